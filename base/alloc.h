@@ -1,0 +1,26 @@
+/* Allocation that aborts when memory is gone: small sizes only. A size that a peer chose is checked against its limit
+ * before it gets here. */
+#ifndef HUSK_BASE_ALLOC_H
+#define HUSK_BASE_ALLOC_H
+
+#include <stdarg.h>
+
+#include "base/defs.h"
+
+void *xmalloc(size_t size);
+void *xcalloc(size_t count, size_t size);
+void *xrealloc(void *p, size_t size);
+char *xstrdup(const char *s);
+char *xstrndup(const char *s, size_t n);
+char *xasprintf(const char *fmt, ...) PRINTF_LIKE(1, 2);
+char *xvasprintf(const char *fmt, va_list ap) PRINTF_LIKE(1, 0);
+
+#define new0(type) ((type *)xcalloc(1, sizeof(type)))
+
+/* For AUTO(freep) on any pointer variable. */
+static inline void freep(void *p)
+{
+	free(*(void **)p);
+}
+
+#endif

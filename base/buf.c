@@ -1,0 +1,86 @@
+#include "base/buf.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+
+void buf_release(struct buf *b)
+{
+	free(b->data);
+	*b = (struct buf){ .max = b->max };
+}
+
+void buf_reset(struct buf *b)
+{
+	b->len = 0;
+}
+
+/* One spare byte always, so that buf_str() never has to fail. */
+static void grow(struct buf *b, size_t need)
+{
+	if (need + 1 <= b->cap)
+		return;
+	size_t cap = b->cap ? b->cap : 256;
+	while (cap < need + 1)
+		cap += cap / 2 + 64;
+	b->data = xrealloc(b->data, cap);
+	b->cap = cap;
+}
+
+uint8_t *buf_reserve(struct buf *b, size_t n)
+{
+	if (n > SIZE_MAX / 4 - b->len || (b->max && b->len + n > b->max))
+		return NULL;
+	grow(b, b->len + n);
+	return b->data + b->len;
+}
+
+int buf_add(struct buf *b, const void *data, size_t n)
+{
+	uint8_t *at = buf_reserve(b, n);
+	if (!at)
+		return -ENOBUFS;
+	if (n)
+		memcpy(at, data, n);
+	b->len += n;
+	return 0;
+}
+
+int buf_add_str(struct buf *b, const char *s)
+{
+	return buf_add(b, s, strlen(s));
+}
+
+int buf_printf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	AUTO(freep) char *s = xvasprintf(fmt, ap);
+	va_end(ap);
+	return buf_add_str(b, s);
+}
+
+void buf_consume(struct buf *b, size_t n)
+{
+	if (n >= b->len) {
+		b->len = 0;
+		return;
+	}
+	memmove(b->data, b->data + n, b->len - n);
+	b->len -= n;
+}
+
+const char *buf_str(struct buf *b)
+{
+	grow(b, b->len);
+	b->data[b->len] = '\0';
+	return (const char *)b->data;
+}
+
+char *buf_steal_str(struct buf *b)
+{
+	(void)buf_str(b);
+	char *s = (char *)take_ptr(b->data);
+	*b = (struct buf){ .max = b->max };
+	return s;
+}

@@ -1,0 +1,31 @@
+/* Growable bytes with a hard maximum. `{ .max = N }` is a valid empty buffer; max 0 means "no bound of its own" and is
+ * only for sizes that we choose ourselves. Data is not NUL-terminated; buf_str() makes it so. */
+#ifndef HUSK_BASE_BUF_H
+#define HUSK_BASE_BUF_H
+
+#include "base/defs.h"
+
+struct buf {
+	uint8_t *data;
+	size_t len;
+	size_t cap;
+	size_t max;
+};
+
+void buf_release(struct buf *b);
+/* Empties but keeps the memory. */
+void buf_reset(struct buf *b);
+/* Appends all of it, or nothing: -ENOBUFS if max would be passed. */
+int buf_add(struct buf *b, const void *data, size_t n);
+int buf_add_str(struct buf *b, const char *s);
+int buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Makes room for n more bytes and returns where they go (the caller raises len), or NULL past max. */
+uint8_t *buf_reserve(struct buf *b, size_t n);
+/* Drops the first n bytes. */
+void buf_consume(struct buf *b, size_t n);
+/* The content with a NUL behind it; valid until the next change. */
+const char *buf_str(struct buf *b);
+/* The NUL-terminated content as a heap string that the caller owns; the buffer is empty afterwards. */
+char *buf_steal_str(struct buf *b);
+
+#endif

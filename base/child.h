@@ -1,0 +1,49 @@
+/* One child process on the loop. It is done when three facts hold: it was reaped, its stdout and its stderr have ended
+ * (a grandchild that holds a pipe open gets a short drain time, then the pipe is closed). Children run in a process
+ * group of their own, which is what gets killed, with /dev/null as stdin unless asked for a pipe. */
+#ifndef HUSK_BASE_CHILD_H
+#define HUSK_BASE_CHILD_H
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "base/loop.h"
+
+struct child;
+
+struct child_result {
+	int exit_status; /* -1 if it was killed by a signal */
+	int signal;	 /* 0 if it exited */
+	bool timed_out;	 /* the deadline passed and we killed it */
+	bool truncated;	 /* more output than out_max: the rest was read and dropped */
+	const char *out; /* captured stdout, NUL-terminated, "" if it was streamed */
+	size_t out_len;
+	const char *err; /* captured stderr */
+	size_t err_len;
+};
+
+struct child_spec {
+	char *const *argv;	/* argv[0] is looked up in PATH */
+	char *const *env;	/* NULL = ours */
+	uint64_t deadline_ms;	/* 0 = none; then the group is killed */
+	size_t out_max;		/* bytes captured from each of stdout and stderr; 0 = 64 KiB */
+	bool stdin_pipe;	/* child_write() feeds it */
+	/* If set, stdout is handed on as it comes instead of being captured. */
+	void (*on_stdout)(void *ctx, const void *data, size_t n);
+	/* Exactly once, unless child_free() comes first. The result is valid during the call; free the child there or later. */
+	void (*on_done)(void *ctx, const struct child_result *result);
+	void *ctx;
+};
+
+/* 0 and *ret owned by the caller, or -1 with f filled and nothing started. Does not block. */
+int child_start(struct loop *loop, const struct child_spec *spec, struct child **ret, struct fail *f);
+/* Queues bytes for its stdin. -ENOBUFS past 64 MiB waiting, -EPIPE once it is closed. */
+int child_write(struct child *c, const void *data, size_t n);
+void child_close_stdin(struct child *c);
+size_t child_write_queued(const struct child *c);
+void child_kill(struct child *c, int signo);
+/* Kills the group if it still runs; it is reaped behind the scenes and on_done is not called. Accepts NULL, returns NULL. */
+struct child *child_free(struct child *c);
+/* Lets it run on without us, past the end of this process if need be (its output is dropped). Returns NULL. */
+struct child *child_detach(struct child *c);
+
+#endif

@@ -1,0 +1,46 @@
+/* A failure carries a kind and sentences for its reader (a model or a person). Only mcp/ turns a kind into protocol.
+ *
+ *	if (fd < 0)
+ *		return fail_set(f, FAIL_ENGINE, "cannot open '%s': %m", path);
+ *
+ * Every function that takes a `struct fail *` returns 0 or more on success and -1 after filling it. Start from
+ * `struct fail f = { 0 }`, release with AUTO(fail_release). */
+#ifndef HUSK_BASE_FAIL_H
+#define HUSK_BASE_FAIL_H
+
+#include "base/defs.h"
+
+enum fail_kind {
+	FAIL_NONE = 0,
+	FAIL_INVALID,	/* the caller asked for something that makes no sense */
+	FAIL_NOT_FOUND, /* no such session */
+	FAIL_FOREIGN,	/* belongs to another conversation */
+	FAIL_LIMIT,	/* a configured limit was reached */
+	FAIL_BUSY,	/* too much queued, or owned by another server */
+	FAIL_TIMEOUT,	/* a deadline of ours passed */
+	FAIL_CANCELLED,
+	FAIL_ENGINE,   /* the container engine is missing, refused or broke */
+	FAIL_IMAGE,    /* the runtime's image is missing */
+	FAIL_DIED,     /* the session's container is gone; the message is the reason */
+	FAIL_STORE,    /* the database is down */
+	FAIL_INTERNAL, /* ours */
+};
+
+struct fail {
+	enum fail_kind kind;
+	char *message; /* what happened */
+	char *hint;    /* what to do next; may be NULL */
+};
+
+void fail_release(struct fail *f);
+/* Both replace what was there and return -1. */
+int fail_set(struct fail *f, enum fail_kind kind, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Puts "<prefix>: " before the message. */
+int fail_wrap(struct fail *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Sets the next step. Returns -1 so that it can end a return statement too. */
+int fail_hint(struct fail *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Moves the failure: *from is empty afterwards. */
+void fail_move(struct fail *to, struct fail *from);
+void fail_copy(struct fail *to, const struct fail *from);
+
+#endif

@@ -1,0 +1,168 @@
+/* libuv's loop, timers and signals. The two-phase close (uv_close, then the callback frees) is written here, in stream.c
+ * and in child.c, and nowhere else. */
+#include "base/loop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
+#include <uv.h>
+
+#include "base/alloc.h"
+
+struct loop {
+	uv_loop_t uv;
+	int code;
+	bool stopped;
+};
+
+struct timer {
+	uv_timer_t uv;
+	timer_fn fn;
+	void *ctx;
+};
+
+static const int watched[] = { SIGTERM, SIGINT, SIGHUP };
+
+struct signals {
+	uv_signal_t uv[ARRAY_LEN(watched)];
+	void (*fn)(void *ctx, int signo);
+	void *ctx;
+	unsigned open;
+};
+
+struct loop *loop_new(void)
+{
+	struct loop *loop = new0(struct loop);
+	if (uv_loop_init(&loop->uv) < 0)
+		abort();
+	return loop;
+}
+
+static void close_handle(uv_handle_t *handle, void *ctx UNUSED)
+{
+	if (!uv_is_closing(handle))
+		uv_close(handle, NULL);
+}
+
+struct loop *loop_free(struct loop *loop)
+{
+	if (!loop)
+		return NULL;
+	/* First let the closes that are under way finish, so that their owners' memory goes too. */
+	for (int i = 0; i < 8 && uv_run(&loop->uv, UV_RUN_NOWAIT); i++)
+		continue;
+	uv_walk(&loop->uv, close_handle, NULL);
+	uv_run(&loop->uv, UV_RUN_NOWAIT);
+	uv_loop_close(&loop->uv);
+	free(loop);
+	return NULL;
+}
+
+int loop_run(struct loop *loop)
+{
+	loop->code = 0;
+	loop->stopped = false;
+	while (!loop->stopped && uv_run(&loop->uv, UV_RUN_DEFAULT) != 0)
+		continue;
+	return loop->code;
+}
+
+void loop_stop(struct loop *loop, int code)
+{
+	loop->code = code;
+	loop->stopped = true;
+	uv_stop(&loop->uv);
+}
+
+uint64_t loop_now_ms(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+void *loop_raw(struct loop *loop)
+{
+	return &loop->uv;
+}
+
+struct timer *timer_new(struct loop *loop, timer_fn fn, void *ctx)
+{
+	struct timer *t = new0(struct timer);
+	t->fn = fn;
+	t->ctx = ctx;
+	uv_timer_init(&loop->uv, &t->uv);
+	return t;
+}
+
+static void timer_closed(uv_handle_t *handle)
+{
+	free(container_of(handle, struct timer, uv));
+}
+
+struct timer *timer_free(struct timer *t)
+{
+	if (t && !uv_is_closing((uv_handle_t *)&t->uv))
+		uv_close((uv_handle_t *)&t->uv, timer_closed);
+	return NULL;
+}
+
+static void timer_fired(uv_timer_t *handle)
+{
+	struct timer *t = container_of(handle, struct timer, uv);
+	t->fn(t->ctx);
+}
+
+void timer_start(struct timer *t, uint64_t ms, uint64_t repeat_ms)
+{
+	/* libuv counts from the start of the loop's turn; a long turn must not make timers early. */
+	uv_update_time(t->uv.loop);
+	uv_timer_start(&t->uv, timer_fired, ms, repeat_ms);
+}
+
+void timer_stop(struct timer *t)
+{
+	uv_timer_stop(&t->uv);
+}
+
+bool timer_active(const struct timer *t)
+{
+	return uv_is_active((const uv_handle_t *)&t->uv);
+}
+
+static void signal_fired(uv_signal_t *handle, int signo)
+{
+	struct signals *s = handle->data;
+	s->fn(s->ctx, signo);
+}
+
+struct signals *signals_new(struct loop *loop, void (*fn)(void *ctx, int signo), void *ctx)
+{
+	struct signals *s = new0(struct signals);
+	s->fn = fn;
+	s->ctx = ctx;
+	for (size_t i = 0; i < ARRAY_LEN(watched); i++) {
+		uv_signal_init(&loop->uv, &s->uv[i]);
+		s->uv[i].data = s;
+		uv_signal_start(&s->uv[i], signal_fired, watched[i]);
+		/* Waiting for a signal alone is no reason to keep the loop alive. */
+		uv_unref((uv_handle_t *)&s->uv[i]);
+	}
+	s->open = ARRAY_LEN(watched);
+	signal(SIGPIPE, SIG_IGN);
+	return s;
+}
+
+static void signal_closed(uv_handle_t *handle)
+{
+	struct signals *s = handle->data;
+	if (--s->open == 0)
+		free(s);
+}
+
+struct signals *signals_free(struct signals *s)
+{
+	for (size_t i = 0; s && i < ARRAY_LEN(watched); i++)
+		uv_close((uv_handle_t *)&s->uv[i], signal_closed);
+	return NULL;
+}

@@ -1,0 +1,330 @@
+/* Byte streams by readiness (uv_poll) and plain read/write: one path for pipes, sockets and terminals. A regular file is
+ * always ready and unknown to epoll, so it is read in loop turns of its own (an idle handle). */
+#include "base/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <uv.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+
+#define READ_CHUNK 65536
+/* Reads in one loop turn before others get theirs. */
+#define READS_PER_TURN 4
+#define QUEUE_MAX_DEFAULT (64u << 20)
+
+struct side {
+	int fd;
+	int saved_flags; /* O_NONBLOCK belongs to the open file description: put back on close */
+	bool is_file;
+	bool open;
+	uv_poll_t poll;
+	uv_idle_t idle;
+};
+
+struct stream {
+	struct side in, out;
+	struct loop *loop;
+	struct stream_ops ops;
+	void *ctx;
+	struct buf queue;
+	size_t queue_at; /* bytes of queue already written */
+	size_t queue_max;
+	bool paused, eof, write_failed, freed, dispatching;
+	unsigned handles; /* not yet closed by libuv */
+};
+
+static void release_if_closed(struct stream *s)
+{
+	if (!s->freed || s->handles || s->dispatching)
+		return;
+	buf_release(&s->queue);
+	free(s);
+}
+
+static void handle_closed(uv_handle_t *handle)
+{
+	struct stream *s = handle->data;
+	s->handles--;
+	release_if_closed(s);
+}
+
+static void side_close(struct side *side)
+{
+	if (!side->open)
+		return;
+	side->open = false;
+	if (side->is_file)
+		uv_close((uv_handle_t *)&side->idle, handle_closed);
+	else
+		uv_close((uv_handle_t *)&side->poll, handle_closed);
+}
+
+static int side_open(struct stream *s, struct side *side, int fd)
+{
+	struct stat st;
+	side->fd = fd;
+	if (fd < 0)
+		return 0;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	uv_loop_t *loop = loop_raw(s->loop);
+	side->is_file = S_ISREG(st.st_mode) || S_ISBLK(st.st_mode);
+	side->saved_flags = fcntl(fd, F_GETFL);
+	if (side->is_file) {
+		uv_idle_init(loop, &side->idle);
+		side->idle.data = s;
+	} else {
+		if (side->saved_flags < 0 || fcntl(fd, F_SETFL, side->saved_flags | O_NONBLOCK) < 0)
+			return -errno;
+		int r = uv_poll_init(loop, &side->poll, fd);
+		if (r < 0)
+			return r;
+		side->poll.data = s;
+	}
+	side->open = true;
+	s->handles++;
+	return 0;
+}
+
+static void read_some(struct stream *s);
+static void write_some(struct stream *s);
+static void rearm(struct stream *s);
+
+static void on_poll(uv_poll_t *handle, int status, int events)
+{
+	struct stream *s = handle->data;
+	s->dispatching = true;
+	bool input = handle == &s->in.poll;
+	bool output = handle == &s->out.poll || s->in.fd == s->out.fd;
+	if (input && !s->paused && !s->eof && (events & (UV_READABLE | UV_DISCONNECT) || status < 0))
+		read_some(s);
+	if (output && !s->freed && (events & UV_WRITABLE || status < 0))
+		write_some(s);
+	s->dispatching = false;
+	if (s->freed)
+		release_if_closed(s);
+	else
+		rearm(s);
+}
+
+static void on_idle(uv_idle_t *handle)
+{
+	struct stream *s = handle->data;
+	s->dispatching = true;
+	if (handle == &s->in.idle)
+		read_some(s);
+	else
+		write_some(s);
+	s->dispatching = false;
+	if (s->freed)
+		release_if_closed(s);
+	else
+		rearm(s);
+}
+
+static void arm(struct side *side, int events)
+{
+	if (!side->open)
+		return;
+	if (side->is_file && events)
+		uv_idle_start(&side->idle, on_idle);
+	else if (side->is_file)
+		uv_idle_stop(&side->idle);
+	else if (events)
+		uv_poll_start(&side->poll, events, on_poll);
+	else
+		uv_poll_stop(&side->poll);
+}
+
+/* Watches exactly for what there is to do, so that a full pipe or a paused reader does not spin. */
+static void rearm(struct stream *s)
+{
+	bool want_read = !s->eof && !s->paused;
+	bool want_write = s->queue.len > s->queue_at && !s->write_failed;
+	if (s->in.fd == s->out.fd) {
+		arm(&s->in, (want_read ? UV_READABLE : 0) | (want_write ? UV_WRITABLE : 0));
+		return;
+	}
+	arm(&s->in, want_read ? UV_READABLE : 0);
+	arm(&s->out, want_write ? UV_WRITABLE : 0);
+}
+
+struct stream *stream_new(struct loop *loop, int in_fd, int out_fd, const struct stream_ops *ops, void *ctx)
+{
+	struct stream *s = new0(struct stream);
+	s->loop = loop;
+	s->ops = *ops;
+	s->ctx = ctx;
+	s->queue_max = QUEUE_MAX_DEFAULT;
+	s->in.fd = s->out.fd = -1;
+	int r = side_open(s, &s->in, in_fd);
+	if (r == 0 && out_fd != in_fd)
+		r = side_open(s, &s->out, out_fd);
+	else if (r == 0)
+		s->out.fd = out_fd;
+	if (in_fd < 0)
+		s->eof = true;
+	if (r < 0) {
+		s->in.fd = in_fd;
+		s->out.fd = out_fd;
+		stream_free(s);
+		errno = -r;
+		return NULL;
+	}
+	rearm(s);
+	return s;
+}
+
+static void restore_and_close(struct side *side)
+{
+	if (side->fd < 0)
+		return;
+	if (side->saved_flags > 0 && !(side->saved_flags & O_NONBLOCK))
+		fcntl(side->fd, F_SETFL, side->saved_flags);
+	close(side->fd);
+}
+
+struct stream *stream_free(struct stream *s)
+{
+	if (!s || s->freed)
+		return NULL;
+	s->freed = true;
+	side_close(&s->in);
+	side_close(&s->out);
+	if (s->in.fd == s->out.fd)
+		s->out.fd = -1;
+	restore_and_close(&s->in);
+	restore_and_close(&s->out);
+	s->in.fd = s->out.fd = -1;
+	release_if_closed(s);
+	return NULL;
+}
+
+static void finish_reading(struct stream *s, int error)
+{
+	s->eof = true;
+	if (s->ops.on_eof)
+		s->ops.on_eof(s->ctx, error);
+}
+
+static void read_some(struct stream *s)
+{
+	static uint8_t chunk[READ_CHUNK]; /* one loop, one thread */
+	for (int i = 0; i < READS_PER_TURN && !s->freed && !s->paused && !s->eof; i++) {
+		ssize_t n = read(s->in.fd, chunk, sizeof(chunk));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return;
+		if (n <= 0) {
+			finish_reading(s, n < 0 ? -errno : 0);
+			return;
+		}
+		if (s->ops.on_data)
+			s->ops.on_data(s->ctx, chunk, (size_t)n);
+		if ((size_t)n < sizeof(chunk))
+			return;
+	}
+}
+
+static void fail_writing(struct stream *s, int error)
+{
+	s->write_failed = true;
+	buf_release(&s->queue);
+	s->queue_at = 0;
+	if (s->ops.on_write_error)
+		s->ops.on_write_error(s->ctx, error);
+}
+
+/* Returns false once the descriptor takes no more for now. */
+static bool write_once(struct stream *s)
+{
+	ssize_t n = write(s->out.fd, s->queue.data + s->queue_at, s->queue.len - s->queue_at);
+	if (n < 0 && errno == EINTR)
+		return true;
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		return false;
+	if (n < 0) {
+		fail_writing(s, -errno);
+		return false;
+	}
+	s->queue_at += (size_t)n;
+	return s->queue_at < s->queue.len;
+}
+
+static void write_some(struct stream *s)
+{
+	if (s->write_failed || s->queue_at == s->queue.len)
+		return;
+	while (write_once(s))
+		continue;
+	if (s->freed || s->write_failed || s->queue_at < s->queue.len)
+		return;
+	s->queue_at = 0;
+	if (s->queue.cap > 4 * READ_CHUNK)
+		buf_release(&s->queue);
+	else
+		buf_reset(&s->queue);
+	if (s->ops.on_drained)
+		s->ops.on_drained(s->ctx);
+}
+
+int stream_write(struct stream *s, const void *data, size_t n)
+{
+	if (s->write_failed || s->out.fd < 0)
+		return -EPIPE;
+	if (stream_queued(s) + n > s->queue_max)
+		return -ENOBUFS;
+	if (s->queue_at > READ_CHUNK) {
+		buf_consume(&s->queue, s->queue_at);
+		s->queue_at = 0;
+	}
+	buf_add(&s->queue, data, n);
+	/* Most writes fit into the pipe at once: one system call and no turn of the loop. A failure is told from the
+	 * loop, not from here, since callbacks never run inside the call that caused them. */
+	while (!s->dispatching && s->queue_at < s->queue.len) {
+		ssize_t done = write(s->out.fd, s->queue.data + s->queue_at, s->queue.len - s->queue_at);
+		if (done < 0)
+			break;
+		s->queue_at += (size_t)done;
+	}
+	if (s->queue_at == s->queue.len) {
+		s->queue_at = 0;
+		buf_reset(&s->queue);
+	}
+	if (!s->dispatching)
+		rearm(s);
+	return 0;
+}
+
+void stream_set_queue_max(struct stream *s, size_t max)
+{
+	s->queue_max = max;
+}
+
+size_t stream_queued(const struct stream *s)
+{
+	return s->queue.len - s->queue_at;
+}
+
+void stream_pause(struct stream *s, bool paused)
+{
+	s->paused = paused;
+	if (!s->dispatching)
+		rearm(s);
+}
+
+void stream_flush_now(struct stream *s)
+{
+	while (!s->write_failed && s->queue_at < s->queue.len) {
+		ssize_t n = write(s->out.fd, s->queue.data + s->queue_at, s->queue.len - s->queue_at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		s->queue_at += (size_t)n;
+	}
+}

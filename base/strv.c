@@ -1,0 +1,47 @@
+#include "base/strv.h"
+
+#include "base/alloc.h"
+
+static void take(struct strv *s, char *value)
+{
+	s->v = xrealloc(s->v, (s->n + 2) * sizeof(*s->v));
+	s->v[s->n++] = value;
+	s->v[s->n] = NULL;
+}
+
+void strv_release(struct strv *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->v[i]);
+	free(s->v);
+	*s = (struct strv){ 0 };
+}
+
+void strv_add(struct strv *s, const char *value)
+{
+	take(s, xstrdup(value));
+}
+
+void strv_addf(struct strv *s, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	take(s, xvasprintf(fmt, ap));
+	va_end(ap);
+}
+
+void strv_add_all(struct strv *s, ...)
+{
+	va_list ap;
+	va_start(ap, s);
+	for (const char *value; (value = va_arg(ap, const char *));)
+		strv_add(s, value);
+	va_end(ap);
+}
+
+char **strv_argv(struct strv *s)
+{
+	if (!s->v)
+		s->v = xcalloc(1, sizeof(*s->v));
+	return s->v;
+}

@@ -1,0 +1,87 @@
+/* The numbers of both wires (docs/protocol.md says what they mean): frames between the manager and PID 1, and the
+ * kernel link between PID 1 and a language kernel. The one header that host and container share. */
+#ifndef HUSK_KERNELS_PROTOCOL_H
+#define HUSK_KERNELS_PROTOCOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* PID 1 speaks PROTOCOL_VERSION and the one before it, so that an upgraded server can adopt running sessions. */
+#define PROTOCOL_VERSION 1
+#define PROTOCOL_VERSION_MIN 1
+
+#define FRAME_HEADER_SIZE 9
+/* A display of LINK_MESSAGE_MAX fits with room for its envelope. */
+#define FRAME_PAYLOAD_MAX (16u << 20)
+#define PING_PAYLOAD_MAX 64u
+
+#define LINK_HEADER_SIZE 4
+#define LINK_VERSION 1
+#define LINK_MESSAGE_MAX (12u << 20)
+/* Bounds PID 1's memory: what one call may leave behind in displays before the rest is counted and dropped. */
+#define CALL_DISPLAY_BYTES_MAX (24u << 20)
+#define CALL_DISPLAYS_MAX 100u
+/* A cell or command on its way in. */
+#define CODE_BYTES_MAX (8u << 20)
+/* Unacknowledged calls PID 1 holds; more end at once as `refused`. */
+#define CALLS_MAX 32u
+/* Either half of an output limit, so that two limits and a few calls stay small beside the container's memory. */
+#define OUTPUT_LIMIT_MAX (4u << 20)
+
+#define SANDBOX_UID 65532
+#define SANDBOX_GID 65532
+#define CONTROLLER_UID 65531
+
+#define CONTROL_SOCKET "husk-control" /* abstract */
+#define CLIENT_PATH "/opt/husk/husk-client"
+#define RUNTIME_MANIFEST_PATH "/opt/husk/runtime.json"
+
+enum frame_type {
+	FRAME_HELLO = 1,
+	FRAME_PING = 2,
+	FRAME_PONG = 3,
+	FRAME_EXECUTE = 4,
+	FRAME_TERMINAL = 5,
+	FRAME_INTERRUPT = 6,
+	FRAME_ACK = 7,
+	FRAME_STOP = 8,
+
+	FRAME_OUT = 16,
+	FRAME_ERR = 17,
+	FRAME_DISPLAY = 18,
+	FRAME_RESULT = 19,
+	FRAME_ERROR = 20,
+	FRAME_END = 21,
+	FRAME_EVENT = 22,
+	FRAME_CALL = 23,
+	FRAME_PROGRESS = 24,
+	FRAME_OUT_TAIL = 25,
+	FRAME_ERR_TAIL = 26,
+};
+
+struct frame_header {
+	uint32_t length;
+	uint8_t type;
+	uint32_t call;
+};
+
+static inline void frame_header_write(uint8_t out[FRAME_HEADER_SIZE], const struct frame_header *h)
+{
+	for (int i = 0; i < 4; i++) {
+		out[i] = (uint8_t)(h->length >> (24 - 8 * i));
+		out[5 + i] = (uint8_t)(h->call >> (24 - 8 * i));
+	}
+	out[4] = h->type;
+}
+
+static inline struct frame_header frame_header_read(const uint8_t in[FRAME_HEADER_SIZE])
+{
+	struct frame_header h = { .type = in[4] };
+	for (int i = 0; i < 4; i++) {
+		h.length = h.length << 8 | in[i];
+		h.call = h.call << 8 | in[5 + i];
+	}
+	return h;
+}
+
+#endif

@@ -1,0 +1,88 @@
+/* Sessions behind plain calls; knows nothing of MCP. One manager a process, on the one loop.
+ *
+ * Every operation is asynchronous. A start function either returns an `struct op *` and later calls its callback exactly
+ * once (never from inside the start function), or returns NULL with `f` filled and never calls it. The op belongs to
+ * the manager: it is gone once the callback has returned. op_cancel() before that guarantees that the callback
+ * is not called; the work behind it is interrupted and cleaned up (a cancelled create leaves no container). */
+#ifndef HUSK_MANAGER_MANAGER_H
+#define HUSK_MANAGER_MANAGER_H
+
+#include "base/fail.h"
+#include "base/loop.h"
+#include "manager/config.h"
+#include "manager/run.h"
+
+struct manager;
+struct op;
+
+/* One runtime that this build knows (runtimes/NAME/runtime.json). */
+struct runtime {
+	const char *name;
+	const char *title;
+	const char *const *aliases; /* NULL-terminated */
+	const char *extension;
+	const char *image;
+	const char *describe; /* for a model: what it offers */
+};
+
+/* All of them, in a fixed order; *ret_n of them. */
+const struct runtime *runtime_list(size_t *ret_n);
+/* By name or alias, any case; NULL if there is none. */
+const struct runtime *runtime_find(const char *name);
+
+/* The config must outlive the manager. Contacts nothing and writes nothing. */
+struct manager *manager_new(struct loop *loop, const struct config *config);
+/* Drops everything at once, in milliseconds: calls are not answered, the engine is told to remove the sessions and not
+ * waited for. Accepts NULL, returns NULL. */
+struct manager *manager_free(struct manager *m);
+
+void op_cancel(struct op *op);
+
+struct session_info {
+	const char *id;
+	const char *runtime;
+	const char *status; /* starting, running, dead */
+	uint64_t age_seconds;
+	uint64_t idle_seconds;
+};
+
+/* Calls fn for each session of this thread, oldest first. */
+void manager_each_session(struct manager *m, void (*fn)(void *ctx, const struct session_info *info), void *ctx);
+
+/* --- create ------------------------------------------------------------------------------------------------------ */
+struct create_request {
+	const struct runtime *runtime;
+	bool network;
+	/* Exactly one of the two outcomes: info, or NULL and a failure. Both valid during the call. */
+	void (*on_done)(void *ctx, const struct session_info *info, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_create(struct manager *m, const struct create_request *req, struct fail *f);
+
+/* --- execute ----------------------------------------------------------------------------------------------------- */
+enum run_kind { RUN_CODE, RUN_TERMINAL };
+
+struct run_request {
+	enum run_kind kind;
+	const char *session_id;
+	const char *text;	  /* the cell or the command; copied */
+	size_t len;
+	uint64_t timeout_seconds; /* 1 to 300 */
+	/* Live output, as it comes, cleaned; may be NULL. stream is 1 or 2. */
+	void (*on_output)(void *ctx, int stream, const char *text, size_t n);
+	/* result is set if something ran, however it ended; else f says why nothing did. Both valid during the call. */
+	void (*on_done)(void *ctx, const struct run_result *result, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_run(struct manager *m, const struct run_request *req, struct fail *f);
+
+/* --- stop -------------------------------------------------------------------------------------------------------- */
+struct stop_request {
+	const char *session_id;
+	/* f is NULL when the container is really gone. */
+	void (*on_done)(void *ctx, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_stop(struct manager *m, const struct stop_request *req, struct fail *f);
+
+#endif
