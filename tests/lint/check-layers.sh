@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# The include arrow is the architecture: base < kernels < manager/engine < manager < mcp, and a third-party header appears
+# only in the files that adapt it. ARCHITECTURE.md says why; this says it so that it stays true.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# What files below a folder may include of ours (extended regular expressions on the path between the quotes).
+declare -A may=(
+	[base]='base/'
+	[kernels]='base/|kernels/'
+	[manager/engine]='base/|manager/engine/|kernels/protocol\.h$'
+	[manager]='base/|manager/|kernels/protocol\.h$'
+	[mcp]='base/|mcp/|manager/(manager|run|config)\.h$'
+)
+# Where a third-party header may be included (on the file's path).
+declare -A only=(
+	[uv.h]='^base/(loop|stream|child)\.c$'
+	[jansson.h]='^(mcp/|kernels/|base/args\.|manager/(collect|frames[^/]*)\.|manager/engine/(events[^/]*|inspect)\.c$)'
+	[sodium.h]='^manager/token\.c$'
+)
+
+layer_of() {
+	case $1 in
+	manager/engine/*) echo manager/engine ;;
+	*) echo "${1%%/*}" ;;
+	esac
+}
+
+while IFS= read -r file; do
+	layer=$(layer_of "$file")
+	while IFS=: read -r at line; do
+		header=$(sed -E 's/^[^"<]*["<]([^">]*)[">].*/\1/' <<<"$line")
+		if [[ $line == *'"'* ]]; then
+			[[ $header =~ ^(${may[$layer]}) ]] || complain "$file:$at: $layer may not include \"$header\""
+		else
+			[ -z "${only[$header]-}" ] || [[ $file =~ ${only[$header]} ]] ||
+				complain "$file:$at: <$header> is not for this file, only for ${only[$header]}"
+		fi
+	done < <(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' "$file" || true)
+done < <(files 'base/*.[ch]' 'kernels/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]')
+
+finish

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# What shellcheck says to every shell script, where it is installed; elsewhere at least their syntax.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+while IFS= read -r file; do
+	case $(head -n 1 "$file") in
+	'#!'*bash | '#!'*/sh) ;;
+	*) [[ $file == *.sh ]] || continue ;;
+	esac
+	bash -n "$file" || complain "$file: does not parse"
+	command -v shellcheck >/dev/null || continue
+	while IFS= read -r line; do
+		complain "$line"
+	done < <(shellcheck --format=gcc --external-sources --source-path=SCRIPTDIR --exclude=SC1091 --severity=warning "$file" || true)
+done < <(files '*.sh' '.ci/run' 'tests/run' 'tools/*')
+
+finish

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Words that do not belong here: functions that cannot be used safely, work left undone without an issue, and paths or hosts of
+# the machine that somebody wrote the code on.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+self=tests/lint/
+
+# deny WHAT PATTERN FILE-PATTERN…: no matching file has a line that matches the extended regular expression.
+deny() {
+	local what=$1 pattern=$2 file
+	shift 2
+	while IFS= read -r file; do
+		[[ $file != "$self"* ]] || continue
+		while IFS=: read -r at line; do
+			complain "$file:$at: $what: ${line:0:100}"
+		done < <(grep -nIE "$pattern" "$file" || true)
+	done < <(files "$@")
+}
+
+# The first list does not even compile behind base/defs.h (#pragma GCC poison); PID 1's few fork() calls are its business.
+deny "banned function" \
+	'(^|[^A-Za-z0-9_.>"])(strcpy|strcat|sprintf|vsprintf|strtok|atoi|atol|atof|gets|system|popen|alloca|tmpnam|mktemp|rand|srand|strncpy|usleep|sleep)\(' \
+	'base/*.[ch]' 'kernels/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]'
+deny "fork outside PID 1 (base/child does it)" '(^|[^A-Za-z0-9_.>"])(fork|vfork|posix_spawn|execv[pe]*|execl[pe]*)\(' \
+	'base/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]'
+deny "blocking wait in the host program" '(^|[^A-Za-z0-9_.>"])(waitpid|wait|pthread_create|poll|select)\(' \
+	'base/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]'
+deny "work left undone" '(^|[^A-Za-z])(TODO|FIXME|XXX|HACK)([^A-Za-z]|$)' \
+	'*.c' '*.h' '*.py' '*.mjs' '*.sh' '*.md' '*.build' 'Makefile' 'tests/run' '*Dockerfile*'
+edge='(^|[^A-Za-z0-9._/-])'
+deny "path of one machine" "$edge(/work|/home/[a-rt-z][a-z0-9]*)(/|[^A-Za-z0-9._-]|\$)" \
+	'*.c' '*.h' '*.py' '*.mjs' '*.sh' '*.build' '*.json' '*.toml' '*.ini' '*.txt' 'Makefile' 'tests/run' '*Dockerfile*' '*.npmrc'
+deny "somebody's home" "$edge/root/" '*.c' '*.h' '*.py' '*.mjs' '*.sh' '*.build' '*.json' 'Makefile' 'tests/run'
+deny "registry host" 'https?://[^"'"'"' ]*(registry|artifactory|nexus|pypi|mirror|proxy)[^"'"'"' ]*' \
+	'*package-lock.json' '*.npmrc' '*requirements*.txt' '*pip.conf' '*Dockerfile*' '*.build' 'tools/*.sh' 'runtimes/*'
+
+finish

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# A check that cannot fail checks nothing: each one here passes on a clean tree and fails on one with a single violation.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failed=0
+
+fresh_tree() {
+	rm -rf "$scratch/tree"
+	mkdir -p "$scratch"/tree/{base,kernels,manager/engine,mcp,tools}
+	cp "$here/../../.clang-format" "$here/../../.clang-tidy" "$scratch/tree/"
+	printf 'int one(void);\n\nint one(void)\n{\n\treturn 1;\n}\n' >"$scratch/tree/base/one.c"
+	printf '#include "base/one.h"\n' >"$scratch/tree/mcp/main.c"
+	printf 'int one(void);\n' >"$scratch/tree/base/one.h"
+	printf '#!/bin/sh\ntrue\n' >"$scratch/tree/tools/a.sh"
+}
+
+# expect pass|fail CHECK WHAT
+expect() {
+	local want=$1 check=$2 what=$3 got=pass
+	"$here/$check" "$scratch/tree" >"$scratch/out" 2>&1 || got=fail
+	if [ "$got" = "$want" ]; then
+		printf 'ok: %s: %s on %s\n' "$check" "$want" "$what"
+	else
+		printf 'not ok: %s should %s on %s\n' "$check" "$want" "$what"
+		sed 's/^/    /' "$scratch/out"
+		failed=1
+	fi
+}
+
+# broken CHECK WHAT FILE LINE…: a tree whose FILE also has these lines fails CHECK.
+broken() {
+	local check=$1 what=$2 file=$3
+	shift 3
+	fresh_tree
+	printf '%b\n' "$@" >>"$scratch/tree/$file"
+	expect fail "$check" "$what"
+}
+
+fresh_tree
+for check in "$here"/check-*.sh; do
+	expect pass "${check##*/}" "a clean tree"
+done
+
+broken check-format.sh "spaces for tabs" base/one.c 'int two(void) {\n  return 2;\n}'
+broken check-format.sh "white space at the end" tools/a.sh 'true '
+broken check-layers.sh "base including kernels" base/one.c '#include "kernels/protocol.h"'
+broken check-layers.sh "base including manager" base/one.c '#include "manager/run.h"'
+broken check-layers.sh "kernels including manager" kernels/init.c '#include "manager/run.h"'
+broken check-layers.sh "engine including manager" manager/engine/docker.c '#include "manager/config.h"'
+broken check-layers.sh "engine including kernels/init.h" manager/engine/docker.c '#include "kernels/init.h"'
+broken check-layers.sh "manager including mcp" manager/manager.c '#include "mcp/rpc.h"'
+broken check-layers.sh "manager including kernels/init.h" manager/manager.c '#include "kernels/init.h"'
+broken check-layers.sh "mcp including the engine" mcp/main.c '#include "manager/engine/engine.h"'
+broken check-layers.sh "mcp including a private header" mcp/main.c '#include "manager/session.h"'
+broken check-layers.sh "mcp including kernels" mcp/main.c '#include "kernels/protocol.h"'
+broken check-layers.sh "a header beside the file" manager/manager.c '#include "config.h"'
+broken check-layers.sh "uv.h outside its adapter" manager/manager.c '#include <uv.h>'
+broken check-layers.sh "jansson.h outside its adapters" manager/manager.c '#include <jansson.h>'
+broken check-layers.sh "sodium.h outside its adapter" mcp/main.c '#include <sodium.h>'
+fresh_tree
+printf '#include "base/one.h"\n#include "kernels/protocol.h"\n#include "manager/engine/argv.h"\n' >"$scratch/tree/manager/engine/argv.c"
+printf '#include <uv.h>\n' >"$scratch/tree/base/loop.c"
+printf '#include <sodium.h>\n' >"$scratch/tree/manager/token.c"
+expect pass check-layers.sh "what is allowed"
+broken check-words.sh "strcpy" base/one.c 'void f(char *a) { strcpy(a, "b"); }'
+broken check-words.sh "fork in the manager" manager/manager.c 'int f(void) { return fork(); }'
+broken check-words.sh "a to-do" mcp/main.c '/* TODO: later */'
+broken check-words.sh "a machine's path" tools/a.sh 'cd /work/main'
+broken check-words.sh "a home" tools/a.sh 'cd /root/husk'
+broken check-words.sh "a registry" tools/package-lock.json '"resolved": "https://registry.example.org/x.tgz"'
+broken check-lengths.sh "a long line" base/one.c "/* $(printf '%0140d' 0) */"
+fresh_tree
+printf '/* %s */\n' {1..701} >>"$scratch/tree/base/one.c"
+expect fail check-lengths.sh "a long file"
+broken check-shell.sh "a syntax error" tools/a.sh 'if true'
+broken check-tidy.sh "a bug" base/one.c 'int f(int *p);\nint f(int *p)\n{\n\tif (!p)\n\t\treturn *p;\n\treturn 0;\n}'
+exit $failed
