@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Names the runtime images by what goes into them.
+
+Reads runtimes/*/runtime.json and writes two views of one table: images.json, from which setup-docker.sh builds,
+and runtimes.inc, which the manager compiles in. So the program asks for exactly the images that its own tree makes.
+Builds nothing and talks to no engine.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+NOT_KERNEL = {"Dockerfile", "runtime.json"}
+
+FIELDS = {  # name: (what is right, test)
+    "name": ("lower-case letters and digits, a letter first", lambda v: matches(r"[a-z][a-z0-9]*", v)),
+    "title": ("one line of text", lambda v: matches(r"[^\x00-\x1f]+", v)),
+    "aliases": ("a list of lower-case words", lambda v: list_of(r"[a-z][a-z0-9+#.-]*", v)),
+    "extension": ("a dot and letters, as in .py", lambda v: matches(r"\.[A-Za-z0-9]+", v)),
+    "kernel": ("a command line as a list, an absolute path first",
+               lambda v: list_of(r"[^\x00]+", v) and len(v) > 0 and v[0].startswith("/")),
+    "link": ('"unix" or "tcp:PORT"', lambda v: matches(r"unix|tcp:[1-9][0-9]{1,4}", v)),
+    "interrupt": ("a signal's name, as in SIGINT", lambda v: matches(r"SIG[A-Z0-9]+", v)),
+    "env": ("an object of strings", lambda v: isinstance(v, dict) and list_of(r"[A-Za-z_][A-Za-z0-9_]*", list(v))
+            and list_of(r"[^\x00]*", list(v.values()))),
+    "describe": ("text for a model", lambda v: matches(r"[^\x00]+", v)),
+}
+
+
+class ManifestError(Exception):
+    pass
+
+
+def matches(pattern, value):
+    return isinstance(value, str) and re.fullmatch(pattern, value) is not None
+
+
+def list_of(pattern, value):
+    return isinstance(value, list) and all(matches(pattern, item) for item in value)
+
+
+def no_duplicates(pairs):
+    keys = [key for key, _ in pairs]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise ManifestError(f"'{key}' stands there twice")
+    return dict(pairs)
+
+
+def read_manifest(path):
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=no_duplicates)
+        if not isinstance(manifest, dict):
+            raise ManifestError("not a JSON object")
+        for field, (right, test) in FIELDS.items():
+            if field not in manifest:
+                raise ManifestError(f"'{field}' is missing ({right})")
+            if not test(manifest[field]):
+                raise ManifestError(f"'{field}' must be {right}")
+        for field in manifest.keys() - FIELDS.keys():
+            raise ManifestError(f"'{field}' is no known field")
+        if manifest["name"] != path.parent.name:
+            raise ManifestError(f"'name' must be the folder's, '{path.parent.name}'")
+        if not (path.parent / "Dockerfile").is_file():
+            raise ManifestError("no Dockerfile beside it")
+    except (ManifestError, ValueError) as e:
+        raise ManifestError(f"{path}: {e}") from e
+    return manifest
+
+
+def check_names(manifests):
+    owner = {}
+    for manifest in manifests:
+        for name in [manifest["name"], *manifest["aliases"]]:
+            if name in owner:
+                raise ManifestError(f"'{name}' names both {owner[name]} and {manifest['name']}")
+            owner[name] = manifest["name"]
+
+
+def kernel_files(folder):
+    """The files of a runtime that go to /opt/husk/kernel, as sorted relative paths."""
+    found = []
+    for root, folders, files in os.walk(folder):
+        folders[:] = [f for f in folders if not f.startswith(".") and f not in ("__pycache__", "node_modules")]
+        for file in files:
+            path = Path(root, file).relative_to(folder)
+            if not (file.startswith((".", "README")) or file.endswith("~") or str(path) in NOT_KERNEL):
+                found.append(path)
+    return sorted(found)
+
+
+def digest(*parts):
+    """12 hex digits over strings and files; a file counts by its name, executable bit and bytes."""
+    h = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, Path):
+            executable = "x" if part.stat().st_mode & 0o111 else "-"
+            data = part.read_bytes()
+            h.update(f"file {part.name} {executable} {len(data)}\n".encode())
+        else:
+            data = part.encode()
+            h.update(f"text {len(data)}\n".encode())
+        h.update(data)
+    return h.hexdigest()[:12]
+
+
+def image(manifest, runtimes, client):
+    folder = runtimes / manifest["name"]
+    files = kernel_files(folder)
+    base = runtimes / "base.sh"
+    base_tag = f"husk-base:trixie-{digest(base)}"
+    packages_tag = f"husk-{manifest['name']}-packages:{digest(base_tag, folder / 'Dockerfile')}"
+    inputs = [runtimes / "Dockerfile.kernel", folder / "runtime.json"]
+    for file in files:
+        inputs += [str(file), folder / file]
+    tag = f"husk-{manifest['name']}:{digest(packages_tag, client, *inputs)}"
+    return {
+        "name": manifest["name"],
+        "tag": tag,
+        "packages_tag": packages_tag,
+        "base_tag": base_tag,
+        "folder": str(folder),
+        "files": [str(file) for file in files],
+        "client": str(client),
+    }
+
+
+def c_string(text):
+    def escape(byte):
+        char = chr(byte)
+        if char in '"\\?':  # ? because of trigraphs
+            return "\\" + char
+        return char if 32 <= byte < 127 else f"\\{byte:03o}"
+    return '"' + "".join(map(escape, text.encode())) + '"'
+
+
+def c_entry(manifest, tag):
+    aliases = "".join(c_string(alias) + ", " for alias in manifest["aliases"])
+    return (
+        "{\n"
+        f"\t.name = {c_string(manifest['name'])},\n"
+        f"\t.title = {c_string(manifest['title'])},\n"
+        f"\t.aliases = (const char *const[]){{ {aliases}NULL }},\n"
+        f"\t.extension = {c_string(manifest['extension'])},\n"
+        f"\t.image = {c_string(tag)},\n"
+        f"\t.describe = {c_string(manifest['describe'])},\n"
+        "},\n"
+    )
+
+
+def depfile(targets, images, runtimes):
+    """What the outputs depend on, for ninja; the folders too, so that a new file is noticed."""
+    inputs = [runtimes, runtimes / "base.sh", runtimes / "Dockerfile.kernel"]
+    for entry in images:
+        folder = Path(entry["folder"])
+        inputs += [folder, folder / "Dockerfile", folder / "runtime.json", *(folder / file for file in entry["files"])]
+        inputs += {(folder / file).parent for file in entry["files"]} - {folder}
+    quoted = [str(path).replace(" ", "\\ ") for path in inputs]
+    return f"{' '.join(targets)}: {' '.join(quoted)}\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Names the runtime images by what goes into them.")
+    parser.add_argument("--runtimes", type=Path, required=True, help="the folder of the runtimes")
+    parser.add_argument("--client", type=Path, required=True, help="the husk-client that goes into the images")
+    parser.add_argument("--json", type=Path, required=True, help="images.json, for setup-docker.sh")
+    parser.add_argument("--table", type=Path, required=True, help="runtimes.inc, for the manager")
+    parser.add_argument("--depfile", type=Path, help="dependencies in make's syntax")
+    options = parser.parse_args()
+    runtimes = options.runtimes.resolve()
+    try:
+        manifests = [read_manifest(path) for path in sorted(runtimes.glob("*/runtime.json"))]
+        if not manifests:
+            raise ManifestError(f"{runtimes}: no */runtime.json there")
+        check_names(manifests)
+        images = [image(manifest, runtimes, options.client.resolve()) for manifest in manifests]
+    except (ManifestError, OSError) as e:
+        sys.exit(f"images.py: {e}")
+    options.json.write_text(json.dumps(images, indent=2) + "\n", encoding="utf-8")
+    table = "".join(c_entry(manifest, entry["tag"]) for manifest, entry in zip(manifests, images))
+    options.table.write_text("/* Made by runtimes/images.py. */\n" + table, encoding="ascii")
+    if options.depfile:
+        targets = [str(options.json), str(options.table)]
+        options.depfile.write_text(depfile(targets, images, runtimes), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
