@@ -1,0 +1,321 @@
+#!/usr/bin/env bash
+# Makes sure that a Docker engine answers and that Husk's images are on it. Safe to run again: it does only what is missing.
+# See usage() below. Works on Debian and Ubuntu with and without systemd; an engine elsewhere (DOCKER_HOST, a context) is used as it is.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/tools/shell.sh"
+
+usage() {
+	cat <<-'EOF'
+	usage: setup-docker.sh [--engine-only] [--runtime NAME] [--images FILE]
+
+	Installs and starts a Docker engine if none answers, then builds the images of Husk's runtimes.
+
+	  --engine-only    stop once the engine answers
+	  --runtime NAME   build the images of this runtime only
+	  --images FILE    the list of images that the build wrote (default: $HUSK_IMAGES, else build/images.json)
+	  --help           this text
+
+	An engine that DOCKER_HOST or the docker context names is used, never installed or started.
+	EOF
+}
+
+engine_only=false
+only_runtime=
+images=${HUSK_IMAGES:-$here/build/images.json}
+local_socket=/var/run/docker.sock
+engine_pid=/var/run/docker.pid
+engine_log=/var/log/dockerd.log # where no systemd keeps a journal
+start_deadline=60               # seconds; a first start unpacks nothing and takes one or two
+docker=(docker)
+needs_group=false
+
+# ---- the engine
+
+endpoint() {
+	docker context inspect --format '{{.Endpoints.docker.Host}}' 2>/dev/null ||
+		echo "${DOCKER_HOST:-unix://$local_socket}"
+}
+
+is_local() {
+	[ "$(uname -s)" = Linux ] || return 1
+	case $(endpoint) in
+	"unix://$local_socket" | "unix://${local_socket#/var}") ;;
+	*) return 1 ;;
+	esac
+}
+
+engine_version() { timeout 20 "${docker[@]}" version --format '{{.Server.Version}}' 2>/dev/null; }
+
+ensure_engine() {
+	local version
+	if version=$(engine_version); then
+		say "engine: Docker $version answers at $(endpoint)"
+		return
+	fi
+	is_local || die "no engine answers at $(endpoint)" \
+		"DOCKER_HOST or the docker context points there. Start that engine, or unset it to use a local one."
+	if [ "$(id -u)" != 0 ]; then
+		say "engine: looking as root (sudo), as user $(id -un) cannot reach it"
+		as_root true
+		docker=(sudo docker)
+	fi
+	if ! command -v docker >/dev/null || ! version=$(engine_version); then
+		bring_up_engine
+		version=$(engine_version)
+	fi
+	say "engine: Docker $version answers at unix://$local_socket"
+	[ "$(id -u)" = 0 ] || docker version >/dev/null 2>&1 || needs_group=true
+	"$needs_group" || docker=(docker)
+}
+
+# One run at a time, of whichever checkout and user: a directory that everybody can open serves as the lock.
+bring_up_engine() {
+	exec {lock}</run
+	flock "$lock"
+	find_dockerd || install_engine
+	engine_version >/dev/null || start_engine
+	exec {lock}<&-
+}
+
+# A docker client alone is no engine. Users other than root often have no sbin on their PATH.
+find_dockerd() {
+	PATH=$PATH:/usr/sbin:/sbin:/usr/local/sbin command -v dockerd >/dev/null && command -v docker >/dev/null
+}
+
+install_engine() {
+	local wanted=(docker.io ca-certificates)
+	say "engine: none is installed; installing the distribution's docker.io"
+	# Newer releases keep the client in a package of its own, which docker.io only recommends.
+	if ! command -v docker >/dev/null && apt-cache show docker-cli >/dev/null 2>&1; then
+		wanted+=(docker-cli)
+	fi
+	# An engine on a kernel with AppArmor starts no container without the parser.
+	if grep -qs Y /sys/module/apparmor/parameters/enabled; then
+		wanted+=(apparmor)
+	fi
+	apt_install "docker.io" "${wanted[@]}"
+	hash -r
+}
+
+start_engine() {
+	if [ -d /run/systemd/system ]; then
+		say "engine: starting it (systemctl start docker)"
+		as_root systemctl start docker || true
+		wait_for_engine "" || {
+			as_root journalctl --no-pager --unit docker --lines 15 >&2 || true
+			die "the engine did not answer within $start_deadline s; its last words are above"
+		}
+		return
+	fi
+	local pid=
+	clear_stale_pid "$engine_pid" dockerd
+	clear_stale_pid /var/run/docker/containerd/containerd.pid containerd
+	if is_running "$engine_pid" dockerd; then
+		say "engine: dockerd runs but does not answer yet; waiting"
+	else
+		say "engine: starting dockerd (log: $engine_log)"
+		pid=$(start_dockerd)
+	fi
+	wait_for_engine "$pid" || {
+		as_root tail -n 300 "$engine_log" | grep -v level=info | tail -n 15 >&2 || true
+		die "the engine did not come up; the last lines of $engine_log are above"
+	}
+}
+
+# Not so a zombie that init has yet to reap: it has no command line.
+is_alive() { [ -n "$(tr -d '\0' <"/proc/$1/cmdline")" ]; } 2>/dev/null
+
+# Whether pid file FILE names a living PROGRAM.
+is_running() {
+	local pid
+	pid=$(as_root cat "$1" 2>/dev/null) && is_alive "$pid" && [ "$(cat "/proc/$pid/comm")" = "$2" ]
+}
+
+# After a crash or on a restored machine the file names a process that is gone or another program: dockerd would refuse to start.
+clear_stale_pid() {
+	if as_root test -e "$1" && ! is_running "$1" "$2"; then
+		note "removing the stale $1 (process $(as_root cat "$1") is no $2)"
+		as_root rm -f "$1"
+	fi
+}
+
+# Prints the pid. The daemon gets no descriptor of ours: whoever waits for this script's pipes or lock must not wait for it.
+start_dockerd() {
+	# shellcheck disable=SC2016 # the inner shell expands them
+	as_root bash -c '
+		log=$1
+		PATH=$PATH:/usr/sbin:/sbin:/usr/local/sbin
+		cd / && umask 022
+		[ "$(stat -c %s "$log" 2>/dev/null || echo 0)" -lt 10000000 ] || mv -f "$log" "$log.1"
+		{
+			for fd in /proc/$BASHPID/fd/*; do
+				fd=${fd##*/}
+				[ "$fd" -le 2 ] || eval "exec $fd>&-"
+			done
+			exec setsid dockerd
+		} >>"$log" 2>&1 </dev/null &
+		echo $!
+	' dockerd "$engine_log"
+}
+
+# Until the engine answers, its process (if PID is given) has ended, or the deadline is over.
+wait_for_engine() {
+	local pid=$1 deadline=$((SECONDS + start_deadline))
+	while ! engine_version >/dev/null; do
+		[ "$SECONDS" -lt "$deadline" ] || return 1
+		[ -z "$pid" ] || is_alive "$pid" || return 1
+		sleep 0.2
+	done
+}
+
+# Members of the docker group control the engine and through it the machine: the user decides, not this script.
+join_group() {
+	local user answer=
+	user=$(id -un)
+	if id -nG "$user" | tr ' ' '\n' | grep -qx docker; then
+		note "$user is in the docker group from the next login on; until then: sg docker -c 'COMMAND'"
+		return
+	fi
+	note "User $user may not use the engine yet. Members of the group docker may;"
+	note "that is as much power over this machine as root has."
+	if [ -t 0 ] && [ -t 1 ]; then
+		read -r -p "    Add $user to the group docker? [y/N] " answer
+	fi
+	case $answer in
+	[Yy]*)
+		as_root usermod -aG docker "$user"
+		note "done; it counts from the next login on, until then: sg docker -c 'COMMAND'"
+		;;
+	*)
+		note "To do so: sudo usermod -aG docker $user, then log in again."
+		;;
+	esac
+}
+
+# ---- the images
+
+has_image() { "${docker[@]}" image inspect --format . "$1" >/dev/null 2>&1; }
+
+# The fields of each runtime in $images, one runtime a line, or those of $only_runtime.
+list_images() {
+	python3 - "$images" "$only_runtime" <<-'EOF'
+	import json, sys
+	images = json.load(open(sys.argv[1], encoding="utf-8"))
+	chosen = [i for i in images if sys.argv[2] in ("", i["name"])]
+	if not chosen:
+	    sys.exit(f"error: no runtime '{sys.argv[2]}'; there are: {', '.join(i['name'] for i in images)}")
+	for i in chosen:
+	    print(*(i[key] for key in ("name", "base_tag", "packages_tag", "tag", "folder", "client")), *i["files"], sep="\t")
+	EOF
+}
+
+# BuildKit where its client part is there, else the engine's old builder.
+choose_builder() {
+	local settings=(DOCKER_BUILDKIT=0)
+	if "${docker[@]}" buildx version >/dev/null 2>&1; then
+		# The builder inside the engine: others do not see the engine's images.
+		settings=(BUILDKIT_PROGRESS=plain "BUILDX_BUILDER=$("${docker[@]}" context show)")
+	fi
+	if [ "${docker[0]}" = sudo ]; then
+		docker=(sudo env "${settings[@]}" docker)
+	else
+		export "${settings[@]}"
+	fi
+}
+
+ensure_images() {
+	local list line fields logs
+	[ -f "$images" ] || die "$images is not there" "Build first: make"
+	logs=$(cd "$(dirname "$images")" && pwd)
+	if command -v flock >/dev/null; then
+		exec {lock}>"$logs/.setup-docker.lock"
+		flock "$lock" # two runs at once would build everything twice
+	fi
+	list=$(list_images)
+	while IFS= read -r line; do
+		IFS=$'\t' read -ra fields <<<"$line"
+		ensure_image "$logs" "${fields[@]}"
+	done <<<"$list"
+}
+
+ensure_image() {
+	local logs=$1 name=$2 base=$3 packages=$4 tag=$5 folder=$6 client=$7
+	shift 7
+	if has_image "$tag"; then
+		say "image $tag: there"
+		return
+	fi
+	choose_builder
+	if ! has_image "$packages"; then
+		has_image "$base" || {
+			say "image $base: Debian, the base of all runtimes"
+			DOCKER="${docker[*]}" progress "$base" "$logs/image-base.log" "$here/runtimes/base.sh" "$base"
+		}
+		say "image $packages: the packages of $name, a minute or two"
+		progress "$packages" "$logs/image-$name-packages.log" build_packages "$base" "$packages" "$folder"
+	fi
+	say "image $tag: kernel and husk-client"
+	progress "$tag" "$logs/image-$name.log" build_kernel "$packages" "$tag" "$folder" "$client" "$@"
+	prune "$name" "$tag"
+}
+
+build_packages() {
+	local base=$1 tag=$2 folder=$3 network=default
+	bridge_resolves "$base" || network=host
+	"${docker[@]}" build --network "$network" --build-arg "BASE=$base" --tag "$tag" - <"$folder/Dockerfile"
+}
+
+# On some machines names resolve on the host only.
+bridge_resolves() {
+	# shellcheck disable=SC2016
+	"${docker[@]}" run --rm "$1" sh -c '
+		host=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
+			sed -n "s,.*https*://\([^/ ]*\).*,\1,p" | head -n 1)
+		getent hosts "$host"'
+}
+
+# Chained by && throughout: a function that is tested for success runs without `set -e`.
+build_kernel() (
+	packages=$1 tag=$2 folder=$3 client=$4
+	shift 4
+	context=$(mktemp -d) || exit
+	trap 'rm -rf "$context"' EXIT
+	mkdir "$context/kernel" &&
+		cp "$client" "$context/husk-client" &&
+		cp "$folder/runtime.json" "$context/" &&
+		tar -C "$folder" -cf - -- "$@" | tar -C "$context/kernel" -xf - &&
+		"${docker[@]}" build --network none --build-arg "PACKAGES=$packages" --tag "$tag" \
+			--file "$here/runtimes/Dockerfile.kernel" "$context"
+)
+
+# Each build of husk-client makes a new image. Kept: the current one, the newest other, those of the last hour (another
+# checkout may be using them) and those that a container uses. Only husk-NAME is looked at.
+prune() {
+	local name=$1 current=$2 others=0 tag created
+	while IFS=$'\t' read -r tag created; do
+		[ "$tag" != "$current" ] || continue
+		others=$((others + 1))
+		[ "$others" -gt 1 ] || continue
+		created=$(date -d "${created% *}" +%s 2>/dev/null) || continue
+		[ $(($(date +%s) - created)) -gt 3600 ] || continue
+		[ -z "$("${docker[@]}" ps --all --quiet --filter "ancestor=$tag")" ] || continue
+		note "removing the old image $tag"
+		"${docker[@]}" rmi "$tag" >/dev/null || true
+	done < <("${docker[@]}" images --format '{{.Repository}}:{{.Tag}}{{"\t"}}{{.CreatedAt}}' "husk-$name")
+}
+
+while [ $# -gt 0 ]; do
+	case $1 in
+	--engine-only) engine_only=true ;;
+	--runtime) only_runtime=${2:?--runtime needs a name} && shift ;;
+	--images) images=${2:?--images needs a file} && shift ;;
+	--help | -h) usage && exit 0 ;;
+	*) usage >&2 && exit 2 ;;
+	esac
+	shift
+done
+
+ensure_engine
+"$engine_only" || ensure_images
+! "$needs_group" || join_group
