@@ -1,0 +1,38 @@
+# Thin: meson builds, setup-docker.sh makes the images, tests/run tests.
+BUILD ?= build
+export BUILD
+
+.PHONY: all build-deps test-deps compile images run test format clean
+
+all: build-deps compile
+
+build-deps:
+	@tools/install-deps.sh build
+
+test-deps:
+	@tools/install-deps.sh test
+
+compile:
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
+	@ninja -C $(BUILD)
+
+images:
+	@./setup-docker.sh --images $(BUILD)/images.json
+
+run:
+	@$(MAKE) --no-print-directory build-deps
+	@$(MAKE) --no-print-directory compile
+	@$(MAKE) --no-print-directory images
+	@tools/with-docker.sh $(BUILD)/husk demo
+
+test:
+	@$(MAKE) --no-print-directory test-deps
+	@$(MAKE) --no-print-directory compile
+	@$(MAKE) --no-print-directory images
+	@tools/with-docker.sh tests/run
+
+format:
+	@clang-format -i $$(git ls-files '*.c' '*.h')
+
+clean:
+	@rm -rf $(BUILD)

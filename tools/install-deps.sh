@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Installs what building (or testing) Husk needs from the distribution, and the Python test tools into BUILD/venv.
+#   tools/install-deps.sh build|test      BUILD: the build directory, default build
+# Looks first: with everything there it takes no time and asks for nothing.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. tools/shell.sh
+
+build=${BUILD:-build}
+build_packages=(build-essential meson ninja-build pkg-config python3
+	libuv1-dev libjansson-dev libsodium-dev libsqlite3-dev libpq-dev libarchive-dev)
+test_packages=(libcmocka-dev clang clang-format clang-tidy libclang-rt-dev python3-venv)
+venv_packages=(pytest pytest-timeout jsonschema)
+
+# Names from the arguments that dpkg does not know as installed.
+missing() {
+	local installed package
+	installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true)
+	for package in "$@"; do
+		grep -qxF "installed $package" <<<"$installed" || echo "$package"
+	done
+}
+
+ensure_packages() {
+	local what=$1 wanted
+	shift
+	if ! command -v dpkg-query >/dev/null; then
+		note "no Debian or Ubuntu: make sure of the equivalents of $*"
+		return
+	fi
+	mapfile -t wanted < <(missing "$@")
+	[ ${#wanted[@]} -gt 0 ] || return 0
+	say "installing what ${what}ing needs: ${wanted[*]}"
+	apt_install "packages" "${wanted[@]}"
+	# A tree that was configured without them looks again.
+	[ ! -f "$build/build.ninja" ] || meson setup --reconfigure "$build" >/dev/null
+}
+
+ensure_venv() {
+	local python=/usr/bin/python3 stamp=$build/venv/.installed
+	[ -x "$python" ] || python=python3
+	[ "$(cat "$stamp" 2>/dev/null)" != "${venv_packages[*]}" ] || return 0
+	say "installing the Python test tools into $build/venv"
+	mkdir -p "$build"
+	"$python" -m venv "$build/venv"
+	progress "${venv_packages[*]}" "$build/venv/install.log" \
+		"$build/venv/bin/pip" install --disable-pip-version-check --progress-bar off "${venv_packages[@]}"
+	echo "${venv_packages[*]}" >"$stamp"
+}
+
+case ${1-} in
+build)
+	ensure_packages build "${build_packages[@]}"
+	;;
+test)
+	command -v node >/dev/null || test_packages+=(nodejs npm)
+	ensure_packages test "${build_packages[@]}" "${test_packages[@]}"
+	ensure_venv
+	;;
+*)
+	die "usage: tools/install-deps.sh build|test"
+	;;
+esac

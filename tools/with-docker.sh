@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Runs a command with access to the engine: tools/with-docker.sh COMMAND…
+# Who was put into the docker group a moment ago has it only after the next login; `sg` gives it to this one command.
+set -euo pipefail
+
+socket=/var/run/docker.sock
+if [ -z "${DOCKER_HOST-}" ] && [ -S $socket ] && [ ! -w $socket ] &&
+	id -nG "$(id -un)" | tr ' ' '\n' | grep -qx docker; then
+	exec sg docker -c "$(printf '%q ' "$@")"
+fi
+exec "$@"
