@@ -1,0 +1,91 @@
+"""MIME bundles: from what Python objects offer to what the link carries (docs/protocol.md, section 2)."""
+
+import base64
+import json
+import math
+
+from . import images
+from .errors import shorten
+
+TEXT_MAX = 1 << 20  # characters of text/plain
+JSON_DEPTH_MAX = 200
+INT_MAX = (1 << 63) - 1  # larger integers are not JSON to every reader
+
+
+def _is_json(mime):
+    return mime == "application/json" or mime.endswith("+json")
+
+
+def _is_text(mime):
+    return mime.startswith("text/") or mime.endswith(("+xml", "/javascript", "/xml"))
+
+
+def valid_text(text):
+    """Text that every reader takes: no lone surrogates, no NULs."""
+    if not text.isascii():
+        text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _jsonable(value, depth=0):
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return valid_text(value)
+    if isinstance(value, int):
+        return int(value) if -INT_MAX <= value <= INT_MAX else str(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if depth < JSON_DEPTH_MAX:
+        if isinstance(value, dict):
+            return {valid_text(str(k)): _jsonable(v, depth + 1) for k, v in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [_jsonable(v, depth + 1) for v in value]
+    if isinstance(value, (bytes, bytearray)):
+        return base64.b64encode(value).decode()
+    if hasattr(value, "tolist"):  # numpy arrays and scalars
+        return _jsonable(value.tolist(), depth + 1)
+    return valid_text(str(value))
+
+
+def _entry(mime, value):
+    if _is_json(mime):
+        return _jsonable(value)
+    if isinstance(value, (list, tuple)) and all(isinstance(line, str) for line in value):
+        value = "".join(value)
+    if _is_text(mime):
+        if isinstance(value, (bytes, bytearray)):
+            value = value.decode("utf-8", "replace")
+        return valid_text(value if isinstance(value, str) else str(value))
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return base64.b64encode(value).decode()
+    return "".join(valid_text(str(value)).split())  # base64 already, perhaps with line breaks
+
+
+def clean(data):
+    """A bundle that the link may carry, except perhaps for its length."""
+    bundle = {}
+    for mime, value in data.items():
+        if value is not None and isinstance(mime, str) and mime.isprintable():
+            bundle[valid_text(mime)] = _entry(mime, value)
+    if "image/png" in bundle:
+        bundle.pop("image/jpeg", None)  # PIL offers its images as both
+    images.fit(bundle)
+    if "text/plain" in bundle:
+        bundle["text/plain"] = shorten(
+            bundle["text/plain"], TEXT_MAX, "characters (print a part of it, or write it to a file in /workspace)"
+        )
+    return bundle
+
+
+def drop_largest(bundle):
+    """Makes a bundle that was too long for one message shorter, and says so in it."""
+    sizes = {mime: len(json.dumps(value)) for mime, value in bundle.items() if mime != "text/plain"}
+    largest = max(sizes, key=sizes.get)
+    del bundle[largest]
+    note = (
+        f"[{largest} of {sizes[largest]:,} bytes left out: one output holds 12 MiB at most. "
+        "Write it to a file in /workspace and export that.]"
+    )
+    text = bundle.get("text/plain")
+    bundle["text/plain"] = f"{text}\n{note}" if text else note

@@ -1,0 +1,103 @@
+"""Matplotlib: figures become pictures at plt.show() and at the end of the cell, without being asked.
+
+The backend is plain Agg (MPLBACKEND in runtime.json, so child processes draw too); only plt.show is ours, because no
+other backend can show anything here. Nothing of matplotlib is imported before the user does it.
+"""
+
+import glob
+import io
+import os
+import shutil
+import sys
+import weakref
+
+from . import images
+
+FIGURES_MAX = 20  # a cell
+FONT_CACHE = "/opt/husk/matplotlib"  # made when the image was built
+DPI_MIN = 20
+
+
+class Figures:
+    def __init__(self, publish):
+        self._publish = publish
+        self._shown = weakref.WeakSet()  # displayed or returned in this cell: not shown again at its end
+        self._count = 0
+        self._left_out = 0
+
+    def on_import(self, hooks):
+        hooks["matplotlib"] = lambda module: _copy_font_cache(module.get_cachedir())
+        hooks["matplotlib.pyplot"] = self._take_over_show
+
+    def _take_over_show(self, pyplot):
+        def show(*_args, **_kwargs):
+            """Show all open figures here and now, and close them."""
+            self.show_open()
+
+        pyplot.show = show
+
+    def format_png(self, figure):
+        """IPython's formatter for display(figure) and a figure as the last value."""
+        self._shown.add(figure)
+        return png(figure)
+
+    def start_cell(self):
+        self._shown.clear()
+        self._count = self._left_out = 0
+
+    def show_open(self):
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is None:
+            return
+        for number in pyplot.get_fignums():
+            figure = pyplot.figure(number)
+            try:
+                self._show(figure)
+            finally:
+                pyplot.close(figure)
+
+    def _show(self, figure):
+        if figure in self._shown:
+            return
+        if self._count == FIGURES_MAX:
+            self._left_out += 1
+            return
+        self._count += 1
+        self._publish({"image/png": png(figure), "text/plain": repr(figure)})
+
+    def finish_cell(self):
+        self.show_open()
+        if self._left_out:
+            print(
+                f"{self._left_out} more figures were left out: a cell shows {FIGURES_MAX} at most. "
+                "Show the others in further cells, or put them into one figure with subplots.",
+                file=sys.stderr,
+            )
+
+
+def png(figure):
+    """The figure with a tight frame, at its own resolution or at a lower one that keeps the picture in its limits."""
+    dpi = min(figure.dpi, images.PIXELS_MAX / max(*figure.get_size_inches(), 0.1))
+    while True:
+        data = _render(figure, dpi)
+        scale = min(images.PIXELS_MAX / max(*images.png_size(data), 1), (images.BYTES_MAX / len(data)) ** 0.5)
+        if scale >= 1 or dpi <= DPI_MIN:
+            return data
+        dpi = max(DPI_MIN, dpi * scale * 0.95)
+
+
+def _render(figure, dpi):
+    out = io.BytesIO()
+    try:
+        figure.savefig(out, format="png", dpi=dpi, bbox_inches="tight")
+    except ValueError:  # something drawn far outside makes the tight frame larger than any picture
+        out = io.BytesIO()
+        figure.savefig(out, format="png", dpi=dpi)
+    return out.getvalue()
+
+
+def _copy_font_cache(folder):
+    for path in glob.glob(os.path.join(FONT_CACHE, "fontlist-*.json")):
+        target = os.path.join(folder, os.path.basename(path))
+        if not os.path.exists(target):
+            shutil.copyfile(path, target)

@@ -1,0 +1,64 @@
+"""Pictures within the limits of those who look at them: scaled down or re-encoded where they are too large."""
+
+import base64
+import io
+import struct
+
+BYTES_MAX = 700_000
+PIXELS_MAX = 2000  # each side
+_TRIES = 6
+
+
+def png_size(data):
+    """Width and height from the header."""
+    return struct.unpack(">II", data[16:24]) if data[:8] == b"\x89PNG\r\n\x1a\n" else (0, 0)
+
+
+def fit(bundle):
+    """Makes the PNG or JPEG of a bundle fit; what cannot be decoded stays as it is."""
+    for mime in ("image/png", "image/jpeg"):
+        text = bundle.get(mime)
+        if not text:
+            continue
+        try:
+            data = base64.b64decode(text, validate=True)
+            if len(data) <= BYTES_MAX and mime == "image/png" and max(png_size(data)) <= PIXELS_MAX:
+                continue
+            kind, smaller = _shrink(data, mime)
+        except Exception:  # no Pillow, or no picture
+            continue
+        if smaller is not data:
+            del bundle[mime]
+            bundle[kind] = base64.b64encode(smaller).decode()
+
+
+def _shrink(data, mime):
+    from PIL import Image  # takes a tenth of a second, so only for those who make pictures
+
+    picture = Image.open(io.BytesIO(data))
+    if len(data) <= BYTES_MAX and max(picture.size) <= PIXELS_MAX:
+        return mime, data
+    side = PIXELS_MAX
+    for attempt in range(_TRIES):
+        picture.thumbnail((side, side))
+        # Lossless while that is enough; a photograph, however small, is too much for PNG.
+        kind = mime if attempt == 0 else "image/jpeg"
+        smaller = _encode(picture, kind)
+        if len(smaller) <= BYTES_MAX:
+            break
+        side = int(max(picture.size) * (1 if attempt == 0 else 0.7))
+    return kind, smaller
+
+
+def _encode(picture, kind):
+    out = io.BytesIO()
+    if kind == "image/png":
+        picture.save(out, "PNG")
+    else:
+        if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
+            from PIL import Image
+
+            paper = Image.new("RGBA", picture.size, "white")
+            picture = Image.alpha_composite(paper, picture.convert("RGBA"))
+        picture.convert("RGB").save(out, "JPEG", quality=85)
+    return out.getvalue()

@@ -1,0 +1,178 @@
+"""The kernel's life: load, say hello, run cells until PID 1 hangs up."""
+
+import faulthandler
+import importlib
+import os
+import sys
+
+from .imports import Deferred, ImportHooks, add_user_site
+
+with Deferred():
+    import asyncio
+
+    from . import commands, display, errors, stdin
+    from .events import Events, is_awaitable
+    from .figures import Figures
+    from .interrupts import Interrupts
+    from .link import Link, NoCell, TooLong
+    from .shell import Shell
+    from .streams import Streams
+
+LATE_DISPLAYS_MAX = 20
+DISPLAY_ID_MAX = 256
+
+
+class Kernel:
+    def __init__(self):
+        address, self._token = os.environ.pop("HUSK_LINK"), os.environ.pop("HUSK_TOKEN")
+        self._interrupts = Interrupts()
+        self._interrupts.install()
+        self._link = Link(address, self._interrupts)
+        self._streams = Streams()
+        self._events = Events(self._interrupts)
+        self._late = []  # what threads and tasks displayed between two cells
+        self._figures = Figures(self.display)
+        self._shell = Shell.instance(events=self._events, display=self.display)
+        png = self._shell.display_formatter.formatters["image/png"]
+        png.for_type_by_name("matplotlib.figure", "Figure", self._figures.format_png)
+
+    def adapt_modules(self):
+        commands.install()
+        hooks = ImportHooks()
+        stdin.on_import(hooks)
+        self._figures.on_import(hooks)
+        hooks["pandas"] = _adapt_pandas
+        hooks["plotly.io._renderers"] = _adapt_plotly
+        hooks.install()
+
+    def serve(self):
+        self._link.hello(self._token, sys.version.split()[0])
+        while True:
+            self._events.wait(self._link.fd)
+            message = self._link.receive()
+            if message is None or message.get("op") != "execute":
+                os._exit(0)
+            self._execute(message["id"], message["code"])
+
+    def _execute(self, call, code):
+        self._streams.restore()
+        self._events.ready()
+        self._interrupts.install()
+        importlib.invalidate_caches()  # modules that the cell or terminal command before has written or installed
+        self._link.begin(call)
+        data, error = self._run(code)
+        if data:
+            self._send_bundle("result", data)
+        if error:
+            self._link.event("error", **{name: display.valid_text(text) for name, text in error.items()})
+        self._link.done()
+
+    def _run(self, code):
+        """Run a cell; its result as a bundle and its error as fields, either of them None."""
+        try:
+            self._interrupts.running = True
+            outcome = self._run_interruptible(code)
+            self._interrupts.running = False
+        except BaseException as error:
+            self._interrupts.running = False
+            self._leave_if_forked(error)
+            outcome = None, errors.report(error)
+        self._shell.finish_cell()
+        return outcome
+
+    def _run_interruptible(self, code):
+        shell = self._shell
+        shell.start_cell()
+        self._figures.start_cell()
+        self._send_late()
+        shell.run_cell(code, store_history=True)
+        value, error = shell.displayhook.take(), shell.failure
+        self._leave_if_forked(error)
+        data = None
+        if error is None and value is not None:
+            data, error = self._show_value(value)
+        if not isinstance(error, KeyboardInterrupt):
+            error = self._show_figures() or error
+        told = errors.report(error) if error is not None else None
+        self._streams.flush()
+        return data, told
+
+    def _show_value(self, value):
+        try:
+            if is_awaitable(value):
+                value = self._events.run(_settled(value))
+                if value is None:
+                    return None, None
+            self._shell.displayhook.update_user_ns(value)
+            return display.clean(self._shell.format(value)), None
+        except asyncio.CancelledError as error:
+            return None, KeyboardInterrupt() if self._events.interrupted else error
+        except BaseException as error:
+            return None, error
+
+    def _show_figures(self):
+        try:
+            self._figures.finish_cell()
+        except Exception as error:  # a figure that cannot be drawn
+            return error
+
+    def display(self, data, display_id=None, update=False):
+        """What display() and figures come to; from any thread, at any time, in any process."""
+        if self._link.forked:
+            print(data.get("text/plain", ""))
+            return
+        fields = {"display_id": display.valid_text(str(display_id)[:DISPLAY_ID_MAX])} if display_id else {}
+        if update:
+            fields["update"] = True
+        self._streams.flush()
+        bundle = display.clean(data)
+        try:
+            self._send_bundle("display", bundle, **fields)
+        except NoCell:
+            if len(self._late) < LATE_DISPLAYS_MAX:
+                self._late.append((bundle, fields))
+
+    def _send_late(self):
+        late, self._late = self._late, []
+        for bundle, fields in late:
+            self._send_bundle("display", bundle, **fields)
+
+    def _send_bundle(self, op, bundle, **fields):
+        while True:
+            try:
+                return self._link.event(op, data=bundle, **fields)
+            except TooLong:
+                display.drop_largest(bundle)
+
+    def _leave_if_forked(self, error):
+        """The end of the cell in a child that the cell forked: it ends here and answers nobody."""
+        if not self._link.forked:
+            return
+        if error is not None and not isinstance(error, SystemExit):
+            errors.print_plain(error)
+        self._streams.flush()
+        os._exit(errors.exit_status(error))
+
+
+async def _settled(awaitable):
+    return await awaitable
+
+
+def _adapt_pandas(pandas):
+    # Outside a notebook pandas fits tables to a terminal of 80 columns and leaves out those in the middle.
+    pandas.set_option("display.max_columns", 20)
+    pandas.set_option("display.width", 120)
+
+
+def _adapt_plotly(renderers):
+    # The figure as its MIME type; the notebook default adds 4 MB of script to the first one.
+    renderers.renderers.default = "plotly_mimetype"
+
+
+def run(user_path):
+    faulthandler.enable()  # a segmentation fault names the line that made it
+    kernel = Kernel()
+    kernel.adapt_modules()
+    sys.path[:] = ["", *add_user_site(user_path)]
+    sys.argv = [""]
+    kernel.serve()

@@ -1,0 +1,297 @@
+"""IPython's InteractiveShell for a reader at the other end of a link: no prompt, no colours, no files, no threads."""
+
+import asyncio
+import linecache
+import os
+import re
+import sys
+import warnings
+
+from traitlets.config import Config
+from traitlets.config.configurable import Configurable
+from traitlets import Any, observe
+
+from IPython.core import interactiveshell
+from IPython.core.compilerop import CachingCompiler
+from IPython.core.displayhook import DisplayHook
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.profiledir import ProfileDir
+from IPython.utils.text import LSString, SList
+
+from . import commands, errors, stdin
+
+OUTPUTS_KEPT = 3  # Out[n], _n and with them _, __, ___: each may hold a lot of memory
+INPUTS_KEPT = 100
+SOURCE_BYTES_KEPT = 16 << 20  # for tracebacks and inspect.getsource
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+class Compiler(CachingCompiler):
+    """Gives cells readable file names and forgets the oldest sources."""
+
+    def __init__(self):
+        super().__init__()
+        self._sizes = {}
+        self._total = 0
+
+    def get_code_name(self, raw_code, transformed_code, number):
+        name, again = f"<cell {number}>", 1
+        while name in linecache.cache:  # code that a cell ran through get_ipython().run_cell
+            again += 1
+            name = f"<cell {number}.{again}>"
+        return name
+
+    def cache(self, transformed_code, number=0, raw_code=None):
+        name = super().cache(transformed_code, number, raw_code)
+        self._sizes[name] = len(transformed_code)
+        self._total += len(transformed_code)
+        while self._total > SOURCE_BYTES_KEPT and len(self._sizes) > 1:
+            oldest = next(iter(self._sizes))
+            self._total -= self._sizes.pop(oldest)
+            linecache.cache.pop(oldest, None)
+            self._filename_map.pop(oldest, None)
+        return name
+
+
+class Hook(DisplayHook):
+    """sys.displayhook while a cell runs: keeps the last value for the kernel instead of printing it."""
+
+    value = Any(allow_none=True)
+    number = 0
+
+    @property
+    def prompt_count(self):
+        return self.number
+
+    def __call__(self, result=None):
+        self.check_for_underscore()
+        if result is None or self.quiet():
+            return
+        if self.value is not None:  # ast_node_interactivity = "all"
+            self.shell.show(self.value)
+        self.value = result
+        self.fill_exec_result(result)
+
+    def quiet(self):
+        cells = self.shell.history_manager.input_hist_parsed
+        return bool(cells) and ";" in cells[-1] and self.semicolon_at_end_of_expression(cells[-1])
+
+    def take(self):
+        value, self.value = self.value, None
+        return value
+
+    def cull_cache(self):
+        outputs = self.shell.user_ns.get("_oh", {})
+        for number in sorted(outputs)[: len(outputs) - OUTPUTS_KEPT + 1]:
+            self.shell.user_ns.pop(f"_{number}", None)
+            del outputs[number]
+
+
+class Publisher(DisplayPublisher):
+    """display(): sends bundles down the link, in order with what was printed."""
+
+    def publish(self, data, metadata=None, source=None, *, transient=None, update=False, **_kwargs):
+        self.shell.kernel_display(data, display_id=(transient or {}).get("display_id"), update=update)
+
+    def clear_output(self, wait=False):
+        pass  # what was sent is sent; the escape codes that IPython would print clear nothing here
+
+
+class Profile(ProfileDir):
+    """Says where things would be, and makes nothing: a kernel must start on a full disk too."""
+
+    @observe("location")
+    def _location_changed(self, change):
+        pass
+
+
+class InlineBackend(Configurable):
+    """So that `%config InlineBackend.figure_format = "retina"`, a habit from notebooks, does no harm."""
+
+    figure_format = Any().tag(config=True)
+    figure_formats = Any().tag(config=True)
+    close_figures = Any().tag(config=True)
+    print_figure_kwargs = Any().tag(config=True)
+    rc = Any().tag(config=True)
+
+
+class Shell(InteractiveShell):
+    compiler_class = Compiler
+
+    def __init__(self, events, display, **kwargs):
+        self._events = events
+        self.kernel_display = display
+        self.failure = None  # an exception that a magic caught and showed instead of letting it through
+        self._format_errors = None
+        config = Config()
+        config.HistoryManager.enabled = False
+        config.InteractiveShell.colors = "NoColor"
+        config.InteractiveShell.autocall = 0
+        config.InteractiveShell.cache_size = OUTPUTS_KEPT
+        # %store and %bookmark would write files; %cd writes its history.
+        interactiveshell.PickleShareDB = lambda _path: {}
+        super().__init__(config=config, displayhook_class=Hook, display_pub_class=Publisher, **kwargs)
+        self.loop_runner = events.run
+        self.set_hook("show_in_pager", _print_page, 99)
+        self.register_magics(commands.Scripts)
+        for name in ("debug", "pdb", "edit", "ed"):
+            self.register_magic_function(_refuse(name), "line_cell" if name == "debug" else "line", name)
+        self.configurables.append(InlineBackend(parent=self))
+
+    # What a kernel has no use for.
+
+    def init_ipython_dir(self, ipython_dir):
+        self.ipython_dir = os.path.expanduser("~/.ipython")
+
+    @observe("ipython_dir")
+    def _ipython_dir_changed(self, change):
+        pass  # IPython makes the folder
+
+    def init_profile_dir(self, profile_dir):
+        self.profile_dir = Profile(location=os.path.join(self.ipython_dir, "profile_default"))
+
+    def init_completer(self):
+        self.Completer = None
+
+    def init_virtualenv(self):
+        pass
+
+    def debugger(self, force=False):
+        stdin.no_debugger()
+
+    def enable_gui(self, gui=None):
+        if gui:
+            raise UsageError(f"there is no screen here, so no {gui} windows. Matplotlib figures are shown as pictures.")
+
+    def enable_matplotlib(self, gui=None):
+        if gui not in (None, "auto", "inline", "agg"):
+            print(f"There is no screen here for {gui}: figures are shown as pictures.", file=sys.stderr)
+        return "inline", "inline"
+
+    def ask_exit(self):
+        raise SystemExit
+
+    # Running code.
+
+    def start_cell(self):
+        self.failure = None
+        self.displayhook.value = None
+        self.displayhook.number = self.execution_count
+
+    def should_run_async(self, raw_cell, *, transformed_cell=None, preprocessing_exc_tuple=None):
+        # IPython compiles the cell only to find out, and every SyntaxWarning in it would be shown twice.
+        if transformed_cell is None or not re.search(r"\b(await|async)\b", transformed_cell):
+            return False
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return super().should_run_async(
+                raw_cell, transformed_cell=transformed_cell, preprocessing_exc_tuple=preprocessing_exc_tuple
+            )
+
+    async def run_code(self, code_obj, result=None, *, async_=False):
+        try:
+            if async_:
+                await eval(code_obj, self.user_global_ns, self.user_ns)
+            else:
+                exec(code_obj, self.user_global_ns, self.user_ns)
+            return False
+        except asyncio.CancelledError as error:
+            if self._events.interrupted:
+                error = KeyboardInterrupt().with_traceback(error.__traceback__)
+            self._failed(error, result)
+        except BaseException as error:
+            self._failed(error, result)
+        return True
+
+    def _failed(self, error, result):
+        if result is not None:
+            result.error_in_exec = error
+        self._fail(error)
+
+    def _fail(self, error):
+        if self.failure is not None and self.failure is not error:
+            errors.print_plain(self.failure)
+        self.failure = error
+
+    def finish_cell(self):
+        """Forget what would otherwise pile up over a thousand cells."""
+        self.last_execution_result = None  # holds the exception, that its frames, those their variables
+        history = self.history_manager
+        history.db_input_cache.clear()
+        old = self.displayhook.number - INPUTS_KEPT
+        if old > 0:
+            self.user_ns.pop(f"_i{old}", None)
+            for inputs in (history.input_hist_parsed, history.input_hist_raw):
+                if old < len(inputs):
+                    inputs[old] = ""
+
+    # Errors. The one that ends the cell is reported by the kernel, the others go to stderr.
+
+    def showtraceback(self, exc_tuple=None, *_args, **_kwargs):
+        error = exc_tuple[1] if exc_tuple else sys.exc_info()[1]
+        caller = sys._getframe(1).f_globals["__name__"]
+        if error is None:
+            print("No traceback available to show.", file=sys.stderr)
+        elif caller == "IPython.core.formatters" and self._format_errors is not None:
+            self._format_errors.append(error)
+        elif caller.startswith("IPython.core.") and caller != "IPython.core.formatters":
+            self._fail(error)  # %time and %run catch what the user's code raises
+        else:
+            errors.print_plain(error)
+
+    def showsyntaxerror(self, filename=None, running_compiled_code=False):
+        self._fail(sys.exc_info()[1])
+
+    def showindentationerror(self):
+        self.showsyntaxerror()
+
+    # Values.
+
+    def format(self, value):
+        """The MIME bundle of a value. Without a repr it is an error; without one of its rich forms it is not."""
+        self._format_errors = []
+        try:
+            data, _metadata = self.display_formatter.format(value)
+            failed = self._format_errors
+        finally:
+            self._format_errors = None
+        if failed and "text/plain" not in data:
+            raise failed[0]
+        for error in failed:
+            errors.print_plain(error)
+        return data
+
+    def show(self, value):
+        data = self.format(value)
+        if data:
+            self.kernel_display(data)
+
+    # Commands.
+
+    def system(self, cmd):
+        self.user_ns["_exit_code"], _ = commands.shell(self.var_expand(cmd, depth=1))
+
+    system_raw = system_piped = system
+
+    def getoutput(self, cmd, split=True, depth=0):
+        if cmd.rstrip().endswith("&"):
+            raise OSError("a background command has no output to wait for: use !command & without an assignment")
+        command = self.var_expand(cmd, depth=depth + 1)
+        _, output = commands.shell(command, stdout=commands.PIPE, stderr=commands.STDOUT)
+        text = output.decode("utf-8", "backslashreplace")
+        return SList(text.splitlines()) if split else LSString(text)
+
+
+def _print_page(_shell, data, start=0, screen_lines=0):
+    text = data.get("text/plain", "") if isinstance(data, dict) else data
+    print(_ANSI.sub("", text))
+
+
+def _refuse(name):
+    def magic(line="", cell=None):
+        raise UsageError(f"%{name} needs somebody at a keyboard, and stdin is closed in this sandbox.")
+
+    return magic

@@ -1,0 +1,91 @@
+"""File descriptors 0, 1 and 2 and what Python and C keep on top of them.
+
+PID 1 reads 1 and 2 from pipes. Nothing is buffered on this side, neither by Python nor by C's stdio, so what a cell,
+its child processes and C libraries write keeps its order, and os._exit loses nothing.
+"""
+
+import ctypes
+import io
+import os
+import select
+import sys
+
+from .link import private_fd
+
+_IONBF = 2
+
+
+class _Writer(io.FileIO):
+    """An unbuffered file that writes all it is given, even where a child made the pipe non-blocking."""
+
+    def write(self, data):
+        fd = self.fileno()
+        view = memoryview(data).cast("B")
+        size = len(view)
+        while view:
+            try:
+                view = view[os.write(fd, view):]
+            except BlockingIOError:
+                select.select([], [fd], [])
+        return size
+
+
+def _text_writer(fd, name):
+    raw = _Writer(fd, "wb", closefd=False)
+    raw.name = name
+    # backslashreplace: print() must not fail on a lone surrogate (a file name that is no UTF-8, say).
+    return io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace", newline="\n", write_through=True)
+
+
+def _text_reader():
+    return open(0, encoding="utf-8", errors="replace", closefd=False)
+
+
+def _usable(stream):
+    try:
+        return not stream.closed
+    except ValueError:  # detached
+        return False
+
+
+class Streams:
+    def __init__(self):
+        self._makers = {
+            "stdin": _text_reader,
+            "stdout": lambda: _text_writer(1, "<stdout>"),
+            "stderr": lambda: _text_writer(2, "<stderr>"),
+        }
+        self._ours = {name: make() for name, make in self._makers.items()}
+        self._saved = [(fd, private_fd(fd), self._identity(fd)) for fd in range(3)]
+        self._libc = ctypes.CDLL(None)
+        self._c_stdout = ctypes.c_void_p.in_dll(self._libc, "stdout")
+        self._libc.setvbuf(self._c_stdout, None, _IONBF, ctypes.c_size_t(0))
+        self.restore()
+
+    @staticmethod
+    def _identity(fd):
+        try:
+            status = os.fstat(fd)
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+    def restore(self):
+        """Before each cell: whatever the cell before closed or redirected works again."""
+        for fd, saved, identity in self._saved:
+            if self._identity(fd) != identity:
+                os.dup2(saved, fd)
+        for name, stream in self._ours.items():
+            if not _usable(stream):
+                stream = self._ours[name] = self._makers[name]()
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
+
+    def flush(self):
+        """Before each message: a cell may have put buffers of its own in our place."""
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except Exception:  # closed, None, or an object of the user's with its own ideas
+                pass
+        self._libc.fflush(self._c_stdout)

@@ -1,0 +1,15 @@
+"""The persistent Python interpreter of a session: PID 1 starts this file, husk_kernel does the work.
+
+Kept tiny because a start script is the one file that Python compiles anew at every start.
+"""
+
+import sys
+
+# While the kernel loads itself, nothing that a session can write is on the import path: neither PYTHONPATH nor
+# the user's site-packages can break a restart. The kernel puts the rest back before the first cell.
+user_path = sys.path[1:]
+sys.path[1:] = [entry for entry in user_path if entry.startswith((sys.prefix, sys.base_prefix))]
+
+from husk_kernel import main  # noqa: E402
+
+main.run(user_path)
