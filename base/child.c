@@ -236,8 +236,11 @@ void child_kill(struct child *c, int signo)
 		kill(-c->process.pid, signo);
 }
 
-static struct child *let_go(struct child *c)
+struct child *child_free(struct child *c)
 {
+	if (!c)
+		return NULL;
+	child_kill(c, SIGKILL);
 	close_pipes(c);
 	c->orphaned = true;
 	if (c->reaped)
@@ -247,15 +250,25 @@ static struct child *let_go(struct child *c)
 	return NULL;
 }
 
-struct child *child_free(struct child *c)
+int child_spawn_forgotten(struct loop *loop, char *const *argv, struct fail *f)
 {
-	if (!c)
-		return NULL;
-	child_kill(c, SIGKILL);
-	return let_go(c);
-}
-
-struct child *child_detach(struct child *c)
-{
-	return c ? let_go(c) : NULL;
+	uv_stdio_container_t stdio[3] = { { .flags = UV_IGNORE }, { .flags = UV_IGNORE }, { .flags = UV_IGNORE } };
+	uv_process_options_t options = {
+		.exit_cb = on_reaped,
+		.file = argv[0],
+		.args = (char **)argv,
+		.flags = UV_PROCESS_DETACHED,
+		.stdio_count = 3,
+		.stdio = stdio,
+	};
+	struct child *c = new0(struct child);
+	c->loop = loop;
+	c->orphaned = true;
+	int r = uv_spawn(loop_raw(loop), &c->process, &options);
+	if (r < 0) {
+		uv_close((uv_handle_t *)&c->process, child_closed);
+		return fail_set(f, FAIL_INTERNAL, "cannot run '%s': %s", argv[0], uv_strerror(r));
+	}
+	uv_unref((uv_handle_t *)&c->process);
+	return 0;
 }

@@ -43,7 +43,7 @@ size_t child_write_queued(const struct child *c);
 void child_kill(struct child *c, int signo);
 /* Kills the group if it still runs; it is reaped behind the scenes and on_done is not called. Accepts NULL, returns NULL. */
 struct child *child_free(struct child *c);
-/* Lets it run on without us, past the end of this process if need be (its output is dropped). Returns NULL. */
-struct child *child_detach(struct child *c);
+/* Starts ARGV in a session of its own with /dev/null on all three descriptors and forgets it: it outlives this process. */
+int child_spawn_forgotten(struct loop *loop, char *const *argv, struct fail *f);
 
 #endif

@@ -9,16 +9,17 @@
 
 struct config {
 	/* CONTAINER_* */
-	uint64_t memory_limit;	   /* bytes */
-	uint64_t cpu_quota;	   /* microseconds of each 100000 */
+	uint64_t memory_limit; /* bytes */
+	uint64_t cpu_quota;    /* microseconds of each 100000 */
 	uint64_t pids_limit;
-	uint64_t tmpfs_size;	   /* bytes, each of /workspace /tmp /home/sandbox */
+	uint64_t tmpfs_size;	    /* bytes, each of /workspace /tmp /home/sandbox */
 	uint64_t execution_timeout; /* seconds: default of `timeout` */
 	uint64_t max_sessions;
 	uint64_t max_sessions_per_thread;
 	uint64_t orphan_min_age;
 	bool network_enabled;
-	char *ca_bundle; /* CONTAINER_CA_BUNDLE; NULL = none; default the host's */
+	bool proxy_enabled; /* CONTAINER_PROXY_ENABLED: leave the proxy variables that the docker CLI injects */
+	char *ca_bundle;    /* CONTAINER_CA_BUNDLE; NULL = none; default the host's */
 
 	/* SESSION_* in seconds */
 	uint64_t lease;
@@ -40,9 +41,13 @@ struct config {
 	struct strv import_allowed_dirs;
 	char *api_base_url;
 	char *encryption_key;
-	char *database_url; /* DATABASE_URL, or made of POSTGRES_*; NULL = the embedded store */
-	char *thread_id;    /* HUSK_THREAD_ID; NULL = the persistent one */
-	char *docker;	    /* HUSK_DOCKER: the client to run, default "docker" */
+	char *database_url; /* DATABASE_URL; NULL and no postgres_host = the embedded store */
+	char *postgres_user, *postgres_password, *postgres_db, *postgres_host;
+	uint64_t postgres_port;
+	char *thread_id; /* HUSK_THREAD_ID; NULL = the persistent one */
+	char *docker;	 /* HUSK_DOCKER: the client to run, default "docker" */
+
+	struct strv file; /* NAME=value pairs of the settings file */
 };
 
 /* env_file NULL = the default place, which may be missing; a named one must exist. -1 with f naming the bad setting. */

@@ -65,7 +65,7 @@ enum run_kind { RUN_CODE, RUN_TERMINAL };
 struct run_request {
 	enum run_kind kind;
 	const char *session_id;
-	const char *text;	  /* the cell or the command; copied */
+	const char *text; /* the cell or the command; copied */
 	size_t len;
 	uint64_t timeout_seconds; /* 1 to 300 */
 	/* Live output, as it comes, cleaned; may be NULL. stream is 1 or 2. */

@@ -32,8 +32,8 @@ struct mime_bundle {
 
 struct run_result {
 	enum ending ending;
-	char *detail;	 /* one sentence: what happened and what is left (NULL if there is nothing to say) */
-	char *hint;	 /* what to do next; NULL if nothing */
+	char *detail;	   /* one sentence: what happened and what is left (NULL if there is nothing to say) */
+	char *hint;	   /* what to do next; NULL if nothing */
 	char *stdout_text; /* never NULL */
 	char *stderr_text;
 	uint64_t stdout_bytes; /* what the program wrote */
@@ -54,8 +54,11 @@ struct run_result {
 	uint64_t memory_peak;  /* 0 = not known */
 	uint64_t memory_limit; /* 0 = not known */
 	uint64_t memory_files; /* tmpfs share of the memory, 0 = not known */
+	uint64_t oom_kills;    /* processes that the kernel killed for memory during the run */
+	bool kernel_restarted; /* variables are gone, files are kept */
 };
 
+void mime_bundle_release(struct mime_bundle *b);
 void run_result_release(struct run_result *r);
 
 #endif

@@ -8,13 +8,13 @@ declare -A may=(
 	[base]='base/'
 	[kernels]='base/|kernels/'
 	[manager/engine]='base/|manager/engine/|kernels/protocol\.h$'
-	[manager]='base/|manager/|kernels/protocol\.h$'
-	[mcp]='base/|mcp/|manager/(manager|run|config)\.h$'
+	[manager]='base/|manager/|kernels/protocol\.h$|runtimes\.inc$'
+	[mcp]='base/|mcp/|manager/(manager|run|config|reap)\.h$'
 )
 # Where a third-party header may be included (on the file's path).
 declare -A only=(
 	[uv.h]='^base/(loop|stream|child)\.c$'
-	[jansson.h]='^(mcp/|kernels/|base/args\.|manager/(collect|frames[^/]*)\.|manager/engine/(events[^/]*|inspect)\.c$)'
+	[jansson.h]='^(mcp/|kernels/|base/args\.|manager/(collect|thread|wire)\.|manager/engine/inspect\.c$)'
 	[sodium.h]='^manager/token\.c$'
 )
 

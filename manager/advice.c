@@ -1,0 +1,87 @@
+#include "manager/advice.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define MIB (1u << 20)
+
+const char *advice_after_death(void)
+{
+	return "The session is unusable: call stop_session, then create_session. Before running the same code again, "
+	       "find the "
+	       "cause: files imported into this session? memory exhausted? an unhandled error? Never re-run the same "
+	       "code "
+	       "unchanged.";
+}
+
+static const char *left_over(const struct run_result *r, bool terminal)
+{
+	if (terminal)
+		return "Files and background processes are kept.";
+	return r->kernel_restarted ? "The kernel was restarted: variables and imports are gone, files are kept." :
+				     "Variables, imports and files are kept.";
+}
+
+static char *memory_words(const struct run_result *r)
+{
+	if (!r->memory_limit)
+		return xstrdup("the memory limit");
+	if (!r->memory_files)
+		return xasprintf("the memory limit of %llu MiB", (unsigned long long)(r->memory_limit / MIB));
+	return xasprintf(
+		"the memory limit of %llu MiB, of which files in /workspace, /tmp and /home/sandbox take %llu MiB",
+		(unsigned long long)(r->memory_limit / MIB), (unsigned long long)(r->memory_files / MIB));
+}
+
+static char *timeout_hint(const struct run_result *r, bool terminal, uint64_t timeout_seconds)
+{
+	const char *how = terminal ? "run it in the background (command > log 2>&1 &) and look at it later" :
+				     "split the work into smaller cells";
+	if (timeout_seconds >= 300)
+		return xasprintf("%s 300 s is the longest timeout: %s.", left_over(r, terminal), how);
+	return xasprintf("%s Raise `timeout` (at most 300, this was %llu), or %s.", left_over(r, terminal),
+			 (unsigned long long)timeout_seconds, how);
+}
+
+static char *hint_for(const struct run_result *r, bool terminal, uint64_t timeout_seconds)
+{
+	AUTO(freep) char *memory = memory_words(r);
+	switch (r->ending) {
+	case ENDING_TIMEOUT:
+		return timeout_hint(r, terminal, timeout_seconds);
+	case ENDING_INTERRUPTED:
+		return xstrdup(left_over(r, terminal));
+	case ENDING_OOM:
+		return xasprintf("It needed more than %s. %s Work on smaller pieces, delete what is no longer needed, "
+				 "or read data in "
+				 "chunks before trying again.",
+				 memory, left_over(r, terminal));
+	case ENDING_KERNEL_DIED:
+		return xasprintf("%s Find out what ended the process (os._exit, a crash in native code, a kill) before "
+				 "running it again.",
+				 left_over(r, terminal));
+	case ENDING_CONTAINER_DIED:
+	case ENDING_SESSION_LOST:
+		return xstrdup(advice_after_death());
+	case ENDING_OK:
+	case ENDING_ERROR:
+		break;
+	}
+	if (r->oom_kills)
+		return xasprintf("A child process was killed for needing more than %s. Give it less to do at once.",
+				 memory);
+	return NULL;
+}
+
+void advice_add(struct run_result *r, bool terminal, uint64_t timeout_seconds)
+{
+	if (!r->hint)
+		r->hint = hint_for(r, terminal, timeout_seconds);
+	if (r->ending == ENDING_TIMEOUT && !r->detail)
+		r->detail = xasprintf("stopped after %llu s", (unsigned long long)timeout_seconds);
+	if (r->ending == ENDING_TIMEOUT && !r->error_type) {
+		r->error_type = xstrdup("TimeoutError");
+		r->error_message = xasprintf("Execution timed out after %llus", (unsigned long long)timeout_seconds);
+	}
+}

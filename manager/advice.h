@@ -1,0 +1,12 @@
+/* Sentences for the reader of a result that did not end well: what is left, and what to do next. */
+#ifndef HUSK_MANAGER_ADVICE_H
+#define HUSK_MANAGER_ADVICE_H
+
+#include "manager/run.h"
+
+/* Fills r->hint (and r->detail where it is empty) by how the run ended. terminal: it was a command. */
+void advice_add(struct run_result *r, bool terminal, uint64_t timeout_seconds);
+/* The next step after a session has died; static. */
+const char *advice_after_death(void);
+
+#endif

@@ -1,0 +1,147 @@
+#include "manager/engine/argv.h"
+
+#include "kernels/protocol.h"
+
+/* Where the host's certificate bundle appears inside. */
+#define CA_BUNDLE_INSIDE "/opt/husk/ca-certificates.crt"
+#define SHM_SIZE "64m"
+/* Enough for any build tool, bounded so that a leak hits a wall inside the container. */
+#define NOFILE_LIMIT 8192
+#define CPU_PERIOD 100000
+
+static void add_labels(struct strv *argv, const struct container_spec *spec)
+{
+	strv_add_all(argv, "--label", "husk=true", NULL);
+	strv_add(argv, "--label");
+	strv_addf(argv, "husk.session=%s", spec->session);
+	strv_add(argv, "--label");
+	strv_addf(argv, "husk.owner=%s", spec->owner);
+	strv_add(argv, "--label");
+	strv_addf(argv, "husk.thread=%s", spec->thread);
+	strv_add(argv, "--label");
+	strv_addf(argv, "husk.expires=%llu", (unsigned long long)spec->expires);
+}
+
+static void add_privileges(struct strv *argv)
+{
+	strv_add(argv, "--user");
+	strv_addf(argv, "%d:%d", SANDBOX_UID, SANDBOX_GID);
+	strv_add_all(argv, "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true", "--read-only", "--ipc",
+		     "private", "--log-driver", "none", NULL);
+}
+
+static void add_limits(struct strv *argv, const struct container_spec *spec)
+{
+	strv_add(argv, "--memory");
+	strv_addf(argv, "%llu", (unsigned long long)spec->memory);
+	strv_add(argv, "--memory-swap"); /* the sum of both: equal means no swap */
+	strv_addf(argv, "%llu", (unsigned long long)spec->memory);
+	strv_add(argv, "--cpu-period");
+	strv_addf(argv, "%d", CPU_PERIOD);
+	strv_add(argv, "--cpu-quota");
+	strv_addf(argv, "%llu", (unsigned long long)spec->cpu_quota);
+	strv_add(argv, "--pids-limit");
+	strv_addf(argv, "%llu", (unsigned long long)spec->pids);
+	strv_add(argv, "--ulimit");
+	strv_addf(argv, "nofile=%d:%d", NOFILE_LIMIT, NOFILE_LIMIT);
+	strv_add(argv, "--ulimit");
+	strv_addf(argv, "fsize=%llu:%llu", (unsigned long long)spec->memory, (unsigned long long)spec->memory);
+	/* 1, not 0: the kernel hands no core to a host's pipe handler at exactly this limit. */
+	strv_add_all(argv, "--ulimit", "core=1:1", NULL);
+}
+
+static void add_mounts(struct strv *argv, const struct container_spec *spec)
+{
+	static const struct {
+		const char *path, *mode;
+	} mounts[] = { { "/workspace", "0755" }, { "/tmp", "1777" }, { "/home/sandbox", "0755" } };
+	for (size_t i = 0; i < ARRAY_LEN(mounts); i++) {
+		strv_add(argv, "--tmpfs");
+		/* exec, since the engine's default noexec keeps native Python and Node modules from loading */
+		strv_addf(argv, "%s:rw,exec,nosuid,nodev,size=%llu,mode=%s,uid=%d,gid=%d", mounts[i].path,
+			  (unsigned long long)spec->tmpfs, mounts[i].mode, SANDBOX_UID, SANDBOX_GID);
+	}
+	strv_add_all(argv, "--shm-size", SHM_SIZE, "--workdir", "/workspace", NULL);
+}
+
+static void add_env(struct strv *argv, const struct container_spec *spec)
+{
+	static const char *const threads[] = { "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+					       "NUMEXPR_NUM_THREADS" };
+	static const char *const proxies[] = { "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY",
+					       "http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy" };
+	/* A library that starts a thread for each core of the host spends its CPU quota on waiting. */
+	unsigned long long cpus = MAX(1, (spec->cpu_quota + CPU_PERIOD - 1) / CPU_PERIOD);
+	for (size_t i = 0; i < ARRAY_LEN(threads); i++) {
+		strv_add(argv, "--env");
+		strv_addf(argv, "%s=%llu", threads[i], cpus);
+	}
+	for (size_t i = 0; !spec->keep_proxies && i < ARRAY_LEN(proxies); i++) {
+		strv_add(argv, "--env");
+		strv_addf(argv, "%s=", proxies[i]);
+	}
+}
+
+static void add_network(struct strv *argv, const struct container_spec *spec, const char *network)
+{
+	static const char *const variables[] = { "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE",	 "CURL_CA_BUNDLE",
+						 "PIP_CERT",	  "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO" };
+	strv_add_all(argv, "--network", spec->network ? network : "none", NULL);
+	if (!spec->network || !spec->ca_bundle)
+		return;
+	strv_add(argv, "--mount");
+	strv_addf(argv, "type=bind,source=%s,target=" CA_BUNDLE_INSIDE ",readonly", spec->ca_bundle);
+	for (size_t i = 0; i < ARRAY_LEN(variables); i++) {
+		strv_add(argv, "--env");
+		strv_addf(argv, "%s=" CA_BUNDLE_INSIDE, variables[i]);
+	}
+}
+
+void argv_run(struct strv *argv, const char *docker, const struct container_spec *spec, const char *network)
+{
+	strv_add_all(argv, docker, "run", "--detach", "--rm", "--pull", "never", "--name", spec->name, "--hostname",
+		     "husk", NULL);
+	add_labels(argv, spec);
+	add_privileges(argv);
+	add_limits(argv, spec);
+	add_mounts(argv, spec);
+	add_env(argv, spec);
+	add_network(argv, spec, network);
+	strv_add_all(argv, "--entrypoint", CLIENT_PATH, spec->image, "init", NULL);
+	strv_add(argv, "--lease");
+	strv_addf(argv, "%llu", (unsigned long long)spec->lease);
+	strv_add(argv, "--lifetime");
+	strv_addf(argv, "%llu", (unsigned long long)spec->lifetime);
+}
+
+void argv_attach(struct strv *argv, const char *docker, const char *container)
+{
+	strv_add_all(argv, docker, "exec", "--interactive", "--workdir", "/", "--user", NULL);
+	strv_addf(argv, "%d:%d", CONTROLLER_UID, SANDBOX_GID);
+	strv_add_all(argv, container, CLIENT_PATH, "attach", NULL);
+}
+
+void argv_remove(struct strv *argv, const char *docker, const char *container)
+{
+	strv_add_all(argv, docker, "rm", "--force", "--volumes", container, NULL);
+}
+
+void argv_watch(struct strv *argv, const char *docker, const char *owner)
+{
+	strv_add_all(argv, docker, "events", "--filter", "type=container", "--filter", "event=die", "--filter",
+		     "event=oom", "--filter", "event=destroy", "--format", "{{json .}}", "--filter", NULL);
+	strv_addf(argv, "label=husk.owner=%s", owner);
+}
+
+void argv_network_list(struct strv *argv, const char *docker)
+{
+	strv_add_all(argv, docker, "network", "ls", "--no-trunc", "--filter", "name=^" NETWORK_NAME "$", "--format",
+		     "{{.ID}}", NULL);
+}
+
+void argv_network_create(struct strv *argv, const char *docker)
+{
+	/* Inter-container traffic off: two sessions never see each other. */
+	strv_add_all(argv, docker, "network", "create", "--driver", "bridge", "--opt",
+		     "com.docker.network.bridge.enable_icc=false", "--label", "husk=true", NETWORK_NAME, NULL);
+}

@@ -1,0 +1,86 @@
+/* Container engines behind one vtable. Every call is asynchronous, has a deadline and can be cancelled; nothing contacts
+ * an engine before the first call. Callbacks never run inside the call that started them. */
+#ifndef HUSK_MANAGER_ENGINE_ENGINE_H
+#define HUSK_MANAGER_ENGINE_ENGINE_H
+
+#include "base/fail.h"
+#include "base/loop.h"
+
+struct engine;
+struct engine_task;   /* one call under way */
+struct engine_stream; /* a running attach: bytes both ways */
+struct engine_watch;  /* a running events feed */
+
+/* What a container is made of. Strings are borrowed for the call. */
+struct container_spec {
+	const char *name;
+	const char *image;
+	const char *session;
+	const char *owner;
+	const char *thread;
+	uint64_t expires; /* seconds since the epoch: when its hard lifetime ends */
+	uint64_t memory;
+	uint64_t cpu_quota;
+	uint64_t pids;
+	uint64_t tmpfs;
+	uint64_t lease;
+	uint64_t lifetime;
+	bool network;	   /* false = only lo */
+	bool keep_proxies; /* leave the proxy variables that the docker CLI injects */
+	const char
+		*ca_bundle; /* host file, mounted read-only when the network is on and the engine is local; or NULL */
+};
+
+/* f is NULL on success; valid during the call. */
+typedef void (*engine_done_fn)(void *ctx, const struct fail *f);
+
+struct stream_handler {
+	void (*on_bytes)(void *ctx, const void *data, size_t n);
+	/* Once; f says why the stream ended. FAIL_DIED: the container is not there or not running. */
+	void (*on_closed)(void *ctx, const struct fail *f);
+	void *ctx;
+};
+
+enum engine_event_kind { EVENT_DIE, EVENT_OOM, EVENT_DESTROY };
+
+struct engine_event {
+	enum engine_event_kind kind;
+	const char *container; /* its name */
+	int exit_code;	       /* EVENT_DIE */
+};
+
+struct watch_handler {
+	void (*on_event)(void *ctx, const struct engine_event *event);
+	void (*on_closed)(void *ctx);
+	void *ctx;
+};
+
+struct engine_ops {
+	const char *name;
+	/* Creates and starts; on failure nothing is left behind. */
+	struct engine_task *(*create)(struct engine *e, const struct container_spec *spec, engine_done_fn done,
+				      void *ctx);
+	/* Removes by force; done when it is really gone. A container that is not there is success. */
+	struct engine_task *(*remove)(struct engine *e, const char *container, engine_done_fn done, void *ctx);
+	/* Tells the engine to remove them and does not wait, not even for this process. */
+	void (*remove_and_forget)(struct engine *e, char *const *containers, size_t n);
+	struct engine_stream *(*attach)(struct engine *e, const char *container, const struct stream_handler *handler,
+					struct fail *f);
+	struct engine_watch *(*watch)(struct engine *e, const char *owner, const struct watch_handler *handler,
+				      struct fail *f);
+	/* Cancelling a create cleans up behind itself. Afterwards done is not called. */
+	void (*task_cancel)(struct engine_task *task);
+	int (*stream_write)(struct engine_stream *s, const void *data, size_t n);
+	struct engine_stream *(*stream_free)(struct engine_stream *s);
+	struct engine_watch *(*watch_free)(struct engine_watch *w);
+	struct engine *(*free)(struct engine *e);
+};
+
+struct engine {
+	const struct engine_ops *ops;
+};
+
+/* The docker CLI `program` (looked up in PATH) by exec; DOCKER_HOST and contexts are the CLI's own business. */
+struct engine *engine_docker_new(struct loop *loop, const char *program);
+
+#endif

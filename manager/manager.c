@@ -1,0 +1,399 @@
+/* The registry of sessions and the operations on it. */
+#include "manager/manager.h"
+
+#include <ctype.h>
+
+#include "base/alloc.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/utf8.h"
+#include "manager/advice.h"
+#include "manager/engine/engine.h"
+#include "manager/session.h"
+#include "manager/thread.h"
+
+/* Dead sessions stay known so that the next call hears the cause; the oldest are forgotten. */
+#define DEAD_SESSIONS_MAX 64
+#define WATCH_RETRY_MS 1000
+
+struct manager {
+	struct loop *loop;
+	const struct config *config;
+	struct engine *engine;
+	struct engine_watch *watch;
+	struct timer *watch_retry;
+	struct list sessions;
+	struct list ops;
+	char owner[TOKEN_SIZE];
+	char *thread; /* NULL until a session needs it */
+};
+
+struct op {
+	struct list node;
+	struct manager *manager;
+	struct session *session; /* NULL once it is not needed */
+	enum { OP_CREATE, OP_RUN, OP_STOP } kind;
+	struct run *run; /* OP_RUN; owned by the op unless it was abandoned */
+	struct create_request create;
+	struct run_request request;
+	struct stop_request stop;
+};
+
+/* The run behind an op, with what its live output needs. */
+struct op_run {
+	struct run run;
+	struct op *op;
+	struct buf partial[2]; /* an unfinished UTF-8 sequence at the end of a piece of output */
+};
+
+static void on_watch_closed(void *ctx);
+
+static struct op *op_new(struct manager *m, struct session *s, int kind)
+{
+	struct op *op = new0(struct op);
+	op->manager = m;
+	op->session = s;
+	op->kind = kind;
+	list_append(&m->ops, &op->node);
+	return op;
+}
+
+static void op_free(struct op *op)
+{
+	list_remove(&op->node);
+	free(op);
+}
+
+static struct op *find_op(struct manager *m, struct session *s, int kind)
+{
+	list_for_each(op, &m->ops, struct op, node)
+		if (op->session == s && (int)op->kind == kind)
+			return op;
+	return NULL;
+}
+
+/* --- the engine's events ----------------------------------------------------------------------------------------- */
+
+static void on_engine_event(void *ctx, const struct engine_event *event)
+{
+	struct manager *m = ctx;
+	list_for_each(s, &m->sessions, struct session, node) {
+		if (streq(s->container, event->container)) {
+			session_on_event(s, event);
+			return;
+		}
+	}
+}
+
+static void watch_start(struct manager *m)
+{
+	struct watch_handler handler = { .on_event = on_engine_event, .on_closed = on_watch_closed, .ctx = m };
+	AUTO(fail_release) struct fail f = { 0 };
+	if (m->watch)
+		return;
+	m->watch = m->engine->ops->watch(m->engine, m->owner, &handler, &f);
+	if (!m->watch)
+		log_debug("no engine events: %s", f.message);
+}
+
+static size_t live_sessions(const struct manager *m)
+{
+	size_t n = 0;
+	list_for_each(s, &m->sessions, struct session, node)
+		n += s->state != SESSION_DEAD;
+	return n;
+}
+
+static void on_watch_retry(void *ctx)
+{
+	struct manager *m = ctx;
+	if (live_sessions(m))
+		watch_start(m);
+}
+
+static void on_watch_closed(void *ctx)
+{
+	struct manager *m = ctx;
+	m->watch = m->engine->ops->watch_free(m->watch);
+	timer_start(m->watch_retry, WATCH_RETRY_MS, 0);
+}
+
+/* --- sessions ---------------------------------------------------------------------------------------------------- */
+
+static void info_fill(const struct session *s, struct session_info *info)
+{
+	uint64_t now = loop_now_ms();
+	*info = (struct session_info){
+		.id = s->id,
+		.runtime = s->runtime->name,
+		.status = session_state_name(s),
+		.age_seconds = (now - s->created_ms) / 1000,
+		.idle_seconds = list_empty(&s->runs) ? (now - s->used_ms) / 1000 : 0,
+	};
+}
+
+void manager_each_session(struct manager *m, void (*fn)(void *ctx, const struct session_info *info), void *ctx)
+{
+	list_for_each(s, &m->sessions, struct session, node) {
+		struct session_info info;
+		info_fill(s, &info);
+		if (s->state != SESSION_STOPPING)
+			fn(ctx, &info);
+	}
+}
+
+static void forget_old_dead(struct manager *m)
+{
+	size_t dead = 0;
+	list_for_each(s, &m->sessions, struct session, node)
+		dead += s->state == SESSION_DEAD;
+	list_for_each(s, &m->sessions, struct session, node) {
+		if (dead <= DEAD_SESSIONS_MAX)
+			return;
+		if (s->state == SESSION_DEAD && !s->task) {
+			session_free(s);
+			dead--;
+		}
+	}
+}
+
+static void on_ready(void *ctx, struct session *s)
+{
+	struct manager *m = ctx;
+	struct op *op = find_op(m, s, OP_CREATE);
+	struct session_info info;
+	if (!op)
+		return;
+	info_fill(s, &info);
+	op->create.on_done(op->create.ctx, &info, NULL);
+	op_free(op);
+}
+
+static void on_dead(void *ctx, struct session *s)
+{
+	struct manager *m = ctx;
+	struct op *op = find_op(m, s, OP_CREATE);
+	if (!op) {
+		forget_old_dead(m);
+		return;
+	}
+	op->create.on_done(op->create.ctx, NULL, &s->death);
+	op_free(op);
+	/* Nobody ever learnt its id: it goes away once its remains are removed. */
+	session_stop(s);
+}
+
+static void on_stopped(void *ctx, struct session *s, const struct fail *f)
+{
+	struct manager *m = ctx;
+	struct op *op;
+	while ((op = find_op(m, s, OP_STOP))) {
+		op->stop.on_done(op->stop.ctx, f);
+		op_free(op);
+	}
+	session_free(s);
+}
+
+static int check_limits(struct manager *m, struct fail *f)
+{
+	uint64_t live = live_sessions(m);
+	if (live >= m->config->max_sessions) {
+		fail_set(f, FAIL_LIMIT, "Maximum number of sessions (%llu) reached. Stop an existing session first.",
+			 (unsigned long long)m->config->max_sessions);
+		return fail_hint(f,
+				 "Use one of the active sessions, stop one of them, or raise CONTAINER_MAX_SESSIONS.");
+	}
+	if (live >= m->config->max_sessions_per_thread) {
+		fail_set(f, FAIL_LIMIT,
+			 "Maximum sessions per conversation (%llu) reached. Stop an existing session first.",
+			 (unsigned long long)m->config->max_sessions_per_thread);
+		return fail_hint(f, "Use one of the active sessions, stop one of them, or raise "
+				    "CONTAINER_MAX_SESSIONS_PER_THREAD.");
+	}
+	return 0;
+}
+
+/* HUSK_IMAGE_PYTHON and its sisters override the image that this build belongs to. */
+static const char *image_for(const struct manager *m, const struct runtime *runtime)
+{
+	char name[64] = "HUSK_IMAGE_";
+	size_t n = strlen(name);
+	for (const char *p = runtime->name; *p && n < sizeof(name) - 1; p++)
+		name[n++] = isalnum((unsigned char)*p) ? (char)toupper((unsigned char)*p) : '_';
+	name[n] = '\0';
+	const char *image = config_lookup(m->config, name);
+	return image ? image : runtime->image;
+}
+
+struct op *manager_create(struct manager *m, const struct create_request *req, struct fail *f)
+{
+	if (check_limits(m, f) < 0)
+		return NULL;
+	if (!m->thread)
+		m->thread = thread_id_load(m->config);
+	watch_start(m);
+	struct session *s = session_new(&(struct session_params){
+		.loop = m->loop,
+		.engine = m->engine,
+		.config = m->config,
+		.runtime = req->runtime,
+		.image = image_for(m, req->runtime),
+		.owner_id = m->owner,
+		.thread = m->thread,
+		.network = req->network,
+		.owner = { .on_ready = on_ready, .on_dead = on_dead, .on_stopped = on_stopped, .ctx = m },
+	});
+	list_append(&m->sessions, &s->node);
+	struct op *op = op_new(m, s, OP_CREATE);
+	op->create = *req;
+	return op;
+}
+
+static struct session *find_session(struct manager *m, const char *id, struct fail *f)
+{
+	list_for_each(s, &m->sessions, struct session, node)
+		if (streq(s->id, id) && s->state != SESSION_STOPPING)
+			return s;
+	fail_set(f, FAIL_NOT_FOUND, "Session '%.64s' not found", id);
+	return NULL;
+}
+
+/* --- runs -------------------------------------------------------------------------------------------------------- */
+
+static void op_run_free(struct op_run *r)
+{
+	buf_release(&r->partial[0]);
+	buf_release(&r->partial[1]);
+	free(r);
+}
+
+static void on_run_end(struct run *run, struct run_result *result, const struct fail *f)
+{
+	struct op_run *r = container_of(run, struct op_run, run);
+	struct op *op = r->op;
+	op->request.on_done(op->request.ctx, result, f);
+	op_run_free(r);
+	op_free(op);
+}
+
+static void on_run_output(struct run *run, int stream, const void *data, size_t n)
+{
+	struct op_run *r = container_of(run, struct op_run, run);
+	struct buf *partial = &r->partial[stream - 1];
+	AUTO(buf_release) struct buf bytes = { 0 }, text = { 0 };
+	buf_add(&bytes, partial->data, partial->len);
+	buf_add(&bytes, data, n);
+	size_t unfinished = utf8_partial_end(bytes.data, bytes.len);
+	buf_reset(partial);
+	buf_add(partial, bytes.data + bytes.len - unfinished, unfinished);
+	utf8_clean(&text, bytes.data, bytes.len - unfinished);
+	if (text.len)
+		r->op->request.on_output(r->op->request.ctx, stream, buf_str(&text), text.len);
+}
+
+struct op *manager_run(struct manager *m, const struct run_request *req, struct fail *f)
+{
+	struct session *s = find_session(m, req->session_id, f);
+	if (!s)
+		return NULL;
+	if (s->state == SESSION_DEAD) {
+		fail_copy(f, &s->death);
+		fail_hint(f, "%s", advice_after_death());
+		return NULL;
+	}
+	if (s->state == SESSION_STARTING) {
+		fail_set(f, FAIL_BUSY, "session '%s' is still starting", s->id);
+		return NULL;
+	}
+	struct op_run *r = new0(struct op_run);
+	r->run.terminal = req->kind == RUN_TERMINAL;
+	r->run.timeout_seconds = req->timeout_seconds;
+	r->run.on_end = on_run_end;
+	r->run.on_output = req->on_output ? on_run_output : NULL;
+	if (session_run(s, &r->run, req->text, req->len, f) < 0) {
+		free(r);
+		return NULL;
+	}
+	struct op *op = op_new(m, s, OP_RUN);
+	op->request = *req;
+	op->request.text = op->request.session_id = NULL; /* borrowed for the call only */
+	op->run = &r->run;
+	r->op = op;
+	return op;
+}
+
+struct op *manager_stop(struct manager *m, const struct stop_request *req, struct fail *f)
+{
+	struct session *s = find_session(m, req->session_id, f);
+	if (!s)
+		return NULL;
+	struct op *op = op_new(m, s, OP_STOP);
+	op->stop = *req;
+	op->stop.session_id = NULL;
+	session_stop(s);
+	return op;
+}
+
+void op_cancel(struct op *op)
+{
+	struct session *s = op->session;
+	if (op->kind == OP_RUN) {
+		struct op_run *r = container_of(op->run, struct op_run, run);
+		buf_release(&r->partial[0]);
+		buf_release(&r->partial[1]);
+		session_abandon(op->run);
+	}
+	bool created = op->kind == OP_CREATE;
+	op_free(op);
+	if (created)
+		session_stop(s);
+}
+
+/* --- life -------------------------------------------------------------------------------------------------------- */
+
+struct manager *manager_new(struct loop *loop, const struct config *config)
+{
+	struct manager *m = new0(struct manager);
+	m->loop = loop;
+	m->config = config;
+	m->engine = engine_docker_new(loop, config->docker);
+	m->watch_retry = timer_new(loop, on_watch_retry, m);
+	list_init(&m->sessions);
+	list_init(&m->ops);
+	token_make(m->owner);
+	return m;
+}
+
+static void remove_sessions(struct manager *m)
+{
+	AUTO(strv_release) struct strv names = { 0 };
+	list_for_each(s, &m->sessions, struct session, node)
+		if (s->state != SESSION_DEAD)
+			strv_add(&names, s->container);
+	if (names.n)
+		m->engine->ops->remove_and_forget(m->engine, names.v, names.n);
+}
+
+struct manager *manager_free(struct manager *m)
+{
+	if (!m)
+		return NULL;
+	remove_sessions(m);
+	list_for_each(op, &m->ops, struct op, node) {
+		struct op_run *r = op->kind == OP_RUN ? container_of(op->run, struct op_run, run) : NULL;
+		if (r) {
+			r->run.abandoned = true; /* session_free() frees it */
+			buf_release(&r->partial[0]);
+			buf_release(&r->partial[1]);
+		}
+		op_free(op);
+	}
+	list_for_each(s, &m->sessions, struct session, node)
+		session_free(s);
+	m->engine->ops->watch_free(m->watch);
+	timer_free(m->watch_retry);
+	m->engine->ops->free(m->engine);
+	free(m->thread);
+	free(m);
+	return NULL;
+}

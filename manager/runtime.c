@@ -1,0 +1,26 @@
+/* The runtimes of this build: a table made from runtimes/NAME/runtime.json, so that a new one changes no C code. */
+#include <strings.h>
+
+#include "manager/manager.h"
+
+static const struct runtime runtimes[] = {
+#include "runtimes.inc"
+};
+
+const struct runtime *runtime_list(size_t *ret_n)
+{
+	*ret_n = ARRAY_LEN(runtimes);
+	return runtimes;
+}
+
+const struct runtime *runtime_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(runtimes); i++) {
+		if (strcasecmp(runtimes[i].name, name) == 0)
+			return &runtimes[i];
+		for (const char *const *alias = runtimes[i].aliases; *alias; alias++)
+			if (strcasecmp(*alias, name) == 0)
+				return &runtimes[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,105 @@
+/* One session: its container, the stream to PID 1, the runs on it. Knows the engine and the frames; the manager above it
+ * knows the registry and the callers.
+ *
+ * A run is sent at once; PID 1 keeps the order. A stream that breaks is opened again and PID 1 replays what was not
+ * acknowledged; only a container that is gone, or a stream that can't be opened again, ends the session. */
+#ifndef HUSK_MANAGER_SESSION_H
+#define HUSK_MANAGER_SESSION_H
+
+#include "base/list.h"
+#include "manager/collect.h"
+#include "manager/engine/engine.h"
+#include "manager/manager.h"
+#include "manager/token.h"
+#include "manager/wire.h"
+
+enum session_state {
+	SESSION_STARTING, /* container and kernel are on their way up */
+	SESSION_READY,
+	SESSION_STOPPING, /* being removed because somebody asked for it */
+	SESSION_DEAD,	  /* gone with a cause; stays known until stop_session */
+};
+
+struct session;
+
+/* How a session speaks to its manager. The session may be freed from inside on_dead and on_stopped. */
+struct session_owner {
+	void (*on_ready)(void *ctx, struct session *s);
+	/* The container never came up, or is gone; s->death says why. */
+	void (*on_dead)(void *ctx, struct session *s);
+	void (*on_stopped)(void *ctx, struct session *s, const struct fail *f);
+	void *ctx;
+};
+
+/* One execution; embedded in its owner. */
+struct run {
+	struct list node;
+	struct session *session;
+	uint32_t call;
+	bool terminal;
+	bool abandoned; /* cancelled: the end is acknowledged and nobody is told; the session frees it */
+	uint64_t timeout_seconds;
+	struct collect *collect;
+	struct timer *guard;
+	/* Called once, with what happened; the run is unlinked by then and its owner frees it. f is set if nothing ran. */
+	void (*on_end)(struct run *run, struct run_result *result, const struct fail *f);
+	void (*on_output)(struct run *run, int stream, const void *data, size_t n);
+};
+
+struct session {
+	struct list node; /* for the owner */
+	char id[TOKEN_SIZE];
+	char *container;
+	const struct runtime *runtime;
+	enum session_state state;
+	struct fail death;
+	uint64_t created_ms, used_ms;
+
+	/* Private. */
+	struct loop *loop;
+	struct engine *engine;
+	const struct config *config;
+	struct session_owner owner;
+	struct engine_task *task;
+	struct engine_stream *stream;
+	struct wire wire;
+	struct list runs;
+	struct timer *heartbeat, *deadline, *retry;
+	uint64_t fence, last_frame_ms;
+	uint32_t last_call;
+	unsigned attach_failures;
+	bool greeted; /* PID 1 answered our hello on this stream */
+	bool oom;
+	char *ending; /* what PID 1 said when it ended by itself */
+};
+
+struct session_params {
+	struct loop *loop;
+	struct engine *engine;
+	const struct config *config;
+	const struct runtime *runtime;
+	const char *image;
+	const char *owner_id;
+	const char *thread;
+	bool network;
+	struct session_owner owner;
+};
+
+/* Starts at once; on_ready or on_dead follows. */
+struct session *session_new(const struct session_params *params);
+/* Drops everything without a word to the engine: runs are not answered. Accepts NULL, returns NULL. */
+struct session *session_free(struct session *s);
+
+const char *session_state_name(const struct session *s);
+/* Removes the container; what runs is answered with the cause. on_stopped follows. */
+void session_stop(struct session *s);
+
+/* Fills and sends run; on success the session calls run->on_end later. text must be valid UTF-8. */
+int session_run(struct session *s, struct run *run, const char *text, size_t len, struct fail *f);
+/* Interrupts it. The run must be heap memory from here on: the session frees it when PID 1 has ended it. */
+void session_abandon(struct run *run);
+
+/* What the engine's events told. */
+void session_on_event(struct session *s, const struct engine_event *event);
+
+#endif

@@ -1,0 +1,148 @@
+#include "manager/wire.h"
+
+#include <errno.h>
+#include <jansson.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+
+#define DETAIL_MAX 1000
+
+void wire_release(struct wire *w)
+{
+	buf_release(&w->in);
+	w->used = 0;
+}
+
+void wire_feed(struct wire *w, const void *data, size_t n)
+{
+	if (w->used) {
+		buf_consume(&w->in, w->used);
+		w->used = 0;
+	}
+	/* A big frame is gone: do not keep its memory for small ones. */
+	if (!w->in.len && w->in.cap > (1u << 20))
+		buf_release(&w->in);
+	buf_add(&w->in, data, n);
+}
+
+static size_t payload_max(uint8_t type)
+{
+	switch (type) {
+	case FRAME_HELLO:
+	case FRAME_EVENT:
+	case FRAME_CALL:
+	case FRAME_PROGRESS:
+	case FRAME_END:
+		return 65536;
+	case FRAME_PONG:
+		return PING_PAYLOAD_MAX;
+	case FRAME_OUT:
+	case FRAME_ERR:
+	case FRAME_OUT_TAIL:
+	case FRAME_ERR_TAIL:
+		return OUTPUT_LIMIT_MAX;
+	case FRAME_DISPLAY:
+	case FRAME_RESULT:
+	case FRAME_ERROR:
+		return FRAME_PAYLOAD_MAX;
+	default:
+		return SIZE_MAX; /* not PID 1's to send */
+	}
+}
+
+int wire_next(struct wire *w, struct wire_frame *ret)
+{
+	size_t have = w->in.len - w->used;
+	if (have < FRAME_HEADER_SIZE)
+		return 0;
+	const uint8_t *at = w->in.data + w->used;
+	struct frame_header h = frame_header_read(at);
+	size_t max = payload_max(h.type);
+	if (max == SIZE_MAX || h.length > max)
+		return -EPROTO;
+	if (have - FRAME_HEADER_SIZE < h.length)
+		return 0;
+	*ret = (struct wire_frame){ .type = h.type, .call = h.call, .payload = at + FRAME_HEADER_SIZE, .n = h.length };
+	w->used += FRAME_HEADER_SIZE + h.length;
+	return 1;
+}
+
+void wire_put(struct buf *out, enum frame_type type, uint32_t call, const void *payload, size_t n)
+{
+	uint8_t header[FRAME_HEADER_SIZE];
+	frame_header_write(header,
+			   &(struct frame_header){ .length = (uint32_t)n, .type = (uint8_t)type, .call = call });
+	buf_add(out, header, sizeof(header));
+	buf_add(out, payload, n);
+}
+
+static int put_json(struct buf *out, enum frame_type type, uint32_t call, json_t *payload)
+{
+	AUTO(freep) char *text = payload ? json_dumps(payload, JSON_COMPACT) : NULL;
+	if (!text || strlen(text) > FRAME_PAYLOAD_MAX)
+		return -1;
+	wire_put(out, type, call, text, strlen(text));
+	return 0;
+}
+
+void wire_put_hello(struct buf *out, uint64_t fence)
+{
+	json_auto_t *hello = json_pack("{s:i, s:i, s:I}", "version", PROTOCOL_VERSION, "min_version",
+				       PROTOCOL_VERSION_MIN, "fence", (json_int_t)fence);
+	(void)put_json(out, FRAME_HELLO, 0, hello);
+}
+
+int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run)
+{
+	json_auto_t *payload = json_pack("{s:s%, s:I, s:I, s:I}", run->terminal ? "command" : "code", run->text,
+					 run->len, "timeout_ms", (json_int_t)run->timeout_ms, "stdout_limit",
+					 (json_int_t)run->stdout_limit, "stderr_limit", (json_int_t)run->stderr_limit);
+	return put_json(out, run->terminal ? FRAME_TERMINAL : FRAME_EXECUTE, call, payload);
+}
+
+static json_t *payload_json(const struct wire_frame *frame)
+{
+	return json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL);
+}
+
+int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, struct fail *f)
+{
+	json_auto_t *hello = frame->type == FRAME_HELLO ? payload_json(frame) : NULL;
+	json_t *version = json_object_get(hello, "version"), *last = json_object_get(hello, "last_call");
+	const char *kernel = json_string_value(json_object_get(hello, "kernel"));
+	json_int_t number = json_integer_value(version), last_call = json_integer_value(last);
+	if (!json_is_integer(version) || last_call < 0 || last_call > UINT32_MAX / 2)
+		return fail_set(f, FAIL_ENGINE, "the session's container does not speak Husk's protocol");
+	if (number < PROTOCOL_VERSION_MIN || number > PROTOCOL_VERSION)
+		return fail_set(f, FAIL_ENGINE, "the session's container speaks protocol %lld, this server %d to %d",
+				(long long)number, PROTOCOL_VERSION_MIN, PROTOCOL_VERSION);
+	*ret = (struct wire_hello){
+		.version = (uint64_t)number,
+		.last_call = (uint32_t)last_call,
+		.kernel_ready = kernel && streq(kernel, "ready"),
+	};
+	return 0;
+}
+
+enum wire_event_kind wire_read_event(const struct wire_frame *frame, char **ret_detail)
+{
+	static const struct {
+		const char *name;
+		enum wire_event_kind kind;
+	} kinds[] = { { "kernel_ready", WIRE_EVENT_READY },
+		      { "kernel_died", WIRE_EVENT_DIED },
+		      { "kernel_failed", WIRE_EVENT_FAILED },
+		      { "ending", WIRE_EVENT_ENDING },
+		      { "fenced", WIRE_EVENT_FENCED } };
+	json_auto_t *event = payload_json(frame);
+	const char *name = json_string_value(json_object_get(event, "event"));
+	const char *detail = json_string_value(json_object_get(event, "detail"));
+	if (!detail)
+		detail = json_string_value(json_object_get(event, "cause"));
+	*ret_detail = detail ? xstrndup(detail, utf8_head(detail, strlen(detail), DETAIL_MAX)) : NULL;
+	for (size_t i = 0; name && i < ARRAY_LEN(kinds); i++)
+		if (streq(name, kinds[i].name))
+			return kinds[i].kind;
+	return WIRE_EVENT_OTHER;
+}

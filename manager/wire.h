@@ -1,0 +1,59 @@
+/* The manager's end of the frames (docs/protocol.md section 1): bytes of a hostile PID 1 in, checked frames out, and the
+ * frames that the manager sends. */
+#ifndef HUSK_MANAGER_WIRE_H
+#define HUSK_MANAGER_WIRE_H
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "kernels/protocol.h"
+
+struct wire {
+	struct buf in;
+	size_t used;
+};
+
+struct wire_frame {
+	uint8_t type;
+	uint32_t call;
+	const uint8_t *payload; /* valid until the next wire_feed() */
+	size_t n;
+};
+
+void wire_release(struct wire *w);
+void wire_feed(struct wire *w, const void *data, size_t n);
+/* 1 and *ret, 0 if more bytes are needed, -EPROTO for a type that PID 1 never sends or a size past its limit. */
+int wire_next(struct wire *w, struct wire_frame *ret);
+
+void wire_put(struct buf *out, enum frame_type type, uint32_t call, const void *payload, size_t n);
+void wire_put_hello(struct buf *out, uint64_t fence);
+
+struct wire_run {
+	bool terminal;
+	const char *text;
+	size_t len;
+	uint64_t timeout_ms;
+	uint64_t stdout_limit, stderr_limit; /* bytes */
+};
+/* The text must be valid UTF-8. -1 if it is not, or too long for a frame. */
+int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run);
+
+struct wire_hello {
+	uint64_t version;
+	uint32_t last_call;
+	bool kernel_ready;
+};
+/* -1 with f filled if it is not a hello that we can work with. */
+int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, struct fail *f);
+
+enum wire_event_kind {
+	WIRE_EVENT_OTHER,
+	WIRE_EVENT_READY,
+	WIRE_EVENT_DIED,
+	WIRE_EVENT_FAILED,
+	WIRE_EVENT_ENDING,
+	WIRE_EVENT_FENCED
+};
+/* The sentence of the event, bounded and cleaned, in *ret_detail (owned by the caller; may become NULL). */
+enum wire_event_kind wire_read_event(const struct wire_frame *frame, char **ret_detail);
+
+#endif
