@@ -1,0 +1,157 @@
+#include "manager/collect.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "unit.h"
+
+static const struct config config = {
+	.max_stdout_chars = 20,
+	.max_stderr_chars = 20,
+	.max_result_chars = 10,
+	.max_traceback_chars = 50,
+};
+
+static int feed(struct collect *c, uint8_t type, const char *payload)
+{
+	struct wire_frame frame = { .type = type, .payload = (const uint8_t *)payload, .n = strlen(payload) };
+	return collect_frame(c, &frame);
+}
+
+static void collect_freep(struct collect **c)
+{
+	collect_free(*c);
+}
+
+static void test_a_plain_run(void **state)
+{
+	AUTO(collect_freep) struct collect *c = collect_new(&config);
+	AUTO(run_result_release) struct run_result r = { 0 };
+	assert_int_equal(feed(c, FRAME_OUT, "hi\n"), 0);
+	assert_int_equal(feed(c, FRAME_RESULT, "{\"data\":{\"text/plain\":\"2\"}}"), 0);
+	assert_int_equal(feed(c, FRAME_END, "{\"ending\":\"ok\",\"duration_ms\":12,\"stdout_bytes\":3,\"kernel\":\"kept\"}"), 1);
+	assert_false(collect_refused(c));
+	collect_finish(c, &r);
+	assert_int_equal(r.ending, ENDING_OK);
+	assert_string_equal(r.stdout_text, "hi\n");
+	assert_string_equal(r.stderr_text, "");
+	assert_string_equal(r.result.parts[0].data, "2");
+	assert_int_equal(r.duration_ms, 12);
+	assert_false(r.kernel_restarted);
+	assert_false(r.stdout_truncated);
+}
+
+static void test_nothing_after_the_end(void **state)
+{
+	AUTO(collect_freep) struct collect *c = collect_new(&config);
+	assert_int_equal(feed(c, FRAME_END, "{\"ending\":\"ok\"}"), 1);
+	assert_int_equal(feed(c, FRAME_OUT, "late"), -EPROTO);
+	assert_int_equal(feed(c, FRAME_END, "{\"ending\":\"ok\"}"), -EPROTO);
+}
+
+static void test_hostile_frames(void **state)
+{
+	AUTO(collect_freep) struct collect *c = collect_new(&config);
+	AUTO(freep) char *much = xmalloc(100);
+	memset(much, 'x', 99);
+	much[99] = '\0';
+	assert_int_equal(feed(c, FRAME_OUT, much), -EPROTO); /* 20 characters are at most 80 bytes */
+	assert_int_equal(feed(c, FRAME_RESULT, "[]"), -EPROTO);
+	assert_int_equal(feed(c, FRAME_ERROR, "garbage"), -EPROTO);
+	assert_int_equal(feed(c, FRAME_HELLO, "{}"), -EPROTO);
+	assert_int_equal(feed(c, FRAME_RESULT, "{\"data\":7}"), 0);
+	assert_int_equal(feed(c, FRAME_DISPLAY, "{\"data\":{\"image/png\":\"not base64!\",\"text/plain\":\"x\"}}"), 0);
+	AUTO(run_result_release) struct run_result r = { 0 };
+	collect_finish(c, &r);
+	assert_int_equal(r.result.n, 0);
+	assert_int_equal(r.displays[0].n, 1);
+}
+
+static void test_a_replay_starts_over(void **state)
+{
+	AUTO(collect_freep) struct collect *c = collect_new(&config);
+	AUTO(run_result_release) struct run_result r = { 0 };
+	feed(c, FRAME_OUT, "one");
+	feed(c, FRAME_DISPLAY, "{\"data\":{\"text/plain\":\"x\"},\"display_id\":\"a\"}");
+	feed(c, FRAME_CALL, "{\"kind\":\"execute\",\"state\":\"running\"}");
+	feed(c, FRAME_OUT, "one");
+	feed(c, FRAME_END, "{\"ending\":\"ok\",\"stdout_bytes\":3}");
+	collect_finish(c, &r);
+	assert_string_equal(r.stdout_text, "one");
+	assert_int_equal(r.n_displays, 0);
+}
+
+static void test_displays_update_in_place(void **state)
+{
+	AUTO(collect_freep) struct collect *c = collect_new(&config);
+	AUTO(run_result_release) struct run_result r = { 0 };
+	feed(c, FRAME_DISPLAY, "{\"data\":{\"text/plain\":\"1\"},\"display_id\":\"a\"}");
+	feed(c, FRAME_DISPLAY, "{\"data\":{\"text/plain\":\"2\"}}");
+	feed(c, FRAME_DISPLAY, "{\"data\":{\"text/plain\":\"3\"},\"display_id\":\"a\",\"update\":true}");
+	feed(c, FRAME_DISPLAY, "{\"data\":{\"application/json\":{\"k\":[1]}}}");
+	collect_finish(c, &r);
+	assert_int_equal(r.n_displays, 3);
+	assert_string_equal(r.displays[0].parts[0].data, "3");
+	assert_string_equal(r.displays[2].parts[0].data, "{\"k\":[1]}");
+}
+
+static void test_head_and_tail_with_a_gap(void **state)
+{
+	AUTO(collect_freep) struct collect *c = collect_new(&config);
+	AUTO(run_result_release) struct run_result r = { 0 };
+	feed(c, FRAME_OUT, "0123456789abcdefghij\xc3");
+	feed(c, FRAME_OUT_TAIL, "\xa4klmnopqrstuvwxyzABCD");
+	feed(c, FRAME_END, "{\"ending\":\"ok\",\"stdout_bytes\":1000000}");
+	collect_finish(c, &r);
+	assert_true(r.stdout_truncated);
+	assert_int_equal(strncmp(r.stdout_text, "0123456789\n", 11), 0);
+	assert_non_null(strstr(r.stdout_text, "1000000 bytes total, showing the first 10 and the last 10 characters"));
+	assert_string_equal(r.stdout_text + strlen(r.stdout_text) - 10, "uvwxyzABCD");
+	assert_null(strstr(r.stdout_text, "\xef\xbf\xbd"));
+}
+
+static void test_head_and_tail_join_inside_a_character(void **state)
+{
+	struct buf head = { .data = (uint8_t *)"a\xc3", .len = 2 }, tail = { .data = (uint8_t *)"\xa4z", .len = 2 };
+	bool cut = true;
+	AUTO(freep) char *text = collect_text(&head, &tail, 4, 100, &cut);
+	assert_string_equal(text, "a\xc3\xa4z");
+	assert_false(cut);
+}
+
+static void test_results_and_errors_are_cut(void **state)
+{
+	AUTO(collect_freep) struct collect *c = collect_new(&config);
+	AUTO(run_result_release) struct run_result r = { 0 };
+	feed(c, FRAME_RESULT, "{\"data\":{\"text/plain\":\"0123456789ABCDEF\"}}");
+	feed(c, FRAME_ERROR, "{\"type\":\"E\",\"message\":\"m\",\"traceback\":\"\\u001b[31mred\\u001b[0m\"}");
+	feed(c, FRAME_END, "{\"ending\":\"error\"}");
+	collect_finish(c, &r);
+	assert_non_null(strstr(r.result.parts[0].data, "16 chars total"));
+	assert_string_equal(r.error_traceback, "red");
+}
+
+static void test_an_unknown_ending_is_no_success(void **state)
+{
+	AUTO(collect_freep) struct collect *c = collect_new(&config);
+	AUTO(run_result_release) struct run_result r = { 0 };
+	feed(c, FRAME_END, "{}");
+	collect_finish(c, &r);
+	assert_int_not_equal(r.ending, ENDING_OK);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_plain_run),
+		cmocka_unit_test(test_nothing_after_the_end),
+		cmocka_unit_test(test_hostile_frames),
+		cmocka_unit_test(test_a_replay_starts_over),
+		cmocka_unit_test(test_displays_update_in_place),
+		cmocka_unit_test(test_head_and_tail_with_a_gap),
+		cmocka_unit_test(test_head_and_tail_join_inside_a_character),
+		cmocka_unit_test(test_results_and_errors_are_cut),
+		cmocka_unit_test(test_an_unknown_ending_is_no_success),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
