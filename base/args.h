@@ -1,0 +1,52 @@
+/* Arguments decoded once, at the edge, by a table: JSON object -> plain struct. The published JSON schema comes from the same
+ * table, so the two cannot drift. Problems are collected, all of them, with the field's name and an example.
+ *
+ *	static const struct arg stop_args[] = {
+ *		{ "session_id", ARG_STRING, offsetof(struct stop_args, session_id), .flags = ARG_REQUIRED,
+ *		  .description = "…", .example = "\"4f2k…\"" },
+ *		{ 0 }
+ *	};
+ */
+#ifndef HUSK_BASE_ARGS_H
+#define HUSK_BASE_ARGS_H
+
+#include <jansson.h>
+
+#include "base/defs.h"
+
+enum arg_type {
+	ARG_STRING, /* const char *: borrowed from the JSON, without NULs */
+	ARG_INT,    /* int64_t */
+	ARG_BOOL,   /* bool */
+	ARG_OBJECT, /* json_t *: borrowed */
+};
+
+enum arg_flags {
+	ARG_REQUIRED = 1,
+	ARG_NONEMPTY = 2, /* strings: not "" nor only white space */
+	ARG_HIDDEN = 4,	  /* accepted, but neither in the schema nor in lists of known names */
+};
+
+struct arg {
+	const char *name; /* NULL ends the table */
+	enum arg_type type;
+	size_t offset;
+	unsigned flags;
+	int64_t min, max; /* integers: the range, if max > min; strings: max bytes, if max > 0 */
+	const char *description;
+	const char *example; /* as JSON text, for error messages */
+	/* Strings: the i-th of the canonical values, NULL past the last. Published as an enum; whether a value is
+	 * one of them, or an alias, is the caller's to decide. NULL if any value will do. */
+	const char *(*choice)(size_t i);
+};
+
+/* Fills *out, which holds the defaults beforehand, from `args` (an object, or NULL for none; must outlive *out). null for
+ * an optional argument means its default. Unambiguous slips are understood: "30" for 30, 30.0 for 30, "true" for true.
+ * Returns NULL if all is well, else a list of { type, loc, msg, input? } that the caller owns. */
+json_t *args_decode(const struct arg *table, json_t *args, void *out);
+/* All msg of such a list as one text that the caller owns. */
+char *args_problems_text(const json_t *problems);
+/* The JSON schema, flat, closed. Defaults are read from *defaults. The caller owns it. */
+json_t *args_schema(const struct arg *table, const void *defaults);
+
+#endif

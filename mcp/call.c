@@ -1,0 +1,196 @@
+#include "mcp/call.h"
+
+#include <assert.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+#include "manager/manager.h"
+#include "mcp/rpc.h"
+
+/* Between two progress messages of a call. */
+#define PROGRESS_GAP_MS 500
+/* Output is shown this long after it came, so that a quick call sends its answer only. */
+#define PROGRESS_DELAY_MS 150
+/* Clients give up on calls that are silent for long. */
+#define PROGRESS_ALIVE_MS 5000
+#define TAIL_BYTES 2048
+#define SHOWN_CHARS 300
+#define SHOWN_LINES 3
+
+struct call *call_new(const struct call_ops *ops, void *ctx, json_t *id, const struct revision *revision)
+{
+	struct call *c = new0(struct call);
+	c->ops = ops;
+	c->ctx = ctx;
+	c->id = json_incref(id);
+	c->key = rpc_id_key(id);
+	c->revision = revision;
+	c->started_ms = c->last_ms = loop_now_ms();
+	list_init(&c->link);
+	return c;
+}
+
+static void call_free(struct call *c)
+{
+	c->ops->closed(c->ctx, c);
+	list_remove(&c->link);
+	timer_free(c->timer);
+	buf_release(&c->tail);
+	json_decref(c->id);
+	json_decref(c->token);
+	json_decref(c->args);
+	free(c->decoded);
+	free(c->key);
+	free(c);
+}
+
+json_t *call_server_info(const struct revision *revision)
+{
+	json_t *info = json_pack("{s:s, s:s}", "name", "husk", "version", HUSK_VERSION);
+	if (revision->titles)
+		json_object_set_new(info, "title", json_string("Husk"));
+	return info;
+}
+
+static void dress_modern(const struct revision *revision, json_t *result)
+{
+	json_t *meta = json_object_get(result, "_meta");
+	if (!meta) {
+		meta = json_object();
+		json_object_set_new(result, "_meta", meta);
+	}
+	json_object_set_new(meta, META_SERVER_INFO, call_server_info(revision));
+	json_object_set_new(result, "resultType", json_string("complete"));
+}
+
+static void answer(struct call *c, json_t *message)
+{
+	assert(!c->replied);
+	c->replied = true;
+	if (c->timer)
+		timer_stop(c->timer);
+	c->ops->reply(c->ctx, c, message);
+	call_free(c);
+}
+
+void call_reply(struct call *c, json_t *result)
+{
+	if (c->revision->modern)
+		dress_modern(c->revision, result);
+	answer(c, rpc_result(c->id, result));
+}
+
+void call_reply_error(struct call *c, int code, const char *message, json_t *data)
+{
+	answer(c, rpc_error(c->id, code, message, data));
+}
+
+void call_cancel(struct call *c)
+{
+	if (c->op)
+		op_cancel(take_ptr(c->op));
+	call_free(c);
+}
+
+/* Cuts off and returns the last line before *end; a \r starts it over, as progress bars do. */
+static size_t last_line(const char *text, size_t *end, size_t *ret_n)
+{
+	size_t stop = *end, start = stop;
+	while (start > 0 && text[start - 1] != '\n')
+		start--;
+	*end = start > 0 ? start - 1 : 0;
+	while (stop > start && (text[stop - 1] == '\r' || text[stop - 1] == ' ' || text[stop - 1] == '\t'))
+		stop--;
+	for (size_t i = stop; i > start; i--) {
+		if (text[i - 1] == '\r') {
+			start = i;
+			break;
+		}
+	}
+	*ret_n = stop - start;
+	return start;
+}
+
+char *call_progress_text(const char *text, size_t n)
+{
+	struct {
+		size_t at, n;
+	} lines[SHOWN_LINES];
+	int count = 0;
+	struct buf out = { 0 };
+	for (size_t end = n; end > 0 && count < SHOWN_LINES;) {
+		lines[count].at = last_line(text, &end, &lines[count].n);
+		if (lines[count].n > 0)
+			count++;
+	}
+	while (count-- > 0) {
+		buf_add(&out, text + lines[count].at, lines[count].n);
+		if (count > 0)
+			buf_add_str(&out, "\n");
+	}
+	size_t keep = utf8_tail((const char *)out.data, out.len, SHOWN_CHARS);
+	buf_consume(&out, out.len - keep);
+	return buf_steal_str(&out);
+}
+
+static char *progress_message(struct call *c)
+{
+	AUTO(freep) char *text = c->output_pending ? call_progress_text((const char *)c->tail.data, c->tail.len) : NULL;
+	if (text && *text)
+		return take_ptr(text);
+	return xasprintf("running, %llu s", (unsigned long long)(loop_now_ms() - c->started_ms) / 1000);
+}
+
+static void arm(struct call *c)
+{
+	uint64_t now = loop_now_ms();
+	uint64_t due = c->last_ms + PROGRESS_ALIVE_MS;
+	if (c->output_pending)
+		due = MIN(due, MAX(c->last_ms + PROGRESS_GAP_MS, now + PROGRESS_DELAY_MS));
+	timer_start(c->timer, due > now ? due - now : 0, 0);
+}
+
+static void on_timer(void *ctx)
+{
+	struct call *c = ctx;
+	json_t *params = json_pack("{s:O, s:I}", "progressToken", c->token, "progress", (json_int_t)++c->progress);
+	if (c->revision->progress_message) {
+		AUTO(freep) char *message = progress_message(c);
+		json_object_set_new(params, "message", json_string(message));
+	}
+	c->output_pending = false;
+	c->last_ms = loop_now_ms();
+	c->ops->progress(c->ctx, rpc_notification("notifications/progress", params));
+	arm(c);
+}
+
+void call_set_progress(struct call *c, struct loop *loop, json_t *token)
+{
+	c->token = json_incref(token);
+	c->timer = timer_new(loop, on_timer, c);
+	arm(c);
+}
+
+void call_output(struct call *c, const char *text, size_t n)
+{
+	if (!c->timer || n == 0)
+		return;
+	if (n > TAIL_BYTES) {
+		size_t cut = n - TAIL_BYTES;
+		text += cut;
+		n -= cut;
+		size_t rest = utf8_partial_start(text, n);
+		text += rest;
+		n -= rest;
+		buf_reset(&c->tail);
+	}
+	buf_add(&c->tail, text, n);
+	if (c->tail.len > TAIL_BYTES) {
+		buf_consume(&c->tail, c->tail.len - TAIL_BYTES);
+		buf_consume(&c->tail, utf8_partial_start(c->tail.data, c->tail.len));
+	}
+	if (!c->output_pending) {
+		c->output_pending = true;
+		arm(c);
+	}
+}

@@ -1,0 +1,73 @@
+/* One request in flight. It is answered exactly once or cancelled; either frees it. A cancelled call sends nothing more.
+ *
+ * Progress, if the client gave a token: the last lines of live output, at most two messages a second, and a sign of life every
+ * five seconds while nothing is printed. Numbers rise strictly. What is pending when the answer comes is dropped, never glued
+ * to it: clients lose a progress message that arrives in the same read as the answer. */
+#ifndef HUSK_MCP_CALL_H
+#define HUSK_MCP_CALL_H
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/list.h"
+#include "base/loop.h"
+#include "mcp/version.h"
+
+struct call;
+struct op;
+
+/* How a call reaches its peer. */
+struct call_ops {
+	/* The one answer; takes the message. The call still exists and is freed when this returns. */
+	void (*reply)(void *ctx, struct call *call, json_t *message);
+	/* Best effort: may be dropped. Takes the message. */
+	void (*progress)(void *ctx, json_t *message);
+	/* The call goes away, answered or not: forget it. */
+	void (*closed)(void *ctx, struct call *call);
+};
+
+struct call {
+	json_t *id;
+	char *key; /* rpc_id_key() of the id */
+	const struct revision *revision;
+	struct list link; /* for the owner of the call */
+	void *batch;	  /* likewise */
+	bool listening;	  /* a subscription: open until cancelled */
+
+	json_t *args; /* what the decoded arguments borrow from */
+	void *decoded;
+	struct op *op; /* the manager's work behind it; cancelled with the call */
+	const void *tool;
+	const void *env;
+
+	/* Private. */
+	const struct call_ops *ops;
+	void *ctx;
+	bool replied;
+	json_t *token;
+	struct timer *timer;
+	struct buf tail; /* the last bytes of live output */
+	bool output_pending;
+	int64_t progress;
+	uint64_t started_ms;
+	uint64_t last_ms; /* of the last progress message, or the start */
+};
+
+/* References id. Never fails. */
+struct call *call_new(const struct call_ops *ops, void *ctx, json_t *id, const struct revision *revision);
+/* From now on progress is sent, with this token (a string or an integer, referenced). */
+void call_set_progress(struct call *c, struct loop *loop, json_t *token);
+/* Both answer and free the call; result and data are taken. A modern result gets what each of them must carry. */
+void call_reply(struct call *c, json_t *result);
+void call_reply_error(struct call *c, int code, const char *message, json_t *data);
+/* Stops the work behind it and frees the call; nothing is sent. */
+void call_cancel(struct call *c);
+/* Live output came. */
+void call_output(struct call *c, const char *text, size_t n);
+
+/* Name, version and title of this server, as the revision has it. New reference. */
+json_t *call_server_info(const struct revision *revision);
+/* The last lines of some output as one progress message; "" if there is nothing to show. Pure; the caller owns it. */
+char *call_progress_text(const char *text, size_t n);
+
+#endif

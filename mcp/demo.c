@@ -1,0 +1,5 @@
+#include "mcp/demo.h"
+int demo_run(const char *env_file)
+{
+	return 111;
+}

@@ -1,0 +1,162 @@
+#include "mcp/display.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "mcp/image.h"
+#include "mcp/result.h"
+
+/* Of one part as data, and of all of them: a plot library's html is megabytes. */
+#define PART_DATA_MAX 30000
+#define ALL_DATA_MAX 200000
+/* Of a part that is shown in the text because it has no plain form. */
+#define SHOWN_MAX 2000
+
+static const struct mime_part *find_part(const struct mime_bundle *b, const char *type)
+{
+	for (size_t i = 0; i < b->n; i++)
+		if (streq(b->parts[i].type, type))
+			return &b->parts[i];
+	return NULL;
+}
+
+static const struct mime_part *best_image(const struct mime_bundle *b)
+{
+	const struct mime_part *best = NULL;
+	for (size_t i = 0; i < b->n; i++)
+		if (image_rank(b->parts[i].type) > (best ? image_rank(best->type) : 0))
+			best = &b->parts[i];
+	return best;
+}
+
+static bool is_textual(const char *type)
+{
+	static const char *const others[] = { "application/json", "application/javascript", "application/xml",
+					      "image/svg+xml" };
+	if (strncmp(type, "text/", 5) == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (streq(type, others[i]))
+			return true;
+	size_t n = strlen(type);
+	return n > 5 && streq(type + n - 5, "+json");
+}
+
+static void collect_one(struct pictures *p, const struct mime_bundle *b)
+{
+	const struct mime_part *part = best_image(b);
+	struct picture pic = { 0 };
+	if (!part)
+		return;
+	pic.data = image_take(part->data, part->len, &pic.type, &pic.bytes);
+	if (!pic.data) {
+		p->bad++;
+		return;
+	}
+	p->v = xrealloc(p->v, (p->n + 1) * sizeof(*p->v));
+	p->v[p->n++] = pic;
+}
+
+void pictures_collect(struct pictures *p, const struct run_result *run)
+{
+	*p = (struct pictures){ 0 };
+	for (size_t i = 0; i < run->n_displays; i++)
+		collect_one(p, &run->displays[i]);
+	collect_one(p, &run->result);
+}
+
+void pictures_release(struct pictures *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free(p->v[i].data);
+	free(p->v);
+	*p = (struct pictures){ 0 };
+}
+
+void pictures_choose(struct pictures *p, size_t max, size_t budget)
+{
+	size_t sent = 0;
+	for (size_t i = 0; i < p->n; i++) {
+		size_t cost = strlen(p->v[i].data) + 64;
+		p->v[i].sent = sent < max && cost <= budget;
+		if (p->v[i].sent) {
+			sent++;
+			budget -= cost;
+		}
+	}
+}
+
+/* Short forms that read well as text; html, svg and scripts do not. */
+static const struct mime_part *readable_part(const struct mime_bundle *b)
+{
+	static const char *const types[] = { "text/markdown", "text/latex", "application/json" };
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		const struct mime_part *part = find_part(b, types[i]);
+		if (part && part->len <= SHOWN_MAX)
+			return part;
+	}
+	return NULL;
+}
+
+char *display_text(const struct mime_bundle *b)
+{
+	const struct mime_part *plain = find_part(b, "text/plain");
+	if (!plain)
+		plain = readable_part(b);
+	struct buf out = { 0 };
+	for (size_t i = 0; i < b->n; i++) {
+		const struct mime_part *part = &b->parts[i];
+		if (part != plain && !streq(part->type, "text/plain"))
+			buf_printf(&out, "%s%s, %zu bytes", out.len ? "; " : "", part->type, part->len);
+	}
+	AUTO(freep) char *others = buf_steal_str(&out);
+	if (!plain)
+		return *others ? xasprintf("(%s)", others) : xstrdup("");
+	return *others ? xasprintf("%s\n(%s)", plain->data, others) : xstrdup(plain->data);
+}
+
+static json_t *describe_part(const struct mime_part *part, size_t *left)
+{
+	json_t *entry = json_pack("{s:o, s:I}", "type", result_string(part->type), "size", (json_int_t)part->len);
+	if (is_textual(part->type) && part->len <= MIN(PART_DATA_MAX, *left)) {
+		*left -= part->len;
+		json_object_set_new(entry, "data", result_string(part->data));
+	} else if (image_rank(part->type) > 0) {
+		/* What a picture weighs once decoded. */
+		json_object_set_new(entry, "size", json_integer((json_int_t)(part->len / 4 * 3)));
+	}
+	return entry;
+}
+
+static void list_bundle(json_t *list, const struct mime_bundle *b, json_int_t number, bool images_only, size_t *left)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		if (images_only && is_textual(b->parts[i].type))
+			continue;
+		json_t *entry = describe_part(&b->parts[i], left);
+		json_object_set_new(entry, "display", json_integer(number));
+		json_array_append_new(list, entry);
+	}
+}
+
+json_t *display_list(const struct run_result *run)
+{
+	json_t *list = json_array();
+	size_t left = ALL_DATA_MAX;
+	for (size_t i = 0; i < run->n_displays; i++)
+		list_bundle(list, &run->displays[i], (json_int_t)i, /* images_only= */ false, &left);
+	/* The text forms of the result stand in `result`. */
+	list_bundle(list, &run->result, (json_int_t)run->n_displays, /* images_only= */ true, &left);
+	return list;
+}
+
+json_t *display_result(const struct mime_bundle *b)
+{
+	json_t *map = json_object();
+	for (size_t i = 0; i < b->n; i++)
+		if (is_textual(b->parts[i].type))
+			json_object_set_new(map, b->parts[i].type, result_string(b->parts[i].data));
+	if (json_object_size(map) > 0)
+		return map;
+	json_decref(map);
+	return json_null();
+}

@@ -1,0 +1,35 @@
+/* Rich output of a run: which pictures go to the client, what the text says about the rest, and the list of all of it. */
+#ifndef HUSK_MCP_DISPLAY_H
+#define HUSK_MCP_DISPLAY_H
+
+#include <jansson.h>
+
+#include "manager/run.h"
+
+struct picture {
+	char *data; /* base64 */
+	const char *type;
+	size_t bytes;
+	bool sent; /* set by pictures_choose() */
+};
+
+struct pictures {
+	struct picture *v;
+	size_t n;
+	size_t bad; /* said to be pictures, and were not */
+};
+
+/* Of each bundle the best one, displays in order and then the result's. */
+void pictures_collect(struct pictures *p, const struct run_result *run);
+void pictures_release(struct pictures *p);
+/* Marks those that go out: in order, at most max of them, within so many bytes of line. */
+void pictures_choose(struct pictures *p, size_t max, size_t budget);
+
+/* What a reader of text sees of a bundle: its plain text, or type and size. "" if a picture says it all. Caller's. */
+char *display_text(const struct mime_bundle *b);
+/* [{display, type, size, data?}] of every part; data for text types, up to a bound. New reference. */
+json_t *display_list(const struct run_result *run);
+/* {type: text} of the text types of a result, null if it has none. New reference. */
+json_t *display_result(const struct mime_bundle *b);
+
+#endif

@@ -1,0 +1,101 @@
+/* husk: one program, its verbs. Exit codes: 0 done, 100 wrong usage or setting, 111 the system failed. */
+#include "base/log.h"
+#include "manager/manager.h"
+#include "mcp/demo.h"
+#include "mcp/options.h"
+#include "mcp/server.h"
+#include "mcp/stdio.h"
+
+#define EXIT_USAGE 100
+#define EXIT_SYSTEM 111
+
+static void report(const struct fail *f)
+{
+	log_error("%s", f->message);
+	if (f->hint)
+		log_error("%s", f->hint);
+}
+
+static void on_end(void *ctx, int exit_code)
+{
+	loop_stop(ctx, exit_code);
+}
+
+static void on_signal(void *ctx, int signo)
+{
+	server_stop(ctx, 0);
+}
+
+static int serve(struct loop *loop, const struct config *config, int in_fd, int out_fd)
+{
+	struct manager *manager = manager_new(loop, config);
+	struct server *server = server_new(&(struct server_spec){
+		.loop = loop,
+		.manager = manager,
+		.config = config,
+		.in_fd = in_fd,
+		.out_fd = out_fd,
+		.on_end = on_end,
+		.ctx = loop,
+	});
+	if (!server) {
+		log_error("cannot serve on stdin and stdout: %m");
+		manager_free(manager);
+		return EXIT_SYSTEM;
+	}
+	struct signals *signals = signals_new(loop, on_signal, server);
+	int code = loop_run(loop);
+	signals_free(signals);
+	/* In this order: what is in flight is dropped, not answered. */
+	manager_free(manager);
+	server_free(server);
+	return code;
+}
+
+static int run_mcp(const struct options *options)
+{
+	int in_fd, out_fd;
+	int r = stdio_protect(&in_fd, &out_fd);
+	if (r < 0) {
+		log_error("cannot set up stdin and stdout: %s", strerror(-r));
+		return EXIT_SYSTEM;
+	}
+	struct config config = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	if (config_load(&config, options->env_file, &f) < 0) {
+		report(&f);
+		close(in_fd);
+		close(out_fd);
+		return EXIT_USAGE;
+	}
+	struct loop *loop = loop_new();
+	int code = serve(loop, &config, in_fd, out_fd);
+	loop_free(loop);
+	config_release(&config);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	AUTO(fail_release) struct fail f = { 0 };
+	log_init();
+	if (options_parse(&options, argc, argv, &f) < 0) {
+		report(&f);
+		options_usage(stderr);
+		return EXIT_USAGE;
+	}
+	switch (options.verb) {
+	case VERB_HELP:
+		options_usage(stdout);
+		return 0;
+	case VERB_VERSION:
+		printf("husk %s\n", HUSK_VERSION);
+		return 0;
+	case VERB_MCP:
+		return run_mcp(&options);
+	case VERB_DEMO:
+		return demo_run(options.env_file);
+	}
+	return EXIT_USAGE;
+}

@@ -1,0 +1,145 @@
+#include "mcp/methods.h"
+
+#include "base/alloc.h"
+#include "mcp/result.h"
+#include "mcp/rpc.h"
+#include "mcp/server-private.h"
+
+/* Nothing of ours changes while the process lives. */
+#define DISCOVER_TTL_MS 3600000
+#define TOOLS_TTL_MS 300000
+#define LISTENING_MAX 64
+
+static void set_cache_hints(const struct call *call, json_t *result, json_int_t ttl_ms)
+{
+	if (!call->revision->modern)
+		return;
+	json_object_set_new(result, "ttlMs", json_integer(ttl_ms));
+	json_object_set_new(result, "cacheScope", json_string("public"));
+}
+
+static json_t *identity(struct server *s)
+{
+	AUTO(freep) char *instructions = tools_instructions(&s->env);
+	return json_pack("{s:{s:{}}, s:s}", "capabilities", "tools", "instructions", instructions);
+}
+
+static void do_discover(struct server *s, struct call *call, json_t *params)
+{
+	json_t *result = identity(s);
+	json_object_set_new(result, "supportedVersions", revision_supported());
+	set_cache_hints(call, result, DISCOVER_TTL_MS);
+	call_reply(call, result);
+}
+
+static void do_initialize(struct server *s, struct call *call, json_t *params)
+{
+	const char *wanted = json_string_value(json_object_get(params, "protocolVersion"));
+	if (!wanted) {
+		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: \"protocolVersion\" must be a string",
+				 NULL);
+		return;
+	}
+	s->legacy = revision_negotiate(wanted);
+	json_t *result = identity(s);
+	json_object_set_new(result, "protocolVersion", json_string(s->legacy->name));
+	json_object_set_new(result, "serverInfo", call_server_info(s->legacy));
+	call_reply(call, result);
+}
+
+static void do_ping(struct server *s, struct call *call, json_t *params)
+{
+	call_reply(call, json_object());
+}
+
+static void do_tools_list(struct server *s, struct call *call, json_t *params)
+{
+	const json_t *cursor = json_object_get(params, "cursor");
+	/* All fit one page, so there is no cursor that we gave out. */
+	if (cursor && !json_is_null(cursor)) {
+		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: unknown cursor", NULL);
+		return;
+	}
+	json_t *result = json_pack("{s:o}", "tools", tools_describe(&s->env, call->revision));
+	set_cache_hints(call, result, TOOLS_TTL_MS);
+	call_reply(call, result);
+}
+
+/* Returns false after answering: the token is no string and no integer. */
+static bool take_progress_token(struct server *s, struct call *call, json_t *params)
+{
+	json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
+	if (!token || json_is_null(token))
+		return true;
+	if (!rpc_id_valid(token)) {
+		call_reply_error(
+			call, RPC_INVALID_PARAMS,
+			"Invalid params: \"progressToken\" must be a string (at most 1024 bytes) or an integer", NULL);
+		return false;
+	}
+	call_set_progress(call, s->spec.loop, token);
+	return true;
+}
+
+static void do_tools_call(struct server *s, struct call *call, json_t *params)
+{
+	json_t *name = json_object_get(params, "name");
+	json_t *args = json_object_get(params, "arguments");
+	if (!json_is_string(name)) {
+		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: \"name\" must be a string", NULL);
+		return;
+	}
+	if (args && !json_is_null(args) && !json_is_object(args)) {
+		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: \"arguments\" must be an object", NULL);
+		return;
+	}
+	const struct tool *tool = tools_find(json_string_value(name));
+	if (!tool || json_string_length(name) != strlen(tool->name)) {
+		AUTO(freep) char *shown = rpc_excerpt(json_string_value(name));
+		AUTO(freep) char *text = xasprintf("Unknown tool: %s", shown);
+		call_reply_error(call, RPC_INVALID_PARAMS, text, NULL);
+		return;
+	}
+	if (take_progress_token(s, call, params))
+		tools_call(call, tool, json_is_object(args) ? args : NULL, &s->env);
+}
+
+/* There is nothing to listen to, but a client that asks gets an open subscription and an honest list. */
+static void do_listen(struct server *s, struct call *call, json_t *params)
+{
+	if (!json_is_object(json_object_get(params, "notifications"))) {
+		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: \"notifications\" must be an object", NULL);
+		return;
+	}
+	if (s->n_listening >= LISTENING_MAX) {
+		call_reply_error(call, RPC_INTERNAL_ERROR, "Too many open subscriptions", NULL);
+		return;
+	}
+	call->listening = true;
+	s->n_listening++;
+	server_notify(s, rpc_notification("notifications/subscriptions/acknowledged",
+					  json_pack("{s:{s:O}, s:{}}", "_meta", META_SUBSCRIPTION, call->id,
+						    "notifications")));
+}
+
+void method_end_listening(struct call *call)
+{
+	call_reply(call, json_pack("{s:{s:O}}", "_meta", META_SUBSCRIPTION, call->id));
+}
+
+static const struct method methods[] = {
+	{ "server/discover", .modern = true, .handle = do_discover },
+	{ "initialize", .legacy = true, .alone = true, .handle = do_initialize },
+	{ "ping", .legacy = true, .handle = do_ping },
+	{ "tools/list", .legacy = true, .modern = true, .handle = do_tools_list },
+	{ "tools/call", .legacy = true, .modern = true, .handle = do_tools_call },
+	{ "subscriptions/listen", .modern = true, .handle = do_listen },
+};
+
+const struct method *method_find(const char *name, bool modern)
+{
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
+		if (streq(methods[i].name, name))
+			return (modern ? methods[i].modern : methods[i].legacy) ? &methods[i] : NULL;
+	return NULL;
+}

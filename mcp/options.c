@@ -1,0 +1,78 @@
+#include "mcp/options.h"
+
+#include <getopt.h>
+
+static const struct {
+	const char *name;
+	enum verb verb;
+	const char *help;
+} verbs[] = {
+	{ "mcp", VERB_MCP, "serve the Model Context Protocol on stdin and stdout" },
+	{ "demo", VERB_DEMO, "a short tour through the real server, then how to set up your client" },
+};
+
+void options_usage(FILE *to)
+{
+	fputs("usage: husk VERB [--env-file FILE]\n"
+	      "       husk --help | --version\n"
+	      "\n"
+	      "Gives an AI agent a real computer to run code on: persistent interpreters in hardened containers.\n"
+	      "\n",
+	      to);
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		fprintf(to, "  %-6s %s\n", verbs[i].name, verbs[i].help);
+	fputs("\n"
+	      "  --env-file FILE  read settings from FILE (NAME=value lines) instead of\n"
+	      "                   $XDG_CONFIG_HOME/husk/.env; the environment wins over both\n"
+	      "  --help           this text\n"
+	      "  --version        name and version\n"
+	      "\n"
+	      "Exit codes: 0 done, 100 wrong usage or setting, 111 the system or the engine failed.\n",
+	      to);
+}
+
+static int find_verb(const char *name, struct options *o, struct fail *f)
+{
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+		if (streq(verbs[i].name, name)) {
+			o->verb = verbs[i].verb;
+			return 0;
+		}
+	}
+	return fail_set(f, FAIL_INVALID, "unknown verb '%s'", name);
+}
+
+int options_parse(struct options *o, int argc, char **argv, struct fail *f)
+{
+	static const struct option longs[] = {
+		{ "env-file", required_argument, NULL, 'e' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ 0 },
+	};
+	*o = (struct options){ .verb = VERB_HELP };
+	opterr = 0;
+	optind = 0; /* starts over, also for a second call in one process */
+	for (int c; (c = getopt_long(argc, argv, ":hV", longs, NULL)) != -1;) {
+		switch (c) {
+		case 'e':
+			o->env_file = optarg;
+			break;
+		case 'h':
+			o->verb = VERB_HELP;
+			return 0;
+		case 'V':
+			o->verb = VERB_VERSION;
+			return 0;
+		case ':':
+			return fail_set(f, FAIL_INVALID, "option '%s' needs a value", argv[optind - 1]);
+		default:
+			return fail_set(f, FAIL_INVALID, "unknown option '%s'", argv[optind - 1]);
+		}
+	}
+	if (optind >= argc)
+		return fail_set(f, FAIL_INVALID, "no verb given");
+	if (optind + 1 < argc)
+		return fail_set(f, FAIL_INVALID, "unexpected argument '%s'", argv[optind + 1]);
+	return find_verb(argv[optind], o, f);
+}

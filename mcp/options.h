@@ -1,0 +1,18 @@
+/* The command line: one verb and its options. */
+#ifndef HUSK_MCP_OPTIONS_H
+#define HUSK_MCP_OPTIONS_H
+
+#include "base/fail.h"
+
+enum verb { VERB_HELP, VERB_VERSION, VERB_MCP, VERB_DEMO };
+
+struct options {
+	enum verb verb;
+	const char *env_file; /* NULL = the default place; points into argv */
+};
+
+/* -1 with f saying what is wrong. Prints nothing. */
+int options_parse(struct options *o, int argc, char **argv, struct fail *f);
+void options_usage(FILE *to);
+
+#endif

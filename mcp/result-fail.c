@@ -1,0 +1,117 @@
+/* Failures as results: the one place where a kind becomes words that clients of the reference know. */
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "mcp/result.h"
+
+static const char *leading_words(enum fail_kind kind)
+{
+	switch (kind) {
+	case FAIL_INVALID:
+		return "INVALID_INPUT";
+	case FAIL_NOT_FOUND:
+	case FAIL_FOREIGN:
+		return "ValueError";
+	case FAIL_TIMEOUT:
+		return "TimeoutError";
+	case FAIL_DIED:
+		return "CONTAINER_DIED";
+	case FAIL_NONE:
+	case FAIL_LIMIT:
+	case FAIL_BUSY:
+	case FAIL_CANCELLED:
+	case FAIL_ENGINE:
+	case FAIL_IMAGE:
+	case FAIL_STORE:
+	case FAIL_INTERNAL:
+		break;
+	}
+	return "RuntimeError";
+}
+
+static const char *next_step(const struct fail *f, size_t active)
+{
+	if (f->hint)
+		return f->hint;
+	switch (f->kind) {
+	case FAIL_INVALID:
+		return "Correct the arguments and call again.";
+	case FAIL_NOT_FOUND:
+	case FAIL_FOREIGN:
+		return active > 0 ? "Use one of the active session_ids listed above." :
+				    "No active sessions. Call create_session first.";
+	case FAIL_DIED:
+		return "The session crashed and cannot be used any more: call stop_session, then create_session. "
+		       "Before "
+		       "running anything again find the cause (memory exhausted? a missing file? an unhandled error in "
+		       "asynchronous code?); never run the same code unchanged.";
+	case FAIL_LIMIT:
+		return "Use one of the active sessions, or end one with stop_session.";
+	case FAIL_NONE:
+	case FAIL_BUSY:
+	case FAIL_TIMEOUT:
+	case FAIL_CANCELLED:
+	case FAIL_ENGINE:
+	case FAIL_IMAGE:
+	case FAIL_STORE:
+	case FAIL_INTERNAL:
+		break;
+	}
+	return NULL;
+}
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+	return s ? s : "?";
+}
+
+static char *fail_text(const char *error, const json_t *active, const char *hint)
+{
+	struct buf b = { 0 };
+	buf_add_str(&b, error);
+	for (size_t i = 0; i < json_array_size(active); i++) {
+		const json_t *s = json_array_get(active, i);
+		buf_printf(&b, "%s%s (%s, %s)", i ? ", " : "\nActive sessions: ", text_of(s, "session_id"),
+			   text_of(s, "runtime"), text_of(s, "status"));
+	}
+	if (hint)
+		buf_printf(&b, "\nHint: %s", hint);
+	return buf_steal_str(&b);
+}
+
+static json_t *fail_fields(const struct fail *f, const struct fail_context *ctx, const char *error, const char *hint)
+{
+	json_t *o = json_pack("{s:b}", "success", 0);
+	if (f->kind == FAIL_INVALID) {
+		json_object_set_new(o, "error", json_string("INVALID_INPUT"));
+		json_object_set_new(o, "details",
+				    ctx->details ? json_incref(ctx->details) :
+						   json_pack("[{s:s, s:[], s:o}]", "type", "value_error", "loc", "msg",
+							     result_string(f->message ? f->message : "invalid")));
+	} else {
+		json_object_set_new(o, "error", result_string(error));
+	}
+	if (ctx->session_id)
+		json_object_set_new(o, "session_id", result_string(ctx->session_id));
+	json_object_set_new(o, "hint", hint ? result_string(hint) : json_null());
+	if (ctx->active_sessions)
+		json_object_set(o, "active_sessions", ctx->active_sessions);
+	return o;
+}
+
+json_t *result_of_fail(const struct fail *f, const struct fail_context *ctx)
+{
+	const char *hint = next_step(f, json_array_size(ctx->active_sessions));
+	AUTO(freep) char *error = xasprintf("%s: %s", leading_words(f->kind), f->message ? f->message : "failed");
+	/* A list of sessions does not help with a bad argument. */
+	AUTO(freep) char *text = fail_text(error, f->kind == FAIL_INVALID ? NULL : ctx->active_sessions, hint);
+	json_t *fields = fail_fields(f, ctx, error, hint);
+	json_t *result = json_pack("{s:[{s:s, s:o}], s:b}", "content", "type", "text", "text", result_string(text),
+				   "isError", 1);
+	if (ctx->fields_in_meta)
+		json_object_set_new(result, "_meta", json_pack("{s:O}", RESULT_META, fields));
+	if (ctx->structured)
+		json_object_set(result, "structuredContent", fields);
+	json_decref(fields);
+	return result;
+}

@@ -1,0 +1,49 @@
+/* What a tool answers: run results and failures as content blocks. Pure: no loop, no connection.
+ *
+ * A run becomes one text block that reads well (how it ended first unless ok, stdout as it is, then what else there is under
+ * labels), then pictures. All its fields stand in _meta["dev.husk/result"]; clients that see structuredContent hide text or
+ * pictures, so that comes only where asked for. */
+#ifndef HUSK_MCP_RESULT_H
+#define HUSK_MCP_RESULT_H
+
+#include <jansson.h>
+
+#include "base/fail.h"
+#include "manager/run.h"
+
+#define RESULT_META "dev.husk/result"
+/* Clients cut or refuse longer ones: Claude Code saves text over 50,000 characters to a file, Claude Desktop refuses lines over
+ * 1 MiB, the TypeScript SDK closes the connection past 10 MiB. */
+#define RESULT_TEXT_CHARS 45000
+#define RESULT_LINE_AIM 1000000
+#define RESULT_LINE_MAX (8u << 20)
+#define RESULT_IMAGES_MAX 8
+
+struct run_context {
+	const char *session_id;
+	bool terminal; /* a command, not a cell */
+	uint64_t timeout_seconds;
+	bool structured; /* add structuredContent */
+};
+
+/* A CallToolResult. New reference. */
+json_t *result_of_run(const struct run_result *run, const struct run_context *ctx);
+
+struct fail_context {
+	const char *session_id;	 /* NULL if the call names none */
+	json_t *details;	 /* borrowed: problems of args_decode(); NULL if none */
+	json_t *active_sessions; /* borrowed: [{session_id, runtime, status}] */
+	bool fields_in_meta;	 /* else structuredContent, where the revision has it */
+	bool structured;
+};
+
+/* The CallToolResult of a call that ran nothing: isError, the reference's leading words, the next step. New reference. */
+json_t *result_of_fail(const struct fail *f, const struct fail_context *ctx);
+
+/* Fields (taken) as text and, where the revision has it, structuredContent. New reference. */
+json_t *result_of_fields(json_t *fields, bool structured);
+
+/* A string, made valid UTF-8 if it is not. New reference. */
+json_t *result_string(const char *s);
+
+#endif

@@ -1,0 +1,64 @@
+/* The JSON-RPC envelope: what a line is, and how answers are put together. Pure: bytes and JSON in, JSON out.
+ *
+ * Policy for odd input: a line that is not JSON, is not UTF-8, has a lone surrogate, a duplicate key or a number that no int64
+ * or double holds is a parse error without id. Integers are exact up to 64 bits and echoed as they came. \u0000 is
+ * read (and refused where it makes no sense, so that the answer carries the id). Nesting over RPC_DEPTH_MAX and lines of more than
+ * RPC_VALUES_MAX values are invalid requests: a few bytes of `[` cost a hundred times their size in memory. */
+#ifndef HUSK_MCP_RPC_H
+#define HUSK_MCP_RPC_H
+
+#include <jansson.h>
+
+#include "base/defs.h"
+
+#define RPC_DEPTH_MAX 128
+#define RPC_VALUES_MAX 200000
+/* An id is echoed and kept while its request runs. */
+#define RPC_ID_BYTES_MAX 1024
+
+enum rpc_code {
+	RPC_PARSE_ERROR = -32700,
+	RPC_INVALID_REQUEST = -32600,
+	RPC_METHOD_NOT_FOUND = -32601,
+	RPC_INVALID_PARAMS = -32602,
+	RPC_INTERNAL_ERROR = -32603,
+	RPC_UNSUPPORTED_VERSION = -32022,
+};
+
+enum rpc_kind {
+	RPC_INVALID, /* answer with code and error; id is NULL if it had no usable one */
+	RPC_REQUEST,
+	RPC_NOTIFICATION,
+	RPC_RESPONSE, /* nobody asked: ignore */
+	RPC_BATCH,    /* a non-empty list; each entry is classified by itself */
+};
+
+struct rpc_message {
+	enum rpc_kind kind;
+	json_t *root;	    /* owned; NULL if the line was not JSON */
+	json_t *id;	    /* borrowed from root, like the rest */
+	const char *method; /* set for requests and notifications */
+	json_t *params;	    /* an object or NULL */
+	int code;
+	const char *error; /* static */
+};
+
+/* Never fails: what cannot be understood is RPC_INVALID. Release afterwards. */
+void rpc_parse(struct rpc_message *m, const char *line, size_t n);
+/* The same for one entry of a batch; holds a reference of its own. */
+void rpc_classify(struct rpc_message *m, json_t *value);
+void rpc_message_release(struct rpc_message *m);
+
+/* All of these return a new message and take `result`, `data` and `params`; id may be NULL for errors. */
+json_t *rpc_result(json_t *id, json_t *result);
+json_t *rpc_error(json_t *id, int code, const char *message, json_t *data);
+json_t *rpc_notification(const char *method, json_t *params);
+
+/* Strings and integers, the only ids there are. */
+bool rpc_id_valid(const json_t *id);
+/* Text that is equal exactly for equal ids (1 and "1" differ). The caller owns it. */
+char *rpc_id_key(const json_t *id);
+/* At most 80 characters of a name that a peer chose, for messages. The caller owns it. */
+char *rpc_excerpt(const char *text);
+
+#endif

@@ -1,0 +1,351 @@
+#include "mcp/server.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/lines.h"
+#include "base/log.h"
+#include "mcp/methods.h"
+#include "mcp/result.h"
+#include "mcp/rpc.h"
+#include "mcp/server-private.h"
+
+/* Code and inline files arrive in one line. */
+#define LINE_MAX_IN (16u << 20)
+/* A client that does not read is not read from; past the second mark it never will be. */
+#define QUEUE_PAUSE (8u << 20)
+#define QUEUE_MAX (64u << 20)
+/* Well above what a client has open, well below what would hurt. */
+#define CALLS_MAX 256
+#define BATCH_MAX 100
+/* The process is to be gone in a tenth of a second. */
+#define FLUSH_MS 70
+
+static void end_now(void *ctx)
+{
+	struct server *s = ctx;
+	if (s->ended)
+		return;
+	s->ended = true;
+	s->spec.on_end(s->spec.ctx, s->exit_code);
+}
+
+/* --- out ----------------------------------------------------------------------------------------------------------- */
+
+static void write_text(struct server *s, const char *text, size_t n)
+{
+	int r = lines_write(s->lines, text, n);
+	if (r == -ENOBUFS) {
+		log_error("the client has not read %u MiB of answers; giving up on it", QUEUE_MAX >> 20);
+		s->exit_code = 111;
+		s->stopping = true;
+		timer_start(s->end_timer, 0, 0);
+	}
+}
+
+static void send_message(struct server *s, json_t *message)
+{
+	AUTO(freep) char *text = json_dumps(message, JSON_COMPACT);
+	size_t n = text ? strlen(text) : 0;
+	if (text && n <= RESULT_LINE_MAX) {
+		write_text(s, text, n);
+	} else {
+		/* Cannot happen for what result.c builds; a client's own words may be echoed. */
+		json_auto_t *error = rpc_error(json_object_get(message, "id"), RPC_INTERNAL_ERROR,
+					       "Internal error: the answer is too large", NULL);
+		AUTO(freep) char *short_text = json_dumps(error, JSON_COMPACT);
+		write_text(s, short_text, strlen(short_text));
+	}
+	json_decref(message);
+}
+
+static void flush_batch(struct server *s, struct batch *b)
+{
+	if (json_array_size(b->answers) > 0)
+		send_message(s, json_incref(b->answers));
+	json_decref(b->answers);
+	b->answers = json_array();
+	b->bytes = 0;
+}
+
+/* Answers of a batch go out together, unless the line would become too long: then in several lists. */
+static void send_answer(struct server *s, struct batch *b, json_t *message)
+{
+	if (!b) {
+		send_message(s, message);
+		return;
+	}
+	size_t n = json_dumpb(message, NULL, 0, JSON_COMPACT) + 1;
+	if (b->bytes + n > RESULT_LINE_MAX - 2)
+		flush_batch(s, b);
+	b->bytes += n;
+	json_array_append_new(b->answers, message);
+}
+
+static void batch_unref(struct server *s, struct batch *b)
+{
+	if (--b->open > 0)
+		return;
+	flush_batch(s, b);
+	json_decref(b->answers);
+	free(b);
+}
+
+static void call_send_reply(void *ctx, struct call *call, json_t *message)
+{
+	send_answer(ctx, call->batch, message);
+}
+
+static void call_send_progress(void *ctx, json_t *message)
+{
+	struct server *s = ctx;
+	/* The first to be dropped when the client is behind. */
+	if (lines_queued(s->lines) > 0 || s->stopping)
+		json_decref(message);
+	else
+		send_message(s, message);
+}
+
+static void call_closed(void *ctx, struct call *call)
+{
+	struct server *s = ctx;
+	s->n_calls--;
+	if (call->listening)
+		s->n_listening--;
+	if (call->batch && !s->freeing)
+		batch_unref(s, call->batch);
+}
+
+void server_notify(struct server *s, json_t *message)
+{
+	send_message(s, message);
+}
+
+/* --- in ------------------------------------------------------------------------------------------------------------ */
+
+static struct call *find_call(struct server *s, const json_t *id)
+{
+	AUTO(freep) char *key = rpc_id_key(id);
+	list_for_each(call, &s->calls, struct call, link)
+		if (streq(call->key, key))
+			return call;
+	return NULL;
+}
+
+static void refuse(struct server *s, struct batch *b, json_t *id, int code, const char *message, json_t *data)
+{
+	send_answer(s, b, rpc_error(id, code, message, data));
+}
+
+static void on_request(struct server *s, struct batch *b, const struct rpc_message *m)
+{
+	struct meta_verdict v = revision_of_request(m->params);
+	const struct revision *revision = v.legacy ? s->legacy : v.revision;
+	if (find_call(s, m->id)) {
+		json_decref(v.data);
+		refuse(s, b, m->id, RPC_INVALID_REQUEST, "Invalid Request: a request with this id is still running",
+		       NULL);
+		return;
+	}
+	if (!revision) {
+		refuse(s, b, m->id, v.code, v.message, v.data);
+		return;
+	}
+	const struct method *method = method_find(m->method, revision->modern);
+	if (!method) {
+		/* Known to the other era: say what it lacks. */
+		bool discover = streq(m->method, "server/discover");
+		AUTO(freep) char *name = rpc_excerpt(m->method);
+		AUTO(freep)
+		char *text = discover ? xstrdup("Invalid params: server/discover needs _meta[\"" META_VERSION "\"]") :
+					xasprintf("Method not found: %s", name);
+		refuse(s, b, m->id, discover ? RPC_INVALID_PARAMS : RPC_METHOD_NOT_FOUND, text, NULL);
+		return;
+	}
+	if (b && method->alone) {
+		refuse(s, b, m->id, RPC_INVALID_REQUEST, "Invalid Request: not allowed in a batch", NULL);
+		return;
+	}
+	if (s->n_calls >= CALLS_MAX) {
+		refuse(s, b, m->id, RPC_INTERNAL_ERROR, "Too many requests in flight; wait for some to end", NULL);
+		return;
+	}
+	static const struct call_ops ops = { call_send_reply, call_send_progress, call_closed };
+	struct call *call = call_new(&ops, s, m->id, revision);
+	list_append(&s->calls, &call->link);
+	s->n_calls++;
+	call->batch = b;
+	if (b)
+		b->open++;
+	method->handle(s, call, m->params);
+}
+
+static void on_notification(struct server *s, const struct rpc_message *m)
+{
+	if (!streq(m->method, "notifications/cancelled"))
+		return;
+	const json_t *id = json_object_get(m->params, "requestId");
+	struct call *call = rpc_id_valid(id) ? find_call(s, id) : NULL;
+	if (call)
+		call_cancel(call);
+}
+
+static void on_invalid(struct server *s, struct batch *b, const struct rpc_message *m)
+{
+	log_debug("bad message: %s", m->error);
+	/* Older schemas know no error without an id, and a client that cannot read it may hang up. */
+	if (m->id || s->legacy->error_without_id)
+		refuse(s, b, m->id, m->code, m->error, NULL);
+}
+
+static void on_message(struct server *s, struct batch *b, const struct rpc_message *m)
+{
+	switch (m->kind) {
+	case RPC_REQUEST:
+		on_request(s, b, m);
+		break;
+	case RPC_NOTIFICATION:
+		on_notification(s, m);
+		break;
+	case RPC_RESPONSE:
+		break;
+	case RPC_INVALID:
+	case RPC_BATCH: /* inside a batch */
+		on_invalid(s, b, m);
+		break;
+	}
+}
+
+static void on_batch(struct server *s, json_t *list)
+{
+	struct rpc_message bad = { .code = RPC_INVALID_REQUEST };
+	if (!s->legacy->batches)
+		bad.error = "Invalid Request: batches are not part of this protocol version";
+	else if (json_array_size(list) > BATCH_MAX)
+		bad.error = "Invalid Request: more than 100 messages in a batch";
+	if (bad.error) {
+		on_invalid(s, NULL, &bad);
+		return;
+	}
+	struct batch *b = new0(struct batch);
+	b->answers = json_array();
+	b->open = 1; /* ours, until all entries are dispatched */
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		struct rpc_message m;
+		rpc_classify(&m, json_array_get(list, i));
+		if (m.kind == RPC_BATCH) {
+			m.code = RPC_INVALID_REQUEST;
+			m.error = "Invalid Request: a batch in a batch";
+		}
+		on_message(s, b, &m);
+		rpc_message_release(&m);
+	}
+	batch_unref(s, b);
+}
+
+static void on_line(void *ctx, const char *line, size_t n)
+{
+	struct server *s = ctx;
+	struct rpc_message m;
+	if (s->stopping)
+		return;
+	rpc_parse(&m, line, n);
+	if (m.kind == RPC_BATCH)
+		on_batch(s, m.root);
+	else
+		on_message(s, NULL, &m);
+	rpc_message_release(&m);
+}
+
+static void on_too_long(void *ctx)
+{
+	struct rpc_message m = { .code = RPC_INVALID_REQUEST, .error = "Invalid Request: line longer than 16 MiB" };
+	on_invalid(ctx, NULL, &m);
+}
+
+static void on_eof(void *ctx, int error)
+{
+	if (error < 0)
+		log_warning("cannot read from the client: %s", strerror(-error));
+	server_stop(ctx, 0);
+}
+
+static void on_write_error(void *ctx, int error)
+{
+	struct server *s = ctx;
+	log_debug("the client is gone: %s", strerror(-error));
+	s->stopping = true;
+	timer_start(s->end_timer, 0, 0);
+}
+
+static void on_drained(void *ctx)
+{
+	struct server *s = ctx;
+	if (s->stopping)
+		timer_start(s->end_timer, 0, 0);
+}
+
+/* --- life ---------------------------------------------------------------------------------------------------------- */
+
+struct server *server_new(const struct server_spec *spec)
+{
+	static const struct lines_ops ops = {
+		.on_line = on_line,
+		.on_too_long = on_too_long,
+		.on_eof = on_eof,
+		.on_write_error = on_write_error,
+		.on_drained = on_drained,
+	};
+	static const struct lines_limits limits = {
+		.line_max = LINE_MAX_IN,
+		.pause_above = QUEUE_PAUSE,
+		.queue_max = QUEUE_MAX,
+	};
+	struct server *s = new0(struct server);
+	s->spec = *spec;
+	s->env = (struct tool_env){ .manager = spec->manager, .config = spec->config };
+	s->legacy = revision_negotiate(NULL);
+	list_init(&s->calls);
+	s->lines = lines_new(spec->loop, spec->in_fd, spec->out_fd, &limits, &ops, s);
+	if (!s->lines) {
+		int saved = errno;
+		free(s);
+		errno = saved;
+		return NULL;
+	}
+	s->end_timer = timer_new(spec->loop, end_now, s);
+	return s;
+}
+
+void server_stop(struct server *s, int exit_code)
+{
+	if (s->stopping)
+		return;
+	s->exit_code = exit_code;
+	list_for_each(call, &s->calls, struct call, link)
+		if (call->listening)
+			method_end_listening(call);
+	s->stopping = true;
+	lines_flush_now(s->lines);
+	timer_start(s->end_timer, lines_queued(s->lines) > 0 ? FLUSH_MS : 0, 0);
+}
+
+struct server *server_free(struct server *s)
+{
+	if (!s)
+		return NULL;
+	s->freeing = true;
+	list_for_each(call, &s->calls, struct call, link) {
+		struct batch *b = call->batch;
+		call->op = NULL;
+		call_cancel(call);
+		if (b && --b->open == 0) {
+			json_decref(b->answers);
+			free(b);
+		}
+	}
+	lines_free(s->lines);
+	timer_free(s->end_timer);
+	free(s);
+	return NULL;
+}

@@ -1,0 +1,28 @@
+/* Text put together from sections under one bound on the whole: short sections stay complete, long ones share what is left and
+ * keep head and tail with a note between them. Units are characters (code points) of valid UTF-8. */
+#ifndef HUSK_MCP_TEXT_H
+#define HUSK_MCP_TEXT_H
+
+#include "base/buf.h"
+
+#define TEXT_SECTIONS_MAX 64
+
+struct text {
+	struct {
+		char *label; /* NULL = none */
+		char *body;
+		size_t chars;
+	} sections[TEXT_SECTIONS_MAX];
+	size_t n;
+};
+
+void text_release(struct text *t);
+/* Appends a copy; trailing newlines are dropped, an empty body adds nothing. Past the last section nothing happens. */
+void text_add(struct text *t, const char *label, const char *body);
+void text_addf(struct text *t, const char *label, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* At most max_chars characters. The caller owns it. */
+char *text_join(const struct text *t, size_t max_chars);
+/* Head and tail of s within max_chars, with a note of what is missing. The caller owns it. */
+char *text_cut(const char *s, size_t max_chars);
+
+#endif

@@ -1,0 +1,190 @@
+/* create_session and stop_session. */
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "mcp/result.h"
+#include "mcp/tools.h"
+
+struct create_args {
+	const char *language;
+	bool network;
+	json_t *dependencies;
+};
+
+struct stop_args {
+	const char *session_id;
+};
+
+static const char *language_choice(size_t i)
+{
+	size_t n;
+	const struct runtime *list = runtime_list(&n);
+	return i < n ? list[i].name : NULL;
+}
+
+static const struct arg create_table[] = {
+	{ "language", ARG_STRING, offsetof(struct create_args, language), .max = 64,
+	  .description = "Language of the interpreter.", .example = "\"python\"", .choice = language_choice },
+	{ "network", ARG_BOOL, offsetof(struct create_args, network),
+	  .description = "Whether the session may reach the internet (needed for pip install and downloads).",
+	  .example = "true" },
+	/* Callers of the reference send it empty. */
+	{ "dependencies", ARG_OBJECT, offsetof(struct create_args, dependencies), ARG_HIDDEN, .example = "{}" },
+	{ 0 },
+};
+
+static const struct arg stop_table[] = {
+	{ "session_id", ARG_STRING, offsetof(struct stop_args, session_id), ARG_REQUIRED | ARG_NONEMPTY, .max = 128,
+	  .description = "The session to end, as create_session returned it.",
+	  .example = "\"kq3v…\" (the session_id that create_session returned)" },
+	{ 0 },
+};
+
+static void create_defaults(void *args, const struct tool_env *env)
+{
+	struct create_args *a = args;
+	a->language = language_choice(0);
+	a->network = env->config->network_enabled;
+}
+
+static char *size_text(uint64_t bytes)
+{
+	if (bytes >= 1u << 30 && bytes % (1u << 30) == 0)
+		return xasprintf("%llu GB", (unsigned long long)(bytes >> 30));
+	return xasprintf("%llu MB", (unsigned long long)(bytes >> 20));
+}
+
+static char *duration_text(uint64_t seconds)
+{
+	if (seconds >= 7200 && seconds % 3600 == 0)
+		return xasprintf("%llu hours", (unsigned long long)(seconds / 3600));
+	if (seconds >= 120)
+		return xasprintf("%llu minutes", (unsigned long long)(seconds / 60));
+	return xasprintf("%llu seconds", (unsigned long long)seconds);
+}
+
+static char *create_describe(const struct tool_env *env)
+{
+	const struct config *c = env->config;
+	struct buf b = { 0 };
+	size_t n;
+	const struct runtime *list = runtime_list(&n);
+	AUTO(freep) char *memory = size_text(c->memory_limit);
+	AUTO(freep) char *tmpfs = size_text(c->tmpfs_size);
+	AUTO(freep) char *idle = duration_text(c->idle_ttl);
+	AUTO(freep) char *lifetime = duration_text(c->max_lifetime);
+	buf_add_str(
+		&b,
+		"Create a session: a private Linux container with a persistent interpreter and a shell. Returns the "
+		"session_id that all other tools need.\n"
+		"Prefer one session and reuse it for the whole task: variables, imports and files stay until it ends. "
+		"Create another one only for another language, another network setting or after CONTAINER_DIED.\n");
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&b, "language=\"%s\": %s\n", list[i].name, list[i].describe);
+	buf_printf(&b,
+		   "Limits: %s memory (files count too: %s each in /workspace, /tmp and the home directory are "
+		   "memory), %.3g "
+		   "CPUs, %llu processes, no root, read-only system. Host files are not visible inside.\n",
+		   memory, tmpfs, (double)c->cpu_quota / 100000, (unsigned long long)c->pids_limit);
+	buf_printf(&b,
+		   "Network: %s unless `network` says otherwise. With it, more packages can be installed by "
+		   "execute_terminal.\n",
+		   c->network_enabled ? "on" : "off");
+	buf_printf(&b,
+		   "At most %llu sessions at a time. A session ends by stop_session, after %s without use, or %s after "
+		   "its start; then its variables and files are gone.",
+		   (unsigned long long)MIN(c->max_sessions, c->max_sessions_per_thread), idle, lifetime);
+	return buf_steal_str(&b);
+}
+
+static void create_done(void *ctx, const struct session_info *info, const struct fail *f)
+{
+	struct call *call = ctx;
+	const struct create_args *args = call->decoded;
+	call->op = NULL;
+	if (!info) {
+		tools_fail(call, /* session_id= */ NULL, f);
+		return;
+	}
+	tools_reply_fields(call, json_pack("{s:b, s:o, s:o, s:o, s:b, s:{}}", "success", 1, "session_id",
+					   result_string(info->id), "runtime", result_string(info->runtime), "status",
+					   result_string(info->status), "network", args->network, "dependencies"));
+}
+
+static int unknown_language(const char *given, struct fail *f)
+{
+	struct buf b = { 0 };
+	for (size_t i = 0; language_choice(i); i++)
+		buf_printf(&b, "%s\"%s\"", i ? ", " : "", language_choice(i));
+	AUTO(freep) char *names = buf_steal_str(&b);
+	return fail_set(f, FAIL_INVALID, "language must be one of %s; got \"%s\"", names, given);
+}
+
+static struct op *create_start(struct call *call, const void *data, struct fail *f)
+{
+	const struct create_args *args = data;
+	const struct runtime *runtime = runtime_find(args->language);
+	if (!runtime) {
+		unknown_language(args->language, f);
+		return NULL;
+	}
+	if (json_object_size(args->dependencies) > 0) {
+		fail_set(f, FAIL_INVALID, "dependencies are not available in this version");
+		fail_hint(f, "Create the session without them (network on), then install with execute_terminal, e.g. "
+			     "`pip install NAME`.");
+		return NULL;
+	}
+	return manager_create(
+		call_env(call)->manager,
+		&(struct create_request){
+			.runtime = runtime, .network = args->network, .on_done = create_done, .ctx = call },
+		f);
+}
+
+const struct tool tool_create_session = {
+	.name = "create_session",
+	.title = "Create a sandbox session",
+	.describe = create_describe,
+	.args = create_table,
+	.args_size = sizeof(struct create_args),
+	.args_init = create_defaults,
+	.start = create_start,
+};
+
+static char *stop_describe(const struct tool_env *env)
+{
+	return xstrdup("End a session and remove its container. Its variables, files and background processes are "
+		       "gone; a run in "
+		       "progress is stopped and answered. Call it when the work in the session is done, and after "
+		       "CONTAINER_DIED before creating a new session.");
+}
+
+static void stop_done(void *ctx, const struct fail *f)
+{
+	struct call *call = ctx;
+	const struct stop_args *args = call->decoded;
+	call->op = NULL;
+	if (f)
+		tools_fail(call, args->session_id, f);
+	else
+		tools_reply_fields(call, json_pack("{s:b, s:o}", "success", 1, "session_id",
+						   result_string(args->session_id)));
+}
+
+static struct op *stop_start(struct call *call, const void *data, struct fail *f)
+{
+	const struct stop_args *args = data;
+	return manager_stop(call_env(call)->manager,
+			    &(struct stop_request){ .session_id = args->session_id, .on_done = stop_done, .ctx = call },
+			    f);
+}
+
+const struct tool tool_stop_session = {
+	.name = "stop_session",
+	.title = "Stop a sandbox session",
+	.destructive = true,
+	.idempotent = true,
+	.describe = stop_describe,
+	.args = stop_table,
+	.args_size = sizeof(struct stop_args),
+	.start = stop_start,
+};

@@ -1,0 +1,142 @@
+#include "mcp/tools.h"
+
+#include "base/alloc.h"
+#include "mcp/result.h"
+
+static const struct tool *const tools[] = {
+	&tool_create_session,
+	&tool_execute_code,
+	&tool_execute_terminal,
+	&tool_stop_session,
+};
+
+const struct tool *tools_nth(size_t i)
+{
+	return i < ARRAY_LEN(tools) ? tools[i] : NULL;
+}
+
+const struct tool *tools_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++)
+		if (streq(tools[i]->name, name))
+			return tools[i];
+	return NULL;
+}
+
+static void *new_args(const struct tool *tool, const struct tool_env *env)
+{
+	void *args = xcalloc(1, tool->args_size);
+	if (tool->args_init)
+		tool->args_init(args, env);
+	return args;
+}
+
+static json_t *describe_one(const struct tool *tool, const struct tool_env *env, const struct revision *revision)
+{
+	AUTO(freep) char *description = tool->describe(env);
+	AUTO(freep) void *defaults = new_args(tool, env);
+	json_t *o = json_pack("{s:s, s:o, s:o}", "name", tool->name, "description", result_string(description),
+			      "inputSchema", args_schema(tool->args, defaults));
+	if (revision->titles)
+		json_object_set_new(o, "title", json_string(tool->title));
+	if (revision->annotations)
+		json_object_set_new(o, "annotations",
+				    json_pack("{s:s, s:b, s:b, s:b, s:b}", "title", tool->title, "readOnlyHint", 0,
+					      "destructiveHint", tool->destructive, "idempotentHint", tool->idempotent,
+					      "openWorldHint", tool->open_world));
+	return o;
+}
+
+json_t *tools_describe(const struct tool_env *env, const struct revision *revision)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++)
+		json_array_append_new(list, describe_one(tools[i], env, revision));
+	return list;
+}
+
+char *tools_instructions(const struct tool_env *env)
+{
+	return xasprintf(
+		"Husk runs code on a real computer for you: persistent interpreters, each in a hardened Linux "
+		"container of its "
+		"own. Use it whenever running code beats guessing: calculation, data analysis, plots, checking that a "
+		"program "
+		"works, shell commands.\n"
+		"- Work in this order: create_session once, then execute_code (cells in the interpreter) and "
+		"execute_terminal (bash) "
+		"as often as needed, stop_session when done. Prefer ONE session per language and reuse it; make "
+		"another only "
+		"for another language, another network setting or after CONTAINER_DIED. If an error lists active "
+		"sessions, use one.\n"
+		"- State persists like in a notebook: variables, imports, files in /workspace, the shell's directory "
+		"and exported "
+		"variables. Do not import or load things again; loading big data twice is the main cause of running "
+		"out of memory.\n"
+		"- Send the whole code each time; there is no \"continue\". The value of the last expression is "
+		"returned; print the "
+		"rest. Figures come back as images by themselves: no need to save them.\n"
+		"- Sessions are separate machines: host paths are not visible inside, and sessions share no files.\n"
+		"- Every answer says how the run ended. After a timeout (default %llu s, `timeout` up to 300) the code "
+		"was "
+		"interrupted, variables are kept: use a smaller step, a longer timeout or a background process in the "
+		"terminal. "
+		"On CONTAINER_DIED stop the session, find the cause, create a new one, and never run the same code "
+		"unchanged. "
+		"For a missing package install it in the terminal and try again; retry what is transient once.",
+		(unsigned long long)env->config->execution_timeout);
+}
+
+/* --- calls --------------------------------------------------------------------------------------------------------- */
+
+static void list_session(void *ctx, const struct session_info *info)
+{
+	json_array_append_new(ctx, json_pack("{s:o, s:o, s:o}", "session_id", result_string(info->id), "runtime",
+					     result_string(info->runtime), "status", result_string(info->status)));
+}
+
+static void fail_with(struct call *call, const char *session_id, const struct fail *f, json_t *details)
+{
+	const struct tool *tool = call->tool;
+	const struct tool_env *env = call->env;
+	json_auto_t *active = json_array();
+	manager_each_session(env->manager, list_session, active);
+	call_reply(call,
+		   result_of_fail(f, &(struct fail_context){
+					     .session_id = session_id,
+					     .details = details,
+					     .active_sessions = active,
+					     .fields_in_meta = tool->fields_in_meta,
+					     .structured = call->revision->structured &&
+							   (!tool->fields_in_meta || env->config->structured_content),
+				     }));
+}
+
+void tools_fail(struct call *call, const char *session_id, const struct fail *f)
+{
+	fail_with(call, session_id, f, NULL);
+}
+
+void tools_reply_fields(struct call *call, json_t *fields)
+{
+	call_reply(call, result_of_fields(fields, call->revision->structured));
+}
+
+void tools_call(struct call *call, const struct tool *tool, json_t *args, const struct tool_env *env)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	call->tool = tool;
+	call->env = env;
+	call->args = json_incref(args);
+	call->decoded = new_args(tool, env);
+	json_auto_t *problems = args_decode(tool->args, args, call->decoded);
+	if (problems) {
+		AUTO(freep) char *text = args_problems_text(problems);
+		fail_set(&f, FAIL_INVALID, "%s", text);
+		fail_with(call, /* session_id= */ NULL, &f, problems);
+		return;
+	}
+	call->op = tool->start(call, call->decoded, &f);
+	if (!call->op)
+		fail_with(call, /* session_id= */ NULL, &f, NULL);
+}

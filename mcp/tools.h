@@ -1,0 +1,60 @@
+/* The registry of tools. A tool is one const struct in a tool-*.c file and one line in tools.c; its schema and the checks of its
+ * arguments come from one table. Order is fixed: clients cache prompts by it. */
+#ifndef HUSK_MCP_TOOLS_H
+#define HUSK_MCP_TOOLS_H
+
+#include "base/args.h"
+#include "manager/manager.h"
+#include "mcp/call.h"
+
+struct tool_env {
+	struct manager *manager;
+	const struct config *config;
+};
+
+struct tool {
+	const char *name; /* [a-z0-9_], at most 30 */
+	const char *title;
+	bool destructive; /* annotations; none of ours is read-only */
+	bool idempotent;
+	bool open_world;
+	bool fields_in_meta; /* results are text and images; the fields stand in _meta (see result.h) */
+	/* For a model: essentials first, at most TOOL_TEXT_MAX bytes. The caller owns it. */
+	char *(*describe)(const struct tool_env *env);
+	const struct arg *args;
+	size_t args_size;
+	/* Writes the defaults into args_size zeroed bytes. May be NULL. */
+	void (*args_init)(void *args, const struct tool_env *env);
+	/* Starts the work: an op whose callback answers the call (and sets call->op to NULL first, since the op is gone),
+	 * or NULL with f filled. Args live as long as the call. */
+	struct op *(*start)(struct call *call, const void *args, struct fail *f);
+};
+
+/* Clients cut what is longer. */
+#define TOOL_TEXT_MAX 1800
+
+extern const struct tool tool_create_session;
+extern const struct tool tool_execute_code;
+extern const struct tool tool_execute_terminal;
+extern const struct tool tool_stop_session;
+
+/* NULL past the last. */
+const struct tool *tools_nth(size_t i);
+const struct tool *tools_find(const char *name);
+/* The entries of tools/list as the revision has them. New reference. */
+json_t *tools_describe(const struct tool_env *env, const struct revision *revision);
+/* What a client should tell its model about this server; at most TOOL_TEXT_MAX bytes. The caller owns it. */
+char *tools_instructions(const struct tool_env *env);
+/* Decodes and starts; the call is answered now or later. args (an object or NULL) is referenced; env must outlive the call. */
+void tools_call(struct call *call, const struct tool *tool, json_t *args, const struct tool_env *env);
+
+/* For the tools: answers the call by its failure. */
+void tools_fail(struct call *call, const char *session_id, const struct fail *f);
+/* Answers with fields (taken) as the reference has them: structuredContent and the same as text. */
+void tools_reply_fields(struct call *call, json_t *fields);
+static inline const struct tool_env *call_env(const struct call *call)
+{
+	return call->env;
+}
+
+#endif

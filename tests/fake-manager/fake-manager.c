@@ -1,0 +1,232 @@
+#include "tests/fake-manager/fake-manager.h"
+
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/list.h"
+
+struct fake_counters fake;
+
+struct manager {
+	struct loop *loop;
+	struct list ops;
+	unsigned sessions;
+	char ids[8][16];
+};
+
+struct op {
+	struct manager *manager;
+	struct list link;
+	struct timer *timer;
+	struct timer *ticker;
+	void (*finish)(struct op *op);
+	struct create_request create;
+	struct run_request run;
+	struct stop_request stop;
+	char *text;
+	char *session_id;
+};
+
+static const char *const python_aliases[] = { "py", "python3", NULL };
+static const struct runtime runtimes[] = {
+	{ "python", "Python", python_aliases, "py", "husk-python:fake", "Python 3 with numpy, pandas and matplotlib." },
+};
+
+const struct runtime *runtime_list(size_t *ret_n)
+{
+	*ret_n = ARRAY_LEN(runtimes);
+	return runtimes;
+}
+
+const struct runtime *runtime_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(runtimes); i++) {
+		if (strcasecmp(runtimes[i].name, name) == 0)
+			return &runtimes[i];
+		for (const char *const *alias = runtimes[i].aliases; *alias; alias++)
+			if (strcasecmp(*alias, name) == 0)
+				return &runtimes[i];
+	}
+	return NULL;
+}
+
+struct manager *manager_new(struct loop *loop, const struct config *config)
+{
+	struct manager *m = new0(struct manager);
+	m->loop = loop;
+	list_init(&m->ops);
+	return m;
+}
+
+static void op_free(struct op *op)
+{
+	list_remove(&op->link);
+	timer_free(op->timer);
+	timer_free(op->ticker);
+	free(op->text);
+	free(op->session_id);
+	free(op);
+}
+
+struct manager *manager_free(struct manager *m)
+{
+	if (!m)
+		return NULL;
+	list_for_each(op, &m->ops, struct op, link)
+		op_free(op);
+	free(m);
+	return NULL;
+}
+
+void op_cancel(struct op *op)
+{
+	fake.cancelled++;
+	op_free(op);
+}
+
+void manager_each_session(struct manager *m, void (*fn)(void *ctx, const struct session_info *info), void *ctx)
+{
+	for (unsigned i = 0; i < m->sessions; i++)
+		fn(ctx, &(struct session_info){ .id = m->ids[i], .runtime = "python", .status = "running" });
+}
+
+static void on_timer(void *ctx)
+{
+	struct op *op = ctx;
+	fake.done++;
+	op->finish(op);
+	op_free(op);
+}
+
+static struct op *op_new(struct manager *m, void (*finish)(struct op *op), uint64_t ms)
+{
+	struct op *op = new0(struct op);
+	op->manager = m;
+	op->finish = finish;
+	op->timer = timer_new(m->loop, on_timer, op);
+	timer_start(op->timer, ms, 0);
+	list_append(&m->ops, &op->link);
+	fake.started++;
+	return op;
+}
+
+static void finish_create(struct op *op)
+{
+	struct manager *m = op->manager;
+	char *id = m->ids[m->sessions % ARRAY_LEN(m->ids)];
+	snprintf(id, sizeof(m->ids[0]), "s%u", ++fake.created);
+	if (m->sessions < ARRAY_LEN(m->ids))
+		m->sessions++;
+	op->create.on_done(op->create.ctx, &(struct session_info){ .id = id, .runtime = "python", .status = "running" },
+			   NULL);
+}
+
+struct op *manager_create(struct manager *m, const struct create_request *req, struct fail *f)
+{
+	if (!req->network) {
+		fail_set(f, FAIL_ENGINE, "the container engine does not answer");
+		fail_hint(f, "Start it, e.g. with ./setup-docker.sh.");
+		return NULL;
+	}
+	struct op *op = op_new(m, finish_create, 0);
+	op->create = *req;
+	return op;
+}
+
+static char png_start[] = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwC";
+
+static struct mime_bundle picture(size_t bytes)
+{
+	struct mime_bundle b = { .parts = xcalloc(2, sizeof(struct mime_part)), .n = 2 };
+	size_t n = bytes / 4 * 4 + sizeof(png_start) - 1;
+	char *data = xmalloc(n + 1);
+	memset(data, 'A', n);
+	data[n] = '\0';
+	memcpy(data, png_start, sizeof(png_start) - 1);
+	b.parts[0] = (struct mime_part){ .type = xstrdup("image/png"), .data = data, .len = n };
+	b.parts[1] = (struct mime_part){ .type = xstrdup("text/plain"), .data = xstrdup("<Figure>"), .len = 8 };
+	return b;
+}
+
+static void script(struct op *op, struct run_result *r)
+{
+	unsigned n = 0, size = 0;
+	if (sscanf(op->text, "plot %u %u", &n, &size) == 2) {
+		r->displays = xcalloc(n, sizeof(*r->displays));
+		for (r->n_displays = 0; r->n_displays < n; r->n_displays++)
+			r->displays[r->n_displays] = picture(size);
+	} else if (sscanf(op->text, "flood %u", &n) == 1) {
+		r->stdout_text = xmalloc(n + 1);
+		memset(r->stdout_text, 'x', n);
+		r->stdout_text[n] = '\0';
+	} else if (streq(op->text, "raise")) {
+		r->ending = ENDING_ERROR;
+		r->error_type = xstrdup("ValueError");
+		r->error_message = xstrdup("bad");
+		r->error_traceback = xstrdup("Traceback (most recent call last):\nValueError: bad");
+	} else if (streq(op->text, "timeout")) {
+		r->ending = ENDING_TIMEOUT;
+		r->stdout_text = xstrdup("so far\n");
+	} else {
+		r->stdout_text = xasprintf("%s\n", op->text);
+	}
+}
+
+static void finish_run(struct op *op)
+{
+	struct run_result r = { .duration_ms = 1 };
+	script(op, &r);
+	if (!r.stdout_text)
+		r.stdout_text = xstrdup("");
+	r.stderr_text = xstrdup("");
+	r.stdout_bytes = strlen(r.stdout_text);
+	op->run.on_done(op->run.ctx, &r, NULL);
+	run_result_release(&r);
+}
+
+static void on_tick(void *ctx)
+{
+	struct op *op = ctx;
+	op->run.on_output(op->run.ctx, 1, "tick\n", 5);
+}
+
+static int check_session(const char *id, struct fail *f)
+{
+	if (streq(id, "gone"))
+		return fail_set(f, FAIL_NOT_FOUND, "Session '%s' not found", id);
+	if (streq(id, "dead"))
+		return fail_set(f, FAIL_DIED, "killed by signal 9 (SIGKILL)");
+	return 0;
+}
+
+struct op *manager_run(struct manager *m, const struct run_request *req, struct fail *f)
+{
+	unsigned ms = 0;
+	if (check_session(req->session_id, f) < 0)
+		return NULL;
+	bool chatter = sscanf(req->text, "chatter %u", &ms) == 1;
+	if (!chatter && sscanf(req->text, "after %u", &ms) != 1)
+		ms = 0;
+	struct op *op = op_new(m, finish_run, streq(req->text, "wait") ? 1000000 : ms);
+	op->run = *req;
+	op->text = xstrndup(req->text, req->len);
+	if (chatter) {
+		op->ticker = timer_new(m->loop, on_tick, op);
+		timer_start(op->ticker, 10, 10);
+	}
+	return op;
+}
+
+static void finish_stop(struct op *op)
+{
+	op->stop.on_done(op->stop.ctx, NULL);
+}
+
+struct op *manager_stop(struct manager *m, const struct stop_request *req, struct fail *f)
+{
+	if (check_session(req->session_id, f) < 0)
+		return NULL;
+	struct op *op = op_new(m, finish_stop, 0);
+	op->stop = *req;
+	return op;
+}

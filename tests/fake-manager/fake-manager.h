@@ -1,0 +1,24 @@
+/* A manager without an engine, for tests of what lies above it. What a cell does is said by its text:
+ *
+ *	wait            never ends (until cancelled)
+ *	after MS        ends ok after MS milliseconds
+ *	chatter MS      prints a line every 10 ms for MS milliseconds
+ *	raise           ends with an error
+ *	timeout         ends by timeout, with some output
+ *	plot N SIZE     N pictures of about SIZE bytes
+ *	flood N         N bytes of output
+ *	anything else   prints itself
+ *
+ * The session "gone" is not found, "dead" has died; create with the network off fails like a missing engine. */
+#ifndef HUSK_TESTS_FAKE_MANAGER_H
+#define HUSK_TESTS_FAKE_MANAGER_H
+
+#include "manager/manager.h"
+
+struct fake_counters {
+	unsigned created, started, done, cancelled;
+};
+
+extern struct fake_counters fake;
+
+#endif
