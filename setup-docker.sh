@@ -189,6 +189,7 @@ join_group() {
 		;;
 	*)
 		note "To do so: sudo usermod -aG docker $user, then log in again."
+		return 1 # nothing that follows can work
 		;;
 	esac
 }

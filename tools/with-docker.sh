@@ -4,7 +4,7 @@
 set -euo pipefail
 
 socket=/var/run/docker.sock
-if [ -z "${DOCKER_HOST-}" ] && [ -S $socket ] && [ ! -w $socket ] &&
+if [ -z "${DOCKER_HOST-}" ] && [ -S $socket ] && [ ! -w $socket ] && command -v sg >/dev/null &&
 	id -nG "$(id -un)" | tr ' ' '\n' | grep -qx docker; then
 	exec sg docker -c "$(printf '%q ' "$@")"
 fi
