@@ -1,5 +1,6 @@
-/* Arguments decoded once, at the edge, by a table: JSON object -> plain struct. The published JSON schema comes from the same
- * table, so the two cannot drift. Problems are collected, all of them, with the field's name and an example.
+/* Arguments decoded once, at the edge, by a table: JSON object -> plain struct. The published JSON schema
+ * comes from the same table, so the two cannot drift. Problems are collected, all of them, with the
+ * field's name and an example.
  *
  *	static const struct arg stop_args[] = {
  *		{ "session_id", ARG_STRING, offsetof(struct stop_args, session_id), .flags = ARG_REQUIRED,
@@ -35,14 +36,15 @@ struct arg {
 	int64_t min, max; /* integers: the range, if max > min; strings: max bytes, if max > 0 */
 	const char *description;
 	const char *example; /* as JSON text, for error messages */
-	/* Strings: the i-th of the canonical values, NULL past the last. Published as an enum; whether a value is
-	 * one of them, or an alias, is the caller's to decide. NULL if any value will do. */
+	/* Strings: the i-th of the canonical values, NULL past the last. Published as an enum; whether a
+	 * value is one of them, or an alias, is the caller's to decide. NULL if any value will do. */
 	const char *(*choice)(size_t i);
 };
 
-/* Fills *out, which holds the defaults beforehand, from `args` (an object, or NULL for none; must outlive *out). null for
- * an optional argument means its default. Unambiguous slips are understood: "30" for 30, 30.0 for 30, "true" for true.
- * Returns NULL if all is well, else a list of { type, loc, msg, input? } that the caller owns. */
+/* Fills *out, which holds the defaults beforehand, from `args` (an object, or NULL for none; must outlive
+ * *out). null for an optional argument means its default. Unambiguous slips are understood: "30" for 30,
+ * 30.0 for 30, "true" for true. Returns NULL if all is well, else a list of { type, loc, msg, input? }
+ * that the caller owns. */
 json_t *args_decode(const struct arg *table, json_t *args, void *out);
 /* All msg of such a list as one text that the caller owns. */
 char *args_problems_text(const json_t *problems);

@@ -1,15 +1,16 @@
-/* Messages of one line each over a byte stream: bounded lines in, a bounded queue out. Knows bytes, not JSON.
+/* Messages of one line each over a byte stream: bounded lines in, a bounded queue out. Knows bytes, not
+ * JSON.
  *
- * A line ends with \n; a \r before it is dropped and blank lines are skipped. A line over the limit is reported once and
- * skipped up to its newline, so that the next one is read right. What stands behind the last newline at EOF counts
- * as a line. */
+ * A line ends with \n; a \r before it is dropped and blank lines are skipped. A line over the limit is
+ * reported once and skipped up to its newline, so that the next one is read right. What stands behind the
+ * last newline at EOF counts as a line. */
 #ifndef HUSK_BASE_LINES_H
 #define HUSK_BASE_LINES_H
 
 #include "base/buf.h"
 #include "base/loop.h"
 
-/* --- the splitter: pure, bytes in and lines out --------------------------------------------------------------------- */
+/* --- the splitter: pure, bytes in and lines out --------------------------------------------------------- */
 struct line_splitter {
 	size_t max; /* bytes in a line, without its end */
 	struct buf held;
@@ -22,14 +23,16 @@ enum line_status { LINE_NONE, LINE_READY, LINE_TOO_LONG };
 
 void line_splitter_release(struct line_splitter *s);
 void line_splitter_feed(struct line_splitter *s, const void *data, size_t n);
-/* The next complete line (valid until the next feed), or LINE_NONE: feed more. At_end makes the rest a line. */
+/* The next complete line (valid until the next feed), or LINE_NONE: feed more. At_end makes the rest a
+ * line. */
 enum line_status line_splitter_next(struct line_splitter *s, bool at_end, const char **ret_line, size_t *ret_n);
 
-/* --- the connection ------------------------------------------------------------------------------------------------ */
+/* --- the connection ------------------------------------------------------------------------------------- */
 struct lines;
 
 struct lines_ops {
-	/* Valid during the call, not NUL-terminated. The connection must not be freed from inside any of these. */
+	/* Valid during the call, not NUL-terminated. The connection must not be freed from inside any of
+	 * these. */
 	void (*on_line)(void *ctx, const char *line, size_t n);
 	void (*on_too_long)(void *ctx);
 	/* No line comes any more: error 0 at EOF, else -errno. Called once. */

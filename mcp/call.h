@@ -1,8 +1,10 @@
-/* One request in flight. It is answered exactly once or cancelled; either frees it. A cancelled call sends nothing more.
+/* One request in flight. It is answered exactly once or cancelled; either frees it. A cancelled call sends
+ * nothing more.
  *
- * Progress, if the client gave a token: the last lines of live output, at most two messages a second, and a sign of life every
- * five seconds while nothing is printed. Numbers rise strictly. What is pending when the answer comes is dropped, never glued
- * to it: clients lose a progress message that arrives in the same read as the answer. */
+ * Progress, if the client gave a token: the last lines of live output, at most two messages a second, and
+ * a sign of life every five seconds while nothing is printed. Numbers rise strictly. What is pending when
+ * the answer comes is dropped, never glued to it: clients lose a progress message that arrives in the same
+ * read as the answer. */
 #ifndef HUSK_MCP_CALL_H
 #define HUSK_MCP_CALL_H
 
@@ -57,7 +59,8 @@ struct call {
 struct call *call_new(const struct call_ops *ops, void *ctx, json_t *id, const struct revision *revision);
 /* From now on progress is sent, with this token (a string or an integer, referenced). */
 void call_set_progress(struct call *c, struct loop *loop, json_t *token);
-/* Both answer and free the call; result and data are taken. A modern result gets what each of them must carry. */
+/* Both answer and free the call; result and data are taken. A modern result gets what each of them must
+ * carry. */
 void call_reply(struct call *c, json_t *result);
 void call_reply_error(struct call *c, int code, const char *message, json_t *data);
 /* Stops the work behind it and frees the call; nothing is sent. */
@@ -67,7 +70,8 @@ void call_output(struct call *c, const char *text, size_t n);
 
 /* Name, version and title of this server, as the revision has it. New reference. */
 json_t *call_server_info(const struct revision *revision);
-/* The last lines of some output as one progress message; "" if there is nothing to show. Pure; the caller owns it. */
+/* The last lines of some output as one progress message; "" if there is nothing to show. Pure; the caller
+ * owns it. */
 char *call_progress_text(const char *text, size_t n);
 
 #endif

@@ -2,7 +2,8 @@
 #ifndef HUSK_MCP_DEMO_H
 #define HUSK_MCP_DEMO_H
 
-/* Runs it to its end and prints to stdout. Returns the exit code: 0, or 111 with the cause and the next step on stderr. */
+/* Runs it to its end and prints to stdout. Returns the exit code: 0, or 111 with the cause and the next
+ * step on stderr. */
 int demo_run(const char *env_file);
 
 #endif

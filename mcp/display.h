@@ -1,4 +1,5 @@
-/* Rich output of a run: which pictures go to the client, what the text says about the rest, and the list of all of it. */
+/* Rich output of a run: which pictures go to the client, what the text says about the rest, and the list
+ * of all of it. */
 #ifndef HUSK_MCP_DISPLAY_H
 #define HUSK_MCP_DISPLAY_H
 
@@ -25,7 +26,8 @@ void pictures_release(struct pictures *p);
 /* Marks those that go out: in order, at most max of them, within so many bytes of line. */
 void pictures_choose(struct pictures *p, size_t max, size_t budget);
 
-/* What a reader of text sees of a bundle: its plain text, or type and size. "" if a picture says it all. Caller's. */
+/* What a reader of text sees of a bundle: its plain text, or type and size. "" if a picture says it all.
+ * Caller's. */
 char *display_text(const struct mime_bundle *b);
 /* [{display, type, size, data?}] of every part; data for text types, up to a bound. New reference. */
 json_t *display_list(const struct run_result *run);

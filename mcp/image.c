@@ -89,3 +89,20 @@ char *image_take(const char *data, size_t n, const char **ret_type, size_t *ret_
 	*ret_bytes = bytes;
 	return take_ptr(base64);
 }
+
+void image_decode(struct buf *out, const char *base64)
+{
+	uint32_t bits = 0;
+	unsigned have = 0;
+	for (; *base64; base64++) {
+		int value = sextet(*base64);
+		if (value < 0)
+			continue;
+		bits = bits << 6 | (uint32_t)value;
+		have += 6;
+		if (have >= 8) {
+			have -= 8;
+			buf_add(out, &(uint8_t){ (uint8_t)(bits >> have) }, 1);
+		}
+	}
+}

@@ -1,6 +1,7 @@
 /* husk: one program, its verbs. Exit codes: 0 done, 100 wrong usage or setting, 111 the system failed. */
 #include "base/log.h"
 #include "manager/manager.h"
+#include "manager/reap.h"
 #include "mcp/demo.h"
 #include "mcp/options.h"
 #include "mcp/server.h"
@@ -80,6 +81,9 @@ int main(int argc, char **argv)
 	struct options options;
 	AUTO(fail_release) struct fail f = { 0 };
 	log_init();
+	/* Internal, started by a server that exits (manager/reap.h); not for people, so not in the usage. */
+	if (argc > 5 && streq(argv[1], "reap") && streq(argv[2], "--docker") && streq(argv[4], "--"))
+		return reap_containers(argv[3], argv + 5);
 	if (options_parse(&options, argc, argv, &f) < 0) {
 		report(&f);
 		options_usage(stderr);

@@ -32,7 +32,7 @@ static const char *signal_name(int signo)
 	return names[signo];
 }
 
-/* --- the text ------------------------------------------------------------------------------------------------------ */
+/* --- the text ------------------------------------------------------------------------------------------- */
 
 static char *error_line(const struct run_result *run)
 {
@@ -154,7 +154,7 @@ static char *run_text(const struct run_result *run, const struct run_context *ct
 	return text;
 }
 
-/* --- the fields ---------------------------------------------------------------------------------------------------- */
+/* --- the fields ----------------------------------------------------------------------------------------- */
 
 static json_t *optional_string(const char *s)
 {
@@ -237,7 +237,7 @@ static void bound_fields(json_t *fields)
 	json_object_set_new(fields, "display_outputs", json_array());
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------- */
+/* --- results -------------------------------------------------------------------------------------------- */
 
 static json_t *text_block(const char *text)
 {
@@ -265,7 +265,8 @@ json_t *result_of_run(const struct run_result *run, const struct run_context *ct
 	pictures_collect(&pictures, run);
 
 	AUTO(freep) char *draft = run_text(run, ctx, &(struct pictures){ 0 });
-	/* Escapes and the notes about pictures may make the text longer than the draft; the rest is the envelope. */
+	/* Escapes and the notes about pictures may make the text longer than the draft; the rest is the
+	 * envelope. */
 	size_t base = json_size(fields) * (ctx->structured ? 2 : 1) + strlen(draft) * 5 / 4 + 4096;
 	pictures_choose(&pictures, RESULT_IMAGES_MAX, base < RESULT_LINE_AIM ? RESULT_LINE_AIM - base : 0);
 

@@ -5,8 +5,8 @@
 
 #define EXCERPT_CHARS 80
 
-/* Counts, without parsing, what the parser would have to build. Strings are skipped; what is not JSON at all is
- * left to the parser to refuse. */
+/* Counts, without parsing, what the parser would have to build. Strings are skipped; what is not JSON at
+ * all is left to the parser to refuse. */
 static void measure(const char *line, size_t n, size_t *ret_depth, size_t *ret_values)
 {
 	size_t depth = 0, deepest = 0, values = 1;

@@ -1,9 +1,11 @@
-/* The JSON-RPC envelope: what a line is, and how answers are put together. Pure: bytes and JSON in, JSON out.
+/* The JSON-RPC envelope: what a line is, and how answers are put together. Pure: bytes and JSON in, JSON
+ * out.
  *
- * Policy for odd input: a line that is not JSON, is not UTF-8, has a lone surrogate, a duplicate key or a number that no int64
- * or double holds is a parse error without id. Integers are exact up to 64 bits and echoed as they came. \u0000 is
- * read (and refused where it makes no sense, so that the answer carries the id). Nesting over RPC_DEPTH_MAX and lines of more than
- * RPC_VALUES_MAX values are invalid requests: a few bytes of `[` cost a hundred times their size in memory. */
+ * Policy for odd input: a line that is not JSON, is not UTF-8, has a lone surrogate, a duplicate key or a
+ * number that no int64 or double holds is a parse error without id. Integers are exact up to 64 bits and
+ * echoed as they came. \u0000 is read (and refused where it makes no sense, so that the answer carries the
+ * id). Nesting over RPC_DEPTH_MAX and lines of more than RPC_VALUES_MAX values are invalid requests: a few
+ * bytes of `[` cost a hundred times their size in memory. */
 #ifndef HUSK_MCP_RPC_H
 #define HUSK_MCP_RPC_H
 

@@ -1,5 +1,6 @@
-/* Text put together from sections under one bound on the whole: short sections stay complete, long ones share what is left and
- * keep head and tail with a note between them. Units are characters (code points) of valid UTF-8. */
+/* Text put together from sections under one bound on the whole: short sections stay complete, long ones
+ * share what is left and keep head and tail with a note between them. Units are characters (code points)
+ * of valid UTF-8. */
 #ifndef HUSK_MCP_TEXT_H
 #define HUSK_MCP_TEXT_H
 
@@ -17,7 +18,8 @@ struct text {
 };
 
 void text_release(struct text *t);
-/* Appends a copy; trailing newlines are dropped, an empty body adds nothing. Past the last section nothing happens. */
+/* Appends a copy; trailing newlines are dropped, an empty body adds nothing. Past the last section nothing
+ * happens. */
 void text_add(struct text *t, const char *label, const char *body);
 void text_addf(struct text *t, const char *label, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* At most max_chars characters. The caller owns it. */

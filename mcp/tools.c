@@ -87,7 +87,7 @@ char *tools_instructions(const struct tool_env *env)
 		(unsigned long long)env->config->execution_timeout);
 }
 
-/* --- calls --------------------------------------------------------------------------------------------------------- */
+/* --- calls ---------------------------------------------------------------------------------------------- */
 
 static void list_session(void *ctx, const struct session_info *info)
 {

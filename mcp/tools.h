@@ -1,5 +1,5 @@
-/* The registry of tools. A tool is one const struct in a tool-*.c file and one line in tools.c; its schema and the checks of its
- * arguments come from one table. Order is fixed: clients cache prompts by it. */
+/* The registry of tools. A tool is one const struct in a tool-*.c file and one line in tools.c; its schema
+ * and the checks of its arguments come from one table. Order is fixed: clients cache prompts by it. */
 #ifndef HUSK_MCP_TOOLS_H
 #define HUSK_MCP_TOOLS_H
 
@@ -25,8 +25,8 @@ struct tool {
 	size_t args_size;
 	/* Writes the defaults into args_size zeroed bytes. May be NULL. */
 	void (*args_init)(void *args, const struct tool_env *env);
-	/* Starts the work: an op whose callback answers the call (and sets call->op to NULL first, since the op is gone),
-	 * or NULL with f filled. Args live as long as the call. */
+	/* Starts the work: an op whose callback answers the call (and sets call->op to NULL first, since
+	 * the op is gone), or NULL with f filled. Args live as long as the call. */
 	struct op *(*start)(struct call *call, const void *args, struct fail *f);
 };
 
@@ -45,7 +45,8 @@ const struct tool *tools_find(const char *name);
 json_t *tools_describe(const struct tool_env *env, const struct revision *revision);
 /* What a client should tell its model about this server; at most TOOL_TEXT_MAX bytes. The caller owns it. */
 char *tools_instructions(const struct tool_env *env);
-/* Decodes and starts; the call is answered now or later. args (an object or NULL) is referenced; env must outlive the call. */
+/* Decodes and starts; the call is answered now or later. args (an object or NULL) is referenced; env must
+ * outlive the call. */
 void tools_call(struct call *call, const struct tool *tool, json_t *args, const struct tool_env *env);
 
 /* For the tools: answers the call by its failure. */

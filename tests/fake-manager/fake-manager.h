@@ -9,7 +9,8 @@
  *	flood N         N bytes of output
  *	anything else   prints itself
  *
- * The session "gone" is not found, "dead" has died; create with the network off fails like a missing engine. */
+ * The session "gone" is not found, "dead" has died; with FAKE_NO_ENGINE in the environment create fails like a
+ * missing engine. */
 #ifndef HUSK_TESTS_FAKE_MANAGER_H
 #define HUSK_TESTS_FAKE_MANAGER_H
 
