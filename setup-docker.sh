@@ -28,6 +28,7 @@ engine_pid=/var/run/docker.pid
 engine_log=/var/log/dockerd.log # where no systemd keeps a journal
 start_deadline=60               # seconds; a first start unpacks nothing and takes one or two
 docker=(docker)
+builder_options=()
 needs_group=false
 
 # ---- the engine
@@ -214,9 +215,11 @@ list_images() {
 # BuildKit where its client part is there, else the engine's old builder.
 choose_builder() {
 	local settings=(DOCKER_BUILDKIT=0)
+	builder_options=(--force-rm) # the old builder leaves the container of a failed step behind
 	if "${docker[@]}" buildx version >/dev/null 2>&1; then
 		# The builder inside the engine: others do not see the engine's images.
 		settings=(BUILDKIT_PROGRESS=plain "BUILDX_BUILDER=$("${docker[@]}" context show)")
+		builder_options=()
 	fi
 	if [ "${docker[0]}" = sudo ]; then
 		docker=(sudo env "${settings[@]}" docker)
@@ -264,7 +267,7 @@ ensure_image() {
 build_packages() {
 	local base=$1 tag=$2 folder=$3 network=default
 	bridge_resolves "$base" || network=host
-	"${docker[@]}" build --network "$network" --build-arg "BASE=$base" --tag "$tag" - <"$folder/Dockerfile"
+	"${docker[@]}" build "${builder_options[@]}" --network "$network" --build-arg "BASE=$base" --tag "$tag" - <"$folder/Dockerfile"
 }
 
 # On some machines names resolve on the host only.
@@ -286,7 +289,7 @@ build_kernel() (
 		cp "$client" "$context/husk-client" &&
 		cp "$folder/runtime.json" "$context/" &&
 		tar -C "$folder" -cf - -- "$@" | tar -C "$context/kernel" -xf - &&
-		"${docker[@]}" build --network none --build-arg "PACKAGES=$packages" --tag "$tag" \
+		"${docker[@]}" build "${builder_options[@]}" --network none --build-arg "PACKAGES=$packages" --tag "$tag" \
 			--file "$here/runtimes/Dockerfile.kernel" "$context"
 )
 

@@ -38,14 +38,15 @@ progress() {
 }
 
 show_progress() {
-	local began=$SECONDS shown=$SECONDS line='' last='' status
+	local began=$SECONDS shown=$SECONDS line='' last='' status width
+	width=$(tput cols 2>/dev/null || echo 80)
 	while true; do
 		status=0
 		IFS= read -r -t 1 line || status=$?
 		[ -z "$line" ] || last=$line
 		if [ -t 1 ]; then
 			line="    $1: $((SECONDS - began)) s  $(plain "$last")"
-			printf '\r\033[K%s' "${line:0:$((${COLUMNS:-80} - 1))}"
+			printf '\r\033[K%s' "${line:0:$((width - 1))}"
 		elif [ $((SECONDS - shown)) -ge 10 ]; then
 			shown=$SECONDS
 			line="    $1: $((SECONDS - began)) s  $(plain "$last")"
