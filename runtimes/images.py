@@ -152,15 +152,10 @@ def c_entry(manifest, tag):
     )
 
 
-def depfile(targets, images, runtimes):
-    """What the outputs depend on, for ninja; the folders too, so that a new file is noticed."""
-    inputs = [runtimes, runtimes / "base.sh", runtimes / "Dockerfile.kernel"]
-    for entry in images:
-        folder = Path(entry["folder"])
-        inputs += [folder, folder / "Dockerfile", folder / "runtime.json", *(folder / file for file in entry["files"])]
-        inputs += {(folder / file).parent for file in entry["files"]} - {folder}
-    quoted = [str(path).replace(" ", "\\ ") for path in inputs]
-    return f"{' '.join(targets)}: {' '.join(quoted)}\n"
+def write_if_changed(path, text):
+    """An unchanged file keeps its time, so the build compiles nothing anew for it."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
 
 
 def main():
@@ -169,7 +164,6 @@ def main():
     parser.add_argument("--client", type=Path, required=True, help="the husk-client that goes into the images")
     parser.add_argument("--json", type=Path, required=True, help="images.json, for setup-docker.sh")
     parser.add_argument("--table", type=Path, required=True, help="runtimes.inc, for the manager")
-    parser.add_argument("--depfile", type=Path, help="dependencies in make's syntax")
     options = parser.parse_args()
     runtimes = options.runtimes.resolve()
     try:
@@ -180,12 +174,9 @@ def main():
         images = [image(manifest, runtimes, options.client.resolve()) for manifest in manifests]
     except (ManifestError, OSError) as e:
         sys.exit(f"images.py: {e}")
-    options.json.write_text(json.dumps(images, indent=2) + "\n", encoding="utf-8")
     table = "".join(c_entry(manifest, entry["tag"]) for manifest, entry in zip(manifests, images))
-    options.table.write_text("/* Made by runtimes/images.py. */\n" + table, encoding="ascii")
-    if options.depfile:
-        targets = [str(options.json), str(options.table)]
-        options.depfile.write_text(depfile(targets, images, runtimes), encoding="utf-8")
+    write_if_changed(options.json, json.dumps(images, indent=2) + "\n")
+    write_if_changed(options.table, "/* Made by runtimes/images.py. */\n" + table)
 
 
 if __name__ == "__main__":
