@@ -21,7 +21,7 @@ struct child {
 	struct buf out_text, err_text;
 	struct timer *deadline, *drain;
 	bool reaped, out_ended, err_ended, timed_out, truncated, done;
-	bool orphaned; /* freed by its owner: only waits to be reaped and closed */
+	bool orphaned; /* its owner has let go of it */
 	int exit_status, signal;
 };
 
@@ -31,6 +31,13 @@ static void child_closed(uv_handle_t *handle)
 	buf_release(&c->out_text);
 	buf_release(&c->err_text);
 	free(c);
+}
+
+/* From here on it only waits to be reaped; loop_free() closes what is left by this callback. */
+static void orphan(struct child *c)
+{
+	c->orphaned = true;
+	c->process.data = (void *)child_closed;
 }
 
 static void close_pipes(struct child *c)
@@ -242,7 +249,7 @@ struct child *child_free(struct child *c)
 		return NULL;
 	child_kill(c, SIGKILL);
 	close_pipes(c);
-	c->orphaned = true;
+	orphan(c);
 	if (c->reaped)
 		uv_close((uv_handle_t *)&c->process, child_closed);
 	else
@@ -263,7 +270,7 @@ int child_spawn_forgotten(struct loop *loop, char *const *argv, struct fail *f)
 	};
 	struct child *c = new0(struct child);
 	c->loop = loop;
-	c->orphaned = true;
+	orphan(c);
 	int r = uv_spawn(loop_raw(loop), &c->process, &options);
 	if (r < 0) {
 		uv_close((uv_handle_t *)&c->process, child_closed);

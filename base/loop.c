@@ -38,10 +38,11 @@ struct loop *loop_new(void)
 	return loop;
 }
 
+/* A child whose owner has let go of it is nobody's to free but ours; its handle carries the callback that does. */
 static void close_handle(uv_handle_t *handle, void *ctx UNUSED)
 {
 	if (!uv_is_closing(handle))
-		uv_close(handle, NULL);
+		uv_close(handle, handle->type == UV_PROCESS ? (uv_close_cb)handle->data : NULL);
 }
 
 struct loop *loop_free(struct loop *loop)

@@ -177,10 +177,10 @@ static void on_dead(void *ctx, struct session *s)
 		forget_old_dead(m);
 		return;
 	}
-	op->create.on_done(op->create.ctx, NULL, &s->death);
-	op_free(op);
 	/* Nobody ever learnt its id: it goes away once its remains are removed. */
 	session_stop(s);
+	op->create.on_done(op->create.ctx, NULL, &s->death);
+	op_free(op);
 }
 
 static void on_stopped(void *ctx, struct session *s, const struct fail *f)
