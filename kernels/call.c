@@ -1,0 +1,303 @@
+#include "kernels/call.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+#include "kernels/clock.h"
+#include "kernels/frames.h"
+
+#define DEFAULT_TIMEOUT_MS 30000
+#define DEFAULT_OUTPUT_LIMIT (1u << 20)
+
+void calls_init(struct calls *c, const struct limits *limits)
+{
+	*c = (struct calls){ .limits = limits };
+	list_init(&c->list);
+}
+
+void calls_release(struct calls *c)
+{
+	list_for_each(call, &c->list, struct call, node)
+		call_free(call);
+}
+
+struct call *calls_find(struct calls *c, uint32_t number)
+{
+	list_for_each(call, &c->list, struct call, node)
+		if (call->number == number)
+			return call;
+	return NULL;
+}
+
+struct call *calls_next(struct calls *c, enum call_kind kind)
+{
+	list_for_each(call, &c->list, struct call, node)
+		if (call->kind == kind && call->state == CALL_QUEUED)
+			return call;
+	return NULL;
+}
+
+struct call *call_free(struct call *c)
+{
+	if (!c)
+		return NULL;
+	list_remove(&c->node);
+	c->calls->count--;
+	c->calls->display_bytes -= c->display_bytes;
+	for (int i = 0; i < CALL_STREAMS; i++)
+		capture_release(&c->streams[i]);
+	buf_release(&c->log);
+	free(c->text);
+	free(c);
+	return NULL;
+}
+
+static size_t limit_of(const json_t *payload, const char *name)
+{
+	const json_t *value = json_object_get(payload, name);
+	if (!json_is_integer(value) || json_integer_value(value) < 0)
+		return DEFAULT_OUTPUT_LIMIT;
+	return (size_t)MIN(json_integer_value(value), (json_int_t)2 * OUTPUT_LIMIT_MAX);
+}
+
+/* NULL, or why the call cannot run. */
+static const char *take_fields(struct call *c, const json_t *payload)
+{
+	const json_t *text = json_object_get(payload, c->kind == CALL_EXECUTE ? "code" : "command");
+	const json_t *timeout = json_object_get(payload, "timeout_ms");
+
+	capture_init(&c->streams[CALL_STDOUT], limit_of(payload, "stdout_limit"));
+	capture_init(&c->streams[CALL_STDERR], limit_of(payload, "stderr_limit"));
+	c->timeout_ms = DEFAULT_TIMEOUT_MS;
+	if (json_is_integer(timeout) && json_integer_value(timeout) > 0)
+		c->timeout_ms = (uint64_t)json_integer_value(timeout);
+	if (!json_is_string(text))
+		return "The frame holds no text to run.";
+	size_t n = json_string_length(text);
+	if (n > CODE_BYTES_MAX)
+		return "The text to run is longer than 8 MiB.";
+	if (strlen(json_string_value(text)) != n)
+		return "The text to run contains a NUL character.";
+	c->text = xstrndup(json_string_value(text), n);
+	c->text_len = n;
+	return NULL;
+}
+
+int calls_add(struct calls *calls, uint32_t number, enum call_kind kind, const void *payload, size_t n, struct call **ret)
+{
+	if (number == 0)
+		return -EPROTO;
+	if (number <= calls->last_number)
+		return 1;
+	json_auto_t *fields = json_loadb(payload, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+	if (!json_is_object(fields))
+		return -EPROTO;
+	calls->last_number = number;
+	if (calls->count >= CALLS_MAX)
+		return -EBUSY;
+
+	struct call *c = new0(struct call);
+	c->calls = calls;
+	c->number = number;
+	c->kind = kind;
+	list_append(&calls->list, &c->node);
+	calls->count++;
+	const char *why = take_fields(c, fields);
+	if (why)
+		call_end(c, &(struct ending){ .ending = "refused", .detail = why });
+	*ret = c;
+	return 0;
+}
+
+void calls_ack(struct calls *calls, uint32_t number)
+{
+	struct call *c = calls_find(calls, number);
+	if (!c || c->state != CALL_ENDED)
+		return;
+	if (c->sent < c->claimed)
+		c->acked = true; /* the frame that is half sent must go out whole */
+	else
+		call_free(c);
+}
+
+void calls_rewind(struct calls *calls)
+{
+	list_for_each(c, &calls->list, struct call, node) {
+		if (c->acked) {
+			call_free(c);
+			continue;
+		}
+		c->sent = c->claimed = 0;
+		c->replay = true;
+	}
+}
+
+void call_start(struct call *c)
+{
+	c->state = CALL_RUNNING;
+	c->started_ms = clock_now_ms();
+	c->oom_kills_before = c->calls->limits ? limits_oom_kills(c->calls->limits) : LIMIT_UNKNOWN;
+}
+
+static void log_frame(struct call *c, uint8_t type, const void *payload, size_t n)
+{
+	size_t at = c->log.len;
+	if (frame_append(&c->log, type, c->number, payload, n) == 0)
+		c->last_frame = at;
+}
+
+/* Output comes in small pieces. As long as the last frame has not begun to go out, it takes them in. */
+static bool extend_last(struct call *c, uint8_t type, const void *data, size_t n)
+{
+	if (!c->log.len || c->last_frame < c->claimed)
+		return false;
+	struct frame_header h = frame_header_read(c->log.data + c->last_frame);
+	if (h.type != type || h.length + n > FRAME_PAYLOAD_MAX || buf_add(&c->log, data, n) < 0)
+		return false;
+	h.length += (uint32_t)n;
+	frame_header_write(c->log.data + c->last_frame, &h);
+	return true;
+}
+
+void call_output(struct call *c, enum call_stream stream, const void *data, size_t n)
+{
+	if (!n || c->state == CALL_ENDED)
+		return;
+	size_t head = capture_add(&c->streams[stream], data, n);
+	uint8_t type = stream == CALL_STDOUT ? FRAME_OUT : FRAME_ERR;
+	if (head < n)
+		c->wrote_last = stream;
+	if (head && !extend_last(c, type, data, head))
+		log_frame(c, type, data, head);
+}
+
+void call_structured(struct call *c, enum frame_type type, const void *json, size_t n)
+{
+	if (type != FRAME_ERROR) {
+		if (c->displays >= CALL_DISPLAYS_MAX || c->display_bytes + n > CALL_DISPLAY_BYTES_MAX ||
+		    c->calls->display_bytes + n > CALLS_DISPLAY_BYTES_MAX) {
+			c->displays_dropped++;
+			return;
+		}
+		c->displays++;
+	}
+	c->display_bytes += n;
+	c->calls->display_bytes += n;
+	log_frame(c, type, json, n);
+}
+
+uint64_t call_oom_kills(const struct call *c)
+{
+	uint64_t now = c->calls->limits ? limits_oom_kills(c->calls->limits) : LIMIT_UNKNOWN;
+	if (now == LIMIT_UNKNOWN || c->oom_kills_before == LIMIT_UNKNOWN || now < c->oom_kills_before)
+		return 0;
+	return now - c->oom_kills_before;
+}
+
+static void log_tail(struct call *c, enum call_stream stream, uint8_t type)
+{
+	AUTO(buf_release) struct buf tail = { 0 };
+	ring_copy(&c->streams[stream].tail, SIZE_MAX, &tail);
+	if (tail.len)
+		log_frame(c, type, tail.data, tail.len);
+}
+
+static void set_number(json_t *o, const char *name, uint64_t value)
+{
+	if (value != LIMIT_UNKNOWN)
+		json_object_set_new(o, name, json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX)));
+}
+
+/* Reading memory.stat makes the kernel sum up its counters: only for a call whose reader may need it. */
+static void set_memory(json_t *o, const struct limits *l, bool oom)
+{
+	if (!l)
+		return;
+	uint64_t peak = limits_memory_peak(l);
+	set_number(o, "memory_peak", peak);
+	set_number(o, "memory_limit", l->memory_limit);
+	bool high = peak != LIMIT_UNKNOWN && l->memory_limit != LIMIT_UNKNOWN && peak > l->memory_limit / 4 * 3;
+	if (oom || high)
+		set_number(o, "memory_files", limits_memory_files(l));
+}
+
+static char *full_detail(const struct call *c, const struct ending *e, uint64_t oom_kills)
+{
+	struct buf text = { 0 };
+	if (e->detail)
+		buf_add_str(&text, e->detail);
+	if (oom_kills && !streq(e->ending, "oom"))
+		buf_printf(&text, "%s%llu process%s of this session %s killed because the memory limit was reached.",
+			   text.len ? " " : "", (unsigned long long)oom_kills, oom_kills == 1 ? "" : "es",
+			   oom_kills == 1 ? "was" : "were");
+	if (c->late_dropped)
+		buf_printf(&text, "%s%llu bytes of output written since the last call were dropped.", text.len ? " " : "",
+			   (unsigned long long)c->late_dropped);
+	return text.len ? buf_steal_str(&text) : NULL;
+}
+
+void call_end(struct call *c, const struct ending *e)
+{
+	bool ran = c->state == CALL_RUNNING;
+	uint64_t oom_kills = ran ? call_oom_kills(c) : 0;
+	AUTO(freep) char *detail = full_detail(c, e, oom_kills);
+	json_auto_t *end = json_pack("{s:s, s:I, s:I, s:I, s:s*, s:s*}", "ending", e->ending, "duration_ms",
+				     (json_int_t)(ran ? clock_now_ms() - c->started_ms : 0), "stdout_bytes",
+				     (json_int_t)c->streams[CALL_STDOUT].total, "stderr_bytes",
+				     (json_int_t)c->streams[CALL_STDERR].total, "kernel", e->kernel, "detail", detail);
+	if (e->has_exit_code)
+		json_object_set_new(end, "exit_code", json_integer(e->exit_code));
+	if (e->signo)
+		json_object_set_new(end, "signal", json_integer(e->signo));
+	if (c->displays_dropped)
+		json_object_set_new(end, "displays_dropped", json_integer(c->displays_dropped));
+	if (oom_kills)
+		set_number(end, "oom_kills", oom_kills);
+	if (ran)
+		set_memory(end, c->calls->limits, oom_kills > 0);
+
+	log_tail(c, CALL_STDOUT, FRAME_OUT_TAIL);
+	log_tail(c, CALL_STDERR, FRAME_ERR_TAIL);
+	AUTO(buf_release) struct buf text = { 0 };
+	if (json_append(&text, end) == 0)
+		log_frame(c, FRAME_END, text.data, text.len);
+	for (int i = 0; i < CALL_STREAMS; i++)
+		capture_release(&c->streams[i]);
+	free(take_ptr(c->text));
+	c->state = CALL_ENDED;
+}
+
+bool call_progress(struct call *c, uint64_t now_ms, json_t **ret)
+{
+	const struct capture *out = &c->streams[CALL_STDOUT], *err = &c->streams[CALL_STDERR];
+	uint64_t total = out->total + err->total;
+	if (c->state != CALL_RUNNING || total == c->progress_bytes || now_ms - c->progress_ms < PROGRESS_INTERVAL_MS ||
+	    !(capture_past_head(out) || capture_past_head(err)))
+		return false;
+
+	AUTO(buf_release) struct buf raw = { 0 };
+	AUTO(buf_release) struct buf clean = { 0 };
+	ring_copy(&c->streams[c->wrote_last].tail, PROGRESS_TAIL_MAX, &raw);
+	size_t skip = utf8_partial_start(raw.data, raw.len);
+	size_t left = raw.len - skip;
+	utf8_clean(&clean, raw.data + skip, left - utf8_partial_end(raw.data + skip, left));
+	json_t *payload = json_pack("{s:I, s:I, s:s%}", "stdout_bytes", (json_int_t)out->total, "stderr_bytes",
+				    (json_int_t)err->total, "tail", buf_str(&clean), clean.len);
+	if (!payload)
+		return false;
+	c->progress_ms = now_ms;
+	c->progress_bytes = total;
+	*ret = payload;
+	return true;
+}
+
+const char *call_kind_name(enum call_kind kind)
+{
+	return kind == CALL_EXECUTE ? "execute" : "terminal";
+}
+
+const char *call_state_name(enum call_state state)
+{
+	return state == CALL_QUEUED ? "queued" : state == CALL_RUNNING ? "running" : "ended";
+}

@@ -1,0 +1,41 @@
+/* One output stream of a call: the first half of the limit goes on live (the head), the last half stays in a ring (the
+ * tail), the rest is only counted. If the total is within the limit, head and tail join without a gap. */
+#ifndef HUSK_KERNELS_CAPTURE_H
+#define HUSK_KERNELS_CAPTURE_H
+
+#include "base/buf.h"
+
+/* The last `max` bytes of what was added. Grows as needed; `{ .max = N }` is empty and valid. */
+struct ring {
+	uint8_t *data;
+	size_t max;
+	size_t cap;
+	size_t start;
+	size_t len;
+};
+
+void ring_release(struct ring *r);
+/* Returns how many bytes fell out at the old end. */
+size_t ring_add(struct ring *r, const void *data, size_t n);
+/* Appends the last n bytes (all of them if there are fewer). */
+void ring_copy(const struct ring *r, size_t n, struct buf *out);
+
+struct capture {
+	size_t head_max;
+	size_t head_len;
+	uint64_t total;
+	struct ring tail;
+};
+
+void capture_init(struct capture *c, size_t limit);
+void capture_release(struct capture *c);
+/* Counts n bytes and keeps what belongs to the tail. Returns how many of the first bytes belong to the head: they are
+ * the caller's to pass on. */
+size_t capture_add(struct capture *c, const void *data, size_t n);
+/* True once bytes arrived that the head could not take. */
+static inline bool capture_past_head(const struct capture *c)
+{
+	return c->total > c->head_max;
+}
+
+#endif

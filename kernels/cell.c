@@ -1,0 +1,179 @@
+#include "kernels/cell.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/alloc.h"
+
+static void stop_timers(struct cell *c)
+{
+	timeout_stop(&c->limit);
+	timeout_stop(&c->grace);
+	timeout_stop(&c->repeat);
+}
+
+static void on_limit(struct timeout *t)
+{
+	cell_interrupt(container_of(t, struct cell, limit), CELL_TIMED_OUT);
+}
+
+int cell_start(struct cell *c, struct call *call, struct link *link, pid_t group)
+{
+	json_auto_t *message = json_pack("{s:s, s:I, s:s%}", "op", "execute", "id", (json_int_t)call->number, "code",
+					 call->text, call->text_len);
+	pipes_begin(c->pipes, call);
+	int r = message ? link_send(link, message) : -EINVAL;
+	if (r < 0) {
+		pipes_end(c->pipes);
+		return r;
+	}
+	c->call = call;
+	c->group = group;
+	c->stop = CELL_RUNS;
+	c->has_result = c->has_error = false;
+	call_start(call);
+	timeout_start(c->poller, &c->limit, call->timeout_ms, on_limit);
+	return 0;
+}
+
+static const char *ending_of(const struct cell *c)
+{
+	switch (c->stop) {
+	case CELL_TIMED_OUT:
+		return "timeout";
+	case CELL_INTERRUPTED:
+		return "interrupted";
+	case CELL_RUNS:
+		break;
+	}
+	return c->has_error ? "error" : "ok";
+}
+
+static void finish(struct cell *c, const struct ending *e)
+{
+	struct call *call = take_ptr(c->call);
+	stop_timers(c);
+	pipes_end(c->pipes);
+	call_end(call, e);
+}
+
+static void finish_done(struct cell *c, const char *note)
+{
+	AUTO(freep) char *detail = note ? xstrdup(note) : NULL;
+	if (c->stop == CELL_TIMED_OUT && !note)
+		detail = xasprintf("The cell ran longer than %g s and was interrupted; variables are kept.",
+				   (double)c->call->timeout_ms / 1000);
+	finish(c, &(struct ending){ .ending = ending_of(c), .kernel = note ? "restarted" : "kept", .detail = detail });
+}
+
+int cell_message(struct cell *c, const struct link_message *m, const char *note, const char **ret_why)
+{
+	if (m->op == LINK_HELLO)
+		return *ret_why = "said hello twice", -EPROTO;
+	if (!c->call)
+		return *ret_why = "sent a message while no cell was running", -EPROTO;
+	if (m->id != (json_int_t)c->call->number)
+		return *ret_why = "sent a message for another cell", -EPROTO;
+	if ((m->op == LINK_RESULT && c->has_result) || (m->op == LINK_ERROR && c->has_error))
+		return *ret_why = "sent a second result or error", -EPROTO;
+
+	/* Whatever was printed before this message comes before it. */
+	pipes_drain(c->pipes);
+	switch (m->op) {
+	case LINK_DISPLAY:
+		call_structured(c->call, FRAME_DISPLAY, m->raw, m->raw_len);
+		return 0;
+	case LINK_RESULT:
+		c->has_result = true;
+		call_structured(c->call, FRAME_RESULT, m->raw, m->raw_len);
+		return 0;
+	case LINK_ERROR:
+		c->has_error = true;
+		call_structured(c->call, FRAME_ERROR, m->raw, m->raw_len);
+		return 0;
+	default:
+		finish_done(c, note);
+		return 1;
+	}
+}
+
+static void signal_group(struct cell *c)
+{
+	kill(-c->group, c->interrupt_signal);
+	/* A stopped kernel would not see it. */
+	kill(-c->group, SIGCONT);
+}
+
+static void on_repeat(struct timeout *t)
+{
+	struct cell *c = container_of(t, struct cell, repeat);
+	signal_group(c);
+	timeout_start(c->poller, t, INTERRUPT_REPEAT_MS, on_repeat);
+}
+
+static void on_grace(struct timeout *t)
+{
+	struct cell *c = container_of(t, struct cell, grace);
+	timeout_stop(&c->repeat);
+	c->on_hung(c);
+}
+
+void cell_interrupt(struct cell *c, enum cell_stop stop)
+{
+	if (!c->call || c->stop != CELL_RUNS)
+		return;
+	c->stop = stop;
+	timeout_stop(&c->limit);
+	timeout_start(c->poller, &c->grace, c->grace_ms, on_grace);
+	timeout_start(c->poller, &c->repeat, INTERRUPT_REPEAT_MS, on_repeat);
+	signal_group(c);
+}
+
+char *death_describe(const struct death *d)
+{
+	if (d->oom)
+		return xstrdup("was killed because the memory limit was reached");
+	if (d->reason)
+		return xasprintf("%s", d->reason);
+	if (WIFSIGNALED(d->status))
+		return xasprintf("was killed by signal %d (%s)", WTERMSIG(d->status), strsignal(WTERMSIG(d->status)));
+	return xasprintf("exited with status %d", WEXITSTATUS(d->status));
+}
+
+static char *dead_detail(const struct cell *c, const struct death *d, const char *after)
+{
+	AUTO(freep) char *how = death_describe(d);
+	const struct limits *l = c->call->calls->limits;
+	if (d->oom && l && l->memory_limit != LIMIT_UNKNOWN) {
+		uint64_t files = limits_memory_files(l);
+		AUTO(freep) char *of_files =
+			files == LIMIT_UNKNOWN ? xstrdup("") :
+						 xasprintf(" (files in memory still take %llu MiB of it)",
+							   (unsigned long long)(files >> 20));
+		return xasprintf("The kernel was killed because the memory limit of %llu MiB was reached%s. %s",
+				 (unsigned long long)(l->memory_limit >> 20), of_files, after);
+	}
+	if (c->stop != CELL_RUNS && d->reason)
+		return xasprintf("The cell %s, ignored the interrupt for %g s, and its kernel was killed. %s",
+				 c->stop == CELL_TIMED_OUT ? "ran too long" : "was interrupted",
+				 (double)c->grace_ms / 1000, after);
+	return xasprintf("The kernel %s. %s", how, after);
+}
+
+void cell_end_dead(struct cell *c, const struct death *d, const char *kernel, const char *after)
+{
+	if (!c->call)
+		return;
+	AUTO(freep) char *detail = dead_detail(c, d, after);
+	bool signalled = WIFSIGNALED(d->status);
+	const char *ending = d->oom ? "oom" : c->stop != CELL_RUNS ? ending_of(c) : "kernel_died";
+	finish(c, &(struct ending){
+			  .ending = ending,
+			  .has_exit_code = !signalled,
+			  .exit_code = signalled ? 0 : WEXITSTATUS(d->status),
+			  .signo = signalled ? WTERMSIG(d->status) : 0,
+			  .kernel = kernel,
+			  .detail = detail,
+		  });
+}

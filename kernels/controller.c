@@ -1,0 +1,246 @@
+#include "kernels/controller.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "kernels/clock.h"
+
+#define BACKLOG 128
+#define ACCEPTS_A_TURN 32
+#define READ_BYTES (64u << 10)
+
+static void dismiss(struct guest *g)
+{
+	watch_stop(&g->watch);
+	timeout_stop(&g->patience);
+	closep(&g->fd);
+	frame_reader_release(&g->reader);
+	if (g->controller && g->controller->present == g) {
+		g->controller->present = NULL;
+		/* Nothing is queued for nobody: a new controller replays the calls and hears of the kernel's state. */
+		sender_reset(&g->controller->sender);
+	}
+}
+
+static void on_patience(struct timeout *t)
+{
+	dismiss(container_of(t, struct guest, patience));
+}
+
+/* ---- hello */
+
+/* The version both speak, or 0. */
+static json_int_t choose_version(json_int_t theirs, json_int_t their_min)
+{
+	json_int_t version = MIN(theirs, (json_int_t)PROTOCOL_VERSION);
+	return version >= their_min && version >= PROTOCOL_VERSION_MIN ? version : 0;
+}
+
+static void refuse_fenced(struct guest *g, uint64_t fence)
+{
+	AUTO(buf_release) struct buf out = { 0 };
+	json_auto_t *event = json_pack("{s:s, s:I}", "event", "fenced", "fence", (json_int_t)fence);
+	(void)frame_append_json(&out, FRAME_EVENT, 0, event);
+	(void)send(g->fd, out.data, out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	dismiss(g);
+}
+
+static void admit(struct guest *g, uint64_t fence, json_int_t version)
+{
+	struct controller *c = g->controller;
+	if (c->present)
+		dismiss(c->present);
+	c->fence = fence;
+	c->present = g;
+	timeout_stop(&g->patience);
+	sender_reset(&c->sender);
+	json_auto_t *hello = json_pack("{s:I, s:I}", "version", version, "last_call", (json_int_t)c->calls->last_number);
+	c->on_hello(c, hello);
+	(void)sender_json(&c->sender, FRAME_HELLO, 0, hello);
+}
+
+static void handle_hello(struct guest *g, const struct frame *f)
+{
+	json_auto_t *hello = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
+	json_int_t version, min_version, fence;
+	if (json_unpack(hello, "{s:I, s:I, s:I}", "version", &version, "min_version", &min_version, "fence", &fence) < 0 ||
+	    fence < 0 || !choose_version(version, min_version)) {
+		dismiss(g);
+		return;
+	}
+	if ((uint64_t)fence < g->controller->fence)
+		refuse_fenced(g, g->controller->fence);
+	else
+		admit(g, (uint64_t)fence, choose_version(version, min_version));
+}
+
+/* ---- frames */
+
+/* Calls past the limit are not kept, so that they cannot grow past it: their END is sent once. */
+static void refuse_call(struct controller *c, uint32_t number)
+{
+	json_auto_t *end = json_pack("{s:s, s:i, s:i, s:i, s:s}", "ending", "refused", "duration_ms", 0, "stdout_bytes", 0,
+				     "stderr_bytes", 0, "detail", "Too many calls are waiting in this session.");
+	(void)sender_json(&c->sender, FRAME_END, number, end);
+}
+
+static void handle_call(struct guest *g, const struct frame *f, enum call_kind kind)
+{
+	struct controller *c = g->controller;
+	struct call *call;
+	int r = calls_add(c->calls, f->header.call, kind, f->payload, f->header.length, &call);
+	if (r == -EPROTO)
+		dismiss(g);
+	else if (r == -EBUSY)
+		refuse_call(c, f->header.call);
+	else if (r == 0)
+		c->on_call(c, call);
+}
+
+static void handle_frame(struct guest *g, const struct frame *f)
+{
+	struct controller *c = g->controller;
+	struct call *call;
+
+	c->on_frame(c);
+	switch (f->header.type) {
+	case FRAME_PING:
+		(void)sender_raw(&c->sender, FRAME_PONG, 0, f->payload, f->header.length);
+		break;
+	case FRAME_EXECUTE:
+		handle_call(g, f, CALL_EXECUTE);
+		break;
+	case FRAME_TERMINAL:
+		handle_call(g, f, CALL_TERMINAL);
+		break;
+	case FRAME_INTERRUPT:
+		call = calls_find(c->calls, f->header.call);
+		if (call && call->state != CALL_ENDED)
+			c->on_interrupt(c, call);
+		break;
+	case FRAME_ACK:
+		calls_ack(c->calls, f->header.call);
+		break;
+	case FRAME_STOP:
+		c->on_stop(c);
+		break;
+	default: /* a second HELLO */
+		dismiss(g);
+		break;
+	}
+}
+
+static void handle_frames(struct guest *g)
+{
+	struct frame f;
+	int r = 0;
+	while (g->fd >= 0 && (r = frame_reader_next(&g->reader, &f)) > 0) {
+		if (g->controller->present == g)
+			handle_frame(g, &f);
+		else if (f.header.type == FRAME_HELLO)
+			handle_hello(g, &f);
+		else
+			dismiss(g);
+	}
+	if (g->fd >= 0 && r < 0)
+		dismiss(g);
+}
+
+static void on_guest(struct watch *w, short revents)
+{
+	static uint8_t data[READ_BYTES];
+	struct guest *g = container_of(w, struct guest, watch);
+	/* A guest that only waits to be written to is not read (see controller_flush), unless it has hung up. */
+	if (!(revents & (POLLIN | POLLHUP | POLLERR)))
+		return;
+	ssize_t n = recv(g->fd, data, sizeof(data), MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		dismiss(g);
+		return;
+	}
+	frame_reader_feed(&g->reader, data, (size_t)n);
+	handle_frames(g);
+}
+
+/* ---- the socket */
+
+static bool is_controller(int fd)
+{
+	struct ucred peer;
+	socklen_t n = sizeof(peer);
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && peer.uid == CONTROLLER_UID;
+}
+
+static struct guest *free_place(struct controller *c)
+{
+	for (size_t i = 0; i < ARRAY_LEN(c->guests); i++)
+		if (c->guests[i].fd < 0)
+			return &c->guests[i];
+	return NULL;
+}
+
+static void on_connect(struct watch *w, short revents)
+{
+	struct controller *c = container_of(w, struct controller, listen_watch);
+	for (int i = 0; i < ACCEPTS_A_TURN; i++) {
+		int fd = accept4(c->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			return;
+		struct guest *g = free_place(c);
+		if (!g || !is_controller(fd)) {
+			close(fd);
+			continue;
+		}
+		*g = (struct guest){ .controller = c, .fd = fd };
+		watch_start(c->poller, &g->watch, fd, POLLIN, on_guest);
+		timeout_start(c->poller, &g->patience, CONTROLLER_PATIENCE_MS, on_patience);
+	}
+}
+
+int controller_init(struct controller *c)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	sender_init(&c->sender, c->calls);
+	for (size_t i = 0; i < ARRAY_LEN(c->guests); i++)
+		c->guests[i] = (struct guest){ .fd = -1 };
+	memcpy(sa.sun_path + 1, CONTROL_SOCKET, strlen(CONTROL_SOCKET));
+	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(CONTROL_SOCKET));
+	c->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (c->listen_fd < 0 || bind(c->listen_fd, (struct sockaddr *)&sa, len) < 0 || listen(c->listen_fd, BACKLOG) < 0)
+		return -errno;
+	watch_start(c->poller, &c->listen_watch, c->listen_fd, POLLIN, on_connect);
+	return 0;
+}
+
+void controller_release(struct controller *c)
+{
+	for (size_t i = 0; i < ARRAY_LEN(c->guests); i++)
+		dismiss(&c->guests[i]);
+	watch_stop(&c->listen_watch);
+	closep(&c->listen_fd);
+	sender_release(&c->sender);
+}
+
+void controller_event(struct controller *c, const json_t *event)
+{
+	if (c->present && !sender_full(&c->sender))
+		(void)sender_json(&c->sender, FRAME_EVENT, 0, event);
+}
+
+void controller_flush(struct controller *c)
+{
+	struct guest *g = c->present;
+	if (!g)
+		return;
+	sender_progress(&c->sender, clock_now_ms());
+	int r = sender_flush(&c->sender, g->fd);
+	if (r < 0) {
+		dismiss(g);
+		return;
+	}
+	/* A controller that asks and does not read is not heard until it reads. */
+	g->watch.events = (short)((sender_full(&c->sender) ? 0 : POLLIN) | (r > 0 ? POLLOUT : 0));
+}

@@ -1,0 +1,51 @@
+/* The manager's stream: who may control, hello, fence, frames in and out. One controller at a time. */
+#ifndef HUSK_KERNELS_CONTROLLER_H
+#define HUSK_KERNELS_CONTROLLER_H
+
+#include "kernels/frames.h"
+#include "kernels/poller.h"
+#include "kernels/sender.h"
+
+/* Peers that have not said hello yet. */
+#define CONTROLLER_GUESTS_MAX 4
+#define CONTROLLER_PATIENCE_MS 5000
+
+struct controller {
+	struct poller *poller;
+	struct calls *calls;
+	/* A frame of the controller arrived. */
+	void (*on_frame)(struct controller *c);
+	/* Adds what PID 1 says of itself to its HELLO. */
+	void (*on_hello)(struct controller *c, json_t *hello);
+	/* There is a new queued call. */
+	void (*on_call)(struct controller *c, struct call *call);
+	void (*on_interrupt)(struct controller *c, struct call *call);
+	void (*on_stop)(struct controller *c);
+
+	int listen_fd;
+	struct watch listen_watch;
+	uint64_t fence;
+	struct sender sender;
+	struct guest {
+		struct controller *controller;
+		int fd; /* -1 = free */
+		struct watch watch;
+		struct timeout patience;
+		struct frame_reader reader;
+	} guests[CONTROLLER_GUESTS_MAX + 1];
+	struct guest *present; /* the guest that is in control, or NULL */
+};
+
+/* Fields above listen_fd are set by the caller. Binds the control socket: 0 or -errno. */
+int controller_init(struct controller *c);
+void controller_release(struct controller *c);
+/* An EVENT to the present controller, if any. */
+void controller_event(struct controller *c, const json_t *event);
+/* Sends what can be sent; once a turn. */
+void controller_flush(struct controller *c);
+static inline bool controller_present(const struct controller *c)
+{
+	return c->present;
+}
+
+#endif

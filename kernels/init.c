@@ -1,0 +1,351 @@
+#include "kernels/init.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include "base/alloc.h"
+#include "kernels/clock.h"
+#include "kernels/controller.h"
+#include "kernels/kernel.h"
+#include "kernels/lease.h"
+#include "kernels/procs.h"
+#include "kernels/terminal.h"
+
+#define TICK_MS 1000
+/* A dying PID 1 takes attach with it: the last frames get this long to be read. */
+#define FAREWELL_MS 300
+/* Orphans of a fork bomb come by the thousand; other work goes on in between. */
+#define REAPS_A_TURN 2000
+
+struct init {
+	const struct init_options *options;
+	struct poller poller;
+	struct watch signals;
+	int signal_fd;
+	bool reap_again;
+	struct lease lease;
+	struct limits limits;
+	struct manifest manifest;
+	struct strv env; /* of every child */
+	struct calls calls;
+	struct controller controller;
+	struct kernel kernel;
+	struct terminal terminal;
+
+	bool ending;
+	int exit_status;
+	uint64_t farewell_until_ms;
+};
+
+/* ---- the end */
+
+/* What still ran is ended in words, too: no call is left without an END. */
+static void end_calls(struct init *i, const char *ending, const char *detail)
+{
+	list_for_each(c, &i->calls.list, struct call, node) {
+		if (c->state == CALL_ENDED)
+			continue;
+		call_end(c, &(struct ending){
+				    .ending = ending,
+				    .kernel = c->kind == CALL_EXECUTE ? "gone" : NULL,
+				    .detail = detail,
+			    });
+	}
+	i->kernel.pipes.call = i->terminal.pipes.call = NULL;
+	i->kernel.cell.call = i->terminal.call = NULL;
+}
+
+static void end_with_event(struct init *i, int status, const char *cause, const char *ending, const char *detail)
+{
+	if (i->ending)
+		return;
+	i->ending = true;
+	i->exit_status = status;
+	i->farewell_until_ms = clock_now_ms() + FAREWELL_MS;
+	procs_kill_all();
+	end_calls(i, ending, detail);
+	json_auto_t *event = json_pack("{s:s, s:s, s:s}", "event", "ending", "cause", cause, "detail", detail);
+	controller_event(&i->controller, event);
+}
+
+static void end_now(struct init *i, int status)
+{
+	i->ending = true;
+	i->exit_status = status;
+	i->farewell_until_ms = 0;
+}
+
+static void check_lease(struct init *i)
+{
+	switch (lease_tick(&i->lease, clock_now_ms(), clock_boot_ms())) {
+	case LEASE_RUNS:
+		break;
+	case LEASE_OVER:
+		end_now(i, INIT_EXIT_OK);
+		break;
+	case LIFETIME_OVER:
+		end_with_event(i, INIT_EXIT_OK, "lifetime", "interrupted", "The session has reached the end of its lifetime.");
+		break;
+	}
+}
+
+/* ---- calls */
+
+static void pump_kernel(struct init *i)
+{
+	struct call *call = i->ending || !kernel_idle(&i->kernel) ? NULL : calls_next(&i->calls, CALL_EXECUTE);
+	if (call)
+		kernel_run(&i->kernel, call);
+}
+
+static void pump_terminal(struct init *i)
+{
+	struct call *call = i->ending || !terminal_idle(&i->terminal) ? NULL : calls_next(&i->calls, CALL_TERMINAL);
+	if (call)
+		terminal_run(&i->terminal, call);
+}
+
+static void on_kernel_idle(struct kernel *k)
+{
+	pump_kernel(container_of(k, struct init, kernel));
+}
+
+static void on_terminal_idle(struct terminal *t)
+{
+	pump_terminal(container_of(t, struct init, terminal));
+}
+
+static void on_kernel_event(struct kernel *k, json_t *event)
+{
+	controller_event(&container_of(k, struct init, kernel)->controller, event);
+}
+
+static void on_killed_all(struct kernel *k)
+{
+	terminal_killed_all(&container_of(k, struct init, kernel)->terminal);
+}
+
+static void on_kernel_failed(struct kernel *k, const char *cause)
+{
+	struct init *i = container_of(k, struct init, kernel);
+	AUTO(freep) char *detail = xasprintf("The session ends, since no kernel could be started: the last one %s.", cause);
+	end_with_event(i, INIT_EXIT_FAILED, "kernel_failed", "kernel_died", detail);
+}
+
+static void on_call(struct controller *c, struct call *call)
+{
+	struct init *i = container_of(c, struct init, controller);
+	if (call->kind == CALL_EXECUTE)
+		pump_kernel(i);
+	else
+		pump_terminal(i);
+}
+
+static void on_interrupt(struct controller *c, struct call *call)
+{
+	struct init *i = container_of(c, struct init, controller);
+	if (call->state == CALL_QUEUED)
+		call_end(call, &(struct ending){ .ending = "interrupted", .detail = "The call had not started yet." });
+	else if (call->kind == CALL_EXECUTE)
+		kernel_interrupt(&i->kernel);
+	else
+		terminal_interrupt(&i->terminal);
+}
+
+static void on_frame(struct controller *c)
+{
+	lease_renew(&container_of(c, struct init, controller)->lease, clock_now_ms());
+}
+
+static void on_hello(struct controller *c, json_t *hello)
+{
+	struct init *i = container_of(c, struct init, controller);
+	lease_renew(&i->lease, clock_now_ms());
+	json_object_set_new(hello, "runtime", json_string(i->manifest.name));
+	json_object_set_new(hello, "language_version", json_string(i->kernel.language_version));
+	json_object_set_new(hello, "kernel", json_string(kernel_state_name(&i->kernel)));
+	json_object_set_new(hello, "lease_seconds", json_integer((json_int_t)(i->options->lease_ms / 1000)));
+	if (i->options->lifetime_ms)
+		json_object_set_new(hello, "lifetime_left_seconds",
+				    json_integer((json_int_t)(lease_lifetime_left_ms(&i->lease, clock_boot_ms()) / 1000)));
+}
+
+static void on_stop(struct controller *c)
+{
+	end_now(container_of(c, struct init, controller), INIT_EXIT_OK);
+}
+
+/* ---- processes and signals */
+
+static void reap(struct init *i)
+{
+	i->reap_again = false;
+	for (int n = 0; n < REAPS_A_TURN; n++) {
+		int status;
+		pid_t pid = waitpid(-1, &status, WNOHANG);
+		if (pid <= 0)
+			return;
+		if (i->ending)
+			continue;
+		kernel_reaped(&i->kernel, pid, status);
+		terminal_reaped(&i->terminal, pid, status);
+	}
+	i->reap_again = true;
+}
+
+/* A plain kill() from outside our pid namespace shows pid 0. One from inside shows its sender; one that sandbox code
+ * provokes by a descriptor's owner (F_SETOWN, F_SETSIG) shows pid 0 as well, but another code. */
+static bool from_outside(const struct signalfd_siginfo *info)
+{
+	return info->ssi_pid == 0 && info->ssi_code == SI_USER;
+}
+
+static bool is_fatal(uint32_t signo)
+{
+	return signo == SIGTERM || signo == SIGINT || signo == SIGHUP || signo == SIGQUIT || signo == SIGPWR;
+}
+
+static void on_signals(struct watch *w, short revents)
+{
+	struct init *i = container_of(w, struct init, signals);
+	struct signalfd_siginfo info[16];
+	ssize_t n = read(i->signal_fd, info, sizeof(info));
+	for (ssize_t k = 0; k < n / (ssize_t)sizeof(info[0]); k++)
+		if (is_fatal(info[k].ssi_signo) && from_outside(&info[k]))
+			end_now(i, 128 + (int)info[k].ssi_signo);
+	reap(i);
+}
+
+static int watch_signals(struct init *i)
+{
+	sigset_t all;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	i->signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (i->signal_fd < 0)
+		return -errno;
+	watch_start(&i->poller, &i->signals, i->signal_fd, POLLIN, on_signals);
+	return 0;
+}
+
+/* ---- set-up */
+
+static bool same_name(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "=");
+	return strncmp(a, b, n + 1) == 0;
+}
+
+static bool is_overridden(const struct strv *by, const char *variable)
+{
+	for (size_t k = 0; k < by->n; k++)
+		if (same_name(by->v[k], variable))
+			return true;
+	return false;
+}
+
+/* Children get our environment without what is ours alone, and what the runtime asks for. */
+static void make_env(struct init *i)
+{
+	for (char **v = environ; *v; v++)
+		if (strncmp(*v, "HUSK_", 5) != 0 && !is_overridden(&i->manifest.env, *v))
+			strv_add(&i->env, *v);
+	for (size_t k = 0; k < i->manifest.env.n; k++)
+		strv_add(&i->env, i->manifest.env.v[k]);
+}
+
+static int start_controller(struct init *i)
+{
+	calls_init(&i->calls, &i->limits);
+	i->controller = (struct controller){
+		.poller = &i->poller,
+		.calls = &i->calls,
+		.on_frame = on_frame,
+		.on_hello = on_hello,
+		.on_call = on_call,
+		.on_interrupt = on_interrupt,
+		.on_stop = on_stop,
+	};
+	return controller_init(&i->controller);
+}
+
+static int start_terminal(struct init *i)
+{
+	i->terminal = (struct terminal){ .poller = &i->poller, .limits = &i->limits, .on_idle = on_terminal_idle };
+	return terminal_init(&i->terminal, &i->env);
+}
+
+static int prepare_kernel(struct init *i)
+{
+	i->kernel = (struct kernel){
+		.poller = &i->poller,
+		.manifest = &i->manifest,
+		.env = &i->env,
+		.limits = &i->limits,
+		.start_ms = i->options->start_ms,
+		.on_idle = on_kernel_idle,
+		.on_event = on_kernel_event,
+		.on_killed_all = on_killed_all,
+		.on_failed = on_kernel_failed,
+	};
+	return kernel_init(&i->kernel, i->options->grace_ms, i->manifest.interrupt);
+}
+
+/* The control socket comes first: nobody else can have its name, and signals cannot end us half-way. */
+static int set_up(struct init *i)
+{
+	struct fail f AUTO(fail_release) = { 0 };
+	poller_init(&i->poller);
+	limits_open(&i->limits, i->options->cgroup);
+	lease_init(&i->lease, i->options->lease_ms, i->options->lifetime_ms, clock_now_ms(), clock_boot_ms());
+	int r = start_controller(i);
+	if (r < 0)
+		return dprintf(STDERR_FILENO, "husk-client: cannot listen for the manager: %s\n", strerror(-r)), r;
+	r = watch_signals(i);
+	if (r < 0)
+		return dprintf(STDERR_FILENO, "husk-client: cannot watch signals: %s\n", strerror(-r)), r;
+	if (manifest_load(&i->manifest, i->options->manifest, &f) < 0)
+		return dprintf(STDERR_FILENO, "husk-client: %s\n", f.message), -EINVAL;
+	make_env(i);
+	r = prepare_kernel(i);
+	if (r == 0)
+		r = start_terminal(i);
+	if (r < 0)
+		dprintf(STDERR_FILENO, "husk-client: cannot make pipes: %s\n", strerror(-r));
+	return r;
+}
+
+static bool said_farewell(struct init *i)
+{
+	return !controller_present(&i->controller) || clock_now_ms() >= i->farewell_until_ms;
+}
+
+int init_run(const struct init_options *options)
+{
+	static struct init i;
+	i.options = options;
+	/* Sandbox code is the same user: no ptrace, no /proc/1/mem, no /proc/1/fd. */
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	setsid();
+	/* Large buffers go back to the system when they are freed: this memory is the sandbox's. */
+	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+	mallopt(M_TRIM_THRESHOLD, 256 * 1024);
+	json_object_seed(0);
+	if (set_up(&i) < 0)
+		return INIT_EXIT_SYSTEM;
+
+	kernel_start(&i.kernel);
+	while (!i.ending || !said_farewell(&i)) {
+		controller_flush(&i.controller);
+		poller_turn(&i.poller, i.reap_again ? 0 : i.ending ? FAREWELL_MS / 10 : TICK_MS);
+		if (i.reap_again)
+			reap(&i);
+		check_lease(&i);
+	}
+	procs_kill_all();
+	return i.exit_status;
+}

@@ -1,0 +1,339 @@
+#include "kernels/kernel.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+#include "kernels/clock.h"
+#include "kernels/procs.h"
+#include "kernels/spawn.h"
+
+#define STARTS_MAX 2
+#define FORK_PATIENCE_MS 2000
+#define FORK_RETRY_MS 100
+/* A kernel that exits closes its link a moment before it can be reaped; the exit status is the better story. */
+#define EXIT_PATIENCE_MS 300
+#define KILL_PATIENCE_MS 5000
+#define STDERR_SHOWN 1500
+
+#define AFTER_RESTART "A new kernel was started: variables are gone, files are kept."
+#define AFTER_KILL_ALL                                                                                                 \
+	"Every process in the container was ended and a new kernel started: variables and background processes are "   \
+	"gone, files are kept."
+
+static void try_start(struct kernel *k);
+
+const char *kernel_state_name(const struct kernel *k)
+{
+	switch (k->state) {
+	case KERNEL_IDLE:
+		return "ready";
+	case KERNEL_BUSY:
+		return "busy";
+	case KERNEL_FAILED:
+		return "failed";
+	default:
+		return "starting";
+	}
+}
+
+static void send_event(struct kernel *k, const char *event, const char *name, const char *value)
+{
+	json_auto_t *payload = json_pack("{s:s, s:s*}", "event", event, name, value);
+	k->on_event(k, payload);
+}
+
+static void set_note(struct kernel *k, char *note)
+{
+	free(k->note);
+	k->note = note;
+}
+
+/* ---- starting */
+
+static void fail(struct kernel *k, const char *cause)
+{
+	k->state = KERNEL_FAILED;
+	timeout_stop(&k->timer);
+	door_close(&k->door);
+	link_close(&k->link);
+	k->on_failed(k, cause);
+}
+
+static void on_retry(struct timeout *t)
+{
+	try_start(container_of(t, struct kernel, timer));
+}
+
+static void retry_later(struct kernel *k)
+{
+	k->state = KERNEL_DOWN;
+	timeout_start(k->poller, &k->timer, FORK_RETRY_MS, on_retry);
+}
+
+/* Whatever keeps a kernel from starting, it is a process of the sandbox: end them all, once. */
+static void recover(struct kernel *k, const char *cause)
+{
+	door_close(&k->door);
+	k->pid = 0;
+	if (k->killed_all) {
+		fail(k, cause);
+		return;
+	}
+	procs_kill_all();
+	k->killed_all = true;
+	k->deaths = STARTS_MAX - 1;
+	k->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
+	set_note(k, xasprintf("Before this call the kernel could not be started: it %s. " AFTER_KILL_ALL, cause));
+	k->on_killed_all(k);
+	retry_later(k);
+}
+
+static char *last_words(struct kernel *k, const char *cause)
+{
+	AUTO(buf_release) struct buf raw = { 0 };
+	AUTO(buf_release) struct buf clean = { 0 };
+	pipes_drain(&k->pipes);
+	ring_copy(&k->pipes.ends[CALL_STDERR].late, STDERR_SHOWN, &raw);
+	if (raw.len)
+		utf8_clean(&clean, raw.data, raw.len);
+	while (clean.len && (clean.data[clean.len - 1] == '\n' || clean.data[clean.len - 1] == ' '))
+		clean.len--;
+	return clean.len ? xasprintf("%s; its last words: %s", cause, buf_str(&clean)) : xstrdup(cause);
+}
+
+static void start_failed(struct kernel *k, const char *cause)
+{
+	AUTO(freep) char *story = last_words(k, cause);
+	if (++k->deaths < STARTS_MAX && !limits_pids_full(k->limits)) {
+		try_start(k);
+		return;
+	}
+	recover(k, story);
+}
+
+static void on_start_deadline(struct timeout *t)
+{
+	struct kernel *k = container_of(t, struct kernel, timer);
+	AUTO(freep) char *cause = xasprintf("did not answer within %g s of its start", (double)k->start_ms / 1000);
+	procs_kill_session(k->pid);
+	AUTO(freep) char *story = last_words(k, cause);
+	recover(k, story);
+}
+
+static void on_refused(struct door *d, const char *why)
+{
+	struct kernel *k = container_of(d, struct kernel, door);
+	k->kill_reason = why;
+	k->killed = true;
+	procs_kill_session(k->pid);
+}
+
+static void on_open(struct door *d, int fd, const char *language_version)
+{
+	struct kernel *k = container_of(d, struct kernel, door);
+	AUTO(buf_release) struct buf clean = { 0 };
+	utf8_clean(&clean, language_version, strlen(language_version));
+	snprintf(k->language_version, sizeof(k->language_version), "%s", buf_str(&clean));
+	timeout_stop(&k->timer);
+	link_open(&k->link, k->poller, fd);
+	k->state = KERNEL_IDLE;
+	k->deaths = 0;
+	k->killed_all = false;
+	send_event(k, "kernel_ready", "language_version", k->language_version);
+	k->on_idle(k);
+}
+
+static pid_t spawn_kernel(struct kernel *k)
+{
+	struct strv env AUTO(strv_release) = { 0 };
+	for (size_t i = 0; i < k->env->n; i++)
+		strv_add(&env, k->env->v[i]);
+	strv_addf(&env, "HUSK_LINK=%s", k->door.address);
+	strv_addf(&env, "HUSK_TOKEN=%s", k->door.token);
+	AUTO(closep) int out = pipes_writer(&k->pipes, CALL_STDOUT);
+	AUTO(closep) int err = pipes_writer(&k->pipes, CALL_STDERR);
+	if (out < 0 || err < 0)
+		return out < 0 ? out : err;
+	return spawn_process(&(struct spawn_spec){
+		.argv = k->manifest->kernel.v,
+		.env = strv_argv(&env),
+		.cwd = SPAWN_WORKSPACE,
+		.out_fd = out,
+		.err_fd = err,
+	});
+}
+
+/* The door could not be opened or the process not made; a full process table may empty itself. */
+static void start_impossible(struct kernel *k, int error)
+{
+	door_close(&k->door);
+	if (clock_now_ms() < k->fork_until_ms) {
+		retry_later(k);
+		return;
+	}
+	AUTO(freep) char *cause = NULL;
+	if (error == -EAGAIN && k->limits->pids_limit != LIMIT_UNKNOWN)
+		cause = xasprintf("could not be started, since the process limit (%llu) is reached",
+				  (unsigned long long)k->limits->pids_limit);
+	else
+		cause = xasprintf("could not be started: %s", strerror(-error));
+	recover(k, cause);
+}
+
+static void try_start(struct kernel *k)
+{
+	k->kill_reason = NULL;
+	k->killed = false;
+	k->oom_kills = limits_oom_kills(k->limits);
+	int r = door_open(&k->door, k->poller, k->manifest->tcp_port);
+	pid_t pid = r < 0 ? r : spawn_kernel(k);
+	if (pid < 0) {
+		start_impossible(k, pid);
+		return;
+	}
+	k->pid = k->door.session = pid;
+	k->state = KERNEL_STARTING;
+	timeout_start(k->poller, &k->timer, k->start_ms, on_start_deadline);
+}
+
+void kernel_start(struct kernel *k)
+{
+	k->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
+	try_start(k);
+}
+
+/* ---- running */
+
+void kernel_run(struct kernel *k, struct call *call)
+{
+	k->oom_kills = limits_oom_kills(k->limits);
+	/* If the link is gone its reader will tell in this turn; the call stays queued. */
+	if (cell_start(&k->cell, call, &k->link, k->pid) == 0)
+		k->state = KERNEL_BUSY;
+}
+
+void kernel_interrupt(struct kernel *k)
+{
+	cell_interrupt(&k->cell, CELL_INTERRUPTED);
+}
+
+/* ---- dying */
+
+static void on_unkillable(struct timeout *t)
+{
+	struct kernel *k = container_of(t, struct kernel, timer);
+	fail(k, "could not be killed");
+}
+
+static void kill_now(struct kernel *k)
+{
+	k->state = KERNEL_DYING;
+	k->killed = true;
+	timeout_start(k->poller, &k->timer, KILL_PATIENCE_MS, on_unkillable);
+	procs_kill_session(k->pid);
+}
+
+static void on_exit_patience(struct timeout *t)
+{
+	kill_now(container_of(t, struct kernel, timer));
+}
+
+static void on_hung(struct cell *c)
+{
+	struct kernel *k = container_of(c, struct kernel, cell);
+	link_close(&k->link);
+	k->kill_reason = "ignored the interrupt";
+	kill_now(k);
+}
+
+static void on_gone(struct link *l, bool broken, const char *why)
+{
+	struct kernel *k = container_of(l, struct kernel, link);
+	k->kill_reason = why;
+	if (broken) {
+		kill_now(k);
+		return;
+	}
+	k->state = KERNEL_DYING;
+	timeout_start(k->poller, &k->timer, EXIT_PATIENCE_MS, on_exit_patience);
+}
+
+static void on_message(struct link *l, const struct link_message *m)
+{
+	struct kernel *k = container_of(l, struct kernel, link);
+	const char *why;
+	int r = cell_message(&k->cell, m, k->note, &why);
+	if (r < 0) {
+		link_close(l);
+		k->kill_reason = why;
+		kill_now(k);
+	} else if (r > 0) {
+		set_note(k, NULL);
+		if (k->state != KERNEL_BUSY)
+			return; /* it is dead already, and these were its last messages */
+		k->state = KERNEL_IDLE;
+		k->on_idle(k);
+	}
+}
+
+static bool oom_took(const struct kernel *k, int status)
+{
+	uint64_t now = limits_oom_kills(k->limits);
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && now != LIMIT_UNKNOWN && now > k->oom_kills &&
+	       k->oom_kills != LIMIT_UNKNOWN;
+}
+
+static void died_idle(struct kernel *k, const struct death *d)
+{
+	AUTO(freep) char *how = death_describe(d);
+	send_event(k, "kernel_died", "cause", how);
+	set_note(k, xasprintf("Before this call the kernel %s. " AFTER_RESTART, how));
+}
+
+void kernel_reaped(struct kernel *k, pid_t pid, int status)
+{
+	if (pid != k->pid || k->state == KERNEL_FAILED)
+		return;
+	bool starting = k->state == KERNEL_STARTING;
+	k->state = KERNEL_DYING;
+	bool killed = k->killed;
+	procs_kill_session(pid);
+	link_drain(&k->link);
+	k->pid = 0;
+	timeout_stop(&k->timer);
+	door_close(&k->door);
+	link_close(&k->link);
+
+	/* Our own SIGKILL has a reason; another one, or an exit that came first, tells its own. */
+	bool ours = killed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+	struct death d = { .status = status, .oom = !ours && oom_took(k, status), .reason = ours ? k->kill_reason : NULL };
+	if (starting) {
+		AUTO(freep) char *how = death_describe(&d);
+		start_failed(k, how);
+		return;
+	}
+	if (k->cell.call)
+		cell_end_dead(&k->cell, &d, "restarted", AFTER_RESTART);
+	else
+		died_idle(k, &d);
+	kernel_start(k);
+}
+
+int kernel_init(struct kernel *k, uint64_t grace_ms, int interrupt_signal)
+{
+	k->state = KERNEL_DOWN;
+	k->door.on_open = on_open;
+	k->door.on_refused = on_refused;
+	k->link = (struct link){ .fd = -1, .on_message = on_message, .on_gone = on_gone };
+	k->cell = (struct cell){
+		.poller = k->poller,
+		.pipes = &k->pipes,
+		.grace_ms = grace_ms,
+		.interrupt_signal = interrupt_signal,
+		.on_hung = on_hung,
+	};
+	return pipes_open(&k->pipes, k->poller);
+}

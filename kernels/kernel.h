@@ -1,0 +1,64 @@
+/* The language kernel: started, listened to, killed, started again. One process at a time, in a session of its own.
+ *
+ * When a start fails (it dies twice, does not say hello in time, the process limit is reached) every process of the
+ * container is killed and one more start is tried; if that fails too, the container is of no use: on_failed. */
+#ifndef HUSK_KERNELS_KERNEL_H
+#define HUSK_KERNELS_KERNEL_H
+
+#include "kernels/cell.h"
+#include "kernels/door.h"
+#include "kernels/manifest.h"
+
+enum kernel_state {
+	KERNEL_DOWN, /* a start is due */
+	KERNEL_STARTING,
+	KERNEL_IDLE,
+	KERNEL_BUSY,
+	KERNEL_DYING, /* waiting to be reaped */
+	KERNEL_FAILED,
+};
+
+struct kernel {
+	struct poller *poller;
+	const struct manifest *manifest;
+	const struct strv *env; /* of every child; the kernel's address and token are added */
+	const struct limits *limits;
+	uint64_t start_ms;
+	/* A new call can run. Also called after each call. */
+	void (*on_idle)(struct kernel *k);
+	void (*on_event)(struct kernel *k, json_t *event); /* borrowed: the payload of an EVENT */
+	void (*on_killed_all)(struct kernel *k);
+	void (*on_failed)(struct kernel *k, const char *cause);
+
+	enum kernel_state state;
+	pid_t pid;
+	char language_version[64];
+	struct pipes pipes;
+	struct door door;
+	struct link link;
+	struct cell cell;
+	struct timeout timer; /* the deadline of the present state */
+	bool killed; /* by us, for kill_reason */
+	const char *kill_reason;
+	unsigned deaths; /* in a row, before a hello */
+	bool killed_all; /* since the last hello */
+	uint64_t fork_until_ms;
+	uint64_t oom_kills;
+	char *note; /* for the next call: what happened to its variables */
+};
+
+/* Fields above `state` are set by the caller. 0 or -errno; then kernel_start(). */
+int kernel_init(struct kernel *k, uint64_t grace_ms, int interrupt_signal);
+void kernel_start(struct kernel *k);
+/* Runs a queued call; only when idle. */
+void kernel_run(struct kernel *k, struct call *call);
+void kernel_interrupt(struct kernel *k);
+/* Every reaped process is shown here; others than the kernel are ignored. */
+void kernel_reaped(struct kernel *k, pid_t pid, int status);
+static inline bool kernel_idle(const struct kernel *k)
+{
+	return k->state == KERNEL_IDLE;
+}
+const char *kernel_state_name(const struct kernel *k);
+
+#endif

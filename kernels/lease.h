@@ -1,0 +1,36 @@
+/* When PID 1 must end although nobody told it to. Pure: clocks come in, a verdict goes out.
+ *
+ * The lease counts CLOCK_MONOTONIC from the last frame of a controller, or from the start. A PID 1 that was itself
+ * stopped (suspend, a paused container) finds its lease over through no fault of its manager; it sees the gap between
+ * two ticks and waits another lease/4 after waking. The lifetime counts CLOCK_BOOTTIME and knows no mercy. */
+#ifndef HUSK_KERNELS_LEASE_H
+#define HUSK_KERNELS_LEASE_H
+
+#include "base/defs.h"
+
+/* Ticks come at least once a second; a longer gap than this means that we did not run. */
+#define LEASE_GAP_MS 3000
+/* Waits granted between two frames of a controller, so that whoever could make gaps cannot live on them. */
+#define LEASE_HOLDS_MAX 4
+
+enum lease_verdict { LEASE_RUNS, LEASE_OVER, LIFETIME_OVER };
+
+struct lease {
+	uint64_t lease_ms;
+	uint64_t lifetime_ms; /* 0 = none */
+	uint64_t renewed_mono;
+	uint64_t started_boot;
+	uint64_t ticked_boot;
+	uint64_t hold_until_mono;
+	unsigned holds;
+};
+
+void lease_init(struct lease *l, uint64_t lease_ms, uint64_t lifetime_ms, uint64_t mono_ms, uint64_t boot_ms);
+/* A frame of the controller arrived. */
+void lease_renew(struct lease *l, uint64_t mono_ms);
+/* At least once a second. */
+enum lease_verdict lease_tick(struct lease *l, uint64_t mono_ms, uint64_t boot_ms);
+/* 0 once it is over or if there is none. */
+uint64_t lease_lifetime_left_ms(const struct lease *l, uint64_t boot_ms);
+
+#endif

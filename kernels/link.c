@@ -1,0 +1,282 @@
+#include "kernels/link.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "kernels/frames.h"
+
+#define READ_BYTES (256u << 10)
+/* A forked child of a dead kernel may hold the link and write for ever. */
+#define DRAIN_READS_MAX 128
+#define MIME_MAX 128
+#define BUNDLE_MAX 32
+
+/* Looks only at the shape; the parser proper does the rest. */
+static const char *check_shape(const uint8_t *s, size_t n)
+{
+	size_t depth = 0, containers = 0, values = 1;
+	bool in_string = false;
+	for (size_t i = 0; i < n; i++) {
+		if (in_string) {
+			if (s[i] == '\\')
+				i++;
+			else if (s[i] == '"')
+				in_string = false;
+			continue;
+		}
+		switch (s[i]) {
+		case '"':
+			in_string = true;
+			break;
+		case '{':
+		case '[':
+			if (++depth > LINK_DEPTH_MAX)
+				return "sent JSON that is nested too deeply";
+			containers++;
+			break;
+		case '}':
+		case ']':
+			depth -= depth > 0;
+			break;
+		case ',':
+			values++;
+			break;
+		default:
+			break;
+		}
+	}
+	return containers > LINK_CONTAINERS_MAX || values > LINK_VALUES_MAX ? "sent JSON with too many values" : NULL;
+}
+
+static bool may_be_json(const char *mime)
+{
+	size_t n = strlen(mime);
+	return streq(mime, "application/json") || (n > 5 && streq(mime + n - 5, "+json"));
+}
+
+static bool valid_mime(const char *mime)
+{
+	size_t n = strlen(mime);
+	if (!n || n > MIME_MAX || !strchr(mime, '/'))
+		return false;
+	for (; *mime; mime++)
+		if (*mime <= ' ' || *mime >= 0x7f || *mime == '"' || *mime == '\\')
+			return false;
+	return true;
+}
+
+static bool valid_bundle(json_t *data)
+{
+	const char *mime;
+	json_t *value;
+	if (!json_is_object(data) || json_object_size(data) > BUNDLE_MAX)
+		return false;
+	json_object_foreach(data, mime, value)
+		if (!valid_mime(mime) || !(json_is_string(value) || may_be_json(mime)))
+			return false;
+	return true;
+}
+
+static bool is_string_or_absent(const json_t *o, const char *name)
+{
+	const json_t *value = json_object_get(o, name);
+	return !value || json_is_string(value);
+}
+
+static const char *check_hello(struct link_message *m)
+{
+	m->token = json_string_value(json_object_get(m->tree, "token"));
+	m->version = json_integer_value(json_object_get(m->tree, "version"));
+	m->language_version = json_string_value(json_object_get(m->tree, "language_version"));
+	return m->token && m->language_version ? NULL : "sent a hello without its fields";
+}
+
+static const char *check_fields(struct link_message *m)
+{
+	json_t *update = json_object_get(m->tree, "update");
+	switch (m->op) {
+	case LINK_HELLO:
+		return check_hello(m);
+	case LINK_DISPLAY:
+		if (!is_string_or_absent(m->tree, "display_id") || (update && !json_is_boolean(update)))
+			return "sent a display with a bad display_id or update";
+		/* fall through */
+	case LINK_RESULT:
+		return valid_bundle(json_object_get(m->tree, "data")) ? NULL : "sent a malformed MIME bundle";
+	case LINK_ERROR:
+		return json_is_string(json_object_get(m->tree, "type")) && is_string_or_absent(m->tree, "message") &&
+				       is_string_or_absent(m->tree, "traceback") ?
+			       NULL :
+			       "sent a malformed error";
+	case LINK_DONE:
+		return NULL;
+	}
+	return "sent an unknown message";
+}
+
+static const char *check_message(struct link_message *m)
+{
+	static const char *const names[] = {
+		[LINK_HELLO] = "hello", [LINK_DISPLAY] = "display", [LINK_RESULT] = "result",
+		[LINK_ERROR] = "error", [LINK_DONE] = "done",
+	};
+	const char *op = json_string_value(json_object_get(m->tree, "op"));
+	const json_t *id = json_object_get(m->tree, "id");
+	m->id = json_is_integer(id) ? json_integer_value(id) : -1;
+	for (size_t i = 0; op && i < ARRAY_LEN(names); i++) {
+		if (!streq(op, names[i]))
+			continue;
+		m->op = (enum link_op)i;
+		return check_fields(m);
+	}
+	return "sent an unknown message";
+}
+
+int link_parse(const void *data, size_t n, struct link_message *ret, const char **ret_why)
+{
+	const char *why = check_shape(data, n);
+	struct link_message m = { .raw = data, .raw_len = n };
+	if (!why) {
+		m.tree = json_loadb(data, n, JSON_REJECT_DUPLICATES, NULL);
+		why = json_is_object(m.tree) ? check_message(&m) : "sent something that is no JSON object";
+	}
+	if (why) {
+		*ret_why = why;
+		json_decref(m.tree);
+		return -EPROTO;
+	}
+	*ret = m;
+	return 0;
+}
+
+void link_message_release(struct link_message *m)
+{
+	json_decref(m->tree);
+	m->tree = NULL;
+}
+
+void link_close(struct link *l)
+{
+	watch_stop(&l->watch);
+	closep(&l->fd);
+	buf_release(&l->in);
+	buf_release(&l->out);
+}
+
+static void lose(struct link *l, bool broken, const char *why)
+{
+	link_close(l);
+	l->on_gone(l, broken, why);
+}
+
+static size_t header_length(const uint8_t *at)
+{
+	return (size_t)at[0] << 24 | (size_t)at[1] << 16 | (size_t)at[2] << 8 | at[3];
+}
+
+static void handle_one(struct link *l, const uint8_t *data, size_t n)
+{
+	struct link_message m;
+	const char *why;
+	if (link_parse(data, n, &m, &why) < 0) {
+		lose(l, true, why);
+		return;
+	}
+	l->on_message(l, &m);
+	link_message_release(&m);
+}
+
+/* True if the link is still open afterwards. */
+static bool handle_messages(struct link *l)
+{
+	size_t used = 0;
+	while (l->in.len - used >= LINK_HEADER_SIZE) {
+		size_t n = header_length(l->in.data + used);
+		if (n == 0 || n > LINK_MESSAGE_MAX) {
+			lose(l, true, "sent a message of a forbidden length");
+			return false;
+		}
+		if (l->in.len - used - LINK_HEADER_SIZE < n)
+			break;
+		handle_one(l, l->in.data + used + LINK_HEADER_SIZE, n);
+		if (l->fd < 0)
+			return false;
+		used += LINK_HEADER_SIZE + n;
+	}
+	buf_consume(&l->in, used);
+	if (l->in.len == 0 && l->in.cap > READ_BYTES)
+		buf_release(&l->in);
+	return true;
+}
+
+/* 1 if something was read and handled, 0 if nothing is there now, -1 if the link is closed. */
+static int read_once(struct link *l)
+{
+	uint8_t *at = buf_reserve(&l->in, READ_BYTES);
+	ssize_t n = recv(l->fd, at, READ_BYTES, MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0) {
+		lose(l, false, "closed its link");
+		return -1;
+	}
+	l->in.len += (size_t)n;
+	return handle_messages(l) ? 1 : -1;
+}
+
+static int write_some(struct link *l)
+{
+	while (l->out.len) {
+		ssize_t n = send(l->fd, l->out.data, l->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n < 0)
+			return -errno;
+		buf_consume(&l->out, (size_t)n);
+	}
+	if (!l->out.len)
+		buf_release(&l->out);
+	l->watch.events = (short)(POLLIN | (l->out.len ? POLLOUT : 0));
+	return 0;
+}
+
+static void on_ready(struct watch *w, short revents)
+{
+	struct link *l = container_of(w, struct link, watch);
+	if (revents & POLLOUT && write_some(l) < 0) {
+		lose(l, false, "closed its link");
+		return;
+	}
+	if (revents & (POLLIN | POLLHUP | POLLERR))
+		(void)read_once(l);
+}
+
+void link_open(struct link *l, struct poller *p, int fd)
+{
+	l->fd = fd;
+	l->in = l->out = (struct buf){ 0 };
+	watch_start(p, &l->watch, fd, POLLIN, on_ready);
+}
+
+int link_send(struct link *l, const json_t *message)
+{
+	AUTO(buf_release) struct buf text = { 0 };
+	if (l->fd < 0)
+		return -EPIPE;
+	if (json_append(&text, message) < 0)
+		return -ENOMEM;
+	uint8_t header[LINK_HEADER_SIZE];
+	for (int i = 0; i < LINK_HEADER_SIZE; i++)
+		header[i] = (uint8_t)(text.len >> (24 - 8 * i));
+	(void)buf_add(&l->out, header, sizeof(header));
+	(void)buf_add(&l->out, text.data, text.len);
+	/* A broken socket is seen, and reported, when it is read. */
+	(void)write_some(l);
+	return 0;
+}
+
+void link_drain(struct link *l)
+{
+	for (int i = 0; i < DRAIN_READS_MAX && l->fd >= 0 && read_once(l) > 0; i++)
+		;
+}

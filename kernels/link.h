@@ -1,0 +1,56 @@
+/* The kernel link after its hello: length-prefixed JSON both ways. Everything that comes in is hostile: length, depth,
+ * amount and encoding are checked before a message is looked at. The order of messages is the cell's business. */
+#ifndef HUSK_KERNELS_LINK_H
+#define HUSK_KERNELS_LINK_H
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "kernels/poller.h"
+#include "kernels/protocol.h"
+
+/* Parsing makes a tree: these bound what 12 MiB of brackets could cost. */
+#define LINK_DEPTH_MAX 100
+#define LINK_CONTAINERS_MAX 100000
+#define LINK_VALUES_MAX 1500000
+
+enum link_op { LINK_HELLO, LINK_DISPLAY, LINK_RESULT, LINK_ERROR, LINK_DONE };
+
+/* Borrows from its tree. */
+struct link_message {
+	json_t *tree;
+	enum link_op op;
+	json_int_t id;
+	const char *token;	      /* hello */
+	json_int_t version;	      /* hello */
+	const char *language_version; /* hello */
+	const uint8_t *raw;	      /* the message as it came: valid JSON, an object */
+	size_t raw_len;
+};
+
+/* 0 and *ret (link_message_release() it), or -EPROTO and in *ret_why a constant phrase such as "sent JSON that is
+ * nested too deeply". */
+int link_parse(const void *data, size_t n, struct link_message *ret, const char **ret_why);
+void link_message_release(struct link_message *m);
+
+struct link {
+	int fd; /* -1 = closed */
+	struct watch watch;
+	struct buf in;
+	struct buf out;
+	/* The message is valid during the call. The link may be closed from inside. */
+	void (*on_message)(struct link *l, const struct link_message *m);
+	/* Called once: the other end is gone or broke the protocol, and the link is closed. `why` completes "the kernel …". */
+	void (*on_gone)(struct link *l, bool broken, const char *why);
+};
+
+/* Takes the descriptor. The callbacks are set by the caller before. */
+void link_open(struct link *l, struct poller *p, int fd);
+/* Idempotent; on_gone is not called. */
+void link_close(struct link *l);
+/* Queues a message (no reference is taken) and writes what the socket takes. -EPIPE if the link is closed. */
+int link_send(struct link *l, const json_t *message);
+/* Handles what has arrived; used before a verdict on a kernel that has exited. */
+void link_drain(struct link *l);
+
+#endif

@@ -1,0 +1,20 @@
+/* The other processes of the container, by session. */
+#ifndef HUSK_KERNELS_PROCS_H
+#define HUSK_KERNELS_PROCS_H
+
+#include <sys/types.h>
+
+#include "base/defs.h"
+
+/* Living processes of a session (zombies do not count). */
+unsigned procs_count_session(pid_t sid);
+/* SIGKILL to the group, then to every process of the session until none is found: a group dies at once, processes that
+ * fork while we look are met in a later round. Bounded; true if none is left. */
+bool procs_kill_session(pid_t sid);
+/* SIGKILL to every process but PID 1 (and attach, which is another user's). Atomic in the kernel: no fork escapes.
+ * Does nothing unless the caller is pid 1. */
+void procs_kill_all(void);
+/* The session of a process as /proc/PID/stat tells it, from the content of that file; 0 for a zombie or nonsense. */
+pid_t procs_parse_session(const char *stat);
+
+#endif

@@ -1,0 +1,133 @@
+#include "kernels/sender.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "kernels/frames.h"
+
+/* Whole frames are claimed up to about this much at once: PONG and the like never wait for more than that or for one
+ * big frame. */
+#define CLAIM_BYTES (64u << 10)
+
+void sender_init(struct sender *s, struct calls *calls)
+{
+	*s = (struct sender){ .calls = calls };
+}
+
+void sender_release(struct sender *s)
+{
+	buf_release(&s->queue);
+	s->current = NULL;
+}
+
+void sender_reset(struct sender *s)
+{
+	buf_release(&s->queue);
+	s->queue_sent = 0;
+	s->current = NULL;
+	calls_rewind(s->calls);
+}
+
+bool sender_full(const struct sender *s)
+{
+	return s->queue.len - s->queue_sent > SENDER_QUEUE_MAX;
+}
+
+int sender_raw(struct sender *s, uint8_t type, uint32_t call, const void *payload, size_t n)
+{
+	return frame_append(&s->queue, type, call, payload, n);
+}
+
+int sender_json(struct sender *s, uint8_t type, uint32_t call, const json_t *payload)
+{
+	return frame_append_json(&s->queue, type, call, payload);
+}
+
+static struct call *next_unsent(const struct sender *s)
+{
+	list_for_each(c, &s->calls->list, struct call, node)
+		if (c->replay || c->sent < c->log.len)
+			return c;
+	return NULL;
+}
+
+bool sender_pending(const struct sender *s)
+{
+	return s->current || s->queue.len > s->queue_sent || next_unsent(s);
+}
+
+void sender_progress(struct sender *s, uint64_t now_ms)
+{
+	if (sender_pending(s))
+		return;
+	list_for_each(c, &s->calls->list, struct call, node) {
+		json_t *payload;
+		if (!call_progress(c, now_ms, &payload))
+			continue;
+		(void)sender_json(s, FRAME_PROGRESS, c->number, payload);
+		json_decref(payload);
+	}
+}
+
+static void claim(struct sender *s, struct call *c)
+{
+	size_t end = c->sent;
+	do
+		end += frame_size(c->log.data + end);
+	while (end < c->log.len && end + frame_size(c->log.data + end) - c->sent <= CLAIM_BYTES);
+	c->claimed = end;
+	s->current = c;
+}
+
+static void announce(struct sender *s, struct call *c)
+{
+	json_auto_t *payload = json_pack("{s:s, s:s}", "kind", call_kind_name(c->kind), "state", call_state_name(c->state));
+	c->replay = false;
+	(void)frame_append_json(&s->queue, FRAME_CALL, c->number, payload);
+}
+
+/* 1 if all n bytes went out, 0 if not, -errno. */
+static int push(int fd, const uint8_t *data, size_t *sent, size_t end)
+{
+	while (*sent < end) {
+		ssize_t n = send(fd, data + *sent, end - *sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? 0 : -errno;
+		*sent += (size_t)n;
+	}
+	return 1;
+}
+
+int sender_flush(struct sender *s, int fd)
+{
+	for (;;) {
+		int r;
+		if (s->current) {
+			struct call *c = s->current;
+			r = push(fd, c->log.data, &c->sent, c->claimed);
+			if (r <= 0)
+				return r < 0 ? r : 1;
+			s->current = NULL;
+			if (c->acked)
+				call_free(c);
+			continue;
+		}
+		if (s->queue.len) {
+			r = push(fd, s->queue.data, &s->queue_sent, s->queue.len);
+			if (r <= 0)
+				return r < 0 ? r : 1;
+			buf_reset(&s->queue);
+			s->queue_sent = 0;
+			continue;
+		}
+		struct call *c = next_unsent(s);
+		if (!c)
+			return 0;
+		if (c->replay)
+			announce(s, c);
+		else
+			claim(s, c);
+	}
+}

@@ -1,0 +1,38 @@
+/* What goes to the controller: a small queue of frames about the session, and the logs of the calls. Frames of calls
+ * are sent straight from their logs, so what waits for a slow controller is stored once and is bounded. */
+#ifndef HUSK_KERNELS_SENDER_H
+#define HUSK_KERNELS_SENDER_H
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "kernels/call.h"
+
+/* Past this the controller is no longer read from, and events about the session are dropped. */
+#define SENDER_QUEUE_MAX (64u << 10)
+
+struct sender {
+	struct calls *calls;
+	struct buf queue;
+	size_t queue_sent;
+	struct call *current; /* has claimed frames that are not all sent */
+};
+
+void sender_init(struct sender *s, struct calls *calls);
+void sender_release(struct sender *s);
+/* For a new controller: an empty queue, every call from its beginning. */
+void sender_reset(struct sender *s);
+
+/* Queue a frame. Answers to a controller are bounded by how much of it is read while sender_full() is false; whoever
+ * sends without being asked checks that first. */
+int sender_raw(struct sender *s, uint8_t type, uint32_t call, const void *payload, size_t n);
+int sender_json(struct sender *s, uint8_t type, uint32_t call, const json_t *payload);
+/* Queues PROGRESS frames that are due, if the controller keeps up. */
+void sender_progress(struct sender *s, uint64_t now_ms);
+/* True if the controller should not be asked for more before it has read. */
+bool sender_full(const struct sender *s);
+bool sender_pending(const struct sender *s);
+/* Writes what the socket takes: 0 if all is out, 1 if it must wait for POLLOUT, -errno if the stream is broken. */
+int sender_flush(struct sender *s, int fd);
+
+#endif

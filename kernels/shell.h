@@ -1,0 +1,27 @@
+/* What a shell command leaves to the next one: its working directory and its exported variables. The shell writes both
+ * at its end into a file that only PID 1 reads: the directory, each variable as env -0 prints it, and an end mark,
+ * all NUL-terminated. */
+#ifndef HUSK_KERNELS_SHELL_H
+#define HUSK_KERNELS_SHELL_H
+
+#include "base/strv.h"
+
+#define SHELL_STATE_MAX (256u << 10)
+#define SHELL_PATH "/bin/bash"
+/* Descriptors of the shell; out of the way of scripts and of bash's own. */
+#define SHELL_COMMAND_FD 198
+#define SHELL_STATE_FD 199
+
+struct shell_state {
+	char *cwd;
+	struct strv env;
+};
+
+/* The script that runs the command of SHELL_COMMAND_FD and writes the state to SHELL_STATE_FD. */
+extern const char shell_wrapper[];
+
+void shell_state_release(struct shell_state *s);
+/* 0 and *ret replaced, or -EINVAL (no end mark, a relative directory, nonsense) and *ret as it was. */
+int shell_state_parse(struct shell_state *ret, const char *data, size_t n);
+
+#endif

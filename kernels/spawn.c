@@ -1,0 +1,143 @@
+#include "kernels/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "kernels/guard.h"
+
+#define EXIT_NOT_STARTED 127
+/* Where descriptors wait until their final places are free. */
+#define PARKED_FD_MIN 300
+/* PID 1 and attach keep nice 0 and so get their turn however many processes spin here. It costs the sandbox nothing:
+ * weights are compared inside the container's own cgroup, and all of its work has the same one. */
+#define CHILD_NICE 5
+
+/* The OOM killer takes any of these before PID 1, which must live to tell. */
+#define CHILD_OOM_SCORE_ADJ "1000"
+
+static void say(const char *what, const char *name)
+{
+	dprintf(STDERR_FILENO, "husk: %s '%s': %s\n", what, name, strerror(errno));
+}
+
+static _Noreturn void give_up(const char *what, const char *name)
+{
+	say(what, name);
+	_exit(EXIT_NOT_STARTED);
+}
+
+static void reset_signals(void)
+{
+	for (int signo = 1; signo < NSIG; signo++)
+		(void)signal(signo, SIG_DFL);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void close_from(unsigned first)
+{
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, first, ~0u, 0) == 0)
+		return;
+#endif
+	struct rlimit limit;
+	unsigned max = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 65536 ? (unsigned)limit.rlim_cur : 65536;
+	for (unsigned fd = first; fd < max; fd++)
+		close((int)fd);
+}
+
+static void close_between(unsigned first, unsigned last)
+{
+	for (unsigned fd = first; fd <= last; fd++)
+		close((int)fd);
+}
+
+/* Two steps, since a final place may be taken by a descriptor that is still needed. */
+static void place_fds(const struct spawn_spec *spec)
+{
+	int from[3 + SPAWN_FDS_MAX] = { open("/dev/null", O_RDONLY | O_CLOEXEC), spec->out_fd, spec->err_fd };
+	int to[3 + SPAWN_FDS_MAX] = { 0, 1, 2 };
+	size_t n = 3;
+	for (size_t i = 0; i < SPAWN_FDS_MAX; i++) {
+		if (!spec->fds[i].number)
+			continue;
+		from[n] = spec->fds[i].fd;
+		to[n++] = spec->fds[i].number;
+	}
+	for (size_t i = 0; i < n; i++)
+		from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, PARKED_FD_MIN);
+	int highest = 2;
+	for (size_t i = 0; i < n; i++) {
+		if (from[i] < 0 || dup2(from[i], to[i]) < 0)
+			_exit(EXIT_NOT_STARTED);
+		highest = MAX(highest, to[i]);
+	}
+	for (unsigned fd = 3; fd <= (unsigned)highest; fd++) {
+		bool wanted = false;
+		for (size_t i = 3; i < n; i++)
+			wanted |= to[i] == (int)fd;
+		if (!wanted)
+			close_between(fd, fd);
+	}
+	close_from((unsigned)highest + 1);
+}
+
+static void enter_cwd(const char *cwd)
+{
+	if (chdir(cwd) == 0)
+		return;
+	if (streq(cwd, SPAWN_WORKSPACE) || chdir(SPAWN_WORKSPACE) < 0) {
+		dprintf(STDERR_FILENO, "husk: the directory '%s' is gone, running in /\n", cwd);
+		if (chdir("/") < 0)
+			give_up("cannot enter", "/");
+		return;
+	}
+	dprintf(STDERR_FILENO, "husk: the directory '%s' is gone, running in " SPAWN_WORKSPACE "\n", cwd);
+}
+
+/* PID 1 is not dumpable, and so is its fork: it may not write here before it is. By now it holds no descriptor and no
+ * secret worth taking. Failing is no reason not to run: some engines hide the file. */
+static void offer_to_oom_killer(void)
+{
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (write(fd, CHILD_OOM_SCORE_ADJ, strlen(CHILD_OOM_SCORE_ADJ)) < 0)
+		say("cannot write", "/proc/self/oom_score_adj");
+	close(fd);
+}
+
+static _Noreturn void become(const struct spawn_spec *spec)
+{
+	setsid();
+	reset_signals();
+	place_fds(spec);
+	umask(022);
+	enter_cwd(spec->cwd);
+	setpriority(PRIO_PROCESS, 0, CHILD_NICE);
+	int r = guard_install();
+	if (r < 0) {
+		errno = -r;
+		give_up("cannot install", "the system call guard");
+	}
+	offer_to_oom_killer();
+	execve(spec->argv[0], spec->argv, spec->env);
+	give_up("cannot start", spec->argv[0]);
+}
+
+pid_t spawn_process(const struct spawn_spec *spec)
+{
+	pid_t pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid == 0)
+		become(spec);
+	return pid;
+}

@@ -1,0 +1,31 @@
+/* Starts a process of the sandbox from PID 1, with everything that such a process gets and nothing else:
+ * a session of its own, /dev/null as stdin, default signals, the guard, oom_score_adj 1000, a lower priority. */
+#ifndef HUSK_KERNELS_SPAWN_H
+#define HUSK_KERNELS_SPAWN_H
+
+#include <sys/types.h>
+
+#include "base/defs.h"
+
+#define SPAWN_FDS_MAX 2
+#define SPAWN_WORKSPACE "/workspace"
+
+struct spawn_fd {
+	int fd;	    /* ours */
+	int number; /* in the child; above 9 */
+};
+
+struct spawn_spec {
+	char *const *argv; /* argv[0] is an absolute path */
+	char *const *env;
+	const char *cwd; /* if it is gone: /workspace, then /, with a line on the child's stderr */
+	int out_fd;
+	int err_fd;
+	struct spawn_fd fds[SPAWN_FDS_MAX]; /* number 0 = unused */
+};
+
+/* The pid, which leads a session and a process group, or -errno of fork (-EAGAIN: the process limit). All descriptors
+ * stay the caller's. What fails after the fork is a sentence on the child's stderr and exit status 127. */
+pid_t spawn_process(const struct spawn_spec *spec);
+
+#endif

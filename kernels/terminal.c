@@ -1,0 +1,212 @@
+#include "kernels/terminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "base/alloc.h"
+#include "kernels/clock.h"
+#include "kernels/procs.h"
+#include "kernels/spawn.h"
+
+#define FORK_PATIENCE_MS 2000
+#define FORK_RETRY_MS 100
+#define TERM_PATIENCE_MS 500
+
+static void start_or_retry(struct terminal *t);
+
+int terminal_init(struct terminal *t, const struct strv *env)
+{
+	t->state.cwd = xstrdup(SPAWN_WORKSPACE);
+	for (size_t i = 0; i < env->n; i++)
+		strv_add(&t->state.env, env->v[i]);
+	t->state_fd = -1;
+	return pipes_open(&t->pipes, t->poller);
+}
+
+static void finish(struct terminal *t, const struct ending *e)
+{
+	struct call *call = take_ptr(t->call);
+	timeout_stop(&t->limit);
+	timeout_stop(&t->timer);
+	closep(&t->state_fd);
+	t->pid = 0;
+	pipes_end(&t->pipes);
+	call_end(call, e);
+	t->on_idle(t);
+}
+
+/* ---- the end */
+
+static void take_state(struct terminal *t)
+{
+	AUTO(freep) char *data = xmalloc(SHELL_STATE_MAX);
+	ssize_t n = pread(t->state_fd, data, SHELL_STATE_MAX, 0);
+	if (n > 0)
+		(void)shell_state_parse(&t->state, data, (size_t)n);
+}
+
+static const char *detail_of(const struct terminal *t)
+{
+	if (t->killed_all)
+		return "Every process in the container was ended to make room for a new kernel, this command too.";
+	if (t->stop && streq(t->stop, "timeout"))
+		return "The command ran longer than its limit; it and the processes it had started were ended.";
+	if (t->stop)
+		return "The command and the processes it had started were ended.";
+	return NULL;
+}
+
+static void conclude(struct terminal *t)
+{
+	bool signalled = WIFSIGNALED(t->status);
+	int code = signalled ? 128 + WTERMSIG(t->status) : WEXITSTATUS(t->status);
+	take_state(t);
+	finish(t, &(struct ending){
+			  .ending = t->stop ? t->stop : code ? "error" : "ok",
+			  .has_exit_code = true,
+			  .exit_code = code,
+			  .signo = signalled ? WTERMSIG(t->status) : 0,
+			  .detail = detail_of(t),
+		  });
+}
+
+void terminal_reaped(struct terminal *t, pid_t pid, int status)
+{
+	if (!t->call || pid != t->pid)
+		return;
+	t->status = status;
+	/* Stopped commands end with all they started; whoever ignores SIGTERM has until the timer's SIGKILL. */
+	if (t->stop && timeout_active(&t->timer) && procs_count_session(pid)) {
+		t->pid = -pid;
+		return;
+	}
+	conclude(t);
+}
+
+/* ---- stopping */
+
+static void on_term_patience(struct timeout *timer)
+{
+	struct terminal *t = container_of(timer, struct terminal, timer);
+	bool shell_is_gone = t->pid < 0;
+	procs_kill_session(shell_is_gone ? -t->pid : t->pid);
+	if (shell_is_gone)
+		conclude(t);
+}
+
+static void stop(struct terminal *t, const char *ending, int signo)
+{
+	if (!t->call || t->stop)
+		return;
+	t->stop = ending;
+	if (t->pid == 0) {
+		finish(t, &(struct ending){ .ending = ending, .detail = "The command had not started yet." });
+		return;
+	}
+	timeout_stop(&t->limit);
+	timeout_start(t->poller, &t->timer, TERM_PATIENCE_MS, on_term_patience);
+	kill(-t->pid, signo);
+	kill(-t->pid, SIGCONT);
+}
+
+static void on_limit(struct timeout *timer)
+{
+	stop(container_of(timer, struct terminal, limit), "timeout", SIGTERM);
+}
+
+void terminal_interrupt(struct terminal *t)
+{
+	stop(t, "interrupted", SIGINT);
+}
+
+void terminal_killed_all(struct terminal *t)
+{
+	if (t->call && t->pid > 0)
+		t->killed_all = true;
+}
+
+/* ---- the start */
+
+static int command_file(const struct call *call)
+{
+	AUTO(closep) int fd = memfd_create("command", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	for (size_t done = 0; done < call->text_len;) {
+		ssize_t n = write(fd, call->text + done, call->text_len - done);
+		if (n < 0)
+			return -errno;
+		done += (size_t)n;
+	}
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return -errno;
+	return take_fd(fd);
+}
+
+/* The pid or -errno. */
+static pid_t spawn_shell(struct terminal *t)
+{
+	char *argv[] = { (char *)SHELL_PATH, (char *)"--noprofile", (char *)"--norc", (char *)"-c", (char *)shell_wrapper,
+			 (char *)"bash", NULL };
+	AUTO(closep) int command = command_file(t->call);
+	AUTO(closep) int state = memfd_create("state", MFD_CLOEXEC);
+	AUTO(closep) int out = pipes_writer(&t->pipes, CALL_STDOUT);
+	AUTO(closep) int err = pipes_writer(&t->pipes, CALL_STDERR);
+	if (command < 0 || state < 0 || out < 0 || err < 0)
+		return command < 0 ? command : -EMFILE;
+	pid_t pid = spawn_process(&(struct spawn_spec){
+		.argv = argv,
+		.env = strv_argv(&t->state.env),
+		.cwd = t->state.cwd,
+		.out_fd = out,
+		.err_fd = err,
+		.fds = { { command, SHELL_COMMAND_FD }, { state, SHELL_STATE_FD } },
+	});
+	if (pid > 0)
+		t->state_fd = take_fd(state);
+	return pid;
+}
+
+static void refuse(struct terminal *t, int error)
+{
+	AUTO(freep) char *detail = NULL;
+	if (error == -EAGAIN && t->limits->pids_limit != LIMIT_UNKNOWN)
+		detail = xasprintf("The process limit (%llu) is reached: end some processes or threads of this session first.",
+				   (unsigned long long)t->limits->pids_limit);
+	else
+		detail = xasprintf("The shell could not be started: %s.", strerror(-error));
+	finish(t, &(struct ending){ .ending = "refused", .detail = detail });
+}
+
+static void on_fork_again(struct timeout *timer)
+{
+	start_or_retry(container_of(timer, struct terminal, timer));
+}
+
+static void start_or_retry(struct terminal *t)
+{
+	pid_t pid = spawn_shell(t);
+	if (pid > 0) {
+		t->pid = pid;
+		timeout_start(t->poller, &t->limit, t->call->timeout_ms, on_limit);
+	} else if (pid == -EAGAIN && clock_now_ms() < t->fork_until_ms) {
+		timeout_start(t->poller, &t->timer, FORK_RETRY_MS, on_fork_again);
+	} else {
+		refuse(t, pid);
+	}
+}
+
+void terminal_run(struct terminal *t, struct call *call)
+{
+	t->call = call;
+	t->pid = 0;
+	t->stop = NULL;
+	t->killed_all = false;
+	t->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
+	pipes_begin(&t->pipes, call);
+	call_start(call);
+	start_or_retry(t);
+}

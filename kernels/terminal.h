@@ -1,0 +1,41 @@
+/* Shell commands, one after the other, each a bash in a session of its own. Working directory and exported variables
+ * pass from one to the next. A command ends when its shell exits; what it left in the background lives on and is not
+ * waited for. */
+#ifndef HUSK_KERNELS_TERMINAL_H
+#define HUSK_KERNELS_TERMINAL_H
+
+#include "kernels/pipes.h"
+#include "kernels/shell.h"
+
+struct terminal {
+	struct poller *poller;
+	const struct limits *limits;
+	void (*on_idle)(struct terminal *t);
+
+	struct pipes pipes;
+	struct shell_state state;
+	struct call *call; /* NULL = none runs */
+	pid_t pid;	   /* 0 = not started yet, or reaped */
+	int status;
+	int state_fd;
+	const char *stop; /* the ending if we stop it: "timeout", "interrupted" */
+	bool killed_all;
+	uint64_t fork_until_ms;
+	struct timeout limit;
+	struct timeout timer; /* fork again, or kill */
+};
+
+/* poller, limits and on_idle are set by the caller. `env` is copied. 0 or -errno. */
+int terminal_init(struct terminal *t, const struct strv *env);
+/* Runs a queued call; only when idle. */
+void terminal_run(struct terminal *t, struct call *call);
+void terminal_interrupt(struct terminal *t);
+void terminal_reaped(struct terminal *t, pid_t pid, int status);
+/* Every process was killed to save the container: say so in the running call. */
+void terminal_killed_all(struct terminal *t);
+static inline bool terminal_idle(const struct terminal *t)
+{
+	return !t->call;
+}
+
+#endif

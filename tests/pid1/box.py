@@ -1,0 +1,99 @@
+"""Starts husk-client as PID 1 in a box (box.sh) and attaches to it, as an engine would."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+
+import frames
+
+HERE = pathlib.Path(__file__).resolve().parent
+UID_CONTROLLER, UID_SANDBOX = 65531, 65532
+
+MANIFEST = {"name": "fake", "kernel": ["/usr/bin/python3", "-S", "/opt/husk/kernel.py"], "link": "unix",
+            "interrupt": "SIGINT", "env": {"FROM_MANIFEST": "yes"}}
+
+
+def client_path():
+    path = os.environ.get("HUSK_CLIENT") or str(HERE.parents[1] / "build" / "kernels" / "husk-client")
+    assert os.path.exists(path), f"{path} is missing: build it, or say where it is in HUSK_CLIENT"
+    return path
+
+
+class Box:
+    def __init__(self, folder, *options, manifest=None, cgroup="v2", env=None):
+        self.clients = []
+        self.cgroup = folder / "cgroup"
+        shutil.copytree(HERE / "cgroup" / cgroup, self.cgroup)
+        (folder / "runtime.json").write_text(json.dumps({**MANIFEST, **(manifest or {})}))
+        self.log = open(folder / "log", "w+")
+        self.process = subprocess.Popen(
+            ["unshare", "--pid", "--mount", "--net", "--ipc", "--fork", "--kill-child", "/bin/sh", str(HERE / "box.sh"),
+             client_path(), str(HERE / "fake_kernel.py"), str(self.cgroup), str(folder / "runtime.json"), *options],
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env={**os.environ, **(env or {})})
+        self.pid = self._find_pid1()
+
+    def _find_pid1(self):
+        """unshare's child, once it has become husk-client."""
+        children = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            try:
+                pid = int(open(children).read().split()[0])
+                if open(f"/proc/{pid}/comm").read() == "husk-client\n":
+                    return pid
+            except (IndexError, OSError):
+                assert self.process.poll() is None, self.read_log()
+            time.sleep(0.002)  # there is no event for an exec
+        raise TimeoutError(self.read_log())
+
+    def read_log(self):
+        self.log.flush()
+        return open(self.log.name).read()
+
+    def enter(self, uid, *argv, **popen):
+        """A process inside the box, as `docker exec` makes one."""
+        return subprocess.Popen(
+            ["nsenter", "-t", str(self.pid), "-p", "-m", "-n", "-i", "-r", "-w", "/usr/bin/setpriv", "--reuid", str(uid),
+             "--regid", str(UID_SANDBOX), "--clear-groups", "--inh-caps=-all", "--no-new-privs", *argv], **popen)
+
+    def attach_process(self, uid=UID_CONTROLLER):
+        return self.enter(uid, "/opt/husk/husk-client", "attach", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, bufsize=0)
+
+    def attach(self, hello=True, fence=1):
+        process = self.attach_process()
+        client = frames.Client(process.stdout.fileno(), process.stdin.fileno())
+        client.process = process
+        self.clients.append(client)
+        if hello:
+            client.hello(fence)
+            client.ready()
+        return client
+
+    def write_file(self, name, text=""):
+        with open(f"/proc/{self.pid}/root/workspace/{name}", "w") as file:
+            file.write(text)
+
+    def remove_file(self, name):
+        os.unlink(f"/proc/{self.pid}/root/workspace/{name}")
+
+    def set_oom_kills(self, n):
+        events = self.cgroup / "memory.events"
+        events.write_text(f"low 0\nhigh 0\nmax 40\noom {n}\noom_kill {n}\n")
+
+    def wait(self, timeout=20):
+        """The exit status of PID 1 (128 + n for a signal, as a shell has it)."""
+        status = self.process.wait(timeout)
+        return 128 - status if status < 0 else status
+
+    def close(self):
+        for client in self.clients:
+            client.process.kill()
+            client.process.wait()
+            for stream in (client.process.stdin, client.process.stdout, client.process.stderr):
+                stream.close()
+        self.process.kill()
+        self.process.wait()
+        self.log.close()

@@ -1,0 +1,28 @@
+#!/bin/sh
+# A container without an engine: private pid, mount, network and ipc namespaces and a small root of its own.
+# box.sh CLIENT KERNEL CGROUP MANIFEST [OPTION]... runs as root and as pid 1 of its namespace, and becomes PID 1 proper.
+set -eu
+client=$1 kernel=$2 cgroup=$3 manifest=$4
+shift 4
+root=/mnt
+mount --make-rprivate /
+mount -t tmpfs -o mode=755 tmpfs $root
+cd $root
+mkdir -p usr etc dev proc opt/husk workspace tmp home/sandbox sys
+for d in bin sbin lib lib64; do [ -e /$d ] && ln -s usr/$d $d; done
+mount --rbind /usr usr
+mount --rbind /etc etc
+mount --rbind /dev dev
+mount -t proc proc proc
+mkdir opt/husk/cgroup
+cp "$client" opt/husk/husk-client
+chmod 0111 opt/husk/husk-client
+cp "$kernel" opt/husk/kernel.py
+cp "$manifest" opt/husk/runtime.json
+mount --bind "$cgroup" opt/husk/cgroup
+chown 65532:65532 workspace tmp home/sandbox
+ip link set lo up 2>/dev/null || true
+cd /
+exec chroot $root /usr/bin/env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/home/sandbox LANG=C.UTF-8 HUSK_SECRET=1 \
+	FAKE="${FAKE-}" /usr/bin/setpriv --reuid 65532 --regid 65532 --clear-groups --inh-caps=-all --no-new-privs \
+	/opt/husk/husk-client init --cgroup /opt/husk/cgroup "$@"

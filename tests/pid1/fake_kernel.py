@@ -1,0 +1,91 @@
+"""A kernel that does what a test tells it: a cell is Python with the link in its hands."""
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+import time
+
+
+class Link:
+    def __init__(self):
+        kind, _, address = os.environ["HUSK_LINK"].partition(":")
+        if kind == "unix":
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.connect("\0" + address[1:])
+        else:
+            host, _, port = address.partition(":")
+            self.socket = socket.create_connection((host, int(port)))
+        self.id = 0
+
+    def raw(self, data):
+        self.socket.sendall(data)
+
+    def send(self, **message):
+        data = json.dumps(message).encode()
+        self.raw(struct.pack(">I", len(data)) + data)
+
+    def display(self, data, **more):
+        sys.stdout.flush()
+        self.send(op="display", id=self.id, data=data, **more)
+
+    def result(self, text):
+        sys.stdout.flush()
+        self.send(op="result", id=self.id, data={"text/plain": text})
+
+    def error(self, kind, message="", traceback=""):
+        sys.stdout.flush()
+        self.send(op="error", id=self.id, type=kind, message=message, traceback=traceback)
+
+    def done(self):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.send(op="done", id=self.id)
+
+    def receive(self):
+        def exactly(n):
+            data = b""
+            while len(data) < n:
+                piece = self.socket.recv(n - len(data))
+                if not piece:
+                    sys.exit(0)
+                data += piece
+            return data
+        return json.loads(exactly(struct.unpack(">I", exactly(4))[0]))
+
+
+def main():
+    mode = os.environ.get("FAKE", "")
+    if os.path.exists("/workspace/die-at-start"):
+        print("the fake kernel was told to die", file=sys.stderr)
+        os._exit(9)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    token = os.environ.pop("HUSK_TOKEN")
+    link = Link()
+    if os.path.exists("/workspace/stranger"):
+        stranger = Link()
+        stranger.send(op="hello", token="0" * 32, version=1, language_version="x")
+        assert stranger.socket.recv(1) == b""
+    if os.path.exists("/workspace/silent-at-start"):
+        time.sleep(1000)
+    link.send(op="hello", token=token, version=int(mode or 1), language_version="fake 1.0")
+    state = {"link": link, "os": os, "sys": sys, "time": time, "signal": signal}
+    while True:
+        message = link.receive()
+        assert message["op"] == "execute"
+        link.id = message["id"]
+        try:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            exec(compile(message["code"], "cell", "exec"), state)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        except KeyboardInterrupt:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            link.error("KeyboardInterrupt")
+        except Exception as error:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            link.error(type(error).__name__, str(error))
+        link.done()
+
+
+main()

@@ -1,0 +1,134 @@
+"""A manager for the tests: speaks frames (docs/protocol.md, section 1) over a pair of descriptors."""
+import collections
+import json
+import os
+import select
+import struct
+import time
+
+HELLO, PING, PONG, EXECUTE, TERMINAL, INTERRUPT, ACK, STOP = range(1, 9)
+OUT, ERR, DISPLAY, RESULT, ERROR, END, EVENT, CALL, PROGRESS, OUT_TAIL, ERR_TAIL = range(16, 27)
+RAW = {PING, PONG, OUT, ERR, OUT_TAIL, ERR_TAIL}
+
+Frame = collections.namedtuple("Frame", "type call payload")
+
+
+class Closed(Exception):
+    pass
+
+
+class Reply:
+    """What one call gave, from its first frame to its END."""
+
+    def __init__(self, frames):
+        self.frames = frames
+        self.out = b"".join(f.payload for f in frames if f.type == OUT)
+        self.err = b"".join(f.payload for f in frames if f.type == ERR)
+        self.out_tail = b"".join(f.payload for f in frames if f.type == OUT_TAIL)
+        self.err_tail = b"".join(f.payload for f in frames if f.type == ERR_TAIL)
+        self.displays = [f.payload for f in frames if f.type == DISPLAY]
+        self.results = [f.payload for f in frames if f.type == RESULT]
+        self.errors = [f.payload for f in frames if f.type == ERROR]
+        self.progress = [f.payload for f in frames if f.type == PROGRESS]
+        ends = [f.payload for f in frames if f.type == END]
+        assert len(ends) == 1 and frames[-1].type == END
+        self.end = ends[0]
+        self.ending = self.end["ending"]
+        self.detail = self.end.get("detail", "")
+
+
+class Client:
+    def __init__(self, read_fd, write_fd):
+        self.read_fd, self.write_fd = read_fd, write_fd
+        self.buffer = bytearray()
+        self.waiting = []  # frames that nobody asked for yet
+        self.number = 0
+        self.greeting = None
+
+    def send_bytes(self, data):
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self.write_fd, view):]
+
+    def send(self, type, call=0, payload=b""):
+        if not isinstance(payload, bytes):
+            payload = json.dumps(payload).encode()
+        self.send_bytes(struct.pack(">IBI", len(payload), type, call) + payload)
+
+    def read_frame(self, timeout=20):
+        deadline = time.monotonic() + timeout
+        while True:
+            if len(self.buffer) >= 9:
+                length, type, call = struct.unpack_from(">IBI", self.buffer)
+                if len(self.buffer) >= 9 + length:
+                    payload = bytes(self.buffer[9:9 + length])
+                    del self.buffer[:9 + length]
+                    return Frame(type, call, payload if type in RAW else json.loads(payload or b"{}"))
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.read_fd], [], [], left)[0]:
+                raise TimeoutError("no frame came")
+            data = os.read(self.read_fd, 1 << 20)
+            if not data:
+                raise Closed()
+            self.buffer += data
+
+    def expect(self, match, timeout=20):
+        """The first frame that matches, in order of arrival; the others wait for their own reader."""
+        for i, frame in enumerate(self.waiting):
+            if match(frame):
+                return self.waiting.pop(i)
+        deadline = time.monotonic() + timeout
+        while True:
+            frame = self.read_frame(deadline - time.monotonic())
+            if match(frame):
+                return frame
+            self.waiting.append(frame)
+
+    def hello(self, fence=1, version=1, min_version=1):
+        self.send(HELLO, 0, {"version": version, "min_version": min_version, "fence": fence})
+        frame = self.read_frame()
+        assert frame.type == HELLO, frame
+        self.greeting = frame.payload
+        self.number = frame.payload["last_call"]
+        return frame.payload
+
+    def event(self, name, timeout=20):
+        return self.expect(lambda f: f.type == EVENT and f.payload["event"] == name, timeout).payload
+
+    def ready(self):
+        if self.greeting["kernel"] == "starting":
+            self.event("kernel_ready")
+
+    def start(self, type, text, timeout_ms=20000, limit=1 << 20, **more):
+        self.number += 1
+        field = "code" if type == EXECUTE else "command"
+        self.send(type, self.number, {field: text, "timeout_ms": timeout_ms, "stdout_limit": limit,
+                                      "stderr_limit": limit, **more})
+        return self.number
+
+    def finish(self, number, timeout=30, ack=True):
+        frames = []
+        deadline = time.monotonic() + timeout
+        while not frames or frames[-1].type != END:
+            frames.append(self.expect(lambda f: f.call == number and f.type != PONG, deadline - time.monotonic()))
+        if ack:
+            self.send(ACK, number)
+        return Reply(frames)
+
+    def execute(self, code, **more):
+        return self.finish(self.start(EXECUTE, code, **more))
+
+    def terminal(self, command, **more):
+        return self.finish(self.start(TERMINAL, command, **more))
+
+    def ping(self, payload=b"ping"):
+        self.send(PING, 0, payload)
+        return self.expect(lambda f: f.type == PONG).payload
+
+    def wait_closed(self, timeout=10):
+        deadline = time.monotonic() + timeout
+        try:
+            while True:
+                self.waiting.append(self.read_frame(deadline - time.monotonic()))
+        except Closed:
+            return
