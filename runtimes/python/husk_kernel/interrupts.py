@@ -17,7 +17,7 @@ class Interrupts:
         self.in_loop = None  # set by events.py: takes the interrupt if an idle event loop is what it hit
 
     def install(self):
-        """Before each cell: the cell before may have installed its own handler, ignored or blocked the signal."""
+        """At the start and after each cell, which may have put in its own handler, ignored or blocked the signal."""
         signal.signal(signal.SIGINT, self._on_signal)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         self._pending = False

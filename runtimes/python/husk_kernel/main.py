@@ -57,7 +57,6 @@ class Kernel:
     def _execute(self, call, code):
         self._streams.restore()
         self._events.ready()
-        self._interrupts.install()
         importlib.invalidate_caches()  # modules that the cell or terminal command before has written or installed
         self._link.begin(call)
         data, error = self._run(code)
@@ -77,6 +76,7 @@ class Kernel:
             self._interrupts.running = False
             self._leave_if_forked(error)
             outcome = None, errors.report(error)
+        self._interrupts.install()  # whatever the cell did to the signal ends with it
         self._shell.finish_cell()
         return outcome
 

@@ -9,9 +9,10 @@ import warnings
 
 from traitlets.config import Config
 from traitlets.config.configurable import Configurable
-from traitlets import Any, observe
+from traitlets import Any, default, observe
 
 from IPython.core import interactiveshell
+from IPython.core.autocall import ExitAutocall
 from IPython.core.compilerop import CachingCompiler
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
@@ -86,7 +87,7 @@ class Hook(DisplayHook):
     def cull_cache(self):
         outputs = self.shell.user_ns.get("_oh", {})
         for number in sorted(outputs)[: len(outputs) - OUTPUTS_KEPT + 1]:
-            self.shell.user_ns.pop(f"_{number}", None)
+            self.shell.forget(f"_{number}")
             del outputs[number]
 
 
@@ -116,6 +117,13 @@ class InlineBackend(Configurable):
     close_figures = Any().tag(config=True)
     print_figure_kwargs = Any().tag(config=True)
     rc = Any().tag(config=True)
+
+
+class Exit(ExitAutocall):
+    """exit and quit: what sys.exit() does, so that a cell ends where it says."""
+
+    def __call__(self, code=None):
+        raise SystemExit(code)
 
 
 class Shell(InteractiveShell):
@@ -171,8 +179,9 @@ class Shell(InteractiveShell):
             print(f"There is no screen here for {gui}: figures are shown as pictures.", file=sys.stderr)
         return "inline", "inline"
 
-    def ask_exit(self):
-        raise SystemExit
+    @default("exiter")
+    def _exiter_default(self):
+        return Exit(self)
 
     # Running code.
 
@@ -223,10 +232,14 @@ class Shell(InteractiveShell):
         history.db_input_cache.clear()
         old = self.displayhook.number - INPUTS_KEPT
         if old > 0:
-            self.user_ns.pop(f"_i{old}", None)
+            self.forget(f"_i{old}")
             for inputs in (history.input_hist_parsed, history.input_hist_raw):
                 if old < len(inputs):
                     inputs[old] = ""
+
+    def forget(self, name):
+        self.user_ns.pop(name, None)
+        self.user_ns_hidden.pop(name, None)
 
     # Errors. The one that ends the cell is reported by the kernel, the others go to stderr.
 

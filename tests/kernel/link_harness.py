@@ -1,0 +1,283 @@
+"""Plays PID 1 for one language kernel: listens, starts it, runs cells, keeps output and events in order.
+
+Knows the kernel link (docs/protocol.md, section 2) and no language: the command, the kind of link and the interrupt
+come from a runtime.json. HUSK_TEST_KERNEL replaces the whole command; HUSK_TEST_<NAME> (HUSK_TEST_PYTHON, …) only
+the interpreter, and the kernel is then taken from the source tree instead of /opt/husk/kernel.
+"""
+
+import base64
+import json
+import os
+import secrets
+import selectors
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+MESSAGE_MAX = 12 << 20
+DEFAULT_SECONDS = 20
+REPEAT_SECONDS = 0.3  # PID 1 repeats an interrupt too: shells and libraries swallow some
+
+
+class KernelError(AssertionError):
+    """The kernel broke the protocol, died or took too long."""
+
+
+class Outcome:
+    """One cell: `log` has everything in order of arrival, the other attributes are views of it."""
+
+    def __init__(self):
+        self.log = []  # ("stdout", text), ("stderr", text), ("display", message), ("result", …), ("error", …)
+
+    def add(self, kind, what):
+        if self.log and kind in ("stdout", "stderr") and self.log[-1][0] == kind:
+            what = self.log.pop()[1] + what
+        self.log.append((kind, what))
+
+    def _all(self, kind):
+        return [what for k, what in self.log if k == kind]
+
+    @property
+    def stdout(self):
+        return b"".join(self._all("stdout")).decode("utf-8", "replace")
+
+    @property
+    def stderr(self):
+        return b"".join(self._all("stderr")).decode("utf-8", "replace")
+
+    @property
+    def displays(self):
+        return self._all("display")
+
+    @property
+    def result(self):
+        """The MIME bundle, or None."""
+        return next(iter(self._all("result")), {}).get("data")
+
+    @property
+    def text(self):
+        return (self.result or {}).get("text/plain")
+
+    @property
+    def error(self):
+        return next(iter(self._all("error")), None)
+
+    def __repr__(self):
+        return f"Outcome({self.log!r:.4000})"
+
+
+def command_of(runtime):
+    """The kernel's command line for this machine."""
+    if os.environ.get("HUSK_TEST_KERNEL"):
+        return shlex.split(os.environ["HUSK_TEST_KERNEL"])
+    manifest = json.loads(Path(runtime).read_text())
+    command = manifest["kernel"]
+    if Path(command[-1]).exists():  # inside the image
+        return command
+    folder = str(Path(runtime).resolve().parent)
+    interpreter = os.environ.get(f"HUSK_TEST_{manifest['name'].upper()}")
+    if not interpreter and manifest["name"] == "python":
+        interpreter = sys.executable
+    words = [word.replace("/opt/husk/kernel", folder) for word in command]
+    return [interpreter or words[0], *words[1:]]
+
+
+class Kernel:
+    def __init__(self, runtime, cwd, env=()):
+        manifest = json.loads(Path(runtime).read_text())
+        self._signal = getattr(signal, manifest.get("interrupt", "SIGINT"))
+        self._buffer = bytearray()
+        self._call = 0
+        self._selector = selectors.DefaultSelector()
+        listener, address = self._listen(manifest.get("link", "unix"))
+        token = secrets.token_hex(16)
+        self.process = subprocess.Popen(
+            command_of(runtime),
+            cwd=cwd,
+            env={**os.environ, **manifest.get("env", {}), **dict(env), "HUSK_LINK": address, "HUSK_TOKEN": token},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        for name in ("stdout", "stderr"):
+            pipe = getattr(self.process, name)
+            os.set_blocking(pipe.fileno(), False)
+            self._selector.register(pipe, selectors.EVENT_READ, name)
+        self.outcome = Outcome()
+        self._link = None
+        self._selector.register(listener, selectors.EVENT_READ, "listener")
+        hello = self._wait(lambda: self._hello)
+        assert hello["op"] == "hello" and hello["token"] == token and hello["version"] == 1, hello
+        self.language_version = hello["language_version"]
+
+    _hello = None
+    _done = True
+    _interrupted = False
+
+    @property
+    def idle(self):
+        """Alive and without a running cell."""
+        return self._done and self.process.poll() is None
+
+    @staticmethod
+    def _listen(link):
+        if link.startswith("tcp"):
+            listener = socket.create_server(("127.0.0.1", 0))
+            return listener, f"tcp:127.0.0.1:{listener.getsockname()[1]}"
+        listener = socket.socket(socket.AF_UNIX)
+        name = f"husk-test-{secrets.token_hex(8)}"
+        listener.bind("\0" + name)
+        listener.listen(1)
+        return listener, f"unix:@{name}"
+
+    # Running cells.
+
+    def run(self, code, seconds=DEFAULT_SECONDS):
+        self.begin(code)
+        return self.finish(seconds)
+
+    def begin(self, code):
+        self._call += 1
+        self._done = False
+        self.outcome = Outcome()
+        body = json.dumps({"op": "execute", "id": self._call, "code": code}).encode()
+        self._link.sendall(len(body).to_bytes(4, "big") + body)
+
+    def wait_output(self, text, seconds=DEFAULT_SECONDS):
+        """Until the cell, or whatever it left running, has written this."""
+        self._wait(lambda: text in self.outcome.stdout, seconds)
+
+    def interrupt(self):
+        """Of the running cell: repeated until that is done."""
+        os.killpg(self.process.pid, self._signal)
+        self._interrupted = not self._done
+
+    def finish(self, seconds=DEFAULT_SECONDS):
+        self._wait(lambda: self._done, seconds)
+        self._interrupted = False
+        return self.outcome
+
+    def run_interrupted(self, code, seconds=DEFAULT_SECONDS):
+        """Run a cell that prints `go` when it is ready to be interrupted."""
+        self.begin(code)
+        self.wait_output("go")
+        self.interrupt()
+        return self.finish(seconds)
+
+    def wait_exit(self, seconds=DEFAULT_SECONDS):
+        return self.process.wait(seconds)
+
+    def hang_up(self):
+        self._selector.unregister(self._link)
+        self._link.close()
+
+    def close(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        for pipe in (self.process.stdout, self.process.stderr):
+            pipe.close()
+        if self._link is not None:
+            self._link.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exc):
+        self.close()
+
+    # Events.
+
+    def _wait(self, condition, seconds=DEFAULT_SECONDS):
+        end = time.monotonic() + seconds
+        while not condition():
+            if not self._selector.get_map():
+                raise KernelError(f"the kernel is gone (status {self.process.wait(5)}); so far: {self.outcome}")
+            events = self._selector.select(REPEAT_SECONDS if self._interrupted else end - time.monotonic())
+            if not events and self._interrupted:
+                os.killpg(self.process.pid, self._signal)
+            if time.monotonic() > end:
+                raise KernelError(f"not within {seconds} s; so far: {self.outcome}")
+            for key, _ in events:
+                if key.data == "listener":
+                    self._link, _ = key.fileobj.accept()
+                    self._selector.unregister(key.fileobj)
+                    key.fileobj.close()
+                    self._selector.register(self._link, selectors.EVENT_READ, "link")
+                elif key.data == "link":
+                    self._read_link()
+                else:
+                    self._drain(key.data)
+        return condition()
+
+    def _drain(self, name):
+        """What the pipe holds at this moment."""
+        pipe = getattr(self.process, name)
+        while pipe.fileno() in self._selector.get_map():
+            try:
+                data = os.read(pipe.fileno(), 1 << 16)
+            except BlockingIOError:
+                return
+            if data:
+                self.outcome.add(name, data)
+            else:
+                self._selector.unregister(pipe)
+
+    def _read_link(self):
+        try:
+            data = self._link.recv(1 << 20)
+        except ConnectionResetError:
+            data = b""
+        # Output first: what was written before a message was sent belongs before it.
+        self._drain("stdout")
+        self._drain("stderr")
+        if not data:
+            self._selector.unregister(self._link)
+            return
+        self._buffer += data
+        while len(self._buffer) >= 4:
+            size = int.from_bytes(self._buffer[:4], "big")
+            if not 0 < size <= MESSAGE_MAX:
+                raise KernelError(f"a message of {size} bytes")
+            if len(self._buffer) < 4 + size:
+                return
+            message = json.loads(self._buffer[4 : 4 + size].decode("utf-8"), parse_constant=_no_constant)
+            del self._buffer[: 4 + size]
+            self._handle(message)
+
+    def _handle(self, message):
+        op = message["op"]
+        if op == "hello" and self._hello is None:
+            self._hello = message
+            return
+        if op not in ("display", "result", "error", "done") or self._done or message["id"] != self._call:
+            raise KernelError(f"out of order: {message!r:.500}")
+        if op in ("result", "error") and op in [kind for kind, _ in self.outcome.log]:
+            raise KernelError(f"a second {op}: {message!r:.500}")
+        if op == "done":
+            self._done = True
+            return
+        if "data" in message:
+            check_bundle(message["data"])
+        self.outcome.add(op, message)
+
+
+def _no_constant(name):
+    raise KernelError(f"{name} is not JSON")
+
+
+def check_bundle(data):
+    """What docs/protocol.md promises about every MIME bundle."""
+    assert isinstance(data, dict) and data
+    for mime, value in data.items():
+        if mime == "application/json" or mime.endswith("+json"):
+            continue
+        assert isinstance(value, str), (mime, type(value))
+        assert "\0" not in value
+        if mime.startswith(("image/", "audio/", "video/")) and not mime.endswith("+xml"):
+            base64.b64decode(value, validate=True)

@@ -1,0 +1,653 @@
+"""The Python kernel over its link: running code, errors, streams, interrupts, processes. One sentence a test."""
+
+import os
+import signal
+
+import pytest
+
+RUNTIME = "python"
+
+# Running cells
+
+
+def test_hello_names_the_language_version(kernel):
+    assert kernel.run("import sys; '.'.join(map(str, sys.version_info[:3]))").text == repr(kernel.language_version)
+
+
+def test_last_expression_is_the_result(kernel):
+    outcome = kernel.run("1 + 1")
+    assert outcome.log == [("result", {"op": "result", "id": outcome.log[0][1]["id"], "data": {"text/plain": "2"}})]
+
+
+@pytest.mark.parametrize("code", ["None", "x = 5", "5;", "5;  # quiet", "", "  \n", "# nothing", "print(end='')"])
+def test_no_result(kernel, code):
+    assert kernel.run(code).log == []
+
+
+def test_state_persists(kernel):
+    kernel.run("a = 20\ndef twice(x): return 2 * x")
+    assert kernel.run("twice(a) + 2").text == "42"
+
+
+def test_underscores_and_numbered_history_are_bounded(fresh_kernel):
+    for n in range(1, 8):
+        fresh_kernel.run(f"'value {n}'")
+    assert fresh_kernel.run("_, __, ___").text == "('value 7', 'value 6', 'value 5')"
+    assert fresh_kernel.run("_7, Out[7], In[7], _i7").text == "('value 7', 'value 7', \"'value 7'\", \"'value 7'\")"
+    assert fresh_kernel.run("len(Out) <= 3 and '_1' not in globals()").text == "True"
+
+
+def test_results_do_not_keep_memory(fresh_kernel):
+    fresh_kernel.run("import weakref\nclass Big: pass\nbig = Big(); ref = weakref.ref(big); big")
+    fresh_kernel.run("del big")
+    for _ in range(3):
+        fresh_kernel.run("0")
+    assert fresh_kernel.run("import gc; gc.collect(); ref() is None").text == "True"
+
+
+def test_failed_cells_do_not_keep_memory(kernel):
+    kernel.run("import weakref, gc\nclass Big: pass\ndef f():\n  global ref\n  b = Big(); ref = weakref.ref(b); 1/0\nf()")
+    assert kernel.run("gc.collect(); ref() is None").text == "True"
+
+
+def test_unicode(kernel):
+    outcome = kernel.run("print('žluťoučký 🐎'); 'ü' * 3")
+    assert outcome.stdout == "žluťoučký 🐎\n" and outcome.text == "'üüü'"
+
+
+def test_main_module_is_sane(kernel):
+    code = "import __main__, sys\n(__name__, '__file__' in globals(), __main__.__spec__, __main__.__dict__ is globals(), sys.argv)"
+    assert kernel.run(code).text == "('__main__', False, None, True, [''])"
+
+
+def test_link_is_not_in_the_environment(kernel):
+    assert kernel.run("import os; [k for k in os.environ if k.startswith('HUSK_')]").text in ("[]", "['HUSK_TEST_PYTHON']")
+
+
+def test_future_imports_last(kernel):
+    kernel.run("from __future__ import annotations\ndef f(x: Undefined): pass")
+    assert kernel.run("def g(x: AlsoUndefined): pass\ng.__annotations__").text == "{'x': 'AlsoUndefined'}"
+
+
+def test_dataclass_pickle_and_getsource(kernel):
+    kernel.run("import dataclasses, inspect, pickle\n@dataclasses.dataclass\nclass P:\n    x: int = 1\n\ndef f():\n    return 'source'")
+    assert kernel.run("pickle.loads(pickle.dumps(P(3)))").text == "P(x=3)"
+    assert kernel.run("inspect.getsource(f)").text == repr("def f():\n    return 'source'\n")
+
+
+def test_modules_of_the_workspace_import_at_once(kernel, workspace):
+    kernel.run("open('fresh_module.py', 'w').write('value = 7')")
+    assert kernel.run("import fresh_module; fresh_module.value").text == "7"
+    assert kernel.run("sys.path[0]").text == "''"
+
+
+def test_files_of_the_workspace_do_not_shadow_the_kernel(fresh_kernel, tmp_path):
+    for name in ("display", "link", "shell", "errors", "events", "main", "base64", "json"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('shadowed')")
+    assert fresh_kernel.run("display('x', display_id='a'); 5").text == "5"
+    assert fresh_kernel.run("import link").error["message"] == "shadowed"
+
+
+def test_kernel_modules_are_not_importable_by_their_names(kernel):
+    for name in ("link", "streams", "figures", "interrupts"):
+        assert kernel.run(f"import {name}").error["type"] == "ModuleNotFoundError"
+
+
+def test_start_does_not_load_the_terminal_ui(fresh_kernel):
+    slow = "('jedi', 'prompt_toolkit', 'stack_data', 'matplotlib', 'numpy', 'pandas', 'PIL', 'urllib.request')"
+    assert fresh_kernel.run(f"import sys; [m for m in {slow} if m in sys.modules]").text == "[]"
+    assert fresh_kernel.run("import threading; threading.active_count()").text == "1"
+    assert fresh_kernel.run("len(os.listdir('/proc/self/task')) if (os := __import__('os')) else 0").text == "1"
+
+
+def test_users_own_imports_of_ipython_work(kernel):
+    assert kernel.run("import IPython, prompt_toolkit, stack_data, urllib.request, logging.config").error is None
+    assert kernel.run("from IPython.display import display, HTML, Image\nfrom IPython.core.ultratb import VerboseTB").error is None
+    assert kernel.run("get_ipython() is IPython.get_ipython()").text == "True"
+    assert kernel.run("urllib.request.Request('http://x/').host, logging.config.dictConfig.__module__").text == "('x', 'logging.config')"
+
+
+# asyncio
+
+
+def test_top_level_await(kernel):
+    assert kernel.run("import asyncio\nx = await asyncio.sleep(0, 41)\nx + 1").text == "42"
+
+
+def test_returned_coroutine_is_awaited(kernel):
+    kernel.run("async def f(x):\n    await asyncio.sleep(0)\n    return x")
+    assert kernel.run("f(7)").text == "7"
+    assert kernel.run("_").text == "7"
+    assert kernel.run("f(None)").log == []
+    assert kernel.run("async def bad(): 1/0\nbad()").error["type"] == "ZeroDivisionError"
+
+
+def test_returned_task_is_awaited(kernel):
+    assert kernel.run("await asyncio.sleep(0)\nasyncio.create_task(f('task'))").text == "'task'"
+    assert kernel.run("asyncio.get_event_loop().create_future().set_result(1)\nasyncio.ensure_future(f(3), loop=asyncio.get_event_loop())").text == "3"
+
+
+def test_asyncio_run_without_a_running_loop(kernel):
+    assert kernel.run("asyncio.run(f(8))").text == "8"
+
+
+def test_asyncio_run_inside_a_running_loop(kernel):
+    assert kernel.run("y = await f(1)\nasyncio.run(f(8)) + await f(1)").text == "9"
+
+
+def test_old_style_loops(kernel):
+    code = "loop = asyncio.get_event_loop()\nr = loop.run_until_complete(f(9))\nloop.close()\nr"
+    assert kernel.run(code).text == "9"
+    assert kernel.run("await f(10)").text == "10"
+
+
+def test_background_tasks_go_on_between_cells(kernel):
+    kernel.run("async def tick():\n    await asyncio.sleep(0.05)\n    print('ticked')\ntask = await asyncio.sleep(0) or asyncio.create_task(tick())")
+    kernel.wait_output("ticked")
+    assert kernel.run("await task; task.done()").text == "True"
+
+
+def test_a_dying_background_task_does_not_end_the_kernel(kernel):
+    kernel.run("async def die():\n    print('dying', flush=True)\n    raise SystemExit(3)\nawait asyncio.sleep(0)\ntask = asyncio.create_task(die())\nNone")
+    kernel.wait_output("dying")
+    assert kernel.run("1 + 1").text == "2"
+
+
+# Errors
+
+
+def traceback(kernel, code):
+    error = kernel.run(code).error
+    return error["traceback"]
+
+
+def test_traceback_starts_at_the_users_code(fresh_kernel):
+    outcome = fresh_kernel.run("def f(x):\n    return 1 / x\n\nf(0)")
+    assert outcome.error["type"] == "ZeroDivisionError" and outcome.error["message"] == "division by zero"
+    lines = [line for line in outcome.error["traceback"].splitlines() if not set(line) <= set(" ~^")]
+    assert lines == [
+        "Traceback (most recent call last):",
+        '  File "<cell 1>", line 4, in <module>', "    f(0)",
+        '  File "<cell 1>", line 2, in f', "    return 1 / x",
+        "ZeroDivisionError: division by zero",
+    ]
+    assert outcome.stdout == outcome.stderr == ""
+
+
+def test_traceback_has_sources_of_earlier_cells(kernel):
+    kernel.run("def thrower():\n    raise LookupError('far away')")
+    assert "raise LookupError('far away')" in traceback(kernel, "thrower()")
+
+
+def test_chained_exceptions_are_kept(kernel):
+    text = traceback(kernel, "try:\n    {}['a']\nexcept KeyError as e:\n    raise ValueError('b') from e")
+    assert "KeyError: 'a'" in text and "direct cause" in text and text.endswith("ValueError: b")
+
+
+def test_syntax_error_has_its_caret(kernel):
+    error = kernel.run("x = = 3").error
+    assert error["type"] == "SyntaxError"
+    assert error["traceback"].splitlines()[1:] == ["    x = = 3", "        ^", "SyntaxError: invalid syntax"]
+
+
+def test_indentation_error(kernel):
+    assert kernel.run("if True:\nx = 1").error["type"] == "IndentationError"
+
+
+def test_key_error_message(kernel):
+    assert kernel.run("{}['k']").error["message"] == "'k'"
+
+
+def test_exception_whose_str_raises(kernel):
+    outcome = kernel.run("class Bad(Exception):\n    def __str__(self): raise RuntimeError\nraise Bad")
+    assert outcome.error["type"] == "Bad" and "failed" in outcome.error["message"]
+
+
+def test_recursion_error_is_cut(kernel):
+    error = kernel.run("def f(n): return g(n)\ndef g(n): return f(n + 1) + 1\nf(0)").error
+    assert error["type"] == "RecursionError"
+    assert len(error["traceback"]) < 40_000 and "left out" in error["traceback"]
+    assert error["traceback"].rstrip().endswith(error["message"])
+
+
+def test_huge_recursion_limit(kernel):
+    code = "import sys\nsys.setrecursionlimit(200_000)\ndef f(n): return f(n + 1)\nf(0)"
+    assert kernel.run(code).error["type"] == "RecursionError"
+    kernel.run("sys.setrecursionlimit(1000)")
+
+
+def test_deep_c_recursion_is_an_error(kernel):
+    error = kernel.run("x = []\nfor _ in range(200_000): x = [x]\nrepr(x)").error
+    assert error["type"] == "RecursionError"
+    kernel.run("while x: x = x.pop()")
+
+
+def test_memory_error(kernel):
+    assert kernel.run("bytearray(1 << 62)").error["type"] == "MemoryError"
+
+
+def test_long_message_is_cut(kernel):
+    error = kernel.run("raise ValueError('x' * 1_000_000)").error
+    assert len(error["message"]) < 20_000 and "left out" in error["message"]
+
+
+def test_exception_group(kernel):
+    text = traceback(kernel, "raise ExceptionGroup('two', [ValueError(1), TypeError('b')])")
+    assert "ExceptionGroup: two (2 sub-exceptions)" in text and "ValueError: 1" in text and "TypeError: b" in text
+
+
+@pytest.mark.parametrize("code", ["import sys; sys.exit(3)", "raise SystemExit(3)", "exit(3)", "quit()", "exit"])
+def test_exit_is_reported_and_harmless(kernel, code):
+    kernel.run("kept = 1")
+    outcome = kernel.run(code)
+    assert outcome.error["type"] == "SystemExit" and "session goes on" in outcome.error["message"]
+    assert outcome.stdout == outcome.stderr == ""
+    assert kernel.run("kept").text == "1"
+
+
+def test_surrogates_and_nuls_in_errors(kernel):
+    assert kernel.run(r"raise ValueError('\udc80 \0 x')").error["type"] == "ValueError"
+
+
+def test_errors_of_other_cells_source_lines_are_their_own(kernel):
+    kernel.run("get_ipython().run_cell('def inner():\\n    raise OSError(1)')")
+    assert "raise OSError(1)" in traceback(kernel, "inner()")
+
+
+def test_syntax_warning_is_shown_once_and_names_the_cell(kernel):
+    outcome = kernel.run(r"async def f(): await g()" + "\n" + r"'\d'")
+    assert outcome.stderr.count("SyntaxWarning") == 1 and "<cell " in outcome.stderr
+
+
+def test_warning_is_shown_once_and_names_the_cell(kernel):
+    outcome = kernel.run("import warnings\nfor _ in range(3):\n    warnings.warn('mind the gap')")
+    assert outcome.stderr.count("mind the gap") == 2  # the message and its source line
+    assert outcome.stderr.startswith("<cell ")
+
+
+# Streams
+
+
+def test_output_keeps_its_order(kernel):
+    code = """
+import ctypes, os, subprocess, sys
+print("1 python", end=" "); os.system("printf '2 child '")
+ctypes.CDLL(None).printf(b"3 c "); os.write(1, b"4 fd ")
+subprocess.run(["printf", "5 run "]); sys.stdout.buffer.write(b"6 buffer "); print("7")
+"""
+    assert kernel.run(code).stdout == "1 python 2 child 3 c 4 fd 5 run 6 buffer 7\n"
+
+
+def test_output_and_displays_keep_their_order(kernel):
+    outcome = kernel.run("print('a'); display('d1'); print('b'); display('d2'); print('c'); 'r'")
+    before = {}  # event -> what had been written by then; more may have been, never less
+    for n, (kind, what) in enumerate(outcome.log):
+        if kind != "stdout":
+            before[what["data"]["text/plain"]] = b"".join(w for k, w in outcome.log[:n] if k == "stdout")
+    assert list(before) == ["'d1'", "'d2'", "'r'"]
+    assert before["'d1'"].startswith(b"a\n") and before["'d2'"].startswith(b"a\nb\n") and before["'r'"] == b"a\nb\nc\n"
+
+
+def test_stdout_and_stderr_are_apart(kernel):
+    outcome = kernel.run("import sys; print('out'); print('err', file=sys.stderr)")
+    assert (outcome.stdout, outcome.stderr) == ("out\n", "err\n")
+
+
+def test_printf_is_not_lost_by_os_exit(fresh_kernel):
+    fresh_kernel.begin("import ctypes, os\nctypes.CDLL(None).printf(b'c says'); print('py says', end=''); os._exit(3)")
+    assert fresh_kernel.wait_exit() == 3
+    fresh_kernel.wait_output("c sayspy says")
+
+
+def test_print_never_fails_on_surrogates(kernel):
+    assert kernel.run(r"print('\udc80ok')").stdout == "\\udc80ok\n"
+
+
+def test_binary_junk(kernel):
+    outcome = kernel.run(r"import os; os.write(1, bytes(range(256))); None")
+    assert ("stdout", bytes(range(256))) in outcome.log
+
+
+@pytest.mark.parametrize("code", [
+    "import sys, io; sys.stdout = io.StringIO()",
+    "import sys; sys.stdout = None; sys.stderr = 5",
+    "import sys; sys.stdout.close(); sys.stderr.close()",
+    "import sys; sys.stdout.detach()",
+    "import os; os.close(1); os.close(2)",
+    "import os; [os.close(fd) for fd in range(3)]",
+    "import os; os.closerange(0, 100)",
+    "import os; fd = os.open('/dev/null', os.O_RDWR); os.dup2(fd, 0); os.dup2(fd, 1); os.dup2(fd, 2)",
+    "import os; os.set_blocking(1, False)",
+])
+def test_streams_are_restored_for_the_next_cell(fresh_kernel, code):
+    fresh_kernel.run(code)
+    outcome = fresh_kernel.run("import sys, os; print('out'); print('err', file=sys.stderr); os.system('echo child')")
+    assert (outcome.stdout, outcome.stderr, outcome.text) == ("out\nchild\n", "err\n", "0")
+    assert fresh_kernel.run("import asyncio; await asyncio.sleep(0, 5)").text == "5"
+
+
+def test_non_blocking_pipe_loses_nothing(kernel):
+    outcome = kernel.run("import os; os.set_blocking(1, False); print('x' * 5_000_000)")
+    assert len(outcome.stdout) == 5_000_001 and outcome.error is None
+
+
+def test_threads_print_after_the_cell(kernel):
+    kernel.run("import threading\ngo = threading.Event()\ndef late():\n    go.wait()\n    print('late')\nthreading.Thread(target=late).start()")
+    kernel.run("go.set()")
+    kernel.wait_output("late")
+
+
+@pytest.mark.parametrize("code", ["input('name? ')", "import getpass; getpass.getpass()"])
+def test_input_fails_at_once(kernel, code):
+    error = kernel.run(code).error
+    assert error["type"] == "EOFError" and "stdin is closed" in error["message"]
+
+
+@pytest.mark.parametrize("code", ["breakpoint()", "import pdb; pdb.set_trace()", "try: 1/0\nexcept Exception:\n  pdb.post_mortem()",
+                                  "from IPython.core.debugger import set_trace; set_trace()\nx = 1"])
+def test_debuggers_fail_at_once(kernel, code):
+    assert "stdin is closed" in kernel.run(code).error["message"]
+
+
+def test_stdin_is_at_its_end(kernel):
+    assert kernel.run("import sys; sys.stdin.read(), os.system('cat')").text == "('', 0)"
+
+
+# Interrupts
+
+LOOPS = {
+    "python loop": "print('go')\nwhile True: pass",
+    "sleep": "import time; print('go'); time.sleep(60)",
+    "os.system": "import os; os.system('echo go; sleep 60')\nprint('went on')",
+    "os.system loop": "import os\nwhile True: os.system('echo go; sleep 60')",
+    "subprocess.run": "import subprocess; subprocess.run('echo go; sleep 60', shell=True)",
+    "!cmd": "!echo go; sleep 60\nprint('went on')",
+    "x = !cmd": "print('go')\nx = !sleep 60\nprint('went on')",
+    "%%bash": "%%bash\necho go; sleep 60",
+    "deaf child": "!trap '' INT; echo go; sleep 60\nprint('went on')",
+    "numpy": "import numpy as np; a = np.ones(1000); print('go')\nwhile True: a = np.sqrt(a + 1)",
+    "top-level await": "import asyncio; print('go'); await asyncio.sleep(60)",
+    "loop in async cell": "await asyncio.sleep(0); print('go')\nwhile True: pass",
+    "asyncio.run": "print('go'); asyncio.run(asyncio.sleep(60))",
+    "nested asyncio.run": "await asyncio.sleep(0); print('go'); asyncio.run(asyncio.sleep(60))",
+    "returned coroutine": "async def f():\n    print('go')\n    await asyncio.sleep(60)\nf()",
+    "task in a loop": "async def t():\n    print('go')\n    while True: pass\nawait asyncio.gather(t())",
+    "lock": "import threading; l = threading.Lock(); l.acquire(); print('go'); l.acquire()",
+    "socket": "import socket; a, b = socket.socketpair(); print('go'); a.recv(1)",
+    "repr": "class R:\n    def __repr__(self):\n        print('go')\n        while True: pass\nR()",
+    "str of an error": "class E(Exception):\n    def __str__(self):\n        print('go')\n        while True: pass\nraise E",
+    "own handler": "import signal; signal.signal(signal.SIGINT, lambda *a: (_ for _ in ()).throw(KeyboardInterrupt)); print('go')\nwhile True: pass",
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_interrupt_keeps_variables(kernel, name):
+    kernel.run("import asyncio; precious = 'kept'")
+    outcome = kernel.run_interrupted(LOOPS[name])
+    assert outcome.error["type"] == "KeyboardInterrupt" and "went on" not in outcome.stdout
+    assert kernel.run("precious").text == "'kept'"
+
+
+def test_interrupt_names_the_line(kernel):
+    error = kernel.run_interrupted("import time\n\nprint('go'); time.sleep(60)").error
+    assert "line 3" in error["traceback"] and "husk_kernel" not in error["traceback"]
+    error = kernel.run_interrupted("import asyncio\n\nprint('go'); await asyncio.sleep(60)").error
+    assert "line 3" in error["traceback"]
+
+
+@pytest.mark.parametrize("code", ["signal.signal(signal.SIGINT, signal.SIG_IGN)", "signal.signal(signal.SIGINT, signal.SIG_DFL)",
+                                  "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])"])
+def test_what_a_cell_did_to_the_signal_ends_with_it(kernel, code):
+    kernel.run("import signal; " + code)
+    kernel.interrupt()
+    assert kernel.run_interrupted("print('go')\nwhile True: pass").error["type"] == "KeyboardInterrupt"
+
+
+def test_swallowed_interrupt_is_the_cells_own_business(kernel):
+    code = "try:\n    print('go')\n    while True: pass\nexcept KeyboardInterrupt:\n    print('caught')\n5"
+    outcome = kernel.run_interrupted(code)
+    assert outcome.error is None and outcome.text == "5" and "caught" in outcome.stdout
+
+
+def test_interrupts_between_cells_are_ignored(kernel):
+    for n in range(50):
+        kernel.interrupt()
+        kernel.begin(f"{n}")
+        kernel.finish()
+    kernel.interrupt()
+    assert kernel.run("import time; time.sleep(0.05); 'fine'").text == "'fine'"
+
+
+def test_interrupts_never_cut_a_message(kernel):
+    kernel.begin("try:\n    print('go')\n    while True: display('x' * 100_000)\nexcept KeyboardInterrupt: print('stopped')\nwhile True: pass")
+    kernel.wait_output("go")
+    kernel.interrupt()
+    kernel.wait_output("stopped")
+    assert kernel.finish().error["type"] == "KeyboardInterrupt"
+    assert kernel.run("1 + 1").text == "2"
+
+
+# Processes
+
+
+def test_forked_child_never_answers(kernel):
+    outcome = kernel.run("import os\npid = os.fork()\nif pid == 0: print('child')\nelse: os.waitpid(pid, 0)\n'one answer'")
+    assert outcome.text == "\"one answer\"".replace('"', "'") and outcome.stdout == "child\n"
+
+
+@pytest.mark.parametrize("end, status", [("pass", 0), ("1/0", 1), ("raise SystemExit(7)", 7), ("display('in the child')", 0)])
+def test_forked_child_exits_as_a_program_would(kernel, end, status):
+    code = f"import os\npid = os.fork()\nif pid == 0:\n    {end}\nelse:\n    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])"
+    outcome = kernel.run(code)
+    assert ("ZeroDivisionError" in outcome.stderr) == (status == 1) and not outcome.displays
+    assert kernel.run("status").text == str(status)
+
+
+def test_forked_child_in_async_cell(kernel):
+    outcome = kernel.run("import asyncio, os\npid = os.fork()\nawait asyncio.sleep(0)\nif pid: os.waitpid(pid, 0)\n'parent'")
+    assert outcome.text == "'parent'"
+
+
+def test_fork_behind_pythons_back(kernel):
+    outcome = kernel.run("import ctypes, os\npid = ctypes.CDLL(None).fork()\nif pid: os.waitpid(pid, 0)\n'parent'")
+    assert outcome.text == "'parent'"
+
+
+def test_children_do_not_inherit_the_link(kernel):
+    names = kernel.run("import subprocess; subprocess.getoutput('ls -l /proc/self/fd')").text
+    assert "socket" not in names
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_multiprocessing(kernel, method):
+    code = f"import math, multiprocessing as mp\nwith mp.get_context('{method}').Pool(2) as pool: r = pool.map(math.sqrt, [1, 4, 9])\nr"
+    assert kernel.run(code).text == "[1.0, 2.0, 3.0]"
+
+
+def test_process_pool_with_a_function_of_a_cell(kernel):
+    code = """
+import concurrent.futures as cf, multiprocessing as mp
+def square(x): return x * x
+with cf.ProcessPoolExecutor(2, mp_context=mp.get_context("fork")) as pool: r = list(pool.map(square, range(4)))
+r"""
+    assert kernel.run(code).text == "[0, 1, 4, 9]"
+
+
+def test_display_from_a_thread(kernel):
+    outcome = kernel.run("import threading\nt = threading.Thread(target=lambda: display('from a thread')); t.start(); t.join()")
+    assert outcome.displays[0]["data"]["text/plain"] == "'from a thread'"
+
+
+def test_late_display_comes_with_the_next_cell(kernel):
+    kernel.run("go = threading.Event()\ndef late():\n    go.wait()\n    display('late one'); print('displayed', flush=True)\nthreading.Thread(target=late).start()\nimport os\nr, w = os.pipe()\nthreading.Thread(target=lambda: (os.read(r, 1), go.set())).start()")
+    kernel.run("import subprocess; subprocess.Popen(['sh', '-c', 'echo x >&3'], stdout=None, close_fds=False) if False else os.write(w, b'x')")
+    kernel.wait_output("displayed")
+    displays = kernel.outcome.displays or kernel.run("0").displays
+    assert displays[0]["data"]["text/plain"] == "'late one'"
+
+
+def test_the_end_of_the_link_is_the_end_of_the_kernel(fresh_kernel):
+    fresh_kernel.run("import atexit; atexit.register(print, 'not at once')")
+    fresh_kernel.hang_up()
+    assert fresh_kernel.wait_exit() == 0
+
+
+def test_segmentation_fault_names_the_line(fresh_kernel):
+    fresh_kernel.begin("import ctypes\nprint('go')\nctypes.string_at(0)")
+    assert fresh_kernel.wait_exit() == -signal.SIGSEGV
+    fresh_kernel.wait_output("go")
+    fresh_kernel._wait(lambda: '"<cell 1>", line 3' in fresh_kernel.outcome.stderr)
+
+
+def test_deleted_working_directory(fresh_kernel):
+    fresh_kernel.run("import os; os.mkdir('gone'); os.chdir('gone'); os.rmdir(os.getcwd())")
+    assert fresh_kernel.run("import uuid; 1 + 1").text == "2"
+
+
+# Shell commands and magics
+
+
+def test_shell_command(kernel):
+    outcome = kernel.run("!echo out; echo err >&2; exit 3\n_exit_code")
+    assert (outcome.stdout, outcome.stderr, outcome.text) == ("out\n", "err\n", "3")
+
+
+def test_shell_command_expands_variables(kernel):
+    kernel.run("name = 'world'")
+    assert kernel.run("!echo hello {name} $name").stdout == "hello world world\n"
+
+
+def test_shell_command_into_a_variable(kernel):
+    outcome = kernel.run("lines = !printf 'a\\nb\\n'\nlines")
+    assert outcome.text == "['a', 'b']" and outcome.stdout == ""
+
+
+def test_shell_command_uses_bash(kernel):
+    assert kernel.run("!echo ${BASH_VERSION:+bash} {1..3}").stdout == "bash 1 2 3\n"
+
+
+def test_shell_background_command_is_not_waited_for(kernel):
+    kernel.run("!sleep 30 &")
+    assert kernel.run("!pkill -P 1 -f 'sleep 30' || true\n1").text == "1"
+
+
+def test_bash_magic(kernel):
+    outcome = kernel.run("%%bash\necho $((1 + 1)); echo err >&2")
+    assert (outcome.stdout, outcome.stderr, outcome.error) == ("2\n", "err\n", None)
+    assert kernel.run("%%bash\nexit 4").error["message"].endswith("non-zero exit status 4.")
+    assert kernel.run("%%bash --no-raise-error\nexit 4").error is None
+    assert kernel.run("%%bash --out captured\necho caught").stdout == ""
+    assert kernel.run("captured").text == r"'caught\n'"
+    assert kernel.run("%%script --bg --proc job sh\nexit 5").error is None
+    assert kernel.run("job.wait()").text == "5"
+
+
+def test_pip_magic_uses_this_python(kernel):
+    outcome = kernel.run("import sys\n%pip --version")
+    assert outcome.stdout.startswith("pip ") and f"python {sys_version(kernel)}" in outcome.stdout
+
+
+def sys_version(kernel):
+    return ".".join(kernel.language_version.split(".")[:2])
+
+
+@pytest.mark.parametrize("code, says", [
+    ("%timeit -n 1 -r 1 pass", "per loop"),
+    ("%%time\nx = 1", "Wall time"),
+    ("%env HOME", ""),
+    ("%pwd", ""),
+    ("%who_ls", ""),
+    ("%history -n", ""),
+    ("%reset_selective -f nothing_like_this", ""),
+    ("%matplotlib inline", ""),
+    ("%matplotlib", ""),
+    ("%config InlineBackend.figure_format = 'retina'", ""),
+    ("%load_ext autoreload\n%autoreload 2", ""),
+    ("%%capture x\nprint('captured')", ""),
+    ("%xmode plain", ""),
+    ("%precision 3", ""),
+])
+def test_magics(kernel, code, says):
+    outcome = kernel.run(code)
+    assert outcome.error is None, outcome
+    assert says in outcome.stdout and "\x1b" not in outcome.stdout
+
+
+def test_cd_magic(kernel, workspace):
+    (workspace / "sub").mkdir(exist_ok=True)
+    assert kernel.run("%cd sub").stdout == f"{workspace}/sub\n"
+    assert kernel.run("import os; os.getcwd()").text == repr(f"{workspace}/sub")
+    kernel.run("%cd ..")
+
+
+@pytest.mark.parametrize("code", ["%debug", "%pdb on", "%edit x.py"])
+def test_interactive_magics_are_refused(kernel, code):
+    assert kernel.run(code).error["type"] == "UsageError"
+
+
+@pytest.mark.parametrize("code", ["%gui qt", "%matplotlib qt"])
+def test_there_is_no_screen(kernel, code):
+    assert "no screen" in kernel.run(code).stderr
+
+
+def test_unknown_magic(kernel):
+    outcome = kernel.run("%nosuchmagic")
+    assert outcome.error["traceback"].startswith("UsageError: Line magic function") and outcome.stderr == ""
+
+
+@pytest.mark.parametrize("code", ["%%time\n1/0", "%time 1/0", "%%capture\n1/0"])
+def test_errors_inside_magics_are_the_cells(kernel, code):
+    outcome = kernel.run(code)
+    assert outcome.error["type"] == "ZeroDivisionError" and "IPython" not in outcome.error["traceback"]
+
+
+def test_run_magic(kernel, workspace):
+    (workspace / "script.py").write_text("print('hi', __name__)\nvalue = 5\nif value == 5: raise ValueError('from the script')")
+    outcome = kernel.run("%run script.py")
+    assert outcome.stdout == "hi __main__\n" and outcome.error["message"] == "from the script"
+    assert kernel.run("value, __name__").text == "(5, '__main__')"
+
+
+@pytest.mark.parametrize("code", ["?len", "len?", "len??", "help(len)"])
+def test_help_is_plain_text(kernel, code):
+    outcome = kernel.run(code)
+    assert "number of items" in outcome.stdout and "\x1b" not in outcome.stdout and outcome.error is None
+
+
+def test_reset_magic(fresh_kernel):
+    fresh_kernel.run("x = 1")
+    fresh_kernel.run("%reset -f")
+    assert fresh_kernel.run("x").error["type"] == "NameError"
+    assert fresh_kernel.run("2 + 2").text == "4"
+
+
+def test_unwritable_home_and_full_disk(tmp_path):
+    from conftest import RUNTIMES
+    from link_harness import Kernel
+
+    with Kernel(RUNTIMES / "python/runtime.json", cwd=tmp_path, env={"HOME": "/proc/1/nowhere"}) as kernel:
+        assert kernel.run("1 + 1").text == "2"
+        assert kernel.run("%cd /").error is None
+
+
+def test_user_site_is_on_the_path_before_it_exists(fresh_kernel):
+    outcome = fresh_kernel.run("import os, site; d = site.getusersitepackages(); os.makedirs(d); open(d + '/brand_new.py', 'w').write('x = 1'); None")
+    assert outcome.error is None
+    code = "import sys, importlib; importlib.invalidate_caches(); d in sys.path or not site.ENABLE_USER_SITE"
+    assert fresh_kernel.run(code).text == "True"
+
+
+def test_pypath_cannot_break_the_start(tmp_path):
+    from conftest import RUNTIMES
+    from link_harness import Kernel
+
+    (tmp_path / "IPython.py").write_text("raise RuntimeError")
+    (tmp_path / "traitlets.py").write_text("raise RuntimeError")
+    with Kernel(RUNTIMES / "python/runtime.json", cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}) as kernel:
+        assert kernel.run(f"import sys; {str(tmp_path)!r} in sys.path").text == "True"
+
+
+def test_many_cells_are_quick(kernel):
+    for n in range(300):
+        assert kernel.run(str(n)).text == str(n)
+    assert os.path.exists(f"/proc/{kernel.process.pid}")
