@@ -1,0 +1,169 @@
+/* base/loop: order and times of timers, what keeps a loop alive, signals, and freeing from inside callbacks. */
+#include <signal.h>
+
+#include "base/alloc.h"
+#include "base/loop.h"
+#include "tests/unit/unit.h"
+
+struct ticks {
+	struct loop *loop;
+	struct timer *timer;
+	char order[16];
+	size_t n;
+	int stop_after;
+};
+
+static void tick(void *ctx)
+{
+	struct ticks *t = ctx;
+	if (++t->n == (size_t)t->stop_after)
+		loop_stop(t->loop, 42);
+}
+
+struct mark {
+	char *at;
+	char letter;
+};
+
+static void note(void *ctx)
+{
+	struct mark *m = ctx;
+	m->at[strlen(m->at)] = m->letter;
+}
+
+static void an_empty_loop_ends_at_once(void **state)
+{
+	struct loop *loop = loop_new();
+	assert_int_equal(loop_run(loop), 0);
+	assert_null(loop_free(loop));
+	assert_null(loop_free(NULL));
+}
+
+static void timers_fire_in_order(void **state)
+{
+	struct loop *loop = loop_new();
+	char order[8] = "";
+	struct mark marks[] = { { order, 'a' }, { order, 'b' }, { order, 'c' } };
+	struct timer *c = timer_new(loop, note, &marks[2]);
+	struct timer *b = timer_new(loop, note, &marks[1]);
+	struct timer *a = timer_new(loop, note, &marks[0]);
+	timer_start(c, 30, 0);
+	timer_start(b, 15, 0);
+	timer_start(a, 0, 0);
+	assert_true(timer_active(c));
+	assert_string_equal(order, ""); /* never from inside the start */
+	assert_int_equal(loop_run(loop), 0);
+	assert_string_equal(order, "abc");
+	assert_false(timer_active(c));
+	timer_free(a);
+	timer_free(b);
+	timer_free(c);
+	loop_free(loop);
+}
+
+static void a_timer_is_not_early(void **state)
+{
+	struct loop *loop = loop_new();
+	struct ticks t = { .loop = loop };
+	struct timer *timer = timer_new(loop, tick, &t);
+	uint64_t began = loop_now_ms();
+	timer_start(timer, 40, 0);
+	loop_run(loop);
+	assert_int_equal(t.n, 1);
+	assert_true(loop_now_ms() - began >= 39);
+	timer_free(timer);
+	loop_free(loop);
+}
+
+static void repeats_until_stopped(void **state)
+{
+	struct loop *loop = loop_new();
+	struct ticks t = { .loop = loop, .stop_after = 3 };
+	struct timer *timer = timer_new(loop, tick, &t);
+	timer_start(timer, 1, 1);
+	assert_int_equal(loop_run(loop), 42);
+	assert_int_equal(t.n, 3);
+	timer_stop(timer);
+	assert_false(timer_active(timer));
+	assert_int_equal(loop_run(loop), 0); /* nothing is left, and the old code is forgotten */
+	timer_free(timer);
+	loop_free(loop);
+}
+
+static void restarting_moves(void **state)
+{
+	struct loop *loop = loop_new();
+	char order[8] = "";
+	struct mark marks[] = { { order, 'a' }, { order, 'b' } };
+	struct timer *a = timer_new(loop, note, &marks[0]);
+	struct timer *b = timer_new(loop, note, &marks[1]);
+	timer_start(a, 1, 0);
+	timer_start(b, 10, 0);
+	timer_start(a, 30, 0);
+	loop_run(loop);
+	assert_string_equal(order, "ba");
+	timer_free(a);
+	timer_free(b);
+	loop_free(loop);
+}
+
+static void free_inside(void *ctx)
+{
+	struct ticks *t = ctx;
+	t->n++;
+	t->timer = timer_free(t->timer);
+}
+
+static void may_be_freed_from_inside(void **state)
+{
+	struct loop *loop = loop_new();
+	struct ticks t = { .loop = loop };
+	t.timer = timer_new(loop, free_inside, &t);
+	timer_start(t.timer, 1, 1);
+	loop_run(loop);
+	assert_int_equal(t.n, 1);
+	assert_null(t.timer);
+	loop_free(loop);
+}
+
+static void got_signal(void *ctx, int signo)
+{
+	struct ticks *t = ctx;
+	t->n = (size_t)signo;
+	loop_stop(t->loop, 7);
+}
+
+static void raise_term(void *ctx)
+{
+	raise(SIGTERM);
+}
+
+static void signals_are_events(void **state)
+{
+	struct loop *loop = loop_new();
+	struct ticks t = { .loop = loop };
+	struct signals *signals = signals_new(loop, got_signal, &t);
+	assert_int_equal(loop_run(loop), 0); /* waiting for a signal alone keeps nothing alive */
+	struct timer *timer = timer_new(loop, raise_term, NULL);
+	struct timer *long_one = timer_new(loop, raise_term, NULL);
+	timer_start(timer, 1, 0);
+	timer_start(long_one, 30000, 0);
+	assert_int_equal(loop_run(loop), 7);
+	assert_int_equal(t.n, SIGTERM);
+	raise(SIGPIPE); /* ignored from signals_new() on */
+	timer_free(timer);
+	timer_free(long_one);
+	signals_free(signals);
+	loop_free(loop);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_empty_loop_ends_at_once), cmocka_unit_test(timers_fire_in_order),
+		cmocka_unit_test(a_timer_is_not_early),	      cmocka_unit_test(repeats_until_stopped),
+		cmocka_unit_test(restarting_moves),	      cmocka_unit_test(may_be_freed_from_inside),
+		cmocka_unit_test(signals_are_events),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,309 @@
+/* base/stream: data, EOF and errors by callback; bounded writes; back pressure; freeing from inside callbacks. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/stream.h"
+#include "tests/unit/unit.h"
+
+struct peer {
+	struct loop *loop;
+	struct stream *stream;
+	struct timer *timer;
+	struct buf got;
+	int eofs, eof_error, write_errors, write_error, drained;
+	size_t stop_at;
+	int fd;
+	bool free_on_data, free_on_eof;
+};
+
+static void got_data(void *ctx, const void *data, size_t n)
+{
+	struct peer *p = ctx;
+	buf_add(&p->got, data, n);
+	if (p->free_on_data)
+		p->stream = stream_free(p->stream);
+	if (p->stop_at && p->got.len >= p->stop_at)
+		loop_stop(p->loop, 1);
+}
+
+static void got_eof(void *ctx, int error)
+{
+	struct peer *p = ctx;
+	p->eofs++;
+	p->eof_error = error;
+	if (p->free_on_eof)
+		p->stream = stream_free(p->stream);
+	else
+		loop_stop(p->loop, 0);
+}
+
+static void got_write_error(void *ctx, int error)
+{
+	struct peer *p = ctx;
+	p->write_errors++;
+	p->write_error = error;
+	loop_stop(p->loop, 2);
+}
+
+static void got_drained(void *ctx)
+{
+	struct peer *p = ctx;
+	p->drained++;
+}
+
+static const struct stream_ops ops = {
+	.on_data = got_data,
+	.on_eof = got_eof,
+	.on_write_error = got_write_error,
+	.on_drained = got_drained,
+};
+
+static void peer_init(struct peer *p, int in, int out)
+{
+	*p = (struct peer){ .loop = loop_new(), .fd = -1 };
+	p->stream = stream_new(p->loop, in, out, &ops, p);
+	assert_non_null(p->stream);
+}
+
+static void peer_release(struct peer *p)
+{
+	stream_free(p->stream);
+	timer_free(p->timer);
+	loop_free(p->loop);
+	buf_release(&p->got);
+	closep(&p->fd);
+}
+
+static void make_pipe(int fds[2])
+{
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+}
+
+static void put(int fd, const char *text)
+{
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+static void reads_a_pipe_to_its_end(void **state)
+{
+	int fds[2];
+	make_pipe(fds);
+	struct peer p;
+	peer_init(&p, fds[0], -1);
+	put(fds[1], "hello");
+	close(fds[1]);
+	assert_int_equal(loop_run(p.loop), 0);
+	assert_string_equal(buf_str(&p.got), "hello");
+	assert_int_equal(p.eofs, 1);
+	assert_int_equal(p.eof_error, 0);
+	assert_int_equal(stream_write(p.stream, "x", 1), -EPIPE); /* there is no way out */
+	peer_release(&p);
+}
+
+static void reads_a_regular_file(void **state)
+{
+	char path[] = "/tmp/husk-test-stream-XXXXXX";
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	unlink(path);
+	AUTO(freep) char *big = xmalloc(300000);
+	memset(big, 'q', 300000);
+	assert_int_equal(write(fd, big, 300000), 300000);
+	lseek(fd, 0, SEEK_SET);
+	struct peer p;
+	peer_init(&p, fd, -1);
+	assert_int_equal(loop_run(p.loop), 0);
+	assert_int_equal(p.got.len, 300000);
+	assert_int_equal(p.eofs, 1);
+	peer_release(&p);
+}
+
+static void closed_descriptors_are_an_error(void **state)
+{
+	struct loop *loop = loop_new();
+	errno = 0;
+	assert_null(stream_new(loop, 9999, -1, &ops, NULL));
+	assert_int_equal(errno, EBADF);
+	loop_free(loop);
+}
+
+static void one_socket_both_ways(void **state)
+{
+	int fds[2];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	struct peer p;
+	peer_init(&p, fds[0], fds[0]);
+	assert_int_equal(stream_write(p.stream, "ping", 4), 0);
+	assert_int_equal(stream_queued(p.stream), 0); /* it fit at once */
+	char answer[8] = "";
+	assert_int_equal(read(fds[1], answer, sizeof(answer)), 4);
+	assert_string_equal(answer, "ping");
+	put(fds[1], "pong");
+	p.stop_at = 4;
+	assert_int_equal(loop_run(p.loop), 1);
+	assert_string_equal(buf_str(&p.got), "pong");
+	close(fds[1]);
+	peer_release(&p);
+}
+
+static void drain_other_end(void *ctx)
+{
+	struct peer *p = ctx;
+	char chunk[65536];
+	ssize_t n = read(p->fd, chunk, sizeof(chunk));
+	if (n > 0)
+		buf_add(&p->got, chunk, (size_t)n);
+	if (p->got.len == 1000000)
+		loop_stop(p->loop, 3);
+}
+
+static void queues_what_does_not_fit(void **state)
+{
+	int fds[2];
+	make_pipe(fds);
+	struct peer p;
+	peer_init(&p, -1, fds[1]);
+	p.fd = fds[0];
+	AUTO(freep) char *big = xmalloc(1000000);
+	for (size_t i = 0; i < 1000000; i++)
+		big[i] = (char)('a' + i % 26);
+	assert_int_equal(stream_write(p.stream, big, 1000000), 0);
+	assert_true(stream_queued(p.stream) > 0);
+	p.timer = timer_new(p.loop, drain_other_end, &p);
+	timer_start(p.timer, 0, 1);
+	assert_int_equal(loop_run(p.loop), 3);
+	assert_memory_equal(p.got.data, big, 1000000);
+	assert_int_equal(stream_queued(p.stream), 0);
+	assert_int_equal(p.drained, 1);
+	peer_release(&p);
+}
+
+static void the_queue_is_bounded(void **state)
+{
+	int fds[2];
+	make_pipe(fds);
+	struct peer p;
+	peer_init(&p, -1, fds[1]);
+	p.fd = fds[0];
+	stream_set_queue_max(p.stream, 300000);
+	AUTO(freep) char *big = xcalloc(1, 300000);
+	assert_int_equal(stream_write(p.stream, big, 300000), 0); /* 64 KiB of it are in the pipe */
+	size_t queued = stream_queued(p.stream);
+	assert_true(queued > 0 && queued < 300000);
+	assert_int_equal(stream_write(p.stream, big, 300000), -ENOBUFS);
+	assert_int_equal(stream_queued(p.stream), queued); /* nothing of it was taken */
+	peer_release(&p);
+}
+
+static void tells_when_the_reader_is_gone(void **state)
+{
+	signal(SIGPIPE, SIG_IGN);
+	int fds[2];
+	make_pipe(fds);
+	struct peer p;
+	peer_init(&p, -1, fds[1]);
+	close(fds[0]);
+	stream_write(p.stream, "x", 1);
+	assert_int_equal(p.write_errors, 0); /* from the loop, never from inside the call */
+	assert_int_equal(loop_run(p.loop), 2);
+	assert_int_equal(p.write_errors, 1);
+	assert_int_equal(p.write_error, -EPIPE);
+	assert_int_equal(stream_write(p.stream, "y", 1), -EPIPE);
+	peer_release(&p);
+}
+
+static void resume(void *ctx)
+{
+	struct peer *p = ctx;
+	assert_int_equal(p->got.len, 0);
+	stream_pause(p->stream, false);
+}
+
+static void can_be_paused(void **state)
+{
+	int fds[2];
+	make_pipe(fds);
+	struct peer p;
+	peer_init(&p, fds[0], -1);
+	stream_pause(p.stream, true);
+	put(fds[1], "later");
+	close(fds[1]);
+	p.timer = timer_new(p.loop, resume, &p);
+	timer_start(p.timer, 30, 0);
+	assert_int_equal(loop_run(p.loop), 0);
+	assert_string_equal(buf_str(&p.got), "later");
+	peer_release(&p);
+}
+
+static void may_be_freed_from_inside(void **state)
+{
+	int fds[2];
+	make_pipe(fds);
+	struct peer p;
+	peer_init(&p, fds[0], -1);
+	p.free_on_data = true;
+	put(fds[1], "x");
+	assert_int_equal(loop_run(p.loop), 0);
+	assert_null(p.stream);
+	assert_int_equal(p.eofs, 0);
+	close(fds[1]);
+	peer_release(&p);
+
+	make_pipe(fds);
+	peer_init(&p, fds[0], -1);
+	p.free_on_eof = true;
+	close(fds[1]);
+	loop_run(p.loop);
+	assert_int_equal(p.eofs, 1);
+	assert_null(p.stream);
+	peer_release(&p);
+}
+
+static void puts_the_descriptor_flags_back(void **state)
+{
+	int fds[2];
+	make_pipe(fds);
+	int other = dup(fds[0]); /* the same open file description, as a shell's terminal would be */
+	struct peer p;
+	peer_init(&p, fds[0], -1);
+	assert_true(fcntl(other, F_GETFL) & O_NONBLOCK);
+	p.stream = stream_free(p.stream);
+	assert_false(fcntl(other, F_GETFL) & O_NONBLOCK);
+	close(other);
+	close(fds[1]);
+	peer_release(&p);
+}
+
+static void flushes_on_the_way_out(void **state)
+{
+	int fds[2];
+	make_pipe(fds);
+	struct peer p;
+	peer_init(&p, -1, fds[1]);
+	p.fd = fds[0];
+	AUTO(freep) char *big = xcalloc(1, 100000);
+	stream_write(p.stream, big, 100000);
+	size_t before = stream_queued(p.stream);
+	char chunk[65536];
+	assert_int_equal(read(p.fd, chunk, sizeof(chunk)), 65536);
+	stream_flush_now(p.stream);
+	assert_true(stream_queued(p.stream) < before);
+	peer_release(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_a_pipe_to_its_end),	   cmocka_unit_test(reads_a_regular_file),
+		cmocka_unit_test(closed_descriptors_are_an_error), cmocka_unit_test(one_socket_both_ways),
+		cmocka_unit_test(queues_what_does_not_fit),	   cmocka_unit_test(the_queue_is_bounded),
+		cmocka_unit_test(tells_when_the_reader_is_gone),   cmocka_unit_test(can_be_paused),
+		cmocka_unit_test(may_be_freed_from_inside),	   cmocka_unit_test(puts_the_descriptor_flags_back),
+		cmocka_unit_test(flushes_on_the_way_out),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

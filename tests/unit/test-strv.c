@@ -1,0 +1,59 @@
+/* base/strv: argument vectors that end in NULL. */
+#include "base/strv.h"
+#include "tests/unit/unit.h"
+
+static void is_never_null(void **state)
+{
+	AUTO(strv_release) struct strv v = { 0 };
+	assert_non_null(strv_argv(&v));
+	assert_null(strv_argv(&v)[0]);
+	strv_add(&v, "later");
+	assert_string_equal(strv_argv(&v)[0], "later");
+	assert_null(strv_argv(&v)[1]);
+}
+
+static void owns_its_strings(void **state)
+{
+	AUTO(strv_release) struct strv v = { 0 };
+	char word[] = "word";
+	strv_add(&v, word);
+	word[0] = 'W';
+	assert_string_equal(v.v[0], "word");
+}
+
+static void adds_in_order(void **state)
+{
+	AUTO(strv_release) struct strv v = { 0 };
+	strv_add_all(&v, "a", "", "c", NULL);
+	strv_addf(&v, "%s=%d", "d", 4);
+	strv_add_all(&v, NULL);
+	assert_int_equal(v.n, 4);
+	static const char *const want[] = { "a", "", "c", "d=4" };
+	for (size_t i = 0; i < ARRAY_LEN(want); i++)
+		assert_string_equal(v.v[i], want[i]);
+	assert_null(v.v[4]);
+}
+
+static void can_be_long(void **state)
+{
+	AUTO(strv_release) struct strv v = { 0 };
+	for (int i = 0; i < 5000; i++)
+		strv_addf(&v, "%d", i);
+	assert_int_equal(v.n, 5000);
+	assert_string_equal(v.v[4999], "4999");
+	assert_null(v.v[5000]);
+	strv_release(&v);
+	assert_int_equal(v.n, 0);
+	assert_null(v.v);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(is_never_null),
+		cmocka_unit_test(owns_its_strings),
+		cmocka_unit_test(adds_in_order),
+		cmocka_unit_test(can_be_long),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

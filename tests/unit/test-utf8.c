@@ -1,0 +1,151 @@
+/* base/utf8: whatever a program prints becomes valid text, cut between characters. */
+#include "base/utf8.h"
+#include "tests/unit/unit.h"
+
+#define BAD "\xef\xbf\xbd"
+#define NUL "\xe2\x90\x80"
+
+static void check_clean_n(const char *in, size_t n, const char *want)
+{
+	AUTO(buf_release) struct buf out = { 0 };
+	utf8_clean(&out, in, n);
+	assert_true(utf8_valid(out.data, out.len));
+	assert_string_equal(buf_str(&out), want);
+}
+
+static void check_clean(const char *in, const char *want)
+{
+	check_clean_n(in, strlen(in), want);
+}
+
+static void leaves_text_alone(void **state)
+{
+	static const char *const good[] = { "",
+					    "plain\ttext\r\nmore",
+					    "gr\xc3\xbc\xc3\x9f",
+					    "\xe2\x82\xac",
+					    "\xf0\x9f\x90\xa2",
+					    "\xed\x9f\xbf",
+					    "\xee\x80\x80",
+					    "\xf4\x8f\xbf\xbf",
+					    "a\bb" };
+	for (size_t i = 0; i < ARRAY_LEN(good); i++)
+		check_clean(good[i], good[i]);
+}
+
+static void replaces_bad_bytes(void **state)
+{
+	check_clean("a\xff"
+		    "b",
+		    "a" BAD "b");
+	check_clean("\x80", BAD);
+	check_clean("\xc3", BAD);			  /* cut short */
+	check_clean("\xc3(", BAD "(");			  /* the next byte is kept */
+	check_clean("\xc0\xaf", BAD BAD);		  /* overlong */
+	check_clean("\xe0\x80\xaf", BAD BAD BAD);	  /* overlong */
+	check_clean("\xed\xa0\x80", BAD BAD BAD);	  /* a surrogate */
+	check_clean("\xf5\x80\x80\x80", BAD BAD BAD BAD); /* past U+10FFFF */
+}
+
+static void marks_nuls_and_controls(void **state)
+{
+	check_clean_n("a\0b", 3, "a" NUL "b");
+	check_clean("\x01\x02", BAD BAD);
+	check_clean("a\x7f", "a" BAD);
+}
+
+static void drops_terminal_escapes(void **state)
+{
+	check_clean("\x1b[31mred\x1b[0m", "red");
+	check_clean("\x1b[2J\x1b[1;1Hx", "x");
+	check_clean("\x1b]0;title\x07x", "x");
+	check_clean("\x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\", "link");
+	check_clean("\x1b(Bx", "x");
+	check_clean("\x1b"
+		    "7x",
+		    "x");
+	check_clean("\x1b", "");
+	check_clean("\x1b[", "");
+	check_clean("\x1b[38;5", "");
+	check_clean("x\x1b]never ends\nnext", "xnever ends\nnext"); /* a lost end does not eat the rest */
+}
+
+/* Every input, however mangled, gives valid text. */
+static void is_always_valid(void **state)
+{
+	uint32_t seed = 12345;
+	for (int round = 0; round < 20000; round++) {
+		uint8_t in[24];
+		size_t n = round % (sizeof(in) + 1);
+		for (size_t i = 0; i < n; i++) {
+			seed = seed * 1664525u + 1013904223u;
+			in[i] = (uint8_t)(seed >> 24);
+			if (round % 3 == 0) /* mostly lead and continuation bytes and escapes */
+				in[i] = "\xc3\xe2\xf0\x9f\x80\xbf\x1b["[in[i] % 8];
+		}
+		AUTO(buf_release) struct buf out = { 0 };
+		utf8_clean(&out, in, n);
+		assert_true(utf8_valid(out.data, out.len));
+		assert_null(memchr(out.data ? (char *)out.data : "", 0, out.len));
+	}
+}
+
+static void tells_valid_from_not(void **state)
+{
+	assert_true(utf8_valid("", 0));
+	assert_true(utf8_valid("a\0b", 3));
+	assert_true(utf8_valid("\xf0\x9f\x90\xa2", 4));
+	assert_false(utf8_valid("\xf0\x9f\x90", 3));
+	assert_false(utf8_valid("\xed\xa0\x80", 3));
+	assert_false(utf8_valid("\xc1\x81", 2));
+	assert_false(utf8_valid("\xf8\x88\x80\x80\x80", 5));
+}
+
+static void counts_and_cuts_between_characters(void **state)
+{
+	const char *s = "a\xc3\xbc\xe2\x82\xac\xf0\x9f\x90\xa2z"; /* 1 + 2 + 3 + 4 + 1 bytes */
+	size_t n = strlen(s);
+	assert_int_equal(utf8_count(s, n), 5);
+	static const size_t head[] = { 0, 1, 3, 6, 10, 11, 11 };
+	static const size_t tail[] = { 0, 1, 5, 8, 10, 11, 11 };
+	for (size_t i = 0; i < ARRAY_LEN(head); i++) {
+		assert_int_equal(utf8_head(s, n, i), head[i]);
+		assert_int_equal(utf8_tail(s, n, i), tail[i]);
+	}
+	assert_int_equal(utf8_head("", 0, 3), 0);
+	assert_int_equal(utf8_tail("", 0, 3), 0);
+}
+
+static void finds_split_sequences(void **state)
+{
+	assert_int_equal(utf8_partial_end("abc", 3), 0);
+	assert_int_equal(utf8_partial_end("", 0), 0);
+	assert_int_equal(utf8_partial_end("a\xc3", 2), 1);
+	assert_int_equal(utf8_partial_end("a\xc3\xbc", 3), 0);
+	assert_int_equal(utf8_partial_end("\xe2\x82", 2), 2);
+	assert_int_equal(utf8_partial_end("\xf0\x9f\x90", 3), 3);
+	assert_int_equal(utf8_partial_end("\xf0\x9f\x90\xa2", 4), 0);
+	assert_int_equal(utf8_partial_end("\x80\x80\x80\x80", 4), 0); /* never more than a sequence can miss */
+	assert_int_equal(utf8_partial_start("abc", 3), 0);
+	assert_int_equal(utf8_partial_start("\xbc"
+					    "a",
+					    2),
+			 1);
+	assert_int_equal(utf8_partial_start("\x9f\x90\xa2z", 4), 3);
+	assert_int_equal(utf8_partial_start("", 0), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(leaves_text_alone),
+		cmocka_unit_test(replaces_bad_bytes),
+		cmocka_unit_test(marks_nuls_and_controls),
+		cmocka_unit_test(drops_terminal_escapes),
+		cmocka_unit_test(is_always_valid),
+		cmocka_unit_test(tells_valid_from_not),
+		cmocka_unit_test(counts_and_cuts_between_characters),
+		cmocka_unit_test(finds_split_sequences),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
