@@ -1,0 +1,190 @@
+/* manager/engine/argv against tests/golden/argv: one argument a line. HUSK_UPDATE_GOLDEN=1 rewrites the files; read the
+ * difference before it is committed, since these flags are the sandbox. */
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "manager/engine/argv.h"
+#include "tests/unit/unit.h"
+
+static struct container_spec defaults(void)
+{
+	return (struct container_spec){
+		.name = "husk-abcdefghijklmnopqrstuvwxyz",
+		.image = "husk-python:0123456789ab",
+		.session = "abcdefghijklmnopqrstuvwxyz",
+		.owner = "owner-1",
+		.thread = "thread-1",
+		.expires = 1800000000,
+		.memory = 2048ull << 20,
+		.cpu_quota = 200000,
+		.pids = 512,
+		.tmpfs = 200ull << 20,
+		.lease = 300,
+		.lifetime = 7200,
+	};
+}
+
+static char *golden_path(const char *name)
+{
+	const char *root = getenv("HUSK_SOURCE_ROOT");
+	return xasprintf("%s/tests/golden/argv/%s.txt", root ? root : ".", name);
+}
+
+static void read_all(const char *path, struct buf *text)
+{
+	FILE *f = fopen(path, "re");
+	if (!f)
+		fail_msg("cannot read %s", path);
+	char chunk[4096];
+	for (size_t n; (n = fread(chunk, 1, sizeof(chunk), f)) > 0;)
+		buf_add(text, chunk, n);
+	fclose(f);
+}
+
+static void update(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "we");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* Compares, and releases the vector. */
+static void check(const char *name, struct strv *argv)
+{
+	AUTO(buf_release) struct buf got = { 0 }, want = { 0 };
+	AUTO(freep) char *path = golden_path(name);
+	for (size_t i = 0; i < argv->n; i++) {
+		assert_null(strchr(argv->v[i], '\n'));
+		buf_printf(&got, "%s\n", argv->v[i]);
+	}
+	assert_null(strv_argv(argv)[argv->n]);
+	strv_release(argv);
+	if (getenv("HUSK_UPDATE_GOLDEN"))
+		update(path, buf_str(&got));
+	read_all(path, &want);
+	assert_string_equal(buf_str(&got), buf_str(&want));
+}
+
+static void run_default(void **state)
+{
+	struct strv argv = { 0 };
+	struct container_spec spec = defaults();
+	argv_run(&argv, "docker", &spec, "ignored");
+	check("run-default", &argv);
+}
+
+static void run_network_on(void **state)
+{
+	struct strv argv = { 0 };
+	struct container_spec spec = defaults();
+	spec.network = true;
+	spec.ca_bundle = "/etc/ssl/certs/ca-certificates.crt";
+	argv_run(&argv, "docker", &spec, "4f2cnetworkid");
+	check("run-network", &argv);
+}
+
+static void a_bundle_is_only_for_the_network(void **state)
+{
+	struct strv argv = { 0 };
+	struct container_spec spec = defaults();
+	spec.ca_bundle = "/etc/ssl/certs/ca-certificates.crt";
+	argv_run(&argv, "docker", &spec, NULL);
+	check("run-default", &argv);
+}
+
+static void run_proxies_kept(void **state)
+{
+	struct strv argv = { 0 };
+	struct container_spec spec = defaults();
+	spec.network = spec.keep_proxies = true;
+	argv_run(&argv, "docker", &spec, "husk");
+	check("run-proxies", &argv);
+}
+
+static void run_small_limits(void **state)
+{
+	struct strv argv = { 0 };
+	struct container_spec spec = defaults();
+	spec.memory = 448ull << 20;
+	spec.cpu_quota = 50000; /* half a CPU still means one thread */
+	spec.pids = 64;
+	spec.tmpfs = 64ull << 20;
+	spec.lease = 2;
+	spec.lifetime = 60;
+	argv_run(&argv, "podman-docker", &spec, NULL);
+	check("run-small", &argv);
+}
+
+static void attach(void **state)
+{
+	struct strv argv = { 0 };
+	argv_attach(&argv, "docker", "husk-abc");
+	check("attach", &argv);
+}
+
+static void removal(void **state)
+{
+	struct strv argv = { 0 };
+	argv_remove(&argv, "docker", "husk-abc");
+	check("remove", &argv);
+}
+
+static void watch(void **state)
+{
+	struct strv argv = { 0 };
+	argv_watch(&argv, "docker", "owner-1");
+	check("watch", &argv);
+}
+
+static void network(void **state)
+{
+	struct strv argv = { 0 };
+	argv_network_list(&argv, "docker");
+	check("network-list", &argv);
+	argv_network_create(&argv, "docker");
+	check("network-create", &argv);
+}
+
+/* What no golden file may ever lose, whatever else changes in it. */
+static void the_sandbox_is_closed(void **state)
+{
+	static const char *const always[] = { "--rm",	      "--read-only", "--cap-drop",  "no-new-privileges:true",
+					      "--pids-limit", "--memory",    "--cpu-quota", "65532:65532" };
+	static const char *const never[] = { "--privileged", "--cap-add", "--volume",  "-v",
+					     "--device",     "--pid",	  "--publish", "-p" };
+	for (int network_on = 0; network_on < 2; network_on++) {
+		AUTO(strv_release) struct strv argv = { 0 };
+		struct container_spec spec = defaults();
+		spec.network = network_on;
+		argv_run(&argv, "docker", &spec, "husk");
+		for (size_t a = 0; a < ARRAY_LEN(always); a++) {
+			size_t found = 0;
+			for (size_t i = 0; i < argv.n; i++)
+				found += streq(argv.v[i], always[a]);
+			assert_true(found > 0);
+		}
+		for (size_t i = 0; i < argv.n; i++) {
+			for (size_t a = 0; a < ARRAY_LEN(never); a++)
+				assert_string_not_equal(argv.v[i], never[a]);
+			assert_null(strstr(argv.v[i], "docker.sock"));
+			assert_null(strstr(argv.v[i], "unconfined"));
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(run_default),
+		cmocka_unit_test(run_network_on),
+		cmocka_unit_test(a_bundle_is_only_for_the_network),
+		cmocka_unit_test(run_proxies_kept),
+		cmocka_unit_test(run_small_limits),
+		cmocka_unit_test(attach),
+		cmocka_unit_test(removal),
+		cmocka_unit_test(watch),
+		cmocka_unit_test(network),
+		cmocka_unit_test(the_sandbox_is_closed),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
