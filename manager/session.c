@@ -18,6 +18,8 @@
 /* What PID 1 may need beyond the time limit: interrupt, grace, kill, restart. */
 #define RUN_GRACE_MS 60000
 #define STUCK_MS 10000
+/* An OOM that took PID 1 itself is followed by its death at once; an older one was some child's. */
+#define OOM_TO_DEATH_MS 2000
 
 static void attach(struct session *s);
 static void session_die(struct session *s, const struct fail *cause);
@@ -53,19 +55,20 @@ static void run_end(struct run *run, struct run_result *result, const struct fai
 		run->on_end(run, result, f);
 }
 
-/* Ends it with what has come so far and a cause of ours. */
-static void run_cut(struct run *run, enum ending ending, const char *detail)
+/* Ends it with what has come so far and a cause of ours. hint NULL = by how it ended. */
+static void run_cut(struct run *run, enum ending ending, const char *detail, const char *hint)
 {
 	AUTO(run_result_release) struct run_result result = { 0 };
 	collect_finish(run->collect, &result);
 	result.ending = ending;
 	free(result.detail);
 	result.detail = xstrdup(detail);
+	result.hint = hint ? xstrdup(hint) : NULL;
 	advice_add(&result, run->terminal, run->timeout_seconds);
 	run_end(run, &result, NULL);
 }
 
-static void cut_all_runs(struct session *s, enum ending ending, const char *detail)
+static void cut_all_runs(struct session *s, enum ending ending, const char *detail, const char *hint)
 {
 	struct list runs;
 	/* A callback may start or stop things: take the list first. */
@@ -75,7 +78,7 @@ static void cut_all_runs(struct session *s, enum ending ending, const char *deta
 		list_append(&runs, &run->node);
 	}
 	list_for_each(run, &runs, struct run, node)
-		run_cut(run, ending, detail);
+		run_cut(run, ending, detail, hint);
 }
 
 static void send_bytes(struct session *s, struct buf *bytes)
@@ -96,7 +99,8 @@ static void on_guard(void *ctx)
 {
 	struct run *run = ctx;
 	send_frame(run->session, FRAME_INTERRUPT, run->call);
-	run_cut(run, ENDING_SESSION_LOST, "the container did not report the end of the run in time");
+	run_cut(run, ENDING_SESSION_LOST, "the container did not report the end of the run in time",
+		/* hint= */ NULL);
 }
 
 /* Runs of a kind wait for each other, so the guard covers all that are ahead. */
@@ -327,7 +331,8 @@ static void session_die(struct session *s, const struct fail *cause)
 	if (s->task)
 		s->engine->ops->task_cancel(take_ptr(s->task));
 	s->task = s->engine->ops->remove(s->engine, s->container, on_removed, s);
-	cut_all_runs(s, cause->kind == FAIL_DIED ? ENDING_CONTAINER_DIED : ENDING_SESSION_LOST, s->death.message);
+	cut_all_runs(s, cause->kind == FAIL_DIED ? ENDING_CONTAINER_DIED : ENDING_SESSION_LOST, s->death.message,
+		     /* hint= */ NULL);
 	s->owner.on_dead(s->owner.ctx, s);
 }
 
@@ -350,14 +355,15 @@ void session_on_event(struct session *s, const struct engine_event *event)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(freep) char *reason = NULL;
+	bool oom;
 	switch (event->kind) {
 	case EVENT_OOM:
-		s->oom = true;
+		s->oom_ms = loop_now_ms();
 		return;
 	case EVENT_DIE:
-		/* The engine's OOM flag alone means nothing: with exit status 137 it was PID 1 that the kernel chose. */
-		reason = s->ending ? xstrdup(s->ending) :
-				     inspect_death_reason(s->oom && event->exit_code == 137, event->exit_code);
+		/* The engine's OOM flag alone means nothing: with exit status 137 just after, it was PID 1 that the kernel chose. */
+		oom = event->exit_code == 137 && s->oom_ms && loop_now_ms() - s->oom_ms < OOM_TO_DEATH_MS;
+		reason = s->ending ? xstrdup(s->ending) : inspect_death_reason(oom, event->exit_code);
 		break;
 	case EVENT_DESTROY:
 		reason = xstrdup(s->ending ? s->ending : "container no longer exists (removed externally)");
@@ -501,8 +507,8 @@ void session_stop(struct session *s)
 		s->engine->ops->task_cancel(take_ptr(s->task));
 	if (!s->task)
 		s->task = s->engine->ops->remove(s->engine, s->container, on_removed, s);
-	cut_all_runs(s, ENDING_INTERRUPTED,
-		     "stop_session ended the session while this ran; its files and variables are gone");
+	cut_all_runs(s, ENDING_INTERRUPTED, "stop_session ended the session while this ran",
+		     "The session is gone with its variables and files; create_session makes a new one.");
 }
 
 struct session *session_free(struct session *s)

@@ -65,11 +65,10 @@ struct session {
 	struct wire wire;
 	struct list runs;
 	struct timer *heartbeat, *deadline, *retry;
-	uint64_t fence, last_frame_ms;
+	uint64_t fence, last_frame_ms, oom_ms;
 	uint32_t last_call;
 	unsigned attach_failures;
 	bool greeted; /* PID 1 answered our hello on this stream */
-	bool oom;
 	char *ending; /* what PID 1 said when it ended by itself */
 };
 
