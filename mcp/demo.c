@@ -11,6 +11,7 @@
 #include "base/strv.h"
 #include "mcp/demo-print.h"
 #include "mcp/image.h"
+#include "mcp/result.h"
 #include "mcp/rpc.h"
 #include "mcp/version.h"
 
@@ -26,6 +27,7 @@ struct step {
 	const char *say;
 	const char *tool; /* NULL: server/discover */
 	const char *text; /* the cell or the command */
+	bool draws;
 };
 
 static const struct step steps[] = {
@@ -42,7 +44,8 @@ static const struct step steps[] = {
 	  "import numpy as np, matplotlib.pyplot as plt\n"
 	  "t = np.linspace(0, 12 * np.pi, 2000)\n"
 	  "r = np.exp(np.sin(t)) - 2 * np.cos(4 * t) + np.sin((2 * t - np.pi) / 24) ** 5\n"
-	  "plt.figure(figsize=(5, 5)); plt.plot(np.cos(t) * r, np.sin(t) * r, lw=0.8); plt.axis('off');" },
+	  "plt.figure(figsize=(5, 5)); plt.plot(np.cos(t) * r, np.sin(t) * r, lw=0.8); plt.axis('off');",
+	  .draws = true },
 	{ "Use the shell of the same machine", "execute_terminal", "id -un; uname -sr; df -h /workspace | tail -1" },
 	{ "Stop the session: the container is gone", "stop_session", NULL },
 };
@@ -150,6 +153,18 @@ static void show_content(struct demo *d, const json_t *result)
 	}
 }
 
+/* A run that did not end well is shown as it is; the tour ends there. */
+static bool accept_run(struct demo *d, const struct step *step, const json_t *result)
+{
+	const json_t *fields = json_object_get(json_object_get(result, "_meta"), RESULT_META);
+	show_content(d, result);
+	if (!json_is_true(json_object_get(fields, "success")))
+		give_up(d, "the run did not end well", NULL);
+	else if (step->draws && !d->picture)
+		give_up(d, "no picture came back, or it could not be saved", NULL);
+	return !d->done;
+}
+
 /* True if the tour can go on. */
 static bool accept(struct demo *d, const struct step *step, const json_t *message)
 {
@@ -177,7 +192,7 @@ static bool accept(struct demo *d, const struct step *step, const json_t *messag
 	} else if (streq(step->tool, "stop_session")) {
 		demo_print_answer("stopped");
 	} else {
-		show_content(d, result);
+		return accept_run(d, step, result);
 	}
 	return true;
 }

@@ -21,7 +21,8 @@ static void measure(const char *line, size_t n, size_t *ret_depth, size_t *ret_v
 			continue;
 		else if (c == '[' || c == '{') {
 			values++;
-			deepest = MAX(deepest, ++depth);
+			depth++;
+			deepest = MAX(deepest, depth);
 		} else if ((c == ']' || c == '}') && depth > 0)
 			depth--;
 		else if (c == ',')

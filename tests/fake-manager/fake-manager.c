@@ -151,7 +151,7 @@ static struct mime_bundle picture(size_t bytes)
 static void script(struct op *op, struct run_result *r)
 {
 	unsigned n = 0, size = 0;
-	if (sscanf(op->text, "plot %u %u", &n, &size) == 2) {
+	if (sscanf(op->text, "plot %u %u", &n, &size) == 2 || (n = strstr(op->text, "plt.") != NULL) > 0) {
 		r->displays = xcalloc(n, sizeof(*r->displays));
 		for (r->n_displays = 0; r->n_displays < n; r->n_displays++)
 			r->displays[r->n_displays] = picture(size);

@@ -6,6 +6,7 @@
  *	raise           ends with an error
  *	timeout         ends by timeout, with some output
  *	plot N SIZE     N pictures of about SIZE bytes
+ *	…plt.…          one small picture
  *	flood N         N bytes of output
  *	anything else   prints itself
  *

@@ -1,0 +1,54 @@
+/* mcp/options: verbs, options, and what is said about wrong ones. */
+#include "tests/unit/unit.h"
+
+#include "mcp/options.h"
+
+static void expect(char **argv, int want_verb, const char *want_file, const char *want_message)
+{
+	struct options o;
+	AUTO(fail_release) struct fail f = { 0 };
+	int argc = 0;
+	while (argv[argc])
+		argc++;
+	int r = options_parse(&o, argc, argv, &f);
+	if (want_message) {
+		assert_int_equal(r, -1);
+		assert_string_equal(f.message, want_message);
+		return;
+	}
+	assert_int_equal(r, 0);
+	assert_int_equal(o.verb, want_verb);
+	if (want_file)
+		assert_string_equal(o.env_file, want_file);
+	else
+		assert_null(o.env_file);
+}
+
+#define ARGV(...) ((char *[]){ (char *)"husk", __VA_ARGS__ __VA_OPT__(, ) NULL })
+#define S(text) ((char *)(text))
+
+static void parses(void **state)
+{
+	expect(ARGV(S("mcp")), VERB_MCP, NULL, NULL);
+	expect(ARGV(S("demo")), VERB_DEMO, NULL, NULL);
+	expect(ARGV(S("mcp"), S("--env-file"), S("x")), VERB_MCP, "x", NULL);
+	expect(ARGV(S("--env-file=y"), S("mcp")), VERB_MCP, "y", NULL);
+	expect(ARGV(S("--help")), VERB_HELP, NULL, NULL);
+	expect(ARGV(S("mcp"), S("-h")), VERB_HELP, NULL, NULL);
+	expect(ARGV(S("--version")), VERB_VERSION, NULL, NULL);
+}
+
+static void complains(void **state)
+{
+	expect(ARGV(), 0, NULL, "no verb given");
+	expect(ARGV(S("fly")), 0, NULL, "unknown verb 'fly'");
+	expect(ARGV(S("mcp"), S("now")), 0, NULL, "unexpected argument 'now'");
+	expect(ARGV(S("mcp"), S("--bogus")), 0, NULL, "unknown option '--bogus'");
+	expect(ARGV(S("mcp"), S("--env-file")), 0, NULL, "option '--env-file' needs a value");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(parses), cmocka_unit_test(complains) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,311 @@
+/* mcp/result: what a model reads, what a program reads, and the bounds on both. */
+#include "tests/unit/unit.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/utf8.h"
+#include "mcp/display.h"
+#include "mcp/image.h"
+#include "mcp/result.h"
+#include "mcp/text.h"
+
+static char empty[] = "";
+/* 1x1 pixel. */
+static char png[] = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=";
+
+static struct run_result ok_run(char *out)
+{
+	return (struct run_result){ .stdout_text = out, .stderr_text = empty, .stdout_bytes = strlen(out) };
+}
+
+static const struct run_context code = { .session_id = "s1", .timeout_seconds = 30 };
+
+static const char *text_of(const json_t *result)
+{
+	return json_string_value(json_object_get(json_array_get(json_object_get(result, "content"), 0), "text"));
+}
+
+static const json_t *fields_of(const json_t *result)
+{
+	return json_object_get(json_object_get(result, "_meta"), RESULT_META);
+}
+
+static size_t blocks_of(const json_t *result)
+{
+	return json_array_size(json_object_get(result, "content"));
+}
+
+static void expect_text(const struct run_result *run, const char *want)
+{
+	json_auto_t *result = result_of_run(run, &code);
+	assert_string_equal(text_of(result), want);
+	assert_true(json_is_false(json_object_get(result, "isError")));
+	assert_null(json_object_get(result, "structuredContent"));
+}
+
+static void reads_well(void **state)
+{
+	struct mime_part value[] = { { (char *)"text/plain", (char *)"42", 2 } };
+	char hello[] = "hello\n", warn[] = "careful\nvery\n", type[] = "ValueError", message[] = "bad";
+	char traceback[] = "Traceback:\n  line 1\nValueError: bad", detail[] = "variables are kept",
+	     hint[] = "Try less.";
+	struct run_result run = ok_run(empty);
+	expect_text(&run, "(no output)");
+	run = ok_run(hello);
+	expect_text(&run, "hello");
+	run.result = (struct mime_bundle){ value, 1 };
+	expect_text(&run, "hello\n\n[result] 42");
+	run.stderr_text = warn;
+	expect_text(&run, "hello\n\n[stderr]\ncareful\nvery\n\n[result] 42");
+	run = ok_run(hello);
+	run.ending = ENDING_ERROR;
+	run.error_type = type;
+	run.error_message = message;
+	run.error_traceback = traceback;
+	expect_text(&run, "[error] ValueError: bad\n\nhello\n\n[traceback]\nTraceback:\n  line 1\nValueError: bad");
+	run = ok_run(hello);
+	run.ending = ENDING_TIMEOUT;
+	run.hint = hint;
+	expect_text(&run, "[timeout] stopped after 30 s\n\nhello\n\n[hint] Try less.");
+	run.detail = detail;
+	expect_text(&run, "[timeout] variables are kept\n\nhello\n\n[hint] Try less.");
+	run = ok_run(hello);
+	run.ending = ENDING_ERROR;
+	run.has_exit_code = true;
+	run.exit_code = 2;
+	expect_text(&run, "[error] exit code 2\n\nhello");
+	run.signal = 9;
+	expect_text(&run, "[error] killed by signal 9 (SIGKILL)\n\nhello");
+	run = ok_run(hello);
+	run.stdout_truncated = true;
+	run.stdout_bytes = 1234567;
+	expect_text(&run, "hello\n\n[note] stdout was cut: the program wrote 1234567 bytes in all");
+}
+
+static void fields_are_complete(void **state)
+{
+	static const char *const names[] = {
+		"success",	"ending",	    "session_id",	"stdout", "stderr",	 "result",
+		"error",	"display_outputs",  "exit_code",	"signal", "duration_ms", "stdout_bytes",
+		"stderr_bytes", "stdout_truncated", "stderr_truncated", "hint"
+	};
+	struct run_result run = ok_run(empty);
+	run.memory_peak = 7;
+	json_auto_t *result = result_of_run(&run, &code);
+	const json_t *fields = fields_of(result);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!json_object_get(fields, names[i]))
+			fail_msg("no field %s", names[i]);
+	assert_true(json_is_true(json_object_get(fields, "success")));
+	assert_int_equal(json_integer_value(json_object_get(fields, "memory_peak")), 7);
+	run.ending = ENDING_OOM;
+	struct run_context structured = code;
+	structured.structured = true;
+	json_auto_t *both = result_of_run(&run, &structured);
+	assert_true(json_is_false(json_object_get(fields_of(both), "success")));
+	assert_true(json_equal(fields_of(both), json_object_get(both, "structuredContent")));
+}
+
+static void long_text_keeps_head_and_tail_of_each_part(void **state)
+{
+	AUTO(freep) char *out = xmalloc(400001);
+	AUTO(freep) char *err = xstrdup("short error");
+	for (size_t i = 0; i < 200000; i++)
+		memcpy(out + 2 * i, "é", 2);
+	out[400000] = '\0';
+	struct run_result run = ok_run(out);
+	run.stderr_text = err;
+	json_auto_t *result = result_of_run(&run, &code);
+	const char *text = text_of(result);
+	size_t chars = utf8_count(text, strlen(text));
+	assert_in_range(chars, RESULT_TEXT_CHARS - 200, RESULT_TEXT_CHARS);
+	assert_non_null(strstr(text, "characters cut"));
+	assert_non_null(strstr(text, "[stderr] short error"));
+	assert_memory_equal(text, "éé", 4);
+	assert_string_equal(json_string_value(json_object_get(fields_of(result), "stdout")), out);
+}
+
+static void even_without_limits_the_line_is_bounded(void **state)
+{
+	size_t n = 8u << 20;
+	AUTO(freep) char *out = xmalloc(n + 1);
+	memset(out, '\t', n);
+	memset(out, 'x', 10);
+	out[n - 1] = 'y';
+	out[n] = '\0';
+	struct run_result run = ok_run(out);
+	run.stderr_text = out;
+	struct run_context structured = code;
+	structured.structured = true;
+	json_auto_t *result = result_of_run(&run, &structured);
+	assert_true(json_dumpb(result, NULL, 0, JSON_COMPACT) < RESULT_LINE_MAX);
+	assert_true(json_is_true(json_object_get(fields_of(result), "stdout_truncated")));
+}
+
+static struct mime_bundle picture_of(struct mime_part parts[2], const char *type, char *data)
+{
+	parts[0] = (struct mime_part){ (char *)type, data, strlen(data) };
+	parts[1] = (struct mime_part){ (char *)"text/plain", (char *)"<Figure>", 8 };
+	return (struct mime_bundle){ parts, 2 };
+}
+
+static void pictures_become_blocks(void **state)
+{
+	struct mime_part parts[2][2];
+	struct mime_bundle displays[1] = { picture_of(parts[0], "image/png", png) };
+	struct run_result run = ok_run(empty);
+	run.displays = displays;
+	run.n_displays = 1;
+	run.result = picture_of(parts[1], "image/png", png);
+	json_auto_t *result = result_of_run(&run, &code);
+	assert_int_equal(blocks_of(result), 3);
+	const json_t *block = json_array_get(json_object_get(result, "content"), 1);
+	assert_string_equal(json_string_value(json_object_get(block, "type")), "image");
+	assert_string_equal(json_string_value(json_object_get(block, "mimeType")), "image/png");
+	assert_string_equal(json_string_value(json_object_get(block, "data")), png);
+	const json_t *listed = json_array_get(json_object_get(fields_of(result), "display_outputs"), 0);
+	assert_string_equal(json_string_value(json_object_get(listed, "type")), "image/png");
+	assert_true(json_integer_value(json_object_get(listed, "size")) > 60);
+	assert_null(json_object_get(listed, "data"));
+}
+
+/* A client that gets something else refuses the whole answer. */
+static void what_is_no_picture_is_not_sent_as_one(void **state)
+{
+	static char bad[][80] = { "not base64!", "AAAA", "iVBORw0KGgo",
+				  "====",	 "",	 "iVBORw0KGgoAAAANSUhEUgAAH0EAAAABCAQAAAC1HAwC" };
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct mime_part parts[2];
+		struct mime_bundle displays[1] = { picture_of(parts, "image/png", bad[i]) };
+		struct run_result run = ok_run(empty);
+		run.displays = displays;
+		run.n_displays = 1;
+		json_auto_t *result = result_of_run(&run, &code);
+		assert_int_equal(blocks_of(result), 1);
+		assert_non_null(strstr(text_of(result), "1 image omitted: not a valid PNG"));
+	}
+	/* The bytes decide, not the label; white space is no matter. */
+	const char *type;
+	size_t bytes;
+	AUTO(freep) char *jpeg = image_take("/9j/\n4AAQ\n", 10, &type, &bytes);
+	assert_string_equal(jpeg, "/9j/4AAQ");
+	assert_string_equal(type, "image/jpeg");
+	assert_int_equal(bytes, 6);
+	AUTO(freep) char *gif = image_take("R0lGODlhAQABAAAAACw=", 20, &type, &bytes);
+	assert_string_equal(type, "image/gif");
+	AUTO(freep) char *webp = image_take("UklGRgAAAABXRUJQ", 16, &type, &bytes);
+	assert_string_equal(type, "image/webp");
+	struct buf decoded = { 0 };
+	image_decode(&decoded, "aGVsbG8=");
+	assert_string_equal(buf_str(&decoded), "hello");
+	buf_release(&decoded);
+}
+
+static void too_many_or_too_large_are_said(void **state)
+{
+	enum { N = 12 };
+	struct mime_part parts[N][2];
+	struct mime_bundle displays[N];
+	struct run_result run = ok_run(empty);
+	for (int i = 0; i < N; i++)
+		displays[i] = picture_of(parts[i], "image/png", png);
+	run.displays = displays;
+	run.n_displays = N;
+	json_auto_t *result = result_of_run(&run, &code);
+	assert_int_equal(blocks_of(result), 1 + RESULT_IMAGES_MAX);
+	assert_non_null(strstr(text_of(result), "4 more images omitted"));
+
+	AUTO(freep) char *big = xmalloc(600001);
+	memset(big, 'A', 600000);
+	big[600000] = '\0';
+	memcpy(big, png, 44);
+	displays[0] = picture_of(parts[0], "image/png", big);
+	displays[1] = picture_of(parts[1], "image/png", big);
+	run.n_displays = 3;
+	json_auto_t *second = result_of_run(&run, &code);
+	assert_int_equal(blocks_of(second), 3);
+	assert_non_null(strstr(text_of(second), "1 more image omitted"));
+	assert_true(json_dumpb(second, NULL, 0, JSON_COMPACT) < RESULT_LINE_AIM);
+}
+
+static void html_does_not_flood(void **state)
+{
+	AUTO(freep) char *html = xmalloc(3000001);
+	memset(html, 'h', 3000000);
+	html[3000000] = '\0';
+	struct mime_part parts[] = { { (char *)"text/html", html, 3000000 } };
+	struct mime_part small[] = { { (char *)"text/html", (char *)"<b>x</b>", 8 },
+				     { (char *)"text/plain", (char *)"x", 1 } };
+	struct mime_part latex[] = { { (char *)"text/latex", (char *)"$x^2$", 5 } };
+	struct mime_bundle displays[] = { { parts, 1 }, { small, 2 }, { latex, 1 } };
+	struct run_result run = ok_run(empty);
+	run.displays = displays;
+	run.n_displays = 3;
+	run.displays_dropped = 5;
+	json_auto_t *result = result_of_run(&run, &code);
+	assert_string_equal(text_of(result), "[display]\n(text/html, 3000000 bytes)\nx\n(text/html, 8 bytes)\n$x^2$\n\n"
+					     "[note] 5 more displays were dropped: too many or too large for one call");
+	const json_t *list = json_object_get(fields_of(result), "display_outputs");
+	assert_null(json_object_get(json_array_get(list, 0), "data"));
+	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 1), "data")), "<b>x</b>");
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 3), "display")), 2);
+}
+
+static void expect_fail(enum fail_kind kind, const char *message, json_t *active, const char *want)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	fail_set(&f, kind, "%s", message);
+	json_auto_t *result =
+		result_of_fail(&f, &(struct fail_context){ .active_sessions = active, .structured = true });
+	assert_string_equal(text_of(result), want);
+	assert_true(json_is_true(json_object_get(result, "isError")));
+	assert_true(json_is_false(json_object_get(json_object_get(result, "structuredContent"), "success")));
+}
+
+static void failures_keep_the_known_words(void **state)
+{
+	json_auto_t *none = json_array();
+	json_auto_t *one = json_pack("[{s:s,s:s,s:s}]", "session_id", "abc", "runtime", "python", "status", "running");
+	expect_fail(FAIL_NOT_FOUND, "Session 'x' not found", none,
+		    "ValueError: Session 'x' not found\nHint: No active sessions. Call create_session first.");
+	expect_fail(FAIL_NOT_FOUND, "Session 'x' not found", one,
+		    "ValueError: Session 'x' not found\nActive sessions: abc (python, running)\n"
+		    "Hint: Use one of the active session_ids listed above.");
+	expect_fail(FAIL_INVALID, "timeout is bad", one,
+		    "INVALID_INPUT: timeout is bad\nHint: Correct the arguments and call again.");
+	expect_fail(FAIL_ENGINE, "no engine", none, "RuntimeError: no engine");
+	expect_fail(FAIL_TIMEOUT, "too slow", none, "TimeoutError: too slow");
+	AUTO(fail_release) struct fail f = { 0 };
+	fail_set(&f, FAIL_DIED, "segmentation fault (SIGSEGV)");
+	json_auto_t *died = result_of_fail(
+		&f, &(struct fail_context){ .session_id = "x", .active_sessions = none, .fields_in_meta = true });
+	assert_memory_equal(text_of(died), "CONTAINER_DIED: segmentation fault (SIGSEGV)\nHint: ", 51);
+	assert_null(json_object_get(died, "structuredContent"));
+	assert_string_equal(json_string_value(json_object_get(fields_of(died), "error")),
+			    "CONTAINER_DIED: segmentation fault (SIGSEGV)");
+}
+
+static void broken_words_of_an_engine_become_text(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	fail_set(&f, FAIL_ENGINE, "docker said \xff\x1b[31m!");
+	json_auto_t *result = result_of_fail(&f, &(struct fail_context){ .structured = true });
+	assert_string_equal(text_of(result), "RuntimeError: docker said \xef\xbf\xbd!");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_well),
+		cmocka_unit_test(fields_are_complete),
+		cmocka_unit_test(long_text_keeps_head_and_tail_of_each_part),
+		cmocka_unit_test(even_without_limits_the_line_is_bounded),
+		cmocka_unit_test(pictures_become_blocks),
+		cmocka_unit_test(what_is_no_picture_is_not_sent_as_one),
+		cmocka_unit_test(too_many_or_too_large_are_said),
+		cmocka_unit_test(html_does_not_flood),
+		cmocka_unit_test(failures_keep_the_known_words),
+		cmocka_unit_test(broken_words_of_an_engine_become_text),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,638 @@
+/* mcp/server over pipes, with a manager that needs no engine: both eras, bad input, batches, cancels, the end. */
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+
+#include "base/alloc.h"
+#include "base/lines.h"
+#include "mcp/server.h"
+#include "mcp/tools.h"
+#include "tests/fake-manager/fake-manager.h"
+
+#define META                                                                                                           \
+	"\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                                       \
+	"\"io.modelcontextprotocol/clientCapabilities\":{}}"
+
+static const struct config config = {
+	.memory_limit = 2048ull << 20,
+	.cpu_quota = 200000,
+	.pids_limit = 512,
+	.tmpfs_size = 200u << 20,
+	.execution_timeout = 30,
+	.max_sessions = 5,
+	.max_sessions_per_thread = 3,
+	.idle_ttl = 1800,
+	.max_lifetime = 7200,
+	.network_enabled = true,
+};
+
+struct rig {
+	struct loop *loop;
+	struct manager *manager;
+	struct server *server;
+	int to, from;
+	struct line_splitter splitter;
+	struct timer *timer;
+	int ended; /* exit code, -1 while it runs */
+};
+
+static void on_end(void *ctx, int code)
+{
+	struct rig *r = ctx;
+	r->ended = code;
+	loop_stop(r->loop, 0);
+}
+
+static void on_tick(void *ctx)
+{
+	loop_stop(ctx, 0);
+}
+
+static void turn(struct rig *r, uint64_t ms)
+{
+	if (r->ended >= 0)
+		return;
+	timer_start(r->timer, ms, 0);
+	loop_run(r->loop);
+}
+
+static int set_up(void **state)
+{
+	int in[2], out[2];
+	struct rig *r = new0(struct rig);
+	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
+		return -1;
+	fcntl(out[0], F_SETFL, O_NONBLOCK);
+	fake = (struct fake_counters){ 0 };
+	r->loop = loop_new();
+	r->manager = manager_new(r->loop, &config);
+	r->ended = -1;
+	r->to = in[1];
+	r->from = out[0];
+	r->splitter.max = 64u << 20;
+	r->timer = timer_new(r->loop, on_tick, r->loop);
+	r->server = server_new(&(struct server_spec){ .loop = r->loop,
+						      .manager = r->manager,
+						      .config = &config,
+						      .in_fd = in[0],
+						      .out_fd = out[1],
+						      .on_end = on_end,
+						      .ctx = r });
+	*state = r;
+	return r->server ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	struct rig *r = *state;
+	manager_free(r->manager);
+	server_free(r->server);
+	timer_free(r->timer);
+	loop_free(r->loop);
+	line_splitter_release(&r->splitter);
+	closep(&r->to);
+	closep(&r->from);
+	free(r);
+	return 0;
+}
+
+static void send_bytes(struct rig *r, const char *data, size_t n)
+{
+	while (n > 0) {
+		ssize_t done = write(r->to, data, MIN(n, (size_t)16384));
+		assert_true(done > 0);
+		data += done;
+		n -= (size_t)done;
+		turn(r, 0);
+	}
+}
+
+static void send(struct rig *r, const char *line)
+{
+	AUTO(freep) char *framed = xasprintf("%s\n", line);
+	send_bytes(r, framed, strlen(framed));
+}
+
+/* The next message, or NULL if none comes in so many milliseconds. */
+static json_t *receive(struct rig *r, uint64_t ms)
+{
+	const char *line;
+	size_t n;
+	for (uint64_t end = loop_now_ms() + ms;;) {
+		if (line_splitter_next(&r->splitter, false, &line, &n) == LINE_READY) {
+			json_t *message = json_loadb(line, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+			assert_non_null(message);
+			return message;
+		}
+		char chunk[65536];
+		ssize_t got = read(r->from, chunk, sizeof(chunk));
+		if (got > 0)
+			line_splitter_feed(&r->splitter, chunk, (size_t)got);
+		else if (loop_now_ms() >= end)
+			return NULL;
+		else
+			turn(r, 1);
+	}
+}
+
+static const json_t *at(const json_t *v, const char *path)
+{
+	AUTO(freep) char *copy = xstrdup(path);
+	char *rest = copy;
+	for (char *key; v && (key = strsep(&rest, "|"));)
+		v = json_is_array(v) ? json_array_get(v, (size_t)(*key - '0')) : json_object_get(v, key);
+	return v;
+}
+
+static const char *text_at(const json_t *v, const char *path)
+{
+	const char *s = json_string_value(at(v, path));
+	return s ? s : "(none)";
+}
+
+static void quiet(struct rig *r)
+{
+	json_t *message = receive(r, 20);
+	if (message) {
+		AUTO(freep) char *text = json_dumps(message, JSON_COMPACT);
+		fail_msg("unexpected: %s", text);
+	}
+}
+
+/* "ID CODE" for an error, "ID ok" for a result. */
+static void expect(struct rig *r, const char *line, const char *want)
+{
+	send(r, line);
+	json_auto_t *m = receive(r, 1000);
+	AUTO(freep)
+	char *id = json_object_get(m, "id") ? json_dumps(json_object_get(m, "id"), JSON_ENCODE_ANY) : xstrdup("-");
+	const json_t *code = at(m, "error|code");
+	AUTO(freep)
+	char *got = code ? xasprintf("%s %lld", id, (long long)json_integer_value(code)) :
+			   xasprintf("%s %s", id, at(m, "result") ? "ok" : "nothing");
+	if (strcmp(got, want) != 0)
+		print_error("for %.200s\n", line);
+	assert_string_equal(got, want);
+}
+
+static void initialize(struct rig *r, const char *version)
+{
+	AUTO(freep)
+	char *line = xasprintf("{\"jsonrpc\":\"2.0\",\"id\":\"init\",\"method\":\"initialize\",\"params\":{"
+			       "\"protocolVersion\":\"%s\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\","
+			       "\"version\":\"1\"}}}",
+			       version);
+	expect(r, line, "\"init\" ok");
+	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+}
+
+static void call_tool(struct rig *r, const char *id, const char *tool, const char *args)
+{
+	AUTO(freep)
+	char *line = xasprintf("{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"tools/call\",\"params\":{\"name\":"
+			       "\"%s\",\"arguments\":%s}}",
+			       id, tool, args);
+	send(r, line);
+}
+
+/* --- tests ----------------------------------------------------------------------------------------------- */
+
+static void both_eras_at_once(void **state)
+{
+	struct rig *r = *state;
+	send(r, "{\"jsonrpc\":\"2.0\",\"id\":\"d\",\"method\":\"server/discover\",\"params\":{" META "}}");
+	json_auto_t *discover = receive(r, 1000);
+	assert_string_equal(text_at(discover, "result|supportedVersions|0"), "2026-07-28");
+	assert_string_equal(text_at(discover, "result|resultType"), "complete");
+	assert_string_equal(text_at(discover, "result|cacheScope"), "public");
+	assert_true(json_integer_value(at(discover, "result|ttlMs")) > 0);
+	assert_string_equal(text_at(discover, "result|_meta|io.modelcontextprotocol/serverInfo|name"), "husk");
+	assert_int_equal(json_object_size(at(discover, "result|capabilities|tools")), 0);
+	assert_true(strlen(text_at(discover, "result|instructions")) <= TOOL_TEXT_MAX);
+
+	send(r, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-"
+		"18\"}}");
+	json_auto_t *legacy = receive(r, 1000);
+	assert_string_equal(text_at(legacy, "result|protocolVersion"), "2025-06-18");
+	assert_null(at(legacy, "result|resultType"));
+	assert_null(at(legacy, "result|_meta"));
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", "1 ok");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\",\"params\":{" META "}}", "2 -32601");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\",\"params\":{" META "}}", "3 ok");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"initialize\",\"params\":{" META "}}", "4 -32601");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"server/discover\"}", "5 -32602");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"resources/list\"}", "6 -32601");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"logging/setLevel\",\"params\":{\"level\":\"info\"}}",
+	       "7 -32601");
+	quiet(r);
+}
+
+static void unsupported_version_every_time(void **state)
+{
+	struct rig *r = *state;
+	static const char *const methods[] = { "tools/list", "server/discover", "tools/call", "no/such",
+					       "ping",	     "initialize" };
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
+			AUTO(freep)
+			char *line = xasprintf("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{\"_meta\":{"
+					       "\"io.modelcontextprotocol/protocolVersion\":\"1900-01-01\","
+					       "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+					       methods[i]);
+			expect(r, line, "1 -32022");
+		}
+		expect(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{" META "}}", "2 ok");
+	}
+}
+
+static void tools_as_each_revision_has_them(void **state)
+{
+	struct rig *r = *state;
+	static const struct {
+		const char *version;
+		bool annotations, title;
+	} cases[] = { { "2025-11-25", true, true },
+		      { "2025-06-18", true, true },
+		      { "2025-03-26", true, false },
+		      { "2024-11-05", false, false } };
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		initialize(r, cases[i].version);
+		send(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}");
+		json_auto_t *m = receive(r, 1000);
+		assert_string_equal(text_at(m, "result|tools|0|name"), "create_session");
+		assert_string_equal(text_at(m, "result|tools|1|name"), "execute_code");
+		assert_string_equal(text_at(m, "result|tools|2|name"), "execute_terminal");
+		assert_string_equal(text_at(m, "result|tools|3|name"), "stop_session");
+		assert_string_equal(text_at(m, "result|tools|0|inputSchema|properties|language|enum|0"), "python");
+		assert_int_equal(at(m, "result|tools|0|annotations") != NULL, cases[i].annotations);
+		assert_int_equal(at(m, "result|tools|0|title") != NULL, cases[i].title);
+		assert_null(at(m, "result|ttlMs"));
+		for (size_t t = 0; tools_nth(t); t++) {
+			const json_t *tool = json_array_get(at(m, "result|tools"), t);
+			assert_in_range(strlen(text_at(tool, "description")), 100, TOOL_TEXT_MAX);
+		}
+	}
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{\"cursor\":\"x\"}}", "2 -32602");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{\"cursor\":5}}", "2 -32602");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{\"cursor\":null}}", "2 ok");
+}
+
+static void a_session_from_start_to_stop(void **state)
+{
+	struct rig *r = *state;
+	call_tool(r, "1", "create_session", "{\"language\":\"Py\",\"dependencies\":{}}");
+	json_auto_t *created = receive(r, 1000);
+	assert_string_equal(text_at(created, "result|structuredContent|session_id"), "s1");
+	assert_string_equal(text_at(created, "result|structuredContent|status"), "running");
+	json_auto_t *same = json_loads(text_at(created, "result|content|0|text"), 0, NULL);
+	assert_true(json_equal(same, at(created, "result|structuredContent")));
+	call_tool(r, "2", "execute_code", "{\"session_id\":\"s1\",\"code\":\"hello\",\"timeout\":\"5\"}");
+	json_auto_t *ran = receive(r, 1000);
+	assert_string_equal(text_at(ran, "result|content|0|text"), "hello");
+	assert_string_equal(text_at(ran, "result|_meta|dev.husk/result|stdout"), "hello\n");
+	assert_null(at(ran, "result|structuredContent"));
+	call_tool(r, "3", "execute_terminal", "{\"session_id\":\"s1\",\"command\":\"ls\",\"timeout\":null}");
+	json_auto_t *listed = receive(r, 1000);
+	assert_string_equal(text_at(listed, "result|content|0|text"), "ls");
+	call_tool(r, "4", "execute_code", "{\"session_id\":\"s1\",\"code\":\"raise\"}");
+	json_auto_t *raised = receive(r, 1000);
+	assert_true(json_is_false(at(raised, "result|isError")));
+	assert_string_equal(text_at(raised, "result|_meta|dev.husk/result|ending"), "error");
+	call_tool(r, "5", "stop_session", "{\"session_id\":\"s1\"}");
+	json_auto_t *stopped = receive(r, 1000);
+	assert_true(json_is_true(at(stopped, "result|structuredContent|success")));
+}
+
+static void old_revisions_get_no_structured_content(void **state)
+{
+	struct rig *r = *state;
+	initialize(r, "2025-03-26");
+	call_tool(r, "1", "create_session", "{}");
+	json_auto_t *created = receive(r, 1000);
+	assert_null(at(created, "result|structuredContent"));
+	assert_non_null(strstr(text_at(created, "result|content|0|text"), "session_id"));
+}
+
+static void expect_tool_error(struct rig *r, const char *tool, const char *args, const char *start)
+{
+	call_tool(r, "1", tool, args);
+	json_auto_t *m = receive(r, 1000);
+	const char *text = text_at(m, "result|content|0|text");
+	assert_true(json_is_true(at(m, "result|isError")));
+	if (strncmp(text, start, strlen(start)) != 0)
+		fail_msg("'%s' does not start with '%s'", text, start);
+}
+
+static void bad_arguments_are_results(void **state)
+{
+	struct rig *r = *state;
+	expect_tool_error(r, "execute_code", "{\"code\":\"1\"}", "INVALID_INPUT: session_id is required");
+	expect_tool_error(r, "execute_code", "{\"session_id\":\"s\",\"code\":\"\"}", "INVALID_INPUT: code must be");
+	expect_tool_error(r, "execute_code", "{\"session_id\":\"s\",\"code\":\"a\\u0000\"}",
+			  "INVALID_INPUT: code must not");
+	expect_tool_error(r, "execute_code", "{\"session_id\":\"s\",\"code\":\"1\",\"timeout\":301}",
+			  "INVALID_INPUT: timeout");
+	expect_tool_error(r, "execute_code", "{\"session_id\":\"s\",\"cmd\":\"1\",\"code\":\"1\"}",
+			  "INVALID_INPUT: unknown");
+	expect_tool_error(r, "execute_code", "{\"session_id\":\"gone\",\"code\":\"1\"}",
+			  "ValueError: Session 'gone' not found");
+	expect_tool_error(r, "execute_terminal", "{\"session_id\":\"dead\",\"command\":\"1\"}",
+			  "CONTAINER_DIED: killed");
+	expect_tool_error(r, "stop_session", "{\"session_id\":\"gone\"}", "ValueError: Session 'gone' not found");
+	expect_tool_error(r, "create_session", "{\"language\":\"cobol\"}",
+			  "INVALID_INPUT: language must be one of \"python\"");
+	expect_tool_error(r, "create_session", "{\"dependencies\":{\"pandas\":\"\"}}",
+			  "INVALID_INPUT: dependencies are not");
+	expect_tool_error(r, "create_session", "{\"dependencies\":[]}", "INVALID_INPUT: dependencies must be");
+	setenv("FAKE_NO_ENGINE", "1", 1);
+	expect_tool_error(r, "create_session", "{}", "RuntimeError: the container engine does not answer\nHint: ");
+	unsetenv("FAKE_NO_ENGINE");
+}
+
+static void bad_params_are_protocol_errors(void **state)
+{
+	struct rig *r = *state;
+#define CALL(params) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"" params "}"
+	expect(r, CALL(""), "1 -32602");
+	expect(r, CALL(",\"params\":{}"), "1 -32602");
+	expect(r, CALL(",\"params\":{\"name\":5}"), "1 -32602");
+	expect(r, CALL(",\"params\":{\"name\":\"nope\"}"), "1 -32602");
+	expect(r, CALL(",\"params\":{\"name\":\"create_session\\u0000\"}"), "1 -32602");
+	expect(r, CALL(",\"params\":{\"name\":\"create_session\",\"arguments\":[]}"), "1 -32602");
+	expect(r, CALL(",\"params\":{\"name\":\"create_session\",\"arguments\":\"{}\"}"), "1 -32602");
+	expect(r, CALL(",\"params\":{\"name\":\"create_session\",\"_meta\":{\"progressToken\":1.5}}"), "1 -32602");
+	expect(r, CALL(",\"params\":{\"name\":\"create_session\",\"_meta\":5}"), "1 -32602");
+	expect(r,
+	       CALL(",\"params\":{\"name\":\"create_session\",\"arguments\":null,\"_meta\":{\"progressToken\":null}}"),
+	       "1 ok");
+	send(r, CALL(",\"params\":{\"name\":\"no\xc3\xa9\"}"));
+	json_auto_t *m = receive(r, 1000);
+	assert_string_equal(text_at(m, "error|message"), "Unknown tool: noé");
+}
+
+static void malformed_input(void **state)
+{
+	struct rig *r = *state;
+	expect(r, "{", "- -32700");
+	expect(r, "[]", "- -32600");
+	expect(r, "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", "- -32600");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", "- -32600");
+	send(r, "");
+	send(r, "   \r");
+	send(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/what\"}");
+	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}");
+	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":[]}}");
+	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\"}");
+	quiet(r);
+	/* Where the schema has no error without an id, silence. */
+	initialize(r, "2025-06-18");
+	send(r, "{");
+	quiet(r);
+	expect(r, "{\"id\":3,\"method\":\"ping\"}", "3 -32600");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"ping\"}", "4 ok");
+}
+
+static void an_endless_line_is_survived(void **state)
+{
+	struct rig *r = *state;
+	size_t n = 17u << 20;
+	AUTO(freep) char *junk = xmalloc(n);
+	memset(junk, 'x', n);
+	send_bytes(r, junk, n);
+	json_auto_t *m = receive(r, 1000);
+	assert_int_equal(json_integer_value(at(m, "error|code")), -32600);
+	send(r, "");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", "1 ok");
+	quiet(r);
+}
+
+static void nothing_waits_for_a_cell(void **state)
+{
+	struct rig *r = *state;
+	call_tool(r, "1", "execute_code", "{\"session_id\":\"s1\",\"code\":\"wait\"}");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}", "2 ok");
+	/* The id is taken; "1" is another one. */
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", "1 -32600");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"method\":\"ping\"}", "\"1\" ok");
+	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"1\"}}");
+	assert_int_equal(fake.cancelled, 0);
+	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+		"cancelled\",\"params\":{\"requestId\":1,\"reason\":\"x\"}}");
+	quiet(r);
+	assert_int_equal(fake.cancelled, 1);
+	/* Free again. */
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", "1 ok");
+}
+
+static void calls_in_flight_are_bounded(void **state)
+{
+	struct rig *r = *state;
+	for (int i = 0; i < 256; i++) {
+		AUTO(freep) char *id = xasprintf("%d", i);
+		call_tool(r, id, "execute_code", "{\"session_id\":\"s1\",\"code\":\"wait\"}");
+	}
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":\"more\",\"method\":\"ping\"}", "\"more\" -32603");
+	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":7}}");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":\"more\",\"method\":\"ping\"}", "\"more\" ok");
+}
+
+static void batches_of_their_one_revision(void **state)
+{
+	struct rig *r = *state;
+	initialize(r, "2025-03-26");
+	send(r,
+	     "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"},{\"jsonrpc\":\"2.0\",\"method\":\"n\"},5,"
+	     "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/"
+	     "call\",\"params\":{\"name\":\"execute_code\",\"arguments\":"
+	     "{\"session_id\":\"s\",\"code\":\"after 20\"}}},"
+	     "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-03-26\"}},"
+	     "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/"
+	     "call\",\"params\":{\"name\":\"execute_code\",\"arguments\":"
+	     "{\"session_id\":\"s\",\"code\":\"wait\"}}}]");
+	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":4}}");
+	json_auto_t *m = receive(r, 1000);
+	assert_true(json_is_array(m));
+	assert_int_equal(json_array_size(m), 3);
+	assert_int_equal(json_integer_value(at(m, "0|id")), 1);
+	assert_int_equal(json_integer_value(at(m, "1|error|code")), -32600);
+	assert_int_equal(json_integer_value(at(m, "1|id")), 3);
+	assert_int_equal(json_integer_value(at(m, "2|id")), 2);
+	send(r, "[{\"jsonrpc\":\"2.0\",\"method\":\"n\"}]");
+	quiet(r);
+	initialize(r, "2025-11-25");
+	expect(r, "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", "- -32600");
+}
+
+static void subscriptions_stay_open(void **state)
+{
+	struct rig *r = *state;
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\",\"params\":{" META "}}",
+	       "1 -32602");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\",\"params\":{}}", "1 -32601");
+	send(r, "{\"jsonrpc\":\"2.0\",\"id\":\"listen:0\",\"method\":\"subscriptions/"
+		"listen\",\"params\":{\"notifications\":"
+		"{\"toolsListChanged\":true}," META "}}");
+	json_auto_t *ack = receive(r, 1000);
+	assert_string_equal(text_at(ack, "method"), "notifications/subscriptions/acknowledged");
+	assert_string_equal(text_at(ack, "params|_meta|io.modelcontextprotocol/subscriptionId"), "listen:0");
+	assert_int_equal(json_object_size(at(ack, "params|notifications")), 0);
+	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"listen:0\"}}");
+	quiet(r);
+	for (int i = 0; i < 64; i++) {
+		AUTO(freep)
+		char *line = xasprintf("{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"subscriptions/listen\",\"params\":"
+				       "{\"notifications\":{}," META "}}",
+				       i);
+		send(r, line);
+		json_decref(receive(r, 1000));
+	}
+	expect(r,
+	       "{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"subscriptions/"
+	       "listen\",\"params\":{\"notifications\":{}," META "}}",
+	       "99 -32603");
+	/* They end with the server, each by its result. */
+	server_stop(r->server, 0);
+	json_auto_t *end = receive(r, 1000);
+	assert_int_equal(json_integer_value(at(end, "id")), 0);
+	assert_string_equal(text_at(end, "result|resultType"), "complete");
+	assert_int_equal(json_integer_value(at(end, "result|_meta|io.modelcontextprotocol/subscriptionId")), 0);
+}
+
+static void progress_while_it_runs(void **state)
+{
+	struct rig *r = *state;
+	send(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
+		"call\",\"params\":{\"name\":\"execute_code\",\"arguments\":"
+		"{\"session_id\":\"s\",\"code\":\"chatter 900\"},\"_meta\":{\"progressToken\":\"tok\"}}}");
+	json_auto_t *first = receive(r, 2000);
+	assert_string_equal(text_at(first, "method"), "notifications/progress");
+	assert_string_equal(text_at(first, "params|progressToken"), "tok");
+	assert_string_equal(text_at(first, "params|message"), "tick\ntick\ntick");
+	json_auto_t *second = receive(r, 2000);
+	assert_int_equal(json_integer_value(at(second, "id")), 1);
+	quiet(r);
+}
+
+static void the_end_of_input_ends_the_server(void **state)
+{
+	struct rig *r = *state;
+	call_tool(r, "1", "execute_code", "{\"session_id\":\"s1\",\"code\":\"wait\"}");
+	static const char last[] = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}";
+	assert_int_equal(write(r->to, last, sizeof(last) - 1), sizeof(last) - 1);
+	closep(&r->to);
+	uint64_t start = loop_now_ms();
+	json_auto_t *m = receive(r, 500);
+	assert_int_equal(json_integer_value(at(m, "id")), 2);
+	for (int i = 0; i < 100 && r->ended < 0; i++)
+		turn(r, 10);
+	assert_int_equal(r->ended, 0);
+	assert_true(loop_now_ms() - start < 500);
+}
+
+static void a_reader_that_left_ends_it_too(void **state)
+{
+	struct rig *r = *state;
+	closep(&r->from);
+	send(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}");
+	for (int i = 0; i < 100 && r->ended < 0; i++)
+		turn(r, 10);
+	assert_int_equal(r->ended, 0);
+}
+
+static void a_reader_that_stalls_costs_a_bounded_queue(void **state)
+{
+	struct rig *r = *state;
+	unsigned sent = 0;
+	fcntl(r->to, F_SETFL, O_NONBLOCK);
+	for (int idle = 0; idle < 50;) {
+		AUTO(freep)
+		char *line = xasprintf("{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"tools/call\",\"params\":{\"name\":"
+				       "\"execute_code\",\"arguments\":{\"session_id\":\"s\",\"code\":"
+				       "\"flood 200000\"}}}\n",
+				       sent);
+		if (write(r->to, line, strlen(line)) == (ssize_t)strlen(line)) {
+			sent++;
+			idle = 0;
+		} else {
+			idle++;
+		}
+		turn(r, 0);
+		assert_int_equal(r->ended, -1);
+	}
+	/* What was started and answered is near the mark at which reading pauses, not near what was sent. */
+	assert_true(fake.done < 400 && sent > fake.done);
+	AUTO(freep) bool *seen = xcalloc(sent, sizeof(*seen));
+	for (unsigned i = 0; i < sent; i++) {
+		json_auto_t *m = receive(r, 2000);
+		json_int_t id = json_integer_value(at(m, "id"));
+		assert_true(json_is_integer(at(m, "id")) && id < (json_int_t)sent && !seen[id]);
+		seen[id] = true;
+	}
+	quiet(r);
+}
+
+static void pictures_stay_within_the_line(void **state)
+{
+	struct rig *r = *state;
+	call_tool(r, "1", "execute_code", "{\"session_id\":\"s1\",\"code\":\"plot 5 300000\"}");
+	json_auto_t *m = receive(r, 2000);
+	assert_int_equal(json_array_size(at(m, "result|content")), 4);
+	assert_non_null(strstr(text_at(m, "result|content|0|text"), "2 more images omitted"));
+}
+
+static void mutated_messages(void **state)
+{
+	struct rig *r = *state;
+	static const char base[] =
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"execute_code\","
+		"\"arguments\":{\"session_id\":\"s\",\"code\":\"1\",\"timeout\":5}," META "}}";
+	uint32_t seed = 12345;
+	for (int i = 0; i < 3000; i++) {
+		char copy[sizeof(base)];
+		memcpy(copy, base, sizeof(base));
+		for (int k = 0; k < 1 + i % 4; k++) {
+			seed = seed * 1664525 + 1013904223;
+			copy[seed % (sizeof(base) - 1)] = (char)(seed >> 24);
+		}
+		send_bytes(r, copy, sizeof(base) - 1);
+		send_bytes(r, "\n", 1);
+		for (json_t *m; (m = receive(r, 0));)
+			json_decref(m);
+	}
+	for (json_t *m; (m = receive(r, 50));)
+		json_decref(m);
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":\"alive\",\"method\":\"ping\"}", "\"alive\" ok");
+}
+
+#define SERVER_TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SERVER_TEST(both_eras_at_once),
+		SERVER_TEST(unsupported_version_every_time),
+		SERVER_TEST(tools_as_each_revision_has_them),
+		SERVER_TEST(a_session_from_start_to_stop),
+		SERVER_TEST(old_revisions_get_no_structured_content),
+		SERVER_TEST(bad_arguments_are_results),
+		SERVER_TEST(bad_params_are_protocol_errors),
+		SERVER_TEST(malformed_input),
+		SERVER_TEST(an_endless_line_is_survived),
+		SERVER_TEST(nothing_waits_for_a_cell),
+		SERVER_TEST(calls_in_flight_are_bounded),
+		SERVER_TEST(batches_of_their_one_revision),
+		SERVER_TEST(subscriptions_stay_open),
+		SERVER_TEST(progress_while_it_runs),
+		SERVER_TEST(the_end_of_input_ends_the_server),
+		SERVER_TEST(a_reader_that_left_ends_it_too),
+		SERVER_TEST(a_reader_that_stalls_costs_a_bounded_queue),
+		SERVER_TEST(pictures_stay_within_the_line),
+		SERVER_TEST(mutated_messages),
+	};
+	struct loop *loop = loop_new();
+	struct signals *signals = signals_new(loop, NULL, NULL);
+	signals_free(signals);
+	loop_free(loop);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
