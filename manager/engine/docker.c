@@ -10,6 +10,7 @@
 #include "manager/engine/argv.h"
 #include "manager/engine/engine.h"
 #include "manager/engine/inspect.h"
+#include "manager/engine/probe.h"
 
 #define QUICK_DEADLINE_MS 15000
 #define RUN_DEADLINE_MS 60000
@@ -468,6 +469,12 @@ static struct engine_watch *docker_watch_free(struct engine_watch *w)
 	return NULL;
 }
 
+static struct engine_probe *docker_probe(struct engine *e, const struct probe_spec *spec, struct fail *f)
+{
+	struct docker *d = docker_of(e);
+	return probe_start(d->loop, d->program, spec, f);
+}
+
 static struct engine *docker_free(struct engine *e)
 {
 	struct docker *d = docker_of(e);
@@ -485,6 +492,8 @@ static const struct engine_ops docker_ops = {
 	.remove_and_forget = docker_remove_and_forget,
 	.attach = docker_attach,
 	.watch = docker_watch,
+	.probe = docker_probe,
+	.probe_free = probe_free,
 	.task_cancel = docker_task_cancel,
 	.stream_write = docker_stream_write,
 	.stream_free = docker_stream_free,

@@ -10,6 +10,7 @@ struct engine;
 struct engine_task;   /* one call under way */
 struct engine_stream; /* a running attach: bytes both ways */
 struct engine_watch;  /* a running events feed */
+struct engine_probe;  /* a question under way */
 
 /* What a container is made of. Strings are borrowed for the call. */
 struct container_spec {
@@ -55,6 +56,29 @@ struct watch_handler {
 	void *ctx;
 };
 
+/* What a probe can ask. None of it changes anything. */
+enum engine_question {
+	ASK_CLIENT,	/* which client this is; does not reach for the engine */
+	ASK_PLACE,	/* where the client looks for the engine; likewise */
+	ASK_ENGINE,	/* its version */
+	ASK_INFO,	/* what it is and what it can do */
+	ASK_IMAGE,	/* subject: an image */
+	ASK_NETWORKS,	/* the ids of Husk's network */
+	ASK_NETWORK,	/* subject: such an id */
+	ASK_CONTAINERS, /* all of Husk's, of whichever server */
+};
+
+/* The answer in the engine's words (info.h reads them), NUL-terminated and bounded; or NULL and why there is none. Valid
+ * during the call, in which the probe may be freed. */
+typedef void (*engine_answer_fn)(void *ctx, const char *text, size_t n, const struct fail *f);
+
+struct probe_spec {
+	enum engine_question question;
+	const char *subject; /* borrowed for the call */
+	engine_answer_fn done;
+	void *ctx;
+};
+
 struct engine_ops {
 	const char *name;
 	/* Creates and starts; on failure nothing is left behind. */
@@ -68,6 +92,9 @@ struct engine_ops {
 					struct fail *f);
 	struct engine_watch *(*watch)(struct engine *e, const char *owner, const struct watch_handler *handler,
 				      struct fail *f);
+	/* NULL with f filled if it cannot even be asked. The caller frees it, before or after the answer. */
+	struct engine_probe *(*probe)(struct engine *e, const struct probe_spec *spec, struct fail *f);
+	struct engine_probe *(*probe_free)(struct engine_probe *p);
 	/* Cancelling a create cleans up behind itself. Afterwards done is not called. */
 	void (*task_cancel)(struct engine_task *task);
 	int (*stream_write)(struct engine_stream *s, const void *data, size_t n);
