@@ -100,7 +100,7 @@ static const char *check_fields(struct link_message *m)
 	case LINK_DISPLAY:
 		if (!is_string_or_absent(m->tree, "display_id") || (update && !json_is_boolean(update)))
 			return "sent a display with a bad display_id or update";
-		/* fall through */
+		__attribute__((__fallthrough__));
 	case LINK_RESULT:
 		return valid_bundle(json_object_get(m->tree, "data")) ? NULL : "sent a malformed MIME bundle";
 	case LINK_ERROR:
