@@ -22,6 +22,7 @@
 #define OOM_TO_DEATH_MS 2000
 
 static void attach(struct session *s);
+static void on_closed(void *ctx, const struct fail *f);
 static void session_die(struct session *s, const struct fail *cause);
 
 static void set_state(struct session *s, enum session_state state)
@@ -280,9 +281,21 @@ static void reattach_later(struct session *s)
 	s->attach_failures++;
 }
 
+/* The docker CLI tells of an exec that failed on the stream itself, in words, where PID 1's hello should be. */
+static void attach_failed(struct session *s)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	inspect_error(&f, "reach the session", buf_str(&s->wire.in), s->wire.in.len);
+	on_closed(s, &f);
+}
+
 static void break_protocol(struct session *s)
 {
 	AUTO(fail_release) struct fail f = { 0 };
+	if (!s->greeted) {
+		attach_failed(s);
+		return;
+	}
 	fail_set(&f, FAIL_DIED, "the container broke Husk's protocol and was removed");
 	session_die(s, &f);
 }
@@ -300,8 +313,11 @@ static void on_bytes(void *ctx, const void *data, size_t n)
 		/* The frame may have ended the session or its stream. */
 		if (s->stream != stream || s->state == SESSION_DEAD)
 			return;
-		if (r < 0)
+		if (r < 0) {
+			log_debug("session %s: frame of type %d, %zu bytes, call %u, not expected", s->id, frame.type,
+				  frame.n, frame.call);
 			break;
+		}
 	}
 	if (r < 0)
 		break_protocol(s);
