@@ -3,9 +3,9 @@
 #include "manager/manager.h"
 #include "manager/reap.h"
 #include "mcp/demo.h"
+#include "mcp/fds.h"
 #include "mcp/options.h"
 #include "mcp/server.h"
-#include "mcp/stdio.h"
 
 #define EXIT_USAGE 100
 #define EXIT_SYSTEM 111
@@ -56,7 +56,7 @@ static int serve(struct loop *loop, const struct config *config, int in_fd, int 
 static int run_mcp(const struct options *options)
 {
 	int in_fd, out_fd;
-	int r = stdio_protect(&in_fd, &out_fd);
+	int r = fds_protect(&in_fd, &out_fd);
 	if (r < 0) {
 		log_error("cannot set up stdin and stdout: %s", strerror(-r));
 		return EXIT_SYSTEM;
