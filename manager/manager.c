@@ -1,8 +1,6 @@
 /* The registry of sessions and the operations on it. */
 #include "manager/manager.h"
 
-#include <ctype.h>
-
 #include "base/alloc.h"
 #include "base/list.h"
 #include "base/log.h"
@@ -213,18 +211,6 @@ static int check_limits(struct manager *m, struct fail *f)
 	return 0;
 }
 
-/* HUSK_IMAGE_PYTHON and its sisters override the image that this build belongs to. */
-static const char *image_for(const struct manager *m, const struct runtime *runtime)
-{
-	char name[64] = "HUSK_IMAGE_";
-	size_t n = strlen(name);
-	for (const char *p = runtime->name; *p && n < sizeof(name) - 1; p++)
-		name[n++] = isalnum((unsigned char)*p) ? (char)toupper((unsigned char)*p) : '_';
-	name[n] = '\0';
-	const char *image = config_lookup(m->config, name);
-	return image ? image : runtime->image;
-}
-
 struct op *manager_create(struct manager *m, const struct create_request *req, struct fail *f)
 {
 	if (check_limits(m, f) < 0)
@@ -237,7 +223,7 @@ struct op *manager_create(struct manager *m, const struct create_request *req, s
 		.engine = m->engine,
 		.config = m->config,
 		.runtime = req->runtime,
-		.image = image_for(m, req->runtime),
+		.image = runtime_image(req->runtime, m->config),
 		.owner_id = m->owner,
 		.thread = m->thread,
 		.network = req->network,

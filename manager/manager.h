@@ -29,6 +29,8 @@ struct runtime {
 const struct runtime *runtime_list(size_t *ret_n);
 /* By name or alias, any case; NULL if there is none. */
 const struct runtime *runtime_find(const char *name);
+/* The image of its sessions: HUSK_IMAGE_PYTHON and its sisters override the one that this build belongs to. */
+const char *runtime_image(const struct runtime *runtime, const struct config *config);
 
 /* The config must outlive the manager. Contacts nothing and writes nothing. */
 struct manager *manager_new(struct loop *loop, const struct config *config);

@@ -1,4 +1,5 @@
 /* The runtimes of this build: a table made from runtimes/NAME/runtime.json, so that a new one changes no C code. */
+#include <ctype.h>
 #include <strings.h>
 
 #include "manager/manager.h"
@@ -23,4 +24,15 @@ const struct runtime *runtime_find(const char *name)
 				return &runtimes[i];
 	}
 	return NULL;
+}
+
+const char *runtime_image(const struct runtime *runtime, const struct config *config)
+{
+	char name[64] = "HUSK_IMAGE_";
+	size_t n = strlen(name);
+	for (const char *p = runtime->name; *p && n < sizeof(name) - 1; p++)
+		name[n++] = isalnum((unsigned char)*p) ? (char)toupper((unsigned char)*p) : '_';
+	name[n] = '\0';
+	const char *image = config_lookup(config, name);
+	return image ? image : runtime->image;
 }
