@@ -14,7 +14,8 @@
 #define MEMORY_BESIDE_TMPFS (256ull << 20)
 #define HOST_CA_BUNDLE "/etc/ssl/certs/ca-certificates.crt"
 
-enum setting_kind { SETTING_NUMBER, SETTING_SIZE, SETTING_BOOL, SETTING_STRING };
+/* Only a STRING may hold a secret; its value is never shown. */
+enum setting_kind { SETTING_NUMBER, SETTING_SIZE, SETTING_BOOL, SETTING_PATH, SETTING_STRING };
 
 struct setting {
 	const char *name;
@@ -35,6 +36,10 @@ struct setting {
 #define BOOL(name, field, fallback)                                                                                    \
 	{                                                                                                              \
 		name, SETTING_BOOL, offsetof(struct config, field), fallback, 0, 0                                     \
+	}
+#define PATH(name, field)                                                                                              \
+	{                                                                                                              \
+		name, SETTING_PATH, offsetof(struct config, field), NULL, 0, 0                                         \
 	}
 #define STRING(name, field)                                                                                            \
 	{                                                                                                              \
@@ -57,7 +62,7 @@ static const struct setting settings[] = {
 	NUMBER("CONTAINER_MAX_SESSIONS_PER_THREAD", max_sessions_per_thread, "3", 1, 10000),
 	BOOL("CONTAINER_NETWORK_ENABLED", network_enabled, "true"),
 	BOOL("CONTAINER_PROXY_ENABLED", proxy_enabled, "false"),
-	STRING("CONTAINER_CA_BUNDLE", ca_bundle),
+	PATH("CONTAINER_CA_BUNDLE", ca_bundle),
 	NUMBER("SESSION_LEASE_SECONDS", lease, "300", 2, 86400),
 	NUMBER("SESSION_IDLE_TTL_SECONDS", idle_ttl, "1800", 1, YEAR),
 	NUMBER("SESSION_MAX_LIFETIME_SECONDS", max_lifetime, "7200", 1, YEAR),
@@ -68,7 +73,7 @@ static const struct setting settings[] = {
 	NUMBER("MAX_RESULT_CHARS", max_result_chars, "30000", 0, MANY),
 	NUMBER("MAX_TRACEBACK_CHARS", max_traceback_chars, "8000", 0, MANY),
 	BOOL("MCP_STRUCTURED_CONTENT", structured_content, "off"),
-	STRING("STORAGE_DIR", storage_dir),
+	PATH("STORAGE_DIR", storage_dir),
 	STRING("API_BASE_URL", api_base_url),
 	STRING("ENCRYPTION_KEY", encryption_key),
 	STRING("DATABASE_URL", database_url),
@@ -78,7 +83,7 @@ static const struct setting settings[] = {
 	STRING("POSTGRES_HOST", postgres_host),
 	NUMBER("POSTGRES_PORT", postgres_port, "5432", 1, 65535),
 	STRING("HUSK_THREAD_ID", thread_id),
-	STRING("HUSK_DOCKER", docker),
+	PATH("HUSK_DOCKER", docker),
 };
 
 const char *config_lookup(const struct config *c, const char *name)
@@ -125,6 +130,7 @@ static int apply(struct config *c, const struct setting *s, const char *value, s
 		if (parse_bool(value, field) < 0)
 			return fail_set(f, FAIL_INVALID, "setting %s: '%s' is neither true nor false", s->name, value);
 		return 0;
+	case SETTING_PATH:
 	case SETTING_STRING:
 		*(char **)field = xstrdup(value);
 		return 0;
@@ -287,12 +293,17 @@ static void fill_places(struct config *c)
 		c->docker = xstrdup("docker");
 }
 
+char *config_file_path(const char *env_file)
+{
+	AUTO(freep) char *dir = xdg_dir("XDG_CONFIG_HOME", ".config");
+	return env_file ? xstrdup(env_file) : xasprintf("%s/.env", dir);
+}
+
 int config_load(struct config *c, const char *env_file, struct fail *f)
 {
 	*c = (struct config){ 0 };
-	AUTO(freep) char *config_dir = xdg_dir("XDG_CONFIG_HOME", ".config");
-	AUTO(freep) char *default_file = xasprintf("%s/.env", config_dir);
-	if (load_file(c, env_file ? env_file : default_file, env_file != NULL, f) < 0)
+	AUTO(freep) char *file = config_file_path(env_file);
+	if (load_file(c, file, env_file != NULL, f) < 0)
 		goto failed;
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
 		const char *value = config_lookup(c, settings[i].name);
@@ -313,10 +324,44 @@ failed:
 void config_release(struct config *c)
 {
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
-		if (settings[i].kind == SETTING_STRING)
+		if (settings[i].kind == SETTING_PATH || settings[i].kind == SETTING_STRING)
 			free(*(char **)((char *)c + settings[i].offset));
 	free(c->state_dir);
 	strv_release(&c->import_allowed_dirs);
 	strv_release(&c->file);
 	*c = (struct config){ 0 };
+}
+
+/* Beside the table: read by name where they are needed. */
+static const char *const other_settings[] = { "IMPORT_ALLOWED_DIRS", "CONTAINER_EXECUTE_AS_ROOT" };
+
+bool config_knows(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+		if (streq(settings[i].name, name))
+			return true;
+	for (size_t i = 0; i < ARRAY_LEN(other_settings); i++)
+		if (streq(other_settings[i], name))
+			return true;
+	return strncmp(name, "HUSK_IMAGE_", 11) == 0;
+}
+
+/* By value: "2g" is the default of 2048m, in other words. */
+static bool is_default(const struct setting *s, const char *value)
+{
+	struct config given = { 0 }, usual = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	if (!s->fallback || apply(&given, s, value, &f) < 0 || apply(&usual, s, s->fallback, &f) < 0)
+		return false;
+	size_t size = s->kind == SETTING_BOOL ? sizeof(bool) : sizeof(uint64_t);
+	return memcmp((char *)&given + s->offset, (char *)&usual + s->offset, size) == 0;
+}
+
+void config_each_changed(const struct config *c, void (*fn)(void *ctx, const char *name, const char *value), void *ctx)
+{
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
+		const char *value = config_lookup(c, settings[i].name);
+		if (value && !is_default(&settings[i], value))
+			fn(ctx, settings[i].name, settings[i].kind == SETTING_STRING ? NULL : value);
+	}
 }

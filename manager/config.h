@@ -57,4 +57,11 @@ void config_release(struct config *c);
 /* The value of a setting by the same rules (HUSK_IMAGE_PYTHON and the like); NULL if unset. Valid until release. */
 const char *config_lookup(const struct config *c, const char *name);
 
+/* The settings file that config_load() reads, there or not. The caller owns it. */
+char *config_file_path(const char *env_file);
+/* True if this name in a settings file means anything to Husk. */
+bool config_knows(const char *name);
+/* Calls fn for each setting that is not at its default, in a fixed order; value is NULL where it may be a secret. */
+void config_each_changed(const struct config *c, void (*fn)(void *ctx, const char *name, const char *value), void *ctx);
+
 #endif
