@@ -3,7 +3,10 @@
 Kept tiny because a start script is the one file that Python compiles anew at every start.
 """
 
+import gc
 import sys
+
+gc.disable()  # nothing of what is loaded now will ever be garbage; main.run turns it on again
 
 # While the kernel loads itself, nothing that a session can write is on the import path: neither PYTHONPATH nor
 # the user's site-packages can break a restart. The kernel puts the rest back before the first cell.

@@ -93,6 +93,15 @@ def test_kernel_modules_are_not_importable_by_their_names(kernel):
         assert kernel.run(f"import {name}").error["type"] == "ModuleNotFoundError"
 
 
+def test_comparison_of_values_is_not_the_kernels_business(kernel):
+    kernel.run("class C:\n    def __eq__(self, other): print('compared'); return True\n    def __repr__(self): return 'c'")
+    assert [kernel.run("C()").log[0][0] for _ in range(3)] == ["result"] * 3
+
+
+def test_garbage_is_collected(kernel):
+    assert kernel.run("import gc; gc.isenabled()").text == "True"
+
+
 def test_start_does_not_load_the_terminal_ui(fresh_kernel):
     slow = "('jedi', 'prompt_toolkit', 'stack_data', 'matplotlib', 'numpy', 'pandas', 'PIL', 'urllib.request')"
     assert fresh_kernel.run(f"import sys; [m for m in {slow} if m in sys.modules]").text == "[]"

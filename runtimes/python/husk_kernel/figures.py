@@ -16,6 +16,7 @@ from . import images
 FIGURES_MAX = 20  # a cell
 FONT_CACHE = "/opt/husk/matplotlib"  # made when the image was built
 DPI_MIN = 20
+PADDING = 0.1  # inches, as savefig.pad_inches
 
 
 class Figures:
@@ -77,23 +78,26 @@ class Figures:
 
 def png(figure):
     """The figure with a tight frame, at its own resolution or at a lower one that keeps the picture in its limits."""
-    dpi = min(figure.dpi, images.PIXELS_MAX / max(*figure.get_size_inches(), 0.1))
+    frame, size = _tight_frame(figure)
+    dpi = min(figure.dpi, images.PIXELS_MAX / max(*size, 0.1))
     while True:
-        data = _render(figure, dpi)
+        out = io.BytesIO()
+        figure.savefig(out, format="png", dpi=dpi, bbox_inches=frame)
+        data = out.getvalue()
         scale = min(images.PIXELS_MAX / max(*images.png_size(data), 1), (images.BYTES_MAX / len(data)) ** 0.5)
         if scale >= 1 or dpi <= DPI_MIN:
             return data
         dpi = max(DPI_MIN, dpi * scale * 0.95)
 
 
-def _render(figure, dpi):
-    out = io.BytesIO()
-    try:
-        figure.savefig(out, format="png", dpi=dpi, bbox_inches="tight")
-    except ValueError:  # something drawn far outside makes the tight frame larger than any picture
-        out = io.BytesIO()
-        figure.savefig(out, format="png", dpi=dpi)
-    return out.getvalue()
+def _tight_frame(figure):
+    """What bbox_inches="tight" would take; the whole figure where that is absurd (a text far outside the axes)."""
+    figure.draw_without_rendering()
+    whole = tuple(figure.get_size_inches())
+    frame = figure.get_tightbbox().padded(PADDING)
+    if 0 < frame.width < 3 * whole[0] and 0 < frame.height < 3 * whole[1]:
+        return frame, (frame.width, frame.height)
+    return None, whole
 
 
 def _copy_font_cache(folder):

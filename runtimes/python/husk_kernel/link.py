@@ -7,9 +7,12 @@ import socket
 import threading
 
 MESSAGE_MAX = 12 << 20  # LINK_MESSAGE_MAX in kernels/protocol.h
+CODE_MESSAGE_MAX = 64 << 20  # CODE_BYTES_MAX, every byte escaped
 VERSION = 1
 # Above what a cell closes when it "closes all files" by hand (0 to 9, 0 to 99), below any sane nofile limit.
 PRIVATE_FD = 200
+
+_to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def private_fd(fd):
@@ -70,7 +73,7 @@ class Link:
     def receive(self):
         """The next message, or None when PID 1 is gone or talks nonsense."""
         size = int.from_bytes(self._read(4) or b"")
-        if not 0 < size <= MESSAGE_MAX:
+        if not 0 < size <= CODE_MESSAGE_MAX:
             return None
         try:
             return json.loads(self._read(size) or b"")
@@ -109,7 +112,7 @@ class Link:
             self._send({"op": "done", "id": call})
 
     def _send(self, message):
-        body = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        body = _to_json(message).encode()
         if len(body) > MESSAGE_MAX:
             raise TooLong
         self._write(len(body).to_bytes(4) + body)

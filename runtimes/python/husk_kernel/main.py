@@ -1,9 +1,11 @@
 """The kernel's life: load, say hello, run cells until PID 1 hangs up."""
 
 import faulthandler
+import gc
 import importlib
 import os
 import sys
+from types import SimpleNamespace
 
 from .imports import Deferred, ImportHooks, add_user_site
 
@@ -164,9 +166,11 @@ def _adapt_pandas(pandas):
     pandas.set_option("display.width", 120)
 
 
-def _adapt_plotly(renderers):
+def _adapt_plotly(module):
     # The figure as its MIME type; the notebook default adds 4 MB of script to the first one.
-    renderers.renderers.default = "plotly_mimetype"
+    module.renderers.default = "plotly_mimetype"
+    # It insists on nbformat and only looks at its version.
+    module.nbformat = module.nbformat or SimpleNamespace(__version__="5.0.0")
 
 
 def run(user_path):
@@ -175,4 +179,6 @@ def run(user_path):
     kernel.adapt_modules()
     sys.path[:] = ["", *add_user_site(user_path)]
     sys.argv = [""]
+    gc.freeze()  # the collector need not look at the kernel, nor a forked child copy its pages
+    gc.enable()
     kernel.serve()

@@ -27,6 +27,7 @@ OUTPUTS_KEPT = 3  # Out[n], _n and with them _, __, ___: each may hold a lot of 
 INPUTS_KEPT = 100
 SOURCE_BYTES_KEPT = 16 << 20  # for tracebacks and inspect.getsource
 
+_PLAIN_TYPES = {int, float, complex, bool, str, bytes, list, tuple, dict, set}
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -60,7 +61,7 @@ class Compiler(CachingCompiler):
 class Hook(DisplayHook):
     """sys.displayhook while a cell runs: keeps the last value for the kernel instead of printing it."""
 
-    value = Any(allow_none=True)
+    value = None  # no trait: traitlets compares values, which takes its time with a large table
     number = 0
 
     @property
@@ -267,7 +268,9 @@ class Shell(InteractiveShell):
         """The MIME bundle of a value. Without a repr it is an error; without one of its rich forms it is not."""
         self._format_errors = []
         try:
-            data, _metadata = self.display_formatter.format(value)
+            data = self._format_plain(value)
+            if data is None:
+                data, _metadata = self.display_formatter.format(value)
             failed = self._format_errors
         finally:
             self._format_errors = None
@@ -276,6 +279,15 @@ class Shell(InteractiveShell):
         for error in failed:
             errors.print_plain(error)
         return data
+
+    def _format_plain(self, value):
+        """A short cut past eleven formatters that have nothing to say about a number or a list: half of a small cell."""
+        kind = type(value)
+        if kind in _PLAIN_TYPES:
+            plain, *rich = self.display_formatter.formatters.values()
+            if plain.format_type == "text/plain" and not any(kind in formatter.type_printers for formatter in rich):
+                text = plain(value)
+                return {"text/plain": text} if text is not None else {}
 
     def show(self, value):
         data = self.format(value)

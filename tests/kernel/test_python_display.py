@@ -1,0 +1,257 @@
+"""The Python kernel over its link: MIME bundles, figures, pictures. One sentence a test."""
+
+import base64
+import json
+import struct
+
+import pytest
+
+RUNTIME = "python"
+
+
+def png_size(text):
+    return struct.unpack(">II", base64.b64decode(text)[16:24])
+
+
+# Bundles
+
+
+@pytest.mark.parametrize("method, value, mime, sent", [
+    ("_repr_html_", "<b>x</b>", "text/html", "<b>x</b>"),
+    ("_repr_markdown_", "*x*", "text/markdown", "*x*"),
+    ("_repr_latex_", "$x$", "text/latex", "$x$"),
+    ("_repr_svg_", "<svg/>", "image/svg+xml", "<svg/>"),
+    ("_repr_png_", b"\x89PNG", "image/png", "iVBORw=="),
+    ("_repr_jpeg_", b"\xff\xd8", "image/jpeg", "/9g="),
+    ("_repr_json_", {"a": [1, None]}, "application/json", {"a": [1, None]}),
+    ("_repr_mimebundle_", {"application/x+json": {"k": 1}, "text/html": "h"}, "application/x+json", {"k": 1}),
+])
+def test_rich_reprs(kernel, method, value, mime, sent):
+    kernel.run(f"class R:\n    def __repr__(self): return 'plain'\n    def {method}(self, **kw): return {value!r}")
+    bundle = kernel.run("R()").result
+    assert bundle["text/plain"] == "plain" and bundle[mime] == sent
+
+
+def test_users_own_formatter_for_a_plain_type(kernel):
+    kernel.run("html = get_ipython().display_formatter.formatters['text/html']; html.for_type(int, lambda n: f'<b>{n}</b>')")
+    assert kernel.run("5").result == {"text/plain": "5", "text/html": "<b>5</b>"}
+    kernel.run("html.pop(int)")
+    assert kernel.run("5").result == {"text/plain": "5"}
+
+
+def test_display_objects_of_ipython(kernel):
+    kernel.run("from IPython.display import *")
+    cases = {
+        "HTML('<b>x</b>')": "text/html", "Markdown('*x*')": "text/markdown", "Latex('$x$')": "text/latex",
+        "SVG('<svg xmlns=\"http://www.w3.org/2000/svg\"/>')": "image/svg+xml", "JSON({'a': 1})": "application/json",
+        "Image(data=b'\\x89PNG\\r\\n\\x1a\\n' + bytes(16), format='png')": "image/png",
+        "Audio(data=[0.0] * 100, rate=8000)": "text/html", "Video(data=b'mp4', embed=True, mimetype='video/mp4')": "text/html",
+        "Javascript('1')": "application/javascript",
+    }
+    for code, mime in cases.items():
+        assert mime in kernel.run(code).result, code
+        assert mime in kernel.run(f"display({code})").displays[0]["data"], code
+
+
+def test_several_displays_in_order(kernel):
+    displays = kernel.run("for i in range(5): display(i)").displays
+    assert [d["data"]["text/plain"] for d in displays] == list("01234")
+
+
+def test_display_id_and_update(kernel):
+    first, second = kernel.run("h = display('one', display_id=True)\nh.update('two')").displays
+    assert first["display_id"] == second["display_id"] and second["update"] is True and "update" not in first
+    third = kernel.run("h.update('three')").displays[0]
+    assert third["display_id"] == first["display_id"] and third["data"]["text/plain"] == "'three'"
+
+
+def test_clear_output_prints_nothing(kernel):
+    outcome = kernel.run("from IPython.display import clear_output\nprint('a'); clear_output(); clear_output(wait=True); print('b')")
+    assert outcome.stdout == "a\nb\n" and outcome.stderr == ""
+
+
+def test_own_display_method(kernel):
+    outcome = kernel.run("class D:\n    def _ipython_display_(self): display('from inside')\nD()")
+    assert outcome.result is None and outcome.displays[0]["data"]["text/plain"] == "'from inside'"
+
+
+def test_capture_magic_keeps_displays(kernel):
+    assert kernel.run("%%capture c\ndisplay('x'); print('y')").log == []
+    assert kernel.run("c.stdout, len(c.outputs)").text == r"('y\n', 1)"
+
+
+def test_all_expressions_on_request(kernel):
+    kernel.run("get_ipython().ast_node_interactivity = 'all'")
+    outcome = kernel.run("1\n2\n3")
+    kernel.run("get_ipython().ast_node_interactivity = 'last_expr'")
+    assert [d["data"]["text/plain"] for d in outcome.displays] == ["1", "2"] and outcome.text == "3"
+
+
+def test_hostile_text_becomes_valid(kernel):
+    kernel.run("class H:\n    def __repr__(self): return '\\udc80\\0x'\n    def _repr_html_(self): return '\\ud800\\0'")
+    assert kernel.run("H()").text == "\\udc80\N{REPLACEMENT CHARACTER}x"
+
+
+def test_hostile_json_becomes_valid(kernel):
+    code = r"display({'application/json': {'nan': float('nan'), 'inf': [1e999], 'big': 2**70, 3: (1, b'x'), '\udc80\0': object}}, raw=True)"
+    sent = kernel.run(code).displays[0]["data"]["application/json"]
+    assert sent["nan"] is None and sent["inf"] == [None] and sent["big"] == str(2**70) and sent["3"] == [1, "eA=="]
+    code = "deep = []\nfor _ in range(900): deep = [deep]\ndisplay({'application/json': deep}, raw=True)"
+    assert kernel.run(code).displays
+
+
+def test_other_values_in_bundles(kernel):
+    code = "display({'text/html': b'\\xff<b>', 'image/gif': b'GIF8', 'text/plain': ['a\\n', 'b'], 'x/none': None, 7: 'odd', 'text/x': 5}, raw=True)"
+    assert kernel.run(code).displays[0]["data"] == {
+        "text/html": "\N{REPLACEMENT CHARACTER}<b>", "image/gif": "R0lGOA==", "text/plain": "a\nb", "text/x": "5"}
+
+
+def test_huge_repr_is_cut(kernel):
+    text = kernel.run("'x' * 50_000_000").text
+    assert 1_000_000 < len(text) < 1_100_000 and "left out" in text and text.startswith("'xxx") and text.endswith("xxx'")
+
+
+def test_oversized_entries_are_dropped_with_a_note(kernel):
+    code = "display({'text/html': '<i>' * 5_000_000, 'text/markdown': 'small', 'text/plain': 'p'}, raw=True); 'done'"
+    outcome = kernel.run(code)
+    sent = outcome.displays[0]["data"]
+    assert "text/html" not in sent and sent["text/markdown"] == "small"
+    assert sent["text/plain"].startswith("p\n[text/html of 15,0") and "export" in sent["text/plain"]
+    assert outcome.text == "'done'"
+
+
+def test_ten_megabytes_arrive(kernel):
+    assert len(kernel.run("display({'text/html': 'x' * 10_000_000}, raw=True)").displays[0]["data"]["text/html"]) == 10_000_000
+
+
+def test_repr_that_raises_is_the_cells_error(kernel):
+    kernel.run("class B:\n    def __repr__(self): return 1 / 0")
+    for code in ("B()", "[B()]"):
+        outcome = kernel.run(code)
+        assert outcome.error["type"] == "ZeroDivisionError" and outcome.result is None and outcome.stderr == ""
+        assert "husk_kernel" not in outcome.error["traceback"] and "IPython" not in outcome.error["traceback"]
+
+
+def test_rich_repr_that_raises_is_only_told(kernel):
+    outcome = kernel.run("class B:\n    def __repr__(self): return 'plain'\n    def _repr_html_(self): return 1 / 0\nB()")
+    assert outcome.error is None and outcome.result == {"text/plain": "plain"} and "ZeroDivisionError" in outcome.stderr
+
+
+# Matplotlib
+
+
+def test_figure_becomes_a_picture_without_asking(kernel):
+    outcome = kernel.run("import matplotlib.pyplot as plt\nplt.plot([1, 2, 3]);")
+    data = outcome.displays[0]["data"]
+    width, height = png_size(data["image/png"])
+    assert 400 < width <= 700 and 300 < height <= 500 and data["text/plain"].startswith("<Figure size 640x480")
+    assert kernel.run("plt.get_fignums()").text == "[]"
+    assert outcome.result is None and outcome.stderr == ""
+
+
+def test_show_emits_at_its_place(kernel):
+    outcome = kernel.run("for n in range(2):\n    print('before', n); plt.plot([n]); plt.show()\nprint('after')")
+    assert len(outcome.displays) == 2
+    kinds = [kind for kind, _ in outcome.log]
+    assert kinds[0] == "stdout" and b"before 0" in outcome.log[0][1]
+
+
+def test_show_with_an_explicit_agg_backend(kernel):
+    outcome = kernel.run("import matplotlib; matplotlib.use('Agg')\nplt.plot([1]); plt.show(); plt.plot([2]); plt.show(block=False)")
+    assert len(outcome.displays) == 2 and outcome.stderr == ""
+
+
+def test_figure_as_last_expression_is_not_shown_twice(kernel):
+    outcome = kernel.run("fig, ax = plt.subplots(); ax.plot([1]); fig")
+    assert outcome.displays == [] and png_size(outcome.result["image/png"])
+
+
+def test_displayed_figure_is_not_shown_twice(kernel):
+    assert len(kernel.run("fig, ax = plt.subplots(); display(fig)").displays) == 1
+    assert kernel.run("fig").result["image/png"]
+
+
+def test_figure_is_shown_when_the_cell_fails(kernel):
+    outcome = kernel.run("plt.plot([1]); 1/0")
+    assert len(outcome.displays) == 1 and outcome.error["type"] == "ZeroDivisionError"
+
+
+def test_figure_that_cannot_be_drawn(kernel):
+    outcome = kernel.run("plt.title('$\\\\frac{$')")
+    assert outcome.error["type"] == "ValueError" and kernel.run("1").error is None
+
+
+def test_large_figures_fit(kernel):
+    data = kernel.run("plt.figure(figsize=(60, 10), dpi=300); plt.plot([1]);").displays[0]["data"]["image/png"]
+    assert max(png_size(data)) <= 2000
+
+
+def test_heavy_figures_fit(kernel):
+    code = "import numpy as np\nplt.figure(figsize=(15, 15)); plt.imshow(np.random.rand(1500, 1500, 3), interpolation='nearest');"
+    data = kernel.run(code).displays[0]["data"]["image/png"]
+    assert len(base64.b64decode(data)) <= 700_000
+
+
+def test_text_far_outside_the_figure(kernel):
+    data = kernel.run("plt.plot([1]); plt.text(300, 1, 'far');").displays[0]["data"]["image/png"]
+    assert max(png_size(data)) <= 2000
+
+
+def test_number_of_figures_is_bounded(kernel):
+    outcome = kernel.run("for _ in range(25):\n    plt.figure(figsize=(1, 1))")
+    assert len(outcome.displays) == 20 and outcome.stderr.splitlines()[-1].startswith("5 more figures were left out")
+    assert kernel.run("plt.get_fignums()").text == "[]"
+
+
+def test_matplotlib_in_a_child_process(kernel):
+    code = "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import matplotlib.pyplot as p; p.plot([1]); p.show(); p.savefig(\"c.png\")']).returncode"
+    assert kernel.run(code).text == "0"
+
+
+def test_font_cache_is_copied_on_import(fresh_kernel, tmp_path):
+    (tmp_path / "prebuilt").mkdir()
+    (tmp_path / "prebuilt/fontlist-v0.json").write_text("{}")
+    fresh_kernel.run(f"import husk_kernel.figures as f; f.FONT_CACHE = {str(tmp_path / 'prebuilt')!r}")
+    fresh_kernel.run("import matplotlib")
+    assert (tmp_path / ".cache/matplotlib/fontlist-v0.json").read_text() == "{}"
+
+
+# Other libraries
+
+
+def test_pillow_image(kernel):
+    bundle = kernel.run("from PIL import Image as I\nI.new('RGB', (30, 20), 'red')").result
+    assert png_size(bundle["image/png"]) == (30, 20) and "image/jpeg" not in bundle
+
+
+def test_huge_pillow_image_is_scaled(kernel):
+    bundle = kernel.run("import numpy as np\nI.fromarray(np.random.randint(0, 255, (3000, 4000, 3), dtype='uint8'))").result
+    picture = base64.b64decode(bundle.get("image/png") or bundle["image/jpeg"])
+    assert len(picture) <= 700_000
+
+
+def test_transparent_picture_that_is_too_heavy_for_png(kernel):
+    bundle = kernel.run("I.fromarray(np.random.randint(0, 255, (900, 900, 4), dtype='uint8'))").result
+    assert len(base64.b64decode(bundle["image/jpeg"])) <= 700_000
+
+
+def test_pandas_table_beside_text(kernel):
+    bundle = kernel.run("import pandas as pd\npd.DataFrame({f'column{i}': [i] for i in range(15)})").result
+    assert "<table" in bundle["text/html"] and all(f"column{i}" in bundle["text/plain"] for i in range(15))
+
+
+def test_numpy_summarises(kernel):
+    assert "..." in kernel.run("np.zeros(1_000_000)").text
+
+
+def test_plotly_is_its_mime_bundle(kernel):
+    outcome = kernel.run("import plotly.graph_objects as go\nfig = go.Figure(go.Scatter(y=[1, 2])); fig.show(); fig")
+    for display in outcome.displays:
+        assert display["data"]["application/vnd.plotly.v1+json"]["data"][0]["type"] == "scatter"
+    assert len(outcome.displays) == 2  # plotly displays a figure that is the last value by itself
+    assert len(json.dumps(outcome.log, default=str)) < 200_000
+
+
+def test_altair_is_its_mime_bundle(kernel):
+    outcome = kernel.run("import altair as alt\nalt.Chart(pd.DataFrame({'x': [1]})).mark_point().encode(x='x')")
+    assert any("vega" in mime or mime == "text/html" for mime in outcome.result)
