@@ -229,6 +229,20 @@ static int on_hello(struct session *s, const struct wire_frame *frame)
 	return 0;
 }
 
+/* Live output: the head as it comes, and once that is full the end of what was written, now and then. */
+static void show_output(struct run *run, const struct wire_frame *frame)
+{
+	if (!run->on_output || run->abandoned)
+		return;
+	if (frame->type == FRAME_OUT || frame->type == FRAME_ERR)
+		run->on_output(run, frame->type == FRAME_OUT ? 1 : 2, frame->payload, frame->n);
+	if (frame->type != FRAME_PROGRESS)
+		return;
+	AUTO(freep) char *tail = wire_read_progress(frame);
+	if (tail)
+		run->on_output(run, 1, tail, strlen(tail));
+}
+
 static int on_run_frame(struct session *s, const struct wire_frame *frame)
 {
 	struct run *run = find_run(s, frame->call);
@@ -241,8 +255,7 @@ static int on_run_frame(struct session *s, const struct wire_frame *frame)
 	int r = collect_frame(run->collect, frame);
 	if (r < 0)
 		return r;
-	if ((frame->type == FRAME_OUT || frame->type == FRAME_ERR) && run->on_output && !run->abandoned)
-		run->on_output(run, frame->type == FRAME_OUT ? 1 : 2, frame->payload, frame->n);
+	show_output(run, frame);
 	if (r == 1)
 		run_ended(s, run);
 	return 0;

@@ -146,3 +146,10 @@ enum wire_event_kind wire_read_event(const struct wire_frame *frame, char **ret_
 			return kinds[i].kind;
 	return WIRE_EVENT_OTHER;
 }
+
+char *wire_read_progress(const struct wire_frame *frame)
+{
+	json_auto_t *progress = payload_json(frame);
+	const char *tail = json_string_value(json_object_get(progress, "tail"));
+	return tail && *tail ? xstrdup(tail) : NULL;
+}

@@ -56,4 +56,7 @@ enum wire_event_kind {
 /* The sentence of the event, bounded and cleaned, in *ret_detail (owned by the caller; may become NULL). */
 enum wire_event_kind wire_read_event(const struct wire_frame *frame, char **ret_detail);
 
+/* The last output that a PROGRESS frame shows; a heap string, NULL if there is none. */
+char *wire_read_progress(const struct wire_frame *frame);
+
 #endif
