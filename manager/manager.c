@@ -20,6 +20,7 @@ struct manager {
 	struct engine *engine;
 	struct engine_watch *watch;
 	struct timer *watch_retry;
+	struct timer *gc; /* runs while there are sessions */
 	struct list sessions;
 	struct list ops;
 	char owner[TOKEN_SIZE];
@@ -192,6 +193,23 @@ static void on_stopped(void *ctx, struct session *s, const struct fail *f)
 	session_free(s);
 }
 
+/* Ends what nobody has used for SESSION_IDLE_TTL_SECONDS. A session with a run on it is in use. */
+static void on_gc(void *ctx)
+{
+	struct manager *m = ctx;
+	uint64_t now = loop_now_ms(), ttl = m->config->idle_ttl;
+	list_for_each(s, &m->sessions, struct session, node) {
+		if (s->state != SESSION_READY || !list_empty(&s->runs) || now - s->used_ms < ttl * 1000)
+			continue;
+		AUTO(fail_release) struct fail f = { 0 };
+		fail_set(&f, FAIL_DIED, "ended after %llu s without use (SESSION_IDLE_TTL_SECONDS)",
+			 (unsigned long long)ttl);
+		session_end(s, &f);
+	}
+	if (!live_sessions(m))
+		timer_stop(m->gc);
+}
+
 static int check_limits(struct manager *m, struct fail *f)
 {
 	uint64_t live = live_sessions(m);
@@ -218,6 +236,8 @@ struct op *manager_create(struct manager *m, const struct create_request *req, s
 	if (!m->thread)
 		m->thread = thread_id_load(m->config);
 	watch_start(m);
+	if (!timer_active(m->gc))
+		timer_start(m->gc, m->config->gc_interval * 1000, m->config->gc_interval * 1000);
 	struct session *s = session_new(&(struct session_params){
 		.loop = m->loop,
 		.engine = m->engine,
@@ -344,6 +364,7 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 	m->config = config;
 	m->engine = engine_docker_new(loop, config->docker);
 	m->watch_retry = timer_new(loop, on_watch_retry, m);
+	m->gc = timer_new(loop, on_gc, m);
 	list_init(&m->sessions);
 	list_init(&m->ops);
 	token_make(m->owner);
@@ -378,6 +399,7 @@ struct manager *manager_free(struct manager *m)
 		session_free(s);
 	m->engine->ops->watch_free(m->watch);
 	timer_free(m->watch_retry);
+	timer_free(m->gc);
 	m->engine->ops->free(m->engine);
 	free(m->thread);
 	free(m);

@@ -365,6 +365,11 @@ static void session_die(struct session *s, const struct fail *cause)
 	s->owner.on_dead(s->owner.ctx, s);
 }
 
+void session_end(struct session *s, const struct fail *cause)
+{
+	session_die(s, cause);
+}
+
 static void on_cause_wait_over(void *ctx)
 {
 	struct session *s = ctx;

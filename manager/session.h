@@ -98,6 +98,9 @@ int session_run(struct session *s, struct run *run, const char *text, size_t len
 /* Interrupts it. The run must be heap memory from here on: the session frees it when PID 1 has ended it. */
 void session_abandon(struct run *run);
 
+/* Ends it with a cause of the manager's own: as if it had died of it. */
+void session_end(struct session *s, const struct fail *cause);
+
 /* What the engine's events told. */
 void session_on_event(struct session *s, const struct engine_event *event);
 
