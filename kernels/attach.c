@@ -12,6 +12,8 @@
 #include "kernels/protocol.h"
 
 #define COPY_BYTES (128u << 10)
+#define DIALS_MAX 200
+#define DIAL_PAUSE_MS 10
 
 /* One direction: what was read and not yet written. */
 struct flow {
@@ -29,14 +31,18 @@ static int refuse(const char *why)
 	return 1;
 }
 
+/* An engine says that a container runs a moment before its PID 1 listens, and there is no event to wait for. */
 static int dial(void)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	AUTO(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	memcpy(sa.sun_path + 1, CONTROL_SOCKET, strlen(CONTROL_SOCKET));
 	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(CONTROL_SOCKET));
-	if (fd < 0 || connect(fd, (struct sockaddr *)&sa, len) < 0)
-		return -1;
+	for (int i = 0; fd >= 0 && connect(fd, (struct sockaddr *)&sa, len) < 0; i++) {
+		if (errno != ECONNREFUSED || i == DIALS_MAX)
+			return -1;
+		(void)poll(NULL, 0, DIAL_PAUSE_MS);
+	}
 	return take_fd(fd);
 }
 

@@ -84,7 +84,8 @@ static const char *take_fields(struct call *c, const json_t *payload)
 	return NULL;
 }
 
-int calls_add(struct calls *calls, uint32_t number, enum call_kind kind, const void *payload, size_t n, struct call **ret)
+int calls_add(struct calls *calls, uint32_t number, enum call_kind kind, const void *payload, size_t n,
+	      struct call **ret)
 {
 	if (number == 0)
 		return -EPROTO;
@@ -232,8 +233,8 @@ static char *full_detail(const struct call *c, const struct ending *e, uint64_t 
 			   text.len ? " " : "", (unsigned long long)oom_kills, oom_kills == 1 ? "" : "es",
 			   oom_kills == 1 ? "was" : "were");
 	if (c->late_dropped)
-		buf_printf(&text, "%s%llu bytes of output written since the last call were dropped.", text.len ? " " : "",
-			   (unsigned long long)c->late_dropped);
+		buf_printf(&text, "%s%llu bytes of output written since the last call were dropped.",
+			   text.len ? " " : "", (unsigned long long)c->late_dropped);
 	return text.len ? buf_steal_str(&text) : NULL;
 }
 

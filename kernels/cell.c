@@ -147,10 +147,10 @@ static char *dead_detail(const struct cell *c, const struct death *d, const char
 	const struct limits *l = c->call->calls->limits;
 	if (d->oom && l && l->memory_limit != LIMIT_UNKNOWN) {
 		uint64_t files = limits_memory_files(l);
-		AUTO(freep) char *of_files =
-			files == LIMIT_UNKNOWN ? xstrdup("") :
-						 xasprintf(" (files in memory still take %llu MiB of it)",
-							   (unsigned long long)(files >> 20));
+		AUTO(freep)
+		char *of_files = files == LIMIT_UNKNOWN ? xstrdup("") :
+							  xasprintf(" (files in memory still take %llu MiB of it)",
+								    (unsigned long long)(files >> 20));
 		return xasprintf("The kernel was killed because the memory limit of %llu MiB was reached%s. %s",
 				 (unsigned long long)(l->memory_limit >> 20), of_files, after);
 	}

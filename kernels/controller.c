@@ -55,7 +55,8 @@ static void admit(struct guest *g, uint64_t fence, json_int_t version)
 	c->present = g;
 	timeout_stop(&g->patience);
 	sender_reset(&c->sender);
-	json_auto_t *hello = json_pack("{s:I, s:I}", "version", version, "last_call", (json_int_t)c->calls->last_number);
+	json_auto_t *hello =
+		json_pack("{s:I, s:I}", "version", version, "last_call", (json_int_t)c->calls->last_number);
 	c->on_hello(c, hello);
 	(void)sender_json(&c->sender, FRAME_HELLO, 0, hello);
 }
@@ -64,7 +65,8 @@ static void handle_hello(struct guest *g, const struct frame *f)
 {
 	json_auto_t *hello = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
 	json_int_t version, min_version, fence;
-	if (json_unpack(hello, "{s:I, s:I, s:I}", "version", &version, "min_version", &min_version, "fence", &fence) < 0 ||
+	if (json_unpack(hello, "{s:I, s:I, s:I}", "version", &version, "min_version", &min_version, "fence", &fence) <
+		    0 ||
 	    fence < 0 || !choose_version(version, min_version)) {
 		dismiss(g);
 		return;
@@ -80,8 +82,8 @@ static void handle_hello(struct guest *g, const struct frame *f)
 /* Calls past the limit are not kept, so that they cannot grow past it: their END is sent once. */
 static void refuse_call(struct controller *c, uint32_t number)
 {
-	json_auto_t *end = json_pack("{s:s, s:i, s:i, s:i, s:s}", "ending", "refused", "duration_ms", 0, "stdout_bytes", 0,
-				     "stderr_bytes", 0, "detail", "Too many calls are waiting in this session.");
+	json_auto_t *end = json_pack("{s:s, s:i, s:i, s:i, s:s}", "ending", "refused", "duration_ms", 0, "stdout_bytes",
+				     0, "stderr_bytes", 0, "detail", "Too many calls are waiting in this session.");
 	(void)sender_json(&c->sender, FRAME_END, number, end);
 }
 
@@ -209,7 +211,8 @@ int controller_init(struct controller *c)
 	memcpy(sa.sun_path + 1, CONTROL_SOCKET, strlen(CONTROL_SOCKET));
 	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(CONTROL_SOCKET));
 	c->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (c->listen_fd < 0 || bind(c->listen_fd, (struct sockaddr *)&sa, len) < 0 || listen(c->listen_fd, BACKLOG) < 0)
+	if (c->listen_fd < 0 || bind(c->listen_fd, (struct sockaddr *)&sa, len) < 0 ||
+	    listen(c->listen_fd, BACKLOG) < 0)
 		return -errno;
 	watch_start(c->poller, &c->listen_watch, c->listen_fd, POLLIN, on_connect);
 	return 0;

@@ -88,7 +88,8 @@ static void check_lease(struct init *i)
 		end_now(i, INIT_EXIT_OK);
 		break;
 	case LIFETIME_OVER:
-		end_with_event(i, INIT_EXIT_OK, "lifetime", "interrupted", "The session has reached the end of its lifetime.");
+		end_with_event(i, INIT_EXIT_OK, "lifetime", "interrupted",
+			       "The session has reached the end of its lifetime.");
 		break;
 	}
 }
@@ -132,7 +133,8 @@ static void on_killed_all(struct kernel *k)
 static void on_kernel_failed(struct kernel *k, const char *cause)
 {
 	struct init *i = container_of(k, struct init, kernel);
-	AUTO(freep) char *detail = xasprintf("The session ends, since no kernel could be started: the last one %s.", cause);
+	AUTO(freep)
+	char *detail = xasprintf("The session ends, since no kernel could be started: the last one %s.", cause);
 	end_with_event(i, INIT_EXIT_FAILED, "kernel_failed", "kernel_died", detail);
 }
 
@@ -170,8 +172,9 @@ static void on_hello(struct controller *c, json_t *hello)
 	json_object_set_new(hello, "kernel", json_string(kernel_state_name(&i->kernel)));
 	json_object_set_new(hello, "lease_seconds", json_integer((json_int_t)(i->options->lease_ms / 1000)));
 	if (i->options->lifetime_ms)
-		json_object_set_new(hello, "lifetime_left_seconds",
-				    json_integer((json_int_t)(lease_lifetime_left_ms(&i->lease, clock_boot_ms()) / 1000)));
+		json_object_set_new(
+			hello, "lifetime_left_seconds",
+			json_integer((json_int_t)(lease_lifetime_left_ms(&i->lease, clock_boot_ms()) / 1000)));
 }
 
 static void on_stop(struct controller *c)

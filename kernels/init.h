@@ -6,7 +6,7 @@
 #include "base/defs.h"
 
 /* Exit statuses; a fatal signal n from outside is 128 + n. */
-#define INIT_EXIT_OK 0	   /* STOP, lease or lifetime over */
+#define INIT_EXIT_OK 0	    /* STOP, lease or lifetime over */
 #define INIT_EXIT_FAILED 70 /* no kernel could be started */
 #define INIT_EXIT_USAGE 100
 #define INIT_EXIT_SYSTEM 111

@@ -309,7 +309,9 @@ void kernel_reaped(struct kernel *k, pid_t pid, int status)
 
 	/* Our own SIGKILL has a reason; another one, or an exit that came first, tells its own. */
 	bool ours = killed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-	struct death d = { .status = status, .oom = !ours && oom_took(k, status), .reason = ours ? k->kill_reason : NULL };
+	struct death d = { .status = status,
+			   .oom = !ours && oom_took(k, status),
+			   .reason = ours ? k->kill_reason : NULL };
 	if (starting) {
 		AUTO(freep) char *how = death_describe(&d);
 		start_failed(k, how);

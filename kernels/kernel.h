@@ -38,7 +38,7 @@ struct kernel {
 	struct link link;
 	struct cell cell;
 	struct timeout timer; /* the deadline of the present state */
-	bool killed; /* by us, for kill_reason */
+	bool killed;	      /* by us, for kill_reason */
 	const char *kill_reason;
 	unsigned deaths; /* in a row, before a hello */
 	bool killed_all; /* since the last hello */

@@ -70,7 +70,8 @@ static uint64_t read_field(int fd, const char *key)
 		if (next)
 			*next++ = '\0';
 		uint64_t value;
-		if (strncmp(line, key, key_len) == 0 && line[key_len] == ' ' && parse_u64(line + key_len + 1, &value) == 0)
+		if (strncmp(line, key, key_len) == 0 && line[key_len] == ' ' &&
+		    parse_u64(line + key_len + 1, &value) == 0)
 			return value;
 	}
 	return LIMIT_UNKNOWN;

@@ -27,9 +27,12 @@ static const char help[] =
 enum { OPT_LEASE = 256, OPT_LIFETIME, OPT_GRACE, OPT_START, OPT_MANIFEST, OPT_CGROUP };
 
 static const struct option long_options[] = {
-	{ "lease", required_argument, NULL, OPT_LEASE },     { "lifetime", required_argument, NULL, OPT_LIFETIME },
-	{ "grace-ms", required_argument, NULL, OPT_GRACE },  { "start-ms", required_argument, NULL, OPT_START },
-	{ "manifest", required_argument, NULL, OPT_MANIFEST }, { "cgroup", required_argument, NULL, OPT_CGROUP },
+	{ "lease", required_argument, NULL, OPT_LEASE },
+	{ "lifetime", required_argument, NULL, OPT_LIFETIME },
+	{ "grace-ms", required_argument, NULL, OPT_GRACE },
+	{ "start-ms", required_argument, NULL, OPT_START },
+	{ "manifest", required_argument, NULL, OPT_MANIFEST },
+	{ "cgroup", required_argument, NULL, OPT_CGROUP },
 	{ 0 },
 };
 

@@ -29,11 +29,13 @@ static int take_kernel(struct manifest *m, const json_t *kernel, struct fail *f)
 	json_t *arg;
 	json_array_foreach(kernel, i, arg) {
 		if (!json_is_string(arg))
-			return fail_set(f, FAIL_INVALID, "runtime manifest: 'kernel' holds something that is no string");
+			return fail_set(f, FAIL_INVALID,
+					"runtime manifest: 'kernel' holds something that is no string");
 		strv_add(&m->kernel, json_string_value(arg));
 	}
 	if (!m->kernel.n || m->kernel.v[0][0] != '/')
-		return fail_set(f, FAIL_INVALID, "runtime manifest: 'kernel' must be a list that starts with an absolute path");
+		return fail_set(f, FAIL_INVALID,
+				"runtime manifest: 'kernel' must be a list that starts with an absolute path");
 	return 0;
 }
 
@@ -43,7 +45,8 @@ static int take_link(struct manifest *m, const char *link, struct fail *f)
 	if (!link || streq(link, "unix"))
 		return 0;
 	if (strncmp(link, "tcp:", 4) != 0 || parse_u64(link + 4, &port) < 0 || port < 1024 || port > 65535)
-		return fail_set(f, FAIL_INVALID, "runtime manifest: 'link' must be \"unix\" or \"tcp:PORT\", not '%s'", link);
+		return fail_set(f, FAIL_INVALID, "runtime manifest: 'link' must be \"unix\" or \"tcp:PORT\", not '%s'",
+				link);
 	m->tcp_port = (uint16_t)port;
 	return 0;
 }
@@ -83,8 +86,8 @@ int manifest_parse(struct manifest *ret, const char *text, size_t n, struct fail
 	*ret = (struct manifest){ 0 };
 	if (!root)
 		return fail_set(f, FAIL_INVALID, "runtime manifest: line %d: %s", error.line, error.text);
-	if (json_unpack_ex(root, &error, 0, "{s:s, s:o, s?s, s?s, s?o}", "name", &name, "kernel", &kernel, "link", &link,
-			   "interrupt", &interrupt, "env", &env) < 0)
+	if (json_unpack_ex(root, &error, 0, "{s:s, s:o, s?s, s?s, s?o}", "name", &name, "kernel", &kernel, "link",
+			   &link, "interrupt", &interrupt, "env", &env) < 0)
 		return fail_set(f, FAIL_INVALID, "runtime manifest: %s", error.text);
 	ret->name = xstrdup(name);
 	if (take_kernel(ret, kernel, f) < 0 || take_link(ret, link, f) < 0 || take_interrupt(ret, interrupt, f) < 0 ||

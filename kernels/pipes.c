@@ -38,7 +38,9 @@ int pipes_open(struct pipes *p, struct poller *poller)
 		int fds[2];
 		if (pipe2(fds, O_CLOEXEC) < 0)
 			return -errno;
-		*e = (struct pipe_end){ .pipes = p, .stream = (enum call_stream)i, .read_fd = fds[0], .write_fd = fds[1] };
+		*e = (struct pipe_end){
+			.pipes = p, .stream = (enum call_stream)i, .read_fd = fds[0], .write_fd = fds[1]
+		};
 		e->late.max = LATE_OUTPUT_MAX;
 		if (fcntl(e->read_fd, F_SETFL, O_NONBLOCK) < 0)
 			return -errno;

@@ -81,7 +81,8 @@ static void claim(struct sender *s, struct call *c)
 
 static void announce(struct sender *s, struct call *c)
 {
-	json_auto_t *payload = json_pack("{s:s, s:s}", "kind", call_kind_name(c->kind), "state", call_state_name(c->state));
+	json_auto_t *payload =
+		json_pack("{s:s, s:s}", "kind", call_kind_name(c->kind), "state", call_state_name(c->state));
 	c->replay = false;
 	(void)frame_append_json(&s->queue, FRAME_CALL, c->number, payload);
 }

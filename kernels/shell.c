@@ -11,11 +11,10 @@
 /* Read by eval, not as a script file: `$0`, line numbers and exit status are those of `bash -c`, and the length of a
  * command is not bound by that of an argument. The trap survives `exit`; it hides itself from `set -x`. If the command
  * replaces the shell or the trap, nothing is written and the old state stays. */
-const char shell_wrapper[] =
-	"trap '{ set +x; } 2>/dev/null; { builtin printf \"%s\\0\" \"$PWD\"; /usr/bin/env -0 && builtin printf \"" END_MARK
-	"\\0\"; } >&199 2>/dev/null' EXIT; "
-	"IFS= builtin read -r -d '' HUSK_COMMAND <&198; exec 198<&-; "
-	"eval \"$HUSK_COMMAND\"";
+const char shell_wrapper[] = "trap '{ set +x; } 2>/dev/null; { builtin printf \"%s\\0\" \"$PWD\"; /usr/bin/env -0 && "
+			     "builtin printf \"" END_MARK "\\0\"; } >&199 2>/dev/null' EXIT; "
+			     "IFS= builtin read -r -d '' HUSK_COMMAND <&198; exec 198<&-; "
+			     "eval \"$HUSK_COMMAND\"";
 
 void shell_state_release(struct shell_state *s)
 {

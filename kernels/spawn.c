@@ -47,7 +47,8 @@ static void close_from(unsigned first)
 		return;
 #endif
 	struct rlimit limit;
-	unsigned max = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 65536 ? (unsigned)limit.rlim_cur : 65536;
+	unsigned max =
+		getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 65536 ? (unsigned)limit.rlim_cur : 65536;
 	for (unsigned fd = first; fd < max; fd++)
 		close((int)fd);
 }

@@ -65,7 +65,9 @@ static void conclude(struct terminal *t)
 	int code = signalled ? 128 + WTERMSIG(t->status) : WEXITSTATUS(t->status);
 	take_state(t);
 	finish(t, &(struct ending){
-			  .ending = t->stop ? t->stop : code ? "error" : "ok",
+			  .ending = t->stop ? t->stop :
+				    code    ? "error" :
+					      "ok",
 			  .has_exit_code = true,
 			  .exit_code = code,
 			  .signo = signalled ? WTERMSIG(t->status) : 0,
@@ -149,8 +151,13 @@ static int command_file(const struct call *call)
 /* The pid or -errno. */
 static pid_t spawn_shell(struct terminal *t)
 {
-	char *argv[] = { (char *)SHELL_PATH, (char *)"--noprofile", (char *)"--norc", (char *)"-c", (char *)shell_wrapper,
-			 (char *)"bash", NULL };
+	char *argv[] = { (char *)SHELL_PATH,
+			 (char *)"--noprofile",
+			 (char *)"--norc",
+			 (char *)"-c",
+			 (char *)shell_wrapper,
+			 (char *)"bash",
+			 NULL };
 	AUTO(closep) int command = command_file(t->call);
 	AUTO(closep) int state = memfd_create("state", MFD_CLOEXEC);
 	AUTO(closep) int out = pipes_writer(&t->pipes, CALL_STDOUT);
@@ -174,8 +181,9 @@ static void refuse(struct terminal *t, int error)
 {
 	AUTO(freep) char *detail = NULL;
 	if (error == -EAGAIN && t->limits->pids_limit != LIMIT_UNKNOWN)
-		detail = xasprintf("The process limit (%llu) is reached: end some processes or threads of this session first.",
-				   (unsigned long long)t->limits->pids_limit);
+		detail = xasprintf(
+			"The process limit (%llu) is reached: end some processes or threads of this session first.",
+			(unsigned long long)t->limits->pids_limit);
 	else
 		detail = xasprintf("The shell could not be started: %s.", strerror(-error));
 	finish(t, &(struct ending){ .ending = "refused", .detail = detail });

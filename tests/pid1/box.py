@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import time
 
@@ -16,7 +17,7 @@ MANIFEST = {"name": "fake", "kernel": ["/usr/bin/python3", "-S", "/opt/husk/kern
 
 
 def client_path():
-    path = os.environ.get("HUSK_CLIENT") or str(HERE.parents[1] / "build" / "kernels" / "husk-client")
+    path = os.environ.get("HUSK_CLIENT") or str(HERE.parents[1] / "build" / "husk-client")
     assert os.path.exists(path), f"{path} is missing: build it, or say where it is in HUSK_CLIENT"
     return path
 
@@ -24,6 +25,7 @@ def client_path():
 class Box:
     def __init__(self, folder, *options, manifest=None, cgroup="v2", env=None):
         self.clients = []
+        self.pid = None
         self.cgroup = folder / "cgroup"
         shutil.copytree(HERE / "cgroup" / cgroup, self.cgroup)
         (folder / "runtime.json").write_text(json.dumps({**MANIFEST, **(manifest or {})}))
@@ -44,7 +46,8 @@ class Box:
                 if open(f"/proc/{pid}/comm").read() == "husk-client\n":
                     return pid
             except (IndexError, OSError):
-                assert self.process.poll() is None, self.read_log()
+                if self.process.poll() is not None:
+                    return None  # it has ended already; its log says why
             time.sleep(0.002)  # there is no event for an exec
         raise TimeoutError(self.read_log())
 
@@ -54,6 +57,7 @@ class Box:
 
     def enter(self, uid, *argv, **popen):
         """A process inside the box, as `docker exec` makes one."""
+        assert self.pid, self.read_log()
         return subprocess.Popen(
             ["nsenter", "-t", str(self.pid), "-p", "-m", "-n", "-i", "-r", "-w", "/usr/bin/setpriv", "--reuid", str(uid),
              "--regid", str(UID_SANDBOX), "--clear-groups", "--inh-caps=-all", "--no-new-privs", *argv], **popen)
@@ -94,6 +98,9 @@ class Box:
             client.process.wait()
             for stream in (client.process.stdin, client.process.stdout, client.process.stderr):
                 stream.close()
+        # PID 1 has changed its user and so does not die with unshare.
+        if self.pid and self.process.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
         self.process.kill()
         self.process.wait()
         self.log.close()

@@ -1,0 +1,290 @@
+"""Who may control PID 1, what survives a broken stream, and when PID 1 ends by itself."""
+import os
+import signal
+import struct
+import subprocess
+import time
+
+import frames
+import pytest
+
+
+def test_hello(box):
+    client = box.attach()
+    hello = client.greeting
+    assert hello["version"] == 1 and hello["runtime"] == "fake" and hello["last_call"] == 0
+    assert hello["lease_seconds"] == 300 and "lifetime_left_seconds" not in hello
+    again = box.attach()
+    assert again.greeting["kernel"] == "ready" and again.greeting["language_version"] == "fake 1.0"
+
+
+def test_lifetime_is_told(make_box):
+    hello = make_box("--lifetime", "100", "--lease", "50").attach().greeting
+    assert 95 <= hello["lifetime_left_seconds"] <= 100 and hello["lease_seconds"] == 50
+
+
+@pytest.mark.parametrize("version, low, ok", [(1, 1, True), (5, 1, True), (5, 2, False), (0, 0, False)])
+def test_versions(box, version, low, ok):
+    client = box.attach(hello=False)
+    if ok:
+        assert client.hello(version=version, min_version=low)["version"] == 1
+    else:
+        client.send(frames.HELLO, 0, {"version": version, "min_version": low, "fence": 1})
+        client.wait_closed()
+
+
+def test_sandbox_code_is_refused(box, client):
+    process = box.attach_process(uid=65532)
+    out, err = process.communicate(timeout=10)
+    assert process.returncode == 1 and out == b"" and b"only the manager's user" in err
+    # Not by attach's courtesy alone: the socket itself turns the sandbox away.
+    reply = client.terminal("/usr/bin/python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); "
+                            "s.connect(\"\\0husk-control\"); print(s.recv(1))'")
+    assert reply.out == b"b''\n"
+
+
+def test_attach_wants_pid_1(box, client):
+    assert client.execute("pass").ending == "ok"
+    squatter = subprocess.run(
+        ["unshare", "--net", "/usr/bin/python3", "-c",
+         "import socket, subprocess, sys; s = socket.socket(socket.AF_UNIX); s.bind('\\0husk-control'); s.listen();"
+         "p = subprocess.run(['setpriv', '--reuid', '65531', '--clear-groups', sys.argv[1], 'attach'], capture_output=True);"
+         "print(p.returncode, p.stderr)", os.environ.get("HUSK_CLIENT_COPY", "/proc/%d/root/opt/husk/husk-client" % box.pid)],
+        capture_output=True, timeout=20)
+    assert b"1 b'husk-client attach: refused: whoever listens is not PID 1" in squatter.stdout, squatter
+
+
+def test_a_silent_guest_is_dropped(box):
+    guest = box.attach(hello=False)
+    began = time.monotonic()
+    guest.wait_closed(10)
+    assert 4 < time.monotonic() - began < 8
+    assert guest.process.wait(5) == 1
+
+
+def test_fence(box):
+    first = box.attach(fence=5)
+    low = box.attach(hello=False)
+    low.send(frames.HELLO, 0, {"version": 1, "min_version": 1, "fence": 4})
+    assert low.read_frame() == frames.Frame(frames.EVENT, 0, {"event": "fenced", "fence": 5})
+    low.wait_closed()
+    assert first.ping() == b"ping"
+    same = box.attach(fence=5)
+    first.wait_closed()
+    higher = box.attach(fence=6)
+    same.wait_closed()
+    assert higher.execute("print(1)").out == b"1\n"
+
+
+@pytest.mark.parametrize("data", [
+    struct.pack(">IBI", 0, 99, 0), struct.pack(">IBI", 1 << 30, frames.EXECUTE, 1), struct.pack(">IBI", 65, frames.PING, 0),
+    struct.pack(">IBI", 2, frames.EXECUTE, 1) + b"[]", struct.pack(">IBI", 3, frames.TERMINAL, 1) + b"{\"a",
+    struct.pack(">IBI", 2, frames.EXECUTE, 0) + b"{}", struct.pack(">IBI", 2, frames.HELLO, 0) + b"{}",
+    struct.pack(">IBI", 0, frames.OUT, 1),
+])
+def test_malformed_frames_end_the_stream_only(box, client, data):
+    client.send_bytes(data)
+    client.wait_closed()
+    assert box.attach().execute("print('alive')").out == b"alive\n"
+
+
+def test_replay_after_a_broken_stream(box, client):
+    done = client.start(frames.EXECUTE, "print('kept'); link.display({'text/plain': 'd'}); link.result('r')")
+    client.finish(done, ack=False)
+    acked = client.execute("print('forgotten')")
+    running = client.start(frames.EXECUTE, "print('before', flush=True)\nwhile not os.path.exists('/workspace/go'): "
+                           "time.sleep(0.01)\nprint('after')")
+    queued = client.start(frames.EXECUTE, "print('queued')")
+    client.expect(lambda f: f.call == running and f.type == frames.OUT)
+    client.process.kill()
+    client.process.wait()
+
+    again = box.attach()
+    assert again.greeting["last_call"] == queued and again.greeting["kernel"] == "busy"
+    for number, state in ((done, "ended"), (running, "running"), (queued, "queued")):
+        assert again.expect(lambda f: f.type == frames.CALL).payload == {"kind": "execute", "state": state}, number
+    replayed = again.finish(done)
+    assert replayed.out == b"kept\n" and len(replayed.displays) == 1 and len(replayed.results) == 1
+    box.write_file("go")
+    assert again.finish(running).out == b"before\nafter\n"
+    assert again.finish(queued).out == b"queued\n"
+    third = box.attach()
+    assert third.ping() == b"ping" and not third.waiting
+    assert acked.ending == "ok"
+
+
+def test_a_number_that_is_known_is_a_resend(client):
+    payload = {"code": "print('once')", "timeout_ms": 5000}
+    client.number += 1
+    client.send(frames.EXECUTE, client.number, payload)
+    client.send(frames.EXECUTE, client.number, payload)
+    client.finish(client.number)
+    client.send(frames.EXECUTE, client.number, payload)
+    assert client.execute("print('next')").out == b"next\n"
+    assert not client.waiting
+
+
+def test_too_many_calls_are_refused(client):
+    first = client.start(frames.EXECUTE, "time.sleep(30)")
+    rest = [client.start(frames.EXECUTE, "pass") for _ in range(33)]
+    for number in rest[31:]:
+        assert client.finish(number).ending == "refused"
+    client.send(frames.INTERRUPT, first)
+    assert client.finish(first).ending == "interrupted"
+    for number in rest[:31]:
+        assert client.finish(number).ending == "ok"
+
+
+def test_a_controller_that_does_not_read(box, client):
+    """Its calls run on, PID 1 stays small, and a successor finds everything."""
+    numbers = [client.start(frames.EXECUTE, "sys.stdout.write('x' * 3000000)", limit=4000000) for _ in range(5)]
+    for i in range(2000):
+        client.send(frames.PING, 0, b"p" * 64)
+    other = box.attach(fence=1)
+    for number in numbers:
+        reply = other.finish(number)
+        assert reply.ending == "ok" and len(reply.out) + len(reply.out_tail) == 3000000
+    status = open(f"/proc/{box.pid}/status").read()
+    peak = int(status.split("VmHWM:")[1].split()[0])
+    assert peak < 64 << 10
+
+
+def test_ping_while_a_large_reply_waits(client):
+    number = client.start(frames.EXECUTE, "link.display({'image/png': 'A' * (11 << 20)})")
+    client.send(frames.PING, 0, b"x")
+    client.expect(lambda f: f.type == frames.PONG)
+    assert len(client.finish(number).displays[0]["data"]["image/png"]) == 11 << 20
+
+
+def test_stop(box, client):
+    client.start(frames.EXECUTE, "time.sleep(50)")
+    began = time.monotonic()
+    client.send(frames.STOP)
+    assert box.wait() == 0 and time.monotonic() - began < 1
+
+
+def test_signals_from_outside_end_and_from_inside_do_not(box, client):
+    reply = client.terminal("kill -TERM 1; kill -KILL 1; kill -TERM -1; echo alive")
+    assert client.terminal("echo alive").out == b"alive\n", reply.err
+    # A signal by way of a descriptor's owner has no sender's pid.
+    client.terminal("/usr/bin/python3 -c 'import fcntl, os, signal, socket\n"
+                    "a, b = socket.socketpair()\n"
+                    "fcntl.fcntl(a, fcntl.F_SETOWN, 1); fcntl.fcntl(a, 10, signal.SIGTERM)\n"
+                    "fcntl.fcntl(a, fcntl.F_SETFL, os.O_ASYNC); b.send(b\"x\")'")
+    assert client.terminal("echo alive").out == b"alive\n"
+    began = time.monotonic()
+    os.kill(box.pid, signal.SIGTERM)
+    assert box.wait() == 128 + signal.SIGTERM and time.monotonic() - began < 1
+
+
+def test_the_lease_ends_an_orphan(make_box):
+    box = make_box("--lease", "2")
+    began = time.monotonic()
+    assert box.wait() == 0 and 1.5 < time.monotonic() - began < 5
+
+
+def test_the_lease_is_renewed_by_frames_only(make_box):
+    box = make_box("--lease", "2")
+    client = box.attach()
+    began = time.monotonic()
+    while time.monotonic() - began < 2.6:
+        client.ping()
+        select_nothing(0.3)
+    number = client.start(frames.EXECUTE, "while True: print('noise', flush=True); time.sleep(0.05)")
+    last = time.monotonic()
+    assert box.wait() == 0 and 1.5 < time.monotonic() - last < 5
+    assert number
+
+
+def select_nothing(seconds):
+    """The manager's heartbeat interval: what is tested is time itself."""
+    time.sleep(seconds)
+
+
+def test_a_stopped_pid_1_waits_before_it_ends(make_box):
+    box = make_box("--lease", "5")
+    client = box.attach()
+    os.kill(box.pid, signal.SIGSTOP)
+    select_nothing(5.3)
+    os.kill(box.pid, signal.SIGCONT)
+    assert client.ping() == b"ping", "the lease was over, but not by the manager's fault"
+
+
+def test_the_lifetime_ends_with_a_cause(make_box):
+    box = make_box("--lifetime", "2")
+    client = box.attach()
+    number = client.start(frames.EXECUTE, "print('partial', flush=True); time.sleep(50)")
+    event = client.event("ending")
+    assert event["cause"] == "lifetime"
+    reply = client.finish(number)
+    assert reply.ending == "interrupted" and reply.end["kernel"] == "gone" and reply.out == b"partial\n"
+    assert box.wait() == 0
+
+
+def test_a_kernel_that_cannot_start(box, client):
+    box.write_file("die-at-start")
+    reply = client.execute("os._exit(0)")
+    assert reply.ending == "kernel_died"
+    waiting = client.start(frames.EXECUTE, "pass")
+    event = client.event("ending")
+    assert event["cause"] == "kernel_failed" and "told to die" in event["detail"]
+    reply = client.finish(waiting)
+    assert reply.ending == "kernel_died" and reply.end["kernel"] == "gone" and "status 9" in reply.detail
+    assert box.wait() == 70
+
+
+def test_a_kernel_that_starts_at_last(box, client):
+    box.write_file("die-at-start")
+    client.terminal("sleep 1000 & (setsid sh -c 'while [ -e /workspace/die-at-start ]; do sleep 0.02; done') & "
+                    "setsid sleep 2000 &")
+    assert client.execute("os._exit(0)").ending == "kernel_died"
+    number = client.start(frames.EXECUTE, "print('back')")
+    client.terminal("rm /workspace/die-at-start")
+    reply = client.finish(number)
+    assert reply.out.endswith(b"back\n") and reply.ending == "ok"
+
+
+def test_a_kernel_that_never_says_hello(make_box):
+    box = make_box("--start-ms", "700")
+    client = box.attach()
+    box.write_file("silent-at-start")
+    job = client.terminal("setsid sleep 1000 &")
+    assert job.ending == "ok"
+    client.execute("os._exit(0)")
+    number = client.start(frames.EXECUTE, "print('back')")
+    box_events = client.start(frames.TERMINAL, "while pgrep -x sleep; do sleep 0.01; done; rm /workspace/silent-at-start")
+    end = client.finish(box_events).end
+    reply = client.finish(number)
+    if end["ending"] == "ok":
+        assert reply.ending == "ok"
+    else:
+        # kill(-1) took the command as well, which says so.
+        assert end["signal"] == 9 and "ended to make room" in end["detail"]
+        assert reply.end["kernel"] == "gone"
+
+
+def test_strangers_at_the_kernels_door(box, client):
+    box.write_file("stranger")
+    client.execute("os._exit(0)")
+    assert client.execute("print('in')").out == b"in\n"
+
+
+def test_a_wrong_link_version(make_box):
+    box = make_box(env={"FAKE": "2"})
+    client = box.attach(hello=False)
+    client.hello()
+    assert "another version" in client.event("ending")["detail"]
+    assert box.wait() == 70
+
+
+def test_tcp_link(make_box):
+    box = make_box(manifest={"link": "tcp:8765"})
+    client = box.attach()
+    assert client.execute("print(link.socket.getpeername()[1])").out == b"8765\n"
+    client.execute("os._exit(0)")
+    assert client.execute("print('again')").out == b"again\n"
+
+
+def test_a_broken_manifest(make_box):
+    box = make_box(manifest={"link": "carrier pigeon"})
+    assert box.wait() == 111 and "carrier pigeon" in box.read_log()

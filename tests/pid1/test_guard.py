@@ -1,0 +1,87 @@
+"""What sandbox code, which is PID 1's own user, can do to PID 1: nothing."""
+import time
+
+import frames
+
+ATTACK = r"""
+import ctypes, os, resource, signal
+libc = ctypes.CDLL(None, use_errno=True)
+def tried(name, result):
+    print(name, 'refused' if result == -1 else 'WORKED')
+def python(name, function):
+    try:
+        function()
+        print(name, 'WORKED')
+    except OSError:
+        print(name, 'refused')
+python('kill', lambda: os.kill(1, signal.SIGTERM))
+python('kill9', lambda: os.kill(1, signal.SIGKILL))
+python('prlimit', lambda: resource.prlimit(1, resource.RLIMIT_NOFILE, (0, 0)))
+python('sched_setscheduler', lambda: os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0)))
+python('sched_setaffinity', lambda: os.sched_setaffinity(1, {0}))
+python('setpriority', lambda: os.setpriority(os.PRIO_PROCESS, 1, 19))
+python('setpriority user', lambda: os.setpriority(os.PRIO_USER, 0, 19))
+python('setpriority group', lambda: os.setpriority(os.PRIO_PGRP, 1, 19))
+python('pidfd_open', lambda: os.pidfd_open(1))
+python('mem', lambda: open('/proc/1/mem', 'r+b'))
+python('environ', lambda: open('/proc/1/environ').read())
+python('fd', lambda: os.listdir('/proc/1/fd'))
+python('root', lambda: os.listdir('/proc/1/root'))
+python('exe', lambda: open('/opt/husk/husk-client', 'rb'))
+tried('ptrace', libc.ptrace(16, 1, 0, 0))
+tried('high bits', libc.syscall(62, ctypes.c_long(1 << 32 | 1), signal.SIGTERM))
+# What they need for themselves stays.
+resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512))
+os.setpriority(os.PRIO_PROCESS, 0, 10)
+os.kill(os.getpid(), 0)
+os.sched_setaffinity(0, os.sched_getaffinity(0))
+print('own', 'fine')
+"""
+
+
+def test_attacks_on_pid_1(box, client):
+    box.write_file("attack.py", ATTACK)
+    from_cell = client.execute("exec(open('/workspace/attack.py').read())")
+    from_shell = client.terminal("/usr/bin/python3 /workspace/attack.py")
+    for reply in (from_cell, from_shell):
+        lines = reply.out.decode().splitlines()
+        assert reply.ending == "ok" and lines[-1] == "own fine" and len(lines) == 17, (reply.err, lines)
+        assert all(line.endswith("refused") for line in lines[:-1]), lines
+    assert client.execute("print('alive')").ending == "ok"
+
+
+SPIN = """
+import os
+hold, go = os.pipe()
+for i in range(300):
+    if os.fork() == 0:
+        os.setsid()
+        os.close(go)
+        os.read(hold, 1)
+        while True: pass
+print('started', flush=True)
+os._exit(0)
+"""
+
+
+def test_spinning_processes_do_not_starve_the_stream(box, client):
+    box.write_file("spin.py", SPIN)
+    assert client.terminal("/usr/bin/python3 /workspace/spin.py").out == b"started\n"
+    times = []
+    for _ in range(15):
+        began = time.monotonic()
+        client.ping()
+        times.append(time.monotonic() - began)
+    assert sorted(times)[len(times) // 2] < 0.2, times
+    client.send(frames.STOP)
+    assert box.wait() == 0
+
+
+def test_a_fork_bomb_that_stays_in_its_session(client):
+    """Its processes share the kernel's group, so one signal ends them all."""
+    reply = client.execute("for i in range(300):\n  if os.fork() == 0:\n    signal.signal(2, signal.SIG_IGN); time.sleep(1000)\n"
+                           "print('forked', flush=True)\nwhile True:\n  try: time.sleep(100)\n  except KeyboardInterrupt: pass",
+                           timeout_ms=500)
+    assert reply.ending == "timeout" and reply.end["kernel"] == "restarted"
+    assert client.execute("print('back')").out == b"back\n"
+    assert client.terminal("pgrep -fc kernel.py").out == b"1\n"

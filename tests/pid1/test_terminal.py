@@ -1,0 +1,122 @@
+"""Shell commands: what persists, what runs on, how they end."""
+import time
+
+import frames
+
+
+def test_exit_codes_and_streams(client):
+    reply = client.terminal("echo out; echo err >&2; exit 3")
+    assert reply.ending == "error" and reply.end["exit_code"] == 3 and "signal" not in reply.end
+    assert reply.out == b"out\n" and reply.err == b"err\n"
+    assert client.terminal("true").ending == "ok"
+    assert client.terminal("false\ntrue").end["exit_code"] == 0
+
+
+def test_a_shell_that_kills_itself(client):
+    reply = client.terminal("kill -9 $$")
+    assert reply.ending == "error" and reply.end["exit_code"] == 137 and reply.end["signal"] == 9
+
+
+def test_directory_and_variables_persist(client):
+    client.terminal("mkdir -p /tmp/a; cd /tmp/a; export A='line\nline=2' B=; local=1; export -f x 2>/dev/null; exit 7")
+    reply = client.terminal("pwd; printf '%s|%s|%s' \"$A\" \"${B-unset}\" \"${local-unset}\"")
+    assert reply.out == b"/tmp/a\nline\nline=2||unset"
+    client.terminal("unset A; cd -")
+    assert client.terminal("pwd; echo ${A-unset}").out == b"/workspace\nunset\n"
+
+
+def test_state_stays_if_the_shell_could_not_tell(client):
+    client.terminal("cd /usr; export A=1")
+    client.terminal("cd /; export A=2; kill -9 $$")
+    assert client.terminal("pwd; echo $A").out == b"/usr\n1\n"
+    client.terminal("cd /; export A=2; exec true")
+    assert client.terminal("pwd; echo $A").out == b"/usr\n1\n"
+    client.terminal("cd /; trap 'echo mine' EXIT")
+    assert client.terminal("pwd").out == b"/usr\n"
+
+
+def test_a_forged_state_is_not_taken(client):
+    client.terminal("cd /usr; trap - EXIT; printf 'relative\\0husk-end\\0' >&199")
+    assert client.terminal("pwd").out == b"/workspace\n"
+    client.terminal("trap - EXIT; head -c 300000 /dev/zero >&199")
+    assert client.terminal("pwd").out == b"/workspace\n"
+    client.terminal("trap - EXIT; printf '/usr\\0A=1\\0HUSK_X=1\\0bad name=1\\0novalue\\0husk-end\\0' >&199")
+    reply = client.terminal("pwd; /usr/bin/env | /usr/bin/sort")
+    assert reply.out.startswith(b"/usr\nA=1\n") and b"HUSK_X" not in reply.out and b"bad name" not in reply.out
+
+
+def test_a_deleted_directory(client):
+    client.terminal("mkdir /workspace/d; cd /workspace/d; rmdir /workspace/d")
+    reply = client.terminal("pwd")
+    assert reply.out == b"/workspace\n" and b"'/workspace/d' is gone, running in /workspace" in reply.err
+    assert client.terminal("pwd").err == b""
+
+
+def test_text_of_any_length_and_its_line_numbers(client):
+    reply = client.terminal("# padding\n" * 100000 + "echo $0 $LINENO; exit 5")
+    assert reply.out == b"bash 100001\n" and reply.end["exit_code"] == 5
+    reply = client.terminal("echo ok\n\nif then")
+    assert reply.out == b"ok\n" and b"line 3" in reply.err and reply.end["exit_code"] == 2
+    assert client.terminal("set -x; true; exit 4").err.replace(b"++", b"+") == b"+ true\n+ exit 4\n"
+    assert client.terminal("").ending == "ok"
+    assert client.terminal("printf %s \"it's \\\"quoted\\\" \\$HOME\"").out == b"it's \"quoted\" $HOME"
+
+
+def test_stdin_is_empty(client):
+    assert client.terminal("cat; read x; echo $?").out == b"1\n"
+
+
+def test_timeout_ends_the_whole_session(client):
+    began = time.monotonic()
+    reply = client.terminal("echo partial; (trap '' TERM; sleep 1234) & sleep 5678", timeout_ms=300)
+    assert reply.ending == "timeout" and reply.out == b"partial\n" and time.monotonic() - began < 3
+    assert client.terminal("pgrep -f 'sleep (1234|5678)'").end["exit_code"] == 1
+
+
+def test_timeout_of_a_shell_that_ignores_sigterm(client):
+    reply = client.terminal("trap '' TERM; echo x; while :; do :; done", timeout_ms=200)
+    assert reply.ending == "timeout" and reply.end["signal"] == 9 and reply.end["exit_code"] == 137
+
+
+def test_interrupt(client):
+    number = client.start(frames.TERMINAL, "echo go; sleep 100")
+    client.expect(lambda f: f.type == frames.OUT)
+    client.send(frames.INTERRUPT, number)
+    end = client.expect(lambda f: f.type == frames.END).payload
+    assert end["ending"] == "interrupted"
+    assert client.terminal("echo next").out == b"next\n"
+
+
+def test_background_jobs_live_on_and_their_output_comes_later(client):
+    reply = client.terminal("(while [ ! -e /workspace/go ]; do sleep 0.01; done; "
+                            "for i in $(seq 3000); do echo line $i; done; touch /workspace/done; sleep 500) &")
+    assert reply.ending == "ok" and reply.end["duration_ms"] < 2000
+    reply = client.terminal("touch /workspace/go; while [ ! -e /workspace/done ]; do sleep 0.01; done; echo mine")
+    assert reply.out.count(b"line") == 3000 and b"mine\n" in reply.out
+    assert client.terminal("pgrep -f 'sleep 500'").ending == "ok"
+
+
+def test_late_output_of_a_background_job(client):
+    client.terminal("(while [ ! -e /workspace/go ]; do sleep 0.01; done; echo late; touch /workspace/done) &")
+    client.execute("open('/workspace/go', 'w')\nwhile not os.path.exists('/workspace/done'): time.sleep(0.01)")
+    assert client.terminal("echo now").out == b"late\nnow\n"
+
+
+def test_o_nonblock_does_not_leak(client):
+    client.terminal("/usr/bin/python3 -c 'import os; os.set_blocking(1, False)'")
+    assert client.terminal("/usr/bin/python3 -c 'import os; print(os.get_blocking(1))'").out == b"True\n"
+
+
+def test_orphans_are_reaped(client):
+    client.terminal("for i in $(seq 50); do (sh -c 'exit 0' & exec true) & done; wait")
+    reply = client.terminal("for i in 1 2 3 4 5 6 7 8 9 10; do ps -e -o stat= | grep -c ^Z; sleep 0.05; done | tail -1")
+    assert reply.out == b"0\n"
+
+
+def test_a_missing_workspace(make_box):
+    box = make_box()
+    client = box.attach()
+    client.terminal("mkdir /tmp/x; cd /tmp/x")
+    reply = client.terminal("rm -rf /tmp/x; pwd")
+    assert reply.out == b"/tmp/x\n"
+    assert client.terminal("pwd").out == b"/workspace\n"
