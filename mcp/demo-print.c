@@ -23,7 +23,8 @@ static void print_block(enum paint p, const char *mark, const char *text)
 {
 	while (*text) {
 		size_t n = strcspn(text, "\n");
-		printf("      %s%s%s %s%.*s%s\n", on(DIM), mark, on(PLAIN), on(p), (int)n, text, on(PLAIN));
+		if (n > 0)
+			printf("      %s%s%s %s%.*s%s\n", on(DIM), mark, on(PLAIN), on(p), (int)n, text, on(PLAIN));
 		text += n + (text[n] == '\n');
 	}
 }
@@ -71,7 +72,10 @@ void demo_print_failure(const char *what, const char *next)
 	}
 	if (next)
 		fprintf(stderr, "    %s\n", next);
-	fprintf(stderr, "    Set up the engine and the images with ./setup-docker.sh, then run `husk demo` again.\n\n");
+	if (!next && !(what && strstr(what, "setup-docker.sh")))
+		fprintf(stderr,
+			"    Set up the engine and the images with ./setup-docker.sh, then run `husk demo` again.\n");
+	fputc('\n', stderr);
 }
 
 void demo_print_end(uint64_t ms, const char *self)

@@ -41,6 +41,12 @@ static bool is_textual(const char *type)
 	return n > 5 && streq(type + n - 5, "+json");
 }
 
+/* What a picture weighs once decoded. */
+static size_t part_size(const struct mime_part *part)
+{
+	return image_rank(part->type) > 0 ? part->len / 4 * 3 : part->len;
+}
+
 static void collect_one(struct pictures *p, const struct mime_bundle *b)
 {
 	const struct mime_part *part = best_image(b);
@@ -97,6 +103,12 @@ static const struct mime_part *readable_part(const struct mime_bundle *b)
 	return NULL;
 }
 
+/* A table's html adds nothing to its plain text, but "<Map object>" says little. */
+static bool says_the_same(const struct mime_part *part, const struct mime_part *plain)
+{
+	return plain && plain->data[0] != '<' && strncmp(part->type, "text/", 5) == 0;
+}
+
 char *display_text(const struct mime_bundle *b)
 {
 	const struct mime_part *plain = find_part(b, "text/plain");
@@ -105,24 +117,23 @@ char *display_text(const struct mime_bundle *b)
 	struct buf out = { 0 };
 	for (size_t i = 0; i < b->n; i++) {
 		const struct mime_part *part = &b->parts[i];
-		if (part != plain && !streq(part->type, "text/plain"))
-			buf_printf(&out, "%s%s, %zu bytes", out.len ? "; " : "", part->type, part->len);
+		if (part != plain && !says_the_same(part, plain))
+			buf_printf(&out, "%s%s, %zu bytes", out.len ? "; " : "", part->type, part_size(part));
 	}
 	AUTO(freep) char *others = buf_steal_str(&out);
 	if (!plain)
 		return *others ? xasprintf("(%s)", others) : xstrdup("");
-	return *others ? xasprintf("%s\n(%s)", plain->data, others) : xstrdup(plain->data);
+	if (!*others)
+		return xstrdup(plain->data);
+	return xasprintf("%s%s(%s)", plain->data, strchr(plain->data, '\n') ? "\n" : " ", others);
 }
 
 static json_t *describe_part(const struct mime_part *part, size_t *left)
 {
-	json_t *entry = json_pack("{s:o, s:I}", "type", result_string(part->type), "size", (json_int_t)part->len);
+	json_t *entry = json_pack("{s:o, s:I}", "type", result_string(part->type), "size", (json_int_t)part_size(part));
 	if (is_textual(part->type) && part->len <= MIN(PART_DATA_MAX, *left)) {
 		*left -= part->len;
 		json_object_set_new(entry, "data", result_string(part->data));
-	} else if (image_rank(part->type) > 0) {
-		/* What a picture weighs once decoded. */
-		json_object_set_new(entry, "size", json_integer((json_int_t)(part->len / 4 * 3)));
 	}
 	return entry;
 }

@@ -86,9 +86,10 @@ static void add_ending(struct text *t, const struct run_result *run, const struc
 static void add_stream(struct text *t, const char *label, const char *name, const char *body, bool cut, uint64_t bytes)
 {
 	text_add(t, label, body);
-	if (cut)
-		text_addf(t, "[note]", "%s was cut: the program wrote %llu bytes in all", name,
-			  (unsigned long long)bytes);
+	if (!cut)
+		return;
+	text_mark_gap(t);
+	text_addf(t, "[note]", "%s was cut: the program wrote %llu bytes in all", name, (unsigned long long)bytes);
 }
 
 static void add_displays(struct text *t, const struct run_result *run)

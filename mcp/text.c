@@ -25,6 +25,7 @@ void text_add(struct text *t, const char *label, const char *body)
 	t->sections[t->n].label = label ? xstrdup(label) : NULL;
 	t->sections[t->n].body = xstrndup(body, n);
 	t->sections[t->n].chars = utf8_count(body, n);
+	t->sections[t->n].gap = false;
 	t->n++;
 }
 
@@ -37,14 +38,26 @@ void text_addf(struct text *t, const char *label, const char *fmt, ...)
 	text_add(t, label, body);
 }
 
-char *text_cut(const char *s, size_t max_chars)
+void text_mark_gap(struct text *t)
+{
+	if (t->n > 0)
+		t->sections[t->n - 1].gap = true;
+}
+
+static char *cut(const char *s, size_t max_chars, bool gap)
 {
 	size_t n = strlen(s), chars = utf8_count(s, n);
 	if (chars <= max_chars)
 		return xstrdup(s);
 	size_t keep = max_chars > NOTE_CHARS ? max_chars - NOTE_CHARS : 0;
 	size_t head = utf8_head(s, n, keep - keep / 2), tail = utf8_tail(s, n, keep / 2);
-	return xasprintf("%.*s\n\n[… %zu characters cut …]\n\n%s", (int)head, s, chars - keep, s + n - tail);
+	AUTO(freep) char *missing = gap ? xstrdup("the middle is") : xasprintf("%zu characters", chars - keep);
+	return xasprintf("%.*s\n\n[… %s cut …]\n\n%s", (int)head, s, missing, s + n - tail);
+}
+
+char *text_cut(const char *s, size_t max_chars)
+{
+	return cut(s, max_chars, /* gap= */ false);
 }
 
 /* The largest share such that all sections, each cut to it, fit into max: the short ones leave theirs to
@@ -76,7 +89,7 @@ char *text_join(const struct text *t, size_t max_chars)
 			4 + (t->sections[i].label ? utf8_count(t->sections[i].label, strlen(t->sections[i].label)) : 0);
 	size_t share = fair_share(t, max_chars > framing ? max_chars - framing : 0);
 	for (size_t i = 0; i < t->n; i++) {
-		AUTO(freep) char *body = text_cut(t->sections[i].body, share);
+		AUTO(freep) char *body = cut(t->sections[i].body, share, t->sections[i].gap);
 		if (i > 0)
 			buf_add_str(&out, "\n\n");
 		if (t->sections[i].label)

@@ -13,6 +13,7 @@ struct text {
 		char *label; /* NULL = none */
 		char *body;
 		size_t chars;
+		bool gap; /* something is missing from its middle already */
 	} sections[TEXT_SECTIONS_MAX];
 	size_t n;
 };
@@ -22,6 +23,8 @@ void text_release(struct text *t);
  * happens. */
 void text_add(struct text *t, const char *label, const char *body);
 void text_addf(struct text *t, const char *label, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Marks the last section as cut before it came here, so that a second cut does not state a wrong number. */
+void text_mark_gap(struct text *t);
 /* At most max_chars characters. The caller owns it. */
 char *text_join(const struct text *t, size_t max_chars);
 /* Head and tail of s within max_chars, with a note of what is missing. The caller owns it. */

@@ -125,6 +125,20 @@ static void long_text_keeps_head_and_tail_of_each_part(void **state)
 	assert_string_equal(json_string_value(json_object_get(fields_of(result), "stdout")), out);
 }
 
+static void a_second_cut_states_no_wrong_number(void **state)
+{
+	AUTO(freep) char *out = xmalloc(60001);
+	memset(out, 'x', 60000);
+	out[60000] = '\0';
+	struct run_result run = ok_run(out);
+	run.stdout_truncated = true;
+	run.stdout_bytes = 1000000;
+	json_auto_t *result = result_of_run(&run, &code);
+	assert_non_null(strstr(text_of(result), "[… the middle is cut …]"));
+	assert_null(strstr(text_of(result), "characters cut"));
+	assert_non_null(strstr(text_of(result), "[note] stdout was cut: the program wrote 1000000 bytes in all"));
+}
+
 static void even_without_limits_the_line_is_bounded(void **state)
 {
 	size_t n = 8u << 20;
@@ -243,7 +257,7 @@ static void html_does_not_flood(void **state)
 	run.n_displays = 3;
 	run.displays_dropped = 5;
 	json_auto_t *result = result_of_run(&run, &code);
-	assert_string_equal(text_of(result), "[display]\n(text/html, 3000000 bytes)\nx\n(text/html, 8 bytes)\n$x^2$\n\n"
+	assert_string_equal(text_of(result), "[display]\n(text/html, 3000000 bytes)\nx\n$x^2$\n\n"
 					     "[note] 5 more displays were dropped: too many or too large for one call");
 	const json_t *list = json_object_get(fields_of(result), "display_outputs");
 	assert_null(json_object_get(json_array_get(list, 0), "data"));
@@ -299,6 +313,7 @@ int main(void)
 		cmocka_unit_test(reads_well),
 		cmocka_unit_test(fields_are_complete),
 		cmocka_unit_test(long_text_keeps_head_and_tail_of_each_part),
+		cmocka_unit_test(a_second_cut_states_no_wrong_number),
 		cmocka_unit_test(even_without_limits_the_line_is_bounded),
 		cmocka_unit_test(pictures_become_blocks),
 		cmocka_unit_test(what_is_no_picture_is_not_sent_as_one),
