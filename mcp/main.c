@@ -1,8 +1,10 @@
-/* husk: one program, its verbs. Exit codes: 0 done, 100 wrong usage or setting, 111 the system failed. */
+/* husk: one program, its verbs. Exit codes: 0 done, 1 doctor found something to do, 100 wrong usage or setting, 111 the
+ * system failed. */
 #include "base/log.h"
 #include "manager/manager.h"
 #include "manager/reap.h"
 #include "mcp/demo.h"
+#include "mcp/doctor.h"
 #include "mcp/fds.h"
 #include "mcp/options.h"
 #include "mcp/server.h"
@@ -100,6 +102,9 @@ int main(int argc, char **argv)
 		return run_mcp(&options);
 	case VERB_DEMO:
 		return demo_run(options.env_file);
+	case VERB_DOCTOR:
+		return doctor_run(&(struct doctor_options){
+			.env_file = options.env_file, .json = options.json, .try_sessions = options.probe });
 	}
 	return EXIT_USAGE;
 }

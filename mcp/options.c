@@ -9,11 +9,12 @@ static const struct {
 } verbs[] = {
 	{ "mcp", VERB_MCP, "serve the Model Context Protocol on stdin and stdout" },
 	{ "demo", VERB_DEMO, "a short tour through the real server, then how to set up your client" },
+	{ "doctor", VERB_DOCTOR, "check engine, images, folders and settings, and say what to do" },
 };
 
 void options_usage(FILE *to)
 {
-	fputs("usage: husk VERB [--env-file FILE]\n"
+	fputs("usage: husk VERB [OPTION]...\n"
 	      "       husk --help | --version\n"
 	      "\n"
 	      "Gives an AI agent a real computer to run code on: persistent interpreters in hardened containers.\n"
@@ -24,10 +25,13 @@ void options_usage(FILE *to)
 	fputs("\n"
 	      "  --env-file FILE  read settings from FILE (NAME=value lines) instead of\n"
 	      "                   $XDG_CONFIG_HOME/husk/.env; the environment wins over both\n"
+	      "  --json           doctor: print one JSON object\n"
+	      "  --probe          doctor: also create a session of each runtime, run a cell and stop it\n"
 	      "  --help           this text\n"
 	      "  --version        name and version\n"
 	      "\n"
-	      "Exit codes: 0 done, 100 wrong usage or setting, 111 the system or the engine failed.\n",
+	      "Exit codes: 0 done, 1 doctor found something to do, 100 wrong usage or setting, 111 the system or the "
+	      "engine failed.\n",
 	      to);
 }
 
@@ -45,10 +49,9 @@ static int find_verb(const char *name, struct options *o, struct fail *f)
 int options_parse(struct options *o, int argc, char **argv, struct fail *f)
 {
 	static const struct option longs[] = {
-		{ "env-file", required_argument, NULL, 'e' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
-		{ 0 },
+		{ "env-file", required_argument, NULL, 'e' }, { "json", no_argument, NULL, 'j' },
+		{ "probe", no_argument, NULL, 'p' },	      { "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },	      { 0 },
 	};
 	*o = (struct options){ .verb = VERB_HELP };
 	opterr = 0;
@@ -57,6 +60,12 @@ int options_parse(struct options *o, int argc, char **argv, struct fail *f)
 		switch (c) {
 		case 'e':
 			o->env_file = optarg;
+			break;
+		case 'j':
+			o->json = true;
+			break;
+		case 'p':
+			o->probe = true;
 			break;
 		case 'h':
 			o->verb = VERB_HELP;
@@ -74,5 +83,9 @@ int options_parse(struct options *o, int argc, char **argv, struct fail *f)
 		return fail_set(f, FAIL_INVALID, "no verb given");
 	if (optind + 1 < argc)
 		return fail_set(f, FAIL_INVALID, "unexpected argument '%s'", argv[optind + 1]);
-	return find_verb(argv[optind], o, f);
+	if (find_verb(argv[optind], o, f) < 0)
+		return -1;
+	if ((o->json || o->probe) && o->verb != VERB_DOCTOR)
+		return fail_set(f, FAIL_INVALID, "option '--%s' is for doctor only", o->json ? "json" : "probe");
+	return 0;
 }

@@ -4,11 +4,12 @@
 
 #include "base/fail.h"
 
-enum verb { VERB_HELP, VERB_VERSION, VERB_MCP, VERB_DEMO };
+enum verb { VERB_HELP, VERB_VERSION, VERB_MCP, VERB_DEMO, VERB_DOCTOR };
 
 struct options {
 	enum verb verb;
 	const char *env_file; /* NULL = the default place; points into argv */
+	bool json, probe;     /* doctor */
 };
 
 /* -1 with f saying what is wrong. Prints nothing. */

@@ -9,7 +9,7 @@ declare -A may=(
 	[kernels]='base/|kernels/'
 	[manager/engine]='base/|manager/engine/|kernels/protocol\.h$'
 	[manager]='base/|manager/|kernels/protocol\.h$|runtimes\.inc$'
-	[mcp]='base/|mcp/|manager/(manager|run|config|reap)\.h$'
+	[mcp]='base/|mcp/|manager/(manager|run|config|doctor|reap)\.h$'
 )
 # Where a third-party header may be included (on the file's path).
 declare -A only=(
