@@ -1,0 +1,144 @@
+/* kernels/guard: a forked child installs the filter and tries each call at pid 1 and at itself. The filter answers before
+ * the kernel does, so EPERM at pid 1 must come from it even where we would be allowed to: the values are harmless. */
+#include <errno.h>
+#include <linux/ioprio.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "kernels/guard.h"
+#include "tests/unit/unit.h"
+
+#include "base/defs.h"
+
+#define HIGH_BITS (UINT64_C(0x5a5a5a5a) << 32)
+
+static long call(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	long r = syscall(nr, a, b, c, d, 0, 0);
+	return r < 0 ? -errno : r;
+}
+
+static const struct {
+	const char *name;
+	long nr;
+	uint64_t a, b, c, d;
+} refused[] = {
+	{ "kill", SYS_kill, 1, 0 },
+	{ "kill with high bits", SYS_kill, HIGH_BITS | 1, 0 },
+	{ "tkill", SYS_tkill, 1, 0 },
+	{ "tgkill group", SYS_tgkill, 1, 1, 0 },
+	{ "tgkill thread", SYS_tgkill, 12345, 1, 0 },
+	{ "tgkill group alone", SYS_tgkill, 1, 12345, 0 },
+	{ "rt_sigqueueinfo", SYS_rt_sigqueueinfo, 1, 0, 0 },
+	{ "rt_tgsigqueueinfo", SYS_rt_tgsigqueueinfo, 1, 1, 0, 0 },
+	{ "rt_tgsigqueueinfo thread", SYS_rt_tgsigqueueinfo, 12345, 1, 0, 0 },
+	{ "prlimit64", SYS_prlimit64, 1, RLIMIT_NOFILE, 0, 0 },
+	{ "prlimit64 with high bits", SYS_prlimit64, HIGH_BITS | 1, RLIMIT_NOFILE, 0, 0 },
+	{ "sched_setscheduler", SYS_sched_setscheduler, 1, 0, 0 },
+	{ "sched_setparam", SYS_sched_setparam, 1, 0 },
+	{ "sched_setattr", SYS_sched_setattr, 1, 0, 0 },
+	{ "sched_setaffinity", SYS_sched_setaffinity, 1, 0, 0 },
+	{ "setpriority process", SYS_setpriority, PRIO_PROCESS, 1, 0 },
+	{ "setpriority group", SYS_setpriority, PRIO_PGRP, 1, 0 },
+	{ "setpriority user", SYS_setpriority, PRIO_USER, 0, 0 },
+	{ "setpriority user with high bits", SYS_setpriority, HIGH_BITS | PRIO_USER, 65532, 0 },
+	{ "ioprio_set process", SYS_ioprio_set, IOPRIO_WHO_PROCESS, 1, 0 },
+	{ "ioprio_set group", SYS_ioprio_set, IOPRIO_WHO_PGRP, 1, 0 },
+	{ "ioprio_set user", SYS_ioprio_set, IOPRIO_WHO_USER, 0, 0 },
+	{ "pidfd_open", SYS_pidfd_open, 1, 0 },
+	{ "pidfd_send_signal", SYS_pidfd_send_signal, 0, 0, 0, 0 },
+};
+
+static int try_refused(void)
+{
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+		long r = call(refused[i].nr, refused[i].a, refused[i].b, refused[i].c, refused[i].d);
+		if (r == -EPERM)
+			continue;
+		dprintf(2, "%s: %ld\n", refused[i].name, r);
+		return 1;
+	}
+	return 0;
+}
+
+static int try_allowed(void)
+{
+	struct rlimit limit;
+	struct sched_param param = { 0 };
+	cpu_set_t cpus;
+	pid_t me = getpid();
+	int pidfd;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 1;
+	if (kill(me, 0) < 0 || kill(0, 0) < 0 || call(SYS_tgkill, (uint64_t)me, (uint64_t)me, 0, 0) < 0)
+		return 2;
+	if (setpriority(PRIO_PROCESS, 0, 19) < 0 || setpriority(PRIO_PGRP, 0, 19) < 0)
+		return 3;
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) < 0 || sched_setaffinity(0, sizeof(cpus), &cpus) < 0)
+		return 4;
+	if (sched_setscheduler(0, SCHED_OTHER, &param) < 0)
+		return 5;
+	if (call(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, 0, 0) < 0)
+		return 6;
+	pidfd = (int)call(SYS_pidfd_open, (uint64_t)me, 0, 0, 0);
+	if (pidfd < 0)
+		return 7;
+	if (prlimit(me, RLIMIT_NOFILE, NULL, &limit) < 0)
+		return 8;
+	return 0;
+}
+
+static int try_foreign(void)
+{
+#if defined(__x86_64__)
+	/* getpid of the x32 and of the i386 ABI. */
+	if (call(0x40000000 | SYS_getpid, 0, 0, 0, 0) != -ENOSYS)
+		return 1;
+	long r;
+	__asm__ volatile("int $0x80" : "=a"(r) : "a"(20) : "memory", "r8", "r9", "r10", "r11");
+	if (r != -ENOSYS)
+		return 2;
+#endif
+	return 0;
+}
+
+static int in_guarded_child(int (*fn)(void))
+{
+	pid_t pid = fork();
+	if (pid == 0) {
+		setpgid(0, 0);
+		_exit(guard_install() < 0 ? 99 : fn());
+	}
+	int status;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void what_aims_at_pid_1_is_refused(void **state)
+{
+	assert_int_equal(in_guarded_child(try_refused), 0);
+}
+
+static void what_programs_need_is_allowed(void **state)
+{
+	assert_int_equal(in_guarded_child(try_allowed), 0);
+}
+
+static void foreign_calls_do_not_exist(void **state)
+{
+	assert_int_equal(in_guarded_child(try_foreign), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_aims_at_pid_1_is_refused),
+		cmocka_unit_test(what_programs_need_is_allowed),
+		cmocka_unit_test(foreign_calls_do_not_exist),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

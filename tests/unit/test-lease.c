@@ -1,0 +1,111 @@
+/* kernels/lease with clocks of our own. */
+#include "kernels/lease.h"
+#include "tests/unit/unit.h"
+
+#define LEASE 40000u
+
+/* Ticks every second from (mono, boot) for `seconds`; returns the first verdict that is not LEASE_RUNS. */
+static enum lease_verdict run(struct lease *l, uint64_t *mono, uint64_t *boot, unsigned seconds)
+{
+	enum lease_verdict v = LEASE_RUNS;
+	for (unsigned i = 0; i < seconds && v == LEASE_RUNS; i++) {
+		*mono += 1000;
+		*boot += 1000;
+		v = lease_tick(l, *mono, *boot);
+	}
+	return v;
+}
+
+static void it_ends_without_a_controller(void **state)
+{
+	struct lease l;
+	uint64_t mono = 5000, boot = 900000;
+	lease_init(&l, LEASE, 0, mono, boot);
+	assert_int_equal(run(&l, &mono, &boot, 39), LEASE_RUNS);
+	assert_int_equal(run(&l, &mono, &boot, 1), LEASE_OVER);
+}
+
+static void a_frame_renews_it(void **state)
+{
+	struct lease l;
+	uint64_t mono = 0, boot = 0;
+	lease_init(&l, LEASE, 0, mono, boot);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(run(&l, &mono, &boot, 30), LEASE_RUNS);
+		lease_renew(&l, mono);
+	}
+	assert_int_equal(run(&l, &mono, &boot, 39), LEASE_RUNS);
+	assert_int_equal(run(&l, &mono, &boot, 1), LEASE_OVER);
+}
+
+static void a_pause_of_the_container_is_forgiven_for_a_quarter(void **state)
+{
+	struct lease l;
+	uint64_t mono = 0, boot = 0;
+	lease_init(&l, LEASE, 0, mono, boot);
+	mono += 3600000;
+	boot += 3600000;
+	assert_int_equal(lease_tick(&l, mono, boot), LEASE_RUNS);
+	assert_int_equal(run(&l, &mono, &boot, 9), LEASE_RUNS);
+	assert_int_equal(run(&l, &mono, &boot, 1), LEASE_OVER);
+}
+
+static void a_suspend_shortly_before_the_end_too(void **state)
+{
+	struct lease l;
+	uint64_t mono = 0, boot = 0;
+	lease_init(&l, LEASE, 0, mono, boot);
+	assert_int_equal(run(&l, &mono, &boot, 38), LEASE_RUNS);
+	boot += 7200000; /* CLOCK_MONOTONIC stands still */
+	assert_int_equal(lease_tick(&l, mono, boot), LEASE_RUNS);
+	assert_int_equal(run(&l, &mono, &boot, 9), LEASE_RUNS);
+	assert_int_equal(run(&l, &mono, &boot, 1), LEASE_OVER);
+}
+
+static void gaps_cannot_be_lived_on(void **state)
+{
+	struct lease l;
+	uint64_t mono = 0, boot = 0;
+	unsigned gaps = 0;
+	lease_init(&l, LEASE, 0, mono, boot);
+	while (lease_tick(&l, mono, boot) == LEASE_RUNS && gaps < 100) {
+		mono += LEASE_GAP_MS + 1;
+		boot += LEASE_GAP_MS + 1;
+		gaps++;
+	}
+	assert_true(gaps < 20);
+}
+
+static void a_late_tick_is_no_gap(void **state)
+{
+	struct lease l;
+	lease_init(&l, LEASE, 0, 0, 0);
+	for (uint64_t t = 0; t < LEASE; t += LEASE_GAP_MS)
+		assert_int_equal(lease_tick(&l, t, t), LEASE_RUNS);
+	assert_int_equal(lease_tick(&l, LEASE, LEASE), LEASE_OVER);
+}
+
+static void the_lifetime_counts_sleep_and_knows_no_mercy(void **state)
+{
+	struct lease l;
+	lease_init(&l, LEASE, 100000, 0, 50000);
+	assert_int_equal(lease_lifetime_left_ms(&l, 60000), 90000);
+	lease_renew(&l, 1000);
+	assert_int_equal(lease_tick(&l, 1000, 149999), LEASE_RUNS);
+	assert_int_equal(lease_tick(&l, 1000, 150000), LIFETIME_OVER);
+	assert_int_equal(lease_lifetime_left_ms(&l, 150001), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_ends_without_a_controller),
+		cmocka_unit_test(a_frame_renews_it),
+		cmocka_unit_test(a_pause_of_the_container_is_forgiven_for_a_quarter),
+		cmocka_unit_test(a_suspend_shortly_before_the_end_too),
+		cmocka_unit_test(gaps_cannot_be_lived_on),
+		cmocka_unit_test(a_late_tick_is_no_gap),
+		cmocka_unit_test(the_lifetime_counts_sleep_and_knows_no_mercy),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,70 @@
+/* kernels/limits on recorded cgroup files: v1, v2, an old v2 without memory.peak, and none at all. */
+#include "base/alloc.h"
+#include "kernels/limits.h"
+#include "tests/unit/unit.h"
+
+static void open_recorded(struct limits *l, const char *name)
+{
+	const char *root = getenv("HUSK_SOURCE_ROOT");
+	AUTO(freep) char *path = xasprintf("%s/tests/pid1/cgroup/%s", root ? root : ".", name);
+	limits_open(l, path);
+}
+
+static void version_1(void **state)
+{
+	AUTO(limits_close) struct limits l;
+	open_recorded(&l, "v1");
+	assert_int_equal(limits_oom_kills(&l), 3);
+	assert_int_equal(limits_memory_peak(&l), 67108864);
+	assert_int_equal(l.memory_limit, 67108864);
+	assert_int_equal(limits_memory_files(&l), 20967424);
+	assert_int_equal(limits_pids(&l), 97);
+	assert_int_equal(l.pids_limit, 100);
+	assert_true(limits_pids_full(&l));
+	assert_int_equal(limits_oom_kills(&l), 3); /* read anew, from the start */
+}
+
+static void version_2(void **state)
+{
+	AUTO(limits_close) struct limits l;
+	open_recorded(&l, "v2");
+	assert_int_equal(limits_oom_kills(&l), 0);
+	assert_int_equal(limits_memory_peak(&l), 209715200);
+	assert_int_equal(l.memory_limit, UINT64_C(2) << 30);
+	assert_int_equal(limits_memory_files(&l), 30 << 20);
+	assert_int_equal(l.pids_limit, 512);
+	assert_false(limits_pids_full(&l));
+}
+
+static void an_old_version_2_without_limits(void **state)
+{
+	AUTO(limits_close) struct limits l;
+	open_recorded(&l, "v2-old");
+	assert_int_equal(limits_oom_kills(&l), 0);
+	assert_true(limits_memory_peak(&l) == LIMIT_UNKNOWN);
+	assert_true(l.memory_limit == LIMIT_UNKNOWN);
+	assert_true(l.pids_limit == LIMIT_UNKNOWN);
+	assert_false(limits_pids_full(&l));
+}
+
+static void nothing_to_read(void **state)
+{
+	AUTO(limits_close) struct limits l;
+	limits_open(&l, "/nonexistent");
+	assert_true(limits_oom_kills(&l) == LIMIT_UNKNOWN);
+	assert_true(limits_memory_peak(&l) == LIMIT_UNKNOWN);
+	assert_true(limits_memory_files(&l) == LIMIT_UNKNOWN);
+	assert_true(limits_pids(&l) == LIMIT_UNKNOWN);
+	assert_true(l.memory_limit == LIMIT_UNKNOWN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(version_1),
+		cmocka_unit_test(version_2),
+		cmocka_unit_test(an_old_version_2_without_limits),
+		cmocka_unit_test(nothing_to_read),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

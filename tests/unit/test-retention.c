@@ -1,0 +1,261 @@
+/* kernels/call and kernels/sender: a call is kept until its ACK, sent once, and replayed to a new controller. */
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "base/alloc.h"
+#include "kernels/frames.h"
+#include "kernels/sender.h"
+#include "tests/unit/unit.h"
+
+struct fixture {
+	struct calls calls;
+	struct sender sender;
+	int fds[2];
+	struct buf got;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *x = new0(struct fixture);
+	calls_init(&x->calls, /* limits= */ NULL);
+	sender_init(&x->sender, &x->calls);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, x->fds) < 0)
+		return -1;
+	*state = x;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *x = *state;
+	sender_release(&x->sender);
+	calls_release(&x->calls);
+	buf_release(&x->got);
+	close(x->fds[0]);
+	close(x->fds[1]);
+	free(x);
+	return 0;
+}
+
+static struct call *add(struct fixture *x, uint32_t number, const char *limit)
+{
+	struct call *c = NULL;
+	AUTO(freep) char *payload = xasprintf("{\"code\":\"x\",\"stdout_limit\":%s}", limit);
+	assert_int_equal(calls_add(&x->calls, number, CALL_EXECUTE, payload, strlen(payload), &c), 0);
+	return c;
+}
+
+static void receive(struct fixture *x)
+{
+	for (ssize_t n; (n = recv(x->fds[1], buf_reserve(&x->got, 65536), 65536, MSG_DONTWAIT)) > 0;)
+		x->got.len += (size_t)n;
+}
+
+/* Sends and receives until all is out; returns the types of the frames that came, in order. */
+static const char *exchange(struct fixture *x)
+{
+	static char types[1024];
+	size_t n = 0;
+	buf_reset(&x->got);
+	for (int r = 1; r > 0;) {
+		r = sender_flush(&x->sender, x->fds[0]);
+		assert_true(r >= 0);
+		receive(x);
+	}
+	for (size_t at = 0; at < x->got.len; at += frame_size(x->got.data + at)) {
+		uint8_t type = frame_header_read(x->got.data + at).type;
+		types[n++] = "?h??EEIAS???????oedrx!vc%OR"[type];
+		assert_true(at + frame_size(x->got.data + at) <= x->got.len);
+	}
+	types[n] = '\0';
+	return types;
+}
+
+static void ok(struct call *c)
+{
+	call_end(c, &(struct ending){ .ending = "ok" });
+}
+
+static void frames_come_in_order_once(void **state)
+{
+	struct fixture *x = *state;
+	struct call *c = add(x, 1, "100");
+	call_start(c);
+	call_output(c, CALL_STDOUT, "a", 1);
+	call_output(c, CALL_STDOUT, "b", 1);
+	call_output(c, CALL_STDERR, "c", 1);
+	call_structured(c, FRAME_DISPLAY, "{}", 2);
+	assert_string_equal(exchange(x), "oed"); /* a and b in one frame */
+	call_output(c, CALL_STDOUT, "d", 1);
+	call_structured(c, FRAME_RESULT, "{}", 2);
+	ok(c);
+	assert_string_equal(exchange(x), "or!");
+	assert_string_equal(exchange(x), "");
+	assert_false(sender_pending(&x->sender));
+}
+
+static void what_was_sent_is_not_extended(void **state)
+{
+	struct fixture *x = *state;
+	struct call *c = add(x, 1, "100");
+	call_start(c);
+	call_output(c, CALL_STDOUT, "abc", 3);
+	assert_string_equal(exchange(x), "o");
+	call_output(c, CALL_STDOUT, "def", 3);
+	assert_string_equal(exchange(x), "o");
+	assert_int_equal(frame_header_read(x->got.data).length, 3);
+	ok(c);
+}
+
+static void a_new_controller_gets_it_all(void **state)
+{
+	struct fixture *x = *state;
+	struct call *first = add(x, 1, "100"), *second = add(x, 2, "100"), *third = add(x, 3, "100");
+	call_start(first);
+	call_output(first, CALL_STDOUT, "abc", 3);
+	ok(first);
+	call_start(second);
+	call_output(second, CALL_STDERR, "x", 1);
+	assert_string_equal(exchange(x), "o!e");
+	sender_reset(&x->sender);
+	assert_string_equal(exchange(x), "co!cec");
+	calls_ack(&x->calls, 1);
+	calls_ack(&x->calls, 2); /* has not ended: stays */
+	calls_ack(&x->calls, 77);
+	assert_int_equal(x->calls.count, 2);
+	sender_reset(&x->sender);
+	assert_string_equal(exchange(x), "cec");
+	ok(second);
+	ok(third);
+	assert_string_equal(exchange(x), "!!");
+}
+
+static void an_ack_in_the_middle_of_a_frame(void **state)
+{
+	struct fixture *x = *state;
+	struct call *c = add(x, 1, "8000000");
+	AUTO(freep) char *big = xcalloc(1, 3000000);
+	call_start(c);
+	call_output(c, CALL_STDOUT, big, 3000000);
+	ok(c);
+	assert_int_equal(sender_flush(&x->sender, x->fds[0]), 1);
+	calls_ack(&x->calls, 1);
+	assert_int_equal(x->calls.count, 1);
+	struct call *next = add(x, 2, "100");
+	call_start(next);
+	ok(next);
+	/* The frame goes out whole; the rest of the call, which nobody wants any more, does not. */
+	assert_string_equal(exchange(x), "o!");
+	assert_int_equal(x->calls.count, 1);
+}
+
+static void a_controller_that_breaks_off_in_the_middle(void **state)
+{
+	struct fixture *x = *state;
+	struct call *c = add(x, 1, "8000000");
+	AUTO(freep) char *big = xcalloc(1, 3000000);
+	call_start(c);
+	call_output(c, CALL_STDOUT, big, 3000000);
+	assert_int_equal(sender_flush(&x->sender, x->fds[0]), 1);
+	call_output(c, CALL_STDOUT, "more", 4);
+	ok(c);
+	receive(x);
+	buf_reset(&x->got);
+	sender_reset(&x->sender);
+	assert_string_equal(exchange(x), "coo!");
+	calls_ack(&x->calls, 1);
+	assert_int_equal(x->calls.count, 0);
+}
+
+static void tails_come_before_the_end(void **state)
+{
+	struct fixture *x = *state;
+	struct call *c = add(x, 1, "10");
+	call_start(c);
+	call_output(c, CALL_STDOUT, "0123456789abcdef", 16);
+	ok(c);
+	assert_string_equal(exchange(x), "oO!");
+	assert_memory_equal(x->got.data + FRAME_HEADER_SIZE, "01234", 5);
+	assert_memory_equal(x->got.data + 2 * FRAME_HEADER_SIZE + 5, "bcdef", 5);
+	assert_non_null(strstr(buf_str(&x->got) + 3 * FRAME_HEADER_SIZE + 10, "\"stdout_bytes\":16"));
+}
+
+static void progress_only_past_the_head_and_not_too_often(void **state)
+{
+	struct fixture *x = *state;
+	struct call *c = add(x, 1, "10");
+	call_start(c);
+	call_output(c, CALL_STDOUT, "01234", 5);
+	exchange(x);
+	sender_progress(&x->sender, 100000);
+	assert_string_equal(exchange(x), "");
+	call_output(c, CALL_STDOUT, "\xc3\xa4", 2);
+	sender_progress(&x->sender, 100000);
+	assert_string_equal(exchange(x), "%");
+	call_output(c, CALL_STDOUT, "x", 1);
+	sender_progress(&x->sender, 100499);
+	assert_string_equal(exchange(x), "");
+	sender_progress(&x->sender, 100500);
+	assert_string_equal(exchange(x), "%");
+	sender_progress(&x->sender, 200000);
+	assert_string_equal(exchange(x), ""); /* nothing new */
+	ok(c);
+}
+
+static void displays_are_bounded(void **state)
+{
+	struct fixture *x = *state;
+	struct call *c = add(x, 1, "10");
+	AUTO(freep) char *big = xmalloc(9u << 20);
+	memset(big, ' ', 9u << 20);
+	call_start(c);
+	for (int i = 0; i < 4; i++)
+		call_structured(c, FRAME_DISPLAY, big, 9u << 20);
+	assert_int_equal(c->displays_dropped, 2);
+	for (unsigned i = 0; i < CALL_DISPLAYS_MAX; i++)
+		call_structured(c, FRAME_DISPLAY, "{}", 2);
+	assert_int_equal(c->displays_dropped, 4);
+	call_structured(c, FRAME_ERROR, "{}", 2); /* an error is never dropped */
+	assert_int_equal(c->displays_dropped, 4);
+	ok(c);
+	assert_int_equal(x->calls.display_bytes, 2 * (9u << 20) + 98 * 2 + 2);
+	sender_reset(&x->sender);
+	calls_ack(&x->calls, 1);
+	assert_int_equal(x->calls.display_bytes, 0);
+}
+
+static void numbers_rise_and_calls_are_bounded(void **state)
+{
+	struct fixture *x = *state;
+	struct call *c = NULL;
+	assert_int_equal(calls_add(&x->calls, 0, CALL_EXECUTE, "{}", 2, &c), -EPROTO);
+	assert_int_equal(calls_add(&x->calls, 1, CALL_EXECUTE, "[]", 2, &c), -EPROTO);
+	assert_int_equal(calls_add(&x->calls, 1, CALL_EXECUTE, "", 0, &c), -EPROTO);
+	assert_int_equal(calls_add(&x->calls, 5, CALL_TERMINAL, "{}", 2, &c), 0);
+	assert_int_equal(c->state, CALL_ENDED); /* refused: no command */
+	assert_int_equal(calls_add(&x->calls, 5, CALL_TERMINAL, "{}", 2, &c), 1);
+	assert_int_equal(calls_add(&x->calls, 4, CALL_TERMINAL, "{}", 2, &c), 1);
+	for (uint32_t i = 6; i < 6 + CALLS_MAX - 1; i++)
+		add(x, i, "1");
+	assert_int_equal(calls_add(&x->calls, 100, CALL_EXECUTE, "{\"code\":\"\"}", 11, &c), -EBUSY);
+	assert_int_equal(x->calls.last_number, 100);
+	assert_int_equal(calls_next(&x->calls, CALL_EXECUTE)->number, 6);
+	assert_null(calls_next(&x->calls, CALL_TERMINAL));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(frames_come_in_order_once),
+		TEST(what_was_sent_is_not_extended),
+		TEST(a_new_controller_gets_it_all),
+		TEST(an_ack_in_the_middle_of_a_frame),
+		TEST(a_controller_that_breaks_off_in_the_middle),
+		TEST(tails_come_before_the_end),
+		TEST(progress_only_past_the_head_and_not_too_often),
+		TEST(displays_are_bounded),
+		TEST(numbers_rise_and_calls_are_bounded),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,64 @@
+/* kernels/shell: what a shell may hand on to the next one. */
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "kernels/shell.h"
+#include "tests/unit/unit.h"
+
+#define PARSE(s, text) shell_state_parse(s, text, sizeof(text) - 1)
+
+static void takes_directory_and_variables(void **state)
+{
+	AUTO(shell_state_release) struct shell_state s = { 0 };
+	assert_int_equal(
+		PARSE(&s,
+		      "/a b\0A=1\0B=\0C=x=y\nz\0_=/usr/bin/env\0SHLVL=2\0PWD=/a b\0HUSK_X=1\0BASHOPTS=q\0husk-end\0"),
+		0);
+	assert_string_equal(s.cwd, "/a b");
+	assert_int_equal(s.env.n, 4);
+	assert_string_equal(s.env.v[0], "A=1");
+	assert_string_equal(s.env.v[1], "B=");
+	assert_string_equal(s.env.v[2], "C=x=y\nz");
+	assert_string_equal(s.env.v[3], "PWD=/a b");
+}
+
+static void drops_what_has_no_plain_name(void **state)
+{
+	AUTO(shell_state_release) struct shell_state s = { 0 };
+	assert_int_equal(PARSE(&s, "/\0BASH_FUNC_f%%=() { :; }\0a b=1\0=x\0"
+				   "1A=x\0noequals\0\0OK=1\0husk-end\0junk"),
+			 -EINVAL);
+	assert_int_equal(PARSE(&s, "/\0BASH_FUNC_f%%=() { :; }\0a b=1\0=x\0"
+				   "1A=x\0noequals\0\0OK=1\0husk-end\0"),
+			 0);
+	assert_int_equal(s.env.n, 2);
+	assert_string_equal(s.env.v[0], "OK=1");
+}
+
+static void keeps_the_old_state_otherwise(void **state)
+{
+	AUTO(shell_state_release) struct shell_state s = { 0 };
+	assert_int_equal(PARSE(&s, "/old\0A=1\0husk-end\0"), 0);
+	assert_int_equal(PARSE(&s, ""), -EINVAL);
+	assert_int_equal(PARSE(&s, "/new\0A=2\0"), -EINVAL);
+	assert_int_equal(PARSE(&s, "relative\0husk-end\0"), -EINVAL);
+	assert_int_equal(PARSE(&s, "/new\0A=2\0husk-end"), -EINVAL);
+	assert_int_equal(PARSE(&s, "\0husk-end\0"), -EINVAL);
+	AUTO(freep) char *large = xcalloc(1, SHELL_STATE_MAX + 1);
+	large[0] = '/';
+	assert_int_equal(shell_state_parse(&s, large, SHELL_STATE_MAX + 1), -EINVAL);
+	memset(large, '/', 10000);
+	assert_int_equal(shell_state_parse(&s, large, 20000), -EINVAL);
+	assert_string_equal(s.cwd, "/old");
+	assert_string_equal(s.env.v[0], "A=1");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(takes_directory_and_variables),
+		cmocka_unit_test(drops_what_has_no_plain_name),
+		cmocka_unit_test(keeps_the_old_state_otherwise),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
