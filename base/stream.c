@@ -71,18 +71,18 @@ static int side_open(struct stream *s, struct side *side, int fd)
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	uv_loop_t *loop = loop_raw(s->loop);
-	side->is_file = S_ISREG(st.st_mode) || S_ISBLK(st.st_mode);
 	side->saved_flags = fcntl(fd, F_GETFL);
+	if (side->saved_flags < 0 || fcntl(fd, F_SETFL, side->saved_flags | O_NONBLOCK) < 0)
+		return -errno;
+	/* EPERM is how epoll says that the descriptor never waits: regular files, /dev/null. */
+	int r = S_ISREG(st.st_mode) ? UV_EPERM : uv_poll_init(loop, &side->poll, fd);
+	if (r < 0 && r != UV_EPERM)
+		return r;
+	side->is_file = r == UV_EPERM;
+	side->poll.data = s;
 	if (side->is_file) {
 		uv_idle_init(loop, &side->idle);
 		side->idle.data = s;
-	} else {
-		if (side->saved_flags < 0 || fcntl(fd, F_SETFL, side->saved_flags | O_NONBLOCK) < 0)
-			return -errno;
-		int r = uv_poll_init(loop, &side->poll, fd);
-		if (r < 0)
-			return r;
-		side->poll.data = s;
 	}
 	side->open = true;
 	s->handles++;
@@ -159,7 +159,7 @@ struct stream *stream_new(struct loop *loop, int in_fd, int out_fd, const struct
 	s->ops = *ops;
 	s->ctx = ctx;
 	s->queue_max = QUEUE_MAX_DEFAULT;
-	s->in.fd = s->out.fd = -1;
+	s->in.fd = s->out.fd = s->in.saved_flags = s->out.saved_flags = -1;
 	int r = side_open(s, &s->in, in_fd);
 	if (r == 0 && out_fd != in_fd)
 		r = side_open(s, &s->out, out_fd);
@@ -182,7 +182,7 @@ static void restore_and_close(struct side *side)
 {
 	if (side->fd < 0)
 		return;
-	if (side->saved_flags > 0 && !(side->saved_flags & O_NONBLOCK))
+	if (side->saved_flags >= 0 && !(side->saved_flags & O_NONBLOCK))
 		fcntl(side->fd, F_SETFL, side->saved_flags);
 	close(side->fd);
 }
