@@ -36,26 +36,31 @@ static size_t skip_csi(const uint8_t *s, size_t n)
 	return i < n && s[i] >= 0x40 && s[i] <= 0x7e ? i + 1 : i;
 }
 
-/* OSC, DCS, APC, PM, SOS: up to BEL or ESC \, but never past the end of the line. */
-static size_t skip_string(const uint8_t *s, size_t n)
+/* OSC, DCS, APC, PM, SOS: up to BEL or ESC \, but never past the end of the line. There is no end before *no_end, which
+ * saves a line full of beginnings from being searched again for each of them. */
+static size_t skip_string(const uint8_t *s, size_t n, const uint8_t **no_end)
 {
-	for (size_t i = 2; i < n && s[i] != '\n'; i++) {
+	size_t i = 2;
+	if (s < *no_end)
+		return 2;
+	for (; i < n && s[i] != '\n'; i++) {
 		if (s[i] == BEL)
 			return i + 1;
 		if (s[i] == ESC && i + 1 < n && s[i + 1] == '\\')
 			return i + 2;
 	}
+	*no_end = s + i;
 	return 2;
 }
 
-static size_t skip_escape(const uint8_t *s, size_t n)
+static size_t skip_escape(const uint8_t *s, size_t n, const uint8_t **no_end)
 {
 	if (n < 2)
 		return 1;
 	if (s[1] == '[')
 		return skip_csi(s, n);
 	if (s[1] == ']' || s[1] == 'P' || s[1] == 'X' || s[1] == '^' || s[1] == '_')
-		return skip_string(s, n);
+		return skip_string(s, n, no_end);
 	if (s[1] >= 0x20 && s[1] <= 0x2f) /* ESC ( B and its like: intermediates, then one final byte */
 		return n >= 3 ? 3 : 2;
 	return s[1] >= 0x30 && s[1] <= 0x7e ? 2 : 1;
@@ -68,7 +73,7 @@ static bool is_plain(uint8_t byte)
 
 void utf8_clean(struct buf *out, const void *data, size_t n)
 {
-	const uint8_t *s = data;
+	const uint8_t *s = data, *no_end = s;
 	for (size_t i = 0; i < n;) {
 		size_t run = i;
 		while (run < n && is_plain(s[run]))
@@ -80,7 +85,7 @@ void utf8_clean(struct buf *out, const void *data, size_t n)
 		}
 		size_t length = sequence(s + i, n - i);
 		if (s[i] == ESC) {
-			i += skip_escape(s + i, n - i);
+			i += skip_escape(s + i, n - i, &no_end);
 		} else if (s[i] == 0) {
 			buf_add_str(out, NUL_MARK);
 			i++;

@@ -71,6 +71,19 @@ static void drops_terminal_escapes(void **state)
 }
 
 /* Every input, however mangled, gives valid text. */
+/* Beginnings of strings without an end: minutes, if each of them is searched to the end of the line. */
+static void takes_time_by_length_only(void **state)
+{
+	AUTO(buf_release) struct buf in = { 0 }, out = { 0 };
+	for (int i = 0; i < 1000000; i++)
+		buf_add(&in, i % 3 ? "\x1b]" : "\x1bP", 2);
+	utf8_clean(&out, in.data, in.len);
+	assert_int_equal(out.len, 0);
+	buf_add_str(&in, "\n\x1b]0;title\x07text\x1b]");
+	utf8_clean(&out, in.data, in.len);
+	assert_string_equal(buf_str(&out), "\ntext");
+}
+
 static void is_always_valid(void **state)
 {
 	uint32_t seed = 12345;
@@ -138,13 +151,10 @@ static void finds_split_sequences(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(leaves_text_alone),
-		cmocka_unit_test(replaces_bad_bytes),
-		cmocka_unit_test(marks_nuls_and_controls),
-		cmocka_unit_test(drops_terminal_escapes),
-		cmocka_unit_test(is_always_valid),
-		cmocka_unit_test(tells_valid_from_not),
-		cmocka_unit_test(counts_and_cuts_between_characters),
+		cmocka_unit_test(leaves_text_alone),	     cmocka_unit_test(replaces_bad_bytes),
+		cmocka_unit_test(marks_nuls_and_controls),   cmocka_unit_test(drops_terminal_escapes),
+		cmocka_unit_test(takes_time_by_length_only), cmocka_unit_test(is_always_valid),
+		cmocka_unit_test(tells_valid_from_not),	     cmocka_unit_test(counts_and_cuts_between_characters),
 		cmocka_unit_test(finds_split_sequences),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
