@@ -280,9 +280,10 @@ bool call_progress(struct call *c, uint64_t now_ms, json_t **ret)
 	AUTO(buf_release) struct buf raw = { 0 };
 	AUTO(buf_release) struct buf clean = { 0 };
 	ring_copy(&c->streams[c->wrote_last].tail, PROGRESS_TAIL_MAX, &raw);
-	size_t skip = utf8_partial_start(raw.data, raw.len);
+	const char *tail = buf_str(&raw); /* never NULL, also if the limit keeps nothing */
+	size_t skip = utf8_partial_start(tail, raw.len);
 	size_t left = raw.len - skip;
-	utf8_clean(&clean, raw.data + skip, left - utf8_partial_end(raw.data + skip, left));
+	utf8_clean(&clean, tail + skip, left - utf8_partial_end(tail + skip, left));
 	json_t *payload = json_pack("{s:I, s:I, s:s%}", "stdout_bytes", (json_int_t)out->total, "stderr_bytes",
 				    (json_int_t)err->total, "tail", buf_str(&clean), clean.len);
 	if (!payload)

@@ -112,7 +112,8 @@ char *collect_text(const struct buf *head, const struct buf *tail, uint64_t tota
 	}
 	size_t skip = utf8_partial_start(tail->data, tail->len);
 	utf8_clean(&first, head->data, head->len - utf8_partial_end(head->data, head->len));
-	utf8_clean(&last, tail->data + skip, tail->len - skip);
+	if (tail->len)
+		utf8_clean(&last, tail->data + skip, tail->len - skip);
 	append_cut(&text, buf_str(&first), first.len, buf_str(&last), last.len, size, max_chars);
 	return buf_steal_str(&text);
 }
