@@ -1,0 +1,107 @@
+"""Fixtures: servers that clean up behind themselves, one shared session for tests that change nothing, and a check of each message."""
+
+import itertools
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import harness  # noqa: E402
+import schemas  # noqa: E402
+
+
+def pytest_sessionstart(session):
+    """A missing engine, program or image fails the run; it never skips tests."""
+    if not pathlib.Path(harness.husk_binary()).exists():
+        pytest.exit(f"{harness.husk_binary()} is missing: run make first", 3)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def engine():
+    """An engine must answer; tests for its absence bring their own."""
+    harness.docker("version", "--format", "{{.Server.Version}}")
+
+
+def _check_messages(servers):
+    bad = []
+    for server in servers:
+        for line, method, era in server.lines:
+            bad += [f"{p}: {line[:300]!r}" for p in schemas.problems(line, method, era)]
+    assert not bad, "the server emitted bad messages:\n" + "\n".join(bad[:10])
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts servers: start(era=…, SETTING=…). All end with the test, and all they said is checked."""
+    numbers = itertools.count()
+    servers = []
+
+    def start_one(era=harness.MODERN, home=None, **options):
+        server = harness.Server(home or tmp_path / f"server{next(numbers)}", era, **options)
+        servers.append(server)
+        return server
+
+    yield start_one
+    for server in servers:
+        server.stop()
+    _check_messages(servers)
+
+
+@pytest.fixture
+def server(start):
+    """A server of the test's own."""
+    return start()
+
+
+class Shared:
+    """The server that cheap tests share, restarted if a test broke it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.numbers = itertools.count()
+        self.server = None
+        self.session = None
+
+    def get(self):
+        if self.server is None or self.server.process.poll() is not None:
+            self.server = harness.Server(self.folder / f"shared{next(self.numbers)}", CONTAINER_MAX_SESSIONS=20,
+                                         CONTAINER_MAX_SESSIONS_PER_THREAD=20)
+            self.session = None
+        return self.server
+
+    def get_session(self):
+        server = self.get()
+        if self.session is None or server.call("execute_code", {"session_id": self.session.id, "code": "None"}).is_error:
+            self.session = server.session(network=False)
+        return self.session
+
+    def stop(self):
+        if self.server:
+            self.server.stop()
+            _check_messages([self.server])
+
+
+@pytest.fixture(scope="session")
+def _shared(tmp_path_factory):
+    shared = Shared(tmp_path_factory.mktemp("shared"))
+    yield shared
+    shared.stop()
+
+
+@pytest.fixture
+def shared_server(_shared):
+    return _shared.get()
+
+
+@pytest.fixture
+def session(_shared):
+    """A Python session without network that many tests use one after the other: bring your own names."""
+    return _shared.get_session()
+
+
+@pytest.fixture
+def own_session(start):
+    """A session of the test's own, on its own server."""
+    return start().session(network=False)

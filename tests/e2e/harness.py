@@ -1,0 +1,449 @@
+"""Drives the real `husk mcp` over stdio: what a client does, and a record of all that the server said.
+
+One reader thread turns lines into answers; tests wait for events, never for time. Everything a server may write lands in folders
+of its own below the test's temporary directory.
+"""
+
+import base64
+import collections
+import itertools
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODERN = "2026-07-28"
+LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+META = "io.modelcontextprotocol/"
+RESULT_META = "dev.husk/result"
+# Generous: a shared machine is slow at times, and a test that waits this long has failed anyway.
+PATIENCE = 60
+
+
+def build_dir():
+    return (ROOT / os.environ.get("BUILD", "build")).resolve()
+
+
+def husk_binary():
+    return os.environ.get("HUSK") or str(build_dir() / "husk")
+
+
+def modern_meta(version=MODERN, **more):
+    return {
+        META + "protocolVersion": version,
+        META + "clientInfo": {"name": "husk-tests", "version": "1"},
+        META + "clientCapabilities": {},
+        **more,
+    }
+
+
+def clean_env(home, **settings):
+    """An environment in which nothing of the tester's own settings is left but the way to the engine."""
+    env = {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": "dumb"}
+    for name in ("CONFIG", "STATE", "DATA", "CACHE"):
+        env[f"XDG_{name}_HOME"] = str(home / name.lower())
+    for name in ("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "ASAN_OPTIONS"):
+        if name in os.environ:
+            env[name] = os.environ[name]
+    env.update((name, value) for name, value in os.environ.items() if name.startswith("HUSK_IMAGE_"))
+    docker_config = os.environ.get("DOCKER_CONFIG") or os.path.expanduser("~/.docker")
+    if os.path.isdir(docker_config):
+        env["DOCKER_CONFIG"] = docker_config
+    for name, value in settings.items():
+        if value is None:
+            env.pop(name, None)
+        else:
+            env[name] = str(value)
+    return env
+
+
+def docker(*args, check=True, timeout=PATIENCE):
+    done = subprocess.run(["docker", *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
+    if check and done.returncode != 0:
+        raise AssertionError(f"docker {' '.join(args)}: {done.stderr}")
+    return done.stdout.strip()
+
+
+def wait_until(condition, timeout=PATIENCE, what="a condition"):
+    """Polls what sends no event (the engine's list of containers, a process table)."""
+    deadline = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what} did not come true within {timeout} s")
+        time.sleep(0.02)
+
+
+class Gone(AssertionError):
+    """The server closed its output while somebody waited."""
+
+
+class Answer:
+    """What is still to come for one request."""
+
+    def __init__(self, server, request_id, method):
+        self.server = server
+        self.id = request_id
+        self.method = method
+        self.sent = time.monotonic()
+        self.message = None
+        self.took = None
+
+    def wait(self, timeout=PATIENCE):
+        with self.server.changed:
+            if not self.server.changed.wait_for(lambda: self.message or self.server.eof, timeout):
+                raise AssertionError(f"no answer to {self.method} (id {self.id!r}) within {timeout} s; {self.server.last_words()}")
+        if self.message is None:
+            raise Gone(f"the server ended without answering {self.method}: {self.server.last_words()}")
+        return self.message
+
+    def result(self, timeout=PATIENCE):
+        message = self.wait(timeout)
+        assert "error" not in message, message["error"]
+        return message["result"]
+
+    def error(self, timeout=PATIENCE):
+        message = self.wait(timeout)
+        assert "error" in message, message
+        return message["error"]
+
+    def tool(self, timeout=PATIENCE):
+        return ToolResult(self.result(timeout), self.took)
+
+    @property
+    def done(self):
+        return self.message is not None
+
+
+class ToolResult:
+    def __init__(self, raw, took=None):
+        self.raw = raw
+        self.took = took
+        self.is_error = raw.get("isError", False)
+        self.content = raw["content"]
+        self.fields = raw.get("_meta", {}).get(RESULT_META) or raw.get("structuredContent") or self._from_text()
+
+    def _from_text(self):
+        """Revisions without structuredContent carry the same fields as text only."""
+        try:
+            return json.loads(self.content[0]["text"])
+        except (ValueError, LookupError):
+            return {}
+
+    @property
+    def text(self):
+        return "\n".join(block["text"] for block in self.content if block["type"] == "text")
+
+    @property
+    def images(self):
+        return [(block["mimeType"], base64.b64decode(block["data"], validate=True)) for block in self.content if block["type"] == "image"]
+
+    def __getattr__(self, name):
+        try:
+            return self.__dict__["fields"][name]
+        except KeyError:
+            raise AttributeError(f"{name} is not among {sorted(self.__dict__['fields'])}: {self.text}") from None
+
+    @property
+    def value(self):
+        """The text of the last expression's value."""
+        return (self.fields["result"] or {}).get("text/plain")
+
+    def ok(self):
+        assert not self.is_error, self.text
+        assert self.fields["ending"] == "ok", self.text
+        return self
+
+    def __repr__(self):
+        return f"<{'isError ' if self.is_error else ''}{self.text!r}>"
+
+
+class Server:
+    """One `husk mcp` process. `era` is a protocol revision; MODERN needs no handshake, None sends nothing by itself."""
+
+    all = []  # for the schema check of conftest
+
+    def __init__(self, home, era=MODERN, args=("mcp",), cwd=None, command=None, **settings):
+        self.home = pathlib.Path(home)
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.era = era
+        self.lines = []  # (raw line, request method or None, revision), all that came from stdout
+        self.messages = []
+        self.notifications = []
+        self.sessions = []
+        self.answers = {}
+        self.methods = {}  # id -> (method, revision), also of answered requests
+        self.changed = threading.Condition()
+        self.eof = False
+        self.ids = itertools.count(1)
+        self.writing = threading.Lock()
+        self.stderr_path = self.home / "stderr.txt"
+        self.env = clean_env(self.home, **settings)
+        with open(self.stderr_path, "wb") as stderr:
+            self.process = subprocess.Popen(
+                command or [husk_binary(), *args],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                env=self.env,
+                cwd=cwd or self.home,
+                start_new_session=True,
+            )
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        Server.all.append(self)
+        if era in LEGACY:
+            self.initialize(era)
+
+    # --- out
+
+    def write(self, data):
+        with self.writing:
+            self.process.stdin.write(data)
+            self.process.stdin.flush()
+
+    def send(self, message):
+        """Any JSON value as one line."""
+        self.write(json.dumps(message, ensure_ascii=False).encode() + b"\n")
+
+    def request(self, method, params=None, id=None, era=None, meta=None):
+        """Sends and returns an Answer. `meta` adds to _meta; `era` overrides the server's own."""
+        era = era or self.era
+        request_id = next(self.ids) if id is None else id
+        params = dict(params) if params is not None else None
+        if era == MODERN:
+            params = params or {}
+            params["_meta"] = {**modern_meta(), **params.get("_meta", {}), **(meta or {})}
+        elif meta:
+            params = params or {}
+            params["_meta"] = {**params.get("_meta", {}), **meta}
+        message = {"jsonrpc": "2.0", "id": request_id, "method": method}
+        if params is not None:
+            message["params"] = params
+        return self.expect(message, era)
+
+    def expect(self, message, era=None):
+        """Sends a message that has an id as it is."""
+        answer = Answer(self, message["id"], message.get("method"))
+        with self.changed:
+            self.answers[_key(message["id"])] = answer
+            self.methods[_key(message["id"])] = (message.get("method"), era or self.era)
+        self.send(message)
+        return answer
+
+    def notify(self, method, params=None):
+        message = {"jsonrpc": "2.0", "method": method}
+        if params is not None:
+            message["params"] = params
+        self.send(message)
+
+    def initialize(self, version):
+        result = self.request(
+            "initialize",
+            {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "husk-tests", "version": "1"}},
+            era=version if version in LEGACY else LEGACY[0],
+        ).result()
+        self.notify("notifications/initialized")
+        return result
+
+    def start_call(self, tool, arguments=None, progress=None, **more):
+        params = {"name": tool}
+        if arguments is not None:
+            params["arguments"] = arguments
+        return self.request("tools/call", params, meta={"progressToken": progress} if progress is not None else None, **more)
+
+    def call(self, tool, arguments=None, timeout=PATIENCE, **more):
+        result = self.start_call(tool, arguments, **more).tool(timeout)
+        if tool == "create_session" and not result.is_error:
+            self.sessions.append(result.fields["session_id"])
+        return result
+
+    def cancel(self, answer, reason="a test"):
+        self.notify("notifications/cancelled", {"requestId": answer.id, "reason": reason})
+
+    def session(self, **arguments):
+        created = self.call("create_session", arguments)
+        assert not created.is_error, created.text
+        return Session(self, created.fields["session_id"])
+
+    def ping(self):
+        """A round trip that both eras know; returns how long it took."""
+        answer = self.request("tools/list") if self.era == MODERN else self.request("ping")
+        answer.result()
+        return answer.took
+
+    # --- in
+
+    def _read(self):
+        for line in self.process.stdout:
+            now = time.monotonic()
+            try:
+                message = json.loads(line)
+            except ValueError:
+                message = None
+            with self.changed:
+                self._take(line, message, now)
+                self.changed.notify_all()
+        with self.changed:
+            self.eof = True
+            self.changed.notify_all()
+
+    def _take(self, line, message, now):
+        method, era = None, self.era
+        if isinstance(message, dict) and "id" in message and "method" not in message:
+            method, era = self.methods.get(_key(message["id"]), (None, self.era))
+            answer = self.answers.pop(_key(message["id"]), None)
+            if answer:
+                answer.took = now - answer.sent
+                answer.message = message
+        elif isinstance(message, dict) and "method" in message:
+            self.notifications.append(message)
+        elif isinstance(message, list):
+            for one in message:
+                answer = self.answers.pop(_key(one.get("id")), None) if isinstance(one, dict) else None
+                if answer:
+                    answer.took = now - answer.sent
+                    answer.message = one
+        self.lines.append((line, method, era))
+        self.messages.append(message)
+
+    def wait_for(self, condition, timeout=PATIENCE, what="a message"):
+        """Waits until condition(self) is true; it is asked after each message."""
+        with self.changed:
+            if not self.changed.wait_for(lambda: condition(self) or self.eof, timeout) or not condition(self):
+                raise AssertionError(f"{what} did not come; {self.last_words()}")
+
+    def progress_of(self, token):
+        return [n["params"] for n in self.notifications if n["method"] == "notifications/progress" and n["params"]["progressToken"] == token]
+
+    def orphans(self):
+        """Messages without an id that answer a broken request."""
+        return [m for m in self.messages if isinstance(m, dict) and "error" in m and "id" not in m]
+
+    def stderr(self):
+        return self.stderr_path.read_text(errors="replace")
+
+    def last_words(self):
+        return f"exit status {self.process.poll()}, stderr: {self.stderr()[-2000:]!r}"
+
+    # --- the end
+
+    def thread_id(self):
+        path = self.home / "state" / "husk" / "mcp-thread.json"
+        return json.loads(path.read_text())["thread_id"] if path.exists() else None
+
+    def containers(self):
+        """Names of this server's containers, running or not."""
+        thread = self.env.get("HUSK_THREAD_ID") or self.thread_id()
+        if not thread:
+            return []
+        return docker("ps", "--all", "--filter", f"label=husk.thread={thread}", "--format", "{{.Names}}").split()
+
+    def close_stdin(self):
+        with self.writing:
+            try:
+                self.process.stdin.close()
+            except BrokenPipeError:
+                pass
+
+    def stop(self):
+        """Ends it as a client does, and sees to it that no container is left. Safe to call twice."""
+        self.close_stdin()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.reader.join(10)
+        self.process.stdout.close()
+        for name in {*self.containers(), *(f"husk-{s}" for s in self.sessions)}:
+            docker("rm", "--force", "--volumes", name, check=False)
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+class Session:
+    """A session with its two ways to run something."""
+
+    def __init__(self, server, session_id):
+        self.server = server
+        self.id = session_id
+        self.container = f"husk-{session_id}"
+
+    def start_code(self, code, timeout=None, **more):
+        return self.server.start_call("execute_code", self._arguments(timeout, code=code), **more)
+
+    def start_shell(self, command, timeout=None, **more):
+        return self.server.start_call("execute_terminal", self._arguments(timeout, command=command), **more)
+
+    def code(self, code, timeout=None, **more):
+        return self.start_code(code, timeout, **more).tool((timeout or 30) + PATIENCE)
+
+    def shell(self, command, timeout=None, **more):
+        return self.start_shell(command, timeout, **more).tool((timeout or 30) + PATIENCE)
+
+    def stop(self):
+        return self.server.call("stop_session", {"session_id": self.id})
+
+    def _arguments(self, timeout, **arguments):
+        arguments["session_id"] = self.id
+        if timeout is not None:
+            arguments["timeout"] = timeout
+        return arguments
+
+
+class Fake:
+    """A program that goes by the name of `docker` on the PATH and notes that it was called."""
+
+    def __init__(self, folder, script="exit 1"):
+        self.folder = folder
+        self.log = folder / "calls"
+        folder.mkdir(parents=True, exist_ok=True)
+        program = folder / "docker"
+        program.write_text(f'#!/bin/sh\necho "$*" >>"{self.log}"\n{script}\n')
+        program.chmod(0o755)
+        self.path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+
+    def calls(self):
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+
+def _key(request_id):
+    return json.dumps(request_id)
+
+
+def processes():
+    """pid -> (parent, command line) of everything on this machine that we may see."""
+    found = collections.OrderedDict()
+    for entry in sorted((e for e in os.listdir("/proc") if e.isdigit()), key=int):
+        try:
+            stat = pathlib.Path("/proc", entry, "stat").read_text()
+            command = pathlib.Path("/proc", entry, "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        except OSError:
+            continue
+        found[int(entry)] = (int(stat.rpartition(")")[2].split()[1]), command)
+    return found
+
+
+def children_of(pid):
+    table = processes()
+    wanted, found = {pid}, {}
+    for child, (parent, command) in table.items():
+        if parent in wanted:
+            wanted.add(child)
+            found[child] = command
+    return found

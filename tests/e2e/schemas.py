@@ -1,0 +1,101 @@
+"""Every message the server emits against the schemas of the specification, where a checkout of them is at hand.
+
+They are looked for in $HUSK_SCHEMA_DIR and in `shared/mcp-schema` beside the repository; without them only the envelope is checked.
+"""
+
+import functools
+import json
+import os
+import pathlib
+
+import jsonschema
+
+from harness import ROOT
+
+RESULTS = {
+    "initialize": "InitializeResult",
+    "server/discover": "DiscoverResult",
+    "tools/list": "ListToolsResult",
+    "tools/call": "CallToolResult",
+    "ping": "EmptyResult",
+    "subscriptions/listen": "SubscriptionsListenResult",
+}
+
+
+def folder():
+    for candidate in (os.environ.get("HUSK_SCHEMA_DIR"), ROOT.parent / "shared" / "mcp-schema"):
+        if candidate and pathlib.Path(candidate).is_dir():
+            return pathlib.Path(candidate)
+    return None
+
+
+@functools.cache
+def _document(era):
+    where = folder()
+    path = where / f"{era}.json" if where else None
+    return json.loads(path.read_text()) if path and path.exists() else None
+
+
+@functools.cache
+def validator(era, name):
+    document = _document(era)
+    if document is None:
+        return None
+    key = "$defs" if "$defs" in document else "definitions"
+    if name not in document[key]:
+        return None
+    schema = {**document, "$ref": f"#/{key}/{name}"}
+    return jsonschema.validators.validator_for(document)(schema)
+
+
+def _errors(era, name, value):
+    check = validator(era, name)
+    if check is None:
+        return
+    for error in check.iter_errors(value):
+        yield f"{name} of {era}: {error.json_path}: {error.message[:300]}"
+
+
+def _envelope(message):
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        yield "not a JSON-RPC 2.0 object"
+        return
+    kinds = [k for k in ("method", "result", "error") if k in message]
+    if len(kinds) != 1:
+        yield f"one of method, result, error; got {kinds}"
+    if "id" in message and (message["id"] is None or isinstance(message["id"], (bool, float, dict, list))):
+        yield "id is neither a string nor an integer"
+    if "method" in message and "id" in message:
+        yield "a server sends no requests"
+
+
+def problems(line, method, era):
+    """What is wrong with one emitted line; `method` is that of the request it answers."""
+    if not line.endswith(b"\n"):
+        yield "no newline at its end"
+    if len(line) > 10 * 1024 * 1024:
+        yield "longer than the clients' read buffer"
+    try:
+        message = json.loads(line.decode("utf-8"))
+    except ValueError as error:
+        yield f"not JSON: {error}"
+        return
+    if isinstance(message, list):
+        for one in message:
+            yield from _envelope(one)
+        return
+    yield from _envelope(message)
+    era = era or "2025-11-25"
+    if not isinstance(message, dict):
+        return
+    if "error" in message:
+        name = "JSONRPCErrorResponse" if era >= "2025-11-25" else "JSONRPCError"
+        yield from _errors(era, name, message)
+    elif "result" in message:
+        name = "JSONRPCResultResponse" if era >= "2025-11-25" else "JSONRPCResponse"
+        yield from _errors(era, name, message)
+        if method in RESULTS:
+            yield from _errors(era, RESULTS[method], message["result"])
+    elif "method" in message:
+        yield from _errors(era, "JSONRPCNotification", message)
+        yield from _errors(era, "ServerNotification", message)

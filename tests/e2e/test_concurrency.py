@@ -1,0 +1,121 @@
+"""Nothing blocks: a long cell in one session delays nobody else, and queues keep their order."""
+
+import pytest
+
+SOON = 2.0  # at once, on a machine that others use too; the cells below run for much longer
+
+
+@pytest.fixture
+def busy(start):
+    """(server, a session whose cell runs, its answer, another session)"""
+    server = start()
+    a, b = server.session(network=False), server.session(network=False)
+    answer = a.start_code("print('on', flush=True)\nwhile True: pass", 100, progress="long")
+    server.wait_for(lambda s: s.progress_of("long"))
+    return server, a, answer, b
+
+
+def test_others_answer_at_once_beside_a_long_cell(busy):
+    server, a, answer, b = busy
+    assert min(server.ping() for _ in range(5)) < 0.1
+    listed = server.request("tools/list")
+    assert listed.result()["tools"] and listed.took < SOON
+    pinged = server.request("ping", era="2025-11-25")
+    assert pinged.result() == {} and pinged.took < SOON
+    cells = [b.code(f"{i} + 1") for i in range(5)]
+    assert [c.value for c in cells] == ["1", "2", "3", "4", "5"]
+    assert min(c.took for c in cells) < SOON
+    beside = a.shell("echo beside")
+    assert beside.stdout == "beside\n" and beside.took < SOON
+    refused = server.call("execute_code", {"session_id": a.id})
+    assert refused.is_error and refused.took < SOON
+    assert not answer.done
+
+
+def test_cancelling_frees_the_session_at_once(busy):
+    server, a, answer, _ = busy
+    server.cancel(answer)
+    after = a.code("'free'")
+    assert after.value == "'free'" and after.took < 5
+    assert not answer.done
+
+
+def test_a_session_can_be_made_and_stopped_beside_a_long_cell(busy):
+    server, a, answer, b = busy
+    third = server.session(network=False)
+    assert third.code("3").value == "3"
+    third.stop()
+    b.stop()
+    assert not answer.done
+
+
+def test_sessions_run_in_parallel(start):
+    server = start()
+    a, b = server.session(network=False), server.session(network=False)
+    answers = [s.start_code("import time; time.sleep(2); 'done'") for s in (a, b)]
+    times = [answer.tool().ok().took for answer in answers]
+    assert max(times) < 3.8  # one after the other would take 4
+
+
+def test_cells_of_a_session_run_in_order(own_session):
+    answers = [own_session.start_code(f"order = globals().get('order', []) + [{i}]\nlen(order)") for i in range(20)]
+    assert [a.tool().ok().value for a in answers] == [str(i + 1) for i in range(20)]
+    assert own_session.code("order == list(range(20))").value == "True"
+
+
+def test_commands_of_a_session_run_in_order(own_session):
+    answers = [own_session.start_shell(f"echo {i} >>log") for i in range(20)]
+    for answer in answers:
+        answer.tool().ok()
+    assert own_session.shell("cat log").stdout.split() == [str(i) for i in range(20)]
+
+
+def test_cell_and_command_run_beside_each_other(own_session):
+    cell = own_session.start_code(
+        "import os, time\n"
+        "deadline = time.time() + 20\n"
+        "while not os.path.exists('/workspace/go') and time.time() < deadline: time.sleep(0.01)\n"
+        "os.path.exists('/workspace/go')"
+    )
+    own_session.shell("touch /workspace/go").ok()
+    assert cell.tool().value == "True"
+
+
+def test_a_timeout_counts_from_the_start_of_the_run(own_session):
+    first = own_session.start_code("import time; time.sleep(2.5)", 30)
+    second = own_session.start_code("'not late'", 1)
+    command = own_session.start_shell("sleep 2.5", 30)
+    queued = own_session.start_shell("echo not late", 1)
+    assert second.tool().ok().value == "'not late'"
+    assert queued.tool().ok().stdout == "not late\n"
+    first.tool().ok()
+    command.tool().ok()
+
+
+def test_stop_overtakes_and_answers_what_it_ends(own_session):
+    server = own_session.server
+    running = own_session.start_code("print('on', flush=True)\nimport time; time.sleep(100)", 200, progress="p")
+    queued = own_session.start_code("'never'", 200)
+    command = own_session.start_shell("sleep 100", 200)
+    server.wait_for(lambda s: s.progress_of("p"))
+    stopped = own_session.stop()
+    assert not stopped.is_error and stopped.took < 10
+    for answer in (running, queued, command):
+        result = answer.tool(10)
+        assert result.is_error or result.fields["ending"] not in ("ok", "error", "timeout"), result
+        assert "stop" in result.text.lower(), result
+    assert "on" in running.tool().text or running.tool().is_error
+    assert server.containers() == []
+
+
+def test_many_calls_at_once(start):
+    """Many more than a client ever has open: each is run or refused with words, and the server lives."""
+    server = start()
+    session = server.session(network=False)
+    answers = [session.start_code(f"{i}") for i in range(200)]
+    results = [a.tool() for a in answers]
+    ran = [r for r in results if not r.is_error]
+    assert len(ran) >= 20
+    assert [r.value for r in ran] == sorted((r.value for r in ran), key=int)
+    assert all("calls waiting" in r.text for r in results if r.is_error)
+    assert session.code("'alive'").value == "'alive'"

@@ -1,0 +1,204 @@
+"""Network on and off. Everything here stays on this machine: sessions, their bridge, and a listener that the test starts itself."""
+
+import concurrent.futures
+import json
+import os
+
+import pytest
+from harness import docker, wait_until
+
+CONNECT = """
+import socket
+def attempt(host, port, seconds=4):
+    try:
+        socket.create_connection((host, port), timeout=seconds).close()
+        return "connected"
+    except OSError as e:
+        return "failed: %s" % e
+"""
+
+
+def python(session, expression):
+    return eval(session.code(expression).ok().value)
+
+
+@pytest.fixture(scope="module")
+def online(tmp_path_factory):
+    """Two sessions with the network on."""
+    from harness import Server
+
+    with Server(tmp_path_factory.mktemp("online"), CONTAINER_CA_BUNDLE="none") as server:
+        a, b = server.session(network=True), server.session(network=True)
+        for s in (a, b):
+            s.code(CONNECT).ok()
+        yield a, b
+
+
+@pytest.fixture(scope="module")
+def offline(tmp_path_factory):
+    from harness import Server
+
+    with Server(tmp_path_factory.mktemp("offline")) as server:
+        session = server.session(network=False)
+        session.code(CONNECT).ok()
+        yield session
+
+
+def address(session):
+    return docker("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", session.container)
+
+
+def gateway(session):
+    return docker("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.Gateway}}{{end}}", session.container)
+
+
+LISTEN = """
+import socket, threading
+tcp = socket.create_server(("0.0.0.0", 8099))
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); udp.bind(("0.0.0.0", 8099)); udp.settimeout(3)
+def serve():
+    while True:
+        c, _ = tcp.accept(); c.sendall(b"hello"); c.close()
+threading.Thread(target=serve, daemon=True).start()
+"""
+
+
+def test_sessions_cannot_reach_each_other(online):
+    a, b = online
+    b.code(LISTEN).ok()
+    assert python(b, f"attempt({address(b)!r}, 8099)") == "connected"  # the listener is there
+    for target in (address(b), b.container, b.id, f"{b.container}.husk"):
+        assert python(a, f"attempt({target!r}, 8099)") != "connected", target
+    a.code(f"u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\nfor i in range(5): u.sendto(b'x', ({address(b)!r}, 8099))").ok()
+    got = b.code("try:\n    r = udp.recv(10)\nexcept TimeoutError:\n    r = 'nothing'\nr").ok()
+    assert got.value == "'nothing'"
+
+
+def test_sessions_share_husk_s_own_network(online):
+    networks = [json.loads(docker("inspect", "--format", "{{json .NetworkSettings.Networks}}", s.container)) for s in online]
+    assert [list(n) for n in networks] == [["husk"], ["husk"]]
+    network = json.loads(docker("network", "inspect", "husk"))[0]
+    assert network["Driver"] == "bridge"
+    assert network["Options"]["com.docker.network.bridge.enable_icc"] == "false"
+
+
+def test_on_reaches_a_server(online):
+    """A listener on the bridge's gateway, in a container of the host's network: as far away as this test goes."""
+    a, _ = online
+    image = docker("inspect", "--format", "{{.Config.Image}}", a.container)
+    name = f"husk-test-listener-{os.getpid()}"
+    docker("run", "--detach", "--rm", "--name", name, "--network", "host", "--user", "65532:65532", "--entrypoint", "python3", image,
+           "-c", f"import socket\ns = socket.create_server(({gateway(a)!r}, 0))\nprint(s.getsockname()[1], flush=True)\n"
+                 "while True: s.accept()[0].close()")
+    try:
+        port = int(wait_until(lambda: docker("logs", name).strip(), what="the listener"))
+        assert python(a, f"attempt({gateway(a)!r}, {port})") == "connected"
+    finally:
+        docker("rm", "--force", name)
+
+
+def test_on_has_an_interface_and_a_route(online):
+    assert sorted(python(online[0], "__import__('os').listdir('/sys/class/net')")) == ["eth0", "lo"]
+    assert "00000000" in online[0].shell("cat /proc/net/route").stdout
+
+
+def test_on_resolves(online):
+    """By the engine's own resolver, which knows the session itself: no question leaves the machine."""
+    assert python(online[0], f"socket.gethostbyname({online[0].container!r})") == address(online[0])
+
+
+def test_off_has_only_loopback(offline):
+    assert python(offline, "__import__('os').listdir('/sys/class/net')") == ["lo"]
+    assert offline.shell("tail -n +2 /proc/net/route").stdout == ""
+    offline.code("server = socket.create_server(('127.0.0.1', 8098))").ok()
+    assert python(offline, "attempt('127.0.0.1', 8098)") == "connected"
+
+
+def test_off_cannot_connect(offline, online):
+    for target in (address(online[0]), gateway(online[0]), "192.0.2.1"):
+        outcome = offline.code(f"attempt({target!r}, 53)").ok()
+        assert "unreachable" in outcome.value.lower(), outcome.value
+        assert outcome.took < 3  # refused at once, not by a timeout
+
+
+def test_off_cannot_resolve(offline, online):
+    for name in (online[0].container, offline.container, "example.org"):
+        outcome = offline.code(
+            f"try:\n    r = socket.getaddrinfo({name!r}, 80)\nexcept OSError as e:\n    r = type(e).__name__\nr", 20).ok()
+        assert outcome.value == "'gaierror'"
+
+
+def test_off_from_the_shell(offline):
+    command = "python3 -c \"import socket; socket.create_connection(('192.0.2.1', 80), timeout=5)\""
+    result = offline.shell(command)
+    assert result.exit_code == 1 and "unreachable" in result.stderr
+
+
+@pytest.mark.parametrize("setting, argument, want", [
+    ("true", None, ["eth0", "lo"]),
+    ("false", None, ["lo"]),
+    ("false", True, ["eth0", "lo"]),
+    ("true", False, ["lo"]),
+    (None, None, ["eth0", "lo"]),
+])
+def test_the_setting_is_the_default_and_the_argument_decides(start, setting, argument, want):
+    server = start(CONTAINER_NETWORK_ENABLED=setting)
+    session = server.session(**({} if argument is None else {"network": argument}))
+    assert sorted(session.shell("ls /sys/class/net").stdout.split()) == want
+
+
+def test_the_network_is_made_race_free(start):
+    """Several servers need it at once: each gets it and there is one afterwards."""
+    docker("network", "rm", "husk", check=False)  # stays if other sessions use it: then there is nothing to race for
+    servers = [start() for _ in range(3)]
+    answers = [s.start_call("create_session", {"network": True}) for s in servers]
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        results = list(pool.map(lambda a: a.tool(), answers))
+    for server, result in zip(servers, results):
+        assert not result.is_error, result.text
+        server.sessions.append(result.fields["session_id"])
+    assert docker("network", "ls", "--filter", "name=^husk$", "--format", "{{.Name}}").split() == ["husk"]
+    ids = {docker("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.NetworkID}}{{end}}", f"husk-{s.sessions[0]}") for s in servers}
+    assert len(ids) == 1
+
+
+# --- proxies and certificates
+
+PROXIES = {"proxies": {"default": {"httpProxy": "http://proxy.invalid:3128", "httpsProxy": "http://proxy.invalid:3128", "noProxy": "x.invalid"}}}
+
+
+@pytest.fixture
+def client_config(tmp_path):
+    """A docker client that injects proxy variables into every container."""
+    folder = tmp_path / "docker-config"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(PROXIES))
+    return folder
+
+
+def test_injected_proxies_are_blanked(start, client_config):
+    session = start(DOCKER_CONFIG=client_config).session(network=True)
+    assert session.shell("env | grep -i proxy | grep -v '=$'").stdout == ""
+
+
+def test_injected_proxies_are_kept_when_asked_for(start, client_config):
+    session = start(DOCKER_CONFIG=client_config, CONTAINER_PROXY_ENABLED="true").session(network=True)
+    assert "HTTPS_PROXY=http://proxy.invalid:3128" in session.shell("env").stdout.split()
+
+
+def test_certificates_of_the_host(start, tmp_path):
+    bundle = tmp_path / "bundle.crt"
+    bundle.write_text("# a bundle of our own\n")
+    bundle.chmod(0o644)
+    tmp_path.chmod(0o755)
+    server = start(CONTAINER_CA_BUNDLE=bundle)
+    session = server.session(network=True)
+    for name in ("SSL_CERT_FILE", "PIP_CERT", "NODE_EXTRA_CA_CERTS"):
+        assert session.shell(f"cat \"${name}\"").stdout == "# a bundle of our own\n", name
+    assert session.shell("echo x >>\"$SSL_CERT_FILE\"").exit_code != 0
+    assert bundle.read_text() == "# a bundle of our own\n"
+    mounts = json.loads(docker("inspect", "--format", "{{json .Mounts}}", session.container))
+    assert [m["RW"] for m in mounts if m["Type"] == "bind"] == [False]
+    closed = server.session(network=False)
+    assert closed.shell("echo \"<$SSL_CERT_FILE>\"").stdout == "<>\n"
+    assert json.loads(docker("inspect", "--format", "{{json .Mounts}}", closed.container)) == []
