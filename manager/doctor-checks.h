@@ -8,6 +8,8 @@
 #include "manager/manager.h"
 
 #define FIX_SETUP "run ./setup-docker.sh in the Husk folder"
+/* What to do about a failure of the engine, for a person at a shell; may be NULL. */
+const char *doctor_fix(const struct fail *f);
 
 struct checks {
 	struct check *v;

@@ -125,11 +125,12 @@ void doctor_check_folder(struct checks *c, const char *name, const char *path)
 {
 	struct stat st;
 	AUTO(freep) char *at = nearest(path, &st);
+	int error = errno;
 	AUTO(freep) char *close_it = xasprintf("chmod go-w '%s'", path);
 	bool there = at && streq(at, path);
 	if (!at)
 		checks_add(c, name, CHECK_WARN, "make it usable, or choose another place", "cannot look at %s: %s",
-			   path, strerror(errno));
+			   path, strerror(error));
 	else if (!S_ISDIR(st.st_mode))
 		checks_add(c, name, CHECK_WARN, "move it away", "%s is not a folder", at);
 	else if (there && (st.st_mode & 02))

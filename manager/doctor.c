@@ -9,11 +9,6 @@
 #include "manager/doctor-checks.h"
 #include "manager/engine/inspect.h"
 
-/* The sentence of inspect_error() is for a model that called a tool. */
-#define FIX_ENGINE                                                                                                     \
-	"start Docker (./setup-docker.sh installs and starts an engine), or point DOCKER_HOST or the docker context "  \
-	"to one that runs"
-
 struct part {
 	struct list node;
 	struct doctor *doctor;
@@ -209,19 +204,19 @@ static void judge_failure(struct part *p)
 {
 	struct doctor *d = p->doctor;
 	const struct fail *f = &p->failure;
+	AUTO(freep) char *name = p->runtime ? xasprintf("%s %s", p->name, p->runtime->name) : xstrdup(p->name);
 	bool usual;
 	if (f->kind == FAIL_IMAGE && p->runtime) {
 		const char *image = image_of(p, &usual);
 		doctor_judge_image(&p->checks, p->runtime, image, usual, NULL);
 	} else if (d->unknown) {
-		checks_add(&p->checks, p->name, CHECK_WARN, NULL, "not known, since %s", d->unknown);
+		checks_add(&p->checks, name, CHECK_WARN, NULL, "not known, since %s", d->unknown);
 	} else {
-		const char *fix = f->hint && strstr(f->hint, "create_session") ? FIX_ENGINE : f->hint;
-		checks_add(&p->checks, p->name, CHECK_FAIL, fix, "%s", f->message);
+		checks_add(&p->checks, name, CHECK_FAIL, doctor_fix(f), "%s", f->message);
 		if (!d->client)
 			d->unknown = "there is no docker client";
 		else if (p->read == read_engine)
-			d->unknown = "the engine does not answer";
+			d->unknown = "the engine was not reached";
 	}
 }
 

@@ -22,6 +22,8 @@ static int judge(const struct engine_probe *p, const struct child_result *r, str
 		fail_set(f, FAIL_TIMEOUT, "cannot %s: no answer within %d s", doing, PROBE_DEADLINE_MS / 1000);
 		return fail_hint(f, "check that `docker ps` answers; restart the engine if it hangs");
 	}
+	if (r->signal)
+		return fail_set(f, FAIL_ENGINE, "cannot %s: the docker client died of signal %d", doing, r->signal);
 	if (r->exit_status != 0)
 		return inspect_error(f, doing, r->err, r->err_len);
 	if (r->truncated) {

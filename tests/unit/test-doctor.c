@@ -1,0 +1,482 @@
+/* manager/engine/info and the verdicts of manager/doctor, on answers of docker. tests/golden/info: v1 and unreachable were
+ * recorded (docker 28 client, 20.10 engine); v2 and rootless are v1 with what other engines answer in those fields. */
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "manager/doctor-checks.h"
+#include "tests/unit/unit.h"
+
+static void sample(const char *name, struct buf *text)
+{
+	const char *root = getenv("HUSK_SOURCE_ROOT");
+	AUTO(freep) char *path = xasprintf("%s/tests/golden/info/%s.json", root ? root : ".", name);
+	FILE *f = fopen(path, "re");
+	if (!f)
+		fail_msg("cannot read %s", path);
+	char chunk[4096];
+	for (size_t n; (n = fread(chunk, 1, sizeof(chunk), f)) > 0;)
+		buf_add(text, chunk, n);
+	fclose(f);
+}
+
+static void read_sample(const char *name, struct info *ret)
+{
+	AUTO(buf_release) struct buf text = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	sample(name, &text);
+	assert_int_equal(info_read(ret, buf_str(&text), text.len, &f), 0);
+}
+
+static const struct check *find(const struct checks *c, const char *name)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (streq(c->v[i].name, name))
+			return &c->v[i];
+	fail_msg("no check '%s'", name);
+	return NULL;
+}
+
+static void expect(const struct checks *c, const char *name, enum check_status status, const char *words)
+{
+	const struct check *check = find(c, name);
+	if (check->status != status || !strstr(check->detail, words))
+		fail_msg("%s: status %d, '%s'", name, (int)check->status, check->detail);
+	if (status == CHECK_FAIL)
+		assert_non_null(check->fix);
+}
+
+/* --- docker info ------------------------------------------------------------------------------------------------- */
+
+static void test_info_v1(void **state)
+{
+	AUTO(info_release) struct info info = { 0 };
+	AUTO(checks_release) struct checks c = { 0 };
+	read_sample("v1", &info);
+	assert_string_equal(info.version, "20.10.24+dfsg1");
+	assert_string_equal(info.seccomp, "default");
+	assert_int_equal(info.cpus, 2);
+	assert_int_equal(info.memory, 25274793984);
+	doctor_judge_info(&c, &info, "x86_64");
+	expect(&c, "cgroups", CHECK_OK, "v1, driver cgroupfs");
+	expect(&c, "seccomp", CHECK_OK, "default profile");
+	expect(&c, "apparmor", CHECK_OK, "off");
+	expect(&c, "rootless", CHECK_OK, "no");
+	expect(&c, "storage driver", CHECK_OK, "overlay2");
+	expect(&c, "process limit", CHECK_OK, "supported");
+}
+
+static void test_info_v2(void **state)
+{
+	AUTO(info_release) struct info info = { 0 };
+	AUTO(checks_release) struct checks c = { 0 };
+	read_sample("v2", &info);
+	doctor_judge_info(&c, &info, "x86_64");
+	for (size_t i = 0; i < c.n; i++)
+		assert_int_equal(c.v[i].status, CHECK_OK);
+	expect(&c, "cgroups", CHECK_OK, "v2, driver systemd");
+	expect(&c, "apparmor", CHECK_OK, "on");
+}
+
+static void test_info_rootless_without_cgroups(void **state)
+{
+	AUTO(info_release) struct info info = { 0 };
+	AUTO(checks_release) struct checks c = { 0 };
+	read_sample("rootless", &info);
+	doctor_judge_info(&c, &info, "x86_64");
+	expect(&c, "cgroups", CHECK_FAIL, "no limit");
+	expect(&c, "rootless", CHECK_OK, "yes");
+	expect(&c, "memory limit", CHECK_FAIL, "not supported");
+	expect(&c, "process limit", CHECK_FAIL, "not supported");
+	expect(&c, "swap limit", CHECK_WARN, "not supported");
+	expect(&c, "cpu limit", CHECK_WARN, "not supported");
+}
+
+static void test_info_other_machines(void **state)
+{
+	AUTO(info_release) struct info info = { 0 };
+	AUTO(checks_release) struct checks foreign = { 0 }, windows = { 0 };
+	read_sample("v2", &info);
+	doctor_judge_info(&foreign, &info, "aarch64");
+	expect(&foreign, "system", CHECK_FAIL, "images are for aarch64");
+	memcpy(info.os_type, "winds", 6);
+	doctor_judge_info(&windows, &info, "x86_64");
+	expect(&windows, "system", CHECK_FAIL, "containers");
+}
+
+static void judge_security(const char *options, enum check_status status, const char *words)
+{
+	AUTO(info_release) struct info info = { 0 };
+	AUTO(checks_release) struct checks c = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(freep)
+	char *text = xasprintf("{\"ServerVersion\":\"27\",\"OSType\":\"linux\",\"SecurityOptions\":%s}", options);
+	assert_int_equal(info_read(&info, text, strlen(text), &f), 0);
+	doctor_judge_info(&c, &info, "x86_64");
+	expect(&c, "seccomp", status, words);
+	expect(&c, "memory limit", CHECK_WARN, "does not say");
+}
+
+static void test_seccomp(void **state)
+{
+	judge_security("[\"name=seccomp,profile=builtin\"]", CHECK_OK, "default");
+	judge_security("[\"seccomp\"]", CHECK_OK, "default");
+	judge_security("[\"name=seccomp,profile=unconfined\"]", CHECK_FAIL, "off");
+	judge_security("[\"name=seccomp,profile=/etc/own.json\"]", CHECK_WARN, "/etc/own.json");
+	judge_security("[]", CHECK_FAIL, "off");
+	judge_security("null", CHECK_FAIL, "off");
+	judge_security("[1,{},\"\",\"name=\",\"name=seccompx\"]", CHECK_FAIL, "off");
+}
+
+static void test_info_garbage(void **state)
+{
+	static const char *const garbage[] = {
+		"",
+		"null",
+		"[]",
+		"{}",
+		"\"x\"",
+		"{\"ServerVersion\":7}",
+		"{\"ServerVersion\":\"1\"",
+		"\033[31m\xff\xfe",
+		"{\"ServerVersion\":\"\",\"OSType\":\"\"}",
+		"{\"ServerErrors\":[\"Cannot connect\"]}",
+		"{\"ServerVersion\":\"1\",\"OSType\":[]}",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(garbage); i++) {
+		AUTO(fail_release) struct fail f = { 0 };
+		struct info info = { 0 };
+		assert_int_equal(info_read(&info, garbage[i], strlen(garbage[i]), &f), -1);
+		assert_non_null(f.message);
+		assert_null(info.version);
+	}
+	AUTO(buf_release) struct buf text = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	struct info info = { 0 };
+	sample("unreachable", &text);
+	assert_int_equal(info_read(&info, buf_str(&text), text.len, &f), -1);
+}
+
+/* Every cut of a good answer is read or refused, never more than that. */
+static void test_info_cut_anywhere(void **state)
+{
+	AUTO(buf_release) struct buf text = { 0 };
+	sample("v1", &text);
+	for (size_t n = 0; n < text.len - 2; n++) {
+		AUTO(fail_release) struct fail f = { 0 };
+		AUTO(info_release) struct info info = { 0 };
+		assert_int_equal(info_read(&info, buf_str(&text), n, &f), -1);
+	}
+}
+
+/* --- the smaller answers ----------------------------------------------------------------------------------------- */
+
+static void judge_client(const char *text, enum check_status status, const char *words)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(checks_release) struct checks c = { 0 };
+	struct info_client client;
+	assert_int_equal(info_read_client(&client, text, strlen(text), &f), 0);
+	doctor_judge_client(&c, "/bin/docker", &client);
+	info_client_release(&client);
+	expect(&c, "docker client", status, words);
+}
+
+static void test_client(void **state)
+{
+	static const char *const garbage[] = { "",
+					       "\n",
+					       "Docker",
+					       "Docker version ",
+					       "Docker version x.y",
+					       " version 1.2",
+					       "Docker version 1",
+					       "Docker version 99999999999999999999.1" };
+	judge_client("Docker version 28.2.2, build e6534b4\n", CHECK_OK, "/bin/docker, 28.2.2");
+	judge_client("Docker version 20.10.24+dfsg1, build 297e128", CHECK_OK, "20.10.24+dfsg1");
+	judge_client("Docker version 19.03.15, build 99e3ed8919", CHECK_FAIL, "too old");
+	judge_client("Docker version 20.9-x", CHECK_FAIL, "too old");
+	judge_client("podman version 4.9.3", CHECK_WARN, "not docker's own");
+	for (size_t i = 0; i < ARRAY_LEN(garbage); i++) {
+		AUTO(fail_release) struct fail f = { 0 };
+		struct info_client client;
+		assert_int_equal(info_read_client(&client, garbage[i], strlen(garbage[i]), &f), -1);
+	}
+}
+
+static void test_place_and_engine(void **state)
+{
+	static const char place_text[] = "[\"default\",\"unix:///var/run/docker.sock\"]\n";
+	static const char remote_text[] = "[\"lab\",\"ssh://lab\"]";
+	static const char engine_text[] = "{\"Client\":{},\"Server\":{\"Version\":\"20.10.24\",\"ApiVersion\":\"1.41\","
+					  "\"Components\":[{\"Name\":\"Engine\"}]}}";
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(checks_release) struct checks c = { 0 };
+	struct info_place place;
+	struct info_engine engine;
+	unsetenv("DOCKER_HOST");
+	assert_int_equal(info_read_place(&place, place_text, strlen(place_text), &f), 0);
+	doctor_judge_place(&c, &place);
+	assert_true(place.is_local);
+	info_place_release(&place);
+	expect(&c, "endpoint", CHECK_OK, "unix:///var/run/docker.sock (context default)");
+	assert_int_equal(info_read_place(&place, remote_text, strlen(remote_text), &f), 0);
+	assert_false(place.is_local);
+	info_place_release(&place);
+	assert_int_equal(info_read_engine(&engine, engine_text, strlen(engine_text), &f), 0);
+	doctor_judge_engine(&c, &engine);
+	info_engine_release(&engine);
+	expect(&c, "engine", CHECK_OK, "Docker 20.10.24, API 1.41");
+	assert_int_equal(info_read_place(&place, "[1,2]", 5, &f), -1);
+	assert_int_equal(info_read_place(&place, "[\"a\",\"\"]", 8, &f), -1);
+	assert_int_equal(info_read_engine(&engine, "{\"Server\":null}", 15, &f), -1);
+}
+
+static void test_image(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(checks_release) struct checks c = { 0 };
+	size_t n;
+	const struct runtime *runtime = runtime_list(&n);
+	AUTO(freep) char *name = xasprintf("image %s", runtime->name);
+	struct info_image image;
+	assert_int_equal(info_read_image(&image, "[516941405,\"amd64\"]", 19, &f), 0);
+	doctor_judge_image(&c, runtime, "husk-x:1", true, &image);
+	info_image_release(&image);
+	expect(&c, name, CHECK_OK, "husk-x:1, 516 MB");
+	checks_release(&c);
+	doctor_judge_image(&c, runtime, "husk-x:1", true, NULL);
+	expect(&c, name, CHECK_FAIL, "not there");
+	assert_non_null(strstr(c.v[0].fix, "setup-docker.sh"));
+	assert_int_equal(info_read_image(&image, "[-1,\"amd64\"]", 12, &f), -1);
+	assert_int_equal(info_read_image(&image, "[\"1\",\"amd64\"]", 13, &f), -1);
+	assert_int_equal(info_read_image(&image, "", 0, &f), -1);
+}
+
+static void judge_network(const char *text, enum check_status status, const char *words)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(checks_release) struct checks c = { 0 };
+	struct info_network network;
+	assert_int_equal(info_read_network(&network, text, strlen(text), &f), 0);
+	doctor_judge_network(&c, &network);
+	info_network_release(&network);
+	expect(&c, "network", status, words);
+}
+
+static void test_network(void **state)
+{
+	AUTO(checks_release) struct checks c = { 0 };
+	doctor_judge_network(&c, NULL);
+	expect(&c, "network", CHECK_OK, "not there yet");
+#define ICC(value) "\"Options\":{\"com.docker.network.bridge.enable_icc\":" value "}"
+	judge_network("{\"Driver\":\"bridge\"," ICC("\"false\"") "}", CHECK_OK, "do not see each other");
+	judge_network("{\"Driver\":\"bridge\"," ICC("\"true\"") "}", CHECK_FAIL, "not off");
+	judge_network("{\"Driver\":\"bridge\"," ICC("false") "}", CHECK_FAIL, "not off");
+	judge_network("{\"Driver\":\"bridge\",\"Options\":null}", CHECK_FAIL, "not off");
+	judge_network("{\"Driver\":\"macvlan\"," ICC("\"false\"") "}", CHECK_FAIL, "macvlan");
+	judge_network("{\"Driver\":\"bridge\",\"Internal\":true," ICC("\"false\"") "}", CHECK_WARN, "internal");
+}
+
+static void test_containers(void **state)
+{
+	static const char text[] = "husk-a\tUp 5 minutes\t2026-11-16 01:00:00 +0000 UTC\t1794800000\n"
+				   "husk-b\tExited (0) 2 hours ago\t2026-11-16 01:00:00 +0000 UTC\t1794800000\n"
+				   "husk-c\tCreated\t2026-11-16 02:59:59 +0000 UTC\t1794800000\n"
+				   "husk-d\tUp 3 hours (Paused)\t2026-11-16 02:00:00 +0100 CET\t1794790000\r\n"
+				   "husk-e\tCreated\t2026-11-16 01:00:00 +0000 UTC\t\n";
+	const uint64_t now = 1794798000; /* 03:00 UTC */
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(checks_release) struct checks c = { 0 };
+	struct info_containers found;
+	assert_int_equal(info_read_containers(&found, text, strlen(text), now, 300, &f), 0);
+	assert_int_equal(found.running, 2);
+	assert_int_equal(found.leftovers.n, 3);
+	doctor_judge_containers(&c, &found);
+	info_containers_release(&found);
+	expect(&c, "leftovers", CHECK_WARN, "3 containers");
+	assert_string_equal(c.v[0].fix, "docker rm --force husk-b husk-d husk-e");
+	assert_int_equal(info_read_containers(&found, "", 0, now, 300, &f), 0);
+	assert_int_equal(found.running + found.leftovers.n, 0);
+	static const char *const garbage[] = { "husk-a",
+					       "a\tb\tc",
+					       "a b\tUp\t2026-11-16 01:00:00 +0000 UTC\t1",
+					       "a\tUp\tnow\t1",
+					       "a;rm\tCreated\t2026-11-16 01:00:00 +0000 UTC\t",
+					       "\t\t\t",
+					       "a\tUp\t2026-11-16 01:00:00 +0000 UTC\t1\tmore" };
+	for (size_t i = 0; i < ARRAY_LEN(garbage); i++)
+		assert_int_equal(info_read_containers(&found, garbage[i], strlen(garbage[i]), now, 300, &f), -1);
+}
+
+static void test_limits(void **state)
+{
+	struct config config = {
+		.memory_limit = 2ull << 30, .cpu_quota = 200000, .pids_limit = 512, .max_sessions = 5
+	};
+	struct info info = { .memory = 1ull << 30, .cpus = 1 };
+	AUTO(checks_release) struct checks small = { 0 }, enough = { 0 }, unknown = { 0 };
+	doctor_judge_limits(&small, &config, &info);
+	expect(&small, "limits", CHECK_FAIL, "only 1.0 GiB");
+	info.memory = 4ull << 30;
+	doctor_judge_limits(&enough, &config, &info);
+	expect(&enough, "limits", CHECK_OK, "4.0 GiB");
+	doctor_judge_limits(&unknown, &config, NULL);
+	expect(&unknown, "limits", CHECK_OK, "2.0 GiB, 2.0 CPUs, 512 processes");
+}
+
+/* --- command lines, files, settings ------------------------------------------------------------------------------ */
+
+static void test_questions_are_argument_vectors(void **state)
+{
+	for (int q = ASK_CLIENT; q <= ASK_CONTAINERS; q++) {
+		AUTO(strv_release) struct strv argv = { 0 };
+		info_argv(&argv, "docker", (enum engine_question)q, "--rm");
+		assert_string_equal(argv.v[0], "docker");
+		assert_non_null(info_doing((enum engine_question)q));
+		/* A subject is never taken for an option. */
+		if (streq(argv.v[argv.n - 1], "--rm"))
+			assert_string_equal(argv.v[argv.n - 2], "--");
+	}
+}
+
+static void test_texts_are_one_clean_line(void **state)
+{
+	AUTO(checks_release) struct checks c = { 0 };
+	AUTO(freep) char *endless = xmalloc(10001);
+	memset(endless, 'x', 10000);
+	endless[10000] = '\0';
+	checks_add(&c, "a\nb", CHECK_WARN, "do\r\nthis", "\033[31mred\033[0m\tand \xff%s", endless);
+	assert_string_equal(c.v[0].name, "a b");
+	assert_string_equal(c.v[0].fix, "do  this");
+	assert_memory_equal(c.v[0].detail, "red and \xef\xbf\xbdxx", 13);
+	assert_true(strlen(c.v[0].detail) < 700);
+}
+
+static char folder[] = "/tmp/husk-test-doctor-XXXXXX";
+
+static int make_folder(void **state)
+{
+	clearenv();
+	assert_non_null(mkdtemp(folder));
+	setenv("HOME", folder, 1);
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	AUTO(freep) char *file = xasprintf("%s/env", folder);
+	unlink(file);
+	return rmdir(folder);
+}
+
+static void folder_is(const char *path, enum check_status status, const char *words)
+{
+	AUTO(checks_release) struct checks c = { 0 };
+	doctor_check_folder(&c, "folder", path);
+	expect(&c, "folder", status, words);
+}
+
+static void test_folders(void **state)
+{
+	AUTO(freep) char *below = xasprintf("%s/a/b/c", folder);
+	struct stat st;
+	folder_is(folder, CHECK_OK, folder);
+	folder_is(below, CHECK_OK, "made when it is needed");
+	assert_int_equal(stat(below, &st), -1);
+	folder_is("/dev/null/x", CHECK_WARN, "/dev/null");
+	folder_is("relative", CHECK_WARN, "relative");
+	chmod(folder, 0777);
+	folder_is(folder, CHECK_FAIL, "every user");
+	chmod(folder, 0700);
+	/* access() lets root through. */
+	folder_is("/proc/husk", geteuid() ? CHECK_WARN : CHECK_OK, "/proc/husk");
+}
+
+static void write_settings(const char *path, const char *text, mode_t mode)
+{
+	FILE *f = fopen(path, "we");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	chmod(path, mode);
+}
+
+static void check_file(const char *path, struct checks *c)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	struct config config;
+	checks_release(c);
+	int r = config_load(&config, path, &f);
+	doctor_check_settings_file(c, path, r < 0 ? NULL : &config);
+	doctor_check_settings(c, &config, r < 0 ? &f : NULL);
+	config_release(&config);
+	for (size_t i = 0; i < c->n; i++) {
+		assert_null(strstr(c->v[i].detail, "geheim"));
+		assert_true(!c->v[i].fix || !strstr(c->v[i].fix, "geheim"));
+	}
+}
+
+static void test_settings(void **state)
+{
+	AUTO(checks_release) struct checks c = { 0 };
+	AUTO(freep) char *path = xasprintf("%s/env", folder);
+	check_file(path, &c);
+	expect(&c, "settings file", CHECK_FAIL, "not there");
+	expect(&c, "settings", CHECK_FAIL, path);
+	write_settings(path, "CONTAINER_MEMORY_LIMIT=2g\n", 0600);
+	check_file(path, &c);
+	expect(&c, "settings file", CHECK_OK, path);
+	expect(&c, "settings", CHECK_OK, "all at their defaults");
+	write_settings(path, "CONTAINER_MEMORY_LIMIT=3g\nPOSTGRES_PASSWORD=geheim\nCONTAINER_NETWORK_ENABLED=no\n",
+		       0644);
+	check_file(path, &c);
+	expect(&c, "settings file", CHECK_WARN, "secrets");
+	expect(&c, "settings", CHECK_OK,
+	       "changed: CONTAINER_MEMORY_LIMIT=3g, CONTAINER_NETWORK_ENABLED=no, POSTGRES_PASSWORD (set)");
+	write_settings(path, "CONTAINER_MEMORY_LIMT=3g\nDATABASE_URL=postgres://u:geheim@h/d\nHUSK_IMAGE_PYTHON=x\n",
+		       0622);
+	check_file(path, &c);
+	expect(&c, "settings file", CHECK_FAIL, "other users can change it");
+	expect(&c, "settings", CHECK_WARN, "CONTAINER_MEMORY_LIMT");
+	assert_null(strstr(find(&c, "settings")->detail, "HUSK_IMAGE"));
+	write_settings(path, "CONTAINER_PIDS_LIMIT=many\n", 0600);
+	check_file(path, &c);
+	expect(&c, "settings", CHECK_FAIL, "CONTAINER_PIDS_LIMIT");
+}
+
+static void test_programs(void **state)
+{
+	AUTO(freep) char *sh = doctor_find_program("sh"), *full = doctor_find_program("/bin/sh");
+	assert_non_null(sh);
+	assert_int_equal(*sh, '/');
+	assert_string_equal(full, "/bin/sh");
+	assert_null(doctor_find_program("no-such-program"));
+	assert_null(doctor_find_program("/etc"));
+	assert_null(doctor_find_program("/etc/passwd"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_info_v1),
+		cmocka_unit_test(test_info_v2),
+		cmocka_unit_test(test_info_rootless_without_cgroups),
+		cmocka_unit_test(test_info_other_machines),
+		cmocka_unit_test(test_seccomp),
+		cmocka_unit_test(test_info_garbage),
+		cmocka_unit_test(test_info_cut_anywhere),
+		cmocka_unit_test(test_client),
+		cmocka_unit_test(test_place_and_engine),
+		cmocka_unit_test(test_image),
+		cmocka_unit_test(test_network),
+		cmocka_unit_test(test_containers),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_questions_are_argument_vectors),
+		cmocka_unit_test(test_texts_are_one_clean_line),
+		cmocka_unit_test_setup_teardown(test_folders, make_folder, NULL),
+		cmocka_unit_test_setup_teardown(test_settings, NULL, remove_folder),
+		cmocka_unit_test(test_programs),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
