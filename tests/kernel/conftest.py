@@ -3,13 +3,20 @@
 from pathlib import Path
 
 import pytest
+
 from link_harness import Kernel
 
 RUNTIMES = Path(__file__).resolve().parents[2] / "runtimes"
 
 
-def _start(request, folder):
-    return Kernel(RUNTIMES / request.module.RUNTIME / "runtime.json", cwd=folder, env={"HOME": str(folder)})
+@pytest.fixture(scope="module")
+def start(request):
+    """start(folder, **environment): another kernel of the runtime that the test's file names."""
+
+    def start(folder, **env):
+        return Kernel(RUNTIMES / request.module.RUNTIME / "runtime.json", cwd=folder, env={"HOME": str(folder), **env})
+
+    return start
 
 
 @pytest.fixture(scope="module")
@@ -26,14 +33,14 @@ def _shared():
 
 
 @pytest.fixture
-def kernel(request, workspace, _shared):
+def kernel(start, workspace, _shared):
     """A kernel in which other tests have run; a test that failed in mid-cell does not pass its kernel on."""
     if not _shared or not _shared[-1].idle:
-        _shared.append(_start(request, workspace))
+        _shared.append(start(workspace))
     return _shared[-1]
 
 
 @pytest.fixture
-def fresh_kernel(request, tmp_path):
-    with _start(request, tmp_path) as kernel:
+def fresh_kernel(start, tmp_path):
+    with start(tmp_path) as kernel:
         yield kernel

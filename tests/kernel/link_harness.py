@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -111,7 +112,11 @@ class Kernel:
         self.outcome = Outcome()
         self._link = None
         self._selector.register(listener, selectors.EVENT_READ, "listener")
-        hello = self._wait(lambda: self._hello)
+        try:
+            hello = self._wait(lambda: self._hello)
+        except BaseException:
+            self.close()
+            raise
         assert hello["op"] == "hello" and hello["token"] == token and hello["version"] == 1, hello
         self.language_version = hello["language_version"]
 
@@ -142,6 +147,9 @@ class Kernel:
         return self.finish(seconds)
 
     def begin(self, code):
+        """Start a cell; a block of code may be indented like the test around it."""
+        if code.startswith("\n"):
+            code = textwrap.dedent(code[1:]).rstrip()
         self._call += 1
         self._done = False
         self.outcome = Outcome()
@@ -150,7 +158,7 @@ class Kernel:
 
     def wait_output(self, text, seconds=DEFAULT_SECONDS):
         """Until the cell, or whatever it left running, has written this."""
-        self._wait(lambda: text in self.outcome.stdout, seconds)
+        self._wait(lambda: text in self.outcome.stdout or text in self.outcome.stderr, seconds)
 
     def interrupt(self):
         """Of the running cell: repeated until that is done."""

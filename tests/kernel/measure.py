@@ -51,8 +51,8 @@ def main():
     for runtime in runtimes:
         name, columns = measure(runtime)
         result, cell, memory = FIGURES.get(name, ("", "", ""))
-        labels = [("ready, ms", ""), ("first result, ms", result), ("small cell, ms", cell), ("private memory, MB", memory)]
-        for (label, figure), values in zip(labels, columns):
+        labels = ["ready, ms", "first result, ms", "small cell, ms", "private memory, MB"]
+        for label, figure, values in zip(labels, ["", result, cell, memory], columns, strict=True):
             print(f"{name + ' ' + label:28}{min(values):10.2f}{statistics.median(values):10.2f}{figure:>10}")
 
 

@@ -1,7 +1,4 @@
-"""The Python kernel over its link: running code, errors, streams, interrupts, processes. One sentence a test."""
-
-import os
-import signal
+"""The Python kernel over its link: running code, asyncio, errors, magics. One sentence a test."""
 
 import pytest
 
@@ -46,7 +43,14 @@ def test_results_do_not_keep_memory(fresh_kernel):
 
 
 def test_failed_cells_do_not_keep_memory(kernel):
-    kernel.run("import weakref, gc\nclass Big: pass\ndef f():\n  global ref\n  b = Big(); ref = weakref.ref(b); 1/0\nf()")
+    kernel.run("""
+        import weakref, gc
+        class Big: pass
+        def f():
+          global ref
+          b = Big(); ref = weakref.ref(b); 1/0
+        f()
+        """)
     assert kernel.run("gc.collect(); ref() is None").text == "True"
 
 
@@ -56,12 +60,15 @@ def test_unicode(kernel):
 
 
 def test_main_module_is_sane(kernel):
-    code = "import __main__, sys\n(__name__, '__file__' in globals(), __main__.__spec__, __main__.__dict__ is globals(), sys.argv)"
+    code = """
+        import __main__, sys
+        (__name__, '__file__' in globals(), __main__.__spec__, __main__.__dict__ is globals(), sys.argv)
+        """
     assert kernel.run(code).text == "('__main__', False, None, True, [''])"
 
 
 def test_link_is_not_in_the_environment(kernel):
-    assert kernel.run("import os; [k for k in os.environ if k.startswith('HUSK_')]").text in ("[]", "['HUSK_TEST_PYTHON']")
+    assert kernel.run("import os; {'HUSK_LINK', 'HUSK_TOKEN'} & set(os.environ)").text == "set()"
 
 
 def test_future_imports_last(kernel):
@@ -70,7 +77,15 @@ def test_future_imports_last(kernel):
 
 
 def test_dataclass_pickle_and_getsource(kernel):
-    kernel.run("import dataclasses, inspect, pickle\n@dataclasses.dataclass\nclass P:\n    x: int = 1\n\ndef f():\n    return 'source'")
+    kernel.run("""
+        import dataclasses, inspect, pickle
+        @dataclasses.dataclass
+        class P:
+            x: int = 1
+
+        def f():
+            return 'source'
+        """)
     assert kernel.run("pickle.loads(pickle.dumps(P(3)))").text == "P(x=3)"
     assert kernel.run("inspect.getsource(f)").text == repr("def f():\n    return 'source'\n")
 
@@ -94,7 +109,11 @@ def test_kernel_modules_are_not_importable_by_their_names(kernel):
 
 
 def test_comparison_of_values_is_not_the_kernels_business(kernel):
-    kernel.run("class C:\n    def __eq__(self, other): print('compared'); return True\n    def __repr__(self): return 'c'")
+    kernel.run("""
+        class C:
+            def __eq__(self, other): print('compared'); return True
+            def __repr__(self): return 'c'
+        """)
     assert [kernel.run("C()").log[0][0] for _ in range(3)] == ["result"] * 3
 
 
@@ -111,9 +130,13 @@ def test_start_does_not_load_the_terminal_ui(fresh_kernel):
 
 def test_users_own_imports_of_ipython_work(kernel):
     assert kernel.run("import IPython, prompt_toolkit, stack_data, urllib.request, logging.config").error is None
-    assert kernel.run("from IPython.display import display, HTML, Image\nfrom IPython.core.ultratb import VerboseTB").error is None
+    assert kernel.run("""
+        from IPython.display import display, HTML, Image
+        from IPython.core.ultratb import VerboseTB
+        """).error is None
     assert kernel.run("get_ipython() is IPython.get_ipython()").text == "True"
-    assert kernel.run("urllib.request.Request('http://x/').host, logging.config.dictConfig.__module__").text == "('x', 'logging.config')"
+    assert kernel.run("urllib.request.Request('http://x/').host").text == "'x'"
+    assert kernel.run("logging.config.dictConfig.__module__").text == "'logging.config'"
 
 
 # asyncio
@@ -133,7 +156,10 @@ def test_returned_coroutine_is_awaited(kernel):
 
 def test_returned_task_is_awaited(kernel):
     assert kernel.run("await asyncio.sleep(0)\nasyncio.create_task(f('task'))").text == "'task'"
-    assert kernel.run("asyncio.get_event_loop().create_future().set_result(1)\nasyncio.ensure_future(f(3), loop=asyncio.get_event_loop())").text == "3"
+    assert kernel.run("""
+        asyncio.get_event_loop().create_future().set_result(1)
+        asyncio.ensure_future(f(3), loop=asyncio.get_event_loop())
+        """).text == "3"
 
 
 def test_asyncio_run_without_a_running_loop(kernel):
@@ -151,13 +177,25 @@ def test_old_style_loops(kernel):
 
 
 def test_background_tasks_go_on_between_cells(kernel):
-    kernel.run("async def tick():\n    await asyncio.sleep(0.05)\n    print('ticked')\ntask = await asyncio.sleep(0) or asyncio.create_task(tick())")
+    kernel.run("""
+        async def tick():
+            await asyncio.sleep(0.05)
+            print('ticked')
+        task = await asyncio.sleep(0) or asyncio.create_task(tick())
+        """)
     kernel.wait_output("ticked")
     assert kernel.run("await task; task.done()").text == "True"
 
 
 def test_a_dying_background_task_does_not_end_the_kernel(kernel):
-    kernel.run("async def die():\n    print('dying', flush=True)\n    raise SystemExit(3)\nawait asyncio.sleep(0)\ntask = asyncio.create_task(die())\nNone")
+    kernel.run("""
+        async def die():
+            print('dying', flush=True)
+            raise SystemExit(3)
+        await asyncio.sleep(0)
+        task = asyncio.create_task(die())
+        None
+        """)
     kernel.wait_output("dying")
     assert kernel.run("1 + 1").text == "2"
 
@@ -274,245 +312,6 @@ def test_warning_is_shown_once_and_names_the_cell(kernel):
     assert outcome.stderr.startswith("<cell ")
 
 
-# Streams
-
-
-def test_output_keeps_its_order(kernel):
-    code = """
-import ctypes, os, subprocess, sys
-print("1 python", end=" "); os.system("printf '2 child '")
-ctypes.CDLL(None).printf(b"3 c "); os.write(1, b"4 fd ")
-subprocess.run(["printf", "5 run "]); sys.stdout.buffer.write(b"6 buffer "); print("7")
-"""
-    assert kernel.run(code).stdout == "1 python 2 child 3 c 4 fd 5 run 6 buffer 7\n"
-
-
-def test_output_and_displays_keep_their_order(kernel):
-    outcome = kernel.run("print('a'); display('d1'); print('b'); display('d2'); print('c'); 'r'")
-    before = {}  # event -> what had been written by then; more may have been, never less
-    for n, (kind, what) in enumerate(outcome.log):
-        if kind != "stdout":
-            before[what["data"]["text/plain"]] = b"".join(w for k, w in outcome.log[:n] if k == "stdout")
-    assert list(before) == ["'d1'", "'d2'", "'r'"]
-    assert before["'d1'"].startswith(b"a\n") and before["'d2'"].startswith(b"a\nb\n") and before["'r'"] == b"a\nb\nc\n"
-
-
-def test_stdout_and_stderr_are_apart(kernel):
-    outcome = kernel.run("import sys; print('out'); print('err', file=sys.stderr)")
-    assert (outcome.stdout, outcome.stderr) == ("out\n", "err\n")
-
-
-def test_printf_is_not_lost_by_os_exit(fresh_kernel):
-    fresh_kernel.begin("import ctypes, os\nctypes.CDLL(None).printf(b'c says'); print('py says', end=''); os._exit(3)")
-    assert fresh_kernel.wait_exit() == 3
-    fresh_kernel.wait_output("c sayspy says")
-
-
-def test_print_never_fails_on_surrogates(kernel):
-    assert kernel.run(r"print('\udc80ok')").stdout == "\\udc80ok\n"
-
-
-def test_binary_junk(kernel):
-    outcome = kernel.run(r"import os; os.write(1, bytes(range(256))); None")
-    assert ("stdout", bytes(range(256))) in outcome.log
-
-
-@pytest.mark.parametrize("code", [
-    "import sys, io; sys.stdout = io.StringIO()",
-    "import sys; sys.stdout = None; sys.stderr = 5",
-    "import sys; sys.stdout.close(); sys.stderr.close()",
-    "import sys; sys.stdout.detach()",
-    "import os; os.close(1); os.close(2)",
-    "import os; [os.close(fd) for fd in range(3)]",
-    "import os; os.closerange(0, 100)",
-    "import os; fd = os.open('/dev/null', os.O_RDWR); os.dup2(fd, 0); os.dup2(fd, 1); os.dup2(fd, 2)",
-    "import os; os.set_blocking(1, False)",
-])
-def test_streams_are_restored_for_the_next_cell(fresh_kernel, code):
-    fresh_kernel.run(code)
-    outcome = fresh_kernel.run("import sys, os; print('out'); print('err', file=sys.stderr); os.system('echo child')")
-    assert (outcome.stdout, outcome.stderr, outcome.text) == ("out\nchild\n", "err\n", "0")
-    assert fresh_kernel.run("import asyncio; await asyncio.sleep(0, 5)").text == "5"
-
-
-def test_non_blocking_pipe_loses_nothing(kernel):
-    outcome = kernel.run("import os; os.set_blocking(1, False); print('x' * 5_000_000)")
-    assert len(outcome.stdout) == 5_000_001 and outcome.error is None
-
-
-def test_threads_print_after_the_cell(kernel):
-    kernel.run("import threading\ngo = threading.Event()\ndef late():\n    go.wait()\n    print('late')\nthreading.Thread(target=late).start()")
-    kernel.run("go.set()")
-    kernel.wait_output("late")
-
-
-@pytest.mark.parametrize("code", ["input('name? ')", "import getpass; getpass.getpass()"])
-def test_input_fails_at_once(kernel, code):
-    error = kernel.run(code).error
-    assert error["type"] == "EOFError" and "stdin is closed" in error["message"]
-
-
-@pytest.mark.parametrize("code", ["breakpoint()", "import pdb; pdb.set_trace()", "try: 1/0\nexcept Exception:\n  pdb.post_mortem()",
-                                  "from IPython.core.debugger import set_trace; set_trace()\nx = 1"])
-def test_debuggers_fail_at_once(kernel, code):
-    assert "stdin is closed" in kernel.run(code).error["message"]
-
-
-def test_stdin_is_at_its_end(kernel):
-    assert kernel.run("import sys; sys.stdin.read(), os.system('cat')").text == "('', 0)"
-
-
-# Interrupts
-
-LOOPS = {
-    "python loop": "print('go')\nwhile True: pass",
-    "sleep": "import time; print('go'); time.sleep(60)",
-    "os.system": "import os; os.system('echo go; sleep 60')\nprint('went on')",
-    "os.system loop": "import os\nwhile True: os.system('echo go; sleep 60')",
-    "subprocess.run": "import subprocess; subprocess.run('echo go; sleep 60', shell=True)",
-    "!cmd": "!echo go; sleep 60\nprint('went on')",
-    "x = !cmd": "print('go')\nx = !sleep 60\nprint('went on')",
-    "%%bash": "%%bash\necho go; sleep 60",
-    "deaf child": "!trap '' INT; echo go; sleep 60\nprint('went on')",
-    "numpy": "import numpy as np; a = np.ones(1000); print('go')\nwhile True: a = np.sqrt(a + 1)",
-    "top-level await": "import asyncio; print('go'); await asyncio.sleep(60)",
-    "loop in async cell": "await asyncio.sleep(0); print('go')\nwhile True: pass",
-    "asyncio.run": "print('go'); asyncio.run(asyncio.sleep(60))",
-    "nested asyncio.run": "await asyncio.sleep(0); print('go'); asyncio.run(asyncio.sleep(60))",
-    "returned coroutine": "async def f():\n    print('go')\n    await asyncio.sleep(60)\nf()",
-    "task in a loop": "async def t():\n    print('go')\n    while True: pass\nawait asyncio.gather(t())",
-    "lock": "import threading; l = threading.Lock(); l.acquire(); print('go'); l.acquire()",
-    "socket": "import socket; a, b = socket.socketpair(); print('go'); a.recv(1)",
-    "repr": "class R:\n    def __repr__(self):\n        print('go')\n        while True: pass\nR()",
-    "str of an error": "class E(Exception):\n    def __str__(self):\n        print('go')\n        while True: pass\nraise E",
-    "own handler": "import signal; signal.signal(signal.SIGINT, lambda *a: (_ for _ in ()).throw(KeyboardInterrupt)); print('go')\nwhile True: pass",
-}
-
-
-@pytest.mark.parametrize("name", LOOPS)
-def test_interrupt_keeps_variables(kernel, name):
-    kernel.run("import asyncio; precious = 'kept'")
-    outcome = kernel.run_interrupted(LOOPS[name])
-    assert outcome.error["type"] == "KeyboardInterrupt" and "went on" not in outcome.stdout
-    assert kernel.run("precious").text == "'kept'"
-
-
-def test_interrupt_names_the_line(kernel):
-    error = kernel.run_interrupted("import time\n\nprint('go'); time.sleep(60)").error
-    assert "line 3" in error["traceback"] and "husk_kernel" not in error["traceback"]
-    error = kernel.run_interrupted("import asyncio\n\nprint('go'); await asyncio.sleep(60)").error
-    assert "line 3" in error["traceback"]
-
-
-@pytest.mark.parametrize("code", ["signal.signal(signal.SIGINT, signal.SIG_IGN)", "signal.signal(signal.SIGINT, signal.SIG_DFL)",
-                                  "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])"])
-def test_what_a_cell_did_to_the_signal_ends_with_it(kernel, code):
-    kernel.run("import signal; " + code)
-    kernel.interrupt()
-    assert kernel.run_interrupted("print('go')\nwhile True: pass").error["type"] == "KeyboardInterrupt"
-
-
-def test_swallowed_interrupt_is_the_cells_own_business(kernel):
-    code = "try:\n    print('go')\n    while True: pass\nexcept KeyboardInterrupt:\n    print('caught')\n5"
-    outcome = kernel.run_interrupted(code)
-    assert outcome.error is None and outcome.text == "5" and "caught" in outcome.stdout
-
-
-def test_interrupts_between_cells_are_ignored(kernel):
-    for n in range(50):
-        kernel.interrupt()
-        kernel.begin(f"{n}")
-        kernel.finish()
-    kernel.interrupt()
-    assert kernel.run("import time; time.sleep(0.05); 'fine'").text == "'fine'"
-
-
-def test_interrupts_never_cut_a_message(kernel):
-    kernel.begin("try:\n    print('go')\n    while True: display('x' * 100_000)\nexcept KeyboardInterrupt: print('stopped')\nwhile True: pass")
-    kernel.wait_output("go")
-    kernel.interrupt()
-    kernel.wait_output("stopped")
-    assert kernel.finish().error["type"] == "KeyboardInterrupt"
-    assert kernel.run("1 + 1").text == "2"
-
-
-# Processes
-
-
-def test_forked_child_never_answers(kernel):
-    outcome = kernel.run("import os\npid = os.fork()\nif pid == 0: print('child')\nelse: os.waitpid(pid, 0)\n'one answer'")
-    assert outcome.text == "\"one answer\"".replace('"', "'") and outcome.stdout == "child\n"
-
-
-@pytest.mark.parametrize("end, status", [("pass", 0), ("1/0", 1), ("raise SystemExit(7)", 7), ("display('in the child')", 0)])
-def test_forked_child_exits_as_a_program_would(kernel, end, status):
-    code = f"import os\npid = os.fork()\nif pid == 0:\n    {end}\nelse:\n    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])"
-    outcome = kernel.run(code)
-    assert ("ZeroDivisionError" in outcome.stderr) == (status == 1) and not outcome.displays
-    assert kernel.run("status").text == str(status)
-
-
-def test_forked_child_in_async_cell(kernel):
-    outcome = kernel.run("import asyncio, os\npid = os.fork()\nawait asyncio.sleep(0)\nif pid: os.waitpid(pid, 0)\n'parent'")
-    assert outcome.text == "'parent'"
-
-
-def test_fork_behind_pythons_back(kernel):
-    outcome = kernel.run("import ctypes, os\npid = ctypes.CDLL(None).fork()\nif pid: os.waitpid(pid, 0)\n'parent'")
-    assert outcome.text == "'parent'"
-
-
-def test_children_do_not_inherit_the_link(kernel):
-    names = kernel.run("import subprocess; subprocess.getoutput('ls -l /proc/self/fd')").text
-    assert "socket" not in names
-
-
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_multiprocessing(kernel, method):
-    code = f"import math, multiprocessing as mp\nwith mp.get_context('{method}').Pool(2) as pool: r = pool.map(math.sqrt, [1, 4, 9])\nr"
-    assert kernel.run(code).text == "[1.0, 2.0, 3.0]"
-
-
-def test_process_pool_with_a_function_of_a_cell(kernel):
-    code = """
-import concurrent.futures as cf, multiprocessing as mp
-def square(x): return x * x
-with cf.ProcessPoolExecutor(2, mp_context=mp.get_context("fork")) as pool: r = list(pool.map(square, range(4)))
-r"""
-    assert kernel.run(code).text == "[0, 1, 4, 9]"
-
-
-def test_display_from_a_thread(kernel):
-    outcome = kernel.run("import threading\nt = threading.Thread(target=lambda: display('from a thread')); t.start(); t.join()")
-    assert outcome.displays[0]["data"]["text/plain"] == "'from a thread'"
-
-
-def test_late_display_comes_with_the_next_cell(kernel):
-    kernel.run("go = threading.Event()\ndef late():\n    go.wait()\n    display('late one'); print('displayed', flush=True)\nthreading.Thread(target=late).start()\nimport os\nr, w = os.pipe()\nthreading.Thread(target=lambda: (os.read(r, 1), go.set())).start()")
-    kernel.run("import subprocess; subprocess.Popen(['sh', '-c', 'echo x >&3'], stdout=None, close_fds=False) if False else os.write(w, b'x')")
-    kernel.wait_output("displayed")
-    displays = kernel.outcome.displays or kernel.run("0").displays
-    assert displays[0]["data"]["text/plain"] == "'late one'"
-
-
-def test_the_end_of_the_link_is_the_end_of_the_kernel(fresh_kernel):
-    fresh_kernel.run("import atexit; atexit.register(print, 'not at once')")
-    fresh_kernel.hang_up()
-    assert fresh_kernel.wait_exit() == 0
-
-
-def test_segmentation_fault_names_the_line(fresh_kernel):
-    fresh_kernel.begin("import ctypes\nprint('go')\nctypes.string_at(0)")
-    assert fresh_kernel.wait_exit() == -signal.SIGSEGV
-    fresh_kernel.wait_output("go")
-    fresh_kernel._wait(lambda: '"<cell 1>", line 3' in fresh_kernel.outcome.stderr)
-
-
-def test_deleted_working_directory(fresh_kernel):
-    fresh_kernel.run("import os; os.mkdir('gone'); os.chdir('gone'); os.rmdir(os.getcwd())")
-    assert fresh_kernel.run("import uuid; 1 + 1").text == "2"
-
-
 # Shell commands and magics
 
 
@@ -536,8 +335,7 @@ def test_shell_command_uses_bash(kernel):
 
 
 def test_shell_background_command_is_not_waited_for(kernel):
-    kernel.run("!sleep 30 &")
-    assert kernel.run("!pkill -P 1 -f 'sleep 30' || true\n1").text == "1"
+    assert kernel.run("!sleep 60 &\n1").text == "1"
 
 
 def test_bash_magic(kernel):
@@ -611,7 +409,7 @@ def test_errors_inside_magics_are_the_cells(kernel, code):
 
 
 def test_run_magic(kernel, workspace):
-    (workspace / "script.py").write_text("print('hi', __name__)\nvalue = 5\nif value == 5: raise ValueError('from the script')")
+    (workspace / "script.py").write_text("print('hi', __name__)\nvalue = 5\nraise ValueError('from the script')")
     outcome = kernel.run("%run script.py")
     assert outcome.stdout == "hi __main__\n" and outcome.error["message"] == "from the script"
     assert kernel.run("value, __name__").text == "(5, '__main__')"
@@ -630,33 +428,24 @@ def test_reset_magic(fresh_kernel):
     assert fresh_kernel.run("2 + 2").text == "4"
 
 
-def test_unwritable_home_and_full_disk(tmp_path):
-    from conftest import RUNTIMES
-    from link_harness import Kernel
-
-    with Kernel(RUNTIMES / "python/runtime.json", cwd=tmp_path, env={"HOME": "/proc/1/nowhere"}) as kernel:
+def test_start_writes_nothing(start, tmp_path):
+    with start(tmp_path, HOME="/proc/1/nowhere") as kernel:
         assert kernel.run("1 + 1").text == "2"
         assert kernel.run("%cd /").error is None
 
 
 def test_user_site_is_on_the_path_before_it_exists(fresh_kernel):
-    outcome = fresh_kernel.run("import os, site; d = site.getusersitepackages(); os.makedirs(d); open(d + '/brand_new.py', 'w').write('x = 1'); None")
-    assert outcome.error is None
-    code = "import sys, importlib; importlib.invalidate_caches(); d in sys.path or not site.ENABLE_USER_SITE"
-    assert fresh_kernel.run(code).text == "True"
+    fresh_kernel.run("import site, sys")
+    assert fresh_kernel.run("not site.ENABLE_USER_SITE or site.getusersitepackages() in sys.path").text == "True"
 
 
-def test_pypath_cannot_break_the_start(tmp_path):
-    from conftest import RUNTIMES
-    from link_harness import Kernel
-
+def test_python_path_cannot_break_the_start(start, tmp_path):
     (tmp_path / "IPython.py").write_text("raise RuntimeError")
     (tmp_path / "traitlets.py").write_text("raise RuntimeError")
-    with Kernel(RUNTIMES / "python/runtime.json", cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}) as kernel:
+    with start(tmp_path, PYTHONPATH=str(tmp_path)) as kernel:
         assert kernel.run(f"import sys; {str(tmp_path)!r} in sys.path").text == "True"
 
 
-def test_many_cells_are_quick(kernel):
+def test_many_cells(kernel):
     for n in range(300):
         assert kernel.run(str(n)).text == str(n)
-    assert os.path.exists(f"/proc/{kernel.process.pid}")

@@ -15,13 +15,16 @@ from IPython.core.magic import cell_magic, line_magic, magics_class
 from IPython.core.magics.script import ScriptMagics
 from IPython.utils.process import arg_split
 
+from .interrupts import interrupts
+
 BASH = "/bin/bash" if os.path.exists("/bin/bash") else None
 GRACE_SECONDS = 0.5  # well within the time PID 1 gives the kernel
 
 
 def run(command, **options):
     """Wait for a command; an interrupt ends it, gently first. Returns the process and what it wrote to pipes."""
-    child = subprocess.Popen(command, **options)
+    with interrupts:
+        child = subprocess.Popen(command, **options)
     try:
         output = child.communicate()
     except BaseException:
@@ -76,7 +79,7 @@ class Scripts(ScriptMagics):
             child, output = run(command, **options)
         finally:
             os.close(options["stdin"])
-        for name, data in zip((args.out, args.err), output):
+        for name, data in zip((args.out, args.err), output, strict=True):
             if name:
                 self.shell.user_ns[name] = data.decode("utf-8", "replace")
         if child.returncode and args.raise_error:

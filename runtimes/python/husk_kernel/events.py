@@ -6,16 +6,19 @@ import os
 import selectors
 
 from .errors import print_plain
+from .interrupts import interrupts
 
-_LOOP_FILES = {asyncio.base_events.__file__, selectors.__file__}
+_LOOP_FILES = (os.path.dirname(asyncio.__file__) + os.sep, selectors.__file__)
+PATIENCE = 2  # interrupts that cancel the cell; after that its loop counts as broken
 
 
 class Events:
-    def __init__(self, interrupts):
+    def __init__(self):
         self._loop = None
         self._used = False
         self._cell = None  # the task of the running cell
-        self.interrupted = False
+        self._hits = 0
+        self._given_up = []
         interrupts.in_loop = self._interrupt
         asyncio.run = _nestable(asyncio.run)
 
@@ -25,7 +28,12 @@ class Events:
             self._loop = asyncio.new_event_loop()
             self._used = False
         asyncio.set_event_loop(self._loop)
-        self.interrupted = False
+        self._hits = 0
+
+    @property
+    def interrupted(self):
+        """A cancellation in this cell means an interrupt."""
+        return self._hits > 0
 
     def _works(self):
         if self._loop is None or self._loop.is_closed():
@@ -38,7 +46,7 @@ class Events:
             return False
 
     def run(self, coroutine):
-        """Run a coroutine to its end. It always gets to its end: an interrupt cancels it."""
+        """Run a coroutine to its end; an interrupt cancels it."""
         self._used = True
         task = self._cell = self._loop.create_task(coroutine)
         try:
@@ -48,8 +56,15 @@ class Events:
                 except KeyboardInterrupt:  # hit a callback or another task
                     if task.done():
                         raise
-                    self.interrupted = True
+                    if self._hits > PATIENCE:
+                        self._give_up(task)
+                        raise
+                    self._hits += 1
                     task.cancel()
+                except asyncio.CancelledError:
+                    if self.interrupted:
+                        raise KeyboardInterrupt from None
+                    raise
                 except (SystemExit, RuntimeError) as error:
                     if task.done():
                         raise
@@ -58,13 +73,20 @@ class Events:
         finally:
             self._cell = None
 
+    def _give_up(self, task):
+        # Kept for ever: to clear it away would run code of that cell, and of IPython, in the middle of another cell.
+        self._given_up.append(task)
+        self._loop = None
+
     def _interrupt(self, frame):
-        """Called by the signal handler: an idle loop is not torn out of its books, its task is cancelled."""
-        if self._cell is None or frame.f_code.co_filename not in _LOOP_FILES:
+        """Called by the signal handler: asyncio itself is not torn out of its books, the cell's task is cancelled."""
+        if self._cell is None or not frame.f_code.co_filename.startswith(_LOOP_FILES):
             return False
         if asyncio._get_running_loop() is not self._loop:
             return False
-        self.interrupted = True
+        self._hits += 1
+        if self._hits > PATIENCE:
+            return False
         self._cell.cancel()
         self._loop.call_soon_threadsafe(lambda: None)  # wake it up
         return True

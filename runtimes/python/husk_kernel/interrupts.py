@@ -1,42 +1,48 @@
-"""SIGINT: a KeyboardInterrupt while a cell runs, nothing at any other time."""
+"""SIGINT: a KeyboardInterrupt in the user's code while a cell runs, nothing at any other time."""
 
 import signal
 
 
 class Interrupts:
-    """Owns the SIGINT handler.
+    """The state of the process's one SIGINT handler.
 
-    `running` is the only switch. It is a plain attribute because storing one is a single step for the interpreter:
-    no signal is handled between the end of a cell and `running = False`.
+    `running` and `held` are plain attributes that others assign: an assignment is a single step for the interpreter,
+    so no signal is handled between the end of the user's code and the assignment that follows it.
     """
 
     def __init__(self):
-        self.running = False
-        self._held = 0
-        self._pending = False
+        self.running = False  # a cell is
+        self.held = 0  # > 0: this is our code or IPython's, which an exception out of nowhere would leave in a mess
+        self.pending = False  # a signal came while held
         self.in_loop = None  # set by events.py: takes the interrupt if an idle event loop is what it hit
 
     def install(self):
         """At the start and after each cell, which may have put in its own handler, ignored or blocked the signal."""
         signal.signal(signal.SIGINT, self._on_signal)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        self._pending = False
+        self.held, self.pending = 0, False
 
     def _on_signal(self, _number, frame):
         if not self.running:
             return
-        if self._held:
-            self._pending = True
+        if self.held:
+            self.pending = True
         elif self.in_loop is None or not self.in_loop(frame):
             raise KeyboardInterrupt
 
-    # A context manager for the main thread: what it encloses is finished before the interrupt is raised.
     def __enter__(self):
-        self._held += 1
+        """In the main thread: what this encloses is finished before an interrupt is raised."""
+        self.held += 1
 
     def __exit__(self, *_exc):
-        self._held -= 1
-        if self._pending and not self._held:
-            self._pending = False
-            if self.running:
-                raise KeyboardInterrupt
+        self.held = max(0, self.held - 1)
+        if not self.held:
+            self.raise_pending()
+
+    def raise_pending(self):
+        if self.pending and self.running:
+            self.pending = False
+            raise KeyboardInterrupt
+
+
+interrupts = Interrupts()

@@ -6,6 +6,8 @@ import os
 import socket
 import threading
 
+from .interrupts import interrupts
+
 MESSAGE_MAX = 12 << 20  # LINK_MESSAGE_MAX in kernels/protocol.h
 CODE_MESSAGE_MAX = 64 << 20  # CODE_BYTES_MAX, every byte escaped
 VERSION = 1
@@ -47,14 +49,13 @@ class TooLong(Exception):
 class Link:
     """Speaks only for the process that made it: in a forked child `event` does nothing."""
 
-    def __init__(self, address, interrupts):
+    def __init__(self, address):
         with _dial(address) as sock:
             self.fd = private_fd(sock.fileno())
         os.set_blocking(self.fd, True)
         self._call = None
         self._owner = os.getpid()
         self._main_thread = threading.get_ident()
-        self._interrupts = interrupts
         self._lock = threading.Lock()  # threads of a cell may call display()
         os.register_at_fork(after_in_child=self._forget)
 
@@ -101,6 +102,13 @@ class Link:
         """Send a display, a result or an error of the running call."""
         if self.forked:
             return
+        if threading.get_ident() != self._main_thread:
+            self._event(op, fields)
+        else:
+            with interrupts:  # half a message, or a lock that stays locked, would be the end of the kernel
+                self._event(op, fields)
+
+    def _event(self, op, fields):
         with self._lock:  # a thread's display must not slip in behind `done`
             if self._call is None:
                 raise NoCell
@@ -118,13 +126,6 @@ class Link:
         self._write(len(body).to_bytes(4) + body)
 
     def _write(self, data):
-        if threading.get_ident() != self._main_thread:
-            self._write_all(data)
-            return
-        with self._interrupts:  # half a message would be the end of the kernel
-            self._write_all(data)
-
-    def _write_all(self, data):
         view = memoryview(data)
         try:
             while view:

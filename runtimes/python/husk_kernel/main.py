@@ -10,12 +10,10 @@ from types import SimpleNamespace
 from .imports import Deferred, ImportHooks, add_user_site
 
 with Deferred():
-    import asyncio
-
     from . import commands, display, errors, stdin
     from .events import Events, is_awaitable
     from .figures import Figures
-    from .interrupts import Interrupts
+    from .interrupts import interrupts
     from .link import Link, NoCell, TooLong
     from .shell import Shell
     from .streams import Streams
@@ -27,11 +25,10 @@ DISPLAY_ID_MAX = 256
 class Kernel:
     def __init__(self):
         address, self._token = os.environ.pop("HUSK_LINK"), os.environ.pop("HUSK_TOKEN")
-        self._interrupts = Interrupts()
-        self._interrupts.install()
-        self._link = Link(address, self._interrupts)
+        interrupts.install()
+        self._link = Link(address)
         self._streams = Streams()
-        self._events = Events(self._interrupts)
+        self._events = Events()
         self._late = []  # what threads and tasks displayed between two cells
         self._figures = Figures(self.display)
         self._shell = Shell.instance(events=self._events, display=self.display)
@@ -71,14 +68,14 @@ class Kernel:
     def _run(self, code):
         """Run a cell; its result as a bundle and its error as fields, either of them None."""
         try:
-            self._interrupts.running = True
+            interrupts.running = True
             outcome = self._run_interruptible(code)
-            self._interrupts.running = False
+            interrupts.running = False
         except BaseException as error:
-            self._interrupts.running = False
+            interrupts.running = False
             self._leave_if_forked(error)
             outcome = None, errors.report(error)
-        self._interrupts.install()  # whatever the cell did to the signal ends with it
+        interrupts.install()  # whatever the cell did to the signal ends with it
         self._shell.finish_cell()
         return outcome
 
@@ -87,7 +84,8 @@ class Kernel:
         shell.start_cell()
         self._figures.start_cell()
         self._send_late()
-        shell.run_cell(code, store_history=True)
+        with interrupts:  # but for the user's code itself: see Shell.run_code
+            shell.run_cell(code, store_history=True)
         value, error = shell.displayhook.take(), shell.failure
         self._leave_if_forked(error)
         data = None
@@ -107,8 +105,6 @@ class Kernel:
                     return None, None
             self._shell.displayhook.update_user_ns(value)
             return display.clean(self._shell.format(value)), None
-        except asyncio.CancelledError as error:
-            return None, KeyboardInterrupt() if self._events.interrupted else error
         except BaseException as error:
             return None, error
 

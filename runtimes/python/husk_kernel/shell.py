@@ -7,10 +7,6 @@ import re
 import sys
 import warnings
 
-from traitlets.config import Config
-from traitlets.config.configurable import Configurable
-from traitlets import Any, default, observe
-
 from IPython.core import interactiveshell
 from IPython.core.autocall import ExitAutocall
 from IPython.core.compilerop import CachingCompiler
@@ -20,8 +16,12 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.profiledir import ProfileDir
 from IPython.utils.text import LSString, SList
+from traitlets import Any, default, observe
+from traitlets.config import Config
+from traitlets.config.configurable import Configurable
 
 from . import commands, errors, stdin
+from .interrupts import interrupts
 
 OUTPUTS_KEPT = 3  # Out[n], _n and with them _, __, ___: each may hold a lot of memory
 INPUTS_KEPT = 100
@@ -203,18 +203,20 @@ class Shell(InteractiveShell):
 
     async def run_code(self, code_obj, result=None, *, async_=False):
         try:
+            held, interrupts.held = interrupts.held, 0  # the user's code, and nothing but it, can be interrupted
+            interrupts.raise_pending()
             if async_:
                 await eval(code_obj, self.user_global_ns, self.user_ns)
             else:
                 exec(code_obj, self.user_global_ns, self.user_ns)
+            interrupts.held = held
             return False
-        except asyncio.CancelledError as error:
-            if self._events.interrupted:
+        except BaseException as error:
+            interrupts.held = held
+            if isinstance(error, asyncio.CancelledError) and self._events.interrupted:
                 error = KeyboardInterrupt().with_traceback(error.__traceback__)
             self._failed(error, result)
-        except BaseException as error:
-            self._failed(error, result)
-        return True
+            return True
 
     def _failed(self, error, result):
         if result is not None:
@@ -281,7 +283,7 @@ class Shell(InteractiveShell):
         return data
 
     def _format_plain(self, value):
-        """A short cut past eleven formatters that have nothing to say about a number or a list: half of a small cell."""
+        """A short cut past eleven formatters that have nothing to say about a number: half of a small cell."""
         kind = type(value)
         if kind in _PLAIN_TYPES:
             plain, *rich = self.display_formatter.formatters.values()

@@ -1,0 +1,323 @@
+"""The Python kernel over its link: streams, interrupts, processes and threads. One sentence a test."""
+
+import os
+import signal
+
+import pytest
+
+RUNTIME = "python"
+
+# Streams
+
+
+def test_output_keeps_its_order(kernel):
+    code = """
+import ctypes, os, subprocess, sys
+print("1 python", end=" "); os.system("printf '2 child '")
+ctypes.CDLL(None).printf(b"3 c "); os.write(1, b"4 fd ")
+subprocess.run(["printf", "5 run "]); sys.stdout.buffer.write(b"6 buffer "); print("7")
+"""
+    assert kernel.run(code).stdout == "1 python 2 child 3 c 4 fd 5 run 6 buffer 7\n"
+
+
+def test_output_and_displays_keep_their_order(kernel):
+    outcome = kernel.run("print('a'); display('d1'); print('b'); display('d2'); print('c'); 'r'")
+    before = {}  # event -> what had been written by then; more may have been, never less
+    for n, (kind, what) in enumerate(outcome.log):
+        if kind != "stdout":
+            before[what["data"]["text/plain"]] = b"".join(w for k, w in outcome.log[:n] if k == "stdout")
+    assert list(before) == ["'d1'", "'d2'", "'r'"]
+    assert before["'d1'"].startswith(b"a\n") and before["'d2'"].startswith(b"a\nb\n") and before["'r'"] == b"a\nb\nc\n"
+
+
+def test_stdout_and_stderr_are_apart(kernel):
+    outcome = kernel.run("import sys; print('out'); print('err', file=sys.stderr)")
+    assert (outcome.stdout, outcome.stderr) == ("out\n", "err\n")
+
+
+def test_printf_is_not_lost_by_os_exit(fresh_kernel):
+    fresh_kernel.begin("import ctypes, os\nctypes.CDLL(None).printf(b'c says'); print('py says', end=''); os._exit(3)")
+    assert fresh_kernel.wait_exit() == 3
+    fresh_kernel.wait_output("c sayspy says")
+
+
+def test_print_never_fails_on_surrogates(kernel):
+    assert kernel.run(r"print('\udc80ok')").stdout == "\\udc80ok\n"
+
+
+def test_binary_junk(kernel):
+    outcome = kernel.run(r"import os; os.write(1, bytes(range(256))); None")
+    assert ("stdout", bytes(range(256))) in outcome.log
+
+
+@pytest.mark.parametrize("code", [
+    "import sys, io; sys.stdout = io.StringIO()",
+    "import sys; sys.stdout = None; sys.stderr = 5",
+    "import sys; sys.stdout.close(); sys.stderr.close()",
+    "import sys; sys.stdout.detach()",
+    "import os; os.close(1); os.close(2)",
+    "import os; [os.close(fd) for fd in range(3)]",
+    "import os; os.closerange(0, 100)",
+    "import os; fd = os.open('/dev/null', os.O_RDWR); os.dup2(fd, 0); os.dup2(fd, 1); os.dup2(fd, 2)",
+    "import os; os.set_blocking(1, False)",
+])
+def test_streams_are_restored_for_the_next_cell(fresh_kernel, code):
+    fresh_kernel.run(code)
+    outcome = fresh_kernel.run("import sys, os; print('out'); print('err', file=sys.stderr); os.system('echo child')")
+    assert (outcome.stdout, outcome.stderr, outcome.text) == ("out\nchild\n", "err\n", "0")
+    assert fresh_kernel.run("import asyncio; await asyncio.sleep(0, 5)").text == "5"
+
+
+def test_non_blocking_pipe_loses_nothing(kernel):
+    outcome = kernel.run("import os; os.set_blocking(1, False); print('x' * 5_000_000)")
+    assert len(outcome.stdout) == 5_000_001 and outcome.error is None
+
+
+def test_threads_print_after_the_cell(kernel):
+    kernel.run("""
+        import threading
+        go = threading.Event()
+        def late():
+            go.wait()
+            print('late')
+        threading.Thread(target=late).start()
+        """)
+    kernel.run("go.set()")
+    kernel.wait_output("late")
+
+
+@pytest.mark.parametrize("code", ["input('name? ')", "import getpass; getpass.getpass()"])
+def test_input_fails_at_once(kernel, code):
+    error = kernel.run(code).error
+    assert error["type"] == "EOFError" and "stdin is closed" in error["message"]
+
+
+@pytest.mark.parametrize("code", ["breakpoint()", "import pdb; pdb.set_trace()", """
+    try: 1/0
+    except Exception:
+      pdb.post_mortem()
+    """,
+                                  "from IPython.core.debugger import set_trace; set_trace()\nx = 1"])
+def test_debuggers_fail_at_once(kernel, code):
+    assert "stdin is closed" in kernel.run(code).error["message"]
+
+
+def test_stdin_is_at_its_end(kernel):
+    assert kernel.run("import sys; sys.stdin.read(), os.system('cat')").text == "('', 0)"
+
+
+# Interrupts
+
+LOOPS = {
+    "python loop": "print('go')\nwhile True: pass",
+    "sleep": "import time; print('go'); time.sleep(60)",
+    "os.system": "import os; os.system('echo go; sleep 60')\nprint('went on')",
+    "os.system loop": "import os\nwhile True: os.system('echo go; sleep 60')",
+    "subprocess.run": "import subprocess; subprocess.run('echo go; sleep 60', shell=True)",
+    "!cmd": "!echo go; sleep 60\nprint('went on')",
+    "x = !cmd": "print('go')\nx = !sleep 60\nprint('went on')",
+    "%%bash": "%%bash\necho go; sleep 60",
+    "deaf child": "!trap '' INT; echo go; sleep 60\nprint('went on')",
+    "numpy": "import numpy as np; a = np.ones(1000); print('go')\nwhile True: a = np.sqrt(a + 1)",
+    "top-level await": "import asyncio; print('go'); await asyncio.sleep(60)",
+    "loop in async cell": "await asyncio.sleep(0); print('go')\nwhile True: pass",
+    "asyncio.run": "print('go'); asyncio.run(asyncio.sleep(60))",
+    "nested asyncio.run": "await asyncio.sleep(0); print('go'); asyncio.run(asyncio.sleep(60))",
+    "returned coroutine": "async def f():\n    print('go')\n    await asyncio.sleep(60)\nf()",
+    "task in a loop": "async def t():\n    print('go')\n    while True: pass\nawait asyncio.gather(t())",
+    "deaf coroutine": """
+        async def f():
+            while True:
+                try: await asyncio.sleep(60)
+                except BaseException: pass
+        print('go'); await f()
+        """,
+    "lock": "import threading; l = threading.Lock(); l.acquire(); print('go'); l.acquire()",
+    "socket": "import socket; a, b = socket.socketpair(); print('go'); a.recv(1)",
+    "repr": "class R:\n    def __repr__(self):\n        print('go')\n        while True: pass\nR()",
+    "str of an error": """
+        class E(Exception):
+            def __str__(self):
+                print('go')
+                while True: pass
+        raise E
+        """,
+    "own handler": """
+        import signal
+        signal.signal(signal.SIGINT, lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
+        print('go')
+        while True: pass
+        """,
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_interrupt_keeps_variables(kernel, name):
+    kernel.run("import asyncio; precious = 'kept'")
+    outcome = kernel.run_interrupted(LOOPS[name])
+    assert outcome.error["type"] == "KeyboardInterrupt" and "went on" not in outcome.stdout
+    assert kernel.run("precious").text == "'kept'"
+
+
+def test_a_cell_that_was_given_up_leaves_no_trace(kernel):
+    kernel.run_interrupted(LOOPS["deaf coroutine"])
+    for _ in range(3):
+        assert kernel.run("import gc; gc.collect(); await asyncio.sleep(0, 5)").text == "5"
+    assert kernel.run("raise GeneratorExit").error["type"] == "GeneratorExit"
+
+
+def test_interrupt_names_the_line(kernel):
+    error = kernel.run_interrupted("import time\n\nprint('go'); time.sleep(60)").error
+    assert "line 3" in error["traceback"] and "husk_kernel" not in error["traceback"]
+    error = kernel.run_interrupted("import asyncio\n\nprint('go'); await asyncio.sleep(60)").error
+    assert "line 3" in error["traceback"]
+
+
+@pytest.mark.parametrize("code", [
+    "signal.signal(signal.SIGINT, signal.SIG_IGN)",
+    "signal.signal(signal.SIGINT, signal.SIG_DFL)",
+    "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])",
+])
+def test_what_a_cell_did_to_the_signal_ends_with_it(kernel, code):
+    kernel.run("import signal; " + code)
+    kernel.interrupt()
+    assert kernel.run_interrupted("print('go')\nwhile True: pass").error["type"] == "KeyboardInterrupt"
+
+
+def test_swallowed_interrupt_is_the_cells_own_business(kernel):
+    code = "try:\n    print('go')\n    while True: pass\nexcept KeyboardInterrupt:\n    print('caught')\n5"
+    outcome = kernel.run_interrupted(code)
+    assert outcome.error is None and outcome.text == "5" and "caught" in outcome.stdout
+
+
+def test_interrupts_between_cells_are_ignored(kernel):
+    for n in range(50):
+        kernel.interrupt()
+        kernel.begin(f"{n}")
+        kernel.finish()
+    kernel.interrupt()
+    assert kernel.run("import time; time.sleep(0.05); 'fine'").text == "'fine'"
+
+
+def test_interrupts_never_cut_a_message(kernel):
+    kernel.begin("""
+        try:
+            print('go')
+            while True: display('x' * 100_000)
+        except KeyboardInterrupt: print('stopped')
+        while True: pass
+        """)
+    kernel.wait_output("go")
+    kernel.interrupt()
+    kernel.wait_output("stopped")
+    assert kernel.finish().error["type"] == "KeyboardInterrupt"
+    assert kernel.run("1 + 1").text == "2"
+
+
+# Processes
+
+
+def test_forked_child_never_answers(kernel):
+    outcome = kernel.run("""
+        import os
+        pid = os.fork()
+        if pid == 0: print('child')
+        else: os.waitpid(pid, 0)
+        'one answer'
+        """)
+    assert outcome.text == "'one answer'" and outcome.stdout == "child\n"
+
+
+@pytest.mark.parametrize("end, status", [
+    ("pass", 0), ("1/0", 1), ("raise SystemExit(7)", 7), ("display('in the child')", 0),
+])
+def test_forked_child_exits_as_a_program_would(kernel, end, status):
+    outcome = kernel.run(f"""
+        import os
+        pid = os.fork()
+        if pid == 0: {end}
+        else: status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        """)
+    assert ("ZeroDivisionError" in outcome.stderr) == (status == 1) and not outcome.displays
+    assert kernel.run("status").text == str(status)
+
+
+def test_forked_child_in_async_cell(kernel):
+    outcome = kernel.run("""
+        import asyncio, os
+        pid = os.fork()
+        await asyncio.sleep(0)
+        if pid: os.waitpid(pid, 0)
+        'parent'
+        """)
+    assert outcome.text == "'parent'"
+
+
+def test_fork_behind_pythons_back(kernel):
+    outcome = kernel.run("import ctypes, os\npid = ctypes.CDLL(None).fork()\nif pid: os.waitpid(pid, 0)\n'parent'")
+    assert outcome.text == "'parent'"
+
+
+def test_children_do_not_inherit_the_link(kernel):
+    names = kernel.run("import subprocess; subprocess.getoutput('ls -l /proc/self/fd')").text
+    assert "socket" not in names
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_multiprocessing(kernel, method):
+    code = f"""
+        import math, multiprocessing as mp
+        with mp.get_context('{method}').Pool(2) as pool: r = pool.map(math.sqrt, [1, 4, 9])
+        r
+        """
+    assert kernel.run(code).text == "[1.0, 2.0, 3.0]"
+
+
+def test_process_pool_with_a_function_of_a_cell(kernel):
+    code = """
+        import concurrent.futures as cf, multiprocessing as mp
+        def square(x): return x * x
+        with cf.ProcessPoolExecutor(2, mp_context=mp.get_context("fork")) as pool: r = list(pool.map(square, range(4)))
+        r
+        """
+    assert kernel.run(code).text == "[0, 1, 4, 9]"
+
+
+def test_display_from_a_thread(kernel):
+    outcome = kernel.run("""
+        import threading
+        t = threading.Thread(target=lambda: display('from a thread')); t.start(); t.join()
+        """)
+    assert outcome.displays[0]["data"]["text/plain"] == "'from a thread'"
+
+
+def test_late_display_comes_with_the_next_cell(kernel, workspace):
+    os.mkfifo(workspace / "gate")
+    kernel.run("""
+        import threading
+        def late():
+            open('gate').read()
+            display('late one'); print('displayed')
+        threading.Thread(target=late).start()
+        """)
+    (workspace / "gate").write_text("")
+    kernel.wait_output("displayed")
+    assert kernel.run("0").displays[0]["data"]["text/plain"] == "'late one'"
+
+
+def test_the_end_of_the_link_is_the_end_of_the_kernel(fresh_kernel):
+    fresh_kernel.run("import atexit; atexit.register(print, 'not at once')")
+    fresh_kernel.hang_up()
+    assert fresh_kernel.wait_exit() == 0
+
+
+def test_segmentation_fault_names_the_line(fresh_kernel):
+    fresh_kernel.begin("import ctypes\nprint('go')\nctypes.string_at(0)")
+    assert fresh_kernel.wait_exit() == -signal.SIGSEGV
+    fresh_kernel.wait_output("go")
+    fresh_kernel.wait_output('"<cell 1>", line 3')
+
+
+def test_deleted_working_directory(fresh_kernel):
+    fresh_kernel.run("import os; os.mkdir('gone'); os.chdir('gone'); os.rmdir(os.getcwd())")
+    assert fresh_kernel.run("import uuid; 1 + 1").text == "2"
