@@ -2,7 +2,7 @@
 BUILD ?= build
 export BUILD
 
-.PHONY: all build-deps test-deps compile images run test format clean
+.PHONY: all build-deps test-deps compile images run test fuzz format clean
 
 all: build-deps compile
 
@@ -30,6 +30,10 @@ test:
 	@$(MAKE) --no-print-directory compile
 	@$(MAKE) --no-print-directory images
 	@tools/with-docker.sh tests/run
+
+fuzz:
+	@$(MAKE) --no-print-directory test-deps
+	@tests/fuzz/run.sh
 
 format:
 	@clang-format -i $$(git ls-files '*.c' '*.h')

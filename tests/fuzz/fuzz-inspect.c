@@ -1,0 +1,54 @@
+/* manager/engine/inspect: what an engine prints, whatever it is, becomes a short clean sentence, an event or nothing. */
+#include "manager/engine/inspect.h"
+
+#include "base/alloc.h"
+#include "tests/fuzz/fuzz.h"
+
+static void check_sentence(const char *s)
+{
+	CHECK(s && *s && utf8_valid(s, strlen(s)));
+	CHECK(!strpbrk(s, "\n\r\t\x1b") && utf8_count(s, strlen(s)) < 800);
+}
+
+static void check_error(const char *text, size_t n)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	CHECK(inspect_error(&f, "start the container", text, n) == -1);
+	CHECK(f.kind == FAIL_ENGINE || f.kind == FAIL_IMAGE || f.kind == FAIL_DIED);
+	check_sentence(f.message);
+	if (f.kind != FAIL_DIED)
+		check_sentence(f.hint);
+}
+
+static void check_event(const char *line, size_t n)
+{
+	struct event_text storage;
+	struct engine_event event;
+	if (!inspect_event(line, n, &storage, &event))
+		return;
+	CHECK(event.container == storage.container && memchr(storage.container, '\0', sizeof(storage.container)));
+	CHECK(event.kind <= EVENT_DESTROY && event.exit_code >= 0 && event.exit_code <= 255);
+	AUTO(freep) char *reason = inspect_death_reason(event.kind == EVENT_OOM, event.exit_code);
+	check_sentence(reason);
+}
+
+static void check_network(const char *text)
+{
+	char id[65];
+	if (inspect_network_id(text, id) == 0)
+		CHECK(strlen(id) == 64 && strspn(id, "0123456789abcdef") == 64 && strstr(text, id));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	/* As a child's captured output is handed over: with a NUL behind it, and perhaps some inside. */
+	AUTO(freep) char *text = xmalloc(n + 1);
+	if (n)
+		memcpy(text, data, n);
+	text[n] = '\0';
+	check_error(text, n);
+	check_event(text, n);
+	check_network(text);
+	(void)inspect_removal_in_progress(text);
+	return 0;
+}

@@ -1,0 +1,84 @@
+/* The kernel link at PID 1's end: the stream of a hostile kernel through a real socket, and each accepted message on its way
+ * to the manager. */
+#include "kernels/link.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include "kernels/call.h"
+#include "tests/fuzz/fuzz.h"
+
+struct probe {
+	struct link link;
+	struct calls calls;
+	struct call *call;
+	bool gone, closes;
+};
+
+static void on_message(struct link *l, const struct link_message *m)
+{
+	static const enum frame_type frames[] = {
+		[LINK_DISPLAY] = FRAME_DISPLAY, [LINK_RESULT] = FRAME_RESULT, [LINK_ERROR] = FRAME_ERROR
+	};
+	struct probe *p = container_of(l, struct probe, link);
+	CHECK(!p->gone && json_is_object(m->tree) && m->op <= LINK_DONE);
+	CHECK(m->op != LINK_HELLO || (m->token && m->language_version));
+	CHECK(utf8_valid(m->raw, m->raw_len));
+	/* The manager reads the same bytes again, by the same rules. */
+	json_auto_t *again = json_loadb((const char *)m->raw, m->raw_len, JSON_REJECT_DUPLICATES, NULL);
+	CHECK(json_equal(again, m->tree));
+	if (m->op == LINK_DISPLAY || m->op == LINK_RESULT)
+		CHECK(json_is_object(json_object_get(m->tree, "data")));
+	if (m->op != LINK_HELLO && m->op != LINK_DONE)
+		call_structured(p->call, frames[m->op], m->raw, m->raw_len);
+	/* PID 1 closes the link from inside when a message comes at the wrong time. */
+	if (m->op == LINK_DONE && p->closes) {
+		p->gone = true;
+		link_close(l);
+	}
+}
+
+static void on_gone(struct link *l, bool broken, const char *why)
+{
+	struct probe *p = container_of(l, struct probe, link);
+	CHECK(!p->gone && why && l->fd < 0);
+	p->gone = true;
+}
+
+static void stream(struct probe *p, struct poller *poller, struct pieces *pieces, int kernel)
+{
+	const uint8_t *piece;
+	size_t size;
+	while (!p->gone && pieces_next(pieces, &piece, &size)) {
+		while (size && !p->gone) {
+			ssize_t sent = send(kernel, piece, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+			if (sent > 0) {
+				piece += sent;
+				size -= (size_t)sent;
+			}
+			poller_turn(poller, 0);
+		}
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	struct pieces pieces = pieces_of(data, n);
+	struct probe p = { .link = { .fd = -1, .on_message = on_message, .on_gone = on_gone },
+			   .closes = n && data[0] & 1 };
+	struct poller poller;
+	int ends[2];
+	CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+	poller_init(&poller);
+	calls_init(&p.calls, /* limits= */ NULL);
+	CHECK(calls_add(&p.calls, 1, CALL_EXECUTE, "{\"code\":\"1\"}", 12, &p.call) == 0);
+	call_start(p.call);
+	link_open(&p.link, &poller, ends[0]);
+	stream(&p, &poller, &pieces, ends[1]);
+	close(ends[1]);
+	link_drain(&p.link);
+	CHECK(p.gone && p.link.fd < 0);
+	call_end(p.call, &(struct ending){ .ending = "ok" });
+	calls_release(&p.calls);
+	return 0;
+}

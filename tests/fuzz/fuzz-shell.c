@@ -1,0 +1,30 @@
+/* Files that a sandbox writes and PID 1 reads: the state that a shell leaves to the next one, and /proc/PID/stat, whose second
+ * field is a name that a process chose. */
+#include "kernels/shell.h"
+
+#include "base/alloc.h"
+#include "kernels/procs.h"
+#include "tests/fuzz/fuzz.h"
+
+static void check_state(const struct shell_state *s)
+{
+	CHECK(s->cwd && s->cwd[0] == '/');
+	for (size_t i = 0; i < s->env.n; i++) {
+		const char *equals = strchr(s->env.v[i], '=');
+		CHECK(equals && equals != s->env.v[i]);
+		CHECK(strncmp(s->env.v[i], "HUSK_", 5) != 0 && strncmp(s->env.v[i], "BASH_ENV=", 9) != 0);
+	}
+	CHECK(s->env.n > 0 && strncmp(s->env.v[s->env.n - 1], "PWD=/", 5) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	AUTO(shell_state_release) struct shell_state state = { .cwd = xstrdup("/workspace") };
+	if (shell_state_parse(&state, (const char *)data, n) == 0)
+		check_state(&state);
+	else
+		CHECK(streq(state.cwd, "/workspace") && state.env.n == 0);
+	AUTO(freep) char *text = xstrndup((const char *)data, n);
+	(void)procs_parse_session(text);
+	return 0;
+}
