@@ -138,25 +138,33 @@ static json_t *describe_part(const struct mime_part *part, size_t *left)
 	return entry;
 }
 
-static void list_bundle(json_t *list, const struct mime_bundle *b, json_int_t number, bool images_only, size_t *left)
+/* The form that shows most, as the reference chooses it: one a display, since they all show the same thing. */
+static const struct mime_part *richest_part(const struct mime_bundle *b)
 {
-	for (size_t i = 0; i < b->n; i++) {
-		if (images_only && is_textual(b->parts[i].type))
-			continue;
-		json_t *entry = describe_part(&b->parts[i], left);
-		json_object_set_new(entry, "display", json_integer(number));
-		json_array_append_new(list, entry);
-	}
+	static const char *const types[] = { "text/html", "image/svg+xml", "text/markdown", "text/latex",
+					     "application/json" };
+	const struct mime_part *part = best_image(b);
+	for (size_t i = 0; !part && i < ARRAY_LEN(types); i++)
+		part = find_part(b, types[i]);
+	for (size_t i = 0; !part && i < b->n; i++)
+		if (!streq(b->parts[i].type, "text/plain"))
+			part = &b->parts[i];
+	return part ? part : find_part(b, "text/plain");
 }
 
 json_t *display_list(const struct run_result *run)
 {
 	json_t *list = json_array();
 	size_t left = ALL_DATA_MAX;
-	for (size_t i = 0; i < run->n_displays; i++)
-		list_bundle(list, &run->displays[i], (json_int_t)i, /* images_only= */ false, &left);
+	for (size_t i = 0; i < run->n_displays; i++) {
+		const struct mime_part *part = richest_part(&run->displays[i]);
+		if (part)
+			json_array_append_new(list, describe_part(part, &left));
+	}
 	/* The text forms of the result stand in `result`. */
-	list_bundle(list, &run->result, (json_int_t)run->n_displays, /* images_only= */ true, &left);
+	const struct mime_part *part = richest_part(&run->result);
+	if (part && !is_textual(part->type))
+		json_array_append_new(list, describe_part(part, &left));
 	return list;
 }
 

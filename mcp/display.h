@@ -29,7 +29,7 @@ void pictures_choose(struct pictures *p, size_t max, size_t budget);
 /* What a reader of text sees of a bundle: its plain text, or type and size. "" if a picture says it all.
  * Caller's. */
 char *display_text(const struct mime_bundle *b);
-/* [{display, type, size, data?}] of every part; data for text types, up to a bound. New reference. */
+/* [{type, size, data?}], the richest form of each display; data for text types, up to a bound. New reference. */
 json_t *display_list(const struct run_result *run);
 /* {type: text} of the text types of a result, null if it has none. New reference. */
 json_t *display_result(const struct mime_bundle *b);
