@@ -155,8 +155,7 @@ static int read_networks(struct part *p, const char *text, size_t n UNUSED, stru
 		return ask(p, ASK_NETWORK, id, f) < 0 ? -1 : 1;
 	}
 	if (text[strspn(text, " \r\n")])
-		return fail_set(f, FAIL_ENGINE,
-				"cannot list the networks: the answer is not what a docker client prints");
+		return info_not_understood(f, ASK_NETWORKS);
 	doctor_judge_network(&p->checks, NULL);
 	return 0;
 }

@@ -63,10 +63,10 @@ const char *info_doing(enum engine_question question)
 	return words[question];
 }
 
-static int not_understood(struct fail *f, enum engine_question question)
+int info_not_understood(struct fail *f, enum engine_question question)
 {
 	fail_set(f, FAIL_ENGINE, "cannot %s: the answer is not what a docker client prints", info_doing(question));
-	return fail_hint(f, "check that HUSK_DOCKER or the first `docker` in PATH is a docker client");
+	return fail_hint(f, INFO_HINT_CLIENT);
 }
 
 static const char *field(const json_t *object, const char *key)
@@ -121,7 +121,7 @@ int info_read(struct info *ret, const char *text, size_t n, struct fail *f)
 		return -1;
 	}
 	if (!field(info, "ServerVersion") || !field(info, "OSType"))
-		return not_understood(f, ASK_INFO);
+		return info_not_understood(f, ASK_INFO);
 	*ret = (struct info){
 		.version = field_copy(info, "ServerVersion"),
 		.os = field_copy(info, "OperatingSystem"),
@@ -168,7 +168,7 @@ int info_read_client(struct info_client *ret, const char *text, size_t n, struct
 	AUTO(freep) char *line = xstrndup(text, strcspn(text, "\r\n"));
 	char *version = strstr(line, " version ");
 	if (strlen(text) != n || !version)
-		return not_understood(f, ASK_CLIENT);
+		return info_not_understood(f, ASK_CLIENT);
 	*version = '\0';
 	version += strlen(" version ");
 	version[strcspn(version, ", ")] = '\0';
@@ -176,7 +176,7 @@ int info_read_client(struct info_client *ret, const char *text, size_t n, struct
 	char *rest = digits, *major = strsep(&rest, "."), *minor = rest ? strsep(&rest, ".-+~") : NULL;
 	struct info_client client = { 0 };
 	if (!*line || !minor || parse_u64(major, &client.major) < 0 || parse_u64(minor, &client.minor) < 0)
-		return not_understood(f, ASK_CLIENT);
+		return info_not_understood(f, ASK_CLIENT);
 	client.name = xstrdup(line);
 	client.version = xstrdup(version);
 	*ret = client;
@@ -196,7 +196,7 @@ int info_read_place(struct info_place *ret, const char *text, size_t n, struct f
 	const char *context = json_string_value(json_array_get(place, 0));
 	const char *host = json_string_value(json_array_get(place, 1));
 	if (!context || !host || !*host)
-		return not_understood(f, ASK_PLACE);
+		return info_not_understood(f, ASK_PLACE);
 	*ret = (struct info_place){
 		.context = xstrdup(context),
 		.host = xstrdup(host),
@@ -221,7 +221,7 @@ int info_read_engine(struct info_engine *ret, const char *text, size_t n, struct
 	if (!api)
 		api = field(server, "APIVersion");
 	if (!version || !api)
-		return not_understood(f, ASK_ENGINE);
+		return info_not_understood(f, ASK_ENGINE);
 	*ret = (struct info_engine){
 		.name = xstrdup(name ? name : ""),
 		.version = xstrdup(version),
@@ -244,7 +244,7 @@ int info_read_image(struct info_image *ret, const char *text, size_t n, struct f
 	const json_t *size = json_array_get(image, 0);
 	const char *arch = json_string_value(json_array_get(image, 1));
 	if (!json_is_integer(size) || json_integer_value(size) < 0 || !arch)
-		return not_understood(f, ASK_IMAGE);
+		return info_not_understood(f, ASK_IMAGE);
 	*ret = (struct info_image){ .size = (uint64_t)json_integer_value(size), .arch = xstrdup(arch) };
 	return 0;
 }
@@ -261,7 +261,7 @@ int info_read_network(struct info_network *ret, const char *text, size_t n, stru
 	const char *driver = field(network, "Driver");
 	const char *icc = field(json_object_get(network, "Options"), "com.docker.network.bridge.enable_icc");
 	if (!driver)
-		return not_understood(f, ASK_NETWORK);
+		return info_not_understood(f, ASK_NETWORK);
 	*ret = (struct info_network){
 		.driver = xstrdup(driver),
 		.isolated = icc && streq(icc, "false"),
@@ -318,7 +318,7 @@ int info_read_containers(struct info_containers *ret, const char *text, size_t n
 	}
 	if (bad) {
 		info_containers_release(&found);
-		return not_understood(f, ASK_CONTAINERS);
+		return info_not_understood(f, ASK_CONTAINERS);
 	}
 	*ret = found;
 	return 0;

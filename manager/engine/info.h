@@ -11,6 +11,9 @@
 void info_argv(struct strv *argv, const char *docker, enum engine_question question, const char *subject);
 /* Completes "cannot …". */
 const char *info_doing(enum engine_question question);
+/* The answer makes no sense: fills f and returns -1. */
+int info_not_understood(struct fail *f, enum engine_question question);
+#define INFO_HINT_CLIENT "check that HUSK_DOCKER, or the first `docker` in PATH, is a docker client that works"
 
 /* Something that an engine can do, cannot do, or does not speak of. */
 enum info_answer { INFO_UNKNOWN, INFO_NO, INFO_YES };

@@ -22,13 +22,15 @@ static int judge(const struct engine_probe *p, const struct child_result *r, str
 		fail_set(f, FAIL_TIMEOUT, "cannot %s: no answer within %d s", doing, PROBE_DEADLINE_MS / 1000);
 		return fail_hint(f, "check that `docker ps` answers; restart the engine if it hangs");
 	}
-	if (r->signal)
-		return fail_set(f, FAIL_ENGINE, "cannot %s: the docker client died of signal %d", doing, r->signal);
+	if (r->signal) {
+		fail_set(f, FAIL_ENGINE, "cannot %s: the docker client died of signal %d", doing, r->signal);
+		return fail_hint(f, INFO_HINT_CLIENT);
+	}
 	if (r->exit_status != 0)
 		return inspect_error(f, doing, r->err, r->err_len);
 	if (r->truncated) {
 		fail_set(f, FAIL_ENGINE, "cannot %s: the answer does not end", doing);
-		return fail_hint(f, "check that HUSK_DOCKER or the first `docker` in PATH is a docker client");
+		return fail_hint(f, INFO_HINT_CLIENT);
 	}
 	return 0;
 }
