@@ -248,12 +248,7 @@ static void part_reached(struct part *p)
 
 static void show_ready(struct doctor *d)
 {
-	for (;;) {
-		struct part *p = list_first(&d->parts, struct part, node);
-		if (!p) {
-			d->request.on_done(d->request.ctx);
-			return;
-		}
+	list_for_each(p, &d->parts, struct part, node) {
 		part_reached(p);
 		if (!p->is_ready)
 			return;
@@ -263,6 +258,7 @@ static void show_ready(struct doctor *d)
 			d->request.on_check(d->request.ctx, &p->checks.v[i]);
 		part_free(p);
 	}
+	d->request.on_done(d->request.ctx);
 }
 
 /* --- life -------------------------------------------------------------------------------------------------------- */
