@@ -75,6 +75,10 @@ def test_clear_output_prints_nothing(kernel):
     assert outcome.stdout == "a\nb\n" and outcome.stderr == ""
 
 
+def test_empty_bundle_is_not_sent(kernel):
+    assert kernel.run("display({}, raw=True); display({'text/html': None}, raw=True)").log == []
+
+
 def test_own_display_method(kernel):
     outcome = kernel.run("class D:\n    def _ipython_display_(self): display('from inside')\nD()")
     assert outcome.result is None and outcome.displays[0]["data"]["text/plain"] == "'from inside'"

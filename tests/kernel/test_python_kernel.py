@@ -117,6 +117,11 @@ def test_comparison_of_values_is_not_the_kernels_business(kernel):
     assert [kernel.run("C()").log[0][0] for _ in range(3)] == ["result"] * 3
 
 
+def test_cleared_globals(fresh_kernel):
+    fresh_kernel.run("globals().clear()")
+    assert fresh_kernel.run("1 + 1").text == "2" and fresh_kernel.run("_ + 1").text == "3"
+
+
 def test_garbage_is_collected(kernel):
     assert kernel.run("import gc; gc.isenabled()").text == "True"
 
@@ -174,6 +179,14 @@ def test_old_style_loops(kernel):
     code = "loop = asyncio.get_event_loop()\nr = loop.run_until_complete(f(9))\nloop.close()\nr"
     assert kernel.run(code).text == "9"
     assert kernel.run("await f(10)").text == "10"
+
+
+def test_asyncio_subprocess(kernel):
+    code = """
+        p = await asyncio.create_subprocess_exec('echo', 'child', stdout=asyncio.subprocess.PIPE)
+        (await p.communicate())[0]
+        """
+    assert kernel.run(code).text == r"b'child\n'"
 
 
 def test_background_tasks_go_on_between_cells(kernel):

@@ -5,7 +5,6 @@ reaches them as members of the kernel's process group.
 """
 
 import functools
-import importlib
 import os
 import signal
 import subprocess
@@ -15,6 +14,7 @@ from IPython.core.magic import cell_magic, line_magic, magics_class
 from IPython.core.magics.script import ScriptMagics
 from IPython.utils.process import arg_split
 
+from .imports import forget_folders
 from .interrupts import interrupts
 
 BASH = "/bin/bash" if os.path.exists("/bin/bash") else None
@@ -39,7 +39,7 @@ def run(command, **options):
 
 def shell(command, **options):
     child, output = run(command, shell=True, executable=BASH, **options)
-    importlib.invalidate_caches()  # it may have been pip
+    forget_folders()  # it may have been pip
     return child.returncode, output[0]
 
 

@@ -10,6 +10,7 @@ from IPython.core.error import UsageError
 
 TRACEBACK_MAX = 32 << 10  # characters; the first quarter and the end are kept
 MESSAGE_MAX = 16 << 10
+NAME_MAX = 200
 FRAMES_MAX = 3000  # more (a raised recursion limit) would take seconds to look up
 
 _KERNEL_FOLDERS = tuple(os.path.dirname(path) + os.sep for path in (__file__, IPython.__file__))
@@ -95,7 +96,7 @@ def report(error):
     """The fields of the link's `error` message."""
     message = _explain_exit(error) if isinstance(error, SystemExit) else _message(error)
     return {
-        "type": type(error).__name__,
+        "type": type(error).__name__[:NAME_MAX],
         "message": shorten(message, MESSAGE_MAX),
         "traceback": plain_traceback(error),
     }

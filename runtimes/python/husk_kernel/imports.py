@@ -95,6 +95,18 @@ class ImportHooks(dict):
             pass  # a module that has changed its ways still works, if less well
 
 
+def forget_folders():
+    """Modules that a cell or a terminal command has just written or installed are found.
+
+    importlib.invalidate_caches() does the same after loading 15 ms worth of importlib.metadata.
+    """
+    for path, finder in list(sys.path_importer_cache.items()):
+        if finder is None:
+            sys.path_importer_cache.pop(path, None)
+        elif hasattr(finder, "invalidate_caches"):
+            finder.invalidate_caches()
+
+
 def add_user_site(path):
     """Puts the folder of `pip install --user` on the path even if nothing is in it yet."""
     import site

@@ -2,12 +2,11 @@
 
 import faulthandler
 import gc
-import importlib
 import os
 import sys
 from types import SimpleNamespace
 
-from .imports import Deferred, ImportHooks, add_user_site
+from .imports import Deferred, ImportHooks, add_user_site, forget_folders
 
 with Deferred():
     from . import commands, display, errors, stdin
@@ -45,6 +44,8 @@ class Kernel:
         hooks.install()
 
     def serve(self):
+        self._events.ready()
+        self._shell.warm_up()
         self._link.hello(self._token, sys.version.split()[0])
         while True:
             self._events.wait(self._link.fd)
@@ -56,7 +57,7 @@ class Kernel:
     def _execute(self, call, code):
         self._streams.restore()
         self._events.ready()
-        importlib.invalidate_caches()  # modules that the cell or terminal command before has written or installed
+        forget_folders()
         self._link.begin(call)
         data, error = self._run(code)
         if data:
@@ -124,6 +125,8 @@ class Kernel:
             fields["update"] = True
         self._streams.flush()
         bundle = display.clean(data)
+        if not bundle:
+            return
         try:
             self._send_bundle("display", bundle, **fields)
         except NoCell:

@@ -85,6 +85,10 @@ class Hook(DisplayHook):
         value, self.value = self.value, None
         return value
 
+    def update_user_ns(self, result):
+        self.shell.user_ns.setdefault("_oh", self.shell.history_manager.output_hist)  # after globals().clear()
+        super().update_user_ns(result)
+
     def cull_cache(self):
         outputs = self.shell.user_ns.get("_oh", {})
         for number in sorted(outputs)[: len(outputs) - OUTPUTS_KEPT + 1]:
@@ -186,6 +190,12 @@ class Shell(InteractiveShell):
 
     # Running code.
 
+    def warm_up(self):
+        """Goes once through what a cell does, so that the first one need not load it."""
+        self.run_cell("None", silent=True)
+        linecache.clearcache()  # cell 1 is the user's first
+        self.format(Ellipsis)
+
     def start_cell(self):
         self.failure = None
         self.displayhook.value = None
@@ -230,7 +240,7 @@ class Shell(InteractiveShell):
 
     def finish_cell(self):
         """Forget what would otherwise pile up over a thousand cells."""
-        self.last_execution_result = None  # holds the exception, that its frames, those their variables
+        self.failure = self.last_execution_result = None  # an exception holds its frames, those their variables
         history = self.history_manager
         history.db_input_cache.clear()
         old = self.displayhook.number - INPUTS_KEPT
