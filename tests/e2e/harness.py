@@ -46,7 +46,7 @@ def clean_env(home, **settings):
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": "dumb"}
     for name in ("CONFIG", "STATE", "DATA", "CACHE"):
         env[f"XDG_{name}_HOME"] = str(home / name.lower())
-    for name in ("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "ASAN_OPTIONS"):
+    for name in ("HUSK_TEST_RUN", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "ASAN_OPTIONS"):
         if name in os.environ:
             env[name] = os.environ[name]
     env.update((name, value) for name, value in os.environ.items() if name.startswith("HUSK_IMAGE_"))
@@ -320,7 +320,8 @@ class Server:
                 raise AssertionError(f"{what} did not come; {self.last_words()}")
 
     def progress_of(self, token):
-        return [n["params"] for n in self.notifications if n["method"] == "notifications/progress" and n["params"]["progressToken"] == token]
+        progress = [n["params"] for n in self.notifications if n["method"] == "notifications/progress"]
+        return [p for p in progress if p["progressToken"] == token]
 
     def orphans(self):
         """Messages without an id that answer a broken request."""

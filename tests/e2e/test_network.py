@@ -158,13 +158,15 @@ def test_the_network_is_made_race_free(start):
         assert not result.is_error, result.text
         server.sessions.append(result.fields["session_id"])
     assert docker("network", "ls", "--filter", "name=^husk$", "--format", "{{.Name}}").split() == ["husk"]
-    ids = {docker("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.NetworkID}}{{end}}", f"husk-{s.sessions[0]}") for s in servers}
+    what = "{{range .NetworkSettings.Networks}}{{.NetworkID}}{{end}}"
+    ids = {docker("inspect", "--format", what, f"husk-{s.sessions[0]}") for s in servers}
     assert len(ids) == 1
 
 
 # --- proxies and certificates
 
-PROXIES = {"proxies": {"default": {"httpProxy": "http://proxy.invalid:3128", "httpsProxy": "http://proxy.invalid:3128", "noProxy": "x.invalid"}}}
+PROXY = "http://proxy.invalid:3128"
+PROXIES = {"proxies": {"default": {"httpProxy": PROXY, "httpsProxy": PROXY, "noProxy": "x.invalid"}}}
 
 
 @pytest.fixture

@@ -203,7 +203,7 @@ def test_malformed_calls_are_protocol_errors(shared_server, params, code):
     assert shared_server.request("tools/call", params).error()["code"] == code
 
 
-@pytest.mark.parametrize("method", ["resources/list", "prompts/list", "completion/complete", "logging/setLevel", "nonsense", "", "tools/list/"])
+@pytest.mark.parametrize("method", ["resources/list", "prompts/list", "completion/complete", "logging/setLevel", "x", "", "tools/list/"])
 def test_unknown_methods_are_answered_at_once(shared_server, method):
     answer = shared_server.request(method)
     assert answer.error()["code"] == NO_METHOD
@@ -527,7 +527,8 @@ def test_no_token_no_progress(session):
 
 def test_bad_progress_tokens_are_refused(shared_server):
     for token in (1.5, {}, [], True):
-        answer = shared_server.request("tools/call", {"name": "stop_session", "arguments": {"session_id": "x"}}, meta={"progressToken": token})
+        params = {"name": "stop_session", "arguments": {"session_id": "x"}}
+        answer = shared_server.request("tools/call", params, meta={"progressToken": token})
         assert answer.error()["code"] == BAD_PARAMS
 
 
