@@ -103,7 +103,9 @@ void rpc_parse(struct rpc_message *m, const char *line, size_t n)
 		set_invalid(m, RPC_INVALID_REQUEST, "Invalid Request: too many values in one message");
 		return;
 	}
-	json_t *root = json_loadb(line, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
+	/* jansson loses a NUL byte behind a number or a literal. */
+	const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL;
+	json_t *root = memchr(line, '\0', n) ? NULL : json_loadb(line, n, flags, &error);
 	if (!root) {
 		set_invalid(m, RPC_PARSE_ERROR, "Parse error");
 		return;
