@@ -61,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct rpc_message m;
 	rpc_parse(&m, (const char *)data, n);
 	check_message(&m);
+	CHECK((utf8_valid(data, n) && !memchr(data, '\0', n)) || m.kind == RPC_INVALID);
 	for (size_t i = 0; m.kind == RPC_BATCH && i < json_array_size(m.root); i++) {
 		struct rpc_message entry;
 		rpc_classify(&entry, json_array_get(m.root, i));

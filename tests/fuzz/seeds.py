@@ -78,6 +78,7 @@ MALFORMED = {
     "bad-int-2-53": b'{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}',
     "bad-int-2-64": b'{"jsonrpc":"2.0","id":18446744073709551617,"method":"ping"}',
     "bad-exponent": b'{"jsonrpc":"2.0","id":1e999,"method":"ping"}',
+    "bad-nul-behind-literal": b'{"jsonrpc":"2.0","id":1,"method":"ping","params":null\x00}',
     "bad-nul-byte": b'{"jsonrpc":"2.0",\x00"id":1,"method":"ping"}',
 }
 
