@@ -13,7 +13,7 @@ compare() {
 	done < <(comm -13 <(sort -u <<<"$names_a") <(sort -u <<<"$names_b"))
 }
 
-# find PATTERN FILE: what the group in an extended regular expression matches, one a line; nothing for a file that is not there.
+# find_in PATTERN FILE: what the group in an extended regular expression matches, one a line; nothing for a file that is not there.
 find_in() {
 	[ ! -f "$2" ] || sed -nE "s/^.*$1.*\$/\\1/p" "$2"
 }
@@ -56,13 +56,15 @@ settings_in_page() {
 }
 
 check_settings() {
+	local coded described name default
 	[ -f manager/config.c ] && [ -f docs/husk.1 ] || return 0
-	compare setting manager/config.c "$(settings_in_code | cut -d' ' -f1)" docs/husk.1 "$(settings_in_page | cut -d' ' -f1)"
+	coded=$(settings_in_code)
+	described=$(settings_in_page)
+	compare setting manager/config.c "$(cut -d' ' -f1 <<<"$coded")" docs/husk.1 "$(cut -d' ' -f1 <<<"$described")"
 	while read -r name default; do
-		[ -z "$default" ] || grep -q "^\.It Ev .*$name" docs/husk.1 || continue
-		[ -z "$default" ] || settings_in_page | grep -qxE "$name ($default)?" ||
+		[ -z "$default" ] || ! grep -q "^$name ." <<<"$described" || grep -qxF "$name $default" <<<"$described" ||
 			complain "docs/husk.1: the default of $name is $default"
-	done < <(settings_in_code)
+	done <<<"$coded"
 }
 
 check_page() {
@@ -77,7 +79,7 @@ check_page() {
 }
 
 check_program mcp/options.c docs/husk.1 '/fputs(/,/to);/p' "$(find_in '\{ "([a-z]+)", VERB_[A-Z]+' mcp/options.c)"
-check_program kernels/main.c docs/husk-client.1 '/help\[\] =/,/;/p' "$(find_in 'streq\(verb, "([a-z]+)"\)' kernels/main.c)"
+check_program kernels/main.c docs/husk-client.1 '/help\[\] =/,/^$/p' "$(find_in 'streq\(verb, "([a-z]+)"\)' kernels/main.c)"
 check_settings
 check_page docs/husk.1
 check_page docs/husk-client.1

@@ -76,4 +76,19 @@ printf '/* %s */\n' {1..701} >>"$scratch/tree/base/one.c"
 expect fail check-lengths.sh "a long file"
 broken check-shell.sh "a syntax error" tools/a.sh 'if true'
 broken check-tidy.sh "a bug" base/one.c 'int f(int x);\nint f(int x)\n{\n\treturn x == 1 || x == 1;\n}'
+broken check-help.sh "a program without its page" mcp/options.c '\t{ "fly", VERB_FLY, "up" },'
+# documented_tree: what check-help.sh compares, as it is in this repository.
+documented_tree() {
+	fresh_tree
+	mkdir -p "$scratch/tree/docs"
+	(cd "$here/../.." && cp --parents docs/husk.1 docs/husk-client.1 mcp/options.c kernels/main.c manager/config.c "$scratch/tree/")
+}
+documented_tree
+expect pass check-help.sh "the documents of this tree"
+for part in 'docs/husk.1:^\.It Fl Fl json' 'docs/husk.1:^\.It Ev CONTAINER_PIDS_LIMIT' 'docs/husk-client.1:^\.It Cm attach' \
+	'mcp/options.c:--probe ' 'kernels/main.c:--lease S'; do
+	documented_tree
+	sed -i "/${part#*:}/d" "$scratch/tree/${part%%:*}"
+	expect fail check-help.sh "${part%%:*} without ${part#*:}"
+done
 exit $failed
