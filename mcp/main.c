@@ -29,7 +29,7 @@ static void on_signal(void *ctx, int signo)
 	server_stop(ctx, 0);
 }
 
-static int serve(struct loop *loop, const struct config *config, int in_fd, int out_fd)
+static int serve(struct loop *loop, const struct config *config, int in_fd, int out_fd, bool fixtures)
 {
 	struct manager *manager = manager_new(loop, config);
 	struct server *server = server_new(&(struct server_spec){
@@ -38,6 +38,7 @@ static int serve(struct loop *loop, const struct config *config, int in_fd, int 
 		.config = config,
 		.in_fd = in_fd,
 		.out_fd = out_fd,
+		.fixtures = fixtures,
 		.on_end = on_end,
 		.ctx = loop,
 	});
@@ -72,7 +73,7 @@ static int run_mcp(const struct options *options)
 		return EXIT_USAGE;
 	}
 	struct loop *loop = loop_new();
-	int code = serve(loop, &config, in_fd, out_fd);
+	int code = serve(loop, &config, in_fd, out_fd, options->fixtures);
 	loop_free(loop);
 	config_release(&config);
 	return code;

@@ -1,6 +1,7 @@
 #include "mcp/methods.h"
 
 #include "base/alloc.h"
+#include "mcp/fixtures.h"
 #include "mcp/result.h"
 #include "mcp/rpc.h"
 #include "mcp/server-private.h"
@@ -60,7 +61,10 @@ static void do_tools_list(struct server *s, struct call *call, json_t *params)
 		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: unknown cursor", NULL);
 		return;
 	}
-	json_t *result = json_pack("{s:o}", "tools", tools_describe(&s->env, call->revision));
+	json_t *tools = tools_describe(&s->env, call->revision);
+	if (s->spec.fixtures)
+		fixtures_describe(tools);
+	json_t *result = json_pack("{s:o}", "tools", tools);
 	set_cache_hints(call, result, TOOLS_TTL_MS);
 	call_reply(call, result);
 }
@@ -93,6 +97,8 @@ static void do_tools_call(struct server *s, struct call *call, json_t *params)
 		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: \"arguments\" must be an object", NULL);
 		return;
 	}
+	if (s->spec.fixtures && fixtures_call(call, s->spec.loop, params))
+		return;
 	const struct tool *tool = tools_find(json_string_value(name));
 	if (!tool || json_string_length(name) != strlen(tool->name)) {
 		AUTO(freep) char *shown = rpc_excerpt(json_string_value(name));

@@ -49,9 +49,13 @@ static int find_verb(const char *name, struct options *o, struct fail *f)
 int options_parse(struct options *o, int argc, char **argv, struct fail *f)
 {
 	static const struct option longs[] = {
-		{ "env-file", required_argument, NULL, 'e' }, { "json", no_argument, NULL, 'j' },
-		{ "probe", no_argument, NULL, 'p' },	      { "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },	      { 0 },
+		{ "env-file", required_argument, NULL, 'e' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "probe", no_argument, NULL, 'p' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ "conformance-fixtures", no_argument, NULL, 'f' },
+		{ 0 },
 	};
 	*o = (struct options){ .verb = VERB_HELP };
 	opterr = 0;
@@ -66,6 +70,9 @@ int options_parse(struct options *o, int argc, char **argv, struct fail *f)
 			break;
 		case 'p':
 			o->probe = true;
+			break;
+		case 'f':
+			o->fixtures = true;
 			break;
 		case 'h':
 			o->verb = VERB_HELP;
@@ -87,5 +94,7 @@ int options_parse(struct options *o, int argc, char **argv, struct fail *f)
 		return -1;
 	if ((o->json || o->probe) && o->verb != VERB_DOCTOR)
 		return fail_set(f, FAIL_INVALID, "option '--%s' is for doctor only", o->json ? "json" : "probe");
+	if (o->fixtures && o->verb != VERB_MCP)
+		return fail_set(f, FAIL_INVALID, "option '--conformance-fixtures' is for mcp only");
 	return 0;
 }

@@ -10,6 +10,7 @@ struct options {
 	enum verb verb;
 	const char *env_file; /* NULL = the default place; points into argv */
 	bool json, probe;     /* doctor */
+	bool fixtures;	      /* mcp, hidden: mcp/fixtures.h */
 };
 
 /* -1 with f saying what is wrong. Prints nothing. */

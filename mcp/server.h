@@ -16,6 +16,7 @@ struct server_spec {
 	struct manager *manager;     /* must outlive the last call: free it first, then the server */
 	const struct config *config; /* must outlive the server */
 	int in_fd, out_fd;	     /* taken, on success and on failure */
+	bool fixtures;		     /* also serve mcp/fixtures.h */
 	void (*on_end)(void *ctx, int exit_code);
 	void *ctx;
 };

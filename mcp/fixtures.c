@@ -1,0 +1,130 @@
+#include "mcp/fixtures.h"
+
+#include "mcp/rpc.h"
+
+#define MISSING_CAPABILITY (-32021)
+#define PROGRESS_STEP 50
+#define PROGRESS_STEP_MS 50
+#define PROGRESS_TOTAL 100
+
+/* A red pixel, and a WAV file without a sample. */
+#define PNG "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
+#define WAV "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
+
+struct fixture {
+	const char *name;
+	const char *description;
+	const char *schema; /* JSON; NULL = no arguments */
+	/* Either what it says, as the content of a result in JSON, or a function. */
+	const char *content;
+	bool is_error;
+	void (*answer)(struct call *call, struct loop *loop, json_t *params);
+};
+
+static void reply_text(struct call *call, const char *text)
+{
+	call_reply(call, json_pack("{s:[{s:s, s:s}]}", "content", "type", "text", "text", text));
+}
+
+static void on_progress_step(void *ctx)
+{
+	struct call *call = ctx;
+	if (call->progress > PROGRESS_TOTAL) {
+		reply_text(call, "The work is done.");
+		return;
+	}
+	if (call->token)
+		call->ops->progress(call->ctx,
+				    rpc_notification("notifications/progress",
+						     json_pack("{s:O, s:I, s:i}", "progressToken", call->token,
+							       "progress", (json_int_t)call->progress, "total",
+							       PROGRESS_TOTAL)));
+	call->progress += PROGRESS_STEP;
+	timer_start(call->timer, PROGRESS_STEP_MS, 0);
+}
+
+/* The call's own timer, with another function: it goes away with the call, answered or cancelled. */
+static void answer_with_progress(struct call *call, struct loop *loop, json_t *params)
+{
+	json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
+	call->token = rpc_id_valid(token) ? json_incref(token) : NULL;
+	call->timer = timer_new(loop, on_progress_step, call);
+	timer_start(call->timer, 0, 0);
+}
+
+static void answer_if_sampling(struct call *call, struct loop *loop, json_t *params)
+{
+	const json_t *capabilities = json_object_get(json_object_get(params, "_meta"), META_CAPABILITIES);
+	if (json_object_get(capabilities, "sampling"))
+		reply_text(call, "The client can sample.");
+	else
+		call_reply_error(call, MISSING_CAPABILITY, "Missing required client capability: sampling",
+				 json_pack("{s:{s:{}}}", "requiredCapabilities", "sampling"));
+}
+
+static const struct fixture fixtures[] = {
+	{ "test_simple_text", "Returns text.",
+	  .content = "[{\"type\":\"text\",\"text\":\"This is a simple text response for testing.\"}]" },
+	{ "test_image_content", "Returns an image.",
+	  .content = "[{\"type\":\"image\",\"data\":\"" PNG "\",\"mimeType\":\"image/png\"}]" },
+	{ "test_audio_content", "Returns a sound.",
+	  .content = "[{\"type\":\"audio\",\"data\":\"" WAV "\",\"mimeType\":\"audio/wav\"}]" },
+	{ "test_embedded_resource", "Returns an embedded resource.",
+	  .content = "[{\"type\":\"resource\",\"resource\":{\"uri\":\"test://embedded-resource\",\"mimeType\":\"text/"
+		     "plain\","
+		     "\"text\":\"This is an embedded resource content.\"}}]" },
+	{ "test_multiple_content_types", "Returns text, an image and a resource.",
+	  .content =
+		  "[{\"type\":\"text\",\"text\":\"Multiple content types test:\"},"
+		  "{\"type\":\"image\",\"data\":\"" PNG "\",\"mimeType\":\"image/png\"},"
+		  "{\"type\":\"resource\",\"resource\":{\"uri\":\"test://mixed-content-resource\","
+		  "\"mimeType\":\"application/json\",\"text\":\"{\\\"test\\\":\\\"data\\\",\\\"value\\\":123}\"}}]" },
+	{ "test_error_handling", "Fails.", .is_error = true,
+	  .content = "[{\"type\":\"text\",\"text\":\"This tool intentionally returns an error for testing\"}]" },
+	{ "test_tool_with_progress", "Reports progress.", .answer = answer_with_progress },
+	{ "test_missing_capability", "Needs a client that can sample.", .answer = answer_if_sampling },
+	{ "test_logging_tool", "Logs nothing: this server has no logging.",
+	  .content = "[{\"type\":\"text\",\"text\":\"Nothing was logged.\"}]" },
+	{ "test_streaming_elicitation", "Asks nothing: this server has no elicitation.",
+	  .content = "[{\"type\":\"text\",\"text\":\"Nothing was asked.\"}]" },
+	{ "json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features",
+	  .schema =
+		  "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"type\":\"object\","
+		  "\"$defs\":{\"address\":{\"$anchor\":\"addressDef\",\"type\":\"object\","
+		  "\"properties\":{\"street\":{\"type\":\"string\"},\"city\":{\"type\":\"string\"}}}},"
+		  "\"properties\":{\"name\":{\"type\":\"string\"},\"address\":{\"$ref\":\"#/$defs/address\"},"
+		  "\"contactMethod\":{\"type\":\"string\",\"enum\":[\"phone\",\"email\"]},"
+		  "\"phone\":{\"type\":\"string\"},\"email\":{\"type\":\"string\"}},"
+		  "\"allOf\":[{\"anyOf\":[{\"required\":[\"phone\"]},{\"required\":[\"email\"]}]}],"
+		  "\"if\":{\"properties\":{\"contactMethod\":{\"const\":\"phone\"}},\"required\":[\"contactMethod\"]},"
+		  "\"then\":{\"required\":[\"phone\"]},\"else\":{\"required\":[\"email\"]},\"additionalProperties\":"
+		  "false}",
+	  .content = "[{\"type\":\"text\",\"text\":\"ok\"}]" },
+};
+
+void fixtures_describe(json_t *tools)
+{
+	for (size_t i = 0; i < ARRAY_LEN(fixtures); i++) {
+		const struct fixture *f = &fixtures[i];
+		const char *schema = f->schema ? f->schema : "{\"type\":\"object\",\"additionalProperties\":false}";
+		json_array_append_new(tools, json_pack("{s:s, s:s, s:o}", "name", f->name, "description",
+						       f->description, "inputSchema", json_loads(schema, 0, NULL)));
+	}
+}
+
+bool fixtures_call(struct call *call, struct loop *loop, json_t *params)
+{
+	const char *name = json_string_value(json_object_get(params, "name"));
+	for (size_t i = 0; name && i < ARRAY_LEN(fixtures); i++) {
+		const struct fixture *f = &fixtures[i];
+		if (!streq(name, f->name))
+			continue;
+		if (f->answer)
+			f->answer(call, loop, params);
+		else
+			call_reply(call, json_pack("{s:o, s:b}", "content", json_loads(f->content, 0, NULL), "isError",
+						   f->is_error));
+		return true;
+	}
+	return false;
+}

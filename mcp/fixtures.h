@@ -1,0 +1,13 @@
+/* Tools that the MCP conformance suite calls to see a server's content types, progress and errors. They exist only in
+ * `husk mcp --conformance-fixtures`, which no client of people's uses. */
+#ifndef HUSK_MCP_FIXTURES_H
+#define HUSK_MCP_FIXTURES_H
+
+#include "mcp/call.h"
+
+/* Appends their entries to those of tools/list. */
+void fixtures_describe(json_t *tools);
+/* False if tools/call names none of them; else the call is answered, now or later. */
+bool fixtures_call(struct call *call, struct loop *loop, json_t *params);
+
+#endif
