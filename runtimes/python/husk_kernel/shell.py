@@ -147,6 +147,7 @@ class Shell(InteractiveShell):
         # %store and %bookmark would write files; %cd writes its history.
         interactiveshell.PickleShareDB = lambda _path: {}
         super().__init__(config=config, displayhook_class=Hook, display_pub_class=Publisher, **kwargs)
+        self.db = {}
         self.loop_runner = events.run
         self.set_hook("show_in_pager", _print_page, 99)
         self.register_magics(commands.Scripts)
@@ -171,6 +172,9 @@ class Shell(InteractiveShell):
 
     def init_virtualenv(self):
         pass
+
+    def _format_exception_for_storage(self, *_args, **_kwargs):
+        return {}  # IPython 9 keeps all exceptions, with their frames
 
     def debugger(self, force=False):
         stdin.no_debugger()
