@@ -37,7 +37,7 @@ check_program() {
 	compare verb "$source" "$verbs" "$page" "$(find_in '^\.It Cm ([a-z]+)' "$page")"
 	# --help and --version are in neither getopt table of a program that looks at its first word only.
 	local coded described
-	coded=$(grep -oE '\{ "[a-z-]+", (no|required)_argument' "$source" | sed -E 's/^\{ "([a-z-]+)".*/\1/' | grep -vxE "$hidden")
+	coded=$(grep -oE '\{ "[a-z-]+", (no|required)_argument' "$source" | sed -E 's/^\{ "([a-z-]+)".*/\1/' | grep -vxE "$hidden" || true)
 	described=$(find_in '^\.It Fl Fl ([a-z-]+)' "$page")
 	compare option "$source" "$(printf '%s\nhelp\nversion\n' "$coded")" "$page" "$described"
 	compare option "$source's help" "$(sed -n "$text" "$source" | options_in_text /dev/stdin)" "$page" "$described"
