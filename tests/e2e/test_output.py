@@ -1,0 +1,183 @@
+"""Live output, floods, stalled readers, pictures and rich displays: bounded, in order, and said where something was cut."""
+
+import json
+import pathlib
+import subprocess
+import threading
+import time
+
+import harness
+
+
+def resident_kb(server):
+    status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0])
+
+
+# --- progress
+
+
+def test_live_output_comes_as_progress(own_session):
+    server = own_session.server
+    cell = own_session.start_code("import time\nfor i in range(30): print('step', i, flush=True); time.sleep(0.1)", progress="tok-1")
+    server.wait_for(lambda s: len(s.progress_of("tok-1")) >= 3)
+    assert not cell.done
+    cell.tool().ok()
+    progress = server.progress_of("tok-1")
+    numbers = [p["progress"] for p in progress]
+    assert all(a < b for a, b in zip(numbers, numbers[1:]))
+    assert len(progress) <= 8  # two a second over three seconds, and the first
+    assert any("step" in p["message"] for p in progress)
+
+
+def test_progress_is_never_glued_to_the_answer_nor_after_it(own_session):
+    server = own_session.server
+    for i in range(20):
+        own_session.start_code("print('x' * 10, flush=True)", progress=f"glue-{i}").tool().ok()
+    ids = {}
+    for position, message in enumerate(server.messages):
+        if isinstance(message, dict) and message.get("method") == "notifications/progress":
+            ids.setdefault(message["params"]["progressToken"], []).append(position)
+    assert not ids  # too short to say anything before the answer
+
+
+def test_no_token_no_progress(own_session):
+    own_session.code("import time\nfor i in range(12): print(i, flush=True); time.sleep(0.1)").ok()
+    assert own_session.server.notifications == []
+
+
+def test_a_silent_cell_gives_signs_of_life(own_session):
+    server = own_session.server
+    cell = own_session.start_code("import time; time.sleep(7)", progress=7)
+    server.wait_for(lambda s: s.progress_of(7))
+    assert not cell.done
+    cell.tool().ok()
+
+
+# --- floods
+
+
+def test_a_flood_costs_the_server_next_to_nothing(own_session):
+    server = own_session.server
+    own_session.code("1").ok()
+    before = resident_kb(server)
+    cell = own_session.start_code("import time\nend = time.time() + 30\nline = 'x' * 99\n"
+                                  "while time.time() < end: print(line)", 60, progress="flood")
+    pings = []
+    while not cell.done:
+        pings.append(server.ping())
+    ended = cell.tool().ok()
+    assert ended.stdout_truncated and ended.stdout_bytes > 10_000_000
+    assert resident_kb(server) - before < 4096
+    pings.sort()
+    assert pings[int(len(pings) * 0.95)] < 0.020
+    assert sum(len(line) for line, _, _ in server.lines if b"notifications/progress" in line) < 100_000
+    assert len(server.progress_of("flood")) <= 65
+
+
+def test_a_client_that_stops_reading_stalls_only_itself(start, tmp_path):
+    """A raw client, since the harness always reads: 60 answers of 50 KB wait in the server, which stays small and goes on when
+    they are taken."""
+    env = harness.clean_env(tmp_path, HUSK_THREAD_ID="stalled")
+    process = subprocess.Popen([harness.husk_binary(), "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, cwd=tmp_path)
+    try:
+        calls = [{"jsonrpc": "2.0", "id": i, "method": "tools/list", "params": {"_meta": harness.modern_meta()}} for i in range(5000)]
+        feeder = threading.Thread(target=lambda: process.stdin.write(b"".join(json.dumps(c).encode() + b"\n" for c in calls)))
+        feeder.start()
+        harness.wait_until(lambda: stalled(process.pid), what="the server waits for its reader")
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+        assert int(status.split("VmRSS:")[1].split()[0]) < 40_000
+        assert start().ping() < 2
+        answered = [json.loads(process.stdout.readline())["id"] for _ in calls]
+        assert answered == list(range(5000))
+        feeder.join()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def stalled(pid):
+    """True once the process uses no more CPU: it waits."""
+    def ticks():
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    before = ticks()
+    time.sleep(0.3)
+    return ticks() == before
+
+
+def test_a_ten_megabyte_line(session):
+    ended = session.code("print('z' * 10_000_000)").ok()
+    assert ended.stdout_bytes == 10_000_001 and ended.stdout_truncated
+    assert len(ended.text) < 46_000 and "10000001" in ended.text
+
+
+def test_cuts_never_split_a_character(session):
+    ended = session.code("print('→🎈' * 200_000)").ok()
+    assert ended.stdout_truncated and "\ufffd" not in ended.stdout
+
+
+def test_both_streams_at_once(session):
+    ended = session.code("import sys\nfor i in range(20000): print('o', i); print('e', i, file=sys.stderr)").ok()
+    assert ended.stdout.endswith("o 19999\n") and ended.stderr.endswith("e 19999\n")
+    assert len(ended.text) < 46_000
+
+
+def test_background_jobs_are_shown_at_the_next_call(own_session):
+    own_session.shell("(while [ ! -e go ]; do sleep 0.05; done; echo from the job; touch done) &").ok()
+    own_session.code("import os, time\nopen('go', 'w').close()\nwhile not os.path.exists('done'): time.sleep(0.02)").ok()
+    assert "from the job\n" in own_session.shell("echo now").ok().stdout
+
+
+# --- pictures
+
+
+def test_pictures_stay_within_the_clients_limits(session):
+    ended = session.code("import numpy as np, matplotlib.pyplot as plt\n"
+                         "plt.figure(figsize=(60, 40))\nplt.imshow(np.random.default_rng(0).random((3000, 4000, 3)))", 60).ok()
+    (kind, data), = ended.images
+    assert kind in ("image/png", "image/jpeg") and len(data) <= 750_000
+    assert len(ended.raw["content"][1]["data"]) < 1_000_000
+
+
+def test_the_number_of_pictures_is_bounded_and_the_rest_is_said(session):
+    ended = session.code("import matplotlib.pyplot as plt\nfor i in range(15): plt.figure(figsize=(1, 1)); plt.plot([i])", 60).ok()
+    assert 1 <= len(ended.images) <= 8
+    assert "more image" in ended.text or "omitted" in ended.text
+
+
+def test_one_answer_stays_under_a_megabyte(session):
+    ended = session.code("import os, base64\nfrom IPython.display import display, Image\n"
+                         "import struct, zlib\n"
+                         "def big_png(n):\n"
+                         "    raw = b''.join(b'\\0' + os.urandom(n * 3) for _ in range(n))\n"
+                         "    chunk = lambda t, d: struct.pack('>I', len(d)) + t + d + struct.pack('>I', zlib.crc32(t + d))\n"
+                         "    return (b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', n, n, 8, 2, 0, 0, 0))\n"
+                         "            + chunk(b'IDAT', zlib.compress(raw, 0)) + chunk(b'IEND', b''))\n"
+                         "for _ in range(4): display(Image(big_png(400)))", 60).ok()
+    line = next(line for line, method, _ in reversed(session.server.lines) if method == "tools/call")
+    assert len(line) < 1_100_000
+    assert "image" in ended.text
+
+
+# --- rich displays
+
+
+def test_rich_displays_in_order(session):
+    ended = session.code(
+        "from IPython.display import display, HTML, SVG, Latex, Markdown, JSON\n"
+        "display(HTML('<i>h</i>'))\n"
+        "display(SVG('<svg xmlns=\"http://www.w3.org/2000/svg\"/>'))\n"
+        "display(Latex('$x$'))\ndisplay(Markdown('**m**'))\ndisplay(JSON({'a': 1}))").ok()
+    assert [d["type"] for d in ended.display_outputs] == ["text/html", "image/svg+xml", "text/latex", "text/markdown", "application/json"]
+    assert ended.display_outputs[0]["data"] == "<i>h</i>"
+
+
+def test_an_update_replaces_its_display(session):
+    ended = session.code("from IPython.display import display, HTML\n"
+                         "h = display(HTML('one'), display_id=True)\ndisplay(HTML('two'))\nh.update(HTML('three'))").ok()
+    assert [d["data"] for d in ended.display_outputs] == ["three", "two"]
+
+
+def test_large_html_does_not_flood_the_text(session):
+    ended = session.code("class Chart:\n    def _repr_html_(self): return '<div>' + 'h' * 3_000_000 + '</div>'\nChart()").ok()
+    assert len(ended.text) < 2000 and "text/html" in ended.text
