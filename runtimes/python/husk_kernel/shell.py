@@ -4,6 +4,7 @@ import asyncio
 import linecache
 import os
 import re
+import shlex
 import sys
 import warnings
 
@@ -153,6 +154,7 @@ class Shell(InteractiveShell):
         self.register_magics(commands.Scripts)
         for name in ("debug", "pdb", "edit", "ed"):
             self.register_magic_function(_refuse(name), "line_cell" if name == "debug" else "line", name)
+        self.register_magic_function(self._pip, "line", "pip")
         self.configurables.append(InlineBackend(parent=self))
 
     # What a kernel has no use for.
@@ -316,6 +318,10 @@ class Shell(InteractiveShell):
         self.user_ns["_exit_code"], _ = commands.shell(self.var_expand(cmd, depth=1))
 
     system_raw = system_piped = system
+
+    def _pip(self, line):
+        """pip of this Python; IPython's own ends with advice to restart the kernel, which nobody here can."""
+        self.system(f"{shlex.quote(sys.executable)} -m pip {line}")
 
     def getoutput(self, cmd, split=True, depth=0):
         if cmd.rstrip().endswith("&"):
