@@ -12,14 +12,14 @@
 
 /* Dead sessions stay known so that the next call hears the cause; the oldest are forgotten. */
 #define DEAD_SESSIONS_MAX 64
-#define WATCH_RETRY_MS 1000
+#define WATCH_CHECK_MS 1000
 
 struct manager {
 	struct loop *loop;
 	const struct config *config;
 	struct engine *engine;
 	struct engine_watch *watch;
-	struct timer *watch_retry;
+	struct timer *watch_check;
 	struct timer *gc; /* runs while there are sessions */
 	struct list sessions;
 	struct list ops;
@@ -103,18 +103,21 @@ static size_t live_sessions(const struct manager *m)
 	return n;
 }
 
-static void on_watch_retry(void *ctx)
+/* The feed runs while there is a session to hear of: its process would outlive a server that is killed. */
+static void on_watch_check(void *ctx)
 {
 	struct manager *m = ctx;
 	if (live_sessions(m))
 		watch_start(m);
+	else
+		m->watch = m->engine->ops->watch_free(m->watch);
 }
 
 static void on_watch_closed(void *ctx)
 {
 	struct manager *m = ctx;
 	m->watch = m->engine->ops->watch_free(m->watch);
-	timer_start(m->watch_retry, WATCH_RETRY_MS, 0);
+	timer_start(m->watch_check, WATCH_CHECK_MS, 0);
 }
 
 /* --- sessions ---------------------------------------------------------------------------------------------------- */
@@ -172,6 +175,7 @@ static void on_dead(void *ctx, struct session *s)
 {
 	struct manager *m = ctx;
 	struct op *op = find_op(m, s, OP_CREATE);
+	timer_start(m->watch_check, WATCH_CHECK_MS, 0);
 	if (!op) {
 		forget_old_dead(m);
 		return;
@@ -186,6 +190,7 @@ static void on_stopped(void *ctx, struct session *s, const struct fail *f)
 {
 	struct manager *m = ctx;
 	struct op *op;
+	timer_start(m->watch_check, WATCH_CHECK_MS, 0);
 	while ((op = find_op(m, s, OP_STOP))) {
 		op->stop.on_done(op->stop.ctx, f);
 		op_free(op);
@@ -363,7 +368,7 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 	m->loop = loop;
 	m->config = config;
 	m->engine = engine_docker_new(loop, config->docker);
-	m->watch_retry = timer_new(loop, on_watch_retry, m);
+	m->watch_check = timer_new(loop, on_watch_check, m);
 	m->gc = timer_new(loop, on_gc, m);
 	list_init(&m->sessions);
 	list_init(&m->ops);
@@ -398,7 +403,7 @@ struct manager *manager_free(struct manager *m)
 	list_for_each(s, &m->sessions, struct session, node)
 		session_free(s);
 	m->engine->ops->watch_free(m->watch);
-	timer_free(m->watch_retry);
+	timer_free(m->watch_check);
 	timer_free(m->gc);
 	m->engine->ops->free(m->engine);
 	free(m->thread);

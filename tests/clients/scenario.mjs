@@ -1,0 +1,131 @@
+// What every SDK client does with Husk: one session from its creation to its end, with everything that a model or a person may do
+// on the way. The files beside this one bring a client each; the result is one JSON report, which test_clients.py judges.
+//
+//   node CLIENT.mjs HUSK [MODE]      the server runs with this process's environment
+
+import { once } from "node:events";
+
+const PATIENCE = 60_000;
+const CLIENT_TIMEOUT = 1_000;
+const INFO = { name: "husk-tests", version: "1" };
+const WAITING = "print('begun', flush=True)\nimport os, time\nwhile not os.path.exists('go'): time.sleep(0.02)\nprint('ended')";
+const ENDLESS = "print('endless', flush=True)\nimport time\nwhile True: time.sleep(0.02)";
+const PLOT = "import matplotlib.pyplot as plt\nplt.plot([1, 4, 9])\nplt.title('squares');";
+
+/** A promise with its own resolve. */
+function event() {
+  let fire;
+  const happened = new Promise((resolve) => (fire = resolve));
+  return { happened, fire };
+}
+
+/** Notes all that goes through a transport. The transport stays an instance of its own class: client 2.x probes a subclass differently. */
+function record(transport) {
+  const wire = [];
+  const send = transport.send.bind(transport);
+  transport.send = (message, ...more) => {
+    wire.push({ from: "client", message });
+    return send(message, ...more);
+  };
+  // Both SDKs call the handler that was there before theirs.
+  transport.onmessage = (message) => wire.push({ from: "server", message });
+  return wire;
+}
+
+/** The rejection of a call that must not succeed. */
+async function rejection(promise) {
+  try {
+    await promise;
+  } catch (error) {
+    return { code: error.code ?? null, name: error.name, message: error.message };
+  }
+  throw new Error("a call that was to fail came back");
+}
+
+async function timed(promise) {
+  const began = performance.now();
+  const result = await promise;
+  return { result, ms: performance.now() - began };
+}
+
+/** A printing cell waits for a file which only the arrival of its first progress message makes. */
+async function progressWhileRunning(call, session_id) {
+  const messages = [];
+  const first = event();
+  const running = call("execute_code", { session_id, code: WAITING, timeout: 30 }, {
+    onprogress: (progress) => {
+      messages.push(progress);
+      first.fire();
+    },
+  });
+  await Promise.race([first.happened, running]);
+  const before = messages.length;
+  await call("execute_terminal", { session_id, command: "touch go" });
+  return { before, messages, result: await running };
+}
+
+/** Cancels a running cell as `how` says, then asks for more at once. */
+async function cancelled(call, session_id, how) {
+  await call("execute_code", { session_id, code: "kept = 'kept'" });
+  const error = await how();
+  return {
+    error,
+    shell: await timed(call("execute_terminal", { session_id, command: "echo at once" })),
+    cell: await timed(call("execute_code", { session_id, code: "kept" })),
+  };
+}
+
+async function session(call, report) {
+  const created = await call("create_session", { network: false });
+  const session_id = (report.created = created).structuredContent.session_id;
+  const code = (text, options) => call("execute_code", { session_id, code: text }, options);
+
+  report.cells = [await code("x = 40\nprint('set')"), await code("x + 2")];
+  report.raised = await code("def f(): return 1 / 0\nf()");
+  report.plot = await code(PLOT);
+  report.terminal = await call("execute_terminal", { session_id, command: "pwd; echo to stderr >&2; exit 3" });
+  report.progress = await progressWhileRunning(call, session_id);
+  report.timeout = await cancelled(call, session_id, () =>
+    rejection(code(ENDLESS, { timeout: CLIENT_TIMEOUT, onprogress: () => {} })));
+  report.abort = await cancelled(call, session_id, () => {
+    const controller = new AbortController();
+    return rejection(code(ENDLESS, { signal: controller.signal, onprogress: () => controller.abort() }));
+  });
+  report.bad = {
+    argument: await call("execute_code", { session_id, code: 7 }),
+    missing: await call("execute_code", { session_id }),
+    timeout: await call("execute_code", { session_id, code: "1", timeout: 301 }),
+    session: await call("execute_code", { session_id: "nobody", code: "1" }),
+    tool: await rejection(call("no_such_tool", {})),
+  };
+  report.stopped = await call("stop_session", { session_id });
+  report.after = await code("x");
+}
+
+/**
+ * Runs it all. `Client` and `Transport` are the SDK's classes, `options` those of its client, `callTool` its way to call one and
+ * `negotiated` what it knows of the protocol once it is connected.
+ */
+export async function main({ Client, Transport, options, callTool, negotiated }) {
+  const transport = new Transport({ command: process.argv[2], args: ["mcp"], env: process.env, stderr: "pipe" });
+  const client = new Client(INFO, options);
+  const report = { wire: record(transport), errors: [], stderr: "" };
+  const ended = once(transport.stderr, "end");
+  transport.stderr.on("data", (chunk) => (report.stderr += chunk));
+  client.onerror = (error) => report.errors.push(String(error));
+
+  const call = (name, args, more) => callTool(client, { name, arguments: args }, { timeout: PATIENCE, ...more });
+  try {
+    report.connectMs = (await timed(client.connect(transport))).ms;
+    report.negotiated = negotiated(client, transport);
+    report.server = client.getServerVersion();
+    report.capabilities = client.getServerCapabilities();
+    report.instructions = client.getInstructions();
+    report.tools = (await client.listTools()).tools;
+    await session(call, report);
+  } finally {
+    report.closeMs = (await timed(client.close())).ms;
+  }
+  await ended;
+  process.stdout.write(JSON.stringify(report) + "\n");
+}

@@ -1,0 +1,236 @@
+"""Husk as real clients see it: the SDKs of both eras, the Inspector's command line and Claude Code, all as published."""
+
+import base64
+import json
+import os
+
+import pytest
+from conftest import Desk, check_wire
+from harness import MODERN, RESULT_META, husk_binary
+
+# Installing the clients is not a test's own time; everything that they start has a deadline anyway.
+pytestmark = pytest.mark.timeout(180, func_only=True)
+
+LEGACY = "2025-11-25"
+TOOLS = ["create_session", "execute_code", "execute_terminal", "stop_session"]
+PNG = b"\x89PNG\r\n\x1a\n"
+# "At once" on a shared machine: a cell that is cancelled has 2 s to react to its interrupt before harder means.
+AT_ONCE_MS = 2000
+SDK_MODES = {
+    "sdk 1": ("sdk1.mjs", None, LEGACY),
+    "client 2 legacy": ("client2.mjs", "legacy", LEGACY),
+    "client 2 auto": ("client2.mjs", "auto", MODERN),
+    "client 2 pinned": ("client2.mjs", MODERN, MODERN),
+}
+
+
+def texts(result):
+    return "\n".join(block["text"] for block in result["content"] if block["type"] == "text")
+
+
+def fields(result):
+    return result.get("structuredContent") or result["_meta"][RESULT_META]
+
+
+# --- the SDKs
+
+
+@pytest.fixture(scope="module", params=SDK_MODES)
+def report(request, scripts, modules, tmp_path_factory):
+    """What scenario.mjs found with one client in one mode."""
+    script, mode, revision = SDK_MODES[request.param]
+    desk = Desk(tmp_path_factory.mktemp("sdk") / "home", modules)
+    done = desk.run_node(scripts / script, husk_binary(), *([mode] if mode else []))
+    assert done.returncode == 0, done.stderr
+    return {**json.loads(done.stdout), "revision": revision}
+
+
+def test_sdk_negotiates(report):
+    assert report["negotiated"] == {"version": report["revision"], "era": "modern" if report["revision"] == MODERN else "legacy"}
+    assert report["server"]["name"] == "husk" and report["server"]["version"]
+    assert report["capabilities"] == {"tools": {}}
+    assert "create_session" in report["instructions"]
+
+
+def test_sdk_lists_tools(report):
+    assert [tool["name"] for tool in report["tools"]] == TOOLS
+    assert all(tool["description"] and tool["inputSchema"]["type"] == "object" for tool in report["tools"])
+
+
+def test_sdk_cells_share_state(report):
+    assert report["created"]["isError"] is False
+    assert fields(report["created"])["network"] is False
+    first, second = report["cells"]
+    assert fields(first)["stdout"] == "set\n" and "set" in texts(first)
+    assert fields(second)["result"] == {"text/plain": "42"} and "42" in texts(second)
+
+
+def test_sdk_sees_a_traceback(report):
+    assert "ZeroDivisionError" in texts(report["raised"]) and "1 / 0" in texts(report["raised"])
+
+
+def test_sdk_gets_a_picture(report):
+    images = [block for block in report["plot"]["content"] if block["type"] == "image"]
+    assert [image["mimeType"] for image in images] == ["image/png"]
+    assert base64.b64decode(images[0]["data"], validate=True).startswith(PNG)
+    assert "structuredContent" not in report["plot"]
+
+
+def test_sdk_runs_a_command(report):
+    ran = fields(report["terminal"])
+    assert (ran["stdout"], ran["stderr"], ran["exit_code"]) == ("/workspace\n", "to stderr\n", 3)
+    assert all(word in texts(report["terminal"]) for word in ("/workspace", "to stderr", "3"))
+
+
+def test_sdk_progress_arrives_while_the_cell_runs(report):
+    progress = report["progress"]
+    assert progress["before"] >= 1
+    assert "begun" in progress["messages"][0]["message"]
+    steps = [message["progress"] for message in progress["messages"]]
+    assert steps == sorted(set(steps))
+    assert fields(progress["result"])["stdout"] == "begun\nended\n"
+
+
+@pytest.mark.parametrize("how", ["timeout", "abort"])
+def test_sdk_cancels(report, how):
+    found = report[how]
+    assert {"timeout": "timed out", "abort": "abort"}[how] in found["error"]["message"]
+    assert fields(found["shell"]["result"])["stdout"] == "at once\n"
+    assert fields(found["cell"]["result"])["result"] == {"text/plain": "'kept'"}
+    assert found["shell"]["ms"] + found["cell"]["ms"] < AT_ONCE_MS
+
+
+def test_sdk_hears_nothing_of_cancelled_calls(report):
+    cancelled, tokens = set(), {}
+    for entry in report["wire"]:
+        message = entry["message"]
+        params = message.get("params", {})
+        if entry["from"] == "client":
+            tokens[message.get("id")] = params.get("_meta", {}).get("progressToken")
+            if message.get("method") == "notifications/cancelled":
+                cancelled.add(params["requestId"])
+        else:
+            assert message.get("id") not in cancelled, message
+            if message.get("method") == "notifications/progress":
+                assert params["progressToken"] not in {tokens[id] for id in cancelled}, message
+    assert len(cancelled) == 2
+
+
+@pytest.mark.parametrize("what,words", [
+    ("argument", ["code", "7"]),
+    ("missing", ["code"]),
+    ("timeout", ["timeout", "300", "301"]),
+    ("session", ["nobody", "not found"]),
+])
+def test_sdk_gets_tool_errors(report, what, words):
+    assert report["bad"][what]["isError"] is True
+    assert all(word in texts(report["bad"][what]) for word in words)
+
+
+def test_sdk_unknown_tool_is_a_protocol_error(report):
+    assert report["bad"]["tool"]["code"] == -32602
+
+
+def test_sdk_stops_the_session(report):
+    assert report["stopped"]["isError"] is False
+    assert report["after"]["isError"] is True and "not found" in texts(report["after"])
+
+
+def test_sdk_connection_is_clean(report):
+    """No error that a client swallowed, nothing on stderr, an end by EOF (the SDKs send SIGTERM after 2 s)."""
+    assert report["errors"] == [] and report["stderr"] == ""
+    assert report["closeMs"] < 1900
+
+
+def test_sdk_wire_follows_the_schema(report):
+    sent = [entry["message"] for entry in report["wire"] if entry["from"] == "client"]
+    answers = [entry["message"] for entry in report["wire"] if entry["from"] == "server"]
+    check_wire(sent, [json.dumps(answer).encode() + b"\n" for answer in answers])
+    results = [answer["result"] for answer in answers if "result" in answer]
+    assert results and all(("resultType" in result) == (report["revision"] == MODERN) for result in results)
+
+
+# --- the Inspector's command line: a server of its own for each call
+
+
+OLD, *ERAS = INSPECTORS = ("old", "legacy", "auto", "modern")
+
+
+def inspector(desk, which, server, *args):
+    if which == OLD:
+        return desk.run_node(desk.modules / "inspector-old" / "cli" / "build" / "cli.js", "--cli", *server, *args)
+    program = desk.modules / "inspector-new" / "clients" / "launcher" / "build" / "index.js"
+    return desk.run_node(program, "--cli", *server, "--protocol-era", which, "--format", "json", *args)
+
+
+def result_of(which, done):
+    assert done.stderr == ""
+    found = json.loads(done.stdout)
+    return found if which == OLD else found["result"]
+
+
+@pytest.mark.parametrize("which", INSPECTORS)
+def test_inspector_lists_tools(desk, which):
+    done = inspector(desk, which, desk.tapped("server"), "--method", "tools/list")
+    assert done.returncode == 0, done.stderr
+    assert [tool["name"] for tool in result_of(which, done)["tools"]] == TOOLS
+    first = desk.wire("server")[0]
+    assert first["method"] == ("server/discover" if which in ("auto", "modern") else "initialize")
+
+
+@pytest.mark.parametrize("which", ERAS)
+def test_inspector_finds_the_schemas_portable(desk, which):
+    done = inspector(desk, which, [husk_binary(), "mcp"], "--method", "tools/list", "--strict")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("which", INSPECTORS)
+def test_inspector_calls_a_tool(desk, which):
+    """It ends without stop_session: the server takes the session with it."""
+    arguments = ["--tool-arg", "network=false"] if which == OLD else ["--tool-args-json", '{"network": false}']
+    done = inspector(desk, which, [husk_binary(), "mcp"], "--method", "tools/call", "--tool-name", "create_session", *arguments)
+    assert done.returncode == 0, done.stderr
+    created = result_of(which, done)
+    assert not created.get("isError")
+    assert created["structuredContent"]["network"] is False and created["structuredContent"]["session_id"]
+    assert json.loads(texts(created)) == created["structuredContent"]
+
+
+@pytest.mark.parametrize("which", INSPECTORS)
+def test_inspector_shows_a_tool_error(desk, which):
+    arguments = ["--tool-arg", "session_id=nobody", "code=1"]
+    done = inspector(desk, which, [husk_binary(), "mcp"], "--method", "tools/call", "--tool-name", "execute_code", *arguments)
+    assert "not found" in done.stdout
+
+
+# --- Claude Code, offline
+
+
+@pytest.fixture
+def claude(desk):
+    """Runs it as one who has just installed it and has no network."""
+    quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_AUTOUPDATER")
+    program = desk.modules / "@anthropic-ai" / "claude-code-linux-x64" / "claude"
+
+    def run(*args, **settings):
+        done = desk.run([program, "mcp", *args], **dict.fromkeys(quiet, "1"), **settings)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.mark.parametrize("negotiation,method,revision", [(None, "server/discover", MODERN), ("legacy", "initialize", LEGACY)])
+def test_claude_code_connects(desk, claude, negotiation, method, revision):
+    settings = {"MCP_PROTOCOL_NEGOTIATION": negotiation}
+    assert "husk" in claude("add", "husk", "--", os.path.abspath(husk_binary()), "mcp", **settings)
+    claude("add", "tapped", "--", *desk.tapped("server"), **settings)
+    listed = claude("list", **settings)
+    for name in ("husk", "tapped"):
+        lines = [line for line in listed.splitlines() if line.startswith(f"{name}:")]
+        assert len(lines) == 1 and lines[0].endswith("Connected"), listed
+    shown = claude("get", "husk", **settings)
+    assert "Connected" in shown and "stdio" in shown and "Args: mcp" in shown
+    sent = desk.wire("server")
+    assert sent[0]["method"] == method
+    assert (sent[0]["params"].get("protocolVersion") or sent[0]["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"]) == revision
