@@ -215,11 +215,9 @@ static void set_memory(json_t *o, const struct limits *l, bool oom)
 {
 	if (!l)
 		return;
-	uint64_t peak = limits_memory_peak(l);
-	set_number(o, "memory_peak", peak);
+	set_number(o, "memory_peak", limits_memory_peak(l));
 	set_number(o, "memory_limit", l->memory_limit);
-	bool high = peak != LIMIT_UNKNOWN && l->memory_limit != LIMIT_UNKNOWN && peak > l->memory_limit / 4 * 3;
-	if (oom || high)
+	if (oom)
 		set_number(o, "memory_files", limits_memory_files(l));
 }
 

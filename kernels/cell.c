@@ -5,12 +5,17 @@
 #include <sys/wait.h>
 
 #include "base/alloc.h"
+#include "kernels/clock.h"
+
+#define SETTLE_MS 1000
+#define SETTLE_STEP_MS 50
 
 static void stop_timers(struct cell *c)
 {
 	timeout_stop(&c->limit);
 	timeout_stop(&c->grace);
 	timeout_stop(&c->repeat);
+	timeout_stop(&c->settle);
 }
 
 static void on_limit(struct timeout *t)
@@ -18,7 +23,7 @@ static void on_limit(struct timeout *t)
 	cell_interrupt(container_of(t, struct cell, limit), CELL_TIMED_OUT);
 }
 
-int cell_start(struct cell *c, struct call *call, struct link *link, pid_t group)
+int cell_start(struct cell *c, struct call *call, struct link *link, pid_t group, char *note)
 {
 	json_auto_t *message = json_pack("{s:s, s:I, s:s%}", "op", "execute", "id", (json_int_t)call->number, "code",
 					 call->text, call->text_len);
@@ -31,7 +36,8 @@ int cell_start(struct cell *c, struct call *call, struct link *link, pid_t group
 	c->call = call;
 	c->group = group;
 	c->stop = CELL_RUNS;
-	c->has_result = c->has_error = false;
+	c->has_result = c->has_error = c->is_done = false;
+	c->note = note;
 	call_start(call);
 	timeout_start(c->poller, &c->limit, call->timeout_ms, on_limit);
 	return 0;
@@ -56,22 +62,52 @@ static void finish(struct cell *c, const struct ending *e)
 	stop_timers(c);
 	pipes_end(c->pipes);
 	call_end(call, e);
+	free(take_ptr(c->note));
 }
 
-static void finish_done(struct cell *c, const char *note)
+static void finish_done(struct cell *c)
 {
-	AUTO(freep) char *detail = note ? xstrdup(note) : NULL;
-	if (c->stop == CELL_TIMED_OUT && !note)
+	AUTO(freep) char *detail = NULL;
+	if (c->note)
+		detail = xstrdup(c->note);
+	else if (c->stop == CELL_TIMED_OUT)
 		detail = xasprintf("The cell ran longer than %g s and was interrupted; variables are kept.",
 				   (double)c->call->timeout_ms / 1000);
-	finish(c, &(struct ending){ .ending = ending_of(c), .kernel = note ? "restarted" : "kept", .detail = detail });
+	finish(c,
+	       &(struct ending){ .ending = ending_of(c), .kernel = c->note ? "restarted" : "kept", .detail = detail });
+	c->on_done(c);
 }
 
-int cell_message(struct cell *c, const struct link_message *m, const char *note, const char **ret_why)
+static void on_settle(struct timeout *t)
+{
+	struct cell *c = container_of(t, struct cell, settle);
+	if (!limits_pids_full(c->limits))
+		finish_done(c);
+	else if (clock_now_ms() < c->settle_until_ms)
+		timeout_start(c->poller, t, SETTLE_STEP_MS, on_settle);
+	else
+		c->on_hopeless(c, "left so many processes behind that the process limit is reached");
+}
+
+/* Most of a fork bomb survives the interrupt that ends its cell, and then no other call can work. A pool of workers, on
+ * the other hand, is gone in a moment. */
+static void done(struct cell *c)
+{
+	c->is_done = true;
+	timeout_stop(&c->grace);
+	timeout_stop(&c->repeat);
+	c->settle_until_ms = clock_now_ms() + SETTLE_MS;
+	if (c->stop != CELL_RUNS)
+		on_settle(&c->settle);
+	else
+		finish_done(c);
+}
+
+int cell_message(struct cell *c, const struct link_message *m, const char **ret_why)
 {
 	if (m->op == LINK_HELLO)
 		return *ret_why = "said hello twice", -EPROTO;
-	if (!c->call)
+	if (!c->call || c->is_done)
 		return *ret_why = "sent a message while no cell was running", -EPROTO;
 	if (m->id != (json_int_t)c->call->number)
 		return *ret_why = "sent a message for another cell", -EPROTO;
@@ -93,8 +129,8 @@ int cell_message(struct cell *c, const struct link_message *m, const char *note,
 		call_structured(c->call, FRAME_ERROR, m->raw, m->raw_len);
 		return 0;
 	default:
-		finish_done(c, note);
-		return 1;
+		done(c);
+		return 0;
 	}
 }
 
@@ -116,7 +152,7 @@ static void on_grace(struct timeout *t)
 {
 	struct cell *c = container_of(t, struct cell, grace);
 	timeout_stop(&c->repeat);
-	c->on_hung(c);
+	c->on_hopeless(c, "ignored the interrupt");
 }
 
 void cell_interrupt(struct cell *c, enum cell_stop stop)
@@ -141,23 +177,27 @@ char *death_describe(const struct death *d)
 	return xasprintf("exited with status %d", WEXITSTATUS(d->status));
 }
 
+static char *oom_detail(const struct limits *l, const char *after)
+{
+	uint64_t files = limits_memory_files(l);
+	AUTO(freep) char *of_files = NULL;
+	/* tmpfs counts against the limit, which people do not expect. */
+	if (files != LIMIT_UNKNOWN && files > l->memory_limit / 10)
+		of_files = xasprintf(" (%llu MiB of it are files in /workspace, /tmp and the like)",
+				     (unsigned long long)(files >> 20));
+	return xasprintf("The kernel was killed because the memory limit of %llu MiB was reached%s. %s",
+			 (unsigned long long)(l->memory_limit >> 20), of_files ? of_files : "", after);
+}
+
 static char *dead_detail(const struct cell *c, const struct death *d, const char *after)
 {
 	AUTO(freep) char *how = death_describe(d);
-	const struct limits *l = c->call->calls->limits;
-	if (d->oom && l && l->memory_limit != LIMIT_UNKNOWN) {
-		uint64_t files = limits_memory_files(l);
-		AUTO(freep)
-		char *of_files = files == LIMIT_UNKNOWN ? xstrdup("") :
-							  xasprintf(" (files in memory still take %llu MiB of it)",
-								    (unsigned long long)(files >> 20));
-		return xasprintf("The kernel was killed because the memory limit of %llu MiB was reached%s. %s",
-				 (unsigned long long)(l->memory_limit >> 20), of_files, after);
-	}
+	if (d->oom && c->limits->memory_limit != LIMIT_UNKNOWN)
+		return oom_detail(c->limits, after);
 	if (c->stop != CELL_RUNS && d->reason)
-		return xasprintf("The cell %s, ignored the interrupt for %g s, and its kernel was killed. %s",
-				 c->stop == CELL_TIMED_OUT ? "ran too long" : "was interrupted",
-				 (double)c->grace_ms / 1000, after);
+		return xasprintf("The cell %s, but %s, so its kernel was killed. %s",
+				 c->stop == CELL_TIMED_OUT ? "ran too long and was interrupted" : "was interrupted",
+				 how, after);
 	return xasprintf("The kernel %s. %s", how, after);
 }
 

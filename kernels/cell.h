@@ -18,14 +18,22 @@ struct cell {
 	struct pipes *pipes;
 	uint64_t grace_ms;
 	int interrupt_signal;
-	/* The interrupt was ignored for the whole grace: kill the kernel, then cell_end_dead(). */
-	void (*on_hung)(struct cell *c);
+	const struct limits *limits;
+	/* The call has ended and the kernel is well. */
+	void (*on_done)(struct cell *c);
+	/* The interrupt was ignored for the whole grace, or helped nothing: kill the kernel, then cell_end_dead(). `why`
+	 * completes "the kernel …". */
+	void (*on_hopeless)(struct cell *c, const char *why);
 
 	struct call *call; /* NULL = none runs */
 	pid_t group;
 	enum cell_stop stop;
 	bool has_result;
 	bool has_error;
+	bool is_done; /* after an interrupt; the processes it left behind have a moment to end */
+	char *note;   /* for the END: what became of the variables before this call; NULL = kept */
+	uint64_t settle_until_ms;
+	struct timeout settle;
 	struct timeout limit;
 	struct timeout grace;
 	struct timeout repeat;
@@ -38,11 +46,11 @@ struct death {
 	const char *reason; /* why PID 1 killed it ("sent …", completes "the kernel …"), or NULL */
 };
 
-/* A kernel leads process group `group`. 0, or -EPIPE if the link is gone (then nothing has started). */
-int cell_start(struct cell *c, struct call *call, struct link *link, pid_t group);
-/* 0 = goes on, 1 = done and ended, -EPROTO and *ret_why if the kernel may not say this now. `note` (may be NULL) goes to
- * the detail of the END. */
-int cell_message(struct cell *c, const struct link_message *m, const char *note, const char **ret_why);
+/* A kernel leads process group `group`. `note` (may be NULL) is taken. 0, or -EPIPE if the link is gone: then nothing
+ * has started and the note is still the caller's. */
+int cell_start(struct cell *c, struct call *call, struct link *link, pid_t group, char *note);
+/* 0, or -EPROTO and *ret_why if the kernel may not say this now. */
+int cell_message(struct cell *c, const struct link_message *m, const char **ret_why);
 /* Interrupts the running call; does nothing if none runs or if it is being interrupted already. */
 void cell_interrupt(struct cell *c, enum cell_stop stop);
 /* Ends the running call because its kernel is dead. `after` is a sentence on what became of the kernel. */

@@ -86,7 +86,7 @@ static void recover(struct kernel *k, const char *cause)
 	k->killed_all = true;
 	k->deaths = STARTS_MAX - 1;
 	k->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
-	set_note(k, xasprintf("Before this call the kernel could not be started: it %s. " AFTER_KILL_ALL, cause));
+	set_note(k, xasprintf("Before this call the kernel %s. " AFTER_KILL_ALL, cause));
 	k->on_killed_all(k);
 	retry_later(k);
 }
@@ -134,9 +134,11 @@ static void on_refused(struct door *d, const char *why)
 static void on_open(struct door *d, int fd, const char *language_version)
 {
 	struct kernel *k = container_of(d, struct kernel, door);
-	AUTO(buf_release) struct buf clean = { 0 };
-	utf8_clean(&clean, language_version, strlen(language_version));
-	snprintf(k->language_version, sizeof(k->language_version), "%s", buf_str(&clean));
+	size_t n = 0;
+	for (const char *at = language_version; *at && n < sizeof(k->language_version) - 1; at++)
+		if (*at >= ' ' && *at < 0x7f)
+			k->language_version[n++] = *at;
+	k->language_version[n] = '\0';
 	timeout_stop(&k->timer);
 	link_open(&k->link, k->poller, fd);
 	k->state = KERNEL_IDLE;
@@ -188,7 +190,7 @@ static void try_start(struct kernel *k)
 	k->kill_reason = NULL;
 	k->killed = false;
 	k->oom_kills = limits_oom_kills(k->limits);
-	int r = door_open(&k->door, k->poller, k->manifest->tcp_port);
+	int r = limits_pids_full(k->limits) ? -EAGAIN : door_open(&k->door, k->poller, k->manifest->tcp_port);
 	pid_t pid = r < 0 ? r : spawn_kernel(k);
 	if (pid < 0) {
 		start_impossible(k, pid);
@@ -211,8 +213,19 @@ void kernel_run(struct kernel *k, struct call *call)
 {
 	k->oom_kills = limits_oom_kills(k->limits);
 	/* If the link is gone its reader will tell in this turn; the call stays queued. */
-	if (cell_start(&k->cell, call, &k->link, k->pid) == 0)
-		k->state = KERNEL_BUSY;
+	if (cell_start(&k->cell, call, &k->link, k->pid, k->note) < 0)
+		return;
+	k->note = NULL;
+	k->state = KERNEL_BUSY;
+}
+
+static void on_done(struct cell *c)
+{
+	struct kernel *k = container_of(c, struct kernel, cell);
+	if (k->state != KERNEL_BUSY)
+		return; /* it is dead already, and these were its last messages */
+	k->state = KERNEL_IDLE;
+	k->on_idle(k);
 }
 
 void kernel_interrupt(struct kernel *k)
@@ -241,11 +254,11 @@ static void on_exit_patience(struct timeout *t)
 	kill_now(container_of(t, struct kernel, timer));
 }
 
-static void on_hung(struct cell *c)
+static void on_hopeless(struct cell *c, const char *why)
 {
 	struct kernel *k = container_of(c, struct kernel, cell);
 	link_close(&k->link);
-	k->kill_reason = "ignored the interrupt";
+	k->kill_reason = why;
 	kill_now(k);
 }
 
@@ -265,18 +278,11 @@ static void on_message(struct link *l, const struct link_message *m)
 {
 	struct kernel *k = container_of(l, struct kernel, link);
 	const char *why;
-	int r = cell_message(&k->cell, m, k->note, &why);
-	if (r < 0) {
-		link_close(l);
-		k->kill_reason = why;
-		kill_now(k);
-	} else if (r > 0) {
-		set_note(k, NULL);
-		if (k->state != KERNEL_BUSY)
-			return; /* it is dead already, and these were its last messages */
-		k->state = KERNEL_IDLE;
-		k->on_idle(k);
-	}
+	if (cell_message(&k->cell, m, &why) == 0)
+		return;
+	link_close(l);
+	k->kill_reason = why;
+	kill_now(k);
 }
 
 static bool oom_took(const struct kernel *k, int status)
@@ -335,7 +341,9 @@ int kernel_init(struct kernel *k, uint64_t grace_ms, int interrupt_signal)
 		.pipes = &k->pipes,
 		.grace_ms = grace_ms,
 		.interrupt_signal = interrupt_signal,
-		.on_hung = on_hung,
+		.limits = k->limits,
+		.on_done = on_done,
+		.on_hopeless = on_hopeless,
 	};
 	return pipes_open(&k->pipes, k->poller);
 }

@@ -8,8 +8,9 @@
 #define FILE_MAX 8192
 /* cgroup v1 writes "no limit" as the largest multiple of a page. */
 #define V1_NO_LIMIT (UINT64_C(1) << 62)
-/* A kernel needs a few threads to come up. */
+/* A kernel needs a few threads to come up; a small limit has less to spare. */
 #define PIDS_SPARE 8
+#define PIDS_SPARE_SHARE 16
 
 struct names {
 	const char *oom, *peak, *stat, *pids, *memory_limit, *pids_limit;
@@ -128,6 +129,11 @@ uint64_t limits_pids(const struct limits *l)
 
 bool limits_pids_full(const struct limits *l)
 {
+	return !limits_pids_left(l, MIN(l->pids_limit / PIDS_SPARE_SHARE, (uint64_t)PIDS_SPARE));
+}
+
+bool limits_pids_left(const struct limits *l, uint64_t n)
+{
 	uint64_t now = limits_pids(l);
-	return now != LIMIT_UNKNOWN && l->pids_limit != LIMIT_UNKNOWN && now + PIDS_SPARE >= l->pids_limit;
+	return now == LIMIT_UNKNOWN || l->pids_limit == LIMIT_UNKNOWN || now + n < l->pids_limit;
 }

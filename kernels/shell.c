@@ -8,11 +8,22 @@
 
 #define END_MARK "husk-end"
 
-/* Read by eval, not as a script file: `$0`, line numbers and exit status are those of `bash -c`, and the length of a
- * command is not bound by that of an argument. The trap survives `exit`; it hides itself from `set -x`. If the command
- * replaces the shell or the trap, nothing is written and the old state stays. */
-const char shell_wrapper[] = "trap '{ set +x; } 2>/dev/null; { builtin printf \"%s\\0\" \"$PWD\"; /usr/bin/env -0 && "
-			     "builtin printf \"" END_MARK "\\0\"; } >&199 2>/dev/null' EXIT; "
+/* The command is read by eval, not as a script file: `$0`, line numbers and exit status are those of `bash -c`, and its
+ * length is not bound by that of an argument.
+ *
+ * The trap survives `exit` and hides itself from `set -x`. It forks nothing: at the process limit bash would retry for
+ * 15 seconds and spoil the exit status. So the names of the exported variables go through the state's own file. If the
+ * command replaces the shell or the trap, nothing is written and the old state stays. */
+const char shell_wrapper[] = "trap '{ set +x; } 2>/dev/null; {"
+			     " builtin trap \"\" XFSZ;"
+			     " builtin compgen -e;"
+			     " builtin mapfile -t HUSK_NAMES </proc/self/fd/199;"
+			     " builtin printf \"\\0%s\\0\" \"$PWD\";"
+			     " for HUSK_NAME in \"${HUSK_NAMES[@]}\"; do"
+			     "  [[ -v $HUSK_NAME ]] && builtin printf \"%s=%s\\0\" \"$HUSK_NAME\" \"${!HUSK_NAME}\";"
+			     " done;"
+			     " builtin printf \"" END_MARK "\\0\";"
+			     " } >&199 2>/dev/null' EXIT; "
 			     "IFS= builtin read -r -d '' HUSK_COMMAND <&198; exec 198<&-; "
 			     "eval \"$HUSK_COMMAND\"";
 
@@ -49,10 +60,13 @@ static bool is_kept(const char *variable)
 int shell_state_parse(struct shell_state *ret, const char *data, size_t n)
 {
 	struct shell_state s AUTO(shell_state_release) = { 0 };
-	if (!n || n > SHELL_STATE_MAX || data[n - 1] != '\0' || data[0] != '/' || strlen(data) >= PATH_MAX)
+	if (!n || n > SHELL_STATE_MAX || data[n - 1] != '\0')
 		return -EINVAL;
-	s.cwd = xstrdup(data);
-	for (const char *at = data + strlen(data) + 1; at < data + n; at += strlen(at) + 1) {
+	const char *cwd = data + strlen(data) + 1, *end = data + n;
+	if (cwd >= end || cwd[0] != '/' || strlen(cwd) >= PATH_MAX)
+		return -EINVAL;
+	s.cwd = xstrdup(cwd);
+	for (const char *at = cwd + strlen(cwd) + 1; at < end; at += strlen(at) + 1) {
 		if (streq(at, END_MARK)) {
 			/* bash keeps a path through symbolic links if it finds it here. */
 			strv_addf(&s.env, "PWD=%s", s.cwd);

@@ -1,6 +1,6 @@
 /* What a shell command leaves to the next one: its working directory and its exported variables. The shell writes both
- * at its end into a file that only PID 1 reads: the directory, each variable as env -0 prints it, and an end mark,
- * all NUL-terminated. */
+ * at its end into a file that only PID 1 reads, all NUL-terminated: something that is the shell's own affair, the
+ * directory, NAME=value for each variable, and an end mark. */
 #ifndef HUSK_KERNELS_SHELL_H
 #define HUSK_KERNELS_SHELL_H
 

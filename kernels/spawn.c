@@ -11,8 +11,8 @@
 #include "kernels/guard.h"
 
 #define EXIT_NOT_STARTED 127
-/* Where descriptors wait until their final places are free. */
-#define PARKED_FD_MIN 300
+/* Where descriptors wait until their final places, which are below, are free. */
+#define PARKED_FD_MIN 202
 /* PID 1 and attach keep nice 0 and so get their turn however many processes spin here. It costs the sandbox nothing:
  * weights are compared inside the container's own cgroup, and all of its work has the same one. */
 #define CHILD_NICE 5

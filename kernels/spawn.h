@@ -12,7 +12,7 @@
 
 struct spawn_fd {
 	int fd;	    /* ours */
-	int number; /* in the child; above 9 */
+	int number; /* in the child; 10 to 199 */
 };
 
 struct spawn_spec {

@@ -14,6 +14,8 @@
 #define FORK_PATIENCE_MS 2000
 #define FORK_RETRY_MS 100
 #define TERM_PATIENCE_MS 500
+/* The shell and a program. */
+#define PIDS_NEEDED 2
 
 static void start_or_retry(struct terminal *t);
 
@@ -50,8 +52,11 @@ static void take_state(struct terminal *t)
 
 static const char *detail_of(const struct terminal *t)
 {
-	if (t->killed_all)
+	if (t->killed_all && WIFSIGNALED(t->status) && WTERMSIG(t->status) == SIGKILL)
 		return "Every process in the container was ended to make room for a new kernel, this command too.";
+	if (t->killed_all)
+		return "Every process in the container had to be ended since the last command: background processes "
+		       "are gone.";
 	if (t->stop && streq(t->stop, "timeout"))
 		return "The command ran longer than its limit; it and the processes it had started were ended.";
 	if (t->stop)
@@ -63,7 +68,9 @@ static void conclude(struct terminal *t)
 {
 	bool signalled = WIFSIGNALED(t->status);
 	int code = signalled ? 128 + WTERMSIG(t->status) : WEXITSTATUS(t->status);
+	const char *detail = detail_of(t);
 	take_state(t);
+	t->killed_all = false;
 	finish(t, &(struct ending){
 			  .ending = t->stop ? t->stop :
 				    code    ? "error" :
@@ -71,7 +78,7 @@ static void conclude(struct terminal *t)
 			  .has_exit_code = true,
 			  .exit_code = code,
 			  .signo = signalled ? WTERMSIG(t->status) : 0,
-			  .detail = detail_of(t),
+			  .detail = detail,
 		  });
 }
 
@@ -93,6 +100,8 @@ void terminal_reaped(struct terminal *t, pid_t pid, int status)
 static void on_term_patience(struct timeout *timer)
 {
 	struct terminal *t = container_of(timer, struct terminal, timer);
+	if (!t->call)
+		return;
 	bool shell_is_gone = t->pid < 0;
 	procs_kill_session(shell_is_gone ? -t->pid : t->pid);
 	if (shell_is_gone)
@@ -126,8 +135,7 @@ void terminal_interrupt(struct terminal *t)
 
 void terminal_killed_all(struct terminal *t)
 {
-	if (t->call && t->pid > 0)
-		t->killed_all = true;
+	t->killed_all = true;
 }
 
 /* ---- the start */
@@ -181,9 +189,9 @@ static void refuse(struct terminal *t, int error)
 {
 	AUTO(freep) char *detail = NULL;
 	if (error == -EAGAIN && t->limits->pids_limit != LIMIT_UNKNOWN)
-		detail = xasprintf(
-			"The process limit (%llu) is reached: end some processes or threads of this session first.",
-			(unsigned long long)t->limits->pids_limit);
+		detail = xasprintf("The process limit (%llu) is reached, so no command can start. End processes or "
+				   "threads from a cell, or stop the session.",
+				   (unsigned long long)t->limits->pids_limit);
 	else
 		detail = xasprintf("The shell could not be started: %s.", strerror(-error));
 	finish(t, &(struct ending){ .ending = "refused", .detail = detail });
@@ -191,12 +199,15 @@ static void refuse(struct terminal *t, int error)
 
 static void on_fork_again(struct timeout *timer)
 {
-	start_or_retry(container_of(timer, struct terminal, timer));
+	struct terminal *t = container_of(timer, struct terminal, timer);
+	if (t->call)
+		start_or_retry(t);
 }
 
 static void start_or_retry(struct terminal *t)
 {
-	pid_t pid = spawn_shell(t);
+	/* A shell that cannot fork is of no use: it would retry for 15 seconds. */
+	pid_t pid = limits_pids_left(t->limits, PIDS_NEEDED) ? spawn_shell(t) : -EAGAIN;
 	if (pid > 0) {
 		t->pid = pid;
 		timeout_start(t->poller, &t->limit, t->call->timeout_ms, on_limit);
@@ -212,7 +223,6 @@ void terminal_run(struct terminal *t, struct call *call)
 	t->call = call;
 	t->pid = 0;
 	t->stop = NULL;
-	t->killed_all = false;
 	t->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
 	pipes_begin(&t->pipes, call);
 	call_start(call);

@@ -19,7 +19,7 @@ struct terminal {
 	int status;
 	int state_fd;
 	const char *stop; /* the ending if we stop it: "timeout", "interrupted" */
-	bool killed_all;
+	bool killed_all;  /* not told yet */
 	uint64_t fork_until_ms;
 	struct timeout limit;
 	struct timeout timer; /* fork again, or kill */
@@ -31,7 +31,7 @@ int terminal_init(struct terminal *t, const struct strv *env);
 void terminal_run(struct terminal *t, struct call *call);
 void terminal_interrupt(struct terminal *t);
 void terminal_reaped(struct terminal *t, pid_t pid, int status);
-/* Every process was killed to save the container: say so in the running call. */
+/* Every process was killed to save the container: say so in the running call, or in the next. */
 void terminal_killed_all(struct terminal *t);
 static inline bool terminal_idle(const struct terminal *t)
 {

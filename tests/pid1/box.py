@@ -77,15 +77,14 @@ class Box:
         return client
 
     def write_file(self, name, text=""):
-        with open(f"/proc/{self.pid}/root/workspace/{name}", "w") as file:
-            file.write(text)
-
-    def remove_file(self, name):
-        os.unlink(f"/proc/{self.pid}/root/workspace/{name}")
+        pathlib.Path("/proc", str(self.pid), "root", "workspace", name).write_text(text)
 
     def set_oom_kills(self, n):
         events = self.cgroup / "memory.events"
         events.write_text(f"low 0\nhigh 0\nmax 40\noom {n}\noom_kill {n}\n")
+
+    def set_processes(self, n):
+        (self.cgroup / "pids.current").write_text(f"{n}\n")
 
     def wait(self, timeout=20):
         """The exit status of PID 1 (128 + n for a signal, as a shell has it)."""

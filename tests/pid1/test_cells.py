@@ -227,8 +227,9 @@ def test_progress_is_valid_text(client):
 
 
 def test_output_between_cells_comes_with_the_next(client):
-    client.execute("import threading, subprocess\n"
-                   "p = subprocess.Popen(['/bin/sh', '-c', 'while [ ! -e /workspace/go ]; do sleep 0.01; done; echo late; touch /workspace/done'])")
+    client.execute("import subprocess\n"
+                   "p = subprocess.Popen(['/bin/sh', '-c', 'while [ ! -e /workspace/go ]; do sleep 0.01; done; "
+                   "echo late; touch /workspace/done'])")
     client.terminal("touch /workspace/go; while [ ! -e /workspace/done ]; do sleep 0.01; done")
     reply = client.execute("print('now')")
     assert reply.out == b"late\nnow\n"

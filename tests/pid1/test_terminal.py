@@ -36,11 +36,11 @@ def test_state_stays_if_the_shell_could_not_tell(client):
 
 
 def test_a_forged_state_is_not_taken(client):
-    client.terminal("cd /usr; trap - EXIT; printf 'relative\\0husk-end\\0' >&199")
+    client.terminal("cd /usr; trap - EXIT; printf 'n\\0relative\\0husk-end\\0' >&199")
     assert client.terminal("pwd").out == b"/workspace\n"
     client.terminal("trap - EXIT; head -c 300000 /dev/zero >&199")
     assert client.terminal("pwd").out == b"/workspace\n"
-    client.terminal("trap - EXIT; printf '/usr\\0A=1\\0HUSK_X=1\\0bad name=1\\0novalue\\0husk-end\\0' >&199")
+    client.terminal("trap - EXIT; printf 'n\\0/usr\\0A=1\\0HUSK_X=1\\0bad name=1\\0novalue\\0husk-end\\0' >&199")
     reply = client.terminal("pwd; /usr/bin/env | /usr/bin/sort")
     assert reply.out.startswith(b"/usr\nA=1\n") and b"HUSK_X" not in reply.out and b"bad name" not in reply.out
 

@@ -25,10 +25,10 @@ static void takes_directory_and_variables(void **state)
 static void drops_what_has_no_plain_name(void **state)
 {
 	AUTO(shell_state_release) struct shell_state s = { 0 };
-	assert_int_equal(PARSE(&s, "/\0BASH_FUNC_f%%=() { :; }\0a b=1\0=x\0"
+	assert_int_equal(PARSE(&s, "names\0/\0BASH_FUNC_f%%=() { :; }\0a b=1\0=x\0"
 				   "1A=x\0noequals\0\0OK=1\0husk-end\0junk"),
 			 -EINVAL);
-	assert_int_equal(PARSE(&s, "/\0BASH_FUNC_f%%=() { :; }\0a b=1\0=x\0"
+	assert_int_equal(PARSE(&s, "names\0/\0BASH_FUNC_f%%=() { :; }\0a b=1\0=x\0"
 				   "1A=x\0noequals\0\0OK=1\0husk-end\0"),
 			 0);
 	assert_int_equal(s.env.n, 2);
@@ -38,16 +38,18 @@ static void drops_what_has_no_plain_name(void **state)
 static void keeps_the_old_state_otherwise(void **state)
 {
 	AUTO(shell_state_release) struct shell_state s = { 0 };
-	assert_int_equal(PARSE(&s, "/old\0A=1\0husk-end\0"), 0);
+	assert_int_equal(PARSE(&s, "names\0/old\0A=1\0husk-end\0"), 0);
 	assert_int_equal(PARSE(&s, ""), -EINVAL);
-	assert_int_equal(PARSE(&s, "/new\0A=2\0"), -EINVAL);
-	assert_int_equal(PARSE(&s, "relative\0husk-end\0"), -EINVAL);
-	assert_int_equal(PARSE(&s, "/new\0A=2\0husk-end"), -EINVAL);
-	assert_int_equal(PARSE(&s, "\0husk-end\0"), -EINVAL);
+	assert_int_equal(PARSE(&s, "A\nB\n"), -EINVAL);
+	assert_int_equal(PARSE(&s, "A\nB\n\0"), -EINVAL);
+	assert_int_equal(PARSE(&s, "names\0/new\0A=2\0"), -EINVAL);
+	assert_int_equal(PARSE(&s, "names\0relative\0husk-end\0"), -EINVAL);
+	assert_int_equal(PARSE(&s, "names\0/new\0A=2\0husk-end"), -EINVAL);
+	assert_int_equal(PARSE(&s, "names\0\0husk-end\0"), -EINVAL);
 	AUTO(freep) char *large = xcalloc(1, SHELL_STATE_MAX + 1);
-	large[0] = '/';
+	large[1] = '/';
 	assert_int_equal(shell_state_parse(&s, large, SHELL_STATE_MAX + 1), -EINVAL);
-	memset(large, '/', 10000);
+	memset(large + 1, '/', 10000);
 	assert_int_equal(shell_state_parse(&s, large, 20000), -EINVAL);
 	assert_string_equal(s.cwd, "/old");
 	assert_string_equal(s.env.v[0], "A=1");

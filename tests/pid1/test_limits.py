@@ -1,0 +1,81 @@
+"""At the process limit (told by the box's own cgroup files): every call works, or says why not, soon."""
+import time
+
+import frames
+
+
+def test_no_shell_at_the_process_limit(box, client):
+    box.set_processes(511)
+    began = time.monotonic()
+    reply = client.terminal("echo never")
+    assert reply.ending == "refused" and "process limit (512)" in reply.detail and time.monotonic() - began < 5
+    assert client.execute("print('cells run')").ending == "ok"
+    number = client.start(frames.TERMINAL, "echo at last")
+    client.ping()
+    box.set_processes(20)
+    assert client.finish(number).out == b"at last\n"
+
+
+def test_interrupt_while_a_shell_waits_for_room(box, client):
+    box.set_processes(511)
+    number = client.start(frames.TERMINAL, "echo never")
+    client.send(frames.INTERRUPT, number)
+    assert client.finish(number).ending == "interrupted"
+    box.set_processes(20)
+    assert client.terminal("echo next").out == b"next\n"
+
+
+BOMB = "print('go', flush=True)\nwhile True: time.sleep(10)"
+
+
+def test_a_bomb_that_survives_its_interrupt_costs_the_kernel(box, client):
+    number = client.start(frames.EXECUTE, BOMB)
+    client.expect(lambda f: f.type == frames.OUT)
+    box.set_processes(510)
+    client.send(frames.INTERRUPT, number)
+    end = client.expect(lambda f: f.type == frames.END).payload
+    assert end["ending"] == "interrupted" and end["kernel"] == "restarted" and "process limit is reached" in end["detail"]
+    next_call = client.start(frames.EXECUTE, "print('back')")
+    client.ping()
+    box.set_processes(20)
+    assert client.finish(next_call).out == b"back\n"
+
+
+def test_workers_that_end_in_a_moment_cost_nothing(box, client):
+    number = client.start(frames.EXECUTE, "x = 1\n" + BOMB)
+    client.expect(lambda f: f.type == frames.OUT)
+    box.set_processes(510)
+    client.send(frames.INTERRUPT, number)
+    client.ping()
+    box.set_processes(20)
+    end = client.expect(lambda f: f.type == frames.END).payload
+    assert end["ending"] == "interrupted" and end["kernel"] == "kept"
+    assert client.execute("print(x)").out == b"1\n"
+
+
+def test_no_room_for_a_new_kernel_ends_every_process_then_the_session(box, client):
+    client.terminal("setsid sleep 1000 &")
+    box.set_processes(512)
+    began = time.monotonic()
+    assert client.execute("os._exit(1)").ending == "kernel_died"
+    waiting = client.start(frames.EXECUTE, "pass")
+    event = client.event("ending")
+    assert event["cause"] == "kernel_failed" and "process limit (512)" in event["detail"]
+    assert client.finish(waiting).end["kernel"] == "gone"
+    assert box.wait() == 70 and time.monotonic() - began < 10
+
+
+def test_room_after_every_process_was_ended(box, client):
+    client.terminal("setsid sleep 1000 &")
+    box.set_processes(512)
+    client.execute("os._exit(1)")
+    waiting = client.start(frames.EXECUTE, "print('back')")
+    watcher = box.enter(65531, "/bin/sh", "-c", "while pgrep -x sleep >/dev/null; do :; done")
+    assert watcher.wait(10) == 0
+    box.set_processes(5)
+    reply = client.finish(waiting)
+    assert reply.out == b"back\n" and reply.end["kernel"] == "restarted"
+    assert "process limit (512)" in reply.detail and "background processes" in reply.detail
+    later = client.terminal("echo jobs")
+    assert later.ending == "ok" and "background processes are gone" in later.detail
+    assert client.terminal("echo jobs").detail == ""
