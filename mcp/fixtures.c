@@ -49,7 +49,7 @@ static void answer_with_progress(struct call *call, struct loop *loop, json_t *p
 	json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
 	call->token = rpc_id_valid(token) ? json_incref(token) : NULL;
 	call->timer = timer_new(loop, on_progress_step, call);
-	timer_start(call->timer, 0, 0);
+	timer_start(call->timer, PROGRESS_STEP_MS, 0);
 }
 
 static void answer_if_sampling(struct call *call, struct loop *loop, json_t *params)
