@@ -1,0 +1,28 @@
+"""Fixtures: the suite's verdict on the server, in either era."""
+
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import conformance_suite  # noqa: E402
+
+
+def pytest_sessionstart(session):
+    if not pathlib.Path(conformance_suite.HUSK).exists():
+        pytest.exit(f"{conformance_suite.HUSK} is missing: run make first", 3)
+
+
+@pytest.fixture(scope="session")
+def judge(tmp_path_factory):
+    """judge(era): the suite runs once for each era."""
+    verdicts = {}
+
+    def judge_era(era):
+        if era not in verdicts:
+            verdicts[era] = conformance_suite.judge(conformance_suite.install(), era, tmp_path_factory.mktemp("conformance"))
+        return verdicts[era]
+
+    return judge_era

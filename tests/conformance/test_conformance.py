@@ -1,0 +1,86 @@
+"""The MCP conformance suite against `husk mcp`, in both eras, through the bridge."""
+
+import json
+import re
+import subprocess
+
+import conformance_suite
+import pytest
+from conformance_suite import HUSK
+
+MODERN, LEGACY = "2026-07-28", "2025-11-25"
+TOOLS = ["list", "call-simple-text", "call-image", "call-audio", "call-embedded-resource", "call-mixed-content", "call-error",
+         "call-with-progress"]  # fmt: skip
+BOTH = [*(f"tools-{name}" for name in TOOLS), "json-schema-2020-12", "server-sse-multiple-streams", "dns-rebinding-protection"]
+# Scenarios that apply to a server of tools, complete. What else the suite runs is in expected-failures.yaml, with the reason.
+APPLY = [
+    *((MODERN, s) for s in ["server-stateless", *BOTH, "http-header-validation"]),
+    *((LEGACY, s) for s in ["server-initialize", "ping", *BOTH, "server-session-lifecycle"]),
+]
+
+
+@pytest.mark.parametrize(("era", "scenario"), APPLY)
+def test_scenario(judge, era, scenario):
+    checks = judge(era).scenarios[scenario]
+    bad = [c for c in checks if c["status"] not in ("SUCCESS", "INFO", "SKIPPED")]
+    assert not bad, json.dumps(bad, indent=1)[:3000]
+    assert any(c["status"] == "SUCCESS" for c in checks)
+
+
+@pytest.mark.parametrize("era", [MODERN, LEGACY])
+def test_nothing_fails_but_what_is_expected(judge, era):
+    verdict = judge(era)
+    assert verdict.status == 0, verdict.output[-4000:]
+
+
+@pytest.mark.parametrize("era", [MODERN, LEGACY])
+def test_every_message_fits_the_schema(judge, era):
+    checks = [c for checks in judge(era).scenarios.values() for c in checks if c["id"].startswith("wire-schema")]
+    assert len(checks) > 20
+    assert [c for c in checks if c["status"] != "SUCCESS"] == []
+
+
+def test_caching_hints_on_what_there_is(judge):
+    checks = {c["id"]: c["status"] for c in judge(MODERN).scenarios["caching"]}
+    for name in ("tools-list-caching-hints", "ttl-non-negative", "cache-scope-valid"):
+        assert checks[f"sep-2549-{name}"] == "SUCCESS"
+
+
+def test_every_expected_failure_is_one_check_with_a_reason():
+    reason = None
+    for line in conformance_suite.EXPECTED.read_text().splitlines():
+        if line.startswith("  # "):
+            reason = line
+        elif line.startswith("  - "):
+            assert re.fullmatch(r"  - [a-z0-9-]+:[a-z0-9-]+", line), line
+            assert reason and len(reason) > 40, f"no reason for {line}"
+        elif not line:
+            reason = None
+
+
+def ask(home, *options):
+    """tools/list and a call of a fixture, as husk mcp answers them."""
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "test_simple_text"}}
+    lines = [{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, call]
+    text = "".join(json.dumps(m) + "\n" for m in lines)
+    done = subprocess.run([HUSK, "mcp", *options], input=text, capture_output=True, text=True, env=conformance_suite.clean_env(home),
+                          timeout=30, check=True)
+    listed, called = sorted(map(json.loads, done.stdout.splitlines()), key=lambda m: m["id"])
+    return [tool["name"] for tool in listed["result"]["tools"]], called
+
+
+def test_fixtures_exist_behind_their_option_only(tmp_path):
+    real, refused = ask(tmp_path)
+    assert refused["error"]["code"] == -32602
+    assert "create_session" in real
+    assert not [name for name in real if "test" in name or "json_schema" in name]
+    with_fixtures, answered = ask(tmp_path, "--conformance-fixtures")
+    assert "result" in answered
+    assert with_fixtures[: len(real)] == real
+    assert len(with_fixtures) == len(real) + 11
+
+
+def test_the_option_is_not_for_people():
+    usage = subprocess.run([HUSK, "--help"], capture_output=True, text=True, check=True).stdout
+    assert "fixtures" not in usage
+    assert subprocess.run([HUSK, "doctor", "--conformance-fixtures"], capture_output=True, check=False).returncode == 100
