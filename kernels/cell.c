@@ -116,6 +116,11 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 
 	/* Whatever was printed before this message comes before it. */
 	pipes_drain(c->pipes);
+	if (m->unusable) {
+		c->has_result |= m->op == LINK_RESULT;
+		cell_dropped(c);
+		return 0;
+	}
 	switch (m->op) {
 	case LINK_DISPLAY:
 		call_structured(c->call, FRAME_DISPLAY, m->raw, m->raw_len);
@@ -132,6 +137,12 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 		done(c);
 		return 0;
 	}
+}
+
+void cell_dropped(struct cell *c)
+{
+	if (c->call)
+		c->call->displays_dropped++;
 }
 
 static void signal_group(struct cell *c)

@@ -51,6 +51,8 @@ struct death {
 int cell_start(struct cell *c, struct call *call, struct link *link, pid_t group, char *note);
 /* 0, or -EPROTO and *ret_why if the kernel may not say this now. */
 int cell_message(struct cell *c, const struct link_message *m, const char **ret_why);
+/* The kernel sent a display that cannot be passed on. */
+void cell_dropped(struct cell *c);
 /* Interrupts the running call; does nothing if none runs or if it is being interrupted already. */
 void cell_interrupt(struct cell *c, enum cell_stop stop);
 /* Ends the running call because its kernel is dead. `after` is a sentence on what became of the kernel. */

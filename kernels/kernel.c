@@ -285,6 +285,11 @@ static void on_message(struct link *l, const struct link_message *m)
 	kill_now(k);
 }
 
+static void on_dropped(struct link *l)
+{
+	cell_dropped(&container_of(l, struct kernel, link)->cell);
+}
+
 static bool oom_took(const struct kernel *k, int status)
 {
 	uint64_t now = limits_oom_kills(k->limits);
@@ -335,7 +340,7 @@ int kernel_init(struct kernel *k, uint64_t grace_ms, int interrupt_signal)
 	k->state = KERNEL_DOWN;
 	k->door.on_open = on_open;
 	k->door.on_refused = on_refused;
-	k->link = (struct link){ .fd = -1, .on_message = on_message, .on_gone = on_gone };
+	k->link = (struct link){ .fd = -1, .on_message = on_message, .on_dropped = on_dropped, .on_gone = on_gone };
 	k->cell = (struct cell){
 		.poller = k->poller,
 		.pipes = &k->pipes,

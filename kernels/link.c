@@ -12,7 +12,7 @@
 #define BUNDLE_MAX 32
 
 /* Looks only at the shape; the parser proper does the rest. */
-static const char *check_shape(const uint8_t *s, size_t n)
+static bool has_bounded_shape(const uint8_t *s, size_t n)
 {
 	size_t depth = 0, containers = 0, values = 1;
 	bool in_string = false;
@@ -31,7 +31,7 @@ static const char *check_shape(const uint8_t *s, size_t n)
 		case '{':
 		case '[':
 			if (++depth > LINK_DEPTH_MAX)
-				return "sent JSON that is nested too deeply";
+				return false;
 			containers++;
 			break;
 		case '}':
@@ -45,7 +45,7 @@ static const char *check_shape(const uint8_t *s, size_t n)
 			break;
 		}
 	}
-	return containers > LINK_CONTAINERS_MAX || values > LINK_VALUES_MAX ? "sent JSON with too many values" : NULL;
+	return containers <= LINK_CONTAINERS_MAX && values <= LINK_VALUES_MAX;
 }
 
 static bool may_be_json(const char *mime)
@@ -102,7 +102,8 @@ static const char *check_fields(struct link_message *m)
 			return "sent a display with a bad display_id or update";
 		__attribute__((__fallthrough__));
 	case LINK_RESULT:
-		return valid_bundle(json_object_get(m->tree, "data")) ? NULL : "sent a malformed MIME bundle";
+		m->unusable = !valid_bundle(json_object_get(m->tree, "data"));
+		return json_is_object(json_object_get(m->tree, "data")) ? NULL : "sent a display without data";
 	case LINK_ERROR:
 		return json_is_string(json_object_get(m->tree, "type")) && is_string_or_absent(m->tree, "message") &&
 				       is_string_or_absent(m->tree, "traceback") ?
@@ -134,12 +135,11 @@ static const char *check_message(struct link_message *m)
 
 int link_parse(const void *data, size_t n, struct link_message *ret, const char **ret_why)
 {
-	const char *why = check_shape(data, n);
+	if (!has_bounded_shape(data, n))
+		return -E2BIG;
 	struct link_message m = { .raw = data, .raw_len = n };
-	if (!why) {
-		m.tree = json_loadb(data, n, JSON_REJECT_DUPLICATES, NULL);
-		why = json_is_object(m.tree) ? check_message(&m) : "sent something that is no JSON object";
-	}
+	m.tree = json_loadb(data, n, JSON_REJECT_DUPLICATES, NULL);
+	const char *why = json_is_object(m.tree) ? check_message(&m) : "sent something that is no JSON object";
 	if (why) {
 		*ret_why = why;
 		json_decref(m.tree);
@@ -178,12 +178,15 @@ static void handle_one(struct link *l, const uint8_t *data, size_t n)
 {
 	struct link_message m;
 	const char *why;
-	if (link_parse(data, n, &m, &why) < 0) {
+	int r = link_parse(data, n, &m, &why);
+	if (r == -E2BIG) {
+		l->on_dropped(l);
+	} else if (r < 0) {
 		lose(l, true, why);
-		return;
+	} else {
+		l->on_message(l, &m);
+		link_message_release(&m);
 	}
-	l->on_message(l, &m);
-	link_message_release(&m);
 }
 
 /* True if the link is still open afterwards. */

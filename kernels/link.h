@@ -9,8 +9,9 @@
 #include "kernels/poller.h"
 #include "kernels/protocol.h"
 
-/* Parsing makes a tree: these bound what 12 MiB of brackets could cost. */
-#define LINK_DEPTH_MAX 100
+/* Parsing makes a tree: these bound what 12 MiB of brackets could cost. User code can hand its kernel such data in good
+ * faith, so a message that passes them is dropped, not punished. */
+#define LINK_DEPTH_MAX 256
 #define LINK_CONTAINERS_MAX 100000
 #define LINK_VALUES_MAX 1500000
 
@@ -24,12 +25,13 @@ struct link_message {
 	const char *token;	      /* hello */
 	json_int_t version;	      /* hello */
 	const char *language_version; /* hello */
+	bool unusable;		      /* display, result: the bundle is not one that a manager takes */
 	const uint8_t *raw;	      /* the message as it came: valid JSON, an object */
 	size_t raw_len;
 };
 
-/* 0 and *ret (link_message_release() it), or -EPROTO and in *ret_why a constant phrase such as "sent JSON that is
- * nested too deeply". */
+/* 0 and *ret (link_message_release() it); -E2BIG if it is too much to be parsed; -EPROTO and in *ret_why a constant
+ * phrase such as "sent something that is no JSON object". */
 int link_parse(const void *data, size_t n, struct link_message *ret, const char **ret_why);
 void link_message_release(struct link_message *m);
 
@@ -40,6 +42,8 @@ struct link {
 	struct buf out;
 	/* The message is valid during the call. The link may be closed from inside. */
 	void (*on_message)(struct link *l, const struct link_message *m);
+	/* A message was too much to be parsed. */
+	void (*on_dropped)(struct link *l);
 	/* Called once: the other end is gone or broke the protocol, and the link is closed. `why` completes "the kernel …". */
 	void (*on_gone)(struct link *l, bool broken, const char *why);
 };

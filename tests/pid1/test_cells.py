@@ -145,9 +145,7 @@ def test_oom_of_a_child(box, client):
     ("link.result('a'); link.result('b')", "second result"),
     ("link.error('a'); link.error('b')", "second result or error"),
     ("link.send(op='hello', token='0' * 32, version=1, language_version='x')", "hello twice"),
-    ("link.send(op='display', id=link.id, data={'text/plain': 5})", "MIME bundle"),
-    ("link.send(op='display', id=link.id, data={'application/json': eval('['*200 + ']'*200)})", "too deeply"),
-    ("n = 6000000; link.raw((n*2).to_bytes(4, 'big') + b'[,' * n)", "too"),
+    ("link.send(op='display', id=link.id)", "without data"),
     ("d = b'{\"op\":\"done\",\"id\":1,\"id\":1}'; link.raw(len(d).to_bytes(4, 'big') + d)", "no JSON object"),
     ("d = b'{\"op\":\"done\",\"x\":\"\\xff\"}'; link.raw(len(d).to_bytes(4, 'big') + d)", "no JSON object"),
 ])
@@ -159,6 +157,19 @@ def test_a_kernel_that_breaks_the_protocol(client, code, words):
         # The first `done` ended the call; the second is the kernel's own end.
         assert reply.ending == "ok" and "no cell was running" in client.event("kernel_died")["cause"]
     assert client.execute("print('alive')").out == b"alive\n"
+
+
+@pytest.mark.parametrize("code", [
+    "link.display({'text/plain': 5})", "link.display({'nonsense': 'x'})", "link.display({'text/' + 'x' * 200: 'x'})",
+    "link.display({'application/json': eval('[' * 190 + ']' * 190)}) or link.display({f'a/{i}': '' for i in range(40)})",
+    "deep = b'[' * 300; link.raw(len(deep).to_bytes(4, 'big') + deep)",
+    "n = 6000000; link.raw((n*2).to_bytes(4, 'big') + b'[,' * n)",
+])
+def test_a_display_that_nobody_could_take_costs_nothing_else(client, code):
+    client.execute("x = 1")
+    reply = client.execute(code)
+    assert reply.ending == "ok" and reply.end["displays_dropped"] == 1 and reply.end["kernel"] == "kept"
+    assert client.execute("print(x)").out == b"1\n"
 
 
 def test_a_gigabyte_on_the_link(box, client):

@@ -9,10 +9,13 @@ static const char *why_not(const char *text)
 {
 	struct link_message m;
 	const char *why = NULL;
-	if (link_parse(text, strlen(text), &m, &why) == 0) {
-		link_message_release(&m);
-		return NULL;
-	}
+	int r = link_parse(text, strlen(text), &m, &why);
+	if (r == -E2BIG)
+		return "too much";
+	if (r < 0)
+		return why;
+	why = m.unusable ? "unusable" : NULL;
+	link_message_release(&m);
 	return why;
 }
 
@@ -71,12 +74,12 @@ static void shape_is_bounded_before_parsing(void **state)
 	AUTO(buf_release) struct buf quoted = { 0 };
 	for (int i = 0; i < 5000; i++)
 		buf_add_str(&deep, "[");
-	assert_string_equal(why_not(buf_str(&deep)), "sent JSON that is nested too deeply");
+	assert_string_equal(why_not(buf_str(&deep)), "too much");
 	buf_add_str(&wide, "{\"op\":\"done\",\"x\":[");
 	for (int i = 0; i < LINK_CONTAINERS_MAX; i++)
 		buf_add_str(&wide, "[],");
 	buf_add_str(&wide, "0]}");
-	assert_string_equal(why_not(buf_str(&wide)), "sent JSON with too many values");
+	assert_string_equal(why_not(buf_str(&wide)), "too much");
 	buf_add_str(&quoted, "{\"op\":\"done\",\"id\":1,\"x\":\"");
 	for (int i = 0; i < 5000; i++)
 		buf_add_str(&quoted, "[\\\"{");
@@ -89,6 +92,7 @@ struct ear {
 	unsigned messages;
 	json_int_t ids;
 	bool close_on_message;
+	unsigned dropped;
 	unsigned gone;
 	bool broken;
 };
@@ -103,6 +107,11 @@ static void hear(struct link *l, const struct link_message *m)
 		link_close(l);
 }
 
+static void hear_drop(struct link *l)
+{
+	container_of(l, struct ear, link)->dropped++;
+}
+
 static void hear_end(struct link *l, bool broken, const char *why)
 {
 	struct ear *e = container_of(l, struct ear, link);
@@ -115,7 +124,7 @@ static int start(struct ear *e, struct poller *p)
 {
 	int fds[2];
 	poller_init(p);
-	*e = (struct ear){ .link = { .on_message = hear, .on_gone = hear_end } };
+	*e = (struct ear){ .link = { .on_message = hear, .on_dropped = hear_drop, .on_gone = hear_end } };
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
 	link_open(&e->link, p, fds[0]);
 	return fds[1];
@@ -143,6 +152,21 @@ static void messages_come_one_by_one(void **state)
 	poller_turn(&p, 1000);
 	assert_int_equal(e.gone, 1); /* 0x15 bytes end inside the object */
 	assert_true(e.broken);
+}
+
+static void what_is_too_much_is_dropped_and_the_next_is_heard(void **state)
+{
+	struct ear e;
+	struct poller p;
+	AUTO(closep) int fd = start(&e, &p);
+	char deep[LINK_DEPTH_MAX + 2] = { 0 };
+	memset(deep, '[', sizeof(deep) - 1);
+	say(fd, deep);
+	say(fd, "{\"op\":\"done\",\"id\":7}");
+	poller_turn(&p, 1000);
+	assert_int_equal(e.dropped, 1);
+	assert_int_equal(e.ids, 7);
+	link_close(&e.link);
 }
 
 static void a_link_may_be_closed_by_its_listener(void **state)
@@ -218,6 +242,7 @@ int main(void)
 		cmocka_unit_test(bad_messages),
 		cmocka_unit_test(shape_is_bounded_before_parsing),
 		cmocka_unit_test(messages_come_one_by_one),
+		cmocka_unit_test(what_is_too_much_is_dropped_and_the_next_is_heard),
 		cmocka_unit_test(a_link_may_be_closed_by_its_listener),
 		cmocka_unit_test(a_forbidden_length_breaks_it),
 		cmocka_unit_test(an_end_is_no_breach),
