@@ -20,6 +20,7 @@ struct peer {
 	struct timer *timer;
 	int fd;
 	unsigned turns;
+	bool fixtures;
 };
 
 static void on_turn(void *ctx)
@@ -100,6 +101,7 @@ static void serve(struct peer *peer, int in_fd, int out_fd)
 		.config = &config,
 		.in_fd = in_fd,
 		.out_fd = out_fd,
+		.fixtures = peer->fixtures,
 		.on_end = on_end,
 		.ctx = peer,
 	});
@@ -119,7 +121,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	}
 	log_set_level(LOG_ERROR);
 	CHECK(out >= 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-	struct peer peer = { .loop = loop_new(), .pieces = pieces_of(data, n), .fd = ends[1] };
+	struct peer peer = {
+		.loop = loop_new(), .pieces = pieces_of(data, n), .fd = ends[1], .fixtures = n && data[0] & 1
+	};
 	peer.timer = timer_new(peer.loop, on_turn, &peer);
 	timer_start(peer.timer, 0, 0);
 	size_t asked = count_asked(data, n);

@@ -368,6 +368,8 @@ def server():
         "listen-end": talk(GOOD["listen"], GOOD["listen"], rpc("notifications/cancelled", None, requestId="listen:0")),
         "eof-in-flight": talk(wait, call(5, session_id="s", code="after 1"), GOOD["listen"])[:-1],
         "sessions-gone": talk(call(1, session_id="gone", code="1"), call(2, session_id="dead", code="1"), call(3, code="")),
+        "fixtures": talk(call(6, "test_tool_with_progress"), call(7, "test_image_content"), call(8, "test_missing_capability"),
+                         rpc("notifications/cancelled", None, requestId=6), call(9, "test_tool_with_progress"), cut=CUT),
         "malformed": talk(*(v for k, v in MALFORMED.items() if len(v) < 200)),
     }
 
