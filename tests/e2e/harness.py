@@ -392,10 +392,10 @@ class Session:
         return self.server.start_call("execute_terminal", self._arguments(timeout, command=command), **more)
 
     def code(self, code, timeout=None, **more):
-        return self.start_code(code, timeout, **more).tool((timeout or 30) + PATIENCE)
+        return self.start_code(code, timeout, **more).tool(_patience(timeout))
 
     def shell(self, command, timeout=None, **more):
-        return self.start_shell(command, timeout, **more).tool((timeout or 30) + PATIENCE)
+        return self.start_shell(command, timeout, **more).tool(_patience(timeout))
 
     def stop(self):
         return self.server.call("stop_session", {"session_id": self.id})
@@ -421,6 +421,10 @@ class Fake:
 
     def calls(self):
         return self.log.read_text().splitlines() if self.log.exists() else []
+
+
+def _patience(timeout):
+    return PATIENCE + (timeout if isinstance(timeout, int) and timeout > 0 else 30)
 
 
 def _key(request_id):

@@ -1,56 +1,76 @@
-"""The program's own command line, and the tour."""
+"""The command line: help, version, exit codes, and where words go."""
 
-import json
-import pathlib
 import re
 import subprocess
 
 import pytest
-
-import harness
-
-
-def husk(*args, home, timeout=120, **settings):
-    return subprocess.run([harness.husk_binary(), *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout,
-                          cwd=home, env=harness.clean_env(home, **settings))
+from harness import ROOT, build_dir, clean_env, husk_binary
 
 
-def test_help_and_version(tmp_path):
-    helped = husk("--help", home=tmp_path)
-    assert helped.returncode == 0 and helped.stderr == ""
-    for verb in ("mcp", "demo", "doctor"):
-        assert re.search(rf"^\s+.*\b{verb}\b", helped.stdout, re.M)
-    assert re.fullmatch(r"husk \d+\.\d+\.\d+\n", husk("--version", home=tmp_path).stdout)
-    assert list(tmp_path.iterdir()) == []
+def run(tmp_path, *args, program=None, **settings):
+    return subprocess.run([program or husk_binary(), *args], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          env=clean_env(tmp_path, **settings), timeout=20)
 
 
-@pytest.mark.parametrize("args", [["frobnicate"], ["--nonsense"], ["mcp", "--env-file"], ["mcp", "surplus"]])
-def test_wrong_usage_is_exit_100(tmp_path, args):
-    done = husk(*args, home=tmp_path)
-    assert done.returncode == 100 and done.stdout == "" and "husk" in done.stderr
+@pytest.mark.parametrize("args", [("--help",), ("-h",), ("mcp", "--help")])
+def test_help(tmp_path, args):
+    done = run(tmp_path, *args)
+    assert (done.returncode, done.stderr) == (0, "")
+    for word in ("usage", "mcp", "demo", "--env-file", "--help", "--version"):
+        assert word in done.stdout
+    assert all(len(line) <= 120 for line in done.stdout.splitlines())
 
 
-def test_the_client_tells_what_it_is():
-    client = harness.build_dir() / "husk-client"
-    assert subprocess.run([client, "--version"], capture_output=True, text=True, check=True).stdout.startswith("husk-client ")
-    assert "attach" in subprocess.run([client, "--help"], capture_output=True, text=True, check=True).stdout
-    assert b"/ld-linux" not in client.read_bytes()  # static: no interpreter is asked for
+def test_version(tmp_path):
+    done = run(tmp_path, "--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    wanted = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text()).group(1)
+    assert done.stdout == f"husk {wanted}\n"
 
 
-def test_the_tour(tmp_path):
-    done = husk("demo", home=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "\x1b" not in done.stdout  # not a terminal
-    assert len(re.findall(r"\d+ ms", done.stdout)) >= 7
-    picture = pathlib.Path(re.search(r"picture saved: (.*) \(", done.stdout)[1])
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    config = json.loads(re.search(r"^\{.*^\}", done.stdout, re.M | re.S)[0])
-    server = config["mcpServers"]["husk"]
-    assert pathlib.Path(server["command"]).samefile(harness.husk_binary()) and server["args"] == ["mcp"]
-    assert f"\nclaude mcp add husk -- {server['command']} mcp\n" in done.stdout
+def test_the_server_tells_the_same_version(tmp_path, shared_server):
+    info = shared_server.request("server/discover").result()["_meta"]["io.modelcontextprotocol/serverInfo"]
+    assert run(tmp_path, "--version").stdout == f"husk {info['version']}\n"
 
 
-def test_the_tour_without_an_engine_says_what_to_do(tmp_path):
-    done = husk("demo", home=tmp_path, DOCKER_HOST="unix:///nonexistent/docker.sock")
-    assert done.returncode == 111
-    assert "setup-docker.sh" in done.stdout + done.stderr
+@pytest.mark.parametrize("args, words", [
+    ((), "verb"),
+    (("nonsense",), "nonsense"),
+    (("--nonsense",), "nonsense"),
+    (("mcp", "extra"), "extra"),
+    (("mcp", "--env-file"), "env-file"),
+    (("mcp", "--env-file", "/nonexistent/file"), "/nonexistent/file"),
+])
+def test_wrong_usage(tmp_path, args, words):
+    done = run(tmp_path, *args)
+    assert done.returncode == 100
+    assert done.stdout == ""  # stdout is the protocol's
+    assert words in done.stderr
+    assert len(done.stderr) < 2000
+
+
+def test_a_bad_setting_is_wrong_usage(tmp_path):
+    done = run(tmp_path, "mcp", CONTAINER_PIDS_LIMIT="x")
+    assert (done.returncode, done.stdout) == (100, "")
+    assert "CONTAINER_PIDS_LIMIT" in done.stderr
+
+
+def test_the_client_program(tmp_path):
+    """husk-client is for the inside of containers; outside it says so instead of acting as PID 1."""
+    program = str(build_dir() / "husk-client")
+    for args in (("--help",), ("--version",)):
+        done = run(tmp_path, *args, program=program)
+        assert done.returncode == 0 and "husk-client" in done.stdout
+    for args in ((), ("nonsense",)):
+        done = run(tmp_path, *args, program=program)
+        assert done.returncode == 100 and done.stderr
+    done = run(tmp_path, "init", program=program)
+    assert done.returncode != 0 and done.stderr
+    done = run(tmp_path, "attach", program=program)
+    assert done.returncode != 0 and done.stderr
+
+
+def test_the_client_program_is_static():
+    """It runs in any Linux image."""
+    done = subprocess.run(["readelf", "--program-headers", str(build_dir() / "husk-client")], capture_output=True, text=True)
+    assert done.returncode == 0 and "INTERP" not in done.stdout
