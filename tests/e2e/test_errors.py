@@ -47,7 +47,10 @@ def test_a_client_that_hangs_can_be_cancelled(start, tmp_path):
     assert not hanging.done
 
 
-@pytest.mark.parametrize("script", ["exit 1", "exit 0", "echo garbage; exit 0", "echo '{bad' >&2; exit 125", "kill -9 $$", "head -c 3000000 /dev/zero >&2; exit 1"])
+BROKEN_CLIENTS = ["exit 1", "exit 0", "echo garbage; exit 0", "echo '{bad' >&2; exit 125", "kill -9 $$", "head -c 3000000 /dev/zero >&2; exit 1"]
+
+
+@pytest.mark.parametrize("script", BROKEN_CLIENTS)
 def test_a_broken_client_is_an_error_not_a_hang(start, tmp_path, script):
     server = start(PATH=Fake(tmp_path / "bin", script).path)
     check_plain(server.start_call("create_session", {"network": False}).tool(120))
@@ -90,7 +93,10 @@ def test_an_image_that_is_not_husk_s(start, session):
 # --- sessions
 
 
-@pytest.mark.parametrize("tool, arguments", [("execute_code", {"code": "1"}), ("execute_terminal", {"command": "true"}), ("stop_session", {})])
+ON_A_SESSION = [("execute_code", {"code": "1"}), ("execute_terminal", {"command": "true"}), ("stop_session", {})]
+
+
+@pytest.mark.parametrize("tool, arguments", ON_A_SESSION)
 def test_unknown_session(shared_server, session, tool, arguments):
     result = shared_server.call(tool, {"session_id": "nosuchsession", **arguments})
     text = check_plain(result) if tool != "stop_session" or result.is_error else result.text

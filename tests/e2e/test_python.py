@@ -35,8 +35,8 @@ def test_no_output_is_said(session):
 
 
 def test_no_out_prompt_and_no_ansi(session):
-    for code in ("42", "print('x'); 42", "import pandas as pd\npd.DataFrame({'a': [1, 2]})", "1/0", "raise ValueError('bad')", "print('\\x1b[31mred\\x1b[0m')",
-                 "!printf '\\033[1mbold\\033[0m'"):
+    for code in ("42", "print('x'); 42", "import pandas as pd\npd.DataFrame({'a': [1, 2]})", "1/0", "raise ValueError('bad')",
+                 "print('\\x1b[31mred\\x1b[0m')", "!printf '\\033[1mbold\\033[0m'"):
         text = session.code(code).text
         assert "Out[" not in text and "In [" not in text, text
         assert "\x1b" not in text and "\\u001b" not in text, text
@@ -143,7 +143,7 @@ def test_figures_become_images(session):
 
 
 def test_show_and_several_figures(session):
-    result = session.code("import matplotlib.pyplot as plt\nfor i in range(3):\n    plt.figure()\n    plt.plot([0, i])\n    plt.show()").ok()
+    result = session.code("import matplotlib.pyplot as plt\nfor i in range(3):\n    plt.figure(); plt.plot([0, i]); plt.show()").ok()
     assert len(result.images) == 3
     assert session.code("1").images == []  # each was closed
 
