@@ -245,6 +245,8 @@ void call_end(struct call *c, const struct ending *e)
 				     (json_int_t)(ran ? clock_now_ms() - c->started_ms : 0), "stdout_bytes",
 				     (json_int_t)c->streams[CALL_STDOUT].total, "stderr_bytes",
 				     (json_int_t)c->streams[CALL_STDERR].total, "kernel", e->kernel, "detail", detail);
+	if (!end) /* a detail that is no text would take the END with it */
+		end = json_pack("{s:s}", "ending", e->ending);
 	if (e->has_exit_code)
 		json_object_set_new(end, "exit_code", json_integer(e->exit_code));
 	if (e->signo)

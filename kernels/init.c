@@ -67,6 +67,8 @@ static void end_with_event(struct init *i, int status, const char *cause, const 
 	i->exit_status = status;
 	i->farewell_until_ms = clock_now_ms() + FAREWELL_MS;
 	procs_kill_all();
+	pipes_drain(&i->kernel.pipes);
+	pipes_drain(&i->terminal.pipes);
 	end_calls(i, ending, detail);
 	json_auto_t *event = json_pack("{s:s, s:s, s:s}", "event", "ending", "cause", cause, "detail", detail);
 	controller_event(&i->controller, event);

@@ -16,6 +16,9 @@
 /* A kernel that exits closes its link a moment before it can be reaped; the exit status is the better story. */
 #define EXIT_PATIENCE_MS 300
 #define KILL_PATIENCE_MS 5000
+/* So many kernels may die idle within so short a time of their hello. */
+#define FLAPS_MAX 4
+#define FLAP_MS 2000
 #define STDERR_SHOWN 1500
 
 #define AFTER_RESTART "A new kernel was started: variables are gone, files are kept."
@@ -143,7 +146,7 @@ static void on_open(struct door *d, int fd, const char *language_version)
 	link_open(&k->link, k->poller, fd);
 	k->state = KERNEL_IDLE;
 	k->deaths = 0;
-	k->killed_all = false;
+	k->ready_ms = clock_now_ms();
 	send_event(k, "kernel_ready", "language_version", k->language_version);
 	k->on_idle(k);
 }
@@ -212,16 +215,27 @@ void kernel_start(struct kernel *k)
 void kernel_run(struct kernel *k, struct call *call)
 {
 	k->oom_kills = limits_oom_kills(k->limits);
-	/* If the link is gone its reader will tell in this turn; the call stays queued. */
-	if (cell_start(&k->cell, call, &k->link, k->pid, k->note) < 0)
+	int r = cell_start(&k->cell, call, &k->link, k->pid, k->note);
+	if (r < 0) {
+		call_end(call, &(struct ending){ .ending = "refused",
+						 .detail = "The code could not be sent to the kernel." });
 		return;
+	}
 	k->note = NULL;
 	k->state = KERNEL_BUSY;
+}
+
+/* A kernel that does its work has left its troubled start behind. */
+static void note_well(struct kernel *k)
+{
+	k->flaps = 0;
+	k->killed_all = false;
 }
 
 static void on_done(struct cell *c)
 {
 	struct kernel *k = container_of(c, struct kernel, cell);
+	note_well(k);
 	if (k->state != KERNEL_BUSY)
 		return; /* it is dead already, and these were its last messages */
 	k->state = KERNEL_IDLE;
@@ -302,6 +316,13 @@ static void died_idle(struct kernel *k, const struct death *d)
 	AUTO(freep) char *how = death_describe(d);
 	send_event(k, "kernel_died", "cause", how);
 	set_note(k, xasprintf("Before this call the kernel %s. " AFTER_RESTART, how));
+	if (clock_now_ms() - k->ready_ms >= FLAP_MS)
+		note_well(k);
+	/* Something in the container keeps killing it. */
+	if (++k->flaps > FLAPS_MAX)
+		recover(k, how);
+	else
+		kernel_start(k);
 }
 
 void kernel_reaped(struct kernel *k, pid_t pid, int status)
@@ -328,11 +349,13 @@ void kernel_reaped(struct kernel *k, pid_t pid, int status)
 		start_failed(k, how);
 		return;
 	}
-	if (k->cell.call)
+	if (k->cell.call) {
+		note_well(k);
 		cell_end_dead(&k->cell, &d, "restarted", AFTER_RESTART);
-	else
+		kernel_start(k);
+	} else {
 		died_idle(k, &d);
-	kernel_start(k);
+	}
 }
 
 int kernel_init(struct kernel *k, uint64_t grace_ms, int interrupt_signal)

@@ -1,7 +1,7 @@
 /* The language kernel: started, listened to, killed, started again. One process at a time, in a session of its own.
  *
- * When a start fails (it dies twice, does not say hello in time, the process limit is reached) every process of the
- * container is killed and one more start is tried; if that fails too, the container is of no use: on_failed. */
+ * When a start fails (it dies twice, or again and again soon after its hello, does not say hello in time, the process
+ * limit is reached) every process of the container is killed and one more start is tried; if that fails too, the container is of no use: on_failed. */
 #ifndef HUSK_KERNELS_KERNEL_H
 #define HUSK_KERNELS_KERNEL_H
 
@@ -40,8 +40,10 @@ struct kernel {
 	struct timeout timer; /* the deadline of the present state */
 	bool killed;	      /* by us, for kill_reason */
 	const char *kill_reason;
-	unsigned deaths; /* in a row, before a hello */
-	bool killed_all; /* since the last hello */
+	unsigned deaths;   /* in a row, before a hello */
+	unsigned flaps;	   /* in a row, soon after a hello and without a call */
+	bool killed_all;   /* since a kernel did well */
+	uint64_t ready_ms; /* when it said hello */
 	uint64_t fork_until_ms;
 	uint64_t oom_kills;
 	char *note; /* for the next call: what happened to its variables */

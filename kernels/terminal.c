@@ -14,6 +14,7 @@
 #define FORK_PATIENCE_MS 2000
 #define FORK_RETRY_MS 100
 #define TERM_PATIENCE_MS 500
+#define KILL_PATIENCE_MS 5000
 /* The shell and a program. */
 #define PIDS_NEEDED 2
 
@@ -97,6 +98,14 @@ void terminal_reaped(struct terminal *t, pid_t pid, int status)
 
 /* ---- stopping */
 
+static void on_unkillable(struct timeout *timer)
+{
+	struct terminal *t = container_of(timer, struct terminal, timer);
+	if (t->call)
+		finish(t, &(struct ending){ .ending = t->stop,
+					    .detail = "The command could not be killed; it is left behind." });
+}
+
 static void on_term_patience(struct timeout *timer)
 {
 	struct terminal *t = container_of(timer, struct terminal, timer);
@@ -106,6 +115,8 @@ static void on_term_patience(struct timeout *timer)
 	procs_kill_session(shell_is_gone ? -t->pid : t->pid);
 	if (shell_is_gone)
 		conclude(t);
+	else
+		timeout_start(t->poller, &t->timer, KILL_PATIENCE_MS, on_unkillable);
 }
 
 static void stop(struct terminal *t, const char *ending, int signo)

@@ -79,3 +79,19 @@ def test_room_after_every_process_was_ended(box, client):
     later = client.terminal("echo jobs")
     assert later.ending == "ok" and "background processes are gone" in later.detail
     assert client.terminal("echo jobs").detail == ""
+
+
+KILLER = "import os, signal\nwhile True:\n  for p in filter(str.isdigit, os.listdir('/proc')):\n    try:\n" \
+    "      if b'/opt/husk/kernel.py' in open(f'/proc/{p}/cmdline', 'rb').read(): os.kill(int(p), 9)\n" \
+    "    except OSError: pass\n"
+
+
+def test_whoever_keeps_killing_kernels_is_ended(box, client):
+    box.write_file("killer.py", KILLER)
+    client.terminal("setsid /usr/bin/python3 /workspace/killer.py > /dev/null 2>&1 &")
+    client.event("kernel_died")
+    reply = client.execute("print('at last')")
+    while reply.ending == "kernel_died":  # the killer may be quick enough to meet a cell
+        reply = client.execute("print('at last')")
+    assert reply.ending == "ok" and b"at last" in reply.out
+    assert client.terminal("pgrep -f killer.py").end["exit_code"] == 1
