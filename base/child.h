@@ -22,11 +22,11 @@ struct child_result {
 };
 
 struct child_spec {
-	char *const *argv;	/* argv[0] is looked up in PATH */
-	char *const *env;	/* NULL = ours */
-	uint64_t deadline_ms;	/* 0 = none; then the group is killed */
-	size_t out_max;		/* bytes captured from each of stdout and stderr; 0 = 64 KiB */
-	bool stdin_pipe;	/* child_write() feeds it */
+	char *const *argv;    /* argv[0] is looked up in PATH */
+	char *const *env;     /* NULL = ours */
+	uint64_t deadline_ms; /* 0 = none; then the group is killed */
+	size_t out_max;	      /* bytes captured from each of stdout and stderr; 0 = 64 KiB */
+	bool stdin_pipe;      /* child_write() feeds it */
 	/* If set, stdout is handed on as it comes instead of being captured. */
 	void (*on_stdout)(void *ctx, const void *data, size_t n);
 	/* Exactly once, unless child_free() comes first. The result is valid during the call; free the child there or later. */

@@ -29,7 +29,8 @@ static void test_a_plain_run(void **state)
 	AUTO(run_result_release) struct run_result r = { 0 };
 	assert_int_equal(feed(c, FRAME_OUT, "hi\n"), 0);
 	assert_int_equal(feed(c, FRAME_RESULT, "{\"data\":{\"text/plain\":\"2\"}}"), 0);
-	assert_int_equal(feed(c, FRAME_END, "{\"ending\":\"ok\",\"duration_ms\":12,\"stdout_bytes\":3,\"kernel\":\"kept\"}"), 1);
+	assert_int_equal(
+		feed(c, FRAME_END, "{\"ending\":\"ok\",\"duration_ms\":12,\"stdout_bytes\":3,\"kernel\":\"kept\"}"), 1);
 	assert_false(collect_refused(c));
 	collect_finish(c, &r);
 	assert_int_equal(r.ending, ENDING_OK);

@@ -1,5 +1,5 @@
-#include "manager/engine/inspect.h"
 #include "base/alloc.h"
+#include "manager/engine/inspect.h"
 #include "unit.h"
 
 static void classify(struct fail *f, const char *text)
@@ -14,10 +14,13 @@ static void test_errors_have_kind_and_next_step(void **state)
 		enum fail_kind kind;
 		const char *words;
 	} cases[] = {
-		{ "docker: Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?\nSee 'docker run --help'.",
+		{ "docker: Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?\nSee "
+		  "'docker run --help'.",
 		  FAIL_ENGINE, "no Docker engine answers" },
-		{ "permission denied while trying to connect to the Docker daemon socket", FAIL_ENGINE, "refuses this user" },
-		{ "docker: Error response from daemon: No such image: husk-python:abc.", FAIL_IMAGE, "image is not there" },
+		{ "permission denied while trying to connect to the Docker daemon socket", FAIL_ENGINE,
+		  "refuses this user" },
+		{ "docker: Error response from daemon: No such image: husk-python:abc.", FAIL_IMAGE,
+		  "image is not there" },
 		{ "Error response from daemon: No such container: husk-x", FAIL_DIED, "no longer exists" },
 		{ "Error response from daemon: Container abc is not running", FAIL_DIED, "no longer exists" },
 		{ "something nobody has seen", FAIL_ENGINE, "something nobody has seen" },
@@ -55,7 +58,8 @@ static void test_events(void **state)
 {
 	struct event_text text;
 	struct engine_event e;
-	assert_true(event("{\"Type\":\"container\",\"Action\":\"die\",\"Actor\":{\"ID\":\"1\",\"Attributes\":{\"exitCode\":\"137\","
+	assert_true(event("{\"Type\":\"container\",\"Action\":\"die\",\"Actor\":{\"ID\":\"1\",\"Attributes\":{"
+			  "\"exitCode\":\"137\","
 			  "\"name\":\"husk-a\"}}}",
 			  &text, &e));
 	assert_int_equal(e.kind, EVENT_DIE);
