@@ -1,7 +1,8 @@
 /* The language kernel: started, listened to, killed, started again. One process at a time, in a session of its own.
  *
  * When a start fails (it dies twice, or again and again soon after its hello, does not say hello in time, the process
- * limit is reached) every process of the container is killed and one more start is tried; if that fails too, the container is of no use: on_failed. */
+ * limit is reached) every process of the container is killed and one more start is tried; if that fails too, the
+ * container is of no use: on_failed. */
 #ifndef HUSK_KERNELS_KERNEL_H
 #define HUSK_KERNELS_KERNEL_H
 
