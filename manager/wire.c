@@ -120,7 +120,7 @@ int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, stru
 	*ret = (struct wire_hello){
 		.version = (uint64_t)number,
 		.last_call = (uint32_t)last_call,
-		.kernel_ready = kernel && streq(kernel, "ready"),
+		.kernel_ready = kernel && (streq(kernel, "ready") || streq(kernel, "busy")),
 	};
 	return 0;
 }
