@@ -280,7 +280,9 @@ static int start_controller(struct init *i)
 
 static int start_terminal(struct init *i)
 {
-	i->terminal = (struct terminal){ .poller = &i->poller, .limits = &i->limits, .on_idle = on_terminal_idle };
+	i->terminal = (struct terminal){
+		.poller = &i->poller, .limits = &i->limits, .kernel = &i->kernel.pid, .on_idle = on_terminal_idle
+	};
 	return terminal_init(&i->terminal, &i->env);
 }
 

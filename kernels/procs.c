@@ -79,3 +79,34 @@ void procs_kill_all(void)
 	if (getpid() == 1)
 		kill(-1, SIGKILL);
 }
+
+/* How many processes took the signal. */
+static unsigned signal_others(pid_t spare, int signo)
+{
+	AUTO(closedirp) DIR *dir = opendir("/proc");
+	unsigned found = 0;
+	if (!dir)
+		return 0;
+	for (struct dirent *e; (e = readdir(dir));) {
+		uint64_t pid;
+		if (parse_u64(e->d_name, &pid) < 0 || pid <= 1 || (pid_t)pid == spare || !session_of(e->d_name))
+			continue;
+		found += kill((pid_t)pid, signo) == 0;
+	}
+	return found;
+}
+
+void procs_kill_others(pid_t spare)
+{
+	unsigned before = 0;
+	if (getpid() != 1)
+		return;
+	for (int i = 0; i < KILL_ROUNDS; i++) {
+		unsigned now = signal_others(spare, SIGSTOP);
+		if (now <= before)
+			break;
+		before = now;
+	}
+	for (int i = 0; i < KILL_ROUNDS && signal_others(spare, SIGKILL); i++)
+		continue;
+}

@@ -58,6 +58,10 @@ static const char *detail_of(const struct terminal *t)
 	if (t->killed_all)
 		return "Every process in the container had to be ended since the last command: background processes "
 		       "are gone.";
+	if (t->made_room)
+		return "The process limit was reached: every process of the session but the interpreter was ended, so "
+		       "that "
+		       "this command could run.";
 	if (t->stop && streq(t->stop, "timeout"))
 		return "The command ran longer than its limit; it and the processes it had started were ended.";
 	if (t->stop)
@@ -224,6 +228,12 @@ static void start_or_retry(struct terminal *t)
 		timeout_start(t->poller, &t->limit, t->call->timeout_ms, on_limit);
 	} else if (pid == -EAGAIN && clock_now_ms() < t->fork_until_ms) {
 		timeout_start(t->poller, &t->timer, FORK_RETRY_MS, on_fork_again);
+	} else if (pid == -EAGAIN && !t->made_room) {
+		/* Most likely a fork bomb: without this no command would ever run again, not even the one that ends it. */
+		t->made_room = true;
+		t->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
+		procs_kill_others(*t->kernel);
+		timeout_start(t->poller, &t->timer, FORK_RETRY_MS, on_fork_again);
 	} else {
 		refuse(t, pid);
 	}
@@ -234,6 +244,7 @@ void terminal_run(struct terminal *t, struct call *call)
 	t->call = call;
 	t->pid = 0;
 	t->stop = NULL;
+	t->made_room = false;
 	t->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
 	pipes_begin(&t->pipes, call);
 	call_start(call);

@@ -10,6 +10,7 @@
 struct terminal {
 	struct poller *poller;
 	const struct limits *limits;
+	const pid_t *kernel; /* its pid; spared when room must be made */
 	void (*on_idle)(struct terminal *t);
 
 	struct pipes pipes;
@@ -20,12 +21,13 @@ struct terminal {
 	int state_fd;
 	const char *stop; /* the ending if we stop it: "timeout", "interrupted" */
 	bool killed_all;  /* not told yet */
+	bool made_room;	  /* for the running call */
 	uint64_t fork_until_ms;
 	struct timeout limit;
 	struct timeout timer; /* fork again, or kill */
 };
 
-/* poller, limits and on_idle are set by the caller. `env` is copied. 0 or -errno. */
+/* poller, limits, kernel and on_idle are set by the caller. `env` is copied. 0 or -errno. */
 int terminal_init(struct terminal *t, const struct strv *env);
 /* Runs a queued call; only when idle. */
 void terminal_run(struct terminal *t, struct call *call);

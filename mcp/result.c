@@ -83,6 +83,13 @@ static void add_ending(struct text *t, const struct run_result *run, const struc
 		text_add(t, label, run->detail ? run->detail : standard);
 }
 
+/* A run that ended well may have something to say all the same. */
+static void add_detail(struct text *t, const struct run_result *run)
+{
+	if (run->ending == ENDING_OK && run->detail)
+		text_add(t, "[note]", run->detail);
+}
+
 static void add_stream(struct text *t, const char *label, const char *name, const char *body, bool cut, uint64_t bytes)
 {
 	text_add(t, label, body);
@@ -146,6 +153,7 @@ static char *run_text(const struct run_result *run, const struct run_context *ct
 	text_add(&t, "[result]", value);
 	add_error(&t, run);
 	add_picture_notes(&t, p);
+	add_detail(&t, run);
 	if (run->hint)
 		text_add(&t, "[hint]", run->hint);
 	if (t.n == 0)
