@@ -47,7 +47,8 @@ def test_a_client_that_hangs_can_be_cancelled(start, tmp_path):
     assert not hanging.done
 
 
-BROKEN_CLIENTS = ["exit 1", "exit 0", "echo garbage; exit 0", "echo '{bad' >&2; exit 125", "kill -9 $$", "head -c 3000000 /dev/zero >&2; exit 1"]
+BROKEN_CLIENTS = ["exit 1", "exit 0", "echo garbage; exit 0", "echo '{bad' >&2; exit 125", "kill -9 $$",
+                  "head -c 3000000 /dev/zero >&2; exit 1"]
 
 
 @pytest.mark.parametrize("script", BROKEN_CLIENTS)

@@ -13,10 +13,10 @@ libc = ctypes.CDLL(None, use_errno=True)
 CLIENT = "/opt/husk/husk-client"
 NR = {"x86_64": dict(ptrace=101, sched_setscheduler=144, sched_setparam=142, setpriority=141, tgkill=234, prlimit64=302, sched_setattr=314,
                      ioprio_set=251, rt_sigqueueinfo=129, process_vm_readv=310, pidfd_open=434, pidfd_send_signal=424,
-                     sched_setaffinity=203, process_vm_writev=311, migrate_pages=256, kcmp=312, pidfd_getfd=438, setpgid=109),
+                     sched_setaffinity=203, process_vm_writev=311, pidfd_getfd=438),
       "aarch64": dict(ptrace=117, sched_setscheduler=119, sched_setparam=118, setpriority=140, tgkill=131, prlimit64=261, sched_setattr=274,
                       ioprio_set=30, rt_sigqueueinfo=138, process_vm_readv=270, pidfd_open=434, pidfd_send_signal=424,
-                      sched_setaffinity=122, process_vm_writev=271, migrate_pages=238, kcmp=272, pidfd_getfd=438, setpgid=154)}[os.uname().machine]
+                      sched_setaffinity=122, process_vm_writev=271, pidfd_getfd=438)}[os.uname().machine]
 
 def call(name, *args):
     ctypes.set_errno(0)

@@ -42,9 +42,9 @@ def test_no_out_prompt_and_no_ansi(session):
         assert "\x1b" not in text and "\\u001b" not in text, text
 
 
-def test_underscore_is_the_last_value(session):
-    session.code("6 * 7").ok()
-    assert session.code("_").ok().value == "42"
+def test_underscore_is_the_last_value(own_session):
+    own_session.code("6 * 7").ok()
+    assert own_session.code("_").ok().value == "42"
 
 
 def test_top_level_await(session):

@@ -69,7 +69,8 @@ def test_settings_of_the_reference_are_accepted(tmp_path):
     """Somebody moves over with the file that he has."""
     done = run(tmp_path / "home", CHAT_MODEL="gpt-4o", CHAT_MODEL_API_KEY="x", CONTAINER_MEMORY_LIMIT="2048m", CONTAINER_CPU_QUOTA="200000",
                STORAGE_DIR="./storage", IMPORT_ALLOWED_DIRS="/srv/data,/srv/more", API_BASE_URL="http://127.0.0.1:8000",
-               MAX_ITERATIONS="25", POSTGRES_USER="", POSTGRES_PASSWORD="", POSTGRES_DB="", POSTGRES_HOST="", POSTGRES_PORT="", ENCRYPTION_KEY="")
+               MAX_ITERATIONS="25", POSTGRES_USER="", POSTGRES_PASSWORD="", POSTGRES_DB="", POSTGRES_HOST="", POSTGRES_PORT="",
+               ENCRYPTION_KEY="")
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -181,7 +182,8 @@ def test_processes_are_limited(small):
 
 
 def test_cpu_time_is_limited(small):
-    result = small.code("import time\nw = time.time()\nc = time.process_time()\nwhile time.time() - w < 2: pass\ntime.process_time() - c").ok()
+    result = small.code("import time\nw = time.time()\nc = time.process_time()\n"
+                        "while time.time() - w < 2: pass\ntime.process_time() - c").ok()
     assert float(result.value) < 1.5  # half a CPU of two seconds, with the scheduler's slack
 
 
