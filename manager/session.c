@@ -43,6 +43,7 @@ const char *session_state_name(const struct session *s)
 static void run_unlink(struct run *run)
 {
 	list_remove(&run->node);
+	buf_release(&run->request);
 	run->guard = timer_free(run->guard);
 }
 
@@ -117,7 +118,6 @@ static uint64_t guard_ms(const struct session *s, bool terminal)
 int session_run(struct session *s, struct run *run, const char *text, size_t len, struct fail *f)
 {
 	size_t n = 0;
-	AUTO(buf_release) struct buf bytes = { 0 };
 	list_for_each(other, &s->runs, struct run, node)
 		n++;
 	if (n >= RUNS_MAX)
@@ -130,7 +130,7 @@ int session_run(struct session *s, struct run *run, const char *text, size_t len
 		.stdout_limit = collect_stdout_limit(s->config),
 		.stderr_limit = collect_stderr_limit(s->config),
 	};
-	if (len > CODE_BYTES_MAX || wire_put_run(&bytes, s->last_call + 1, &frame) < 0)
+	if (len > CODE_BYTES_MAX || wire_put_run(&run->request, s->last_call + 1, &frame) < 0)
 		return fail_set(f, FAIL_INVALID, "the %s is too long (%zu bytes, at most %u) or not valid UTF-8",
 				run->terminal ? "command" : "code", len, CODE_BYTES_MAX);
 	run->call = ++s->last_call;
@@ -140,8 +140,22 @@ int session_run(struct session *s, struct run *run, const char *text, size_t len
 	run->guard = timer_new(s->loop, on_guard, run);
 	timer_start(run->guard, guard_ms(s, run->terminal), 0);
 	s->used_ms = loop_now_ms();
-	send_bytes(s, &bytes);
+	send_bytes(s, &run->request);
 	return 0;
+}
+
+/* After a new hello: PID 1 replays what it knows; what it never heard of is sent again. */
+static void resume_runs(struct session *s, uint32_t last_known)
+{
+	list_for_each(run, &s->runs, struct run, node) {
+		bool known = run->call <= last_known;
+		if (run->abandoned && !known)
+			run_end(run, NULL, NULL);
+		else if (run->abandoned)
+			send_frame(s, FRAME_INTERRUPT, run->call);
+		else if (!known)
+			send_bytes(s, &run->request);
+	}
 }
 
 void session_abandon(struct run *run)
@@ -224,6 +238,7 @@ static int on_hello(struct session *s, const struct wire_frame *frame)
 	s->greeted = true;
 	s->attach_failures = 0;
 	s->last_call = MAX(s->last_call, hello.last_call);
+	resume_runs(s, hello.last_call);
 	if (hello.kernel_ready)
 		become_ready(s);
 	return 0;

@@ -39,6 +39,7 @@ struct run {
 	bool terminal;
 	bool abandoned; /* cancelled: the end is acknowledged and nobody is told; the session frees it */
 	uint64_t timeout_seconds;
+	struct buf request; /* the frame that starts it, sent again if a broken stream swallowed it */
 	struct collect *collect;
 	struct timer *guard;
 	/* Called once, with what happened; the run is unlinked by then and its owner frees it. f is set if nothing ran. */

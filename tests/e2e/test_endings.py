@@ -1,5 +1,8 @@
 """Every ending is told at once, in the call that was running, with its true cause; the next call works or says why not."""
 
+import os
+import signal
+
 import pytest
 
 import harness
@@ -163,3 +166,19 @@ def test_an_idle_session_ends_with_the_cause_and_a_running_cell_is_not_idle(star
     harness.wait_until(lambda: session.container not in harness.docker("ps", "--all", "--format", "{{.Names}}"))
     after = session.code("1")
     assert after.is_error and "SESSION_IDLE_TTL_SECONDS" in after.text
+
+
+def test_a_stream_that_breaks_loses_nothing(start):
+    """The docker client behind the stream is killed: the running cell, a cell and a command sent meanwhile all come to their end."""
+    server = start()
+    session = server.session(network=False)
+    session.code("x = 5").ok()
+    running = session.start_code("import time\nfor i in range(20): print(i, flush=True); time.sleep(0.1)\nx + 1", progress="p")
+    server.wait_for(lambda s: s.progress_of("p"))
+    stream, = [pid for pid, command in harness.children_of(server.process.pid).items() if " exec " in command]
+    os.kill(stream, signal.SIGKILL)
+    waiting, command = session.start_code("x + 2"), session.start_shell("echo heard")
+    assert command.tool().ok().stdout == "heard\n"
+    ended = running.tool().ok()
+    assert ended.stdout == "".join(f"{i}\n" for i in range(20)) and ended.value == "6"
+    assert waiting.tool().ok().value == "7"
