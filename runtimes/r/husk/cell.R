@@ -1,0 +1,145 @@
+# Running one cell: parse, then one top-level expression after the other in the workspace, as R's prompt does it.
+
+husk_workspace <- globalenv()
+# id (NULL between cells), place (srcref of the expression that runs), depth (frames below the user's), calls (of an
+# error), warned, quit (a status), bundle (the result).
+cell <- new.env(parent = emptyenv())
+PARSING <- .Machine$integer.max # as depth: no call is the user's
+
+# Runs a cell. NULL, or the fields of an error message. Everything the user's code does to the control flow ends here.
+run_cell <- function(code) {
+  cell$calls <- list()
+  cell$bundle <- cell$place <- cell$quit <- NULL
+  cell$warned <- FALSE
+  tryCatch(
+    withCallingHandlers(
+      until_abort(allowInterrupts(run_expressions(parse_cell(code)))),
+      error = on_error, interrupt = on_interrupt, warning = on_warning
+    ),
+    error = function(e) if (cell$depth == PARSING) report_syntax(e) else report_error(e, cell$calls),
+    interrupt = function(e) report_interrupt(cell$calls)
+  )
+}
+
+# withRestarts(expr, abort = ) at a tenth of its price. At the prompt this restart leads to the next prompt.
+until_abort <- function(expr) {
+  run <- function(expr) {
+    restart <- list(name = "abort", exit = environment(), handler = NULL, description = "", interactive = NULL)
+    .Internal(.addRestart(structure(restart, class = "restart")))
+    expr
+  }
+  run(return(expr))
+  if (is.null(cell$quit)) report_abort() else report_quit(cell$quit)
+}
+
+# Nothing has run when this fails: the message says line and column and shows the place.
+parse_cell <- function(code) {
+  cell$depth <- PARSING
+  if (grepl("\r", code, fixed = TRUE)) code <- gsub("\r\n?", "\n", code)
+  if (startsWith(code, "\ufeff")) code <- substring(code, 2L)
+  lines <- strsplit(code, "\n", fixed = TRUE)[[1L]]
+  parse(text = lines, keep.source = TRUE, srcfile = srcfilecopy("cell", lines), encoding = "UTF-8")
+}
+
+run_expressions <- function(expressions) {
+  n <- length(expressions)
+  places <- attr(expressions, "srcref")
+  for (i in seq_len(n)) {
+    cell$place <- places[[i]]
+    value <- evaluate(expressions[[i]])
+    assign(".Last.value", value$value, envir = baseenv())
+    if (value$visible) show_value(value$value, last = i == n)
+    show_finished_pages()
+    print_warnings()
+  }
+  NULL
+}
+
+evaluate <- function(husk_expression) {
+  cell$depth <- sys.nframe() + 3L # withVisible and the two frames of eval
+  withVisible(eval(husk_expression, husk_workspace))
+}
+
+# All values but the last print to stdout, in order with everything else; the last one is the cell's result.
+show_value <- function(value, last) {
+  if (inherits(value, "htmlwidget")) return(print_widget(value)) # some have a print method that wants a browser
+  if (!last || sinks() > 0L) return(print_value(value))
+  text <- print_captured(value)
+  if (nzchar(text)) cell$bundle <- c(list("text/plain" = shorten(text, TEXT_MAX, CUT_NOTE)), html_of(value))
+}
+
+# As the prompt does it: methods are found in the workspace.
+print_value <- function(value) {
+  cell$depth <- sys.nframe() + 1L
+  print_there(value)
+}
+print_there <- function(x) base::print(x)
+environment(print_there) <- husk_workspace
+
+CUT_NOTE <- "characters (print a part of it, or write it to a file in /workspace)"
+
+# What print() says, without the last line break. If it fails, what it said until then is on stdout.
+print_captured <- function(value) {
+  target <- tryCatch(rawConnection(raw(0L), "wb"), error = function(e) NULL)
+  if (is.null(target)) { # the user's code has all connections that R allows
+    print_value(value)
+    return("")
+  }
+  done <- FALSE
+  before <- sinks()
+  on.exit({
+    while (sinks() > before) sink()
+    bytes <- rawConnectionValue(target)
+    close(target)
+    if (!done) cat(raw_text(bytes))
+  })
+  sink(target)
+  print_value(value)
+  sink()
+  done <- TRUE
+  sub("\n$", "", raw_text(rawConnectionValue(target)))
+}
+
+raw_text <- function(bytes) {
+  text <- rawToChar(bytes[bytes != 0L]) # a string of R holds no NUL
+  Encoding(text) <- "UTF-8"
+  valid_text(text)
+}
+
+# Handlers ----------------------------------------------------------------------------------------------------------
+
+on_error <- function(condition) {
+  cell$calls <- users_calls(cell$depth)
+  handler <- getOption("error")
+  if (!is.null(handler) && !identical(handler, ERROR_OPTION)) { # the user's own, which R would run here too
+    try(if (is.function(handler)) handler() else eval(handler, husk_workspace))
+  }
+}
+
+on_interrupt <- function(condition) cell$calls <- users_calls(cell$depth)
+
+# R keeps the warning for later (or, by options(warn=), prints it or makes it an error) when this returns.
+on_warning <- function(condition) {
+  cell$warned <- TRUE
+  if (identical(conditionCall(condition), EVAL_CALL)) { # of the top level itself: no call at the prompt
+    condition$call <- NULL
+    warning(condition)
+    invokeRestart("muffleWarning")
+  }
+}
+
+# The warnings that R has kept, as it prints them after a top-level expression. The one way to make it do so begins with
+# "In addition: ", as after an error.
+print_warnings <- function() {
+  if (!cell$warned) return()
+  cell$warned <- FALSE
+  target <- if (message_sink() == 2L) tryCatch(rawConnection(raw(0L), "wb"), error = function(e) NULL)
+  if (is.null(target)) return(.Internal(printDeferredWarnings()))
+  on.exit(close(target))
+  suspendInterrupts({
+    sink(target, type = "message")
+    .Internal(printDeferredWarnings())
+    sink(type = "message")
+  })
+  cat(sub("^In addition: ", "", raw_text(rawConnectionValue(target))), file = stderr())
+}

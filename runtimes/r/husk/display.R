@@ -1,0 +1,145 @@
+# MIME bundles: what R objects become beside their text, and the functions by which a cell shows something itself.
+
+ROWS_SHOWN <- 50L
+COLUMNS_SHOWN <- 50L
+CELL_WIDTH <- 200L
+DISPLAY_ID_MAX <- 256L
+MIME_TYPE <- "^[[:alnum:]!#$&^_.+-]+/[[:alnum:]!#$&^_.+-]+$"
+
+# Sends a bundle (a named list: MIME type to text, raw bytes or anything for JSON) as a display of the running cell.
+send_display <- function(data, id = NULL, update = FALSE) {
+  if (is_forked()) {
+    if (!is.null(data[["text/plain"]])) writeLines(valid_text(data[["text/plain"]]))
+    return(invisible())
+  }
+  if (is.null(cell$id)) return(invisible()) # a callback between two cells
+  good <- grepl(MIME_TYPE, names(data))
+  if (length(good) == 0L || !all(good)) stop("not a MIME type: ", paste(names(data)[!good], collapse = ", "), call. = FALSE)
+  more <- c(if (!is.null(id)) c(display_id = json_string(substr(valid_text(id), 1L, DISPLAY_ID_MAX))),
+            if (isTRUE(update)) c(update = "true"))
+  send_bundle("display", data, more)
+  invisible()
+}
+
+send_bundle <- function(op, data, more = NULL) {
+  data <- fit_pictures(data)
+  members <- unlist(Map(json_entry, names(data), data))
+  flush(stdout())
+  repeat {
+    body <- json_object(op = json_string(op), id = cell$id, more, data = do.call(json_object, as.list(members)))
+    if (link_send(body, more = op == "result")) return(invisible())
+    members <- drop_largest(members)
+  }
+}
+
+# Makes a bundle that was too long for one message shorter, and says so in it.
+drop_largest <- function(members) {
+  sizes <- nchar(members, "bytes") * (names(members) != "text/plain")
+  largest <- which.max(sizes)
+  note <- sprintf("[%s of %s bytes left out: one output holds 12 MiB at most. Write it to a file in /workspace and export that.]",
+                  names(members)[largest], format(sizes[[largest]], big.mark = ","))
+  text <- members["text/plain"]
+  members <- members[-largest]
+  c(members[names(members) != "text/plain"],
+    "text/plain" = if (is.na(text)) json_string(note) else sub("\"$", paste0("\\\\n", note, "\""), text))
+}
+
+# The value of a bundle's entry in JSON.
+json_entry <- function(mime, value) {
+  if (mime == "application/json" || endsWith(mime, "+json")) return(json_value(value))
+  if (startsWith(mime, "text/") || endsWith(mime, "+xml") || endsWith(mime, "/xml") || endsWith(mime, "/javascript")) {
+    return(json_string(if (is.raw(value)) raw_text(value) else value))
+  }
+  json_string(if (is.raw(value)) base64(value) else gsub("[[:space:]]", "", valid_text(value)))
+}
+
+# A string that is JSON stays as it is, everything else is made JSON.
+json_value <- function(value) {
+  text <- if (is.character(value)) paste(value, collapse = "\n")
+  if (!is.null(text) && jsonlite::validate(text)) return(valid_text(text))
+  jsonlite::toJSON(value, auto_unbox = TRUE, null = "null", na = "null", digits = NA, force = TRUE)
+}
+
+base64 <- function(bytes) base64enc::base64encode(bytes)
+
+# Beside the text ---------------------------------------------------------------------------------------------------
+
+# The html entry of a value's bundle, or NULL.
+html_of <- function(value) {
+  html <- tryCatch(suppressWarnings({
+    if (is.data.frame(value) && length(value) > 0L) {
+      html_table(value)
+    } else if (inherits(value, c("html", "shiny.tag", "shiny.tag.list"))) {
+      as.character(value)
+    }
+  }), error = function(e) NULL)
+  if (!is.null(html)) list("text/html" = html)
+}
+
+html_table <- function(table) {
+  size <- dim(table)
+  rows <- seq_len(min(size[1L], ROWS_SHOWN))
+  columns <- seq_len(min(size[2L], COLUMNS_SHOWN))
+  cells <- lapply(columns, function(i) html_column(.subset2(table, i), rows))
+  names <- html_escape(names(table)[columns])
+  labels <- attr(table, "row.names")
+  if (is.character(labels)) {
+    cells <- c(list(paste0("<th>", html_escape(labels[rows]), "</th>")), cells)
+    names <- c("", names)
+  }
+  lines <- if (length(rows) > 0L && length(cells) > 0L) paste0("<tr>", do.call(paste0, cells), "</tr>")
+  cut <- if (size[1L] > length(rows) || size[2L] > length(columns)) {
+    sprintf("<p>%d of %d rows, %d of %d columns</p>", length(rows), size[1L], length(columns), size[2L])
+  }
+  paste(c("<table>", paste0("<thead><tr>", paste0("<th>", names, "</th>", collapse = ""), "</tr></thead>"),
+          "<tbody>", lines, "</tbody>", "</table>", cut), collapse = "\n")
+}
+
+html_column <- function(column, rows) {
+  if (!is.null(dim(column))) {
+    text <- apply(format(as.matrix(column[rows, , drop = FALSE])), 1L, paste, collapse = " ")
+  } else if (is.character(column)) {
+    text <- column[rows]
+  } else {
+    text <- format(column[rows], trim = TRUE)
+  }
+  text <- as.character(text)
+  text[is.na(text)] <- "NA"
+  long <- nchar(text, "chars", allowNA = TRUE) > CELL_WIDTH
+  long[is.na(long)] <- FALSE
+  text[long] <- paste0(substr(text[long], 1L, CELL_WIDTH - 3L), "...")
+  paste0("<td>", html_escape(text), "</td>")
+}
+
+html_escape <- function(text) {
+  text <- gsub("&", "&amp;", text, fixed = TRUE)
+  gsub(">", "&gt;", gsub("<", "&lt;", text, fixed = TRUE), fixed = TRUE)
+}
+
+# For cells ---------------------------------------------------------------------------------------------------------
+
+# A bundle with one entry of this type: raw bytes or text, or what is in a file.
+display_as <- function(data, mime, file = NULL, id = NULL, update = FALSE) {
+  if (!is.null(file)) data <- readBin(file, "raw", file.size(file))
+  if (is.character(data) && !grepl("json$", mime)) data <- paste(data, collapse = "\n")
+  send_display(`names<-`(list(data), mime), id, update)
+}
+
+# Attached to the search path as "husk".
+tools <- list(
+  display = function(value, mime = NULL, file = NULL, id = NULL, update = FALSE) {
+    if (!is.null(mime)) return(display_as(value, mime, file, id, update))
+    html <- html_of(value)
+    if (is.null(html) && is.null(id)) return(invisible(print_value(value)))
+    send_display(c(list("text/plain" = print_captured(value)), html), id, update)
+  },
+  display_html = function(data = NULL, file = NULL, ...) display_as(data, "text/html", file, ...),
+  display_markdown = function(data = NULL, file = NULL, ...) display_as(data, "text/markdown", file, ...),
+  display_latex = function(data = NULL, file = NULL, ...) display_as(data, "text/latex", file, ...),
+  display_json = function(data = NULL, file = NULL, ...) display_as(data, "application/json", file, ...),
+  display_svg = function(data = NULL, file = NULL, ...) display_as(data, "image/svg+xml", file, ...),
+  display_png = function(data = NULL, file = NULL, ...) display_as(data, "image/png", file, ...),
+  display_jpeg = function(data = NULL, file = NULL, ...) display_as(data, "image/jpeg", file, ...),
+  publish_mimebundle = function(data, metadata = NULL) send_display(as.list(data)),
+  View = function(x, title) invisible(print_value(x))
+)

@@ -1,0 +1,133 @@
+# Conditions as text: the fields of the link's `error` message, as R's prompt words them.
+
+TEXT_MAX <- 2^20 # characters of text/plain
+ERROR_MAX <- 16384L # characters of a message
+TRACEBACK_MAX <- 32768L
+CALLS_SHOWN <- 12L # at each end of a long traceback
+FRAMES_SEARCHED <- 200L
+LINE_WIDTH <- 77L # R breaks an error line that is longer
+
+# The call under which all top-level code runs; R blames it where the prompt blames nobody.
+EVAL_CALL <- quote(eval(husk_expression, husk_workspace))
+
+# The head and the tail of a text that is too long.
+shorten <- function(text, limit, what = "characters") {
+  size <- nchar(text, "chars", allowNA = TRUE)
+  if (is.na(size) || size <= limit) return(text)
+  head <- limit %/% 4L
+  note <- sprintf("\n[... %s %s left out ...]\n", format(size - limit, big.mark = ","), what)
+  paste0(substr(text, 1L, head), note, substr(text, size - (limit - head) + 1L, size))
+}
+
+error_message <- function(condition) {
+  text <- tryCatch(valid_text(conditionMessage(condition)), error = function(e) "<no message: conditionMessage() failed>")
+  shorten(text, ERROR_MAX)
+}
+
+error_call <- function(condition) {
+  call <- tryCatch(conditionCall(condition), error = function(e) NULL)
+  if (identical(call, EVAL_CALL)) NULL else call
+}
+
+one_line <- function(call, width = 150L) {
+  text <- tryCatch(valid_text(deparse(call, width.cutoff = 120L, nlines = 2L)), error = function(e) "<call>")
+  text <- gsub("[[:space:]]+", " ", text)
+  if (nchar(text) > width) paste0(substr(text, 1L, width - 3L), "...") else text
+}
+
+# "Error in f(x) : message", broken into two lines where R does it.
+error_line <- function(condition) {
+  message <- error_message(condition)
+  call <- error_call(condition)
+  if (is.null(call)) return(paste0("Error: ", message))
+  text <- one_line(call, 100L)
+  first <- strsplit(message, "\n", fixed = TRUE)[[1L]][1L]
+  long <- 14L + nchar(text, "width") + nchar(first, "width") > LINE_WIDTH
+  paste0("Error in ", text, " : ", if (isTRUE(long)) "\n  ", message)
+}
+
+# The user's part of the call stack. Called by a handler; `depth` frames at the bottom are the kernel's.
+users_calls <- function(depth) {
+  end <- sys.nframe() - 2L # this function and the handler
+  if (end <= depth) return(list())
+  calls <- sys.calls()
+  if (identical(calls[[end]][[1L]], quote(.handleSimpleError))) end <- end - 1L # an error of R itself comes by way of it
+  frames <- seq.int(depth + 1L, length.out = end - depth)
+  # Below one of our functions that the user called, all is ours; what R called of ours behind the scenes is not shown.
+  ours <- which(vapply(frames[seq_len(min(length(frames), FRAMES_SEARCHED))], is_ours, NA))
+  if (length(ours) > 0L) frames <- frames[seq_len(ours[1L] - !is.symbol(calls[[frames[ours[1L]]]][[1L]]))]
+  calls <- calls[frames]
+  compiling <- Position(is_compiling, calls)
+  if (is.na(compiling)) calls else calls[seq_len(compiling - 1L)]
+}
+
+# R compiles loops and functions when it runs them.
+is_compiling <- function(call) is.call(call[[1L]]) && identical(call[[1L]][[2L]], quote(compiler))
+
+is_ours <- function(frame) identical(environment(sys.function(frame)), environment(is_ours))
+
+traceback_lines <- function(calls) {
+  n <- length(calls)
+  attr(calls[[1L]], "srcref") <- cell$place
+  shown <- if (n > 2L * CALLS_SHOWN) c(seq_len(CALLS_SHOWN), seq.int(n - CALLS_SHOWN + 1L, n)) else seq_len(n)
+  lines <- vapply(shown, function(i) sprintf("%*d: %s%s", nchar(n), i, one_line(calls[[i]]), place(calls[[i]])), "")
+  if (length(shown) < n) {
+    lines <- append(lines, sprintf("[... %d calls left out ...]", n - length(shown)), CALLS_SHOWN)
+  }
+  lines
+}
+
+# " at file#line", as traceback() has it.
+place <- function(call) {
+  source <- attr(call, "srcref")
+  if (is.null(source)) return("")
+  file <- tryCatch(basename(attr(source, "srcfile")$filename), error = function(e) "")
+  paste0(" at ", if (length(file) == 1L && nzchar(file)) file, "#", source[1L])
+}
+
+# The fields of the `error` message.
+report_error <- function(condition, calls) {
+  failure(class(condition)[1L], error_message(condition), c(error_line(condition), call_lines(calls, "Calls")))
+}
+
+# R names the kernel's call of parse(); the prompt names none.
+report_syntax <- function(condition) {
+  message <- error_message(condition)
+  failure("parseError", message, paste0("Error: ", message))
+}
+
+report_interrupt <- function(calls) {
+  message <- "Execution was interrupted"
+  failure("interrupt", message, c(message, call_lines(calls, "in")))
+}
+
+# The calls that led there; one alone says nothing new, unless it is where in a long cell it was.
+call_lines <- function(calls, title) {
+  if (length(calls) > 1L) return(c(paste0(title, ", outermost first:"), traceback_lines(calls)))
+  if (is.null(cell$place) || length(attr(cell$place, "srcfile")$lines) < 2L) return(NULL)
+  sub("^ ", "", place(structure(0, srcref = cell$place)))
+}
+
+report_quit <- function(status) {
+  message <- sprintf("q() was called with status %s: the cell ended here; the session goes on and keeps its variables",
+                     valid_text(format(status)))
+  failure("quit", message, message)
+}
+
+report_abort <- function() {
+  message <- "The cell was aborted; the session keeps its variables"
+  failure("abort", message, message)
+}
+
+failure <- function(type, message, lines) {
+  list(type = type, message = message, traceback = shorten(paste(lines, collapse = "\n"), TRACEBACK_MAX))
+}
+
+# What traceback() shows in the next cell.
+remember_traceback <- function(calls) {
+  calls <- lapply(rev(calls[seq_len(min(length(calls), FRAMES_SEARCHED))]), function(call) {
+    text <- tryCatch(deparse(call, nlines = 5L), error = function(e) "<call>")
+    structure(text, srcref = attr(call, "srcref"))
+  })
+  assign(".Traceback", calls, envir = baseenv())
+}

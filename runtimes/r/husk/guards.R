@@ -1,0 +1,108 @@
+# What R's own functions must not do to a session: end it, wait for a keyboard, close the link, outlive their cell.
+
+# Keeps R, which is not interactive here, from ending at an error that no handler catches (kernel.R goes on).
+ERROR_OPTION <- quote(invisible())
+
+guard <- function(name, value) {
+  unlockBinding(name, baseenv())
+  assign(name, value, envir = baseenv())
+  lockBinding(name, baseenv())
+}
+
+set_up_guards <- function() {
+  for (name in c(".Last.value", ".Traceback")) unlockBinding(name, baseenv())
+  for (name in names(guards)) guard(name, guards[[name]])
+  before("scan", quote(if (missing(text) && (identical(file, "") || inherits(file, "terminal"))) {
+    .husk$no_keyboard("scan()")
+  }))
+  before("readLines", quote(if (inherits(con, "terminal")) .husk$no_keyboard("readLines()")))
+  before("close.connection", quote(if (.husk$is_link(con)) .husk$refuse_close()))
+  registerS3method("close", "connection", get("close.connection", envir = baseenv()), envir = baseenv())
+  for (name in c("system", "system2")) guard(name, mark_system(get(name, envir = baseenv())))
+}
+
+# Instead of the functions of base.
+guards <- list(
+  q = function(save = "default", status = 0, runLast = TRUE) quit_cell(status),
+  quit = function(save = "default", status = 0, runLast = TRUE) quit_cell(status),
+  readline = function(prompt = "") no_keyboard("readline()", prompt),
+  browser = function(text = "", condition = NULL, expr = TRUE, skipCalls = 0L) {
+    if (isTRUE(as.logical(expr))) no_debugger("browser()")
+  },
+  debug = function(fun, text = "", condition = NULL, signature = NULL) no_debugger("debug()"),
+  debugonce = function(fun, text = "", condition = NULL, signature = NULL) no_debugger("debugonce()"),
+  getAllConnections = function() {
+    found <- .Internal(getAllConnections())
+    found[found != link$number]
+  }
+)
+
+no_debugger <- function(what) message(what, ": there is no debugger here; the code goes on")
+
+# Puts a check in front of a function of base; it sees the arguments and, on the search path, the kernel.
+before <- function(name, check) {
+  fun <- get(name, envir = baseenv())
+  body(fun) <- call("{", check, body(fun))
+  guard(name, fun)
+}
+
+is_link <- function(con) identical(as.integer(con), link$number)
+
+refuse_close <- function() stop("this connection belongs to the R kernel: without it the session would end", call. = FALSE)
+
+quit_cell <- function(status) {
+  if (is_forked()) leave(as.integer(status))
+  cell$quit <- status
+  invokeRestart("abort")
+}
+
+no_keyboard <- function(what, prompt = "") {
+  if (nzchar(prompt)) writeLines(prompt)
+  stop(what, ": nobody can type an answer here; put the value into the code instead", call. = FALSE)
+}
+
+# While system() waits for its shell R ignores interrupts: the shell has to tell by its status.
+INTERRUPTED_STATUS <- 130L
+
+run_system <- function(command, intern, run) {
+  if (intern) {
+    output <- run(command)
+    Sys.sleep(0) # R noted the interrupt and would look at it later
+    return(output)
+  }
+  status <- run(paste0("trap 'exit 130' INT; ", command))
+  if (identical(as.integer(status), INTERRUPTED_STATUS)) {
+    link$interrupted <- TRUE
+    raise_interrupt()
+  }
+  invisible(status)
+}
+
+# system() and system2() with their .Internal(system(command, intern, ...)) in run_system().
+mark_system <- function(code) {
+  if (is.function(code)) {
+    body(code) <- mark_system(body(code))
+  } else if (is.call(code) && identical(code[[1L]], quote(.Internal)) && identical(code[[2L]][[1L]], quote(system))) {
+    run <- call("function", as.pairlist(alist(command = )), code)
+    return(as.call(list(quote(.husk$run_system), code[[2L]][[2L]], code[[2L]][[3L]], run)))
+  } else if (is.call(code)) {
+    for (i in which(vapply(code, is.call, NA))) code[[i]] <- mark_system(code[[i]])
+  }
+  code
+}
+
+# After each cell: what it left behind and the next one must not find.
+tidy_up <- function() {
+  setTimeLimit()
+  setSessionTimeLimit()
+  if (sinks() > 0L || message_sink() != 2L) {
+    while (sinks() > 0L) sink()
+    sink(type = "message")
+    writeLines("[sink() still took the output at the end of the cell; it was undone]", stderr())
+  }
+  options(error = ERROR_OPTION)
+}
+
+# sink.number() without its match.arg().
+sinks <- function() .Internal(sink.number(TRUE))
+message_sink <- function() .Internal(sink.number(FALSE))

@@ -1,0 +1,177 @@
+# The kernel link (docs/protocol.md, section 2): one TCP connection to PID 1, one JSON object a message.
+# Speaks only for the process that opened it. Its own JSON, as loading a package for it would cost more than the rest.
+
+MESSAGE_MAX <- 12 * 2^20 # LINK_MESSAGE_MAX in kernels/protocol.h
+CODE_MESSAGE_MAX <- 64 * 2^20 # CODE_BYTES_MAX, every byte escaped
+PROTOCOL_VERSION <- 1L
+SLICE <- 16384L # bytes; a socket that has room at all has that much
+FOREVER <- .Machine$integer.max # seconds
+
+# connection, number (R's own of it), owner (pid), held (bytes to go with the next message), interrupted (while sending)
+link <- new.env(parent = emptyenv())
+
+link_open <- function(address) {
+  parts <- strsplit(address, ":", fixed = TRUE)[[1L]]
+  # Not blocking, as R lets interrupts through while it waits in a read, and what was read by then is lost.
+  # no-delay: a result and its `done` are two small writes, and the second must not wait for an acknowledgement.
+  link$connection <- socketConnection(parts[2L], as.integer(parts[3L]), blocking = FALSE, open = "r+b",
+                                      timeout = FOREVER, options = "no-delay")
+  link$number <- as.integer(link$connection)
+  link$owner <- Sys.getpid()
+}
+
+# In a child that a cell forked. Only the kernel's own process speaks.
+is_forked <- function() Sys.getpid() != link$owner
+
+link_hello <- function(token) {
+  version <- paste(R.version$major, R.version$minor, sep = ".")
+  link_send(json_object(op = json_string("hello"), token = json_string(token), version = PROTOCOL_VERSION,
+                        language_version = json_string(version)))
+}
+
+# The next message as a list of strings, or NULL when PID 1 is gone or talks nonsense.
+link_receive <- function() {
+  size <- readBin(link_read(4L), "integer", 1L, size = 4L, endian = "big")
+  if (length(size) == 0L || size <= 0L || size > CODE_MESSAGE_MAX) return(NULL)
+  tryCatch(json_read(link_read(size)), error = function(e) NULL)
+}
+
+# So many bytes, fewer only at the end of the link.
+link_read <- function(size) {
+  bytes <- raw(0L)
+  while (length(bytes) < size) {
+    piece <- readBin(link$connection, "raw", size - length(bytes))
+    if (length(piece) == 0L) {
+      link_wait()
+      piece <- readBin(link$connection, "raw", size - length(bytes))
+      if (length(piece) == 0L) break
+    }
+    bytes <- if (length(bytes) == 0L) piece else c(bytes, piece)
+  }
+  bytes
+}
+
+# Until there is something to read. Interrupts reach R while it waits, even if they are suspended, and callbacks of
+# event loops (later, httpuv, Tk) run: their errors come out here.
+link_wait <- function() {
+  told <- function(e) {
+    if (inherits(e, "error")) writeLines(error_line(e), stderr())
+    FALSE
+  }
+  while (!tryCatch(socketSelect(list(link$connection)), condition = told)) if (!link_is_open()) return()
+}
+
+link_is_open <- function() isTRUE(tryCatch(isOpen(link$connection), error = function(e) FALSE))
+
+# Sends one message; FALSE, and nothing is sent, if it is too long. `more`: another follows at once, with which it may go.
+link_send <- function(text, more = FALSE) {
+  bytes <- charToRaw(text)
+  if (length(bytes) > MESSAGE_MAX) return(FALSE)
+  bytes <- c(link$held, writeBin(length(bytes), raw(), endian = "big"), bytes)
+  if (more) {
+    link$held <- bytes
+    return(TRUE)
+  }
+  link$held <- NULL
+  suspendInterrupts(for (start in seq.int(1L, length(bytes), by = SLICE)) {
+    slice <- if (length(bytes) > SLICE) bytes[start:min(start + SLICE - 1L, length(bytes))] else bytes
+    while (!link_write(slice)) link$interrupted <- TRUE # half a message would be the end of the kernel
+  })
+  raise_interrupt()
+  TRUE
+}
+
+# FALSE, and nothing is written, if an interrupt came while R waited for room. A slice goes out as a whole or not at all.
+link_write <- function(slice) {
+  tryCatch({
+    writeBin(slice, link$connection)
+    TRUE
+  }, condition = function(e) if (inherits(e, "interrupt")) FALSE else link_lost())
+}
+
+# The interrupt that came while a message was sent, unless the caller has more to do before.
+raise_interrupt <- function() {
+  if (is.null(link$interrupted) || .Internal(interruptsSuspended())) return()
+  link$interrupted <- NULL
+  signalCondition(structure(class = c("interrupt", "condition"), list(message = "", call = NULL)))
+}
+
+link_lost <- function() {
+  writeLines("The R kernel lost its connection to the session and ends; variables are gone.", stderr())
+  leave(1L)
+}
+
+# Ends this process at once. A forked child must not run the exit code of its parent, which removes its files.
+leave <- function(status) {
+  if (is_forked()) suppressWarnings(asNamespace("parallel")$mcexit(status))
+  .Internal(quit("no", status, FALSE))
+}
+
+# JSON ------------------------------------------------------------------------------------------------------------
+
+# An object of named members that are JSON already.
+json_object <- function(...) {
+  members <- c(...)
+  paste0("{", paste0("\"", names(members), "\":", members, collapse = ","), "}")
+}
+
+json_string <- function(text) {
+  text <- valid_text(text)
+  if (grepl("[\\\\\"\001-\037\177]", text)) {
+    text <- gsub("\\", "\\\\", text, fixed = TRUE)
+    text <- gsub("\"", "\\\"", text, fixed = TRUE)
+    text <- gsub("\n", "\\n", text, fixed = TRUE)
+    text <- gsub("\r", "\\r", text, fixed = TRUE)
+    text <- gsub("\t", "\\t", text, fixed = TRUE)
+    if (grepl("[\001-\037\177]", text)) {
+      for (code in c(1:8, 11:12, 14:31, 127L)) {
+        text <- gsub(intToUtf8(code), sprintf("\\u%04x", code), text, fixed = TRUE)
+      }
+    }
+  }
+  paste0("\"", text, "\"")
+}
+
+# Text that every reader takes: one string of valid UTF-8.
+valid_text <- function(text) {
+  if (length(text) != 1L) text <- paste(as.character(text), collapse = "\n")
+  if (is.na(text)) return("NA")
+  if (Encoding(text) == "bytes") Encoding(text) <- "UTF-8"
+  text <- enc2utf8(text)
+  if (!validUTF8(text)) text <- iconv(text, "UTF-8", "UTF-8", sub = "\ufffd")
+  text
+}
+
+# A flat object of strings and numbers: a list of strings. Fails on anything else.
+json_read <- function(bytes) {
+  text <- rawToChar(bytes)
+  Encoding(text) <- "UTF-8"
+  if (!validUTF8(text)) stop("no UTF-8")
+  at <- gregexpr("\"(?:[^\"\\\\]++|\\\\.)*+\"|[^\\s{}:,\"]++", text, perl = TRUE)[[1L]]
+  ends <- at + attr(at, "match.length") - 1L
+  quoted <- substring(text, at, at) == "\""
+  tokens <- substring(text, at + quoted, ends - quoted)
+  for (i in grep("\\", tokens, fixed = TRUE)) tokens[i] <- json_unescape(tokens[i])
+  odd <- seq.int(1L, length(tokens), by = 2L)
+  `names<-`(as.list(tokens[odd + 1L]), tokens[odd])
+}
+
+json_unescape <- function(text) {
+  # Stands for a backslash until the end: Unicode keeps this one for programs, no text has it.
+  backslash <- "\ufdd0"
+  text <- gsub("\\\\", backslash, text, fixed = TRUE)
+  simple <- c("\\\"" = "\"", "\\/" = "/", "\\n" = "\n", "\\r" = "\r", "\\t" = "\t", "\\b" = "\b", "\\f" = "\f")
+  for (escape in names(simple)) text <- gsub(escape, simple[[escape]], text, fixed = TRUE)
+  if (grepl("\\u", text, fixed = TRUE)) {
+    hex <- "\\\\u[dD][89abAB][[:xdigit:]]{2}\\\\u[dD][c-fC-F][[:xdigit:]]{2}|\\\\u[[:xdigit:]]{4}"
+    found <- unique(regmatches(text, gregexpr(hex, text))[[1L]])
+    for (escape in found[order(-nchar(found))]) { # pairs first
+      units <- strtoi(strsplit(substring(escape, 3L), "\\u", fixed = TRUE)[[1L]], 16L)
+      code <- if (length(units) == 2L) 65536L + (units[1L] - 55296L) * 1024L + units[2L] - 56320L else units
+      if (code == 0L || code >= 55296L && code <= 57343L) code <- 65533L # R has no NUL; half of a pair
+      text <- gsub(escape, if (code == 92L) backslash else intToUtf8(code), text, fixed = TRUE)
+    }
+  }
+  if (grepl("\\", text, fixed = TRUE)) stop("an unknown escape")
+  gsub(backslash, "\\", text, fixed = TRUE)
+}

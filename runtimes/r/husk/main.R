@@ -1,0 +1,97 @@
+# The kernel's life: load, say hello, run cells until PID 1 hangs up.
+
+DEFAULT_PACKAGES <- c("datasets", "utils", "grDevices", "graphics", "stats", "methods")
+
+main <- function() {
+  suspendInterrupts({
+    token <- Sys.getenv("HUSK_TOKEN")
+    link_open(Sys.getenv("HUSK_LINK"))
+    Sys.unsetenv(c("HUSK_LINK", "HUSK_TOKEN", "R_DEFAULT_PACKAGES"))
+    # A hundred milliseconds of loading are still to come; a cell that is sent now waits for them in the socket.
+    link_hello(token)
+    set_up()
+    serve()
+  })
+}
+
+set_up <- function() {
+  set_up_library()
+  options(defaultPackages = DEFAULT_PACKAGES)
+  .OptRequireMethods()
+  .First.sys()
+  options(error = ERROR_OPTION, keep.source = TRUE, width = 120L, max.print = 10000L, pager = show_files,
+          menu.graphics = FALSE, rlang_trace_top_env = husk_workspace)
+  set_up_guards()
+  set_up_figures()
+  set_up_web()
+  attach(tools, name = "husk", warn.conflicts = FALSE)
+}
+
+# install.packages() installs into the first library, and asks nobody if that exists.
+set_up_library <- function() {
+  own <- strsplit(Sys.getenv("R_LIBS_USER"), ":", fixed = TRUE)[[1L]]
+  own <- path.expand(own[nzchar(own)])
+  if (length(own) > 0L) {
+    dir.create(own[1L], showWarnings = FALSE, recursive = TRUE)
+    .libPaths(c(own, .libPaths()))
+  }
+}
+
+# options(pager=): help pages and the like go to stdout.
+show_files <- function(files, header, title, delete.file) {
+  for (file in files) writeLines(gsub("_\b", "", readLines(file, warn = FALSE), fixed = TRUE))
+  if (delete.file) unlink(files)
+}
+
+serve <- function() {
+  repeat {
+    message <- link_receive()
+    if (is.null(message) || !identical(message$op, "execute")) leave(0L)
+    execute(message$id, message$code)
+  }
+}
+
+execute <- function(id, code) {
+  cell$id <- id
+  ignore_interrupts()
+  failure <- run_cell(code)
+  finish(failure)
+}
+
+# After a jump to R's top level in mid-cell. A debugger that asks for a command gets these lines too.
+resume <- function() {
+  if (!identical(parent.frame(), globalenv())) return(invisible())
+  suspendInterrupts({
+    if (!is.null(cell$id)) finish(report_abort())
+    serve()
+  })
+}
+
+# Interrupts of the time between two cells are nobody's.
+ignore_interrupts <- function() {
+  link$interrupted <- NULL
+  tryCatch(allowInterrupts(Sys.sleep(0)), interrupt = function(e) NULL)
+}
+
+finish <- function(failure) {
+  if (is_forked()) leave_child(failure)
+  tidy_up()
+  tryCatch({
+    finish_figures()
+    if (!is.null(cell$bundle)) send_bundle("result", cell$bundle)
+    print_warnings()
+  }, error = function(e) writeLines(error_line(e), stderr()))
+  if (!is.null(failure)) {
+    remember_traceback(cell$calls)
+    link_send(json_object(op = "\"error\"", id = cell$id, vapply(failure, json_string, "")), more = TRUE)
+  }
+  done <- json_object(op = "\"done\"", id = cell$id)
+  cell$id <- cell$bundle <- cell$calls <- NULL
+  link_send(done)
+}
+
+# The end of the cell in a child that the cell forked: it ends here and answers nobody.
+leave_child <- function(failure) {
+  if (!is.null(failure)) writeLines(failure$traceback, stderr())
+  leave(if (is.null(failure)) 0L else 1L)
+}

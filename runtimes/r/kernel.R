@@ -1,0 +1,28 @@
+# The persistent R interpreter of a session: PID 1 starts this file, husk/ does the work.
+# husk.rds is husk/ compiled (prepare.sh); a source tree has none.
+
+# An error at the top level, unseen, makes R's variable .Traceback, which nobody but R itself can add to base.
+options(show.error.messages = FALSE, error = quote(invisible()))
+stop()
+options(show.error.messages = TRUE)
+local({
+  folder <- dirname(rev(commandArgs())[1L])
+  compiled <- file.path(folder, "husk.rds")
+  if (file.exists(compiled)) {
+    husk <- readRDS(compiled)
+  } else {
+    husk <- new.env(parent = baseenv())
+    for (file in list.files(file.path(folder, "husk"), full.names = TRUE)) sys.source(file, husk)
+  }
+  assign(".husk", husk, envir = .AutoloadEnv) # always on the search path
+})
+.husk$main()
+# R comes to the next line only by a jump to its top level out of a running cell, which no handler can catch.
+.husk$resume()
+.husk$resume()
+.husk$resume()
+.husk$resume()
+.husk$resume()
+.husk$resume()
+.husk$resume()
+.husk$resume()

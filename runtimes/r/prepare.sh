@@ -1,0 +1,10 @@
+#!/bin/sh
+# Runs as root while the image is built, in /opt/husk/kernel, without a network.
+# All of husk/ as one file of byte code: reading and compiling the sources would cost every start.
+Rscript --vanilla - <<'END'
+husk <- new.env(parent = baseenv())
+for (file in list.files("husk", full.names = TRUE)) sys.source(file, husk, keep.source = FALSE)
+for (name in ls(husk)) if (is.function(husk[[name]])) husk[[name]] <- compiler::cmpfun(husk[[name]])
+saveRDS(husk, "husk.rds", compress = FALSE)
+END
+rm -r husk
