@@ -205,7 +205,7 @@ def test_parse_errors_say_where_and_nothing_runs(r):
     r.run("untouched <- 1")
     error = r.run("untouched <- 2\ny z").error
     assert error["type"] == "parseError"
-    assert error["message"] == "cell:2:3: unexpected symbol\n1: untouched <- 2\n2: y z\n     ^"
+    assert error["message"] == "cell:2:3: unexpected symbol\n1: untouched <- 2\n2: y z\n     ^" and error["traceback"] == ""
     assert r.run("untouched").text == "[1] 1"
 
 

@@ -92,13 +92,13 @@ report_error <- function(condition, calls) {
 
 # R names the kernel's call of parse(); the prompt names none.
 report_syntax <- function(condition) {
-  message <- error_message(condition)
-  failure("parseError", message, paste0("Error: ", message))
+  failure("parseError", error_message(condition))
 }
 
 report_interrupt <- function(calls) {
   message <- "Execution was interrupted"
-  failure("interrupt", message, c(message, call_lines(calls, "in")))
+  lines <- call_lines(calls, "in")
+  failure("interrupt", message, if (!is.null(lines)) c(message, lines))
 }
 
 # The calls that led there; one alone says nothing new, unless it is where in a long cell it was.
@@ -109,17 +109,14 @@ call_lines <- function(calls, title) {
 }
 
 report_quit <- function(status) {
-  message <- sprintf("q() was called with status %s: the cell ended here; the session goes on and keeps its variables",
-                     valid_text(format(status)))
-  failure("quit", message, message)
+  failure("quit", sprintf("q() was called with status %s: the cell ended here; the session goes on and keeps its variables",
+                          valid_text(format(status))))
 }
 
-report_abort <- function() {
-  message <- "The cell was aborted; the session keeps its variables"
-  failure("abort", message, message)
-}
+report_abort <- function() failure("abort", "The cell was aborted; the session keeps its variables")
 
-failure <- function(type, message, lines) {
+# Without a traceback where that would only say the message again.
+failure <- function(type, message, lines = NULL) {
   list(type = type, message = message, traceback = shorten(paste(lines, collapse = "\n"), TRACEBACK_MAX))
 }
 

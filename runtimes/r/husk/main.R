@@ -92,6 +92,6 @@ finish <- function(failure) {
 
 # The end of the cell in a child that the cell forked: it ends here and answers nobody.
 leave_child <- function(failure) {
-  if (!is.null(failure)) writeLines(failure$traceback, stderr())
+  if (!is.null(failure)) writeLines(if (nzchar(failure$traceback)) failure$traceback else failure$message, stderr())
   leave(if (is.null(failure)) 0L else 1L)
 }
