@@ -1,0 +1,57 @@
+"""What somebody finds who has just cloned the repository: the papers, two commands, and a second run that takes seconds."""
+
+import json
+import os
+import subprocess
+import time
+
+import pytest
+from harness import ROOT, build_dir, clean_env
+
+
+def make(home, *args):
+    env = clean_env(home, BUILD=os.environ.get("BUILD"))
+    return subprocess.run(["make", "--no-print-directory", *args], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=env,
+                          timeout=170)
+
+
+@pytest.mark.parametrize("name, words", [
+    ("README.md", ["make run", "make test", "claude mcp add", "```"]),
+    ("ARCHITECTURE.md", ["base", "kernels", "manager", "mcp"]),
+    ("CONTRIBUTING.md", ["make test"]),
+    ("LICENSE", ["MIT License", "WITHOUT WARRANTY OF ANY KIND"]),
+])
+def test_papers(name, words):
+    text = (ROOT / name).read_text()
+    for word in words:
+        assert word in text
+
+
+def test_plain_make_only_builds(tmp_path):
+    planned = make(tmp_path, "-n").stdout
+    assert "ninja" in planned
+    for word in ("setup-docker", "demo", "tests/run"):
+        assert word not in planned
+
+
+def test_ci_runs_the_tests():
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+def test_a_second_make_run_takes_seconds(tmp_path):
+    first = make(tmp_path, "run")  # what is missing, if anything is
+    assert first.returncode == 0, first.stdout + first.stderr
+    began = time.monotonic()
+    done = make(tmp_path, "run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert time.monotonic() - began < 60
+    assert "claude mcp add" in done.stdout and "installing" not in done.stdout
+
+
+def test_pid_1_is_built_with_traps_for_undefined_behaviour():
+    commands = json.loads((build_dir() / "compile_commands.json").read_text())
+    mine = [c["command"].split() for c in commands if "husk-client.p" in c["output"]]
+    assert mine
+    for command in mine:
+        assert "-fsanitize=undefined" in command and "-fsanitize-undefined-trap-on-error" in command
