@@ -118,7 +118,8 @@ void timer_start(struct timer *t, uint64_t ms, uint64_t repeat_ms)
 {
 	/* libuv counts from the start of the loop's turn; a long turn must not make timers early. */
 	uv_update_time(t->uv.loop);
-	uv_timer_start(&t->uv, timer_fired, ms, repeat_ms);
+	/* A 0 ms timer that is started by a timer runs in the same turn: one that does so for ever would starve the rest. */
+	uv_timer_start(&t->uv, timer_fired, MAX(ms, 1), repeat_ms);
 }
 
 void timer_stop(struct timer *t)

@@ -22,7 +22,7 @@ typedef void (*timer_fn)(void *ctx);
 /* Not started. timer_free() from inside its own callback is fine; accepts NULL, returns NULL. */
 struct timer *timer_new(struct loop *loop, timer_fn fn, void *ctx);
 struct timer *timer_free(struct timer *t);
-/* repeat_ms 0 = once. Restarting a running timer moves it. 0 ms runs in the loop's next turn. */
+/* repeat_ms 0 = once. Restarting a running timer moves it. 0 ms runs as soon as the loop comes round. */
 void timer_start(struct timer *t, uint64_t ms, uint64_t repeat_ms);
 void timer_stop(struct timer *t);
 bool timer_active(const struct timer *t);

@@ -235,6 +235,8 @@ static void add_display(struct collect *c, json_t *display, size_t bytes)
 
 static int on_json_frame(struct collect *c, const struct wire_frame *frame)
 {
+	if (!wire_json_is_modest(frame->payload, frame->n))
+		return -EPROTO;
 	json_auto_t *payload = json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL);
 	struct run_result *r = &c->partial;
 	if (!json_is_object(payload))

@@ -91,8 +91,10 @@ static void watch_start(struct manager *m)
 	if (m->watch)
 		return;
 	m->watch = m->engine->ops->watch(m->engine, m->owner, &handler, &f);
-	if (!m->watch)
-		log_debug("no engine events: %s", f.message);
+	if (m->watch)
+		return;
+	log_debug("no engine events: %s", f.message);
+	timer_start(m->watch_check, WATCH_CHECK_MS, 0);
 }
 
 static size_t live_sessions(const struct manager *m)
@@ -103,10 +105,26 @@ static size_t live_sessions(const struct manager *m)
 	return n;
 }
 
+static void forget_old_dead(struct manager *m)
+{
+	size_t dead = 0;
+	list_for_each(s, &m->sessions, struct session, node)
+		dead += s->state == SESSION_DEAD;
+	list_for_each(s, &m->sessions, struct session, node) {
+		if (dead <= DEAD_SESSIONS_MAX)
+			return;
+		if (s->state == SESSION_DEAD && !s->task) {
+			session_free(s);
+			dead--;
+		}
+	}
+}
+
 /* The feed runs while there is a session to hear of: its process would outlive a server that is killed. */
 static void on_watch_check(void *ctx)
 {
 	struct manager *m = ctx;
+	forget_old_dead(m);
 	if (live_sessions(m))
 		watch_start(m);
 	else
@@ -144,21 +162,6 @@ void manager_each_session(struct manager *m, void (*fn)(void *ctx, const struct 
 	}
 }
 
-static void forget_old_dead(struct manager *m)
-{
-	size_t dead = 0;
-	list_for_each(s, &m->sessions, struct session, node)
-		dead += s->state == SESSION_DEAD;
-	list_for_each(s, &m->sessions, struct session, node) {
-		if (dead <= DEAD_SESSIONS_MAX)
-			return;
-		if (s->state == SESSION_DEAD && !s->task) {
-			session_free(s);
-			dead--;
-		}
-	}
-}
-
 static void on_ready(void *ctx, struct session *s)
 {
 	struct manager *m = ctx;
@@ -175,14 +178,25 @@ static void on_dead(void *ctx, struct session *s)
 {
 	struct manager *m = ctx;
 	struct op *op = find_op(m, s, OP_CREATE);
+	/* Which also forgets the oldest dead ones: not here, where somebody may be walking the list. */
 	timer_start(m->watch_check, WATCH_CHECK_MS, 0);
-	if (!op) {
-		forget_old_dead(m);
+	if (!op)
 		return;
-	}
 	/* Nobody ever learnt its id: it goes away once its remains are removed. */
 	session_stop(s);
 	op->create.on_done(op->create.ctx, NULL, &s->death);
+	op_free(op);
+}
+
+/* Somebody stopped it by the id that an error had listed, before its create was answered. */
+static void answer_create(struct manager *m, struct session *s)
+{
+	struct op *op = find_op(m, s, OP_CREATE);
+	AUTO(fail_release) struct fail f = { 0 };
+	if (!op)
+		return;
+	fail_set(&f, FAIL_CANCELLED, "stop_session ended the session while it started");
+	op->create.on_done(op->create.ctx, NULL, &f);
 	op_free(op);
 }
 
@@ -190,12 +204,19 @@ static void on_stopped(void *ctx, struct session *s, const struct fail *f)
 {
 	struct manager *m = ctx;
 	struct op *op;
+	bool asked_for = false;
 	timer_start(m->watch_check, WATCH_CHECK_MS, 0);
+	answer_create(m, s);
 	while ((op = find_op(m, s, OP_STOP))) {
+		asked_for = true;
 		op->stop.on_done(op->stop.ctx, f);
 		op_free(op);
 	}
-	session_free(s);
+	/* A removal that failed can be asked for again. */
+	if (f && asked_for)
+		session_keep_dead(s, f);
+	else
+		session_free(s);
 }
 
 /* Ends what nobody has used for SESSION_IDLE_TTL_SECONDS. A session with a run on it is in use. */
@@ -382,8 +403,7 @@ static void remove_sessions(struct manager *m)
 	list_for_each(s, &m->sessions, struct session, node)
 		if (s->state != SESSION_DEAD)
 			strv_add(&names, s->container);
-	if (names.n)
-		m->engine->ops->remove_and_forget(m->engine, names.v, names.n);
+	m->engine->ops->remove_and_forget(m->engine, names.v, names.n);
 }
 
 struct manager *manager_free(struct manager *m)

@@ -10,7 +10,8 @@
 
 #define START_DEADLINE_MS 90000
 #define ATTACH_RETRY_MS 100
-#define ATTACH_RETRIES 6
+#define ATTACH_RETRY_MAX_MS 5000
+#define ATTACH_RETRIES 6u
 /* After the stream broke because the container is gone: how long the engine's event with the cause may take. */
 #define CAUSE_WAIT_MS 1500
 /* PID 1 holds CALLS_MAX; cancelled ones linger until they have ended. */
@@ -140,7 +141,9 @@ int session_run(struct session *s, struct run *run, const char *text, size_t len
 	run->guard = timer_new(s->loop, on_guard, run);
 	timer_start(run->guard, guard_ms(s, run->terminal), 0);
 	s->used_ms = loop_now_ms();
-	send_bytes(s, &run->request);
+	/* PID 1 takes rising numbers only: before its hello, older runs may have to go first. */
+	if (s->greeted)
+		send_bytes(s, &run->request);
 	return 0;
 }
 
@@ -161,7 +164,8 @@ static void resume_runs(struct session *s, uint32_t last_known)
 void session_abandon(struct run *run)
 {
 	run->abandoned = true;
-	send_frame(run->session, FRAME_INTERRUPT, run->call);
+	if (run->session->greeted)
+		send_frame(run->session, FRAME_INTERRUPT, run->call);
 }
 
 static struct run *find_run(struct session *s, uint32_t call)
@@ -196,6 +200,7 @@ static void become_ready(struct session *s)
 	if (s->state != SESSION_STARTING)
 		return;
 	s->deadline = timer_free(s->deadline);
+	s->used_ms = loop_now_ms();
 	set_state(s, SESSION_READY);
 	s->owner.on_ready(s->owner.ctx, s);
 }
@@ -305,7 +310,8 @@ static void on_retry(void *ctx)
 
 static void reattach_later(struct session *s)
 {
-	timer_start(s->retry, (uint64_t)ATTACH_RETRY_MS << s->attach_failures, 0);
+	uint64_t delay = (uint64_t)ATTACH_RETRY_MS << MIN(s->attach_failures, ATTACH_RETRIES);
+	timer_start(s->retry, MIN(delay, ATTACH_RETRY_MAX_MS), 0);
 	s->attach_failures++;
 }
 
@@ -334,7 +340,7 @@ static void on_bytes(void *ctx, const void *data, size_t n)
 	struct wire_frame frame;
 	struct engine_stream *stream = s->stream;
 	int r;
-	s->last_frame_ms = loop_now_ms();
+	s->last_frame_ms = s->heard_ms = loop_now_ms();
 	wire_feed(&s->wire, data, n);
 	while ((r = wire_next(&s->wire, &frame)) == 1) {
 		r = on_frame(s, &frame);
@@ -378,6 +384,12 @@ static void session_die(struct session *s, const struct fail *cause)
 	cut_all_runs(s, cause->kind == FAIL_DIED ? ENDING_CONTAINER_DIED : ENDING_SESSION_LOST, s->death.message,
 		     /* hint= */ NULL);
 	s->owner.on_dead(s->owner.ctx, s);
+}
+
+void session_keep_dead(struct session *s, const struct fail *why)
+{
+	fail_copy(&s->death, why);
+	set_state(s, SESSION_DEAD);
 }
 
 void session_end(struct session *s, const struct fail *cause)
@@ -434,7 +446,9 @@ static void on_closed(void *ctx, const struct fail *f)
 		wait_for_cause(s);
 		return;
 	}
-	if (s->attach_failures < ATTACH_RETRIES)
+	/* An engine that restarts takes its time; PID 1 keeps everything for the lease. */
+	bool in_lease = !starting && loop_now_ms() - s->heard_ms < s->config->lease * 1000;
+	if (s->attach_failures < ATTACH_RETRIES || in_lease)
 		reattach_later(s);
 	else
 		session_die(s, f);
@@ -447,7 +461,7 @@ static void attach(struct session *s)
 	AUTO(fail_release) struct fail f = { 0 };
 	s->stream = s->engine->ops->attach(s->engine, s->container, &handler, &f);
 	if (!s->stream) {
-		session_die(s, &f);
+		on_closed(s, &f);
 		return;
 	}
 	wire_put_hello(&hello, s->fence);
@@ -462,9 +476,10 @@ static void on_heartbeat(void *ctx)
 		return;
 	uint64_t silent = loop_now_ms() - s->last_frame_ms;
 	if (silent > s->config->lease * 1000 / 4 + STUCK_MS) {
-		log_debug("session %s: no answer for %llu ms", s->id, (unsigned long long)silent);
-		stream_drop(s);
-		reattach_later(s);
+		AUTO(fail_release) struct fail f = { 0 };
+		fail_set(&f, FAIL_ENGINE, "the container has not answered for %llu s",
+			 (unsigned long long)silent / 1000);
+		on_closed(s, &f);
 		return;
 	}
 	send_frame(s, FRAME_PING, 0);

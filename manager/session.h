@@ -66,7 +66,7 @@ struct session {
 	struct wire wire;
 	struct list runs;
 	struct timer *heartbeat, *deadline, *retry;
-	uint64_t fence, last_frame_ms, oom_ms;
+	uint64_t fence, last_frame_ms, heard_ms, oom_ms; /* heard: of PID 1, on whichever stream */
 	uint32_t last_call;
 	unsigned attach_failures;
 	bool greeted; /* PID 1 answered our hello on this stream */
@@ -99,6 +99,8 @@ int session_run(struct session *s, struct run *run, const char *text, size_t len
 /* Interrupts it. The run must be heap memory from here on: the session frees it when PID 1 has ended it. */
 void session_abandon(struct run *run);
 
+/* From inside on_stopped, instead of freeing it: its container could not be removed; it can be stopped again. */
+void session_keep_dead(struct session *s, const struct fail *why);
 /* Ends it with a cause of the manager's own: as if it had died of it. */
 void session_end(struct session *s, const struct fail *cause);
 

@@ -7,6 +7,9 @@
 #include "base/utf8.h"
 
 #define DETAIL_MAX 1000
+/* What a MIME bundle may hold as a tree; PID 1 lets no more through. A container costs some 200 bytes when parsed. */
+#define JSON_CONTAINERS_MAX 100000u
+#define JSON_VALUES_MAX 1500000u
 
 void wire_release(struct wire *w)
 {
@@ -101,6 +104,23 @@ int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run)
 	return put_json(out, run->terminal ? FRAME_TERMINAL : FRAME_EXECUTE, call, payload);
 }
 
+bool wire_json_is_modest(const uint8_t *text, size_t n)
+{
+	size_t values = 0, containers = 0;
+	bool in_string = false;
+	for (size_t i = 0; i < n; i++) {
+		if (in_string && text[i] == '\\')
+			i++;
+		else if (text[i] == '"')
+			in_string = !in_string;
+		else if (!in_string && (text[i] == '{' || text[i] == '['))
+			containers++;
+		else if (!in_string && text[i] == ',')
+			values++;
+	}
+	return containers <= JSON_CONTAINERS_MAX && values <= JSON_VALUES_MAX;
+}
+
 static json_t *payload_json(const struct wire_frame *frame)
 {
 	return json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL);
@@ -140,7 +160,10 @@ enum wire_event_kind wire_read_event(const struct wire_frame *frame, char **ret_
 	const char *detail = json_string_value(json_object_get(event, "detail"));
 	if (!detail)
 		detail = json_string_value(json_object_get(event, "cause"));
-	*ret_detail = detail ? xstrndup(detail, utf8_head(detail, strlen(detail), DETAIL_MAX)) : NULL;
+	AUTO(buf_release) struct buf clean = { 0 };
+	if (detail)
+		utf8_clean(&clean, detail, utf8_head(detail, strlen(detail), DETAIL_MAX));
+	*ret_detail = detail ? buf_steal_str(&clean) : NULL;
 	for (size_t i = 0; name && i < ARRAY_LEN(kinds); i++)
 		if (streq(name, kinds[i].name))
 			return kinds[i].kind;

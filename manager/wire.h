@@ -24,6 +24,9 @@ void wire_feed(struct wire *w, const void *data, size_t n);
 /* 1 and *ret, 0 if more bytes are needed, -EPROTO for a type that PID 1 never sends or a size past its limit. */
 int wire_next(struct wire *w, struct wire_frame *ret);
 
+/* False if parsing it would cost out of proportion to its length: a hostile PID 1's 16 MiB of "{},{},…". */
+bool wire_json_is_modest(const uint8_t *text, size_t n);
+
 void wire_put(struct buf *out, enum frame_type type, uint32_t call, const void *payload, size_t n);
 void wire_put_hello(struct buf *out, uint64_t fence);
 

@@ -1,5 +1,7 @@
 /* husk: one program, its verbs. Exit codes: 0 done, 1 doctor found something to do, 100 wrong usage or setting, 111 the
  * system failed. */
+#include <signal.h>
+
 #include "base/log.h"
 #include "manager/manager.h"
 #include "manager/reap.h"
@@ -83,6 +85,10 @@ int main(int argc, char **argv)
 {
 	struct options options;
 	AUTO(fail_release) struct fail f = { 0 };
+	sigset_t none;
+	/* A launcher that left SIGCHLD blocked would keep us from ever hearing of a child's end. */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	log_init();
 	/* Internal, started by a server that exits (manager/reap.h); not for people, so not in the usage. */
 	if (argc > 5 && streq(argv[1], "reap") && streq(argv[2], "--docker") && streq(argv[4], "--"))

@@ -139,7 +139,7 @@ static const struct method methods[] = {
 	{ "ping", .legacy = true, .handle = do_ping },
 	{ "tools/list", .legacy = true, .modern = true, .handle = do_tools_list },
 	{ "tools/call", .legacy = true, .modern = true, .handle = do_tools_call },
-	{ "subscriptions/listen", .modern = true, .handle = do_listen },
+	{ "subscriptions/listen", .modern = true, .alone = true, .handle = do_listen },
 };
 
 const struct method *method_find(const char *name, bool modern)

@@ -112,6 +112,21 @@ static void task_finish(struct engine_task *t)
 	task_free(t);
 }
 
+/* A process of its own sees to it. Not `docker rm`: a container whose create is still under way at the daemon has to be
+ * waited for. */
+static void reap_later(struct docker *d, const struct strv *names)
+{
+	AUTO(strv_release) struct strv argv = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	if (!names->n)
+		return;
+	strv_add_all(&argv, "/proc/self/exe", "reap", "--docker", d->program, "--", NULL);
+	for (size_t i = 0; i < names->n; i++)
+		strv_add(&argv, names->v[i]);
+	if (child_spawn_forgotten(d->loop, strv_argv(&argv), &f) < 0)
+		log_warning("%s", f.message);
+}
+
 static const char *step_words(enum step step)
 {
 	switch (step) {
@@ -136,6 +151,12 @@ static void step_failed(struct engine_task *t, const struct child_result *r)
 		inspect_error(&t->failure, step_words(t->step), r->err, r->err_len);
 	if (t->failure.kind == FAIL_IMAGE && t->spec.image)
 		fail_wrap(&t->failure, "image '%s'", t->spec.image);
+	if (t->step == STEP_RUN && r->timed_out) {
+		/* The daemon may come round to it after we have removed what is there now. */
+		AUTO(strv_release) struct strv name = { 0 };
+		strv_add(&name, t->spec.name);
+		reap_later(t->docker, &name);
+	}
 	if (t->step == STEP_RUN)
 		step_start(t, STEP_REMOVE);
 	else
@@ -300,9 +321,9 @@ static void step_start(struct engine_task *t, enum step step)
 	}
 	fail_release(&f);
 	/* Told from the loop: callbacks never run inside the call that started them. */
-	if (!t->retry)
-		t->retry = timer_new(t->docker->loop, on_start_failed, t);
-	timer_start(t->retry, 0, 0);
+	timer_free(t->retry);
+	t->retry = timer_new(t->docker->loop, on_start_failed, t);
+	timer_start(t->retry, 1, 0);
 }
 
 static struct engine_task *docker_create(struct engine *e, const struct container_spec *spec, engine_done_fn done,
@@ -332,17 +353,16 @@ static void docker_task_cancel(struct engine_task *t)
 	t->done = NULL;
 }
 
+/* At exit: also what the engine is still making or removing, since those commands end with this process. */
 static void docker_remove_and_forget(struct engine *e, char *const *containers, size_t n)
 {
-	AUTO(strv_release) struct strv argv = { 0 };
-	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(strv_release) struct strv names = { 0 };
 	struct docker *d = docker_of(e);
-	/* Not `docker rm` itself: a container whose create is still under way at the daemon has to be waited for. */
-	strv_add_all(&argv, "/proc/self/exe", "reap", "--docker", d->program, "--", NULL);
 	for (size_t i = 0; i < n; i++)
-		strv_add(&argv, containers[i]);
-	if (child_spawn_forgotten(d->loop, strv_argv(&argv), &f) < 0)
-		log_warning("%s", f.message);
+		strv_add(&names, containers[i]);
+	list_for_each(t, &d->tasks, struct engine_task, node)
+		strv_add(&names, t->spec.name);
+	reap_later(d, &names);
 }
 
 /* --- streams ----------------------------------------------------------------------------------------------------- */

@@ -86,7 +86,7 @@ struct engine_ops {
 				      void *ctx);
 	/* Removes by force; done when it is really gone. A container that is not there is success. */
 	struct engine_task *(*remove)(struct engine *e, const char *container, engine_done_fn done, void *ctx);
-	/* Tells the engine to remove them and does not wait, not even for this process. */
+	/* On the way out: has them removed, and whatever tasks under way would leave behind, and waits for nothing. */
 	void (*remove_and_forget)(struct engine *e, char *const *containers, size_t n);
 	struct engine_stream *(*attach)(struct engine *e, const char *container, const struct stream_handler *handler,
 					struct fail *f);

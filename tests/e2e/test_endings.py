@@ -1,6 +1,7 @@
 """Every ending is told at once, in the call that was running, with its true cause; the next call works or says why not."""
 
 import os
+import pathlib
 import signal
 
 import pytest
@@ -182,3 +183,42 @@ def test_a_stream_that_breaks_loses_nothing(start):
     ended = running.tool().ok()
     assert ended.stdout == "".join(f"{i}\n" for i in range(20)) and ended.value == "6"
     assert waiting.tool().ok().value == "7"
+
+
+def test_a_session_stopped_while_it_starts(start):
+    """Its id can be learnt from an error's list; the create is answered, and a late cancel of it finds nothing."""
+    server = start(CONTAINER_MAX_SESSIONS=1)
+    creating = server.start_call("create_session", {"network": False})
+    listed = server.call("create_session", {"network": False}).active_sessions
+    assert [s["status"] for s in listed] == ["starting"]
+    assert server.call("stop_session", {"session_id": listed[0]["session_id"]}).success is True
+    answer = creating.tool()
+    assert answer.is_error and "stop_session" in answer.text
+    server.cancel(creating)
+    assert server.session(network=False).code("1").ok()
+
+
+def test_a_cancelled_create_and_the_end_of_the_server_leave_nothing(start):
+    servers = [start(HUSK_THREAD_ID=f"left-{i}-{os.getpid()}") for i in range(3)]
+    for server in servers:
+        creating = server.start_call("create_session", {"network": False})
+        harness.wait_until(lambda: [c for c in harness.children_of(server.process.pid).values() if " run " in c])
+        server.cancel(creating)
+        server.ping()
+        server.close_stdin()
+        server.process.wait(10)
+    for server in servers:
+        # What was under way at the daemon turns up within moments and is then removed.
+        harness.wait_until(lambda: not server.containers() and not reaping(server.env["HUSK_THREAD_ID"]), 20)
+
+
+def reaping(thread):
+    """Processes that remove what servers of this thread left behind."""
+    found = []
+    for pid, (_, command) in harness.processes().items():
+        try:
+            if " reap --docker " in command and f"HUSK_THREAD_ID={thread}".encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes():
+                found.append(pid)
+        except OSError:
+            continue
+    return found
