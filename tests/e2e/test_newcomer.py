@@ -11,8 +11,8 @@ from harness import ROOT, build_dir, clean_env
 
 def make(home, *args):
     env = clean_env(home, BUILD=os.environ.get("BUILD"))
-    return subprocess.run(["make", "--no-print-directory", *args], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=env,
-                          timeout=170)
+    return subprocess.run(["make", "--no-print-directory", *args], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          env=env, timeout=170)
 
 
 @pytest.mark.parametrize("name, words", [
