@@ -136,7 +136,7 @@ def test_background_jobs_are_shown_at_the_next_call(own_session):
 
 def test_pictures_stay_within_the_clients_limits(session):
     ended = session.code("import numpy as np, matplotlib.pyplot as plt\n"
-                         "plt.figure(figsize=(60, 40))\nplt.imshow(np.random.default_rng(0).random((3000, 4000, 3)))", 60).ok()
+                         "plt.figure(figsize=(30, 20))\nplt.imshow(np.random.default_rng(0).random((900, 1200, 3)))", 120).ok()
     (kind, data), = ended.images
     assert kind in ("image/png", "image/jpeg") and len(data) <= 750_000
     assert len(ended.raw["content"][1]["data"]) < 1_000_000
