@@ -269,7 +269,7 @@ class Server:
 
     def session(self, **arguments):
         created = self.call("create_session", arguments)
-        assert not created.is_error, created.text
+        assert not created.is_error, created.text + self.engine_events()
         return Session(self, created.fields["session_id"])
 
     def ping(self):
@@ -345,6 +345,12 @@ class Server:
         if not thread:
             return []
         return docker("ps", "--all", "--filter", f"label=husk.thread={thread}", "--format", "{{.Names}}").split()
+
+    def engine_events(self):
+        """What the engine says happened to this server's containers, for the message of a failure: it forgets soon."""
+        thread = self.env.get("HUSK_THREAD_ID") or self.thread_id()
+        return "\n" + docker("events", "--since", "5m", "--until", "0s", "--filter", f"label=husk.thread={thread}", "--format",
+                             "{{.TimeNano}} {{.Action}} {{.Actor.Attributes.signal}} {{.Actor.Attributes.exitCode}}", check=False)
 
     def close_stdin(self):
         with self.writing:

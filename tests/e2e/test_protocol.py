@@ -6,7 +6,7 @@ import stat
 import threading
 
 import pytest
-from harness import LEGACY, META, MODERN, modern_meta, wait_until
+from harness import LEGACY, META, MODERN, build_dir, modern_meta, wait_until
 
 PARSE, INVALID, NO_METHOD, BAD_PARAMS, UNSUPPORTED = -32700, -32600, -32601, -32602, -32022
 TOOLS = ["create_session", "execute_code", "execute_terminal", "stop_session"]
@@ -178,7 +178,9 @@ def test_timeout_is_published_with_its_range(shared_server):
     for name in ("execute_code", "execute_terminal"):
         timeout = tools[name]["inputSchema"]["properties"]["timeout"]
         assert (timeout["minimum"], timeout["maximum"], timeout["default"]) == (1, 300, 30)
-    assert tools["create_session"]["inputSchema"]["properties"]["language"]["enum"] == ["python"]
+    language = tools["create_session"]["inputSchema"]["properties"]["language"]
+    built = [image["name"] for image in json.loads((build_dir() / "images.json").read_text())]
+    assert sorted(language["enum"]) == sorted(built) and language["default"] == "python"  # what this build has an image for
     assert tools["create_session"]["inputSchema"]["properties"]["network"]["type"] == "boolean"
 
 
