@@ -247,8 +247,9 @@ def test_output_between_cells_comes_with_the_next(client):
 
 
 def test_much_output_between_cells_is_cut_and_said(client):
-    client.execute("import subprocess; p = subprocess.Popen(['/bin/sh', '-c', 'head -c 100000 /dev/zero; touch /workspace/ok'])")
-    client.terminal("while [ ! -e /workspace/ok ]; do sleep 0.01; done")
+    client.execute("import subprocess; p = subprocess.Popen(['/bin/sh', '-c', 'until [ -e /workspace/go ]; do sleep 0.01; done; '\n"
+                   "                                         'head -c 100000 /dev/zero; touch /workspace/ok'])")
+    client.terminal("touch /workspace/go; while [ ! -e /workspace/ok ]; do sleep 0.01; done")
     reply = client.execute("print('now')")
     assert reply.out.endswith(b"now\n") and len(reply.out) == (16 << 10) + 4
     assert f"{100000 - (16 << 10)} bytes of output" in reply.detail
