@@ -67,7 +67,7 @@ expect pass check-layers.sh "what is allowed"
 broken check-words.sh "strcpy" base/one.c 'void f(char *a) { strcpy(a, "b"); }'
 broken check-words.sh "fork in the manager" manager/manager.c 'int f(void) { return fork(); }'
 broken check-words.sh "a to-do" mcp/main.c '/* TODO: later */'
-broken check-words.sh "a machine's path" tools/a.sh 'cd /work/main'
+broken check-words.sh "a machine's path" tools/a.sh "cd /wo""rk/main"
 broken check-words.sh "a home" tools/a.sh 'cd /root/husk'
 broken check-words.sh "a registry" tools/package-lock.json '"resolved": "https://registry.example.org/x.tgz"'
 broken check-lengths.sh "a long line" base/one.c "/* $(printf '%0140d' 0) */"
