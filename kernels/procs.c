@@ -4,11 +4,15 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "base/parse.h"
+#include "kernels/clock.h"
 
 /* A fork bomb that makes a group of its own for each process can outrun a scan; kill(-1) is for those. */
 #define KILL_ROUNDS 10
+/* A killed process is still listed until the kernel has taken it down, which on a busy machine outlasts many scans. */
+#define DEATH_WAIT_MS 200
 
 pid_t procs_parse_session(const char *stat)
 {
@@ -68,9 +72,14 @@ bool procs_kill_session(pid_t sid)
 	if (sid <= 1)
 		return true;
 	kill(-sid, SIGKILL);
-	for (int i = 0; i < KILL_ROUNDS; i++)
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	uint64_t until = clock_now_ms() + DEATH_WAIT_MS;
+	for (int i = 0; i < KILL_ROUNDS || clock_now_ms() < until; i++) {
 		if (!each_of_session(sid, SIGKILL))
 			return true;
+		if (i > 0)
+			nanosleep(&moment, NULL);
+	}
 	return false;
 }
 

@@ -1,0 +1,25 @@
+/* Work that would block (a database, fsync, a large hash) on the loop's own pool of threads. The only place where code of
+ * ours runs off the loop: `fn` may touch nothing but what its context hands it, and never the loop. */
+#ifndef HUSK_BASE_WORK_H
+#define HUSK_BASE_WORK_H
+
+#include "base/loop.h"
+
+struct work_spec {
+	/* Runs in a thread of the pool. */
+	void (*fn)(void *ctx);
+	/* On the loop, exactly once, when fn has returned; also after work_forget() was asked for, then with `forgotten`
+	 * set: the context is to be freed and nothing else to be done. Not called when the loop is freed first: a
+	 * process that exits does not wait for its threads. */
+	void (*on_done)(void *ctx, bool forgotten);
+	void *ctx;
+};
+
+struct work;
+
+/* The handle belongs to the loop: it is gone once on_done has returned. */
+struct work *work_start(struct loop *loop, const struct work_spec *spec);
+/* The caller is no longer interested. fn may be running and is not stopped: what must end early looks at a flag of its own. */
+void work_forget(struct work *w);
+
+#endif

@@ -1,0 +1,207 @@
+/* What is remembered: threads, sessions, executions, exports, sealed settings, dependency sets. SQLite in the state folder by
+ * default, Postgres when DATABASE_URL or POSTGRES_* is set: one schema, one set of statements, two adapters (db.h).
+ *
+ * Nothing here blocks the loop: every operation is a job that runs off it, one after the other on one connection, and ends
+ * in one callback on the loop within its deadline. A store that is down fails each job with FAIL_STORE and a sentence that
+ * says what to do; the connection is made again with back-off. The first job opens the store: store_new() touches nothing.
+ *
+ * Times are wall-clock milliseconds since 1970 (`now_ms` of the calling server; leases are short and servers that share a
+ * store are expected to have clocks within a second of each other). */
+#ifndef HUSK_MANAGER_STORE_STORE_H
+#define HUSK_MANAGER_STORE_STORE_H
+
+#include "base/fail.h"
+#include "base/loop.h"
+#include "manager/config.h"
+
+struct store;
+struct store_job;
+
+/* The config must outlive the store. */
+struct store *store_new(struct loop *loop, const struct config *config);
+/* Drops what is queued without an answer; a job that is running is not waited for. Accepts NULL, returns NULL. */
+struct store *store_free(struct store *s);
+
+/* From the return on, the callback is not called. A job that had begun may still take effect. NULL is fine. */
+void store_cancel(struct store_job *job);
+uint64_t store_now_ms(void);
+
+/* The callback of jobs that only succeed or fail. f is NULL on success. Like all callbacks here: exactly once unless
+ * cancelled, never from inside the call that made the job, which is gone afterwards; arguments are valid during the
+ * call. A NULL callback is allowed where the caller does not care: the failure is logged. */
+typedef void (*store_done_fn)(void *ctx, const struct fail *f);
+
+/* --- sessions ---------------------------------------------------------------------------------------------------- */
+/* A row holds a slot while its state is starting or running and its lease is not over. */
+struct session_record {
+	const char *id;
+	const char *thread;
+	const char *runtime;
+	const char *container;
+	const char *image;
+	const char *owner;	/* the server's id */
+	const char *owner_host; /* host name, boot id and pid: for people, and for telling a dead owner */
+	uint64_t owner_pid;
+	uint64_t fence;		      /* raised by each take-over; starts at 1 */
+	const char *state;	      /* starting, running, ended */
+	const char *cause;	      /* of the end; NULL before */
+	const char *limits;	      /* JSON: memory, cpus, network … as created; may be NULL */
+	uint64_t lease_until;	      /* ms */
+	uint64_t created, used, ends; /* ms; ends = created + the hard lifetime */
+	uint64_t ended;		      /* ms; 0 = not yet */
+	bool busy;		      /* something ran at the last renewal: not idle */
+};
+
+struct session_list {
+	const struct session_record *v;
+	size_t n;
+};
+
+struct claim_limits {
+	uint64_t sessions; /* of all threads */
+	uint64_t sessions_per_thread;
+	uint64_t threads; /* that have a session */
+};
+
+/* Checks the limits and writes the row in one transaction: however many servers ask at once, the limits hold.
+ * Refused: FAIL_LIMIT with the reference's words, and `active` lists the sessions of this thread that hold slots. */
+typedef void (*store_claim_fn)(void *ctx, const struct session_list *active, const struct fail *f);
+struct store_job *store_session_claim(struct store *s, const struct session_record *row,
+				      const struct claim_limits *limits, store_claim_fn fn, void *ctx);
+
+/* State, lease, use: of one session, if this owner still holds it with this fence. */
+struct session_update {
+	const char *id;
+	const char *owner;
+	uint64_t fence;
+	const char *state; /* NULL = as it is */
+	const char *cause; /* with state "ended" */
+	uint64_t lease_until;
+	uint64_t used;
+	bool busy;
+};
+/* FAIL_FOREIGN if somebody else has taken the session over. */
+struct store_job *store_session_update(struct store *s, const struct session_update *u, store_done_fn fn, void *ctx);
+
+/* By id, whoever owns it: `found` NULL if there is no such row. */
+typedef void (*store_session_fn)(void *ctx, const struct session_record *found, const struct fail *f);
+struct store_job *store_session_get(struct store *s, const char *id, store_session_fn fn, void *ctx);
+
+/* thread NULL = of all threads. `all` false = only those that hold a slot. Newest first, 1000 at most. */
+typedef void (*store_sessions_fn)(void *ctx, const struct session_list *list, const struct fail *f);
+struct store_job *store_sessions(struct store *s, const char *thread, bool all, store_sessions_fn fn, void *ctx);
+
+/* Compare and swap: if the row still has this owner and fence and has not ended, it gets the new owner, fence + 1 and the
+ * lease; `found` is the row as it is then, NULL if somebody was faster. */
+struct take_over {
+	const char *id;
+	const char *old_owner;
+	uint64_t old_fence;
+	const char *new_owner, *new_owner_host;
+	uint64_t new_owner_pid;
+	uint64_t lease_until;
+};
+struct store_job *store_session_take_over(struct store *s, const struct take_over *t, store_session_fn fn, void *ctx);
+
+/* --- executions: an event log a session -------------------------------------------------------------------------- */
+struct execution_record {
+	const char *session;
+	uint64_t seq;		 /* the call number, rising within the session */
+	const char *tool;	 /* execute_code, execute_terminal, import_files, export_files */
+	uint64_t started, ended; /* ms; ended 0 = not yet known */
+	const char *ending;	 /* ok, error, timeout …; NULL = not yet known */
+	uint64_t in_bytes, out_bytes;
+};
+
+/* Inserts, or completes the row of the same session and seq. Fire and forget: a bounded queue, the oldest dropped and counted
+ * in the log when the store is away for long. */
+void store_execution_put(struct store *s, const struct execution_record *e);
+
+struct execution_list {
+	const struct execution_record *v;
+	size_t n;
+};
+typedef void (*store_executions_fn)(void *ctx, const struct execution_list *list, const struct fail *f);
+/* In order of seq, the last `limit` of them. */
+struct store_job *store_executions(struct store *s, const char *session, uint64_t limit, store_executions_fn fn,
+				   void *ctx);
+
+/* --- exports ----------------------------------------------------------------------------------------------------- */
+struct export_record {
+	const char *id; /* random, as in husk://exports/ID/NAME */
+	const char *thread;
+	const char *session;
+	const char *
+		path; /* absolute, in the sandbox; bytes, not always UTF-8: stored percent-encoded where they are not */
+	const char *name; /* last component, for people */
+	bool directory;	  /* the content is a tar of it */
+	uint64_t size;	  /* of the file, or the sum of the files */
+	uint64_t stored;  /* bytes in the content-addressed folder */
+	const char *hash; /* lower-case hex, of what is stored */
+	const char *mime;
+	uint64_t mode, mtime_ms;
+	uint64_t created;
+};
+
+struct export_list {
+	const struct export_record *v;
+	size_t n;
+};
+
+/* Synced to disk when the callback says success: an acknowledged export is never lost. */
+struct store_job *store_export_add(struct store *s, const struct export_record *e, store_done_fn fn, void *ctx);
+
+/* The newest of this thread, this session, and exactly this path; or of the path's closest exported parent directory, in
+ * which case the record's path is a proper prefix. NULL if there is none. */
+typedef void (*store_export_fn)(void *ctx, const struct export_record *found, const struct fail *f);
+struct store_job *store_export_find(struct store *s, const char *thread, const char *session, const char *path,
+				    store_export_fn fn, void *ctx);
+struct store_job *store_export_get(struct store *s, const char *thread, const char *id, store_export_fn fn, void *ctx);
+
+/* Newest first; `before` is a page mark: created and id of the last record of the page before (NULL id = from the start).
+ * thread NULL = all. */
+typedef void (*store_exports_fn)(void *ctx, const struct export_list *list, const struct fail *f);
+struct store_job *store_exports(struct store *s, const char *thread, uint64_t before_created, const char *before_id,
+				uint64_t limit, store_exports_fn fn, void *ctx);
+
+/* --- settings, sealed -------------------------------------------------------------------------------------------- */
+/* Encrypted under ENCRYPTION_KEY, or the generated key in a 0600 file of the state folder. value NULL removes it. */
+struct store_job *store_setting_put(struct store *s, const char *name, const char *value, store_done_fn fn, void *ctx);
+/* value NULL = not set. A value that does not open under this key is FAIL_STORE and says so. */
+typedef void (*store_setting_fn)(void *ctx, const char *value, const struct fail *f);
+struct store_job *store_setting_get(struct store *s, const char *name, store_setting_fn fn, void *ctx);
+
+/* --- dependency sets --------------------------------------------------------------------------------------------- */
+struct set_record {
+	const char *key; /* hash of runtime image and dependency set */
+	const char *image;
+	const char *runtime;
+	const char *wanted;   /* JSON: name -> version as asked */
+	const char *versions; /* JSON: name -> version as installed; NULL while it is being built */
+	bool unpinned;
+	uint64_t size;		/* bytes on top of the runtime image */
+	uint64_t built, used;	/* ms */
+	const char *builder;	/* owner that builds it now; NULL = built */
+	uint64_t builder_until; /* ms: the builder's own lease on the build */
+};
+
+struct set_list {
+	const struct set_record *v;
+	size_t n;
+};
+
+/* The row as it is after the call. If there was none, or its builder's lease was over, or it was built before `stale_before`
+ * and is unpinned, the caller's row was written and `yours` is true: build it, then store_set_built(). */
+typedef void (*store_set_fn)(void *ctx, const struct set_record *found, bool yours, const struct fail *f);
+struct store_job *store_set_claim(struct store *s, const struct set_record *row, uint64_t stale_before, store_set_fn fn,
+				  void *ctx);
+/* The builder renews its lease while it builds (versions NULL), or says what came out. FAIL_FOREIGN if it is no longer its. */
+struct store_job *store_set_built(struct store *s, const struct set_record *row, store_done_fn fn, void *ctx);
+/* A set that was used now. */
+struct store_job *store_set_used(struct store *s, const char *key, store_done_fn fn, void *ctx);
+struct store_job *store_set_remove(struct store *s, const char *key, store_done_fn fn, void *ctx);
+typedef void (*store_sets_fn)(void *ctx, const struct set_list *list, const struct fail *f);
+/* Least recently used first. */
+struct store_job *store_sets(struct store *s, store_sets_fn fn, void *ctx);
+
+#endif

@@ -1,0 +1,84 @@
+/* base/work: off the loop and back, the loop goes on meanwhile, and forgetting. */
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "base/work.h"
+#include "tests/unit/unit.h"
+
+struct job {
+	struct loop *loop;
+	struct work *work;
+	struct timer *timer;
+	int gate[2];
+	atomic_int ran;
+	int done, forgotten, ticks;
+};
+
+static void wait_at_the_gate(void *ctx)
+{
+	struct job *j = ctx;
+	char c;
+	(void)!read(j->gate[0], &c, 1);
+	atomic_fetch_add(&j->ran, 1);
+}
+
+static void on_done(void *ctx, bool forgotten)
+{
+	struct job *j = ctx;
+	j->done++;
+	j->forgotten += forgotten;
+	loop_stop(j->loop, 0);
+}
+
+/* Only the loop opens the gate: the work ends if, and only if, the loop goes on while it waits. */
+static void on_tick(void *ctx)
+{
+	struct job *j = ctx;
+	if (++j->ticks == 3) {
+		(void)!write(j->gate[1], "x", 1);
+		timer_stop(j->timer);
+	}
+}
+
+static void run_job(struct job *j, bool forget)
+{
+	j->loop = loop_new();
+	assert_int_equal(pipe(j->gate), 0);
+	j->timer = timer_new(j->loop, on_tick, j);
+	timer_start(j->timer, 1, 1);
+	j->work = work_start(j->loop, &(struct work_spec){ .fn = wait_at_the_gate, .on_done = on_done, .ctx = j });
+	if (forget)
+		work_forget(j->work);
+	loop_run(j->loop);
+	timer_free(j->timer);
+	loop_free(j->loop);
+	close(j->gate[0]);
+	close(j->gate[1]);
+}
+
+static void the_loop_goes_on(void **state)
+{
+	struct job j = { 0 };
+	run_job(&j, false);
+	assert_int_equal(atomic_load(&j.ran), 1);
+	assert_int_equal(j.done, 1);
+	assert_int_equal(j.forgotten, 0);
+	assert_int_equal(j.ticks, 3);
+}
+
+static void forgotten_work_is_said_to_be(void **state)
+{
+	struct job j = { 0 };
+	run_job(&j, true);
+	assert_int_equal(j.done, 1);
+	assert_int_equal(j.forgotten, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_loop_goes_on),
+		cmocka_unit_test(forgotten_work_is_said_to_be),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
