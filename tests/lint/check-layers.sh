@@ -13,7 +13,7 @@ declare -A may=(
 )
 # Where a third-party header may be included (on the file's path).
 declare -A only=(
-	[uv.h]='^base/(loop|stream|child)\.c$'
+	[uv.h]='^base/(loop|stream|child|work)\.c$'
 	[jansson.h]='^(mcp/|kernels/|base/args\.|manager/(collect|thread|wire)\.|manager/engine/(info|inspect)\.c$)'
 	[sodium.h]='^manager/token\.c$'
 )
