@@ -24,14 +24,6 @@ def engine():
     harness.docker("version", "--format", "{{.Server.Version}}")
 
 
-def _check_messages(servers):
-    bad = []
-    for server in servers:
-        for line, method, era in server.lines:
-            bad += [f"{p}: {line[:300]!r}" for p in schemas.problems(line, method, era)]
-    assert not bad, "the server emitted bad messages:\n" + "\n".join(bad[:10])
-
-
 @pytest.fixture
 def start(tmp_path):
     """Starts servers: start(era=…, SETTING=…). All end with the test, and all they said is checked."""
@@ -46,7 +38,7 @@ def start(tmp_path):
     yield start_one
     for server in servers:
         server.stop()
-    _check_messages(servers)
+    schemas.check(servers)
 
 
 @pytest.fixture
@@ -80,7 +72,7 @@ class Shared:
     def stop(self):
         if self.server:
             self.server.stop()
-            _check_messages([self.server])
+            schemas.check([self.server])
 
 
 @pytest.fixture(scope="session")

@@ -116,3 +116,12 @@ def _find_problems(line, method, era):
     elif "method" in message:
         yield from _errors(era, "JSONRPCNotification", message)
         yield from _errors(era, "ServerNotification", message)
+
+
+def check(servers):
+    """All that these servers have said."""
+    bad = []
+    for server in servers:
+        for line, method, era in server.lines:
+            bad += [f"{p}: {line[:300]!r}" for p in problems(line, method, era)]
+    assert not bad, "the server emitted bad messages:\n" + "\n".join(bad[:10])

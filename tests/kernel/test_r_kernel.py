@@ -448,6 +448,23 @@ def test_all_connections_in_use(r):
     assert r.run("closeAllConnections(); 2").text == "[1] 2"
 
 
+@pytest.mark.parametrize("code", ["parallel:::closeFD(1:2)", "parallel:::closeFD(0:2)", "parallel:::closeStdout(TRUE)",
+                                  "parallel:::closeStderr(TRUE)", "parallel:::closeFD(1)"])
+def test_closed_descriptors_are_opened_again(r, code):
+    r.run(code)
+    outcome = r.run('cat("out\\n"); message("err"); system("echo child; cat; echo c >&2")')
+    assert (outcome.stdout, outcome.stderr) == ("out\nchild\n", "err\nc\n")
+    assert r.run("nrow(showConnections())").text == "[1] 0"
+
+
+@pytest.mark.parametrize("code", ['system("ls -l /proc/self/fd")', 'system2("ls", "-l /proc/self/fd")',
+                                  'cat(system("ls -l /proc/self/fd", intern = TRUE), sep = "\\n")',
+                                  'p <- pipe("ls -l /proc/self/fd"); cat(readLines(p), sep = "\\n"); close(p)'])
+def test_programs_do_not_inherit_the_link(r, code):
+    listed = r.run(code).stdout
+    assert " 1 -> " in listed and "socket:" not in listed
+
+
 def test_sinks_are_undone(r):
     assert "undone" in r.run('sink("/tmp/sunk"); cat("hidden\\n"); 1').stderr
     assert r.run('sink(stdout(), type = "message"); message("there")').stdout == "there\n"

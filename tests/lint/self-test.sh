@@ -91,4 +91,19 @@ for part in 'docs/husk.1:^\.It Fl Fl json' 'docs/husk.1:^\.It Ev CONTAINER_PIDS_
 	sed -i "/${part#*:}/d" "$scratch/tree/${part%%:*}"
 	expect fail check-help.sh "${part%%:*} without ${part#*:}"
 done
+# table_tree: the table of behaviours and its page, as they are in this repository.
+table_tree() {
+	fresh_tree
+	(cd "$here/../.." && cp --parents docs/behaviours.md tests/e2e/behaviours*.py tests/e2e/languages/*.py "$scratch/tree/")
+}
+table_tree
+expect pass check-behaviours.sh "the table of this tree"
+table_tree
+sed -i '/endless loop/d' "$scratch/tree/docs/behaviours.md"
+expect fail check-behaviours.sh "a page without a row"
+for change in '/"endless_loop"/d' 's/"endless_loop": dict(code/"endless_loop": dict(cude/' 's/"endless_loop": dict.*/"endless_loop": absent(""),/'; do
+	table_tree
+	sed -i "$change" "$scratch/tree/tests/e2e/languages/r.py"
+	expect fail check-behaviours.sh "a column with $change"
+done
 exit $failed

@@ -86,7 +86,7 @@ class Kernel:
         self._figures.start_cell()
         self._send_late()
         with interrupts:  # but for the user's code itself: see Shell.run_code
-            shell.run_cell(code, store_history=True)
+            shell.run_cell(code.removeprefix("\ufeff"), store_history=True)  # editors put one before a file's text
         value, error = shell.displayhook.take(), shell.failure
         self._leave_if_forked(error)
         data = None

@@ -16,8 +16,9 @@ set_up_guards <- function() {
     .husk$no_keyboard("scan()")
   }))
   before("readLines", quote(if (inherits(con, "terminal")) .husk$no_keyboard("readLines()")))
-  before("close.connection", quote(if (.husk$is_link(con)) .husk$refuse_close()))
+  before("close.connection", quote(if (.husk$is_kept(con)) .husk$refuse_close()))
   registerS3method("close", "connection", get("close.connection", envir = baseenv()), envir = baseenv())
+  before("pipe", quote(description <- .husk$without_ours(description)))
   for (name in c("system", "system2")) guard(name, mark_system(get(name, envir = baseenv())))
 }
 
@@ -31,10 +32,7 @@ guards <- list(
   },
   debug = function(fun, text = "", condition = NULL, signature = NULL) no_debugger("debug()"),
   debugonce = function(fun, text = "", condition = NULL, signature = NULL) no_debugger("debugonce()"),
-  getAllConnections = function() {
-    found <- .Internal(getAllConnections())
-    found[found != link$number]
-  }
+  getAllConnections = function() setdiff(.Internal(getAllConnections()), c(link$number, streams$numbers))
 )
 
 no_debugger <- function(what) message(what, ": there is no debugger here; the code goes on")
@@ -46,7 +44,7 @@ before <- function(name, check) {
   guard(name, fun)
 }
 
-is_link <- function(con) identical(as.integer(con), link$number)
+is_kept <- function(con) as.integer(con) %in% c(link$number, streams$numbers)
 
 refuse_close <- function() stop("this connection belongs to the R kernel: without it the session would end", call. = FALSE)
 
@@ -66,11 +64,11 @@ INTERRUPTED_STATUS <- 130L
 
 run_system <- function(command, intern, run) {
   if (intern) {
-    output <- run(command)
+    output <- run(without_ours(command))
     Sys.sleep(0) # R noted the interrupt and would look at it later
     return(output)
   }
-  status <- run(paste0("trap 'exit 130' INT; ", command))
+  status <- run(without_ours(paste0("trap 'exit 130' INT; ", command)))
   if (identical(as.integer(status), INTERRUPTED_STATUS)) {
     link$interrupted <- TRUE
     raise_interrupt()
@@ -101,6 +99,7 @@ tidy_up <- function() {
     writeLines("[sink() still took the output at the end of the cell; it was undone]", stderr())
   }
   options(error = ERROR_OPTION)
+  restore_streams()
 }
 
 # sink.number() without its match.arg().

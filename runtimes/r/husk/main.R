@@ -21,6 +21,7 @@ set_up <- function() {
   .First.sys()
   options(error = ERROR_OPTION, keep.source = TRUE, width = 120L, max.print = 10000L, pager = show_files,
           menu.graphics = FALSE, rlang_trace_top_env = husk_workspace)
+  set_up_streams()
   set_up_guards()
   set_up_figures()
   set_up_web()

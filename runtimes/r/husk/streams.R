@@ -1,0 +1,43 @@
+# Descriptors: 0, 1 and 2 are put back after each cell, and programs that a cell starts get those three and none of ours.
+
+DESCRIPTORS <- "/proc/self/fd"
+
+# links (what 0, 1 and 2 lead to), spares (the same from other descriptors), numbers (R's own of these connections), ours (descriptors)
+streams <- new.env(parent = emptyenv())
+
+set_up_streams <- function() {
+  standard <- file.path(DESCRIPTORS, 0:2)
+  streams$links <- Sys.readlink(standard)
+  before <- descriptors()
+  for (i in 1:3) keep_open(standard[i], if (i == 1L) "rb" else "wb")
+  opened <- setdiff(descriptors(), before) # in this order, as each took the lowest number that was free
+  streams$spares <- file.path(DESCRIPTORS, opened)
+  streams$ours <- c(before[startsWith(Sys.readlink(file.path(DESCRIPTORS, before)), "socket:")], opened)
+}
+
+descriptors <- function() {
+  found <- sort(as.integer(list.files(DESCRIPTORS)))
+  found[file.exists(file.path(DESCRIPTORS, found))] # not that of the listing itself
+}
+
+# R closes a connection that nobody refers to.
+keep_open <- function(path, mode) {
+  connection <- file(path, mode, raw = TRUE)
+  streams$connections <- c(streams$connections, list(connection))
+  streams$numbers <- c(streams$numbers, as.integer(connection))
+}
+
+# A cell can close them (parallel:::closeFD) or lead them elsewhere (parallel:::closeStdout).
+restore_streams <- function() {
+  now <- Sys.readlink(file.path(DESCRIPTORS, 0:2))
+  if (identical(now, streams$links) || is_forked()) return()
+  wrong <- which(is.na(now) | now != streams$links)
+  asNamespace("parallel")$closeFD(wrong[!is.na(now[wrong])] - 1L)
+  for (i in wrong) keep_open(streams$spares[i], if (i == 1L) "rb" else "wb") # takes the lowest number that is free
+}
+
+# A shell command with our descriptors closed. R leaves them open in every program that it starts.
+without_ours <- function(command) {
+  closed <- streams$ours[streams$ours < 10L] # the shell knows these numbers only
+  paste0("exec ", paste0(closed, "<&-", collapse = " "), "; ", command)
+}

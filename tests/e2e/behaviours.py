@@ -1,0 +1,555 @@
+"""The rows of the table: what every language's sessions do. Each function is one behaviour, its docstring the sentence that
+docs/behaviours.md prints, its arguments after `box` the fields of a language's cell (tests/e2e/languages).
+
+Rows of one language run one after the other in one small container; `box` is its session, with a variable and a file that a row
+finds kept or lost. Fields are code unless their name says otherwise.
+"""
+
+import contextlib
+import inspect
+
+ROWS = {}  # name -> function
+TEXT_MAX = 46_000  # characters of an answer, whatever the code does
+
+
+def row(function):
+    ROWS[function.__name__] = function
+    return function
+
+
+def fields_of(function):
+    return list(inspect.signature(function).parameters)[1:]
+
+
+def sentence_of(function):
+    return " ".join(inspect.getdoc(function).split())
+
+
+class Box:
+    """A session of one language with what that language's column says about it."""
+
+    def __init__(self, server, language, column):
+        self.server = server
+        self.language = language
+        self.column = column
+        self.session = server.session(language=language, network=False)
+        self.code, self.shell, self.start_code = self.session.code, self.session.shell, self.session.start_code
+
+    def mark(self):
+        """Sets the variable and writes the file that kept() and lost() look for."""
+        self.code(self.column["state"]["set"]).ok()
+        self.shell("echo kept >/workspace/kept").ok()
+
+    def kept(self):
+        """The interpreter is the same one, and works."""
+        ended = self.code(self.column["state"]["get"]).ok()
+        assert ended.value == self.column["state"]["value"], ended.text
+
+    def lost(self):
+        """A new interpreter in the old container, and both work."""
+        assert self.code(self.column["state"]["get"]).ending == "error"
+        assert self.shell("cat /workspace/kept").ok().stdout == "kept\n"
+        self.mark()
+        self.kept()
+
+    @contextlib.contextmanager
+    def another(self):
+        other = Box(self.server, self.language, self.column)
+        yield other
+        assert other.session.stop().success is True
+
+
+def has_error(ended, kind):
+    assert (ended.is_error, ended.success, ended.ending) == (False, False, "error"), ended.text
+    assert ended.error["type"] == kind, ended.error
+    assert "/opt/husk" not in ended.text and "\x1b" not in ended.text, ended.text
+
+
+def died(ended, *words):
+    assert (ended.is_error, ended.ending) == (False, "kernel_died"), ended.text
+    for word in (*words, "variables are gone"):
+        assert word in ended.text, ended.text
+
+
+# --- values and state
+
+
+@row
+def state(box, set, get, value):
+    """Variables stay from cell to cell."""
+    box.code(set).ok()
+    assert box.code(get).ok().value == value
+
+
+@row
+def last_value(box, code, value):
+    """The value of the last expression is the result, as the language's own prompt shows it."""
+    ended = box.code(code).ok()
+    assert (ended.value, ended.stdout, ended.error) == (value, "", None), ended.text
+
+
+@row
+def no_value(box, code, comment):
+    """A cell without a value says so, and so does one that is a comment."""
+    for text in (code, comment):
+        ended = box.code(text).ok()
+        assert (ended.result, ended.text) == (None, "(no output)"), ended.text
+
+
+@row
+def definitions(box, first, second, use, values):
+    """Functions and constants can be defined anew, with other values, in later cells."""
+    box.code(first).ok()
+    assert box.code(use).ok().value == values[0]
+    box.code(second).ok()
+    assert box.code(use).ok().value == values[1]
+
+
+@row
+def unicode(box, code, value):
+    """Text beyond ASCII goes through unharmed: source, stdout, stderr and values."""
+    ended = box.code(code).ok()
+    assert ended.stdout == "größe → 日本 🎈\n" and ended.stderr == "größe → 日本 🎈\n" and ended.value == value, ended.text
+
+
+@row
+def line_ends(box, code, value):
+    """Source with a byte order mark and the line ends of other systems runs."""
+    assert box.code(code).ok().value == value
+
+
+@row
+def long_source(box, first, line, get, value):
+    """A cell of five thousand lines runs."""
+    assert box.code("\n".join([first, *[line] * 5000, get]), 60).ok().value == value
+
+
+@row
+def big_value(box, code):
+    """A value of five million characters is shown cut, with a note."""
+    ended = box.code(code).ok()
+    assert 1000 < len(ended.text) < TEXT_MAX and "zzzz" in ended.value
+    assert "truncated" in ended.text
+
+
+@row
+def asynchronous(box, code, value):
+    """Top-level await works, and a value that is still to come is awaited."""
+    ended = box.code(code).ok()
+    assert ended.value == value, ended.text
+
+
+@row
+def packages(box, code):
+    """The packages that the tool's text promises can be loaded."""
+    box.code(code, 120).ok()
+
+
+# --- errors
+
+
+@row
+def error(box, code, type, message, line):
+    """An error has its type, its message and a traceback with the user's lines and nobody else's."""
+    ended = box.code(code)
+    has_error(ended, type)
+    assert ended.error["message"] == message
+    assert line in ended.error["traceback"], ended.error["traceback"]
+    assert ended.text.startswith(f"[error] {type}: {message}")
+
+
+@row
+def work_before_an_error(box, code, get, value):
+    """What a cell printed and did before its error is kept."""
+    ended = box.code(code)
+    assert ended.ending == "error" and ended.stdout == "before\n"
+    assert box.code(get).ok().value == value
+
+
+@row
+def syntax_error(box, code, type, where, get):
+    """Source that does not parse is an error that says where, and nothing of it runs."""
+    ended = box.code(code)
+    has_error(ended, type)
+    assert where in ended.text, ended.text
+    assert box.code(get).ending == "error"
+
+
+@row
+def broken_value(box, code, words):
+    """A value whose own code to show it fails is an error of the cell; the session goes on."""
+    ended = box.code(code)
+    assert ended.ending == "error" and words in ended.text, ended.text
+    box.kept()
+
+
+@row
+def warning(box, code, words):
+    """A warning is shown once, on stderr, and the cell goes on."""
+    ended = box.code(code).ok()
+    assert ended.stderr.count(words) == 1, ended.text
+
+
+@row
+def recursion(box, code, words):
+    """Endless recursion is an error with a short traceback, and variables are kept."""
+    ended = box.code(code, 60)
+    assert ended.ending == "error" and words in ended.text, ended.text
+    assert len(ended.error["traceback"]) < 10_000
+    box.kept()
+
+
+@row
+def huge_allocation(box, code, words):
+    """More memory than there could be, asked for at once, is an error of the language; variables are kept."""
+    ended = box.code(code)
+    assert ended.ending == "error" and words in ended.text, ended.text
+    box.kept()
+
+
+@row
+def keyboard(box, code, words):
+    """Reading from the keyboard never waits: it ends at once, and what the reader sees says why or is empty."""
+    ended = box.code(code)
+    assert ended.ending in ("ok", "error") and words in ended.text, ended.text
+    box.kept()
+
+
+@row
+def exit_call(box, code, words):
+    """The language's own call to exit ends the cell, not the session."""
+    ended = box.code(code)
+    assert ended.ending == "error" and words in ended.text and "session goes on" in ended.text, ended.text
+    box.kept()
+
+
+# --- time
+
+
+@row
+def endless_loop(box, code):
+    """A loop that never ends is interrupted at its time limit; output until then and variables are kept."""
+    timed_out(box, code)
+
+
+@row
+def endless_wait(box, code):
+    """So is a cell that waits."""
+    timed_out(box, code)
+
+
+@row
+def endless_child(box, code):
+    """So is one that waits for a program, and the program goes with it."""
+    timed_out(box, code)
+    assert box.shell("grep -lx sleep /proc/[0-9]*/comm").stdout == ""
+
+
+def timed_out(box, code):
+    ended = box.code(code, 1)
+    assert (ended.is_error, ended.success, ended.ending) == (False, False, "timeout"), ended.text
+    assert ended.text.startswith("[timeout]") and ended.stdout == "before\n", ended.text
+    box.kept()
+
+
+@row
+def cancelled(box, code):
+    """A call that the client cancels is interrupted, and variables are kept."""
+    token = f"cancelled-{box.language}"
+    running = box.start_code(code, 60, progress=token)
+    box.server.wait_for(lambda server: server.progress_of(token))
+    box.server.cancel(running)
+    box.kept()
+    assert not running.done
+
+
+@row
+def deaf(box, code):
+    """A cell that ignores interrupts is killed with its interpreter, which starts anew: variables are gone, files are kept, and the
+    result says so."""
+    ended = box.code(code, 1)
+    assert ended.ending == "timeout" and "before" in ended.stdout and "variables are gone" in ended.text, ended.text
+    box.lost()
+
+
+# --- output
+
+
+@row
+def streams(box, code):
+    """stdout and stderr come apart."""
+    ended = box.code(code).ok()
+    assert (ended.stdout, ended.stderr) == ("out\n", "err\n")
+
+
+@row
+def child_output(box, code):
+    """What child programs print is captured, in order with what the cell prints."""
+    ended = box.code(code).ok()
+    assert (ended.stdout, ended.stderr) == ("one\nchild\ntwo\n", "child's error\n"), ended.text
+
+
+@row
+def long_line(box, code):
+    """A line of ten million characters is cut, and the result says how long it was."""
+    ended = box.code(code).ok()
+    assert ended.stdout_bytes == 10_000_001 and ended.stdout_truncated
+    assert len(ended.text) < TEXT_MAX and "10000001" in ended.text
+
+
+@row
+def many_lines(box, code):
+    """Of a hundred thousand lines the first and the last are shown, and how much there was."""
+    ended = box.code(code, 60).ok()
+    assert ended.stdout.startswith("line 0\nline 1\n") and ended.stdout.endswith("line 99998\nline 99999\n")
+    assert ended.stdout_truncated and ended.stdout_bytes == 1_088_890 and len(ended.text) < TEXT_MAX
+
+
+@row
+def junk(box, code):
+    """All 256 byte values on stdout come as valid text, and the connection lives."""
+    ended = box.code(code).ok()
+    assert "ABC" in ended.stdout and "\ufffd" in ended.stdout and ended.stdout_bytes == 256
+    box.kept()
+
+
+@row
+def nul_bytes(box, code):
+    """NUL bytes on stdout end no text."""
+    stdout = box.code(code).ok().stdout
+    assert stdout.startswith("a") and stdout.endswith("b\n"), stdout
+
+
+@row
+def ansi(box, code):
+    """Escape sequences that the code prints are taken out."""
+    assert box.code(code).ok().stdout == "red\n"
+
+
+@row
+def late_child(box, code):
+    """What a background program prints after its cell stands at the start of the next one's output."""
+    box.shell("rm -f go went").ok()
+    ended = box.code(code).ok()
+    assert "late" not in ended.stdout
+    box.shell("touch go; until [ -e went ]; do sleep 0.02; done").ok()
+    assert box.code(box.column["child_output"]["code"]).ok().stdout == "late\none\nchild\ntwo\n"
+
+
+@row
+def late_output(box, code, until):
+    """What the interpreter's own threads or timers print after their cell comes with the next one."""
+    box.shell("rm -f go went").ok()
+    assert "late" not in box.code(code).ok().stdout
+    box.shell("touch go").ok()
+    assert "late\n" in box.code(until).ok().stdout
+
+
+@row
+def closed_streams(box, code):
+    """File descriptors 1 and 2 closed by a cell are there again in the next."""
+    box.code(code)
+    assert box.code(box.column["streams"]["code"]).ok().stdout == "out\n"
+    assert box.code(box.column["child_output"]["code"]).ok().stdout == "one\nchild\ntwo\n"
+    box.kept()
+
+
+@row
+def redirected_streams(box, code):
+    """Output that a cell redirected inside the language is back in the next."""
+    box.code(code)
+    ended = box.code(box.column["streams"]["code"]).ok()
+    assert (ended.stdout, ended.stderr) == ("out\n", "err\n")
+
+
+# --- displays
+
+
+@row
+def image(box, code):
+    """A picture comes as an image."""
+    (kind, data), = box.code(code, 120).ok().images
+    assert kind == "image/png" and data.startswith(b"\x89PNG")
+
+
+@row
+def figure(box, code):
+    """A plot becomes a picture without being asked for, also when the cell fails after it."""
+    ended = box.code(code, 120)
+    assert ended.ending == "error" and len(ended.images) == 1
+    box.kept()
+
+
+@row
+def html(box, code):
+    """html comes as a display."""
+    assert {"type": "text/html", "data": "<b>bold</b>"} in plain(box.code(code).ok())
+
+
+@row
+def json(box, code):
+    """So does JSON, as data."""
+    assert {"type": "application/json", "data": '{"a":[1,2]}'} in plain(box.code(code).ok())
+
+
+@row
+def display_before_an_error(box, code):
+    """What was displayed before an error is shown."""
+    ended = box.code(code)
+    assert ended.ending == "error" and {"type": "text/html", "data": "<b>bold</b>"} in plain(ended)
+
+
+@row
+def big_html(box, code):
+    """Three megabytes of html do not flood the text."""
+    ended = box.code(code).ok()
+    assert len(ended.text) < 3000 and "text/html" in ended.text
+
+
+@row
+def table(box, code):
+    """A table of data is shown as text, with html beside it for those who can show that."""
+    ended = box.code(code).ok()
+    assert "name" in ended.value and "count" in ended.value and "<table" not in ended.text
+    assert "<table" in ended.result["text/html"]
+
+
+def plain(ended):
+    return [{"type": d["type"], "data": d.get("data")} for d in ended.display_outputs]
+
+
+# --- processes and memory
+
+
+@row
+def memory_bomb(box, code):
+    """Code that eats all memory ends as `oom` with the limit named; a new interpreter starts, files are kept."""
+    ended = box.code(code, 120)
+    assert (ended.is_error, ended.ending) == (False, "oom"), ended.text
+    assert "memory limit of 640 MiB" in ended.text and "variables are gone" in ended.text, ended.text
+    box.lost()
+
+
+@row
+def child_memory_bomb(box, code):
+    """A program that eats all memory is killed alone, which the result says; variables are kept."""
+    ended = box.code(code, 120)
+    assert ended.ending in ("ok", "error") and "memory limit of 640 MiB" in ended.text, ended.text
+    box.kept()
+
+
+@row
+def fork_bomb(box, code):
+    """A bomb of processes ends with its cell; cells and commands work after it."""
+    box.code(code, 2)
+    for _ in range(2):  # the first may find that the interpreter had to start anew, which it says
+        ended = box.code(box.column["last_value"]["code"])
+    assert ended.ok().value == box.column["last_value"]["value"]
+    assert box.shell("echo fine").ok().stdout.endswith("fine\n")
+
+
+@row
+def forked_child(box, code, value):
+    """A forked copy of the interpreter that runs to the end of the cell never answers."""
+    assert box.code(code).ok().value == value
+    for _ in range(3):
+        box.kept()
+
+
+@row
+def hidden_link(box, code):
+    """A child program finds neither the kernel's link nor its token."""
+    ended = box.code(code).ok()
+    assert "socket:" not in ended.stdout and "HUSK_" not in ended.stdout and "/dev/null" in ended.stdout, ended.stdout
+
+
+@row
+def hard_exit(box, code):
+    """A process that ends itself behind the language's back is reported with its status and its last words, and starts anew."""
+    ended = box.code(code)
+    died(ended, "status 3", "last words")
+    box.lost()
+
+
+@row
+def crash(box, code):
+    """So is a segmentation fault, by its signal."""
+    died(box.code(code), "signal 11")
+    box.lost()
+
+
+@row
+def abort(box, code):
+    """So is an abort."""
+    died(box.code(code), "signal 6")
+    box.lost()
+
+
+@row
+def killed(box, code):
+    """So is a kill from another process of the session."""
+    died(box.code(code), "signal 9")
+    box.lost()
+
+
+# --- files and surroundings
+
+
+@row
+def surroundings(box, code):
+    """A cell starts in /workspace as the user sandbox with a home, in UTF-8 and without Husk's own variables."""
+    lines = box.code(code).ok().stdout.splitlines()
+    assert lines[:4] == ["/workspace", "/home/sandbox", "sandbox", "C.UTF-8"] and "HUSK" not in " ".join(lines), lines
+
+
+@row
+def shared_files(box, write, read):
+    """Cells and the terminal share files."""
+    box.code(write).ok()
+    assert box.shell("cat cell.txt").ok().stdout == "from a cell\n"
+    box.shell("echo from the terminal >terminal.txt").ok()
+    assert box.code(read).ok().stdout == "from the terminal\n"
+
+
+@row
+def terminal_beside(box, code):
+    """The terminal does not wait for a running cell."""
+    box.shell("rm -f go").ok()
+    running = box.start_code(code, 60)
+    box.shell("touch go").ok()
+    assert running.tool().ok().stdout == "went\n"
+
+
+@row
+def terminal_language(box, command):
+    """The language's program runs in the terminal too."""
+    assert box.shell(command).ok().stdout == "42\n"
+
+
+@row
+def deleted_workspace(box, code, write):
+    """After everything in /workspace was deleted cells and commands go on there."""
+    box.code(code)
+    assert box.shell("pwd; ls -A").ok().stdout == "/workspace\n"
+    box.code(write).ok()
+    assert box.shell("cat cell.txt").ok().stdout == "from a cell\n"
+    box.mark()
+
+
+@row
+def full_disk(box, code, words):
+    """A full /workspace is an error of the cell, and variables are kept."""
+    ended = box.code(code)
+    assert ended.ending == "error" and words in ended.text, ended.text
+    box.shell("rm -f big").ok()
+    box.kept()
+
+
+@row
+def sessions(box, set, get, values):
+    """Two sessions run at once and know nothing of each other."""
+    with box.another() as other:
+        running = [b.start_code(set % n) for n, b in enumerate((box, other))]
+        for answer in running:
+            answer.tool().ok()
+        assert [b.code(get).ok().value for b in (box, other)] == values

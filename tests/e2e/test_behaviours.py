@@ -1,0 +1,56 @@
+"""One table of behaviours × languages over the real server: rows in behaviours.py, a column a language in languages/."""
+
+import contextlib
+import json
+
+import pytest
+
+import behaviours
+import harness
+import languages
+import schemas
+
+COLUMNS = languages.columns()
+CELLS = [(language, name) for language, column in COLUMNS.items() for name in behaviours.ROWS
+         if not isinstance(column[name], languages.Absent)]
+# Small, so that bombs go off soon.
+LIMITS = {"CONTAINER_MEMORY_LIMIT": "640m", "CONTAINER_TMPFS_SIZE": "100m", "CONTAINER_PIDS_LIMIT": "150"}
+
+
+class Boxes:
+    """A session a language, lent to one row after the other. One whose row failed is not lent again."""
+
+    def __init__(self, server):
+        self.server = server
+        self.free = {}
+
+    @contextlib.contextmanager
+    def lend(self, language):
+        box = self.free.pop(language, None)
+        if box is None:
+            for old in self.free.values():  # rows come language by language
+                old.session.stop()
+            self.free.clear()
+            box = behaviours.Box(self.server, language, COLUMNS[language])
+        box.mark()
+        yield box
+        self.free[language] = box
+
+
+@pytest.fixture(scope="module")
+def boxes(tmp_path_factory):
+    with harness.Server(tmp_path_factory.mktemp("behaviours"), CONTAINER_MAX_SESSIONS=20, CONTAINER_MAX_SESSIONS_PER_THREAD=20,
+                        **LIMITS) as server:
+        yield Boxes(server)
+        schemas.check([server])
+
+
+@pytest.mark.parametrize("language, name", CELLS, ids=[f"{language}-{name}" for language, name in CELLS])
+def test_behaviour(boxes, language, name):
+    with boxes.lend(language) as box:
+        behaviours.ROWS[name](box, **COLUMNS[language][name])
+
+
+def test_every_runtime_has_its_column():
+    runtimes = {image["name"] for image in json.loads((harness.build_dir() / "images.json").read_text())}
+    assert set(COLUMNS) == runtimes
