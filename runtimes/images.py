@@ -14,6 +14,8 @@ import re
 import sys
 from pathlib import Path
 
+FIRST = "python"  # the language of a session that names none is the first of the table
+
 NOT_KERNEL = {"Dockerfile", "runtime.json"}
 
 FIELDS = {  # name: (what is right, test)
@@ -171,6 +173,7 @@ def main():
         if not manifests:
             raise ManifestError(f"{runtimes}: no */runtime.json there")
         check_names(manifests)
+        manifests.sort(key=lambda manifest: (manifest["name"] != FIRST, manifest["name"]))
         images = [image(manifest, runtimes, options.client.resolve()) for manifest in manifests]
     except (ManifestError, OSError) as e:
         sys.exit(f"images.py: {e}")
