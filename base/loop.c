@@ -54,8 +54,9 @@ struct loop *loop_free(struct loop *loop)
 		continue;
 	uv_walk(&loop->uv, close_handle, NULL);
 	uv_run(&loop->uv, UV_RUN_NOWAIT);
-	uv_loop_close(&loop->uv);
-	free(loop);
+	/* Busy only while a thread of the pool is at work: it will speak to the loop when it is done, so that memory stays. */
+	if (uv_loop_close(&loop->uv) == 0)
+		free(loop);
 	return NULL;
 }
 

@@ -10,6 +10,8 @@ struct work {
 	bool forgotten;
 };
 
+static unsigned running; /* touched on the loop only */
+
 static void run(uv_work_t *req)
 {
 	struct work *w = container_of(req, struct work, uv);
@@ -21,6 +23,7 @@ static void finish(uv_work_t *req, int status UNUSED)
 	struct work *w = container_of(req, struct work, uv);
 	w->spec.on_done(w->spec.ctx, w->forgotten);
 	free(w);
+	running--;
 }
 
 struct work *work_start(struct loop *loop, const struct work_spec *spec)
@@ -29,10 +32,16 @@ struct work *work_start(struct loop *loop, const struct work_spec *spec)
 	w->spec = *spec;
 	if (uv_queue_work(loop_raw(loop), &w->uv, run, finish) < 0)
 		abort();
+	running++;
 	return w;
 }
 
 void work_forget(struct work *w)
 {
 	w->forgotten = true;
+}
+
+bool work_is_running(void)
+{
+	return running > 0;
 }

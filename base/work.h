@@ -21,5 +21,8 @@ struct work;
 struct work *work_start(struct loop *loop, const struct work_spec *spec);
 /* The caller is no longer interested. fn may be running and is not stopped: what must end early looks at a flag of its own. */
 void work_forget(struct work *w);
+/* True while something was started whose on_done has not come: exit() would wait for it (libuv joins its threads when
+ * the library is unloaded), _exit() does not. */
+bool work_is_running(void);
 
 #endif

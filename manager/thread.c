@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/dirs.h"
 #include "base/log.h"
 #include "manager/token.h"
 
@@ -24,19 +24,6 @@ static char *read_id(const char *path)
 	    strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != strlen(id))
 		return NULL;
 	return xstrdup(id);
-}
-
-static void make_dirs(const char *dir)
-{
-	AUTO(freep) char *path = xstrdup(dir);
-	for (char *p = path + 1; *p; p++) {
-		if (*p != '/')
-			continue;
-		*p = '\0';
-		mkdir(path, 0700);
-		*p = '/';
-	}
-	mkdir(path, 0700);
 }
 
 static int write_id(const char *temporary, const char *id)
@@ -59,7 +46,7 @@ char *thread_id_load(const struct config *c)
 		return known;
 	char id[UUID_SIZE];
 	token_make_uuid(id);
-	make_dirs(c->state_dir);
+	dirs_make(c->state_dir);
 	AUTO(freep) char *temporary = xasprintf("%s.%s", path, id);
 	int r = write_id(temporary, id);
 	/* link() fails where another server was first: then its id counts. A file that nobody can read is replaced. */

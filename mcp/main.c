@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "base/log.h"
+#include "base/work.h"
 #include "manager/manager.h"
 #include "manager/reap.h"
 #include "mcp/demo.h"
@@ -81,7 +82,7 @@ static int run_mcp(const struct options *options)
 	return code;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct options options;
 	AUTO(fail_release) struct fail f = { 0 };
@@ -114,4 +115,15 @@ int main(int argc, char **argv)
 			.env_file = options.env_file, .json = options.json, .try_sessions = options.probe });
 	}
 	return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	int code = run(argc, argv);
+	/* A thread that waits for a disk or a database would be waited for (base/work.h): the client does not have that time. */
+	if (work_is_running()) {
+		fflush(NULL);
+		_exit(code);
+	}
+	return code;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The include arrow is the architecture: base < kernels < manager/engine < manager < mcp, and a third-party header appears
+# The include arrow is the architecture: base < kernels < manager/engine, manager/store < manager < mcp, and a third-party header appears
 # only in the files that adapt it. ARCHITECTURE.md says why; this says it so that it stays true.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -8,19 +8,22 @@ declare -A may=(
 	[base]='base/'
 	[kernels]='base/|kernels/'
 	[manager/engine]='base/|manager/engine/|kernels/protocol\.h$'
+	[manager/store]='base/|manager/store/|manager/config\.h$'
 	[manager]='base/|manager/|kernels/protocol\.h$|runtimes\.inc$'
-	[mcp]='base/|mcp/|manager/(manager|run|config|doctor|reap)\.h$'
+	[mcp]='base/|mcp/|manager/(manager|run|config|doctor|reap|thread|store/store)\.h$'
 )
 # Where a third-party header may be included (on the file's path).
 declare -A only=(
 	[uv.h]='^base/(loop|stream|child|work)\.c$'
 	[jansson.h]='^(mcp/|kernels/|base/args\.|manager/(collect|thread|wire)\.|manager/engine/(info|inspect)\.c$)'
-	[sodium.h]='^manager/token\.c$'
+	[sodium.h]='^manager/(token|store/key)\.c$'
+	[sqlite3.h]='^manager/store/sqlite\.c$'
+	[libpq-fe.h]='^manager/store/postgres\.c$'
 )
 
 layer_of() {
 	case $1 in
-	manager/engine/*) echo manager/engine ;;
+	manager/engine/* | manager/store/*) echo "${1%/*}" ;;
 	*) echo "${1%%/*}" ;;
 	esac
 }

@@ -8,7 +8,7 @@ failed=0
 
 fresh_tree() {
 	rm -rf "$scratch/tree"
-	mkdir -p "$scratch"/tree/{base,kernels,manager/engine,mcp,tools}
+	mkdir -p "$scratch"/tree/{base,kernels,manager/{engine,store},mcp,tools}
 	cp "$here/../../.clang-format" "$here/../../.clang-tidy" "$scratch/tree/"
 	printf 'int one(void);\n\nint one(void)\n{\n\treturn 1;\n}\n' >"$scratch/tree/base/one.c"
 	printf '#include "base/one.h"\n' >"$scratch/tree/mcp/main.c"
@@ -50,6 +50,10 @@ broken check-layers.sh "base including manager" base/one.c '#include "manager/ru
 broken check-layers.sh "kernels including manager" kernels/init.c '#include "manager/run.h"'
 broken check-layers.sh "engine including manager" manager/engine/docker.c '#include "manager/config.h"'
 broken check-layers.sh "engine including kernels/init.h" manager/engine/docker.c '#include "kernels/init.h"'
+broken check-layers.sh "store including manager" manager/store/store.c '#include "manager/manager.h"'
+broken check-layers.sh "store including engine" manager/store/store.c '#include "manager/engine/engine.h"'
+broken check-layers.sh "sqlite3.h outside its adapter" manager/store/store.c '#include <sqlite3.h>'
+broken check-layers.sh "libpq-fe.h outside its adapter" manager/store/store.c '#include <libpq-fe.h>'
 broken check-layers.sh "manager including mcp" manager/manager.c '#include "mcp/rpc.h"'
 broken check-layers.sh "manager including kernels/init.h" manager/manager.c '#include "kernels/init.h"'
 broken check-layers.sh "mcp including the engine" mcp/main.c '#include "manager/engine/engine.h"'

@@ -1,0 +1,48 @@
+#include "base/dirs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+
+static void sync_parent(char *path)
+{
+	char *slash = strrchr(path, '/');
+	if (!slash || slash == path)
+		return;
+	*slash = '\0';
+	AUTO(closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*slash = '/';
+	if (fd >= 0)
+		fsync(fd);
+}
+
+static int make_one(char *path)
+{
+	if (mkdir(path, 0700) == 0) {
+		sync_parent(path);
+		return 0;
+	}
+	/* Whatever the reason: what counts is whether a folder is there. */
+	int error = errno;
+	struct stat st;
+	if (stat(path, &st) == 0)
+		return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+	return -error;
+}
+
+int dirs_make(const char *path)
+{
+	AUTO(freep) char *at = xstrdup(path);
+	for (char *p = at + 1; *at && *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		int r = make_one(at);
+		*p = '/';
+		if (r < 0)
+			return r;
+	}
+	return make_one(at);
+}

@@ -1,0 +1,91 @@
+/* One connection to a database: SQL with $1 … placeholders, exclusive transactions, and a deadline on everything. Blocks, so
+ * it is used in a thread of the pool only; never from two at a time. Two adapters: sqlite.c and postgres.c.
+ *
+ * Every failure is FAIL_STORE with a sentence that names what to look at and never a secret. */
+#ifndef HUSK_MANAGER_STORE_DB_H
+#define HUSK_MANAGER_STORE_DB_H
+
+#include "base/fail.h"
+
+/* Everything is kept as BIGINT or TEXT, which both databases understand in the same way. */
+struct db_value {
+	enum { DB_NULL, DB_INT, DB_TEXT } kind;
+	int64_t number;
+	const char *text;
+};
+
+static inline struct db_value db_text(const char *text)
+{
+	return (struct db_value){ .kind = text ? DB_TEXT : DB_NULL, .text = text };
+}
+
+static inline struct db_value db_int(uint64_t number)
+{
+	return (struct db_value){ .kind = DB_INT, .number = number > INT64_MAX ? INT64_MAX : (int64_t)number };
+}
+
+/* Called for each row; the values are valid during the call. */
+typedef void (*db_row_fn)(void *ctx, const struct db_value *columns, size_t n);
+
+struct db_query {
+	const char *sql;
+	const struct db_value *params;
+	size_t n;
+	db_row_fn on_row; /* NULL = rows are not wanted */
+	void *ctx;
+	uint64_t changed; /* out: rows that were inserted, updated or deleted */
+};
+
+enum db_durability {
+	DB_DURABLE, /* on disk when the commit returns */
+	DB_RELAXED, /* may be lost with the machine's power, never torn */
+};
+
+struct db;
+
+struct db_ops {
+	int (*exec)(struct db *db, struct db_query *q, struct fail *f);
+	/* Waits for whoever writes now: from here to the commit nobody else does, on no server. */
+	int (*begin)(struct db *db, enum db_durability durability, struct fail *f);
+	int (*commit)(struct db *db, struct fail *f);
+	/* Also after a failed begin or commit. */
+	void (*rollback)(struct db *db);
+	void (*close)(struct db *db);
+};
+
+struct db {
+	const struct db_ops *ops;
+	uint64_t deadline_ms; /* of loop_now_ms(): no call goes on past it */
+	bool broken;	      /* nothing works on this connection any more: close it and open another */
+};
+
+/* Where the database is. Owned copies of the settings, so that a thread that is stuck outlives their source. */
+struct db_place {
+	bool postgres;
+	char *path; /* SQLite */
+	char *url;  /* Postgres: DATABASE_URL, or NULL and the parts */
+	char *user, *password, *name, *host;
+	char *port;
+};
+
+/* 0 with *ret, or -1 with f. No side effect but the one that the name says: SQLite makes its folder and file. */
+int sqlite_open(struct db **ret, const struct db_place *place, uint64_t deadline_ms, struct fail *f);
+int postgres_open(struct db **ret, const struct db_place *place, uint64_t deadline_ms, struct fail *f);
+
+/* What both share (db.c). */
+int db_exec(struct db *db, struct db_query *q, struct fail *f);
+#define DB_PARAMS(...)                                                                                                 \
+	.params = (const struct db_value[]){ __VA_ARGS__ },                                                            \
+	.n = sizeof((const struct db_value[]){ __VA_ARGS__ }) / sizeof(struct db_value)
+/* Runs body between begin and commit; rolled back if it fails. */
+int db_transaction(struct db *db, enum db_durability durability, int (*body)(struct db *db, void *ctx, struct fail *f),
+		   void *ctx, struct fail *f);
+/* Milliseconds until the deadline; 0 = it is over. */
+uint64_t db_time_left(const struct db *db);
+/* The first column of the first row as a number; 0 without one. */
+int db_number(struct db *db, struct db_query *q, uint64_t *ret, struct fail *f);
+
+/* Brings the tables to what this program needs, in one transaction: servers that start at once do it once (schema.c). */
+int schema_migrate(struct db *db, struct fail *f);
+
+#endif

@@ -1,0 +1,76 @@
+/* The tables, step by step. A step that was released never changes: what comes later is a new one. Statements keep to what
+ * SQLite and Postgres understand alike: BIGINT and TEXT, no sequences, no types of their own. */
+#include "manager/store/db.h"
+
+#define STEP_MAX 16
+
+static const char *const steps[][STEP_MAX] = {
+	{
+		"CREATE TABLE threads (id TEXT PRIMARY KEY, created BIGINT NOT NULL, used BIGINT NOT NULL)",
+		"CREATE TABLE sessions (id TEXT PRIMARY KEY, thread TEXT NOT NULL, runtime TEXT NOT NULL, container "
+		"TEXT, "
+		"image TEXT, owner TEXT NOT NULL, owner_host TEXT, owner_pid BIGINT NOT NULL, fence BIGINT NOT NULL, "
+		"state TEXT NOT NULL, cause TEXT, limits TEXT, lease_until BIGINT NOT NULL, created BIGINT NOT NULL, "
+		"used BIGINT NOT NULL, ends BIGINT NOT NULL, ended BIGINT NOT NULL, busy BIGINT NOT NULL)",
+		"CREATE INDEX sessions_by_state ON sessions (state, lease_until)",
+		"CREATE INDEX sessions_by_thread ON sessions (thread, created)",
+		"CREATE INDEX sessions_by_time ON sessions (created)",
+		"CREATE TABLE executions (session TEXT NOT NULL, seq BIGINT NOT NULL, tool TEXT NOT NULL, "
+		"started BIGINT NOT NULL, ended BIGINT NOT NULL, ending TEXT, in_bytes BIGINT NOT NULL, "
+		"out_bytes BIGINT NOT NULL, PRIMARY KEY (session, seq))",
+		"CREATE TABLE exports (id TEXT PRIMARY KEY, thread TEXT NOT NULL, session TEXT NOT NULL, "
+		"path TEXT NOT NULL, name TEXT NOT NULL, directory BIGINT NOT NULL, size BIGINT NOT NULL, "
+		"stored BIGINT NOT NULL, hash TEXT NOT NULL, mime TEXT, mode BIGINT NOT NULL, mtime_ms BIGINT NOT "
+		"NULL, "
+		"created BIGINT NOT NULL)",
+		"CREATE INDEX exports_by_session ON exports (thread, session, path)",
+		"CREATE INDEX exports_by_thread ON exports (thread, created, id)",
+		"CREATE INDEX exports_by_time ON exports (created, id)",
+		"CREATE TABLE settings (name TEXT PRIMARY KEY, sealed TEXT NOT NULL)",
+		"CREATE TABLE dependency_sets (key TEXT PRIMARY KEY, image TEXT, runtime TEXT NOT NULL, "
+		"wanted TEXT NOT NULL, versions TEXT, unpinned BIGINT NOT NULL, size BIGINT NOT NULL, "
+		"built BIGINT NOT NULL, used BIGINT NOT NULL, builder TEXT, builder_until BIGINT NOT NULL)",
+	},
+};
+
+static int set_version(struct db *db, uint64_t version, struct fail *f)
+{
+	struct db_query drop = { .sql = "DELETE FROM schema_version" };
+	struct db_query add = { .sql = "INSERT INTO schema_version (version) VALUES ($1)", DB_PARAMS(db_int(version)) };
+	return db_exec(db, &drop, f) < 0 ? -1 : db_exec(db, &add, f);
+}
+
+static int take_step(struct db *db, const char *const *step, struct fail *f)
+{
+	for (size_t i = 0; i < STEP_MAX && step[i]; i++) {
+		struct db_query q = { .sql = step[i] };
+		if (db_exec(db, &q, f) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int migrate(struct db *db, void *ctx UNUSED, struct fail *f)
+{
+	struct db_query make = { .sql = "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)" };
+	struct db_query ask = { .sql = "SELECT MAX(version) FROM schema_version" };
+	uint64_t version;
+	if (db_exec(db, &make, f) < 0 || db_number(db, &ask, &version, f) < 0)
+		return -1;
+	if (version > ARRAY_LEN(steps)) {
+		fail_set(f, FAIL_STORE, "the store was made by a newer Husk: its schema is %llu, this one knows %zu",
+			 (unsigned long long)version, ARRAY_LEN(steps));
+		return fail_hint(f, "update Husk, or give this one a store of its own (XDG_STATE_HOME, DATABASE_URL)");
+	}
+	if (version == ARRAY_LEN(steps))
+		return 0;
+	for (uint64_t i = version; i < ARRAY_LEN(steps); i++)
+		if (take_step(db, steps[i], f) < 0)
+			return fail_wrap(f, "cannot bring the store to schema %llu", (unsigned long long)i + 1);
+	return set_version(db, ARRAY_LEN(steps), f);
+}
+
+int schema_migrate(struct db *db, struct fail *f)
+{
+	return db_transaction(db, DB_DURABLE, migrate, NULL, f);
+}

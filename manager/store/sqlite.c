@@ -1,0 +1,251 @@
+/* The embedded database: one file in the state folder, write-ahead log, shared by all servers of the user. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+
+#include "base/alloc.h"
+#include "base/dirs.h"
+#include "base/loop.h"
+#include "manager/store/db.h"
+
+#define COLUMNS_MAX 24
+#define BUSY_STEP_MS 10
+/* Instructions of SQLite's machine between two looks at the clock. */
+#define PROGRESS_STEPS 100000
+
+struct sqlite {
+	struct db db;
+	sqlite3 *handle;
+	char *path;
+	enum db_durability durability;
+};
+
+static int damaged(const struct sqlite *s, struct fail *f, const char *why)
+{
+	fail_set(f, FAIL_STORE, "the database '%s' is damaged (%s)", s->path, why);
+	return fail_hint(
+		f,
+		"end all husk servers, then restore a copy, or save what can be read with: sqlite3 '%s' .recover; "
+		"without either, move it and its -wal and -shm files away: Husk makes a new one, which knows "
+		"nothing of earlier sessions and exports",
+		s->path);
+}
+
+static int failed(struct sqlite *s, int code, struct fail *f)
+{
+	const char *why = s->handle ? sqlite3_errmsg(s->handle) : sqlite3_errstr(code);
+	switch (code & 0xff) {
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		s->db.broken = true;
+		return damaged(s, f, why);
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		fail_set(f, FAIL_STORE, "the database '%s' is locked by another process", s->path);
+		return fail_hint(
+			f, "try again; if it stays so, look for a stopped husk or sqlite3 process that has it open");
+	case SQLITE_INTERRUPT:
+		fail_set(f, FAIL_STORE, "the database '%s' took too long", s->path);
+		return fail_hint(f, "try again; if it stays so, look at the load and the disk of this machine");
+	case SQLITE_FULL:
+		fail_set(f, FAIL_STORE, "cannot write the database '%s': %s", s->path, why);
+		return fail_hint(f, "make room on its disk");
+	case SQLITE_IOERR:
+	case SQLITE_READONLY:
+	case SQLITE_CANTOPEN:
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+		s->db.broken = true;
+		fail_set(f, FAIL_STORE, "cannot use the database '%s': %s", s->path, why);
+		return fail_hint(
+			f, "check that the user who runs husk owns its folder and can write to it (XDG_STATE_HOME "
+			   "chooses another), and its disk");
+	default:
+		fail_set(f, FAIL_STORE, "the database '%s' failed: %s", s->path, why);
+		return fail_hint(f, "run husk doctor");
+	}
+}
+
+/* --- statements -------------------------------------------------------------------------------------------------- */
+
+static int bind(sqlite3_stmt *statement, const struct db_query *q)
+{
+	for (size_t i = 0; i < q->n; i++) {
+		char name[24];
+		snprintf(name, sizeof(name), "$%zu", i + 1);
+		int at = sqlite3_bind_parameter_index(statement, name), r = SQLITE_OK;
+		const struct db_value *v = &q->params[i];
+		if (at == 0)
+			continue;
+		if (v->kind == DB_INT)
+			r = sqlite3_bind_int64(statement, at, v->number);
+		else if (v->kind == DB_TEXT)
+			r = sqlite3_bind_text(statement, at, v->text, -1, SQLITE_STATIC);
+		if (r != SQLITE_OK)
+			return r;
+	}
+	return SQLITE_OK;
+}
+
+static void give_row(sqlite3_stmt *statement, const struct db_query *q)
+{
+	struct db_value columns[COLUMNS_MAX] = { 0 };
+	size_t n = MIN((size_t)sqlite3_column_count(statement), COLUMNS_MAX);
+	for (size_t i = 0; i < n; i++) {
+		int type = sqlite3_column_type(statement, (int)i);
+		if (type == SQLITE_INTEGER)
+			columns[i] =
+				(struct db_value){ .kind = DB_INT, .number = sqlite3_column_int64(statement, (int)i) };
+		else if (type != SQLITE_NULL)
+			columns[i] = db_text((const char *)sqlite3_column_text(statement, (int)i));
+	}
+	q->on_row(q->ctx, columns, n);
+}
+
+static int sqlite_exec(struct db *db, struct db_query *q, struct fail *f)
+{
+	struct sqlite *s = container_of(db, struct sqlite, db);
+	sqlite3_stmt *statement = NULL;
+	int r = sqlite3_prepare_v2(s->handle, q->sql, -1, &statement, NULL);
+	if (r == SQLITE_OK)
+		r = bind(statement, q);
+	while (r == SQLITE_OK || r == SQLITE_ROW) {
+		r = sqlite3_step(statement);
+		if (r == SQLITE_ROW && q->on_row)
+			give_row(statement, q);
+	}
+	if (r == SQLITE_DONE)
+		q->changed = (uint64_t)sqlite3_changes(s->handle);
+	else
+		failed(s, r, f);
+	sqlite3_finalize(statement);
+	return r == SQLITE_DONE ? 0 : -1;
+}
+
+static int run(struct sqlite *s, const char *sql, struct fail *f)
+{
+	struct db_query q = { .sql = sql };
+	return sqlite_exec(&s->db, &q, f);
+}
+
+/* Somebody has moved or deleted the file under us: what is written now would be lost with our last descriptor. */
+static int check_place(struct sqlite *s, struct fail *f)
+{
+	int moved = 0;
+	if (sqlite3_file_control(s->handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK || !moved)
+		return 0;
+	s->db.broken = true;
+	fail_set(f, FAIL_STORE, "the database '%s' was moved away while it was in use", s->path);
+	return fail_hint(f, "put it back if that was not meant, or try again: Husk makes a new one");
+}
+
+static int sqlite_begin(struct db *db, enum db_durability durability, struct fail *f)
+{
+	struct sqlite *s = container_of(db, struct sqlite, db);
+	if (check_place(s, f) < 0)
+		return -1;
+	if (durability != s->durability &&
+	    run(s, durability == DB_DURABLE ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL", f) < 0)
+		return -1;
+	s->durability = durability;
+	return run(s, "BEGIN IMMEDIATE", f);
+}
+
+static int sqlite_commit(struct db *db, struct fail *f)
+{
+	struct sqlite *s = container_of(db, struct sqlite, db);
+	if (run(s, "COMMIT", f) < 0)
+		return -1;
+	return s->durability == DB_DURABLE ? check_place(s, f) : 0;
+}
+
+static void sqlite_rollback(struct db *db)
+{
+	struct sqlite *s = container_of(db, struct sqlite, db);
+	AUTO(fail_release) struct fail f = { 0 };
+	if (!sqlite3_get_autocommit(s->handle) && run(s, "ROLLBACK", &f) < 0)
+		db->broken = true;
+}
+
+static void sqlite_close(struct db *db)
+{
+	struct sqlite *s = container_of(db, struct sqlite, db);
+	sqlite3_close_v2(s->handle);
+	free(s->path);
+	free(s);
+}
+
+static const struct db_ops sqlite_ops = {
+	.exec = sqlite_exec,
+	.begin = sqlite_begin,
+	.commit = sqlite_commit,
+	.rollback = sqlite_rollback,
+	.close = sqlite_close,
+};
+
+/* --- opening ----------------------------------------------------------------------------------------------------- */
+
+static int on_busy(void *ctx, int count UNUSED)
+{
+	struct sqlite *s = ctx;
+	if (!db_time_left(&s->db))
+		return 0;
+	sqlite3_sleep(BUSY_STEP_MS);
+	return 1;
+}
+
+static int on_progress(void *ctx)
+{
+	struct sqlite *s = ctx;
+	return db_time_left(&s->db) == 0;
+}
+
+/* Only the one who makes the file opens it beside SQLite: closing a descriptor drops the locks of the whole process. */
+static int make_file(const char *path, struct fail *f)
+{
+	AUTO(freep) char *dir = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+	int r = dirs_make(dir);
+	AUTO(closep) int fd = r < 0 ? -1 : open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (r == 0 && fd < 0 && errno != EEXIST)
+		r = -errno;
+	if (r == 0)
+		return 0;
+	fail_set(f, FAIL_STORE, "cannot make the database '%s': %s", path, strerror(-r));
+	return fail_hint(f,
+			 "make its folder writable for the user who runs husk, or choose another with XDG_STATE_HOME");
+}
+
+static int prepare(struct sqlite *s, struct fail *f)
+{
+	sqlite3_busy_handler(s->handle, on_busy, s);
+	sqlite3_progress_handler(s->handle, PROGRESS_STEPS, on_progress, s);
+	sqlite3_extended_result_codes(s->handle, 1);
+	/* The file may have been written by anybody who could: nothing in it is to be trusted as a program. */
+	sqlite3_db_config(s->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
+	sqlite3_db_config(s->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
+	s->durability = DB_DURABLE;
+	if (run(s, "PRAGMA journal_mode=WAL", f) < 0 || run(s, "PRAGMA synchronous=FULL", f) < 0 ||
+	    run(s, "PRAGMA cell_size_check=ON", f) < 0 || run(s, "PRAGMA journal_size_limit=8388608", f) < 0)
+		return -1;
+	return 0;
+}
+
+int sqlite_open(struct db **ret, const struct db_place *place, uint64_t deadline_ms, struct fail *f)
+{
+	if (make_file(place->path, f) < 0)
+		return -1;
+	struct sqlite *s = new0(struct sqlite);
+	s->db.ops = &sqlite_ops;
+	s->db.deadline_ms = deadline_ms;
+	s->path = xstrdup(place->path);
+	int r = sqlite3_open_v2(s->path, &s->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
+				NULL);
+	if (r != SQLITE_OK)
+		failed(s, r, f);
+	if (r != SQLITE_OK || prepare(s, f) < 0) {
+		sqlite_close(&s->db);
+		return -1;
+	}
+	*ret = &s->db;
+	return 0;
+}

@@ -1,0 +1,228 @@
+/* The log of executions. Records are written in the order in which they were made, many at a time, and wait here while the
+ * store is away; the callers never hear of it. */
+#include "base/alloc.h"
+#include "base/log.h"
+#include "manager/store/private.h"
+
+/* Enough for hours of a store that is away, at the pace of a model. */
+#define WAITING_MAX 4096
+#define BATCH_MAX 256
+#define RETRY_MS 1000
+#define EXECUTIONS_MAX 100000
+
+struct waiting {
+	struct list node;
+	uint64_t number;
+	struct execution_record record;
+};
+
+struct execution_log {
+	struct store *store;
+	struct timer *retry;
+	struct list waiting;
+	size_t n;
+	uint64_t last_number;
+	uint64_t dropped;
+	struct store_job *flush; /* under way */
+};
+
+struct flush_job {
+	struct store_job base;
+	struct execution_log *log;
+	uint64_t last_number; /* of the records that it carries, which are its rows */
+};
+
+struct list_job {
+	struct store_job base;
+	const char *session;
+	uint64_t limit;
+	store_executions_fn fn;
+	void *ctx;
+};
+
+static void flush(struct execution_log *log);
+
+/* --- writing ----------------------------------------------------------------------------------------------------- */
+
+static void waiting_free(struct execution_log *log, struct waiting *w)
+{
+	list_remove(&w->node);
+	log->n--;
+	free((char *)w->record.session);
+	free((char *)w->record.tool);
+	free((char *)w->record.ending);
+	free(w);
+}
+
+static int write_one(struct db *db, const struct execution_record *e, struct fail *f)
+{
+	/* What is known stays known: the record of an end may not tell all that the one of the start did. */
+	struct db_query q = {
+		.sql = "INSERT INTO executions (session, seq, tool, started, ended, ending, in_bytes, out_bytes) "
+		       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (session, seq) DO UPDATE SET "
+		       "ended = CASE WHEN excluded.ended > 0 THEN excluded.ended ELSE executions.ended END, "
+		       "ending = COALESCE(excluded.ending, executions.ending), "
+		       "in_bytes = CASE WHEN excluded.in_bytes > 0 THEN excluded.in_bytes ELSE executions.in_bytes "
+		       "END, "
+		       "out_bytes = CASE WHEN excluded.out_bytes > 0 THEN excluded.out_bytes ELSE executions.out_bytes "
+		       "END",
+		DB_PARAMS(db_text(e->session), db_int(e->seq), db_text(e->tool), db_int(e->started), db_int(e->ended),
+			  db_text(e->ending), db_int(e->in_bytes), db_int(e->out_bytes))
+	};
+	return db_exec(db, &q, f);
+}
+
+static int write_all(struct db *db, void *ctx, struct fail *f)
+{
+	struct store_job *job = ctx;
+	const struct execution_record *rows = job->rows;
+	for (size_t i = 0; i < job->n; i++)
+		if (write_one(db, &rows[i], f) < 0)
+			return -1;
+	return 0;
+}
+
+static int run_flush(struct store_job *job, struct db *db, struct fail *f)
+{
+	return job_transaction(job, db, DB_RELAXED, write_all, f);
+}
+
+static void on_retry(void *ctx)
+{
+	flush(ctx);
+}
+
+static void report_dropped(struct execution_log *log)
+{
+	if (log->dropped)
+		log_warning("the store was away for so long that %llu records of executions were dropped",
+			    (unsigned long long)log->dropped);
+	log->dropped = 0;
+}
+
+static void finish_flush(struct store_job *job, const struct fail *f)
+{
+	struct flush_job *j = container_of(job, struct flush_job, base);
+	struct execution_log *log = j->log;
+	log->flush = NULL;
+	if (f) {
+		log_debug("executions wait for the store: %s", f->message);
+		timer_start(log->retry, RETRY_MS, 0);
+		return;
+	}
+	list_for_each(w, &log->waiting, struct waiting, node) {
+		if (w->number > j->last_number)
+			break;
+		waiting_free(log, w);
+	}
+	report_dropped(log);
+	flush(log);
+}
+
+static void flush(struct execution_log *log)
+{
+	if (log->flush || timer_active(log->retry) || list_empty(&log->waiting))
+		return;
+	struct flush_job *j = job_new(log->store, sizeof(*j), run_flush, finish_flush);
+	j->log = log;
+	j->base.size = sizeof(struct execution_record);
+	list_for_each(w, &log->waiting, struct waiting, node) {
+		if (j->base.n == BATCH_MAX)
+			break;
+		struct execution_record *row = job_row(&j->base);
+		*row = w->record;
+		row->session = job_keep(&j->base, w->record.session);
+		row->tool = job_keep(&j->base, w->record.tool);
+		row->ending = job_keep(&j->base, w->record.ending);
+		j->last_number = w->number;
+	}
+	log->flush = job_submit(&j->base);
+}
+
+void store_execution_put(struct store *s, const struct execution_record *e)
+{
+	struct execution_log *log = store_log(s);
+	if (log->n == WAITING_MAX) {
+		waiting_free(log, list_first(&log->waiting, struct waiting, node));
+		log->dropped++;
+	}
+	struct waiting *w = new0(struct waiting);
+	w->number = ++log->last_number;
+	w->record = *e;
+	w->record.session = xstrdup(e->session);
+	w->record.tool = xstrdup(e->tool);
+	w->record.ending = e->ending ? xstrdup(e->ending) : NULL;
+	list_append(&log->waiting, &w->node);
+	log->n++;
+	flush(log);
+}
+
+struct execution_log *execution_log_new(struct store *s, struct loop *loop)
+{
+	struct execution_log *log = new0(struct execution_log);
+	log->store = s;
+	log->retry = timer_new(loop, on_retry, log);
+	list_init(&log->waiting);
+	return log;
+}
+
+struct execution_log *execution_log_free(struct execution_log *log)
+{
+	store_cancel(log->flush);
+	timer_free(log->retry);
+	list_for_each(w, &log->waiting, struct waiting, node)
+		waiting_free(log, w);
+	free(log);
+	return NULL;
+}
+
+/* --- reading ----------------------------------------------------------------------------------------------------- */
+
+static void take_row(void *ctx, const struct db_value *v, size_t n UNUSED)
+{
+	struct store_job *job = ctx;
+	*(struct execution_record *)job_row(job) = (struct execution_record){
+		.session = column_text(job, &v[0]),
+		.seq = column_int(&v[1]),
+		.tool = column_text(job, &v[2]),
+		.started = column_int(&v[3]),
+		.ended = column_int(&v[4]),
+		.ending = column_text(job, &v[5]),
+		.in_bytes = column_int(&v[6]),
+		.out_bytes = column_int(&v[7]),
+	};
+}
+
+static int run_list(struct store_job *job, struct db *db, struct fail *f)
+{
+	struct list_job *j = container_of(job, struct list_job, base);
+	struct db_query q = {
+		.sql = "SELECT session, seq, tool, started, ended, ending, in_bytes, out_bytes FROM "
+		       "(SELECT * FROM executions WHERE session = $1 ORDER BY seq DESC LIMIT $2) AS newest "
+		       "ORDER BY seq",
+		DB_PARAMS(db_text(j->session), db_int(j->limit)),
+		.on_row = take_row,
+		.ctx = job
+	};
+	job_reset(job);
+	return db_exec(db, &q, f);
+}
+
+static void finish_list(struct store_job *job, const struct fail *f)
+{
+	struct list_job *j = container_of(job, struct list_job, base);
+	struct execution_list list = { .v = f ? NULL : job->rows, .n = f ? 0 : job->n };
+	j->fn(j->ctx, f ? NULL : &list, f);
+}
+
+struct store_job *store_executions(struct store *s, const char *session, uint64_t limit, store_executions_fn fn,
+				   void *ctx)
+{
+	struct list_job *j = job_new(s, sizeof(*j), run_list, finish_list);
+	j->base.size = sizeof(struct execution_record);
+	j->session = job_keep(&j->base, session);
+	j->limit = MIN(limit, EXECUTIONS_MAX);
+	j->fn = fn;
+	j->ctx = ctx;
+	return job_submit(&j->base);
+}

@@ -1,0 +1,251 @@
+/* Exports: which file of which session has which content. */
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/utf8.h"
+#include "manager/store/private.h"
+
+#define COLUMNS "id, thread, session, path, name, directory, size, stored, hash, mime, mode, mtime_ms, created"
+#define EXPORTS_MAX 1000
+
+struct export_job {
+	struct store_job base;
+	struct export_record row; /* what to add, or what to look for */
+	uint64_t limit;
+	store_done_fn done;
+	store_export_fn fn;
+	store_exports_fn list;
+	void *ctx;
+};
+
+/* --- paths: any bytes but NUL, kept as text ---------------------------------------------------------------------- */
+
+/* What is not UTF-8 becomes %XX, and so does '%': each path has one form, and the form gives the path back. */
+static char *path_to_text(const char *path)
+{
+	AUTO(buf_release) struct buf out = { 0 };
+	size_t n = strlen(path);
+	for (size_t i = 0; i < n;) {
+		size_t width = 1;
+		while (width < 4 && i + width < n && !utf8_valid(path + i, width))
+			width++;
+		if (path[i] == '%' || !utf8_valid(path + i, width)) {
+			buf_printf(&out, "%%%02X", (unsigned)(unsigned char)path[i]);
+			i++;
+		} else {
+			buf_add(&out, path + i, width);
+			i += width;
+		}
+	}
+	return buf_steal_str(&out);
+}
+
+static int hex_value(char c)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	const char *at = c ? strchr(digits, c) : NULL;
+	return at ? (int)(at - digits) : -1;
+}
+
+static char *path_from_text(const char *text)
+{
+	char *path = xmalloc(strlen(text) + 1), *to = path;
+	for (const char *p = text; *p; to++) {
+		int high = *p == '%' ? hex_value(p[1]) : -1, low = high >= 0 ? hex_value(p[2]) : -1;
+		bool escaped = low >= 0 && (high || low);
+		*to = escaped ? (char)(high << 4 | low) : *p;
+		p += escaped ? 3 : 1;
+	}
+	*to = '\0';
+	return path;
+}
+
+static const char *keep_path_text(struct store_job *job, const char *path)
+{
+	AUTO(freep) char *text = path ? path_to_text(path) : NULL;
+	return job_keep(job, text);
+}
+
+static const char *column_path(struct store_job *job, const struct db_value *v)
+{
+	AUTO(freep) char *path = v->kind == DB_TEXT ? path_from_text(v->text) : NULL;
+	return job_keep(job, path);
+}
+
+/* --- add --------------------------------------------------------------------------------------------------------- */
+
+static int add(struct db *db, void *ctx, struct fail *f)
+{
+	struct export_job *j = ctx;
+	const struct export_record *e = &j->row;
+	struct db_query thread = { .sql = "INSERT INTO threads (id, created, used) VALUES ($1, $2, $2) "
+					  "ON CONFLICT (id) DO UPDATE SET used = excluded.used",
+				   DB_PARAMS(db_text(e->thread), db_int(e->created)) };
+	/* The same id can only be the same export, whose commit came through although its connection broke. */
+	struct db_query q = { .sql = "INSERT INTO exports (" COLUMNS
+				     ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) "
+				     "ON CONFLICT (id) DO NOTHING",
+			      DB_PARAMS(db_text(e->id), db_text(e->thread), db_text(e->session), db_text(e->path),
+					db_text(e->name), db_int(e->directory), db_int(e->size), db_int(e->stored),
+					db_text(e->hash), db_text(e->mime), db_int(e->mode), db_int(e->mtime_ms),
+					db_int(e->created)) };
+	return db_exec(db, &thread, f) < 0 ? -1 : db_exec(db, &q, f);
+}
+
+static int run_add(struct store_job *job, struct db *db, struct fail *f)
+{
+	return job_transaction(job, db, DB_DURABLE, add, f);
+}
+
+static void finish_add(struct store_job *job, const struct fail *f)
+{
+	struct export_job *j = container_of(job, struct export_job, base);
+	job_answer(j->done, j->ctx, "an export was not recorded", f);
+}
+
+struct store_job *store_export_add(struct store *s, const struct export_record *e, store_done_fn fn, void *ctx)
+{
+	struct export_job *j = job_new(s, sizeof(*j), run_add, finish_add);
+	struct store_job *job = &j->base;
+	j->row = *e;
+	j->row.id = job_keep(job, e->id);
+	j->row.thread = job_keep(job, e->thread);
+	j->row.session = job_keep(job, e->session);
+	j->row.path = keep_path_text(job, e->path);
+	j->row.name = keep_path_text(job, e->name);
+	j->row.hash = job_keep(job, e->hash);
+	j->row.mime = job_keep(job, e->mime);
+	j->done = fn;
+	j->ctx = ctx;
+	return job_submit(job);
+}
+
+/* --- find -------------------------------------------------------------------------------------------------------- */
+
+static void take_row(void *ctx, const struct db_value *v, size_t n UNUSED)
+{
+	struct store_job *job = ctx;
+	*(struct export_record *)job_row(job) = (struct export_record){
+		.id = column_text(job, &v[0]),
+		.thread = column_text(job, &v[1]),
+		.session = column_text(job, &v[2]),
+		.path = column_path(job, &v[3]),
+		.name = column_path(job, &v[4]),
+		.directory = column_int(&v[5]),
+		.size = column_int(&v[6]),
+		.stored = column_int(&v[7]),
+		.hash = column_text(job, &v[8]),
+		.mime = column_text(job, &v[9]),
+		.mode = column_int(&v[10]),
+		.mtime_ms = column_int(&v[11]),
+		.created = column_int(&v[12]),
+	};
+}
+
+static int select_rows(struct store_job *job, struct db *db, struct db_query q, struct fail *f)
+{
+	job_reset(job);
+	q.on_row = take_row;
+	q.ctx = job;
+	return db_exec(db, &q, f);
+}
+
+static int run_find(struct store_job *job, struct db *db, struct fail *f)
+{
+	struct export_job *j = container_of(job, struct export_job, base);
+	return select_rows(
+		job, db,
+		(struct db_query){ .sql = "SELECT " COLUMNS
+					  " FROM exports WHERE thread = $1 AND session = $2 AND (path = $3 OR "
+					  "(directory = 1 AND substr($3, 1, length(path) + 1) = path || '/')) "
+					  "ORDER BY length(path) DESC, created DESC, id DESC LIMIT 1",
+				   DB_PARAMS(db_text(j->row.thread), db_text(j->row.session), db_text(j->row.path)) },
+		f);
+}
+
+static int run_get(struct store_job *job, struct db *db, struct fail *f)
+{
+	struct export_job *j = container_of(job, struct export_job, base);
+	return select_rows(job, db,
+			   (struct db_query){ .sql = "SELECT " COLUMNS " FROM exports WHERE thread = $1 AND id = $2",
+					      DB_PARAMS(db_text(j->row.thread), db_text(j->row.id)) },
+			   f);
+}
+
+static void finish_one(struct store_job *job, const struct fail *f)
+{
+	struct export_job *j = container_of(job, struct export_job, base);
+	j->fn(j->ctx, !f && job->n ? job->rows : NULL, f);
+}
+
+static struct export_job *new_search(struct store *s, int (*run)(struct store_job *job, struct db *db, struct fail *f),
+				     void (*finish)(struct store_job *job, const struct fail *f), void *ctx)
+{
+	struct export_job *j = job_new(s, sizeof(*j), run, finish);
+	j->base.size = sizeof(struct export_record);
+	j->ctx = ctx;
+	return j;
+}
+
+struct store_job *store_export_find(struct store *s, const char *thread, const char *session, const char *path,
+				    store_export_fn fn, void *ctx)
+{
+	struct export_job *j = new_search(s, run_find, finish_one, ctx);
+	j->row.thread = job_keep(&j->base, thread);
+	j->row.session = job_keep(&j->base, session);
+	j->row.path = keep_path_text(&j->base, path);
+	j->fn = fn;
+	return job_submit(&j->base);
+}
+
+struct store_job *store_export_get(struct store *s, const char *thread, const char *id, store_export_fn fn, void *ctx)
+{
+	struct export_job *j = new_search(s, run_get, finish_one, ctx);
+	j->row.thread = job_keep(&j->base, thread);
+	j->row.id = job_keep(&j->base, id);
+	j->fn = fn;
+	return job_submit(&j->base);
+}
+
+/* --- list -------------------------------------------------------------------------------------------------------- */
+
+static int run_list(struct store_job *job, struct db *db, struct fail *f)
+{
+	struct export_job *j = container_of(job, struct export_job, base);
+	const struct export_record *at = &j->row;
+	/* Without a mark everything is before it. */
+	uint64_t before = at->id ? at->created : INT64_MAX;
+	const char *id = at->id ? at->id : "";
+	if (!at->thread)
+		return select_rows(job, db,
+				   (struct db_query){ .sql = "SELECT " COLUMNS " FROM exports "
+							     "WHERE created < $1 OR (created = $1 AND id < $2) "
+							     "ORDER BY created DESC, id DESC LIMIT $3",
+						      DB_PARAMS(db_int(before), db_text(id), db_int(j->limit)) },
+				   f);
+	return select_rows(
+		job, db,
+		(struct db_query){ .sql = "SELECT " COLUMNS " FROM exports "
+					  "WHERE thread = $4 AND (created < $1 OR (created = $1 AND id < $2)) "
+					  "ORDER BY created DESC, id DESC LIMIT $3",
+				   DB_PARAMS(db_int(before), db_text(id), db_int(j->limit), db_text(at->thread)) },
+		f);
+}
+
+static void finish_list(struct store_job *job, const struct fail *f)
+{
+	struct export_job *j = container_of(job, struct export_job, base);
+	struct export_list list = { .v = f ? NULL : job->rows, .n = f ? 0 : job->n };
+	j->list(j->ctx, f ? NULL : &list, f);
+}
+
+struct store_job *store_exports(struct store *s, const char *thread, uint64_t before_created, const char *before_id,
+				uint64_t limit, store_exports_fn fn, void *ctx)
+{
+	struct export_job *j = new_search(s, run_list, finish_list, ctx);
+	j->row.thread = job_keep(&j->base, thread);
+	j->row.id = job_keep(&j->base, before_id);
+	j->row.created = before_created;
+	j->limit = MIN(limit, EXPORTS_MAX);
+	j->list = fn;
+	return job_submit(&j->base);
+}

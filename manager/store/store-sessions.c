@@ -1,0 +1,330 @@
+/* Sessions: who owns which, until when, and how many there may be. */
+#include "manager/store/private.h"
+
+#define COLUMNS                                                                                                        \
+	"id, thread, runtime, container, image, owner, owner_host, owner_pid, fence, state, cause, limits, "           \
+	"lease_until, created, used, ends, ended, busy"
+#define HOLDS_SLOT "state IN ('starting', 'running') AND lease_until > "
+#define SESSIONS_MAX 1000
+
+struct session_job {
+	struct store_job base;
+	struct session_record row;
+	struct claim_limits limits;
+	struct session_update update;
+	struct take_over take;
+	const char *thread;
+	bool all;
+	store_claim_fn claim;
+	store_done_fn done;
+	store_session_fn one;
+	store_sessions_fn list;
+	void *ctx;
+};
+
+static struct session_job *new_job(struct store *s, int (*run)(struct store_job *job, struct db *db, struct fail *f),
+				   void (*finish)(struct store_job *job, const struct fail *f), void *ctx)
+{
+	struct session_job *j = job_new(s, sizeof(*j), run, finish);
+	j->base.size = sizeof(struct session_record);
+	j->ctx = ctx;
+	return j;
+}
+
+static void take_row(void *ctx, const struct db_value *v, size_t n UNUSED)
+{
+	struct store_job *job = ctx;
+	*(struct session_record *)job_row(job) = (struct session_record){
+		.id = column_text(job, &v[0]),
+		.thread = column_text(job, &v[1]),
+		.runtime = column_text(job, &v[2]),
+		.container = column_text(job, &v[3]),
+		.image = column_text(job, &v[4]),
+		.owner = column_text(job, &v[5]),
+		.owner_host = column_text(job, &v[6]),
+		.owner_pid = column_int(&v[7]),
+		.fence = column_int(&v[8]),
+		.state = column_text(job, &v[9]),
+		.cause = column_text(job, &v[10]),
+		.limits = column_text(job, &v[11]),
+		.lease_until = column_int(&v[12]),
+		.created = column_int(&v[13]),
+		.used = column_int(&v[14]),
+		.ends = column_int(&v[15]),
+		.ended = column_int(&v[16]),
+		.busy = column_int(&v[17]),
+	};
+}
+
+static int select_rows(struct store_job *job, struct db *db, struct db_query q, struct fail *f)
+{
+	job_reset(job);
+	q.on_row = take_row;
+	q.ctx = job;
+	return db_exec(db, &q, f);
+}
+
+static int select_one(struct store_job *job, struct db *db, const char *id, struct fail *f)
+{
+	return select_rows(job, db,
+			   (struct db_query){ .sql = "SELECT " COLUMNS " FROM sessions WHERE id = $1",
+					      DB_PARAMS(db_text(id)) },
+			   f);
+}
+
+static int select_list(struct store_job *job, struct db *db, const char *thread, bool all, struct fail *f)
+{
+	/* One statement for all cases; $2 is the time that a lease has to outlive. */
+	return select_rows(
+		job, db,
+		(struct db_query){ .sql = "SELECT " COLUMNS " FROM sessions WHERE ($1 = 1 OR thread = $2) AND "
+					  "($3 = 1 OR (" HOLDS_SLOT "$4)) ORDER BY created DESC, id DESC LIMIT $5",
+				   DB_PARAMS(db_int(!thread), db_text(thread), db_int(all), db_int(store_now_ms()),
+					     db_int(SESSIONS_MAX)) },
+		f);
+}
+
+/* --- claim ------------------------------------------------------------------------------------------------------- */
+
+static int refuse(struct session_job *j, struct db *db, const char *setting, struct fail *f)
+{
+	AUTO(fail_release) struct fail other = { 0 };
+	/* Without the list the refusal still stands. */
+	if (select_list(&j->base, db, j->row.thread, false, &other) < 0)
+		job_reset(&j->base);
+	return fail_hint(f, "Use one of the active sessions, stop one of them, or raise %s.", setting);
+}
+
+static int check_limits(struct session_job *j, struct db *db, struct fail *f)
+{
+	uint64_t now = store_now_ms(), sessions, mine, threads;
+	struct db_query all = { .sql = "SELECT COUNT(*) FROM sessions WHERE " HOLDS_SLOT "$1", DB_PARAMS(db_int(now)) };
+	struct db_query own = { .sql = "SELECT COUNT(*) FROM sessions WHERE thread = $2 AND " HOLDS_SLOT "$1",
+				DB_PARAMS(db_int(now), db_text(j->row.thread)) };
+	struct db_query distinct = { .sql = "SELECT COUNT(DISTINCT thread) FROM sessions WHERE " HOLDS_SLOT "$1",
+				     DB_PARAMS(db_int(now)) };
+	if (db_number(db, &all, &sessions, f) < 0 || db_number(db, &own, &mine, f) < 0 ||
+	    db_number(db, &distinct, &threads, f) < 0)
+		return -1;
+	if (sessions >= j->limits.sessions) {
+		fail_set(f, FAIL_LIMIT, "Maximum number of sessions (%llu) reached. Stop an existing session first.",
+			 (unsigned long long)j->limits.sessions);
+		return refuse(j, db, "CONTAINER_MAX_SESSIONS", f);
+	}
+	if (mine >= j->limits.sessions_per_thread) {
+		fail_set(f, FAIL_LIMIT,
+			 "Maximum sessions per conversation (%llu) reached. Stop an existing session first.",
+			 (unsigned long long)j->limits.sessions_per_thread);
+		return refuse(j, db, "CONTAINER_MAX_SESSIONS_PER_THREAD", f);
+	}
+	if (mine == 0 && threads >= j->limits.threads) {
+		fail_set(
+			f, FAIL_LIMIT,
+			"Maximum number of conversations with sessions (%llu) reached. Stop an existing session first.",
+			(unsigned long long)j->limits.threads);
+		refuse(j, db, "SESSION_MAX_ACTIVE_THREADS", f);
+		return fail_hint(f, "Wait until a session of another conversation has ended, or raise "
+				    "SESSION_MAX_ACTIVE_THREADS.");
+	}
+	return 0;
+}
+
+static int insert(struct db *db, const struct session_record *r, struct fail *f)
+{
+	struct db_query thread = { .sql = "INSERT INTO threads (id, created, used) VALUES ($1, $2, $2) "
+					  "ON CONFLICT (id) DO UPDATE SET used = excluded.used",
+				   DB_PARAMS(db_text(r->thread), db_int(r->created)) };
+	struct db_query q = { .sql = "INSERT INTO sessions (" COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, "
+				     "$10, $11, $12, $13, $14, $15, $16, $17, $18)",
+			      DB_PARAMS(db_text(r->id), db_text(r->thread), db_text(r->runtime), db_text(r->container),
+					db_text(r->image), db_text(r->owner), db_text(r->owner_host),
+					db_int(r->owner_pid), db_int(r->fence), db_text(r->state), db_text(r->cause),
+					db_text(r->limits), db_int(r->lease_until), db_int(r->created), db_int(r->used),
+					db_int(r->ends), db_int(r->ended), db_int(r->busy)) };
+	return db_exec(db, &thread, f) < 0 ? -1 : db_exec(db, &q, f);
+}
+
+static int claim(struct db *db, void *ctx, struct fail *f)
+{
+	struct session_job *j = ctx;
+	struct db_query mine = { .sql = "SELECT COUNT(*) FROM sessions WHERE id = $1 AND owner = $2",
+				 DB_PARAMS(db_text(j->row.id), db_text(j->row.owner)) };
+	uint64_t there = 0;
+	job_reset(&j->base);
+	/* There already if the commit of a first attempt came through although the connection broke. */
+	if (j->base.retried && db_number(db, &mine, &there, f) < 0)
+		return -1;
+	if (there)
+		return 0;
+	return check_limits(j, db, f) < 0 ? -1 : insert(db, &j->row, f);
+}
+
+static int run_claim(struct store_job *job, struct db *db, struct fail *f)
+{
+	return job_transaction(job, db, DB_DURABLE, claim, f);
+}
+
+static void finish_claim(struct store_job *job, const struct fail *f)
+{
+	struct session_job *j = container_of(job, struct session_job, base);
+	/* Rows are there to be read only when the thread has said so. */
+	bool refused = f && f == &job->fail && f->kind == FAIL_LIMIT;
+	struct session_list active = { .v = refused ? job->rows : NULL, .n = refused ? job->n : 0 };
+	j->claim(j->ctx, &active, f);
+}
+
+struct store_job *store_session_claim(struct store *s, const struct session_record *row,
+				      const struct claim_limits *limits, store_claim_fn fn, void *ctx)
+{
+	struct session_job *j = new_job(s, run_claim, finish_claim, ctx);
+	struct store_job *job = &j->base;
+	j->row = *row;
+	j->row.id = job_keep(job, row->id);
+	j->row.thread = job_keep(job, row->thread);
+	j->row.runtime = job_keep(job, row->runtime);
+	j->row.container = job_keep(job, row->container);
+	j->row.image = job_keep(job, row->image);
+	j->row.owner = job_keep(job, row->owner);
+	j->row.owner_host = job_keep(job, row->owner_host);
+	j->row.state = job_keep(job, row->state);
+	j->row.cause = job_keep(job, row->cause);
+	j->row.limits = job_keep(job, row->limits);
+	j->limits = *limits;
+	j->claim = fn;
+	return job_submit(job);
+}
+
+/* --- update ------------------------------------------------------------------------------------------------------ */
+
+/* An ended session stays ended, and use never goes back. */
+static int update(struct db *db, void *ctx, struct fail *f)
+{
+	struct session_job *j = ctx;
+	const struct session_update *u = &j->update;
+	struct db_query q = { .sql = "UPDATE sessions SET lease_until = $4, used = CASE WHEN $5 > used THEN $5 ELSE "
+				     "used END, busy = $6, "
+				     "cause = CASE WHEN state <> 'ended' AND $7 = 'ended' THEN $8 ELSE cause END, "
+				     "ended = CASE WHEN state <> 'ended' AND $7 = 'ended' THEN $9 ELSE ended END, "
+				     "state = CASE WHEN state = 'ended' THEN state ELSE COALESCE($7, state) END "
+				     "WHERE id = $1 AND owner = $2 AND fence = $3",
+			      DB_PARAMS(db_text(u->id), db_text(u->owner), db_int(u->fence), db_int(u->lease_until),
+					db_int(u->used), db_int(u->busy), db_text(u->state), db_text(u->cause),
+					db_int(store_now_ms())) };
+	struct db_query there = { .sql = "SELECT COUNT(*) FROM sessions WHERE id = $1", DB_PARAMS(db_text(u->id)) };
+	uint64_t known;
+	if (db_exec(db, &q, f) < 0)
+		return -1;
+	if (q.changed)
+		return 0;
+	if (db_number(db, &there, &known, f) < 0)
+		return -1;
+	if (known)
+		return fail_set(f, FAIL_FOREIGN, "another server has taken over session '%s'", u->id);
+	return fail_set(f, FAIL_NOT_FOUND, "the store knows no session '%s'", u->id);
+}
+
+static int run_update(struct store_job *job, struct db *db, struct fail *f)
+{
+	return job_transaction(job, db, DB_DURABLE, update, f);
+}
+
+static void finish_done(struct store_job *job, const struct fail *f)
+{
+	struct session_job *j = container_of(job, struct session_job, base);
+	job_answer(j->done, j->ctx, "the state of a session was not recorded", f);
+}
+
+struct store_job *store_session_update(struct store *s, const struct session_update *u, store_done_fn fn, void *ctx)
+{
+	struct session_job *j = new_job(s, run_update, finish_done, ctx);
+	j->update = *u;
+	j->update.id = job_keep(&j->base, u->id);
+	j->update.owner = job_keep(&j->base, u->owner);
+	j->update.state = job_keep(&j->base, u->state);
+	j->update.cause = job_keep(&j->base, u->cause);
+	j->done = fn;
+	return job_submit(&j->base);
+}
+
+/* --- get, list --------------------------------------------------------------------------------------------------- */
+
+static void finish_one(struct store_job *job, const struct fail *f)
+{
+	struct session_job *j = container_of(job, struct session_job, base);
+	j->one(j->ctx, !f && job->n ? job->rows : NULL, f);
+}
+
+static int run_get(struct store_job *job, struct db *db, struct fail *f)
+{
+	struct session_job *j = container_of(job, struct session_job, base);
+	return select_one(job, db, j->row.id, f);
+}
+
+struct store_job *store_session_get(struct store *s, const char *id, store_session_fn fn, void *ctx)
+{
+	struct session_job *j = new_job(s, run_get, finish_one, ctx);
+	j->row.id = job_keep(&j->base, id);
+	j->one = fn;
+	return job_submit(&j->base);
+}
+
+static int run_list(struct store_job *job, struct db *db, struct fail *f)
+{
+	struct session_job *j = container_of(job, struct session_job, base);
+	return select_list(job, db, j->thread, j->all, f);
+}
+
+static void finish_list(struct store_job *job, const struct fail *f)
+{
+	struct session_job *j = container_of(job, struct session_job, base);
+	struct session_list list = { .v = f ? NULL : job->rows, .n = f ? 0 : job->n };
+	j->list(j->ctx, f ? NULL : &list, f);
+}
+
+struct store_job *store_sessions(struct store *s, const char *thread, bool all, store_sessions_fn fn, void *ctx)
+{
+	struct session_job *j = new_job(s, run_list, finish_list, ctx);
+	j->thread = job_keep(&j->base, thread);
+	j->all = all;
+	j->list = fn;
+	return job_submit(&j->base);
+}
+
+/* --- take over --------------------------------------------------------------------------------------------------- */
+
+static int take_over(struct db *db, void *ctx, struct fail *f)
+{
+	struct session_job *j = ctx;
+	const struct take_over *t = &j->take;
+	struct db_query q = {
+		.sql = "UPDATE sessions SET owner = $4, owner_host = $5, owner_pid = $6, fence = fence + 1, "
+		       "lease_until = $7 WHERE id = $1 AND owner = $2 AND fence = $3 AND state <> 'ended'",
+		DB_PARAMS(db_text(t->id), db_text(t->old_owner), db_int(t->old_fence), db_text(t->new_owner),
+			  db_text(t->new_owner_host), db_int(t->new_owner_pid), db_int(t->lease_until))
+	};
+	job_reset(&j->base);
+	if (db_exec(db, &q, f) < 0 || ((q.changed || j->base.retried) && select_one(&j->base, db, t->id, f) < 0))
+		return -1;
+	/* Ours already if the commit of a first attempt came through although the connection broke. */
+	const struct session_record *found = j->base.n ? j->base.rows : NULL;
+	if (found && (!streq(found->owner, t->new_owner) || found->fence != t->old_fence + 1))
+		job_reset(&j->base);
+	return 0;
+}
+
+static int run_take_over(struct store_job *job, struct db *db, struct fail *f)
+{
+	return job_transaction(job, db, DB_DURABLE, take_over, f);
+}
+
+struct store_job *store_session_take_over(struct store *s, const struct take_over *t, store_session_fn fn, void *ctx)
+{
+	struct session_job *j = new_job(s, run_take_over, finish_one, ctx);
+	j->take = *t;
+	j->take.id = job_keep(&j->base, t->id);
+	j->take.old_owner = job_keep(&j->base, t->old_owner);
+	j->take.new_owner = job_keep(&j->base, t->new_owner);
+	j->take.new_owner_host = job_keep(&j->base, t->new_owner_host);
+	j->one = fn;
+	return job_submit(&j->base);
+}

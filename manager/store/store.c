@@ -1,0 +1,389 @@
+/* Jobs: one after the other on one connection, off the loop; answered within their deadline, whatever the database does. */
+#include "manager/store/store.h"
+
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/work.h"
+#include "manager/store/private.h"
+
+/* Renewals, records and calls of a busy server are some dozen at a time. */
+#define QUEUE_MAX 1024
+/* Less than a job's deadline, so that the job can say why. */
+#define CONNECT_MS 5000
+#define BACK_OFF_MIN_MS 100
+#define BACK_OFF_MAX_MS 5000
+
+/* What a thread touches while it works on a job; belongs to the store otherwise. */
+struct connection {
+	struct store *store; /* NULL: the store was freed while the thread was at work */
+	struct loop *loop;
+	struct store_job *job;
+	struct db_place place;
+	struct key key;
+	struct db *db;
+	struct fail failure; /* why the last attempt to connect failed */
+	uint64_t retry_ms;   /* not before */
+	unsigned failures;
+};
+
+struct store {
+	struct loop *loop;
+	struct connection *connection;
+	struct work *work; /* while a job runs */
+	struct list queue;
+	size_t queued;
+	struct list refused; /* jobs for which the queue had no room, until they are answered */
+	struct execution_log *log;
+};
+
+static void pump(struct store *s);
+
+uint64_t store_now_ms(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+struct execution_log *store_log(struct store *s)
+{
+	return s->log;
+}
+
+struct loop *store_loop(struct store *s)
+{
+	return s->loop;
+}
+
+/* --- jobs -------------------------------------------------------------------------------------------------------- */
+
+static void job_free(struct store_job *job)
+{
+	timer_free(job->timer);
+	if (job->release)
+		job->release(job);
+	strv_release(&job->strings);
+	free(job->rows);
+	fail_release(&job->fail);
+	free(job);
+}
+
+static void unqueue(struct store_job *job)
+{
+	if (job->queued)
+		job->store->queued--;
+	job->queued = false;
+	list_remove(&job->node);
+}
+
+/* Nobody waits any more; the memory stays while a thread or a callback uses it. */
+static void drop(struct store_job *job)
+{
+	atomic_store(&job->dropped, true);
+	job->timer = timer_free(job->timer);
+	if (job->in_use)
+		return;
+	unqueue(job);
+	job_free(job);
+}
+
+static void on_overdue(void *ctx)
+{
+	struct store_job *job = ctx;
+	bool in_use = job->in_use; /* by a thread */
+	AUTO(fail_release) struct fail f = { 0 };
+	if (!in_use && job->fail.kind) {
+		fail_move(&f, &job->fail);
+	} else {
+		fail_set(&f, FAIL_STORE, "the store did not answer within %u s", STORE_DEADLINE_MS / 1000);
+		fail_hint(&f, "try again; if it stays so, run husk doctor");
+	}
+	unqueue(job);
+	atomic_store(&job->dropped, true);
+	job->in_use = true;
+	job->finish(job, &f);
+	job->in_use = in_use;
+	drop(job);
+}
+
+void *job_new(struct store *s, size_t size, int (*run)(struct store_job *job, struct db *db, struct fail *f),
+	      void (*finish)(struct store_job *job, const struct fail *f))
+{
+	struct store_job *job = xcalloc(1, size);
+	list_init(&job->node);
+	job->store = s;
+	job->run = run;
+	job->finish = finish;
+	job->timer = timer_new(s->loop, on_overdue, job);
+	job->deadline_ms = loop_now_ms() + STORE_DEADLINE_MS;
+	return job;
+}
+
+struct store_job *job_submit(struct store_job *job)
+{
+	struct store *s = job->store;
+	if (s->queued >= QUEUE_MAX) {
+		fail_set(&job->fail, FAIL_STORE, "%u requests wait for the store already", QUEUE_MAX);
+		fail_hint(&job->fail, "try again later; husk doctor says what the store does");
+		list_append(&s->refused, &job->node);
+		timer_start(job->timer, 0, 0);
+		return job;
+	}
+	list_append(&s->queue, &job->node);
+	job->queued = true;
+	s->queued++;
+	timer_start(job->timer, STORE_DEADLINE_MS, 0);
+	pump(s);
+	return job;
+}
+
+void store_cancel(struct store_job *job)
+{
+	if (job)
+		drop(job);
+}
+
+const char *job_keep(struct store_job *job, const char *text)
+{
+	if (!text)
+		return NULL;
+	strv_add(&job->strings, text);
+	return job->strings.v[job->strings.n - 1];
+}
+
+void *job_row(struct store_job *job)
+{
+	job->rows = xrealloc(job->rows, (job->n + 1) * job->size);
+	void *row = (char *)job->rows + job->n++ * job->size;
+	memset(row, 0, job->size);
+	return row;
+}
+
+void job_reset(struct store_job *job)
+{
+	job->n = 0;
+}
+
+struct guarded {
+	struct store_job *job;
+	int (*body)(struct db *db, void *job, struct fail *f);
+};
+
+/* What nobody waits for any more is not begun, and not committed. */
+static int unless_dropped(struct db *db, void *ctx, struct fail *f)
+{
+	struct guarded *g = ctx;
+	if (g->body(db, g->job, f) < 0)
+		return -1;
+	return atomic_load(&g->job->dropped) ? fail_set(f, FAIL_CANCELLED, "nobody waits for it any more") : 0;
+}
+
+int job_transaction(struct store_job *job, struct db *db, enum db_durability durability,
+		    int (*body)(struct db *db, void *job, struct fail *f), struct fail *f)
+{
+	return db_transaction(db, durability, unless_dropped, &(struct guarded){ job, body }, f);
+}
+
+void job_answer(store_done_fn fn, void *ctx, const char *what, const struct fail *f)
+{
+	if (fn)
+		fn(ctx, f);
+	else if (f)
+		log_warning("%s: %s", what, f->message);
+}
+
+/* --- in a thread ------------------------------------------------------------------------------------------------- */
+
+static void disconnect(struct connection *c)
+{
+	if (c->db)
+		c->db->ops->close(c->db);
+	c->db = NULL;
+}
+
+static int connect_now(struct connection *c, uint64_t deadline_ms, struct fail *f)
+{
+	uint64_t until = MIN(deadline_ms, loop_now_ms() + CONNECT_MS);
+	if ((c->place.postgres ? postgres_open : sqlite_open)(&c->db, &c->place, until, f) < 0)
+		return -1;
+	c->db->deadline_ms = deadline_ms;
+	if (schema_migrate(c->db, f) == 0)
+		return 0;
+	disconnect(c);
+	return -1;
+}
+
+/* While a store is down each attempt may cost its whole deadline: in between, the answer is the last one. */
+static int ensure_connected(struct connection *c, uint64_t deadline_ms, struct fail *f)
+{
+	if (c->db) {
+		c->db->deadline_ms = deadline_ms;
+		return 0;
+	}
+	if (c->failure.kind && loop_now_ms() < c->retry_ms) {
+		fail_copy(f, &c->failure);
+		return -1;
+	}
+	if (connect_now(c, deadline_ms, f) == 0) {
+		fail_release(&c->failure);
+		c->failures = 0;
+		return 0;
+	}
+	fail_copy(&c->failure, f);
+	c->retry_ms = loop_now_ms() + MIN(BACK_OFF_MIN_MS << MIN(c->failures, 10u), BACK_OFF_MAX_MS);
+	c->failures++;
+	return -1;
+}
+
+/* True if the job is worth another try on a new connection. */
+static bool attempt(struct connection *c)
+{
+	struct store_job *job = c->job;
+	if (ensure_connected(c, job->deadline_ms, &job->fail) < 0)
+		return false;
+	bool done = job->run(job, c->db, &job->fail) == 0;
+	bool broken = c->db->broken;
+	if (broken)
+		disconnect(c);
+	return !done && broken && loop_now_ms() < job->deadline_ms;
+}
+
+/* A database that was restarted shows only when the old connection is used. */
+static void run_job(void *ctx)
+{
+	struct connection *c = ctx;
+	struct store_job *job = c->job;
+	if (atomic_load(&job->dropped) || !attempt(c))
+		return;
+	fail_release(&job->fail);
+	job->retried = true;
+	attempt(c);
+}
+
+static void run_close(void *ctx)
+{
+	disconnect(ctx);
+}
+
+/* --- on the loop ------------------------------------------------------------------------------------------------- */
+
+static void place_release(struct db_place *p)
+{
+	free(p->path);
+	free(p->url);
+	free(p->user);
+	free(p->password);
+	free(p->name);
+	free(p->host);
+	free(p->port);
+}
+
+static void connection_free(struct connection *c)
+{
+	place_release(&c->place);
+	key_release(&c->key);
+	fail_release(&c->failure);
+	free(c);
+}
+
+static void on_closed(void *ctx, bool forgotten UNUSED)
+{
+	connection_free(ctx);
+}
+
+/* To close may block as everything else may. */
+static void connection_retire(struct connection *c)
+{
+	if (!c->db)
+		connection_free(c);
+	else
+		work_start(c->loop, &(struct work_spec){ .fn = run_close, .on_done = on_closed, .ctx = c });
+}
+
+static void on_job_done(void *ctx, bool forgotten UNUSED)
+{
+	struct connection *c = ctx;
+	struct store_job *job = c->job;
+	if (!atomic_load(&job->dropped)) {
+		job->timer = timer_free(job->timer);
+		/* The callback may do anything: queue more, cancel this one, free the store. */
+		job->finish(job, job->fail.kind ? &job->fail : NULL);
+	}
+	job_free(job);
+	c->job = NULL;
+	if (!c->store) {
+		connection_retire(c);
+		return;
+	}
+	c->store->work = NULL;
+	pump(c->store);
+}
+
+static void pump(struct store *s)
+{
+	struct store_job *job = list_first(&s->queue, struct store_job, node);
+	if (s->work || !job)
+		return;
+	unqueue(job);
+	job->in_use = true;
+	job->key = &s->connection->key;
+	s->connection->job = job;
+	s->work =
+		work_start(s->loop, &(struct work_spec){ .fn = run_job, .on_done = on_job_done, .ctx = s->connection });
+}
+
+/* --- life -------------------------------------------------------------------------------------------------------- */
+
+static char *copy(const char *s)
+{
+	return s ? xstrdup(s) : NULL;
+}
+
+static void place_fill(struct db_place *p, const struct config *c)
+{
+	p->path = xasprintf("%s/husk.db", c->state_dir);
+	p->postgres = c->database_url || c->postgres_user || c->postgres_password || c->postgres_db || c->postgres_host;
+	p->url = copy(c->database_url);
+	p->user = copy(c->postgres_user);
+	p->password = copy(c->postgres_password);
+	p->name = copy(c->postgres_db);
+	p->host = copy(c->postgres_host);
+	p->port = xasprintf("%llu", (unsigned long long)c->postgres_port);
+}
+
+struct store *store_new(struct loop *loop, const struct config *config)
+{
+	struct store *s = new0(struct store);
+	s->loop = loop;
+	list_init(&s->queue);
+	list_init(&s->refused);
+	s->connection = new0(struct connection);
+	s->connection->store = s;
+	s->connection->loop = loop;
+	place_fill(&s->connection->place, config);
+	key_init(&s->connection->key, config->encryption_key, config->state_dir);
+	s->log = execution_log_new(s, loop);
+	return s;
+}
+
+struct store *store_free(struct store *s)
+{
+	if (!s)
+		return NULL;
+	execution_log_free(s->log);
+	list_for_each(job, &s->queue, struct store_job, node)
+		drop(job);
+	list_for_each(job, &s->refused, struct store_job, node)
+		drop(job);
+	s->connection->store = NULL;
+	if (s->work) {
+		drop(s->connection->job);
+		work_forget(s->work);
+	} else {
+		connection_retire(s->connection);
+	}
+	free(s);
+	return NULL;
+}

@@ -1,0 +1,61 @@
+/* A store to test: its loop, its settings, and calls that wait for their answer. The same tests run on both databases. */
+#ifndef HUSK_TESTS_STORE_BENCH_H
+#define HUSK_TESTS_STORE_BENCH_H
+
+#include "base/fail.h"
+#include "manager/store/store.h"
+
+struct bench {
+	struct loop *loop;
+	struct config config;
+	struct store *store;
+	char *dir; /* a folder of its own: the state folder of the store is below */
+};
+
+/* Which database the benches from here on use: NULL = SQLite, else a DATABASE_URL whose database is emptied for each. */
+extern const char *bench_url;
+
+void bench_init(struct bench *b);
+/* Waits for what the store still does; removes the folder. */
+void bench_release(struct bench *b);
+/* Frees the store and makes another one, as a restarted server does. */
+void bench_restart(struct bench *b);
+
+/* The last answer; each call starts with an empty one. Strings are copies that live until the next call. */
+struct answer {
+	struct loop *loop;
+	bool done;
+	struct fail fail;
+	struct strv strings;
+	size_t n;
+	struct session_record *sessions;
+	struct export_record *exports;
+	struct execution_record *executions;
+	struct set_record *sets;
+	bool yours;
+	char *value;
+};
+
+void answer_release(struct answer *a);
+
+/* Each runs the loop until the answer is there. */
+void ask_claim(struct bench *b, struct answer *a, const struct session_record *row, const struct claim_limits *limits);
+void ask_update(struct bench *b, struct answer *a, const struct session_update *u);
+void ask_session(struct bench *b, struct answer *a, const char *id);
+void ask_sessions(struct bench *b, struct answer *a, const char *thread, bool all);
+void ask_take_over(struct bench *b, struct answer *a, const struct take_over *t);
+void ask_executions(struct bench *b, struct answer *a, const char *session, uint64_t limit);
+void ask_export_add(struct bench *b, struct answer *a, const struct export_record *e);
+void ask_export_find(struct bench *b, struct answer *a, const char *thread, const char *session, const char *path);
+void ask_export_get(struct bench *b, struct answer *a, const char *thread, const char *id);
+void ask_exports(struct bench *b, struct answer *a, const char *thread, uint64_t created, const char *id,
+		 uint64_t limit);
+void ask_setting_put(struct bench *b, struct answer *a, const char *name, const char *value);
+void ask_setting(struct bench *b, struct answer *a, const char *name);
+void ask_set_claim(struct bench *b, struct answer *a, const struct set_record *row, uint64_t stale_before);
+void ask_set_built(struct bench *b, struct answer *a, const struct set_record *row);
+void ask_set_used(struct bench *b, struct answer *a, const char *key);
+void ask_set_remove(struct bench *b, struct answer *a, const char *key);
+void ask_sets(struct bench *b, struct answer *a);
+
+#endif

@@ -1,0 +1,53 @@
+/* base/dirs: a folder with its parents. */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/dirs.h"
+#include "tests/unit/unit.h"
+
+static char scratch[] = "/tmp/husk-test-dirs-XXXXXX";
+
+static void makes_all_of_them_private(void **state)
+{
+	AUTO(freep) char *a = xasprintf("%s/a", scratch), *b = xasprintf("%s/a/b", scratch);
+	struct stat st;
+	assert_int_equal(dirs_make(b), 0);
+	assert_int_equal(stat(a, &st), 0);
+	assert_int_equal(st.st_mode, S_IFDIR | 0700);
+	assert_int_equal(stat(b, &st), 0);
+	assert_int_equal(st.st_mode, S_IFDIR | 0700);
+	assert_int_equal(dirs_make(b), 0);
+	rmdir(b);
+	rmdir(a);
+}
+
+static void says_what_is_in_the_way(void **state)
+{
+	AUTO(freep) char *file = xasprintf("%s/file", scratch), *below = xasprintf("%s/file/x", scratch);
+	FILE *f = fopen(file, "we");
+	assert_non_null(f);
+	fclose(f);
+	assert_int_equal(dirs_make(file), -ENOTDIR);
+	assert_int_equal(dirs_make(below), -ENOTDIR);
+	unlink(file);
+}
+
+static int make_scratch(void **state)
+{
+	return mkdtemp(scratch) ? 0 : -1;
+}
+
+static int drop_scratch(void **state)
+{
+	return rmdir(scratch);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(makes_all_of_them_private),
+		cmocka_unit_test(says_what_is_in_the_way),
+	};
+	return cmocka_run_group_tests(tests, make_scratch, drop_scratch);
+}

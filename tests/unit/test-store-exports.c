@@ -1,0 +1,322 @@
+/* manager/store: exports, sealed settings, and the queue of jobs, on SQLite and on Postgres. */
+#include "manager/store/store.h"
+
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "tests/unit/store-bench.h"
+#include "tests/unit/unit.h"
+
+static struct bench b;
+static struct answer a;
+
+static int setup(void **state)
+{
+	bench_init(&b);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	answer_release(&a);
+	bench_release(&b);
+	return 0;
+}
+
+static void assert_fine(void)
+{
+	if (a.fail.kind)
+		fail_msg("the store: %s", a.fail.message);
+}
+
+static void assert_fails(enum fail_kind kind, const char *words)
+{
+	assert_int_equal(a.fail.kind, kind);
+	if (!strstr(a.fail.message, words))
+		fail_msg("'%s' is not in: %s", words, a.fail.message);
+}
+
+/* --- exports ----------------------------------------------------------------------------------------------------- */
+
+static struct export_record export(const char *id, const char *path, uint64_t created)
+{
+	return (struct export_record){
+		.id = id,
+		.thread = "t1",
+		.session = "s1",
+		.path = path,
+		.name = strrchr(path, '/') + 1,
+		.size = 7,
+		.stored = 8,
+		.hash = "abcd",
+		.mime = "text/csv",
+		.mode = 0640,
+		.mtime_ms = 1234567890123,
+		.created = created,
+	};
+}
+
+static void add_export(const char *id, const char *path, uint64_t created, bool directory)
+{
+	struct export_record e = export(id, path, created);
+	e.directory = directory;
+	ask_export_add(&b, &a, &e);
+	assert_fine();
+}
+
+static void an_export_comes_back_as_it_was(void **state)
+{
+	add_export("e1", "/workspace/a.csv", 5, false);
+	bench_restart(&b);
+	ask_export_get(&b, &a, "t1", "e1");
+	assert_fine();
+	assert_int_equal(a.n, 1);
+	const struct export_record *e = a.exports;
+	assert_string_equal(e->id, "e1");
+	assert_string_equal(e->thread, "t1");
+	assert_string_equal(e->session, "s1");
+	assert_string_equal(e->path, "/workspace/a.csv");
+	assert_string_equal(e->name, "a.csv");
+	assert_false(e->directory);
+	assert_int_equal(e->size, 7);
+	assert_int_equal(e->stored, 8);
+	assert_string_equal(e->hash, "abcd");
+	assert_string_equal(e->mime, "text/csv");
+	assert_int_equal(e->mode, 0640);
+	assert_int_equal(e->mtime_ms, 1234567890123);
+	assert_int_equal(e->created, 5);
+	ask_export_get(&b, &a, "t2", "e1"); /* another thread's is not there */
+	assert_fine();
+	assert_int_equal(a.n, 0);
+	add_export("e1", "/workspace/a.csv", 5, false); /* said twice, kept once */
+	ask_exports(&b, &a, "t1", 0, NULL, 10);
+	assert_int_equal(a.n, 1);
+}
+
+static void expect_found(const char *path, const char *id)
+{
+	ask_export_find(&b, &a, "t1", "s1", path);
+	assert_fine();
+	assert_int_equal(a.n, id ? 1 : 0);
+	if (id)
+		assert_string_equal(a.exports[0].id, id);
+}
+
+static void an_export_is_found_by_its_path(void **state)
+{
+	add_export("old", "/workspace/a", 1, false);
+	add_export("new", "/workspace/a", 2, false);
+	add_export("dir", "/workspace/d", 3, true);
+	add_export("sub", "/workspace/d/e", 4, true);
+	add_export("file", "/workspace/f", 5, false);
+	expect_found("/workspace/a", "new");
+	expect_found("/workspace/d", "dir");
+	expect_found("/workspace/d/x", "dir");
+	expect_found("/workspace/d/e/x", "sub");
+	expect_found("/workspace/d/ex", "dir");
+	expect_found("/workspace/dx", NULL);
+	expect_found("/workspace/f/x", NULL); /* a file has nothing below it */
+	expect_found("/workspace", NULL);
+	ask_export_find(&b, &a, "t2", "s1", "/workspace/a");
+	assert_int_equal(a.n, 0);
+	ask_export_find(&b, &a, "t1", "s2", "/workspace/a");
+	assert_int_equal(a.n, 0);
+}
+
+static void a_path_may_be_any_bytes(void **state)
+{
+	static const char *const paths[] = {
+		"/workspace/100%",	    "/workspace/%41",
+		"/workspace/\xff\xfe/\xc3", "/workspace/caf\xc3\xa9/\xe9",
+		"/workspace/a\nb 'c'",	    "/workspace/\xf0\x9f\x8c\xbe%\x80",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		AUTO(freep) char *id = xasprintf("e%zu", i), *below = xasprintf("%s/x", paths[i]);
+		add_export(id, paths[i], i, true);
+		expect_found(paths[i], id);
+		assert_string_equal(a.exports[0].path, paths[i]);
+		assert_string_equal(a.exports[0].name, strrchr(paths[i], '/') + 1);
+		expect_found(below, id);
+	}
+	expect_found("/workspace/A", NULL);
+}
+
+static void exports_are_listed_by_pages(void **state)
+{
+	for (unsigned i = 0; i < 5; i++) {
+		AUTO(freep) char *id = xasprintf("e%u", i);
+		add_export(id, "/workspace/a", 10 + i / 2, false); /* two at the same time */
+	}
+	struct export_record foreign = export("f0", "/workspace/a", 11);
+	foreign.thread = "t2";
+	ask_export_add(&b, &a, &foreign);
+	ask_exports(&b, &a, "t1", 0, NULL, 2);
+	assert_int_equal(a.n, 2);
+	assert_string_equal(a.exports[0].id, "e4");
+	assert_string_equal(a.exports[1].id, "e3");
+	ask_exports(&b, &a, "t1", 11, "e3", 2);
+	assert_int_equal(a.n, 2);
+	assert_string_equal(a.exports[0].id, "e2");
+	assert_string_equal(a.exports[1].id, "e1");
+	ask_exports(&b, &a, "t1", 10, "e1", 2);
+	assert_int_equal(a.n, 1);
+	assert_string_equal(a.exports[0].id, "e0");
+	ask_exports(&b, &a, NULL, 0, NULL, 100);
+	assert_int_equal(a.n, 6);
+}
+
+/* --- settings ---------------------------------------------------------------------------------------------------- */
+
+static void a_setting_is_sealed(void **state)
+{
+	ask_setting(&b, &a, "token");
+	assert_fine();
+	assert_null(a.value);
+	ask_setting_put(&b, &a, "token", "caf\xc3\xa9 secret");
+	assert_fine();
+	bench_restart(&b);
+	ask_setting(&b, &a, "token");
+	assert_fine();
+	assert_string_equal(a.value, "caf\xc3\xa9 secret");
+	ask_setting_put(&b, &a, "token", "other");
+	ask_setting(&b, &a, "token");
+	assert_string_equal(a.value, "other");
+	AUTO(freep) char *key = xasprintf("%s/settings.key", b.config.state_dir);
+	struct stat st;
+	assert_int_equal(stat(key, &st), 0);
+	assert_int_equal(st.st_mode, S_IFREG | 0600);
+	ask_setting_put(&b, &a, "token", NULL);
+	assert_fine();
+	ask_setting(&b, &a, "token");
+	assert_fine();
+	assert_null(a.value);
+}
+
+static void another_key_does_not_open_it(void **state)
+{
+	ask_setting_put(&b, &a, "token", "secret");
+	assert_fine();
+	b.config.encryption_key = xstrdup("a key that nobody used before");
+	bench_restart(&b);
+	ask_setting(&b, &a, "token");
+	assert_fails(FAIL_STORE, "token");
+	assert_non_null(strstr(a.fail.hint, "ENCRYPTION_KEY"));
+	assert_null(a.value);
+	ask_setting_put(&b, &a, "token", "again");
+	ask_setting(&b, &a, "token");
+	assert_fine();
+	assert_string_equal(a.value, "again");
+	free(b.config.encryption_key);
+	b.config.encryption_key = xstrdup("short");
+	bench_restart(&b);
+	ask_setting(&b, &a, "token");
+	assert_fails(FAIL_STORE, "ENCRYPTION_KEY");
+}
+
+static void a_key_that_others_can_read_is_refused(void **state)
+{
+	ask_setting_put(&b, &a, "token", "secret");
+	AUTO(freep) char *key = xasprintf("%s/settings.key", b.config.state_dir);
+	assert_int_equal(chmod(key, 0644), 0);
+	bench_restart(&b);
+	ask_setting(&b, &a, "token");
+	assert_fails(FAIL_STORE, "open to other users");
+	assert_non_null(strstr(a.fail.hint, "chmod 600"));
+}
+
+/* --- jobs -------------------------------------------------------------------------------------------------------- */
+
+static void count(void *ctx, const struct export_record *found, const struct fail *f)
+{
+	++*(int *)ctx;
+}
+
+static void a_cancelled_job_is_not_answered(void **state)
+{
+	int answers[3] = { 0 };
+	struct store_job *first = store_export_get(b.store, "t1", "e1", count, &answers[0]); /* may run already */
+	struct store_job *second = store_export_get(b.store, "t1", "e1", count, &answers[1]);
+	store_export_get(b.store, "t1", "e1", count, &answers[2]);
+	store_cancel(first);
+	store_cancel(second);
+	store_cancel(NULL);
+	ask_exports(&b, &a, "t1", 0, NULL, 1);
+	assert_fine();
+	assert_int_equal(answers[0], 0);
+	assert_int_equal(answers[1], 0);
+	assert_int_equal(answers[2], 1);
+}
+
+static void what_is_queued_goes_with_the_store(void **state)
+{
+	int answers = 0;
+	for (int i = 0; i < 10; i++)
+		store_export_get(b.store, "t1", "e1", count, &answers);
+	bench_restart(&b);
+	ask_exports(&b, &a, "t1", 0, NULL, 1);
+	assert_fine();
+	assert_int_equal(answers, 0);
+}
+
+static void too_many_are_refused(void **state)
+{
+	int answers = 0;
+	for (int i = 0; i < 2000; i++)
+		store_export_get(b.store, "t1", "e1", count, &answers);
+	ask_exports(&b, &a, "t1", 0, NULL, 1);
+	assert_fails(FAIL_STORE, "wait for the store already");
+	while (answers < 2000) {
+		ask_exports(&b, &a, "t1", 0, NULL, 1);
+		assert_true(answers <= 2000);
+	}
+	ask_exports(&b, &a, "t1", 0, NULL, 1);
+	assert_fine();
+}
+
+static void nothing_is_touched_before_the_first_job(void **state)
+{
+	struct stat st;
+	assert_int_equal(stat(b.config.state_dir, &st), -1);
+	ask_exports(&b, &a, NULL, 0, NULL, 1);
+	assert_fine();
+	AUTO(freep) char *path = xasprintf("%s/husk.db", b.config.state_dir);
+	if (bench_url) {
+		assert_int_equal(stat(b.config.state_dir, &st), -1);
+		return;
+	}
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode, S_IFREG | 0600);
+}
+
+static void text_that_is_none_is_refused(void **state)
+{
+	struct export_record e = export("e1", "/workspace/a", 1);
+	e.mime = "\xff";
+	ask_export_add(&b, &a, &e);
+	assert_fails(FAIL_INTERNAL, "UTF-8");
+	ask_exports(&b, &a, NULL, 0, NULL, 1);
+	assert_fine();
+	assert_int_equal(a.n, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static const struct CMUnitTest tests[] = {
+	TEST(an_export_comes_back_as_it_was),
+	TEST(an_export_is_found_by_its_path),
+	TEST(a_path_may_be_any_bytes),
+	TEST(exports_are_listed_by_pages),
+	TEST(a_setting_is_sealed),
+	TEST(another_key_does_not_open_it),
+	TEST(a_key_that_others_can_read_is_refused),
+	TEST(a_cancelled_job_is_not_answered),
+	TEST(what_is_queued_goes_with_the_store),
+	TEST(too_many_are_refused),
+	TEST(nothing_is_touched_before_the_first_job),
+	TEST(text_that_is_none_is_refused),
+};
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("exports on SQLite", tests, NULL, NULL);
+}

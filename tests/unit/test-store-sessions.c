@@ -1,0 +1,426 @@
+/* manager/store: sessions, executions, dependency sets, on SQLite and on Postgres. */
+#include "manager/store/store.h"
+
+#include "base/alloc.h"
+#include "tests/unit/store-bench.h"
+#include "tests/unit/unit.h"
+
+static struct bench b;
+static struct answer a;
+
+static int setup(void **state)
+{
+	bench_init(&b);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	answer_release(&a);
+	bench_release(&b);
+	return 0;
+}
+
+static void assert_fine(void)
+{
+	if (a.fail.kind)
+		fail_msg("the store: %s", a.fail.message);
+}
+
+static void assert_fails(enum fail_kind kind, const char *words)
+{
+	assert_int_equal(a.fail.kind, kind);
+	if (!strstr(a.fail.message, words))
+		fail_msg("'%s' is not in: %s", words, a.fail.message);
+}
+
+/* --- sessions ---------------------------------------------------------------------------------------------------- */
+
+static const struct claim_limits roomy = { .sessions = 100, .sessions_per_thread = 100, .threads = 100 };
+
+static struct session_record session(const char *id, const char *thread)
+{
+	uint64_t now = store_now_ms();
+	return (struct session_record){
+		.id = id,
+		.thread = thread,
+		.runtime = "python",
+		.container = "husk-c",
+		.image = "husk-python:1",
+		.owner = "server-1",
+		.owner_host = "host boot",
+		.owner_pid = 42,
+		.fence = 1,
+		.state = "starting",
+		.limits = "{\"memory\":1}",
+		.lease_until = now + 60000,
+		.created = now,
+		.used = now,
+		.ends = now + 7200000,
+	};
+}
+
+static void claim(const char *id, const char *thread)
+{
+	struct session_record row = session(id, thread);
+	ask_claim(&b, &a, &row, &roomy);
+	assert_fine();
+}
+
+static void a_session_comes_back_as_it_was(void **state)
+{
+	struct session_record row = session("s1", "t1");
+	row.busy = true;
+	ask_claim(&b, &a, &row, &roomy);
+	assert_fine();
+	ask_session(&b, &a, "s1");
+	assert_fine();
+	assert_int_equal(a.n, 1);
+	const struct session_record *r = a.sessions;
+	assert_string_equal(r->thread, "t1");
+	assert_string_equal(r->runtime, "python");
+	assert_string_equal(r->container, "husk-c");
+	assert_string_equal(r->image, "husk-python:1");
+	assert_string_equal(r->owner, "server-1");
+	assert_string_equal(r->owner_host, "host boot");
+	assert_int_equal(r->owner_pid, 42);
+	assert_int_equal(r->fence, 1);
+	assert_string_equal(r->state, "starting");
+	assert_null(r->cause);
+	assert_string_equal(r->limits, "{\"memory\":1}");
+	assert_int_equal(r->lease_until, row.lease_until);
+	assert_int_equal(r->created, row.created);
+	assert_int_equal(r->used, row.used);
+	assert_int_equal(r->ends, row.ends);
+	assert_int_equal(r->ended, 0);
+	assert_true(r->busy);
+	ask_session(&b, &a, "s2");
+	assert_fine();
+	assert_int_equal(a.n, 0);
+}
+
+static void limits_hold(void **state)
+{
+	const struct claim_limits two = { .sessions = 2, .sessions_per_thread = 100, .threads = 100 };
+	const struct claim_limits one_each = { .sessions = 100, .sessions_per_thread = 1, .threads = 100 };
+	const struct claim_limits one_thread = { .sessions = 100, .sessions_per_thread = 100, .threads = 1 };
+	claim("s1", "t1");
+	struct session_record row = session("s2", "t1");
+	ask_claim(&b, &a, &row, &one_each);
+	assert_fails(FAIL_LIMIT, "Maximum sessions per conversation (1) reached. Stop an existing session first.");
+	assert_non_null(strstr(a.fail.hint, "CONTAINER_MAX_SESSIONS_PER_THREAD"));
+	assert_int_equal(a.n, 1);
+	assert_string_equal(a.sessions[0].id, "s1");
+	row.thread = "t2";
+	ask_claim(&b, &a, &row, &one_thread);
+	assert_fails(FAIL_LIMIT, "conversations");
+	assert_int_equal(a.n, 0);
+	ask_claim(&b, &a, &row, &one_each);
+	assert_fine();
+	row = session("s3", "t1");
+	ask_claim(&b, &a, &row, &two);
+	assert_fails(FAIL_LIMIT, "Maximum number of sessions (2) reached. Stop an existing session first.");
+	assert_int_equal(a.n, 1);
+	ask_claim(&b, &a, &row, &one_thread);
+	assert_fine(); /* its thread has a session already */
+}
+
+static void an_ended_session_and_an_old_lease_hold_no_slot(void **state)
+{
+	const struct claim_limits one = { .sessions = 1, .sessions_per_thread = 1, .threads = 1 };
+	struct session_record row = session("s1", "t1");
+	row.lease_until = store_now_ms() - 1;
+	ask_claim(&b, &a, &row, &one);
+	assert_fine();
+	row = session("s2", "t2");
+	ask_claim(&b, &a, &row, &one);
+	assert_fine();
+	row = session("s3", "t2");
+	ask_claim(&b, &a, &row, &one);
+	assert_fails(FAIL_LIMIT, "sessions (1)");
+	ask_update(&b, &a,
+		   &(struct session_update){
+			   .id = "s2", .owner = "server-1", .fence = 1, .state = "ended", .cause = "x" });
+	assert_fine();
+	ask_claim(&b, &a, &row, &one);
+	assert_fine();
+}
+
+static void an_update_changes_what_it_says(void **state)
+{
+	claim("s1", "t1");
+	uint64_t now = store_now_ms();
+	struct session_update u = {
+		.id = "s1", .owner = "server-1", .fence = 1, .lease_until = now + 9, .used = now + 5, .busy = true
+	};
+	ask_update(&b, &a, &u);
+	assert_fine();
+	ask_session(&b, &a, "s1");
+	assert_string_equal(a.sessions[0].state, "starting");
+	assert_int_equal(a.sessions[0].lease_until, now + 9);
+	assert_int_equal(a.sessions[0].used, now + 5);
+	assert_true(a.sessions[0].busy);
+	u.state = "running";
+	u.used = 1; /* use does not go back */
+	u.busy = false;
+	ask_update(&b, &a, &u);
+	assert_fine();
+	ask_session(&b, &a, "s1");
+	assert_string_equal(a.sessions[0].state, "running");
+	assert_int_equal(a.sessions[0].used, now + 5);
+	assert_int_equal(a.sessions[0].ended, 0);
+	assert_false(a.sessions[0].busy);
+	u.state = "ended";
+	u.cause = "stopped";
+	ask_update(&b, &a, &u);
+	assert_fine();
+	u.state = "running"; /* an ended one stays so */
+	ask_update(&b, &a, &u);
+	assert_fine();
+	ask_session(&b, &a, "s1");
+	assert_string_equal(a.sessions[0].state, "ended");
+	assert_string_equal(a.sessions[0].cause, "stopped");
+	assert_true(a.sessions[0].ended >= now);
+}
+
+static void only_the_owner_updates(void **state)
+{
+	claim("s1", "t1");
+	ask_update(&b, &a, &(struct session_update){ .id = "s1", .owner = "server-2", .fence = 1 });
+	assert_fails(FAIL_FOREIGN, "s1");
+	ask_update(&b, &a, &(struct session_update){ .id = "s1", .owner = "server-1", .fence = 2 });
+	assert_fails(FAIL_FOREIGN, "s1");
+	ask_update(&b, &a, &(struct session_update){ .id = "none", .owner = "server-1", .fence = 1 });
+	assert_fails(FAIL_NOT_FOUND, "none");
+}
+
+static void one_take_over_wins(void **state)
+{
+	claim("s1", "t1");
+	struct take_over t = { .id = "s1",
+			       .old_owner = "server-1",
+			       .old_fence = 1,
+			       .new_owner = "server-2",
+			       .new_owner_host = "other",
+			       .new_owner_pid = 7,
+			       .lease_until = 99 };
+	ask_take_over(&b, &a, &t);
+	assert_fine();
+	assert_int_equal(a.n, 1);
+	assert_string_equal(a.sessions[0].owner, "server-2");
+	assert_string_equal(a.sessions[0].owner_host, "other");
+	assert_int_equal(a.sessions[0].owner_pid, 7);
+	assert_int_equal(a.sessions[0].fence, 2);
+	assert_int_equal(a.sessions[0].lease_until, 99);
+	t.new_owner = "server-3";
+	ask_take_over(&b, &a, &t);
+	assert_fine();
+	assert_int_equal(a.n, 0);
+	ask_update(&b, &a,
+		   &(struct session_update){
+			   .id = "s1", .owner = "server-2", .fence = 2, .state = "ended", .cause = "x" });
+	assert_fine();
+	t.old_owner = "server-2";
+	t.old_fence = 2;
+	ask_take_over(&b, &a, &t); /* there is nothing to take */
+	assert_fine();
+	assert_int_equal(a.n, 0);
+}
+
+static void sessions_are_listed_newest_first(void **state)
+{
+	static const char *const ids[] = { "s1", "s2", "s3" };
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+		struct session_record row = session(ids[i], i == 1 ? "t2" : "t1");
+		row.created = 1000 + i;
+		ask_claim(&b, &a, &row, &roomy);
+		assert_fine();
+	}
+	ask_update(&b, &a,
+		   &(struct session_update){
+			   .id = "s3", .owner = "server-1", .fence = 1, .state = "ended", .cause = "x" });
+	ask_sessions(&b, &a, NULL, true);
+	assert_int_equal(a.n, 3);
+	assert_string_equal(a.sessions[0].id, "s3");
+	assert_string_equal(a.sessions[2].id, "s1");
+	ask_sessions(&b, &a, "t1", true);
+	assert_int_equal(a.n, 2);
+	ask_sessions(&b, &a, "t1", false);
+	assert_int_equal(a.n, 1);
+	assert_string_equal(a.sessions[0].id, "s1");
+	ask_sessions(&b, &a, "t3", true);
+	assert_fine();
+	assert_int_equal(a.n, 0);
+}
+
+/* --- executions -------------------------------------------------------------------------------------------------- */
+
+static void executions_are_completed(void **state)
+{
+	store_execution_put(b.store,
+			    &(struct execution_record){
+				    .session = "s1", .seq = 1, .tool = "execute_code", .started = 10, .in_bytes = 3 });
+	store_execution_put(
+		b.store, &(struct execution_record){
+				 .session = "s1", .seq = 2, .tool = "execute_terminal", .started = 11, .in_bytes = 4 });
+	store_execution_put(b.store, &(struct execution_record){ .session = "s1",
+								 .seq = 1,
+								 .tool = "execute_code",
+								 .started = 10,
+								 .ended = 20,
+								 .ending = "ok",
+								 .out_bytes = 5 });
+	store_execution_put(b.store, &(struct execution_record){
+					     .session = "s2", .seq = 1, .tool = "execute_code", .started = 12 });
+	ask_executions(&b, &a, "s2", 10); /* the queue is in order, but more records than one job carries may wait */
+	ask_executions(&b, &a, "s1", 10);
+	assert_fine();
+	assert_int_equal(a.n, 2);
+	assert_int_equal(a.executions[0].seq, 1);
+	assert_string_equal(a.executions[0].tool, "execute_code");
+	assert_int_equal(a.executions[0].started, 10);
+	assert_int_equal(a.executions[0].ended, 20);
+	assert_string_equal(a.executions[0].ending, "ok");
+	assert_int_equal(a.executions[0].in_bytes, 3);
+	assert_int_equal(a.executions[0].out_bytes, 5);
+	assert_int_equal(a.executions[1].seq, 2);
+	assert_null(a.executions[1].ending);
+	ask_executions(&b, &a, "s1", 1);
+	assert_int_equal(a.n, 1);
+	assert_int_equal(a.executions[0].seq, 2);
+}
+
+static void many_executions_arrive(void **state)
+{
+	for (unsigned i = 1; i <= 1000; i++)
+		store_execution_put(b.store, &(struct execution_record){
+						     .session = "s1", .seq = i, .tool = "execute_code", .started = i });
+	do
+		ask_executions(&b, &a, "s1", 2000);
+	while (!a.fail.kind && a.n < 1000);
+	assert_fine();
+	for (unsigned i = 0; i < 1000; i++)
+		assert_int_equal(a.executions[i].seq, i + 1);
+}
+
+/* --- dependency sets --------------------------------------------------------------------------------------------- */
+
+static struct set_record set(const char *key, const char *builder)
+{
+	return (struct set_record){
+		.key = key,
+		.image = "husk-deps:1",
+		.runtime = "python",
+		.wanted = "{\"pandas\":\"\"}",
+		.unpinned = true,
+		.used = 1,
+		.builder = builder,
+		.builder_until = store_now_ms() + 60000,
+	};
+}
+
+static void one_server_builds_a_set(void **state)
+{
+	struct set_record mine = set("k1", "server-1"), theirs = set("k1", "server-2");
+	ask_set_claim(&b, &a, &mine, 0);
+	assert_fine();
+	assert_true(a.yours);
+	assert_string_equal(a.sets[0].builder, "server-1");
+	ask_set_claim(&b, &a, &theirs, 0);
+	assert_fine();
+	assert_false(a.yours);
+	assert_string_equal(a.sets[0].builder, "server-1");
+	assert_null(a.sets[0].versions);
+	ask_set_built(&b, &a, &theirs);
+	assert_fails(FAIL_FOREIGN, "another server");
+	mine.builder_until += 5;
+	ask_set_built(&b, &a, &mine);
+	assert_fine();
+	mine.versions = "{\"pandas\":\"2.2.3\"}";
+	mine.size = 1000;
+	mine.built = 100;
+	ask_set_built(&b, &a, &mine);
+	assert_fine();
+	ask_set_claim(&b, &a, &theirs, 100);
+	assert_false(a.yours);
+	assert_null(a.sets[0].builder);
+	assert_string_equal(a.sets[0].versions, "{\"pandas\":\"2.2.3\"}");
+	assert_string_equal(a.sets[0].wanted, "{\"pandas\":\"\"}");
+	assert_string_equal(a.sets[0].image, "husk-deps:1");
+	assert_int_equal(a.sets[0].size, 1000);
+	assert_int_equal(a.sets[0].built, 100);
+	assert_true(a.sets[0].unpinned);
+	ask_set_claim(&b, &a, &theirs, 101); /* too old now */
+	assert_true(a.yours);
+	assert_string_equal(a.sets[0].builder, "server-2");
+	assert_null(a.sets[0].versions);
+}
+
+static void a_builder_that_is_gone_is_followed(void **state)
+{
+	struct set_record mine = set("k1", "server-1"), theirs = set("k1", "server-2");
+	mine.builder_until = store_now_ms() - 1;
+	ask_set_claim(&b, &a, &mine, 0);
+	assert_true(a.yours);
+	ask_set_claim(&b, &a, &theirs, 0);
+	assert_true(a.yours);
+	mine.versions = "{}";
+	ask_set_built(&b, &a, &mine);
+	assert_fails(FAIL_FOREIGN, "another server");
+}
+
+static void a_pinned_set_does_not_age(void **state)
+{
+	struct set_record mine = set("k1", "server-1"), theirs = set("k1", "server-2");
+	mine.unpinned = false;
+	ask_set_claim(&b, &a, &mine, 0);
+	mine.versions = "{}";
+	mine.built = 100;
+	ask_set_built(&b, &a, &mine);
+	assert_fine();
+	ask_set_claim(&b, &a, &theirs, 1000);
+	assert_false(a.yours);
+}
+
+static void sets_are_listed_by_use(void **state)
+{
+	static const char *const keys[] = { "k1", "k2", "k3" };
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		struct set_record row = set(keys[i], "server-1");
+		row.used = 10 + i;
+		ask_set_claim(&b, &a, &row, 0);
+		assert_fine();
+	}
+	ask_set_used(&b, &a, "k1");
+	assert_fine();
+	ask_set_remove(&b, &a, "k2");
+	assert_fine();
+	ask_sets(&b, &a);
+	assert_int_equal(a.n, 2);
+	assert_string_equal(a.sets[0].key, "k3");
+	assert_string_equal(a.sets[1].key, "k1");
+	assert_true(a.sets[1].used > 1000);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static const struct CMUnitTest tests[] = {
+	TEST(a_session_comes_back_as_it_was),
+	TEST(limits_hold),
+	TEST(an_ended_session_and_an_old_lease_hold_no_slot),
+	TEST(an_update_changes_what_it_says),
+	TEST(only_the_owner_updates),
+	TEST(one_take_over_wins),
+	TEST(sessions_are_listed_newest_first),
+	TEST(executions_are_completed),
+	TEST(many_executions_arrive),
+	TEST(one_server_builds_a_set),
+	TEST(a_builder_that_is_gone_is_followed),
+	TEST(a_pinned_set_does_not_age),
+	TEST(sets_are_listed_by_use),
+};
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("sessions on SQLite", tests, NULL, NULL);
+}
