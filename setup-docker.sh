@@ -256,6 +256,9 @@ ensure_image() {
 			say "image $base: Debian, the base of all runtimes"
 			DOCKER="${docker[*]}" progress "$base" "$logs/image-base.log" "$here/runtimes/base.sh" "$base"
 		}
+		if [ -f "$folder/fetch.sh" ] && ! command -v npm >/dev/null; then
+			apt_install npm npm
+		fi
 		say "image $packages: the packages of $name, a minute or two"
 		progress "$packages" "$logs/image-$name-packages.log" build_packages "$base" "$packages" "$folder"
 	fi
@@ -264,11 +267,20 @@ ensure_image() {
 	prune "$name" "$tag"
 }
 
-build_packages() {
-	local base=$1 tag=$2 folder=$3 network=default
+# Without a context: every byte that goes in is named in the Dockerfile. Or by fetch.sh, which fills one on the host.
+build_packages() (
+	base=$1 tag=$2 folder=$3 network=default
 	bridge_resolves "$base" || network=host
-	"${docker[@]}" build "${builder_options[@]}" --network "$network" --build-arg "BASE=$base" --tag "$tag" - <"$folder/Dockerfile"
-}
+	build=("${docker[@]}" build "${builder_options[@]}" --network "$network" --build-arg "BASE=$base" --tag "$tag")
+	if [ ! -f "$folder/fetch.sh" ]; then
+		"${build[@]}" - <"$folder/Dockerfile"
+		exit
+	fi
+	context=$(mktemp -d) || exit
+	trap 'rm -rf "$context"' EXIT
+	"$folder/fetch.sh" "$context" "$("${docker[@]}" version --format '{{.Server.Arch}}')" &&
+		"${build[@]}" --file "$folder/Dockerfile" "$context"
+)
 
 # On some machines names resolve on the host only.
 bridge_resolves() {

@@ -25,7 +25,7 @@ struct runtime {
 	const char *describe; /* for a model: what it offers */
 };
 
-/* All of them, in a fixed order; *ret_n of them. */
+/* All of them, *ret_n, in a fixed order; the first is for callers who name none. */
 const struct runtime *runtime_list(size_t *ret_n);
 /* By name or alias, any case; NULL if there is none. */
 const struct runtime *runtime_find(const char *name);

@@ -16,7 +16,7 @@ from pathlib import Path
 
 FIRST = "python"  # the language of a session that names none is the first of the table
 
-NOT_KERNEL = {"Dockerfile", "runtime.json"}
+NOT_KERNEL = {"Dockerfile", "fetch.sh", "runtime.json"}
 
 FIELDS = {  # name: (what is right, test)
     "name": ("lower-case letters and digits, a letter first", lambda v: matches(r"[a-z][a-z0-9]*", v)),
@@ -115,7 +115,8 @@ def image(manifest, runtimes, client):
     files = kernel_files(folder)
     base = runtimes / "base.sh"
     base_tag = f"husk-base:trixie-{digest(base)}"
-    packages_tag = f"husk-{manifest['name']}-packages:{digest(base_tag, folder / 'Dockerfile')}"
+    recipe = [file for file in (folder / "Dockerfile", folder / "fetch.sh") if file.exists()]
+    packages_tag = f"husk-{manifest['name']}-packages:{digest(base_tag, *recipe)}"
     inputs = [runtimes / "Dockerfile.kernel", folder / "runtime.json"]
     for file in files:
         inputs += [str(file), folder / file]

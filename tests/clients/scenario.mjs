@@ -8,7 +8,8 @@ import { once } from "node:events";
 const PATIENCE = 60_000;
 const CLIENT_TIMEOUT = 1_000;
 const INFO = { name: "husk-tests", version: "1" };
-const WAITING = "print('begun', flush=True)\nimport os, time\nwhile not os.path.exists('go'): time.sleep(0.02)\nprint('ended')";
+const WAITING =
+  "print('begun', flush=True)\nimport os, time\nwhile not os.path.exists('go'): time.sleep(0.02)\nprint('ended')";
 const ENDLESS = "print('endless', flush=True)\nimport time\nwhile True: time.sleep(0.02)";
 const PLOT = "import matplotlib.pyplot as plt\nplt.plot([1, 4, 9])\nplt.title('squares');";
 
@@ -52,12 +53,16 @@ async function timed(promise) {
 async function progressWhileRunning(call, session_id) {
   const messages = [];
   const first = event();
-  const running = call("execute_code", { session_id, code: WAITING, timeout: 30 }, {
-    onprogress: (progress) => {
-      messages.push(progress);
-      first.fire();
+  const running = call(
+    "execute_code",
+    { session_id, code: WAITING, timeout: 30 },
+    {
+      onprogress: (progress) => {
+        messages.push(progress);
+        first.fire();
+      },
     },
-  });
+  );
   await Promise.race([first.happened, running]);
   const before = messages.length;
   await call("execute_terminal", { session_id, command: "touch go" });
@@ -86,7 +91,8 @@ async function session(call, report) {
   report.terminal = await call("execute_terminal", { session_id, command: "pwd; echo to stderr >&2; exit 3" });
   report.progress = await progressWhileRunning(call, session_id);
   report.timeout = await cancelled(call, session_id, () =>
-    rejection(code(ENDLESS, { timeout: CLIENT_TIMEOUT, onprogress: () => {} })));
+    rejection(code(ENDLESS, { timeout: CLIENT_TIMEOUT, onprogress: () => {} })),
+  );
   report.abort = await cancelled(call, session_id, () => {
     const controller = new AbortController();
     return rejection(code(ENDLESS, { signal: controller.signal, onprogress: () => controller.abort() }));
@@ -127,5 +133,5 @@ export async function main({ Client, Transport, options, callTool, negotiated })
     report.closeMs = (await timed(client.close())).ms;
   }
   await ended;
-  process.stdout.write(JSON.stringify(report) + "\n");
+  process.stdout.write(`${JSON.stringify(report)}\n`);
 }

@@ -14,6 +14,7 @@ fresh_tree() {
 	printf '#include "base/one.h"\n' >"$scratch/tree/mcp/main.c"
 	printf 'int one(void);\n' >"$scratch/tree/base/one.h"
 	printf '#!/bin/sh\ntrue\n' >"$scratch/tree/tools/a.sh"
+	printf 'export const one = 1;\n' >"$scratch/tree/tools/one.mjs"
 }
 
 # expect pass|fail CHECK WHAT
@@ -80,6 +81,8 @@ printf '/* %s */\n' {1..701} >>"$scratch/tree/base/one.c"
 expect fail check-lengths.sh "a long file"
 broken check-shell.sh "a syntax error" tools/a.sh 'if true'
 broken check-tidy.sh "a bug" base/one.c 'int f(int x);\nint f(int x)\n{\n\treturn x == 1 || x == 1;\n}'
+broken check-javascript.sh "an unused name" tools/a.mjs 'const unused = 1;'
+broken check-javascript.sh "another format" tools/a.mjs 'export default  1'
 broken check-help.sh "a program without its page" mcp/options.c '\t{ "fly", VERB_FLY, "up" },'
 # documented_tree: what check-help.sh compares, as it is in this repository.
 documented_tree() {

@@ -1,0 +1,90 @@
+// The context that cells run in: a vm context with everything that a Node program finds in its global scope.
+
+import { builtinModules, createRequire } from "node:module";
+import vm from "node:vm";
+
+const NAME = "husk";
+
+// Built-ins without a literal of their own are the same objects on both sides, so `instanceof` needs no help with them:
+// a Buffer is a Uint8Array, a Date from a library is a Date.
+const SHARED = new Set([
+  "ArrayBuffer",
+  "SharedArrayBuffer",
+  "DataView",
+  "Atomics",
+  "Int8Array",
+  "Uint8Array",
+  "Uint8ClampedArray",
+  "Int16Array",
+  "Uint16Array",
+  "Int32Array",
+  "Uint32Array",
+  "Float16Array",
+  "Float32Array",
+  "Float64Array",
+  "BigInt64Array",
+  "BigUint64Array",
+  "Map",
+  "Set",
+  "WeakMap",
+  "WeakSet",
+  "WeakRef",
+  "FinalizationRegistry",
+  "Date",
+  "Intl",
+  "WebAssembly",
+  "console",
+]);
+
+/** A name in the global scope that cells may still declare or assign anew. */
+export function define(context, name, value, enumerable = false) {
+  Object.defineProperty(context, name, { value, writable: true, configurable: true, enumerable });
+}
+
+/** Node loads some of its globals when they are first used, and insists on its own global object as `this`. */
+function mirror(context, name, enumerable) {
+  Object.defineProperty(context, name, {
+    get: () => globalThis[name],
+    set(value) {
+      define(context, name, value, enumerable);
+    },
+    configurable: true,
+    enumerable,
+  });
+}
+
+function copyGlobals(context) {
+  for (const name of Reflect.ownKeys(globalThis)) {
+    if (Object.hasOwn(context, name) && !SHARED.has(name)) continue;
+    const property = Object.getOwnPropertyDescriptor(globalThis, name);
+    if ("value" in property) Object.defineProperty(context, name, property);
+    else mirror(context, name, property.enumerable);
+  }
+  define(context, "global", context);
+}
+
+/** As at Node's prompt: the built-in modules are there without being asked for. */
+function defineModules(context, require) {
+  for (const name of builtinModules) {
+    if (/^_|\//.test(name) || name in context) continue;
+    Object.defineProperty(context, name, {
+      get: () => require(name),
+      set(value) {
+        define(context, name, value);
+      },
+      configurable: true,
+    });
+  }
+}
+
+/** Returns { context, name }; the inspector knows the context by that name. */
+export function createContext() {
+  // DONT_CONTEXTIFY: an ordinary global object. A sandbox object behind it would make every global variable many times slower.
+  const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, {
+    name: NAME,
+    importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  });
+  copyGlobals(context);
+  defineModules(context, createRequire(import.meta.url));
+  return { context, name: NAME };
+}

@@ -1,0 +1,99 @@
+// Runs source text in a context the way V8's own console does (replMode): declarations of all kinds stay, can be declared
+// again, and `await` works at top level. Only the inspector offers that.
+
+import inspector from "node:inspector";
+import { clearAsyncIdStack, clearImmediatesBehind } from "./internals.mjs";
+
+const GROUP = "cell";
+
+function primitive(remote) {
+  const { type, unserializableValue } = remote;
+  if (unserializableValue === undefined) return remote.subtype === "null" ? null : remote.value;
+  return type === "bigint" ? BigInt(unserializableValue.slice(0, -1)) : Number(unserializableValue);
+}
+
+export class Evaluator {
+  #control = new inspector.Session(); // never runs code: whatever happens to the others, it can terminate
+  #session = null;
+  #contextId;
+  #box; // where a value is put so that we get the value itself and not the inspector's description
+  #boxId;
+  #evaluating = false;
+
+  // `box` is an object that the expression `boxExpression` finds in the context.
+  constructor(contextName, box, boxExpression) {
+    this.#box = box;
+    this.#control.connect();
+    this.#control.on("Runtime.executionContextCreated", ({ params: { context } }) => {
+      if (context.name === contextName) this.#contextId = context.id;
+    });
+    this.#control.post("Runtime.enable");
+    this.#control.post("Runtime.disable");
+    this.boxExpression = boxExpression;
+  }
+
+  #connect() {
+    this.#session = new inspector.Session();
+    this.#session.connect();
+    const params = { expression: this.boxExpression, contextId: this.#contextId };
+    this.#session.post("Runtime.evaluate", params, (_error, { result }) => {
+      this.#boxId = result.objectId;
+    });
+  }
+
+  // Calls back with { value }, { thrown } or { syntax: thrown, line, column }; the last one at once, the others when the code and
+  // what it awaits at top level is done. Not at all if the code is stopped, or if it awaits for ever.
+  evaluate(source, callback) {
+    if (!this.#session) this.#connect();
+    const session = this.#session;
+    let inside = true;
+    const params = { expression: source, contextId: this.#contextId, replMode: true, silent: true, objectGroup: GROUP };
+    this.#evaluating = true;
+    session.post("Runtime.evaluate", params, (error, reply) => {
+      if (error || session !== this.#session) return;
+      const { result, exceptionDetails: details } = reply;
+      const value = this.#value(result);
+      if (result.objectId) session.post("Runtime.releaseObjectGroup", { objectGroup: GROUP });
+      if (!details) callback({ value });
+      else if (inside)
+        // nothing has run: what runs fails later, as a rejected promise
+        callback({ syntax: value, line: details.lineNumber, column: details.columnNumber });
+      else callback({ thrown: value });
+    });
+    inside = false;
+    this.#evaluating = false;
+  }
+
+  #value(remote) {
+    if (!remote.objectId) return primitive(remote);
+    this.#session.post("Runtime.callFunctionOn", {
+      functionDeclaration: "function (value) { this.value = value }",
+      objectId: this.#boxId,
+      arguments: [{ objectId: remote.objectId }],
+      silent: true,
+    });
+    const { value } = this.#box;
+    this.#box.value = undefined;
+    return value;
+  }
+
+  // Ends all JavaScript that is on the stack, uncatchably, as soon as it looks for interrupts.
+  terminate() {
+    clearImmediatesBehind();
+    clearAsyncIdStack();
+    if (!this.#evaluating) this.forget();
+    this.#control.post("Runtime.terminateExecution");
+  }
+
+  // The same for the caller itself: does not return.
+  terminateHere() {
+    for (;;) this.terminate(); // a request may still be refused while another one is being dealt with
+  }
+
+  // Gives up on what was evaluated. A session must not outlive a promise that it waits for: when such a promise is collected,
+  // V8 answers the request in the middle of the collection, and the process dies of it.
+  forget() {
+    this.#session?.disconnect();
+    this.#session = null;
+  }
+}

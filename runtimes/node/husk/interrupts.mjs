@@ -1,0 +1,136 @@
+// SIGINT, the interrupt that PID 1 sends: ends the running cell, does nothing at any other time.
+//
+// A signal is noticed twice. Here, by the event loop, when the cell waits. And by a worker (watcher.mjs), when the cell keeps
+// the loop from turning: the worker has the main thread look at itself at its next interrupt check, also in `while (true);`,
+// and what looks decides, without a race, whether there is code of the user's on the stack that has to go.
+
+import util from "node:util";
+import { Worker } from "node:worker_threads";
+import { Signal } from "./internals.mjs";
+import { afterTurns } from "./turns.mjs";
+
+const SIGINT = 2;
+const LOOK = "_huskLook"; // where the worker finds it
+const KERNEL = new URL("..", import.meta.url).href;
+// Without a call, a template or an import a cell ends at once.
+const MAY_TAKE_TIME = /[(`]|\bimport\b/;
+const FRAMES_SEEN = 200;
+const STUCK_AFTER = 3; // questions, 2 ms apart
+const PATIENCE = 50;
+
+const isKernel = (frame) => frame.scriptName.startsWith(KERNEL);
+const isNode = (frame) => frame.scriptName.startsWith("node:");
+// Calls the microtasks, which are the user's: the kernel's own have frames of the kernel.
+const isDraining = (frame) => frame.functionName === "processTicksAndRejections";
+const isUsers = (frame) => !isKernel(frame) && !isNode(frame);
+
+export class Interrupts {
+  #evaluator;
+  #running = false;
+  #seen = 0; // signals, by the event loop
+  #earlier = 0; // of these, before the cell began
+  #offset = 0; // from the worker's count to ours
+  #watched = false; // the worker costs more memory than all else, and sessions wait in stock before their first cell
+  #held = 0;
+  #pending = false;
+  #onInterrupt;
+  #onStop;
+
+  // onStop is called while the cell is still on the stack, onInterrupt when it no longer is.
+  constructor(evaluator, onInterrupt, onStop) {
+    this.#evaluator = evaluator;
+    this.#onInterrupt = onInterrupt;
+    this.#onStop = onStop;
+    const signal = new Signal();
+    signal.unref();
+    signal.onsignal = () => this.#onSignal();
+    signal.start(SIGINT);
+  }
+
+  #onSignal() {
+    this.#seen++;
+    if (this.#running) this.#onInterrupt();
+  }
+
+  // A cell begins; not before the loop has read the signals that came before it (afterTurns).
+  arm(code) {
+    if (!this.#watched && MAY_TAKE_TIME.test(code)) this.#startWatcher();
+    this.#earlier = this.#seen;
+    this.#pending = false;
+    this.#running = true;
+  }
+
+  disarm() {
+    this.#running = false;
+  }
+
+  // Runs what must not be cut in the middle.
+  hold(uncut) {
+    this.#held++;
+    try {
+      return uncut();
+    } finally {
+      this.#held--;
+      if (this.#pending && !this.#held && this.#running) {
+        this.#pending = false;
+        this.#onStop();
+        this.#evaluator.terminateHere();
+      }
+    }
+  }
+
+  #startWatcher() {
+    let worker;
+    process[LOOK] = (...question) => this.#look(...question);
+    try {
+      worker = new Worker(new URL("watcher.mjs", import.meta.url), {
+        workerData: { look: `process.${LOOK}`, signal: SIGINT },
+        env: {},
+        execArgv: [],
+        argv: [],
+        resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2, stackSizeMb: 1 },
+      });
+    } catch {
+      return; // no thread to be had; the next cell tries again
+    }
+    this.#watched = true;
+    this.#offset = this.#seen;
+    let offset = Infinity;
+    worker.on("message", (count) => {
+      delete process[LOOK];
+      // By then our count has everything that the worker's had, and perhaps more.
+      afterTurns(() => {
+        offset = Math.min(offset, this.#seen - count);
+        this.#offset = offset;
+      });
+    });
+    worker.on("error", () => {});
+    worker.on("exit", () => {
+      this.#watched = false;
+    });
+    worker.unref();
+  }
+
+  // Called by the worker, on this thread, on top of whatever runs; `turn` is what it returned when it was asked before. Returns the turn
+  // of the event loop if it wants to be asked again, else 0.
+  #look(count, asked, turn) {
+    const { loopCount } = performance.nodeTiming.uvMetricsInfo;
+    const signal = count + this.#offset;
+    if (this.#running && signal <= this.#earlier) return 0; // meant for an earlier cell
+    if (this.#held) {
+      this.#pending = true;
+      return 0;
+    }
+    const frames = util.getCallSites(FRAMES_SEEN);
+    const below = frames.slice(frames.findIndex((frame) => frame.scriptName === "") + 1);
+    const turns = asked > 0 && turn !== loopCount;
+    if (turns && (below.length === 0 || signal <= this.#seen)) return 0; // the event loop has the signal too
+    // Without a frame the loop is about to turn. Or it is between two microtasks of many, if it does not.
+    const draining = below.length === 0 ? asked >= STUCK_AFTER : below.length === 1 && isDraining(below[0]);
+    // Between two cells something is given time to end. If it does not, it keeps the next cell from beginning.
+    if (!(draining || below.some(isUsers)) || (!this.#running && asked < PATIENCE)) return loopCount;
+    this.#onStop();
+    this.#evaluator.terminate();
+    return 0;
+  }
+}

@@ -1,0 +1,84 @@
+// The kernel link (docs/protocol.md, section 2): one connection to PID 1, one JSON object a message.
+
+import net from "node:net";
+import { withHighNumbers, writeAll } from "./descriptors.mjs";
+import { reallyExit } from "./internals.mjs";
+
+const MESSAGE_MAX = 12 << 20; // LINK_MESSAGE_MAX in kernels/protocol.h
+const HEADER = 4;
+const VERSION = 1;
+
+// The message is longer than the link carries; nothing was sent.
+export class TooLong extends Error {}
+
+function place(address) {
+  const [, kind, where] = /^(unix|tcp):(.*)$/.exec(address);
+  if (kind === "unix") return { path: where.startsWith("@") ? `\0${where.slice(1)}` : where };
+  const [host, port] = where.split(":");
+  return { host, port: Number(port), noDelay: true };
+}
+
+function encode(message) {
+  const text = JSON.stringify(message);
+  const size = Buffer.byteLength(text);
+  if (size > MESSAGE_MAX) throw new TooLong();
+  const bytes = Buffer.allocUnsafe(HEADER + size);
+  bytes.writeUInt32BE(size);
+  bytes.write(text, HEADER);
+  return bytes;
+}
+
+export class Link {
+  #socket;
+  #fd;
+  #pieces = [];
+  #size = 0;
+  #onMessage;
+
+  // Calls onReady once it is connected, and onMessage with each message.
+  constructor(address, onReady, onMessage) {
+    this.#onMessage = onMessage;
+    this.#socket = withHighNumbers(() => net.connect(place(address)));
+    this.#socket.on("connect", () => {
+      this.#fd = this.#socket._handle.fd;
+      onReady();
+    });
+    this.#socket.on("data", (piece) => this.#take(piece));
+    // PID 1 is gone, and with it everybody who could read an error.
+    for (const event of ["end", "close", "error"]) this.#socket.on(event, () => reallyExit(0));
+  }
+
+  hello(token, languageVersion) {
+    this.send({ op: "hello", token, version: VERSION, language_version: languageVersion });
+  }
+
+  // Does not return before the operating system has all of it: what the cell prints next comes behind it.
+  send(...messages) {
+    const all = Buffer.concat(messages.map(encode));
+    try {
+      writeAll(this.#fd, all);
+    } catch {
+      reallyExit(0);
+    }
+  }
+
+  #take(piece) {
+    this.#pieces.push(piece);
+    this.#size += piece.length;
+    while (this.#size >= HEADER) {
+      const length = this.#peek(HEADER).readUInt32BE();
+      if (length === 0 || length > MESSAGE_MAX) reallyExit(0);
+      if (this.#size < HEADER + length) return;
+      const all = this.#peek(HEADER + length);
+      this.#pieces = [all.subarray(HEADER + length)];
+      this.#size -= HEADER + length;
+      this.#onMessage(JSON.parse(all.toString("utf8", HEADER, HEADER + length)));
+    }
+  }
+
+  // All pieces as one, if the first alone is too short.
+  #peek(size) {
+    if (this.#pieces[0].length < size) this.#pieces = [Buffer.concat(this.#pieces)];
+    return this.#pieces[0];
+  }
+}

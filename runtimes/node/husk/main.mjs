@@ -1,0 +1,342 @@
+// The kernel's life: load, say hello, run cells until PID 1 hangs up.
+
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import util from "node:util";
+import { createContext, define } from "./context.mjs";
+import { displayBundle, dropLargest, valueBundle } from "./display.mjs";
+import { Errors, scriptName } from "./errors.mjs";
+import { Evaluator } from "./evaluator.mjs";
+import { guardExits } from "./exits.mjs";
+import { hideOwnWarnings } from "./internals.mjs";
+import { Interrupts } from "./interrupts.mjs";
+import { Link, TooLong } from "./link.mjs";
+import { cellModule, loadInto, pick, searchNodePath } from "./modules.mjs";
+import { Realms } from "./realms.mjs";
+import { Sources } from "./source.mjs";
+import { Streams } from "./streams.mjs";
+import { afterTurns, nextTurn } from "./turns.mjs";
+
+const LATE_DISPLAYS_MAX = 20;
+const DISPLAY_ID_MAX = 256;
+const GOES_ON = "the cell ended here; the session goes on and keeps its variables";
+
+const INTERRUPTED = ["Interrupted", "Execution was interrupted"];
+
+const then = Promise.prototype.then;
+
+class Kernel {
+  #link;
+  #context;
+  #resolve; // the context's own, whatever becomes of its Promise
+  #evaluator;
+  #interrupts;
+  #realms;
+  #sources;
+  #errors = new Errors();
+  #streams = new Streams((text) => this.#errors.clean(text));
+  #cell = null;
+  #count = 0;
+  #ended = new Set(); // numbers of the cells that were given up: their code may be waiting still
+  #last; // result
+  #late = []; // what was displayed between two cells
+
+  constructor(folder) {
+    globalThis.console = this.#streams.console;
+    const { context, name } = createContext();
+    this.#context = context;
+    this.#resolve = context.Promise.resolve.bind(context.Promise);
+    this.#realms = new Realms(context);
+    this.#sources = new Sources((global) => Object.getOwnPropertyDescriptor(context, global)?.configurable === false);
+    const box = {};
+    this.#defineGlobals(folder, box);
+    this.#evaluator = new Evaluator(name, box, "__husk.box");
+    this.#interrupts = new Interrupts(
+      this.#evaluator,
+      () => this.#interrupted(),
+      () => this.#stopping(),
+    );
+    loadInto(context, (text) => this.#realms.prepareFor(text));
+    searchNodePath();
+    guardExits((what) => this.#leave(what));
+    this.#listen();
+  }
+
+  /** Anew before each cell: process.removeAllListeners() takes these away too. */
+  #listen() {
+    if (!process.listeners("uncaughtException").includes(this.#onUncaught))
+      process.on("uncaughtException", this.#onUncaught);
+    if (!process.listeners("removeListener").includes(this.#onRemoved)) process.on("removeListener", this.#onRemoved);
+  }
+
+  #onRemoved = (_event, listener) => {
+    if (listener === this.#onUncaught) process.on("uncaughtException", listener);
+  };
+
+  serve(address, token) {
+    const ready = () => this.#link.hello(token, process.versions.node);
+    // Signals from before are then known as such.
+    const begin = ({ id, code }) => afterTurns(() => this.#guard(() => this.#begin(id, code)));
+    this.#link = new Link(address, ready, begin);
+  }
+
+  // ---- what cells find
+
+  #defineGlobals(folder, box) {
+    const { module, require } = cellModule(folder);
+    const file = path.join(folder, "cell.js");
+    const globals = { module, exports: module.exports, require, __filename: file, __dirname: folder };
+    for (const [name, value] of Object.entries(globals)) define(this.#context, name, value);
+    define(this.#context, "display", (value, options) => this.#display(value, options));
+    const help = Object.freeze({
+      box,
+      pick,
+      hold: (number, value) => this.#hold(number, value),
+      each: (number, iterable) => this.#each(number, iterable),
+      constant: this.#constants(),
+      meta: {
+        __proto__: null,
+        url: pathToFileURL(file).href,
+        filename: file,
+        dirname: folder,
+        resolve: require.resolve,
+      },
+    });
+    Object.defineProperty(this.#context, "__husk", { value: help });
+    this.#defineLast();
+  }
+
+  /** `_` is the last result, until a cell makes it something else. */
+  #defineLast() {
+    const context = this.#context;
+    Object.defineProperty(context, "_", {
+      get: () => this.#last,
+      set(value) {
+        define(context, "_", value, true);
+      },
+      configurable: true,
+    });
+  }
+
+  /** Stands in for the constants that code assigns to: source.mjs. */
+  #constants() {
+    const { TypeError } = this.#context;
+    return new Proxy(
+      {},
+      {
+        set: () => {
+          throw new TypeError("Assignment to constant variable.");
+        },
+      },
+    );
+  }
+
+  /** What a cell awaits at top level. Kept alive meanwhile (Evaluator.forget), and never done for a cell that was given up. */
+  #hold(number, value) {
+    const isOver = () => this.#ended.has(number);
+    const promise = Reflect.apply(then, this.#resolve(value), [
+      (result) => (isOver() ? new Promise(() => {}) : result),
+      (error) => (isOver() ? new Promise(() => {}) : Promise.reject(error)),
+    ]);
+    if (this.#cell?.number === number) this.#cell.waitsFor = promise;
+    return promise;
+  }
+
+  #each(number, iterable) {
+    const iterator = iterable?.[Symbol.asyncIterator]?.();
+    if (!iterator) return iterable;
+    const call = (name) => ({ [name]: (...args) => this.#hold(number, iterator[name](...args)) });
+    const methods = Object.assign({}, ...["next", "return", "throw"].filter((name) => name in iterator).map(call));
+    return { [Symbol.asyncIterator]: () => methods };
+  }
+
+  // ---- the life of a cell
+
+  /** A mistake of the kernel's own must not leave a cell without an end. */
+  #guard(step) {
+    try {
+      step();
+    } catch (error) {
+      if (this.#cell) this.#fail(this.#cell, error);
+    }
+  }
+
+  #begin(id, code) {
+    const cell = { id, number: ++this.#count, source: null, late: [], waitsFor: null, end: null, stack: "" };
+    this.#cell = cell;
+    this.#streams.restore();
+    this.#listen();
+    this.#sendLate();
+    this.#interrupts.arm(code);
+    this.#realms.prepareFor(code);
+    this.#evaluate(cell, this.#sources.prepare(cell.number, code));
+  }
+
+  #evaluate(cell, source) {
+    cell.source = source;
+    this.#errors.know(source);
+    let accepted = true;
+    this.#evaluator.evaluate(`${source.text}\n//# sourceURL=${scriptName(cell.number)}`, (reply) => {
+      if (cell !== this.#cell) return;
+      accepted = !("syntax" in reply);
+      if (util.types.isPromise(reply.value)) this.#await(cell, reply.value);
+      else this.#settleLater(cell, reply); // by then all that the cell has set off at once has happened
+    });
+    if (accepted) this.#sources.accept(source);
+  }
+
+  #settleLater(cell, reply) {
+    nextTurn(() => this.#guard(() => this.#settle(cell, reply)));
+  }
+
+  #settle(cell, reply) {
+    if (cell !== this.#cell || this.#isStopped(cell)) return;
+    if ("syntax" in reply) this.#onSyntaxError(cell, reply);
+    else if ("thrown" in reply) this.#fail(cell, reply.thrown);
+    else this.#show(cell, reply.value);
+  }
+
+  #onSyntaxError(cell, { syntax, line, column }) {
+    const { source } = cell;
+    const javascript = cell.untyped ? null : this.#sources.withoutTypes(source);
+    if (javascript) {
+      Object.assign(cell, { untyped: true, firstSyntaxError: this.#errors.reportSyntax(syntax, source, line, column) });
+      this.#evaluate(cell, javascript);
+      return;
+    }
+    this.#finish(cell, null, cell.firstSyntaxError ?? this.#errors.reportSyntax(syntax, source, line, column));
+  }
+
+  #await(cell, promise) {
+    cell.waitsFor = promise;
+    const settled = (key) => (value) => this.#settleLater(cell, { [key]: value });
+    Reflect.apply(then, promise, [settled("value"), settled("thrown")]);
+  }
+
+  /** Runs the user's code where the value has its own way of being shown. */
+  #show(cell, value) {
+    let bundle = null;
+    try {
+      if (value !== undefined) bundle = valueBundle(value, this.#errors);
+    } catch (error) {
+      this.#fail(cell, error);
+      return;
+    }
+    this.#last = value;
+    this.#finish(cell, bundle, null);
+  }
+
+  #fail(cell, thrown) {
+    this.#finish(cell, null, this.#errors.report(thrown));
+  }
+
+  #finish(cell, bundle, error) {
+    this.#interrupts.disarm();
+    let [first, ...others] = cell.late;
+    if (error && first) [first, others] = [undefined, cell.late];
+    for (const late of others) this.#streams.complain(`Uncaught ${late.traceback}`);
+    this.#cell = null;
+    const end = [{ op: "done", id: cell.id }];
+    if (error ?? first) end.unshift({ op: "error", id: cell.id, ...(error ?? first) });
+    if (bundle) this.#sendBundle({ op: "result", id: cell.id, data: bundle }, end);
+    else this.#link.send(...end);
+  }
+
+  // ---- cells that end early
+
+  #isStopped(cell) {
+    if (!cell.end) return false;
+    this.#giveUp(cell, this.#errors.reportEnd(...cell.end, cell.stack));
+    return true;
+  }
+
+  #giveUp(cell, error) {
+    this.#ended.add(cell.number);
+    this.#evaluator.forget();
+    this.#finish(cell, null, error);
+  }
+
+  /** On top of the user's code, before it is torn down. */
+  #stopping() {
+    if (this.#cell) Object.assign(this.#cell, { end: INTERRUPTED, stack: stackHere() });
+  }
+
+  #interrupted() {
+    const cell = this.#cell;
+    if (!cell) return;
+    cell.end ??= INTERRUPTED;
+    this.#isStopped(cell);
+  }
+
+  #leave(what) {
+    const cell = this.#cell;
+    const stack = stackHere();
+    if (cell) {
+      if (!cell.end) Object.assign(cell, { end: ["ProcessExit", `${what} was called (${GOES_ON})`], stack });
+      nextTurn(() => cell === this.#cell && this.#isStopped(cell));
+    } else {
+      this.#streams.complain(
+        this.#errors.reportEnd("ProcessExit", `${what} was called between two cells and has no effect`, stack)
+          .traceback,
+      );
+    }
+    this.#evaluator.terminateHere();
+  }
+
+  /** Errors that nobody catches. The running cell's own are its error if it has no other; the rest goes to stderr. */
+  #onUncaught = (thrown) => {
+    if (process.listenerCount("uncaughtException") > 1) return; // the user has a listener
+    const report = this.#errors.report(thrown);
+    const cell = this.#cell;
+    const cells = report.traceback.match(/<cell \d+>/g) ?? [];
+    const ours = cells.length === 0 || cells.includes(`<cell ${cell?.number}>`);
+    if (cell && ours) cell.late.push(report);
+    else this.#streams.complain(`Uncaught ${report.traceback.replace(/^Uncaught /, "")}`);
+  };
+
+  // ---- displays
+
+  #display(value, { display_id: id, update } = {}) {
+    const bundle = displayBundle(value, this.#errors);
+    const fields = {};
+    if (id !== undefined) fields.display_id = String(id).toWellFormed().replaceAll("\0", "").slice(0, DISPLAY_ID_MAX);
+    if (update) fields.update = true;
+    const message = { op: "display", id: this.#cell?.id, data: bundle, ...fields };
+    if (this.#cell) this.#interrupts.hold(() => this.#sendBundle(message));
+    else if (this.#late.length < LATE_DISPLAYS_MAX) this.#late.push(message);
+  }
+
+  #sendLate() {
+    for (const message of this.#late.splice(0)) this.#sendBundle({ ...message, id: this.#cell.id });
+  }
+
+  #sendBundle(message, more = []) {
+    for (;;) {
+      try {
+        return this.#link.send(message, ...more);
+      } catch (error) {
+        if (!(error instanceof TooLong)) throw error;
+        dropLargest(message.data);
+      }
+    }
+  }
+}
+
+function stackHere() {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 20;
+  const { stack } = new Error();
+  Error.stackTraceLimit = limit;
+  return stack;
+}
+
+export function start() {
+  const { HUSK_LINK: address, HUSK_TOKEN: token } = process.env;
+  delete process.env.HUSK_LINK;
+  delete process.env.HUSK_TOKEN;
+  hideOwnWarnings();
+  const kernel = new Kernel(process.cwd());
+  process.argv = [process.execPath];
+  process.execArgv = [];
+  kernel.serve(address, token);
+}

@@ -1,0 +1,153 @@
+// Descriptors 0, 1 and 2, and process.stdin, stdout, stderr and console on top of them. Nothing is buffered on this
+// side, so what a cell, its child processes and libraries write keeps its order.
+
+import { Console } from "node:console";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import { Writable } from "node:stream";
+import { withHighNumbers, writeAll } from "./descriptors.mjs";
+
+const require = createRequire(import.meta.url);
+const CLOSED = "stdin is closed in this sandbox: nobody can answer. Put the value into the code instead.";
+
+function identity(fd) {
+  try {
+    const { dev, ino } = fs.fstatSync(fd);
+    return `${dev}:${ino}`;
+  } catch {
+    return null;
+  }
+}
+
+/** The same pipe, opened anew: closing 1 does not close it, and nobody else's O_NONBLOCK counts for it. */
+function reopen(fd, flags) {
+  try {
+    return fs.openSync(`/proc/self/fd/${fd}`, flags);
+  } catch {
+    return fd;
+  }
+}
+
+/** A stream without a state that an interrupt in the middle of a write could leave behind. */
+class Output extends Writable {
+  #private;
+
+  constructor(fd, privateFd) {
+    super({ decodeStrings: false, emitClose: false, autoDestroy: false });
+    this.fd = fd;
+    this._type = "pipe";
+    this._isStdio = true;
+    this.#private = privateFd;
+  }
+
+  write(chunk, encoding, callback) {
+    if (typeof encoding === "function") [encoding, callback] = [undefined, encoding];
+    if (typeof chunk !== "string" && !ArrayBuffer.isView(chunk)) return super.write(chunk, encoding, callback); // says what is wrong
+    const data = typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk;
+    try {
+      writeAll(this.#private, new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+    } catch {
+      // Nobody reads any more.
+    }
+    if (callback) process.nextTick(callback);
+    return true;
+  }
+
+  /** Ends nothing: the next cell prints too. */
+  end(chunk, encoding, callback) {
+    const last = [chunk, encoding, callback].find((argument) => typeof argument === "function");
+    if (chunk !== undefined && chunk !== null && typeof chunk !== "function") this.write(chunk, encoding);
+    process.nextTick(() => {
+      this.emit("finish");
+      last?.();
+    });
+    return this;
+  }
+
+  destroy() {
+    return this;
+  }
+
+  destroySoon() {}
+
+  _write(_chunk, _encoding, callback) {
+    callback();
+  }
+}
+
+function noQuestions(input) {
+  for (const name of ["node:readline", "node:readline/promises"]) {
+    const { prototype } = require(name).Interface;
+    const { question } = prototype;
+    prototype.question = function (...args) {
+      if (this.input === input) throw new Error(`readline: a question was asked, but ${CLOSED}`);
+      return Reflect.apply(question, this, args);
+    };
+  }
+}
+
+export class Streams {
+  #standard;
+  #outputs;
+
+  /** `clean` is applied to what goes through console. */
+  constructor(clean) {
+    this.#standard = withHighNumbers(() =>
+      [0, 1, 2].map((fd) => ({
+        fd,
+        copy: reopen(fd, fd === 0 ? fs.constants.O_RDONLY : fs.constants.O_WRONLY),
+        identity: identity(fd),
+      })),
+    );
+    const [, stdout, stderr] = this.#standard.map(({ fd, copy }) => (fd ? new Output(fd, copy) : null));
+    this.#outputs = { stdout, stderr };
+    this.#defineOutputs();
+    this.#adaptStdin();
+    this.console = this.#console(clean);
+  }
+
+  #defineOutputs() {
+    for (const [name, stream] of Object.entries(this.#outputs)) {
+      Object.defineProperty(process, name, { get: () => stream, configurable: true, enumerable: true });
+      if (Object.hasOwn(stream, "write")) Reflect.deleteProperty(stream, "write");
+    }
+  }
+
+  #adaptStdin() {
+    const { get } = Object.getOwnPropertyDescriptor(process, "stdin");
+    let stdin;
+    Object.defineProperty(process, "stdin", {
+      get() {
+        if (!stdin) noQuestions((stdin = Reflect.apply(get, process, [])));
+        return stdin;
+      },
+      configurable: true,
+      enumerable: true,
+    });
+  }
+
+  /** Node's own console also keeps the last 1000 messages, with all that was logged, for a debugger. */
+  #console(clean) {
+    const through = (stream) => ({ write: (text) => stream.write(clean(text)) });
+    return new Console({ stdout: through(process.stdout), stderr: through(process.stderr), ignoreErrors: false });
+  }
+
+  /** Before each cell: a stream that the cell before has closed or redirected is what it was. */
+  restore() {
+    this.#defineOutputs();
+    for (const { fd, copy, identity: expected } of this.#standard) {
+      if (identity(fd) === expected || expected === null || copy === fd) continue;
+      try {
+        fs.closeSync(fd);
+      } catch {
+        // It was closed.
+      }
+      reopen(copy, fd === 0 ? fs.constants.O_RDONLY : fs.constants.O_WRONLY); // gets the lowest number that is free
+    }
+  }
+
+  /** For what happens outside of a cell. */
+  complain(text) {
+    process.stderr.write(text.endsWith("\n") ? text : `${text}\n`);
+  }
+}

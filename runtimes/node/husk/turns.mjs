@@ -1,0 +1,28 @@
+// Turns of the event loop. A message port calls from the loop itself: with an empty stack, after all microtasks and ticks,
+// and unlike an immediate or a timer nothing else is lost when what it calls is terminated.
+
+import { MessageChannel } from "node:worker_threads";
+import { kernelImmediate } from "./internals.mjs";
+
+const { port1, port2 } = new MessageChannel();
+const waiting = new Map();
+let last = 0;
+
+port2.on("message", (turn) => {
+  const callback = waiting.get(turn);
+  waiting.delete(turn);
+  callback?.();
+});
+
+// Calls back when the stack is empty, perhaps in the same turn of the loop.
+export function nextTurn(callback) {
+  const turn = ++last;
+  waiting.set(turn, callback);
+  port1.postMessage(turn);
+}
+
+// Calls back when the loop has dealt with everything that was ready when this was called. Signals come last in a turn, and their pipe may
+// have become readable when the turn's list of what is ready was already made: so that is the turn after this one.
+export function afterTurns(callback) {
+  kernelImmediate(() => kernelImmediate(callback));
+}

@@ -1,0 +1,52 @@
+// The worker that notices SIGINT while the main thread is busy, see interrupts.mjs. libuv tells a signal to every loop that
+// asks for it, so this needs no helper process and no polling.
+
+import inspector from "node:inspector";
+import { parentPort, workerData } from "node:worker_threads";
+import { Signal } from "./internals.mjs";
+
+const ASK_AGAIN_MS = 2;
+
+const session = new inspector.Session();
+let lookId;
+let count = 0;
+let asking = false;
+let missed = false;
+
+// The answer comes when the main thread has looked: from its event loop, or from the middle of its JavaScript. One question at a time:
+// the main thread takes what it finds in one go, and a second one would take the place of what the first has terminated.
+function ask(asked, turn) {
+  asking = true;
+  missed = false;
+  session.post(
+    "Runtime.callFunctionOn",
+    {
+      functionDeclaration: `function (...question) { return this(...question) }\n//# sourceURL=${import.meta.url}\n`,
+      objectId: lookId,
+      arguments: [{ value: count }, { value: asked }, { value: turn }],
+      returnByValue: true,
+      silent: true,
+    },
+    (_error, reply) => {
+      const again = reply?.result.value;
+      if (again) setTimeout(ask, ASK_AGAIN_MS, asked + 1, again);
+      else if (missed) ask(0, 0);
+      else asking = false;
+    },
+  );
+}
+
+const signal = new Signal(); // also what keeps this thread alive
+signal.onsignal = () => {
+  count++;
+  parentPort.postMessage(count);
+  if (asking) missed = true;
+  else if (lookId) ask(0, 0);
+};
+signal.start(workerData.signal);
+
+session.connectToMainThread();
+session.post("Runtime.evaluate", { expression: workerData.look }, (_error, { result }) => {
+  lookId = result.objectId;
+  parentPort.postMessage(count);
+});

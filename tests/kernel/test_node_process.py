@@ -1,0 +1,243 @@
+"""The Node kernel over its link: streams, interrupts, child processes, memory. One sentence a test."""
+
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+from node_binary import node, write  # noqa: F401
+
+RUNTIME = "node"
+
+
+# Streams
+
+
+def test_console_is_nodes(kernel):
+    code = """console.log('%s is %d', 'x', 5, { a: 1 }); console.info('info'); console.debug('debug'); console.dir([[[]]], { depth: 0 })
+console.table([{ a: 1, b: 2 }]); console.group('G'); console.log('in'); console.groupEnd(); console.count(); console.count()
+console.error('error'); console.warn('warn'); console.assert(false, 'no'); console.trace('here')"""
+    outcome = kernel.run(code)
+    assert outcome.stdout == """x is 5 { a: 1 }
+info
+debug
+[ [Array] ]
+┌─────────┬───┬───┐
+│ (index) │ a │ b │
+├─────────┼───┼───┤
+│ 0       │ 1 │ 2 │
+└─────────┴───┴───┘
+G
+  in
+default: 1
+default: 2
+"""
+    assert re.sub(r"<cell \d+>", "<cell N>", outcome.stderr) == "error\nwarn\nAssertion failed: no\nTrace: here\n    at <cell N>:3:84\n"
+    assert "ms\n" in kernel.run("console.time('t'); console.timeLog('t', 1); console.timeEnd('t')").stdout
+
+
+def test_order_with_child_processes_and_displays_is_exact(kernel):
+    code = """for (let i = 0; i < 3; i++) {
+console.log('a', i); child_process.spawnSync('echo', ['b', i], { stdio: 'inherit' })
+process.stdout.write('c\\n'); display({ text: `d${i}` }) }"""
+    outcome = kernel.run(code)
+    assert outcome.stdout == "".join(f"a {i}\nb {i}\nc\n" for i in range(3))
+    for i, display in enumerate(outcome.displays):
+        before = b"".join(what for kind, what in outcome.log[: outcome.log.index(("display", display))] if kind == "stdout")
+        assert display["data"] == {"text/plain": f"d{i}"} and before.count(b"c\n") > i
+
+
+def test_big_output_and_binary_junk(kernel):
+    code = "process.stdout.write('x'.repeat(5e6)); process.stdout.write(Buffer.from([0xff, 0, 0xfe]));"
+    outcome = kernel.run(f"{code} for (let i = 0; i < 1e5; i++) console.log(i)")
+    data = b"".join(what for kind, what in outcome.log)
+    assert len(data) == 5_000_003 + sum(len(str(i)) + 1 for i in range(100_000)) and data[5_000_000:5_000_003] == b"\xff\0\xfe"
+
+
+def test_output_that_is_not_awaited_comes_with_the_next_cell(kernel):
+    first = kernel.run("setTimeout(() => console.log('later'), 20)")
+    second = kernel.run("await new Promise(r => setTimeout(r, 40))")
+    assert first.stdout + second.stdout == "later\n"
+
+
+def test_streams_survive_what_is_done_to_them(kernel):
+    kernel.run("process.stdout.end('bye\\n'); process.stderr.destroy()")
+    outcome = kernel.run("console.log('out'); console.error('err')")
+    assert (outcome.stdout, outcome.stderr) == ("out\n", "err\n")
+
+
+def test_a_redirection_lasts_as_long_as_its_cell(kernel):
+    code = "let caught = ''; process.stdout.write = text => { caught += text }; console.log('caught'); process.stderr.write = null; caught"
+    assert kernel.run(code).text == "'caught\\n'"
+    outcome = kernel.run("console.log('out'); console.error('err')")
+    assert (outcome.stdout, outcome.stderr) == ("out\n", "err\n")
+
+
+def test_descriptors_that_a_cell_closes_are_there_again(fresh_kernel):
+    fresh_kernel.run("for (const fd of [0, 1, 2]) require('fs').closeSync(fd); require('fs').openSync('/dev/null')")
+    code = "child_process.spawnSync('sh', ['-c', 'echo child; echo err >&2; cat'], { stdio: 'inherit' })"
+    outcome = fresh_kernel.run(f"console.log('out'); {code}; 1")
+    assert (outcome.stdout, outcome.stderr, outcome.text) == ("out\nchild\n", "err\n", "1")
+
+
+def test_stream_callbacks_and_pipes(kernel):
+    code = """await new Promise(r => process.stdout.write('written\\n', r))
+await require('stream/promises').pipeline(require('stream').Readable.from(['piped\\n']), process.stdout)
+require('stream').Readable.from(['piped too\\n']).pipe(process.stdout); await new Promise(r => setImmediate(r))"""
+    outcome = kernel.run(code)
+    assert outcome.error is None and outcome.stdout == "written\npiped\npiped too\n"
+
+
+def test_nobody_answers_on_stdin(kernel):
+    assert kernel.run("let got = ''; for await (const c of process.stdin) got += c; got").text == "''"
+    code = "const rl = readline.createInterface({ input: process.stdin }); await new Promise(r => rl.question('name? ', r))"
+    assert "nobody can answer" in kernel.run(code).error["message"]
+    code = "const rp = require('readline/promises').createInterface({ input: process.stdin }); await rp.question('?')"
+    assert "nobody can answer" in kernel.run(code).error["message"]
+    assert kernel.run("require('fs').readFileSync(0, 'utf8')").text == "''"
+    assert kernel.run("prompt('?')").error["type"] == "ReferenceError"
+
+
+# Interrupts
+
+
+ENDLESS = [
+    "console.log('go'); while (true);",
+    "console.log('go'); const f = () => Promise.resolve().then(f); f(); 1",
+    "console.log('go'); while (true) await null",
+    "async function spin() { while (true) await null }; console.log('go'); await spin()",
+    "console.log('go'); process.nextTick(function t() { process.nextTick(t) }); await new Promise(() => {})",
+    "process.nextTick(() => { console.log('go'); while (true); }); 1",
+    "setTimeout(() => { console.log('go'); while (true); }, 1); await new Promise(() => {})",
+    "for (let i = 0; i < 5; i++) setImmediate(() => { console.log('go'); while (true); }); await new Promise(() => {})",
+    "console.log('go'); await new Promise(() => {})",
+    "console.log('go'); new Promise(() => {})",
+    "console.log('go'); setTimeout(() => {}, 1e6); await new Promise(r => setTimeout(r, 1e6))",
+    "console.log('go'); while (true) console.error('x'.repeat(100))",
+    "console.log('go'); while (true) display('x'.repeat(100_000))",
+    "console.log('go'); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)",
+    "console.log('go'); child_process.execSync('sleep 100')",
+    "console.log('go'); /(a+)+$/.test('a'.repeat(50) + 'b')",
+    "console.log('go'); try { while (true); } catch { console.log('caught') } finally { console.log('finally') }",
+    "console.log('go'); while (true) try { JSON.parse('{') } catch {}",
+    "console.log('go'); ({ [util.inspect.custom]() { while (true); } })",
+    "console.log('go'); for await (const x of (async function* () { for (;;) yield timers.promises.setTimeout(1) })());",
+    "console.log('go'); require('vm').runInNewContext('while (true);', {}, { breakOnSigint: true })",
+    "console.log('go'); while (true) require('fs').readFileSync('/proc/self/status')",
+]
+
+
+@pytest.mark.parametrize("code", ENDLESS)
+def test_interrupts_keep_the_state(kernel, code):
+    kernel.run("let kept = { n: 42 }")
+    outcome = kernel.run_interrupted(code)
+    assert (outcome.error["type"], outcome.error["message"]) == ("Interrupted", "Execution was interrupted"), outcome
+    assert "caught" not in outcome.stdout and "finally" not in outcome.stdout and outcome.text is None
+    assert kernel.run("kept.n").text == "42"
+    assert kernel.run("console.log('still'); await new Promise(r => setTimeout(r, 1)); 7").stdout == "still\n"
+
+
+def test_interrupts_say_where(kernel):
+    error = kernel.run_interrupted("function busy() {\n  for (let n = 0; ; n++) if (n === 1e6) console.log('go')\n}\nbusy()").error
+    assert error["traceback"].startswith("Interrupted: Execution was interrupted\n    at ")
+    assert "    at busy (<cell " in error["traceback"] and error["traceback"].endswith(">:4:1")
+
+
+def test_an_interrupted_cell_does_not_go_on(kernel):
+    kernel.run_interrupted("var ticks = 0; console.log('go'); while (true) { await new Promise(r => setTimeout(r, 1)); ticks++ }")
+    before = kernel.run("await new Promise(r => setTimeout(r, 5)); ticks").text
+    assert kernel.run("await new Promise(r => setTimeout(r, 30)); ticks").text == before
+
+
+def test_interrupts_between_cells_are_ignored(kernel):
+    for n in range(50):
+        kernel.interrupt()
+        assert kernel.run(f"{n}").text == str(n)
+    kernel.interrupt()
+    assert kernel.run("await new Promise(r => setTimeout(r, 20)); 'fine'").text == "'fine'"
+
+
+def test_an_interrupt_frees_the_kernel_of_what_runs_between_cells(kernel):
+    kernel.run("var stuck = false, t = setInterval(() => { if (stuck) { clearInterval(t); console.log('stuck'); while (true); } }, 1)")
+    kernel.run("process.nextTick(() => setTimeout(() => { stuck = true }, 50))")
+    kernel.wait_output("stuck")
+    kernel.begin("'free'")
+    kernel.interrupt()
+    assert kernel.finish().text in ("'free'", None)
+    assert kernel.run("1").text == "1"
+
+
+def test_a_kernel_that_was_interrupted_idles(kernel):
+    for code in ENDLESS[5:8]:
+        kernel.run_interrupted(code)
+    kernel.run("0")
+    used = cpu_seconds(kernel)
+    time.sleep(0.3)
+    assert cpu_seconds(kernel) - used < 0.15
+
+
+def cpu_seconds(kernel):
+    fields = Path(f"/proc/{kernel.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_awaiting_for_ever_survives_garbage_collection(kernel):
+    kernel.run("v8.setFlagsFromString('--expose-gc'); var gc = vm.runInNewContext('gc')")
+    code = "let rounds = 0; const t = setInterval(() => { gc(); if (++rounds === 3) { clearInterval(t); console.log('go') } }, 1);"
+    never = "new Promise(() => {})"
+    for waits in (f"await {never}", never, f"for await (const x of {{ [Symbol.asyncIterator]: () => ({{ next: () => {never} }}) }});"):
+        assert kernel.run_interrupted(f"{code} {waits}").error["type"] == "Interrupted"
+        assert kernel.run("gc(); 1").text == "1"
+
+
+# Processes
+
+
+def test_children_never_speak_on_the_link(kernel, workspace):
+    write(workspace, "child.js", "process.send(Object.keys(process.env).filter(k => /^HUSK_(LINK|TOKEN)/.test(k))); process.disconnect()")
+    assert kernel.run("await new Promise(r => child_process.fork('./child.js').on('message', r))").text == "[]"
+    fds = kernel.run("child_process.spawnSync('ls', ['-l', '/proc/self/fd'], { stdio: 'inherit' })").stdout
+    assert "pipe" in fds and "socket" not in fds
+    write(workspace, "worker.js", "console.log('in the worker'); require('worker_threads').parentPort.postMessage([1, 2])")
+    outcome = kernel.run("new Promise(r => new (worker_threads.Worker)('./worker.js').on('message', r))")
+    assert outcome.text == "[ 1, 2 ]"
+    if "in the worker" not in outcome.stdout:
+        kernel.wait_output("in the worker")
+    code = "new Promise(r => new (worker_threads.Worker)('process.exit(3)', { eval: true }).on('exit', r))"
+    assert kernel.run(code).text == "3"
+    write(workspace, "cluster.js", "process.exit(11)")
+    code = "cluster.setupPrimary({ exec: './cluster.js' }); await new Promise(r => cluster.fork().on('exit', r))"
+    assert kernel.run(code).text == "11"
+
+
+def test_the_end_of_the_link_is_the_end_of_the_kernel(fresh_kernel):
+    fresh_kernel.run("process.on('exit', () => console.log('not at once')); setInterval(() => {}, 1000)")
+    fresh_kernel.hang_up()
+    assert fresh_kernel.wait_exit() == 0
+    assert fresh_kernel.outcome.stderr == ""
+
+
+def test_servers_and_clients_go_on_between_cells(kernel):
+    code = "const server = require('http').createServer((q, s) => s.end(JSON.stringify({ url: q.url }))).listen(0, '127.0.0.1'); " \
+           "await require('events').once(server, 'listening')"
+    assert kernel.run(f"{code}; 1").text == "1"
+    assert kernel.run("await (await fetch(`http://127.0.0.1:${server.address().port}/x`)).json()").text == "{ url: '/x' }"
+    kernel.run("server.closeAllConnections(); server.close()")
+
+
+def test_deleted_working_directory(fresh_kernel):
+    fresh_kernel.run("fs.mkdirSync('gone'); process.chdir('gone'); fs.rmdirSync('../gone')")
+    assert fresh_kernel.run("1 + require('os').EOL.length").text == "2"
+
+
+def test_errors_and_results_do_not_keep_memory(fresh_kernel):
+    fresh_kernel.run("class Big { data = new Uint8Array(1e6) }; var refs = []")
+    for code in ("const b = new Big(); refs.push(new WeakRef(b)); return b", "const b = new Big(); refs.push(new WeakRef(b)); throw b",
+                 "console.log(refs[refs.push(new WeakRef(new Big())) - 1].deref())"):
+        fresh_kernel.run(f"(() => {{ {code} }})()")
+    fresh_kernel.run("0")
+    fresh_kernel.run("v8.setFlagsFromString('--expose-gc'); var gc = vm.runInNewContext('gc')")
+    fresh_kernel.run("await new Promise(r => setTimeout(r, 10)); gc(); 0")
+    code = "await new Promise(r => setTimeout(r, 10)); gc(); refs.map(r => r.deref() === undefined)"
+    assert fresh_kernel.run(code).text == "[ true, true, true ]"
