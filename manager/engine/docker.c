@@ -2,6 +2,7 @@
  * with a deadline. A create that is cancelled is not cut in the middle, which would leave the daemon to finish it
  * unwatched: its step ends, and what it made is removed. */
 #include <limits.h>
+#include <signal.h>
 
 #include "base/alloc.h"
 #include "base/child.h"
@@ -18,6 +19,10 @@
 /* While somebody else's removal of the same container is under way. */
 #define REMOVE_RETRY_MS 50
 #define REMOVE_RETRIES 200
+/* A step that takes this long has the engine asked for a sign of life; without one it is waited for no longer. */
+#define PULSE_AFTER_MS 10000
+/* What a docker exec exits with, without a word, when its engine goes away. */
+#define CONNECTION_LOST 255
 #define EVENT_LINE_MAX 65536u
 
 struct docker {
@@ -37,12 +42,15 @@ struct engine_task {
 	enum step step;
 	struct child *child;
 	struct timer *retry;
+	struct timer *slow;	    /* runs while a step does that may take long */
+	struct engine_probe *pulse; /* the question to an engine that takes long */
 	struct container_spec spec; /* strings are ours; only name for a remove */
 	engine_done_fn done;	    /* NULL once cancelled */
 	void *ctx;
 	struct fail failure; /* of a create whose remains are being removed */
 	unsigned retries;
 	bool network_retried, network_created, is_create;
+	bool hung; /* the engine gave no sign of life during this step */
 };
 
 struct engine_stream {
@@ -83,6 +91,8 @@ static void task_free(struct engine_task *t)
 	list_remove(&t->node);
 	t->child = child_free(t->child);
 	t->retry = timer_free(t->retry);
+	t->slow = timer_free(t->slow);
+	t->pulse = probe_free(t->pulse);
 	fail_release(&t->failure);
 	free((char *)t->spec.name);
 	free((char *)t->spec.image);
@@ -142,7 +152,8 @@ static const char *step_words(enum step step)
 
 static void step_failed(struct engine_task *t, const struct child_result *r)
 {
-	if (r->timed_out)
+	bool timed_out = r->timed_out || t->hung;
+	if (timed_out)
 		fail_hint((fail_set(&t->failure, FAIL_ENGINE, "cannot %s: the Docker engine did not answer in time",
 				    step_words(t->step)),
 			   &t->failure),
@@ -151,13 +162,13 @@ static void step_failed(struct engine_task *t, const struct child_result *r)
 		inspect_error(&t->failure, step_words(t->step), r->err, r->err_len);
 	if (t->failure.kind == FAIL_IMAGE && t->spec.image)
 		fail_wrap(&t->failure, "image '%s'", t->spec.image);
-	if (t->step == STEP_RUN && r->timed_out) {
-		/* The daemon may come round to it after we have removed what is there now. */
+	if (t->step == STEP_RUN && timed_out) {
+		/* The daemon may come round to it at any time; who asked for it has waited long enough. */
 		AUTO(strv_release) struct strv name = { 0 };
 		strv_add(&name, t->spec.name);
 		reap_later(t->docker, &name);
 	}
-	if (t->step == STEP_RUN)
+	if (t->step == STEP_RUN && !timed_out)
 		step_start(t, STEP_REMOVE);
 	else
 		task_finish(t);
@@ -231,10 +242,39 @@ static void run_ended(struct engine_task *t, const struct child_result *r)
 	}
 }
 
+static void on_pulse(void *ctx, const char *text, size_t n, const struct fail *f)
+{
+	struct engine_task *t = ctx;
+	t->pulse = probe_free(t->pulse);
+	t->hung = f && f->kind == FAIL_TIMEOUT;
+	if (t->hung)
+		child_kill(t->child, SIGKILL);
+}
+
+static void on_slow(void *ctx)
+{
+	struct engine_task *t = ctx;
+	struct probe_spec spec = { .question = ASK_ENGINE, .done = on_pulse, .ctx = t };
+	AUTO(fail_release) struct fail f = { 0 };
+	t->pulse = probe_start(t->docker->loop, t->docker->program, &spec, &f);
+}
+
+static void watch_pulse(struct engine_task *t)
+{
+	t->hung = false;
+	if (t->step != STEP_RUN && t->step != STEP_REMOVE)
+		return;
+	if (!t->slow)
+		t->slow = timer_new(t->docker->loop, on_slow, t);
+	timer_start(t->slow, PULSE_AFTER_MS, 0);
+}
+
 static void step_ended(void *ctx, const struct child_result *r)
 {
 	struct engine_task *t = ctx;
 	struct child *ended = take_ptr(t->child);
+	t->slow = timer_free(t->slow);
+	t->pulse = probe_free(t->pulse);
 	bool cancelled = !t->done && t->is_create && t->step < STEP_RUN;
 	if (cancelled) {
 		task_finish(t);
@@ -311,8 +351,10 @@ static void step_start(struct engine_task *t, enum step step)
 		.ctx = t,
 	};
 	struct fail f = { 0 };
-	if (child_start(t->docker->loop, &child, &t->child, &f) == 0)
+	if (child_start(t->docker->loop, &child, &t->child, &f) == 0) {
+		watch_pulse(t);
 		return;
+	}
 	if (!t->failure.kind) {
 		fail_move(&t->failure, &f);
 		fail_hint(&t->failure,
@@ -379,6 +421,8 @@ static void stream_ended(void *ctx, const struct child_result *r)
 	AUTO(fail_release) struct fail f = { 0 };
 	if (r->err_len)
 		inspect_error(&f, "reach the session", r->err, r->err_len);
+	else if (r->exit_status == CONNECTION_LOST)
+		inspect_error(&f, "reach the session", "error during connect", strlen("error during connect"));
 	else
 		fail_set(&f, FAIL_ENGINE, "the stream to the session ended (docker exec: status %d)", r->exit_status);
 	s->handler.on_closed(s->handler.ctx, &f);

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 
 #define ERROR_TEXT_MAX 500
+#define NO_ENGINE "no Docker engine answers"
 
 struct known_error {
 	const char *words;
@@ -21,9 +22,9 @@ static const struct known_error known_errors[] = {
 	  "add the user to the group 'docker' (sudo usermod -aG docker $USER, then log in again), or point DOCKER_HOST "
 	  "at an "
 	  "engine of yours" },
-	{ "Cannot connect to the Docker daemon", FAIL_ENGINE, "no Docker engine answers", NULL },
-	{ "failed to connect to the docker API", FAIL_ENGINE, "no Docker engine answers", NULL },
-	{ "error during connect", FAIL_ENGINE, "no Docker engine answers", NULL },
+	{ "Cannot connect to the Docker daemon", FAIL_ENGINE, NO_ENGINE, NULL },
+	{ "failed to connect to the docker API", FAIL_ENGINE, NO_ENGINE, NULL },
+	{ "error during connect", FAIL_ENGINE, NO_ENGINE, NULL },
 	{ "No such image", FAIL_IMAGE, "the runtime's image is not there", NULL },
 	{ "Unable to find image", FAIL_IMAGE, "the runtime's image is not there", NULL },
 	{ "No such container", FAIL_DIED, "container no longer exists (removed externally)", NULL },
@@ -90,6 +91,11 @@ int inspect_error(struct fail *f, const char *doing, const char *text, size_t n)
 	fail_set(f, FAIL_ENGINE, "cannot %s: %s", doing, *line ? line : "docker failed without a word");
 	return fail_hint(f,
 			 "check that `docker ps` works for this user; `docker info` tells what the engine is missing");
+}
+
+bool inspect_no_engine(const struct fail *f)
+{
+	return f->kind == FAIL_ENGINE && strstr(f->message, NO_ENGINE);
 }
 
 bool inspect_removal_in_progress(const char *text)

@@ -7,6 +7,8 @@
 
 /* Turns the error output of a failed docker command into a failure with the next step. `doing` completes "cannot …". */
 int inspect_error(struct fail *f, const char *doing, const char *text, size_t n);
+/* True if it was so because there is no engine to ask. */
+bool inspect_no_engine(const struct fail *f);
 /* True if the text says that removal of a container is under way already. */
 bool inspect_removal_in_progress(const char *text);
 
