@@ -19,6 +19,10 @@
 /* What PID 1 may need beyond the time limit: interrupt, grace, kill, restart. */
 #define RUN_GRACE_MS 60000
 #define STUCK_MS 10000
+/* A run whose end is this late has PID 1 asked for a sign of life, and gets this long for it: an engine that hangs or is not
+ * there must not keep a caller waiting. */
+#define LATE_MS 5000
+#define SILENCE_MS 15000
 /* An OOM that took PID 1 itself is followed by its death at once; an older one was some child's. */
 #define OOM_TO_DEATH_MS 2000
 
@@ -71,15 +75,20 @@ static void run_cut(struct run *run, enum ending ending, const char *detail, con
 	run_end(run, &result, NULL);
 }
 
+/* A callback may start or stop things: who goes through all runs takes them first. */
+static void take_runs(struct session *s, struct list *runs)
+{
+	list_init(runs);
+	list_for_each(run, &s->runs, struct run, node) {
+		list_remove(&run->node);
+		list_append(runs, &run->node);
+	}
+}
+
 static void cut_all_runs(struct session *s, enum ending ending, const char *detail, const char *hint)
 {
 	struct list runs;
-	/* A callback may start or stop things: take the list first. */
-	list_init(&runs);
-	list_for_each(run, &s->runs, struct run, node) {
-		list_remove(&run->node);
-		list_append(&runs, &run->node);
-	}
+	take_runs(s, &runs);
 	list_for_each(run, &runs, struct run, node)
 		run_cut(run, ending, detail, hint);
 }
@@ -98,22 +107,67 @@ static void send_frame(struct session *s, enum frame_type type, uint32_t call)
 	send_bytes(s, &bytes);
 }
 
+/* Nothing comes from PID 1: no run can be told how it ended, and what was never sent has not run. */
+static void give_up_run(struct session *s, struct run *run)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(freep) char *why = NULL;
+	why = s->trouble.kind ? xstrdup(s->trouble.message) :
+				xasprintf("the Docker engine did not answer for %llu s",
+					  (unsigned long long)(loop_now_ms() - s->heard_ms) / 1000);
+	if (run->sent) {
+		send_frame(s, FRAME_INTERRUPT, run->call);
+		run_cut(run, ENDING_SESSION_LOST, why,
+			"It may have run, and may run still. Once `docker ps` answers "
+			"again, look at what it did before you run it again; the session is kept for its lease.");
+		return;
+	}
+	fail_set(&f, FAIL_ENGINE, "the session cannot be reached: %s", why);
+	fail_hint(&f, "Nothing ran. The session is kept for its lease: try again once `docker ps` answers.");
+	run_end(run, NULL, &f);
+}
+
+static void give_up_runs(struct session *s)
+{
+	struct list runs;
+	take_runs(s, &runs);
+	list_for_each(run, &runs, struct run, node)
+		give_up_run(s, run);
+}
+
 static void on_guard(void *ctx)
 {
 	struct run *run = ctx;
-	send_frame(run->session, FRAME_INTERRUPT, run->call);
-	run_cut(run, ENDING_SESSION_LOST, "the container did not report the end of the run in time",
-		/* hint= */ NULL);
+	struct session *s = run->session;
+	if (!run->asked_ms) {
+		run->asked_ms = loop_now_ms();
+		send_frame(s, FRAME_PING, 0);
+		timer_start(run->guard, SILENCE_MS, 0);
+	} else if (s->heard_ms < run->asked_ms) {
+		give_up_runs(s);
+	} else if (loop_now_ms() - run->asked_ms < RUN_GRACE_MS - LATE_MS) {
+		timer_start(run->guard, RUN_GRACE_MS - LATE_MS - SILENCE_MS, 0);
+	} else {
+		send_frame(s, FRAME_INTERRUPT, run->call);
+		run_cut(run, ENDING_SESSION_LOST, "the container did not report the end of the run in time",
+			/* hint= */ NULL);
+	}
 }
 
-/* Runs of a kind wait for each other, so the guard covers all that are ahead. */
-static uint64_t guard_ms(const struct session *s, bool terminal)
+/* Runs of a kind wait for each other, so the guard covers all that are ahead, and this one up to where it is late. */
+static uint64_t guard_ms(const struct session *s, const struct run *run)
 {
-	uint64_t ms = 0;
+	uint64_t ms = run->timeout_seconds * 1000 + LATE_MS;
 	list_for_each(other, &s->runs, struct run, node)
-		if (other->terminal == terminal)
+		if (other != run && other->terminal == run->terminal)
 			ms += other->timeout_seconds * 1000 + RUN_GRACE_MS;
 	return ms;
+}
+
+static void send_run(struct session *s, struct run *run)
+{
+	run->sent = true;
+	send_bytes(s, &run->request);
 }
 
 int session_run(struct session *s, struct run *run, const char *text, size_t len, struct fail *f)
@@ -139,11 +193,11 @@ int session_run(struct session *s, struct run *run, const char *text, size_t len
 	run->collect = collect_new(s->config);
 	list_append(&s->runs, &run->node);
 	run->guard = timer_new(s->loop, on_guard, run);
-	timer_start(run->guard, guard_ms(s, run->terminal), 0);
+	timer_start(run->guard, guard_ms(s, run), 0);
 	s->used_ms = loop_now_ms();
 	/* PID 1 takes rising numbers only: before its hello, older runs may have to go first. */
 	if (s->greeted)
-		send_bytes(s, &run->request);
+		send_run(s, run);
 	return 0;
 }
 
@@ -157,7 +211,7 @@ static void resume_runs(struct session *s, uint32_t last_known)
 		else if (run->abandoned)
 			send_frame(s, FRAME_INTERRUPT, run->call);
 		else if (!known)
-			send_bytes(s, &run->request);
+			send_run(s, run);
 	}
 }
 
@@ -242,6 +296,8 @@ static int on_hello(struct session *s, const struct wire_frame *frame)
 	}
 	s->greeted = true;
 	s->attach_failures = 0;
+	s->engine_away = false;
+	fail_release(&s->trouble);
 	s->last_call = MAX(s->last_call, hello.last_call);
 	resume_runs(s, hello.last_call);
 	if (hello.kernel_ready)
@@ -397,11 +453,20 @@ void session_end(struct session *s, const struct fail *cause)
 	session_die(s, cause);
 }
 
+/* Of a container that is not there, if no event told more. */
+static const char *absence(const struct session *s)
+{
+	if (s->ending)
+		return s->ending;
+	return s->engine_away ? "container no longer exists (the Docker engine ended it when it was restarted)" :
+				"container no longer exists (removed externally)";
+}
+
 static void on_cause_wait_over(void *ctx)
 {
 	struct session *s = ctx;
 	AUTO(fail_release) struct fail f = { 0 };
-	fail_set(&f, FAIL_DIED, "%s", s->ending ? s->ending : "container no longer exists (removed externally)");
+	fail_set(&f, FAIL_DIED, "%s", absence(s));
 	session_die(s, &f);
 }
 
@@ -427,8 +492,14 @@ void session_on_event(struct session *s, const struct engine_event *event)
 		reason = s->ending ? xstrdup(s->ending) : inspect_death_reason(oom, event->exit_code);
 		break;
 	case EVENT_DESTROY:
-		reason = xstrdup(s->ending ? s->ending : "container no longer exists (removed externally)");
+		reason = xstrdup(absence(s));
 		break;
+	}
+	/* While the engine is still at its creation, how that ends says more: the engine also clears away what it failed at. */
+	if (s->state == SESSION_STARTING && s->task) {
+		if (event->kind == EVENT_DIE && !s->ending)
+			s->ending = take_ptr(reason);
+		return;
 	}
 	fail_set(&f, FAIL_DIED, "%s", reason);
 	session_die(s, &f);
@@ -442,6 +513,8 @@ static void on_closed(void *ctx, const struct fail *f)
 	stream_drop(s);
 	if (s->state == SESSION_DEAD || s->state == SESSION_STOPPING)
 		return;
+	fail_copy(&s->trouble, f);
+	s->engine_away |= inspect_no_engine(f);
 	if (f->kind == FAIL_DIED && !starting) {
 		wait_for_cause(s);
 		return;
@@ -495,6 +568,10 @@ static void on_created(void *ctx, const struct fail *f)
 		return;
 	if (f) {
 		session_die(s, f);
+		return;
+	}
+	if (s->ending) {
+		on_cause_wait_over(s);
 		return;
 	}
 	attach(s);
@@ -593,6 +670,7 @@ struct session *session_free(struct session *s)
 	timer_free(s->deadline);
 	timer_free(s->retry);
 	fail_release(&s->death);
+	fail_release(&s->trouble);
 	free(s->ending);
 	free(s->container);
 	free(s);

@@ -39,6 +39,8 @@ struct run {
 	bool terminal;
 	bool abandoned; /* cancelled: the end is acknowledged and nobody is told; the session frees it */
 	uint64_t timeout_seconds;
+	bool sent;	    /* on whichever stream: from then on it may have run */
+	uint64_t asked_ms;  /* when PID 1 was asked for a sign of life, since its end is late; 0 = not yet */
 	struct buf request; /* the frame that starts it, sent again if a broken stream swallowed it */
 	struct collect *collect;
 	struct timer *guard;
@@ -69,8 +71,10 @@ struct session {
 	uint64_t fence, last_frame_ms, heard_ms, oom_ms; /* heard: of PID 1, on whichever stream */
 	uint32_t last_call;
 	unsigned attach_failures;
-	bool greeted; /* PID 1 answered our hello on this stream */
-	char *ending; /* what PID 1 said when it ended by itself */
+	bool greeted;	     /* PID 1 answered our hello on this stream */
+	char *ending;	     /* what PID 1 said when it ended by itself */
+	bool engine_away;    /* the last try to reach the container found no engine */
+	struct fail trouble; /* why the stream closed last; no kind while PID 1 answers */
 };
 
 struct session_params {
