@@ -61,8 +61,8 @@ def clean_env(home, **settings):
     return env
 
 
-def docker(*args, check=True, timeout=PATIENCE):
-    done = subprocess.run(["docker", *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
+def docker(*args, check=True, timeout=PATIENCE, env=None):
+    done = subprocess.run(["docker", *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout, env=env)
     if check and done.returncode != 0:
         raise AssertionError(f"docker {' '.join(args)}: {done.stderr}")
     return done.stdout.strip()
@@ -165,11 +165,12 @@ class ToolResult:
 
 
 class Server:
-    """One `husk mcp` process. `era` is a protocol revision; MODERN needs no handshake, None sends nothing by itself."""
+    """One `husk mcp` process. `era` is a protocol revision; MODERN needs no handshake, None sends nothing by itself. `engine` is a
+    private one (private_engine.py); without it the server uses the machine's."""
 
     all = []  # for the schema check of conftest
 
-    def __init__(self, home, era=MODERN, args=("mcp",), cwd=None, command=None, **settings):
+    def __init__(self, home, era=MODERN, args=("mcp",), cwd=None, command=None, engine=None, **settings):
         self.home = pathlib.Path(home)
         self.home.mkdir(parents=True, exist_ok=True)
         self.era = era
@@ -184,6 +185,9 @@ class Server:
         self.ids = itertools.count(1)
         self.writing = threading.Lock()
         self.stderr_path = self.home / "stderr.txt"
+        self.engine = engine
+        if engine:
+            settings = {"DOCKER_HOST": engine.host, "DOCKER_CONTEXT": None, **settings}
         self.env = clean_env(self.home, **settings)
         with open(self.stderr_path, "wb") as stderr:
             self.process = subprocess.Popen(
@@ -335,6 +339,9 @@ class Server:
 
     # --- the end
 
+    def docker(self, *args, **more):
+        return (self.engine.docker if self.engine else docker)(*args, **more)
+
     def thread_id(self):
         path = self.home / "state" / "husk" / "mcp-thread.json"
         return json.loads(path.read_text())["thread_id"] if path.exists() else None
@@ -344,13 +351,13 @@ class Server:
         thread = self.env.get("HUSK_THREAD_ID") or self.thread_id()
         if not thread:
             return []
-        return docker("ps", "--all", "--filter", f"label=husk.thread={thread}", "--format", "{{.Names}}").split()
+        return self.docker("ps", "--all", "--filter", f"label=husk.thread={thread}", "--format", "{{.Names}}").split()
 
     def engine_events(self):
         """What the engine says happened to this server's containers, for the message of a failure: it forgets soon."""
         thread = self.env.get("HUSK_THREAD_ID") or self.thread_id()
-        return "\n" + docker("events", "--since", "5m", "--until", "0s", "--filter", f"label=husk.thread={thread}", "--format",
-                             "{{.TimeNano}} {{.Action}} {{.Actor.Attributes.signal}} {{.Actor.Attributes.exitCode}}", check=False)
+        return "\n" + self.docker("events", "--since", "5m", "--until", "0s", "--filter", f"label=husk.thread={thread}", "--format",
+                                  "{{.TimeNano}} {{.Action}} {{.Actor.Attributes.signal}} {{.Actor.Attributes.exitCode}}", check=False)
 
     def close_stdin(self):
         with self.writing:
@@ -370,7 +377,7 @@ class Server:
         self.reader.join(10)
         self.process.stdout.close()
         for name in {*self.containers(), *(f"husk-{s}" for s in self.sessions)}:
-            docker("rm", "--force", "--volumes", name, check=False)
+            self.docker("rm", "--force", "--volumes", name, check=False)
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)

@@ -1,0 +1,283 @@
+"""What an engine can do to its users: restart, hang, die, run out of disk, lose an image; and a `docker` that is none. Each time the
+calls are answered with the cause, the server goes on, works again once the engine does, and nothing is left."""
+
+import pytest
+
+import harness
+import private_engine
+
+@pytest.fixture(scope="module")
+def _engine():
+    with private_engine.running() as engine:
+        yield engine
+
+
+@pytest.fixture
+def engine(_engine):
+    """A private engine that works. Afterwards nothing that the test made may be left on it."""
+    if not _engine.is_up() or _engine.options:
+        _restart(_engine)
+    _engine.options = ()
+    networks = _networks(_engine)
+    yield _engine
+    _engine.thaw()
+    if not _engine.is_up():
+        _engine.start()
+    harness.wait_until(lambda: not _engine.containers(), what="an engine without containers")
+    harness.wait_until(lambda: not _engine.clients(), what="the end of all that used the engine")
+    assert _networks(_engine) - networks <= {"husk"}
+
+
+def _restart(engine):
+    if engine.is_up():
+        engine.stop()
+    engine.options = ()
+    engine.start()
+
+
+def _networks(engine):
+    return set(engine.docker("network", "ls", "--format", "{{.Name}}").split())
+
+
+@pytest.fixture
+def serve(engine, start):
+    """Starts servers on the private engine; they end before it is looked at for leftovers."""
+    return lambda **settings: start(engine=engine, **settings)
+
+
+def running_cell(session, code="import time; time.sleep(100)"):
+    """A cell that is known to run."""
+    answer = session.start_code(f"print('on', flush=True)\n{code}", 100, progress=session.id)
+    session.server.wait_for(lambda s: s.progress_of(session.id), what="output of the cell")
+    return answer
+
+
+def died(session, running, *words):
+    """The running call was told at once; the first call after says the same; stopping it and a new session work."""
+    ended = running.tool()
+    assert ended.ending == "container_died" and not ended.is_error, ended.text
+    after = session.code("1")
+    assert after.is_error and after.text.startswith("CONTAINER_DIED: "), after.text
+    assert "create_session" in after.hint
+    for word in words:
+        assert word in ended.text and word in after.text, (ended.text, after.text)
+    assert session.stop().success is True
+
+
+def works(server):
+    """Without a restart of Husk."""
+    session = server.session(network=False)
+    assert session.code("6 * 7").ok().value == "42"
+    assert session.stop().success is True
+
+
+# --- dockerd ends
+
+
+def test_an_engine_that_is_restarted_ends_its_sessions_with_that_cause(serve, engine):
+    server = serve()
+    session = server.session(network=False)
+    running = running_cell(session)
+    engine.stop()
+    assert running.tool().took < 60
+    engine.start()
+    died(session, running, "terminated by SIGTERM")
+    works(server)
+
+
+def test_an_engine_that_crashes_and_comes_back_ends_its_sessions_with_that_cause(serve, engine):
+    """Without live-restore dockerd ends at its start what runs still."""
+    server = serve()
+    session = server.session(network=False)
+    running = running_cell(session)
+    engine.kill()
+    assert server.ping() < 5
+    engine.start()
+    died(session, running, "engine")
+    works(server)
+
+
+def test_containers_that_outlive_their_engine_cost_nothing(serve, engine, tmp_path):
+    """The cell goes on while no engine is there, its output comes, and what was asked meanwhile runs once, in order.
+
+    Some engines end --rm containers even with live-restore, so --rm is taken out of the command line here."""
+    program = tmp_path / "docker"
+    program.write_text('#!/bin/bash\nwords=()\nfor word; do [ "$word" = --rm ] || words+=("$word"); done\nexec docker "${words[@]}"\n')
+    program.chmod(0o755)
+    restart_with(engine, "--live-restore")
+    server = serve(HUSK_DOCKER=program)
+    session = server.session(network=False)
+    session.code("x = 5").ok()
+    running = running_cell(session, "import time\nfor i in range(30): print(i, flush=True); time.sleep(0.1)\nx + 1")
+    engine.kill()
+    waiting = [session.start_code(f"x += 1; x * {n}", 60) for n in (1, 10)]
+    failed = server.call("create_session", {"network": False})
+    assert failed.is_error and "no Docker engine answers" in failed.text
+    assert server.ping() < 5
+    engine.start()
+    ended = running.tool().ok()
+    assert ended.stdout == "on\n" + "".join(f"{i}\n" for i in range(30)) and ended.value == "6"
+    assert [answer.tool().ok().value for answer in waiting] == ["6", "70"]
+    # Nothing ran where no engine was, and the caller was told in time.
+    engine.kill()
+    lost = session.code("open('/workspace/ran', 'w')", 2)
+    assert lost.is_error and lost.took < 40
+    assert "no Docker engine answers" in lost.text and "Nothing ran" in lost.hint
+    engine.start()
+    assert session.code("import os; os.path.exists('/workspace/ran')", 60).ok().value == "False"
+    assert session.stop().success is True
+    works(server)
+
+
+def test_live_restore(serve, engine):
+    """Whatever the engine does with its containers, the session goes on or says what happened."""
+    restart_with(engine, "--live-restore")
+    server = serve()
+    session = server.session(network=False)
+    session.code("x = 5").ok()
+    running = running_cell(session, "import time; time.sleep(5)\nx + 1")
+    engine.stop()
+    engine.start()
+    ended = running.tool()
+    if ended.ending == "ok":
+        assert ended.value == "6" and session.code("x").ok().value == "5"
+    else:
+        died(session, running, "Docker engine")
+    works(server)
+
+
+def restart_with(engine, *options):
+    engine.stop()
+    engine.start(*options)
+
+
+def test_an_engine_killed_with_its_shims(serve, engine):
+    """Nobody can reach the containers any more; the engine clears them away when it is back."""
+    server = serve()
+    session = server.session(network=False)
+    running = running_cell(session)
+    engine.kill(shims=True)
+    engine.start()
+    died(session, running)
+    works(server)
+
+
+# --- dockerd hangs
+
+
+def test_a_hung_engine(serve, engine):
+    """Calls are answered in time and say what is wrong; what ran goes on and can be had once the engine moves again."""
+    server = serve()
+    session = server.session(network=False)
+    session.code("x = 1").ok()
+    engine.freeze()
+    calls = [server.start_call("create_session", {"network": False}), session.start_code("x += 1", 1)]
+    for _ in range(5):
+        assert server.ping() < 5
+    for answer in calls:
+        failed = answer.tool(100)
+        assert answer.took < 50
+        assert "engine" in failed.text and "did not answer" in failed.text, failed.text
+    engine.thaw()
+    # The cell that was under way runs or does not: never twice.
+    assert session.code("x").ok().value in ("1", "2")
+    works(server)
+
+
+def test_stopping_a_session_of_a_hung_engine(serve, engine):
+    server = serve()
+    session = server.session(network=False)
+    engine.freeze()
+    failed = session.stop()
+    assert failed.is_error and "did not answer in time" in failed.text
+    engine.thaw()
+    assert session.stop().success is True
+    assert session.container not in engine.containers()
+
+
+# --- no disk, no image
+
+
+def test_an_engine_without_disk(serve, engine):
+    """The part of the engine's data in which containers are kept is a small file system, and full."""
+    server = serve()
+    kept = server.session(network=False)
+    containers = engine.kept / "data" / "containers"
+    engine.enter("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(containers))
+    try:
+        engine.enter("sh", "-c", f"head -c 1M /dev/zero >'{containers}/full' || true")
+        failed = server.call("create_session", {"network": False})
+        assert failed.is_error and "no space left on device" in failed.text
+        assert "disk space" in failed.hint
+        assert kept.code("6 * 7").ok().value == "42"
+    finally:
+        engine.enter("umount", "--lazy", str(containers))
+    works(server)
+
+
+def test_an_image_removed_under_us(serve, engine):
+    server = serve()
+    session = server.session(network=False)
+    engine.docker("tag", engine.image, "kept-aside:now")
+    engine.docker("rmi", engine.image)
+    try:
+        failed = server.call("create_session", {"network": False})
+        assert failed.is_error and engine.image in failed.text and "setup-docker.sh" in failed.hint
+        assert session.code("6 * 7").ok().value == "42"
+    finally:
+        engine.docker("tag", "kept-aside:now", engine.image)
+        engine.docker("rmi", "kept-aside:now")
+    works(server)
+
+
+def test_a_network_removed_under_us(serve, engine):
+    server = serve()
+    server.session(network=True).stop()
+    engine.docker("network", "rm", "husk")
+    assert server.session(network=True).code("6 * 7").ok().value == "42"
+
+
+# --- a docker that is none
+
+IMPOSTORS = {
+    "garbage": "head -c 100000 /dev/urandom; head -c 100000 /dev/urandom >&2; exit 0",
+    "endless garbage": "exec cat /dev/urandom",
+    "nonsense status": "echo '{\"Action\":\"die\"}'; exit 77",
+    "killed": "kill -9 $$",
+    "hangs": "exec sleep 1000",
+    "deaf": "trap '' TERM INT HUP; while :; do sleep 1; done",
+    "closes its output and stays": "exec >&- 2>&-; exec sleep 1000",
+}
+
+
+def test_a_docker_that_is_replaced(serve, engine, tmp_path):
+    """By a package update gone wrong, say, while servers have a session; and put right again."""
+    boxes = {name: Replaced(serve, tmp_path / f"docker-{number}", script) for number, (name, script) in enumerate(IMPOSTORS.items())}
+    for box in boxes.values():
+        box.broken.touch()
+        box.creating = box.server.start_call("create_session", {"network": False})
+    for n in range(10):
+        for box in boxes.values():
+            assert box.session.code(f"{n}").ok().took < 5  # its stream was open before
+    for name, box in boxes.items():
+        failed = box.creating.tool(100)
+        assert failed.is_error and box.creating.took < 50, name
+        assert len(failed.text) < 3000 and "docker" in failed.text.lower(), (name, failed.text)
+    for name, box in boxes.items():
+        box.broken.unlink()
+        works(box.server)
+        assert box.session.code("6 * 7").ok().value == "42", name
+        assert box.session.stop().success is True
+
+
+class Replaced:
+    """A server with a session, whose docker turns into something else once `broken` exists."""
+
+    def __init__(self, serve, folder, script):
+        folder.mkdir()
+        self.broken = folder / "broken"
+        program = folder / "docker"
+        program.write_text(f"#!/bin/sh\n[ -e {self.broken} ] || exec docker \"$@\"\n{script}\n")
+        program.chmod(0o755)
+        self.server = serve(HUSK_DOCKER=program)
+        self.session = self.server.session(network=False)
