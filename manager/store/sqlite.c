@@ -102,24 +102,39 @@ static void give_row(sqlite3_stmt *statement, const struct db_query *q)
 	q->on_row(q->ctx, columns, n);
 }
 
-static int sqlite_exec(struct db *db, struct db_query *q, struct fail *f)
+/* SQLite's result: DONE is success. *ret_rows: how many rows were given. */
+static int step_through(struct sqlite *s, const struct db_query *q, size_t *ret_rows)
 {
-	struct sqlite *s = container_of(db, struct sqlite, db);
 	sqlite3_stmt *statement = NULL;
 	int r = sqlite3_prepare_v2(s->handle, q->sql, -1, &statement, NULL);
 	if (r == SQLITE_OK)
 		r = bind(statement, q);
 	while (r == SQLITE_OK || r == SQLITE_ROW) {
 		r = sqlite3_step(statement);
-		if (r == SQLITE_ROW && q->on_row)
+		if (r == SQLITE_ROW && q->on_row) {
 			give_row(statement, q);
+			++*ret_rows;
+		}
 	}
-	if (r == SQLITE_DONE)
-		q->changed = (uint64_t)sqlite3_changes(s->handle);
-	else
-		failed(s, r, f);
 	sqlite3_finalize(statement);
-	return r == SQLITE_DONE ? 0 : -1;
+	return r;
+}
+
+static int sqlite_exec(struct db *db, struct db_query *q, struct fail *f)
+{
+	struct sqlite *s = container_of(db, struct sqlite, db);
+	for (;;) {
+		size_t rows = 0;
+		int r = step_through(s, q, &rows);
+		if (r == SQLITE_DONE) {
+			q->changed = (uint64_t)sqlite3_changes(s->handle);
+			return 0;
+		}
+		/* Where two wait for each other, as when the log is made or recovered, SQLite does not ask our handler. */
+		if ((r & 0xff) != SQLITE_BUSY || rows || !db_time_left(db))
+			return failed(s, r, f);
+		sqlite3_sleep(BUSY_STEP_MS);
+	}
 }
 
 static int run(struct sqlite *s, const char *sql, struct fail *f)

@@ -10,7 +10,8 @@
 
 /* Renewals, records and calls of a busy server are some dozen at a time. */
 #define QUEUE_MAX 1024
-/* Less than a job's deadline, so that the job can say why. */
+/* A thread ends before its job is overdue, so that the job can say why. */
+#define SPARE_MS 500
 #define CONNECT_MS 5000
 #define BACK_OFF_MIN_MS 100
 #define BACK_OFF_MAX_MS 5000
@@ -241,13 +242,14 @@ static int ensure_connected(struct connection *c, uint64_t deadline_ms, struct f
 static bool attempt(struct connection *c)
 {
 	struct store_job *job = c->job;
-	if (ensure_connected(c, job->deadline_ms, &job->fail) < 0)
+	uint64_t deadline_ms = job->deadline_ms - SPARE_MS;
+	if (ensure_connected(c, deadline_ms, &job->fail) < 0)
 		return false;
 	bool done = job->run(job, c->db, &job->fail) == 0;
 	bool broken = c->db->broken;
 	if (broken)
 		disconnect(c);
-	return !done && broken && loop_now_ms() < job->deadline_ms;
+	return !done && broken && loop_now_ms() < deadline_ms;
 }
 
 /* A database that was restarted shows only when the old connection is used. */

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "tests/unit/postgres-server.h"
 #include "tests/unit/store-bench.h"
 #include "tests/unit/unit.h"
 
@@ -316,7 +317,20 @@ static const struct CMUnitTest tests[] = {
 	TEST(text_that_is_none_is_refused),
 };
 
+static int start_postgres(void **state)
+{
+	bench_url = postgres_start();
+	return 0;
+}
+
+static int end_postgres(void **state)
+{
+	postgres_end();
+	return 0;
+}
+
 int main(void)
 {
-	return cmocka_run_group_tests_name("exports on SQLite", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("exports on SQLite", tests, NULL, NULL) +
+	       cmocka_run_group_tests_name("exports on Postgres", tests, start_postgres, end_postgres);
 }

@@ -2,6 +2,7 @@
 #include "manager/store/store.h"
 
 #include "base/alloc.h"
+#include "tests/unit/postgres-server.h"
 #include "tests/unit/store-bench.h"
 #include "tests/unit/unit.h"
 
@@ -420,7 +421,20 @@ static const struct CMUnitTest tests[] = {
 	TEST(sets_are_listed_by_use),
 };
 
+static int start_postgres(void **state)
+{
+	bench_url = postgres_start();
+	return 0;
+}
+
+static int end_postgres(void **state)
+{
+	postgres_end();
+	return 0;
+}
+
 int main(void)
 {
-	return cmocka_run_group_tests_name("sessions on SQLite", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("sessions on SQLite", tests, NULL, NULL) +
+	       cmocka_run_group_tests_name("sessions on Postgres", tests, start_postgres, end_postgres);
 }

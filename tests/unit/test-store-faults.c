@@ -1,0 +1,334 @@
+/* manager/store: databases that are damaged, locked, gone, stopped or back again. The loop goes on, every job is answered, and the
+ * answer says what to do and never a password. */
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "manager/store/store.h"
+#include "tests/unit/postgres-server.h"
+#include "tests/unit/store-bench.h"
+#include "tests/unit/unit.h"
+
+static struct bench b;
+static struct answer a;
+
+static int setup(void **state)
+{
+	bench_init(&b);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	answer_release(&a);
+	bench_release(&b);
+	return 0;
+}
+
+static void assert_fine(void)
+{
+	if (a.fail.kind)
+		fail_msg("the store: %s", a.fail.message);
+}
+
+static void assert_fails(const char *words)
+{
+	assert_int_equal(a.fail.kind, FAIL_STORE);
+	if (!strstr(a.fail.message, words))
+		fail_msg("'%s' is not in: %s", words, a.fail.message);
+	assert_non_null(a.fail.hint);
+}
+
+static void add(const char *id)
+{
+	ask_export_add(&b, &a,
+		       &(struct export_record){ .id = id,
+						.thread = "t1",
+						.session = "s1",
+						.path = "/workspace/a",
+						.name = "a",
+						.hash = "00",
+						.created = 1 });
+}
+
+static void list(void)
+{
+	ask_exports(&b, &a, NULL, 0, NULL, 100);
+}
+
+/* Until the store answers again: it tries by itself, with pauses in between. */
+static void list_until_fine(void)
+{
+	do
+		list();
+	while (a.fail.kind);
+}
+
+/* --- SQLite ------------------------------------------------------------------------------------------------------ */
+
+static char *database(void)
+{
+	return xasprintf("%s/husk.db", b.config.state_dir);
+}
+
+static void overwrite(const char *path, long at, const void *bytes, size_t n)
+{
+	FILE *f = fopen(path, "r+e");
+	assert_non_null(f);
+	assert_int_equal(fseek(f, at, SEEK_SET), 0);
+	assert_int_equal(fwrite(bytes, 1, n, f), n);
+	fclose(f);
+}
+
+static void a_file_that_is_no_database_is_named(void **state)
+{
+	add("e1");
+	assert_fine();
+	bench_restart(&b);
+	AUTO(freep) char *path = database();
+	overwrite(path, 0, "this is no database, is it?", 27);
+	list();
+	assert_fails("is damaged");
+	assert_non_null(strstr(a.fail.message, path));
+	assert_non_null(strstr(a.fail.hint, "move it"));
+	assert_int_equal(unlink(path), 0);
+	list_until_fine();
+	assert_int_equal(a.n, 0);
+}
+
+/* Damage of any kind is answered, with rows or with a failure: nothing crashes, nothing hangs. */
+static void a_damaged_file_is_survived(void **state)
+{
+	AUTO(freep) char *path = database();
+	unsigned seed = 5;
+	for (int round = 0; round < 60; round++) {
+		for (int i = 0; i < 20; i++) {
+			AUTO(freep) char *id = xasprintf("e%d", i);
+			add(id);
+		}
+		bench_restart(&b);
+		struct stat st;
+		assert_int_equal(stat(path, &st), 0);
+		for (int i = 0; i < 40; i++) {
+			uint8_t bytes[8];
+			for (size_t k = 0; k < sizeof(bytes); k++)
+				bytes[k] = (uint8_t)rand_r(&seed);
+			overwrite(path, (long)rand_r(&seed) % (long)st.st_size, bytes, 1 + (size_t)(rand_r(&seed) % 8));
+		}
+		list();
+		assert_true(a.fail.kind == FAIL_NONE || a.fail.kind == FAIL_STORE);
+		add("after");
+		assert_true(a.fail.kind == FAIL_NONE || a.fail.kind == FAIL_STORE);
+		ask_export_find(&b, &a, "t1", "s1", "/workspace/a/b");
+		assert_true(a.fail.kind == FAIL_NONE || a.fail.kind == FAIL_STORE);
+		bench_restart(&b);
+		static const char *const ends[] = { "", "-wal", "-shm" };
+		for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+			AUTO(freep) char *file = xasprintf("%s%s", path, ends[i]);
+			unlink(file);
+		}
+	}
+}
+
+static void a_place_that_cannot_be_written_is_named(void **state)
+{
+	AUTO(freep) char *parent = xasprintf("%s/state", b.dir);
+	FILE *f = fopen(parent, "we");
+	assert_non_null(f);
+	fclose(f);
+	list();
+	assert_fails("cannot make the database");
+	assert_non_null(strstr(a.fail.hint, "XDG_STATE_HOME"));
+	unlink(parent);
+	list_until_fine();
+}
+
+static void a_lock_is_waited_for_and_named(void **state)
+{
+	add("e1");
+	AUTO(freep) char *path = database();
+	sqlite3 *other = NULL;
+	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	list(); /* readers do not wait */
+	assert_fine();
+	add("e2");
+	assert_fails("locked by another process");
+	assert_int_equal(sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(other);
+	add("e2");
+	assert_fine();
+}
+
+static void a_file_that_was_moved_is_not_written_to(void **state)
+{
+	add("e1");
+	AUTO(freep) char *path = database(), *away = xasprintf("%s/away.db", b.dir);
+	assert_int_equal(rename(path, away), 0);
+	add("e2");
+	assert_fine();
+	bench_restart(&b);
+	list();
+	assert_fine();
+	assert_int_equal(a.n, 1);
+	assert_string_equal(a.exports[0].id, "e2");
+}
+
+static void a_newer_store_is_left_alone(void **state)
+{
+	list();
+	bench_restart(&b);
+	AUTO(freep) char *path = database();
+	sqlite3 *other = NULL;
+	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(other, "UPDATE schema_version SET version = 99", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(other);
+	list();
+	assert_fails("newer Husk");
+}
+
+/* --- Postgres ---------------------------------------------------------------------------------------------------- */
+
+static void use_url(const char *format, const char *url)
+{
+	free(b.config.database_url);
+	b.config.database_url = xasprintf(format, url);
+	bench_restart(&b);
+}
+
+static void assert_keeps_the_secret(void)
+{
+	assert_null(strstr(a.fail.message, "hunter2"));
+	assert_null(strstr(a.fail.hint, "hunter2"));
+}
+
+static void a_server_that_is_not_there_is_named(void **state)
+{
+	use_url("%s", "postgresql://u:hunter2@127.0.0.1:1/db");
+	list();
+	assert_fails("127.0.0.1:1 (DATABASE_URL)");
+	assert_keeps_the_secret();
+	use_url("%s", "postgresql://u:hunter2@[broken/db?x");
+	list();
+	assert_fails("DATABASE_URL");
+	assert_keeps_the_secret();
+	use_url("%s", "mysql://u:hunter2@host/db");
+	list();
+	assert_fails("DATABASE_URL");
+	assert_keeps_the_secret();
+	/* A server's words may hold what it was given. */
+	use_url("%s&password=hunter2&options=-chunter2", bench_url);
+	list();
+	assert_fails("DATABASE_URL");
+	assert_keeps_the_secret();
+}
+
+static void the_parts_of_an_address_will_do(void **state)
+{
+	free(b.config.database_url);
+	b.config.database_url = NULL;
+	AUTO(freep) char *host = xstrdup(strstr(bench_url, "host=") + 5), *nobody = xstrdup("127.0.0.1");
+	AUTO(freep) char *user = xstrdup("husk"), *name = xstrdup("postgres");
+	host[strcspn(host, "&")] = '\0';
+	b.config.postgres_host = host;
+	b.config.postgres_user = user;
+	b.config.postgres_db = name;
+	b.config.postgres_port = 5432;
+	bench_restart(&b);
+	add("e1");
+	assert_fine();
+	b.config.postgres_host = nobody;
+	b.config.postgres_port = 1;
+	bench_restart(&b);
+	list();
+	assert_fails("127.0.0.1:1 (POSTGRES_HOST)");
+}
+
+static void a_killed_server_is_found_again(void **state)
+{
+	add("e1");
+	assert_fine();
+	postgres_kill();
+	list();
+	assert_fails("cannot use Postgres at");
+	list(); /* in the pause between two attempts: the same answer, at once */
+	assert_fails("cannot use Postgres at");
+	store_execution_put(
+		b.store, &(struct execution_record){ .session = "s1", .seq = 1, .tool = "execute_code", .started = 1 });
+	postgres_restart();
+	list_until_fine();
+	assert_int_equal(a.n, 1);
+	do
+		ask_executions(&b, &a, "s1", 10);
+	while (!a.fail.kind && a.n == 0);
+	assert_fine();
+}
+
+/* A connection that the server closed meanwhile costs nobody an answer. */
+static void a_restarted_server_is_not_noticed(void **state)
+{
+	add("e1");
+	postgres_kill();
+	postgres_restart();
+	add("e2");
+	assert_fine();
+	list();
+	assert_int_equal(a.n, 2);
+}
+
+static void on_tick(void *ctx)
+{
+	++*(int *)ctx;
+}
+
+static void a_stopped_server_costs_a_deadline(void **state)
+{
+	int ticks = 0;
+	struct timer *timer = timer_new(b.loop, on_tick, &ticks);
+	add("e1");
+	assert_fine();
+	postgres_signal_all(SIGSTOP);
+	timer_start(timer, 1, 1);
+	list();
+	assert_fails("did not answer in time");
+	assert_true(ticks > 100); /* the loop went on meanwhile */
+	add("e2");		  /* a new connection, which is not answered either */
+	assert_fails("did not answer in time");
+	postgres_signal_all(SIGCONT);
+	timer_free(timer);
+	list_until_fine();
+	assert_true(a.n >= 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static const struct CMUnitTest on_sqlite[] = {
+	TEST(a_file_that_is_no_database_is_named),     TEST(a_damaged_file_is_survived),
+	TEST(a_place_that_cannot_be_written_is_named), TEST(a_lock_is_waited_for_and_named),
+	TEST(a_file_that_was_moved_is_not_written_to), TEST(a_newer_store_is_left_alone),
+};
+
+static const struct CMUnitTest on_postgres[] = {
+	TEST(a_server_that_is_not_there_is_named), TEST(the_parts_of_an_address_will_do),
+	TEST(a_killed_server_is_found_again),	   TEST(a_restarted_server_is_not_noticed),
+	TEST(a_stopped_server_costs_a_deadline),
+};
+
+static int start_postgres(void **state)
+{
+	bench_url = postgres_start();
+	return 0;
+}
+
+static int end_postgres(void **state)
+{
+	postgres_end();
+	return 0;
+}
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("faults of SQLite", on_sqlite, NULL, NULL) +
+	       cmocka_run_group_tests_name("faults of Postgres", on_postgres, start_postgres, end_postgres);
+}

@@ -1,0 +1,225 @@
+/* manager/store: servers that share a store. Each is a process of its own; all begin at the same moment on an empty store, so they
+ * also race to make its tables and its key. */
+#include <sys/wait.h>
+
+#include "base/alloc.h"
+#include "manager/store/store.h"
+#include "tests/unit/postgres-server.h"
+#include "tests/unit/store-bench.h"
+#include "tests/unit/unit.h"
+
+#define SERVERS 6
+#define TRIES 8
+#define FAILED 255 /* of a child */
+
+static struct bench b;
+
+/* The pool of threads does not survive a fork: whatever uses a store does so in a child. Returns what all children returned. */
+static int in_children(int n, int (*body)(int number))
+{
+	int gate[2], sum = 0;
+	assert_int_equal(pipe(gate), 0);
+	for (int i = 0; i < n; i++) {
+		pid_t pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			char c;
+			close(gate[1]);
+			(void)!read(gate[0], &c, 1);
+			b.loop = loop_new();
+			b.store = store_new(b.loop, &b.config);
+			_exit(body(i));
+		}
+	}
+	close(gate[0]);
+	close(gate[1]);
+	bool good = true;
+	for (int i = 0; i < n; i++) {
+		int status = 0;
+		assert_true(wait(&status) > 0);
+		good = good && WIFEXITED(status) && WEXITSTATUS(status) != FAILED;
+		sum += WEXITSTATUS(status);
+	}
+	assert_true(good);
+	return sum;
+}
+
+static int setup(void **state)
+{
+	bench_init(&b);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	bench_release(&b);
+	return 0;
+}
+
+static int complain(const char *what, const struct fail *f)
+{
+	fprintf(stderr, "%s: %s\n", what, f->message);
+	return FAILED;
+}
+
+/* How many claims were granted. */
+static int claim_many(int number)
+{
+	const struct claim_limits limits = { .sessions = 10, .sessions_per_thread = 2, .threads = 7 };
+	AUTO(answer_release) struct answer a = { 0 };
+	int granted = 0;
+	for (int i = 0; i < TRIES; i++) {
+		AUTO(freep) char *id = xasprintf("s-%d-%d", number, i), *thread = xasprintf("t%d", i);
+		AUTO(freep) char *owner = xasprintf("server-%d", number);
+		uint64_t now = store_now_ms();
+		struct session_record row = { .id = id,
+					      .thread = thread,
+					      .runtime = "python",
+					      .owner = owner,
+					      .fence = 1,
+					      .state = "starting",
+					      .created = now,
+					      .lease_until = now + 600000 };
+		ask_claim(&b, &a, &row, &limits);
+		if (a.fail.kind && a.fail.kind != FAIL_LIMIT)
+			return complain("claim", &a.fail);
+		granted += !a.fail.kind;
+	}
+	return granted;
+}
+
+static int count_sessions(int number)
+{
+	AUTO(answer_release) struct answer a = { 0 };
+	ask_sessions(&b, &a, NULL, false);
+	return a.fail.kind ? complain("list", &a.fail) : (int)a.n;
+}
+
+static int most_of_a_thread(int number)
+{
+	AUTO(answer_release) struct answer a = { 0 };
+	size_t most = 0;
+	for (int i = 0; i < TRIES; i++) {
+		AUTO(freep) char *thread = xasprintf("t%d", i);
+		ask_sessions(&b, &a, thread, false);
+		if (a.fail.kind)
+			return complain("list", &a.fail);
+		most = MAX(most, a.n);
+	}
+	return (int)most;
+}
+
+static void limits_hold_across_servers(void **state)
+{
+	assert_int_equal(in_children(SERVERS, claim_many), 10);
+	assert_int_equal(in_children(1, count_sessions), 10);
+	assert_int_equal(in_children(1, most_of_a_thread), 2);
+}
+
+static int claim_set(int number)
+{
+	AUTO(answer_release) struct answer a = { 0 };
+	AUTO(freep) char *owner = xasprintf("server-%d", number);
+	struct set_record row = { .key = "k",
+				  .runtime = "python",
+				  .wanted = "{}",
+				  .builder = owner,
+				  .builder_until = store_now_ms() + 600000 };
+	ask_set_claim(&b, &a, &row, 0);
+	return a.fail.kind ? complain("set", &a.fail) : a.yours;
+}
+
+static void one_of_them_builds_a_set(void **state)
+{
+	assert_int_equal(in_children(SERVERS, claim_set), 1);
+}
+
+static int take_over(int number)
+{
+	AUTO(answer_release) struct answer a = { 0 };
+	AUTO(freep) char *owner = xasprintf("server-%d", number);
+	ask_take_over(&b, &a,
+		      &(struct take_over){ .id = "s",
+					   .old_owner = "dead",
+					   .old_fence = 1,
+					   .new_owner = owner,
+					   .new_owner_host = "",
+					   .lease_until = store_now_ms() + 600000 });
+	return a.fail.kind ? complain("take over", &a.fail) : (int)a.n;
+}
+
+static int claim_one(int number)
+{
+	AUTO(answer_release) struct answer a = { 0 };
+	struct session_record row = { .id = "s",
+				      .thread = "t",
+				      .runtime = "python",
+				      .owner = "dead",
+				      .fence = 1,
+				      .state = "running",
+				      .lease_until = store_now_ms() + 600000 };
+	ask_claim(&b, &a, &row, &(struct claim_limits){ 9, 9, 9 });
+	return a.fail.kind ? complain("claim", &a.fail) : 0;
+}
+
+static void one_of_them_takes_a_session_over(void **state)
+{
+	assert_int_equal(in_children(1, claim_one), 0);
+	assert_int_equal(in_children(SERVERS, take_over), 1);
+}
+
+/* All make the key at once, and each can open what the others have sealed. */
+static int seal(int number)
+{
+	AUTO(answer_release) struct answer a = { 0 };
+	AUTO(freep) char *name = xasprintf("setting %d", number);
+	ask_setting_put(&b, &a, name, "secret");
+	return a.fail.kind ? complain("seal", &a.fail) : 0;
+}
+
+static int open_all(int number)
+{
+	AUTO(answer_release) struct answer a = { 0 };
+	int opened = 0;
+	for (int i = 0; i < SERVERS; i++) {
+		AUTO(freep) char *name = xasprintf("setting %d", i);
+		ask_setting(&b, &a, name);
+		if (a.fail.kind)
+			return complain("open", &a.fail);
+		opened += a.value && streq(a.value, "secret");
+	}
+	return opened;
+}
+
+static void they_make_one_key(void **state)
+{
+	assert_int_equal(in_children(SERVERS, seal), 0);
+	assert_int_equal(in_children(2, open_all), 2 * SERVERS);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static const struct CMUnitTest tests[] = {
+	TEST(limits_hold_across_servers),
+	TEST(one_of_them_builds_a_set),
+	TEST(one_of_them_takes_a_session_over),
+	TEST(they_make_one_key),
+};
+
+static int start_postgres(void **state)
+{
+	bench_url = postgres_start();
+	return 0;
+}
+
+static int end_postgres(void **state)
+{
+	postgres_end();
+	return 0;
+}
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("many servers on SQLite", tests, NULL, NULL) +
+	       cmocka_run_group_tests_name("many servers on Postgres", tests, start_postgres, end_postgres);
+}
