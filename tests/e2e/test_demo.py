@@ -42,7 +42,7 @@ def test_the_picture_is_saved(tour):
 def test_it_ends_with_what_to_paste(tour):
     text = tour[1].stdout
     assert "Claude Desktop" in text and "Cursor" in text
-    line = next(l for l in text.splitlines() if "claude mcp add" in l)
+    line = next(line for line in text.splitlines() if "claude mcp add" in line)
     assert line.rstrip().endswith("mcp") and " -- " in line and "husk" in line
     start = text.index("{", text.index("Claude Desktop"))
     config, _ = json.JSONDecoder().raw_decode(text[start:])

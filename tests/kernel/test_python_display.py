@@ -276,14 +276,36 @@ def test_numpy_summarises(kernel):
     assert "..." in kernel.run("np.zeros(1_000_000)").text
 
 
-def test_plotly_is_its_mime_bundle(kernel):
+# Charts
+
+
+def test_plotly_is_its_mime_type_and_a_page(kernel):
     outcome = kernel.run("import plotly.graph_objects as go\nfig = go.Figure(go.Scatter(y=[1, 2])); fig.show(); fig")
     for display in outcome.displays:
         assert display["data"]["application/vnd.plotly.v1+json"]["data"][0]["type"] == "scatter"
+        assert "<script" in display["data"]["text/html"] and '"type":"scatter"' in display["data"]["text/html"]
     assert len(outcome.displays) == 2  # plotly displays a figure that is the last value by itself
     assert len(json.dumps(outcome.log, default=str)) < 200_000
 
 
-def test_altair_is_its_mime_bundle(kernel):
-    outcome = kernel.run("import altair as alt\nalt.Chart(pd.DataFrame({'x': [1]})).mark_point().encode(x='x')")
-    assert any("vega" in mime or mime == "text/html" for mime in outcome.result)
+def test_altair_is_a_page(kernel):
+    html = kernel.run("import altair as alt, pandas as pd\n"
+                      "alt.Chart(pd.DataFrame({'x': [1]})).mark_point().encode(x='x')").result["text/html"]
+    assert "vega-embed" in html and '"mark": {"type": "point"}' in html
+
+
+@pytest.mark.parametrize("code", ["show(p)", "output_notebook(); show(p)", "show(row(p))", "save = show; save(column(p))"])
+def test_bokeh_shows_pages(kernel, code):
+    outcome = kernel.run("from bokeh.io import output_notebook\nfrom bokeh.layouts import column, row\n"
+                         "from bokeh.plotting import figure, show\n"
+                         f"p = figure(height=200); p.scatter([1, 2], [3, 4])\n{code}")
+    assert outcome.error is None and not outcome.stderr, outcome
+    html = outcome.displays[0]["data"]["text/html"]
+    assert html.startswith("<!DOCTYPE html>") and "Scatter" in html and len(html) < 50_000
+
+
+def test_bokeh_figure_as_last_value(kernel):
+    for code in ("show(p); p", "p", "row(p)"):
+        bundle = kernel.run(code).result
+        assert "Scatter" in bundle["text/html"] and "(id=" in bundle["text/plain"]
+    assert "server" in kernel.run("show(lambda doc: None)").error["message"]

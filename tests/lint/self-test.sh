@@ -8,13 +8,15 @@ failed=0
 
 fresh_tree() {
 	rm -rf "$scratch/tree"
-	mkdir -p "$scratch"/tree/{base,kernels,manager/{engine,store},mcp,tools}
+	mkdir -p "$scratch"/tree/{base,kernels,manager/{engine,store},mcp,tools,runtimes/python,runtimes/r/husk}
 	cp "$here/../../.clang-format" "$here/../../.clang-tidy" "$scratch/tree/"
 	printf 'int one(void);\n\nint one(void)\n{\n\treturn 1;\n}\n' >"$scratch/tree/base/one.c"
 	printf '#include "base/one.h"\n' >"$scratch/tree/mcp/main.c"
 	printf 'int one(void);\n' >"$scratch/tree/base/one.h"
 	printf '#!/bin/sh\ntrue\n' >"$scratch/tree/tools/a.sh"
 	printf 'export const one = 1;\n' >"$scratch/tree/tools/one.mjs"
+	printf 'print(1)\n' >"$scratch/tree/tools/a.py"
+	printf 'resume <- function() 1\n' >"$scratch/tree/runtimes/r/husk/b.R"
 }
 
 # expect pass|fail CHECK WHAT
@@ -83,6 +85,12 @@ broken check-shell.sh "a syntax error" tools/a.sh 'if true'
 broken check-tidy.sh "a bug" base/one.c 'int f(int x);\nint f(int x)\n{\n\treturn x == 1 || x == 1;\n}'
 broken check-javascript.sh "an unused name" tools/a.mjs 'const unused = 1;'
 broken check-javascript.sh "another format" tools/a.mjs 'export default  1'
+broken check-python.sh "a name that is not there" tools/a.py 'print(nowhere)'
+broken check-python.sh "a default that is shared" runtimes/python/a.py 'def f(x=[]):\n    return x'
+broken check-r.sh "a syntax error" runtimes/r/husk/a.R 'f <- function( {'
+broken check-r.sh "a name that is not there" runtimes/r/husk/a.R 'main <- function() nowhere()'
+broken check-r.sh "a function that nobody calls" runtimes/r/husk/a.R 'spare <- function() 1'
+broken check-r.sh "an assignment by =" runtimes/r/husk/a.R 'main = function() 1'
 broken check-help.sh "a program without its page" mcp/options.c '\t{ "fly", VERB_FLY, "up" },'
 # documented_tree: what check-help.sh compares, as it is in this repository.
 documented_tree() {

@@ -131,7 +131,7 @@ def test_too_many_calls_are_refused(client):
 def test_a_controller_that_does_not_read(box, client):
     """Its calls run on, PID 1 stays small, and a successor finds everything."""
     numbers = [client.start(frames.EXECUTE, "sys.stdout.write('x' * 3000000)", limit=4000000) for _ in range(5)]
-    for i in range(2000):
+    for _ in range(2000):
         client.send(frames.PING, 0, b"p" * 64)
     other = box.attach(fence=1)
     for number in numbers:

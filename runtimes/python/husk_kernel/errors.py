@@ -85,10 +85,7 @@ def _message(error):
 
 def _explain_exit(error):
     code = error.code
-    if code is None or isinstance(code, int):
-        said = f"exit status {int(code or 0)}"
-    else:
-        said = _message(error)
+    said = f"exit status {int(code or 0)}" if code is None or isinstance(code, int) else _message(error)
     return f"{said} (the cell ended here; the session goes on and keeps its variables)"
 
 

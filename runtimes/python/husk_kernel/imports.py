@@ -12,16 +12,16 @@ class Deferred:
     them. Afterwards the stand-ins are gone and `import jedi` or `import prompt_toolkit` find the real thing.
     """
 
-    FUNCTIONS = {
-        "IPython.terminal.embed": ["embed"],  # prompt_toolkit: two thirds of IPython's import time
-        "logging.config": ["dictConfig"],
-        "urllib.request": ["Request", "urlopen"],
-    }
-    ABSENT = ["jedi"]  # IPython copes without its completion engine
-    LAZY = ["stack_data"]  # only used as stack_data.something, by tracebacks that we do not use
+    FUNCTIONS = (
+        ("IPython.terminal.embed", ["embed"]),  # prompt_toolkit: two thirds of IPython's import time
+        ("logging.config", ["dictConfig"]),
+        ("urllib.request", ["Request", "urlopen"]),
+    )
+    ABSENT = ("jedi",)  # IPython copes without its completion engine
+    LAZY = ("stack_data",)  # only used as stack_data.something, by tracebacks that we do not use
 
     def __enter__(self):
-        for name, functions in self.FUNCTIONS.items():
+        for name, functions in self.FUNCTIONS:
             self._put(name, _stand_in(name, functions))
         for name in self.ABSENT:
             self._put(name, None)
@@ -33,7 +33,7 @@ class Deferred:
         sys.modules.setdefault(name, module)
 
     def __exit__(self, *_exc):
-        for name in [*self.FUNCTIONS, *self.ABSENT, *self.LAZY]:
+        for name in [*dict(self.FUNCTIONS), *self.ABSENT, *self.LAZY]:
             if isinstance(sys.modules[name], (_StandIn, _LazyModule, type(None))):
                 del sys.modules[name]
 

@@ -4,12 +4,12 @@ import faulthandler
 import gc
 import os
 import sys
-from types import SimpleNamespace
 
 from .imports import Deferred, ImportHooks, add_user_site, forget_folders
 
 with Deferred():
     from . import commands, display, errors, stdin
+    from .charts import Charts
     from .events import Events, is_awaitable
     from .figures import Figures
     from .interrupts import interrupts
@@ -30,9 +30,11 @@ class Kernel:
         self._events = Events()
         self._late = []  # what threads and tasks displayed between two cells
         self._figures = Figures(self.display)
+        self._charts = Charts(self.display)
         self._shell = Shell.instance(events=self._events, display=self.display)
-        png = self._shell.display_formatter.formatters["image/png"]
-        png.for_type_by_name("matplotlib.figure", "Figure", self._figures.format_png)
+        formatters = self._shell.display_formatter.formatters
+        formatters["image/png"].for_type_by_name("matplotlib.figure", "Figure", self._figures.format_png)
+        formatters["text/html"].for_type_by_name("bokeh.models.layouts", "LayoutDOM", self._charts.format_bokeh)
 
     def adapt_modules(self):
         commands.install()
@@ -40,7 +42,7 @@ class Kernel:
         stdin.on_import(hooks)
         self._figures.on_import(hooks)
         hooks["pandas"] = _adapt_pandas
-        hooks["plotly.io._renderers"] = _adapt_plotly
+        self._charts.on_import(hooks)
         hooks.install()
 
     def serve(self):
@@ -163,13 +165,6 @@ def _adapt_pandas(pandas):
     # Outside a notebook pandas fits tables to a terminal of 80 columns and leaves out those in the middle.
     pandas.set_option("display.max_columns", 20)
     pandas.set_option("display.width", 120)
-
-
-def _adapt_plotly(module):
-    # The figure as its MIME type; the notebook default adds 4 MB of script to the first one.
-    module.renderers.default = "plotly_mimetype"
-    # It insists on nbformat and only looks at its version.
-    module.nbformat = module.nbformat or SimpleNamespace(__version__="5.0.0")
 
 
 def run(user_path):

@@ -306,6 +306,7 @@ class Shell(InteractiveShell):
             if plain.format_type == "text/plain" and not any(kind in formatter.type_printers for formatter in rich):
                 text = plain(value)
                 return {"text/plain": text} if text is not None else {}
+        return None
 
     def show(self, value):
         data = self.format(value)

@@ -77,9 +77,9 @@ class Streams:
                 os.dup2(saved, fd)
         for name, stream in self._ours.items():
             if not _usable(stream):
-                stream = self._ours[name] = self._makers[name]()
-            setattr(sys, name, stream)
-            setattr(sys, f"__{name}__", stream)
+                self._ours[name] = self._makers[name]()
+            setattr(sys, name, self._ours[name])
+            setattr(sys, f"__{name}__", self._ours[name])
 
     def flush(self):
         """Before each message: a cell may have put buffers of its own in our place."""

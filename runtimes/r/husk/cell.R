@@ -112,7 +112,7 @@ on_error <- function(condition) {
   cell$calls <- users_calls(cell$depth)
   handler <- getOption("error")
   if (!is.null(handler) && !identical(handler, ERROR_OPTION)) { # the user's own, which R would run here too
-    try(if (is.function(handler)) handler() else eval(handler, husk_workspace))
+    try(if (is.function(handler)) do.call(handler, list()) else eval(handler, husk_workspace))
   }
 }
 

@@ -81,17 +81,17 @@ html_table <- function(table) {
   rows <- seq_len(min(size[1L], ROWS_SHOWN))
   columns <- seq_len(min(size[2L], COLUMNS_SHOWN))
   cells <- lapply(columns, function(i) html_column(.subset2(table, i), rows))
-  names <- html_escape(names(table)[columns])
+  titles <- html_escape(names(table)[columns])
   labels <- attr(table, "row.names")
   if (is.character(labels)) {
     cells <- c(list(paste0("<th>", html_escape(labels[rows]), "</th>")), cells)
-    names <- c("", names)
+    titles <- c("", titles)
   }
   lines <- if (length(rows) > 0L && length(cells) > 0L) paste0("<tr>", do.call(paste0, cells), "</tr>")
   cut <- if (size[1L] > length(rows) || size[2L] > length(columns)) {
     sprintf("<p>%d of %d rows, %d of %d columns</p>", length(rows), size[1L], length(columns), size[2L])
   }
-  paste(c("<table>", paste0("<thead><tr>", paste0("<th>", names, "</th>", collapse = ""), "</tr></thead>"),
+  paste(c("<table>", paste0("<thead><tr>", paste0("<th>", titles, "</th>", collapse = ""), "</tr></thead>"),
           "<tbody>", lines, "</tbody>", "</table>", cut), collapse = "\n")
 }
 

@@ -2,7 +2,8 @@
 
 DESCRIPTORS <- "/proc/self/fd"
 
-# links (what 0, 1 and 2 lead to), spares (the same from other descriptors), numbers (R's own of these connections), ours (descriptors)
+# links (what 0, 1 and 2 lead to), spares (paths that lead there too), connections and numbers (R's own of the spares and of
+# what was opened again), ours (descriptors that no program needs)
 streams <- new.env(parent = emptyenv())
 
 set_up_streams <- function() {

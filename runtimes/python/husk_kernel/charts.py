@@ -1,0 +1,46 @@
+"""Libraries whose charts are web pages: every chart comes as one html document that loads its library's script from the web.
+
+Altair does so by itself. Plotly and Bokeh would ask for a notebook that has loaded the script before, or for a browser.
+"""
+
+from types import SimpleNamespace
+
+
+class Charts:
+    def __init__(self, display):
+        self._display = display
+
+    def on_import(self, hooks):
+        hooks["plotly.io._renderers"] = _adapt_plotly
+        hooks["bokeh.io"] = self._adapt_bokeh
+
+    @staticmethod
+    def format_bokeh(chart):
+        """The html of a figure or layout."""
+        from bokeh.embed import file_html
+        from bokeh.resources import CDN
+
+        return file_html(chart, CDN, title="Bokeh", _always_new=True)  # also of one that was shown before
+
+    def _adapt_bokeh(self, module):
+        hook = module.notebook.install_notebook_hook
+        hook("jupyter", _load_nothing, self._show_bokeh, _refuse_server, overwrite=True)
+        module.state.curstate().output_notebook("jupyter")  # show() displays without being told where
+
+    def _show_bokeh(self, chart, _state, _handle):
+        self._display({"text/html": self.format_bokeh(chart), "text/plain": repr(chart)})
+
+
+def _adapt_plotly(module):
+    # The figure as its own MIME type and as a page. Plotly's default puts 4 MB of script before the first one.
+    module.renderers.default = "plotly_mimetype+colab"
+    # It insists on nbformat and only looks at its version.
+    module.nbformat = module.nbformat or SimpleNamespace(__version__="5.0.0")
+
+
+def _load_nothing(*_args):
+    """Bokeh's output_notebook(): each page loads the script itself."""
+
+
+def _refuse_server(*_args, **_more):
+    raise RuntimeError("Bokeh applications need a server that the reader can reach; show a figure or a layout instead")

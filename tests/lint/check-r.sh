@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# What check-r.R finds in the R kernel. It runs in the image that has the packages of the R runtime: R need not be on the host.
+home=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$home/lib.sh"
+
+mapfile -t sources < <(files 'runtimes/*.R')
+[ ${#sources[@]} -gt 0 ] || exit 0
+
+images=$home/../../${BUILD:-build}/images.json
+image=$(python3 -c 'import json, sys
+print(*(i["packages_tag"] for i in json.load(open(sys.argv[1])) if i["name"] == "r"))' "$images") || {
+	echo "no $images: run make"
+	exit 1
+}
+
+# By a pipe: the engine may be on another machine.
+report=$(tar -cf - "${sources[@]}" -C "$home" check-r.R |
+	docker run --rm --interactive --network none --user 65532:65532 --tmpfs /tmp --workdir /tmp "$image" \
+		sh -c 'tar -xf - && Rscript --vanilla check-r.R "$@"' sh "${sources[@]}" 2>&1) || complain "$report"
+
+finish
