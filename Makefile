@@ -2,7 +2,7 @@
 BUILD ?= build
 export BUILD
 
-.PHONY: all build-deps test-deps compile images run test fuzz format clean
+.PHONY: all build-deps test-deps compile images run test measure fuzz format clean
 
 all: build-deps compile
 
@@ -30,6 +30,11 @@ test:
 	@$(MAKE) --no-print-directory compile
 	@$(MAKE) --no-print-directory images
 	@tools/with-docker.sh tests/run
+
+measure:
+	@$(MAKE) --no-print-directory compile
+	@$(MAKE) --no-print-directory images
+	@tools/with-docker.sh tests/kernel/measure.py
 
 fuzz:
 	@$(MAKE) --no-print-directory test-deps

@@ -1,59 +1,75 @@
-"""Prints what a kernel costs: start to ready, start to first result, one small cell, private memory.
+#!/usr/bin/env python3
+"""Prints what each kernel costs in its image: start to ready, start to first result, one small cell, private memory when idle.
 
-    python tests/kernel/measure.py [runtimes/python/runtime.json …]
+    tests/kernel/measure.py [RUNTIME …]
 
-The figures beside them were measured on another machine (2 cores, quiet): compare ratios, not milliseconds.
+Beside them stand the figures that small kernels of the kind had on a quiet machine: trust `min`, and compare ratios. Cells go by way of
+`docker exec` here, which is most of a small one's time.
 """
 
-import json
 import statistics
 import sys
-import tempfile
 import time
-from pathlib import Path
 
-from link_harness import Kernel
+from container import Container, frames, images
 
 STARTS = 7
 CELLS = 200
+CELL = "1+1"  # in any language so far
 # start to first result ms, `1+1` ms, private MB
 FIGURES = {"python": (276, 0.46, 25), "node": (153, 0.17, 15), "r": (250, 0.26, 56)}
-SMALL_CELL = {"python": "1+1", "node": "1+1", "r": "1+1"}
+LABELS = ("start to ready, ms", "start to first result, ms", "small cell, ms", "private memory, MB")
+# The kernel is the only child of PID 1 but for the shell that this runs in.
+FIND_KERNEL = "for p in $(cat /proc/1/task/1/children); do [ $p = $$ ] || kernel=$p; done; "
 
 
-def private_megabytes(pid):
-    """Memory that only this process holds; what it shares with its like (libraries) is not its cost."""
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_Dirty")) / 1024
+def milliseconds(since):
+    return 1000 * (time.perf_counter() - since)
+
+
+def restart(client):
+    """Kills the kernel between two cells; returns the milliseconds until the next one was ready and until it had a result."""
+    killed = client.terminal(FIND_KERNEL + "kill -9 $kernel")
+    assert killed.ending == "ok", killed.detail
+    client.event("kernel_died")
+    start = time.perf_counter()
+    number = client.start(frames.EXECUTE, CELL)
+    client.event("kernel_ready")
+    ready = milliseconds(start)
+    client.finish(number)
+    return ready, milliseconds(start)
+
+
+def private_megabytes(client):
+    """Memory that only the kernel holds; what it shares with its like (libraries) is not its cost."""
+    rollup = client.terminal(FIND_KERNEL + "cat /proc/$kernel/smaps_rollup").out.decode()
+    return sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Private_Dirty")) / 1024
+
+
+def small_cells(client):
+    for _ in range(CELLS):
+        start = time.perf_counter()
+        client.finish(client.start(frames.EXECUTE, CELL))
+        yield milliseconds(start)
 
 
 def measure(runtime):
-    name = json.loads(Path(runtime).read_text())["name"]
-    ready, first, cells, memory = [], [], [], []
-    with tempfile.TemporaryDirectory() as folder:
+    """What LABELS says, as lists."""
+    ready, first, memory = [], [], []
+    with Container(runtime) as container:
         for _ in range(STARTS):
-            start = time.perf_counter()
-            with Kernel(runtime, cwd=folder, env={"HOME": folder}) as kernel:
-                ready.append(time.perf_counter() - start)
-                kernel.run(SMALL_CELL.get(name, "1"))
-                first.append(time.perf_counter() - start)
-                memory.append(private_megabytes(kernel.process.pid))
-                for _ in range(CELLS):
-                    before = time.perf_counter()
-                    kernel.run(SMALL_CELL.get(name, "1"))
-                    cells.append(time.perf_counter() - before)
-    return name, [[1000 * t for t in ready], [1000 * t for t in first], [1000 * t for t in cells], memory]
+            for values, value in zip((ready, first), restart(container.client), strict=True):
+                values.append(value)
+            memory.append(private_megabytes(container.client))
+        return ready, first, list(small_cells(container.client)), memory
 
 
 def main():
-    runtimes = sys.argv[1:] or sorted(Path(__file__).resolve().parents[2].glob("runtimes/*/runtime.json"))
-    print(f"{'':28}{'min':>10}{'median':>10}{'figure':>10}")
-    for runtime in runtimes:
-        name, columns = measure(runtime)
-        result, cell, memory = FIGURES.get(name, ("", "", ""))
-        labels = ["ready, ms", "first result, ms", "small cell, ms", "private memory, MB"]
-        for label, figure, values in zip(labels, ["", result, cell, memory], columns, strict=True):
-            print(f"{name + ' ' + label:28}{min(values):10.2f}{statistics.median(values):10.2f}{figure:>10}")
+    print(f"{'':36}{'min':>8}{'median':>8}{'figure':>8}")
+    for runtime in sys.argv[1:] or images():
+        figures = ("", *FIGURES.get(runtime, ("", "", "")))
+        for label, values, figure in zip(LABELS, measure(runtime), figures, strict=True):
+            print(f"{runtime + ' ' + label:36}{min(values):8.1f}{statistics.median(values):8.1f}{figure:>8}", flush=True)
 
 
 if __name__ == "__main__":

@@ -5,49 +5,22 @@ build/images.json names; HUSK_IMAGE_R overrides. They run on the host: pytest te
 """
 
 import base64
-import json
-import os
-import pathlib
 import struct
-import subprocess
-import sys
-import uuid
 
+import measure
 import pytest
+from container import Container, frames
 from link_harness import Outcome, check_bundle
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "pid1"))
-
-import frames  # noqa: E402
 
 SECONDS = 60
 KINDS = {frames.OUT: "stdout", frames.ERR: "stderr", frames.DISPLAY: "display", frames.RESULT: "result", frames.ERROR: "error"}
 
 
-def image():
-    override = os.environ.get("HUSK_IMAGE_R")
-    listed = json.loads((ROOT / os.environ.get("BUILD", "build") / "images.json").read_text())
-    return override or next(entry["tag"] for entry in listed if entry["name"] == "r")
-
-
-class Session:
-    """A container and a stream to its PID 1."""
+class Session(Container):
+    """An R session that runs cells."""
 
     def __init__(self):
-        self.name = f"husk-test-r-{uuid.uuid4().hex[:12]}"
-        command = ["docker", "run", "--detach", "--rm", "--pull", "never", "--name", self.name, "--label", "husk=true",
-                   "--network", "none", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true",
-                   "--memory", "1g", "--memory-swap", "1g", "--pids-limit", "256", "--env", "OPENBLAS_NUM_THREADS=2"]
-        for folder in ("/workspace", "/tmp", "/home/sandbox"):
-            command += ["--tmpfs", f"{folder}:rw,exec,nosuid,nodev,size=200m,mode=0755,uid=65532,gid=65532"]
-        subprocess.run([*command, image()], check=True, capture_output=True, text=True)
-        self.process = subprocess.Popen(
-            ["docker", "exec", "--interactive", "--user", "65531:65532", self.name, "/opt/husk/husk-client", "attach"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-        self.client = frames.Client(self.process.stdout.fileno(), self.process.stdin.fileno())
-        self.client.hello()
-        self.client.ready()
+        super().__init__("r")
 
     def begin(self, code, seconds=SECONDS):
         return self.client.start(frames.EXECUTE, code, timeout_ms=1000 * seconds)
@@ -78,17 +51,6 @@ class Session:
 
     def terminal(self, command):
         return self.client.terminal(command, timeout_ms=1000 * SECONDS)
-
-    def inside(self, *command):
-        """As root's `docker exec`, beside the session."""
-        return subprocess.run(["docker", "exec", self.name, *command], check=True, capture_output=True, text=True).stdout
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdin.close()
-        self.process.stdout.close()
-        subprocess.run(["docker", "rm", "--force", "--volumes", self.name], check=False, capture_output=True)
 
 
 @pytest.fixture(scope="module")
@@ -571,3 +533,13 @@ def test_search_path_is_the_usual_one(own):
     assert own.run('cat(search(), sep = "\\n")').stdout.split() == [
         ".GlobalEnv", "husk", "package:stats", "package:graphics", "package:grDevices", "package:utils", "package:datasets",
         "package:methods", "Autoloads", "package:base"]
+
+
+def test_its_costs_are_printed_beside_the_figures(monkeypatch, capsys):
+    monkeypatch.setattr(measure, "STARTS", 1)
+    monkeypatch.setattr(measure, "CELLS", 2)
+    monkeypatch.setattr("sys.argv", ["measure.py", "r"])
+    measure.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[-1] for line in lines if "first result" in line or "memory" in line] == ["250", "56"]
+    assert all(float(line.split()[-2]) > 0 for line in lines if "result" in line or "cell" in line or "memory" in line)
