@@ -129,7 +129,7 @@ def big_value(box, code):
     """A value of five million characters is shown cut, with a note."""
     ended = box.code(code).ok()
     assert 1000 < len(ended.text) < TEXT_MAX and "zzzz" in ended.value
-    assert "truncated" in ended.text
+    assert "truncated" in ended.text or "more characters" in ended.text
 
 
 @row
