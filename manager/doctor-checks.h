@@ -44,6 +44,8 @@ void doctor_check_settings(struct checks *c, const struct config *config, const 
 void doctor_check_settings_file(struct checks *c, const char *env_file, const struct config *config);
 /* A folder that is made when it is needed: it, or the first folder above it that is there, must be writable. */
 void doctor_check_folder(struct checks *c, const char *name, const char *path);
+/* f: why it does not answer; NULL = it does, or is not there yet. Looks at the key of sealed settings too. */
+void doctor_judge_store(struct checks *c, const struct config *config, const struct fail *f);
 
 /* --- real sessions (doctor-trial.c) ------------------------------------------------------------------------------- */
 struct trial;

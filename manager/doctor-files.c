@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "manager/doctor-checks.h"
+#include "manager/store/store.h"
 
 #define PROGRAM_PATH_DEFAULT "/usr/local/bin:/bin:/usr/bin"
 
@@ -141,4 +142,22 @@ void doctor_check_folder(struct checks *c, const char *name, const char *path)
 			   there ? "" : at);
 	else
 		checks_add(c, name, CHECK_OK, NULL, there ? "%s" : "%s, made when it is needed", path);
+}
+
+/* --- store ------------------------------------------------------------------------------------------------------- */
+
+void doctor_judge_store(struct checks *c, const struct config *config, const struct fail *f)
+{
+	static const char name[] = "store";
+	AUTO(freep) char *where = store_describe(config), *key = xasprintf("%s/settings.key", config->state_dir);
+	AUTO(freep) char *close_it = xasprintf("chmod 600 '%s'", key);
+	struct stat st;
+	if (f)
+		checks_add(c, name, CHECK_FAIL, f->hint ? f->hint : "look at the database", "%s", f->message);
+	else if (!config->encryption_key && stat(key, &st) == 0 && (st.st_mode & 077))
+		checks_add(c, name, CHECK_FAIL, close_it, "%s, but other users can read %s", where, key);
+	else if (!store_is_there(config))
+		checks_add(c, name, CHECK_OK, NULL, "%s, made when it is needed", where);
+	else
+		checks_add(c, name, CHECK_OK, NULL, "%s, answers", where);
 }

@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "manager/doctor-checks.h"
 #include "manager/engine/inspect.h"
+#include "manager/store/store.h"
 
 struct part {
 	struct list node;
@@ -29,7 +30,8 @@ struct doctor {
 	struct fail config_failure;
 	struct engine *engine;
 	struct list parts;
-	struct part *limits, *trials;
+	struct part *limits, *trials, *store_part;
+	struct store *store;
 	struct trial *trial;
 	struct info info;
 	struct timer *start;
@@ -276,6 +278,29 @@ static void check_files(struct doctor *d)
 	p->is_ready = true;
 }
 
+static void on_store(void *ctx, const struct export_list *list UNUSED, const struct fail *f)
+{
+	struct doctor *d = ctx;
+	doctor_judge_store(&d->store_part->checks, &d->config, f);
+	d->store_part->is_ready = true;
+	show_ready(d);
+}
+
+/* An embedded store that is not there yet is not made by a look at it. */
+static void check_store(struct doctor *d)
+{
+	if (d->config_failure.kind)
+		return;
+	d->store_part = part_new(d, "store");
+	d->store = store_new(d->loop, &d->config);
+	if (store_is_there(&d->config)) {
+		(void)store_exports(d->store, NULL, 0, NULL, 1, on_store, d);
+		return;
+	}
+	doctor_judge_store(&d->store_part->checks, &d->config, NULL);
+	d->store_part->is_ready = true;
+}
+
 static void on_start(void *ctx)
 {
 	struct doctor *d = ctx;
@@ -290,6 +315,7 @@ static void on_start(void *ctx)
 	add_question(d, "network", ASK_NETWORKS, read_networks, NULL);
 	add_question(d, "leftovers", ASK_CONTAINERS, read_containers, NULL);
 	check_files(d);
+	check_store(d);
 	d->limits = part_new(d, "limits");
 	if (d->request.try_sessions)
 		d->trials = part_new(d, "session");
@@ -330,6 +356,7 @@ struct doctor *doctor_free(struct doctor *d)
 	list_for_each(p, &d->parts, struct part, node)
 		part_free(p);
 	d->engine->ops->free(d->engine);
+	store_free(d->store);
 	timer_free(d->start);
 	info_release(&d->info);
 	fail_release(&d->config_failure);

@@ -71,6 +71,8 @@ struct db_place {
 /* 0 with *ret, or -1 with f. No side effect but the one that the name says: SQLite makes its folder and file. */
 int sqlite_open(struct db **ret, const struct db_place *place, uint64_t deadline_ms, struct fail *f);
 int postgres_open(struct db **ret, const struct db_place *place, uint64_t deadline_ms, struct fail *f);
+/* "Postgres at HOST:PORT (DATABASE_URL)"; contacts nothing. The caller owns it. */
+char *postgres_describe(const struct db_place *place);
 
 /* What both share (db.c). */
 int db_exec(struct db *db, struct db_query *q, struct fail *f);

@@ -53,9 +53,11 @@ static char *clean(const struct postgres *p, const char *text)
 		if (secret && strncmp(c, p->password, secret) == 0) {
 			buf_add_str(&out, "***");
 			c += secret;
+		} else if (!isspace((unsigned char)*c)) {
+			buf_add(&out, c++, 1);
 		} else {
-			buf_add(&out, isspace((unsigned char)*c) ? " " : c, 1);
-			c++;
+			buf_add(&out, " ", 1);
+			c += strspn(c, " \t\r\n\v\f");
 		}
 	}
 	while (out.len && out.data[out.len - 1] == ' ')
@@ -349,6 +351,21 @@ static int start(struct postgres *p, const struct db_place *place, struct fail *
 	}
 	p->connection = PQconnectStartParams(names, values, /* expand_dbname= */ url != NULL);
 	return p->connection && PQstatus(p->connection) != CONNECTION_BAD ? 0 : unreachable(p, f);
+}
+
+char *postgres_describe(const struct db_place *place)
+{
+	struct postgres p = { .setting = place->url ? "DATABASE_URL" : "POSTGRES_HOST" };
+	AUTO(freep) char *url = place->url ? without_driver(place->url) : NULL;
+	AUTO(fail_release) struct fail f = { 0 };
+	if (!url)
+		p.where = describe(place->host ? place->host : "localhost", place->port, p.setting);
+	else if (look_at_url(&p, url, &f) < 0)
+		p.where = xstrdup("an address that is none (DATABASE_URL)");
+	char *text = xasprintf("Postgres at %s", p.where);
+	free(p.where);
+	free(p.password);
+	return text;
 }
 
 static int finish_connect(struct postgres *p, struct fail *f)

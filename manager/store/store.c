@@ -48,6 +48,17 @@ uint64_t store_now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
+static bool wants_postgres(const struct config *c)
+{
+	return c->database_url || c->postgres_user || c->postgres_password || c->postgres_db || c->postgres_host;
+}
+
+bool store_is_there(const struct config *c)
+{
+	AUTO(freep) char *path = xasprintf("%s/husk.db", c->state_dir);
+	return wants_postgres(c) || access(path, F_OK) == 0;
+}
+
 struct execution_log *store_log(struct store *s)
 {
 	return s->log;
@@ -346,13 +357,22 @@ static char *copy(const char *s)
 static void place_fill(struct db_place *p, const struct config *c)
 {
 	p->path = xasprintf("%s/husk.db", c->state_dir);
-	p->postgres = c->database_url || c->postgres_user || c->postgres_password || c->postgres_db || c->postgres_host;
+	p->postgres = wants_postgres(c);
 	p->url = copy(c->database_url);
 	p->user = copy(c->postgres_user);
 	p->password = copy(c->postgres_password);
 	p->name = copy(c->postgres_db);
 	p->host = copy(c->postgres_host);
 	p->port = xasprintf("%llu", (unsigned long long)c->postgres_port);
+}
+
+char *store_describe(const struct config *config)
+{
+	struct db_place place = { 0 };
+	place_fill(&place, config);
+	char *text = place.postgres ? postgres_describe(&place) : xasprintf("SQLite, %s", place.path);
+	place_release(&place);
+	return text;
 }
 
 struct store *store_new(struct loop *loop, const struct config *config)

@@ -25,6 +25,10 @@ struct store *store_free(struct store *s);
 /* From the return on, the callback is not called. A job that had begun may still take effect. NULL is fine. */
 void store_cancel(struct store_job *job);
 uint64_t store_now_ms(void);
+/* False for an embedded store that nobody has made yet: there is nothing to be found in it. */
+bool store_is_there(const struct config *config);
+/* For people: which database, and where, without secrets. The caller owns it. */
+char *store_describe(const struct config *config);
 
 /* The callback of jobs that only succeed or fail. f is NULL on success. Like all callbacks here: exactly once unless
  * cancelled, never from inside the call that made the job, which is gone afterwards; arguments are valid during the

@@ -17,7 +17,7 @@ ASKED = ["docker client", "endpoint", "engine"]
 OF_ENGINE = ["system", "storage driver", "cgroups", "seccomp", "apparmor", "rootless", "memory limit", "swap limit",
              "process limit", "cpu limit"]
 OF_HUSK = [*(f"image {image['name']}" for image in json.loads((build_dir() / "images.json").read_text())), "network", "leftovers"]
-OF_HOST = ["settings file", "settings", "state folder", "storage folder", "limits"]
+OF_HOST = ["settings file", "settings", "state folder", "storage folder", "store", "limits"]
 SECRET = "s3cr3t-never-shown"
 ENGINE_ID = "a" * 64
 

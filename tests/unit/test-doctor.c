@@ -377,6 +377,36 @@ static void folder_is(const char *path, enum check_status status, const char *wo
 	expect(&c, "folder", status, words);
 }
 
+static void store_is(const struct config *config, const struct fail *f, enum check_status status, const char *words)
+{
+	AUTO(checks_release) struct checks c = { 0 };
+	doctor_judge_store(&c, config, f);
+	expect(&c, "store", status, words);
+}
+
+static void test_store(void **state)
+{
+	struct config config = { .state_dir = folder };
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(freep) char *database = xasprintf("%s/husk.db", folder), *key = xasprintf("%s/settings.key", folder);
+	AUTO(freep) char *url = xstrdup("postgresql+psycopg://u:hunter2@db.example:5433/x");
+	store_is(&config, NULL, CHECK_OK, "made when it is needed");
+	fclose(fopen(database, "we"));
+	store_is(&config, NULL, CHECK_OK, "answers");
+	fclose(fopen(key, "we"));
+	chmod(key, 0644);
+	store_is(&config, NULL, CHECK_FAIL, key);
+	unlink(key);
+	unlink(database);
+	fail_set(&f, FAIL_STORE, "it is locked");
+	store_is(&config, &f, CHECK_FAIL, "it is locked");
+	config.database_url = url;
+	store_is(&config, NULL, CHECK_OK, "Postgres at db.example:5433 (DATABASE_URL), answers");
+	AUTO(freep) char *broken = xstrdup("hunter2 is no url");
+	config.database_url = broken;
+	store_is(&config, NULL, CHECK_OK, "an address that is none (DATABASE_URL)");
+}
+
 static void test_folders(void **state)
 {
 	AUTO(freep) char *below = xasprintf("%s/a/b/c", folder);
@@ -475,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_questions_are_argument_vectors),
 		cmocka_unit_test(test_texts_are_one_clean_line),
 		cmocka_unit_test_setup_teardown(test_folders, make_folder, NULL),
+		cmocka_unit_test(test_store),
 		cmocka_unit_test_setup_teardown(test_settings, NULL, remove_folder),
 		cmocka_unit_test(test_programs),
 	};
