@@ -7,6 +7,8 @@
 
 /* A buffer that one long line blew up is given back. */
 #define KEEP_MAX (1u << 20)
+/* A peer that has closed its side and takes nothing of what waits for it for this long has left. */
+#define LEFT_MS 1000
 
 void line_splitter_release(struct line_splitter *s)
 {
@@ -88,11 +90,20 @@ struct lines {
 	struct lines_ops ops;
 	void *ctx;
 	struct timer *resume; /* callbacks never run inside lines_write(), so reading goes on from the loop */
+	struct timer *left;   /* runs while we wait for a peer that has closed its side to read on */
+	size_t left_queued;   /* what was queued when it was started */
 	bool stalled;
+	bool hung_up;
 	bool eof;
 	bool eof_told;
 	int error;
 };
+
+static void wait_for_reader(struct lines *l)
+{
+	l->left_queued = stream_queued(l->stream);
+	timer_start(l->left, LEFT_MS, 0);
+}
 
 static void stall_if_behind(struct lines *l)
 {
@@ -100,6 +111,8 @@ static void stall_if_behind(struct lines *l)
 		return;
 	l->stalled = true;
 	stream_pause(l->stream, true);
+	if (l->hung_up)
+		wait_for_reader(l);
 }
 
 static void deliver(struct lines *l)
@@ -129,6 +142,27 @@ static void on_resume(void *ctx)
 	l->stalled = false;
 	stream_pause(l->stream, false);
 	deliver(l);
+}
+
+/* The end of the input cannot be read while it is paused; a peer that closed it and reads nothing must not keep us. */
+static void on_hangup(void *ctx)
+{
+	struct lines *l = ctx;
+	l->hung_up = true;
+	wait_for_reader(l);
+}
+
+static void on_left(void *ctx)
+{
+	struct lines *l = ctx;
+	if (!l->stalled || l->eof_told)
+		return;
+	if (stream_queued(l->stream) < l->left_queued) {
+		wait_for_reader(l);
+		return;
+	}
+	l->eof = l->eof_told = true;
+	l->ops.on_eof(l->ctx, 0);
 }
 
 static void on_data(void *ctx, const void *data, size_t n)
@@ -169,6 +203,7 @@ struct lines *lines_new(struct loop *loop, int in_fd, int out_fd, const struct l
 		.on_eof = on_eof,
 		.on_write_error = on_write_error,
 		.on_drained = on_drained,
+		.on_hangup = on_hangup,
 	};
 	struct lines *l = new0(struct lines);
 	l->limits = *limits;
@@ -184,6 +219,7 @@ struct lines *lines_new(struct loop *loop, int in_fd, int out_fd, const struct l
 	}
 	stream_set_queue_max(l->stream, limits->queue_max);
 	l->resume = timer_new(loop, on_resume, l);
+	l->left = timer_new(loop, on_left, l);
 	return l;
 }
 
@@ -193,6 +229,7 @@ struct lines *lines_free(struct lines *l)
 		return NULL;
 	stream_free(l->stream);
 	timer_free(l->resume);
+	timer_free(l->left);
 	line_splitter_release(&l->splitter);
 	free(l);
 	return NULL;

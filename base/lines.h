@@ -35,7 +35,8 @@ struct lines_ops {
 	 * these. */
 	void (*on_line)(void *ctx, const char *line, size_t n);
 	void (*on_too_long)(void *ctx);
-	/* No line comes any more: error 0 at EOF, else -errno. Called once. */
+	/* No line comes any more: error 0 at EOF, else -errno. Called once. A peer that closes its side while nothing is read
+	 * from it, and then reads nothing itself for a second, has left too: its unread lines are dropped. */
 	void (*on_eof)(void *ctx, int error);
 	/* The reader is gone. Called once. */
 	void (*on_write_error)(void *ctx, int error);

@@ -32,7 +32,7 @@ struct stream {
 	struct buf queue;
 	size_t queue_at; /* bytes of queue already written */
 	size_t queue_max;
-	bool paused, eof, write_failed, freed, dispatching;
+	bool paused, hung_up, eof, write_failed, freed, dispatching;
 	unsigned handles; /* not yet closed by libuv */
 };
 
@@ -93,6 +93,13 @@ static void read_some(struct stream *s);
 static void write_some(struct stream *s);
 static void rearm(struct stream *s);
 
+static void tell_hangup(struct stream *s)
+{
+	s->hung_up = true;
+	if (s->ops.on_hangup)
+		s->ops.on_hangup(s->ctx);
+}
+
 static void on_poll(uv_poll_t *handle, int status, int events)
 {
 	struct stream *s = handle->data;
@@ -101,6 +108,8 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 	bool output = handle == &s->out.poll || s->in.fd == s->out.fd;
 	if (input && !s->paused && !s->eof && (events & (UV_READABLE | UV_DISCONNECT) || status < 0))
 		read_some(s);
+	else if (input && s->paused && !s->hung_up && events & UV_DISCONNECT)
+		tell_hangup(s);
 	if (output && !s->freed && (events & UV_WRITABLE || status < 0))
 		write_some(s);
 	s->dispatching = false;
@@ -142,13 +151,13 @@ static void arm(struct side *side, int events)
 /* Watches exactly for what there is to do, so that a full pipe or a paused reader does not spin. */
 static void rearm(struct stream *s)
 {
-	bool want_read = !s->eof && !s->paused;
+	int input = s->eof ? 0 : !s->paused ? UV_READABLE : !s->hung_up && !s->in.is_file ? UV_DISCONNECT : 0;
 	bool want_write = s->queue.len > s->queue_at && !s->write_failed;
 	if (s->in.fd == s->out.fd) {
-		arm(&s->in, (want_read ? UV_READABLE : 0) | (want_write ? UV_WRITABLE : 0));
+		arm(&s->in, input | (want_write ? UV_WRITABLE : 0));
 		return;
 	}
-	arm(&s->in, want_read ? UV_READABLE : 0);
+	arm(&s->in, input);
 	arm(&s->out, want_write ? UV_WRITABLE : 0);
 }
 

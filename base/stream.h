@@ -16,6 +16,8 @@ struct stream_ops {
 	void (*on_write_error)(void *ctx, int error);
 	/* The queue of writes has become empty; may be NULL. */
 	void (*on_drained)(void *ctx);
+	/* The writer has closed while reading is paused: what is unread is all that will come. Called once; may be NULL. */
+	void (*on_hangup)(void *ctx);
 };
 
 /* Takes both descriptors (in_fd == out_fd is one socket; either may be -1) on success and on failure.

@@ -160,6 +160,60 @@ static void a_reader_that_stalls_is_not_read_from(void **state)
 	loop_free(p.loop);
 }
 
+/* Fifty questions in the pipe, of which a few fill the way back: then the peer closes its side. */
+static void ask_fifty_and_close(struct peer *p, int *ret_out)
+{
+	static const struct lines_limits limits = { .line_max = 100, .pause_above = 300000, .queue_max = 4000000 };
+	int in[2], out[2];
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	assert_int_equal(fcntl(out[0], F_SETFL, O_NONBLOCK), 0);
+	*p = (struct peer){ .loop = loop_new(), .answer = 100000 };
+	p->lines = lines_new(p->loop, in[0], out[1], &limits, &ops, p);
+	for (int i = 0; i < 50; i++) {
+		assert_int_equal(write(in[1], "q\n", 2), 2);
+		run_for(p->loop, 1);
+	}
+	assert_true(lines_stalled(p->lines));
+	assert_true(p->got < 50);
+	close(in[1]);
+	*ret_out = out[0];
+}
+
+static void a_peer_that_closes_and_does_not_read_has_left(void **state)
+{
+	struct peer p;
+	int out;
+	ask_fifty_and_close(&p, &out);
+	run_for(p.loop, 20000); /* ends with on_eof */
+	assert_int_equal(p.eof, 1);
+	lines_free(p.lines);
+	close(out);
+	loop_free(p.loop);
+}
+
+static void a_peer_that_closes_and_reads_on_gets_everything(void **state)
+{
+	static char sink[1 << 16];
+	struct peer p;
+	size_t total = 0;
+	int out;
+	ask_fifty_and_close(&p, &out);
+	for (int turn = 0; turn < 5000 && !p.eof; turn++) {
+		for (ssize_t n; (n = read(out, sink, sizeof(sink))) > 0;)
+			total += (size_t)n;
+		run_for(p.loop, 1);
+	}
+	assert_int_equal(p.eof, 1);
+	assert_int_equal(p.got, 50);
+	for (ssize_t n; (n = read(out, sink, sizeof(sink))) > 0;)
+		total += (size_t)n;
+	assert_in_range(total, 46 * 100001, 50 * 100001); /* the rest is queued still */
+	lines_free(p.lines);
+	close(out);
+	loop_free(p.loop);
+}
+
 static void a_full_queue_and_a_reader_that_left(void **state)
 {
 	int in[2], out[2];
@@ -207,6 +261,8 @@ int main(void)
 		cmocka_unit_test(splits_whatever_the_pieces),
 		cmocka_unit_test(long_line_is_told_once_and_memory_stays_bounded),
 		cmocka_unit_test(a_reader_that_stalls_is_not_read_from),
+		cmocka_unit_test(a_peer_that_closes_and_does_not_read_has_left),
+		cmocka_unit_test(a_peer_that_closes_and_reads_on_gets_everything),
 		cmocka_unit_test(a_full_queue_and_a_reader_that_left),
 		cmocka_unit_test(the_rest_at_eof_is_a_line),
 	};
