@@ -51,7 +51,7 @@ static void end_calls(struct init *i, const char *ending, const char *detail)
 			continue;
 		call_end(c, &(struct ending){
 				    .ending = ending,
-				    .kernel = c->kind == CALL_EXECUTE ? "gone" : NULL,
+				    .kernel = "gone",
 				    .detail = detail,
 			    });
 	}

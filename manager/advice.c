@@ -76,6 +76,8 @@ static char *hint_for(const struct run_result *r, bool terminal, uint64_t timeou
 
 void advice_add(struct run_result *r, bool terminal, uint64_t timeout_seconds)
 {
+	if (!r->hint && r->kernel_gone)
+		r->hint = xstrdup(advice_after_death());
 	if (!r->hint)
 		r->hint = hint_for(r, terminal, timeout_seconds);
 	if (r->ending == ENDING_TIMEOUT && !r->detail)

@@ -328,6 +328,7 @@ static void read_end(struct collect *c, struct run_result *r)
 	r->memory_files = number_field(end, "memory_files");
 	r->oom_kills = number_field(end, "oom_kills");
 	r->kernel_restarted = kernel && !streq(kernel, "kept");
+	r->kernel_gone = kernel && streq(kernel, "gone");
 	r->displays_dropped = number_field(end, "displays_dropped");
 	r->stdout_bytes = number_field(end, "stdout_bytes");
 	r->stderr_bytes = number_field(end, "stderr_bytes");

@@ -56,6 +56,7 @@ struct run_result {
 	uint64_t memory_files; /* tmpfs share of the memory, 0 = not known */
 	uint64_t oom_kills;    /* processes that the kernel killed for memory during the run */
 	bool kernel_restarted; /* variables are gone, files are kept */
+	bool kernel_gone;      /* the session has ended, and all with it */
 };
 
 void mime_bundle_release(struct mime_bundle *b);
