@@ -15,7 +15,9 @@ AFTER_BOMB = 10
 @pytest.fixture
 def box(start):
     """A session of the test's own with x set, in a small container."""
-    session = start(CONTAINER_MEMORY_LIMIT="640m", CONTAINER_TMPFS_SIZE="100m", CONTAINER_PIDS_LIMIT="200").session(network=False)
+    server = start(CONTAINER_MEMORY_LIMIT="640m", CONTAINER_TMPFS_SIZE="100m", CONTAINER_PIDS_LIMIT="200",
+                   CONTAINER_MAX_SESSIONS_PER_THREAD=4)
+    session = server.session(network=False)
     session.code("x = 41; open('/workspace/kept', 'w').write('kept')").ok()
     return session
 
@@ -93,6 +95,30 @@ def test_a_fork_bomb_in_the_terminal(box):
     assert after.took < AFTER_BOMB
     assert "fine" in after.stdout or "process" in after.text
     assert box.shell("echo fine").ok().stdout.endswith("fine\n")
+    lives(box)
+
+
+def test_bombs_beside_a_session_that_works(box):
+    """Processes and threads up to the limit and a full disk in three sessions: the fourth answers, and all work afterwards."""
+    bombs = {
+        "import os\nwhile True:\n  try: os.fork()\n  except OSError: pass": box.server.session(network=False),
+        "import threading, time\nwhile True:\n  try: threading.Thread(target=time.sleep, args=(60,)).start()\n  except RuntimeError: pass":
+            box.server.session(network=False),
+        "while True:\n  try: open('/workspace/big', 'ab').write(b'x' * 2**20)\n  except OSError: pass": box.server.session(network=False),
+    }
+    running = [session.start_code(code, 4) for code, session in bombs.items()]
+    rounds = 0
+    while not all(answer.done for answer in running):
+        assert box.code(f"x + {rounds}").ok().value == str(41 + rounds)
+        assert box.shell(f"echo {rounds}").ok().stdout == f"{rounds}\n"
+        rounds += 1
+    assert rounds > 3
+    for answer in running:
+        assert answer.tool().ending in ("timeout", "oom"), answer.tool().text
+    for session in bombs.values():
+        session.code("import os; [os.unlink(f) for f in ['/workspace/big'] if os.path.exists(f)]")
+        assert session.code("6 * 7").ok().value == "42"
+        assert session.shell("echo fine").ok().stdout.endswith("fine\n")
     lives(box)
 
 

@@ -1,0 +1,84 @@
+"""A container that ends says why: in the call that ran, at once, and in the first call after, with the reference's reasons and hint."""
+
+import pytest
+
+import harness
+
+SIGKILL = "killed by signal 9 (SIGKILL) — likely OOM or external kill"
+REMOVED = "container no longer exists (removed externally)"
+OOM = "OOM-killed — the code exhausted the container memory limit"
+# Shared memory that belongs to no process: killing processes does not give it back, so that PID 1 itself is all that is left to kill.
+SHARED_MEMORY = "while :; do perl -e '$s = 1 << 18; while (1) { shmwrite(shmget(0, $s, 01600), q(x) x $s, 0, $s) || exit }'; done"
+
+# what is done to the container from outside, one of the reasons
+DEATHS = {
+    "kill": (("kill",), [SIGKILL]),
+    "terminate": (("kill", "--signal", "TERM"), ["terminated by SIGTERM"]),
+    "stop": (("stop",), ["terminated by SIGTERM"]),
+    "hang up": (("kill", "--signal", "HUP"), ["exited with status 129 (container status: exited)"]),
+    # The engine kills it first: which of the two is told first is its own affair.
+    "remove": (("rm", "--force"), [SIGKILL, REMOVED]),
+}
+
+
+@pytest.fixture
+def box(start):
+    return start().session(network=False)
+
+
+def run_on(box, code="import time; time.sleep(100)"):
+    running = box.start_code(f"print('on', flush=True)\n{code}", 100, progress="p")
+    box.server.wait_for(lambda s: s.progress_of("p"))
+    return running
+
+
+def check_death(box, running, reasons):
+    ended = running.tool()
+    assert (ended.ending, ended.is_error, ended.success) == ("container_died", False, False), ended.text
+    assert "on\n" in ended.stdout
+    reason, = [reason for reason in reasons if reason in ended.text]
+    after = box.code("1")
+    assert after.is_error and after.fields["error"] == f"CONTAINER_DIED: {reason}"
+    for word in ("stop_session", "create_session", "memory exhausted?"):
+        assert word in after.hint
+    assert after.active_sessions == [{"session_id": box.id, "runtime": "python", "status": "dead"}]
+    assert box.shell("true").fields["error"] == after.fields["error"]
+    assert box.stop().success is True
+    assert "not found" in box.code("1").text
+    return ended
+
+
+@pytest.mark.parametrize("how", DEATHS)
+def test_a_death_is_told_with_its_reason(box, how):
+    command, reasons = DEATHS[how]
+    running = run_on(box)
+    harness.docker(*command, box.container)
+    check_death(box, running, reasons)
+
+
+@pytest.mark.parametrize("how", DEATHS)
+def test_a_death_between_two_calls(box, how):
+    command, reasons = DEATHS[how]
+    box.code("1").ok()
+    harness.docker(*command, box.container)
+    harness.wait_until(lambda: box.container not in harness.docker("ps", "--all", "--format", "{{.Names}}").split())
+    after = box.code("1")
+    if not after.is_error:  # the call was faster than the engine's word
+        assert after.ending == "container_died"
+        after = box.code("1")
+    assert after.is_error and after.fields["error"] in [f"CONTAINER_DIED: {reason}" for reason in reasons]
+
+
+def test_memory_that_no_process_holds_ends_the_session_with_that_cause(start):
+    """Whether the kernel of the machine chooses PID 1 or PID 1 finds that no interpreter fits any more, the cause is told."""
+    box = start(CONTAINER_MEMORY_LIMIT="640m", CONTAINER_TMPFS_SIZE="100m").session(network=False)
+    for _ in range(10):
+        filling = box.start_shell(SHARED_MEMORY, 20)
+        after = box.code("import time; time.sleep(100)", 20)
+        if after.is_error:
+            break
+        assert after.ending in ("oom", "kernel_died", "container_died", "timeout"), after.text
+        filling.tool()
+    assert after.text.startswith("CONTAINER_DIED: ") and ("memory limit was reached" in after.text or OOM in after.text), after.text
+    assert "create_session" in after.hint
+    assert box.stop().success is True
