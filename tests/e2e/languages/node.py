@@ -17,7 +17,7 @@ COLUMN = {
     "long_source": dict(first="let total = 0", line="total += 1", get="total", value="5000"),
     "big_value": dict(code="'z'.repeat(5e6)"),
     "asynchronous": dict(code="const later = async () => 7\nconst soon = await later()\nif (soon !== 7) throw soon\nlater()", value="7"),
-    "packages": absent("The image has Node's own modules, which every row uses, and npm for more: the tool's text promises no packages."),
+    "packages": dict(code="for (const name of require('module').builtinModules) require(name)\nchild_process.execSync('npm --version')"),
     # errors
     "error": dict(code="function inner() {\n  throw new RangeError('the cause')\n}\n\nfunction outer() {\n  inner()\n}\n\nouter()",
                   type="RangeError", message="the cause", line="at inner (<cell"),
@@ -65,8 +65,7 @@ COLUMN = {
     "fork_bomb": dict(code="while (true) require('child_process').spawn('sleep', ['100']).on('error', () => {})"),
     "forked_child": absent("Node can't fork its interpreter: child_process.fork() starts another program, which has no link to answer on."),
     "hidden_link": dict(code="require('child_process').execSync('ls -l /proc/self/fd; env', { stdio: 'inherit' })\nvoid 0"),
-    "hard_exit": absent("Every way out that Node has goes through `process`, where it ends the cell, as in the row `exit call`; "
-                        "`crash`, `abort` and `killed` end the process."),
+    "hard_exit": dict(code="console.log('last words')\nprocess.execve('/bin/sh', ['sh', '-c', 'exit 3'], process.env)"),
     "crash": dict(code="require('child_process').execSync(`kill -SEGV ${process.pid}`)\nawait new Promise(() => {})"),
     "abort": dict(code="require('child_process').execSync(`kill -ABRT ${process.pid}`)\nawait new Promise(() => {})"),
     "killed": dict(code="require('child_process').execSync(`kill -KILL ${process.pid}`)\nawait new Promise(() => {})"),
