@@ -171,6 +171,13 @@ def test_the_globals_of_a_node_program(kernel):
     assert kernel.run("global === globalThis && this === globalThis && Object.keys(globalThis).includes('fetch')").text == "true"
 
 
+def test_globals_that_are_loaded_late_are_ordinary_ones(fresh_kernel):
+    assert clean(fresh_kernel.run("new Response('x') instanceof Response && Object.getOwnPropertyDescriptor(globalThis, 'Response')")) == \
+        fresh_kernel.run("vm.runInThisContext(\"Object.getOwnPropertyDescriptor(globalThis, 'Response')\")").text
+    assert clean(fresh_kernel.run("Headers = 5; class FormData {}; [Headers, FormData]")) == "[ 5, [class FormData] ]"
+    assert clean(fresh_kernel.run("const fs = { mine: true }; fs")) == "{ mine: true }"
+
+
 @pytest.mark.parametrize("code, text", [
     ("crypto.randomUUID().length", "36"),
     ("new URL('http://a/b?c').search", "'?c'"),

@@ -41,7 +41,7 @@ export function define(context, name, value, enumerable = false) {
   Object.defineProperty(context, name, { value, writable: true, configurable: true, enumerable });
 }
 
-/** Node loads some of its globals when they are first used, and insists on its own global object as `this`. */
+/** Node insists on its own global object as `this` of its accessors. */
 function mirror(context, name, enumerable) {
   Object.defineProperty(context, name, {
     get: () => globalThis[name],
@@ -53,9 +53,32 @@ function mirror(context, name, enumerable) {
   });
 }
 
+/** A property that becomes an ordinary one when it is first used. */
+function defineLazily(context, name, load) {
+  Object.defineProperty(context, name, {
+    get() {
+      define(context, name, load());
+      return context[name];
+    },
+    set(value) {
+      define(context, name, value);
+    },
+    configurable: true,
+  });
+}
+
+// Node loads most of these when they are first looked at, if only at their descriptor; those that belong to fetch take as long as
+// everything else at the start of the kernel.
+const isClass = (name) => typeof name === "string" && /^[A-Z]/.test(name);
+
 function copyGlobals(context) {
   for (const name of Reflect.ownKeys(globalThis)) {
-    if (Object.hasOwn(context, name) && !SHARED.has(name)) continue;
+    const shared = SHARED.has(name);
+    if (Object.hasOwn(context, name) && !shared) continue;
+    if (isClass(name) && !shared) {
+      defineLazily(context, name, () => globalThis[name]);
+      continue;
+    }
     const property = Object.getOwnPropertyDescriptor(globalThis, name);
     if ("value" in property) Object.defineProperty(context, name, property);
     else mirror(context, name, property.enumerable);
@@ -67,13 +90,7 @@ function copyGlobals(context) {
 function defineModules(context, require) {
   for (const name of builtinModules) {
     if (/^_|\//.test(name) || name in context) continue;
-    Object.defineProperty(context, name, {
-      get: () => require(name),
-      set(value) {
-        define(context, name, value);
-      },
-      configurable: true,
-    });
+    defineLazily(context, name, () => require(name));
   }
 }
 

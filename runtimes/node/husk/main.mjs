@@ -185,8 +185,10 @@ class Kernel {
     if (accepted) this.#sources.accept(source);
   }
 
+  /** An interrupt also ends the child processes that a cell waits for: their failure is seen after the signal, and does not hide it. */
   #settleLater(cell, reply) {
-    nextTurn(() => this.#guard(() => this.#settle(cell, reply)));
+    const later = "thrown" in reply ? afterTurns : nextTurn;
+    later(() => this.#guard(() => this.#settle(cell, reply)));
   }
 
   #settle(cell, reply) {
