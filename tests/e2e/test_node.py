@@ -107,8 +107,9 @@ def test_unhandled_rejections_are_reported_and_not_fatal(node):
     node.code("var survives = 'alive'").ok()
     result = node.code("Promise.reject(new Error('nobody cares')); 1")
     assert result.ending == "error" and "nobody cares" in result.error["traceback"] and "<cell " in result.error["traceback"]
-    node.code("setTimeout(() => { throw new Error('much later') }, 30)").ok()
-    result = node.code("await new Promise(r => setTimeout(r, 60)); survives").ok()
+    late = "if (fs.existsSync('late')) { clearInterval(watch); throw new Error('much later') }"
+    node.code(f"var watch = setInterval(() => {{ {late} }}, 1)").ok()
+    result = node.code("fs.writeFileSync('late', ''); await new Promise(r => setTimeout(r, 60)); survives").ok()
     assert result.value == "'alive'" and "Uncaught Error: much later\n    at " in result.stderr
 
 

@@ -366,11 +366,20 @@ def test_unhandled_rejections_are_the_cells_error(kernel):
     assert "a value" in kernel.run("Promise.reject('a value'); 0").error["message"]
 
 
-def test_later_errors_are_on_stderr_of_the_next_cell_and_not_fatal(kernel):
-    first = kernel.run("setTimeout(() => { fails(); }, 20); function fails() { throw new Error('much later') }")
-    outcome = kernel.run("await new Promise(r => setTimeout(r, 50)); 'goes on'")
+LATE_ERROR = """function fails() { clearInterval(watch); throw new Error('much later') }
+const watch = setInterval(() => { if (fs.existsSync('go')) fails() }, 1)"""
+
+
+def test_later_errors_are_on_stderr_of_the_next_cell_and_not_fatal(fresh_kernel, tmp_path):
+    between = fresh_kernel.run(LATE_ERROR)
+    write(tmp_path, "go", "")
+    fresh_kernel.wait_output("much later")
+    assert between.stderr.startswith("Uncaught Error: much later\n    at fails (<cell 1>:1:") and between.error is None
+    (tmp_path / "go").unlink()
+    fresh_kernel.run(LATE_ERROR)
+    outcome = fresh_kernel.run("fs.writeFileSync('go', ''); await new Promise(r => setTimeout(r, 50)); 'goes on'")
     assert outcome.text == "'goes on'" and outcome.error is None
-    assert (first.stderr + outcome.stderr).startswith("Uncaught Error: much later\n    at fails (<cell ")
+    assert outcome.stderr.startswith("Uncaught Error: much later\n    at fails (<cell 2>:1:")
 
 
 def test_own_listeners_come_first(kernel):
