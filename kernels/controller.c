@@ -9,6 +9,8 @@
 #define BACKLOG 128
 #define ACCEPTS_A_TURN 32
 #define READ_BYTES (64u << 10)
+/* Each makes room for one more step of the file calls; then others have their turn. */
+#define FLUSHES_A_TURN 8
 
 static void dismiss(struct guest *g)
 {
@@ -20,6 +22,7 @@ static void dismiss(struct guest *g)
 		g->controller->present = NULL;
 		/* Nothing is queued for nobody: a new controller replays the calls and hears of the kernel's state. */
 		sender_reset(&g->controller->sender);
+		files_orphan(&g->controller->files);
 	}
 }
 
@@ -100,12 +103,31 @@ static void handle_call(struct guest *g, const struct frame *f, enum call_kind k
 		c->on_call(c, call);
 }
 
+/* False if it begins a call whose number is known: a resend. */
+static bool number_is_new(struct controller *c, const struct frame *f)
+{
+	if (f->header.type != FRAME_IMPORT && f->header.type != FRAME_EXPORT)
+		return true;
+	if (f->header.call <= c->calls->last_number)
+		return false;
+	c->calls->last_number = f->header.call;
+	return true;
+}
+
 static void handle_frame(struct guest *g, const struct frame *f)
 {
 	struct controller *c = g->controller;
 	struct call *call;
+	int r;
 
 	c->on_frame(c);
+	if (!number_is_new(c, f))
+		return;
+	if (files_frame(&c->files, f, &r)) {
+		if (r < 0)
+			dismiss(g);
+		return;
+	}
 	switch (f->header.type) {
 	case FRAME_PING:
 		(void)sender_raw(&c->sender, FRAME_PONG, 0, f->payload, f->header.length);
@@ -117,6 +139,8 @@ static void handle_frame(struct guest *g, const struct frame *f)
 		handle_call(g, f, CALL_TERMINAL);
 		break;
 	case FRAME_INTERRUPT:
+		if (files_interrupt(&c->files, f->header.call))
+			break;
 		call = calls_find(c->calls, f->header.call);
 		if (call && call->state != CALL_ENDED)
 			c->on_interrupt(c, call);
@@ -206,6 +230,7 @@ int controller_init(struct controller *c)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	sender_init(&c->sender, c->calls);
+	files_init(&c->files, &c->sender);
 	for (size_t i = 0; i < ARRAY_LEN(c->guests); i++)
 		c->guests[i] = (struct guest){ .fd = -1 };
 	memcpy(sa.sun_path + 1, CONTROL_SOCKET, strlen(CONTROL_SOCKET));
@@ -224,6 +249,7 @@ void controller_release(struct controller *c)
 		dismiss(&c->guests[i]);
 	watch_stop(&c->listen_watch);
 	closep(&c->listen_fd);
+	files_release(&c->files);
 	sender_release(&c->sender);
 }
 
@@ -233,17 +259,33 @@ void controller_event(struct controller *c, const json_t *event)
 		(void)sender_json(&c->sender, FRAME_EVENT, 0, event);
 }
 
-void controller_flush(struct controller *c)
+/* 0 if all is out, 1 if the socket takes no more, -errno. */
+static int send_with_files(struct controller *c, int fd, bool *ret_more)
+{
+	int r = 0;
+	for (int i = 0; i < FLUSHES_A_TURN && r == 0; i++) {
+		r = sender_flush(&c->sender, fd);
+		*ret_more = r >= 0 && files_step(&c->files);
+		if (!sender_pending(&c->sender))
+			break;
+	}
+	return r;
+}
+
+bool controller_flush(struct controller *c)
 {
 	struct guest *g = c->present;
+	bool more = false;
 	if (!g)
-		return;
+		return files_step(&c->files);
 	sender_progress(&c->sender, clock_now_ms());
-	int r = sender_flush(&c->sender, g->fd);
+	int r = send_with_files(c, g->fd, &more);
 	if (r < 0) {
 		dismiss(g);
-		return;
+		return true;
 	}
+	bool full = sender_full(&c->sender), pending = sender_pending(&c->sender);
 	/* A controller that asks and does not read is not heard until it reads. */
-	g->watch.events = (short)((sender_full(&c->sender) ? 0 : POLLIN) | (r > 0 ? POLLOUT : 0));
+	g->watch.events = (short)((full ? 0 : POLLIN) | (pending ? POLLOUT : 0));
+	return more && !pending;
 }

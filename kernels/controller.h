@@ -2,6 +2,7 @@
 #ifndef HUSK_KERNELS_CONTROLLER_H
 #define HUSK_KERNELS_CONTROLLER_H
 
+#include "kernels/files.h"
 #include "kernels/frames.h"
 #include "kernels/poller.h"
 #include "kernels/sender.h"
@@ -26,6 +27,7 @@ struct controller {
 	struct watch listen_watch;
 	uint64_t fence;
 	struct sender sender;
+	struct files files;
 	struct guest {
 		struct controller *controller;
 		int fd; /* -1 = free */
@@ -41,8 +43,8 @@ int controller_init(struct controller *c);
 void controller_release(struct controller *c);
 /* An EVENT to the present controller, if any. */
 void controller_event(struct controller *c, const json_t *event);
-/* Sends what can be sent; once a turn. */
-void controller_flush(struct controller *c);
+/* Sends what can be sent, and goes on with file calls; once a turn. True if there is more to do without waiting. */
+bool controller_flush(struct controller *c);
 static inline bool controller_present(const struct controller *c)
 {
 	return c->present;

@@ -2,7 +2,11 @@
 
 #include <errno.h>
 
+#include "kernels/entry.h"
+
 #define SMALL_PAYLOAD_MAX 4096
+/* A path, each of its bytes escaped. */
+#define FILE_CALL_PAYLOAD_MAX 32768
 
 int64_t frame_payload_max(uint8_t type)
 {
@@ -17,7 +21,17 @@ int64_t frame_payload_max(uint8_t type)
 	case FRAME_INTERRUPT:
 	case FRAME_ACK:
 	case FRAME_STOP:
+	case FRAME_DONE:
 		return SMALL_PAYLOAD_MAX;
+	case FRAME_IMPORT:
+	case FRAME_EXPORT:
+		return FILE_CALL_PAYLOAD_MAX;
+	case FRAME_ENTRY:
+		return ENTRY_FIXED + 2 * ENTRY_PATH_MAX;
+	case FRAME_DATA:
+		return 8 + FILE_DATA_MAX;
+	case FRAME_CREDIT:
+		return 4;
 	default:
 		return -1;
 	}

@@ -347,8 +347,8 @@ int init_run(const struct init_options *options)
 
 	kernel_start(&i.kernel);
 	while (!i.ending || !said_farewell(&i)) {
-		controller_flush(&i.controller);
-		poller_turn(&i.poller, i.reap_again ? 0 : i.ending ? FAREWELL_MS / 10 : TICK_MS);
+		bool more = controller_flush(&i.controller) || i.reap_again;
+		poller_turn(&i.poller, more ? 0 : i.ending ? FAREWELL_MS / 10 : TICK_MS);
 		if (i.reap_again)
 			reap(&i);
 		check_lease(&i);

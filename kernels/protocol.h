@@ -28,6 +28,15 @@
 /* Either half of an output limit, so that two limits and a few calls stay small beside the container's memory. */
 #define OUTPUT_LIMIT_MAX (4u << 20)
 
+/* File calls. A receiver takes FILE_WINDOW bytes of frames (headers included) that it has not given credit for, so neither
+ * side ever holds more, and what else is on the stream waits for no more. */
+#define FILE_WINDOW (1u << 20)
+#define FILE_DATA_MAX (32u << 10)
+#define FILE_CALLS_MAX 8u
+/* Holes of a sparse file: an offset and a length for each piece of data between them. */
+#define FILE_MAP_PIECES_MAX 16384u
+#define FILE_MAP_PIECES_A_FRAME 1024u
+
 #define SANDBOX_UID 65532
 #define SANDBOX_GID 65532
 #define CONTROLLER_UID 65531
@@ -45,6 +54,14 @@ enum frame_type {
 	FRAME_INTERRUPT = 6,
 	FRAME_ACK = 7,
 	FRAME_STOP = 8,
+	FRAME_IMPORT = 9,
+	FRAME_EXPORT = 10,
+	FRAME_DONE = 11,
+
+	/* Both ways: the content of a file call. */
+	FRAME_ENTRY = 12,
+	FRAME_DATA = 13,
+	FRAME_CREDIT = 14,
 
 	FRAME_OUT = 16,
 	FRAME_ERR = 17,
@@ -57,6 +74,7 @@ enum frame_type {
 	FRAME_PROGRESS = 24,
 	FRAME_OUT_TAIL = 25,
 	FRAME_ERR_TAIL = 26,
+	FRAME_MAP = 27,
 };
 
 struct frame_header {

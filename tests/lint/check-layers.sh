@@ -9,14 +9,16 @@ declare -A may=(
 	[kernels]='base/|kernels/'
 	[manager/engine]='base/|manager/engine/|kernels/protocol\.h$'
 	[manager/store]='base/|manager/store/|manager/config\.h$'
-	[manager]='base/|manager/|kernels/protocol\.h$|runtimes\.inc$'
-	[mcp]='base/|mcp/|manager/(manager|run|config|doctor|reap|thread|store/store)\.h$'
+	[manager]='base/|manager/|kernels/(protocol|entry)\.h$|runtimes\.inc$'
+	[mcp]='base/|mcp/|manager/(manager|run|config|doctor|reap|thread|copy|store/store)\.h$'
 )
 # Where a third-party header may be included (on the file's path).
 declare -A only=(
 	[uv.h]='^base/(loop|stream|child|work)\.c$'
 	[jansson.h]='^(mcp/|kernels/|base/args\.|manager/(collect|thread|wire)\.|manager/engine/(info|inspect)\.c$)'
-	[sodium.h]='^manager/(token|store/key)\.c$'
+	[sodium.h]='^manager/(token|store/key|files/codec)\.c$'
+	[archive.h]='^manager/files/(source-export|tarball)\.c$'
+	[archive_entry.h]='^manager/files/(source-export|tarball)\.c$'
 	[sqlite3.h]='^manager/store/sqlite\.c$'
 	[libpq-fe.h]='^manager/store/postgres\.c$'
 )

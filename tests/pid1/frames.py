@@ -7,10 +7,26 @@ import struct
 import time
 
 HELLO, PING, PONG, EXECUTE, TERMINAL, INTERRUPT, ACK, STOP = range(1, 9)
-OUT, ERR, DISPLAY, RESULT, ERROR, END, EVENT, CALL, PROGRESS, OUT_TAIL, ERR_TAIL = range(16, 27)
-RAW = {PING, PONG, OUT, ERR, OUT_TAIL, ERR_TAIL}
+IMPORT, EXPORT, DONE, ENTRY, DATA, CREDIT = range(9, 15)
+OUT, ERR, DISPLAY, RESULT, ERROR, END, EVENT, CALL, PROGRESS, OUT_TAIL, ERR_TAIL, MAP = range(16, 28)
+RAW = {PING, PONG, OUT, ERR, OUT_TAIL, ERR_TAIL, ENTRY, DATA, CREDIT, MAP}
+FILE, DIRECTORY, SYMLINK = 1, 2, 3
+WINDOW = 1 << 20
 
 Frame = collections.namedtuple("Frame", "type call payload")
+Entry = collections.namedtuple("Entry", "type mode mtime size path target data")
+
+
+def pack_entry(type, path, mode=0o755, mtime=1_700_000_000.5, size=0, target=b""):
+    seconds, fraction = divmod(mtime, 1)
+    return struct.pack(">BHqIQHH", type, mode, int(seconds), int(fraction * 1e9), size, len(path), len(target)) + path + target
+
+
+def unpack_entry(payload):
+    type, mode, seconds, nanoseconds, size, path_len, target_len = struct.unpack_from(">BHqIQHH", payload)
+    path, target = payload[27:27 + path_len], payload[27 + path_len:]
+    assert len(target) == target_len
+    return Entry(type, mode, seconds + nanoseconds / 1e9, size, path, target, {})
 
 
 class Closed(Exception):
@@ -120,6 +136,50 @@ class Client:
 
     def terminal(self, command, **more):
         return self.finish(self.start(TERMINAL, command, **more))
+
+    def start_files(self, type, fields):
+        self.number += 1
+        self.send(type, self.number, fields)
+        return self.number
+
+    def import_files(self, destination, entries, bytes=0, done=True):
+        """entries: (payload of ENTRY, {offset: data}). Keeps to the credit that PID 1 gives; returns its END."""
+        number = self.start_files(IMPORT, {"destination": destination, "bytes": bytes, "entries": len(entries)})
+        credit = WINDOW
+        for payload, data in entries:
+            pieces = [(ENTRY, payload)]
+            for offset, content in data.items():
+                pieces += [(DATA, struct.pack(">Q", offset + at) + content[at:at + 32768])
+                           for at in range(0, len(content), 32768)]
+            for type, piece in pieces:
+                while credit < len(piece) + 9:
+                    frame = self.expect(lambda f: f.call == number)
+                    if frame.type == END:
+                        return frame.payload
+                    credit += struct.unpack(">I", frame.payload)[0]
+                credit -= len(piece) + 9
+                self.send(type, number, piece)
+        if not done:
+            return number
+        self.send(DONE, number)
+        return self.expect(lambda f: f.call == number and f.type == END, timeout=60).payload
+
+    def export_files(self, path, on_frame=None):
+        """(END, {path: Entry}); gives credit for all that comes."""
+        number = self.start_files(EXPORT, {"path": path})
+        entries = {}
+        while True:
+            frame = self.expect(lambda f: f.call == number, timeout=60)
+            if on_frame:
+                on_frame(frame)
+            if frame.type == END:
+                return frame.payload, entries
+            if frame.type == ENTRY:
+                entry = unpack_entry(frame.payload)
+                entries[entry.path] = entry
+            elif frame.type == DATA:
+                entry.data[struct.unpack_from(">Q", frame.payload)[0]] = frame.payload[8:]
+            self.send(CREDIT, number, struct.pack(">I", len(frame.payload) + 9))
 
     def ping(self, payload=b"ping"):
         self.send(PING, 0, payload)

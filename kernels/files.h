@@ -1,0 +1,29 @@
+/* The file calls of the manager: imports and exports that run beside cells and commands, a little each turn of the loop.
+ * They are not replayed: with the stream they end, and clean up behind themselves. */
+#ifndef HUSK_KERNELS_FILES_H
+#define HUSK_KERNELS_FILES_H
+
+#include "base/list.h"
+#include "kernels/frames.h"
+#include "kernels/sender.h"
+
+struct files {
+	struct list list; /* of struct file_call */
+	struct sender *sender;
+};
+
+void files_init(struct files *f, struct sender *sender);
+void files_release(struct files *f);
+
+/* True if the frame is one of ours; *ret is then 0, or -EPROTO if the stream is of no more use. The number of a call that
+ * begins has been checked. */
+bool files_frame(struct files *f, const struct frame *frame, int *ret);
+/* True if the call was known: it ends `interrupted`. */
+bool files_interrupt(struct files *f, uint32_t call);
+/* The controller is gone: nobody hears how they end. */
+void files_orphan(struct files *f);
+/* Does a little of what can be done now. True if there is more that can be done without waiting; file data is only
+ * produced while the sender has nothing else to send. */
+bool files_step(struct files *f);
+
+#endif
