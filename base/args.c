@@ -70,6 +70,8 @@ static char *wanted(const struct arg *a)
 		return xstrdup("true or false");
 	case ARG_OBJECT:
 		return xstrdup("an object");
+	case ARG_LIST:
+		return xasprintf("a list of 1 to %lld objects", (long long)a->max);
 	}
 	return xstrdup("a value");
 }
@@ -166,6 +168,41 @@ static void decode_bool(const struct arg *a, json_t *v, void *at, json_t *proble
 		add_mismatch(problems, "bool_type", a, v);
 }
 
+/* Problems of an entry, told as "files[2]: …". */
+static void add_entry_problems(const struct arg *a, size_t i, json_t *found, json_t *problems)
+{
+	size_t k;
+	json_t *p;
+	json_array_foreach(found, k, p) {
+		const char *msg = json_string_value(json_object_get(p, "msg"));
+		json_object_set_new(p, "msg", json_sprintf("%s[%zu]: %s", a->name, i, msg));
+		json_t *loc = json_pack("[s, I]", a->name, (json_int_t)i);
+		json_array_extend(loc, json_object_get(p, "loc"));
+		json_object_set_new(p, "loc", loc);
+		if (json_array_size(problems) < PROBLEMS_MAX)
+			json_array_append(problems, p);
+	}
+}
+
+static void decode_list(const struct arg *a, json_t *v, void *at, json_t *problems)
+{
+	size_t i, n = json_array_size(v);
+	json_t *entry;
+	if (!json_is_array(v) || n == 0 || n > (size_t)a->max) {
+		add_mismatch(problems, "list_type", a, v);
+		return;
+	}
+	AUTO(freep) void *scratch = xcalloc(1, a->item_size);
+	json_array_foreach(v, i, entry) {
+		json_auto_t *found = json_is_object(entry) ? args_decode(a->item, entry, scratch) :
+							     json_pack("[{s:s, s:[], s:s}]", "type", "object_type",
+								       "loc", "msg", "must be an object");
+		if (found)
+			add_entry_problems(a, i, found, problems);
+	}
+	*(json_t **)at = v;
+}
+
 static void decode_one(const struct arg *a, json_t *v, void *at, json_t *problems)
 {
 	switch (a->type) {
@@ -183,6 +220,9 @@ static void decode_one(const struct arg *a, json_t *v, void *at, json_t *problem
 			*(json_t **)at = v;
 		else
 			add_mismatch(problems, "object_type", a, v);
+		break;
+	case ARG_LIST:
+		decode_list(a, v, at, problems);
 		break;
 	}
 }
@@ -257,6 +297,7 @@ static json_t *default_of(const struct arg *a, const void *defaults)
 	case ARG_BOOL:
 		return json_boolean(*(const bool *)at);
 	case ARG_OBJECT:
+	case ARG_LIST:
 		break;
 	}
 	return NULL;
@@ -265,10 +306,8 @@ static json_t *default_of(const struct arg *a, const void *defaults)
 static json_t *property(const struct arg *a, const void *defaults)
 {
 	static const char *const types[] = {
-		[ARG_STRING] = "string",
-		[ARG_INT] = "integer",
-		[ARG_BOOL] = "boolean",
-		[ARG_OBJECT] = "object",
+		[ARG_STRING] = "string", [ARG_INT] = "integer", [ARG_BOOL] = "boolean",
+		[ARG_OBJECT] = "object", [ARG_LIST] = "array",
 	};
 	json_t *p = json_pack("{s:s}", "type", types[a->type]);
 	if (a->description)
@@ -284,6 +323,12 @@ static json_t *property(const struct arg *a, const void *defaults)
 	if (a->type == ARG_INT && a->max > a->min) {
 		json_object_set_new(p, "minimum", json_integer(a->min));
 		json_object_set_new(p, "maximum", json_integer(a->max));
+	}
+	if (a->type == ARG_LIST) {
+		AUTO(freep) void *item_defaults = xcalloc(1, a->item_size);
+		json_object_set_new(p, "items", args_schema(a->item, item_defaults));
+		json_object_set_new(p, "minItems", json_integer(1));
+		json_object_set_new(p, "maxItems", json_integer(a->max));
 	}
 	json_t *def = a->flags & ARG_REQUIRED ? NULL : default_of(a, defaults);
 	if (def)

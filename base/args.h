@@ -20,6 +20,7 @@ enum arg_type {
 	ARG_INT,    /* int64_t */
 	ARG_BOOL,   /* bool */
 	ARG_OBJECT, /* json_t *: borrowed */
+	ARG_LIST,   /* json_t *: borrowed; a list, not empty, of objects that fit the table `item` */
 };
 
 enum arg_flags {
@@ -33,12 +34,15 @@ struct arg {
 	enum arg_type type;
 	size_t offset;
 	unsigned flags;
-	int64_t min, max; /* integers: the range, if max > min; strings: max bytes, if max > 0 */
+	int64_t min, max; /* integers: the range, if max > min; strings: max bytes, if max > 0; lists: max entries */
 	const char *description;
 	const char *example; /* as JSON text, for error messages */
 	/* Strings: the i-th of the canonical values, NULL past the last. Published as an enum; whether a
 	 * value is one of them, or an alias, is the caller's to decide. NULL if any value will do. */
 	const char *(*choice)(size_t i);
+	/* Lists: what an entry is, and how large the struct is that it is decoded to. */
+	const struct arg *item;
+	size_t item_size;
 };
 
 /* Fills *out, which holds the defaults beforehand, from `args` (an object, or NULL for none; must outlive

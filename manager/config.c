@@ -302,8 +302,8 @@ char *config_file_path(const char *env_file)
 int config_load(struct config *c, const char *env_file, struct fail *f)
 {
 	*c = (struct config){ 0 };
-	AUTO(freep) char *file = config_file_path(env_file);
-	if (load_file(c, file, env_file != NULL, f) < 0)
+	c->settings_file = config_file_path(env_file);
+	if (load_file(c, c->settings_file, env_file != NULL, f) < 0)
 		goto failed;
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
 		const char *value = config_lookup(c, settings[i].name);
@@ -327,6 +327,7 @@ void config_release(struct config *c)
 		if (settings[i].kind == SETTING_PATH || settings[i].kind == SETTING_STRING)
 			free(*(char **)((char *)c + settings[i].offset));
 	free(c->state_dir);
+	free(c->settings_file);
 	strv_release(&c->import_allowed_dirs);
 	strv_release(&c->file);
 	*c = (struct config){ 0 };

@@ -38,6 +38,7 @@ struct config {
 
 	char *storage_dir;
 	char *state_dir;
+	char *settings_file; /* there or not */
 	struct strv import_allowed_dirs;
 	char *api_base_url;
 	char *encryption_key;

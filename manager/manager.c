@@ -2,40 +2,27 @@
 #include "manager/manager.h"
 
 #include "base/alloc.h"
-#include "base/list.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "manager/advice.h"
-#include "manager/engine/engine.h"
-#include "manager/session.h"
+#include "manager/manager-private.h"
 #include "manager/thread.h"
 
 /* Dead sessions stay known so that the next call hears the cause; the oldest are forgotten. */
 #define DEAD_SESSIONS_MAX 64
 #define WATCH_CHECK_MS 1000
 
-struct manager {
-	struct loop *loop;
-	const struct config *config;
-	struct engine *engine;
-	struct engine_watch *watch;
-	struct timer *watch_check;
-	struct timer *gc; /* runs while there are sessions */
-	struct list sessions;
-	struct list ops;
-	char owner[TOKEN_SIZE];
-	char *thread; /* NULL until a session needs it */
-};
-
 struct op {
 	struct list node;
 	struct manager *manager;
 	struct session *session; /* NULL once it is not needed */
-	enum { OP_CREATE, OP_RUN, OP_STOP } kind;
+	enum { OP_CREATE, OP_RUN, OP_STOP, OP_TASK } kind;
 	struct run *run; /* OP_RUN; owned by the op unless it was abandoned */
 	struct create_request create;
 	struct run_request request;
 	struct stop_request stop;
+	const struct task_ops *task; /* OP_TASK */
+	void *task_ctx;
 };
 
 /* The run behind an op, with what its live output needs. */
@@ -60,6 +47,8 @@ static struct op *op_new(struct manager *m, struct session *s, int kind)
 static void op_free(struct op *op)
 {
 	list_remove(&op->node);
+	if (op->task)
+		op->task->free(op->task_ctx);
 	free(op);
 }
 
@@ -259,8 +248,6 @@ struct op *manager_create(struct manager *m, const struct create_request *req, s
 {
 	if (check_limits(m, f) < 0)
 		return NULL;
-	if (!m->thread)
-		m->thread = thread_id_load(m->config);
 	watch_start(m);
 	if (!timer_active(m->gc))
 		timer_start(m->gc, m->config->gc_interval * 1000, m->config->gc_interval * 1000);
@@ -271,7 +258,7 @@ struct op *manager_create(struct manager *m, const struct create_request *req, s
 		.runtime = req->runtime,
 		.image = runtime_image(req->runtime, m->config),
 		.owner_id = m->owner,
-		.thread = m->thread,
+		.thread = manager_thread(m),
 		.network = req->network,
 		.owner = { .on_ready = on_ready, .on_dead = on_dead, .on_stopped = on_stopped, .ctx = m },
 	});
@@ -323,20 +310,22 @@ static void on_run_output(struct run *run, int stream, const void *data, size_t 
 		r->op->request.on_output(r->op->request.ctx, stream, buf_str(&text), text.len);
 }
 
+static int check_runs(const struct session *s, struct fail *f)
+{
+	if (s->state == SESSION_DEAD) {
+		fail_copy(f, &s->death);
+		return fail_hint(f, "%s", advice_after_death());
+	}
+	if (s->state == SESSION_STARTING)
+		return fail_set(f, FAIL_BUSY, "session '%s' is still starting", s->id);
+	return 0;
+}
+
 struct op *manager_run(struct manager *m, const struct run_request *req, struct fail *f)
 {
 	struct session *s = find_session(m, req->session_id, f);
-	if (!s)
+	if (!s || check_runs(s, f) < 0)
 		return NULL;
-	if (s->state == SESSION_DEAD) {
-		fail_copy(f, &s->death);
-		fail_hint(f, "%s", advice_after_death());
-		return NULL;
-	}
-	if (s->state == SESSION_STARTING) {
-		fail_set(f, FAIL_BUSY, "session '%s' is still starting", s->id);
-		return NULL;
-	}
 	struct op_run *r = new0(struct op_run);
 	r->run.terminal = req->kind == RUN_TERMINAL;
 	r->run.timeout_seconds = req->timeout_seconds;
@@ -352,6 +341,30 @@ struct op *manager_run(struct manager *m, const struct run_request *req, struct 
 	op->run = &r->run;
 	r->op = op;
 	return op;
+}
+
+/* --- tasks ------------------------------------------------------------------------------------------------------- */
+
+struct op *op_task(struct manager *m, const char *session_id, const struct task_ops *ops, void *ctx, struct fail *f)
+{
+	struct session *s = session_id ? find_session(m, session_id, f) : NULL;
+	if (session_id && (!s || check_runs(s, f) < 0)) {
+		ops->free(ctx);
+		return NULL;
+	}
+	struct op *op = op_new(m, s, OP_TASK);
+	op->task = ops;
+	op->task_ctx = ctx;
+	if (s && ops->start(ctx, s, f) < 0) {
+		op_free(op);
+		return NULL;
+	}
+	return op;
+}
+
+void op_end(struct op *op)
+{
+	op_free(op);
 }
 
 struct op *manager_stop(struct manager *m, const struct stop_request *req, struct fail *f)
@@ -381,6 +394,13 @@ void op_cancel(struct op *op)
 		session_stop(s);
 }
 
+const char *manager_thread(struct manager *m)
+{
+	if (!m->thread)
+		m->thread = thread_id_load(m->config);
+	return m->thread;
+}
+
 /* --- life -------------------------------------------------------------------------------------------------------- */
 
 struct manager *manager_new(struct loop *loop, const struct config *config)
@@ -389,6 +409,7 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 	m->loop = loop;
 	m->config = config;
 	m->engine = engine_docker_new(loop, config->docker);
+	m->store = store_new(loop, config);
 	m->watch_check = timer_new(loop, on_watch_check, m);
 	m->gc = timer_new(loop, on_gc, m);
 	list_init(&m->sessions);
@@ -426,6 +447,7 @@ struct manager *manager_free(struct manager *m)
 	timer_free(m->watch_check);
 	timer_free(m->gc);
 	m->engine->ops->free(m->engine);
+	store_free(m->store);
 	free(m->thread);
 	free(m);
 	return NULL;

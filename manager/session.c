@@ -93,11 +93,16 @@ static void cut_all_runs(struct session *s, enum ending ending, const char *deta
 		run_cut(run, ending, detail, hint);
 }
 
-static void send_bytes(struct session *s, struct buf *bytes)
+static void send_bytes(struct session *s, const struct buf *bytes)
 {
 	/* A write that fails closes the stream, and the replay after the next hello makes it good. */
 	if (s->stream)
 		(void)s->engine->ops->stream_write(s->stream, bytes->data, bytes->len);
+}
+
+void session_send(struct session *s, const struct buf *frames)
+{
+	send_bytes(s, frames);
 }
 
 static void send_frame(struct session *s, enum frame_type type, uint32_t call)
@@ -322,13 +327,16 @@ static void show_output(struct run *run, const struct wire_frame *frame)
 static int on_run_frame(struct session *s, const struct wire_frame *frame)
 {
 	struct run *run = find_run(s, frame->call);
+	int r;
+	if (!run && transfers_frame(s, frame, &r))
+		return r;
 	if (!run) {
 		/* The replay of a call that we gave up on, or that is not ours: its end lets PID 1 forget it. */
 		if (frame->type == FRAME_END)
 			send_frame(s, FRAME_ACK, frame->call);
 		return 0;
 	}
-	int r = collect_frame(run->collect, frame);
+	r = collect_frame(run->collect, frame);
 	if (r < 0)
 		return r;
 	show_output(run, frame);
@@ -353,6 +361,11 @@ static int on_frame(struct session *s, const struct wire_frame *frame)
 
 static void stream_drop(struct session *s)
 {
+	AUTO(fail_release) struct fail f = { 0 };
+	fail_set(&f, FAIL_ENGINE,
+		 "the connection to the session broke while files were copied; nothing of it was kept");
+	fail_hint(&f, "Try again.");
+	transfers_lost(s, &f, /* gone= */ false);
 	s->stream = s->engine->ops->stream_free(s->stream);
 	wire_release(&s->wire);
 	s->greeted = false;
@@ -429,6 +442,7 @@ static void session_die(struct session *s, const struct fail *cause)
 		return;
 	fail_copy(&s->death, cause);
 	set_state(s, SESSION_DEAD);
+	transfers_lost(s, cause, /* gone= */ true);
 	stream_drop(s);
 	s->heartbeat = timer_free(s->heartbeat);
 	s->deadline = timer_free(s->deadline);
@@ -625,6 +639,7 @@ struct session *session_new(const struct session_params *p)
 	s->created_ms = s->used_ms = loop_now_ms();
 	list_init(&s->node);
 	list_init(&s->runs);
+	list_init(&s->transfers);
 	s->heartbeat = timer_new(s->loop, on_heartbeat, s);
 	s->retry = timer_new(s->loop, on_retry, s);
 	s->deadline = timer_new(s->loop, on_start_deadline, s);
@@ -638,7 +653,10 @@ void session_stop(struct session *s)
 	if (s->state == SESSION_STOPPING)
 		return;
 	bool dead = s->state == SESSION_DEAD;
+	AUTO(fail_release) struct fail f = { 0 };
+	fail_set(&f, FAIL_DIED, "stop_session ended the session while files were copied");
 	set_state(s, SESSION_STOPPING);
+	transfers_lost(s, &f, /* gone= */ true);
 	stream_drop(s);
 	s->heartbeat = timer_free(s->heartbeat);
 	s->deadline = timer_free(s->deadline);

@@ -11,6 +11,7 @@
 #include "manager/engine/engine.h"
 #include "manager/manager.h"
 #include "manager/token.h"
+#include "manager/transfer.h"
 #include "manager/wire.h"
 
 enum session_state {
@@ -67,6 +68,7 @@ struct session {
 	struct engine_stream *stream;
 	struct wire wire;
 	struct list runs;
+	struct list transfers; /* of struct transfer */
 	struct timer *heartbeat, *deadline, *retry;
 	uint64_t fence, last_frame_ms, heard_ms, oom_ms; /* heard: of PID 1, on whichever stream */
 	uint32_t last_call;
@@ -102,6 +104,9 @@ void session_stop(struct session *s);
 int session_run(struct session *s, struct run *run, const char *text, size_t len, struct fail *f);
 /* Interrupts it. The run must be heap memory from here on: the session frees it when PID 1 has ended it. */
 void session_abandon(struct run *run);
+
+/* For transfer.c: frames of a file call. */
+void session_send(struct session *s, const struct buf *frames);
 
 /* From inside on_stopped, instead of freeing it: its container could not be removed; it can be stopped again. */
 void session_keep_dead(struct session *s, const struct fail *why);

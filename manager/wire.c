@@ -5,8 +5,10 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "kernels/entry.h"
 
 #define DETAIL_MAX 1000
+#define NOTICES_MAX 20
 /* What a MIME bundle may hold as a tree; PID 1 lets no more through. A container costs some 200 bytes when parsed. */
 #define JSON_CONTAINERS_MAX 100000u
 #define JSON_VALUES_MAX 1500000u
@@ -49,6 +51,14 @@ static size_t payload_max(uint8_t type)
 	case FRAME_RESULT:
 	case FRAME_ERROR:
 		return FRAME_PAYLOAD_MAX;
+	case FRAME_ENTRY:
+		return ENTRY_FIXED + 2 * ENTRY_PATH_MAX;
+	case FRAME_DATA:
+		return 8 + FILE_DATA_MAX;
+	case FRAME_MAP:
+		return 16 * FILE_MAP_PIECES_A_FRAME;
+	case FRAME_CREDIT:
+		return 4;
 	default:
 		return SIZE_MAX; /* not PID 1's to send */
 	}
@@ -102,6 +112,15 @@ int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run)
 					 run->len, "timeout_ms", (json_int_t)run->timeout_ms, "stdout_limit",
 					 (json_int_t)run->stdout_limit, "stderr_limit", (json_int_t)run->stderr_limit);
 	return put_json(out, run->terminal ? FRAME_TERMINAL : FRAME_EXECUTE, call, payload);
+}
+
+int wire_put_files(struct buf *out, uint32_t call, const struct wire_files *files)
+{
+	json_auto_t *payload = files->export ?
+				       json_pack("{s:s}", "path", files->path) :
+				       json_pack("{s:s, s:I, s:I}", "destination", files->path, "bytes",
+						 (json_int_t)files->bytes, "entries", (json_int_t)files->entries);
+	return put_json(out, files->export ? FRAME_EXPORT : FRAME_IMPORT, call, payload);
 }
 
 bool wire_json_is_modest(const uint8_t *text, size_t n)
@@ -175,4 +194,35 @@ char *wire_read_progress(const struct wire_frame *frame)
 	json_auto_t *progress = payload_json(frame);
 	const char *tail = json_string_value(json_object_get(progress, "tail"));
 	return tail && *tail ? xstrdup(tail) : NULL;
+}
+
+static char *sentence(const json_t *text)
+{
+	struct buf clean = { 0 };
+	if (!json_is_string(text))
+		return NULL;
+	const char *s = json_string_value(text);
+	utf8_clean(&clean, s, utf8_head(s, strlen(s), DETAIL_MAX));
+	return buf_steal_str(&clean);
+}
+
+int wire_read_files_end(const struct wire_frame *frame, struct strv *notices, struct fail *f)
+{
+	json_auto_t *end = payload_json(frame);
+	const char *ending = json_string_value(json_object_get(end, "ending"));
+	const json_t *list = json_object_get(end, "notices");
+	json_int_t dropped = json_integer_value(json_object_get(end, "notices_dropped"));
+	for (size_t i = 0; i < MIN(json_array_size(list), (size_t)NOTICES_MAX); i++) {
+		AUTO(freep) char *text = sentence(json_array_get(list, i));
+		if (text)
+			strv_add(notices, text);
+	}
+	if (dropped > 0)
+		strv_addf(notices, "and %lld more like these", (long long)dropped);
+	if (ending && streq(ending, "ok"))
+		return 0;
+	AUTO(freep) char *detail = sentence(json_object_get(end, "detail"));
+	bool refused = ending && streq(ending, "refused");
+	return fail_set(f, refused ? FAIL_BUSY : FAIL_INVALID, "%s",
+			detail ? detail : "the container did not say how the copy ended");
 }

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "base/strv.h"
 #include "kernels/protocol.h"
 
 struct wire {
@@ -39,6 +40,17 @@ struct wire_run {
 };
 /* The text must be valid UTF-8. -1 if it is not, or too long for a frame. */
 int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run);
+
+/* A file call. */
+struct wire_files {
+	bool export;
+	const char *path;	 /* of the sandbox: what to export, or where the import goes */
+	uint64_t bytes, entries; /* import: what will come */
+};
+/* -1 if the path is not valid UTF-8. */
+int wire_put_files(struct buf *out, uint32_t call, const struct wire_files *files);
+/* How a file call ended: 0 if well, else -1 with f filled from PID 1's words, cleaned. Notices are added, bounded. */
+int wire_read_files_end(const struct wire_frame *frame, struct strv *notices, struct fail *f);
 
 struct wire_hello {
 	uint64_t version;

@@ -112,6 +112,35 @@ void fixtures_describe(json_t *tools)
 	}
 }
 
+json_t *fixtures_resources(void)
+{
+	return json_pack("[{s:s, s:s, s:s}, {s:s, s:s, s:s}]", "uri", "test://static-text", "name", "static-text",
+			 "mimeType", "text/plain", "uri", "test://static-binary", "name", "static-binary", "mimeType",
+			 "image/png");
+}
+
+json_t *fixtures_template(void)
+{
+	return json_pack("{s:s, s:s, s:s}", "uriTemplate", "test://template/{id}/data", "name", "template", "mimeType",
+			 "application/json");
+}
+
+json_t *fixtures_read(const char *uri)
+{
+	static const char before[] = "test://template/", after[] = "/data";
+	size_t n = strlen(uri), fixed = strlen(before) + strlen(after);
+	if (streq(uri, "test://static-text"))
+		return json_pack("{s:[{s:s, s:s, s:s}]}", "contents", "uri", uri, "mimeType", "text/plain", "text",
+				 "This is the content of the static text resource.");
+	if (streq(uri, "test://static-binary"))
+		return json_pack("{s:[{s:s, s:s, s:s}]}", "contents", "uri", uri, "mimeType", "image/png", "blob", PNG);
+	if (n <= fixed || strncmp(uri, before, strlen(before)) != 0 || !streq(uri + n - strlen(after), after))
+		return NULL;
+	return json_pack("{s:[{s:s, s:s, s:o}]}", "contents", "uri", uri, "mimeType", "application/json", "text",
+			 json_sprintf("{\"id\":\"%.*s\",\"templateTest\":true,\"data\":\"Data for ID: %.*s\"}",
+				      (int)(n - fixed), uri + strlen(before), (int)(n - fixed), uri + strlen(before)));
+}
+
 bool fixtures_call(struct call *call, struct loop *loop, json_t *params)
 {
 	const char *name = json_string_value(json_object_get(params, "name"));

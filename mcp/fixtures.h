@@ -10,4 +10,9 @@ void fixtures_describe(json_t *tools);
 /* False if tools/call names none of them; else the call is answered, now or later. */
 bool fixtures_call(struct call *call, struct loop *loop, json_t *params);
 
+/* Resources of the suite: a list, a template, and the result of reading one (NULL if there is none). New references. */
+json_t *fixtures_resources(void);
+json_t *fixtures_template(void);
+json_t *fixtures_read(const char *uri);
+
 #endif

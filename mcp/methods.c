@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "mcp/fixtures.h"
+#include "mcp/resources.h"
 #include "mcp/result.h"
 #include "mcp/rpc.h"
 #include "mcp/server-private.h"
@@ -11,25 +12,25 @@
 #define TOOLS_TTL_MS 300000
 #define LISTENING_MAX 64
 
-static void set_cache_hints(const struct call *call, json_t *result, json_int_t ttl_ms)
+void method_set_cache_hints(const struct call *call, json_t *result, json_int_t ttl_ms, const char *scope)
 {
 	if (!call->revision->modern)
 		return;
 	json_object_set_new(result, "ttlMs", json_integer(ttl_ms));
-	json_object_set_new(result, "cacheScope", json_string("public"));
+	json_object_set_new(result, "cacheScope", json_string(scope));
 }
 
 static json_t *identity(struct server *s)
 {
 	AUTO(freep) char *instructions = tools_instructions(&s->env);
-	return json_pack("{s:{s:{}}, s:s}", "capabilities", "tools", "instructions", instructions);
+	return json_pack("{s:{s:{}, s:{}}, s:s}", "capabilities", "tools", "resources", "instructions", instructions);
 }
 
 static void do_discover(struct server *s, struct call *call, json_t *params)
 {
 	json_t *result = identity(s);
 	json_object_set_new(result, "supportedVersions", revision_supported());
-	set_cache_hints(call, result, DISCOVER_TTL_MS);
+	method_set_cache_hints(call, result, DISCOVER_TTL_MS, "public");
 	call_reply(call, result);
 }
 
@@ -65,7 +66,7 @@ static void do_tools_list(struct server *s, struct call *call, json_t *params)
 	if (s->spec.fixtures)
 		fixtures_describe(tools);
 	json_t *result = json_pack("{s:o}", "tools", tools);
-	set_cache_hints(call, result, TOOLS_TTL_MS);
+	method_set_cache_hints(call, result, TOOLS_TTL_MS, "public");
 	call_reply(call, result);
 }
 
@@ -139,6 +140,9 @@ static const struct method methods[] = {
 	{ "ping", .legacy = true, .handle = do_ping },
 	{ "tools/list", .legacy = true, .modern = true, .handle = do_tools_list },
 	{ "tools/call", .legacy = true, .modern = true, .handle = do_tools_call },
+	{ "resources/list", .legacy = true, .modern = true, .handle = resources_list },
+	{ "resources/templates/list", .legacy = true, .modern = true, .handle = resources_templates },
+	{ "resources/read", .legacy = true, .modern = true, .handle = resources_read },
 	{ "subscriptions/listen", .modern = true, .alone = true, .handle = do_listen },
 };
 

@@ -17,6 +17,8 @@ struct method {
 
 /* NULL if the era does not have it. */
 const struct method *method_find(const char *name, bool modern);
+/* What modern results of lists and reads must carry. */
+void method_set_cache_hints(const struct call *call, json_t *result, json_int_t ttl_ms, const char *scope);
 /* The graceful end of a subscription: answers and frees the call. */
 void method_end_listening(struct call *call);
 

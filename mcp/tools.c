@@ -4,10 +4,8 @@
 #include "mcp/result.h"
 
 static const struct tool *const tools[] = {
-	&tool_create_session,
-	&tool_execute_code,
-	&tool_execute_terminal,
-	&tool_stop_session,
+	&tool_create_session, &tool_execute_code, &tool_execute_terminal,
+	&tool_import_files,   &tool_export_files, &tool_stop_session,
 };
 
 const struct tool *tools_nth(size_t i)

@@ -36,6 +36,8 @@ struct tool {
 extern const struct tool tool_create_session;
 extern const struct tool tool_execute_code;
 extern const struct tool tool_execute_terminal;
+extern const struct tool tool_import_files;
+extern const struct tool tool_export_files;
 extern const struct tool tool_stop_session;
 
 /* NULL past the last. */

@@ -23,6 +23,9 @@ struct op {
 	struct create_request create;
 	struct run_request run;
 	struct stop_request stop;
+	struct copy_request copy;
+	struct exports_request exports;
+	struct read_request read;
 	char *text;
 	char *session_id;
 };
@@ -228,5 +231,81 @@ struct op *manager_stop(struct manager *m, const struct stop_request *req, struc
 		return NULL;
 	struct op *op = op_new(m, finish_stop, 0);
 	op->stop = *req;
+	return op;
+}
+
+/* --- files: every entry succeeds but those that are called "bad"; there is one export ----------------------------- */
+
+static struct export_info an_export(void)
+{
+	return (struct export_info){ .id = (char *)"e1",
+				     .session_id = (char *)"s1",
+				     .path = (char *)"/workspace/e.txt",
+				     .name = (char *)"e.txt",
+				     .mime = (char *)"text/plain",
+				     .hash = (char *)"00",
+				     .host_path = (char *)"/exports/00/e.txt",
+				     .uri = (char *)"husk://exports/e1/e.txt",
+				     .size = 5,
+				     .stored = 5,
+				     .created_ms = 1000 };
+}
+
+static void finish_copy(struct op *op)
+{
+	struct copy_result *results = xcalloc(op->copy.n, sizeof(*results));
+	for (size_t i = 0; i < op->copy.n; i++) {
+		bool bad = op->text[i] == 'b';
+		results[i] = (struct copy_result){ .source = (char *)"source",
+						   .path = (char *)"/workspace/e.txt",
+						   .success = !bad,
+						   .size = bad ? 0 : 5,
+						   .error = bad ? (char *)"bad \xff" : NULL };
+		if (!bad && op->copy.exports)
+			results[i].export = an_export();
+	}
+	op->copy.on_done(op->copy.ctx, results, op->copy.n, NULL);
+	free(results);
+}
+
+struct op *manager_copy(struct manager *m, const struct copy_request *req, struct fail *f)
+{
+	if (check_session(req->session_id, f) < 0)
+		return NULL;
+	struct op *op = op_new(m, finish_copy, 0);
+	op->copy = *req;
+	op->text = xcalloc(req->n + 1, 1);
+	for (size_t i = 0; i < req->n; i++) {
+		const char *name = req->exports ? req->exports[i] : req->imports[i].source;
+		op->text[i] = name && streq(name, "bad") ? 'b' : 'g';
+	}
+	return op;
+}
+
+static void finish_exports(struct op *op)
+{
+	struct export_info e = an_export();
+	op->exports.on_done(op->exports.ctx, &e, 1, NULL);
+}
+
+struct op *manager_exports(struct manager *m, const struct exports_request *req, struct fail *f)
+{
+	struct op *op = op_new(m, finish_exports, 0);
+	op->exports = *req;
+	return op;
+}
+
+static void finish_read(struct op *op)
+{
+	struct export_info e = an_export();
+	bool known = streq(op->text, "e1");
+	op->read.on_done(op->read.ctx, known ? &e : NULL, known ? (const uint8_t *)"hello" : NULL, known ? 5 : 0, NULL);
+}
+
+struct op *manager_read_export(struct manager *m, const struct read_request *req, struct fail *f)
+{
+	struct op *op = op_new(m, finish_read, 0);
+	op->read = *req;
+	op->text = xstrdup(req->id);
 	return op;
 }

@@ -15,6 +15,7 @@
 #ifndef HUSK_TESTS_FAKE_MANAGER_H
 #define HUSK_TESTS_FAKE_MANAGER_H
 
+#include "manager/copy.h"
 #include "manager/manager.h"
 
 struct fake_counters {

@@ -1,0 +1,12 @@
+/* Base64 with the standard alphabet (RFC 4648, section 4). */
+#ifndef HUSK_BASE_BASE64_H
+#define HUSK_BASE_BASE64_H
+
+#include "base/buf.h"
+
+/* Appends the text, padded. */
+void base64_encode(const void *data, size_t n, struct buf *out);
+/* Appends the bytes. Padding may be missing; white space is ignored. -EINVAL for anything else, with `out` as it was. */
+int base64_decode(const char *text, size_t n, struct buf *out);
+
+#endif

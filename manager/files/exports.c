@@ -1,0 +1,54 @@
+#include "manager/files/exports.h"
+
+#include "base/alloc.h"
+#include "manager/files/names.h"
+#include "manager/files/vault.h"
+
+char *export_file(const struct config *config, const struct export_record *record)
+{
+	return vault_path(config->storage_dir, record->hash,
+			  record->directory ? ".tar" : names_extension(record->name));
+}
+
+void export_info_fill(struct export_info *info, const struct config *config, const struct export_record *record)
+{
+	AUTO(freep) char *segment = names_uri_segment(record->name);
+	*info = (struct export_info){
+		.id = xstrdup(record->id),
+		.session_id = xstrdup(record->session),
+		.path = xstrdup(record->path),
+		.name = xstrdup(record->name),
+		.mime = xstrdup(record->mime),
+		.hash = xstrdup(record->hash),
+		.host_path = export_file(config, record),
+		.uri = xasprintf("husk://exports/%s/%s%s", record->id, segment, record->directory ? ".tar" : ""),
+		.directory = record->directory,
+		.size = record->size,
+		.stored = record->stored,
+		.created_ms = record->created,
+	};
+}
+
+void export_info_release(struct export_info *info)
+{
+	free(info->id);
+	free(info->session_id);
+	free(info->path);
+	free(info->name);
+	free(info->mime);
+	free(info->hash);
+	free(info->host_path);
+	free(info->uri);
+	*info = (struct export_info){ 0 };
+}
+
+void copy_result_release(struct copy_result *r)
+{
+	free(r->source);
+	free(r->path);
+	free(r->error);
+	free(r->hint);
+	strv_release(&r->notices);
+	export_info_release(&r->export);
+	*r = (struct copy_result){ 0 };
+}

@@ -1,0 +1,15 @@
+/* Exports as the store has them and as callers see them. */
+#ifndef HUSK_MANAGER_FILES_EXPORTS_H
+#define HUSK_MANAGER_FILES_EXPORTS_H
+
+#include "manager/config.h"
+#include "manager/copy.h"
+#include "manager/store/store.h"
+
+void export_info_fill(struct export_info *info, const struct config *config, const struct export_record *record);
+void export_info_release(struct export_info *info);
+/* Where the content of a record is. The caller owns it. */
+char *export_file(const struct config *config, const struct export_record *record);
+void copy_result_release(struct copy_result *r);
+
+#endif

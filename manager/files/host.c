@@ -1,0 +1,219 @@
+#include "manager/files/host.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#ifdef __linux__
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#endif
+
+#include "base/alloc.h"
+#include "manager/files/names.h"
+#include "manager/files/vault.h"
+
+#define SAFE_FLAGS (O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+
+void host_rules_release(struct host_rules *r)
+{
+	free(r->storage_dir);
+	free(r->state_dir);
+	free(r->settings_file);
+	strv_release(&r->allowed);
+	*r = (struct host_rules){ 0 };
+}
+
+/* ---- what is ours */
+
+static void forbid(struct host_forbidden *set, const struct stat *st)
+{
+	if (set->n < HOST_FORBIDDEN_MAX) {
+		set->v[set->n].dev = st->st_dev;
+		set->v[set->n++].ino = st->st_ino;
+	}
+}
+
+static void forbid_path(struct host_forbidden *set, const char *path)
+{
+	struct stat st;
+	if (path && stat(path, &st) == 0)
+		forbid(set, &st);
+}
+
+/* The database with its companions, the key, the thread's id: every file that lies in the state folder itself, since a hard link
+ * elsewhere is the same file. */
+static void forbid_files_of(struct host_forbidden *set, const char *folder)
+{
+	DIR *dir = opendir(folder);
+	struct stat st;
+	for (const struct dirent *d; dir && (d = readdir(dir));)
+		if (fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+			forbid(set, &st);
+	if (dir)
+		closedir(dir);
+}
+
+bool host_is_forbidden(const struct host_forbidden *set, const struct stat *st)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (set->v[i].dev == st->st_dev && set->v[i].ino == st->st_ino)
+			return true;
+	return false;
+}
+
+static void forbid_all(const struct host_rules *rules, struct host_forbidden *set)
+{
+	AUTO(freep) char *vault = vault_folder(rules->storage_dir);
+	struct stat state, storage;
+	set->n = 0;
+	forbid_path(set, vault);
+	forbid_path(set, rules->settings_file);
+	/* Where both are one folder, the files that people put there are still theirs. */
+	bool apart = stat(rules->state_dir, &state) < 0 || stat(rules->storage_dir, &storage) < 0 ||
+		     state.st_ino != storage.st_ino || state.st_dev != storage.st_dev;
+	if (apart) {
+		forbid_path(set, rules->state_dir);
+		forbid_files_of(set, rules->state_dir);
+		return;
+	}
+	static const char *const names[] = { "husk.db", "husk.db-wal", "husk.db-shm", "settings.key",
+					     "mcp-thread.json" };
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		AUTO(freep) char *path = xasprintf("%s/%s", rules->state_dir, names[i]);
+		forbid_path(set, path);
+	}
+}
+
+/* Neither the file nor any folder above it is ours. */
+static bool leads_through_ours(const struct host_forbidden *set, const char *resolved)
+{
+	AUTO(freep) char *path = xstrdup(resolved);
+	struct stat st;
+	for (;;) {
+		if (stat(*path ? path : "/", &st) == 0 && host_is_forbidden(set, &st))
+			return true;
+		char *slash = strrchr(path, '/');
+		if (!slash)
+			return false;
+		*slash = '\0';
+	}
+}
+
+/* ---- opening */
+
+static int open_by_steps(int dir, const char *path, int flags)
+{
+	AUTO(closep) int at = -1;
+	int from = dir;
+	for (const char *slash; (slash = strchr(path, '/')); path = slash + 1) {
+		AUTO(freep) char *name = xstrndup(path, (size_t)(slash - path));
+		int next = openat(from, name, O_RDONLY | O_DIRECTORY | SAFE_FLAGS);
+		if (next < 0)
+			return -errno;
+		closep(&at);
+		from = at = next;
+	}
+	int fd = openat(from, *path ? path : ".", flags | SAFE_FLAGS);
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_beneath(int dir, const char *path, int flags)
+{
+#ifdef SYS_openat2
+	struct open_how how = { .flags = (uint64_t)(flags | SAFE_FLAGS),
+				.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	long fd = syscall(SYS_openat2, dir, *path ? path : ".", &how, sizeof(how));
+	if (fd >= 0)
+		return (int)fd;
+	if (errno != ENOSYS && errno != EPERM)
+		return -errno;
+#endif
+	return open_by_steps(dir, path, flags);
+}
+
+static int denied(struct fail *f, const char *source)
+{
+	fail_set(
+		f, FAIL_INVALID,
+		"Import from '%s' denied — path is outside allowed directories. Configure IMPORT_ALLOWED_DIRS to allow "
+		"additional paths.",
+		source);
+	return -1;
+}
+
+static int open_below(const char *root, const char *resolved)
+{
+	char place[PATH_MAX];
+	const char *rest;
+	if (!realpath(root, place) || !(rest = names_below(resolved, place)))
+		return -EACCES;
+	AUTO(closep) int dir = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -errno;
+	return open_beneath(dir, rest, O_RDONLY);
+}
+
+static int open_allowed(const struct host_rules *rules, const char *source, const char *resolved, struct fail *f)
+{
+	int fd = open_below(rules->storage_dir, resolved);
+	for (size_t i = 0; fd == -EACCES && i < rules->allowed.n; i++)
+		fd = open_below(rules->allowed.v[i], resolved);
+	if (fd == -EACCES && access(resolved, R_OK) == 0)
+		return denied(f, source);
+	if (fd < 0)
+		return fail_set(f, FAIL_INVALID, "cannot open '%s': %s", source,
+				fd == -ENXIO ? "neither a file nor a directory" : strerror(-fd));
+	return fd;
+}
+
+/* Before anything else is said of a path: who may not read there learns nothing about it. */
+static bool is_allowed(const struct host_rules *rules, const char *resolved)
+{
+	char place[PATH_MAX];
+	if (realpath(rules->storage_dir, place) && names_below(resolved, place))
+		return true;
+	for (size_t i = 0; i < rules->allowed.n; i++)
+		if (realpath(rules->allowed.v[i], place) && names_below(resolved, place))
+			return true;
+	return false;
+}
+
+/* Where a missing file would be, as far as it exists. */
+static bool missing_is_allowed(const struct host_rules *rules, const char *path)
+{
+	AUTO(freep) char *above = xstrdup(path);
+	char place[PATH_MAX];
+	for (char *slash; (slash = strrchr(above, '/')) && slash != above;) {
+		*slash = '\0';
+		if (realpath(above, place))
+			return is_allowed(rules, place);
+	}
+	return false;
+}
+
+int host_open(const struct host_rules *rules, const char *source, struct host_forbidden *ret_forbidden, struct fail *f)
+{
+	AUTO(freep) char *path = *source == '/' ? xstrdup(source) : xasprintf("%s/%s", rules->storage_dir, source);
+	char resolved[PATH_MAX];
+	struct stat st;
+	if (!realpath(path, resolved)) {
+		if (!missing_is_allowed(rules, path))
+			return denied(f, source);
+		return fail_set(f, FAIL_INVALID, "File or directory not found: %s", source);
+	}
+	if (!is_allowed(rules, resolved))
+		return denied(f, source);
+	forbid_all(rules, ret_forbidden);
+	if (leads_through_ours(ret_forbidden, resolved))
+		return fail_set(f, FAIL_INVALID, "Import from '%s' denied — this is where Husk keeps its own files.",
+				source);
+	AUTO(closep) int fd = open_allowed(rules, source, resolved, f);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) < 0 || host_is_forbidden(ret_forbidden, &st) ||
+	    (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+		return fail_set(f, FAIL_INVALID, "'%s' is neither a file nor a directory", source);
+	return take_fd(fd);
+}

@@ -1,0 +1,145 @@
+#include "manager/files/names.h"
+
+#include <ctype.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/strv.h"
+#include "kernels/entry.h"
+
+#define EXTENSION_MAX 10
+
+const char *names_below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+	if (streq(dir, "/"))
+		return path + 1;
+	if (strncmp(path, dir, n) != 0 || (path[n] && path[n] != '/'))
+		return NULL;
+	return path[n] ? path + n + 1 : path + n;
+}
+
+/* Components without "", "." and "..", joined; ".." at the root stays there, as everywhere. */
+static char *normal(const char *path)
+{
+	struct buf out = { 0 };
+	AUTO(freep) char *copy = xstrdup(path);
+	for (char *rest = copy, *part; (part = strsep(&rest, "/"));) {
+		if (!*part || streq(part, "."))
+			continue;
+		if (!streq(part, "..")) {
+			buf_printf(&out, "/%s", part);
+			continue;
+		}
+		while (out.len && out.data[--out.len] != '/')
+			;
+	}
+	return out.len ? buf_steal_str(&out) : (buf_release(&out), xstrdup("/"));
+}
+
+char *names_sandbox_path(const char *path, struct fail *f)
+{
+	static const char *const roots[] = { "/workspace", "/tmp", "/home/sandbox" };
+	AUTO(freep) char *full = *path == '/' ? xstrdup(path) : xasprintf("/workspace/%s", path);
+	AUTO(freep) char *clean = normal(full);
+	for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
+		const char *rest = names_below(clean, roots[i]);
+		if (rest && entry_path_valid(rest, strlen(rest)))
+			return take_ptr(clean);
+		if (rest) {
+			fail_set(f, FAIL_INVALID, "Path too long or too deep: %.200s…", path);
+			return NULL;
+		}
+	}
+	fail_set(f, FAIL_INVALID, "Path outside /workspace: %s", path);
+	fail_hint(f, "Use a path below /workspace (relative paths are), /tmp or /home/sandbox.");
+	return NULL;
+}
+
+char *names_base(const char *path)
+{
+	size_t end = strlen(path);
+	while (end > 1 && path[end - 1] == '/')
+		end--;
+	size_t start = end;
+	while (start > 0 && path[start - 1] != '/')
+		start--;
+	return xstrndup(path + start, end - start);
+}
+
+const char *names_extension(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	if (!dot || dot == name || strlen(dot) > EXTENSION_MAX || !dot[1])
+		return "";
+	for (const char *c = dot + 1; *c; c++)
+		if (!isalnum((unsigned char)*c))
+			return "";
+	return dot;
+}
+
+const char *names_mime(const char *name)
+{
+	static const struct {
+		const char *extension, *mime;
+	} known[] = {
+		{ ".txt", "text/plain" },
+		{ ".log", "text/plain" },
+		{ ".md", "text/markdown" },
+		{ ".csv", "text/csv" },
+		{ ".tsv", "text/tab-separated-values" },
+		{ ".html", "text/html" },
+		{ ".htm", "text/html" },
+		{ ".css", "text/css" },
+		{ ".xml", "text/xml" },
+		{ ".py", "text/x-python" },
+		{ ".r", "text/x-r" },
+		{ ".js", "text/javascript" },
+		{ ".mjs", "text/javascript" },
+		{ ".ts", "text/plain" },
+		{ ".sh", "text/x-shellscript" },
+		{ ".c", "text/x-c" },
+		{ ".h", "text/x-c" },
+		{ ".sql", "text/plain" },
+		{ ".yaml", "text/plain" },
+		{ ".yml", "text/plain" },
+		{ ".toml", "text/plain" },
+		{ ".json", "application/json" },
+		{ ".ipynb", "application/json" },
+		{ ".pdf", "application/pdf" },
+		{ ".png", "image/png" },
+		{ ".jpg", "image/jpeg" },
+		{ ".jpeg", "image/jpeg" },
+		{ ".gif", "image/gif" },
+		{ ".webp", "image/webp" },
+		{ ".svg", "image/svg+xml" },
+		{ ".mp3", "audio/mpeg" },
+		{ ".wav", "audio/wav" },
+		{ ".mp4", "video/mp4" },
+		{ ".zip", "application/zip" },
+		{ ".gz", "application/gzip" },
+		{ ".tar", "application/x-tar" },
+		{ ".parquet", "application/vnd.apache.parquet" },
+		{ ".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" },
+		{ ".docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document" },
+		{ ".pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation" },
+	};
+	const char *extension = names_extension(name);
+	for (size_t i = 0; *extension && i < ARRAY_LEN(known); i++)
+		if (strcasecmp(extension, known[i].extension) == 0)
+			return known[i].mime;
+	return "application/octet-stream";
+}
+
+char *names_uri_segment(const char *name)
+{
+	struct buf out = { 0 };
+	for (const unsigned char *c = (const unsigned char *)name; *c; c++) {
+		if (isalnum(*c) || strchr("-._~", *c))
+			buf_add(&out, c, 1);
+		else
+			buf_printf(&out, "%%%02X", *c);
+	}
+	return buf_steal_str(&out);
+}

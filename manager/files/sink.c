@@ -1,0 +1,261 @@
+#include "manager/files/sink.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "kernels/entry.h"
+#include "kernels/protocol.h"
+#include "manager/files/names.h"
+#include "manager/files/source.h"
+#include "manager/files/tarball.h"
+#include "manager/files/vault.h"
+
+struct sink {
+	char *storage_dir, *name;
+	struct sink_limits limits;
+	struct vault_file *file;
+	struct digest *digest;
+	struct tarball *tar; /* of a directory */
+	uint64_t written;    /* bytes in the vault */
+
+	/* The entry at hand. */
+	struct entry entry; /* its strings are in `strings` */
+	struct buf strings;
+	bool is_open, header_written;
+	struct tarball_piece *pieces;
+	size_t n_pieces;
+	bool sparse;
+	uint64_t at; /* bytes of it that were written, holes included */
+
+	uint64_t bytes, apparent;
+	struct sink_result result;
+};
+
+struct sink *sink_new(const char *storage_dir, const char *name, const struct sink_limits *limits)
+{
+	struct sink *s = new0(struct sink);
+	s->storage_dir = xstrdup(storage_dir);
+	s->name = xstrdup(name);
+	s->limits = *limits;
+	s->digest = digest_new();
+	return s;
+}
+
+struct sink *sink_free(struct sink *s)
+{
+	if (!s)
+		return NULL;
+	tarball_free(s->tar);
+	vault_free(s->file);
+	digest_free(s->digest);
+	buf_release(&s->strings);
+	free(s->pieces);
+	free(s->storage_dir);
+	free(s->name);
+	free(s);
+	return NULL;
+}
+
+static int broken(struct fail *f)
+{
+	return fail_set(f, FAIL_INTERNAL, "the container sent files that make no sense");
+}
+
+static int too_much(struct fail *f)
+{
+	fail_set(f, FAIL_LIMIT, "there is more in it than the session's file systems can hold");
+	return fail_hint(
+		f, "Hard links count each time they are seen: export less of it, or an archive made in the session.");
+}
+
+/* ---- the file in the vault */
+
+static int write_at(int fd, const void *data, size_t n, uint64_t at)
+{
+	for (size_t done = 0; done < n;) {
+		ssize_t r = pwrite(fd, (const char *)data + done, n - done, (off_t)(at + done));
+		if (r < 0 && errno != EINTR)
+			return -errno;
+		done += r > 0 ? (size_t)r : 0;
+	}
+	return 0;
+}
+
+static int on_tar_bytes(void *ctx, const void *data, size_t n)
+{
+	struct sink *s = ctx;
+	int r = write_at(vault_fd(s->file), data, n, s->written);
+	if (r < 0)
+		return r;
+	digest_add(s->digest, data, n);
+	s->written += n;
+	return 0;
+}
+
+static int disk_failed(int error, struct fail *f)
+{
+	fail_set(f, FAIL_STORE, "cannot write to STORAGE_DIR: %s", strerror(-error));
+	return fail_hint(f, "Check that STORAGE_DIR has free space.");
+}
+
+/* ---- one entry */
+
+/* The archive wants its holes as zeros; the file in the vault gets them as holes. */
+static int put_zeros(struct sink *s, uint64_t n, struct fail *f)
+{
+	static const uint8_t zeros[1 << 18];
+	if (!s->tar) {
+		digest_add_zeros(s->digest, n);
+		s->at += n;
+		return 0;
+	}
+	for (uint64_t left = n; left;) {
+		size_t piece = (size_t)MIN(left, sizeof(zeros));
+		if (tarball_data(s->tar, zeros, piece, f) < 0)
+			return -1;
+		left -= piece;
+		s->at += piece;
+	}
+	return 0;
+}
+
+static int write_header(struct sink *s, struct fail *f)
+{
+	if (s->header_written || !s->tar)
+		return 0;
+	s->header_written = true;
+	return tarball_entry(s->tar, &s->entry, s->sparse ? s->pieces : NULL, s->n_pieces, f);
+}
+
+static int end_entry(struct sink *s, struct fail *f)
+{
+	if (!s->is_open)
+		return 0;
+	s->is_open = false;
+	if (write_header(s, f) < 0)
+		return -1;
+	return s->entry.type == ENTRY_FILE ? put_zeros(s, s->entry.size - s->at, f) : 0;
+}
+
+static void hold(struct sink *s, const struct entry *e)
+{
+	buf_reset(&s->strings);
+	buf_add(&s->strings, e->path, e->path_len);
+	buf_add(&s->strings, e->target, e->target_len);
+	s->entry = *e;
+	s->entry.path = buf_str(&s->strings);
+	s->entry.target = s->entry.path + e->path_len;
+	s->is_open = true;
+	s->header_written = s->sparse = false;
+	s->n_pieces = 0;
+	s->at = 0;
+}
+
+static int begin(struct sink *s, const struct entry *e, struct fail *f)
+{
+	if (e->path_len || e->type == ENTRY_SYMLINK)
+		return broken(f);
+	s->file = vault_new(s->storage_dir, f);
+	if (!s->file)
+		return -1;
+	s->result.directory = e->type == ENTRY_DIRECTORY;
+	s->result.mode = e->mode;
+	s->result.mtime_ms = e->mtime < 0 ? 0 : (uint64_t)e->mtime * 1000 + e->mtime_ns / 1000000;
+	if (s->result.directory)
+		s->tar = tarball_new(s->name, on_tar_bytes, s);
+	return 0;
+}
+
+static int take_entry(struct sink *s, const uint8_t *payload, size_t n, struct fail *f)
+{
+	struct entry e;
+	if (!entry_read(payload, n, &e))
+		return broken(f);
+	if (end_entry(s, f) < 0)
+		return -1;
+	if (!s->file ? begin(s, &e, f) < 0 : !s->tar || !e.path_len)
+		return f->kind ? -1 : broken(f);
+	s->apparent += e.size;
+	s->result.size += e.size;
+	if (++s->result.entries > SOURCE_ENTRIES_MAX || s->apparent > s->limits.apparent)
+		return too_much(f);
+	hold(s, &e);
+	return 0;
+}
+
+static int take_map(struct sink *s, const uint8_t *payload, size_t n, struct fail *f)
+{
+	if (!s->is_open || s->entry.type != ENTRY_FILE || s->header_written || s->at || n % 16 ||
+	    s->n_pieces + n / 16 > FILE_MAP_PIECES_MAX)
+		return broken(f);
+	s->sparse = true;
+	s->pieces = xrealloc(s->pieces, (s->n_pieces + n / 16 + 1) * sizeof(*s->pieces));
+	for (size_t i = 0; i < n; i += 16) {
+		struct tarball_piece p = { entry_get_number(payload + i, 8), entry_get_number(payload + i + 8, 8) };
+		uint64_t floor = s->n_pieces ? s->pieces[s->n_pieces - 1].at + s->pieces[s->n_pieces - 1].n : 0;
+		if (p.at < floor || p.at > s->entry.size || p.n > s->entry.size - p.at)
+			return broken(f);
+		s->pieces[s->n_pieces++] = p;
+	}
+	return 0;
+}
+
+static int take_data(struct sink *s, const uint8_t *payload, size_t n, struct fail *f)
+{
+	if (n < 8 || !s->is_open || s->entry.type != ENTRY_FILE)
+		return broken(f);
+	uint64_t at = entry_get_number(payload, 8);
+	const uint8_t *data = payload + 8;
+	n -= 8;
+	if (at < s->at || at > s->entry.size || n > s->entry.size - at)
+		return broken(f);
+	s->bytes += n;
+	if (s->bytes > s->limits.bytes)
+		return too_much(f);
+	if (write_header(s, f) < 0 || put_zeros(s, at - s->at, f) < 0)
+		return -1;
+	if (s->tar) {
+		if (tarball_data(s->tar, data, n, f) < 0)
+			return -1;
+	} else {
+		int r = write_at(vault_fd(s->file), data, n, at);
+		if (r < 0)
+			return disk_failed(r, f);
+		digest_add(s->digest, data, n);
+	}
+	s->at += n;
+	return 0;
+}
+
+int sink_take(struct sink *s, const uint8_t *frames, size_t n, struct fail *f)
+{
+	while (n) {
+		struct frame_header h = frame_header_read(frames);
+		const uint8_t *payload = frames + FRAME_HEADER_SIZE;
+		int r = h.type == FRAME_ENTRY ? take_entry(s, payload, h.length, f) :
+			h.type == FRAME_MAP   ? take_map(s, payload, h.length, f) :
+						take_data(s, payload, h.length, f);
+		if (r < 0)
+			return -1;
+		frames += FRAME_HEADER_SIZE + h.length;
+		n -= FRAME_HEADER_SIZE + h.length;
+	}
+	return 0;
+}
+
+int sink_keep(struct sink *s, struct sink_result *ret, struct fail *f)
+{
+	if (!s->file)
+		return broken(f);
+	if (end_entry(s, f) < 0 || (s->tar && tarball_end(s->tar, f) < 0))
+		return -1;
+	if (!s->tar) {
+		s->written = s->entry.size;
+		if (ftruncate(vault_fd(s->file), (off_t)s->written) < 0)
+			return disk_failed(-errno, f);
+	}
+	s->result.stored = s->written;
+	digest_end(s->digest, s->result.hash);
+	*ret = s->result;
+	return vault_keep(s->file, ret->hash, s->tar ? ".tar" : names_extension(s->name), f);
+}

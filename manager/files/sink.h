@@ -1,0 +1,35 @@
+/* What an export writes: frames of PID 1 become a file in the vault, or a tar of a directory. PID 1 is not trusted: order, names,
+ * sizes and sums are checked. Everything here blocks: for base/work only. */
+#ifndef HUSK_MANAGER_FILES_SINK_H
+#define HUSK_MANAGER_FILES_SINK_H
+
+#include "base/fail.h"
+#include "manager/files/digest.h"
+
+struct sink;
+
+struct sink_limits {
+	uint64_t bytes;	   /* of data: more than the session's file systems can hold is a lie or a tree of hard links */
+	uint64_t apparent; /* sizes with holes */
+};
+
+struct sink_result {
+	bool directory;
+	uint64_t size;	 /* of the file, or the sum of the files */
+	uint64_t stored; /* bytes in the vault */
+	uint64_t entries;
+	uint32_t mode;
+	uint64_t mtime_ms;
+	char hash[DIGEST_SIZE];
+};
+
+/* `name` is what the file or directory is called. */
+struct sink *sink_new(const char *storage_dir, const char *name, const struct sink_limits *limits);
+/* Leaves nothing behind of what was not kept. Accepts NULL, returns NULL. */
+struct sink *sink_free(struct sink *s);
+/* Whole ENTRY, MAP and DATA frames with their headers. -1 with f filled. */
+int sink_take(struct sink *s, const uint8_t *frames, size_t n, struct fail *f);
+/* All has come: in its place and synced when this returns 0. */
+int sink_keep(struct sink *s, struct sink_result *ret, struct fail *f);
+
+#endif

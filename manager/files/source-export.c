@@ -1,0 +1,312 @@
+/* An export in the vault: a file, or a tar of a directory, or what lies below a name in that. The vault is ours, but a disk is not
+ * to be trusted: members that are no plain file, directory or link, or whose names lead anywhere else, are refused. */
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "manager/files/names.h"
+#include "manager/files/source.h"
+#include "manager/wire.h"
+
+#define BLOCK_BYTES (128u << 10)
+
+struct export_source {
+	struct source source;
+	char *file, *below;
+	bool directory;
+	uint32_t mode;
+	uint64_t mtime_ms;
+
+	int fd;
+	struct source_reader reader;
+	bool began;
+
+	struct archive *tar;
+	bool in_file;
+	/* What libarchive has handed out and was not sent yet. */
+	const uint8_t *block;
+	size_t block_len;
+	uint64_t block_at;
+};
+
+static int unreadable(const struct export_source *x, const char *why, struct fail *f)
+{
+	return fail_set(f, FAIL_STORE, "the export cannot be read: %s (%s)", why, x->file);
+}
+
+static int open_file(struct export_source *x, struct stat *st, struct fail *f)
+{
+	if (x->fd < 0)
+		x->fd = open(x->file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (x->fd < 0 || fstat(x->fd, st) < 0)
+		return unreadable(x, strerror(errno), f);
+	return S_ISREG(st->st_mode) ? 0 : unreadable(x, "it is no file", f);
+}
+
+/* ---- members */
+
+static int open_tar(struct export_source *x, struct fail *f)
+{
+	struct stat st;
+	if (open_file(x, &st, f) < 0)
+		return -1;
+	if (x->tar)
+		archive_read_free(x->tar);
+	x->tar = archive_read_new();
+	if (lseek(x->fd, 0, SEEK_SET) < 0 || archive_read_support_format_tar(x->tar) != ARCHIVE_OK ||
+	    archive_read_open_fd(x->tar, x->fd, BLOCK_BYTES) != ARCHIVE_OK)
+		return unreadable(x, archive_error_string(x->tar), f);
+	return 0;
+}
+
+static int hostile(const char *name, const char *why, struct fail *f)
+{
+	return fail_set(f, FAIL_INVALID, "the archive holds '%.200s', which %s; nothing of it was imported", name, why);
+}
+
+static bool type_of(struct archive_entry *member, enum entry_type *ret)
+{
+	switch (archive_entry_filetype(member)) {
+	case AE_IFREG:
+		*ret = ENTRY_FILE;
+		return true;
+	case AE_IFDIR:
+		*ret = ENTRY_DIRECTORY;
+		return true;
+	case AE_IFLNK:
+		*ret = ENTRY_SYMLINK;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The name below the directory that the archive is of: without its first component, without a slash at its end. */
+static int read_name(struct archive_entry *member, char **ret, struct fail *f)
+{
+	const char *name = archive_entry_pathname(member);
+	if (!name)
+		return hostile("?", "has no name", f);
+	const char *slash = strchr(name, '/');
+	AUTO(freep) char *rest = xstrdup(slash ? slash + 1 : "");
+	size_t n = strlen(rest);
+	if (n && rest[n - 1] == '/')
+		rest[--n] = '\0';
+	if (slash == name || !entry_path_valid(rest, n) ||
+	    !entry_path_valid(name, slash ? (size_t)(slash - name) : strlen(name)))
+		return hostile(name, "leads out of it", f);
+	*ret = take_ptr(rest);
+	return 0;
+}
+
+/* 1 and *ret with its name (the caller's); 0 if it lies elsewhere; -1. */
+static int read_member(struct export_source *x, struct archive_entry *member, struct entry *ret, char **ret_name,
+		       struct fail *f)
+{
+	enum entry_type type;
+	AUTO(freep) char *name = NULL;
+	if (read_name(member, &name, f) < 0)
+		return -1;
+	if (archive_entry_hardlink(member))
+		return hostile(name, "is a hard link", f);
+	if (!type_of(member, &type))
+		return hostile(name, "is neither file, directory nor link", f);
+	const char *path = *x->below ? names_below(name, x->below) : name;
+	if (!path)
+		return 0;
+	const char *target = type == ENTRY_SYMLINK ? archive_entry_symlink(member) : "";
+	int64_t size = type == ENTRY_FILE ? archive_entry_size(member) : 0;
+	*ret = (struct entry){
+		.type = type,
+		.mode = (uint32_t)archive_entry_perm(member) & ENTRY_MODE_MASK,
+		.mtime = archive_entry_mtime(member),
+		.mtime_ns = (uint32_t)archive_entry_mtime_nsec(member),
+		.size = (uint64_t)size,
+		.path = path,
+		.path_len = strlen(path),
+		.target = target ? target : "",
+		.target_len = target ? strlen(target) : 0,
+	};
+	if (!entry_valid(ret))
+		return hostile(name, "makes no sense", f);
+	*ret_name = take_ptr(name);
+	return 1;
+}
+
+/* 1 and a member, 0 at the end, -1. */
+static int next_header(struct export_source *x, struct archive_entry **ret, struct fail *f)
+{
+	int r = archive_read_next_header(x->tar, ret);
+	if (r == ARCHIVE_EOF)
+		return 0;
+	if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
+		return unreadable(x, archive_error_string(x->tar), f);
+	return 1;
+}
+
+/* ---- measuring */
+
+static uint64_t room_of(struct archive_entry *member, uint64_t size)
+{
+	int64_t at, n;
+	uint64_t room = 0;
+	if (archive_entry_sparse_reset(member) == 0)
+		return source_pages(size);
+	while (archive_entry_sparse_next(member, &at, &n) == ARCHIVE_OK)
+		room += source_pages((uint64_t)n);
+	return room;
+}
+
+static int measure_tar(struct export_source *x, struct measure *ret, struct fail *f)
+{
+	struct archive_entry *member;
+	int r;
+	if (open_tar(x, f) < 0)
+		return -1;
+	while ((r = next_header(x, &member, f)) == 1) {
+		AUTO(freep) char *name = NULL;
+		struct entry e;
+		if (atomic_load(&x->source.stop))
+			return fail_set(f, FAIL_CANCELLED, "cancelled");
+		int fits = read_member(x, member, &e, &name, f);
+		if (fits < 0)
+			return -1;
+		if (!fits)
+			continue;
+		ret->directory = ret->directory || (!e.path_len && e.type == ENTRY_DIRECTORY);
+		ret->size += e.size;
+		ret->room += room_of(member, e.size);
+		if (++ret->entries > SOURCE_ENTRIES_MAX)
+			return hostile(name, "is one too many", f);
+	}
+	if (r == 0 && !ret->entries)
+		return fail_set(f, FAIL_INVALID, "'%s' is not in the directory that was exported", x->below);
+	return r < 0 ? r : open_tar(x, f);
+}
+
+static int export_measure(struct source *s, struct measure *ret, struct fail *f)
+{
+	struct export_source *x = container_of(s, struct export_source, source);
+	struct stat st;
+	*ret = (struct measure){ 0 };
+	if (x->directory)
+		return measure_tar(x, ret, f);
+	if (open_file(x, &st, f) < 0)
+		return -1;
+	*ret = (struct measure){ .size = (uint64_t)st.st_size, .room = source_data_bytes(x->fd, &st), .entries = 1 };
+	source_reader_start(&x->reader, x->fd, &st);
+	return 0;
+}
+
+/* ---- sending */
+
+static int send_file(struct export_source *x, uint32_t call, size_t max, struct buf *out, struct fail *f)
+{
+	int r = 1;
+	if (!x->began)
+		source_put_entry(out, call,
+				 &(struct entry){ .type = ENTRY_FILE,
+						  .mode = x->mode,
+						  .mtime = (int64_t)(x->mtime_ms / 1000),
+						  .mtime_ns = (uint32_t)(x->mtime_ms % 1000) * 1000000,
+						  .size = x->reader.size,
+						  .path = "",
+						  .target = "" });
+	x->began = true;
+	while (r == 1 && out->len < max)
+		r = source_read(&x->reader, call, out);
+	return r < 0 ? unreadable(x, strerror(-r), f) : r;
+}
+
+static void send_block(struct export_source *x, uint32_t call, struct buf *out)
+{
+	size_t n = MIN(x->block_len, FILE_DATA_MAX);
+	uint8_t *at = buf_reserve(out, FRAME_HEADER_SIZE + 8 + n);
+	frame_header_write(at, &(struct frame_header){ .length = 8 + (uint32_t)n, .type = FRAME_DATA, .call = call });
+	entry_put_number(at + FRAME_HEADER_SIZE, 8, x->block_at);
+	memcpy(at + FRAME_HEADER_SIZE + 8, x->block, n);
+	out->len += FRAME_HEADER_SIZE + 8 + n;
+	x->block += n;
+	x->block_len -= n;
+	x->block_at += n;
+}
+
+static int next_block(struct export_source *x, struct fail *f)
+{
+	const void *data;
+	int64_t at;
+	int r = archive_read_data_block(x->tar, &data, &x->block_len, &at);
+	x->block = data;
+	x->block_at = (uint64_t)at;
+	x->in_file = r == ARCHIVE_OK || r == ARCHIVE_WARN;
+	if (!x->in_file)
+		x->block_len = 0;
+	return x->in_file || r == ARCHIVE_EOF ? 0 : unreadable(x, archive_error_string(x->tar), f);
+}
+
+static int next_member(struct export_source *x, uint32_t call, struct buf *out, struct fail *f)
+{
+	struct archive_entry *member;
+	AUTO(freep) char *name = NULL;
+	struct entry e;
+	int r = next_header(x, &member, f);
+	if (r <= 0)
+		return r;
+	r = read_member(x, member, &e, &name, f);
+	if (r < 0)
+		return -1;
+	if (r == 1) {
+		source_put_entry(out, call, &e);
+		x->in_file = e.type == ENTRY_FILE && e.size > 0;
+	}
+	return 1;
+}
+
+static int export_produce(struct source *s, uint32_t call, size_t max, struct buf *out, struct fail *f)
+{
+	struct export_source *x = container_of(s, struct export_source, source);
+	int r = 1;
+	if (!x->directory)
+		return send_file(x, call, max, out, f);
+	while (r == 1 && out->len < max) {
+		if (atomic_load(&s->stop))
+			return fail_set(f, FAIL_CANCELLED, "cancelled");
+		if (x->block_len)
+			send_block(x, call, out);
+		else if (x->in_file)
+			r = next_block(x, f) < 0 ? -1 : 1;
+		else
+			r = next_member(x, call, out, f);
+	}
+	return r;
+}
+
+/* ---- life */
+
+static void export_release(struct source *s)
+{
+	struct export_source *x = container_of(s, struct export_source, source);
+	if (x->tar)
+		archive_read_free(x->tar);
+	closep(&x->fd);
+	free(x->file);
+	free(x->below);
+	free(x);
+}
+
+struct source *source_export(const struct source_export *e)
+{
+	static const struct source_ops ops = { export_measure, export_produce, export_release };
+	struct export_source *x = new0(struct export_source);
+	x->source.ops = &ops;
+	x->file = xstrdup(e->file);
+	x->below = xstrdup(e->below);
+	x->directory = e->directory;
+	x->mode = (uint32_t)e->mode & ENTRY_MODE_MASK;
+	x->mtime_ms = e->mtime_ms;
+	x->fd = -1;
+	return &x->source;
+}

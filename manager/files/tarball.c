@@ -1,0 +1,111 @@
+#include "manager/files/tarball.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "kernels/protocol.h"
+
+struct tarball {
+	char *top;
+	int (*fn)(void *ctx, const void *data, size_t n);
+	void *ctx;
+	struct archive *archive;
+};
+
+static la_ssize_t write_block(struct archive *a, void *ctx, const void *data, size_t n)
+{
+	struct tarball *t = ctx;
+	int r = t->fn(t->ctx, data, n);
+	if (r == 0)
+		return (la_ssize_t)n;
+	archive_set_error(a, -r, "%s", strerror(-r));
+	return -1;
+}
+
+struct tarball *tarball_new(const char *top, int (*fn)(void *ctx, const void *data, size_t n), void *ctx)
+{
+	struct tarball *t = new0(struct tarball);
+	t->top = xstrdup(top);
+	t->fn = fn;
+	t->ctx = ctx;
+	t->archive = archive_write_new();
+	/* Names are bytes, whatever the locale. */
+	if (archive_write_set_format_pax(t->archive) != ARCHIVE_OK ||
+	    archive_write_set_options(t->archive, "hdrcharset=BINARY") != ARCHIVE_OK ||
+	    archive_write_set_bytes_per_block(t->archive, 65536) != ARCHIVE_OK ||
+	    archive_write_set_bytes_in_last_block(t->archive, 1) != ARCHIVE_OK ||
+	    archive_write_open(t->archive, t, NULL, write_block, NULL) != ARCHIVE_OK)
+		abort();
+	return t;
+}
+
+struct tarball *tarball_free(struct tarball *t)
+{
+	if (!t)
+		return NULL;
+	/* What was not ended is not worth being written. */
+	archive_write_fail(t->archive);
+	archive_write_free(t->archive);
+	free(t->top);
+	free(t);
+	return NULL;
+}
+
+static int cannot(const struct tarball *t, struct fail *f)
+{
+	fail_set(f, FAIL_STORE, "cannot write the archive: %s", archive_error_string(t->archive));
+	return fail_hint(f, "Check that STORAGE_DIR has free space.");
+}
+
+static void set_name(const struct tarball *t, struct archive_entry *member, const struct entry *e)
+{
+	AUTO(freep)
+	char *name = xasprintf("%s%s%.*s%s", t->top, e->path_len ? "/" : "", (int)e->path_len, e->path,
+			       e->type == ENTRY_DIRECTORY ? "/" : "");
+	archive_entry_copy_pathname(member, name);
+	if (e->type == ENTRY_SYMLINK) {
+		AUTO(freep) char *target = xstrndup(e->target, e->target_len);
+		archive_entry_copy_symlink(member, target);
+	}
+}
+
+int tarball_entry(struct tarball *t, const struct entry *e, const struct tarball_piece *pieces, size_t n,
+		  struct fail *f)
+{
+	struct archive_entry *member = archive_entry_new();
+	archive_entry_set_filetype(member, e->type == ENTRY_FILE      ? AE_IFREG :
+					   e->type == ENTRY_DIRECTORY ? AE_IFDIR :
+									AE_IFLNK);
+	set_name(t, member, e);
+	archive_entry_set_perm(member, (mode_t)e->mode);
+	archive_entry_set_mtime(member, e->mtime, (long)e->mtime_ns);
+	archive_entry_set_uid(member, SANDBOX_UID);
+	archive_entry_set_gid(member, SANDBOX_GID);
+	archive_entry_set_size(member, (int64_t)e->size);
+	for (size_t i = 0; pieces && i < n; i++)
+		archive_entry_sparse_add_entry(member, (int64_t)pieces[i].at, (int64_t)pieces[i].n);
+	/* A file that is one hole: an empty piece at its end says so. */
+	if (pieces && !n)
+		archive_entry_sparse_add_entry(member, (int64_t)e->size, 0);
+	int r = archive_write_header(t->archive, member);
+	archive_entry_free(member);
+	return r == ARCHIVE_OK || r == ARCHIVE_WARN ? 0 : cannot(t, f);
+}
+
+int tarball_data(struct tarball *t, const void *data, size_t n, struct fail *f)
+{
+	for (size_t done = 0; done < n;) {
+		la_ssize_t r = archive_write_data(t->archive, (const char *)data + done, n - done);
+		if (r <= 0)
+			return cannot(t, f);
+		done += (size_t)r;
+	}
+	return 0;
+}
+
+int tarball_end(struct tarball *t, struct fail *f)
+{
+	return archive_write_close(t->archive) == ARCHIVE_OK ? 0 : cannot(t, f);
+}

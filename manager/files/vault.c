@@ -1,0 +1,133 @@
+#include "manager/files/vault.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/dirs.h"
+#include "manager/token.h"
+
+#define INCOMING "incoming"
+#define SWEEP_AGE_SECONDS 60
+
+struct vault_file {
+	char *storage_dir;
+	char *path; /* while it is incoming */
+	int fd;
+};
+
+char *vault_folder(const char *storage_dir)
+{
+	return xasprintf("%s/exports", storage_dir);
+}
+
+char *vault_path(const char *storage_dir, const char *hash, const char *extension)
+{
+	return xasprintf("%s/exports/%.2s/%s%s", storage_dir, hash, hash + 2, extension);
+}
+
+static int sync_folder(const char *path)
+{
+	AUTO(closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+/* Who fills a file holds its lock: what can be locked was left behind by a server that died. */
+static void sweep(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	for (const struct dirent *d; dir && (d = readdir(dir));) {
+		if (d->d_name[0] == '.')
+			continue;
+		AUTO(closep) int fd = openat(dirfd(dir), d->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		struct stat st;
+		/* The age is for the moment between making a file and locking it. */
+		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_mtime + SWEEP_AGE_SECONDS < time(NULL) &&
+		    flock(fd, LOCK_EX | LOCK_NB) == 0)
+			(void)unlinkat(dirfd(dir), d->d_name, 0);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static int cannot(struct fail *f, const char *what, const char *path, int error)
+{
+	fail_set(f, FAIL_STORE, "cannot %s '%s': %s", what, path, strerror(error));
+	return fail_hint(f, "Check that STORAGE_DIR can be written and has free space (husk doctor looks at both).");
+}
+
+struct vault_file *vault_new(const char *storage_dir, struct fail *f)
+{
+	AUTO(freep) char *folder = xasprintf("%s/exports/" INCOMING, storage_dir);
+	int r = dirs_make(folder);
+	if (r < 0) {
+		cannot(f, "make the folder", folder, -r);
+		return NULL;
+	}
+	sweep(folder);
+	struct vault_file *v = new0(struct vault_file);
+	char name[TOKEN_SIZE];
+	token_make(name);
+	v->storage_dir = xstrdup(storage_dir);
+	v->path = xasprintf("%s/%s", folder, name);
+	v->fd = open(v->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (v->fd < 0 || flock(v->fd, LOCK_EX | LOCK_NB) < 0) {
+		cannot(f, "make", v->path, errno);
+		return vault_free(v);
+	}
+	return v;
+}
+
+struct vault_file *vault_free(struct vault_file *v)
+{
+	if (!v)
+		return NULL;
+	if (v->path && v->fd >= 0)
+		(void)unlink(v->path);
+	closep(&v->fd);
+	free(v->path);
+	free(v->storage_dir);
+	free(v);
+	return NULL;
+}
+
+int vault_fd(const struct vault_file *v)
+{
+	return v->fd;
+}
+
+/* The one that is there is as good, if it is whole: a disk that filled up once may have left a stump. */
+static bool is_there(const char *path, int fd)
+{
+	struct stat mine, there;
+	return fstat(fd, &mine) == 0 && lstat(path, &there) == 0 && S_ISREG(there.st_mode) &&
+	       mine.st_size == there.st_size;
+}
+
+int vault_keep(struct vault_file *v, const char *hash, const char *extension, struct fail *f)
+{
+	AUTO(freep) char *folder = xasprintf("%s/exports/%.2s", v->storage_dir, hash);
+	AUTO(freep) char *place = vault_path(v->storage_dir, hash, extension);
+	if (fchmod(v->fd, 0400) < 0 || fsync(v->fd) < 0)
+		return cannot(f, "write", v->path, errno);
+	int r = dirs_make(folder);
+	if (r < 0)
+		return cannot(f, "make the folder", folder, -r);
+	if (!is_there(place, v->fd)) {
+		if (rename(v->path, place) < 0)
+			return cannot(f, "move an export to", place, errno);
+		free(take_ptr(v->path));
+	}
+	/* Somebody else may have made the folder just now, and not synced it yet. */
+	AUTO(freep) char *above = vault_folder(v->storage_dir);
+	r = sync_folder(folder);
+	if (r == 0)
+		r = sync_folder(above);
+	return r < 0 ? cannot(f, "sync", folder, -r) : 0;
+}

@@ -1,0 +1,241 @@
+#include "mcp/resources.h"
+
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/base64.h"
+#include "base/parse.h"
+#include "base/utf8.h"
+#include "mcp/fixtures.h"
+#include "mcp/methods.h"
+#include "mcp/result.h"
+#include "mcp/rpc.h"
+#include "mcp/server-private.h"
+
+#define PAGE 100
+/* What fits one line for every client, as base64 and with its escapes. */
+#define READ_MAX (4u << 20)
+#define URI_MAX 4096
+#define URI_PREFIX "husk://exports/"
+#define NOT_FOUND_LEGACY (-32002)
+/* A new export shows at once; its content never changes. */
+#define LIST_TTL_MS 0
+#define TEMPLATES_TTL_MS 3600000
+#define READ_TTL_MS 3600000
+
+static json_t *describe(const struct export_info *e)
+{
+	AUTO(freep)
+	char *text =
+		xasprintf("%s%s of session %s", e->path, e->directory ? " (a directory, as tar)" : "", e->session_id);
+	AUTO(freep) char *name = e->directory ? xasprintf("%s.tar", e->name) : xstrdup(e->name);
+	return json_pack("{s:o, s:o, s:o, s:o, s:I}", "uri", result_string(e->uri), "name", result_string(name),
+			 "description", result_string(text), "mimeType", result_string(e->mime), "size",
+			 (json_int_t)e->stored);
+}
+
+json_t *resources_link(const struct export_info *e)
+{
+	json_t *link = describe(e);
+	json_object_set_new(link, "type", json_string("resource_link"));
+	return link;
+}
+
+static void set_time(json_t *o, uint64_t ms)
+{
+	time_t seconds = (time_t)(ms / 1000);
+	struct tm tm;
+	char text[32];
+	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
+		json_object_set_new(o, "annotations", json_pack("{s:s}", "lastModified", text));
+}
+
+/* ---- lists */
+
+static void fail_store(struct call *call, const struct fail *f)
+{
+	AUTO(freep)
+	char *text =
+		xasprintf("%s%s%s", f->message ? f->message : "failed", f->hint ? " — " : "", f->hint ? f->hint : "");
+	json_auto_t *clean = result_string(text);
+	call_reply_error(call, RPC_INTERNAL_ERROR, json_string_value(clean), NULL);
+}
+
+static void list_done(void *ctx, const struct export_info *v, size_t n, const struct fail *f)
+{
+	struct call *call = ctx;
+	call->op = NULL;
+	if (f) {
+		fail_store(call, f);
+		return;
+	}
+	json_t *list = call->args ? json_incref(call->args) : json_array(); /* fixtures come first */
+	for (size_t i = 0; i < n; i++) {
+		json_t *o = describe(&v[i]);
+		if (call->revision->titles)
+			set_time(o, v[i].created_ms);
+		json_array_append_new(list, o);
+	}
+	json_t *result = json_pack("{s:o}", "resources", list);
+	if (n == PAGE)
+		json_object_set_new(result, "nextCursor",
+				    json_sprintf("%llu.%s", (unsigned long long)v[n - 1].created_ms, v[n - 1].id));
+	method_set_cache_hints(call, result, LIST_TTL_MS, "private");
+	call_reply(call, result);
+}
+
+/* "MS.ID", as list_done() gives it out. */
+static bool read_cursor(const json_t *cursor, uint64_t *ret_ms, char **ret_id)
+{
+	const char *text = json_string_value(cursor);
+	const char *dot = text ? strchr(text, '.') : NULL;
+	if (!dot || strlen(text) != json_string_length(cursor) || strlen(text) > 128 || !dot[1])
+		return false;
+	AUTO(freep) char *ms = xstrndup(text, (size_t)(dot - text));
+	if (parse_u64(ms, ret_ms) < 0)
+		return false;
+	*ret_id = xstrdup(dot + 1);
+	return true;
+}
+
+void resources_list(struct server *s, struct call *call, json_t *params)
+{
+	const json_t *cursor = json_object_get(params, "cursor");
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(freep) char *id = NULL;
+	uint64_t before = 0;
+	if (cursor && !json_is_null(cursor) && !read_cursor(cursor, &before, &id)) {
+		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: unknown cursor", NULL);
+		return;
+	}
+	if (s->spec.fixtures && !id)
+		call->args = fixtures_resources();
+	call->op = manager_exports(
+		s->env.manager,
+		&(struct exports_request){
+			.before_ms = before, .before_id = id, .limit = PAGE, .on_done = list_done, .ctx = call },
+		&f);
+	if (!call->op)
+		fail_store(call, &f);
+}
+
+void resources_templates(struct server *s, struct call *call, json_t *params)
+{
+	const json_t *cursor = json_object_get(params, "cursor");
+	if (cursor && !json_is_null(cursor)) {
+		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: unknown cursor", NULL);
+		return;
+	}
+	json_t *result = json_pack("{s:[{s:s, s:s, s:s}]}", "resourceTemplates", "uriTemplate",
+				   URI_PREFIX "{id}/{name}", "name", "export", "description",
+				   "A file that export_files copied out of a session, or a tar of a directory.");
+	if (s->spec.fixtures)
+		json_array_append_new(json_object_get(result, "resourceTemplates"), fixtures_template());
+	method_set_cache_hints(call, result, TEMPLATES_TTL_MS, "public");
+	call_reply(call, result);
+}
+
+/* ---- read */
+
+static const char *uri_of(const struct call *call)
+{
+	return json_string_value(json_object_get(call->args, "uri"));
+}
+
+static void not_found(struct call *call)
+{
+	const char *uri = uri_of(call);
+	json_t *data = json_pack("{s:s}", "uri", uri);
+	call_reply_error(call, call->revision->modern ? RPC_INVALID_PARAMS : NOT_FOUND_LEGACY, "Resource not found",
+			 data);
+}
+
+static void too_large(struct call *call, const struct export_info *e)
+{
+	AUTO(freep)
+	char *text = xasprintf("The resource has %llu bytes, more than the %u that can be read in one answer. The "
+			       "file is at %s on the host; import_files copies it into a session.",
+			       (unsigned long long)e->stored, READ_MAX, e->host_path);
+	json_auto_t *clean = result_string(text);
+	call_reply_error(call, RPC_INVALID_PARAMS, json_string_value(clean),
+			 json_pack("{s:s, s:I}", "uri", uri_of(call), "size", (json_int_t)e->stored));
+}
+
+/* Text that does not grow out of its line when it is escaped. */
+static bool is_text(const uint8_t *data, size_t n)
+{
+	size_t controls = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!data[i])
+			return false;
+		controls += data[i] < 0x20 && data[i] != '\n' && data[i] != '\t' && data[i] != '\r';
+	}
+	return controls <= n / 16 && utf8_valid(data, n);
+}
+
+static void read_done(void *ctx, const struct export_info *info, const uint8_t *data, size_t n, const struct fail *f)
+{
+	struct call *call = ctx;
+	call->op = NULL;
+	if (f) {
+		fail_store(call, f);
+		return;
+	}
+	if (!info || !data) {
+		if (info)
+			too_large(call, info);
+		else
+			not_found(call);
+		return;
+	}
+	json_t *content = json_pack("{s:s, s:o}", "uri", uri_of(call), "mimeType", result_string(info->mime));
+	if (!info->directory && is_text(data, n)) {
+		json_object_set_new(content, "text", json_stringn((const char *)data, n));
+	} else {
+		AUTO(buf_release) struct buf blob = { 0 };
+		base64_encode(data, n, &blob);
+		json_object_set_new(content, "blob", json_stringn(buf_str(&blob), blob.len));
+	}
+	json_t *result = json_pack("{s:[o]}", "contents", content);
+	method_set_cache_hints(call, result, READ_TTL_MS, "private");
+	call_reply(call, result);
+}
+
+/* The ID of husk://exports/ID/NAME; the name is only for people. */
+static char *id_of(const char *uri)
+{
+	size_t n = strlen(URI_PREFIX);
+	if (strncmp(uri, URI_PREFIX, n) != 0)
+		return NULL;
+	size_t len = strcspn(uri + n, "/");
+	return len && len <= 64 ? xstrndup(uri + n, len) : NULL;
+}
+
+void resources_read(struct server *s, struct call *call, json_t *params)
+{
+	json_t *uri = json_object_get(params, "uri");
+	AUTO(fail_release) struct fail f = { 0 };
+	if (!json_is_string(uri) || json_string_length(uri) > URI_MAX ||
+	    strlen(json_string_value(uri)) != json_string_length(uri)) {
+		call_reply_error(call, RPC_INVALID_PARAMS,
+				 "Invalid params: \"uri\" must be a string of at most 4096 bytes", NULL);
+		return;
+	}
+	call->args = json_pack("{s:O}", "uri", uri);
+	json_t *fixture = s->spec.fixtures ? fixtures_read(json_string_value(uri)) : NULL;
+	if (fixture) {
+		method_set_cache_hints(call, fixture, READ_TTL_MS, "private");
+		call_reply(call, fixture);
+		return;
+	}
+	AUTO(freep) char *id = id_of(json_string_value(uri));
+	if (!id) {
+		not_found(call);
+		return;
+	}
+	call->op = manager_read_export(
+		s->env.manager, &(struct read_request){ .id = id, .max = READ_MAX, .on_done = read_done, .ctx = call },
+		&f);
+	if (!call->op)
+		fail_store(call, &f);
+}

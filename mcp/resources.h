@@ -1,0 +1,17 @@
+/* Exports as resources: husk://exports/ID/NAME. */
+#ifndef HUSK_MCP_RESOURCES_H
+#define HUSK_MCP_RESOURCES_H
+
+#include "manager/copy.h"
+#include "mcp/call.h"
+
+struct server;
+
+void resources_list(struct server *s, struct call *call, json_t *params);
+void resources_templates(struct server *s, struct call *call, json_t *params);
+void resources_read(struct server *s, struct call *call, json_t *params);
+
+/* A resource_link block. New reference. */
+json_t *resources_link(const struct export_info *e);
+
+#endif

@@ -1,0 +1,286 @@
+/* import_files and export_files. */
+#include "base/alloc.h"
+#include "manager/copy.h"
+#include "mcp/resources.h"
+#include "mcp/result.h"
+#include "mcp/tools.h"
+
+#define FILES_MAX 1000
+#define PATH_BYTES_MAX 4096
+
+struct files_args {
+	const char *session_id;
+	json_t *files;
+};
+
+struct import_entry {
+	const char *source, *session_id, *path, *content, *encoding, *destination;
+};
+
+struct export_entry {
+	const char *source, *destination;
+};
+
+static const char *encoding_choice(size_t i)
+{
+	static const char *const names[] = { "text", "base64" };
+	return i < ARRAY_LEN(names) ? names[i] : NULL;
+}
+
+static const struct arg import_entry_table[] = {
+	{ "source", ARG_STRING, offsetof(struct import_entry, source), ARG_NONEMPTY, .max = PATH_BYTES_MAX,
+	  .description = "Path of a file or directory on the host.", .example = "\"/data/sales.csv\"" },
+	{ "file_content", ARG_STRING, offsetof(struct import_entry, content),
+	  .description = "The content itself, instead of a source.", .example = "\"a,b\\n1,2\\n\"" },
+	{ "encoding", ARG_STRING, offsetof(struct import_entry, encoding), .max = 16,
+	  .description = "Of file_content; text unless given.", .example = "\"text\"", .choice = encoding_choice },
+	{ "session_id", ARG_STRING, offsetof(struct import_entry, session_id), ARG_NONEMPTY, .max = 128,
+	  .description = "With path: the session that exported it (also one that has ended).", .example = "\"kq3v…\"" },
+	{ "path", ARG_STRING, offsetof(struct import_entry, path), ARG_NONEMPTY, .max = PATH_BYTES_MAX,
+	  .description = "Path that the other session exported, or one below it.",
+	  .example = "\"/workspace/out.csv\"" },
+	{ "destination", ARG_STRING, offsetof(struct import_entry, destination), .max = PATH_BYTES_MAX,
+	  .description = "Where it goes; relative paths are below /workspace. Default: the name of the source.",
+	  .example = "\"data/sales.csv\"" },
+	{ 0 },
+};
+
+static const struct arg export_entry_table[] = {
+	{ "source", ARG_STRING, offsetof(struct export_entry, source), ARG_REQUIRED | ARG_NONEMPTY,
+	  .max = PATH_BYTES_MAX,
+	  .description = "File or directory in the session; relative paths are below /workspace.",
+	  .example = "\"report.pdf\"" },
+	/* Callers of the reference send it, and it was never used. */
+	{ "destination", ARG_STRING, offsetof(struct export_entry, destination), ARG_HIDDEN, .example = "\"\"" },
+	{ 0 },
+};
+
+#define ARG_SESSION(text)                                                                                              \
+	{                                                                                                              \
+		"session_id", ARG_STRING, offsetof(struct files_args, session_id), ARG_REQUIRED | ARG_NONEMPTY,        \
+			.max = 128, .description = text,                                                               \
+			.example = "\"kq3v…\" (the session_id that create_session returned)"                         \
+	}
+
+static const struct arg import_table[] = {
+	ARG_SESSION("The session that gets the files."),
+	{ "files", ARG_LIST, offsetof(struct files_args, files), ARG_REQUIRED, .max = FILES_MAX,
+	  .description = "What to import: each entry has source, or file_content, or session_id and path.",
+	  .example = "[{\"file_content\": \"a,b\\n1,2\\n\", \"destination\": \"data.csv\"}]",
+	  .item = import_entry_table, .item_size = sizeof(struct import_entry) },
+	{ 0 },
+};
+
+static const struct arg export_table[] = {
+	ARG_SESSION("The session that has the files."),
+	{ "files", ARG_LIST, offsetof(struct files_args, files), ARG_REQUIRED, .max = FILES_MAX,
+	  .description = "What to export.", .example = "[{\"source\": \"report.pdf\"}]", .item = export_entry_table,
+	  .item_size = sizeof(struct export_entry) },
+	{ 0 },
+};
+
+static char *import_describe(const struct tool_env *env)
+{
+	return xasprintf(
+		"Copy files or whole directories into a session. A session is a separate machine: host paths do not "
+		"exist "
+		"inside, and sessions share no files, so import into each session that needs a file; \"file not "
+		"found\" is "
+		"usually that. Three kinds of entries, mixed as you like:\n"
+		"- {\"file_content\": \"…\", \"destination\": \"data.csv\"}: content that you write yourself "
+		"(\"encoding\": \"base64\" for binary).\n"
+		"- {\"source\": \"/path/on/host\"}: a file or directory of the host, only below the folders that its "
+		"owner "
+		"allows (%s). If it is denied, ask the user to set IMPORT_ALLOWED_DIRS or to give you the content.\n"
+		"- {\"session_id\": \"A\", \"path\": \"/workspace/out.csv\"}: what session A exported with "
+		"export_files, also "
+		"after A has ended and also into another language.\n"
+		"`destination` defaults to the source's name in /workspace; \"dir/\" puts a file into that directory; "
+		"a "
+		"directory is merged into one of that name, files replaced. Only /workspace, /tmp and /home/sandbox "
+		"can be "
+		"written. Modes and times are kept, links are copied as links.\n"
+		"Files are memory there (%llu MB for each of the three): what does not fit is refused before anything "
+		"is "
+		"written. Each entry has its own success and error, and one that fails does not stop the others.",
+		env->config->import_allowed_dirs.n ? "STORAGE_DIR and IMPORT_ALLOWED_DIRS" : "STORAGE_DIR at present",
+		(unsigned long long)(env->config->tmpfs_size >> 20));
+}
+
+static char *export_describe(const struct tool_env *env)
+{
+	return xstrdup(
+		"Copy files or directories out of a session, so that they stay when it ends. Use it for what cannot be "
+		"shown "
+		"(data sets, models, archives, PDFs, whole directories), for what the user wants to have as a file, "
+		"and to "
+		"pass files to another session (export here, then import_files there with session_id and path). "
+		"Figures and "
+		"tables need no export: execute_code shows them.\n"
+		"Each entry is {\"source\": \"report.pdf\"} or a directory {\"source\": \"results/\"} (kept as a tar "
+		"archive); paths are below /workspace unless absolute (/workspace, /tmp, /home/sandbox). An export is "
+		"a copy of "
+		"this moment: later changes need another export.\n"
+		"Returned for each entry: success and error, path, size, hash, host_path (where the user finds the "
+		"file on the "
+		"host: tell them) and uri (a resource that clients can read). One that fails does not stop the others. "
+		"Exports "
+		"survive stop_session, a crash of the session and a restart of the server.");
+}
+
+/* ---- results */
+
+static void add_common(json_t *o, const struct copy_result *r)
+{
+	json_object_set_new(o, "success", json_boolean(r->success));
+	json_object_set_new(o, "size", json_integer((json_int_t)r->size));
+	json_object_set_new(o, "error", result_string(r->error ? r->error : ""));
+	if (r->hint)
+		json_object_set_new(o, "hint", result_string(r->hint));
+	if (!r->notices.n)
+		return;
+	json_t *notices = json_array();
+	for (size_t i = 0; i < r->notices.n; i++)
+		json_array_append_new(notices, result_string(r->notices.v[i]));
+	json_object_set_new(o, "notices", notices);
+}
+
+static json_t *imported(const struct copy_result *r)
+{
+	json_t *o = json_pack("{s:o, s:o}", "source", result_string(r->source ? r->source : ""), "destination",
+			      result_string(r->path ? r->path : ""));
+	add_common(o, r);
+	return o;
+}
+
+static json_t *exported(const struct copy_result *r, const char *session_id)
+{
+	json_t *o = json_pack("{s:o, s:o}", "session_id", result_string(session_id), "path",
+			      result_string(r->path ? r->path : r->source));
+	add_common(o, r);
+	json_object_set_new(o, "download_url", json_null());
+	if (!r->success)
+		return o;
+	json_object_set_new(o, "directory", json_boolean(r->export.directory));
+	json_object_set_new(o, "hash", json_sprintf("blake2b-256:%s", r->export.hash));
+	json_object_set_new(o, "host_path", result_string(r->export.host_path));
+	json_object_set_new(o, "uri", result_string(r->export.uri));
+	json_object_set_new(o, "mime_type", result_string(r->export.mime));
+	return o;
+}
+
+static void copy_done(void *ctx, const struct copy_result *results, size_t n, const struct fail *f)
+{
+	struct call *call = ctx;
+	const struct files_args *args = call->decoded;
+	bool export = call->tool == &tool_export_files, all = true;
+	call->op = NULL;
+	if (f) {
+		tools_fail(call, args->session_id, f);
+		return;
+	}
+	json_t *files = json_array(), *links = json_array();
+	for (size_t i = 0; i < n; i++) {
+		all = all && results[i].success;
+		json_array_append_new(files, export ? exported(&results[i], args->session_id) : imported(&results[i]));
+		/* Older revisions know no links. */
+		if (export && results[i].success && call->revision->structured)
+			json_array_append_new(links, resources_link(&results[i].export));
+	}
+	json_t *result = result_of_fields(json_pack("{s:b, s:o, s:s}", "success", all, "files", files, "error", ""),
+					  call->revision->structured);
+	json_array_extend(json_object_get(result, "content"), links);
+	json_decref(links);
+	call_reply(call, result);
+}
+
+static void copy_progress(void *ctx, const char *line)
+{
+	call_output(ctx, line, strlen(line));
+}
+
+/* ---- calls */
+
+static struct op *start_copy(struct call *call, const struct files_args *args, const struct import_item *imports,
+			     const char *const *exports, struct fail *f)
+{
+	return manager_copy(call_env(call)->manager,
+			    &(struct copy_request){
+				    .session_id = args->session_id,
+				    .imports = imports,
+				    .exports = exports,
+				    .n = json_array_size(args->files),
+				    .on_progress = copy_progress,
+				    .on_done = copy_done,
+				    .ctx = call,
+			    },
+			    f);
+}
+
+static int take_import(json_t *value, size_t i, struct import_item *ret, struct fail *f)
+{
+	struct import_entry e = { 0 };
+	json_decref(args_decode(import_entry_table, value, &e));
+	bool text = !e.encoding || streq(e.encoding, "text");
+	if (!text && !streq(e.encoding, "base64"))
+		return fail_set(f, FAIL_INVALID, "files[%zu]: encoding must be \"text\" or \"base64\"; got \"%s\"", i,
+				e.encoding);
+	*ret = (struct import_item){ .destination = e.destination };
+	if (e.content) {
+		ret->content = e.content;
+		ret->content_len = strlen(e.content);
+		ret->base64 = !text;
+	} else if (e.session_id && e.path) {
+		ret->session_id = e.session_id;
+		ret->path = e.path;
+	} else {
+		ret->source = e.source;
+	}
+	return 0;
+}
+
+static struct op *import_start(struct call *call, const void *data, struct fail *f)
+{
+	const struct files_args *args = data;
+	size_t i;
+	json_t *value;
+	AUTO(freep) struct import_item *items = xcalloc(json_array_size(args->files), sizeof(*items));
+	json_array_foreach(args->files, i, value)
+		if (take_import(value, i, &items[i], f) < 0)
+			return NULL;
+	return start_copy(call, args, items, NULL, f);
+}
+
+static struct op *export_start(struct call *call, const void *data, struct fail *f)
+{
+	const struct files_args *args = data;
+	size_t i;
+	json_t *value;
+	AUTO(freep) const char **sources = xcalloc(json_array_size(args->files), sizeof(*sources));
+	json_array_foreach(args->files, i, value) {
+		struct export_entry e = { 0 };
+		json_decref(args_decode(export_entry_table, value, &e));
+		sources[i] = e.source;
+	}
+	return start_copy(call, args, NULL, sources, f);
+}
+
+const struct tool tool_import_files = {
+	.name = "import_files",
+	.title = "Copy files into a session",
+	.destructive = true,
+	.idempotent = true,
+	.describe = import_describe,
+	.args = import_table,
+	.args_size = sizeof(struct files_args),
+	.start = import_start,
+};
+
+const struct tool tool_export_files = {
+	.name = "export_files",
+	.title = "Copy files out of a session",
+	.describe = export_describe,
+	.args = export_table,
+	.args_size = sizeof(struct files_args),
+	.start = export_start,
+};

@@ -1,0 +1,362 @@
+"""import_files and export_files: three ways in, one way out, and what stays."""
+
+import base64
+import hashlib
+import os
+import pathlib
+import stat
+import tarfile
+
+import harness
+import pytest
+
+WHEN = 1_600_000_000.25
+
+
+def put(session, *files, **more):
+    return session.server.call("import_files", {"session_id": session.id, "files": list(files)}, **more)
+
+
+def get(session, *paths, **more):
+    return session.server.call("export_files", {"session_id": session.id, "files": [{"source": p} for p in paths]}, **more)
+
+
+def imported(session, *files, **more):
+    result = put(session, *files, **more)
+    assert not result.is_error and result.success, result.text
+    return result.files
+
+
+def exported(session, *paths, **more):
+    result = get(session, *paths, **more)
+    assert not result.is_error and result.success, result.text
+    return result.files
+
+
+def digest(content):
+    return "blake2b-256:" + hashlib.blake2b(content, digest_size=32).hexdigest()
+
+
+def storage(server):
+    return server.home / "data" / "husk" / "storage"
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """A server with a folder to import from, and a session on it."""
+    folder = tmp_path_factory.mktemp("files")
+    allowed = folder / "allowed"
+    allowed.mkdir()
+    server = harness.Server(folder / "home", IMPORT_ALLOWED_DIRS=allowed, CONTAINER_MAX_SESSIONS=20, CONTAINER_MAX_SESSIONS_PER_THREAD=20)
+    server.allowed = allowed
+    server.box = server.session(network=False)
+    yield server
+    server.stop()
+
+
+def test_text_and_bytes_of_the_call(desk):
+    raw = bytes(range(256)) * 5
+    files = imported(
+        desk.box,
+        {"file_content": "a,b\n1,ü\n", "destination": "inline/data.csv"},
+        {"file_content": base64.b64encode(raw).decode(), "encoding": "base64", "destination": "/tmp/raw.bin"},
+        {"file_content": "", "destination": "inline/empty"},
+    )
+    assert [f["destination"] for f in files] == ["/workspace/inline/data.csv", "/tmp/raw.bin", "/workspace/inline/empty"]
+    assert [f["size"] for f in files] == [9, len(raw), 0] and all(f["error"] == "" and f["source"] == "inline" for f in files)
+    out = desk.box.code("import os; open('inline/data.csv').read(), open('/tmp/raw.bin','rb').read() == bytes(range(256))*5, "
+                        "os.path.getsize('inline/empty'), oct(os.stat('inline/data.csv').st_mode), os.access('inline/data.csv', os.W_OK)").ok()
+    assert out.value == "('a,b\\n1,ü\\n', True, 0, '0o100644', True)"
+
+
+def test_a_file_of_the_host_and_what_it_is_called(desk):
+    source = desk.allowed / "data.csv"
+    source.write_text("x\n")
+    source.chmod(0o640)
+    os.utime(source, (WHEN, WHEN))
+    files = imported(desk.box, {"source": str(source)}, {"source": str(source), "destination": "into/"},
+                     {"source": str(source), "destination": "named"})
+    assert [f["destination"] for f in files] == ["/workspace/data.csv", "/workspace/into/data.csv", "/workspace/named"]
+    out = desk.box.code("s = os.stat('/workspace/into/data.csv'); oct(s.st_mode), s.st_mtime, s.st_uid").ok()
+    assert out.value == f"('0o100640', {WHEN}, 65532)"
+
+
+def test_storage_dir_is_allowed_too_and_relative_paths_are_below_it(desk):
+    storage(desk).mkdir(parents=True, exist_ok=True)
+    (storage(desk) / "kept.txt").write_text("kept")
+    files = imported(desk.box, {"source": "kept.txt"}, {"source": str(storage(desk) / "kept.txt"), "destination": "k2"})
+    assert [f["size"] for f in files] == [4, 4]
+
+
+NAMES = [b"plain", b"new\nline", "\u00fcml\u00e4ut \u2603".encode(), b"-rf", b"--help", b"x" * 255, b"\xff\xfe raw", b" "]
+
+
+def make_tree(top):
+    top = os.fsencode(top)
+    os.makedirs(top + b"/sub/deep")
+    for name in NAMES:
+        with open(top + b"/sub/" + name, "wb") as f:
+            f.write(name * 100)
+        os.utime(top + b"/sub/" + name, (WHEN, WHEN))
+    open(top + b"/empty", "w").close()
+    os.mkdir(top + b"/nothing inside")
+    with open(top + b"/run.sh", "w") as f:
+        f.write("#!/bin/sh\n")
+    os.chmod(top + b"/run.sh", 0o755)
+    with open(top + b"/sparse", "wb") as f:
+        f.truncate(30_000_000)
+        f.seek(10_000_000)
+        f.write(b"middle")
+    os.symlink("/etc/passwd", top + b"/out")
+    os.symlink("sub/plain", top + b"/in")
+    os.chmod(top + b"/sub/deep", 0o555)
+
+
+def look(top):
+    """Everything about a tree that must survive a copy."""
+    found = {}
+    top = os.fsencode(top)
+    for folder, dirs, files in os.walk(top):
+        for name in dirs + files:
+            path = os.path.join(folder, name)
+            info = os.lstat(path)
+            content = (os.readlink(path) if stat.S_ISLNK(info.st_mode) else
+                       hashlib.sha256(open(path, "rb").read()).hexdigest() if stat.S_ISREG(info.st_mode) else None)
+            link = stat.S_ISLNK(info.st_mode)  # Python's tarfile gives them no times
+            found[os.path.relpath(path, top)] = (stat.S_IFMT(info.st_mode), link or stat.S_IMODE(info.st_mode), link or info.st_mtime, content)
+    return found
+
+
+def test_a_directory_goes_in_and_comes_out_as_it_was(desk, tmp_path):
+    tree = desk.allowed / "tree"
+    make_tree(tree)
+    (file,) = imported(desk.box, {"source": str(tree) + "/", "destination": "tree/"})
+    assert file["destination"] == "/workspace/tree" and file["size"] > 30_000_000 and "notices" not in file
+    assert int(desk.box.shell("du -sk tree").stdout.split()[0]) < 2000  # the hole is one
+    (file,) = exported(desk.box, "tree")
+    assert file["directory"] and file["host_path"].endswith(".tar") and file["mime_type"] == "application/x-tar"
+    with tarfile.open(file["host_path"]) as tar:
+        tar.extractall(tmp_path)
+    assert look(tmp_path / "tree") == look(tree)
+    assert os.path.getsize(file["host_path"]) < 1_000_000
+    # And in again, from the tar; also a single file of it, and a directory of it.
+    files = imported(desk.box, {"session_id": desk.box.id, "path": "/workspace/tree", "destination": "copy"},
+                     {"session_id": desk.box.id, "path": "tree/sub/plain", "destination": "one"},
+                     {"session_id": desk.box.id, "path": "tree/sub", "destination": "some"})
+    assert [f["source"] for f in files][0] == f"{desk.box.id}:/workspace/tree" and files[1]["size"] == 500
+    out = desk.box.shell("diff -r --no-dereference tree copy && diff -r tree/sub some && cmp one tree/sub/plain && "
+                         "(cd tree; find . -printf '%P %m %T@ %y %l\\0' | sort -z) | md5sum; (cd copy; find . -printf '%P %m %T@ %y %l\\0' | sort -z) | md5sum;"
+                         "du -sk copy/sparse")
+    lines = out.stdout.split("\n")
+    assert out.exit_code == 0 and lines[0] == lines[1] and int(lines[2].split()[0]) < 100, out.text
+
+
+def test_a_file_comes_out(desk):
+    content = os.urandom(3_000_001)
+    imported(desk.box, {"file_content": base64.b64encode(content).decode(), "encoding": "base64", "destination": "out/result.bin"})
+    result = get(desk.box, "out/result.bin")
+    (file,) = result.files
+    host = pathlib.Path(file["host_path"])
+    assert (file["path"], file["size"], file["hash"]) == ("/workspace/out/result.bin", len(content), digest(content))
+    assert host.read_bytes() == content and host.is_relative_to(storage(desk) / "exports") and host.suffix == ".bin"
+    assert file["session_id"] == desk.box.id and file["download_url"] is None
+    (link,) = [b for b in result.content if b["type"] == "resource_link"]
+    assert link["uri"] == file["uri"] and link["size"] == len(content) and link["name"] == "result.bin"
+    # The same content again is the same file.
+    (again,) = exported(desk.box, "/workspace/out/../out/result.bin")
+    assert again["host_path"] == file["host_path"] and again["uri"] != file["uri"]
+    assert os.listdir(storage(desk) / "exports" / "incoming") == []
+
+
+def test_entries_fail_one_by_one(desk):
+    (desk.allowed / "fine.txt").write_text("fine")
+    result = put(desk.box, {"source": str(desk.allowed / "missing")}, {"source": str(desk.allowed / "fine.txt")}, {"destination": "x"},
+                 {"file_content": "%%%", "encoding": "base64", "destination": "b"}, {"file_content": "no destination"},
+                 {"file_content": "x", "destination": "/etc/x"}, {"file_content": "x", "destination": "../../etc/x"},
+                 {"session_id": desk.box.id, "path": "never-exported"}, {"file_content": "last", "destination": "last"})
+    assert not result.is_error and result.success is False and result.error == ""
+    assert [f["success"] for f in result.files] == [False, True, False, False, False, False, False, False, True]
+    errors = [f["error"] for f in result.files]
+    assert "not found" in errors[0] and "must provide" in errors[2] and "base64" in errors[3] and "destination is required" in errors[4]
+    assert "outside /workspace" in errors[5] and "outside /workspace" in errors[6] and "use export_files first" in errors[7]
+    result = get(desk.box, "nothing-here", "last", "/etc/passwd", "/proc/1/environ")
+    assert [f["success"] for f in result.files] == [False, True, False, False] and result.success is False
+    assert "not found in container" in result.files[0]["error"] and "outside /workspace" in result.files[2]["error"]
+    assert sum(b["type"] == "resource_link" for b in result.content) == 1
+
+
+@pytest.mark.parametrize(("tool", "files", "why"), [
+    ("import_files", [], "list of 1 to"), ("import_files", "x", "list of 1 to"), ("import_files", ["x"], "files[0]: must be an object"),
+    ("import_files", [{"source": 5}], "files[0]: source must be"), ("import_files", [{"sauce": "x"}], "files[0]: unknown argument 'sauce'"),
+    ("import_files", [{"file_content": "x", "encoding": "rot13", "destination": "x"}], "encoding"),
+    ("export_files", [{}], "files[0]: source is required"), ("export_files", [{"source": " "}], "files[0]: source must be"),
+])
+def test_bad_arguments(desk, tool, files, why):
+    result = desk.call(tool, {"session_id": desk.box.id, "files": files})
+    assert result.is_error and why in result.text and result.error == "INVALID_INPUT", result.text
+
+
+def test_an_unknown_session(desk):
+    for tool in ("import_files", "export_files"):
+        result = desk.call(tool, {"session_id": "a" * 26, "files": [{"source": "x"}]})
+        assert result.is_error and "not found" in result.text
+
+
+# --- the host
+
+
+def test_only_allowed_folders(desk, tmp_path):
+    outside = tmp_path / "secret.txt"
+    outside.write_text("secret")
+    (desk.allowed / "link-out").symlink_to(outside)
+    (desk.allowed / "dir-out").symlink_to(tmp_path)
+    (desk.allowed / "real.txt").write_text("real")
+    (desk.allowed / "link-in").symlink_to("real.txt")
+    denied = [str(outside), str(desk.allowed / "link-out"), str(desk.allowed / "dir-out" / "secret.txt"), f"{desk.allowed}/../home/x",
+              "/etc/passwd", "/etc/no-such-file", f"{desk.allowed}/../{tmp_path.name}/secret.txt", str(desk.allowed) + "x/y", "../../../etc/passwd"]
+    result = put(desk.box, *({"source": s, "destination": f"denied{i}"} for i, s in enumerate(denied)))
+    for file in result.files:
+        assert not file["success"] and "outside allowed directories. Configure IMPORT_ALLOWED_DIRS" in file["error"], file
+    assert desk.box.shell("ls -d denied*").exit_code == 2
+    # A link that stays inside is followed, since it was named; one inside a directory is copied as a link.
+    assert imported(desk.box, {"source": str(desk.allowed / "link-in")})[0]["size"] == 4
+
+
+def test_special_files_of_the_host(desk):
+    folder = desk.allowed / "special"
+    folder.mkdir()
+    os.mkfifo(folder / "pipe")
+    (folder / "file").write_text("x")
+    result = put(desk.box, {"source": str(folder / "pipe")}, {"source": "/dev/zero"})
+    assert "neither a file nor a directory" in result.files[0]["error"] and "denied" in result.files[1]["error"]
+    (file,) = imported(desk.box, {"source": str(folder)})
+    assert file["notices"] == ["'pipe' is neither file nor directory and was left out"] and file["size"] == 1
+
+
+def test_what_is_husks_own_is_not_importable(start, tmp_path):
+    """Not even when a setting allows the folders that hold it, nor by another name for the same file."""
+    server = start(IMPORT_ALLOWED_DIRS=tmp_path)
+    session = server.session(network=False)
+    imported(session, {"file_content": "secret export", "destination": "e.txt"})
+    (export,) = exported(session, "e.txt")
+    state = server.home / "state" / "husk"
+    config = server.home / "config" / "husk"
+    config.mkdir(parents=True)
+    (config / ".env").write_text("ENCRYPTION_KEY=x\n")
+    database = next(p for p in state.iterdir() if p.suffix == ".db")
+    os.link(database, tmp_path / "hardlink.db")
+    (tmp_path / "symlink").symlink_to(state)
+    own = [export["host_path"], storage(server) / "exports", database, state, tmp_path / "hardlink.db", tmp_path / "symlink" / database.name,
+           config / ".env"]
+    result = put(session, *({"source": str(s), "destination": "x"} for s in own))
+    for file in result.files:
+        assert not file["success"] and "Husk keeps its own files" in file["error"], file
+    # A folder above them comes without them, and says so.
+    (tmp_path / "theirs.txt").write_text("x")
+    (file,) = imported(session, {"source": str(tmp_path), "destination": "all"})
+    found = session.shell("find all -type f -o -type d | sort").stdout
+    assert "theirs.txt" in found and "exports" not in found and ".db" not in found and ".env" not in found and "/state/husk" not in found
+    assert sum("Husk's own" in n for n in file["notices"]) >= 4
+
+
+# --- between sessions, and what stays
+
+
+def test_between_languages_and_after_the_end(start):
+    server = start()
+    python, r = server.session(language="python", network=False), server.session(language="r", network=False)
+    python.code("open('t.csv','w').write('a,b\\n1,2\\n3,4\\n'); import os; os.mkdir('d'); open('d/f','w').write('in d')").ok()
+    exported(python, "t.csv", "d")
+    imported(r, {"session_id": python.id, "path": "t.csv"})
+    assert "4" in r.code("sum(read.csv('t.csv')$a)").ok().text
+    assert not python.stop().is_error
+    imported(r, {"session_id": python.id, "path": "/workspace/t.csv", "destination": "again.csv"}, {"session_id": python.id, "path": "d"})
+    assert "in d" in r.code("readLines('d/f')").ok().text
+    harness.docker("kill", r.container)
+
+
+def test_another_conversation_is_another(start, tmp_path):
+    data = tmp_path / "shared"
+    one = start(HUSK_THREAD_ID="thread-one", XDG_DATA_HOME=data, XDG_STATE_HOME=data / "state")
+    session = one.session(network=False)
+    imported(session, {"file_content": "mine", "destination": "f"})
+    (file,) = exported(session, "f")
+    two = start(HUSK_THREAD_ID="thread-two", XDG_DATA_HOME=data, XDG_STATE_HOME=data / "state")
+    other = two.session(network=False)
+    result = put(other, {"session_id": session.id, "path": "f"}, {"source": file["host_path"]})
+    assert [f["success"] for f in result.files] == [False, False], result.text
+    assert two.request("resources/list").result()["resources"] == []
+    assert two.request("resources/read", {"uri": file["uri"]}).error()["code"] == -32602
+    assert [r["uri"] for r in one.request("resources/list").result()["resources"]] == [file["uri"]]
+
+
+def test_exports_stay_when_everything_else_goes(start, tmp_path):
+    home = tmp_path / "home"
+    server = start(home=home)
+    session = server.session(network=False)
+    imported(session, {"file_content": "stays", "destination": "f.txt"})
+    (file,) = exported(session, "f.txt")
+    harness.docker("rm", "--force", session.container)
+    assert server.request("resources/read", {"uri": file["uri"]}).result()["contents"][0]["text"] == "stays"
+    server.kill()
+    again = start(home=home)
+    assert again.request("resources/read", {"uri": file["uri"]}).result()["contents"][0]["text"] == "stays"
+    other = again.session(network=False)
+    imported(other, {"session_id": session.id, "path": "f.txt"})
+    assert other.shell("cat f.txt").stdout == "stays"
+
+
+def test_a_session_that_dies_meanwhile(start):
+    server = start()
+    session = server.session(network=False)
+    session.shell("head -c 100M /dev/urandom > big; mkfifo p")
+    call = server.start_call("export_files", {"session_id": session.id, "files": [{"source": "big"}, {"source": "p"}]})
+    harness.docker("kill", session.container)
+    result = call.tool()
+    if not result.is_error:  # the first may have been quick enough
+        assert not result.files[1]["success"] and result.files[1]["error"], result.text
+    harness.wait_until(lambda: os.listdir(storage(server) / "exports" / "incoming") == [], what="an empty folder")
+
+
+# --- resources
+
+
+@pytest.mark.parametrize("era", [harness.MODERN, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])
+def test_resources_in_each_revision(start, era):
+    server = start(era=era)
+    session = server.session(network=False)
+    session.shell("echo 'text ü' > 'a b.txt'; printf '\\211PNG\\r\\n' > p.png; mkdir d; echo x > d/f; head -c 5000000 /dev/zero > big")
+    result = get(session, "a b.txt", "p.png", "d", "big")
+    assert result.success
+    files = result.files if era != "2024-11-05" else result.fields["files"]
+    listed = server.request("resources/list").result()["resources"]
+    assert [r["uri"] for r in listed] == [f["uri"] for f in reversed(files)]
+    assert [r["name"] for r in listed] == ["big", "d.tar", "p.png", "a b.txt"] and listed[3]["mimeType"] == "text/plain"
+
+    def read(file):
+        return server.request("resources/read", {"uri": file["uri"]}).result()["contents"][0]
+
+    assert read(files[0])["text"] == "text ü\n"
+    assert base64.b64decode(read(files[1])["blob"]) == b"\x89PNG\r\n" and read(files[1])["mimeType"] == "image/png"
+    assert base64.b64decode(read(files[2])["blob"]) == pathlib.Path(files[2]["host_path"]).read_bytes()
+    error = server.request("resources/read", {"uri": files[3]["uri"]}).error()
+    assert "5000000 bytes" in error["message"] and files[3]["host_path"] in error["message"]
+    missing = "husk://exports/nothing/x"
+    error = server.request("resources/read", {"uri": missing}).error()
+    assert error["code"] == (-32602 if era == harness.MODERN else -32002) and error["data"]["uri"] == missing
+    (template,) = server.request("resources/templates/list").result()["resourceTemplates"]
+    assert template["uriTemplate"] == "husk://exports/{id}/{name}"
+    links = [b for b in result.content if b["type"] == "resource_link"]
+    assert len(links) == (4 if era >= "2025-06-18" else 0)
+
+
+def test_a_long_list_comes_in_pages(start):
+    server = start()
+    session = server.session(network=False)
+    session.shell("for i in $(seq 150); do echo $i > f$i; done")
+    exported(session, *(f"f{i}" for i in range(1, 151)))
+    first = server.request("resources/list").result()
+    second = server.request("resources/list", {"cursor": first["nextCursor"]}).result()
+    names = [r["name"] for r in first["resources"] + second["resources"]]
+    assert names == [f"f{i}" for i in range(150, 0, -1)] and "nextCursor" not in second
+    assert server.request("resources/list", {"cursor": "nonsense"}).error()["code"] == -32602
