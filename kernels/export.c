@@ -23,7 +23,8 @@ struct level {
 	size_t end; /* length of its path */
 };
 
-struct export {
+struct export
+{
 	char *source;
 	struct level levels[ENTRY_DEPTH_MAX + 1];
 	int depth;
@@ -302,8 +303,8 @@ static char *refusal(const char *path, int error)
 	case ENOTDIR:
 		return xasprintf("File or directory not found in container: %s", path);
 	case ELOOP:
-		return xasprintf("'%s' is or leads through a symbolic link, which is not followed. Name the file itself.",
-				 path);
+		return xasprintf(
+			"'%s' is or leads through a symbolic link, which is not followed. Name the file itself.", path);
 	case ENXIO:
 	case EINVAL:
 		return xasprintf("'%s' is neither a file nor a directory.", path);

@@ -288,8 +288,8 @@ bool files_step(struct files *f)
 	bool more = false;
 	list_for_each(c, &f->list, struct file_call, node) {
 		struct list *node = &c->node;
-		bool again = c->phase == PHASE_COMMIT ? commit(f, c) :
-			     c->phase == PHASE_CLEAR  ? clear(f, c) :
+		bool again = c->phase == PHASE_COMMIT  ? commit(f, c) :
+			     c->phase == PHASE_CLEAR   ? clear(f, c) :
 			     c->phase == PHASE_PRODUCE ? produce(f, c) :
 							 false;
 		more = more || again;

@@ -383,7 +383,8 @@ char *import_explain(const struct import *im, int error)
 	switch (-error) {
 	case ENOSPC:
 	case EDQUOT:
-		return xasprintf("No room: the file system that holds '%s' is full. Nothing was kept.", im->destination);
+		return xasprintf("No room: the file system that holds '%s' is full. Nothing was kept.",
+				 im->destination);
 	case EISDIR:
 		return xasprintf("'%s%s%s' is a directory; a file cannot take its place.", im->destination, slash,
 				 im->path);

@@ -11,10 +11,11 @@ from conformance_suite import HUSK
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 TOOLS = ["list", "call-simple-text", "call-image", "call-audio", "call-embedded-resource", "call-mixed-content", "call-error",
          "call-with-progress"]  # fmt: skip
-BOTH = [*(f"tools-{name}" for name in TOOLS), "json-schema-2020-12", "server-sse-multiple-streams", "dns-rebinding-protection"]
-# Scenarios that apply to a server of tools, complete. What else the suite runs is in expected-failures.yaml, with the reason.
+RESOURCES = ["resources-list", "resources-read-text", "resources-read-binary", "resources-templates-read"]
+BOTH = [*(f"tools-{name}" for name in TOOLS), *RESOURCES, "json-schema-2020-12", "server-sse-multiple-streams", "dns-rebinding-protection"]
+# Scenarios that apply to a server of tools and resources, complete. What else the suite runs is in expected-failures.yaml, with the reason.
 APPLY = [
-    *((MODERN, s) for s in ["server-stateless", *BOTH, "http-header-validation"]),
+    *((MODERN, s) for s in ["server-stateless", *BOTH, "http-header-validation", "sep-2164-resource-not-found"]),
     *((LEGACY, s) for s in ["server-initialize", "ping", *BOTH, "server-session-lifecycle"]),
 ]
 
@@ -42,7 +43,8 @@ def test_every_message_fits_the_schema(judge, era):
 
 def test_caching_hints_on_what_there_is(judge):
     checks = {c["id"]: c["status"] for c in judge(MODERN).scenarios["caching"]}
-    for name in ("tools-list-caching-hints", "ttl-non-negative", "cache-scope-valid"):
+    lists = [f"{name}-list-caching-hints" for name in ("tools", "resources", "resources-templates")]
+    for name in (*lists, "ttl-non-negative", "cache-scope-valid"):
         assert checks[f"sep-2549-{name}"] == "SUCCESS"
 
 

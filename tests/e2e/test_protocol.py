@@ -9,7 +9,7 @@ import pytest
 from harness import LEGACY, META, MODERN, build_dir, modern_meta, wait_until
 
 PARSE, INVALID, NO_METHOD, BAD_PARAMS, UNSUPPORTED = -32700, -32600, -32601, -32602, -32022
-TOOLS = ["create_session", "execute_code", "execute_terminal", "stop_session"]
+TOOLS = ["create_session", "execute_code", "execute_terminal", "import_files", "export_files", "stop_session"]
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ def test_a_cursor_that_nobody_gave_out_is_bad(shared_server):
     "params, code",
     [
         ({"name": "no_such_tool", "arguments": {}}, BAD_PARAMS),
-        ({"name": "import_files", "arguments": {}}, BAD_PARAMS),
+        ({"name": "import_everything", "arguments": {}}, BAD_PARAMS),
         ({"arguments": {}}, BAD_PARAMS),
         ({"name": 5}, BAD_PARAMS),
         ({"name": None}, BAD_PARAMS),
@@ -205,7 +205,7 @@ def test_malformed_calls_are_protocol_errors(shared_server, params, code):
     assert shared_server.request("tools/call", params).error()["code"] == code
 
 
-@pytest.mark.parametrize("method", ["resources/list", "prompts/list", "completion/complete", "logging/setLevel", "x", "", "tools/list/"])
+@pytest.mark.parametrize("method", ["prompts/list", "completion/complete", "logging/setLevel", "x", "", "tools/list/"])
 def test_unknown_methods_are_answered_at_once(shared_server, method):
     answer = shared_server.request(method)
     assert answer.error()["code"] == NO_METHOD

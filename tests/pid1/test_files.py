@@ -52,15 +52,17 @@ def test_a_file_goes_in_and_comes_out(client, workspace):
     assert (entry.type, entry.mode, entry.mtime, entry.size) == (FILE, 0o751, WHEN, len(content)) and whole(entry) == content
 
 
-NAMES = [b"plain", b"new\nline", "\u00fcml\u00e4ut \u2603".encode(), b"-rf", b"--help", b"x" * 255, b"\xff\xfe raw", b" ", b"a\\b", b"'\"$(id)",
-         b"..."]
+NAMES = [b"plain", b"new\nline", "\u00fcml\u00e4ut \u2603".encode(), b"-rf", b"--help", b"x" * 255, b"\xff\xfe raw", b" ", b"a\\b",
+         b"'\"$(id)", b"..."]
 
 
 def test_a_directory_with_all_kinds_of_names(client, workspace):
-    entries = [(pack_entry(DIRECTORY, b"", mode=0o750, mtime=WHEN), {}), (pack_entry(DIRECTORY, b"locked", mode=0o555, mtime=WHEN), {}),
+    entries = [(pack_entry(DIRECTORY, b"", mode=0o750, mtime=WHEN), {}),
+               (pack_entry(DIRECTORY, b"locked", mode=0o555, mtime=WHEN), {}),
                (pack_entry(FILE, b"locked/inside", mode=0o400, mtime=WHEN, size=2), {0: b"ok"}),
                (pack_entry(SYMLINK, b"out", target=b"/etc/passwd", mtime=WHEN), {}),
-               (pack_entry(SYMLINK, b"up", target=b"../../../etc", mtime=WHEN), {}), (pack_entry(FILE, b"empty", mode=0o600, mtime=WHEN), {})]
+               (pack_entry(SYMLINK, b"up", target=b"../../../etc", mtime=WHEN), {}),
+               (pack_entry(FILE, b"empty", mode=0o600, mtime=WHEN), {})]
     entries += [(pack_entry(FILE, b"sub/" + n, size=len(n), mtime=WHEN), {0: n}) for n in NAMES]
     assert client.import_files("/workspace/all", entries)["ending"] == "ok"
     top = os.fsencode(workspace / "all")
@@ -259,7 +261,8 @@ def test_nothing_that_is_swapped_in_leads_out(box, client, workspace):
     slowest = 0
     try:
         assert swapper.stdout.readline() == b"swapping\n"
-        tree = [(pack_entry(DIRECTORY, b""), {}), (pack_entry(DIRECTORY, b"d"), {}), (pack_entry(FILE, b"d/passwd", size=6), {0: b"import"}),
+        tree = [(pack_entry(DIRECTORY, b""), {}), (pack_entry(DIRECTORY, b"d"), {}),
+                (pack_entry(FILE, b"d/passwd", size=6), {0: b"import"}),
                 (pack_entry(FILE, b"passwd", size=6), {0: b"import"})]
         endings = set()
         stop = time.monotonic() + 4
@@ -289,7 +292,8 @@ def test_ping_is_answered_while_many_files_move(box, client, workspace):
     """Deep work in small slices: 20,000 files in, merged into what is there, and out, with pings all the time."""
     slowest, stop = [0], threading.Event()
     n = 20_000
-    entries = [(pack_entry(DIRECTORY, b""), {})] + [(pack_entry(FILE, b"%d/%d" % (i % 50, i), size=10), {0: b"0123456789"}) for i in range(n)]
+    entries = [(pack_entry(DIRECTORY, b""), {})]
+    entries += [(pack_entry(FILE, b"%d/%d" % (i % 50, i), size=10), {0: b"0123456789"}) for i in range(n)]
 
     def ping(frame=None):
         before = time.monotonic()

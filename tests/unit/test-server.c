@@ -221,7 +221,7 @@ static void both_eras_at_once(void **state)
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\",\"params\":{" META "}}", "3 ok");
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"initialize\",\"params\":{" META "}}", "4 -32601");
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"server/discover\"}", "5 -32602");
-	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"resources/list\"}", "6 -32601");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"prompts/list\"}", "6 -32601");
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"logging/setLevel\",\"params\":{\"level\":\"info\"}}",
 	       "7 -32601");
 	quiet(r);
@@ -262,7 +262,9 @@ static void tools_as_each_revision_has_them(void **state)
 		assert_string_equal(text_at(m, "result|tools|0|name"), "create_session");
 		assert_string_equal(text_at(m, "result|tools|1|name"), "execute_code");
 		assert_string_equal(text_at(m, "result|tools|2|name"), "execute_terminal");
-		assert_string_equal(text_at(m, "result|tools|3|name"), "stop_session");
+		assert_string_equal(text_at(m, "result|tools|3|name"), "import_files");
+		assert_string_equal(text_at(m, "result|tools|4|name"), "export_files");
+		assert_string_equal(text_at(m, "result|tools|5|name"), "stop_session");
 		assert_string_equal(text_at(m, "result|tools|0|inputSchema|properties|language|enum|0"), "python");
 		assert_int_equal(at(m, "result|tools|0|annotations") != NULL, cases[i].annotations);
 		assert_int_equal(at(m, "result|tools|0|title") != NULL, cases[i].title);
@@ -275,6 +277,64 @@ static void tools_as_each_revision_has_them(void **state)
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{\"cursor\":\"x\"}}", "2 -32602");
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{\"cursor\":5}}", "2 -32602");
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{\"cursor\":null}}", "2 ok");
+}
+
+static void files_entry_by_entry(void **state)
+{
+	struct rig *r = *state;
+	call_tool(r, "1", "export_files",
+		  "{\"session_id\":\"s1\",\"files\":[{\"source\":\"a\"},{\"source\":\"bad\"}]}");
+	json_auto_t *exported = receive(r, 1000);
+	assert_false(json_is_true(at(exported, "result|isError")));
+	assert_true(json_is_false(at(exported, "result|structuredContent|success")));
+	assert_true(json_is_true(at(exported, "result|structuredContent|files|0|success")));
+	assert_string_equal(text_at(exported, "result|structuredContent|files|0|uri"), "husk://exports/e1/e.txt");
+	assert_string_equal(text_at(exported, "result|structuredContent|files|1|error"), "bad \xef\xbf\xbd");
+	assert_string_equal(text_at(exported, "result|content|1|type"), "resource_link");
+
+	call_tool(r, "2", "import_files",
+		  "{\"session_id\":\"s1\",\"files\":[{\"file_content\":\"x\",\"destination\":\"d\"},{\"source\":\"h\"}]"
+		  "}");
+	json_auto_t *imported = receive(r, 1000);
+	assert_true(json_is_true(at(imported, "result|structuredContent|success")));
+
+	call_tool(r, "4", "import_files", "{\"session_id\":\"s1\",\"files\":[{\"source\":1},{\"y\":2},3]}");
+	json_auto_t *bad = receive(r, 1000);
+	assert_true(json_is_true(at(bad, "result|isError")));
+	assert_int_equal(json_array_size(at(bad, "result|structuredContent|details")), 3);
+	assert_string_equal(text_at(bad, "result|structuredContent|details|0|loc|0"), "files");
+	assert_int_equal(json_integer_value(at(bad, "result|structuredContent|details|1|loc|1")), 1);
+}
+
+static void resources_in_both_eras(void **state)
+{
+	struct rig *r = *state;
+	send(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\",\"params\":{" META "}}");
+	json_auto_t *modern = receive(r, 1000);
+	assert_string_equal(text_at(modern, "result|resources|0|uri"), "husk://exports/e1/e.txt");
+	assert_string_equal(text_at(modern, "result|cacheScope"), "private");
+	send(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/read\",\"params\":{\"uri\":\"husk://exports/"
+		"e1\"," META "}}");
+	json_auto_t *read = receive(r, 1000);
+	assert_string_equal(text_at(read, "result|contents|0|text"), "hello");
+	expect(r,
+	       "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"resources/read\",\"params\":{\"uri\":\"husk://exports/"
+	       "x\"," META "}}",
+	       "3 -32602");
+	expect(r,
+	       "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"resources/read\",\"params\":{\"uri\":\"file:///etc/"
+	       "passwd\"," META "}}",
+	       "4 -32602");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"resources/read\",\"params\":{" META "}}", "5 -32602");
+	initialize(r, "2025-06-18");
+	send(r, "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"resources/list\"}");
+	json_auto_t *legacy = receive(r, 1000);
+	assert_string_equal(text_at(legacy, "result|resources|0|name"), "e.txt");
+	assert_null(at(legacy, "result|ttlMs"));
+	expect(r,
+	       "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"resources/read\",\"params\":{\"uri\":\"husk://exports/x\"}}",
+	       "7 -32002");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"resources/templates/list\"}", "8 ok");
 }
 
 static void a_session_from_start_to_stop(void **state)
@@ -613,6 +673,8 @@ int main(void)
 		SERVER_TEST(both_eras_at_once),
 		SERVER_TEST(unsupported_version_every_time),
 		SERVER_TEST(tools_as_each_revision_has_them),
+		SERVER_TEST(files_entry_by_entry),
+		SERVER_TEST(resources_in_both_eras),
 		SERVER_TEST(a_session_from_start_to_stop),
 		SERVER_TEST(old_revisions_get_no_structured_content),
 		SERVER_TEST(bad_arguments_are_results),
