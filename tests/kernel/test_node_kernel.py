@@ -389,6 +389,22 @@ def test_own_listeners_come_first(kernel):
     assert kernel.run("setTimeout(() => { throw new Error('y') }, 1); await new Promise(r => setTimeout(r, 20))").error["message"] == "y"
 
 
+def test_listeners_that_throw_are_not_fatal(fresh_kernel):
+    waits = "await new Promise(r => setTimeout(r, 20)); 'goes on'"
+    fresh_kernel.run("process.on('uncaughtException', () => { throw new Error('in a listener') })")
+    outcome = fresh_kernel.run(f"setTimeout(() => {{ throw new Error('x') }}, 1); {waits}")
+    assert outcome.text == "'goes on'" and "Uncaught Error: in a listener" in outcome.stderr
+    fresh_kernel.run("process.removeAllListeners(); process.on('unhandledRejection', () => { throw new Error('in another') })")
+    outcome = fresh_kernel.run(f"Promise.reject(1); {waits}")
+    assert outcome.text == "'goes on'" and "Uncaught Error: in another" in outcome.stderr
+
+
+def test_signal_listeners_work_also_after_all_were_removed(fresh_kernel):
+    fresh_kernel.run("process.removeAllListeners()")
+    code = "await new Promise(r => { process.on('SIGTERM', r); process.kill(process.pid, 'SIGTERM') })"
+    assert clean(fresh_kernel.run(code)) == "'SIGTERM'"
+
+
 @pytest.mark.parametrize("code, says", [
     ("process.exit(3)", "process.exit(3)"),
     ("process.exitCode = 4; process.exit()", "process.exit(4)"),

@@ -150,6 +150,25 @@ def test_an_interrupted_cell_does_not_go_on(kernel):
     assert kernel.run("await new Promise(r => setTimeout(r, 30)); ticks").text == before
 
 
+MODULES = {
+    "outer.mjs": "import './inner.mjs'; export const outer = 'loaded'",
+    "inner.mjs": "import fs from 'fs'; if (!fs.existsSync('go')) { console.log('go'); while (true); }",
+    "waits.mjs": "import fs from 'fs'; console.log('go'); while (!fs.existsSync('go')) await null; export const outer = 'loaded'",
+    "common.js": "if (!require('fs').existsSync('go')) { console.log('go'); while (true); }; exports.outer = 'loaded'",
+}
+
+
+@pytest.mark.parametrize("load", ["await import('./outer.mjs')", "await import('./waits.mjs')", "require('./common')"])
+def test_a_module_that_was_interrupted_can_be_loaded_again(fresh_kernel, tmp_path, load):
+    for name, text in MODULES.items():
+        write(tmp_path, name, text)
+    for _ in range(2):
+        error = fresh_kernel.run_interrupted(load).error
+        assert error["type"] == "Interrupted" and "again" not in error["traceback"]
+    write(tmp_path, "go", "")
+    assert fresh_kernel.run(f"({load}).outer").text == "'loaded'"
+
+
 def test_interrupts_between_cells_are_ignored(kernel):
     for n in range(50):
         kernel.interrupt()

@@ -1,6 +1,7 @@
 // Errors as text: Node's own stack traces, from the user's code on, in a bounded length.
 
 import util from "node:util";
+import { AGAIN } from "./modules.mjs";
 import { shorten, valid } from "./text.mjs";
 
 const TRACEBACK_MAX = 32 << 10;
@@ -8,6 +9,7 @@ const SOURCES_MAX = 4 << 20; // characters
 const MESSAGE_MAX = 16 << 10;
 const KERNEL = new URL("..", import.meta.url).href;
 const ENTRIES = ["node:inspector:", `${KERNEL}husk/turns.mjs:`]; // below these frames everything is the kernel's
+const MARK = new RegExp(`[?&]${AGAIN}=\\d+`, "g");
 const CELL = /<cell-(\d+)>(?::(\d+):(\d+))?/g;
 
 // V8 takes no space in a script's name.
@@ -55,7 +57,8 @@ export class Errors {
 
   /** Plain text from text that may have script names and the kernel's frames; quick for text that has none. */
   clean(text) {
-    const plain = text.includes(KERNEL) || text.includes(ENTRIES[0]) ? withoutFrames(text, isKernel) : text;
+    let plain = text.includes(KERNEL) || text.includes(ENTRIES[0]) ? withoutFrames(text, isKernel) : text;
+    if (plain.includes(AGAIN)) plain = plain.replace(MARK, "");
     if (!plain.includes("<cell-")) return plain;
     return plain.replace(CELL, (_all, number, line, column) => {
       if (line === undefined) return `<cell ${number}>`;

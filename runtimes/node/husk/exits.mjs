@@ -35,3 +35,17 @@ export function guardExits(leave) {
     };
   }
 }
+
+/** Calls report(error) for what a listener for uncaught exceptions throws, which would be the end of the process. */
+export function guardListeners(report) {
+  const { emit } = process;
+  process.emit = function (event, ...args) {
+    if (event !== "uncaughtException") return Reflect.apply(emit, this, [event, ...args]);
+    try {
+      return Reflect.apply(emit, this, [event, ...args]);
+    } catch (error) {
+      report(error);
+      return true;
+    }
+  };
+}

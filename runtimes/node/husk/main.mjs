@@ -7,11 +7,11 @@ import { createContext, define } from "./context.mjs";
 import { displayBundle, dropLargest, valueBundle } from "./display.mjs";
 import { Errors, scriptName } from "./errors.mjs";
 import { Evaluator } from "./evaluator.mjs";
-import { guardExits } from "./exits.mjs";
+import { guardExits, guardListeners } from "./exits.mjs";
 import { hideOwnWarnings } from "./internals.mjs";
 import { Interrupts } from "./interrupts.mjs";
 import { Link, TooLong } from "./link.mjs";
-import { cellModule, loadInto, pick, searchNodePath } from "./modules.mjs";
+import { Imports, cellModule, loadInto, pick } from "./modules.mjs";
 import { Realms } from "./realms.mjs";
 import { Sources } from "./source.mjs";
 import { Streams } from "./streams.mjs";
@@ -33,6 +33,7 @@ class Kernel {
   #interrupts;
   #realms;
   #sources;
+  #imports = new Imports();
   #errors = new Errors();
   #streams = new Streams((text) => this.#errors.clean(text));
   #cell = null;
@@ -40,6 +41,7 @@ class Kernel {
   #ended = new Set(); // numbers of the cells that were given up: their code may be waiting still
   #last; // result
   #late = []; // what was displayed between two cells
+  #listeners;
 
   constructor(folder) {
     globalThis.console = this.#streams.console;
@@ -57,16 +59,19 @@ class Kernel {
       () => this.#stopping(),
     );
     loadInto(context, (text) => this.#realms.prepareFor(text));
-    searchNodePath();
     guardExits((what) => this.#leave(what));
+    guardListeners((error) => this.#reportUncaught(error));
+    const nodes = ["newListener", "removeListener"].flatMap((event) =>
+      process.listeners(event).map((one) => [event, one]),
+    );
+    this.#listeners = [...nodes, ["uncaughtException", this.#onUncaught], ["removeListener", this.#onRemoved]];
     this.#listen();
   }
 
-  /** Anew before each cell: process.removeAllListeners() takes these away too. */
+  /** Anew before each cell: process.removeAllListeners() takes these away too, and those by which Node notices a listener for a signal. */
   #listen() {
-    if (!process.listeners("uncaughtException").includes(this.#onUncaught))
-      process.on("uncaughtException", this.#onUncaught);
-    if (!process.listeners("removeListener").includes(this.#onRemoved)) process.on("removeListener", this.#onRemoved);
+    for (const [event, listener] of this.#listeners)
+      if (!process.listeners(event).includes(listener)) process.on(event, listener);
   }
 
   #onRemoved = (_event, listener) => {
@@ -234,6 +239,7 @@ class Kernel {
 
   #finish(cell, bundle, error) {
     this.#interrupts.disarm();
+    this.#imports.keep();
     let [first, ...others] = cell.late;
     if (error && first) [first, others] = [undefined, cell.late];
     for (const late of others) this.#streams.complain(`Uncaught ${late.traceback}`);
@@ -255,6 +261,7 @@ class Kernel {
   #giveUp(cell, error) {
     this.#ended.add(cell.number);
     this.#evaluator.forget();
+    this.#imports.forget();
     this.#finish(cell, null, error);
   }
 
@@ -287,14 +294,17 @@ class Kernel {
 
   /** Errors that nobody catches. The running cell's own are its error if it has no other; the rest goes to stderr. */
   #onUncaught = (thrown) => {
-    if (process.listenerCount("uncaughtException") > 1) return; // the user has a listener
+    if (process.listenerCount("uncaughtException") === 1) this.#reportUncaught(thrown); // else the user has a listener
+  };
+
+  #reportUncaught(thrown) {
     const report = this.#errors.report(thrown);
     const cell = this.#cell;
     const cells = report.traceback.match(/<cell \d+>/g) ?? [];
     const ours = cells.length === 0 || cells.includes(`<cell ${cell?.number}>`);
     if (cell && ours) cell.late.push(report);
     else this.#streams.complain(`Uncaught ${report.traceback.replace(/^Uncaught /, "")}`);
-  };
+  }
 
   // ---- displays
 

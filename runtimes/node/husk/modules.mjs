@@ -67,31 +67,60 @@ export function loadInto(context, prepare) {
   };
 }
 
-/** Lets ES modules find what NODE_PATH names, which Node offers to CommonJS only. */
-export function searchNodePath() {
-  const folders = (process.env.NODE_PATH ?? "").split(path.delimiter).filter(path.isAbsolute);
-  if (!folders.length) return;
-  const parents = folders.map((folder) => pathToFileURL(path.join(folder, "..", "cell.mjs")).href);
-  const find = (specifier, context, next, error) => {
-    for (const parentURL of parents) {
-      try {
-        return next(specifier, { ...context, parentURL });
-      } catch {
-        // Perhaps in the next one.
+export const AGAIN = "husk-again"; // marks the address of a module that is loaded once more
+
+/** How names become ES modules. */
+export class Imports {
+  #parents; // NODE_PATH, which Node offers to CommonJS only
+  #known = new Set();
+  #fresh = new Set(); // of the running cell
+  #again = new Map(); // how often a module was torn down in the middle
+
+  constructor() {
+    const folders = (process.env.NODE_PATH ?? "").split(path.delimiter).filter(path.isAbsolute);
+    this.#parents = folders.map((folder) => pathToFileURL(path.join(folder, "..", "cell.mjs")).href);
+    Module.registerHooks({
+      resolve: (specifier, context, next) => {
+        const found = this.#find(specifier, context, next);
+        return context.conditions.includes("import") && found.url.startsWith("file:") ? this.#note(found) : found;
+      },
+    });
+  }
+
+  #find(specifier, context, next) {
+    try {
+      return next(specifier, context);
+    } catch (error) {
+      if (error.code !== "ERR_MODULE_NOT_FOUND" || /^(?:[./]|[a-z]+:)/.test(specifier)) throw error;
+      for (const parentURL of this.#parents) {
+        try {
+          return next(specifier, { ...context, parentURL });
+        } catch {
+          // Perhaps in the next one.
+        }
       }
+      throw error;
     }
-    throw error;
-  };
-  Module.registerHooks({
-    resolve(specifier, context, next) {
-      try {
-        return next(specifier, context);
-      } catch (error) {
-        if (error.code !== "ERR_MODULE_NOT_FOUND" || /^(?:[./]|[a-z]+:)/.test(specifier)) throw error;
-        return find(specifier, context, next, error);
-      }
-    },
-  });
+  }
+
+  #note(found) {
+    if (!this.#known.has(found.url)) this.#fresh.add(found.url);
+    const times = this.#again.get(found.url);
+    return times ? { ...found, url: `${found.url}${found.url.includes("?") ? "&" : "?"}${AGAIN}=${times}` } : found;
+  }
+
+  /** The cell has ended by itself: what it has loaded is loaded. */
+  keep() {
+    for (const url of this.#fresh) this.#known.add(url);
+    this.#fresh.clear();
+  }
+
+  /** The cell was torn down: what it was loading never ends, and whoever wants it again gets another one. */
+  forget() {
+    for (const url of this.#fresh) this.#again.set(url, (this.#again.get(url) ?? 0) + 1);
+    this.#fresh.clear();
+    for (const [name, module] of Object.entries(Module._cache)) if (!module.loaded) delete Module._cache[name];
+  }
 }
 
 /** What a static import binds: the named exports of a module, which all have to be there. */
