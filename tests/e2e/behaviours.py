@@ -145,6 +145,13 @@ def packages(box, code):
     box.code(code, 120).ok()
 
 
+@row
+def queued(box, first, second, value):
+    """Cells that are sent at once run one after the other, in order."""
+    running = [box.start_code(first), *(box.start_code(second) for _ in range(5))]
+    assert [answer.tool().ok().value for answer in running][-1] == value
+
+
 # --- errors
 
 
@@ -454,6 +461,14 @@ def forked_child(box, code, value):
     assert box.code(code).ok().value == value
     for _ in range(3):
         box.kept()
+
+
+@row
+def workers(box, code, value):
+    """The language's own parallel workers run, print and return their values, and never answer themselves."""
+    ended = box.code(code, 60).ok()
+    assert ended.value == value and ended.stdout == "worker\n" * 2, ended.text
+    box.kept()
 
 
 @row

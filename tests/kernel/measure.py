@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints what each kernel costs in its image: start to ready, start to first result, one small cell, private memory when idle.
+"""Prints what each kernel costs in its image: start to ready, start to first result (and its time on a CPU, which other load on the
+machine changes little), one small cell, private memory when idle.
 
     tests/kernel/measure.py [RUNTIME …]
 
@@ -18,7 +19,7 @@ CELLS = 200
 CELL = "1+1"  # in any language so far
 # start to first result ms, `1+1` ms, private MB
 FIGURES = {"python": (276, 0.46, 25), "node": (153, 0.17, 15), "r": (250, 0.26, 56)}
-LABELS = ("start to ready, ms", "start to first result, ms", "small cell, ms", "private memory, MB")
+LABELS = ("start to ready, ms", "start to first result, ms", "  of that on a CPU, ms", "small cell, ms", "private memory, MB")
 # The kernel is the only child of PID 1 but for the shell that this runs in.
 FIND_KERNEL = "for p in $(cat /proc/1/task/1/children); do [ $p = $$ ] || kernel=$p; done; "
 
@@ -40,10 +41,13 @@ def restart(client):
     return ready, milliseconds(start)
 
 
-def private_megabytes(client):
-    """Memory that only the kernel holds; what it shares with its like (libraries) is not its cost."""
-    rollup = client.terminal(FIND_KERNEL + "cat /proc/$kernel/smaps_rollup").out.decode()
-    return sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Private_Dirty")) / 1024
+def usage(client):
+    """Milliseconds on a CPU since its start, and the megabytes that only the kernel holds: what it shares with its like (libraries) is
+    not its cost."""
+    said = client.terminal(FIND_KERNEL + "cat /proc/$kernel/smaps_rollup; cat /proc/$kernel/task/*/schedstat").out.decode()
+    lines = [line.split() for line in said.splitlines()]
+    memory = sum(int(words[1]) for words in lines if words[0] == "Private_Dirty:")
+    return sum(int(words[0]) for words in lines if words[0].isdigit()) / 1e6, memory / 1024
 
 
 def small_cells(client):
@@ -55,21 +59,20 @@ def small_cells(client):
 
 def measure(runtime):
     """What LABELS says, as lists."""
-    ready, first, memory = [], [], []
+    starts = []
     with Container(runtime) as container:
         for _ in range(STARTS):
-            for values, value in zip((ready, first), restart(container.client), strict=True):
-                values.append(value)
-            memory.append(private_megabytes(container.client))
-        return ready, first, list(small_cells(container.client)), memory
+            starts.append((*restart(container.client), *usage(container.client)))
+        ready, first, cpu, memory = zip(*starts, strict=True)
+        return ready, first, cpu, list(small_cells(container.client)), memory
 
 
 def main():
-    print(f"{'':36}{'min':>8}{'median':>8}{'figure':>8}")
+    print(f"{'':34}{'min':>8}{'median':>8}{'figure':>8}")
     for runtime in sys.argv[1:] or images():
-        figures = ("", *FIGURES.get(runtime, ("", "", "")))
-        for label, values, figure in zip(LABELS, measure(runtime), figures, strict=True):
-            print(f"{runtime + ' ' + label:36}{min(values):8.1f}{statistics.median(values):8.1f}{figure:>8}", flush=True)
+        first, cell, memory = FIGURES.get(runtime, ("", "", ""))
+        for label, values, figure in zip(LABELS, measure(runtime), ("", first, first, cell, memory), strict=True):
+            print(f"{runtime + ' ' + label:34}{min(values):8.1f}{statistics.median(values):8.1f}{figure:>8}", flush=True)
 
 
 if __name__ == "__main__":

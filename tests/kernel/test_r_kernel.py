@@ -5,11 +5,13 @@ build/images.json names; HUSK_IMAGE_R overrides. They run on the host: pytest te
 """
 
 import base64
+import shutil
 import struct
+import subprocess
 
 import measure
 import pytest
-from container import Container, frames
+from container import ROOT, Container, frames, images
 from link_harness import Outcome, check_bundle
 
 SECONDS = 60
@@ -332,6 +334,8 @@ def test_display(r):
 
 def test_too_large_a_display_is_replaced_by_a_note(r):
     assert "12 MiB at most" in r.run('display_html(strrep("x", 13e6))').displays[0]["data"]["text/plain"]
+    bundle = r.run('publish_mimebundle(list("text/plain" = "short", "text/html" = strrep("x", 13e6)))').displays[0]["data"]
+    assert list(bundle) == ["text/plain"] and bundle["text/plain"].startswith("short\n[text/html of ")
 
 
 def test_view_and_help_print(r):
@@ -535,11 +539,24 @@ def test_search_path_is_the_usual_one(own):
         "package:methods", "Autoloads", "package:base"]
 
 
+def test_its_own_functions():
+    """unit.R by an R at hand, else by the image's."""
+    script, folder = "tests/kernel/unit.R", "runtimes/r/husk"
+    if shutil.which("Rscript"):
+        done = subprocess.run(["Rscript", "--vanilla", script, folder], cwd=ROOT, capture_output=True, check=False)
+    else:
+        sources = subprocess.run(["tar", "-cf", "-", script, folder], cwd=ROOT, check=True, capture_output=True)
+        done = subprocess.run(["docker", "run", "--rm", "--interactive", "--network", "none", "--tmpfs", "/tmp:mode=1777",
+                               "--workdir", "/tmp", "--entrypoint", "sh", images()["r"], "-c", f"tar -xf - && Rscript --vanilla {script}"],
+                              input=sources.stdout, capture_output=True, check=False)
+    assert done.returncode == 0, (done.stdout + done.stderr).decode()
+
+
 def test_its_costs_are_printed_beside_the_figures(monkeypatch, capsys):
     monkeypatch.setattr(measure, "STARTS", 1)
     monkeypatch.setattr(measure, "CELLS", 2)
     monkeypatch.setattr("sys.argv", ["measure.py", "r"])
     measure.main()
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[-1] for line in lines if "first result" in line or "memory" in line] == ["250", "56"]
+    assert [line.split()[-1] for line in lines if "result" in line or "memory" in line] == ["250", "56"]
     assert all(float(line.split()[-2]) > 0 for line in lines if "result" in line or "cell" in line or "memory" in line)

@@ -38,7 +38,7 @@ drop_largest <- function(members) {
   largest <- which.max(sizes)
   note <- sprintf("[%s of %s bytes left out: one output holds 12 MiB at most. Write it to a file in /workspace and export that.]",
                   names(members)[largest], format(sizes[[largest]], big.mark = ","))
-  text <- members["text/plain"]
+  text <- unname(members["text/plain"])
   members <- members[-largest]
   c(members[names(members) != "text/plain"],
     "text/plain" = if (is.na(text)) json_string(note) else sub("\"$", paste0("\\\\n", note, "\""), text))

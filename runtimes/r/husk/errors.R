@@ -30,8 +30,9 @@ error_call <- function(condition) {
 }
 
 one_line <- function(call, width = 150L) {
-  text <- tryCatch(valid_text(deparse(call, width.cutoff = 120L, nlines = 2L)), error = function(e) "<call>")
-  text <- gsub("[[:space:]]+", " ", text)
+  lines <- tryCatch(deparse(call, width.cutoff = 120L, nlines = 4L), error = function(e) "<call>")
+  if (length(lines) > 3L) lines <- c(lines[1:2], "...")
+  text <- gsub("[[:space:]]+", " ", valid_text(lines))
   if (nchar(text) > width) paste0(substr(text, 1L, width - 3L), "...") else text
 }
 

@@ -18,6 +18,7 @@ COLUMN = {
     "big_value": dict(code="'z'.repeat(5e6)"),
     "asynchronous": dict(code="const later = async () => 7\nconst soon = await later()\nif (soon !== 7) throw soon\nlater()", value="7"),
     "packages": dict(code="for (const name of require('module').builtinModules) require(name)\nchild_process.execSync('npm --version')"),
+    "queued": dict(first="let count = 0\nawait new Promise((r) => setTimeout(r, 100))", second="count += 1\ncount", value="5"),
     # errors
     "error": dict(code="function inner() {\n  throw new RangeError('the cause')\n}\n\nfunction outer() {\n  inner()\n}\n\nouter()",
                   type="RangeError", message="the cause", line="at inner (<cell"),
@@ -64,6 +65,12 @@ COLUMN = {
     "child_memory_bomb": dict(code="require('child_process').spawnSync('sh', ['-c', 'head -c 2G /dev/zero | tail']).status"),
     "fork_bomb": dict(code="while (true) require('child_process').spawn('sleep', ['100']).on('error', () => {})"),
     "forked_child": absent("Node can't fork its interpreter: child_process.fork() starts another program, which has no link to answer on."),
+    "workers": dict(code="const { Worker } = require('worker_threads')\n"
+                         "const source = `const { parentPort, workerData: n } = require('worker_threads')\n"
+                         "require('fs').writeSync(1, 'worker\\\\n')\nparentPort.postMessage(n * n)`\n"
+                         "const start = (n) => new Worker(source, { eval: true, workerData: n })\n"
+                         "const work = (n) => new Promise((resolve) => start(n).on('message', resolve))\n"
+                         "await Promise.all([2, 3].map(work))", value="[ 4, 9 ]"),
     "hidden_link": dict(code="require('child_process').execSync('ls -l /proc/self/fd; env', { stdio: 'inherit' })\nvoid 0"),
     "hard_exit": dict(code="console.log('last words')\nprocess.execve('/bin/sh', ['sh', '-c', 'exit 3'], process.env)"),
     "crash": dict(code="require('child_process').execSync(`kill -SEGV ${process.pid}`)\nawait new Promise(() => {})"),

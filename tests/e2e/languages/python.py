@@ -15,6 +15,7 @@ COLUMN = {
     "asynchronous": dict(code="import asyncio\nasync def later(): return await asyncio.sleep(0, 7)\n"
                               "y = await later()\nassert y == 7\nlater()", value="7"),
     "packages": dict(code="import numpy, pandas, matplotlib, scipy, sympy"),
+    "queued": dict(first="import time\ncount = 0\ntime.sleep(0.1)", second="count += 1\ncount", value="5"),
     # errors
     "error": dict(code="def inner():\n    raise ValueError('the cause')\n\ndef outer():\n    inner()\n\nouter()", type="ValueError",
                   message="the cause", line="raise ValueError('the cause')"),
@@ -60,6 +61,9 @@ COLUMN = {
     "child_memory_bomb": dict(code="import os\nos.system('head -c 2G /dev/zero | tail')"),
     "fork_bomb": dict(code="import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"),
     "forked_child": dict(code="import os\npid = os.fork()\n'parent' if pid else 'child'", value="'parent'"),
+    "workers": dict(code="import multiprocessing\ndef work(n):\n    print('worker')\n    return n * n\n"
+                         "with multiprocessing.get_context('fork').Pool(2) as pool: squares = pool.map(work, [2, 3])\nsquares",
+                    value="[4, 9]"),
     "hidden_link": dict(code="import os\nos.system('ls -l /proc/self/fd; env');"),
     "hard_exit": dict(code="import os\nprint('last words')\nos._exit(3)"),
     "crash": dict(code="import ctypes\nctypes.string_at(0)"),

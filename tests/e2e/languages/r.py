@@ -18,6 +18,7 @@ COLUMN = {
     "packages": dict(code="for (p in c('tidyverse', 'data.table', 'readxl', 'haven', 'httr2', 'DBI', 'RSQLite', 'jsonlite', 'knitr',\n"
                           "            'rmarkdown', 'htmlwidgets', 'devtools', 'glmnet', 'randomForest', 'survival'))\n"
                           "  stopifnot(requireNamespace(p, quietly = TRUE))"),
+    "queued": dict(first="count <- 0\nSys.sleep(0.1)", second="count <- count + 1\ncount", value="[1] 5"),
     # errors
     "error": dict(code='inner <- function() stop("the cause")\n\nouter <- function() inner()\n\nouter()', type="simpleError",
                   message="the cause", line="inner() at cell#3"),
@@ -61,6 +62,7 @@ COLUMN = {
     "child_memory_bomb": dict(code='system("head -c 2G /dev/zero | tail")'),
     "fork_bomb": dict(code="repeat try(parallel:::mcfork(), silent = TRUE)"),
     "forked_child": dict(code='p <- parallel:::mcfork()\nif (inherits(p, "masterProcess")) "child" else "parent"', value='[1] "parent"'),
+    "workers": dict(code='unlist(parallel::mclapply(2:3, function(n) { cat("worker\\n"); n * n }, mc.cores = 2))', value="[1] 4 9"),
     "hidden_link": dict(code='system("ls -l /proc/self/fd; env")'),
     "hard_exit": dict(code='cat("last words\\n")\n.Internal(quit("no", 3, FALSE))'),
     "crash": dict(code="tools::pskill(Sys.getpid(), 11)\nSys.sleep(100)"),

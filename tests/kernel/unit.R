@@ -1,0 +1,100 @@
+# Unit tests of the R kernel's own functions. They need an R with jsonlite and base64enc, no container and no link:
+#   Rscript tests/kernel/unit.R [runtimes/r/husk]
+# Says each test that failed and ends with status 1 then.
+
+folder <- c(commandArgs(trailingOnly = TRUE), "runtimes/r/husk")[1L]
+husk <- new.env(parent = baseenv())
+for (file in list.files(folder, full.names = TRUE)) sys.source(file, husk)
+failed <- 0L
+passed <- 0L
+
+# The expression, run among the kernel's functions, has this value.
+expect <- function(what, code, value) {
+  got <- tryCatch(eval(substitute(code), husk), error = function(e) paste("error:", conditionMessage(e)))
+  if (identical(got, value)) {
+    passed <<- passed + 1L
+  } else {
+    failed <<- failed + 1L
+    cat("FAILED ", what, "\n  expected: ", deparse1(value), "\n  got:      ", deparse1(got), "\n", sep = "")
+  }
+}
+
+# Text ----------------------------------------------------------------------------------------------------------------
+
+expect("valid text stays", valid_text("größe \U1F388"), "größe \U1F388")
+expect("several lines are one text", valid_text(c("a", "b")), "a\nb")
+expect("NA is text", valid_text(NA_character_), "NA")
+expect("broken bytes are marked", valid_text("a\xffb"), "a\ufffdb")
+expect("Latin-1 becomes UTF-8", valid_text(`Encoding<-`("\xe9", "latin1")), "é")
+expect("bytes are text", valid_text(`Encoding<-`("\xc3\xa9", "bytes")), "é")
+expect("NULs are left out", raw_text(as.raw(c(97, 0, 98))), "ab")
+expect("short text is not cut", shorten("abc", 3L), "abc")
+expect("long text keeps head and tail", shorten("abcdefghijkl", 8L), "ab\n[... 4 characters left out ...]\nghijkl")
+expect("calls are one line", one_line(quote(f(x, {
+  y
+}))), "f(x, { y })")
+expect("of many lines the first", one_line(quote(f({
+  a
+  b
+  c
+}))), "f({ a ...")
+expect("long calls are cut", nchar(one_line(quote(f("0123456789012345678901234567890123456789")), 20L)), 20L)
+
+# JSON ----------------------------------------------------------------------------------------------------------------
+
+expect("an object", json_object(op = json_string("done"), id = "7"), "{\"op\":\"done\",\"id\":7}")
+expect("escapes", json_string("a\"b\\c\nd\te\r"), "\"a\\\"b\\\\c\\nd\\te\\r\"")
+expect("control characters", json_string("\001\037\177"), "\"\\u0001\\u001f\\u007f\"")
+expect("what was written is read", json_read(charToRaw(json_object(code = json_string("x <- \"a\\nb\"\n\t{}[],:"))))$code, "x <- \"a\\nb\"\n\t{}[],:")
+expect("a request", json_read(charToRaw("{\"op\": \"execute\", \"id\": 12, \"code\": \"1\"}")), list(op = "execute", id = "12", code = "1"))
+expect("an empty text", json_read(charToRaw("{\"code\":\"\"}"))$code, "")
+expect("escaped text", json_unescape("\\u00e9\\n\\\\n\\/\\\""), "é\n\\n/\"")
+expect("pairs of surrogates", json_unescape("\\ud83c\\udf88"), "\U1F388")
+expect("half a pair", json_unescape("\\ud83c."), "\ufffd.")
+expect("an escaped NUL", json_unescape("a\\u0000b"), "a\ufffdb")
+expect("an unknown escape", json_unescape("\\x"), "error: an unknown escape")
+expect("no UTF-8", json_read(as.raw(c(123, 255, 125))), "error: no UTF-8")
+
+# Bundles -------------------------------------------------------------------------------------------------------------
+
+expect("text of a bundle", json_entry("text/html", "<b>"), "\"<b>\"")
+expect("bytes as base64", json_entry("image/png", as.raw(1:3)), "\"AQID\"")
+expect("base64 without line breaks", json_entry("audio/wav", "AQ\nID\n"), "\"AQID\"")
+expect("a value as JSON", as.character(json_entry("application/json", list(a = 1:2, b = NULL, c = NA))), "{\"a\":[1,2],\"b\":null,\"c\":null}")
+expect("JSON as it is", json_entry("application/vnd.x+json", "{\"a\":1}"), "{\"a\":1}")
+expect("a text that is no JSON", as.character(json_entry("application/json", "a b")), "\"a b\"")
+expect("the largest entry goes", names(drop_largest(c("text/html" = "\"aaaa\"", "text/plain" = "\"p\""))), "text/plain")
+expect("and is told", grepl("^\"p\\\\n\\[text/html of 6 bytes left out", drop_largest(c("text/html" = "\"aaaa\"", "text/plain" = "\"p\""))), TRUE)
+expect("html is escaped", html_escape("<a href=\"x\">&</a>"), "&lt;a href=\"x\"&gt;&amp;&lt;/a&gt;")
+expect("a table", html_table(data.frame(x = 1:2, y = c("<", NA))), paste(c("<table>", "<thead><tr><th>x</th><th>y</th></tr></thead>",
+  "<tbody>", "<tr><td>1</td><td>&lt;</td></tr>\n<tr><td>2</td><td>NA</td></tr>", "</tbody>", "</table>"), collapse = "\n"))
+expect("names of rows", grepl("<th>first</th>", html_table(data.frame(x = 1, row.names = "first"))), TRUE)
+expect("long tables are cut", grepl("<p>50 of 60 rows, 1 of 1 columns</p>", html_table(data.frame(x = 1:60)), fixed = TRUE), TRUE)
+expect("no rows", grepl("<tbody>\n</tbody>", html_table(data.frame(x = integer()))), TRUE)
+expect("the size of a picture", png_size(as.raw(c(0x89, 0x50, 0x4e, 0x47, rep(0, 12), 0, 0, 1, 0, 0, 0, 0, 9))), c(256L, 9L))
+expect("no picture", png_size(as.raw(1:30)), c(0, 0))
+expect("references to the web", is_remote(c("https://a", "//a", "data:x", "#a", "a/b.js")), c(TRUE, TRUE, TRUE, TRUE, FALSE))
+expect("attributes of tags", attribute("<img src=\"a.png\" alt=\"b\">", "src"), "a.png")
+expect("replacing", replace_each("a1b22", "[0-9]+", function(x) paste0("<", x, ">")), "a<1>b<22>")
+
+# Errors --------------------------------------------------------------------------------------------------------------
+
+expect("an error of nobody", error_line(simpleError("m")), "Error: m")
+expect("an error of a call", error_line(simpleError("m", quote(f(x)))), "Error in f(x) : m")
+expect("a long line breaks", error_line(simpleError(strrep("m", 70), quote(f(x)))), paste0("Error in f(x) : \n  ", strrep("m", 70)))
+expect("the kernel is not blamed", error_line(simpleError("m", EVAL_CALL)), "Error: m")
+expect("a message that fails", suppressWarnings(error_message(structure(class = c("x", "error", "condition"), list(message = quote(x()))))),
+       "<no message: conditionMessage() failed>")
+expect("the type of an error", report_error(simpleError("m"), list())$type, "simpleError")
+expect("many calls", length(traceback_lines(rep(list(quote(f())), 100L))), 25L)
+expect("quitting", grepl("status 3: the cell ended here; the session goes on", report_quit(3)$message), TRUE)
+
+# Programs ------------------------------------------------------------------------------------------------------------
+
+expect("our descriptors are closed", {
+  streams$ours <- c(4L, 7L, 12L)
+  without_ours("echo")
+}, "exec 4<&- 7<&-; echo")
+
+cat(passed, "passed,", failed, "failed\n")
+quit(status = as.integer(failed > 0L))
