@@ -141,7 +141,7 @@ def asynchronous(box, code, value):
 
 @row
 def packages(box, code):
-    """The packages that the tool's text promises can be loaded."""
+    """The packages that the tool's text promises are there."""
     box.code(code, 120).ok()
 
 

@@ -14,7 +14,8 @@ COLUMN = {
     "big_value": dict(code="'z' * 5_000_000"),
     "asynchronous": dict(code="import asyncio\nasync def later(): return await asyncio.sleep(0, 7)\n"
                               "y = await later()\nassert y == 7\nlater()", value="7"),
-    "packages": dict(code="import numpy, pandas, matplotlib, scipy, sympy"),
+    "packages": dict(code="import importlib.util, numpy\n"
+                          "for name in ('pandas', 'matplotlib', 'scipy', 'sympy'): assert importlib.util.find_spec(name), name"),
     "queued": dict(first="import time\ncount = 0\ntime.sleep(0.1)", second="count += 1\ncount", value="5"),
     # errors
     "error": dict(code="def inner():\n    raise ValueError('the cause')\n\ndef outer():\n    inner()\n\nouter()", type="ValueError",

@@ -15,9 +15,9 @@ COLUMN = {
     "long_source": dict(first="total <- 0", line="total <- total + 1", get="total", value="[1] 5000"),
     "big_value": dict(code='strrep("z", 5e6)'),
     "asynchronous": absent("R has no await: a call returns when it is done. Promises of packages are served by later::run_now()."),
-    "packages": dict(code="for (p in c('tidyverse', 'data.table', 'readxl', 'haven', 'httr2', 'DBI', 'RSQLite', 'jsonlite', 'knitr',\n"
-                          "            'rmarkdown', 'htmlwidgets', 'devtools', 'glmnet', 'randomForest', 'survival'))\n"
-                          "  stopifnot(requireNamespace(p, quietly = TRUE))"),
+    "packages": dict(code="library(data.table)\n"
+                          "for (p in c('tidyverse', 'ggplot2', 'readxl', 'haven', 'httr2', 'DBI', 'RSQLite', 'jsonlite', 'knitr',\n"
+                          "            'rmarkdown', 'htmlwidgets', 'devtools', 'glmnet', 'randomForest', 'survival')) find.package(p)"),
     "queued": dict(first="count <- 0\nSys.sleep(0.1)", second="count <- count + 1\ncount", value="[1] 5"),
     # errors
     "error": dict(code='inner <- function() stop("the cause")\n\nouter <- function() inner()\n\nouter()', type="simpleError",
