@@ -193,8 +193,8 @@ def test_a_kernel_that_was_interrupted_idles(kernel):
         kernel.run_interrupted(code)
     kernel.run("0")
     used = cpu_seconds(kernel)
-    time.sleep(0.3)
-    assert cpu_seconds(kernel) - used < 0.15
+    time.sleep(1)  # what is measured is time; an event loop that spins takes all of it
+    assert cpu_seconds(kernel) - used < 0.5
 
 
 def cpu_seconds(kernel):
