@@ -36,6 +36,12 @@ measure:
 	@$(MAKE) --no-print-directory images
 	@tools/with-docker.sh tests/kernel/measure.py
 
+chaos:
+	@$(MAKE) --no-print-directory test-deps
+	@$(MAKE) --no-print-directory compile
+	@$(MAKE) --no-print-directory images
+	@tools/with-docker.sh $(BUILD)/venv/bin/python -B tests/chaos/chaos.py --kills 1000 --log $(BUILD)/chaos.log
+
 fuzz:
 	@$(MAKE) --no-print-directory test-deps
 	@tests/fuzz/run.sh

@@ -78,7 +78,7 @@ class PrivateEngine:
         pids = self.processes(*names)
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
-                _kill(pid, signo)
+                kill(pid, signo)
         return len(pids)
 
     def clients(self):
@@ -150,7 +150,7 @@ class PrivateEngine:
         """The program that started dockerd stops with it, and could then not see it end."""
         self.signal(signal.SIGCONT, DOCKERD)
         if self.launcher and self.launcher.poll() is None:
-            _kill(self.launcher.pid, signal.SIGCONT)
+            kill(self.launcher.pid, signal.SIGCONT)
 
     def _forget_launcher(self):
         if self.launcher:
@@ -161,7 +161,7 @@ class PrivateEngine:
         """Everything in the namespaces ends with their first process; then nothing is left but folders."""
         self.thaw()
         with contextlib.suppress(ProcessLookupError):
-            _kill(self.init, signal.SIGKILL)
+            kill(self.init, signal.SIGKILL)
         self._forget_launcher()
         self.unshare.stdout.close()
         self.unshare.wait()
@@ -199,7 +199,7 @@ class PrivateEngine:
         self.close()
 
 
-def _kill(pid, signo):
+def kill(pid, signo):
     if AS_ROOT:
         subprocess.run([*AS_ROOT, "kill", "-s", str(int(signo)), str(pid)], check=False)
     else:
