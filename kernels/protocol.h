@@ -7,7 +7,10 @@
 #include <stdint.h>
 
 /* PID 1 speaks PROTOCOL_VERSION and the one before it, so that an upgraded server can adopt running sessions. */
-#define PROTOCOL_VERSION 1
+#ifndef HUSK_PROTOCOL_AHEAD /* 1 in a test of what a newer server does */
+#define HUSK_PROTOCOL_AHEAD 0
+#endif
+#define PROTOCOL_VERSION (1 + HUSK_PROTOCOL_AHEAD)
 #define PROTOCOL_VERSION_MIN 1
 
 #define FRAME_HEADER_SIZE 9

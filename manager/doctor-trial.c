@@ -141,6 +141,7 @@ struct trial *trial_new(struct loop *loop, const struct config *config, struct c
 {
 	struct trial *t = new0(struct trial);
 	t->manager = manager_new(loop, config);
+	manager_leave_nothing(t->manager);
 	t->config = config;
 	t->checks = c;
 	t->next = timer_new(loop, on_next, t);

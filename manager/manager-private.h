@@ -5,8 +5,11 @@
 #include "base/list.h"
 #include "manager/engine/engine.h"
 #include "manager/manager.h"
+#include "manager/owner.h"
 #include "manager/session.h"
 #include "manager/store/store.h"
+
+struct gc;
 
 struct manager {
 	struct loop *loop;
@@ -15,15 +18,31 @@ struct manager {
 	struct store *store;
 	struct engine_watch *watch;
 	struct timer *watch_check;
-	struct timer *gc; /* runs while there are sessions */
+	struct timer *gc_timer, *renew_timer; /* run while there are sessions */
+	struct gc *gc;			      /* a round under way */
 	struct list sessions;
 	struct list ops;
-	char owner[TOKEN_SIZE];
-	char *thread; /* NULL until a session needs it */
+	struct list adoptions;	/* adopt.c: sessions that are being looked for or taken over */
+	struct store_job *scan; /* adopt.c: for sessions of this thread that nobody has */
+	bool awake;
+	bool leaves_nothing;
+	struct owner self;
+	char *thread;			      /* NULL until a session needs it */
+	const struct session_list *elsewhere; /* during a callback: sessions of this thread, of all servers */
 };
 
 /* The conversation that everything of this server belongs to; valid as long as the manager. */
 const char *manager_thread(struct manager *m);
+/* The session as this server has it; NULL if it has none, or another server has taken it over. */
+struct session *manager_session(struct manager *m, const char *id);
+/* A session that adopt.c has taken over joins the registry. */
+struct session *manager_take_in(struct manager *m, const struct session_record *row);
+/* The end of a search by adopt.c: the session, or why there is none. */
+void manager_found(struct manager *m, const char *id, struct session *s, const struct fail *f);
+/* A round of gc is over: creates that were refused try again. */
+void manager_swept(struct manager *m);
+/* Unhooks it from the store's jobs and frees it. */
+void manager_drop(struct manager *m, struct session *s);
 
 /* --- ops that other files bring ------------------------------------------------------------------------------------ */
 struct task_ops {
@@ -38,5 +57,31 @@ struct task_ops {
 struct op *op_task(struct manager *m, const char *session_id, const struct task_ops *ops, void *ctx, struct fail *f);
 /* It was answered. */
 void op_end(struct op *op);
+
+/* --- keeper.c: what is done for the sessions beside the calls -------------------------------------------------------- */
+void keeper_init(struct manager *m);
+void keeper_release(struct manager *m);
+/* There is a session to care for. */
+void keeper_start(struct manager *m);
+/* Something has ended: see soon what is no longer needed. */
+void keeper_check_soon(struct manager *m);
+/* A round of gc; manager_swept() follows. */
+void keeper_collect(struct manager *m);
+
+/* --- ledger.c: what the store is told of our sessions --------------------------------------------------------------- */
+struct store_job *ledger_claim(struct manager *m, const struct session *s, store_claim_fn fn, void *ctx);
+/* It runs now. */
+struct store_job *ledger_running(struct manager *m, const struct session *s, store_done_fn fn, void *ctx);
+/* It still does. Fire and forget. */
+void ledger_renew(struct manager *m, struct session *s);
+/* It has ended. cause NULL = somebody stopped it. Fire and forget. */
+void ledger_end(struct manager *m, const struct session *s, const char *cause);
+
+/* --- adopt.c ----------------------------------------------------------------------------------------------------- */
+/* In the background: takes over the sessions of this thread whose server is dead. Once. */
+void adopt_all(struct manager *m);
+/* Finds the session in the store, and takes it over if its server is dead; manager_found() follows, once for each id. */
+void adopt_one(struct manager *m, const char *id);
+void adopt_release(struct manager *m);
 
 #endif

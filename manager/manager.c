@@ -8,16 +8,21 @@
 #include "manager/manager-private.h"
 #include "manager/thread.h"
 
-/* Dead sessions stay known so that the next call hears the cause; the oldest are forgotten. */
-#define DEAD_SESSIONS_MAX 64
-#define WATCH_CHECK_MS 1000
+/* How long a call waits for the session that it names to be taken over. */
+#define ADOPT_PATIENCE_MS 30000
 
 struct op {
 	struct list node;
 	struct manager *manager;
-	struct session *session; /* NULL once it is not needed */
+	struct session *session; /* NULL while it is looked for */
 	enum { OP_CREATE, OP_RUN, OP_STOP, OP_TASK } kind;
-	struct run *run; /* OP_RUN; owned by the op unless it was abandoned */
+	struct store_job *job;	/* OP_CREATE: the claim, then the record that it runs */
+	bool claimed;		/* OP_CREATE */
+	bool swept, sweeping;	/* OP_CREATE: refused once; waits for a round of gc */
+	char *wanted;		/* id of the session that is looked for or taken over */
+	struct timer *patience; /* how long that may take */
+	char *text;		/* OP_RUN, meanwhile */
+	struct run *run;	/* OP_RUN; owned by the op unless it was abandoned */
 	struct create_request create;
 	struct run_request request;
 	struct stop_request stop;
@@ -32,7 +37,8 @@ struct op_run {
 	struct buf partial[2]; /* an unfinished UTF-8 sequence at the end of a piece of output */
 };
 
-static void on_watch_closed(void *ctx);
+static void start_waiting(struct manager *m, struct session *s);
+static void fail_waiting(struct manager *m, struct session *s, const struct fail *f);
 
 static struct op *op_new(struct manager *m, struct session *s, int kind)
 {
@@ -49,7 +55,31 @@ static void op_free(struct op *op)
 	list_remove(&op->node);
 	if (op->task)
 		op->task->free(op->task_ctx);
+	store_cancel(op->job);
+	timer_free(op->patience);
+	free(op->wanted);
+	free(op->text);
 	free(op);
+}
+
+/* Nothing ran: the one answer of an op that has not reached its session. */
+static void op_fail(struct op *op, const struct fail *f)
+{
+	switch (op->kind) {
+	case OP_CREATE:
+		op->create.on_done(op->create.ctx, NULL, f);
+		break;
+	case OP_RUN:
+		op->request.on_done(op->request.ctx, NULL, f);
+		break;
+	case OP_STOP:
+		op->stop.on_done(op->stop.ctx, f);
+		break;
+	case OP_TASK:
+		op->task->fail(op->task_ctx, f);
+		break;
+	}
+	op_free(op);
 }
 
 static struct op *find_op(struct manager *m, struct session *s, int kind)
@@ -60,74 +90,26 @@ static struct op *find_op(struct manager *m, struct session *s, int kind)
 	return NULL;
 }
 
-/* --- the engine's events ----------------------------------------------------------------------------------------- */
-
-static void on_engine_event(void *ctx, const struct engine_event *event)
+static int not_found(struct fail *f, const char *id)
 {
-	struct manager *m = ctx;
-	list_for_each(s, &m->sessions, struct session, node) {
-		if (streq(s->container, event->container)) {
-			session_on_event(s, event);
-			return;
-		}
-	}
-}
-
-static void watch_start(struct manager *m)
-{
-	struct watch_handler handler = { .on_event = on_engine_event, .on_closed = on_watch_closed, .ctx = m };
-	AUTO(fail_release) struct fail f = { 0 };
-	if (m->watch)
-		return;
-	m->watch = m->engine->ops->watch(m->engine, m->owner, &handler, &f);
-	if (m->watch)
-		return;
-	log_debug("no engine events: %s", f.message);
-	timer_start(m->watch_check, WATCH_CHECK_MS, 0);
-}
-
-static size_t live_sessions(const struct manager *m)
-{
-	size_t n = 0;
-	list_for_each(s, &m->sessions, struct session, node)
-		n += s->state != SESSION_DEAD;
-	return n;
-}
-
-static void forget_old_dead(struct manager *m)
-{
-	size_t dead = 0;
-	list_for_each(s, &m->sessions, struct session, node)
-		dead += s->state == SESSION_DEAD;
-	list_for_each(s, &m->sessions, struct session, node) {
-		if (dead <= DEAD_SESSIONS_MAX)
-			return;
-		if (s->state == SESSION_DEAD && !s->task) {
-			session_free(s);
-			dead--;
-		}
-	}
-}
-
-/* The feed runs while there is a session to hear of: its process would outlive a server that is killed. */
-static void on_watch_check(void *ctx)
-{
-	struct manager *m = ctx;
-	forget_old_dead(m);
-	if (live_sessions(m))
-		watch_start(m);
-	else
-		m->watch = m->engine->ops->watch_free(m->watch);
-}
-
-static void on_watch_closed(void *ctx)
-{
-	struct manager *m = ctx;
-	m->watch = m->engine->ops->watch_free(m->watch);
-	timer_start(m->watch_check, WATCH_CHECK_MS, 0);
+	return fail_set(f, FAIL_NOT_FOUND, "Session '%.64s' not found", id);
 }
 
 /* --- sessions ---------------------------------------------------------------------------------------------------- */
+
+void manager_drop(struct manager *m, struct session *s)
+{
+	store_cancel(take_ptr(s->renewal));
+	session_free(s);
+}
+
+struct session *manager_session(struct manager *m, const char *id)
+{
+	list_for_each(s, &m->sessions, struct session, node)
+		if (streq(s->id, id) && !s->lost)
+			return s;
+	return NULL;
+}
 
 static void info_fill(const struct session *s, struct session_info *info)
 {
@@ -141,26 +123,58 @@ static void info_fill(const struct session *s, struct session_info *info)
 	};
 }
 
+/* Its claim was just turned down. */
+static bool is_refused(struct manager *m, struct session *s)
+{
+	return m->elsewhere && s->state == SESSION_STARTING && !s->task && !s->stream;
+}
+
 void manager_each_session(struct manager *m, void (*fn)(void *ctx, const struct session_info *info), void *ctx)
 {
 	list_for_each(s, &m->sessions, struct session, node) {
 		struct session_info info;
 		info_fill(s, &info);
-		if (s->state != SESSION_STOPPING)
+		if (s->state != SESSION_STOPPING && !s->lost && !is_refused(m, s))
 			fn(ctx, &info);
 	}
+	uint64_t now = store_now_ms();
+	for (size_t i = 0; m->elsewhere && i < m->elsewhere->n; i++) {
+		const struct session_record *row = &m->elsewhere->v[i];
+		struct session_info info = {
+			.id = row->id,
+			.runtime = row->runtime,
+			.status = row->state,
+			.age_seconds = (now - MIN(row->created, now)) / 1000,
+			.idle_seconds = row->busy ? 0 : (now - MIN(row->used, now)) / 1000,
+		};
+		if (!manager_session(m, row->id))
+			fn(ctx, &info);
+	}
+}
+
+/* Also without the store it is there, and can be used. */
+static void on_recorded(void *ctx, const struct fail *f)
+{
+	struct op *op = ctx;
+	struct session_info info;
+	op->job = NULL;
+	if (f)
+		log_warning("a session was not recorded as running: %s", f->message);
+	info_fill(op->session, &info);
+	op->create.on_done(op->create.ctx, &info, NULL);
+	op_free(op);
 }
 
 static void on_ready(void *ctx, struct session *s)
 {
 	struct manager *m = ctx;
 	struct op *op = find_op(m, s, OP_CREATE);
-	struct session_info info;
-	if (!op)
-		return;
-	info_fill(s, &info);
-	op->create.on_done(op->create.ctx, &info, NULL);
-	op_free(op);
+	start_waiting(m, s);
+	/* Recorded before it is told: a server killed right after leaves a session that the next one finds. */
+	if (op)
+		op->job = ledger_running(m, s, on_recorded, op);
+	else
+		ledger_renew(m, s);
 }
 
 static void on_dead(void *ctx, struct session *s)
@@ -168,7 +182,14 @@ static void on_dead(void *ctx, struct session *s)
 	struct manager *m = ctx;
 	struct op *op = find_op(m, s, OP_CREATE);
 	/* Which also forgets the oldest dead ones: not here, where somebody may be walking the list. */
-	timer_start(m->watch_check, WATCH_CHECK_MS, 0);
+	keeper_check_soon(m);
+	if (!s->lost)
+		ledger_end(m, s, s->death.message);
+	AUTO(fail_release) struct fail f = { 0 };
+	fail_copy(&f, &s->death);
+	if (f.kind == FAIL_DIED)
+		fail_hint(&f, "%s", advice_after_death());
+	fail_waiting(m, s, &f);
 	if (!op)
 		return;
 	/* Nobody ever learnt its id: it goes away once its remains are removed. */
@@ -194,87 +215,209 @@ static void on_stopped(void *ctx, struct session *s, const struct fail *f)
 	struct manager *m = ctx;
 	struct op *op;
 	bool asked_for = false;
-	timer_start(m->watch_check, WATCH_CHECK_MS, 0);
+	keeper_check_soon(m);
 	answer_create(m, s);
+	AUTO(fail_release) struct fail stopped = { 0 };
+	not_found(&stopped, s->id);
+	fail_waiting(m, s, &stopped);
 	while ((op = find_op(m, s, OP_STOP))) {
 		asked_for = true;
 		op->stop.on_done(op->stop.ctx, f);
 		op_free(op);
 	}
 	/* A removal that failed can be asked for again. */
-	if (f && asked_for)
+	if (f && asked_for) {
 		session_keep_dead(s, f);
-	else
-		session_free(s);
+		return;
+	}
+	ledger_end(m, s, /* cause= */ NULL);
+	manager_drop(m, s);
 }
 
-/* Ends what nobody has used for SESSION_IDLE_TTL_SECONDS. A session with a run on it is in use. */
-static void on_gc(void *ctx)
+/* --- new sessions ------------------------------------------------------------------------------------------------ */
+
+static struct session_params params_for(struct manager *m, const struct runtime *runtime)
 {
-	struct manager *m = ctx;
-	uint64_t now = loop_now_ms(), ttl = m->config->idle_ttl;
-	list_for_each(s, &m->sessions, struct session, node) {
-		if (s->state != SESSION_READY || !list_empty(&s->runs) || now - s->used_ms < ttl * 1000)
-			continue;
-		AUTO(fail_release) struct fail f = { 0 };
-		fail_set(&f, FAIL_DIED, "ended after %llu s without use (SESSION_IDLE_TTL_SECONDS)",
-			 (unsigned long long)ttl);
-		session_end(s, &f);
-	}
-	if (!live_sessions(m))
-		timer_stop(m->gc);
+	return (struct session_params){
+		.loop = m->loop,
+		.engine = m->engine,
+		.config = m->config,
+		.runtime = runtime,
+		.image = runtime_image(runtime, m->config),
+		.thread = m->thread,
+		.owner = { .on_ready = on_ready, .on_dead = on_dead, .on_stopped = on_stopped, .ctx = m },
+	};
 }
 
-static int check_limits(struct manager *m, struct fail *f)
+static void on_claimed(void *ctx, const struct session_list *active, const struct fail *f)
 {
-	uint64_t live = live_sessions(m);
-	if (live >= m->config->max_sessions) {
-		fail_set(f, FAIL_LIMIT, "Maximum number of sessions (%llu) reached. Stop an existing session first.",
-			 (unsigned long long)m->config->max_sessions);
-		return fail_hint(f,
-				 "Use one of the active sessions, stop one of them, or raise CONTAINER_MAX_SESSIONS.");
+	struct op *op = ctx;
+	struct manager *m = op->manager;
+	struct session *s = op->session;
+	op->job = NULL;
+	op->claimed = !f;
+	if (!f) {
+		keeper_start(m);
+		session_start(s, m->self.id);
+		return;
 	}
-	if (live >= m->config->max_sessions_per_thread) {
-		fail_set(f, FAIL_LIMIT,
-			 "Maximum sessions per conversation (%llu) reached. Stop an existing session first.",
-			 (unsigned long long)m->config->max_sessions_per_thread);
-		return fail_hint(f, "Use one of the active sessions, stop one of them, or raise "
-				    "CONTAINER_MAX_SESSIONS_PER_THREAD.");
+	/* Slots may be held by sessions that died with their server: look once, then ask again. */
+	if (f->kind == FAIL_LIMIT && !op->swept) {
+		op->swept = op->sweeping = true;
+		keeper_collect(m);
+		return;
 	}
-	return 0;
+	m->elsewhere = active;
+	op->session = NULL;
+	op_fail(op, f);
+	m->elsewhere = NULL;
+	manager_drop(m, s);
+}
+
+static void claim(struct op *op)
+{
+	op->job = ledger_claim(op->manager, op->session, on_claimed, op);
+}
+
+void manager_swept(struct manager *m)
+{
+	list_for_each(op, &m->ops, struct op, node) {
+		if (op->sweeping) {
+			op->sweeping = false;
+			claim(op);
+		}
+	}
 }
 
 struct op *manager_create(struct manager *m, const struct create_request *req, struct fail *f)
 {
-	if (check_limits(m, f) < 0)
-		return NULL;
-	watch_start(m);
-	if (!timer_active(m->gc))
-		timer_start(m->gc, m->config->gc_interval * 1000, m->config->gc_interval * 1000);
-	struct session *s = session_new(&(struct session_params){
-		.loop = m->loop,
-		.engine = m->engine,
-		.config = m->config,
-		.runtime = req->runtime,
-		.image = runtime_image(req->runtime, m->config),
-		.owner_id = m->owner,
-		.thread = manager_thread(m),
-		.network = req->network,
-		.owner = { .on_ready = on_ready, .on_dead = on_dead, .on_stopped = on_stopped, .ctx = m },
-	});
+	manager_thread(m);
+	owner_announce(&m->self, m->config);
+	struct session_params params = params_for(m, req->runtime);
+	params.network = req->network;
+	struct session *s = session_new(&params);
 	list_append(&m->sessions, &s->node);
 	struct op *op = op_new(m, s, OP_CREATE);
 	op->create = *req;
+	claim(op);
 	return op;
 }
 
-static struct session *find_session(struct manager *m, const char *id, struct fail *f)
+struct session *manager_take_in(struct manager *m, const struct session_record *row)
 {
-	list_for_each(s, &m->sessions, struct session, node)
-		if (streq(s->id, id) && s->state != SESSION_STOPPING)
-			return s;
-	fail_set(f, FAIL_NOT_FOUND, "Session '%.64s' not found", id);
+	struct session_params params = params_for(m, runtime_find(row->runtime));
+	uint64_t now = store_now_ms();
+	if (row->image)
+		params.image = row->image;
+	struct session *s = session_adopt(&params, &(struct session_past){ .id = row->id,
+									   .fence = row->fence,
+									   .age_ms = now - MIN(row->created, now) });
+	list_append(&m->sessions, &s->node);
+	keeper_start(m);
+	return s;
+}
+
+/* --- calls that wait for a session -------------------------------------------------------------------------------- */
+
+static void on_patience_over(void *ctx)
+{
+	struct op *op = ctx;
+	AUTO(fail_release) struct fail f = { 0 };
+	fail_set(&f, FAIL_BUSY, "Session '%s' is still being taken over from a server that has ended", op->wanted);
+	fail_hint(&f, "Try again in a moment; if it stays so, check that `docker ps` answers.");
+	op_fail(op, &f);
+}
+
+/* Ids of this form are ours; whatever else is asked for can't exist, and the store is not asked. */
+static bool is_session_id(const char *id)
+{
+	return strspn(id, "abcdefghijklmnopqrstuvwxyz234567") == TOKEN_SIZE - 1 && !id[TOKEN_SIZE - 1];
+}
+
+/* True if the op now waits until the session is found or adopted. s may be NULL. */
+static bool must_wait(const struct session *s, const char *id)
+{
+	return s ? s->state == SESSION_ADOPTING : is_session_id(id);
+}
+
+static struct op *op_wait(struct op *op, const char *id)
+{
+	op->wanted = xstrdup(id);
+	op->patience = timer_new(op->manager->loop, on_patience_over, op);
+	timer_start(op->patience, ADOPT_PATIENCE_MS, 0);
+	if (!op->session)
+		adopt_one(op->manager, id);
+	return op;
+}
+
+static int run_start(struct op *op, const char *text, size_t len, struct fail *f);
+
+static int op_start(struct op *op, struct fail *f)
+{
+	return op->task ? op->task->start(op->task_ctx, op->session, f) : run_start(op, op->text, op->request.len, f);
+}
+
+static void op_wait_over(struct op *op)
+{
+	op->patience = timer_free(op->patience);
+	free(take_ptr(op->wanted));
+}
+
+/* A run or a task that waits for this session. Callbacks may change the list: one at a time. */
+static struct op *next_waiting(struct manager *m, struct session *s)
+{
+	list_for_each(op, &m->ops, struct op, node)
+		if (op->session == s && op->wanted)
+			return op;
 	return NULL;
+}
+
+static void start_waiting(struct manager *m, struct session *s)
+{
+	struct op *op;
+	while ((op = next_waiting(m, s))) {
+		AUTO(fail_release) struct fail f = { 0 };
+		op_wait_over(op);
+		if (op_start(op, &f) < 0)
+			op_fail(op, &f);
+	}
+}
+
+static void fail_waiting(struct manager *m, struct session *s, const struct fail *f)
+{
+	struct op *op;
+	while ((op = next_waiting(m, s)))
+		op_fail(op, f);
+}
+
+static struct op *next_looking(struct manager *m, const char *id)
+{
+	list_for_each(op, &m->ops, struct op, node)
+		if (!op->session && op->wanted && streq(op->wanted, id))
+			return op;
+	return NULL;
+}
+
+void manager_found(struct manager *m, const char *id, struct session *s, const struct fail *f)
+{
+	struct op *op;
+	bool stop = false;
+	while ((op = next_looking(m, id))) {
+		op->session = s;
+		stop |= s && op->kind == OP_STOP;
+		if (s && op->kind == OP_STOP)
+			op_wait_over(op);
+		else if (!s) /* what has died is stopped already */
+			op_fail(op, op->kind == OP_STOP && f->kind == FAIL_DIED ? NULL : f);
+	}
+	if (stop)
+		session_stop(s);
+}
+
+static struct session *find_session(struct manager *m, const char *id)
+{
+	struct session *s = manager_session(m, id);
+	return s && s->state != SESSION_STOPPING ? s : NULL;
 }
 
 /* --- runs -------------------------------------------------------------------------------------------------------- */
@@ -321,40 +464,60 @@ static int check_runs(const struct session *s, struct fail *f)
 	return 0;
 }
 
-struct op *manager_run(struct manager *m, const struct run_request *req, struct fail *f)
+static int run_start(struct op *op, const char *text, size_t len, struct fail *f)
 {
-	struct session *s = find_session(m, req->session_id, f);
-	if (!s || check_runs(s, f) < 0)
-		return NULL;
+	const struct run_request *req = &op->request;
 	struct op_run *r = new0(struct op_run);
 	r->run.terminal = req->kind == RUN_TERMINAL;
 	r->run.timeout_seconds = req->timeout_seconds;
 	r->run.on_end = on_run_end;
 	r->run.on_output = req->on_output ? on_run_output : NULL;
-	if (session_run(s, &r->run, req->text, req->len, f) < 0) {
+	r->op = op;
+	if (session_run(op->session, &r->run, text, len, f) < 0) {
 		free(r);
-		return NULL;
+		return -1;
 	}
+	op->run = &r->run;
+	return 0;
+}
+
+struct op *manager_run(struct manager *m, const struct run_request *req, struct fail *f)
+{
+	struct session *s = find_session(m, req->session_id);
+	bool wait = must_wait(s, req->session_id);
+	if (!s && !wait)
+		not_found(f, req->session_id);
+	if ((!s && !wait) || (s && check_runs(s, f) < 0))
+		return NULL;
 	struct op *op = op_new(m, s, OP_RUN);
 	op->request = *req;
 	op->request.text = op->request.session_id = NULL; /* borrowed for the call only */
-	op->run = &r->run;
-	r->op = op;
+	if (wait) {
+		op->text = xstrndup(req->text, req->len);
+		return op_wait(op, req->session_id);
+	}
+	if (run_start(op, req->text, req->len, f) < 0) {
+		op_free(op);
+		return NULL;
+	}
 	return op;
 }
 
-/* --- tasks ------------------------------------------------------------------------------------------------------- */
-
 struct op *op_task(struct manager *m, const char *session_id, const struct task_ops *ops, void *ctx, struct fail *f)
 {
-	struct session *s = session_id ? find_session(m, session_id, f) : NULL;
-	if (session_id && (!s || check_runs(s, f) < 0)) {
+	struct session *s = session_id ? find_session(m, session_id) : NULL;
+	bool wait = session_id && must_wait(s, session_id);
+	if (session_id && !s && !wait)
+		not_found(f, session_id);
+	if ((session_id && !s && !wait) || (s && check_runs(s, f) < 0)) {
 		ops->free(ctx);
 		return NULL;
 	}
 	struct op *op = op_new(m, s, OP_TASK);
 	op->task = ops;
 	op->task_ctx = ctx;
+	if (wait)
+		return op_wait(op, session_id);
 	if (s && ops->start(ctx, s, f) < 0) {
 		op_free(op);
 		return NULL;
@@ -369,12 +532,16 @@ void op_end(struct op *op)
 
 struct op *manager_stop(struct manager *m, const struct stop_request *req, struct fail *f)
 {
-	struct session *s = find_session(m, req->session_id, f);
-	if (!s)
+	struct session *s = find_session(m, req->session_id);
+	if (!s && !is_session_id(req->session_id)) {
+		not_found(f, req->session_id);
 		return NULL;
+	}
 	struct op *op = op_new(m, s, OP_STOP);
 	op->stop = *req;
 	op->stop.session_id = NULL;
+	if (!s)
+		return op_wait(op, req->session_id);
 	session_stop(s);
 	return op;
 }
@@ -382,7 +549,9 @@ struct op *manager_stop(struct manager *m, const struct stop_request *req, struc
 void op_cancel(struct op *op)
 {
 	struct session *s = op->session;
-	if (op->kind == OP_RUN) {
+	struct manager *m = op->manager;
+	bool unclaimed = !op->claimed;
+	if (op->run) {
 		struct op_run *r = container_of(op->run, struct op_run, run);
 		buf_release(&r->partial[0]);
 		buf_release(&r->partial[1]);
@@ -390,8 +559,13 @@ void op_cancel(struct op *op)
 	}
 	bool created = op->kind == OP_CREATE;
 	op_free(op);
-	if (created)
+	if (created && unclaimed) {
+		/* The claim may be on its way; this comes after it. */
+		ledger_end(m, s, /* cause= */ NULL);
+		manager_drop(m, s);
+	} else if (created) {
 		session_stop(s);
+	}
 }
 
 const char *manager_thread(struct manager *m)
@@ -409,31 +583,50 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 	m->loop = loop;
 	m->config = config;
 	m->engine = engine_docker_new(loop, config->docker);
+	keeper_init(m);
 	m->store = store_new(loop, config);
-	m->watch_check = timer_new(loop, on_watch_check, m);
-	m->gc = timer_new(loop, on_gc, m);
 	list_init(&m->sessions);
 	list_init(&m->ops);
-	token_make(m->owner);
+	list_init(&m->adoptions);
+	owner_init(&m->self);
 	return m;
 }
 
-static void remove_sessions(struct manager *m)
+void manager_wake(struct manager *m)
+{
+	if (m->awake)
+		return;
+	m->awake = true;
+	adopt_all(m);
+}
+
+void manager_leave_nothing(struct manager *m)
+{
+	m->leaves_nothing = true;
+}
+
+/* Sessions are left to their lease, for the next server to adopt. What nobody could use is told to go. */
+static bool leave_sessions(struct manager *m)
 {
 	AUTO(strv_release) struct strv names = { 0 };
-	list_for_each(s, &m->sessions, struct session, node)
-		if (s->state != SESSION_DEAD)
+	bool any = false;
+	list_for_each(s, &m->sessions, struct session, node) {
+		bool usable = (s->state == SESSION_READY || s->state == SESSION_ADOPTING) && !m->leaves_nothing;
+		if (!usable && s->state != SESSION_DEAD)
 			strv_add(&names, s->container);
+		any |= usable;
+	}
 	m->engine->ops->remove_and_forget(m->engine, names.v, names.n);
+	return any;
 }
 
 struct manager *manager_free(struct manager *m)
 {
 	if (!m)
 		return NULL;
-	remove_sessions(m);
+	bool sessions_stay = leave_sessions(m);
 	list_for_each(op, &m->ops, struct op, node) {
-		struct op_run *r = op->kind == OP_RUN ? container_of(op->run, struct op_run, run) : NULL;
+		struct op_run *r = op->run ? container_of(op->run, struct op_run, run) : NULL;
 		if (r) {
 			r->run.abandoned = true; /* session_free() frees it */
 			buf_release(&r->partial[0]);
@@ -441,13 +634,13 @@ struct manager *manager_free(struct manager *m)
 		}
 		op_free(op);
 	}
+	adopt_release(m);
+	keeper_release(m);
 	list_for_each(s, &m->sessions, struct session, node)
-		session_free(s);
-	m->engine->ops->watch_free(m->watch);
-	timer_free(m->watch_check);
-	timer_free(m->gc);
+		manager_drop(m, s);
 	m->engine->ops->free(m->engine);
 	store_free(m->store);
+	owner_release(&m->self, sessions_stay);
 	free(m->thread);
 	free(m);
 	return NULL;

@@ -34,21 +34,28 @@ const char *runtime_image(const struct runtime *runtime, const struct config *co
 
 /* The config must outlive the manager. Contacts nothing and writes nothing. */
 struct manager *manager_new(struct loop *loop, const struct config *config);
-/* Drops everything at once, in milliseconds: calls are not answered, the engine is told to remove the sessions and not
- * waited for. Accepts NULL, returns NULL. */
+/* Drops everything at once, in milliseconds: calls are not answered. Sessions stay, with what runs on them, until their lease is
+ * over or another server adopts them; half-made ones are told to go and not waited for. Accepts NULL, returns NULL. */
 struct manager *manager_free(struct manager *m);
+/* Nobody will come back for its sessions: manager_free() tells all of them to go. */
+void manager_leave_nothing(struct manager *m);
+
+/* The client does more than to introduce itself: from now on sessions that a former server of this thread left are taken
+ * over, in the background. */
+void manager_wake(struct manager *m);
 
 void op_cancel(struct op *op);
 
 struct session_info {
 	const char *id;
 	const char *runtime;
-	const char *status; /* starting, running, dead */
+	const char *status; /* starting, adopting, running, dead */
 	uint64_t age_seconds;
 	uint64_t idle_seconds;
 };
 
-/* Calls fn for each session of this thread, oldest first. */
+/* Calls fn for each session of this thread that this server has, oldest first; while a create is answered that hit a limit,
+ * also for those of other servers. */
 void manager_each_session(struct manager *m, void (*fn)(void *ctx, const struct session_info *info), void *ctx);
 
 /* --- create ------------------------------------------------------------------------------------------------------ */

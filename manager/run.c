@@ -40,5 +40,9 @@ void run_result_release(struct run_result *r)
 	for (size_t i = 0; i < r->n_displays; i++)
 		mime_bundle_release(&r->displays[i]);
 	free(r->displays);
+	free(r->notice);
+	for (size_t i = 0; i < r->n_earlier; i++)
+		run_result_release(&r->earlier[i].result);
+	free(r->earlier);
 	*r = (struct run_result){ 0 };
 }

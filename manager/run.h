@@ -30,6 +30,8 @@ struct mime_bundle {
 	size_t n;
 };
 
+struct earlier_result;
+
 struct run_result {
 	enum ending ending;
 	char *detail;	   /* one sentence: what happened and what is left (NULL if there is nothing to say) */
@@ -51,12 +53,23 @@ struct run_result {
 	int exit_code;
 	int signal; /* 0 = none */
 	uint64_t duration_ms;
-	uint64_t memory_peak;  /* 0 = not known */
-	uint64_t memory_limit; /* 0 = not known */
-	uint64_t memory_files; /* tmpfs share of the memory, 0 = not known */
-	uint64_t oom_kills;    /* processes that the kernel killed for memory during the run */
-	bool kernel_restarted; /* variables are gone, files are kept */
-	bool kernel_gone;      /* the session has ended, and all with it */
+	uint64_t memory_peak;		/* 0 = not known */
+	uint64_t memory_limit;		/* 0 = not known */
+	uint64_t memory_files;		/* tmpfs share of the memory, 0 = not known */
+	uint64_t oom_kills;		/* processes that the kernel killed for memory during the run */
+	bool kernel_restarted;		/* variables are gone, files are kept */
+	bool kernel_gone;		/* the session has ended, and all with it */
+	char *notice;			/* how long the session still has, where that is not long; NULL otherwise */
+	struct earlier_result *earlier; /* what a former server of the session started, by sequence number */
+	size_t n_earlier;
+};
+
+/* A run whose server ended before it could tell of its end. */
+struct earlier_result {
+	uint64_t seq;
+	bool terminal;
+	bool ended; /* false: it still runs, and is told again */
+	struct run_result result;
 };
 
 void mime_bundle_release(struct mime_bundle *b);

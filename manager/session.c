@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "manager/advice.h"
 #include "manager/engine/inspect.h"
+#include "manager/session-private.h"
 
 #define START_DEADLINE_MS 90000
 #define ATTACH_RETRY_MS 100
@@ -14,15 +14,7 @@
 #define ATTACH_RETRIES 6u
 /* After the stream broke because the container is gone: how long the engine's event with the cause may take. */
 #define CAUSE_WAIT_MS 1500
-/* PID 1 holds CALLS_MAX; cancelled ones linger until they have ended. */
-#define RUNS_MAX (CALLS_MAX - 8)
-/* What PID 1 may need beyond the time limit: interrupt, grace, kill, restart. */
-#define RUN_GRACE_MS 60000
 #define STUCK_MS 10000
-/* A run whose end is this late has PID 1 asked for a sign of life, and gets this long for it: an engine that hangs or is not
- * there must not keep a caller waiting. */
-#define LATE_MS 5000
-#define SILENCE_MS 15000
 /* An OOM that took PID 1 itself is followed by its death at once; an older one was some child's. */
 #define OOM_TO_DEATH_MS 2000
 
@@ -32,231 +24,41 @@ static void session_die(struct session *s, const struct fail *cause);
 
 static void set_state(struct session *s, enum session_state state)
 {
-	static const char *const names[] = { "starting", "ready", "stopping", "dead" };
+	static const char *const names[] = { "starting", "adopting", "ready", "stopping", "dead" };
 	log_debug("session %s: %s -> %s", s->id, names[s->state], names[state]);
 	s->state = state;
 }
 
 const char *session_state_name(const struct session *s)
 {
-	static const char *const names[] = { "starting", "running", "stopping", "dead" };
+	static const char *const names[] = { "starting", "adopting", "running", "stopping", "dead" };
 	return names[s->state];
-}
-
-/* --- runs -------------------------------------------------------------------------------------------------------- */
-
-static void run_unlink(struct run *run)
-{
-	list_remove(&run->node);
-	buf_release(&run->request);
-	run->guard = timer_free(run->guard);
-}
-
-static void run_end(struct run *run, struct run_result *result, const struct fail *f)
-{
-	run_unlink(run);
-	run->collect = collect_free(run->collect);
-	if (run->abandoned)
-		free(run);
-	else
-		run->on_end(run, result, f);
-}
-
-/* Ends it with what has come so far and a cause of ours. hint NULL = by how it ended. */
-static void run_cut(struct run *run, enum ending ending, const char *detail, const char *hint)
-{
-	AUTO(run_result_release) struct run_result result = { 0 };
-	collect_finish(run->collect, &result);
-	result.ending = ending;
-	free(result.detail);
-	result.detail = xstrdup(detail);
-	result.hint = hint ? xstrdup(hint) : NULL;
-	advice_add(&result, run->terminal, run->timeout_seconds);
-	run_end(run, &result, NULL);
-}
-
-/* A callback may start or stop things: who goes through all runs takes them first. */
-static void take_runs(struct session *s, struct list *runs)
-{
-	list_init(runs);
-	list_for_each(run, &s->runs, struct run, node) {
-		list_remove(&run->node);
-		list_append(runs, &run->node);
-	}
-}
-
-static void cut_all_runs(struct session *s, enum ending ending, const char *detail, const char *hint)
-{
-	struct list runs;
-	take_runs(s, &runs);
-	list_for_each(run, &runs, struct run, node)
-		run_cut(run, ending, detail, hint);
-}
-
-static void send_bytes(struct session *s, const struct buf *bytes)
-{
-	/* A write that fails closes the stream, and the replay after the next hello makes it good. */
-	if (s->stream)
-		(void)s->engine->ops->stream_write(s->stream, bytes->data, bytes->len);
 }
 
 void session_send(struct session *s, const struct buf *frames)
 {
-	send_bytes(s, frames);
+	if (s->stream)
+		(void)s->engine->ops->stream_write(s->stream, frames->data, frames->len);
 }
 
-static void send_frame(struct session *s, enum frame_type type, uint32_t call)
+void session_send_frame(struct session *s, enum frame_type type, uint32_t call)
 {
 	AUTO(buf_release) struct buf bytes = { 0 };
 	wire_put(&bytes, type, call, NULL, 0);
-	send_bytes(s, &bytes);
+	session_send(s, &bytes);
 }
 
-/* Nothing comes from PID 1: no run can be told how it ended, and what was never sent has not run. */
-static void give_up_run(struct session *s, struct run *run)
+bool session_is_busy(const struct session *s)
 {
-	AUTO(fail_release) struct fail f = { 0 };
-	AUTO(freep) char *why = NULL;
-	why = s->trouble.kind ? xstrdup(s->trouble.message) :
-				xasprintf("the Docker engine did not answer for %llu s",
-					  (unsigned long long)(loop_now_ms() - s->heard_ms) / 1000);
-	if (run->sent) {
-		send_frame(s, FRAME_INTERRUPT, run->call);
-		run_cut(run, ENDING_SESSION_LOST, why,
-			"It may have run, and may run still. Once `docker ps` answers "
-			"again, look at what it did before you run it again; the session is kept for its lease.");
-		return;
-	}
-	fail_set(&f, FAIL_ENGINE, "the session cannot be reached: %s", why);
-	fail_hint(&f, "Nothing ran. The session is kept for its lease: try again once `docker ps` answers.");
-	run_end(run, NULL, &f);
-}
-
-static void give_up_runs(struct session *s)
-{
-	struct list runs;
-	take_runs(s, &runs);
-	list_for_each(run, &runs, struct run, node)
-		give_up_run(s, run);
-}
-
-static void on_guard(void *ctx)
-{
-	struct run *run = ctx;
-	struct session *s = run->session;
-	if (!run->asked_ms) {
-		run->asked_ms = loop_now_ms();
-		send_frame(s, FRAME_PING, 0);
-		timer_start(run->guard, SILENCE_MS, 0);
-	} else if (s->heard_ms < run->asked_ms) {
-		give_up_runs(s);
-	} else if (loop_now_ms() - run->asked_ms < RUN_GRACE_MS - LATE_MS) {
-		timer_start(run->guard, RUN_GRACE_MS - LATE_MS - SILENCE_MS, 0);
-	} else {
-		send_frame(s, FRAME_INTERRUPT, run->call);
-		run_cut(run, ENDING_SESSION_LOST, "the container did not report the end of the run in time",
-			/* hint= */ NULL);
-	}
-}
-
-/* Runs of a kind wait for each other, so the guard covers all that are ahead, and this one up to where it is late. */
-static uint64_t guard_ms(const struct session *s, const struct run *run)
-{
-	uint64_t ms = run->timeout_seconds * 1000 + LATE_MS;
-	list_for_each(other, &s->runs, struct run, node)
-		if (other != run && other->terminal == run->terminal)
-			ms += other->timeout_seconds * 1000 + RUN_GRACE_MS;
-	return ms;
-}
-
-static void send_run(struct session *s, struct run *run)
-{
-	run->sent = true;
-	send_bytes(s, &run->request);
-}
-
-int session_run(struct session *s, struct run *run, const char *text, size_t len, struct fail *f)
-{
-	size_t n = 0;
-	list_for_each(other, &s->runs, struct run, node)
-		n++;
-	if (n >= RUNS_MAX)
-		return fail_set(f, FAIL_BUSY, "session '%s' has %zu calls waiting, the most it takes", s->id, n);
-	struct wire_run frame = {
-		.terminal = run->terminal,
-		.text = text,
-		.len = len,
-		.timeout_ms = run->timeout_seconds * 1000,
-		.stdout_limit = collect_stdout_limit(s->config),
-		.stderr_limit = collect_stderr_limit(s->config),
-	};
-	if (len > CODE_BYTES_MAX || wire_put_run(&run->request, s->last_call + 1, &frame) < 0)
-		return fail_set(f, FAIL_INVALID, "the %s is too long (%zu bytes, at most %u) or not valid UTF-8",
-				run->terminal ? "command" : "code", len, CODE_BYTES_MAX);
-	run->call = ++s->last_call;
-	run->session = s;
-	run->collect = collect_new(s->config);
-	list_append(&s->runs, &run->node);
-	run->guard = timer_new(s->loop, on_guard, run);
-	timer_start(run->guard, guard_ms(s, run), 0);
-	s->used_ms = loop_now_ms();
-	/* PID 1 takes rising numbers only: before its hello, older runs may have to go first. */
-	if (s->greeted)
-		send_run(s, run);
-	return 0;
-}
-
-/* After a new hello: PID 1 replays what it knows; what it never heard of is sent again. */
-static void resume_runs(struct session *s, uint32_t last_known)
-{
-	list_for_each(run, &s->runs, struct run, node) {
-		bool known = run->call <= last_known;
-		if (run->abandoned && !known)
-			run_end(run, NULL, NULL);
-		else if (run->abandoned)
-			send_frame(s, FRAME_INTERRUPT, run->call);
-		else if (!known)
-			send_run(s, run);
-	}
-}
-
-void session_abandon(struct run *run)
-{
-	run->abandoned = true;
-	if (run->session->greeted)
-		send_frame(run->session, FRAME_INTERRUPT, run->call);
-}
-
-static struct run *find_run(struct session *s, uint32_t call)
-{
-	list_for_each(run, &s->runs, struct run, node)
-		if (run->call == call)
-			return run;
-	return NULL;
-}
-
-static void run_ended(struct session *s, struct run *run)
-{
-	AUTO(run_result_release) struct run_result result = { 0 };
-	bool refused = collect_refused(run->collect);
-	send_frame(s, FRAME_ACK, run->call);
-	collect_finish(run->collect, &result);
-	s->used_ms = loop_now_ms();
-	if (refused) {
-		AUTO(fail_release) struct fail f = { 0 };
-		fail_set(&f, FAIL_BUSY, "%s", result.detail ? result.detail : "the session does not take the call");
-		run_end(run, NULL, &f);
-		return;
-	}
-	advice_add(&result, run->terminal, run->timeout_seconds);
-	run_end(run, &result, NULL);
+	return !list_empty(&s->runs) || transfers_busy(s) || earlier_running(&s->earlier, false) ||
+	       earlier_running(&s->earlier, true);
 }
 
 /* --- frames ------------------------------------------------------------------------------------------------------ */
 
 static void become_ready(struct session *s)
 {
-	if (s->state != SESSION_STARTING)
+	if (s->state != SESSION_STARTING && s->state != SESSION_ADOPTING)
 		return;
 	s->deadline = timer_free(s->deadline);
 	s->used_ms = loop_now_ms();
@@ -282,12 +84,21 @@ static void on_event_frame(struct session *s, const struct wire_frame *frame)
 		s->ending = xstrdup(detail ? detail : "the container ended itself");
 		break;
 	case WIRE_EVENT_FENCED:
-		fail_set(&f, FAIL_DIED, "another server has taken the session over");
-		session_die(s, &f);
+		session_lose(s);
 		break;
 	case WIRE_EVENT_DIED:
 	case WIRE_EVENT_OTHER:
 		break;
+	}
+}
+
+/* A session is kept by the settings of the server that made it. */
+static void note_times(struct session *s, const struct wire_hello *hello)
+{
+	s->ends_ms = hello->has_lifetime ? loop_now_ms() + hello->lifetime_left_seconds * 1000 : 0;
+	if (hello->lease_seconds && hello->lease_seconds * 1000 != s->lease_ms) {
+		s->lease_ms = hello->lease_seconds * 1000;
+		timer_start(s->heartbeat, s->lease_ms / 4, s->lease_ms / 4);
 	}
 }
 
@@ -304,7 +115,10 @@ static int on_hello(struct session *s, const struct wire_frame *frame)
 	s->engine_away = false;
 	fail_release(&s->trouble);
 	s->last_call = MAX(s->last_call, hello.last_call);
-	resume_runs(s, hello.last_call);
+	if (s->state == SESSION_ADOPTING)
+		s->earlier.last_call = hello.last_call;
+	note_times(s, &hello);
+	runs_resume(s, hello.last_call);
 	if (hello.kernel_ready)
 		become_ready(s);
 	return 0;
@@ -326,15 +140,16 @@ static void show_output(struct run *run, const struct wire_frame *frame)
 
 static int on_run_frame(struct session *s, const struct wire_frame *frame)
 {
-	struct run *run = find_run(s, frame->call);
+	struct run *run = runs_find(s, frame->call);
 	int r;
 	if (!run && transfers_frame(s, frame, &r))
 		return r;
 	if (!run) {
-		/* The replay of a call that we gave up on, or that is not ours: its end lets PID 1 forget it. */
-		if (frame->type == FRAME_END)
-			send_frame(s, FRAME_ACK, frame->call);
-		return 0;
+		/* A former server's, or the replay of a call that we gave up on: its end lets PID 1 forget it. */
+		int over = earlier_frame(&s->earlier, frame);
+		if (over > 0)
+			session_send_frame(s, FRAME_ACK, frame->call);
+		return MIN(over, 0);
 	}
 	r = collect_frame(run->collect, frame);
 	if (r < 0)
@@ -450,9 +265,10 @@ static void session_die(struct session *s, const struct fail *cause)
 	/* Whatever is left of it; --rm has usually done the work. */
 	if (s->task)
 		s->engine->ops->task_cancel(take_ptr(s->task));
-	s->task = s->engine->ops->remove(s->engine, s->container, on_removed, s);
-	cut_all_runs(s, cause->kind == FAIL_DIED ? ENDING_CONTAINER_DIED : ENDING_SESSION_LOST, s->death.message,
-		     /* hint= */ NULL);
+	if (!s->lost)
+		s->task = s->engine->ops->remove(s->engine, s->container, on_removed, s);
+	runs_cut(s, cause->kind == FAIL_DIED ? ENDING_CONTAINER_DIED : ENDING_SESSION_LOST, s->death.message,
+		 /* hint= */ NULL);
 	s->owner.on_dead(s->owner.ctx, s);
 }
 
@@ -474,6 +290,16 @@ static const char *absence(const struct session *s)
 		return s->ending;
 	return s->engine_away ? "container no longer exists (the Docker engine ended it when it was restarted)" :
 				"container no longer exists (removed externally)";
+}
+
+void session_lose(struct session *s)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	if (s->state == SESSION_DEAD || s->state == SESSION_STOPPING)
+		return;
+	s->lost = true;
+	fail_set(&f, FAIL_BUSY, "another server has taken the session over");
+	session_die(s, &f);
 }
 
 static void on_cause_wait_over(void *ctx)
@@ -523,18 +349,24 @@ static void on_closed(void *ctx, const struct fail *f)
 {
 	struct session *s = ctx;
 	bool starting = s->state == SESSION_STARTING;
+	AUTO(fail_release) struct fail unwatched = { 0 };
 	log_debug("session %s: stream closed: %s", s->id, f->message);
 	stream_drop(s);
 	if (s->state == SESSION_DEAD || s->state == SESSION_STOPPING)
 		return;
 	fail_copy(&s->trouble, f);
 	s->engine_away |= inspect_no_engine(f);
+	if (f->kind == FAIL_DIED && s->state == SESSION_ADOPTING) {
+		fail_set(&unwatched, FAIL_DIED, SESSION_UNWATCHED);
+		session_die(s, &unwatched);
+		return;
+	}
 	if (f->kind == FAIL_DIED && !starting) {
 		wait_for_cause(s);
 		return;
 	}
 	/* An engine that restarts takes its time; PID 1 keeps everything for the lease. */
-	bool in_lease = !starting && loop_now_ms() - s->heard_ms < s->config->lease * 1000;
+	bool in_lease = !starting && loop_now_ms() - s->heard_ms < s->lease_ms;
 	if (s->attach_failures < ATTACH_RETRIES || in_lease)
 		reattach_later(s);
 	else
@@ -552,7 +384,7 @@ static void attach(struct session *s)
 		return;
 	}
 	wire_put_hello(&hello, s->fence);
-	send_bytes(s, &hello);
+	session_send(s, &hello);
 	s->last_frame_ms = loop_now_ms();
 }
 
@@ -562,14 +394,14 @@ static void on_heartbeat(void *ctx)
 	if (!s->stream)
 		return;
 	uint64_t silent = loop_now_ms() - s->last_frame_ms;
-	if (silent > s->config->lease * 1000 / 4 + STUCK_MS) {
+	if (silent > s->lease_ms / 4 + STUCK_MS) {
 		AUTO(fail_release) struct fail f = { 0 };
 		fail_set(&f, FAIL_ENGINE, "the container has not answered for %llu s",
 			 (unsigned long long)silent / 1000);
 		on_closed(s, &f);
 		return;
 	}
-	send_frame(s, FRAME_PING, 0);
+	session_send_frame(s, FRAME_PING, 0);
 }
 
 /* --- life -------------------------------------------------------------------------------------------------------- */
@@ -590,7 +422,7 @@ static void on_created(void *ctx, const struct fail *f)
 	}
 	attach(s);
 	if (s->state == SESSION_STARTING)
-		timer_start(s->heartbeat, s->config->lease * 1000 / 4, s->config->lease * 1000 / 4);
+		timer_start(s->heartbeat, s->lease_ms / 4, s->lease_ms / 4);
 }
 
 static void on_start_deadline(void *ctx)
@@ -602,15 +434,47 @@ static void on_start_deadline(void *ctx)
 	session_die(s, &f);
 }
 
-static void start_container(struct session *s, const struct session_params *p)
+static struct session *prepare(const struct session_params *p, enum session_state state)
+{
+	struct session *s = new0(struct session);
+	s->runtime = p->runtime;
+	s->loop = p->loop;
+	s->engine = p->engine;
+	s->config = p->config;
+	s->owner = p->owner;
+	s->image = xstrdup(p->image);
+	s->thread = p->thread;
+	s->network = p->network;
+	s->state = state;
+	s->lease_ms = p->config->lease * 1000;
+	s->created_ms = s->used_ms = s->heard_ms = loop_now_ms();
+	list_init(&s->node);
+	list_init(&s->runs);
+	list_init(&s->transfers);
+	earlier_init(&s->earlier, p->config);
+	s->heartbeat = timer_new(s->loop, on_heartbeat, s);
+	s->retry = timer_new(s->loop, on_retry, s);
+	return s;
+}
+
+struct session *session_new(const struct session_params *p)
+{
+	struct session *s = prepare(p, SESSION_STARTING);
+	token_make(s->id);
+	s->container = xasprintf("husk-%s", s->id);
+	s->fence = 1;
+	return s;
+}
+
+void session_start(struct session *s, const char *owner_id)
 {
 	const struct config *c = s->config;
 	struct container_spec spec = {
 		.name = s->container,
-		.image = p->image,
+		.image = s->image,
 		.session = s->id,
-		.owner = p->owner_id,
-		.thread = p->thread,
+		.owner = owner_id,
+		.thread = s->thread,
 		.expires = (uint64_t)time(NULL) + c->max_lifetime,
 		.memory = c->memory_limit,
 		.cpu_quota = c->cpu_quota,
@@ -618,33 +482,26 @@ static void start_container(struct session *s, const struct session_params *p)
 		.tmpfs = c->tmpfs_size,
 		.lease = c->lease,
 		.lifetime = c->max_lifetime,
-		.network = p->network,
+		.network = s->network,
 		.keep_proxies = c->proxy_enabled,
 		.ca_bundle = c->ca_bundle,
 	};
+	s->created_ms = s->used_ms = loop_now_ms();
+	s->deadline = timer_new(s->loop, on_start_deadline, s);
+	timer_start(s->deadline, START_DEADLINE_MS, 0);
 	s->task = s->engine->ops->create(s->engine, &spec, on_created, s);
 }
 
-struct session *session_new(const struct session_params *p)
+struct session *session_adopt(const struct session_params *p, const struct session_past *past)
 {
-	struct session *s = new0(struct session);
-	token_make(s->id);
+	struct session *s = prepare(p, SESSION_ADOPTING);
+	snprintf(s->id, sizeof(s->id), "%s", past->id);
 	s->container = xasprintf("husk-%s", s->id);
-	s->runtime = p->runtime;
-	s->loop = p->loop;
-	s->engine = p->engine;
-	s->config = p->config;
-	s->owner = p->owner;
-	s->fence = 1;
-	s->created_ms = s->used_ms = loop_now_ms();
-	list_init(&s->node);
-	list_init(&s->runs);
-	list_init(&s->transfers);
-	s->heartbeat = timer_new(s->loop, on_heartbeat, s);
-	s->retry = timer_new(s->loop, on_retry, s);
-	s->deadline = timer_new(s->loop, on_start_deadline, s);
-	timer_start(s->deadline, START_DEADLINE_MS, 0);
-	start_container(s, p);
+	s->fence = past->fence;
+	s->created_ms -= past->age_ms;
+	timer_start(s->heartbeat, s->lease_ms / 4, s->lease_ms / 4);
+	/* From the loop: nobody expects on_dead from inside this call. */
+	timer_start(s->retry, 0, 0);
 	return s;
 }
 
@@ -666,8 +523,8 @@ void session_stop(struct session *s)
 		s->engine->ops->task_cancel(take_ptr(s->task));
 	if (!s->task)
 		s->task = s->engine->ops->remove(s->engine, s->container, on_removed, s);
-	cut_all_runs(s, ENDING_INTERRUPTED, "stop_session ended the session while this ran",
-		     "The session is gone with its variables and files; create_session makes a new one.");
+	runs_cut(s, ENDING_INTERRUPTED, "stop_session ended the session while this ran",
+		 "The session is gone with its variables and files; create_session makes a new one.");
 }
 
 struct session *session_free(struct session *s)
@@ -689,8 +546,10 @@ struct session *session_free(struct session *s)
 	timer_free(s->retry);
 	fail_release(&s->death);
 	fail_release(&s->trouble);
+	earlier_release(&s->earlier);
 	free(s->ending);
 	free(s->container);
+	free(s->image);
 	free(s);
 	return NULL;
 }

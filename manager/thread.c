@@ -36,6 +36,14 @@ static int write_id(const char *temporary, const char *id)
 	return 0;
 }
 
+char *thread_id_known(const struct config *c)
+{
+	if (c->thread_id)
+		return xstrdup(c->thread_id);
+	AUTO(freep) char *path = xasprintf("%s/mcp-thread.json", c->state_dir);
+	return read_id(path);
+}
+
 char *thread_id_load(const struct config *c)
 {
 	if (c->thread_id)

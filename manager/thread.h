@@ -7,5 +7,7 @@
 
 /* The id, a heap string that the caller owns. A state folder that can't be written gives an id for this process only. */
 char *thread_id_load(const struct config *c);
+/* The same, but nothing is made: NULL if there is none yet. */
+char *thread_id_known(const struct config *c);
 
 #endif

@@ -9,6 +9,8 @@
 
 #define DETAIL_MAX 1000
 #define NOTICES_MAX 20
+/* Of what PID 1 says about time. */
+#define SECONDS_MAX (366 * 86400)
 /* What a MIME bundle may hold as a tree; PID 1 lets no more through. A container costs some 200 bytes when parsed. */
 #define JSON_CONTAINERS_MAX 100000u
 #define JSON_VALUES_MAX 1500000u
@@ -156,9 +158,14 @@ int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, stru
 	if (number < PROTOCOL_VERSION_MIN || number > PROTOCOL_VERSION)
 		return fail_set(f, FAIL_ENGINE, "the session's container speaks protocol %lld, this server %d to %d",
 				(long long)number, PROTOCOL_VERSION_MIN, PROTOCOL_VERSION);
+	json_t *lifetime = json_object_get(hello, "lifetime_left_seconds");
+	json_int_t lease = json_integer_value(json_object_get(hello, "lease_seconds"));
 	*ret = (struct wire_hello){
 		.version = (uint64_t)number,
 		.last_call = (uint32_t)last_call,
+		.lease_seconds = lease > 0 ? (uint64_t)MIN(lease, SECONDS_MAX) : 0,
+		.has_lifetime = json_is_integer(lifetime) && json_integer_value(lifetime) >= 0,
+		.lifetime_left_seconds = (uint64_t)MIN(MAX(json_integer_value(lifetime), 0), SECONDS_MAX),
 		.kernel_ready = kernel && (streq(kernel, "ready") || streq(kernel, "busy")),
 	};
 	return 0;
@@ -187,6 +194,13 @@ enum wire_event_kind wire_read_event(const struct wire_frame *frame, char **ret_
 		if (streq(name, kinds[i].name))
 			return kinds[i].kind;
 	return WIRE_EVENT_OTHER;
+}
+
+bool wire_read_call(const struct wire_frame *frame)
+{
+	json_auto_t *call = payload_json(frame);
+	const char *kind = json_string_value(json_object_get(call, "kind"));
+	return kind && streq(kind, "terminal");
 }
 
 char *wire_read_progress(const struct wire_frame *frame)

@@ -56,6 +56,9 @@ struct wire_hello {
 	uint64_t version;
 	uint32_t last_call;
 	bool kernel_ready;
+	uint64_t lease_seconds; /* PID 1's own; 0 = it does not say */
+	bool has_lifetime;
+	uint64_t lifetime_left_seconds;
 };
 /* -1 with f filled if it is not a hello that we can work with. */
 int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, struct fail *f);
@@ -70,6 +73,9 @@ enum wire_event_kind {
 };
 /* The sentence of the event, bounded and cleaned, in *ret_detail (owned by the caller; may become NULL). */
 enum wire_event_kind wire_read_event(const struct wire_frame *frame, char **ret_detail);
+
+/* True if the CALL frame is about a command, not a cell. */
+bool wire_read_call(const struct wire_frame *frame);
 
 /* The last output that a PROGRESS frame shows; a heap string, NULL if there is none. */
 char *wire_read_progress(const struct wire_frame *frame);

@@ -18,8 +18,8 @@
 #define EXIT_SYSTEM 111
 /* An engine that is pulled out of sleep takes its time; one that hangs gets no more than this. */
 #define STEP_MS 120000
-/* For the server to go. */
-#define END_MS 1000
+/* For the session and then the server to go. */
+#define END_MS 10000
 #define REVISION "2026-07-28"
 #define PICTURE "husk-demo.png"
 
@@ -61,6 +61,7 @@ struct demo {
 	char *session_id;
 	char *picture; /* where it was saved */
 	bool done;
+	bool cleaning; /* waits for the answer to the last stop_session */
 };
 
 static void finish(struct demo *d, int code)
@@ -217,9 +218,13 @@ static void on_stdout(void *ctx, const void *data, size_t n)
 	const char *line;
 	size_t len;
 	line_splitter_feed(&d->splitter, data, n);
-	while (!d->done && line_splitter_next(&d->splitter, /* at_end= */ false, &line, &len) == LINE_READY) {
+	while ((!d->done || d->cleaning) &&
+	       line_splitter_next(&d->splitter, /* at_end= */ false, &line, &len) == LINE_READY) {
 		json_auto_t *message = json_loadb(line, len, 0, NULL);
-		on_message(d, message);
+		if (!d->cleaning)
+			on_message(d, message);
+		else if (json_integer_value(json_object_get(message, "id")) == (json_int_t)ARRAY_LEN(steps))
+			child_close_stdin(d->server);
 	}
 }
 
@@ -268,14 +273,23 @@ static void on_signal(void *ctx, int signo)
 	finish(ctx, EXIT_SYSTEM);
 }
 
-/* The server ends by itself once its input does, and takes its sessions along; killing it would leave them
- * to their lease. */
+/* The server ends by itself once its input does, and leaves its sessions to the next one: a tour that was cut short stops its
+ * own first. */
 static void let_server_end(struct demo *d)
 {
 	d->done = true;
 	if (!d->server)
 		return;
-	child_close_stdin(d->server);
+	if (d->session_id && d->at < ARRAY_LEN(steps)) {
+		d->cleaning = true;
+		d->at = ARRAY_LEN(steps);
+		json_auto_t *request = request_of(d, &steps[ARRAY_LEN(steps) - 1]);
+		AUTO(freep) char *line = json_dumps(request, JSON_COMPACT);
+		AUTO(freep) char *framed = xasprintf("%s\n", line);
+		(void)child_write(d->server, framed, strlen(framed));
+	} else {
+		child_close_stdin(d->server);
+	}
 	timer_start(d->deadline, END_MS, 0);
 	loop_run(d->loop);
 	d->server = child_free(d->server);

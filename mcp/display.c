@@ -62,12 +62,19 @@ static void collect_one(struct pictures *p, const struct mime_bundle *b)
 	p->v[p->n++] = pic;
 }
 
-void pictures_collect(struct pictures *p, const struct run_result *run)
+static void collect_run(struct pictures *p, const struct run_result *run)
 {
-	*p = (struct pictures){ 0 };
 	for (size_t i = 0; i < run->n_displays; i++)
 		collect_one(p, &run->displays[i]);
 	collect_one(p, &run->result);
+}
+
+void pictures_collect(struct pictures *p, const struct run_result *run)
+{
+	*p = (struct pictures){ 0 };
+	for (size_t i = 0; i < run->n_earlier; i++)
+		collect_run(p, &run->earlier[i].result);
+	collect_run(p, run);
 }
 
 void pictures_release(struct pictures *p)

@@ -20,7 +20,7 @@ struct pictures {
 	size_t bad; /* said to be pictures, and were not */
 };
 
-/* Of each bundle the best one, displays in order and then the result's. */
+/* Of each bundle the best one, displays in order and then the result's; what earlier runs showed comes first. */
 void pictures_collect(struct pictures *p, const struct run_result *run);
 void pictures_release(struct pictures *p);
 /* Marks those that go out: in order, at most max of them, within so many bytes of line. */

@@ -1,5 +1,5 @@
-/* husk: one program, its verbs. Exit codes: 0 done, 1 doctor found something to do, 100 wrong usage or setting, 111 the
- * system failed. */
+/* husk: one program, its verbs. Exit codes: 0 done, 1 doctor found something to do or stop no such session, 100 wrong usage
+ * or setting, 111 the system failed. */
 #include <signal.h>
 
 #include "base/log.h"
@@ -11,6 +11,7 @@
 #include "mcp/fds.h"
 #include "mcp/options.h"
 #include "mcp/server.h"
+#include "mcp/sessions.h"
 
 #define EXIT_USAGE 100
 #define EXIT_SYSTEM 111
@@ -113,6 +114,10 @@ static int run(int argc, char **argv)
 	case VERB_DOCTOR:
 		return doctor_run(&(struct doctor_options){
 			.env_file = options.env_file, .json = options.json, .try_sessions = options.probe });
+	case VERB_PS:
+	case VERB_STOP:
+	case VERB_GC:
+		return sessions_run(&options);
 	}
 	return EXIT_USAGE;
 }

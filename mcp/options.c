@@ -10,6 +10,9 @@ static const struct {
 	{ "mcp", VERB_MCP, "serve the Model Context Protocol on stdin and stdout" },
 	{ "demo", VERB_DEMO, "a short tour through the real server, then how to set up your client" },
 	{ "doctor", VERB_DOCTOR, "check engine, images, folders and settings, and say what to do" },
+	{ "ps", VERB_PS, "list the sessions of all servers of this user" },
+	{ "stop", VERB_STOP, "stop a session by its id, whoever uses it" },
+	{ "gc", VERB_GC, "remove what servers that ended have left behind" },
 };
 
 void options_usage(FILE *to)
@@ -25,13 +28,16 @@ void options_usage(FILE *to)
 	fputs("\n"
 	      "  --env-file FILE  read settings from FILE (NAME=value lines) instead of\n"
 	      "                   $XDG_CONFIG_HOME/husk/.env; the environment wins over both\n"
-	      "  --json           doctor: print one JSON object\n"
+	      "  --json           doctor, ps, gc: print one JSON object\n"
 	      "  --probe          doctor: also create a session of each runtime, run a cell and stop it\n"
+	      "  --watch          ps: again every two seconds, until interrupted\n"
+	      "  --all            stop: all sessions\n"
 	      "  --help           this text\n"
 	      "  --version        name and version\n"
 	      "\n"
-	      "Exit codes: 0 done, 1 doctor found something to do, 100 wrong usage or setting, 111 the system or the "
-	      "engine failed.\n",
+	      "Exit codes: 0 done, 1 doctor found something to do or stop no such session, 100 wrong usage or "
+	      "setting,\n"
+	      "111 the system or the engine failed.\n",
 	      to);
 }
 
@@ -46,12 +52,36 @@ static int find_verb(const char *name, struct options *o, struct fail *f)
 	return fail_set(f, FAIL_INVALID, "unknown verb '%s'", name);
 }
 
+static int only_for(const char *option, const char *who, struct fail *f)
+{
+	return fail_set(f, FAIL_INVALID, "option '--%s' is for %s only", option, who);
+}
+
+static int check(const struct options *o, struct fail *f)
+{
+	if (o->json && o->verb != VERB_DOCTOR && o->verb != VERB_PS && o->verb != VERB_GC)
+		return only_for("json", "doctor, ps and gc", f);
+	if (o->probe && o->verb != VERB_DOCTOR)
+		return only_for("probe", "doctor", f);
+	if (o->watch && o->verb != VERB_PS)
+		return only_for("watch", "ps", f);
+	if (o->all && o->verb != VERB_STOP)
+		return only_for("all", "stop", f);
+	if (o->verb == VERB_STOP && o->all == (o->session != NULL))
+		return fail_set(f, FAIL_INVALID, "stop needs the id of a session, or --all");
+	if (o->fixtures && o->verb != VERB_MCP)
+		return only_for("conformance-fixtures", "mcp", f);
+	return 0;
+}
+
 int options_parse(struct options *o, int argc, char **argv, struct fail *f)
 {
 	static const struct option longs[] = {
 		{ "env-file", required_argument, NULL, 'e' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "probe", no_argument, NULL, 'p' },
+		{ "watch", no_argument, NULL, 'w' },
+		{ "all", no_argument, NULL, 'a' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ "conformance-fixtures", no_argument, NULL, 'f' },
@@ -71,6 +101,12 @@ int options_parse(struct options *o, int argc, char **argv, struct fail *f)
 		case 'p':
 			o->probe = true;
 			break;
+		case 'w':
+			o->watch = true;
+			break;
+		case 'a':
+			o->all = true;
+			break;
 		case 'f':
 			o->fixtures = true;
 			break;
@@ -88,13 +124,12 @@ int options_parse(struct options *o, int argc, char **argv, struct fail *f)
 	}
 	if (optind >= argc)
 		return fail_set(f, FAIL_INVALID, "no verb given");
-	if (optind + 1 < argc)
-		return fail_set(f, FAIL_INVALID, "unexpected argument '%s'", argv[optind + 1]);
 	if (find_verb(argv[optind], o, f) < 0)
 		return -1;
-	if ((o->json || o->probe) && o->verb != VERB_DOCTOR)
-		return fail_set(f, FAIL_INVALID, "option '--%s' is for doctor only", o->json ? "json" : "probe");
-	if (o->fixtures && o->verb != VERB_MCP)
-		return fail_set(f, FAIL_INVALID, "option '--conformance-fixtures' is for mcp only");
-	return 0;
+	int rest = optind + 1;
+	if (o->verb == VERB_STOP && rest < argc)
+		o->session = argv[rest++];
+	if (rest < argc)
+		return fail_set(f, FAIL_INVALID, "unexpected argument '%s'", argv[rest]);
+	return check(o, f);
 }

@@ -4,12 +4,16 @@
 
 #include "base/fail.h"
 
-enum verb { VERB_HELP, VERB_VERSION, VERB_MCP, VERB_DEMO, VERB_DOCTOR };
+enum verb { VERB_HELP, VERB_VERSION, VERB_MCP, VERB_DEMO, VERB_DOCTOR, VERB_PS, VERB_STOP, VERB_GC };
 
 struct options {
 	enum verb verb;
 	const char *env_file; /* NULL = the default place; points into argv */
-	bool json, probe;     /* doctor */
+	bool json;	      /* doctor, ps, gc */
+	bool probe;	      /* doctor */
+	bool watch;	      /* ps */
+	bool all;	      /* stop */
+	const char *session;  /* stop; points into argv */
 	bool fixtures;	      /* mcp, hidden: mcp/fixtures.h */
 };
 

@@ -9,8 +9,9 @@ static const char *leading_words(enum fail_kind kind)
 	case FAIL_INVALID:
 		return "INVALID_INPUT";
 	case FAIL_NOT_FOUND:
-	case FAIL_FOREIGN:
 		return "ValueError";
+	case FAIL_FOREIGN:
+		return "PermissionError";
 	case FAIL_TIMEOUT:
 		return "TimeoutError";
 	case FAIL_DIED:
@@ -65,14 +66,24 @@ static const char *text_of(const json_t *o, const char *key)
 	return s ? s : "?";
 }
 
+static void add_seconds(struct buf *b, const json_t *session, const char *key, const char *word)
+{
+	const json_t *v = json_object_get(session, key);
+	if (json_is_integer(v))
+		buf_printf(b, ", %lld s %s", (long long)json_integer_value(v), word);
+}
+
 static char *fail_text(const char *error, const json_t *active, const char *hint)
 {
 	struct buf b = { 0 };
 	buf_add_str(&b, error);
 	for (size_t i = 0; i < json_array_size(active); i++) {
 		const json_t *s = json_array_get(active, i);
-		buf_printf(&b, "%s%s (%s, %s)", i ? ", " : "\nActive sessions: ", text_of(s, "session_id"),
+		buf_printf(&b, "%s%s (%s, %s", i ? ", " : "\nActive sessions: ", text_of(s, "session_id"),
 			   text_of(s, "runtime"), text_of(s, "status"));
+		add_seconds(&b, s, "age_seconds", "old");
+		add_seconds(&b, s, "idle_seconds", "idle");
+		buf_add_str(&b, ")");
 	}
 	if (hint)
 		buf_printf(&b, "\nHint: %s", hint);

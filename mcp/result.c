@@ -142,10 +142,30 @@ static void add_picture_notes(struct text *t, const struct pictures *p)
 			  p->bad, p->bad == 1 ? "" : "s");
 }
 
+static char *run_text(const struct run_result *run, const struct run_context *ctx, const struct pictures *p);
+
+/* What a former server of the session started and nobody has told of. */
+static void add_earlier(struct text *t, const struct run_result *run)
+{
+	for (size_t i = 0; i < run->n_earlier; i++) {
+		const struct earlier_result *e = &run->earlier[i];
+		const char *what = e->terminal ? "command" : "cell";
+		AUTO(freep)
+		char *label = xasprintf("[earlier %s %llu: %s]", what, (unsigned long long)e->seq,
+					e->ended ? ending_name(e->result.ending) : "still running");
+		AUTO(freep)
+		char *body = e->ended ? run_text(&e->result, &(struct run_context){ .terminal = e->terminal },
+						 &(struct pictures){ 0 }) :
+					xstrdup("it was started before the server was; its end is told when it comes");
+		text_add(t, label, body);
+	}
+}
+
 static char *run_text(const struct run_result *run, const struct run_context *ctx, const struct pictures *p)
 {
 	struct text t = { .n = 0 };
 	AUTO(freep) char *value = display_text(&run->result);
+	add_earlier(&t, run);
 	add_ending(&t, run, ctx);
 	add_stream(&t, NULL, "stdout", run->stdout_text, run->stdout_truncated, run->stdout_bytes);
 	add_stream(&t, "[stderr]", "stderr", run->stderr_text, run->stderr_truncated, run->stderr_bytes);
@@ -156,8 +176,10 @@ static char *run_text(const struct run_result *run, const struct run_context *ct
 	add_detail(&t, run);
 	if (run->hint)
 		text_add(&t, "[hint]", run->hint);
-	if (t.n == 0)
+	if (t.n == run->n_earlier)
 		text_add(&t, NULL, "(no output)");
+	if (run->notice)
+		text_add(&t, "[note]", run->notice);
 	char *text = text_join(&t, RESULT_TEXT_CHARS);
 	text_release(&t);
 	return text;
@@ -183,6 +205,8 @@ static void set_count(json_t *o, const char *key, uint64_t value)
 {
 	json_object_set_new(o, key, json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX)));
 }
+
+static json_t *earlier_fields(const struct run_result *run, const struct run_context *ctx);
 
 static json_t *run_fields(const struct run_result *run, const struct run_context *ctx)
 {
@@ -211,7 +235,25 @@ static json_t *run_fields(const struct run_result *run, const struct run_context
 		set_count(o, "memory_limit", run->memory_limit);
 	if (run->memory_files)
 		set_count(o, "memory_files", run->memory_files);
+	if (run->notice)
+		json_object_set_new(o, "notice", result_string(run->notice));
+	if (run->n_earlier)
+		json_object_set_new(o, "earlier", earlier_fields(run, ctx));
 	return o;
+}
+
+static json_t *earlier_fields(const struct run_result *run, const struct run_context *ctx)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < run->n_earlier; i++) {
+		const struct earlier_result *e = &run->earlier[i];
+		json_t *o = e->ended ? run_fields(&e->result, ctx) : json_object();
+		set_count(o, "seq", e->seq);
+		json_object_set_new(o, "tool", json_string(e->terminal ? "execute_terminal" : "execute_code"));
+		json_object_set_new(o, "ended", json_boolean(e->ended));
+		json_array_append_new(list, o);
+	}
+	return list;
 }
 
 static size_t json_size(const json_t *v)
@@ -235,15 +277,24 @@ static void cut_strings(json_t *o)
 	}
 }
 
+static void bound_one(json_t *fields)
+{
+	cut_strings(fields);
+	json_object_set_new(fields, "stdout_truncated", json_true());
+	json_object_set_new(fields, "stderr_truncated", json_true());
+	json_object_set_new(fields, "display_outputs", json_array());
+}
+
 /* With the MAX_* settings raised or off the fields alone could pass the line's hard limit. */
 static void bound_fields(json_t *fields)
 {
 	if (json_size(fields) <= RESULT_LINE_MAX / 4)
 		return;
-	cut_strings(fields);
-	json_object_set_new(fields, "stdout_truncated", json_true());
-	json_object_set_new(fields, "stderr_truncated", json_true());
-	json_object_set_new(fields, "display_outputs", json_array());
+	size_t i;
+	json_t *entry;
+	json_array_foreach(json_object_get(fields, "earlier"), i, entry)
+		bound_one(entry);
+	bound_one(fields);
 }
 
 /* --- results -------------------------------------------------------------------------------------------- */

@@ -32,7 +32,7 @@ json_t *result_of_run(const struct run_result *run, const struct run_context *ct
 struct fail_context {
 	const char *session_id;	 /* NULL if the call names none */
 	json_t *details;	 /* borrowed: problems of args_decode(); NULL if none */
-	json_t *active_sessions; /* borrowed: [{session_id, runtime, status}] */
+	json_t *active_sessions; /* borrowed: [{session_id, runtime, status, age_seconds, idle_seconds}] */
 	bool fields_in_meta;	 /* else structuredContent, where the revision has it */
 	bool structured;
 };

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/lines.h"
 #include "base/log.h"
+#include "manager/manager.h"
 #include "mcp/methods.h"
 #include "mcp/result.h"
 #include "mcp/rpc.h"
@@ -198,8 +199,17 @@ static void on_invalid(struct server *s, struct batch *b, const struct rpc_messa
 		refuse(s, b, m->id, m->code, m->error, NULL);
 }
 
+/* Clients start servers to ask what they are, and end them again: that alone must not touch engine or store. */
+static bool is_introduction(const char *method)
+{
+	return streq(method, "server/discover") || streq(method, "initialize") ||
+	       streq(method, "notifications/initialized") || streq(method, "ping");
+}
+
 static void on_message(struct server *s, struct batch *b, const struct rpc_message *m)
 {
+	if ((m->kind == RPC_REQUEST || m->kind == RPC_NOTIFICATION) && !is_introduction(m->method))
+		manager_wake(s->spec.manager);
 	switch (m->kind) {
 	case RPC_REQUEST:
 		on_request(s, b, m);

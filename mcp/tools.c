@@ -91,8 +91,10 @@ char *tools_instructions(const struct tool_env *env)
 
 static void list_session(void *ctx, const struct session_info *info)
 {
-	json_array_append_new(ctx, json_pack("{s:o, s:o, s:o}", "session_id", result_string(info->id), "runtime",
-					     result_string(info->runtime), "status", result_string(info->status)));
+	json_array_append_new(ctx, json_pack("{s:o, s:o, s:o, s:I, s:I}", "session_id", result_string(info->id),
+					     "runtime", result_string(info->runtime), "status",
+					     result_string(info->status), "age_seconds", (json_int_t)info->age_seconds,
+					     "idle_seconds", (json_int_t)info->idle_seconds));
 }
 
 static void fail_with(struct call *call, const char *session_id, const struct fail *f, json_t *details)

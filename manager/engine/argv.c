@@ -126,11 +126,11 @@ void argv_remove(struct strv *argv, const char *docker, const char *container)
 	strv_add_all(argv, docker, "rm", "--force", "--volumes", container, NULL);
 }
 
-void argv_watch(struct strv *argv, const char *docker, const char *owner)
+void argv_watch(struct strv *argv, const char *docker, const char *thread)
 {
 	strv_add_all(argv, docker, "events", "--filter", "type=container", "--filter", "event=die", "--filter",
 		     "event=oom", "--filter", "event=destroy", "--format", "{{json .}}", "--filter", NULL);
-	strv_addf(argv, "label=husk.owner=%s", owner);
+	strv_addf(argv, "label=husk.thread=%s", thread);
 }
 
 void argv_network_list(struct strv *argv, const char *docker)
@@ -144,4 +144,10 @@ void argv_network_create(struct strv *argv, const char *docker)
 	/* Inter-container traffic off: two sessions never see each other. */
 	strv_add_all(argv, docker, "network", "create", "--driver", "bridge", "--opt",
 		     "com.docker.network.bridge.enable_icc=false", "--label", "husk=true", NETWORK_NAME, NULL);
+}
+
+void argv_network_prune(struct strv *argv, const char *docker, uint64_t min_age)
+{
+	strv_add_all(argv, docker, "network", "prune", "--force", "--filter", "label=husk=true", "--filter", NULL);
+	strv_addf(argv, "until=%llus", (unsigned long long)min_age);
 }

@@ -11,8 +11,9 @@
 void argv_run(struct strv *argv, const char *docker, const struct container_spec *spec, const char *network);
 void argv_attach(struct strv *argv, const char *docker, const char *container);
 void argv_remove(struct strv *argv, const char *docker, const char *container);
-void argv_watch(struct strv *argv, const char *docker, const char *owner);
+void argv_watch(struct strv *argv, const char *docker, const char *thread);
 void argv_network_list(struct strv *argv, const char *docker);
 void argv_network_create(struct strv *argv, const char *docker);
+void argv_network_prune(struct strv *argv, const char *docker, uint64_t min_age);
 
 #endif

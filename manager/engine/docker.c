@@ -34,7 +34,7 @@ struct docker {
 	struct list tasks;
 };
 
-enum step { STEP_PLACE, STEP_NETWORK_LIST, STEP_NETWORK_CREATE, STEP_RUN, STEP_REMOVE, STEP_DONE };
+enum step { STEP_PLACE, STEP_NETWORK_LIST, STEP_NETWORK_CREATE, STEP_RUN, STEP_REMOVE, STEP_PRUNE };
 
 struct engine_task {
 	struct list node;
@@ -48,6 +48,7 @@ struct engine_task {
 	engine_done_fn done;	    /* NULL once cancelled */
 	void *ctx;
 	struct fail failure; /* of a create whose remains are being removed */
+	uint64_t min_age;    /* of networks to remove */
 	unsigned retries;
 	bool network_retried, network_created, is_create;
 	bool hung; /* the engine gave no sign of life during this step */
@@ -145,6 +146,8 @@ static const char *step_words(enum step step)
 		return "prepare the network";
 	case STEP_REMOVE:
 		return "remove the container";
+	case STEP_PRUNE:
+		return "remove networks that nobody uses";
 	default:
 		return "start the container";
 	}
@@ -269,6 +272,15 @@ static void watch_pulse(struct engine_task *t)
 	timer_start(t->slow, PULSE_AFTER_MS, 0);
 }
 
+/* Only one client at a time may prune; whoever is at it does our work. */
+static void prune_ended(struct engine_task *t, const struct child_result *r)
+{
+	if (r->exit_status == 0 || strstr(r->err, "already running"))
+		task_finish(t);
+	else
+		step_failed(t, r);
+}
+
 static void step_ended(void *ctx, const struct child_result *r)
 {
 	struct engine_task *t = ctx;
@@ -295,8 +307,10 @@ static void step_ended(void *ctx, const struct child_result *r)
 			run_ended(t, r);
 			break;
 		case STEP_REMOVE:
-		case STEP_DONE:
 			remove_ended(t, r);
+			break;
+		case STEP_PRUNE:
+			prune_ended(t, r);
 			break;
 		}
 	}
@@ -323,8 +337,10 @@ static void step_argv(struct engine_task *t, struct strv *argv)
 		argv_run(argv, d->program, &spec, d->network);
 		break;
 	case STEP_REMOVE:
-	case STEP_DONE:
 		argv_remove(argv, d->program, spec.name);
+		break;
+	case STEP_PRUNE:
+		argv_network_prune(argv, d->program, t->min_age);
 		break;
 	}
 }
@@ -339,7 +355,7 @@ static void step_start(struct engine_task *t, enum step step)
 	static const uint64_t deadlines[] = {
 		[STEP_PLACE] = QUICK_DEADLINE_MS,	   [STEP_NETWORK_LIST] = QUICK_DEADLINE_MS,
 		[STEP_NETWORK_CREATE] = QUICK_DEADLINE_MS, [STEP_RUN] = RUN_DEADLINE_MS,
-		[STEP_REMOVE] = REMOVE_DEADLINE_MS,	   [STEP_DONE] = REMOVE_DEADLINE_MS,
+		[STEP_REMOVE] = REMOVE_DEADLINE_MS,	   [STEP_PRUNE] = QUICK_DEADLINE_MS,
 	};
 	AUTO(strv_release) struct strv argv = { 0 };
 	t->step = step;
@@ -390,6 +406,14 @@ static struct engine_task *docker_remove(struct engine *e, const char *container
 	return t;
 }
 
+static struct engine_task *docker_prune(struct engine *e, uint64_t min_age, engine_done_fn done, void *ctx)
+{
+	struct engine_task *t = task_new(docker_of(e), &(struct container_spec){ .name = "" }, done, ctx);
+	t->min_age = min_age;
+	step_start(t, STEP_PRUNE);
+	return t;
+}
+
 static void docker_task_cancel(struct engine_task *t)
 {
 	t->done = NULL;
@@ -403,7 +427,8 @@ static void docker_remove_and_forget(struct engine *e, char *const *containers, 
 	for (size_t i = 0; i < n; i++)
 		strv_add(&names, containers[i]);
 	list_for_each(t, &d->tasks, struct engine_task, node)
-		strv_add(&names, t->spec.name);
+		if (*t->spec.name)
+			strv_add(&names, t->spec.name);
 	reap_later(d, &names);
 }
 
@@ -501,12 +526,12 @@ static void watch_ended(void *ctx, const struct child_result *r)
 	w->handler.on_closed(w->handler.ctx);
 }
 
-static struct engine_watch *docker_watch(struct engine *e, const char *owner, const struct watch_handler *handler,
+static struct engine_watch *docker_watch(struct engine *e, const char *thread, const struct watch_handler *handler,
 					 struct fail *f)
 {
 	struct docker *d = docker_of(e);
 	AUTO(strv_release) struct strv argv = { 0 };
-	argv_watch(&argv, d->program, owner);
+	argv_watch(&argv, d->program, thread);
 	struct engine_watch *w = new0(struct engine_watch);
 	w->handler = *handler;
 	w->line.max = EVENT_LINE_MAX;
@@ -553,6 +578,7 @@ static const struct engine_ops docker_ops = {
 	.name = "docker",
 	.create = docker_create,
 	.remove = docker_remove,
+	.prune = docker_prune,
 	.remove_and_forget = docker_remove_and_forget,
 	.attach = docker_attach,
 	.watch = docker_watch,

@@ -66,6 +66,7 @@ enum engine_question {
 	ASK_NETWORKS,	/* the ids of Husk's network */
 	ASK_NETWORK,	/* subject: such an id */
 	ASK_CONTAINERS, /* all of Husk's, of whichever server */
+	ASK_STATS,	/* what the containers that run use; takes the engine a second or two */
 };
 
 /* The answer in the engine's words (info.h reads them), NUL-terminated and bounded; or NULL and why there is none. Valid
@@ -86,11 +87,14 @@ struct engine_ops {
 				      void *ctx);
 	/* Removes by force; done when it is really gone. A container that is not there is success. */
 	struct engine_task *(*remove)(struct engine *e, const char *container, engine_done_fn done, void *ctx);
+	/* Removes Husk's networks that are older than min_age seconds and have no container. */
+	struct engine_task *(*prune)(struct engine *e, uint64_t min_age, engine_done_fn done, void *ctx);
 	/* On the way out: has them removed, and whatever tasks under way would leave behind, and waits for nothing. */
 	void (*remove_and_forget)(struct engine *e, char *const *containers, size_t n);
 	struct engine_stream *(*attach)(struct engine *e, const char *container, const struct stream_handler *handler,
 					struct fail *f);
-	struct engine_watch *(*watch)(struct engine *e, const char *owner, const struct watch_handler *handler,
+	/* What happens to the containers of a thread, whichever server started them. */
+	struct engine_watch *(*watch)(struct engine *e, const char *thread, const struct watch_handler *handler,
 				      struct fail *f);
 	/* NULL with f filled if it cannot even be asked. The caller frees it, before or after the answer. */
 	struct engine_probe *(*probe)(struct engine *e, const struct probe_spec *spec, struct fail *f);

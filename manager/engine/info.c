@@ -45,6 +45,9 @@ void info_argv(struct strv *argv, const char *docker, enum engine_question quest
 		strv_add_all(argv, "ps", "--all", "--no-trunc", "--filter", "label=husk=true", "--format",
 			     "{{.Names}}\t{{.Status}}\t{{.CreatedAt}}\t{{.Label \"husk.expires\"}}", NULL);
 		break;
+	case ASK_STATS:
+		strv_add_all(argv, "stats", "--no-stream", "--no-trunc", "--format", "{{.Name}}\t{{.MemUsage}}", NULL);
+		break;
 	}
 }
 
@@ -59,6 +62,7 @@ const char *info_doing(enum engine_question question)
 		[ASK_NETWORKS] = "list the networks",
 		[ASK_NETWORK] = "look at the network",
 		[ASK_CONTAINERS] = "list the containers",
+		[ASK_STATS] = "ask what the containers use",
 	};
 	return words[question];
 }
@@ -300,8 +304,12 @@ static int read_container(struct info_containers *ret, char *line, uint64_t now,
 		return -1;
 	bool runs = strncmp(status, "Up", 2) == 0;
 	bool overdue = parse_u64(expires, &end) == 0 && now > end && now - end > EXPIRY_SLACK_SECONDS;
+	bool ended = !runs && born <= now && now - born >= min_age;
 	ret->running += runs;
-	if (overdue || (!runs && born <= now && now - born >= min_age))
+	strv_add(&ret->present, name);
+	if (ended)
+		strv_add(&ret->ended, name);
+	if (overdue || ended)
 		strv_add(&ret->leftovers, name);
 	return 0;
 }
@@ -326,8 +334,54 @@ int info_read_containers(struct info_containers *ret, const char *text, size_t n
 
 void info_containers_release(struct info_containers *containers)
 {
+	strv_release(&containers->present);
+	strv_release(&containers->ended);
 	strv_release(&containers->leftovers);
 	*containers = (struct info_containers){ 0 };
+}
+
+/* --- docker stats ------------------------------------------------------------------------------------------------ */
+
+/* "43.16MiB / 2GiB"; false if it is something else. */
+static bool read_amount(const char *text, uint64_t *ret)
+{
+	static const struct {
+		const char *name;
+		double bytes;
+	} units[] = { { "B", 1 },     { "KiB", 1024 }, { "MiB", 1048576 }, { "GiB", 1073741824 },
+		      { "kB", 1000 }, { "KB", 1000 },  { "MB", 1000000 },  { "GB", 1000000000 } };
+	char *end;
+	double number = strtod(text, &end);
+	size_t len = strcspn(end, " ");
+	for (size_t i = 0; end != text && number >= 0 && number < 1e6 && i < ARRAY_LEN(units); i++) {
+		if (strlen(units[i].name) == len && strncmp(end, units[i].name, len) == 0) {
+			*ret = (uint64_t)(number * units[i].bytes);
+			return true;
+		}
+	}
+	return false;
+}
+
+void info_read_stats(struct info_stats *ret, const char *text, size_t n)
+{
+	AUTO(freep) char *copy = xstrndup(text, n);
+	*ret = (struct info_stats){ 0 };
+	for (char *rest = copy, *line; (line = strsep(&rest, "\n"));) {
+		char *amount = line, *name = strsep(&amount, "\t");
+		uint64_t memory;
+		if (!amount || !*name || strspn(name, NAME_CHARS) != strlen(name) || !read_amount(amount, &memory))
+			continue;
+		ret->v = xrealloc(ret->v, (ret->n + 1) * sizeof(*ret->v));
+		ret->v[ret->n++] = (struct info_usage){ .name = xstrdup(name), .memory = memory };
+	}
+}
+
+void info_stats_release(struct info_stats *stats)
+{
+	for (size_t i = 0; i < stats->n; i++)
+		free(stats->v[i].name);
+	free(stats->v);
+	*stats = (struct info_stats){ 0 };
 }
 
 bool info_same_arch(const char *a, const char *b)

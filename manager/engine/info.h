@@ -81,15 +81,28 @@ struct info_network {
 int info_read_network(struct info_network *ret, const char *text, size_t n, struct fail *f);
 void info_network_release(struct info_network *network);
 
-/* ASK_CONTAINERS: how many run, and the names of those that nobody will remove: not running and older than min_age
- * seconds, or past the end of their lifetime. now in seconds since the epoch. */
+/* ASK_CONTAINERS: how many run, the names of all, of those that do not run and are older than min_age seconds, and of all that
+ * nobody will remove: these, and what is past the end of its lifetime. now in seconds since the epoch. */
 struct info_containers {
 	size_t running;
+	struct strv present;
+	struct strv ended;
 	struct strv leftovers;
 };
 int info_read_containers(struct info_containers *ret, const char *text, size_t n, uint64_t now, uint64_t min_age,
 			 struct fail *f);
 void info_containers_release(struct info_containers *containers);
+
+/* ASK_STATS: the memory of each container that runs, Husk's or not. What makes no sense is left out. */
+struct info_stats {
+	struct info_usage {
+		char *name;
+		uint64_t memory; /* bytes, as exactly as the client says it */
+	} * v;
+	size_t n;
+};
+void info_read_stats(struct info_stats *ret, const char *text, size_t n);
+void info_stats_release(struct info_stats *stats);
 
 /* True if both name the same machine, in docker's words or the kernel's: amd64 and x86_64, arm64 and aarch64. */
 bool info_same_arch(const char *a, const char *b);

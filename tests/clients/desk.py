@@ -53,11 +53,16 @@ class Desk:
         # As real clients have it: no XDG folders, a HOME alone.
         self.env = harness.clean_env(home, **{f"XDG_{name}_HOME": None for name in ("CONFIG", "STATE", "DATA", "CACHE")})
 
-    def run(self, command, **settings):
-        """Runs a client to its end, and sees to it that the server and its containers have ended too."""
+    def run(self, command, sessions_left=0, **settings):
+        """Runs a client to its end, and sees to it that the server and its sessions have ended too. A client that does not stop its
+        sessions leaves them to the next server: so many are stopped here."""
         try:
             done = subprocess.run([str(c) for c in command], cwd=self.home, env={**self.env, **settings}, stdin=subprocess.DEVNULL,
                                   capture_output=True, text=True, timeout=RUN_TIME, check=False)
+            if sessions_left:
+                stopped = subprocess.run([HUSK, "stop", "--all"], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                         timeout=RUN_TIME, check=False)
+                assert stopped.stdout.startswith(f"{sessions_left} session"), stopped
         finally:
             left = self.left()
         assert not left, f"left behind: {left}"

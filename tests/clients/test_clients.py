@@ -159,13 +159,13 @@ def test_sdk_wire_follows_the_schema(report):
 OLD, *ERAS = INSPECTORS = ("old", "legacy", "auto", "modern")
 
 
-def inspector(desk, which, server, *args):
+def inspector(desk, which, server, *args, **more):
     settings = [word for setting in desk.engine_settings() for word in ("-e", setting)]
     if which == OLD:
         program = desk.modules / "inspector-old" / "cli" / "build" / "cli.js"
-        return desk.run_node(program, *settings, "--cli", *server, *args)
+        return desk.run_node(program, *settings, "--cli", *server, *args, **more)
     program = desk.modules / "inspector-new" / "clients" / "launcher" / "build" / "index.js"
-    return desk.run_node(program, "--cli", *server, *settings, "--protocol-era", which, "--format", "json", *args)
+    return desk.run_node(program, "--cli", *server, *settings, "--protocol-era", which, "--format", "json", *args, **more)
 
 
 def result_of(which, done):
@@ -190,9 +190,10 @@ def test_inspector_finds_the_schemas_portable(desk, which):
 
 @pytest.mark.parametrize("which", INSPECTORS)
 def test_inspector_calls_a_tool(desk, which):
-    """It ends without stop_session: the server takes the session with it."""
+    """It ends without stop_session: the session waits for the next server."""
     arguments = ["--tool-arg", "network=false"] if which == OLD else ["--tool-args-json", '{"network": false}']
-    done = inspector(desk, which, [HUSK, "mcp"], "--method", "tools/call", "--tool-name", "create_session", *arguments)
+    done = inspector(desk, which, [HUSK, "mcp"], "--method", "tools/call", "--tool-name", "create_session", *arguments,
+                     sessions_left=1)
     assert (done.returncode, done.stderr) == (0, "")
     created = result_of(which, done)
     assert not created.get("isError")

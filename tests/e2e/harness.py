@@ -367,7 +367,9 @@ class Server:
                 pass
 
     def stop(self):
-        """Ends it as a client does, and sees to it that no container is left. Safe to call twice."""
+        """Ends it as a client does, and sees to it that no container is left. Safe to call twice.
+
+        A server leaves its sessions to the next one, so we remove them ourselves."""
         self.close_stdin()
         try:
             self.process.wait(10)

@@ -159,7 +159,8 @@ def test_a_container_killed_from_outside(start):
     assert "SIGKILL" in ended.text and "on\n" in ended.stdout and "create_session" in ended.hint
     after = session.code("1")
     assert after.is_error and after.text.startswith("CONTAINER_DIED: killed by signal 9 (SIGKILL)")
-    assert after.active_sessions == [{"session_id": session.id, "runtime": "python", "status": "dead"}]
+    [listed] = after.active_sessions
+    assert (listed["session_id"], listed["runtime"], listed["status"]) == (session.id, "python", "dead")
     assert session.stop().success is True
     assert server.session(network=False).code("1").ok()
 

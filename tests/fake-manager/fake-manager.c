@@ -81,6 +81,10 @@ struct manager *manager_free(struct manager *m)
 	return NULL;
 }
 
+void manager_wake(struct manager *m)
+{
+}
+
 void op_cancel(struct op *op)
 {
 	fake.cancelled++;

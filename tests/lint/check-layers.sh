@@ -10,7 +10,7 @@ declare -A may=(
 	[manager/engine]='base/|manager/engine/|kernels/protocol\.h$'
 	[manager/store]='base/|manager/store/|manager/config\.h$'
 	[manager]='base/|manager/|kernels/(protocol|entry)\.h$|runtimes\.inc$'
-	[mcp]='base/|mcp/|manager/(manager|run|config|doctor|reap|thread|copy|store/store)\.h$'
+	[mcp]='base/|mcp/|manager/(admin|manager|run|config|doctor|reap|thread|copy|store/store)\.h$'
 )
 # Where a third-party header may be included (on the file's path).
 declare -A only=(

@@ -129,10 +129,17 @@ static void removal(void **state)
 	check("remove", &argv);
 }
 
+static void network_prune(void **state)
+{
+	struct strv argv = { 0 };
+	argv_network_prune(&argv, "docker", 300);
+	check("network-prune", &argv);
+}
+
 static void watch(void **state)
 {
 	struct strv argv = { 0 };
-	argv_watch(&argv, "docker", "owner-1");
+	argv_watch(&argv, "docker", "thread-1");
 	check("watch", &argv);
 }
 
@@ -183,6 +190,7 @@ int main(void)
 		cmocka_unit_test(attach),
 		cmocka_unit_test(removal),
 		cmocka_unit_test(watch),
+		cmocka_unit_test(network_prune),
 		cmocka_unit_test(network),
 		cmocka_unit_test(the_sandbox_is_closed),
 	};

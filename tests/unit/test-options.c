@@ -36,6 +36,10 @@ static void parses(void **state)
 	expect(ARGV(S("--help")), VERB_HELP, NULL, NULL);
 	expect(ARGV(S("mcp"), S("-h")), VERB_HELP, NULL, NULL);
 	expect(ARGV(S("--version")), VERB_VERSION, NULL, NULL);
+	expect(ARGV(S("ps"), S("--json"), S("--watch")), VERB_PS, NULL, NULL);
+	expect(ARGV(S("stop"), S("abc")), VERB_STOP, NULL, NULL);
+	expect(ARGV(S("stop"), S("--all")), VERB_STOP, NULL, NULL);
+	expect(ARGV(S("gc"), S("--json")), VERB_GC, NULL, NULL);
 }
 
 static void complains(void **state)
@@ -45,6 +49,13 @@ static void complains(void **state)
 	expect(ARGV(S("mcp"), S("now")), 0, NULL, "unexpected argument 'now'");
 	expect(ARGV(S("mcp"), S("--bogus")), 0, NULL, "unknown option '--bogus'");
 	expect(ARGV(S("mcp"), S("--env-file")), 0, NULL, "option '--env-file' needs a value");
+	expect(ARGV(S("mcp"), S("--json")), 0, NULL, "option '--json' is for doctor, ps and gc only");
+	expect(ARGV(S("ps"), S("--probe")), 0, NULL, "option '--probe' is for doctor only");
+	expect(ARGV(S("gc"), S("--watch")), 0, NULL, "option '--watch' is for ps only");
+	expect(ARGV(S("ps"), S("--all")), 0, NULL, "option '--all' is for stop only");
+	expect(ARGV(S("stop")), 0, NULL, "stop needs the id of a session, or --all");
+	expect(ARGV(S("stop"), S("a"), S("--all")), 0, NULL, "stop needs the id of a session, or --all");
+	expect(ARGV(S("stop"), S("a"), S("b")), 0, NULL, "unexpected argument 'b'");
 }
 
 int main(void)

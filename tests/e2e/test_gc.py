@@ -1,0 +1,94 @@
+"""What servers that ended left behind is collected; what runs is never touched, whosever it is."""
+
+import json
+import os
+import subprocess
+import uuid
+
+import pytest
+from harness import build_dir, clean_env, docker, husk_binary, wait_until
+
+# Old enough that nobody else's session on this engine is still between its creation and its start.
+AGE = 20
+
+
+
+
+@pytest.fixture
+def leftovers():
+    """Makes containers as a server that was killed would leave them."""
+    names = []
+
+    def make(*args, command="create"):
+        name = f"husk-gc-{uuid.uuid4().hex}"
+        names.append(name)
+        tag = json.loads((build_dir() / "images.json").read_text())[0]["tag"]
+        docker(command, "--name", name, "--label", "husk=true", "--label", "husk.thread=gc", "--network", "none", *args, "--entrypoint",
+               "/bin/sleep", os.environ.get("HUSK_IMAGE_PYTHON") or tag, "1000")
+        return name
+
+    yield make
+    for name in names:
+        docker("rm", "--force", name, check=False)
+
+
+def there(name):
+    return docker("ps", "--all", "--filter", f"name=^{name}$", "--format", "{{.Names}}") == name
+
+
+def gc(home, *args, **settings):
+    home.mkdir(exist_ok=True)
+    done = subprocess.run([husk_binary(), "gc", *args], env=clean_env(home, CONTAINER_ORPHAN_MIN_AGE_SECONDS=AGE, **settings),
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_what_was_never_started_or_has_exited_is_removed_when_it_is_old(leftovers, tmp_path):
+    created = leftovers()
+    exited = leftovers("--detach", command="run")
+    docker("kill", exited)
+    running = leftovers("--detach", command="run")
+    assert created not in gc(tmp_path / "home", "--json")  # too young
+    removed = set()
+
+    def collect():
+        removed.update(json.loads(gc(tmp_path / "home", "--json"))["containers"])
+        return not there(created) and not there(exited)
+
+    wait_until(collect, timeout=AGE + 60, what="the removal of both")
+    assert {created, exited} <= removed and running not in removed and there(running)
+    assert "removed, " in gc(tmp_path / "home")
+
+
+def test_a_server_collects_while_it_has_sessions(leftovers, start):
+    created = leftovers()
+    server = start(SESSION_GC_INTERVAL_SECONDS=1, CONTAINER_ORPHAN_MIN_AGE_SECONDS=AGE)
+    other = start(SESSION_GC_INTERVAL_SECONDS=1, CONTAINER_ORPHAN_MIN_AGE_SECONDS=AGE)
+    sessions = [server.session(network=False), other.session(network=False)]
+    wait_until(lambda: not there(created), timeout=AGE + 60, what="removal by the server")
+    for session in sessions:
+        assert session.code("1").ok()
+
+
+def test_a_session_that_ended_unseen_is_marked_as_such(start, tmp_path):
+    server = start(home=tmp_path / "home")
+    session = server.session(network=False)
+    server.kill()
+    assert json.loads(gc(tmp_path / "home", "--json"))["sessions"] == 0  # it lives: the next server can have it
+    docker("rm", "--force", session.container)
+    assert json.loads(gc(tmp_path / "home", "--json"))["sessions"] == 1
+    told = start(home=tmp_path / "home").call("execute_code", {"session_id": session.id, "code": "1"})
+    assert told.is_error and "CONTAINER_DIED: died while no server was attached" in told.text
+
+
+def test_a_network_that_nobody_uses_is_removed(tmp_path):
+    name = f"husk-gc-{uuid.uuid4().hex}"
+    docker("network", "create", "--label", "husk=true", name)
+    try:
+        def gone():
+            gc(tmp_path / "home")
+            return name not in docker("network", "ls", "--format", "{{.Name}}").split()
+        wait_until(gone, timeout=AGE + 60, what="removal of the network")
+    finally:
+        docker("network", "rm", name, check=False)

@@ -1,0 +1,100 @@
+"""`husk ps` and `husk stop`: the sessions of all servers of this user, on the terminal."""
+
+import json
+import subprocess
+import time
+
+import pytest
+from harness import clean_env, husk_binary, wait_until
+
+
+class Terminal:
+    def __init__(self, home):
+        self.home = home
+        home.mkdir(exist_ok=True)
+
+    def husk(self, *args, **settings):
+        return subprocess.run([husk_binary(), *args], env=clean_env(self.home, **settings), stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=60)
+
+    def sessions(self):
+        done = self.husk("ps", "--json")
+        assert done.returncode == 0, done.stderr
+        return {s["session_id"]: s for s in json.loads(done.stdout)["sessions"]}
+
+
+@pytest.fixture
+def terminal(tmp_path):
+    return Terminal(tmp_path / "home")
+
+
+def test_sessions_of_all_servers_are_listed(start, terminal):
+    assert terminal.sessions() == {}
+    assert terminal.husk("ps").stdout.splitlines()[1:] == ["no sessions"]
+    servers = [start(home=terminal.home), start(home=terminal.home, HUSK_THREAD_ID="another")]
+    sessions = [server.session(network=False) for server in servers]
+    found = terminal.sessions()
+    assert set(found) == {s.id for s in sessions}
+    for server, session in zip(servers, sessions):
+        row = found[session.id]
+        assert row["runtime"] == "python" and row["thread"] == (server.env.get("HUSK_THREAD_ID") or server.thread_id())
+        assert str(server.process.pid) in row["owner"]
+        assert 5 << 20 < row["memory"] < 1 << 30
+        assert 0 <= row["idle_seconds"] <= row["age_seconds"] < 600 and 0 < row["left_seconds"] <= 7200
+    table = terminal.husk("ps").stdout.splitlines()
+    assert table[0].split() == ["SESSION", "RUNTIME", "STATE", "AGE", "IDLE", "MEMORY", "OWNER"]
+    for session in sessions:
+        assert any(line.split()[:3] == [session.id, "python", "running"] and "MiB" in line for line in table)
+
+
+def test_a_session_without_a_server_is_left(start, terminal):
+    server = start(home=terminal.home)
+    session = server.session(network=False)
+    server.close_stdin()
+    server.process.wait(10)
+    assert terminal.sessions()[session.id]["state"] == "left"
+    assert terminal.husk("stop", session.id).stdout == "1 session stopped\n"
+    assert server.containers() == [] and terminal.sessions() == {}
+    later = start(home=terminal.home).call("execute_code", {"session_id": session.id, "code": "1"})
+    assert later.is_error and "husk stop" in later.text
+
+
+def test_stop_all_ends_every_session_and_their_servers_hear_of_it(start, terminal):
+    servers = [start(home=terminal.home), start(home=terminal.home, HUSK_THREAD_ID="another")]
+    sessions = [server.session(network=False) for server in servers]
+    running = sessions[0].start_code("print('on', flush=True)\nimport time; time.sleep(100)", 120, progress="p")
+    servers[0].wait_for(lambda s: s.progress_of("p"))
+    assert terminal.husk("stop", "--all").stdout == "2 sessions stopped\n"
+    assert running.tool().fields["ending"] == "container_died"
+    for server, session in zip(servers, sessions):
+        assert server.containers() == []
+        wait_until(lambda: "CONTAINER_DIED" in session.code("1").text)
+        assert not server.call("create_session", {"network": False}).is_error
+
+
+def test_stop_of_what_is_not_there(terminal):
+    done = terminal.husk("stop", "a" * 26)
+    assert done.returncode == 1 and "not found" in done.stderr
+    assert terminal.husk("stop", "--all").stdout == "0 sessions stopped\n"
+
+
+@pytest.mark.parametrize("args", [("stop",), ("stop", "x", "y"), ("stop", "x", "--all"), ("ps", "x"), ("ps", "--all"), ("gc", "--watch")])
+def test_wrong_usage(terminal, args):
+    done = terminal.husk(*args)
+    assert done.returncode == 100 and "usage:" in done.stderr
+
+
+def test_watch_goes_on_until_interrupted(start, terminal):
+    server = start(home=terminal.home)
+    server.session(network=False)
+    process = subprocess.Popen([husk_binary(), "ps", "--watch"], env=clean_env(terminal.home), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, text=True)
+    try:
+        headings, deadline = 0, time.monotonic() + 60
+        while headings < 2 and time.monotonic() < deadline:
+            headings += process.stdout.readline().startswith("SESSION")
+        assert headings == 2
+    finally:
+        process.terminate()
+        assert process.wait(20) == 0
+        process.stdout.close()

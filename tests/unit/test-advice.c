@@ -1,0 +1,33 @@
+/* manager/advice: when a result says that its session will not be there for long. */
+#include "base/alloc.h"
+#include "manager/advice.h"
+#include "tests/unit/unit.h"
+
+static void expect_notice(uint64_t left_ms, uint64_t lifetime, uint64_t idle, const char *words)
+{
+	AUTO(freep) char *notice = advice_notice(left_ms, lifetime, idle);
+	if (!words)
+		assert_null(notice);
+	else if (!notice || !strstr(notice, words))
+		fail_msg("'%s' does not say '%s'", notice ? notice : "(nothing)", words);
+}
+
+static void tells_of_the_end(void **state)
+{
+	expect_notice(UINT64_MAX, 7200, 1800, NULL);
+	expect_notice(7200000, 7200, 1800, NULL);
+	expect_notice(601000, 7200, 1800, NULL);
+	expect_notice(600000, 7200, 1800, "ends in 600 s");
+	expect_notice(0, 7200, 1800, "ends in 0 s");
+	/* A short life is not announced from its beginning. */
+	expect_notice(40000, 100, 1800, NULL);
+	expect_notice(25000, 100, 1800, "SESSION_MAX_LIFETIME_SECONDS");
+	expect_notice(7200000, 7200, 60, "after 60 s without use");
+	expect_notice(10000, 7200, 60, "ends in 10 s");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(tells_of_the_end) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

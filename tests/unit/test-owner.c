@@ -1,0 +1,133 @@
+/* manager/owner: how one server tells whether another one lives. */
+#include "manager/owner.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <utime.h>
+
+#include "base/alloc.h"
+#include "tests/unit/unit.h"
+
+#define NOW 1000000000000ull
+
+static char folder[] = "/tmp/husk-owner-XXXXXX";
+static struct config config = { .lease = 100 };
+
+static int set_up(void **state)
+{
+	config.state_dir = mkdtemp(folder);
+	return config.state_dir ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	AUTO(freep) char *servers = xasprintf("%s/servers", folder);
+	rmdir(servers);
+	return rmdir(folder);
+}
+
+static struct owner_claim claim_of(const struct owner *o, uint64_t lease_until)
+{
+	return (struct owner_claim){ .id = o->id, .place = o->place, .pid = o->pid, .lease_until = lease_until };
+}
+
+static void the_lock_decides(void **state)
+{
+	struct owner o;
+	owner_init(&o);
+	assert_null(o.lock_path);
+	owner_announce(&o, &config);
+	owner_announce(&o, &config);
+	struct owner_claim claim = claim_of(&o, 0);
+	/* However long its lease has been over. */
+	assert_int_equal(owner_life(&config, &claim), OWNER_ALIVE);
+	assert_false(owner_is_dead(&config, &claim, NOW));
+
+	AUTO(freep) char *path = xstrdup(o.lock_path);
+	char id[TOKEN_SIZE];
+	memcpy(id, o.id, sizeof(id));
+	owner_release(&o, /* keep= */ true);
+	/* This process lives, but the server that it was does not: the lock counts first. */
+	claim = (struct owner_claim){ .id = id, .place = NULL, .pid = (uint64_t)getpid(), .lease_until = UINT64_MAX };
+	assert_int_equal(owner_life(&config, &claim), OWNER_DEAD);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(owner_life(&config, &claim), OWNER_UNKNOWN);
+}
+
+static void without_a_lock_the_process_is_asked(void **state)
+{
+	struct owner o;
+	owner_init(&o);
+	struct owner_claim claim = claim_of(&o, 0);
+	assert_int_equal(owner_life(&config, &claim), OWNER_ALIVE);
+	/* The pid was used again. */
+	AUTO(freep) char *earlier = xstrdup(o.place);
+	*strrchr(earlier, ' ') = '\0';
+	AUTO(freep) char *other_start = xasprintf("%s 1", earlier);
+	claim.place = other_start;
+	assert_int_equal(owner_life(&config, &claim), OWNER_DEAD);
+	claim.place = o.place;
+	pid_t child = fork();
+	if (child == 0)
+		_exit(0);
+	waitpid(child, NULL, 0);
+	claim.pid = (uint64_t)child;
+	assert_int_equal(owner_life(&config, &claim), OWNER_DEAD);
+	claim.place = "elsewhere 1 2 3";
+	assert_int_equal(owner_life(&config, &claim), OWNER_UNKNOWN);
+	owner_release(&o, /* keep= */ false);
+}
+
+static void elsewhere_three_missed_renewals_count(void **state)
+{
+	struct owner_claim claim = { .id = "abcdefghijklmnopqrstuvwxyz", .place = "elsewhere boot ns 1", .pid = 1 };
+	claim.lease_until = NOW + 100000;
+	assert_false(owner_is_dead(&config, &claim, NOW));
+	claim.lease_until = NOW + 26000;
+	assert_false(owner_is_dead(&config, &claim, NOW));
+	claim.lease_until = NOW + 24000;
+	assert_true(owner_is_dead(&config, &claim, NOW));
+	/* An id that is no id must not become a path. */
+	claim.id = "../../../../../etc/passwd";
+	assert_int_equal(owner_life(&config, &claim), OWNER_UNKNOWN);
+	AUTO(freep) char *words = owner_words(&claim);
+	assert_string_equal(words, "process 1 on elsewhere");
+}
+
+static void old_locks_are_swept(void **state)
+{
+	struct owner dead, fresh, alive;
+	owner_init(&dead);
+	owner_init(&fresh);
+	owner_init(&alive);
+	owner_announce(&dead, &config);
+	owner_announce(&fresh, &config);
+	owner_announce(&alive, &config);
+	AUTO(freep) char *dead_path = xstrdup(dead.lock_path);
+	AUTO(freep) char *fresh_path = xstrdup(fresh.lock_path);
+	AUTO(freep) char *alive_path = xstrdup(alive.lock_path);
+	owner_release(&dead, /* keep= */ true);
+	owner_release(&fresh, /* keep= */ true);
+	assert_int_equal(utime(dead_path, &(struct utimbuf){ 1, 1 }), 0);
+	assert_int_equal(utime(alive_path, &(struct utimbuf){ 1, 1 }), 0);
+	owner_sweep(&config);
+	assert_int_equal(access(dead_path, F_OK), -1);
+	assert_int_equal(access(fresh_path, F_OK), 0);
+	assert_int_equal(access(alive_path, F_OK), 0);
+	owner_release(&alive, /* keep= */ false);
+	assert_int_equal(access(alive_path, F_OK), -1);
+	assert_int_equal(unlink(fresh_path), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_lock_decides),
+		cmocka_unit_test(without_a_lock_the_process_is_asked),
+		cmocka_unit_test(elsewhere_three_missed_renewals_count),
+		cmocka_unit_test(old_locks_are_swept),
+	};
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
