@@ -72,6 +72,8 @@ static char *wanted(const struct arg *a)
 		return xstrdup("an object");
 	case ARG_LIST:
 		return xasprintf("a list of 1 to %lld objects", (long long)a->max);
+	case ARG_TEXTS:
+		return xstrdup("an object of strings");
 	}
 	return xstrdup("a value");
 }
@@ -203,6 +205,18 @@ static void decode_list(const struct arg *a, json_t *v, void *at, json_t *proble
 	*(json_t **)at = v;
 }
 
+static bool is_texts(const json_t *v)
+{
+	const char *name;
+	json_t *value;
+	json_object_foreach((json_t *)v, name, value) {
+		const char *text = json_string_value(value);
+		if (!json_is_null(value) && (!text || strlen(text) != json_string_length(value)))
+			return false;
+	}
+	return json_is_object(v);
+}
+
 static void decode_one(const struct arg *a, json_t *v, void *at, json_t *problems)
 {
 	switch (a->type) {
@@ -223,6 +237,12 @@ static void decode_one(const struct arg *a, json_t *v, void *at, json_t *problem
 		break;
 	case ARG_LIST:
 		decode_list(a, v, at, problems);
+		break;
+	case ARG_TEXTS:
+		if (is_texts(v))
+			*(json_t **)at = v;
+		else
+			add_mismatch(problems, "object_type", a, v);
 		break;
 	}
 }
@@ -298,6 +318,7 @@ static json_t *default_of(const struct arg *a, const void *defaults)
 		return json_boolean(*(const bool *)at);
 	case ARG_OBJECT:
 	case ARG_LIST:
+	case ARG_TEXTS:
 		break;
 	}
 	return NULL;
@@ -307,9 +328,11 @@ static json_t *property(const struct arg *a, const void *defaults)
 {
 	static const char *const types[] = {
 		[ARG_STRING] = "string", [ARG_INT] = "integer", [ARG_BOOL] = "boolean",
-		[ARG_OBJECT] = "object", [ARG_LIST] = "array",
+		[ARG_OBJECT] = "object", [ARG_LIST] = "array",	[ARG_TEXTS] = "object",
 	};
 	json_t *p = json_pack("{s:s}", "type", types[a->type]);
+	if (a->type == ARG_TEXTS)
+		json_object_set_new(p, "additionalProperties", json_pack("{s:s}", "type", "string"));
 	if (a->description)
 		json_object_set_new(p, "description", json_string(a->description));
 	if (a->choice) {

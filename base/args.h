@@ -21,6 +21,7 @@ enum arg_type {
 	ARG_BOOL,   /* bool */
 	ARG_OBJECT, /* json_t *: borrowed */
 	ARG_LIST,   /* json_t *: borrowed; a list, not empty, of objects that fit the table `item` */
+	ARG_TEXTS,  /* json_t *: borrowed; an object whose values are strings without NULs, or null for "" */
 };
 
 enum arg_flags {

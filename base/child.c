@@ -140,13 +140,17 @@ static void on_deadline(void *ctx)
 }
 
 /* All O_CLOEXEC: uv_spawn dups what the child gets. */
-static int make_pipes(int in[2], int out[2], int err[2], bool stdin_pipe)
+static int make_pipes(int in[2], int out[2], int err[2], const struct child_spec *spec)
 {
-	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0)
+	if (spec->stdout_fd)
+		out[1] = fcntl(spec->stdout_fd, F_DUPFD_CLOEXEC, 3);
+	else if (pipe2(out, O_CLOEXEC) < 0)
 		return -errno;
-	if (stdin_pipe)
+	if (out[1] < 0 || pipe2(err, O_CLOEXEC) < 0)
+		return -errno;
+	if (spec->stdin_pipe)
 		return pipe2(in, O_CLOEXEC) < 0 ? -errno : 0;
-	in[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	in[0] = spec->stdin_fd ? fcntl(spec->stdin_fd, F_DUPFD_CLOEXEC, 3) : open("/dev/null", O_RDONLY | O_CLOEXEC);
 	return in[0] < 0 ? -errno : 0;
 }
 
@@ -186,14 +190,17 @@ static void open_streams(struct child *c, int in[2], int out[2], int err[2])
 	static const struct stream_ops err_ops = { .on_data = on_err, .on_eof = on_err_eof };
 	if (in[1] >= 0)
 		c->in = stream_new(c->loop, -1, take_fd(in[1]), &in_ops, c);
-	c->out = stream_new(c->loop, take_fd(out[0]), -1, &out_ops, c);
+	if (out[0] >= 0)
+		c->out = stream_new(c->loop, take_fd(out[0]), -1, &out_ops, c);
+	else
+		c->out_ended = true;
 	c->err = stream_new(c->loop, take_fd(err[0]), -1, &err_ops, c);
 }
 
 int child_start(struct loop *loop, const struct child_spec *spec, struct child **ret, struct fail *f)
 {
 	int in[2] = { -1, -1 }, out[2] = { -1, -1 }, err[2] = { -1, -1 };
-	int r = make_pipes(in, out, err, spec->stdin_pipe);
+	int r = make_pipes(in, out, err, spec);
 	if (r < 0) {
 		close_all(in, out, err);
 		return fail_set(f, FAIL_INTERNAL, "cannot make pipes for '%s': %s", spec->argv[0], strerror(-r));

@@ -27,6 +27,8 @@ struct child_spec {
 	uint64_t deadline_ms; /* 0 = none; then the group is killed */
 	size_t out_max;	      /* bytes captured from each of stdout and stderr; 0 = 64 KiB */
 	bool stdin_pipe;      /* child_write() feeds it */
+	/* Instead: descriptors of the caller's, so that one child's output is another's input; dup'ed. 0 = none. */
+	int stdin_fd, stdout_fd;
 	/* If set, stdout is handed on as it comes instead of being captured. */
 	void (*on_stdout)(void *ctx, const void *data, size_t n);
 	/* Exactly once, unless child_free() comes first. The result is valid during the call; free the child there or later. */
