@@ -49,6 +49,7 @@ struct call *call_free(struct call *c)
 		capture_release(&c->streams[i]);
 	buf_release(&c->log);
 	free(c->text);
+	strv_release(&c->env);
 	free(c);
 	return NULL;
 }
@@ -61,17 +62,8 @@ static size_t limit_of(const json_t *payload, const char *name)
 	return (size_t)MIN(json_integer_value(value), (json_int_t)2 * OUTPUT_LIMIT_MAX);
 }
 
-/* NULL, or why the call cannot run. */
-static const char *take_fields(struct call *c, const json_t *payload)
+static const char *take_text(struct call *c, const json_t *text)
 {
-	const json_t *text = json_object_get(payload, c->kind == CALL_EXECUTE ? "code" : "command");
-	const json_t *timeout = json_object_get(payload, "timeout_ms");
-
-	capture_init(&c->streams[CALL_STDOUT], limit_of(payload, "stdout_limit"));
-	capture_init(&c->streams[CALL_STDERR], limit_of(payload, "stderr_limit"));
-	c->timeout_ms = DEFAULT_TIMEOUT_MS;
-	if (json_is_integer(timeout) && json_integer_value(timeout) > 0)
-		c->timeout_ms = (uint64_t)json_integer_value(timeout);
 	if (!json_is_string(text))
 		return "The frame holds no text to run.";
 	size_t n = json_string_length(text);
@@ -82,6 +74,43 @@ static const char *take_fields(struct call *c, const json_t *payload)
 	c->text = xstrndup(json_string_value(text), n);
 	c->text_len = n;
 	return NULL;
+}
+
+static const char *take_install(struct call *c, const json_t *payload)
+{
+	json_t *packages = json_object_get(payload, "packages"), *env = json_object_get(payload, "env"), *value;
+	json_int_t size = json_integer_value(json_object_get(payload, "size_limit"));
+	const char *name;
+	if (!json_is_object(packages))
+		return "The frame holds no packages to install.";
+	json_object_foreach(env, name, value) {
+		if (!json_is_string(value) || !*name || strchr(name, '=') ||
+		    strlen(json_string_value(value)) != json_string_length(value))
+			return "The frame's environment is none.";
+		strv_addf(&c->env, "%s=%s", name, json_string_value(value));
+	}
+	c->size_limit = size > 0 ? (uint64_t)size : 0;
+	AUTO(buf_release) struct buf text = { .max = CODE_BYTES_MAX };
+	if (json_append(&text, packages) < 0)
+		return "The packages are too many.";
+	c->text_len = text.len;
+	c->text = buf_steal_str(&text);
+	return NULL;
+}
+
+/* NULL, or why the call cannot run. */
+static const char *take_fields(struct call *c, const json_t *payload)
+{
+	const json_t *timeout = json_object_get(payload, "timeout_ms");
+
+	capture_init(&c->streams[CALL_STDOUT], limit_of(payload, "stdout_limit"));
+	capture_init(&c->streams[CALL_STDERR], limit_of(payload, "stderr_limit"));
+	c->timeout_ms = DEFAULT_TIMEOUT_MS;
+	if (json_is_integer(timeout) && json_integer_value(timeout) > 0)
+		c->timeout_ms = (uint64_t)json_integer_value(timeout);
+	if (c->kind == CALL_INSTALL)
+		return take_install(c, payload);
+	return take_text(c, json_object_get(payload, c->kind == CALL_EXECUTE ? "code" : "command"));
 }
 
 int calls_add(struct calls *calls, uint32_t number, enum call_kind kind, const void *payload, size_t n,
@@ -266,6 +295,7 @@ void call_end(struct call *c, const struct ending *e)
 	for (int i = 0; i < CALL_STREAMS; i++)
 		capture_release(&c->streams[i]);
 	free(take_ptr(c->text));
+	strv_release(&c->env);
 	c->state = CALL_ENDED;
 }
 
@@ -296,7 +326,7 @@ bool call_progress(struct call *c, uint64_t now_ms, json_t **ret)
 
 const char *call_kind_name(enum call_kind kind)
 {
-	return kind == CALL_EXECUTE ? "execute" : "terminal";
+	return kind == CALL_EXECUTE ? "execute" : kind == CALL_TERMINAL ? "terminal" : "install";
 }
 
 const char *call_state_name(enum call_state state)

@@ -1,4 +1,4 @@
-/* One call of the manager (a cell or a shell command) and the list of them. A call keeps everything that the manager
+/* One call of the manager (a cell, a shell command or an install) and the list of them. A call keeps everything that the manager
  * must see as a log of ready-made frames, until the manager acknowledges the END: the log is at once the send queue and
  * the replay after a broken stream, so a stalled manager costs no memory beyond it.
  *
@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/list.h"
+#include "base/strv.h"
 #include "kernels/capture.h"
 #include "kernels/limits.h"
 #include "kernels/protocol.h"
@@ -18,7 +19,7 @@
 #define PROGRESS_INTERVAL_MS 500
 #define PROGRESS_TAIL_MAX 1024
 
-enum call_kind { CALL_EXECUTE, CALL_TERMINAL };
+enum call_kind { CALL_EXECUTE, CALL_TERMINAL, CALL_INSTALL };
 enum call_state { CALL_QUEUED, CALL_RUNNING, CALL_ENDED };
 enum call_stream { CALL_STDOUT, CALL_STDERR, CALL_STREAMS };
 
@@ -36,8 +37,10 @@ struct call {
 	uint32_t number;
 	enum call_kind kind;
 	enum call_state state;
-	char *text; /* code or command; NULL once the call has ended */
+	char *text; /* code, command, or the packages as JSON; NULL once the call has ended */
 	size_t text_len;
+	struct strv env;     /* of an install, beside its container's; gone once it has ended */
+	uint64_t size_limit; /* of an install: bytes that it may leave; 0 = any */
 	uint64_t timeout_ms;
 	uint64_t started_ms;
 	uint64_t oom_kills_before;

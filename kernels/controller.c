@@ -138,6 +138,9 @@ static void handle_frame(struct guest *g, const struct frame *f)
 	case FRAME_TERMINAL:
 		handle_call(g, f, CALL_TERMINAL);
 		break;
+	case FRAME_INSTALL:
+		handle_call(g, f, CALL_INSTALL);
+		break;
 	case FRAME_INTERRUPT:
 		if (files_interrupt(&c->files, f->header.call))
 			break;

@@ -17,6 +17,7 @@ int64_t frame_payload_max(uint8_t type)
 		return PING_PAYLOAD_MAX;
 	case FRAME_EXECUTE:
 	case FRAME_TERMINAL:
+	case FRAME_INSTALL:
 		return FRAME_PAYLOAD_MAX;
 	case FRAME_INTERRUPT:
 	case FRAME_ACK:

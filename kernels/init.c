@@ -107,7 +107,8 @@ static void pump_kernel(struct init *i)
 
 static void pump_terminal(struct init *i)
 {
-	struct call *call = i->ending || !terminal_idle(&i->terminal) ? NULL : calls_next(&i->calls, CALL_TERMINAL);
+	enum call_kind kind = i->options->install ? CALL_INSTALL : CALL_TERMINAL;
+	struct call *call = i->ending || !terminal_idle(&i->terminal) ? NULL : calls_next(&i->calls, kind);
 	if (call)
 		terminal_run(&i->terminal, call);
 }
@@ -140,10 +141,23 @@ static void on_kernel_failed(struct kernel *k, const char *cause)
 	end_with_event(i, INIT_EXIT_FAILED, "kernel_failed", "kernel_died", detail);
 }
 
+/* A container either installs or runs code: what one leaves behind is kept for others, and they must not have shared it
+ * with code that somebody sent. */
+static bool fits(const struct init *i, const struct call *call)
+{
+	return (call->kind == CALL_INSTALL) == i->options->install;
+}
+
 static void on_call(struct controller *c, struct call *call)
 {
 	struct init *i = container_of(c, struct init, controller);
-	if (call->kind == CALL_EXECUTE)
+	if (call->state == CALL_QUEUED && !fits(i, call))
+		call_end(call, &(struct ending){
+				       .ending = "refused",
+				       .detail = i->options->install ? "This container only installs packages." :
+								       "This container installs nothing.",
+			       });
+	else if (call->kind == CALL_EXECUTE)
 		pump_kernel(i);
 	else
 		pump_terminal(i);
@@ -171,7 +185,7 @@ static void on_hello(struct controller *c, json_t *hello)
 	lease_renew(&i->lease, clock_now_ms());
 	json_object_set_new(hello, "runtime", json_string(i->manifest.name));
 	json_object_set_new(hello, "language_version", json_string(i->kernel.language_version));
-	json_object_set_new(hello, "kernel", json_string(kernel_state_name(&i->kernel)));
+	json_object_set_new(hello, "kernel", json_string(i->options->install ? "none" : kernel_state_name(&i->kernel)));
 	json_object_set_new(hello, "lease_seconds", json_integer((json_int_t)(i->options->lease_ms / 1000)));
 	if (i->options->lifetime_ms)
 		json_object_set_new(
@@ -281,7 +295,11 @@ static int start_controller(struct init *i)
 static int start_terminal(struct init *i)
 {
 	i->terminal = (struct terminal){
-		.poller = &i->poller, .limits = &i->limits, .kernel = &i->kernel.pid, .on_idle = on_terminal_idle
+		.poller = &i->poller,
+		.limits = &i->limits,
+		.kernel = &i->kernel.pid,
+		.installer = &i->manifest.installer,
+		.on_idle = on_terminal_idle,
 	};
 	return terminal_init(&i->terminal, &i->env);
 }
@@ -345,7 +363,8 @@ int init_run(const struct init_options *options)
 	if (set_up(&i) < 0)
 		return INIT_EXIT_SYSTEM;
 
-	kernel_start(&i.kernel);
+	if (!options->install)
+		kernel_start(&i.kernel);
 	while (!i.ending || !said_farewell(&i)) {
 		bool more = controller_flush(&i.controller) || i.reap_again;
 		poller_turn(&i.poller, more ? 0 : i.ending ? FAREWELL_MS / 10 : TICK_MS);

@@ -16,6 +16,7 @@ struct init_options {
 	uint64_t lifetime_ms; /* 0 = none */
 	uint64_t grace_ms;
 	uint64_t start_ms;
+	bool install; /* no kernel and no commands: installs only */
 	const char *manifest;
 	const char *cgroup;
 };

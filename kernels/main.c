@@ -21,19 +21,17 @@ static const char help[] =
 	"  --lifetime S     end S seconds after the start, whatever happens; 0 = never (0)\n"
 	"  --grace-ms N     an interrupted cell has this long before its kernel is killed (5000)\n"
 	"  --start-ms N     a kernel has this long to say hello (60000)\n"
+	"  --install        run no kernel and no commands: install packages into " DEPENDENCIES_PATH "\n"
 	"  --manifest FILE  what to run (" RUNTIME_MANIFEST_PATH ")\n"
 	"  --cgroup DIR     where the container's cgroup is mounted (" CGROUP_ROOT ")\n";
 
-enum { OPT_LEASE = 256, OPT_LIFETIME, OPT_GRACE, OPT_START, OPT_MANIFEST, OPT_CGROUP };
+enum { OPT_LEASE = 256, OPT_LIFETIME, OPT_GRACE, OPT_START, OPT_INSTALL, OPT_MANIFEST, OPT_CGROUP };
 
 static const struct option long_options[] = {
-	{ "lease", required_argument, NULL, OPT_LEASE },
-	{ "lifetime", required_argument, NULL, OPT_LIFETIME },
-	{ "grace-ms", required_argument, NULL, OPT_GRACE },
-	{ "start-ms", required_argument, NULL, OPT_START },
-	{ "manifest", required_argument, NULL, OPT_MANIFEST },
-	{ "cgroup", required_argument, NULL, OPT_CGROUP },
-	{ 0 },
+	{ "lease", required_argument, NULL, OPT_LEASE },    { "lifetime", required_argument, NULL, OPT_LIFETIME },
+	{ "grace-ms", required_argument, NULL, OPT_GRACE }, { "start-ms", required_argument, NULL, OPT_START },
+	{ "install", no_argument, NULL, OPT_INSTALL },	    { "manifest", required_argument, NULL, OPT_MANIFEST },
+	{ "cgroup", required_argument, NULL, OPT_CGROUP },  { 0 },
 };
 
 /* A number in [min, 10^9] times scale. */
@@ -59,6 +57,9 @@ static bool take_option(struct init_options *o, int option)
 		return take_number("grace-ms", optarg, 1, 1, &o->grace_ms);
 	case OPT_START:
 		return take_number("start-ms", optarg, 1, 1, &o->start_ms);
+	case OPT_INSTALL:
+		o->install = true;
+		return true;
 	case OPT_MANIFEST:
 		o->manifest = optarg;
 		return true;

@@ -20,22 +20,23 @@ void manifest_release(struct manifest *m)
 	free(m->name);
 	strv_release(&m->kernel);
 	strv_release(&m->env);
+	strv_release(&m->installer);
 	*m = (struct manifest){ 0 };
 }
 
-static int take_kernel(struct manifest *m, const json_t *kernel, struct fail *f)
+static int take_command(struct strv *to, const char *field, const json_t *command, struct fail *f)
 {
 	size_t i;
 	json_t *arg;
-	json_array_foreach(kernel, i, arg) {
+	json_array_foreach(command, i, arg) {
 		if (!json_is_string(arg))
-			return fail_set(f, FAIL_INVALID,
-					"runtime manifest: 'kernel' holds something that is no string");
-		strv_add(&m->kernel, json_string_value(arg));
+			return fail_set(f, FAIL_INVALID, "runtime manifest: '%s' holds something that is no string",
+					field);
+		strv_add(to, json_string_value(arg));
 	}
-	if (!m->kernel.n || m->kernel.v[0][0] != '/')
+	if (!to->n || to->v[0][0] != '/')
 		return fail_set(f, FAIL_INVALID,
-				"runtime manifest: 'kernel' must be a list that starts with an absolute path");
+				"runtime manifest: '%s' must be a list that starts with an absolute path", field);
 	return 0;
 }
 
@@ -82,16 +83,17 @@ int manifest_parse(struct manifest *ret, const char *text, size_t n, struct fail
 	json_error_t error;
 	json_auto_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
 	const char *name, *link = NULL, *interrupt = NULL;
-	json_t *kernel, *env = NULL;
+	json_t *kernel, *env = NULL, *installer = NULL;
 	*ret = (struct manifest){ 0 };
 	if (!root)
 		return fail_set(f, FAIL_INVALID, "runtime manifest: line %d: %s", error.line, error.text);
-	if (json_unpack_ex(root, &error, 0, "{s:s, s:o, s?s, s?s, s?o}", "name", &name, "kernel", &kernel, "link",
-			   &link, "interrupt", &interrupt, "env", &env) < 0)
+	if (json_unpack_ex(root, &error, 0, "{s:s, s:o, s?s, s?s, s?o, s?{s:o}}", "name", &name, "kernel", &kernel,
+			   "link", &link, "interrupt", &interrupt, "env", &env, "installer", "command", &installer) < 0)
 		return fail_set(f, FAIL_INVALID, "runtime manifest: %s", error.text);
 	ret->name = xstrdup(name);
-	if (take_kernel(ret, kernel, f) < 0 || take_link(ret, link, f) < 0 || take_interrupt(ret, interrupt, f) < 0 ||
-	    take_env(ret, env, f) < 0) {
+	if (take_command(&ret->kernel, "kernel", kernel, f) < 0 || take_link(ret, link, f) < 0 ||
+	    take_interrupt(ret, interrupt, f) < 0 || take_env(ret, env, f) < 0 ||
+	    (installer && take_command(&ret->installer, "installer", installer, f) < 0)) {
 		manifest_release(ret);
 		return -1;
 	}

@@ -11,6 +11,8 @@ struct manifest {
 	uint16_t tcp_port;  /* 0 = abstract unix socket */
 	int interrupt;	    /* signal */
 	struct strv env;    /* NAME=value */
+	/* Argument vector of the program that installs packages; empty where the runtime has none. */
+	struct strv installer;
 };
 
 /* Fields that PID 1 does not know (title, aliases, …) are other readers'. On failure *ret is empty. */

@@ -46,6 +46,7 @@
 
 #define CONTROL_SOCKET "husk-control" /* abstract */
 #define CLIENT_PATH "/opt/husk/husk-client"
+#define DEPENDENCIES_PATH "/opt/husk/deps"
 #define RUNTIME_MANIFEST_PATH "/opt/husk/runtime.json"
 
 enum frame_type {
@@ -78,6 +79,8 @@ enum frame_type {
 	FRAME_OUT_TAIL = 25,
 	FRAME_ERR_TAIL = 26,
 	FRAME_MAP = 27,
+
+	FRAME_INSTALL = 40, /* from the manager */
 };
 
 struct frame_header {

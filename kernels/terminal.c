@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "kernels/clock.h"
+#include "kernels/install.h"
 #include "kernels/procs.h"
 #include "kernels/spawn.h"
 
@@ -34,6 +35,7 @@ static void finish(struct terminal *t, const struct ending *e)
 	struct call *call = take_ptr(t->call);
 	timeout_stop(&t->limit);
 	timeout_stop(&t->timer);
+	timeout_stop(&t->measure);
 	closep(&t->state_fd);
 	t->pid = 0;
 	pipes_end(&t->pipes);
@@ -42,6 +44,16 @@ static void finish(struct terminal *t, const struct ending *e)
 }
 
 /* ---- the end */
+
+/* What is kept from here on has been measured, and nobody is left to change it. */
+static void end_install(struct terminal *t)
+{
+	procs_kill_all();
+	install_report(t->call, t->state_fd);
+	t->too_large |= t->call->size_limit && install_is_large(t->call->size_limit);
+	if (t->too_large)
+		t->stop = "error";
+}
 
 static void take_state(struct terminal *t)
 {
@@ -53,6 +65,8 @@ static void take_state(struct terminal *t)
 
 static const char *detail_of(const struct terminal *t)
 {
+	if (t->too_large)
+		return "What was installed is larger than a set of packages may be.";
 	if (t->killed_all && WIFSIGNALED(t->status) && WTERMSIG(t->status) == SIGKILL)
 		return "Every process in the container was ended to make room for a new kernel, this command too.";
 	if (t->killed_all)
@@ -73,8 +87,11 @@ static void conclude(struct terminal *t)
 {
 	bool signalled = WIFSIGNALED(t->status);
 	int code = signalled ? 128 + WTERMSIG(t->status) : WEXITSTATUS(t->status);
+	if (t->call->kind == CALL_INSTALL)
+		end_install(t);
+	else
+		take_state(t);
 	const char *detail = detail_of(t);
-	take_state(t);
 	t->killed_all = false;
 	finish(t, &(struct ending){
 			  .ending = t->stop ? t->stop :
@@ -155,6 +172,20 @@ void terminal_killed_all(struct terminal *t)
 
 /* ---- the start */
 
+#define MEASURE_INTERVAL_MS 2000
+
+static void on_measure(struct timeout *timer)
+{
+	struct terminal *t = container_of(timer, struct terminal, measure);
+	if (!t->call || t->stop)
+		return;
+	t->too_large = install_is_large(t->call->size_limit);
+	if (t->too_large)
+		stop(t, "error", SIGTERM);
+	else
+		timeout_start(t->poller, &t->measure, MEASURE_INTERVAL_MS, on_measure);
+}
+
 static int command_file(const struct call *call)
 {
 	AUTO(closep) int fd = memfd_create("command", MFD_CLOEXEC);
@@ -174,13 +205,16 @@ static int command_file(const struct call *call)
 /* The pid or -errno. */
 static pid_t spawn_shell(struct terminal *t)
 {
-	char *argv[] = { (char *)SHELL_PATH,
-			 (char *)"--noprofile",
-			 (char *)"--norc",
-			 (char *)"-c",
-			 (char *)shell_wrapper,
-			 (char *)"bash",
-			 NULL };
+	char *shell[] = { (char *)SHELL_PATH,
+			  (char *)"--noprofile",
+			  (char *)"--norc",
+			  (char *)"-c",
+			  (char *)shell_wrapper,
+			  (char *)"bash",
+			  NULL };
+	bool install = t->call->kind == CALL_INSTALL;
+	AUTO(strv_release) struct strv env = { 0 };
+	install_env(&env, &t->state.env, &t->call->env);
 	AUTO(closep) int command = command_file(t->call);
 	AUTO(closep) int state = memfd_create("state", MFD_CLOEXEC);
 	AUTO(closep) int out = pipes_writer(&t->pipes, CALL_STDOUT);
@@ -188,8 +222,8 @@ static pid_t spawn_shell(struct terminal *t)
 	if (command < 0 || state < 0 || out < 0 || err < 0)
 		return command < 0 ? command : -EMFILE;
 	pid_t pid = spawn_process(&(struct spawn_spec){
-		.argv = argv,
-		.env = strv_argv(&t->state.env),
+		.argv = install ? t->installer->v : shell,
+		.env = strv_argv(&env),
 		.cwd = t->state.cwd,
 		.out_fd = out,
 		.err_fd = err,
@@ -226,6 +260,8 @@ static void start_or_retry(struct terminal *t)
 	if (pid > 0) {
 		t->pid = pid;
 		timeout_start(t->poller, &t->limit, t->call->timeout_ms, on_limit);
+		if (t->call->size_limit)
+			timeout_start(t->poller, &t->measure, MEASURE_INTERVAL_MS, on_measure);
 	} else if (pid == -EAGAIN && clock_now_ms() < t->fork_until_ms) {
 		timeout_start(t->poller, &t->timer, FORK_RETRY_MS, on_fork_again);
 	} else if (pid == -EAGAIN && !t->made_room) {
@@ -244,9 +280,12 @@ void terminal_run(struct terminal *t, struct call *call)
 	t->call = call;
 	t->pid = 0;
 	t->stop = NULL;
-	t->made_room = false;
+	t->made_room = t->too_large = false;
 	t->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
 	pipes_begin(&t->pipes, call);
 	call_start(call);
-	start_or_retry(t);
+	if (call->kind == CALL_INSTALL && !t->installer->n)
+		finish(t, &(struct ending){ .ending = "refused", .detail = "This runtime installs no packages." });
+	else
+		start_or_retry(t);
 }

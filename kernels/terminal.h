@@ -1,6 +1,9 @@
 /* Shell commands, one after the other, each a bash in a session of its own. Working directory and exported variables
  * pass from one to the next. A command ends when its shell exits; what it left in the background lives on and is not
- * waited for. */
+ * waited for.
+ *
+ * An install is the runtime's installer instead of bash: it reads the packages where bash reads its command, writes what
+ * it installed where bash writes its state, and everything that it started ends with it. */
 #ifndef HUSK_KERNELS_TERMINAL_H
 #define HUSK_KERNELS_TERMINAL_H
 
@@ -11,6 +14,7 @@ struct terminal {
 	struct poller *poller;
 	const struct limits *limits;
 	const pid_t *kernel; /* its pid; spared when room must be made */
+	const struct strv *installer;
 	void (*on_idle)(struct terminal *t);
 
 	struct pipes pipes;
@@ -22,9 +26,11 @@ struct terminal {
 	const char *stop; /* the ending if we stop it: "timeout", "interrupted" */
 	bool killed_all;  /* not told yet */
 	bool made_room;	  /* for the running call */
+	bool too_large;	  /* the running install */
 	uint64_t fork_until_ms;
 	struct timeout limit;
 	struct timeout timer; /* fork again, or kill */
+	struct timeout measure;
 };
 
 /* poller, limits, kernel and on_idle are set by the caller. `env` is copied. 0 or -errno. */
