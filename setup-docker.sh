@@ -208,7 +208,10 @@ list_images() {
 	if not chosen:
 	    sys.exit(f"error: no runtime '{sys.argv[2]}'; there are: {', '.join(i['name'] for i in images)}")
 	for i in chosen:
-	    print(*(i[key] for key in ("name", "base_tag", "packages_tag", "tag", "folder", "client")), *i["files"], sep="\t")
+	    rest = (i["folder"], i["client"], *i["files"])
+	    print(i["name"], i["base_tag"], i["packages_tag"], i["tag"], "Dockerfile", *rest, sep="\t")
+	    if i["build_tag"] != i["tag"]:  # what installs dependencies, on top of the packages
+	        print(i["name"] + "-build", i["packages_tag"], i["build_packages_tag"], i["build_tag"], "Dockerfile.build", *rest, sep="\t")
 	EOF
 }
 
@@ -244,15 +247,15 @@ ensure_images() {
 }
 
 ensure_image() {
-	local logs=$1 name=$2 base=$3 packages=$4 tag=$5 folder=$6 client=$7
-	shift 7
+	local logs=$1 name=$2 base=$3 packages=$4 tag=$5 recipe=$6 folder=$7 client=$8
+	shift 8
 	if has_image "$tag"; then
 		say "image $tag: there"
 		return
 	fi
 	choose_builder
 	if ! has_image "$packages"; then
-		has_image "$base" || {
+		has_image "$base" || [ "$recipe" != Dockerfile ] || {
 			say "image $base: Debian, the base of all runtimes"
 			DOCKER="${docker[*]}" progress "$base" "$logs/image-base.log" "$here/runtimes/base.sh" "$base"
 		}
@@ -260,7 +263,7 @@ ensure_image() {
 			apt_install npm npm
 		fi
 		say "image $packages: the packages of $name, a minute or two"
-		progress "$packages" "$logs/image-$name-packages.log" build_packages "$base" "$packages" "$folder"
+		progress "$packages" "$logs/image-$name-packages.log" build_packages "$base" "$packages" "$folder" "$recipe"
 	fi
 	say "image $tag: kernel and husk-client"
 	progress "$tag" "$logs/image-$name.log" build_kernel "$packages" "$tag" "$folder" "$client" "$@"
@@ -269,23 +272,23 @@ ensure_image() {
 
 # Without a context: every byte that goes in is named in the Dockerfile. Or by fetch.sh, which fills one on the host.
 build_packages() (
-	base=$1 tag=$2 folder=$3 network=default
+	base=$1 tag=$2 folder=$3 recipe=$4 network=default
 	bridge_resolves "$base" || network=host
 	build=("${docker[@]}" build "${builder_options[@]}" --network "$network" --build-arg "BASE=$base" --tag "$tag")
-	if [ ! -f "$folder/fetch.sh" ]; then
-		"${build[@]}" - <"$folder/Dockerfile"
+	if [ ! -f "$folder/fetch.sh" ] || [ "$recipe" != Dockerfile ]; then
+		"${build[@]}" - <"$folder/$recipe"
 		exit
 	fi
 	context=$(mktemp -d) || exit
 	trap 'rm -rf "$context"' EXIT
 	"$folder/fetch.sh" "$context" "$("${docker[@]}" version --format '{{.Server.Arch}}')" &&
-		"${build[@]}" --file "$folder/Dockerfile" "$context"
+		"${build[@]}" --file "$folder/$recipe" "$context"
 )
 
 # On some machines names resolve on the host only.
 bridge_resolves() {
 	# shellcheck disable=SC2016
-	"${docker[@]}" run --rm "$1" sh -c '
+	"${docker[@]}" run --rm --entrypoint sh "$1" -c '
 		host=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
 			sed -n "s,.*https*://\([^/ ]*\).*,\1,p" | head -n 1)
 		getent hosts "$host"'

@@ -23,6 +23,7 @@ enum fail_kind {
 	FAIL_IMAGE,    /* the runtime's image is missing */
 	FAIL_DIED,     /* the session's container is gone; the message is the reason */
 	FAIL_STORE,    /* the database is down */
+	FAIL_INSTALL,  /* the dependencies could not be installed; the message ends with the installer's words */
 	FAIL_INTERNAL, /* ours */
 };
 

@@ -48,6 +48,14 @@ static char *timeout_hint(const struct run_result *r, bool terminal, uint64_t ti
 			 (unsigned long long)timeout_seconds, how);
 }
 
+/* In the words of the C library, which every interpreter and installer passes on. */
+static bool ran_out_of_space(const struct run_result *r)
+{
+	static const char words[] = "No space left on device";
+	return strstr(r->stderr_text, words) || strstr(r->stdout_text, words) ||
+	       (r->error_message && strstr(r->error_message, words));
+}
+
 static char *hint_for(const struct run_result *r, bool terminal, uint64_t timeout_seconds)
 {
 	AUTO(freep) char *memory = memory_words(r);
@@ -68,8 +76,16 @@ static char *hint_for(const struct run_result *r, bool terminal, uint64_t timeou
 	case ENDING_CONTAINER_DIED:
 	case ENDING_SESSION_LOST:
 		return xstrdup(advice_after_death());
-	case ENDING_OK:
 	case ENDING_ERROR:
+		if (ran_out_of_space(r))
+			return xstrdup(
+				"A directory of the session is full: /workspace, /tmp and /home/sandbox are in memory, "
+				"each "
+				"as large as CONTAINER_TMPFS_SIZE (see `df -h`). Delete what is no longer needed. "
+				"Packages "
+				"take no room there when create_session installs them: name them in `dependencies`.");
+		break;
+	case ENDING_OK:
 		break;
 	}
 	if (r->oom_kills)

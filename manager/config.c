@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/parse.h"
+#include "manager/manager.h"
 
 #define SETTINGS_FILE_MAX 65536u
 /* What the interpreter, PID 1 and the page tables need beside full tmpfs mounts. */
@@ -63,6 +64,10 @@ static const struct setting settings[] = {
 	BOOL("CONTAINER_NETWORK_ENABLED", network_enabled, "true"),
 	BOOL("CONTAINER_PROXY_ENABLED", proxy_enabled, "false"),
 	PATH("CONTAINER_CA_BUNDLE", ca_bundle),
+	NUMBER("DEPENDENCY_INSTALL_TIMEOUT_SECONDS", dependency_timeout, "900", 1, 86400),
+	SIZE("DEPENDENCY_MAX_SIZE", dependency_max_size, "4g", MIB, 16 * TIB),
+	SIZE("DEPENDENCY_CACHE_SIZE", dependency_cache_size, "20g", MIB, 16 * TIB),
+	NUMBER("DEPENDENCY_MAX_AGE_DAYS", dependency_max_age_days, "7", 0, 36500),
 	NUMBER("SESSION_LEASE_SECONDS", lease, "300", 2, 86400),
 	NUMBER("SESSION_IDLE_TTL_SECONDS", idle_ttl, "1800", 1, YEAR),
 	NUMBER("SESSION_MAX_LIFETIME_SECONDS", max_lifetime, "7200", 1, YEAR),
@@ -336,6 +341,18 @@ void config_release(struct config *c)
 /* Beside the table: read by name where they are needed. */
 static const char *const other_settings[] = { "IMPORT_ALLOWED_DIRS", "CONTAINER_EXECUTE_AS_ROOT" };
 
+/* Where a runtime's packages come from, as its manifest has it. */
+static bool is_source(const char *name)
+{
+	size_t n;
+	const struct runtime *list = runtime_list(&n);
+	for (size_t i = 0; i < n; i++)
+		for (const char *const *s = list[i].installer ? list[i].installer->settings : NULL; s && *s; s++)
+			if (streq(*s, name))
+				return true;
+	return false;
+}
+
 bool config_knows(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
@@ -344,7 +361,7 @@ bool config_knows(const char *name)
 	for (size_t i = 0; i < ARRAY_LEN(other_settings); i++)
 		if (streq(other_settings[i], name))
 			return true;
-	return strncmp(name, "HUSK_IMAGE_", 11) == 0;
+	return is_source(name) || strncmp(name, "HUSK_IMAGE_", 11) == 0;
 }
 
 /* By value: "2g" is the default of 2048m, in other words. */

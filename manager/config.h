@@ -21,6 +21,12 @@ struct config {
 	bool proxy_enabled; /* CONTAINER_PROXY_ENABLED: leave the proxy variables that the docker CLI injects */
 	char *ca_bundle;    /* CONTAINER_CA_BUNDLE; NULL = none; default the host's */
 
+	/* DEPENDENCY_* */
+	uint64_t dependency_timeout;	  /* seconds: of one install */
+	uint64_t dependency_max_size;	  /* bytes: of one set */
+	uint64_t dependency_cache_size;	  /* bytes: of all sets */
+	uint64_t dependency_max_age_days; /* of a set with an open version */
+
 	/* SESSION_* in seconds */
 	uint64_t lease;
 	uint64_t idle_ttl;

@@ -16,6 +16,7 @@ struct manager {
 	const struct config *config;
 	struct engine *engine;
 	struct store *store;
+	struct deps *deps;
 	struct engine_watch *watch;
 	struct timer *watch_check;
 	struct timer *gc_timer, *renew_timer; /* run while there are sessions */

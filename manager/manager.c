@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "manager/advice.h"
+#include "manager/deps-set.h"
+#include "manager/deps.h"
 #include "manager/manager-private.h"
 #include "manager/thread.h"
 
@@ -22,6 +24,8 @@ struct op {
 	char *wanted;		/* id of the session that is looked for or taken over */
 	struct timer *patience; /* how long that may take */
 	char *text;		/* OP_RUN, meanwhile */
+	struct deps_wait *deps; /* OP_CREATE: its image is not there yet */
+	char *versions;		/* OP_CREATE: what is in it */
 	struct run *run;	/* OP_RUN; owned by the op unless it was abandoned */
 	struct create_request create;
 	struct run_request request;
@@ -59,6 +63,7 @@ static void op_free(struct op *op)
 	timer_free(op->patience);
 	free(op->wanted);
 	free(op->text);
+	free(op->versions);
 	free(op);
 }
 
@@ -161,6 +166,7 @@ static void on_recorded(void *ctx, const struct fail *f)
 	if (f)
 		log_warning("a session was not recorded as running: %s", f->message);
 	info_fill(op->session, &info);
+	info.dependencies = op->versions;
 	op->create.on_done(op->create.ctx, &info, NULL);
 	op_free(op);
 }
@@ -289,17 +295,56 @@ void manager_swept(struct manager *m)
 	}
 }
 
-struct op *manager_create(struct manager *m, const struct create_request *req, struct fail *f)
+static void begin_session(struct op *op, const char *image)
 {
+	struct manager *m = op->manager;
 	manager_thread(m);
 	owner_announce(&m->self, m->config);
-	struct session_params params = params_for(m, req->runtime);
-	params.network = req->network;
+	struct session_params params = params_for(m, op->create.runtime);
+	params.network = op->create.network;
+	params.image = image;
 	struct session *s = session_new(&params);
 	list_append(&m->sessions, &s->node);
-	struct op *op = op_new(m, s, OP_CREATE);
-	op->create = *req;
+	op->session = s;
 	claim(op);
+}
+
+static void on_install_output(void *ctx, const char *text, size_t n)
+{
+	struct op *op = ctx;
+	if (op->create.on_output)
+		op->create.on_output(op->create.ctx, text, n);
+}
+
+static void on_dependencies(void *ctx, const char *image, const char *versions, const struct fail *f)
+{
+	struct op *op = ctx;
+	op->deps = NULL;
+	if (f) {
+		op_fail(op, f);
+		return;
+	}
+	op->versions = xstrdup(versions);
+	begin_session(op, image);
+}
+
+struct op *manager_create(struct manager *m, const struct create_request *req, struct fail *f)
+{
+	if (deps_check(req->runtime, req->dependencies, req->n_dependencies, f) < 0)
+		return NULL;
+	struct op *op = op_new(m, NULL, OP_CREATE);
+	op->create = *req;
+	op->create.dependencies = NULL; /* borrowed for the call only */
+	if (!req->n_dependencies)
+		begin_session(op, runtime_image(req->runtime, m->config));
+	else
+		op->deps = deps_get(m->deps, &(struct deps_request){ .runtime = req->runtime,
+								     .thread = manager_thread(m),
+								     .v = req->dependencies,
+								     .n = req->n_dependencies,
+								     .on_output = on_install_output,
+								     .on_done = on_dependencies,
+								     .ctx = op });
 	return op;
 }
 
@@ -558,12 +603,14 @@ void op_cancel(struct op *op)
 		session_abandon(op->run);
 	}
 	bool created = op->kind == OP_CREATE;
+	if (op->deps)
+		deps_cancel(op->deps);
 	op_free(op);
-	if (created && unclaimed) {
+	if (s && created && unclaimed) {
 		/* The claim may be on its way; this comes after it. */
 		ledger_end(m, s, /* cause= */ NULL);
 		manager_drop(m, s);
-	} else if (created) {
+	} else if (s && created) {
 		session_stop(s);
 	}
 }
@@ -589,6 +636,8 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 	list_init(&m->ops);
 	list_init(&m->adoptions);
 	owner_init(&m->self);
+	m->deps = deps_new(&(struct deps_spec){
+		.loop = loop, .engine = m->engine, .config = config, .store = m->store, .owner = m->self.id });
 	return m;
 }
 
@@ -624,6 +673,7 @@ struct manager *manager_free(struct manager *m)
 {
 	if (!m)
 		return NULL;
+	m->deps = deps_free(m->deps);
 	bool sessions_stay = leave_sessions(m);
 	list_for_each(op, &m->ops, struct op, node) {
 		struct op_run *r = op->run ? container_of(op->run, struct op_run, run) : NULL;

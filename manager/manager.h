@@ -15,6 +15,15 @@
 struct manager;
 struct op;
 
+/* How a runtime takes `dependencies`. Patterns are POSIX extended expressions for the whole text. */
+struct installer {
+	const char *name;
+	const char *version;
+	const char *pinned;	     /* versions that leave nothing open */
+	const char *rules;	     /* for a model: what names and versions look like */
+	const char *const *settings; /* NULL-terminated: where packages come from; URLs may hold a login */
+};
+
 /* One runtime that this build knows (runtimes/NAME/runtime.json). */
 struct runtime {
 	const char *name;
@@ -22,7 +31,9 @@ struct runtime {
 	const char *const *aliases; /* NULL-terminated */
 	const char *extension;
 	const char *image;
-	const char *describe; /* for a model: what it offers */
+	const char *build_image;	   /* the same with a compiler: installs dependencies, never runs a session */
+	const char *describe;		   /* for a model: what it offers */
+	const struct installer *installer; /* NULL if it takes none */
 };
 
 /* All of them, *ret_n, in a fixed order; the first is for callers who name none. */
@@ -52,16 +63,27 @@ struct session_info {
 	const char *status; /* starting, adopting, running, dead */
 	uint64_t age_seconds;
 	uint64_t idle_seconds;
+	const char *dependencies; /* JSON, name -> version as installed; NULL if there are none */
 };
 
 /* Calls fn for each session of this thread that this server has, oldest first; while a create is answered that hit a limit,
  * also for those of other servers. */
 void manager_each_session(struct manager *m, void (*fn)(void *ctx, const struct session_info *info), void *ctx);
 
+/* version "" = any. */
+struct dependency {
+	const char *name;
+	const char *version;
+};
+
 /* --- create ------------------------------------------------------------------------------------------------------ */
 struct create_request {
 	const struct runtime *runtime;
 	bool network;
+	const struct dependency *dependencies; /* borrowed for the call */
+	size_t n_dependencies;
+	/* What the installer says, as it says it; may be NULL. */
+	void (*on_output)(void *ctx, const char *text, size_t n);
 	/* Exactly one of the two outcomes: info, or NULL and a failure. Both valid during the call. */
 	void (*on_done)(void *ctx, const struct session_info *info, const struct fail *f);
 	void *ctx;

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "manager/deps-set.h"
 #include "manager/engine/inspect.h"
 #include "manager/session-private.h"
 
@@ -469,6 +470,9 @@ struct session *session_new(const struct session_params *p)
 void session_start(struct session *s, const char *owner_id)
 {
 	const struct config *c = s->config;
+	AUTO(strv_release) struct strv sources = { 0 };
+	if (s->network)
+		deps_sources(&sources, s->runtime, c, /* with_logins= */ false);
 	struct container_spec spec = {
 		.name = s->container,
 		.image = s->image,
@@ -485,6 +489,7 @@ void session_start(struct session *s, const char *owner_id)
 		.network = s->network,
 		.keep_proxies = c->proxy_enabled,
 		.ca_bundle = c->ca_bundle,
+		.env = &sources,
 	};
 	s->created_ms = s->used_ms = loop_now_ms();
 	s->deadline = timer_new(s->loop, on_start_deadline, s);

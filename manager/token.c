@@ -33,3 +33,16 @@ void token_make_uuid(char ret[UUID_SIZE])
 	snprintf(ret, UUID_SIZE, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
 		 b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
+
+void token_hash(char ret[TOKEN_HASH_SIZE], const char *const *texts, size_t n)
+{
+	crypto_generichash_state state;
+	unsigned char hash[(TOKEN_HASH_SIZE - 1) / 2];
+	crypto_generichash_init(&state, NULL, 0, sizeof(hash));
+	for (size_t i = 0; i < n; i++) {
+		/* With the NUL at its end, so that no two lists look alike. */
+		crypto_generichash_update(&state, (const unsigned char *)texts[i], strlen(texts[i]) + 1);
+	}
+	crypto_generichash_final(&state, hash, sizeof(hash));
+	sodium_bin2hex(ret, TOKEN_HASH_SIZE, hash, sizeof(hash));
+}

@@ -125,6 +125,22 @@ int wire_put_files(struct buf *out, uint32_t call, const struct wire_files *file
 	return put_json(out, files->export ? FRAME_EXPORT : FRAME_IMPORT, call, payload);
 }
 
+void wire_put_install(struct buf *out, uint32_t call, const struct wire_install *install)
+{
+	json_auto_t *env = json_object();
+	for (size_t i = 0; i < install->env->n; i++) {
+		const char *variable = install->env->v[i], *equals = strchr(variable, '=');
+		AUTO(freep) char *name = xstrndup(variable, (size_t)(equals - variable));
+		json_object_set_new(env, name, json_string(equals + 1));
+	}
+	json_auto_t *payload =
+		json_pack("{s:o, s:O, s:I, s:I, s:I, s:I}", "packages", json_loads(install->packages, 0, NULL), "env",
+			  env, "timeout_ms", (json_int_t)install->timeout_ms, "stdout_limit",
+			  (json_int_t)2 * OUTPUT_LIMIT_MAX, "stderr_limit", (json_int_t)2 * OUTPUT_LIMIT_MAX,
+			  "size_limit", (json_int_t)install->size_limit);
+	(void)put_json(out, FRAME_INSTALL, call, payload);
+}
+
 bool wire_json_is_modest(const uint8_t *text, size_t n)
 {
 	size_t values = 0, containers = 0;

@@ -52,6 +52,14 @@ int wire_put_files(struct buf *out, uint32_t call, const struct wire_files *file
 /* How a file call ended: 0 if well, else -1 with f filled from PID 1's words, cleaned. Notices are added, bounded. */
 int wire_read_files_end(const struct wire_frame *frame, struct strv *notices, struct fail *f);
 
+struct wire_install {
+	const char *packages;	/* JSON: name -> version */
+	const struct strv *env; /* NAME=value; one that is no UTF-8 is left out */
+	uint64_t timeout_ms;
+	uint64_t size_limit; /* bytes */
+};
+void wire_put_install(struct buf *out, uint32_t call, const struct wire_install *install);
+
 struct wire_hello {
 	uint64_t version;
 	uint32_t last_call;

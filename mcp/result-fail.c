@@ -23,6 +23,7 @@ static const char *leading_words(enum fail_kind kind)
 	case FAIL_ENGINE:
 	case FAIL_IMAGE:
 	case FAIL_STORE:
+	case FAIL_INSTALL:
 	case FAIL_INTERNAL:
 		break;
 	}
@@ -54,6 +55,7 @@ static const char *next_step(const struct fail *f, size_t active)
 	case FAIL_ENGINE:
 	case FAIL_IMAGE:
 	case FAIL_STORE:
+	case FAIL_INSTALL:
 	case FAIL_INTERNAL:
 		break;
 	}

@@ -27,8 +27,11 @@ static const struct arg create_table[] = {
 	{ "network", ARG_BOOL, offsetof(struct create_args, network),
 	  .description = "Whether the session may reach the internet (needed for pip install and downloads).",
 	  .example = "true" },
-	/* Callers of the reference send it empty. */
-	{ "dependencies", ARG_OBJECT, offsetof(struct create_args, dependencies), ARG_HIDDEN, .example = "{}" },
+	{ "dependencies", ARG_TEXTS, offsetof(struct create_args, dependencies),
+	  .description =
+		  "Packages to install before the session starts: name to version, \"\" for any. The set is kept: "
+		  "the next session with the same one starts at once.",
+	  .example = "{\"pandas\": \"2.2.3\", \"matplotlib\": \"\"}" },
 	{ 0 },
 };
 
@@ -85,10 +88,11 @@ static char *create_describe(const struct tool_env *env)
 		   "memory), %.3g "
 		   "CPUs, %llu processes, no root, read-only system. Host files are not visible inside.\n",
 		   memory, tmpfs, (double)c->cpu_quota / 100000, (unsigned long long)c->pids_limit);
-	buf_printf(&b,
-		   "Network: %s unless `network` says otherwise. With it, more packages can be installed by "
-		   "execute_terminal.\n",
-		   c->network_enabled ? "on" : "off");
+	buf_printf(
+		&b,
+		"Network: %s unless `network` says otherwise. Name the packages that the work needs in `dependencies`; "
+		"more can be installed later by execute_terminal with the network on.\n",
+		c->network_enabled ? "on" : "off");
 	buf_printf(&b,
 		   "At most %llu sessions at a time. A session ends by stop_session, after %s without use, or %s after "
 		   "its start; then its variables and files are gone.",
@@ -105,9 +109,11 @@ static void create_done(void *ctx, const struct session_info *info, const struct
 		tools_fail(call, /* session_id= */ NULL, f);
 		return;
 	}
-	tools_reply_fields(call, json_pack("{s:b, s:o, s:o, s:o, s:b, s:{}}", "success", 1, "session_id",
+	json_t *versions = info->dependencies ? json_loads(info->dependencies, 0, NULL) : NULL;
+	tools_reply_fields(call, json_pack("{s:b, s:o, s:o, s:o, s:b, s:o}", "success", 1, "session_id",
 					   result_string(info->id), "runtime", result_string(info->runtime), "status",
-					   result_string(info->status), "network", args->network, "dependencies"));
+					   result_string(info->status), "network", args->network, "dependencies",
+					   versions ? versions : json_object()));
 }
 
 static int unknown_language(const char *given, struct fail *f)
@@ -119,6 +125,11 @@ static int unknown_language(const char *given, struct fail *f)
 	return fail_set(f, FAIL_INVALID, "language must be one of %s; got \"%s\"", names, given);
 }
 
+static void create_output(void *ctx, const char *text, size_t n)
+{
+	call_output(ctx, text, n);
+}
+
 static struct op *create_start(struct call *call, const void *data, struct fail *f)
 {
 	const struct create_args *args = data;
@@ -127,17 +138,23 @@ static struct op *create_start(struct call *call, const void *data, struct fail 
 		unknown_language(args->language, f);
 		return NULL;
 	}
-	if (json_object_size(args->dependencies) > 0) {
-		fail_set(f, FAIL_INVALID, "dependencies are not available in this version");
-		fail_hint(f, "Create the session without them (network on), then install with execute_terminal, e.g. "
-			     "`pip install NAME`.");
-		return NULL;
+	size_t n = json_object_size(args->dependencies), i = 0;
+	AUTO(freep) struct dependency *dependencies = xcalloc(n + 1, sizeof(*dependencies));
+	const char *name;
+	json_t *version;
+	json_object_foreach(args->dependencies, name, version) {
+		const char *text = json_string_value(version);
+		dependencies[i++] = (struct dependency){ .name = name, .version = text ? text : "" };
 	}
-	return manager_create(
-		call_env(call)->manager,
-		&(struct create_request){
-			.runtime = runtime, .network = args->network, .on_done = create_done, .ctx = call },
-		f);
+	return manager_create(call_env(call)->manager,
+			      &(struct create_request){ .runtime = runtime,
+							.network = args->network,
+							.dependencies = dependencies,
+							.n_dependencies = n,
+							.on_output = create_output,
+							.on_done = create_done,
+							.ctx = call },
+			      f);
 }
 
 const struct tool tool_create_session = {

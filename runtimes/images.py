@@ -16,7 +16,7 @@ from pathlib import Path
 
 FIRST = "python"  # the language of a session that names none is the first of the table
 
-NOT_KERNEL = {"Dockerfile", "fetch.sh", "runtime.json"}
+NOT_KERNEL = {"Dockerfile", "Dockerfile.build", "fetch.sh", "runtime.json"}
 
 FIELDS = {  # name: (what is right, test)
     "name": ("lower-case letters and digits, a letter first", lambda v: matches(r"[a-z][a-z0-9]*", v)),
@@ -30,6 +30,19 @@ FIELDS = {  # name: (what is right, test)
     "env": ("an object of strings", lambda v: isinstance(v, dict) and list_of(r"[A-Za-z_][A-Za-z0-9_]*", list(v))
             and list_of(r"[^\x00]*", list(v.values()))),
     "describe": ("text for a model", lambda v: matches(r"[^\x00]+", v)),
+    "installer": ("an object of " + ", ".join(f"'{field}'" for field in ("command", "name", "version", "pinned", "rules", "settings")),
+                  lambda v: is_installer(v)),
+}
+OPTIONAL = {"installer"}
+# POSIX's extended expressions, as far as Python's read the same.
+EXPRESSION = r"[\x20-\x7e]+"
+INSTALLER = {
+    "command": lambda v: list_of(r"[^\x00]+", v) and len(v) > 0 and v[0].startswith("/"),
+    "name": lambda v: matches(EXPRESSION, v) and compiles(v),
+    "version": lambda v: matches(EXPRESSION, v) and compiles(v),
+    "pinned": lambda v: matches(EXPRESSION, v) and compiles(v),
+    "rules": lambda v: matches(r"[^\x00-\x1f]+", v),
+    "settings": lambda v: list_of(r"[A-Z][A-Z0-9_]*", v),
 }
 
 
@@ -43,6 +56,18 @@ def matches(pattern, value):
 
 def list_of(pattern, value):
     return isinstance(value, list) and all(matches(pattern, item) for item in value)
+
+
+def compiles(expression):
+    try:
+        return re.compile(expression) is not None
+    except re.error:
+        return False
+
+
+def is_installer(value):
+    return (isinstance(value, dict) and value.keys() == INSTALLER.keys()
+            and all(test(value[field]) for field, test in INSTALLER.items()))
 
 
 def no_duplicates(pairs):
@@ -59,6 +84,8 @@ def read_manifest(path):
         if not isinstance(manifest, dict):
             raise ManifestError("not a JSON object")
         for field, (right, test) in FIELDS.items():
+            if field not in manifest and field in OPTIONAL:
+                continue
             if field not in manifest:
                 raise ManifestError(f"'{field}' is missing ({right})")
             if not test(manifest[field]):
@@ -121,10 +148,16 @@ def image(manifest, runtimes, client):
     for file in files:
         inputs += [str(file), folder / file]
     tag = f"husk-{manifest['name']}:{digest(packages_tag, client, *inputs)}"
+    build_packages_tag, build_tag = "", tag
+    if (folder / "Dockerfile.build").is_file():
+        build_packages_tag = f"husk-{manifest['name']}-build-packages:{digest(packages_tag, folder / 'Dockerfile.build')}"
+        build_tag = f"husk-{manifest['name']}-build:{digest(build_packages_tag, client, *inputs)}"
     return {
         "name": manifest["name"],
         "tag": tag,
         "packages_tag": packages_tag,
+        "build_tag": build_tag,
+        "build_packages_tag": build_packages_tag,
         "base_tag": base_tag,
         "folder": str(folder),
         "files": [str(file) for file in files],
@@ -141,16 +174,27 @@ def c_string(text):
     return '"' + "".join(map(escape, text.encode())) + '"'
 
 
-def c_entry(manifest, tag):
-    aliases = "".join(c_string(alias) + ", " for alias in manifest["aliases"])
+def c_list(strings):
+    return "(const char *const[]){ " + "".join(c_string(s) + ", " for s in strings) + "NULL }"
+
+
+def c_installer(installer):
+    fields = "".join(f"\t\t.{field} = {c_string(installer[field])},\n" for field in ("name", "version", "pinned", "rules"))
+    return f"&(const struct installer){{\n{fields}\t\t.settings = {c_list(installer['settings'])},\n\t}}"
+
+
+def c_entry(manifest, entry):
+    installer = f"\t.installer = {c_installer(manifest['installer'])},\n" if "installer" in manifest else ""
     return (
         "{\n"
         f"\t.name = {c_string(manifest['name'])},\n"
         f"\t.title = {c_string(manifest['title'])},\n"
-        f"\t.aliases = (const char *const[]){{ {aliases}NULL }},\n"
+        f"\t.aliases = {c_list(manifest['aliases'])},\n"
         f"\t.extension = {c_string(manifest['extension'])},\n"
-        f"\t.image = {c_string(tag)},\n"
+        f"\t.image = {c_string(entry['tag'])},\n"
+        f"\t.build_image = {c_string(entry['build_tag'])},\n"
         f"\t.describe = {c_string(manifest['describe'])},\n"
+        f"{installer}"
         "},\n"
     )
 
@@ -178,7 +222,7 @@ def main():
         images = [image(manifest, runtimes, options.client.resolve()) for manifest in manifests]
     except (ManifestError, OSError) as e:
         sys.exit(f"images.py: {e}")
-    table = "".join(c_entry(manifest, entry["tag"]) for manifest, entry in zip(manifests, images))
+    table = "".join(c_entry(manifest, entry) for manifest, entry in zip(manifests, images))
     write_if_changed(options.json, json.dumps(images, indent=2) + "\n")
     write_if_changed(options.table, "/* Made by runtimes/images.py. */\n" + table)
 

@@ -55,7 +55,13 @@ static void add_mounts(struct strv *argv, const struct container_spec *spec)
 	static const struct {
 		const char *path, *mode;
 	} mounts[] = { { "/workspace", "0755" }, { "/tmp", "1777" }, { "/home/sandbox", "0755" } };
+	/* An installer unpacks more than memory holds. Its volumes have no name and go with the container. */
+	if (spec->install)
+		strv_add_all(argv, "--mount", "type=volume,target=" DEPENDENCIES_PATH, "--mount",
+			     "type=volume,target=/tmp", NULL);
 	for (size_t i = 0; i < ARRAY_LEN(mounts); i++) {
+		if (spec->install && streq(mounts[i].path, "/tmp"))
+			continue;
 		strv_add(argv, "--tmpfs");
 		/* exec, since the engine's default noexec keeps native Python and Node modules from loading */
 		strv_addf(argv, "%s:rw,exec,nosuid,nodev,size=%llu,mode=%s,uid=%d,gid=%d", mounts[i].path,
@@ -82,6 +88,12 @@ static void add_env(struct strv *argv, const struct container_spec *spec)
 	}
 }
 
+static void add_settings(struct strv *argv, const struct strv *env)
+{
+	for (size_t i = 0; env && i < env->n; i++)
+		strv_add_all(argv, "--env", env->v[i], NULL);
+}
+
 static void add_network(struct strv *argv, const struct container_spec *spec, const char *network)
 {
 	static const char *const variables[] = { "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE",	 "CURL_CA_BUNDLE",
@@ -106,8 +118,11 @@ void argv_run(struct strv *argv, const char *docker, const struct container_spec
 	add_limits(argv, spec);
 	add_mounts(argv, spec);
 	add_env(argv, spec);
+	add_settings(argv, spec->env);
 	add_network(argv, spec, network);
 	strv_add_all(argv, "--entrypoint", CLIENT_PATH, spec->image, "init", NULL);
+	if (spec->install)
+		strv_add(argv, "--install");
 	strv_add(argv, "--lease");
 	strv_addf(argv, "%llu", (unsigned long long)spec->lease);
 	strv_add(argv, "--lifetime");
@@ -124,6 +139,44 @@ void argv_attach(struct strv *argv, const char *docker, const char *container)
 void argv_remove(struct strv *argv, const char *docker, const char *container)
 {
 	strv_add_all(argv, docker, "rm", "--force", "--volumes", container, NULL);
+}
+
+void argv_bake_create(struct strv *argv, const char *docker, const struct bake_spec *spec)
+{
+	strv_add_all(argv, docker, "create", "--pull", "never", "--name", spec->scratch, "--network", "none", "--label",
+		     "husk=true", NULL);
+	for (size_t i = 0; i < spec->labels->n; i++)
+		strv_add_all(argv, "--label", spec->labels->v[i], NULL);
+	strv_add(argv, spec->base);
+}
+
+void argv_bake_read(struct strv *argv, const char *docker, const struct bake_spec *spec)
+{
+	strv_add_all(argv, docker, "cp", "--archive", NULL);
+	strv_addf(argv, "%s:%s", spec->container, spec->path);
+	strv_add(argv, "-");
+}
+
+void argv_bake_write(struct strv *argv, const char *docker, const struct bake_spec *spec)
+{
+	const char *slash = strrchr(spec->path, '/');
+	strv_add_all(argv, docker, "cp", "-", NULL);
+	strv_addf(argv, "%s:%.*s", spec->scratch, (int)(slash - spec->path), spec->path);
+}
+
+void argv_bake_commit(struct strv *argv, const char *docker, const struct bake_spec *spec)
+{
+	strv_add_all(argv, docker, "commit", spec->scratch, spec->image, NULL);
+}
+
+void argv_image_remove(struct strv *argv, const char *docker, const char *image)
+{
+	strv_add_all(argv, docker, "rmi", image, NULL);
+}
+
+void argv_image_prune(struct strv *argv, const char *docker)
+{
+	strv_add_all(argv, docker, "image", "prune", "--force", "--filter", "label=" BAKE_LABEL, NULL);
 }
 
 void argv_watch(struct strv *argv, const char *docker, const char *thread)

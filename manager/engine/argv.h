@@ -6,11 +6,21 @@
 #include "manager/engine/engine.h"
 
 #define NETWORK_NAME "husk"
+/* On every image that bake makes; its value says of what. */
+#define BAKE_LABEL "husk.deps"
 
 /* network: the id or name of Husk's network; only looked at when spec->network. */
 void argv_run(struct strv *argv, const char *docker, const struct container_spec *spec, const char *network);
 void argv_attach(struct strv *argv, const char *docker, const char *container);
 void argv_remove(struct strv *argv, const char *docker, const char *container);
+void argv_bake_create(struct strv *argv, const char *docker, const struct bake_spec *spec);
+/* One writes a tar that the other reads. */
+void argv_bake_read(struct strv *argv, const char *docker, const struct bake_spec *spec);
+void argv_bake_write(struct strv *argv, const char *docker, const struct bake_spec *spec);
+void argv_bake_commit(struct strv *argv, const char *docker, const struct bake_spec *spec);
+void argv_image_remove(struct strv *argv, const char *docker, const char *image);
+/* Images that lost their name to a newer one of the same kind, and that no container uses. */
+void argv_image_prune(struct strv *argv, const char *docker);
 void argv_watch(struct strv *argv, const char *docker, const char *thread);
 void argv_network_list(struct strv *argv, const char *docker);
 void argv_network_create(struct strv *argv, const char *docker);

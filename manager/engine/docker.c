@@ -9,6 +9,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "manager/engine/argv.h"
+#include "manager/engine/bake.h"
 #include "manager/engine/engine.h"
 #include "manager/engine/inspect.h"
 #include "manager/engine/probe.h"
@@ -32,6 +33,7 @@ struct docker {
 	char network[65];
 	bool place_known, is_local;
 	struct list tasks;
+	struct bakery bakery;
 };
 
 enum step { STEP_PLACE, STEP_NETWORK_LIST, STEP_NETWORK_CREATE, STEP_RUN, STEP_REMOVE, STEP_PRUNE };
@@ -51,7 +53,8 @@ struct engine_task {
 	uint64_t min_age;    /* of networks to remove */
 	unsigned retries;
 	bool network_retried, network_created, is_create;
-	bool hung; /* the engine gave no sign of life during this step */
+	bool hung;	 /* the engine gave no sign of life during this step */
+	struct strv env; /* what spec.env points to */
 };
 
 struct engine_stream {
@@ -101,6 +104,7 @@ static void task_free(struct engine_task *t)
 	free((char *)t->spec.owner);
 	free((char *)t->spec.thread);
 	free((char *)t->spec.ca_bundle);
+	strv_release(&t->env);
 	free(t);
 }
 
@@ -111,6 +115,9 @@ static struct engine_task *task_new(struct docker *d, const struct container_spe
 	t->done = done;
 	t->ctx = ctx;
 	spec_copy(&t->spec, spec);
+	for (size_t i = 0; spec->env && i < spec->env->n; i++)
+		strv_add(&t->env, spec->env->v[i]);
+	t->spec.env = &t->env;
 	list_append(&d->tasks, &t->node);
 	return t;
 }
@@ -429,7 +436,18 @@ static void docker_remove_and_forget(struct engine *e, char *const *containers, 
 	list_for_each(t, &d->tasks, struct engine_task, node)
 		if (*t->spec.name)
 			strv_add(&names, t->spec.name);
+	bakery_scratches(&d->bakery, &names);
 	reap_later(d, &names);
+}
+
+static struct engine_bake *docker_bake(struct engine *e, const struct bake_spec *spec, engine_done_fn done, void *ctx)
+{
+	return bake_start(&docker_of(e)->bakery, spec, done, ctx);
+}
+
+static struct engine_bake *docker_remove_image(struct engine *e, const char *image, engine_done_fn done, void *ctx)
+{
+	return bake_remove_image(&docker_of(e)->bakery, image, done, ctx);
 }
 
 /* --- streams ----------------------------------------------------------------------------------------------------- */
@@ -569,6 +587,7 @@ static struct engine *docker_free(struct engine *e)
 	struct docker *d = docker_of(e);
 	list_for_each(t, &d->tasks, struct engine_task, node)
 		task_free(t);
+	bakery_release(&d->bakery);
 	free(d->program);
 	free(d);
 	return NULL;
@@ -580,6 +599,9 @@ static const struct engine_ops docker_ops = {
 	.remove = docker_remove,
 	.prune = docker_prune,
 	.remove_and_forget = docker_remove_and_forget,
+	.bake = docker_bake,
+	.bake_cancel = bake_cancel,
+	.remove_image = docker_remove_image,
 	.attach = docker_attach,
 	.watch = docker_watch,
 	.probe = docker_probe,
@@ -598,5 +620,7 @@ struct engine *engine_docker_new(struct loop *loop, const char *program)
 	d->loop = loop;
 	d->program = xstrdup(program);
 	list_init(&d->tasks);
+	d->bakery = (struct bakery){ .loop = loop, .program = d->program };
+	list_init(&d->bakery.bakes);
 	return &d->engine;
 }

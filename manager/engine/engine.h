@@ -5,9 +5,11 @@
 
 #include "base/fail.h"
 #include "base/loop.h"
+#include "base/strv.h"
 
 struct engine;
 struct engine_task;   /* one call under way */
+struct engine_bake;   /* an image that is being made */
 struct engine_stream; /* a running attach: bytes both ways */
 struct engine_watch;  /* a running events feed */
 struct engine_probe;  /* a question under way */
@@ -26,10 +28,22 @@ struct container_spec {
 	uint64_t tmpfs;
 	uint64_t lease;
 	uint64_t lifetime;
-	bool network;	   /* false = only lo */
-	bool keep_proxies; /* leave the proxy variables that the docker CLI injects */
+	bool network;		/* false = only lo */
+	bool keep_proxies;	/* leave the proxy variables that the docker CLI injects */
+	bool install;		/* runs an installer instead of code: what it writes is on disk, not in memory */
+	const struct strv *env; /* NAME=value; never a secret: everybody on the engine can read it. NULL = none */
 	const char
 		*ca_bundle; /* host file, mounted read-only when the network is on and the engine is local; or NULL */
+};
+
+/* An image that is another one and a directory of a running container. Strings are borrowed for the call. */
+struct bake_spec {
+	const char *container;
+	const char *path;	   /* in the container, and in the image */
+	const char *base;	   /* the image it is added to, all else of which stays as it is */
+	const char *image;	   /* the name of the result */
+	const char *scratch;	   /* the name of a container that is made for it and never started */
+	const struct strv *labels; /* NAME=value */
 };
 
 /* f is NULL on success; valid during the call. */
@@ -63,6 +77,7 @@ enum engine_question {
 	ASK_ENGINE,	/* its version */
 	ASK_INFO,	/* what it is and what it can do */
 	ASK_IMAGE,	/* subject: an image */
+	ASK_LABELS,	/* subject: an image */
 	ASK_NETWORKS,	/* the ids of Husk's network */
 	ASK_NETWORK,	/* subject: such an id */
 	ASK_CONTAINERS, /* all of Husk's, of whichever server */
@@ -91,6 +106,13 @@ struct engine_ops {
 	struct engine_task *(*prune)(struct engine *e, uint64_t min_age, engine_done_fn done, void *ctx);
 	/* On the way out: has them removed, and whatever tasks under way would leave behind, and waits for nothing. */
 	void (*remove_and_forget)(struct engine *e, char *const *containers, size_t n);
+	/* On failure no container and no image is left behind. */
+	struct engine_bake *(*bake)(struct engine *e, const struct bake_spec *spec, engine_done_fn done, void *ctx);
+	/* Likewise; what it makes is removed behind the scenes. Afterwards done is not called. */
+	void (*bake_cancel)(struct engine_bake *bake);
+	/* Fails if a container uses it. An image that is not there is success. Also removes images that bakes of the same
+	 * name have replaced. done may be NULL. */
+	struct engine_bake *(*remove_image)(struct engine *e, const char *image, engine_done_fn done, void *ctx);
 	struct engine_stream *(*attach)(struct engine *e, const char *container, const struct stream_handler *handler,
 					struct fail *f);
 	/* What happens to the containers of a thread, whichever server started them. */

@@ -38,6 +38,9 @@ void info_argv(struct strv *argv, const char *docker, enum engine_question quest
 		strv_add_all(argv, "image", "inspect", "--format", "[{{json .Size}},{{json .Architecture}}]", "--",
 			     subject, NULL);
 		break;
+	case ASK_LABELS:
+		strv_add_all(argv, "image", "inspect", "--format", "{{json .Config.Labels}}", "--", subject, NULL);
+		break;
 	case ASK_NETWORK:
 		strv_add_all(argv, "network", "inspect", "--format", "{{json .}}", "--", subject, NULL);
 		break;
@@ -59,6 +62,7 @@ const char *info_doing(enum engine_question question)
 		[ASK_ENGINE] = "reach the engine",
 		[ASK_INFO] = "ask the engine what it can do",
 		[ASK_IMAGE] = "look for the image",
+		[ASK_LABELS] = "look for the image",
 		[ASK_NETWORKS] = "list the networks",
 		[ASK_NETWORK] = "look at the network",
 		[ASK_CONTAINERS] = "list the containers",

@@ -8,3 +8,10 @@ for (name in ls(husk)) if (is.function(husk[[name]])) husk[[name]] <- compiler::
 saveRDS(husk, "husk.rds", compress = FALSE)
 END
 rm -r husk
+# A mirror of the operator's is every R's of a session.
+cat >>/etc/R/Rprofile.site <<'END'
+local({
+  husk.repos <- strsplit(Sys.getenv("R_REPOS"), "[[:space:]]+")[[1]]
+  if (any(nzchar(husk.repos))) options(repos = husk.repos[nzchar(husk.repos)])
+})
+END

@@ -47,6 +47,7 @@ check_program() {
 settings_in_code() {
 	sed -nE 's/^\t(NUMBER|SIZE|BOOL|PATH|STRING)\("([A-Z_]+)", [a-z_]+(, "([^"]*)")?.*/\2 \4/p' manager/config.c
 	sed -nE '/other_settings\[\]/,/;/p' manager/config.c | grep -oE '"[A-Z_]+"' | sed -E 's/"(.*)"/\1 /'
+	cat runtimes/*/runtime.json 2>/dev/null | sed -nE '/"settings": \[/,/\]/p' | grep -oE '"[A-Z_]+"' | sed -E 's/"(.*)"/\1 /'
 }
 
 settings_in_page() {

@@ -15,7 +15,7 @@ declare -A may=(
 # Where a third-party header may be included (on the file's path).
 declare -A only=(
 	[uv.h]='^base/(loop|stream|child|work)\.c$'
-	[jansson.h]='^(mcp/|kernels/|base/args\.|manager/(collect|thread|wire)\.|manager/engine/(info|inspect)\.c$)'
+	[jansson.h]='^(mcp/|kernels/|base/args\.|manager/(collect|deps-set|thread|wire)\.|manager/engine/(info|inspect)\.c$)'
 	[sodium.h]='^manager/(token|store/key|files/digest)\.c$'
 	[archive.h]='^manager/files/(source-export|tarball)\.c$'
 	[archive_entry.h]='^manager/files/(source-export|tarball)\.c$'

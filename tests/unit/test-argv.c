@@ -73,6 +73,38 @@ static void run_default(void **state)
 	check("run-default", &argv);
 }
 
+static void run_install(void **state)
+{
+	struct strv argv = { 0 };
+	struct container_spec spec = defaults();
+	spec.image = "husk-python-build:0123456789ab";
+	spec.install = true;
+	argv_run(&argv, "docker", &spec, "ignored");
+	check("run-install", &argv);
+}
+
+static void bake(void **state)
+{
+	struct strv argv = { 0 }, labels = { 0 };
+	struct bake_spec spec = {
+		.container = "husk-abcdefghijklmnopqrstuvwxyz",
+		.path = "/opt/husk/deps",
+		.base = "husk-python:0123456789ab",
+		.image = "husk-deps:0123456789abcdef0123456789abcdef",
+		.scratch = "husk-zyxwvutsrqponmlkjihgfedcba",
+		.labels = &labels,
+	};
+	strv_add_all(&labels, "husk.deps=key", "husk.versions={\"six\":\"1.16.0\"}", NULL);
+	argv_bake_create(&argv, "docker", &spec);
+	argv_bake_read(&argv, "docker", &spec);
+	argv_bake_write(&argv, "docker", &spec);
+	argv_bake_commit(&argv, "docker", &spec);
+	argv_image_remove(&argv, "docker", spec.image);
+	argv_image_prune(&argv, "docker");
+	check("bake", &argv);
+	strv_release(&labels);
+}
+
 static void run_network_on(void **state)
 {
 	struct strv argv = { 0 };
@@ -183,6 +215,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(run_default),
+		cmocka_unit_test(run_install),
+		cmocka_unit_test(bake),
 		cmocka_unit_test(run_network_on),
 		cmocka_unit_test(a_bundle_is_only_for_the_network),
 		cmocka_unit_test(run_proxies_kept),

@@ -401,8 +401,8 @@ static void bad_arguments_are_results(void **state)
 	expect_tool_error(r, "stop_session", "{\"session_id\":\"gone\"}", "ValueError: Session 'gone' not found");
 	expect_tool_error(r, "create_session", "{\"language\":\"cobol\"}",
 			  "INVALID_INPUT: language must be one of \"python\"");
-	expect_tool_error(r, "create_session", "{\"dependencies\":{\"pandas\":\"\"}}",
-			  "INVALID_INPUT: dependencies are not");
+	expect_tool_error(r, "create_session", "{\"dependencies\":{\"pandas\":1}}",
+			  "INVALID_INPUT: dependencies must be an object of strings");
 	expect_tool_error(r, "create_session", "{\"dependencies\":[]}", "INVALID_INPUT: dependencies must be");
 	setenv("FAKE_NO_ENGINE", "1", 1);
 	expect_tool_error(r, "create_session", "{}", "RuntimeError: the container engine does not answer\nHint: ");

@@ -1,0 +1,48 @@
+/**
+ * Installs packages into /opt/husk/deps with npm: run by PID 1 in the container that prepares a set of dependencies.
+ * fd 198 holds {"name": "version", …}; what is installed goes to fd 199 as {"name": "version", …}. Its own words are npm's.
+ */
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+
+const DEPS = "/opt/husk/deps";
+const NPMRC = "/home/sandbox/.npmrc";
+
+/** User and password go into a file of this container, which is in memory and never kept: npm shows the registry's address. */
+function hideLogin(env) {
+  const url = env.NPM_CONFIG_REGISTRY && new URL(env.NPM_CONFIG_REGISTRY);
+  if (!url || !(url.username || url.password)) return;
+  const login = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  url.username = url.password = "";
+  const place = url.href.replace(/^[a-z]+:/, "").replace(/\/*$/, "/");
+  fs.writeFileSync(NPMRC, `${place}:_auth=${Buffer.from(login).toString("base64")}\n`, { mode: 0o600 });
+  env.NPM_CONFIG_REGISTRY = url.href;
+}
+
+function installed(name) {
+  return JSON.parse(fs.readFileSync(path.join(DEPS, "node_modules", name, "package.json"), "utf8")).version;
+}
+
+const wanted = JSON.parse(fs.readFileSync("/proc/self/fd/198", "utf8"));
+const env = {
+  ...process.env,
+  NPM_CONFIG_LOGLEVEL: "http",
+  NPM_CONFIG_PACKAGE_LOCK: "false",
+  NPM_CONFIG_CACHE: "/tmp/npm",
+};
+delete env.NODE_PATH;
+hideLogin(env);
+process.chdir(DEPS);
+fs.writeFileSync("package.json", '{ "private": true }\n');
+const packages = Object.entries(wanted).map(([name, version]) => `${name}@${version || "latest"}`);
+const done = spawnSync("/usr/local/bin/npm", ["install", "--no-save", "--prefix", DEPS, "--", ...packages], {
+  env,
+  stdio: ["ignore", "inherit", "inherit"],
+});
+if (done.status !== 0) process.exit(done.status ?? 1);
+if (fs.existsSync("node_modules/.bin")) fs.symlinkSync("node_modules/.bin", "bin");
+fs.writeFileSync(
+  "/proc/self/fd/199",
+  JSON.stringify(Object.fromEntries(Object.keys(wanted).map((name) => [name, installed(name)]))),
+);

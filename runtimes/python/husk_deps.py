@@ -1,0 +1,21 @@
+"""Puts the session's dependencies before the image's own packages and after the user's. Imported by husk_deps.pth."""
+
+import os
+import sys
+
+SITE = "/opt/husk/deps/lib/python%d.%d/site-packages" % sys.version_info[:2]
+
+
+def add():
+    if SITE in sys.path or not os.path.isdir(SITE):
+        return
+    import site
+
+    before = list(sys.path)
+    site.addsitedir(SITE)
+    new = [path for path in sys.path if path not in before]
+    at = next((i for i, path in enumerate(before) if path.endswith("/dist-packages")), len(before))
+    sys.path[:] = before[:at] + new + before[at:]
+
+
+add()

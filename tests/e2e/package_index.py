@@ -1,0 +1,144 @@
+"""Package indexes that tests build themselves: a folder of files served over HTTP on the address where sessions find the host.
+
+Nothing here stands in for an installer: pip and R speak to it as they speak to PyPI and CRAN.
+"""
+
+import base64
+import gzip
+import hashlib
+import http.server
+import io
+import pathlib
+import posixpath
+import tarfile
+import threading
+import urllib.parse
+import zipfile
+
+from harness import docker
+
+
+def gateway():
+    """The host's address on Husk's network, which the first session with a network makes."""
+    return docker("network", "inspect", "--format", "{{range .IPAM.Config}}{{.Gateway}}{{end}}", "husk")
+
+
+class Index:
+    """Serves `folder`. `login` asks for user:password; `hold(name)` keeps requests for such a file waiting; `asked` lists paths."""
+
+    def __init__(self, folder, login=None):
+        self.folder = pathlib.Path(folder)
+        self.login = login
+        self.asked = []
+        self.held = []
+        self.holding = threading.Event()
+        self.release = threading.Event()
+        self.address = gateway()
+        self.server = http.server.ThreadingHTTPServer((self.address, 0), self._handler())
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def url(self, path="", login=None):
+        user = f"{login}@" if login else ""
+        return f"http://{user}{self.address}:{self.server.server_port}/{path}"
+
+    def pip(self, login=None):
+        """Settings of a server that installs from here."""
+        return {"PIP_INDEX_URL": self.url("simple/", login), "PIP_TRUSTED_HOST": self.address}
+
+    def hold(self, name):
+        self.held.append(name)
+
+    def downloads(self, part):
+        return [path for path in self.asked if part in path and not path.endswith("/")]
+
+    def close(self):
+        self.release.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+    def _handler(self):
+        index = self
+
+        class Handler(http.server.SimpleHTTPRequestHandler):
+            def __init__(self, *args):
+                super().__init__(*args, directory=str(index.folder))
+
+            def log_message(self, *_):
+                pass
+
+            def do_GET(self):
+                index.asked.append(urllib.parse.unquote(self.path))
+                wanted = index.login and "Basic " + base64.b64encode(index.login.encode()).decode()
+                if wanted and self.headers.get("Authorization") != wanted:
+                    self.send_response(401)
+                    self.send_header("WWW-Authenticate", 'Basic realm="index"')
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
+                if any(name in self.path for name in index.held):
+                    index.holding.set()
+                    index.release.wait(120)
+                super().do_GET()
+
+        return Handler
+
+
+# --- Python
+
+
+def add_wheel(folder, name, version, files=None, requires=(), extras=None):
+    """A wheel in a PEP 503 folder; `extras` maps an extra to what it needs."""
+    plain = name.replace("-", "_")
+    info = f"{plain}-{version}.dist-info"
+    metadata = [f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}"]
+    metadata += [f"Requires-Dist: {r}" for r in requires]
+    for extra, needs in (extras or {}).items():
+        metadata.append(f"Provides-Extra: {extra}")
+        metadata += [f'Requires-Dist: {n} ; extra == "{extra}"' for n in needs]
+    content = {f"{plain}.py": f"version = {version!r}\n", **(files or {})}
+    content[f"{info}/METADATA"] = "\n".join(metadata) + "\n"
+    content[f"{info}/WHEEL"] = "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    record = []
+    for path, data in content.items():
+        data = data if isinstance(data, bytes) else data.encode()
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        record.append(f"{path},sha256={digest},{len(data)}")
+    content[f"{info}/RECORD"] = "\n".join([*record, f"{info}/RECORD,,"]) + "\n"
+    target = pathlib.Path(folder, "simple", name)
+    target.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(target / f"{plain}-{version}-py3-none-any.whl", "w") as wheel:
+        for path, data in content.items():
+            wheel.writestr(path, data)
+
+
+def add_tar(path, top, files):
+    """A source archive: `files` below the folder `top`."""
+    path = pathlib.Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w:gz") as tar:
+        for name, text in files.items():
+            data = text.encode()
+            member = tarfile.TarInfo(posixpath.join(top, name))
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+
+
+# --- R
+
+
+def add_r_package(folder, name, version, files, imports="", archived=False):
+    """A source package in a repository as CRAN lays one out; `archived` puts it into the archive only."""
+    description = f"Package: {name}\nVersion: {version}\nTitle: A Test\nDescription: A test.\nLicense: MIT\n"
+    description += "Author: Husk\nMaintainer: Husk <h@example.org>\n" + (f"Imports: {imports}\n" if imports else "")
+    description += "NeedsCompilation: " + ("yes" if any(f.startswith("src/") for f in files) else "no") + "\n"
+    contrib = pathlib.Path(folder, "src", "contrib")
+    place = contrib / "Archive" / name if archived else contrib
+    add_tar(place / f"{name}_{version}.tar.gz", name, {"DESCRIPTION": description, **files})
+    index = contrib / "PACKAGES"
+    if not archived:
+        entry = "".join(line + "\n" for line in description.splitlines() if line.split(":")[0] in
+                        ("Package", "Version", "Imports", "License", "NeedsCompilation"))
+        text = (index.read_text() + "\n" if index.exists() else "") + entry
+        index.write_text(text)
+        (contrib / "PACKAGES.gz").write_bytes(gzip.compress(text.encode()))

@@ -1,0 +1,400 @@
+"""create_session(dependencies=…): real installers, PyPI where it answers and indexes that the tests build themselves."""
+
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+
+import harness
+import package_index
+import pytest
+from harness import docker, wait_until
+
+PYPROJECT = '[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n'
+INSTALL = 170  # within the time that pytest gives a test
+
+
+def sets_of(server):
+    """The images that a server's store knows of."""
+    found = []
+    for path in (server.home / "state").rglob("*"):
+        if path.is_file() and path.read_bytes()[:15] == b"SQLite format 3":
+            with sqlite3.connect(path) as db:
+                found += [row[0] for row in db.execute("SELECT image FROM dependency_sets")]
+    return found
+
+
+def image_exists(image):
+    return subprocess.run(["docker", "image", "inspect", image], capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture
+def begin(start):
+    """start(), with the images that were made removed at the end."""
+    servers = []
+
+    def begin_one(**options):
+        servers.append(start(CONTAINER_MAX_SESSIONS=20, CONTAINER_MAX_SESSIONS_PER_THREAD=20, **options))
+        return servers[-1]
+
+    yield begin_one
+    images = {image for server in servers for image in sets_of(server)}
+    for server in servers:
+        server.stop()
+    for image in images:
+        docker("rmi", "--force", image, check=False)
+
+
+@pytest.fixture(scope="module")
+def husk_network(tmp_path_factory):
+    if not docker("network", "ls", "--quiet", "--filter", "name=^husk$"):
+        with harness.Server(tmp_path_factory.mktemp("network")) as server:
+            server.session(network=True)
+
+
+@pytest.fixture
+def make_index(tmp_path, husk_network):
+    indexes = []
+
+    def make(**options):
+        folder = tmp_path / f"index{len(indexes)}"
+        folder.mkdir()
+        indexes.append(package_index.Index(folder, **options))
+        return indexes[-1]
+
+    yield make
+    for index in indexes:
+        index.close()
+
+
+@pytest.fixture
+def index(make_index):
+    """demo 1.0, 1.5 and 2.0; its extra needs other."""
+    index = make_index()
+    for version in ("1.0", "1.5", "2.0"):
+        package_index.add_wheel(index.folder, "husk-demo", version, extras={"more": ["husk-other"]})
+    package_index.add_wheel(index.folder, "husk-other", "3.1")
+    return index
+
+
+def create(server, timeout=INSTALL, **arguments):
+    return server.call("create_session", arguments, timeout=timeout)
+
+
+def session_of(server, created):
+    assert not created.is_error, created.text
+    return harness.Session(server, created.session_id)
+
+
+def left(server):
+    return [*server.containers(), *sets_of(server)]
+
+
+# --- what is asked for is there
+
+
+def test_pypi(begin):
+    server = begin()
+    created = create(server, dependencies={"six": "1.16.0"})
+    session = session_of(server, created)
+    assert created.dependencies == {"six": "1.16.0"}
+    assert session.code("import six; six.__version__").ok().value == "'1.16.0'"
+    assert session.shell("python3 -c 'import six; print(six.__file__)'").stdout.startswith("/opt/husk/deps/")
+
+
+def test_versions_ranges_and_extras(begin, index):
+    server = begin(**index.pip())
+    created = create(server, dependencies={"husk-demo[more]": ">=1.0,<2", "matplotlib": ""})
+    session = session_of(server, created)
+    assert created.dependencies["husk-demo[more]"] == "1.5"
+    assert created.dependencies["matplotlib"]  # the image's own
+    assert session.code("import husk_demo, husk_other; husk_demo.version, husk_other.version").ok().value == "('1.5', '3.1')"
+    exact = create(server, dependencies={"husk-demo": "1.0"})
+    assert exact.dependencies == {"husk-demo": "1.0"}
+    newest = create(server, dependencies={"husk-demo": ""}, network=False)
+    assert newest.dependencies == {"husk-demo": "2.0"}
+    assert session_of(server, newest).code("import husk_demo; husk_demo.version").ok().value == "'2.0'"
+
+
+def test_another_version_than_the_image_has(begin, index):
+    package_index.add_wheel(index.folder, "cycler", "99.1", {"cycler/__init__.py": "__version__ = '99.1'\n"})
+    server = begin(**index.pip())
+    session = session_of(server, create(server, dependencies={"cycler": "99.1"}))
+    assert session.code("import cycler; cycler.__version__").ok().value == "'99.1'"
+    assert session.shell("python3 -c 'import cycler; print(cycler.__version__)'").stdout == "99.1\n"
+
+
+def test_source_with_c_is_compiled(begin, index):
+    """In the container that installs: the session's image has no compiler."""
+    subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", index.folder / "simple" / "setuptools",
+                    "setuptools==80.9.0"], check=True, stdin=subprocess.DEVNULL)
+    package_index.add_tar(index.folder / "simple" / "husk-native" / "husk_native-1.0.tar.gz", "husk_native-1.0", {
+        "PKG-INFO": "Metadata-Version: 2.1\nName: husk-native\nVersion: 1.0\n",
+        "pyproject.toml": PYPROJECT,
+        "setup.py": "from setuptools import setup, Extension\n"
+                    "setup(name='husk-native', version='1.0', ext_modules=[Extension('husk_native', ['native.c'])])\n",
+        "native.c": '#include <Python.h>\nstatic struct PyModuleDef m = { PyModuleDef_HEAD_INIT, "husk_native", "compiled", -1, NULL };\n'
+                    "PyMODINIT_FUNC PyInit_husk_native(void) { return PyModule_Create(&m); }\n"})
+    server = begin(**index.pip())
+    session = session_of(server, create(server, dependencies={"husk-native": "1.0"}))
+    assert session.code("import husk_native; husk_native.__doc__").ok().value == "'compiled'"
+    assert session.shell("command -v gcc cc").exit_code != 0
+
+
+# --- the cache
+
+
+def test_the_second_one_comes_from_the_cache(begin, index):
+    server = begin(**index.pip())
+    first = create(server, dependencies={"husk-demo": "", "husk-other": "3.1"})
+    session_of(server, first)
+    asked = len(index.asked)
+    second = create(server, dependencies={"husk-other": "3.1", "husk-demo": ""})
+    assert second.dependencies == first.dependencies == {"husk-demo": "2.0", "husk-other": "3.1"}
+    assert len(index.asked) == asked, "an installer ran again"
+    # Another server of the same user finds it too, and so does one whose store is new.
+    for home in (server.home, None):
+        third = create(begin(home=home, **index.pip()), dependencies={"husk-demo": "", "husk-other": "3.1"})
+        assert third.dependencies == first.dependencies
+    assert len(index.asked) == asked
+
+
+def test_creates_at_once_share_one_build(begin, index):
+    index.hold("husk_demo-2.0")
+    one = begin(**index.pip())
+    two = begin(home=one.home, **index.pip())
+    answers = [s.start_call("create_session", {"dependencies": {"husk-demo": "2.0"}}) for s in (one, one, two)]
+    assert index.holding.wait(INSTALL)
+    index.release.set()
+    for answer in answers:
+        created = answer.tool(INSTALL)
+        assert created.dependencies == {"husk-demo": "2.0"}, created.text
+    assert len(index.downloads("husk_demo-2.0")) == 1
+    assert len(sets_of(one)) == 1
+
+
+def test_open_versions_get_old_and_pinned_ones_do_not(begin, index):
+    server = begin(DEPENDENCY_MAX_AGE_DAYS=0, **index.pip())
+    for wanted in ({"husk-demo": ""}, {"husk-other": "3.1"}):
+        session_of(server, create(server, dependencies=wanted)).stop()
+    package_index.add_wheel(index.folder, "husk-demo", "2.1")
+    asked = len(index.asked)
+    assert create(server, dependencies={"husk-other": "3.1"}).dependencies == {"husk-other": "3.1"}
+    assert len(index.asked) == asked
+    assert create(server, dependencies={"husk-demo": ""}).dependencies == {"husk-demo": "2.1"}
+    dangling = docker("images", "--quiet", "--filter", "dangling=true", "--filter", "label=husk.deps")
+    assert sets_of(server) and not dangling
+
+
+def test_least_recently_used_sets_go(begin, index):
+    big = {"husk_big/data.bin": os.urandom(1 << 20)}
+    for name in ("husk-a", "husk-b", "husk-c"):
+        package_index.add_wheel(index.folder, name, "1.0", {n.replace("big", name[-1]): d for n, d in big.items()})
+    server = begin(DEPENDENCY_CACHE_SIZE="3m", **index.pip())
+    kept = {}
+    for name in ("husk-a", "husk-b"):
+        session = session_of(server, create(server, dependencies={name: "1.0"}))
+        kept[name] = docker("inspect", "--format", "{{.Config.Image}}", session.container)
+        session.stop()
+    create(server, dependencies={"husk-a": "1.0"})  # used again, and in use
+    created = create(server, dependencies={"husk-c": "1.0"})
+    assert created.dependencies == {"husk-c": "1.0"}
+    wait_until(lambda: not image_exists(kept["husk-b"]), what="the least recently used image to go")
+    assert image_exists(kept["husk-a"])
+    wait_until(lambda: len(sets_of(server)) == 2, what="its record to go")
+    assert create(server, dependencies={"husk-b": "1.0"}).dependencies == {"husk-b": "1.0"}
+
+
+def test_an_image_that_somebody_removed_is_made_again(begin, index):
+    server = begin(**index.pip())
+    session_of(server, create(server, dependencies={"husk-other": ""})).stop()
+    (image,) = sets_of(server)
+    docker("rmi", "--force", image)
+    assert create(server, dependencies={"husk-other": ""}).dependencies == {"husk-other": "3.1"}
+    assert image_exists(image)
+
+
+def test_the_image_is_the_runtime_s_and_the_packages(begin, index):
+    server = begin(**index.pip())
+    session = session_of(server, create(server, dependencies={"husk-other": ""}))
+    image = docker("inspect", "--format", "{{.Config.Image}}", session.container)
+    assert image.startswith("husk-deps:")
+    entry = next(i for i in json.loads((harness.build_dir() / "images.json").read_text()) if i["name"] == "python")
+    config, base = (json.loads(docker("image", "inspect", "--format", "{{json .Config}}", i)) for i in (image, entry["tag"]))
+    labels = config.pop("Labels")
+    assert all(name.startswith("husk") for name in labels)
+    for key in ("Env", "Cmd", "Entrypoint", "User", "WorkingDir"):
+        assert config.get(key) == base.get(key), key
+    sizes = [int(docker("image", "inspect", "--format", "{{.Size}}", i)) for i in (image, entry["tag"])]
+    assert sizes[0] - sizes[1] < 1 << 20  # no compiler, no cache of pip's
+    layers = [json.loads(docker("image", "inspect", "--format", "{{json .RootFS.Layers}}", i)) for i in (image, entry["tag"])]
+    assert layers[0][:-1] == layers[1]
+
+
+# --- what is refused
+
+
+BAD = {
+    "python": [("--index-url=http://x", ""), ("-r", ""), ("x @ http://h/x.whl", ""), ("./x", ""), ("a b", ""), ("", ""), ("a\nb", ""),
+               ("six;os_name=='x'", ""), ("six[", ""), ("é", ""), ("six", "1.0 --pre"), ("six", "http://h"), ("six", "1.0;x"),
+               ("six", ">=1 <2"), ("six", "latest"), ("six", "==1,\n2"), ("x" * 300, ""), ("six", "1" * 300)],
+    "r": [("http://x", ""), ("a/b", ""), ("-x", ""), ("x", ""), ("ggplot2", ">=1"), ("ggplot2", "latest"), ("ggplot2", "1.0'); system('x")],
+    "node": [("http://x", ""), ("../x", ""), ("-g", ""), ("@x", ""), ("x@1", ""), ("lodash", "git+ssh://x"), ("lodash", "file:x"),
+             ("lodash", "npm:other@1"), ("lodash", "x.tgz"), ("lodash", "./x"), ("lodash", "1 --global")],
+}
+
+
+def languages():
+    return [i["name"] for i in json.loads((harness.build_dir() / "images.json").read_text())]
+
+
+@pytest.mark.parametrize("language", languages())
+def test_bad_names_and_versions_start_nothing(start, tmp_path, language):
+    fake = harness.Fake(tmp_path / "bin")
+    server = start(PATH=fake.path)
+    for name, version in BAD[language]:
+        result = server.call("create_session", {"language": language, "dependencies": {name: version}})
+        assert result.is_error and result.fields["error"] == "INVALID_INPUT", (name, version)
+        expected = f"Invalid package name: '{name[:214]}'" if not version else f"Invalid version of package '{name}'"
+        assert expected in result.text, result.text
+        assert "No URLs" in result.fields["hint"]
+    for wrong in ({"six": 1}, {"six": ["1"]}, ["six"], "six"):
+        assert server.call("create_session", {"dependencies": wrong}).is_error
+    assert fake.calls() == []
+
+
+def test_a_failed_install_is_a_failed_create(begin, index):
+    server = begin(**index.pip())
+    result = create(server, dependencies={"husk-demo": "7.7", "husk-other": ""})
+    assert result.is_error
+    assert "No matching distribution found for husk-demo==7.7" in result.text
+    assert result.fields["error"].startswith("RuntimeError: the dependencies could not be installed")
+    assert result.fields["active_sessions"] == []
+    wait_until(lambda: not left(server), what="everything of it to go")
+    for _ in range(2):  # nothing holds a slot
+        session_of(server, create(server, dependencies={"husk-demo": "1.0"}))
+
+
+def test_a_set_that_is_too_large(begin, index):
+    package_index.add_wheel(index.folder, "husk-large", "1.0", {"husk_large.bin": os.urandom(6 << 20)})
+    server = begin(DEPENDENCY_MAX_SIZE="4m", **index.pip())
+    result = create(server, dependencies={"husk-large": ""})
+    assert result.is_error and "larger than a set of packages may be" in result.text and "DEPENDENCY_MAX_SIZE" in result.fields["hint"]
+    wait_until(lambda: not left(server), what="everything of it to go")
+
+
+def test_timeout(begin, index):
+    index.hold("husk_other")
+    server = begin(DEPENDENCY_INSTALL_TIMEOUT_SECONDS=5, **index.pip())
+    result = create(server, dependencies={"husk-other": ""})
+    assert result.is_error and "not installed within 5 s" in result.text and "DEPENDENCY_INSTALL_TIMEOUT_SECONDS" in result.fields["hint"]
+    wait_until(lambda: not left(server), what="everything of it to go")
+
+
+def test_progress_and_cancel(begin, index):
+    index.hold("husk_other")
+    server = begin(**index.pip())
+    answer = server.start_call("create_session", {"dependencies": {"husk-other": ""}}, progress="install")
+    assert index.holding.wait(INSTALL)
+    server.wait_for(lambda s: any("husk-other" in p.get("message", "") for p in s.progress_of("install")), what="the installer's words")
+    assert server.ping() < 5  # the server is not held up
+    server.cancel(answer)
+    wait_until(lambda: not left(server), what="everything of it to go")
+    index.release.set()
+    assert not answer.done
+    session_of(server, create(server, dependencies={"husk-other": ""}))
+
+
+def test_the_end_of_the_server_is_the_end_of_a_build(begin, index):
+    index.hold("husk_other")
+    server = begin(**index.pip())
+    server.start_call("create_session", {"dependencies": {"husk-other": ""}})
+    assert index.holding.wait(INSTALL)
+    server.close_stdin()
+    server.process.wait(harness.PATIENCE)
+    wait_until(lambda: not server.containers(), what="the install container to go")
+
+
+# --- secrets
+
+
+def test_a_password_is_nowhere(begin, make_index, tmp_path):
+    user, password = "canary-user", "cAnArY%2Fpassw0rd"
+    clear = "cAnArY/passw0rd"
+    index = make_index(login=f"{user}:{clear}")
+    package_index.add_wheel(index.folder, "husk-secret", "1.0")
+    subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", index.folder / "simple" / "setuptools",
+                    "setuptools==80.9.0"], check=True, stdin=subprocess.DEVNULL)
+    package_index.add_tar(index.folder / "simple" / "husk-built" / "husk_built-1.0.tar.gz", "husk_built-1.0", {
+        "PKG-INFO": "Metadata-Version: 2.1\nName: husk-built\nVersion: 1.0\n",
+        "pyproject.toml": PYPROJECT,
+        "setup.py": "from setuptools import setup\nsetup(name='husk-built', version='1.0', py_modules=['husk_built'])\n",
+        "husk_built.py": "x = 1\n"})
+    server = begin(HUSK_LOG="debug", **index.pip(login=f"{user}:{password}"))
+    index.hold("setuptools")  # while a source is being built, pip has children
+    answer = server.start_call("create_session", {"dependencies": {"husk-secret": "", "husk-built": ""}}, progress="p")
+    assert index.holding.wait(INSTALL)
+    needles = [n.encode() for n in (password, clear)]
+
+    def contains(data):
+        return any(n in data for n in needles)
+
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            assert not contains(pathlib.Path("/proc", entry, "cmdline").read_bytes()), entry
+        except OSError:
+            continue
+    for name in server.containers():
+        assert not contains(docker("inspect", name).encode())
+    index.release.set()
+    created = answer.tool(INSTALL)
+    session = session_of(server, created)
+    failed = create(server, dependencies={"husk-missing": ""})
+    assert failed.is_error
+    image = docker("inspect", "--format", "{{.Config.Image}}", session.container)
+    assert not contains(docker("inspect", session.container).encode() + docker("image", "inspect", image).encode())
+    environment = session.shell("env; tr '\\0' '\\n' </proc/self/environ; grep -rsl cAnArY /opt/husk /home /tmp /workspace").stdout
+    assert f"PIP_INDEX_URL={index.url('simple/')}" in environment and "cAnArY" not in environment
+    assert not contains(session.code("import os; print(dict(os.environ))").ok().stdout.encode())
+    saved = subprocess.Popen(["docker", "save", image], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    rest = b""
+    for block in iter(lambda: saved.stdout.read(1 << 20), b""):
+        assert not contains(rest + block)
+        rest = block[-100:]
+    assert saved.wait() == 0
+    saved.stdout.close()
+    for path in server.home.rglob("*"):  # store and log
+        assert not path.is_file() or not contains(path.read_bytes()), path
+    assert not any(contains(line) for line, _, _ in server.lines)
+
+
+# --- later installs
+
+
+def test_later_installs_in_the_terminal(begin, index):
+    server = begin(**index.pip())
+    session = session_of(server, create(server, dependencies={"husk-demo": "1.0"}))
+    done = session.shell("pip install husk-other husk-demo==1.5", 120)
+    assert done.exit_code == 0, done.text
+    assert session.shell("python3 -c 'import husk_other, husk_demo; print(husk_demo.version)'").stdout == "1.5\n"
+    assert session.code("import husk_other; husk_other.version").ok().value == "'3.1'"
+
+
+def test_native_modules_load_from_the_tmpfs(begin):
+    session = begin().session(network=True)
+    done = session.shell("pip install 'markupsafe==3.0.2'", 200)
+    assert done.exit_code == 0, done.text
+    assert session.code("import markupsafe._speedups as s; s.__file__").ok().value.endswith(".so'")
+
+
+def test_a_full_tmpfs_is_said_clearly(begin, index):
+    package_index.add_wheel(index.folder, "husk-large", "1.0", {"husk_large.bin": os.urandom(30 << 20)})
+    server = begin(CONTAINER_TMPFS_SIZE="16m", **index.pip())
+    session = server.session(network=True)
+    done = session.shell("pip install husk-large", 120)
+    assert done.exit_code != 0 and "No space left on device" in done.text
+    assert "CONTAINER_TMPFS_SIZE" in done.fields["hint"] and "dependencies" in done.fields["hint"]
+    cell = session.code("open('/workspace/x', 'wb').write(bytes(20 << 20))")
+    assert cell.ending == "error" and "CONTAINER_TMPFS_SIZE" in cell.fields["hint"]

@@ -1,0 +1,268 @@
+/* manager/deps-set: what may be asked for, what names a set, what hides a login, what makes room. */
+#include "base/alloc.h"
+#include "manager/deps-set.h"
+#include "tests/unit/unit.h"
+
+static bool allowed(const char *runtime, const char *name, const char *version)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	const struct runtime *r = runtime_find(runtime);
+	assert_non_null(r);
+	int result = deps_check(r, &(struct dependency){ .name = name, .version = version }, 1, &f);
+	if (result < 0) {
+		assert_int_equal(f.kind, FAIL_INVALID);
+		assert_non_null(f.hint);
+	}
+	return result == 0;
+}
+
+struct entry {
+	const char *name, *version;
+};
+
+static void check_all(const char *runtime, const struct entry *v, size_t n, bool expected)
+{
+	for (size_t i = 0; i < n; i++)
+		if (allowed(runtime, v[i].name, v[i].version) != expected)
+			fail_msg("%s: '%s' '%s' should %sbe allowed", runtime, v[i].name, v[i].version,
+				 expected ? "" : "not ");
+}
+
+static void pip_entries(void **state)
+{
+	static const struct entry good[] = {
+		{ "pandas", "2.2.3" },
+		{ "matplotlib", "" },
+		{ "pandas[performance,excel]", ">=2,<3" },
+		{ "zope.interface", "~=5.0" },
+		{ "a", "1!2.0.post1" },
+		{ "A-b_c.d9", "==1.*" },
+		{ "torch", "2.1.0+cpu" },
+		{ "x", "1.0rc1" },
+		{ "x", "!=1.5, >=1" },
+		{ "x", "===1.0" },
+		{ "x", "1.0.dev0" },
+	};
+	static const struct entry bad[] = {
+		{ "", "" },
+		{ "-r", "" },
+		{ "--pre", "" },
+		{ "a b", "" },
+		{ "x;y", "" },
+		{ "x@http://h", "" },
+		{ "./x", "" },
+		{ "x[", "" },
+		{ "x[a", "" },
+		{ "x\n", "" },
+		{ "../x", "" },
+		{ "x", "latest" },
+		{ "x", "1.0 --pre" },
+		{ "x", ">=" },
+		{ "x", "1.0;y" },
+		{ "x", "http://h" },
+		{ "x", "=1.0" },
+		{ "x", ">=1 <2" },
+		{ "x", "1.0\n--pre" },
+		{ "x", "$(id)" },
+		{ "x", " @ file:/x" },
+		{ "x-", "" },
+		{ "\xc3\xa9", "" },
+		{ "x", "\x7f" },
+	};
+	check_all("python", good, ARRAY_LEN(good), true);
+	check_all("python", bad, ARRAY_LEN(bad), false);
+}
+
+static void npm_entries(void **state)
+{
+	static const struct entry good[] = {
+		{ "lodash", "4.17.21" },
+		{ "@types/node", "^22" },
+		{ "x", "next" },
+		{ "x", ">=1.2.3 <2 || ~3.4" },
+		{ "x", "1.x" },
+		{ "x", "*" },
+		{ "x", "1.2.3 - 2.3.4" },
+		{ "x", "1.0.0-rc.1+build.5" },
+		{ "socket.io", "v4.0.0" },
+	};
+	static const struct entry bad[] = {
+		{ "", "" },	    { "-g", "" },	    { "@scope", "" },	   { "@/x", "" },
+		{ "x@1", "" },	    { "../x", "" },	    { "/x", "" },	   { "x y", "" },
+		{ "x", "file:x" },  { "x", "git+ssh://h" }, { "x", "npm:y@1" },	   { "x", "./x" },
+		{ "x", "x.tgz" },   { "x", "~/x" },	    { "x", "1 --global" }, { "x", "http://h" },
+		{ "x", "1.0 ; y" }, { "x", "user/repo" },
+	};
+	check_all("node", good, ARRAY_LEN(good), true);
+	check_all("node", bad, ARRAY_LEN(bad), false);
+}
+
+static void r_entries(void **state)
+{
+	static const struct entry good[] = { { "ggplot2", "" }, { "data.table", "1.15.4" }, { "Matrix", "1.6-5" } };
+	static const struct entry bad[] = {
+		{ "x", "" },	    { "2x", "" },      { "a_b", "" },	       { "a.", "" },  { "a/b", "" },
+		{ "ab", "latest" }, { "ab", ">=1.0" }, { "ab", "1.0'); q('" }, { "ab", "1" }, { "http://h", "" },
+	};
+	check_all("r", good, ARRAY_LEN(good), true);
+	check_all("r", bad, ARRAY_LEN(bad), false);
+}
+
+static void sizes_are_bounded(void **state)
+{
+	char name[400], version[400];
+	memset(name, 'a', sizeof(name) - 1);
+	memset(version, '1', sizeof(version) - 1);
+	name[sizeof(name) - 1] = version[sizeof(version) - 1] = '\0';
+	assert_false(allowed("python", name, ""));
+	assert_false(allowed("python", "x", version));
+	static struct dependency many[DEPS_MAX + 1];
+	for (size_t i = 0; i < ARRAY_LEN(many); i++)
+		many[i] = (struct dependency){ .name = "x", .version = "" };
+	AUTO(fail_release) struct fail f = { 0 };
+	assert_int_equal(deps_check(runtime_find("python"), many, DEPS_MAX + 1, &f), -1);
+	assert_int_equal(deps_check(runtime_find("python"), many, DEPS_MAX, &f), 0);
+}
+
+static bool unpinned(const char *runtime, const char *version)
+{
+	return deps_unpinned(runtime_find(runtime), &(struct dependency){ .name = "x", .version = version }, 1);
+}
+
+static void open_versions(void **state)
+{
+	assert_false(unpinned("python", "1.0"));
+	assert_false(unpinned("python", "==1.0"));
+	assert_true(unpinned("python", "==1.*"));
+	assert_true(unpinned("python", ">=1.0"));
+	assert_true(unpinned("python", ""));
+	assert_false(unpinned("node", "1.2.3"));
+	assert_true(unpinned("node", "1.2"));
+	assert_true(unpinned("node", "^1.2.3"));
+	assert_false(unpinned("r", "1.2"));
+}
+
+static void a_set_has_one_name(void **state)
+{
+	static const struct dependency a[] = { { "x", "1" }, { "y", "" } }, b[] = { { "y", "" }, { "x", "1" } };
+	AUTO(freep) char *first = deps_wanted(a, 2);
+	AUTO(freep) char *second = deps_wanted(b, 2);
+	assert_string_equal(first, "{\"x\":\"1\",\"y\":\"\"}");
+	assert_string_equal(first, second);
+	AUTO(strv_release) struct strv none = { 0 }, mirror = { 0 };
+	strv_add(&mirror, "PIP_INDEX_URL=http://mirror/");
+	char key[3][DEPS_KEY_SIZE], again[DEPS_KEY_SIZE];
+	deps_key(key[0], "image:1", first, &none);
+	deps_key(key[1], "image:2", first, &none);
+	deps_key(key[2], "image:1", first, &mirror);
+	deps_key(again, "image:1", second, &none);
+	assert_string_equal(key[0], again);
+	assert_string_not_equal(key[0], key[1]);
+	assert_string_not_equal(key[0], key[2]);
+	assert_int_equal(strlen(key[0]), DEPS_KEY_SIZE - 1);
+}
+
+static void expect_without_login(const char *urls, const char *expected)
+{
+	AUTO(freep) char *got = deps_without_login(urls);
+	assert_string_equal(got, expected);
+}
+
+static void logins_are_taken_out(void **state)
+{
+	expect_without_login("https://u:p@h/simple/", "https://h/simple/");
+	expect_without_login("https://token@h:8080/x?y=a@b", "https://h:8080/x?y=a@b");
+	expect_without_login("https://u:p@h/a  http://b/c@d", "https://h/a  http://b/c@d");
+	expect_without_login("https://u:p@q@h/", "https://h/");
+	expect_without_login("host.example", "host.example");
+	expect_without_login("", "");
+}
+
+static void secrets_are_starred_out(void **state)
+{
+	AUTO(strv_release) struct strv sources = { 0 }, secrets = { 0 };
+	AUTO(buf_release) struct buf out = { 0 };
+	strv_add(&sources, "PIP_INDEX_URL=https://user:pa%2Fss%25word@h/ https://t0ken@h/");
+	strv_add(&sources, "PIP_TRUSTED_HOST=h");
+	deps_secrets(&secrets, &sources);
+	static const char text[] = "a user:pa%2Fss%25word@ b pa%2Fss%25word c pa/ss%word d t0ken e";
+	deps_scrub(&out, text, strlen(text), &secrets);
+	assert_string_equal(buf_str(&out), "a ****@ b **** c **** d **** e");
+	AUTO(strv_release) struct strv short_one = { 0 }, none = { 0 };
+	strv_add(&short_one, "X=http://a:b@h/");
+	deps_secrets(&none, &short_one);
+	assert_int_equal(none.n, 0);
+}
+
+static void labels_come_back(void **state)
+{
+	AUTO(strv_release) struct strv labels = { 0 };
+	struct deps_content content = { .versions = (char *)"{\"x\":\"1\"}", .size = 7, .built = 9 }, got = { 0 };
+	deps_labels(&labels, "key", &content);
+	assert_int_equal(labels.n, 4);
+	static const char good[] =
+		"{\"husk.deps\":\"key\",\"husk.versions\":\"{\\\"x\\\":\\\"1\\\"}\",\"husk.size\":\"7\","
+		"\"husk.built\":\"9\"}";
+	assert_int_equal(deps_read_labels(&got, good, strlen(good), "key"), 0);
+	AUTO(freep) char *versions = got.versions;
+	assert_string_equal(versions, "{\"x\":\"1\"}");
+	assert_int_equal(got.size, 7);
+	assert_int_equal(got.built, 9);
+	assert_int_equal(deps_read_labels(&got, good, strlen(good), "other"), -1);
+	static const char *const bad[] = {
+		"",
+		"null",
+		"[]",
+		"{}",
+		"{\"husk.deps\":\"key\"}",
+		"{\"husk.deps\":\"key\",\"husk.versions\":\"[]\",\"husk.size\":\"7\",\"husk.built\":\"9\"}",
+		"{\"husk.deps\":\"key\",\"husk.versions\":\"{}\",\"husk.size\":\"-7\",\"husk.built\":\"9\"}",
+		"{\"husk.deps\":\"key\",\"husk.versions\":\"{\\\"x\\\":1}\",\"husk.size\":\"7\",\"husk.built\":\"9\"}"
+	};
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(deps_read_labels(&got, bad[i], strlen(bad[i]), "key"), -1);
+}
+
+static void sets_get_old(void **state)
+{
+	uint64_t day = 86400000;
+	assert_false(deps_stale(true, 10 * day, 17 * day, 7));
+	assert_true(deps_stale(true, 10 * day, 17 * day + 1, 7));
+	assert_false(deps_stale(false, 0, 1000 * day, 7));
+	assert_false(deps_stale(true, 20 * day, 10 * day, 0)); /* a clock that was set back */
+}
+
+static void the_oldest_make_room(void **state)
+{
+	static const struct set_record rows[] = {
+		{ .key = "old", .size = 10 },
+		{ .key = "building", .size = 10, .builder = "somebody" },
+		{ .key = "middle", .size = 10 },
+		{ .key = "new", .size = 10 },
+	};
+	struct set_list list = { .v = rows, .n = ARRAY_LEN(rows) };
+	size_t chosen[ARRAY_LEN(rows)];
+	assert_int_equal(deps_evict(&list, 40, "new", chosen), 0);
+	assert_int_equal(deps_evict(&list, 39, "new", chosen), 1);
+	assert_int_equal(chosen[0], 0);
+	assert_int_equal(deps_evict(&list, 0, "new", chosen), 2);
+	assert_int_equal(chosen[1], 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pip_entries),
+		cmocka_unit_test(npm_entries),
+		cmocka_unit_test(r_entries),
+		cmocka_unit_test(sizes_are_bounded),
+		cmocka_unit_test(open_versions),
+		cmocka_unit_test(a_set_has_one_name),
+		cmocka_unit_test(logins_are_taken_out),
+		cmocka_unit_test(secrets_are_starred_out),
+		cmocka_unit_test(labels_come_back),
+		cmocka_unit_test(sets_get_old),
+		cmocka_unit_test(the_oldest_make_room),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
