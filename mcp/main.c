@@ -1,5 +1,5 @@
-/* husk: one program, its verbs. Exit codes: 0 done, 1 doctor found something to do or stop no such session, 100 wrong usage
- * or setting, 111 the system failed. */
+/* husk: one program, its verbs. Exit codes: 0 done, 1 doctor found something to do, or stop or history no such session, 100 wrong
+ * usage or setting, 111 the system failed. */
 #include <signal.h>
 
 #include "base/log.h"
@@ -10,6 +10,7 @@
 #include "mcp/doctor.h"
 #include "mcp/fds.h"
 #include "mcp/options.h"
+#include "mcp/records.h"
 #include "mcp/server.h"
 #include "mcp/sessions.h"
 
@@ -118,6 +119,9 @@ static int run(int argc, char **argv)
 	case VERB_STOP:
 	case VERB_GC:
 		return sessions_run(&options);
+	case VERB_EXPORTS:
+	case VERB_HISTORY:
+		return records_run(&options);
 	}
 	return EXIT_USAGE;
 }

@@ -4,16 +4,28 @@
 
 #include "base/fail.h"
 
-enum verb { VERB_HELP, VERB_VERSION, VERB_MCP, VERB_DEMO, VERB_DOCTOR, VERB_PS, VERB_STOP, VERB_GC };
+enum verb {
+	VERB_HELP,
+	VERB_VERSION,
+	VERB_MCP,
+	VERB_DEMO,
+	VERB_DOCTOR,
+	VERB_PS,
+	VERB_STOP,
+	VERB_GC,
+	VERB_EXPORTS,
+	VERB_HISTORY,
+};
 
 struct options {
 	enum verb verb;
 	const char *env_file; /* NULL = the default place; points into argv */
-	bool json;	      /* doctor, ps, gc */
+	bool json;	      /* doctor, ps, gc, exports, history */
 	bool probe;	      /* doctor */
 	bool watch;	      /* ps */
-	bool all;	      /* stop */
-	const char *session;  /* stop; points into argv */
+	bool all;	      /* stop, exports */
+	const char *thread;   /* exports; points into argv */
+	const char *session;  /* stop, history; points into argv */
 	bool fixtures;	      /* mcp, hidden: mcp/fixtures.h */
 };
 

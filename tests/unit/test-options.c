@@ -33,6 +33,9 @@ static void parses(void **state)
 	expect(ARGV(S("demo")), VERB_DEMO, NULL, NULL);
 	expect(ARGV(S("mcp"), S("--env-file"), S("x")), VERB_MCP, "x", NULL);
 	expect(ARGV(S("--env-file=y"), S("mcp")), VERB_MCP, "y", NULL);
+	expect(ARGV(S("exports"), S("--all"), S("--json")), VERB_EXPORTS, NULL, NULL);
+	expect(ARGV(S("exports"), S("--thread"), S("t")), VERB_EXPORTS, NULL, NULL);
+	expect(ARGV(S("history"), S("--json"), S("id")), VERB_HISTORY, NULL, NULL);
 	expect(ARGV(S("--help")), VERB_HELP, NULL, NULL);
 	expect(ARGV(S("mcp"), S("-h")), VERB_HELP, NULL, NULL);
 	expect(ARGV(S("--version")), VERB_VERSION, NULL, NULL);
@@ -47,6 +50,10 @@ static void complains(void **state)
 	expect(ARGV(), 0, NULL, "no verb given");
 	expect(ARGV(S("fly")), 0, NULL, "unknown verb 'fly'");
 	expect(ARGV(S("mcp"), S("now")), 0, NULL, "unexpected argument 'now'");
+	expect(ARGV(S("history")), 0, NULL, "history needs the id of a session");
+	expect(ARGV(S("history"), S("a"), S("b")), 0, NULL, "unexpected argument 'b'");
+	expect(ARGV(S("exports"), S("--all"), S("--thread=t")), 0, NULL, "either --thread or --all");
+	expect(ARGV(S("mcp"), S("--thread=t")), 0, NULL, "option '--thread' is for exports only");
 	expect(ARGV(S("mcp"), S("--bogus")), 0, NULL, "unknown option '--bogus'");
 	expect(ARGV(S("mcp"), S("--env-file")), 0, NULL, "option '--env-file' needs a value");
 	expect(ARGV(S("mcp"), S("--json")), 0, NULL, "option '--json' is for doctor, ps and gc only");

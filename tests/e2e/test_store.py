@@ -1,0 +1,247 @@
+"""The store behind the real server: what is remembered, and what goes on without it. SQLite and a real Postgres."""
+
+import json
+import sqlite3
+import subprocess
+import time
+
+import pytest
+from harness import PATIENCE, clean_env, husk_binary, wait_until
+from postgres import CANARY, Postgres
+
+
+@pytest.fixture(scope="module")
+def _postgres():
+    server = Postgres()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def postgres(_postgres):
+    """Running, and with nothing of Husk's in it."""
+    if _postgres.process.poll() is not None:
+        _postgres.start()
+    _postgres.resume()
+    _postgres.await_ready()
+    _postgres.sql("SET client_min_messages = error; DROP SCHEMA IF EXISTS husk CASCADE")
+    return _postgres
+
+
+class Place:
+    """One of the two databases: settings that choose it, and a way to look into it."""
+
+    def __init__(self, home, postgres=None):
+        self.home = home
+        self.postgres = postgres
+        self.settings = {"DATABASE_URL": postgres.url} if postgres else {}
+
+    def sql(self, text):
+        if self.postgres:
+            return self.postgres.sql("SET search_path = husk; " + text)
+        with sqlite3.connect(self.home / "state" / "husk" / "husk.db") as database:
+            return [[str(field) for field in row] for row in database.execute(text)]
+
+    def husk(self, *args, **settings):
+        return subprocess.run([husk_binary(), *args], env=clean_env(self.home, **self.settings, **settings), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=PATIENCE)
+
+    def json(self, *args, **settings):
+        done = self.husk(*args, "--json", **settings)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        return json.loads(done.stdout)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    return Place(home, request.getfixturevalue("postgres") if request.param == "postgres" else None)
+
+
+# --- what is remembered
+
+
+def fill(place):
+    """Rows as a server writes them; an empty file is a store that has to be made."""
+    if not place.postgres:
+        (place.home / "state" / "husk").mkdir(parents=True)
+        (place.home / "state" / "husk" / "husk.db").touch(0o600)
+    assert place.json("exports", "--all") == {"exports": []}
+    rows = [("e1", "t1", "s1", "/workspace/a.csv", "a.csv", 0, 1536, 1000), ("e2", "t1", "s1", "/workspace/out", "out", 1, 7, 2000),
+            ("e3", "t2", "s2", "/workspace/%FF%0A%25", "%FF%0A%25", 0, 0, 3000)]
+    for row in rows:
+        values = ", ".join(f"'{v}'" if isinstance(v, str) else str(v) for v in row)
+        place.sql("INSERT INTO exports (id, thread, session, path, name, directory, size, created, stored, hash, mode, mtime_ms) "
+                  f"VALUES ({values}, 0, 'ab', 0, 0)")
+
+
+def test_exports_are_listed(place):
+    fill(place)
+    listed = place.json("exports", "--thread", "t1")["exports"]
+    assert [e["id"] for e in listed] == ["e2", "e1"]
+    assert listed[1] == {"id": "e1", "thread": "t1", "session_id": "s1", "path": "/workspace/a.csv", "name": "a.csv", "directory": False,
+                         "size": 1536, "hash": "ab", "mime": None, "created": "1970-01-01T00:00:01.000Z"}
+    assert [e["id"] for e in place.json("exports", "--all")["exports"]] == ["e3", "e2", "e1"]
+    assert [e["id"] for e in place.json("exports", HUSK_THREAD_ID="t2")["exports"]] == ["e3"]
+    assert place.json("exports") == {"exports": []}
+    text = place.husk("exports", "--all").stdout.splitlines()
+    assert text[0].split() == ["CREATED", "SIZE", "SESSION", "ID", "PATH"]
+    assert text[2].endswith("/workspace/out/") and text[3].split()[2:4] == ["1.5", "kB"]
+    assert len(text) == 4, "a path with a line break takes one line"
+
+
+def test_nothing_is_made_by_a_look(tmp_path):
+    place = Place(tmp_path)
+    assert place.json("exports") == {"exports": []}
+    assert place.husk("exports").stdout.startswith("No exports of this conversation")
+    done = place.husk("history", "none")
+    assert done.returncode == 1 and "no session 'none'" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_calls_are_remembered(place, start):
+    server = start(home=place.home, **place.settings)
+    session = server.session(network=False)
+    session.code("print('x' * 100)").ok()
+    session.code("1/0")
+    session.shell("echo out; echo err >&2")
+    server.call("execute_code", {"session_id": session.id, "code": "import time; time.sleep(60)", "timeout": 1})
+
+    def finished():
+        found = place.json("history", session.id)["executions"]
+        return found if len(found) == 4 and all(e["ending"] for e in found) else None
+
+    done = wait_until(finished, what="four ends in the history")
+    assert [(e["tool"], e["ending"]) for e in done] == [("execute_code", "ok"), ("execute_code", "error"), ("execute_terminal", "ok"),
+                                                        ("execute_code", "timeout")]
+    assert [e["seq"] for e in done] == sorted(e["seq"] for e in done)
+    assert (done[0]["in_bytes"], done[0]["out_bytes"]) == (len("print('x' * 100)"), 101)
+    assert done[2]["out_bytes"] == 8
+    assert done[3]["duration_ms"] >= 1000
+    assert all(e["started"] <= e["ended"] for e in done)
+    about = place.json("history", session.id)["session"]
+    assert (about["session_id"], about["runtime"], about["state"]) == (session.id, "python", "running")
+    text = place.husk("history", session.id).stdout
+    assert f"session {session.id} (python), running since" in text and "execute_terminal" in text
+
+
+def test_the_last_call_before_the_end_is_remembered(place, start):
+    server = start(home=place.home, **place.settings)
+    session = server.session(network=False)
+    session.code("1").ok()
+    server.close_stdin()
+    assert server.process.wait(PATIENCE) == 0
+    (last,) = place.json("history", session.id)["executions"]
+    assert last["ending"] == "ok"
+
+
+def test_a_cancelled_call_is_remembered_as_such(place, start):
+    server = start(home=place.home, **place.settings)
+    session = server.session(network=False)
+    answer = server.start_call("execute_code", {"session_id": session.id, "code": "print('on', flush=True)\nimport time; time.sleep(60)"},
+                               progress="p")
+    server.wait_for(lambda s: s.progress_of("p"))
+    server.cancel(answer)
+    wait_until(lambda: [e["ending"] for e in place.json("history", session.id)["executions"]] == ["cancelled"])
+
+
+# --- what goes on without it
+
+
+def says_why(result):
+    assert result.is_error, result.text
+    assert "Postgres" in result.text and "DATABASE_URL" in result.text, result.text
+    assert CANARY not in result.text
+
+
+def test_a_stopped_postgres_stops_nothing_else(start, tmp_path, postgres):
+    server = start(DATABASE_URL=postgres.url)
+    session = server.session(network=False)
+    postgres.pause()
+    create = server.start_call("create_session", {"network": False})
+    # Everything but the create is answered while it waits.
+    for n in range(20):
+        assert session.code(f"{n} + 1").value == str(n + 1)
+        server.ping()
+    assert session.shell("echo x").stdout == "x\n"
+    assert not create.done
+    says_why(create.tool())
+    again = server.start_call("create_session", {"network": False})
+    says_why(again.tool())
+    postgres.resume()
+    created = wait_until(lambda: next((c for c in [server.call("create_session", {"network": False})] if not c.is_error), None),
+                         what="a session without a restart of the server")
+    assert created.status == "running"
+    wait_until(lambda: len(Place(tmp_path, postgres).json("history", session.id)["executions"]) == 21, what="what was done meanwhile")
+
+
+def test_a_killed_postgres_is_found_again(start, postgres):
+    server = start(DATABASE_URL=postgres.url)
+    session = server.session(network=False)
+    postgres.kill()
+    assert session.code("1").value == "1"
+    says_why(server.call("create_session", {"network": False}))
+    postgres.start()
+    wait_until(lambda: not server.call("create_session", {"network": False}).is_error, what="a session without a restart of the server")
+    postgres.restart()
+    assert session.code("2").value == "2"
+    wait_until(lambda: len(Place(server.home, postgres).json("history", session.id)["executions"]) == 2, what="what was done meanwhile")
+
+
+def test_a_server_ends_at_once_whatever_its_store_does(start, postgres):
+    server = start(DATABASE_URL=postgres.url)
+    session = server.session(network=False)
+    postgres.pause()
+    create = server.start_call("create_session", {"network": False})
+    session.code("1").ok()
+    assert not create.done
+    began = time.monotonic()
+    server.close_stdin()
+    assert server.process.wait(PATIENCE) == 0
+    took = time.monotonic() - began
+    print(f"ended within {took * 1000:.0f} ms")
+    assert took < 3, "it waited for the store, whose deadline is longer"
+    postgres.resume()
+
+
+def test_commands_say_that_the_store_is_away(tmp_path, postgres):
+    place = Place(tmp_path, postgres)
+    postgres.kill()
+    for args in (("exports",), ("exports", "--all"), ("history", "x")):
+        done = place.husk(*args, HUSK_THREAD_ID="t1")
+        assert done.returncode == 111 and done.stdout == ""
+        assert "cannot use Postgres at" in done.stderr and "DATABASE_URL" in done.stderr
+    report = json.loads(place.husk("doctor", "--json").stdout)
+    (check,) = [c for c in report["checks"] if c["name"] == "store"]
+    assert check["status"] == "fail" and "DATABASE_URL" in check["detail"] and check["fix"]
+
+
+def test_a_password_is_never_shown(start, tmp_path, postgres):
+    server = start(DATABASE_URL=postgres.url, HUSK_LOG="debug")
+    session = server.session(network=False)
+    session.code("import os; print(dict(os.environ))").ok()
+    postgres.kill()
+    server.call("create_session", {"network": False})
+    place = Place(tmp_path, postgres)
+    said = [server.stderr(), *(json.dumps(m) for m in server.messages)]
+    for args in (("doctor",), ("doctor", "--json"), ("exports", "--all"), ("history", session.id)):
+        done = place.husk(*args, HUSK_LOG="debug")
+        said += [done.stdout, done.stderr]
+    assert all(CANARY not in text for text in said)
+    assert CANARY not in server.docker("inspect", session.container)
+
+
+def test_a_damaged_database_is_named(start, tmp_path):
+    home = tmp_path / "home"
+    server = start(home=home)
+    server.session(network=False)
+    server.stop()
+    database = home / "state" / "husk" / "husk.db"
+    database.write_bytes(b"this is no database" * 1000)
+    server = start(home=home)
+    create = server.call("create_session", {"network": False})
+    assert create.is_error and "damaged" in create.text and str(database) in create.text and "move it" in create.text
+    for end in ("", "-wal", "-shm"):
+        database.with_name(database.name + end).unlink(missing_ok=True)
+    wait_until(lambda: not server.call("create_session", {"network": False}).is_error, what="a session after its removal")
