@@ -46,6 +46,13 @@ fuzz:
 	@$(MAKE) --no-print-directory test-deps
 	@tests/fuzz/run.sh
 
+# 200 SIGKILLs on each store; KILLS and SEED choose others.
+kills:
+	@$(MAKE) --no-print-directory test-deps
+	@$(MAKE) --no-print-directory compile
+	@$(MAKE) --no-print-directory images
+	@tools/with-docker.sh $(BUILD)/venv/bin/python tests/e2e/kills.py --kills $(or $(KILLS),200) $(if $(SEED),--seed $(SEED))
+
 format:
 	@clang-format -i $$(git ls-files '*.c' '*.h')
 

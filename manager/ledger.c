@@ -95,3 +95,28 @@ void ledger_end(struct manager *m, const struct session *s, const char *cause)
 	};
 	(void)store_session_update(m->store, &update, /* fn= */ NULL, /* ctx= */ NULL);
 }
+
+static struct execution_record record_of(const struct run *run, uint64_t started)
+{
+	return (struct execution_record){ .session = run->session->id,
+					  .seq = run->call,
+					  .tool = run->terminal ? "execute_terminal" : "execute_code",
+					  .started = started };
+}
+
+void ledger_run_began(struct manager *m, const struct run *run, uint64_t started, uint64_t in_bytes)
+{
+	struct execution_record record = record_of(run, started);
+	record.in_bytes = in_bytes;
+	store_execution_put(m->store, &record);
+}
+
+void ledger_run_ended(struct manager *m, const struct run *run, uint64_t started, const char *ending,
+		      uint64_t out_bytes)
+{
+	struct execution_record record = record_of(run, started);
+	record.ended = store_now_ms();
+	record.ending = ending;
+	record.out_bytes = out_bytes;
+	store_execution_put(m->store, &record);
+}

@@ -38,6 +38,7 @@ struct op {
 struct op_run {
 	struct run run;
 	struct op *op;
+	uint64_t started;      /* wall clock, for the log */
 	struct buf partial[2]; /* an unfinished UTF-8 sequence at the end of a piece of output */
 };
 
@@ -478,6 +479,8 @@ static void on_run_end(struct run *run, struct run_result *result, const struct 
 {
 	struct op_run *r = container_of(run, struct op_run, run);
 	struct op *op = r->op;
+	ledger_run_ended(op->manager, run, r->started, result ? ending_name(result->ending) : "not_run",
+			 result ? result->stdout_bytes + result->stderr_bytes : 0);
 	op->request.on_done(op->request.ctx, result, f);
 	op_run_free(r);
 	op_free(op);
@@ -523,6 +526,8 @@ static int run_start(struct op *op, const char *text, size_t len, struct fail *f
 		return -1;
 	}
 	op->run = &r->run;
+	r->started = store_now_ms();
+	ledger_run_began(op->manager, &r->run, r->started, len);
 	return 0;
 }
 
@@ -598,6 +603,7 @@ void op_cancel(struct op *op)
 	bool unclaimed = !op->claimed;
 	if (op->run) {
 		struct op_run *r = container_of(op->run, struct op_run, run);
+		ledger_run_ended(m, &r->run, r->started, "cancelled", 0);
 		buf_release(&r->partial[0]);
 		buf_release(&r->partial[1]);
 		session_abandon(op->run);
@@ -667,6 +673,11 @@ static bool leave_sessions(struct manager *m)
 	}
 	m->engine->ops->remove_and_forget(m->engine, names.v, names.n);
 	return any;
+}
+
+void manager_settle(struct manager *m, uint64_t ms, void (*fn)(void *ctx), void *ctx)
+{
+	store_settle(m->store, ms, fn, ctx);
 }
 
 struct manager *manager_free(struct manager *m)

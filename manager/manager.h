@@ -55,6 +55,9 @@ void manager_leave_nothing(struct manager *m);
  * over, in the background. */
 void manager_wake(struct manager *m);
 
+/* Before manager_free(): calls fn once, on the loop, when what the store was told is written, and after ms at the latest. */
+void manager_settle(struct manager *m, uint64_t ms, void (*fn)(void *ctx), void *ctx);
+
 void op_cancel(struct op *op);
 
 struct session_info {

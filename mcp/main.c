@@ -24,9 +24,26 @@ static void report(const struct fail *f)
 		log_error("%s", f->hint);
 }
 
+/* Of the 100 ms that a client may have to wait for our end. */
+#define SETTLE_MS 50
+
+struct service {
+	struct loop *loop;
+	struct manager *manager;
+	int exit_code;
+};
+
+static void on_settled(void *ctx)
+{
+	struct service *service = ctx;
+	loop_stop(service->loop, service->exit_code);
+}
+
 static void on_end(void *ctx, int exit_code)
 {
-	loop_stop(ctx, exit_code);
+	struct service *service = ctx;
+	service->exit_code = exit_code;
+	manager_settle(service->manager, SETTLE_MS, on_settled, service);
 }
 
 static void on_signal(void *ctx, int signo)
@@ -37,6 +54,7 @@ static void on_signal(void *ctx, int signo)
 static int serve(struct loop *loop, const struct config *config, int in_fd, int out_fd, bool fixtures)
 {
 	struct manager *manager = manager_new(loop, config);
+	struct service service = { .loop = loop, .manager = manager };
 	struct server *server = server_new(&(struct server_spec){
 		.loop = loop,
 		.manager = manager,
@@ -45,7 +63,7 @@ static int serve(struct loop *loop, const struct config *config, int in_fd, int 
 		.out_fd = out_fd,
 		.fixtures = fixtures,
 		.on_end = on_end,
-		.ctx = loop,
+		.ctx = &service,
 	});
 	if (!server) {
 		log_error("cannot serve on stdin and stdout: %m");

@@ -166,6 +166,11 @@ struct execution_log *execution_log_new(struct store *s, struct loop *loop)
 	return log;
 }
 
+bool execution_log_is_idle(const struct execution_log *log)
+{
+	return list_empty(&log->waiting) || timer_active(log->retry);
+}
+
 struct execution_log *execution_log_free(struct execution_log *log)
 {
 	store_cancel(log->flush);

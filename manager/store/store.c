@@ -37,6 +37,9 @@ struct store {
 	size_t queued;
 	struct list refused; /* jobs for which the queue had no room, until they are answered */
 	struct execution_log *log;
+	struct timer *settle;
+	void (*on_settled)(void *ctx); /* NULL = nobody waits for that */
+	void *settle_ctx;
 };
 
 static void pump(struct store *s);
@@ -62,11 +65,6 @@ bool store_is_there(const struct config *c)
 struct execution_log *store_log(struct store *s)
 {
 	return s->log;
-}
-
-struct loop *store_loop(struct store *s)
-{
-	return s->loop;
 }
 
 /* --- jobs -------------------------------------------------------------------------------------------------------- */
@@ -315,6 +313,28 @@ static void connection_retire(struct connection *c)
 		work_start(c->loop, &(struct work_spec){ .fn = run_close, .on_done = on_closed, .ctx = c });
 }
 
+static void on_settle(void *ctx)
+{
+	struct store *s = ctx;
+	void (*fn)(void *) = take_ptr(s->on_settled);
+	if (fn)
+		fn(s->settle_ctx);
+}
+
+static void look_if_settled(struct store *s)
+{
+	if (s->on_settled && !s->work && list_empty(&s->queue) && execution_log_is_idle(s->log))
+		timer_start(s->settle, 0, 0);
+}
+
+void store_settle(struct store *s, uint64_t ms, void (*fn)(void *ctx), void *ctx)
+{
+	s->on_settled = fn;
+	s->settle_ctx = ctx;
+	timer_start(s->settle, ms, 0);
+	look_if_settled(s);
+}
+
 static void on_job_done(void *ctx, bool forgotten UNUSED)
 {
 	struct connection *c = ctx;
@@ -332,6 +352,7 @@ static void on_job_done(void *ctx, bool forgotten UNUSED)
 	}
 	c->store->work = NULL;
 	pump(c->store);
+	look_if_settled(c->store);
 }
 
 static void pump(struct store *s)
@@ -387,6 +408,7 @@ struct store *store_new(struct loop *loop, const struct config *config)
 	place_fill(&s->connection->place, config);
 	key_init(&s->connection->key, config->encryption_key, config->state_dir);
 	s->log = execution_log_new(s, loop);
+	s->settle = timer_new(loop, on_settle, s);
 	return s;
 }
 
@@ -395,6 +417,7 @@ struct store *store_free(struct store *s)
 	if (!s)
 		return NULL;
 	execution_log_free(s->log);
+	timer_free(s->settle);
 	list_for_each(job, &s->queue, struct store_job, node)
 		drop(job);
 	list_for_each(job, &s->refused, struct store_job, node)

@@ -22,6 +22,10 @@ struct store *store_new(struct loop *loop, const struct config *config);
 /* Drops what is queued without an answer; a job that is running is not waited for. Accepts NULL, returns NULL. */
 struct store *store_free(struct store *s);
 
+/* Before the end of a process: calls fn once, on the loop, when everything was written, when the store is known to be away, or after
+ * ms at the latest. store_free() forgets it. */
+void store_settle(struct store *s, uint64_t ms, void (*fn)(void *ctx), void *ctx);
+
 /* From the return on, the callback is not called. A job that had begun may still take effect. NULL is fine. */
 void store_cancel(struct store_job *job);
 uint64_t store_now_ms(void);

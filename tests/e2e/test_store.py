@@ -126,16 +126,6 @@ def test_calls_are_remembered(place, start):
     assert f"session {session.id} (python), running since" in text and "execute_terminal" in text
 
 
-def test_the_last_call_before_the_end_is_remembered(place, start):
-    server = start(home=place.home, **place.settings)
-    session = server.session(network=False)
-    session.code("1").ok()
-    server.close_stdin()
-    assert server.process.wait(PATIENCE) == 0
-    (last,) = place.json("history", session.id)["executions"]
-    assert last["ending"] == "ok"
-
-
 def test_a_cancelled_call_is_remembered_as_such(place, start):
     server = start(home=place.home, **place.settings)
     session = server.session(network=False)
@@ -238,10 +228,12 @@ def test_a_damaged_database_is_named(start, tmp_path):
     server.session(network=False)
     server.stop()
     database = home / "state" / "husk" / "husk.db"
-    database.write_bytes(b"this is no database" * 1000)
+    files = [database.with_name(database.name + end) for end in ("", "-wal", "-shm")]
+    for file in files:
+        file.write_bytes(b"this is no database" * 1000)
     server = start(home=home)
     create = server.call("create_session", {"network": False})
     assert create.is_error and "damaged" in create.text and str(database) in create.text and "move it" in create.text
-    for end in ("", "-wal", "-shm"):
-        database.with_name(database.name + end).unlink(missing_ok=True)
+    for file in files:
+        file.unlink(missing_ok=True)
     wait_until(lambda: not server.call("create_session", {"network": False}).is_error, what="a session after its removal")

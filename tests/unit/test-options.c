@@ -56,10 +56,10 @@ static void complains(void **state)
 	expect(ARGV(S("mcp"), S("--thread=t")), 0, NULL, "option '--thread' is for exports only");
 	expect(ARGV(S("mcp"), S("--bogus")), 0, NULL, "unknown option '--bogus'");
 	expect(ARGV(S("mcp"), S("--env-file")), 0, NULL, "option '--env-file' needs a value");
-	expect(ARGV(S("mcp"), S("--json")), 0, NULL, "option '--json' is for doctor, ps and gc only");
+	expect(ARGV(S("mcp"), S("--json")), 0, NULL, "option '--json' is for doctor, ps, gc, exports and history only");
 	expect(ARGV(S("ps"), S("--probe")), 0, NULL, "option '--probe' is for doctor only");
 	expect(ARGV(S("gc"), S("--watch")), 0, NULL, "option '--watch' is for ps only");
-	expect(ARGV(S("ps"), S("--all")), 0, NULL, "option '--all' is for stop only");
+	expect(ARGV(S("ps"), S("--all")), 0, NULL, "option '--all' is for stop and exports only");
 	expect(ARGV(S("stop")), 0, NULL, "stop needs the id of a session, or --all");
 	expect(ARGV(S("stop"), S("a"), S("--all")), 0, NULL, "stop needs the id of a session, or --all");
 	expect(ARGV(S("stop"), S("a"), S("b")), 0, NULL, "unexpected argument 'b'");

@@ -304,6 +304,34 @@ static void many_executions_arrive(void **state)
 		assert_int_equal(a.executions[i].seq, i + 1);
 }
 
+static void on_settled(void *ctx)
+{
+	++*(int *)ctx;
+	loop_stop(b.loop, 0);
+}
+
+static void what_was_told_is_written_before_the_end(void **state)
+{
+	int settled = 0;
+	store_execution_put(b.store,
+			    &(struct execution_record){ .session = "s1", .seq = 1, .tool = "t", .started = 1 });
+	store_execution_put(b.store,
+			    &(struct execution_record){ .session = "s1", .seq = 2, .tool = "t", .started = 1 });
+	store_settle(b.store, 600000, on_settled, &settled);
+	assert_int_equal(settled, 0);
+	loop_run(b.loop);
+	assert_int_equal(settled, 1);
+	bench_restart(&b);
+	ask_executions(&b, &a, "s1", 10);
+	assert_int_equal(a.n, 2);
+	store_settle(b.store, 600000, on_settled, &settled); /* nothing to wait for */
+	loop_run(b.loop);
+	assert_int_equal(settled, 2);
+	store_settle(b.store, 600000, on_settled, &settled);
+	bench_restart(&b); /* forgotten */
+	assert_int_equal(settled, 2);
+}
+
 /* --- dependency sets --------------------------------------------------------------------------------------------- */
 
 static struct set_record set(const char *key, const char *builder)
@@ -415,6 +443,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(sessions_are_listed_newest_first),
 	TEST(executions_are_completed),
 	TEST(many_executions_arrive),
+	TEST(what_was_told_is_written_before_the_end),
 	TEST(one_server_builds_a_set),
 	TEST(a_builder_that_is_gone_is_followed),
 	TEST(a_pinned_set_does_not_age),
