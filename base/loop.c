@@ -8,9 +8,11 @@
 #include <uv.h>
 
 #include "base/alloc.h"
+#include "base/work.h"
 
 struct loop {
 	uv_loop_t uv;
+	struct work_lane *lane;
 	int code;
 	bool stopped;
 };
@@ -35,6 +37,7 @@ struct loop *loop_new(void)
 	struct loop *loop = new0(struct loop);
 	if (uv_loop_init(&loop->uv) < 0)
 		abort();
+	loop->lane = work_lane_new();
 	return loop;
 }
 
@@ -55,8 +58,10 @@ struct loop *loop_free(struct loop *loop)
 	uv_walk(&loop->uv, close_handle, NULL);
 	uv_run(&loop->uv, UV_RUN_NOWAIT);
 	/* Busy only while a thread of the pool is at work: it will speak to the loop when it is done, so that memory stays. */
-	if (uv_loop_close(&loop->uv) == 0)
+	if (uv_loop_close(&loop->uv) == 0) {
+		work_lane_free(loop->lane);
 		free(loop);
+	}
 	return NULL;
 }
 
@@ -86,6 +91,11 @@ uint64_t loop_now_ms(void)
 void *loop_raw(struct loop *loop)
 {
 	return &loop->uv;
+}
+
+struct work_lane *loop_lane(struct loop *loop)
+{
+	return loop->lane;
 }
 
 struct timer *timer_new(struct loop *loop, timer_fn fn, void *ctx)

@@ -8,6 +8,7 @@
 struct loop;
 struct timer;
 struct signals;
+struct work_lane;
 
 struct loop *loop_new(void);
 /* Closes whatever is still open on it. Accepts NULL, returns NULL. */
@@ -33,5 +34,7 @@ struct signals *signals_free(struct signals *s);
 
 /* The raw uv_loop_t, for the other adapters of base/ only. */
 void *loop_raw(struct loop *loop);
+/* For base/work only. */
+struct work_lane *loop_lane(struct loop *loop);
 
 #endif

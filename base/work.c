@@ -3,14 +3,40 @@
 #include <uv.h>
 
 #include "base/alloc.h"
+#include "base/list.h"
+
+/* Half of libuv's pool of four. */
+#define BULK_MAX 2
 
 struct work {
 	uv_work_t uv;
+	struct list node; /* while it waits in the lane */
+	struct loop *loop;
 	struct work_spec spec;
 	bool forgotten;
 };
 
-static unsigned running; /* touched on the loop only */
+struct work_lane {
+	struct list waiting;
+	unsigned running;
+};
+
+struct work_lane *work_lane_new(void)
+{
+	struct work_lane *lane = new0(struct work_lane);
+	list_init(&lane->waiting);
+	return lane;
+}
+
+struct work_lane *work_lane_free(struct work_lane *lane)
+{
+	list_for_each(w, &lane->waiting, struct work, node)
+		free(w);
+	free(lane);
+	return NULL;
+}
+
+static unsigned running; /* in any loop; touched on the loop only */
 
 static void run(uv_work_t *req)
 {
@@ -18,9 +44,32 @@ static void run(uv_work_t *req)
 	w->spec.fn(w->spec.ctx);
 }
 
+static void finish(uv_work_t *req, int status);
+
+static void queue(struct work *w)
+{
+	if (uv_queue_work(loop_raw(w->loop), &w->uv, run, finish) < 0)
+		abort();
+	running++;
+}
+
+static void leave_lane(struct loop *loop)
+{
+	struct work_lane *lane = loop_lane(loop);
+	struct work *next = list_first(&lane->waiting, struct work, node);
+	if (!next) {
+		lane->running--;
+		return;
+	}
+	list_remove(&next->node);
+	queue(next);
+}
+
 static void finish(uv_work_t *req, int status UNUSED)
 {
 	struct work *w = container_of(req, struct work, uv);
+	if (w->spec.bulk)
+		leave_lane(w->loop);
 	w->spec.on_done(w->spec.ctx, w->forgotten);
 	free(w);
 	running--;
@@ -28,11 +77,17 @@ static void finish(uv_work_t *req, int status UNUSED)
 
 struct work *work_start(struct loop *loop, const struct work_spec *spec)
 {
+	struct work_lane *lane = loop_lane(loop);
 	struct work *w = new0(struct work);
 	w->spec = *spec;
-	if (uv_queue_work(loop_raw(loop), &w->uv, run, finish) < 0)
-		abort();
-	running++;
+	w->loop = loop;
+	list_init(&w->node);
+	if (spec->bulk && lane->running == BULK_MAX) {
+		list_append(&lane->waiting, &w->node);
+		return w;
+	}
+	lane->running += spec->bulk;
+	queue(w);
 	return w;
 }
 

@@ -13,6 +13,9 @@ struct work_spec {
 	 * process that exits does not wait for its threads. */
 	void (*on_done)(void *ctx, bool forgotten);
 	void *ctx;
+	/* May take long (a large file, a host's slow disk): never holds more than a part of the pool, waits its turn if that is
+	 * taken. What must be quick is never behind it. */
+	bool bulk;
 };
 
 struct work;
@@ -21,6 +24,11 @@ struct work;
 struct work *work_start(struct loop *loop, const struct work_spec *spec);
 /* The caller is no longer interested. fn may be running and is not stopped: what must end early looks at a flag of its own. */
 void work_forget(struct work *w);
+
+/* What a loop keeps for its bulk work; made and freed by the loop itself. */
+struct work_lane *work_lane_new(void);
+/* What waits in it is dropped. Returns NULL. */
+struct work_lane *work_lane_free(struct work_lane *lane);
 /* True while something was started whose on_done has not come: exit() would wait for it (libuv joins its threads when
  * the library is unloaded), _exit() does not. */
 bool work_is_running(void);

@@ -183,7 +183,8 @@ static void on_export(void *ctx, const struct export_record *found, const struct
 	if (found)
 		export_info_fill(&r->info, r->config, found);
 	if (found && found->stored <= r->request.max) {
-		r->work = work_start(r->loop, &(struct work_spec){ .fn = read_file, .on_done = on_file, .ctx = r });
+		r->work = work_start(
+			r->loop, &(struct work_spec){ .fn = read_file, .on_done = on_file, .ctx = r, .bulk = true });
 		return;
 	}
 	r->request.on_done(r->request.ctx, found ? &r->info : NULL, NULL, 0, f);

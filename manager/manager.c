@@ -125,7 +125,7 @@ static void info_fill(const struct session *s, struct session_info *info)
 		.runtime = s->runtime->name,
 		.status = session_state_name(s),
 		.age_seconds = (now - s->created_ms) / 1000,
-		.idle_seconds = list_empty(&s->runs) ? (now - s->used_ms) / 1000 : 0,
+		.idle_seconds = session_is_busy(s) ? 0 : (now - s->used_ms) / 1000,
 	};
 }
 

@@ -111,7 +111,7 @@ void transfers_lost(struct session *s, const struct fail *f, bool gone)
 bool transfers_busy(const struct session *s)
 {
 	list_for_each(t, &s->transfers, struct transfer, node)
-		if (t->call)
+		if (!t->abandoned)
 			return true;
 	return false;
 }

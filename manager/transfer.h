@@ -36,7 +36,7 @@ void transfer_cancel(struct transfer *t);
 bool transfers_frame(struct session *s, const struct wire_frame *frame, int *ret);
 /* The stream is gone; `gone` = the session too. */
 void transfers_lost(struct session *s, const struct fail *f, bool gone);
-/* True if a call is under way. */
+/* True if somebody copies files, also between two calls. */
 bool transfers_busy(const struct session *s);
 
 #endif

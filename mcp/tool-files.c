@@ -225,6 +225,11 @@ static int take_import(json_t *value, size_t i, struct import_item *ret, struct 
 	if (!text && !streq(e.encoding, "base64"))
 		return fail_set(f, FAIL_INVALID, "files[%zu]: encoding must be \"text\" or \"base64\"; got \"%s\"", i,
 				e.encoding);
+	if (e.content && (e.source || e.session_id || e.path))
+		return fail_set(
+			f, FAIL_INVALID,
+			"files[%zu]: file_content stands alone; it cannot be combined with source, session_id or path",
+			i);
 	*ret = (struct import_item){ .destination = e.destination };
 	if (e.content) {
 		ret->content = e.content;

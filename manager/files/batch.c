@@ -240,9 +240,6 @@ static void start_import(struct batch *b)
 			  "or both \"session_id\" and \"path\" (cross-session mode).");
 		return;
 	}
-	r->source = i->is_inline  ? xstrdup("inline") :
-		    i->session_id ? xasprintf("%s:%s", i->session_id, i->path) :
-				    xstrdup(i->source);
 	r->path = destination_of(i, &f);
 	if (!r->path)
 		item_end(b, &f);
@@ -310,7 +307,6 @@ static void start_export(struct batch *b)
 	AUTO(fail_release) struct fail f = { 0 };
 	struct sink_limits limits = { .bytes = SINK_BYTES_FACTOR * c->tmpfs_size,
 				      .apparent = SINK_APPARENT_FACTOR * c->memory_limit };
-	r->source = xstrdup(b->items[b->at].source);
 	r->path = names_sandbox_path(r->source, &f);
 	if (!r->path) {
 		item_end(b, &f);
@@ -361,6 +357,16 @@ static void on_turn(void *ctx)
 		start_import(b);
 }
 
+static char *source_of(const struct import_item *i)
+{
+	if (i->content)
+		return xstrdup("inline");
+	if (i->session_id && i->path)
+		return xasprintf("%s:%s", i->session_id, i->path);
+	return xstrdup(i->source ? i->source : "");
+}
+
+/* The results name their source from the start: an entry may end before its turn, with the session. */
 static void take_items(struct batch *b, const struct copy_request *req)
 {
 	b->export = !req->imports;
@@ -371,9 +377,11 @@ static void take_items(struct batch *b, const struct copy_request *req)
 		struct item *to = &b->items[k];
 		if (b->export) {
 			to->source = xstrdup(req->exports[k]);
+			b->results[k].source = xstrdup(req->exports[k]);
 			continue;
 		}
 		const struct import_item *from = &req->imports[k];
+		b->results[k].source = source_of(from);
 		to->is_inline = from->content;
 		to->base64 = from->base64;
 		if (from->content)

@@ -115,7 +115,8 @@ static void next(struct get *g)
 	struct buf empty = g->taken;
 	g->taken = g->waiting;
 	g->waiting = empty;
-	g->work = work_start(g->spec.loop, &(struct work_spec){ .fn = job, .on_done = on_worked, .ctx = g });
+	g->work = work_start(g->spec.loop,
+			     &(struct work_spec){ .fn = job, .on_done = on_worked, .ctx = g, .bulk = true });
 }
 
 static int on_frame(void *ctx, const struct wire_frame *frame)

@@ -117,7 +117,8 @@ static void on_worked(void *ctx, bool forgotten)
 
 static void work(struct put *p)
 {
-	p->work = work_start(p->spec.loop, &(struct work_spec){ .fn = job, .on_done = on_worked, .ctx = p });
+	p->work = work_start(p->spec.loop,
+			     &(struct work_spec){ .fn = job, .on_done = on_worked, .ctx = p, .bulk = true });
 }
 
 /* Sends the piece that is ready as soon as there is credit, and has the next one made meanwhile. */

@@ -319,6 +319,21 @@ def test_a_session_that_dies_meanwhile(start):
     harness.wait_until(lambda: os.listdir(storage(server) / "exports" / "incoming") == [], what="an empty folder")
 
 
+def test_a_session_that_is_stopped_between_entries(start):
+    """Those whose turn never came are answered too, each by its name."""
+    server = start()
+    session = server.session(network=False)
+    session.shell("head -c 60M /dev/urandom > big; for i in 1 2 3 4 5 6 7; do ln big big$i; done")
+    names = ["big"] + [f"big{i}" for i in range(1, 8)]
+    call = server.start_call("export_files", {"session_id": session.id, "files": [{"source": name} for name in names]})
+    server.call("stop_session", {"session_id": session.id})
+    result = call.tool()
+    server.request("tools/list").result()  # the server is there to say so
+    if not result.is_error:
+        assert [os.path.basename(f["path"]) for f in result.files] == names
+        assert not result.files[-1]["success"] and result.files[-1]["error"], result.text
+
+
 # --- resources
 
 
