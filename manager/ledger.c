@@ -104,6 +104,26 @@ static struct execution_record record_of(const struct run *run, uint64_t started
 					  .started = started };
 }
 
+void ledger_earlier_ended(struct manager *m, const struct session *s, const struct run_result *result)
+{
+	uint64_t now = store_now_ms();
+	for (size_t i = 0; i < result->n_earlier; i++) {
+		const struct earlier_result *e = &result->earlier[i];
+		if (!e->ended)
+			continue;
+		struct execution_record record = {
+			.session = s->id,
+			.seq = e->seq,
+			.tool = e->terminal ? "execute_terminal" : "execute_code",
+			.started = now - e->result.duration_ms,
+			.ended = now,
+			.ending = ending_name(e->result.ending),
+			.out_bytes = e->result.stdout_bytes + e->result.stderr_bytes,
+		};
+		store_execution_put(m->store, &record);
+	}
+}
+
 void ledger_run_began(struct manager *m, const struct run *run, uint64_t started, uint64_t in_bytes)
 {
 	struct execution_record record = record_of(run, started);

@@ -77,6 +77,8 @@ struct store_job *ledger_running(struct manager *m, const struct session *s, sto
 void ledger_renew(struct manager *m, struct session *s);
 /* It has ended. cause NULL = somebody stopped it. Fire and forget. */
 void ledger_end(struct manager *m, const struct session *s, const char *cause);
+/* What a server before this one had started, now that its end is known. `ended` is when we heard of it. */
+void ledger_earlier_ended(struct manager *m, const struct session *s, const struct run_result *result);
 /* The log of executions: begun when it was sent, ended with how and with how much output. */
 void ledger_run_began(struct manager *m, const struct run *run, uint64_t started, uint64_t in_bytes);
 void ledger_run_ended(struct manager *m, const struct run *run, uint64_t started, const char *ending,

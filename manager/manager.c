@@ -481,6 +481,8 @@ static void on_run_end(struct run *run, struct run_result *result, const struct 
 	struct op *op = r->op;
 	ledger_run_ended(op->manager, run, r->started, result ? ending_name(result->ending) : "not_run",
 			 result ? result->stdout_bytes + result->stderr_bytes : 0);
+	if (result)
+		ledger_earlier_ended(op->manager, run->session, result);
 	op->request.on_done(op->request.ctx, result, f);
 	op_run_free(r);
 	op_free(op);

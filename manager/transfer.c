@@ -45,7 +45,7 @@ int transfer_begin(struct transfer *t, const struct wire_files *call, struct fai
 	AUTO(buf_release) struct buf frame = { 0 };
 	if (wire_put_files(&frame, s->last_call + 1, call) < 0)
 		return fail_set(f, FAIL_INVALID, "the path is not valid UTF-8");
-	t->call = ++s->last_call;
+	t->call = t->last = ++s->last_call;
 	s->used_ms = loop_now_ms();
 	session_send(s, &frame);
 	return 0;

@@ -14,6 +14,7 @@ struct transfer {
 	struct list node;
 	struct session *session; /* NULL = not joined */
 	uint32_t call;		 /* 0 = none under way */
+	uint32_t last;		 /* the one under way, or the one before; 0 = there was none */
 	bool abandoned;		 /* cancelled: what still comes is for nobody */
 	/* A frame of the call; after END the call is over and the next may begin. Negative if PID 1 broke the protocol. */
 	int (*on_frame)(void *ctx, const struct wire_frame *frame);

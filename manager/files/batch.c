@@ -33,6 +33,7 @@ struct batch {
 	void *progress_ctx;
 
 	/* Of the entry at hand. */
+	uint64_t started;
 	struct put *put;
 	struct get *get;
 	struct store_job *job;
@@ -47,13 +48,39 @@ static char *copied(const char *s)
 	return s ? xstrdup(s) : NULL;
 }
 
+static uint32_t take_number(uint32_t *number)
+{
+	uint32_t taken = *number;
+	*number = 0;
+	return taken;
+}
+
 static void idle(struct batch *b);
 
 /* ---- one entry ends */
 
+/* Only what reached the session has a number there. */
+static void record(struct batch *b, const struct fail *f)
+{
+	const struct copy_result *r = &b->results[b->at];
+	uint32_t seq = take_number(&b->transfer.last);
+	if (!seq)
+		return;
+	store_execution_put(b->spec.store,
+			    &(struct execution_record){ .session = b->session_id,
+							.seq = seq,
+							.tool = b->export ? "export_files" : "import_files",
+							.started = b->started,
+							.ended = store_now_ms(),
+							.ending = f ? "error" : "ok",
+							.in_bytes = b->export ? 0 : r->size,
+							.out_bytes = b->export ? r->size : 0 });
+}
+
 static void item_end(struct batch *b, const struct fail *f)
 {
 	struct copy_result *r = &b->results[b->at];
+	record(b, f);
 	r->success = !f;
 	if (f) {
 		r->error = xstrdup(f->message ? f->message : "failed");
@@ -347,6 +374,7 @@ static void idle(struct batch *b)
 static void on_turn(void *ctx)
 {
 	struct batch *b = ctx;
+	b->started = store_now_ms();
 	if (b->at == b->n)
 		b->spec.on_done(b->spec.ctx, b->results, b->n);
 	else if (!b->transfer.session)

@@ -136,6 +136,26 @@ def test_a_cancelled_call_is_remembered_as_such(place, start):
     wait_until(lambda: [e["ending"] for e in place.json("history", session.id)["executions"]] == ["cancelled"])
 
 
+def test_copies_and_what_another_server_heard_the_end_of_are_remembered(place, start):
+    first = start(home=place.home, **place.settings)
+    session = first.session(network=False)
+    files = [{"file_content": "12345678", "destination": "a"}]
+    assert not first.call("import_files", {"session_id": session.id, "files": files}).is_error
+    assert not first.call("export_files", {"session_id": session.id, "files": [{"source": "a"}, {"source": "missing"}]}).is_error
+    first.start_call("execute_code", {"session_id": session.id, "code": "print('on', flush=True)\nimport time; time.sleep(2)"}, progress="p")
+    first.wait_for(lambda s: s.progress_of("p"))
+    first.process.kill()
+    first.process.wait()
+    second = start(home=place.home, **place.settings)
+    second.call("execute_code", {"session_id": session.id, "code": "1"})
+
+    def ends():
+        return [(e["tool"], e["ending"], e["in_bytes"], e["out_bytes"]) for e in place.json("history", session.id)["executions"]]
+
+    expected = [("import_files", "ok", 8, 0), ("export_files", "ok", 0, 8), ("export_files", "error", 0, 0)]
+    wait_until(lambda: ends()[:3] == expected and ends()[3][:2] == ("execute_code", "ok") and len(ends()) == 5)
+
+
 # --- what goes on without it
 
 
