@@ -231,3 +231,11 @@ void adopt_release(struct manager *m)
 	list_for_each(a, &m->adoptions, struct adoption, node)
 		adoption_free(a);
 }
+
+void manager_wake(struct manager *m)
+{
+	if (m->awake)
+		return;
+	m->awake = true;
+	adopt_all(m);
+}

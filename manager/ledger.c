@@ -140,3 +140,8 @@ void ledger_run_ended(struct manager *m, const struct run *run, uint64_t started
 	record.out_bytes = out_bytes;
 	store_execution_put(m->store, &record);
 }
+
+void manager_settle(struct manager *m, uint64_t ms, void (*fn)(void *ctx), void *ctx)
+{
+	store_settle(m->store, ms, fn, ctx);
+}

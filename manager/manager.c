@@ -649,14 +649,6 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 	return m;
 }
 
-void manager_wake(struct manager *m)
-{
-	if (m->awake)
-		return;
-	m->awake = true;
-	adopt_all(m);
-}
-
 void manager_leave_nothing(struct manager *m)
 {
 	m->leaves_nothing = true;
@@ -675,11 +667,6 @@ static bool leave_sessions(struct manager *m)
 	}
 	m->engine->ops->remove_and_forget(m->engine, names.v, names.n);
 	return any;
-}
-
-void manager_settle(struct manager *m, uint64_t ms, void (*fn)(void *ctx), void *ctx)
-{
-	store_settle(m->store, ms, fn, ctx);
 }
 
 struct manager *manager_free(struct manager *m)
