@@ -32,6 +32,7 @@ LEASE = 15
 ANSWER_DEADLINE = 150
 ENDINGS = ("error", "timeout", "interrupted", "oom", "kernel_died", "container_died", "session_lost")
 OPS_A_SESSION = 40
+PACE = 0.6
 
 
 class Notes:
@@ -75,16 +76,14 @@ class Ledger:
         self.ops = 0
         self.acknowledged = set()
         self.refused = set()
-        self.lock = threading.Lock()
 
-    def check(self, op, printed):
-        """What the file says against what was answered. Returns what is wrong."""
+    def check(self, op, before, printed):
+        """What the file says against what was answered, `before` this one was asked for. Returns what is wrong."""
         ids = printed.split()
-        with self.lock:
-            twice = [name for name, n in collections.Counter(ids).items() if n > 1]
-            lost = self.acknowledged - set(ids)
-            ran = self.refused & set(ids)
-            self.acknowledged.add(op)
+        twice = [name for name, n in collections.Counter(ids).items() if n > 1]
+        lost = before - set(ids)
+        ran = self.refused & set(ids)
+        self.acknowledged.add(op)
         wrong = [f"ran twice: {twice}"] if twice else []
         wrong += [f"acknowledged and not there: {sorted(lost)}"] if lost else []
         wrong += [f"refused and ran: {sorted(ran)}"] if ran else []
@@ -151,7 +150,9 @@ class Client:
             return None
         if result is None:
             harness.wait_until(lambda: self.server.killed or self.server.process.poll() is not None)
-            if not self.server.killed:
+            if self.server.killed:
+                self.server.process.wait()
+            else:
                 self.notes.violation(f"{tool} got no answer of a server that nobody killed: {self.server.last_words()}")
             self.notes.outcome(tool, "the server was killed")
         elif result.is_error:
@@ -182,6 +183,7 @@ class Client:
     def run_some(self):
         """A cell, at times a command beside it, at times an export."""
         ledger, calls = self.ledger, []
+        before = set(ledger.acknowledged)
         ledger.ops += 1
         roll = self.random.random()
         pause = round(self.random.choice([0, 0, 0.05, 0.5]), 2)
@@ -198,21 +200,21 @@ class Client:
         if self.chaos.exports and self.random.random() < 0.2:
             self.export(ledger)
         for name, tool, answer in calls:
-            self.judge(ledger, name, tool, self.wait(tool, answer))
+            self.judge(ledger, name, before, self.wait(tool, answer))
 
     def name(self):
         self.count += 1
         return f"{self.number}.{self.count}"
 
-    def judge(self, ledger, name, tool, result):
+    def judge(self, ledger, name, before, result):
         if result is None:
             return
         if result.is_error:
             ledger.refused.add(name)
             self.judge_loss(ledger, result)
         elif result.fields["ending"] == "ok":
-            for wrong in ledger.check(name, result.stdout):
-                self.notes.violation(f"session {ledger.id}, {tool} {name}: {wrong}")
+            for wrong in ledger.check(name, before, result.stdout):
+                self.notes.violation(f"session {ledger.id}, call {name}: {wrong}")
         elif result.fields["ending"] in ("container_died", "session_lost"):
             self.judge_loss(ledger, result)
 
@@ -238,7 +240,9 @@ class Client:
         if not made or made.is_error or made.fields["ending"] != "ok":
             return
         result = self.call("export_files", {"session_id": ledger.id, "files": [{"source": f"{name}.txt"}]})
-        if result and not result.is_error and result.fields.get("success"):
+        if result and not result.is_error and not result.fields["success"] and not result.fields["files"][0].get("error"):
+            self.notes.violation(f"an export failed without a cause: {result.text}")
+        if result and not result.is_error and result.fields["success"]:
             self.exports[result.fields["files"][0]["host_path"]] = content
 
 
@@ -308,13 +312,13 @@ class Chaos:
         except ProcessLookupError:
             pass
 
-    def run(self, kills, seconds):
+    def run(self, kills, seconds, pace):
         self.probe()
         for client in self.clients:
             client.thread.start()
         deadline = time.monotonic() + seconds
         while sum(self.notes.kills.values()) < kills and time.monotonic() < deadline:
-            time.sleep(self.random.uniform(0.1, 1.2))
+            time.sleep(self.random.uniform(0, 2 * pace))
             self.kill_one()
         self.over.set()
         for client in self.clients:
@@ -379,12 +383,12 @@ class Chaos:
         return "\n".join([*lines, f"{len(self.notes.violations)} violations"])
 
 
-def run(kills, seconds, seed, log, folder):
+def run(kills, seconds, seed, log, folder, pace=PACE):
     """Returns (whether all held, the summary)."""
     with private_engine.running() as engine:
         chaos = Chaos(engine, folder, seed, log)
         try:
-            good = chaos.run(kills, seconds)
+            good = chaos.run(kills, seconds, pace)
         finally:
             for client in chaos.clients:
                 if client.server:
@@ -399,16 +403,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seconds", type=int, default=7200, help="stop killing after this long")
+    parser.add_argument("--pace", type=float, default=PACE, help="seconds between two kills, on average")
     parser.add_argument("--seed", default=str(random.SystemRandom().randrange(10**9)))
     parser.add_argument("--log", default="-", help="where each kill and the counts are written; - is stdout")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="husk-chaos-") as folder:
         if options.log == "-":
-            good, _ = run(options.kills, options.seconds, options.seed, sys.stdout, pathlib.Path(folder))
+            good, _ = run(options.kills, options.seconds, options.seed, sys.stdout, pathlib.Path(folder), options.pace)
         else:
             with open(options.log, "w", encoding="utf-8") as log:
-                good, summary = run(options.kills, options.seconds, options.seed, log, pathlib.Path(folder))
+                good, summary = run(options.kills, options.seconds, options.seed, log, pathlib.Path(folder), options.pace)
             print(summary)
     return 0 if good else 1
 
