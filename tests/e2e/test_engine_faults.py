@@ -6,6 +6,11 @@ import pytest
 import harness
 import private_engine
 
+# An engine that hangs takes its time, and what was left on it to be removed too.
+pytestmark = pytest.mark.timeout(600)
+# What a call may take that has nothing to do with the fault: far less than the fault itself takes to be noticed.
+UNDISTURBED = 15
+
 @pytest.fixture(scope="module")
 def _engine():
     with private_engine.running() as engine:
@@ -91,7 +96,7 @@ def test_an_engine_that_crashes_and_comes_back_ends_its_sessions_with_that_cause
     session = server.session(network=False)
     running = running_cell(session)
     engine.kill()
-    assert server.ping() < 5
+    assert server.ping() < UNDISTURBED
     engine.start()
     died(session, running, "engine")
     works(server)
@@ -113,7 +118,7 @@ def test_containers_that_outlive_their_engine_cost_nothing(serve, engine, tmp_pa
     waiting = [session.start_code(f"x += 1; x * {n}", 60) for n in (1, 10)]
     failed = server.call("create_session", {"network": False})
     assert failed.is_error and "no Docker engine answers" in failed.text
-    assert server.ping() < 5
+    assert server.ping() < UNDISTURBED
     engine.start()
     ended = running.tool().ok()
     assert ended.stdout == "on\n" + "".join(f"{i}\n" for i in range(30)) and ended.value == "6"
@@ -121,7 +126,7 @@ def test_containers_that_outlive_their_engine_cost_nothing(serve, engine, tmp_pa
     # Nothing ran where no engine was, and the caller was told in time.
     engine.kill()
     lost = session.code("open('/workspace/ran', 'w')", 2)
-    assert lost.is_error and lost.took < 40
+    assert lost.is_error and lost.took < 60
     assert "no Docker engine answers" in lost.text and "Nothing ran" in lost.hint
     engine.start()
     assert session.code("import os; os.path.exists('/workspace/ran')", 60).ok().value == "False"
@@ -173,10 +178,10 @@ def test_a_hung_engine(serve, engine):
     engine.freeze()
     calls = [server.start_call("create_session", {"network": False}), session.start_code("x += 1", 1)]
     for _ in range(5):
-        assert server.ping() < 5
+        assert server.ping() < UNDISTURBED
     for answer in calls:
         failed = answer.tool(100)
-        assert answer.took < 50
+        assert answer.took < 90
         assert "engine" in failed.text and "did not answer" in failed.text, failed.text
     engine.thaw()
     # The cell that was under way runs or does not: never twice.
@@ -258,10 +263,10 @@ def test_a_docker_that_is_replaced(serve, engine, tmp_path):
         box.creating = box.server.start_call("create_session", {"network": False})
     for n in range(10):
         for box in boxes.values():
-            assert box.session.code(f"{n}").ok().took < 5  # its stream was open before
+            assert box.session.code(f"{n}").ok().took < UNDISTURBED  # its stream was open before
     for name, box in boxes.items():
         failed = box.creating.tool(100)
-        assert failed.is_error and box.creating.took < 50, name
+        assert failed.is_error and box.creating.took < 90, name
         assert len(failed.text) < 3000 and "docker" in failed.text.lower(), (name, failed.text)
     for name, box in boxes.items():
         box.broken.unlink()
