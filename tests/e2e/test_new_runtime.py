@@ -10,6 +10,7 @@ import pytest
 import harness
 import schemas
 
+pytestmark = pytest.mark.timeout(600)  # compiles everything once
 SOURCE = harness.ROOT / "tests" / "e2e" / "new-runtime"
 DESCRIBE = "Perl 5 as Debian's base has it. Variables that a later cell needs are declared with `our`."
 
