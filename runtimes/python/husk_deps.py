@@ -3,7 +3,7 @@
 import os
 import sys
 
-SITE = "/opt/husk/deps/lib/python%d.%d/site-packages" % sys.version_info[:2]
+SITE = f"/opt/husk/deps/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
 
 
 def add():

@@ -122,7 +122,7 @@ class Kernel:
 
     _hello = None
     _done = True
-    _interrupted = False
+    _repeat_at = None  # when the next interrupt is due
 
     @property
     def idle(self):
@@ -163,11 +163,11 @@ class Kernel:
     def interrupt(self):
         """Of the running cell: repeated until that is done."""
         os.killpg(self.process.pid, self._signal)
-        self._interrupted = not self._done
+        self._repeat_at = time.monotonic() + REPEAT_SECONDS if not self._done else None
 
     def finish(self, seconds=DEFAULT_SECONDS):
         self._wait(lambda: self._done, seconds)
-        self._interrupted = False
+        self._repeat_at = None
         return self.outcome
 
     def run_interrupted(self, code, seconds=DEFAULT_SECONDS):
@@ -206,9 +206,9 @@ class Kernel:
         while not condition():
             if not self._selector.get_map():
                 raise KernelError(f"the kernel is gone (status {self.process.wait(5)}); so far: {self.outcome}")
-            events = self._selector.select(REPEAT_SECONDS if self._interrupted else end - time.monotonic())
-            if not events and self._interrupted:
-                os.killpg(self.process.pid, self._signal)
+            events = self._selector.select((self._repeat_at or end) - time.monotonic())
+            if self._repeat_at and time.monotonic() >= self._repeat_at:  # also of a cell that floods us
+                self.interrupt()
             if time.monotonic() > end:
                 raise KernelError(f"not within {seconds} s; so far: {self.outcome}")
             for key, _ in events:

@@ -48,6 +48,18 @@ process.stdout.write('c\\n'); display({ text: `d${i}` }) }"""
         assert display["data"] == {"text/plain": f"d{i}"} and before.count(b"c\n") > i
 
 
+@pytest.mark.parametrize("code", ["for (let i = 0; i < 3; i++) { child_process.spawnSync('true'); display({ text: 'd' }) }; 1",
+                                  "for (let i = 0; i < 20; i++) child_process.execSync('true'); 1"])
+def test_programs_in_the_first_cell(fresh_kernel, code):
+    """The watcher does not come up in the middle of it, where V8 would abort."""
+    assert fresh_kernel.run(code).text == "1"
+
+
+def test_an_interrupt_of_the_first_cell(fresh_kernel):
+    outcome = fresh_kernel.run_interrupted("console.log('go'); while (true) display('x'.repeat(100_000))")
+    assert outcome.error["type"] == "Interrupted"
+
+
 def test_big_output_and_binary_junk(kernel):
     code = "process.stdout.write('x'.repeat(5e6)); process.stdout.write(Buffer.from([0xff, 0, 0xfe]));"
     outcome = kernel.run(f"{code} for (let i = 0; i < 1e5; i++) console.log(i)")

@@ -52,9 +52,15 @@ export class Interrupts {
     if (this.#running) this.#onInterrupt();
   }
 
+  // Calls `next` when the worker watches, if this code could need it. A worker that connected in the middle of the cell would take the
+  // first signal for none, and V8 does not bear it at every place.
+  prepare(code, next) {
+    if (this.#watched || !MAY_TAKE_TIME.test(code)) next();
+    else this.#startWatcher(next);
+  }
+
   // A cell begins; not before the loop has read the signals that came before it (afterTurns).
-  arm(code) {
-    if (!this.#watched && MAY_TAKE_TIME.test(code)) this.#startWatcher();
+  arm() {
     this.#earlier = this.#seen;
     this.#pending = false;
     this.#running = true;
@@ -79,8 +85,13 @@ export class Interrupts {
     }
   }
 
-  #startWatcher() {
+  #startWatcher(next) {
     let worker;
+    const once = () => {
+      const call = next;
+      next = null;
+      call?.();
+    };
     process[LOOK] = (...question) => this.#look(...question);
     try {
       worker = new Worker(new URL("watcher.mjs", import.meta.url), {
@@ -91,7 +102,8 @@ export class Interrupts {
         resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2, stackSizeMb: 1 },
       });
     } catch {
-      return; // no thread to be had; the next cell tries again
+      once(); // no thread to be had; the next cell tries again
+      return;
     }
     this.#watched = true;
     this.#offset = this.#seen;
@@ -102,11 +114,13 @@ export class Interrupts {
       afterTurns(() => {
         offset = Math.min(offset, this.#seen - count);
         this.#offset = offset;
+        once();
       });
     });
     worker.on("error", () => {});
     worker.on("exit", () => {
       this.#watched = false;
+      once();
     });
     worker.unref();
   }

@@ -81,7 +81,8 @@ class Kernel {
   serve(address, token) {
     const ready = () => this.#link.hello(token, process.versions.node);
     // Signals from before are then known as such.
-    const begin = ({ id, code }) => afterTurns(() => this.#guard(() => this.#begin(id, code)));
+    const begin = ({ id, code }) =>
+      afterTurns(() => this.#interrupts.prepare(code, () => this.#guard(() => this.#begin(id, code))));
     this.#link = new Link(address, ready, begin);
   }
 
@@ -172,7 +173,7 @@ class Kernel {
     this.#streams.restore();
     this.#listen();
     this.#sendLate();
-    this.#interrupts.arm(code);
+    this.#interrupts.arm();
     this.#realms.prepareFor(code);
     this.#evaluate(cell, this.#sources.prepare(cell.number, code));
   }

@@ -39,9 +39,10 @@ function ask(asked, turn) {
 const signal = new Signal(); // also what keeps this thread alive
 signal.onsignal = () => {
   count++;
+  if (!lookId) return; // its first message says that it watches
   parentPort.postMessage(count);
   if (asking) missed = true;
-  else if (lookId) ask(0, 0);
+  else ask(0, 0);
 };
 signal.start(workerData.signal);
 
