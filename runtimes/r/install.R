@@ -27,7 +27,8 @@ same <- function(a, b) !is.na(a) && package_version(a) == package_version(b)
 offered <- NULL
 available <- function() {
   if (is.null(offered)) {
-    offered <<- available.packages(repos = repos, type = "source", filters = c("R_version", "OS_type", "duplicates"))
+    offered <<- available.packages(repos = repos, type = "source", filters = c("R_version", "OS_type", "duplicates"),
+                                   ignore_repo_cache = TRUE)
     if (!nrow(offered)) give_up("no repository answers with packages: ", paste(shown(repos), collapse = ", "))
   }
   offered

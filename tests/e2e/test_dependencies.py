@@ -143,6 +143,40 @@ def test_source_with_c_is_compiled(begin, index):
     assert session.shell("command -v gcc cc").exit_code != 0
 
 
+def test_npm(begin):
+    server = begin()
+    created = create(server, language="node", dependencies={"is-number": "^7.0.0", "@sindresorhus/is": "7.0.1"})
+    session = session_of(server, created)
+    assert created.dependencies == {"is-number": "7.0.0", "@sindresorhus/is": "7.0.1"}
+    assert session.code("require('is-number')(5)").ok().value == "true"
+    assert session.code("(await import('@sindresorhus/is')).default.string('x')").ok().value == "true"
+    bad = create(server, language="node", dependencies={"is-number": "99.0.0"})
+    assert bad.is_error and "No matching version found for is-number@99.0.0" in bad.text
+
+
+def test_r_from_a_repository_with_an_archive(begin, make_index):
+    """The old version is compiled; the one that needs it takes it as it is; what the image has is not fetched."""
+    login = "canary-user:cAnArY/passw0rd"
+    index = make_index(login=login)
+    package_index.add_r_package(index.folder, "huskold", "1.0", archived=True, files={
+        "NAMESPACE": "useDynLib(huskold)\nexport(answer)\n",
+        "R/answer.R": "answer <- function() .Call('husk_answer')\n",
+        "src/answer.c": "#include <Rinternals.h>\nSEXP husk_answer(void) { return Rf_ScalarInteger(41); }\n"})
+    package_index.add_r_package(index.folder, "huskold", "2.0", {"NAMESPACE": "export(answer)\n", "R/a.R": "answer <- function() 2L\n"})
+    package_index.add_r_package(index.folder, "huskneeds", "1.2", {"NAMESPACE": "export(twice)\n",
+                                "R/twice.R": "twice <- function() 2L * huskold::answer()\n"}, imports="huskold (>= 1.0)")
+    server = begin(R_REPOS=index.url(login=login.replace("/", "%2F")))
+    created = create(server, language="r", dependencies={"huskold": "1.0", "huskneeds": "", "jsonlite": ""})
+    session = session_of(server, created)
+    assert created.dependencies["huskold"] == "1.0" and created.dependencies["huskneeds"] == "1.2"
+    assert "82" in session.code("huskneeds::twice()").ok().stdout + str(session.code("huskneeds::twice()").value)
+    assert not index.downloads("jsonlite") and not index.downloads("huskold_2.0")
+    shown = session.shell("Rscript -e 'getOption(\"repos\")'; env").stdout
+    assert index.url() in shown and "cAnArY" not in shown
+    bad = create(server, language="r", dependencies={"huskold": "1.5"})
+    assert bad.is_error and "there is no 'huskold' 1.5; the current one is 2.0" in bad.text
+
+
 # --- the cache
 
 
