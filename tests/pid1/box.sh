@@ -8,7 +8,7 @@ root=/mnt
 mount --make-rprivate /
 mount -t tmpfs -o mode=755 tmpfs $root
 cd $root
-mkdir -p usr etc dev proc opt/husk workspace tmp home/sandbox sys
+mkdir -p usr etc dev proc opt/husk/deps workspace tmp home/sandbox sys
 for d in bin sbin lib lib64; do [ -e /$d ] && ln -s usr/$d $d; done
 mount --rbind /usr usr
 mount --rbind /etc etc
@@ -20,7 +20,7 @@ chmod 0111 opt/husk/husk-client
 cp "$kernel" opt/husk/kernel.py
 cp "$manifest" opt/husk/runtime.json
 mount --bind "$cgroup" opt/husk/cgroup
-chown 65532:65532 workspace tmp home/sandbox
+chown 65532:65532 workspace tmp home/sandbox opt/husk/deps
 ip link set lo up 2>/dev/null || true
 cd /
 exec chroot $root /usr/bin/env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/home/sandbox LANG=C.UTF-8 HUSK_SECRET=1 \

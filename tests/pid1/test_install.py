@@ -1,0 +1,83 @@
+"""PID 1 that installs packages: one program, its environment and its report, and nothing else."""
+import frames
+import pytest
+
+INSTALL = 40
+
+
+@pytest.fixture
+def installer(make_box):
+    """installer(script) starts a box whose installer is that shell script and returns a client of it."""
+
+    def make(script, *options):
+        box = make_box("--install", *options, manifest={"installer": {"command": ["/bin/bash", "-c", script]}})
+        client = box.attach(hello=False)
+        assert client.hello()["kernel"] == "none"
+        return client
+
+    return make
+
+
+def install(client, **more):
+    client.number += 1
+    client.send(INSTALL, client.number, {"packages": {"a": "1"}, "timeout_ms": 20000, **more})
+    return client.number
+
+
+def test_packages_environment_and_report(installer):
+    client = installer('cat <&198; echo "$INDEX $FROM_MANIFEST"; echo >&2 err; head -c 9000 /dev/zero >/opt/husk/deps/x; '
+                       """echo '{"a":"1.5"}' >&199""")
+    reply = client.finish(install(client, env={"INDEX": "http://u:p@h/", "FROM_MANIFEST": "no"}))
+    assert reply.ending == "ok", reply.detail
+    assert reply.out == b'{"a":"1"}http://u:p@h/ no\n' and reply.err == b"err\n"
+    (result,) = reply.results
+    assert result["data"]["application/json"]["versions"] == {"a": "1.5"}
+    assert 9000 <= result["data"]["application/json"]["size"] < 1 << 20
+
+
+def test_failure_and_a_report_that_is_none(installer):
+    client = installer("echo '[1]' >&199; exit 3")
+    reply = client.finish(install(client))
+    assert reply.ending == "error" and reply.end["exit_code"] == 3 and reply.results == []
+
+
+def test_everything_it_started_ends_with_it(installer):
+    client = installer("if [ -e /tmp/again ]; then ls -d /proc/[0-9]*; else touch /tmp/again; setsid sleep 1000 & setsid sleep 1000 & fi")
+    assert client.finish(install(client)).ending == "ok"
+    left = client.finish(install(client)).out.split()
+    assert len(left) <= 5, left  # PID 1, attach, the shell and ls
+
+
+@pytest.mark.parametrize("path", ["/opt/husk/deps", "/tmp"])
+def test_size_is_bounded_while_it_runs(installer, path):
+    client = installer(f"head -c 3000000 /dev/zero >{path}/x; sleep 1000")
+    reply = client.finish(install(client, size_limit=1000000))
+    assert reply.ending == "error" and "larger" in reply.detail
+
+
+def test_size_is_bounded_at_the_end(installer):
+    client = installer("head -c 3000000 /dev/zero >/opt/husk/deps/x")
+    reply = client.finish(install(client, size_limit=1000000))
+    assert reply.ending == "error" and "larger" in reply.detail
+
+
+def test_timeout_and_interrupt(installer):
+    client = installer("echo started; trap '' TERM INT; while :; do sleep 1; done")
+    assert client.finish(install(client, timeout_ms=300)).ending == "timeout"
+    number = install(client)
+    client.expect(lambda f: f.call == number and f.type == frames.OUT)
+    client.send(frames.INTERRUPT, number)
+    assert client.finish(number).ending == "interrupted"
+
+
+def test_an_installer_runs_nothing_else_and_a_session_installs_nothing(installer, client):
+    installing = installer("true")
+    for reply in (installing.execute("1"), installing.terminal("true")):
+        assert reply.ending == "refused" and "only installs" in reply.detail
+    assert "installs nothing" in client.finish(install(client)).detail
+
+
+@pytest.mark.parametrize("fields", [{"packages": None}, {"packages": []}, {"env": {"A": 1}}, {"env": {"A=B": "1"}}])
+def test_bad_fields_are_refused(installer, fields):
+    client = installer("true")
+    assert client.finish(install(client, **fields)).ending == "refused"
