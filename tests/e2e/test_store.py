@@ -142,7 +142,8 @@ def test_copies_and_what_another_server_heard_the_end_of_are_remembered(place, s
     files = [{"file_content": "12345678", "destination": "a"}]
     assert not first.call("import_files", {"session_id": session.id, "files": files}).is_error
     assert not first.call("export_files", {"session_id": session.id, "files": [{"source": "a"}, {"source": "missing"}]}).is_error
-    first.start_call("execute_code", {"session_id": session.id, "code": "print('on', flush=True)\nimport time; time.sleep(2)"}, progress="p")
+    code = "print('on', flush=True)\nimport time; time.sleep(2)"
+    first.start_call("execute_code", {"session_id": session.id, "code": code}, progress="p")
     first.wait_for(lambda s: s.progress_of("p"))
     first.process.kill()
     first.process.wait()
