@@ -333,6 +333,16 @@ static int open_source(const char *path, int *ret_fd)
 	return 0;
 }
 
+static struct export *prepare(const char *path, int fd)
+{
+	struct export *ex = new0(struct export);
+	ex->source = xstrdup(path);
+	ex->file = -1;
+	ex->notices = json_array();
+	ex->first = fd;
+	return ex;
+}
+
 int export_new(const char *path, struct export **ret, char **ret_detail)
 {
 	AUTO(closep) int fd = -1;
@@ -341,13 +351,13 @@ int export_new(const char *path, struct export **ret, char **ret_detail)
 		*ret_detail = refusal(path, r);
 		return r;
 	}
-	struct export *ex = new0(struct export);
-	ex->source = xstrdup(path);
-	ex->file = -1;
-	ex->notices = json_array();
-	ex->first = take_fd(fd);
-	*ret = ex;
+	*ret = prepare(path, take_fd(fd));
 	return 0;
+}
+
+struct export *export_open(int fd)
+{
+	return prepare("", fd);
 }
 
 struct export *export_free(struct export *ex)

@@ -93,6 +93,16 @@ static int make_stage(struct import *im)
 	return im->stage < 0 ? -errno : 0;
 }
 
+static struct import *prepare(const char *destination, const char *rest, int root)
+{
+	struct import *im = new0(struct import);
+	im->file = im->stage = -1;
+	im->destination = xstrdup(destination);
+	im->rest = im->destination + (rest - destination);
+	im->root = root;
+	return im;
+}
+
 int import_new(const char *destination, uint64_t bytes, uint64_t entries, struct import **ret, char **ret_detail)
 {
 	const char *rest, *root = beneath_split(destination, &rest);
@@ -100,17 +110,25 @@ int import_new(const char *destination, uint64_t bytes, uint64_t entries, struct
 		*ret_detail = xasprintf("'%s' is not below /workspace, /tmp or /home/sandbox.", destination);
 		return -EINVAL;
 	}
-	struct import *im = new0(struct import);
-	im->file = im->stage = -1;
-	im->destination = xstrdup(destination);
-	im->rest = im->destination + (rest - destination);
-	im->root = open(root, DIRECTORY_FLAGS);
+	struct import *im = prepare(destination, rest, open(root, DIRECTORY_FLAGS));
 	int r = im->root < 0 ? -errno : check_room(im, root, bytes, entries, ret_detail);
 	if (r == 0)
 		r = make_stage(im);
 	if (r < 0) {
 		if (!*ret_detail)
 			*ret_detail = xasprintf("Cannot write below %s: %s.", root, strerror(-r));
+		import_free(im);
+		return r;
+	}
+	*ret = im;
+	return 0;
+}
+
+int import_open(int root, const char *rest, struct import **ret)
+{
+	struct import *im = prepare(rest, rest, fcntl(root, F_DUPFD_CLOEXEC, 0));
+	int r = make_stage(im);
+	if (r < 0) {
 		import_free(im);
 		return r;
 	}

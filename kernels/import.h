@@ -11,6 +11,8 @@ struct import;
 /* 0 and *ret, or -errno with *ret_detail, a sentence for the reader that the caller owns. `bytes` and `entries` are what will
  * come: without room for them nothing begins. */
 int import_new(const char *destination, uint64_t bytes, uint64_t entries, struct import **ret, char **ret_detail);
+/* The same below a directory that is open (borrowed), whatever it is called: for the tests of what comes after. */
+int import_open(int root, const char *rest, struct import **ret);
 /* Closes what is open. The staging directory is gone only after import_clear(). Accepts NULL, returns NULL. */
 struct import *import_free(struct import *im);
 

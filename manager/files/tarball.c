@@ -12,16 +12,16 @@ struct tarball {
 	int (*fn)(void *ctx, const void *data, size_t n);
 	void *ctx;
 	struct archive *archive;
+	int error; /* of fn; what comes after it is dropped */
 };
 
-static la_ssize_t write_block(struct archive *a, void *ctx, const void *data, size_t n)
+static la_ssize_t write_block(struct archive *a UNUSED, void *ctx, const void *data, size_t n)
 {
 	struct tarball *t = ctx;
-	int r = t->fn(t->ctx, data, n);
-	if (r == 0)
-		return (la_ssize_t)n;
-	archive_set_error(a, -r, "%s", strerror(-r));
-	return -1;
+	/* Not told to libarchive, which frees less of an archive that has failed. */
+	if (!t->error)
+		t->error = t->fn(t->ctx, data, n);
+	return (la_ssize_t)n;
 }
 
 struct tarball *tarball_new(const char *top, int (*fn)(void *ctx, const void *data, size_t n), void *ctx)
@@ -46,7 +46,8 @@ struct tarball *tarball_free(struct tarball *t)
 	if (!t)
 		return NULL;
 	/* What was not ended is not worth being written. */
-	archive_write_fail(t->archive);
+	if (!t->error)
+		t->error = -ECANCELED;
 	archive_write_free(t->archive);
 	free(t->top);
 	free(t);
@@ -55,7 +56,8 @@ struct tarball *tarball_free(struct tarball *t)
 
 static int cannot(const struct tarball *t, struct fail *f)
 {
-	fail_set(f, FAIL_STORE, "cannot write the archive: %s", archive_error_string(t->archive));
+	const char *why = t->error ? strerror(-t->error) : archive_error_string(t->archive);
+	fail_set(f, FAIL_STORE, "cannot write the archive: %s", why ? why : "no reason given");
 	return fail_hint(f, "Check that STORAGE_DIR has free space.");
 }
 
@@ -91,14 +93,14 @@ int tarball_entry(struct tarball *t, const struct entry *e, const struct tarball
 		archive_entry_sparse_add_entry(member, (int64_t)e->size, 0);
 	int r = archive_write_header(t->archive, member);
 	archive_entry_free(member);
-	return r == ARCHIVE_OK || r == ARCHIVE_WARN ? 0 : cannot(t, f);
+	return (r == ARCHIVE_OK || r == ARCHIVE_WARN) && !t->error ? 0 : cannot(t, f);
 }
 
 int tarball_data(struct tarball *t, const void *data, size_t n, struct fail *f)
 {
 	for (size_t done = 0; done < n;) {
 		la_ssize_t r = archive_write_data(t->archive, (const char *)data + done, n - done);
-		if (r <= 0)
+		if (r <= 0 || t->error)
 			return cannot(t, f);
 		done += (size_t)r;
 	}
@@ -107,5 +109,5 @@ int tarball_data(struct tarball *t, const void *data, size_t n, struct fail *f)
 
 int tarball_end(struct tarball *t, struct fail *f)
 {
-	return archive_write_close(t->archive) == ARCHIVE_OK ? 0 : cannot(t, f);
+	return archive_write_close(t->archive) == ARCHIVE_OK && !t->error ? 0 : cannot(t, f);
 }

@@ -374,8 +374,48 @@ def server():
     }
 
 
+def files():
+    ENTRY, DATA, END, MAP = 12, 13, 21, 27
+    FILE, DIRECTORY, LINK = 1, 2, 3
+
+    def entry(type, path, size=0, target=b"", mode=0o755):
+        return frame(ENTRY, 1, struct.pack(">BHqIQHH", type, mode, 1_600_000_000, 5, size, len(path), len(target)) + path + target)
+
+    def data(offset, content):
+        return frame(DATA, 1, struct.pack(">Q", offset) + content)
+
+    def pieces(*pairs):
+        return frame(MAP, 1, b"".join(struct.pack(">QQ", *p) for p in pairs))
+
+    end = frame(END, 1, {"ending": "ok", "notices": ["'x' was left out"], "notices_dropped": 3})
+    tree = [entry(DIRECTORY, b"", mode=0o500), entry(DIRECTORY, b"d", mode=0o555), entry(FILE, b"d/f", 5), data(0, b"hello"),
+            entry(FILE, b"d/e"), entry(LINK, b"l", target=b"/etc/passwd"), entry(FILE, b"x/y/z\n", 3), data(0, b"abc"), end]
+    hostile = (b"..", b"../x", b"a/../b", b"/abs", b"a//b", b"a/", b".", b"x" * 256, b"/".join([b"d"] * 65), b"n\0l")
+    return {
+        "file": WHOLE + entry(FILE, b"", 11) + data(0, b"hello ") + data(6, b"world") + end,
+        "file-cut": CUT + entry(FILE, b"", 3) + data(0, b"abc") + end,
+        "empty": WHOLE + entry(FILE, b""),
+        "tree": WHOLE + b"".join(tree),
+        "tree-cut": CUT + b"".join(tree),
+        "sparse": WHOLE + entry(FILE, b"", 100000) + pieces((5, 3), (99999, 1)) + data(5, b"mid") + data(99999, b"!") + end,
+        "sparse-in-tree": WHOLE + entry(DIRECTORY, b"") + entry(FILE, b"s", 50000) + pieces((8192, 4)) + data(8192, b"data") + end,
+        "hole": WHOLE + entry(DIRECTORY, b"") + entry(FILE, b"s", 5000) + pieces() + entry(FILE, b"t", 1) + data(0, b"t"),
+        "map-backwards": WHOLE + entry(FILE, b"", 100) + pieces((50, 5), (10, 5)),
+        "data-outside": WHOLE + entry(FILE, b"", 3) + data(2, b"xyz"),
+        "data-back": WHOLE + entry(FILE, b"", 9) + data(5, b"x") + data(0, b"y"),
+        "twice": WHOLE + entry(DIRECTORY, b"") + entry(FILE, b"f", 1) + data(0, b"1") + entry(FILE, b"f", 1) + data(0, b"2"),
+        "file-then-directory": WHOLE + entry(DIRECTORY, b"") + entry(FILE, b"f") + entry(FILE, b"f/g"),
+        "link-then-through": WHOLE + entry(DIRECTORY, b"") + entry(LINK, b"l", target=b"/tmp") + entry(FILE, b"l/evil", 1) + data(0, b"x"),
+        "no-root": WHOLE + entry(FILE, b"a/b", 1) + data(0, b"x"),
+        "link-as-root": WHOLE + entry(LINK, b"", target=b"/etc"),
+        "end-error": WHOLE + entry(FILE, b"") + frame(END, 1, {"ending": "error", "detail": "no \u001b[31m room"}),
+        **{f"hostile-{i}": WHOLE + entry(DIRECTORY, b"") + entry(FILE, path, 1) + data(0, b"x") for i, path in enumerate(hostile)},
+    }
+
+
 TARGETS = {
     "args": args,
+    "files": files,
     "frames": frames,
     "image": image,
     "inspect": inspect,

@@ -1,0 +1,117 @@
+"""Many files and large ones: streamed, with a flat server, with progress, and without a trace when they are cancelled."""
+
+import hashlib
+import os
+import pathlib
+import tarfile
+
+import harness
+import pytest
+from test_files import exported, get, imported, put, storage
+
+MIB = 1 << 20
+LARGE = {"CONTAINER_TMPFS_SIZE": "1500m", "CONTAINER_MEMORY_LIMIT": "6g"}
+
+
+def resident(server, field="VmHWM"):
+    """Of the server's memory, the peak since it started."""
+    status = pathlib.Path("/proc", str(server.process.pid), "status").read_text()
+    return int(status.split(field + ":")[1].split()[0]) * 1024
+
+
+@pytest.fixture(scope="module")
+def allowed(tmp_path_factory):
+    """A directory of 1 GB in a few files, most of it really there, and one of 100,000 small files."""
+    folder = tmp_path_factory.mktemp("large")
+    big, many = folder / "big", folder / "many"
+    big.mkdir()
+    block = os.urandom(MIB)
+    for i in range(4):
+        with open(big / f"part{i}", "wb") as f:
+            for k in range(256):
+                f.write(block[k:] + block[:k])
+    for i in range(100):
+        (many / str(i)).mkdir(parents=True)
+        for k in range(1000):
+            (many / str(i) / f"{k}.txt").write_bytes(b"%d" % (i * 1000 + k))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory, allowed):
+    with harness.Server(tmp_path_factory.mktemp("server"), IMPORT_ALLOWED_DIRS=allowed, **LARGE) as server:
+        server.session(network=False).code("1")
+        server.base = resident(server)
+        yield server
+
+
+def test_a_gigabyte_in_and_out(server, allowed):
+    first = server.session(network=False)
+    (file,) = imported(first, {"source": str(allowed / "big")}, progress="in", timeout=300)
+    assert file["size"] == 1024 * MIB
+    (file,) = exported(first, "big", progress="out", timeout=300)
+    with tarfile.open(file["host_path"]) as tar:
+        assert sorted((m.name, m.size) for m in tar if m.isfile()) == [(f"big/part{i}", 256 * MIB) for i in range(4)]
+    first.stop()
+    second = server.session(network=False)
+    (again,) = imported(second, {"session_id": first.id, "path": "big/part3"}, timeout=300)
+    assert again["size"] == 256 * MIB
+    assert second.shell("md5sum < part3").stdout.split()[0] == hashlib.md5((allowed / "big" / "part3").read_bytes()).hexdigest()
+    second.stop()
+    os.unlink(file["host_path"])
+    for token, word in (("in", "importing"), ("out", "exporting")):
+        seen = [p["message"] for p in server.progress_of(token)]
+        assert any(word in m and "MB" in m and "1 of 1" in m for m in seen), seen
+    assert resident(server) - server.base < 24 * MIB, (resident(server), server.base)
+
+
+def test_a_hundred_thousand_files(server, allowed):
+    session = server.session(network=False)
+    (file,) = imported(session, {"source": str(allowed / "many")}, timeout=300)
+    assert session.shell("find many -type f | wc -l; cat many/99/999.txt", timeout=120).stdout == "100000\n99999"
+    (file,) = exported(session, "many", timeout=300)
+    with tarfile.open(file["host_path"]) as tar:
+        assert sum(m.isfile() for m in tar) == 100_000
+    assert file["size"] == sum(len(str(i)) for i in range(100_000))
+    (again,) = imported(session, {"session_id": session.id, "path": "many/99", "destination": "copy"}, timeout=300)
+    assert again["size"] == 5000 and session.shell("diff -r many/99 copy").exit_code == 0
+    session.stop()
+    assert resident(server) - server.base < 24 * MIB, (resident(server), server.base)
+
+
+def test_without_room_nothing_is_written(start, allowed):
+    server = start(IMPORT_ALLOWED_DIRS=allowed)
+    session = server.session(network=False)
+    result = put(session, {"source": str(allowed / "big")}, {"source": str(allowed / "many")}, timeout=120)
+    for file in result.files:
+        assert not file["success"] and "No room" in file["error"] and "200.0 MB" in file["error"], file
+    assert session.shell("find /workspace -mindepth 1; df --output=used /workspace | tail -1").stdout.strip() == "0"
+
+
+def test_cancel_cleans_up(server, allowed):
+    session = server.session(network=False)
+    call = server.start_call("import_files", {"session_id": session.id, "files": [{"source": str(allowed / "many")}]}, progress="c1")
+    harness.wait_until(lambda: ".husk-import" in session.shell("ls -A").stdout, what="a staging directory")
+    server.cancel(call)
+    harness.wait_until(lambda: session.shell("ls -A").stdout == "", what="an empty /workspace")
+    session.shell("head -c 900M /dev/zero | tr '\\0' x > big", timeout=60)
+    call = server.start_call("export_files", {"session_id": session.id, "files": [{"source": "big"}]})
+    incoming = storage(server) / "exports" / "incoming"
+    harness.wait_until(lambda: any(p.stat().st_size for p in incoming.iterdir()), what="a file in the vault")
+    server.cancel(call)
+    harness.wait_until(lambda: not os.listdir(incoming), what="an empty folder")
+    assert session.code("1 + 1").ok().value == "2" and not call.done
+    # The session goes on, and so do copies on it.
+    session.shell("echo fine > small; rm big")
+    assert get(session, "small").success
+    session.stop()
+
+
+def test_other_calls_go_on_meanwhile(server, allowed):
+    session = server.session(network=False)
+    call = server.start_call("import_files", {"session_id": session.id, "files": [{"source": str(allowed / "big" / "part0")}]})
+    other = server.start_call("import_files", {"session_id": session.id, "files": [{"file_content": "x", "destination": "x"}]})
+    assert session.code("40 + 2").ok().value == "42" and session.shell("true").exit_code == 0
+    assert other.tool().success
+    assert call.tool(300).success
+    session.stop()

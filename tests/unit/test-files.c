@@ -1,0 +1,410 @@
+/* manager/files: names, what of the host may be read, and the way of a tree through vault and tar and back. */
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "manager/files/names.h"
+#include "manager/files/sink.h"
+#include "manager/files/source.h"
+#include "manager/files/vault.h"
+#include "manager/wire.h"
+#include "tests/unit/unit.h"
+
+static char *folder;
+
+static int make_folder(void **state)
+{
+	char name[] = "/tmp/husk-files-XXXXXX";
+	folder = xstrdup(mkdtemp(name));
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st UNUSED, int kind UNUSED, struct FTW *at UNUSED)
+{
+	return remove(path);
+}
+
+static int remove_folder(void **state)
+{
+	(void)nftw(folder, remove_one, 16, FTW_PHYS | FTW_DEPTH);
+	free(take_ptr(folder));
+	return 0;
+}
+
+static char *in_folder(const char *name)
+{
+	return xasprintf("%s/%s", folder, name);
+}
+
+static void write_file(const char *path, const char *text)
+{
+	AUTO(closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+}
+
+/* ---- names */
+
+static void paths_of_a_sandbox(void **state)
+{
+	static const struct {
+		const char *given, *path; /* NULL = refused */
+	} cases[] = {
+		{ "a.txt", "/workspace/a.txt" }, { "./a//b/", "/workspace/a/b" },
+		{ "/workspace", "/workspace" },	 { "", "/workspace" },
+		{ "/tmp/x/../y", "/tmp/y" },	 { "/home/sandbox/.cache", "/home/sandbox/.cache" },
+		{ "../tmp/x", "/tmp/x" },	 { "a/../../etc/passwd", NULL },
+		{ "/etc/passwd", NULL },	 { "/workspacex", NULL },
+		{ "/home/other", NULL },	 { "/", NULL },
+		{ "/workspace/../..", NULL },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(fail_release) struct fail f = { 0 };
+		AUTO(freep) char *path = names_sandbox_path(cases[i].given, &f);
+		if (!cases[i].path)
+			assert_null(path);
+		else
+			assert_string_equal(path, cases[i].path);
+		assert_int_equal(f.kind, path ? FAIL_NONE : FAIL_INVALID);
+	}
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(freep) char *name = xcalloc(1, 300);
+	memset(name, 'x', 256);
+	assert_null(names_sandbox_path(name, &f));
+}
+
+static void what_a_name_says(void **state)
+{
+	static const struct {
+		const char *name, *extension, *mime, *segment;
+	} cases[] = {
+		{ "a.csv", ".csv", "text/csv", "a.csv" },
+		{ "A.PNG", ".PNG", "image/png", "A.PNG" },
+		{ ".bashrc", "", "application/octet-stream", ".bashrc" },
+		{ "no", "", "application/octet-stream", "no" },
+		{ "x.", "", "application/octet-stream", "x." },
+		{ "evil./../x", "", "application/octet-stream", "evil.%2F..%2Fx" },
+		{ "long.abcdefghijk", "", "application/octet-stream", "long.abcdefghijk" },
+		{ "a b\n?#\xff.md", ".md", "text/markdown", "a%20b%0A%3F%23%FF.md" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(freep) char *segment = names_uri_segment(cases[i].name);
+		assert_string_equal(names_extension(cases[i].name), cases[i].extension);
+		assert_string_equal(names_mime(cases[i].name), cases[i].mime);
+		assert_string_equal(segment, cases[i].segment);
+	}
+	AUTO(freep) char *base = names_base("/a/b//");
+	assert_string_equal(base, "b");
+}
+
+/* ---- the host */
+
+static int open_host(const char *source, struct fail *f)
+{
+	struct host_forbidden forbidden;
+	struct host_rules rules = { .storage_dir = in_folder("storage"), .state_dir = in_folder("state") };
+	AUTO(freep) char *allowed = in_folder("allowed");
+	strv_add(&rules.allowed, allowed);
+	int fd = host_open(&rules, source, &forbidden, f);
+	host_rules_release(&rules);
+	return fd;
+}
+
+static void check_host(const char *name, const char *error)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(freep) char *path = *name == '/' ? xstrdup(name) : in_folder(name);
+	AUTO(closep) int fd = open_host(path, &f);
+	if (!error)
+		assert_true(fd >= 0);
+	else if (fd >= 0 || !strstr(f.message, error))
+		fail_msg("%s: %s instead of %s", name, f.message ? f.message : "opened", error);
+}
+
+static void only_what_is_allowed(void **state)
+{
+	static const char *const dirs[] = { "storage",	 "storage/exports", "storage/exports/ab", "state", "allowed",
+					    "allowed/d", "outside" };
+	static const char *const plain[] = { "storage/mine", "storage/exports/ab/cd", "state/husk.db",
+					     "allowed/a",    "allowed/d/b",	      "outside/secret" };
+	static const struct {
+		const char *name, *target;
+	} links[] = { { "allowed/out", "../outside" },
+		      { "allowed/in", "d/b" },
+		      { "outside/back", "../allowed/a" },
+		      { "allowed/state", "../state" },
+		      { "allowed/loop", "loop" } };
+	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
+		AUTO(freep) char *path = in_folder(dirs[i]);
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++) {
+		AUTO(freep) char *path = in_folder(plain[i]);
+		write_file(path, "x");
+	}
+	for (size_t i = 0; i < ARRAY_LEN(links); i++) {
+		AUTO(freep) char *path = in_folder(links[i].name);
+		assert_int_equal(symlink(links[i].target, path), 0);
+	}
+	AUTO(freep)
+	char *db = in_folder("state/husk.db"),
+	     *hard = in_folder("allowed/hard"), *pipe = in_folder("allowed/pipe");
+	assert_int_equal(link(db, hard), 0);
+	assert_int_equal(mkfifo(pipe, 0600), 0);
+
+	check_host("allowed/a", NULL);
+	check_host("allowed", NULL);
+	check_host("allowed/in", NULL);
+	check_host("outside/back", NULL); /* it leads to where reading is allowed */
+	check_host("storage/mine", NULL);
+	check_host("allowed/d/../a", NULL);
+	check_host("outside/secret", "denied");
+	check_host("outside/nothing", "denied");
+	check_host("allowed/out/secret", "denied");
+	check_host("allowed/../outside/secret", "denied");
+	check_host("/etc/passwd", "denied");
+	check_host("allowed/nothing", "not found");
+	check_host("allowed/loop", "not found");
+	check_host("allowed/pipe", "neither");
+	check_host("allowed/hard", "keeps its own");
+	check_host("allowed/state/husk.db", "denied");
+	check_host("storage/exports", "keeps its own");
+	check_host("storage/exports/ab/cd", "keeps its own");
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(closep) int fd = open_host("mine", &f);
+	assert_true(fd >= 0);
+}
+
+/* ---- vault, tar and back */
+
+static void put_entry(struct buf *out, enum entry_type type, const char *path, size_t path_len, uint64_t size,
+		      const char *target)
+{
+	source_put_entry(out, 1,
+			 &(struct entry){ .type = type,
+					  .mode = 0640,
+					  .mtime = 1600000000,
+					  .mtime_ns = 250000000,
+					  .size = size,
+					  .path = path,
+					  .path_len = path_len,
+					  .target = target,
+					  .target_len = strlen(target) });
+}
+
+static void put_data(struct buf *out, uint64_t at, const char *text)
+{
+	AUTO(buf_release) struct buf payload = { 0 };
+	uint8_t offset[8];
+	entry_put_number(offset, 8, at);
+	buf_add(&payload, offset, 8);
+	buf_add_str(&payload, text);
+	wire_put(out, FRAME_DATA, 1, payload.data, payload.len);
+}
+
+static struct sink *new_sink(const char *name)
+{
+	return sink_new(folder, name, &(struct sink_limits){ .bytes = 1 << 20, .apparent = 1 << 30 });
+}
+
+static void keep(const struct buf *frames, const char *name, struct sink_result *ret)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	struct sink *s = new_sink(name);
+	assert_int_equal(sink_take(s, frames->data, frames->len, &f), 0);
+	assert_int_equal(sink_keep(s, ret, &f), 0);
+	sink_free(s);
+}
+
+static struct source *open_export(const struct sink_result *kept, const char *extension, const char *below)
+{
+	AUTO(freep) char *file = vault_path(folder, kept->hash, extension);
+	return source_export(&(struct source_export){ .file = file,
+						      .directory = kept->directory,
+						      .below = below,
+						      .mode = kept->mode,
+						      .mtime_ms = kept->mtime_ms });
+}
+
+static void a_file_is_kept_once(void **state)
+{
+	AUTO(buf_release) struct buf in = { 0 };
+	struct sink_result first, second;
+	put_entry(&in, ENTRY_FILE, "", 0, 11, "");
+	put_data(&in, 0, "hello ");
+	put_data(&in, 6, "world");
+	keep(&in, "a.txt", &first);
+	keep(&in, "b.txt", &second);
+	/* python3 -c 'import hashlib; print(hashlib.blake2b(b"hello world", digest_size=32).hexdigest())' */
+	assert_string_equal(first.hash, "256c83b297114d201b30179f3f0ef0cace9783622da5974326b436178aeef610");
+	assert_string_equal(first.hash, second.hash);
+	assert_int_equal(first.size, 11);
+	assert_false(first.directory);
+	AUTO(freep) char *path = vault_path(folder, first.hash, ".txt");
+	struct stat st;
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0400);
+	assert_int_equal(st.st_size, 11);
+	AUTO(freep) char *incoming = in_folder("exports/incoming");
+	assert_int_equal(rmdir(incoming), 0); /* it is empty */
+}
+
+#define ODD "odd \n\xff\xfe name"
+
+static void a_tree_comes_back_as_it_was(void **state)
+{
+	AUTO(buf_release) struct buf in = { 0 }, out = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	struct sink_result kept;
+	struct measure all;
+	put_entry(&in, ENTRY_DIRECTORY, "", 0, 0, "");
+	put_entry(&in, ENTRY_DIRECTORY, "d", 1, 0, "");
+	put_entry(&in, ENTRY_FILE, "d/" ODD, strlen("d/" ODD), 5, "");
+	put_data(&in, 0, "hello");
+	put_entry(&in, ENTRY_FILE, "e", 1, 0, "");
+	put_entry(&in, ENTRY_SYMLINK, "l", 1, 0, "/etc/passwd");
+	keep(&in, "top", &kept);
+	assert_true(kept.directory);
+	assert_int_equal(kept.entries, 5);
+	struct source *s = open_export(&kept, ".tar", "");
+	assert_int_equal(s->ops->measure(s, &all, &f), 0);
+	assert_int_equal(all.entries, 5);
+	assert_int_equal(all.room, 4096);
+	assert_true(all.directory);
+	int r;
+	do {
+		AUTO(buf_release) struct buf piece = { 0 };
+		r = s->ops->produce(s, 1, 10, &piece, &f);
+		buf_add(&out, piece.data, piece.len);
+	} while (r == 1);
+	assert_int_equal(r, 0);
+	assert_int_equal(out.len, in.len);
+	assert_memory_equal(out.data, in.data, in.len);
+	source_free(s);
+	/* Only a part of it. */
+	s = open_export(&kept, ".tar", "d");
+	assert_int_equal(s->ops->measure(s, &all, &f), 0);
+	assert_int_equal(all.entries, 2);
+	source_free(s);
+	s = open_export(&kept, ".tar", "nothing");
+	assert_int_equal(s->ops->measure(s, &all, &f), -1);
+	source_free(s);
+}
+
+static void what_a_container_must_not_send(void **state)
+{
+	for (int i = 0; i < 7; i++) {
+		AUTO(buf_release) struct buf in = { 0 };
+		AUTO(fail_release) struct fail f = { 0 };
+		put_entry(&in,
+			  i == 0 ? ENTRY_SYMLINK :
+			  i < 4	 ? ENTRY_FILE :
+				   ENTRY_DIRECTORY,
+			  "", 0,
+			  i == 3 ? 1ull << 31 :
+			  i < 4	 ? 3 :
+				   0,
+			  i == 0 ? "x" : "");
+		if (i == 1)
+			put_data(&in, 0, "four");
+		if (i == 2)
+			put_entry(&in, ENTRY_FILE, "f", 1, 0, "");
+		if (i == 4)
+			put_entry(&in, ENTRY_DIRECTORY, "", 0, 0, "");
+		if (i == 5)
+			put_entry(&in, ENTRY_FILE, "../x", 4, 0, "");
+		if (i == 6)
+			put_data(&in, 0, "of a directory");
+		struct sink *s = new_sink("x");
+		assert_int_equal(sink_take(s, in.data, in.len, &f), -1);
+		assert_non_null(f.message);
+		sink_free(s);
+	}
+	AUTO(fail_release) struct fail f = { 0 };
+	struct sink_result kept;
+	struct sink *s = new_sink("x");
+	assert_int_equal(sink_keep(s, &kept, &f), -1); /* nothing came */
+	sink_free(s);
+}
+
+/* ---- tar members that nobody of ours wrote */
+
+struct member {
+	const char *name, *hardlink, *symlink;
+	unsigned type;
+};
+
+static void write_tar(const char *path, const struct member *m)
+{
+	struct archive *a = archive_write_new();
+	archive_write_set_format_pax(a);
+	assert_int_equal(archive_write_open_filename(a, path), ARCHIVE_OK);
+	for (int i = 0; i < 2; i++) {
+		struct archive_entry *e = archive_entry_new();
+		archive_entry_set_pathname(e, i ? m->name : "top/");
+		archive_entry_set_filetype(e, i ? m->type : AE_IFDIR);
+		archive_entry_set_perm(e, 0755);
+		if (i && m->hardlink)
+			archive_entry_set_hardlink(e, m->hardlink);
+		if (i && m->symlink)
+			archive_entry_set_symlink(e, m->symlink);
+		assert_int_equal(archive_write_header(a, e), ARCHIVE_OK);
+		archive_entry_free(e);
+	}
+	archive_write_free(a);
+}
+
+static void hostile_members_are_refused(void **state)
+{
+	static const struct member bad[] = {
+		{ "top/../../etc/x", .type = AE_IFREG },
+		{ "/etc/x", .type = AE_IFREG },
+		{ "../x", .type = AE_IFREG },
+		{ "..", .type = AE_IFREG },
+		{ "top//x", .type = AE_IFREG },
+		{ "top/./x", .type = AE_IFREG },
+		{ "top/dev", .type = AE_IFCHR },
+		{ "top/blk", .type = AE_IFBLK },
+		{ "top/pipe", .type = AE_IFIFO },
+		{ "top/hard", "/etc/passwd", NULL, AE_IFREG },
+		{ "top/hard", "top/other", NULL, AE_IFREG },
+	};
+	AUTO(freep) char *path = in_folder("hostile.tar");
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		AUTO(fail_release) struct fail f = { 0 };
+		struct measure all;
+		write_tar(path, &bad[i]);
+		struct source *s =
+			source_export(&(struct source_export){ .file = path, .directory = true, .below = "" });
+		if (s->ops->measure(s, &all, &f) == 0)
+			fail_msg("%s was taken", bad[i].name);
+		source_free(s);
+	}
+	/* A link that points out is a link: kept, and followed by nobody. */
+	AUTO(fail_release) struct fail f = { 0 };
+	struct measure all;
+	write_tar(path, &(struct member){ "top/link", NULL, "/etc/passwd", AE_IFLNK });
+	struct source *s = source_export(&(struct source_export){ .file = path, .directory = true, .below = "" });
+	assert_int_equal(s->ops->measure(s, &all, &f), 0);
+	source_free(s);
+	write_file(path, "this is no archive");
+	s = source_export(&(struct source_export){ .file = path, .directory = true, .below = "" });
+	assert_int_equal(s->ops->measure(s, &all, &f), -1);
+	source_free(s);
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(paths_of_a_sandbox),	  cmocka_unit_test(what_a_name_says),
+		WITH_FOLDER(only_what_is_allowed),	  WITH_FOLDER(a_file_is_kept_once),
+		WITH_FOLDER(a_tree_comes_back_as_it_was), WITH_FOLDER(what_a_container_must_not_send),
+		WITH_FOLDER(hostile_members_are_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
