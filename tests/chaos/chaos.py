@@ -226,7 +226,8 @@ class Client:
             self.chaos.over.wait(0.2)
             return
         self.ledger = None
-        if self.notes.fatal() == ledger.fatal:
+        # A kernel that is killed again while it is started anew ends its session, and says so.
+        if self.notes.fatal() == ledger.fatal and "no kernel could be started" not in result.text:
             self.notes.violation(f"session {ledger.id} was lost although nothing took it: {result.text}")
         if self.chaos.adoption and "not found" in result.text:
             self.notes.violation(f"session {ledger.id} vanished without a cause: {result.text}")
@@ -251,6 +252,7 @@ class Chaos:
         self.engine, self.folder, self.seed = engine, folder, seed
         self.notes = Notes(log)
         self.random = random.Random(seed)
+        self.first = self.random.sample(list(KILLS), len(KILLS))  # each kind once, however short the run
         self.over = threading.Event()
         self.adoption = self.exports = False
         usage = subprocess.run([harness.husk_binary(), "--help"], capture_output=True, text=True, check=False).stdout
@@ -293,10 +295,12 @@ class Chaos:
         return [pid for pid, (parent, command) in table.items() if parent in inits and "python" in command]
 
     def kill_one(self):
-        kind = self.random.choices(list(KILLS), KILLS.values())[0]
+        kind = self.first[-1] if self.first else self.random.choices(list(KILLS), KILLS.values())[0]
         targets = self.targets(kind)
         if not targets:
             return
+        if self.first:
+            self.first.pop()
         pid = self.random.choice(targets)
         if kind == "engine":
             self.notes.killed(kind, pid)
