@@ -2,7 +2,7 @@
 BUILD ?= build
 export BUILD
 
-.PHONY: all build-deps test-deps compile images run test measure fuzz format clean
+.PHONY: all build-deps test-deps compile images run test measure soak fuzz format clean
 
 all: build-deps compile
 
@@ -41,6 +41,14 @@ chaos:
 	@$(MAKE) --no-print-directory compile
 	@$(MAKE) --no-print-directory images
 	@tools/with-docker.sh $(BUILD)/venv/bin/python -B tests/chaos/chaos.py --kills 1000 --log $(BUILD)/chaos.log
+
+# Memory over 10,000 calls and 200 sessions; ROUNDS chooses another number of sessions.
+soak:
+	@$(MAKE) --no-print-directory test-deps
+	@$(MAKE) --no-print-directory compile
+	@$(MAKE) --no-print-directory images
+	@HUSK_SOAK_ROUNDS=$(or $(ROUNDS),200) tools/with-docker.sh $(BUILD)/venv/bin/python -B -m pytest -c tests/pytest.ini --rootdir tests \
+		-q -s tests/e2e/test_soak.py
 
 fuzz:
 	@$(MAKE) --no-print-directory test-deps

@@ -159,6 +159,20 @@ void keeper_init(struct manager *m)
 	m->renew_timer = timer_new(m->loop, on_renew, m);
 }
 
+bool keeper_leave(struct manager *m)
+{
+	AUTO(strv_release) struct strv names = { 0 };
+	bool any = false;
+	list_for_each(s, &m->sessions, struct session, node) {
+		bool usable = (s->state == SESSION_READY || s->state == SESSION_ADOPTING) && !m->leaves_nothing;
+		if (!usable && s->state != SESSION_DEAD)
+			strv_add(&names, s->container);
+		any |= usable;
+	}
+	m->engine->ops->remove_and_forget(m->engine, names.v, names.n);
+	return any;
+}
+
 void keeper_release(struct manager *m)
 {
 	gc_free(m->gc);

@@ -81,6 +81,13 @@ void ledger_renew(struct manager *m, struct session *s)
 		s->renewal = store_session_update(m->store, &update, on_renewed, s);
 }
 
+/* A session whose claim was cancelled has no row; one that was taken over is somebody else's to end. */
+static void on_end_recorded(void *ctx UNUSED, const struct fail *f)
+{
+	if (f && f->kind != FAIL_NOT_FOUND && f->kind != FAIL_FOREIGN)
+		log_warning("the end of a session was not recorded: %s", f->message);
+}
+
 void ledger_end(struct manager *m, const struct session *s, const char *cause)
 {
 	uint64_t now = store_now_ms();
@@ -93,7 +100,7 @@ void ledger_end(struct manager *m, const struct session *s, const char *cause)
 		.lease_until = now,
 		.used = now,
 	};
-	(void)store_session_update(m->store, &update, /* fn= */ NULL, /* ctx= */ NULL);
+	(void)store_session_update(m->store, &update, on_end_recorded, /* ctx= */ NULL);
 }
 
 static struct execution_record record_of(const struct run *run, uint64_t started)

@@ -61,6 +61,8 @@ void op_end(struct op *op);
 
 /* --- keeper.c: what is done for the sessions beside the calls -------------------------------------------------------- */
 void keeper_init(struct manager *m);
+/* The server ends: sessions are left to their lease, for the next one to adopt; what nobody could use is told to go. True if any stays. */
+bool keeper_leave(struct manager *m);
 void keeper_release(struct manager *m);
 /* There is a session to care for. */
 void keeper_start(struct manager *m);

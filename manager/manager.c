@@ -654,27 +654,12 @@ void manager_leave_nothing(struct manager *m)
 	m->leaves_nothing = true;
 }
 
-/* Sessions are left to their lease, for the next server to adopt. What nobody could use is told to go. */
-static bool leave_sessions(struct manager *m)
-{
-	AUTO(strv_release) struct strv names = { 0 };
-	bool any = false;
-	list_for_each(s, &m->sessions, struct session, node) {
-		bool usable = (s->state == SESSION_READY || s->state == SESSION_ADOPTING) && !m->leaves_nothing;
-		if (!usable && s->state != SESSION_DEAD)
-			strv_add(&names, s->container);
-		any |= usable;
-	}
-	m->engine->ops->remove_and_forget(m->engine, names.v, names.n);
-	return any;
-}
-
 struct manager *manager_free(struct manager *m)
 {
 	if (!m)
 		return NULL;
 	m->deps = deps_free(m->deps);
-	bool sessions_stay = leave_sessions(m);
+	bool sessions_stay = keeper_leave(m);
 	list_for_each(op, &m->ops, struct op, node) {
 		struct op_run *r = op->run ? container_of(op->run, struct op_run, run) : NULL;
 		if (r) {

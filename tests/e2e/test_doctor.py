@@ -135,7 +135,8 @@ def test_probe_runs_a_session(doctor):
     checks = doctor.json("--probe", HUSK_THREAD_ID=thread)
     assert re.fullmatch(r"created in \d+ ms, 1\+1 in \d+ ms, stopped in \d+ ms", checks["session python"]["detail"]), checks
     assert docker("ps", "--all", "--quiet", "--filter", f"label=husk.thread={thread}") == ""
-    assert list(doctor.home.iterdir()) == []
+    assert [p.name for p in doctor.home.iterdir()] == ["state"]  # sessions that were tried are sessions: the store knows them
+    assert list((doctor.home / "state" / "husk" / "servers").iterdir()) == []
 
 
 def test_probe_that_is_interrupted_leaves_nothing(doctor):
