@@ -9,7 +9,7 @@
 
 /* What a session could hold, with room for hard links and holes. */
 #define SINK_BYTES_FACTOR 6
-#define SINK_APPARENT_FACTOR 64
+#define SINK_APPARENT_FACTOR 8
 #define PROGRESS_MS 500
 
 struct item {

@@ -30,16 +30,6 @@ void digest_add(struct digest *d, const void *data, size_t n)
 	crypto_generichash_update(&d->state, data, n);
 }
 
-void digest_add_zeros(struct digest *d, uint64_t n)
-{
-	static const uint8_t zeros[65536];
-	for (uint64_t left = n; left;) {
-		size_t piece = (size_t)MIN(left, sizeof(zeros));
-		digest_add(d, zeros, piece);
-		left -= piece;
-	}
-}
-
 void digest_end(struct digest *d, char ret[DIGEST_SIZE])
 {
 	unsigned char raw[DIGEST_BYTES];

@@ -12,8 +12,6 @@ struct digest;
 struct digest *digest_new(void);
 struct digest *digest_free(struct digest *d);
 void digest_add(struct digest *d, const void *data, size_t n);
-/* n zero bytes. */
-void digest_add_zeros(struct digest *d, uint64_t n);
 /* Once. */
 void digest_end(struct digest *d, char ret[DIGEST_SIZE]);
 

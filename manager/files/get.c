@@ -36,13 +36,32 @@ static void get_free(struct get *g)
 	free(g);
 }
 
+static void drop_job(void *ctx)
+{
+	struct get *g = ctx;
+	g->spec.sink = sink_free(g->spec.sink);
+}
+
+static void on_dropped(void *ctx, bool forgotten UNUSED)
+{
+	get_free(ctx);
+}
+
+/* Removing a large file that is half there takes its time. */
+static void drop(struct get *g)
+{
+	(void)work_start(g->spec.loop, &(struct work_spec){ .fn = drop_job, .on_done = on_dropped, .ctx = g });
+}
+
 static void let_go(struct get *g)
 {
-	timer_stop(g->stall);
-	if (g->work)
-		work_forget(g->work); /* its end frees it */
-	else
-		get_free(g);
+	g->stall = timer_free(g->stall);
+	if (!g->work) {
+		drop(g);
+		return;
+	}
+	sink_stop(g->spec.sink);
+	work_forget(g->work); /* its end drops it */
 }
 
 static void finish(struct get *g, const struct sink_result *result, const struct fail *f)
@@ -86,7 +105,7 @@ static void on_worked(void *ctx, bool forgotten)
 	struct get *g = ctx;
 	g->work = NULL;
 	if (forgotten) {
-		get_free(g);
+		drop(g);
 		return;
 	}
 	if (g->fail.kind) {

@@ -1,6 +1,7 @@
 #include "manager/files/sink.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "base/alloc.h"
 #include "kernels/entry.h"
@@ -28,7 +29,9 @@ struct sink {
 	uint64_t at; /* bytes of it that were written, holes included */
 
 	uint64_t bytes, apparent;
+	uint64_t declared; /* what the members of the archive take, whether their data comes or zeros in its place */
 	struct sink_result result;
+	atomic_bool stop;
 };
 
 struct sink *sink_new(const char *storage_dir, const char *name, const struct sink_limits *limits)
@@ -56,6 +59,19 @@ struct sink *sink_free(struct sink *s)
 	return NULL;
 }
 
+void sink_stop(struct sink *s)
+{
+	atomic_store(&s->stop, true);
+}
+
+static bool is_stopped(struct sink *s, struct fail *f)
+{
+	if (!atomic_load(&s->stop))
+		return false;
+	fail_set(f, FAIL_CANCELLED, "cancelled");
+	return true;
+}
+
 static int broken(struct fail *f)
 {
 	return fail_set(f, FAIL_INTERNAL, "the container sent files that make no sense");
@@ -64,8 +80,8 @@ static int broken(struct fail *f)
 static int too_much(struct fail *f)
 {
 	fail_set(f, FAIL_LIMIT, "there is more in it than the session's file systems can hold");
-	return fail_hint(
-		f, "Hard links count each time they are seen: export less of it, or an archive made in the session.");
+	return fail_hint(f, "Hard links count each time they are seen, and so do large holes: export less of it, or an "
+			    "archive made in the session.");
 }
 
 /* ---- the file in the vault */
@@ -104,15 +120,12 @@ static int disk_failed(int error, struct fail *f)
 static int put_zeros(struct sink *s, uint64_t n, struct fail *f)
 {
 	static const uint8_t zeros[1 << 18];
-	if (!s->tar) {
-		digest_add_zeros(s->digest, n);
-		s->at += n;
-		return 0;
-	}
 	for (uint64_t left = n; left;) {
 		size_t piece = (size_t)MIN(left, sizeof(zeros));
-		if (tarball_data(s->tar, zeros, piece, f) < 0)
+		if (is_stopped(s, f) || (s->tar && tarball_data(s->tar, zeros, piece, f) < 0))
 			return -1;
+		if (!s->tar)
+			digest_add(s->digest, zeros, piece);
 		left -= piece;
 		s->at += piece;
 	}
@@ -124,6 +137,13 @@ static int write_header(struct sink *s, struct fail *f)
 	if (s->header_written || !s->tar)
 		return 0;
 	s->header_written = true;
+	/* A few bytes from the container must not become many on the disk. */
+	if (!s->sparse)
+		s->declared += s->entry.size;
+	for (size_t i = 0; s->sparse && i < s->n_pieces; i++)
+		s->declared += s->pieces[i].n;
+	if (s->declared > s->limits.bytes)
+		return too_much(f);
 	return tarball_entry(s->tar, &s->entry, s->sparse ? s->pieces : NULL, s->n_pieces, f);
 }
 
@@ -230,6 +250,8 @@ static int take_data(struct sink *s, const uint8_t *payload, size_t n, struct fa
 int sink_take(struct sink *s, const uint8_t *frames, size_t n, struct fail *f)
 {
 	while (n) {
+		if (is_stopped(s, f))
+			return -1;
 		struct frame_header h = frame_header_read(frames);
 		const uint8_t *payload = frames + FRAME_HEADER_SIZE;
 		int r = h.type == FRAME_ENTRY ? take_entry(s, payload, h.length, f) :
@@ -257,5 +279,8 @@ int sink_keep(struct sink *s, struct sink_result *ret, struct fail *f)
 	s->result.stored = s->written;
 	digest_end(s->digest, s->result.hash);
 	*ret = s->result;
+	/* What nobody waits for any more would stay in the vault without a record. */
+	if (is_stopped(s, f))
+		return -1;
 	return vault_keep(s->file, ret->hash, s->tar ? ".tar" : names_extension(s->name), f);
 }

@@ -9,7 +9,9 @@
 struct sink;
 
 struct sink_limits {
-	uint64_t bytes;	   /* of data: more than the session's file systems can hold is a lie or a tree of hard links */
+	uint64_t
+		bytes; /* of data, and of zeros that an archive holds: more than the session's file systems can hold is a lie
+			    * or a tree of hard links */
 	uint64_t apparent; /* sizes with holes */
 };
 
@@ -29,6 +31,8 @@ struct sink *sink_new(const char *storage_dir, const char *name, const struct si
 struct sink *sink_free(struct sink *s);
 /* Whole ENTRY, MAP and DATA frames with their headers. -1 with f filled. */
 int sink_take(struct sink *s, const uint8_t *frames, size_t n, struct fail *f);
+/* From the loop, while one of these two runs in its thread: it ends soon, and keeps nothing that is not in its place by then. */
+void sink_stop(struct sink *s);
 /* All has come: in its place and synced when this returns 0. */
 int sink_keep(struct sink *s, struct sink_result *ret, struct fail *f);
 

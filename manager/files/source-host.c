@@ -161,6 +161,10 @@ static int walk_next(struct host_source *h, struct found *ret)
 	if (streq(d->d_name, ".") || streq(d->d_name, ".."))
 		return 0;
 	int r = take_name(h, d->d_name, ret);
+	if (r == -EACCES || r == -EPERM) {
+		source_notice(&h->source, w->path, "may not be read (see its permissions) and was left out");
+		return 0;
+	}
 	return r == -ENOENT || r == -ELOOP ? 0 : r; /* gone, or swapped, between two looks */
 }
 

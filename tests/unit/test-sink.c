@@ -1,0 +1,186 @@
+/* manager/files: what a hostile container can make the host write, and what of the host cannot be read. */
+#include <fcntl.h>
+#include <ftw.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "manager/files/sink.h"
+#include "manager/files/source.h"
+#include "manager/wire.h"
+#include "tests/unit/unit.h"
+
+#define MIB (1ull << 20)
+
+static char *folder;
+
+static int make_folder(void **state)
+{
+	char name[] = "/tmp/husk-sink-XXXXXX";
+	folder = xstrdup(mkdtemp(name));
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st UNUSED, int kind UNUSED, struct FTW *at UNUSED)
+{
+	return remove(path);
+}
+
+static int remove_folder(void **state)
+{
+	(void)nftw(folder, remove_one, 16, FTW_PHYS | FTW_DEPTH);
+	free(take_ptr(folder));
+	return 0;
+}
+
+/* ---- zeros */
+
+static void put_entry(struct buf *out, enum entry_type type, const char *path, uint64_t size)
+{
+	source_put_entry(out, 1,
+			 &(struct entry){ .type = type,
+					  .mode = 0644,
+					  .size = size,
+					  .path = path,
+					  .path_len = strlen(path),
+					  .target = "" });
+}
+
+static void put_piece(struct buf *out, uint64_t at, uint64_t n)
+{
+	uint8_t payload[16];
+	entry_put_number(payload, 8, at);
+	entry_put_number(payload + 8, 8, n);
+	wire_put(out, FRAME_MAP, 1, payload, sizeof(payload));
+}
+
+static struct sink *new_sink(void)
+{
+	return sink_new(folder, "x", &(struct sink_limits){ .bytes = MIB, .apparent = 1024 * MIB });
+}
+
+/* Takes the frames, and keeps: 0, or -1 with f filled. */
+static int keep(const struct buf *frames, struct sink_result *ret, struct fail *f)
+{
+	struct sink *s = new_sink();
+	int r = sink_take(s, frames->data, frames->len, f) < 0 || sink_keep(s, ret, f) < 0 ? -1 : 0;
+	sink_free(s);
+	return r;
+}
+
+static void a_few_bytes_do_not_become_many(void **state)
+{
+	/* A file in a directory, of this size, with (if it has one) this piece of data, which does not come. */
+	static const struct {
+		uint64_t size, at, n;
+		bool has_piece, fits;
+	} cases[] = {
+		{ 2 * MIB, .fits = false },
+		{ MIB / 2, .fits = true },
+		{ 512 * MIB, 100 * MIB, 2 * MIB, .has_piece = true, .fits = false },
+		{ 64 * MIB, 10 * MIB, 4096, .has_piece = true, .fits = true },
+		{ 64 * MIB, 64 * MIB, 0, .has_piece = true, .fits = true },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(buf_release) struct buf in = { 0 };
+		AUTO(fail_release) struct fail f = { 0 };
+		struct sink_result kept;
+		put_entry(&in, ENTRY_DIRECTORY, "", 0);
+		put_entry(&in, ENTRY_FILE, "f", cases[i].size);
+		if (cases[i].has_piece)
+			put_piece(&in, cases[i].at, cases[i].n);
+		int r = keep(&in, &kept, &f);
+		assert_int_equal(r, cases[i].fits ? 0 : -1);
+		assert_int_equal(f.kind, cases[i].fits ? FAIL_NONE : FAIL_LIMIT);
+		if (cases[i].fits)
+			assert_true(kept.size == cases[i].size && kept.stored < MIB + 65536);
+	}
+}
+
+static void many_files_share_the_limit(void **state)
+{
+	AUTO(buf_release) struct buf in = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	struct sink_result kept;
+	put_entry(&in, ENTRY_DIRECTORY, "", 0);
+	put_entry(&in, ENTRY_FILE, "a", MIB / 2);
+	put_entry(&in, ENTRY_FILE, "b", MIB / 2);
+	put_entry(&in, ENTRY_FILE, "c", 1);
+	assert_int_equal(keep(&in, &kept, &f), -1);
+	assert_int_equal(f.kind, FAIL_LIMIT);
+}
+
+static void what_is_stopped_keeps_nothing(void **state)
+{
+	AUTO(buf_release) struct buf in = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	struct sink_result kept;
+	struct sink *s = new_sink();
+	put_entry(&in, ENTRY_FILE, "", 1000 * MIB);
+	assert_int_equal(sink_take(s, in.data, in.len, &f), 0);
+	sink_stop(s);
+	assert_int_equal(sink_keep(s, &kept, &f), -1);
+	assert_int_equal(f.kind, FAIL_CANCELLED);
+	sink_free(s);
+	/* Nothing but the folder for what comes in, which is empty. */
+	AUTO(freep) char *incoming = xasprintf("%s/exports/incoming", folder), *vault = xasprintf("%s/exports", folder);
+	assert_int_equal(rmdir(incoming), 0);
+	assert_int_equal(rmdir(vault), 0);
+}
+
+/* ---- files of the host */
+
+static void make_file(const char *name, mode_t mode)
+{
+	AUTO(freep) char *path = xasprintf("%s/%s", folder, name);
+	AUTO(closep) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	assert_true(fd >= 0);
+}
+
+static void make_directory(const char *name, mode_t mode)
+{
+	AUTO(freep) char *path = xasprintf("%s/%s", folder, name);
+	assert_int_equal(mkdir(path, mode), 0);
+}
+
+static struct source *open_host(const char *storage, const char *state_dir, const char *path)
+{
+	struct host_rules rules = { .storage_dir = xasprintf("%s/%s", folder, storage),
+				    .state_dir = xasprintf("%s/%s", folder, state_dir) };
+	return source_host(&rules, path);
+}
+
+static void what_may_not_be_read_is_left_out(void **state)
+{
+	AUTO(buf_release) struct buf out = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	struct measure all;
+	make_directory("storage", 0755);
+	make_directory("storage/d", 0755);
+	make_directory("storage/d/closed", 0);
+	make_file("storage/d/secret", 0);
+	make_file("storage/d/plain", 0644);
+	struct source *s = open_host("storage", "none", "d");
+	/* Root may read everything. */
+	bool root = geteuid() == 0;
+	assert_true(!root || (chmod(folder, 0755) == 0 && seteuid(65534) == 0));
+	assert_int_equal(s->ops->measure(s, &all, &f), 0);
+	assert_int_equal(s->ops->produce(s, 1, 100000, &out, &f), 0);
+	assert_true(!root || seteuid(0) == 0);
+	assert_int_equal(all.entries, 2);
+	assert_int_equal(s->notices.n, 2);
+	assert_non_null(strstr(s->notices.v[0], "may not be read"));
+	source_free(s);
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_FOLDER(a_few_bytes_do_not_become_many),
+		WITH_FOLDER(many_files_share_the_limit),
+		WITH_FOLDER(what_is_stopped_keeps_nothing),
+		WITH_FOLDER(what_may_not_be_read_is_left_out),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
