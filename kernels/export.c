@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "kernels/beneath.h"
 #include "kernels/frames.h"
+#include "kernels/import.h"
 
 #define OPEN_FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 #define NOTICES_MAX 20
@@ -201,6 +202,14 @@ static int take_name(struct export *ex, uint32_t call, const char *name, struct 
 	return fd < 0 ? -errno : take_open(ex, call, fd, out);
 }
 
+/* An import that is under way: its files are not there yet. */
+static bool is_staging(const struct export *ex, const char *name)
+{
+	const char *rest;
+	return ex->depth == 1 && strncmp(name, IMPORT_STAGE_PREFIX, strlen(IMPORT_STAGE_PREFIX)) == 0 &&
+	       beneath_split(ex->source, &rest) && !*rest;
+}
+
 static int next_name(struct export *ex, uint32_t call, struct buf *out)
 {
 	struct level *l = &ex->levels[ex->depth - 1];
@@ -211,12 +220,16 @@ static int next_name(struct export *ex, uint32_t call, struct buf *out)
 		ex->depth--;
 		return 0;
 	}
-	if (streq(d->d_name, ".") || streq(d->d_name, ".."))
+	if (streq(d->d_name, ".") || streq(d->d_name, "..") || is_staging(ex, d->d_name))
 		return 0;
 	int r = take_name(ex, call, d->d_name, out);
 	/* Swapped or removed between two looks; what is there now comes by its own name if the directory still has it. */
 	if (r == -ENOENT || r == -ELOOP || r == -ENXIO || r == -EINVAL) {
 		notice(ex, "changed while it was read and was left out");
+		return 0;
+	}
+	if (r == -EACCES || r == -EPERM) {
+		notice(ex, "may not be read (see its permissions) and was left out");
 		return 0;
 	}
 	return r;

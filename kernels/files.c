@@ -8,6 +8,8 @@
 #include "kernels/export.h"
 #include "kernels/import.h"
 
+/* Clearing away what was staged is not worth more of a wait: END goes out, and the rest is cleared after it. */
+#define CLEAR_MS 10000
 /* Small things (a name looked at, a piece read, a file moved) in one turn: a few milliseconds. */
 #define STEPS_A_TURN 256
 
@@ -27,7 +29,7 @@ struct file_call {
 	bool orphan;
 	uint64_t credit;   /* export: what the manager still takes */
 	uint32_t consumed; /* import: what it has not got credit for */
-	uint64_t started_ms;
+	uint64_t started_ms, clear_ms;
 	const char *ending; /* once it is known */
 	char *detail;
 };
@@ -94,16 +96,19 @@ static void conclude(struct files *f, struct file_call *c, const char *ending, c
 	free(c->detail);
 	c->detail = detail;
 	c->ending = ending;
-	if (c->import)
-		c->phase = PHASE_CLEAR;
-	else
+	if (!c->import) {
 		finish(f, c);
+		return;
+	}
+	c->phase = PHASE_CLEAR;
+	c->clear_ms = clock_now_ms();
 }
 
 bool files_interrupt(struct files *f, uint32_t call)
 {
 	struct file_call *c = find(f, call);
-	if (c && !c->ending)
+	/* What is being moved into place is moved: half of it would be worse than all, and it is a matter of seconds. */
+	if (c && !c->ending && c->phase != PHASE_COMMIT)
 		conclude(f, c, "interrupted", xstrdup("The call was cancelled; nothing of it was kept."));
 	return c;
 }
@@ -112,7 +117,7 @@ void files_orphan(struct files *f)
 {
 	list_for_each(c, &f->list, struct file_call, node) {
 		c->orphan = true;
-		if (!c->ending)
+		if (!c->ending && c->phase != PHASE_COMMIT)
 			conclude(f, c, "interrupted", NULL);
 	}
 }
@@ -257,10 +262,14 @@ static bool commit(struct files *f, struct file_call *c)
 
 static bool clear(struct files *f, struct file_call *c)
 {
-	if (import_clear(c->import, STEPS_A_TURN))
-		return true;
-	finish(f, c);
-	return false;
+	bool more = import_clear(c->import, STEPS_A_TURN);
+	if (!more) {
+		finish(f, c);
+	} else if (!c->orphan && clock_now_ms() - c->clear_ms > CLEAR_MS) {
+		send_end(f, c);
+		c->orphan = true;
+	}
+	return more;
 }
 
 static bool produce(struct files *f, struct file_call *c)

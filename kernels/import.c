@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "kernels/beneath.h"
 
-#define STAGE_PREFIX ".husk-import-"
 /* What is imported, inside the staging directory. */
 #define ITEM "item"
 #define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
@@ -31,8 +30,9 @@ struct import {
 	const char *rest; /* of it, below the root */
 	int root;
 	int stage;
-	char stage_name[sizeof(STAGE_PREFIX) + 16];
-	enum { STAGE_OPEN, STAGE_MERGE, STAGE_DONE } state;
+	char stage_name[sizeof(IMPORT_STAGE_PREFIX) + 16];
+	enum { STAGE_OPEN, STAGE_CHECK, STAGE_MERGE, STAGE_DONE } state;
+	int target;	      /* the directory that it is merged into; -1 if there is none */
 	enum entry_type type; /* of the whole; 0 before its first entry */
 
 	struct level levels[ENTRY_DEPTH_MAX + 1];
@@ -86,7 +86,8 @@ static int make_stage(struct import *im)
 	uint64_t number;
 	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
 		return -EAGAIN;
-	(void)snprintf(im->stage_name, sizeof(im->stage_name), STAGE_PREFIX "%016llx", (unsigned long long)number);
+	(void)snprintf(im->stage_name, sizeof(im->stage_name), IMPORT_STAGE_PREFIX "%016llx",
+		       (unsigned long long)number);
 	if (mkdirat(im->root, im->stage_name, 0700) < 0)
 		return -errno;
 	im->stage = openat(im->root, im->stage_name, DIRECTORY_FLAGS);
@@ -96,7 +97,7 @@ static int make_stage(struct import *im)
 static struct import *prepare(const char *destination, const char *rest, int root)
 {
 	struct import *im = new0(struct import);
-	im->file = im->stage = -1;
+	im->file = im->stage = im->target = -1;
 	im->destination = xstrdup(destination);
 	im->rest = im->destination + (rest - destination);
 	im->root = root;
@@ -144,6 +145,7 @@ struct import *import_free(struct import *im)
 	while (im->depth)
 		closep(&im->levels[--im->depth].fd);
 	closep(&im->file);
+	closep(&im->target);
 	closep(&im->stage);
 	closep(&im->root);
 	free(im->destination);
@@ -307,14 +309,34 @@ static bool is_directory(int dir, const char *name)
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int begin_merge(struct import *im, int target)
+static int begin_walk(struct import *im)
 {
-	AUTO(closep) int to = target;
-	int from = openat(im->stage, ITEM, DIRECTORY_FLAGS);
+	AUTO(closep) int from = openat(im->stage, ITEM, DIRECTORY_FLAGS);
 	if (from < 0)
 		return -errno;
-	im->state = STAGE_MERGE;
-	return tree_begin(&im->walk, from, take_fd(to));
+	int to = fcntl(im->target, F_DUPFD_CLOEXEC, 0);
+	return to < 0 ? -errno : tree_begin(&im->walk, take_fd(from), to);
+}
+
+/* Takes target. */
+static int begin_merge(struct import *im, int target)
+{
+	if (target < 0)
+		return -errno;
+	im->target = target;
+	im->state = STAGE_CHECK;
+	return begin_walk(im);
+}
+
+static int merge(struct import *im, int steps)
+{
+	int r = im->state == STAGE_CHECK ? tree_check(&im->walk, steps) : tree_merge(&im->walk, steps);
+	if (r < 0)
+		tree_where(&im->walk, im->path, sizeof(im->path));
+	if (r != 0)
+		return r;
+	im->state++;
+	return im->state == STAGE_MERGE ? begin_walk(im) : 0;
 }
 
 static int place_directory(struct import *im, int parent, const char *name)
@@ -329,8 +351,7 @@ static int place_directory(struct import *im, int parent, const char *name)
 	im->depth = 0;
 	if (r != -EEXIST)
 		return r;
-	int target = openat(parent, name, DIRECTORY_FLAGS);
-	return target < 0 ? -errno : begin_merge(im, target);
+	return begin_merge(im, openat(parent, name, DIRECTORY_FLAGS));
 }
 
 static int place(struct import *im)
@@ -367,12 +388,8 @@ int import_commit(struct import *im, int steps)
 			r = leave(im);
 		if (r == 0)
 			r = place(im);
-	} else if (im->state == STAGE_MERGE) {
-		r = tree_merge(&im->walk, steps);
-		if (r < 0)
-			(void)snprintf(im->path, sizeof(im->path), "%s", im->walk.name);
-		if (r == 0)
-			im->state = STAGE_DONE;
+	} else if (im->state != STAGE_DONE) {
+		r = merge(im, steps);
 	}
 	return r < 0 ? r : im->state != STAGE_DONE;
 }
@@ -395,14 +412,13 @@ bool import_clear(struct import *im, int steps)
 	return false;
 }
 
-char *import_explain(const struct import *im, int error)
+static char *explain(const struct import *im, int error)
 {
 	const char *slash = *im->path ? "/" : "";
 	switch (-error) {
 	case ENOSPC:
 	case EDQUOT:
-		return xasprintf("No room: the file system that holds '%s' is full. Nothing was kept.",
-				 im->destination);
+		return xasprintf("No room: the file system that holds '%s' is full.", im->destination);
 	case EISDIR:
 		return xasprintf("'%s%s%s' is a directory; a file cannot take its place.", im->destination, slash,
 				 im->path);
@@ -415,8 +431,23 @@ char *import_explain(const struct import *im, int error)
 		return xasprintf("'%s%s%s' is larger than a file in this session may be.", im->destination, slash,
 				 im->path);
 	case EPROTO:
-		return xstrdup("The manager sent entries that do not fit together.");
+		return xstrdup(
+			"The entries do not fit together: the archive or folder that they come from is damaged, or "
+			"changed while it was read.");
 	default:
 		return xasprintf("'%s%s%s' cannot be written: %s.", im->destination, slash, im->path, strerror(-error));
 	}
+}
+
+char *import_explain(const struct import *im, int error)
+{
+	AUTO(freep) char *why = explain(im, error);
+	if (im->state == STAGE_DONE)
+		return take_ptr(why);
+	if (im->state != STAGE_MERGE || !im->walk.n_moved)
+		return xasprintf("%s Nothing was kept.", why);
+	return xasprintf(
+		"%s %llu of its names (a directory that was not there yet counts as one) had been moved into place and "
+		"stay there.",
+		why, (unsigned long long)im->walk.n_moved);
 }

@@ -45,8 +45,19 @@ void tree_end(struct tree_walk *w)
 int tree_begin(struct tree_walk *w, int fd, int to)
 {
 	w->depth = 0;
+	w->n_moved = 0;
 	(void)fchmod(fd, 0700);
 	return push(w, fd, to, "");
+}
+
+void tree_where(const struct tree_walk *w, char *ret, size_t size)
+{
+	size_t n = 0;
+	ret[0] = '\0';
+	for (int i = 1; i <= w->depth && n < size; i++) {
+		const char *name = i < w->depth ? w->levels[i].name : w->name;
+		n += (size_t)snprintf(ret + n, size - n, "%s%s", n ? "/" : "", name);
+	}
 }
 
 static bool is_dots(const char *name)
@@ -130,12 +141,10 @@ static bool is_directory(int dir, const char *name)
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int merge_directory(struct tree_walk *w, const char *name)
+/* What both trees have is walked through in both. */
+static int descend(struct tree_walk *w, const char *name)
 {
 	struct tree_level *l = top(w);
-	int r = tree_move_directory(dirfd(l->from), name, l->to, name);
-	if (r != -EEXIST)
-		return r;
 	AUTO(closep) int to = openat(l->to, name, DIRECTORY_FLAGS);
 	if (to < 0)
 		return -errno;
@@ -146,12 +155,56 @@ static int merge_directory(struct tree_walk *w, const char *name)
 	return push(w, take_fd(from), take_fd(to), name);
 }
 
+static int check_one(struct tree_walk *w, const char *name)
+{
+	struct tree_level *l = top(w);
+	bool directory = is_directory(dirfd(l->from), name);
+	struct stat st;
+	bool there = fstatat(l->to, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (!there && errno != ENOENT)
+		return -errno;
+	if (there && directory)
+		return S_ISDIR(st.st_mode) ? descend(w, name) : -ENOTDIR;
+	if (there && S_ISDIR(st.st_mode))
+		return -EISDIR;
+	return faccessat(l->to, ".", W_OK | X_OK, 0) < 0 ? -errno : 0;
+}
+
+int tree_check(struct tree_walk *w, int steps)
+{
+	while (w->depth && steps-- > 0) {
+		const struct dirent *d = readdir(top(w)->from);
+		if (!d) {
+			pop(w);
+			continue;
+		}
+		if (is_dots(d->d_name))
+			continue;
+		(void)snprintf(w->name, sizeof(w->name), "%s", d->d_name);
+		int r = check_one(w, w->name);
+		if (r < 0 && r != -ENOENT)
+			return r;
+	}
+	return w->depth > 0;
+}
+
+static int merge_directory(struct tree_walk *w, const char *name)
+{
+	struct tree_level *l = top(w);
+	int r = tree_move_directory(dirfd(l->from), name, l->to, name);
+	w->n_moved += r == 0;
+	return r == -EEXIST ? descend(w, name) : r;
+}
+
 static int merge_one(struct tree_walk *w, const char *name)
 {
 	struct tree_level *l = top(w);
 	if (is_directory(dirfd(l->from), name))
 		return merge_directory(w, name);
-	return renameat(dirfd(l->from), name, l->to, name) < 0 ? -errno : 0;
+	if (renameat(dirfd(l->from), name, l->to, name) < 0)
+		return -errno;
+	w->n_moved++;
+	return 0;
 }
 
 int tree_merge(struct tree_walk *w, int steps)
@@ -162,8 +215,8 @@ int tree_merge(struct tree_walk *w, int steps)
 		if (d && is_dots(d->d_name))
 			continue;
 		if (d) {
-			int r = merge_one(w, d->d_name);
 			(void)snprintf(w->name, sizeof(w->name), "%s", d->d_name);
+			int r = merge_one(w, w->name);
 			if (r < 0 && r != -ENOENT)
 				return r;
 			l->moved = l->moved || r == 0;

@@ -179,8 +179,9 @@ static void stream_drop(struct session *s)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	fail_set(&f, FAIL_ENGINE,
-		 "the connection to the session broke while files were copied; nothing of it was kept");
-	fail_hint(&f, "Try again.");
+		 "the connection to the session broke while files were copied; what an import had sent may have been "
+		 "moved into place");
+	fail_hint(&f, "Look what is there, and try again.");
 	transfers_lost(s, &f, /* gone= */ false);
 	s->stream = s->engine->ops->stream_free(s->stream);
 	wire_release(&s->wire);

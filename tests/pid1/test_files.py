@@ -178,6 +178,50 @@ def test_cancel_leaves_nothing(client, workspace):
     assert client.ping() == b"ping"
 
 
+def numbered(n):
+    return [(pack_entry(DIRECTORY, b""), {})] + [(pack_entry(FILE, b"%d" % i, size=1), {0: b"x"}) for i in range(n)]
+
+
+def test_what_is_being_moved_is_moved_whatever_comes(client, workspace):
+    """All is sent, so a cancel comes too late: what is there then is all of it, not a part."""
+    client.terminal("mkdir x")
+    number = client.import_files("/workspace/x", numbered(5000), done=False)
+    client.send(frames.DONE, number)
+    client.send(frames.INTERRUPT, number)
+    end = client.expect(lambda f: f.call == number and f.type == frames.END).payload
+    assert end["ending"] == "ok" and len(os.listdir(workspace / "x")) == 5000 and leftovers(workspace) == []
+
+
+@pytest.mark.parametrize("obstacle, entry, why", [
+    ("mkdir -p x/sub/in-the-way", pack_entry(FILE, b"sub/in-the-way"), "x/sub/in-the-way' is a directory"),
+    ("mkdir -p x/sub; touch x/sub/in-the-way", pack_entry(DIRECTORY, b"sub/in-the-way"), "x/sub/in-the-way' leads through"),
+    ("mkdir -p x/sub; chmod 555 x/sub", pack_entry(FILE, b"sub/in-the-way"), "x/sub/in-the-way' cannot be written: Permission denied"),
+])
+def test_what_is_in_the_way_of_one_file_keeps_out_all(client, workspace, obstacle, entry, why):
+    client.terminal(obstacle)
+    end = client.import_files("/workspace/x", numbered(600) + [(entry, {})])
+    assert end["ending"] == "error" and why in end["detail"] and "Nothing was kept" in end["detail"], end
+    assert os.listdir(workspace / "x") == ["sub"] and leftovers(workspace) == []
+
+
+def test_an_export_has_nothing_of_an_import_under_way(client, workspace):
+    client.terminal("echo hi > mine; mkdir -p d/.husk-import-mine")
+    number = client.import_files("/workspace/x", numbered(3), done=False)
+    client.ping()  # it has begun
+    assert leftovers(workspace)
+    end, out = client.export_files("/workspace")
+    assert end["ending"] == "ok" and set(out) == {b"", b"mine", b"d", b"d/.husk-import-mine"}, out
+    client.send(frames.INTERRUPT, number)
+    assert client.expect(lambda f: f.call == number and f.type == frames.END).payload["ending"] == "interrupted"
+
+
+def test_what_may_not_be_read_is_left_out_with_a_notice(client):
+    client.terminal("mkdir -p d/closed; echo hi > d/file; touch d/secret; chmod 0 d/closed d/secret")
+    end, out = client.export_files("/workspace/d")
+    assert end["ending"] == "ok" and set(out) == {b"", b"file"}, end
+    assert sorted(n.split("'")[1] for n in end["notices"]) == ["closed", "secret"] and "may not be read" in end["notices"][0]
+
+
 def test_a_broken_stream_leaves_nothing(box, client, workspace):
     client.import_files("/workspace/x", [(pack_entry(DIRECTORY, b""), {}), (pack_entry(FILE, b"f", size=9), {0: b"x"})], done=False)
     client.process.kill()
