@@ -6,7 +6,10 @@
 #include "base/work.h"
 #include "kernels/entry.h"
 
+/* Without a sign of the container, while nothing of ours is at work. */
 #define STALL_MS 120000
+/* For one job on our disk, with its wait for a turn. */
+#define JOB_MS 600000
 
 struct get {
 	struct get_spec spec;
@@ -50,7 +53,8 @@ static void on_dropped(void *ctx, bool forgotten UNUSED)
 /* Removing a large file that is half there takes its time. */
 static void drop(struct get *g)
 {
-	(void)work_start(g->spec.loop, &(struct work_spec){ .fn = drop_job, .on_done = on_dropped, .ctx = g });
+	(void)work_start(g->spec.loop,
+			 &(struct work_spec){ .fn = drop_job, .on_done = on_dropped, .ctx = g, .bulk = true });
 }
 
 static void let_go(struct get *g)
@@ -126,10 +130,16 @@ static void on_worked(void *ctx, bool forgotten)
 	next(g);
 }
 
+/* Whoever's turn it is has its own time. */
 static void next(struct get *g)
 {
-	if (g->work || (!g->waiting.len && !g->ended))
+	if (g->work)
 		return;
+	if (!g->waiting.len && !g->ended) {
+		timer_start(g->stall, STALL_MS, 0);
+		return;
+	}
+	timer_start(g->stall, JOB_MS, 0);
 	g->keeping = !g->waiting.len;
 	struct buf empty = g->taken;
 	g->taken = g->waiting;
@@ -141,7 +151,6 @@ static void next(struct get *g)
 static int on_frame(void *ctx, const struct wire_frame *frame)
 {
 	struct get *g = ctx;
-	timer_start(g->stall, STALL_MS, 0);
 	switch (frame->type) {
 	case FRAME_END: {
 		AUTO(fail_release) struct fail f = { 0 };
@@ -150,7 +159,6 @@ static int on_frame(void *ctx, const struct wire_frame *frame)
 			return 0;
 		}
 		g->ended = true;
-		timer_stop(g->stall);
 		next(g);
 		return 0;
 	}
@@ -180,7 +188,14 @@ static void on_stall(void *ctx)
 {
 	struct get *g = ctx;
 	AUTO(fail_release) struct fail f = { 0 };
-	fail_set(&f, FAIL_TIMEOUT, "the container did not go on with the copy for %d s", STALL_MS / 1000);
+	if (g->work) {
+		fail_set(&f, FAIL_TIMEOUT, "the disk that holds STORAGE_DIR did not take the files within %d s",
+			 JOB_MS / 1000);
+		fail_hint(&f, "Look whether it is overloaded (husk doctor writes to it), and export less at once.");
+	} else {
+		fail_set(&f, FAIL_TIMEOUT, "the container did not go on with the copy for %d s", STALL_MS / 1000);
+		fail_hint(&f, "Look what runs in the session (run_terminal_command), and try again.");
+	}
 	transfer_cancel(g->spec.transfer);
 	finish(g, NULL, &f);
 }

@@ -10,6 +10,8 @@ _Static_assert(PIECE_BYTES + ENTRY_FIXED + 2 * ENTRY_PATH_MAX + FILE_DATA_MAX + 
 	       "a piece always fits the credit that is left when PID 1 has given nothing back yet");
 /* PID 1 works through a piece in milliseconds; a move of many files takes longer, but it is a matter of seconds. */
 #define STALL_MS 120000
+/* For one job on our disk (measuring a folder is one), with its wait for a turn. */
+#define JOB_MS 600000
 
 struct put {
 	struct put_spec spec;
@@ -117,6 +119,7 @@ static void on_worked(void *ctx, bool forgotten)
 
 static void work(struct put *p)
 {
+	timer_start(p->stall, JOB_MS, 0);
 	p->work = work_start(p->spec.loop,
 			     &(struct work_spec){ .fn = job, .on_done = on_worked, .ctx = p, .bulk = true });
 }
@@ -124,11 +127,12 @@ static void work(struct put *p)
 /* Sends the piece that is ready as soon as there is credit, and has the next one made meanwhile. */
 static void next(struct put *p)
 {
-	if (p->work || !p->began)
+	if (p->work)
 		return;
-	if (p->piece.len > p->credit)
-		return;
+	/* It is the container's turn, to give credit or the end. */
 	timer_start(p->stall, STALL_MS, 0);
+	if (!p->began || p->piece.len > p->credit)
+		return;
 	p->credit -= p->piece.len;
 	p->sent += p->piece.len;
 	if (p->all_sent)
@@ -171,7 +175,14 @@ static void on_stall(void *ctx)
 {
 	struct put *p = ctx;
 	AUTO(fail_release) struct fail f = { 0 };
-	fail_set(&f, FAIL_TIMEOUT, "the container did not go on with the copy for %d s", STALL_MS / 1000);
+	if (p->work) {
+		fail_set(&f, FAIL_TIMEOUT, "the files could not be read within %d s", JOB_MS / 1000);
+		fail_hint(&f, "Look whether the disk that holds them answers, and import less at once.");
+	} else {
+		fail_set(&f, FAIL_TIMEOUT, "the container did not go on with the copy for %d s%s", STALL_MS / 1000,
+			 p->all_sent ? "; all was sent, and may have been moved into place" : "");
+		fail_hint(&f, "Look what is there and what runs in the session (run_terminal_command), and try again.");
+	}
 	transfer_cancel(p->spec.transfer);
 	finish(p, &f);
 }
