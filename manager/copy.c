@@ -9,6 +9,7 @@
 #include "base/work.h"
 #include "manager/files/batch.h"
 #include "manager/files/exports.h"
+#include "manager/files/vault.h"
 #include "manager/manager-private.h"
 
 /* --- import and export --------------------------------------------------------------------------------------------- */
@@ -168,9 +169,11 @@ static void on_file(void *ctx, bool forgotten)
 		reading_release(r);
 		return;
 	}
-	if (r->error)
+	if (r->error) {
 		fail_set(&f, FAIL_STORE, "the export cannot be read from '%s': %s", r->info.host_path,
 			 strerror(r->error));
+		fail_hint(&f, EXPORT_UNREADABLE_HINT);
+	}
 	r->request.on_done(r->request.ctx, &r->info, r->error ? NULL : (const uint8_t *)buf_str(&r->data), r->data.len,
 			   r->error ? &f : NULL);
 	op_end(r->op);

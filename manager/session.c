@@ -518,6 +518,7 @@ void session_stop(struct session *s)
 	bool dead = s->state == SESSION_DEAD;
 	AUTO(fail_release) struct fail f = { 0 };
 	fail_set(&f, FAIL_DIED, "stop_session ended the session while files were copied");
+	fail_hint(&f, "The session is gone with its files; create_session makes a new one.");
 	set_state(s, SESSION_STOPPING);
 	transfers_lost(s, &f, /* gone= */ true);
 	stream_drop(s);

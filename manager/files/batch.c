@@ -239,7 +239,10 @@ static void import_inline(struct batch *b)
 		buf_release(&i->content);
 		put(b, source_inline(&raw));
 	} else {
-		item_fail(b, FAIL_INVALID, "file_content is not valid base64");
+		AUTO(fail_release) struct fail f = { 0 };
+		fail_set(&f, FAIL_INVALID, "file_content is not valid base64");
+		fail_hint(&f, "Send the alphabet with + and /, padded with =, or leave encoding out if it is text.");
+		item_end(b, &f);
 	}
 }
 
@@ -371,6 +374,15 @@ static void idle(struct batch *b)
 	b->transfer.ctx = b;
 }
 
+static void item_without_session(struct batch *b)
+{
+	if (!b->gone.kind) {
+		fail_set(&b->gone, FAIL_DIED, "the session has ended");
+		fail_hint(&b->gone, "Its files are gone with it; create_session makes a new one.");
+	}
+	item_end(b, &b->gone);
+}
+
 static void on_turn(void *ctx)
 {
 	struct batch *b = ctx;
@@ -378,7 +390,7 @@ static void on_turn(void *ctx)
 	if (b->at == b->n)
 		b->spec.on_done(b->spec.ctx, b->results, b->n);
 	else if (!b->transfer.session)
-		item_fail(b, FAIL_DIED, b->gone.message ? b->gone.message : "the session has ended");
+		item_without_session(b);
 	else if (b->export)
 		start_export(b);
 	else

@@ -86,13 +86,17 @@ static void forbid_all(const struct host_rules *rules, struct host_forbidden *se
 	}
 }
 
-/* Neither the file nor any folder above it is ours. */
-static bool leads_through_ours(const struct host_forbidden *set, const char *resolved)
+/* Neither the file nor any folder above it is ours. STORAGE_DIR is the people's, also where the folder it lies in is ours. */
+static bool leads_through_ours(const struct host_rules *rules, const struct host_forbidden *set, const char *resolved)
 {
 	AUTO(freep) char *path = xstrdup(resolved);
-	struct stat st;
+	struct stat st, storage;
+	bool known = stat(rules->storage_dir, &storage) == 0;
 	for (;;) {
-		if (stat(*path ? path : "/", &st) == 0 && host_is_forbidden(set, &st))
+		bool there = stat(*path ? path : "/", &st) == 0;
+		if (there && known && st.st_ino == storage.st_ino && st.st_dev == storage.st_dev)
+			return false;
+		if (there && host_is_forbidden(set, &st))
 			return true;
 		char *slash = strrchr(path, '/');
 		if (!slash)
@@ -164,7 +168,9 @@ static int open_allowed(const struct host_rules *rules, const char *source, cons
 		return denied(f, source);
 	if (fd < 0)
 		return fail_set(f, FAIL_INVALID, "cannot open '%s': %s", source,
-				fd == -ENXIO ? "neither a file nor a directory" : strerror(-fd));
+				fd == -ENXIO ? "neither a file nor a directory" :
+				fd == -ELOOP ? "a link took its place while it was looked at; try again" :
+					       strerror(-fd));
 	return fd;
 }
 
@@ -206,7 +212,7 @@ int host_open(const struct host_rules *rules, const char *source, struct host_fo
 	if (!is_allowed(rules, resolved))
 		return denied(f, source);
 	forbid_all(rules, ret_forbidden);
-	if (leads_through_ours(ret_forbidden, resolved))
+	if (leads_through_ours(rules, ret_forbidden, resolved))
 		return fail_set(f, FAIL_INVALID, "Import from '%s' denied — this is where Husk keeps its own files.",
 				source);
 	AUTO(closep) int fd = open_allowed(rules, source, resolved, f);

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "manager/files/names.h"
 #include "manager/files/source.h"
+#include "manager/files/vault.h"
 #include "manager/wire.h"
 
 #define BLOCK_BYTES (128u << 10)
@@ -34,7 +35,8 @@ struct export_source {
 
 static int unreadable(const struct export_source *x, const char *why, struct fail *f)
 {
-	return fail_set(f, FAIL_STORE, "the export cannot be read: %s (%s)", why, x->file);
+	fail_set(f, FAIL_STORE, "the export cannot be read: %s (%s)", why ? why : "it is damaged", x->file);
+	return fail_hint(f, EXPORT_UNREADABLE_HINT);
 }
 
 static int open_file(struct export_source *x, struct stat *st, struct fail *f)
@@ -42,7 +44,7 @@ static int open_file(struct export_source *x, struct stat *st, struct fail *f)
 	if (x->fd < 0)
 		x->fd = open(x->file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (x->fd < 0 || fstat(x->fd, st) < 0)
-		return unreadable(x, strerror(errno), f);
+		return unreadable(x, errno == ELOOP ? "it is a link" : strerror(errno), f);
 	return S_ISREG(st->st_mode) ? 0 : unreadable(x, "it is no file", f);
 }
 
@@ -182,6 +184,8 @@ static int measure_tar(struct export_source *x, struct measure *ret, struct fail
 		if (++ret->entries > SOURCE_ENTRIES_MAX)
 			return hostile(name, "is one too many", f);
 	}
+	if (r == 0 && !ret->entries && !*x->below)
+		return unreadable(x, "the archive is empty", f);
 	if (r == 0 && !ret->entries)
 		return fail_set(f, FAIL_INVALID, "'%s' is not in the directory that was exported", x->below);
 	return r < 0 ? r : open_tar(x, f);

@@ -27,6 +27,8 @@ char *vault_folder(const char *storage_dir)
 
 char *vault_path(const char *storage_dir, const char *hash, const char *extension)
 {
+	if (strlen(hash) != DIGEST_SIZE - 1 || strspn(hash, "0123456789abcdef") != DIGEST_SIZE - 1)
+		return xasprintf("%s/exports/no-hash/damaged-record", storage_dir);
 	return xasprintf("%s/exports/%.2s/%s%s", storage_dir, hash, hash + 2, extension);
 }
 
@@ -102,14 +104,6 @@ int vault_fd(const struct vault_file *v)
 	return v->fd;
 }
 
-/* The one that is there is as good, if it is whole: a disk that filled up once may have left a stump. */
-static bool is_there(const char *path, int fd)
-{
-	struct stat mine, there;
-	return fstat(fd, &mine) == 0 && lstat(path, &there) == 0 && S_ISREG(there.st_mode) &&
-	       mine.st_size == there.st_size;
-}
-
 int vault_keep(struct vault_file *v, const char *hash, const char *extension, struct fail *f)
 {
 	AUTO(freep) char *folder = xasprintf("%s/exports/%.2s", v->storage_dir, hash);
@@ -119,11 +113,11 @@ int vault_keep(struct vault_file *v, const char *hash, const char *extension, st
 	int r = dirs_make(folder);
 	if (r < 0)
 		return cannot(f, "make the folder", folder, -r);
-	if (!is_there(place, v->fd)) {
-		if (rename(v->path, place) < 0)
-			return cannot(f, "move an export to", place, errno);
-		free(take_ptr(v->path));
-	}
+	/* Also over one that is there: ours is known to be whole, the other may have been damaged since. Who reads it goes on
+	 * reading it. */
+	if (rename(v->path, place) < 0)
+		return cannot(f, "move an export to", place, errno);
+	free(take_ptr(v->path));
 	/* Somebody else may have made the folder just now, and not synced it yet. */
 	AUTO(freep) char *above = vault_folder(v->storage_dir);
 	r = sync_folder(folder);

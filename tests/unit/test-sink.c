@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "manager/files/sink.h"
 #include "manager/files/source.h"
+#include "manager/files/vault.h"
 #include "manager/wire.h"
 #include "tests/unit/unit.h"
 
@@ -127,6 +128,54 @@ static void what_is_stopped_keeps_nothing(void **state)
 	assert_int_equal(rmdir(vault), 0);
 }
 
+/* ---- the vault */
+
+static void a_damaged_copy_is_replaced(void **state)
+{
+	AUTO(buf_release) struct buf in = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	struct sink_result kept;
+	char first = 'x';
+	put_entry(&in, ENTRY_FILE, "", 5);
+	assert_int_equal(keep(&in, &kept, &f), 0);
+	AUTO(freep) char *path = vault_path(folder, kept.hash, "");
+	assert_int_equal(chmod(path, 0600), 0);
+	AUTO(closep) int fd = open(path, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(pwrite(fd, "damage", 5, 0), 5);
+	assert_int_equal(keep(&in, &kept, &f), 0);
+	AUTO(closep) int again = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(again >= 0 && pread(again, &first, 1, 0) == 1 && first == '\0');
+}
+
+static void a_damaged_record_leads_nowhere(void **state)
+{
+	static const char *const hashes[] = { "", "a", "../../../etc/passwd",
+					      "/../../aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+					      "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" };
+	for (size_t i = 0; i < ARRAY_LEN(hashes); i++) {
+		AUTO(freep) char *path = vault_path("/s", hashes[i], ".csv");
+		assert_string_equal(path, "/s/exports/no-hash/damaged-record");
+	}
+}
+
+static void make_file(const char *name, mode_t mode);
+
+static void an_archive_that_cannot_be_read_says_what_to_do(void **state)
+{
+	AUTO(freep) char *empty = xasprintf("%s/empty", folder), *none = xasprintf("%s/none", folder);
+	make_file("empty", 0600);
+	for (int i = 0; i < 2; i++) {
+		AUTO(fail_release) struct fail f = { 0 };
+		struct measure all;
+		struct source *s = source_export(
+			&(struct source_export){ .file = i ? none : empty, .directory = true, .below = "" });
+		assert_int_equal(s->ops->measure(s, &all, &f), -1);
+		assert_non_null(strstr(f.message, "cannot be read"));
+		assert_non_null(strstr(f.hint, "Export it again"));
+		source_free(s);
+	}
+}
+
 /* ---- files of the host */
 
 static void make_file(const char *name, mode_t mode)
@@ -172,6 +221,39 @@ static void what_may_not_be_read_is_left_out(void **state)
 	source_free(s);
 }
 
+static bool host_reads(const char *storage, const char *state_dir, const char *name)
+{
+	AUTO(freep) char *path = xasprintf("%s/%s", folder, name);
+	AUTO(fail_release) struct fail f = { 0 };
+	struct measure all;
+	struct source *s = open_host(storage, state_dir, path);
+	bool read = s->ops->measure(s, &all, &f) == 0;
+	source_free(s);
+	return read;
+}
+
+static void storage_may_lie_in_the_state_folder(void **state)
+{
+	make_directory("state", 0700);
+	make_directory("state/storage", 0700);
+	make_directory("state/storage/exports", 0700);
+	make_file("state/husk.db", 0600);
+	make_file("state/storage/mine", 0600);
+	make_file("state/storage/exports/theirs", 0600);
+	assert_true(host_reads("state/storage", "state", "state/storage/mine"));
+	assert_false(host_reads("state/storage", "state", "state/storage/exports/theirs"));
+	assert_false(host_reads("state/storage", "state", "state/husk.db"));
+	AUTO(freep)
+	char *db = xasprintf("%s/state/husk.db", folder),
+	     *hard = xasprintf("%s/state/storage/hard", folder);
+	assert_int_equal(link(db, hard), 0);
+	assert_false(host_reads("state/storage", "state", "state/storage/hard"));
+	/* And the other way round. */
+	make_file("state/plain", 0600);
+	assert_true(host_reads("state", "state/storage", "state/plain"));
+	assert_false(host_reads("state", "state/storage", "state/storage/mine"));
+}
+
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 int main(void)
@@ -180,7 +262,11 @@ int main(void)
 		WITH_FOLDER(a_few_bytes_do_not_become_many),
 		WITH_FOLDER(many_files_share_the_limit),
 		WITH_FOLDER(what_is_stopped_keeps_nothing),
+		WITH_FOLDER(a_damaged_copy_is_replaced),
+		cmocka_unit_test(a_damaged_record_leads_nowhere),
+		WITH_FOLDER(an_archive_that_cannot_be_read_says_what_to_do),
 		WITH_FOLDER(what_may_not_be_read_is_left_out),
+		WITH_FOLDER(storage_may_lie_in_the_state_folder),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
