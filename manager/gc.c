@@ -106,7 +106,7 @@ static void remove_next(struct gc *g)
 {
 	const struct engine_ops *ops = g->spec.engine->ops;
 	if (g->at < g->found.ended.n)
-		g->task = ops->remove(g->spec.engine, g->found.ended.v[g->at], on_removed, g);
+		g->task = ops->remove_ended(g->spec.engine, g->found.ended.v[g->at], on_removed, g);
 	else
 		g->task = ops->prune(g->spec.engine, g->spec.config->orphan_min_age, on_pruned, g);
 }

@@ -141,6 +141,11 @@ void argv_remove(struct strv *argv, const char *docker, const char *container)
 	strv_add_all(argv, docker, "rm", "--force", "--volumes", container, NULL);
 }
 
+void argv_remove_ended(struct strv *argv, const char *docker, const char *container)
+{
+	strv_add_all(argv, docker, "rm", "--volumes", container, NULL);
+}
+
 void argv_bake_create(struct strv *argv, const char *docker, const struct bake_spec *spec)
 {
 	strv_add_all(argv, docker, "create", "--pull", "never", "--name", spec->scratch, "--network", "none", "--label",

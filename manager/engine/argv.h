@@ -13,6 +13,8 @@
 void argv_run(struct strv *argv, const char *docker, const struct container_spec *spec, const char *network);
 void argv_attach(struct strv *argv, const char *docker, const char *container);
 void argv_remove(struct strv *argv, const char *docker, const char *container);
+/* Only if it does not run. */
+void argv_remove_ended(struct strv *argv, const char *docker, const char *container);
 void argv_bake_create(struct strv *argv, const char *docker, const struct bake_spec *spec);
 /* One writes a tar that the other reads. */
 void argv_bake_read(struct strv *argv, const char *docker, const struct bake_spec *spec);

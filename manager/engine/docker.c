@@ -53,6 +53,7 @@ struct engine_task {
 	uint64_t min_age;    /* of networks to remove */
 	unsigned retries;
 	bool network_retried, network_created, is_create;
+	bool only_ended; /* STEP_REMOVE leaves alone what runs */
 	bool hung;	 /* the engine gave no sign of life during this step */
 	struct strv env; /* what spec.env points to */
 };
@@ -344,7 +345,7 @@ static void step_argv(struct engine_task *t, struct strv *argv)
 		argv_run(argv, d->program, &spec, d->network);
 		break;
 	case STEP_REMOVE:
-		argv_remove(argv, d->program, spec.name);
+		(t->only_ended ? argv_remove_ended : argv_remove)(argv, d->program, spec.name);
 		break;
 	case STEP_PRUNE:
 		argv_network_prune(argv, d->program, t->min_age);
@@ -409,6 +410,14 @@ static struct engine_task *docker_create(struct engine *e, const struct containe
 static struct engine_task *docker_remove(struct engine *e, const char *container, engine_done_fn done, void *ctx)
 {
 	struct engine_task *t = task_new(docker_of(e), &(struct container_spec){ .name = container }, done, ctx);
+	step_start(t, STEP_REMOVE);
+	return t;
+}
+
+static struct engine_task *docker_remove_ended(struct engine *e, const char *container, engine_done_fn done, void *ctx)
+{
+	struct engine_task *t = task_new(docker_of(e), &(struct container_spec){ .name = container }, done, ctx);
+	t->only_ended = true;
 	step_start(t, STEP_REMOVE);
 	return t;
 }
@@ -597,6 +606,7 @@ static const struct engine_ops docker_ops = {
 	.name = "docker",
 	.create = docker_create,
 	.remove = docker_remove,
+	.remove_ended = docker_remove_ended,
 	.prune = docker_prune,
 	.remove_and_forget = docker_remove_and_forget,
 	.bake = docker_bake,

@@ -102,6 +102,8 @@ struct engine_ops {
 				      void *ctx);
 	/* Removes by force; done when it is really gone. A container that is not there is success. */
 	struct engine_task *(*remove)(struct engine *e, const char *container, engine_done_fn done, void *ctx);
+	/* Removes what does not run; a container that runs by now is left alone, and that is a failure. */
+	struct engine_task *(*remove_ended)(struct engine *e, const char *container, engine_done_fn done, void *ctx);
 	/* Removes Husk's networks that are older than min_age seconds and have no container. */
 	struct engine_task *(*prune)(struct engine *e, uint64_t min_age, engine_done_fn done, void *ctx);
 	/* On the way out: has them removed, and whatever tasks under way would leave behind, and waits for nothing. */

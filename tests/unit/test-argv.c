@@ -159,6 +159,8 @@ static void removal(void **state)
 	struct strv argv = { 0 };
 	argv_remove(&argv, "docker", "husk-abc");
 	check("remove", &argv);
+	argv_remove_ended(&argv, "docker", "husk-abc");
+	check("remove-ended", &argv);
 }
 
 static void network_prune(void **state)
