@@ -20,6 +20,10 @@ def run(folder, *command):
     assert done.returncode == 0, f"{command}: {done.stdout[-3000:]}{done.stderr[-3000:]}"
 
 
+def rmi(tag):
+    return subprocess.run(["docker", "rmi", tag], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stderr
+
+
 def manifest(name):
     return {"name": name, "title": "Perl 5", "aliases": [f"{name}5"], "extension": ".pl",
             "kernel": ["/usr/bin/perl", "/opt/husk/kernel/kernel.pl"], "link": "unix", "interrupt": "SIGINT", "env": {},
@@ -44,7 +48,8 @@ def tree(tmp_path_factory):
         yield folder, image, [i["name"] for i in images]
     finally:
         for tag in (image["tag"], image["packages_tag"]):
-            harness.docker("rmi", tag, check=False)
+            # The engine refuses while it is still at the end of a container.
+            harness.wait_until(lambda tag=tag: "No such image" in rmi(tag), what=f"the removal of {tag}")
         shutil.rmtree(folder, ignore_errors=True)
 
 
