@@ -22,7 +22,8 @@ struct import *import_free(struct import *im);
 /* 0, or -errno: -EPROTO if the manager sent what makes no sense. After a failure only import_clear() is of use. */
 int import_entry(struct import *im, const struct entry *e);
 int import_data(struct import *im, uint64_t offset, const void *data, size_t n);
-/* Moves it into place, a little each time, once nothing was found in its way; not to be given up halfway: 1 if there is more to do, 0 if all is in its place, -errno. */
+/* Moves it into place, a little each time, once nothing was found in its way; not to be given up halfway: 1 if there is more
+ * to do, 0 if all is in its place, -errno. */
 int import_commit(struct import *im, int steps);
 /* Removes what is left of the staging directory: true if there is more to do. */
 bool import_clear(struct import *im, int steps);

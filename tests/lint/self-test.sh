@@ -96,7 +96,7 @@ broken check-help.sh "a program without its page" mcp/options.c '\t{ "fly", VERB
 documented_tree() {
 	fresh_tree
 	mkdir -p "$scratch/tree/docs"
-	(cd "$here/../.." && cp --parents docs/husk.1 docs/husk-client.1 mcp/options.c kernels/main.c manager/config.c "$scratch/tree/")
+	(cd "$here/../.." && cp --parents docs/husk.1 docs/husk-client.1 mcp/options.c kernels/main.c manager/config.c runtimes/*/runtime.json "$scratch/tree/")
 }
 documented_tree
 expect pass check-help.sh "the documents of this tree"
