@@ -48,7 +48,7 @@ def report(request, scripts, modules, tmp_path_factory):
 def test_sdk_negotiates(report):
     assert report["negotiated"] == {"version": report["revision"], "era": "modern" if report["revision"] == MODERN else "legacy"}
     assert report["server"]["name"] == "husk" and report["server"]["version"]
-    assert report["capabilities"] == {"tools": {}}
+    assert report["capabilities"] == {"tools": {}, "resources": {}}
     assert "create_session" in report["instructions"]
 
 
