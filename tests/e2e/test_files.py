@@ -247,8 +247,9 @@ def test_what_is_husks_own_is_not_importable(start, tmp_path):
     database = next(p for p in state.iterdir() if p.suffix == ".db")
     os.link(database, tmp_path / "hardlink.db")
     (tmp_path / "symlink").symlink_to(state)
-    own = [export["host_path"], storage(server) / "exports", database, state, tmp_path / "hardlink.db", config / ".env",
-           tmp_path / "symlink" / database.name]
+    (state / "settings.key").write_text("0" * 64)
+    own = [export["host_path"], storage(server) / "exports", database, state, state / "settings.key", tmp_path / "hardlink.db",
+           config / ".env", tmp_path / "symlink" / database.name]
     result = put(session, *({"source": str(s), "destination": "x"} for s in own))
     for file in result.files:
         assert not file["success"] and "Husk keeps its own files" in file["error"], file
