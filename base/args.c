@@ -82,10 +82,9 @@ static void add_mismatch(json_t *problems, const char *type, const struct arg *a
 {
 	AUTO(freep) char *want = wanted(a);
 	AUTO(freep) char *example = a->example ? xasprintf(", e.g. %s", a->example) : xstrdup("");
-	AUTO(freep)
-	char *got = json_is_string(input) || json_is_number(input) || json_is_boolean(input) ?
-			    json_dumps(input, JSON_ENCODE_ANY | JSON_COMPACT) :
-			    NULL;
+	AUTO(freep) char *got = json_is_string(input) || json_is_number(input) || json_is_boolean(input) ?
+					json_dumps(input, JSON_ENCODE_ANY | JSON_COMPACT) :
+					NULL;
 	const char *shown = got && strlen(got) <= ECHO_MAX ? got : json_type_name(input);
 	add_problem(problems, type, a->name, input,
 		    xasprintf("%s must be %s%s; got %s", a->name, want, example, shown));

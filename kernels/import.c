@@ -424,16 +424,15 @@ static char *explain(const struct import *im, int error)
 				 im->path);
 	case ENOTDIR:
 	case ELOOP:
-		return xasprintf("'%s%s%s' leads through, or would replace, something that is no directory (links are "
-				 "not followed).",
-				 im->destination, slash, im->path);
+		return xasprintf(
+			"'%s%s%s' leads through, or would replace, something that is no directory (links are not followed).",
+			im->destination, slash, im->path);
 	case EFBIG:
 		return xasprintf("'%s%s%s' is larger than a file in this session may be.", im->destination, slash,
 				 im->path);
 	case EPROTO:
 		return xstrdup(
-			"The entries do not fit together: the archive or folder that they come from is damaged, or "
-			"changed while it was read.");
+			"The entries do not fit together: the archive or folder that they come from is damaged, or changed while it was read.");
 	default:
 		return xasprintf("'%s%s%s' cannot be written: %s.", im->destination, slash, im->path, strerror(-error));
 	}
@@ -447,7 +446,6 @@ char *import_explain(const struct import *im, int error)
 	if (im->state != STAGE_MERGE || !im->walk.n_moved)
 		return xasprintf("%s Nothing was kept.", why);
 	return xasprintf(
-		"%s %llu of its names (a directory that was not there yet counts as one) had been moved into place and "
-		"stay there.",
+		"%s %llu of its names (a directory that was not there yet counts as one) had been moved into place and stay there.",
 		why, (unsigned long long)im->walk.n_moved);
 }

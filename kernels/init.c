@@ -136,8 +136,8 @@ static void on_killed_all(struct kernel *k)
 static void on_kernel_failed(struct kernel *k, const char *cause)
 {
 	struct init *i = container_of(k, struct init, kernel);
-	AUTO(freep)
-	char *detail = xasprintf("The session ends, since no kernel could be started: the last one %s.", cause);
+	AUTO(freep) char *detail =
+		xasprintf("The session ends, since no kernel could be started: the last one %s.", cause);
 	end_with_event(i, INIT_EXIT_FAILED, "kernel_failed", "kernel_died", detail);
 }
 

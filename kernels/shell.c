@@ -14,18 +14,12 @@
  * The trap survives `exit` and hides itself from `set -x`. It forks nothing: at the process limit bash would retry for
  * 15 seconds and spoil the exit status. So the names of the exported variables go through the state's own file. If the
  * command replaces the shell or the trap, nothing is written and the old state stays. */
-const char shell_wrapper[] = "trap '{ set +x; } 2>/dev/null; {"
-			     " builtin trap \"\" XFSZ;"
-			     " builtin compgen -e;"
-			     " builtin mapfile -t HUSK_NAMES </proc/self/fd/199;"
-			     " builtin printf \"\\0%s\\0\" \"$PWD\";"
-			     " for HUSK_NAME in \"${HUSK_NAMES[@]}\"; do"
-			     "  [[ -v $HUSK_NAME ]] && builtin printf \"%s=%s\\0\" \"$HUSK_NAME\" \"${!HUSK_NAME}\";"
-			     " done;"
-			     " builtin printf \"" END_MARK "\\0\";"
-			     " } >&199 2>/dev/null' EXIT; "
-			     "IFS= builtin read -r -d '' HUSK_COMMAND <&198; exec 198<&-; "
-			     "eval \"$HUSK_COMMAND\"";
+const char shell_wrapper[] =
+	"trap '{ set +x; } 2>/dev/null; { builtin trap \"\" XFSZ; builtin compgen -e; builtin mapfile -t HUSK_NAMES </proc/self/fd/199;"
+	" builtin printf \"\\0%s\\0\" \"$PWD\"; for HUSK_NAME in \"${HUSK_NAMES[@]}\"; do"
+	"  [[ -v $HUSK_NAME ]] && builtin printf \"%s=%s\\0\" \"$HUSK_NAME\" \"${!HUSK_NAME}\"; done; builtin printf \"" END_MARK
+	"\\0\"; } >&199 2>/dev/null' EXIT; "
+	"IFS= builtin read -r -d '' HUSK_COMMAND <&198; exec 198<&-; eval \"$HUSK_COMMAND\"";
 
 void shell_state_release(struct shell_state *s)
 {

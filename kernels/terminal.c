@@ -70,12 +70,9 @@ static const char *detail_of(const struct terminal *t)
 	if (t->killed_all && WIFSIGNALED(t->status) && WTERMSIG(t->status) == SIGKILL)
 		return "Every process in the container was ended to make room for a new kernel, this command too.";
 	if (t->killed_all)
-		return "Every process in the container had to be ended since the last command: background processes "
-		       "are gone.";
+		return "Every process in the container had to be ended since the last command: background processes are gone.";
 	if (t->made_room)
-		return "The process limit was reached: every process of the session but the interpreter was ended, so "
-		       "that "
-		       "this command could run.";
+		return "The process limit was reached: every process of the session but the interpreter was ended, so that this command could run.";
 	if (t->stop && streq(t->stop, "timeout"))
 		return "The command ran longer than its limit; it and the processes it had started were ended.";
 	if (t->stop)
@@ -238,9 +235,9 @@ static void refuse(struct terminal *t, int error)
 {
 	AUTO(freep) char *detail = NULL;
 	if (error == -EAGAIN && t->limits->pids_limit != LIMIT_UNKNOWN)
-		detail = xasprintf("The process limit (%llu) is reached, so no command can start. End processes or "
-				   "threads from a cell, or stop the session.",
-				   (unsigned long long)t->limits->pids_limit);
+		detail = xasprintf(
+			"The process limit (%llu) is reached, so no command can start. End processes or threads from a cell, or stop the session.",
+			(unsigned long long)t->limits->pids_limit);
 	else
 		detail = xasprintf("The shell could not be started: %s.", strerror(-error));
 	finish(t, &(struct ending){ .ending = "refused", .detail = detail });

@@ -105,10 +105,10 @@ static int judge(struct manager *m, const struct session_record *row, const char
 	if (!row || (streq(row->owner, m->self.id) && !streq(row->state, "ended")))
 		return not_found(f, id);
 	if (!m->thread || !streq(row->thread, m->thread))
-		return fail_set(f, FAIL_FOREIGN,
-				"Session '%s' belongs to another conversation. Use a session from your own "
-				"conversation or create a new one.",
-				id);
+		return fail_set(
+			f, FAIL_FOREIGN,
+			"Session '%s' belongs to another conversation. Use a session from your own conversation or create a new one.",
+			id);
 	if (streq(row->state, "ended") && !row->cause)
 		return not_found(f, id);
 	if (streq(row->state, "ended")) {

@@ -12,11 +12,8 @@
 
 const char *advice_after_death(void)
 {
-	return "The session is unusable: call stop_session, then create_session. Before running the same code again, "
-	       "find the "
-	       "cause: files imported into this session? memory exhausted? an unhandled error? Never re-run the same "
-	       "code "
-	       "unchanged.";
+	return "The session is unusable: call stop_session, then create_session. Before running the same code again, find the "
+	       "cause: files imported into this session? memory exhausted? an unhandled error? Never re-run the same code unchanged.";
 }
 
 static const char *left_over(const struct run_result *r, bool terminal)
@@ -65,24 +62,21 @@ static char *hint_for(const struct run_result *r, bool terminal, uint64_t timeou
 	case ENDING_INTERRUPTED:
 		return xstrdup(left_over(r, terminal));
 	case ENDING_OOM:
-		return xasprintf("It needed more than %s. %s Work on smaller pieces, delete what is no longer needed, "
-				 "or read data in "
-				 "chunks before trying again.",
-				 memory, left_over(r, terminal));
+		return xasprintf(
+			"It needed more than %s. %s Work on smaller pieces, delete what is no longer needed, or read data in chunks before trying again.",
+			memory, left_over(r, terminal));
 	case ENDING_KERNEL_DIED:
-		return xasprintf("%s Find out what ended the process (os._exit, a crash in native code, a kill) before "
-				 "running it again.",
-				 left_over(r, terminal));
+		return xasprintf(
+			"%s Find out what ended the process (os._exit, a crash in native code, a kill) before running it again.",
+			left_over(r, terminal));
 	case ENDING_CONTAINER_DIED:
 	case ENDING_SESSION_LOST:
 		return xstrdup(advice_after_death());
 	case ENDING_ERROR:
 		if (ran_out_of_space(r))
 			return xstrdup(
-				"A directory of the session is full: /workspace, /tmp and /home/sandbox are in memory, "
-				"each "
-				"as large as CONTAINER_TMPFS_SIZE (see `df -h`). Delete what is no longer needed. "
-				"Packages "
+				"A directory of the session is full: /workspace, /tmp and /home/sandbox are in memory, each "
+				"as large as CONTAINER_TMPFS_SIZE (see `df -h`). Delete what is no longer needed. Packages "
 				"take no room there when create_session installs them: name them in `dependencies`.");
 		break;
 	case ENDING_OK:
@@ -114,8 +108,7 @@ char *advice_notice(uint64_t left_ms, uint64_t lifetime_seconds, uint64_t idle_t
 	if (left <= MIN(LIFETIME_NOTICE_SECONDS, lifetime_seconds / 4))
 		return xasprintf(
 			"The session ends in %llu s, at the end of its lifetime (SESSION_MAX_LIFETIME_SECONDS): its "
-			"variables and files are gone then. Bring what matters to safety and create a new session "
-			"for what follows.",
+			"variables and files are gone then. Bring what matters to safety and create a new session for what follows.",
 			(unsigned long long)left);
 	if (idle_ttl_seconds <= IDLE_NOTICE_SECONDS)
 		return xasprintf("The session ends after %llu s without use (SESSION_IDLE_TTL_SECONDS).",

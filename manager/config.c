@@ -251,18 +251,19 @@ static int refuse_root(const struct config *c, struct fail *f)
 	if (!root)
 		return 0;
 	fail_set(f, FAIL_INVALID, "setting CONTAINER_EXECUTE_AS_ROOT: code in a Husk session never runs as root");
-	return fail_hint(f, "remove the setting: packages install as the sandbox user, and root inside a container is "
-			    "one kernel bug away from root outside");
+	return fail_hint(
+		f,
+		"remove the setting: packages install as the sandbox user, and root inside a container is one kernel bug away from root outside");
 }
 
 static int check_together(const struct config *c, struct fail *f)
 {
 	if (c->tmpfs_size > UINT64_MAX / 4 || 3 * c->tmpfs_size + MEMORY_BESIDE_TMPFS > c->memory_limit) {
-		fail_set(f, FAIL_INVALID,
-			 "settings CONTAINER_TMPFS_SIZE and CONTAINER_MEMORY_LIMIT: three tmpfs mounts of %llum and "
-			 "256m for "
-			 "processes do not fit into %llum (files in tmpfs count as memory)",
-			 (unsigned long long)(c->tmpfs_size / MIB), (unsigned long long)(c->memory_limit / MIB));
+		fail_set(
+			f, FAIL_INVALID,
+			"settings CONTAINER_TMPFS_SIZE and CONTAINER_MEMORY_LIMIT: three tmpfs mounts of %llum and 256m for "
+			"processes do not fit into %llum (files in tmpfs count as memory)",
+			(unsigned long long)(c->tmpfs_size / MIB), (unsigned long long)(c->memory_limit / MIB));
 		return fail_hint(f, "raise CONTAINER_MEMORY_LIMIT to at least %llum or lower CONTAINER_TMPFS_SIZE",
 				 (unsigned long long)((3 * c->tmpfs_size + MEMORY_BESIDE_TMPFS) / MIB));
 	}

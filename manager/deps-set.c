@@ -42,10 +42,10 @@ static bool is_printable(const char *text)
 static int check_one(const struct installer *installer, const struct dependency *d, struct fail *f)
 {
 	if (strlen(d->name) > DEPS_NAME_MAX || !is_printable(d->name) || !matches(installer->name, d->name)) {
-		fail_set(f, FAIL_INVALID,
-			 "Invalid package name: '%.214s'. Names must contain only letters, digits, dots, hyphens, "
-			 "underscores, and slashes.",
-			 d->name);
+		fail_set(
+			f, FAIL_INVALID,
+			"Invalid package name: '%.214s'. Names must contain only letters, digits, dots, hyphens, underscores, and slashes.",
+			d->name);
 		return fail_hint(f, "%s", installer->rules);
 	}
 	if (*d->version && (strlen(d->version) > DEPS_VERSION_MAX || !is_printable(d->version) ||

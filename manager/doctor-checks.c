@@ -12,8 +12,7 @@ const char *doctor_fix(const struct fail *f)
 		return f->hint;
 	return f->kind == FAIL_IMAGE ?
 		       FIX_SETUP :
-		       "start Docker (./setup-docker.sh installs and starts an engine), or point DOCKER_HOST "
-		       "or the docker context to one that runs";
+		       "start Docker (./setup-docker.sh installs and starts an engine), or point DOCKER_HOST or the docker context to one that runs";
 }
 
 static char *one_line(const char *text)

@@ -81,10 +81,10 @@ static void judge_cgroups(struct checks *c, const struct info *info)
 {
 	const char *version = info->cgroup_version, *driver = or_unknown(info->cgroup_driver);
 	if (streq(driver, "none"))
-		checks_add(c, "cgroups", CHECK_FAIL,
-			   "a rootless engine needs cgroup v2 with delegation; boot with "
-			   "systemd.unified_cgroup_hierarchy=1",
-			   "not in use: no limit of a session holds");
+		checks_add(
+			c, "cgroups", CHECK_FAIL,
+			"a rootless engine needs cgroup v2 with delegation; boot with systemd.unified_cgroup_hierarchy=1",
+			"not in use: no limit of a session holds");
 	else
 		checks_add(c, "cgroups", CHECK_OK, NULL, "%s%s, driver %s", version ? "v" : "version ",
 			   or_unknown(version), driver);
@@ -143,11 +143,11 @@ static void judge_limit_support(struct checks *c, const struct info *info)
 		else if (l->answer == INFO_UNKNOWN)
 			checks_add(c, l->name, CHECK_WARN, NULL, "the engine does not say whether it has it");
 		else
-			checks_add(c, l->name, l->without,
-				   v1 ? "boot with cgroup_enable=memory swapaccount=1, or use cgroup v2" :
-					"enable this cgroup controller for the engine (for a rootless one: systemd "
-					"delegation)",
-				   "not supported: %s", l->means);
+			checks_add(
+				c, l->name, l->without,
+				v1 ? "boot with cgroup_enable=memory swapaccount=1, or use cgroup v2" :
+				     "enable this cgroup controller for the engine (for a rootless one: systemd delegation)",
+				"not supported: %s", l->means);
 	}
 }
 
@@ -198,11 +198,11 @@ void doctor_judge_containers(struct checks *c, const struct info_containers *con
 	size_t n = containers->leftovers.n;
 	for (size_t i = 0; i < MIN(n, NAMES_SHOWN); i++)
 		buf_printf(&names, " %s", containers->leftovers.v[i]);
-	AUTO(freep)
-	char *fix = n <= NAMES_SHOWN ? xasprintf("docker rm --force%s", buf_str(&names)) :
-				       xasprintf("docker rm --force%s, and so on (docker ps --all --filter "
-						 "label=husk=true)",
-						 buf_str(&names));
+	AUTO(freep) char *fix =
+		n <= NAMES_SHOWN ?
+			xasprintf("docker rm --force%s", buf_str(&names)) :
+			xasprintf("docker rm --force%s, and so on (docker ps --all --filter label=husk=true)",
+				  buf_str(&names));
 	if (n)
 		checks_add(c, "leftovers", CHECK_WARN, fix, "%zu container%s that no server looks after, %zu running",
 			   n, n == 1 ? "" : "s", containers->running);
@@ -214,9 +214,9 @@ void doctor_judge_containers(struct checks *c, const struct info_containers *con
 void doctor_judge_limits(struct checks *c, const struct config *config, const struct info *info)
 {
 	double memory = gib(config->memory_limit), cpus = (double)config->cpu_quota / CPU_PERIOD;
-	AUTO(freep)
-	char *wanted = xasprintf("%.1f GiB, %.1f CPUs, %llu processes a session, %llu sessions", memory, cpus,
-				 (unsigned long long)config->pids_limit, (unsigned long long)config->max_sessions);
+	AUTO(freep) char *wanted =
+		xasprintf("%.1f GiB, %.1f CPUs, %llu processes a session, %llu sessions", memory, cpus,
+			  (unsigned long long)config->pids_limit, (unsigned long long)config->max_sessions);
 	if (!info || !info->memory)
 		checks_add(c, "limits", CHECK_OK, NULL, "%s", wanted);
 	else if (config->memory_limit > info->memory)

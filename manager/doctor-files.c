@@ -60,10 +60,10 @@ void doctor_check_settings(struct checks *c, const struct config *config, const 
 	config_each_changed(config, add_changed, &changed);
 	add_unknown(config, &unknown);
 	if (unknown.len)
-		checks_add(c, "settings", CHECK_WARN,
-			   "correct the names (husk(1) lists them); HUSK_LOG and docker's own count only in the "
-			   "environment",
-			   "without effect in the settings file: %s", buf_str(&unknown));
+		checks_add(
+			c, "settings", CHECK_WARN,
+			"correct the names (husk(1) lists them); HUSK_LOG and docker's own count only in the environment",
+			"without effect in the settings file: %s", buf_str(&unknown));
 	else if (changed.len)
 		checks_add(c, "settings", CHECK_OK, NULL, "valid; changed: %s", buf_str(&changed));
 	else

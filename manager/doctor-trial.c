@@ -60,11 +60,10 @@ static void on_stopped(void *ctx, const struct fail *f)
 		conclude_failed(t, f);
 		return;
 	}
-	AUTO(freep)
-	char *detail = xasprintf("created in %llu ms, " CELL " in %llu ms, stopped in %llu ms",
-				 (unsigned long long)(t->created_ms - t->began_ms),
-				 (unsigned long long)(t->ran_ms - t->created_ms),
-				 (unsigned long long)(loop_now_ms() - t->ran_ms));
+	AUTO(freep) char *detail = xasprintf("created in %llu ms, " CELL " in %llu ms, stopped in %llu ms",
+					     (unsigned long long)(t->created_ms - t->began_ms),
+					     (unsigned long long)(t->ran_ms - t->created_ms),
+					     (unsigned long long)(loop_now_ms() - t->ran_ms));
 	conclude(t, CHECK_OK, NULL, detail);
 }
 

@@ -132,8 +132,9 @@ static void failed_install(struct install *i, const struct run_result *r)
 	case ENDING_TIMEOUT:
 		fail_set(&f, FAIL_TIMEOUT, "the dependencies were not installed within %llu s%s%s",
 			 (unsigned long long)c->dependency_timeout, gap, words);
-		fail_hint(&f, "Ask for fewer or smaller packages, or for versions that need no compiling, or raise "
-			      "DEPENDENCY_INSTALL_TIMEOUT_SECONDS.");
+		fail_hint(
+			&f,
+			"Ask for fewer or smaller packages, or for versions that need no compiling, or raise DEPENDENCY_INSTALL_TIMEOUT_SECONDS.");
 		break;
 	case ENDING_OOM:
 		fail_set(&f, FAIL_INSTALL, "the installer needed more than the memory limit%s%s", gap, words);
@@ -146,8 +147,8 @@ static void failed_install(struct install *i, const struct run_result *r)
 			fail_hint(&f, "Ask for fewer or smaller packages, or raise DEPENDENCY_MAX_SIZE (now %llu MiB).",
 				  (unsigned long long)(c->dependency_max_size >> 20));
 		else
-			fail_hint(&f, "Correct the names or versions and call create_session again; no session was "
-				      "made.");
+			fail_hint(&f,
+				  "Correct the names or versions and call create_session again; no session was made.");
 	}
 	end_failed(i, &f);
 }

@@ -13,10 +13,9 @@ struct store_job *ledger_claim(struct manager *m, const struct session *s, store
 {
 	const struct config *c = m->config;
 	uint64_t now = store_now_ms();
-	AUTO(freep)
-	char *limits = xasprintf("{\"memory\":%llu,\"cpu_quota\":%llu,\"pids\":%llu,\"network\":%s}",
-				 (unsigned long long)c->memory_limit, (unsigned long long)c->cpu_quota,
-				 (unsigned long long)c->pids_limit, s->network ? "true" : "false");
+	AUTO(freep) char *limits = xasprintf("{\"memory\":%llu,\"cpu_quota\":%llu,\"pids\":%llu,\"network\":%s}",
+					     (unsigned long long)c->memory_limit, (unsigned long long)c->cpu_quota,
+					     (unsigned long long)c->pids_limit, s->network ? "true" : "false");
 	struct session_record row = {
 		.id = s->id,
 		.thread = m->thread,

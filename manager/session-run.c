@@ -89,8 +89,7 @@ static void give_up_run(struct session *s, struct run *run)
 	if (run->sent) {
 		session_send_frame(s, FRAME_INTERRUPT, run->call);
 		run_cut(run, ENDING_SESSION_LOST, why,
-			"It may have run, and may run still. Once `docker ps` answers "
-			"again, look at what it did before you run it again; the session is kept for its lease.");
+			"It may have run, and may run still. Once `docker ps` answers again, look at what it did before you run it again; the session is kept for its lease.");
 		return;
 	}
 	fail_set(&f, FAIL_ENGINE, "the session cannot be reached: %s", why);

@@ -178,9 +178,9 @@ static int on_frame(struct session *s, const struct wire_frame *frame)
 static void stream_drop(struct session *s)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	fail_set(&f, FAIL_ENGINE,
-		 "the connection to the session broke while files were copied; what an import had sent may have been "
-		 "moved into place");
+	fail_set(
+		&f, FAIL_ENGINE,
+		"the connection to the session broke while files were copied; what an import had sent may have been moved into place");
 	fail_hint(&f, "Look what is there, and try again.");
 	transfers_lost(s, &f, /* gone= */ false);
 	s->stream = s->engine->ops->stream_free(s->stream);

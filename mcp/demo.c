@@ -183,8 +183,8 @@ static bool accept(struct demo *d, const struct step *step, const json_t *messag
 	demo_print_time(loop_now_ms() - d->sent_ms);
 	if (!step->tool) {
 		const json_t *info = json_object_get(json_object_get(result, "_meta"), META_SERVER_INFO);
-		AUTO(freep)
-		char *line = xasprintf("%s %s, MCP " REVISION, text_of(info, "name"), text_of(info, "version"));
+		AUTO(freep) char *line =
+			xasprintf("%s %s, MCP " REVISION, text_of(info, "name"), text_of(info, "version"));
 		demo_print_answer(line);
 	} else if (streq(step->tool, "create_session")) {
 		d->session_id = xstrdup(text_of(fields, "session_id"));

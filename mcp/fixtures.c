@@ -70,13 +70,12 @@ static const struct fixture fixtures[] = {
 	{ "test_audio_content", "Returns a sound.",
 	  .content = "[{\"type\":\"audio\",\"data\":\"" WAV "\",\"mimeType\":\"audio/wav\"}]" },
 	{ "test_embedded_resource", "Returns an embedded resource.",
-	  .content = "[{\"type\":\"resource\",\"resource\":{\"uri\":\"test://embedded-resource\",\"mimeType\":\"text/"
-		     "plain\","
-		     "\"text\":\"This is an embedded resource content.\"}}]" },
+	  .content =
+		  "[{\"type\":\"resource\",\"resource\":{\"uri\":\"test://embedded-resource\",\"mimeType\":\"text/plain\",\"text\":\"This is an embedded resource content.\"}}]" },
 	{ "test_multiple_content_types", "Returns text, an image and a resource.",
 	  .content =
-		  "[{\"type\":\"text\",\"text\":\"Multiple content types test:\"},"
-		  "{\"type\":\"image\",\"data\":\"" PNG "\",\"mimeType\":\"image/png\"},"
+		  "[{\"type\":\"text\",\"text\":\"Multiple content types test:\"},{\"type\":\"image\",\"data\":\"" PNG
+		  "\",\"mimeType\":\"image/png\"},"
 		  "{\"type\":\"resource\",\"resource\":{\"uri\":\"test://mixed-content-resource\","
 		  "\"mimeType\":\"application/json\",\"text\":\"{\\\"test\\\":\\\"data\\\",\\\"value\\\":123}\"}}]" },
 	{ "test_error_handling", "Fails.", .is_error = true,
@@ -89,16 +88,12 @@ static const struct fixture fixtures[] = {
 	  .content = "[{\"type\":\"text\",\"text\":\"Nothing was asked.\"}]" },
 	{ "json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features",
 	  .schema =
-		  "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"type\":\"object\","
-		  "\"$defs\":{\"address\":{\"$anchor\":\"addressDef\",\"type\":\"object\","
+		  "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"type\":\"object\",\"$defs\":{\"address\":{\"$anchor\":\"addressDef\",\"type\":\"object\","
 		  "\"properties\":{\"street\":{\"type\":\"string\"},\"city\":{\"type\":\"string\"}}}},"
-		  "\"properties\":{\"name\":{\"type\":\"string\"},\"address\":{\"$ref\":\"#/$defs/address\"},"
-		  "\"contactMethod\":{\"type\":\"string\",\"enum\":[\"phone\",\"email\"]},"
-		  "\"phone\":{\"type\":\"string\"},\"email\":{\"type\":\"string\"}},"
-		  "\"allOf\":[{\"anyOf\":[{\"required\":[\"phone\"]},{\"required\":[\"email\"]}]}],"
+		  "\"properties\":{\"name\":{\"type\":\"string\"},\"address\":{\"$ref\":\"#/$defs/address\"},\"contactMethod\":{\"type\":\"string\",\"enum\":[\"phone\",\"email\"]},"
+		  "\"phone\":{\"type\":\"string\"},\"email\":{\"type\":\"string\"}},\"allOf\":[{\"anyOf\":[{\"required\":[\"phone\"]},{\"required\":[\"email\"]}]}],"
 		  "\"if\":{\"properties\":{\"contactMethod\":{\"const\":\"phone\"}},\"required\":[\"contactMethod\"]},"
-		  "\"then\":{\"required\":[\"phone\"]},\"else\":{\"required\":[\"email\"]},\"additionalProperties\":"
-		  "false}",
+		  "\"then\":{\"required\":[\"phone\"]},\"else\":{\"required\":[\"email\"]},\"additionalProperties\":false}",
 	  .content = "[{\"type\":\"text\",\"text\":\"ok\"}]" },
 };
 

@@ -25,8 +25,7 @@
 
 static json_t *describe(const struct export_info *e)
 {
-	AUTO(freep)
-	char *text =
+	AUTO(freep) char *text =
 		xasprintf("%s%s of session %s", e->path, e->directory ? " (a directory, as tar)" : "", e->session_id);
 	AUTO(freep) char *name = e->directory ? xasprintf("%s.tar", e->name) : xstrdup(e->name);
 	return json_pack("{s:o, s:o, s:o, s:o, s:I}", "uri", result_string(e->uri), "name", result_string(name),
@@ -54,8 +53,7 @@ static void set_time(json_t *o, uint64_t ms)
 
 static void fail_store(struct call *call, const struct fail *f)
 {
-	AUTO(freep)
-	char *text =
+	AUTO(freep) char *text =
 		xasprintf("%s%s%s", f->message ? f->message : "failed", f->hint ? " — " : "", f->hint ? f->hint : "");
 	json_auto_t *clean = result_string(text);
 	call_reply_error(call, RPC_INTERNAL_ERROR, json_string_value(clean), NULL);
@@ -152,10 +150,9 @@ static void not_found(struct call *call)
 
 static void too_large(struct call *call, const struct export_info *e)
 {
-	AUTO(freep)
-	char *text = xasprintf("The resource has %llu bytes, more than the %u that can be read in one answer. The "
-			       "file is at %s on the host; import_files copies it into a session.",
-			       (unsigned long long)e->stored, READ_MAX, e->host_path);
+	AUTO(freep) char *text = xasprintf(
+		"The resource has %llu bytes, more than the %u that can be read in one answer. The file is at %s on the host; import_files copies it into a session.",
+		(unsigned long long)e->stored, READ_MAX, e->host_path);
 	json_auto_t *clean = result_string(text);
 	call_reply_error(call, RPC_INVALID_PARAMS, json_string_value(clean),
 			 json_pack("{s:s, s:I}", "uri", uri_of(call), "size", (json_int_t)e->stored));

@@ -43,10 +43,8 @@ static const char *next_step(const struct fail *f, size_t active)
 		return active > 0 ? "Use one of the active session_ids listed above." :
 				    "No active sessions. Call create_session first.";
 	case FAIL_DIED:
-		return "The session crashed and cannot be used any more: call stop_session, then create_session. "
-		       "Before "
-		       "running anything again find the cause (memory exhausted? a missing file? an unhandled error in "
-		       "asynchronous code?); never run the same code unchanged.";
+		return "The session crashed and cannot be used any more: call stop_session, then create_session. Before "
+		       "running anything again find the cause (memory exhausted? a missing file? an unhandled error in asynchronous code?); never run the same code unchanged.";
 	case FAIL_LIMIT:
 		return "Use one of the active sessions, or end one with stop_session.";
 	case FAIL_NONE:

@@ -131,11 +131,10 @@ static void add_picture_notes(struct text *t, const struct pictures *p)
 	for (size_t i = 0; i < p->n; i++)
 		omitted += !p->v[i].sent;
 	if (omitted > 0)
-		text_addf(t, "[note]",
-			  "%zu more image%s omitted: an answer holds %d images and about 1 MB; show fewer or smaller "
-			  "ones "
-			  "(lower dpi) in one call",
-			  omitted, omitted == 1 ? "" : "s", RESULT_IMAGES_MAX);
+		text_addf(
+			t, "[note]",
+			"%zu more image%s omitted: an answer holds %d images and about 1 MB; show fewer or smaller ones (lower dpi) in one call",
+			omitted, omitted == 1 ? "" : "s", RESULT_IMAGES_MAX);
 	if (p->bad > 0)
 		text_addf(t, "[note]",
 			  "%zu image%s omitted: not a valid PNG, JPEG, GIF or WebP of at most 8000 pixels a side",
@@ -150,13 +149,12 @@ static void add_earlier(struct text *t, const struct run_result *run)
 	for (size_t i = 0; i < run->n_earlier; i++) {
 		const struct earlier_result *e = &run->earlier[i];
 		const char *what = e->terminal ? "command" : "cell";
-		AUTO(freep)
-		char *label = xasprintf("[earlier %s %llu: %s]", what, (unsigned long long)e->seq,
-					e->ended ? ending_name(e->result.ending) : "still running");
-		AUTO(freep)
-		char *body = e->ended ? run_text(&e->result, &(struct run_context){ .terminal = e->terminal },
-						 &(struct pictures){ 0 }) :
-					xstrdup("it was started before the server was; its end is told when it comes");
+		AUTO(freep) char *label = xasprintf("[earlier %s %llu: %s]", what, (unsigned long long)e->seq,
+						    e->ended ? ending_name(e->result.ending) : "still running");
+		AUTO(freep) char *body =
+			e->ended ? run_text(&e->result, &(struct run_context){ .terminal = e->terminal },
+					    &(struct pictures){ 0 }) :
+				   xstrdup("it was started before the server was; its end is told when it comes");
 		text_add(t, label, body);
 	}
 }

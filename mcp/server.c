@@ -157,9 +157,9 @@ static void on_request(struct server *s, struct batch *b, const struct rpc_messa
 		/* Known to the other era: say what it lacks. */
 		bool discover = streq(m->method, "server/discover");
 		AUTO(freep) char *name = rpc_excerpt(m->method);
-		AUTO(freep)
-		char *text = discover ? xstrdup("Invalid params: server/discover needs _meta[\"" META_VERSION "\"]") :
-					xasprintf("Method not found: %s", name);
+		AUTO(freep) char *text =
+			discover ? xstrdup("Invalid params: server/discover needs _meta[\"" META_VERSION "\"]") :
+				   xasprintf("Method not found: %s", name);
 		refuse(s, b, m->id, discover ? RPC_INVALID_PARAMS : RPC_METHOD_NOT_FOUND, text, NULL);
 		return;
 	}

@@ -52,8 +52,7 @@ static void print_table(const struct admin_session *v, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		AUTO(freep) char *age = duration(v[i].age_seconds);
 		AUTO(freep) char *idle = duration(v[i].idle_seconds);
-		AUTO(freep)
-		char *memory =
+		AUTO(freep) char *memory =
 			v[i].has_memory ? xasprintf("%llu MiB", (unsigned long long)v[i].memory >> 20) : xstrdup("-");
 		printf("%-26s  %-8s %-8s %5s %5s %8s  %s\n", v[i].id, v[i].runtime, v[i].state, age, idle, memory,
 		       v[i].owner);

@@ -51,20 +51,13 @@ static void execute_defaults(void *args, const struct tool_env *env)
 static char *code_describe(const struct tool_env *env)
 {
 	return xasprintf(
-		"Run code in the session's interpreter, like a notebook cell. Variables, imports, functions and open "
-		"objects "
-		"persist between calls, so build on earlier cells instead of repeating them. Always send the complete "
-		"code.\n"
-		"Returned: what was printed, the value of the last expression (as text), errors with their traceback, "
-		"and figures "
-		"as images (matplotlib figures without saving them; prefer that to files). Top-level await works. The "
-		"working "
+		"Run code in the session's interpreter, like a notebook cell. Variables, imports, functions and open objects "
+		"persist between calls, so build on earlier cells instead of repeating them. Always send the complete code.\n"
+		"Returned: what was printed, the value of the last expression (as text), errors with their traceback, and figures "
+		"as images (matplotlib figures without saving them; prefer that to files). Top-level await works. The working "
 		"directory is /workspace. Input is closed: input() fails at once.\n"
-		"Timeout: default %llu s, at most %d. A cell that takes longer is interrupted; variables and what it "
-		"printed so "
-		"far are kept. Long output is cut in the middle (about %d characters are shown): print summaries, not "
-		"whole data "
-		"sets. Cells of one session run one after the other.\n"
+		"Timeout: default %llu s, at most %d. A cell that takes longer is interrupted; variables and what it printed so "
+		"far are kept. Long output is cut in the middle (about %d characters are shown): print summaries, not whole data sets. Cells of one session run one after the other.\n"
 		"If the interpreter had to be restarted, the answer says so: its variables are gone, files are kept.",
 		(unsigned long long)env->config->execution_timeout, TIMEOUT_MAX, RESULT_TEXT_CHARS);
 }
@@ -72,17 +65,12 @@ static char *code_describe(const struct tool_env *env)
 static char *terminal_describe(const struct tool_env *env)
 {
 	return xasprintf(
-		"Run a bash command in the session's container: files, packages (pip install NAME, if the session has "
-		"the network), "
-		"git, builds, background services. It starts in /workspace; the working directory and exported "
-		"variables persist "
+		"Run a bash command in the session's container: files, packages (pip install NAME, if the session has the network), "
+		"git, builds, background services. It starts in /workspace; the working directory and exported variables persist "
 		"between calls. Files are shared with execute_code, interpreter variables are not.\n"
-		"Returned: stdout, stderr and the exit code. Input is closed, so use non-interactive flags (-y). "
-		"Timeout: default "
-		"%llu s, at most %d; then the command's processes are killed and what they printed so far is returned. "
-		"For "
-		"something that must keep running use `command > log.txt 2>&1 &`: background processes stay alive and "
-		"are not "
+		"Returned: stdout, stderr and the exit code. Input is closed, so use non-interactive flags (-y). Timeout: default "
+		"%llu s, at most %d; then the command's processes are killed and what they printed so far is returned. For "
+		"something that must keep running use `command > log.txt 2>&1 &`: background processes stay alive and are not "
 		"waited for. Runs beside cells of execute_code; commands of one session run one after the other.\n"
 		"Not root: no apt; the system is read-only outside /workspace, /tmp and the home directory.",
 		(unsigned long long)env->config->execution_timeout, TIMEOUT_MAX);

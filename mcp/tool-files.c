@@ -82,26 +82,15 @@ static const struct arg export_table[] = {
 static char *import_describe(const struct tool_env *env)
 {
 	return xasprintf(
-		"Copy files or whole directories into a session. A session is a separate machine: host paths do not "
-		"exist "
-		"inside, and sessions share no files, so import into each session that needs a file; \"file not "
-		"found\" is "
-		"usually that. Three kinds of entries, mixed as you like:\n"
-		"- {\"file_content\": \"…\", \"destination\": \"data.csv\"}: content that you write yourself "
-		"(\"encoding\": \"base64\" for binary).\n"
-		"- {\"source\": \"/path/on/host\"}: a file or directory of the host, only below the folders that its "
-		"owner "
+		"Copy files or whole directories into a session. A session is a separate machine: host paths do not exist "
+		"inside, and sessions share no files, so import into each session that needs a file; \"file not found\" is usually that. Three kinds of entries, mixed as you like:\n"
+		"- {\"file_content\": \"…\", \"destination\": \"data.csv\"}: content that you write yourself (\"encoding\": \"base64\" for binary).\n"
+		"- {\"source\": \"/path/on/host\"}: a file or directory of the host, only below the folders that its owner "
 		"allows (%s). If it is denied, ask the user to set IMPORT_ALLOWED_DIRS or to give you the content.\n"
-		"- {\"session_id\": \"A\", \"path\": \"/workspace/out.csv\"}: what session A exported with "
-		"export_files, also "
-		"after A has ended and also into another language.\n"
-		"`destination` defaults to the source's name in /workspace; \"dir/\" puts a file into that directory; "
-		"a "
-		"directory is merged into one of that name, files replaced. Only /workspace, /tmp and /home/sandbox "
-		"can be "
-		"written. Modes and times are kept, links are copied as links.\n"
-		"Files are memory there (%llu MB for each of the three): what does not fit is refused before anything "
-		"is "
+		"- {\"session_id\": \"A\", \"path\": \"/workspace/out.csv\"}: what session A exported with export_files, also after A has ended and also into another language.\n"
+		"`destination` defaults to the source's name in /workspace; \"dir/\" puts a file into that directory; a "
+		"directory is merged into one of that name, files replaced. Only /workspace, /tmp and /home/sandbox can be written. Modes and times are kept, links are copied as links.\n"
+		"Files are memory there (%llu MB for each of the three): what does not fit is refused before anything is "
 		"written. Each entry has its own success and error, and one that fails does not stop the others.",
 		env->config->import_allowed_dirs.n ? "STORAGE_DIR and IMPORT_ALLOWED_DIRS" : "STORAGE_DIR at present",
 		(unsigned long long)(env->config->tmpfs_size >> 20));
@@ -110,21 +99,13 @@ static char *import_describe(const struct tool_env *env)
 static char *export_describe(const struct tool_env *env)
 {
 	return xstrdup(
-		"Copy files or directories out of a session, so that they stay when it ends. Use it for what cannot be "
-		"shown "
-		"(data sets, models, archives, PDFs, whole directories), for what the user wants to have as a file, "
-		"and to "
-		"pass files to another session (export here, then import_files there with session_id and path). "
-		"Figures and "
-		"tables need no export: execute_code shows them.\n"
+		"Copy files or directories out of a session, so that they stay when it ends. Use it for what cannot be shown "
+		"(data sets, models, archives, PDFs, whole directories), for what the user wants to have as a file, and to "
+		"pass files to another session (export here, then import_files there with session_id and path). Figures and tables need no export: execute_code shows them.\n"
 		"Each entry is {\"source\": \"report.pdf\"} or a directory {\"source\": \"results/\"} (kept as a tar "
-		"archive); paths are below /workspace unless absolute (/workspace, /tmp, /home/sandbox). An export is "
-		"a copy of "
-		"this moment: later changes need another export.\n"
-		"Returned for each entry: success and error, path, size, hash, host_path (where the user finds the "
-		"file on the "
-		"host: tell them) and uri (a resource that clients can read). One that fails does not stop the others. "
-		"Exports "
+		"archive); paths are below /workspace unless absolute (/workspace, /tmp, /home/sandbox). An export is a copy of this moment: later changes need another export.\n"
+		"Returned for each entry: success and error, path, size, hash, host_path (where the user finds the file on the "
+		"host: tell them) and uri (a resource that clients can read). One that fails does not stop the others. Exports "
 		"survive stop_session, a crash of the session and a restart of the server.");
 }
 

@@ -29,8 +29,7 @@ static const struct arg create_table[] = {
 	  .example = "true" },
 	{ "dependencies", ARG_TEXTS, offsetof(struct create_args, dependencies),
 	  .description =
-		  "Packages to install before the session starts: name to version, \"\" for any. The set is kept: "
-		  "the next session with the same one starts at once.",
+		  "Packages to install before the session starts: name to version, \"\" for any. The set is kept: the next session with the same one starts at once.",
 	  .example = "{\"pandas\": \"2.2.3\", \"matplotlib\": \"\"}" },
 	{ 0 },
 };
@@ -77,26 +76,25 @@ static char *create_describe(const struct tool_env *env)
 	AUTO(freep) char *lifetime = duration_text(c->max_lifetime);
 	buf_add_str(
 		&b,
-		"Create a session: a private Linux container with a persistent interpreter and a shell. Returns the "
-		"session_id that all other tools need.\n"
+		"Create a session: a private Linux container with a persistent interpreter and a shell. Returns the session_id that all other tools need.\n"
 		"Prefer one session and reuse it for the whole task: variables, imports and files stay until it ends. "
 		"Create another one only for another language, another network setting or after CONTAINER_DIED.\n");
 	for (size_t i = 0; i < n; i++)
 		buf_printf(&b, "language=\"%s\": %s\n", list[i].name, list[i].describe);
-	buf_printf(&b,
-		   "Limits: %s memory (files count too: %s each in /workspace, /tmp and the home directory are "
-		   "memory), %.3g "
-		   "CPUs, %llu processes, no root, read-only system. Host files are not visible inside.\n",
-		   memory, tmpfs, (double)c->cpu_quota / 100000, (unsigned long long)c->pids_limit);
+	buf_printf(
+		&b,
+		"Limits: %s memory (files count too: %s each in /workspace, /tmp and the home directory are memory), %.3g "
+		"CPUs, %llu processes, no root, read-only system. Host files are not visible inside.\n",
+		memory, tmpfs, (double)c->cpu_quota / 100000, (unsigned long long)c->pids_limit);
 	buf_printf(
 		&b,
 		"Network: %s unless `network` says otherwise. Name the packages that the work needs in `dependencies`; "
 		"more can be installed later by execute_terminal with the network on.\n",
 		c->network_enabled ? "on" : "off");
-	buf_printf(&b,
-		   "At most %llu sessions at a time. A session ends by stop_session, after %s without use, or %s after "
-		   "its start; then its variables and files are gone.",
-		   (unsigned long long)MIN(c->max_sessions, c->max_sessions_per_thread), idle, lifetime);
+	buf_printf(
+		&b,
+		"At most %llu sessions at a time. A session ends by stop_session, after %s without use, or %s after its start; then its variables and files are gone.",
+		(unsigned long long)MIN(c->max_sessions, c->max_sessions_per_thread), idle, lifetime);
 	return buf_steal_str(&b);
 }
 
@@ -169,10 +167,9 @@ const struct tool tool_create_session = {
 
 static char *stop_describe(const struct tool_env *env)
 {
-	return xstrdup("End a session and remove its container. Its variables, files and background processes are "
-		       "gone; a run in "
-		       "progress is stopped and answered. Call it when the work in the session is done, and after "
-		       "CONTAINER_DIED before creating a new session.");
+	return xstrdup(
+		"End a session and remove its container. Its variables, files and background processes are gone; a run in "
+		"progress is stopped and answered. Call it when the work in the session is done, and after CONTAINER_DIED before creating a new session.");
 }
 
 static void stop_done(void *ctx, const struct fail *f)

@@ -381,9 +381,9 @@ static void step_start(struct engine_task *t, enum step step)
 	}
 	if (!t->failure.kind) {
 		fail_move(&t->failure, &f);
-		fail_hint(&t->failure,
-			  "install the docker client and an engine (./setup-docker.sh does both), or set HUSK_DOCKER "
-			  "to the client's path");
+		fail_hint(
+			&t->failure,
+			"install the docker client and an engine (./setup-docker.sh does both), or set HUSK_DOCKER to the client's path");
 	}
 	fail_release(&f);
 	/* Told from the loop: callbacks never run inside the call that started them. */

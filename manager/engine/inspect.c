@@ -19,9 +19,7 @@ struct known_error {
 
 static const struct known_error known_errors[] = {
 	{ "permission denied while trying to connect", FAIL_ENGINE, "the Docker engine refuses this user",
-	  "add the user to the group 'docker' (sudo usermod -aG docker $USER, then log in again), or point DOCKER_HOST "
-	  "at an "
-	  "engine of yours" },
+	  "add the user to the group 'docker' (sudo usermod -aG docker $USER, then log in again), or point DOCKER_HOST at an engine of yours" },
 	{ "Cannot connect to the Docker daemon", FAIL_ENGINE, NO_ENGINE, NULL },
 	{ "failed to connect to the docker API", FAIL_ENGINE, NO_ENGINE, NULL },
 	{ "error during connect", FAIL_ENGINE, NO_ENGINE, NULL },
@@ -37,9 +35,7 @@ static const char *default_hint(enum fail_kind kind)
 {
 	switch (kind) {
 	case FAIL_ENGINE:
-		return "start Docker (./setup-docker.sh installs and starts an engine), or set DOCKER_HOST or the "
-		       "docker "
-		       "context to one that runs; then call create_session again";
+		return "start Docker (./setup-docker.sh installs and starts an engine), or set DOCKER_HOST or the docker context to one that runs; then call create_session again";
 	case FAIL_IMAGE:
 		return "run ./setup-docker.sh in the Husk folder to build the images, then call create_session again";
 	default:

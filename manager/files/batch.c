@@ -110,9 +110,8 @@ static void show(struct batch *b, uint64_t done, uint64_t all)
 	b->shown_ms = now;
 	const struct copy_result *r = &b->results[b->at];
 	AUTO(freep) char *of = all ? xasprintf(" of %.1f", (double)all / 1048576) : xstrdup("");
-	AUTO(freep)
-	char *line = xasprintf("%s %s (%zu of %zu): %.1f%s MB\n", b->export ? "exporting" : "importing",
-			       r->path ? r->path : r->source, b->at + 1, b->n, (double)done / 1048576, of);
+	AUTO(freep) char *line = xasprintf("%s %s (%zu of %zu): %.1f%s MB\n", b->export ? "exporting" : "importing",
+					   r->path ? r->path : r->source, b->at + 1, b->n, (double)done / 1048576, of);
 	b->progress(b->progress_ctx, line);
 }
 
@@ -264,10 +263,9 @@ static void start_import(struct batch *b)
 	struct copy_result *r = &b->results[b->at];
 	AUTO(fail_release) struct fail f = { 0 };
 	if (!i->is_inline && !i->session_id && !i->source) {
-		item_fail(b, FAIL_INVALID,
-			  "Each file entry must provide \"file_content\" and \"destination\" (inline), \"source\" "
-			  "(host mode) "
-			  "or both \"session_id\" and \"path\" (cross-session mode).");
+		item_fail(
+			b, FAIL_INVALID,
+			"Each file entry must provide \"file_content\" and \"destination\" (inline), \"source\" (host mode) or both \"session_id\" and \"path\" (cross-session mode).");
 		return;
 	}
 	r->path = destination_of(i, &f);

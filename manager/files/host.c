@@ -141,8 +141,7 @@ static int denied(struct fail *f, const char *source)
 {
 	fail_set(
 		f, FAIL_INVALID,
-		"Import from '%s' denied — path is outside allowed directories. Configure IMPORT_ALLOWED_DIRS to allow "
-		"additional paths.",
+		"Import from '%s' denied — path is outside allowed directories. Configure IMPORT_ALLOWED_DIRS to allow additional paths.",
 		source);
 	return -1;
 }

@@ -80,8 +80,9 @@ static int broken(struct fail *f)
 static int too_much(struct fail *f)
 {
 	fail_set(f, FAIL_LIMIT, "there is more in it than the session's file systems can hold");
-	return fail_hint(f, "Hard links count each time they are seen, and so do large holes: export less of it, or an "
-			    "archive made in the session.");
+	return fail_hint(
+		f,
+		"Hard links count each time they are seen, and so do large holes: export less of it, or an archive made in the session.");
 }
 
 /* ---- the file in the vault */

@@ -63,9 +63,8 @@ static int cannot(const struct tarball *t, struct fail *f)
 
 static void set_name(const struct tarball *t, struct archive_entry *member, const struct entry *e)
 {
-	AUTO(freep)
-	char *name = xasprintf("%s%s%.*s%s", t->top, e->path_len ? "/" : "", (int)e->path_len, e->path,
-			       e->type == ENTRY_DIRECTORY ? "/" : "");
+	AUTO(freep) char *name = xasprintf("%s%s%.*s%s", t->top, e->path_len ? "/" : "", (int)e->path_len, e->path,
+					   e->type == ENTRY_DIRECTORY ? "/" : "");
 	archive_entry_copy_pathname(member, name);
 	if (e->type == ENTRY_SYMLINK) {
 		AUTO(freep) char *target = xstrndup(e->target, e->target_len);

@@ -158,8 +158,8 @@ static int does_not_open(const char *name, struct fail *f)
 {
 	fail_set(f, FAIL_STORE, "the stored setting '%s' does not open under this key", name);
 	return fail_hint(
-		f, "set the ENCRYPTION_KEY that it was stored under (servers that share a store need the same one), "
-		   "or store it anew");
+		f,
+		"set the ENCRYPTION_KEY that it was stored under (servers that share a store need the same one), or store it anew");
 }
 
 int key_open(struct key *k, const char *name, const char *sealed, char **ret, struct fail *f)

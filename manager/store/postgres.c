@@ -78,10 +78,10 @@ static int overdue(struct postgres *p, struct fail *f)
 {
 	p->db.broken = true;
 	fail_set(f, FAIL_STORE, "Postgres at %s did not answer in time", p->where);
-	return fail_hint(f,
-			 "check that it runs, is not stopped or overloaded, and that the network lets %s through; then "
-			 "try again",
-			 p->setting);
+	return fail_hint(
+		f,
+		"check that it runs, is not stopped or overloaded, and that the network lets %s through; then try again",
+		p->setting);
 }
 
 static bool starts(const char *state, const char *class)
@@ -101,9 +101,9 @@ static int refused(struct postgres *p, PGresult *result, struct fail *f)
 		p->db.broken = true;
 	fail_set(f, FAIL_STORE, "Postgres at %s failed: %s", p->where, why);
 	if (starts(state, "42501"))
-		return fail_hint(f,
-				 "let its user make the schema (GRANT CREATE ON DATABASE …), or make it for the user: "
-				 "CREATE SCHEMA husk AUTHORIZATION …");
+		return fail_hint(
+			f,
+			"let its user make the schema (GRANT CREATE ON DATABASE …), or make it for the user: CREATE SCHEMA husk AUTHORIZATION …");
 	if (starts(state, "57014") || starts(state, "55P03"))
 		return fail_hint(f,
 				 "try again; if it stays so, look for a session that holds a lock (pg_stat_activity)");
@@ -313,8 +313,9 @@ static int look_at_url(struct postgres *p, const char *url, struct fail *f)
 	PQconninfoOption *options = PQconninfoParse(url, NULL);
 	if (!options) {
 		fail_set(f, FAIL_STORE, "setting DATABASE_URL is not the address of a Postgres database");
-		return fail_hint(f, "write it as postgresql://USER:PASSWORD@HOST:PORT/DATABASE, special characters "
-				    "percent-encoded, or remove it to use the embedded store");
+		return fail_hint(
+			f,
+			"write it as postgresql://USER:PASSWORD@HOST:PORT/DATABASE, special characters percent-encoded, or remove it to use the embedded store");
 	}
 	const char *host = option(options, "host"), *port = option(options, "port"),
 		   *password = option(options, "password");

@@ -7,8 +7,7 @@
 static const char *const steps[][STEP_MAX] = {
 	{
 		"CREATE TABLE threads (id TEXT PRIMARY KEY, created BIGINT NOT NULL, used BIGINT NOT NULL)",
-		"CREATE TABLE sessions (id TEXT PRIMARY KEY, thread TEXT NOT NULL, runtime TEXT NOT NULL, container "
-		"TEXT, "
+		"CREATE TABLE sessions (id TEXT PRIMARY KEY, thread TEXT NOT NULL, runtime TEXT NOT NULL, container TEXT, "
 		"image TEXT, owner TEXT NOT NULL, owner_host TEXT, owner_pid BIGINT NOT NULL, fence BIGINT NOT NULL, "
 		"state TEXT NOT NULL, cause TEXT, limits TEXT, lease_until BIGINT NOT NULL, created BIGINT NOT NULL, "
 		"used BIGINT NOT NULL, ends BIGINT NOT NULL, ended BIGINT NOT NULL, busy BIGINT NOT NULL)",
@@ -16,19 +15,15 @@ static const char *const steps[][STEP_MAX] = {
 		"CREATE INDEX sessions_by_thread ON sessions (thread, created)",
 		"CREATE INDEX sessions_by_time ON sessions (created)",
 		"CREATE TABLE executions (session TEXT NOT NULL, seq BIGINT NOT NULL, tool TEXT NOT NULL, "
-		"started BIGINT NOT NULL, ended BIGINT NOT NULL, ending TEXT, in_bytes BIGINT NOT NULL, "
-		"out_bytes BIGINT NOT NULL, PRIMARY KEY (session, seq))",
+		"started BIGINT NOT NULL, ended BIGINT NOT NULL, ending TEXT, in_bytes BIGINT NOT NULL, out_bytes BIGINT NOT NULL, PRIMARY KEY (session, seq))",
 		"CREATE TABLE exports (id TEXT PRIMARY KEY, thread TEXT NOT NULL, session TEXT NOT NULL, "
 		"path TEXT NOT NULL, name TEXT NOT NULL, directory BIGINT NOT NULL, size BIGINT NOT NULL, "
-		"stored BIGINT NOT NULL, hash TEXT NOT NULL, mime TEXT, mode BIGINT NOT NULL, mtime_ms BIGINT NOT "
-		"NULL, "
-		"created BIGINT NOT NULL)",
+		"stored BIGINT NOT NULL, hash TEXT NOT NULL, mime TEXT, mode BIGINT NOT NULL, mtime_ms BIGINT NOT NULL, created BIGINT NOT NULL)",
 		"CREATE INDEX exports_by_session ON exports (thread, session, path)",
 		"CREATE INDEX exports_by_thread ON exports (thread, created, id)",
 		"CREATE INDEX exports_by_time ON exports (created, id)",
 		"CREATE TABLE settings (name TEXT PRIMARY KEY, sealed TEXT NOT NULL)",
-		"CREATE TABLE dependency_sets (key TEXT PRIMARY KEY, image TEXT, runtime TEXT NOT NULL, "
-		"wanted TEXT NOT NULL, versions TEXT, unpinned BIGINT NOT NULL, size BIGINT NOT NULL, "
+		"CREATE TABLE dependency_sets (key TEXT PRIMARY KEY, image TEXT, runtime TEXT NOT NULL, wanted TEXT NOT NULL, versions TEXT, unpinned BIGINT NOT NULL, size BIGINT NOT NULL, "
 		"built BIGINT NOT NULL, used BIGINT NOT NULL, builder TEXT, builder_until BIGINT NOT NULL)",
 	},
 };

@@ -26,8 +26,7 @@ static int damaged(const struct sqlite *s, struct fail *f, const char *why)
 	return fail_hint(
 		f,
 		"end all husk servers, then restore a copy, or save what can be read with: sqlite3 '%s' .recover; "
-		"without either, move it and its -wal and -shm files away: Husk makes a new one, which knows "
-		"nothing of earlier sessions and exports",
+		"without either, move it and its -wal and -shm files away: Husk makes a new one, which knows nothing of earlier sessions and exports",
 		s->path);
 }
 
@@ -58,8 +57,8 @@ static int failed(struct sqlite *s, int code, struct fail *f)
 		s->db.broken = true;
 		fail_set(f, FAIL_STORE, "cannot use the database '%s': %s", s->path, why);
 		return fail_hint(
-			f, "check that the user who runs husk owns its folder and can write to it (XDG_STATE_HOME "
-			   "chooses another), and its disk");
+			f,
+			"check that the user who runs husk owns its folder and can write to it (XDG_STATE_HOME chooses another), and its disk");
 	default:
 		fail_set(f, FAIL_STORE, "the database '%s' failed: %s", s->path, why);
 		return fail_hint(f, "run husk doctor");

@@ -59,13 +59,9 @@ static int write_one(struct db *db, const struct execution_record *e, struct fai
 	/* What is known stays known: the record of an end may not tell all that the one of the start did. */
 	struct db_query q = {
 		.sql = "INSERT INTO executions (session, seq, tool, started, ended, ending, in_bytes, out_bytes) "
-		       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (session, seq) DO UPDATE SET "
-		       "ended = CASE WHEN excluded.ended > 0 THEN excluded.ended ELSE executions.ended END, "
-		       "ending = COALESCE(excluded.ending, executions.ending), "
-		       "in_bytes = CASE WHEN excluded.in_bytes > 0 THEN excluded.in_bytes ELSE executions.in_bytes "
-		       "END, "
-		       "out_bytes = CASE WHEN excluded.out_bytes > 0 THEN excluded.out_bytes ELSE executions.out_bytes "
-		       "END",
+		       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (session, seq) DO UPDATE SET ended = CASE WHEN excluded.ended > 0 THEN excluded.ended ELSE executions.ended END, "
+		       "ending = COALESCE(excluded.ending, executions.ending), in_bytes = CASE WHEN excluded.in_bytes > 0 THEN excluded.in_bytes ELSE executions.in_bytes END, "
+		       "out_bytes = CASE WHEN excluded.out_bytes > 0 THEN excluded.out_bytes ELSE executions.out_bytes END",
 		DB_PARAMS(db_text(e->session), db_int(e->seq), db_text(e->tool), db_int(e->started), db_int(e->ended),
 			  db_text(e->ending), db_int(e->in_bytes), db_int(e->out_bytes))
 	};
@@ -202,8 +198,7 @@ static int run_list(struct store_job *job, struct db *db, struct fail *f)
 {
 	struct list_job *j = container_of(job, struct list_job, base);
 	struct db_query q = {
-		.sql = "SELECT session, seq, tool, started, ended, ending, in_bytes, out_bytes FROM "
-		       "(SELECT * FROM executions WHERE session = $1 ORDER BY seq DESC LIMIT $2) AS newest "
+		.sql = "SELECT session, seq, tool, started, ended, ending, in_bytes, out_bytes FROM (SELECT * FROM executions WHERE session = $1 ORDER BY seq DESC LIMIT $2) AS newest "
 		       "ORDER BY seq",
 		DB_PARAMS(db_text(j->session), db_int(j->limit)),
 		.on_row = take_row,

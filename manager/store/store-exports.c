@@ -77,17 +77,18 @@ static int add(struct db *db, void *ctx, struct fail *f)
 {
 	struct export_job *j = ctx;
 	const struct export_record *e = &j->row;
-	struct db_query thread = { .sql = "INSERT INTO threads (id, created, used) VALUES ($1, $2, $2) "
-					  "ON CONFLICT (id) DO UPDATE SET used = excluded.used",
-				   DB_PARAMS(db_text(e->thread), db_int(e->created)) };
+	struct db_query thread = {
+		.sql = "INSERT INTO threads (id, created, used) VALUES ($1, $2, $2) ON CONFLICT (id) DO UPDATE SET used = excluded.used",
+		DB_PARAMS(db_text(e->thread), db_int(e->created))
+	};
 	/* The same id can only be the same export, whose commit came through although its connection broke. */
-	struct db_query q = { .sql = "INSERT INTO exports (" COLUMNS
-				     ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) "
-				     "ON CONFLICT (id) DO NOTHING",
-			      DB_PARAMS(db_text(e->id), db_text(e->thread), db_text(e->session), db_text(e->path),
-					db_text(e->name), db_int(e->directory), db_int(e->size), db_int(e->stored),
-					db_text(e->hash), db_text(e->mime), db_int(e->mode), db_int(e->mtime_ms),
-					db_int(e->created)) };
+	struct db_query q = {
+		.sql = "INSERT INTO exports (" COLUMNS
+		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (id) DO NOTHING",
+		DB_PARAMS(db_text(e->id), db_text(e->thread), db_text(e->session), db_text(e->path), db_text(e->name),
+			  db_int(e->directory), db_int(e->size), db_int(e->stored), db_text(e->hash), db_text(e->mime),
+			  db_int(e->mode), db_int(e->mtime_ms), db_int(e->created))
+	};
 	return db_exec(db, &thread, f) < 0 ? -1 : db_exec(db, &q, f);
 }
 
@@ -154,11 +155,11 @@ static int run_find(struct store_job *job, struct db *db, struct fail *f)
 	struct export_job *j = container_of(job, struct export_job, base);
 	return select_rows(
 		job, db,
-		(struct db_query){ .sql = "SELECT " COLUMNS
-					  " FROM exports WHERE thread = $1 AND session = $2 AND (path = $3 OR "
-					  "(directory = 1 AND substr($3, 1, length(path) + 1) = path || '/')) "
-					  "ORDER BY length(path) DESC, created DESC, id DESC LIMIT 1",
-				   DB_PARAMS(db_text(j->row.thread), db_text(j->row.session), db_text(j->row.path)) },
+		(struct db_query){
+			.sql = "SELECT " COLUMNS
+			       " FROM exports WHERE thread = $1 AND session = $2 AND (path = $3 OR (directory = 1 AND substr($3, 1, length(path) + 1) = path || '/')) "
+			       "ORDER BY length(path) DESC, created DESC, id DESC LIMIT 1",
+			DB_PARAMS(db_text(j->row.thread), db_text(j->row.session), db_text(j->row.path)) },
 		f);
 }
 
@@ -216,18 +217,19 @@ static int run_list(struct store_job *job, struct db *db, struct fail *f)
 	uint64_t before = at->id ? at->created : INT64_MAX;
 	const char *id = at->id ? at->id : "";
 	if (!at->thread)
-		return select_rows(job, db,
-				   (struct db_query){ .sql = "SELECT " COLUMNS " FROM exports "
-							     "WHERE created < $1 OR (created = $1 AND id < $2) "
-							     "ORDER BY created DESC, id DESC LIMIT $3",
-						      DB_PARAMS(db_int(before), db_text(id), db_int(j->limit)) },
-				   f);
+		return select_rows(
+			job, db,
+			(struct db_query){
+				.sql = "SELECT " COLUMNS
+				       " FROM exports WHERE created < $1 OR (created = $1 AND id < $2) ORDER BY created DESC, id DESC LIMIT $3",
+				DB_PARAMS(db_int(before), db_text(id), db_int(j->limit)) },
+			f);
 	return select_rows(
 		job, db,
-		(struct db_query){ .sql = "SELECT " COLUMNS " FROM exports "
-					  "WHERE thread = $4 AND (created < $1 OR (created = $1 AND id < $2)) "
-					  "ORDER BY created DESC, id DESC LIMIT $3",
-				   DB_PARAMS(db_int(before), db_text(id), db_int(j->limit), db_text(at->thread)) },
+		(struct db_query){
+			.sql = "SELECT " COLUMNS
+			       " FROM exports WHERE thread = $4 AND (created < $1 OR (created = $1 AND id < $2)) ORDER BY created DESC, id DESC LIMIT $3",
+			DB_PARAMS(db_int(before), db_text(id), db_int(j->limit), db_text(at->thread)) },
 		f);
 }
 

@@ -77,8 +77,9 @@ static int select_list(struct store_job *job, struct db *db, const char *thread,
 	/* One statement for all cases; $2 is the time that a lease has to outlive. */
 	return select_rows(
 		job, db,
-		(struct db_query){ .sql = "SELECT " COLUMNS " FROM sessions WHERE ($1 = 1 OR thread = $2) AND "
-					  "($3 = 1 OR (" HOLDS_SLOT "$4)) ORDER BY created DESC, id DESC LIMIT $5",
+		(struct db_query){ .sql = "SELECT " COLUMNS
+					  " FROM sessions WHERE ($1 = 1 OR thread = $2) AND ($3 = 1 OR (" HOLDS_SLOT
+					  "$4)) ORDER BY created DESC, id DESC LIMIT $5",
 				   DB_PARAMS(db_int(!thread), db_text(thread), db_int(all), db_int(store_now_ms()),
 					     db_int(SESSIONS_MAX)) },
 		f);
@@ -123,24 +124,28 @@ static int check_limits(struct session_job *j, struct db *db, struct fail *f)
 			"Maximum number of conversations with sessions (%llu) reached. Stop an existing session first.",
 			(unsigned long long)j->limits.threads);
 		refuse(j, db, "SESSION_MAX_ACTIVE_THREADS", f);
-		return fail_hint(f, "Wait until a session of another conversation has ended, or raise "
-				    "SESSION_MAX_ACTIVE_THREADS.");
+		return fail_hint(
+			f,
+			"Wait until a session of another conversation has ended, or raise SESSION_MAX_ACTIVE_THREADS.");
 	}
 	return 0;
 }
 
 static int insert(struct db *db, const struct session_record *r, struct fail *f)
 {
-	struct db_query thread = { .sql = "INSERT INTO threads (id, created, used) VALUES ($1, $2, $2) "
-					  "ON CONFLICT (id) DO UPDATE SET used = excluded.used",
-				   DB_PARAMS(db_text(r->thread), db_int(r->created)) };
-	struct db_query q = { .sql = "INSERT INTO sessions (" COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, "
-				     "$10, $11, $12, $13, $14, $15, $16, $17, $18)",
-			      DB_PARAMS(db_text(r->id), db_text(r->thread), db_text(r->runtime), db_text(r->container),
-					db_text(r->image), db_text(r->owner), db_text(r->owner_host),
-					db_int(r->owner_pid), db_int(r->fence), db_text(r->state), db_text(r->cause),
-					db_text(r->limits), db_int(r->lease_until), db_int(r->created), db_int(r->used),
-					db_int(r->ends), db_int(r->ended), db_int(r->busy)) };
+	struct db_query thread = {
+		.sql = "INSERT INTO threads (id, created, used) VALUES ($1, $2, $2) ON CONFLICT (id) DO UPDATE SET used = excluded.used",
+		DB_PARAMS(db_text(r->thread), db_int(r->created))
+	};
+	struct db_query q = {
+		.sql = "INSERT INTO sessions (" COLUMNS
+		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
+		DB_PARAMS(db_text(r->id), db_text(r->thread), db_text(r->runtime), db_text(r->container),
+			  db_text(r->image), db_text(r->owner), db_text(r->owner_host), db_int(r->owner_pid),
+			  db_int(r->fence), db_text(r->state), db_text(r->cause), db_text(r->limits),
+			  db_int(r->lease_until), db_int(r->created), db_int(r->used), db_int(r->ends),
+			  db_int(r->ended), db_int(r->busy))
+	};
 	return db_exec(db, &thread, f) < 0 ? -1 : db_exec(db, &q, f);
 }
 
@@ -201,15 +206,14 @@ static int update(struct db *db, void *ctx, struct fail *f)
 {
 	struct session_job *j = ctx;
 	const struct session_update *u = &j->update;
-	struct db_query q = { .sql = "UPDATE sessions SET lease_until = $4, used = CASE WHEN $5 > used THEN $5 ELSE "
-				     "used END, busy = $6, "
-				     "cause = CASE WHEN state <> 'ended' AND $7 = 'ended' THEN $8 ELSE cause END, "
-				     "ended = CASE WHEN state <> 'ended' AND $7 = 'ended' THEN $9 ELSE ended END, "
-				     "state = CASE WHEN state = 'ended' THEN state ELSE COALESCE($7, state) END "
-				     "WHERE id = $1 AND owner = $2 AND fence = $3",
-			      DB_PARAMS(db_text(u->id), db_text(u->owner), db_int(u->fence), db_int(u->lease_until),
-					db_int(u->used), db_int(u->busy), db_text(u->state), db_text(u->cause),
-					db_int(store_now_ms())) };
+	struct db_query q = {
+		.sql = "UPDATE sessions SET lease_until = $4, used = CASE WHEN $5 > used THEN $5 ELSE used END, busy = $6, "
+		       "cause = CASE WHEN state <> 'ended' AND $7 = 'ended' THEN $8 ELSE cause END, "
+		       "ended = CASE WHEN state <> 'ended' AND $7 = 'ended' THEN $9 ELSE ended END, state = CASE WHEN state = 'ended' THEN state ELSE COALESCE($7, state) END "
+		       "WHERE id = $1 AND owner = $2 AND fence = $3",
+		DB_PARAMS(db_text(u->id), db_text(u->owner), db_int(u->fence), db_int(u->lease_until), db_int(u->used),
+			  db_int(u->busy), db_text(u->state), db_text(u->cause), db_int(store_now_ms()))
+	};
 	struct db_query there = { .sql = "SELECT COUNT(*) FROM sessions WHERE id = $1", DB_PARAMS(db_text(u->id)) };
 	uint64_t known;
 	if (db_exec(db, &q, f) < 0)

@@ -136,8 +136,7 @@ static int renew_or_finish(struct db *db, void *ctx, struct fail *f)
 		DB_PARAMS(db_text(r->key), db_text(r->builder), db_int(r->builder_until))
 	};
 	struct db_query finish = {
-		.sql = "UPDATE dependency_sets SET image = $3, versions = $4, size = $5, built = $6, "
-		       "used = $7, unpinned = $8, builder = NULL, builder_until = 0 "
+		.sql = "UPDATE dependency_sets SET image = $3, versions = $4, size = $5, built = $6, used = $7, unpinned = $8, builder = NULL, builder_until = 0 "
 		       "WHERE key = $1 AND builder = $2",
 		DB_PARAMS(db_text(r->key), db_text(r->builder), db_text(r->image), db_text(r->versions),
 			  db_int(r->size), db_int(r->built), db_int(r->used), db_int(r->unpinned))

@@ -37,9 +37,10 @@ static int put(struct db *db, void *ctx, struct fail *f)
 	AUTO(freep) char *sealed = NULL;
 	if (key_seal(j->base.key, j->name, j->value, &sealed, f) < 0)
 		return -1;
-	struct db_query q = { .sql = "INSERT INTO settings (name, sealed) VALUES ($1, $2) "
-				     "ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed",
-			      DB_PARAMS(db_text(j->name), db_text(sealed)) };
+	struct db_query q = {
+		.sql = "INSERT INTO settings (name, sealed) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed",
+		DB_PARAMS(db_text(j->name), db_text(sealed))
+	};
 	return db_exec(db, &q, f);
 }
 

@@ -128,13 +128,10 @@ static void schema_matches_the_table(void **state)
 	json_auto_t *schema = args_schema(table, &defaults);
 	AUTO(freep) char *text = json_dumps(schema, JSON_COMPACT);
 	assert_string_equal(
-		text, "{\"type\":\"object\",\"properties\":{"
-		      "\"name\":{\"type\":\"string\",\"minLength\":1},"
-		      "\"kind\":{\"type\":\"string\",\"enum\":[\"red\",\"green\"],\"default\":\"red\"},"
-		      "\"count\":{\"type\":\"integer\",\"description\":\"How many.\",\"minimum\":1,\"maximum\":300,"
-		      "\"default\":7},"
-		      "\"flag\":{\"type\":\"boolean\",\"default\":false}},"
-		      "\"required\":[\"name\"],\"additionalProperties\":false}");
+		text,
+		"{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"minLength\":1},\"kind\":{\"type\":\"string\",\"enum\":[\"red\",\"green\"],\"default\":\"red\"},"
+		"\"count\":{\"type\":\"integer\",\"description\":\"How many.\",\"minimum\":1,\"maximum\":300,\"default\":7},\"flag\":{\"type\":\"boolean\",\"default\":false}},"
+		"\"required\":[\"name\"],\"additionalProperties\":false}");
 }
 
 static int done(void **state)

@@ -55,8 +55,8 @@ static void modern_results_are_dressed(void **state)
 	call_reply(start(&w, "2026-07-28"), json_object());
 	assert_string_equal(
 		w.reply, "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"_meta\":{\"io.modelcontextprotocol/serverInfo\":"
-			 "{\"name\":\"husk\",\"version\":\"" HUSK_VERSION "\",\"title\":\"Husk\"}},"
-			 "\"resultType\":\"complete\"}}");
+			 "{\"name\":\"husk\",\"version\":\"" HUSK_VERSION
+			 "\",\"title\":\"Husk\"}},\"resultType\":\"complete\"}}");
 	assert_int_equal(w.closed, 1);
 	finish(&w);
 }

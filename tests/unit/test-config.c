@@ -86,8 +86,8 @@ static void defaults_are_the_reference_s(void **state)
 
 static void the_environment_wins_over_the_file(void **state)
 {
-	AUTO(freep)
-	char *path = write_file("config/husk/.env", "CONTAINER_PIDS_LIMIT=100\nCONTAINER_CPU_QUOTA=50000\n");
+	AUTO(freep) char *path =
+		write_file("config/husk/.env", "CONTAINER_PIDS_LIMIT=100\nCONTAINER_CPU_QUOTA=50000\n");
 	setenv("CONTAINER_PIDS_LIMIT", "200", 1);
 	AUTO(config_release) struct config c;
 	load(&c);
@@ -111,16 +111,15 @@ static void a_blank_value_is_unset(void **state)
 
 static void the_file_format_is_the_usual_one(void **state)
 {
-	AUTO(freep)
-	char *path = write_file("other.env", "# a comment\n"
-					     "\n"
-					     "  CONTAINER_PIDS_LIMIT = 100  \n"
-					     "export CONTAINER_CPU_QUOTA=150000 # half of three\n"
-					     "STORAGE_DIR=\"/var/lib/a b # c\"\r\n"
-					     "API_BASE_URL='http://127.0.0.1:8000'\n"
-					     "MAX_STDOUT_CHARS=1\n"
-					     "SOMETHING_ELSE=is fine\n"
-					     "HUSK_IMAGE_PYTHON=mine:1");
+	AUTO(freep) char *path = write_file("other.env", "# a comment\n"
+							 "\n"
+							 "  CONTAINER_PIDS_LIMIT = 100  \n"
+							 "export CONTAINER_CPU_QUOTA=150000 # half of three\n"
+							 "STORAGE_DIR=\"/var/lib/a b # c\"\r\n"
+							 "API_BASE_URL='http://127.0.0.1:8000'\n"
+							 "MAX_STDOUT_CHARS=1\n"
+							 "SOMETHING_ELSE=is fine\n"
+							 "HUSK_IMAGE_PYTHON=mine:1");
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(config_release) struct config c;
 	assert_int_equal(config_load(&c, path, &f), 0);

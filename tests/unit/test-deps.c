@@ -201,8 +201,7 @@ static void labels_come_back(void **state)
 	deps_labels(&labels, "key", &content);
 	assert_int_equal(labels.n, 4);
 	static const char good[] =
-		"{\"husk.deps\":\"key\",\"husk.versions\":\"{\\\"x\\\":\\\"1\\\"}\",\"husk.size\":\"7\","
-		"\"husk.built\":\"9\"}";
+		"{\"husk.deps\":\"key\",\"husk.versions\":\"{\\\"x\\\":\\\"1\\\"}\",\"husk.size\":\"7\",\"husk.built\":\"9\"}";
 	assert_int_equal(deps_read_labels(&got, good, strlen(good), "key"), 0);
 	AUTO(freep) char *versions = got.versions;
 	assert_string_equal(versions, "{\"x\":\"1\"}");

@@ -109,8 +109,8 @@ static void judge_security(const char *options, enum check_status status, const 
 	AUTO(info_release) struct info info = { 0 };
 	AUTO(checks_release) struct checks c = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
-	AUTO(freep)
-	char *text = xasprintf("{\"ServerVersion\":\"27\",\"OSType\":\"linux\",\"SecurityOptions\":%s}", options);
+	AUTO(freep) char *text =
+		xasprintf("{\"ServerVersion\":\"27\",\"OSType\":\"linux\",\"SecurityOptions\":%s}", options);
 	assert_int_equal(info_read(&info, text, strlen(text), &f), 0);
 	doctor_judge_info(&c, &info, "x86_64");
 	expect(&c, "seccomp", status, words);
@@ -208,8 +208,8 @@ static void test_place_and_engine(void **state)
 {
 	static const char place_text[] = "[\"default\",\"unix:///var/run/docker.sock\"]\n";
 	static const char remote_text[] = "[\"lab\",\"ssh://lab\"]";
-	static const char engine_text[] = "{\"Client\":{},\"Server\":{\"Version\":\"20.10.24\",\"ApiVersion\":\"1.41\","
-					  "\"Components\":[{\"Name\":\"Engine\"}]}}";
+	static const char engine_text[] =
+		"{\"Client\":{},\"Server\":{\"Version\":\"20.10.24\",\"ApiVersion\":\"1.41\",\"Components\":[{\"Name\":\"Engine\"}]}}";
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(checks_release) struct checks c = { 0 };
 	struct info_place place;

@@ -149,8 +149,8 @@ static void only_what_is_allowed(void **state)
 		AUTO(freep) char *path = in_folder(links[i].name);
 		assert_int_equal(symlink(links[i].target, path), 0);
 	}
-	AUTO(freep)
-	char *db = in_folder("state/husk.db"), *hard = in_folder("allowed/hard"), *pipe = in_folder("allowed/pipe");
+	AUTO(freep) char *db = in_folder("state/husk.db"), *hard = in_folder("allowed/hard"),
+			 *pipe = in_folder("allowed/pipe");
 	assert_int_equal(link(db, hard), 0);
 	assert_int_equal(mkfifo(pipe, 0600), 0);
 

@@ -14,8 +14,7 @@ static void test_errors_have_kind_and_next_step(void **state)
 		enum fail_kind kind;
 		const char *words;
 	} cases[] = {
-		{ "docker: Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?\nSee "
-		  "'docker run --help'.",
+		{ "docker: Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?\nSee 'docker run --help'.",
 		  FAIL_ENGINE, "no Docker engine answers" },
 		{ "permission denied while trying to connect to the Docker daemon socket", FAIL_ENGINE,
 		  "refuses this user" },
@@ -58,10 +57,9 @@ static void test_events(void **state)
 {
 	struct event_text text;
 	struct engine_event e;
-	assert_true(event("{\"Type\":\"container\",\"Action\":\"die\",\"Actor\":{\"ID\":\"1\",\"Attributes\":{"
-			  "\"exitCode\":\"137\","
-			  "\"name\":\"husk-a\"}}}",
-			  &text, &e));
+	assert_true(event(
+		"{\"Type\":\"container\",\"Action\":\"die\",\"Actor\":{\"ID\":\"1\",\"Attributes\":{\"exitCode\":\"137\",\"name\":\"husk-a\"}}}",
+		&text, &e));
 	assert_int_equal(e.kind, EVENT_DIE);
 	assert_int_equal(e.exit_code, 137);
 	assert_string_equal(e.container, "husk-a");

@@ -17,8 +17,7 @@ static void takes_what_it_knows(void **state)
 {
 	AUTO(manifest_release) struct manifest m;
 	assert_int_equal(
-		parse("{\"name\":\"r\",\"title\":\"R\",\"kernel\":[\"/usr/bin/R\",\"-s\"],\"link\":\"tcp:8765\","
-		      "\"interrupt\":\"SIGUSR1\",\"env\":{\"A\":\"1\",\"B\":\"\"}}",
+		parse("{\"name\":\"r\",\"title\":\"R\",\"kernel\":[\"/usr/bin/R\",\"-s\"],\"link\":\"tcp:8765\",\"interrupt\":\"SIGUSR1\",\"env\":{\"A\":\"1\",\"B\":\"\"}}",
 		      &m),
 		0);
 	assert_string_equal(m.name, "r");

@@ -111,8 +111,7 @@ static void bounds_depth_size_and_ids(void **state)
 static void survives_every_cut_and_flip(void **state)
 {
 	static const char line[] =
-		"{\"jsonrpc\":\"2.0\",\"id\":\"\xc3\xa9\\u0041\",\"method\":\"tools/call\",\"params\":"
-		"{\"name\":\"x\",\"arguments\":{\"code\":\"1\\n\",\"n\":[1,2.5e3,true,null]}}}";
+		"{\"jsonrpc\":\"2.0\",\"id\":\"\xc3\xa9\\u0041\",\"method\":\"tools/call\",\"params\":{\"name\":\"x\",\"arguments\":{\"code\":\"1\\n\",\"n\":[1,2.5e3,true,null]}}}";
 	char copy[sizeof(line)];
 	struct rpc_message m;
 	for (size_t n = 0; n < sizeof(line); n++) {

@@ -164,12 +164,11 @@ static void expect(struct rig *r, const char *line, const char *want)
 {
 	send(r, line);
 	json_auto_t *m = receive(r, 1000);
-	AUTO(freep)
-	char *id = json_object_get(m, "id") ? json_dumps(json_object_get(m, "id"), JSON_ENCODE_ANY) : xstrdup("-");
+	AUTO(freep) char *id =
+		json_object_get(m, "id") ? json_dumps(json_object_get(m, "id"), JSON_ENCODE_ANY) : xstrdup("-");
 	const json_t *code = at(m, "error|code");
-	AUTO(freep)
-	char *got = code ? xasprintf("%s %lld", id, (long long)json_integer_value(code)) :
-			   xasprintf("%s %s", id, at(m, "result") ? "ok" : "nothing");
+	AUTO(freep) char *got = code ? xasprintf("%s %lld", id, (long long)json_integer_value(code)) :
+				       xasprintf("%s %s", id, at(m, "result") ? "ok" : "nothing");
 	if (strcmp(got, want) != 0)
 		print_error("for %.200s\n", line);
 	assert_string_equal(got, want);
@@ -177,21 +176,19 @@ static void expect(struct rig *r, const char *line, const char *want)
 
 static void initialize(struct rig *r, const char *version)
 {
-	AUTO(freep)
-	char *line = xasprintf("{\"jsonrpc\":\"2.0\",\"id\":\"init\",\"method\":\"initialize\",\"params\":{"
-			       "\"protocolVersion\":\"%s\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\","
-			       "\"version\":\"1\"}}}",
-			       version);
+	AUTO(freep) char *line = xasprintf(
+		"{\"jsonrpc\":\"2.0\",\"id\":\"init\",\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%s\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\","
+		"\"version\":\"1\"}}}",
+		version);
 	expect(r, line, "\"init\" ok");
 	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
 }
 
 static void call_tool(struct rig *r, const char *id, const char *tool, const char *args)
 {
-	AUTO(freep)
-	char *line = xasprintf("{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"tools/call\",\"params\":{\"name\":"
-			       "\"%s\",\"arguments\":%s}}",
-			       id, tool, args);
+	AUTO(freep) char *line = xasprintf(
+		"{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"tools/call\",\"params\":{\"name\":\"%s\",\"arguments\":%s}}",
+		id, tool, args);
 	send(r, line);
 }
 
@@ -210,8 +207,8 @@ static void both_eras_at_once(void **state)
 	assert_int_equal(json_object_size(at(discover, "result|capabilities|tools")), 0);
 	assert_true(strlen(text_at(discover, "result|instructions")) <= TOOL_TEXT_MAX);
 
-	send(r, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-"
-		"18\"}}");
+	send(r,
+	     "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\"}}");
 	json_auto_t *legacy = receive(r, 1000);
 	assert_string_equal(text_at(legacy, "result|protocolVersion"), "2025-06-18");
 	assert_null(at(legacy, "result|resultType"));
@@ -234,11 +231,10 @@ static void unsupported_version_every_time(void **state)
 					       "ping",	     "initialize" };
 	for (int round = 0; round < 2; round++) {
 		for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
-			AUTO(freep)
-			char *line = xasprintf("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{\"_meta\":{"
-					       "\"io.modelcontextprotocol/protocolVersion\":\"1900-01-01\","
-					       "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
-					       methods[i]);
+			AUTO(freep) char *line = xasprintf(
+				"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"1900-01-01\","
+				"\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+				methods[i]);
 			expect(r, line, "1 -32022");
 		}
 		expect(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{" META "}}", "2 ok");
@@ -292,9 +288,9 @@ static void files_entry_by_entry(void **state)
 	assert_string_equal(text_at(exported, "result|structuredContent|files|1|error"), "bad \xef\xbf\xbd");
 	assert_string_equal(text_at(exported, "result|content|1|type"), "resource_link");
 
-	call_tool(r, "2", "import_files",
-		  "{\"session_id\":\"s1\",\"files\":[{\"file_content\":\"x\",\"destination\":\"d\"},{\"source\":\"h\"}]"
-		  "}");
+	call_tool(
+		r, "2", "import_files",
+		"{\"session_id\":\"s1\",\"files\":[{\"file_content\":\"x\",\"destination\":\"d\"},{\"source\":\"h\"}]}");
 	json_auto_t *imported = receive(r, 1000);
 	assert_true(json_is_true(at(imported, "result|structuredContent|success")));
 
@@ -313,17 +309,18 @@ static void resources_in_both_eras(void **state)
 	json_auto_t *modern = receive(r, 1000);
 	assert_string_equal(text_at(modern, "result|resources|0|uri"), "husk://exports/e1/e.txt");
 	assert_string_equal(text_at(modern, "result|cacheScope"), "private");
-	send(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/read\",\"params\":{\"uri\":\"husk://exports/"
-		"e1\"," META "}}");
+	send(r,
+	     "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/read\",\"params\":{\"uri\":\"husk://exports/e1\"," META
+	     "}}");
 	json_auto_t *read = receive(r, 1000);
 	assert_string_equal(text_at(read, "result|contents|0|text"), "hello");
 	expect(r,
-	       "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"resources/read\",\"params\":{\"uri\":\"husk://exports/"
-	       "x\"," META "}}",
+	       "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"resources/read\",\"params\":{\"uri\":\"husk://exports/x\"," META
+	       "}}",
 	       "3 -32602");
 	expect(r,
-	       "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"resources/read\",\"params\":{\"uri\":\"file:///etc/"
-	       "passwd\"," META "}}",
+	       "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"resources/read\",\"params\":{\"uri\":\"file:///etc/passwd\"," META
+	       "}}",
 	       "4 -32602");
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"resources/read\",\"params\":{" META "}}", "5 -32602");
 	initialize(r, "2025-06-18");
@@ -477,8 +474,8 @@ static void nothing_waits_for_a_cell(void **state)
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"method\":\"ping\"}", "\"1\" ok");
 	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"1\"}}");
 	assert_int_equal(fake.cancelled, 0);
-	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
-		"cancelled\",\"params\":{\"requestId\":1,\"reason\":\"x\"}}");
+	send(r,
+	     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1,\"reason\":\"x\"}}");
 	quiet(r);
 	assert_int_equal(fake.cancelled, 1);
 	/* Free again. */
@@ -502,14 +499,10 @@ static void batches_of_their_one_revision(void **state)
 	struct rig *r = *state;
 	initialize(r, "2025-03-26");
 	send(r,
-	     "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"},{\"jsonrpc\":\"2.0\",\"method\":\"n\"},5,"
-	     "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/"
-	     "call\",\"params\":{\"name\":\"execute_code\",\"arguments\":"
-	     "{\"session_id\":\"s\",\"code\":\"after 20\"}}},"
-	     "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-03-26\"}},"
-	     "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/"
-	     "call\",\"params\":{\"name\":\"execute_code\",\"arguments\":"
-	     "{\"session_id\":\"s\",\"code\":\"wait\"}}}]");
+	     "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"},{\"jsonrpc\":\"2.0\",\"method\":\"n\"},5,{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/"
+	     "call\",\"params\":{\"name\":\"execute_code\",\"arguments\":{\"session_id\":\"s\",\"code\":\"after 20\"}}},"
+	     "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-03-26\"}},{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/"
+	     "call\",\"params\":{\"name\":\"execute_code\",\"arguments\":{\"session_id\":\"s\",\"code\":\"wait\"}}}]");
 	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":4}}");
 	json_auto_t *m = receive(r, 1000);
 	assert_true(json_is_array(m));
@@ -530,9 +523,9 @@ static void subscriptions_stay_open(void **state)
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\",\"params\":{" META "}}",
 	       "1 -32602");
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\",\"params\":{}}", "1 -32601");
-	send(r, "{\"jsonrpc\":\"2.0\",\"id\":\"listen:0\",\"method\":\"subscriptions/"
-		"listen\",\"params\":{\"notifications\":"
-		"{\"toolsListChanged\":true}," META "}}");
+	send(r,
+	     "{\"jsonrpc\":\"2.0\",\"id\":\"listen:0\",\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":{\"toolsListChanged\":true}," META
+	     "}}");
 	json_auto_t *ack = receive(r, 1000);
 	assert_string_equal(text_at(ack, "method"), "notifications/subscriptions/acknowledged");
 	assert_string_equal(text_at(ack, "params|_meta|io.modelcontextprotocol/subscriptionId"), "listen:0");
@@ -540,16 +533,16 @@ static void subscriptions_stay_open(void **state)
 	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"listen:0\"}}");
 	quiet(r);
 	for (int i = 0; i < 64; i++) {
-		AUTO(freep)
-		char *line = xasprintf("{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"subscriptions/listen\",\"params\":"
-				       "{\"notifications\":{}," META "}}",
-				       i);
+		AUTO(freep) char *line = xasprintf(
+			"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":{}," META
+			"}}",
+			i);
 		send(r, line);
 		json_decref(receive(r, 1000));
 	}
 	expect(r,
-	       "{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"subscriptions/"
-	       "listen\",\"params\":{\"notifications\":{}," META "}}",
+	       "{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":{}," META
+	       "}}",
 	       "99 -32603");
 	/* They end with the server, each by its result. */
 	server_stop(r->server, 0);
@@ -562,9 +555,9 @@ static void subscriptions_stay_open(void **state)
 static void progress_while_it_runs(void **state)
 {
 	struct rig *r = *state;
-	send(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
-		"call\",\"params\":{\"name\":\"execute_code\",\"arguments\":"
-		"{\"session_id\":\"s\",\"code\":\"chatter 900\"},\"_meta\":{\"progressToken\":\"tok\"}}}");
+	send(r,
+	     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"execute_code\",\"arguments\":"
+	     "{\"session_id\":\"s\",\"code\":\"chatter 900\"},\"_meta\":{\"progressToken\":\"tok\"}}}");
 	json_auto_t *first = receive(r, 2000);
 	assert_string_equal(text_at(first, "method"), "notifications/progress");
 	assert_string_equal(text_at(first, "params|progressToken"), "tok");
@@ -606,11 +599,10 @@ static void a_reader_that_stalls_costs_a_bounded_queue(void **state)
 	unsigned sent = 0;
 	fcntl(r->to, F_SETFL, O_NONBLOCK);
 	for (int idle = 0; idle < 50;) {
-		AUTO(freep)
-		char *line = xasprintf("{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"tools/call\",\"params\":{\"name\":"
-				       "\"execute_code\",\"arguments\":{\"session_id\":\"s\",\"code\":"
-				       "\"flood 200000\"}}}\n",
-				       sent);
+		AUTO(freep) char *line = xasprintf(
+			"{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"tools/call\",\"params\":{\"name\":\"execute_code\",\"arguments\":{\"session_id\":\"s\",\"code\":"
+			"\"flood 200000\"}}}\n",
+			sent);
 		if (write(r->to, line, strlen(line)) == (ssize_t)strlen(line)) {
 			sent++;
 			idle = 0;
@@ -645,8 +637,8 @@ static void mutated_messages(void **state)
 {
 	struct rig *r = *state;
 	static const char base[] =
-		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"execute_code\","
-		"\"arguments\":{\"session_id\":\"s\",\"code\":\"1\",\"timeout\":5}," META "}}";
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"execute_code\",\"arguments\":{\"session_id\":\"s\",\"code\":\"1\",\"timeout\":5}," META
+		"}}";
 	uint32_t seed = 12345;
 	for (int i = 0; i < 3000; i++) {
 		char copy[sizeof(base)];

@@ -243,8 +243,8 @@ static void storage_may_lie_in_the_state_folder(void **state)
 	assert_true(host_reads("state/storage", "state", "state/storage/mine"));
 	assert_false(host_reads("state/storage", "state", "state/storage/exports/theirs"));
 	assert_false(host_reads("state/storage", "state", "state/husk.db"));
-	AUTO(freep)
-	char *db = xasprintf("%s/state/husk.db", folder), *hard = xasprintf("%s/state/storage/hard", folder);
+	AUTO(freep) char *db = xasprintf("%s/state/husk.db", folder),
+			 *hard = xasprintf("%s/state/storage/hard", folder);
 	assert_int_equal(link(db, hard), 0);
 	assert_false(host_reads("state/storage", "state", "state/storage/hard"));
 	/* And the other way round. */

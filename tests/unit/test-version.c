@@ -28,8 +28,9 @@ static void expect(const char *params, const char *want)
 {
 	json_auto_t *p = params ? json_loads(params, JSON_ALLOW_NUL, NULL) : NULL;
 	struct meta_verdict v = revision_of_request(p);
-	AUTO(freep)
-	char *got = v.legacy ? xstrdup("legacy") : v.revision ? xstrdup(v.revision->name) : xasprintf("%d", v.code);
+	AUTO(freep) char *got = v.legacy   ? xstrdup("legacy") :
+				v.revision ? xstrdup(v.revision->name) :
+					     xasprintf("%d", v.code);
 	assert_string_equal(got, want);
 	assert_int_equal(v.code == RPC_UNSUPPORTED_VERSION, v.data != NULL);
 	json_decref(v.data);
