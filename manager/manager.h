@@ -9,39 +9,12 @@
 
 #include "base/fail.h"
 #include "base/loop.h"
-#include "manager/config.h"
-#include "manager/run.h"
+#include "manager/model/config.h"
+#include "manager/model/result.h"
+#include "manager/model/runtime.h"
 
 struct manager;
 struct op;
-
-/* How a runtime takes `dependencies`. Patterns are POSIX extended expressions for the whole text. */
-struct installer {
-	const char *name;
-	const char *version;
-	const char *pinned;	     /* versions that leave nothing open */
-	const char *rules;	     /* for a model: what names and versions look like */
-	const char *const *settings; /* NULL-terminated: where packages come from; URLs may hold a login */
-};
-
-/* One runtime that this build knows (runtimes/NAME/runtime.json). */
-struct runtime {
-	const char *name;
-	const char *title;
-	const char *const *aliases; /* NULL-terminated */
-	const char *extension;
-	const char *image;
-	const char *build_image;	   /* the same with a compiler: installs dependencies, never runs a session */
-	const char *describe;		   /* for a model: what it offers */
-	const struct installer *installer; /* NULL if it takes none */
-};
-
-/* All of them, *ret_n, in a fixed order; the first is for callers who name none. */
-const struct runtime *runtime_list(size_t *ret_n);
-/* By name or alias, any case; NULL if there is none. */
-const struct runtime *runtime_find(const char *name);
-/* The image of its sessions: HUSK_IMAGE_PYTHON and its sisters override the one that this build belongs to. */
-const char *runtime_image(const struct runtime *runtime, const struct config *config);
 
 /* The config must outlive the manager. Contacts nothing and writes nothing. */
 struct manager *manager_new(struct loop *loop, const struct config *config);

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "manager/run.h"
+#include "manager/model/result.h"
 
 struct picture {
 	char *data; /* base64 */

@@ -2,7 +2,7 @@
 #ifndef HUSK_MCP_RESOURCES_H
 #define HUSK_MCP_RESOURCES_H
 
-#include "manager/copy.h"
+#include "manager/registry/copy.h"
 #include "mcp/call.h"
 
 struct server;

@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "base/fail.h"
-#include "manager/run.h"
+#include "manager/model/result.h"
 
 #define RESULT_META "dev.husk/result"
 /* Clients cut or refuse longer ones: Claude Code saves text over 50,000 characters to a file, Claude

@@ -1,6 +1,6 @@
 /* import_files and export_files. */
 #include "base/alloc.h"
-#include "manager/copy.h"
+#include "manager/registry/copy.h"
 #include "mcp/resources.h"
 #include "mcp/result.h"
 #include "mcp/tools.h"

@@ -2,8 +2,8 @@
 #ifndef HUSK_MANAGER_FILES_EXPORTS_H
 #define HUSK_MANAGER_FILES_EXPORTS_H
 
-#include "manager/config.h"
-#include "manager/copy.h"
+#include "manager/model/config.h"
+#include "manager/registry/copy.h"
 #include "manager/store/store.h"
 
 void export_info_fill(struct export_info *info, const struct config *config, const struct export_record *record);

@@ -10,7 +10,7 @@
 #include "manager/files/names.h"
 #include "manager/files/source.h"
 #include "manager/files/vault.h"
-#include "manager/wire.h"
+#include "manager/line/wire.h"
 
 #define BLOCK_BYTES (128u << 10)
 

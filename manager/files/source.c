@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
-#include "manager/wire.h"
+#include "manager/line/wire.h"
 
 #define NOTICES_MAX 20
 

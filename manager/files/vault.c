@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/dirs.h"
-#include "manager/token.h"
+#include "manager/model/token.h"
 
 #define INCOMING "incoming"
 #define SWEEP_AGE_SECONDS 60

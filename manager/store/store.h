@@ -12,7 +12,7 @@
 
 #include "base/fail.h"
 #include "base/loop.h"
-#include "manager/config.h"
+#include "manager/model/config.h"
 
 struct store;
 struct store_job;

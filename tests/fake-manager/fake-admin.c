@@ -1,5 +1,5 @@
 /* No sessions to list, stop or collect: the verbs of people are tested with the real thing. */
-#include "manager/admin.h"
+#include "manager/registry/admin.h"
 
 struct admin *admin_new(struct loop *loop, const struct config *config)
 {

@@ -15,8 +15,8 @@
 #ifndef HUSK_TESTS_FAKE_MANAGER_H
 #define HUSK_TESTS_FAKE_MANAGER_H
 
-#include "manager/copy.h"
 #include "manager/manager.h"
+#include "manager/registry/copy.h"
 
 struct fake_counters {
 	unsigned created, started, done, cancelled;

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "kernels/call.h"
-#include "manager/wire.h"
+#include "manager/line/wire.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Runs a call to its end; what it "prints" is what it was asked to run, again and again. */

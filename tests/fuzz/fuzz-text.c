@@ -1,6 +1,6 @@
 /* What a program prints becomes text: base/utf8, the head and tail of manager/collect, the progress lines of mcp/call. */
 #include "base/alloc.h"
-#include "manager/collect.h"
+#include "manager/line/collect.h"
 #include "mcp/call.h"
 #include "mcp/text.h"
 #include "tests/fuzz/fuzz.h"

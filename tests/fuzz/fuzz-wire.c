@@ -1,7 +1,7 @@
 /* The manager's end of the frames, from the bytes of a hostile PID 1 to the line that a client gets. */
 #include "base/alloc.h"
-#include "manager/collect.h"
-#include "manager/wire.h"
+#include "manager/line/collect.h"
+#include "manager/line/wire.h"
 #include "mcp/result.h"
 #include "tests/fuzz/fuzz.h"
 

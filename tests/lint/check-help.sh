@@ -45,8 +45,8 @@ check_program() {
 
 # NAME default, as the table of settings and the page have them; a default in words is not compared.
 settings_in_code() {
-	sed -nE 's/^\t(NUMBER|SIZE|BOOL|PATH|STRING)\("([A-Z_]+)", [a-z_]+(, "([^"]*)")?.*/\2 \4/p' manager/config.c
-	sed -nE '/other_settings\[\]/,/;/p' manager/config.c | grep -oE '"[A-Z_]+"' | sed -E 's/"(.*)"/\1 /'
+	sed -nE 's/^\t(NUMBER|SIZE|BOOL|PATH|STRING)\("([A-Z_]+)", [a-z_]+(, "([^"]*)")?.*/\2 \4/p' manager/model/config.c
+	sed -nE '/other_settings\[\]/,/;/p' manager/model/config.c | grep -oE '"[A-Z_]+"' | sed -E 's/"(.*)"/\1 /'
 	cat runtimes/*/runtime.json 2>/dev/null | sed -nE '/"settings": \[/,/\]/p' | grep -oE '"[A-Z_]+"' | sed -E 's/"(.*)"/\1 /'
 }
 
@@ -62,10 +62,10 @@ settings_in_page() {
 
 check_settings() {
 	local coded described name default
-	[ -f manager/config.c ] && [ -f docs/husk.1 ] || return 0
+	[ -f manager/model/config.c ] && [ -f docs/husk.1 ] || return 0
 	coded=$(settings_in_code)
 	described=$(settings_in_page)
-	compare setting manager/config.c "$(cut -d' ' -f1 <<<"$coded")" docs/husk.1 "$(cut -d' ' -f1 <<<"$described")"
+	compare setting manager/model/config.c "$(cut -d' ' -f1 <<<"$coded")" docs/husk.1 "$(cut -d' ' -f1 <<<"$described")"
 	while read -r name default; do
 		[ -z "$default" ] || ! grep -q "^$name ." <<<"$described" || grep -qxF "$name $default" <<<"$described" ||
 			complain "docs/husk.1: the default of $name is $default"
@@ -97,7 +97,7 @@ check_promises() {
 	done < <(grep -oE '`[A-Za-z0-9_./-]*::[A-Za-z0-9_]+`' SECURITY.md | tr -d '`')
 }
 
-check_program mcp/options.c docs/husk.1 '/fputs(/,/to);/p' "$(find_in '\{ "([a-z]+)", VERB_[A-Z]+' mcp/options.c)"
+check_program cli/options.c docs/husk.1 '/fputs(/,/to);/p' "$(find_in '\{ "([a-z]+)", VERB_[A-Z]+' cli/options.c)"
 check_program kernels/main.c docs/husk-client.1 '/help\[\] =/,/^$/p' "$(find_in 'streq\(verb, "([a-z]+)"\)' kernels/main.c)"
 check_settings
 check_promises

@@ -49,31 +49,31 @@ done
 broken check-format.sh "spaces for tabs" base/one.c 'int two(void) {\n  return 2;\n}'
 broken check-format.sh "white space at the end" tools/a.sh 'true '
 broken check-layers.sh "base including kernels" base/one.c '#include "kernels/protocol.h"'
-broken check-layers.sh "base including manager" base/one.c '#include "manager/run.h"'
-broken check-layers.sh "kernels including manager" kernels/init.c '#include "manager/run.h"'
-broken check-layers.sh "engine including manager" manager/engine/docker.c '#include "manager/config.h"'
+broken check-layers.sh "base including manager" base/one.c '#include "manager/model/result.h"'
+broken check-layers.sh "kernels including manager" kernels/init.c '#include "manager/model/result.h"'
+broken check-layers.sh "engine including manager" manager/engine/docker.c '#include "manager/model/config.h"'
 broken check-layers.sh "engine including kernels/init.h" manager/engine/docker.c '#include "kernels/init.h"'
 broken check-layers.sh "store including manager" manager/store/store.c '#include "manager/manager.h"'
 broken check-layers.sh "store including engine" manager/store/store.c '#include "manager/engine/engine.h"'
 broken check-layers.sh "sqlite3.h outside its adapter" manager/store/store.c '#include <sqlite3.h>'
 broken check-layers.sh "libpq-fe.h outside its adapter" manager/store/store.c '#include <libpq-fe.h>'
-broken check-layers.sh "manager including mcp" manager/manager.c '#include "mcp/rpc.h"'
-broken check-layers.sh "manager including kernels/init.h" manager/manager.c '#include "kernels/init.h"'
-broken check-layers.sh "mcp including the engine" mcp/main.c '#include "manager/engine/engine.h"'
-broken check-layers.sh "mcp including a private header" mcp/main.c '#include "manager/session.h"'
-broken check-layers.sh "mcp including kernels" mcp/main.c '#include "kernels/protocol.h"'
-broken check-layers.sh "a header beside the file" manager/manager.c '#include "config.h"'
-broken check-layers.sh "uv.h outside its adapter" manager/manager.c '#include <uv.h>'
-broken check-layers.sh "jansson.h outside its adapters" manager/manager.c '#include <jansson.h>'
-broken check-layers.sh "sodium.h outside its adapter" mcp/main.c '#include <sodium.h>'
+broken check-layers.sh "manager including mcp" manager/registry/manager.c '#include "mcp/rpc.h"'
+broken check-layers.sh "manager including kernels/init.h" manager/registry/manager.c '#include "kernels/init.h"'
+broken check-layers.sh "mcp including the engine" cli/main.c '#include "manager/engine/engine.h"'
+broken check-layers.sh "mcp including a private header" cli/main.c '#include "manager/session/session.h"'
+broken check-layers.sh "mcp including kernels" cli/main.c '#include "kernels/protocol.h"'
+broken check-layers.sh "a header beside the file" manager/registry/manager.c '#include "config.h"'
+broken check-layers.sh "uv.h outside its adapter" manager/registry/manager.c '#include <uv.h>'
+broken check-layers.sh "jansson.h outside its adapters" manager/registry/manager.c '#include <jansson.h>'
+broken check-layers.sh "sodium.h outside its adapter" cli/main.c '#include <sodium.h>'
 fresh_tree
 printf '#include "base/one.h"\n#include "kernels/protocol.h"\n#include "manager/engine/argv.h"\n' >"$scratch/tree/manager/engine/argv.c"
 printf '#include <uv.h>\n' >"$scratch/tree/base/loop.c"
 printf '#include <sodium.h>\n' >"$scratch/tree/manager/token.c"
 expect pass check-layers.sh "what is allowed"
 broken check-words.sh "strcpy" base/one.c 'void f(char *a) { strcpy(a, "b"); }'
-broken check-words.sh "fork in the manager" manager/manager.c 'int f(void) { return fork(); }'
-broken check-words.sh "a to-do" mcp/main.c '/* TODO: later */'
+broken check-words.sh "fork in the manager" manager/registry/manager.c 'int f(void) { return fork(); }'
+broken check-words.sh "a to-do" cli/main.c '/* TODO: later */'
 broken check-words.sh "a machine's path" tools/a.sh "cd /wo""rk/main"
 broken check-words.sh "a home" tools/a.sh 'cd /root/husk'
 broken check-words.sh "a registry" tools/package-lock.json '"resolved": "https://registry.example.org/x.tgz"'
@@ -91,17 +91,17 @@ broken check-r.sh "a syntax error" runtimes/r/husk/a.R 'f <- function( {'
 broken check-r.sh "a name that is not there" runtimes/r/husk/a.R 'main <- function() nowhere()'
 broken check-r.sh "a function that nobody calls" runtimes/r/husk/a.R 'spare <- function() 1'
 broken check-r.sh "an assignment by =" runtimes/r/husk/a.R 'main = function() 1'
-broken check-help.sh "a program without its page" mcp/options.c '\t{ "fly", VERB_FLY, "up" },'
+broken check-help.sh "a program without its page" cli/options.c '\t{ "fly", VERB_FLY, "up" },'
 # documented_tree: what check-help.sh compares, as it is in this repository.
 documented_tree() {
 	fresh_tree
 	mkdir -p "$scratch/tree/docs"
-	(cd "$here/../.." && cp --parents docs/husk.1 docs/husk-client.1 mcp/options.c kernels/main.c manager/config.c runtimes/*/runtime.json "$scratch/tree/")
+	(cd "$here/../.." && cp --parents docs/husk.1 docs/husk-client.1 cli/options.c kernels/main.c manager/model/config.c runtimes/*/runtime.json "$scratch/tree/")
 }
 documented_tree
 expect pass check-help.sh "the documents of this tree"
 for part in 'docs/husk.1:^\.It Fl Fl json' 'docs/husk.1:^\.It Ev CONTAINER_PIDS_LIMIT' 'docs/husk-client.1:^\.It Cm attach' \
-	'mcp/options.c:--probe ' 'kernels/main.c:--lease S'; do
+	'cli/options.c:--probe ' 'kernels/main.c:--lease S'; do
 	documented_tree
 	sed -i "/${part#*:}/d" "$scratch/tree/${part%%:*}"
 	expect fail check-help.sh "${part%%:*} without ${part#*:}"

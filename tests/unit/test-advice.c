@@ -1,6 +1,6 @@
 /* manager/advice: when a result says that its session will not be there for long. */
 #include "base/alloc.h"
-#include "manager/advice.h"
+#include "manager/session/advice.h"
 #include "tests/unit/unit.h"
 
 static void expect_notice(uint64_t left_ms, uint64_t lifetime, uint64_t idle, const char *words)

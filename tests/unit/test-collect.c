@@ -1,4 +1,4 @@
-#include "manager/collect.h"
+#include "manager/line/collect.h"
 
 #include <errno.h>
 

@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
-#include "manager/config.h"
+#include "manager/model/config.h"
 #include "tests/unit/unit.h"
 
 static char scratch[] = "/tmp/husk-test-config-XXXXXX";

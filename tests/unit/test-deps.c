@@ -1,6 +1,6 @@
 /* manager/deps-set: what may be asked for, what names a set, what hides a login, what makes room. */
 #include "base/alloc.h"
-#include "manager/deps-set.h"
+#include "manager/deps/set.h"
 #include "tests/unit/unit.h"
 
 static bool allowed(const char *runtime, const char *name, const char *version)

@@ -1,5 +1,5 @@
 /* manager/earlier: what PID 1 replays of a former server's runs is told once, whole, and not before it has ended. */
-#include "manager/earlier.h"
+#include "manager/line/earlier.h"
 #include "tests/unit/unit.h"
 
 static struct config config = { .max_stdout_chars = 1000, .max_stderr_chars = 1000 };

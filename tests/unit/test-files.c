@@ -11,7 +11,7 @@
 #include "manager/files/sink.h"
 #include "manager/files/source.h"
 #include "manager/files/vault.h"
-#include "manager/wire.h"
+#include "manager/line/wire.h"
 #include "tests/unit/unit.h"
 
 static char *folder;

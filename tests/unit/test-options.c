@@ -1,7 +1,7 @@
 /* mcp/options: verbs, options, and what is said about wrong ones. */
 #include "tests/unit/unit.h"
 
-#include "mcp/options.h"
+#include "cli/options.h"
 
 static void expect(char **argv, int want_verb, const char *want_file, const char *want_message)
 {

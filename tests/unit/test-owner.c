@@ -1,5 +1,5 @@
 /* manager/owner: how one server tells whether another one lives. */
-#include "manager/owner.h"
+#include "manager/registry/owner.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -10,10 +10,9 @@
 static void takes_directory_and_variables(void **state)
 {
 	AUTO(shell_state_release) struct shell_state s = { 0 };
-	assert_int_equal(
-		PARSE(&s,
-		      "names\0/a b\0A=1\0B=\0C=x=y\nz\0_=/usr/bin/env\0SHLVL=2\0PWD=/a b\0HUSK_X=1\0BASHOPTS=q\0husk-end\0"),
-		0);
+	assert_int_equal(PARSE(&s, "names\0/a b\0A=1\0B=\0C=x=y\nz\0_=/usr/bin/env\0SHLVL=2\0PWD=/a "
+				   "b\0HUSK_X=1\0BASHOPTS=q\0husk-end\0"),
+			 0);
 	assert_string_equal(s.cwd, "/a b");
 	assert_int_equal(s.env.n, 4);
 	assert_string_equal(s.env.v[0], "A=1");
@@ -25,10 +24,11 @@ static void takes_directory_and_variables(void **state)
 static void drops_what_has_no_plain_name(void **state)
 {
 	AUTO(shell_state_release) struct shell_state s = { 0 };
-	assert_int_equal(PARSE(&s,
-			       "names\0/\0BASH_FUNC_f%%=() { :; }\0a b=1\0=x\01A=x\0noequals\0\0OK=1\0husk-end\0junk"),
+	assert_int_equal(PARSE(&s, "names\0/\0BASH_FUNC_f%%=() { :; }\0a b=1\0=x\0"
+				   "1A=x\0noequals\0\0OK=1\0husk-end\0junk"),
 			 -EINVAL);
-	assert_int_equal(PARSE(&s, "names\0/\0BASH_FUNC_f%%=() { :; }\0a b=1\0=x\01A=x\0noequals\0\0OK=1\0husk-end\0"),
+	assert_int_equal(PARSE(&s, "names\0/\0BASH_FUNC_f%%=() { :; }\0a b=1\0=x\0"
+				   "1A=x\0noequals\0\0OK=1\0husk-end\0"),
 			 0);
 	assert_int_equal(s.env.n, 2);
 	assert_string_equal(s.env.v[0], "OK=1");

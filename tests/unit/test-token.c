@@ -1,5 +1,5 @@
 #include "base/defs.h"
-#include "manager/token.h"
+#include "manager/model/token.h"
 #include "unit.h"
 
 static void test_tokens_are_base32_and_differ(void **state)

@@ -35,7 +35,9 @@ static void leaves_text_alone(void **state)
 
 static void replaces_bad_bytes(void **state)
 {
-	check_clean("a\xffb", "a" BAD "b");
+	check_clean("a\xff"
+		    "b",
+		    "a" BAD "b");
 	check_clean("\x80", BAD);
 	check_clean("\xc3", BAD);			  /* cut short */
 	check_clean("\xc3(", BAD "(");			  /* the next byte is kept */
@@ -59,7 +61,9 @@ static void drops_terminal_escapes(void **state)
 	check_clean("\x1b]0;title\x07x", "x");
 	check_clean("\x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\", "link");
 	check_clean("\x1b(Bx", "x");
-	check_clean("\x1b7x", "x");
+	check_clean("\x1b"
+		    "7x",
+		    "x");
 	check_clean("\x1b", "");
 	check_clean("\x1b[", "");
 	check_clean("\x1b[38;5", "");
@@ -136,7 +140,10 @@ static void finds_split_sequences(void **state)
 	assert_int_equal(utf8_partial_end("\xf0\x9f\x90\xa2", 4), 0);
 	assert_int_equal(utf8_partial_end("\x80\x80\x80\x80", 4), 0); /* never more than a sequence can miss */
 	assert_int_equal(utf8_partial_start("abc", 3), 0);
-	assert_int_equal(utf8_partial_start("\xbca", 2), 1);
+	assert_int_equal(utf8_partial_start("\xbc"
+					    "a",
+					    2),
+			 1);
 	assert_int_equal(utf8_partial_start("\x9f\x90\xa2z", 4), 3);
 	assert_int_equal(utf8_partial_start("", 0), 0);
 }

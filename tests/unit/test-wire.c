@@ -1,4 +1,4 @@
-#include "manager/wire.h"
+#include "manager/line/wire.h"
 
 #include <errno.h>
 

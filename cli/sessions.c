@@ -1,0 +1,176 @@
+#include "cli/sessions.h"
+
+#include <jansson.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "manager/registry/admin.h"
+#include "mcp/result.h"
+
+#define EXIT_NOT_FOUND 1
+#define EXIT_USAGE 100
+#define EXIT_SYSTEM 111
+#define WATCH_MS 2000
+
+struct view {
+	const struct options *options;
+	struct loop *loop;
+	struct admin *admin;
+	struct timer *again;
+};
+
+static void report(const struct fail *f)
+{
+	log_error("%s", f->message);
+	if (f->hint)
+		log_error("%s", f->hint);
+}
+
+static void print_json(json_t *object)
+{
+	json_dumpf(object, stdout, JSON_INDENT(2));
+	putchar('\n');
+	fflush(stdout);
+	json_decref(object);
+}
+
+/* --- ps ---------------------------------------------------------------------------------------------------------- */
+
+/* "42s", "12m", "3h": one number is enough to see how old something is. */
+static char *duration(uint64_t seconds)
+{
+	if (seconds < 120)
+		return xasprintf("%llus", (unsigned long long)seconds);
+	if (seconds < 7200)
+		return xasprintf("%llum", (unsigned long long)seconds / 60);
+	return xasprintf("%lluh", (unsigned long long)seconds / 3600);
+}
+
+static void print_table(const struct admin_session *v, size_t n)
+{
+	printf("%-26s  %-8s %-8s %5s %5s %8s  %s\n", "SESSION", "RUNTIME", "STATE", "AGE", "IDLE", "MEMORY", "OWNER");
+	for (size_t i = 0; i < n; i++) {
+		AUTO(freep) char *age = duration(v[i].age_seconds);
+		AUTO(freep) char *idle = duration(v[i].idle_seconds);
+		AUTO(freep) char *memory =
+			v[i].has_memory ? xasprintf("%llu MiB", (unsigned long long)v[i].memory >> 20) : xstrdup("-");
+		printf("%-26s  %-8s %-8s %5s %5s %8s  %s\n", v[i].id, v[i].runtime, v[i].state, age, idle, memory,
+		       v[i].owner);
+	}
+	if (!n)
+		puts("no sessions");
+	fflush(stdout);
+}
+
+static json_t *describe(const struct admin_session *s)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "session_id", result_string(s->id), "runtime",
+			 result_string(s->runtime), "thread", result_string(s->thread), "state",
+			 result_string(s->state), "age_seconds", (json_int_t)s->age_seconds, "idle_seconds",
+			 (json_int_t)s->idle_seconds, "left_seconds", (json_int_t)s->left_seconds, "memory",
+			 s->has_memory ? json_integer((json_int_t)s->memory) : json_null(), "owner",
+			 result_string(s->owner));
+}
+
+static void on_list(void *ctx, const struct admin_session *v, size_t n, const struct fail *f, const struct fail *unsure)
+{
+	struct view *w = ctx;
+	if (f) {
+		report(f);
+		loop_stop(w->loop, EXIT_SYSTEM);
+		return;
+	}
+	if (unsure)
+		report(unsure);
+	if (w->options->json) {
+		json_t *list = json_array();
+		for (size_t i = 0; i < n; i++)
+			json_array_append_new(list, describe(&v[i]));
+		print_json(json_pack("{s:o}", "sessions", list));
+	} else {
+		if (w->options->watch && isatty(STDOUT_FILENO))
+			fputs("\033[H\033[2J", stdout);
+		print_table(v, n);
+	}
+	if (w->options->watch)
+		timer_start(w->again, WATCH_MS, 0);
+	else
+		loop_stop(w->loop, 0);
+}
+
+static void list_again(void *ctx)
+{
+	struct view *w = ctx;
+	admin_list(w->admin, on_list, w);
+}
+
+/* --- stop and gc ------------------------------------------------------------------------------------------------- */
+
+static void on_stop(void *ctx, size_t n, const struct fail *f)
+{
+	struct view *w = ctx;
+	if (f)
+		report(f);
+	if (n || !f)
+		printf("%zu session%s stopped\n", n, n == 1 ? "" : "s");
+	loop_stop(w->loop, !f ? 0 : f->kind == FAIL_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_SYSTEM);
+}
+
+static void on_gc(void *ctx, char *const *containers, size_t n, size_t sessions, const struct fail *f)
+{
+	struct view *w = ctx;
+	if (f)
+		report(f);
+	if (w->options->json) {
+		json_t *list = json_array();
+		for (size_t i = 0; i < n; i++)
+			json_array_append_new(list, result_string(containers[i]));
+		print_json(json_pack("{s:o, s:I}", "containers", list, "sessions", (json_int_t)sessions));
+	} else {
+		for (size_t i = 0; i < n; i++)
+			printf("removed %s\n", containers[i]);
+		printf("%zu container%s removed, %zu session%s found to be over\n", n, n == 1 ? "" : "s", sessions,
+		       sessions == 1 ? "" : "s");
+	}
+	loop_stop(w->loop, f ? EXIT_SYSTEM : 0);
+}
+
+/* --- life -------------------------------------------------------------------------------------------------------- */
+
+static void on_signal(void *ctx, int signo UNUSED)
+{
+	loop_stop(ctx, 0);
+}
+
+static int run(const struct options *options, const struct config *config)
+{
+	struct view w = { .options = options, .loop = loop_new() };
+	w.admin = admin_new(w.loop, config);
+	w.again = timer_new(w.loop, list_again, &w);
+	struct signals *signals = signals_new(w.loop, on_signal, w.loop);
+	if (options->verb == VERB_PS)
+		admin_list(w.admin, on_list, &w);
+	else if (options->verb == VERB_STOP)
+		admin_stop(w.admin, options->session, on_stop, &w);
+	else
+		admin_gc(w.admin, on_gc, &w);
+	int code = loop_run(w.loop);
+	signals_free(signals);
+	timer_free(w.again);
+	admin_free(w.admin);
+	loop_free(w.loop);
+	return code;
+}
+
+int sessions_run(const struct options *options)
+{
+	struct config config = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	if (config_load(&config, options->env_file, &f) < 0) {
+		report(&f);
+		return EXIT_USAGE;
+	}
+	int code = run(options, &config);
+	config_release(&config);
+	return code;
+}

@@ -1,0 +1,457 @@
+#include "manager/deps/deps.h"
+
+#include "base/alloc.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "kernels/protocol.h"
+#include "manager/deps/install.h"
+#include "manager/deps/set.h"
+#include "manager/model/token.h"
+
+/* How often to look whether another server has finished. */
+#define POLL_MS 500
+/* A builder that is gone is replaced after this; one that lives renews it in time. */
+#define BUILDER_LEASE_MS 60000
+#define RENEW_MS 15000
+
+struct deps {
+	struct deps_spec spec;
+	struct list sets, evictions;
+	struct store_job *listing;
+};
+
+struct deps_wait {
+	struct list node;
+	struct set *set;
+	struct deps_request req;
+};
+
+/* One set that somebody waits for. */
+struct set {
+	struct list node;
+	struct deps *deps;
+	struct list waits;
+	const struct runtime *runtime;
+	char key[DEPS_KEY_SIZE];
+	char *image, *base, *wanted, *thread, *scratch;
+	struct strv sources; /* with logins */
+	bool unpinned;
+
+	struct engine_probe *probe;
+	struct store_job *claim, *renewal;
+	struct install *install;
+	struct engine_bake *bake;
+	struct timer *timer; /* look again, or renew */
+	bool yours;	     /* we build it */
+	/* What the row and the image say. */
+	bool claimed, looked, being_built;
+	struct deps_content content; /* of the image; no versions if it is not there or too old */
+};
+
+/* A set that is being removed from the cache. */
+struct eviction {
+	struct list node;
+	struct deps *deps;
+	char *key;
+	struct engine_bake *task;
+};
+
+static void look(struct set *s);
+static void evict_others(struct set *s);
+
+/* --- the end of a set -------------------------------------------------------------------------------------------- */
+
+static void forget_content(struct set *s)
+{
+	free(s->content.versions);
+	s->content = (struct deps_content){ 0 };
+}
+
+static void set_free(struct set *s)
+{
+	struct engine *e = s->deps->spec.engine;
+	list_remove(&s->node);
+	e->ops->probe_free(s->probe);
+	store_cancel(s->claim);
+	store_cancel(s->renewal);
+	install_free(s->install);
+	if (s->bake)
+		e->ops->bake_cancel(s->bake);
+	timer_free(s->timer);
+	free(s->image);
+	free(s->base);
+	free(s->wanted);
+	free(s->thread);
+	free(s->scratch);
+	forget_content(s);
+	strv_release(&s->sources);
+	free(s);
+}
+
+/* Answers everybody. Callers may ask for the same set again from inside: it is out of the list by then. */
+static void finish(struct set *s, const struct fail *f)
+{
+	list_remove(&s->node);
+	list_init(&s->node);
+	if (!f)
+		store_set_used(s->deps->spec.store, s->key, /* fn= */ NULL, NULL);
+	else if (s->yours)
+		store_set_remove(s->deps->spec.store, s->key, /* fn= */ NULL, NULL);
+	while (!list_empty(&s->waits)) {
+		struct deps_wait *w = list_entry(s->waits.next, struct deps_wait, node);
+		list_remove(&w->node);
+		w->req.on_done(w->req.ctx, f ? NULL : s->image, f ? NULL : s->content.versions, f);
+		free(w);
+	}
+	set_free(s);
+}
+
+/* --- building ---------------------------------------------------------------------------------------------------- */
+
+static struct set_record row_of(const struct set *s)
+{
+	return (struct set_record){
+		.key = s->key,
+		.image = s->image,
+		.runtime = s->runtime->name,
+		.wanted = s->wanted,
+		.unpinned = s->unpinned,
+		.builder = s->deps->spec.owner,
+		.builder_until = store_now_ms() + BUILDER_LEASE_MS,
+		.used = store_now_ms(),
+	};
+}
+
+static void on_recorded(void *ctx, const struct fail *f)
+{
+	struct set *s = ctx;
+	s->renewal = NULL;
+	/* The image is there whatever the store thinks of it, and its labels tell the next who asks. */
+	if (f)
+		log_warning("dependency set %s: %s", s->key, f->message);
+	evict_others(s);
+	finish(s, NULL);
+}
+
+static void record(struct set *s)
+{
+	struct set_record row = row_of(s);
+	row.versions = s->content.versions;
+	row.size = s->content.size;
+	row.built = s->content.built;
+	timer_stop(s->timer);
+	store_cancel(s->renewal);
+	s->renewal = store_set_built(s->deps->spec.store, &row, on_recorded, s);
+}
+
+static void on_renewed(void *ctx, const struct fail *f)
+{
+	struct set *s = ctx;
+	s->renewal = NULL;
+	if (f)
+		log_debug("dependency set %s: %s", s->key, f->message);
+}
+
+static void on_renew(void *ctx)
+{
+	struct set *s = ctx;
+	struct set_record row = row_of(s);
+	if (!s->renewal)
+		s->renewal = store_set_built(s->deps->spec.store, &row, on_renewed, s);
+	timer_start(s->timer, RENEW_MS, 0);
+}
+
+static void on_baked(void *ctx, const struct fail *f)
+{
+	struct set *s = ctx;
+	s->bake = NULL;
+	s->install = install_free(s->install);
+	if (f)
+		finish(s, f);
+	else
+		record(s);
+}
+
+static void on_installed(void *ctx, const char *versions, uint64_t size, const struct fail *f)
+{
+	struct set *s = ctx;
+	AUTO(strv_release) struct strv labels = { 0 };
+	if (f) {
+		finish(s, f);
+		return;
+	}
+	s->content.versions = xstrdup(versions);
+	s->content.size = size;
+	s->content.built = store_now_ms();
+	deps_labels(&labels, s->key, &s->content);
+	char token[TOKEN_SIZE];
+	token_make(token);
+	s->scratch = xasprintf("husk-%s", token);
+	struct bake_spec bake = {
+		.container = install_container(s->install),
+		.path = DEPENDENCIES_PATH,
+		.base = s->base,
+		.image = s->image,
+		.scratch = s->scratch,
+		.labels = &labels,
+	};
+	s->bake = s->deps->spec.engine->ops->bake(s->deps->spec.engine, &bake, on_baked, s);
+}
+
+static void on_install_output(void *ctx, const char *text, size_t n)
+{
+	struct set *s = ctx;
+	list_for_each(w, &s->waits, struct deps_wait, node)
+		if (w->req.on_output)
+			w->req.on_output(w->req.ctx, text, n);
+}
+
+static void build(struct set *s)
+{
+	struct deps *d = s->deps;
+	bool own_image = !streq(s->base, s->runtime->image);
+	timer_free(s->timer);
+	s->timer = timer_new(d->spec.loop, on_renew, s);
+	timer_start(s->timer, RENEW_MS, 0);
+	s->install = install_start(&(struct install_spec){
+		.loop = d->spec.loop,
+		.engine = d->spec.engine,
+		.config = d->spec.config,
+		.image = own_image ? s->base : s->runtime->build_image,
+		.owner = d->spec.owner,
+		.thread = s->thread,
+		.wanted = s->wanted,
+		.sources = &s->sources,
+		.on_output = on_install_output,
+		.on_done = on_installed,
+		.ctx = s,
+	});
+}
+
+/* --- is it there? ------------------------------------------------------------------------------------------------ */
+
+static void on_forgotten(void *ctx, const struct fail *f)
+{
+	struct set *s = ctx;
+	s->claim = NULL;
+	if (f)
+		finish(s, f);
+	else
+		look(s);
+}
+
+static void on_look_again(void *ctx)
+{
+	look(ctx);
+}
+
+/* Once both the store and the engine have answered. */
+static void decide(struct set *s)
+{
+	if (!s->claimed || !s->looked)
+		return;
+	if (s->yours && s->content.versions) {
+		record(s); /* another store's, or left by a server that did not live to say so */
+	} else if (s->yours) {
+		build(s);
+	} else if (s->being_built) {
+		timer_start(s->timer, POLL_MS, 0);
+	} else if (s->content.versions) {
+		finish(s, NULL);
+	} else {
+		/* Somebody has removed the image. */
+		s->claim = store_set_remove(s->deps->spec.store, s->key, on_forgotten, s);
+	}
+}
+
+static void on_claimed(void *ctx, const struct set_record *found, bool yours, const struct fail *f)
+{
+	struct set *s = ctx;
+	s->claim = NULL;
+	if (f) {
+		finish(s, f);
+		return;
+	}
+	s->claimed = true;
+	s->yours = yours;
+	s->being_built = !yours && found->builder;
+	decide(s);
+}
+
+static void on_labels(void *ctx, const char *text, size_t n, const struct fail *f)
+{
+	struct set *s = ctx;
+	s->probe = s->deps->spec.engine->ops->probe_free(s->probe);
+	s->looked = true;
+	if (f && f->kind != FAIL_IMAGE) {
+		finish(s, f);
+		return;
+	}
+	if (text)
+		(void)deps_read_labels(&s->content, text, n, s->key);
+	if (deps_stale(s->unpinned, s->content.built, store_now_ms(), s->deps->spec.config->dependency_max_age_days))
+		forget_content(s);
+	decide(s);
+}
+
+static void look(struct set *s)
+{
+	struct deps *d = s->deps;
+	AUTO(fail_release) struct fail f = { 0 };
+	struct set_record row = row_of(s);
+	uint64_t age = d->spec.config->dependency_max_age_days * 86400000ull, now = store_now_ms();
+	s->claimed = s->looked = false;
+	forget_content(s);
+	s->claim = store_set_claim(d->spec.store, &row, now - MIN(age, now), on_claimed, s);
+	s->probe = d->spec.engine->ops->probe(
+		d->spec.engine,
+		&(struct probe_spec){ .question = ASK_LABELS, .subject = s->image, .done = on_labels, .ctx = s }, &f);
+	/* An engine that cannot be asked fails the build, with the reason. */
+	s->looked = !s->probe;
+}
+
+/* --- the cache --------------------------------------------------------------------------------------------------- */
+
+static void eviction_free(struct eviction *e)
+{
+	list_remove(&e->node);
+	free(e->key);
+	free(e);
+}
+
+static void on_evicted(void *ctx, const struct fail *f)
+{
+	struct eviction *e = ctx;
+	/* A set that a session uses stays and is looked at again after the next build. */
+	if (f)
+		log_debug("dependency set %s stays: %s", e->key, f->message);
+	else
+		store_set_remove(e->deps->spec.store, e->key, /* fn= */ NULL, NULL);
+	eviction_free(e);
+}
+
+static bool is_going(const struct deps *d, const char *key)
+{
+	list_for_each(e, &d->evictions, struct eviction, node)
+		if (streq(e->key, key))
+			return true;
+	return false;
+}
+
+static struct set *find_set(struct deps *d, const char *key)
+{
+	list_for_each(s, &d->sets, struct set, node)
+		if (streq(s->key, key))
+			return s;
+	return NULL;
+}
+
+static void on_sets(void *ctx, const struct set_list *list, const struct fail *f)
+{
+	struct deps *d = ctx;
+	d->listing = NULL;
+	if (f || !list->n)
+		return;
+	AUTO(freep) size_t *chosen = xcalloc(list->n, sizeof(*chosen));
+	size_t n = deps_evict(list, d->spec.config->dependency_cache_size, list->v[list->n - 1].key, chosen);
+	for (size_t i = 0; i < n; i++) {
+		const struct set_record *row = &list->v[chosen[i]];
+		if (is_going(d, row->key) || find_set(d, row->key))
+			continue;
+		struct eviction *e = new0(struct eviction);
+		e->deps = d;
+		e->key = xstrdup(row->key);
+		list_append(&d->evictions, &e->node);
+		e->task = d->spec.engine->ops->remove_image(d->spec.engine, row->image, on_evicted, e);
+	}
+}
+
+/* The one that was just built is the last used. */
+static void evict_others(struct set *s)
+{
+	struct deps *d = s->deps;
+	if (!d->listing)
+		d->listing = store_sets(d->spec.store, on_sets, d);
+}
+
+/* --- callers ----------------------------------------------------------------------------------------------------- */
+
+static struct set *set_new(struct deps *d, const struct deps_request *req)
+{
+	const char *base = runtime_image(req->runtime, d->spec.config);
+	AUTO(strv_release) struct strv open = { 0 };
+	struct set *s = new0(struct set);
+	s->deps = d;
+	s->runtime = req->runtime;
+	s->base = xstrdup(base);
+	s->wanted = deps_wanted(req->v, req->n);
+	s->thread = xstrdup(req->thread);
+	s->unpinned = deps_unpinned(req->runtime, req->v, req->n);
+	deps_sources(&s->sources, req->runtime, d->spec.config, /* with_logins= */ true);
+	deps_sources(&open, req->runtime, d->spec.config, /* with_logins= */ false);
+	deps_key(s->key, base, s->wanted, &open);
+	s->image = xasprintf(DEPS_IMAGE ":%s", s->key);
+	s->timer = timer_new(d->spec.loop, on_look_again, s);
+	list_init(&s->waits);
+	list_init(&s->node);
+	return s;
+}
+
+struct deps_wait *deps_get(struct deps *d, const struct deps_request *req)
+{
+	struct set *fresh = set_new(d, req), *s = find_set(d, fresh->key);
+	struct deps_wait *w = new0(struct deps_wait);
+	if (s) {
+		set_free(fresh);
+	} else {
+		s = fresh;
+		list_append(&d->sets, &s->node);
+		look(s);
+	}
+	w->set = s;
+	w->req = *req;
+	w->req.v = NULL;
+	list_append(&s->waits, &w->node);
+	return w;
+}
+
+void deps_cancel(struct deps_wait *w)
+{
+	struct set *s = w->set;
+	list_remove(&w->node);
+	free(w);
+	if (!list_empty(&s->waits))
+		return;
+	if (s->yours)
+		store_set_remove(s->deps->spec.store, s->key, /* fn= */ NULL, NULL);
+	set_free(s);
+}
+
+struct deps *deps_new(const struct deps_spec *spec)
+{
+	struct deps *d = new0(struct deps);
+	d->spec = *spec;
+	list_init(&d->sets);
+	list_init(&d->evictions);
+	return d;
+}
+
+struct deps *deps_free(struct deps *d)
+{
+	if (!d)
+		return NULL;
+	store_cancel(d->listing);
+	list_for_each(s, &d->sets, struct set, node) {
+		list_for_each(w, &s->waits, struct deps_wait, node) {
+			list_remove(&w->node);
+			free(w);
+		}
+		set_free(s);
+	}
+	list_for_each(e, &d->evictions, struct eviction, node) {
+		d->spec.engine->ops->bake_cancel(e->task);
+		eviction_free(e);
+	}
+	free(d);
+	return NULL;
+}

@@ -1,0 +1,285 @@
+#include "manager/deps/set.h"
+
+#include <ctype.h>
+#include <jansson.h>
+#include <regex.h>
+
+#include "base/alloc.h"
+#include "base/parse.h"
+#include "manager/engine/argv.h"
+
+#define DAY_MS 86400000ull
+/* Shorter words would star out half of what an installer says. */
+#define SECRET_MIN 4
+
+/* --- what may be asked for --------------------------------------------------------------------------------------- */
+
+static void regfreep(regex_t **r)
+{
+	if (*r)
+		regfree(*r);
+}
+
+/* The whole text, by a pattern of this build's own manifests. */
+static bool matches(const char *pattern, const char *text)
+{
+	regex_t compiled;
+	AUTO(freep) char *whole = xasprintf("^(%s)$", pattern);
+	if (regcomp(&compiled, whole, REG_EXTENDED | REG_NOSUB) != 0)
+		return false;
+	AUTO(regfreep) regex_t *release = &compiled;
+	return regexec(release, text, 0, NULL, 0) == 0;
+}
+
+static bool is_printable(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e)
+			return false;
+	return true;
+}
+
+static int check_one(const struct installer *installer, const struct dependency *d, struct fail *f)
+{
+	if (strlen(d->name) > DEPS_NAME_MAX || !is_printable(d->name) || !matches(installer->name, d->name)) {
+		fail_set(
+			f, FAIL_INVALID,
+			"Invalid package name: '%.214s'. Names must contain only letters, digits, dots, hyphens, underscores, and slashes.",
+			d->name);
+		return fail_hint(f, "%s", installer->rules);
+	}
+	if (*d->version && (strlen(d->version) > DEPS_VERSION_MAX || !is_printable(d->version) ||
+			    !matches(installer->version, d->version))) {
+		fail_set(f, FAIL_INVALID, "Invalid version of package '%s': '%.256s'", d->name, d->version);
+		return fail_hint(f, "%s", installer->rules);
+	}
+	return 0;
+}
+
+int deps_check(const struct runtime *runtime, const struct dependency *v, size_t n, struct fail *f)
+{
+	if (n && !runtime->installer)
+		return fail_set(f, FAIL_INVALID, "the %s runtime installs no dependencies", runtime->name);
+	if (n > DEPS_MAX)
+		return fail_set(f, FAIL_INVALID, "%zu dependencies are more than a session takes (%d)", n, DEPS_MAX);
+	for (size_t i = 0; i < n; i++)
+		if (check_one(runtime->installer, &v[i], f) < 0)
+			return -1;
+	return 0;
+}
+
+bool deps_unpinned(const struct runtime *runtime, const struct dependency *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!*v[i].version || !matches(runtime->installer->pinned, v[i].version))
+			return true;
+	return false;
+}
+
+/* --- its name ---------------------------------------------------------------------------------------------------- */
+
+char *deps_wanted(const struct dependency *v, size_t n)
+{
+	json_auto_t *o = json_object();
+	for (size_t i = 0; i < n; i++)
+		json_object_set_new(o, v[i].name, json_string(v[i].version));
+	char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
+	return text ? text : xstrdup("{}");
+}
+
+void deps_key(char ret[DEPS_KEY_SIZE], const char *image, const char *wanted, const struct strv *sources)
+{
+	AUTO(strv_release) struct strv texts = { 0 };
+	strv_add_all(&texts, image, wanted, NULL);
+	for (size_t i = 0; i < sources->n; i++)
+		strv_add(&texts, sources->v[i]);
+	token_hash(ret, (const char *const *)texts.v, texts.n);
+}
+
+/* --- where it comes from ----------------------------------------------------------------------------------------- */
+
+/* The user part of a URL: from after "//" to the last "@" of the authority; false if it has none. */
+static bool find_login(const char *url, size_t n, size_t *ret_start, size_t *ret_end)
+{
+	const char *slashes = memmem(url, n, "//", 2);
+	if (!slashes)
+		return false;
+	size_t start = (size_t)(slashes - url) + 2, at = 0;
+	for (size_t i = start; i < n && !strchr("/?#", url[i]); i++)
+		if (url[i] == '@')
+			at = i;
+	*ret_start = start;
+	*ret_end = at;
+	return at > 0;
+}
+
+char *deps_without_login(const char *urls)
+{
+	struct buf out = { 0 };
+	while (*urls) {
+		size_t blank = strspn(urls, " \t\r\n"), n = strcspn(urls + blank, " \t\r\n"), start, end;
+		const char *url = urls + blank;
+		buf_add(&out, urls, blank);
+		if (find_login(url, n, &start, &end)) {
+			buf_add(&out, url, start);
+			buf_add(&out, url + end + 1, n - end - 1);
+		} else {
+			buf_add(&out, url, n);
+		}
+		urls = url + n;
+	}
+	return buf_steal_str(&out);
+}
+
+void deps_sources(struct strv *ret, const struct runtime *runtime, const struct config *config, bool with_logins)
+{
+	for (const char *const *name = runtime->installer ? runtime->installer->settings : NULL; name && *name;
+	     name++) {
+		const char *value = config_lookup(config, *name);
+		AUTO(freep) char *open = value && !with_logins ? deps_without_login(value) : NULL;
+		if (value)
+			strv_addf(ret, "%s=%s", *name, open ? open : value);
+	}
+}
+
+static int hex_value(char c)
+{
+	return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? (c | 0x20) - 'a' + 10 : -1;
+}
+
+static char *decoded(const char *text, size_t n)
+{
+	struct buf out = { 0 };
+	for (size_t i = 0; i < n; i++) {
+		int high = text[i] == '%' && i + 2 < n ? hex_value(text[i + 1]) : -1;
+		int low = high >= 0 ? hex_value(text[i + 2]) : -1;
+		char c = low >= 0 ? (char)(high << 4 | low) : text[i];
+		if (low >= 0)
+			i += 2;
+		if (c)
+			buf_add(&out, &c, 1);
+	}
+	return buf_steal_str(&out);
+}
+
+static void add_secret(struct strv *ret, const char *text, size_t n)
+{
+	AUTO(freep) char *plain = xstrndup(text, n);
+	AUTO(freep) char *clear = decoded(text, n);
+	if (strlen(plain) >= SECRET_MIN)
+		strv_add(ret, plain);
+	if (strlen(clear) >= SECRET_MIN && !streq(plain, clear))
+		strv_add(ret, clear);
+}
+
+void deps_secrets(struct strv *ret, const struct strv *sources)
+{
+	for (size_t i = 0; i < sources->n; i++) {
+		const char *url = strchr(sources->v[i], '=');
+		for (size_t n, start, end; url && *url; url += n) {
+			url += strspn(url, "= \t\r\n");
+			n = strcspn(url, " \t\r\n");
+			if (!find_login(url, n, &start, &end))
+				continue;
+			const char *login = url + start, *colon = memchr(login, ':', end - start);
+			/* The longest first: what is left of it must not show. */
+			add_secret(ret, login, end - start);
+			if (colon)
+				add_secret(ret, colon + 1, end - start - (size_t)(colon + 1 - login));
+		}
+	}
+}
+
+void deps_scrub(struct buf *out, const char *text, size_t n, const struct strv *secrets)
+{
+	for (size_t i = 0; i < n;) {
+		size_t hit = 0;
+		for (size_t k = 0; k < secrets->n && !hit; k++) {
+			size_t len = strlen(secrets->v[k]);
+			if (len <= n - i && memcmp(text + i, secrets->v[k], len) == 0)
+				hit = len;
+		}
+		if (hit)
+			buf_add_str(out, "****");
+		else
+			buf_add(out, text + i, 1);
+		i += hit ? hit : 1;
+	}
+}
+
+/* --- what is in it ----------------------------------------------------------------------------------------------- */
+
+static char *checked_versions(json_t *versions)
+{
+	const char *name;
+	json_t *value;
+	if (!json_is_object(versions))
+		return NULL;
+	json_object_foreach(versions, name, value)
+		if (!json_is_string(value) || json_string_length(value) > DEPS_VERSION_MAX ||
+		    strlen(name) > DEPS_NAME_MAX)
+			return NULL;
+	return json_dumps(versions, JSON_COMPACT | JSON_SORT_KEYS);
+}
+
+char *deps_read_report(const struct mime_bundle *result, uint64_t *ret_size)
+{
+	json_auto_t *report = NULL;
+	for (size_t i = 0; i < result->n && !report; i++)
+		if (streq(result->parts[i].type, "application/json"))
+			report = json_loadb(result->parts[i].data, result->parts[i].len, 0, NULL);
+	json_int_t size = json_integer_value(json_object_get(report, "size"));
+	char *versions = size >= 0 ? checked_versions(json_object_get(report, "versions")) : NULL;
+	if (versions)
+		*ret_size = (uint64_t)size;
+	return versions;
+}
+
+void deps_labels(struct strv *ret, const char *key, const struct deps_content *content)
+{
+	strv_addf(ret, BAKE_LABEL "=%s", key);
+	strv_addf(ret, "husk.versions=%s", content->versions);
+	strv_addf(ret, "husk.size=%llu", (unsigned long long)content->size);
+	strv_addf(ret, "husk.built=%llu", (unsigned long long)content->built);
+}
+
+int deps_read_labels(struct deps_content *ret, const char *text, size_t n, const char *key)
+{
+	json_auto_t *labels = json_loadb(text, n, 0, NULL);
+	const char *of = json_string_value(json_object_get(labels, BAKE_LABEL));
+	const char *versions = json_string_value(json_object_get(labels, "husk.versions"));
+	const char *size = json_string_value(json_object_get(labels, "husk.size"));
+	const char *built = json_string_value(json_object_get(labels, "husk.built"));
+	struct deps_content content = { 0 };
+	json_auto_t *parsed = versions ? json_loads(versions, 0, NULL) : NULL;
+	if (!of || !streq(of, key) || !size || parse_u64(size, &content.size) < 0 || !built ||
+	    parse_u64(built, &content.built) < 0)
+		return -1;
+	content.versions = checked_versions(parsed);
+	if (!content.versions)
+		return -1;
+	*ret = content;
+	return 0;
+}
+
+/* --- how long it is good for ------------------------------------------------------------------------------------- */
+
+bool deps_stale(bool unpinned, uint64_t built_ms, uint64_t now_ms, uint64_t max_age_days)
+{
+	return unpinned && built_ms <= now_ms && now_ms - built_ms > max_age_days * DAY_MS;
+}
+
+size_t deps_evict(const struct set_list *list, uint64_t max_bytes, const char *keep, size_t *ret)
+{
+	uint64_t total = 0;
+	size_t n = 0;
+	for (size_t i = 0; i < list->n; i++)
+		total += list->v[i].size;
+	for (size_t i = 0; i < list->n && total > max_bytes; i++) {
+		if (list->v[i].builder || streq(list->v[i].key, keep))
+			continue;
+		total -= list->v[i].size;
+		ret[n++] = i;
+	}
+	return n;
+}

@@ -1,0 +1,57 @@
+/* The parts of manager/doctor: a list of findings, and what makes them. Private to the doctor and its tests. */
+#ifndef HUSK_MANAGER_DOCTOR_CHECKS_H
+#define HUSK_MANAGER_DOCTOR_CHECKS_H
+
+#include "manager/doctor/doctor.h"
+#include "manager/engine/info.h"
+#include "manager/manager.h"
+#include "manager/model/config.h"
+
+#define FIX_SETUP "run ./setup-docker.sh in the Husk folder"
+/* What to do about a failure of the engine, for a person at a shell; may be NULL. */
+const char *doctor_fix(const struct fail *f);
+
+struct checks {
+	struct check *v;
+	size_t n;
+};
+
+/* Cleans and bounds what it is given: paths and engines' words may be anything. fix may be NULL. */
+void checks_add(struct checks *c, const char *name, enum check_status status, const char *fix, const char *fmt, ...)
+	PRINTF_LIKE(5, 6);
+void checks_release(struct checks *c);
+
+/* --- verdicts on answers of the engine: pure (doctor-engine.c) ---------------------------------------------------- */
+void doctor_judge_client(struct checks *c, const char *path, const struct info_client *client);
+void doctor_judge_place(struct checks *c, const struct info_place *place);
+void doctor_judge_engine(struct checks *c, const struct info_engine *engine);
+/* machine: what this program was built for, as uname says it. */
+void doctor_judge_info(struct checks *c, const struct info *info, const char *machine);
+/* usual: it is the image of this build, not one that HUSK_IMAGE_* names. image NULL = it is not there. */
+void doctor_judge_image(struct checks *c, const struct runtime *runtime, const char *name, bool usual,
+			const struct info_image *image);
+/* network NULL = there is none yet. */
+void doctor_judge_network(struct checks *c, const struct info_network *network);
+void doctor_judge_containers(struct checks *c, const struct info_containers *containers);
+/* What sessions may use of what the engine has. info NULL = not known. */
+void doctor_judge_limits(struct checks *c, const struct config *config, const struct info *info);
+
+/* --- files and settings (doctor-files.c) -------------------------------------------------------------------------- */
+/* The full path of an executable `name`, as the loop's children find it; NULL if there is none. The caller owns it. */
+char *doctor_find_program(const char *name);
+/* f: why the settings could not be loaded, or NULL and config. */
+void doctor_check_settings(struct checks *c, const struct config *config, const struct fail *f);
+void doctor_check_settings_file(struct checks *c, const char *env_file, const struct config *config);
+/* A folder that is made when it is needed: it, or the first folder above it that is there, must be writable. */
+void doctor_check_folder(struct checks *c, const char *name, const char *path);
+/* f: why it does not answer; NULL = it does, or is not there yet. Looks at the key of sealed settings too. */
+void doctor_judge_store(struct checks *c, const struct config *config, const struct fail *f);
+
+/* --- real sessions (doctor-trial.c) ------------------------------------------------------------------------------- */
+struct trial;
+/* Tries each runtime in turn and adds a check for each, then calls done from the loop. All but loop must outlive it. */
+struct trial *trial_new(struct loop *loop, const struct config *config, struct checks *c, void (*done)(void *ctx),
+			void *ctx);
+struct trial *trial_free(struct trial *t);
+
+#endif

@@ -1,0 +1,228 @@
+/* Verdicts on what the engine says about itself. */
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "manager/doctor/checks.h"
+
+/* `docker run --pull never` came with this version of the client. */
+#define CLIENT_MAJOR_MIN 20
+#define CLIENT_MINOR_MIN 10
+#define CPU_PERIOD 100000
+#define NAMES_SHOWN 5
+
+static const char *or_unknown(const char *s)
+{
+	return s ? s : "unknown";
+}
+
+static double gib(uint64_t bytes)
+{
+	return (double)bytes / (1 << 30);
+}
+
+void doctor_judge_client(struct checks *c, const char *path, const struct info_client *client)
+{
+	static const char name[] = "docker client";
+	bool old = client->major < CLIENT_MAJOR_MIN ||
+		   (client->major == CLIENT_MAJOR_MIN && client->minor < CLIENT_MINOR_MIN);
+	if (!strcasestr(client->name, "docker"))
+		checks_add(c, name, CHECK_WARN, "if sessions fail, set HUSK_DOCKER to a docker client",
+			   "%s, %s %s: not docker's own, Husk is not tested with it", path, client->name,
+			   client->version);
+	else if (old)
+		checks_add(c, name, CHECK_FAIL, "install docker 20.10 or newer", "%s, %s: too old", path,
+			   client->version);
+	else
+		checks_add(c, name, CHECK_OK, NULL, "%s, %s", path, client->version);
+}
+
+void doctor_judge_place(struct checks *c, const struct info_place *place)
+{
+	const char *host = getenv("DOCKER_HOST");
+	bool chosen = host && *host;
+	checks_add(c, "endpoint", CHECK_OK, NULL, "%s (%s%s)%s", place->host, chosen ? "" : "context ",
+		   chosen ? "DOCKER_HOST" : place->context,
+		   place->is_local ? "" : ", not this machine: CONTAINER_CA_BUNDLE has no effect");
+}
+
+void doctor_judge_engine(struct checks *c, const struct info_engine *engine)
+{
+	bool docker = !*engine->name || streq(engine->name, "Engine");
+	checks_add(c, "engine", docker ? CHECK_OK : CHECK_WARN, NULL, "%s %s, API %s%s",
+		   docker ? "Docker" : engine->name, engine->version, engine->api,
+		   docker ? "" : ": Husk is not tested with it");
+}
+
+/* --- docker info ------------------------------------------------------------------------------------------------- */
+
+static void judge_system(struct checks *c, const struct info *info, const char *machine)
+{
+	static const char name[] = "system";
+	const char *os = or_unknown(info->os), *kernel = or_unknown(info->kernel), *arch = or_unknown(info->arch);
+	if (!streq(info->os_type, "linux"))
+		checks_add(c, name, CHECK_FAIL, "switch the engine to Linux containers", "%s containers (%s)",
+			   info->os_type, os);
+	else if (info->arch && !info_same_arch(info->arch, machine))
+		checks_add(c, name, CHECK_FAIL, "build Husk on a machine like the engine's, or use another engine",
+			   "%s, kernel %s, %s: this build's images are for %s", os, kernel, arch, machine);
+	else
+		checks_add(c, name, CHECK_OK, NULL, "%s, kernel %s, %s", os, kernel, arch);
+}
+
+static void judge_storage(struct checks *c, const struct info *info)
+{
+	if (info->storage && streq(info->storage, "vfs"))
+		checks_add(c, "storage driver", CHECK_WARN, "configure the engine for overlay2",
+			   "vfs: each session copies its whole image");
+	else
+		checks_add(c, "storage driver", CHECK_OK, NULL, "%s", or_unknown(info->storage));
+}
+
+static void judge_cgroups(struct checks *c, const struct info *info)
+{
+	const char *version = info->cgroup_version, *driver = or_unknown(info->cgroup_driver);
+	if (streq(driver, "none"))
+		checks_add(
+			c, "cgroups", CHECK_FAIL,
+			"a rootless engine needs cgroup v2 with delegation; boot with systemd.unified_cgroup_hierarchy=1",
+			"not in use: no limit of a session holds");
+	else
+		checks_add(c, "cgroups", CHECK_OK, NULL, "%s%s, driver %s", version ? "v" : "version ",
+			   or_unknown(version), driver);
+}
+
+static void judge_seccomp(struct checks *c, const struct info *info)
+{
+	const char *profile = info->seccomp;
+	if (!profile || streq(profile, "unconfined"))
+		checks_add(c, "seccomp", CHECK_FAIL,
+			   profile ? "remove seccomp-profile from the engine's daemon.json and restart it" :
+				     "use a kernel and an engine with seccomp",
+			   "off: sessions may use every system call");
+	else if (!*profile || streq(profile, "default") || streq(profile, "builtin"))
+		checks_add(c, "seccomp", CHECK_OK, NULL, "on, the engine's default profile");
+	else
+		checks_add(
+			c, "seccomp", CHECK_WARN,
+			"make sure that it is no weaker than the default, or remove seccomp-profile from daemon.json",
+			"on, with a profile of its own: %s", profile);
+}
+
+static void judge_protection(struct checks *c, const struct info *info)
+{
+	judge_seccomp(c, info);
+	checks_add(c, "apparmor", CHECK_OK, NULL, "%s",
+		   info->apparmor ? "on" :
+		   info->selinux  ? "off, SELinux is on" :
+				    "off; not needed, but a second wall where the kernel has it");
+	checks_add(c, "rootless", CHECK_OK, NULL, "%s",
+		   info->rootless ? "yes" :
+		   info->userns	  ? "no, but root inside is not root outside (userns-remap)" :
+				    "no: whoever may use this engine is root on its machine");
+}
+
+struct limit {
+	const char *name;
+	enum info_answer answer;
+	enum check_status without;
+	const char *means; /* without it */
+};
+
+static void judge_limit_support(struct checks *c, const struct info *info)
+{
+	const struct limit limits[] = {
+		{ "memory limit", info->memory_limit, CHECK_FAIL, "a session can use up the machine's memory" },
+		{ "swap limit", info->swap_limit, CHECK_WARN, "a session may use swap beyond its memory" },
+		{ "process limit", info->pids_limit, CHECK_FAIL, "a fork bomb reaches the machine" },
+		{ "cpu limit", info->cpu_quota, CHECK_WARN, "a session may use every CPU" },
+	};
+	bool v1 = info->cgroup_version && streq(info->cgroup_version, "1");
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+		const struct limit *l = &limits[i];
+		if (l->answer == INFO_YES)
+			checks_add(c, l->name, CHECK_OK, NULL, "supported");
+		else if (l->answer == INFO_UNKNOWN)
+			checks_add(c, l->name, CHECK_WARN, NULL, "the engine does not say whether it has it");
+		else
+			checks_add(
+				c, l->name, l->without,
+				v1 ? "boot with cgroup_enable=memory swapaccount=1, or use cgroup v2" :
+				     "enable this cgroup controller for the engine (for a rootless one: systemd delegation)",
+				"not supported: %s", l->means);
+	}
+}
+
+void doctor_judge_info(struct checks *c, const struct info *info, const char *machine)
+{
+	judge_system(c, info, machine);
+	judge_storage(c, info);
+	judge_cgroups(c, info);
+	judge_protection(c, info);
+	judge_limit_support(c, info);
+}
+
+/* --- what is Husk's ---------------------------------------------------------------------------------------------- */
+
+void doctor_judge_image(struct checks *c, const struct runtime *runtime, const char *name, bool usual,
+			const struct info_image *image)
+{
+	AUTO(freep) char *title = xasprintf("image %s", runtime->name);
+	if (image)
+		checks_add(c, title, CHECK_OK, NULL, "%s, %llu MB%s", name, (unsigned long long)(image->size / 1000000),
+			   usual ? "" : " (chosen by a setting)");
+	else if (usual)
+		checks_add(c, title, CHECK_FAIL, FIX_SETUP, "%s is not there", name);
+	else
+		checks_add(c, title, CHECK_FAIL, "build or pull it, or unset HUSK_IMAGE_…",
+			   "%s, chosen by a setting, is not there", name);
+}
+
+void doctor_judge_network(struct checks *c, const struct info_network *network)
+{
+	static const char again[] = "stop all sessions, then `docker network rm husk`; Husk makes it anew";
+	if (!network)
+		checks_add(c, "network", CHECK_OK, NULL,
+			   "not there yet; made for the first session that wants a network");
+	else if (!streq(network->driver, "bridge") || !network->isolated)
+		checks_add(c, "network", CHECK_FAIL, again,
+			   "'husk' is not as Husk makes it (driver %s, traffic between sessions %s)", network->driver,
+			   network->isolated ? "off" : "not off");
+	else if (network->internal)
+		checks_add(c, "network", CHECK_WARN, again, "'husk' is internal: sessions on it reach nothing");
+	else
+		checks_add(c, "network", CHECK_OK, NULL, "'husk', a bridge; sessions do not see each other");
+}
+
+void doctor_judge_containers(struct checks *c, const struct info_containers *containers)
+{
+	AUTO(buf_release) struct buf names = { 0 };
+	size_t n = containers->leftovers.n;
+	for (size_t i = 0; i < MIN(n, NAMES_SHOWN); i++)
+		buf_printf(&names, " %s", containers->leftovers.v[i]);
+	AUTO(freep) char *fix =
+		n <= NAMES_SHOWN ?
+			xasprintf("docker rm --force%s", buf_str(&names)) :
+			xasprintf("docker rm --force%s, and so on (docker ps --all --filter label=husk=true)",
+				  buf_str(&names));
+	if (n)
+		checks_add(c, "leftovers", CHECK_WARN, fix, "%zu container%s that no server looks after, %zu running",
+			   n, n == 1 ? "" : "s", containers->running);
+	else
+		checks_add(c, "leftovers", CHECK_OK, NULL, "none; %zu session%s running", containers->running,
+			   containers->running == 1 ? "" : "s");
+}
+
+void doctor_judge_limits(struct checks *c, const struct config *config, const struct info *info)
+{
+	double memory = gib(config->memory_limit), cpus = (double)config->cpu_quota / CPU_PERIOD;
+	AUTO(freep) char *wanted =
+		xasprintf("%.1f GiB, %.1f CPUs, %llu processes a session, %llu sessions", memory, cpus,
+			  (unsigned long long)config->pids_limit, (unsigned long long)config->max_sessions);
+	if (!info || !info->memory)
+		checks_add(c, "limits", CHECK_OK, NULL, "%s", wanted);
+	else if (config->memory_limit > info->memory)
+		checks_add(c, "limits", CHECK_FAIL, "lower CONTAINER_MEMORY_LIMIT and with it CONTAINER_TMPFS_SIZE",
+			   "%s: the engine's machine has only %.1f GiB", wanted, gib(info->memory));
+	else
+		checks_add(c, "limits", CHECK_OK, NULL, "%s; the engine's machine has %.1f GiB and %llu CPUs", wanted,
+			   gib(info->memory), (unsigned long long)info->cpus);
+}

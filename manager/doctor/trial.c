@@ -1,0 +1,164 @@
+/* A real session of each runtime: create, one cell, stop. Steps follow each other from the loop. */
+#include "base/alloc.h"
+#include "manager/doctor/checks.h"
+
+/* A slow machine's cold start; past it something hangs. */
+#define TRIAL_DEADLINE_MS 120000
+#define CELL "1+1"
+#define CELL_TIMEOUT_SECONDS 30
+
+struct trial {
+	struct manager *manager;
+	const struct config *config;
+	struct checks *checks;
+	struct timer *next, *deadline;
+	struct op *op;
+	size_t at; /* the runtime */
+	char *session;
+	uint64_t began_ms, created_ms, ran_ms;
+	void (*done)(void *ctx);
+	void *ctx;
+};
+
+static const struct runtime *current(const struct trial *t)
+{
+	size_t n;
+	const struct runtime *runtimes = runtime_list(&n);
+	return t->at < n ? &runtimes[t->at] : NULL;
+}
+
+static void conclude(struct trial *t, enum check_status status, const char *fix, const char *detail)
+{
+	AUTO(freep) char *name = xasprintf("session %s", current(t)->name);
+	checks_add(t->checks, name, status, fix, "%s", detail);
+	freep(&t->session);
+	t->session = NULL;
+	t->at++;
+	timer_stop(t->deadline);
+	timer_start(t->next, 0, 0);
+}
+
+static void conclude_failed(struct trial *t, const struct fail *f)
+{
+	conclude(t, CHECK_FAIL, doctor_fix(f), f->message);
+}
+
+static void on_deadline(void *ctx)
+{
+	struct trial *t = ctx;
+	if (t->op)
+		op_cancel(take_ptr(t->op));
+	conclude(t, CHECK_FAIL, "check that `docker ps` answers; HUSK_LOG=debug tells more",
+		 "did not get through within two minutes");
+}
+
+static void on_stopped(void *ctx, const struct fail *f)
+{
+	struct trial *t = ctx;
+	t->op = NULL;
+	if (f) {
+		conclude_failed(t, f);
+		return;
+	}
+	AUTO(freep) char *detail = xasprintf("created in %llu ms, " CELL " in %llu ms, stopped in %llu ms",
+					     (unsigned long long)(t->created_ms - t->began_ms),
+					     (unsigned long long)(t->ran_ms - t->created_ms),
+					     (unsigned long long)(loop_now_ms() - t->ran_ms));
+	conclude(t, CHECK_OK, NULL, detail);
+}
+
+static void on_ran(void *ctx, const struct run_result *result, const struct fail *f)
+{
+	struct trial *t = ctx;
+	AUTO(fail_release) struct fail failure = { 0 };
+	t->op = NULL;
+	t->ran_ms = loop_now_ms();
+	if (f)
+		fail_copy(&failure, f);
+	else if (result->ending != ENDING_OK)
+		fail_set(&failure, FAIL_ENGINE, "the cell ended as %s: %s", ending_name(result->ending),
+			 result->detail ? result->detail : result->stderr_text);
+	/* One that failed is removed with the manager. */
+	if (!failure.kind)
+		t->op = manager_stop(
+			t->manager, &(struct stop_request){ .session_id = t->session, .on_done = on_stopped, .ctx = t },
+			&failure);
+	if (!t->op)
+		conclude_failed(t, &failure);
+}
+
+static void on_created(void *ctx, const struct session_info *info, const struct fail *f)
+{
+	struct trial *t = ctx;
+	AUTO(fail_release) struct fail failure = { 0 };
+	t->op = NULL;
+	t->created_ms = loop_now_ms();
+	if (f) {
+		conclude_failed(t, f);
+		return;
+	}
+	t->session = xstrdup(info->id);
+	struct run_request run = {
+		.kind = RUN_CODE,
+		.session_id = t->session,
+		.text = CELL,
+		.len = strlen(CELL),
+		.timeout_seconds = CELL_TIMEOUT_SECONDS,
+		.on_done = on_ran,
+		.ctx = t,
+	};
+	t->op = manager_run(t->manager, &run, &failure);
+	if (!t->op)
+		conclude_failed(t, &failure);
+}
+
+static void on_next(void *ctx)
+{
+	struct trial *t = ctx;
+	AUTO(fail_release) struct fail f = { 0 };
+	const struct runtime *runtime = current(t);
+	if (!runtime) {
+		t->done(t->ctx);
+		return;
+	}
+	t->began_ms = loop_now_ms();
+	struct create_request create = {
+		.runtime = runtime,
+		.network = t->config->network_enabled,
+		.on_done = on_created,
+		.ctx = t,
+	};
+	t->op = manager_create(t->manager, &create, &f);
+	if (t->op)
+		timer_start(t->deadline, TRIAL_DEADLINE_MS, 0);
+	else
+		conclude_failed(t, &f);
+}
+
+struct trial *trial_new(struct loop *loop, const struct config *config, struct checks *c, void (*done)(void *ctx),
+			void *ctx)
+{
+	struct trial *t = new0(struct trial);
+	t->manager = manager_new(loop, config);
+	manager_leave_nothing(t->manager);
+	t->config = config;
+	t->checks = c;
+	t->next = timer_new(loop, on_next, t);
+	t->deadline = timer_new(loop, on_deadline, t);
+	t->done = done;
+	t->ctx = ctx;
+	timer_start(t->next, 0, 0);
+	return t;
+}
+
+struct trial *trial_free(struct trial *t)
+{
+	if (!t)
+		return NULL;
+	timer_free(t->next);
+	timer_free(t->deadline);
+	manager_free(t->manager);
+	free(t->session);
+	free(t);
+	return NULL;
+}

@@ -1,0 +1,226 @@
+#include "manager/files/download.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/work.h"
+#include "kernels/entry.h"
+
+/* Without a sign of the container, while nothing of ours is at work. */
+#define STALL_MS 120000
+/* For one job on our disk, with its wait for a turn. */
+#define JOB_MS 600000
+
+struct get {
+	struct get_spec spec;
+	struct work *work;
+	struct timer *stall;
+	uint32_t call;
+	uint64_t bytes;
+	struct buf waiting; /* frames that no job has taken yet */
+	bool ended;	    /* END came, and said that all is well */
+	struct strv notices;
+
+	/* The job's, while one runs. */
+	struct buf taken;
+	bool keeping;
+	struct sink_result result;
+	struct fail fail;
+};
+
+static void get_free(struct get *g)
+{
+	sink_free(g->spec.sink);
+	timer_free(g->stall);
+	buf_release(&g->waiting);
+	buf_release(&g->taken);
+	strv_release(&g->notices);
+	fail_release(&g->fail);
+	free(g);
+}
+
+static void drop_job(void *ctx)
+{
+	struct get *g = ctx;
+	g->spec.sink = sink_free(g->spec.sink);
+}
+
+static void on_dropped(void *ctx, bool forgotten UNUSED)
+{
+	get_free(ctx);
+}
+
+/* Removing a large file that is half there takes its time. */
+static void drop(struct get *g)
+{
+	(void)work_start(g->spec.loop,
+			 &(struct work_spec){ .fn = drop_job, .on_done = on_dropped, .ctx = g, .bulk = true });
+}
+
+static void let_go(struct get *g)
+{
+	g->stall = timer_free(g->stall);
+	if (!g->work) {
+		drop(g);
+		return;
+	}
+	sink_stop(g->spec.sink);
+	work_forget(g->work); /* its end drops it */
+}
+
+static void finish(struct get *g, const struct sink_result *result, const struct fail *f)
+{
+	struct get_spec spec = g->spec;
+	AUTO(strv_release) struct strv notices = g->notices;
+	AUTO(fail_release) struct fail copy = { 0 };
+	struct sink_result kept = { 0 };
+	g->notices = (struct strv){ 0 };
+	if (result)
+		kept = *result;
+	if (f)
+		fail_copy(&copy, f);
+	let_go(g);
+	spec.on_done(spec.ctx, result ? &kept : NULL, &notices, f ? &copy : NULL);
+}
+
+static void next(struct get *g);
+
+static void job(void *ctx)
+{
+	struct get *g = ctx;
+	if (g->keeping)
+		(void)sink_keep(g->spec.sink, &g->result, &g->fail);
+	else
+		(void)sink_take(g->spec.sink, g->taken.data, g->taken.len, &g->fail);
+}
+
+static void give_credit(struct get *g)
+{
+	AUTO(buf_release) struct buf frame = { 0 };
+	uint8_t payload[4];
+	entry_put_number(payload, 4, g->taken.len);
+	wire_put(&frame, FRAME_CREDIT, g->call, payload, sizeof(payload));
+	if (!g->ended)
+		transfer_send(g->spec.transfer, &frame);
+}
+
+static void on_worked(void *ctx, bool forgotten)
+{
+	struct get *g = ctx;
+	g->work = NULL;
+	if (forgotten) {
+		drop(g);
+		return;
+	}
+	if (g->fail.kind) {
+		AUTO(fail_release) struct fail f = { 0 };
+		fail_move(&f, &g->fail);
+		transfer_cancel(g->spec.transfer);
+		finish(g, NULL, &f);
+		return;
+	}
+	if (g->keeping) {
+		finish(g, &g->result, NULL);
+		return;
+	}
+	give_credit(g);
+	buf_reset(&g->taken);
+	if (g->spec.on_progress)
+		g->spec.on_progress(g->spec.ctx, g->bytes);
+	next(g);
+}
+
+/* Whoever's turn it is has its own time. */
+static void next(struct get *g)
+{
+	if (g->work)
+		return;
+	if (!g->waiting.len && !g->ended) {
+		timer_start(g->stall, STALL_MS, 0);
+		return;
+	}
+	timer_start(g->stall, JOB_MS, 0);
+	g->keeping = !g->waiting.len;
+	struct buf empty = g->taken;
+	g->taken = g->waiting;
+	g->waiting = empty;
+	g->work = work_start(g->spec.loop,
+			     &(struct work_spec){ .fn = job, .on_done = on_worked, .ctx = g, .bulk = true });
+}
+
+static int on_frame(void *ctx, const struct wire_frame *frame)
+{
+	struct get *g = ctx;
+	switch (frame->type) {
+	case FRAME_END: {
+		AUTO(fail_release) struct fail f = { 0 };
+		if (wire_read_files_end(frame, &g->notices, &f) < 0) {
+			finish(g, NULL, &f);
+			return 0;
+		}
+		g->ended = true;
+		next(g);
+		return 0;
+	}
+	case FRAME_ENTRY:
+	case FRAME_MAP:
+	case FRAME_DATA:
+		if (g->waiting.len + g->taken.len + FRAME_HEADER_SIZE + frame->n > FILE_WINDOW)
+			return -EPROTO;
+		wire_put(&g->waiting, (enum frame_type)frame->type, frame->call, frame->payload, frame->n);
+		g->bytes += frame->n;
+		next(g);
+		return 0;
+	default:
+		return -EPROTO;
+	}
+}
+
+static void on_lost(void *ctx, const struct fail *f)
+{
+	struct get *g = ctx;
+	/* All had come: it is kept whatever becomes of the session. */
+	if (!g->ended)
+		finish(g, NULL, f);
+}
+
+static void on_stall(void *ctx)
+{
+	struct get *g = ctx;
+	AUTO(fail_release) struct fail f = { 0 };
+	if (g->work) {
+		fail_set(&f, FAIL_TIMEOUT, "the disk that holds STORAGE_DIR did not take the files within %d s",
+			 JOB_MS / 1000);
+		fail_hint(&f, "Look whether it is overloaded (husk doctor writes to it), and export less at once.");
+	} else {
+		fail_set(&f, FAIL_TIMEOUT, "the container did not go on with the copy for %d s", STALL_MS / 1000);
+		fail_hint(&f, "Look what runs in the session (run_terminal_command), and try again.");
+	}
+	transfer_cancel(g->spec.transfer);
+	finish(g, NULL, &f);
+}
+
+struct get *get_start(const struct get_spec *spec, struct fail *f)
+{
+	struct wire_files call = { .export = true, .path = spec->path };
+	if (transfer_begin(spec->transfer, &call, f) < 0) {
+		sink_free(spec->sink);
+		return NULL;
+	}
+	struct get *g = new0(struct get);
+	g->spec = *spec;
+	g->spec.path = NULL;
+	g->call = spec->transfer->call;
+	g->stall = timer_new(spec->loop, on_stall, g);
+	timer_start(g->stall, STALL_MS, 0);
+	spec->transfer->on_frame = on_frame;
+	spec->transfer->on_lost = on_lost;
+	spec->transfer->ctx = g;
+	return g;
+}
+
+void get_cancel(struct get *g)
+{
+	transfer_cancel(g->spec.transfer);
+	let_go(g);
+}

@@ -1,0 +1,480 @@
+#include "manager/files/entries.h"
+
+#include "base/alloc.h"
+#include "base/base64.h"
+#include "manager/files/download.h"
+#include "manager/files/exports.h"
+#include "manager/files/names.h"
+#include "manager/files/upload.h"
+
+/* What a session could hold, with room for hard links and holes. */
+#define SINK_BYTES_FACTOR 6
+#define SINK_APPARENT_FACTOR 8
+#define PROGRESS_MS 500
+
+struct item {
+	struct buf content;
+	bool is_inline, base64;
+	char *source, *session_id, *path, *destination;
+};
+
+struct batch {
+	struct batch_spec spec;
+	bool export;
+	struct item *items;
+	struct copy_result *results;
+	size_t n, at;
+	struct transfer transfer;
+	struct timer *turn; /* the next entry starts from the loop, never from inside a callback of the last */
+	struct fail gone;   /* why the session is no more */
+	uint64_t shown_ms;
+	char session_id[TOKEN_SIZE];
+	void (*progress)(void *ctx, const char *line);
+	void *progress_ctx;
+
+	/* Of the entry at hand. */
+	uint64_t started;
+	struct put *put;
+	struct get *get;
+	struct store_job *job;
+	struct export_record record; /* its strings are the results' and ours */
+	struct sink_result kept;
+	char id[TOKEN_SIZE];
+	char *name;
+};
+
+static char *copied(const char *s)
+{
+	return s ? xstrdup(s) : NULL;
+}
+
+static uint32_t take_number(uint32_t *number)
+{
+	uint32_t taken = *number;
+	*number = 0;
+	return taken;
+}
+
+static void idle(struct batch *b);
+
+/* ---- one entry ends */
+
+/* Only what reached the session has a number there. */
+static void record(struct batch *b, const struct fail *f)
+{
+	const struct copy_result *r = &b->results[b->at];
+	uint32_t seq = take_number(&b->transfer.last);
+	if (!seq)
+		return;
+	store_execution_put(b->spec.store,
+			    &(struct execution_record){ .session = b->session_id,
+							.seq = seq,
+							.tool = b->export ? "export_files" : "import_files",
+							.started = b->started,
+							.ended = store_now_ms(),
+							.ending = f ? "error" : "ok",
+							.in_bytes = b->export ? 0 : r->size,
+							.out_bytes = b->export ? r->size : 0 });
+}
+
+static void item_end(struct batch *b, const struct fail *f)
+{
+	struct copy_result *r = &b->results[b->at];
+	record(b, f);
+	r->success = !f;
+	if (f) {
+		r->error = xstrdup(f->message ? f->message : "failed");
+		r->hint = copied(f->hint);
+	}
+	b->put = NULL;
+	b->get = NULL;
+	b->job = NULL;
+	free(take_ptr(b->name));
+	b->at++;
+	idle(b);
+	timer_start(b->turn, 0, 0);
+}
+
+static void item_fail(struct batch *b, enum fail_kind kind, const char *message)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	fail_set(&f, kind, "%s", message);
+	item_end(b, &f);
+}
+
+static void show(struct batch *b, uint64_t done, uint64_t all)
+{
+	uint64_t now = loop_now_ms();
+	if (!b->progress || now - b->shown_ms < PROGRESS_MS)
+		return;
+	b->shown_ms = now;
+	const struct copy_result *r = &b->results[b->at];
+	AUTO(freep) char *of = all ? xasprintf(" of %.1f", (double)all / 1048576) : xstrdup("");
+	AUTO(freep) char *line = xasprintf("%s %s (%zu of %zu): %.1f%s MB\n", b->export ? "exporting" : "importing",
+					   r->path ? r->path : r->source, b->at + 1, b->n, (double)done / 1048576, of);
+	b->progress(b->progress_ctx, line);
+}
+
+static void take_notices(struct batch *b, const struct strv *notices)
+{
+	for (size_t i = 0; i < notices->n; i++)
+		strv_add(&b->results[b->at].notices, notices->v[i]);
+}
+
+/* ---- imports */
+
+static void put_progress(void *ctx, uint64_t sent, const struct measure *all)
+{
+	show(ctx, MIN(sent, all->size), all->size);
+}
+
+static void put_done(void *ctx, const struct put_result *result, const struct fail *f)
+{
+	struct batch *b = ctx;
+	struct copy_result *r = &b->results[b->at];
+	take_notices(b, result->notices);
+	free(r->path);
+	r->path = xstrdup(result->destination);
+	r->size = f ? 0 : result->all->size;
+	item_end(b, f);
+}
+
+static bool ends_in_slash(const char *s)
+{
+	return s && *s && s[strlen(s) - 1] == '/';
+}
+
+static void put(struct batch *b, struct source *source)
+{
+	const struct item *i = &b->items[b->at];
+	const char *from = i->source ? i->source : i->path;
+	/* As cp has it: a file goes into what is named as a directory. */
+	AUTO(freep) char *base = from && ends_in_slash(i->destination) ? names_base(from) : NULL;
+	b->put = put_start(&(struct put_spec){
+		.loop = b->spec.loop,
+		.transfer = &b->transfer,
+		.source = source,
+		.destination = b->results[b->at].path,
+		.base = base,
+		.on_progress = put_progress,
+		.on_done = put_done,
+		.ctx = b,
+	});
+}
+
+static void on_source_session(void *ctx, const struct session_record *found, const struct fail *f)
+{
+	struct batch *b = ctx;
+	const char *id = b->items[b->at].session_id;
+	AUTO(fail_release) struct fail why = { 0 };
+	b->job = NULL;
+	if (f)
+		fail_copy(&why, f);
+	else if (!found && !streq(id, b->session_id))
+		fail_set(&why, FAIL_NOT_FOUND, "Source session '%.64s' not found", id);
+	else if (found && !streq(found->thread, b->spec.thread))
+		fail_set(&why, FAIL_FOREIGN, "Source session belongs to another conversation");
+	else
+		fail_set(&why, FAIL_NOT_FOUND, "File not exported from source session (use export_files first)");
+	item_end(b, &why);
+}
+
+static void on_found(void *ctx, const struct export_record *found, const struct fail *f)
+{
+	struct batch *b = ctx;
+	struct item *i = &b->items[b->at];
+	b->job = NULL;
+	if (f) {
+		item_end(b, f);
+		return;
+	}
+	if (!found) {
+		b->job = store_session_get(b->spec.store, i->session_id, on_source_session, b);
+		return;
+	}
+	AUTO(freep) char *file = export_file(b->spec.config, found);
+	const char *below = names_below(i->path, found->path);
+	put(b, source_export(&(struct source_export){ .file = file,
+						      .directory = found->directory,
+						      .below = below ? below : "",
+						      .mode = found->mode,
+						      .mtime_ms = found->mtime_ms }));
+}
+
+static void import_export(struct batch *b)
+{
+	struct item *i = &b->items[b->at];
+	AUTO(fail_release) struct fail f = { 0 };
+	char *path = names_sandbox_path(i->path, &f);
+	if (!path) {
+		item_end(b, &f);
+		return;
+	}
+	free(i->path);
+	i->path = path;
+	b->job = store_export_find(b->spec.store, b->spec.thread, i->session_id, i->path, on_found, b);
+}
+
+static void import_host(struct batch *b)
+{
+	const struct config *c = b->spec.config;
+	struct host_rules rules = {
+		.storage_dir = xstrdup(c->storage_dir),
+		.state_dir = xstrdup(c->state_dir),
+		.settings_file = copied(c->settings_file),
+	};
+	for (size_t k = 0; k < c->import_allowed_dirs.n; k++)
+		strv_add(&rules.allowed, c->import_allowed_dirs.v[k]);
+	put(b, source_host(&rules, b->items[b->at].source));
+}
+
+static void import_inline(struct batch *b)
+{
+	struct item *i = &b->items[b->at];
+	AUTO(buf_release) struct buf raw = { 0 };
+	if (!i->base64) {
+		put(b, source_inline(&i->content));
+	} else if (base64_decode((const char *)i->content.data, i->content.len, &raw) == 0) {
+		buf_release(&i->content);
+		put(b, source_inline(&raw));
+	} else {
+		AUTO(fail_release) struct fail f = { 0 };
+		fail_set(&f, FAIL_INVALID, "file_content is not valid base64");
+		fail_hint(&f, "Send the alphabet with + and /, padded with =, or leave encoding out if it is text.");
+		item_end(b, &f);
+	}
+}
+
+/* The destination, absolute; NULL with f filled. */
+static char *destination_of(const struct item *i, struct fail *f)
+{
+	AUTO(freep) char *base = i->source || i->path ? names_base(i->source ? i->source : i->path) : xstrdup("");
+	const char *wanted = i->destination;
+	if ((!wanted || !*wanted) && !*base) {
+		fail_set(f, FAIL_INVALID, "destination is required with file_content");
+		return NULL;
+	}
+	return names_sandbox_path(wanted && *wanted ? wanted : base, f);
+}
+
+static void start_import(struct batch *b)
+{
+	struct item *i = &b->items[b->at];
+	struct copy_result *r = &b->results[b->at];
+	AUTO(fail_release) struct fail f = { 0 };
+	if (!i->is_inline && !i->session_id && !i->source) {
+		item_fail(
+			b, FAIL_INVALID,
+			"Each file entry must provide \"file_content\" and \"destination\" (inline), \"source\" (host mode) or both \"session_id\" and \"path\" (cross-session mode).");
+		return;
+	}
+	r->path = destination_of(i, &f);
+	if (!r->path)
+		item_end(b, &f);
+	else if (i->is_inline)
+		import_inline(b);
+	else if (i->session_id)
+		import_export(b);
+	else
+		import_host(b);
+}
+
+/* ---- exports */
+
+static void on_recorded(void *ctx, const struct fail *f)
+{
+	struct batch *b = ctx;
+	struct copy_result *r = &b->results[b->at];
+	b->job = NULL;
+	if (!f) {
+		export_info_fill(&r->export, b->spec.config, &b->record);
+		r->size = b->record.size;
+	}
+	item_end(b, f);
+}
+
+static void get_progress(void *ctx, uint64_t bytes)
+{
+	show(ctx, bytes, 0);
+}
+
+static void get_done(void *ctx, const struct sink_result *kept, const struct strv *notices, const struct fail *f)
+{
+	struct batch *b = ctx;
+	b->get = NULL;
+	take_notices(b, notices);
+	if (!kept) {
+		item_end(b, f);
+		return;
+	}
+	b->kept = *kept;
+	token_make(b->id);
+	b->record = (struct export_record){
+		.id = b->id,
+		.thread = b->spec.thread,
+		.session = b->session_id,
+		.path = b->results[b->at].path,
+		.name = b->name,
+		.directory = kept->directory,
+		.size = kept->size,
+		.stored = kept->stored,
+		.hash = b->kept.hash,
+		.mime = kept->directory ? "application/x-tar" : names_mime(b->name),
+		.mode = kept->mode,
+		.mtime_ms = kept->mtime_ms,
+		.created = store_now_ms(),
+	};
+	idle(b);
+	b->job = store_export_add(b->spec.store, &b->record, on_recorded, b);
+}
+
+static void start_export(struct batch *b)
+{
+	const struct config *c = b->spec.config;
+	struct copy_result *r = &b->results[b->at];
+	AUTO(fail_release) struct fail f = { 0 };
+	struct sink_limits limits = { .bytes = SINK_BYTES_FACTOR * c->tmpfs_size,
+				      .apparent = SINK_APPARENT_FACTOR * c->memory_limit };
+	r->path = names_sandbox_path(r->source, &f);
+	if (!r->path) {
+		item_end(b, &f);
+		return;
+	}
+	b->name = names_base(r->path);
+	b->get = get_start(
+		&(struct get_spec){
+			.loop = b->spec.loop,
+			.transfer = &b->transfer,
+			.sink = sink_new(c->storage_dir, b->name, &limits),
+			.path = r->path,
+			.on_progress = get_progress,
+			.on_done = get_done,
+			.ctx = b,
+		},
+		&f);
+	if (!b->get)
+		item_end(b, &f);
+}
+
+/* ---- life */
+
+static void on_gone(void *ctx, const struct fail *f)
+{
+	struct batch *b = ctx;
+	fail_copy(&b->gone, f);
+}
+
+/* Between two calls the batch itself hears of the session's end. */
+static void idle(struct batch *b)
+{
+	b->transfer.on_frame = NULL;
+	b->transfer.on_lost = on_gone;
+	b->transfer.ctx = b;
+}
+
+static void item_without_session(struct batch *b)
+{
+	if (!b->gone.kind) {
+		fail_set(&b->gone, FAIL_DIED, "the session has ended");
+		fail_hint(&b->gone, "Its files are gone with it; create_session makes a new one.");
+	}
+	item_end(b, &b->gone);
+}
+
+static void on_turn(void *ctx)
+{
+	struct batch *b = ctx;
+	b->started = store_now_ms();
+	if (b->at == b->n)
+		b->spec.on_done(b->spec.ctx, b->results, b->n);
+	else if (!b->transfer.session)
+		item_without_session(b);
+	else if (b->export)
+		start_export(b);
+	else
+		start_import(b);
+}
+
+static char *source_of(const struct import_item *i)
+{
+	if (i->content)
+		return xstrdup("inline");
+	if (i->session_id && i->path)
+		return xasprintf("%s:%s", i->session_id, i->path);
+	return xstrdup(i->source ? i->source : "");
+}
+
+/* The results name their source from the start: an entry may end before its turn, with the session. */
+static void take_items(struct batch *b, const struct copy_request *req)
+{
+	b->export = !req->imports;
+	b->n = req->n;
+	b->items = xcalloc(req->n, sizeof(*b->items));
+	b->results = xcalloc(req->n, sizeof(*b->results));
+	for (size_t k = 0; k < req->n; k++) {
+		struct item *to = &b->items[k];
+		if (b->export) {
+			to->source = xstrdup(req->exports[k]);
+			b->results[k].source = xstrdup(req->exports[k]);
+			continue;
+		}
+		const struct import_item *from = &req->imports[k];
+		b->results[k].source = source_of(from);
+		to->is_inline = from->content;
+		to->base64 = from->base64;
+		if (from->content)
+			buf_add(&to->content, from->content, from->content_len);
+		to->source = copied(from->source);
+		to->session_id = copied(from->session_id);
+		to->path = copied(from->path);
+		to->destination = copied(from->destination);
+	}
+}
+
+struct batch *batch_new(const struct batch_spec *spec)
+{
+	struct batch *b = new0(struct batch);
+	b->spec = *spec;
+	take_items(b, spec->request);
+	b->progress = spec->request->on_progress;
+	b->progress_ctx = spec->request->ctx;
+	b->spec.request = NULL;
+	b->turn = timer_new(spec->loop, on_turn, b);
+	list_init(&b->transfer.node);
+	idle(b);
+	return b;
+}
+
+void batch_start(struct batch *b, struct session *s)
+{
+	memcpy(b->session_id, s->id, sizeof(b->session_id));
+	transfer_join(&b->transfer, s);
+	timer_start(b->turn, 0, 0);
+}
+
+struct batch *batch_free(struct batch *b)
+{
+	if (!b)
+		return NULL;
+	if (b->put)
+		put_cancel(b->put);
+	if (b->get)
+		get_cancel(b->get);
+	store_cancel(b->job);
+	transfer_leave(&b->transfer);
+	timer_free(b->turn);
+	for (size_t k = 0; k < b->n; k++) {
+		buf_release(&b->items[k].content);
+		free(b->items[k].source);
+		free(b->items[k].session_id);
+		free(b->items[k].path);
+		free(b->items[k].destination);
+		copy_result_release(&b->results[k]);
+	}
+	free(b->items);
+	free(b->results);
+	free(b->name);
+	fail_release(&b->gone);
+	free(b);
+	return NULL;
+}

@@ -1,0 +1,210 @@
+#include "manager/files/upload.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/work.h"
+
+#define PIECE_BYTES (256u << 10)
+_Static_assert(PIECE_BYTES + ENTRY_FIXED + 2 * ENTRY_PATH_MAX + FILE_DATA_MAX + 4096 < FILE_WINDOW * 3 / 4,
+	       "a piece always fits the credit that is left when PID 1 has given nothing back yet");
+/* PID 1 works through a piece in milliseconds; a move of many files takes longer, but it is a matter of seconds. */
+#define STALL_MS 120000
+/* For one job on our disk (measuring a folder is one), with its wait for a turn. */
+#define JOB_MS 600000
+
+struct put {
+	struct put_spec spec;
+	char *destination, *base;
+	struct work *work;
+	struct timer *stall;
+	uint32_t call;
+	uint64_t credit, sent;
+	bool began, all_sent;
+	struct measure all;
+
+	/* The job's, while one runs. */
+	bool measuring;
+	struct buf piece;
+	int more; /* 1 = there is more, 0 = that was all, -1 = `fail` */
+	struct fail fail;
+};
+
+static void put_free(struct put *p)
+{
+	source_free(p->spec.source);
+	timer_free(p->stall);
+	buf_release(&p->piece);
+	fail_release(&p->fail);
+	free(p->destination);
+	free(p->base);
+	free(p);
+}
+
+/* The job, if one runs, frees it: its thread may be using it. */
+static void let_go(struct put *p)
+{
+	timer_stop(p->stall);
+	if (!p->work) {
+		put_free(p);
+		return;
+	}
+	atomic_store(&p->spec.source->stop, true);
+	work_forget(p->work);
+}
+
+static void finish(struct put *p, const struct fail *f)
+{
+	struct put_spec spec = p->spec;
+	AUTO(strv_release) struct strv notices = { 0 };
+	AUTO(fail_release) struct fail copy = { 0 };
+	struct measure all = p->all;
+	AUTO(freep) char *destination = take_ptr(p->destination);
+	if (f)
+		fail_copy(&copy, f);
+	/* A job that runs still owns the notices. */
+	for (size_t i = 0; !p->work && i < spec.source->notices.n; i++)
+		strv_add(&notices, spec.source->notices.v[i]);
+	let_go(p);
+	spec.on_done(spec.ctx, &(struct put_result){ destination, &all, &notices }, f ? &copy : NULL);
+}
+
+static void next(struct put *p);
+
+static void job(void *ctx)
+{
+	struct put *p = ctx;
+	struct source *s = p->spec.source;
+	if (p->measuring)
+		p->more = s->ops->measure(s, &p->all, &p->fail);
+	else
+		p->more = s->ops->produce(s, p->call, PIECE_BYTES, &p->piece, &p->fail);
+}
+
+static int begin(struct put *p, struct fail *f)
+{
+	if (p->base && !p->all.directory) {
+		char *inside = xasprintf("%s/%s", p->destination, p->base);
+		free(p->destination);
+		p->destination = inside;
+	}
+	struct wire_files call = { .path = p->destination, .bytes = p->all.room, .entries = p->all.entries };
+	if (transfer_begin(p->spec.transfer, &call, f) < 0)
+		return -1;
+	p->call = p->spec.transfer->call;
+	p->credit = FILE_WINDOW;
+	p->began = true;
+	return 0;
+}
+
+static void on_worked(void *ctx, bool forgotten)
+{
+	struct put *p = ctx;
+	p->work = NULL;
+	if (forgotten) {
+		put_free(p);
+		return;
+	}
+	if (p->more < 0 || (p->measuring && begin(p, &p->fail) < 0)) {
+		AUTO(fail_release) struct fail f = { 0 };
+		fail_move(&f, &p->fail);
+		transfer_cancel(p->spec.transfer);
+		finish(p, &f);
+		return;
+	}
+	p->all_sent = !p->measuring && p->more == 0;
+	p->measuring = false;
+	next(p);
+}
+
+static void work(struct put *p)
+{
+	timer_start(p->stall, JOB_MS, 0);
+	p->work = work_start(p->spec.loop,
+			     &(struct work_spec){ .fn = job, .on_done = on_worked, .ctx = p, .bulk = true });
+}
+
+/* Sends the piece that is ready as soon as there is credit, and has the next one made meanwhile. */
+static void next(struct put *p)
+{
+	if (p->work)
+		return;
+	/* It is the container's turn, to give credit or the end. */
+	timer_start(p->stall, STALL_MS, 0);
+	if (!p->began || p->piece.len > p->credit)
+		return;
+	p->credit -= p->piece.len;
+	p->sent += p->piece.len;
+	if (p->all_sent)
+		wire_put(&p->piece, FRAME_DONE, p->call, NULL, 0);
+	transfer_send(p->spec.transfer, &p->piece);
+	buf_reset(&p->piece);
+	if (p->all_sent)
+		p->began = false; /* END follows */
+	else
+		work(p);
+	if (p->spec.on_progress)
+		p->spec.on_progress(p->spec.ctx, p->sent, &p->all);
+}
+
+static int on_frame(void *ctx, const struct wire_frame *frame)
+{
+	struct put *p = ctx;
+	if (frame->type == FRAME_END) {
+		AUTO(fail_release) struct fail f = { 0 };
+		AUTO(strv_release) struct strv notices = { 0 };
+		bool fine = wire_read_files_end(frame, &notices, &f) == 0;
+		finish(p, fine ? NULL : &f);
+		return 0;
+	}
+	if (frame->type != FRAME_CREDIT || frame->n != 4)
+		return -EPROTO;
+	p->credit += entry_get_number(frame->payload, 4);
+	if (p->credit > FILE_WINDOW)
+		return -EPROTO;
+	next(p);
+	return 0;
+}
+
+static void on_lost(void *ctx, const struct fail *f)
+{
+	finish(ctx, f);
+}
+
+static void on_stall(void *ctx)
+{
+	struct put *p = ctx;
+	AUTO(fail_release) struct fail f = { 0 };
+	if (p->work) {
+		fail_set(&f, FAIL_TIMEOUT, "the files could not be read within %d s", JOB_MS / 1000);
+		fail_hint(&f, "Look whether the disk that holds them answers, and import less at once.");
+	} else {
+		fail_set(&f, FAIL_TIMEOUT, "the container did not go on with the copy for %d s%s", STALL_MS / 1000,
+			 p->all_sent ? "; all was sent, and may have been moved into place" : "");
+		fail_hint(&f, "Look what is there and what runs in the session (run_terminal_command), and try again.");
+	}
+	transfer_cancel(p->spec.transfer);
+	finish(p, &f);
+}
+
+struct put *put_start(const struct put_spec *spec)
+{
+	struct put *p = new0(struct put);
+	p->spec = *spec;
+	p->destination = xstrdup(spec->destination);
+	p->base = spec->base ? xstrdup(spec->base) : NULL;
+	p->spec.destination = p->spec.base = NULL;
+	p->stall = timer_new(spec->loop, on_stall, p);
+	p->measuring = true;
+	spec->transfer->on_frame = on_frame;
+	spec->transfer->on_lost = on_lost;
+	spec->transfer->ctx = p;
+	work(p);
+	return p;
+}
+
+void put_cancel(struct put *p)
+{
+	transfer_cancel(p->spec.transfer);
+	let_go(p);
+}

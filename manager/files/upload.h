@@ -1,0 +1,35 @@
+/* One import: what a source produces goes to a session's PID 1. The source works off the loop, one piece at a time, and never
+ * further ahead than PID 1 gives credit for. */
+#ifndef HUSK_MANAGER_FILES_UPLOAD_H
+#define HUSK_MANAGER_FILES_UPLOAD_H
+
+#include "base/loop.h"
+#include "manager/files/source.h"
+#include "manager/line/transfer.h"
+
+struct put;
+
+struct put_result {
+	const char *destination;
+	const struct measure *all;
+	const struct strv *notices;
+};
+
+struct put_spec {
+	struct loop *loop;
+	struct transfer *transfer; /* joined; its callbacks are the put's from here to on_done */
+	struct source *source;	   /* taken */
+	const char *destination;   /* absolute and normal */
+	const char *base;	   /* of a file that goes into that; NULL = that is its name */
+	/* How far it is; at most once for each piece. */
+	void (*on_progress)(void *ctx, uint64_t sent, const struct measure *all);
+	/* Exactly once unless cancelled; the put is gone afterwards. f NULL = all is in its place. */
+	void (*on_done)(void *ctx, const struct put_result *result, const struct fail *f);
+	void *ctx;
+};
+
+struct put *put_start(const struct put_spec *spec);
+/* Nothing is called back; PID 1 removes what it had staged. */
+void put_cancel(struct put *p);
+
+#endif

@@ -1,0 +1,31 @@
+/* The frames of one call become a run_result: accumulated, bounded, cleaned, cut to the MAX_* settings. */
+#ifndef HUSK_MANAGER_LINE_COLLECT_H
+#define HUSK_MANAGER_LINE_COLLECT_H
+
+#include "base/buf.h"
+#include "manager/line/wire.h"
+#include "manager/model/config.h"
+#include "manager/model/result.h"
+
+struct collect;
+
+/* Limits come from the config, which must outlive it. */
+struct collect *collect_new(const struct config *config);
+struct collect *collect_free(struct collect *c);
+
+/* Bytes that PID 1 may keep of each stream, for the frame that starts the run. */
+uint64_t collect_stdout_limit(const struct config *config);
+uint64_t collect_stderr_limit(const struct config *config);
+
+/* 1 when this was END, 0 when more comes, -EPROTO if PID 1 broke the protocol. */
+int collect_frame(struct collect *c, const struct wire_frame *frame);
+/* Builds the result from what has arrived, also without an END: then the ending is the caller's to set. The collector is
+ * empty afterwards. */
+void collect_finish(struct collect *c, struct run_result *ret);
+/* True if END said that PID 1 would not take the call: nothing ran; the result's detail says why. */
+bool collect_refused(const struct collect *c);
+
+/* Head and tail of a text of which `total` bytes were written, cleaned and cut to max_chars (0 = no limit). */
+char *collect_text(const struct buf *head, const struct buf *tail, uint64_t total, uint64_t max_chars, bool *ret_cut);
+
+#endif

@@ -1,0 +1,117 @@
+#include "manager/line/transfer.h"
+
+#include "base/alloc.h"
+#include "manager/session/session.h"
+
+void transfer_join(struct transfer *t, struct session *s)
+{
+	t->session = s;
+	t->call = 0;
+	list_append(&s->transfers, &t->node);
+}
+
+void transfer_cancel(struct transfer *t)
+{
+	if (!t->session || !t->call)
+		return;
+	/* What PID 1 had sent by then still comes, up to its END. */
+	struct transfer *rest = new0(struct transfer);
+	rest->session = t->session;
+	rest->call = t->call;
+	rest->abandoned = true;
+	list_append(&t->session->transfers, &rest->node);
+	AUTO(buf_release) struct buf frame = { 0 };
+	wire_put(&frame, FRAME_INTERRUPT, t->call, NULL, 0);
+	session_send(t->session, &frame);
+	t->call = 0;
+}
+
+void transfer_leave(struct transfer *t)
+{
+	if (!t->session)
+		return;
+	transfer_cancel(t);
+	list_remove(&t->node);
+	t->session = NULL;
+}
+
+int transfer_begin(struct transfer *t, const struct wire_files *call, struct fail *f)
+{
+	struct session *s = t->session;
+	if (!s->greeted) {
+		fail_set(f, FAIL_BUSY, "the connection to the session is being made again");
+		return fail_hint(f, "Try again in a few seconds.");
+	}
+	AUTO(buf_release) struct buf frame = { 0 };
+	if (wire_put_files(&frame, s->last_call + 1, call) < 0)
+		return fail_set(f, FAIL_INVALID, "the path is not valid UTF-8");
+	t->call = t->last = ++s->last_call;
+	s->used_ms = loop_now_ms();
+	session_send(s, &frame);
+	return 0;
+}
+
+void transfer_send(struct transfer *t, const struct buf *frames)
+{
+	t->session->used_ms = loop_now_ms();
+	session_send(t->session, frames);
+}
+
+static struct transfer *find(struct session *s, uint32_t call)
+{
+	list_for_each(t, &s->transfers, struct transfer, node)
+		if (t->call == call)
+			return t;
+	return NULL;
+}
+
+bool transfers_frame(struct session *s, const struct wire_frame *frame, int *ret)
+{
+	struct transfer *t = frame->call ? find(s, frame->call) : NULL;
+	bool end = frame->type == FRAME_END;
+	*ret = 0;
+	if (!t)
+		return false;
+	if (t->abandoned && end) {
+		list_remove(&t->node);
+		free(t);
+	} else if (!t->abandoned) {
+		if (end)
+			t->call = 0;
+		*ret = t->on_frame(t->ctx, frame);
+	}
+	return true;
+}
+
+void transfers_lost(struct session *s, const struct fail *f, bool gone)
+{
+	struct list lost;
+	/* A callback may begin or leave: take those that it concerns first. */
+	list_init(&lost);
+	list_for_each(t, &s->transfers, struct transfer, node) {
+		if (!gone && !t->call)
+			continue;
+		list_remove(&t->node);
+		if (t->abandoned)
+			free(t);
+		else
+			list_append(&lost, &t->node);
+	}
+	for (struct transfer *t; (t = list_first(&lost, struct transfer, node));) {
+		list_remove(&t->node);
+		t->call = 0;
+		if (gone)
+			t->session = NULL;
+		else
+			list_append(&s->transfers, &t->node);
+		t->on_lost(t->ctx, f);
+	}
+}
+
+bool transfers_busy(const struct session *s)
+{
+	list_for_each(t, &s->transfers, struct transfer, node)
+		if (!t->abandoned)
+			return true;
+	return false;
+}

@@ -1,0 +1,91 @@
+/* The manager's end of the frames (docs/protocol.md section 1): bytes of a hostile PID 1 in, checked frames out, and the
+ * frames that the manager sends. */
+#ifndef HUSK_MANAGER_LINE_WIRE_H
+#define HUSK_MANAGER_LINE_WIRE_H
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "base/strv.h"
+#include "kernels/protocol.h"
+
+struct wire {
+	struct buf in;
+	size_t used;
+};
+
+struct wire_frame {
+	uint8_t type;
+	uint32_t call;
+	const uint8_t *payload; /* valid until the next wire_feed() */
+	size_t n;
+};
+
+void wire_release(struct wire *w);
+void wire_feed(struct wire *w, const void *data, size_t n);
+/* 1 and *ret, 0 if more bytes are needed, -EPROTO for a type that PID 1 never sends or a size past its limit. */
+int wire_next(struct wire *w, struct wire_frame *ret);
+
+/* False if parsing it would cost out of proportion to its length: a hostile PID 1's 16 MiB of "{},{},…". */
+bool wire_json_is_modest(const uint8_t *text, size_t n);
+
+void wire_put(struct buf *out, enum frame_type type, uint32_t call, const void *payload, size_t n);
+void wire_put_hello(struct buf *out, uint64_t fence);
+
+struct wire_run {
+	bool terminal;
+	const char *text;
+	size_t len;
+	uint64_t timeout_ms;
+	uint64_t stdout_limit, stderr_limit; /* bytes */
+};
+/* The text must be valid UTF-8. -1 if it is not, or too long for a frame. */
+int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run);
+
+/* A file call. */
+struct wire_files {
+	bool export;
+	const char *path;	 /* of the sandbox: what to export, or where the import goes */
+	uint64_t bytes, entries; /* import: what will come */
+};
+/* -1 if the path is not valid UTF-8. */
+int wire_put_files(struct buf *out, uint32_t call, const struct wire_files *files);
+/* How a file call ended: 0 if well, else -1 with f filled from PID 1's words, cleaned. Notices are added, bounded. */
+int wire_read_files_end(const struct wire_frame *frame, struct strv *notices, struct fail *f);
+
+struct wire_install {
+	const char *packages;	/* JSON: name -> version */
+	const struct strv *env; /* NAME=value; one that is no UTF-8 is left out */
+	uint64_t timeout_ms;
+	uint64_t size_limit; /* bytes */
+};
+void wire_put_install(struct buf *out, uint32_t call, const struct wire_install *install);
+
+struct wire_hello {
+	uint64_t version;
+	uint32_t last_call;
+	bool kernel_ready;
+	uint64_t lease_seconds; /* PID 1's own; 0 = it does not say */
+	bool has_lifetime;
+	uint64_t lifetime_left_seconds;
+};
+/* -1 with f filled if it is not a hello that we can work with. */
+int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, struct fail *f);
+
+enum wire_event_kind {
+	WIRE_EVENT_OTHER,
+	WIRE_EVENT_READY,
+	WIRE_EVENT_DIED,
+	WIRE_EVENT_FAILED,
+	WIRE_EVENT_ENDING,
+	WIRE_EVENT_FENCED
+};
+/* The sentence of the event, bounded and cleaned, in *ret_detail (owned by the caller; may become NULL). */
+enum wire_event_kind wire_read_event(const struct wire_frame *frame, char **ret_detail);
+
+/* True if the CALL frame is about a command, not a cell. */
+bool wire_read_call(const struct wire_frame *frame);
+
+/* The last output that a PROGRESS frame shows; a heap string, NULL if there is none. */
+char *wire_read_progress(const struct wire_frame *frame);
+
+#endif

@@ -1,0 +1,386 @@
+/* Settings: one table says name, kind, default and range of each. */
+#include "manager/model/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/parse.h"
+#include "manager/manager.h"
+
+#define SETTINGS_FILE_MAX 65536u
+/* What the interpreter, PID 1 and the page tables need beside full tmpfs mounts. */
+#define MEMORY_BESIDE_TMPFS (256ull << 20)
+#define HOST_CA_BUNDLE "/etc/ssl/certs/ca-certificates.crt"
+
+/* Only a STRING may hold a secret; its value is never shown. */
+enum setting_kind { SETTING_NUMBER, SETTING_SIZE, SETTING_BOOL, SETTING_PATH, SETTING_STRING };
+
+struct setting {
+	const char *name;
+	enum setting_kind kind;
+	size_t offset;
+	const char *fallback; /* NULL = stays NULL (strings only) */
+	uint64_t min, max;
+};
+
+#define NUMBER(name, field, fallback, min, max)                                                                        \
+	{                                                                                                              \
+		name, SETTING_NUMBER, offsetof(struct config, field), fallback, min, max                               \
+	}
+#define SIZE(name, field, fallback, min, max)                                                                          \
+	{                                                                                                              \
+		name, SETTING_SIZE, offsetof(struct config, field), fallback, min, max                                 \
+	}
+#define BOOL(name, field, fallback)                                                                                    \
+	{                                                                                                              \
+		name, SETTING_BOOL, offsetof(struct config, field), fallback, 0, 0                                     \
+	}
+#define PATH(name, field)                                                                                              \
+	{                                                                                                              \
+		name, SETTING_PATH, offsetof(struct config, field), NULL, 0, 0                                         \
+	}
+#define STRING(name, field)                                                                                            \
+	{                                                                                                              \
+		name, SETTING_STRING, offsetof(struct config, field), NULL, 0, 0                                       \
+	}
+
+#define MIB (1ull << 20)
+#define TIB (1ull << 40)
+#define YEAR 31536000ull
+#define MANY 1000000000ull
+
+static const struct setting settings[] = {
+	SIZE("CONTAINER_MEMORY_LIMIT", memory_limit, "2048m", 64 * MIB, 16 * TIB),
+	NUMBER("CONTAINER_CPU_QUOTA", cpu_quota, "200000", 1000, 100000000),
+	NUMBER("CONTAINER_PIDS_LIMIT", pids_limit, "512", 16, 4194304),
+	SIZE("CONTAINER_TMPFS_SIZE", tmpfs_size, "200m", MIB, 16 * TIB),
+	NUMBER("CONTAINER_ORPHAN_MIN_AGE_SECONDS", orphan_min_age, "300", 0, YEAR),
+	NUMBER("CONTAINER_EXECUTION_TIMEOUT_SECONDS", execution_timeout, "30", 1, 300),
+	NUMBER("CONTAINER_MAX_SESSIONS", max_sessions, "5", 1, 10000),
+	NUMBER("CONTAINER_MAX_SESSIONS_PER_THREAD", max_sessions_per_thread, "3", 1, 10000),
+	BOOL("CONTAINER_NETWORK_ENABLED", network_enabled, "true"),
+	BOOL("CONTAINER_PROXY_ENABLED", proxy_enabled, "false"),
+	PATH("CONTAINER_CA_BUNDLE", ca_bundle),
+	NUMBER("DEPENDENCY_INSTALL_TIMEOUT_SECONDS", dependency_timeout, "900", 1, 86400),
+	SIZE("DEPENDENCY_MAX_SIZE", dependency_max_size, "4g", MIB, 16 * TIB),
+	SIZE("DEPENDENCY_CACHE_SIZE", dependency_cache_size, "20g", MIB, 16 * TIB),
+	NUMBER("DEPENDENCY_MAX_AGE_DAYS", dependency_max_age_days, "7", 0, 36500),
+	NUMBER("SESSION_LEASE_SECONDS", lease, "300", 2, 86400),
+	NUMBER("SESSION_IDLE_TTL_SECONDS", idle_ttl, "1800", 1, YEAR),
+	NUMBER("SESSION_MAX_LIFETIME_SECONDS", max_lifetime, "7200", 1, YEAR),
+	NUMBER("SESSION_GC_INTERVAL_SECONDS", gc_interval, "60", 1, 86400),
+	NUMBER("SESSION_MAX_ACTIVE_THREADS", max_active_threads, "10", 1, 1000000),
+	NUMBER("MAX_STDOUT_CHARS", max_stdout_chars, "50000", 0, MANY),
+	NUMBER("MAX_STDERR_CHARS", max_stderr_chars, "120000", 0, MANY),
+	NUMBER("MAX_RESULT_CHARS", max_result_chars, "30000", 0, MANY),
+	NUMBER("MAX_TRACEBACK_CHARS", max_traceback_chars, "8000", 0, MANY),
+	BOOL("MCP_STRUCTURED_CONTENT", structured_content, "off"),
+	PATH("STORAGE_DIR", storage_dir),
+	STRING("API_BASE_URL", api_base_url),
+	STRING("ENCRYPTION_KEY", encryption_key),
+	STRING("DATABASE_URL", database_url),
+	STRING("POSTGRES_USER", postgres_user),
+	STRING("POSTGRES_PASSWORD", postgres_password),
+	STRING("POSTGRES_DB", postgres_db),
+	STRING("POSTGRES_HOST", postgres_host),
+	NUMBER("POSTGRES_PORT", postgres_port, "5432", 1, 65535),
+	STRING("HUSK_THREAD_ID", thread_id),
+	PATH("HUSK_DOCKER", docker),
+};
+
+const char *config_lookup(const struct config *c, const char *name)
+{
+	const char *value = getenv(name);
+	/* Clients pass settings that their user left blank as empty strings: that means unset. */
+	if (value && *value)
+		return value;
+	size_t len = strlen(name);
+	for (size_t i = 0; i < c->file.n; i++)
+		if (strncmp(c->file.v[i], name, len) == 0 && c->file.v[i][len] == '=' && c->file.v[i][len + 1])
+			return c->file.v[i] + len + 1;
+	return NULL;
+}
+
+static int bad_number(struct fail *f, const struct setting *s, const char *value)
+{
+	return fail_set(f, FAIL_INVALID, "setting %s: '%s' is not a whole number from %llu to %llu", s->name, value,
+			(unsigned long long)s->min, (unsigned long long)s->max);
+}
+
+static int bad_size(struct fail *f, const struct setting *s, const char *value)
+{
+	return fail_set(f, FAIL_INVALID, "setting %s: '%s' is not a size from %llum to %llum, such as 200m or 2g",
+			s->name, value, (unsigned long long)(s->min / MIB), (unsigned long long)(s->max / MIB));
+}
+
+static int apply(struct config *c, const struct setting *s, const char *value, struct fail *f)
+{
+	void *field = (char *)c + s->offset;
+	uint64_t number = 0;
+	switch (s->kind) {
+	case SETTING_NUMBER:
+		if (parse_u64(value, &number) < 0 || number < s->min || number > s->max)
+			return bad_number(f, s, value);
+		*(uint64_t *)field = number;
+		return 0;
+	case SETTING_SIZE:
+		if (parse_size(value, &number) < 0 || number < s->min || number > s->max)
+			return bad_size(f, s, value);
+		*(uint64_t *)field = number;
+		return 0;
+	case SETTING_BOOL:
+		if (parse_bool(value, field) < 0)
+			return fail_set(f, FAIL_INVALID, "setting %s: '%s' is neither true nor false", s->name, value);
+		return 0;
+	case SETTING_PATH:
+	case SETTING_STRING:
+		*(char **)field = xstrdup(value);
+		return 0;
+	}
+	return 0;
+}
+
+/* $NAME/husk, or $HOME/<fallback>/husk; relative XDG values are invalid by their specification and ignored. */
+static char *xdg_dir(const char *name, const char *fallback)
+{
+	const char *base = getenv(name), *home = getenv("HOME");
+	if (base && *base == '/')
+		return xasprintf("%s/husk", base);
+	return xasprintf("%s/%s/husk", home && *home ? home : "/tmp", fallback);
+}
+
+static char *below(const char *dir, const char *path)
+{
+	if (*path == '/')
+		return xstrdup(path);
+	while (path[0] == '.' && path[1] == '/')
+		path += 2;
+	return xasprintf("%s/%s", dir, path);
+}
+
+static int read_file(const char *path, struct buf *text)
+{
+	AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	for (;;) {
+		uint8_t *at = buf_reserve(text, 4096);
+		if (!at)
+			return -EFBIG;
+		ssize_t n = read(fd, at, 4096);
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		text->len += (size_t)n;
+	}
+}
+
+static char *trimmed(char *s)
+{
+	while (*s == ' ' || *s == '\t')
+		s++;
+	size_t n = strlen(s);
+	while (n && (s[n - 1] == ' ' || s[n - 1] == '\t' || s[n - 1] == '\r'))
+		s[--n] = '\0';
+	return s;
+}
+
+/* A value may be quoted; an unquoted one ends at " #". */
+static char *value_of(char *s)
+{
+	s = trimmed(s);
+	size_t n = strlen(s);
+	if (n >= 2 && (*s == '"' || *s == '\'')) {
+		char *end = strchr(s + 1, *s);
+		if (end) {
+			*end = '\0';
+			return s + 1;
+		}
+	}
+	char *comment = strstr(s, " #");
+	if (comment)
+		*comment = '\0';
+	return trimmed(s);
+}
+
+static int parse_file_line(struct config *c, char *line, const char *path, unsigned number, struct fail *f)
+{
+	line = trimmed(line);
+	if (!*line || *line == '#')
+		return 0;
+	if (strncmp(line, "export ", 7) == 0)
+		line += 7;
+	char *equals = strchr(line, '=');
+	if (!equals || equals == line)
+		return fail_set(f, FAIL_INVALID, "settings file '%s', line %u: expected NAME=value", path, number);
+	*equals = '\0';
+	strv_addf(&c->file, "%s=%s", trimmed(line), value_of(equals + 1));
+	return 0;
+}
+
+static int load_file(struct config *c, const char *path, bool must_exist, struct fail *f)
+{
+	AUTO(buf_release) struct buf text = { .max = SETTINGS_FILE_MAX };
+	int r = read_file(path, &text);
+	if (r == -ENOENT && !must_exist)
+		return 0;
+	if (r < 0)
+		return fail_set(f, FAIL_INVALID, "cannot read settings file '%s': %s", path, strerror(-r));
+	AUTO(freep) char *copy = buf_steal_str(&text);
+	unsigned number = 0;
+	for (char *rest = copy, *line; (line = strsep(&rest, "\n"));)
+		if (parse_file_line(c, line, path, ++number, f) < 0)
+			return -1;
+	return 0;
+}
+
+static int refuse_root(const struct config *c, struct fail *f)
+{
+	const char *value = config_lookup(c, "CONTAINER_EXECUTE_AS_ROOT");
+	bool root = false;
+	if (!value)
+		return 0;
+	if (parse_bool(value, &root) < 0)
+		return fail_set(f, FAIL_INVALID, "setting CONTAINER_EXECUTE_AS_ROOT: '%s' is neither true nor false",
+				value);
+	if (!root)
+		return 0;
+	fail_set(f, FAIL_INVALID, "setting CONTAINER_EXECUTE_AS_ROOT: code in a Husk session never runs as root");
+	return fail_hint(
+		f,
+		"remove the setting: packages install as the sandbox user, and root inside a container is one kernel bug away from root outside");
+}
+
+static int check_together(const struct config *c, struct fail *f)
+{
+	if (c->tmpfs_size > UINT64_MAX / 4 || 3 * c->tmpfs_size + MEMORY_BESIDE_TMPFS > c->memory_limit) {
+		fail_set(
+			f, FAIL_INVALID,
+			"settings CONTAINER_TMPFS_SIZE and CONTAINER_MEMORY_LIMIT: three tmpfs mounts of %llum and 256m for "
+			"processes do not fit into %llum (files in tmpfs count as memory)",
+			(unsigned long long)(c->tmpfs_size / MIB), (unsigned long long)(c->memory_limit / MIB));
+		return fail_hint(f, "raise CONTAINER_MEMORY_LIMIT to at least %llum or lower CONTAINER_TMPFS_SIZE",
+				 (unsigned long long)((3 * c->tmpfs_size + MEMORY_BESIDE_TMPFS) / MIB));
+	}
+	if (c->ca_bundle && strcasecmp(c->ca_bundle, "none") != 0 && access(c->ca_bundle, R_OK) < 0)
+		return fail_set(f, FAIL_INVALID, "setting CONTAINER_CA_BUNDLE: cannot read '%s': %m", c->ca_bundle);
+	for (const char *p = c->thread_id; p && *p; p++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", *p) ||
+		    p - c->thread_id >= 128)
+			return fail_set(f, FAIL_INVALID,
+					"setting HUSK_THREAD_ID: letters, digits, '.', '_' and '-' only, at most 128");
+	return 0;
+}
+
+static void fill_places(struct config *c)
+{
+	AUTO(freep) char *data = xdg_dir("XDG_DATA_HOME", ".local/share");
+	c->state_dir = xdg_dir("XDG_STATE_HOME", ".local/state");
+	char *storage = below(data, c->storage_dir ? c->storage_dir : "storage");
+	free(c->storage_dir);
+	c->storage_dir = storage;
+	const char *dirs = config_lookup(c, "IMPORT_ALLOWED_DIRS");
+	AUTO(freep) char *copy = xstrdup(dirs ? dirs : "");
+	for (char *rest = copy, *dir; (dir = strsep(&rest, ","));) {
+		AUTO(freep) char *absolute = below(data, trimmed(dir));
+		if (*trimmed(dir))
+			strv_add(&c->import_allowed_dirs, absolute);
+	}
+	if (c->ca_bundle && strcasecmp(c->ca_bundle, "none") == 0)
+		freep(&c->ca_bundle), c->ca_bundle = NULL;
+	else if (!c->ca_bundle && access(HOST_CA_BUNDLE, R_OK) == 0)
+		c->ca_bundle = xstrdup(HOST_CA_BUNDLE);
+	if (!c->docker)
+		c->docker = xstrdup("docker");
+}
+
+char *config_file_path(const char *env_file)
+{
+	AUTO(freep) char *dir = xdg_dir("XDG_CONFIG_HOME", ".config");
+	return env_file ? xstrdup(env_file) : xasprintf("%s/.env", dir);
+}
+
+int config_load(struct config *c, const char *env_file, struct fail *f)
+{
+	*c = (struct config){ 0 };
+	c->settings_file = config_file_path(env_file);
+	if (load_file(c, c->settings_file, env_file != NULL, f) < 0)
+		goto failed;
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
+		const char *value = config_lookup(c, settings[i].name);
+		if (!value)
+			value = settings[i].fallback;
+		if (value && apply(c, &settings[i], value, f) < 0)
+			goto failed;
+	}
+	if (refuse_root(c, f) < 0 || check_together(c, f) < 0)
+		goto failed;
+	fill_places(c);
+	return 0;
+failed:
+	config_release(c);
+	return -1;
+}
+
+void config_release(struct config *c)
+{
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+		if (settings[i].kind == SETTING_PATH || settings[i].kind == SETTING_STRING)
+			free(*(char **)((char *)c + settings[i].offset));
+	free(c->state_dir);
+	free(c->settings_file);
+	strv_release(&c->import_allowed_dirs);
+	strv_release(&c->file);
+	*c = (struct config){ 0 };
+}
+
+/* Beside the table: read by name where they are needed. */
+static const char *const other_settings[] = { "IMPORT_ALLOWED_DIRS", "CONTAINER_EXECUTE_AS_ROOT" };
+
+/* Where a runtime's packages come from, as its manifest has it. */
+static bool is_source(const char *name)
+{
+	size_t n;
+	const struct runtime *list = runtime_list(&n);
+	for (size_t i = 0; i < n; i++)
+		for (const char *const *s = list[i].installer ? list[i].installer->settings : NULL; s && *s; s++)
+			if (streq(*s, name))
+				return true;
+	return false;
+}
+
+bool config_knows(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+		if (streq(settings[i].name, name))
+			return true;
+	for (size_t i = 0; i < ARRAY_LEN(other_settings); i++)
+		if (streq(other_settings[i], name))
+			return true;
+	return is_source(name) || strncmp(name, "HUSK_IMAGE_", 11) == 0;
+}
+
+/* By value: "2g" is the default of 2048m, in other words. */
+static bool is_default(const struct setting *s, const char *value)
+{
+	struct config given = { 0 }, usual = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	if (!s->fallback || apply(&given, s, value, &f) < 0 || apply(&usual, s, s->fallback, &f) < 0)
+		return false;
+	size_t size = s->kind == SETTING_BOOL ? sizeof(bool) : sizeof(uint64_t);
+	return memcmp((char *)&given + s->offset, (char *)&usual + s->offset, size) == 0;
+}
+
+void config_each_changed(const struct config *c, void (*fn)(void *ctx, const char *name, const char *value), void *ctx)
+{
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
+		const char *value = config_lookup(c, settings[i].name);
+		if (value && !is_default(&settings[i], value))
+			fn(ctx, settings[i].name, settings[i].kind == SETTING_STRING ? NULL : value);
+	}
+}

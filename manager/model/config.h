@@ -1,0 +1,74 @@
+/* All settings in one const struct: the environment first, then one file (--env-file or $XDG_CONFIG_HOME/husk/.env),
+ * then the defaults. Never from the working directory: a cloned repository's .env must not configure a sandbox.
+ * Names and defaults are those of the reference, so that people can move over. */
+#ifndef HUSK_MANAGER_MODEL_CONFIG_H
+#define HUSK_MANAGER_MODEL_CONFIG_H
+
+#include "base/fail.h"
+#include "base/strv.h"
+
+struct config {
+	/* CONTAINER_* */
+	uint64_t memory_limit; /* bytes */
+	uint64_t cpu_quota;    /* microseconds of each 100000 */
+	uint64_t pids_limit;
+	uint64_t tmpfs_size;	    /* bytes, each of /workspace /tmp /home/sandbox */
+	uint64_t execution_timeout; /* seconds: default of `timeout` */
+	uint64_t max_sessions;
+	uint64_t max_sessions_per_thread;
+	uint64_t orphan_min_age;
+	bool network_enabled;
+	bool proxy_enabled; /* CONTAINER_PROXY_ENABLED: leave the proxy variables that the docker CLI injects */
+	char *ca_bundle;    /* CONTAINER_CA_BUNDLE; NULL = none; default the host's */
+
+	/* DEPENDENCY_* */
+	uint64_t dependency_timeout;	  /* seconds: of one install */
+	uint64_t dependency_max_size;	  /* bytes: of one set */
+	uint64_t dependency_cache_size;	  /* bytes: of all sets */
+	uint64_t dependency_max_age_days; /* of a set with an open version */
+
+	/* SESSION_* in seconds */
+	uint64_t lease;
+	uint64_t idle_ttl;
+	uint64_t max_lifetime;
+	uint64_t gc_interval;
+	uint64_t max_active_threads;
+
+	/* MAX_* in characters; 0 = no limit of its own */
+	uint64_t max_stdout_chars;
+	uint64_t max_stderr_chars;
+	uint64_t max_result_chars;
+	uint64_t max_traceback_chars;
+
+	bool structured_content; /* MCP_STRUCTURED_CONTENT */
+
+	char *storage_dir;
+	char *state_dir;
+	char *settings_file; /* there or not */
+	struct strv import_allowed_dirs;
+	char *api_base_url;
+	char *encryption_key;
+	char *database_url; /* DATABASE_URL; NULL and no postgres_host = the embedded store */
+	char *postgres_user, *postgres_password, *postgres_db, *postgres_host;
+	uint64_t postgres_port;
+	char *thread_id; /* HUSK_THREAD_ID; NULL = the persistent one */
+	char *docker;	 /* HUSK_DOCKER: the client to run, default "docker" */
+
+	struct strv file; /* NAME=value pairs of the settings file */
+};
+
+/* env_file NULL = the default place, which may be missing; a named one must exist. -1 with f naming the bad setting. */
+int config_load(struct config *c, const char *env_file, struct fail *f);
+void config_release(struct config *c);
+
+/* The value of a setting by the same rules (HUSK_IMAGE_PYTHON and the like); NULL if unset. Valid until release. */
+const char *config_lookup(const struct config *c, const char *name);
+
+/* The settings file that config_load() reads, there or not. The caller owns it. */
+char *config_file_path(const char *env_file);
+/* True if this name in a settings file means anything to Husk. */
+bool config_knows(const char *name);
+/* Calls fn for each setting that is not at its default, in a fixed order; value is NULL where it may be a secret. */
+void config_each_changed(const struct config *c, void (*fn)(void *ctx, const char *name, const char *value), void *ctx);
+
+#endif

@@ -1,0 +1,48 @@
+#include "manager/model/result.h"
+
+#include "base/alloc.h"
+
+const char *ending_name(enum ending ending)
+{
+	static const char *const names[] = {
+		[ENDING_OK] = "ok",
+		[ENDING_ERROR] = "error",
+		[ENDING_TIMEOUT] = "timeout",
+		[ENDING_INTERRUPTED] = "interrupted",
+		[ENDING_OOM] = "oom",
+		[ENDING_KERNEL_DIED] = "kernel_died",
+		[ENDING_CONTAINER_DIED] = "container_died",
+		[ENDING_SESSION_LOST] = "session_lost",
+	};
+	return names[ending];
+}
+
+void mime_bundle_release(struct mime_bundle *b)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		free(b->parts[i].type);
+		free(b->parts[i].data);
+	}
+	free(b->parts);
+	*b = (struct mime_bundle){ 0 };
+}
+
+void run_result_release(struct run_result *r)
+{
+	free(r->detail);
+	free(r->hint);
+	free(r->stdout_text);
+	free(r->stderr_text);
+	mime_bundle_release(&r->result);
+	free(r->error_type);
+	free(r->error_message);
+	free(r->error_traceback);
+	for (size_t i = 0; i < r->n_displays; i++)
+		mime_bundle_release(&r->displays[i]);
+	free(r->displays);
+	free(r->notice);
+	for (size_t i = 0; i < r->n_earlier; i++)
+		run_result_release(&r->earlier[i].result);
+	free(r->earlier);
+	*r = (struct run_result){ 0 };
+}

@@ -1,0 +1,78 @@
+/* What one execution left behind: plain data, built by the manager from the frames of PID 1. Everything in it is valid
+ * UTF-8 without NULs and already cut to the MAX_* settings. */
+#ifndef HUSK_MANAGER_MODEL_RESULT_H
+#define HUSK_MANAGER_MODEL_RESULT_H
+
+#include "base/defs.h"
+
+enum ending {
+	ENDING_OK,
+	ENDING_ERROR, /* the cell raised, or the command's exit code is not 0 */
+	ENDING_TIMEOUT,
+	ENDING_INTERRUPTED,
+	ENDING_OOM,
+	ENDING_KERNEL_DIED,
+	ENDING_CONTAINER_DIED,
+	ENDING_SESSION_LOST,
+};
+
+/* "ok", "error", "timeout", … as results name them. */
+const char *ending_name(enum ending ending);
+
+struct mime_part {
+	char *type; /* "image/png", lower case */
+	char *data; /* text, or base64 for binary types; JSON types hold their serialised value */
+	size_t len;
+};
+
+struct mime_bundle {
+	struct mime_part *parts;
+	size_t n;
+};
+
+struct earlier_result;
+
+struct run_result {
+	enum ending ending;
+	char *detail;	   /* one sentence: what happened and what is left (NULL if there is nothing to say) */
+	char *hint;	   /* what to do next; NULL if nothing */
+	char *stdout_text; /* never NULL */
+	char *stderr_text;
+	uint64_t stdout_bytes; /* what the program wrote */
+	uint64_t stderr_bytes;
+	bool stdout_truncated;
+	bool stderr_truncated;
+	struct mime_bundle result; /* value of the last expression; n == 0 if there was none */
+	char *error_type;	   /* NULL if the cell raised nothing */
+	char *error_message;
+	char *error_traceback;
+	struct mime_bundle *displays;
+	size_t n_displays;
+	uint64_t displays_dropped;
+	bool has_exit_code; /* commands, and kernels that died by exit */
+	int exit_code;
+	int signal; /* 0 = none */
+	uint64_t duration_ms;
+	uint64_t memory_peak;		/* 0 = not known */
+	uint64_t memory_limit;		/* 0 = not known */
+	uint64_t memory_files;		/* tmpfs share of the memory, 0 = not known */
+	uint64_t oom_kills;		/* processes that the kernel killed for memory during the run */
+	bool kernel_restarted;		/* variables are gone, files are kept */
+	bool kernel_gone;		/* the session has ended, and all with it */
+	char *notice;			/* how long the session still has, where that is not long; NULL otherwise */
+	struct earlier_result *earlier; /* what a former server of the session started, by sequence number */
+	size_t n_earlier;
+};
+
+/* A run whose server ended before it could tell of its end. */
+struct earlier_result {
+	uint64_t seq;
+	bool terminal;
+	bool ended; /* false: it still runs, and is told again */
+	struct run_result result;
+};
+
+void mime_bundle_release(struct mime_bundle *b);
+void run_result_release(struct run_result *r);
+
+#endif

@@ -1,0 +1,37 @@
+#include "manager/model/runtime.h"
+
+#include <ctype.h>
+#include <strings.h>
+
+static const struct runtime runtimes[] = {
+#include "runtimes.inc"
+};
+
+const struct runtime *runtime_list(size_t *ret_n)
+{
+	*ret_n = ARRAY_LEN(runtimes);
+	return runtimes;
+}
+
+const struct runtime *runtime_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(runtimes); i++) {
+		if (strcasecmp(runtimes[i].name, name) == 0)
+			return &runtimes[i];
+		for (const char *const *alias = runtimes[i].aliases; *alias; alias++)
+			if (strcasecmp(*alias, name) == 0)
+				return &runtimes[i];
+	}
+	return NULL;
+}
+
+const char *runtime_image(const struct runtime *runtime, const struct config *config)
+{
+	char name[64] = "HUSK_IMAGE_";
+	size_t n = strlen(name);
+	for (const char *p = runtime->name; *p && n < sizeof(name) - 1; p++)
+		name[n++] = isalnum((unsigned char)*p) ? (char)toupper((unsigned char)*p) : '_';
+	name[n] = '\0';
+	const char *image = config_lookup(config, name);
+	return image ? image : runtime->image;
+}

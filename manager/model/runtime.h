@@ -1,0 +1,35 @@
+/* The runtimes of this build: a table made from runtimes/NAME/runtime.json, so that a new one changes no C code. */
+#ifndef HUSK_MANAGER_MODEL_RUNTIME_H
+#define HUSK_MANAGER_MODEL_RUNTIME_H
+
+#include "manager/model/config.h"
+
+/* How a runtime takes `dependencies`. Patterns are POSIX extended expressions for the whole text. */
+struct installer {
+	const char *name;
+	const char *version;
+	const char *pinned;	     /* versions that leave nothing open */
+	const char *rules;	     /* for a model: what names and versions look like */
+	const char *const *settings; /* NULL-terminated: where packages come from; URLs may hold a login */
+};
+
+/* One runtime that this build knows (runtimes/NAME/runtime.json). */
+struct runtime {
+	const char *name;
+	const char *title;
+	const char *const *aliases; /* NULL-terminated */
+	const char *extension;
+	const char *image;
+	const char *build_image;	   /* the same with a compiler: installs dependencies, never runs a session */
+	const char *describe;		   /* for a model: what it offers */
+	const struct installer *installer; /* NULL if it takes none */
+};
+
+/* All of them, *ret_n, in a fixed order; the first is for callers who name none. */
+const struct runtime *runtime_list(size_t *ret_n);
+/* By name or alias, any case; NULL if there is none. */
+const struct runtime *runtime_find(const char *name);
+/* The image of its sessions: HUSK_IMAGE_PYTHON and its sisters override the one that this build belongs to. */
+const char *runtime_image(const struct runtime *runtime, const struct config *config);
+
+#endif

@@ -1,0 +1,17 @@
+/* Random names, by libsodium. */
+#ifndef HUSK_MANAGER_MODEL_TOKEN_H
+#define HUSK_MANAGER_MODEL_TOKEN_H
+
+#include <stddef.h>
+
+/* 128 random bits in base32, lower case, NUL-terminated. */
+#define TOKEN_SIZE 27
+void token_make(char ret[TOKEN_SIZE]);
+/* A random UUID (version 4). */
+#define UUID_SIZE 37
+void token_make_uuid(char ret[UUID_SIZE]);
+/* A hash of n texts, in order and each for itself, as 32 hex digits: the name of what they describe. */
+#define TOKEN_HASH_SIZE 33
+void token_hash(char ret[TOKEN_HASH_SIZE], const char *const *texts, size_t n);
+
+#endif

@@ -1,0 +1,160 @@
+#include "manager/registry/gc.h"
+
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "manager/engine/info.h"
+#include "manager/registry/owner.h"
+#include "manager/session/session.h"
+
+struct gc {
+	struct gc_spec spec;
+	struct engine_probe *probe;
+	struct store_job *job;
+	struct engine_task *task;
+	struct timer *soon;
+	struct info_containers found;
+	size_t at; /* of found.ended */
+	struct gc_report report;
+	struct fail failure; /* the first */
+};
+
+static void remove_next(struct gc *g);
+
+static void note_failure(struct gc *g, const struct fail *f)
+{
+	if (f && !g->failure.kind)
+		fail_copy(&g->failure, f);
+}
+
+static void finish(void *ctx)
+{
+	struct gc *g = ctx;
+	g->spec.on_done(g->spec.ctx, &g->report, g->failure.kind ? &g->failure : NULL);
+}
+
+/* --- rows -------------------------------------------------------------------------------------------------------- */
+
+static bool is_present(const struct gc *g, const char *container)
+{
+	for (size_t i = 0; i < g->found.present.n; i++)
+		if (streq(g->found.present.v[i], container))
+			return true;
+	return false;
+}
+
+/* A session that is over although its row does not say so. A server that lives sees to its own. */
+static bool is_over(const struct gc *g, const struct session_record *row, uint64_t now)
+{
+	struct owner_claim claim = {
+		.id = row->owner, .place = row->owner_host, .pid = row->owner_pid, .lease_until = row->lease_until
+	};
+	if (streq(row->state, "ended") || streq(row->owner, g->spec.self) ||
+	    !owner_is_dead(g->spec.config, &claim, now))
+		return false;
+	return streq(row->state, "starting") || !row->container || !is_present(g, row->container);
+}
+
+static void on_rows(void *ctx, const struct session_list *list, const struct fail *f)
+{
+	struct gc *g = ctx;
+	uint64_t now = store_now_ms();
+	g->job = NULL;
+	note_failure(g, f);
+	for (size_t i = 0; list && i < list->n; i++) {
+		const struct session_record *row = &list->v[i];
+		if (!is_over(g, row, now))
+			continue;
+		struct session_update update = {
+			.id = row->id,
+			.owner = row->owner,
+			.fence = row->fence,
+			.state = "ended",
+			.cause = SESSION_UNWATCHED,
+			.lease_until = now,
+			.used = row->used,
+		};
+		(void)store_session_update(g->spec.store, &update, /* fn= */ NULL, /* ctx= */ NULL);
+		g->report.sessions++;
+	}
+	remove_next(g);
+}
+
+/* --- containers and networks ------------------------------------------------------------------------------------- */
+
+static void on_pruned(void *ctx, const struct fail *f)
+{
+	struct gc *g = ctx;
+	g->task = NULL;
+	note_failure(g, f);
+	finish(g);
+}
+
+static void on_removed(void *ctx, const struct fail *f)
+{
+	struct gc *g = ctx;
+	g->task = NULL;
+	note_failure(g, f);
+	if (!f)
+		strv_add(&g->report.containers, g->found.ended.v[g->at]);
+	g->at++;
+	remove_next(g);
+}
+
+static void remove_next(struct gc *g)
+{
+	const struct engine_ops *ops = g->spec.engine->ops;
+	if (g->at < g->found.ended.n)
+		g->task = ops->remove_ended(g->spec.engine, g->found.ended.v[g->at], on_removed, g);
+	else
+		g->task = ops->prune(g->spec.engine, g->spec.config->orphan_min_age, on_pruned, g);
+}
+
+static void on_containers(void *ctx, const char *text, size_t n, const struct fail *f)
+{
+	struct gc *g = ctx;
+	AUTO(fail_release) struct fail bad = { 0 };
+	g->probe = g->spec.engine->ops->probe_free(g->probe);
+	if (!f &&
+	    info_read_containers(&g->found, text, n, (uint64_t)time(NULL), g->spec.config->orphan_min_age, &bad) < 0)
+		f = &bad;
+	if (f) {
+		/* Without a list of what is there nothing is known to be gone. */
+		note_failure(g, f);
+		finish(g);
+		return;
+	}
+	g->job = store_sessions(g->spec.store, /* thread= */ NULL, /* all= */ true, on_rows, g);
+}
+
+/* --- life -------------------------------------------------------------------------------------------------------- */
+
+struct gc *gc_start(const struct gc_spec *spec)
+{
+	struct gc *g = new0(struct gc);
+	g->spec = *spec;
+	g->soon = timer_new(spec->loop, finish, g);
+	owner_sweep(spec->config);
+	struct probe_spec probe = { .question = ASK_CONTAINERS, .done = on_containers, .ctx = g };
+	g->probe = spec->engine->ops->probe(spec->engine, &probe, &g->failure);
+	if (!g->probe)
+		timer_start(g->soon, 0, 0);
+	return g;
+}
+
+struct gc *gc_free(struct gc *g)
+{
+	if (!g)
+		return NULL;
+	g->spec.engine->ops->probe_free(g->probe);
+	store_cancel(g->job);
+	if (g->task)
+		g->spec.engine->ops->task_cancel(g->task);
+	timer_free(g->soon);
+	info_containers_release(&g->found);
+	strv_release(&g->report.containers);
+	fail_release(&g->failure);
+	free(g);
+	return NULL;
+}

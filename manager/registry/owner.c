@@ -1,0 +1,180 @@
+#include "manager/registry/owner.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/dirs.h"
+#include "base/log.h"
+#include "base/parse.h"
+
+#define PLACE_MAX 512
+/* No lease is longer than a day: what a lock could tell of is over by then. */
+#define LOCK_KEPT_SECONDS (2 * 86400)
+
+static void read_line(const char *path, char *ret, size_t n)
+{
+	AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? -1 : read(fd, ret, n - 1);
+	ret[MAX(got, 0)] = '\0';
+	ret[strcspn(ret, " \n")] = '\0';
+}
+
+/* Field 22 of /proc/PID/stat, counted after the name in parentheses, which may hold anything; 0 = not known. */
+static uint64_t start_of(uint64_t pid)
+{
+	char stat[1024];
+	AUTO(freep) char *path = xasprintf("/proc/%llu/stat", (unsigned long long)pid);
+	AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, stat, sizeof(stat) - 1);
+	if (n <= 0)
+		return 0;
+	stat[n] = '\0';
+	char *at = strrchr(stat, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	uint64_t start = 0;
+	if (!at)
+		return 0;
+	at++;
+	at[strcspn(at, " ")] = '\0';
+	return parse_u64(at, &start) == 0 ? start : 0;
+}
+
+/* "HOST BOOT PID-NAMESPACE", the same for all processes that can see each other; "" where the system does not tell. */
+static char *place_of_here(void)
+{
+	char host[256] = "", boot[64] = "", ns[64] = "";
+	ssize_t n = readlink("/proc/self/ns/pid", ns, sizeof(ns) - 1);
+	ns[MAX(n, 0)] = '\0';
+	if (gethostname(host, sizeof(host) - 1) < 0 || !*host)
+		snprintf(host, sizeof(host), "localhost");
+	host[strcspn(host, " \n")] = '\0';
+	read_line("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
+	return xasprintf("%s %s %s", host, *boot ? boot : "-", *ns ? ns : "-");
+}
+
+void owner_init(struct owner *o)
+{
+	AUTO(freep) char *here = place_of_here();
+	*o = (struct owner){ .pid = (uint64_t)getpid(), .lock_fd = -1 };
+	token_make(o->id);
+	o->place = xasprintf("%s %llu", here, (unsigned long long)start_of(o->pid));
+}
+
+static char *lock_path(const struct config *config, const char *id)
+{
+	return xasprintf("%s/servers/%s.lock", config->state_dir, id);
+}
+
+void owner_announce(struct owner *o, const struct config *config)
+{
+	if (o->lock_path)
+		return;
+	o->lock_path = lock_path(config, o->id);
+	AUTO(freep) char *folder = xasprintf("%s/servers", config->state_dir);
+	dirs_make(folder);
+	o->lock_fd = open(o->lock_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (o->lock_fd < 0 || flock(o->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+		log_warning("cannot lock '%s': %s; other servers will have to go by the lease", o->lock_path,
+			    strerror(errno));
+		/* A lock that nobody holds would say that we are dead. */
+		(void)unlink(o->lock_path);
+		closep(&o->lock_fd);
+	}
+}
+
+void owner_release(struct owner *o, bool keep)
+{
+	if (o->lock_path && o->lock_fd >= 0 && !keep)
+		(void)unlink(o->lock_path);
+	closep(&o->lock_fd);
+	free(o->lock_path);
+	free(o->place);
+	*o = (struct owner){ .lock_fd = -1 };
+}
+
+/* --- others ------------------------------------------------------------------------------------------------------ */
+
+/* True if nobody holds it. */
+static bool lock_is_free(int fd)
+{
+	return flock(fd, LOCK_SH | LOCK_NB) == 0;
+}
+
+static enum owner_life ask_lock(const struct config *config, const char *id)
+{
+	if (strspn(id, "abcdefghijklmnopqrstuvwxyz234567") != TOKEN_SIZE - 1 || id[TOKEN_SIZE - 1])
+		return OWNER_UNKNOWN;
+	AUTO(freep) char *path = lock_path(config, id);
+	AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return OWNER_UNKNOWN;
+	return lock_is_free(fd) ? OWNER_DEAD : errno == EWOULDBLOCK ? OWNER_ALIVE : OWNER_UNKNOWN;
+}
+
+static enum owner_life ask_process(const struct owner_claim *claim)
+{
+	AUTO(freep) char *here = place_of_here();
+	size_t n = strlen(here);
+	uint64_t started = 0;
+	/* A system that can't tell one boot from another can't tell one process from another either. */
+	if (strstr(here, " -") || !claim->place || strncmp(claim->place, here, n) != 0 || claim->place[n] != ' ' ||
+	    parse_u64(claim->place + n + 1, &started) < 0 || claim->pid == 0 || claim->pid > INT32_MAX)
+		return OWNER_UNKNOWN;
+	if (kill((pid_t)claim->pid, 0) < 0)
+		return errno == ESRCH ? OWNER_DEAD : OWNER_ALIVE;
+	return start_of(claim->pid) == started ? OWNER_ALIVE : OWNER_DEAD;
+}
+
+enum owner_life owner_life(const struct config *config, const struct owner_claim *claim)
+{
+	enum owner_life life = ask_lock(config, claim->id);
+	return life != OWNER_UNKNOWN ? life : ask_process(claim);
+}
+
+bool owner_is_dead(const struct config *config, const struct owner_claim *claim, uint64_t now_ms)
+{
+	enum owner_life life = owner_life(config, claim);
+	if (life != OWNER_UNKNOWN)
+		return life == OWNER_DEAD;
+	return claim->lease_until < now_ms + config->lease * 1000 / 4;
+}
+
+char *owner_words(const struct owner_claim *claim)
+{
+	size_t host = claim->place ? strcspn(claim->place, " ") : 0;
+	if (!host)
+		return xasprintf("process %llu", (unsigned long long)claim->pid);
+	return xasprintf("process %llu on %.*s", (unsigned long long)claim->pid, (int)MIN(host, (size_t)PLACE_MAX),
+			 claim->place);
+}
+
+static void sweep_one(int folder, const char *name, time_t now)
+{
+	struct stat st;
+	size_t n = strlen(name);
+	if (n != TOKEN_SIZE - 1 + 5 || !streq(name + n - 5, ".lock"))
+		return;
+	AUTO(closep) int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &st) < 0 || now < st.st_mtime || now - st.st_mtime < LOCK_KEPT_SECONDS)
+		return;
+	if (lock_is_free(fd))
+		(void)unlinkat(folder, name, 0);
+}
+
+void owner_sweep(const struct config *config)
+{
+	AUTO(freep) char *path = xasprintf("%s/servers", config->state_dir);
+	DIR *folder = opendir(path);
+	if (!folder)
+		return;
+	for (struct dirent *entry; (entry = readdir(folder));)
+		sweep_one(dirfd(folder), entry->d_name, time(NULL));
+	closedir(folder);
+}
