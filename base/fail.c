@@ -55,6 +55,7 @@ void fail_copy(struct fail *to, const struct fail *from)
 {
 	fail_release(to);
 	to->kind = from->kind;
+	to->cause = from->cause;
 	to->message = from->message ? xstrdup(from->message) : NULL;
 	to->hint = from->hint ? xstrdup(from->hint) : NULL;
 }

@@ -29,6 +29,7 @@ enum fail_kind {
 
 struct fail {
 	enum fail_kind kind;
+	int cause;     /* finer than the kind, in the numbers of whoever set it (manager/model/cause.h); 0 = none */
 	char *message; /* what happened */
 	char *hint;    /* what to do next; may be NULL */
 };

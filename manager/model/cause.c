@@ -1,0 +1,77 @@
+#include "manager/model/cause.h"
+
+#include "base/alloc.h"
+
+static const char *const names[CAUSE_COUNT] = {
+	[CAUSE_NONE] = "none",
+	[CAUSE_NO_CLIENT] = "no_client",
+	[CAUSE_NO_ENGINE] = "no_engine",
+	[CAUSE_ENGINE_SILENT] = "engine_silent",
+	[CAUSE_ENGINE_REFUSED] = "engine_refused",
+	[CAUSE_NO_IMAGE] = "no_image",
+	[CAUSE_NO_CONTAINER] = "no_container",
+	[CAUSE_STOPPED] = "stopped",
+	[CAUSE_STOPPED_BY_HAND] = "stopped_by_hand",
+	[CAUSE_IDLE] = "idle",
+	[CAUSE_LIFETIME] = "lifetime",
+	[CAUSE_LEASE] = "lease",
+	[CAUSE_OOM] = "oom",
+	[CAUSE_EXITED] = "exited",
+	[CAUSE_REMOVED] = "removed",
+	[CAUSE_ENGINE_RESTARTED] = "engine_restarted",
+	[CAUSE_UNWATCHED] = "unwatched",
+	[CAUSE_TAKEN_OVER] = "taken_over",
+	[CAUSE_KERNEL_FAILED] = "kernel_failed",
+	[CAUSE_PROTOCOL] = "protocol",
+	[CAUSE_HALF_MADE] = "half_made",
+	[CAUSE_NO_SESSION] = "no_session",
+	[CAUSE_OTHER_CONVERSATION] = "other_conversation",
+	[CAUSE_OTHER_SERVER] = "other_server",
+	[CAUSE_STARTING] = "starting",
+	[CAUSE_ADOPTING] = "adopting",
+	[CAUSE_QUEUE_FULL] = "queue_full",
+	[CAUSE_TOO_LONG] = "too_long",
+	[CAUSE_RECONNECTING] = "reconnecting",
+	[CAUSE_LIMIT_SESSIONS] = "limit_sessions",
+	[CAUSE_LIMIT_CONVERSATION_SESSIONS] = "limit_conversation_sessions",
+	[CAUSE_LIMIT_CONVERSATIONS] = "limit_conversations",
+	[CAUSE_NO_ANSWER] = "no_answer",
+	[CAUSE_NO_END] = "no_end",
+	[CAUSE_INSTALL_FAILED] = "install_failed",
+	[CAUSE_INSTALL_TIME] = "install_time",
+	[CAUSE_INSTALL_MEMORY] = "install_memory",
+	[CAUSE_INSTALL_SIZE] = "install_size",
+	[CAUSE_INSTALL_LOST] = "install_lost",
+	[CAUSE_STREAM_BROKE] = "stream_broke",
+	[CAUSE_STALLED] = "stalled",
+	[CAUSE_NOT_EXPORTED] = "not_exported",
+};
+
+const char *cause_name(enum cause cause)
+{
+	return names[cause];
+}
+
+enum cause cause_find(const char *name)
+{
+	for (int i = 0; i < CAUSE_COUNT; i++)
+		if (streq(names[i], name))
+			return (enum cause)i;
+	return CAUSE_NONE;
+}
+
+int cause_set(struct fail *f, enum fail_kind kind, enum cause cause, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	AUTO(freep) char *message = xvasprintf(fmt, ap);
+	va_end(ap);
+	fail_set(f, kind, "%s", message);
+	f->cause = cause;
+	return -1;
+}
+
+enum cause cause_of(const struct fail *f)
+{
+	return f->cause > CAUSE_NONE && f->cause < CAUSE_COUNT ? (enum cause)f->cause : CAUSE_NONE;
+}

@@ -1,0 +1,76 @@
+/* Why something failed or ended, finer than a kind: what code decides by, and what a face words its next step by. Each value
+ * has a name that is stored and shown; sentences are never compared. */
+#ifndef HUSK_MANAGER_MODEL_CAUSE_H
+#define HUSK_MANAGER_MODEL_CAUSE_H
+
+#include "base/fail.h"
+
+enum cause {
+	CAUSE_NONE = 0,
+
+	/* --- the engine --- */
+	CAUSE_NO_CLIENT,      /* the engine's client program cannot be run */
+	CAUSE_NO_ENGINE,      /* nothing answers where the engine should be */
+	CAUSE_ENGINE_SILENT,  /* it is there and does not answer in time */
+	CAUSE_ENGINE_REFUSED, /* it answered with an error */
+	CAUSE_NO_IMAGE,
+	CAUSE_NO_CONTAINER, /* it is not there, or does not run */
+
+	/* --- a session's end --- */
+	CAUSE_STOPPED,	       /* somebody asked for it */
+	CAUSE_STOPPED_BY_HAND, /* a person, from a terminal */
+	CAUSE_IDLE,
+	CAUSE_LIFETIME,
+	CAUSE_LEASE,
+	CAUSE_OOM,     /* the kernel chose PID 1 */
+	CAUSE_EXITED,  /* the container's process ended */
+	CAUSE_REMOVED, /* somebody else removed the container */
+	CAUSE_ENGINE_RESTARTED,
+	CAUSE_UNWATCHED, /* it died while no server was attached */
+	CAUSE_TAKEN_OVER,
+	CAUSE_KERNEL_FAILED, /* the kernel never came up */
+	CAUSE_PROTOCOL,	     /* PID 1 broke the protocol */
+	CAUSE_HALF_MADE,     /* its server ended while it started */
+
+	/* --- a call that did not run --- */
+	CAUSE_NO_SESSION,
+	CAUSE_OTHER_CONVERSATION,
+	CAUSE_OTHER_SERVER, /* a server that lives uses it */
+	CAUSE_STARTING,
+	CAUSE_ADOPTING,
+	CAUSE_QUEUE_FULL,
+	CAUSE_TOO_LONG, /* code or command */
+	CAUSE_RECONNECTING,
+	CAUSE_LIMIT_SESSIONS,
+	CAUSE_LIMIT_CONVERSATION_SESSIONS,
+	CAUSE_LIMIT_CONVERSATIONS,
+
+	/* --- a run without its end --- */
+	CAUSE_NO_ANSWER, /* nothing comes from the container */
+	CAUSE_NO_END,	 /* it answers, and the run's end never came */
+
+	/* --- installs --- */
+	CAUSE_INSTALL_FAILED,
+	CAUSE_INSTALL_TIME,
+	CAUSE_INSTALL_MEMORY,
+	CAUSE_INSTALL_SIZE,
+	CAUSE_INSTALL_LOST,
+
+	/* --- files --- */
+	CAUSE_STREAM_BROKE, /* while files were copied */
+	CAUSE_STALLED,	    /* the container stopped taking or sending */
+	CAUSE_NOT_EXPORTED,
+
+	CAUSE_COUNT,
+};
+
+/* "no_engine", …: stable, as stored and shown. */
+const char *cause_name(enum cause cause);
+/* CAUSE_NONE for a name that this Husk does not know. */
+enum cause cause_find(const char *name);
+
+/* Sets kind, cause and sentence; returns -1 like fail_set(). */
+int cause_set(struct fail *f, enum fail_kind kind, enum cause cause, const char *fmt, ...) PRINTF_LIKE(4, 5);
+enum cause cause_of(const struct fail *f);
+
+#endif
