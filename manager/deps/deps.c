@@ -193,6 +193,7 @@ static void on_installed(void *ctx, const char *versions, uint64_t size, const s
 		.base = s->base,
 		.image = s->image,
 		.scratch = s->scratch,
+		.store = store_id(s->deps->spec.store),
 		.labels = &labels,
 	};
 	s->bake = s->deps->spec.engine->ops->bake(s->deps->spec.engine, &bake, on_baked, s);
@@ -219,7 +220,7 @@ static void build(struct set *s)
 		.config = d->spec.config,
 		.image = own_image ? s->base : s->runtime->build_image,
 		.owner = d->spec.owner,
-		.thread = s->thread,
+		.store = store_id(d->spec.store),
 		.wanted = s->wanted,
 		.sources = &s->sources,
 		.on_output = on_install_output,

@@ -329,17 +329,15 @@ static void on_created(void *ctx, const struct fail *f)
 	attach(i);
 }
 
-static void start_container(struct install *i, const struct install_spec *spec, const char *id)
+static void start_container(struct install *i, const struct install_spec *spec)
 {
 	const struct config *c = i->config;
 	uint64_t lifetime = c->dependency_timeout + 2 * GRACE_MS / 1000 + 900;
 	struct container_spec container = {
 		.name = i->container,
 		.image = spec->image,
-		.session = id,
+		.store = spec->store,
 		.owner = spec->owner,
-		.thread = spec->thread,
-		.expires = (uint64_t)time(NULL) + lifetime,
 		.memory = c->memory_limit,
 		.cpu_quota = c->cpu_quota,
 		.pids = c->pids_limit,
@@ -376,7 +374,7 @@ struct install *install_start(const struct install_spec *spec)
 	i->tell = timer_new(i->loop, on_tell, i);
 	i->deadline = timer_new(i->loop, on_deadline, i);
 	timer_start(i->deadline, i->config->dependency_timeout * 1000 + GRACE_MS, 0);
-	start_container(i, spec, id);
+	start_container(i, spec);
 	return i;
 }
 

@@ -10,6 +10,9 @@
 #include "manager/engine/inspect.h"
 #include "manager/store/store.h"
 
+/* What a container may take beyond its time: PID 1's own grace, and an install that is being kept as an image. */
+#define OVERDUE_MARGIN_SECONDS 1200
+
 struct part {
 	struct list node;
 	struct doctor *doctor;
@@ -30,7 +33,7 @@ struct doctor {
 	struct fail config_failure;
 	struct engine *engine;
 	struct list parts;
-	struct part *limits, *trials, *store_part;
+	struct part *leftovers, *limits, *trials, *store_part;
 	struct store *store;
 	struct trial *trial;
 	struct info info;
@@ -115,8 +118,13 @@ static int read_network(struct part *p, const char *text, size_t n, struct fail 
 static int read_containers(struct part *p, const char *text, size_t n, struct fail *f)
 {
 	struct info_containers containers;
-	uint64_t min_age = p->doctor->config.orphan_min_age;
-	if (info_read_containers(&containers, text, n, (uint64_t)time(NULL), min_age, f) < 0)
+	const struct config *c = &p->doctor->config;
+	struct info_ages ages = {
+		.now = (uint64_t)time(NULL),
+		.orphan = c->orphan_min_age,
+		.overdue = MAX(c->max_lifetime, c->dependency_timeout) + OVERDUE_MARGIN_SECONDS,
+	};
+	if (info_read_containers(&containers, text, n, &ages, f) < 0)
 		return -1;
 	doctor_judge_containers(&p->checks, &containers);
 	info_containers_release(&containers);
@@ -180,6 +188,20 @@ static void part_free(struct part *p)
 	free(p);
 }
 
+static void begin(struct part *p, enum engine_question question, const char *subject)
+{
+	struct doctor *d = p->doctor;
+	if (!d->client) {
+		fail_set(&p->failure, FAIL_ENGINE, "cannot find '%s'%s", d->config.docker,
+			 strchr(d->config.docker, '/') ? "" : " in PATH");
+		fail_hint(&p->failure,
+			  "install docker (./setup-docker.sh does), or set HUSK_DOCKER to the client's path");
+		p->is_ready = true;
+	} else if (ask(p, question, subject, &p->failure) < 0) {
+		p->is_ready = true;
+	}
+}
+
 static void add_question(struct doctor *d, const char *name, enum engine_question question,
 			 int (*read)(struct part *, const char *, size_t, struct fail *), const struct runtime *runtime)
 {
@@ -187,15 +209,7 @@ static void add_question(struct doctor *d, const char *name, enum engine_questio
 	bool usual;
 	p->read = read;
 	p->runtime = runtime;
-	if (!d->client) {
-		fail_set(&p->failure, FAIL_ENGINE, "cannot find '%s'%s", d->config.docker,
-			 strchr(d->config.docker, '/') ? "" : " in PATH");
-		fail_hint(&p->failure,
-			  "install docker (./setup-docker.sh does), or set HUSK_DOCKER to the client's path");
-		p->is_ready = true;
-	} else if (ask(p, question, runtime ? image_of(p, &usual) : NULL, &p->failure) < 0) {
-		p->is_ready = true;
-	}
+	begin(p, question, runtime ? image_of(p, &usual) : NULL);
 }
 
 /* --- showing ----------------------------------------------------------------------------------------------------- */
@@ -278,27 +292,48 @@ static void check_files(struct doctor *d)
 	p->is_ready = true;
 }
 
-static void on_store(void *ctx, const struct export_list *list UNUSED, const struct fail *f)
+/* Whose containers are left over only the store knows. */
+static void check_leftovers(struct doctor *d, const struct fail *f)
+{
+	struct part *p = d->leftovers;
+	if (store_id(d->store)) {
+		begin(p, ASK_CONTAINERS, store_id(d->store));
+		return;
+	}
+	if (f)
+		checks_add(&p->checks, p->name, CHECK_WARN, NULL, "not known, since the store does not answer");
+	else
+		doctor_judge_containers(&p->checks, &(struct info_containers){ 0 });
+	p->is_ready = true;
+}
+
+static void on_store(void *ctx, const struct fail *f)
 {
 	struct doctor *d = ctx;
 	doctor_judge_store(&d->store_part->checks, &d->config, f);
 	d->store_part->is_ready = true;
+	check_leftovers(d, f);
 	show_ready(d);
 }
 
 /* An embedded store that is not there yet is not made by a look at it. */
 static void check_store(struct doctor *d)
 {
-	if (d->config_failure.kind)
+	if (d->config_failure.kind) {
+		checks_add(&d->leftovers->checks, d->leftovers->name, CHECK_WARN, NULL,
+			   "not known, since the settings are not valid");
+		d->leftovers->is_ready = true;
 		return;
+	}
 	d->store_part = part_new(d, "store");
 	d->store = store_new(d->loop, &d->config);
 	if (store_is_there(&d->config)) {
-		(void)store_exports(d->store, NULL, 0, NULL, 1, on_store, d);
+		(void)store_identify(d->store, on_store, d);
 		return;
 	}
 	doctor_judge_store(&d->store_part->checks, &d->config, NULL);
 	d->store_part->is_ready = true;
+	check_leftovers(d, NULL);
 }
 
 static void on_start(void *ctx)
@@ -313,7 +348,8 @@ static void on_start(void *ctx)
 	for (size_t i = 0; i < n; i++)
 		add_question(d, "image", ASK_IMAGE, read_image, &runtimes[i]);
 	add_question(d, "network", ASK_NETWORKS, read_networks, NULL);
-	add_question(d, "leftovers", ASK_CONTAINERS, read_containers, NULL);
+	d->leftovers = part_new(d, "leftovers");
+	d->leftovers->read = read_containers;
 	check_files(d);
 	check_store(d);
 	d->limits = part_new(d, "limits");

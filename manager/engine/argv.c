@@ -13,13 +13,9 @@ static void add_labels(struct strv *argv, const struct container_spec *spec)
 {
 	strv_add_all(argv, "--label", "husk=true", NULL);
 	strv_add(argv, "--label");
-	strv_addf(argv, "husk.session=%s", spec->session);
+	strv_addf(argv, STORE_LABEL "=%s", spec->store);
 	strv_add(argv, "--label");
 	strv_addf(argv, "husk.owner=%s", spec->owner);
-	strv_add(argv, "--label");
-	strv_addf(argv, "husk.thread=%s", spec->thread);
-	strv_add(argv, "--label");
-	strv_addf(argv, "husk.expires=%llu", (unsigned long long)spec->expires);
 }
 
 static void add_privileges(struct strv *argv)
@@ -149,7 +145,8 @@ void argv_remove_ended(struct strv *argv, const char *docker, const char *contai
 void argv_bake_create(struct strv *argv, const char *docker, const struct bake_spec *spec)
 {
 	strv_add_all(argv, docker, "create", "--pull", "never", "--name", spec->scratch, "--network", "none", "--label",
-		     "husk=true", NULL);
+		     "husk=true", "--label", NULL);
+	strv_addf(argv, STORE_LABEL "=%s", spec->store);
 	for (size_t i = 0; i < spec->labels->n; i++)
 		strv_add_all(argv, "--label", spec->labels->v[i], NULL);
 	strv_add(argv, spec->base);
@@ -184,11 +181,11 @@ void argv_image_prune(struct strv *argv, const char *docker)
 	strv_add_all(argv, docker, "image", "prune", "--force", "--filter", "label=" BAKE_LABEL, NULL);
 }
 
-void argv_watch(struct strv *argv, const char *docker, const char *thread)
+void argv_watch(struct strv *argv, const char *docker, const char *store)
 {
 	strv_add_all(argv, docker, "events", "--filter", "type=container", "--filter", "event=die", "--filter",
 		     "event=oom", "--filter", "event=destroy", "--format", "{{json .}}", "--filter", NULL);
-	strv_addf(argv, "label=husk.thread=%s", thread);
+	strv_addf(argv, "label=" STORE_LABEL "=%s", store);
 }
 
 void argv_network_list(struct strv *argv, const char *docker)

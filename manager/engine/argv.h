@@ -6,6 +6,8 @@
 #include "manager/engine/engine.h"
 
 #define NETWORK_NAME "husk"
+/* On everything that belongs to a store; its value is the store's id. */
+#define STORE_LABEL "husk.store"
 /* On every image that bake makes; its value says of what. */
 #define BAKE_LABEL "husk.deps"
 
@@ -23,7 +25,7 @@ void argv_bake_commit(struct strv *argv, const char *docker, const struct bake_s
 void argv_image_remove(struct strv *argv, const char *docker, const char *image);
 /* Images that lost their name to a newer one of the same kind, and that no container uses. */
 void argv_image_prune(struct strv *argv, const char *docker);
-void argv_watch(struct strv *argv, const char *docker, const char *thread);
+void argv_watch(struct strv *argv, const char *docker, const char *store);
 void argv_network_list(struct strv *argv, const char *docker);
 void argv_network_create(struct strv *argv, const char *docker);
 void argv_network_prune(struct strv *argv, const char *docker, uint64_t min_age);

@@ -42,6 +42,7 @@ static void bake_free(struct engine_bake *b)
 	free((char *)b->spec.base);
 	free((char *)b->spec.image);
 	free((char *)b->spec.scratch);
+	free((char *)b->spec.store);
 	strv_release(&b->labels);
 	fail_release(&b->failure);
 	free(b);
@@ -244,6 +245,7 @@ struct engine_bake *bake_start(struct bakery *bakery, const struct bake_spec *sp
 		.base = xstrdup(spec->base),
 		.image = xstrdup(spec->image),
 		.scratch = xstrdup(spec->scratch),
+		.store = xstrdup(spec->store),
 		.labels = &b->labels,
 	};
 	for (size_t i = 0; i < spec->labels->n; i++)

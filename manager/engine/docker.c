@@ -85,9 +85,8 @@ static void spec_copy(struct container_spec *to, const struct container_spec *fr
 	*to = *from;
 	to->name = xstrdup(from->name);
 	to->image = from->image ? xstrdup(from->image) : NULL;
-	to->session = from->session ? xstrdup(from->session) : NULL;
+	to->store = from->store ? xstrdup(from->store) : NULL;
 	to->owner = from->owner ? xstrdup(from->owner) : NULL;
-	to->thread = from->thread ? xstrdup(from->thread) : NULL;
 	to->ca_bundle = from->ca_bundle ? xstrdup(from->ca_bundle) : NULL;
 }
 
@@ -101,9 +100,8 @@ static void task_free(struct engine_task *t)
 	fail_release(&t->failure);
 	free((char *)t->spec.name);
 	free((char *)t->spec.image);
-	free((char *)t->spec.session);
+	free((char *)t->spec.store);
 	free((char *)t->spec.owner);
-	free((char *)t->spec.thread);
 	free((char *)t->spec.ca_bundle);
 	strv_release(&t->env);
 	free(t);
@@ -553,12 +551,12 @@ static void watch_ended(void *ctx, const struct child_result *r)
 	w->handler.on_closed(w->handler.ctx);
 }
 
-static struct engine_watch *docker_watch(struct engine *e, const char *thread, const struct watch_handler *handler,
+static struct engine_watch *docker_watch(struct engine *e, const char *store, const struct watch_handler *handler,
 					 struct fail *f)
 {
 	struct docker *d = docker_of(e);
 	AUTO(strv_release) struct strv argv = { 0 };
-	argv_watch(&argv, d->program, thread);
+	argv_watch(&argv, d->program, store);
 	struct engine_watch *w = new0(struct engine_watch);
 	w->handler = *handler;
 	w->line.max = EVENT_LINE_MAX;

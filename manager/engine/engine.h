@@ -18,10 +18,8 @@ struct engine_probe;  /* a question under way */
 struct container_spec {
 	const char *name;
 	const char *image;
-	const char *session;
-	const char *owner;
-	const char *thread;
-	uint64_t expires; /* seconds since the epoch: when its hard lifetime ends */
+	const char *store; /* the id of the store that knows of it */
+	const char *owner; /* the server's id */
 	uint64_t memory;
 	uint64_t cpu_quota;
 	uint64_t pids;
@@ -43,6 +41,7 @@ struct bake_spec {
 	const char *base;	   /* the image it is added to, all else of which stays as it is */
 	const char *image;	   /* the name of the result */
 	const char *scratch;	   /* the name of a container that is made for it and never started */
+	const char *store;	   /* for the scratch container, as container_spec says */
 	const struct strv *labels; /* NAME=value */
 };
 
@@ -80,7 +79,7 @@ enum engine_question {
 	ASK_LABELS,	/* subject: an image */
 	ASK_NETWORKS,	/* the ids of Husk's network */
 	ASK_NETWORK,	/* subject: such an id */
-	ASK_CONTAINERS, /* all of Husk's, of whichever server */
+	ASK_CONTAINERS, /* subject: the id of a store; all of its containers, of whichever server */
 	ASK_STATS,	/* what the containers that run use; takes the engine a second or two */
 };
 
@@ -117,8 +116,8 @@ struct engine_ops {
 	struct engine_bake *(*remove_image)(struct engine *e, const char *image, engine_done_fn done, void *ctx);
 	struct engine_stream *(*attach)(struct engine *e, const char *container, const struct stream_handler *handler,
 					struct fail *f);
-	/* What happens to the containers of a thread, whichever server started them. */
-	struct engine_watch *(*watch)(struct engine *e, const char *thread, const struct watch_handler *handler,
+	/* What happens to the containers of a store, whichever server started them. */
+	struct engine_watch *(*watch)(struct engine *e, const char *store, const struct watch_handler *handler,
 				      struct fail *f);
 	/* NULL with f filled if it cannot even be asked. The caller frees it, before or after the answer. */
 	struct engine_probe *(*probe)(struct engine *e, const struct probe_spec *spec, struct fail *f);

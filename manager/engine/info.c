@@ -7,8 +7,6 @@
 #include "base/parse.h"
 #include "manager/engine/argv.h"
 
-/* How long after its hard end a container may still be on its way out. */
-#define EXPIRY_SLACK_SECONDS 60
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 
 void info_argv(struct strv *argv, const char *docker, enum engine_question question, const char *subject)
@@ -45,8 +43,9 @@ void info_argv(struct strv *argv, const char *docker, enum engine_question quest
 		strv_add_all(argv, "network", "inspect", "--format", "{{json .}}", "--", subject, NULL);
 		break;
 	case ASK_CONTAINERS:
-		strv_add_all(argv, "ps", "--all", "--no-trunc", "--filter", "label=husk=true", "--format",
-			     "{{.Names}}\t{{.Status}}\t{{.CreatedAt}}\t{{.Label \"husk.expires\"}}", NULL);
+		strv_add_all(argv, "ps", "--all", "--no-trunc", "--format", "{{.Names}}\t{{.Status}}\t{{.CreatedAt}}",
+			     "--filter", NULL);
+		strv_addf(argv, "label=" STORE_LABEL "=%s", subject);
 		break;
 	case ASK_STATS:
 		strv_add_all(argv, "stats", "--no-stream", "--no-trunc", "--format", "{{.Name}}\t{{.MemUsage}}", NULL);
@@ -297,18 +296,19 @@ static uint64_t created_at(const char *text)
 	return seconds > 0 ? (uint64_t)seconds : 0;
 }
 
-static int read_container(struct info_containers *ret, char *line, uint64_t now, uint64_t min_age)
+static int read_container(struct info_containers *ret, char *line, const struct info_ages *ages)
 {
 	char *rest = line, *name = strsep(&rest, "\t"), *status = strsep(&rest, "\t");
-	char *created = strsep(&rest, "\t"), *expires = strsep(&rest, "\t");
-	uint64_t born, end;
-	if (!expires || rest || !*name || strspn(name, NAME_CHARS) != strlen(name))
+	char *created = strsep(&rest, "\t");
+	uint64_t born;
+	if (!created || rest || !*name || strspn(name, NAME_CHARS) != strlen(name))
 		return -1;
 	if (!(born = created_at(created)))
 		return -1;
 	bool runs = strncmp(status, "Up", 2) == 0;
-	bool overdue = parse_u64(expires, &end) == 0 && now > end && now - end > EXPIRY_SLACK_SECONDS;
-	bool ended = !runs && born <= now && now - born >= min_age;
+	uint64_t age = ages->now - MIN(born, ages->now);
+	bool overdue = age > ages->overdue;
+	bool ended = !runs && born <= ages->now && age >= ages->orphan;
 	ret->running += runs;
 	strv_add(&ret->present, name);
 	if (ended)
@@ -318,7 +318,7 @@ static int read_container(struct info_containers *ret, char *line, uint64_t now,
 	return 0;
 }
 
-int info_read_containers(struct info_containers *ret, const char *text, size_t n, uint64_t now, uint64_t min_age,
+int info_read_containers(struct info_containers *ret, const char *text, size_t n, const struct info_ages *ages,
 			 struct fail *f)
 {
 	struct info_containers found = { 0 };
@@ -326,7 +326,7 @@ int info_read_containers(struct info_containers *ret, const char *text, size_t n
 	bool bad = strlen(copy) != n;
 	for (char *rest = copy, *line; !bad && (line = strsep(&rest, "\n"));) {
 		line[strcspn(line, "\r")] = '\0';
-		bad = *line && read_container(&found, line, now, min_age) < 0;
+		bad = *line && read_container(&found, line, ages) < 0;
 	}
 	if (bad) {
 		info_containers_release(&found);

@@ -81,15 +81,21 @@ struct info_network {
 int info_read_network(struct info_network *ret, const char *text, size_t n, struct fail *f);
 void info_network_release(struct info_network *network);
 
-/* ASK_CONTAINERS: how many run, the names of all, of those that do not run and are older than min_age seconds, and of all that
- * nobody will remove: these, and what is past the end of its lifetime. now in seconds since the epoch. */
+/* All in seconds; now since the epoch. */
+struct info_ages {
+	uint64_t now;
+	uint64_t orphan;  /* what does not run and is older is left over */
+	uint64_t overdue; /* what runs and is older has outlived its end */
+};
+/* ASK_CONTAINERS: how many run, the names of all, of those that do not run and are older than an orphan may be, and of all
+ * that nobody will remove: these, and what is overdue. */
 struct info_containers {
 	size_t running;
 	struct strv present;
 	struct strv ended;
 	struct strv leftovers;
 };
-int info_read_containers(struct info_containers *ret, const char *text, size_t n, uint64_t now, uint64_t min_age,
+int info_read_containers(struct info_containers *ret, const char *text, size_t n, const struct info_ages *ages,
 			 struct fail *f);
 void info_containers_release(struct info_containers *containers);
 

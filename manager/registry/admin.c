@@ -113,7 +113,7 @@ static void add_row(struct admin *a, const struct session_record *row, uint64_t 
 		.age_seconds = (now - MIN(row->created, now)) / 1000,
 		.idle_seconds = row->busy ? 0 : (now - MIN(row->used, now)) / 1000,
 		.left_seconds = (row->ends - MIN(row->ends, now)) / 1000,
-		.container = xasprintf("husk-%s", row->id),
+		.container = xstrdup(row->container ? row->container : ""),
 		.owner_id = xstrdup(row->owner),
 		.fence = row->fence,
 	};
@@ -170,10 +170,13 @@ static void on_containers(void *ctx, const char *text, size_t n, const struct fa
 {
 	struct admin *a = ctx;
 	struct info_containers found = { 0 };
+	struct info_ages ages = { .now = (uint64_t)time(NULL),
+				  .orphan = a->config->orphan_min_age,
+				  .overdue = UINT64_MAX };
 	struct probe_spec stats = { .question = ASK_STATS, .done = on_stats, .ctx = a };
 	AUTO(fail_release) struct fail bad = { 0 };
 	a->probe = a->engine->ops->probe_free(a->probe);
-	if (!f && info_read_containers(&found, text, n, (uint64_t)time(NULL), a->config->orphan_min_age, &bad) < 0)
+	if (!f && info_read_containers(&found, text, n, &ages, &bad) < 0)
 		f = &bad;
 	if (f)
 		fail_copy(&a->unsure, f);
@@ -189,7 +192,9 @@ static void on_containers(void *ctx, const char *text, size_t n, const struct fa
 static void on_rows(void *ctx, const struct session_list *list, const struct fail *f)
 {
 	struct admin *a = ctx;
-	struct probe_spec containers = { .question = ASK_CONTAINERS, .done = on_containers, .ctx = a };
+	struct probe_spec containers = {
+		.question = ASK_CONTAINERS, .subject = store_id(a->store), .done = on_containers, .ctx = a
+	};
 	uint64_t now = store_now_ms();
 	a->job = NULL;
 	if (f) {

@@ -13,7 +13,6 @@ struct gc {
 	struct engine_probe *probe;
 	struct store_job *job;
 	struct engine_task *task;
-	struct timer *soon;
 	struct info_containers found;
 	size_t at; /* of found.ended */
 	struct gc_report report;
@@ -28,9 +27,8 @@ static void note_failure(struct gc *g, const struct fail *f)
 		fail_copy(&g->failure, f);
 }
 
-static void finish(void *ctx)
+static void finish(struct gc *g)
 {
-	struct gc *g = ctx;
 	g->spec.on_done(g->spec.ctx, &g->report, g->failure.kind ? &g->failure : NULL);
 }
 
@@ -116,8 +114,10 @@ static void on_containers(void *ctx, const char *text, size_t n, const struct fa
 	struct gc *g = ctx;
 	AUTO(fail_release) struct fail bad = { 0 };
 	g->probe = g->spec.engine->ops->probe_free(g->probe);
-	if (!f &&
-	    info_read_containers(&g->found, text, n, (uint64_t)time(NULL), g->spec.config->orphan_min_age, &bad) < 0)
+	struct info_ages ages = { .now = (uint64_t)time(NULL),
+				  .orphan = g->spec.config->orphan_min_age,
+				  .overdue = UINT64_MAX };
+	if (!f && info_read_containers(&g->found, text, n, &ages, &bad) < 0)
 		f = &bad;
 	if (f) {
 		/* Without a list of what is there nothing is known to be gone. */
@@ -128,18 +128,29 @@ static void on_containers(void *ctx, const char *text, size_t n, const struct fa
 	g->job = store_sessions(g->spec.store, /* thread= */ NULL, /* all= */ true, on_rows, g);
 }
 
+/* Without the store's id there is no telling which containers are ours. */
+static void on_identified(void *ctx, const struct fail *f)
+{
+	struct gc *g = ctx;
+	g->job = NULL;
+	note_failure(g, f);
+	struct probe_spec probe = {
+		.question = ASK_CONTAINERS, .subject = store_id(g->spec.store), .done = on_containers, .ctx = g
+	};
+	if (!f)
+		g->probe = g->spec.engine->ops->probe(g->spec.engine, &probe, &g->failure);
+	if (!g->probe)
+		finish(g);
+}
+
 /* --- life -------------------------------------------------------------------------------------------------------- */
 
 struct gc *gc_start(const struct gc_spec *spec)
 {
 	struct gc *g = new0(struct gc);
 	g->spec = *spec;
-	g->soon = timer_new(spec->loop, finish, g);
 	owner_sweep(spec->config);
-	struct probe_spec probe = { .question = ASK_CONTAINERS, .done = on_containers, .ctx = g };
-	g->probe = spec->engine->ops->probe(spec->engine, &probe, &g->failure);
-	if (!g->probe)
-		timer_start(g->soon, 0, 0);
+	g->job = store_identify(spec->store, on_identified, g);
 	return g;
 }
 
@@ -151,7 +162,6 @@ struct gc *gc_free(struct gc *g)
 	store_cancel(g->job);
 	if (g->task)
 		g->spec.engine->ops->task_cancel(g->task);
-	timer_free(g->soon);
 	info_containers_release(&g->found);
 	strv_release(&g->report.containers);
 	fail_release(&g->failure);

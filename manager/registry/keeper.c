@@ -29,7 +29,7 @@ static void watch_start(struct manager *m)
 	AUTO(fail_release) struct fail f = { 0 };
 	if (m->watch)
 		return;
-	m->watch = m->engine->ops->watch(m->engine, m->thread, &handler, &f);
+	m->watch = m->engine->ops->watch(m->engine, store_id(m->store), &handler, &f);
 	if (m->watch)
 		return;
 	log_debug("no engine events: %s", f.message);

@@ -265,7 +265,7 @@ static void on_claimed(void *ctx, const struct session_list *active, const struc
 	op->claimed = !f;
 	if (!f) {
 		keeper_start(m);
-		session_start(s, m->self.id);
+		session_start(s, m->self.id, store_id(m->store));
 		return;
 	}
 	/* Slots may be held by sessions that died with their server: look once, then ask again. */
@@ -355,9 +355,11 @@ struct session *manager_take_in(struct manager *m, const struct session_record *
 	uint64_t now = store_now_ms();
 	if (row->image)
 		params.image = row->image;
-	struct session *s = session_adopt(&params, &(struct session_past){ .id = row->id,
-									   .fence = row->fence,
-									   .age_ms = now - MIN(row->created, now) });
+	struct session *s =
+		session_adopt(&params, &(struct session_past){ .id = row->id,
+							       .container = row->container ? row->container : "",
+							       .fence = row->fence,
+							       .age_ms = now - MIN(row->created, now) });
 	list_append(&m->sessions, &s->node);
 	keeper_start(m);
 	return s;

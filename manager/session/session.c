@@ -462,13 +462,15 @@ static struct session *prepare(const struct session_params *p, enum session_stat
 struct session *session_new(const struct session_params *p)
 {
 	struct session *s = prepare(p, SESSION_STARTING);
+	char name[TOKEN_SIZE];
 	token_make(s->id);
-	s->container = xasprintf("husk-%s", s->id);
+	token_make(name);
+	s->container = xasprintf("husk-%s", name);
 	s->fence = 1;
 	return s;
 }
 
-void session_start(struct session *s, const char *owner_id)
+void session_start(struct session *s, const char *owner_id, const char *store_id)
 {
 	const struct config *c = s->config;
 	AUTO(strv_release) struct strv sources = { 0 };
@@ -477,10 +479,8 @@ void session_start(struct session *s, const char *owner_id)
 	struct container_spec spec = {
 		.name = s->container,
 		.image = s->image,
-		.session = s->id,
+		.store = store_id,
 		.owner = owner_id,
-		.thread = s->thread,
-		.expires = (uint64_t)time(NULL) + c->max_lifetime,
 		.memory = c->memory_limit,
 		.cpu_quota = c->cpu_quota,
 		.pids = c->pids_limit,
@@ -502,7 +502,7 @@ struct session *session_adopt(const struct session_params *p, const struct sessi
 {
 	struct session *s = prepare(p, SESSION_ADOPTING);
 	snprintf(s->id, sizeof(s->id), "%s", past->id);
-	s->container = xasprintf("husk-%s", s->id);
+	s->container = xstrdup(past->container);
 	s->fence = past->fence;
 	s->created_ms -= past->age_ms;
 	timer_start(s->heartbeat, s->lease_ms / 4, s->lease_ms / 4);

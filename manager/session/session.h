@@ -109,11 +109,12 @@ struct session_params {
 /* Named, but not there yet: nothing is asked of the engine before session_start(). */
 struct session *session_new(const struct session_params *params);
 /* on_ready or on_dead follows. */
-void session_start(struct session *s, const char *owner_id);
+void session_start(struct session *s, const char *owner_id, const char *store_id);
 
 /* What the store knows of a session whose server has ended. */
 struct session_past {
 	const char *id;
+	const char *container;
 	uint64_t fence; /* ours by now */
 	uint64_t age_ms;
 };

@@ -87,7 +87,8 @@ uint64_t db_time_left(const struct db *db);
 /* The first column of the first row as a number; 0 without one. */
 int db_number(struct db *db, struct db_query *q, uint64_t *ret, struct fail *f);
 
-/* Brings the tables to what this program needs, in one transaction: servers that start at once do it once (schema.c). */
-int schema_migrate(struct db *db, struct fail *f);
+/* Brings the tables to what this program needs, in one transaction: servers that start at once do it once (schema.c). On
+ * success *ret_id, which must be NULL or heap memory, is replaced by the store's id; the caller owns it. */
+int schema_migrate(struct db *db, char **ret_id, struct fail *f);
 
 #endif

@@ -1,5 +1,7 @@
 /* The tables, step by step. A step that was released never changes: what comes later is a new one. Statements keep to what
  * SQLite and Postgres understand alike: BIGINT and TEXT, no sequences, no types of their own. */
+#include "base/alloc.h"
+#include "manager/model/token.h"
 #include "manager/store/db.h"
 
 #define STEP_MAX 16
@@ -26,6 +28,9 @@ static const char *const steps[][STEP_MAX] = {
 		"CREATE TABLE dependency_sets (key TEXT PRIMARY KEY, image TEXT, runtime TEXT NOT NULL, wanted TEXT NOT NULL, versions TEXT, unpinned BIGINT NOT NULL, size BIGINT NOT NULL, "
 		"built BIGINT NOT NULL, used BIGINT NOT NULL, builder TEXT, builder_until BIGINT NOT NULL)",
 	},
+	{
+		"CREATE TABLE store (id TEXT NOT NULL)",
+	},
 };
 
 static int set_version(struct db *db, uint64_t version, struct fail *f)
@@ -45,7 +50,42 @@ static int take_step(struct db *db, const char *const *step, struct fail *f)
 	return 0;
 }
 
-static int migrate(struct db *db, void *ctx UNUSED, struct fail *f)
+static void take_id(void *ctx, const struct db_value *columns, size_t n)
+{
+	char **id = ctx;
+	if (n && columns[0].kind == DB_TEXT && !*id)
+		*id = xstrdup(columns[0].text);
+}
+
+/* The id is made with the table. The transaction is exclusive, so whoever comes second finds the first one's. */
+static int identify(struct db *db, char **ret_id, struct fail *f)
+{
+	AUTO(freep) char *id = NULL;
+	struct db_query ask = { .sql = "SELECT id FROM store", .on_row = take_id, .ctx = &id };
+	if (db_exec(db, &ask, f) < 0)
+		return -1;
+	if (!id) {
+		char token[TOKEN_SIZE];
+		token_make(token);
+		struct db_query add = { .sql = "INSERT INTO store (id) VALUES ($1)", DB_PARAMS(db_text(token)) };
+		if (db_exec(db, &add, f) < 0)
+			return -1;
+		id = xstrdup(token);
+	}
+	free(*ret_id);
+	*ret_id = take_ptr(id);
+	return 0;
+}
+
+static int take_steps(struct db *db, uint64_t version, struct fail *f)
+{
+	for (uint64_t i = version; i < ARRAY_LEN(steps); i++)
+		if (take_step(db, steps[i], f) < 0)
+			return fail_wrap(f, "cannot bring the store to schema %llu", (unsigned long long)i + 1);
+	return version < ARRAY_LEN(steps) ? set_version(db, ARRAY_LEN(steps), f) : 0;
+}
+
+static int migrate(struct db *db, void *ctx, struct fail *f)
 {
 	struct db_query make = { .sql = "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)" };
 	struct db_query ask = { .sql = "SELECT MAX(version) FROM schema_version" };
@@ -57,15 +97,10 @@ static int migrate(struct db *db, void *ctx UNUSED, struct fail *f)
 			 (unsigned long long)version, ARRAY_LEN(steps));
 		return fail_hint(f, "update Husk, or give this one a store of its own (XDG_STATE_HOME, DATABASE_URL)");
 	}
-	if (version == ARRAY_LEN(steps))
-		return 0;
-	for (uint64_t i = version; i < ARRAY_LEN(steps); i++)
-		if (take_step(db, steps[i], f) < 0)
-			return fail_wrap(f, "cannot bring the store to schema %llu", (unsigned long long)i + 1);
-	return set_version(db, ARRAY_LEN(steps), f);
+	return take_steps(db, version, f) < 0 ? -1 : identify(db, ctx, f);
 }
 
-int schema_migrate(struct db *db, struct fail *f)
+int schema_migrate(struct db *db, char **ret_id, struct fail *f)
 {
-	return db_transaction(db, DB_DURABLE, migrate, NULL, f);
+	return db_transaction(db, DB_DURABLE, migrate, ret_id, f);
 }

@@ -24,6 +24,7 @@ struct connection {
 	struct db_place place;
 	struct key key;
 	struct db *db;
+	char *id;	     /* of the store; set with the first connection */
 	struct fail failure; /* why the last attempt to connect failed */
 	uint64_t retry_ms;   /* not before */
 	unsigned failures;
@@ -37,6 +38,7 @@ struct store {
 	size_t queued;
 	struct list refused; /* jobs for which the queue had no room, until they are answered */
 	struct execution_log *log;
+	char *id; /* NULL until a job has succeeded */
 	struct timer *settle;
 	void (*on_settled)(void *ctx); /* NULL = nobody waits for that */
 	void *settle_ctx;
@@ -65,6 +67,11 @@ bool store_is_there(const struct config *c)
 struct execution_log *store_log(struct store *s)
 {
 	return s->log;
+}
+
+const char *store_id(const struct store *s)
+{
+	return s->id;
 }
 
 /* --- jobs -------------------------------------------------------------------------------------------------------- */
@@ -204,6 +211,34 @@ void job_answer(store_done_fn fn, void *ctx, const char *what, const struct fail
 		log_warning("%s: %s", what, f->message);
 }
 
+/* --- the store's id ---------------------------------------------------------------------------------------------- */
+
+struct identify_job {
+	struct store_job base;
+	store_done_fn fn;
+	void *ctx;
+};
+
+/* Connecting has read it. */
+static int run_identify(struct store_job *job UNUSED, struct db *db UNUSED, struct fail *f UNUSED)
+{
+	return 0;
+}
+
+static void finish_identify(struct store_job *job, const struct fail *f)
+{
+	struct identify_job *j = container_of(job, struct identify_job, base);
+	job_answer(j->fn, j->ctx, "the store was not opened", f);
+}
+
+struct store_job *store_identify(struct store *s, store_done_fn fn, void *ctx)
+{
+	struct identify_job *j = job_new(s, sizeof(*j), run_identify, finish_identify);
+	j->fn = fn;
+	j->ctx = ctx;
+	return job_submit(&j->base);
+}
+
 /* --- in a thread ------------------------------------------------------------------------------------------------- */
 
 static void disconnect(struct connection *c)
@@ -219,7 +254,7 @@ static int connect_now(struct connection *c, uint64_t deadline_ms, struct fail *
 	if ((c->place.postgres ? postgres_open : sqlite_open)(&c->db, &c->place, until, f) < 0)
 		return -1;
 	c->db->deadline_ms = deadline_ms;
-	if (schema_migrate(c->db, f) == 0)
+	if (schema_migrate(c->db, &c->id, f) == 0)
 		return 0;
 	disconnect(c);
 	return -1;
@@ -296,6 +331,7 @@ static void connection_free(struct connection *c)
 	place_release(&c->place);
 	key_release(&c->key);
 	fail_release(&c->failure);
+	free(c->id);
 	free(c);
 }
 
@@ -339,6 +375,8 @@ static void on_job_done(void *ctx, bool forgotten UNUSED)
 {
 	struct connection *c = ctx;
 	struct store_job *job = c->job;
+	if (c->store && c->id && !c->store->id && !job->fail.kind)
+		c->store->id = xstrdup(c->id);
 	if (!atomic_load(&job->dropped)) {
 		job->timer = timer_free(job->timer);
 		/* The callback may do anything: queue more, cancel this one, free the store. */
@@ -429,6 +467,7 @@ struct store *store_free(struct store *s)
 	} else {
 		connection_retire(s->connection);
 	}
+	free(s->id);
 	free(s);
 	return NULL;
 }

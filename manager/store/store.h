@@ -26,6 +26,10 @@ struct store *store_free(struct store *s);
  * ms at the latest. store_free() forgets it. */
 void store_settle(struct store *s, uint64_t ms, void (*fn)(void *ctx), void *ctx);
 
+/* A random name that a store gets when it is made and keeps: containers carry it, so that servers which share a store know
+ * whose they are. NULL until a job has succeeded; then valid as long as the store. */
+const char *store_id(const struct store *s);
+
 /* From the return on, the callback is not called. A job that had begun may still take effect. NULL is fine. */
 void store_cancel(struct store_job *job);
 uint64_t store_now_ms(void);
@@ -38,6 +42,9 @@ char *store_describe(const struct config *config);
  * cancelled, never from inside the call that made the job, which is gone afterwards; arguments are valid during the
  * call. A NULL callback is allowed where the caller does not care: the failure is logged. */
 typedef void (*store_done_fn)(void *ctx, const struct fail *f);
+
+/* Does nothing but open the store: afterwards store_id() is known. */
+struct store_job *store_identify(struct store *s, store_done_fn fn, void *ctx);
 
 /* --- sessions ---------------------------------------------------------------------------------------------------- */
 /* A row holds a slot while its state is starting or running and its lease is not over. */

@@ -30,16 +30,16 @@ def started_with(home):
 
 
 def thread_of(home):
-    """What all containers of this home's servers are labelled with, once there was a session."""
+    """The conversation of this home's servers, once there was a session."""
     path = home / ".local" / "state" / "husk" / "mcp-thread.json"
     return json.loads(path.read_text())["thread_id"] if path.exists() else None
 
 
 def containers_of(home):
-    thread = thread_of(home)
-    if not thread:
+    env = {"HOME": str(home)}
+    if not harness.store_id(env):
         return []
-    return harness.docker("ps", "--all", "--filter", f"label=husk.thread={thread}", "--format", "{{.Names}} {{.Status}}").splitlines()
+    return harness.docker("ps", "--all", "--filter", harness.store_label(env), "--format", "{{.Names}} {{.Status}}").splitlines()
 
 
 class Desk:

@@ -6,11 +6,13 @@ of its own below the test's temporary directory.
 
 import base64
 import collections
+import contextlib
 import itertools
 import json
 import os
 import pathlib
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
@@ -30,6 +32,32 @@ def build_dir():
 
 def husk_binary():
     return os.environ.get("HUSK") or str(build_dir() / "husk")
+
+
+def store_rows(env, sql):
+    """What the store of a husk with this environment holds; nothing while there is none."""
+    if env.get("DATABASE_URL"):
+        done = subprocess.run(["psql", env["DATABASE_URL"], "-qAt", "-F", "\t", "-c", "SET search_path = husk; " + sql], capture_output=True,
+                              text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+        return [tuple(line.split("\t")) for line in done.stdout.splitlines()]
+    path = pathlib.Path(env.get("XDG_STATE_HOME") or f"{env['HOME']}/.local/state") / "husk" / "husk.db"
+    if not path.exists():
+        return []
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=PATIENCE)) as database:
+            return database.execute(sql).fetchall()
+    except sqlite3.Error:  # not one yet, or a test broke it
+        return []
+
+
+def store_id(env):
+    """What all containers of servers with this environment are labelled with, once there was a session."""
+    found = store_rows(env, "SELECT id FROM store")
+    return found[0][0] if found else None
+
+
+def store_label(env):
+    return f"label=husk.store={store_id(env)}"
 
 
 def modern_meta(version=MODERN, **more):
@@ -178,6 +206,7 @@ class Server:
         self.messages = []
         self.notifications = []
         self.sessions = []
+        self._store_id = None
         self.answers = {}
         self.methods = {}  # id -> (method, revision), also of answered requests
         self.changed = threading.Condition()
@@ -346,17 +375,28 @@ class Server:
         path = self.home / "state" / "husk" / "mcp-thread.json"
         return json.loads(path.read_text())["thread_id"] if path.exists() else None
 
+    def store_id(self):
+        self._store_id = store_id(self.env) or self._store_id
+        return self._store_id
+
+    def container_of(self, session_id):
+        """Its name; the store knows it, also after the session's end."""
+        self.store_id()
+        rows = dict(store_rows(self.env, "SELECT id, container FROM sessions"))
+        return rows.get(session_id)
+
     def containers(self):
-        """Names of this server's containers, running or not."""
-        thread = self.env.get("HUSK_THREAD_ID") or self.thread_id()
-        if not thread:
+        """Names of this server's containers, running or not: of its store, and not of another conversation's sessions."""
+        if not self.store_id():
             return []
-        return self.docker("ps", "--all", "--filter", f"label=husk.thread={thread}", "--format", "{{.Names}}").split()
+        thread = self.env.get("HUSK_THREAD_ID") or self.thread_id()
+        others = {name for name, owner in store_rows(self.env, "SELECT container, thread FROM sessions") if owner != thread}
+        found = self.docker("ps", "--all", "--filter", f"label=husk.store={self.store_id()}", "--format", "{{.Names}}").split()
+        return [name for name in found if name not in others]
 
     def engine_events(self):
         """What the engine says happened to this server's containers, for the message of a failure: it forgets soon."""
-        thread = self.env.get("HUSK_THREAD_ID") or self.thread_id()
-        return "\n" + self.docker("events", "--since", "5m", "--until", "0s", "--filter", f"label=husk.thread={thread}", "--format",
+        return "\n" + self.docker("events", "--since", "5m", "--until", "0s", "--filter", f"label=husk.store={self.store_id()}", "--format",
                                   "{{.TimeNano}} {{.Action}} {{.Actor.Attributes.signal}} {{.Actor.Attributes.exitCode}}", check=False)
 
     def close_stdin(self):
@@ -378,7 +418,7 @@ class Server:
             self.process.wait()
         self.reader.join(10)
         self.process.stdout.close()
-        for name in {*self.containers(), *(f"husk-{s}" for s in self.sessions)}:
+        for name in self.containers():
             self.docker("rm", "--force", "--volumes", name, check=False)
 
     def kill(self):
@@ -398,7 +438,12 @@ class Session:
     def __init__(self, server, session_id):
         self.server = server
         self.id = session_id
-        self.container = f"husk-{session_id}"
+        self._container = server.container_of(session_id)
+
+    @property
+    def container(self):
+        self._container = self._container or self.server.container_of(self.id)
+        return self._container
 
     def start_code(self, code, timeout=None, **more):
         return self.server.start_call("execute_code", self._arguments(timeout, code=code), **more)

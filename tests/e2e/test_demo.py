@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import pytest
-from harness import clean_env, husk_binary, wait_until
+from harness import clean_env, docker, husk_binary, store_id, store_label, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +58,8 @@ def test_it_reads_well_without_a_terminal(tour):
 
 def test_it_leaves_no_container(tour):
     home, _ = tour
-    thread = home / "state" / "husk" / "mcp-thread.json"
-    if thread.exists():
-        from harness import docker
-
-        label = f"label=husk.thread={json.loads(thread.read_text())['thread_id']}"
+    if store_id(clean_env(home)):
+        label = store_label(clean_env(home))
         wait_until(lambda: not docker("ps", "--all", "--quiet", "--filter", label), what="the end of the demo's session")
 
 

@@ -11,7 +11,7 @@ import time
 import uuid
 
 import pytest
-from harness import PATIENCE, ROOT, build_dir, clean_env, docker, husk_binary, processes, wait_until
+from harness import PATIENCE, ROOT, build_dir, clean_env, docker, husk_binary, processes, store_label, wait_until
 
 ASKED = ["docker client", "endpoint", "engine"]
 OF_ENGINE = ["system", "storage driver", "cgroups", "seccomp", "apparmor", "rootless", "memory limit", "swap limit",
@@ -134,7 +134,7 @@ def test_probe_runs_a_session(doctor):
     thread = f"doctor-{uuid.uuid4()}"
     checks = doctor.json("--probe", HUSK_THREAD_ID=thread)
     assert re.fullmatch(r"created in \d+ ms, 1\+1 in \d+ ms, stopped in \d+ ms", checks["session python"]["detail"]), checks
-    assert docker("ps", "--all", "--quiet", "--filter", f"label=husk.thread={thread}") == ""
+    assert docker("ps", "--all", "--quiet", "--filter", store_label(clean_env(doctor.home))) == ""
     assert [p.name for p in doctor.home.iterdir()] == ["state"]  # sessions that were tried are sessions: the store knows them
     assert list((doctor.home / "state" / "husk" / "servers").iterdir()) == []
 
@@ -143,7 +143,7 @@ def test_probe_that_is_interrupted_leaves_nothing(doctor):
     thread = f"doctor-{uuid.uuid4()}"
 
     def containers():
-        return docker("ps", "--all", "--quiet", "--filter", f"label=husk.thread={thread}")
+        return docker("ps", "--all", "--quiet", "--filter", store_label(clean_env(doctor.home)))
 
     process = subprocess.Popen([husk_binary(), "doctor", "--probe"], env=clean_env(doctor.home, HUSK_THREAD_ID=thread),
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -242,7 +242,8 @@ def test_network_that_joins_sessions(doctor, fake):
 def test_leftovers(doctor):
     image = docker("images", "--format", "{{.Repository}}:{{.Tag}}", "husk-python").splitlines()[0]
     name = f"husk-leftover-{uuid.uuid4().hex[:12]}"
-    docker("create", "--name", name, "--label", "husk=true", image)
+    subprocess.run([husk_binary(), "ps"], env=clean_env(doctor.home), check=True, stdin=subprocess.DEVNULL)  # makes the store
+    docker("create", "--name", name, "--label", "husk=true", "--" + store_label(clean_env(doctor.home)), image)
     try:
         young = doctor.json()
         assert name not in json.dumps(young)

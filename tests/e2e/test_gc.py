@@ -1,4 +1,4 @@
-"""What servers that ended left behind is collected; what runs is never touched, whosever it is."""
+"""What servers that have ended left behind is collected; what runs, or belongs to another store, is never touched."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import subprocess
 import uuid
 
 import pytest
-from harness import build_dir, clean_env, docker, husk_binary, wait_until
+from harness import build_dir, clean_env, docker, husk_binary, store_label, wait_until
 
 # Old enough that nobody else's session on this engine is still between its creation and its start.
 AGE = 20
@@ -19,11 +19,12 @@ def leftovers():
     """Makes containers as a server that was killed would leave them."""
     names = []
 
-    def make(*args, command="create"):
+    def make(home, *args, command="create"):
+        gc(home)  # which makes the store
         name = f"husk-gc-{uuid.uuid4().hex}"
         names.append(name)
         tag = json.loads((build_dir() / "images.json").read_text())[0]["tag"]
-        docker(command, "--name", name, "--label", "husk=true", "--label", "husk.thread=gc", "--network", "none", *args, "--entrypoint",
+        docker(command, "--name", name, "--label", "husk=true", "--" + store_label(clean_env(home)), "--network", "none", *args, "--entrypoint",
                "/bin/sleep", os.environ.get("HUSK_IMAGE_PYTHON") or tag, "1000")
         return name
 
@@ -45,10 +46,11 @@ def gc(home, *args, **settings):
 
 
 def test_what_was_never_started_or_has_exited_is_removed_when_it_is_old(leftovers, tmp_path):
-    created = leftovers()
-    exited = leftovers("--detach", command="run")
+    created = leftovers(tmp_path / "home")
+    exited = leftovers(tmp_path / "home", "--detach", command="run")
     docker("kill", exited)
-    running = leftovers("--detach", command="run")
+    running = leftovers(tmp_path / "home", "--detach", command="run")
+    foreign = leftovers(tmp_path / "other")
     assert created not in gc(tmp_path / "home", "--json")  # too young
     removed = set()
 
@@ -57,13 +59,13 @@ def test_what_was_never_started_or_has_exited_is_removed_when_it_is_old(leftover
         return not there(created) and not there(exited)
 
     wait_until(collect, timeout=AGE + 60, what="the removal of both")
-    assert {created, exited} <= removed and running not in removed and there(running)
+    assert {created, exited} <= removed and running not in removed and there(running) and there(foreign)
     assert "removed, " in gc(tmp_path / "home")
 
 
-def test_a_server_collects_while_it_has_sessions(leftovers, start):
-    created = leftovers()
-    server = start(SESSION_GC_INTERVAL_SECONDS=1, CONTAINER_ORPHAN_MIN_AGE_SECONDS=AGE)
+def test_a_server_collects_while_it_has_sessions(leftovers, start, tmp_path):
+    created = leftovers(tmp_path / "home")
+    server = start(home=tmp_path / "home", SESSION_GC_INTERVAL_SECONDS=1, CONTAINER_ORPHAN_MIN_AGE_SECONDS=AGE)
     other = start(SESSION_GC_INTERVAL_SECONDS=1, CONTAINER_ORPHAN_MIN_AGE_SECONDS=AGE)
     sessions = [server.session(network=False), other.session(network=False)]
     wait_until(lambda: not there(created), timeout=AGE + 60, what="removal by the server")

@@ -93,7 +93,7 @@ def test_a_half_made_session_holds_no_slot(together):
     second = together(CONTAINER_MAX_SESSIONS=1)
     created = create(second)
     assert not created.is_error, created.text
-    wait_until(lambda: second.containers() == [f"husk-{created.session_id}"], what="the end of the half-made one")
+    wait_until(lambda: second.containers() == [second.container_of(created.session_id)], what="the end of the half-made one")
 
 
 def test_a_failed_create_holds_no_slot(together):

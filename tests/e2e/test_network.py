@@ -159,7 +159,7 @@ def test_the_network_is_made_race_free(start):
         server.sessions.append(result.fields["session_id"])
     assert docker("network", "ls", "--filter", "name=^husk$", "--format", "{{.Name}}").split() == ["husk"]
     what = "{{range .NetworkSettings.Networks}}{{.NetworkID}}{{end}}"
-    ids = {docker("inspect", "--format", what, f"husk-{s.sessions[0]}") for s in servers}
+    ids = {docker("inspect", "--format", what, s.container_of(s.sessions[0])) for s in servers}
     assert len(ids) == 1
 
 

@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from harness import clean_env, docker, husk_binary, wait_until
+from harness import clean_env, docker, husk_binary, store_rows, wait_until
 
 BAD = {
     "CONTAINER_MEMORY_LIMIT": ["lots", "0", "1m", "-2g", "2.5g"],
@@ -273,7 +273,7 @@ def test_no_structured_content_of_runs_by_default(session):
 def test_the_thread_id_can_be_given(start):
     server = start(HUSK_THREAD_ID="conversation-7")
     session = server.session(network=False)
-    assert docker("inspect", "--format", "{{index .Config.Labels \"husk.thread\"}}", session.container) == "conversation-7"
+    assert store_rows(server.env, "SELECT thread FROM sessions WHERE id = '" + session.id + "'") == [("conversation-7",)]
     assert server.thread_id() is None  # nothing was written
 
 

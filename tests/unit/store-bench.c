@@ -107,6 +107,12 @@ static void on_done(void *ctx, const struct fail *f)
 	end(ctx, f);
 }
 
+void ask_identify(struct bench *b, struct answer *a)
+{
+	begin(b, a);
+	await(a, store_identify(b->store, on_done, a));
+}
+
 /* --- sessions ---------------------------------------------------------------------------------------------------- */
 
 static void keep_sessions(struct answer *a, const struct session_record *v, size_t n)

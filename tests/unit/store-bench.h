@@ -39,6 +39,7 @@ struct answer {
 void answer_release(struct answer *a);
 
 /* Each runs the loop until the answer is there. */
+void ask_identify(struct bench *b, struct answer *a);
 void ask_claim(struct bench *b, struct answer *a, const struct session_record *row, const struct claim_limits *limits);
 void ask_update(struct bench *b, struct answer *a, const struct session_update *u);
 void ask_session(struct bench *b, struct answer *a, const char *id);

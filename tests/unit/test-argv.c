@@ -10,10 +10,8 @@ static struct container_spec defaults(void)
 	return (struct container_spec){
 		.name = "husk-abcdefghijklmnopqrstuvwxyz",
 		.image = "husk-python:0123456789ab",
-		.session = "abcdefghijklmnopqrstuvwxyz",
+		.store = "store-1",
 		.owner = "owner-1",
-		.thread = "thread-1",
-		.expires = 1800000000,
 		.memory = 2048ull << 20,
 		.cpu_quota = 200000,
 		.pids = 512,
@@ -92,6 +90,7 @@ static void bake(void **state)
 		.base = "husk-python:0123456789ab",
 		.image = "husk-deps:0123456789abcdef0123456789abcdef",
 		.scratch = "husk-zyxwvutsrqponmlkjihgfedcba",
+		.store = "store-1",
 		.labels = &labels,
 	};
 	strv_add_all(&labels, "husk.deps=key", "husk.versions={\"six\":\"1.16.0\"}", NULL);
@@ -173,7 +172,7 @@ static void network_prune(void **state)
 static void watch(void **state)
 {
 	struct strv argv = { 0 };
-	argv_watch(&argv, "docker", "thread-1");
+	argv_watch(&argv, "docker", "store-1");
 	check("watch", &argv);
 }
 

@@ -280,33 +280,33 @@ static void test_network(void **state)
 
 static void test_containers(void **state)
 {
-	static const char text[] = "husk-a\tUp 5 minutes\t2026-11-16 01:00:00 +0000 UTC\t1794800000\n"
-				   "husk-b\tExited (0) 2 hours ago\t2026-11-16 01:00:00 +0000 UTC\t1794800000\n"
-				   "husk-c\tCreated\t2026-11-16 02:59:59 +0000 UTC\t1794800000\n"
-				   "husk-d\tUp 3 hours (Paused)\t2026-11-16 02:00:00 +0100 CET\t1794790000\r\n"
-				   "husk-e\tCreated\t2026-11-16 01:00:00 +0000 UTC\t\n";
-	const uint64_t now = 1794798000; /* 03:00 UTC */
+	static const char text[] = "husk-a\tUp 5 minutes\t2026-11-16 01:00:00 +0000 UTC\n"
+				   "husk-b\tExited (0) 2 hours ago\t2026-11-16 01:00:00 +0000 UTC\n"
+				   "husk-c\tCreated\t2026-11-16 02:59:59 +0000 UTC\n"
+				   "husk-d\tUp 3 hours (Paused)\t2026-11-15 22:00:00 +0100 CET\r\n"
+				   "husk-e\tCreated\t2026-11-16 01:00:00 +0000 UTC\n";
+	const struct info_ages ages = { .now = 1794798000 /* 03:00 UTC */, .orphan = 300, .overdue = 7200 };
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(checks_release) struct checks c = { 0 };
 	struct info_containers found;
-	assert_int_equal(info_read_containers(&found, text, strlen(text), now, 300, &f), 0);
+	assert_int_equal(info_read_containers(&found, text, strlen(text), &ages, &f), 0);
 	assert_int_equal(found.running, 2);
 	assert_int_equal(found.leftovers.n, 3);
 	doctor_judge_containers(&c, &found);
 	info_containers_release(&found);
 	expect(&c, "leftovers", CHECK_WARN, "3 containers");
 	assert_string_equal(c.v[0].fix, "docker rm --force husk-b husk-d husk-e");
-	assert_int_equal(info_read_containers(&found, "", 0, now, 300, &f), 0);
+	assert_int_equal(info_read_containers(&found, "", 0, &ages, &f), 0);
 	assert_int_equal(found.running + found.leftovers.n, 0);
 	static const char *const garbage[] = { "husk-a",
 					       "a\tb\tc",
-					       "a b\tUp\t2026-11-16 01:00:00 +0000 UTC\t1",
-					       "a\tUp\tnow\t1",
-					       "a;rm\tCreated\t2026-11-16 01:00:00 +0000 UTC\t",
-					       "\t\t\t",
-					       "a\tUp\t2026-11-16 01:00:00 +0000 UTC\t1\tmore" };
+					       "a b\tUp\t2026-11-16 01:00:00 +0000 UTC",
+					       "a\tUp\tnow",
+					       "a;rm\tCreated\t2026-11-16 01:00:00 +0000 UTC",
+					       "\t\t",
+					       "a\tUp\t2026-11-16 01:00:00 +0000 UTC\tmore" };
 	for (size_t i = 0; i < ARRAY_LEN(garbage); i++)
-		assert_int_equal(info_read_containers(&found, garbage[i], strlen(garbage[i]), now, 300, &f), -1);
+		assert_int_equal(info_read_containers(&found, garbage[i], strlen(garbage[i]), &ages, &f), -1);
 }
 
 static void test_limits(void **state)

@@ -188,6 +188,23 @@ static void a_newer_store_is_left_alone(void **state)
 	assert_fails("newer Husk");
 }
 
+/* Of before stores had ids. */
+static void an_older_store_is_brought_up_to_date(void **state)
+{
+	list();
+	bench_restart(&b);
+	AUTO(freep) char *path = database();
+	sqlite3 *other = NULL;
+	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(other, "DROP TABLE store; UPDATE schema_version SET version = 1", NULL, NULL,
+				      NULL),
+			 SQLITE_OK);
+	sqlite3_close(other);
+	list();
+	assert_fine();
+	assert_non_null(store_id(b.store));
+}
+
 /* --- Postgres ---------------------------------------------------------------------------------------------------- */
 
 static void use_url(const char *format, const char *url)
@@ -307,6 +324,7 @@ static const struct CMUnitTest on_sqlite[] = {
 	TEST(a_file_that_is_no_database_is_named),     TEST(a_damaged_file_is_survived),
 	TEST(a_place_that_cannot_be_written_is_named), TEST(a_lock_is_waited_for_and_named),
 	TEST(a_file_that_was_moved_is_not_written_to), TEST(a_newer_store_is_left_alone),
+	TEST(a_file_that_was_moved_is_not_written_to), TEST(an_older_store_is_brought_up_to_date),
 };
 
 static const struct CMUnitTest on_postgres[] = {

@@ -197,13 +197,25 @@ static void they_make_one_key(void **state)
 	assert_int_equal(in_children(2, open_all), 2 * SERVERS);
 }
 
+/* Part of the store's id as each sees it. */
+static int read_id(int number)
+{
+	AUTO(answer_release) struct answer a = { 0 };
+	ask_identify(&b, &a);
+	return a.fail.kind ? complain("identify", &a.fail) : store_id(b.store)[0] + store_id(b.store)[25] % 8;
+}
+
+static void the_store_gets_one_id(void **state)
+{
+	int sum = in_children(SERVERS, read_id);
+	assert_int_equal(sum, SERVERS * in_children(1, read_id));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
-	TEST(limits_hold_across_servers),
-	TEST(one_of_them_builds_a_set),
-	TEST(one_of_them_takes_a_session_over),
-	TEST(they_make_one_key),
+	TEST(limits_hold_across_servers), TEST(one_of_them_builds_a_set), TEST(one_of_them_takes_a_session_over),
+	TEST(they_make_one_key),	  TEST(the_store_gets_one_id),
 };
 
 static int start_postgres(void **state)

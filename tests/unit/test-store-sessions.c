@@ -2,6 +2,7 @@
 #include "manager/store/store.h"
 
 #include "base/alloc.h"
+#include "manager/model/token.h"
 #include "tests/unit/postgres-server.h"
 #include "tests/unit/store-bench.h"
 #include "tests/unit/unit.h"
@@ -33,6 +34,22 @@ static void assert_fails(enum fail_kind kind, const char *words)
 	assert_int_equal(a.fail.kind, kind);
 	if (!strstr(a.fail.message, words))
 		fail_msg("'%s' is not in: %s", words, a.fail.message);
+}
+
+/* --- the store --- */
+
+static void a_store_has_an_id_and_keeps_it(void **state)
+{
+	assert_null(store_id(b.store));
+	ask_identify(&b, &a);
+	assert_fine();
+	AUTO(freep) char *id = xstrdup(store_id(b.store));
+	assert_int_equal(strlen(id), TOKEN_SIZE - 1);
+	bench_restart(&b);
+	assert_null(store_id(b.store));
+	ask_sessions(&b, &a, NULL, true);
+	assert_fine();
+	assert_string_equal(store_id(b.store), id);
 }
 
 /* --- sessions ---------------------------------------------------------------------------------------------------- */
@@ -434,6 +451,7 @@ static void sets_are_listed_by_use(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
+	TEST(a_store_has_an_id_and_keeps_it),
 	TEST(a_session_comes_back_as_it_was),
 	TEST(limits_hold),
 	TEST(an_ended_session_and_an_old_lease_hold_no_slot),
