@@ -39,6 +39,19 @@ void strv_add_all(struct strv *s, ...)
 	va_end(ap);
 }
 
+void strv_set_env(struct strv *env, const char *variable)
+{
+	size_t n = strcspn(variable, "=") + 1;
+	for (size_t i = 0; i < env->n; i++) {
+		if (strncmp(env->v[i], variable, n) != 0)
+			continue;
+		free(env->v[i]);
+		env->v[i] = xstrdup(variable);
+		return;
+	}
+	strv_add(env, variable);
+}
+
 char **strv_argv(struct strv *s)
 {
 	if (!s->v)

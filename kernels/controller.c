@@ -103,6 +103,18 @@ static void handle_call(struct guest *g, const struct frame *f, enum call_kind k
 		c->on_call(c, call);
 }
 
+static void handle_claim(struct guest *g, const struct frame *f)
+{
+	struct controller *c = g->controller;
+	AUTO(claim_release) struct claim claim = { 0 };
+	bool fine = f->header.call == 0 && claim_parse(&claim, f->payload, f->header.length) == 0;
+	json_auto_t *answer = fine ? c->on_claim(c, &claim) : NULL;
+	if (answer)
+		(void)sender_json(&c->sender, FRAME_EVENT, 0, answer);
+	else
+		dismiss(g);
+}
+
 /* False if it begins a call whose number is known: a resend. */
 static bool number_is_new(struct controller *c, const struct frame *f)
 {
@@ -131,6 +143,9 @@ static void handle_frame(struct guest *g, const struct frame *f)
 	switch (f->header.type) {
 	case FRAME_PING:
 		(void)sender_raw(&c->sender, FRAME_PONG, 0, f->payload, f->header.length);
+		break;
+	case FRAME_CLAIM:
+		handle_claim(g, f);
 		break;
 	case FRAME_EXECUTE:
 		handle_call(g, f, CALL_EXECUTE);

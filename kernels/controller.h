@@ -2,6 +2,7 @@
 #ifndef HUSK_KERNELS_CONTROLLER_H
 #define HUSK_KERNELS_CONTROLLER_H
 
+#include "kernels/claim.h"
 #include "kernels/files.h"
 #include "kernels/frames.h"
 #include "kernels/poller.h"
@@ -18,6 +19,8 @@ struct controller {
 	void (*on_frame)(struct controller *c);
 	/* Adds what PID 1 says of itself to its HELLO. */
 	void (*on_hello)(struct controller *c, json_t *hello);
+	/* The payload of the EVENT that answers (a new reference), or NULL if the claim contradicts an earlier one. */
+	json_t *(*on_claim)(struct controller *c, const struct claim *claim);
 	/* There is a new queued call. */
 	void (*on_call)(struct controller *c, struct call *call);
 	void (*on_interrupt)(struct controller *c, struct call *call);

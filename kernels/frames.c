@@ -7,6 +7,8 @@
 #define SMALL_PAYLOAD_MAX 4096
 /* A path, each of its bytes escaped. */
 #define FILE_CALL_PAYLOAD_MAX 32768
+/* An environment, each of its bytes escaped, and the rest. */
+#define CLAIM_PAYLOAD_MAX (6 * CLAIM_ENV_MAX + SMALL_PAYLOAD_MAX)
 
 int64_t frame_payload_max(uint8_t type)
 {
@@ -24,6 +26,8 @@ int64_t frame_payload_max(uint8_t type)
 	case FRAME_STOP:
 	case FRAME_DONE:
 		return SMALL_PAYLOAD_MAX;
+	case FRAME_CLAIM:
+		return CLAIM_PAYLOAD_MAX;
 	case FRAME_IMPORT:
 	case FRAME_EXPORT:
 		return FILE_CALL_PAYLOAD_MAX;

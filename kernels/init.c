@@ -28,6 +28,8 @@ struct init {
 	int signal_fd;
 	bool reap_again;
 	struct lease lease;
+	bool claimed;
+	char session[SESSION_ID_LEN + 1];
 	struct limits limits;
 	struct manifest manifest;
 	struct strv env; /* of every child */
@@ -179,18 +181,51 @@ static void on_frame(struct controller *c)
 	lease_renew(&container_of(c, struct init, controller)->lease, clock_now_ms());
 }
 
+/* Whose the container is, how its kernel does, and how long it has. */
+static void add_state(const struct init *i, json_t *to)
+{
+	if (i->claimed)
+		json_object_set_new(to, "session", json_string(i->session));
+	json_object_set_new(to, "kernel", json_string(i->options->install ? "none" : kernel_state_name(&i->kernel)));
+	json_object_set_new(to, "lease_seconds", json_integer((json_int_t)(i->lease.lease_ms / 1000)));
+	if (i->lease.lifetime_ms)
+		json_object_set_new(
+			to, "lifetime_left_seconds",
+			json_integer((json_int_t)(lease_lifetime_left_ms(&i->lease, clock_boot_ms()) / 1000)));
+}
+
 static void on_hello(struct controller *c, json_t *hello)
 {
 	struct init *i = container_of(c, struct init, controller);
 	lease_renew(&i->lease, clock_now_ms());
 	json_object_set_new(hello, "runtime", json_string(i->manifest.name));
 	json_object_set_new(hello, "language_version", json_string(i->kernel.language_version));
-	json_object_set_new(hello, "kernel", json_string(i->options->install ? "none" : kernel_state_name(&i->kernel)));
-	json_object_set_new(hello, "lease_seconds", json_integer((json_int_t)(i->options->lease_ms / 1000)));
-	if (i->options->lifetime_ms)
-		json_object_set_new(
-			hello, "lifetime_left_seconds",
-			json_integer((json_int_t)(lease_lifetime_left_ms(&i->lease, clock_boot_ms()) / 1000)));
+	add_state(i, hello);
+}
+
+static void set_env(struct init *i, const struct strv *env)
+{
+	for (size_t k = 0; k < env->n; k++)
+		strv_set_env(&i->env, env->v[k]);
+	terminal_add_env(&i->terminal, env);
+	if (env->n && !i->options->install)
+		kernel_restart(&i->kernel);
+}
+
+static json_t *on_claim(struct controller *c, const struct claim *claim)
+{
+	struct init *i = container_of(c, struct init, controller);
+	if (i->claimed && !streq(i->session, claim->session))
+		return NULL;
+	if (!i->claimed) {
+		i->claimed = true;
+		memcpy(i->session, claim->session, sizeof(i->session));
+		lease_claim(&i->lease, claim->lease_ms, claim->lifetime_ms, clock_now_ms(), clock_boot_ms());
+		set_env(i, &claim->env);
+	}
+	json_t *answer = json_pack("{s:s}", "event", "claimed");
+	add_state(i, answer);
+	return answer;
 }
 
 static void on_stop(struct controller *c)
@@ -253,28 +288,14 @@ static int watch_signals(struct init *i)
 
 /* ---- set-up */
 
-static bool same_name(const char *a, const char *b)
-{
-	size_t n = strcspn(a, "=");
-	return strncmp(a, b, n + 1) == 0;
-}
-
-static bool is_overridden(const struct strv *by, const char *variable)
-{
-	for (size_t k = 0; k < by->n; k++)
-		if (same_name(by->v[k], variable))
-			return true;
-	return false;
-}
-
 /* Children get our environment without what is ours alone, and what the runtime asks for. */
 static void make_env(struct init *i)
 {
 	for (char **v = environ; *v; v++)
-		if (strncmp(*v, "HUSK_", 5) != 0 && !is_overridden(&i->manifest.env, *v))
-			strv_add(&i->env, *v);
+		if (strncmp(*v, "HUSK_", 5) != 0)
+			strv_set_env(&i->env, *v);
 	for (size_t k = 0; k < i->manifest.env.n; k++)
-		strv_add(&i->env, i->manifest.env.v[k]);
+		strv_set_env(&i->env, i->manifest.env.v[k]);
 }
 
 static int start_controller(struct init *i)
@@ -285,6 +306,7 @@ static int start_controller(struct init *i)
 		.calls = &i->calls,
 		.on_frame = on_frame,
 		.on_hello = on_hello,
+		.on_claim = on_claim,
 		.on_call = on_call,
 		.on_interrupt = on_interrupt,
 		.on_stop = on_stop,

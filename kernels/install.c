@@ -11,24 +11,6 @@
 /* Deeper trees than any package has are not followed; a name is at most 255 bytes, so the stack is small. */
 #define DEPTH_MAX 64
 
-static bool has_name_of(const struct strv *v, const char *variable)
-{
-	size_t n = strcspn(variable, "=") + 1;
-	for (size_t i = 0; i < v->n; i++)
-		if (strncmp(v->v[i], variable, n) == 0)
-			return true;
-	return false;
-}
-
-void install_env(struct strv *ret, const struct strv *base, const struct strv *more)
-{
-	for (size_t i = 0; i < base->n; i++)
-		if (!has_name_of(more, base->v[i]))
-			strv_add(ret, base->v[i]);
-	for (size_t i = 0; i < more->n; i++)
-		strv_add(ret, more->v[i]);
-}
-
 static uint64_t size_below(int parent, const char *name, uint64_t enough, int depth);
 
 static uint64_t entry_size(int dir, const struct dirent *e, uint64_t enough, int depth)

@@ -1,11 +1,9 @@
-/* What an install call needs beside a process: its environment, how large the result is, what it says it installed. */
+/* What an install call needs beside a process: how large the result is, what it says it installed. */
 #ifndef HUSK_KERNELS_INSTALL_H
 #define HUSK_KERNELS_INSTALL_H
 
 #include "kernels/call.h"
 
-/* `base` with the variables of `more` instead of or beside its own. */
-void install_env(struct strv *ret, const struct strv *base, const struct strv *more);
 /* True if what is installed takes more than `limit` bytes, or the installer's scratch files twice that: both are on disk,
  * where the container's other limits do not count them. */
 bool install_is_large(uint64_t limit);

@@ -304,6 +304,29 @@ static void on_dropped(struct link *l)
 	cell_dropped(&container_of(l, struct kernel, link)->cell);
 }
 
+void kernel_restart(struct kernel *k)
+{
+	switch (k->state) {
+	case KERNEL_STARTING:
+	case KERNEL_IDLE:
+		procs_kill_session(k->pid);
+		k->pid = 0;
+		door_close(&k->door);
+		link_close(&k->link);
+		kernel_start(k);
+		break;
+	case KERNEL_BUSY:
+		link_close(&k->link);
+		k->kill_reason = "was ended since its environment changed";
+		kill_now(k);
+		break;
+	case KERNEL_DOWN:
+	case KERNEL_DYING: /* a start is due anyway */
+	case KERNEL_FAILED:
+		break;
+	}
+}
+
 static bool oom_took(const struct kernel *k, int status)
 {
 	uint64_t now = limits_oom_kills(k->limits);

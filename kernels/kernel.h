@@ -53,6 +53,8 @@ struct kernel {
 /* Fields above `state` are set by the caller. 0 or -errno; then kernel_start(). */
 int kernel_init(struct kernel *k, uint64_t grace_ms, int interrupt_signal);
 void kernel_start(struct kernel *k);
+/* Ends the kernel, if there is one, and starts another, with what its environment is now. A running cell ends with it. */
+void kernel_restart(struct kernel *k);
 /* Runs a queued call; only when idle. */
 void kernel_run(struct kernel *k, struct call *call);
 void kernel_interrupt(struct kernel *k);

@@ -18,6 +18,14 @@ void lease_renew(struct lease *l, uint64_t mono_ms)
 	l->holds = 0;
 }
 
+void lease_claim(struct lease *l, uint64_t lease_ms, uint64_t lifetime_ms, uint64_t mono_ms, uint64_t boot_ms)
+{
+	l->lease_ms = lease_ms;
+	l->lifetime_ms = lifetime_ms;
+	l->started_boot = boot_ms;
+	lease_renew(l, mono_ms);
+}
+
 /* CLOCK_BOOTTIME sees both kinds of gap: a pause of the container and a suspend of the machine. */
 static void notice_gap(struct lease *l, uint64_t mono_ms, uint64_t boot_ms)
 {

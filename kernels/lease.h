@@ -2,7 +2,8 @@
  *
  * The lease counts CLOCK_MONOTONIC from the last frame of a controller, or from the start. A PID 1 that was itself
  * stopped (suspend, a paused container) finds its lease over through no fault of its manager; it sees the gap between
- * two ticks and waits another lease/4 after waking. The lifetime counts CLOCK_BOOTTIME and knows no mercy. */
+ * two ticks and waits another lease/4 after waking. The lifetime counts CLOCK_BOOTTIME and knows no mercy. A claim
+ * starts both anew. */
 #ifndef HUSK_KERNELS_LEASE_H
 #define HUSK_KERNELS_LEASE_H
 
@@ -19,13 +20,15 @@ struct lease {
 	uint64_t lease_ms;
 	uint64_t lifetime_ms; /* 0 = none */
 	uint64_t renewed_mono;
-	uint64_t started_boot;
+	uint64_t started_boot; /* where the lifetime counts from: the start, or the claim */
 	uint64_t ticked_boot;
 	uint64_t hold_until_mono;
 	unsigned holds;
 };
 
 void lease_init(struct lease *l, uint64_t lease_ms, uint64_t lifetime_ms, uint64_t mono_ms, uint64_t boot_ms);
+/* The container belongs to a session from now on: its lease and lifetime replace those of the start and count from here. */
+void lease_claim(struct lease *l, uint64_t lease_ms, uint64_t lifetime_ms, uint64_t mono_ms, uint64_t boot_ms);
 /* A frame of the controller arrived. */
 void lease_renew(struct lease *l, uint64_t mono_ms);
 /* At least once a second. */

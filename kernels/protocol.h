@@ -10,8 +10,8 @@
 #ifndef HUSK_PROTOCOL_AHEAD /* 1 in a test of what a newer server does */
 #define HUSK_PROTOCOL_AHEAD 0
 #endif
-#define PROTOCOL_VERSION (1 + HUSK_PROTOCOL_AHEAD)
-#define PROTOCOL_VERSION_MIN 1
+#define PROTOCOL_VERSION (2 + HUSK_PROTOCOL_AHEAD)
+#define PROTOCOL_VERSION_MIN (PROTOCOL_VERSION - 1)
 
 #define FRAME_HEADER_SIZE 9
 /* A display of LINK_MESSAGE_MAX fits with room for its envelope. */
@@ -40,6 +40,11 @@
 #define FILE_MAP_PIECES_MAX 16384u
 #define FILE_MAP_PIECES_A_FRAME 1024u
 
+/* A session's id: base32, lower case. An install claims its container with an empty one. */
+#define SESSION_ID_LEN 26
+/* What a CLAIM may add to the environment, as NAME=value with a NUL each. */
+#define CLAIM_ENV_MAX (64u << 10)
+
 #define SANDBOX_UID 65532
 #define SANDBOX_GID 65532
 #define CONTROLLER_UID 65531
@@ -66,6 +71,8 @@ enum frame_type {
 	FRAME_ENTRY = 12,
 	FRAME_DATA = 13,
 	FRAME_CREDIT = 14,
+
+	FRAME_CLAIM = 15, /* from the manager; since version 2 */
 
 	FRAME_OUT = 16,
 	FRAME_ERR = 17,

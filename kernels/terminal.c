@@ -21,13 +21,24 @@
 
 static void start_or_retry(struct terminal *t);
 
+static void set_env(struct strv *env, const struct strv *more)
+{
+	for (size_t i = 0; i < more->n; i++)
+		strv_set_env(env, more->v[i]);
+}
+
 int terminal_init(struct terminal *t, const struct strv *env)
 {
 	t->state.cwd = xstrdup(SPAWN_WORKSPACE);
-	for (size_t i = 0; i < env->n; i++)
-		strv_add(&t->state.env, env->v[i]);
+	set_env(&t->state.env, env);
 	t->state_fd = -1;
 	return pipes_open(&t->pipes, t->poller);
+}
+
+/* A command that runs now replaces the state at its end. */
+void terminal_add_env(struct terminal *t, const struct strv *env)
+{
+	set_env(&t->more_env, env);
 }
 
 static void finish(struct terminal *t, const struct ending *e)
@@ -211,7 +222,10 @@ static pid_t spawn_shell(struct terminal *t)
 			  NULL };
 	bool install = t->call->kind == CALL_INSTALL;
 	AUTO(strv_release) struct strv env = { 0 };
-	install_env(&env, &t->state.env, &t->call->env);
+	set_env(&t->state.env, &t->more_env);
+	strv_release(&t->more_env);
+	set_env(&env, &t->state.env);
+	set_env(&env, &t->call->env);
 	AUTO(closep) int command = command_file(t->call);
 	AUTO(closep) int state = memfd_create("state", MFD_CLOEXEC);
 	AUTO(closep) int out = pipes_writer(&t->pipes, CALL_STDOUT);

@@ -19,8 +19,9 @@ struct terminal {
 
 	struct pipes pipes;
 	struct shell_state state;
-	struct call *call; /* NULL = none runs */
-	pid_t pid;	   /* 0 = not started yet, or reaped */
+	struct strv more_env; /* for the state of the next command */
+	struct call *call;    /* NULL = none runs */
+	pid_t pid;	      /* 0 = not started yet, or reaped */
 	int status;
 	int state_fd;
 	const char *stop; /* the ending if we stop it: "timeout", "interrupted" */
@@ -35,6 +36,8 @@ struct terminal {
 
 /* poller, limits, kernel and on_idle are set by the caller. `env` is copied. 0 or -errno. */
 int terminal_init(struct terminal *t, const struct strv *env);
+/* Commands that start from now on have these variables too. */
+void terminal_add_env(struct terminal *t, const struct strv *env);
 /* Runs a queued call; only when idle. */
 void terminal_run(struct terminal *t, struct call *call);
 void terminal_interrupt(struct terminal *t);

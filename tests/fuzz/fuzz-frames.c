@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "kernels/call.h"
+#include "kernels/claim.h"
 #include "manager/line/wire.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -55,6 +56,22 @@ static void add(struct calls *calls, const struct frame *f)
 	check_log(call);
 }
 
+static void claim(const struct frame *f)
+{
+	AUTO(claim_release) struct claim claim = { 0 };
+	size_t total = 0;
+	if (claim_parse(&claim, f->payload, f->header.length) < 0) {
+		CHECK(!claim.env.v && !claim.lease_ms);
+		return;
+	}
+	CHECK(claim.lease_ms >= 1000 && (!*claim.session || strlen(claim.session) == SESSION_ID_LEN));
+	for (size_t i = 0; i < claim.env.n; i++) {
+		CHECK(strcspn(claim.env.v[i], "=") > 0 && strchr(claim.env.v[i], '='));
+		total += strlen(claim.env.v[i]) + 1;
+	}
+	CHECK(total <= CLAIM_ENV_MAX);
+}
+
 static void on_frame(struct calls *calls, const struct frame *f)
 {
 	CHECK(frame_payload_max(f->header.type) >= (int64_t)f->header.length);
@@ -66,6 +83,9 @@ static void on_frame(struct calls *calls, const struct frame *f)
 	case FRAME_ACK:
 		calls_ack(calls, f->header.call);
 		CHECK(!calls_find(calls, f->header.call));
+		break;
+	case FRAME_CLAIM:
+		claim(f);
 		break;
 	case FRAME_HELLO:
 		calls_rewind(calls);

@@ -59,7 +59,8 @@ static bool on_frame(struct collect *c, const struct wire_frame *frame)
 		AUTO(fail_release) struct fail f = { 0 };
 		struct wire_hello hello;
 		bool fine = wire_read_hello(frame, &hello, &f) == 0;
-		CHECK(fine ? hello.version == PROTOCOL_VERSION : f.message != NULL);
+		CHECK(fine ? hello.version >= PROTOCOL_VERSION_MIN && hello.version <= PROTOCOL_VERSION :
+			     f.message != NULL);
 		return fine;
 	}
 	if (frame->type == FRAME_EVENT) {

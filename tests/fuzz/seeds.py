@@ -145,7 +145,7 @@ def args():
 
 
 def wire():
-    hello = frame(1, 0, {"version": 1, "runtime": "python", "kernel": "ready", "last_call": 0, "lease_seconds": 60})
+    hello = frame(1, 0, {"version": 2, "runtime": "python", "kernel": "ready", "last_call": 0, "lease_seconds": 60})
     end = {"ending": "ok", "duration_ms": 3, "stdout_bytes": 6, "stderr_bytes": 0, "kernel": "kept"}
     good = hello + frame(22, 0, {"event": "kernel_ready"}) + frame(23, 1, {"kind": "execute", "state": "running"})
     good += frame(16, 1, b"hello\n") + frame(19, 1, {"data": {"text/plain": "2"}}) + frame(21, 1, end)
@@ -192,11 +192,12 @@ def wire():
 
 
 def frames():
-    hello = frame(1, 0, {"version": 1, "min_version": 1, "fence": 1})
+    hello = frame(1, 0, {"version": 2, "min_version": 1, "fence": 1})
 
     def execute(n, code="1+1", **more):
         return frame(4, n, {"code": code, "timeout_ms": 1000, "stdout_limit": 64, "stderr_limit": 64, **more})
 
+    claim = frame(15, 0, {"session": "abcdefghijklmnopqrstuvwx27", "lease_seconds": 60, "lifetime_seconds": 9, "env": {"A": "b", "C": ""}})
     terminal = frame(5, 3, {"command": "ls -la", "timeout_ms": 1, "stdout_limit": 0, "stderr_limit": 8})
     return {
         "run": WHOLE + hello + frame(2, 0, b"x") + execute(1) + terminal + frame(6, 3) + frame(7, 1) + frame(7, 3) + frame(8),
@@ -205,6 +206,9 @@ def frames():
         "resend": WHOLE + execute(7) + execute(7) + execute(6) + execute(8),
         "limits": WHOLE + execute(4, "a" * 200, stdout_limit=-1, stderr_limit=1 << 60) + execute(9, "b" * 70, timeout_ms=-5),
         "nul": WHOLE + frame(4, 1, b'{"code":"a\\u0000b"}') + frame(4, 2, b'{"code":7}') + frame(5, 3, b"{}"),
+        "claim": CUT + hello + claim + claim,
+        "claim-install": WHOLE + frame(15, 0, {"session": "", "lease_seconds": 1, "lifetime_seconds": 0}),
+        "bad-claim": WHOLE + frame(15, 0, {"session": "A" * 26, "lease_seconds": 0, "lifetime_seconds": -1, "env": {"A=": "x", "": 1}}),
         "bad-call-0": WHOLE + execute(0),
         "bad-json": WHOLE + frame(4, 1, b"{") + execute(2),
         "bad-list": WHOLE + frame(4, 1, b"[]"),

@@ -7,7 +7,7 @@ import struct
 import time
 
 HELLO, PING, PONG, EXECUTE, TERMINAL, INTERRUPT, ACK, STOP = range(1, 9)
-IMPORT, EXPORT, DONE, ENTRY, DATA, CREDIT = range(9, 15)
+IMPORT, EXPORT, DONE, ENTRY, DATA, CREDIT, CLAIM = range(9, 16)
 OUT, ERR, DISPLAY, RESULT, ERROR, END, EVENT, CALL, PROGRESS, OUT_TAIL, ERR_TAIL, MAP = range(16, 28)
 RAW = {PING, PONG, OUT, ERR, OUT_TAIL, ERR_TAIL, ENTRY, DATA, CREDIT, MAP}
 FILE, DIRECTORY, SYMLINK = 1, 2, 3
@@ -100,13 +100,17 @@ class Client:
                 return frame
             self.waiting.append(frame)
 
-    def hello(self, fence=1, version=1, min_version=1):
+    def hello(self, fence=1, version=2, min_version=1):
         self.send(HELLO, 0, {"version": version, "min_version": min_version, "fence": fence})
         frame = self.read_frame()
         assert frame.type == HELLO, frame
         self.greeting = frame.payload
         self.number = frame.payload["last_call"]
         return frame.payload
+
+    def claim(self, session, lease_seconds=300, lifetime_seconds=0, env=None):
+        self.send(CLAIM, 0, {"session": session, "lease_seconds": lease_seconds, "lifetime_seconds": lifetime_seconds, "env": env or {}})
+        return self.event("claimed")
 
     def event(self, name, timeout=20):
         return self.expect(lambda f: f.type == EVENT and f.payload["event"] == name, timeout).payload

@@ -13,7 +13,7 @@ import pytest
 def test_hello(box):
     client = box.attach()
     hello = client.greeting
-    assert hello["version"] == 1 and hello["runtime"] == "fake" and hello["last_call"] == 0
+    assert hello["version"] == 2 and hello["runtime"] == "fake" and hello["last_call"] == 0 and "session" not in hello
     assert hello["lease_seconds"] == 300 and "lifetime_left_seconds" not in hello
     again = box.attach()
     assert again.greeting["kernel"] == "ready" and again.greeting["language_version"] == "fake 1.0"
@@ -24,11 +24,11 @@ def test_lifetime_is_told(make_box):
     assert 95 <= hello["lifetime_left_seconds"] <= 100 and hello["lease_seconds"] == 50
 
 
-@pytest.mark.parametrize("version, low, ok", [(1, 1, True), (5, 1, True), (5, 2, False), (0, 0, False)])
-def test_versions(box, version, low, ok):
+@pytest.mark.parametrize("version, low, chosen", [(2, 1, 2), (1, 1, 1), (5, 1, 2), (5, 3, 0), (0, 0, 0)])
+def test_versions(box, version, low, chosen):
     client = box.attach(hello=False)
-    if ok:
-        assert client.hello(version=version, min_version=low)["version"] == 1
+    if chosen:
+        assert client.hello(version=version, min_version=low)["version"] == chosen
     else:
         client.send(frames.HELLO, 0, {"version": version, "min_version": low, "fence": 1})
         client.wait_closed()

@@ -54,7 +54,18 @@ def the_lifetime_ends_with_a_cause(make_box):
     assert box.wait() == 0
 
 
-STORIES = [a_silent_guest_is_dropped, the_lease_ends_an_orphan, the_lease_is_renewed_by_frames_only,
+def an_unclaimed_container_lives_by_its_start_lease(make_box):
+    box = make_box("--lease", "2")
+    client = box.attach()
+    claimed = client.claim("a" * 26, lease_seconds=600, lifetime_seconds=4)
+    assert claimed["lease_seconds"] == 600 and 3 <= claimed["lifetime_left_seconds"] <= 4
+    began = time.monotonic()
+    assert client.event("ending")["cause"] == "lifetime"
+    assert 3 < time.monotonic() - began < 7, "neither the start's lease nor none at all, but the claim's lifetime"
+    assert box.wait() == 0
+
+
+STORIES = [an_unclaimed_container_lives_by_its_start_lease, a_silent_guest_is_dropped, the_lease_ends_an_orphan, the_lease_is_renewed_by_frames_only,
            a_stopped_pid_1_waits_before_it_ends, the_lifetime_ends_with_a_cause]
 
 

@@ -96,6 +96,32 @@ static void the_lifetime_counts_sleep_and_knows_no_mercy(void **state)
 	assert_int_equal(lease_lifetime_left_ms(&l, 150001), 0);
 }
 
+static void a_claim_starts_both_anew(void **state)
+{
+	struct lease l;
+	uint64_t mono = 0, boot = 7000;
+	lease_init(&l, LEASE, 0, mono, boot);
+	assert_int_equal(run(&l, &mono, &boot, 39), LEASE_RUNS);
+	assert_int_equal(lease_lifetime_left_ms(&l, boot), 0);
+	lease_claim(&l, 2 * LEASE, 100000, mono, boot);
+	assert_int_equal(lease_lifetime_left_ms(&l, boot), 100000);
+	assert_int_equal(run(&l, &mono, &boot, 79), LEASE_RUNS);
+	lease_renew(&l, mono);
+	assert_int_equal(run(&l, &mono, &boot, 20), LEASE_RUNS);
+	assert_int_equal(run(&l, &mono, &boot, 1), LIFETIME_OVER);
+}
+
+static void a_claimed_lease_ends_by_its_own_length(void **state)
+{
+	struct lease l;
+	uint64_t mono = 0, boot = 0;
+	lease_init(&l, 10 * LEASE, 5000, mono, boot);
+	assert_int_equal(run(&l, &mono, &boot, 4), LEASE_RUNS);
+	lease_claim(&l, LEASE, 0, mono, boot);
+	assert_int_equal(run(&l, &mono, &boot, 39), LEASE_RUNS);
+	assert_int_equal(run(&l, &mono, &boot, 1), LEASE_OVER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -106,6 +132,8 @@ int main(void)
 		cmocka_unit_test(gaps_cannot_be_lived_on),
 		cmocka_unit_test(a_late_tick_is_no_gap),
 		cmocka_unit_test(the_lifetime_counts_sleep_and_knows_no_mercy),
+		cmocka_unit_test(a_claim_starts_both_anew),
+		cmocka_unit_test(a_claimed_lease_ends_by_its_own_length),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,18 @@ static void can_be_long(void **state)
 	assert_null(v.v);
 }
 
+static void a_variable_replaces_its_namesake(void **state)
+{
+	AUTO(strv_release) struct strv env = { 0 };
+	strv_add_all(&env, "PATH=/bin", "PATHS=1", NULL);
+	strv_set_env(&env, "PATH=/usr/bin");
+	strv_set_env(&env, "PAT=x");
+	static const char *const want[] = { "PATH=/usr/bin", "PATHS=1", "PAT=x" };
+	assert_int_equal(env.n, ARRAY_LEN(want));
+	for (size_t i = 0; i < ARRAY_LEN(want); i++)
+		assert_string_equal(env.v[i], want[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -54,6 +66,7 @@ int main(void)
 		cmocka_unit_test(owns_its_strings),
 		cmocka_unit_test(adds_in_order),
 		cmocka_unit_test(can_be_long),
+		cmocka_unit_test(a_variable_replaces_its_namesake),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
