@@ -8,11 +8,11 @@
 #include <uv.h>
 
 #include "base/alloc.h"
-#include "base/work.h"
 
 struct loop {
 	uv_loop_t uv;
-	struct work_lane *lane;
+	void *attached;
+	void (*free_attached)(void *data);
 	int code;
 	bool stopped;
 };
@@ -37,7 +37,6 @@ struct loop *loop_new(void)
 	struct loop *loop = new0(struct loop);
 	if (uv_loop_init(&loop->uv) < 0)
 		abort();
-	loop->lane = work_lane_new();
 	return loop;
 }
 
@@ -59,7 +58,8 @@ struct loop *loop_free(struct loop *loop)
 	uv_run(&loop->uv, UV_RUN_NOWAIT);
 	/* Busy only while a thread of the pool is at work: it will speak to the loop when it is done, so that memory stays. */
 	if (uv_loop_close(&loop->uv) == 0) {
-		work_lane_free(loop->lane);
+		if (loop->free_attached)
+			loop->free_attached(loop->attached);
 		free(loop);
 	}
 	return NULL;
@@ -93,9 +93,15 @@ void *loop_raw(struct loop *loop)
 	return &loop->uv;
 }
 
-struct work_lane *loop_lane(struct loop *loop)
+void *loop_attached(struct loop *loop)
 {
-	return loop->lane;
+	return loop->attached;
+}
+
+void loop_attach(struct loop *loop, void *data, void (*free_fn)(void *data))
+{
+	loop->attached = data;
+	loop->free_attached = free_fn;
 }
 
 struct timer *timer_new(struct loop *loop, timer_fn fn, void *ctx)

@@ -8,7 +8,6 @@
 struct loop;
 struct timer;
 struct signals;
-struct work_lane;
 
 struct loop *loop_new(void);
 /* Closes whatever is still open on it. Accepts NULL, returns NULL. */
@@ -32,9 +31,10 @@ bool timer_active(const struct timer *t);
 struct signals *signals_new(struct loop *loop, void (*fn)(void *ctx, int signo), void *ctx);
 struct signals *signals_free(struct signals *s);
 
-/* The raw uv_loop_t, for the other adapters of base/ only. */
+/* For the other adapters of base/ only: the raw uv_loop_t, and a pointer that base/work keeps with each loop (NULL at first). free_fn, if
+ * not NULL, is called on it when the loop is freed. */
 void *loop_raw(struct loop *loop);
-/* For base/work only. */
-struct work_lane *loop_lane(struct loop *loop);
+void *loop_attached(struct loop *loop);
+void loop_attach(struct loop *loop, void *data, void (*free_fn)(void *data));
 
 #endif

@@ -16,24 +16,30 @@ struct work {
 	bool forgotten;
 };
 
-struct work_lane {
+/* A loop's bulk work. */
+struct lane {
 	struct list waiting;
 	unsigned running;
 };
 
-struct work_lane *work_lane_new(void)
+/* What waits in it is dropped. */
+static void lane_free(void *data)
 {
-	struct work_lane *lane = new0(struct work_lane);
-	list_init(&lane->waiting);
-	return lane;
-}
-
-struct work_lane *work_lane_free(struct work_lane *lane)
-{
+	struct lane *lane = data;
 	list_for_each(w, &lane->waiting, struct work, node)
 		free(w);
 	free(lane);
-	return NULL;
+}
+
+static struct lane *lane_of(struct loop *loop)
+{
+	struct lane *lane = loop_attached(loop);
+	if (!lane) {
+		lane = new0(struct lane);
+		list_init(&lane->waiting);
+		loop_attach(loop, lane, lane_free);
+	}
+	return lane;
 }
 
 static unsigned running; /* in any loop; touched on the loop only */
@@ -55,7 +61,7 @@ static void queue(struct work *w)
 
 static void leave_lane(struct loop *loop)
 {
-	struct work_lane *lane = loop_lane(loop);
+	struct lane *lane = lane_of(loop);
 	struct work *next = list_first(&lane->waiting, struct work, node);
 	if (!next) {
 		lane->running--;
@@ -77,7 +83,7 @@ static void finish(uv_work_t *req, int status UNUSED)
 
 struct work *work_start(struct loop *loop, const struct work_spec *spec)
 {
-	struct work_lane *lane = loop_lane(loop);
+	struct lane *lane = lane_of(loop);
 	struct work *w = new0(struct work);
 	w->spec = *spec;
 	w->loop = loop;

@@ -25,10 +25,6 @@ struct work *work_start(struct loop *loop, const struct work_spec *spec);
 /* The caller is no longer interested. fn may be running and is not stopped: what must end early looks at a flag of its own. */
 void work_forget(struct work *w);
 
-/* What a loop keeps for its bulk work; made and freed by the loop itself. */
-struct work_lane *work_lane_new(void);
-/* What waits in it is dropped. Returns NULL. */
-struct work_lane *work_lane_free(struct work_lane *lane);
 /* True while something was started whose on_done has not come: exit() would wait for it (libuv joins its threads when
  * the library is unloaded), _exit() does not. */
 bool work_is_running(void);
