@@ -1,11 +1,9 @@
 #include "cli/sessions.h"
 
-#include <jansson.h>
-
 #include "base/alloc.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "manager/registry/admin.h"
-#include "mcp/result.h"
 
 #define EXIT_NOT_FOUND 1
 #define EXIT_USAGE 100
@@ -64,12 +62,12 @@ static void print_table(const struct admin_session *v, size_t n)
 
 static json_t *describe(const struct admin_session *s)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "session_id", result_string(s->id), "runtime",
-			 result_string(s->runtime), "thread", result_string(s->thread), "state",
-			 result_string(s->state), "age_seconds", (json_int_t)s->age_seconds, "idle_seconds",
-			 (json_int_t)s->idle_seconds, "left_seconds", (json_int_t)s->left_seconds, "memory",
+	return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "session_id", json_text(s->id), "runtime",
+			 json_text(s->runtime), "thread", json_text(s->thread), "state", json_text(s->state),
+			 "age_seconds", (json_int_t)s->age_seconds, "idle_seconds", (json_int_t)s->idle_seconds,
+			 "left_seconds", (json_int_t)s->left_seconds, "memory",
 			 s->has_memory ? json_integer((json_int_t)s->memory) : json_null(), "owner",
-			 result_string(s->owner));
+			 json_text(s->owner));
 }
 
 static void on_list(void *ctx, const struct admin_session *v, size_t n, const struct fail *f, const struct fail *unsure)
@@ -124,7 +122,7 @@ static void on_gc(void *ctx, char *const *containers, size_t n, size_t sessions,
 	if (w->options->json) {
 		json_t *list = json_array();
 		for (size_t i = 0; i < n; i++)
-			json_array_append_new(list, result_string(containers[i]));
+			json_array_append_new(list, json_text(containers[i]));
 		print_json(json_pack("{s:o, s:I}", "containers", list, "sessions", (json_int_t)sessions));
 	} else {
 		for (size_t i = 0; i < n; i++)

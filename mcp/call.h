@@ -63,6 +63,8 @@ void call_set_progress(struct call *c, struct loop *loop, json_t *token);
  * carry. */
 void call_reply(struct call *c, json_t *result);
 void call_reply_error(struct call *c, int code, const char *message, json_t *data);
+/* What modern results of lists and reads must carry; for older revisions nothing. */
+void call_set_cache_hints(const struct call *c, json_t *result, json_int_t ttl_ms, const char *scope);
 /* Stops the work behind it and frees the call; nothing is sent. */
 void call_cancel(struct call *c);
 /* Live output came. */

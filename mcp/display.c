@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "mcp/image.h"
-#include "mcp/result.h"
 
 /* Of one part as data, and of all of them: a plot library's html is megabytes. */
 #define PART_DATA_MAX 30000
@@ -137,10 +137,10 @@ char *display_text(const struct mime_bundle *b)
 
 static json_t *describe_part(const struct mime_part *part, size_t *left)
 {
-	json_t *entry = json_pack("{s:o, s:I}", "type", result_string(part->type), "size", (json_int_t)part_size(part));
+	json_t *entry = json_pack("{s:o, s:I}", "type", json_text(part->type), "size", (json_int_t)part_size(part));
 	if (is_textual(part->type) && part->len <= MIN(PART_DATA_MAX, *left)) {
 		*left -= part->len;
-		json_object_set_new(entry, "data", result_string(part->data));
+		json_object_set_new(entry, "data", json_text(part->data));
 	}
 	return entry;
 }
@@ -180,7 +180,7 @@ json_t *display_result(const struct mime_bundle *b)
 	json_t *map = json_object();
 	for (size_t i = 0; i < b->n; i++)
 		if (is_textual(b->parts[i].type))
-			json_object_set_new(map, b->parts[i].type, result_string(b->parts[i].data));
+			json_object_set_new(map, b->parts[i].type, json_text(b->parts[i].data));
 	if (json_object_size(map) > 0)
 		return map;
 	json_decref(map);

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "manager/model/result.h"
+#include "manager/manager.h"
 
 struct picture {
 	char *data; /* base64 */

@@ -5,36 +5,27 @@
 #include "mcp/resources.h"
 #include "mcp/result.h"
 #include "mcp/rpc.h"
-#include "mcp/server-private.h"
 
 /* Nothing of ours changes while the process lives. */
 #define DISCOVER_TTL_MS 3600000
 #define TOOLS_TTL_MS 300000
 #define LISTENING_MAX 64
 
-void method_set_cache_hints(const struct call *call, json_t *result, json_int_t ttl_ms, const char *scope)
+static json_t *identity(struct connection *c)
 {
-	if (!call->revision->modern)
-		return;
-	json_object_set_new(result, "ttlMs", json_integer(ttl_ms));
-	json_object_set_new(result, "cacheScope", json_string(scope));
-}
-
-static json_t *identity(struct server *s)
-{
-	AUTO(freep) char *instructions = tools_instructions(&s->env);
+	AUTO(freep) char *instructions = tools_instructions(&c->env);
 	return json_pack("{s:{s:{}, s:{}}, s:s}", "capabilities", "tools", "resources", "instructions", instructions);
 }
 
-static void do_discover(struct server *s, struct call *call, json_t *params)
+static void do_discover(struct connection *c, struct call *call, json_t *params)
 {
-	json_t *result = identity(s);
+	json_t *result = identity(c);
 	json_object_set_new(result, "supportedVersions", revision_supported());
-	method_set_cache_hints(call, result, DISCOVER_TTL_MS, "public");
+	call_set_cache_hints(call, result, DISCOVER_TTL_MS, "public");
 	call_reply(call, result);
 }
 
-static void do_initialize(struct server *s, struct call *call, json_t *params)
+static void do_initialize(struct connection *c, struct call *call, json_t *params)
 {
 	const char *wanted = json_string_value(json_object_get(params, "protocolVersion"));
 	if (!wanted) {
@@ -42,19 +33,19 @@ static void do_initialize(struct server *s, struct call *call, json_t *params)
 				 NULL);
 		return;
 	}
-	s->legacy = revision_negotiate(wanted);
-	json_t *result = identity(s);
-	json_object_set_new(result, "protocolVersion", json_string(s->legacy->name));
-	json_object_set_new(result, "serverInfo", call_server_info(s->legacy));
+	c->legacy = revision_negotiate(wanted);
+	json_t *result = identity(c);
+	json_object_set_new(result, "protocolVersion", json_string(c->legacy->name));
+	json_object_set_new(result, "serverInfo", call_server_info(c->legacy));
 	call_reply(call, result);
 }
 
-static void do_ping(struct server *s, struct call *call, json_t *params)
+static void do_ping(struct connection *c, struct call *call, json_t *params)
 {
 	call_reply(call, json_object());
 }
 
-static void do_tools_list(struct server *s, struct call *call, json_t *params)
+static void do_tools_list(struct connection *c, struct call *call, json_t *params)
 {
 	const json_t *cursor = json_object_get(params, "cursor");
 	/* All fit one page, so there is no cursor that we gave out. */
@@ -62,16 +53,16 @@ static void do_tools_list(struct server *s, struct call *call, json_t *params)
 		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: unknown cursor", NULL);
 		return;
 	}
-	json_t *tools = tools_describe(&s->env, call->revision);
-	if (s->spec.fixtures)
+	json_t *tools = tools_describe(&c->env, call->revision);
+	if (c->fixtures)
 		fixtures_describe(tools);
 	json_t *result = json_pack("{s:o}", "tools", tools);
-	method_set_cache_hints(call, result, TOOLS_TTL_MS, "public");
+	call_set_cache_hints(call, result, TOOLS_TTL_MS, "public");
 	call_reply(call, result);
 }
 
 /* Returns false after answering: the token is no string and no integer. */
-static bool take_progress_token(struct server *s, struct call *call, json_t *params)
+static bool take_progress_token(struct connection *c, struct call *call, json_t *params)
 {
 	json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
 	if (!token || json_is_null(token))
@@ -82,11 +73,11 @@ static bool take_progress_token(struct server *s, struct call *call, json_t *par
 			"Invalid params: \"progressToken\" must be a string (at most 1024 bytes) or an integer", NULL);
 		return false;
 	}
-	call_set_progress(call, s->spec.loop, token);
+	call_set_progress(call, c->loop, token);
 	return true;
 }
 
-static void do_tools_call(struct server *s, struct call *call, json_t *params)
+static void do_tools_call(struct connection *c, struct call *call, json_t *params)
 {
 	json_t *name = json_object_get(params, "name");
 	json_t *args = json_object_get(params, "arguments");
@@ -98,7 +89,7 @@ static void do_tools_call(struct server *s, struct call *call, json_t *params)
 		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: \"arguments\" must be an object", NULL);
 		return;
 	}
-	if (s->spec.fixtures && fixtures_call(call, s->spec.loop, params))
+	if (c->fixtures && fixtures_call(call, c->loop, params))
 		return;
 	const struct tool *tool = tools_find(json_string_value(name));
 	if (!tool || json_string_length(name) != strlen(tool->name)) {
@@ -107,26 +98,26 @@ static void do_tools_call(struct server *s, struct call *call, json_t *params)
 		call_reply_error(call, RPC_INVALID_PARAMS, text, NULL);
 		return;
 	}
-	if (take_progress_token(s, call, params))
-		tools_call(call, tool, json_is_object(args) ? args : NULL, &s->env);
+	if (take_progress_token(c, call, params))
+		tools_call(call, tool, json_is_object(args) ? args : NULL, &c->env);
 }
 
 /* There is nothing to listen to, but a client that asks gets an open subscription and an honest list. */
-static void do_listen(struct server *s, struct call *call, json_t *params)
+static void do_listen(struct connection *c, struct call *call, json_t *params)
 {
 	if (!json_is_object(json_object_get(params, "notifications"))) {
 		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: \"notifications\" must be an object", NULL);
 		return;
 	}
-	if (s->n_listening >= LISTENING_MAX) {
+	if (c->n_listening >= LISTENING_MAX) {
 		call_reply_error(call, RPC_INTERNAL_ERROR, "Too many open subscriptions", NULL);
 		return;
 	}
 	call->listening = true;
-	s->n_listening++;
-	server_notify(s, rpc_notification("notifications/subscriptions/acknowledged",
-					  json_pack("{s:{s:O}, s:{}}", "_meta", META_SUBSCRIPTION, call->id,
-						    "notifications")));
+	c->n_listening++;
+	c->notify(c, rpc_notification("notifications/subscriptions/acknowledged",
+				      json_pack("{s:{s:O}, s:{}}", "_meta", META_SUBSCRIPTION, call->id,
+						"notifications")));
 }
 
 void method_end_listening(struct call *call)

@@ -4,13 +4,12 @@
 
 #include "base/alloc.h"
 #include "base/base64.h"
+#include "base/json.h"
 #include "base/parse.h"
 #include "base/utf8.h"
 #include "mcp/fixtures.h"
-#include "mcp/methods.h"
 #include "mcp/result.h"
 #include "mcp/rpc.h"
-#include "mcp/server-private.h"
 
 #define PAGE 100
 /* What fits one line for every client, as base64 and with its escapes. */
@@ -28,9 +27,8 @@ static json_t *describe(const struct export_info *e)
 	AUTO(freep) char *text =
 		xasprintf("%s%s of session %s", e->path, e->directory ? " (a directory, as tar)" : "", e->session_id);
 	AUTO(freep) char *name = e->directory ? xasprintf("%s.tar", e->name) : xstrdup(e->name);
-	return json_pack("{s:o, s:o, s:o, s:o, s:I}", "uri", result_string(e->uri), "name", result_string(name),
-			 "description", result_string(text), "mimeType", result_string(e->mime), "size",
-			 (json_int_t)e->stored);
+	return json_pack("{s:o, s:o, s:o, s:o, s:I}", "uri", json_text(e->uri), "name", json_text(name), "description",
+			 json_text(text), "mimeType", json_text(e->mime), "size", (json_int_t)e->stored);
 }
 
 json_t *resources_link(const struct export_info *e)
@@ -55,7 +53,7 @@ static void fail_store(struct call *call, const struct fail *f)
 {
 	AUTO(freep) char *text =
 		xasprintf("%s%s%s", f->message ? f->message : "failed", f->hint ? " — " : "", f->hint ? f->hint : "");
-	json_auto_t *clean = result_string(text);
+	json_auto_t *clean = json_text(text);
 	call_reply_error(call, RPC_INTERNAL_ERROR, json_string_value(clean), NULL);
 }
 
@@ -78,7 +76,7 @@ static void list_done(void *ctx, const struct export_info *v, size_t n, const st
 	if (n == PAGE)
 		json_object_set_new(result, "nextCursor",
 				    json_sprintf("%llu.%s", (unsigned long long)v[n - 1].created_ms, v[n - 1].id));
-	method_set_cache_hints(call, result, LIST_TTL_MS, "private");
+	call_set_cache_hints(call, result, LIST_TTL_MS, "private");
 	call_reply(call, result);
 }
 
@@ -96,7 +94,7 @@ static bool read_cursor(const json_t *cursor, uint64_t *ret_ms, char **ret_id)
 	return true;
 }
 
-void resources_list(struct server *s, struct call *call, json_t *params)
+void resources_list(struct connection *c, struct call *call, json_t *params)
 {
 	const json_t *cursor = json_object_get(params, "cursor");
 	AUTO(fail_release) struct fail f = { 0 };
@@ -106,10 +104,10 @@ void resources_list(struct server *s, struct call *call, json_t *params)
 		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: unknown cursor", NULL);
 		return;
 	}
-	if (s->spec.fixtures && !id)
+	if (c->fixtures && !id)
 		call->args = fixtures_resources();
 	call->op = manager_exports(
-		s->env.manager,
+		c->env.manager,
 		&(struct exports_request){
 			.before_ms = before, .before_id = id, .limit = PAGE, .on_done = list_done, .ctx = call },
 		&f);
@@ -117,7 +115,7 @@ void resources_list(struct server *s, struct call *call, json_t *params)
 		fail_store(call, &f);
 }
 
-void resources_templates(struct server *s, struct call *call, json_t *params)
+void resources_templates(struct connection *c, struct call *call, json_t *params)
 {
 	const json_t *cursor = json_object_get(params, "cursor");
 	if (cursor && !json_is_null(cursor)) {
@@ -127,9 +125,9 @@ void resources_templates(struct server *s, struct call *call, json_t *params)
 	json_t *result = json_pack("{s:[{s:s, s:s, s:s}]}", "resourceTemplates", "uriTemplate",
 				   URI_PREFIX "{id}/{name}", "name", "export", "description",
 				   "A file that export_files copied out of a session, or a tar of a directory.");
-	if (s->spec.fixtures)
+	if (c->fixtures)
 		json_array_append_new(json_object_get(result, "resourceTemplates"), fixtures_template());
-	method_set_cache_hints(call, result, TEMPLATES_TTL_MS, "public");
+	call_set_cache_hints(call, result, TEMPLATES_TTL_MS, "public");
 	call_reply(call, result);
 }
 
@@ -153,7 +151,7 @@ static void too_large(struct call *call, const struct export_info *e)
 	AUTO(freep) char *text = xasprintf(
 		"The resource has %llu bytes, more than the %u that can be read in one answer. The file is at %s on the host; import_files copies it into a session.",
 		(unsigned long long)e->stored, READ_MAX, e->host_path);
-	json_auto_t *clean = result_string(text);
+	json_auto_t *clean = json_text(text);
 	call_reply_error(call, RPC_INVALID_PARAMS, json_string_value(clean),
 			 json_pack("{s:s, s:I}", "uri", uri_of(call), "size", (json_int_t)e->stored));
 }
@@ -185,7 +183,7 @@ static void read_done(void *ctx, const struct export_info *info, const uint8_t *
 			not_found(call);
 		return;
 	}
-	json_t *content = json_pack("{s:s, s:o}", "uri", uri_of(call), "mimeType", result_string(info->mime));
+	json_t *content = json_pack("{s:s, s:o}", "uri", uri_of(call), "mimeType", json_text(info->mime));
 	if (!info->directory && is_text(data, n)) {
 		json_object_set_new(content, "text", json_stringn((const char *)data, n));
 	} else {
@@ -194,7 +192,7 @@ static void read_done(void *ctx, const struct export_info *info, const uint8_t *
 		json_object_set_new(content, "blob", json_stringn(buf_str(&blob), blob.len));
 	}
 	json_t *result = json_pack("{s:[o]}", "contents", content);
-	method_set_cache_hints(call, result, READ_TTL_MS, "private");
+	call_set_cache_hints(call, result, READ_TTL_MS, "private");
 	call_reply(call, result);
 }
 
@@ -208,7 +206,7 @@ static char *id_of(const char *uri)
 	return len && len <= 64 ? xstrndup(uri + n, len) : NULL;
 }
 
-void resources_read(struct server *s, struct call *call, json_t *params)
+void resources_read(struct connection *c, struct call *call, json_t *params)
 {
 	json_t *uri = json_object_get(params, "uri");
 	AUTO(fail_release) struct fail f = { 0 };
@@ -219,9 +217,9 @@ void resources_read(struct server *s, struct call *call, json_t *params)
 		return;
 	}
 	call->args = json_pack("{s:O}", "uri", uri);
-	json_t *fixture = s->spec.fixtures ? fixtures_read(json_string_value(uri)) : NULL;
+	json_t *fixture = c->fixtures ? fixtures_read(json_string_value(uri)) : NULL;
 	if (fixture) {
-		method_set_cache_hints(call, fixture, READ_TTL_MS, "private");
+		call_set_cache_hints(call, fixture, READ_TTL_MS, "private");
 		call_reply(call, fixture);
 		return;
 	}
@@ -231,7 +229,7 @@ void resources_read(struct server *s, struct call *call, json_t *params)
 		return;
 	}
 	call->op = manager_read_export(
-		s->env.manager, &(struct read_request){ .id = id, .max = READ_MAX, .on_done = read_done, .ctx = call },
+		c->env.manager, &(struct read_request){ .id = id, .max = READ_MAX, .on_done = read_done, .ctx = call },
 		&f);
 	if (!call->op)
 		fail_store(call, &f);

@@ -3,13 +3,11 @@
 #define HUSK_MCP_RESOURCES_H
 
 #include "manager/registry/copy.h"
-#include "mcp/call.h"
+#include "mcp/connection.h"
 
-struct server;
-
-void resources_list(struct server *s, struct call *call, json_t *params);
-void resources_templates(struct server *s, struct call *call, json_t *params);
-void resources_read(struct server *s, struct call *call, json_t *params);
+void resources_list(struct connection *c, struct call *call, json_t *params);
+void resources_templates(struct connection *c, struct call *call, json_t *params);
+void resources_read(struct connection *c, struct call *call, json_t *params);
 
 /* A resource_link block. New reference. */
 json_t *resources_link(const struct export_info *e);

@@ -1,6 +1,7 @@
 /* Failures as results: the one place where a kind becomes words that clients of the reference know. */
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "mcp/result.h"
 
 static const char *leading_words(enum fail_kind kind)
@@ -99,13 +100,13 @@ static json_t *fail_fields(const struct fail *f, const struct fail_context *ctx,
 		json_object_set_new(o, "details",
 				    ctx->details ? json_incref(ctx->details) :
 						   json_pack("[{s:s, s:[], s:o}]", "type", "value_error", "loc", "msg",
-							     result_string(f->message ? f->message : "invalid")));
+							     json_text(f->message ? f->message : "invalid")));
 	} else {
-		json_object_set_new(o, "error", result_string(error));
+		json_object_set_new(o, "error", json_text(error));
 	}
 	if (ctx->session_id)
-		json_object_set_new(o, "session_id", result_string(ctx->session_id));
-	json_object_set_new(o, "hint", hint ? result_string(hint) : json_null());
+		json_object_set_new(o, "session_id", json_text(ctx->session_id));
+	json_object_set_new(o, "hint", hint ? json_text(hint) : json_null());
 	if (ctx->active_sessions)
 		json_object_set(o, "active_sessions", ctx->active_sessions);
 	return o;
@@ -118,8 +119,8 @@ json_t *result_of_fail(const struct fail *f, const struct fail_context *ctx)
 	/* A list of sessions does not help with a bad argument. */
 	AUTO(freep) char *text = fail_text(error, f->kind == FAIL_INVALID ? NULL : ctx->active_sessions, hint);
 	json_t *fields = fail_fields(f, ctx, error, hint);
-	json_t *result = json_pack("{s:[{s:s, s:o}], s:b}", "content", "type", "text", "text", result_string(text),
-				   "isError", 1);
+	json_t *result =
+		json_pack("{s:[{s:s, s:o}], s:b}", "content", "type", "text", "text", json_text(text), "isError", 1);
 	if (ctx->fields_in_meta)
 		json_object_set_new(result, "_meta", json_pack("{s:O}", RESULT_META, fields));
 	if (ctx->structured)

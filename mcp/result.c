@@ -1,24 +1,12 @@
 #include "mcp/result.h"
 
 #include "base/alloc.h"
-#include "base/utf8.h"
+#include "base/json.h"
 #include "mcp/display.h"
 #include "mcp/text.h"
 
 /* What one field keeps when the whole would not fit the line. */
 #define FIELD_CHARS_WHEN_TIGHT 100000
-
-json_t *result_string(const char *s)
-{
-	json_t *v = json_string(s);
-	if (v)
-		return v;
-	struct buf clean = { 0 };
-	utf8_clean(&clean, s, strlen(s));
-	v = json_string(buf_str(&clean));
-	buf_release(&clean);
-	return v ? v : json_string("");
-}
 
 static const char *signal_name(int signo)
 {
@@ -187,15 +175,15 @@ static char *run_text(const struct run_result *run, const struct run_context *ct
 
 static json_t *optional_string(const char *s)
 {
-	return s ? result_string(s) : json_null();
+	return s ? json_text(s) : json_null();
 }
 
 static json_t *run_error(const struct run_result *run)
 {
 	if (!run->error_type)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o}", "type", result_string(run->error_type), "message",
-			 result_string(run->error_message ? run->error_message : ""), "traceback",
+	return json_pack("{s:o, s:o, s:o}", "type", json_text(run->error_type), "message",
+			 json_text(run->error_message ? run->error_message : ""), "traceback",
 			 optional_string(run->error_traceback));
 }
 
@@ -212,8 +200,8 @@ static json_t *run_fields(const struct run_result *run, const struct run_context
 	json_object_set_new(o, "success", json_boolean(run->ending == ENDING_OK));
 	json_object_set_new(o, "ending", json_string(ending_name(run->ending)));
 	json_object_set_new(o, "session_id", optional_string(ctx->session_id));
-	json_object_set_new(o, "stdout", result_string(run->stdout_text));
-	json_object_set_new(o, "stderr", result_string(run->stderr_text));
+	json_object_set_new(o, "stdout", json_text(run->stdout_text));
+	json_object_set_new(o, "stderr", json_text(run->stderr_text));
 	json_object_set_new(o, "result", display_result(&run->result));
 	json_object_set_new(o, "error", run_error(run));
 	json_object_set_new(o, "display_outputs", display_list(run));
@@ -234,7 +222,7 @@ static json_t *run_fields(const struct run_result *run, const struct run_context
 	if (run->memory_files)
 		set_count(o, "memory_files", run->memory_files);
 	if (run->notice)
-		json_object_set_new(o, "notice", result_string(run->notice));
+		json_object_set_new(o, "notice", json_text(run->notice));
 	if (run->n_earlier)
 		json_object_set_new(o, "earlier", earlier_fields(run, ctx));
 	return o;
@@ -299,7 +287,7 @@ static void bound_fields(json_t *fields)
 
 static json_t *text_block(const char *text)
 {
-	return json_pack("{s:s, s:o}", "type", "text", "text", result_string(text));
+	return json_pack("{s:s, s:o}", "type", "text", "text", json_text(text));
 }
 
 static json_t *new_result(const char *text, bool is_error)

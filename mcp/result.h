@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "base/fail.h"
-#include "manager/model/result.h"
+#include "manager/manager.h"
 
 #define RESULT_META "dev.husk/result"
 /* Clients cut or refuse longer ones: Claude Code saves text over 50,000 characters to a file, Claude
@@ -43,8 +43,5 @@ json_t *result_of_fail(const struct fail *f, const struct fail_context *ctx);
 
 /* Fields (taken) as text and, where the revision has it, structuredContent. New reference. */
 json_t *result_of_fields(json_t *fields, bool structured);
-
-/* A string, made valid UTF-8 if it is not. New reference. */
-json_t *result_string(const char *s);
 
 #endif

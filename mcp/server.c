@@ -4,12 +4,12 @@
 
 #include "base/alloc.h"
 #include "base/lines.h"
+#include "base/list.h"
 #include "base/log.h"
-#include "manager/manager.h"
+#include "mcp/connection.h"
 #include "mcp/methods.h"
 #include "mcp/result.h"
 #include "mcp/rpc.h"
-#include "mcp/server-private.h"
 
 /* Code and inline files arrive in one line. */
 #define LINE_MAX_IN (16u << 20)
@@ -21,6 +21,26 @@
 #define BATCH_MAX 100
 /* The process is to be gone in a tenth of a second. */
 #define FLUSH_MS 70
+
+/* The answers of one batch of requests, while some of them still run. */
+struct answers {
+	json_t *list;
+	size_t bytes;
+	size_t open; /* calls that refer to it, and the dispatcher */
+};
+
+struct server {
+	struct server_spec spec;
+	struct connection connection;
+	struct lines *lines;
+	struct list calls;
+	size_t n_calls;
+	struct timer *end_timer;
+	int exit_code;
+	bool stopping; /* nothing more is read */
+	bool ended;
+	bool freeing;
+};
 
 static void end_now(void *ctx)
 {
@@ -60,36 +80,36 @@ static void send_message(struct server *s, json_t *message)
 	json_decref(message);
 }
 
-static void flush_batch(struct server *s, struct batch *b)
+static void flush_answers(struct server *s, struct answers *a)
 {
-	if (json_array_size(b->answers) > 0)
-		send_message(s, json_incref(b->answers));
-	json_decref(b->answers);
-	b->answers = json_array();
-	b->bytes = 0;
+	if (json_array_size(a->list) > 0)
+		send_message(s, json_incref(a->list));
+	json_decref(a->list);
+	a->list = json_array();
+	a->bytes = 0;
 }
 
 /* Answers of a batch go out together, unless the line would become too long: then in several lists. */
-static void send_answer(struct server *s, struct batch *b, json_t *message)
+static void send_answer(struct server *s, struct answers *a, json_t *message)
 {
-	if (!b) {
+	if (!a) {
 		send_message(s, message);
 		return;
 	}
 	size_t n = json_dumpb(message, NULL, 0, JSON_COMPACT) + 1;
-	if (b->bytes + n > RESULT_LINE_MAX - 2)
-		flush_batch(s, b);
-	b->bytes += n;
-	json_array_append_new(b->answers, message);
+	if (a->bytes + n > RESULT_LINE_MAX - 2)
+		flush_answers(s, a);
+	a->bytes += n;
+	json_array_append_new(a->list, message);
 }
 
-static void batch_unref(struct server *s, struct batch *b)
+static void answers_unref(struct server *s, struct answers *a)
 {
-	if (--b->open > 0)
+	if (--a->open > 0)
 		return;
-	flush_batch(s, b);
-	json_decref(b->answers);
-	free(b);
+	flush_answers(s, a);
+	json_decref(a->list);
+	free(a);
 }
 
 static void call_send_reply(void *ctx, struct call *call, json_t *message)
@@ -112,14 +132,14 @@ static void call_closed(void *ctx, struct call *call)
 	struct server *s = ctx;
 	s->n_calls--;
 	if (call->listening)
-		s->n_listening--;
+		s->connection.n_listening--;
 	if (call->batch && !s->freeing)
-		batch_unref(s, call->batch);
+		answers_unref(s, call->batch);
 }
 
-void server_notify(struct server *s, json_t *message)
+static void notify(struct connection *c, json_t *message)
 {
-	send_message(s, message);
+	send_message(container_of(c, struct server, connection), message);
 }
 
 /* --- in ------------------------------------------------------------------------------------------------- */
@@ -133,23 +153,23 @@ static struct call *find_call(struct server *s, const json_t *id)
 	return NULL;
 }
 
-static void refuse(struct server *s, struct batch *b, json_t *id, int code, const char *message, json_t *data)
+static void refuse(struct server *s, struct answers *a, json_t *id, int code, const char *message, json_t *data)
 {
-	send_answer(s, b, rpc_error(id, code, message, data));
+	send_answer(s, a, rpc_error(id, code, message, data));
 }
 
-static void on_request(struct server *s, struct batch *b, const struct rpc_message *m)
+static void on_request(struct server *s, struct answers *a, const struct rpc_message *m)
 {
 	struct meta_verdict v = revision_of_request(m->params);
-	const struct revision *revision = v.legacy ? s->legacy : v.revision;
+	const struct revision *revision = v.legacy ? s->connection.legacy : v.revision;
 	if (find_call(s, m->id)) {
 		json_decref(v.data);
-		refuse(s, b, m->id, RPC_INVALID_REQUEST, "Invalid Request: a request with this id is still running",
+		refuse(s, a, m->id, RPC_INVALID_REQUEST, "Invalid Request: a request with this id is still running",
 		       NULL);
 		return;
 	}
 	if (!revision) {
-		refuse(s, b, m->id, v.code, v.message, v.data);
+		refuse(s, a, m->id, v.code, v.message, v.data);
 		return;
 	}
 	const struct method *method = method_find(m->method, revision->modern);
@@ -160,25 +180,25 @@ static void on_request(struct server *s, struct batch *b, const struct rpc_messa
 		AUTO(freep) char *text =
 			discover ? xstrdup("Invalid params: server/discover needs _meta[\"" META_VERSION "\"]") :
 				   xasprintf("Method not found: %s", name);
-		refuse(s, b, m->id, discover ? RPC_INVALID_PARAMS : RPC_METHOD_NOT_FOUND, text, NULL);
+		refuse(s, a, m->id, discover ? RPC_INVALID_PARAMS : RPC_METHOD_NOT_FOUND, text, NULL);
 		return;
 	}
-	if (b && method->alone) {
-		refuse(s, b, m->id, RPC_INVALID_REQUEST, "Invalid Request: not allowed in a batch", NULL);
+	if (a && method->alone) {
+		refuse(s, a, m->id, RPC_INVALID_REQUEST, "Invalid Request: not allowed in a batch", NULL);
 		return;
 	}
 	if (s->n_calls >= CALLS_MAX) {
-		refuse(s, b, m->id, RPC_INTERNAL_ERROR, "Too many requests in flight; wait for some to end", NULL);
+		refuse(s, a, m->id, RPC_INTERNAL_ERROR, "Too many requests in flight; wait for some to end", NULL);
 		return;
 	}
 	static const struct call_ops ops = { call_send_reply, call_send_progress, call_closed };
 	struct call *call = call_new(&ops, s, m->id, revision);
 	list_append(&s->calls, &call->link);
 	s->n_calls++;
-	call->batch = b;
-	if (b)
-		b->open++;
-	method->handle(s, call, m->params);
+	call->batch = a;
+	if (a)
+		a->open++;
+	method->handle(&s->connection, call, m->params);
 }
 
 static void on_notification(struct server *s, const struct rpc_message *m)
@@ -191,12 +211,12 @@ static void on_notification(struct server *s, const struct rpc_message *m)
 		call_cancel(call);
 }
 
-static void on_invalid(struct server *s, struct batch *b, const struct rpc_message *m)
+static void on_invalid(struct server *s, struct answers *a, const struct rpc_message *m)
 {
 	log_debug("bad message: %s", m->error);
 	/* Older schemas know no error without an id, and a client that cannot read it may hang up. */
-	if (m->id || s->legacy->error_without_id)
-		refuse(s, b, m->id, m->code, m->error, NULL);
+	if (m->id || s->connection.legacy->error_without_id)
+		refuse(s, a, m->id, m->code, m->error, NULL);
 }
 
 /* Clients start servers to ask what they are, and end them again: that alone must not touch engine or store. */
@@ -206,13 +226,13 @@ static bool is_introduction(const char *method)
 	       streq(method, "notifications/initialized") || streq(method, "ping");
 }
 
-static void on_message(struct server *s, struct batch *b, const struct rpc_message *m)
+static void on_message(struct server *s, struct answers *a, const struct rpc_message *m)
 {
 	if ((m->kind == RPC_REQUEST || m->kind == RPC_NOTIFICATION) && !is_introduction(m->method))
 		manager_wake(s->spec.manager);
 	switch (m->kind) {
 	case RPC_REQUEST:
-		on_request(s, b, m);
+		on_request(s, a, m);
 		break;
 	case RPC_NOTIFICATION:
 		on_notification(s, m);
@@ -221,7 +241,7 @@ static void on_message(struct server *s, struct batch *b, const struct rpc_messa
 		break;
 	case RPC_INVALID:
 	case RPC_BATCH: /* inside a batch */
-		on_invalid(s, b, m);
+		on_invalid(s, a, m);
 		break;
 	}
 }
@@ -229,7 +249,7 @@ static void on_message(struct server *s, struct batch *b, const struct rpc_messa
 static void on_batch(struct server *s, json_t *list)
 {
 	struct rpc_message bad = { .code = RPC_INVALID_REQUEST };
-	if (!s->legacy->batches)
+	if (!s->connection.legacy->batches)
 		bad.error = "Invalid Request: batches are not part of this protocol version";
 	else if (json_array_size(list) > BATCH_MAX)
 		bad.error = "Invalid Request: more than 100 messages in a batch";
@@ -237,9 +257,9 @@ static void on_batch(struct server *s, json_t *list)
 		on_invalid(s, NULL, &bad);
 		return;
 	}
-	struct batch *b = new0(struct batch);
-	b->answers = json_array();
-	b->open = 1; /* ours, until all entries are dispatched */
+	struct answers *a = new0(struct answers);
+	a->list = json_array();
+	a->open = 1; /* ours, until all entries are dispatched */
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		struct rpc_message m;
 		rpc_classify(&m, json_array_get(list, i));
@@ -247,10 +267,10 @@ static void on_batch(struct server *s, json_t *list)
 			m.code = RPC_INVALID_REQUEST;
 			m.error = "Invalid Request: a batch in a batch";
 		}
-		on_message(s, b, &m);
+		on_message(s, a, &m);
 		rpc_message_release(&m);
 	}
-	batch_unref(s, b);
+	answers_unref(s, a);
 }
 
 static void on_line(void *ctx, const char *line, size_t n)
@@ -313,8 +333,13 @@ struct server *server_new(const struct server_spec *spec)
 	};
 	struct server *s = new0(struct server);
 	s->spec = *spec;
-	s->env = (struct tool_env){ .manager = spec->manager, .config = spec->config };
-	s->legacy = revision_negotiate(NULL);
+	s->connection = (struct connection){
+		.loop = spec->loop,
+		.env = { .manager = spec->manager, .config = spec->config },
+		.fixtures = spec->fixtures,
+		.legacy = revision_negotiate(NULL),
+		.notify = notify,
+	};
 	list_init(&s->calls);
 	s->lines = lines_new(spec->loop, spec->in_fd, spec->out_fd, &limits, &ops, s);
 	if (!s->lines) {
@@ -346,12 +371,12 @@ struct server *server_free(struct server *s)
 		return NULL;
 	s->freeing = true;
 	list_for_each(call, &s->calls, struct call, link) {
-		struct batch *b = call->batch;
+		struct answers *a = call->batch;
 		call->op = NULL;
 		call_cancel(call);
-		if (b && --b->open == 0) {
-			json_decref(b->answers);
-			free(b);
+		if (a && --a->open == 0) {
+			json_decref(a->list);
+			free(a);
 		}
 	}
 	lines_free(s->lines);

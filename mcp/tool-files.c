@@ -1,5 +1,6 @@
 /* import_files and export_files. */
 #include "base/alloc.h"
+#include "base/json.h"
 #include "manager/registry/copy.h"
 #include "mcp/resources.h"
 #include "mcp/result.h"
@@ -115,38 +116,38 @@ static void add_common(json_t *o, const struct copy_result *r)
 {
 	json_object_set_new(o, "success", json_boolean(r->success));
 	json_object_set_new(o, "size", json_integer((json_int_t)r->size));
-	json_object_set_new(o, "error", result_string(r->error ? r->error : ""));
+	json_object_set_new(o, "error", json_text(r->error ? r->error : ""));
 	if (r->hint)
-		json_object_set_new(o, "hint", result_string(r->hint));
+		json_object_set_new(o, "hint", json_text(r->hint));
 	if (!r->notices.n)
 		return;
 	json_t *notices = json_array();
 	for (size_t i = 0; i < r->notices.n; i++)
-		json_array_append_new(notices, result_string(r->notices.v[i]));
+		json_array_append_new(notices, json_text(r->notices.v[i]));
 	json_object_set_new(o, "notices", notices);
 }
 
 static json_t *imported(const struct copy_result *r)
 {
-	json_t *o = json_pack("{s:o, s:o}", "source", result_string(r->source ? r->source : ""), "destination",
-			      result_string(r->path ? r->path : ""));
+	json_t *o = json_pack("{s:o, s:o}", "source", json_text(r->source ? r->source : ""), "destination",
+			      json_text(r->path ? r->path : ""));
 	add_common(o, r);
 	return o;
 }
 
 static json_t *exported(const struct copy_result *r, const char *session_id)
 {
-	json_t *o = json_pack("{s:o, s:o}", "session_id", result_string(session_id), "path",
-			      result_string(r->path ? r->path : r->source));
+	json_t *o = json_pack("{s:o, s:o}", "session_id", json_text(session_id), "path",
+			      json_text(r->path ? r->path : r->source));
 	add_common(o, r);
 	json_object_set_new(o, "download_url", json_null());
 	if (!r->success)
 		return o;
 	json_object_set_new(o, "directory", json_boolean(r->export.directory));
 	json_object_set_new(o, "hash", json_sprintf("blake2b-256:%s", r->export.hash));
-	json_object_set_new(o, "host_path", result_string(r->export.host_path));
-	json_object_set_new(o, "uri", result_string(r->export.uri));
-	json_object_set_new(o, "mime_type", result_string(r->export.mime));
+	json_object_set_new(o, "host_path", json_text(r->export.host_path));
+	json_object_set_new(o, "uri", json_text(r->export.uri));
+	json_object_set_new(o, "mime_type", json_text(r->export.mime));
 	return o;
 }
 

@@ -1,6 +1,7 @@
 /* create_session and stop_session. */
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "mcp/result.h"
 #include "mcp/tools.h"
 
@@ -108,10 +109,10 @@ static void create_done(void *ctx, const struct session_info *info, const struct
 		return;
 	}
 	json_t *versions = info->dependencies ? json_loads(info->dependencies, 0, NULL) : NULL;
-	tools_reply_fields(call, json_pack("{s:b, s:o, s:o, s:o, s:b, s:o}", "success", 1, "session_id",
-					   result_string(info->id), "runtime", result_string(info->runtime), "status",
-					   result_string(info->status), "network", args->network, "dependencies",
-					   versions ? versions : json_object()));
+	tools_reply_fields(call,
+			   json_pack("{s:b, s:o, s:o, s:o, s:b, s:o}", "success", 1, "session_id", json_text(info->id),
+				     "runtime", json_text(info->runtime), "status", json_text(info->status), "network",
+				     args->network, "dependencies", versions ? versions : json_object()));
 }
 
 static int unknown_language(const char *given, struct fail *f)
@@ -180,8 +181,8 @@ static void stop_done(void *ctx, const struct fail *f)
 	if (f)
 		tools_fail(call, args->session_id, f);
 	else
-		tools_reply_fields(call, json_pack("{s:b, s:o}", "success", 1, "session_id",
-						   result_string(args->session_id)));
+		tools_reply_fields(call,
+				   json_pack("{s:b, s:o}", "success", 1, "session_id", json_text(args->session_id)));
 }
 
 static struct op *stop_start(struct call *call, const void *data, struct fail *f)

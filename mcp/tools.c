@@ -1,6 +1,7 @@
 #include "mcp/tools.h"
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "mcp/result.h"
 
 static const struct tool *const tools[] = {
@@ -33,7 +34,7 @@ static json_t *describe_one(const struct tool *tool, const struct tool_env *env,
 {
 	AUTO(freep) char *description = tool->describe(env);
 	AUTO(freep) void *defaults = new_args(tool, env);
-	json_t *o = json_pack("{s:s, s:o, s:o}", "name", tool->name, "description", result_string(description),
+	json_t *o = json_pack("{s:s, s:o, s:o}", "name", tool->name, "description", json_text(description),
 			      "inputSchema", args_schema(tool->args, defaults));
 	if (revision->titles)
 		json_object_set_new(o, "title", json_string(tool->title));
@@ -78,10 +79,10 @@ char *tools_instructions(const struct tool_env *env)
 
 static void list_session(void *ctx, const struct session_info *info)
 {
-	json_array_append_new(ctx, json_pack("{s:o, s:o, s:o, s:I, s:I}", "session_id", result_string(info->id),
-					     "runtime", result_string(info->runtime), "status",
-					     result_string(info->status), "age_seconds", (json_int_t)info->age_seconds,
-					     "idle_seconds", (json_int_t)info->idle_seconds));
+	json_array_append_new(ctx,
+			      json_pack("{s:o, s:o, s:o, s:I, s:I}", "session_id", json_text(info->id), "runtime",
+					json_text(info->runtime), "status", json_text(info->status), "age_seconds",
+					(json_int_t)info->age_seconds, "idle_seconds", (json_int_t)info->idle_seconds));
 }
 
 static void fail_with(struct call *call, const char *session_id, const struct fail *f, json_t *details)

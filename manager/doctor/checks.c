@@ -1,4 +1,4 @@
-#include "manager/doctor/checks.h"
+#include "manager/doctor/doctor-private.h"
 
 #include "base/alloc.h"
 #include "base/utf8.h"

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
-#include "manager/doctor/checks.h"
+#include "manager/doctor/doctor-private.h"
 #include "manager/engine/inspect.h"
 #include "manager/store/store.h"
 

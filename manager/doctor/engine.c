@@ -1,7 +1,7 @@
 /* Verdicts on what the engine says about itself. */
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "manager/doctor/checks.h"
+#include "manager/doctor/doctor-private.h"
 
 /* `docker run --pull never` came with this version of the client. */
 #define CLIENT_MAJOR_MIN 20

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "manager/doctor/checks.h"
+#include "manager/doctor/doctor-private.h"
 #include "manager/store/store.h"
 
 #define PROGRAM_PATH_DEFAULT "/usr/local/bin:/bin:/usr/bin"

@@ -1,6 +1,6 @@
 /* A real session of each runtime: create, one cell, stop. Steps follow each other from the loop. */
 #include "base/alloc.h"
-#include "manager/doctor/checks.h"
+#include "manager/doctor/doctor-private.h"
 
 /* A slow machine's cold start; past it something hangs. */
 #define TRIAL_DEADLINE_MS 120000

@@ -2,7 +2,7 @@
  * store is away; the callers never hear of it. */
 #include "base/alloc.h"
 #include "base/log.h"
-#include "manager/store/private.h"
+#include "manager/store/store-private.h"
 
 /* Enough for hours of a store that is away, at the pace of a model. */
 #define WAITING_MAX 4096

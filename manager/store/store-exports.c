@@ -2,7 +2,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/utf8.h"
-#include "manager/store/private.h"
+#include "manager/store/store-private.h"
 
 #define COLUMNS "id, thread, session, path, name, directory, size, stored, hash, mime, mode, mtime_ms, created"
 #define EXPORTS_MAX 1000

@@ -1,5 +1,5 @@
 /* Sessions: who owns which, until when, and how many there may be. */
-#include "manager/store/private.h"
+#include "manager/store/store-private.h"
 
 #define COLUMNS                                                                                                        \
 	"id, thread, runtime, container, image, owner, owner_host, owner_pid, fence, state, cause, limits, "           \

@@ -1,5 +1,5 @@
 /* Dependency sets: what was installed once and is kept as an image, and who builds it now. */
-#include "manager/store/private.h"
+#include "manager/store/store-private.h"
 
 #define COLUMNS "key, image, runtime, wanted, versions, unpinned, size, built, used, builder, builder_until"
 #define SETS_MAX 10000

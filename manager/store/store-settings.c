@@ -1,6 +1,6 @@
 /* Settings that are kept, sealed. */
 #include "base/alloc.h"
-#include "manager/store/private.h"
+#include "manager/store/store-private.h"
 
 struct setting_job {
 	struct store_job base;

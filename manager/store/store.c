@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/work.h"
-#include "manager/store/private.h"
+#include "manager/store/store-private.h"
 
 /* Renewals, records and calls of a busy server are some dozen at a time. */
 #define QUEUE_MAX 1024

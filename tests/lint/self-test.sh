@@ -48,29 +48,128 @@ done
 
 broken check-format.sh "spaces for tabs" base/one.c 'int two(void) {\n  return 2;\n}'
 broken check-format.sh "white space at the end" tools/a.sh 'true '
-broken check-layers.sh "base including kernels" base/one.c '#include "kernels/protocol.h"'
-broken check-layers.sh "base including manager" base/one.c '#include "manager/model/result.h"'
-broken check-layers.sh "kernels including manager" kernels/init.c '#include "manager/model/result.h"'
-broken check-layers.sh "engine including manager" manager/engine/docker.c '#include "manager/model/config.h"'
-broken check-layers.sh "engine including kernels/init.h" manager/engine/docker.c '#include "kernels/init.h"'
-broken check-layers.sh "store including manager" manager/store/store.c '#include "manager/manager.h"'
-broken check-layers.sh "store including engine" manager/store/store.c '#include "manager/engine/engine.h"'
-broken check-layers.sh "sqlite3.h outside its adapter" manager/store/store.c '#include <sqlite3.h>'
-broken check-layers.sh "libpq-fe.h outside its adapter" manager/store/store.c '#include <libpq-fe.h>'
-broken check-layers.sh "manager including mcp" manager/registry/manager.c '#include "mcp/rpc.h"'
-broken check-layers.sh "manager including kernels/init.h" manager/registry/manager.c '#include "kernels/init.h"'
-broken check-layers.sh "mcp including the engine" cli/main.c '#include "manager/engine/engine.h"'
-broken check-layers.sh "mcp including a private header" cli/main.c '#include "manager/session/session.h"'
-broken check-layers.sh "mcp including kernels" cli/main.c '#include "kernels/protocol.h"'
-broken check-layers.sh "a header beside the file" manager/registry/manager.c '#include "config.h"'
-broken check-layers.sh "uv.h outside its adapter" manager/registry/manager.c '#include <uv.h>'
-broken check-layers.sh "jansson.h outside its adapters" manager/registry/manager.c '#include <jansson.h>'
-broken check-layers.sh "sodium.h outside its adapter" cli/main.c '#include <sodium.h>'
-fresh_tree
-printf '#include "base/one.h"\n#include "kernels/protocol.h"\n#include "manager/engine/argv.h"\n' >"$scratch/tree/manager/engine/argv.c"
-printf '#include <uv.h>\n' >"$scratch/tree/base/loop.c"
-printf '#include <sodium.h>\n' >"$scratch/tree/manager/token.c"
+# layered_tree: a file in every layer, each including what it may, by each way that is allowed.
+layered_tree() {
+	local folder
+	fresh_tree
+	mkdir -p "$scratch"/tree/{cli,kernels/jupyter,libhusk,bench,clients/c,tests/unit,tests/lint}
+	mkdir -p "$scratch"/tree/manager/{model,line,session,files,deps,registry,doctor}
+	for folder in base kernels manager/{model,engine,store,line,session,files,deps,registry,doctor} mcp cli libhusk; do
+		printf '#include <errno.h>\n\n#include "%s"\n' base/one.h >"$scratch/tree/$folder/low.h"
+		printf '#include "%s/low.h"\n' "$folder" >"$scratch/tree/$folder/high.h"
+	done
+	sed -i '/base/d' "$scratch/tree/base/low.h"
+	printf '#include "base/low.h"\n' | tee "$scratch"/tree/{kernels/protocol.h,kernels/entry.h,mcp/server.h,libhusk/husk.h} >/dev/null
+	printf '#include "manager/model/low.h"\n#include "manager/registry/low.h"\n' >"$scratch/tree/manager/manager.h"
+	printf '#include "manager/manager.h"\n' | tee "$scratch"/tree/{manager/doctor/doctor.h,mcp/one.c,libhusk/one.c} >/dev/null
+	printf '#include "manager/manager.h"\n#include "manager/doctor/doctor.h"\n#include "mcp/server.h"\n' >"$scratch/tree/cli/main.c"
+	printf '#include "kernels/protocol.h"\n#include "manager/model/low.h"\n#include <jansson.h>\n' >"$scratch/tree/manager/engine/docker.c"
+	printf '#include "manager/engine/low.h"\n#include "manager/store/low.h"\n' >"$scratch/tree/manager/line/line.c"
+	printf '#include <uv.h>\n#include <sys/stat.h>\n#include <linux/openat2.h>\n' >"$scratch/tree/base/loop.c"
+	printf '#include <sodium.h>\n' >"$scratch/tree/manager/model/token.c"
+	printf '#include <zmq.h>\n#include "kernels/low.h"\n' >"$scratch/tree/kernels/jupyter/main.c"
+	printf '#include "libhusk/husk.h"\n' >"$scratch/tree/bench/one.c"
+	printf '#include <uv.h>\n#include <cmocka.h>\n#include "manager/engine/low.h"\n' >"$scratch/tree/tests/unit/test-one.c"
+	# A module: a private header and a part of its own, which include each other as they like.
+	printf '#include "mcp/big-private.h"\n' | tee "$scratch"/tree/mcp/{big,big-part}.c >/dev/null
+	printf '#include "mcp/big.h"\n' >"$scratch/tree/mcp/big-private.h"
+	printf '#include "mcp/low.h"\n' >"$scratch/tree/mcp/big.h"
+}
+
+# forbidden WHAT FILE LINES WORDS: such a tree whose FILE also has these lines is refused with these words.
+forbidden() {
+	local what=$1 file=$2 lines=$3 words=$4
+	layered_tree
+	mkdir -p "$(dirname "$scratch/tree/$file")"
+	printf '%b\n' "$lines" >>"$scratch/tree/$file"
+	expect fail check-layers.sh "$what"
+	grep -qF -- "$words" "$scratch/out" || {
+		printf 'not ok: check-layers.sh on %s says nothing of: %s\n' "$what" "$words"
+		sed 's/^/    /' "$scratch/out"
+		failed=1
+	}
+}
+
+layered_tree
 expect pass check-layers.sh "what is allowed"
+# Each layer and something above or beside it.
+for pair in base:kernels/protocol.h base:manager/model/low.h kernels:manager/model/low.h kernels/jupyter:manager/model/low.h \
+	manager/model:kernels/low.h manager/model:manager/engine/low.h manager/engine:manager/store/low.h manager/store:manager/engine/low.h \
+	manager/engine:manager/line/low.h manager/line:manager/session/low.h manager/line:kernels/low.h manager/session:manager/files/low.h \
+	manager/files:manager/deps/low.h manager/deps:manager/files/low.h manager/deps:manager/registry/low.h manager/deps:manager/manager.h \
+	manager/registry:manager/doctor/low.h manager/registry:mcp/low.h manager/doctor:cli/low.h mcp:manager/registry/low.h \
+	mcp:manager/model/low.h mcp:manager/store/low.h mcp:kernels/protocol.h mcp:cli/low.h cli:manager/engine/low.h cli:mcp/low.h \
+	libhusk:manager/session/low.h libhusk:mcp/server.h bench:manager/model/low.h clients:base/low.h mcp:tests/unit/unit.h; do
+	layered_tree
+	printf '\n' >"$scratch/tree/tests/unit/unit.h"
+	printf '#include "%s"\n' "${pair#*:}" >"$scratch/tree/${pair%%:*}/new.c"
+	expect fail check-layers.sh "${pair%%:*} including ${pair#*:}"
+	grep -qF "${pair%%:*} may not include \"${pair#*:}\"" "$scratch/out" || {
+		printf 'not ok: check-layers.sh says something else of %s\n' "$pair"
+		failed=1
+	}
+done
+forbidden "a folder of the manager that is new" manager/pool/pool.c 'int x;' 'manager/pool is no folder for C'
+forbidden "a folder that is new" http/http.h 'int x;' 'http is no folder for C'
+forbidden "C at the top" husk.c 'int x;' 'the top is no folder for C'
+forbidden "a folder below a known one" base/more/x.c 'int x;' 'base/more is no folder for C'
+# Ways around.
+forbidden "a header of ours in angle brackets" base/one.c '#include <manager/engine/low.h>' '<manager/engine/low.h> is ours'
+forbidden "dots that lead out" base/one.c '#include "base/../manager/engine/low.h"' 'is not the plain path'
+forbidden "dots that lead up" base/one.c '#include "../manager/engine/low.h"' 'is not the plain path'
+forbidden "dots in angle brackets" base/one.c '#include <../manager/engine/low.h>' 'is ours'
+forbidden "a dot in the middle" mcp/one.c '#include "manager/./engine/low.h"' 'is not the plain path'
+forbidden "a macro" base/one.c '#define HEADER "manager/engine/low.h"\n#include HEADER' 'a macro'
+forbidden "a macro that makes strings" base/one.c '#define H(x) #x\n#include H(manager/engine/low.h)' 'a macro'
+forbidden "a directive in two lines" base/one.c '#inc\\\nlude "manager/engine/low.h"' 'base may not include "manager/engine/low.h"'
+forbidden "a comment in a directive" base/one.c '/*\n*/ # /* */ include/**/"manager/engine/low.h"' 'base may not include "manager/engine/low.h"'
+forbidden "a comment of two lines in a directive" base/one.c '#include /*\n*/ "manager/engine/low.h"' 'base/one.c:7: an include that a macro'
+forbidden "another spelling of #" base/one.c '%: include "manager/engine/low.h"' 'base may not include "manager/engine/low.h"'
+forbidden "include_next" base/one.c '#include_next "manager/engine/low.h"' 'base may not include "manager/engine/low.h"'
+forbidden "a header beside the file" manager/registry/manager.c '#include "low.h"' '"low.h" is not in the tree'
+forbidden "a source" base/two.c '#include "base/one.c"' '"base/one.c" is not a header'
+forbidden "an include path" base/meson.build "c_args: ['-I../manager']" 'base/meson.build:1: an include path of its own'
+layered_tree
+ln -s ../manager/engine/low.h "$scratch/tree/base/engine.h"
+expect fail check-layers.sh "a symbolic link"
+layered_tree
+printf '/* #include "manager/engine/low.h" */\n// #include "cli/low.h"\nconst char *s = "\\\n#include <uv.h>";\n' >>"$scratch/tree/base/one.c"
+expect pass check-layers.sh "includes in comments and strings"
+# What faces see.
+forbidden "manager.h showing the store" manager/manager.h '#include "manager/store/low.h"' 'would be shown to faces'
+forbidden "what manager.h includes showing the engine" manager/registry/low.h '#include "manager/engine/low.h"' 'would be shown to faces'
+# Cycles.
+forbidden "two headers in a cycle" base/low.h '#include "base/high.h"' 'a cycle of modules: base/high -> base/low -> base/high'
+forbidden "a cycle through a source" mcp/low.c '#include "mcp/high.h"' 'a cycle of modules: mcp/high -> mcp/low -> mcp/high'
+layered_tree
+printf '#include "kernels/high.h"\n' >"$scratch/tree/kernels/top.h"
+printf '#include "kernels/top.h"\n' >"$scratch/tree/kernels/low.c"
+expect fail check-layers.sh "a cycle of three"
+forbidden "a cycle through a private header" mcp/low.c '#include "mcp/big-private.h"' 'a cycle of modules: mcp/big -> mcp/low -> mcp/big'
+layered_tree
+printf '#include "mcp/big.h"\n' >"$scratch/tree/mcp/user.h"
+printf '#include "mcp/user.h"\n' >>"$scratch/tree/mcp/big-part.c"
+expect fail check-layers.sh "a cycle through a part"
+layered_tree
+printf '#include "tests/unit/b.h"\n' >"$scratch/tree/tests/unit/a.h"
+printf '#include "tests/unit/a.h"\n' >"$scratch/tree/tests/unit/b.h"
+expect fail check-layers.sh "a cycle in the tests"
+# Third parties.
+forbidden "sqlite3.h outside its adapter" manager/store/store.c '#include <sqlite3.h>' '<sqlite3.h> is not for this file'
+forbidden "libpq-fe.h outside its adapter" manager/store/store.c '#include <libpq-fe.h>' '<libpq-fe.h> is not for this file'
+forbidden "uv.h outside its adapters" manager/registry/manager.c '#include <uv.h>' '<uv.h> is not for this file'
+forbidden "jansson.h outside its adapters" manager/registry/manager.c '#include <jansson.h>' '<jansson.h> is not for this file'
+forbidden "jansson.h in a header of the manager" manager/line/low.h '#include <jansson.h>' '<jansson.h> is not for this file'
+forbidden "sodium.h outside its adapters" cli/main.c '#include <sodium.h>' '<sodium.h> is not for this file'
+forbidden "a library that nobody knows" base/one.c '#include <curl/curl.h>' '<curl/curl.h> is of nobody'
+# The list of what is being worked off.
+known='base/one.c manager/engine/low.h'
+forbidden "an entry of the list whose violation is gone" tests/lint/layers-known.txt "$known" "$known: no violation any more"
+layered_tree
+printf '# a comment\n%s\nbase/low.h base/high.h\n' "$known" >"$scratch/tree/tests/lint/layers-known.txt"
+printf '#include "manager/engine/low.h"\n' >>"$scratch/tree/base/one.c"
+printf '#include "base/high.h"\n' >>"$scratch/tree/base/low.h"
+expect pass check-layers.sh "violations that are on the list"
 broken check-words.sh "strcpy" base/one.c 'void f(char *a) { strcpy(a, "b"); }'
 broken check-words.sh "fork in the manager" manager/registry/manager.c 'int f(void) { return fork(); }'
 broken check-words.sh "a to-do" cli/main.c '/* TODO: later */'

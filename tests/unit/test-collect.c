@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/alloc.h"
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 static const struct config config = {
 	.max_stdout_chars = 20,

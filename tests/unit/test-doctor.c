@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "manager/doctor/checks.h"
+#include "manager/doctor/doctor-private.h"
 #include "tests/unit/unit.h"
 
 static void sample(const char *name, struct buf *text)

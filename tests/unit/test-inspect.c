@@ -1,6 +1,6 @@
 #include "base/alloc.h"
 #include "manager/engine/inspect.h"
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 static void classify(struct fail *f, const char *text)
 {

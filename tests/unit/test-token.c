@@ -1,6 +1,6 @@
 #include "base/defs.h"
 #include "manager/model/token.h"
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 static void test_tokens_are_base32_and_differ(void **state)
 {

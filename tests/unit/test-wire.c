@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/alloc.h"
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 static void test_frames_come_out_of_any_pieces(void **state)
 {

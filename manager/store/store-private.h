@@ -1,6 +1,6 @@
 /* What the files of the store share: jobs. Private to manager/store. */
-#ifndef HUSK_MANAGER_STORE_PRIVATE_H
-#define HUSK_MANAGER_STORE_PRIVATE_H
+#ifndef HUSK_MANAGER_STORE_STORE_PRIVATE_H
+#define HUSK_MANAGER_STORE_STORE_PRIVATE_H
 
 #include <stdatomic.h>
 

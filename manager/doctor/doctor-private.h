@@ -1,6 +1,6 @@
 /* The parts of manager/doctor: a list of findings, and what makes them. Private to the doctor and its tests. */
-#ifndef HUSK_MANAGER_DOCTOR_CHECKS_H
-#define HUSK_MANAGER_DOCTOR_CHECKS_H
+#ifndef HUSK_MANAGER_DOCTOR_DOCTOR_PRIVATE_H
+#define HUSK_MANAGER_DOCTOR_DOCTOR_PRIVATE_H
 
 #include "manager/doctor/doctor.h"
 #include "manager/engine/info.h"

@@ -1,0 +1,17 @@
+/* One client's connection, as methods see it: what they may use, and what they remember of the client. */
+#ifndef HUSK_MCP_CONNECTION_H
+#define HUSK_MCP_CONNECTION_H
+
+#include "mcp/tools.h"
+
+struct connection {
+	struct loop *loop;
+	struct tool_env env;
+	bool fixtures;		       /* also serve mcp/fixtures.h */
+	const struct revision *legacy; /* what requests without a version of their own speak */
+	size_t n_listening;	       /* open subscriptions */
+	/* Sends a message that answers no request; takes it. */
+	void (*notify)(struct connection *c, json_t *message);
+};
+
+#endif

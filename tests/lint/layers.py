@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+"""The include arrow is the architecture; ARCHITECTURE.md says why, this says it so that it stays true.
+
+Checks every C file of the tree given as the argument (default: this repository):
+- a folder that LAYERS does not name has no C in it;
+- a file includes only what its layer may (LAYERS), and a face sees no more of the manager than PUBLIC;
+- no modules include each other in a cycle;
+- a third-party header stays in the files that adapt it (ADAPTERS);
+- an include names a header of ours by its full path in quotes: no `..`, no angle brackets, no macro, no symbolic link.
+
+A module is what shares a stem in a folder: X.c and X.h, with X-private.h, and X-part.c unless X-part.h exists. tests/lint/layers-known.txt,
+if it is there, lists the violations that are being worked off, one `FILE HEADER` a line; one that is gone has to be struck out.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+BASE = ("base/",)
+# What both sides of the wire share.
+WIRE = ("kernels/protocol.h", "kernels/entry.h")
+# All that a face sees of the manager.
+PUBLIC = ("manager/manager.h", "manager/doctor/doctor.h")
+MODEL = (*BASE, *WIRE, "manager/model/")
+ENGINE = (*MODEL, "manager/engine/")
+STORE = (*MODEL, "manager/store/")
+LINE = (*ENGINE, *STORE, "manager/line/")
+SESSION = (*LINE, "manager/session/")
+REGISTRY = (*SESSION, "manager/files/", "manager/deps/", "manager/registry/", "manager/manager.h")
+FACE = (*BASE, *PUBLIC)
+
+# Folder -> what its files may include: folders (with all below them) and headers.
+LAYERS = {
+    "base": BASE,
+    "kernels": (*BASE, "kernels/"),
+    "kernels/jupyter": (*BASE, "kernels/"),
+    "manager/model": (*MODEL, "runtimes.inc"),
+    "manager/engine": ENGINE,
+    "manager/store": STORE,
+    "manager/line": LINE,
+    "manager/session": SESSION,
+    "manager/files": (*SESSION, "manager/files/"),
+    "manager/deps": (*SESSION, "manager/deps/"),
+    "manager/registry": REGISTRY,
+    "manager": REGISTRY,
+    "manager/doctor": (*REGISTRY, "manager/doctor/"),
+    "mcp": (*FACE, "mcp/"),
+    # `husk mcp` runs the server.
+    "cli": (*FACE, "cli/", "mcp/server.h"),
+    "libhusk": (*FACE, "libhusk/"),
+    "bench": (*FACE, "bench/", "libhusk/husk.h"),
+    "clients": ("libhusk/husk.h",),
+}
+# Here anything may be included; nothing else may include these.
+TESTS = "tests"
+# Made by the build.
+GENERATED = {"runtimes.inc"}
+# What PUBLIC headers may show of the manager, through whatever they include.
+SHOWN = (*BASE, "manager/model/", "manager/registry/", "manager/manager.h", "manager/doctor/")
+
+# Third-party header -> where it may be included.
+ADAPTERS = {
+    "uv.h": r"base/(loop|stream|child|work)\.c",
+    "jansson.h": r"(mcp|cli|kernels)/.*|base/(args|json)\.[ch]|manager/(line|engine)/[^/]*\.c|manager/(deps/set|registry/thread)\.c",
+    "sodium.h": r"manager/(model/token|store/key|files/digest)\.c|kernels/jupyter/[^/]*\.c",
+    "zmq.h": r"kernels/jupyter/[^/]*\.c",
+    "archive.h": r"manager/files/(source-export|tarball)\.c",
+    "archive_entry.h": r"manager/files/(source-export|tarball)\.c",
+    "sqlite3.h": r"manager/store/sqlite\.c",
+    "libpq-fe.h": r"manager/store/postgres\.c",
+}
+# The C library and the kernel's interface are no third parties.
+SYSTEM = re.compile(r"(linux|sys|netinet|arpa|net|asm)/[a-z0-9_]+\.h")
+SYSTEM_NAMES = set("""
+    assert ctype dirent dlfcn endian errno fcntl fnmatch ftw getopt glob grp inttypes langinfo limits link locale malloc math mntent netdb
+    poll pthread pty pwd regex sched semaphore setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn
+    string strings syslog termios threads time unistd utime wchar wctype
+""".split())
+
+SOURCES = re.compile(r"\.(c|h|inc|def|cc|cpp|cxx|hh|hpp|hxx|m|S)$")
+KNOWN = "tests/lint/layers-known.txt"
+
+
+def sources(root):
+    """Paths of all C files, tracked or new; in a folder that is no repository, all there are."""
+    if (root / ".git").exists():
+        command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        found = subprocess.run(command, capture_output=True, check=True).stdout.decode().split("\0")
+    else:
+        found = [str(p.relative_to(root)) for p in root.rglob("*")]
+    return sorted({f for f in found if SOURCES.search(f) and (root / f).is_file()})
+
+
+LOGICAL_LINE = re.compile(r"(?:[^\n]*\\[ \t]*\n)+[^\n]*")
+TOKENS = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S)
+DIRECTIVE = re.compile(r"^[ \t\f\v]*(?:#|%:|\?\?=)[ \t\f\v]*(?:include|include_next|import|embed)\b(.*)$", re.M)
+
+
+def splice(match):
+    """Continued lines become one; their line breaks follow it, so that the lines after it keep their numbers."""
+    joined, n = re.subn(r"\\[ \t]*\n", "", match.group())
+    return joined + "\n" * n
+
+
+def blank(match):
+    text = match.group()
+    return text if text[0] in "\"'" else " " + "\n" * text.count("\n")
+
+
+def includes(path):
+    """(line, what follows the directive) of each include, as the preprocessor sees them: lines spliced, comments blank."""
+    text = path.read_text(errors="replace").replace("\r\n", "\n")
+    text = TOKENS.sub(blank, LOGICAL_LINE.sub(splice, text))
+    return [(text.count("\n", 0, m.start()) + 1, m.group(1).strip()) for m in DIRECTIVE.finditer(text)]
+
+
+def within(header, allowed):
+    return any(header.startswith(a) if a.endswith("/") else header == a for a in allowed)
+
+
+class Tree:
+    def __init__(self, root):
+        self.root = root
+        self.files = sources(root)
+        self.known = self.read_known()
+        self.seen = set()
+        self.complaints = []
+        self.ours = {}  # file -> [(line, header)]: includes of files that are there
+
+    def read_known(self):
+        path = self.root / KNOWN
+        lines = path.read_text().splitlines() if path.exists() else []
+        return {tuple(line.split()) for line in lines if line and not line.startswith("#")}
+
+    def complain(self, file, line, what):
+        self.complaints.append(f"{file}:{line}: {what}" if line else f"{file}: {what}")
+
+    def is_known(self, file, header):
+        if (file, header) not in self.known:
+            return False
+        self.seen.add((file, header))
+        return True
+
+    # --- one file
+
+    def check_file(self, file):
+        folder = os.path.dirname(file)
+        in_tests = folder == TESTS or folder.startswith(TESTS + "/")
+        self.ours[file] = []
+        if (self.root / file).is_symlink():
+            self.complain(file, 0, "a symbolic link: its includes would count for another folder")
+        if folder not in LAYERS and not in_tests:
+            self.complain(file, 0, f"{folder or 'the top'} is no folder for C: tests/lint/layers.py does not know it")
+            return
+        for line, operand in includes(self.root / file):
+            quoted, angled = re.match(r'"([^"]*)"$', operand), re.match(r"<([^>]*)>$", operand)
+            if quoted:
+                self.check_ours(file, line, quoted.group(1), in_tests)
+            elif angled:
+                self.check_theirs(file, line, angled.group(1), in_tests)
+            else:
+                self.complain(file, line, f"an include that a macro or something else makes: {operand}")
+
+    def check_ours(self, file, line, header, in_tests):
+        if header in GENERATED:
+            pass
+        elif header != os.path.normpath(header) or header.startswith(("/", "..")):
+            self.complain(file, line, f'"{header}" is not the plain path of a header')
+            return
+        elif header not in self.files:
+            self.complain(file, line, f'"{header}" is not in the tree: headers of ours are named by their full path')
+            return
+        elif not header.endswith(".h"):
+            self.complain(file, line, f'"{header}" is not a header')
+            return
+        else:
+            self.ours[file].append((line, header))
+        folder = os.path.dirname(file)
+        if not in_tests and not within(header, LAYERS[folder]) and not self.is_known(file, header):
+            self.complain(file, line, f'{folder} may not include "{header}"')
+
+    def check_theirs(self, file, line, header, in_tests):
+        top = header.split("/")[0]
+        if header in self.files or header in GENERATED or top in {f.split("/")[0] for f in self.files} or ".." in header:
+            self.complain(file, line, f"<{header}> is ours: it belongs in quotes, by its full path")
+        elif header in ADAPTERS:
+            if not in_tests and not re.fullmatch(ADAPTERS[header], file):
+                self.complain(file, line, f"<{header}> is not for this file, only for {ADAPTERS[header]}")
+        elif not in_tests and not SYSTEM.fullmatch(header) and header.removesuffix(".h") not in SYSTEM_NAMES:
+            self.complain(file, line, f"<{header}> is of nobody that tests/lint/layers.py knows")
+
+    # --- the whole
+
+    def check_public(self):
+        """Whatever a face gets to see by its one header is the manager's to show."""
+        for public in PUBLIC:
+            todo, seen = [public], set()
+            while todo:
+                file = todo.pop()
+                for line, header in self.ours.get(file, ()):
+                    if not within(header, SHOWN) and not self.is_known(file, header):
+                        self.complain(file, line, f'"{header}" would be shown to faces, by {public}')
+                    if header not in seen:
+                        seen.add(header)
+                        todo.append(header)
+
+    def module(self, file):
+        folder, name = os.path.split(file)
+        stem, ending = os.path.splitext(name)
+        stem = stem.removesuffix("-private")
+        head = stem
+        while ending == ".c" and "-" in head and f"{folder}/{stem}.h" not in self.files:
+            head = head.rpartition("-")[0]
+            if f"{folder}/{head}.h" in self.files:
+                stem = head
+        return f"{folder}/{stem}"
+
+    def check_cycles(self):
+        graph = {}
+        for file, found in self.ours.items():
+            here = graph.setdefault(self.module(file), {})
+            for line, header in found:
+                there = self.module(header)
+                if there != self.module(file) and (file, header) not in self.known:
+                    here.setdefault(there, (file, line))
+        for cycle in cycles(graph):
+            file, line = graph[cycle[0]][cycle[1]]
+            self.complain(file, line, "a cycle of modules: " + " -> ".join(cycle))
+        # A known include that closes a cycle is still needed in the list.
+        for file, header in self.known - self.seen:
+            if any(header == h for _, h in self.ours.get(file, ())):
+                here, there = self.module(file), self.module(header)
+                if reaches(graph, there, here):
+                    self.seen.add((file, header))
+
+    def check_build(self):
+        """Search paths would let an include mean another file."""
+        for path in sorted(self.root.glob("**/meson.build")):
+            file = str(path.relative_to(self.root))
+            if file.split("/")[0] in (TESTS, "build"):
+                continue
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                if re.search(r"'-(I|include|imacros|iquote|isystem|idirafter)", line) or \
+                        re.search(r"include_directories\((?!'\.'\))", line):
+                    self.complain(file, number, "an include path of its own")
+
+    def check(self):
+        for file in self.files:
+            self.check_file(file)
+        self.check_public()
+        self.check_cycles()
+        self.check_build()
+        for file, header in sorted(self.known - self.seen):
+            self.complain(KNOWN, 0, f"{file} {header}: no violation any more, strike it out")
+        return self.complaints
+
+
+def reaches(graph, start, goal):
+    todo, seen = [start], {start}
+    while todo:
+        at = todo.pop()
+        if at == goal:
+            return True
+        new = set(graph.get(at, ())) - seen
+        seen |= new
+        todo += new
+    return False
+
+
+def cycles(graph):
+    """One shortest cycle of each knot of modules that reach each other, as a path that ends where it began."""
+    done = set()
+    for start in sorted(graph):
+        if start in done:
+            continue
+        paths = [[start]]
+        seen = {start}
+        while paths:
+            path = paths.pop(0)
+            following = sorted(graph.get(path[-1], ()))
+            if start in following:
+                done |= {m for m in graph if reaches(graph, start, m) and reaches(graph, m, start)}
+                yield [*path, start]
+                break
+            paths += [[*path, m] for m in following if m not in seen]
+            seen.update(following)
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2])
+    complaints = Tree(root).check()
+    for complaint in complaints:
+        print(complaint)
+    if complaints:
+        print(f"check-layers.sh: {len(complaints)} violation(s)")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
