@@ -6,11 +6,11 @@
 #include <jansson.h>
 
 #include "base/alloc.h"
+#include "base/base64.h"
 #include "base/child.h"
 #include "base/lines.h"
 #include "base/strv.h"
 #include "cli/demo-print.h"
-#include "mcp/image.h"
 #include "mcp/result.h"
 #include "mcp/rpc.h"
 #include "mcp/version.h"
@@ -121,7 +121,7 @@ static void save_picture(struct demo *d, const char *base64)
 {
 	const char *dirs[] = { ".", getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp" };
 	struct buf png = { 0 };
-	image_decode(&png, base64);
+	(void)base64_decode(base64, strlen(base64), &png);
 	for (size_t i = 0; i < ARRAY_LEN(dirs) && !d->picture; i++) {
 		if (!dirs[i] || !*dirs[i])
 			continue;

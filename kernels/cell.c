@@ -23,23 +23,23 @@ static void on_limit(struct timeout *t)
 	cell_interrupt(container_of(t, struct cell, limit), CELL_TIMED_OUT);
 }
 
-int cell_start(struct cell *c, struct call *call, struct link *link, pid_t group, char *note)
+int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, char *note)
 {
-	json_auto_t *message = json_pack("{s:s, s:I, s:s%}", "op", "execute", "id", (json_int_t)call->number, "code",
-					 call->text, call->text_len);
-	pipes_begin(c->pipes, call);
+	json_auto_t *message = json_pack("{s:s, s:I, s:s%}", "op", "execute", "id", (json_int_t)job->number, "code",
+					 job->text, job->text_len);
+	pipes_begin(c->pipes, job);
 	int r = message ? link_send(link, message) : -EINVAL;
 	if (r < 0) {
 		pipes_end(c->pipes);
 		return r;
 	}
-	c->call = call;
+	c->job = job;
 	c->group = group;
 	c->stop = CELL_RUNS;
 	c->has_result = c->has_error = c->is_done = false;
 	c->note = note;
-	call_start(call);
-	timeout_start(c->poller, &c->limit, call->timeout_ms, on_limit);
+	job_start(job);
+	timeout_start(c->poller, &c->limit, job->timeout_ms, on_limit);
 	return 0;
 }
 
@@ -58,10 +58,10 @@ static const char *ending_of(const struct cell *c)
 
 static void finish(struct cell *c, const struct ending *e)
 {
-	struct call *call = take_ptr(c->call);
+	struct job *job = take_ptr(c->job);
 	stop_timers(c);
 	pipes_end(c->pipes);
-	call_end(call, e);
+	job_end(job, e);
 	free(take_ptr(c->note));
 }
 
@@ -72,7 +72,7 @@ static void finish_done(struct cell *c)
 		detail = xstrdup(c->note);
 	else if (c->stop == CELL_TIMED_OUT)
 		detail = xasprintf("The cell ran longer than %g s and was interrupted; variables are kept.",
-				   (double)c->call->timeout_ms / 1000);
+				   (double)c->job->timeout_ms / 1000);
 	finish(c,
 	       &(struct ending){ .ending = ending_of(c), .kernel = c->note ? "restarted" : "kept", .detail = detail });
 	c->on_done(c);
@@ -107,9 +107,9 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 {
 	if (m->op == LINK_HELLO)
 		return *ret_why = "said hello twice", -EPROTO;
-	if (!c->call || c->is_done)
+	if (!c->job || c->is_done)
 		return *ret_why = "sent a message while no cell was running", -EPROTO;
-	if (m->id != (json_int_t)c->call->number)
+	if (m->id != (json_int_t)c->job->number)
 		return *ret_why = "sent a message for another cell", -EPROTO;
 	if ((m->op == LINK_RESULT && c->has_result) || (m->op == LINK_ERROR && c->has_error))
 		return *ret_why = "sent a second result or error", -EPROTO;
@@ -123,15 +123,15 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 	}
 	switch (m->op) {
 	case LINK_DISPLAY:
-		call_structured(c->call, FRAME_DISPLAY, m->raw, m->raw_len);
+		job_structured(c->job, FRAME_DISPLAY, m->raw, m->raw_len);
 		return 0;
 	case LINK_RESULT:
 		c->has_result = true;
-		call_structured(c->call, FRAME_RESULT, m->raw, m->raw_len);
+		job_structured(c->job, FRAME_RESULT, m->raw, m->raw_len);
 		return 0;
 	case LINK_ERROR:
 		c->has_error = true;
-		call_structured(c->call, FRAME_ERROR, m->raw, m->raw_len);
+		job_structured(c->job, FRAME_ERROR, m->raw, m->raw_len);
 		return 0;
 	default:
 		done(c);
@@ -141,8 +141,8 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 
 void cell_dropped(struct cell *c)
 {
-	if (c->call)
-		c->call->displays_dropped++;
+	if (c->job)
+		c->job->displays_dropped++;
 }
 
 static void signal_group(struct cell *c)
@@ -168,7 +168,7 @@ static void on_grace(struct timeout *t)
 
 void cell_interrupt(struct cell *c, enum cell_stop stop)
 {
-	if (!c->call || c->stop != CELL_RUNS)
+	if (!c->job || c->stop != CELL_RUNS)
 		return;
 	c->stop = stop;
 	timeout_stop(&c->limit);
@@ -214,7 +214,7 @@ static char *dead_detail(const struct cell *c, const struct death *d, const char
 
 void cell_end_dead(struct cell *c, const struct death *d, const char *kernel, const char *after)
 {
-	if (!c->call)
+	if (!c->job)
 		return;
 	AUTO(freep) char *detail = dead_detail(c, d, after);
 	bool signalled = WIFSIGNALED(d->status);

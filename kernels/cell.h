@@ -25,7 +25,7 @@ struct cell {
 	 * completes "the kernel …". */
 	void (*on_hopeless)(struct cell *c, const char *why);
 
-	struct call *call; /* NULL = none runs */
+	struct job *job; /* NULL = none runs */
 	pid_t group;
 	enum cell_stop stop;
 	bool has_result;
@@ -48,7 +48,7 @@ struct death {
 
 /* A kernel leads process group `group`. `note` (may be NULL) is taken. 0, or -EPIPE if the link is gone: then nothing
  * has started and the note is still the caller's. */
-int cell_start(struct cell *c, struct call *call, struct link *link, pid_t group, char *note);
+int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, char *note);
 /* 0, or -EPROTO and *ret_why if the kernel may not say this now. */
 int cell_message(struct cell *c, const struct link_message *m, const char **ret_why);
 /* The kernel sent a display that cannot be passed on. */

@@ -58,8 +58,7 @@ static void admit(struct guest *g, uint64_t fence, json_int_t version)
 	c->present = g;
 	timeout_stop(&g->patience);
 	sender_reset(&c->sender);
-	json_auto_t *hello =
-		json_pack("{s:I, s:I}", "version", version, "last_call", (json_int_t)c->calls->last_number);
+	json_auto_t *hello = json_pack("{s:I, s:I}", "version", version, "last_call", (json_int_t)c->jobs->last_number);
 	c->on_hello(c, hello);
 	(void)sender_json(&c->sender, FRAME_HELLO, 0, hello);
 }
@@ -90,17 +89,17 @@ static void refuse_call(struct controller *c, uint32_t number)
 	(void)sender_json(&c->sender, FRAME_END, number, end);
 }
 
-static void handle_call(struct guest *g, const struct frame *f, enum call_kind kind)
+static void handle_call(struct guest *g, const struct frame *f, enum job_kind kind)
 {
 	struct controller *c = g->controller;
-	struct call *call;
-	int r = calls_add(c->calls, f->header.call, kind, f->payload, f->header.length, &call);
+	struct job *job;
+	int r = jobs_add(c->jobs, f->header.call, kind, f->payload, f->header.length, &job);
 	if (r == -EPROTO)
 		dismiss(g);
 	else if (r == -EBUSY)
 		refuse_call(c, f->header.call);
 	else if (r == 0)
-		c->on_call(c, call);
+		c->on_job(c, job);
 }
 
 static void handle_claim(struct guest *g, const struct frame *f)
@@ -120,16 +119,16 @@ static bool number_is_new(struct controller *c, const struct frame *f)
 {
 	if (f->header.type != FRAME_IMPORT && f->header.type != FRAME_EXPORT)
 		return true;
-	if (f->header.call <= c->calls->last_number)
+	if (f->header.call <= c->jobs->last_number)
 		return false;
-	c->calls->last_number = f->header.call;
+	c->jobs->last_number = f->header.call;
 	return true;
 }
 
 static void handle_frame(struct guest *g, const struct frame *f)
 {
 	struct controller *c = g->controller;
-	struct call *call;
+	struct job *job;
 	int r;
 
 	c->on_frame(c);
@@ -148,23 +147,23 @@ static void handle_frame(struct guest *g, const struct frame *f)
 		handle_claim(g, f);
 		break;
 	case FRAME_EXECUTE:
-		handle_call(g, f, CALL_EXECUTE);
+		handle_call(g, f, JOB_EXECUTE);
 		break;
 	case FRAME_TERMINAL:
-		handle_call(g, f, CALL_TERMINAL);
+		handle_call(g, f, JOB_TERMINAL);
 		break;
 	case FRAME_INSTALL:
-		handle_call(g, f, CALL_INSTALL);
+		handle_call(g, f, JOB_INSTALL);
 		break;
 	case FRAME_INTERRUPT:
 		if (files_interrupt(&c->files, f->header.call))
 			break;
-		call = calls_find(c->calls, f->header.call);
-		if (call && call->state != CALL_ENDED)
-			c->on_interrupt(c, call);
+		job = jobs_find(c->jobs, f->header.call);
+		if (job && job->state != JOB_ENDED)
+			c->on_interrupt(c, job);
 		break;
 	case FRAME_ACK:
-		calls_ack(c->calls, f->header.call);
+		jobs_ack(c->jobs, f->header.call);
 		break;
 	case FRAME_STOP:
 		c->on_stop(c);
@@ -179,7 +178,7 @@ static void handle_frames(struct guest *g)
 {
 	struct frame f;
 	int r = 0;
-	while (g->fd >= 0 && (r = frame_reader_next(&g->reader, &f)) > 0) {
+	while (g->fd >= 0 && (r = frame_reader_next(&g->reader, controller_payload_max, &f)) > 0) {
 		if (g->controller->present == g)
 			handle_frame(g, &f);
 		else if (f.header.type == FRAME_HELLO)
@@ -247,7 +246,7 @@ static void on_connect(struct watch *w, short revents)
 int controller_init(struct controller *c)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
-	sender_init(&c->sender, c->calls);
+	sender_init(&c->sender, c->jobs);
 	files_init(&c->files, &c->sender);
 	for (size_t i = 0; i < ARRAY_LEN(c->guests); i++)
 		c->guests[i] = (struct guest){ .fd = -1 };
@@ -259,16 +258,6 @@ int controller_init(struct controller *c)
 		return -errno;
 	watch_start(c->poller, &c->listen_watch, c->listen_fd, POLLIN, on_connect);
 	return 0;
-}
-
-void controller_release(struct controller *c)
-{
-	for (size_t i = 0; i < ARRAY_LEN(c->guests); i++)
-		dismiss(&c->guests[i]);
-	watch_stop(&c->listen_watch);
-	closep(&c->listen_fd);
-	files_release(&c->files);
-	sender_release(&c->sender);
 }
 
 void controller_event(struct controller *c, const json_t *event)

@@ -14,7 +14,7 @@
 
 struct controller {
 	struct poller *poller;
-	struct calls *calls;
+	struct jobs *jobs;
 	/* A frame of the controller arrived. */
 	void (*on_frame)(struct controller *c);
 	/* Adds what PID 1 says of itself to its HELLO. */
@@ -22,8 +22,8 @@ struct controller {
 	/* The payload of the EVENT that answers (a new reference), or NULL if the claim contradicts an earlier one. */
 	json_t *(*on_claim)(struct controller *c, const struct claim *claim);
 	/* There is a new queued call. */
-	void (*on_call)(struct controller *c, struct call *call);
-	void (*on_interrupt)(struct controller *c, struct call *call);
+	void (*on_job)(struct controller *c, struct job *job);
+	void (*on_interrupt)(struct controller *c, struct job *job);
 	void (*on_stop)(struct controller *c);
 
 	int listen_fd;
@@ -43,7 +43,6 @@ struct controller {
 
 /* Fields above listen_fd are set by the caller. Binds the control socket: 0 or -errno. */
 int controller_init(struct controller *c);
-void controller_release(struct controller *c);
 /* An EVENT to the present controller, if any. */
 void controller_event(struct controller *c, const json_t *event);
 /* Sends what can be sent, and goes on with file calls; once a turn. True if there is more to do without waiting. */

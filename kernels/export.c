@@ -368,11 +368,6 @@ int export_new(const char *path, struct export **ret, char **ret_detail)
 	return 0;
 }
 
-struct export *export_open(int fd)
-{
-	return prepare("", fd);
-}
-
 struct export *export_free(struct export *ex)
 {
 	if (!ex)

@@ -14,8 +14,6 @@ struct export;
 
 /* 0 and *ret, or -errno with *ret_detail, a sentence that the caller owns. */
 int export_new(const char *path, struct export **ret, char **ret_detail);
-/* The same of what is open (taken): for tests. */
-struct export *export_open(int fd);
 struct export *export_free(struct export *ex);
 
 /* Appends whole frames of this call, at most EXPORT_STEP_BYTES of them and `steps` small things: 1 if there is more to come, 0

@@ -49,12 +49,6 @@ static void file_call_free(struct file_call *c)
 	free(c);
 }
 
-void files_release(struct files *f)
-{
-	list_for_each(c, &f->list, struct file_call, node)
-		file_call_free(c);
-}
-
 static struct file_call *find(struct files *f, uint32_t number)
 {
 	list_for_each(c, &f->list, struct file_call, node)

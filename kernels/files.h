@@ -13,7 +13,6 @@ struct files {
 };
 
 void files_init(struct files *f, struct sender *sender);
-void files_release(struct files *f);
 
 /* True if the frame is one of ours; *ret is then 0, or -EPROTO if the stream is of no more use. The number of a call that
  * begins has been checked. */

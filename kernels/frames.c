@@ -10,7 +10,7 @@
 /* An environment, each of its bytes escaped, and the rest. */
 #define CLAIM_PAYLOAD_MAX (6 * CLAIM_ENV_MAX + SMALL_PAYLOAD_MAX)
 
-int64_t frame_payload_max(uint8_t type)
+int64_t controller_payload_max(uint8_t type)
 {
 	switch (type) {
 	case FRAME_HELLO:
@@ -40,56 +40,6 @@ int64_t frame_payload_max(uint8_t type)
 	default:
 		return -1;
 	}
-}
-
-void frame_reader_release(struct frame_reader *r)
-{
-	buf_release(&r->buf);
-	r->used = 0;
-}
-
-void frame_reader_feed(struct frame_reader *r, const void *data, size_t n)
-{
-	buf_consume(&r->buf, r->used);
-	r->used = 0;
-	/* A buffer that held a long command is not kept for the short ones that follow. */
-	if (r->buf.len == 0 && r->buf.cap > 256 * 1024)
-		buf_release(&r->buf);
-	(void)buf_add(&r->buf, data, n);
-}
-
-int frame_reader_next(struct frame_reader *r, struct frame *ret)
-{
-	size_t left = r->buf.len - r->used;
-	if (left < FRAME_HEADER_SIZE)
-		return 0;
-
-	const uint8_t *at = r->buf.data + r->used;
-	struct frame_header h = frame_header_read(at);
-	int64_t max = frame_payload_max(h.type);
-	if (max < 0)
-		return -EPROTO;
-	if (h.length > max)
-		return -EMSGSIZE;
-	if (left - FRAME_HEADER_SIZE < h.length)
-		return 0;
-	*ret = (struct frame){ .header = h, .payload = at + FRAME_HEADER_SIZE };
-	r->used += FRAME_HEADER_SIZE + h.length;
-	return 1;
-}
-
-int frame_append(struct buf *out, uint8_t type, uint32_t call, const void *payload, size_t n)
-{
-	if (n > FRAME_PAYLOAD_MAX)
-		return -EMSGSIZE;
-	uint8_t *at = buf_reserve(out, FRAME_HEADER_SIZE + n);
-	if (!at)
-		return -EMSGSIZE;
-	frame_header_write(at, &(struct frame_header){ .length = (uint32_t)n, .type = type, .call = call });
-	if (n)
-		memcpy(at + FRAME_HEADER_SIZE, payload, n);
-	out->len += FRAME_HEADER_SIZE + n;
-	return 0;
 }
 
 static int append_chunk(const char *data, size_t n, void *ctx)

@@ -33,7 +33,7 @@ struct init {
 	struct limits limits;
 	struct manifest manifest;
 	struct strv env; /* of every child */
-	struct calls calls;
+	struct jobs jobs;
 	struct controller controller;
 	struct kernel kernel;
 	struct terminal terminal;
@@ -46,19 +46,19 @@ struct init {
 /* ---- the end */
 
 /* What still ran is ended in words, too: no call is left without an END. */
-static void end_calls(struct init *i, const char *ending, const char *detail)
+static void end_jobs(struct init *i, const char *ending, const char *detail)
 {
-	list_for_each(c, &i->calls.list, struct call, node) {
-		if (c->state == CALL_ENDED)
+	list_for_each(c, &i->jobs.list, struct job, node) {
+		if (c->state == JOB_ENDED)
 			continue;
-		call_end(c, &(struct ending){
-				    .ending = ending,
-				    .kernel = "gone",
-				    .detail = detail,
-			    });
+		job_end(c, &(struct ending){
+				   .ending = ending,
+				   .kernel = "gone",
+				   .detail = detail,
+			   });
 	}
-	i->kernel.pipes.call = i->terminal.pipes.call = NULL;
-	i->kernel.cell.call = i->terminal.call = NULL;
+	i->kernel.pipes.job = i->terminal.pipes.job = NULL;
+	i->kernel.cell.job = i->terminal.job = NULL;
 }
 
 static void end_with_event(struct init *i, int status, const char *cause, const char *ending, const char *detail)
@@ -71,7 +71,7 @@ static void end_with_event(struct init *i, int status, const char *cause, const 
 	procs_kill_all();
 	pipes_drain(&i->kernel.pipes);
 	pipes_drain(&i->terminal.pipes);
-	end_calls(i, ending, detail);
+	end_jobs(i, ending, detail);
 	json_auto_t *event = json_pack("{s:s, s:s, s:s}", "event", "ending", "cause", cause, "detail", detail);
 	controller_event(&i->controller, event);
 }
@@ -102,17 +102,17 @@ static void check_lease(struct init *i)
 
 static void pump_kernel(struct init *i)
 {
-	struct call *call = i->ending || !kernel_idle(&i->kernel) ? NULL : calls_next(&i->calls, CALL_EXECUTE);
-	if (call)
-		kernel_run(&i->kernel, call);
+	struct job *job = i->ending || !kernel_idle(&i->kernel) ? NULL : jobs_next(&i->jobs, JOB_EXECUTE);
+	if (job)
+		kernel_run(&i->kernel, job);
 }
 
 static void pump_terminal(struct init *i)
 {
-	enum call_kind kind = i->options->install ? CALL_INSTALL : CALL_TERMINAL;
-	struct call *call = i->ending || !terminal_idle(&i->terminal) ? NULL : calls_next(&i->calls, kind);
-	if (call)
-		terminal_run(&i->terminal, call);
+	enum job_kind kind = i->options->install ? JOB_INSTALL : JOB_TERMINAL;
+	struct job *job = i->ending || !terminal_idle(&i->terminal) ? NULL : jobs_next(&i->jobs, kind);
+	if (job)
+		terminal_run(&i->terminal, job);
 }
 
 static void on_kernel_idle(struct kernel *k)
@@ -145,32 +145,32 @@ static void on_kernel_failed(struct kernel *k, const char *cause)
 
 /* A container either installs or runs code: what one leaves behind is kept for others, and they must not have shared it
  * with code that somebody sent. */
-static bool fits(const struct init *i, const struct call *call)
+static bool fits(const struct init *i, const struct job *job)
 {
-	return (call->kind == CALL_INSTALL) == i->options->install;
+	return (job->kind == JOB_INSTALL) == i->options->install;
 }
 
-static void on_call(struct controller *c, struct call *call)
+static void on_job(struct controller *c, struct job *job)
 {
 	struct init *i = container_of(c, struct init, controller);
-	if (call->state == CALL_QUEUED && !fits(i, call))
-		call_end(call, &(struct ending){
-				       .ending = "refused",
-				       .detail = i->options->install ? "This container only installs packages." :
-								       "This container installs nothing.",
-			       });
-	else if (call->kind == CALL_EXECUTE)
+	if (job->state == JOB_QUEUED && !fits(i, job))
+		job_end(job, &(struct ending){
+				     .ending = "refused",
+				     .detail = i->options->install ? "This container only installs packages." :
+								     "This container installs nothing.",
+			     });
+	else if (job->kind == JOB_EXECUTE)
 		pump_kernel(i);
 	else
 		pump_terminal(i);
 }
 
-static void on_interrupt(struct controller *c, struct call *call)
+static void on_interrupt(struct controller *c, struct job *job)
 {
 	struct init *i = container_of(c, struct init, controller);
-	if (call->state == CALL_QUEUED)
-		call_end(call, &(struct ending){ .ending = "interrupted", .detail = "The call had not started yet." });
-	else if (call->kind == CALL_EXECUTE)
+	if (job->state == JOB_QUEUED)
+		job_end(job, &(struct ending){ .ending = "interrupted", .detail = "The call had not started yet." });
+	else if (job->kind == JOB_EXECUTE)
 		kernel_interrupt(&i->kernel);
 	else
 		terminal_interrupt(&i->terminal);
@@ -300,14 +300,14 @@ static void make_env(struct init *i)
 
 static int start_controller(struct init *i)
 {
-	calls_init(&i->calls, &i->limits);
+	jobs_init(&i->jobs, &i->limits);
 	i->controller = (struct controller){
 		.poller = &i->poller,
-		.calls = &i->calls,
+		.jobs = &i->jobs,
 		.on_frame = on_frame,
 		.on_hello = on_hello,
 		.on_claim = on_claim,
-		.on_call = on_call,
+		.on_job = on_job,
 		.on_interrupt = on_interrupt,
 		.on_stop = on_stop,
 	};

@@ -46,7 +46,7 @@ bool install_is_large(uint64_t limit)
 	       size_below(AT_FDCWD, "/tmp", 2 * limit, 0) > 2 * limit;
 }
 
-void install_report(struct call *call, int fd)
+void install_report(struct job *job, int fd)
 {
 	AUTO(freep) char *data = xmalloc(REPORT_MAX);
 	ssize_t n = pread(fd, data, REPORT_MAX, 0);
@@ -57,5 +57,5 @@ void install_report(struct call *call, int fd)
 	json_auto_t *result = json_pack("{s:{s:{s:O, s:I}}}", "data", "application/json", "versions", report, "size",
 					(json_int_t)size_below(AT_FDCWD, DEPENDENCIES_PATH, INT64_MAX, 0));
 	if (result && json_append(&text, result) == 0)
-		call_structured(call, FRAME_RESULT, text.data, text.len);
+		job_structured(job, FRAME_RESULT, text.data, text.len);
 }

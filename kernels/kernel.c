@@ -99,7 +99,7 @@ static char *last_words(struct kernel *k, const char *cause)
 	AUTO(buf_release) struct buf raw = { 0 };
 	AUTO(buf_release) struct buf clean = { 0 };
 	pipes_drain(&k->pipes);
-	ring_copy(&k->pipes.ends[CALL_STDERR].late, STDERR_SHOWN, &raw);
+	ring_copy(&k->pipes.ends[JOB_STDERR].late, STDERR_SHOWN, &raw);
 	if (raw.len)
 		utf8_clean(&clean, raw.data, raw.len);
 	while (clean.len && (clean.data[clean.len - 1] == '\n' || clean.data[clean.len - 1] == ' '))
@@ -158,8 +158,8 @@ static pid_t spawn_kernel(struct kernel *k)
 		strv_add(&env, k->env->v[i]);
 	strv_addf(&env, "HUSK_LINK=%s", k->door.address);
 	strv_addf(&env, "HUSK_TOKEN=%s", k->door.token);
-	AUTO(closep) int out = pipes_writer(&k->pipes, CALL_STDOUT);
-	AUTO(closep) int err = pipes_writer(&k->pipes, CALL_STDERR);
+	AUTO(closep) int out = pipes_writer(&k->pipes, JOB_STDOUT);
+	AUTO(closep) int err = pipes_writer(&k->pipes, JOB_STDERR);
 	if (out < 0 || err < 0)
 		return out < 0 ? out : err;
 	return spawn_process(&(struct spawn_spec){
@@ -212,13 +212,13 @@ void kernel_start(struct kernel *k)
 
 /* ---- running */
 
-void kernel_run(struct kernel *k, struct call *call)
+void kernel_run(struct kernel *k, struct job *job)
 {
 	k->oom_kills = limits_oom_kills(k->limits);
-	int r = cell_start(&k->cell, call, &k->link, k->pid, k->note);
+	int r = cell_start(&k->cell, job, &k->link, k->pid, k->note);
 	if (r < 0) {
-		call_end(call, &(struct ending){ .ending = "refused",
-						 .detail = "The code could not be sent to the kernel." });
+		job_end(job,
+			&(struct ending){ .ending = "refused", .detail = "The code could not be sent to the kernel." });
 		return;
 	}
 	k->note = NULL;
@@ -372,7 +372,7 @@ void kernel_reaped(struct kernel *k, pid_t pid, int status)
 		start_failed(k, how);
 		return;
 	}
-	if (k->cell.call) {
+	if (k->cell.job) {
 		note_well(k);
 		cell_end_dead(&k->cell, &d, "restarted", AFTER_RESTART);
 		kernel_start(k);

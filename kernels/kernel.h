@@ -56,7 +56,7 @@ void kernel_start(struct kernel *k);
 /* Ends the kernel, if there is one, and starts another, with what its environment is now. A running cell ends with it. */
 void kernel_restart(struct kernel *k);
 /* Runs a queued call; only when idle. */
-void kernel_run(struct kernel *k, struct call *call);
+void kernel_run(struct kernel *k, struct job *job);
 void kernel_interrupt(struct kernel *k);
 /* Every reaped process is shown here; others than the kernel are ignored. */
 void kernel_reaped(struct kernel *k, pid_t pid, int status);

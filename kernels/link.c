@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "base/shape.h"
 #include "kernels/frames.h"
 
 #define READ_BYTES (256u << 10)
@@ -11,41 +12,10 @@
 #define MIME_MAX 128
 #define BUNDLE_MAX 32
 
-/* Looks only at the shape; the parser proper does the rest. */
-static bool has_bounded_shape(const uint8_t *s, size_t n)
+static bool has_bounded_shape(const void *json, size_t n)
 {
-	size_t depth = 0, containers = 0, values = 1;
-	bool in_string = false;
-	for (size_t i = 0; i < n; i++) {
-		if (in_string) {
-			if (s[i] == '\\')
-				i++;
-			else if (s[i] == '"')
-				in_string = false;
-			continue;
-		}
-		switch (s[i]) {
-		case '"':
-			in_string = true;
-			break;
-		case '{':
-		case '[':
-			if (++depth > LINK_DEPTH_MAX)
-				return false;
-			containers++;
-			break;
-		case '}':
-		case ']':
-			depth -= depth > 0;
-			break;
-		case ',':
-			values++;
-			break;
-		default:
-			break;
-		}
-	}
-	return containers <= LINK_CONTAINERS_MAX && values <= LINK_VALUES_MAX;
+	struct shape s = shape_of(json, n);
+	return s.depth <= LINK_DEPTH_MAX && s.containers <= LINK_CONTAINERS_MAX && s.values <= LINK_VALUES_MAX;
 }
 
 static bool may_be_json(const char *mime)

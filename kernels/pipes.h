@@ -4,7 +4,7 @@
 #ifndef HUSK_KERNELS_PIPES_H
 #define HUSK_KERNELS_PIPES_H
 
-#include "kernels/call.h"
+#include "kernels/job.h"
 #include "kernels/poller.h"
 
 #define LATE_OUTPUT_MAX (16u << 10)
@@ -12,26 +12,25 @@
 struct pipes {
 	struct pipe_end {
 		struct pipes *pipes;
-		enum call_stream stream;
+		enum job_stream stream;
 		int read_fd;
 		int write_fd; /* held open, so that the pipe never ends */
 		struct watch watch;
 		struct ring late;
-	} ends[CALL_STREAMS];
+	} ends[JOB_STREAMS];
 	uint64_t late_dropped;
-	struct call *call; /* whose output it is now, or NULL */
+	struct job *job; /* whose output it is now, or NULL */
 };
 
 /* 0 or -errno. */
 int pipes_open(struct pipes *p, struct poller *poller);
-void pipes_close(struct pipes *p);
 /* A descriptor for a child to write to; the caller closes it. Each call opens the pipe anew, so that O_NONBLOCK set by
  * one program is not seen by the next. -errno on failure. */
-int pipes_writer(struct pipes *p, enum call_stream stream);
+int pipes_writer(struct pipes *p, enum job_stream stream);
 /* Takes what the pipes hold at this moment, and no more. */
 void pipes_drain(struct pipes *p);
 /* From now on output belongs to the call, after what came in between. */
-void pipes_begin(struct pipes *p, struct call *call);
+void pipes_begin(struct pipes *p, struct job *job);
 /* Takes what the pipes hold, then lets go of the call. */
 void pipes_end(struct pipes *p);
 

@@ -1,12 +1,9 @@
 #include "kernels/procs.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <time.h>
 
-#include "base/parse.h"
+#include "base/proc.h"
 #include "kernels/clock.h"
 
 /* A fork bomb that makes a group of its own for each process can outrun a scan; kill(-1) is for those. */
@@ -14,52 +11,26 @@
 /* A killed process is still listed until the kernel has taken it down, which on a busy machine outlasts many scans. */
 #define DEATH_WAIT_MS 200
 
-pid_t procs_parse_session(const char *stat)
-{
-	/* The name in parentheses is the process's own choice and may hold anything. */
-	const char *end = strrchr(stat, ')');
-	char state;
-	int ppid, pgrp, session;
-	if (!end || sscanf(end + 1, " %c %d %d %d", &state, &ppid, &pgrp, &session) != 4)
-		return 0;
-	return state == 'Z' || state == 'X' ? 0 : session;
-}
+struct matching {
+	pid_t session; /* 0 = any */
+	pid_t spare;
+	int signo; /* 0 = only count */
+};
 
-static pid_t session_of(const char *pid)
+/* 1 if the process lives, matches, and took the signal. PID 1 never does. */
+static unsigned signal_if_matching(pid_t pid, void *ctx)
 {
-	char path[64], text[512];
-	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
-	AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	const struct matching *m = ctx;
+	struct proc_stat st;
+	if (pid <= 1 || pid == m->spare || proc_stat(pid, &st) < 0 || st.state == 'Z' || st.state == 'X' ||
+	    (m->session && st.session != m->session))
 		return 0;
-	ssize_t n = read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	return procs_parse_session(text);
-}
-
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
+	return !m->signo || kill(pid, m->signo) == 0;
 }
 
 static unsigned each_of_session(pid_t sid, int signo)
 {
-	AUTO(closedirp) DIR *dir = opendir("/proc");
-	unsigned found = 0;
-	if (!dir)
-		return 0;
-	for (struct dirent *e; (e = readdir(dir));) {
-		uint64_t pid;
-		if (parse_u64(e->d_name, &pid) < 0 || pid <= 1 || session_of(e->d_name) != sid)
-			continue;
-		found++;
-		if (signo)
-			kill((pid_t)pid, signo);
-	}
-	return found;
+	return proc_each(signal_if_matching, &(struct matching){ .session = sid, .signo = signo });
 }
 
 unsigned procs_count_session(pid_t sid)
@@ -89,20 +60,9 @@ void procs_kill_all(void)
 		kill(-1, SIGKILL);
 }
 
-/* How many processes took the signal. */
 static unsigned signal_others(pid_t spare, int signo)
 {
-	AUTO(closedirp) DIR *dir = opendir("/proc");
-	unsigned found = 0;
-	if (!dir)
-		return 0;
-	for (struct dirent *e; (e = readdir(dir));) {
-		uint64_t pid;
-		if (parse_u64(e->d_name, &pid) < 0 || pid <= 1 || (pid_t)pid == spare || !session_of(e->d_name))
-			continue;
-		found += kill((pid_t)pid, signo) == 0;
-	}
-	return found;
+	return proc_each(signal_if_matching, &(struct matching){ .spare = spare, .signo = signo });
 }
 
 void procs_kill_others(pid_t spare)

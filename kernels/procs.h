@@ -17,7 +17,5 @@ void procs_kill_all(void);
 /* SIGKILL to every process but PID 1, attach and `spare` (0 = none). All are stopped first, round by round, until no new
  * one is met: at the process limit a fork bomb that is stopped can't fork on while its members die one by one. */
 void procs_kill_others(pid_t spare);
-/* The session of a process as /proc/PID/stat tells it, from the content of that file; 0 for a zombie or nonsense. */
-pid_t procs_parse_session(const char *stat);
 
 #endif

@@ -3,8 +3,7 @@
 #ifndef HUSK_KERNELS_PROTOCOL_H
 #define HUSK_KERNELS_PROTOCOL_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/frames.h"
 
 /* PID 1 speaks PROTOCOL_VERSION and the one before it, so that an upgraded server can adopt running sessions. */
 #ifndef HUSK_PROTOCOL_AHEAD /* 1 in a test of what a newer server does */
@@ -13,13 +12,11 @@
 #define PROTOCOL_VERSION (2 + HUSK_PROTOCOL_AHEAD)
 #define PROTOCOL_VERSION_MIN (PROTOCOL_VERSION - 1)
 
-#define FRAME_HEADER_SIZE 9
-/* A display of LINK_MESSAGE_MAX fits with room for its envelope. */
-#define FRAME_PAYLOAD_MAX (16u << 20)
 #define PING_PAYLOAD_MAX 64u
 
 #define LINK_HEADER_SIZE 4
 #define LINK_VERSION 1
+/* Fits a frame with room for its envelope. */
 #define LINK_MESSAGE_MAX (12u << 20)
 /* Bounds PID 1's memory: what one call may leave behind in displays before the rest is counted and dropped. */
 #define CALL_DISPLAY_BYTES_MAX (24u << 20)
@@ -89,30 +86,5 @@ enum frame_type {
 
 	FRAME_INSTALL = 40, /* from the manager */
 };
-
-struct frame_header {
-	uint32_t length;
-	uint8_t type;
-	uint32_t call;
-};
-
-static inline void frame_header_write(uint8_t out[FRAME_HEADER_SIZE], const struct frame_header *h)
-{
-	for (int i = 0; i < 4; i++) {
-		out[i] = (uint8_t)(h->length >> (24 - 8 * i));
-		out[5 + i] = (uint8_t)(h->call >> (24 - 8 * i));
-	}
-	out[4] = h->type;
-}
-
-static inline struct frame_header frame_header_read(const uint8_t in[FRAME_HEADER_SIZE])
-{
-	struct frame_header h = { .type = in[4] };
-	for (int i = 0; i < 4; i++) {
-		h.length = h.length << 8 | in[i];
-		h.call = h.call << 8 | in[5 + i];
-	}
-	return h;
-}
 
 #endif

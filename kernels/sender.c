@@ -9,9 +9,9 @@
  * big frame. */
 #define CLAIM_BYTES (64u << 10)
 
-void sender_init(struct sender *s, struct calls *calls)
+void sender_init(struct sender *s, struct jobs *jobs)
 {
-	*s = (struct sender){ .calls = calls };
+	*s = (struct sender){ .jobs = jobs };
 }
 
 void sender_release(struct sender *s)
@@ -25,7 +25,7 @@ void sender_reset(struct sender *s)
 	buf_release(&s->queue);
 	s->queue_sent = 0;
 	s->current = NULL;
-	calls_rewind(s->calls);
+	jobs_rewind(s->jobs);
 }
 
 bool sender_full(const struct sender *s)
@@ -43,9 +43,9 @@ int sender_json(struct sender *s, uint8_t type, uint32_t call, const json_t *pay
 	return frame_append_json(&s->queue, type, call, payload);
 }
 
-static struct call *next_unsent(const struct sender *s)
+static struct job *next_unsent(const struct sender *s)
 {
-	list_for_each(c, &s->calls->list, struct call, node)
+	list_for_each(c, &s->jobs->list, struct job, node)
 		if (c->replay || c->sent < c->log.len)
 			return c;
 	return NULL;
@@ -60,16 +60,16 @@ void sender_progress(struct sender *s, uint64_t now_ms)
 {
 	if (sender_pending(s))
 		return;
-	list_for_each(c, &s->calls->list, struct call, node) {
+	list_for_each(c, &s->jobs->list, struct job, node) {
 		json_t *payload;
-		if (!call_progress(c, now_ms, &payload))
+		if (!job_progress(c, now_ms, &payload))
 			continue;
 		(void)sender_json(s, FRAME_PROGRESS, c->number, payload);
 		json_decref(payload);
 	}
 }
 
-static void claim(struct sender *s, struct call *c)
+static void claim(struct sender *s, struct job *c)
 {
 	size_t end = c->sent;
 	do
@@ -79,10 +79,10 @@ static void claim(struct sender *s, struct call *c)
 	s->current = c;
 }
 
-static void announce(struct sender *s, struct call *c)
+static void announce(struct sender *s, struct job *c)
 {
 	json_auto_t *payload =
-		json_pack("{s:s, s:s}", "kind", call_kind_name(c->kind), "state", call_state_name(c->state));
+		json_pack("{s:s, s:s}", "kind", job_kind_name(c->kind), "state", job_state_name(c->state));
 	c->replay = false;
 	(void)frame_append_json(&s->queue, FRAME_CALL, c->number, payload);
 }
@@ -106,13 +106,13 @@ int sender_flush(struct sender *s, int fd)
 	for (;;) {
 		int r;
 		if (s->current) {
-			struct call *c = s->current;
+			struct job *c = s->current;
 			r = push(fd, c->log.data, &c->sent, c->claimed);
 			if (r <= 0)
 				return r < 0 ? r : 1;
 			s->current = NULL;
 			if (c->acked)
-				call_free(c);
+				job_free(c);
 			continue;
 		}
 		if (s->queue.len) {
@@ -123,7 +123,7 @@ int sender_flush(struct sender *s, int fd)
 			s->queue_sent = 0;
 			continue;
 		}
-		struct call *c = next_unsent(s);
+		struct job *c = next_unsent(s);
 		if (!c)
 			return 0;
 		if (c->replay)

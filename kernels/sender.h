@@ -6,19 +6,19 @@
 #include <jansson.h>
 
 #include "base/buf.h"
-#include "kernels/call.h"
+#include "kernels/job.h"
 
 /* Past this the controller is no longer read from, and events about the session are dropped. */
 #define SENDER_QUEUE_MAX (64u << 10)
 
 struct sender {
-	struct calls *calls;
+	struct jobs *jobs;
 	struct buf queue;
 	size_t queue_sent;
-	struct call *current; /* has claimed frames that are not all sent */
+	struct job *current; /* has claimed frames that are not all sent */
 };
 
-void sender_init(struct sender *s, struct calls *calls);
+void sender_init(struct sender *s, struct jobs *jobs);
 void sender_release(struct sender *s);
 /* For a new controller: an empty queue, every call from its beginning. */
 void sender_reset(struct sender *s);

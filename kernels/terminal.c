@@ -43,14 +43,14 @@ void terminal_add_env(struct terminal *t, const struct strv *env)
 
 static void finish(struct terminal *t, const struct ending *e)
 {
-	struct call *call = take_ptr(t->call);
+	struct job *job = take_ptr(t->job);
 	timeout_stop(&t->limit);
 	timeout_stop(&t->timer);
 	timeout_stop(&t->measure);
 	closep(&t->state_fd);
 	t->pid = 0;
 	pipes_end(&t->pipes);
-	call_end(call, e);
+	job_end(job, e);
 	t->on_idle(t);
 }
 
@@ -60,8 +60,8 @@ static void finish(struct terminal *t, const struct ending *e)
 static void end_install(struct terminal *t)
 {
 	procs_kill_all();
-	install_report(t->call, t->state_fd);
-	t->too_large |= t->call->size_limit && install_is_large(t->call->size_limit);
+	install_report(t->job, t->state_fd);
+	t->too_large |= t->job->size_limit && install_is_large(t->job->size_limit);
 	if (t->too_large)
 		t->stop = "error";
 }
@@ -95,7 +95,7 @@ static void conclude(struct terminal *t)
 {
 	bool signalled = WIFSIGNALED(t->status);
 	int code = signalled ? 128 + WTERMSIG(t->status) : WEXITSTATUS(t->status);
-	if (t->call->kind == CALL_INSTALL)
+	if (t->job->kind == JOB_INSTALL)
 		end_install(t);
 	else
 		take_state(t);
@@ -114,7 +114,7 @@ static void conclude(struct terminal *t)
 
 void terminal_reaped(struct terminal *t, pid_t pid, int status)
 {
-	if (!t->call || pid != t->pid)
+	if (!t->job || pid != t->pid)
 		return;
 	t->status = status;
 	/* Stopped commands end with all they started; whoever ignores SIGTERM has until the timer's SIGKILL. */
@@ -130,7 +130,7 @@ void terminal_reaped(struct terminal *t, pid_t pid, int status)
 static void on_unkillable(struct timeout *timer)
 {
 	struct terminal *t = container_of(timer, struct terminal, timer);
-	if (t->call)
+	if (t->job)
 		finish(t, &(struct ending){ .ending = t->stop,
 					    .detail = "The command could not be killed; it is left behind." });
 }
@@ -138,7 +138,7 @@ static void on_unkillable(struct timeout *timer)
 static void on_term_patience(struct timeout *timer)
 {
 	struct terminal *t = container_of(timer, struct terminal, timer);
-	if (!t->call)
+	if (!t->job)
 		return;
 	bool shell_is_gone = t->pid < 0;
 	procs_kill_session(shell_is_gone ? -t->pid : t->pid);
@@ -150,7 +150,7 @@ static void on_term_patience(struct timeout *timer)
 
 static void stop(struct terminal *t, const char *ending, int signo)
 {
-	if (!t->call || t->stop)
+	if (!t->job || t->stop)
 		return;
 	t->stop = ending;
 	if (t->pid == 0) {
@@ -185,22 +185,22 @@ void terminal_killed_all(struct terminal *t)
 static void on_measure(struct timeout *timer)
 {
 	struct terminal *t = container_of(timer, struct terminal, measure);
-	if (!t->call || t->stop)
+	if (!t->job || t->stop)
 		return;
-	t->too_large = install_is_large(t->call->size_limit);
+	t->too_large = install_is_large(t->job->size_limit);
 	if (t->too_large)
 		stop(t, "error", SIGTERM);
 	else
 		timeout_start(t->poller, &t->measure, MEASURE_INTERVAL_MS, on_measure);
 }
 
-static int command_file(const struct call *call)
+static int command_file(const struct job *job)
 {
 	AUTO(closep) int fd = memfd_create("command", MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	for (size_t done = 0; done < call->text_len;) {
-		ssize_t n = write(fd, call->text + done, call->text_len - done);
+	for (size_t done = 0; done < job->text_len;) {
+		ssize_t n = write(fd, job->text + done, job->text_len - done);
 		if (n < 0)
 			return -errno;
 		done += (size_t)n;
@@ -220,16 +220,16 @@ static pid_t spawn_shell(struct terminal *t)
 			  (char *)shell_wrapper,
 			  (char *)"bash",
 			  NULL };
-	bool install = t->call->kind == CALL_INSTALL;
+	bool install = t->job->kind == JOB_INSTALL;
 	AUTO(strv_release) struct strv env = { 0 };
 	set_env(&t->state.env, &t->more_env);
 	strv_release(&t->more_env);
 	set_env(&env, &t->state.env);
-	set_env(&env, &t->call->env);
-	AUTO(closep) int command = command_file(t->call);
+	set_env(&env, &t->job->env);
+	AUTO(closep) int command = command_file(t->job);
 	AUTO(closep) int state = memfd_create("state", MFD_CLOEXEC);
-	AUTO(closep) int out = pipes_writer(&t->pipes, CALL_STDOUT);
-	AUTO(closep) int err = pipes_writer(&t->pipes, CALL_STDERR);
+	AUTO(closep) int out = pipes_writer(&t->pipes, JOB_STDOUT);
+	AUTO(closep) int err = pipes_writer(&t->pipes, JOB_STDERR);
 	if (command < 0 || state < 0 || out < 0 || err < 0)
 		return command < 0 ? command : -EMFILE;
 	pid_t pid = spawn_process(&(struct spawn_spec){
@@ -260,7 +260,7 @@ static void refuse(struct terminal *t, int error)
 static void on_fork_again(struct timeout *timer)
 {
 	struct terminal *t = container_of(timer, struct terminal, timer);
-	if (t->call)
+	if (t->job)
 		start_or_retry(t);
 }
 
@@ -270,8 +270,8 @@ static void start_or_retry(struct terminal *t)
 	pid_t pid = limits_pids_left(t->limits, PIDS_NEEDED) ? spawn_shell(t) : -EAGAIN;
 	if (pid > 0) {
 		t->pid = pid;
-		timeout_start(t->poller, &t->limit, t->call->timeout_ms, on_limit);
-		if (t->call->size_limit)
+		timeout_start(t->poller, &t->limit, t->job->timeout_ms, on_limit);
+		if (t->job->size_limit)
 			timeout_start(t->poller, &t->measure, MEASURE_INTERVAL_MS, on_measure);
 	} else if (pid == -EAGAIN && clock_now_ms() < t->fork_until_ms) {
 		timeout_start(t->poller, &t->timer, FORK_RETRY_MS, on_fork_again);
@@ -286,16 +286,16 @@ static void start_or_retry(struct terminal *t)
 	}
 }
 
-void terminal_run(struct terminal *t, struct call *call)
+void terminal_run(struct terminal *t, struct job *job)
 {
-	t->call = call;
+	t->job = job;
 	t->pid = 0;
 	t->stop = NULL;
 	t->made_room = t->too_large = false;
 	t->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
-	pipes_begin(&t->pipes, call);
-	call_start(call);
-	if (call->kind == CALL_INSTALL && !t->installer->n)
+	pipes_begin(&t->pipes, job);
+	job_start(job);
+	if (job->kind == JOB_INSTALL && !t->installer->n)
 		finish(t, &(struct ending){ .ending = "refused", .detail = "This runtime installs no packages." });
 	else
 		start_or_retry(t);

@@ -20,7 +20,7 @@ struct terminal {
 	struct pipes pipes;
 	struct shell_state state;
 	struct strv more_env; /* for the state of the next command */
-	struct call *call;    /* NULL = none runs */
+	struct job *job;      /* NULL = none runs */
 	pid_t pid;	      /* 0 = not started yet, or reaped */
 	int status;
 	int state_fd;
@@ -39,14 +39,14 @@ int terminal_init(struct terminal *t, const struct strv *env);
 /* Commands that start from now on have these variables too. */
 void terminal_add_env(struct terminal *t, const struct strv *env);
 /* Runs a queued call; only when idle. */
-void terminal_run(struct terminal *t, struct call *call);
+void terminal_run(struct terminal *t, struct job *job);
 void terminal_interrupt(struct terminal *t);
 void terminal_reaped(struct terminal *t, pid_t pid, int status);
 /* Every process was killed to save the container: say so in the running call, or in the next. */
 void terminal_killed_all(struct terminal *t);
 static inline bool terminal_idle(const struct terminal *t)
 {
-	return !t->call;
+	return !t->job;
 }
 
 #endif

@@ -1,9 +1,8 @@
 #include "mcp/image.h"
 
 #include "base/alloc.h"
+#include "base/base64.h"
 
-/* Enough for every signature, and the size in a PNG's first chunk. */
-#define SNIFF_BYTES 24
 /* Model APIs refuse larger ones. */
 #define SIDE_MAX 8000
 
@@ -14,47 +13,6 @@ int image_rank(const char *type)
 		if (streq(type, types[i]))
 			return (int)i + 1;
 	return 0;
-}
-
-static int sextet(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* Copies what counts; returns false unless it is well-formed, padded base64. */
-static bool tidy_base64(const char *data, size_t n, char *out, size_t *ret_n, size_t *ret_bytes)
-{
-	size_t len = 0, padding = 0;
-	for (size_t i = 0; i < n; i++) {
-		char c = data[i];
-		if (c == '\n' || c == '\r' || c == ' ' || c == '\t')
-			continue;
-		if (c == '=' ? ++padding > 2 : sextet(c) < 0 || padding > 0)
-			return false;
-		out[len++] = c;
-	}
-	out[len] = '\0';
-	*ret_n = len;
-	*ret_bytes = len / 4 * 3 - padding;
-	return len > 0 && len % 4 == 0;
-}
-
-static size_t decode_start(const char *base64, size_t n, uint8_t out[SNIFF_BYTES])
-{
-	size_t len = 0;
-	uint32_t bits = 0;
-	for (size_t i = 0; i < n && base64[i] != '=' && len < SNIFF_BYTES; i++) {
-		bits = bits << 6 | (uint32_t)sextet(base64[i]);
-		if (i % 4 != 0)
-			out[len++] = (uint8_t)(bits >> (6 - 2 * (i % 4)));
-	}
-	return len;
 }
 
 static uint32_t be32(const uint8_t *p)
@@ -77,32 +35,15 @@ static const char *sniff(const uint8_t *b, size_t n)
 
 char *image_take(const char *data, size_t n, const char **ret_type, size_t *ret_bytes)
 {
-	AUTO(freep) char *base64 = xmalloc(n + 1);
-	uint8_t start[SNIFF_BYTES];
-	size_t len, bytes;
-	if (!tidy_base64(data, n, base64, &len, &bytes))
+	AUTO(buf_release) struct buf bytes = { 0 };
+	AUTO(buf_release) struct buf text = { 0 };
+	if (base64_decode(data, n, &bytes) < 0)
 		return NULL;
-	const char *type = sniff(start, decode_start(base64, len, start));
+	const char *type = sniff(bytes.data, bytes.len);
 	if (!type)
 		return NULL;
+	base64_encode(bytes.data, bytes.len, &text);
 	*ret_type = type;
-	*ret_bytes = bytes;
-	return take_ptr(base64);
-}
-
-void image_decode(struct buf *out, const char *base64)
-{
-	uint32_t bits = 0;
-	unsigned have = 0;
-	for (; *base64; base64++) {
-		int value = sextet(*base64);
-		if (value < 0)
-			continue;
-		bits = bits << 6 | (uint32_t)value;
-		have += 6;
-		if (have >= 8) {
-			have -= 8;
-			buf_add(out, &(uint8_t){ (uint8_t)(bits >> have) }, 1);
-		}
-	}
+	*ret_bytes = bytes.len;
+	return buf_steal_str(&text);
 }

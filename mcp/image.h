@@ -9,10 +9,8 @@
 /* How much a client wants to see of a type: > 0 for the four that clients show, the highest first; 0 for
  * the rest. */
 int image_rank(const char *type);
-/* The base64 text without white space, owned by the caller, and by its first bytes its type (static) and
+/* The base64 text without white space and padded, owned by the caller, and by its first bytes its type (static) and
  * size; NULL if it is no picture that clients take. */
 char *image_take(const char *data, size_t n, const char **ret_type, size_t *ret_bytes);
-/* Appends the bytes of base64 text; what does not belong there is skipped. */
-void image_decode(struct buf *out, const char *base64);
 
 #endif

@@ -1,36 +1,10 @@
 #include "mcp/rpc.h"
 
 #include "base/alloc.h"
+#include "base/shape.h"
 #include "base/utf8.h"
 
 #define EXCERPT_CHARS 80
-
-/* Counts, without parsing, what the parser would have to build. Strings are skipped; what is not JSON at
- * all is left to the parser to refuse. */
-static void measure(const char *line, size_t n, size_t *ret_depth, size_t *ret_values)
-{
-	size_t depth = 0, deepest = 0, values = 1;
-	bool in_string = false;
-	for (size_t i = 0; i < n; i++) {
-		char c = line[i];
-		if (in_string && c == '\\')
-			i++;
-		else if (c == '"')
-			in_string = !in_string;
-		else if (in_string)
-			continue;
-		else if (c == '[' || c == '{') {
-			values++;
-			depth++;
-			deepest = MAX(deepest, depth);
-		} else if ((c == ']' || c == '}') && depth > 0)
-			depth--;
-		else if (c == ',')
-			values++;
-	}
-	*ret_depth = deepest;
-	*ret_values = values;
-}
 
 static void set_invalid(struct rpc_message *m, int code, const char *error)
 {
@@ -95,11 +69,10 @@ void rpc_classify(struct rpc_message *m, json_t *value)
 
 void rpc_parse(struct rpc_message *m, const char *line, size_t n)
 {
-	size_t depth, values;
 	json_error_t error;
 	*m = (struct rpc_message){ 0 };
-	measure(line, n, &depth, &values);
-	if (values > RPC_VALUES_MAX) {
+	struct shape shape = shape_of(line, n);
+	if (shape.values + shape.containers > RPC_VALUES_MAX) {
 		set_invalid(m, RPC_INVALID_REQUEST, "Invalid Request: too many values in one message");
 		return;
 	}
@@ -112,7 +85,7 @@ void rpc_parse(struct rpc_message *m, const char *line, size_t n)
 	}
 	rpc_classify(m, root);
 	json_decref(root);
-	if (depth > RPC_DEPTH_MAX && m->kind != RPC_NOTIFICATION && m->kind != RPC_RESPONSE)
+	if (shape.depth > RPC_DEPTH_MAX && m->kind != RPC_NOTIFICATION && m->kind != RPC_RESPONSE)
 		set_invalid(m, RPC_INVALID_REQUEST, "Invalid Request: nested too deeply");
 }
 

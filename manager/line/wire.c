@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "base/alloc.h"
+#include "base/shape.h"
 #include "base/utf8.h"
 #include "kernels/entry.h"
 
@@ -17,23 +18,15 @@
 
 void wire_release(struct wire *w)
 {
-	buf_release(&w->in);
-	w->used = 0;
+	frame_reader_release(&w->reader);
 }
 
 void wire_feed(struct wire *w, const void *data, size_t n)
 {
-	if (w->used) {
-		buf_consume(&w->in, w->used);
-		w->used = 0;
-	}
-	/* A big frame is gone: do not keep its memory for small ones. */
-	if (!w->in.len && w->in.cap > (1u << 20))
-		buf_release(&w->in);
-	buf_add(&w->in, data, n);
+	frame_reader_feed(&w->reader, data, n);
 }
 
-static size_t payload_max(uint8_t type)
+static int64_t payload_max(uint8_t type)
 {
 	switch (type) {
 	case FRAME_HELLO:
@@ -62,34 +55,24 @@ static size_t payload_max(uint8_t type)
 	case FRAME_CREDIT:
 		return 4;
 	default:
-		return SIZE_MAX; /* not PID 1's to send */
+		return -1; /* not PID 1's to send */
 	}
 }
 
 int wire_next(struct wire *w, struct wire_frame *ret)
 {
-	size_t have = w->in.len - w->used;
-	if (have < FRAME_HEADER_SIZE)
-		return 0;
-	const uint8_t *at = w->in.data + w->used;
-	struct frame_header h = frame_header_read(at);
-	size_t max = payload_max(h.type);
-	if (max == SIZE_MAX || h.length > max)
+	struct frame f;
+	int r = frame_reader_next(&w->reader, payload_max, &f);
+	if (r < 0)
 		return -EPROTO;
-	if (have - FRAME_HEADER_SIZE < h.length)
-		return 0;
-	*ret = (struct wire_frame){ .type = h.type, .call = h.call, .payload = at + FRAME_HEADER_SIZE, .n = h.length };
-	w->used += FRAME_HEADER_SIZE + h.length;
-	return 1;
+	if (r > 0)
+		*ret = (struct wire_frame){ f.header.type, f.header.call, f.payload, f.header.length };
+	return r;
 }
 
 void wire_put(struct buf *out, enum frame_type type, uint32_t call, const void *payload, size_t n)
 {
-	uint8_t header[FRAME_HEADER_SIZE];
-	frame_header_write(header,
-			   &(struct frame_header){ .length = (uint32_t)n, .type = (uint8_t)type, .call = call });
-	buf_add(out, header, sizeof(header));
-	buf_add(out, payload, n);
+	(void)frame_append(out, (uint8_t)type, call, payload, n);
 }
 
 static int put_json(struct buf *out, enum frame_type type, uint32_t call, json_t *payload)
@@ -143,19 +126,8 @@ void wire_put_install(struct buf *out, uint32_t call, const struct wire_install 
 
 bool wire_json_is_modest(const uint8_t *text, size_t n)
 {
-	size_t values = 0, containers = 0;
-	bool in_string = false;
-	for (size_t i = 0; i < n; i++) {
-		if (in_string && text[i] == '\\')
-			i++;
-		else if (text[i] == '"')
-			in_string = !in_string;
-		else if (!in_string && (text[i] == '{' || text[i] == '['))
-			containers++;
-		else if (!in_string && text[i] == ',')
-			values++;
-	}
-	return containers <= JSON_CONTAINERS_MAX && values <= JSON_VALUES_MAX;
+	struct shape s = shape_of(text, n);
+	return s.containers <= JSON_CONTAINERS_MAX && s.values <= JSON_VALUES_MAX;
 }
 
 static json_t *payload_json(const struct wire_frame *frame)

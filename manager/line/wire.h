@@ -9,8 +9,7 @@
 #include "kernels/protocol.h"
 
 struct wire {
-	struct buf in;
-	size_t used;
+	struct frame_reader reader;
 };
 
 struct wire_frame {

@@ -12,6 +12,7 @@
 #include "base/dirs.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/proc.h"
 
 #define PLACE_MAX 512
 /* No lease is longer than a day: what a lock could tell of is over by then. */
@@ -25,25 +26,11 @@ static void read_line(const char *path, char *ret, size_t n)
 	ret[strcspn(ret, " \n")] = '\0';
 }
 
-/* Field 22 of /proc/PID/stat, counted after the name in parentheses, which may hold anything; 0 = not known. */
+/* 0 = not known. */
 static uint64_t start_of(uint64_t pid)
 {
-	char stat[1024];
-	AUTO(freep) char *path = xasprintf("/proc/%llu/stat", (unsigned long long)pid);
-	AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, stat, sizeof(stat) - 1);
-	if (n <= 0)
-		return 0;
-	stat[n] = '\0';
-	char *at = strrchr(stat, ')');
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	uint64_t start = 0;
-	if (!at)
-		return 0;
-	at++;
-	at[strcspn(at, " ")] = '\0';
-	return parse_u64(at, &start) == 0 ? start : 0;
+	struct proc_stat st;
+	return pid <= INT32_MAX && proc_stat((pid_t)pid, &st) == 0 ? st.start : 0;
 }
 
 /* "HOST BOOT PID-NAMESPACE", the same for all processes that can see each other; "" where the system does not tell. */

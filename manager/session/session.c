@@ -205,7 +205,7 @@ static void reattach_later(struct session *s)
 static void attach_failed(struct session *s)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	inspect_error(&f, "reach the session", buf_str(&s->wire.in), s->wire.in.len);
+	inspect_error(&f, "reach the session", buf_str(&s->wire.reader.buf), s->wire.reader.buf.len);
 	on_closed(s, &f);
 }
 

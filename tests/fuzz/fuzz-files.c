@@ -83,7 +83,7 @@ static void import(const uint8_t *data, size_t n)
 	while (r >= 0 && pieces_next(&pieces, &piece, &size)) {
 		struct frame frame;
 		frame_reader_feed(&reader, piece, size);
-		while (r >= 0 && (r = frame_reader_next(&reader, &frame)) > 0)
+		while (r >= 0 && (r = frame_reader_next(&reader, controller_payload_max, &frame)) > 0)
 			r = take(im, &frame);
 	}
 	while (r >= 0 && (r = import_commit(im, 3)) > 0)

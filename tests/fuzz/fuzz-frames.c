@@ -4,56 +4,56 @@
 
 #include <errno.h>
 
-#include "kernels/call.h"
 #include "kernels/claim.h"
+#include "kernels/job.h"
 #include "manager/line/wire.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Runs a call to its end; what it "prints" is what it was asked to run, again and again. */
-static void run(struct call *call, unsigned times)
+static void run(struct job *job, unsigned times)
 {
-	if (call->state != CALL_QUEUED)
+	if (job->state != JOB_QUEUED)
 		return;
-	CHECK(call->text && strlen(call->text) == call->text_len && call->timeout_ms > 0);
-	call_start(call);
+	CHECK(job->text && strlen(job->text) == job->text_len && job->timeout_ms > 0);
+	job_start(job);
 	for (unsigned i = 0; i < times; i++) {
 		json_t *progress = NULL;
-		call_output(call, i % 3 ? CALL_STDOUT : CALL_STDERR, call->text, call->text_len);
-		if (call_progress(call, UINT64_MAX / 2 + i * PROGRESS_INTERVAL_MS, &progress))
+		job_output(job, i % 3 ? JOB_STDOUT : JOB_STDERR, job->text, job->text_len);
+		if (job_progress(job, UINT64_MAX / 2 + i * PROGRESS_INTERVAL_MS, &progress))
 			check_sendable(progress);
 	}
-	call_structured(call, FRAME_RESULT, "{\"data\":{}}", 11);
-	call_end(call, &(struct ending){ .ending = "ok", .kernel = "kept" });
+	job_structured(job, FRAME_RESULT, "{\"data\":{}}", 11);
+	job_end(job, &(struct ending){ .ending = "ok", .kernel = "kept" });
 }
 
 /* Only frames that PID 1 may send, of this call, END last and once. */
-static void check_log(const struct call *call)
+static void check_log(const struct job *job)
 {
 	AUTO(wire_release) struct wire wire = { 0 };
 	struct wire_frame frame = { 0 };
 	unsigned ends = 0;
 	int r;
-	wire_feed(&wire, call->log.data, call->log.len);
+	wire_feed(&wire, job->log.data, job->log.len);
 	while ((r = wire_next(&wire, &frame)) > 0) {
-		CHECK(frame.call == call->number && !ends);
+		CHECK(frame.call == job->number && !ends);
 		ends += frame.type == FRAME_END;
 	}
-	CHECK(r == 0 && wire.used == call->log.len && ends == 1);
+	CHECK(r == 0 && wire.reader.used == job->log.len && ends == 1);
 }
 
-static void add(struct calls *calls, const struct frame *f)
+static void add(struct jobs *jobs, const struct frame *f)
 {
-	struct call *call = NULL;
-	size_t before = calls->count;
-	int r = calls_add(calls, f->header.call, f->header.type == FRAME_EXECUTE ? CALL_EXECUTE : CALL_TERMINAL,
-			  f->payload, f->header.length, &call);
+	struct job *job = NULL;
+	size_t before = jobs->count;
+	int r = jobs_add(jobs, f->header.call, f->header.type == FRAME_EXECUTE ? JOB_EXECUTE : JOB_TERMINAL, f->payload,
+			 f->header.length, &job);
 	CHECK(r == 0 || r == 1 || r == -EPROTO || r == -EBUSY);
-	CHECK((r == 0) == (call != NULL) && calls->count == before + (r == 0) && calls->count <= CALLS_MAX);
-	if (!call)
+	CHECK((r == 0) == (job != NULL) && jobs->count == before + (r == 0) && jobs->count <= CALLS_MAX);
+	if (!job)
 		return;
-	run(call, f->header.call % 5);
-	CHECK(call->state == CALL_ENDED);
-	check_log(call);
+	run(job, f->header.call % 5);
+	CHECK(job->state == JOB_ENDED);
+	check_log(job);
 }
 
 static void claim(const struct frame *f)
@@ -72,23 +72,23 @@ static void claim(const struct frame *f)
 	CHECK(total <= CLAIM_ENV_MAX);
 }
 
-static void on_frame(struct calls *calls, const struct frame *f)
+static void on_frame(struct jobs *jobs, const struct frame *f)
 {
-	CHECK(frame_payload_max(f->header.type) >= (int64_t)f->header.length);
+	CHECK(controller_payload_max(f->header.type) >= (int64_t)f->header.length);
 	switch (f->header.type) {
 	case FRAME_EXECUTE:
 	case FRAME_TERMINAL:
-		add(calls, f);
+		add(jobs, f);
 		break;
 	case FRAME_ACK:
-		calls_ack(calls, f->header.call);
-		CHECK(!calls_find(calls, f->header.call));
+		jobs_ack(jobs, f->header.call);
+		CHECK(!jobs_find(jobs, f->header.call));
 		break;
 	case FRAME_CLAIM:
 		claim(f);
 		break;
 	case FRAME_HELLO:
-		calls_rewind(calls);
+		jobs_rewind(jobs);
 		break;
 	default:
 		break;
@@ -99,19 +99,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct pieces pieces = pieces_of(data, n);
 	AUTO(frame_reader_release) struct frame_reader reader = { 0 };
-	struct calls calls;
+	struct jobs jobs;
 	const uint8_t *piece;
 	size_t size;
 	int r = 0;
-	calls_init(&calls, /* limits= */ NULL);
+	jobs_init(&jobs, /* limits= */ NULL);
 	while (r >= 0 && pieces_next(&pieces, &piece, &size)) {
 		struct frame frame;
 		frame_reader_feed(&reader, piece, size);
-		while ((r = frame_reader_next(&reader, &frame)) > 0)
-			on_frame(&calls, &frame);
+		while ((r = frame_reader_next(&reader, controller_payload_max, &frame)) > 0)
+			on_frame(&jobs, &frame);
 		CHECK(r == 0 || r == -EPROTO || r == -EMSGSIZE);
 	}
-	calls_release(&calls);
-	CHECK(calls.count == 0 && calls.display_bytes == 0);
+	jobs_release(&jobs);
+	CHECK(jobs.count == 0 && jobs.display_bytes == 0);
 	return 0;
 }

@@ -5,13 +5,13 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include "kernels/call.h"
+#include "kernels/job.h"
 #include "tests/fuzz/fuzz.h"
 
 struct probe {
 	struct link link;
-	struct calls calls;
-	struct call *call;
+	struct jobs jobs;
+	struct job *job;
 	bool gone, closes;
 };
 
@@ -30,7 +30,7 @@ static void on_message(struct link *l, const struct link_message *m)
 	if (m->op == LINK_DISPLAY || m->op == LINK_RESULT)
 		CHECK(json_is_object(json_object_get(m->tree, "data")));
 	if (m->op != LINK_HELLO && m->op != LINK_DONE)
-		call_structured(p->call, frames[m->op], m->raw, m->raw_len);
+		job_structured(p->job, frames[m->op], m->raw, m->raw_len);
 	/* PID 1 closes the link from inside when a message comes at the wrong time. */
 	if (m->op == LINK_DONE && p->closes) {
 		p->gone = true;
@@ -70,15 +70,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	int ends[2];
 	CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
 	poller_init(&poller);
-	calls_init(&p.calls, /* limits= */ NULL);
-	CHECK(calls_add(&p.calls, 1, CALL_EXECUTE, "{\"code\":\"1\"}", 12, &p.call) == 0);
-	call_start(p.call);
+	jobs_init(&p.jobs, /* limits= */ NULL);
+	CHECK(jobs_add(&p.jobs, 1, JOB_EXECUTE, "{\"code\":\"1\"}", 12, &p.job) == 0);
+	job_start(p.job);
 	link_open(&p.link, &poller, ends[0]);
 	stream(&p, &poller, &pieces, ends[1]);
 	close(ends[1]);
 	link_drain(&p.link);
 	CHECK(p.gone && p.link.fd < 0);
-	call_end(p.call, &(struct ending){ .ending = "ok" });
-	calls_release(&p.calls);
+	job_end(p.job, &(struct ending){ .ending = "ok" });
+	jobs_release(&p.jobs);
 	return 0;
 }

@@ -17,7 +17,7 @@ static void any_cut_gives_the_same_frames(void **state)
 		size_t n = 0;
 		for (size_t at = 0; at < wire.len; at += step) {
 			frame_reader_feed(&r, wire.data + at, MIN(step, wire.len - at));
-			while (frame_reader_next(&r, &f) > 0) {
+			while (frame_reader_next(&r, controller_payload_max, &f) > 0) {
 				n++;
 				calls += f.header.call;
 				if (f.header.type == FRAME_PING)
@@ -36,7 +36,7 @@ static int read_header(uint8_t type, uint32_t length)
 	struct frame f;
 	frame_header_write(h, &(struct frame_header){ .length = length, .type = type });
 	frame_reader_feed(&r, h, sizeof(h));
-	return frame_reader_next(&r, &f);
+	return frame_reader_next(&r, controller_payload_max, &f);
 }
 
 static void a_bad_header_is_refused_before_its_payload(void **state)

@@ -1,19 +1,9 @@
-/* kernels/procs: reading /proc/PID/stat, and a session that is killed with all it has. */
+/* kernels/procs: a session that is killed with all it has. */
 #include <signal.h>
 #include <sys/wait.h>
 
 #include "kernels/procs.h"
 #include "tests/unit/unit.h"
-
-static void reads_the_session(void **state)
-{
-	assert_int_equal(procs_parse_session("42 (bash) S 1 42 43 0 -1"), 43);
-	assert_int_equal(procs_parse_session("42 (a) b) S 9 (x) R 1 42 44 0"), 44); /* a name of its own choice */
-	assert_int_equal(procs_parse_session("42 (sh) Z 1 42 43 0 -1"), 0);
-	assert_int_equal(procs_parse_session(""), 0);
-	assert_int_equal(procs_parse_session("42 (sh"), 0);
-	assert_int_equal(procs_parse_session("42 (sh) S 1"), 0);
-}
 
 static void kills_a_session_with_its_groups(void **state)
 {
@@ -57,7 +47,6 @@ static void never_means_everybody(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_the_session),
 		cmocka_unit_test(kills_a_session_with_its_groups),
 		cmocka_unit_test(never_means_everybody),
 	};

@@ -8,7 +8,7 @@
 #include "tests/unit/unit.h"
 
 struct fixture {
-	struct calls calls;
+	struct jobs jobs;
 	struct sender sender;
 	int fds[2];
 	struct buf got;
@@ -17,8 +17,8 @@ struct fixture {
 static int set_up(void **state)
 {
 	struct fixture *x = new0(struct fixture);
-	calls_init(&x->calls, /* limits= */ NULL);
-	sender_init(&x->sender, &x->calls);
+	jobs_init(&x->jobs, /* limits= */ NULL);
+	sender_init(&x->sender, &x->jobs);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, x->fds) < 0)
 		return -1;
 	*state = x;
@@ -29,7 +29,7 @@ static int tear_down(void **state)
 {
 	struct fixture *x = *state;
 	sender_release(&x->sender);
-	calls_release(&x->calls);
+	jobs_release(&x->jobs);
 	buf_release(&x->got);
 	close(x->fds[0]);
 	close(x->fds[1]);
@@ -37,11 +37,11 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct call *add(struct fixture *x, uint32_t number, const char *limit)
+static struct job *add(struct fixture *x, uint32_t number, const char *limit)
 {
-	struct call *c = NULL;
+	struct job *c = NULL;
 	AUTO(freep) char *payload = xasprintf("{\"code\":\"x\",\"stdout_limit\":%s}", limit);
-	assert_int_equal(calls_add(&x->calls, number, CALL_EXECUTE, payload, strlen(payload), &c), 0);
+	assert_int_equal(jobs_add(&x->jobs, number, JOB_EXECUTE, payload, strlen(payload), &c), 0);
 	return c;
 }
 
@@ -71,23 +71,23 @@ static const char *exchange(struct fixture *x)
 	return types;
 }
 
-static void ok(struct call *c)
+static void ok(struct job *c)
 {
-	call_end(c, &(struct ending){ .ending = "ok" });
+	job_end(c, &(struct ending){ .ending = "ok" });
 }
 
 static void frames_come_in_order_once(void **state)
 {
 	struct fixture *x = *state;
-	struct call *c = add(x, 1, "100");
-	call_start(c);
-	call_output(c, CALL_STDOUT, "a", 1);
-	call_output(c, CALL_STDOUT, "b", 1);
-	call_output(c, CALL_STDERR, "c", 1);
-	call_structured(c, FRAME_DISPLAY, "{}", 2);
+	struct job *c = add(x, 1, "100");
+	job_start(c);
+	job_output(c, JOB_STDOUT, "a", 1);
+	job_output(c, JOB_STDOUT, "b", 1);
+	job_output(c, JOB_STDERR, "c", 1);
+	job_structured(c, FRAME_DISPLAY, "{}", 2);
 	assert_string_equal(exchange(x), "oed"); /* a and b in one frame */
-	call_output(c, CALL_STDOUT, "d", 1);
-	call_structured(c, FRAME_RESULT, "{}", 2);
+	job_output(c, JOB_STDOUT, "d", 1);
+	job_structured(c, FRAME_RESULT, "{}", 2);
 	ok(c);
 	assert_string_equal(exchange(x), "or!");
 	assert_string_equal(exchange(x), "");
@@ -97,11 +97,11 @@ static void frames_come_in_order_once(void **state)
 static void what_was_sent_is_not_extended(void **state)
 {
 	struct fixture *x = *state;
-	struct call *c = add(x, 1, "100");
-	call_start(c);
-	call_output(c, CALL_STDOUT, "abc", 3);
+	struct job *c = add(x, 1, "100");
+	job_start(c);
+	job_output(c, JOB_STDOUT, "abc", 3);
 	assert_string_equal(exchange(x), "o");
-	call_output(c, CALL_STDOUT, "def", 3);
+	job_output(c, JOB_STDOUT, "def", 3);
 	assert_string_equal(exchange(x), "o");
 	assert_int_equal(frame_header_read(x->got.data).length, 3);
 	ok(c);
@@ -110,19 +110,19 @@ static void what_was_sent_is_not_extended(void **state)
 static void a_new_controller_gets_it_all(void **state)
 {
 	struct fixture *x = *state;
-	struct call *first = add(x, 1, "100"), *second = add(x, 2, "100"), *third = add(x, 3, "100");
-	call_start(first);
-	call_output(first, CALL_STDOUT, "abc", 3);
+	struct job *first = add(x, 1, "100"), *second = add(x, 2, "100"), *third = add(x, 3, "100");
+	job_start(first);
+	job_output(first, JOB_STDOUT, "abc", 3);
 	ok(first);
-	call_start(second);
-	call_output(second, CALL_STDERR, "x", 1);
+	job_start(second);
+	job_output(second, JOB_STDERR, "x", 1);
 	assert_string_equal(exchange(x), "o!e");
 	sender_reset(&x->sender);
 	assert_string_equal(exchange(x), "co!cec");
-	calls_ack(&x->calls, 1);
-	calls_ack(&x->calls, 2); /* has not ended: stays */
-	calls_ack(&x->calls, 77);
-	assert_int_equal(x->calls.count, 2);
+	jobs_ack(&x->jobs, 1);
+	jobs_ack(&x->jobs, 2); /* has not ended: stays */
+	jobs_ack(&x->jobs, 77);
+	assert_int_equal(x->jobs.count, 2);
 	sender_reset(&x->sender);
 	assert_string_equal(exchange(x), "cec");
 	ok(second);
@@ -133,46 +133,46 @@ static void a_new_controller_gets_it_all(void **state)
 static void an_ack_in_the_middle_of_a_frame(void **state)
 {
 	struct fixture *x = *state;
-	struct call *c = add(x, 1, "8000000");
+	struct job *c = add(x, 1, "8000000");
 	AUTO(freep) char *big = xcalloc(1, 3000000);
-	call_start(c);
-	call_output(c, CALL_STDOUT, big, 3000000);
+	job_start(c);
+	job_output(c, JOB_STDOUT, big, 3000000);
 	ok(c);
 	assert_int_equal(sender_flush(&x->sender, x->fds[0]), 1);
-	calls_ack(&x->calls, 1);
-	assert_int_equal(x->calls.count, 1);
-	struct call *next = add(x, 2, "100");
-	call_start(next);
+	jobs_ack(&x->jobs, 1);
+	assert_int_equal(x->jobs.count, 1);
+	struct job *next = add(x, 2, "100");
+	job_start(next);
 	ok(next);
 	/* The frame goes out whole; the rest of the call, which nobody wants any more, does not. */
 	assert_string_equal(exchange(x), "o!");
-	assert_int_equal(x->calls.count, 1);
+	assert_int_equal(x->jobs.count, 1);
 }
 
 static void a_controller_that_breaks_off_in_the_middle(void **state)
 {
 	struct fixture *x = *state;
-	struct call *c = add(x, 1, "8000000");
+	struct job *c = add(x, 1, "8000000");
 	AUTO(freep) char *big = xcalloc(1, 3000000);
-	call_start(c);
-	call_output(c, CALL_STDOUT, big, 3000000);
+	job_start(c);
+	job_output(c, JOB_STDOUT, big, 3000000);
 	assert_int_equal(sender_flush(&x->sender, x->fds[0]), 1);
-	call_output(c, CALL_STDOUT, "more", 4);
+	job_output(c, JOB_STDOUT, "more", 4);
 	ok(c);
 	receive(x);
 	buf_reset(&x->got);
 	sender_reset(&x->sender);
 	assert_string_equal(exchange(x), "coo!");
-	calls_ack(&x->calls, 1);
-	assert_int_equal(x->calls.count, 0);
+	jobs_ack(&x->jobs, 1);
+	assert_int_equal(x->jobs.count, 0);
 }
 
 static void tails_come_before_the_end(void **state)
 {
 	struct fixture *x = *state;
-	struct call *c = add(x, 1, "10");
-	call_start(c);
-	call_output(c, CALL_STDOUT, "0123456789abcdef", 16);
+	struct job *c = add(x, 1, "10");
+	job_start(c);
+	job_output(c, JOB_STDOUT, "0123456789abcdef", 16);
 	ok(c);
 	assert_string_equal(exchange(x), "oO!");
 	assert_memory_equal(x->got.data + FRAME_HEADER_SIZE, "01234", 5);
@@ -183,16 +183,16 @@ static void tails_come_before_the_end(void **state)
 static void progress_only_past_the_head_and_not_too_often(void **state)
 {
 	struct fixture *x = *state;
-	struct call *c = add(x, 1, "10");
-	call_start(c);
-	call_output(c, CALL_STDOUT, "01234", 5);
+	struct job *c = add(x, 1, "10");
+	job_start(c);
+	job_output(c, JOB_STDOUT, "01234", 5);
 	exchange(x);
 	sender_progress(&x->sender, 100000);
 	assert_string_equal(exchange(x), "");
-	call_output(c, CALL_STDOUT, "\xc3\xa4", 2);
+	job_output(c, JOB_STDOUT, "\xc3\xa4", 2);
 	sender_progress(&x->sender, 100000);
 	assert_string_equal(exchange(x), "%");
-	call_output(c, CALL_STDOUT, "x", 1);
+	job_output(c, JOB_STDOUT, "x", 1);
 	sender_progress(&x->sender, 100499);
 	assert_string_equal(exchange(x), "");
 	sender_progress(&x->sender, 100500);
@@ -205,42 +205,42 @@ static void progress_only_past_the_head_and_not_too_often(void **state)
 static void displays_are_bounded(void **state)
 {
 	struct fixture *x = *state;
-	struct call *c = add(x, 1, "10");
+	struct job *c = add(x, 1, "10");
 	AUTO(freep) char *big = xmalloc(9u << 20);
 	memset(big, ' ', 9u << 20);
-	call_start(c);
+	job_start(c);
 	for (int i = 0; i < 4; i++)
-		call_structured(c, FRAME_DISPLAY, big, 9u << 20);
+		job_structured(c, FRAME_DISPLAY, big, 9u << 20);
 	assert_int_equal(c->displays_dropped, 2);
 	for (unsigned i = 0; i < CALL_DISPLAYS_MAX; i++)
-		call_structured(c, FRAME_DISPLAY, "{}", 2);
+		job_structured(c, FRAME_DISPLAY, "{}", 2);
 	assert_int_equal(c->displays_dropped, 4);
-	call_structured(c, FRAME_ERROR, "{}", 2); /* an error is never dropped */
+	job_structured(c, FRAME_ERROR, "{}", 2); /* an error is never dropped */
 	assert_int_equal(c->displays_dropped, 4);
 	ok(c);
-	assert_int_equal(x->calls.display_bytes, 2 * (9u << 20) + 98 * 2 + 2);
+	assert_int_equal(x->jobs.display_bytes, 2 * (9u << 20) + 98 * 2 + 2);
 	sender_reset(&x->sender);
-	calls_ack(&x->calls, 1);
-	assert_int_equal(x->calls.display_bytes, 0);
+	jobs_ack(&x->jobs, 1);
+	assert_int_equal(x->jobs.display_bytes, 0);
 }
 
 static void numbers_rise_and_calls_are_bounded(void **state)
 {
 	struct fixture *x = *state;
-	struct call *c = NULL;
-	assert_int_equal(calls_add(&x->calls, 0, CALL_EXECUTE, "{}", 2, &c), -EPROTO);
-	assert_int_equal(calls_add(&x->calls, 1, CALL_EXECUTE, "[]", 2, &c), -EPROTO);
-	assert_int_equal(calls_add(&x->calls, 1, CALL_EXECUTE, "", 0, &c), -EPROTO);
-	assert_int_equal(calls_add(&x->calls, 5, CALL_TERMINAL, "{}", 2, &c), 0);
-	assert_int_equal(c->state, CALL_ENDED); /* refused: no command */
-	assert_int_equal(calls_add(&x->calls, 5, CALL_TERMINAL, "{}", 2, &c), 1);
-	assert_int_equal(calls_add(&x->calls, 4, CALL_TERMINAL, "{}", 2, &c), 1);
+	struct job *c = NULL;
+	assert_int_equal(jobs_add(&x->jobs, 0, JOB_EXECUTE, "{}", 2, &c), -EPROTO);
+	assert_int_equal(jobs_add(&x->jobs, 1, JOB_EXECUTE, "[]", 2, &c), -EPROTO);
+	assert_int_equal(jobs_add(&x->jobs, 1, JOB_EXECUTE, "", 0, &c), -EPROTO);
+	assert_int_equal(jobs_add(&x->jobs, 5, JOB_TERMINAL, "{}", 2, &c), 0);
+	assert_int_equal(c->state, JOB_ENDED); /* refused: no command */
+	assert_int_equal(jobs_add(&x->jobs, 5, JOB_TERMINAL, "{}", 2, &c), 1);
+	assert_int_equal(jobs_add(&x->jobs, 4, JOB_TERMINAL, "{}", 2, &c), 1);
 	for (uint32_t i = 6; i < 6 + CALLS_MAX - 1; i++)
 		add(x, i, "1");
-	assert_int_equal(calls_add(&x->calls, 100, CALL_EXECUTE, "{\"code\":\"\"}", 11, &c), -EBUSY);
-	assert_int_equal(x->calls.last_number, 100);
-	assert_int_equal(calls_next(&x->calls, CALL_EXECUTE)->number, 6);
-	assert_null(calls_next(&x->calls, CALL_TERMINAL));
+	assert_int_equal(jobs_add(&x->jobs, 100, JOB_EXECUTE, "{\"code\":\"\"}", 11, &c), -EBUSY);
+	assert_int_equal(x->jobs.last_number, 100);
+	assert_int_equal(jobs_next(&x->jobs, JOB_EXECUTE)->number, 6);
+	assert_null(jobs_next(&x->jobs, JOB_TERMINAL));
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-#include "kernels/call.h"
+#include "kernels/job.h"
 
 #include <errno.h>
 
@@ -10,42 +10,42 @@
 #define DEFAULT_TIMEOUT_MS 30000
 #define DEFAULT_OUTPUT_LIMIT (1u << 20)
 
-void calls_init(struct calls *c, const struct limits *limits)
+void jobs_init(struct jobs *c, const struct limits *limits)
 {
-	*c = (struct calls){ .limits = limits };
+	*c = (struct jobs){ .limits = limits };
 	list_init(&c->list);
 }
 
-void calls_release(struct calls *c)
+void jobs_release(struct jobs *c)
 {
-	list_for_each(call, &c->list, struct call, node)
-		call_free(call);
+	list_for_each(job, &c->list, struct job, node)
+		job_free(job);
 }
 
-struct call *calls_find(struct calls *c, uint32_t number)
+struct job *jobs_find(struct jobs *c, uint32_t number)
 {
-	list_for_each(call, &c->list, struct call, node)
-		if (call->number == number)
-			return call;
+	list_for_each(job, &c->list, struct job, node)
+		if (job->number == number)
+			return job;
 	return NULL;
 }
 
-struct call *calls_next(struct calls *c, enum call_kind kind)
+struct job *jobs_next(struct jobs *c, enum job_kind kind)
 {
-	list_for_each(call, &c->list, struct call, node)
-		if (call->kind == kind && call->state == CALL_QUEUED)
-			return call;
+	list_for_each(job, &c->list, struct job, node)
+		if (job->kind == kind && job->state == JOB_QUEUED)
+			return job;
 	return NULL;
 }
 
-struct call *call_free(struct call *c)
+struct job *job_free(struct job *c)
 {
 	if (!c)
 		return NULL;
 	list_remove(&c->node);
-	c->calls->count--;
-	c->calls->display_bytes -= c->display_bytes;
-	for (int i = 0; i < CALL_STREAMS; i++)
+	c->jobs->count--;
+	c->jobs->display_bytes -= c->display_bytes;
+	for (int i = 0; i < JOB_STREAMS; i++)
 		capture_release(&c->streams[i]);
 	buf_release(&c->log);
 	free(c->text);
@@ -62,7 +62,7 @@ static size_t limit_of(const json_t *payload, const char *name)
 	return (size_t)MIN(json_integer_value(value), (json_int_t)2 * OUTPUT_LIMIT_MAX);
 }
 
-static const char *take_text(struct call *c, const json_t *text)
+static const char *take_text(struct job *c, const json_t *text)
 {
 	if (!json_is_string(text))
 		return "The frame holds no text to run.";
@@ -76,7 +76,7 @@ static const char *take_text(struct call *c, const json_t *text)
 	return NULL;
 }
 
-static const char *take_install(struct call *c, const json_t *payload)
+static const char *take_install(struct job *c, const json_t *payload)
 {
 	json_t *packages = json_object_get(payload, "packages"), *env = json_object_get(payload, "env"), *value;
 	json_int_t size = json_integer_value(json_object_get(payload, "size_limit"));
@@ -99,63 +99,62 @@ static const char *take_install(struct call *c, const json_t *payload)
 }
 
 /* NULL, or why the call cannot run. */
-static const char *take_fields(struct call *c, const json_t *payload)
+static const char *take_fields(struct job *c, const json_t *payload)
 {
 	const json_t *timeout = json_object_get(payload, "timeout_ms");
 
-	capture_init(&c->streams[CALL_STDOUT], limit_of(payload, "stdout_limit"));
-	capture_init(&c->streams[CALL_STDERR], limit_of(payload, "stderr_limit"));
+	capture_init(&c->streams[JOB_STDOUT], limit_of(payload, "stdout_limit"));
+	capture_init(&c->streams[JOB_STDERR], limit_of(payload, "stderr_limit"));
 	c->timeout_ms = DEFAULT_TIMEOUT_MS;
 	if (json_is_integer(timeout) && json_integer_value(timeout) > 0)
 		c->timeout_ms = (uint64_t)json_integer_value(timeout);
-	if (c->kind == CALL_INSTALL)
+	if (c->kind == JOB_INSTALL)
 		return take_install(c, payload);
-	return take_text(c, json_object_get(payload, c->kind == CALL_EXECUTE ? "code" : "command"));
+	return take_text(c, json_object_get(payload, c->kind == JOB_EXECUTE ? "code" : "command"));
 }
 
-int calls_add(struct calls *calls, uint32_t number, enum call_kind kind, const void *payload, size_t n,
-	      struct call **ret)
+int jobs_add(struct jobs *jobs, uint32_t number, enum job_kind kind, const void *payload, size_t n, struct job **ret)
 {
 	if (number == 0)
 		return -EPROTO;
-	if (number <= calls->last_number)
+	if (number <= jobs->last_number)
 		return 1;
 	json_auto_t *fields = json_loadb(payload, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
 	if (!json_is_object(fields))
 		return -EPROTO;
-	calls->last_number = number;
-	if (calls->count >= CALLS_MAX)
+	jobs->last_number = number;
+	if (jobs->count >= CALLS_MAX)
 		return -EBUSY;
 
-	struct call *c = new0(struct call);
-	c->calls = calls;
+	struct job *c = new0(struct job);
+	c->jobs = jobs;
 	c->number = number;
 	c->kind = kind;
-	list_append(&calls->list, &c->node);
-	calls->count++;
+	list_append(&jobs->list, &c->node);
+	jobs->count++;
 	const char *why = take_fields(c, fields);
 	if (why)
-		call_end(c, &(struct ending){ .ending = "refused", .detail = why });
+		job_end(c, &(struct ending){ .ending = "refused", .detail = why });
 	*ret = c;
 	return 0;
 }
 
-void calls_ack(struct calls *calls, uint32_t number)
+void jobs_ack(struct jobs *jobs, uint32_t number)
 {
-	struct call *c = calls_find(calls, number);
-	if (!c || c->state != CALL_ENDED)
+	struct job *c = jobs_find(jobs, number);
+	if (!c || c->state != JOB_ENDED)
 		return;
 	if (c->sent < c->claimed)
 		c->acked = true; /* the frame that is half sent must go out whole */
 	else
-		call_free(c);
+		job_free(c);
 }
 
-void calls_rewind(struct calls *calls)
+void jobs_rewind(struct jobs *jobs)
 {
-	list_for_each(c, &calls->list, struct call, node) {
+	list_for_each(c, &jobs->list, struct job, node) {
 		if (c->acked) {
-			call_free(c);
+			job_free(c);
 			continue;
 		}
 		c->sent = c->claimed = 0;
@@ -163,14 +162,14 @@ void calls_rewind(struct calls *calls)
 	}
 }
 
-void call_start(struct call *c)
+void job_start(struct job *c)
 {
-	c->state = CALL_RUNNING;
+	c->state = JOB_RUNNING;
 	c->started_ms = clock_now_ms();
-	c->oom_kills_before = c->calls->limits ? limits_oom_kills(c->calls->limits) : LIMIT_UNKNOWN;
+	c->oom_kills_before = c->jobs->limits ? limits_oom_kills(c->jobs->limits) : LIMIT_UNKNOWN;
 }
 
-static void log_frame(struct call *c, uint8_t type, const void *payload, size_t n)
+static void log_frame(struct job *c, uint8_t type, const void *payload, size_t n)
 {
 	size_t at = c->log.len;
 	if (frame_append(&c->log, type, c->number, payload, n) == 0)
@@ -178,7 +177,7 @@ static void log_frame(struct call *c, uint8_t type, const void *payload, size_t 
 }
 
 /* Output comes in small pieces. As long as the last frame has not begun to go out, it takes them in. */
-static bool extend_last(struct call *c, uint8_t type, const void *data, size_t n)
+static bool extend_last(struct job *c, uint8_t type, const void *data, size_t n)
 {
 	if (!c->log.len || c->last_frame < c->claimed)
 		return false;
@@ -190,42 +189,42 @@ static bool extend_last(struct call *c, uint8_t type, const void *data, size_t n
 	return true;
 }
 
-void call_output(struct call *c, enum call_stream stream, const void *data, size_t n)
+void job_output(struct job *c, enum job_stream stream, const void *data, size_t n)
 {
-	if (!n || c->state == CALL_ENDED)
+	if (!n || c->state == JOB_ENDED)
 		return;
 	size_t head = capture_add(&c->streams[stream], data, n);
-	uint8_t type = stream == CALL_STDOUT ? FRAME_OUT : FRAME_ERR;
+	uint8_t type = stream == JOB_STDOUT ? FRAME_OUT : FRAME_ERR;
 	if (head < n)
 		c->wrote_last = stream;
 	if (head && !extend_last(c, type, data, head))
 		log_frame(c, type, data, head);
 }
 
-void call_structured(struct call *c, enum frame_type type, const void *json, size_t n)
+void job_structured(struct job *c, enum frame_type type, const void *json, size_t n)
 {
 	if (type != FRAME_ERROR) {
 		if (c->displays >= CALL_DISPLAYS_MAX || c->display_bytes + n > CALL_DISPLAY_BYTES_MAX ||
-		    c->calls->display_bytes + n > CALLS_DISPLAY_BYTES_MAX) {
+		    c->jobs->display_bytes + n > JOBS_DISPLAY_BYTES_MAX) {
 			c->displays_dropped++;
 			return;
 		}
 		c->displays++;
 	}
 	c->display_bytes += n;
-	c->calls->display_bytes += n;
+	c->jobs->display_bytes += n;
 	log_frame(c, type, json, n);
 }
 
-uint64_t call_oom_kills(const struct call *c)
+uint64_t job_oom_kills(const struct job *c)
 {
-	uint64_t now = c->calls->limits ? limits_oom_kills(c->calls->limits) : LIMIT_UNKNOWN;
+	uint64_t now = c->jobs->limits ? limits_oom_kills(c->jobs->limits) : LIMIT_UNKNOWN;
 	if (now == LIMIT_UNKNOWN || c->oom_kills_before == LIMIT_UNKNOWN || now < c->oom_kills_before)
 		return 0;
 	return now - c->oom_kills_before;
 }
 
-static void log_tail(struct call *c, enum call_stream stream, uint8_t type)
+static void log_tail(struct job *c, enum job_stream stream, uint8_t type)
 {
 	AUTO(buf_release) struct buf tail = { 0 };
 	ring_copy(&c->streams[stream].tail, SIZE_MAX, &tail);
@@ -250,7 +249,7 @@ static void set_memory(json_t *o, const struct limits *l, bool oom)
 		set_number(o, "memory_files", limits_memory_files(l));
 }
 
-static char *full_detail(const struct call *c, const struct ending *e, uint64_t oom_kills)
+static char *full_detail(const struct job *c, const struct ending *e, uint64_t oom_kills)
 {
 	struct buf text = { 0 };
 	if (e->detail)
@@ -265,15 +264,15 @@ static char *full_detail(const struct call *c, const struct ending *e, uint64_t 
 	return text.len ? buf_steal_str(&text) : NULL;
 }
 
-void call_end(struct call *c, const struct ending *e)
+void job_end(struct job *c, const struct ending *e)
 {
-	bool ran = c->state == CALL_RUNNING;
-	uint64_t oom_kills = ran ? call_oom_kills(c) : 0;
+	bool ran = c->state == JOB_RUNNING;
+	uint64_t oom_kills = ran ? job_oom_kills(c) : 0;
 	AUTO(freep) char *detail = full_detail(c, e, oom_kills);
 	json_auto_t *end = json_pack("{s:s, s:I, s:I, s:I, s:s*, s:s*}", "ending", e->ending, "duration_ms",
 				     (json_int_t)(ran ? clock_now_ms() - c->started_ms : 0), "stdout_bytes",
-				     (json_int_t)c->streams[CALL_STDOUT].total, "stderr_bytes",
-				     (json_int_t)c->streams[CALL_STDERR].total, "kernel", e->kernel, "detail", detail);
+				     (json_int_t)c->streams[JOB_STDOUT].total, "stderr_bytes",
+				     (json_int_t)c->streams[JOB_STDERR].total, "kernel", e->kernel, "detail", detail);
 	if (!end) /* a detail that is no text would take the END with it */
 		end = json_pack("{s:s}", "ending", e->ending);
 	if (e->has_exit_code)
@@ -285,25 +284,25 @@ void call_end(struct call *c, const struct ending *e)
 	if (oom_kills)
 		set_number(end, "oom_kills", oom_kills);
 	if (ran)
-		set_memory(end, c->calls->limits, oom_kills > 0);
+		set_memory(end, c->jobs->limits, oom_kills > 0);
 
-	log_tail(c, CALL_STDOUT, FRAME_OUT_TAIL);
-	log_tail(c, CALL_STDERR, FRAME_ERR_TAIL);
+	log_tail(c, JOB_STDOUT, FRAME_OUT_TAIL);
+	log_tail(c, JOB_STDERR, FRAME_ERR_TAIL);
 	AUTO(buf_release) struct buf text = { 0 };
 	if (json_append(&text, end) == 0)
 		log_frame(c, FRAME_END, text.data, text.len);
-	for (int i = 0; i < CALL_STREAMS; i++)
+	for (int i = 0; i < JOB_STREAMS; i++)
 		capture_release(&c->streams[i]);
 	free(take_ptr(c->text));
 	strv_release(&c->env);
-	c->state = CALL_ENDED;
+	c->state = JOB_ENDED;
 }
 
-bool call_progress(struct call *c, uint64_t now_ms, json_t **ret)
+bool job_progress(struct job *c, uint64_t now_ms, json_t **ret)
 {
-	const struct capture *out = &c->streams[CALL_STDOUT], *err = &c->streams[CALL_STDERR];
+	const struct capture *out = &c->streams[JOB_STDOUT], *err = &c->streams[JOB_STDERR];
 	uint64_t total = out->total + err->total;
-	if (c->state != CALL_RUNNING || total == c->progress_bytes || now_ms - c->progress_ms < PROGRESS_INTERVAL_MS ||
+	if (c->state != JOB_RUNNING || total == c->progress_bytes || now_ms - c->progress_ms < PROGRESS_INTERVAL_MS ||
 	    !(capture_past_head(out) || capture_past_head(err)))
 		return false;
 
@@ -324,12 +323,12 @@ bool call_progress(struct call *c, uint64_t now_ms, json_t **ret)
 	return true;
 }
 
-const char *call_kind_name(enum call_kind kind)
+const char *job_kind_name(enum job_kind kind)
 {
-	return kind == CALL_EXECUTE ? "execute" : kind == CALL_TERMINAL ? "terminal" : "install";
+	return kind == JOB_EXECUTE ? "execute" : kind == JOB_TERMINAL ? "terminal" : "install";
 }
 
-const char *call_state_name(enum call_state state)
+const char *job_state_name(enum job_state state)
 {
-	return state == CALL_QUEUED ? "queued" : state == CALL_RUNNING ? "running" : "ended";
+	return state == JOB_QUEUED ? "queued" : state == JOB_RUNNING ? "running" : "ended";
 }

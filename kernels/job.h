@@ -3,8 +3,8 @@
  * the replay after a broken stream, so a stalled manager costs no memory beyond it.
  *
  * Who runs a call borrows it; the list owns it. */
-#ifndef HUSK_KERNELS_CALL_H
-#define HUSK_KERNELS_CALL_H
+#ifndef HUSK_KERNELS_JOB_H
+#define HUSK_KERNELS_JOB_H
 
 #include <jansson.h>
 
@@ -15,15 +15,15 @@
 #include "kernels/protocol.h"
 
 /* Displays of all calls together that wait for an ACK; past it further ones are counted and dropped. */
-#define CALLS_DISPLAY_BYTES_MAX (64u << 20)
+#define JOBS_DISPLAY_BYTES_MAX (64u << 20)
 #define PROGRESS_INTERVAL_MS 500
 #define PROGRESS_TAIL_MAX 1024
 
-enum call_kind { CALL_EXECUTE, CALL_TERMINAL, CALL_INSTALL };
-enum call_state { CALL_QUEUED, CALL_RUNNING, CALL_ENDED };
-enum call_stream { CALL_STDOUT, CALL_STDERR, CALL_STREAMS };
+enum job_kind { JOB_EXECUTE, JOB_TERMINAL, JOB_INSTALL };
+enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_ENDED };
+enum job_stream { JOB_STDOUT, JOB_STDERR, JOB_STREAMS };
 
-struct calls {
+struct jobs {
 	struct list list; /* by number, which only rises */
 	size_t count;
 	uint32_t last_number;
@@ -31,12 +31,12 @@ struct calls {
 	const struct limits *limits; /* may be NULL */
 };
 
-struct call {
+struct job {
 	struct list node;
-	struct calls *calls;
+	struct jobs *jobs;
 	uint32_t number;
-	enum call_kind kind;
-	enum call_state state;
+	enum job_kind kind;
+	enum job_state state;
 	char *text; /* code, command, or the packages as JSON; NULL once the call has ended */
 	size_t text_len;
 	struct strv env;     /* of an install, beside its container's; gone once it has ended */
@@ -45,9 +45,9 @@ struct call {
 	uint64_t started_ms;
 	uint64_t oom_kills_before;
 
-	struct capture streams[CALL_STREAMS];
-	enum call_stream wrote_last; /* of those that are past their head */
-	uint64_t late_dropped;	     /* output since the last call that was not kept */
+	struct capture streams[JOB_STREAMS];
+	enum job_stream wrote_last; /* of those that are past their head */
+	uint64_t late_dropped;	    /* output since the last call that was not kept */
 	unsigned displays;
 	unsigned displays_dropped;
 	size_t display_bytes;
@@ -73,33 +73,33 @@ struct ending {
 	const char *detail; /* NULL = nothing to add */
 };
 
-void calls_init(struct calls *c, const struct limits *limits);
-void calls_release(struct calls *c);
-struct call *calls_find(struct calls *c, uint32_t number);
+void jobs_init(struct jobs *c, const struct limits *limits);
+void jobs_release(struct jobs *c);
+struct job *jobs_find(struct jobs *c, uint32_t number);
 /* The first queued call of a kind, or NULL. */
-struct call *calls_next(struct calls *c, enum call_kind kind);
+struct job *jobs_next(struct jobs *c, enum job_kind kind);
 /* Adds a call from the payload of its frame, which must be a JSON object (-EPROTO otherwise). 0 and *ret; 1 if the
  * number is known already (a resend, nothing to do). A call with a bad field is added as one that has ended `refused`.
  * -EBUSY, with *ret untouched, if CALLS_MAX wait for an ACK. */
-int calls_add(struct calls *c, uint32_t number, enum call_kind kind, const void *payload, size_t n, struct call **ret);
+int jobs_add(struct jobs *c, uint32_t number, enum job_kind kind, const void *payload, size_t n, struct job **ret);
 /* Forgets an ended call; unknown numbers and calls that have not ended are left alone. */
-void calls_ack(struct calls *c, uint32_t number);
+void jobs_ack(struct jobs *c, uint32_t number);
 /* A new controller starts at the beginning of every log. */
-void calls_rewind(struct calls *c);
+void jobs_rewind(struct jobs *c);
 
-void call_start(struct call *c);
-void call_output(struct call *c, enum call_stream stream, const void *data, size_t n);
+void job_start(struct job *c);
+void job_output(struct job *c, enum job_stream stream, const void *data, size_t n);
 /* A DISPLAY, RESULT or ERROR frame with a payload that is valid JSON. Displays and results past a bound are counted. */
-void call_structured(struct call *c, enum frame_type type, const void *json, size_t n);
+void job_structured(struct job *c, enum frame_type type, const void *json, size_t n);
 /* OOM kills in the container since the call started. */
-uint64_t call_oom_kills(const struct call *c);
+uint64_t job_oom_kills(const struct job *c);
 /* Exactly once. Appends tails and END. */
-void call_end(struct call *c, const struct ending *e);
-struct call *call_free(struct call *c);
+void job_end(struct job *c, const struct ending *e);
+struct job *job_free(struct job *c);
 
 /* True if a PROGRESS frame is due; fills its payload (a new reference) and notes the time. */
-bool call_progress(struct call *c, uint64_t now_ms, json_t **ret);
-const char *call_kind_name(enum call_kind kind);
-const char *call_state_name(enum call_state state);
+bool job_progress(struct job *c, uint64_t now_ms, json_t **ret);
+const char *job_kind_name(enum job_kind kind);
+const char *job_state_name(enum job_state state);
 
 #endif

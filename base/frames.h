@@ -1,0 +1,42 @@
+/* The frames of the manager's stream, for both of its ends: a header (length, type, call number; big endian) and a payload.
+ * The reader is incremental and bounded: it takes bytes as they come and refuses a frame by its header, before its payload
+ * is stored. There is no resynchronisation after an error. */
+#ifndef HUSK_BASE_FRAMES_H
+#define HUSK_BASE_FRAMES_H
+
+#include "base/buf.h"
+
+#define FRAME_HEADER_SIZE 9
+#define FRAME_PAYLOAD_MAX (16u << 20)
+
+struct frame_header {
+	uint32_t length; /* of the payload */
+	uint8_t type;
+	uint32_t call;
+};
+
+struct frame {
+	struct frame_header header;
+	const uint8_t *payload; /* header.length bytes, valid until the next feed */
+};
+
+struct frame_reader {
+	struct buf buf;
+	size_t used; /* bytes of buf that were handed out already */
+};
+
+void frame_header_write(uint8_t out[FRAME_HEADER_SIZE], const struct frame_header *h);
+struct frame_header frame_header_read(const uint8_t in[FRAME_HEADER_SIZE]);
+/* Length of the whole frame that starts at data. */
+size_t frame_size(const uint8_t *data);
+
+void frame_reader_release(struct frame_reader *r);
+void frame_reader_feed(struct frame_reader *r, const void *data, size_t n);
+/* 1 and *ret; 0 if more bytes are needed; -EPROTO on a type for which payload_max() says -1, the other end's not to send;
+ * -EMSGSIZE on a payload longer than that. */
+int frame_reader_next(struct frame_reader *r, int64_t (*payload_max)(uint8_t type), struct frame *ret);
+
+/* Appends one whole frame. -EMSGSIZE past FRAME_PAYLOAD_MAX (nothing was appended). */
+int frame_append(struct buf *out, uint8_t type, uint32_t call, const void *payload, size_t n);
+
+#endif
