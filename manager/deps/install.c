@@ -256,7 +256,8 @@ static void on_bytes(void *ctx, const void *data, size_t n)
 		if (i->greeted)
 			fail_set(&f, FAIL_ENGINE, "the install container broke Husk's protocol");
 		else
-			inspect_error(&f, "reach the install container", buf_str(&i->wire.reader.buf), i->wire.reader.buf.len);
+			inspect_error(&f, "reach the install container", buf_str(&i->wire.reader.buf),
+				      i->wire.reader.buf.len);
 		end_failed(i, &f);
 	}
 }

@@ -3,7 +3,7 @@
 #include "kernels/shell.h"
 
 #include "base/alloc.h"
-#include "kernels/procs.h"
+#include "base/proc.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_state(const struct shell_state *s)
@@ -25,6 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	else
 		CHECK(streq(state.cwd, "/workspace") && state.env.n == 0);
 	AUTO(freep) char *text = xstrndup((const char *)data, n);
-	(void)procs_parse_session(text);
+	struct proc_stat stat;
+	(void)proc_parse_stat(text, &stat);
 	return 0;
 }
