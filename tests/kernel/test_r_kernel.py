@@ -108,6 +108,38 @@ def test_print_methods_of_the_workspace_are_used(r):
     assert r.run('structure(1, class = "husky")').text == "<husky>"
 
 
+# Each block is given to R's own prompt and to a session, in a workspace of its own.
+AS_THE_PROMPT = {
+    "generics": 'setGeneric("area", function(shape) standardGeneric("area"))\narea\nsetGeneric("summary")\nshowMethods("area")',
+    "methods": 'setClass("Sq", representation(s = "numeric"))\nsetGeneric("side", function(x) standardGeneric("side"))\n'
+               'setMethod("side", "Sq", function(x) x@s)\ngetMethod("side", "Sq")\nside(new("Sq", s = 2))\nnew("Sq", s = 3)\n'
+               'removeMethod("side", "Sq")',
+    "validity": 'setClass("V", representation(x = "numeric"))\nsetValidity("V", function(object) TRUE)\ngetClass("V")',
+    "reference classes": 'Acc <- setRefClass("Acc", fields = list(b = "numeric"))\na <- Acc$new(b = 1)\na\nAcc',
+    "data.table": 'library(data.table)\ndt <- data.table(a = 1:3)\ndt[, b := a * 2]\ndt\ndt[, b := a * 2][]\n'
+                  'f <- function(d) d[, z := 1]\nf(dt)\nprint(dt[, q := 1])\ndt[a > 1]\ndata.table(x = 1)[, y := x]\nset(dt, j = "s", value = 1)',
+    "handlers": 'globalCallingHandlers(warning = function(w) { cat("saw:", conditionMessage(w), "\\n"); invokeRestart("muffleWarning") })\n'
+                'warning("one")\nf <- function() { warning("two"); 2 }\nf()\nnames(globalCallingHandlers())\n'
+                'globalCallingHandlers(message = function(m) { cat("m:", conditionMessage(m)); invokeRestart("muffleMessage") })\n'
+                'message("three")\nlength(globalCallingHandlers(NULL))\nlength(globalCallingHandlers())\nmessage("four")',
+    "visibility": '(x <- 5)\nx <- 6\ninvisible(7)\nNULL\nif (FALSE) 1\nf <- function() invisible(7)\nf()\n(f())\ny <- f()\n'
+                  'withVisible(f())\nfor (i in 1:2) i\nassign("z", 1)\nlibrary(stats4)\nsuppressWarnings(as.numeric("a"))\nexpression(a)\nquote(b + 1)',
+}
+
+
+def no_addresses(text):
+    return [line for line in text.rstrip("\n").splitlines() if not line.startswith(("<environment: 0x", "<bytecode: 0x"))]
+
+
+@pytest.mark.parametrize("name", AS_THE_PROMPT)
+def test_what_the_prompt_prints_is_printed_and_nothing_else(own, name):
+    code = AS_THE_PROMPT[name]
+    own.client.terminal(f"cat >/tmp/block.R <<'END'\n{code}\nEND")
+    prompt = own.terminal("R --no-echo --no-save --no-restore </tmp/block.R 2>/dev/null").out.decode()
+    outcome = own.run(f"options(width = 80)\n{code}")
+    assert outcome.error is None and no_addresses(outcome.stdout + (outcome.text or "")) == no_addresses(prompt)
+
+
 def test_s4_objects_show(r):
     r.run('setClass("P", representation(x = "numeric")); setMethod("show", "P", function(object) cat("a P\\n"))')
     assert r.run('new("P", x = 1)').text == "a P"
@@ -182,7 +214,7 @@ def test_errors_name_the_call_and_leave_the_state(r):
     error = r.run('kept <- 5\nf <- function(x) stop("bad ", x)\ng <- function(x) f(x)\ng(3)').error
     assert error["type"] == "simpleError" and error["message"] == "bad 3"
     assert error["traceback"].splitlines() == [
-        "Error in f(x) : bad 3", "Calls, outermost first:", "1: g(3) at cell#4", "2: f(x) at cell#3", '3: stop("bad ", x) at cell#2']
+        "Error in f(x)", "Calls, outermost first:", "1: g(3) at cell#4", "2: f(x) at cell#3", '3: stop("bad ", x) at cell#2']
     assert r.run("kept").text == "[1] 5"
 
 
@@ -193,7 +225,7 @@ def test_error_type_is_the_first_class(r):
 
 def test_error_of_the_top_level_says_the_line(r):
     error = r.run("1\n\nmissing_thing").error
-    assert error["traceback"] == "Error: object 'missing_thing' not found\nat cell#3"
+    assert error["traceback"] == "at cell#3"
 
 
 def test_traceback_of_the_last_error(r):
@@ -209,6 +241,27 @@ def test_what_printed_before_an_error_in_print_is_shown(r):
 def test_rlang_errors(r):
     error = r.run("dplyr::filter(mtcars, nope > 3)").error
     assert "nope" in error["message"] and error["traceback"].startswith("Error in dplyr::filter(mtcars, nope > 3)")
+
+
+def test_calls_of_packages_are_folded(own):
+    own.run("suppressMessages(library(dplyr))")
+    lines = own.run("pick <- function(d) d %>% select(nope)\npick(mtcars)").error["traceback"].splitlines()
+    assert lines[:4] == ["Error in select(., nope)", "Calls, outermost first:", " 1: pick(mtcars) at cell#2",
+                         " 2: d %>% select(nope) at cell#1"]
+    assert len(lines) == 6 and "traceback() shows them" in lines[4] and "stop_subscript(" in lines[5]
+    everything = own.run("traceback()").stdout
+    assert "eval_select_impl(" in everything and everything.splitlines()[-1] == "1: pick(mtcars)"
+
+
+def test_callbacks_of_the_user_are_not_folded(r):
+    lines = r.run('each <- function(x) sapply(x, function(i) if (i > 1) stop("deep") else i)\neach(1:2)').error["traceback"].splitlines()
+    assert [line.partition(": ")[2].partition("(")[0] for line in lines[2:]] == ["each", "sapply", "lapply", "FUN", "stop"]
+
+
+def test_the_message_is_said_once(r):
+    for code in ('stop("only once")', 'f <- function() stop("only once"); f()', 'rlang::abort("only once")'):
+        error = r.run(code).error
+        assert error["message"] == "only once" and "only once" not in error["traceback"].replace('("only once")', "")
 
 
 def test_the_users_error_option_runs(r):
@@ -264,6 +317,30 @@ def test_size_by_options(r):
     assert png_sizes(r.run("options(repr.plot.width = 5, repr.plot.height = 5); plot(1)")) == [(500, 500)]
     r.run("options(repr.plot.width = NULL, repr.plot.height = NULL)")
     assert png_sizes(r.run("dev.new(width = 3, height = 2); plot(1)")) == [(300, 200)]
+
+
+def test_size_set_in_a_cell_applies_to_it(r):
+    small = "options(repr.plot.width = 4, repr.plot.height = 3)"
+    reset = "options(repr.plot.width = NULL, repr.plot.height = NULL)"
+    assert png_sizes(r.run(f"plot(1)\n{small}\nplot(2)")) == [(800, 600), (400, 300)]
+    assert png_sizes(r.run(f"{reset}\npar(mfrow = c(1, 2), mar = rep(1, 4))\n{small}\nplot(1); plot(2)")) == [(400, 300)]
+    ggplot = "library(ggplot2)\nggplot(mtcars, aes(wt, mpg)) + geom_point()"
+    assert png_sizes(r.run(f"{reset}\n{ggplot}\n{small}\n{ggplot}\n{reset}")) == [(800, 600), (400, 300)]
+    assert png_sizes(r.run(f"dev.new(width = 3, height = 2); plot(1); {reset}; plot(2)")) == [(300, 200), (300, 200)]
+
+
+def test_plots_as_svg_on_request(r):
+    outcome = r.run('options(husk.plot.format = "svg"); plot(1); plot(2); hist(mtcars$mpg)')
+    assert [list(d["data"]) for d in outcome.displays] == [["image/svg+xml"]] * 3
+    assert all(d["data"]["image/svg+xml"].startswith("<?xml") for d in outcome.displays)
+    assert r.run("plot.new()").displays == []
+    assert png_sizes(r.run("options(husk.plot.format = NULL); plot(1)")) == [(800, 600)]
+
+
+@pytest.mark.parametrize("code", ["library(ggplot2); ggplot(mtcars, aes(nope, mpg)) + geom_point()", "plot.new()", "grid::grid.newpage()",
+                                  "library(ggplot2); ggplot(mtcars, aes(wt, mpg)) + geom_point() + facet_wrap(~nope)"])
+def test_empty_pages_are_not_shown(r, code):
+    assert r.run(code).displays == []
 
 
 def test_pictures_are_bounded(r):
@@ -323,6 +400,25 @@ def test_htmlwidgets_are_self_contained(r):
 def test_browsable_tags(r):
     outcome = r.run('htmltools::browsable(htmltools::tags$b("bold"))')
     assert "<b>bold</b>" in outcome.displays[0]["data"]["text/html"]
+
+
+@pytest.mark.parametrize("code, mime, start", [
+    ('knitr::kable(head(mtcars, 2), "html")', "text/html", "<table>"),
+    ('knitr::kable(head(mtcars, 2), "latex")', "text/latex", "\n\\begin{tabular}"),
+    ("knitr::kable(head(mtcars, 2))", "text/markdown", "|"),
+    ("toLatex(sessionInfo())", "text/latex", "\\begin{itemize}"),
+    ('htmltools::tags$b("x")', "text/html", "<b>x</b>"),
+    ('repr_html.mine <- function(obj, ...) "<i>mine</i>"; structure(1, class = "mine")', "text/html", "<i>mine</i>"),
+    ('repr_latex.ours <- function(obj, ...) "$x$"; structure(1, class = "ours")', "text/latex", "$x$"),
+    ('library(knitr); knit_print.theirs <- function(x, ...) asis_output("<u>x</u>"); structure(1, class = "theirs")', "text/html", "<u>x</u>"),
+])
+def test_values_with_html_and_latex(r, code, mime, start):
+    bundle = r.run(code).result
+    assert sorted(bundle) == sorted(["text/plain", mime]) and bundle[mime].startswith(start)
+
+
+def test_a_rich_form_that_fails_is_left_out(r):
+    assert list(r.run('repr_html.bad <- function(obj, ...) stop("no"); structure(1, class = "bad")').result) == ["text/plain"]
 
 
 def test_display(r):
@@ -541,7 +637,7 @@ def test_search_path_is_the_usual_one(own):
 
 def test_its_own_functions():
     """unit.R by an R at hand, else by the image's."""
-    script, folder = "tests/kernel/unit.R", "runtimes/r/husk"
+    script, folder = "tests/kernel/unit.R", "runtimes/r"
     if shutil.which("Rscript"):
         done = subprocess.run(["Rscript", "--vanilla", script, folder], cwd=ROOT, capture_output=True, check=False)
     else:

@@ -1,16 +1,19 @@
 # Unit tests of the R kernel's own functions. They need an R with jsonlite and base64enc, no container and no link:
-#   Rscript tests/kernel/unit.R [runtimes/r/husk]
+#   Rscript tests/kernel/unit.R [runtimes/r]
 # Says each test that failed and ends with status 1 then.
 
-folder <- c(commandArgs(trailingOnly = TRUE), "runtimes/r/husk")[1L]
+folder <- c(commandArgs(trailingOnly = TRUE), "runtimes/r")[1L]
 husk <- new.env(parent = baseenv())
-for (file in list.files(folder, full.names = TRUE)) sys.source(file, husk)
+for (file in list.files(file.path(folder, "husk"), full.names = TRUE)) sys.source(file, husk)
 failed <- 0L
 passed <- 0L
 
 # The expression, run among the kernel's functions, has this value.
 expect <- function(what, code, value) {
-  got <- tryCatch(eval(substitute(code), husk), error = function(e) paste("error:", conditionMessage(e)))
+  same(what, tryCatch(eval(substitute(code), husk), error = function(e) paste("error:", conditionMessage(e))), value)
+}
+
+same <- function(what, got, value) {
   if (identical(got, value)) {
     passed <<- passed + 1L
   } else {
@@ -47,6 +50,9 @@ expect("escapes", json_string("a\"b\\c\nd\te\r"), "\"a\\\"b\\\\c\\nd\\te\\r\"")
 expect("control characters", json_string("\001\037\177"), "\"\\u0001\\u001f\\u007f\"")
 expect("what was written is read", json_read(charToRaw(json_object(code = json_string("x <- \"a\\nb\"\n\t{}[],:"))))$code, "x <- \"a\\nb\"\n\t{}[],:")
 expect("a request", json_read(charToRaw("{\"op\": \"execute\", \"id\": 12, \"code\": \"1\"}")), list(op = "execute", id = "12", code = "1"))
+expect("with an environment", json_read(charToRaw("{\"id\":1,\"env\":{\"A\":\"x{}\",\"B\":\"\"},\"code\":\"{\"}")),
+       list(id = "1", env = list(A = "x{}", B = ""), code = "{"))
+expect("with an empty one", json_read(charToRaw("{\"id\":1,\"env\":{}}"))$env, structure(list(), names = character()))
 expect("an empty text", json_read(charToRaw("{\"code\":\"\"}"))$code, "")
 expect("escaped text", json_unescape("\\u00e9\\n\\\\n\\/\\\""), "é\n\\n/\"")
 expect("pairs of surrogates", json_unescape("\\ud83c\\udf88"), "\U1F388")
@@ -87,6 +93,11 @@ expect("a message that fails", suppressWarnings(error_message(structure(class = 
        "<no message: conditionMessage() failed>")
 expect("the type of an error", report_error(simpleError("m"), list())$type, "simpleError")
 expect("many calls", length(traceback_lines(rep(list(quote(f())), 100L))), 25L)
+folded <- function(foreign) husk$shown_calls(structure(rep(list(quote(f())), length(foreign)), foreign = foreign))
+same("calls of packages between the user's", folded(c(FALSE, TRUE, TRUE, TRUE, TRUE, TRUE, FALSE)), c(1L, 2L, 6L, 7L))
+same("a few are shown", folded(c(FALSE, TRUE, TRUE, TRUE, FALSE)), 1:5)
+expect("what signals is left out", raising(list(quote(a()), quote(b()), quote(rlang::abort("x")), quote((function() 1)()),
+                                                quote(signalCondition(cnd))), 1L, 5L), 2L)
 expect("quitting", grepl("status 3: the cell ended here; the session goes on", report_quit(3)$message), TRUE)
 
 # Programs ------------------------------------------------------------------------------------------------------------
@@ -95,6 +106,75 @@ expect("our descriptors are closed", {
   streams$ours <- c(4L, 7L, 12L)
   without_ours("echo")
 }, "exec 4<&- 7<&-; echo")
+
+# Variables -----------------------------------------------------------------------------------------------------------
+
+big <- as.numeric(1:100000)
+table <- data.frame(x = 1:3, y = letters[1:3])
+grid <- matrix(0, 20, 3)
+touched <- FALSE
+delayedAssign("lazy", touched <<- TRUE)
+makeActiveBinding("active", function() touched <<- TRUE, globalenv())
+dim.strange <- length.strange <- function(x) stop("the user's own")
+strange <- structure(list(1), class = "strange")
+described <- function(name) {
+  found <- Filter(function(variable) variable$name == name, husk$list_variables(1000L)$variables)[[1L]]
+  unlist(found[c("type", "shape")], use.names = FALSE)
+}
+expect("the largest variable first", list_variables(1L)$variables[[1L]]$name, "big")
+expect("not more than asked for", length(list_variables(2L)$variables), 2L)
+expect("how many there are", list_variables(2L)$total, length(ls(globalenv())))
+expect("its size", list_variables(1L)$variables[[1L]]$bytes > 8e5, TRUE)
+same("a vector", described("big"), c("numeric", "100000"))
+same("a table", described("table"), c("data.frame", "3 x 2"))
+same("a matrix", described("grid"), c("matrix", "20 x 3"))
+same("a function", described("described"), c("function", ""))
+same("an object with methods of its own", described("strange"), c("strange", ""))
+same("an active binding", described("active"), c("active binding", ""))
+same("a promise", described("lazy"), c("promise", ""))
+same("nothing of the user's has run", touched, FALSE)
+
+# A kernel on its link ------------------------------------------------------------------------------------------------
+
+# Plays PID 1: a kernel from the source tree, and run(code, env) for its messages to one cell, a text each.
+start_kernel <- function() {
+  port <- 20000L + Sys.getpid() %% 20000L
+  listener <- serverSocket(port)
+  on.exit(close(listener))
+  Sys.setenv(HUSK_LINK = paste0("tcp:127.0.0.1:", port), HUSK_TOKEN = "token", R_DEFAULT_PACKAGES = "NULL", R_LIBS_USER = tempdir())
+  system2(file.path(R.home("bin"), "R"), c("--no-echo", "--no-save", "--no-restore", "--no-environ", "--no-init-file", "-f",
+                                           file.path(folder, "kernel.R")), wait = FALSE)
+  link <- socketAccept(listener, blocking = TRUE, open = "r+b", timeout = 60)
+  receive <- function() {
+    size <- readBin(link, "integer", 1L, size = 4L, endian = "big")
+    rawToChar(readBin(link, "raw", size))
+  }
+  receive() # hello
+  number <- 0L
+  run <- function(code, env = NULL) {
+    number <<- number + 1L
+    bytes <- charToRaw(husk$json_object(op = "\"execute\"", id = number, code = husk$json_string(code), env = env))
+    writeBin(c(writeBin(length(bytes), raw(), endian = "big"), bytes), link)
+    messages <- character()
+    while (!any(grepl("\"op\":\"done\"", messages, fixed = TRUE))) messages <- c(messages, receive())
+    messages
+  }
+  list(run = run, close = function() close(link))
+}
+
+kernel <- start_kernel()
+shows <- function(text, ...) any(grepl(text, kernel$run(...), fixed = TRUE))
+get_env <- "paste(Sys.getenv(c('HUSK_A', 'HUSK_B'), 'unset'), collapse = ' ')"
+same("variables of a call are set", shows("one two words", get_env, "{\"HUSK_A\":\"one\",\"HUSK_B\":\"two words\"}"), TRUE)
+same("and gone after it", shows("unset unset", get_env), TRUE)
+invisible(kernel$run("Sys.setenv(HUSK_A = 'before')"))
+invisible(kernel$run("stop('x')", "{\"HUSK_A\":\"one\"}"))
+same("restored after a failure", shows("before unset", get_env), TRUE)
+invisible(kernel$run("Sys.setenv(HUSK_A = 'mine'); Sys.unsetenv('HUSK_B')", "{\"HUSK_A\":\"one\",\"HUSK_B\":\"\"}"))
+same("what the cell changed stays", shows("mine unset", get_env), TRUE)
+invisible(kernel$run("invokeRestart('abort')", "{\"HUSK_B\":\"two\"}"))
+same("restored after a jump", shows("mine unset", get_env), TRUE)
+kernel$close()
 
 cat(passed, "passed,", failed, "failed\n")
 quit(status = as.integer(failed > 0L))

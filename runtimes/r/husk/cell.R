@@ -2,7 +2,7 @@
 
 husk_workspace <- globalenv()
 # id (NULL between cells), place (srcref of the expression that runs), depth (frames below the user's), calls (of an
-# error), warned, quit (a status), bundle (the result).
+# error), warned, quit (a status), bundle (the result), env (what the call set), handlers (globalCallingHandlers()).
 cell <- new.env(parent = emptyenv())
 PARSING <- .Machine$integer.max # as depth: no call is the user's
 
@@ -46,13 +46,19 @@ run_expressions <- function(expressions) {
   places <- attr(expressions, "srcref")
   for (i in seq_len(n)) {
     cell$place <- places[[i]]
-    value <- evaluate(expressions[[i]])
-    assign(".Last.value", value$value, envir = baseenv())
-    if (value$visible) show_value(value$value, last = i == n)
+    run_expression(expressions[[i]], last = i == n)
     show_finished_pages()
     print_warnings()
   }
   NULL
+}
+
+run_expression <- function(expression, last) {
+  handlers <- cell$handlers # in force until this returns; inside our own, as at the prompt they are the first that were set
+  if (length(handlers) > 0L) .Internal(.addCondHands(names(handlers), handlers, husk_workspace, NULL, TRUE))
+  value <- evaluate(expression)
+  assign(".Last.value", value$value, envir = baseenv())
+  if (value$visible) show_value(value$value, last)
 }
 
 evaluate <- function(husk_expression) {
@@ -65,16 +71,17 @@ show_value <- function(value, last) {
   if (inherits(value, "htmlwidget")) return(print_widget(value)) # some have a print method that wants a browser
   if (!last || sinks() > 0L) return(print_value(value))
   text <- print_captured(value)
-  if (nzchar(text)) cell$bundle <- c(list("text/plain" = shorten(text, TEXT_MAX, CUT_NOTE)), html_of(value))
+  if (nzchar(text)) cell$bundle <- c(list("text/plain" = shorten(text, TEXT_MAX, CUT_NOTE)), rich_forms(value))
 }
 
-# As the prompt does it: methods are found in the workspace.
+# As the prompt does it: methods are found in the workspace, and S4 objects (generics too) have show().
 print_value <- function(value) {
   cell$depth <- sys.nframe() + 1L
-  print_there(value)
+  source(value)
 }
-print_there <- function(x) base::print(x)
-environment(print_there) <- husk_workspace
+# Its name matters: a data.table is silent after `:=` only at R's own prompt and where source() calls print().
+source <- function(x) if (base::isS4(x)) methods::show(x) else base::print(x)
+environment(source) <- husk_workspace
 
 CUT_NOTE <- "characters (print a part of it, or write it to a file in /workspace)"
 

@@ -64,16 +64,57 @@ base64 <- function(bytes) base64enc::base64encode(bytes)
 
 # Beside the text ---------------------------------------------------------------------------------------------------
 
-# The html entry of a value's bundle, or NULL.
-html_of <- function(value) {
-  html <- tryCatch(suppressWarnings({
-    if (is.data.frame(value) && length(value) > 0L) {
-      html_table(value)
+# The entries of a value's bundle beside its text: html, LaTeX or Markdown where it provides them. NULL if it does not.
+rich_forms <- function(value) {
+  if (!is.object(value)) return(NULL)
+  tryCatch(suppressWarnings(suppressMessages({
+    if (is.data.frame(value)) {
+      if (length(value) > 0L) list("text/html" = html_table(value))
     } else if (inherits(value, c("html", "shiny.tag", "shiny.tag.list"))) {
-      as.character(value)
+      list("text/html" = as.character(value))
+    } else if (inherits(value, "knitr_kable")) {
+      form <- KABLE_FORMS[attr(value, "format")]
+      `names<-`(list(valid_text(value)), if (is.na(form)) "text/markdown" else form)
+    } else if (inherits(value, c("Latex", "xtable"))) {
+      `names<-`(list(valid_text(utils::capture.output(print(value)))), latex_or_html(value))
+    } else {
+      c(own_forms(value), knitted(value))
     }
-  }), error = function(e) NULL)
-  if (!is.null(html)) list("text/html" = html)
+  })), error = function(e) NULL)
+}
+
+KABLE_FORMS <- c(html = "text/html", latex = "text/latex")
+
+latex_or_html <- function(value) {
+  if (inherits(value, "xtable") && identical(getOption("xtable.type"), "html")) "text/html" else "text/latex"
+}
+
+# By the methods of IRkernel's package repr, which need not be installed: repr_html.myclass <- function(obj, ...) "<b>…</b>".
+own_forms <- function(value) {
+  forms <- list()
+  for (form in c("html", "latex", "markdown")) {
+    method <- find_method(paste0("repr_", form), value)
+    if (!is.null(method)) forms[[paste0("text/", form)]] <- valid_text(method(value))
+  }
+  forms
+}
+
+# By a method for R Markdown, as gt and flextable have one.
+knitted <- function(value) {
+  if (!isNamespaceLoaded("knitr")) return(NULL)
+  method <- find_method("knit_print", value, asNamespace("knitr")[[".__S3MethodsTable__."]])
+  if (is.null(method)) return(NULL)
+  shown <- method(value, options = list())
+  if (inherits(shown, "knit_asis") && grepl("^\\s*<", shown[1L])) list("text/html" = valid_text(as.character(shown)))
+}
+
+# A method of the workspace or of an attached package; `table`: where packages have registered theirs.
+find_method <- function(generic, value, table = NULL) {
+  for (name in paste(generic, class(value), sep = ".")) {
+    method <- get0(name, husk_workspace, mode = "function")
+    if (is.null(method)) method <- table[[name]]
+    if (!is.null(method)) return(method)
+  }
 }
 
 html_table <- function(table) {
@@ -129,9 +170,9 @@ display_as <- function(data, mime, file = NULL, id = NULL, update = FALSE) {
 tools <- list(
   display = function(value, mime = NULL, file = NULL, id = NULL, update = FALSE) {
     if (!is.null(mime)) return(display_as(value, mime, file, id, update))
-    html <- html_of(value)
-    if (is.null(html) && is.null(id)) return(invisible(print_value(value)))
-    send_display(c(list("text/plain" = print_captured(value)), html), id, update)
+    forms <- rich_forms(value)
+    if (length(forms) == 0L && is.null(id)) return(invisible(print_value(value)))
+    send_display(c(list("text/plain" = print_captured(value)), forms), id, update)
   },
   display_html = function(data = NULL, file = NULL, ...) display_as(data, "text/html", file, ...),
   display_markdown = function(data = NULL, file = NULL, ...) display_as(data, "text/markdown", file, ...),

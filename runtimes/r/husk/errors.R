@@ -4,6 +4,7 @@ TEXT_MAX <- 2^20 # characters of text/plain
 ERROR_MAX <- 16384L # characters of a message
 TRACEBACK_MAX <- 32768L
 CALLS_SHOWN <- 12L # at each end of a long traceback
+RUN_SHOWN <- 3L # calls of packages in a row; of more, the one that entered and the one that raised
 FRAMES_SEARCHED <- 200L
 LINE_WIDTH <- 77L # R breaks an error line that is longer
 
@@ -47,7 +48,8 @@ error_line <- function(condition) {
   paste0("Error in ", text, " : ", if (isTRUE(long)) "\n  ", message)
 }
 
-# The user's part of the call stack. Called by a handler; `depth` frames at the bottom are the kernel's.
+# The user's part of the call stack; attribute `foreign`: which of them are calls of functions of packages. Called by a
+# handler; `depth` frames at the bottom are the kernel's.
 users_calls <- function(depth) {
   end <- sys.nframe() - 2L # this function and the handler
   if (end <= depth) return(list())
@@ -59,7 +61,17 @@ users_calls <- function(depth) {
   if (length(ours) > 0L) frames <- frames[seq_len(ours[1L] - !is.symbol(calls[[frames[ours[1L]]]][[1L]]))]
   calls <- calls[frames]
   compiling <- Position(is_compiling, calls)
-  if (is.na(compiling)) calls else calls[seq_len(compiling - 1L)]
+  if (!is.na(compiling)) calls <- calls[seq_len(compiling - 1L)]
+  searched <- seq_len(min(length(calls), FRAMES_SEARCHED))
+  structure(calls, foreign = c(vapply(frames[searched], is_foreign, NA), logical(length(calls) - length(searched))))
+}
+
+# Not written by the user: of R or of an installed package.
+is_foreign <- function(frame) {
+  home <- environment(sys.function(frame))
+  if (is.null(home)) return(TRUE)
+  home <- topenv(home)
+  isNamespace(home) || identical(home, baseenv())
 }
 
 # R compiles loops and functions when it runs them.
@@ -69,13 +81,45 @@ is_ours <- function(frame) identical(environment(sys.function(frame)), environme
 
 traceback_lines <- function(calls) {
   n <- length(calls)
+  shown <- shown_calls(calls)
+  if (identical(calls[[1L]], quote(base::print(x)))) calls[[1L]] <- quote(print(x)) # what the prompt does
   attr(calls[[1L]], "srcref") <- cell$place
-  shown <- if (n > 2L * CALLS_SHOWN) c(seq_len(CALLS_SHOWN), seq.int(n - CALLS_SHOWN + 1L, n)) else seq_len(n)
+  folded <- shown > 1L & !c(TRUE, diff(shown) == 1L) # something is missing before it
+  long <- if (length(shown) > 2L * CALLS_SHOWN) seq.int(CALLS_SHOWN + 1L, length(shown) - CALLS_SHOWN)
   lines <- vapply(shown, function(i) sprintf("%*d: %s%s", nchar(n), i, one_line(calls[[i]]), place(calls[[i]])), "")
-  if (length(shown) < n) {
-    lines <- append(lines, sprintf("[... %d calls left out ...]", n - length(shown)), CALLS_SHOWN)
+  lines[folded] <- paste0(FOLDED, "\n", lines[folded])
+  if (length(long) == 0L) return(lines)
+  left_out <- shown[long[length(long)] + 1L] - shown[long[1L] - 1L] - 1L
+  append(lines[-long], sprintf("[... %d calls left out ...]", left_out), CALLS_SHOWN)
+}
+
+FOLDED <- "[... calls of packages left out, traceback() shows them ...]"
+
+# Of the calls in a row that are no code of the user's the first and the last, if they are many. The machinery that makes a condition of an
+# error is no news.
+shown_calls <- function(calls) {
+  foreign <- attr(calls, "foreign")
+  if (is.null(foreign)) return(seq_along(calls))
+  runs <- rle(foreign)
+  ends <- cumsum(runs$lengths)
+  starts <- ends - runs$lengths + 1L
+  if (runs$values[length(ends)]) ends[length(ends)] <- raising(calls, starts[length(ends)], ends[length(ends)])
+  unlist(Map(function(start, end, foreign) {
+    if (foreign && end - start >= RUN_SHOWN) c(start, end) else seq.int(start, end)
+  }, starts, ends, runs$values))
+}
+
+SIGNALLING <- c("signalCondition", "signal_abort", "cnd_signal", "abort", "cli_abort", ".handleSimpleError", "h", "stop")
+
+# The last call between the two that does something else than to signal.
+raising <- function(calls, start, end) {
+  while (end > start) {
+    called <- calls[[end]][[1L]]
+    if (is.call(called) && identical(called[[1L]], quote(`::`))) called <- called[[3L]]
+    if (is.symbol(called) && !as.character(called) %in% SIGNALLING) break
+    end <- end - 1L
   }
-  lines
+  end
 }
 
 # " at file#line", as traceback() has it.
@@ -86,9 +130,11 @@ place <- function(call) {
   paste0(" at ", if (length(file) == 1L && nzchar(file)) file, "#", source[1L])
 }
 
-# The fields of the `error` message.
+# The fields of the `error` message. The traceback says where; what is said once, in the message.
 report_error <- function(condition, calls) {
-  failure(class(condition)[1L], error_message(condition), c(error_line(condition), call_lines(calls, "Calls")))
+  call <- error_call(condition)
+  line <- if (!is.null(call)) paste("Error in", one_line(call, 100L))
+  failure(class(condition)[1L], error_message(condition), c(line, call_lines(calls, "Calls")))
 }
 
 # R names the kernel's call of parse(); the prompt names none.
@@ -99,7 +145,7 @@ report_syntax <- function(condition) {
 report_interrupt <- function(calls) {
   message <- "Execution was interrupted"
   lines <- call_lines(calls, "in")
-  failure("interrupt", message, if (!is.null(lines)) c(message, lines))
+  failure("interrupt", message, lines)
 }
 
 # The calls that led there; one alone says nothing new, unless it is where in a long cell it was.
@@ -116,7 +162,6 @@ report_quit <- function(status) {
 
 report_abort <- function() failure("abort", "The cell was aborted; the session keeps its variables")
 
-# Without a traceback where that would only say the message again.
 failure <- function(type, message, lines = NULL) {
   list(type = type, message = message, traceback = shorten(paste(lines, collapse = "\n"), TRACEBACK_MAX))
 }

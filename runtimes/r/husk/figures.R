@@ -1,5 +1,5 @@
-# Pictures: plots are drawn into numbered PNG files, one a page, and shown when the page is finished. No file, no page:
-# a device that was only asked for its size shows nothing.
+# Pictures: plots are drawn into numbered files, one a page, and shown when the page is finished. No file, no page: a device that was
+# only asked for its size shows nothing.
 
 PLOT_WIDTH <- 8 # inches
 PLOT_HEIGHT <- 6
@@ -8,7 +8,7 @@ PIXELS_MAX <- 2000 # each side
 BYTES_MAX <- 700000
 
 figures <- new.env(parent = emptyenv())
-figures$devices <- list() # of list(files = pattern, number = device, shown = pages)
+figures$devices <- list() # of list(files = pattern, number = device, shown = pages, settings, wanted = size by dev.new())
 figures$count <- 0L
 figures$owner <- 0L # the process whose devices these are
 
@@ -17,35 +17,78 @@ plot_option <- function(name, default) {
   if (is.numeric(value) && length(value) == 1L && is.finite(value) && value > 0) value else default
 }
 
+# What the options of the moment ask for; `wanted` is the size that dev.new() was called with.
+plot_settings <- function(wanted = list()) {
+  list(width = if (is.numeric(wanted$width)) wanted$width else plot_option("width", PLOT_WIDTH),
+       height = if (is.numeric(wanted$height)) wanted$height else plot_option("height", PLOT_HEIGHT),
+       resolution = plot_option("res", PLOT_RESOLUTION),
+       format = if (identical(getOption("husk.plot.format"), "svg")) "svg" else "png")
+}
+
 # What options(device=) names: R calls it when something is drawn and no device is open, dev.new() with a size.
 open_device <- function(width = NULL, height = NULL, ...) {
-  size <- c(if (is.numeric(width)) width else plot_option("width", PLOT_WIDTH),
-            if (is.numeric(height)) height else plot_option("height", PLOT_HEIGHT))
-  resolution <- plot_option("res", PLOT_RESOLUTION)
-  resolution <- resolution * min(1, PIXELS_MAX / (size * resolution))
+  wanted <- list(width = width, height = height)
+  settings <- plot_settings(wanted)
   folder <- file.path(tempdir(check = TRUE), "husk-plots")
   dir.create(folder, showWarnings = FALSE)
   figures$count <- figures$count + 1L
-  files <- file.path(folder, sprintf("%d-%d-%%05d.png", Sys.getpid(), figures$count))
+  files <- file.path(folder, sprintf("%d-%d-%%05d.%s", Sys.getpid(), figures$count, settings$format))
   suspendInterrupts({
-    grDevices::png(files, size[1L], size[2L], units = "in", res = resolution, type = "cairo", bg = "white")
+    start_device(files, settings)
     grDevices::dev.control("enable") # as on a screen: dev.copy() and recordPlot() work
-    device <- list(files = files, number = grDevices::dev.cur(), shown = 0L)
+    device <- list(files = files, number = grDevices::dev.cur(), shown = 0L, settings = settings, wanted = wanted)
     figures$devices[[length(figures$devices) + 1L]] <- device
     figures$owner <- Sys.getpid()
   })
   invisible()
 }
 
+start_device <- function(files, settings) {
+  size <- c(settings$width, settings$height)
+  if (settings$format == "svg") return(grDevices::svg(files, size[1L], size[2L], onefile = FALSE, bg = "white"))
+  resolution <- settings$resolution * min(1, PIXELS_MAX / (size * settings$resolution))
+  grDevices::png(files, size[1L], size[2L], units = "in", res = resolution, type = "cairo", bg = "white")
+}
+
 # Before a new page: a forked child must not draw on its parent's, which would show it as its own.
 leave_parents_device <- function(...) {
   if (length(figures$devices) == 0L || figures$owner == Sys.getpid()) return(invisible())
-  current <- attr(get(".Device", envir = baseenv()), "filepath")
   inherited <- vapply(figures$devices, function(device) device$files, "")
+  current <- current_file()
   figures$devices <- list()
   if (!is.null(current) && current %in% inherited) open_device()
   invisible()
 }
+
+current_file <- function() attr(get(".Device", envir = baseenv()), "filepath")
+
+# The device that is drawn on if it is one of ours, else NULL.
+current_device <- function() {
+  file <- current_file()
+  for (device in figures$devices) if (identical(device$files, file)) return(device)
+}
+
+is_outdated <- function(device) !is.null(device) && !identical(device$settings, plot_settings(device$wanted))
+
+# Before a new page: it has the size that the options of this moment say. A device has one size, so it may be one of a new device.
+follow_options <- function(...) {
+  device <- current_device()
+  if (!is_outdated(device)) return(invisible())
+  grDevices::dev.off(device$number)
+  do.call(open_device, device$wanted)
+  invisible()
+}
+
+# The same for base graphics, where a page may have several plots, and par() was called for those to come.
+follow_options_with_par <- function(...) {
+  if (!is_outdated(current_device()) || !graphics::par("page")) return(invisible())
+  old <- graphics::par(no.readonly = TRUE)
+  follow_options()
+  graphics::par(old[setdiff(names(old), OF_THE_SIZE)])
+  invisible()
+}
+
+OF_THE_SIZE <- c("fin", "pin", "plt", "fig", "mai", "omi", "omd", "usr", "mfg", "new", "cxy", "din", "cin", "cra", "csi")
 
 device_is_open <- function(device) {
   number <- device$number
@@ -72,7 +115,7 @@ show_pages <- function(device, open) {
     following <- sprintf(device$files, page + 2L)
     if (open && !file.exists(following)) break
     size <- file.size(file)
-    if (size > 0) send_display(list("image/png" = readBin(file, "raw", size)))
+    if (size > 0) show_page_file(readBin(file, "raw", size), device$settings$format)
     unlink(file)
     page <- page + 1L
     file <- following
@@ -80,8 +123,31 @@ show_pages <- function(device, open) {
   page
 }
 
+show_page_file <- function(bytes, format) {
+  if (format == "svg") {
+    text <- raw_text(bytes)
+    if (length(gregexpr("<(path|g|image|use|circle|polygon|polyline|line)\\b", text)[[1L]]) > 1L) send_display(list("image/svg+xml" = text))
+  } else if (!is_blank(bytes)) {
+    send_display(list("image/png" = bytes))
+  }
+}
+
+# A page on which nothing was drawn, as a ggplot leaves it that fails: the only colour of the picture's palette is white.
+is_blank <- function(png) {
+  at <- 34L # of the first chunk behind the header
+  while (at + 11L < length(png)) {
+    size <- readBin(png[at + 0:3], "integer", 1L, size = 4L, endian = "big")
+    type <- rawToChar(png[at + 4:7])
+    if (type == "PLTE") return(size == 3L && all(png[at + 8:10] == 0xff))
+    if (type == "IDAT") return(FALSE)
+    at <- at + 12L + size
+  }
+  FALSE
+}
+
 # At the end of a cell its pages are finished.
 finish_figures <- function() {
+  if (length(figures$devices) == 0L) return()
   for (device in figures$devices) if (device_is_open(device)) grDevices::dev.off(device$number)
   show_finished_pages()
 }
@@ -90,6 +156,8 @@ set_up_figures <- function() {
   options(device = open_device, bitmapType = "cairo")
   setHook("before.plot.new", leave_parents_device)
   setHook("before.grid.newpage", leave_parents_device)
+  setHook("before.plot.new", follow_options_with_par)
+  setHook("before.grid.newpage", follow_options)
   setHook("plot.new", show_finished_pages)
   setHook("grid.newpage", show_finished_pages)
 }

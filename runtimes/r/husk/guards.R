@@ -20,7 +20,22 @@ set_up_guards <- function() {
   registerS3method("close", "connection", get("close.connection", envir = baseenv()), envir = baseenv())
   before("pipe", quote(description <- .husk$without_ours(description)))
   for (name in c("system", "system2")) guard(name, mark_system(get(name, envir = baseenv())))
+  guard("globalCallingHandlers", mark_handlers(globalCallingHandlers))
 }
+
+# R sets these at its own prompt only, where no handler is in force. Here each top-level expression has them (run_expression).
+mark_handlers <- function(fun) {
+  mark <- function(code) {
+    if (!is.call(code)) return(code)
+    if (identical(code[[1L]], quote(.Internal))) return(quote(.husk$keep_handlers(gh)))
+    for (i in which(vapply(code, is.call, NA))) code[[i]] <- mark(code[[i]])
+    code
+  }
+  body(fun) <- mark(body(fun))
+  fun
+}
+
+keep_handlers <- function(handlers) cell$handlers <- handlers
 
 # Instead of the functions of base.
 guards <- list(

@@ -142,16 +142,28 @@ valid_text <- function(text) {
   text
 }
 
-# A flat object of strings and numbers: a list of strings. Fails on anything else.
+# An object of strings and numbers: a list of strings; an object in it (env) is such a list too. Fails on anything else.
 json_read <- function(bytes) {
   text <- rawToChar(bytes)
   Encoding(text) <- "UTF-8"
   if (!validUTF8(text)) stop("no UTF-8")
-  at <- gregexpr("\"(?:[^\"\\\\]++|\\\\.)*+\"|[^\\s{}:,\"]++", text, perl = TRUE)[[1L]]
+  at <- gregexpr("\"(?:[^\"\\\\]++|\\\\.)*+\"|[^\\s{}:,\"]++|[{}]", text, perl = TRUE)[[1L]]
   ends <- at + attr(at, "match.length") - 1L
-  quoted <- substring(text, at, at) == "\""
+  first <- substring(text, at, at)
+  quoted <- first == "\""
   tokens <- substring(text, at + quoted, ends - quoted)
   for (i in grep("\\", tokens, fixed = TRUE)) tokens[i] <- json_unescape(tokens[i])
+  open <- which(first == "{")
+  if (length(open) == 1L) return(json_pairs(tokens[-c(1L, length(tokens))]))
+  close <- which(first == "}")
+  inner <- seq.int(open[2L] + 1L, length.out = close[1L] - open[2L] - 1L)
+  outer <- json_pairs(tokens[-c(1L, open[2L], inner, length(tokens))]) # where the object stood is its "}"
+  outer[[tokens[open[2L] - 1L]]] <- json_pairs(tokens[inner])
+  outer
+}
+
+json_pairs <- function(tokens) {
+  if (length(tokens) == 0L) return(structure(list(), names = character()))
   odd <- seq.int(1L, length(tokens), by = 2L)
   `names<-`(as.list(tokens[odd + 1L]), tokens[odd])
 }

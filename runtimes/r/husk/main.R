@@ -48,15 +48,33 @@ serve <- function() {
   repeat {
     message <- link_receive()
     if (is.null(message) || !identical(message$op, "execute")) leave(0L)
-    execute(message$id, message$code)
+    execute(message$id, message$code, message$env)
   }
 }
 
-execute <- function(id, code) {
+execute <- function(id, code, env) {
   cell$id <- id
   ignore_interrupts()
+  if (!is.null(env)) cell$env <- set_env(env)
   failure <- run_cell(code)
   finish(failure)
+}
+
+# Environment variables of one call, a list of strings. Returns what restore_env() needs.
+set_env <- function(env) {
+  env <- env[nzchar(names(env)) & !grepl("=", names(env), fixed = TRUE)]
+  before <- Sys.getenv(names(env), NA, names = TRUE)
+  if (length(env) > 0L) do.call(Sys.setenv, env)
+  list(given = unlist(env), before = before)
+}
+
+# What the cell itself has changed stays.
+restore_env <- function(env) {
+  now <- Sys.getenv(names(env$before), NA)
+  before <- env$before[!is.na(now) & now == env$given]
+  Sys.unsetenv(names(before)[is.na(before)])
+  before <- before[!is.na(before)]
+  if (length(before) > 0L) do.call(Sys.setenv, as.list(before))
 }
 
 # After a jump to R's top level in mid-cell. A debugger that asks for a command gets these lines too.
@@ -77,6 +95,7 @@ ignore_interrupts <- function() {
 finish <- function(failure) {
   if (is_forked()) leave_child(failure)
   tidy_up()
+  if (!is.null(cell$env)) restore_env(cell$env)
   tryCatch({
     finish_figures()
     if (!is.null(cell$bundle)) send_bundle("result", cell$bundle)
@@ -87,12 +106,12 @@ finish <- function(failure) {
     link_send(json_object(op = "\"error\"", id = cell$id, vapply(failure, json_string, "")), more = TRUE)
   }
   done <- json_object(op = "\"done\"", id = cell$id)
-  cell$id <- cell$bundle <- cell$calls <- NULL
+  cell$id <- cell$bundle <- cell$calls <- cell$env <- NULL
   link_send(done)
 }
 
 # The end of the cell in a child that the cell forked: it ends here and answers nobody.
 leave_child <- function(failure) {
-  if (!is.null(failure)) writeLines(if (nzchar(failure$traceback)) failure$traceback else failure$message, stderr())
+  if (!is.null(failure)) writeLines(c(failure$message, failure$traceback[nzchar(failure$traceback)]), stderr())
   leave(if (is.null(failure)) 0L else 1L)
 }

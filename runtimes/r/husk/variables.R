@@ -1,0 +1,42 @@
+# What is in the workspace, for somebody who asks from outside: looked at without running the user's code.
+
+VARIABLES_SHOWN <- 100L
+NAME_WIDTH <- 200L
+
+# list(total, variables): of each its name, type, shape ("" where that says nothing) and bytes; the largest first.
+list_variables <- function(limit = VARIABLES_SHOWN) {
+  names <- ls(husk_workspace)
+  variables <- lapply(names, describe_variable)
+  sizes <- vapply(variables, function(variable) variable$bytes, 0)
+  list(total = length(names), variables = variables[order(-sizes, names)[seq_len(min(limit, length(names)))]])
+}
+
+describe_variable <- function(name) {
+  shown <- substr(valid_text(name), 1L, NAME_WIDTH)
+  if (bindingIsActive(as.name(name), husk_workspace)) return(list(name = shown, type = "active binding", shape = "", bytes = 0))
+  if (is_promise(name)) return(list(name = shown, type = "promise", shape = "", bytes = 0))
+  value <- get(name, envir = husk_workspace)
+  list(name = shown, type = type_of(value), shape = shape_of(value), bytes = as.numeric(utils::object.size(value)))
+}
+
+# delayedAssign(): looking at it would run its code.
+is_promise <- function(name) {
+  requireNamespace("rlang", quietly = TRUE) && rlang::env_binding_are_lazy(husk_workspace, name)[[1L]]
+}
+
+type_of <- function(value) {
+  classes <- attr(value, "class")
+  if (!is.null(classes)) return(valid_text(classes[1L]))
+  if (is.function(value)) "function" else if (!is.null(attr(value, "dim"))) class(value)[1L] else class(value)
+}
+
+# By attributes alone, as dim() and length() may be the user's.
+shape_of <- function(value) {
+  if (inherits(value, "data.frame")) {
+    return(sprintf("%d x %d", .row_names_info(value, 2L), length(attr(value, "names"))))
+  }
+  dim <- attr(value, "dim")
+  if (!is.null(dim)) return(paste(dim, collapse = " x "))
+  if (is.object(value) && !inherits(value, c("factor", "Date", "POSIXct", "difftime"))) return("")
+  if (is.vector(value) || is.object(value) || is.list(value)) format(length(value), scientific = FALSE) else ""
+}
