@@ -5,10 +5,10 @@ import random
 import chaos
 import pytest
 
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(400)]
 SECONDS = 35
 
 
-@pytest.mark.timeout(400)
 def test_nothing_leaks_vanishes_or_runs_twice(tmp_path):
     seed = random.SystemRandom().randrange(10**9)
     with open(tmp_path / "log", "w+", encoding="utf-8") as log:

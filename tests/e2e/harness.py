@@ -7,6 +7,7 @@ of its own below the test's temporary directory.
 import base64
 import collections
 import contextlib
+import fcntl
 import itertools
 import json
 import os
@@ -24,6 +25,8 @@ META = "io.modelcontextprotocol/"
 RESULT_META = "dev.husk/result"
 # Generous: a shared machine is slow at times, and a test that waits this long has failed anyway.
 PATIENCE = 60
+# On containers that are no session's: by it tests/run finds what was left behind.
+TEST_LABEL = f"husk.test={os.environ.get('HUSK_TEST_RUN', '')}"
 
 
 def build_dir():
@@ -34,13 +37,23 @@ def husk_binary():
     return os.environ.get("HUSK") or str(build_dir() / "husk")
 
 
+def ninja(folder, *targets):
+    """Builds in a folder in which others may be building too."""
+    with open(folder / "test.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "build.ninja").exists():
+            subprocess.run(["meson", "setup", str(folder), str(ROOT), "-Db_sanitize=address,undefined", "-Db_lundef=false"], check=True,
+                           capture_output=True)
+        subprocess.run(["ninja", "-C", str(folder), *targets], check=True, capture_output=True)
+
+
 def store_rows(env, sql):
     """What the store of a husk with this environment holds; nothing while there is none."""
     if env.get("DATABASE_URL"):
-        done = subprocess.run(["psql", env["DATABASE_URL"], "-qAt", "-F", "\t", "-c", "SET search_path = husk; " + sql], capture_output=True,
-                              text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+        done = subprocess.run(["psql", env["DATABASE_URL"], "-qAt", "-F", "\t", "-c", "SET search_path = husk; " + sql],
+                              capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
         return [tuple(line.split("\t")) for line in done.stdout.splitlines()]
-    path = pathlib.Path(env.get("XDG_STATE_HOME") or f"{env['HOME']}/.local/state") / "husk" / "husk.db"
+    path = pathlib.Path(env.get("XDG_STATE_HOME") or f"{env.get('HOME')}/.local/state") / "husk" / "husk.db"
     if not path.exists():
         return []
     try:
@@ -58,6 +71,14 @@ def store_id(env):
 
 def store_label(env):
     return f"label=husk.store={store_id(env)}"
+
+
+def _note_store(name):
+    """For tests/run, which looks for containers of this run's stores at its end."""
+    folder = os.environ.get("HUSK_TEST_FOLDER")
+    if folder:
+        with open(f"{folder}/stores", "a", encoding="ascii") as file:
+            file.write(f"{name}\n")
 
 
 def modern_meta(version=MODERN, **more):
@@ -376,7 +397,10 @@ class Server:
         return json.loads(path.read_text())["thread_id"] if path.exists() else None
 
     def store_id(self):
-        self._store_id = store_id(self.env) or self._store_id
+        found = store_id(self.env)
+        if found and found != self._store_id:
+            self._store_id = found
+            _note_store(found)
         return self._store_id
 
     def container_of(self, session_id):

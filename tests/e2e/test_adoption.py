@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from harness import Session, build_dir, children_of, clean_env, docker, husk_binary, wait_until
+from harness import Session, build_dir, children_of, clean_env, docker, husk_binary, ninja, wait_until
 
 FAKETIME = next((p for p in ("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1", "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
                              "/usr/lib/faketime/libfaketime.so.1") if os.path.exists(p)), None)
@@ -253,7 +253,7 @@ def test_adoption_goes_on_from_server_to_server(window):
 
 def test_a_newer_server_adopts_what_the_older_left(window):
     """husk-next is this server, one protocol version ahead."""
-    subprocess.run(["ninja", "-C", str(build_dir()), "husk-next"], check=True, capture_output=True)
+    ninja(build_dir(), "husk-next")
     first = window()
     session = first.session(network=False)
     session.code("x = 'old'").ok()

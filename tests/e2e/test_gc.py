@@ -8,10 +8,9 @@ import uuid
 import pytest
 from harness import build_dir, clean_env, docker, husk_binary, store_label, wait_until
 
-# Old enough that nobody else's session on this engine is still between its creation and its start.
-AGE = 20
-
-
+YOUNG, OLD = 3600, 1  # seconds from which on something is old: nothing that a test makes, or all of it
+# A network belongs to no store: it must be old enough that no session on this engine is about to join it.
+NETWORK_AGE = 20
 
 
 @pytest.fixture
@@ -24,8 +23,8 @@ def leftovers():
         name = f"husk-gc-{uuid.uuid4().hex}"
         names.append(name)
         tag = json.loads((build_dir() / "images.json").read_text())[0]["tag"]
-        docker(command, "--name", name, "--label", "husk=true", "--" + store_label(clean_env(home)), "--network", "none", *args, "--entrypoint",
-               "/bin/sleep", os.environ.get("HUSK_IMAGE_PYTHON") or tag, "1000")
+        docker(command, "--name", name, "--label", "husk=true", "--" + store_label(clean_env(home)), "--network", "none", *args,
+               "--entrypoint", "/bin/sleep", os.environ.get("HUSK_IMAGE_PYTHON") or tag, "1000")
         return name
 
     yield make
@@ -37,9 +36,9 @@ def there(name):
     return docker("ps", "--all", "--filter", f"name=^{name}$", "--format", "{{.Names}}") == name
 
 
-def gc(home, *args, **settings):
+def gc(home, *args, age=YOUNG):
     home.mkdir(exist_ok=True)
-    done = subprocess.run([husk_binary(), "gc", *args], env=clean_env(home, CONTAINER_ORPHAN_MIN_AGE_SECONDS=AGE, **settings),
+    done = subprocess.run([husk_binary(), "gc", *args], env=clean_env(home, CONTAINER_ORPHAN_MIN_AGE_SECONDS=age),
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -51,24 +50,24 @@ def test_what_was_never_started_or_has_exited_is_removed_when_it_is_old(leftover
     docker("kill", exited)
     running = leftovers(tmp_path / "home", "--detach", command="run")
     foreign = leftovers(tmp_path / "other")
-    assert created not in gc(tmp_path / "home", "--json")  # too young
+    assert created not in gc(tmp_path / "home", "--json")
     removed = set()
 
     def collect():
-        removed.update(json.loads(gc(tmp_path / "home", "--json"))["containers"])
+        removed.update(json.loads(gc(tmp_path / "home", "--json", age=OLD))["containers"])
         return not there(created) and not there(exited)
 
-    wait_until(collect, timeout=AGE + 60, what="the removal of both")
+    wait_until(collect, what="the removal of both")
     assert {created, exited} <= removed and running not in removed and there(running) and there(foreign)
     assert "removed, " in gc(tmp_path / "home")
 
 
 def test_a_server_collects_while_it_has_sessions(leftovers, start, tmp_path):
     created = leftovers(tmp_path / "home")
-    server = start(home=tmp_path / "home", SESSION_GC_INTERVAL_SECONDS=1, CONTAINER_ORPHAN_MIN_AGE_SECONDS=AGE)
-    other = start(SESSION_GC_INTERVAL_SECONDS=1, CONTAINER_ORPHAN_MIN_AGE_SECONDS=AGE)
+    server = start(home=tmp_path / "home", SESSION_GC_INTERVAL_SECONDS=1, CONTAINER_ORPHAN_MIN_AGE_SECONDS=OLD)
+    other = start(SESSION_GC_INTERVAL_SECONDS=1, CONTAINER_ORPHAN_MIN_AGE_SECONDS=OLD)
     sessions = [server.session(network=False), other.session(network=False)]
-    wait_until(lambda: not there(created), timeout=AGE + 60, what="removal by the server")
+    wait_until(lambda: not there(created), what="removal by the server")
     for session in sessions:
         assert session.code("1").ok()
 
@@ -89,8 +88,8 @@ def test_a_network_that_nobody_uses_is_removed(tmp_path):
     docker("network", "create", "--label", "husk=true", name)
     try:
         def gone():
-            gc(tmp_path / "home")
+            gc(tmp_path / "home", age=NETWORK_AGE)
             return name not in docker("network", "ls", "--format", "{{.Name}}").split()
-        wait_until(gone, timeout=AGE + 60, what="removal of the network")
+        wait_until(gone, timeout=NETWORK_AGE + 60, what="removal of the network")
     finally:
         docker("network", "rm", name, check=False)

@@ -46,6 +46,7 @@ def busy(server):
     return session
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("how", ["EOF", "SIGINT", "SIGTERM", "SIGHUP"])
 def test_ends_at_once_with_cells_running(start, how):
     times = []
@@ -62,6 +63,7 @@ def test_ends_at_once_with_cells_running(start, how):
     wait_until(lambda: not relatives(server.home), what="the end of all that the server started")
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("how", ["EOF", "SIGINT", "SIGTERM"])
 def test_ends_at_once_when_idle(start, how):
     times = []
@@ -75,6 +77,7 @@ def test_ends_at_once_when_idle(start, how):
     assert min(times) < QUICK, times
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("how", ["EOF", "SIGTERM"])
 def test_ends_at_once_with_a_session_in_the_making(start, how):
     times = []
@@ -161,6 +164,7 @@ def test_many_servers_share_a_home(tmp_path, start):
         assert server.request("tools/list").result()["tools"]
 
 
+@pytest.mark.alone
 def test_first_answer_comes_soon(start):
     times = []
     for _ in range(TRIES):

@@ -5,7 +5,7 @@ import json
 import os
 
 import pytest
-from harness import docker, wait_until
+from harness import TEST_LABEL, docker, wait_until
 
 CONNECT = """
 import socket
@@ -87,9 +87,9 @@ def test_on_reaches_a_server(online):
     a, _ = online
     image = docker("inspect", "--format", "{{.Config.Image}}", a.container)
     name = f"husk-test-listener-{os.getpid()}"
-    docker("run", "--detach", "--rm", "--name", name, "--network", "host", "--user", "65532:65532", "--entrypoint", "python3", image,
-           "-c", f"import socket\ns = socket.create_server(({gateway(a)!r}, 0))\nprint(s.getsockname()[1], flush=True)\n"
-                 "while True: s.accept()[0].close()")
+    docker("run", "--detach", "--rm", "--name", name, "--label", TEST_LABEL, "--network", "host", "--user", "65532:65532",
+           "--entrypoint", "python3", image, "-c", f"import socket\ns = socket.create_server(({gateway(a)!r}, 0))\n"
+           "print(s.getsockname()[1], flush=True)\nwhile True: s.accept()[0].close()")
     try:
         port = int(wait_until(lambda: docker("logs", name).strip(), what="the listener"))
         assert python(a, f"attempt({gateway(a)!r}, {port})") == "connected"

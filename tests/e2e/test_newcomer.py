@@ -39,6 +39,7 @@ def test_ci_runs_the_tests():
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 
+@pytest.mark.alone
 def test_a_second_make_run_takes_seconds(tmp_path):
     first = make(tmp_path, "run")  # what is missing, if anything is
     assert first.returncode == 0, first.stdout + first.stderr

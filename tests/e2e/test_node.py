@@ -5,7 +5,7 @@ import json
 import os
 
 import pytest
-from harness import Server, docker, wait_until
+from harness import TEST_LABEL, Server, docker, wait_until
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
@@ -229,8 +229,8 @@ def registry(online):
     image = docker("inspect", "--format", "{{.Config.Image}}", online.container)
     gateway = docker("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.Gateway}}{{end}}", online.container)
     name = f"husk-test-registry-{os.getpid()}"
-    docker("run", "--detach", "--rm", "--name", name, "--network", "host", "--user", "65532:65532", "--entrypoint", "node", image,
-           "-e", REGISTRY.replace("ADDRESS", repr(gateway)))
+    docker("run", "--detach", "--rm", "--name", name, "--label", TEST_LABEL, "--network", "host", "--user", "65532:65532",
+           "--entrypoint", "node", image, "-e", REGISTRY.replace("ADDRESS", repr(gateway)))
     try:
         port = int(wait_until(lambda: docker("logs", name).strip(), what="the registry"))
         yield f"http://{gateway}:{port}"

@@ -7,6 +7,7 @@ import threading
 import time
 
 import harness
+import pytest
 
 
 def resident_kb(server):
@@ -57,6 +58,7 @@ def test_a_silent_cell_gives_signs_of_life(own_session):
 # --- floods
 
 
+@pytest.mark.alone
 def test_a_flood_costs_the_server_next_to_nothing(own_session):
     server = own_session.server
     own_session.code("1").ok()

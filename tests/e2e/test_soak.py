@@ -6,10 +6,9 @@ import collections
 import json
 import os
 import pathlib
-import subprocess
 
 import pytest
-from harness import ROOT, Session, build_dir
+from harness import Session, build_dir, ninja
 
 CALLS = 10_000
 ROUNDS = int(os.environ.get("HUSK_SOAK_ROUNDS", "10"))
@@ -35,6 +34,7 @@ def run_many(session, n, at_once=16):
         kept.clear()
 
 
+@pytest.mark.alone
 @pytest.mark.timeout(900)
 def test_memory_stays_flat_over_ten_thousand_calls(start):
     server = start()
@@ -48,6 +48,7 @@ def test_memory_stays_flat_over_ten_thousand_calls(start):
     assert session.code("'still here'").ok()
 
 
+@pytest.mark.alone
 @pytest.mark.timeout(3600)
 def test_memory_stays_flat_over_many_sessions(start):
     server = start()
@@ -71,10 +72,8 @@ def test_memory_stays_flat_over_many_sessions(start):
 def leak_checked():
     """The server built with AddressSanitizer, and the images of the plain build."""
     folder = build_dir().with_name(build_dir().name + "-asan")
-    if not (folder / "build.ninja").exists():
-        subprocess.run(["meson", "setup", str(folder), str(ROOT), "-Db_sanitize=address,undefined", "-Db_lundef=false"], check=True,
-                       capture_output=True)
-    subprocess.run(["ninja", "-C", str(folder), "husk"], check=True, capture_output=True)
+    folder.mkdir(exist_ok=True)
+    ninja(folder, "husk")
     images = {f"HUSK_IMAGE_{i['name'].upper()}": i["tag"] for i in json.loads((build_dir() / "images.json").read_text())}
     return {"command": [str(folder / "husk"), "mcp"], "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:exitcode=99",
             "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1", **{n: os.environ.get(n, tag) for n, tag in images.items()}}

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import uuid
 
+# By which tests/run finds what a run left behind.
+LABEL = f"husk.test={os.environ.get('HUSK_TEST_RUN', '')}"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "pid1"))
 
@@ -25,8 +27,8 @@ def images():
 class Container:
     def __init__(self, runtime):
         self.name = f"husk-test-{runtime}-{uuid.uuid4().hex[:12]}"
-        command = ["docker", "run", "--detach", "--rm", "--pull", "never", "--name", self.name, "--label", "husk=true",
-                   "--network", "none", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true",
+        command = ["docker", "run", "--detach", "--rm", "--pull", "never", "--name", self.name, "--label", LABEL, "--network", "none",
+                   "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true",
                    "--memory", "1g", "--memory-swap", "1g", "--pids-limit", "256", "--env", "OPENBLAS_NUM_THREADS=2"]
         for folder in ("/workspace", "/tmp", "/home/sandbox"):
             command += ["--tmpfs", f"{folder}:rw,exec,nosuid,nodev,size=200m,mode=0755,uid=65532,gid=65532"]

@@ -149,6 +149,7 @@ def test_ping_while_a_large_reply_waits(client):
     assert len(client.finish(number).displays[0]["data"]["image/png"]) == 11 << 20
 
 
+@pytest.mark.alone
 def test_stop(box, client):
     client.start(frames.EXECUTE, "time.sleep(50)")
     began = time.monotonic()
@@ -156,6 +157,7 @@ def test_stop(box, client):
     assert box.wait() == 0 and time.monotonic() - began < 1
 
 
+@pytest.mark.alone
 def test_signals_from_outside_end_and_from_inside_do_not(box, client):
     reply = client.terminal("kill -TERM 1; kill -KILL 1; kill -TERM -1; echo alive")
     assert client.terminal("echo alive").out == b"alive\n", reply.err

@@ -299,6 +299,7 @@ for i in itertools.count():
 """
 
 
+@pytest.mark.alone
 def test_nothing_that_is_swapped_in_leads_out(box, client, workspace):
     """Sandbox code replaces names by links, pipes and directories while they are read and written."""
     swapper = box.enter(65532, "/usr/bin/python3", "-S", "-c", SWAP, stdout=subprocess.PIPE)
@@ -332,6 +333,7 @@ def test_nothing_that_is_swapped_in_leads_out(box, client, workspace):
     assert leftovers(workspace) == []
 
 
+@pytest.mark.alone
 def test_ping_is_answered_while_many_files_move(box, client, workspace):
     """Deep work in small slices: 20,000 files in, merged into what is there, and out, with pings all the time."""
     slowest, stop = [0], threading.Event()

@@ -2,6 +2,7 @@
 import time
 
 import frames
+import pytest
 
 ATTACK = r"""
 import ctypes, os, resource, signal
@@ -64,6 +65,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.alone
 def test_spinning_processes_do_not_starve_the_stream(box, client):
     box.write_file("spin.py", SPIN)
     assert client.terminal("/usr/bin/python3 /workspace/spin.py").out == b"started\n"

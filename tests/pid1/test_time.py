@@ -65,8 +65,8 @@ def an_unclaimed_container_lives_by_its_start_lease(make_box):
     assert box.wait() == 0
 
 
-STORIES = [an_unclaimed_container_lives_by_its_start_lease, a_silent_guest_is_dropped, the_lease_ends_an_orphan, the_lease_is_renewed_by_frames_only,
-           a_stopped_pid_1_waits_before_it_ends, the_lifetime_ends_with_a_cause]
+STORIES = [an_unclaimed_container_lives_by_its_start_lease, a_silent_guest_is_dropped, the_lease_ends_an_orphan,
+           the_lease_is_renewed_by_frames_only, a_stopped_pid_1_waits_before_it_ends, the_lifetime_ends_with_a_cause]
 
 
 @pytest.fixture(scope="module")

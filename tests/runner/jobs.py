@@ -1,0 +1,113 @@
+"""Jobs and the lanes that they run in: the longest first, and those that need the machine to themselves at the end."""
+
+import itertools
+import pathlib
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# What an interrupted job gets to clean up behind itself.
+GRACE = 20
+
+
+class Result:
+    """What a job comes to: how many passed, the names of those that failed, and (seconds, name) of each."""
+
+    def __init__(self, passed=0, failures=(), times=()):
+        self.passed = passed
+        self.failures = list(failures)
+        self.times = list(times)
+
+
+class Job:
+    """A part of a suite that runs by itself. `work(job)` returns a Result and starts programs with job.run(), which keeps what they
+    say until the job has ended. `alone`: nothing else runs meanwhile."""
+
+    numbers = itertools.count(1)
+
+    def __init__(self, name, work, alone=False):
+        self.number = next(Job.numbers)
+        self.name = name
+        self.work = work
+        self.alone = alone
+        self.seconds = 0.0
+        self.log = None
+        self.children = None
+
+    def run(self, command, **more):
+        """Runs a program to its end; returns its exit status."""
+        try:
+            child = subprocess.Popen([str(c) for c in command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=self.log,
+                                     stderr=subprocess.STDOUT, start_new_session=True, **more)
+        except OSError as error:
+            self.say(f"cannot run {command[0]}: {error.strerror}")
+            return 127
+        self.children.add(child)
+        try:
+            return child.wait()
+        finally:
+            self.children.discard(child)
+
+    def say(self, text):
+        self.log.write(f"{text}\n".encode())
+        self.log.flush()
+
+    def read_log(self):
+        self.log.seek(0)
+        return self.log.read().decode(errors="replace")
+
+
+class Lanes:
+    """Runs jobs, `width` at a time, and calls done(job, result) for each, one after the other."""
+
+    def __init__(self, width, done):
+        self.width = width
+        self.done = done
+        self.lock = threading.Lock()
+        self.children = set()
+        self.interrupted = False
+
+    def run(self, jobs):
+        """`jobs` come in the order in which they are to begin."""
+        together = [job for job in jobs if not job.alone]
+        for group, width in ((together, self.width), ([job for job in jobs if job.alone], 1)):
+            waiting = iter(group)
+            threads = [threading.Thread(target=self._lane, args=(waiting,), daemon=True) for _ in range(min(width, len(group)))]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                while thread.is_alive():  # a join without a timeout would keep signals waiting
+                    thread.join(0.5)
+
+    def _lane(self, waiting):
+        while not self.interrupted:
+            with self.lock:
+                job = next(waiting, None)
+            if job is None:
+                return
+            with tempfile.TemporaryFile() as job.log:
+                job.children = self.children
+                began = time.monotonic()
+                try:
+                    result = job.work(job)
+                except Exception as error:  # a job that cannot even begin has failed, the others go on
+                    result = Result(0, [f"{job.name}: {type(error).__name__}: {error}"])
+                job.seconds = time.monotonic() - began
+                with self.lock:
+                    self.done(job, result)
+
+    def interrupt(self):
+        """Ends what runs, as ^C does: with time to clean up."""
+        self.interrupted = True
+        running = list(self.children)
+        for child in running:
+            child.send_signal(signal.SIGINT)
+        deadline = time.monotonic() + GRACE
+        for child in running:
+            try:
+                child.wait(max(0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                child.kill()

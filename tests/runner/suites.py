@@ -1,0 +1,286 @@
+"""The suites as jobs. A file of pytest tests is a job; its tests that are marked `alone` are another one. SUITES: name -> a function that
+takes what was given with -k, and whether files are jobs of their own, and returns jobs."""
+
+import fcntl
+import functools
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+from jobs import ROOT, Job, Result
+
+TESTS = ROOT / "tests"
+BUILD = ROOT / os.environ.get("BUILD", "build")
+ASAN = BUILD.with_name(BUILD.name + "-asan")
+SANITIZERS = {
+    "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=1",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+}
+ALONE = re.compile(r"\bmark\.alone\b")
+
+
+# --- unit tests: meson runs them, cmocka counts
+
+
+def build(job, folder):
+    """Under the lock of harness.ninja(): two builds in one folder would break each other."""
+    folder.mkdir(exist_ok=True)
+    with open(folder / "test.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        setup = ["meson", "setup", folder, "-Db_sanitize=address,undefined", "-Db_lundef=false"]
+        return ((folder / "build.ninja").exists() or job.run(setup) == 0) and job.run(["ninja", "-C", folder]) == 0
+
+
+def meson_work(folder, words, env=None):
+    """`meson test` with cmocka's own counts where it says them."""
+
+    def work(job):
+        if not build(job, folder):
+            return Result(0, [f"{job.name}: does not build"])
+        log = folder / "meson-logs" / "testlog.json"
+        log.unlink(missing_ok=True)
+        names = []
+        if words:
+            listed = subprocess.run(["meson", "test", "-C", str(folder), "--list"], capture_output=True, text=True, check=False).stdout
+            names = [line.split(" / ")[-1].strip() for line in listed.splitlines() if words in line]
+            if not names:
+                return Result()
+        command = ["meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs", "--num-processes", str(os.cpu_count() or 1)]
+        status = job.run([*command, *names], env={**os.environ, **(env or {})})
+        result = Result()
+        for line in log.read_text().splitlines() if log.exists() else []:
+            _add_meson_test(job, result, json.loads(line))
+        if status != 0 and not result.failures:
+            result.failures.append(f"{job.name}: meson test ended with status {status}")
+        if status == 0 and result.passed == 0:
+            result.failures.append(f"{job.name}: no unit test ran (is cmocka installed?)")
+        return result
+
+    return work
+
+
+def _add_meson_test(job, result, test):
+    output = test.get("stdout", "") + test.get("stderr", "")
+    good = sum(int(n) for n in re.findall(r"^\[  PASSED  \] (\d+) test\(s\)", output, re.M))
+    bad = re.findall(r"^\[  FAILED  \] (?!\d+ test\(s\))(\S+)", output, re.M)
+    name = f"{job.name}: {test['name']}"
+    result.times.append((test.get("duration", 0), name))
+    if test["result"] in ("OK", "EXPECTEDFAIL"):
+        result.passed += good or 1
+    else:
+        result.passed += good
+        result.failures += [f"{name}: {b}" for b in dict.fromkeys(bad)] or [f"{name}: {test['result']}"]
+
+
+def unit(words, **_):
+    return [Job("unit", meson_work(BUILD, words)), Job("unit-asan", meson_work(ASAN, words, SANITIZERS))]
+
+
+# --- lint
+
+
+def lint(words, **_):
+    def work(check):
+        def run(job):
+            if job.run([check]) == 0:
+                return Result(1)
+            return Result(0, [job.name])
+
+        return run
+
+    checks = [check for check in sorted((TESTS / "lint").glob("*.sh")) if check.name != "lib.sh" and (not words or words in check.name)]
+    return [Job(f"lint/{check.stem}", work(check)) for check in checks]
+
+
+# --- pytest
+
+
+def python():
+    venv = BUILD / "venv" / "bin" / "python"
+    return str(venv) if venv.exists() else sys.executable
+
+
+def read_report(job, report, status, words):
+    """A JUnit report and pytest's exit status as a Result."""
+    if not report.exists():
+        return Result(0, [f"{job.name}: pytest ended with status {status} and no report"])
+    result = Result()
+    for case in xml.etree.ElementTree.parse(report).getroot().iter("testcase"):
+        outcomes = {child.tag for child in case}
+        full = f"{job.name.split('/')[0]}: {case.get('classname', '').split('.')[-1]}::{case.get('name')}"
+        result.times.append((float(case.get("time") or 0), full))
+        if outcomes & {"failure", "error"}:
+            result.failures.append(full)
+        elif "skipped" in outcomes:
+            result.failures.append(f"{full} (skipped: nothing may be)")
+        else:
+            result.passed += 1
+    # A test that passes and whose fixture then fails is in the report twice.
+    result.failures = list(dict.fromkeys(result.failures))
+    if status not in (0, 1, 5) and not result.failures:
+        result.failures.append(f"{job.name}: pytest ended with status {status}")
+    if status == 5 and not words:
+        result.failures.append(f"{job.name}: no test was found")
+    return result
+
+
+def pytest_work(paths, words=None, marks=None, prefix=(), env=None):
+    def work(job):
+        report = BUILD / "junit" / f"{job.name.replace('/', '-')}.xml"
+        report.parent.mkdir(exist_ok=True)
+        report.unlink(missing_ok=True)
+        # A short path: sockets are made below it.
+        base = pathlib.Path(os.environ["HUSK_TEST_FOLDER"], str(job.number))
+        command = [*prefix, python(), "-B", "-m", "pytest", "-c", TESTS / "pytest.ini", "--rootdir", TESTS, "-q", f"--basetemp={base}",
+                   f"--junitxml={report}", *paths]
+        if words:
+            command += ["-k", words]
+        if marks:
+            command += ["-m", marks]
+        return read_report(job, report, job.run(command, env={**os.environ, **(env or {})}), words)
+
+    return work
+
+
+def pytest_jobs(suite, paths, words, split, prefix=()):
+    """A job for each file, or one for them all: with -k, starting pytest many times takes longer than what it then runs."""
+    if not split:
+        return [Job(suite, pytest_work(paths, words, prefix=prefix))]
+    jobs = []
+    for path in paths:
+        text = path.read_text()
+        name = f"{suite}/{path.stem.removeprefix('test_')}"
+        if not ALONE.search(text):
+            jobs.append(Job(name, pytest_work([path], words, prefix=prefix)))
+            continue
+        if not re.search(r"^pytestmark = .*\bmark\.alone\b", text, re.M):
+            jobs.append(Job(name, pytest_work([path], words, "not alone", prefix=prefix)))
+        jobs.append(Job(f"{name}-alone", pytest_work([path], words, "alone", prefix=prefix), alone=True))
+    return jobs
+
+
+def files_of(suite, pattern="test_*.py"):
+    return sorted((TESTS / suite).glob(pattern))
+
+
+# --- what needs an engine
+
+
+def engine_problem():
+    """Why the tests that need containers cannot run, or None."""
+    if not (BUILD / "husk").exists():
+        return f"{BUILD.name}/husk is missing: run make"
+    if not shutil.which("docker"):
+        return "no docker client on the PATH: run ./setup-docker.sh"
+    done = subprocess.run(["docker", "version", "--format", "{{.Server.Version}}"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return f"no Docker engine answers ({done.stderr.strip()}): run ./setup-docker.sh"
+    for image in images():
+        if subprocess.run(["docker", "image", "inspect", image], capture_output=True, check=False).returncode != 0:
+            return f"the image {image} is missing: run ./setup-docker.sh"
+    return None
+
+
+def images():
+    try:
+        listed = json.loads((BUILD / "images.json").read_text())
+    except (OSError, ValueError):
+        return []
+    own = [os.environ.get("HUSK_IMAGE_" + image["name"].upper()) for image in listed]
+    return [tag for image, instead in zip(listed, own) for tag in ([instead] if instead else [image["tag"], image["build_tag"]])]
+
+
+def with_engine(suite, make):
+    """The jobs of make(), or one that fails with what is missing."""
+    problem = engine_problem()
+    if not problem:
+        return make()
+
+    def fail(job):
+        job.say(problem)
+        return Result(0, [f"{suite}: {problem}"])
+
+    return [Job(suite, fail)]
+
+
+def container_suite(suite, words, split):
+    return with_engine(suite, lambda: pytest_jobs(suite, files_of(suite), words, split))
+
+
+def pid1(words, split):
+    """PID 1 without an engine; needs root for its namespaces."""
+    prefix = [] if os.geteuid() == 0 else ["sudo", "--non-interactive", "--preserve-env"]
+    return pytest_jobs("pid1", files_of("pid1"), words, split, prefix)
+
+
+# What the Python kernel's tests need beside what the image has.
+KERNEL_TOOLS = ("pytest==8.4.2", "pytest-timeout==2.4.0", "plotly==6.3.1", "altair==5.5.0")
+# Without what they depend on: numpy, pandas and their like are the image's own.
+KERNEL_TOOLS_ALONE = ("bokeh==3.9.2", "xyzservices==2026.9.1", "tornado==6.6.1", "PyYAML==6.0.3")
+
+
+def kernel_tools(job):
+    """A folder with both for the image's Python, filled once."""
+    folder, stamp = BUILD / "kernel-tools", " ".join(KERNEL_TOOLS + KERNEL_TOOLS_ALONE)
+    if not (folder / "stamp").exists() or (folder / "stamp").read_text() != stamp:
+        shutil.rmtree(folder, ignore_errors=True)
+        install = [python(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", folder, "--python-version",
+                   "3.13", "--only-binary=:all:"]
+        if job.run([*install, *KERNEL_TOOLS]) != 0 or job.run([*install, "--no-deps", *KERNEL_TOOLS_ALONE]) != 0:
+            return None
+        (folder / "stamp").write_text(stamp)
+    return folder
+
+
+def python_kernel_work(words):
+    """In the image that it is made for, where its packages are."""
+
+    def work(job):
+        tools = kernel_tools(job)
+        if not tools:
+            return Result(0, [f"{job.name}: cannot install the tools"])
+        packages = next(image["packages_tag"] for image in json.loads((BUILD / "images.json").read_text()) if image["name"] == "python")
+        out = BUILD / "junit" / "kernel-python"
+        out.mkdir(exist_ok=True, parents=True)
+        out.chmod(0o777)
+        report = out / "junit.xml"
+        report.unlink(missing_ok=True)
+        command = ["docker", "run", "--rm", "--init", "--network", "none", "--user", "65532:65532", "--workdir", "/tmp",
+                   "--tmpfs", "/tmp:exec,mode=1777", "--tmpfs", "/home/sandbox:exec,uid=65532", "--env", "HOME=/home/sandbox",
+                   "--env", "PYTHONPATH=/tools", "--env", "PYTHONDONTWRITEBYTECODE=1", "--entrypoint", "/usr/bin/python3",
+                   "--label", f"husk.test={os.environ['HUSK_TEST_RUN']}"]
+        for mount in (f"{ROOT}:/husk:ro", f"{tools}:/tools:ro", f"{out}:/report"):
+            command += ["--volume", mount]
+        command += [packages, "-m", "pytest", "-c", "/husk/tests/pytest.ini", "--rootdir", "/husk/tests", "-q",
+                    "--junitxml=/report/junit.xml", *(f"/husk/tests/kernel/{path.name}" for path in files_of("kernel", "test_python*.py"))]
+        if words:
+            command += ["-k", words]
+        return read_report(job, report, job.run(command), words)
+
+    return work
+
+
+def kernel(words, **_):
+    """Each kernel in its own language's terms: Node's on the host, R's and Python's in the images that they are made for."""
+    return [
+        Job("kernel/node", pytest_work(files_of("kernel", "test_node*.py"), words)),
+        *with_engine("kernel", lambda: [Job("kernel/python", python_kernel_work(words)),
+                                        Job("kernel/r", pytest_work([TESTS / "kernel" / "test_r_kernel.py"], words))]),
+    ]
+
+
+SUITES = {
+    "unit": unit,
+    "lint": lint,
+    "pid1": pid1,
+    "kernel": kernel,
+    "e2e": functools.partial(container_suite, "e2e"),
+    "chaos": functools.partial(container_suite, "chaos"),
+    "clients": functools.partial(container_suite, "clients"),
+    "conformance": functools.partial(pytest_jobs, "conformance", files_of("conformance")),
+}
