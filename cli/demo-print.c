@@ -72,9 +72,6 @@ void demo_print_failure(const char *what, const char *next)
 	}
 	if (next)
 		fprintf(stderr, "    %s\n", next);
-	if (!next && !(what && strstr(what, "setup-docker.sh")))
-		fprintf(stderr,
-			"    Set up the engine and the images with ./setup-docker.sh, then run `husk demo` again.\n");
 	fputc('\n', stderr);
 }
 

@@ -10,7 +10,7 @@ void demo_print_step(size_t number, size_t of, const char *say, const char *tool
 void demo_print_time(uint64_t ms);
 void demo_print_answer(const char *text);
 void demo_print_picture(const char *path, size_t bytes);
-/* To stderr; next may be NULL if the text says it already. */
+/* To stderr; next is NULL if the text says it already. */
 void demo_print_failure(const char *what, const char *next);
 /* How to use the program at `self` from now on. */
 void demo_print_end(uint64_t ms, const char *self);

@@ -11,16 +11,18 @@
 #include "base/lines.h"
 #include "base/strv.h"
 #include "cli/demo-print.h"
-#include "mcp/result.h"
-#include "mcp/rpc.h"
-#include "mcp/version.h"
+#include "cli/exit.h"
 
-#define EXIT_SYSTEM 111
-/* An engine that is pulled out of sleep takes its time; one that hangs gets no more than this. */
+/* An engine that has to wake up first takes its time; one that hangs gets no more than this. */
 #define STEP_MS 120000
 /* For the session and then the server to go. */
 #define END_MS 10000
+/* Of the protocol, as any client knows it. */
 #define REVISION "2026-07-28"
+#define META_PREFIX "io.modelcontextprotocol/"
+/* Where the server puts the fields of a run. */
+#define RUN_FIELDS "dev.husk/result"
+#define SET_UP "Set up the engine and the images with ./setup-docker.sh, then run `husk demo` again."
 #define PICTURE "husk-demo.png"
 
 struct step {
@@ -70,6 +72,7 @@ static void finish(struct demo *d, int code)
 	loop_stop(d->loop, code);
 }
 
+/* next NULL: what says it. */
 static void give_up(struct demo *d, const char *what, const char *next)
 {
 	demo_print_failure(what, next);
@@ -91,9 +94,9 @@ static json_t *arguments_of(const struct demo *d, const struct step *step)
 
 static json_t *request_of(const struct demo *d, const struct step *step)
 {
-	json_t *params = json_pack("{s:{s:s, s:{s:s, s:s}, s:{}}}", "_meta", META_VERSION, REVISION,
-				   "io.modelcontextprotocol/clientInfo", "name", "husk-demo", "version", HUSK_VERSION,
-				   META_CAPABILITIES);
+	json_t *params = json_pack("{s:{s:s, s:{s:s, s:s}, s:{}}}", "_meta", META_PREFIX "protocolVersion", REVISION,
+				   META_PREFIX "clientInfo", "name", "husk-demo", "version", HUSK_VERSION,
+				   META_PREFIX "clientCapabilities");
 	if (step->tool) {
 		json_object_set_new(params, "name", json_string(step->tool));
 		json_object_set_new(params, "arguments", arguments_of(d, step));
@@ -120,8 +123,9 @@ static void ask(struct demo *d)
 static void save_picture(struct demo *d, const char *base64)
 {
 	const char *dirs[] = { ".", getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp" };
-	struct buf png = { 0 };
-	(void)base64_decode(base64, strlen(base64), &png);
+	AUTO(buf_release) struct buf png = { 0 };
+	if (base64_decode(base64, strlen(base64), &png) < 0)
+		return;
 	for (size_t i = 0; i < ARRAY_LEN(dirs) && !d->picture; i++) {
 		if (!dirs[i] || !*dirs[i])
 			continue;
@@ -133,7 +137,6 @@ static void save_picture(struct demo *d, const char *base64)
 			demo_print_picture(d->picture ? d->picture : path, png.len);
 		}
 	}
-	buf_release(&png);
 }
 
 static const char *text_of(const json_t *block, const char *key)
@@ -154,15 +157,21 @@ static void show_content(struct demo *d, const json_t *result)
 	}
 }
 
+/* A tool's answer as fields: structured, or beside the text of a run. */
+static const json_t *fields_of(const json_t *result)
+{
+	const json_t *fields = json_object_get(result, "structuredContent");
+	return fields ? fields : json_object_get(json_object_get(result, "_meta"), RUN_FIELDS);
+}
+
 /* A run that did not end well is shown as it is; the tour ends there. */
 static bool accept_run(struct demo *d, const struct step *step, const json_t *result)
 {
-	const json_t *fields = json_object_get(json_object_get(result, "_meta"), RESULT_META);
 	show_content(d, result);
-	if (!json_is_true(json_object_get(fields, "success")))
-		give_up(d, "the run did not end well", NULL);
+	if (!json_is_true(json_object_get(fields_of(result), "success")))
+		give_up(d, "the run did not end well", SET_UP);
 	else if (step->draws && !d->picture)
-		give_up(d, "no picture came back, or it could not be saved", NULL);
+		give_up(d, "no picture came back, or it could not be saved", SET_UP);
 	return !d->done;
 }
 
@@ -170,24 +179,23 @@ static bool accept_run(struct demo *d, const struct step *step, const json_t *re
 static bool accept(struct demo *d, const struct step *step, const json_t *message)
 {
 	const json_t *result = json_object_get(message, "result");
-	const json_t *fields = json_object_get(result, "structuredContent");
 	const char *text = text_of(json_array_get(json_object_get(result, "content"), 0), "text");
 	if (!result) {
-		give_up(d, text_of(json_object_get(message, "error"), "message"), NULL);
+		give_up(d, text_of(json_object_get(message, "error"), "message"), SET_UP);
 		return false;
 	}
 	if (json_is_true(json_object_get(result, "isError"))) {
-		give_up(d, text, NULL);
+		give_up(d, text, json_is_string(json_object_get(fields_of(result), "hint")) ? NULL : SET_UP);
 		return false;
 	}
 	demo_print_time(loop_now_ms() - d->sent_ms);
 	if (!step->tool) {
-		const json_t *info = json_object_get(json_object_get(result, "_meta"), META_SERVER_INFO);
+		const json_t *info = json_object_get(json_object_get(result, "_meta"), META_PREFIX "serverInfo");
 		AUTO(freep) char *line =
 			xasprintf("%s %s, MCP " REVISION, text_of(info, "name"), text_of(info, "version"));
 		demo_print_answer(line);
 	} else if (streq(step->tool, "create_session")) {
-		d->session_id = xstrdup(text_of(fields, "session_id"));
+		d->session_id = xstrdup(text_of(fields_of(result), "session_id"));
 		AUTO(freep) char *line = xasprintf("session %s", d->session_id);
 		demo_print_answer(line);
 	} else if (streq(step->tool, "stop_session")) {
@@ -209,7 +217,7 @@ static void on_message(struct demo *d, const json_t *message)
 	if (++d->at < ARRAY_LEN(steps))
 		ask(d);
 	else
-		finish(d, 0);
+		finish(d, EXIT_DONE);
 }
 
 static void on_stdout(void *ctx, const void *data, size_t n)
@@ -237,7 +245,7 @@ static void on_server_done(void *ctx, const struct child_result *r)
 		return;
 	}
 	AUTO(freep) char *what = xasprintf("the server ended with status %d: %s", r->exit_status, r->err);
-	give_up(d, what, NULL);
+	give_up(d, what, SET_UP);
 }
 
 static void on_deadline(void *ctx)
@@ -295,7 +303,7 @@ static void let_server_end(struct demo *d)
 	d->server = child_free(d->server);
 }
 
-int demo_run(const char *env_file)
+int demo_run(const struct options *options)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(freep) char *self = realpath("/proc/self/exe", NULL);
@@ -306,14 +314,14 @@ int demo_run(const char *env_file)
 	struct signals *signals = signals_new(d.loop, on_signal, &d);
 	demo_print_title();
 	if (!self)
-		demo_print_failure("cannot find my own program", NULL);
-	else if (start_server(&d, self, env_file, &f) < 0)
+		demo_print_failure("cannot find my own program", SET_UP);
+	else if (start_server(&d, self, options->env_file, &f) < 0)
 		demo_print_failure(f.message, f.hint);
 	else {
 		ask(&d);
 		code = loop_run(d.loop);
 	}
-	if (code == 0)
+	if (code == EXIT_DONE)
 		demo_print_end(loop_now_ms() - d.started_ms, self);
 	let_server_end(&d);
 	signals_free(signals);

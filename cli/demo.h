@@ -2,8 +2,9 @@
 #ifndef HUSK_CLI_DEMO_H
 #define HUSK_CLI_DEMO_H
 
-/* Runs it to its end and prints to stdout. Returns the exit code: 0, or 111 with the cause and the next
- * step on stderr. */
-int demo_run(const char *env_file);
+#include "cli/options.h"
+
+/* Runs it to its end and prints to stdout; a failure and its next step go to stderr. Returns the exit code. */
+int demo_run(const struct options *options);
 
 #endif

@@ -5,10 +5,8 @@
 #include <locale.h>
 
 #include "base/loop.h"
+#include "cli/exit.h"
 #include "manager/doctor/doctor.h"
-
-#define EXIT_TO_DO 1
-#define EXIT_SYSTEM 111
 
 struct report {
 	struct loop *loop;
@@ -70,7 +68,7 @@ static void on_check(void *ctx, const struct check *check)
 static void on_done(void *ctx)
 {
 	struct report *r = ctx;
-	loop_stop(r->loop, r->counts[CHECK_FAIL] ? EXIT_TO_DO : 0);
+	loop_stop(r->loop, r->counts[CHECK_FAIL] ? EXIT_NO : EXIT_DONE);
 }
 
 static void on_signal(void *ctx, int signo UNUSED)
@@ -98,7 +96,7 @@ static void print_summary(const struct report *r)
 		       r->counts[CHECK_OK] + warned, ms);
 }
 
-int doctor_run(const struct doctor_options *options)
+int doctor_run(const struct options *options)
 {
 	struct loop *loop = loop_new();
 	struct report r = { .loop = loop, .json = options->json, .checks = json_array(), .began_ms = loop_now_ms() };
@@ -108,7 +106,7 @@ int doctor_run(const struct doctor_options *options)
 	struct signals *signals = signals_new(loop, on_signal, loop);
 	struct doctor *doctor = doctor_new(loop, &(struct doctor_request){
 							 .env_file = options->env_file,
-							 .try_sessions = options->try_sessions,
+							 .try_sessions = options->probe,
 							 .on_check = on_check,
 							 .on_done = on_done,
 							 .ctx = &r,

@@ -7,12 +7,11 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/utf8.h"
+#include "cli/exit.h"
+#include "cli/report.h"
 #include "manager/registry/thread.h"
 #include "manager/store/store.h"
 
-#define EXIT_NOT_FOUND 1
-#define EXIT_USAGE 100
-#define EXIT_SYSTEM 111
 #define PAGE 500
 #define HISTORY_MAX 10000
 
@@ -244,15 +243,11 @@ static void run_loop(struct records *r)
 static int report(const struct records *r)
 {
 	bool history = r->options->verb == VERB_HISTORY;
-	if (r->fail.kind) {
-		log_error("%s", r->fail.message);
-		if (r->fail.hint)
-			log_error("%s", r->fail.hint);
-		return EXIT_SYSTEM;
-	}
+	if (r->fail.kind)
+		return report_fail(&r->fail);
 	if (history && !r->about && !json_array_size(r->list)) {
 		log_error("the store knows no session '%s'", r->options->session);
-		return EXIT_NOT_FOUND;
+		return EXIT_NO;
 	}
 	if (r->options->json)
 		print_json(r);
@@ -260,14 +255,14 @@ static int report(const struct records *r)
 		print_history(r);
 	else
 		print_exports(r);
-	return 0;
+	return EXIT_DONE;
 }
 
 int records_run(const struct options *options)
 {
 	struct records r = { .options = options, .list = json_array() };
 	if (config_load(&r.config, options->env_file, &r.fail) < 0) {
-		report(&r);
+		report_fail(&r.fail);
 		json_decref(r.list);
 		fail_release(&r.fail);
 		return EXIT_USAGE;

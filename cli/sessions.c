@@ -2,12 +2,10 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
-#include "base/log.h"
+#include "cli/exit.h"
+#include "cli/report.h"
 #include "manager/registry/admin.h"
 
-#define EXIT_NOT_FOUND 1
-#define EXIT_USAGE 100
-#define EXIT_SYSTEM 111
 #define WATCH_MS 2000
 
 struct view {
@@ -16,13 +14,6 @@ struct view {
 	struct admin *admin;
 	struct timer *again;
 };
-
-static void report(const struct fail *f)
-{
-	log_error("%s", f->message);
-	if (f->hint)
-		log_error("%s", f->hint);
-}
 
 static void print_json(json_t *object)
 {
@@ -74,12 +65,11 @@ static void on_list(void *ctx, const struct admin_session *v, size_t n, const st
 {
 	struct view *w = ctx;
 	if (f) {
-		report(f);
-		loop_stop(w->loop, EXIT_SYSTEM);
+		loop_stop(w->loop, report_fail(f));
 		return;
 	}
 	if (unsure)
-		report(unsure);
+		report_fail(unsure);
 	if (w->options->json) {
 		json_t *list = json_array();
 		for (size_t i = 0; i < n; i++)
@@ -93,7 +83,7 @@ static void on_list(void *ctx, const struct admin_session *v, size_t n, const st
 	if (w->options->watch)
 		timer_start(w->again, WATCH_MS, 0);
 	else
-		loop_stop(w->loop, 0);
+		loop_stop(w->loop, EXIT_DONE);
 }
 
 static void list_again(void *ctx)
@@ -107,18 +97,16 @@ static void list_again(void *ctx)
 static void on_stop(void *ctx, size_t n, const struct fail *f)
 {
 	struct view *w = ctx;
-	if (f)
-		report(f);
+	int code = f ? report_fail(f) : EXIT_DONE;
 	if (n || !f)
 		printf("%zu session%s stopped\n", n, n == 1 ? "" : "s");
-	loop_stop(w->loop, !f ? 0 : f->kind == FAIL_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_SYSTEM);
+	loop_stop(w->loop, code);
 }
 
 static void on_gc(void *ctx, char *const *containers, size_t n, size_t sessions, const struct fail *f)
 {
 	struct view *w = ctx;
-	if (f)
-		report(f);
+	int code = f ? report_fail(f) : EXIT_DONE;
 	if (w->options->json) {
 		json_t *list = json_array();
 		for (size_t i = 0; i < n; i++)
@@ -130,14 +118,14 @@ static void on_gc(void *ctx, char *const *containers, size_t n, size_t sessions,
 		printf("%zu container%s removed, %zu session%s found to be over\n", n, n == 1 ? "" : "s", sessions,
 		       sessions == 1 ? "" : "s");
 	}
-	loop_stop(w->loop, f ? EXIT_SYSTEM : 0);
+	loop_stop(w->loop, code);
 }
 
 /* --- life -------------------------------------------------------------------------------------------------------- */
 
 static void on_signal(void *ctx, int signo UNUSED)
 {
-	loop_stop(ctx, 0);
+	loop_stop(ctx, EXIT_DONE);
 }
 
 static int run(const struct options *options, const struct config *config)
@@ -165,7 +153,7 @@ int sessions_run(const struct options *options)
 	struct config config = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
 	if (config_load(&config, options->env_file, &f) < 0) {
-		report(&f);
+		report_fail(&f);
 		return EXIT_USAGE;
 	}
 	int code = run(options, &config);

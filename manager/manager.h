@@ -9,6 +9,7 @@
 
 #include "base/fail.h"
 #include "base/loop.h"
+#include "manager/model/cause.h"
 #include "manager/model/config.h"
 #include "manager/model/result.h"
 #include "manager/model/runtime.h"

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "mcp/next-step.h"
 #include "mcp/result.h"
 
 static const char *leading_words(enum fail_kind kind)
@@ -30,36 +31,6 @@ static const char *leading_words(enum fail_kind kind)
 		break;
 	}
 	return "RuntimeError";
-}
-
-static const char *next_step(const struct fail *f, size_t active)
-{
-	if (f->hint)
-		return f->hint;
-	switch (f->kind) {
-	case FAIL_INVALID:
-		return "Correct the arguments and call again.";
-	case FAIL_NOT_FOUND:
-	case FAIL_FOREIGN:
-		return active > 0 ? "Use one of the active session_ids listed above." :
-				    "No active sessions. Call create_session first.";
-	case FAIL_DIED:
-		return "The session crashed and cannot be used any more: call stop_session, then create_session. Before "
-		       "running anything again find the cause (memory exhausted? a missing file? an unhandled error in asynchronous code?); never run the same code unchanged.";
-	case FAIL_LIMIT:
-		return "Use one of the active sessions, or end one with stop_session.";
-	case FAIL_NONE:
-	case FAIL_BUSY:
-	case FAIL_TIMEOUT:
-	case FAIL_CANCELLED:
-	case FAIL_ENGINE:
-	case FAIL_IMAGE:
-	case FAIL_STORE:
-	case FAIL_INSTALL:
-	case FAIL_INTERNAL:
-		break;
-	}
-	return NULL;
 }
 
 static const char *text_of(const json_t *o, const char *key)
@@ -114,7 +85,7 @@ static json_t *fail_fields(const struct fail *f, const struct fail_context *ctx,
 
 json_t *result_of_fail(const struct fail *f, const struct fail_context *ctx)
 {
-	const char *hint = next_step(f, json_array_size(ctx->active_sessions));
+	AUTO(freep) char *hint = next_step_after_fail(f, json_array_size(ctx->active_sessions) > 0);
 	AUTO(freep) char *error = xasprintf("%s: %s", leading_words(f->kind), f->message ? f->message : "failed");
 	/* A list of sessions does not help with a bad argument. */
 	AUTO(freep) char *text = fail_text(error, f->kind == FAIL_INVALID ? NULL : ctx->active_sessions, hint);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "mcp/display.h"
+#include "mcp/next-step.h"
 #include "mcp/text.h"
 
 /* What one field keeps when the whole would not fit the line. */
@@ -131,6 +132,14 @@ static void add_picture_notes(struct text *t, const struct pictures *p)
 
 static char *run_text(const struct run_result *run, const struct run_context *ctx, const struct pictures *p);
 
+static char *hint_of(const struct run_result *run, const struct run_context *ctx)
+{
+	if (run->hint)
+		return xstrdup(run->hint);
+	return next_step_after_run(run, &(struct run_terms){ .terminal = ctx->terminal,
+							     .timeout_seconds = ctx->timeout_seconds });
+}
+
 /* What a former server of the session started and nobody has told of. */
 static void add_earlier(struct text *t, const struct run_result *run)
 {
@@ -151,6 +160,7 @@ static char *run_text(const struct run_result *run, const struct run_context *ct
 {
 	struct text t = { .n = 0 };
 	AUTO(freep) char *value = display_text(&run->result);
+	AUTO(freep) char *hint = hint_of(run, ctx);
 	add_earlier(&t, run);
 	add_ending(&t, run, ctx);
 	add_stream(&t, NULL, "stdout", run->stdout_text, run->stdout_truncated, run->stdout_bytes);
@@ -160,8 +170,8 @@ static char *run_text(const struct run_result *run, const struct run_context *ct
 	add_error(&t, run);
 	add_picture_notes(&t, p);
 	add_detail(&t, run);
-	if (run->hint)
-		text_add(&t, "[hint]", run->hint);
+	if (hint)
+		text_add(&t, "[hint]", hint);
 	if (t.n == run->n_earlier)
 		text_add(&t, NULL, "(no output)");
 	if (run->notice)
@@ -197,6 +207,7 @@ static json_t *earlier_fields(const struct run_result *run, const struct run_con
 static json_t *run_fields(const struct run_result *run, const struct run_context *ctx)
 {
 	json_t *o = json_object();
+	AUTO(freep) char *hint = hint_of(run, ctx);
 	json_object_set_new(o, "success", json_boolean(run->ending == ENDING_OK));
 	json_object_set_new(o, "ending", json_string(ending_name(run->ending)));
 	json_object_set_new(o, "session_id", optional_string(ctx->session_id));
@@ -209,7 +220,7 @@ static json_t *run_fields(const struct run_result *run, const struct run_context
 	json_object_set_new(o, "exit_code", run->has_exit_code ? json_integer(run->exit_code) : json_null());
 	json_object_set_new(o, "signal", run->signal ? json_integer(run->signal) : json_null());
 	json_object_set_new(o, "detail", optional_string(run->detail));
-	json_object_set_new(o, "hint", optional_string(run->hint));
+	json_object_set_new(o, "hint", optional_string(hint));
 	set_count(o, "duration_ms", run->duration_ms);
 	set_count(o, "stdout_bytes", run->stdout_bytes);
 	set_count(o, "stderr_bytes", run->stderr_bytes);

@@ -36,7 +36,7 @@ struct server {
 	struct list calls;
 	size_t n_calls;
 	struct timer *end_timer;
-	int exit_code;
+	bool gave_up;  /* on a peer that does not read */
 	bool stopping; /* nothing more is read */
 	bool ended;
 	bool freeing;
@@ -48,7 +48,7 @@ static void end_now(void *ctx)
 	if (s->ended)
 		return;
 	s->ended = true;
-	s->spec.on_end(s->spec.ctx, s->exit_code);
+	s->spec.on_end(s->spec.ctx, s->gave_up);
 }
 
 /* --- out ------------------------------------------------------------------------------------------------ */
@@ -58,7 +58,7 @@ static void write_text(struct server *s, const char *text, size_t n)
 	int r = lines_write(s->lines, text, n);
 	if (r == -ENOBUFS) {
 		log_error("the client has not read %u MiB of answers; giving up on it", QUEUE_MAX >> 20);
-		s->exit_code = 111;
+		s->gave_up = true;
 		s->stopping = true;
 		timer_start(s->end_timer, 0, 0);
 	}
@@ -297,7 +297,7 @@ static void on_eof(void *ctx, int error)
 {
 	if (error < 0)
 		log_warning("cannot read from the client: %s", strerror(-error));
-	server_stop(ctx, 0);
+	server_stop(ctx);
 }
 
 static void on_write_error(void *ctx, int error)
@@ -352,11 +352,10 @@ struct server *server_new(const struct server_spec *spec)
 	return s;
 }
 
-void server_stop(struct server *s, int exit_code)
+void server_stop(struct server *s)
 {
 	if (s->stopping)
 		return;
-	s->exit_code = exit_code;
 	list_for_each(call, &s->calls, struct call, link)
 		if (call->listening)
 			method_end_listening(call);

@@ -17,7 +17,8 @@ struct server_spec {
 	const struct config *config; /* must outlive the server */
 	int in_fd, out_fd;	     /* taken, on success and on failure */
 	bool fixtures;		     /* also serve mcp/fixtures.h */
-	void (*on_end)(void *ctx, int exit_code);
+	/* gave_up: the peer would not read what it had asked for. */
+	void (*on_end)(void *ctx, bool gave_up);
 	void *ctx;
 };
 
@@ -27,6 +28,6 @@ struct server *server_new(const struct server_spec *spec);
  * nothing). Accepts NULL, returns NULL. */
 struct server *server_free(struct server *s);
 /* Starts the end. Idempotent. */
-void server_stop(struct server *s, int exit_code);
+void server_stop(struct server *s);
 
 #endif

@@ -36,10 +36,10 @@ static void on_turn(void *ctx)
 		timer_start(p->timer, 0, 0);
 }
 
-static void on_end(void *ctx, int exit_code)
+static void on_end(void *ctx, bool gave_up)
 {
 	struct peer *p = ctx;
-	CHECK(exit_code == 0);
+	CHECK(!gave_up);
 	loop_stop(p->loop, 0);
 }
 

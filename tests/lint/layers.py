@@ -22,7 +22,7 @@ BASE = ("base/",)
 # What both sides of the wire share.
 WIRE = ("kernels/protocol.h", "kernels/entry.h")
 # All that a face sees of the manager.
-PUBLIC = ("manager/manager.h", "manager/doctor/doctor.h")
+PUBLIC = ("manager/manager.h",)
 MODEL = (*BASE, *WIRE, "manager/model/")
 ENGINE = (*MODEL, "manager/engine/")
 STORE = (*MODEL, "manager/store/")
@@ -58,7 +58,7 @@ TESTS = "tests"
 # Made by the build.
 GENERATED = {"runtimes.inc"}
 # What PUBLIC headers may show of the manager, through whatever they include.
-SHOWN = (*BASE, "manager/model/", "manager/registry/", "manager/manager.h", "manager/doctor/")
+SHOWN = (*BASE, "manager/model/", "manager/registry/")
 
 # Third-party header -> where it may be included.
 ADAPTERS = {

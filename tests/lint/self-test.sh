@@ -62,7 +62,7 @@ layered_tree() {
 	printf '#include "base/low.h"\n' | tee "$scratch"/tree/{kernels/protocol.h,kernels/entry.h,mcp/server.h,libhusk/husk.h} >/dev/null
 	printf '#include "manager/model/low.h"\n#include "manager/registry/low.h"\n' >"$scratch/tree/manager/manager.h"
 	printf '#include "manager/manager.h"\n' | tee "$scratch"/tree/{manager/doctor/doctor.h,mcp/one.c,libhusk/one.c} >/dev/null
-	printf '#include "manager/manager.h"\n#include "manager/doctor/doctor.h"\n#include "mcp/server.h"\n' >"$scratch/tree/cli/main.c"
+	printf '#include "manager/manager.h"\n#include "mcp/server.h"\n' >"$scratch/tree/cli/main.c"
 	printf '#include "kernels/protocol.h"\n#include "manager/model/low.h"\n#include <jansson.h>\n' >"$scratch/tree/manager/engine/docker.c"
 	printf '#include "manager/engine/low.h"\n#include "manager/store/low.h"\n' >"$scratch/tree/manager/line/line.c"
 	printf '#include <uv.h>\n#include <sys/stat.h>\n#include <linux/openat2.h>\n' >"$scratch/tree/base/loop.c"
@@ -98,7 +98,7 @@ for pair in base:kernels/protocol.h base:manager/model/low.h kernels:manager/mod
 	manager/engine:manager/line/low.h manager/line:manager/session/low.h manager/line:kernels/low.h manager/session:manager/files/low.h \
 	manager/files:manager/deps/low.h manager/deps:manager/files/low.h manager/deps:manager/registry/low.h manager/deps:manager/manager.h \
 	manager/registry:manager/doctor/low.h manager/registry:mcp/low.h manager/doctor:cli/low.h mcp:manager/registry/low.h \
-	mcp:manager/model/low.h mcp:manager/store/low.h mcp:kernels/protocol.h mcp:cli/low.h cli:manager/engine/low.h cli:mcp/low.h \
+	mcp:manager/model/low.h mcp:manager/store/low.h mcp:kernels/protocol.h mcp:cli/low.h cli:manager/engine/low.h cli:mcp/low.h cli:manager/doctor/doctor.h \
 	libhusk:manager/session/low.h libhusk:mcp/server.h bench:manager/model/low.h clients:base/low.h mcp:tests/unit/unit.h; do
 	layered_tree
 	printf '\n' >"$scratch/tree/tests/unit/unit.h"

@@ -1,4 +1,4 @@
-/* mcp/options: verbs, options, and what is said about wrong ones. */
+/* cli/options: verbs, options, and what is said about wrong ones. */
 #include "tests/unit/unit.h"
 
 #include "cli/options.h"

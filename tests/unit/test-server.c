@@ -33,13 +33,13 @@ struct rig {
 	int to, from;
 	struct line_splitter splitter;
 	struct timer *timer;
-	int ended; /* exit code, -1 while it runs */
+	int ended; /* -1 while it runs; then whether it gave up on us */
 };
 
-static void on_end(void *ctx, int code)
+static void on_end(void *ctx, bool gave_up)
 {
 	struct rig *r = ctx;
-	r->ended = code;
+	r->ended = gave_up;
 	loop_stop(r->loop, 0);
 }
 
@@ -545,7 +545,7 @@ static void subscriptions_stay_open(void **state)
 	       "}}",
 	       "99 -32603");
 	/* They end with the server, each by its result. */
-	server_stop(r->server, 0);
+	server_stop(r->server);
 	json_auto_t *end = receive(r, 1000);
 	assert_int_equal(json_integer_value(at(end, "id")), 0);
 	assert_string_equal(text_at(end, "result|resultType"), "complete");

@@ -1,4 +1,4 @@
-#include "mcp/fds.h"
+#include "cli/private-stdio.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ static int fill_gaps(void)
 	return 0;
 }
 
-int fds_protect(int *ret_in, int *ret_out)
+int private_stdio(int *ret_in, int *ret_out)
 {
 	int r = fill_gaps();
 	if (r < 0)

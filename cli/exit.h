@@ -1,0 +1,12 @@
+/* What husk exits with, whatever the verb; docs/husk.1 lists the same. */
+#ifndef HUSK_CLI_EXIT_H
+#define HUSK_CLI_EXIT_H
+
+enum {
+	EXIT_DONE = 0,
+	EXIT_NO = 1,	   /* doctor: a check failed; stop, history: there is no such session */
+	EXIT_USAGE = 100,  /* wrong usage, or a bad setting */
+	EXIT_SYSTEM = 111, /* the system, the engine or the store failed */
+};
+
+#endif

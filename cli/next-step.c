@@ -1,0 +1,29 @@
+#include "cli/next-step.h"
+
+#include "manager/manager.h"
+
+#define SET_UP "Run ./setup-docker.sh in the Husk folder, then `husk doctor`."
+#define LOOK_AT_ENGINE "Run `husk doctor` to see what the engine answers."
+#define MAKE_ROOM "`husk ps` lists the sessions, `husk stop ID` ends one."
+
+static const char *const steps[CAUSE_COUNT] = {
+	[CAUSE_NO_CLIENT] = SET_UP,
+	[CAUSE_NO_ENGINE] = SET_UP,
+	[CAUSE_NO_IMAGE] = SET_UP,
+	[CAUSE_ENGINE_SILENT] = LOOK_AT_ENGINE,
+	[CAUSE_ENGINE_REFUSED] = LOOK_AT_ENGINE,
+	[CAUSE_NO_ANSWER] = LOOK_AT_ENGINE,
+
+	[CAUSE_NO_SESSION] = "`husk ps` lists the sessions that there are.",
+	[CAUSE_OTHER_SERVER] = "`husk stop ID` ends it all the same.",
+	[CAUSE_LIMIT_SESSIONS] = MAKE_ROOM,
+	[CAUSE_LIMIT_CONVERSATION_SESSIONS] = MAKE_ROOM,
+	[CAUSE_LIMIT_CONVERSATIONS] = MAKE_ROOM,
+
+	[CAUSE_NOT_EXPORTED] = "`husk exports` lists what was exported.",
+};
+
+const char *next_step_for_person(const struct fail *f)
+{
+	return steps[cause_of(f)];
+}

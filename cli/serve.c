@@ -1,0 +1,86 @@
+#include "cli/serve.h"
+
+#include "base/log.h"
+#include "cli/exit.h"
+#include "cli/private-stdio.h"
+#include "cli/report.h"
+#include "manager/manager.h"
+#include "mcp/server.h"
+
+/* Of the 100 ms that a client may have to wait for our end. */
+#define SETTLE_MS 50
+
+struct service {
+	struct loop *loop;
+	struct manager *manager;
+	int exit_code;
+};
+
+static void on_settled(void *ctx)
+{
+	struct service *service = ctx;
+	loop_stop(service->loop, service->exit_code);
+}
+
+static void on_end(void *ctx, bool gave_up)
+{
+	struct service *service = ctx;
+	service->exit_code = gave_up ? EXIT_SYSTEM : EXIT_DONE;
+	manager_settle(service->manager, SETTLE_MS, on_settled, service);
+}
+
+static void on_signal(void *ctx, int signo UNUSED)
+{
+	server_stop(ctx);
+}
+
+static int serve(struct loop *loop, const struct config *config, int in_fd, int out_fd, bool fixtures)
+{
+	struct manager *manager = manager_new(loop, config);
+	struct service service = { .loop = loop, .manager = manager };
+	struct server *server = server_new(&(struct server_spec){
+		.loop = loop,
+		.manager = manager,
+		.config = config,
+		.in_fd = in_fd,
+		.out_fd = out_fd,
+		.fixtures = fixtures,
+		.on_end = on_end,
+		.ctx = &service,
+	});
+	if (!server) {
+		log_error("cannot serve on stdin and stdout: %m");
+		manager_free(manager);
+		return EXIT_SYSTEM;
+	}
+	struct signals *signals = signals_new(loop, on_signal, server);
+	int code = loop_run(loop);
+	signals_free(signals);
+	/* In this order: what is in flight is dropped, not answered. */
+	manager_free(manager);
+	server_free(server);
+	return code;
+}
+
+int serve_run(const struct options *options)
+{
+	int in_fd, out_fd;
+	int r = private_stdio(&in_fd, &out_fd);
+	if (r < 0) {
+		log_error("cannot set up stdin and stdout: %s", strerror(-r));
+		return EXIT_SYSTEM;
+	}
+	struct config config = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	if (config_load(&config, options->env_file, &f) < 0) {
+		report_fail(&f);
+		close(in_fd);
+		close(out_fd);
+		return EXIT_USAGE;
+	}
+	struct loop *loop = loop_new();
+	int code = serve(loop, &config, in_fd, out_fd, options->fixtures);
+	loop_free(loop);
+	config_release(&config);
+	return code;
+}

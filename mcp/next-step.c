@@ -1,0 +1,189 @@
+#include "mcp/next-step.h"
+
+#include "base/alloc.h"
+
+#define MIB (1u << 20)
+#define TIMEOUT_MAX 300
+
+#define NEW_SESSION "Call create_session for a new one."
+#define REPLACE "Call stop_session, then create_session."
+#define ASK_USER "Tell the user; once that is done, call create_session again."
+#define USE_OR_STOP "Use one of the active sessions, or end one with stop_session."
+
+static const char replace_and_think[] =
+	"Call stop_session, then create_session. Before running the same code again, find the cause: files imported into "
+	"this session? memory exhausted? an unhandled error? Never re-run the same code unchanged.";
+
+/* By cause; NULL where the manager's hint says it all. */
+static const char *const steps[CAUSE_COUNT] = {
+	[CAUSE_NO_CLIENT] = ASK_USER,
+	[CAUSE_NO_ENGINE] = ASK_USER,
+	[CAUSE_NO_IMAGE] = ASK_USER,
+	[CAUSE_ENGINE_SILENT] = "Try again once the engine answers; sessions are kept for their lease.",
+
+	[CAUSE_NO_CONTAINER] = REPLACE,
+	[CAUSE_STOPPED] = NEW_SESSION,
+	[CAUSE_STOPPED_BY_HAND] = "The user ended it: ask before you call create_session for a new one.",
+	[CAUSE_IDLE] = REPLACE,
+	[CAUSE_LIFETIME] = REPLACE,
+	[CAUSE_LEASE] = REPLACE,
+	[CAUSE_OOM] = replace_and_think,
+	[CAUSE_EXITED] = replace_and_think,
+	[CAUSE_REMOVED] = REPLACE,
+	[CAUSE_ENGINE_RESTARTED] = REPLACE,
+	[CAUSE_UNWATCHED] = replace_and_think,
+	[CAUSE_TAKEN_OVER] = NEW_SESSION,
+	[CAUSE_KERNEL_FAILED] = replace_and_think,
+	[CAUSE_PROTOCOL] = replace_and_think,
+	[CAUSE_HALF_MADE] = NEW_SESSION,
+
+	[CAUSE_OTHER_SERVER] = NEW_SESSION,
+	[CAUSE_STARTING] = "Call again in a few seconds.",
+	[CAUSE_ADOPTING] = "Call again in a few seconds.",
+	[CAUSE_RECONNECTING] = "Call again in a few seconds.",
+	[CAUSE_QUEUE_FULL] = "Wait for the answers to earlier calls, or end what runs with a shorter `timeout`.",
+	[CAUSE_TOO_LONG] = "Put it into a file with import_files and run that.",
+	[CAUSE_LIMIT_SESSIONS] = USE_OR_STOP,
+	[CAUSE_LIMIT_CONVERSATION_SESSIONS] = USE_OR_STOP,
+
+	[CAUSE_NO_ANSWER] = "Try again once the engine answers; the session is kept for its lease.",
+	[CAUSE_NO_END] = "Look with execute_terminal at what it did before you run it again.",
+
+	[CAUSE_INSTALL_FAILED] =
+		"Correct the names or versions in `dependencies` and call create_session again. No session was made.",
+	[CAUSE_INSTALL_TIME] = "Call create_session with fewer `dependencies`. No session was made.",
+	[CAUSE_INSTALL_MEMORY] = "Call create_session with versions that need no compiling. No session was made.",
+	[CAUSE_INSTALL_SIZE] = "Call create_session with fewer or smaller `dependencies`. No session was made.",
+	[CAUSE_INSTALL_LOST] = "Call create_session again. No session was made.",
+
+	[CAUSE_STREAM_BROKE] = "Look with execute_terminal at what is there, and try again.",
+	[CAUSE_STALLED] = "Look with execute_terminal at what runs in the session, and try again.",
+	[CAUSE_NOT_EXPORTED] = "Call export_files in that session first.",
+};
+
+/* For a failure that carries neither a hint nor a cause with a step of its own. */
+static const char *step_for_kind(enum fail_kind kind, bool listed)
+{
+	switch (kind) {
+	case FAIL_INVALID:
+		return "Correct the arguments and call again.";
+	case FAIL_NOT_FOUND:
+	case FAIL_FOREIGN:
+		return listed ? "Use one of the active session_ids listed above." :
+				"No active sessions. Call create_session first.";
+	case FAIL_DIED:
+		return replace_and_think;
+	case FAIL_LIMIT:
+		return USE_OR_STOP;
+	case FAIL_NONE:
+	case FAIL_BUSY:
+	case FAIL_TIMEOUT:
+	case FAIL_CANCELLED:
+	case FAIL_ENGINE:
+	case FAIL_IMAGE:
+	case FAIL_STORE:
+	case FAIL_INSTALL:
+	case FAIL_INTERNAL:
+		break;
+	}
+	return NULL;
+}
+
+char *next_step_after_fail(const struct fail *f, bool listed)
+{
+	const char *step = steps[cause_of(f)];
+	if (!step && !f->hint)
+		step = step_for_kind(f->kind, listed);
+	if (!step)
+		return f->hint ? xstrdup(f->hint) : NULL;
+	return f->hint ? xasprintf("%s %s", f->hint, step) : xstrdup(step);
+}
+
+/* --- after a run -------------------------------------------------------------------------------------------------- */
+
+static const char *what_is_left(const struct run_result *run, bool terminal)
+{
+	if (terminal)
+		return "Files and background processes are kept.";
+	return run->kernel_restarted ? "The kernel was restarted: variables and imports are gone, files are kept." :
+				       "Variables, imports and files are kept.";
+}
+
+static char *memory_limit(const struct run_result *run)
+{
+	if (!run->memory_limit)
+		return xstrdup("the memory limit");
+	if (!run->memory_files)
+		return xasprintf("the memory limit of %llu MiB", (unsigned long long)(run->memory_limit / MIB));
+	return xasprintf(
+		"the memory limit of %llu MiB, of which files in /workspace, /tmp and /home/sandbox take %llu MiB",
+		(unsigned long long)(run->memory_limit / MIB), (unsigned long long)(run->memory_files / MIB));
+}
+
+static char *after_timeout(const struct run_result *run, const struct run_terms *terms)
+{
+	const char *left = what_is_left(run, terms->terminal);
+	const char *how = terms->terminal ? "run it in the background (command > log 2>&1 &) and look at it later" :
+					    "split the work into smaller cells";
+	if (terms->timeout_seconds >= TIMEOUT_MAX)
+		return xasprintf("%s %d s is the longest timeout: %s.", left, TIMEOUT_MAX, how);
+	if (!terms->timeout_seconds)
+		return xasprintf("%s Raise `timeout` (at most %d), or %s.", left, TIMEOUT_MAX, how);
+	return xasprintf("%s Raise `timeout` (at most %d, this was %llu), or %s.", left, TIMEOUT_MAX,
+			 (unsigned long long)terms->timeout_seconds, how);
+}
+
+/* In the words of the C library, which every interpreter and installer passes on. */
+static bool ran_out_of_space(const struct run_result *run)
+{
+	static const char words[] = "No space left on device";
+	return strstr(run->stderr_text, words) || strstr(run->stdout_text, words) ||
+	       (run->error_message && strstr(run->error_message, words));
+}
+
+static const char *after_loss(enum cause cause)
+{
+	if (cause == CAUSE_NO_ANSWER || cause == CAUSE_NO_END)
+		return "It may have run, and may run still. Once the engine answers again, look at what it did before you run it again; the session is kept for its lease.";
+	return steps[cause] ? steps[cause] : replace_and_think;
+}
+
+char *next_step_after_run(const struct run_result *run, const struct run_terms *terms)
+{
+	const char *left = what_is_left(run, terms->terminal);
+	AUTO(freep) char *memory = memory_limit(run);
+	if (run->kernel_gone)
+		return xstrdup(replace_and_think);
+	switch (run->ending) {
+	case ENDING_TIMEOUT:
+		return after_timeout(run, terms);
+	case ENDING_INTERRUPTED:
+		return terms->cause ? xasprintf("The session is gone with its variables and files. %s",
+						after_loss(terms->cause)) :
+				      xstrdup(left);
+	case ENDING_OOM:
+		return xasprintf(
+			"It needed more than %s. %s Work on smaller pieces, delete what is no longer needed, or read data in chunks before trying again.",
+			memory, left);
+	case ENDING_KERNEL_DIED:
+		return xasprintf(
+			"%s Find out what ended the process (os._exit, a crash in native code, a kill) before running it again.",
+			left);
+	case ENDING_CONTAINER_DIED:
+	case ENDING_SESSION_LOST:
+		return xstrdup(after_loss(terms->cause));
+	case ENDING_ERROR:
+		if (ran_out_of_space(run))
+			return xstrdup(
+				"A directory of the session is full: /workspace, /tmp and /home/sandbox are in memory, each as large "
+				"as CONTAINER_TMPFS_SIZE (see `df -h`). Delete what is no longer needed. Packages take no room there when "
+				"create_session installs them: name them in `dependencies`.");
+		break;
+	case ENDING_OK:
+		break;
+	}
+	if (run->oom_kills)
+		return xasprintf("A child process was killed for needing more than %s. Give it less to do at once.",
+				 memory);
+	return NULL;
+}

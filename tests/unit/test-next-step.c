@@ -1,0 +1,167 @@
+/* mcp/next-step and cli/next-step: each face words its own next step, in terms of things that it has. */
+#include "tests/unit/unit.h"
+
+#include <ctype.h>
+
+#include "base/alloc.h"
+#include "cli/next-step.h"
+#include "cli/options.h"
+#include "mcp/next-step.h"
+#include "mcp/tools.h"
+
+static void expect_fail(enum fail_kind kind, enum cause cause, const char *hint, bool listed, const char *want)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	cause_set(&f, kind, cause, "it failed");
+	if (hint)
+		fail_hint(&f, "%s", hint);
+	AUTO(freep) char *got = next_step_after_fail(&f, listed);
+	if (want)
+		assert_string_equal(got, want);
+	else
+		assert_null(got);
+}
+
+static void hint_then_step(void **state)
+{
+	expect_fail(FAIL_TIMEOUT, CAUSE_STALLED, "Its disk may be slow.", false,
+		    "Its disk may be slow. Look with execute_terminal at what runs in the session, and try again.");
+	expect_fail(FAIL_TIMEOUT, CAUSE_STALLED, NULL, false,
+		    "Look with execute_terminal at what runs in the session, and try again.");
+	expect_fail(FAIL_STORE, CAUSE_NONE, "Make room on its disk.", false, "Make room on its disk.");
+	expect_fail(FAIL_STORE, CAUSE_NONE, NULL, false, NULL);
+	/* The kind says less than a hint or a cause. */
+	expect_fail(FAIL_INVALID, CAUSE_NONE, NULL, false, "Correct the arguments and call again.");
+	expect_fail(FAIL_INVALID, CAUSE_TOO_LONG, NULL, false, "Put it into a file with import_files and run that.");
+	expect_fail(FAIL_NOT_FOUND, CAUSE_NO_SESSION, NULL, true, "Use one of the active session_ids listed above.");
+	expect_fail(FAIL_NOT_FOUND, CAUSE_NO_SESSION, NULL, false, "No active sessions. Call create_session first.");
+	expect_fail(FAIL_FOREIGN, CAUSE_OTHER_CONVERSATION, NULL, false,
+		    "No active sessions. Call create_session first.");
+}
+
+/* Every word that looks like a tool's name is one. */
+static void check_tools(const char *text)
+{
+	static const char *const others[] = { "session_ids", "_exit" };
+	char word[64];
+	for (const char *p = text; *p;) {
+		size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyz_");
+		snprintf(word, sizeof(word), "%.*s", (int)n, p);
+		bool known = !strchr(word, '_') || tools_find(word);
+		for (size_t i = 0; i < ARRAY_LEN(others); i++)
+			known = known || streq(word, others[i]);
+		if (!known && !isupper((unsigned char)p[n]))
+			fail_msg("'%s' is no tool, in: %s", word, text);
+		p += n ? n : 1;
+	}
+}
+
+static void a_model_reads_of_tools_that_exist(void **state)
+{
+	for (enum cause cause = CAUSE_NONE + 1; cause < CAUSE_COUNT; cause++) {
+		AUTO(fail_release) struct fail f = { 0 };
+		cause_set(&f, FAIL_BUSY, cause, "it failed");
+		AUTO(freep) char *step = next_step_after_fail(&f, false);
+		if (step) {
+			check_tools(step);
+			assert_null(strstr(step, "husk "));
+		}
+		for (enum ending ending = ENDING_OK; ending <= ENDING_SESSION_LOST; ending++) {
+			struct run_result run = { .ending = ending,
+						  .stdout_text = (char *)"",
+						  .stderr_text = (char *)"" };
+			AUTO(freep) char *after = next_step_after_run(&run, &(struct run_terms){ .cause = cause });
+			if (after)
+				check_tools(after);
+		}
+	}
+}
+
+/* A session's end always has a next step. */
+static void no_end_without_a_step(void **state)
+{
+	for (enum cause cause = CAUSE_STOPPED; cause <= CAUSE_HALF_MADE; cause++) {
+		AUTO(fail_release) struct fail f = { 0 };
+		cause_set(&f, FAIL_DIED, cause, "it ended");
+		AUTO(freep) char *step = next_step_after_fail(&f, false);
+		assert_non_null(strstr(step, "create_session"));
+	}
+}
+
+static void expect_run(struct run_result run, struct run_terms terms, const char *want)
+{
+	run.stdout_text = (char *)"";
+	run.stderr_text = run.stderr_text ? run.stderr_text : (char *)"";
+	AUTO(freep) char *got = next_step_after_run(&run, &terms);
+	if (!want)
+		assert_null(got);
+	else if (!got || !strstr(got, want))
+		fail_msg("'%s' does not say '%s'", got ? got : "(nothing)", want);
+}
+
+static void after_a_run(void **state)
+{
+	const struct run_terms cell = { .timeout_seconds = 5 }, command = { .terminal = true, .timeout_seconds = 300 };
+	const struct run_terms lost = { .cause = CAUSE_NO_ANSWER }, stopped = { .cause = CAUSE_STOPPED };
+	expect_run((struct run_result){ .ending = ENDING_OK }, cell, NULL);
+	expect_run((struct run_result){ .ending = ENDING_ERROR }, cell, NULL);
+	expect_run(
+		(struct run_result){ .ending = ENDING_TIMEOUT }, cell,
+		"Variables, imports and files are kept. Raise `timeout` (at most 300, this was 5), or split the work");
+	expect_run((struct run_result){ .ending = ENDING_TIMEOUT, .kernel_restarted = true }, cell,
+		   "variables and imports are gone");
+	expect_run((struct run_result){ .ending = ENDING_TIMEOUT }, command,
+		   "300 s is the longest timeout: run it in the background");
+	expect_run((struct run_result){ .ending = ENDING_TIMEOUT }, (struct run_terms){ 0 }, "(at most 300), or");
+	expect_run((struct run_result){ .ending = ENDING_INTERRUPTED }, cell, "Variables, imports and files are kept.");
+	expect_run((struct run_result){ .ending = ENDING_INTERRUPTED }, stopped,
+		   "gone with its variables and files. Call create_session");
+	expect_run(
+		(struct run_result){ .ending = ENDING_OOM, .memory_limit = 256u << 20, .memory_files = 64u << 20 },
+		cell,
+		"more than the memory limit of 256 MiB, of which files in /workspace, /tmp and /home/sandbox take 64 MiB");
+	expect_run((struct run_result){ .ending = ENDING_OK, .oom_kills = 1 }, command, "A child process was killed");
+	expect_run((struct run_result){ .ending = ENDING_KERNEL_DIED, .kernel_restarted = true }, cell,
+		   "what ended the process");
+	expect_run((struct run_result){ .ending = ENDING_CONTAINER_DIED }, cell,
+		   "Never re-run the same code unchanged");
+	expect_run((struct run_result){ .ending = ENDING_OOM, .kernel_gone = true }, cell,
+		   "Call stop_session, then create_session");
+	expect_run((struct run_result){ .ending = ENDING_SESSION_LOST }, lost, "may run still");
+	expect_run((struct run_result){ .ending = ENDING_ERROR, .stderr_text = (char *)"cp: No space left on device" },
+		   command, "name them in `dependencies`");
+}
+
+/* Every verb that is named exists, and no tool is named. */
+static void a_person_reads_of_verbs_that_exist(void **state)
+{
+	for (enum cause cause = CAUSE_NONE; cause < CAUSE_COUNT; cause++) {
+		const char *step = next_step_for_person(&(struct fail){ .cause = cause });
+		for (size_t i = 0; step && tools_nth(i); i++)
+			assert_null(strstr(step, tools_nth(i)->name));
+		for (const char *p = step ? strstr(step, "`husk ") : NULL; p; p = strstr(p + 1, "`husk ")) {
+			char verb[32];
+			struct options o;
+			AUTO(fail_release) struct fail f = { 0 };
+			snprintf(verb, sizeof(verb), "%.*s", (int)strcspn(p + 6, " `"), p + 6);
+			int r = options_parse(&o, 2, (char *[]){ (char *)"husk", verb, NULL }, &f);
+			if (r < 0 && strncmp(f.message, "unknown verb", 12) == 0)
+				fail_msg("no verb '%s', in: %s", verb, step);
+		}
+	}
+	assert_non_null(next_step_for_person(&(struct fail){ .cause = CAUSE_NO_ENGINE }));
+	assert_null(next_step_for_person(&(struct fail){ .cause = CAUSE_NONE }));
+	assert_null(next_step_for_person(&(struct fail){ .cause = 100000 }));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(hint_then_step),
+		cmocka_unit_test(a_model_reads_of_tools_that_exist),
+		cmocka_unit_test(no_end_without_a_step),
+		cmocka_unit_test(after_a_run),
+		cmocka_unit_test(a_person_reads_of_verbs_that_exist),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
