@@ -10,7 +10,7 @@
 #include "cli/report.h"
 #include "cli/serve.h"
 #include "cli/sessions.h"
-#include "manager/engine/reap.h"
+#include "manager/engine/open.h"
 
 static int run_verb(const struct options *options)
 {
@@ -47,9 +47,9 @@ static int run(int argc, char **argv)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	log_init();
-	/* Started by a server that exits (manager/engine/reap.h); not for people, so not in the usage. */
-	if (argc > 5 && streq(argv[1], "reap") && streq(argv[2], "--docker") && streq(argv[4], "--"))
-		return reap_containers(argv[3], argv + 5);
+	/* Started by a server that exits; not for people, so not in the usage. */
+	if (argc > 5 && streq(argv[1], "reap") && streq(argv[4], "--"))
+		return engine_reap(argv[2], argv[3], argv + 5);
 	if (options_parse(&options, argc, argv, &f) < 0) {
 		report_fail(&f);
 		options_usage(stderr);

@@ -33,11 +33,11 @@ struct set {
 	struct list waits;
 	const struct runtime *runtime;
 	char key[DEPS_KEY_SIZE];
-	char *image, *base, *wanted, *thread, *scratch;
+	char *image, *base, *wanted, *scratch;
 	struct strv sources; /* with logins */
 	bool unpinned;
 
-	struct engine_probe *probe;
+	struct engine_query *query;
 	struct store_job *claim, *renewal;
 	struct install *install;
 	struct engine_bake *bake;
@@ -71,7 +71,7 @@ static void set_free(struct set *s)
 {
 	struct engine *e = s->deps->spec.engine;
 	list_remove(&s->node);
-	e->ops->probe_free(s->probe);
+	e->ops->query_free(s->query);
 	store_cancel(s->claim);
 	store_cancel(s->renewal);
 	install_free(s->install);
@@ -81,7 +81,6 @@ static void set_free(struct set *s)
 	free(s->image);
 	free(s->base);
 	free(s->wanted);
-	free(s->thread);
 	free(s->scratch);
 	forget_content(s);
 	strv_release(&s->sources);
@@ -279,17 +278,17 @@ static void on_claimed(void *ctx, const struct set_record *found, bool yours, co
 	decide(s);
 }
 
-static void on_labels(void *ctx, const char *text, size_t n, const struct fail *f)
+static void on_image(void *ctx, const struct engine_answer *answer, const struct fail *f)
 {
 	struct set *s = ctx;
-	s->probe = s->deps->spec.engine->ops->probe_free(s->probe);
+	s->query = s->deps->spec.engine->ops->query_free(s->query);
 	s->looked = true;
 	if (f && f->kind != FAIL_IMAGE) {
 		finish(s, f);
 		return;
 	}
-	if (text)
-		(void)deps_read_labels(&s->content, text, n, s->key);
+	if (answer)
+		(void)deps_read_labels(&s->content, &answer->image.labels, s->key);
 	if (deps_stale(s->unpinned, s->content.built, store_now_ms(), s->deps->spec.config->dependency_max_age_days))
 		forget_content(s);
 	decide(s);
@@ -304,11 +303,11 @@ static void look(struct set *s)
 	s->claimed = s->looked = false;
 	forget_content(s);
 	s->claim = store_set_claim(d->spec.store, &row, now - MIN(age, now), on_claimed, s);
-	s->probe = d->spec.engine->ops->probe(
+	s->query = d->spec.engine->ops->query(
 		d->spec.engine,
-		&(struct probe_spec){ .question = ASK_LABELS, .subject = s->image, .done = on_labels, .ctx = s }, &f);
+		&(struct query_spec){ .question = ASK_IMAGE, .subject = s->image, .done = on_image, .ctx = s }, &f);
 	/* An engine that cannot be asked fails the build, with the reason. */
-	s->looked = !s->probe;
+	s->looked = !s->query;
 }
 
 /* --- the cache --------------------------------------------------------------------------------------------------- */
@@ -377,6 +376,16 @@ static void evict_others(struct set *s)
 
 /* --- callers ----------------------------------------------------------------------------------------------------- */
 
+static void on_refuse(void *ctx)
+{
+	struct set *s = ctx;
+	AUTO(fail_release) struct fail f = { 0 };
+	cause_set(&f, FAIL_INVALID, CAUSE_NOT_SUPPORTED,
+		  "this engine keeps no images, so it cannot add dependencies to a session");
+	fail_hint(&f, "create the session without dependencies, or use an image that has them");
+	finish(s, &f);
+}
+
 static struct set *set_new(struct deps *d, const struct deps_request *req)
 {
 	const char *base = runtime_image(req->runtime, d->spec.config);
@@ -386,7 +395,6 @@ static struct set *set_new(struct deps *d, const struct deps_request *req)
 	s->runtime = req->runtime;
 	s->base = xstrdup(base);
 	s->wanted = deps_wanted(req->v, req->n);
-	s->thread = xstrdup(req->thread);
 	s->unpinned = deps_unpinned(req->runtime, req->v, req->n);
 	deps_sources(&s->sources, req->runtime, d->spec.config, /* with_logins= */ true);
 	deps_sources(&open, req->runtime, d->spec.config, /* with_logins= */ false);
@@ -398,6 +406,17 @@ static struct set *set_new(struct deps *d, const struct deps_request *req)
 	return s;
 }
 
+static void begin(struct set *s)
+{
+	if (engine_capabilities(s->deps->spec.engine).bakes_images) {
+		look(s);
+		return;
+	}
+	timer_free(s->timer);
+	s->timer = timer_new(s->deps->spec.loop, on_refuse, s);
+	timer_start(s->timer, 0, 0);
+}
+
 struct deps_wait *deps_get(struct deps *d, const struct deps_request *req)
 {
 	struct set *fresh = set_new(d, req), *s = find_set(d, fresh->key);
@@ -407,7 +426,7 @@ struct deps_wait *deps_get(struct deps *d, const struct deps_request *req)
 	} else {
 		s = fresh;
 		list_append(&d->sets, &s->node);
-		look(s);
+		begin(s);
 	}
 	w->set = s;
 	w->req = *req;

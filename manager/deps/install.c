@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "manager/deps/set.h"
-#include "manager/engine/inspect.h"
 #include "manager/line/collect.h"
 #include "manager/line/wire.h"
 #include "manager/model/token.h"
@@ -256,8 +255,7 @@ static void on_bytes(void *ctx, const void *data, size_t n)
 		if (i->greeted)
 			fail_set(&f, FAIL_ENGINE, "the install container broke Husk's protocol");
 		else
-			inspect_error(&f, "reach the install container", buf_str(&i->wire.reader.buf),
-				      i->wire.reader.buf.len);
+			i->engine->ops->explain(i->engine, i->wire.reader.buf.data, i->wire.reader.buf.len, &f);
 		end_failed(i, &f);
 	}
 }

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/parse.h"
-#include "manager/engine/argv.h"
+#include "manager/engine/engine.h"
 
 #define DAY_MS 86400000ull
 /* Shorter words would star out half of what an installer says. */
@@ -243,13 +243,22 @@ void deps_labels(struct strv *ret, const char *key, const struct deps_content *c
 	strv_addf(ret, "husk.built=%llu", (unsigned long long)content->built);
 }
 
-int deps_read_labels(struct deps_content *ret, const char *text, size_t n, const char *key)
+/* The value of a label; NULL if it is not there. */
+static const char *label(const struct strv *labels, const char *name)
 {
-	json_auto_t *labels = json_loadb(text, n, 0, NULL);
-	const char *of = json_string_value(json_object_get(labels, BAKE_LABEL));
-	const char *versions = json_string_value(json_object_get(labels, "husk.versions"));
-	const char *size = json_string_value(json_object_get(labels, "husk.size"));
-	const char *built = json_string_value(json_object_get(labels, "husk.built"));
+	size_t n = strlen(name);
+	for (size_t i = 0; i < labels->n; i++)
+		if (strncmp(labels->v[i], name, n) == 0 && labels->v[i][n] == '=')
+			return labels->v[i] + n + 1;
+	return NULL;
+}
+
+int deps_read_labels(struct deps_content *ret, const struct strv *labels, const char *key)
+{
+	const char *of = label(labels, BAKE_LABEL);
+	const char *versions = label(labels, "husk.versions");
+	const char *size = label(labels, "husk.size");
+	const char *built = label(labels, "husk.built");
 	struct deps_content content = { 0 };
 	json_auto_t *parsed = versions ? json_loads(versions, 0, NULL) : NULL;
 	if (!of || !streq(of, key) || !size || parse_u64(size, &content.size) < 0 || !built ||

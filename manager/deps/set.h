@@ -45,7 +45,7 @@ char *deps_read_report(const struct mime_bundle *result, uint64_t *ret_size);
 /* The labels of a set's image, and what they say; -1 if they are not those of the set with this key. Anybody who has the
  * engine could have written them. */
 void deps_labels(struct strv *ret, const char *key, const struct deps_content *content);
-int deps_read_labels(struct deps_content *ret, const char *text, size_t n, const char *key);
+int deps_read_labels(struct deps_content *ret, const struct strv *labels, const char *key);
 
 /* A set that was built then is too old now. */
 bool deps_stale(bool unpinned, uint64_t built_ms, uint64_t now_ms, uint64_t max_age_days);

@@ -5,16 +5,6 @@
 
 #define CHECK_TEXT_CHARS 600
 
-const char *doctor_fix(const struct fail *f)
-{
-	/* The hints of inspect_error() are for a model that called a tool. */
-	if (!f->hint || !strstr(f->hint, "create_session"))
-		return f->hint;
-	return f->kind == FAIL_IMAGE ?
-		       FIX_SETUP :
-		       "start Docker (./setup-docker.sh installs and starts an engine), or point DOCKER_HOST or the docker context to one that runs";
-}
-
 static char *one_line(const char *text)
 {
 	AUTO(buf_release) struct buf clean = { 0 };

@@ -3,13 +3,11 @@
 #define HUSK_MANAGER_DOCTOR_DOCTOR_PRIVATE_H
 
 #include "manager/doctor/doctor.h"
-#include "manager/engine/info.h"
+#include "manager/engine/engine.h"
 #include "manager/manager.h"
 #include "manager/model/config.h"
 
 #define FIX_SETUP "run ./setup-docker.sh in the Husk folder"
-/* What to do about a failure of the engine, for a person at a shell; may be NULL. */
-const char *doctor_fix(const struct fail *f);
 
 struct checks {
 	struct check *v;
@@ -21,22 +19,23 @@ void checks_add(struct checks *c, const char *name, enum check_status status, co
 	PRINTF_LIKE(5, 6);
 void checks_release(struct checks *c);
 
-/* --- verdicts on answers of the engine: pure (doctor-engine.c) ---------------------------------------------------- */
-void doctor_judge_client(struct checks *c, const char *path, const struct info_client *client);
-void doctor_judge_place(struct checks *c, const struct info_place *place);
-void doctor_judge_engine(struct checks *c, const struct info_engine *engine);
+/* --- verdicts on answers of the engine: pure (engine.c) ---------------------------------------------------- */
+void doctor_judge_client(struct checks *c, const char *path, const struct engine_client *client);
+void doctor_judge_place(struct checks *c, const struct engine_place *place);
+void doctor_judge_engine(struct checks *c, const struct engine_version *engine);
 /* machine: what this program was built for, as uname says it. */
-void doctor_judge_info(struct checks *c, const struct info *info, const char *machine);
+void doctor_judge_info(struct checks *c, const struct engine_info *info, const char *machine);
 /* usual: it is the image of this build, not one that HUSK_IMAGE_* names. image NULL = it is not there. */
 void doctor_judge_image(struct checks *c, const struct runtime *runtime, const char *name, bool usual,
-			const struct info_image *image);
-/* network NULL = there is none yet. */
-void doctor_judge_network(struct checks *c, const struct info_network *network);
-void doctor_judge_containers(struct checks *c, const struct info_containers *containers);
+			const struct engine_image *image);
+void doctor_judge_network(struct checks *c, const struct engine_network *network);
+/* now in seconds since the epoch. */
+void doctor_judge_containers(struct checks *c, const struct config *config, const struct engine_containers *containers,
+			     uint64_t now);
 /* What sessions may use of what the engine has. info NULL = not known. */
-void doctor_judge_limits(struct checks *c, const struct config *config, const struct info *info);
+void doctor_judge_limits(struct checks *c, const struct config *config, const struct engine_info *info);
 
-/* --- files and settings (doctor-files.c) -------------------------------------------------------------------------- */
+/* --- files and settings (files.c) -------------------------------------------------------------------------- */
 /* The full path of an executable `name`, as the loop's children find it; NULL if there is none. The caller owns it. */
 char *doctor_find_program(const char *name);
 /* f: why the settings could not be loaded, or NULL and config. */
@@ -47,7 +46,7 @@ void doctor_check_folder(struct checks *c, const char *name, const char *path);
 /* f: why it does not answer; NULL = it does, or is not there yet. Looks at the key of sealed settings too. */
 void doctor_judge_store(struct checks *c, const struct config *config, const struct fail *f);
 
-/* --- real sessions (doctor-trial.c) ------------------------------------------------------------------------------- */
+/* --- real sessions (trial.c) ------------------------------------------------------------------------------- */
 struct trial;
 /* Tries each runtime in turn and adds a check for each, then calls done from the loop. All but loop must outlive it. */
 struct trial *trial_new(struct loop *loop, const struct config *config, struct checks *c, void (*done)(void *ctx),

@@ -7,20 +7,16 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "manager/doctor/doctor-private.h"
-#include "manager/engine/inspect.h"
+#include "manager/engine/open.h"
 #include "manager/store/store.h"
-
-/* What a container may take beyond its time: PID 1's own grace, and an install that is being kept as an image. */
-#define OVERDUE_MARGIN_SECONDS 1200
 
 struct part {
 	struct list node;
 	struct doctor *doctor;
 	const char *name;
 	const struct runtime *runtime; /* of an image */
-	struct engine_probe *probe;
-	/* Turns an answer into checks; -1 with f if it makes no sense, 1 if another question was asked. */
-	int (*read)(struct part *p, const char *text, size_t n, struct fail *f);
+	struct engine_query *query;
+	enum engine_question question;
 	struct fail failure; /* no answer; judged when it is shown */
 	struct checks checks;
 	bool is_ready;
@@ -36,7 +32,7 @@ struct doctor {
 	struct part *leftovers, *limits, *trials, *store_part;
 	struct store *store;
 	struct trial *trial;
-	struct info info;
+	struct engine_info machine; /* only the engine's memory and CPUs; 0 = not known */
 	struct timer *start;
 	char *client;	     /* its full path */
 	const char *unknown; /* why nothing can be known of the engine; NULL while it can */
@@ -46,46 +42,6 @@ static void show_ready(struct doctor *d);
 
 /* --- answers ----------------------------------------------------------------------------------------------------- */
 
-static int read_client(struct part *p, const char *text, size_t n, struct fail *f)
-{
-	struct info_client client;
-	if (info_read_client(&client, text, n, f) < 0)
-		return -1;
-	doctor_judge_client(&p->checks, p->doctor->client, &client);
-	info_client_release(&client);
-	return 0;
-}
-
-static int read_place(struct part *p, const char *text, size_t n, struct fail *f)
-{
-	struct info_place place;
-	if (info_read_place(&place, text, n, f) < 0)
-		return -1;
-	doctor_judge_place(&p->checks, &place);
-	info_place_release(&place);
-	return 0;
-}
-
-static int read_engine(struct part *p, const char *text, size_t n, struct fail *f)
-{
-	struct info_engine engine;
-	if (info_read_engine(&engine, text, n, f) < 0)
-		return -1;
-	doctor_judge_engine(&p->checks, &engine);
-	info_engine_release(&engine);
-	return 0;
-}
-
-static int read_info(struct part *p, const char *text, size_t n, struct fail *f)
-{
-	struct utsname uts = { 0 };
-	if (info_read(&p->doctor->info, text, n, f) < 0)
-		return -1;
-	uname(&uts);
-	doctor_judge_info(&p->checks, &p->doctor->info, uts.machine);
-	return 0;
-}
-
 static const char *image_of(const struct part *p, bool *ret_usual)
 {
 	const char *image = runtime_image(p->runtime, &p->doctor->config);
@@ -93,81 +49,63 @@ static const char *image_of(const struct part *p, bool *ret_usual)
 	return image;
 }
 
-static int read_image(struct part *p, const char *text, size_t n, struct fail *f)
+static void judge_info(struct part *p, const struct engine_info *info)
+{
+	struct doctor *d = p->doctor;
+	struct utsname uts = { 0 };
+	uname(&uts);
+	doctor_judge_info(&p->checks, info, uts.machine);
+	d->machine = (struct engine_info){ .memory = info->memory, .cpus = info->cpus };
+}
+
+static void judge_image(struct part *p, const struct engine_image *image)
 {
 	bool usual;
 	const char *name = image_of(p, &usual);
-	struct info_image image;
-	if (info_read_image(&image, text, n, f) < 0)
-		return -1;
-	doctor_judge_image(&p->checks, p->runtime, name, usual, &image);
-	info_image_release(&image);
-	return 0;
+	doctor_judge_image(&p->checks, p->runtime, name, usual, image);
 }
 
-static int read_network(struct part *p, const char *text, size_t n, struct fail *f)
+static void judge(struct part *p, const struct engine_answer *a)
 {
-	struct info_network network;
-	if (info_read_network(&network, text, n, f) < 0)
-		return -1;
-	doctor_judge_network(&p->checks, &network);
-	info_network_release(&network);
-	return 0;
+	struct doctor *d = p->doctor;
+	switch (a->question) {
+	case ASK_CLIENT:
+		doctor_judge_client(&p->checks, d->client, &a->client);
+		break;
+	case ASK_PLACE:
+		doctor_judge_place(&p->checks, &a->place);
+		break;
+	case ASK_ENGINE:
+		doctor_judge_engine(&p->checks, &a->version);
+		break;
+	case ASK_INFO:
+		judge_info(p, &a->info);
+		break;
+	case ASK_IMAGE:
+		judge_image(p, &a->image);
+		break;
+	case ASK_NETWORK:
+		doctor_judge_network(&p->checks, &a->network);
+		break;
+	case ASK_CONTAINERS:
+		doctor_judge_containers(&p->checks, &d->config, &a->containers, (uint64_t)time(NULL));
+		break;
+	case ASK_CONTAINER:
+	case ASK_STATS:
+		break;
+	}
 }
 
-static int read_containers(struct part *p, const char *text, size_t n, struct fail *f)
-{
-	struct info_containers containers;
-	const struct config *c = &p->doctor->config;
-	struct info_ages ages = {
-		.now = (uint64_t)time(NULL),
-		.orphan = c->orphan_min_age,
-		.overdue = MAX(c->max_lifetime, c->dependency_timeout) + OVERDUE_MARGIN_SECONDS,
-	};
-	if (info_read_containers(&containers, text, n, &ages, f) < 0)
-		return -1;
-	doctor_judge_containers(&p->checks, &containers);
-	info_containers_release(&containers);
-	return 0;
-}
-
-/* --- questions --------------------------------------------------------------------------------------------------- */
-
-static void on_answer(void *ctx, const char *text, size_t n, const struct fail *f)
+static void on_answer(void *ctx, const struct engine_answer *answer, const struct fail *f)
 {
 	struct part *p = ctx;
-	struct engine_probe *answered = take_ptr(p->probe);
-	int r = -1;
+	p->query = p->doctor->engine->ops->query_free(p->query);
 	if (f)
 		fail_copy(&p->failure, f);
 	else
-		r = p->read(p, text, n, &p->failure);
-	p->doctor->engine->ops->probe_free(answered);
-	p->is_ready = r <= 0;
+		judge(p, answer);
+	p->is_ready = true;
 	show_ready(p->doctor);
-}
-
-static int ask(struct part *p, enum engine_question question, const char *subject, struct fail *f)
-{
-	struct engine *engine = p->doctor->engine;
-	p->probe = engine->ops->probe(
-		engine, &(struct probe_spec){ .question = question, .subject = subject, .done = on_answer, .ctx = p },
-		f);
-	return p->probe ? 0 : -1;
-}
-
-/* The same one of several that sessions are put on. */
-static int read_networks(struct part *p, const char *text, size_t n UNUSED, struct fail *f)
-{
-	char id[65];
-	if (inspect_network_id(text, id) == 0) {
-		p->read = read_network;
-		return ask(p, ASK_NETWORK, id, f) < 0 ? -1 : 1;
-	}
-	if (text[strspn(text, " \r\n")])
-		return info_not_understood(f, ASK_NETWORKS);
-	doctor_judge_network(&p->checks, NULL);
-	return 0;
 }
 
 static struct part *part_new(struct doctor *d, const char *name)
@@ -182,34 +120,41 @@ static struct part *part_new(struct doctor *d, const char *name)
 static void part_free(struct part *p)
 {
 	list_remove(&p->node);
-	p->doctor->engine->ops->probe_free(p->probe);
+	p->doctor->engine->ops->query_free(p->query);
 	fail_release(&p->failure);
 	checks_release(&p->checks);
 	free(p);
 }
 
-static void begin(struct part *p, enum engine_question question, const char *subject)
+static void ask(struct part *p, enum engine_question question, const char *subject)
 {
 	struct doctor *d = p->doctor;
-	if (!d->client) {
-		fail_set(&p->failure, FAIL_ENGINE, "cannot find '%s'%s", d->config.docker,
-			 strchr(d->config.docker, '/') ? "" : " in PATH");
+	p->question = question;
+	if (d->client) {
+		p->query = d->engine->ops->query(
+			d->engine,
+			&(struct query_spec){ .question = question, .subject = subject, .done = on_answer, .ctx = p },
+			&p->failure);
+	} else {
+		cause_set(&p->failure, FAIL_ENGINE, CAUSE_NO_CLIENT, "cannot find '%s'%s", d->config.docker,
+			  strchr(d->config.docker, '/') ? "" : " in PATH");
 		fail_hint(&p->failure,
 			  "install docker (./setup-docker.sh does), or set HUSK_DOCKER to the client's path");
-		p->is_ready = true;
-	} else if (ask(p, question, subject, &p->failure) < 0) {
-		p->is_ready = true;
 	}
+	p->is_ready = !p->query;
 }
 
-static void add_question(struct doctor *d, const char *name, enum engine_question question,
-			 int (*read)(struct part *, const char *, size_t, struct fail *), const struct runtime *runtime)
+static void add_question(struct doctor *d, const char *name, enum engine_question question)
 {
-	struct part *p = part_new(d, name);
+	ask(part_new(d, name), question, NULL);
+}
+
+static void add_image(struct doctor *d, const struct runtime *runtime)
+{
+	struct part *p = part_new(d, "image");
 	bool usual;
-	p->read = read;
 	p->runtime = runtime;
-	begin(p, question, runtime ? image_of(p, &usual) : NULL);
+	ask(p, ASK_IMAGE, image_of(p, &usual));
 }
 
 /* --- showing ----------------------------------------------------------------------------------------------------- */
@@ -220,17 +165,15 @@ static void judge_failure(struct part *p)
 	struct doctor *d = p->doctor;
 	const struct fail *f = &p->failure;
 	AUTO(freep) char *name = p->runtime ? xasprintf("%s %s", p->name, p->runtime->name) : xstrdup(p->name);
-	bool usual;
 	if (f->kind == FAIL_IMAGE && p->runtime) {
-		const char *image = image_of(p, &usual);
-		doctor_judge_image(&p->checks, p->runtime, image, usual, NULL);
+		judge_image(p, NULL);
 	} else if (d->unknown) {
 		checks_add(&p->checks, name, CHECK_WARN, NULL, "not known, since %s", d->unknown);
 	} else {
-		checks_add(&p->checks, name, CHECK_FAIL, doctor_fix(f), "%s", f->message);
+		checks_add(&p->checks, name, CHECK_FAIL, f->hint, "%s", f->message);
 		if (!d->client)
 			d->unknown = "there is no docker client";
-		else if (p->read == read_engine)
+		else if (p->question == ASK_ENGINE)
 			d->unknown = "the engine was not reached";
 	}
 }
@@ -248,7 +191,7 @@ static void part_reached(struct part *p)
 {
 	struct doctor *d = p->doctor;
 	if (p == d->limits && !d->config_failure.kind)
-		doctor_judge_limits(&p->checks, &d->config, d->info.version ? &d->info : NULL);
+		doctor_judge_limits(&p->checks, &d->config, &d->machine);
 	if (p == d->limits)
 		p->is_ready = true;
 	if (p != d->trials || d->trial || p->is_ready)
@@ -297,13 +240,13 @@ static void check_leftovers(struct doctor *d, const struct fail *f)
 {
 	struct part *p = d->leftovers;
 	if (store_id(d->store)) {
-		begin(p, ASK_CONTAINERS, store_id(d->store));
+		ask(p, ASK_CONTAINERS, store_id(d->store));
 		return;
 	}
 	if (f)
 		checks_add(&p->checks, p->name, CHECK_WARN, NULL, "not known, since the store does not answer");
 	else
-		doctor_judge_containers(&p->checks, &(struct info_containers){ 0 });
+		doctor_judge_containers(&p->checks, &d->config, &(struct engine_containers){ 0 }, 0);
 	p->is_ready = true;
 }
 
@@ -341,15 +284,14 @@ static void on_start(void *ctx)
 	struct doctor *d = ctx;
 	size_t n;
 	const struct runtime *runtimes = runtime_list(&n);
-	add_question(d, "docker client", ASK_CLIENT, read_client, NULL);
-	add_question(d, "endpoint", ASK_PLACE, read_place, NULL);
-	add_question(d, "engine", ASK_ENGINE, read_engine, NULL);
-	add_question(d, "engine info", ASK_INFO, read_info, NULL);
+	add_question(d, "docker client", ASK_CLIENT);
+	add_question(d, "endpoint", ASK_PLACE);
+	add_question(d, "engine", ASK_ENGINE);
+	add_question(d, "engine info", ASK_INFO);
 	for (size_t i = 0; i < n; i++)
-		add_question(d, "image", ASK_IMAGE, read_image, &runtimes[i]);
-	add_question(d, "network", ASK_NETWORKS, read_networks, NULL);
+		add_image(d, &runtimes[i]);
+	add_question(d, "network", ASK_NETWORK);
 	d->leftovers = part_new(d, "leftovers");
-	d->leftovers->read = read_containers;
 	check_files(d);
 	check_store(d);
 	d->limits = part_new(d, "limits");
@@ -378,7 +320,9 @@ struct doctor *doctor_new(struct loop *loop, const struct doctor_request *reques
 	list_init(&d->parts);
 	load_config(d);
 	d->client = doctor_find_program(d->config.docker);
-	d->engine = engine_docker_new(loop, d->config.docker);
+	AUTO(fail_release) struct fail f = { 0 };
+	d->engine = engine_open(d->config.engine, &(struct engine_options){ .loop = loop, .program = d->config.docker },
+				&f);
 	d->start = timer_new(loop, on_start, d);
 	timer_start(d->start, 0, 0);
 	return d;
@@ -394,7 +338,6 @@ struct doctor *doctor_free(struct doctor *d)
 	d->engine->ops->free(d->engine);
 	store_free(d->store);
 	timer_free(d->start);
-	info_release(&d->info);
 	fail_release(&d->config_failure);
 	config_release(&d->config);
 	free(d->client);

@@ -8,6 +8,8 @@
 #define CLIENT_MINOR_MIN 10
 #define CPU_PERIOD 100000
 #define NAMES_SHOWN 5
+/* What a container may take beyond its time: PID 1's own grace, and an install that is being kept as an image. */
+#define OVERDUE_MARGIN_SECONDS 1200
 
 static const char *or_unknown(const char *s)
 {
@@ -19,7 +21,7 @@ static double gib(uint64_t bytes)
 	return (double)bytes / (1 << 30);
 }
 
-void doctor_judge_client(struct checks *c, const char *path, const struct info_client *client)
+void doctor_judge_client(struct checks *c, const char *path, const struct engine_client *client)
 {
 	static const char name[] = "docker client";
 	bool old = client->major < CLIENT_MAJOR_MIN ||
@@ -35,7 +37,7 @@ void doctor_judge_client(struct checks *c, const char *path, const struct info_c
 		checks_add(c, name, CHECK_OK, NULL, "%s, %s", path, client->version);
 }
 
-void doctor_judge_place(struct checks *c, const struct info_place *place)
+void doctor_judge_place(struct checks *c, const struct engine_place *place)
 {
 	const char *host = getenv("DOCKER_HOST");
 	bool chosen = host && *host;
@@ -44,7 +46,7 @@ void doctor_judge_place(struct checks *c, const struct info_place *place)
 		   place->is_local ? "" : ", not this machine: CONTAINER_CA_BUNDLE has no effect");
 }
 
-void doctor_judge_engine(struct checks *c, const struct info_engine *engine)
+void doctor_judge_engine(struct checks *c, const struct engine_version *engine)
 {
 	bool docker = !*engine->name || streq(engine->name, "Engine");
 	checks_add(c, "engine", docker ? CHECK_OK : CHECK_WARN, NULL, "%s %s, API %s%s",
@@ -54,21 +56,21 @@ void doctor_judge_engine(struct checks *c, const struct info_engine *engine)
 
 /* --- docker info ------------------------------------------------------------------------------------------------- */
 
-static void judge_system(struct checks *c, const struct info *info, const char *machine)
+static void judge_system(struct checks *c, const struct engine_info *info, const char *machine)
 {
 	static const char name[] = "system";
 	const char *os = or_unknown(info->os), *kernel = or_unknown(info->kernel), *arch = or_unknown(info->arch);
 	if (!streq(info->os_type, "linux"))
 		checks_add(c, name, CHECK_FAIL, "switch the engine to Linux containers", "%s containers (%s)",
 			   info->os_type, os);
-	else if (info->arch && !info_same_arch(info->arch, machine))
+	else if (info->arch && !engine_same_arch(info->arch, machine))
 		checks_add(c, name, CHECK_FAIL, "build Husk on a machine like the engine's, or use another engine",
 			   "%s, kernel %s, %s: this build's images are for %s", os, kernel, arch, machine);
 	else
 		checks_add(c, name, CHECK_OK, NULL, "%s, kernel %s, %s", os, kernel, arch);
 }
 
-static void judge_storage(struct checks *c, const struct info *info)
+static void judge_storage(struct checks *c, const struct engine_info *info)
 {
 	if (info->storage && streq(info->storage, "vfs"))
 		checks_add(c, "storage driver", CHECK_WARN, "configure the engine for overlay2",
@@ -77,7 +79,7 @@ static void judge_storage(struct checks *c, const struct info *info)
 		checks_add(c, "storage driver", CHECK_OK, NULL, "%s", or_unknown(info->storage));
 }
 
-static void judge_cgroups(struct checks *c, const struct info *info)
+static void judge_cgroups(struct checks *c, const struct engine_info *info)
 {
 	const char *version = info->cgroup_version, *driver = or_unknown(info->cgroup_driver);
 	if (streq(driver, "none"))
@@ -90,7 +92,7 @@ static void judge_cgroups(struct checks *c, const struct info *info)
 			   or_unknown(version), driver);
 }
 
-static void judge_seccomp(struct checks *c, const struct info *info)
+static void judge_seccomp(struct checks *c, const struct engine_info *info)
 {
 	const char *profile = info->seccomp;
 	if (!profile || streq(profile, "unconfined"))
@@ -107,7 +109,7 @@ static void judge_seccomp(struct checks *c, const struct info *info)
 			"on, with a profile of its own: %s", profile);
 }
 
-static void judge_protection(struct checks *c, const struct info *info)
+static void judge_protection(struct checks *c, const struct engine_info *info)
 {
 	judge_seccomp(c, info);
 	checks_add(c, "apparmor", CHECK_OK, NULL, "%s",
@@ -122,12 +124,12 @@ static void judge_protection(struct checks *c, const struct info *info)
 
 struct limit {
 	const char *name;
-	enum info_answer answer;
+	enum support answer;
 	enum check_status without;
 	const char *means; /* without it */
 };
 
-static void judge_limit_support(struct checks *c, const struct info *info)
+static void judge_limit_support(struct checks *c, const struct engine_info *info)
 {
 	const struct limit limits[] = {
 		{ "memory limit", info->memory_limit, CHECK_FAIL, "a session can use up the machine's memory" },
@@ -138,9 +140,9 @@ static void judge_limit_support(struct checks *c, const struct info *info)
 	bool v1 = info->cgroup_version && streq(info->cgroup_version, "1");
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
 		const struct limit *l = &limits[i];
-		if (l->answer == INFO_YES)
+		if (l->answer == SUPPORT_YES)
 			checks_add(c, l->name, CHECK_OK, NULL, "supported");
-		else if (l->answer == INFO_UNKNOWN)
+		else if (l->answer == SUPPORT_UNKNOWN)
 			checks_add(c, l->name, CHECK_WARN, NULL, "the engine does not say whether it has it");
 		else
 			checks_add(
@@ -151,7 +153,7 @@ static void judge_limit_support(struct checks *c, const struct info *info)
 	}
 }
 
-void doctor_judge_info(struct checks *c, const struct info *info, const char *machine)
+void doctor_judge_info(struct checks *c, const struct engine_info *info, const char *machine)
 {
 	judge_system(c, info, machine);
 	judge_storage(c, info);
@@ -163,7 +165,7 @@ void doctor_judge_info(struct checks *c, const struct info *info, const char *ma
 /* --- what is Husk's ---------------------------------------------------------------------------------------------- */
 
 void doctor_judge_image(struct checks *c, const struct runtime *runtime, const char *name, bool usual,
-			const struct info_image *image)
+			const struct engine_image *image)
 {
 	AUTO(freep) char *title = xasprintf("image %s", runtime->name);
 	if (image)
@@ -176,10 +178,10 @@ void doctor_judge_image(struct checks *c, const struct runtime *runtime, const c
 			   "%s, chosen by a setting, is not there", name);
 }
 
-void doctor_judge_network(struct checks *c, const struct info_network *network)
+void doctor_judge_network(struct checks *c, const struct engine_network *network)
 {
 	static const char again[] = "stop all sessions, then `docker network rm husk`; Husk makes it anew";
-	if (!network)
+	if (!network->is_there)
 		checks_add(c, "network", CHECK_OK, NULL,
 			   "not there yet; made for the first session that wants a network");
 	else if (!streq(network->driver, "bridge") || !network->isolated)
@@ -192,26 +194,35 @@ void doctor_judge_network(struct checks *c, const struct info_network *network)
 		checks_add(c, "network", CHECK_OK, NULL, "'husk', a bridge; sessions do not see each other");
 }
 
-void doctor_judge_containers(struct checks *c, const struct info_containers *containers)
+/* Nobody will remove it: it does not run and is no longer young, or has outlived any end that it can have. */
+static bool is_left_over(const struct config *config, const struct engine_container *c, uint64_t now)
 {
-	AUTO(buf_release) struct buf names = { 0 };
-	size_t n = containers->leftovers.n;
-	for (size_t i = 0; i < MIN(n, NAMES_SHOWN); i++)
-		buf_printf(&names, " %s", containers->leftovers.v[i]);
-	AUTO(freep) char *fix =
-		n <= NAMES_SHOWN ?
-			xasprintf("docker rm --force%s", buf_str(&names)) :
-			xasprintf("docker rm --force%s, and so on (docker ps --all --filter label=husk=true)",
-				  buf_str(&names));
-	if (n)
-		checks_add(c, "leftovers", CHECK_WARN, fix, "%zu container%s that no server looks after, %zu running",
-			   n, n == 1 ? "" : "s", containers->running);
-	else
-		checks_add(c, "leftovers", CHECK_OK, NULL, "none; %zu session%s running", containers->running,
-			   containers->running == 1 ? "" : "s");
+	uint64_t age = now - MIN(c->created, now);
+	uint64_t longest = MAX(config->max_lifetime, config->dependency_timeout) + OVERDUE_MARGIN_SECONDS;
+	return (!c->running && age >= config->orphan_min_age) || age > longest;
 }
 
-void doctor_judge_limits(struct checks *c, const struct config *config, const struct info *info)
+void doctor_judge_containers(struct checks *c, const struct config *config, const struct engine_containers *containers,
+			     uint64_t now)
+{
+	AUTO(buf_release) struct buf names = { 0 };
+	size_t n = 0, running = 0;
+	for (size_t i = 0; i < containers->n; i++) {
+		running += containers->v[i].running;
+		if (is_left_over(config, &containers->v[i], now) && n++ < NAMES_SHOWN)
+			buf_printf(&names, " %s", containers->v[i].name);
+	}
+	AUTO(freep) char *fix =
+		xasprintf("docker rm --force%s%s", buf_str(&names), n <= NAMES_SHOWN ? "" : ", and so on (husk gc)");
+	if (n)
+		checks_add(c, "leftovers", CHECK_WARN, fix, "%zu container%s that no server looks after, %zu running",
+			   n, n == 1 ? "" : "s", running);
+	else
+		checks_add(c, "leftovers", CHECK_OK, NULL, "none; %zu session%s running", running,
+			   running == 1 ? "" : "s");
+}
+
+void doctor_judge_limits(struct checks *c, const struct config *config, const struct engine_info *info)
 {
 	double memory = gib(config->memory_limit), cpus = (double)config->cpu_quota / CPU_PERIOD;
 	AUTO(freep) char *wanted =

@@ -40,7 +40,7 @@ static void conclude(struct trial *t, enum check_status status, const char *fix,
 
 static void conclude_failed(struct trial *t, const struct fail *f)
 {
-	conclude(t, CHECK_FAIL, doctor_fix(f), f->message);
+	conclude(t, CHECK_FAIL, f->hint, f->message);
 }
 
 static void on_deadline(void *ctx)

@@ -1,18 +1,23 @@
 /* Container engines behind one vtable. Every call is asynchronous, has a deadline and can be cancelled; nothing contacts
- * an engine before the first call. Callbacks never run inside the call that started them. */
+ * an engine before the first call. Callbacks never run inside the call that started them.
+ *
+ * What an engine prints, and which program prints it, is its adapter's business alone (docker/ is the first): answers are
+ * structs, failures carry a cause of manager/model/cause.h. */
 #ifndef HUSK_MANAGER_ENGINE_ENGINE_H
 #define HUSK_MANAGER_ENGINE_ENGINE_H
 
 #include "base/fail.h"
 #include "base/loop.h"
 #include "base/strv.h"
+#include "manager/engine/answer.h"
+#include "manager/model/cause.h"
 
 struct engine;
 struct engine_task;   /* one call under way */
 struct engine_bake;   /* an image that is being made */
 struct engine_stream; /* a running attach: bytes both ways */
 struct engine_watch;  /* a running events feed */
-struct engine_probe;  /* a question under way */
+struct engine_query;  /* a question under way */
 
 /* What a container is made of. Strings are borrowed for the call. */
 struct container_spec {
@@ -27,18 +32,21 @@ struct container_spec {
 	uint64_t lease;
 	uint64_t lifetime;
 	bool network;		/* false = only lo */
-	bool keep_proxies;	/* leave the proxy variables that the docker CLI injects */
+	bool keep_proxies;	/* leave the proxy variables that an engine's client may inject */
 	bool install;		/* runs an installer instead of code: what it writes is on disk, not in memory */
 	const struct strv *env; /* NAME=value; never a secret: everybody on the engine can read it. NULL = none */
-	const char
-		*ca_bundle; /* host file, mounted read-only when the network is on and the engine is local; or NULL */
+	/* A host file, mounted read-only when the network is on and the engine is local; or NULL. */
+	const char *ca_bundle;
 };
+
+/* On every image that bake makes; its value says of what. */
+#define BAKE_LABEL "husk.deps"
 
 /* An image that is another one and a directory of a running container. Strings are borrowed for the call. */
 struct bake_spec {
 	const char *container;
 	const char *path;	   /* in the container, and in the image */
-	const char *base;	   /* the image it is added to, all else of which stays as it is */
+	const char *base;	   /* the image it is added to, which is otherwise left as it is */
 	const char *image;	   /* the name of the result */
 	const char *scratch;	   /* the name of a container that is made for it and never started */
 	const char *store;	   /* for the scratch container, as container_spec says */
@@ -69,29 +77,22 @@ struct watch_handler {
 	void *ctx;
 };
 
-/* What a probe can ask. None of it changes anything. */
-enum engine_question {
-	ASK_CLIENT,	/* which client this is; does not reach for the engine */
-	ASK_PLACE,	/* where the client looks for the engine; likewise */
-	ASK_ENGINE,	/* its version */
-	ASK_INFO,	/* what it is and what it can do */
-	ASK_IMAGE,	/* subject: an image */
-	ASK_LABELS,	/* subject: an image */
-	ASK_NETWORKS,	/* the ids of Husk's network */
-	ASK_NETWORK,	/* subject: such an id */
-	ASK_CONTAINERS, /* subject: the id of a store; all of its containers, of whichever server */
-	ASK_STATS,	/* what the containers that run use; takes the engine a second or two */
-};
+/* The answer, or NULL and why there is none. Valid during the call, in which the query may be freed. */
+typedef void (*engine_answer_fn)(void *ctx, const struct engine_answer *answer, const struct fail *f);
 
-/* The answer in the engine's words (info.h reads them), NUL-terminated and bounded; or NULL and why there is none. Valid
- * during the call, in which the probe may be freed. */
-typedef void (*engine_answer_fn)(void *ctx, const char *text, size_t n, const struct fail *f);
-
-struct probe_spec {
+struct query_spec {
 	enum engine_question question;
-	const char *subject; /* borrowed for the call */
+	const char *subject; /* as the question says; borrowed for the call */
 	engine_answer_fn done;
 	void *ctx;
+};
+
+/* What an engine can do, as far as it is known yet. */
+struct engine_capabilities {
+	bool bakes_images;
+	bool feeds_events;	    /* without them, ASK_CONTAINER is how a death is explained */
+	enum support shares_kernel; /* its containers run on this machine's kernel and can mount its files */
+	bool several_nodes;
 };
 
 struct engine_ops {
@@ -99,7 +100,7 @@ struct engine_ops {
 	/* Creates and starts; on failure nothing is left behind. */
 	struct engine_task *(*create)(struct engine *e, const struct container_spec *spec, engine_done_fn done,
 				      void *ctx);
-	/* Removes by force; done when it is really gone. A container that is not there is success. */
+	/* Removes by force; done when it is really gone. A container that is not there is success. done may be NULL. */
 	struct engine_task *(*remove)(struct engine *e, const char *container, engine_done_fn done, void *ctx);
 	/* Removes what does not run; a container that runs by now is left alone, and that is a failure. */
 	struct engine_task *(*remove_ended)(struct engine *e, const char *container, engine_done_fn done, void *ctx);
@@ -120,13 +121,16 @@ struct engine_ops {
 	struct engine_watch *(*watch)(struct engine *e, const char *store, const struct watch_handler *handler,
 				      struct fail *f);
 	/* NULL with f filled if it cannot even be asked. The caller frees it, before or after the answer. */
-	struct engine_probe *(*probe)(struct engine *e, const struct probe_spec *spec, struct fail *f);
-	struct engine_probe *(*probe_free)(struct engine_probe *p);
+	struct engine_query *(*query)(struct engine *e, const struct query_spec *spec, struct fail *f);
+	struct engine_query *(*query_free)(struct engine_query *q);
+	/* An engine may tell on the stream itself why there is none. Reads what came where PID 1's first frame should be. */
+	void (*explain)(struct engine *e, const void *data, size_t n, struct fail *f);
 	/* Cancelling a create cleans up behind itself. Afterwards done is not called. */
 	void (*task_cancel)(struct engine_task *task);
 	int (*stream_write)(struct engine_stream *s, const void *data, size_t n);
 	struct engine_stream *(*stream_free)(struct engine_stream *s);
 	struct engine_watch *(*watch_free)(struct engine_watch *w);
+	struct engine_capabilities (*capabilities)(const struct engine *e);
 	struct engine *(*free)(struct engine *e);
 };
 
@@ -134,7 +138,22 @@ struct engine {
 	const struct engine_ops *ops;
 };
 
-/* The docker CLI `program` (looked up in PATH) by exec; DOCKER_HOST and contexts are the CLI's own business. */
-struct engine *engine_docker_new(struct loop *loop, const char *program);
+struct engine_options {
+	struct loop *loop;
+	const char *program; /* the engine's client, looked up in PATH; copied */
+};
+
+/* A kind of engine. */
+struct engine_driver {
+	const char *name;
+	struct engine *(*open)(const struct engine_options *options, struct fail *f);
+	/* As engine_reap() (open.h) says; NULL if it needs no process for that. */
+	int (*reap)(const char *program, char *const *names);
+};
+
+struct engine_capabilities engine_capabilities(const struct engine *e);
+
+/* The failure of a container that died, in the reference's words: CAUSE_OOM or CAUSE_EXITED. Returns -1. */
+int engine_death(struct fail *f, bool oom, int exit_code);
 
 #endif

@@ -10,6 +10,7 @@ static const char *const names[CAUSE_COUNT] = {
 	[CAUSE_ENGINE_REFUSED] = "engine_refused",
 	[CAUSE_NO_IMAGE] = "no_image",
 	[CAUSE_NO_CONTAINER] = "no_container",
+	[CAUSE_NOT_SUPPORTED] = "not_supported",
 	[CAUSE_STOPPED] = "stopped",
 	[CAUSE_STOPPED_BY_HAND] = "stopped_by_hand",
 	[CAUSE_IDLE] = "idle",

@@ -14,7 +14,8 @@ enum cause {
 	CAUSE_ENGINE_SILENT,  /* it is there and does not answer in time */
 	CAUSE_ENGINE_REFUSED, /* it answered with an error */
 	CAUSE_NO_IMAGE,
-	CAUSE_NO_CONTAINER, /* it is not there, or does not run */
+	CAUSE_NO_CONTAINER,  /* it is not there, or does not run */
+	CAUSE_NOT_SUPPORTED, /* this engine cannot do it */
 
 	/* --- a session's end --- */
 	CAUSE_STOPPED,	       /* somebody asked for it */

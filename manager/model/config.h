@@ -51,8 +51,9 @@ struct config {
 	char *database_url; /* DATABASE_URL; NULL and no postgres_host = the embedded store */
 	char *postgres_user, *postgres_password, *postgres_db, *postgres_host;
 	uint64_t postgres_port;
-	char *thread_id; /* HUSK_THREAD_ID; NULL = the persistent one */
-	char *docker;	 /* HUSK_DOCKER: the client to run, default "docker" */
+	char *thread_id;    /* HUSK_THREAD_ID; NULL = the persistent one */
+	char *docker;	    /* HUSK_DOCKER: the client to run, default "docker" */
+	const char *engine; /* the name of a kind of engine; NULL = docker. No setting yet */
 
 	struct strv file; /* NAME=value pairs of the settings file */
 };

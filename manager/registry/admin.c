@@ -1,10 +1,7 @@
 #include "manager/registry/admin.h"
 
-#include <time.h>
-
 #include "base/alloc.h"
-#include "manager/engine/engine.h"
-#include "manager/engine/info.h"
+#include "manager/engine/open.h"
 #include "manager/registry/gc.h"
 #include "manager/registry/owner.h"
 #include "manager/store/store.h"
@@ -17,7 +14,7 @@ struct admin {
 	const struct config *config;
 	struct engine *engine;
 	struct store *store;
-	struct engine_probe *probe;
+	struct engine_query *query;
 	struct engine_task *task;
 	struct store_job *job;
 	struct gc *gc;
@@ -56,7 +53,9 @@ struct admin *admin_new(struct loop *loop, const struct config *config)
 	struct admin *a = new0(struct admin);
 	a->loop = loop;
 	a->config = config;
-	a->engine = engine_docker_new(loop, config->docker);
+	AUTO(fail_release) struct fail f = { 0 };
+	a->engine =
+		engine_open(config->engine, &(struct engine_options){ .loop = loop, .program = config->docker }, &f);
 	a->store = store_new(loop, config);
 	return a;
 }
@@ -67,7 +66,7 @@ struct admin *admin_free(struct admin *a)
 		return NULL;
 	gc_free(a->gc);
 	store_cancel(a->job);
-	a->engine->ops->probe_free(a->probe);
+	a->engine->ops->query_free(a->query);
 	if (a->task)
 		a->engine->ops->task_cancel(a->task);
 	store_free(a->store);
@@ -119,20 +118,12 @@ static void add_row(struct admin *a, const struct session_record *row, uint64_t 
 	};
 }
 
-static bool is_present(const struct info_containers *found, const char *name)
-{
-	for (size_t i = 0; i < found->present.n; i++)
-		if (streq(found->present.v[i], name))
-			return true;
-	return false;
-}
-
 /* Rows whose server had no time to say that the session is over. */
-static void drop_gone(struct admin *a, const struct info_containers *found)
+static void drop_gone(struct admin *a, const struct engine_containers *found)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < a->n; i++) {
-		if (streq(a->v[i].state, "starting") || is_present(found, a->v[i].container))
+		if (streq(a->v[i].state, "starting") || engine_containers_have(found, a->v[i].container))
 			a->v[kept++] = a->v[i];
 		else
 			session_release(&a->v[i]);
@@ -145,54 +136,42 @@ static void listed(struct admin *a)
 	a->on_list(a->ctx, a->v, a->n, NULL, a->unsure.kind ? &a->unsure : NULL);
 }
 
-static void on_stats(void *ctx, const char *text, size_t n, const struct fail *f)
+static void on_stats(void *ctx, const struct engine_answer *answer, const struct fail *f)
 {
 	struct admin *a = ctx;
-	struct info_stats stats = { 0 };
-	a->probe = a->engine->ops->probe_free(a->probe);
-	if (!f)
-		info_read_stats(&stats, text, n);
-	for (size_t i = 0; i < a->n; i++) {
-		for (size_t k = 0; k < stats.n; k++) {
-			if (!streq(a->v[i].container, stats.v[k].name))
+	a->query = a->engine->ops->query_free(a->query);
+	for (size_t i = 0; !f && i < a->n; i++) {
+		for (size_t k = 0; k < answer->stats.n; k++) {
+			if (!streq(a->v[i].container, answer->stats.v[k].name))
 				continue;
 			a->v[i].has_memory = true;
-			a->v[i].memory = stats.v[k].memory;
+			a->v[i].memory = answer->stats.v[k].memory;
 		}
 	}
-	info_stats_release(&stats);
 	listed(a);
 }
 
 static void stop_next(struct admin *a);
 
-static void on_containers(void *ctx, const char *text, size_t n, const struct fail *f)
+static void on_containers(void *ctx, const struct engine_answer *answer, const struct fail *f)
 {
 	struct admin *a = ctx;
-	struct info_containers found = { 0 };
-	struct info_ages ages = { .now = (uint64_t)time(NULL),
-				  .orphan = a->config->orphan_min_age,
-				  .overdue = UINT64_MAX };
-	struct probe_spec stats = { .question = ASK_STATS, .done = on_stats, .ctx = a };
-	AUTO(fail_release) struct fail bad = { 0 };
-	a->probe = a->engine->ops->probe_free(a->probe);
-	if (!f && info_read_containers(&found, text, n, &ages, &bad) < 0)
-		f = &bad;
+	struct query_spec stats = { .question = ASK_STATS, .done = on_stats, .ctx = a };
+	a->query = a->engine->ops->query_free(a->query);
 	if (f)
 		fail_copy(&a->unsure, f);
 	else
-		drop_gone(a, &found);
-	info_containers_release(&found);
+		drop_gone(a, &answer->containers);
 	if (!f && a->n)
-		a->probe = a->engine->ops->probe(a->engine, &stats, &a->unsure);
-	if (!a->probe)
+		a->query = a->engine->ops->query(a->engine, &stats, &a->unsure);
+	if (!a->query)
 		listed(a);
 }
 
 static void on_rows(void *ctx, const struct session_list *list, const struct fail *f)
 {
 	struct admin *a = ctx;
-	struct probe_spec containers = {
+	struct query_spec containers = {
 		.question = ASK_CONTAINERS, .subject = store_id(a->store), .done = on_containers, .ctx = a
 	};
 	uint64_t now = store_now_ms();
@@ -204,8 +183,8 @@ static void on_rows(void *ctx, const struct session_list *list, const struct fai
 	for (size_t i = list->n; i > 0; i--)
 		add_row(a, &list->v[i - 1], now);
 	if (a->n)
-		a->probe = a->engine->ops->probe(a->engine, &containers, &a->unsure);
-	if (!a->probe)
+		a->query = a->engine->ops->query(a->engine, &containers, &a->unsure);
+	if (!a->query)
 		listed(a);
 }
 

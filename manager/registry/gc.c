@@ -4,17 +4,16 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "manager/engine/info.h"
 #include "manager/registry/owner.h"
 #include "manager/session/session.h"
 
 struct gc {
 	struct gc_spec spec;
-	struct engine_probe *probe;
+	struct engine_query *query;
 	struct store_job *job;
 	struct engine_task *task;
-	struct info_containers found;
-	size_t at; /* of found.ended */
+	struct strv present, ended; /* containers: all, and those that nobody will start again */
+	size_t at;		    /* of ended */
 	struct gc_report report;
 	struct fail failure; /* the first */
 };
@@ -36,8 +35,8 @@ static void finish(struct gc *g)
 
 static bool is_present(const struct gc *g, const char *container)
 {
-	for (size_t i = 0; i < g->found.present.n; i++)
-		if (streq(g->found.present.v[i], container))
+	for (size_t i = 0; i < g->present.n; i++)
+		if (streq(g->present.v[i], container))
 			return true;
 	return false;
 }
@@ -95,7 +94,7 @@ static void on_removed(void *ctx, const struct fail *f)
 	g->task = NULL;
 	note_failure(g, f);
 	if (!f)
-		strv_add(&g->report.containers, g->found.ended.v[g->at]);
+		strv_add(&g->report.containers, g->ended.v[g->at]);
 	g->at++;
 	remove_next(g);
 }
@@ -103,27 +102,28 @@ static void on_removed(void *ctx, const struct fail *f)
 static void remove_next(struct gc *g)
 {
 	const struct engine_ops *ops = g->spec.engine->ops;
-	if (g->at < g->found.ended.n)
-		g->task = ops->remove_ended(g->spec.engine, g->found.ended.v[g->at], on_removed, g);
+	if (g->at < g->ended.n)
+		g->task = ops->remove_ended(g->spec.engine, g->ended.v[g->at], on_removed, g);
 	else
 		g->task = ops->prune(g->spec.engine, g->spec.config->orphan_min_age, on_pruned, g);
 }
 
-static void on_containers(void *ctx, const char *text, size_t n, const struct fail *f)
+static void on_containers(void *ctx, const struct engine_answer *answer, const struct fail *f)
 {
 	struct gc *g = ctx;
-	AUTO(fail_release) struct fail bad = { 0 };
-	g->probe = g->spec.engine->ops->probe_free(g->probe);
-	struct info_ages ages = { .now = (uint64_t)time(NULL),
-				  .orphan = g->spec.config->orphan_min_age,
-				  .overdue = UINT64_MAX };
-	if (!f && info_read_containers(&g->found, text, n, &ages, &bad) < 0)
-		f = &bad;
+	uint64_t now = (uint64_t)time(NULL);
+	g->query = g->spec.engine->ops->query_free(g->query);
 	if (f) {
 		/* Without a list of what is there nothing is known to be gone. */
 		note_failure(g, f);
 		finish(g);
 		return;
+	}
+	for (size_t i = 0; i < answer->containers.n; i++) {
+		const struct engine_container *c = &answer->containers.v[i];
+		strv_add(&g->present, c->name);
+		if (!c->running && c->created <= now && now - c->created >= g->spec.config->orphan_min_age)
+			strv_add(&g->ended, c->name);
 	}
 	g->job = store_sessions(g->spec.store, /* thread= */ NULL, /* all= */ true, on_rows, g);
 }
@@ -134,12 +134,12 @@ static void on_identified(void *ctx, const struct fail *f)
 	struct gc *g = ctx;
 	g->job = NULL;
 	note_failure(g, f);
-	struct probe_spec probe = {
+	struct query_spec query = {
 		.question = ASK_CONTAINERS, .subject = store_id(g->spec.store), .done = on_containers, .ctx = g
 	};
 	if (!f)
-		g->probe = g->spec.engine->ops->probe(g->spec.engine, &probe, &g->failure);
-	if (!g->probe)
+		g->query = g->spec.engine->ops->query(g->spec.engine, &query, &g->failure);
+	if (!g->query)
 		finish(g);
 }
 
@@ -158,11 +158,12 @@ struct gc *gc_free(struct gc *g)
 {
 	if (!g)
 		return NULL;
-	g->spec.engine->ops->probe_free(g->probe);
+	g->spec.engine->ops->query_free(g->query);
 	store_cancel(g->job);
 	if (g->task)
 		g->spec.engine->ops->task_cancel(g->task);
-	info_containers_release(&g->found);
+	strv_release(&g->present);
+	strv_release(&g->ended);
 	strv_release(&g->report.containers);
 	fail_release(&g->failure);
 	free(g);

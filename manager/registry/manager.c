@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "manager/deps/deps.h"
 #include "manager/deps/set.h"
+#include "manager/engine/open.h"
 #include "manager/registry/manager-private.h"
 #include "manager/registry/thread.h"
 #include "manager/session/advice.h"
@@ -639,7 +640,9 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 	struct manager *m = new0(struct manager);
 	m->loop = loop;
 	m->config = config;
-	m->engine = engine_docker_new(loop, config->docker);
+	AUTO(fail_release) struct fail f = { 0 };
+	m->engine =
+		engine_open(config->engine, &(struct engine_options){ .loop = loop, .program = config->docker }, &f);
 	keeper_init(m);
 	m->store = store_new(loop, config);
 	list_init(&m->sessions);

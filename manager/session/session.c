@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "manager/deps/set.h"
-#include "manager/engine/inspect.h"
 #include "manager/session/session-private.h"
 
 #define START_DEADLINE_MS 90000
@@ -205,7 +204,7 @@ static void reattach_later(struct session *s)
 static void attach_failed(struct session *s)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	inspect_error(&f, "reach the session", buf_str(&s->wire.reader.buf), s->wire.reader.buf.len);
+	s->engine->ops->explain(s->engine, s->wire.reader.buf.data, s->wire.reader.buf.len, &f);
 	on_closed(s, &f);
 }
 
@@ -331,7 +330,8 @@ void session_on_event(struct session *s, const struct engine_event *event)
 	case EVENT_DIE:
 		/* The engine's OOM flag alone means nothing: with exit status 137 just after, it was PID 1 that the kernel chose. */
 		oom = event->exit_code == 137 && s->oom_ms && loop_now_ms() - s->oom_ms < OOM_TO_DEATH_MS;
-		reason = s->ending ? xstrdup(s->ending) : inspect_death_reason(oom, event->exit_code);
+		engine_death(&f, oom, event->exit_code);
+		reason = xstrdup(s->ending ? s->ending : f.message);
 		break;
 	case EVENT_DESTROY:
 		reason = xstrdup(absence(s));
@@ -357,7 +357,7 @@ static void on_closed(void *ctx, const struct fail *f)
 	if (s->state == SESSION_DEAD || s->state == SESSION_STOPPING)
 		return;
 	fail_copy(&s->trouble, f);
-	s->engine_away |= inspect_no_engine(f);
+	s->engine_away |= cause_of(f) == CAUSE_NO_ENGINE;
 	if (f->kind == FAIL_DIED && s->state == SESSION_ADOPTING) {
 		fail_set(&unwatched, FAIL_DIED, SESSION_UNWATCHED);
 		session_die(s, &unwatched);

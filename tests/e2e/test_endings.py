@@ -244,7 +244,7 @@ def reaping(thread):
     found = []
     for pid, (_, command) in harness.processes().items():
         try:
-            if " reap --docker " in command and f"HUSK_THREAD_ID={thread}".encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes():
+            if " reap docker " in command and f"HUSK_THREAD_ID={thread}".encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes():
                 found.append(pid)
         except OSError:
             continue

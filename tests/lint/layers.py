@@ -24,7 +24,9 @@ WIRE = ("kernels/protocol.h", "kernels/entry.h")
 # All that a face sees of the manager.
 PUBLIC = ("manager/manager.h",)
 MODEL = (*BASE, *WIRE, "manager/model/")
-ENGINE = (*MODEL, "manager/engine/")
+# The adapters below manager/engine/ are nobody else's business.
+ENGINE = (*MODEL, "manager/engine/engine.h", "manager/engine/answer.h", "manager/engine/open.h")
+ADAPTER = (*MODEL, "manager/engine/")
 STORE = (*MODEL, "manager/store/")
 LINE = (*ENGINE, *STORE, "manager/line/")
 SESSION = (*LINE, "manager/session/")
@@ -37,7 +39,8 @@ LAYERS = {
     "kernels": (*BASE, "kernels/"),
     "kernels/jupyter": (*BASE, "kernels/"),
     "manager/model": (*MODEL, "runtimes.inc"),
-    "manager/engine": ENGINE,
+    "manager/engine": ADAPTER,
+    "manager/engine/docker": ADAPTER,
     "manager/store": STORE,
     "manager/line": LINE,
     "manager/session": SESSION,
@@ -63,7 +66,7 @@ SHOWN = (*BASE, "manager/model/", "manager/registry/")
 # Third-party header -> where it may be included.
 ADAPTERS = {
     "uv.h": r"base/(loop|stream|child|work)\.c",
-    "jansson.h": r"(mcp|cli|kernels)/.*|base/(args|json)\.[ch]|manager/(line|engine)/[^/]*\.c|manager/(deps/set|registry/thread)\.c",
+    "jansson.h": r"(mcp|cli|kernels)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/(deps/set|registry/thread)\.c",
     "sodium.h": r"manager/(model/token|store/key|files/digest)\.c|kernels/jupyter/[^/]*\.c",
     "zmq.h": r"kernels/jupyter/[^/]*\.c",
     "archive.h": r"manager/files/(source-export|tarball)\.c",

@@ -1,8 +1,8 @@
-/* manager/engine/argv against tests/golden/argv: one argument a line. HUSK_UPDATE_GOLDEN=1 rewrites the files; read the
+/* manager/engine/docker/argv against tests/golden/argv: one argument a line. HUSK_UPDATE_GOLDEN=1 rewrites the files; read the
  * difference before it is committed, since these flags are the sandbox. */
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "manager/engine/argv.h"
+#include "manager/engine/docker/argv.h"
 #include "tests/unit/unit.h"
 
 static struct container_spec defaults(void)

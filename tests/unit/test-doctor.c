@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "manager/doctor/doctor-private.h"
+#include "manager/engine/docker/info.h"
 #include "tests/unit/unit.h"
 
 static void sample(const char *name, struct buf *text)
@@ -20,7 +21,7 @@ static void sample(const char *name, struct buf *text)
 	fclose(f);
 }
 
-static void read_sample(const char *name, struct info *ret)
+static void read_sample(const char *name, struct engine_answer *ret)
 {
 	AUTO(buf_release) struct buf text = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
@@ -50,14 +51,14 @@ static void expect(const struct checks *c, const char *name, enum check_status s
 
 static void test_info_v1(void **state)
 {
-	AUTO(info_release) struct info info = { 0 };
+	AUTO(engine_answer_release) struct engine_answer answer = { .question = ASK_INFO };
 	AUTO(checks_release) struct checks c = { 0 };
-	read_sample("v1", &info);
-	assert_string_equal(info.version, "20.10.24+dfsg1");
-	assert_string_equal(info.seccomp, "default");
-	assert_int_equal(info.cpus, 2);
-	assert_int_equal(info.memory, 25274793984);
-	doctor_judge_info(&c, &info, "x86_64");
+	read_sample("v1", &answer);
+	assert_string_equal(answer.info.version, "20.10.24+dfsg1");
+	assert_string_equal(answer.info.seccomp, "default");
+	assert_int_equal(answer.info.cpus, 2);
+	assert_int_equal(answer.info.memory, 25274793984);
+	doctor_judge_info(&c, &answer.info, "x86_64");
 	expect(&c, "cgroups", CHECK_OK, "v1, driver cgroupfs");
 	expect(&c, "seccomp", CHECK_OK, "default profile");
 	expect(&c, "apparmor", CHECK_OK, "off");
@@ -68,10 +69,10 @@ static void test_info_v1(void **state)
 
 static void test_info_v2(void **state)
 {
-	AUTO(info_release) struct info info = { 0 };
+	AUTO(engine_answer_release) struct engine_answer answer = { .question = ASK_INFO };
 	AUTO(checks_release) struct checks c = { 0 };
-	read_sample("v2", &info);
-	doctor_judge_info(&c, &info, "x86_64");
+	read_sample("v2", &answer);
+	doctor_judge_info(&c, &answer.info, "x86_64");
 	for (size_t i = 0; i < c.n; i++)
 		assert_int_equal(c.v[i].status, CHECK_OK);
 	expect(&c, "cgroups", CHECK_OK, "v2, driver systemd");
@@ -80,10 +81,10 @@ static void test_info_v2(void **state)
 
 static void test_info_rootless_without_cgroups(void **state)
 {
-	AUTO(info_release) struct info info = { 0 };
+	AUTO(engine_answer_release) struct engine_answer answer = { .question = ASK_INFO };
 	AUTO(checks_release) struct checks c = { 0 };
-	read_sample("rootless", &info);
-	doctor_judge_info(&c, &info, "x86_64");
+	read_sample("rootless", &answer);
+	doctor_judge_info(&c, &answer.info, "x86_64");
 	expect(&c, "cgroups", CHECK_FAIL, "no limit");
 	expect(&c, "rootless", CHECK_OK, "yes");
 	expect(&c, "memory limit", CHECK_FAIL, "not supported");
@@ -94,25 +95,25 @@ static void test_info_rootless_without_cgroups(void **state)
 
 static void test_info_other_machines(void **state)
 {
-	AUTO(info_release) struct info info = { 0 };
+	AUTO(engine_answer_release) struct engine_answer answer = { .question = ASK_INFO };
 	AUTO(checks_release) struct checks foreign = { 0 }, windows = { 0 };
-	read_sample("v2", &info);
-	doctor_judge_info(&foreign, &info, "aarch64");
+	read_sample("v2", &answer);
+	doctor_judge_info(&foreign, &answer.info, "aarch64");
 	expect(&foreign, "system", CHECK_FAIL, "images are for aarch64");
-	memcpy(info.os_type, "winds", 6);
-	doctor_judge_info(&windows, &info, "x86_64");
+	memcpy(answer.info.os_type, "winds", 6);
+	doctor_judge_info(&windows, &answer.info, "x86_64");
 	expect(&windows, "system", CHECK_FAIL, "containers");
 }
 
 static void judge_security(const char *options, enum check_status status, const char *words)
 {
-	AUTO(info_release) struct info info = { 0 };
+	AUTO(engine_answer_release) struct engine_answer answer = { .question = ASK_INFO };
 	AUTO(checks_release) struct checks c = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(freep) char *text =
 		xasprintf("{\"ServerVersion\":\"27\",\"OSType\":\"linux\",\"SecurityOptions\":%s}", options);
-	assert_int_equal(info_read(&info, text, strlen(text), &f), 0);
-	doctor_judge_info(&c, &info, "x86_64");
+	assert_int_equal(info_read(&answer, text, strlen(text), &f), 0);
+	doctor_judge_info(&c, &answer.info, "x86_64");
 	expect(&c, "seccomp", status, words);
 	expect(&c, "memory limit", CHECK_WARN, "does not say");
 }
@@ -145,16 +146,16 @@ static void test_info_garbage(void **state)
 	};
 	for (size_t i = 0; i < ARRAY_LEN(garbage); i++) {
 		AUTO(fail_release) struct fail f = { 0 };
-		struct info info = { 0 };
-		assert_int_equal(info_read(&info, garbage[i], strlen(garbage[i]), &f), -1);
+		struct engine_answer answer = { .question = ASK_INFO };
+		assert_int_equal(info_read(&answer, garbage[i], strlen(garbage[i]), &f), -1);
 		assert_non_null(f.message);
-		assert_null(info.version);
+		assert_null(answer.info.version);
 	}
 	AUTO(buf_release) struct buf text = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
-	struct info info = { 0 };
+	struct engine_answer answer = { .question = ASK_INFO };
 	sample("unreachable", &text);
-	assert_int_equal(info_read(&info, buf_str(&text), text.len, &f), -1);
+	assert_int_equal(info_read(&answer, buf_str(&text), text.len, &f), -1);
 }
 
 /* Every cut of a good answer is read or refused, never more than that. */
@@ -164,8 +165,8 @@ static void test_info_cut_anywhere(void **state)
 	sample("v1", &text);
 	for (size_t n = 0; n < text.len - 2; n++) {
 		AUTO(fail_release) struct fail f = { 0 };
-		AUTO(info_release) struct info info = { 0 };
-		assert_int_equal(info_read(&info, buf_str(&text), n, &f), -1);
+		AUTO(engine_answer_release) struct engine_answer answer = { .question = ASK_INFO };
+		assert_int_equal(info_read(&answer, buf_str(&text), n, &f), -1);
 	}
 }
 
@@ -175,10 +176,10 @@ static void judge_client(const char *text, enum check_status status, const char 
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(checks_release) struct checks c = { 0 };
-	struct info_client client;
-	assert_int_equal(info_read_client(&client, text, strlen(text), &f), 0);
-	doctor_judge_client(&c, "/bin/docker", &client);
-	info_client_release(&client);
+	struct engine_answer client = { .question = ASK_CLIENT };
+	assert_int_equal(info_read(&client, text, strlen(text), &f), 0);
+	doctor_judge_client(&c, "/bin/docker", &client.client);
+	engine_answer_release(&client);
 	expect(&c, "docker client", status, words);
 }
 
@@ -199,8 +200,8 @@ static void test_client(void **state)
 	judge_client("podman version 4.9.3", CHECK_WARN, "not docker's own");
 	for (size_t i = 0; i < ARRAY_LEN(garbage); i++) {
 		AUTO(fail_release) struct fail f = { 0 };
-		struct info_client client;
-		assert_int_equal(info_read_client(&client, garbage[i], strlen(garbage[i]), &f), -1);
+		struct engine_answer client = { .question = ASK_CLIENT };
+		assert_int_equal(info_read(&client, garbage[i], strlen(garbage[i]), &f), -1);
 	}
 }
 
@@ -212,25 +213,27 @@ static void test_place_and_engine(void **state)
 		"{\"Client\":{},\"Server\":{\"Version\":\"20.10.24\",\"ApiVersion\":\"1.41\",\"Components\":[{\"Name\":\"Engine\"}]}}";
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(checks_release) struct checks c = { 0 };
-	struct info_place place;
-	struct info_engine engine;
+	struct engine_answer place = { .question = ASK_PLACE };
+	struct engine_answer engine = { .question = ASK_ENGINE };
 	unsetenv("DOCKER_HOST");
-	assert_int_equal(info_read_place(&place, place_text, strlen(place_text), &f), 0);
-	doctor_judge_place(&c, &place);
-	assert_true(place.is_local);
-	info_place_release(&place);
+	assert_int_equal(info_read(&place, place_text, strlen(place_text), &f), 0);
+	doctor_judge_place(&c, &place.place);
+	assert_true(place.place.is_local);
+	engine_answer_release(&place);
 	expect(&c, "endpoint", CHECK_OK, "unix:///var/run/docker.sock (context default)");
-	assert_int_equal(info_read_place(&place, remote_text, strlen(remote_text), &f), 0);
-	assert_false(place.is_local);
-	info_place_release(&place);
-	assert_int_equal(info_read_engine(&engine, engine_text, strlen(engine_text), &f), 0);
-	doctor_judge_engine(&c, &engine);
-	info_engine_release(&engine);
+	assert_int_equal(info_read(&place, remote_text, strlen(remote_text), &f), 0);
+	assert_false(place.place.is_local);
+	engine_answer_release(&place);
+	assert_int_equal(info_read(&engine, engine_text, strlen(engine_text), &f), 0);
+	doctor_judge_engine(&c, &engine.version);
+	engine_answer_release(&engine);
 	expect(&c, "engine", CHECK_OK, "Docker 20.10.24, API 1.41");
-	assert_int_equal(info_read_place(&place, "[1,2]", 5, &f), -1);
-	assert_int_equal(info_read_place(&place, "[\"a\",\"\"]", 8, &f), -1);
-	assert_int_equal(info_read_engine(&engine, "{\"Server\":null}", 15, &f), -1);
+	assert_int_equal(info_read(&place, "[1,2]", 5, &f), -1);
+	assert_int_equal(info_read(&place, "[\"a\",\"\"]", 8, &f), -1);
+	assert_int_equal(info_read(&engine, "{\"Server\":null}", 15, &f), -1);
 }
+
+#define IMAGE "[516941405,\"amd64\",{\"a\":\"b=c\",\"n\":1}]"
 
 static void test_image(void **state)
 {
@@ -239,35 +242,37 @@ static void test_image(void **state)
 	size_t n;
 	const struct runtime *runtime = runtime_list(&n);
 	AUTO(freep) char *name = xasprintf("image %s", runtime->name);
-	struct info_image image;
-	assert_int_equal(info_read_image(&image, "[516941405,\"amd64\"]", 19, &f), 0);
-	doctor_judge_image(&c, runtime, "husk-x:1", true, &image);
-	info_image_release(&image);
+	struct engine_answer image = { .question = ASK_IMAGE };
+	assert_int_equal(info_read(&image, IMAGE, strlen(IMAGE), &f), 0);
+	assert_int_equal(image.image.labels.n, 1);
+	assert_string_equal(image.image.labels.v[0], "a=b=c");
+	doctor_judge_image(&c, runtime, "husk-x:1", true, &image.image);
+	engine_answer_release(&image);
 	expect(&c, name, CHECK_OK, "husk-x:1, 516 MB");
 	checks_release(&c);
 	doctor_judge_image(&c, runtime, "husk-x:1", true, NULL);
 	expect(&c, name, CHECK_FAIL, "not there");
 	assert_non_null(strstr(c.v[0].fix, "setup-docker.sh"));
-	assert_int_equal(info_read_image(&image, "[-1,\"amd64\"]", 12, &f), -1);
-	assert_int_equal(info_read_image(&image, "[\"1\",\"amd64\"]", 13, &f), -1);
-	assert_int_equal(info_read_image(&image, "", 0, &f), -1);
+	assert_int_equal(info_read(&image, "[-1,\"amd64\"]", 12, &f), -1);
+	assert_int_equal(info_read(&image, "[\"1\",\"amd64\"]", 13, &f), -1);
+	assert_int_equal(info_read(&image, "", 0, &f), -1);
 }
 
 static void judge_network(const char *text, enum check_status status, const char *words)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(checks_release) struct checks c = { 0 };
-	struct info_network network;
-	assert_int_equal(info_read_network(&network, text, strlen(text), &f), 0);
-	doctor_judge_network(&c, &network);
-	info_network_release(&network);
+	struct engine_answer network = { .question = ASK_NETWORK };
+	assert_int_equal(info_read(&network, text, strlen(text), &f), 0);
+	doctor_judge_network(&c, &network.network);
+	engine_answer_release(&network);
 	expect(&c, "network", status, words);
 }
 
 static void test_network(void **state)
 {
 	AUTO(checks_release) struct checks c = { 0 };
-	doctor_judge_network(&c, NULL);
+	doctor_judge_network(&c, &(struct engine_network){ 0 });
 	expect(&c, "network", CHECK_OK, "not there yet");
 #define ICC(value) "\"Options\":{\"com.docker.network.bridge.enable_icc\":" value "}"
 	judge_network("{\"Driver\":\"bridge\"," ICC("\"false\"") "}", CHECK_OK, "do not see each other");
@@ -280,33 +285,60 @@ static void test_network(void **state)
 
 static void test_containers(void **state)
 {
-	static const char text[] = "husk-a\tUp 5 minutes\t2026-11-16 01:00:00 +0000 UTC\n"
-				   "husk-b\tExited (0) 2 hours ago\t2026-11-16 01:00:00 +0000 UTC\n"
-				   "husk-c\tCreated\t2026-11-16 02:59:59 +0000 UTC\n"
-				   "husk-d\tUp 3 hours (Paused)\t2026-11-15 22:00:00 +0100 CET\r\n"
-				   "husk-e\tCreated\t2026-11-16 01:00:00 +0000 UTC\n";
-	const struct info_ages ages = { .now = 1794798000 /* 03:00 UTC */, .orphan = 300, .overdue = 7200 };
+	static const char text[] = "husk-a\tUp 5 minutes\t2026-11-16 01:00:00 +0000 UTC\towner-1\n"
+				   "husk-b\tExited (0) 2 hours ago\t2026-11-16 01:00:00 +0000 UTC\towner-1\n"
+				   "husk-c\tCreated\t2026-11-16 02:59:59 +0000 UTC\towner-1\n"
+				   "husk-d\tUp 6 hours (Paused)\t2026-11-15 22:00:00 +0100 CET\towner-2\r\n"
+				   "husk-e\tCreated\t2026-11-16 01:00:00 +0000 UTC\t\n";
+	const uint64_t now = 1794798000; /* 03:00 UTC */
+	const struct config config = { .orphan_min_age = 300, .max_lifetime = 7200, .dependency_timeout = 600 };
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(checks_release) struct checks c = { 0 };
-	struct info_containers found;
-	assert_int_equal(info_read_containers(&found, text, strlen(text), &ages, &f), 0);
-	assert_int_equal(found.running, 2);
-	assert_int_equal(found.leftovers.n, 3);
-	doctor_judge_containers(&c, &found);
-	info_containers_release(&found);
-	expect(&c, "leftovers", CHECK_WARN, "3 containers");
+	AUTO(engine_answer_release) struct engine_answer found = { .question = ASK_CONTAINERS };
+	assert_int_equal(info_read(&found, text, strlen(text), &f), 0);
+	assert_int_equal(found.containers.n, 5);
+	assert_string_equal(found.containers.v[3].name, "husk-d");
+	assert_string_equal(found.containers.v[3].owner, "owner-2");
+	assert_true(found.containers.v[3].running);
+	assert_int_equal(found.containers.v[3].created, now - 6 * 3600);
+	doctor_judge_containers(&c, &config, &found.containers, now);
+	expect(&c, "leftovers", CHECK_WARN, "3 containers that no server looks after, 2 running");
 	assert_string_equal(c.v[0].fix, "docker rm --force husk-b husk-d husk-e");
-	assert_int_equal(info_read_containers(&found, "", 0, &ages, &f), 0);
-	assert_int_equal(found.running + found.leftovers.n, 0);
+	struct engine_answer none = { .question = ASK_CONTAINERS };
+	assert_int_equal(info_read(&none, "", 0, &f), 0);
+	assert_int_equal(none.containers.n, 0);
 	static const char *const garbage[] = { "husk-a",
-					       "a\tb\tc",
-					       "a b\tUp\t2026-11-16 01:00:00 +0000 UTC",
-					       "a\tUp\tnow",
-					       "a;rm\tCreated\t2026-11-16 01:00:00 +0000 UTC",
-					       "\t\t",
-					       "a\tUp\t2026-11-16 01:00:00 +0000 UTC\tmore" };
+					       "a\tb\tc\t",
+					       "a b\tUp\t2026-11-16 01:00:00 +0000 UTC\t",
+					       "a\tUp\tnow\t",
+					       "a;rm\tCreated\t2026-11-16 01:00:00 +0000 UTC\t",
+					       "\t\t\t",
+					       "a\tUp\t2026-11-16 01:00:00 +0000 UTC\to\tmore" };
 	for (size_t i = 0; i < ARRAY_LEN(garbage); i++)
-		assert_int_equal(info_read_containers(&found, garbage[i], strlen(garbage[i]), &ages, &f), -1);
+		assert_int_equal(info_read(&none, garbage[i], strlen(garbage[i]), &f), -1);
+}
+
+static void test_container(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	struct engine_answer a = { .question = ASK_CONTAINER };
+	assert_int_equal(info_read(&a, "[false,137,true]", 16, &f), 0);
+	assert_true(a.container.is_there && !a.container.running && a.container.oom);
+	assert_int_equal(a.container.exit_code, 137);
+	static const char *const garbage[] = { "", "[]", "[1,2,3]", "[true,\"0\",false]", "{}" };
+	for (size_t i = 0; i < ARRAY_LEN(garbage); i++)
+		assert_int_equal(info_read(&a, garbage[i], strlen(garbage[i]), &f), -1);
+}
+
+static void test_stats(void **state)
+{
+	static const char text[] = "husk-a\t43.16MiB / 2GiB\nx y\t1MiB / 2GiB\nhusk-b\tmuch\nhusk-c\t512B / 1GiB\n";
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(engine_answer_release) struct engine_answer a = { .question = ASK_STATS };
+	assert_int_equal(info_read(&a, text, strlen(text), &f), 0);
+	assert_int_equal(a.stats.n, 2);
+	assert_int_equal(a.stats.v[0].memory, (uint64_t)(43.16 * 1048576));
+	assert_string_equal(a.stats.v[1].name, "husk-c");
 }
 
 static void test_limits(void **state)
@@ -314,7 +346,7 @@ static void test_limits(void **state)
 	struct config config = {
 		.memory_limit = 2ull << 30, .cpu_quota = 200000, .pids_limit = 512, .max_sessions = 5
 	};
-	struct info info = { .memory = 1ull << 30, .cpus = 1 };
+	struct engine_info info = { .memory = 1ull << 30, .cpus = 1 };
 	AUTO(checks_release) struct checks small = { 0 }, enough = { 0 }, unknown = { 0 };
 	doctor_judge_limits(&small, &config, &info);
 	expect(&small, "limits", CHECK_FAIL, "only 1.0 GiB");
@@ -329,7 +361,7 @@ static void test_limits(void **state)
 
 static void test_questions_are_argument_vectors(void **state)
 {
-	for (int q = ASK_CLIENT; q <= ASK_CONTAINERS; q++) {
+	for (int q = ASK_CLIENT; q <= ASK_STATS; q++) {
 		AUTO(strv_release) struct strv argv = { 0 };
 		info_argv(&argv, "docker", (enum engine_question)q, "--rm");
 		assert_string_equal(argv.v[0], "docker");
@@ -501,6 +533,8 @@ int main(void)
 		cmocka_unit_test(test_image),
 		cmocka_unit_test(test_network),
 		cmocka_unit_test(test_containers),
+		cmocka_unit_test(test_container),
+		cmocka_unit_test(test_stats),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_questions_are_argument_vectors),
 		cmocka_unit_test(test_texts_are_one_clean_line),

@@ -1,5 +1,5 @@
 #include "base/alloc.h"
-#include "manager/engine/inspect.h"
+#include "manager/engine/docker/inspect.h"
 #include "tests/unit/unit.h"
 
 static void classify(struct fail *f, const char *text)
@@ -12,23 +12,27 @@ static void test_errors_have_kind_and_next_step(void **state)
 	static const struct {
 		const char *text;
 		enum fail_kind kind;
+		enum cause cause;
 		const char *words;
 	} cases[] = {
 		{ "docker: Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?\nSee 'docker run --help'.",
-		  FAIL_ENGINE, "no Docker engine answers" },
+		  FAIL_ENGINE, CAUSE_NO_ENGINE, "no Docker engine answers" },
 		{ "permission denied while trying to connect to the Docker daemon socket", FAIL_ENGINE,
-		  "refuses this user" },
-		{ "docker: Error response from daemon: No such image: husk-python:abc.", FAIL_IMAGE,
+		  CAUSE_ENGINE_REFUSED, "refuses this user" },
+		{ "docker: Error response from daemon: No such image: husk-python:abc.", FAIL_IMAGE, CAUSE_NO_IMAGE,
 		  "image is not there" },
-		{ "Error response from daemon: No such container: husk-x", FAIL_DIED, "no longer exists" },
-		{ "Error response from daemon: Container abc is not running", FAIL_DIED, "no longer exists" },
-		{ "something nobody has seen", FAIL_ENGINE, "something nobody has seen" },
-		{ "", FAIL_ENGINE, "without a word" },
+		{ "Error response from daemon: No such container: husk-x", FAIL_DIED, CAUSE_NO_CONTAINER,
+		  "no longer exists" },
+		{ "Error response from daemon: Container abc is not running", FAIL_DIED, CAUSE_NO_CONTAINER,
+		  "no longer exists" },
+		{ "something nobody has seen", FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "something nobody has seen" },
+		{ "", FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "without a word" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		AUTO(fail_release) struct fail f = { 0 };
 		classify(&f, cases[i].text);
 		assert_int_equal(f.kind, cases[i].kind);
+		assert_int_equal(cause_of(&f), cases[i].cause);
 		assert_non_null(strstr(f.message, cases[i].words));
 		assert_null(strstr(f.message, "See 'docker"));
 		assert_true(f.kind == FAIL_DIED || f.hint);
@@ -73,25 +77,30 @@ static void test_events(void **state)
 	assert_false(event("", &text, &e));
 }
 
-static void test_network_id_is_the_smallest(void **state)
+static void test_the_smallest_network_id_is_first(void **state)
 {
-	char id[65];
+	AUTO(strv_release) struct strv ids = { 0 }, none = { 0 };
 	const char *two = "b000000000000000000000000000000000000000000000000000000000000000\n"
 			  "a000000000000000000000000000000000000000000000000000000000000000\n";
-	assert_int_equal(inspect_network_id(two, id), 0);
-	assert_int_equal(id[0], 'a');
-	assert_int_equal(inspect_network_id("", id), -1);
-	assert_int_equal(inspect_network_id("not an id\nZ000\n", id), -1);
+	inspect_network_ids(two, &ids);
+	assert_int_equal(ids.n, 2);
+	assert_int_equal(ids.v[0][0], 'a');
+	inspect_network_ids("", &none);
+	inspect_network_ids("not an id\nZ000\n", &none);
+	assert_int_equal(none.n, 0);
 }
 
-static void test_reasons(void **state)
+static void test_deaths(void **state)
 {
-	AUTO(freep) char *oom = inspect_death_reason(true, 137);
-	AUTO(freep) char *killed = inspect_death_reason(false, 137);
-	AUTO(freep) char *other = inspect_death_reason(false, 3);
-	assert_non_null(strstr(oom, "OOM-killed"));
-	assert_non_null(strstr(killed, "SIGKILL"));
-	assert_string_equal(other, "exited with status 3 (container status: exited)");
+	AUTO(fail_release) struct fail oom = { 0 }, killed = { 0 }, other = { 0 };
+	engine_death(&oom, true, 137);
+	engine_death(&killed, false, 137);
+	engine_death(&other, false, 3);
+	assert_non_null(strstr(oom.message, "OOM-killed"));
+	assert_int_equal(cause_of(&oom), CAUSE_OOM);
+	assert_non_null(strstr(killed.message, "SIGKILL"));
+	assert_int_equal(cause_of(&killed), CAUSE_EXITED);
+	assert_string_equal(other.message, "exited with status 3 (container status: exited)");
 }
 
 int main(void)
@@ -100,8 +109,8 @@ int main(void)
 		cmocka_unit_test(test_errors_have_kind_and_next_step),
 		cmocka_unit_test(test_error_text_is_bounded_and_clean),
 		cmocka_unit_test(test_events),
-		cmocka_unit_test(test_network_id_is_the_smallest),
-		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_the_smallest_network_id_is_first),
+		cmocka_unit_test(test_deaths),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

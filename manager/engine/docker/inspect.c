@@ -1,6 +1,7 @@
-#include "manager/engine/inspect.h"
+#include "manager/engine/docker/inspect.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -9,39 +10,34 @@
 
 #define ERROR_TEXT_MAX 500
 #define NO_ENGINE "no Docker engine answers"
+#define NO_IMAGE "the runtime's image is not there"
+#define NO_CONTAINER "container no longer exists (removed externally)"
+#define HINT_START                                                                                                     \
+	"start Docker (./setup-docker.sh installs and starts an engine), or set DOCKER_HOST or the docker context to one that runs; then try again"
+#define HINT_IMAGES "run ./setup-docker.sh in the Husk folder to build the images, then try again"
 
 struct known_error {
 	const char *words;
 	enum fail_kind kind;
+	enum cause cause;
 	const char *message; /* NULL = the engine's own words */
 	const char *hint;
 };
 
 static const struct known_error known_errors[] = {
-	{ "permission denied while trying to connect", FAIL_ENGINE, "the Docker engine refuses this user",
+	{ "permission denied while trying to connect", FAIL_ENGINE, CAUSE_ENGINE_REFUSED,
+	  "the Docker engine refuses this user",
 	  "add the user to the group 'docker' (sudo usermod -aG docker $USER, then log in again), or point DOCKER_HOST at an engine of yours" },
-	{ "Cannot connect to the Docker daemon", FAIL_ENGINE, NO_ENGINE, NULL },
-	{ "failed to connect to the docker API", FAIL_ENGINE, NO_ENGINE, NULL },
-	{ "error during connect", FAIL_ENGINE, NO_ENGINE, NULL },
-	{ "No such image", FAIL_IMAGE, "the runtime's image is not there", NULL },
-	{ "Unable to find image", FAIL_IMAGE, "the runtime's image is not there", NULL },
-	{ "No such container", FAIL_DIED, "container no longer exists (removed externally)", NULL },
-	{ "is not running", FAIL_DIED, "container no longer exists (removed externally)", NULL },
-	{ "no space left on device", FAIL_ENGINE, NULL,
+	{ "Cannot connect to the Docker daemon", FAIL_ENGINE, CAUSE_NO_ENGINE, NO_ENGINE, HINT_START },
+	{ "failed to connect to the docker API", FAIL_ENGINE, CAUSE_NO_ENGINE, NO_ENGINE, HINT_START },
+	{ "error during connect", FAIL_ENGINE, CAUSE_NO_ENGINE, NO_ENGINE, HINT_START },
+	{ "No such image", FAIL_IMAGE, CAUSE_NO_IMAGE, NO_IMAGE, HINT_IMAGES },
+	{ "Unable to find image", FAIL_IMAGE, CAUSE_NO_IMAGE, NO_IMAGE, HINT_IMAGES },
+	{ "No such container", FAIL_DIED, CAUSE_NO_CONTAINER, NO_CONTAINER, NULL },
+	{ "is not running", FAIL_DIED, CAUSE_NO_CONTAINER, NO_CONTAINER, NULL },
+	{ "no space left on device", FAIL_ENGINE, CAUSE_ENGINE_REFUSED, NULL,
 	  "free disk space where the engine keeps its data, then try again" },
 };
-
-static const char *default_hint(enum fail_kind kind)
-{
-	switch (kind) {
-	case FAIL_ENGINE:
-		return "start Docker (./setup-docker.sh installs and starts an engine), or set DOCKER_HOST or the docker context to one that runs; then call create_session again";
-	case FAIL_IMAGE:
-		return "run ./setup-docker.sh in the Husk folder to build the images, then call create_session again";
-	default:
-		return NULL;
-	}
-}
 
 /* The engine's words in one bounded line, without the prefixes that say nothing. */
 static char *essence(const char *text, size_t n)
@@ -77,26 +73,42 @@ int inspect_error(struct fail *f, const char *doing, const char *text, size_t n)
 		if (!strstr(line, e->words) && !strstr(text, e->words))
 			continue;
 		if (e->kind == FAIL_DIED)
-			fail_set(f, e->kind, "%s", e->message);
+			cause_set(f, e->kind, e->cause, "%s", e->message);
 		else
-			fail_set(f, e->kind, "cannot %s: %s%s%s%s", doing, e->message ? e->message : line,
-				 e->message ? " (" : "", e->message ? line : "", e->message ? ")" : "");
-		const char *hint = e->hint ? e->hint : default_hint(e->kind);
-		return hint ? fail_hint(f, "%s", hint) : -1;
+			cause_set(f, e->kind, e->cause, "cannot %s: %s%s%s%s", doing, e->message ? e->message : line,
+				  e->message ? " (" : "", e->message ? line : "", e->message ? ")" : "");
+		return e->hint ? fail_hint(f, "%s", e->hint) : -1;
 	}
-	fail_set(f, FAIL_ENGINE, "cannot %s: %s", doing, *line ? line : "docker failed without a word");
+	cause_set(f, FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "cannot %s: %s", doing,
+		  *line ? line : "docker failed without a word");
 	return fail_hint(f,
 			 "check that `docker ps` works for this user; `docker info` tells what the engine is missing");
 }
 
-bool inspect_no_engine(const struct fail *f)
+int inspect_silence(struct fail *f, const char *doing)
 {
-	return f->kind == FAIL_ENGINE && strstr(f->message, NO_ENGINE);
+	cause_set(f, FAIL_ENGINE, CAUSE_ENGINE_SILENT, "cannot %s: the Docker engine did not answer in time", doing);
+	return fail_hint(f, "check that `docker ps` answers; restart the engine if it hangs");
+}
+
+bool inspect_is_missing(const char *text)
+{
+	return strstr(text, "No such") != NULL;
 }
 
 bool inspect_removal_in_progress(const char *text)
 {
 	return strstr(text, "is already in progress") != NULL;
+}
+
+bool inspect_lost_network(const char *text)
+{
+	return strstr(text, "network") && (strstr(text, "not found") || strstr(text, "is ambiguous"));
+}
+
+bool inspect_network_in_use(const char *text)
+{
+	return strstr(text, "active endpoints") != NULL;
 }
 
 static const char *attribute(json_t *event, const char *name)
@@ -130,34 +142,20 @@ bool inspect_event(const char *line, size_t n, struct event_text *storage, struc
 	return false;
 }
 
-int inspect_network_id(const char *text, char ret[65])
+static int compare(const void *a, const void *b)
 {
-	char best[65] = "";
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void inspect_network_ids(const char *text, struct strv *ret)
+{
 	for (const char *p = text; *p;) {
 		size_t n = strcspn(p, "\r\n");
-		if (n == 64 && strspn(p, "0123456789abcdef") >= 64 && (!*best || strncmp(p, best, 64) < 0))
-			memcpy(best, p, 64);
+		if (n == 64 && strspn(p, "0123456789abcdef") >= 64)
+			strv_addf(ret, "%.64s", p);
 		p += n;
 		p += strspn(p, "\r\n");
 	}
-	if (!*best)
-		return -1;
-	memcpy(ret, best, sizeof(best));
-	return 0;
-}
-
-char *inspect_death_reason(bool oom, int exit_code)
-{
-	if (oom)
-		return xstrdup("OOM-killed — the code exhausted the container memory limit");
-	switch (exit_code) {
-	case 137:
-		return xstrdup("killed by signal 9 (SIGKILL) — likely OOM or external kill");
-	case 139:
-		return xstrdup("segmentation fault (SIGSEGV)");
-	case 143:
-		return xstrdup("terminated by SIGTERM");
-	default:
-		return xasprintf("exited with status %d (container status: exited)", exit_code);
-	}
+	if (ret->n > 1)
+		qsort(ret->v, ret->n, sizeof(*ret->v), compare);
 }

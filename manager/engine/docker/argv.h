@@ -1,6 +1,6 @@
 /* Pure: what is wanted -> the docker command line. Tested against tests/golden/argv without any engine. */
-#ifndef HUSK_MANAGER_ENGINE_ARGV_H
-#define HUSK_MANAGER_ENGINE_ARGV_H
+#ifndef HUSK_MANAGER_ENGINE_DOCKER_ARGV_H
+#define HUSK_MANAGER_ENGINE_DOCKER_ARGV_H
 
 #include "base/strv.h"
 #include "manager/engine/engine.h"
@@ -8,8 +8,8 @@
 #define NETWORK_NAME "husk"
 /* On everything that belongs to a store; its value is the store's id. */
 #define STORE_LABEL "husk.store"
-/* On every image that bake makes; its value says of what. */
-#define BAKE_LABEL "husk.deps"
+/* The server that started a container. */
+#define OWNER_LABEL "husk.owner"
 
 /* network: the id or name of Husk's network; only looked at when spec->network. */
 void argv_run(struct strv *argv, const char *docker, const struct container_spec *spec, const char *network);
@@ -27,6 +27,7 @@ void argv_image_remove(struct strv *argv, const char *docker, const char *image)
 void argv_image_prune(struct strv *argv, const char *docker);
 void argv_watch(struct strv *argv, const char *docker, const char *store);
 void argv_network_list(struct strv *argv, const char *docker);
+void argv_network_remove(struct strv *argv, const char *docker, char *const *ids, size_t n);
 void argv_network_create(struct strv *argv, const char *docker);
 void argv_network_prune(struct strv *argv, const char *docker, uint64_t min_age);
 

@@ -1,9 +1,9 @@
-#include "manager/engine/reap.h"
+#include "manager/engine/docker/reap.h"
 
 #include "base/alloc.h"
 #include "base/child.h"
 #include "base/loop.h"
-#include "manager/engine/argv.h"
+#include "manager/engine/docker/inspect.h"
 
 #define ROUND_DEADLINE_MS 30000
 /* A create that was under way when the server left has reached the engine by the last round. */
@@ -24,7 +24,7 @@ static void start_round(void *ctx);
 static void on_round_done(void *ctx, const struct child_result *result)
 {
 	struct reap *r = ctx;
-	bool again = result->exit_status != 0 || strstr(result->err, "No such container");
+	bool again = result->exit_status != 0 || inspect_is_missing(result->err);
 	child_free(take_ptr(r->child));
 	if (!again || r->round == ARRAY_LEN(pauses_ms)) {
 		loop_stop(r->loop, again && result->exit_status != 0);

@@ -1,4 +1,4 @@
-#include "manager/engine/argv.h"
+#include "manager/engine/docker/argv.h"
 
 #include "kernels/protocol.h"
 
@@ -15,7 +15,7 @@ static void add_labels(struct strv *argv, const struct container_spec *spec)
 	strv_add(argv, "--label");
 	strv_addf(argv, STORE_LABEL "=%s", spec->store);
 	strv_add(argv, "--label");
-	strv_addf(argv, "husk.owner=%s", spec->owner);
+	strv_addf(argv, OWNER_LABEL "=%s", spec->owner);
 }
 
 static void add_privileges(struct strv *argv)
@@ -192,6 +192,13 @@ void argv_network_list(struct strv *argv, const char *docker)
 {
 	strv_add_all(argv, docker, "network", "ls", "--no-trunc", "--filter", "name=^" NETWORK_NAME "$", "--format",
 		     "{{.ID}}", NULL);
+}
+
+void argv_network_remove(struct strv *argv, const char *docker, char *const *ids, size_t n)
+{
+	strv_add_all(argv, docker, "network", "rm", "--", NULL);
+	for (size_t i = 0; i < n; i++)
+		strv_add(argv, ids[i]);
 }
 
 void argv_network_create(struct strv *argv, const char *docker)

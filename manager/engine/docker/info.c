@@ -1,24 +1,18 @@
-#include "manager/engine/info.h"
+#include "manager/engine/docker/info.h"
 
 #include <jansson.h>
 #include <time.h>
 
 #include "base/alloc.h"
 #include "base/parse.h"
-#include "manager/engine/argv.h"
+#include "manager/engine/docker/argv.h"
 
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 
 void info_argv(struct strv *argv, const char *docker, enum engine_question question, const char *subject)
 {
-	if (question == ASK_NETWORKS) {
-		argv_network_list(argv, docker);
-		return;
-	}
 	strv_add(argv, docker);
 	switch (question) {
-	case ASK_NETWORKS:
-		break;
 	case ASK_CLIENT:
 		strv_add(argv, "--version");
 		break;
@@ -33,19 +27,22 @@ void info_argv(struct strv *argv, const char *docker, enum engine_question quest
 		strv_add_all(argv, "info", "--format", "{{json .}}", NULL);
 		break;
 	case ASK_IMAGE:
-		strv_add_all(argv, "image", "inspect", "--format", "[{{json .Size}},{{json .Architecture}}]", "--",
-			     subject, NULL);
-		break;
-	case ASK_LABELS:
-		strv_add_all(argv, "image", "inspect", "--format", "{{json .Config.Labels}}", "--", subject, NULL);
+		strv_add_all(argv, "image", "inspect", "--format",
+			     "[{{json .Size}},{{json .Architecture}},{{json .Config.Labels}}]", "--", subject, NULL);
 		break;
 	case ASK_NETWORK:
 		strv_add_all(argv, "network", "inspect", "--format", "{{json .}}", "--", subject, NULL);
 		break;
 	case ASK_CONTAINERS:
-		strv_add_all(argv, "ps", "--all", "--no-trunc", "--format", "{{.Names}}\t{{.Status}}\t{{.CreatedAt}}",
-			     "--filter", NULL);
+		strv_add_all(argv, "ps", "--all", "--no-trunc", "--format",
+			     "{{.Names}}\t{{.Status}}\t{{.CreatedAt}}\t{{.Label \"" OWNER_LABEL "\"}}", "--filter",
+			     NULL);
 		strv_addf(argv, "label=" STORE_LABEL "=%s", subject);
+		break;
+	case ASK_CONTAINER:
+		strv_add_all(argv, "container", "inspect", "--format",
+			     "[{{json .State.Running}},{{json .State.ExitCode}},{{json .State.OOMKilled}}]", "--",
+			     subject, NULL);
 		break;
 	case ASK_STATS:
 		strv_add_all(argv, "stats", "--no-stream", "--no-trunc", "--format", "{{.Name}}\t{{.MemUsage}}", NULL);
@@ -61,10 +58,9 @@ const char *info_doing(enum engine_question question)
 		[ASK_ENGINE] = "reach the engine",
 		[ASK_INFO] = "ask the engine what it can do",
 		[ASK_IMAGE] = "look for the image",
-		[ASK_LABELS] = "look for the image",
-		[ASK_NETWORKS] = "list the networks",
 		[ASK_NETWORK] = "look at the network",
 		[ASK_CONTAINERS] = "list the containers",
+		[ASK_CONTAINER] = "look at the container",
 		[ASK_STATS] = "ask what the containers use",
 	};
 	return words[question];
@@ -72,7 +68,8 @@ const char *info_doing(enum engine_question question)
 
 int info_not_understood(struct fail *f, enum engine_question question)
 {
-	fail_set(f, FAIL_ENGINE, "cannot %s: the answer is not what a docker client prints", info_doing(question));
+	cause_set(f, FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "cannot %s: the answer is not what a docker client prints",
+		  info_doing(question));
 	return fail_hint(f, INFO_HINT_CLIENT);
 }
 
@@ -88,12 +85,12 @@ static char *field_copy(const json_t *object, const char *key)
 	return value ? xstrdup(value) : NULL;
 }
 
-static enum info_answer field_answer(const json_t *object, const char *key)
+static enum support field_answer(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
 	if (!json_is_boolean(value))
-		return INFO_UNKNOWN;
-	return json_is_true(value) ? INFO_YES : INFO_NO;
+		return SUPPORT_UNKNOWN;
+	return json_is_true(value) ? SUPPORT_YES : SUPPORT_NO;
 }
 
 static uint64_t field_number(const json_t *object, const char *key)
@@ -105,7 +102,7 @@ static uint64_t field_number(const json_t *object, const char *key)
 /* --- docker info ------------------------------------------------------------------------------------------------- */
 
 /* "name=seccomp,profile=builtin"; very old engines say only "seccomp". */
-static void read_security_option(struct info *ret, const char *option)
+static void read_security_option(struct engine_info *ret, const char *option)
 {
 	const char *name = strncmp(option, "name=", 5) == 0 ? option + 5 : option;
 	size_t n = strcspn(name, ",");
@@ -119,17 +116,15 @@ static void read_security_option(struct info *ret, const char *option)
 	ret->userns |= n == 6 && strncmp(name, "userns", n) == 0;
 }
 
-int info_read(struct info *ret, const char *text, size_t n, struct fail *f)
+static int read_info(struct engine_info *ret, const char *text, size_t n, struct fail *f)
 {
 	json_auto_t *info = json_loadb(text, n, 0, NULL);
 	const char *error = json_string_value(json_array_get(json_object_get(info, "ServerErrors"), 0));
-	if (error) {
-		fail_set(f, FAIL_ENGINE, "the engine does not answer: %.300s", error);
-		return -1;
-	}
+	if (error)
+		return cause_set(f, FAIL_ENGINE, CAUSE_NO_ENGINE, "the engine does not answer: %.300s", error);
 	if (!field(info, "ServerVersion") || !field(info, "OSType"))
 		return info_not_understood(f, ASK_INFO);
-	*ret = (struct info){
+	*ret = (struct engine_info){
 		.version = field_copy(info, "ServerVersion"),
 		.os = field_copy(info, "OperatingSystem"),
 		.os_type = field_copy(info, "OSType"),
@@ -154,23 +149,9 @@ int info_read(struct info *ret, const char *text, size_t n, struct fail *f)
 	return 0;
 }
 
-void info_release(struct info *info)
-{
-	free(info->version);
-	free(info->os);
-	free(info->os_type);
-	free(info->arch);
-	free(info->kernel);
-	free(info->storage);
-	free(info->cgroup_version);
-	free(info->cgroup_driver);
-	free(info->seccomp);
-	*info = (struct info){ 0 };
-}
-
 /* --- the smaller answers ----------------------------------------------------------------------------------------- */
 
-int info_read_client(struct info_client *ret, const char *text, size_t n, struct fail *f)
+static int read_client(struct engine_client *ret, const char *text, size_t n, struct fail *f)
 {
 	AUTO(freep) char *line = xstrndup(text, strcspn(text, "\r\n"));
 	char *version = strstr(line, " version ");
@@ -181,7 +162,7 @@ int info_read_client(struct info_client *ret, const char *text, size_t n, struct
 	version[strcspn(version, ", ")] = '\0';
 	AUTO(freep) char *digits = xstrdup(version);
 	char *rest = digits, *major = strsep(&rest, "."), *minor = rest ? strsep(&rest, ".-+~") : NULL;
-	struct info_client client = { 0 };
+	struct engine_client client = { 0 };
 	if (!*line || !minor || parse_u64(major, &client.major) < 0 || parse_u64(minor, &client.minor) < 0)
 		return info_not_understood(f, ASK_CLIENT);
 	client.name = xstrdup(line);
@@ -190,36 +171,27 @@ int info_read_client(struct info_client *ret, const char *text, size_t n, struct
 	return 0;
 }
 
-void info_client_release(struct info_client *client)
+bool info_is_local(const char *host)
 {
-	free(client->name);
-	free(client->version);
-	*client = (struct info_client){ 0 };
+	return strncmp(host, "unix://", 7) == 0 || strncmp(host, "npipe://", 8) == 0;
 }
 
-int info_read_place(struct info_place *ret, const char *text, size_t n, struct fail *f)
+static int read_place(struct engine_place *ret, const char *text, size_t n, struct fail *f)
 {
 	json_auto_t *place = json_loadb(text, n, 0, NULL);
 	const char *context = json_string_value(json_array_get(place, 0));
 	const char *host = json_string_value(json_array_get(place, 1));
 	if (!context || !host || !*host)
 		return info_not_understood(f, ASK_PLACE);
-	*ret = (struct info_place){
+	*ret = (struct engine_place){
 		.context = xstrdup(context),
 		.host = xstrdup(host),
-		.is_local = strncmp(host, "unix://", 7) == 0 || strncmp(host, "npipe://", 8) == 0,
+		.is_local = info_is_local(host),
 	};
 	return 0;
 }
 
-void info_place_release(struct info_place *place)
-{
-	free(place->context);
-	free(place->host);
-	*place = (struct info_place){ 0 };
-}
-
-int info_read_engine(struct info_engine *ret, const char *text, size_t n, struct fail *f)
+static int read_engine(struct engine_version *ret, const char *text, size_t n, struct fail *f)
 {
 	json_auto_t *answer = json_loadb(text, n, 0, NULL);
 	const json_t *server = json_object_get(answer, "Server");
@@ -229,7 +201,7 @@ int info_read_engine(struct info_engine *ret, const char *text, size_t n, struct
 		api = field(server, "APIVersion");
 	if (!version || !api)
 		return info_not_understood(f, ASK_ENGINE);
-	*ret = (struct info_engine){
+	*ret = (struct engine_version){
 		.name = xstrdup(name ? name : ""),
 		.version = xstrdup(version),
 		.api = xstrdup(api),
@@ -237,50 +209,37 @@ int info_read_engine(struct info_engine *ret, const char *text, size_t n, struct
 	return 0;
 }
 
-void info_engine_release(struct info_engine *engine)
-{
-	free(engine->name);
-	free(engine->version);
-	free(engine->api);
-	*engine = (struct info_engine){ 0 };
-}
-
-int info_read_image(struct info_image *ret, const char *text, size_t n, struct fail *f)
+static int read_image(struct engine_image *ret, const char *text, size_t n, struct fail *f)
 {
 	json_auto_t *image = json_loadb(text, n, 0, NULL);
 	const json_t *size = json_array_get(image, 0);
 	const char *arch = json_string_value(json_array_get(image, 1));
 	if (!json_is_integer(size) || json_integer_value(size) < 0 || !arch)
 		return info_not_understood(f, ASK_IMAGE);
-	*ret = (struct info_image){ .size = (uint64_t)json_integer_value(size), .arch = xstrdup(arch) };
+	*ret = (struct engine_image){ .size = (uint64_t)json_integer_value(size), .arch = xstrdup(arch) };
+	const char *name;
+	json_t *value;
+	json_object_foreach(json_array_get(image, 2), name, value) {
+		if (json_is_string(value))
+			strv_addf(&ret->labels, "%s=%s", name, json_string_value(value));
+	}
 	return 0;
 }
 
-void info_image_release(struct info_image *image)
-{
-	free(image->arch);
-	*image = (struct info_image){ 0 };
-}
-
-int info_read_network(struct info_network *ret, const char *text, size_t n, struct fail *f)
+static int read_network(struct engine_network *ret, const char *text, size_t n, struct fail *f)
 {
 	json_auto_t *network = json_loadb(text, n, 0, NULL);
 	const char *driver = field(network, "Driver");
 	const char *icc = field(json_object_get(network, "Options"), "com.docker.network.bridge.enable_icc");
 	if (!driver)
 		return info_not_understood(f, ASK_NETWORK);
-	*ret = (struct info_network){
+	*ret = (struct engine_network){
+		.is_there = true,
 		.driver = xstrdup(driver),
 		.isolated = icc && streq(icc, "false"),
 		.internal = json_is_true(json_object_get(network, "Internal")),
 	};
 	return 0;
-}
-
-void info_network_release(struct info_network *network)
-{
-	free(network->driver);
-	*network = (struct info_network){ 0 };
 }
 
 /* --- docker ps --------------------------------------------------------------------------------------------------- */
@@ -296,52 +255,49 @@ static uint64_t created_at(const char *text)
 	return seconds > 0 ? (uint64_t)seconds : 0;
 }
 
-static int read_container(struct info_containers *ret, char *line, const struct info_ages *ages)
+static int read_line(struct engine_containers *ret, char *line)
 {
 	char *rest = line, *name = strsep(&rest, "\t"), *status = strsep(&rest, "\t");
-	char *created = strsep(&rest, "\t");
-	uint64_t born;
-	if (!created || rest || !*name || strspn(name, NAME_CHARS) != strlen(name))
+	char *created = strsep(&rest, "\t"), *owner = strsep(&rest, "\t");
+	if (!owner || rest || !*name || strspn(name, NAME_CHARS) != strlen(name))
 		return -1;
-	if (!(born = created_at(created)))
+	uint64_t born = created_at(created);
+	if (!born)
 		return -1;
-	bool runs = strncmp(status, "Up", 2) == 0;
-	uint64_t age = ages->now - MIN(born, ages->now);
-	bool overdue = age > ages->overdue;
-	bool ended = !runs && born <= ages->now && age >= ages->orphan;
-	ret->running += runs;
-	strv_add(&ret->present, name);
-	if (ended)
-		strv_add(&ret->ended, name);
-	if (overdue || ended)
-		strv_add(&ret->leftovers, name);
+	engine_containers_add(ret, name, owner, strncmp(status, "Up", 2) == 0, born);
 	return 0;
 }
 
-int info_read_containers(struct info_containers *ret, const char *text, size_t n, const struct info_ages *ages,
-			 struct fail *f)
+static int read_containers(struct engine_containers *ret, const char *text, size_t n, struct fail *f)
 {
-	struct info_containers found = { 0 };
+	struct engine_answer found = { .question = ASK_CONTAINERS };
 	AUTO(freep) char *copy = xstrndup(text, n);
 	bool bad = strlen(copy) != n;
 	for (char *rest = copy, *line; !bad && (line = strsep(&rest, "\n"));) {
 		line[strcspn(line, "\r")] = '\0';
-		bad = *line && read_container(&found, line, ages) < 0;
+		bad = *line && read_line(&found.containers, line) < 0;
 	}
 	if (bad) {
-		info_containers_release(&found);
+		engine_answer_release(&found);
 		return info_not_understood(f, ASK_CONTAINERS);
 	}
-	*ret = found;
+	*ret = found.containers;
 	return 0;
 }
 
-void info_containers_release(struct info_containers *containers)
+static int read_container(struct engine_state *ret, const char *text, size_t n, struct fail *f)
 {
-	strv_release(&containers->present);
-	strv_release(&containers->ended);
-	strv_release(&containers->leftovers);
-	*containers = (struct info_containers){ 0 };
+	json_auto_t *state = json_loadb(text, n, 0, NULL);
+	const json_t *code = json_array_get(state, 1);
+	if (!json_is_boolean(json_array_get(state, 0)) || !json_is_integer(code))
+		return info_not_understood(f, ASK_CONTAINER);
+	*ret = (struct engine_state){
+		.is_there = true,
+		.running = json_is_true(json_array_get(state, 0)),
+		.exit_code = (int)(json_integer_value(code) & 255),
+		.oom = json_is_true(json_array_get(state, 2)),
+	};
+	return 0;
 }
 
 /* --- docker stats ------------------------------------------------------------------------------------------------ */
@@ -366,36 +322,42 @@ static bool read_amount(const char *text, uint64_t *ret)
 	return false;
 }
 
-void info_read_stats(struct info_stats *ret, const char *text, size_t n)
+/* What makes no sense is left out. */
+static void read_stats(struct engine_stats *ret, const char *text, size_t n)
 {
 	AUTO(freep) char *copy = xstrndup(text, n);
-	*ret = (struct info_stats){ 0 };
+	*ret = (struct engine_stats){ 0 };
 	for (char *rest = copy, *line; (line = strsep(&rest, "\n"));) {
 		char *amount = line, *name = strsep(&amount, "\t");
 		uint64_t memory;
 		if (!amount || !*name || strspn(name, NAME_CHARS) != strlen(name) || !read_amount(amount, &memory))
 			continue;
-		ret->v = xrealloc(ret->v, (ret->n + 1) * sizeof(*ret->v));
-		ret->v[ret->n++] = (struct info_usage){ .name = xstrdup(name), .memory = memory };
+		engine_stats_add(ret, name, memory);
 	}
 }
 
-void info_stats_release(struct info_stats *stats)
+int info_read(struct engine_answer *ret, const char *text, size_t n, struct fail *f)
 {
-	for (size_t i = 0; i < stats->n; i++)
-		free(stats->v[i].name);
-	free(stats->v);
-	*stats = (struct info_stats){ 0 };
-}
-
-bool info_same_arch(const char *a, const char *b)
-{
-	static const char *const same[][2] = { { "amd64", "x86_64" }, { "arm64", "aarch64" }, { "386", "i686" } };
-	for (size_t i = 0; i < ARRAY_LEN(same); i++) {
-		if (streq(a, same[i][0]))
-			a = same[i][1];
-		if (streq(b, same[i][0]))
-			b = same[i][1];
+	switch (ret->question) {
+	case ASK_CLIENT:
+		return read_client(&ret->client, text, n, f);
+	case ASK_PLACE:
+		return read_place(&ret->place, text, n, f);
+	case ASK_ENGINE:
+		return read_engine(&ret->version, text, n, f);
+	case ASK_INFO:
+		return read_info(&ret->info, text, n, f);
+	case ASK_IMAGE:
+		return read_image(&ret->image, text, n, f);
+	case ASK_NETWORK:
+		return read_network(&ret->network, text, n, f);
+	case ASK_CONTAINERS:
+		return read_containers(&ret->containers, text, n, f);
+	case ASK_CONTAINER:
+		return read_container(&ret->container, text, n, f);
+	case ASK_STATS:
+		read_stats(&ret->stats, text, n);
+		return 0;
 	}
-	return streq(a, b);
+	return -1;
 }

@@ -1,12 +1,13 @@
-#include "manager/engine/bake.h"
+#include "manager/engine/docker/bake.h"
 
 #include <fcntl.h>
 #include <signal.h>
 
 #include "base/alloc.h"
 #include "base/child.h"
-#include "manager/engine/argv.h"
-#include "manager/engine/inspect.h"
+#include "manager/engine/docker/argv.h"
+#include "manager/engine/docker/client.h"
+#include "manager/engine/docker/inspect.h"
 
 #define QUICK_DEADLINE_MS 60000
 /* Gigabytes on a slow disk. */
@@ -66,8 +67,7 @@ static void note_failure(struct engine_bake *b, const struct child_result *r)
 	if (b->failure.kind)
 		return;
 	if (r->timed_out)
-		fail_set(&b->failure, FAIL_ENGINE, "cannot %s: the Docker engine did not answer in time",
-			 doing(b->step));
+		inspect_silence(&b->failure, doing(b->step));
 	else
 		inspect_error(&b->failure, doing(b->step), r->err, r->err_len);
 }
@@ -102,13 +102,12 @@ static void go_on(struct engine_bake *b)
 
 static bool is_fine(const struct engine_bake *b, const struct child_result *r)
 {
-	bool gone = strstr(r->err, "No such") != NULL;
 	switch (b->step) {
 	case STEP_REMOVE: /* a leftover is the collector's, which looks for containers that never ran */
 	case STEP_PRUNE:
 		return true;
 	case STEP_REMOVE_IMAGE:
-		return r->exit_status == 0 || gone;
+		return r->exit_status == 0 || inspect_is_missing(r->err);
 	default:
 		return r->exit_status == 0;
 	}
@@ -165,7 +164,7 @@ static int start_reader(struct engine_bake *b, int out, struct fail *f)
 		.on_done = on_reader_done,
 		.ctx = b,
 	};
-	return child_start(b->bakery->loop, &spec, &b->reader, f);
+	return client_start(b->bakery->loop, &spec, &b->reader, f);
 }
 
 static void step_argv(struct engine_bake *b, struct strv *argv)
@@ -222,7 +221,7 @@ static void step_start(struct engine_bake *b, enum step step)
 		.on_done = on_child_done,
 		.ctx = b,
 	};
-	if (child_start(b->bakery->loop, &spec, &b->child, &f) < 0)
+	if (client_start(b->bakery->loop, &spec, &b->child, &f) < 0)
 		start_failed(b, &f);
 }
 

@@ -1,0 +1,105 @@
+#include "manager/engine/answer.h"
+
+#include "base/alloc.h"
+
+static void release_info(struct engine_info *info)
+{
+	free(info->version);
+	free(info->os);
+	free(info->os_type);
+	free(info->arch);
+	free(info->kernel);
+	free(info->storage);
+	free(info->cgroup_version);
+	free(info->cgroup_driver);
+	free(info->seccomp);
+}
+
+static void release_containers(struct engine_containers *list)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		free(list->v[i].name);
+		free(list->v[i].owner);
+	}
+	free(list->v);
+}
+
+static void release_stats(struct engine_stats *stats)
+{
+	for (size_t i = 0; i < stats->n; i++)
+		free(stats->v[i].name);
+	free(stats->v);
+}
+
+void engine_answer_release(struct engine_answer *a)
+{
+	switch (a->question) {
+	case ASK_CLIENT:
+		free(a->client.name);
+		free(a->client.version);
+		break;
+	case ASK_PLACE:
+		free(a->place.context);
+		free(a->place.host);
+		break;
+	case ASK_ENGINE:
+		free(a->version.name);
+		free(a->version.version);
+		free(a->version.api);
+		break;
+	case ASK_INFO:
+		release_info(&a->info);
+		break;
+	case ASK_IMAGE:
+		free(a->image.arch);
+		strv_release(&a->image.labels);
+		break;
+	case ASK_NETWORK:
+		free(a->network.driver);
+		break;
+	case ASK_CONTAINERS:
+		release_containers(&a->containers);
+		break;
+	case ASK_CONTAINER:
+		break;
+	case ASK_STATS:
+		release_stats(&a->stats);
+		break;
+	}
+	*a = (struct engine_answer){ .question = a->question };
+}
+
+void engine_containers_add(struct engine_containers *list, const char *name, const char *owner, bool running,
+			   uint64_t created)
+{
+	list->v = xrealloc(list->v, (list->n + 1) * sizeof(*list->v));
+	list->v[list->n++] = (struct engine_container){
+		.name = xstrdup(name), .owner = xstrdup(owner), .running = running, .created = created
+	};
+}
+
+bool engine_containers_have(const struct engine_containers *list, const char *name)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (streq(list->v[i].name, name))
+			return true;
+	return false;
+}
+
+void engine_stats_add(struct engine_stats *stats, const char *name, uint64_t memory)
+{
+	stats->v = xrealloc(stats->v, (stats->n + 1) * sizeof(*stats->v));
+	stats->v[stats->n++] = (struct engine_usage){ .name = xstrdup(name), .memory = memory };
+}
+
+bool engine_same_arch(const char *a, const char *b)
+{
+	static const char *const same[][2] = { { "amd64", "x86_64" }, { "arm64", "aarch64" }, { "386", "i686" } };
+	for (size_t i = 0; i < ARRAY_LEN(same); i++) {
+		if (streq(a, same[i][0]))
+			a = same[i][1];
+		if (streq(b, same[i][0]))
+			b = same[i][1];
+	}
+	return streq(a, b);
+}

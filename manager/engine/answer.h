@@ -1,0 +1,123 @@
+/* What an engine can be asked, and its answers. None of it changes anything. */
+#ifndef HUSK_MANAGER_ENGINE_ANSWER_H
+#define HUSK_MANAGER_ENGINE_ANSWER_H
+
+#include "base/strv.h"
+
+/* Something that is so, is not so, or that nobody speaks of. */
+enum support { SUPPORT_UNKNOWN, SUPPORT_NO, SUPPORT_YES };
+
+enum engine_question {
+	ASK_CLIENT,	/* which client this is; does not reach for the engine */
+	ASK_PLACE,	/* where the client looks for the engine; likewise */
+	ASK_ENGINE,	/* its version */
+	ASK_INFO,	/* what it is and what it can do */
+	ASK_IMAGE,	/* subject: an image; FAIL_IMAGE if it is not there */
+	ASK_NETWORK,	/* the network that sessions are put on */
+	ASK_CONTAINERS, /* subject: the id of a store; all of its containers, of whichever server */
+	ASK_CONTAINER,	/* subject: a container */
+	ASK_STATS,	/* what the containers that run use; takes the engine a second or two */
+};
+
+struct engine_client {
+	char *name; /* "Docker" */
+	char *version;
+	uint64_t major, minor;
+};
+
+struct engine_place {
+	char *context;
+	char *host;
+	bool is_local;
+};
+
+struct engine_version {
+	char *name; /* "Engine", "Podman Engine" or "" */
+	char *version;
+	char *api;
+};
+
+/* A string is NULL where the engine said nothing. */
+struct engine_info {
+	char *version;
+	char *os;      /* "Debian GNU/Linux 12 (bookworm)" */
+	char *os_type; /* "linux" */
+	char *arch;
+	char *kernel;
+	char *storage;
+	char *cgroup_version; /* "1", "2" */
+	char *cgroup_driver;  /* "systemd", "cgroupfs", "none" */
+	char *seccomp;	      /* the profile's name, "" if it has none; NULL = no seccomp */
+	bool apparmor, selinux, rootless, userns;
+	enum support memory_limit, swap_limit, pids_limit, cpu_quota;
+	uint64_t memory; /* bytes, 0 = unknown */
+	uint64_t cpus;
+};
+
+struct engine_image {
+	uint64_t size; /* bytes */
+	char *arch;
+	struct strv labels; /* NAME=value */
+};
+
+struct engine_network {
+	bool is_there; /* it is made for the first session that needs it */
+	char *driver;
+	bool isolated; /* inter-container traffic is off */
+	bool internal; /* leads nowhere */
+};
+
+struct engine_containers {
+	struct engine_container {
+		char *name;
+		char *owner; /* the server that started it; "" if it has none */
+		bool running;
+		uint64_t created; /* seconds since the epoch */
+	} * v;
+	size_t n;
+};
+
+/* How a container is, or how it ended. */
+struct engine_state {
+	bool is_there, running;
+	int exit_code; /* if it is there and does not run */
+	bool oom;
+};
+
+/* The memory of each container that runs, Husk's or not. */
+struct engine_stats {
+	struct engine_usage {
+		char *name;
+		uint64_t memory; /* bytes, as exactly as the engine says it */
+	} * v;
+	size_t n;
+};
+
+struct engine_answer {
+	enum engine_question question;
+	union {
+		struct engine_client client;
+		struct engine_place place;
+		struct engine_version version;
+		struct engine_info info;
+		struct engine_image image;
+		struct engine_network network;
+		struct engine_containers containers;
+		struct engine_state container;
+		struct engine_stats stats;
+	};
+};
+
+/* Frees what the answer to its question owns. */
+void engine_answer_release(struct engine_answer *answer);
+
+/* A new entry at the end; strings are copied. */
+void engine_containers_add(struct engine_containers *list, const char *name, const char *owner, bool running,
+			   uint64_t created);
+bool engine_containers_have(const struct engine_containers *list, const char *name);
+void engine_stats_add(struct engine_stats *stats, const char *name, uint64_t memory);
+
+/* True if both name the same machine, in an engine's words or the kernel's: amd64 and x86_64, arm64 and aarch64. */
+bool engine_same_arch(const char *a, const char *b);
+
+#endif

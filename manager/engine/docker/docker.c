@@ -1,0 +1,72 @@
+/* The engine as an object: its vtable, and what the other files of this adapter share. */
+#include "manager/engine/docker/docker.h"
+
+#include "base/alloc.h"
+#include "manager/engine/docker/reap.h"
+
+static struct engine_bake *docker_bake(struct engine *e, const struct bake_spec *spec, engine_done_fn done, void *ctx)
+{
+	return bake_start(&docker_of(e)->bakery, spec, done, ctx);
+}
+
+static struct engine_bake *docker_remove_image(struct engine *e, const char *image, engine_done_fn done, void *ctx)
+{
+	return bake_remove_image(&docker_of(e)->bakery, image, done, ctx);
+}
+
+static struct engine_capabilities docker_capabilities(const struct engine *e)
+{
+	const struct docker *d = container_of(e, const struct docker, engine);
+	return (struct engine_capabilities){
+		.bakes_images = true,
+		.feeds_events = true,
+		.shares_kernel = d->shares_kernel,
+	};
+}
+
+static struct engine *docker_free(struct engine *e)
+{
+	struct docker *d = docker_of(e);
+	tasks_release(d);
+	bakery_release(&d->bakery);
+	free(d->program);
+	free(d);
+	return NULL;
+}
+
+static const struct engine_ops docker_ops = {
+	.name = "docker",
+	.create = task_create,
+	.remove = task_remove,
+	.remove_ended = task_remove_ended,
+	.prune = task_prune,
+	.remove_and_forget = tasks_remove_and_forget,
+	.bake = docker_bake,
+	.bake_cancel = bake_cancel,
+	.remove_image = docker_remove_image,
+	.attach = docker_attach,
+	.watch = docker_watch,
+	.query = docker_query,
+	.query_free = docker_query_free,
+	.explain = docker_explain,
+	.task_cancel = task_cancel,
+	.stream_write = docker_write,
+	.stream_free = docker_detach,
+	.watch_free = docker_unwatch,
+	.capabilities = docker_capabilities,
+	.free = docker_free,
+};
+
+static struct engine *docker_open(const struct engine_options *options, struct fail *f UNUSED)
+{
+	struct docker *d = new0(struct docker);
+	d->engine.ops = &docker_ops;
+	d->loop = options->loop;
+	d->program = xstrdup(options->program);
+	list_init(&d->tasks);
+	d->bakery = (struct bakery){ .loop = d->loop, .program = d->program };
+	list_init(&d->bakery.bakes);
+	return &d->engine;
+}
+
+const struct engine_driver docker_driver = { .name = "docker", .open = docker_open, .reap = reap_containers };

@@ -1,0 +1,54 @@
+/* The docker CLI by exec: what the files of this adapter share. Private to manager/engine. */
+#ifndef HUSK_MANAGER_ENGINE_DOCKER_DOCKER_H
+#define HUSK_MANAGER_ENGINE_DOCKER_DOCKER_H
+
+#include "base/child.h"
+#include "base/list.h"
+#include "manager/engine/docker/bake.h"
+#include "manager/engine/engine.h"
+
+extern const struct engine_driver docker_driver;
+
+struct docker {
+	struct engine engine;
+	struct loop *loop;
+	char *program;
+	char network[65];	    /* its id; "" until a session needed it */
+	enum support shares_kernel; /* SUPPORT_UNKNOWN until the client was asked where the engine is */
+	struct list tasks;
+	struct bakery bakery;
+};
+
+static inline struct docker *docker_of(struct engine *e)
+{
+	return container_of(e, struct docker, engine);
+}
+
+/* --- containers and networks (task.c) ------------------------------------------------------------------------------ */
+struct engine_task *task_create(struct engine *e, const struct container_spec *spec, engine_done_fn done, void *ctx);
+struct engine_task *task_remove(struct engine *e, const char *container, engine_done_fn done, void *ctx);
+struct engine_task *task_remove_ended(struct engine *e, const char *container, engine_done_fn done, void *ctx);
+struct engine_task *task_prune(struct engine *e, uint64_t min_age, engine_done_fn done, void *ctx);
+void task_cancel(struct engine_task *t);
+/* Also what the engine is still making or removing, since those commands end with this process. */
+void tasks_remove_and_forget(struct engine *e, char *const *containers, size_t n);
+/* Drops what is under way at once. */
+void tasks_release(struct docker *d);
+
+/* --- attach (stream.c) --------------------------------------------------------------------------------------------- */
+struct engine_stream *docker_attach(struct engine *e, const char *container, const struct stream_handler *handler,
+				    struct fail *f);
+int docker_write(struct engine_stream *s, const void *data, size_t n);
+struct engine_stream *docker_detach(struct engine_stream *s);
+void docker_explain(struct engine *e, const void *data, size_t n, struct fail *f);
+
+/* --- events (watch.c) ---------------------------------------------------------------------------------------------- */
+struct engine_watch *docker_watch(struct engine *e, const char *store, const struct watch_handler *handler,
+				  struct fail *f);
+struct engine_watch *docker_unwatch(struct engine_watch *w);
+
+/* --- questions (query.c) ------------------------------------------------------------------------------------------- */
+struct engine_query *docker_query(struct engine *e, const struct query_spec *spec, struct fail *f);
+struct engine_query *docker_query_free(struct engine_query *q);
+
+#endif

@@ -1,0 +1,23 @@
+/* What the docker CLI is asked about itself and its engine, and a pure reader of its answers. They are hostile input: bounded
+ * by whoever runs the command, checked here, never trusted to be complete. */
+#ifndef HUSK_MANAGER_ENGINE_DOCKER_INFO_H
+#define HUSK_MANAGER_ENGINE_DOCKER_INFO_H
+
+#include "base/fail.h"
+#include "base/strv.h"
+#include "manager/engine/answer.h"
+
+/* The command line of a question. subject as engine_question says; ASK_NETWORK needs the id of one, see argv_network_list(). */
+void info_argv(struct strv *argv, const char *docker, enum engine_question question, const char *subject);
+/* Completes "cannot …". */
+const char *info_doing(enum engine_question question);
+/* Fills in the answer to ret->question, which engine_answer_release() frees. On failure there is nothing to free. */
+int info_read(struct engine_answer *ret, const char *text, size_t n, struct fail *f);
+/* The answer makes no sense: fills f and returns -1. */
+int info_not_understood(struct fail *f, enum engine_question question);
+#define INFO_HINT_CLIENT "check that HUSK_DOCKER, or the first `docker` in PATH, is a docker client that works"
+
+/* The address of an engine on this machine. */
+bool info_is_local(const char *host);
+
+#endif

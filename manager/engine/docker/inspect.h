@@ -1,0 +1,32 @@
+/* Pure readers of what the docker CLI prints. Its text is hostile input: bounded, cleaned, never trusted to be there. */
+#ifndef HUSK_MANAGER_ENGINE_DOCKER_INSPECT_H
+#define HUSK_MANAGER_ENGINE_DOCKER_INSPECT_H
+
+#include "base/fail.h"
+#include "manager/engine/engine.h"
+
+/* Turns the error output of a failed docker command into a failure with its cause and the next step. `doing` completes
+ * "cannot …". */
+int inspect_error(struct fail *f, const char *doing, const char *text, size_t n);
+/* The failure of a command that the engine did not answer in time. */
+int inspect_silence(struct fail *f, const char *doing);
+/* What the error output of a command that removes something says: removal is under way already; it is not there. */
+bool inspect_removal_in_progress(const char *text);
+bool inspect_is_missing(const char *text);
+/* Of a run: the network that it was to be put on is gone, or there are several of its name. */
+bool inspect_lost_network(const char *text);
+/* Of the removal of a network. */
+bool inspect_network_in_use(const char *text);
+
+struct event_text {
+	char container[128];
+};
+/* One line of `docker events --format '{{json .}}'`. False if it is not an event that concerns us. The event's strings
+ * live in *storage. */
+bool inspect_event(const char *line, size_t n, struct event_text *storage, struct engine_event *ret);
+
+/* The ids (64 hex digits, one a line) of `docker network ls`, the smallest first: of two that were made in a race every server
+ * picks the same one. */
+void inspect_network_ids(const char *text, struct strv *ret);
+
+#endif

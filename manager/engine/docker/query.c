@@ -1,0 +1,134 @@
+/* One question to the docker CLI: a child with a deadline and a bounded answer; two, one after the other, for the network. */
+#include "base/alloc.h"
+#include "manager/engine/docker/argv.h"
+#include "manager/engine/docker/client.h"
+#include "manager/engine/docker/docker.h"
+#include "manager/engine/docker/info.h"
+#include "manager/engine/docker/inspect.h"
+
+#define QUERY_DEADLINE_MS 10000
+#define ANSWER_MAX (512u << 10)
+
+struct engine_query {
+	struct docker *docker;
+	struct child *child;
+	enum engine_question question;
+	bool lists_networks; /* the network is being looked for; it is looked at next */
+	engine_answer_fn done;
+	void *ctx;
+};
+
+static int start(struct engine_query *q, const char *subject, struct fail *f);
+
+static int judge(const struct engine_query *q, const struct child_result *r, struct fail *f)
+{
+	const char *doing = info_doing(q->question);
+	if (r->timed_out) {
+		cause_set(f, FAIL_TIMEOUT, CAUSE_ENGINE_SILENT, "cannot %s: no answer within %d s", doing,
+			  QUERY_DEADLINE_MS / 1000);
+		return fail_hint(f, "check that `docker ps` answers; restart the engine if it hangs");
+	}
+	if (r->exit_status == 0 && !r->truncated)
+		return 0;
+	if (!r->signal && !r->truncated)
+		return inspect_error(f, doing, r->err, r->err_len);
+	if (r->signal)
+		cause_set(f, FAIL_ENGINE, CAUSE_NO_CLIENT, "cannot %s: the docker client died of signal %d", doing,
+			  r->signal);
+	else
+		cause_set(f, FAIL_ENGINE, CAUSE_NO_CLIENT, "cannot %s: the answer does not end", doing);
+	return fail_hint(f, INFO_HINT_CLIENT);
+}
+
+static void tell(struct engine_query *q, struct engine_answer *answer, const struct fail *f)
+{
+	/* The query may be freed from inside. */
+	q->done(q->ctx, f ? NULL : answer, f);
+	engine_answer_release(answer);
+}
+
+/* The same one of several that sessions are put on. 1 if it is looked at next, 0 if there is none. */
+static int found_networks(struct engine_query *q, const char *text, struct fail *f)
+{
+	AUTO(strv_release) struct strv ids = { 0 };
+	inspect_network_ids(text, &ids);
+	q->lists_networks = false;
+	if (ids.n)
+		return start(q, ids.v[0], f) < 0 ? -1 : 1;
+	return text[strspn(text, " \r\n")] ? info_not_understood(f, ASK_NETWORK) : 0;
+}
+
+static int read_answer(struct engine_query *q, struct engine_answer *answer, const struct child_result *r,
+		       struct fail *f)
+{
+	if (q->lists_networks && r->exit_status == 0 && !r->truncated)
+		return found_networks(q, r->out, f);
+	if (judge(q, r, f) == 0)
+		return info_read(answer, r->out, r->out_len, f);
+	/* That it is not there is an answer. */
+	if (q->question != ASK_CONTAINER || cause_of(f) != CAUSE_NO_CONTAINER)
+		return -1;
+	fail_release(f);
+	return 0;
+}
+
+static void note_place(struct engine_query *q, const struct engine_answer *answer)
+{
+	if (q->question == ASK_PLACE)
+		q->docker->shares_kernel = answer->place.is_local ? SUPPORT_YES : SUPPORT_NO;
+}
+
+static void on_done(void *ctx, const struct child_result *r)
+{
+	struct engine_query *q = ctx;
+	struct engine_answer answer = { .question = q->question };
+	AUTO(fail_release) struct fail f = { 0 };
+	struct child *ended = take_ptr(q->child);
+	int result = read_answer(q, &answer, r, &f);
+	if (result == 0)
+		note_place(q, &answer);
+	if (result <= 0)
+		tell(q, &answer, result < 0 ? &f : NULL);
+	child_free(ended);
+}
+
+static int start(struct engine_query *q, const char *subject, struct fail *f)
+{
+	AUTO(strv_release) struct strv argv = { 0 };
+	if (q->lists_networks)
+		argv_network_list(&argv, q->docker->program);
+	else
+		info_argv(&argv, q->docker->program, q->question, subject);
+	struct child_spec child = {
+		.argv = strv_argv(&argv),
+		.deadline_ms = QUERY_DEADLINE_MS,
+		.out_max = ANSWER_MAX,
+		.on_done = on_done,
+		.ctx = q,
+	};
+	return client_start(q->docker->loop, &child, &q->child, f);
+}
+
+struct engine_query *docker_query(struct engine *e, const struct query_spec *spec, struct fail *f)
+{
+	struct engine_query *q = new0(struct engine_query);
+	q->docker = docker_of(e);
+	q->question = spec->question;
+	q->lists_networks = spec->question == ASK_NETWORK;
+	q->done = spec->done;
+	q->ctx = spec->ctx;
+	if (start(q, spec->subject, f) < 0) {
+		free(q);
+		return NULL;
+	}
+	return q;
+}
+
+struct engine_query *docker_query_free(struct engine_query *q)
+{
+	if (!q)
+		return NULL;
+	child_free(q->child);
+	free(q);
+	return NULL;
+}

@@ -1,0 +1,455 @@
+/* Containers and networks. A create is a chain of commands (where is the engine, the network, run); each step is one child
+ * with a deadline. A create that is cancelled is not cut in the middle, which would leave the daemon to finish it
+ * unwatched: its step ends, and what it made is removed. */
+#include <signal.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "manager/engine/docker/argv.h"
+#include "manager/engine/docker/client.h"
+#include "manager/engine/docker/docker.h"
+#include "manager/engine/docker/info.h"
+#include "manager/engine/docker/inspect.h"
+
+#define QUICK_DEADLINE_MS 15000
+#define RUN_DEADLINE_MS 60000
+#define REMOVE_DEADLINE_MS 30000
+/* While somebody else's removal of the same container is under way. */
+#define REMOVE_RETRY_MS 50
+#define REMOVE_RETRIES 200
+/* While other servers make, or remove, networks of the same name. */
+#define NETWORK_RETRY_MS 100
+#define NETWORK_TRIES 12
+/* A step that takes this long has the engine asked for a sign of life; without one it is waited for no longer. */
+#define PULSE_AFTER_MS 10000
+
+enum step {
+	STEP_PLACE,
+	STEP_NETWORK_LIST,
+	STEP_NETWORK_CREATE,
+	STEP_NETWORK_REMOVE,
+	STEP_RUN,
+	STEP_REMOVE,
+	STEP_PRUNE
+};
+
+struct engine_task {
+	struct list node;
+	struct docker *docker;
+	enum step step, next; /* next: after a pause */
+	struct child *child;
+	struct timer *retry;
+	struct timer *slow;	    /* runs while a step does that may take long */
+	struct engine_query *pulse; /* the question to an engine that takes long */
+	struct container_spec spec; /* strings are ours; only name for a remove */
+	engine_done_fn done;	    /* NULL once cancelled */
+	void *ctx;
+	struct fail failure; /* of a create whose remains are being removed */
+	uint64_t min_age;    /* of networks to remove */
+	unsigned retries;
+	bool is_create;
+	unsigned network_tries;
+	bool spare_in_use;  /* of several networks one has containers */
+	bool only_ended;    /* STEP_REMOVE leaves alone what runs */
+	bool hung;	    /* the engine gave no sign of life during this step */
+	struct strv spares; /* networks that were made in a race */
+	struct strv env;    /* what spec.env points to */
+};
+
+static void step_start(struct engine_task *t, enum step step);
+
+static void spec_copy(struct container_spec *to, const struct container_spec *from)
+{
+	*to = *from;
+	to->name = xstrdup(from->name);
+	to->image = from->image ? xstrdup(from->image) : NULL;
+	to->store = from->store ? xstrdup(from->store) : NULL;
+	to->owner = from->owner ? xstrdup(from->owner) : NULL;
+	to->ca_bundle = from->ca_bundle ? xstrdup(from->ca_bundle) : NULL;
+}
+
+static void task_free(struct engine_task *t)
+{
+	list_remove(&t->node);
+	t->child = child_free(t->child);
+	t->retry = timer_free(t->retry);
+	t->slow = timer_free(t->slow);
+	t->pulse = docker_query_free(t->pulse);
+	fail_release(&t->failure);
+	free((char *)t->spec.name);
+	free((char *)t->spec.image);
+	free((char *)t->spec.store);
+	free((char *)t->spec.owner);
+	free((char *)t->spec.ca_bundle);
+	strv_release(&t->env);
+	strv_release(&t->spares);
+	free(t);
+}
+
+static struct engine_task *task_new(struct docker *d, const struct container_spec *spec, engine_done_fn done, void *ctx)
+{
+	struct engine_task *t = new0(struct engine_task);
+	t->docker = d;
+	t->done = done;
+	t->ctx = ctx;
+	spec_copy(&t->spec, spec);
+	for (size_t i = 0; spec->env && i < spec->env->n; i++)
+		strv_add(&t->env, spec->env->v[i]);
+	t->spec.env = &t->env;
+	list_append(&d->tasks, &t->node);
+	return t;
+}
+
+static void task_finish(struct engine_task *t)
+{
+	engine_done_fn done = take_ptr(t->done);
+	if (done)
+		done(t->ctx, t->failure.kind ? &t->failure : NULL);
+	task_free(t);
+}
+
+/* A process of its own sees to it. Not `docker rm`: a container whose create is still under way at the daemon has to be
+ * waited for. */
+static void reap_later(struct docker *d, const struct strv *names)
+{
+	AUTO(strv_release) struct strv argv = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	if (!names->n)
+		return;
+	strv_add_all(&argv, "/proc/self/exe", "reap", d->engine.ops->name, d->program, "--", NULL);
+	for (size_t i = 0; i < names->n; i++)
+		strv_add(&argv, names->v[i]);
+	if (child_spawn_forgotten(d->loop, strv_argv(&argv), &f) < 0)
+		log_warning("%s", f.message);
+}
+
+static const char *step_words(enum step step)
+{
+	switch (step) {
+	case STEP_NETWORK_LIST:
+	case STEP_NETWORK_CREATE:
+	case STEP_NETWORK_REMOVE:
+		return "prepare the network";
+	case STEP_REMOVE:
+		return "remove the container";
+	case STEP_PRUNE:
+		return "remove networks that nobody uses";
+	default:
+		return "start the container";
+	}
+}
+
+static void step_failed(struct engine_task *t, const struct child_result *r)
+{
+	bool timed_out = r->timed_out || t->hung;
+	if (timed_out)
+		inspect_silence(&t->failure, step_words(t->step));
+	else
+		inspect_error(&t->failure, step_words(t->step), r->err, r->err_len);
+	if (t->failure.kind == FAIL_IMAGE && t->spec.image)
+		fail_wrap(&t->failure, "image '%s'", t->spec.image);
+	if (t->step == STEP_RUN && timed_out) {
+		/* The daemon may come round to it at any time; who asked for it has waited long enough. */
+		AUTO(strv_release) struct strv name = { 0 };
+		strv_add(&name, t->spec.name);
+		reap_later(t->docker, &name);
+	}
+	if (t->step == STEP_RUN && !timed_out)
+		step_start(t, STEP_REMOVE);
+	else
+		task_finish(t);
+}
+
+static void on_retry(void *ctx)
+{
+	struct engine_task *t = ctx;
+	step_start(t, t->next);
+}
+
+static void step_later(struct engine_task *t, enum step step, uint64_t ms)
+{
+	t->next = step;
+	if (!t->retry)
+		t->retry = timer_new(t->docker->loop, on_retry, t);
+	timer_start(t->retry, ms, 0);
+}
+
+/* Returns true if the removal must be tried again. */
+static bool remove_again(struct engine_task *t, const struct child_result *r)
+{
+	if (r->exit_status == 0 || !inspect_removal_in_progress(r->err) || t->retries++ >= REMOVE_RETRIES)
+		return false;
+	step_later(t, STEP_REMOVE, REMOVE_RETRY_MS);
+	return true;
+}
+
+static void remove_ended(struct engine_task *t, const struct child_result *r)
+{
+	if (remove_again(t, r))
+		return;
+	/* The failure of a create stays the one that is told. */
+	if (r->exit_status != 0 && !inspect_is_missing(r->err) && !t->is_create) {
+		step_failed(t, r);
+		return;
+	}
+	task_finish(t);
+}
+
+static void place_ended(struct engine_task *t, const struct child_result *r)
+{
+	/* A client that cannot tell has no contexts; then DOCKER_HOST alone decides. */
+	const char *host = r->exit_status == 0 ? r->out : getenv("DOCKER_HOST");
+	t->docker->shares_kernel = !host || !*host || info_is_local(host) ? SUPPORT_YES : SUPPORT_NO;
+	step_start(t, STEP_NETWORK_LIST);
+}
+
+/* Servers that make the network at the same moment make several, and then some engines run nothing on any of them. All but the
+ * first go; if one of those is in use already, the first goes instead. */
+static void drop_spare_networks(struct engine_task *t, const struct strv *ids)
+{
+	size_t from = t->spare_in_use ? 0 : 1, to = t->spare_in_use ? 1 : ids->n;
+	strv_release(&t->spares);
+	for (size_t i = from; i < to; i++)
+		strv_add(&t->spares, ids->v[i]);
+	t->network_tries++;
+	step_start(t, STEP_NETWORK_REMOVE);
+}
+
+static void network_listed(struct engine_task *t, const struct child_result *r)
+{
+	AUTO(strv_release) struct strv ids = { 0 };
+	if (r->exit_status == 0)
+		inspect_network_ids(r->out, &ids);
+	bool may_try = t->network_tries < NETWORK_TRIES;
+	if (r->exit_status != 0 || (!ids.n && !may_try)) {
+		step_failed(t, r);
+	} else if (!ids.n) {
+		t->network_tries++;
+		step_start(t, STEP_NETWORK_CREATE);
+	} else if (ids.n > 1 && may_try) {
+		drop_spare_networks(t, &ids);
+	} else {
+		snprintf(t->docker->network, sizeof(t->docker->network), "%s", ids.v[0]);
+		step_start(t, STEP_RUN);
+	}
+}
+
+static void run_ended(struct engine_task *t, const struct child_result *r)
+{
+	bool lost_network = r->exit_status != 0 && t->spec.network && inspect_lost_network(r->err);
+	if (r->exit_status == 0 && t->done) {
+		task_finish(t);
+	} else if (lost_network && t->network_tries++ < NETWORK_TRIES && t->done) {
+		step_later(t, STEP_NETWORK_LIST, NETWORK_RETRY_MS);
+	} else if (r->exit_status == 0) {
+		step_start(t, STEP_REMOVE);
+	} else {
+		step_failed(t, r);
+	}
+}
+
+static void on_pulse(void *ctx, const struct engine_answer *answer UNUSED, const struct fail *f)
+{
+	struct engine_task *t = ctx;
+	t->pulse = docker_query_free(t->pulse);
+	t->hung = f && cause_of(f) == CAUSE_ENGINE_SILENT;
+	if (t->hung)
+		child_kill(t->child, SIGKILL);
+}
+
+static void on_slow(void *ctx)
+{
+	struct engine_task *t = ctx;
+	struct query_spec spec = { .question = ASK_ENGINE, .done = on_pulse, .ctx = t };
+	AUTO(fail_release) struct fail f = { 0 };
+	t->pulse = docker_query(&t->docker->engine, &spec, &f);
+}
+
+static void watch_pulse(struct engine_task *t)
+{
+	t->hung = false;
+	if (t->step != STEP_RUN && t->step != STEP_REMOVE)
+		return;
+	if (!t->slow)
+		t->slow = timer_new(t->docker->loop, on_slow, t);
+	timer_start(t->slow, PULSE_AFTER_MS, 0);
+}
+
+/* Only one client at a time may prune; whoever is at it does our work. */
+static void prune_ended(struct engine_task *t, const struct child_result *r)
+{
+	if (r->exit_status == 0 || strstr(r->err, "already running"))
+		task_finish(t);
+	else
+		step_failed(t, r);
+}
+
+static void step_ended(void *ctx, const struct child_result *r)
+{
+	struct engine_task *t = ctx;
+	struct child *ended = take_ptr(t->child);
+	t->slow = timer_free(t->slow);
+	t->pulse = docker_query_free(t->pulse);
+	bool cancelled = !t->done && t->is_create && t->step < STEP_RUN;
+	if (cancelled) {
+		task_finish(t);
+	} else {
+		switch (t->step) {
+		case STEP_PLACE:
+			place_ended(t, r);
+			break;
+		case STEP_NETWORK_LIST:
+			network_listed(t, r);
+			break;
+		case STEP_NETWORK_CREATE:
+			/* Whoever lost the race finds the other's network in the list. */
+			step_start(t, STEP_NETWORK_LIST);
+			break;
+		case STEP_NETWORK_REMOVE:
+			t->spare_in_use = r->exit_status != 0 && inspect_network_in_use(r->err);
+			step_later(t, STEP_NETWORK_LIST, t->spare_in_use ? 0 : NETWORK_RETRY_MS);
+			break;
+		case STEP_RUN:
+			run_ended(t, r);
+			break;
+		case STEP_REMOVE:
+			remove_ended(t, r);
+			break;
+		case STEP_PRUNE:
+			prune_ended(t, r);
+			break;
+		}
+	}
+	child_free(ended);
+}
+
+static void step_argv(struct engine_task *t, struct strv *argv)
+{
+	struct docker *d = t->docker;
+	struct container_spec spec = t->spec;
+	switch (t->step) {
+	case STEP_PLACE:
+		strv_add_all(argv, d->program, "context", "inspect", "--format", "{{.Endpoints.docker.Host}}", NULL);
+		break;
+	case STEP_NETWORK_LIST:
+		argv_network_list(argv, d->program);
+		break;
+	case STEP_NETWORK_CREATE:
+		argv_network_create(argv, d->program);
+		break;
+	case STEP_NETWORK_REMOVE:
+		argv_network_remove(argv, d->program, t->spares.v, t->spares.n);
+		break;
+	case STEP_RUN:
+		if (d->shares_kernel != SUPPORT_YES)
+			spec.ca_bundle = NULL;
+		argv_run(argv, d->program, &spec, d->network);
+		break;
+	case STEP_REMOVE:
+		(t->only_ended ? argv_remove_ended : argv_remove)(argv, d->program, spec.name);
+		break;
+	case STEP_PRUNE:
+		argv_network_prune(argv, d->program, t->min_age);
+		break;
+	}
+}
+
+static void on_start_failed(void *ctx)
+{
+	task_finish(ctx);
+}
+
+static void step_start(struct engine_task *t, enum step step)
+{
+	static const uint64_t deadlines[] = {
+		[STEP_PLACE] = QUICK_DEADLINE_MS,
+		[STEP_NETWORK_LIST] = QUICK_DEADLINE_MS,
+		[STEP_NETWORK_CREATE] = QUICK_DEADLINE_MS,
+		[STEP_NETWORK_REMOVE] = QUICK_DEADLINE_MS,
+		[STEP_RUN] = RUN_DEADLINE_MS,
+		[STEP_REMOVE] = REMOVE_DEADLINE_MS,
+		[STEP_PRUNE] = QUICK_DEADLINE_MS,
+	};
+	AUTO(strv_release) struct strv argv = { 0 };
+	t->step = step;
+	step_argv(t, &argv);
+	struct child_spec child = {
+		.argv = strv_argv(&argv),
+		.deadline_ms = deadlines[step],
+		.on_done = step_ended,
+		.ctx = t,
+	};
+	struct fail f = { 0 };
+	if (client_start(t->docker->loop, &child, &t->child, &f) == 0) {
+		watch_pulse(t);
+		return;
+	}
+	if (!t->failure.kind)
+		fail_move(&t->failure, &f);
+	fail_release(&f);
+	/* Told from the loop: callbacks never run inside the call that started them. */
+	timer_free(t->retry);
+	t->retry = timer_new(t->docker->loop, on_start_failed, t);
+	timer_start(t->retry, 1, 0);
+}
+
+struct engine_task *task_create(struct engine *e, const struct container_spec *spec, engine_done_fn done, void *ctx)
+{
+	struct docker *d = docker_of(e);
+	struct engine_task *t = task_new(d, spec, done, ctx);
+	t->is_create = true;
+	if (!spec->network)
+		step_start(t, STEP_RUN);
+	else if (!d->shares_kernel)
+		step_start(t, STEP_PLACE);
+	else
+		step_start(t, *d->network ? STEP_RUN : STEP_NETWORK_LIST);
+	return t;
+}
+
+struct engine_task *task_remove(struct engine *e, const char *container, engine_done_fn done, void *ctx)
+{
+	struct engine_task *t = task_new(docker_of(e), &(struct container_spec){ .name = container }, done, ctx);
+	step_start(t, STEP_REMOVE);
+	return t;
+}
+
+struct engine_task *task_remove_ended(struct engine *e, const char *container, engine_done_fn done, void *ctx)
+{
+	struct engine_task *t = task_new(docker_of(e), &(struct container_spec){ .name = container }, done, ctx);
+	t->only_ended = true;
+	step_start(t, STEP_REMOVE);
+	return t;
+}
+
+struct engine_task *task_prune(struct engine *e, uint64_t min_age, engine_done_fn done, void *ctx)
+{
+	struct engine_task *t = task_new(docker_of(e), &(struct container_spec){ .name = "" }, done, ctx);
+	t->min_age = min_age;
+	step_start(t, STEP_PRUNE);
+	return t;
+}
+
+void task_cancel(struct engine_task *t)
+{
+	t->done = NULL;
+}
+
+void tasks_remove_and_forget(struct engine *e, char *const *containers, size_t n)
+{
+	AUTO(strv_release) struct strv names = { 0 };
+	struct docker *d = docker_of(e);
+	for (size_t i = 0; i < n; i++)
+		strv_add(&names, containers[i]);
+	list_for_each(t, &d->tasks, struct engine_task, node)
+		if (*t->spec.name)
+			strv_add(&names, t->spec.name);
+	bakery_scratches(&d->bakery, &names);
+	reap_later(d, &names);
+}
+
+void tasks_release(struct docker *d)
+{
+	list_for_each(t, &d->tasks, struct engine_task, node)
+		task_free(t);
+}

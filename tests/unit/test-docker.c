@@ -1,0 +1,255 @@
+/* manager/engine/docker with a client that is a shell script: what it is asked, and what becomes of its answers. */
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "manager/engine/open.h"
+#include "tests/unit/unit.h"
+
+#define FIRST "a000000000000000000000000000000000000000000000000000000000000000"
+#define SECOND "b000000000000000000000000000000000000000000000000000000000000000"
+
+struct bench {
+	char dir[64];
+	struct loop *loop;
+	struct engine *engine;
+	struct engine_query *query;
+	bool done;
+	struct fail fail;
+	struct engine_network network;
+	struct engine_state container;
+};
+
+static struct bench b;
+
+static char *path_of(const char *name)
+{
+	return xasprintf("%s/%s", b.dir, name);
+}
+
+/* The script's folder is $d; what it is called with is one line of the log. */
+static void start(const char *body)
+{
+	AUTO(freep) char *program = path_of("docker");
+	FILE *f = fopen(program, "we");
+	assert_non_null(f);
+	fprintf(f, "#!/bin/sh\nd=%s\necho \"$*\" >> $d/log\n%s\n", b.dir, body);
+	fclose(f);
+	assert_int_equal(chmod(program, 0755), 0);
+	b.engine = engine_open(NULL, &(struct engine_options){ .loop = b.loop, .program = program }, &b.fail);
+	assert_non_null(b.engine);
+}
+
+static int setup(void **state)
+{
+	b = (struct bench){ .dir = "/tmp/husk-test-docker-XXXXXX", .loop = loop_new() };
+	return mkdtemp(b.dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	static const char *const names[] = { "docker", "log", "networks", "tries" };
+	if (b.engine) {
+		b.engine->ops->query_free(b.query);
+		b.engine->ops->free(b.engine);
+	}
+	loop_run(b.loop);
+	loop_free(b.loop);
+	fail_release(&b.fail);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		AUTO(freep) char *path = path_of(names[i]);
+		unlink(path);
+	}
+	return rmdir(b.dir);
+}
+
+static bool logged(const char *words)
+{
+	AUTO(freep) char *path = path_of("log");
+	AUTO(buf_release) struct buf text = { 0 };
+	char chunk[4096];
+	FILE *f = fopen(path, "re");
+	assert_non_null(f);
+	for (size_t n; (n = fread(chunk, 1, sizeof(chunk), f)) > 0;)
+		buf_add(&text, chunk, n);
+	fclose(f);
+	return strstr(buf_str(&text), words) != NULL;
+}
+
+static void on_done(void *ctx UNUSED, const struct fail *f)
+{
+	assert_false(b.done);
+	b.done = true;
+	if (f)
+		fail_copy(&b.fail, f);
+	loop_stop(b.loop, 0);
+}
+
+static void create(void)
+{
+	struct container_spec spec = {
+		.name = "husk-c", .image = "i", .store = "s", .owner = "o", .memory = 1 << 20, .network = true
+	};
+	b.engine->ops->create(b.engine, &spec, on_done, NULL);
+	assert_false(b.done);
+	loop_run(b.loop);
+	assert_true(b.done);
+}
+
+static void on_answer(void *ctx UNUSED, const struct engine_answer *answer, const struct fail *f)
+{
+	b.network = answer && answer->question == ASK_NETWORK ? answer->network : b.network;
+	b.container = answer && answer->question == ASK_CONTAINER ? answer->container : b.container;
+	on_done(NULL, f);
+}
+
+static void ask(enum engine_question question, const char *subject)
+{
+	b.query = b.engine->ops->query(
+		b.engine, &(struct query_spec){ .question = question, .subject = subject, .done = on_answer }, &b.fail);
+	if (!b.query)
+		return;
+	loop_run(b.loop);
+	assert_true(b.done);
+}
+
+/* --- the network ------------------------------------------------------------------------------------------------- */
+
+/* An engine that has two networks of one name, as after a race, and then runs nothing on either. */
+#define TWO_NETWORKS(remove)                                                                                           \
+	"[ -e $d/networks ] || printf '" SECOND "\\n" FIRST "\\n' > $d/networks\n"                                     \
+	"case \"$1 $2\" in\n"                                                                                          \
+	"'context inspect') echo unix:///x ;;\n"                                                                       \
+	"'network ls') cat $d/networks ;;\n"                                                                           \
+	"'network rm') " remove " ;;\n"                                                                                \
+	"run*) [ $(wc -l < $d/networks) = 1 ] || { echo 'network husk is ambiguous' >&2; exit 125; } ;;\n"             \
+	"*) exit 1 ;;\n"                                                                                               \
+	"esac"
+
+static void a_network_that_was_made_twice_is_made_one(void **state)
+{
+	start(TWO_NETWORKS("grep -v $4 $d/networks > $d/tries; mv $d/tries $d/networks"));
+	create();
+	assert_false(b.fail.kind);
+	assert_true(logged("network rm -- " SECOND));
+	assert_true(logged("--network " FIRST));
+}
+
+static void one_of_them_is_in_use_already(void **state)
+{
+	start(TWO_NETWORKS(
+		"[ $4 != " SECOND
+		" ] || { echo 'has active endpoints' >&2; exit 1; }; grep -v $4 $d/networks > $d/tries; mv $d/tries $d/networks"));
+	create();
+	assert_false(b.fail.kind);
+	assert_true(logged("network rm -- " FIRST));
+	assert_true(logged("--network " SECOND));
+}
+
+static void the_network_is_looked_for_and_looked_at(void **state)
+{
+	start("case \"$1 $2\" in\n"
+	      "'network ls') printf '" SECOND "\\n" FIRST "\\n' ;;\n"
+	      "'network inspect') echo '{\"Driver\":\"bridge\",\"Internal\":true}' ;;\n"
+	      "esac");
+	ask(ASK_NETWORK, NULL);
+	assert_false(b.fail.kind);
+	assert_true(b.network.is_there && b.network.internal && !b.network.isolated);
+	assert_true(logged("-- " FIRST));
+}
+
+static void that_there_is_no_network_is_an_answer(void **state)
+{
+	start(":");
+	ask(ASK_NETWORK, NULL);
+	assert_false(b.fail.kind);
+	assert_false(b.network.is_there);
+}
+
+/* --- other answers ----------------------------------------------------------------------------------------------- */
+
+static void that_there_is_no_container_is_an_answer(void **state)
+{
+	start("echo 'Error: No such container: husk-c' >&2; exit 1");
+	b.container.is_there = true;
+	ask(ASK_CONTAINER, "husk-c");
+	assert_false(b.fail.kind);
+	assert_false(b.container.is_there);
+}
+
+static void how_a_container_ended(void **state)
+{
+	start("echo '[false,137,true]'");
+	ask(ASK_CONTAINER, "husk-c");
+	assert_false(b.fail.kind);
+	assert_true(b.container.is_there && !b.container.running && b.container.oom);
+	assert_int_equal(b.container.exit_code, 137);
+}
+
+static void the_place_tells_whether_the_kernel_is_shared(void **state)
+{
+	start("echo '[\"lab\",\"ssh://lab\"]'");
+	assert_int_equal(engine_capabilities(b.engine).shares_kernel, SUPPORT_UNKNOWN);
+	assert_true(engine_capabilities(b.engine).bakes_images);
+	ask(ASK_PLACE, NULL);
+	assert_int_equal(engine_capabilities(b.engine).shares_kernel, SUPPORT_NO);
+}
+
+/* --- failures have causes ---------------------------------------------------------------------------------------- */
+
+static void there_is_no_client(void **state)
+{
+	b.engine =
+		engine_open("docker", &(struct engine_options){ .loop = b.loop, .program = "/none/docker" }, &b.fail);
+	ask(ASK_ENGINE, NULL);
+	assert_int_equal(cause_of(&b.fail), CAUSE_NO_CLIENT);
+	assert_non_null(strstr(b.fail.hint, "HUSK_DOCKER"));
+}
+
+static void there_is_no_engine(void **state)
+{
+	start("echo 'Cannot connect to the Docker daemon at unix:///x.' >&2; exit 1");
+	create();
+	assert_int_equal(b.fail.kind, FAIL_ENGINE);
+	assert_int_equal(cause_of(&b.fail), CAUSE_NO_ENGINE);
+	assert_non_null(strstr(b.fail.hint, "then try again"));
+}
+
+static void the_image_is_not_there(void **state)
+{
+	start("case \"$1 $2\" in\n"
+	      "'context inspect') echo unix:///x ;;\n"
+	      "'network ls') echo " FIRST " ;;\n"
+	      "run*) echo \"Unable to find image 'i' locally\" >&2; exit 125 ;;\n"
+	      "esac");
+	create();
+	assert_int_equal(b.fail.kind, FAIL_IMAGE);
+	assert_int_equal(cause_of(&b.fail), CAUSE_NO_IMAGE);
+	assert_true(logged("rm --force --volumes husk-c"));
+}
+
+static void nobody_has_this_engine(void **state)
+{
+	assert_null(engine_open("none", &(struct engine_options){ .loop = b.loop, .program = "x" }, &b.fail));
+	assert_int_equal(b.fail.kind, FAIL_INVALID);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_network_that_was_made_twice_is_made_one),
+		TEST(one_of_them_is_in_use_already),
+		TEST(the_network_is_looked_for_and_looked_at),
+		TEST(that_there_is_no_network_is_an_answer),
+		TEST(that_there_is_no_container_is_an_answer),
+		TEST(how_a_container_ended),
+		TEST(the_place_tells_whether_the_kernel_is_shared),
+		TEST(there_is_no_client),
+		TEST(there_is_no_engine),
+		TEST(the_image_is_not_there),
+		TEST(nobody_has_this_engine),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
