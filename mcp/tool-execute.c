@@ -54,12 +54,12 @@ static char *code_describe(const struct tool_env *env)
 		"Run code in the session's interpreter, like a notebook cell. Variables, imports, functions and open objects "
 		"persist between calls, so build on earlier cells instead of repeating them. Always send the complete code.\n"
 		"Returned: what was printed, the value of the last expression (as text), errors with their traceback, and figures "
-		"as images (matplotlib figures without saving them; prefer that to files). Top-level await works. The working "
+		"as images (matplotlib figures without saving them; prefer that to files), at most %d in an answer. Top-level await works. The working "
 		"directory is /workspace. Input is closed: input() fails at once.\n"
 		"Timeout: default %llu s, at most %d. A cell that takes longer is interrupted; variables and what it printed so "
 		"far are kept. Long output is cut in the middle (about %d characters are shown): print summaries, not whole data sets. Cells of one session run one after the other.\n"
 		"If the interpreter had to be restarted, the answer says so: its variables are gone, files are kept.",
-		(unsigned long long)env->config->execution_timeout, TIMEOUT_MAX, RESULT_TEXT_CHARS);
+		RESULT_IMAGES_MAX, (unsigned long long)env->config->execution_timeout, TIMEOUT_MAX, RESULT_TEXT_CHARS);
 }
 
 static char *terminal_describe(const struct tool_env *env)

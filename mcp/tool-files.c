@@ -7,6 +7,8 @@
 #include "mcp/tools.h"
 
 #define FILES_MAX 1000
+/* Bytes of the folders that the description lists. */
+#define FOLDERS_SHOWN_MAX 300
 #define PATH_BYTES_MAX 4096
 
 struct files_args {
@@ -80,21 +82,37 @@ static const struct arg export_table[] = {
 	{ 0 },
 };
 
+/* The folders of the host that can be imported from; a long list is cut. */
+static char *allowed_folders(const struct config *config)
+{
+	struct buf b = { 0 };
+	const struct strv *dirs = &config->import_allowed_dirs;
+	buf_printf(&b, "%s", config->storage_dir);
+	for (size_t i = 0; i < dirs->n; i++) {
+		if (b.len + strlen(dirs->v[i]) > FOLDERS_SHOWN_MAX) {
+			buf_printf(&b, " and %zu more", dirs->n - i);
+			break;
+		}
+		buf_printf(&b, ", %s", dirs->v[i]);
+	}
+	return buf_steal_str(&b);
+}
+
 static char *import_describe(const struct tool_env *env)
 {
+	AUTO(freep) char *folders = allowed_folders(env->config);
 	return xasprintf(
 		"Copy files or whole directories into a session. A session is a separate machine: host paths do not exist "
 		"inside, and sessions share no files, so import into each session that needs a file; \"file not found\" is usually that. Three kinds of entries, mixed as you like:\n"
 		"- {\"file_content\": \"…\", \"destination\": \"data.csv\"}: content that you write yourself (\"encoding\": \"base64\" for binary).\n"
-		"- {\"source\": \"/path/on/host\"}: a file or directory of the host, only below the folders that its owner "
+		"- {\"source\": \"/path/on/host\"}: a file or directory of the host, only below the folders that the user "
 		"allows (%s). If it is denied, ask the user to set IMPORT_ALLOWED_DIRS or to give you the content.\n"
 		"- {\"session_id\": \"A\", \"path\": \"/workspace/out.csv\"}: what session A exported with export_files, also after A has ended and also into another language.\n"
 		"`destination` defaults to the source's name in /workspace; \"dir/\" puts a file into that directory; a "
 		"directory is merged into one of that name, files replaced. Only /workspace, /tmp and /home/sandbox can be written. Modes and times are kept, links are copied as links.\n"
 		"Files are memory there (%llu MB for each of the three): what does not fit is refused before anything is "
 		"written. Each entry has its own success and error, and one that fails does not stop the others.",
-		env->config->import_allowed_dirs.n ? "STORAGE_DIR and IMPORT_ALLOWED_DIRS" : "STORAGE_DIR at present",
-		(unsigned long long)(env->config->tmpfs_size >> 20));
+		folders, (unsigned long long)(env->config->tmpfs_size >> 20));
 }
 
 static char *export_describe(const struct tool_env *env)

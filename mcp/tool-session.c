@@ -77,24 +77,23 @@ static char *create_describe(const struct tool_env *env)
 	AUTO(freep) char *lifetime = duration_text(c->max_lifetime);
 	buf_add_str(
 		&b,
-		"Create a session: a private Linux container with a persistent interpreter and a shell. Returns the session_id that all other tools need.\n"
-		"Prefer one session and reuse it for the whole task: variables, imports and files stay until it ends. "
-		"Create another one only for another language, another network setting or after CONTAINER_DIED.\n");
+		"Create a session: a private Linux container with a persistent interpreter and a shell. Returns the session_id that the other tools take.\n"
+		"Reuse one session for the whole task; create another only for another language, another network setting or after CONTAINER_DIED.\n");
 	for (size_t i = 0; i < n; i++)
 		buf_printf(&b, "language=\"%s\": %s\n", list[i].name, list[i].describe);
 	buf_printf(
 		&b,
-		"Limits: %s memory (files count too: %s each in /workspace, /tmp and the home directory are memory), %.3g "
-		"CPUs, %llu processes, no root, read-only system. Host files are not visible inside.\n",
+		"Limits: %s memory, files included (%s each in /workspace, /tmp and the home directory), %.3g CPUs, %llu processes, "
+		"no root, read-only system. Host files are not visible inside.\n",
 		memory, tmpfs, (double)c->cpu_quota / 100000, (unsigned long long)c->pids_limit);
 	buf_printf(
 		&b,
-		"Network: %s unless `network` says otherwise. Name the packages that the work needs in `dependencies`; "
-		"more can be installed later by execute_terminal with the network on.\n",
+		"Network: %s unless `network` says otherwise. Name the packages that the work needs in `dependencies`, big ones above "
+		"all; execute_terminal can install more while the network is on.\n",
 		c->network_enabled ? "on" : "off");
 	buf_printf(
 		&b,
-		"At most %llu sessions at a time. A session ends by stop_session, after %s without use, or %s after its start; then its variables and files are gone.",
+		"At most %llu sessions at a time. A session ends with stop_session, after %s without use or %s after its start; its variables and files end with it.",
 		(unsigned long long)MIN(c->max_sessions, c->max_sessions_per_thread), idle, lifetime);
 	return buf_steal_str(&b);
 }

@@ -173,6 +173,18 @@ def test_tools_are_well_described(start, era):
         assert all(set(t) <= {"name", "description", "inputSchema"} for t in first)
 
 
+def test_what_a_model_pays_for_the_tools(raw, capsys):
+    """Every conversation carries these texts from its first message on."""
+    instructions = modern(raw, "server/discover", id="d").result()["instructions"]
+    tools = modern(raw, "tools/list", id="t").result()["tools"]
+    listed = len(json.dumps(tools, ensure_ascii=False, separators=(",", ":")))
+    with capsys.disabled():
+        print(f"\nfigure: tools/list has {listed} characters, instructions {len(instructions)}; descriptions: " +
+              ", ".join(f"{tool['name']} {len(tool['description'])}" for tool in tools))
+    assert listed + len(instructions) <= 16000
+    assert all(len(tool["description"]) < 1800 for tool in tools)
+
+
 def test_timeout_is_published_with_its_range(shared_server):
     tools = {t["name"]: t for t in shared_server.request("tools/list").result()["tools"]}
     for name in ("execute_code", "execute_terminal"):

@@ -91,7 +91,8 @@ static size_t read_answers(int fd)
 
 static void serve(struct peer *peer, int in_fd, int out_fd)
 {
-	static const struct config config = { .execution_timeout = 30,
+	static const struct config config = { .storage_dir = (char *)"/srv/husk",
+					      .execution_timeout = 30,
 					      .max_sessions = 3,
 					      .max_sessions_per_thread = 3 };
 	struct manager *manager = manager_new(peer->loop, &config);

@@ -22,6 +22,7 @@ static const struct config config = {
 	.max_sessions = 5,
 	.max_sessions_per_thread = 3,
 	.idle_ttl = 1800,
+	.storage_dir = (char *)"/srv/husk",
 	.max_lifetime = 7200,
 	.network_enabled = true,
 };
@@ -265,6 +266,7 @@ static void tools_as_each_revision_has_them(void **state)
 		assert_int_equal(at(m, "result|tools|0|annotations") != NULL, cases[i].annotations);
 		assert_int_equal(at(m, "result|tools|0|title") != NULL, cases[i].title);
 		assert_null(at(m, "result|ttlMs"));
+		assert_non_null(strstr(text_at(m, "result|tools|3|description"), "allows (/srv/husk)"));
 		for (size_t t = 0; tools_nth(t); t++) {
 			const json_t *tool = json_array_get(at(m, "result|tools"), t);
 			assert_in_range(strlen(text_at(tool, "description")), 100, TOOL_TEXT_MAX);
