@@ -145,11 +145,13 @@ def test_source_with_c_is_compiled(begin, index):
 
 def test_npm(begin):
     server = begin()
-    created = create(server, language="node", dependencies={"is-number": "^7.0.0", "@sindresorhus/is": "7.0.1"})
+    created = create(server, language="node", dependencies={"is-number": "^7.0.0", "@sindresorhus/is": "7.0.1", "semver": "7.6.3"})
     session = session_of(server, created)
-    assert created.dependencies == {"is-number": "7.0.0", "@sindresorhus/is": "7.0.1"}
+    assert created.dependencies == {"is-number": "7.0.0", "@sindresorhus/is": "7.0.1", "semver": "7.6.3"}
     assert session.code("require('is-number')(5)").ok().value == "true"
     assert session.code("(await import('@sindresorhus/is')).default.string('x')").ok().value == "true"
+    assert session.shell("echo \"import is from '@sindresorhus/is'; console.log(is.string('x'))\" >a.mjs; node a.mjs").ok().stdout == "true\n"
+    assert session.shell("npx semver -i minor 1.2.3; npx --no semver 4.5.6").ok().stdout == "1.3.0\n4.5.6\n"
     bad = create(server, language="node", dependencies={"is-number": "99.0.0"})
     assert bad.is_error and "No matching version found for is-number@99.0.0" in bad.text
 

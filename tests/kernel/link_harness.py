@@ -99,7 +99,7 @@ class Kernel:
         self.process = subprocess.Popen(
             command_of(runtime),
             cwd=cwd,
-            env={**os.environ, **manifest.get("env", {}), **dict(env), "HUSK_LINK": address, "HUSK_TOKEN": token},
+            env={**os.environ, **self._environment(runtime, manifest), **dict(env), "HUSK_LINK": address, "HUSK_TOKEN": token},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -130,6 +130,13 @@ class Kernel:
         return self._done and self.process.poll() is None
 
     @staticmethod
+    def _environment(runtime, manifest):
+        """What the manifest says, with the paths of the source tree where that is what runs."""
+        folder = str(Path(runtime).resolve().parent)
+        at_home = Path(manifest["kernel"][-1]).exists()
+        return {name: value if at_home else value.replace("/opt/husk/kernel", folder) for name, value in manifest.get("env", {}).items()}
+
+    @staticmethod
     def _listen(link):
         if link.startswith("tcp"):
             listener = socket.create_server(("127.0.0.1", 0))
@@ -142,18 +149,18 @@ class Kernel:
 
     # Running cells.
 
-    def run(self, code, seconds=DEFAULT_SECONDS):
-        self.begin(code)
+    def run(self, code, seconds=DEFAULT_SECONDS, **more):
+        self.begin(code, **more)
         return self.finish(seconds)
 
-    def begin(self, code):
+    def begin(self, code, **more):
         """Start a cell; a block of code may be indented like the test around it."""
         if code.startswith("\n"):
             code = textwrap.dedent(code[1:]).rstrip()
         self._call += 1
         self._done = False
         self.outcome = Outcome()
-        body = json.dumps({"op": "execute", "id": self._call, "code": code}).encode()
+        body = json.dumps({"op": "execute", "id": self._call, "code": code, **more}).encode()
         self._link.sendall(len(body).to_bytes(4, "big") + body)
 
     def wait_output(self, text, seconds=DEFAULT_SECONDS):

@@ -277,6 +277,42 @@ def test_installed_dependencies_by_node_path(start, tmp_path):
         assert kernel.run("import later from 'later'; later").text == "'later'"
 
 
+def test_files_that_changed_are_read_again(kernel, workspace):
+    write(workspace, "again/leaf.mjs", "export const v = 1")
+    write(workspace, "again/same.mjs", "export const made = {}")
+    write(workspace, "again/tree.mjs", "export { v } from './leaf.mjs'; export { made } from './same.mjs'; export const url = import.meta.url")
+    read = "import { v, made, url } from './again/tree.mjs'; v"
+    assert kernel.run(read).text == "1"
+    assert kernel.run(f"const before = made; {read}").text == "1"
+    write(workspace, "again/leaf.mjs", "export const v = 2; export const w = 3")
+    assert kernel.run(read).text == "2"  # one that a module in between imports
+    assert kernel.run("(await import('./again/leaf.mjs')).w").text == "3"
+    assert kernel.run("made === before && require('url').fileURLToPath(url)").text == f"'{workspace}/again/tree.mjs'"  # the others are not
+    write(workspace, "again/leaf.mjs", "export const v = 3; throw new Error('at the top')")
+    assert f"{workspace}/again/leaf.mjs:1:27" in kernel.run("import './again/leaf.mjs'").error["traceback"]
+    write(workspace, "again/common.js", "exports.v = 1")
+    assert kernel.run("(await import('./again/common.js')).v").text == "1"
+    write(workspace, "again/common.js", "exports.v = 22")
+    assert kernel.run("(await import('./again/common.js')).v").text == "22"
+
+
+def test_a_module_is_loaded_once_while_it_does_not_change(kernel, workspace):
+    write(workspace, "once.mjs", "export const made = {}")
+    kernel.run("const first = (await import('./once.mjs')).made")
+    assert kernel.run("(await import('./once.mjs')).made === first").text == "true"
+
+
+def test_scripts_find_what_cells_find(start, tmp_path):
+    write(tmp_path, "deps/node_modules/dep/index.js", "module.exports = 'dep'")
+    write(tmp_path, "work/script.mjs", "import dep from 'dep'; import './local.mjs'; console.log(dep)")
+    write(tmp_path, "work/local.mjs", "console.log((await import('dep')).default)")
+    write(tmp_path, "work/lost.mjs", "import 'no-such-package'")
+    with start(tmp_path, NODE_PATH=str(tmp_path / "deps/node_modules")) as kernel:
+        run = "require('child_process').execSync(`${process.execPath} work/%s 2>&1 || true`).toString()"
+        assert kernel.run(run % "script.mjs").text == r"'dep\ndep\n'"
+        assert "Cannot find package 'no-such-package' imported from" in kernel.run(run % "lost.mjs").text
+
+
 def test_relative_names_count_from_the_working_directory(kernel, workspace):
     write(workspace, "sub/inner.js", "module.exports = 'inner'")
     write(workspace, "sub/inner.mjs", "export default 'inner'")
@@ -351,6 +387,38 @@ def test_errors_of_modules_show_their_file(kernel, workspace):
     assert f"at Object.<anonymous> ({workspace}/fails.js:2:7)" in kernel.run("require('./fails')").error["traceback"]
     write(workspace, "broken.js", "let = = 5")
     assert f"{workspace}/broken.js:1" in kernel.run("require('./broken')").error["traceback"]
+
+
+CLIENT = """
+class HttpError extends Error {}
+exports.fetch = async () => { await null; return one() }
+const one = () => two(), two = () => three(), three = () => four(), four = () => {
+  const socket = Object.fromEntries(Array.from({ length: 300 }, (_, i) => ["field" + i, { value: i }]))
+  throw Object.assign(new HttpError("status 404"), { code: "E404", request: { socket }, response: { status: 404, data: { why: "no such thing" }, socket } })
+}"""
+
+
+def test_errors_of_packages_are_short(kernel, workspace):
+    write(workspace, "node_modules/http-client/index.js", CLIENT)
+    error = kernel.run("await require('http-client').fetch()").error
+    assert error["type"] == "HttpError" and len(error["traceback"]) < 900
+    assert "code: 'E404'" in error["traceback"] and "request: [Object]" in error["traceback"]
+    assert "response: { status: 404, data: { why: 'no such thing' } }" in error["traceback"]
+    frames = [line.split()[:2] for line in error["traceback"].splitlines() if line.startswith("    ")]
+    assert [words[-1] for words in frames if words[0] == "at"] == ["four", "exports.fetch", "async"] and ["[...", "3"] in frames
+    assert kernel.run("_error.request.socket.field299").text == "{ value: 299 }"
+    assert kernel.run("_error.stack.includes('at two ')").text == "true"
+
+
+def test_own_properties_of_short_errors_are_shown(kernel):
+    assert "details: { a: [ 1, [Array] ] }" in kernel.run("throw Object.assign(new Error('x'), { details: { a: [1, [[2]]] } })").error["traceback"]
+
+
+def test_the_test_runner_shows_no_frames_of_the_kernel(fresh_kernel):
+    for _ in range(2):  # the first one starts it
+        outcome = fresh_kernel.run("import { test } from 'node:test'; await test('fails', () => { throw new Error('here') })\nawait 1")
+        assert "error: 'here'" in outcome.stdout and "(<cell " in outcome.stdout and "location: '<cell " in outcome.stdout
+        assert "husk" not in outcome.stdout and "node:inspector" not in outcome.stdout and "<cell-" not in outcome.stdout
 
 
 def test_long_errors_are_cut_in_the_middle(kernel):
@@ -430,6 +498,22 @@ def test_exit_cannot_be_caught_and_has_no_effect_between_cells(kernel):
     kernel.run("setTimeout(() => process.exit(9), 1)")
     kernel.run("await new Promise(r => setTimeout(r, 20))")
     assert kernel.run("alive").text == "'alive'"
+
+
+# Environment variables of a call
+
+
+def test_environment_of_one_call(kernel):
+    read = "[process.env.CALL_A, process.env.CALL_B, child_process.execSync('echo $CALL_A').toString()]"
+    kernel.run("process.env.CALL_A = 'before'; delete process.env.CALL_B")
+    assert kernel.run(read, env={"CALL_A": "one", "CALL_B": "two words"}).text == r"[ 'one', 'two words', 'one\n' ]"
+    assert kernel.run(read).text == r"[ 'before', undefined, 'before\n' ]"
+    kernel.run("throw new Error('x')", env={"CALL_A": "one"})
+    kernel.run("process.exit(1)", env={"CALL_B": "two"})
+    kernel.run("let = =", env={"CALL_B": "two"})
+    assert kernel.run(read).text == r"[ 'before', undefined, 'before\n' ]"
+    kernel.run("process.env.CALL_A = 'mine'; delete process.env.CALL_B", env={"CALL_A": "one", "CALL_B": "two"})
+    assert kernel.run(read).text == r"[ 'mine', undefined, 'mine\n' ]"
 
 
 # Displays

@@ -269,6 +269,7 @@ def test_errors_and_results_do_not_keep_memory(fresh_kernel):
                  "console.log(refs[refs.push(new WeakRef(new Big())) - 1].deref())"):
         fresh_kernel.run(f"(() => {{ {code} }})()")
     fresh_kernel.run("0")
+    fresh_kernel.run("throw 0")  # `_` and `_error` are the last ones
     fresh_kernel.run("v8.setFlagsFromString('--expose-gc'); var gc = vm.runInNewContext('gc')")
     fresh_kernel.run("await new Promise(r => setTimeout(r, 10)); gc(); 0")
     code = "await new Promise(r => setTimeout(r, 10)); gc(); refs.map(r => r.deref() === undefined)"

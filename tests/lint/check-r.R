@@ -4,7 +4,7 @@
 COLUMNS_MAX <- 130L
 FUNCTION_LINES_MAX <- 60L
 # Called by kernel.R.
-ENTRIES <- c("main", "resume")
+ENTRIES <- c("main", "resume", "list_variables")
 
 found <- character()
 complain <- function(file, line, ...) found <<- c(found, sprintf("%s:%s: %s", file, line, paste0(...)))

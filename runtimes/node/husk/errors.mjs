@@ -1,31 +1,86 @@
 // Errors as text: Node's own stack traces, from the user's code on, in a bounded length.
 
 import util from "node:util";
-import { AGAIN } from "./modules.mjs";
+import { AGAIN, MARK } from "./modules.mjs";
 import { shorten, valid } from "./text.mjs";
 
 const TRACEBACK_MAX = 32 << 10;
 const SOURCES_MAX = 4 << 20; // characters
 const MESSAGE_MAX = 16 << 10;
+const DETAILS_MAX = 2000; // characters of an error with all its properties
 const KERNEL = new URL("..", import.meta.url).href;
 const ENTRIES = ["node:inspector:", `${KERNEL}husk/turns.mjs:`]; // below these frames everything is the kernel's
-const MARK = new RegExp(`[?&]${AGAIN}=\\d+`, "g");
 const CELL = /<cell-(\d+)>(?::(\d+):(\d+))?/g;
 
 // V8 takes no space in a script's name.
 export const scriptName = (number) => `<cell-${number}>`;
+
+// Also as node:test prints them, without "at".
+const FRAME = /^\s+(?:at |(?:[^()]* \()?(?:async )?(?:file:|node:|<cell[- ]|\/)[^()]*:\d+:\d+\)?$)/;
+const FOREIGN = /\/node_modules\/|[( ]node:/;
+const RUN_SHOWN = 3; // frames of packages in a row; of more, the one that raised and the one that was entered
 
 /** Without the frames that `isUnwanted` and all that is below an entry. */
 function withoutFrames(text, isUnwanted) {
   let below = false;
   const kept = [];
   for (const line of text.split("\n")) {
-    const isFrame = /^\s+at /.test(line);
+    const isFrame = FRAME.test(line);
     below = isFrame && (below || ENTRIES.some((entry) => line.includes(entry)));
     if (!below && !(isFrame && isUnwanted(line))) kept.push(line);
     else if (line.endsWith(" {") && !kept.at(-1)?.endsWith(" {")) kept.push(`${kept.pop()} {`); // of the properties that follow
   }
   return kept.join("\n");
+}
+
+/** With two of the frames in a row that are of packages or of Node, if there are many. */
+function folded(text) {
+  const kept = [];
+  let run = [];
+  const flush = () => {
+    const middle = run.length > RUN_SHOWN ? run.splice(1, run.length - 2) : [];
+    if (middle.length)
+      run.splice(
+        1,
+        0,
+        `${/^\s*/.exec(run[0])[0]}[... ${middle.length} of packages left out, _error.stack has them ...]`,
+      );
+    kept.push(...run);
+    run = [];
+  };
+  for (const line of text.split("\n")) {
+    const isLast = line.endsWith(" {"); // of its stack: properties follow
+    if (/^\s+at /.test(line) && FOREIGN.test(line)) run.push(line);
+    else {
+      flush();
+      kept.push(line);
+    }
+    if (isLast) flush();
+  }
+  flush();
+  return kept.join("\n");
+}
+
+/** What an HTTP client has put on its error that says why, as text; undefined if there is nothing. */
+function responseText(error) {
+  const own = (object, key) => {
+    const value =
+      object && typeof object === "object" && !util.types.isProxy(object)
+        ? Object.getOwnPropertyDescriptor(object, key)?.value
+        : undefined;
+    return typeof value === "function" ? undefined : value;
+  };
+  const response = own(error, "response");
+  const said = ["status", "statusText", "data", "body"]
+    .map((key) => [key, own(response, key)])
+    .filter(([, value]) => value !== undefined);
+  if (said.length)
+    return util.inspect(Object.fromEntries(said), {
+      depth: 2,
+      maxStringLength: 500,
+      maxArrayLength: 10,
+      breakLength: 120,
+    });
 }
 
 const isKernel = (line) => line.includes(KERNEL);
@@ -85,14 +140,26 @@ export class Errors {
     clean(error);
   }
 
-  /** As Node shows it, with cause, errors and own properties; a string whatever the error's own methods do. */
+  /** As Node shows it, with cause, errors and own properties; a string whatever the error's own methods do. Where the properties are whole
+      requests and sockets, they are only named. */
   text(error) {
     try {
       this.cleanStacks(error);
-      return withoutFrames(this.clean(util.inspect(error)), isInternal);
+      const text = this.#inspect(error, util.inspect.defaultOptions.depth);
+      if (text.length <= DETAILS_MAX) return text;
+      const shallow = this.#inspect(error, 0);
+      if (text.length - shallow.length < DETAILS_MAX / 2) return text; // it is the message that is long
+      const response = responseText(error);
+      return response
+        ? shallow.replace(/^(\s*response): \[.*\](,?)$/m, (_all, name, comma) => `${name}: ${response}${comma}`)
+        : shallow;
     } catch {
       return "[an error that cannot be shown]";
     }
+  }
+
+  #inspect(error, depth) {
+    return folded(withoutFrames(this.clean(util.inspect(error, { depth })), isInternal));
   }
 
   #fields(type, message, traceback) {

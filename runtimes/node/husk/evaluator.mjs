@@ -64,6 +64,32 @@ export class Evaluator {
     this.#evaluating = false;
   }
 
+  /** [name, value] of what let, const and class have declared in the context. Runs no code but the names themselves. */
+  lexical() {
+    if (!this.#session) this.#connect();
+    const pairs = [];
+    this.#session.post(
+      "Runtime.globalLexicalScopeNames",
+      { executionContextId: this.#contextId },
+      (_error, { names }) => {
+        for (const name of names) {
+          const params = {
+            expression: name,
+            contextId: this.#contextId,
+            throwOnSideEffect: true,
+            silent: true,
+            objectGroup: GROUP,
+          };
+          this.#session.post("Runtime.evaluate", params, (_failed, { result, exceptionDetails: details }) => {
+            if (!details) pairs.push([name, this.#value(result)]);
+          });
+        }
+        this.#session.post("Runtime.releaseObjectGroup", { objectGroup: GROUP });
+      },
+    );
+    return pairs;
+  }
+
   #value(remote) {
     if (!remote.objectId) return primitive(remote);
     this.#session.post("Runtime.callFunctionOn", {

@@ -40,6 +40,7 @@ class Kernel {
   #count = 0;
   #ended = new Set(); // numbers of the cells that were given up: their code may be waiting still
   #last; // result
+  #lastError;
   #late = []; // what was displayed between two cells
   #listeners;
 
@@ -81,8 +82,8 @@ class Kernel {
   serve(address, token) {
     const ready = () => this.#link.hello(token, process.versions.node);
     // Signals from before are then known as such.
-    const begin = ({ id, code }) =>
-      afterTurns(() => this.#interrupts.prepare(code, () => this.#guard(() => this.#begin(id, code))));
+    const begin = ({ id, code, env }) =>
+      afterTurns(() => this.#interrupts.prepare(code, () => this.#guard(() => this.#begin(id, code, env))));
     this.#link = new Link(address, ready, begin);
   }
 
@@ -109,16 +110,17 @@ class Kernel {
       },
     });
     Object.defineProperty(this.#context, "__husk", { value: help });
-    this.#defineLast();
+    this.#defineLast("_", () => this.#last);
+    this.#defineLast("_error", () => this.#lastError);
   }
 
-  /** `_` is the last result, until a cell makes it something else. */
-  #defineLast() {
+  /** `_` is the last result and `_error` the last error, until a cell makes it something else. */
+  #defineLast(name, get) {
     const context = this.#context;
-    Object.defineProperty(context, "_", {
-      get: () => this.#last,
+    Object.defineProperty(context, name, {
+      get,
       set(value) {
-        define(context, "_", value, true);
+        define(context, name, value, true);
       },
       configurable: true,
     });
@@ -167,9 +169,10 @@ class Kernel {
     }
   }
 
-  #begin(id, code) {
-    const cell = { id, number: ++this.#count, source: null, late: [], waitsFor: null, end: null, stack: "" };
+  #begin(id, code, env) {
+    const cell = { id, number: ++this.#count, source: null, late: [], waitsFor: null, end: null, stack: "", env: null };
     this.#cell = cell;
+    if (env) cell.env = setEnv(env);
     this.#streams.restore();
     this.#listen();
     this.#sendLate();
@@ -235,12 +238,14 @@ class Kernel {
   }
 
   #fail(cell, thrown) {
+    this.#lastError = thrown;
     this.#finish(cell, null, this.#errors.report(thrown));
   }
 
   #finish(cell, bundle, error) {
     this.#interrupts.disarm();
     this.#imports.keep();
+    if (cell.env) restoreEnv(cell.env);
     let [first, ...others] = cell.late;
     if (error && first) [first, others] = [undefined, cell.late];
     for (const late of others) this.#streams.complain(`Uncaught ${late.traceback}`);
@@ -299,6 +304,7 @@ class Kernel {
   };
 
   #reportUncaught(thrown) {
+    this.#lastError = thrown;
     const report = this.#errors.report(thrown);
     const cell = this.#cell;
     const cells = report.traceback.match(/<cell \d+>/g) ?? [];
@@ -332,6 +338,26 @@ class Kernel {
         dropLargest(message.data);
       }
     }
+  }
+}
+
+/** Sets environment variables for one cell; returns what restoreEnv() needs. */
+function setEnv(env) {
+  const changes = Object.entries(env).map(([name, value]) => ({
+    name,
+    value: String(value),
+    before: process.env[name],
+  }));
+  for (const { name, value } of changes) process.env[name] = value;
+  return changes;
+}
+
+/** What the cell itself has changed stays. */
+function restoreEnv(changes) {
+  for (const { name, value, before } of changes) {
+    if (process.env[name] !== value) continue;
+    if (before === undefined) delete process.env[name];
+    else process.env[name] = before;
   }
 }
 

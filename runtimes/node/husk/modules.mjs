@@ -3,8 +3,9 @@
 import fs from "node:fs";
 import Module from "node:module";
 import path from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import vm from "node:vm";
+import { findFrom, parentsOf } from "./find.cjs";
 
 const PARAMETERS = ["exports", "require", "module", "__filename", "__dirname"];
 
@@ -68,39 +69,62 @@ export function loadInto(context, prepare) {
 }
 
 export const AGAIN = "husk-again"; // marks the address of a module that is loaded once more
+export const MARK = new RegExp(`[?&]${AGAIN}=\\d+`, "g");
+
+/** The file's time and size, or null. */
+function stamp(url) {
+  try {
+    const { mtimeMs, size } = fs.statSync(fileURLToPath(url));
+    return `${mtimeMs} ${size}`;
+  } catch {
+    return null;
+  }
+}
+
+const plainUrl = (url) => url.replace(MARK, "");
 
 /** How names become ES modules. */
 export class Imports {
   #parents; // NODE_PATH, which Node offers to CommonJS only
   #known = new Set();
   #fresh = new Set(); // of the running cell
-  #again = new Map(); // how often a module was torn down in the middle
+  #again = new Map(); // how often a module was loaded once more: torn down in the middle, or changed
+  #files = new Map(); // the user's own: { stamp, imports: what they import }
 
   constructor() {
-    const folders = (process.env.NODE_PATH ?? "").split(path.delimiter).filter(path.isAbsolute);
-    this.#parents = folders.map((folder) => pathToFileURL(path.join(folder, "..", "cell.mjs")).href);
+    this.#parents = parentsOf(process.env.NODE_PATH);
     Module.registerHooks({
       resolve: (specifier, context, next) => {
-        const found = this.#find(specifier, context, next);
-        return context.conditions.includes("import") && found.url.startsWith("file:") ? this.#note(found) : found;
+        const found = findFrom(this.#parents, specifier, context, next);
+        if (!context.conditions.includes("import") || !found.url.startsWith("file:")) return found;
+        if (!found.url.includes("/node_modules/")) this.#watch(found.url, context.parentURL);
+        return this.#note(found);
       },
     });
   }
 
-  #find(specifier, context, next) {
-    try {
-      return next(specifier, context);
-    } catch (error) {
-      if (error.code !== "ERR_MODULE_NOT_FOUND" || /^(?:[./]|[a-z]+:)/.test(specifier)) throw error;
-      for (const parentURL of this.#parents) {
-        try {
-          return next(specifier, { ...context, parentURL });
-        } catch {
-          // Perhaps in the next one.
-        }
-      }
-      throw error;
+  /** A file that has changed, or that imports one that has, is loaded anew when a cell asks for it. */
+  #watch(url, parentURL) {
+    const parent = this.#files.get(plainUrl(parentURL ?? ""));
+    if (parent) parent.imports.add(url);
+    else this.#renew(url, new Set());
+    if (!this.#files.has(url)) this.#files.set(url, { stamp: stamp(url), imports: new Set() });
+  }
+
+  #renew(url, seen) {
+    const file = this.#files.get(url);
+    if (!file || seen.has(url)) return false;
+    seen.add(url);
+    let changed = false;
+    for (const imported of file.imports) changed = this.#renew(imported, seen) || changed;
+    const now = stamp(url);
+    changed ||= now !== null && now !== file.stamp;
+    if (changed) {
+      this.#files.set(url, { stamp: now, imports: new Set() });
+      this.#again.set(url, (this.#again.get(url) ?? 0) + 1);
+      delete Module._cache[fileURLToPath(url)];
     }
+    return changed;
   }
 
   #note(found) {

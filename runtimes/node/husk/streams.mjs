@@ -31,19 +31,21 @@ function reopen(fd, flags) {
 /** A stream without a state that an interrupt in the middle of a write could leave behind. */
 class Output extends Writable {
   #private;
+  #clean;
 
-  constructor(fd, privateFd) {
+  constructor(fd, privateFd, clean) {
     super({ decodeStrings: false, emitClose: false, autoDestroy: false });
     this.fd = fd;
     this._type = "pipe";
     this._isStdio = true;
     this.#private = privateFd;
+    this.#clean = clean;
   }
 
   write(chunk, encoding, callback) {
     if (typeof encoding === "function") [encoding, callback] = [undefined, encoding];
     if (typeof chunk !== "string" && !ArrayBuffer.isView(chunk)) return super.write(chunk, encoding, callback); // says what is wrong
-    const data = typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk;
+    const data = typeof chunk === "string" ? Buffer.from(this.#clean(chunk), encoding) : chunk;
     try {
       writeAll(this.#private, new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
     } catch {
@@ -90,7 +92,7 @@ export class Streams {
   #standard;
   #outputs;
 
-  /** `clean` is applied to what goes through console. */
+  /** `clean` is applied to text: a stack in it may have frames of the kernel. */
   constructor(clean) {
     this.#standard = withHighNumbers(() =>
       [0, 1, 2].map((fd) => ({
@@ -99,11 +101,11 @@ export class Streams {
         identity: identity(fd),
       })),
     );
-    const [, stdout, stderr] = this.#standard.map(({ fd, copy }) => (fd ? new Output(fd, copy) : null));
+    const [, stdout, stderr] = this.#standard.map(({ fd, copy }) => (fd ? new Output(fd, copy, clean) : null));
     this.#outputs = { stdout, stderr };
     this.#defineOutputs();
     this.#adaptStdin();
-    this.console = this.#console(clean);
+    this.console = this.#console();
   }
 
   #defineOutputs() {
@@ -127,8 +129,8 @@ export class Streams {
   }
 
   /** Node's own console also keeps the last 1000 messages, with all that was logged, for a debugger. */
-  #console(clean) {
-    const through = (stream) => ({ write: (text) => stream.write(clean(text)) });
+  #console() {
+    const through = (stream) => ({ write: (text) => stream.write(text) });
     return new Console({ stdout: through(process.stdout), stderr: through(process.stderr), ignoreErrors: false });
   }
 

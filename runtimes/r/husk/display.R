@@ -94,7 +94,7 @@ own_forms <- function(value) {
   forms <- list()
   for (form in c("html", "latex", "markdown")) {
     method <- find_method(paste0("repr_", form), value)
-    if (!is.null(method)) forms[[paste0("text/", form)]] <- valid_text(method(value))
+    if (!is.null(method)) forms[[paste0("text/", form)]] <- valid_text(do.call(method, list(value), quote = TRUE))
   }
   forms
 }
@@ -104,7 +104,7 @@ knitted <- function(value) {
   if (!isNamespaceLoaded("knitr")) return(NULL)
   method <- find_method("knit_print", value, asNamespace("knitr")[[".__S3MethodsTable__."]])
   if (is.null(method)) return(NULL)
-  shown <- method(value, options = list())
+  shown <- do.call(method, list(value, options = list()), quote = TRUE)
   if (inherits(shown, "knit_asis") && grepl("^\\s*<", shown[1L])) list("text/html" = valid_text(as.character(shown)))
 }
 

@@ -95,8 +95,8 @@ traceback_lines <- function(calls) {
 
 FOLDED <- "[... calls of packages left out, traceback() shows them ...]"
 
-# Of the calls in a row that are no code of the user's the first and the last, if they are many. The machinery that makes a condition of an
-# error is no news.
+# Of the calls in a row that are no code of the user's the first and the last, if they are many. The machinery that makes a
+# condition of an error is no news.
 shown_calls <- function(calls) {
   foreign <- attr(calls, "foreign")
   if (is.null(foreign)) return(seq_along(calls))

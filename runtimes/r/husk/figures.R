@@ -1,5 +1,5 @@
-# Pictures: plots are drawn into numbered files, one a page, and shown when the page is finished. No file, no page: a device that was
-# only asked for its size shows nothing.
+# Pictures: plots are drawn into numbered files, one a page, and shown when the page is finished. No file, no page: a device
+# that was only asked for its size shows nothing.
 
 PLOT_WIDTH <- 8 # inches
 PLOT_HEIGHT <- 6
@@ -123,10 +123,12 @@ show_pages <- function(device, open) {
   page
 }
 
+SVG_MARKS <- "<(path|g|image|use|circle|polygon|polyline|line)\\b"
+
 show_page_file <- function(bytes, format) {
   if (format == "svg") {
     text <- raw_text(bytes)
-    if (length(gregexpr("<(path|g|image|use|circle|polygon|polyline|line)\\b", text)[[1L]]) > 1L) send_display(list("image/svg+xml" = text))
+    if (length(gregexpr(SVG_MARKS, text)[[1L]]) > 1L) send_display(list("image/svg+xml" = text))
   } else if (!is_blank(bytes)) {
     send_display(list("image/png" = bytes))
   }

@@ -1,0 +1,31 @@
+// Names of packages for ES modules. Node looks for those in NODE_PATH, where `dependencies` and global packages are, only for require().
+// The kernel uses this, and every other Node of a session does by preload.cjs.
+"use strict";
+
+const path = require("node:path");
+const { pathToFileURL } = require("node:url");
+
+/** As whose neighbours the packages of NODE_PATH are found. */
+function parentsOf(nodePath = "") {
+  const folders = nodePath.split(path.delimiter).filter(path.isAbsolute);
+  return folders.map((folder) => pathToFileURL(path.join(folder, "..", "cell.mjs")).href);
+}
+
+/** Node's own answer, else that of the first folder that has one. */
+function findFrom(parents, specifier, context, next) {
+  try {
+    return next(specifier, context);
+  } catch (error) {
+    if (error.code !== "ERR_MODULE_NOT_FOUND" || /^(?:[./#]|[a-z]+:)/.test(specifier)) throw error;
+    for (const parentURL of parents) {
+      try {
+        return next(specifier, { ...context, parentURL });
+      } catch {
+        // Perhaps in the next one.
+      }
+    }
+    throw error;
+  }
+}
+
+module.exports = { findFrom, parentsOf };
