@@ -2,13 +2,14 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include "kernels/link.h"
+#include "kernels/peer.h"
 
 #define BACKLOG 16
 #define ACCEPTS_A_TURN 16
@@ -47,18 +48,20 @@ static void on_patience(struct timeout *t)
 	send_away(container_of(t, struct stranger, patience));
 }
 
-static bool in_session(const struct door *d, int fd)
+/* Nobody else has the other end of a pair. A token could be read where the kernel reads it. */
+static bool is_kernel(const struct stranger *s, const struct link_message *m)
 {
-	struct ucred peer;
-	socklen_t n = sizeof(peer);
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0)
-		return false;
-	return getsid(peer.pid) == d->session;
+	const struct door *d = s->door;
+	return d->fd < 0 || (m->token && token_matches(d->token, m->token) && peer_belongs_to(s->fd, d->kernel));
 }
 
-static bool is_unix(const struct door *d)
+static void disappoint(struct stranger *s, const char *why)
 {
-	return strncmp(d->address, "unix:", 5) == 0;
+	struct door *d = s->door;
+	bool is_pair = d->fd < 0;
+	send_away(s);
+	if (is_pair)
+		d->on_refused(d, why);
 }
 
 /* The message is whole: the kernel, or nobody. */
@@ -66,13 +69,12 @@ static void judge(struct stranger *s, const uint8_t *data, size_t n)
 {
 	struct door *d = s->door;
 	struct link_message m;
-	const char *why;
+	const char *why = "sent something else than a hello";
 	if (link_parse(data, n, &m, &why) < 0) {
-		send_away(s);
+		disappoint(s, why);
 		return;
 	}
-	bool ours = m.op == LINK_HELLO && token_matches(d->token, m.token) && (!is_unix(d) || in_session(d, s->fd));
-	if (ours) {
+	if (m.op == LINK_HELLO && is_kernel(s, &m)) {
 		int fd = take_fd(s->fd);
 		watch_stop(&s->watch);
 		/* The message's memory belongs to the stranger, whom closing the door sends away. */
@@ -90,7 +92,7 @@ static void judge(struct stranger *s, const uint8_t *data, size_t n)
 		return;
 	}
 	link_message_release(&m);
-	send_away(s);
+	disappoint(s, why);
 }
 
 static void on_stranger(struct watch *w, short revents)
@@ -111,9 +113,16 @@ static void on_stranger(struct watch *w, short revents)
 	size_t length = (size_t)h[0] << 24 | (size_t)h[1] << 16 | (size_t)h[2] << 8 | h[3];
 	size_t have = s->in.len - LINK_HEADER_SIZE;
 	if (length > DOOR_HELLO_MAX || have > length)
-		send_away(s);
+		disappoint(s, "sent something else than a hello");
 	else if (have == length)
 		judge(s, h + LINK_HEADER_SIZE, length);
+}
+
+static void let_speak(struct door *d, struct stranger *s, int fd)
+{
+	s->door = d;
+	s->fd = fd;
+	watch_start(d->poller, &s->watch, fd, POLLIN, on_stranger);
 }
 
 static struct stranger *free_place(struct door *d)
@@ -132,31 +141,39 @@ static void on_knock(struct watch *w, short revents)
 		if (fd < 0)
 			return;
 		struct stranger *s = free_place(d);
-		/* Sandbox code can fill the places; those that are not the kernel's session need none. */
-		if (!s || (is_unix(d) && !in_session(d, fd))) {
+		/* Sandbox code can fill the places; what is not the kernel's needs none. */
+		if (!s || !peer_belongs_to(fd, d->kernel)) {
 			close(fd);
 			continue;
 		}
-		s->door = d;
-		s->fd = fd;
-		if (!is_unix(d))
-			setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
-		watch_start(d->poller, &s->watch, fd, POLLIN, on_stranger);
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+		let_speak(d, s, fd);
 		timeout_start(d->poller, &s->patience, DOOR_PATIENCE_MS, on_patience);
 	}
 }
 
-static int listen_unix(struct door *d)
+static int make_pair(struct door *d)
 {
-	char name[DOOR_TOKEN_LEN + 1];
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
-	if (random_hex(name) < 0)
-		return -EIO;
-	int n = snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "husk-kernel-%.16s", name);
-	snprintf(d->address, sizeof(d->address), "unix:@%s", sa.sun_path + 1);
-	d->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-	return d->fd < 0 || bind(d->fd, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
+	int ends[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return -errno;
+	let_speak(d, &d->strangers[0], ends[0]);
+	d->inherited_fd = ends[1];
+	snprintf(d->address, sizeof(d->address), "fd:%d", LINK_FD);
+	return fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
+}
+
+/* A pipe gives it once: what the kernel has read, nobody else can read later. */
+static int put_token(struct door *d)
+{
+	int ends[2];
+	int r = random_hex(d->token);
+	if (r < 0 || pipe2(ends, O_CLOEXEC) < 0)
+		return r < 0 ? r : -errno;
+	d->inherited_fd = ends[0];
+	r = dprintf(ends[1], "%s\n", d->token) < 0 ? -errno : 0;
+	close(ends[1]);
+	return r;
 }
 
 static int listen_tcp(struct door *d, uint16_t port)
@@ -169,27 +186,29 @@ static int listen_tcp(struct door *d, uint16_t port)
 	if (d->fd < 0)
 		return -errno;
 	setsockopt(d->fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
-	return bind(d->fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 ? -errno : 0;
+	if (bind(d->fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || listen(d->fd, BACKLOG) < 0)
+		return -errno;
+	watch_start(d->poller, &d->watch, d->fd, POLLIN, on_knock);
+	return put_token(d);
 }
 
 int door_open(struct door *d, struct poller *p, uint16_t tcp_port)
 {
 	d->poller = p;
-	d->fd = -1;
-	d->session = 0;
+	d->fd = d->inherited_fd = -1;
+	d->kernel = 0;
 	for (size_t i = 0; i < DOOR_STRANGERS_MAX; i++)
 		d->strangers[i] = (struct stranger){ .fd = -1, .in = { .max = DOOR_HELLO_MAX + LINK_HEADER_SIZE } };
-	int r = random_hex(d->token);
-	if (r == 0)
-		r = tcp_port ? listen_tcp(d, tcp_port) : listen_unix(d);
-	if (r == 0 && listen(d->fd, BACKLOG) < 0)
-		r = -errno;
-	if (r < 0) {
-		closep(&d->fd);
-		return r;
-	}
-	watch_start(p, &d->watch, d->fd, POLLIN, on_knock);
-	return 0;
+	int r = tcp_port ? listen_tcp(d, tcp_port) : make_pair(d);
+	if (r < 0)
+		door_close(d);
+	return r;
+}
+
+void door_watch(struct door *d, pid_t kernel)
+{
+	d->kernel = kernel;
+	closep(&d->inherited_fd);
 }
 
 void door_close(struct door *d)
@@ -198,6 +217,7 @@ void door_close(struct door *d)
 		return;
 	watch_stop(&d->watch);
 	closep(&d->fd);
+	closep(&d->inherited_fd);
 	for (size_t i = 0; i < DOOR_STRANGERS_MAX; i++)
 		send_away(&d->strangers[i]);
 	explicit_bzero(d->token, sizeof(d->token));

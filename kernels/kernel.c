@@ -157,7 +157,8 @@ static pid_t spawn_kernel(struct kernel *k)
 	for (size_t i = 0; i < k->env->n; i++)
 		strv_add(&env, k->env->v[i]);
 	strv_addf(&env, "HUSK_LINK=%s", k->door.address);
-	strv_addf(&env, "HUSK_TOKEN=%s", k->door.token);
+	if (k->manifest->tcp_port)
+		strv_addf(&env, "HUSK_TOKEN_FD=%d", LINK_FD);
 	AUTO(closep) int out = pipes_writer(&k->pipes, JOB_STDOUT);
 	AUTO(closep) int err = pipes_writer(&k->pipes, JOB_STDERR);
 	if (out < 0 || err < 0)
@@ -168,6 +169,7 @@ static pid_t spawn_kernel(struct kernel *k)
 		.cwd = SPAWN_WORKSPACE,
 		.out_fd = out,
 		.err_fd = err,
+		.fds = { { k->door.inherited_fd, LINK_FD } },
 	});
 }
 
@@ -199,7 +201,8 @@ static void try_start(struct kernel *k)
 		start_impossible(k, pid);
 		return;
 	}
-	k->pid = k->door.session = pid;
+	k->pid = pid;
+	door_watch(&k->door, pid);
 	k->state = KERNEL_STARTING;
 	timeout_start(k->poller, &k->timer, k->start_ms, on_start_deadline);
 }

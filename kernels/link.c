@@ -58,7 +58,7 @@ static const char *check_hello(struct link_message *m)
 	m->token = json_string_value(json_object_get(m->tree, "token"));
 	m->version = json_integer_value(json_object_get(m->tree, "version"));
 	m->language_version = json_string_value(json_object_get(m->tree, "language_version"));
-	return m->token && m->language_version ? NULL : "sent a hello without its fields";
+	return is_string_or_absent(m->tree, "token") && m->language_version ? NULL : "sent a hello without its fields";
 }
 
 static const char *check_fields(struct link_message *m)

@@ -22,7 +22,7 @@ struct link_message {
 	json_t *tree;
 	enum link_op op;
 	json_int_t id;
-	const char *token;	      /* hello */
+	const char *token;	      /* hello; NULL = none */
 	json_int_t version;	      /* hello */
 	const char *language_version; /* hello */
 	bool unusable;		      /* display, result: the bundle is not one that a manager takes */

@@ -190,7 +190,7 @@ def test_thread_counts_follow_the_cpu_limit(inside, name):
 def test_no_secret_and_no_proxy_in_the_environment(inside):
     for name, value in inside["environ"].items():
         assert not (name.lower().endswith("_proxy") and value), name
-        assert name not in ("HUSK_TOKEN", "HUSK_LINK"), name
+        assert not name.startswith("HUSK_"), name
 
 
 def test_no_engine_socket(inside):

@@ -94,12 +94,12 @@ class Kernel:
         self._buffer = bytearray()
         self._call = 0
         self._selector = selectors.DefaultSelector()
-        listener, address = self._listen(manifest.get("link", "unix"))
-        token = secrets.token_hex(16)
+        link, more, fds, token = self._offer(manifest.get("link", "unix"))
         self.process = subprocess.Popen(
             command_of(runtime),
             cwd=cwd,
-            env={**os.environ, **self._environment(runtime, manifest), **dict(env), "HUSK_LINK": address, "HUSK_TOKEN": token},
+            env={**os.environ, **self._environment(runtime, manifest), **dict(env), **more},
+            pass_fds=fds,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -110,14 +110,16 @@ class Kernel:
             os.set_blocking(pipe.fileno(), False)
             self._selector.register(pipe, selectors.EVENT_READ, name)
         self.outcome = Outcome()
-        self._link = None
-        self._selector.register(listener, selectors.EVENT_READ, "listener")
+        for fd in fds:
+            os.close(fd)
+        self._link = None if token else link
+        self._selector.register(link, selectors.EVENT_READ, "listener" if token else "link")
         try:
             hello = self._wait(lambda: self._hello)
         except BaseException:
             self.close()
             raise
-        assert hello["op"] == "hello" and hello["token"] == token and hello["version"] == 1, hello
+        assert hello["op"] == "hello" and hello.get("token") == token and hello["version"] == 1, hello
         self.language_version = hello["language_version"]
 
     _hello = None
@@ -137,15 +139,19 @@ class Kernel:
         return {name: value if at_home else value.replace("/opt/husk/kernel", folder) for name, value in manifest.get("env", {}).items()}
 
     @staticmethod
-    def _listen(link):
-        if link.startswith("tcp"):
-            listener = socket.create_server(("127.0.0.1", 0))
-            return listener, f"tcp:127.0.0.1:{listener.getsockname()[1]}"
-        listener = socket.socket(socket.AF_UNIX)
-        name = f"husk-test-{secrets.token_hex(8)}"
-        listener.bind("\0" + name)
-        listener.listen(1)
-        return listener, f"unix:@{name}"
+    def _offer(link):
+        """What PID 1 offers: a listener or our end of a pair, the environment, what is inherited, the token if there is one."""
+        if not link.startswith("tcp"):
+            ours, theirs = socket.socketpair()
+            fd = theirs.detach()
+            return ours, {"HUSK_LINK": f"fd:{fd}"}, (fd,), None
+        listener = socket.create_server(("127.0.0.1", 0))
+        token = secrets.token_hex(16)
+        fd, write_fd = os.pipe()
+        os.write(write_fd, f"{token}\n".encode())
+        os.close(write_fd)
+        address = f"tcp:127.0.0.1:{listener.getsockname()[1]}"
+        return listener, {"HUSK_LINK": address, "HUSK_TOKEN_FD": str(fd)}, (fd,), token
 
     # Running cells.
 

@@ -626,7 +626,7 @@ def test_rscript_in_the_terminal_has_its_default_packages(r):
 
 
 def test_environment_has_no_secrets(r):
-    assert r.run('Sys.getenv(c("HUSK_LINK", "HUSK_TOKEN"), NA)').text.split()[-2:] == ["NA", "NA"]
+    assert r.run('Sys.getenv(c("HUSK_LINK", "HUSK_TOKEN_FD"), NA)').text.split()[-2:] == ["NA", "NA"]
 
 
 def test_search_path_is_the_usual_one(own):

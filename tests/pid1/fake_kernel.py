@@ -11,9 +11,9 @@ import time
 class Link:
     def __init__(self):
         kind, _, address = os.environ["HUSK_LINK"].partition(":")
-        if kind == "unix":
-            self.socket = socket.socket(socket.AF_UNIX)
-            self.socket.connect("\0" + address[1:])
+        if kind == "fd":
+            self.socket = socket.socket(fileno=os.dup(int(address)))
+            os.close(int(address))
         else:
             host, _, port = address.partition(":")
             self.socket = socket.create_connection((host, int(port)))
@@ -61,15 +61,27 @@ def main():
         print("the fake kernel was told to die", file=sys.stderr)
         os._exit(9)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    token = os.environ.pop("HUSK_TOKEN")
-    link = Link()
+    token = {}
+    if "HUSK_TOKEN_FD" in os.environ:
+        with open(int(os.environ["HUSK_TOKEN_FD"])) as pipe:
+            token = {"token": pipe.read().strip()}
+    if os.path.exists("/workspace/garbage-at-start"):
+        Link().send(op="display", id=1, data={})
+        time.sleep(1000)
     if os.path.exists("/workspace/stranger"):
         stranger = Link()
         stranger.send(op="hello", token="0" * 32, version=1, language_version="x")
         assert stranger.socket.recv(1) == b""
+    if os.path.exists("/workspace/thief") and os.fork() == 0:
+        thief = Link()  # has the token, and is a child of the kernel, but not the kernel
+        thief.send(op="hello", version=1, language_version="stolen", **token)
+        os._exit(0 if thief.socket.recv(1) == b"" else 1)
+    if os.path.exists("/workspace/thief"):
+        assert os.wait()[1] == 0
+    link = Link()
     if os.path.exists("/workspace/silent-at-start"):
         time.sleep(1000)
-    link.send(op="hello", token=token, version=int(mode or 1), language_version="fake 1.0")
+    link.send(op="hello", version=int(mode or 1), language_version="fake 1.0", **token)
     state = {"link": link, "os": os, "sys": sys, "time": time, "signal": signal}
     while True:
         message = link.receive()

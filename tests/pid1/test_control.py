@@ -214,10 +214,29 @@ def test_a_kernel_that_never_says_hello(make_box):
         assert reply.end["kernel"] == "gone"
 
 
-def test_strangers_at_the_kernels_door(box, client):
-    box.write_file("stranger")
+@pytest.mark.parametrize("who", ["stranger", "thief"])
+def test_strangers_at_the_kernels_door(make_box, who):
+    """A wrong token, and the right one in another process than the kernel's."""
+    box = make_box(manifest={"link": "tcp:8765"})
+    client = box.attach()
+    box.write_file(who)
     client.execute("os._exit(0)")
     assert client.execute("print('in')").out == b"in\n"
+    assert box.attach().greeting["language_version"] == "fake 1.0"
+
+
+def test_no_token_in_any_environment(make_box):
+    for link, variables in (("unix", ["HUSK_LINK"]), ("tcp:8765", ["HUSK_LINK", "HUSK_TOKEN_FD"])):
+        client = make_box(manifest={"link": link}).attach()
+        reply = client.execute("print(sorted(n for n in os.environ if n.startswith('HUSK')), os.environ['HUSK_LINK'])")
+        assert reply.out.decode() == f"{variables} {'fd:15' if link == 'unix' else 'tcp:127.0.0.1:8765'}\n"
+
+
+def test_a_kernel_that_says_something_else_first(box, client):
+    box.write_file("garbage-at-start")
+    client.start(frames.EXECUTE, "os._exit(0)")
+    ending = client.event("ending")
+    assert ending["cause"] == "kernel_failed" and "something else than a hello" in ending["detail"]
 
 
 def test_a_wrong_link_version(make_box):

@@ -1,7 +1,7 @@
-// The kernel link (docs/protocol.md, section 2): one connection to PID 1, one JSON object a message.
+// The kernel link (docs/protocol.md, section 2): one socket shared with PID 1, one JSON object a message.
 
 import net from "node:net";
-import { withHighNumbers, writeAll } from "./descriptors.mjs";
+import { writeAll } from "./descriptors.mjs";
 import { reallyExit } from "./internals.mjs";
 
 const MESSAGE_MAX = 12 << 20; // LINK_MESSAGE_MAX in kernels/protocol.h
@@ -10,13 +10,6 @@ const VERSION = 1;
 
 // The message is longer than the link carries; nothing was sent.
 export class TooLong extends Error {}
-
-function place(address) {
-  const [, kind, where] = /^(unix|tcp):(.*)$/.exec(address);
-  if (kind === "unix") return { path: where.startsWith("@") ? `\0${where.slice(1)}` : where };
-  const [host, port] = where.split(":");
-  return { host, port: Number(port), noDelay: true };
-}
 
 function encode(message) {
   const text = JSON.stringify(message);
@@ -35,21 +28,18 @@ export class Link {
   #size = 0;
   #onMessage;
 
-  // Calls onReady once it is connected, and onMessage with each message.
-  constructor(address, onReady, onMessage) {
+  // The address is `fd:N`, our end of a socket pair, which we inherited. Calls onMessage with each message.
+  constructor(address, onMessage) {
     this.#onMessage = onMessage;
-    this.#socket = withHighNumbers(() => net.connect(place(address)));
-    this.#socket.on("connect", () => {
-      this.#fd = this.#socket._handle.fd;
-      onReady();
-    });
+    this.#fd = Number(address.slice("fd:".length));
+    this.#socket = new net.Socket({ fd: this.#fd });
     this.#socket.on("data", (piece) => this.#take(piece));
     // PID 1 is gone, and with it everybody who could read an error.
     for (const event of ["end", "close", "error"]) this.#socket.on(event, () => reallyExit(0));
   }
 
-  hello(token, languageVersion) {
-    this.send({ op: "hello", token, version: VERSION, language_version: languageVersion });
+  hello(languageVersion) {
+    this.send({ op: "hello", version: VERSION, language_version: languageVersion });
   }
 
   // Does not return before the operating system has all of it: what the cell prints next comes behind it.

@@ -79,12 +79,12 @@ class Kernel {
     if (listener === this.#onUncaught) process.on("uncaughtException", listener);
   };
 
-  serve(address, token) {
-    const ready = () => this.#link.hello(token, process.versions.node);
+  serve(address) {
     // Signals from before are then known as such.
     const begin = ({ id, code, env }) =>
       afterTurns(() => this.#interrupts.prepare(code, () => this.#guard(() => this.#begin(id, code, env))));
-    this.#link = new Link(address, ready, begin);
+    this.#link = new Link(address, begin);
+    this.#link.hello(process.versions.node);
   }
 
   // ---- what cells find
@@ -370,12 +370,11 @@ function stackHere() {
 }
 
 export function start() {
-  const { HUSK_LINK: address, HUSK_TOKEN: token } = process.env;
+  const { HUSK_LINK: address } = process.env;
   delete process.env.HUSK_LINK;
-  delete process.env.HUSK_TOKEN;
   hideOwnWarnings();
   const kernel = new Kernel(process.cwd());
   process.argv = [process.execPath];
   process.execArgv = [];
-  kernel.serve(address, token);
+  kernel.serve(address);
 }

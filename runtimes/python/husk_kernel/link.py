@@ -1,9 +1,8 @@
-"""The kernel link (docs/protocol.md, section 2): one connection to PID 1, one JSON object a message."""
+"""The kernel link (docs/protocol.md, section 2): one socket shared with PID 1, one JSON object a message."""
 
 import fcntl
 import json
 import os
-import socket
 import threading
 
 from .interrupts import interrupts
@@ -26,16 +25,11 @@ def private_fd(fd):
 
 
 def _dial(address):
-    kind, _, where = address.partition(":")
-    if kind == "unix":
-        sock = socket.socket(socket.AF_UNIX)
-        sock.connect("\0" + where[1:] if where.startswith("@") else where)
-        return sock
-    host, _, port = where.rpartition(":")
-    sock = socket.create_connection((host, int(port)))
-    # A result and its `done` are two small writes: the second must not wait for the first one's acknowledgement.
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return sock
+    """The descriptor of our end: `fd:N`, which we inherited and nobody else has."""
+    inherited = int(address.removeprefix("fd:"))
+    fd = private_fd(inherited)
+    os.close(inherited)
+    return fd
 
 
 class NoCell(Exception):
@@ -50,9 +44,7 @@ class Link:
     """Speaks only for the process that made it: in a forked child `event` does nothing."""
 
     def __init__(self, address):
-        with _dial(address) as sock:
-            self.fd = private_fd(sock.fileno())
-        os.set_blocking(self.fd, True)
+        self.fd = _dial(address)
         self._call = None
         self._owner = os.getpid()
         self._main_thread = threading.get_ident()
@@ -68,8 +60,8 @@ class Link:
         """True in a child of the kernel, also in one that was forked behind Python's back."""
         return self.fd < 0 or os.getpid() != self._owner
 
-    def hello(self, token, language_version):
-        self._send({"op": "hello", "token": token, "version": VERSION, "language_version": language_version})
+    def hello(self, language_version):
+        self._send({"op": "hello", "version": VERSION, "language_version": language_version})
 
     def receive(self):
         """The next message, or None when PID 1 is gone or talks nonsense."""

@@ -23,9 +23,8 @@ DISPLAY_ID_MAX = 256
 
 class Kernel:
     def __init__(self):
-        address, self._token = os.environ.pop("HUSK_LINK"), os.environ.pop("HUSK_TOKEN")
         interrupts.install()
-        self._link = Link(address)
+        self._link = Link(os.environ.pop("HUSK_LINK"))
         self._streams = Streams()
         self._events = Events()
         self._late = []  # what threads and tasks displayed between two cells
@@ -48,7 +47,7 @@ class Kernel:
     def serve(self):
         self._events.ready()
         self._shell.warm_up()
-        self._link.hello(self._token, sys.version.split()[0])
+        self._link.hello(sys.version.split()[0])
         while True:
             self._events.wait(self._link.fd)
             message = self._link.receive()

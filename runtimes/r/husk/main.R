@@ -4,9 +4,9 @@ DEFAULT_PACKAGES <- c("datasets", "utils", "grDevices", "graphics", "stats", "me
 
 main <- function() {
   suspendInterrupts({
-    token <- Sys.getenv("HUSK_TOKEN")
+    token <- readLines(paste0("/dev/fd/", Sys.getenv("HUSK_TOKEN_FD")), 1L) # a pipe, empty from here on
     link_open(Sys.getenv("HUSK_LINK"))
-    Sys.unsetenv(c("HUSK_LINK", "HUSK_TOKEN", "R_DEFAULT_PACKAGES"))
+    Sys.unsetenv(c("HUSK_LINK", "HUSK_TOKEN_FD", "R_DEFAULT_PACKAGES"))
     # A hundred milliseconds of loading are still to come; a cell that is sent now waits for them in the socket.
     link_hello(token)
     set_up()

@@ -1,0 +1,12 @@
+/* Whose a TCP connection over loopback is: the kernel tells the peer of a unix socket, but not that of this one. */
+#ifndef HUSK_KERNELS_PEER_H
+#define HUSK_KERNELS_PEER_H
+
+#include <sys/types.h>
+
+#include "base/defs.h"
+
+/* True if the process has the other end of this accepted IPv4 connection among its descriptors. */
+bool peer_belongs_to(int fd, pid_t pid);
+
+#endif
