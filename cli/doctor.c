@@ -6,7 +6,7 @@
 
 #include "base/loop.h"
 #include "cli/exit.h"
-#include "manager/doctor/doctor.h"
+#include "manager/manager.h"
 
 struct report {
 	struct loop *loop;

@@ -10,7 +10,7 @@
 #include "cli/report.h"
 #include "cli/serve.h"
 #include "cli/sessions.h"
-#include "manager/engine/open.h"
+#include "manager/manager.h"
 
 static int run_verb(const struct options *options)
 {
@@ -49,7 +49,7 @@ static int run(int argc, char **argv)
 	log_init();
 	/* Started by a server that exits; not for people, so not in the usage. */
 	if (argc > 5 && streq(argv[1], "reap") && streq(argv[4], "--"))
-		return engine_reap(argv[2], argv[3], argv + 5);
+		return manager_reap(argv[2], argv[3], argv + 5);
 	if (options_parse(&options, argc, argv, &f) < 0) {
 		report_fail(&f);
 		options_usage(stderr);

@@ -9,8 +9,7 @@
 #include "base/utf8.h"
 #include "cli/exit.h"
 #include "cli/report.h"
-#include "manager/registry/thread.h"
-#include "manager/store/store.h"
+#include "manager/manager.h"
 
 #define PAGE 500
 #define HISTORY_MAX 10000
@@ -19,7 +18,7 @@ struct records {
 	const struct options *options;
 	struct config config;
 	struct loop *loop;
-	struct store *store;
+	struct manager *manager;
 	char *thread;  /* NULL = all */
 	json_t *list;  /* what was found, newest last for history, newest first for exports */
 	json_t *about; /* the session of a history */
@@ -89,7 +88,7 @@ static void print_field(const char *s)
 
 /* --- asking ------------------------------------------------------------------------------------------------------ */
 
-static void ask_exports(struct records *r, const struct export_record *after);
+static void ask_exports(struct records *r, const struct export_info *after);
 
 static void end(struct records *r, const struct fail *f)
 {
@@ -98,59 +97,54 @@ static void end(struct records *r, const struct fail *f)
 	loop_stop(r->loop, 0);
 }
 
-static void on_exports(void *ctx, const struct export_list *list, const struct fail *f)
+static void on_exports(void *ctx, const struct export_info *v, size_t n, const struct fail *f)
 {
 	struct records *r = ctx;
-	for (size_t i = 0; list && i < list->n; i++) {
-		const struct export_record *e = &list->v[i];
+	for (size_t i = 0; i < n; i++)
 		json_array_append_new(r->list,
-				      json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:I, s:o, s:o, s:o}", "id", e->id,
-						"thread", text(e->thread), "session_id", text(e->session), "path",
-						text(e->path), "name", text(e->name), "directory", e->directory, "size",
-						(json_int_t)e->size, "hash", text(e->hash), "mime", text(e->mime),
-						"created", moment(e->created)));
-	}
-	if (list && list->n == PAGE)
-		ask_exports(r, &list->v[list->n - 1]);
+				      json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:I, s:o, s:o, s:o}", "id", v[i].id,
+						"thread", text(v[i].thread), "session_id", text(v[i].session_id),
+						"path", text(v[i].path), "name", text(v[i].name), "directory",
+						v[i].directory, "size", (json_int_t)v[i].size, "hash", text(v[i].hash),
+						"mime", text(v[i].mime), "created", moment(v[i].created_ms)));
+	if (n == PAGE)
+		ask_exports(r, &v[n - 1]);
 	else
 		end(r, f);
 }
 
-static void ask_exports(struct records *r, const struct export_record *after)
+static void ask_exports(struct records *r, const struct export_info *after)
 {
-	(void)store_exports(r->store, r->thread, after ? after->created : 0, after ? after->id : NULL, PAGE, on_exports,
-			    r);
+	struct exports_request request = {
+		.before_ms = after ? after->created_ms : 0,
+		.before_id = after ? after->id : NULL,
+		.limit = PAGE,
+		.on_done = on_exports,
+		.ctx = r,
+	};
+	(void)manager_all_exports(r->manager, r->thread, &request, &r->fail);
 }
 
-static void on_executions(void *ctx, const struct execution_list *list, const struct fail *f)
+static json_t *executed(const struct executed *e)
+{
+	json_t *o = json_pack("{s:I, s:o, s:o, s:o, s:o, s:I, s:I}", "seq", (json_int_t)e->seq, "tool", text(e->tool),
+			      "started", moment(e->started_ms), "ended", moment(e->ended_ms), "ending", text(e->ending),
+			      "in_bytes", (json_int_t)e->in_bytes, "out_bytes", (json_int_t)e->out_bytes);
+	if (e->ended_ms >= e->started_ms)
+		json_object_set_new(o, "duration_ms", json_integer((json_int_t)(e->ended_ms - e->started_ms)));
+	return o;
+}
+
+static void on_history(void *ctx, const struct history *h, const struct fail *f)
 {
 	struct records *r = ctx;
-	for (size_t i = 0; list && i < list->n; i++) {
-		const struct execution_record *e = &list->v[i];
-		json_array_append_new(r->list,
-				      json_pack("{s:I, s:o, s:o, s:o, s:o, s:I, s:I}", "seq", (json_int_t)e->seq,
-						"tool", text(e->tool), "started", moment(e->started), "ended",
-						moment(e->ended), "ending", text(e->ending), "in_bytes",
-						(json_int_t)e->in_bytes, "out_bytes", (json_int_t)e->out_bytes));
-		if (e->ended >= e->started)
-			json_object_set_new(json_array_get(r->list, i), "duration_ms",
-					    json_integer((json_int_t)(e->ended - e->started)));
-	}
+	for (size_t i = 0; h && i < h->n; i++)
+		json_array_append_new(r->list, executed(&h->v[i]));
+	if (h && h->known)
+		r->about = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "session_id", r->options->session, "thread",
+				     text(h->thread), "runtime", text(h->runtime), "state", text(h->state), "cause",
+				     text(h->cause), "created", moment(h->created_ms), "ended", moment(h->ended_ms));
 	end(r, f);
-}
-
-static void on_session(void *ctx, const struct session_record *s, const struct fail *f)
-{
-	struct records *r = ctx;
-	if (f) {
-		end(r, f);
-		return;
-	}
-	if (s)
-		r->about = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "session_id", text(s->id), "thread",
-				     text(s->thread), "runtime", text(s->runtime), "state", text(s->state), "cause",
-				     text(s->cause), "created", moment(s->created), "ended", moment(s->ended));
-	(void)store_executions(r->store, r->options->session, HISTORY_MAX, on_executions, r);
 }
 
 /* --- printing ---------------------------------------------------------------------------------------------------- */
@@ -228,16 +222,18 @@ static void print_json(const struct records *r)
 
 static void run_loop(struct records *r)
 {
-	/* Nothing is made by a look: without a store there is nothing in it. */
-	if (!store_is_there(&r->config))
-		return;
-	r->store = store_new(r->loop, &r->config);
+	r->manager = manager_new(r->loop, &r->config);
 	if (r->options->verb == VERB_EXPORTS)
 		ask_exports(r, NULL);
 	else
-		(void)store_session_get(r->store, r->options->session, on_session, r);
+		(void)manager_history(r->manager,
+				      &(struct history_request){ .session_id = r->options->session,
+								 .limit = HISTORY_MAX,
+								 .on_done = on_history,
+								 .ctx = r },
+				      &r->fail);
 	loop_run(r->loop);
-	r->store = store_free(r->store);
+	r->manager = manager_free(r->manager);
 }
 
 static int report(const struct records *r)
@@ -271,7 +267,7 @@ int records_run(const struct options *options)
 	if (options->thread)
 		r.thread = xstrdup(options->thread);
 	else if (!options->all)
-		r.thread = thread_id_known(&r.config);
+		r.thread = manager_own_thread(&r.config);
 	/* Who has no conversation yet has exported nothing. */
 	if (r.thread || options->all || options->verb == VERB_HISTORY)
 		run_loop(&r);

@@ -40,7 +40,7 @@ static int serve(struct loop *loop, const struct config *config, int in_fd, int 
 	struct service service = { .loop = loop, .manager = manager };
 	struct server *server = server_new(&(struct server_spec){
 		.loop = loop,
-		.manager = manager,
+		.conversation = conversation_open(manager, /* spec= */ NULL),
 		.config = config,
 		.in_fd = in_fd,
 		.out_fd = out_fd,

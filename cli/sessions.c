@@ -4,14 +4,14 @@
 #include "base/json.h"
 #include "cli/exit.h"
 #include "cli/report.h"
-#include "manager/registry/admin.h"
+#include "manager/manager.h"
 
 #define WATCH_MS 2000
 
 struct view {
 	const struct options *options;
 	struct loop *loop;
-	struct admin *admin;
+	struct manager *manager;
 	struct timer *again;
 };
 
@@ -35,7 +35,7 @@ static char *duration(uint64_t seconds)
 	return xasprintf("%lluh", (unsigned long long)seconds / 3600);
 }
 
-static void print_table(const struct admin_session *v, size_t n)
+static void print_table(const struct listed_session *v, size_t n)
 {
 	printf("%-26s  %-8s %-8s %5s %5s %8s  %s\n", "SESSION", "RUNTIME", "STATE", "AGE", "IDLE", "MEMORY", "OWNER");
 	for (size_t i = 0; i < n; i++) {
@@ -51,7 +51,7 @@ static void print_table(const struct admin_session *v, size_t n)
 	fflush(stdout);
 }
 
-static json_t *describe(const struct admin_session *s)
+static json_t *describe(const struct listed_session *s)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "session_id", json_text(s->id), "runtime",
 			 json_text(s->runtime), "thread", json_text(s->thread), "state", json_text(s->state),
@@ -61,7 +61,8 @@ static json_t *describe(const struct admin_session *s)
 			 json_text(s->owner));
 }
 
-static void on_list(void *ctx, const struct admin_session *v, size_t n, const struct fail *f, const struct fail *unsure)
+static void on_list(void *ctx, const struct listed_session *v, size_t n, const struct fail *f,
+		    const struct fail *unsure)
 {
 	struct view *w = ctx;
 	if (f) {
@@ -89,7 +90,8 @@ static void on_list(void *ctx, const struct admin_session *v, size_t n, const st
 static void list_again(void *ctx)
 {
 	struct view *w = ctx;
-	admin_list(w->admin, on_list, w);
+	AUTO(fail_release) struct fail f = { 0 };
+	(void)manager_list_all(w->manager, &(struct list_request){ .on_done = on_list, .ctx = w }, &f);
 }
 
 /* --- stop and gc ------------------------------------------------------------------------------------------------- */
@@ -131,19 +133,23 @@ static void on_signal(void *ctx, int signo UNUSED)
 static int run(const struct options *options, const struct config *config)
 {
 	struct view w = { .options = options, .loop = loop_new() };
-	w.admin = admin_new(w.loop, config);
+	AUTO(fail_release) struct fail f = { 0 };
+	w.manager = manager_new(w.loop, config);
 	w.again = timer_new(w.loop, list_again, &w);
 	struct signals *signals = signals_new(w.loop, on_signal, w.loop);
 	if (options->verb == VERB_PS)
-		admin_list(w.admin, on_list, &w);
+		list_again(&w);
 	else if (options->verb == VERB_STOP)
-		admin_stop(w.admin, options->session, on_stop, &w);
+		(void)manager_stop_all(
+			w.manager,
+			&(struct stop_all_request){ .session_id = options->session, .on_done = on_stop, .ctx = &w },
+			&f);
 	else
-		admin_gc(w.admin, on_gc, &w);
+		(void)manager_collect_garbage(w.manager, &(struct collect_request){ .on_done = on_gc, .ctx = &w }, &f);
 	int code = loop_run(w.loop);
 	signals_free(signals);
 	timer_free(w.again);
-	admin_free(w.admin);
+	manager_free(w.manager);
 	loop_free(w.loop);
 	return code;
 }

@@ -56,7 +56,7 @@ static const char *ending_of(const struct cell *c)
 	return c->has_error ? "error" : "ok";
 }
 
-static void finish(struct cell *c, const struct ending *e)
+static void finish(struct cell *c, const struct job_ending *e)
 {
 	struct job *job = take_ptr(c->job);
 	stop_timers(c);
@@ -73,8 +73,8 @@ static void finish_done(struct cell *c)
 	else if (c->stop == CELL_TIMED_OUT)
 		detail = xasprintf("The cell ran longer than %g s and was interrupted; variables are kept.",
 				   (double)c->job->timeout_ms / 1000);
-	finish(c,
-	       &(struct ending){ .ending = ending_of(c), .kernel = c->note ? "restarted" : "kept", .detail = detail });
+	finish(c, &(struct job_ending){
+			  .ending = ending_of(c), .kernel = c->note ? "restarted" : "kept", .detail = detail });
 	c->on_done(c);
 }
 
@@ -219,7 +219,7 @@ void cell_end_dead(struct cell *c, const struct death *d, const char *kernel, co
 	AUTO(freep) char *detail = dead_detail(c, d, after);
 	bool signalled = WIFSIGNALED(d->status);
 	const char *ending = d->oom ? "oom" : c->stop != CELL_RUNS ? ending_of(c) : "kernel_died";
-	finish(c, &(struct ending){
+	finish(c, &(struct job_ending){
 			  .ending = ending,
 			  .has_exit_code = !signalled,
 			  .exit_code = signalled ? 0 : WEXITSTATUS(d->status),

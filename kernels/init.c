@@ -51,7 +51,7 @@ static void end_jobs(struct init *i, const char *ending, const char *detail)
 	list_for_each(c, &i->jobs.list, struct job, node) {
 		if (c->state == JOB_ENDED)
 			continue;
-		job_end(c, &(struct ending){
+		job_end(c, &(struct job_ending){
 				   .ending = ending,
 				   .kernel = "gone",
 				   .detail = detail,
@@ -154,7 +154,7 @@ static void on_job(struct controller *c, struct job *job)
 {
 	struct init *i = container_of(c, struct init, controller);
 	if (job->state == JOB_QUEUED && !fits(i, job))
-		job_end(job, &(struct ending){
+		job_end(job, &(struct job_ending){
 				     .ending = "refused",
 				     .detail = i->options->install ? "This container only installs packages." :
 								     "This container installs nothing.",
@@ -169,7 +169,8 @@ static void on_interrupt(struct controller *c, struct job *job)
 {
 	struct init *i = container_of(c, struct init, controller);
 	if (job->state == JOB_QUEUED)
-		job_end(job, &(struct ending){ .ending = "interrupted", .detail = "The call had not started yet." });
+		job_end(job,
+			&(struct job_ending){ .ending = "interrupted", .detail = "The call had not started yet." });
 	else if (job->kind == JOB_EXECUTE)
 		kernel_interrupt(&i->kernel);
 	else

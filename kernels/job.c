@@ -134,7 +134,7 @@ int jobs_add(struct jobs *jobs, uint32_t number, enum job_kind kind, const void 
 	jobs->count++;
 	const char *why = take_fields(c, fields);
 	if (why)
-		job_end(c, &(struct ending){ .ending = "refused", .detail = why });
+		job_end(c, &(struct job_ending){ .ending = "refused", .detail = why });
 	*ret = c;
 	return 0;
 }
@@ -249,7 +249,7 @@ static void set_memory(json_t *o, const struct limits *l, bool oom)
 		set_number(o, "memory_files", limits_memory_files(l));
 }
 
-static char *full_detail(const struct job *c, const struct ending *e, uint64_t oom_kills)
+static char *full_detail(const struct job *c, const struct job_ending *e, uint64_t oom_kills)
 {
 	struct buf text = { 0 };
 	if (e->detail)
@@ -264,7 +264,7 @@ static char *full_detail(const struct job *c, const struct ending *e, uint64_t o
 	return text.len ? buf_steal_str(&text) : NULL;
 }
 
-void job_end(struct job *c, const struct ending *e)
+void job_end(struct job *c, const struct job_ending *e)
 {
 	bool ran = c->state == JOB_RUNNING;
 	uint64_t oom_kills = ran ? job_oom_kills(c) : 0;
@@ -275,6 +275,8 @@ void job_end(struct job *c, const struct ending *e)
 				     (json_int_t)c->streams[JOB_STDERR].total, "kernel", e->kernel, "detail", detail);
 	if (!end) /* a detail that is no text would take the END with it */
 		end = json_pack("{s:s}", "ending", e->ending);
+	if (e->cause)
+		json_object_set_new(end, "cause", json_string(e->cause));
 	if (e->has_exit_code)
 		json_object_set_new(end, "exit_code", json_integer(e->exit_code));
 	if (e->signo)

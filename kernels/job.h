@@ -64,13 +64,14 @@ struct job {
 };
 
 /* How a call ended. Strings are borrowed. */
-struct ending {
+struct job_ending {
 	const char *ending;
 	bool has_exit_code;
 	int exit_code;
 	int signo;	    /* 0 = none */
 	const char *kernel; /* NULL = not about a kernel */
 	const char *detail; /* NULL = nothing to add */
+	const char *cause;  /* in one word, for the manager to decide by; NULL = none */
 };
 
 void jobs_init(struct jobs *c, const struct limits *limits);
@@ -94,7 +95,7 @@ void job_structured(struct job *c, enum frame_type type, const void *json, size_
 /* OOM kills in the container since the call started. */
 uint64_t job_oom_kills(const struct job *c);
 /* Exactly once. Appends tails and END. */
-void job_end(struct job *c, const struct ending *e);
+void job_end(struct job *c, const struct job_ending *e);
 struct job *job_free(struct job *c);
 
 /* True if a PROGRESS frame is due; fills its payload (a new reference) and notes the time. */

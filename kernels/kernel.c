@@ -220,8 +220,8 @@ void kernel_run(struct kernel *k, struct job *job)
 	k->oom_kills = limits_oom_kills(k->limits);
 	int r = cell_start(&k->cell, job, &k->link, k->pid, k->note);
 	if (r < 0) {
-		job_end(job,
-			&(struct ending){ .ending = "refused", .detail = "The code could not be sent to the kernel." });
+		job_end(job, &(struct job_ending){ .ending = "refused",
+						   .detail = "The code could not be sent to the kernel." });
 		return;
 	}
 	k->note = NULL;

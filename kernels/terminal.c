@@ -41,7 +41,7 @@ void terminal_add_env(struct terminal *t, const struct strv *env)
 	set_env(&t->more_env, env);
 }
 
-static void finish(struct terminal *t, const struct ending *e)
+static void finish(struct terminal *t, const struct job_ending *e)
 {
 	struct job *job = take_ptr(t->job);
 	timeout_stop(&t->limit);
@@ -101,7 +101,7 @@ static void conclude(struct terminal *t)
 		take_state(t);
 	const char *detail = detail_of(t);
 	t->killed_all = false;
-	finish(t, &(struct ending){
+	finish(t, &(struct job_ending){
 			  .ending = t->stop ? t->stop :
 				    code    ? "error" :
 					      "ok",
@@ -109,6 +109,7 @@ static void conclude(struct terminal *t)
 			  .exit_code = code,
 			  .signo = signalled ? WTERMSIG(t->status) : 0,
 			  .detail = detail,
+			  .cause = t->too_large ? "install_size" : NULL,
 		  });
 }
 
@@ -131,8 +132,8 @@ static void on_unkillable(struct timeout *timer)
 {
 	struct terminal *t = container_of(timer, struct terminal, timer);
 	if (t->job)
-		finish(t, &(struct ending){ .ending = t->stop,
-					    .detail = "The command could not be killed; it is left behind." });
+		finish(t, &(struct job_ending){ .ending = t->stop,
+						.detail = "The command could not be killed; it is left behind." });
 }
 
 static void on_term_patience(struct timeout *timer)
@@ -154,7 +155,7 @@ static void stop(struct terminal *t, const char *ending, int signo)
 		return;
 	t->stop = ending;
 	if (t->pid == 0) {
-		finish(t, &(struct ending){ .ending = ending, .detail = "The command had not started yet." });
+		finish(t, &(struct job_ending){ .ending = ending, .detail = "The command had not started yet." });
 		return;
 	}
 	timeout_stop(&t->limit);
@@ -254,7 +255,7 @@ static void refuse(struct terminal *t, int error)
 			(unsigned long long)t->limits->pids_limit);
 	else
 		detail = xasprintf("The shell could not be started: %s.", strerror(-error));
-	finish(t, &(struct ending){ .ending = "refused", .detail = detail });
+	finish(t, &(struct job_ending){ .ending = "refused", .detail = detail });
 }
 
 static void on_fork_again(struct timeout *timer)
@@ -296,7 +297,7 @@ void terminal_run(struct terminal *t, struct job *job)
 	pipes_begin(&t->pipes, job);
 	job_start(job);
 	if (job->kind == JOB_INSTALL && !t->installer->n)
-		finish(t, &(struct ending){ .ending = "refused", .detail = "This runtime installs no packages." });
+		finish(t, &(struct job_ending){ .ending = "refused", .detail = "This runtime installs no packages." });
 	else
 		start_or_retry(t);
 }

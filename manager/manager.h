@@ -1,9 +1,11 @@
-/* Sessions behind plain calls; knows nothing of MCP. One manager a process, on the one loop.
+/* The manager: sessions behind plain calls. The one header that a face includes; knows nothing of MCP or terminals.
  *
- * Every operation is asynchronous. A start function either returns an `struct op *` and later calls its callback exactly
- * once (never from inside the start function), or returns NULL with `f` filled and never calls it. The op belongs to
- * the manager: it is gone once the callback has returned. op_cancel() before that guarantees that the callback
- * is not called; the work behind it is interrupted and cleaned up (a cancelled create leaves no container). */
+ * Every operation is asynchronous. A start function either returns a `struct op *` and later calls its callback exactly
+ * once (never from inside the start function), or returns NULL with `f` filled and never calls it. The op belongs to the
+ * manager: it is gone once the callback has returned. op_cancel() before that guarantees that the callback is not called;
+ * the work behind it is interrupted and cleaned up (a cancelled create leaves no container).
+ *
+ * What callbacks are given is valid during the call. Strings in requests are borrowed for the start function. */
 #ifndef HUSK_MANAGER_MANAGER_H
 #define HUSK_MANAGER_MANAGER_H
 
@@ -11,28 +13,42 @@
 #include "base/loop.h"
 #include "manager/model/cause.h"
 #include "manager/model/config.h"
+#include "manager/model/files.h"
 #include "manager/model/result.h"
 #include "manager/model/runtime.h"
+#include "manager/model/state.h"
 
 struct manager;
+struct conversation;
 struct op;
 
-/* The config must outlive the manager. Contacts nothing and writes nothing. */
+/* --- the manager ------------------------------------------------------------------------------------------------- */
+/* The config must outlive it. Contacts nothing and writes nothing. */
 struct manager *manager_new(struct loop *loop, const struct config *config);
-/* Drops everything at once, in milliseconds: calls are not answered. Sessions stay, with what runs on them, until their lease is
- * over or another server adopts them; half-made ones are told to go and not waited for. Accepts NULL, returns NULL. */
+/* Drops everything at once, in milliseconds, conversations included: calls are not answered. Sessions stay, with what runs on
+ * them, until their lease is over or another server adopts them; half-made ones are told to go and not waited for. Accepts
+ * NULL, returns NULL. */
 struct manager *manager_free(struct manager *m);
 /* Nobody will come back for its sessions: manager_free() tells all of them to go. */
 void manager_leave_nothing(struct manager *m);
-
-/* The client does more than to introduce itself: from now on sessions that a former server of this thread left are taken
- * over, in the background. */
-void manager_wake(struct manager *m);
-
 /* Before manager_free(): calls fn once, on the loop, when what the store was told is written, and after ms at the latest. */
 void manager_settle(struct manager *m, uint64_t ms, void (*fn)(void *ctx), void *ctx);
 
 void op_cancel(struct op *op);
+
+/* --- conversations ----------------------------------------------------------------------------------------------- */
+/* What sessions, exports and limits belong to. A manager serves any number of them. */
+struct conversation_spec {
+	const char *id;	       /* NULL = the user's own: HUSK_THREAD_ID, or one that is kept in the state folder */
+	uint64_t max_sessions; /* 0 = CONTAINER_MAX_SESSIONS_PER_THREAD */
+};
+/* Reads and writes nothing yet. */
+struct conversation *conversation_open(struct manager *m, const struct conversation_spec *spec);
+/* Cancels its calls. Its sessions stay, as when a server ends; manager_free() does it too. Accepts NULL, returns NULL. */
+struct conversation *conversation_close(struct conversation *c);
+/* Somebody is really there: from now on sessions that a former server of this conversation left are taken over, in the
+ * background. */
+void conversation_wake(struct conversation *c);
 
 struct session_info {
 	const char *id;
@@ -42,47 +58,77 @@ struct session_info {
 	uint64_t idle_seconds;
 	const char *dependencies; /* JSON, name -> version as installed; NULL if there are none */
 };
-
-/* Calls fn for each session of this thread that this server has, oldest first; while a create is answered that hit a limit,
- * also for those of other servers. */
-void manager_each_session(struct manager *m, void (*fn)(void *ctx, const struct session_info *info), void *ctx);
-
-/* version "" = any. */
-struct dependency {
-	const char *name;
-	const char *version;
-};
+/* Each session of the conversation that this manager has, oldest first. */
+void conversation_each_session(struct conversation *c, void (*fn)(void *ctx, const struct session_info *info),
+			       void *ctx);
 
 /* --- create ------------------------------------------------------------------------------------------------------ */
+struct create_result {
+	const struct session_info *session; /* NULL if there is none */
+	const struct session_info *active;
+	size_t n_active;
+};
 struct create_request {
 	const struct runtime *runtime;
 	bool network;
-	const struct dependency *dependencies; /* borrowed for the call */
+	const struct dependency *dependencies;
 	size_t n_dependencies;
 	/* What the installer says, as it says it; may be NULL. */
 	void (*on_output)(void *ctx, const char *text, size_t n);
-	/* Exactly one of the two outcomes: info, or NULL and a failure. Both valid during the call. */
-	void (*on_done)(void *ctx, const struct session_info *info, const struct fail *f);
+	/* f NULL: `session` is there. Refused for a limit: `active` lists the sessions of the conversation, whichever server
+	 * has them. */
+	void (*on_done)(void *ctx, const struct create_result *result, const struct fail *f);
 	void *ctx;
 };
-struct op *manager_create(struct manager *m, const struct create_request *req, struct fail *f);
+struct op *manager_create(struct conversation *c, const struct create_request *req, struct fail *f);
 
 /* --- execute ----------------------------------------------------------------------------------------------------- */
-enum run_kind { RUN_CODE, RUN_TERMINAL };
-
 struct run_request {
-	enum run_kind kind;
+	enum run_kind kind; /* RUN_CODE or RUN_TERMINAL */
 	const char *session_id;
-	const char *text; /* the cell or the command; copied */
+	const char *text; /* the cell or the command */
 	size_t len;
 	uint64_t timeout_seconds; /* 1 to 300 */
 	/* Live output, as it comes, cleaned; may be NULL. stream is 1 or 2. */
 	void (*on_output)(void *ctx, int stream, const char *text, size_t n);
-	/* result is set if something ran, however it ended; else f says why nothing did. Both valid during the call. */
+	/* result is set if something ran, however it ended; else f says why nothing did. */
 	void (*on_done)(void *ctx, const struct run_result *result, const struct fail *f);
 	void *ctx;
 };
-struct op *manager_run(struct manager *m, const struct run_request *req, struct fail *f);
+struct op *manager_run(struct conversation *c, const struct run_request *req, struct fail *f);
+
+/* --- files ------------------------------------------------------------------------------------------------------- */
+struct copy_request {
+	const char *session_id;
+	const struct import_item *imports; /* or NULL, and */
+	const char *const *exports;
+	size_t n;
+	/* One line on how far it is; may be NULL. */
+	void (*on_progress)(void *ctx, const char *line);
+	/* All entries were tried, one after the other; or f says why none was. */
+	void (*on_done)(void *ctx, const struct copy_result *results, size_t n, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_copy(struct conversation *c, const struct copy_request *req, struct fail *f);
+
+struct exports_request {
+	/* Newest first, after this one: both 0 and NULL for the first page. */
+	uint64_t before_ms;
+	const char *before_id;
+	size_t limit;
+	void (*on_done)(void *ctx, const struct export_info *v, size_t n, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_exports(struct conversation *c, const struct exports_request *req, struct fail *f);
+
+struct read_request {
+	const char *id;
+	size_t max; /* a larger one is not read: data is NULL then */
+	/* info NULL and f NULL: there is none of this id in this conversation. */
+	void (*on_done)(void *ctx, const struct export_info *info, const uint8_t *data, size_t n, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_read_export(struct conversation *c, const struct read_request *req, struct fail *f);
 
 /* --- stop -------------------------------------------------------------------------------------------------------- */
 struct stop_request {
@@ -91,6 +137,108 @@ struct stop_request {
 	void (*on_done)(void *ctx, const struct fail *f);
 	void *ctx;
 };
-struct op *manager_stop(struct manager *m, const struct stop_request *req, struct fail *f);
+struct op *manager_stop(struct conversation *c, const struct stop_request *req, struct fail *f);
+
+/* --- for the person whose sessions these are: all conversations, all servers -------------------------------------- */
+struct listed_session {
+	const char *id;
+	const char *runtime;
+	const char *thread;
+	const char *state; /* starting, running, busy; left = its server has ended, and the next one can adopt it */
+	const char *owner; /* "process 123 on box" */
+	uint64_t age_seconds, idle_seconds, left_seconds; /* left: until its hard lifetime ends */
+	bool has_memory;
+	uint64_t memory; /* bytes */
+};
+struct list_request {
+	/* Oldest first. f: nothing could be listed. unsure: the engine did not answer, so that the list is the store's alone. */
+	void (*on_done)(void *ctx, const struct listed_session *v, size_t n, const struct fail *f,
+			const struct fail *unsure);
+	void *ctx;
+};
+struct op *manager_list_all(struct manager *m, const struct list_request *req, struct fail *f);
+
+struct stop_all_request {
+	const char *session_id; /* NULL = all of them */
+	/* n were stopped; f: why not all. */
+	void (*on_done)(void *ctx, size_t n, const struct fail *f);
+	void *ctx;
+};
+/* Removes containers, whoever uses them. */
+struct op *manager_stop_all(struct manager *m, const struct stop_all_request *req, struct fail *f);
+
+struct collect_request {
+	/* Names of the containers that were removed, and how many sessions turned out to be over. */
+	void (*on_done)(void *ctx, char *const *containers, size_t n, size_t sessions, const struct fail *f);
+	void *ctx;
+};
+/* Tidies up behind servers that ended. */
+struct op *manager_collect_garbage(struct manager *m, const struct collect_request *req, struct fail *f);
+
+/* What was executed in a session, by number. */
+struct executed {
+	uint64_t seq;
+	const char *tool;
+	uint64_t started_ms, ended_ms; /* ended 0 = not known yet */
+	const char *ending;	       /* NULL = not known yet */
+	uint64_t in_bytes, out_bytes;
+};
+struct history {
+	bool known; /* the store has a row of the session */
+	const char *thread, *runtime, *state, *cause;
+	uint64_t created_ms, ended_ms;
+	const struct executed *v;
+	size_t n;
+};
+struct history_request {
+	const char *session_id;
+	size_t limit; /* the last ones */
+	void (*on_done)(void *ctx, const struct history *history, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_history(struct manager *m, const struct history_request *req, struct fail *f);
+
+/* Exports of all conversations, or of the one that is named; see manager_exports(). */
+struct op *manager_all_exports(struct manager *m, const char *thread, const struct exports_request *req,
+			       struct fail *f);
+/* The user's own conversation, if there is one already; the caller owns it. Reads a file. */
+char *manager_own_thread(const struct config *config);
+
+/* --- the program's own helpers ------------------------------------------------------------------------------------ */
+/* Removes containers that a server which has exited left: `husk reap`. Blocks; returns an exit code. */
+int manager_reap(const char *engine, const char *program, char *const *containers);
+
+/* --- doctor ------------------------------------------------------------------------------------------------------- */
+enum check_status {
+	CHECK_OK,
+	CHECK_WARN, /* sessions work; something is worth knowing or doing */
+	CHECK_FAIL, /* sessions do not work, or not as safely as promised */
+};
+
+/* What was found. One line of clean UTF-8 each. */
+struct check {
+	char *name; /* "engine", "image python" */
+	enum check_status status;
+	char *detail;
+	char *fix; /* what to do; NULL if there is nothing */
+};
+
+struct doctor;
+
+struct doctor_request {
+	const char *env_file; /* as config_load() takes it; must outlive the doctor */
+	bool try_sessions;    /* create a session of each runtime, run a cell, stop it */
+	/* In a fixed order, each once those before it are known. */
+	void (*on_check)(void *ctx, const struct check *check);
+	/* Once, after the last check. The doctor must not be freed from inside either. */
+	void (*on_done)(void *ctx);
+	void *ctx;
+};
+
+/* Is everything there that sessions need? Everything that can be asked at the same time is; no question takes longer than
+ * 10 s. Changes nothing, unless it is asked to try real sessions. */
+struct doctor *doctor_new(struct loop *loop, const struct doctor_request *request);
+/* At any moment; a session that is being tried is removed. Accepts NULL, returns NULL. */
+struct doctor *doctor_free(struct doctor *d);
 
 #endif

@@ -107,7 +107,7 @@ void resources_list(struct connection *c, struct call *call, json_t *params)
 	if (c->fixtures && !id)
 		call->args = fixtures_resources();
 	call->op = manager_exports(
-		c->env.manager,
+		c->env.conversation,
 		&(struct exports_request){
 			.before_ms = before, .before_id = id, .limit = PAGE, .on_done = list_done, .ctx = call },
 		&f);
@@ -229,8 +229,8 @@ void resources_read(struct connection *c, struct call *call, json_t *params)
 		return;
 	}
 	call->op = manager_read_export(
-		c->env.manager, &(struct read_request){ .id = id, .max = READ_MAX, .on_done = read_done, .ctx = call },
-		&f);
+		c->env.conversation,
+		&(struct read_request){ .id = id, .max = READ_MAX, .on_done = read_done, .ctx = call }, &f);
 	if (!call->op)
 		fail_store(call, &f);
 }

@@ -2,7 +2,7 @@
 #ifndef HUSK_MCP_RESOURCES_H
 #define HUSK_MCP_RESOURCES_H
 
-#include "manager/registry/copy.h"
+#include "manager/manager.h"
 #include "mcp/connection.h"
 
 void resources_list(struct connection *c, struct call *call, json_t *params);

@@ -134,10 +134,9 @@ static char *run_text(const struct run_result *run, const struct run_context *ct
 
 static char *hint_of(const struct run_result *run, const struct run_context *ctx)
 {
-	if (run->hint)
-		return xstrdup(run->hint);
 	return next_step_after_run(run, &(struct run_terms){ .terminal = ctx->terminal,
-							     .timeout_seconds = ctx->timeout_seconds });
+							     .timeout_seconds = ctx->timeout_seconds,
+							     .cause = run->cause });
 }
 
 /* What a former server of the session started and nobody has told of. */
@@ -145,11 +144,11 @@ static void add_earlier(struct text *t, const struct run_result *run)
 {
 	for (size_t i = 0; i < run->n_earlier; i++) {
 		const struct earlier_result *e = &run->earlier[i];
-		const char *what = e->terminal ? "command" : "cell";
+		const char *what = e->kind == RUN_TERMINAL ? "command" : "cell";
 		AUTO(freep) char *label = xasprintf("[earlier %s %llu: %s]", what, (unsigned long long)e->seq,
 						    e->ended ? ending_name(e->result.ending) : "still running");
 		AUTO(freep) char *body =
-			e->ended ? run_text(&e->result, &(struct run_context){ .terminal = e->terminal },
+			e->ended ? run_text(&e->result, &(struct run_context){ .terminal = e->kind == RUN_TERMINAL },
 					    &(struct pictures){ 0 }) :
 				   xstrdup("it was started before the server was; its end is told when it comes");
 		text_add(t, label, body);
@@ -246,7 +245,8 @@ static json_t *earlier_fields(const struct run_result *run, const struct run_con
 		const struct earlier_result *e = &run->earlier[i];
 		json_t *o = e->ended ? run_fields(&e->result, ctx) : json_object();
 		set_count(o, "seq", e->seq);
-		json_object_set_new(o, "tool", json_string(e->terminal ? "execute_terminal" : "execute_code"));
+		json_object_set_new(o, "tool",
+				    json_string(e->kind == RUN_TERMINAL ? "execute_terminal" : "execute_code"));
 		json_object_set_new(o, "ended", json_boolean(e->ended));
 		json_array_append_new(list, o);
 	}

@@ -229,7 +229,7 @@ static bool is_introduction(const char *method)
 static void on_message(struct server *s, struct answers *a, const struct rpc_message *m)
 {
 	if ((m->kind == RPC_REQUEST || m->kind == RPC_NOTIFICATION) && !is_introduction(m->method))
-		manager_wake(s->spec.manager);
+		conversation_wake(s->spec.conversation);
 	switch (m->kind) {
 	case RPC_REQUEST:
 		on_request(s, a, m);
@@ -335,7 +335,7 @@ struct server *server_new(const struct server_spec *spec)
 	s->spec = *spec;
 	s->connection = (struct connection){
 		.loop = spec->loop,
-		.env = { .manager = spec->manager, .config = spec->config },
+		.env = { .conversation = spec->conversation, .config = spec->config },
 		.fixtures = spec->fixtures,
 		.legacy = revision_negotiate(NULL),
 		.notify = notify,

@@ -13,10 +13,10 @@ struct server;
 
 struct server_spec {
 	struct loop *loop;
-	struct manager *manager;     /* must outlive the last call: free it first, then the server */
-	const struct config *config; /* must outlive the server */
-	int in_fd, out_fd;	     /* taken, on success and on failure */
-	bool fixtures;		     /* also serve mcp/fixtures.h */
+	struct conversation *conversation; /* must outlive the last call: close it first, then the server */
+	const struct config *config;	   /* must outlive the server */
+	int in_fd, out_fd;		   /* taken, on success and on failure */
+	bool fixtures;			   /* also serve mcp/fixtures.h */
 	/* gave_up: the peer would not read what it had asked for. */
 	void (*on_end)(void *ctx, bool gave_up);
 	void *ctx;

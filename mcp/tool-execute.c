@@ -90,9 +90,10 @@ static void execute_done(void *ctx, const struct run_result *result, const struc
 		tools_fail(call, args->session_id, f);
 		return;
 	}
+	bool terminal = call->tool == &tool_execute_terminal;
 	struct run_context context = {
 		.session_id = args->session_id,
-		.terminal = call->tool == &tool_execute_terminal,
+		.terminal = terminal,
 		.timeout_seconds = (uint64_t)args->timeout,
 		.structured = call->revision->structured && call_env(call)->config->structured_content,
 	};
@@ -102,7 +103,7 @@ static void execute_done(void *ctx, const struct run_result *result, const struc
 static struct op *execute_start(struct call *call, const void *data, struct fail *f)
 {
 	const struct execute_args *args = data;
-	return manager_run(call_env(call)->manager,
+	return manager_run(call_env(call)->conversation,
 			   &(struct run_request){
 				   .kind = call->tool == &tool_execute_terminal ? RUN_TERMINAL : RUN_CODE,
 				   .session_id = args->session_id,

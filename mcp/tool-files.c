@@ -1,7 +1,7 @@
 /* import_files and export_files. */
 #include "base/alloc.h"
 #include "base/json.h"
-#include "manager/registry/copy.h"
+#include "mcp/next-step.h"
 #include "mcp/resources.h"
 #include "mcp/result.h"
 #include "mcp/tools.h"
@@ -134,9 +134,10 @@ static void add_common(json_t *o, const struct copy_result *r)
 {
 	json_object_set_new(o, "success", json_boolean(r->success));
 	json_object_set_new(o, "size", json_integer((json_int_t)r->size));
-	json_object_set_new(o, "error", json_text(r->error ? r->error : ""));
-	if (r->hint)
-		json_object_set_new(o, "hint", json_text(r->hint));
+	json_object_set_new(o, "error", json_text(r->failure.message ? r->failure.message : ""));
+	AUTO(freep) char *hint = r->failure.kind ? next_step_after_fail(&r->failure, /* listed= */ false) : NULL;
+	if (hint)
+		json_object_set_new(o, "hint", json_text(hint));
 	if (!r->notices.n)
 		return;
 	json_t *notices = json_array();
@@ -204,7 +205,7 @@ static void copy_progress(void *ctx, const char *line)
 static struct op *start_copy(struct call *call, const struct files_args *args, const struct import_item *imports,
 			     const char *const *exports, struct fail *f)
 {
-	return manager_copy(call_env(call)->manager,
+	return manager_copy(call_env(call)->conversation,
 			    &(struct copy_request){
 				    .session_id = args->session_id,
 				    .imports = imports,

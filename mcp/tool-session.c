@@ -98,15 +98,18 @@ static char *create_describe(const struct tool_env *env)
 	return buf_steal_str(&b);
 }
 
-static void create_done(void *ctx, const struct session_info *info, const struct fail *f)
+static void create_done(void *ctx, const struct create_result *result, const struct fail *f)
 {
 	struct call *call = ctx;
 	const struct create_args *args = call->decoded;
+	const struct session_info *info = result->session;
 	call->op = NULL;
-	if (!info) {
+	if (!info && result->n_active)
+		tools_refuse(call, result->active, result->n_active, f);
+	else if (!info)
 		tools_fail(call, /* session_id= */ NULL, f);
+	if (!info)
 		return;
-	}
 	json_t *versions = info->dependencies ? json_loads(info->dependencies, 0, NULL) : NULL;
 	tools_reply_fields(call,
 			   json_pack("{s:b, s:o, s:o, s:o, s:b, s:o}", "success", 1, "session_id", json_text(info->id),
@@ -144,7 +147,7 @@ static struct op *create_start(struct call *call, const void *data, struct fail 
 		const char *text = json_string_value(version);
 		dependencies[i++] = (struct dependency){ .name = name, .version = text ? text : "" };
 	}
-	return manager_create(call_env(call)->manager,
+	return manager_create(call_env(call)->conversation,
 			      &(struct create_request){ .runtime = runtime,
 							.network = args->network,
 							.dependencies = dependencies,
@@ -187,7 +190,7 @@ static void stop_done(void *ctx, const struct fail *f)
 static struct op *stop_start(struct call *call, const void *data, struct fail *f)
 {
 	const struct stop_args *args = data;
-	return manager_stop(call_env(call)->manager,
+	return manager_stop(call_env(call)->conversation,
 			    &(struct stop_request){ .session_id = args->session_id, .on_done = stop_done, .ctx = call },
 			    f);
 }

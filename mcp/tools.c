@@ -85,12 +85,10 @@ static void list_session(void *ctx, const struct session_info *info)
 					(json_int_t)info->age_seconds, "idle_seconds", (json_int_t)info->idle_seconds));
 }
 
-static void fail_with(struct call *call, const char *session_id, const struct fail *f, json_t *details)
+static void reply_fail(struct call *call, const char *session_id, const struct fail *f, json_t *details, json_t *active)
 {
 	const struct tool *tool = call->tool;
 	const struct tool_env *env = call->env;
-	json_auto_t *active = json_array();
-	manager_each_session(env->manager, list_session, active);
 	call_reply(call,
 		   result_of_fail(f, &(struct fail_context){
 					     .session_id = session_id,
@@ -100,6 +98,22 @@ static void fail_with(struct call *call, const char *session_id, const struct fa
 					     .structured = call->revision->structured &&
 							   (!tool->fields_in_meta || env->config->structured_content),
 				     }));
+}
+
+static void fail_with(struct call *call, const char *session_id, const struct fail *f, json_t *details)
+{
+	const struct tool_env *env = call->env;
+	json_auto_t *active = json_array();
+	conversation_each_session(env->conversation, list_session, active);
+	reply_fail(call, session_id, f, details, active);
+}
+
+void tools_refuse(struct call *call, const struct session_info *active, size_t n, const struct fail *f)
+{
+	json_auto_t *list = json_array();
+	for (size_t i = 0; i < n; i++)
+		list_session(list, &active[i]);
+	reply_fail(call, /* session_id= */ NULL, f, /* details= */ NULL, list);
 }
 
 void tools_fail(struct call *call, const char *session_id, const struct fail *f)

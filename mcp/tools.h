@@ -8,7 +8,7 @@
 #include "mcp/call.h"
 
 struct tool_env {
-	struct manager *manager;
+	struct conversation *conversation;
 	const struct config *config;
 };
 
@@ -53,6 +53,8 @@ void tools_call(struct call *call, const struct tool *tool, json_t *args, const 
 
 /* For the tools: answers the call by its failure. */
 void tools_fail(struct call *call, const char *session_id, const struct fail *f);
+/* Likewise, with these as the active sessions. */
+void tools_refuse(struct call *call, const struct session_info *active, size_t n, const struct fail *f);
 /* Answers with fields (taken) as the reference has them: structuredContent and the same as text. */
 void tools_reply_fields(struct call *call, json_t *fields);
 static inline const struct tool_env *call_env(const struct call *call)

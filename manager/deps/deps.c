@@ -1,4 +1,5 @@
 #include "manager/deps/deps.h"
+#include "manager/model/image.h"
 
 #include "base/alloc.h"
 #include "base/list.h"

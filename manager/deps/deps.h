@@ -5,7 +5,7 @@
 #define HUSK_MANAGER_DEPS_DEPS_H
 
 #include "manager/engine/engine.h"
-#include "manager/manager.h"
+#include "manager/model/runtime.h"
 #include "manager/store/store.h"
 
 struct deps;
@@ -21,7 +21,6 @@ struct deps_spec {
 
 struct deps_request {
 	const struct runtime *runtime;
-	const char *thread;
 	const struct dependency *v; /* checked by deps_check(); borrowed for the call */
 	size_t n;
 	/* What an installer says, while one runs; may be NULL. */

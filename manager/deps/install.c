@@ -1,22 +1,20 @@
 #include "manager/deps/install.h"
 
-#include <time.h>
-
 #include "base/alloc.h"
-#include "base/log.h"
 #include "base/utf8.h"
 #include "manager/deps/set.h"
-#include "manager/line/collect.h"
-#include "manager/line/wire.h"
+#include "manager/line/line.h"
+#include "manager/line/run.h"
+#include "manager/model/cause.h"
 #include "manager/model/token.h"
 
-#define INSTALL_CALL 1
-#define ATTACH_RETRY_MS 200
-#define ATTACH_RETRIES 25u
+#define RETRIES 6u
 /* What PID 1 may need beyond the time limit: to stop the installer, to count, to answer. */
 #define GRACE_MS 30000
 /* A container that nobody controls any more. */
 #define LEASE_SECONDS 60
+/* Its result is copied out of it while it lives. */
+#define BAKE_SECONDS 900
 #define PARTIAL_MAX 16384u
 /* The installer's last words, for whoever reads the failure. */
 #define LAST_LINES 25
@@ -27,24 +25,21 @@ struct install {
 	struct engine *engine;
 	const struct config *config;
 	struct install_spec spec; /* only the callbacks are looked at after the start */
-	char *container;
-	struct buf request; /* the INSTALL frame */
+	char container[CONTAINER_NAME_SIZE];
+	char *wanted;
+	struct strv sources; /* with logins */
 	struct strv secrets;
 	struct engine_task *task;
-	struct engine_stream *stream;
-	struct wire wire;
-	struct collect *collect;
+	struct line *line;
+	struct run *run;       /* heap memory, as the line may outlive our interest in it; NULL = not under way */
 	struct buf partial[2]; /* of stdout and stderr: a line that has not ended */
 	struct buf last;       /* the end of what was said */
-	struct timer *deadline, *heartbeat, *retry, *tell;
-	unsigned attach_failures;
-	bool greeted, ended;
+	struct timer *deadline, *tell;
+	bool ended;
 	char *versions; /* the outcome: this and its size, or the failure */
 	uint64_t size;
 	struct fail failure;
 };
-
-static void attach(struct install *i);
 
 static void on_tell(void *ctx)
 {
@@ -129,25 +124,26 @@ static void failed_install(struct install *i, const struct run_result *r)
 	const char *gap = *words ? "\n" : "";
 	switch (r->ending) {
 	case ENDING_TIMEOUT:
-		fail_set(&f, FAIL_TIMEOUT, "the dependencies were not installed within %llu s%s%s",
-			 (unsigned long long)c->dependency_timeout, gap, words);
+		cause_set(&f, FAIL_TIMEOUT, CAUSE_INSTALL_TIME, "the dependencies were not installed within %llu s%s%s",
+			  (unsigned long long)c->dependency_timeout, gap, words);
 		fail_hint(
 			&f,
 			"Ask for fewer or smaller packages, or for versions that need no compiling, or raise DEPENDENCY_INSTALL_TIMEOUT_SECONDS.");
 		break;
 	case ENDING_OOM:
-		fail_set(&f, FAIL_INSTALL, "the installer needed more than the memory limit%s%s", gap, words);
+		cause_set(&f, FAIL_INSTALL, CAUSE_INSTALL_MEMORY, "the installer needed more than the memory limit%s%s",
+			  gap, words);
 		fail_hint(&f, "Ask for versions that need no compiling, or raise CONTAINER_MEMORY_LIMIT.");
 		break;
 	default:
-		fail_set(&f, FAIL_INSTALL, "the dependencies could not be installed%s%s%s%s", r->detail ? ": " : "",
-			 r->detail ? r->detail : "", gap, words);
-		if (r->detail && strstr(r->detail, "larger"))
+		cause_set(&f, FAIL_INSTALL, r->cause ? r->cause : CAUSE_INSTALL_FAILED,
+			  "the dependencies could not be installed%s%s%s%s", r->detail ? ": " : "",
+			  r->detail ? r->detail : "", gap, words);
+		if (r->cause == CAUSE_INSTALL_SIZE)
 			fail_hint(&f, "Ask for fewer or smaller packages, or raise DEPENDENCY_MAX_SIZE (now %llu MiB).",
 				  (unsigned long long)(c->dependency_max_size >> 20));
 		else
-			fail_hint(&f,
-				  "Correct the names or versions and call create_session again; no session was made.");
+			fail_hint(&f, "Correct the names or versions and try again; no session was made.");
 	}
 	end_failed(i, &f);
 }
@@ -165,147 +161,105 @@ static void read_report(struct install *i, const struct run_result *r)
 	end_failed(i, &f);
 }
 
-static void on_end(struct install *i)
+/* --- the run ----------------------------------------------------------------------------------------------------- */
+
+/* The run and whose it is. */
+struct install_run {
+	struct run run;
+	struct install *install;
+};
+
+static struct install *install_of(struct run *run)
 {
-	AUTO(run_result_release) struct run_result result = { 0 };
-	bool refused = collect_refused(i->collect);
-	collect_finish(i->collect, &result);
-	if (result.ending == ENDING_OK && !refused)
-		read_report(i, &result);
+	return container_of(run, struct install_run, run)->install;
+}
+
+static void on_output(struct run *run, int stream, const void *data, size_t n)
+{
+	take_output(install_of(run), stream - 1, data, n);
+}
+
+static void on_tail(struct run *run, int stream, const void *data, size_t n)
+{
+	take_tail(install_of(run), stream - 1, data, n);
+}
+
+static void on_replay(struct run *run)
+{
+	struct install *i = install_of(run);
+	buf_reset(&i->partial[0]);
+	buf_reset(&i->partial[1]);
+	buf_reset(&i->last);
+}
+
+static void on_end(struct run *run, struct run_result *result, const struct fail *f)
+{
+	struct install *i = install_of(run);
+	i->run = NULL;
+	free(container_of(run, struct install_run, run));
+	if (!result)
+		end_failed(i, f);
+	else if (result->ending == ENDING_OK)
+		read_report(i, result);
 	else
-		failed_install(i, &result);
+		failed_install(i, result);
 }
 
-/* --- the stream -------------------------------------------------------------------------------------------------- */
-
-static void send_bytes(struct install *i, const struct buf *bytes)
+static void begin(struct install *i)
 {
-	if (i->stream)
-		(void)i->engine->ops->stream_write(i->stream, bytes->data, bytes->len);
-}
-
-static int on_hello(struct install *i, const struct wire_frame *frame)
-{
-	struct wire_hello hello;
 	AUTO(fail_release) struct fail f = { 0 };
-	if (frame->type == FRAME_EVENT)
-		return 0;
-	if (wire_read_hello(frame, &hello, &f) < 0) {
-		end_failed(i, &f);
-		return -1;
+	struct install_run *r = new0(struct install_run);
+	r->install = i;
+	r->run = (struct run){
+		.kind = RUN_INSTALL,
+		.timeout_seconds = i->config->dependency_timeout,
+		.on_output = on_output,
+		.on_tail = on_tail,
+		.on_replay = on_replay,
+		.on_end = on_end,
+	};
+	struct wire_install install = {
+		.packages = i->wanted,
+		.env = &i->sources,
+		.timeout_ms = i->config->dependency_timeout * 1000,
+		.size_limit = i->config->dependency_max_size,
+	};
+	if (run_start(&r->run, line_dispatch(i->line), &(struct run_spec){ .install = &install }, &f) == 0) {
+		i->run = &r->run;
+		return;
 	}
-	i->greeted = true;
-	i->attach_failures = 0;
-	/* PID 1 replays a call that it knows. */
-	if (hello.last_call < INSTALL_CALL)
-		send_bytes(i, &i->request);
-	return 0;
+	free(r);
+	end_failed(i, &f);
 }
 
-static int on_frame(struct install *i, const struct wire_frame *frame)
+/* --- the line ---------------------------------------------------------------------------------------------------- */
+
+static void on_hello(void *ctx, const struct wire_hello *hello)
 {
-	AUTO(freep) char *tail = NULL;
-	if (!i->greeted)
-		return on_hello(i, frame);
-	switch (frame->type) {
-	case FRAME_PONG:
-	case FRAME_EVENT:
-		return 0;
-	case FRAME_HELLO:
-		return -1;
-	case FRAME_OUT:
-	case FRAME_ERR:
-		take_output(i, frame->type == FRAME_ERR, frame->payload, frame->n);
-		break;
-	case FRAME_OUT_TAIL:
-	case FRAME_ERR_TAIL:
-		take_tail(i, frame->type == FRAME_ERR_TAIL, (const char *)frame->payload, frame->n);
-		break;
-	case FRAME_PROGRESS:
-		tail = wire_read_progress(frame);
-		if (tail)
-			take_tail(i, 0, tail, strlen(tail));
-		break;
-	case FRAME_CALL:
-		buf_reset(&i->partial[0]);
-		buf_reset(&i->partial[1]);
-		buf_reset(&i->last);
-		break;
-	default:
-		break;
-	}
-	int r = collect_frame(i->collect, frame);
-	if (r == 1)
-		on_end(i);
-	return r < 0 ? r : 0;
 }
 
-static void on_bytes(void *ctx, const void *data, size_t n)
+static void on_event(void *ctx, const struct wire_event *event)
+{
+}
+
+static void on_broken(void *ctx, const struct fail *f)
 {
 	struct install *i = ctx;
-	struct wire_frame frame;
-	int r;
-	wire_feed(&i->wire, data, n);
-	while (!i->ended && (r = wire_next(&i->wire, &frame)) != 0) {
-		if (r > 0)
-			r = on_frame(i, &frame);
-		if (i->ended || r >= 0)
-			continue;
-		AUTO(fail_release) struct fail f = { 0 };
-		if (i->greeted)
-			fail_set(&f, FAIL_ENGINE, "the install container broke Husk's protocol");
-		else
-			i->engine->ops->explain(i->engine, i->wire.reader.buf.data, i->wire.reader.buf.len, &f);
-		end_failed(i, &f);
-	}
-}
-
-static void on_closed(void *ctx, const struct fail *f)
-{
-	struct install *i = ctx;
-	log_debug("install %s: stream closed: %s", i->container, f->message);
-	i->stream = i->engine->ops->stream_free(i->stream);
-	wire_release(&i->wire);
-	i->greeted = false;
 	if (i->ended)
 		return;
-	if (i->attach_failures++ >= ATTACH_RETRIES) {
-		AUTO(fail_release) struct fail why = { 0 };
-		fail_set(&why, FAIL_INSTALL,
-			 "the dependencies could not be installed: the container for it was lost (%s)", f->message);
-		fail_hint(&why, "Call create_session again; no session was made.");
-		end_failed(i, &why);
+	if (cause_of(f) == CAUSE_PROTOCOL) {
+		end_failed(i, f);
 		return;
 	}
-	timer_start(i->retry, ATTACH_RETRY_MS, 0);
-}
-
-static void on_retry(void *ctx)
-{
-	attach(ctx);
-}
-
-static void attach(struct install *i)
-{
-	struct stream_handler handler = { .on_bytes = on_bytes, .on_closed = on_closed, .ctx = i };
-	AUTO(buf_release) struct buf hello = { 0 };
-	AUTO(fail_release) struct fail f = { 0 };
-	i->stream = i->engine->ops->attach(i->engine, i->container, &handler, &f);
-	if (!i->stream) {
-		on_closed(i, &f);
+	if (line_failures(i->line) < RETRIES) {
+		line_retry(i->line);
 		return;
 	}
-	wire_put_hello(&hello, /* fence= */ 1);
-	send_bytes(i, &hello);
-}
-
-static void on_heartbeat(void *ctx)
-{
-	struct install *i = ctx;
-	AUTO(buf_release) struct buf ping = { 0 };
-	wire_put(&ping, FRAME_PING, 0, NULL, 0);
-	if (i->greeted)
-		send_bytes(i, &ping);
+	AUTO(fail_release) struct fail why = { 0 };
+	cause_set(&why, FAIL_INSTALL, CAUSE_INSTALL_LOST,
+		  "the dependencies could not be installed: the container for it was lost (%s)", f->message);
+	fail_hint(&why, "Try again; no session was made.");
+	end_failed(i, &why);
 }
 
 static void on_deadline(void *ctx)
@@ -324,14 +278,13 @@ static void on_created(void *ctx, const struct fail *f)
 		end_failed(i, f);
 		return;
 	}
-	timer_start(i->heartbeat, LEASE_SECONDS * 1000 / 4, LEASE_SECONDS * 1000 / 4);
-	attach(i);
+	line_open(i->line);
+	begin(i);
 }
 
 static void start_container(struct install *i, const struct install_spec *spec)
 {
 	const struct config *c = i->config;
-	uint64_t lifetime = c->dependency_timeout + 2 * GRACE_MS / 1000 + 900;
 	struct container_spec container = {
 		.name = i->container,
 		.image = spec->image,
@@ -342,7 +295,6 @@ static void start_container(struct install *i, const struct install_spec *spec)
 		.pids = c->pids_limit,
 		.tmpfs = c->tmpfs_size,
 		.lease = LEASE_SECONDS,
-		.lifetime = lifetime,
 		.network = true,
 		.keep_proxies = c->proxy_enabled,
 		.ca_bundle = c->ca_bundle,
@@ -354,25 +306,30 @@ static void start_container(struct install *i, const struct install_spec *spec)
 struct install *install_start(const struct install_spec *spec)
 {
 	struct install *i = new0(struct install);
-	char id[TOKEN_SIZE];
-	token_make(id);
+	uint64_t timeout = spec->config->dependency_timeout;
+	token_make_container(i->container);
 	i->loop = spec->loop;
 	i->engine = spec->engine;
 	i->config = spec->config;
 	i->spec = (struct install_spec){ .on_output = spec->on_output, .on_done = spec->on_done, .ctx = spec->ctx };
-	i->container = xasprintf("husk-%s", id);
-	i->collect = collect_new(i->config);
+	i->wanted = xstrdup(spec->wanted);
+	for (size_t k = 0; k < spec->sources->n; k++)
+		strv_add(&i->sources, spec->sources->v[k]);
 	deps_secrets(&i->secrets, spec->sources);
-	wire_put_install(&i->request, INSTALL_CALL,
-			 &(struct wire_install){ .packages = spec->wanted,
-						 .env = spec->sources,
-						 .timeout_ms = i->config->dependency_timeout * 1000,
-						 .size_limit = i->config->dependency_max_size });
-	i->heartbeat = timer_new(i->loop, on_heartbeat, i);
-	i->retry = timer_new(i->loop, on_retry, i);
 	i->tell = timer_new(i->loop, on_tell, i);
 	i->deadline = timer_new(i->loop, on_deadline, i);
-	timer_start(i->deadline, i->config->dependency_timeout * 1000 + GRACE_MS, 0);
+	timer_start(i->deadline, timeout * 1000 + GRACE_MS, 0);
+	i->line = line_new(&(struct line_spec){
+		.loop = i->loop,
+		.config = i->config,
+		.transport = transport_exec_new(i->engine, i->container),
+		.fence = 1,
+		.lease_ms = LEASE_SECONDS * 1000,
+		.handler = { .on_hello = on_hello, .on_event = on_event, .on_broken = on_broken, .ctx = i },
+	});
+	line_claim(i->line, &(struct wire_claim){ .session = "",
+						  .lease_seconds = LEASE_SECONDS,
+						  .lifetime_seconds = timeout + 2 * GRACE_MS / 1000 + BAKE_SECONDS });
 	start_container(i, spec);
 	return i;
 }
@@ -391,21 +348,19 @@ struct install *install_free(struct install *i)
 		i->engine->ops->task_cancel(i->task);
 	else
 		i->engine->ops->remove(i->engine, i->container, /* done= */ NULL, NULL);
-	i->engine->ops->stream_free(i->stream);
-	wire_release(&i->wire);
-	collect_free(i->collect);
+	if (i->run)
+		run_abandon(i->run); /* the line frees it */
+	line_free(i->line);
 	timer_free(i->deadline);
-	timer_free(i->heartbeat);
-	timer_free(i->retry);
 	timer_free(i->tell);
-	buf_release(&i->request);
 	buf_release(&i->partial[0]);
 	buf_release(&i->partial[1]);
 	buf_release(&i->last);
+	strv_release(&i->sources);
 	strv_release(&i->secrets);
 	fail_release(&i->failure);
 	free(i->versions);
-	free(i->container);
+	free(i->wanted);
 	free(i);
 	return NULL;
 }

@@ -15,7 +15,7 @@ struct install_spec {
 	struct engine *engine;
 	const struct config *config;
 	const char *image;
-	const char *owner, *store;  /* for the container's labels */
+	const char *store, *owner;  /* for the container's labels */
 	const char *wanted;	    /* JSON: name -> version */
 	const struct strv *sources; /* NAME=value, with logins; borrowed for the call */
 	/* Whole lines, cleaned, logins starred out. */

@@ -5,7 +5,8 @@
 
 #include "base/buf.h"
 #include "base/strv.h"
-#include "manager/manager.h"
+#include "manager/model/result.h"
+#include "manager/model/runtime.h"
 #include "manager/model/token.h"
 #include "manager/store/store.h"
 

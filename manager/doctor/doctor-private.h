@@ -2,7 +2,6 @@
 #ifndef HUSK_MANAGER_DOCTOR_DOCTOR_PRIVATE_H
 #define HUSK_MANAGER_DOCTOR_DOCTOR_PRIVATE_H
 
-#include "manager/doctor/doctor.h"
 #include "manager/engine/engine.h"
 #include "manager/manager.h"
 #include "manager/model/config.h"

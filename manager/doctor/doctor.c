@@ -1,5 +1,6 @@
 /* The checks in their order. Each part asks for itself, all at once; a part is shown when those before it are ready. */
-#include "manager/doctor/doctor.h"
+#include "manager/manager.h"
+#include "manager/model/image.h"
 
 #include <sys/utsname.h>
 #include <time.h>

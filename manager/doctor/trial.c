@@ -9,6 +9,7 @@
 
 struct trial {
 	struct manager *manager;
+	struct conversation *conversation;
 	const struct config *config;
 	struct checks *checks;
 	struct timer *next, *deadline;
@@ -81,13 +82,13 @@ static void on_ran(void *ctx, const struct run_result *result, const struct fail
 	/* One that failed is removed with the manager. */
 	if (!failure.kind)
 		t->op = manager_stop(
-			t->manager, &(struct stop_request){ .session_id = t->session, .on_done = on_stopped, .ctx = t },
-			&failure);
+			t->conversation,
+			&(struct stop_request){ .session_id = t->session, .on_done = on_stopped, .ctx = t }, &failure);
 	if (!t->op)
 		conclude_failed(t, &failure);
 }
 
-static void on_created(void *ctx, const struct session_info *info, const struct fail *f)
+static void on_created(void *ctx, const struct create_result *result, const struct fail *f)
 {
 	struct trial *t = ctx;
 	AUTO(fail_release) struct fail failure = { 0 };
@@ -97,7 +98,7 @@ static void on_created(void *ctx, const struct session_info *info, const struct 
 		conclude_failed(t, f);
 		return;
 	}
-	t->session = xstrdup(info->id);
+	t->session = xstrdup(result->session->id);
 	struct run_request run = {
 		.kind = RUN_CODE,
 		.session_id = t->session,
@@ -107,7 +108,7 @@ static void on_created(void *ctx, const struct session_info *info, const struct 
 		.on_done = on_ran,
 		.ctx = t,
 	};
-	t->op = manager_run(t->manager, &run, &failure);
+	t->op = manager_run(t->conversation, &run, &failure);
 	if (!t->op)
 		conclude_failed(t, &failure);
 }
@@ -128,7 +129,7 @@ static void on_next(void *ctx)
 		.on_done = on_created,
 		.ctx = t,
 	};
-	t->op = manager_create(t->manager, &create, &f);
+	t->op = manager_create(t->conversation, &create, &f);
 	if (t->op)
 		timer_start(t->deadline, TRIAL_DEADLINE_MS, 0);
 	else
@@ -141,6 +142,7 @@ struct trial *trial_new(struct loop *loop, const struct config *config, struct c
 	struct trial *t = new0(struct trial);
 	t->manager = manager_new(loop, config);
 	manager_leave_nothing(t->manager);
+	t->conversation = conversation_open(t->manager, NULL);
 	t->config = config;
 	t->checks = c;
 	t->next = timer_new(loop, on_next, t);

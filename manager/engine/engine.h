@@ -29,8 +29,7 @@ struct container_spec {
 	uint64_t cpu_quota;
 	uint64_t pids;
 	uint64_t tmpfs;
-	uint64_t lease;
-	uint64_t lifetime;
+	uint64_t lease;		/* until somebody claims it */
 	bool network;		/* false = only lo */
 	bool keep_proxies;	/* leave the proxy variables that an engine's client may inject */
 	bool install;		/* runs an installer instead of code: what it writes is on disk, not in memory */

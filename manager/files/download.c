@@ -5,14 +5,15 @@
 #include "base/alloc.h"
 #include "base/work.h"
 #include "kernels/entry.h"
+#include "manager/model/cause.h"
 
 /* Without a sign of the container, while nothing of ours is at work. */
 #define STALL_MS 120000
 /* For one job on our disk, with its wait for a turn. */
 #define JOB_MS 600000
 
-struct get {
-	struct get_spec spec;
+struct download {
+	struct download_spec spec;
 	struct work *work;
 	struct timer *stall;
 	uint32_t call;
@@ -28,7 +29,7 @@ struct get {
 	struct fail fail;
 };
 
-static void get_free(struct get *g)
+static void download_free(struct download *g)
 {
 	sink_free(g->spec.sink);
 	timer_free(g->stall);
@@ -41,23 +42,23 @@ static void get_free(struct get *g)
 
 static void drop_job(void *ctx)
 {
-	struct get *g = ctx;
+	struct download *g = ctx;
 	g->spec.sink = sink_free(g->spec.sink);
 }
 
 static void on_dropped(void *ctx, bool forgotten UNUSED)
 {
-	get_free(ctx);
+	download_free(ctx);
 }
 
 /* Removing a large file that is half there takes its time. */
-static void drop(struct get *g)
+static void drop(struct download *g)
 {
 	(void)work_start(g->spec.loop,
 			 &(struct work_spec){ .fn = drop_job, .on_done = on_dropped, .ctx = g, .bulk = true });
 }
 
-static void let_go(struct get *g)
+static void let_go(struct download *g)
 {
 	g->stall = timer_free(g->stall);
 	if (!g->work) {
@@ -68,9 +69,9 @@ static void let_go(struct get *g)
 	work_forget(g->work); /* its end drops it */
 }
 
-static void finish(struct get *g, const struct sink_result *result, const struct fail *f)
+static void finish(struct download *g, const struct sink_result *result, const struct fail *f)
 {
-	struct get_spec spec = g->spec;
+	struct download_spec spec = g->spec;
 	AUTO(strv_release) struct strv notices = g->notices;
 	AUTO(fail_release) struct fail copy = { 0 };
 	struct sink_result kept = { 0 };
@@ -83,18 +84,18 @@ static void finish(struct get *g, const struct sink_result *result, const struct
 	spec.on_done(spec.ctx, result ? &kept : NULL, &notices, f ? &copy : NULL);
 }
 
-static void next(struct get *g);
+static void next(struct download *g);
 
 static void job(void *ctx)
 {
-	struct get *g = ctx;
+	struct download *g = ctx;
 	if (g->keeping)
 		(void)sink_keep(g->spec.sink, &g->result, &g->fail);
 	else
 		(void)sink_take(g->spec.sink, g->taken.data, g->taken.len, &g->fail);
 }
 
-static void give_credit(struct get *g)
+static void give_credit(struct download *g)
 {
 	AUTO(buf_release) struct buf frame = { 0 };
 	uint8_t payload[4];
@@ -106,7 +107,7 @@ static void give_credit(struct get *g)
 
 static void on_worked(void *ctx, bool forgotten)
 {
-	struct get *g = ctx;
+	struct download *g = ctx;
 	g->work = NULL;
 	if (forgotten) {
 		drop(g);
@@ -131,7 +132,7 @@ static void on_worked(void *ctx, bool forgotten)
 }
 
 /* Whoever's turn it is has its own time. */
-static void next(struct get *g)
+static void next(struct download *g)
 {
 	if (g->work)
 		return;
@@ -150,7 +151,7 @@ static void next(struct get *g)
 
 static int on_frame(void *ctx, const struct wire_frame *frame)
 {
-	struct get *g = ctx;
+	struct download *g = ctx;
 	switch (frame->type) {
 	case FRAME_END: {
 		AUTO(fail_release) struct fail f = { 0 };
@@ -178,7 +179,7 @@ static int on_frame(void *ctx, const struct wire_frame *frame)
 
 static void on_lost(void *ctx, const struct fail *f)
 {
-	struct get *g = ctx;
+	struct download *g = ctx;
 	/* All had come: it is kept whatever becomes of the session. */
 	if (!g->ended)
 		finish(g, NULL, f);
@@ -186,28 +187,29 @@ static void on_lost(void *ctx, const struct fail *f)
 
 static void on_stall(void *ctx)
 {
-	struct get *g = ctx;
+	struct download *g = ctx;
 	AUTO(fail_release) struct fail f = { 0 };
 	if (g->work) {
 		fail_set(&f, FAIL_TIMEOUT, "the disk that holds STORAGE_DIR did not take the files within %d s",
 			 JOB_MS / 1000);
 		fail_hint(&f, "Look whether it is overloaded (husk doctor writes to it), and export less at once.");
 	} else {
-		fail_set(&f, FAIL_TIMEOUT, "the container did not go on with the copy for %d s", STALL_MS / 1000);
-		fail_hint(&f, "Look what runs in the session (run_terminal_command), and try again.");
+		cause_set(&f, FAIL_TIMEOUT, CAUSE_STALLED, "the container did not go on with the copy for %d s",
+			  STALL_MS / 1000);
+		fail_hint(&f, "Look what runs in the session, and try again.");
 	}
 	transfer_cancel(g->spec.transfer);
 	finish(g, NULL, &f);
 }
 
-struct get *get_start(const struct get_spec *spec, struct fail *f)
+struct download *download_start(const struct download_spec *spec, struct fail *f)
 {
 	struct wire_files call = { .export = true, .path = spec->path };
 	if (transfer_begin(spec->transfer, &call, f) < 0) {
 		sink_free(spec->sink);
 		return NULL;
 	}
-	struct get *g = new0(struct get);
+	struct download *g = new0(struct download);
 	g->spec = *spec;
 	g->spec.path = NULL;
 	g->call = spec->transfer->call;
@@ -219,7 +221,7 @@ struct get *get_start(const struct get_spec *spec, struct fail *f)
 	return g;
 }
 
-void get_cancel(struct get *g)
+void download_cancel(struct download *g)
 {
 	transfer_cancel(g->spec.transfer);
 	let_go(g);

@@ -8,23 +8,23 @@
 #include "manager/files/sink.h"
 #include "manager/line/transfer.h"
 
-struct get;
+struct download;
 
-struct get_spec {
+struct download_spec {
 	struct loop *loop;
-	struct transfer *transfer; /* joined; its callbacks are the get's from here to on_done */
+	struct transfer *transfer; /* joined; its callbacks are the download's from here to on_done */
 	struct sink *sink;	   /* taken */
 	const char *path;	   /* absolute and normal */
 	void (*on_progress)(void *ctx, uint64_t bytes);
-	/* Exactly once unless cancelled, never from inside get_start(); the get is gone afterwards. result NULL = it failed. What was
+	/* Exactly once unless cancelled, never from inside download_start(); the download is gone afterwards. result NULL = it failed. What was
 	 * kept is synced. */
 	void (*on_done)(void *ctx, const struct sink_result *result, const struct strv *notices, const struct fail *f);
 	void *ctx;
 };
 
 /* NULL with f filled, and the sink freed, if it cannot begin. */
-struct get *get_start(const struct get_spec *spec, struct fail *f);
+struct download *download_start(const struct download_spec *spec, struct fail *f);
 /* Nothing is called back and nothing is kept. */
-void get_cancel(struct get *g);
+void download_cancel(struct download *g);
 
 #endif

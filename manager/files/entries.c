@@ -6,6 +6,8 @@
 #include "manager/files/exports.h"
 #include "manager/files/names.h"
 #include "manager/files/upload.h"
+#include "manager/model/cause.h"
+#include "manager/model/token.h"
 
 /* What a session could hold, with room for hard links and holes. */
 #define SINK_BYTES_FACTOR 6
@@ -18,8 +20,8 @@ struct item {
 	char *source, *session_id, *path, *destination;
 };
 
-struct batch {
-	struct batch_spec spec;
+struct entries {
+	struct entries_spec spec;
 	bool export;
 	struct item *items;
 	struct copy_result *results;
@@ -29,13 +31,12 @@ struct batch {
 	struct fail gone;   /* why the session is no more */
 	uint64_t shown_ms;
 	char session_id[TOKEN_SIZE];
-	void (*progress)(void *ctx, const char *line);
-	void *progress_ctx;
+	char *thread;
 
 	/* Of the entry at hand. */
 	uint64_t started;
-	struct put *put;
-	struct get *get;
+	struct upload *upload;
+	struct download *download;
 	struct store_job *job;
 	struct export_record record; /* its strings are the results' and ours */
 	struct sink_result kept;
@@ -55,12 +56,12 @@ static uint32_t take_number(uint32_t *number)
 	return taken;
 }
 
-static void idle(struct batch *b);
+static void idle(struct entries *b);
 
 /* ---- one entry ends */
 
 /* Only what reached the session has a number there. */
-static void record(struct batch *b, const struct fail *f)
+static void record(struct entries *b, const struct fail *f)
 {
 	const struct copy_result *r = &b->results[b->at];
 	uint32_t seq = take_number(&b->transfer.last);
@@ -77,17 +78,15 @@ static void record(struct batch *b, const struct fail *f)
 							.out_bytes = b->export ? r->size : 0 });
 }
 
-static void item_end(struct batch *b, const struct fail *f)
+static void item_end(struct entries *b, const struct fail *f)
 {
 	struct copy_result *r = &b->results[b->at];
 	record(b, f);
 	r->success = !f;
-	if (f) {
-		r->error = xstrdup(f->message ? f->message : "failed");
-		r->hint = copied(f->hint);
-	}
-	b->put = NULL;
-	b->get = NULL;
+	if (f)
+		fail_copy(&r->failure, f);
+	b->upload = NULL;
+	b->download = NULL;
 	b->job = NULL;
 	free(take_ptr(b->name));
 	b->at++;
@@ -95,27 +94,27 @@ static void item_end(struct batch *b, const struct fail *f)
 	timer_start(b->turn, 0, 0);
 }
 
-static void item_fail(struct batch *b, enum fail_kind kind, const char *message)
+static void item_fail(struct entries *b, enum fail_kind kind, const char *message)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	fail_set(&f, kind, "%s", message);
 	item_end(b, &f);
 }
 
-static void show(struct batch *b, uint64_t done, uint64_t all)
+static void show(struct entries *b, uint64_t done, uint64_t all)
 {
 	uint64_t now = loop_now_ms();
-	if (!b->progress || now - b->shown_ms < PROGRESS_MS)
+	if (!b->spec.on_progress || now - b->shown_ms < PROGRESS_MS)
 		return;
 	b->shown_ms = now;
 	const struct copy_result *r = &b->results[b->at];
 	AUTO(freep) char *of = all ? xasprintf(" of %.1f", (double)all / 1048576) : xstrdup("");
 	AUTO(freep) char *line = xasprintf("%s %s (%zu of %zu): %.1f%s MB\n", b->export ? "exporting" : "importing",
 					   r->path ? r->path : r->source, b->at + 1, b->n, (double)done / 1048576, of);
-	b->progress(b->progress_ctx, line);
+	b->spec.on_progress(b->spec.progress_ctx, line);
 }
 
-static void take_notices(struct batch *b, const struct strv *notices)
+static void take_notices(struct entries *b, const struct strv *notices)
 {
 	for (size_t i = 0; i < notices->n; i++)
 		strv_add(&b->results[b->at].notices, notices->v[i]);
@@ -123,14 +122,14 @@ static void take_notices(struct batch *b, const struct strv *notices)
 
 /* ---- imports */
 
-static void put_progress(void *ctx, uint64_t sent, const struct measure *all)
+static void on_uploading(void *ctx, uint64_t sent, const struct measure *all)
 {
 	show(ctx, MIN(sent, all->size), all->size);
 }
 
-static void put_done(void *ctx, const struct put_result *result, const struct fail *f)
+static void on_uploaded(void *ctx, const struct upload_result *result, const struct fail *f)
 {
-	struct batch *b = ctx;
+	struct entries *b = ctx;
 	struct copy_result *r = &b->results[b->at];
 	take_notices(b, result->notices);
 	free(r->path);
@@ -144,27 +143,27 @@ static bool ends_in_slash(const char *s)
 	return s && *s && s[strlen(s) - 1] == '/';
 }
 
-static void put(struct batch *b, struct source *source)
+static void put(struct entries *b, struct source *source)
 {
 	const struct item *i = &b->items[b->at];
 	const char *from = i->source ? i->source : i->path;
 	/* As cp has it: a file goes into what is named as a directory. */
 	AUTO(freep) char *base = from && ends_in_slash(i->destination) ? names_base(from) : NULL;
-	b->put = put_start(&(struct put_spec){
+	b->upload = upload_start(&(struct upload_spec){
 		.loop = b->spec.loop,
 		.transfer = &b->transfer,
 		.source = source,
 		.destination = b->results[b->at].path,
 		.base = base,
-		.on_progress = put_progress,
-		.on_done = put_done,
+		.on_progress = on_uploading,
+		.on_done = on_uploaded,
 		.ctx = b,
 	});
 }
 
 static void on_source_session(void *ctx, const struct session_record *found, const struct fail *f)
 {
-	struct batch *b = ctx;
+	struct entries *b = ctx;
 	const char *id = b->items[b->at].session_id;
 	AUTO(fail_release) struct fail why = { 0 };
 	b->job = NULL;
@@ -172,16 +171,17 @@ static void on_source_session(void *ctx, const struct session_record *found, con
 		fail_copy(&why, f);
 	else if (!found && !streq(id, b->session_id))
 		fail_set(&why, FAIL_NOT_FOUND, "Source session '%.64s' not found", id);
-	else if (found && !streq(found->thread, b->spec.thread))
-		fail_set(&why, FAIL_FOREIGN, "Source session belongs to another conversation");
+	else if (found && !streq(found->thread, b->thread))
+		cause_set(&why, FAIL_FOREIGN, CAUSE_OTHER_CONVERSATION,
+			  "Source session belongs to another conversation");
 	else
-		fail_set(&why, FAIL_NOT_FOUND, "File not exported from source session (use export_files first)");
+		cause_set(&why, FAIL_NOT_FOUND, CAUSE_NOT_EXPORTED, "File not exported from source session");
 	item_end(b, &why);
 }
 
 static void on_found(void *ctx, const struct export_record *found, const struct fail *f)
 {
-	struct batch *b = ctx;
+	struct entries *b = ctx;
 	struct item *i = &b->items[b->at];
 	b->job = NULL;
 	if (f) {
@@ -201,7 +201,7 @@ static void on_found(void *ctx, const struct export_record *found, const struct 
 						      .mtime_ms = found->mtime_ms }));
 }
 
-static void import_export(struct batch *b)
+static void import_export(struct entries *b)
 {
 	struct item *i = &b->items[b->at];
 	AUTO(fail_release) struct fail f = { 0 };
@@ -212,10 +212,10 @@ static void import_export(struct batch *b)
 	}
 	free(i->path);
 	i->path = path;
-	b->job = store_export_find(b->spec.store, b->spec.thread, i->session_id, i->path, on_found, b);
+	b->job = store_export_find(b->spec.store, b->thread, i->session_id, i->path, on_found, b);
 }
 
-static void import_host(struct batch *b)
+static void import_host(struct entries *b)
 {
 	const struct config *c = b->spec.config;
 	struct host_rules rules = {
@@ -228,7 +228,7 @@ static void import_host(struct batch *b)
 	put(b, source_host(&rules, b->items[b->at].source));
 }
 
-static void import_inline(struct batch *b)
+static void import_inline(struct entries *b)
 {
 	struct item *i = &b->items[b->at];
 	AUTO(buf_release) struct buf raw = { 0 };
@@ -257,7 +257,7 @@ static char *destination_of(const struct item *i, struct fail *f)
 	return names_sandbox_path(wanted && *wanted ? wanted : base, f);
 }
 
-static void start_import(struct batch *b)
+static void start_import(struct entries *b)
 {
 	struct item *i = &b->items[b->at];
 	struct copy_result *r = &b->results[b->at];
@@ -283,7 +283,7 @@ static void start_import(struct batch *b)
 
 static void on_recorded(void *ctx, const struct fail *f)
 {
-	struct batch *b = ctx;
+	struct entries *b = ctx;
 	struct copy_result *r = &b->results[b->at];
 	b->job = NULL;
 	if (!f) {
@@ -293,15 +293,15 @@ static void on_recorded(void *ctx, const struct fail *f)
 	item_end(b, f);
 }
 
-static void get_progress(void *ctx, uint64_t bytes)
+static void on_downloading(void *ctx, uint64_t bytes)
 {
 	show(ctx, bytes, 0);
 }
 
-static void get_done(void *ctx, const struct sink_result *kept, const struct strv *notices, const struct fail *f)
+static void on_downloaded(void *ctx, const struct sink_result *kept, const struct strv *notices, const struct fail *f)
 {
-	struct batch *b = ctx;
-	b->get = NULL;
+	struct entries *b = ctx;
+	b->download = NULL;
 	take_notices(b, notices);
 	if (!kept) {
 		item_end(b, f);
@@ -311,7 +311,7 @@ static void get_done(void *ctx, const struct sink_result *kept, const struct str
 	token_make(b->id);
 	b->record = (struct export_record){
 		.id = b->id,
-		.thread = b->spec.thread,
+		.thread = b->thread,
 		.session = b->session_id,
 		.path = b->results[b->at].path,
 		.name = b->name,
@@ -328,7 +328,7 @@ static void get_done(void *ctx, const struct sink_result *kept, const struct str
 	b->job = store_export_add(b->spec.store, &b->record, on_recorded, b);
 }
 
-static void start_export(struct batch *b)
+static void start_export(struct entries *b)
 {
 	const struct config *c = b->spec.config;
 	struct copy_result *r = &b->results[b->at];
@@ -341,18 +341,18 @@ static void start_export(struct batch *b)
 		return;
 	}
 	b->name = names_base(r->path);
-	b->get = get_start(
-		&(struct get_spec){
+	b->download = download_start(
+		&(struct download_spec){
 			.loop = b->spec.loop,
 			.transfer = &b->transfer,
 			.sink = sink_new(c->storage_dir, b->name, &limits),
 			.path = r->path,
-			.on_progress = get_progress,
-			.on_done = get_done,
+			.on_progress = on_downloading,
+			.on_done = on_downloaded,
 			.ctx = b,
 		},
 		&f);
-	if (!b->get)
+	if (!b->download)
 		item_end(b, &f);
 }
 
@@ -360,34 +360,32 @@ static void start_export(struct batch *b)
 
 static void on_gone(void *ctx, const struct fail *f)
 {
-	struct batch *b = ctx;
+	struct entries *b = ctx;
 	fail_copy(&b->gone, f);
 }
 
 /* Between two calls the batch itself hears of the session's end. */
-static void idle(struct batch *b)
+static void idle(struct entries *b)
 {
 	b->transfer.on_frame = NULL;
 	b->transfer.on_lost = on_gone;
 	b->transfer.ctx = b;
 }
 
-static void item_without_session(struct batch *b)
+static void item_without_session(struct entries *b)
 {
-	if (!b->gone.kind) {
-		fail_set(&b->gone, FAIL_DIED, "the session has ended");
-		fail_hint(&b->gone, "Its files are gone with it; create_session makes a new one.");
-	}
+	if (!b->gone.kind)
+		cause_set(&b->gone, FAIL_DIED, CAUSE_STOPPED, "the session has ended");
 	item_end(b, &b->gone);
 }
 
 static void on_turn(void *ctx)
 {
-	struct batch *b = ctx;
+	struct entries *b = ctx;
 	b->started = store_now_ms();
 	if (b->at == b->n)
 		b->spec.on_done(b->spec.ctx, b->results, b->n);
-	else if (!b->transfer.session)
+	else if (!b->transfer.dispatch)
 		item_without_session(b);
 	else if (b->export)
 		start_export(b);
@@ -405,7 +403,7 @@ static char *source_of(const struct import_item *i)
 }
 
 /* The results name their source from the start: an entry may end before its turn, with the session. */
-static void take_items(struct batch *b, const struct copy_request *req)
+static void take_items(struct entries *b, const struct entries_spec *req)
 {
 	b->export = !req->imports;
 	b->n = req->n;
@@ -431,35 +429,35 @@ static void take_items(struct batch *b, const struct copy_request *req)
 	}
 }
 
-struct batch *batch_new(const struct batch_spec *spec)
+struct entries *entries_new(const struct entries_spec *spec)
 {
-	struct batch *b = new0(struct batch);
+	struct entries *b = new0(struct entries);
 	b->spec = *spec;
-	take_items(b, spec->request);
-	b->progress = spec->request->on_progress;
-	b->progress_ctx = spec->request->ctx;
-	b->spec.request = NULL;
+	take_items(b, spec);
+	b->spec.imports = NULL;
+	b->spec.exports = NULL;
 	b->turn = timer_new(spec->loop, on_turn, b);
 	list_init(&b->transfer.node);
 	idle(b);
 	return b;
 }
 
-void batch_start(struct batch *b, struct session *s)
+void entries_start(struct entries *b, const char *session_id, struct dispatch *dispatch, const char *thread)
 {
-	memcpy(b->session_id, s->id, sizeof(b->session_id));
-	transfer_join(&b->transfer, s);
+	snprintf(b->session_id, sizeof(b->session_id), "%s", session_id);
+	b->thread = xstrdup(thread);
+	transfer_join(&b->transfer, dispatch);
 	timer_start(b->turn, 0, 0);
 }
 
-struct batch *batch_free(struct batch *b)
+struct entries *entries_free(struct entries *b)
 {
 	if (!b)
 		return NULL;
-	if (b->put)
-		put_cancel(b->put);
-	if (b->get)
-		get_cancel(b->get);
+	if (b->upload)
+		upload_cancel(b->upload);
+	if (b->download)
+		download_cancel(b->download);
 	store_cancel(b->job);
 	transfer_leave(&b->transfer);
 	timer_free(b->turn);
@@ -473,6 +471,7 @@ struct batch *batch_free(struct batch *b)
 	}
 	free(b->items);
 	free(b->results);
+	free(b->thread);
 	free(b->name);
 	fail_release(&b->gone);
 	free(b);

@@ -2,27 +2,33 @@
 #ifndef HUSK_MANAGER_FILES_ENTRIES_H
 #define HUSK_MANAGER_FILES_ENTRIES_H
 
-#include "manager/registry/copy.h"
-#include "manager/session/session.h"
+#include "manager/line/transfer.h"
+#include "manager/model/files.h"
 #include "manager/store/store.h"
 
-struct batch;
+struct entries;
 
-struct batch_spec {
+struct entries_spec {
 	struct loop *loop;
 	const struct config *config;
 	struct store *store;
-	const char *thread; /* must outlive the batch */
-	const struct copy_request *request;
-	/* Exactly once unless freed; the batch is to be freed by then or later. */
+	/* What to copy: one of the two, n of them. Borrowed for entries_new(). */
+	const struct import_item *imports;
+	const char *const *exports;
+	size_t n;
+	/* One line on how far it is; may be NULL. */
+	void (*on_progress)(void *ctx, const char *line);
+	void *progress_ctx;
+	/* Exactly once unless freed; the entries are to be freed by then or later. */
 	void (*on_done)(void *ctx, const struct copy_result *results, size_t n);
 	void *ctx;
 };
 
-/* Copies what it needs of the request. Does nothing before it is started. */
-struct batch *batch_new(const struct batch_spec *spec);
-void batch_start(struct batch *b, struct session *s);
+/* Copies what it needs. Does nothing before it is started. */
+struct entries *entries_new(const struct entries_spec *spec);
+/* The session's id, where its calls are made, and the thread that it belongs to. */
+void entries_start(struct entries *e, const char *session_id, struct dispatch *dispatch, const char *thread);
 /* What is under way is cancelled and cleaned up. Accepts NULL, returns NULL. */
-struct batch *batch_free(struct batch *b);
+struct entries *entries_free(struct entries *e);
 
 #endif

@@ -15,6 +15,7 @@ void export_info_fill(struct export_info *info, const struct config *config, con
 	AUTO(freep) char *segment = names_uri_segment(record->name);
 	*info = (struct export_info){
 		.id = xstrdup(record->id),
+		.thread = xstrdup(record->thread),
 		.session_id = xstrdup(record->session),
 		.path = xstrdup(record->path),
 		.name = xstrdup(record->name),
@@ -27,28 +28,4 @@ void export_info_fill(struct export_info *info, const struct config *config, con
 		.stored = record->stored,
 		.created_ms = record->created,
 	};
-}
-
-void export_info_release(struct export_info *info)
-{
-	free(info->id);
-	free(info->session_id);
-	free(info->path);
-	free(info->name);
-	free(info->mime);
-	free(info->hash);
-	free(info->host_path);
-	free(info->uri);
-	*info = (struct export_info){ 0 };
-}
-
-void copy_result_release(struct copy_result *r)
-{
-	free(r->source);
-	free(r->path);
-	free(r->error);
-	free(r->hint);
-	strv_release(&r->notices);
-	export_info_release(&r->export);
-	*r = (struct copy_result){ 0 };
 }

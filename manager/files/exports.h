@@ -3,13 +3,11 @@
 #define HUSK_MANAGER_FILES_EXPORTS_H
 
 #include "manager/model/config.h"
-#include "manager/registry/copy.h"
+#include "manager/model/files.h"
 #include "manager/store/store.h"
 
 void export_info_fill(struct export_info *info, const struct config *config, const struct export_record *record);
-void export_info_release(struct export_info *info);
 /* Where the content of a record is. The caller owns it. */
 char *export_file(const struct config *config, const struct export_record *record);
-void copy_result_release(struct copy_result *r);
 
 #endif

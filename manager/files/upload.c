@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/work.h"
+#include "manager/model/cause.h"
 
 #define PIECE_BYTES (256u << 10)
 _Static_assert(PIECE_BYTES + ENTRY_FIXED + 2 * ENTRY_PATH_MAX + FILE_DATA_MAX + 4096 < FILE_WINDOW * 3 / 4,
@@ -13,8 +14,8 @@ _Static_assert(PIECE_BYTES + ENTRY_FIXED + 2 * ENTRY_PATH_MAX + FILE_DATA_MAX + 
 /* For one job on our disk (measuring a folder is one), with its wait for a turn. */
 #define JOB_MS 600000
 
-struct put {
-	struct put_spec spec;
+struct upload {
+	struct upload_spec spec;
 	char *destination, *base;
 	struct work *work;
 	struct timer *stall;
@@ -30,7 +31,7 @@ struct put {
 	struct fail fail;
 };
 
-static void put_free(struct put *p)
+static void upload_free(struct upload *p)
 {
 	source_free(p->spec.source);
 	timer_free(p->stall);
@@ -42,20 +43,20 @@ static void put_free(struct put *p)
 }
 
 /* The job, if one runs, frees it: its thread may be using it. */
-static void let_go(struct put *p)
+static void let_go(struct upload *p)
 {
 	timer_stop(p->stall);
 	if (!p->work) {
-		put_free(p);
+		upload_free(p);
 		return;
 	}
 	atomic_store(&p->spec.source->stop, true);
 	work_forget(p->work);
 }
 
-static void finish(struct put *p, const struct fail *f)
+static void finish(struct upload *p, const struct fail *f)
 {
-	struct put_spec spec = p->spec;
+	struct upload_spec spec = p->spec;
 	AUTO(strv_release) struct strv notices = { 0 };
 	AUTO(fail_release) struct fail copy = { 0 };
 	struct measure all = p->all;
@@ -66,14 +67,14 @@ static void finish(struct put *p, const struct fail *f)
 	for (size_t i = 0; !p->work && i < spec.source->notices.n; i++)
 		strv_add(&notices, spec.source->notices.v[i]);
 	let_go(p);
-	spec.on_done(spec.ctx, &(struct put_result){ destination, &all, &notices }, f ? &copy : NULL);
+	spec.on_done(spec.ctx, &(struct upload_result){ destination, &all, &notices }, f ? &copy : NULL);
 }
 
-static void next(struct put *p);
+static void next(struct upload *p);
 
 static void job(void *ctx)
 {
-	struct put *p = ctx;
+	struct upload *p = ctx;
 	struct source *s = p->spec.source;
 	if (p->measuring)
 		p->more = s->ops->measure(s, &p->all, &p->fail);
@@ -81,7 +82,7 @@ static void job(void *ctx)
 		p->more = s->ops->produce(s, p->call, PIECE_BYTES, &p->piece, &p->fail);
 }
 
-static int begin(struct put *p, struct fail *f)
+static int begin(struct upload *p, struct fail *f)
 {
 	if (p->base && !p->all.directory) {
 		char *inside = xasprintf("%s/%s", p->destination, p->base);
@@ -99,10 +100,10 @@ static int begin(struct put *p, struct fail *f)
 
 static void on_worked(void *ctx, bool forgotten)
 {
-	struct put *p = ctx;
+	struct upload *p = ctx;
 	p->work = NULL;
 	if (forgotten) {
-		put_free(p);
+		upload_free(p);
 		return;
 	}
 	if (p->more < 0 || (p->measuring && begin(p, &p->fail) < 0)) {
@@ -117,7 +118,7 @@ static void on_worked(void *ctx, bool forgotten)
 	next(p);
 }
 
-static void work(struct put *p)
+static void work(struct upload *p)
 {
 	timer_start(p->stall, JOB_MS, 0);
 	p->work = work_start(p->spec.loop,
@@ -125,7 +126,7 @@ static void work(struct put *p)
 }
 
 /* Sends the piece that is ready as soon as there is credit, and has the next one made meanwhile. */
-static void next(struct put *p)
+static void next(struct upload *p)
 {
 	if (p->work)
 		return;
@@ -149,7 +150,7 @@ static void next(struct put *p)
 
 static int on_frame(void *ctx, const struct wire_frame *frame)
 {
-	struct put *p = ctx;
+	struct upload *p = ctx;
 	if (frame->type == FRAME_END) {
 		AUTO(fail_release) struct fail f = { 0 };
 		AUTO(strv_release) struct strv notices = { 0 };
@@ -173,23 +174,23 @@ static void on_lost(void *ctx, const struct fail *f)
 
 static void on_stall(void *ctx)
 {
-	struct put *p = ctx;
+	struct upload *p = ctx;
 	AUTO(fail_release) struct fail f = { 0 };
 	if (p->work) {
 		fail_set(&f, FAIL_TIMEOUT, "the files could not be read within %d s", JOB_MS / 1000);
 		fail_hint(&f, "Look whether the disk that holds them answers, and import less at once.");
 	} else {
-		fail_set(&f, FAIL_TIMEOUT, "the container did not go on with the copy for %d s%s", STALL_MS / 1000,
-			 p->all_sent ? "; all was sent, and may have been moved into place" : "");
-		fail_hint(&f, "Look what is there and what runs in the session (run_terminal_command), and try again.");
+		cause_set(&f, FAIL_TIMEOUT, CAUSE_STALLED, "the container did not go on with the copy for %d s%s",
+			  STALL_MS / 1000, p->all_sent ? "; all was sent, and may have been moved into place" : "");
+		fail_hint(&f, "Look what is there and what runs in the session, and try again.");
 	}
 	transfer_cancel(p->spec.transfer);
 	finish(p, &f);
 }
 
-struct put *put_start(const struct put_spec *spec)
+struct upload *upload_start(const struct upload_spec *spec)
 {
-	struct put *p = new0(struct put);
+	struct upload *p = new0(struct upload);
 	p->spec = *spec;
 	p->destination = xstrdup(spec->destination);
 	p->base = spec->base ? xstrdup(spec->base) : NULL;
@@ -203,7 +204,7 @@ struct put *put_start(const struct put_spec *spec)
 	return p;
 }
 
-void put_cancel(struct put *p)
+void upload_cancel(struct upload *p)
 {
 	transfer_cancel(p->spec.transfer);
 	let_go(p);

@@ -7,29 +7,29 @@
 #include "manager/files/source.h"
 #include "manager/line/transfer.h"
 
-struct put;
+struct upload;
 
-struct put_result {
+struct upload_result {
 	const char *destination;
 	const struct measure *all;
 	const struct strv *notices;
 };
 
-struct put_spec {
+struct upload_spec {
 	struct loop *loop;
-	struct transfer *transfer; /* joined; its callbacks are the put's from here to on_done */
+	struct transfer *transfer; /* joined; its callbacks are the upload's from here to on_done */
 	struct source *source;	   /* taken */
 	const char *destination;   /* absolute and normal */
 	const char *base;	   /* of a file that goes into that; NULL = that is its name */
 	/* How far it is; at most once for each piece. */
 	void (*on_progress)(void *ctx, uint64_t sent, const struct measure *all);
-	/* Exactly once unless cancelled; the put is gone afterwards. f NULL = all is in its place. */
-	void (*on_done)(void *ctx, const struct put_result *result, const struct fail *f);
+	/* Exactly once unless cancelled; the upload is gone afterwards. f NULL = all is in its place. */
+	void (*on_done)(void *ctx, const struct upload_result *result, const struct fail *f);
 	void *ctx;
 };
 
-struct put *put_start(const struct put_spec *spec);
+struct upload *upload_start(const struct upload_spec *spec);
 /* Nothing is called back; PID 1 removes what it had staged. */
-void put_cancel(struct put *p);
+void upload_cancel(struct upload *p);
 
 #endif

@@ -319,6 +319,8 @@ static void read_end(struct collect *c, struct run_result *r)
 	const char *kernel = json_string_value(json_object_get(end, "kernel"));
 	r->ending = read_ending(json_string_value(json_object_get(end, "ending")));
 	r->detail = string_field(end, "detail", DETAIL_CHARS);
+	const char *cause = json_string_value(json_object_get(end, "cause"));
+	r->cause = cause ? cause_find(cause) : CAUSE_NONE;
 	r->has_exit_code = json_is_integer(code);
 	r->exit_code = (int)(json_integer_value(code) & 0xffff);
 	r->signal = (int)(number_field(end, "signal") & 0x7f);

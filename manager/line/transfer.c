@@ -1,73 +1,71 @@
 #include "manager/line/transfer.h"
 
 #include "base/alloc.h"
-#include "manager/session/session.h"
+#include "manager/model/cause.h"
 
-void transfer_join(struct transfer *t, struct session *s)
+void transfer_join(struct transfer *t, struct dispatch *c)
 {
-	t->session = s;
+	t->dispatch = c;
 	t->call = 0;
-	list_append(&s->transfers, &t->node);
+	list_append(&c->transfers, &t->node);
 }
 
 void transfer_cancel(struct transfer *t)
 {
-	if (!t->session || !t->call)
+	if (!t->dispatch || !t->call)
 		return;
 	/* What PID 1 had sent by then still comes, up to its END. */
 	struct transfer *rest = new0(struct transfer);
-	rest->session = t->session;
+	rest->dispatch = t->dispatch;
 	rest->call = t->call;
 	rest->abandoned = true;
-	list_append(&t->session->transfers, &rest->node);
-	AUTO(buf_release) struct buf frame = { 0 };
-	wire_put(&frame, FRAME_INTERRUPT, t->call, NULL, 0);
-	session_send(t->session, &frame);
+	list_append(&t->dispatch->transfers, &rest->node);
+	dispatch_send_frame(t->dispatch, FRAME_INTERRUPT, t->call);
 	t->call = 0;
 }
 
 void transfer_leave(struct transfer *t)
 {
-	if (!t->session)
+	if (!t->dispatch)
 		return;
 	transfer_cancel(t);
 	list_remove(&t->node);
-	t->session = NULL;
+	t->dispatch = NULL;
 }
 
 int transfer_begin(struct transfer *t, const struct wire_files *call, struct fail *f)
 {
-	struct session *s = t->session;
-	if (!s->greeted) {
-		fail_set(f, FAIL_BUSY, "the connection to the session is being made again");
+	struct dispatch *c = t->dispatch;
+	if (!c->open) {
+		cause_set(f, FAIL_BUSY, CAUSE_RECONNECTING, "the connection to the session is being made again");
 		return fail_hint(f, "Try again in a few seconds.");
 	}
 	AUTO(buf_release) struct buf frame = { 0 };
-	if (wire_put_files(&frame, s->last_call + 1, call) < 0)
+	if (wire_put_files(&frame, c->last_call + 1, call) < 0)
 		return fail_set(f, FAIL_INVALID, "the path is not valid UTF-8");
-	t->call = t->last = ++s->last_call;
-	s->used_ms = loop_now_ms();
-	session_send(s, &frame);
+	t->call = t->last = dispatch_number(c);
+	c->used_ms = loop_now_ms();
+	dispatch_send(c, &frame);
 	return 0;
 }
 
 void transfer_send(struct transfer *t, const struct buf *frames)
 {
-	t->session->used_ms = loop_now_ms();
-	session_send(t->session, frames);
+	t->dispatch->used_ms = loop_now_ms();
+	dispatch_send(t->dispatch, frames);
 }
 
-static struct transfer *find(struct session *s, uint32_t call)
+static struct transfer *find(struct dispatch *c, uint32_t call)
 {
-	list_for_each(t, &s->transfers, struct transfer, node)
+	list_for_each(t, &c->transfers, struct transfer, node)
 		if (t->call == call)
 			return t;
 	return NULL;
 }
 
-bool transfers_frame(struct session *s, const struct wire_frame *frame, int *ret)
+bool transfers_frame(struct dispatch *c, const struct wire_frame *frame, int *ret)
 {
-	struct transfer *t = frame->call ? find(s, frame->call) : NULL;
+	struct transfer *t = frame->call ? find(c, frame->call) : NULL;
 	bool end = frame->type == FRAME_END;
 	*ret = 0;
 	if (!t)
@@ -83,12 +81,12 @@ bool transfers_frame(struct session *s, const struct wire_frame *frame, int *ret
 	return true;
 }
 
-void transfers_lost(struct session *s, const struct fail *f, bool gone)
+void transfers_lost(struct dispatch *c, const struct fail *f, bool gone)
 {
 	struct list lost;
 	/* A callback may begin or leave: take those that it concerns first. */
 	list_init(&lost);
-	list_for_each(t, &s->transfers, struct transfer, node) {
+	list_for_each(t, &c->transfers, struct transfer, node) {
 		if (!gone && !t->call)
 			continue;
 		list_remove(&t->node);
@@ -101,16 +99,16 @@ void transfers_lost(struct session *s, const struct fail *f, bool gone)
 		list_remove(&t->node);
 		t->call = 0;
 		if (gone)
-			t->session = NULL;
+			t->dispatch = NULL;
 		else
-			list_append(&s->transfers, &t->node);
+			list_append(&c->transfers, &t->node);
 		t->on_lost(t->ctx, f);
 	}
 }
 
-bool transfers_busy(const struct session *s)
+bool transfers_busy(const struct dispatch *c)
 {
-	list_for_each(t, &s->transfers, struct transfer, node)
+	list_for_each(t, &c->transfers, struct transfer, node)
 		if (!t->abandoned)
 			return true;
 	return false;

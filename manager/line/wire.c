@@ -108,17 +108,30 @@ int wire_put_files(struct buf *out, uint32_t call, const struct wire_files *file
 	return put_json(out, files->export ? FRAME_EXPORT : FRAME_IMPORT, call, payload);
 }
 
+static json_t *env_json(const struct strv *env)
+{
+	json_t *object = json_object();
+	for (size_t i = 0; env && i < env->n; i++) {
+		const char *variable = env->v[i], *equals = strchr(variable, '=');
+		AUTO(freep) char *name = xstrndup(variable, (size_t)(equals - variable));
+		json_object_set_new(object, name, json_string(equals + 1));
+	}
+	return object;
+}
+
+void wire_put_claim(struct buf *out, const struct wire_claim *claim)
+{
+	json_auto_t *payload = json_pack("{s:s, s:I, s:I, s:o}", "session", claim->session, "lease_seconds",
+					 (json_int_t)claim->lease_seconds, "lifetime_seconds",
+					 (json_int_t)claim->lifetime_seconds, "env", env_json(claim->env));
+	(void)put_json(out, FRAME_CLAIM, 0, payload);
+}
+
 void wire_put_install(struct buf *out, uint32_t call, const struct wire_install *install)
 {
-	json_auto_t *env = json_object();
-	for (size_t i = 0; i < install->env->n; i++) {
-		const char *variable = install->env->v[i], *equals = strchr(variable, '=');
-		AUTO(freep) char *name = xstrndup(variable, (size_t)(equals - variable));
-		json_object_set_new(env, name, json_string(equals + 1));
-	}
 	json_auto_t *payload =
-		json_pack("{s:o, s:O, s:I, s:I, s:I, s:I}", "packages", json_loads(install->packages, 0, NULL), "env",
-			  env, "timeout_ms", (json_int_t)install->timeout_ms, "stdout_limit",
+		json_pack("{s:o, s:o, s:I, s:I, s:I, s:I}", "packages", json_loads(install->packages, 0, NULL), "env",
+			  env_json(install->env), "timeout_ms", (json_int_t)install->timeout_ms, "stdout_limit",
 			  (json_int_t)2 * OUTPUT_LIMIT_MAX, "stderr_limit", (json_int_t)2 * OUTPUT_LIMIT_MAX,
 			  "size_limit", (json_int_t)install->size_limit);
 	(void)put_json(out, FRAME_INSTALL, call, payload);
@@ -135,67 +148,46 @@ static json_t *payload_json(const struct wire_frame *frame)
 	return json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL);
 }
 
+static bool has_number(const json_t *object, const char *name)
+{
+	const json_t *value = json_object_get(object, name);
+	return json_is_integer(value) && json_integer_value(value) >= 0;
+}
+
+/* 0 if it is not said. */
+static uint64_t seconds(const json_t *object, const char *name)
+{
+	return (uint64_t)MIN(MAX(json_integer_value(json_object_get(object, name)), 0), SECONDS_MAX);
+}
+
+static bool kernel_is_up(const json_t *object)
+{
+	const char *kernel = json_string_value(json_object_get(object, "kernel"));
+	return kernel && (streq(kernel, "ready") || streq(kernel, "busy"));
+}
+
 int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, struct fail *f)
 {
 	json_auto_t *hello = frame->type == FRAME_HELLO ? payload_json(frame) : NULL;
 	json_t *version = json_object_get(hello, "version"), *last = json_object_get(hello, "last_call");
-	const char *kernel = json_string_value(json_object_get(hello, "kernel"));
 	json_int_t number = json_integer_value(version), last_call = json_integer_value(last);
 	if (!json_is_integer(version) || last_call < 0 || last_call > UINT32_MAX / 2)
 		return fail_set(f, FAIL_ENGINE, "the session's container does not speak Husk's protocol");
 	if (number < PROTOCOL_VERSION_MIN || number > PROTOCOL_VERSION)
 		return fail_set(f, FAIL_ENGINE, "the session's container speaks protocol %lld, this server %d to %d",
 				(long long)number, PROTOCOL_VERSION_MIN, PROTOCOL_VERSION);
-	json_t *lifetime = json_object_get(hello, "lifetime_left_seconds");
-	json_int_t lease = json_integer_value(json_object_get(hello, "lease_seconds"));
 	*ret = (struct wire_hello){
 		.version = (uint64_t)number,
 		.last_call = (uint32_t)last_call,
-		.lease_seconds = lease > 0 ? (uint64_t)MIN(lease, SECONDS_MAX) : 0,
-		.has_lifetime = json_is_integer(lifetime) && json_integer_value(lifetime) >= 0,
-		.lifetime_left_seconds = (uint64_t)MIN(MAX(json_integer_value(lifetime), 0), SECONDS_MAX),
-		.kernel_ready = kernel && (streq(kernel, "ready") || streq(kernel, "busy")),
+		.lease_seconds = seconds(hello, "lease_seconds"),
+		.has_lifetime = has_number(hello, "lifetime_left_seconds"),
+		.lifetime_left_seconds = seconds(hello, "lifetime_left_seconds"),
+		.kernel_ready = kernel_is_up(hello),
 	};
+	const char *session = json_string_value(json_object_get(hello, "session"));
+	if (session && strlen(session) < sizeof(ret->session))
+		memcpy(ret->session, session, strlen(session) + 1);
 	return 0;
-}
-
-enum wire_event_kind wire_read_event(const struct wire_frame *frame, char **ret_detail)
-{
-	static const struct {
-		const char *name;
-		enum wire_event_kind kind;
-	} kinds[] = { { "kernel_ready", WIRE_EVENT_READY },
-		      { "kernel_died", WIRE_EVENT_DIED },
-		      { "kernel_failed", WIRE_EVENT_FAILED },
-		      { "ending", WIRE_EVENT_ENDING },
-		      { "fenced", WIRE_EVENT_FENCED } };
-	json_auto_t *event = payload_json(frame);
-	const char *name = json_string_value(json_object_get(event, "event"));
-	const char *detail = json_string_value(json_object_get(event, "detail"));
-	if (!detail)
-		detail = json_string_value(json_object_get(event, "cause"));
-	AUTO(buf_release) struct buf clean = { 0 };
-	if (detail)
-		utf8_clean(&clean, detail, utf8_head(detail, strlen(detail), DETAIL_MAX));
-	*ret_detail = detail ? buf_steal_str(&clean) : NULL;
-	for (size_t i = 0; name && i < ARRAY_LEN(kinds); i++)
-		if (streq(name, kinds[i].name))
-			return kinds[i].kind;
-	return WIRE_EVENT_OTHER;
-}
-
-bool wire_read_call(const struct wire_frame *frame)
-{
-	json_auto_t *call = payload_json(frame);
-	const char *kind = json_string_value(json_object_get(call, "kind"));
-	return kind && streq(kind, "terminal");
-}
-
-char *wire_read_progress(const struct wire_frame *frame)
-{
-	json_auto_t *progress = payload_json(frame);
-	const char *tail = json_string_value(json_object_get(progress, "tail"));
-	return tail && *tail ? xstrdup(tail) : NULL;
 }
 
 static char *sentence(const json_t *text)
@@ -206,6 +198,58 @@ static char *sentence(const json_t *text)
 	const char *s = json_string_value(text);
 	utf8_clean(&clean, s, utf8_head(s, strlen(s), DETAIL_MAX));
 	return buf_steal_str(&clean);
+}
+
+static enum wire_event_kind event_kind(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum wire_event_kind kind;
+	} kinds[] = { { "kernel_ready", WIRE_EVENT_READY },   { "kernel_died", WIRE_EVENT_DIED },
+		      { "kernel_failed", WIRE_EVENT_FAILED }, { "ending", WIRE_EVENT_ENDING },
+		      { "fenced", WIRE_EVENT_FENCED },	      { "claimed", WIRE_EVENT_CLAIMED } };
+	for (size_t i = 0; name && i < ARRAY_LEN(kinds); i++)
+		if (streq(name, kinds[i].name))
+			return kinds[i].kind;
+	return WIRE_EVENT_OTHER;
+}
+
+void wire_read_event(const struct wire_frame *frame, struct wire_event *ret)
+{
+	json_auto_t *event = payload_json(frame);
+	*ret = (struct wire_event){
+		.kind = event_kind(json_string_value(json_object_get(event, "event"))),
+		.detail = sentence(json_object_get(event, "detail")),
+		.kernel_ready = kernel_is_up(event),
+		.lease_seconds = seconds(event, "lease_seconds"),
+		.has_lifetime = has_number(event, "lifetime_left_seconds"),
+		.lifetime_left_seconds = seconds(event, "lifetime_left_seconds"),
+	};
+	const char *cause = json_string_value(json_object_get(event, "cause"));
+	if (cause)
+		ret->cause = cause_find(cause);
+	if (!ret->detail)
+		ret->detail = sentence(json_object_get(event, "cause"));
+}
+
+void wire_event_release(struct wire_event *event)
+{
+	free(event->detail);
+	*event = (struct wire_event){ 0 };
+}
+
+enum run_kind wire_read_call(const struct wire_frame *frame)
+{
+	json_auto_t *call = payload_json(frame);
+	const char *kind = json_string_value(json_object_get(call, "kind"));
+	return kind && streq(kind, "terminal") ? RUN_TERMINAL : RUN_CODE;
+}
+
+char *wire_read_progress(const struct wire_frame *frame)
+{
+	json_auto_t *progress = payload_json(frame);
+	const char *tail = json_string_value(json_object_get(progress, "tail"));
+	return tail && *tail ? xstrdup(tail) : NULL;
 }
 
 int wire_read_files_end(const struct wire_frame *frame, struct strv *notices, struct fail *f)

@@ -7,6 +7,8 @@
 #include "base/fail.h"
 #include "base/strv.h"
 #include "kernels/protocol.h"
+#include "manager/model/cause.h"
+#include "manager/model/result.h"
 
 struct wire {
 	struct frame_reader reader;
@@ -51,6 +53,15 @@ int wire_put_files(struct buf *out, uint32_t call, const struct wire_files *file
 /* How a file call ended: 0 if well, else -1 with f filled from PID 1's words, cleaned. Notices are added, bounded. */
 int wire_read_files_end(const struct wire_frame *frame, struct strv *notices, struct fail *f);
 
+/* What a container is for from now on. */
+struct wire_claim {
+	const char *session; /* "" = an install */
+	uint64_t lease_seconds;
+	uint64_t lifetime_seconds; /* 0 = none */
+	const struct strv *env;	   /* NAME=value; one that is no UTF-8 is left out. NULL = none */
+};
+void wire_put_claim(struct buf *out, const struct wire_claim *claim);
+
 struct wire_install {
 	const char *packages;	/* JSON: name -> version */
 	const struct strv *env; /* NAME=value; one that is no UTF-8 is left out */
@@ -59,9 +70,12 @@ struct wire_install {
 };
 void wire_put_install(struct buf *out, uint32_t call, const struct wire_install *install);
 
+#define WIRE_SESSION_SIZE 65
+
 struct wire_hello {
 	uint64_t version;
 	uint32_t last_call;
+	char session[WIRE_SESSION_SIZE]; /* "" = nobody has claimed it, or it does not say */
 	bool kernel_ready;
 	uint64_t lease_seconds; /* PID 1's own; 0 = it does not say */
 	bool has_lifetime;
@@ -76,13 +90,25 @@ enum wire_event_kind {
 	WIRE_EVENT_DIED,
 	WIRE_EVENT_FAILED,
 	WIRE_EVENT_ENDING,
-	WIRE_EVENT_FENCED
+	WIRE_EVENT_FENCED,
+	WIRE_EVENT_CLAIMED,
 };
-/* The sentence of the event, bounded and cleaned, in *ret_detail (owned by the caller; may become NULL). */
-enum wire_event_kind wire_read_event(const struct wire_frame *frame, char **ret_detail);
 
-/* True if the CALL frame is about a command, not a cell. */
-bool wire_read_call(const struct wire_frame *frame);
+struct wire_event {
+	enum wire_event_kind kind;
+	char *detail;	  /* one sentence, bounded and cleaned; may be NULL. Owned */
+	enum cause cause; /* of an ending; CAUSE_NONE if it does not say */
+	/* Of a claim. */
+	bool kernel_ready;
+	uint64_t lease_seconds;
+	bool has_lifetime;
+	uint64_t lifetime_left_seconds;
+};
+void wire_read_event(const struct wire_frame *frame, struct wire_event *ret);
+void wire_event_release(struct wire_event *event);
+
+/* Of what a CALL frame is about. */
+enum run_kind wire_read_call(const struct wire_frame *frame);
 
 /* The last output that a PROGRESS frame shows; a heap string, NULL if there is none. */
 char *wire_read_progress(const struct wire_frame *frame);

@@ -76,3 +76,8 @@ enum cause cause_of(const struct fail *f)
 {
 	return f->cause > CAUSE_NONE && f->cause < CAUSE_COUNT ? (enum cause)f->cause : CAUSE_NONE;
 }
+
+int cause_no_session(struct fail *f, const char *id)
+{
+	return cause_set(f, FAIL_NOT_FOUND, CAUSE_NO_SESSION, "Session '%.64s' not found", id);
+}

@@ -73,5 +73,7 @@ enum cause cause_find(const char *name);
 /* Sets kind, cause and sentence; returns -1 like fail_set(). */
 int cause_set(struct fail *f, enum fail_kind kind, enum cause cause, const char *fmt, ...) PRINTF_LIKE(4, 5);
 enum cause cause_of(const struct fail *f);
+/* The one way to say that there is no such session. */
+int cause_no_session(struct fail *f, const char *id);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/parse.h"
-#include "manager/manager.h"
+#include "manager/model/runtime.h"
 
 #define SETTINGS_FILE_MAX 65536u
 /* What the interpreter, PID 1 and the page tables need beside full tmpfs mounts. */

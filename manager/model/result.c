@@ -30,7 +30,6 @@ void mime_bundle_release(struct mime_bundle *b)
 void run_result_release(struct run_result *r)
 {
 	free(r->detail);
-	free(r->hint);
 	free(r->stdout_text);
 	free(r->stderr_text);
 	mime_bundle_release(&r->result);

@@ -3,7 +3,10 @@
 #ifndef HUSK_MANAGER_MODEL_RESULT_H
 #define HUSK_MANAGER_MODEL_RESULT_H
 
-#include "base/defs.h"
+#include "manager/model/cause.h"
+
+/* What ran. Installs never leave the manager. */
+enum run_kind { RUN_CODE, RUN_TERMINAL, RUN_INSTALL };
 
 enum ending {
 	ENDING_OK,
@@ -34,8 +37,8 @@ struct earlier_result;
 
 struct run_result {
 	enum ending ending;
+	enum cause cause;  /* of an ending that the manager decided on; CAUSE_NONE if it came from PID 1 */
 	char *detail;	   /* one sentence: what happened and what is left (NULL if there is nothing to say) */
-	char *hint;	   /* what to do next; NULL if nothing */
 	char *stdout_text; /* never NULL */
 	char *stderr_text;
 	uint64_t stdout_bytes; /* what the program wrote */
@@ -67,7 +70,7 @@ struct run_result {
 /* A run whose server ended before it could tell of its end. */
 struct earlier_result {
 	uint64_t seq;
-	bool terminal;
+	enum run_kind kind;
 	bool ended; /* false: it still runs, and is told again */
 	struct run_result result;
 };

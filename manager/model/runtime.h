@@ -2,7 +2,7 @@
 #ifndef HUSK_MANAGER_MODEL_RUNTIME_H
 #define HUSK_MANAGER_MODEL_RUNTIME_H
 
-#include "manager/model/config.h"
+#include "base/defs.h"
 
 /* How a runtime takes `dependencies`. Patterns are POSIX extended expressions for the whole text. */
 struct installer {
@@ -25,11 +25,15 @@ struct runtime {
 	const struct installer *installer; /* NULL if it takes none */
 };
 
+/* What a session is to have installed. version "" = any. */
+struct dependency {
+	const char *name;
+	const char *version;
+};
+
 /* All of them, *ret_n, in a fixed order; the first is for callers who name none. */
 const struct runtime *runtime_list(size_t *ret_n);
 /* By name or alias, any case; NULL if there is none. */
 const struct runtime *runtime_find(const char *name);
-/* The image of its sessions: HUSK_IMAGE_PYTHON and its sisters override the one that this build belongs to. */
-const char *runtime_image(const struct runtime *runtime, const struct config *config);
 
 #endif

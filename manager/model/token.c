@@ -11,9 +11,10 @@ static void random_bytes(uint8_t *bytes, size_t n)
 	randombytes_buf(bytes, n);
 }
 
+static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
+
 void token_make(char ret[TOKEN_SIZE])
 {
-	static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
 	uint8_t bytes[17];
 	random_bytes(bytes, sizeof(bytes));
 	for (size_t i = 0; i < TOKEN_SIZE - 1; i++) {
@@ -22,6 +23,18 @@ void token_make(char ret[TOKEN_SIZE])
 		ret[i] = alphabet[window >> (11 - bit % 8) & 31];
 	}
 	ret[TOKEN_SIZE - 1] = '\0';
+}
+
+bool token_is_valid(const char *text)
+{
+	return strspn(text, alphabet) == TOKEN_SIZE - 1 && !text[TOKEN_SIZE - 1];
+}
+
+void token_make_container(char ret[CONTAINER_NAME_SIZE])
+{
+	char token[TOKEN_SIZE];
+	token_make(token);
+	snprintf(ret, CONTAINER_NAME_SIZE, CONTAINER_PREFIX "%s", token);
 }
 
 void token_make_uuid(char ret[UUID_SIZE])

@@ -2,11 +2,17 @@
 #ifndef HUSK_MANAGER_MODEL_TOKEN_H
 #define HUSK_MANAGER_MODEL_TOKEN_H
 
-#include <stddef.h>
+#include "base/defs.h"
 
 /* 128 random bits in base32, lower case, NUL-terminated. */
 #define TOKEN_SIZE 27
 void token_make(char ret[TOKEN_SIZE]);
+/* True if token_make() could have made it. */
+bool token_is_valid(const char *text);
+/* The name of a new container: random, so that it reveals nothing. */
+#define CONTAINER_PREFIX "husk-"
+#define CONTAINER_NAME_SIZE (TOKEN_SIZE + 5)
+void token_make_container(char ret[CONTAINER_NAME_SIZE]);
 /* A random UUID (version 4). */
 #define UUID_SIZE 37
 void token_make_uuid(char ret[UUID_SIZE]);

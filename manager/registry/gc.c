@@ -4,13 +4,15 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "manager/registry/owner.h"
-#include "manager/session/session.h"
+#include "manager/registry/claims.h"
+#include "manager/registry/rows.h"
+#include "manager/registry/sweep.h"
 
 struct gc {
 	struct gc_spec spec;
 	struct engine_query *query;
 	struct store_job *job;
+	struct judging *judging;
 	struct engine_task *task;
 	struct strv present, ended; /* containers: all, and those that nobody will start again */
 	size_t at;		    /* of ended */
@@ -42,40 +44,35 @@ static bool is_present(const struct gc *g, const char *container)
 }
 
 /* A session that is over although its row does not say so. A server that lives sees to its own. */
-static bool is_over(const struct gc *g, const struct session_record *row, uint64_t now)
+static bool is_over(const struct gc *g, const struct session_record *row, bool owner_dead)
 {
-	struct owner_claim claim = {
-		.id = row->owner, .place = row->owner_host, .pid = row->owner_pid, .lease_until = row->lease_until
-	};
-	if (streq(row->state, "ended") || streq(row->owner, g->spec.self) ||
-	    !owner_is_dead(g->spec.config, &claim, now))
+	if (row->state == ROW_ENDED || !owner_dead || streq(row->owner, g->spec.self))
 		return false;
-	return streq(row->state, "starting") || !row->container || !is_present(g, row->container);
+	return row->state == ROW_STARTING || !row->container || !is_present(g, row->container);
+}
+
+static void on_judged(void *ctx, const struct rows *rows)
+{
+	struct gc *g = ctx;
+	g->judging = NULL;
+	for (size_t i = 0; i < rows->n; i++) {
+		if (!is_over(g, &rows->v[i], rows->owner_dead[i]))
+			continue;
+		claim_end_row(g->spec.store, &rows->v[i], SESSION_UNWATCHED);
+		g->report.sessions++;
+	}
+	remove_next(g);
 }
 
 static void on_rows(void *ctx, const struct session_list *list, const struct fail *f)
 {
 	struct gc *g = ctx;
-	uint64_t now = store_now_ms();
 	g->job = NULL;
 	note_failure(g, f);
-	for (size_t i = 0; list && i < list->n; i++) {
-		const struct session_record *row = &list->v[i];
-		if (!is_over(g, row, now))
-			continue;
-		struct session_update update = {
-			.id = row->id,
-			.owner = row->owner,
-			.fence = row->fence,
-			.state = "ended",
-			.cause = SESSION_UNWATCHED,
-			.lease_until = now,
-			.used = row->used,
-		};
-		(void)store_session_update(g->spec.store, &update, /* fn= */ NULL, /* ctx= */ NULL);
-		g->report.sessions++;
-	}
-	remove_next(g);
+	if (list)
+		g->judging = rows_judge(g->spec.loop, g->spec.config, list, on_judged, g);
+	else
+		remove_next(g);
 }
 
 /* --- containers and networks ------------------------------------------------------------------------------------- */
@@ -149,7 +146,7 @@ struct gc *gc_start(const struct gc_spec *spec)
 {
 	struct gc *g = new0(struct gc);
 	g->spec = *spec;
-	owner_sweep(spec->config);
+	sweep_locks(spec->loop, spec->config);
 	g->job = store_identify(spec->store, on_identified, g);
 	return g;
 }
@@ -160,6 +157,7 @@ struct gc *gc_free(struct gc *g)
 		return NULL;
 	g->spec.engine->ops->query_free(g->query);
 	store_cancel(g->job);
+	judging_cancel(g->judging);
 	if (g->task)
 		g->spec.engine->ops->task_cancel(g->task);
 	strv_release(&g->present);

@@ -1,183 +1,200 @@
-/* What a server does for its sessions beside the calls: it listens to the engine, ends the idle, collects what is left over and
- * renews the leases. All of it stops with the last session: a server that has none costs nothing. */
+#include "manager/registry/keeper.h"
+
 #include "base/alloc.h"
 #include "base/log.h"
+#include "manager/model/cause.h"
+#include "manager/registry/claims.h"
 #include "manager/registry/gc.h"
-#include "manager/registry/manager-private.h"
 
 /* Dead sessions stay known so that the next call hears the cause; the oldest are forgotten. */
 #define DEAD_SESSIONS_MAX 64
-#define WATCH_CHECK_MS 1000
+#define CHECK_MS 1000
+
+struct keeper {
+	struct registry *registry;
+	struct engine_watch *watch;
+	struct timer *check;
+	struct timer *gc_timer, *renew_timer; /* run while there are sessions */
+	struct gc *gc;			      /* a round under way */
+};
+
 static void on_watch_closed(void *ctx);
 
 /* --- the engine's events ----------------------------------------------------------------------------------------- */
 
 static void on_engine_event(void *ctx, const struct engine_event *event)
 {
-	struct manager *m = ctx;
-	list_for_each(s, &m->sessions, struct session, node) {
-		if (streq(s->container, event->container)) {
-			session_on_event(s, event);
+	struct keeper *k = ctx;
+	list_for_each(m, &k->registry->members, struct member, node) {
+		if (streq(session_container(m->session), event->container)) {
+			session_on_event(m->session, event);
 			return;
 		}
 	}
 }
 
-static void watch_start(struct manager *m)
+static void watch_start(struct keeper *k)
 {
-	struct watch_handler handler = { .on_event = on_engine_event, .on_closed = on_watch_closed, .ctx = m };
+	struct registry *r = k->registry;
+	struct watch_handler handler = { .on_event = on_engine_event, .on_closed = on_watch_closed, .ctx = k };
 	AUTO(fail_release) struct fail f = { 0 };
-	if (m->watch)
+	if (k->watch || !store_id(r->store))
 		return;
-	m->watch = m->engine->ops->watch(m->engine, store_id(m->store), &handler, &f);
-	if (m->watch)
+	k->watch = r->engine->ops->watch(r->engine, store_id(r->store), &handler, &f);
+	if (k->watch)
 		return;
 	log_debug("no engine events: %s", f.message);
-	timer_start(m->watch_check, WATCH_CHECK_MS, 0);
+	keeper_check_soon(k);
 }
 
-static size_t live_sessions(const struct manager *m)
-{
-	size_t n = 0;
-	list_for_each(s, &m->sessions, struct session, node)
-		n += s->state != SESSION_DEAD;
-	return n;
-}
-
-static void forget_old_dead(struct manager *m)
+static void forget_old_dead(struct registry *r)
 {
 	size_t dead = 0;
-	list_for_each(s, &m->sessions, struct session, node) {
-		if (s->lost)
-			manager_drop(m, s);
+	list_for_each(m, &r->members, struct member, node) {
+		if (session_is_lost(m->session))
+			member_free(m);
 		else
-			dead += s->state == SESSION_DEAD;
+			dead += session_state(m->session) == SESSION_DEAD;
 	}
-	list_for_each(s, &m->sessions, struct session, node) {
+	list_for_each(m, &r->members, struct member, node) {
 		if (dead <= DEAD_SESSIONS_MAX)
 			return;
-		if (s->state == SESSION_DEAD && !s->task) {
-			manager_drop(m, s);
+		if (session_state(m->session) == SESSION_DEAD && !session_is_changing(m->session)) {
+			member_free(m);
 			dead--;
 		}
 	}
 }
 
 /* The feed runs while there is a session to hear of: its process would outlive a server that is killed. */
-static void on_watch_check(void *ctx)
+static void on_check(void *ctx)
 {
-	struct manager *m = ctx;
-	forget_old_dead(m);
-	if (live_sessions(m))
-		watch_start(m);
+	struct keeper *k = ctx;
+	forget_old_dead(k->registry);
+	if (registry_live(k->registry))
+		watch_start(k);
 	else
-		m->watch = m->engine->ops->watch_free(m->watch);
+		k->watch = k->registry->engine->ops->watch_free(k->watch);
 }
 
 static void on_watch_closed(void *ctx)
 {
-	struct manager *m = ctx;
-	m->watch = m->engine->ops->watch_free(m->watch);
-	timer_start(m->watch_check, WATCH_CHECK_MS, 0);
+	struct keeper *k = ctx;
+	k->watch = k->registry->engine->ops->watch_free(k->watch);
+	keeper_check_soon(k);
 }
 
-/* --- time --------------------------------------------------------------------------------------------------- */
+void keeper_check_soon(struct keeper *k)
+{
+	timer_start(k->check, CHECK_MS, 0);
+}
+
+/* --- time -------------------------------------------------------------------------------------------------------- */
 
 /* Ends what nobody has used for SESSION_IDLE_TTL_SECONDS. A session with a run on it is in use. */
-static void end_idle(struct manager *m)
+static void end_idle(struct registry *r)
 {
-	uint64_t now = loop_now_ms(), ttl = m->config->idle_ttl;
-	list_for_each(s, &m->sessions, struct session, node) {
-		if (s->state != SESSION_READY || session_is_busy(s) || now - s->used_ms < ttl * 1000)
+	uint64_t ttl = r->config->idle_ttl;
+	list_for_each(m, &r->members, struct member, node) {
+		struct session *s = m->session;
+		if (session_state(s) != SESSION_READY || session_is_busy(s) || session_idle_ms(s) < ttl * 1000)
 			continue;
 		AUTO(fail_release) struct fail f = { 0 };
-		fail_set(&f, FAIL_DIED, "ended after %llu s without use (SESSION_IDLE_TTL_SECONDS)",
-			 (unsigned long long)ttl);
+		cause_set(&f, FAIL_DIED, CAUSE_IDLE, "ended after %llu s without use (SESSION_IDLE_TTL_SECONDS)",
+			  (unsigned long long)ttl);
 		session_end(s, &f);
 	}
 }
 
 static void on_gc_done(void *ctx, const struct gc_report *report, const struct fail *f)
 {
-	struct manager *m = ctx;
-	m->gc = gc_free(m->gc);
+	struct keeper *k = ctx;
+	k->gc = gc_free(k->gc);
 	if (f)
 		log_debug("gc: %s", f->message);
-	manager_swept(m);
+	ops_swept(k->registry);
 }
 
-void keeper_collect(struct manager *m)
+void keeper_collect(struct keeper *k)
 {
-	if (!m->gc)
-		m->gc = gc_start(&(struct gc_spec){ .loop = m->loop,
-						    .config = m->config,
-						    .engine = m->engine,
-						    .store = m->store,
-						    .self = m->self.id,
+	struct registry *r = k->registry;
+	if (!k->gc)
+		k->gc = gc_start(&(struct gc_spec){ .loop = r->loop,
+						    .config = r->config,
+						    .engine = r->engine,
+						    .store = r->store,
+						    .self = r->self.id,
 						    .on_done = on_gc_done,
-						    .ctx = m });
+						    .ctx = k });
 }
 
 static void on_gc(void *ctx)
 {
-	struct manager *m = ctx;
-	end_idle(m);
-	if (live_sessions(m))
-		keeper_collect(m);
+	struct keeper *k = ctx;
+	end_idle(k->registry);
+	if (registry_live(k->registry))
+		keeper_collect(k);
 	else
-		timer_stop(m->gc_timer);
+		timer_stop(k->gc_timer);
 }
 
 static void on_renew(void *ctx)
 {
-	struct manager *m = ctx;
-	list_for_each(s, &m->sessions, struct session, node)
-		ledger_renew(m, s);
-	if (!live_sessions(m))
-		timer_stop(m->renew_timer);
+	struct keeper *k = ctx;
+	list_for_each(m, &k->registry->members, struct member, node)
+		claim_renew(m);
+	if (!registry_live(k->registry))
+		timer_stop(k->renew_timer);
 }
 
-void keeper_start(struct manager *m)
+/* --- life -------------------------------------------------------------------------------------------------------- */
+
+void keeper_start(struct keeper *k)
 {
-	uint64_t gc = m->config->gc_interval * 1000, renew = m->config->lease * 1000 / 4;
-	watch_start(m);
-	if (!timer_active(m->gc_timer))
-		timer_start(m->gc_timer, gc, gc);
-	if (!timer_active(m->renew_timer))
-		timer_start(m->renew_timer, renew, renew);
+	const struct config *c = k->registry->config;
+	uint64_t gc = c->gc_interval * 1000, renew = c->lease * 1000 / 4;
+	watch_start(k);
+	if (!timer_active(k->gc_timer))
+		timer_start(k->gc_timer, gc, gc);
+	if (!timer_active(k->renew_timer))
+		timer_start(k->renew_timer, renew, renew);
 }
 
-void keeper_check_soon(struct manager *m)
+struct keeper *keeper_new(struct registry *r)
 {
-	timer_start(m->watch_check, WATCH_CHECK_MS, 0);
+	struct keeper *k = new0(struct keeper);
+	k->registry = r;
+	k->check = timer_new(r->loop, on_check, k);
+	k->gc_timer = timer_new(r->loop, on_gc, k);
+	k->renew_timer = timer_new(r->loop, on_renew, k);
+	return k;
 }
 
-void keeper_init(struct manager *m)
+bool keeper_leave(struct keeper *k)
 {
-	m->watch_check = timer_new(m->loop, on_watch_check, m);
-	m->gc_timer = timer_new(m->loop, on_gc, m);
-	m->renew_timer = timer_new(m->loop, on_renew, m);
-}
-
-bool keeper_leave(struct manager *m)
-{
+	struct registry *r = k->registry;
 	AUTO(strv_release) struct strv names = { 0 };
 	bool any = false;
-	list_for_each(s, &m->sessions, struct session, node) {
-		bool usable = (s->state == SESSION_READY || s->state == SESSION_ADOPTING) && !m->leaves_nothing;
-		if (!usable && s->state != SESSION_DEAD)
-			strv_add(&names, s->container);
+	list_for_each(m, &r->members, struct member, node) {
+		enum session_state state = session_state(m->session);
+		bool usable = (state == SESSION_READY || state == SESSION_ADOPTING) && !r->leaves_nothing;
+		if (!usable && state != SESSION_DEAD)
+			strv_add(&names, session_container(m->session));
 		any |= usable;
 	}
-	m->engine->ops->remove_and_forget(m->engine, names.v, names.n);
+	r->engine->ops->remove_and_forget(r->engine, names.v, names.n);
 	return any;
 }
 
-void keeper_release(struct manager *m)
+struct keeper *keeper_free(struct keeper *k)
 {
-	gc_free(m->gc);
-	m->engine->ops->watch_free(m->watch);
-	timer_free(m->watch_check);
-	timer_free(m->gc_timer);
-	timer_free(m->renew_timer);
+	if (!k)
+		return NULL;
+	gc_free(k->gc);
+	k->registry->engine->ops->watch_free(k->watch);
+	timer_free(k->check);
+	timer_free(k->gc_timer);
+	timer_free(k->renew_timer);
+	free(k);
+	return NULL;
 }

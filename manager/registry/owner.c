@@ -59,21 +59,31 @@ static char *lock_path(const struct config *config, const char *id)
 	return xasprintf("%s/servers/%s.lock", config->state_dir, id);
 }
 
-void owner_announce(struct owner *o, const struct config *config)
+int owner_lock(const struct config *config, const char *id, char **ret_path)
 {
-	if (o->lock_path)
-		return;
-	o->lock_path = lock_path(config, o->id);
+	char *path = *ret_path = lock_path(config, id);
 	AUTO(freep) char *folder = xasprintf("%s/servers", config->state_dir);
 	dirs_make(folder);
-	o->lock_fd = open(o->lock_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (o->lock_fd < 0 || flock(o->lock_fd, LOCK_EX | LOCK_NB) < 0) {
-		log_warning("cannot lock '%s': %s; other servers will have to go by the lease", o->lock_path,
-			    strerror(errno));
-		/* A lock that nobody holds would say that we are dead. */
-		(void)unlink(o->lock_path);
-		closep(&o->lock_fd);
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	log_warning("cannot lock '%s': %s; other servers will have to go by the lease", path, strerror(errno));
+	/* A lock that nobody holds would say that we are dead. */
+	if (fd >= 0)
+		(void)unlink(path);
+	closep(&fd);
+	return -1;
+}
+
+void owner_announce(struct owner *o, char *path, int lock_fd)
+{
+	if (o->lock_path) {
+		closep(&lock_fd);
+		free(path);
+		return;
 	}
+	o->lock_path = path;
+	o->lock_fd = lock_fd;
 }
 
 void owner_release(struct owner *o, bool keep)
@@ -96,7 +106,7 @@ static bool lock_is_free(int fd)
 
 static enum owner_life ask_lock(const struct config *config, const char *id)
 {
-	if (strspn(id, "abcdefghijklmnopqrstuvwxyz234567") != TOKEN_SIZE - 1 || id[TOKEN_SIZE - 1])
+	if (!token_is_valid(id))
 		return OWNER_UNKNOWN;
 	AUTO(freep) char *path = lock_path(config, id);
 	AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -117,6 +127,13 @@ static enum owner_life ask_process(const struct owner_claim *claim)
 	if (kill((pid_t)claim->pid, 0) < 0)
 		return errno == ESRCH ? OWNER_DEAD : OWNER_ALIVE;
 	return start_of(claim->pid) == started ? OWNER_ALIVE : OWNER_DEAD;
+}
+
+struct owner_claim owner_claim_of(const struct session_record *row)
+{
+	return (struct owner_claim){
+		.id = row->owner, .place = row->owner_host, .pid = row->owner_pid, .lease_until = row->lease_until
+	};
 }
 
 enum owner_life owner_life(const struct config *config, const struct owner_claim *claim)

@@ -9,6 +9,7 @@
 
 #include "manager/model/config.h"
 #include "manager/model/token.h"
+#include "manager/store/store.h"
 
 struct owner {
 	char id[TOKEN_SIZE];
@@ -20,8 +21,11 @@ struct owner {
 
 /* A new server of this process. Writes nothing. */
 void owner_init(struct owner *o);
-/* Takes the lock; a second call does nothing. A state folder that can't be written leaves the other two ways. */
-void owner_announce(struct owner *o, const struct config *config);
+/* The lock of the server with this id, taken; *ret_path is the caller's either way. -1 if the state folder can't be written,
+ * which leaves the other two ways. Works on files: not for the loop. */
+int owner_lock(const struct config *config, const char *id, char **ret_path);
+/* The server holds its lock from now on. A second one for the same server is dropped. */
+void owner_announce(struct owner *o, char *path, int lock_fd);
 /* keep: sessions stay behind whose next owner will ask the lock. */
 void owner_release(struct owner *o, bool keep);
 
@@ -32,6 +36,8 @@ struct owner_claim {
 	uint64_t pid;
 	uint64_t lease_until; /* ms */
 };
+
+struct owner_claim owner_claim_of(const struct session_record *row);
 
 enum owner_life { OWNER_ALIVE, OWNER_DEAD, OWNER_UNKNOWN };
 /* By lock and process; never by the clock. */

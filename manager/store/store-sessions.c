@@ -44,7 +44,7 @@ static void take_row(void *ctx, const struct db_value *v, size_t n UNUSED)
 		.owner_host = column_text(job, &v[6]),
 		.owner_pid = column_int(&v[7]),
 		.fence = column_int(&v[8]),
-		.state = column_text(job, &v[9]),
+		.state = row_state_find(column_text(job, &v[9])),
 		.cause = column_text(job, &v[10]),
 		.limits = column_text(job, &v[11]),
 		.lease_until = column_int(&v[12]),
@@ -142,7 +142,7 @@ static int insert(struct db *db, const struct session_record *r, struct fail *f)
 		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
 		DB_PARAMS(db_text(r->id), db_text(r->thread), db_text(r->runtime), db_text(r->container),
 			  db_text(r->image), db_text(r->owner), db_text(r->owner_host), db_int(r->owner_pid),
-			  db_int(r->fence), db_text(r->state), db_text(r->cause), db_text(r->limits),
+			  db_int(r->fence), db_text(row_state_name(r->state)), db_text(r->cause), db_text(r->limits),
 			  db_int(r->lease_until), db_int(r->created), db_int(r->used), db_int(r->ends),
 			  db_int(r->ended), db_int(r->busy))
 	};
@@ -191,7 +191,6 @@ struct store_job *store_session_claim(struct store *s, const struct session_reco
 	j->row.image = job_keep(job, row->image);
 	j->row.owner = job_keep(job, row->owner);
 	j->row.owner_host = job_keep(job, row->owner_host);
-	j->row.state = job_keep(job, row->state);
 	j->row.cause = job_keep(job, row->cause);
 	j->row.limits = job_keep(job, row->limits);
 	j->limits = *limits;
@@ -212,7 +211,7 @@ static int update(struct db *db, void *ctx, struct fail *f)
 		       "ended = CASE WHEN state <> 'ended' AND $7 = 'ended' THEN $9 ELSE ended END, state = CASE WHEN state = 'ended' THEN state ELSE COALESCE($7, state) END "
 		       "WHERE id = $1 AND owner = $2 AND fence = $3",
 		DB_PARAMS(db_text(u->id), db_text(u->owner), db_int(u->fence), db_int(u->lease_until), db_int(u->used),
-			  db_int(u->busy), db_text(u->state), db_text(u->cause), db_int(store_now_ms()))
+			  db_int(u->busy), db_text(row_state_name(u->state)), db_text(u->cause), db_int(store_now_ms()))
 	};
 	struct db_query there = { .sql = "SELECT COUNT(*) FROM sessions WHERE id = $1", DB_PARAMS(db_text(u->id)) };
 	uint64_t known;
@@ -244,7 +243,6 @@ struct store_job *store_session_update(struct store *s, const struct session_upd
 	j->update = *u;
 	j->update.id = job_keep(&j->base, u->id);
 	j->update.owner = job_keep(&j->base, u->owner);
-	j->update.state = job_keep(&j->base, u->state);
 	j->update.cause = job_keep(&j->base, u->cause);
 	j->done = fn;
 	return job_submit(&j->base);

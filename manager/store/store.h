@@ -13,6 +13,7 @@
 #include "base/fail.h"
 #include "base/loop.h"
 #include "manager/model/config.h"
+#include "manager/model/state.h"
 
 struct store;
 struct store_job;
@@ -57,8 +58,8 @@ struct session_record {
 	const char *owner;	/* the server's id */
 	const char *owner_host; /* host name, boot id and pid: for people, and for telling a dead owner */
 	uint64_t owner_pid;
-	uint64_t fence;		      /* raised by each take-over; starts at 1 */
-	const char *state;	      /* starting, running, ended */
+	uint64_t fence; /* raised by each take-over; starts at 1 */
+	enum row_state state;
 	const char *cause;	      /* of the end; NULL before */
 	const char *limits;	      /* JSON: memory, cpus, network … as created; may be NULL */
 	uint64_t lease_until;	      /* ms */
@@ -89,8 +90,8 @@ struct session_update {
 	const char *id;
 	const char *owner;
 	uint64_t fence;
-	const char *state; /* NULL = as it is */
-	const char *cause; /* with state "ended" */
+	enum row_state state;
+	const char *cause; /* with ROW_ENDED */
 	uint64_t lease_until;
 	uint64_t used;
 	bool busy;

@@ -1,6 +1,6 @@
 /* A doctor that finds one thing of each kind, for what mcp/doctor makes of them. */
 #include "base/alloc.h"
-#include "manager/doctor/doctor.h"
+#include "manager/manager.h"
 
 struct doctor {
 	struct doctor_request request;

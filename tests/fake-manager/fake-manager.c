@@ -7,7 +7,12 @@
 
 struct fake_counters fake;
 
+struct conversation {
+	struct manager *manager;
+};
+
 struct manager {
+	struct conversation conversation;
 	struct loop *loop;
 	struct list ops;
 	unsigned sessions;
@@ -56,9 +61,15 @@ const struct runtime *runtime_find(const char *name)
 struct manager *manager_new(struct loop *loop, const struct config *config)
 {
 	struct manager *m = new0(struct manager);
+	m->conversation.manager = m;
 	m->loop = loop;
 	list_init(&m->ops);
 	return m;
+}
+
+struct conversation *conversation_open(struct manager *m, const struct conversation_spec *spec UNUSED)
+{
+	return &m->conversation;
 }
 
 static void op_free(struct op *op)
@@ -86,7 +97,7 @@ struct manager *manager_free(struct manager *m)
 	return NULL;
 }
 
-void manager_wake(struct manager *m)
+void conversation_wake(struct conversation *c)
 {
 }
 
@@ -96,8 +107,10 @@ void op_cancel(struct op *op)
 	op_free(op);
 }
 
-void manager_each_session(struct manager *m, void (*fn)(void *ctx, const struct session_info *info), void *ctx)
+void conversation_each_session(struct conversation *c, void (*fn)(void *ctx, const struct session_info *info),
+			       void *ctx)
 {
+	struct manager *m = c->manager;
 	for (unsigned i = 0; i < m->sessions; i++)
 		fn(ctx, &(struct session_info){ .id = m->ids[i], .runtime = "python", .status = "running" });
 }
@@ -129,12 +142,13 @@ static void finish_create(struct op *op)
 	snprintf(id, sizeof(m->ids[0]), "s%u", ++fake.created);
 	if (m->sessions < ARRAY_LEN(m->ids))
 		m->sessions++;
-	op->create.on_done(op->create.ctx, &(struct session_info){ .id = id, .runtime = "python", .status = "running" },
-			   NULL);
+	struct session_info info = { .id = id, .runtime = "python", .status = "running" };
+	op->create.on_done(op->create.ctx, &(struct create_result){ .session = &info }, NULL);
 }
 
-struct op *manager_create(struct manager *m, const struct create_request *req, struct fail *f)
+struct op *manager_create(struct conversation *c, const struct create_request *req, struct fail *f)
 {
+	struct manager *m = c->manager;
 	if (getenv("FAKE_NO_ENGINE")) {
 		fail_set(f, FAIL_ENGINE, "the container engine does not answer");
 		fail_hint(f, "Start it, e.g. with ./setup-docker.sh.");
@@ -211,8 +225,9 @@ static int check_session(const char *id, struct fail *f)
 	return 0;
 }
 
-struct op *manager_run(struct manager *m, const struct run_request *req, struct fail *f)
+struct op *manager_run(struct conversation *c, const struct run_request *req, struct fail *f)
 {
+	struct manager *m = c->manager;
 	unsigned ms = 0;
 	if (check_session(req->session_id, f) < 0)
 		return NULL;
@@ -234,8 +249,9 @@ static void finish_stop(struct op *op)
 	op->stop.on_done(op->stop.ctx, NULL);
 }
 
-struct op *manager_stop(struct manager *m, const struct stop_request *req, struct fail *f)
+struct op *manager_stop(struct conversation *c, const struct stop_request *req, struct fail *f)
 {
+	struct manager *m = c->manager;
 	if (check_session(req->session_id, f) < 0)
 		return NULL;
 	struct op *op = op_new(m, finish_stop, 0);
@@ -269,7 +285,7 @@ static void finish_copy(struct op *op)
 						   .path = (char *)"/workspace/e.txt",
 						   .success = !bad,
 						   .size = bad ? 0 : 5,
-						   .error = bad ? (char *)"bad \xff" : NULL };
+						   .failure.message = bad ? (char *)"bad \xff" : NULL };
 		if (!bad && op->copy.exports)
 			results[i].export = an_export();
 	}
@@ -277,8 +293,9 @@ static void finish_copy(struct op *op)
 	free(results);
 }
 
-struct op *manager_copy(struct manager *m, const struct copy_request *req, struct fail *f)
+struct op *manager_copy(struct conversation *c, const struct copy_request *req, struct fail *f)
 {
+	struct manager *m = c->manager;
 	if (check_session(req->session_id, f) < 0)
 		return NULL;
 	struct op *op = op_new(m, finish_copy, 0);
@@ -297,8 +314,9 @@ static void finish_exports(struct op *op)
 	op->exports.on_done(op->exports.ctx, &e, 1, NULL);
 }
 
-struct op *manager_exports(struct manager *m, const struct exports_request *req, struct fail *f)
+struct op *manager_exports(struct conversation *c, const struct exports_request *req, struct fail *f)
 {
+	struct manager *m = c->manager;
 	struct op *op = op_new(m, finish_exports, 0);
 	op->exports = *req;
 	return op;
@@ -311,8 +329,9 @@ static void finish_read(struct op *op)
 	op->read.on_done(op->read.ctx, known ? &e : NULL, known ? (const uint8_t *)"hello" : NULL, known ? 5 : 0, NULL);
 }
 
-struct op *manager_read_export(struct manager *m, const struct read_request *req, struct fail *f)
+struct op *manager_read_export(struct conversation *c, const struct read_request *req, struct fail *f)
 {
+	struct manager *m = c->manager;
 	struct op *op = op_new(m, finish_read, 0);
 	op->read = *req;
 	op->text = xstrdup(req->id);

@@ -16,7 +16,6 @@
 #define HUSK_TESTS_FAKE_MANAGER_H
 
 #include "manager/manager.h"
-#include "manager/registry/copy.h"
 
 struct fake_counters {
 	unsigned created, started, done, cancelled;

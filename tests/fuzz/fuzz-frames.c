@@ -23,7 +23,7 @@ static void run(struct job *job, unsigned times)
 			check_sendable(progress);
 	}
 	job_structured(job, FRAME_RESULT, "{\"data\":{}}", 11);
-	job_end(job, &(struct ending){ .ending = "ok", .kernel = "kept" });
+	job_end(job, &(struct job_ending){ .ending = "ok", .kernel = "kept" });
 }
 
 /* Only frames that PID 1 may send, of this call, END last and once. */

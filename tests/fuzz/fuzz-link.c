@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	close(ends[1]);
 	link_drain(&p.link);
 	CHECK(p.gone && p.link.fd < 0);
-	job_end(p.job, &(struct ending){ .ending = "ok" });
+	job_end(p.job, &(struct job_ending){ .ending = "ok" });
 	jobs_release(&p.jobs);
 	return 0;
 }

@@ -98,7 +98,7 @@ static void serve(struct peer *peer, int in_fd, int out_fd)
 	struct manager *manager = manager_new(peer->loop, &config);
 	struct server *server = server_new(&(struct server_spec){
 		.loop = peer->loop,
-		.manager = manager,
+		.conversation = conversation_open(manager, NULL),
 		.config = &config,
 		.in_fd = in_fd,
 		.out_fd = out_fd,

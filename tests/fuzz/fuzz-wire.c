@@ -64,9 +64,9 @@ static bool on_frame(struct collect *c, const struct wire_frame *frame)
 		return fine;
 	}
 	if (frame->type == FRAME_EVENT) {
-		AUTO(freep) char *detail = NULL;
-		(void)wire_read_event(frame, &detail);
-		check_text(detail, 1000);
+		AUTO(wire_event_release) struct wire_event event = { 0 };
+		wire_read_event(frame, &event);
+		check_text(event.detail, 1000);
 		return true;
 	}
 	int r = collect_frame(c, frame);

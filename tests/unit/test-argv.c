@@ -17,7 +17,6 @@ static struct container_spec defaults(void)
 		.pids = 512,
 		.tmpfs = 200ull << 20,
 		.lease = 300,
-		.lifetime = 7200,
 	};
 }
 
@@ -141,7 +140,6 @@ static void run_small_limits(void **state)
 	spec.pids = 64;
 	spec.tmpfs = 64ull << 20;
 	spec.lease = 2;
-	spec.lifetime = 60;
 	argv_run(&argv, "podman-docker", &spec, NULL);
 	check("run-small", &argv);
 }

@@ -86,7 +86,8 @@ static void cancel_stops_the_work_and_says_nothing(void **state)
 	struct fail f = { 0 };
 	json_auto_t *token = json_string("t");
 	call_set_progress(c, loop, token);
-	c->op = manager_stop(m, &(struct stop_request){ .session_id = "s", .on_done = done }, &f);
+	c->op = manager_stop(conversation_open(m, NULL), &(struct stop_request){ .session_id = "s", .on_done = done },
+			     &f);
 	call_output(c, "x\n", 2);
 	unsigned before = fake.cancelled;
 	call_cancel(c);

@@ -33,13 +33,19 @@ static struct owner_claim claim_of(const struct owner *o, uint64_t lease_until)
 	return (struct owner_claim){ .id = o->id, .place = o->place, .pid = o->pid, .lease_until = lease_until };
 }
 
+static void announce(struct owner *o)
+{
+	char *path;
+	int fd = owner_lock(&config, o->id, &path);
+	owner_announce(o, path, fd);
+}
+
 static void the_lock_decides(void **state)
 {
 	struct owner o;
 	owner_init(&o);
 	assert_null(o.lock_path);
-	owner_announce(&o, &config);
-	owner_announce(&o, &config);
+	announce(&o);
 	struct owner_claim claim = claim_of(&o, 0);
 	/* However long its lease has been over. */
 	assert_int_equal(owner_life(&config, &claim), OWNER_ALIVE);
@@ -102,9 +108,9 @@ static void old_locks_are_swept(void **state)
 	owner_init(&dead);
 	owner_init(&fresh);
 	owner_init(&alive);
-	owner_announce(&dead, &config);
-	owner_announce(&fresh, &config);
-	owner_announce(&alive, &config);
+	announce(&dead);
+	announce(&fresh);
+	announce(&alive);
 	AUTO(freep) char *dead_path = xstrdup(dead.lock_path);
 	AUTO(freep) char *fresh_path = xstrdup(fresh.lock_path);
 	AUTO(freep) char *alive_path = xstrdup(alive.lock_path);

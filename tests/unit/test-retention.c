@@ -73,7 +73,7 @@ static const char *exchange(struct fixture *x)
 
 static void ok(struct job *c)
 {
-	job_end(c, &(struct ending){ .ending = "ok" });
+	job_end(c, &(struct job_ending){ .ending = "ok" });
 }
 
 static void frames_come_in_order_once(void **state)

@@ -73,7 +73,7 @@ static int set_up(void **state)
 	r->splitter.max = 64u << 20;
 	r->timer = timer_new(r->loop, on_tick, r->loop);
 	r->server = server_new(&(struct server_spec){ .loop = r->loop,
-						      .manager = r->manager,
+						      .conversation = conversation_open(r->manager, NULL),
 						      .config = &config,
 						      .in_fd = in[0],
 						      .out_fd = out[1],

@@ -77,7 +77,7 @@ static int claim_many(int number)
 					      .runtime = "python",
 					      .owner = owner,
 					      .fence = 1,
-					      .state = "starting",
+					      .state = ROW_STARTING,
 					      .created = now,
 					      .lease_until = now + 600000 };
 		ask_claim(&b, &a, &row, &limits);
@@ -156,7 +156,7 @@ static int claim_one(int number)
 				      .runtime = "python",
 				      .owner = "dead",
 				      .fence = 1,
-				      .state = "running",
+				      .state = ROW_RUNNING,
 				      .lease_until = store_now_ms() + 600000 };
 	ask_claim(&b, &a, &row, &(struct claim_limits){ 9, 9, 9 });
 	return a.fail.kind ? complain("claim", &a.fail) : 0;

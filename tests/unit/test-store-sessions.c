@@ -69,7 +69,7 @@ static struct session_record session(const char *id, const char *thread)
 		.owner_host = "host boot",
 		.owner_pid = 42,
 		.fence = 1,
-		.state = "starting",
+		.state = ROW_STARTING,
 		.limits = "{\"memory\":1}",
 		.lease_until = now + 60000,
 		.created = now,
@@ -103,7 +103,7 @@ static void a_session_comes_back_as_it_was(void **state)
 	assert_string_equal(r->owner_host, "host boot");
 	assert_int_equal(r->owner_pid, 42);
 	assert_int_equal(r->fence, 1);
-	assert_string_equal(r->state, "starting");
+	assert_int_equal(r->state, ROW_STARTING);
 	assert_null(r->cause);
 	assert_string_equal(r->limits, "{\"memory\":1}");
 	assert_int_equal(r->lease_until, row.lease_until);
@@ -158,7 +158,7 @@ static void an_ended_session_and_an_old_lease_hold_no_slot(void **state)
 	assert_fails(FAIL_LIMIT, "sessions (1)");
 	ask_update(&b, &a,
 		   &(struct session_update){
-			   .id = "s2", .owner = "server-1", .fence = 1, .state = "ended", .cause = "x" });
+			   .id = "s2", .owner = "server-1", .fence = 1, .state = ROW_ENDED, .cause = "x" });
 	assert_fine();
 	ask_claim(&b, &a, &row, &one);
 	assert_fine();
@@ -174,29 +174,29 @@ static void an_update_changes_what_it_says(void **state)
 	ask_update(&b, &a, &u);
 	assert_fine();
 	ask_session(&b, &a, "s1");
-	assert_string_equal(a.sessions[0].state, "starting");
+	assert_int_equal(a.sessions[0].state, ROW_STARTING);
 	assert_int_equal(a.sessions[0].lease_until, now + 9);
 	assert_int_equal(a.sessions[0].used, now + 5);
 	assert_true(a.sessions[0].busy);
-	u.state = "running";
+	u.state = ROW_RUNNING;
 	u.used = 1; /* use does not go back */
 	u.busy = false;
 	ask_update(&b, &a, &u);
 	assert_fine();
 	ask_session(&b, &a, "s1");
-	assert_string_equal(a.sessions[0].state, "running");
+	assert_int_equal(a.sessions[0].state, ROW_RUNNING);
 	assert_int_equal(a.sessions[0].used, now + 5);
 	assert_int_equal(a.sessions[0].ended, 0);
 	assert_false(a.sessions[0].busy);
-	u.state = "ended";
+	u.state = ROW_ENDED;
 	u.cause = "stopped";
 	ask_update(&b, &a, &u);
 	assert_fine();
-	u.state = "running"; /* an ended one stays so */
+	u.state = ROW_RUNNING; /* an ended one stays so */
 	ask_update(&b, &a, &u);
 	assert_fine();
 	ask_session(&b, &a, "s1");
-	assert_string_equal(a.sessions[0].state, "ended");
+	assert_int_equal(a.sessions[0].state, ROW_ENDED);
 	assert_string_equal(a.sessions[0].cause, "stopped");
 	assert_true(a.sessions[0].ended >= now);
 }
@@ -236,7 +236,7 @@ static void one_take_over_wins(void **state)
 	assert_int_equal(a.n, 0);
 	ask_update(&b, &a,
 		   &(struct session_update){
-			   .id = "s1", .owner = "server-2", .fence = 2, .state = "ended", .cause = "x" });
+			   .id = "s1", .owner = "server-2", .fence = 2, .state = ROW_ENDED, .cause = "x" });
 	assert_fine();
 	t.old_owner = "server-2";
 	t.old_fence = 2;
@@ -256,7 +256,7 @@ static void sessions_are_listed_newest_first(void **state)
 	}
 	ask_update(&b, &a,
 		   &(struct session_update){
-			   .id = "s3", .owner = "server-1", .fence = 1, .state = "ended", .cause = "x" });
+			   .id = "s3", .owner = "server-1", .fence = 1, .state = ROW_ENDED, .cause = "x" });
 	ask_sessions(&b, &a, NULL, true);
 	assert_int_equal(a.n, 3);
 	assert_string_equal(a.sessions[0].id, "s3");

@@ -84,11 +84,13 @@ static void test_run_frame_refuses_what_is_not_utf8(void **state)
 
 static void test_events(void **state)
 {
-	AUTO(freep) char *detail = NULL;
+	AUTO(wire_event_release) struct wire_event event = { 0 };
 	const char *json = "{\"event\":\"ending\",\"cause\":\"lease\"}";
 	struct wire_frame frame = { .type = FRAME_EVENT, .payload = (const uint8_t *)json, .n = strlen(json) };
-	assert_int_equal(wire_read_event(&frame, &detail), WIRE_EVENT_ENDING);
-	assert_string_equal(detail, "lease");
+	wire_read_event(&frame, &event);
+	assert_int_equal(event.kind, WIRE_EVENT_ENDING);
+	assert_int_equal(event.cause, CAUSE_LEASE);
+	assert_string_equal(event.detail, "lease");
 }
 
 int main(void)

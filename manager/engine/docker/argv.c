@@ -121,8 +121,6 @@ void argv_run(struct strv *argv, const char *docker, const struct container_spec
 		strv_add(argv, "--install");
 	strv_add(argv, "--lease");
 	strv_addf(argv, "%llu", (unsigned long long)spec->lease);
-	strv_add(argv, "--lifetime");
-	strv_addf(argv, "%llu", (unsigned long long)spec->lifetime);
 }
 
 void argv_attach(struct strv *argv, const char *docker, const char *container)

@@ -1,11 +1,11 @@
-/* manager/advice: when a result says that its session will not be there for long. */
+/* registry/notice: when a result says that its session will not be there for long. */
 #include "base/alloc.h"
-#include "manager/session/advice.h"
+#include "manager/registry/notice.h"
 #include "tests/unit/unit.h"
 
 static void expect_notice(uint64_t left_ms, uint64_t lifetime, uint64_t idle, const char *words)
 {
-	AUTO(freep) char *notice = advice_notice(left_ms, lifetime, idle);
+	AUTO(freep) char *notice = notice_text(left_ms, lifetime, idle);
 	if (!words)
 		assert_null(notice);
 	else if (!notice || !strstr(notice, words))

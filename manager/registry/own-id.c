@@ -1,4 +1,4 @@
-#include "manager/registry/thread.h"
+#include "manager/registry/own-id.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,11 +9,11 @@
 #include "base/log.h"
 #include "manager/model/token.h"
 
-#define THREAD_FILE_MAX 4096
+#define FILE_BYTES_MAX 4096
 
 static char *read_id(const char *path)
 {
-	char text[THREAD_FILE_MAX];
+	char text[FILE_BYTES_MAX];
 	AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
 	if (n <= 0)
@@ -36,25 +36,21 @@ static int write_id(const char *temporary, const char *id)
 	return 0;
 }
 
-char *thread_id_known(const struct config *c)
+char *own_id_known(const char *state_dir)
 {
-	if (c->thread_id)
-		return xstrdup(c->thread_id);
-	AUTO(freep) char *path = xasprintf("%s/mcp-thread.json", c->state_dir);
+	AUTO(freep) char *path = xasprintf("%s/mcp-thread.json", state_dir);
 	return read_id(path);
 }
 
-char *thread_id_load(const struct config *c)
+char *own_id_load(const char *state_dir)
 {
-	if (c->thread_id)
-		return xstrdup(c->thread_id);
-	AUTO(freep) char *path = xasprintf("%s/mcp-thread.json", c->state_dir);
+	AUTO(freep) char *path = xasprintf("%s/mcp-thread.json", state_dir);
 	char *known = read_id(path);
 	if (known)
 		return known;
 	char id[UUID_SIZE];
 	token_make_uuid(id);
-	dirs_make(c->state_dir);
+	dirs_make(state_dir);
 	AUTO(freep) char *temporary = xasprintf("%s.%s", path, id);
 	int r = write_id(temporary, id);
 	/* link() fails where another server was first: then its id counts. A file that nobody can read is replaced. */
@@ -65,6 +61,6 @@ char *thread_id_load(const struct config *c)
 	}
 	unlink(temporary);
 	if (r < 0)
-		log_warning("cannot keep the thread id in '%s': %s", path, strerror(-r));
+		log_warning("cannot keep the conversation's id in '%s': %s", path, strerror(-r));
 	return known ? known : xstrdup(id);
 }

@@ -1,0 +1,36 @@
+/* What the calls on one line share: their numbers, the way out, and when PID 1 was last heard. Runs and transfers know this
+ * and nothing of the line that owns it. */
+#ifndef HUSK_MANAGER_LINE_DISPATCH_H
+#define HUSK_MANAGER_LINE_DISPATCH_H
+
+#include "base/list.h"
+#include "base/loop.h"
+#include "manager/line/wire.h"
+#include "manager/model/config.h"
+
+struct dispatch {
+	struct loop *loop;
+	const struct config *config;
+	struct list runs;      /* of struct run, by number */
+	struct list transfers; /* of struct transfer */
+	uint32_t last_call;    /* the highest number that was given or heard of */
+	uint32_t last_earlier; /* numbers up to this one were given by a former server */
+	bool open;	       /* PID 1 has answered our hello: frames go out at once */
+	uint64_t heard_ms;     /* of PID 1, on whichever connection */
+	uint64_t used_ms;      /* the last time that somebody asked for something or got it */
+	struct fail trouble;   /* why the connection broke last; no kind while PID 1 answers */
+	void (*send)(struct dispatch *c, const struct buf *frames);
+};
+
+/* loop and config must outlive it. */
+void dispatch_init(struct dispatch *c, struct loop *loop, const struct config *config,
+		   void (*send)(struct dispatch *c, const struct buf *frames));
+void dispatch_release(struct dispatch *c);
+
+/* A number for a new call. */
+uint32_t dispatch_number(struct dispatch *c);
+/* Frames to PID 1 if there is a connection. What is lost with it is replayed or sent again after the next hello. */
+void dispatch_send(struct dispatch *c, const struct buf *frames);
+void dispatch_send_frame(struct dispatch *c, enum frame_type type, uint32_t call);
+
+#endif

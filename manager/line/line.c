@@ -1,0 +1,299 @@
+#include "manager/line/line.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "manager/line/run.h"
+#include "manager/line/transfer.h"
+#include "manager/model/cause.h"
+
+#define RETRY_MS 100
+#define RETRY_MAX_MS 5000
+#define RETRY_DOUBLINGS 6u
+/* Beyond a quarter of the lease, in which at least one PONG comes. */
+#define STUCK_MS 10000
+
+struct line {
+	struct dispatch dispatch;
+	struct line_spec spec;
+	struct wire wire;
+	struct buf claim; /* the frame; empty = none to make */
+	struct timer *heartbeat, *retry;
+	uint64_t connection; /* counts openings: what a callback started on may be over when it returns */
+	uint64_t frame_ms;   /* of the last bytes on this connection */
+	uint64_t lease_ms;
+	unsigned failures;
+	bool connected, closed;
+};
+
+static void connect_now(struct line *l);
+
+static struct line *line_of(struct dispatch *c)
+{
+	return container_of(c, struct line, dispatch);
+}
+
+static void send_frames(struct dispatch *c, const struct buf *frames)
+{
+	struct line *l = line_of(c);
+	if (l->connected)
+		l->spec.transport->ops->write(l->spec.transport, frames->data, frames->len);
+}
+
+/* --- the connection ---------------------------------------------------------------------------------------------- */
+
+static void disconnect(struct line *l)
+{
+	l->spec.transport->ops->close(l->spec.transport);
+	wire_release(&l->wire);
+	l->connected = l->dispatch.open = false;
+	l->connection++;
+}
+
+static void lose_transfers(struct line *l)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	cause_set(
+		&f, FAIL_ENGINE, CAUSE_STREAM_BROKE,
+		"the connection to the session broke while files were copied; what an import had sent may have been moved into place");
+	fail_hint(&f, "Look what is there, and try again.");
+	transfers_lost(&l->dispatch, &f, /* gone= */ false);
+}
+
+static void broken(struct line *l, const struct fail *f)
+{
+	disconnect(l);
+	lose_transfers(l);
+	if (l->closed)
+		return;
+	fail_copy(&l->dispatch.trouble, f);
+	l->spec.handler.on_broken(l->spec.handler.ctx, f);
+}
+
+/* A carrier tells of its failure on the stream itself, in words, where PID 1's hello should be. */
+static void break_protocol(struct line *l)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	if (l->dispatch.open)
+		cause_set(&f, FAIL_DIED, CAUSE_PROTOCOL, "the container broke Husk's protocol and was removed");
+	else
+		l->spec.transport->ops->explain(l->spec.transport, buf_str(&l->wire.reader.buf), l->wire.reader.buf.len,
+						&f);
+	broken(l, &f);
+}
+
+void line_retry(struct line *l)
+{
+	uint64_t delay = (uint64_t)RETRY_MS << MIN(l->failures, RETRY_DOUBLINGS);
+	l->failures++;
+	if (!l->closed)
+		timer_start(l->retry, MIN(delay, RETRY_MAX_MS), 0);
+}
+
+unsigned line_failures(const struct line *l)
+{
+	return l->failures;
+}
+
+bool line_in_lease(const struct line *l)
+{
+	return loop_now_ms() - l->dispatch.heard_ms < l->lease_ms;
+}
+
+/* --- frames ------------------------------------------------------------------------------------------------------ */
+
+static void set_lease(struct line *l, uint64_t seconds)
+{
+	if (!seconds || seconds * 1000 == l->lease_ms)
+		return;
+	l->lease_ms = seconds * 1000;
+	timer_start(l->heartbeat, l->lease_ms / 4, l->lease_ms / 4);
+}
+
+static int on_hello(struct line *l, const struct wire_frame *frame)
+{
+	struct wire_hello hello;
+	AUTO(fail_release) struct fail f = { 0 };
+	if (wire_read_hello(frame, &hello, &f) < 0) {
+		if (frame->type != FRAME_HELLO)
+			return -EPROTO;
+		f.cause = CAUSE_PROTOCOL;
+		broken(l, &f);
+		return 0;
+	}
+	l->dispatch.open = true;
+	l->failures = 0;
+	fail_release(&l->dispatch.trouble);
+	l->dispatch.last_call = MAX(l->dispatch.last_call, hello.last_call);
+	set_lease(l, hello.lease_seconds);
+	if (l->claim.len && !*hello.session)
+		dispatch_send(&l->dispatch, &l->claim);
+	runs_resume(&l->dispatch, hello.last_call);
+	l->spec.handler.on_hello(l->spec.handler.ctx, &hello);
+	return 0;
+}
+
+static void on_event(struct line *l, const struct wire_frame *frame)
+{
+	AUTO(wire_event_release) struct wire_event event = { 0 };
+	wire_read_event(frame, &event);
+	if (event.kind == WIRE_EVENT_CLAIMED)
+		set_lease(l, event.lease_seconds);
+	l->spec.handler.on_event(l->spec.handler.ctx, &event);
+}
+
+/* 0, or negative when the connection is of no more use. */
+static int on_frame(struct line *l, const struct wire_frame *frame)
+{
+	int r;
+	if (frame->type == FRAME_EVENT) {
+		on_event(l, frame);
+		return 0;
+	}
+	if (!l->dispatch.open)
+		return on_hello(l, frame);
+	if (frame->type == FRAME_PONG)
+		return 0;
+	if (frame->type == FRAME_HELLO)
+		return -EPROTO;
+	return transfers_frame(&l->dispatch, frame, &r) ? r : runs_frame(&l->dispatch, frame);
+}
+
+static void on_bytes(void *ctx, const void *data, size_t n)
+{
+	struct line *l = ctx;
+	struct wire_frame frame;
+	uint64_t connection = l->connection;
+	int r;
+	l->frame_ms = l->dispatch.heard_ms = loop_now_ms();
+	wire_feed(&l->wire, data, n);
+	while ((r = wire_next(&l->wire, &frame)) == 1) {
+		r = on_frame(l, &frame);
+		/* The frame may have ended the connection, or all of it. */
+		if (l->connection != connection)
+			return;
+		if (r < 0) {
+			log_debug("line: frame of type %d, %zu bytes, call %u, not expected", frame.type, frame.n,
+				  frame.call);
+			break;
+		}
+	}
+	if (r < 0)
+		break_protocol(l);
+}
+
+static void on_closed(void *ctx, const struct fail *f)
+{
+	struct line *l = ctx;
+	log_debug("line: connection closed: %s", f->message);
+	broken(l, f);
+}
+
+static void connect_now(struct line *l)
+{
+	struct transport *t = l->spec.transport;
+	struct transport_handler handler = { .on_bytes = on_bytes, .on_closed = on_closed, .ctx = l };
+	AUTO(buf_release) struct buf hello = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	if (t->ops->open(t, &handler, &f) < 0) {
+		broken(l, &f);
+		return;
+	}
+	l->connected = true;
+	l->frame_ms = loop_now_ms();
+	wire_put_hello(&hello, l->spec.fence);
+	dispatch_send(&l->dispatch, &hello);
+}
+
+static void on_retry(void *ctx)
+{
+	connect_now(ctx);
+}
+
+static void on_heartbeat(void *ctx)
+{
+	struct line *l = ctx;
+	if (!l->connected)
+		return;
+	uint64_t silent = loop_now_ms() - l->frame_ms;
+	if (silent > l->lease_ms / 4 + STUCK_MS) {
+		AUTO(fail_release) struct fail f = { 0 };
+		cause_set(&f, FAIL_ENGINE, CAUSE_NO_ANSWER, "the container has not answered for %llu s",
+			  (unsigned long long)silent / 1000);
+		broken(l, &f);
+		return;
+	}
+	dispatch_send_frame(&l->dispatch, FRAME_PING, 0);
+}
+
+/* --- life -------------------------------------------------------------------------------------------------------- */
+
+struct line *line_new(const struct line_spec *spec)
+{
+	struct line *l = new0(struct line);
+	l->spec = *spec;
+	l->lease_ms = spec->lease_ms;
+	dispatch_init(&l->dispatch, spec->loop, spec->config, send_frames);
+	l->heartbeat = timer_new(spec->loop, on_heartbeat, l);
+	l->retry = timer_new(spec->loop, on_retry, l);
+	return l;
+}
+
+void line_claim(struct line *l, const struct wire_claim *claim)
+{
+	buf_reset(&l->claim);
+	wire_put_claim(&l->claim, claim);
+	if (l->dispatch.open)
+		dispatch_send(&l->dispatch, &l->claim);
+}
+
+void line_open(struct line *l)
+{
+	timer_start(l->heartbeat, l->lease_ms / 4, l->lease_ms / 4);
+	timer_start(l->retry, 0, 0);
+}
+
+void line_close(struct line *l, const struct fail *why)
+{
+	l->closed = true;
+	timer_stop(l->heartbeat);
+	timer_stop(l->retry);
+	disconnect(l);
+	transfers_lost(&l->dispatch, why, /* gone= */ true);
+}
+
+void line_cut(struct line *l, enum ending ending, const struct fail *why)
+{
+	runs_cut(&l->dispatch, ending, why);
+}
+
+struct dispatch *line_dispatch(struct line *l)
+{
+	return &l->dispatch;
+}
+
+bool line_busy(const struct line *l)
+{
+	return runs_busy(&l->dispatch) || transfers_busy(&l->dispatch);
+}
+
+const char *line_transport(const struct line *l)
+{
+	return l->spec.transport->ops->name;
+}
+
+struct line *line_free(struct line *l)
+{
+	if (!l)
+		return NULL;
+	runs_release(&l->dispatch);
+	disconnect(l);
+	l->spec.transport->ops->free(l->spec.transport);
+	timer_free(l->heartbeat);
+	timer_free(l->retry);
+	buf_release(&l->claim);
+	dispatch_release(&l->dispatch);
+	free(l);
+	return NULL;
+}

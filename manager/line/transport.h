@@ -1,0 +1,38 @@
+/* How bytes reach one PID 1 and come back. A transport is opened, breaks and is opened again any number of times; what is
+ * said over it is the line's business. */
+#ifndef HUSK_MANAGER_LINE_TRANSPORT_H
+#define HUSK_MANAGER_LINE_TRANSPORT_H
+
+#include "manager/engine/engine.h"
+
+struct transport;
+
+struct transport_handler {
+	void (*on_bytes)(void *ctx, const void *data, size_t n);
+	/* Once for each opening; the transport is closed by then. FAIL_DIED: the container is not there or does not run. */
+	void (*on_closed)(void *ctx, const struct fail *f);
+	void *ctx;
+};
+
+struct transport_ops {
+	const char *name; /* for people: "docker exec", "socket" */
+	/* -1 with f if it cannot even be tried; nothing is called back then. */
+	int (*open)(struct transport *t, const struct transport_handler *handler, struct fail *f);
+	/* Bytes that cannot be written close the transport; on_closed tells, later. */
+	void (*write)(struct transport *t, const void *data, size_t n);
+	/* Nothing is called back any more. Idempotent. */
+	void (*close)(struct transport *t);
+	/* Bytes came that no PID 1 sends: fills f with what they say, if they are a carrier's own words. */
+	void (*explain)(struct transport *t, const char *text, size_t n, struct fail *f);
+	/* Closes it first. Returns NULL. */
+	struct transport *(*free)(struct transport *t);
+};
+
+struct transport {
+	const struct transport_ops *ops;
+};
+
+/* Over the engine's own exec. The engine must outlive it. */
+struct transport *transport_exec_new(struct engine *engine, const char *container);
+
+#endif

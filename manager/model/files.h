@@ -1,0 +1,41 @@
+/* What is asked of imports and exports, and what became of it: plain data. */
+#ifndef HUSK_MANAGER_MODEL_FILES_H
+#define HUSK_MANAGER_MODEL_FILES_H
+
+#include "base/fail.h"
+#include "base/strv.h"
+
+/* One thing to import; exactly one of the three sources is set. Strings are borrowed for the call. */
+struct import_item {
+	const char *content; /* inline */
+	size_t content_len;
+	bool base64;
+	const char *source;	       /* a path of the host */
+	const char *session_id, *path; /* an export of another session, or something in an exported directory */
+	const char *destination;       /* NULL = /workspace and the name of the source; ending in "/" = below it */
+};
+
+/* An export, as it stands in the store. */
+struct export_info {
+	char *id, *thread, *session_id, *path, *name, *mime, *hash;
+	char *host_path; /* of the file, or of a tar of the directory */
+	char *uri;	 /* husk://exports/ID/NAME */
+	bool directory;
+	uint64_t size, stored, created_ms;
+};
+
+/* What became of one entry of an import or export. */
+struct copy_result {
+	char *source; /* imports: as it was asked for */
+	char *path;   /* in the sandbox, absolute; NULL if what was asked for is none */
+	bool success;
+	uint64_t size;
+	struct fail failure;	   /* why not; no kind if it succeeded */
+	struct strv notices;	   /* what was left out, and why */
+	struct export_info export; /* of an export that succeeded */
+};
+
+void export_info_release(struct export_info *info);
+void copy_result_release(struct copy_result *r);
+
+#endif

@@ -1,0 +1,11 @@
+/* Which image a runtime's sessions are made of. */
+#ifndef HUSK_MANAGER_MODEL_IMAGE_H
+#define HUSK_MANAGER_MODEL_IMAGE_H
+
+#include "manager/model/config.h"
+#include "manager/model/runtime.h"
+
+/* HUSK_IMAGE_PYTHON and its sisters override the one that this build belongs to. */
+const char *runtime_image(const struct runtime *runtime, const struct config *config);
+
+#endif

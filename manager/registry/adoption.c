@@ -1,0 +1,346 @@
+#include "manager/registry/adoption.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "manager/model/cause.h"
+#include "manager/registry/claims.h"
+#include "manager/registry/member.h"
+#include "manager/registry/rows.h"
+
+/* At a time, newest first: each costs an attempt to attach. */
+#define ADOPTIONS_MAX 32
+
+struct adoptions {
+	struct registry *registry;
+	struct list searches; /* of struct search */
+	struct list scans;    /* of struct scan */
+};
+
+/* One session that is looked for or taken over. */
+struct search {
+	struct list node;
+	struct conversation *conversation;
+	struct conversation_wait wait;
+	struct store_job *job;
+	struct judging *judging;
+	char id[TOKEN_SIZE];
+	bool retried;
+	/* The row that is to be taken over. */
+	char *owner;
+	uint64_t fence;
+};
+
+/* A look for all sessions of a conversation. */
+struct scan {
+	struct list node;
+	struct conversation *conversation;
+	struct conversation_wait wait;
+	struct store_job *job;
+	struct judging *judging;
+};
+
+static struct registry *registry_of(const struct search *s)
+{
+	return s->conversation->registry;
+}
+
+static void search_free(struct search *s)
+{
+	list_remove(&s->node);
+	list_remove(&s->wait.node);
+	store_cancel(s->job);
+	judging_cancel(s->judging);
+	free(s->owner);
+	free(s);
+}
+
+/* Exactly one of the two. */
+static void conclude(struct search *s, struct member *m, const struct fail *f)
+{
+	struct conversation *c = s->conversation;
+	char id[TOKEN_SIZE];
+	memcpy(id, s->id, sizeof(id));
+	search_free(s);
+	ops_found(c->registry, c, id, m, f);
+}
+
+static struct search *find(const struct conversation *c, const char *id)
+{
+	list_for_each(s, &c->registry->adoptions->searches, struct search, node)
+		if (s->conversation == c && streq(s->id, id))
+			return s;
+	return NULL;
+}
+
+static struct search *search_new(struct conversation *c, const char *id)
+{
+	struct search *s = new0(struct search);
+	s->conversation = c;
+	snprintf(s->id, sizeof(s->id), "%s", id);
+	list_init(&s->wait.node);
+	list_append(&c->registry->adoptions->searches, &s->node);
+	return s;
+}
+
+/* --- whose it is ------------------------------------------------------------------------------------------------- */
+
+/* Half-made sessions die with their server: nobody learnt their ids, and their containers were told to go. */
+static void end_half_made(struct registry *r, const struct session_record *row)
+{
+	claim_end_row(r->store, row, "its server ended while it started");
+}
+
+static int owned_elsewhere(struct fail *f, const struct session_record *row)
+{
+	struct owner_claim claim = owner_claim_of(row);
+	AUTO(freep) char *owner = owner_words(&claim);
+	cause_set(f, FAIL_BUSY, CAUSE_OTHER_SERVER,
+		  "Session '%s' is in use by another server of this conversation (%s)", row->id, owner);
+	return fail_hint(
+		f, "Create a session of your own, or end the client that uses this one: then it can be used here.");
+}
+
+/* 0 if it can be taken over. */
+static int judge(const struct search *s, const struct session_record *row, bool owner_dead, struct fail *f)
+{
+	struct registry *r = registry_of(s);
+	if (conversation_check(s->conversation, row->thread, s->id, f) < 0)
+		return -1;
+	if (row->state == ROW_ENDED && !row->cause)
+		return cause_no_session(f, s->id);
+	if (row->state == ROW_ENDED)
+		return cause_set(f, FAIL_DIED, CAUSE_UNWATCHED, "%s", row->cause);
+	if (!owner_dead)
+		return owned_elsewhere(f, row);
+	if (row->state == ROW_STARTING)
+		end_half_made(r, row);
+	else if (runtime_find(row->runtime))
+		return 0;
+	return cause_no_session(f, s->id);
+}
+
+/* --- taking over ------------------------------------------------------------------------------------------------- */
+
+static void look(struct search *s);
+
+static void on_taken(void *ctx, const struct session_record *row, const struct fail *f)
+{
+	struct search *s = ctx;
+	s->job = NULL;
+	if (row) {
+		log_debug("session %s: taken over with fence %llu", row->id, (unsigned long long)row->fence);
+		conclude(s, member_adopt(registry_of(s), row), NULL);
+		return;
+	}
+	if (f || s->retried) {
+		AUTO(fail_release) struct fail busy = { 0 };
+		if (!f)
+			cause_set(&busy, FAIL_BUSY, CAUSE_OTHER_SERVER,
+				  "Session '%s' was taken over by another server at the same time", s->id);
+		conclude(s, NULL, f ? f : &busy);
+		return;
+	}
+	/* Somebody was faster: look who. */
+	s->retried = true;
+	look(s);
+}
+
+static void on_prepared(void *ctx, const char *id UNUSED)
+{
+	struct search *s = ctx;
+	struct registry *r = registry_of(s);
+	s->job = store_session_take_over(r->store,
+					 &(struct take_over){
+						 .id = s->id,
+						 .old_owner = s->owner,
+						 .old_fence = s->fence,
+						 .new_owner = r->self.id,
+						 .new_owner_host = r->self.place,
+						 .new_owner_pid = r->self.pid,
+						 .lease_until = store_now_ms() + r->config->lease * 1000,
+					 },
+					 on_taken, s);
+}
+
+/* The next server must be able to tell that this one lives before it owns anything. */
+static void take_over(struct search *s, const struct session_record *row)
+{
+	free(s->owner);
+	s->owner = xstrdup(row->owner);
+	s->fence = row->fence;
+	if (conversation_is_prepared(s->conversation)) {
+		on_prepared(s, s->conversation->id);
+		return;
+	}
+	s->wait.make = true;
+	s->wait.fn = on_prepared;
+	s->wait.ctx = s;
+	conversation_prepare(s->conversation, &s->wait);
+}
+
+static void on_judged(void *ctx, const struct rows *rows)
+{
+	struct search *s = ctx;
+	AUTO(fail_release) struct fail why = { 0 };
+	const struct session_record *row = &rows->v[0];
+	struct registry *r = registry_of(s);
+	struct member *ours = NULL;
+	s->judging = NULL;
+	/* Another search of ours may have been faster. */
+	if (conversation_check(s->conversation, row->thread, s->id, &why) == 0)
+		ours = registry_find(r, s->id);
+	if (ours && session_state(ours->session) == SESSION_STOPPING)
+		ours = NULL;
+	if (ours)
+		conclude(s, ours, NULL);
+	else if (streq(row->owner, r->self.id) && row->state != ROW_ENDED && !why.kind)
+		conclude(s, NULL, (cause_no_session(&why, s->id), &why));
+	else if (judge(s, row, rows->owner_dead[0], &why) < 0)
+		conclude(s, NULL, &why);
+	else
+		take_over(s, row);
+}
+
+static void on_row(void *ctx, const struct session_record *row, const struct fail *f)
+{
+	struct search *s = ctx;
+	struct registry *r = registry_of(s);
+	AUTO(fail_release) struct fail none = { 0 };
+	s->job = NULL;
+	if (!f && !row) {
+		cause_no_session(&none, s->id);
+		f = &none;
+	}
+	if (f)
+		conclude(s, NULL, f);
+	else
+		s->judging = rows_judge(r->loop, r->config, &(struct session_list){ row, 1 }, on_judged, s);
+}
+
+static void look(struct search *s)
+{
+	s->job = store_session_get(registry_of(s)->store, s->id, on_row, s);
+}
+
+static void on_search_known(void *ctx, const char *id UNUSED)
+{
+	look(ctx);
+}
+
+void adopt_one(struct conversation *c, const char *id)
+{
+	if (find(c, id))
+		return;
+	struct search *s = search_new(c, id);
+	if (c->id) {
+		look(s);
+		return;
+	}
+	s->wait.fn = on_search_known;
+	s->wait.ctx = s;
+	conversation_prepare(c, &s->wait);
+}
+
+/* --- all of them ------------------------------------------------------------------------------------------------- */
+
+static void scan_free(struct scan *s)
+{
+	list_remove(&s->node);
+	list_remove(&s->wait.node);
+	store_cancel(s->job);
+	judging_cancel(s->judging);
+	free(s);
+}
+
+static void on_scan_judged(void *ctx, const struct rows *rows)
+{
+	struct scan *s = ctx;
+	struct conversation *c = s->conversation;
+	struct registry *r = c->registry;
+	s->judging = NULL;
+	scan_free(s);
+	for (size_t i = 0, begun = 0; i < rows->n && begun < ADOPTIONS_MAX; i++) {
+		const struct session_record *row = &rows->v[i];
+		if (row->state == ROW_ENDED || !rows->owner_dead[i] || streq(row->owner, r->self.id) ||
+		    registry_find(r, row->id) || find(c, row->id) || !token_is_valid(row->id))
+			continue;
+		begun++;
+		if (row->state == ROW_STARTING)
+			end_half_made(r, row);
+		else if (runtime_find(row->runtime))
+			take_over(search_new(c, row->id), row);
+	}
+}
+
+static void on_scanned(void *ctx, const struct session_list *list, const struct fail *f)
+{
+	struct scan *s = ctx;
+	struct registry *r = s->conversation->registry;
+	s->job = NULL;
+	if (!f) {
+		s->judging = rows_judge(r->loop, r->config, list, on_scan_judged, s);
+		return;
+	}
+	log_debug("no look for sessions to adopt: %s", f->message);
+	scan_free(s);
+}
+
+static void on_scan_known(void *ctx, const char *id)
+{
+	struct scan *s = ctx;
+	struct registry *r = s->conversation->registry;
+	/* Whoever has no id or no store yet has never had a session; to look must not give them either. */
+	if (!id || !store_is_there(r->config)) {
+		scan_free(s);
+		return;
+	}
+	/* Also those whose lease seems to be over: the clock may have jumped, and PID 1 goes by another one. */
+	s->job = store_sessions(r->store, id, /* all= */ true, on_scanned, s);
+}
+
+void adopt_all(struct conversation *c)
+{
+	struct scan *s = new0(struct scan);
+	s->conversation = c;
+	list_init(&s->wait.node);
+	list_append(&c->registry->adoptions->scans, &s->node);
+	if (c->id) {
+		on_scan_known(s, c->id);
+		return;
+	}
+	s->wait.fn = on_scan_known;
+	s->wait.ctx = s;
+	conversation_prepare(c, &s->wait);
+}
+
+void adopt_forget(struct conversation *c)
+{
+	struct adoptions *a = c->registry->adoptions;
+	list_for_each(s, &a->searches, struct search, node)
+		if (s->conversation == c)
+			search_free(s);
+	list_for_each(s, &a->scans, struct scan, node)
+		if (s->conversation == c)
+			scan_free(s);
+}
+
+struct adoptions *adoptions_new(struct registry *r)
+{
+	struct adoptions *a = new0(struct adoptions);
+	a->registry = r;
+	list_init(&a->searches);
+	list_init(&a->scans);
+	return a;
+}
+
+struct adoptions *adoptions_free(struct adoptions *a)
+{
+	if (!a)
+		return NULL;
+	list_for_each(s, &a->searches, struct search, node)
+		search_free(s);
+	list_for_each(s, &a->scans, struct scan, node)
+		scan_free(s);
+	free(a);
+	return NULL;
+}

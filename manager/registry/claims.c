@@ -1,0 +1,166 @@
+#include "manager/registry/claims.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+
+static uint64_t lease_until(const struct registry *r)
+{
+	return store_now_ms() + r->config->lease * 1000;
+}
+
+struct store_job *claim_slot(struct member *m, uint64_t max_of_conversation, store_claim_fn fn, void *ctx)
+{
+	struct registry *r = m->registry;
+	const struct config *c = r->config;
+	const struct session *s = m->session;
+	uint64_t now = store_now_ms();
+	AUTO(freep) char *limits = xasprintf("{\"memory\":%llu,\"cpu_quota\":%llu,\"pids\":%llu,\"network\":%s}",
+					     (unsigned long long)c->memory_limit, (unsigned long long)c->cpu_quota,
+					     (unsigned long long)c->pids_limit, session_network(s) ? "true" : "false");
+	struct session_record row = {
+		.id = session_id(s),
+		.thread = m->thread,
+		.runtime = session_runtime(s)->name,
+		.container = session_container(s),
+		.image = session_image(s),
+		.owner = r->self.id,
+		.owner_host = r->self.place,
+		.owner_pid = r->self.pid,
+		.fence = session_fence(s),
+		.state = ROW_STARTING,
+		.limits = limits,
+		.lease_until = lease_until(r),
+		.created = now,
+		.used = now,
+		.ends = now + c->max_lifetime * 1000,
+	};
+	struct claim_limits most = {
+		.sessions = c->max_sessions,
+		.sessions_per_thread = max_of_conversation,
+		.threads = c->max_active_threads,
+	};
+	return store_session_claim(r->store, &row, &most, fn, ctx);
+}
+
+static struct session_update now_of(const struct member *m)
+{
+	const struct session *s = m->session;
+	return (struct session_update){
+		.id = session_id(s),
+		.owner = m->registry->self.id,
+		.fence = session_fence(s),
+		.state = session_state(s) == SESSION_READY ? ROW_RUNNING : ROW_KEEP,
+		.lease_until = lease_until(m->registry),
+		.used = store_now_ms() - session_idle_ms(s),
+		.busy = session_is_busy(s),
+	};
+}
+
+struct store_job *claim_running(struct member *m, store_done_fn fn, void *ctx)
+{
+	struct session_update update = now_of(m);
+	return store_session_update(m->registry->store, &update, fn, ctx);
+}
+
+static void on_renewed(void *ctx, const struct fail *f)
+{
+	struct member *m = ctx;
+	m->renewal = NULL;
+	if (!f)
+		return;
+	log_debug("session %s: lease not renewed in the store: %s", session_id(m->session), f->message);
+	if (f->kind == FAIL_FOREIGN)
+		session_lose(m->session);
+}
+
+void claim_renew(struct member *m)
+{
+	enum session_state state = session_state(m->session);
+	struct session_update update = now_of(m);
+	/* One at a time: a store that is slow is not asked faster than it answers. */
+	if (!m->renewal && (state == SESSION_READY || state == SESSION_STARTING))
+		m->renewal = store_session_update(m->registry->store, &update, on_renewed, m);
+}
+
+/* A session whose claim was cancelled has no row; one that was taken over is somebody else's to end. */
+static void on_end_recorded(void *ctx UNUSED, const struct fail *f)
+{
+	if (f && f->kind != FAIL_NOT_FOUND && f->kind != FAIL_FOREIGN)
+		log_warning("the end of a session was not recorded: %s", f->message);
+}
+
+void claim_end(struct member *m, const char *cause)
+{
+	uint64_t now = store_now_ms();
+	struct session_update update = {
+		.id = session_id(m->session),
+		.owner = m->registry->self.id,
+		.fence = session_fence(m->session),
+		.state = ROW_ENDED,
+		.cause = cause,
+		.lease_until = now,
+		.used = now,
+	};
+	(void)store_session_update(m->registry->store, &update, on_end_recorded, /* ctx= */ NULL);
+}
+
+void claim_end_row(struct store *store, const struct session_record *row, const char *cause)
+{
+	struct session_update update = {
+		.id = row->id,
+		.owner = row->owner,
+		.fence = row->fence,
+		.state = ROW_ENDED,
+		.cause = cause,
+		.lease_until = store_now_ms(),
+		.used = row->used,
+	};
+	(void)store_session_update(store, &update, on_end_recorded, /* ctx= */ NULL);
+}
+
+/* --- the log of executions --------------------------------------------------------------------------------------- */
+
+/* As the reference names them. */
+static const char *tool_name(enum run_kind kind)
+{
+	return kind == RUN_TERMINAL ? "execute_terminal" : "execute_code";
+}
+
+void log_run_began(struct member *m, const struct run *run, uint64_t started, uint64_t in_bytes)
+{
+	store_execution_put(m->registry->store, &(struct execution_record){ .session = session_id(m->session),
+									    .seq = run->call,
+									    .tool = tool_name(run->kind),
+									    .started = started,
+									    .in_bytes = in_bytes });
+}
+
+void log_run_ended(struct member *m, const struct run *run, uint64_t started, const char *ending, uint64_t out_bytes)
+{
+	store_execution_put(m->registry->store, &(struct execution_record){ .session = session_id(m->session),
+									    .seq = run->call,
+									    .tool = tool_name(run->kind),
+									    .started = started,
+									    .ended = store_now_ms(),
+									    .ending = ending,
+									    .out_bytes = out_bytes });
+}
+
+void log_earlier_ended(struct member *m, const struct run_result *result)
+{
+	uint64_t now = store_now_ms();
+	for (size_t i = 0; i < result->n_earlier; i++) {
+		const struct earlier_result *e = &result->earlier[i];
+		if (!e->ended)
+			continue;
+		store_execution_put(
+			m->registry->store,
+			&(struct execution_record){ .session = session_id(m->session),
+						    .seq = e->seq,
+						    .tool = tool_name(e->kind),
+						    .started = now - e->result.duration_ms,
+						    .ended = now,
+						    .ending = ending_name(e->result.ending),
+						    .out_bytes = e->result.stdout_bytes + e->result.stderr_bytes });
+	}
+}

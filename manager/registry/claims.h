@@ -1,0 +1,26 @@
+/* What the store is told of our sessions. Nothing is waited for but the claim and the record that a session runs: a store
+ * that is away costs new sessions, never a running one. */
+#ifndef HUSK_MANAGER_REGISTRY_CLAIMS_H
+#define HUSK_MANAGER_REGISTRY_CLAIMS_H
+
+#include "manager/line/run.h"
+#include "manager/registry/registry.h"
+
+/* Takes a slot, within the limits of the settings and of a conversation. */
+struct store_job *claim_slot(struct member *m, uint64_t max_of_conversation, store_claim_fn fn, void *ctx);
+/* It runs now. */
+struct store_job *claim_running(struct member *m, store_done_fn fn, void *ctx);
+/* It still does. Fire and forget. */
+void claim_renew(struct member *m);
+/* It has ended. cause NULL = somebody stopped it. Fire and forget. */
+void claim_end(struct member *m, const char *cause);
+/* The end of a row that is nobody's any more. Fire and forget. */
+void claim_end_row(struct store *store, const struct session_record *row, const char *cause);
+
+/* --- the log of executions --------------------------------------------------------------------------------------- */
+void log_run_began(struct member *m, const struct run *run, uint64_t started, uint64_t in_bytes);
+void log_run_ended(struct member *m, const struct run *run, uint64_t started, const char *ending, uint64_t out_bytes);
+/* What a server before this one had started, now that its end is known. */
+void log_earlier_ended(struct member *m, const struct run_result *result);
+
+#endif

@@ -1,0 +1,135 @@
+#include "manager/registry/conversation.h"
+
+#include "base/alloc.h"
+#include "base/work.h"
+#include "manager/model/cause.h"
+#include "manager/registry/own-id.h"
+
+/* What is on disk, and is read and written off the loop. */
+struct preparation {
+	struct conversation *conversation; /* not the job's */
+	struct registry *registry;
+	/* The job's, while it runs. */
+	char *state_dir, *server, *id;
+	bool make, lock;
+	char *lock_path;
+	int lock_fd;
+};
+
+static void prepare_next(struct conversation *c);
+
+bool conversation_is_prepared(const struct conversation *c)
+{
+	return c->id && c->registry->self.lock_path;
+}
+
+int conversation_check(const struct conversation *c, const char *thread, const char *session, struct fail *f)
+{
+	if (c->id && streq(c->id, thread))
+		return 0;
+	return cause_set(
+		f, FAIL_FOREIGN, CAUSE_OTHER_CONVERSATION,
+		"Session '%.64s' belongs to another conversation. Use a session from your own conversation or create a new one.",
+		session);
+}
+
+static void preparation_free(struct preparation *p)
+{
+	closep(&p->lock_fd);
+	free(p->lock_path);
+	free(p->state_dir);
+	free(p->server);
+	free(p->id);
+	free(p);
+}
+
+static void work_on_disk(void *ctx)
+{
+	struct preparation *p = ctx;
+	struct config config = { .state_dir = p->state_dir };
+	if (!p->id)
+		p->id = p->make ? own_id_load(p->state_dir) : own_id_known(p->state_dir);
+	if (p->lock)
+		p->lock_fd = owner_lock(&config, p->server, &p->lock_path);
+}
+
+static void on_prepared(void *ctx, bool forgotten)
+{
+	struct preparation *p = ctx;
+	struct conversation *c = p->conversation;
+	if (forgotten) {
+		preparation_free(p);
+		return;
+	}
+	c->work = NULL;
+	if (!c->id)
+		c->id = take_ptr(p->id);
+	if (p->lock_path) {
+		owner_announce(&p->registry->self, take_ptr(p->lock_path), p->lock_fd);
+		p->lock_fd = -1;
+	}
+	preparation_free(p);
+	struct list waits;
+	list_init(&waits);
+	/* Those who want more than this job did wait for the next. */
+	list_for_each(w, &c->waits, struct conversation_wait, node) {
+		if (w->make && !conversation_is_prepared(c))
+			continue;
+		list_remove(&w->node);
+		list_append(&waits, &w->node);
+	}
+	for (struct conversation_wait *w; (w = list_first(&waits, struct conversation_wait, node));) {
+		list_remove(&w->node);
+		w->fn(w->ctx, c->id);
+	}
+	prepare_next(c);
+}
+
+static void prepare_next(struct conversation *c)
+{
+	struct registry *r = c->registry;
+	bool make = false;
+	if (c->work || list_empty(&c->waits))
+		return;
+	list_for_each(w, &c->waits, struct conversation_wait, node)
+		make |= w->make;
+	struct preparation *p = new0(struct preparation);
+	p->conversation = c;
+	p->registry = r;
+	p->make = make;
+	p->lock = make && !r->self.lock_path;
+	p->lock_fd = -1;
+	p->id = c->id ? xstrdup(c->id) : NULL;
+	p->state_dir = xstrdup(r->config->state_dir);
+	p->server = xstrdup(r->self.id);
+	c->work = work_start(r->loop, &(struct work_spec){ .fn = work_on_disk, .on_done = on_prepared, .ctx = p });
+}
+
+void conversation_prepare(struct conversation *c, struct conversation_wait *wait)
+{
+	list_append(&c->waits, &wait->node);
+	prepare_next(c);
+}
+
+struct conversation *conversation_new(struct registry *r, const struct conversation_spec *spec)
+{
+	struct conversation *c = new0(struct conversation);
+	const char *id = spec && spec->id ? spec->id : r->config->thread_id;
+	c->registry = r;
+	c->id = id ? xstrdup(id) : NULL;
+	c->max_sessions = spec && spec->max_sessions ? spec->max_sessions : r->config->max_sessions_per_thread;
+	list_init(&c->waits);
+	list_append(&r->conversations, &c->node);
+	return c;
+}
+
+void conversation_free(struct conversation *c)
+{
+	list_for_each(w, &c->waits, struct conversation_wait, node)
+		list_remove(&w->node);
+	if (c->work)
+		work_forget(c->work);
+	list_remove(&c->node);
+	free(c->id);
+	free(c);
+}

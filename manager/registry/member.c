@@ -1,0 +1,118 @@
+#include "manager/registry/member.h"
+#include "manager/model/image.h"
+
+#include "base/alloc.h"
+#include "manager/deps/set.h"
+#include "manager/model/cause.h"
+#include "manager/registry/claims.h"
+#include "manager/registry/keeper.h"
+
+static void on_ready(void *ctx, struct session *s UNUSED)
+{
+	struct member *m = ctx;
+	/* Whoever created it records it before it is told. */
+	if (m->adopted)
+		claim_renew(m);
+	ops_ready(m);
+}
+
+static void on_dead(void *ctx, struct session *s)
+{
+	struct member *m = ctx;
+	/* Which also forgets the oldest dead ones: not here, where somebody may be walking the list. */
+	keeper_check_soon(m->registry->keeper);
+	if (!session_is_lost(s))
+		claim_end(m, session_death(s)->message);
+	ops_dead(m, session_death(s));
+}
+
+static void on_stopped(void *ctx, struct session *s, const struct fail *f)
+{
+	struct member *m = ctx;
+	keeper_check_soon(m->registry->keeper);
+	bool asked_for = ops_stopped(m, f);
+	/* A removal that failed can be asked for again. */
+	if (f && asked_for) {
+		session_keep_dead(s, f);
+		return;
+	}
+	claim_end(m, /* cause= */ NULL);
+	member_free(m);
+}
+
+static struct session_spec spec_for(struct member *m, const struct runtime *runtime, const char *image, bool network)
+{
+	struct registry *r = m->registry;
+	return (struct session_spec){
+		.loop = r->loop,
+		.engine = r->engine,
+		.config = r->config,
+		.runtime = runtime,
+		.image = image ? image : runtime_image(runtime, r->config),
+		.network = network,
+		.handler = { .on_ready = on_ready, .on_dead = on_dead, .on_stopped = on_stopped, .ctx = m },
+	};
+}
+
+static struct member *join(struct registry *r, const char *thread)
+{
+	struct member *m = new0(struct member);
+	m->registry = r;
+	m->thread = xstrdup(thread);
+	list_append(&r->members, &m->node);
+	return m;
+}
+
+struct member *member_new(struct registry *r, const struct member_spec *spec)
+{
+	struct member *m = join(r, spec->thread);
+	struct session_spec session = spec_for(m, spec->runtime, spec->image, spec->network);
+	m->session = session_new(&session);
+	return m;
+}
+
+void member_start(struct member *m)
+{
+	struct registry *r = m->registry;
+	AUTO(strv_release) struct strv sources = { 0 };
+	if (session_network(m->session))
+		deps_sources(&sources, session_runtime(m->session), r->config, /* with_logins= */ false);
+	keeper_start(r->keeper);
+	session_start(m->session,
+		      &(struct session_start){ .store = store_id(r->store), .owner = r->self.id, .env = &sources });
+}
+
+struct member *member_adopt(struct registry *r, const struct session_record *row)
+{
+	struct member *m = join(r, row->thread);
+	m->adopted = true;
+	struct session_spec session = spec_for(m, runtime_find(row->runtime), row->image, /* network= */ false);
+	uint64_t now = store_now_ms();
+	m->session = session_adopt(&session, &(struct session_past){
+						     .id = row->id,
+						     .container = row->container ? row->container : "",
+						     .fence = row->fence,
+						     .age_ms = now - MIN(row->created, now),
+						     .idle_ms = row->busy ? 0 : now - MIN(row->used, now),
+					     });
+	keeper_start(r->keeper);
+	return m;
+}
+
+int member_check(const struct member *m, struct fail *f)
+{
+	switch (session_state(m->session)) {
+	case SESSION_DEAD:
+		fail_copy(f, session_death(m->session));
+		return -1;
+	case SESSION_STARTING:
+		return cause_set(f, FAIL_BUSY, CAUSE_STARTING, "session '%s' is still starting",
+				 session_id(m->session));
+	case SESSION_STOPPING:
+		return cause_no_session(f, session_id(m->session));
+	case SESSION_READY:
+	case SESSION_ADOPTING:
+		break;
+	}
+	return 0;
+}

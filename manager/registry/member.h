@@ -1,0 +1,22 @@
+/* How sessions join the registry and what happens when one comes up, dies or is stopped. */
+#ifndef HUSK_MANAGER_REGISTRY_MEMBER_H
+#define HUSK_MANAGER_REGISTRY_MEMBER_H
+
+#include "manager/registry/registry.h"
+
+struct member_spec {
+	const struct runtime *runtime;
+	const char *image;
+	const char *thread;
+	bool network;
+};
+/* Nothing is started yet. */
+struct member *member_new(struct registry *r, const struct member_spec *spec);
+/* Its slot is taken: its container starts. ops_ready() or ops_dead() follows. */
+void member_start(struct member *m);
+/* A session of a server that is dead, which the store says is ours now. */
+struct member *member_adopt(struct registry *r, const struct session_record *row);
+/* 0 if calls can be made; else -1 and why not. */
+int member_check(const struct member *m, struct fail *f);
+
+#endif

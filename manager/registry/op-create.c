@@ -1,0 +1,246 @@
+/* A new session: its packages, its slot, its container, and the record that it runs. */
+#include "base/alloc.h"
+#include "base/log.h"
+#include "manager/deps/set.h"
+#include "manager/model/cause.h"
+#include "manager/registry/claims.h"
+#include "manager/registry/conversation.h"
+#include "manager/registry/keeper.h"
+#include "manager/registry/member.h"
+
+struct create_op {
+	struct op op;
+	struct create_request request;
+	struct dependency *wanted; /* what is asked for, while it waits for its conversation */
+	struct conversation_wait wait;
+	struct deps_wait *deps; /* its image is not there yet */
+	char *image, *versions; /* what is in it */
+	struct store_job *job;	/* the claim, then the record that it runs */
+	bool claimed;
+	bool swept, sweeping; /* refused once; waits for a round of gc */
+};
+
+static struct create_op *create_op_of(struct op *op)
+{
+	return container_of(op, struct create_op, op);
+}
+
+static void answer_fail(struct op *op, const struct fail *f)
+{
+	struct create_op *o = create_op_of(op);
+	struct create_result none = { 0 };
+	/* Nobody ever learnt its id: it goes away once its remains are removed. */
+	if (op->member)
+		session_stop(op->member->session);
+	o->request.on_done(o->request.ctx, &none, f);
+}
+
+/* --- it is there ------------------------------------------------------------------------------------------------- */
+
+/* Also without the store it is there, and can be used. */
+static void on_recorded(void *ctx, const struct fail *f)
+{
+	struct create_op *o = ctx;
+	o->job = NULL;
+	if (f)
+		log_warning("a session was not recorded as running: %s", f->message);
+	struct session_info info = member_info(o->op.member);
+	info.dependencies = o->versions;
+	o->request.on_done(o->request.ctx, &(struct create_result){ .session = &info }, NULL);
+	op_end(&o->op);
+}
+
+/* Recorded before it is told: a server killed right after leaves a session that the next one finds. */
+static int ready(struct op *op, struct fail *f UNUSED)
+{
+	struct create_op *o = create_op_of(op);
+	o->job = claim_running(op->member, on_recorded, o);
+	return 0;
+}
+
+/* By the id that an error had listed, before its create was answered. */
+static void stopped(struct op *op, const struct fail *f UNUSED)
+{
+	AUTO(fail_release) struct fail why = { 0 };
+	struct create_op *o = create_op_of(op);
+	struct create_result none = { 0 };
+	cause_set(&why, FAIL_CANCELLED, CAUSE_STOPPED, "the session was stopped while it started");
+	o->request.on_done(o->request.ctx, &none, &why);
+}
+
+/* --- its slot ---------------------------------------------------------------------------------------------------- */
+
+static void refuse(struct create_op *o, const struct session_list *active, const struct fail *f)
+{
+	size_t n = active ? active->n : 0;
+	AUTO(freep) struct session_info *infos = xcalloc(n + 1, sizeof(*infos));
+	uint64_t now = store_now_ms();
+	for (size_t i = 0; i < n; i++) {
+		const struct session_record *row = &active->v[i];
+		struct member *m = registry_find(o->op.registry, row->id);
+		infos[i] = m ? member_info(m) :
+			       (struct session_info){
+				       .id = row->id,
+				       .runtime = row->runtime,
+				       .status = row_state_name(row->state),
+				       .age_seconds = (now - MIN(row->created, now)) / 1000,
+				       .idle_seconds = row->busy ? 0 : (now - MIN(row->used, now)) / 1000,
+			       };
+	}
+	/* It never held a slot, and nothing was started. */
+	member_free(take_ptr(o->op.member));
+	o->request.on_done(o->request.ctx, &(struct create_result){ .active = infos, .n_active = n }, f);
+	op_end(&o->op);
+}
+
+static void on_claimed(void *ctx, const struct session_list *active, const struct fail *f)
+{
+	struct create_op *o = ctx;
+	o->job = NULL;
+	o->claimed = !f;
+	if (!f) {
+		/* From here on ops_ready() and ops_dead() concern it. */
+		o->op.wanted = xstrdup(session_id(o->op.member->session));
+		member_start(o->op.member);
+	} else if (f->kind == FAIL_LIMIT && !o->swept) {
+		/* Slots may be held by sessions that died with their server: look once, then ask again. */
+		o->swept = o->sweeping = true;
+		keeper_collect(o->op.registry->keeper);
+	} else {
+		refuse(o, active, f);
+	}
+}
+
+static void claim(struct create_op *o)
+{
+	o->job = claim_slot(o->op.member, o->op.conversation->max_sessions, on_claimed, o);
+}
+
+static void swept(struct op *op)
+{
+	struct create_op *o = create_op_of(op);
+	if (!o->sweeping)
+		return;
+	o->sweeping = false;
+	claim(o);
+}
+
+static void take_slot(struct create_op *o)
+{
+	o->op.member = member_new(o->op.registry, &(struct member_spec){ .runtime = o->request.runtime,
+									 .image = o->image,
+									 .thread = o->op.conversation->id,
+									 .network = o->request.network });
+	claim(o);
+}
+
+/* --- its packages ------------------------------------------------------------------------------------------------ */
+
+static void on_install_output(void *ctx, const char *text, size_t n)
+{
+	struct create_op *o = ctx;
+	if (o->request.on_output)
+		o->request.on_output(o->request.ctx, text, n);
+}
+
+static void on_dependencies(void *ctx, const char *image, const char *versions, const struct fail *f)
+{
+	struct create_op *o = ctx;
+	o->deps = NULL;
+	if (f) {
+		op_fail(&o->op, f);
+		return;
+	}
+	o->image = xstrdup(image);
+	o->versions = xstrdup(versions);
+	take_slot(o);
+}
+
+static void on_prepared(void *ctx, const char *id UNUSED)
+{
+	struct create_op *o = ctx;
+	size_t n = o->request.n_dependencies;
+	if (!n) {
+		take_slot(o);
+		return;
+	}
+	o->deps = deps_get(o->op.registry->deps, &(struct deps_request){ .runtime = o->request.runtime,
+									 .v = o->wanted,
+									 .n = n,
+									 .on_output = on_install_output,
+									 .on_done = on_dependencies,
+									 .ctx = o });
+}
+
+/* --- life -------------------------------------------------------------------------------------------------------- */
+
+static void cancel(struct op *op)
+{
+	struct create_op *o = create_op_of(op);
+	struct member *m = take_ptr(op->member);
+	if (o->deps)
+		deps_cancel(take_ptr(o->deps));
+	if (!m)
+		return;
+	if (o->claimed) {
+		session_stop(m->session);
+		return;
+	}
+	/* The claim may be on its way; this comes after it. */
+	claim_end(m, /* cause= */ NULL);
+	member_free(m);
+}
+
+static void create_op_free(struct op *op)
+{
+	struct create_op *o = create_op_of(op);
+	list_remove(&o->wait.node);
+	store_cancel(o->job);
+	if (o->deps)
+		deps_cancel(o->deps);
+	for (size_t i = 0; o->wanted && i < o->request.n_dependencies; i++) {
+		free((char *)o->wanted[i].name);
+		free((char *)o->wanted[i].version);
+	}
+	free(o->wanted);
+	free(o->image);
+	free(o->versions);
+	free(o);
+}
+
+static void copy_wanted(struct create_op *o, const struct create_request *req)
+{
+	o->wanted = xcalloc(req->n_dependencies + 1, sizeof(*o->wanted));
+	for (size_t i = 0; i < req->n_dependencies; i++)
+		o->wanted[i] = (struct dependency){ .name = xstrdup(req->dependencies[i].name),
+						    .version = xstrdup(req->dependencies[i].version) };
+	o->request.dependencies = NULL;
+}
+
+struct op *manager_create(struct conversation *c, const struct create_request *req, struct fail *f)
+{
+	static const struct op_type type = {
+		.start = ready,
+		.stopped = stopped,
+		.swept = swept,
+		.fail = answer_fail,
+		.cancel = cancel,
+		.free = create_op_free,
+	};
+	if (deps_check(req->runtime, req->dependencies, req->n_dependencies, f) < 0)
+		return NULL;
+	struct create_op *o = new0(struct create_op);
+	op_init(&o->op, c->registry, c, &type);
+	o->request = *req;
+	list_init(&o->wait.node);
+	copy_wanted(o, req);
+	if (conversation_is_prepared(c)) {
+		on_prepared(o, c->id);
+		return &o->op;
+	}
+	o->wait.make = true;
+	o->wait.fn = on_prepared;
+	o->wait.ctx = o;
+	conversation_prepare(c, &o->wait);
+	return &o->op;
+}

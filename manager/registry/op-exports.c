@@ -1,0 +1,113 @@
+/* The exports that are kept: of one conversation, or of all. */
+#include "base/alloc.h"
+#include "manager/files/exports.h"
+#include "manager/registry/conversation.h"
+#include "manager/registry/everything.h"
+
+struct exports_op {
+	struct op op;
+	struct exports_request request;
+	struct conversation_wait wait;
+	char *before_id;
+	struct store_job *job;
+	struct timer *nothing; /* says so from the loop */
+};
+
+static struct exports_op *exports_op_of(struct op *op)
+{
+	return container_of(op, struct exports_op, op);
+}
+
+static void exports_op_free(struct op *op)
+{
+	struct exports_op *o = exports_op_of(op);
+	list_remove(&o->wait.node);
+	store_cancel(o->job);
+	timer_free(o->nothing);
+	free(o->before_id);
+	free(o);
+}
+
+static void answer_fail(struct op *op, const struct fail *f)
+{
+	struct exports_op *o = exports_op_of(op);
+	o->request.on_done(o->request.ctx, NULL, 0, f);
+}
+
+static void on_exports(void *ctx, const struct export_list *list, const struct fail *f)
+{
+	struct exports_op *o = ctx;
+	size_t n = list ? list->n : 0;
+	struct export_info *v = xcalloc(n + 1, sizeof(*v));
+	o->job = NULL;
+	for (size_t i = 0; i < n; i++)
+		export_info_fill(&v[i], o->op.registry->config, &list->v[i]);
+	o->request.on_done(o->request.ctx, v, n, f);
+	for (size_t i = 0; i < n; i++)
+		export_info_release(&v[i]);
+	free(v);
+	op_end(&o->op);
+}
+
+static void on_nothing(void *ctx)
+{
+	on_exports(ctx, NULL, NULL);
+}
+
+static void answer_nothing(struct exports_op *o)
+{
+	o->nothing = timer_new(o->op.registry->loop, on_nothing, o);
+	timer_start(o->nothing, 0, 0);
+}
+
+static void ask(struct exports_op *o, const char *thread)
+{
+	o->job = store_exports(o->op.registry->store, thread, o->request.before_ms, o->before_id, o->request.limit,
+			       on_exports, o);
+}
+
+static void on_known(void *ctx, const char *id)
+{
+	struct exports_op *o = ctx;
+	/* Who has no conversation yet has exported nothing. */
+	if (id)
+		ask(o, id);
+	else
+		answer_nothing(o);
+}
+
+static struct exports_op *exports_op_new(struct registry *r, struct conversation *c, const struct exports_request *req)
+{
+	static const struct op_type type = { .fail = answer_fail, .free = exports_op_free };
+	struct exports_op *o = new0(struct exports_op);
+	op_init(&o->op, r, c, &type);
+	o->request = *req;
+	o->request.before_id = NULL;
+	o->before_id = req->before_id ? xstrdup(req->before_id) : NULL;
+	list_init(&o->wait.node);
+	return o;
+}
+
+struct op *manager_exports(struct conversation *c, const struct exports_request *req, struct fail *f UNUSED)
+{
+	struct exports_op *o = exports_op_new(c->registry, c, req);
+	if (c->id) {
+		ask(o, c->id);
+		return &o->op;
+	}
+	o->wait.fn = on_known;
+	o->wait.ctx = o;
+	conversation_prepare(c, &o->wait);
+	return &o->op;
+}
+
+struct op *exports_of_all(struct registry *r, const char *thread, const struct exports_request *req)
+{
+	struct exports_op *o = exports_op_new(r, /* c= */ NULL, req);
+	/* Nothing is made by a look: without a store there is nothing in it. */
+	if (store_is_there(r->config))
+		ask(o, thread);
+	else
+		answer_nothing(o);
+	return &o->op;
+}

@@ -1,0 +1,118 @@
+/* What was executed in a session, whoever's it was. */
+#include "base/alloc.h"
+#include "manager/registry/everything.h"
+
+struct history_op {
+	struct op op;
+	struct history_request request;
+	char *id;
+	struct store_job *job;
+	struct timer *nothing; /* says so from the loop */
+	struct strv strings;   /* what the history points to */
+	struct history history;
+};
+
+static struct history_op *history_op_of(struct op *op)
+{
+	return container_of(op, struct history_op, op);
+}
+
+static void history_op_free(struct op *op)
+{
+	struct history_op *o = history_op_of(op);
+	store_cancel(o->job);
+	timer_free(o->nothing);
+	strv_release(&o->strings);
+	free(o->id);
+	free(o);
+}
+
+static void answer_fail(struct op *op, const struct fail *f)
+{
+	struct history_op *o = history_op_of(op);
+	o->request.on_done(o->request.ctx, NULL, f);
+}
+
+static void answer(struct history_op *o)
+{
+	o->request.on_done(o->request.ctx, &o->history, NULL);
+	op_end(&o->op);
+}
+
+static void on_nothing(void *ctx)
+{
+	answer(ctx);
+}
+
+static void on_executions(void *ctx, const struct execution_list *list, const struct fail *f)
+{
+	struct history_op *o = ctx;
+	o->job = NULL;
+	if (f) {
+		op_fail(&o->op, f);
+		return;
+	}
+	struct executed *v = xcalloc(list->n + 1, sizeof(*v));
+	for (size_t i = 0; i < list->n; i++) {
+		const struct execution_record *e = &list->v[i];
+		v[i] = (struct executed){ .seq = e->seq,
+					  .tool = e->tool,
+					  .started_ms = e->started,
+					  .ended_ms = e->ended,
+					  .ending = e->ending,
+					  .in_bytes = e->in_bytes,
+					  .out_bytes = e->out_bytes };
+	}
+	o->history.v = v;
+	o->history.n = list->n;
+	o->request.on_done(o->request.ctx, &o->history, NULL);
+	free(v);
+	op_end(&o->op);
+}
+
+static const char *keep(struct history_op *o, const char *text)
+{
+	if (!text)
+		return NULL;
+	strv_add(&o->strings, text);
+	return o->strings.v[o->strings.n - 1];
+}
+
+static void on_session(void *ctx, const struct session_record *row, const struct fail *f)
+{
+	struct history_op *o = ctx;
+	o->job = NULL;
+	if (f) {
+		op_fail(&o->op, f);
+		return;
+	}
+	if (row)
+		o->history = (struct history){
+			.known = true,
+			.thread = keep(o, row->thread),
+			.runtime = keep(o, row->runtime),
+			.state = row_state_name(row->state),
+			.cause = keep(o, row->cause),
+			.created_ms = row->created,
+			.ended_ms = row->ended,
+		};
+	o->job = store_executions(o->op.registry->store, o->id, o->request.limit, on_executions, o);
+}
+
+struct op *history_of(struct registry *r, const struct history_request *req)
+{
+	static const struct op_type type = { .fail = answer_fail, .free = history_op_free };
+	struct history_op *o = new0(struct history_op);
+	op_init(&o->op, r, /* c= */ NULL, &type);
+	o->request = *req;
+	o->request.session_id = NULL;
+	o->id = xstrdup(req->session_id);
+	/* Nothing is made by a look: without a store there is nothing in it. */
+	if (store_is_there(r->config)) {
+		o->job = store_session_get(r->store, o->id, on_session, o);
+		return &o->op;
+	}
+	o->nothing = timer_new(r->loop, on_nothing, o);
+	timer_start(o->nothing, 0, 0);
+	return &o->op;
+}

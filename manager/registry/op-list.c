@@ -1,0 +1,173 @@
+/* The sessions of all conversations and servers, with what they use. */
+#include "base/alloc.h"
+#include "manager/registry/everything.h"
+#include "manager/registry/rows.h"
+
+struct list_op {
+	struct op op;
+	struct list_request request;
+	struct store_job *job;
+	struct judging *judging;
+	struct engine_query *query;
+	struct listed_session *v;
+	char **containers; /* beside v */
+	bool *starting;	   /* likewise: its container may not be there yet */
+	size_t n;
+	struct strv strings; /* what v and containers point to */
+	struct fail unsure;
+};
+
+static struct list_op *list_op_of(struct op *op)
+{
+	return container_of(op, struct list_op, op);
+}
+
+static void list_op_free(struct op *op)
+{
+	struct list_op *o = list_op_of(op);
+	store_cancel(o->job);
+	judging_cancel(o->judging);
+	op->registry->engine->ops->query_free(o->query);
+	free(o->v);
+	free(o->containers);
+	free(o->starting);
+	strv_release(&o->strings);
+	fail_release(&o->unsure);
+	free(o);
+}
+
+static void answer_fail(struct op *op, const struct fail *f)
+{
+	struct list_op *o = list_op_of(op);
+	o->request.on_done(o->request.ctx, NULL, 0, f, NULL);
+}
+
+static void answer(struct list_op *o)
+{
+	o->request.on_done(o->request.ctx, o->v, o->n, NULL, o->unsure.kind ? &o->unsure : NULL);
+	op_end(&o->op);
+}
+
+/* --- the engine's view ------------------------------------------------------------------------------------------- */
+
+static void on_stats(void *ctx, const struct engine_answer *a, const struct fail *f)
+{
+	struct list_op *o = ctx;
+	o->query = o->op.registry->engine->ops->query_free(o->query);
+	for (size_t i = 0; !f && i < o->n; i++) {
+		for (size_t k = 0; k < a->stats.n; k++) {
+			if (!streq(o->containers[i], a->stats.v[k].name))
+				continue;
+			o->v[i].has_memory = true;
+			o->v[i].memory = a->stats.v[k].memory;
+		}
+	}
+	answer(o);
+}
+
+/* Rows whose server had no time to say that the session is over. */
+static void drop_gone(struct list_op *o, const struct engine_containers *found)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < o->n; i++) {
+		if (!o->starting[i] && !engine_containers_have(found, o->containers[i]))
+			continue;
+		o->starting[kept] = o->starting[i];
+		o->v[kept] = o->v[i];
+		o->containers[kept++] = o->containers[i];
+	}
+	o->n = kept;
+}
+
+static void on_containers(void *ctx, const struct engine_answer *a, const struct fail *f)
+{
+	struct list_op *o = ctx;
+	struct engine *e = o->op.registry->engine;
+	struct query_spec stats = { .question = ASK_STATS, .done = on_stats, .ctx = o };
+	o->query = e->ops->query_free(o->query);
+	if (f)
+		fail_copy(&o->unsure, f);
+	else
+		drop_gone(o, &a->containers);
+	if (!f && o->n)
+		o->query = e->ops->query(e, &stats, &o->unsure);
+	if (!o->query)
+		answer(o);
+}
+
+/* --- the store's view -------------------------------------------------------------------------------------------- */
+
+static const char *keep(struct list_op *o, const char *text)
+{
+	strv_add(&o->strings, text ? text : "");
+	return o->strings.v[o->strings.n - 1];
+}
+
+static const char *shown_state(const struct session_record *row, bool owner_dead)
+{
+	if (owner_dead)
+		return "left";
+	return row->busy ? "busy" : row_state_name(row->state);
+}
+
+static void add_row(struct list_op *o, const struct session_record *row, bool dead, uint64_t now)
+{
+	struct owner_claim claim = owner_claim_of(row);
+	AUTO(freep) char *owner = dead ? xstrdup("none") : owner_words(&claim);
+	/* What its server did not finish goes with it. */
+	if (row->state == ROW_ENDED || (dead && row->state == ROW_STARTING))
+		return;
+	o->v[o->n] = (struct listed_session){
+		.id = keep(o, row->id),
+		.runtime = keep(o, row->runtime),
+		.thread = keep(o, row->thread),
+		.state = shown_state(row, dead),
+		.owner = keep(o, owner),
+		.age_seconds = (now - MIN(row->created, now)) / 1000,
+		.idle_seconds = row->busy ? 0 : (now - MIN(row->used, now)) / 1000,
+		.left_seconds = (row->ends - MIN(row->ends, now)) / 1000,
+	};
+	o->starting[o->n] = row->state == ROW_STARTING;
+	o->containers[o->n++] = (char *)keep(o, row->container);
+}
+
+static void on_judged(void *ctx, const struct rows *rows)
+{
+	struct list_op *o = ctx;
+	struct registry *r = o->op.registry;
+	uint64_t now = store_now_ms();
+	o->judging = NULL;
+	o->v = xcalloc(rows->n + 1, sizeof(*o->v));
+	o->containers = xcalloc(rows->n + 1, sizeof(*o->containers));
+	o->starting = xcalloc(rows->n + 1, sizeof(*o->starting));
+	for (size_t i = rows->n; i > 0; i--)
+		add_row(o, &rows->v[i - 1], rows->owner_dead[i - 1], now);
+	struct query_spec containers = {
+		.question = ASK_CONTAINERS, .subject = store_id(r->store), .done = on_containers, .ctx = o
+	};
+	if (o->n)
+		o->query = r->engine->ops->query(r->engine, &containers, &o->unsure);
+	if (!o->query)
+		answer(o);
+}
+
+static void on_rows(void *ctx, const struct session_list *list, const struct fail *f)
+{
+	struct list_op *o = ctx;
+	struct registry *r = o->op.registry;
+	o->job = NULL;
+	if (f)
+		op_fail(&o->op, f);
+	else
+		o->judging = rows_judge(r->loop, r->config, list, on_judged, o);
+}
+
+struct op *list_everything(struct registry *r, const struct list_request *req)
+{
+	static const struct op_type type = { .fail = answer_fail, .free = list_op_free };
+	struct list_op *o = new0(struct list_op);
+	op_init(&o->op, r, /* c= */ NULL, &type);
+	o->request = *req;
+	o->job = store_sessions(r->store, /* thread= */ NULL, /* all= */ true, on_rows, o);
+	return &o->op;
+}

@@ -1,0 +1,126 @@
+/* The end of a session, or of all, because a person asks for it: whoever uses it. */
+#include "base/alloc.h"
+#include "manager/model/cause.h"
+#include "manager/registry/claims.h"
+#include "manager/registry/everything.h"
+#include "manager/registry/rows.h"
+
+/* What the next call on such a session hears. */
+#define STOPPED_BY_HAND "stopped with `husk stop`"
+
+struct stop_all_op {
+	struct op op;
+	struct stop_all_request request;
+	char *id; /* NULL = all */
+	struct store_job *job;
+	struct judging *judging;
+	struct engine_task *task;
+	struct strv containers; /* still to be removed, from `at` on */
+	size_t at, stopped;
+	struct fail failure; /* the first */
+};
+
+static void remove_next(struct stop_all_op *o);
+
+static struct stop_all_op *stop_all_op_of(struct op *op)
+{
+	return container_of(op, struct stop_all_op, op);
+}
+
+static void stop_all_op_free(struct op *op)
+{
+	struct stop_all_op *o = stop_all_op_of(op);
+	store_cancel(o->job);
+	judging_cancel(o->judging);
+	if (o->task)
+		op->registry->engine->ops->task_cancel(o->task);
+	strv_release(&o->containers);
+	fail_release(&o->failure);
+	free(o->id);
+	free(o);
+}
+
+static void answer_fail(struct op *op, const struct fail *f)
+{
+	struct stop_all_op *o = stop_all_op_of(op);
+	o->request.on_done(o->request.ctx, o->stopped, f);
+}
+
+static void finish(struct stop_all_op *o)
+{
+	if (o->id && !o->containers.n)
+		cause_no_session(&o->failure, o->id);
+	o->request.on_done(o->request.ctx, o->stopped, o->failure.kind ? &o->failure : NULL);
+	op_end(&o->op);
+}
+
+static void on_removed(void *ctx, const struct fail *f)
+{
+	struct stop_all_op *o = ctx;
+	o->task = NULL;
+	if (f && !o->failure.kind)
+		fail_copy(&o->failure, f);
+	o->stopped += !f;
+	o->at++;
+	remove_next(o);
+}
+
+static void remove_next(struct stop_all_op *o)
+{
+	struct engine *e = o->op.registry->engine;
+	if (o->at == o->containers.n)
+		finish(o);
+	else
+		o->task = e->ops->remove(e, o->containers.v[o->at], on_removed, o);
+}
+
+/* The row says why before the container goes. Somebody else's by now, or a store that is away: the container goes all the same. */
+static void on_marked(void *ctx, const struct fail *f UNUSED)
+{
+	struct stop_all_op *o = ctx;
+	o->job = NULL;
+	remove_next(o);
+}
+
+static void on_judged(void *ctx, const struct rows *rows)
+{
+	struct stop_all_op *o = ctx;
+	struct registry *r = o->op.registry;
+	o->judging = NULL;
+	for (size_t i = rows->n; i > 0; i--) {
+		const struct session_record *row = &rows->v[i - 1];
+		bool half_made = rows->owner_dead[i - 1] && row->state == ROW_STARTING;
+		if (row->state == ROW_ENDED || half_made || (o->id && !streq(o->id, row->id)))
+			continue;
+		strv_add(&o->containers, row->container ? row->container : "");
+		claim_end_row(r->store, row, STOPPED_BY_HAND);
+	}
+	/* Jobs run in order: when this one is done, all of those are. */
+	if (o->containers.n)
+		o->job = store_identify(r->store, on_marked, o);
+	else
+		finish(o);
+}
+
+static void on_rows(void *ctx, const struct session_list *list, const struct fail *f)
+{
+	struct stop_all_op *o = ctx;
+	struct registry *r = o->op.registry;
+	o->job = NULL;
+	if (f)
+		op_fail(&o->op, f);
+	else
+		o->judging = rows_judge(r->loop, r->config, list, on_judged, o);
+}
+
+struct op *stop_everything(struct registry *r, const struct stop_all_request *req)
+{
+	static const struct op_type type = { .fail = answer_fail, .free = stop_all_op_free };
+	struct stop_all_op *o = new0(struct stop_all_op);
+	op_init(&o->op, r, /* c= */ NULL, &type);
+	o->request = *req;
+	o->request.session_id = NULL;
+	o->id = req->session_id ? xstrdup(req->session_id) : NULL;
+	o->job = store_sessions(r->store, /* thread= */ NULL, /* all= */ true, on_rows, o);
+	return &o->op;
+}

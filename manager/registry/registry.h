@@ -1,0 +1,95 @@
+/* What a manager has: sessions, conversations and the operations under way. Data and lookups; what happens to them is in the
+ * files above. */
+#ifndef HUSK_MANAGER_REGISTRY_REGISTRY_H
+#define HUSK_MANAGER_REGISTRY_REGISTRY_H
+
+#include "base/list.h"
+#include "manager/deps/deps.h"
+#include "manager/engine/engine.h"
+#include "manager/manager.h"
+#include "manager/registry/owner.h"
+#include "manager/session/session.h"
+#include "manager/store/store.h"
+
+struct keeper;
+struct adoptions;
+struct op;
+
+struct registry {
+	struct loop *loop;
+	const struct config *config;
+	struct engine *engine;
+	struct store *store;
+	struct deps *deps;
+	struct keeper *keeper;
+	struct adoptions *adoptions;
+	struct owner self;
+	struct list members;	   /* of struct member, oldest first */
+	struct list conversations; /* of struct conversation */
+	struct list ops;	   /* of struct op */
+	bool leaves_nothing;
+};
+
+/* A session as the registry has it. */
+struct member {
+	struct list node;
+	struct registry *registry;
+	struct session *session;
+	char *thread; /* the conversation that it belongs to */
+	bool adopted; /* another server started it */
+	struct store_job *renewal;
+};
+
+/* The session with this id, also one that is being stopped; not one that another server has taken over. NULL if there is none. */
+struct member *registry_find(struct registry *r, const char *id);
+/* How many are not dead. */
+size_t registry_live(const struct registry *r);
+struct session_info member_info(const struct member *m);
+/* Unhooks it from the store's jobs and frees it, without a word to the engine. */
+void member_free(struct member *m);
+
+/* --- operations -------------------------------------------------------------------------------------------------- */
+/* One kind of operation. What it embeds `struct op` in is its own. */
+struct op_type {
+	/* Its session is there and can be used. -1 with f: op_fail() follows. */
+	int (*start)(struct op *op, struct fail *f);
+	/* Its session was found, and is not up yet. NULL = it waits for start. */
+	void (*found)(struct op *op);
+	/* Its session was stopped; f: why it could not be. NULL = fail() with "no such session". */
+	void (*stopped)(struct op *op, const struct fail *f);
+	/* A round of gc is over. May be NULL. */
+	void (*swept)(struct op *op);
+	/* The one answer, if it is that nothing could be done. */
+	void (*fail)(struct op *op, const struct fail *f);
+	/* Nobody wants the answer any more: what is under way is interrupted. May be NULL. */
+	void (*cancel)(struct op *op);
+	/* Releases all that it holds, itself included; what runs is dropped without a word. */
+	void (*free)(struct op *op);
+};
+
+struct op {
+	struct list node;
+	struct registry *registry;
+	struct conversation *conversation; /* NULL = of all */
+	const struct op_type *type;
+	struct member *member; /* NULL until it is found, or if it needs none */
+	char *wanted;	       /* the session that it waits for; NULL = it does not */
+	struct timer *patience;
+};
+
+void op_init(struct op *op, struct registry *r, struct conversation *c, const struct op_type *type);
+/* It was answered. */
+void op_end(struct op *op);
+/* Answers it with a failure and ends it. */
+void op_fail(struct op *op, const struct fail *f);
+
+/* What concerns operations, to all of them. Callbacks may change the lists. */
+void ops_ready(struct member *m);
+void ops_dead(struct member *m, const struct fail *f);
+/* True if anybody had asked for it. */
+bool ops_stopped(struct member *m, const struct fail *f);
+void ops_swept(struct registry *r);
+/* The end of a conversation's search: the session, or why there is none. */
+void ops_found(struct registry *r, struct conversation *c, const char *id, struct member *m, const struct fail *f);
+
+#endif

@@ -1,0 +1,248 @@
+/* line/run: what is sent, what is sent again, what PID 1 replays of a former server's runs: told once, whole, and not before it
+ * has ended. */
+#include "manager/line/run.h"
+
+#include "base/alloc.h"
+#include "tests/unit/unit.h"
+
+static struct config config = { .max_stdout_chars = 1000, .max_stderr_chars = 1000 };
+
+struct bench {
+	struct loop *loop;
+	struct dispatch d;
+	struct buf sent;
+	struct run run; /* of ours, for results to ride on */
+	struct run_result told;
+	struct fail failed;
+	unsigned ends;
+};
+
+static struct bench b;
+
+static void keep_frames(struct dispatch *d, const struct buf *frames)
+{
+	buf_add(&b.sent, frames->data, frames->len);
+}
+
+static int set_up(void **state)
+{
+	b = (struct bench){ .loop = loop_new() };
+	dispatch_init(&b.d, b.loop, &config, keep_frames);
+	b.d.open = true;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	runs_release(&b.d);
+	dispatch_release(&b.d);
+	buf_release(&b.sent);
+	run_result_release(&b.told);
+	fail_release(&b.failed);
+	loop_free(b.loop);
+	return 0;
+}
+
+static int feed(enum frame_type type, uint32_t call, const char *payload)
+{
+	struct wire_frame frame = {
+		.type = (uint8_t)type, .call = call, .payload = (const uint8_t *)payload, .n = strlen(payload)
+	};
+	return runs_frame(&b.d, &frame);
+}
+
+/* How many frames of this type and call were sent since the last look at them. */
+static unsigned sent(enum frame_type type, uint32_t call)
+{
+	unsigned n = 0;
+	for (size_t at = 0; at < b.sent.len;) {
+		struct frame_header h = frame_header_read(b.sent.data + at);
+		n += h.type == type && h.call == call;
+		at += FRAME_HEADER_SIZE + h.length;
+	}
+	return n;
+}
+
+static void replay(uint32_t call, const char *out, bool ended)
+{
+	assert_int_equal(feed(FRAME_CALL, call, "{\"kind\":\"execute\",\"state\":\"running\"}"), 0);
+	assert_int_equal(feed(FRAME_OUT, call, out), 0);
+	if (ended)
+		assert_int_equal(feed(FRAME_END, call, "{\"ending\":\"ok\",\"duration_ms\":5}"), 0);
+}
+
+static void on_end(struct run *run, struct run_result *result, const struct fail *f)
+{
+	b.ends++;
+	run_result_release(&b.told);
+	fail_release(&b.failed);
+	if (f)
+		fail_copy(&b.failed, f);
+	if (!result)
+		return;
+	b.told = *result;
+	*result = (struct run_result){ 0 };
+}
+
+static void start(void)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	b.run = (struct run){ .kind = RUN_CODE, .timeout_seconds = 30, .on_end = on_end };
+	assert_int_equal(run_start(&b.run, &b.d, &(struct run_spec){ .text = "1", .len = 1 }, &f), 0);
+}
+
+/* A cell of ours, from start to end: its result carries what there is to tell. */
+static void run_one(void)
+{
+	start();
+	assert_int_equal(feed(FRAME_END, b.run.call, "{\"ending\":\"ok\"}"), 0);
+}
+
+static void earlier_runs_are_told_once(void **state)
+{
+	b.d.last_earlier = b.d.last_call = 7;
+	replay(3, "three", true);
+	replay(5, "five", false);
+	assert_true(runs_busy(&b.d));
+
+	run_one();
+	assert_int_equal(b.told.n_earlier, 2);
+	assert_int_equal(b.told.earlier[0].seq, 3);
+	assert_true(b.told.earlier[0].ended);
+	assert_string_equal(b.told.earlier[0].result.stdout_text, "three");
+	assert_int_equal(b.told.earlier[1].seq, 5);
+	assert_false(b.told.earlier[1].ended);
+	/* Only what was told is acknowledged. */
+	assert_int_equal(sent(FRAME_ACK, 3), 1);
+	assert_int_equal(sent(FRAME_ACK, 5), 0);
+
+	assert_int_equal(feed(FRAME_OUT, 5, " and six"), 0);
+	assert_int_equal(feed(FRAME_END, 5, "{\"ending\":\"error\"}"), 0);
+	assert_false(runs_busy(&b.d));
+	run_one();
+	assert_int_equal(b.told.n_earlier, 1);
+	assert_string_equal(b.told.earlier[0].result.stdout_text, "five and six");
+	assert_int_equal(b.told.earlier[0].result.ending, ENDING_ERROR);
+	assert_int_equal(sent(FRAME_ACK, 5), 1);
+	run_one();
+	assert_int_equal(b.told.n_earlier, 0);
+}
+
+/* The connection broke before anybody was told: PID 1 starts over. */
+static void a_replay_starts_over(void **state)
+{
+	b.d.last_earlier = b.d.last_call = 1;
+	replay(1, "once", true);
+	replay(1, "once", true);
+	run_one();
+	assert_int_equal(b.told.n_earlier, 1);
+	assert_string_equal(b.told.earlier[0].result.stdout_text, "once");
+}
+
+static void others_are_acknowledged_and_forgotten(void **state)
+{
+	b.d.last_earlier = b.d.last_call = 2;
+	/* A call of this server's own that it gave up on. */
+	assert_int_equal(feed(FRAME_CALL, 3, "{\"kind\":\"execute\"}"), 0);
+	assert_int_equal(feed(FRAME_OUT, 3, "x"), 0);
+	assert_int_equal(feed(FRAME_END, 3, "{\"ending\":\"ok\"}"), 0);
+	assert_int_equal(sent(FRAME_ACK, 3), 1);
+	/* A call that PID 1 would not take: nothing ran. */
+	assert_int_equal(feed(FRAME_CALL, 2, "{\"kind\":\"terminal\"}"), 0);
+	assert_true(runs_busy(&b.d));
+	assert_int_equal(feed(FRAME_END, 2, "{\"ending\":\"refused\"}"), 0);
+	assert_int_equal(sent(FRAME_ACK, 2), 1);
+	b.d.last_call = 3;
+	run_one();
+	assert_int_equal(b.told.n_earlier, 0);
+}
+
+static void a_frame_after_the_end_breaks_the_protocol(void **state)
+{
+	b.d.last_earlier = b.d.last_call = 1;
+	replay(1, "done", true);
+	assert_true(feed(FRAME_OUT, 1, "more") < 0);
+}
+
+static void what_pid1_never_heard_of_is_sent_again(void **state)
+{
+	b.d.open = false;
+	start();
+	assert_int_equal(sent(FRAME_EXECUTE, 1), 0);
+	b.d.open = true;
+	runs_resume(&b.d, /* last_known= */ 0);
+	assert_int_equal(sent(FRAME_EXECUTE, 1), 1);
+	/* Now it knows: it will replay. */
+	runs_resume(&b.d, 1);
+	assert_int_equal(sent(FRAME_EXECUTE, 1), 1);
+	assert_int_equal(feed(FRAME_CALL, 1, "{}"), 0);
+	assert_int_equal(feed(FRAME_END, 1, "{\"ending\":\"ok\"}"), 0);
+	assert_int_equal(b.ends, 1);
+	assert_int_equal(sent(FRAME_ACK, 1), 1);
+}
+
+static void a_refused_call_has_not_run(void **state)
+{
+	start();
+	assert_int_equal(feed(FRAME_END, 1, "{\"ending\":\"refused\",\"detail\":\"too many\"}"), 0);
+	assert_int_equal(b.failed.kind, FAIL_BUSY);
+	assert_int_equal(b.failed.cause, CAUSE_QUEUE_FULL);
+	assert_string_equal(b.failed.message, "too many");
+}
+
+static void an_abandoned_run_is_interrupted_and_told_to_nobody(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	struct run *run = new0(struct run);
+	*run = (struct run){ .kind = RUN_TERMINAL, .timeout_seconds = 1, .on_end = on_end };
+	assert_int_equal(run_start(run, &b.d, &(struct run_spec){ .text = "x", .len = 1 }, &f), 0);
+	run_abandon(run);
+	assert_int_equal(sent(FRAME_INTERRUPT, 1), 1);
+	assert_int_equal(feed(FRAME_END, 1, "{\"ending\":\"interrupted\"}"), 0);
+	assert_int_equal(sent(FRAME_ACK, 1), 1);
+	assert_int_equal(b.ends, 0);
+	assert_false(runs_busy(&b.d));
+}
+
+static void a_cut_keeps_what_has_come(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	start();
+	assert_int_equal(feed(FRAME_OUT, 1, "half"), 0);
+	cause_set(&f, FAIL_DIED, CAUSE_OOM, "no memory");
+	runs_cut(&b.d, ENDING_CONTAINER_DIED, &f);
+	assert_int_equal(b.ends, 1);
+	assert_int_equal(b.told.ending, ENDING_CONTAINER_DIED);
+	assert_int_equal(b.told.cause, CAUSE_OOM);
+	assert_string_equal(b.told.detail, "no memory");
+	assert_string_equal(b.told.stdout_text, "half");
+}
+
+static void too_much_is_refused_and_nothing_is_sent(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	struct run run = { .kind = RUN_CODE, .timeout_seconds = 1, .on_end = on_end };
+	assert_int_equal(run_start(&run, &b.d, &(struct run_spec){ .text = "\xff", .len = 1 }, &f), -1);
+	assert_int_equal(f.cause, CAUSE_TOO_LONG);
+	assert_int_equal(run_start(&run, &b.d, &(struct run_spec){ .text = "x", .len = CODE_BYTES_MAX + 1 }, &f), -1);
+	assert_int_equal(f.cause, CAUSE_TOO_LONG);
+	assert_int_equal(b.d.last_call, 0);
+	assert_int_equal(b.sent.len, 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(earlier_runs_are_told_once),
+		TEST(a_replay_starts_over),
+		TEST(others_are_acknowledged_and_forgotten),
+		TEST(a_frame_after_the_end_breaks_the_protocol),
+		TEST(what_pid1_never_heard_of_is_sent_again),
+		TEST(a_refused_call_has_not_run),
+		TEST(an_abandoned_run_is_interrupted_and_told_to_nobody),
+		TEST(a_cut_keeps_what_has_come),
+		TEST(too_much_is_refused_and_nothing_is_sent),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
