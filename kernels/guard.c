@@ -4,9 +4,11 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/ioprio.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "base/defs.h"
@@ -19,7 +21,13 @@
 #error "the guard knows x86_64 and aarch64"
 #endif
 
+#ifndef SYS_memfd_secret
+#define SYS_memfd_secret 447
+#endif
+
 #define PID_ONE 1
+#define PERSONALITY_QUERY 0xffffffffu
+#define PERSONALITY_LINUX 0
 #define X32_BIT 0x40000000u
 
 /* Pids and selectors are 32 bit: the kernel ignores the upper half of their registers, so the filter must as well.
@@ -28,7 +36,8 @@
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define RETURN(value) BPF_STMT(BPF_RET | BPF_K, (value))
 #define REFUSE RETURN(SECCOMP_RET_ERRNO | EPERM)
-#define FOREIGN RETURN(SECCOMP_RET_ERRNO | ENOSYS)
+/* For what libraries do without if the kernel is too old to have it. */
+#define MISSING RETURN(SECCOMP_RET_ERRNO | ENOSYS)
 #define ALLOW RETURN(SECCOMP_RET_ALLOW)
 /* Each rule below skips its own length when the call is another one, and returns otherwise. */
 #define ON_CALL(nr, rule_length) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, (rule_length))
@@ -45,14 +54,24 @@
 	ON_CALL(nr, 6), LOAD_ARG(0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (which_user), 2, 0), LOAD_ARG(1),             \
 		SKIP_UNLESS(PID_ONE, 1), REFUSE, ALLOW
 
+#define RULE_ALWAYS(nr, action) ON_CALL(nr, 1), action
+#define IF_EQUAL_SKIP(value, n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (n), 0)
+/* (domain, type, protocol): the families that programs need. Every other one is a parser in the kernel that they do not. */
+#define RULE_SOCKET(nr)                                                                                                \
+	ON_CALL(nr, 9), LOAD_ARG(0), IF_EQUAL_SKIP(AF_UNIX, 6), IF_EQUAL_SKIP(AF_INET, 5), IF_EQUAL_SKIP(AF_INET6, 4), \
+		SKIP_UNLESS(AF_NETLINK, 2), LOAD_ARG(2), IF_EQUAL_SKIP(NETLINK_ROUTE, 1), REFUSE, ALLOW
+#define RULE_PERSONALITY(nr)                                                                                           \
+	ON_CALL(nr, 5), LOAD_ARG(0), IF_EQUAL_SKIP(PERSONALITY_QUERY, 2), IF_EQUAL_SKIP(PERSONALITY_LINUX, 1), REFUSE, \
+		ALLOW
+
 static const struct sock_filter rules[] = {
 	LOAD(arch),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0),
-	FOREIGN,
+	REFUSE,
 	LOAD(nr),
 #if defined(__x86_64__)
 	BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1),
-	FOREIGN,
+	REFUSE,
 #endif
 	RULE_PID(SYS_kill, 0),
 	RULE_PID(SYS_tkill, 0),
@@ -69,8 +88,22 @@ static const struct sock_filter rules[] = {
 	RULE_WHO(SYS_ioprio_set, IOPRIO_WHO_USER),
 	RULE_PID(SYS_pidfd_open, 0),
 	/* Whom a pidfd means cannot be seen from here (any open /proc/1 is one). */
-	ON_CALL(SYS_pidfd_send_signal, 1),
-	REFUSE,
+	RULE_ALWAYS(SYS_pidfd_send_signal, REFUSE),
+	/* Large, young or rarely needed parts of the kernel, which is where its holes are found. */
+	RULE_ALWAYS(SYS_io_uring_setup, MISSING),
+	RULE_ALWAYS(SYS_io_uring_enter, MISSING),
+	RULE_ALWAYS(SYS_io_uring_register, MISSING),
+	RULE_ALWAYS(SYS_io_setup, MISSING),
+	RULE_ALWAYS(SYS_userfaultfd, MISSING),
+	RULE_ALWAYS(SYS_memfd_secret, MISSING),
+	RULE_SOCKET(SYS_socket),
+	RULE_SOCKET(SYS_socketpair),
+	RULE_ALWAYS(SYS_keyctl, REFUSE),
+	RULE_ALWAYS(SYS_add_key, REFUSE),
+	RULE_ALWAYS(SYS_request_key, REFUSE),
+	RULE_ALWAYS(SYS_bpf, REFUSE),
+	RULE_ALWAYS(SYS_perf_event_open, REFUSE),
+	RULE_PERSONALITY(SYS_personality),
 	ALLOW,
 };
 

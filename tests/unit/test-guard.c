@@ -2,9 +2,13 @@
  * the kernel does, so EPERM at pid 1 must come from it even where we would be allowed to: the values are harmless. */
 #include <errno.h>
 #include <linux/ioprio.h>
+#include <linux/netlink.h>
+#include <linux/vm_sockets.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/personality.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -50,7 +54,46 @@ static const struct {
 	{ "ioprio_set user", SYS_ioprio_set, IOPRIO_WHO_USER, 0, 0 },
 	{ "pidfd_open", SYS_pidfd_open, 1, 0 },
 	{ "pidfd_send_signal", SYS_pidfd_send_signal, 0, 0, 0, 0 },
+	{ "socket vsock", SYS_socket, AF_VSOCK, SOCK_STREAM, 0 },
+	{ "socket vsock with high bits", SYS_socket, HIGH_BITS | AF_VSOCK, SOCK_STREAM, 0 },
+	{ "socket alg", SYS_socket, AF_ALG, SOCK_SEQPACKET, 0 },
+	{ "socket packet", SYS_socket, AF_PACKET, SOCK_DGRAM, 0 },
+	{ "socket netlink of netfilter", SYS_socket, AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER },
+	{ "socket netlink of netfilter with high bits", SYS_socket, AF_NETLINK, SOCK_RAW,
+	  HIGH_BITS | NETLINK_NETFILTER },
+	{ "socketpair tipc", SYS_socketpair, AF_TIPC, SOCK_STREAM, 0 },
+	{ "keyctl", SYS_keyctl, 0, 0, 0 },
+	{ "add_key", SYS_add_key, 0, 0, 0 },
+	{ "request_key", SYS_request_key, 0, 0, 0 },
+	{ "bpf", SYS_bpf, 0, 0, 0 },
+	{ "perf_event_open", SYS_perf_event_open, 0, 0, 0 },
+	{ "personality", SYS_personality, ADDR_NO_RANDOMIZE },
+	{ "personality with high bits", SYS_personality, HIGH_BITS | READ_IMPLIES_EXEC },
 };
+
+static const struct {
+	const char *name;
+	long nr;
+} missing[] = {
+	{ "io_uring_setup", SYS_io_uring_setup },
+	{ "io_uring_enter", SYS_io_uring_enter },
+	{ "io_uring_register", SYS_io_uring_register },
+	{ "io_setup", SYS_io_setup },
+	{ "userfaultfd", SYS_userfaultfd },
+	{ "memfd_secret", 447 },
+};
+
+static int try_missing(void)
+{
+	for (size_t i = 0; i < ARRAY_LEN(missing); i++) {
+		long r = call(missing[i].nr, 0, 0, 0, 0);
+		if (r == -ENOSYS)
+			continue;
+		dprintf(2, "%s: %ld\n", missing[i].name, r);
+		return 1;
+	}
+	return 0;
+}
 
 static int try_refused(void)
 {
@@ -88,6 +131,15 @@ static int try_allowed(void)
 		return 7;
 	if (prlimit(me, RLIMIT_NOFILE, NULL, &limit) < 0)
 		return 8;
+	static const int families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
+	for (size_t i = 0; i < ARRAY_LEN(families); i++)
+		if (socket(families[i], SOCK_DGRAM, 0) < 0 && errno != EAFNOSUPPORT)
+			return 9;
+	int ends[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
+		return 10;
+	if (personality(0xffffffff) < 0 || personality(PER_LINUX) < 0)
+		return 11;
 	return 0;
 }
 
@@ -95,11 +147,11 @@ static int try_foreign(void)
 {
 #if defined(__x86_64__)
 	/* getpid of the x32 and of the i386 ABI. */
-	if (call(0x40000000 | SYS_getpid, 0, 0, 0, 0) != -ENOSYS)
+	if (call(0x40000000 | SYS_getpid, 0, 0, 0, 0) != -EPERM)
 		return 1;
 	long r;
 	__asm__ volatile("int $0x80" : "=a"(r) : "a"(20) : "memory", "r8", "r9", "r10", "r11");
-	if (r != -ENOSYS)
+	if (r != -EPERM)
 		return 2;
 #endif
 	return 0;
@@ -128,7 +180,12 @@ static void what_programs_need_is_allowed(void **state)
 	assert_int_equal(in_guarded_child(try_allowed), 0);
 }
 
-static void foreign_calls_do_not_exist(void **state)
+static void what_libraries_do_without_is_missing(void **state)
+{
+	assert_int_equal(in_guarded_child(try_missing), 0);
+}
+
+static void foreign_calls_are_refused(void **state)
 {
 	assert_int_equal(in_guarded_child(try_foreign), 0);
 }
@@ -138,7 +195,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_aims_at_pid_1_is_refused),
 		cmocka_unit_test(what_programs_need_is_allowed),
-		cmocka_unit_test(foreign_calls_do_not_exist),
+		cmocka_unit_test(what_libraries_do_without_is_missing),
+		cmocka_unit_test(foreign_calls_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
