@@ -14,6 +14,7 @@
 #include "kernels/lease.h"
 #include "kernels/procs.h"
 #include "kernels/terminal.h"
+#include "kernels/wall.h"
 
 #define TICK_MS 1000
 /* A dying PID 1 takes attach with it: the last frames get this long to be read. */
@@ -201,6 +202,7 @@ static void on_hello(struct controller *c, json_t *hello)
 	lease_renew(&i->lease, clock_now_ms());
 	json_object_set_new(hello, "runtime", json_string(i->manifest.name));
 	json_object_set_new(hello, "language_version", json_string(i->kernel.language_version));
+	json_object_set_new(hello, "landlock", json_integer(wall_version()));
 	add_state(i, hello);
 }
 

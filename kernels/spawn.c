@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "kernels/guard.h"
+#include "kernels/wall.h"
 
 #define EXIT_NOT_STARTED 127
 /* Where descriptors wait until their final places, which are below, are free. */
@@ -129,6 +130,11 @@ static _Noreturn void become(const struct spawn_spec *spec)
 		give_up("cannot install", "the system call guard");
 	}
 	offer_to_oom_killer();
+	r = wall_raise();
+	if (r < 0) {
+		errno = -r;
+		give_up("cannot raise", "the wall around a process");
+	}
 	execve(spec->argv[0], spec->argv, spec->env);
 	give_up("cannot start", spec->argv[0]);
 }

@@ -1,5 +1,5 @@
 /* Starts a process of the sandbox from PID 1, with everything that such a process gets and nothing else:
- * a session of its own, /dev/null as stdin, default signals, the guard, oom_score_adj 1000, a lower priority. */
+ * a session of its own, /dev/null as stdin, default signals, the guard, the wall, oom_score_adj 1000, a lower priority. */
 #ifndef HUSK_KERNELS_SPAWN_H
 #define HUSK_KERNELS_SPAWN_H
 

@@ -1,0 +1,88 @@
+/* kernels/wall: what a walled child can open for writing, and whom it can look into. */
+#include "kernels/wall.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "base/defs.h"
+#include "tests/unit/unit.h"
+
+static int opens(const char *path, int flags)
+{
+	AUTO(closep) int fd = open(path, flags | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : 0;
+}
+
+static int try_writing(void)
+{
+	if (opens("/dev/null", O_WRONLY) < 0)
+		return 1;
+	if (opens("/proc/self/oom_score_adj", O_RDONLY) < 0)
+		return 2;
+	if (opens("/proc/self/oom_score_adj", O_WRONLY) != -EACCES)
+		return 3;
+	if (opens("/proc/self/mem", O_RDWR) != -EACCES)
+		return 4;
+	char folder[] = "/tmp/husk-wall-XXXXXX", from[64], to[64];
+	if (!mkdtemp(folder))
+		return 5;
+	snprintf(from, sizeof(from), "%s/file", folder);
+	snprintf(to, sizeof(to), "%s-renamed", folder);
+	if (opens(from, O_WRONLY | O_CREAT) < 0 || rename(from, to) < 0)
+		return 6;
+	unlink(to);
+	rmdir(folder);
+	return 0;
+}
+
+/* The parent, which stands outside. */
+static int try_looking(void)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)getppid());
+	if (opens(path, O_RDONLY) == 0)
+		return 1;
+	return kill(getppid(), 0) < 0 ? 2 : 0;
+}
+
+static int in_walled_child(int (*fn)(void))
+{
+	pid_t pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+		_exit(wall_raise() < 0 ? 99 : fn());
+	}
+	int status;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void writing_stays_where_work_is_done(void **state)
+{
+	assert_int_equal(in_walled_child(try_writing), 0);
+}
+
+static void others_are_signalled_but_not_looked_into(void **state)
+{
+	assert_int_equal(in_walled_child(try_looking), 0);
+}
+
+static void where_there_is_no_landlock_nothing_happens(void **state)
+{
+	assert_int_equal(in_walled_child(wall_version), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest walled[] = {
+		cmocka_unit_test(writing_stays_where_work_is_done),
+		cmocka_unit_test(others_are_signalled_but_not_looked_into),
+	};
+	const struct CMUnitTest without[] = { cmocka_unit_test(where_there_is_no_landlock_nothing_happens) };
+	return wall_version() ? cmocka_run_group_tests(walled, NULL, NULL) :
+				cmocka_run_group_tests(without, NULL, NULL);
+}
