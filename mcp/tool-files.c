@@ -130,11 +130,20 @@ static char *export_describe(const struct tool_env *env)
 
 /* ---- results */
 
+/* In the words of the reference, which name the tool. */
+static json_t *error_text(const struct fail *f)
+{
+	if (cause_of(f) != CAUSE_NOT_EXPORTED)
+		return json_text(f->message ? f->message : "");
+	AUTO(freep) char *text = xasprintf("%s (use export_files first)", f->message);
+	return json_text(text);
+}
+
 static void add_common(json_t *o, const struct copy_result *r)
 {
 	json_object_set_new(o, "success", json_boolean(r->success));
 	json_object_set_new(o, "size", json_integer((json_int_t)r->size));
-	json_object_set_new(o, "error", json_text(r->failure.message ? r->failure.message : ""));
+	json_object_set_new(o, "error", error_text(&r->failure));
 	AUTO(freep) char *hint = r->failure.kind ? next_step_after_fail(&r->failure, /* listed= */ false) : NULL;
 	if (hint)
 		json_object_set_new(o, "hint", json_text(hint));

@@ -258,8 +258,8 @@ int run_start(struct run *run, struct dispatch *c, const struct run_spec *spec, 
 {
 	size_t n = waiting(c);
 	if (n >= RUNS_MAX)
-		return cause_set(f, FAIL_BUSY, CAUSE_QUEUE_FULL, "%zu calls wait for this session, the most it takes",
-				 n);
+		return cause_set(f, FAIL_BUSY, CAUSE_QUEUE_FULL,
+				 "this session has %zu calls waiting, the most it takes", n);
 	if (spec->len > CODE_BYTES_MAX || put_request(run, c, c->last_call + 1, spec) < 0) {
 		buf_release(&run->request);
 		return cause_set(f, FAIL_INVALID, CAUSE_TOO_LONG,

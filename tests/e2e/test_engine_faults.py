@@ -147,7 +147,7 @@ def test_live_restore(serve, engine):
     if ended.ending == "ok":
         assert ended.value == "6" and session.code("x").ok().value == "5"
     else:
-        died(session, running, "Docker engine")
+        died(session, running, "the container engine ended it")
     works(server)
 
 
