@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <time.h>
 #include <uv.h>
 
@@ -22,6 +23,11 @@ struct timer {
 	timer_fn fn;
 	void *ctx;
 };
+
+static void timer_fired(uv_timer_t *handle);
+
+/* Read by threads too. */
+static atomic_uint_fast64_t skipped_ms;
 
 static const int watched[] = { SIGTERM, SIGINT, SIGHUP };
 
@@ -85,7 +91,44 @@ uint64_t loop_now_ms(void)
 {
 	struct timespec ts;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000 + atomic_load(&skipped_ms);
+}
+
+uint64_t loop_skipped_ms(void)
+{
+	return atomic_load(&skipped_ms);
+}
+
+static void find_due(uv_handle_t *handle, void *ctx)
+{
+	uint64_t *due = ctx;
+	if (handle->type == UV_TIMER && uv_is_active(handle))
+		*due = MIN(*due, uv_timer_get_due_in((uv_timer_t *)handle));
+}
+
+static void bring_forward(uv_handle_t *handle, void *ctx)
+{
+	const uint64_t *step = ctx;
+	uv_timer_t *timer = (uv_timer_t *)handle;
+	if (handle->type != UV_TIMER || !uv_is_active(handle))
+		return;
+	uint64_t due = uv_timer_get_due_in(timer);
+	uv_timer_start(timer, timer_fired, due - MIN(due, *step), uv_timer_get_repeat(timer));
+}
+
+void loop_skip(struct loop *loop, uint64_t ms)
+{
+	do {
+		while (loop->uv.active_reqs.count)
+			uv_run(&loop->uv, UV_RUN_ONCE);
+		uint64_t step = ms;
+		uv_update_time(&loop->uv);
+		uv_walk(&loop->uv, find_due, &step);
+		uv_walk(&loop->uv, bring_forward, &step);
+		atomic_fetch_add(&skipped_ms, step);
+		ms -= step;
+		uv_run(&loop->uv, UV_RUN_NOWAIT);
+	} while (ms);
 }
 
 void *loop_raw(struct loop *loop)

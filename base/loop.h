@@ -18,6 +18,11 @@ void loop_stop(struct loop *loop, int code);
 /* Monotonic milliseconds, read anew. */
 uint64_t loop_now_ms(void);
 
+/* For tests, outside loop_run(): lets ms pass at once. Timers fire in their order, what they start is run in between, and what
+ * threads are at work on is waited for first. loop_now_ms() goes along; loop_skipped_ms() is the sum, for other clocks. */
+void loop_skip(struct loop *loop, uint64_t ms);
+uint64_t loop_skipped_ms(void);
+
 typedef void (*timer_fn)(void *ctx);
 /* Not started. timer_free() from inside its own callback is fine; accepts NULL, returns NULL. */
 struct timer *timer_new(struct loop *loop, timer_fn fn, void *ctx);

@@ -157,13 +157,62 @@ static void signals_are_events(void **state)
 	loop_free(loop);
 }
 
+struct trace {
+	struct timer *once, *again, *late;
+	char text[64];
+	size_t n;
+	uint64_t began_ms, at_ms;
+};
+
+static void note_once(void *ctx)
+{
+	struct trace *t = ctx;
+	t->text[t->n++] = 'o';
+	t->at_ms = loop_now_ms();
+	timer_start(t->late, 12000, 0); /* counts from here */
+}
+
+static void note_again(void *ctx)
+{
+	struct trace *t = ctx;
+	t->text[t->n++] = 'a';
+}
+
+static void note_late(void *ctx)
+{
+	struct trace *t = ctx;
+	t->text[t->n++] = 'l';
+}
+
+static void time_can_be_skipped(void **state)
+{
+	struct loop *loop = loop_new();
+	struct trace t = { .began_ms = loop_now_ms() };
+	uint64_t skipped = loop_skipped_ms();
+	t.once = timer_new(loop, note_once, &t);
+	t.again = timer_new(loop, note_again, &t);
+	t.late = timer_new(loop, note_late, &t);
+	timer_start(t.again, 10000, 10000);
+	timer_start(t.once, 25000, 0);
+	loop_skip(loop, 24000);
+	assert_string_equal(t.text, "aa");
+	loop_skip(loop, 20000);
+	assert_string_equal(t.text, "aaoala");
+	assert_in_range(t.at_ms - t.began_ms, 25000, 26000);
+	assert_int_equal(loop_skipped_ms() - skipped, 44000);
+	timer_free(t.once);
+	timer_free(t.again);
+	timer_free(t.late);
+	loop_free(loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_loop_ends_at_once), cmocka_unit_test(timers_fire_in_order),
 		cmocka_unit_test(a_timer_is_not_early),	      cmocka_unit_test(repeats_until_stopped),
 		cmocka_unit_test(restarting_moves),	      cmocka_unit_test(may_be_freed_from_inside),
-		cmocka_unit_test(signals_are_events),
+		cmocka_unit_test(signals_are_events),	      cmocka_unit_test(time_can_be_skipped),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
