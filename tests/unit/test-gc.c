@@ -1,0 +1,195 @@
+/* manager/registry/gc on the fake engine: what is collected, and what is never touched. */
+#include "manager/registry/gc.h"
+
+#include <time.h>
+
+#include "base/alloc.h"
+#include "manager/model/token.h"
+#include "tests/fake-engine/fake-pid1.h"
+#include "tests/unit/store-bench.h"
+#include "tests/unit/unit.h"
+
+#define OLD 1 /* seconds since the epoch */
+
+static struct bench b;
+static struct answer a;
+static struct fake *fake;
+static struct engine *engine;
+static struct gc *gc;
+static bool done;
+static struct fail failure;
+static size_t removed, sessions;
+
+static int setup(void **state)
+{
+	bench_init(&b);
+	b.config.orphan_min_age = 300;
+	b.config.lease = 30;
+	fake = fake_new(b.loop, &fake_pid1_script);
+	engine = engine_open(FAKE_NAME, &(struct engine_options){ .loop = b.loop }, &failure);
+	ask_identify(&b, &a);
+	return a.fail.kind ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+	gc = gc_free(gc);
+	engine->ops->free(engine);
+	fake_free(fake);
+	answer_release(&a);
+	fail_release(&failure);
+	bench_release(&b);
+	return 0;
+}
+
+static void on_done(void *ctx UNUSED, const struct gc_report *report, const struct fail *f)
+{
+	assert_false(done);
+	done = true;
+	removed = report->containers.n;
+	sessions = report->sessions;
+	fail_release(&failure);
+	if (f)
+		fail_copy(&failure, f);
+}
+
+static void start(void)
+{
+	done = false;
+	gc = gc_free(gc);
+	gc = gc_start(&(struct gc_spec){ .loop = b.loop,
+					 .config = &b.config,
+					 .engine = engine,
+					 .store = b.store,
+					 .self = "this-server",
+					 .on_done = on_done });
+	assert_false(done);
+}
+
+static void collect(void)
+{
+	start();
+	FAKE_UNTIL(fake, done);
+}
+
+/* A row whose server is `owner`, which nobody has ever seen, with a lease that ends then. */
+static void add_row(const char *id, const char *container, const char *owner, enum row_state state,
+		    uint64_t lease_until)
+{
+	struct session_record row = {
+		.id = id,
+		.thread = "t",
+		.runtime = "python",
+		.container = container,
+		.owner = owner,
+		.owner_host = "elsewhere boot",
+		.owner_pid = 1,
+		.fence = 1,
+		.state = state,
+		.lease_until = lease_until,
+		.created = store_now_ms(),
+	};
+	ask_claim(&b, &a, &row, &(struct claim_limits){ 99, 99, 99 });
+	assert_false(a.fail.kind);
+}
+
+static enum row_state state_of(const char *id)
+{
+	ask_session(&b, &a, id);
+	assert_int_equal(a.n, 1);
+	return a.sessions[0].state;
+}
+
+/* --- containers -------------------------------------------------------------------------------------------------- */
+
+static void what_ended_is_removed_when_it_is_old(void **state)
+{
+	const char *store = store_id(b.store);
+	fake_add(fake, "husk-old", store, "o", /* running= */ false, OLD);
+	fake_add(fake, "husk-young", store, "o", /* running= */ false, (uint64_t)time(NULL));
+	fake_add(fake, "husk-runs", store, "o", /* running= */ true, OLD);
+	fake_add(fake, "husk-foreign", "another-store", "o", /* running= */ false, OLD);
+	collect();
+	assert_false(failure.kind);
+	assert_int_equal(removed, 1);
+	assert_null(fake_find(fake, "husk-old"));
+	assert_int_equal(fake_count(fake), 3);
+	assert_int_equal(fake_calls(fake, FAKE_PRUNE), 1);
+}
+
+static void one_that_cannot_be_removed_does_not_stop_the_rest(void **state)
+{
+	fake_add(fake, "husk-1", store_id(b.store), "o", /* running= */ false, OLD);
+	fake_add(fake, "husk-2", store_id(b.store), "o", /* running= */ false, OLD);
+	fake_fail(fake, FAKE_REMOVE_ENDED, 1, FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "busy");
+	collect();
+	assert_int_equal(cause_of(&failure), CAUSE_ENGINE_REFUSED);
+	assert_int_equal(removed, 1);
+	assert_int_equal(fake_count(fake), 1);
+	collect();
+	assert_false(failure.kind);
+	assert_int_equal(fake_count(fake), 0);
+}
+
+/* --- rows -------------------------------------------------------------------------------------------------------- */
+
+static void a_session_without_its_container_and_server_is_over(void **state)
+{
+	add_row("gone", "husk-gone", "dead-server", ROW_RUNNING, 1);
+	add_row("there", "husk-there", "dead-server", ROW_RUNNING, 1);
+	add_row("half", "husk-half", "dead-server", ROW_STARTING, 1);
+	add_row("mine", "husk-mine", "this-server", ROW_RUNNING, 1);
+	add_row("alive", "husk-alive", "other-server", ROW_RUNNING, store_now_ms() + 600000);
+	fake_add(fake, "husk-there", store_id(b.store), "dead-server", /* running= */ true, OLD);
+	collect();
+	assert_false(failure.kind);
+	assert_int_equal(sessions, 2);
+	assert_int_equal(state_of("gone"), ROW_ENDED);
+	assert_int_equal(state_of("half"), ROW_ENDED);
+	assert_int_equal(state_of("there"), ROW_RUNNING);
+	assert_int_equal(state_of("mine"), ROW_RUNNING);
+	assert_int_equal(state_of("alive"), ROW_RUNNING);
+}
+
+static void without_an_engine_nothing_is_known_to_be_gone(void **state)
+{
+	add_row("gone", "husk-gone", "dead-server", ROW_RUNNING, 1);
+	fake_go_down(fake);
+	collect();
+	assert_int_equal(cause_of(&failure), CAUSE_NO_ENGINE);
+	assert_int_equal(sessions, 0);
+	assert_int_equal(state_of("gone"), ROW_RUNNING);
+}
+
+static void a_round_can_be_dropped_at_any_moment(void **state)
+{
+	static const enum fake_op ops[] = { FAKE_QUERY, FAKE_REMOVE_ENDED, FAKE_PRUNE };
+	start();
+	gc = gc_free(gc); /* while the store is asked */
+	for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
+		fake_add(fake, "husk-old", store_id(b.store), "o", /* running= */ false, OLD);
+		fake_hold(fake, ops[i]);
+		start();
+		FAKE_UNTIL(fake, fake_pending(fake, ops[i]) == 1);
+		gc = gc_free(gc);
+		fake_let_go(fake, ops[i]);
+		FAKE_UNTIL(fake, fake_pending(fake, ops[i]) == 0);
+		if (fake_find(fake, "husk-old"))
+			fake_vanish(fake_find(fake, "husk-old"));
+	}
+	assert_false(done);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_ended_is_removed_when_it_is_old),
+		TEST(one_that_cannot_be_removed_does_not_stop_the_rest),
+		TEST(a_session_without_its_container_and_server_is_over),
+		TEST(without_an_engine_nothing_is_known_to_be_gone),
+		TEST(a_round_can_be_dropped_at_any_moment),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
