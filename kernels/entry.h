@@ -59,7 +59,9 @@ static inline bool entry_path_valid(const char *path, size_t n)
 
 static inline bool entry_valid(const struct entry *e)
 {
-	if (e->type < ENTRY_FILE || e->type > ENTRY_SYMLINK || e->mtime_ns >= 1000000000 || e->size > INT64_MAX)
+	if (e->type < ENTRY_FILE || e->type > ENTRY_SYMLINK || e->mtime_ns >= 1000000000)
+		return false;
+	if (e->type == ENTRY_FILE ? e->size > INT64_MAX : e->size != 0)
 		return false;
 	if (e->type == ENTRY_SYMLINK ? e->target_len == 0 || e->target_len > ENTRY_PATH_MAX : e->target_len != 0)
 		return false;

@@ -53,13 +53,20 @@ static void prepare(void)
 
 /* ---- PID 1's end */
 
+/* No component of a path is empty or leads elsewhere; "x.." is a name like any other. */
+static bool stays_below(const char *path, size_t n)
+{
+	AUTO(freep) char *framed = xasprintf("/%.*s/", (int)n, path);
+	return n == 0 || (!strstr(framed, "//") && !strstr(framed, "/./") && !strstr(framed, "/../"));
+}
+
 static int take(struct import *im, const struct frame *f)
 {
 	struct entry e;
 	if (f->header.type == FRAME_ENTRY) {
 		if (!entry_read(f->payload, f->header.length, &e))
 			return -EPROTO;
-		CHECK(e.path_len <= ENTRY_PATH_MAX && !memmem(e.path, e.path_len, "../", 3));
+		CHECK(e.path_len <= ENTRY_PATH_MAX && stays_below(e.path, e.path_len));
 		/* Not every size that a frame can name fits this machine's disk. */
 		return e.size > 1 << 20 ? -EFBIG : import_entry(im, &e);
 	}
