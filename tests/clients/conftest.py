@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
 import harness  # noqa: E402
-from desk import Desk  # noqa: E402
+from client_runner import ClientRunner  # noqa: E402
 
 # To change a version: edit package.json, then `npm install --package-lock-only` here. The override of rolldown (a tool that the
 # Inspector's web page is built with) names a version that exists for all platforms: npm ci refuses a lockfile that lacks some.
@@ -64,5 +64,5 @@ def scripts(modules, tmp_path_factory):
 
 
 @pytest.fixture
-def desk(tmp_path, modules):
-    return Desk(tmp_path / "home", modules)
+def runner(tmp_path, modules):
+    return ClientRunner(tmp_path / "home", modules)

@@ -4,7 +4,7 @@ import base64
 import json
 
 import pytest
-from desk import HUSK, Desk, check_wire, era_of, thread_of
+from client_runner import HUSK, ClientRunner, check_wire, era_of, thread_of
 from harness import MODERN, RESULT_META
 
 # Installing the clients is not a test's own time; everything that they start has a deadline anyway.
@@ -17,9 +17,9 @@ PNG = b"\x89PNG\r\n\x1a\n"
 AT_ONCE_MS = 5000
 SDK_MODES = {
     "sdk1": ("sdk1.mjs", None, LEGACY),
-    "client2-legacy": ("client2.mjs", "legacy", LEGACY),
-    "client2-auto": ("client2.mjs", "auto", MODERN),
-    "client2-pinned": ("client2.mjs", MODERN, MODERN),
+    "sdk2-legacy": ("sdk2.mjs", "legacy", LEGACY),
+    "sdk2-auto": ("sdk2.mjs", "auto", MODERN),
+    "sdk2-pinned": ("sdk2.mjs", MODERN, MODERN),
 }
 
 
@@ -38,10 +38,10 @@ def fields(result):
 def report(request, scripts, modules, tmp_path_factory):
     """What scenario.mjs found with one client in one mode."""
     script, mode, revision = SDK_MODES[request.param]
-    desk = Desk(tmp_path_factory.mktemp("sdk") / "home", modules)
-    done = desk.run_node(scripts / script, HUSK, *([mode] if mode else []))
+    runner = ClientRunner(tmp_path_factory.mktemp("sdk") / "home", modules)
+    done = runner.run_node(scripts / script, HUSK, *([mode] if mode else []))
     assert done.returncode == 0, done.stderr
-    assert thread_of(desk.home)
+    assert thread_of(runner.home)
     return {**json.loads(done.stdout), "revision": revision}
 
 
@@ -159,13 +159,13 @@ def test_sdk_wire_follows_the_schema(report):
 OLD, *ERAS = INSPECTORS = ("old", "legacy", "auto", "modern")
 
 
-def inspector(desk, which, server, *args, **more):
-    settings = [word for setting in desk.engine_settings() for word in ("-e", setting)]
+def inspector(runner, which, server, *args, **more):
+    settings = [word for setting in runner.engine_settings() for word in ("-e", setting)]
     if which == OLD:
-        program = desk.modules / "inspector-old" / "cli" / "build" / "cli.js"
-        return desk.run_node(program, *settings, "--cli", *server, *args, **more)
-    program = desk.modules / "inspector-new" / "clients" / "launcher" / "build" / "index.js"
-    return desk.run_node(program, "--cli", *server, *settings, "--protocol-era", which, "--format", "json", *args, **more)
+        program = runner.modules / "inspector-old" / "cli" / "build" / "cli.js"
+        return runner.run_node(program, *settings, "--cli", *server, *args, **more)
+    program = runner.modules / "inspector-new" / "clients" / "launcher" / "build" / "index.js"
+    return runner.run_node(program, "--cli", *server, *settings, "--protocol-era", which, "--format", "json", *args, **more)
 
 
 def result_of(which, done):
@@ -174,38 +174,38 @@ def result_of(which, done):
 
 
 @pytest.mark.parametrize("which", INSPECTORS)
-def test_inspector_lists_tools(desk, which):
-    done = inspector(desk, which, desk.tapped("server"), "--method", "tools/list")
+def test_inspector_lists_tools(runner, which):
+    done = inspector(runner, which, runner.tapped("server"), "--method", "tools/list")
     assert (done.returncode, done.stderr) == (0, "")
     assert [tool["name"] for tool in result_of(which, done)["tools"]] == TOOLS
-    first = desk.wire("server")[0]
+    first = runner.wire("server")[0]
     assert first["method"] == ("server/discover" if which in ("auto", "modern") else "initialize")
 
 
 @pytest.mark.parametrize("which", ERAS)
-def test_inspector_finds_the_schemas_portable(desk, which):
-    done = inspector(desk, which, [HUSK, "mcp"], "--method", "tools/list", "--strict")
+def test_inspector_finds_the_schemas_portable(runner, which):
+    done = inspector(runner, which, [HUSK, "mcp"], "--method", "tools/list", "--strict")
     assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("which", INSPECTORS)
-def test_inspector_calls_a_tool(desk, which):
+def test_inspector_calls_a_tool(runner, which):
     """It ends without stop_session: the session waits for the next server."""
     arguments = ["--tool-arg", "network=false"] if which == OLD else ["--tool-args-json", '{"network": false}']
-    done = inspector(desk, which, [HUSK, "mcp"], "--method", "tools/call", "--tool-name", "create_session", *arguments,
+    done = inspector(runner, which, [HUSK, "mcp"], "--method", "tools/call", "--tool-name", "create_session", *arguments,
                      sessions_left=1)
     assert (done.returncode, done.stderr) == (0, "")
     created = result_of(which, done)
     assert not created.get("isError")
     assert created["structuredContent"]["network"] is False and created["structuredContent"]["session_id"]
     assert json.loads(texts(created)) == created["structuredContent"]
-    assert thread_of(desk.home)  # or nobody looked for its container
+    assert thread_of(runner.home)  # or nobody looked for its container
 
 
 @pytest.mark.parametrize("which", INSPECTORS)
-def test_inspector_shows_a_tool_error(desk, which):
+def test_inspector_shows_a_tool_error(runner, which):
     arguments = ["--tool-arg", "session_id=nobody", "code=x"]
-    done = inspector(desk, which, [HUSK, "mcp"], "--method", "tools/call", "--tool-name", "execute_code", *arguments)
+    done = inspector(runner, which, [HUSK, "mcp"], "--method", "tools/call", "--tool-name", "execute_code", *arguments)
     assert (done.returncode == 0) == (which == OLD), done.stderr
     found = result_of(which, done)
     assert found["isError"] is True and "not found" in texts(found)
@@ -215,14 +215,14 @@ def test_inspector_shows_a_tool_error(desk, which):
 
 
 @pytest.fixture
-def claude(desk):
+def claude(runner):
     """Runs it as one who has just installed it and has no network."""
     quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_AUTOUPDATER")
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
-    program = desk.modules / "@anthropic-ai" / "claude-code-linux-x64" / "claude"
+    program = runner.modules / "@anthropic-ai" / "claude-code-linux-x64" / "claude"
 
     def run(*args, **settings):
-        done = desk.run([program, "mcp", *args], **dict.fromkeys(quiet, "1"), **nowhere, **settings)
+        done = runner.run([program, "mcp", *args], **dict.fromkeys(quiet, "1"), **nowhere, **settings)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -230,17 +230,17 @@ def claude(desk):
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_claude_code_connects(desk, claude, mode):
+def test_claude_code_connects(runner, claude, mode):
     settings = {} if mode == "auto" else {"MCP_PROTOCOL_NEGOTIATION": mode}
     method, revision = ("server/discover", MODERN) if mode == "auto" else ("initialize", LEGACY)
     assert "husk" in claude("add", "husk", "--", HUSK, "mcp", **settings)
-    claude("add", "tapped", "--", *desk.tapped("server"), **settings)
+    claude("add", "tapped", "--", *runner.tapped("server"), **settings)
     listed = claude("list", **settings)
     for name in ("husk", "tapped"):
         lines = [line for line in listed.splitlines() if line.startswith(f"{name}:")]
         assert len(lines) == 1 and lines[0].endswith("Connected"), listed
     shown = claude("get", "husk", **settings)
     assert "Connected" in shown and "stdio" in shown and "Args: mcp" in shown
-    sent = desk.wire("server")
+    sent = runner.wire("server")
     assert sent[0]["method"] == method
     assert era_of(sent[0]) == revision

@@ -42,49 +42,49 @@ def storage(server):
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory):
+def host(tmp_path_factory):
     """A server with a folder to import from, and a session on it."""
     folder = tmp_path_factory.mktemp("files")
     allowed = folder / "allowed"
     allowed.mkdir()
     server = harness.Server(folder / "home", IMPORT_ALLOWED_DIRS=allowed, CONTAINER_MAX_SESSIONS=20, CONTAINER_MAX_SESSIONS_PER_THREAD=20)
     server.allowed = allowed
-    server.box = server.session(network=False)
+    server.shared = server.session(network=False)
     yield server
     server.stop()
 
 
-def test_text_and_bytes_of_the_call(desk):
+def test_text_and_bytes_of_the_call(host):
     raw = bytes(range(256)) * 5
     files = imported(
-        desk.box,
+        host.shared,
         {"file_content": "a,b\n1,ü\n", "destination": "inline/data.csv"},
         {"file_content": base64.b64encode(raw).decode(), "encoding": "base64", "destination": "/tmp/raw.bin"},
         {"file_content": "", "destination": "inline/empty"},
     )
     assert [f["destination"] for f in files] == ["/workspace/inline/data.csv", "/tmp/raw.bin", "/workspace/inline/empty"]
     assert [f["size"] for f in files] == [9, len(raw), 0] and all(f["error"] == "" and f["source"] == "inline" for f in files)
-    out = desk.box.code("import os; csv = 'inline/data.csv'; open(csv).read(), open('/tmp/raw.bin','rb').read() == bytes(range(256))*5, "
+    out = host.shared.code("import os; csv = 'inline/data.csv'; open(csv).read(), open('/tmp/raw.bin','rb').read() == bytes(range(256))*5, "
                         "os.path.getsize('inline/empty'), oct(os.stat(csv).st_mode), os.access(csv, os.W_OK)").ok()
     assert out.value == "('a,b\\n1,ü\\n', True, 0, '0o100644', True)"
 
 
-def test_a_file_of_the_host_and_what_it_is_called(desk):
-    source = desk.allowed / "data.csv"
+def test_a_file_of_the_host_and_what_it_is_called(host):
+    source = host.allowed / "data.csv"
     source.write_text("x\n")
     source.chmod(0o640)
     os.utime(source, (WHEN, WHEN))
-    files = imported(desk.box, {"source": str(source)}, {"source": str(source), "destination": "into/"},
+    files = imported(host.shared, {"source": str(source)}, {"source": str(source), "destination": "into/"},
                      {"source": str(source), "destination": "named"})
     assert [f["destination"] for f in files] == ["/workspace/data.csv", "/workspace/into/data.csv", "/workspace/named"]
-    out = desk.box.code("s = os.stat('/workspace/into/data.csv'); oct(s.st_mode), s.st_mtime, s.st_uid").ok()
+    out = host.shared.code("s = os.stat('/workspace/into/data.csv'); oct(s.st_mode), s.st_mtime, s.st_uid").ok()
     assert out.value == f"('0o100640', {WHEN}, 65532)"
 
 
-def test_storage_dir_is_allowed_too_and_relative_paths_are_below_it(desk):
-    storage(desk).mkdir(parents=True, exist_ok=True)
-    (storage(desk) / "kept.txt").write_text("kept")
-    files = imported(desk.box, {"source": "kept.txt"}, {"source": str(storage(desk) / "kept.txt"), "destination": "k2"})
+def test_storage_dir_is_allowed_too_and_relative_paths_are_below_it(host):
+    storage(host).mkdir(parents=True, exist_ok=True)
+    (storage(host) / "kept.txt").write_text("kept")
+    files = imported(host.shared, {"source": "kept.txt"}, {"source": str(storage(host) / "kept.txt"), "destination": "k2"})
     assert [f["size"] for f in files] == [4, 4]
 
 
@@ -127,59 +127,59 @@ def look(top):
     return found
 
 
-def test_a_directory_goes_in_and_comes_out_as_it_was(desk, tmp_path):
-    tree = desk.allowed / "tree"
+def test_a_directory_goes_in_and_comes_out_as_it_was(host, tmp_path):
+    tree = host.allowed / "tree"
     make_tree(tree)
-    (file,) = imported(desk.box, {"source": str(tree) + "/", "destination": "tree/"})
+    (file,) = imported(host.shared, {"source": str(tree) + "/", "destination": "tree/"})
     assert file["destination"] == "/workspace/tree" and file["size"] > 30_000_000 and "notices" not in file
-    assert int(desk.box.shell("du -sk tree").stdout.split()[0]) < 2000  # the hole is one
-    (file,) = exported(desk.box, "tree")
+    assert int(host.shared.shell("du -sk tree").stdout.split()[0]) < 2000  # the hole is one
+    (file,) = exported(host.shared, "tree")
     assert file["directory"] and file["host_path"].endswith(".tar") and file["mime_type"] == "application/x-tar"
     with tarfile.open(file["host_path"]) as tar:
         tar.extractall(tmp_path)
     assert look(tmp_path / "tree") == look(tree)
     assert os.path.getsize(file["host_path"]) < 1_000_000
     # And in again, from the tar; also a single file of it, and a directory of it.
-    files = imported(desk.box, {"session_id": desk.box.id, "path": "/workspace/tree", "destination": "copy"},
-                     {"session_id": desk.box.id, "path": "tree/sub/plain", "destination": "one"},
-                     {"session_id": desk.box.id, "path": "tree/sub", "destination": "some"})
-    assert [f["source"] for f in files][0] == f"{desk.box.id}:/workspace/tree" and files[1]["size"] == 500
-    out = desk.box.shell("diff -r --no-dereference tree copy && diff -r tree/sub some && cmp one tree/sub/plain && "
+    files = imported(host.shared, {"session_id": host.shared.id, "path": "/workspace/tree", "destination": "copy"},
+                     {"session_id": host.shared.id, "path": "tree/sub/plain", "destination": "one"},
+                     {"session_id": host.shared.id, "path": "tree/sub", "destination": "some"})
+    assert [f["source"] for f in files][0] == f"{host.shared.id}:/workspace/tree" and files[1]["size"] == 500
+    out = host.shared.shell("diff -r --no-dereference tree copy && diff -r tree/sub some && cmp one tree/sub/plain && "
                          "for d in tree copy; do (cd $d; find . -printf '%P %m %T@ %y %l\\0' | sort -z) | md5sum; done; "
                          "du -sk copy/sparse")
     lines = out.stdout.split("\n")
     assert out.exit_code == 0 and lines[0] == lines[1] and int(lines[2].split()[0]) < 100, out.text
 
 
-def test_a_file_comes_out(desk):
+def test_a_file_comes_out(host):
     content = os.urandom(3_000_001)
-    imported(desk.box, {"file_content": base64.b64encode(content).decode(), "encoding": "base64", "destination": "out/result.bin"})
-    result = get(desk.box, "out/result.bin")
+    imported(host.shared, {"file_content": base64.b64encode(content).decode(), "encoding": "base64", "destination": "out/result.bin"})
+    result = get(host.shared, "out/result.bin")
     (file,) = result.files
-    host = pathlib.Path(file["host_path"])
+    path = pathlib.Path(file["host_path"])
     assert (file["path"], file["size"], file["hash"]) == ("/workspace/out/result.bin", len(content), digest(content))
-    assert host.read_bytes() == content and host.is_relative_to(storage(desk) / "exports") and host.suffix == ".bin"
-    assert file["session_id"] == desk.box.id and file["download_url"] is None
+    assert path.read_bytes() == content and path.is_relative_to(storage(host) / "exports") and path.suffix == ".bin"
+    assert file["session_id"] == host.shared.id and file["download_url"] is None
     (link,) = [b for b in result.content if b["type"] == "resource_link"]
     assert link["uri"] == file["uri"] and link["size"] == len(content) and link["name"] == "result.bin"
     # The same content again is the same file.
-    (again,) = exported(desk.box, "/workspace/out/../out/result.bin")
+    (again,) = exported(host.shared, "/workspace/out/../out/result.bin")
     assert again["host_path"] == file["host_path"] and again["uri"] != file["uri"]
-    assert os.listdir(storage(desk) / "exports" / "incoming") == []
+    assert os.listdir(storage(host) / "exports" / "incoming") == []
 
 
-def test_entries_fail_one_by_one(desk):
-    (desk.allowed / "fine.txt").write_text("fine")
-    result = put(desk.box, {"source": str(desk.allowed / "missing")}, {"source": str(desk.allowed / "fine.txt")}, {"destination": "x"},
+def test_entries_fail_one_by_one(host):
+    (host.allowed / "fine.txt").write_text("fine")
+    result = put(host.shared, {"source": str(host.allowed / "missing")}, {"source": str(host.allowed / "fine.txt")}, {"destination": "x"},
                  {"file_content": "%%%", "encoding": "base64", "destination": "b"}, {"file_content": "no destination"},
                  {"file_content": "x", "destination": "/etc/x"}, {"file_content": "x", "destination": "../../etc/x"},
-                 {"session_id": desk.box.id, "path": "never-exported"}, {"file_content": "last", "destination": "last"})
+                 {"session_id": host.shared.id, "path": "never-exported"}, {"file_content": "last", "destination": "last"})
     assert not result.is_error and result.success is False and result.error == ""
     assert [f["success"] for f in result.files] == [False, True, False, False, False, False, False, False, True]
     errors = [f["error"] for f in result.files]
     assert "not found" in errors[0] and "must provide" in errors[2] and "base64" in errors[3] and "destination is required" in errors[4]
     assert "outside /workspace" in errors[5] and "outside /workspace" in errors[6] and "use export_files first" in errors[7]
-    result = get(desk.box, "nothing-here", "last", "/etc/passwd", "/proc/1/environ")
+    result = get(host.shared, "nothing-here", "last", "/etc/passwd", "/proc/1/environ")
     assert [f["success"] for f in result.files] == [False, True, False, False] and result.success is False
     assert "not found in container" in result.files[0]["error"] and "outside /workspace" in result.files[2]["error"]
     assert sum(b["type"] == "resource_link" for b in result.content) == 1
@@ -191,46 +191,46 @@ def test_entries_fail_one_by_one(desk):
     ("import_files", [{"file_content": "x", "encoding": "rot13", "destination": "x"}], "encoding"),
     ("export_files", [{}], "files[0]: source is required"), ("export_files", [{"source": " "}], "files[0]: source must be"),
 ])
-def test_bad_arguments(desk, tool, files, why):
-    result = desk.call(tool, {"session_id": desk.box.id, "files": files})
+def test_bad_arguments(host, tool, files, why):
+    result = host.call(tool, {"session_id": host.shared.id, "files": files})
     assert result.is_error and why in result.text and result.error == "INVALID_INPUT", result.text
 
 
-def test_an_unknown_session(desk):
+def test_an_unknown_session(host):
     for tool in ("import_files", "export_files"):
-        result = desk.call(tool, {"session_id": "a" * 26, "files": [{"source": "x"}]})
+        result = host.call(tool, {"session_id": "a" * 26, "files": [{"source": "x"}]})
         assert result.is_error and "not found" in result.text
 
 
 # --- the host
 
 
-def test_only_allowed_folders(desk, tmp_path):
+def test_only_allowed_folders(host, tmp_path):
     outside = tmp_path / "secret.txt"
     outside.write_text("secret")
-    (desk.allowed / "link-out").symlink_to(outside)
-    (desk.allowed / "dir-out").symlink_to(tmp_path)
-    (desk.allowed / "real.txt").write_text("real")
-    (desk.allowed / "link-in").symlink_to("real.txt")
-    denied = [str(outside), str(desk.allowed / "link-out"), str(desk.allowed / "dir-out" / "secret.txt"), f"{desk.allowed}/../home/x",
-              "/etc/passwd", "/etc/no-such-file", f"{desk.allowed}/../{tmp_path.name}/secret.txt", str(desk.allowed) + "x/y",
+    (host.allowed / "link-out").symlink_to(outside)
+    (host.allowed / "dir-out").symlink_to(tmp_path)
+    (host.allowed / "real.txt").write_text("real")
+    (host.allowed / "link-in").symlink_to("real.txt")
+    denied = [str(outside), str(host.allowed / "link-out"), str(host.allowed / "dir-out" / "secret.txt"), f"{host.allowed}/../home/x",
+              "/etc/passwd", "/etc/no-such-file", f"{host.allowed}/../{tmp_path.name}/secret.txt", str(host.allowed) + "x/y",
               "../../../etc/passwd"]
-    result = put(desk.box, *({"source": s, "destination": f"denied{i}"} for i, s in enumerate(denied)))
+    result = put(host.shared, *({"source": s, "destination": f"denied{i}"} for i, s in enumerate(denied)))
     for file in result.files:
         assert not file["success"] and "outside allowed directories. Configure IMPORT_ALLOWED_DIRS" in file["error"], file
-    assert desk.box.shell("ls -d denied*").exit_code == 2
+    assert host.shared.shell("ls -d denied*").exit_code == 2
     # A link that stays inside is followed, since it was named; one inside a directory is copied as a link.
-    assert imported(desk.box, {"source": str(desk.allowed / "link-in")})[0]["size"] == 4
+    assert imported(host.shared, {"source": str(host.allowed / "link-in")})[0]["size"] == 4
 
 
-def test_special_files_of_the_host(desk):
-    folder = desk.allowed / "special"
+def test_special_files_of_the_host(host):
+    folder = host.allowed / "special"
     folder.mkdir()
     os.mkfifo(folder / "pipe")
     (folder / "file").write_text("x")
-    result = put(desk.box, {"source": str(folder / "pipe")}, {"source": "/dev/zero"})
+    result = put(host.shared, {"source": str(folder / "pipe")}, {"source": "/dev/zero"})
     assert "neither a file nor a directory" in result.files[0]["error"] and "denied" in result.files[1]["error"]
-    (file,) = imported(desk.box, {"source": str(folder)})
+    (file,) = imported(host.shared, {"source": str(folder)})
     assert file["notices"] == ["'pipe' is neither file nor directory and was left out"] and file["size"] == 1
 
 
