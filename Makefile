@@ -2,7 +2,7 @@
 BUILD ?= build
 export BUILD
 
-.PHONY: all build-deps test-deps compile images run test measure soak fuzz format clean
+.PHONY: all build-deps test-deps compile images run test test-long measure fuzz format clean
 
 all: build-deps compile
 
@@ -36,30 +36,17 @@ measure:
 	@$(MAKE) --no-print-directory images
 	@tools/with-docker.sh tests/kernel/measure.py
 
-chaos:
+# What takes too long for every run, in full: a thousand kills, soak, 1 GB and 100,000 files, fresh seeds, ten minutes of fuzzing a target.
+# PARTS chooses some: make test-long PARTS="chaos soak".
+test-long:
 	@$(MAKE) --no-print-directory test-deps
 	@$(MAKE) --no-print-directory compile
 	@$(MAKE) --no-print-directory images
-	@tools/with-docker.sh $(BUILD)/venv/bin/python -B tests/chaos/chaos.py --kills 1000 --log $(BUILD)/chaos.log
-
-# Memory over 10,000 calls and 200 sessions; ROUNDS chooses another number of sessions.
-soak:
-	@$(MAKE) --no-print-directory test-deps
-	@$(MAKE) --no-print-directory compile
-	@$(MAKE) --no-print-directory images
-	@HUSK_SOAK_ROUNDS=$(or $(ROUNDS),200) tools/with-docker.sh $(BUILD)/venv/bin/python -B -m pytest -c tests/pytest.ini --rootdir tests \
-		-q -s tests/e2e/test_soak.py
+	@tools/with-docker.sh tests/run --long $(PARTS)
 
 fuzz:
 	@$(MAKE) --no-print-directory test-deps
 	@tests/fuzz/run.sh
-
-# 200 SIGKILLs on each store; KILLS and SEED choose others.
-kills:
-	@$(MAKE) --no-print-directory test-deps
-	@$(MAKE) --no-print-directory compile
-	@$(MAKE) --no-print-directory images
-	@tools/with-docker.sh $(BUILD)/venv/bin/python tests/e2e/kills.py --kills $(or $(KILLS),200) $(if $(SEED),--seed $(SEED))
 
 format:
 	@clang-format -i $$(git ls-files '*.c' '*.h')

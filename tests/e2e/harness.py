@@ -25,6 +25,8 @@ META = "io.modelcontextprotocol/"
 RESULT_META = "dev.husk/result"
 # Generous: a shared machine is slow at times, and a test that waits this long has failed anyway.
 PATIENCE = 60
+# tests/run --long: what takes minutes for its size alone is done in full, and in a small version otherwise.
+LONG = bool(os.environ.get("HUSK_TEST_LONG"))
 # On containers that are no session's: by it tests/run finds what was left behind.
 TEST_LABEL = f"husk.test={os.environ.get('HUSK_TEST_RUN', '')}"
 

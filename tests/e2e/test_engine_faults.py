@@ -7,7 +7,7 @@ import harness
 import private_engine
 
 # An engine that hangs takes its time, and what was left on it to be removed too.
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 # What a call may take that has nothing to do with the fault: far less than the fault itself takes to be noticed.
 UNDISTURBED = 15
 

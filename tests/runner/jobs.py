@@ -24,15 +24,16 @@ class Result:
 
 class Job:
     """A part of a suite that runs by itself. `work(job)` returns a Result and starts programs with job.run(), which keeps what they
-    say until the job has ended. `alone`: nothing else runs meanwhile."""
+    say until the job has ended. `alone`: nothing else runs meanwhile. Jobs of one `group` never run at the same time."""
 
     numbers = itertools.count(1)
 
-    def __init__(self, name, work, alone=False):
+    def __init__(self, name, work, alone=False, group=None):
         self.number = next(Job.numbers)
         self.name = name
         self.work = work
         self.alone = alone
+        self.group = group
         self.seconds = 0.0
         self.log = None
         self.children = None
@@ -66,16 +67,16 @@ class Lanes:
     def __init__(self, width, done):
         self.width = width
         self.done = done
-        self.lock = threading.Lock()
+        self.changed = threading.Condition()
+        self.busy = set()  # groups
         self.children = set()
         self.interrupted = False
 
     def run(self, jobs):
         """`jobs` come in the order in which they are to begin."""
-        together = [job for job in jobs if not job.alone]
-        for group, width in ((together, self.width), ([job for job in jobs if job.alone], 1)):
-            waiting = iter(group)
-            threads = [threading.Thread(target=self._lane, args=(waiting,), daemon=True) for _ in range(min(width, len(group)))]
+        together, alone = ([job for job in jobs if job.alone == wanted] for wanted in (False, True))
+        for waiting, width in ((together, self.width), (alone, 1)):
+            threads = [threading.Thread(target=self._lane, args=(waiting,), daemon=True) for _ in range(min(width, len(waiting)))]
             for thread in threads:
                 thread.start()
             for thread in threads:
@@ -83,11 +84,7 @@ class Lanes:
                     thread.join(0.5)
 
     def _lane(self, waiting):
-        while not self.interrupted:
-            with self.lock:
-                job = next(waiting, None)
-            if job is None:
-                return
+        while job := self._next(waiting):
             with tempfile.TemporaryFile() as job.log:
                 job.children = self.children
                 began = time.monotonic()
@@ -96,8 +93,23 @@ class Lanes:
                 except Exception as error:  # a job that cannot even begin has failed, the others go on
                     result = Result(0, [f"{job.name}: {type(error).__name__}: {error}"])
                 job.seconds = time.monotonic() - began
-                with self.lock:
+                with self.changed:
+                    self.busy.discard(job.group)
                     self.done(job, result)
+                    self.changed.notify_all()
+
+    def _next(self, waiting):
+        """The first whose group is free; None if there is nothing left to begin."""
+        with self.changed:
+            while waiting and not self.interrupted:
+                job = next((job for job in waiting if job.group not in self.busy), None)
+                if job:
+                    waiting.remove(job)
+                    if job.group:
+                        self.busy.add(job.group)
+                    return job
+                self.changed.wait()
+        return None
 
     def interrupt(self):
         """Ends what runs, as ^C does: with time to clean up."""

@@ -22,6 +22,7 @@ SANITIZERS = {
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
 }
 ALONE = re.compile(r"\bmark\.alone\b")
+PRIVATE_ENGINE = re.compile(r"^import (private_engine|chaos)\b", re.M)  # there is one, and its tests take turns
 
 
 # --- unit tests: meson runs them, cmocka counts
@@ -155,11 +156,11 @@ def pytest_jobs(suite, paths, words, split, prefix=()):
     for path in paths:
         text = path.read_text()
         name = f"{suite}/{path.stem.removeprefix('test_')}"
+        group = "private engine" if PRIVATE_ENGINE.search(text) else None
         if not ALONE.search(text):
-            jobs.append(Job(name, pytest_work([path], words, prefix=prefix)))
+            jobs.append(Job(name, pytest_work([path], words, prefix=prefix), group=group))
             continue
-        if not re.search(r"^pytestmark = .*\bmark\.alone\b", text, re.M):
-            jobs.append(Job(name, pytest_work([path], words, "not alone", prefix=prefix)))
+        jobs.append(Job(name, pytest_work([path], words, "not alone", prefix=prefix), group=group))
         jobs.append(Job(f"{name}-alone", pytest_work([path], words, "alone", prefix=prefix), alone=True))
     return jobs
 
@@ -284,3 +285,35 @@ SUITES = {
     "clients": functools.partial(container_suite, "clients"),
     "conformance": functools.partial(pytest_jobs, "conformance", files_of("conformance")),
 }
+
+
+# --- long runs: what `make test` does in a short version, in full, one after the other
+
+
+def fuzz_work(job):
+    """A campaign over all targets; each is a test."""
+    targets = [path.stem.removeprefix("fuzz-") for path in sorted((TESTS / "fuzz").glob("fuzz-*.c"))]
+    status = job.run([TESTS / "fuzz" / "run.sh"])
+    rows = {path.stem: path.read_text().strip().split("|") for path in (ROOT / "build-fuzz" / "logs").glob("*.row")}
+    bad = [target for target in targets if target not in rows or rows[target][-1] != "0" or not rows[target][2]]
+    if status != 0 and not bad:
+        return Result(0, [f"{job.name}: tests/fuzz/run.sh ended with status {status}"])
+    return Result(len(targets) - len(bad), [f"{job.name}: {target}" for target in bad])
+
+
+def long_work(suite, file):
+    return pytest_work([TESTS / suite / f"test_{file}.py"], env={"HUSK_TEST_LONG": "1"})
+
+
+LONG = {
+    "chaos": long_work("chaos", "chaos"),
+    "kills": long_work("e2e", "kills"),
+    "soak": long_work("e2e", "soak"),
+    "files": long_work("e2e", "files_large"),
+    "mutations": long_work("e2e", "mutations"),
+    "fuzz": fuzz_work,
+}
+
+
+def long_jobs(names):
+    return with_engine("long", lambda: [Job(f"long/{name}", LONG[name], alone=True) for name in names or LONG])
