@@ -217,7 +217,7 @@ class Kernel:
     def _wait(self, condition, seconds=DEFAULT_SECONDS):
         end = time.monotonic() + seconds
         while not condition():
-            if not self._selector.get_map():
+            if not [key for key in self._selector.get_map().values() if key.data != "listener"]:
                 raise KernelError(f"the kernel is gone (status {self.process.wait(5)}); so far: {self.outcome}")
             events = self._selector.select((self._repeat_at or end) - time.monotonic())
             if self._repeat_at and time.monotonic() >= self._repeat_at:  # also of a cell that floods us

@@ -127,7 +127,8 @@ def test_garbage_is_collected(kernel):
 
 
 def test_start_does_not_load_the_terminal_ui(fresh_kernel):
-    slow = "('jedi', 'prompt_toolkit', 'stack_data', 'matplotlib', 'numpy', 'pandas', 'PIL', 'urllib.request')"
+    slow = ("asyncio", "hashlib", "jedi", "matplotlib", "numpy", "pandas", "PIL", "prompt_toolkit", "pydoc", "pygments", "sqlite3", "ssl",
+            "stack_data", "urllib.request")
     assert fresh_kernel.run(f"import sys; [m for m in {slow} if m in sys.modules]").text == "[]"
     assert fresh_kernel.run("import threading; threading.active_count()").text == "1"
     assert fresh_kernel.run("len(os.listdir('/proc/self/task')) if (os := __import__('os')) else 0").text == "1"
@@ -198,6 +199,45 @@ def test_background_tasks_go_on_between_cells(kernel):
         """)
     kernel.wait_output("ticked")
     assert kernel.run("await task; task.done()").text == "True"
+
+
+def test_tasks_of_a_cell_without_await(fresh_kernel):
+    fresh_kernel.run("""
+        import asyncio
+        async def later():
+            await asyncio.sleep(0)
+            print('ran on its own')
+            return 5
+        task = asyncio.create_task(later())
+        loop = asyncio.get_running_loop()
+        """)
+    fresh_kernel.wait_output("ran on its own")
+    assert fresh_kernel.run("await task, loop is asyncio.get_running_loop(), loop.is_running()").text == "(5, True, True)"
+    assert fresh_kernel.run("loop.is_running(), loop is asyncio.get_event_loop()").text == "(False, True)"
+
+
+def test_callbacks_of_a_cell_without_await(fresh_kernel):
+    fresh_kernel.run("import asyncio; asyncio.get_event_loop().call_later(0.01, print, 'called')")
+    fresh_kernel.wait_output("called")
+
+
+def test_only_the_cells_own_thread_has_a_loop(kernel):
+    outcome = kernel.run("""
+        import asyncio, threading, os
+        def ask():
+            try: print(asyncio.get_running_loop())
+            except RuntimeError as error: print(error)
+        t = threading.Thread(target=ask); t.start(); t.join()
+        if not (child := os.fork()): ask()
+        else: os.waitpid(child, 0)
+        """)
+    assert outcome.stdout == "no running event loop\n" * 2
+
+
+def test_old_style_loops_in_a_cell_that_made_tasks(kernel):
+    kernel.run("async def f(x):\n    await asyncio.sleep(0)\n    return x")
+    code = "task = asyncio.create_task(f(1))\nasyncio.get_event_loop().run_until_complete(f(2)), asyncio.run(f(3)), task.done()"
+    assert kernel.run(code).text == "(2, 3, True)"
 
 
 def test_a_dying_background_task_does_not_end_the_kernel(kernel):

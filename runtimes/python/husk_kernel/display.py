@@ -6,10 +6,12 @@ import math
 
 from . import images
 from .errors import shorten
+from .link import Base64
 
 TEXT_MAX = 1 << 20  # characters of text/plain
 JSON_DEPTH_MAX = 200
 INT_MAX = (1 << 63) - 1  # larger integers are not JSON to every reader
+_BASE64_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
 
 
 def _is_json(mime):
@@ -24,7 +26,7 @@ def valid_text(text):
     """Text that every reader takes: no lone surrogates, no NULs."""
     if not text.isascii():
         text = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}") if "\0" in text else text
 
 
 def _jsonable(value, depth=0):
@@ -58,29 +60,39 @@ def _entry(mime, value):
             value = value.decode("utf-8", "replace")
         return valid_text(value if isinstance(value, str) else str(value))
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return base64.b64encode(value).decode()
-    return "".join(valid_text(str(value)).split())  # base64 already, perhaps with line breaks
+        return Base64(base64.b64encode(value))
+    text = "".join(valid_text(str(value)).split())  # base64 already, perhaps with line breaks
+    letters = text.encode()
+    return text if letters.translate(None, _BASE64_LETTERS) else Base64(letters)
+
+
+def _plain(text):
+    return shorten(text, TEXT_MAX, "characters (print a part of it, or write it to a file in /workspace)")
 
 
 def clean(data):
     """A bundle that the link may carry, except perhaps for its length."""
+    if len(data) == 1 and type(text := data.get("text/plain")) is str:  # most values
+        return {"text/plain": _plain(valid_text(text))}
     bundle = {}
     for mime, value in data.items():
         if value is not None and isinstance(mime, str) and mime.isprintable():
             bundle[valid_text(mime)] = _entry(mime, value)
     if "image/png" in bundle:
         bundle.pop("image/jpeg", None)  # PIL offers its images as both
-    images.fit(bundle)
+    for mime in ("image/png", "image/jpeg"):
+        if type(bundle.get(mime)) is Base64:
+            kind, encoded = images.fit(mime, bundle.pop(mime))
+            bundle[kind] = Base64(encoded)
     if "text/plain" in bundle:
-        bundle["text/plain"] = shorten(
-            bundle["text/plain"], TEXT_MAX, "characters (print a part of it, or write it to a file in /workspace)"
-        )
+        bundle["text/plain"] = _plain(bundle["text/plain"])
     return bundle
 
 
 def drop_largest(bundle):
     """Makes a bundle that was too long for one message shorter, and says so in it."""
-    sizes = {mime: len(json.dumps(value)) for mime, value in bundle.items() if mime != "text/plain"}
+    sizes = {mime: len(value) if type(value) is Base64 else len(json.dumps(value))
+             for mime, value in bundle.items() if mime != "text/plain"}
     largest = max(sizes, key=sizes.get)
     del bundle[largest]
     note = (

@@ -1,39 +1,85 @@
-"""The event loop of the session: cells with top-level await run in it, and their tasks go on between cells."""
+"""The event loop of the session: cells with top-level await run in it, and their tasks go on between cells.
 
-import asyncio
+asyncio takes as long to load as a tenth of the kernel, so nothing here happens before somebody has imported it.
+"""
+
 import functools
 import os
-import selectors
+import threading
+from collections.abc import Coroutine
 
 from .errors import print_plain
 from .interrupts import interrupts
 
-_LOOP_FILES = (os.path.dirname(asyncio.__file__) + os.sep, selectors.__file__)
 PATIENCE = 2  # interrupts that cancel the cell; after that its loop counts as broken
 
 
 class Events:
     def __init__(self):
+        self._asyncio = self._strictly_running_loop = None
         self._loop = None
         self._used = False
         self._cell = None  # the task of the running cell
         self._hits = 0
         self._given_up = []
+        self._own_files = ()
+        os.register_at_fork(after_in_child=self._forget)
+
+    def on_import(self, hooks):
+        hooks["asyncio"] = self._adapt
+        hooks["django.utils.asyncio"] = self._adapt_django
+
+    def _adapt(self, asyncio):
+        import selectors
+
+        self._asyncio = asyncio
+        self._own_files = (os.path.dirname(asyncio.__file__) + os.sep, selectors.__file__)
         interrupts.in_loop = self._interrupt
-        asyncio.run = _nestable(asyncio.run)
+        asyncio.run = _nestable(asyncio)
+        self._strictly_running_loop = asyncio.get_running_loop
+        asyncio.get_running_loop = asyncio.events.get_running_loop = self._running_loop
+        self.ready()
+
+    def _adapt_django(self, module):
+        # It takes a loop for a reason to refuse its database, though nothing is wrong with that in a cell without await.
+        module.get_running_loop = self._strictly_running_loop
+
+    def _forget(self):
+        self._loop = None  # in a forked child nobody runs it
+
+    def _running_loop(self):
+        """asyncio.get_running_loop() that also knows the session's loop while a cell without await runs, as in a notebook:
+        asyncio.create_task() works there, and the task runs after the cell."""
+        loop = self._asyncio._get_running_loop()
+        if loop is None:
+            if self._loop is None or threading.current_thread() is not threading.main_thread():
+                raise RuntimeError("no running event loop")
+            self._used = True
+            loop = self._loop
+        return loop
 
     def ready(self):
         """Before each cell: asyncio.get_event_loop() finds a loop that works, though a cell may have closed it."""
-        if not self._works():
-            self._loop = asyncio.new_event_loop()
-            self._used = False
-        asyncio.set_event_loop(self._loop)
         self._hits = 0
+        if self._asyncio is None:
+            return
+        if not self._works():
+            self._loop = self._asyncio.new_event_loop()
+            self._used = False
+        if threading.current_thread() is threading.main_thread():
+            self._asyncio.set_event_loop(self._loop)
 
     @property
     def interrupted(self):
         """A cancellation in this cell means an interrupt."""
         return self._hits > 0
+
+    def is_cancellation(self, error):
+        return self._asyncio is not None and isinstance(error, self._asyncio.CancelledError)
+
+    def is_awaitable(self, value):
+        """A coroutine, a future or a task."""
+        return isinstance(value, Coroutine) or (self._asyncio is not None and self._asyncio.isfuture(value))
 
     def _works(self):
         if self._loop is None or self._loop.is_closed():
@@ -47,6 +93,8 @@ class Events:
 
     def run(self, coroutine):
         """Run a coroutine to its end; an interrupt cancels it."""
+        if self._asyncio is None:
+            import asyncio  # noqa: F401 (calls _adapt)
         self._used = True
         task = self._cell = self._loop.create_task(coroutine)
         try:
@@ -61,7 +109,7 @@ class Events:
                         raise
                     self._hits += 1
                     task.cancel()
-                except asyncio.CancelledError:
+                except self._asyncio.CancelledError:
                     if self.interrupted:
                         raise KeyboardInterrupt from None
                     raise
@@ -80,9 +128,9 @@ class Events:
 
     def _interrupt(self, frame):
         """Called by the signal handler: asyncio itself is not torn out of its books, the cell's task is cancelled."""
-        if self._cell is None or not frame.f_code.co_filename.startswith(_LOOP_FILES):
+        if self._cell is None or not frame.f_code.co_filename.startswith(self._own_files):
             return False
-        if asyncio._get_running_loop() is not self._loop:
+        if self._asyncio._get_running_loop() is not self._loop:
             return False
         self._hits += 1
         if self._hits > PATIENCE:
@@ -93,7 +141,7 @@ class Events:
 
     def wait(self, fd):
         """Let background tasks run until the descriptor is readable."""
-        if not self._used or not self._works():
+        if self._asyncio is None or not self._works() or not self._has_work():
             return
         try:
             self._loop.add_reader(fd, self._loop.stop)
@@ -106,13 +154,16 @@ class Events:
             except Exception:
                 self._loop = None
 
+    def _has_work(self):
+        """A cell has awaited something, or has left callbacks, descriptors (one is the loop's own) or tasks behind."""
+        loop = self._loop
+        return bool(self._used or loop._ready or loop._scheduled or len(loop._selector.get_map()) > 1
+                    or self._asyncio.all_tasks(loop))
 
-def is_awaitable(value):
-    return asyncio.iscoroutine(value) or asyncio.isfuture(value)
 
-
-def _nestable(run):
+def _nestable(asyncio):
     """asyncio.run() that also works where a loop runs already: it blocks that one, as any function would."""
+    run = asyncio.run
 
     @functools.wraps(run)
     def nested(*args, **kwargs):

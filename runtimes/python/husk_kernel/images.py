@@ -6,6 +6,7 @@ import struct
 
 BYTES_MAX = 700_000
 PIXELS_MAX = 2000  # each side
+_ENCODED_MAX = BYTES_MAX // 3 * 4
 _TRIES = 6
 
 
@@ -14,22 +15,16 @@ def png_size(data):
     return struct.unpack(">II", data[16:24]) if data[:8] == b"\x89PNG\r\n\x1a\n" else (0, 0)
 
 
-def fit(bundle):
-    """Makes the PNG or JPEG of a bundle fit; what cannot be decoded stays as it is."""
-    for mime in ("image/png", "image/jpeg"):
-        text = bundle.get(mime)
-        if not text:
-            continue
-        try:
-            data = base64.b64decode(text, validate=True)
-            if len(data) <= BYTES_MAX and mime == "image/png" and max(png_size(data)) <= PIXELS_MAX:
-                continue
-            kind, smaller = _shrink(data, mime)
-        except Exception:  # no Pillow, or no picture
-            continue
-        if smaller is not data:
-            del bundle[mime]
-            bundle[kind] = base64.b64encode(smaller).decode()
+def fit(mime, encoded):
+    """A PNG or JPEG in base64 that fits, with its type; what cannot be decoded stays as it is."""
+    try:
+        if len(encoded) <= _ENCODED_MAX and mime == "image/png" and max(png_size(base64.b64decode(encoded[:32]))) <= PIXELS_MAX:
+            return mime, encoded
+        data = base64.b64decode(encoded, validate=True)
+        kind, smaller = _shrink(data, mime)
+    except Exception:  # no Pillow, or no picture
+        return mime, encoded
+    return (mime, encoded) if smaller is data else (kind, base64.b64encode(smaller))
 
 
 def _shrink(data, mime):

@@ -16,9 +16,16 @@ class Deferred:
         ("IPython.terminal.embed", ["embed"]),  # prompt_toolkit: two thirds of IPython's import time
         ("logging.config", ["dictConfig"]),
         ("urllib.request", ["Request", "urlopen"]),
+        ("pygments", ["highlight"]),  # colours, which nobody sees here
+        ("pygments.formatters", ["HtmlFormatter"]),
+        ("pygments.formatters.terminal256", ["Terminal256Formatter"]),
+        ("pygments.lexers", ["PythonLexer"]),
+        ("pygments.styles", ["get_style_by_name"]),
     )
-    ABSENT = ("jedi",)  # IPython copes without its completion engine
-    LAZY = ("stack_data",)  # only used as stack_data.something, by tracebacks that we do not use
+    ABSENT = ("jedi", "readline")  # IPython copes without completion, and there is no terminal
+    # Only used as name.something, when there is something to do: asyncio alone loads ssl and forty more.
+    LAZY = ("stack_data", "asyncio", "asyncio.exceptions", "cProfile", "hashlib", "html", "mimetypes", "pstats", "pydoc",
+            "sqlite3")
 
     def __enter__(self):
         for name, functions in self.FUNCTIONS:
@@ -34,8 +41,8 @@ class Deferred:
 
     def __exit__(self, *_exc):
         for name in [*dict(self.FUNCTIONS), *self.ABSENT, *self.LAZY]:
-            if isinstance(sys.modules[name], (_StandIn, _LazyModule, type(None))):
-                del sys.modules[name]
+            if isinstance(sys.modules.get(name), (_StandIn, _LazyModule, type(None))):
+                sys.modules.pop(name, None)
 
 
 class _StandIn(ModuleType):
@@ -57,6 +64,8 @@ class _LazyModule(ModuleType):
     def __getattr__(self, attribute):
         if attribute.startswith("__"):  # the import machinery looking around
             raise AttributeError(attribute)
+        if sys.modules.get(self.__name__) is self:  # used after all while IPython is being imported
+            del sys.modules[self.__name__]
         return getattr(importlib.import_module(self.__name__), attribute)
 
 

@@ -1,6 +1,6 @@
 """SIGINT: a KeyboardInterrupt in the user's code while a cell runs, nothing at any other time."""
 
-import signal
+import _signal as signal  # without the enums of signal.py, which cost more than the calls
 
 
 class Interrupts:
@@ -19,7 +19,7 @@ class Interrupts:
     def install(self):
         """At the start and after each cell, which may have put in its own handler, ignored or blocked the signal."""
         signal.signal(signal.SIGINT, self._on_signal)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
         self.held, self.pending = 0, False
 
     def _on_signal(self, _number, frame):

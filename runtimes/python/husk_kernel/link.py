@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import threading
+from json.encoder import encode_basestring, encode_basestring_ascii
 
 from .interrupts import interrupts
 
@@ -13,7 +14,37 @@ VERSION = 1
 # Above what a cell closes when it "closes all files" by hand (0 to 9, 0 to 99), below any sane nofile limit.
 PRIVATE_FD = 200
 
+READ_SIZE = 1 << 16
+
 _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+class Base64(bytes):
+    """A string of a message that is ASCII without anything to escape: a picture goes out as it is."""
+
+
+def _value(value):
+    if type(value) is Base64:
+        return b'"%b"' % value
+    if type(value) is str:  # the encoder for all of Unicode takes three times as long
+        return (encode_basestring_ascii if value.isascii() else encode_basestring)(value).encode()
+    return _to_json(value).encode()
+
+
+def _object(fields):
+    return b"{%b}" % b",".join([b"%b:%b" % (_value(name), _value(value)) for name, value in fields.items()])
+
+
+def _message(op, call, fields):
+    """A message as bytes, its length before it; `data` is a MIME bundle, whose entries may be Base64."""
+    parts = [b'{"op":"%b","id":%d' % (op.encode(), call)]
+    for name, value in fields.items():
+        parts.append(b",%b:%b" % (_value(name), _object(value) if name == "data" else _value(value)))
+    parts.append(b"}")
+    size = sum(map(len, parts))
+    if size > MESSAGE_MAX:
+        raise TooLong
+    return b"".join([size.to_bytes(4), *parts])
 
 
 def private_fd(fd):
@@ -45,6 +76,7 @@ class Link:
 
     def __init__(self, address):
         self.fd = _dial(address)
+        self._received = b""
         self._call = None
         self._owner = os.getpid()
         self._main_thread = threading.get_ident()
@@ -61,29 +93,46 @@ class Link:
         return self.fd < 0 or os.getpid() != self._owner
 
     def hello(self, language_version):
-        self._send({"op": "hello", "version": VERSION, "language_version": language_version})
+        body = _to_json({"op": "hello", "version": VERSION, "language_version": language_version}).encode()
+        self._write(len(body).to_bytes(4) + body)
 
     def receive(self):
         """The next message, or None when PID 1 is gone or talks nonsense."""
-        size = int.from_bytes(self._read(4) or b"")
-        if not 0 < size <= CODE_MESSAGE_MAX:
+        data = self._received = self._read(self._received, 4)
+        if data is None:
             return None
+        end = 4 + int.from_bytes(data[:4])
+        if not 4 < end <= 4 + CODE_MESSAGE_MAX:
+            return None
+        data = self._read(data, end)
+        if data is None:
+            return None
+        self._received = data[end:]
         try:
-            return json.loads(self._read(size) or b"")
+            return json.loads(data[4:end])
         except ValueError:
             return None
 
-    def _read(self, size):
-        data = bytearray()
-        while len(data) < size:
+    def _read(self, data, size):
+        """At least so many bytes, with those that came before; None at the end of the link."""
+        if len(data) >= size:
+            return data
+        pieces, missing = [data], size - len(data)
+        while missing > 0:
             try:
-                piece = os.read(self.fd, size - len(data))
+                piece = os.read(self.fd, max(READ_SIZE, missing))
             except OSError:
                 return None
             if not piece:
                 return None
-            data += piece
-        return data
+            pieces.append(piece)
+            missing -= len(piece)
+        return b"".join(pieces)
+
+    @property
+    def waiting(self):
+        """A message, or a part of one, has been read already."""
+        return bool(self._received)
 
     def begin(self, call):
         """From here on events belong to this call."""
@@ -91,7 +140,7 @@ class Link:
             self._call = call
 
     def event(self, op, **fields):
-        """Send a display, a result or an error of the running call."""
+        """Send a display of the running call."""
         if self.forked:
             return
         if threading.get_ident() != self._main_thread:
@@ -104,18 +153,18 @@ class Link:
         with self._lock:  # a thread's display must not slip in behind `done`
             if self._call is None:
                 raise NoCell
-            self._send({"op": op, "id": self._call, **fields})
+            self._write(_message(op, self._call, fields))
 
-    def done(self):
+    def done(self, result=None, error=None):
+        """The end of the call, with its result (a bundle) and its error (fields), in one write."""
         with self._lock:
+            out = b""
+            if result:
+                out = _message("result", self._call, {"data": result})
+            if error:
+                out += _message("error", self._call, error)
             call, self._call = self._call, None
-            self._send({"op": "done", "id": call})
-
-    def _send(self, message):
-        body = _to_json(message).encode()
-        if len(body) > MESSAGE_MAX:
-            raise TooLong
-        self._write(len(body).to_bytes(4) + body)
+            self._write(out + _message("done", call, {}))
 
     def _write(self, data):
         view = memoryview(data)

@@ -10,7 +10,7 @@ from .imports import Deferred, ImportHooks, add_user_site, forget_folders
 with Deferred():
     from . import commands, display, errors, stdin
     from .charts import Charts
-    from .events import Events, is_awaitable
+    from .events import Events
     from .figures import Figures
     from .interrupts import interrupts
     from .link import Link, NoCell, TooLong
@@ -38,6 +38,7 @@ class Kernel:
     def adapt_modules(self):
         commands.install()
         hooks = ImportHooks()
+        self._events.on_import(hooks)
         stdin.on_import(hooks)
         self._figures.on_import(hooks)
         hooks["pandas"] = _adapt_pandas
@@ -45,11 +46,11 @@ class Kernel:
         hooks.install()
 
     def serve(self):
-        self._events.ready()
         self._shell.warm_up()
         self._link.hello(sys.version.split()[0])
         while True:
-            self._events.wait(self._link.fd)
+            if not self._link.waiting:
+                self._events.wait(self._link.fd)
             message = self._link.receive()
             if message is None or message.get("op") != "execute":
                 os._exit(0)
@@ -61,11 +62,9 @@ class Kernel:
         forget_folders()
         self._link.begin(call)
         data, error = self._run(code)
-        if data:
-            self._send_bundle("result", data)
         if error:
-            self._link.event("error", **{name: display.valid_text(text) for name, text in error.items()})
-        self._link.done()
+            error = {name: display.valid_text(text) for name, text in error.items()}
+        _shortened(data, lambda bundle: self._link.done(bundle, error))
 
     def _run(self, code):
         """Run a cell; its result as a bundle and its error as fields, either of them None."""
@@ -87,7 +86,9 @@ class Kernel:
         self._figures.start_cell()
         self._send_late()
         with interrupts:  # but for the user's code itself: see Shell.run_code
-            shell.run_cell(code.removeprefix("\ufeff"), store_history=True)  # editors put one before a file's text
+            code = code.removeprefix("\ufeff")  # editors put one before a file's text
+            if not shell.lean.run(code):
+                shell.run_cell(code, store_history=True)
         value, error = shell.displayhook.take(), shell.failure
         self._leave_if_forked(error)
         data = None
@@ -101,7 +102,7 @@ class Kernel:
 
     def _show_value(self, value):
         try:
-            if is_awaitable(value):
+            if self._events.is_awaitable(value):
                 value = self._events.run(_settled(value))
                 if value is None:
                     return None, None
@@ -129,7 +130,7 @@ class Kernel:
         if not bundle:
             return
         try:
-            self._send_bundle("display", bundle, **fields)
+            self._send_display(bundle, fields)
         except NoCell:
             if len(self._late) < LATE_DISPLAYS_MAX:
                 self._late.append((bundle, fields))
@@ -137,14 +138,10 @@ class Kernel:
     def _send_late(self):
         late, self._late = self._late, []
         for bundle, fields in late:
-            self._send_bundle("display", bundle, **fields)
+            self._send_display(bundle, fields)
 
-    def _send_bundle(self, op, bundle, **fields):
-        while True:
-            try:
-                return self._link.event(op, data=bundle, **fields)
-            except TooLong:
-                display.drop_largest(bundle)
+    def _send_display(self, bundle, fields):
+        _shortened(bundle, lambda bundle: self._link.event("display", data=bundle, **fields))
 
     def _leave_if_forked(self, error):
         """The end of the cell in a child that the cell forked: it ends here and answers nobody."""
@@ -154,6 +151,15 @@ class Kernel:
             errors.print_plain(error)
         self._streams.flush()
         os._exit(errors.exit_status(error))
+
+
+def _shortened(bundle, send):
+    """Send a bundle that may be too long for one message."""
+    while True:
+        try:
+            return send(bundle)
+        except TooLong:
+            display.drop_largest(bundle)
 
 
 async def _settled(awaitable):

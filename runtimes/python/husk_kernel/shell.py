@@ -1,7 +1,14 @@
 """IPython's InteractiveShell for a reader at the other end of a link: no prompt, no colours, no files, no threads."""
 
-import asyncio
+import __future__
+
+import ast
+import builtins
+import codeop
+import functools
+import inspect
 import linecache
+import operator
 import os
 import re
 import shlex
@@ -14,8 +21,10 @@ from IPython.core.compilerop import CachingCompiler
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.error import UsageError
+from IPython.core.history import HistoryManager
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.profiledir import ProfileDir
+from IPython.lib import pretty
 from IPython.utils.text import LSString, SList
 from traitlets import Any, default, observe
 from traitlets.config import Config
@@ -23,12 +32,15 @@ from traitlets.config.configurable import Configurable
 
 from . import commands, errors, stdin
 from .interrupts import interrupts
+from .lean import Lean
 
 OUTPUTS_KEPT = 3  # Out[n], _n and with them _, __, ___: each may hold a lot of memory
 INPUTS_KEPT = 100
 SOURCE_BYTES_KEPT = 16 << 20  # for tracebacks and inspect.getsource
 
+_FUTURE = functools.reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 _PLAIN_TYPES = {int, float, complex, bool, str, bytes, list, tuple, dict, set}
+_PRINTED_BY_REPR = {int, str, bytes}
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -37,6 +49,8 @@ class Compiler(CachingCompiler):
 
     def __init__(self):
         super().__init__()
+        # Without codeop's flag for incomplete input, which turns "'(' was never closed" into "incomplete input".
+        self.flags = codeop.PyCF_DONT_IMPLY_DEDENT
         self._sizes = {}
         self._total = 0
 
@@ -59,10 +73,46 @@ class Compiler(CachingCompiler):
         return name
 
 
+    def compile_nodes(self, nodes, name, shown, flags=0):
+        """The code of each statement, before any of them runs; the values of the last `shown` go to the display hook."""
+        saved, first_shown = self.flags, len(nodes) - shown
+        try:
+            return [self._compile(node, name, "exec" if n < first_shown else "single", flags) for n, node in enumerate(nodes)]
+        except BaseException:
+            self.flags = saved  # `from __future__ import …` has not run either
+            raise
+
+    def _compile(self, node, name, mode, flags):
+        code = compile(ast.Interactive([node]) if mode == "single" else ast.Module([node], []), name, mode, self.flags | flags, True)
+        if code.co_flags & _FUTURE:
+            self.flags |= code.co_flags & _FUTURE  # holds for what follows, also in later cells
+        return code
+
+
+class History(HistoryManager):
+    """In, _i and _i1 without a database, its lock and its thread."""
+
+    _i = _ii = _iii = _i00 = ""  # no traits
+
+    @observe("db")
+    def _db_changed(self, change):
+        pass  # IPython loads sqlite3 to look at what it is
+
+    def store_inputs(self, line_num, source, source_raw=None):
+        raw = (source if source_raw is None else source_raw).rstrip("\n")
+        if self._exit_re.match(raw.strip()):
+            return
+        self.input_hist_parsed.append(source.rstrip("\n"))
+        self.input_hist_raw.append(raw)
+        self._iii, self._ii, self._i, self._i00 = self._ii, self._i, self._i00, raw
+        self.shell.push({"_i": self._i, "_ii": self._ii, "_iii": self._iii, f"_i{line_num}": raw}, interactive=False)
+
+
 class Hook(DisplayHook):
     """sys.displayhook while a cell runs: keeps the last value for the kernel instead of printing it."""
 
     value = None  # no trait: traitlets compares values, which takes its time with a large table
+    exec_result = None
     number = 0
 
     @property
@@ -87,8 +137,21 @@ class Hook(DisplayHook):
         return value
 
     def update_user_ns(self, result):
-        self.shell.user_ns.setdefault("_oh", self.shell.history_manager.output_hist)  # after globals().clear()
-        super().update_user_ns(result)
+        names = self.shell.user_ns
+        outputs = names.setdefault("_oh", self.shell.history_manager.output_hist)  # gone after globals().clear()
+        if result is outputs:
+            return
+        if len(outputs) >= OUTPUTS_KEPT:
+            self.cull_cache()
+        last = {"_": self._, "__": self.__, "___": self.___}
+        new = {f"_{self.number}": result}
+        # Who has a `_` of their own, as a variable or by way of gettext, keeps it.
+        if "_" not in builtins.__dict__ and all(names.get(name, value) is value for name, value in last.items()):
+            new |= {"_": result, "__": self._, "___": self.__}
+        self._, self.__, self.___ = result, self._, self.__
+        names.update(new)
+        self.shell.user_ns_hidden.update(new)
+        outputs[self.number] = result
 
     def cull_cache(self):
         outputs = self.shell.user_ns.get("_oh", {})
@@ -134,12 +197,18 @@ class Exit(ExitAutocall):
 
 class Shell(InteractiveShell):
     compiler_class = Compiler
+    # No traits, which would look at each value and tell nobody, and take their time to be read.
+    builtin_trap = display_formatter = display_trap = history_manager = magics_manager = prefilter_manager = None
+    execution_count = 1
+    last_execution_succeeded = True
+    last_execution_result = None
 
     def __init__(self, events, display, **kwargs):
         self._events = events
         self.kernel_display = display
         self.failure = None  # an exception that a magic caught and showed instead of letting it through
         self._format_errors = None
+        self._formatters = self._printers = None
         config = Config()
         config.HistoryManager.enabled = False
         config.InteractiveShell.colors = "NoColor"
@@ -156,6 +225,7 @@ class Shell(InteractiveShell):
             self.register_magic_function(_refuse(name), "line_cell" if name == "debug" else "line", name)
         self.register_magic_function(self._pip, "line", "pip")
         self.configurables.append(InlineBackend(parent=self))
+        self.lean = Lean(self)
 
     # What a kernel has no use for.
 
@@ -168,6 +238,10 @@ class Shell(InteractiveShell):
 
     def init_profile_dir(self, profile_dir):
         self.profile_dir = Profile(location=os.path.join(self.ipython_dir, "profile_default"))
+
+    def init_history(self):
+        self.history_manager = History(shell=self, parent=self)
+        self.configurables.append(self.history_manager)
 
     def init_completer(self):
         self.Completer = None
@@ -217,6 +291,43 @@ class Shell(InteractiveShell):
                 raw_cell, transformed_cell=transformed_cell, preprocessing_exc_tuple=preprocessing_exc_tuple
             )
 
+    def run_plain(self, source, name):
+        """The source of a cell without anything but Python in it."""
+        try:
+            nodes = self.compile.ast_parse(source, filename=name).body
+            codes = self.compile.compile_nodes(nodes, name, bool(nodes) and isinstance(nodes[-1], ast.Expr))
+        except (OverflowError, SyntaxError, ValueError, TypeError, MemoryError) as error:
+            return self._fail(error)
+        del nodes
+        try:
+            held = interrupts.held
+            for code in codes:
+                interrupts.held = 0  # the user's code, and nothing but it, can be interrupted
+                interrupts.raise_pending()
+                exec(code, self.user_global_ns, self.user_ns)
+                interrupts.held = held
+        except BaseException as error:
+            interrupts.held = held
+            self._fail(error)
+
+    async def run_ast_nodes(self, nodelist, cell_name, interactivity="last_expr", compiler=compile, result=None):
+        if not isinstance(compiler, Compiler):
+            return await super().run_ast_nodes(nodelist, cell_name, interactivity, compiler, result)
+        if interactivity == "last_expr_or_assign":
+            nodelist = _with_last_target(nodelist)
+        shown = {"none": 0, "last": 1, "all": len(nodelist)}.get(interactivity, bool(nodelist) and isinstance(nodelist[-1], ast.Expr))
+        try:
+            codes = compiler.compile_nodes(nodelist, cell_name, shown, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if self.autoawait else 0)
+        except Exception as error:
+            if result is not None:
+                result.error_before_exec = error
+            self._fail(error)
+            return True
+        for code in codes:
+            if await self.run_code(code, result, async_=bool(code.co_flags & inspect.CO_COROUTINE)):
+                return True
+        return False
+
     async def run_code(self, code_obj, result=None, *, async_=False):
         try:
             held, interrupts.held = interrupts.held, 0  # the user's code, and nothing but it, can be interrupted
@@ -229,7 +340,7 @@ class Shell(InteractiveShell):
             return False
         except BaseException as error:
             interrupts.held = held
-            if isinstance(error, asyncio.CancelledError) and self._events.interrupted:
+            if self._events.interrupted and self._events.is_cancellation(error):
                 error = KeyboardInterrupt().with_traceback(error.__traceback__)
             self._failed(error, result)
             return True
@@ -247,10 +358,9 @@ class Shell(InteractiveShell):
     def finish_cell(self):
         """Forget what would otherwise pile up over a thousand cells."""
         self.failure = self.last_execution_result = None  # an exception holds its frames, those their variables
-        history = self.history_manager
-        history.db_input_cache.clear()
         old = self.displayhook.number - INPUTS_KEPT
         if old > 0:
+            history = self.history_manager
             self.forget(f"_i{old}")
             for inputs in (history.input_hist_parsed, history.input_hist_raw):
                 if old < len(inputs):
@@ -301,12 +411,17 @@ class Shell(InteractiveShell):
     def _format_plain(self, value):
         """A short cut past eleven formatters that have nothing to say about a number: half of a small cell."""
         kind = type(value)
-        if kind in _PLAIN_TYPES:
-            plain, *rich = self.display_formatter.formatters.values()
-            if plain.format_type == "text/plain" and not any(kind in formatter.type_printers for formatter in rich):
-                text = plain(value)
-                return {"text/plain": text} if text is not None else {}
-        return None
+        if kind not in _PLAIN_TYPES:
+            return None
+        plain, *rich = formatters = list(self.display_formatter.formatters.values())
+        if formatters != self._formatters:
+            self._formatters, self._printers = formatters, [formatter.type_printers for formatter in rich]
+        if plain.format_type != "text/plain" or any(kind in printers for printers in self._printers):
+            return None
+        if kind in _PRINTED_BY_REPR and plain.type_printers.get(kind) is pretty._repr_pprint:
+            return {"text/plain": repr(value)}
+        text = plain(value)
+        return {"text/plain": text} if text is not None else {}
 
     def show(self, value):
         data = self.format(value)
@@ -331,6 +446,15 @@ class Shell(InteractiveShell):
         _, output = commands.shell(command, stdout=commands.PIPE, stderr=commands.STDOUT)
         text = output.decode("utf-8", "backslashreplace")
         return SList(text.splitlines()) if split else LSString(text)
+
+
+def _with_last_target(nodes):
+    """For ast_node_interactivity = "last_expr_or_assign": the variable that the last statement assigns, as one more statement."""
+    last = nodes[-1] if nodes else None
+    targets = last.targets if isinstance(last, ast.Assign) else [getattr(last, "target", None)]
+    if isinstance(last, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and len(targets) == 1 and isinstance(targets[0], ast.Name):
+        nodes = [*nodes, ast.fix_missing_locations(ast.Expr(ast.Name(targets[0].id, ast.Load())))]
+    return nodes
 
 
 def _print_page(_shell, data, start=0, screen_lines=0):

@@ -1,0 +1,98 @@
+"""The short way through a cell: what IPython's run_cell comes to for plain Python when nobody has registered anything.
+
+IPython tokenizes every cell twice to find magics, and keeps books that only its terminal reads: half a millisecond a cell.
+Whatever is not certain to be the same here takes the long way.
+"""
+
+import re
+
+from IPython.core.autocall import IPyAutocall
+from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
+from IPython.core.macro import Macro
+
+# Anything that IPython's transformers might change, a superset of it: what is left means to them what it means to Python.
+_SPECIAL = re.compile(
+    r"""\A\s                                          # empty lines and indentation that are taken off
+      | ^[ \t]*(?:[%!?,;/>]|\.\.\.|In[ ]\[|\[(?:nav|ins)\])   # magics, commands, help, prompts
+      | =[ \t]*(?:\\\n[ \t]*)?[%!]                     # x = !cmd
+      | \?[ \t]*(?:$|\#)                              # x?
+      | \b(?:await|async)\b
+      | run_line_magic\(
+      | [\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]         # line ends of str.splitlines() that Python's parser does not know
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_FIRST_WORD = re.compile(r"[\w.*]*")
+# Methods that somebody may have replaced on the shell itself.
+_METHODS = frozenset({"run_cell", "_run_cell", "run_cell_async", "run_ast_nodes", "run_code", "transform_cell", "transform_ast",
+                      "showsyntaxerror", "should_run_async"})
+_EVENTS = ("pre_run_cell", "post_run_cell", "post_execute")
+_RUN_CELL = InteractiveShell.run_cell
+
+
+class Lean:
+    def __init__(self, shell):
+        self._shell = shell
+        self._callbacks = shell.events.callbacks
+        self._before = list(self._callbacks["pre_execute"])  # IPython's own: warnings are shown anew in each cell
+        self._transformers = self._copy(shell.input_transformer_manager)
+        self._checkers = list(shell.prefilter_manager.checkers)
+
+    @staticmethod
+    def _copy(manager):
+        return [*manager.cleanup_transforms, None, *manager.line_transforms, None, *manager.token_transformers]
+
+    def _is_untouched(self):
+        """Nobody has registered anything that takes part in running a cell."""
+        shell, callbacks = self._shell, self._callbacks
+        return (
+            not any(callbacks[name] for name in _EVENTS)
+            and callbacks["pre_execute"] == self._before
+            and not shell.ast_transformers
+            and not shell.input_transformers_post
+            and self._copy(shell.input_transformer_manager) == self._transformers
+            and not shell.prefilter_manager.transformers
+            and shell.prefilter_manager.checkers == self._checkers
+            and shell.ast_node_interactivity == "last_expr"
+            and not (shell.autocall or shell.trio_runner or shell.logger.log_active or shell.custom_exceptions)
+            and _METHODS.isdisjoint(vars(shell))
+            and type(shell).run_cell is _RUN_CELL
+        )
+
+    def _is_plain(self, cell):
+        """Python to Python and to IPython alike."""
+        if not cell or _SPECIAL.search(cell):
+            return False
+        if cell.find("\n") not in (-1, len(cell) - 1):
+            return True
+        # One line: `ls -l` and `exit` are good Python and mean something else.
+        word = _FIRST_WORD.match(cell).group()
+        magics = self._shell.magics_manager.magics
+        return not (word in magics["line"] or word in magics["cell"] or isinstance(self._shell.user_ns.get(word), (IPyAutocall, Macro)))
+
+    def run(self, cell):
+        """Run a cell and keep its books as run_cell(cell, store_history=True) does; False: nothing was done, it needs the long way."""
+        if not self._is_untouched() or not self._is_plain(cell):
+            return False
+        for callback in self._before:
+            callback()
+        shell, number = self._shell, self._shell.execution_count
+        source = cell if cell.endswith("\n") else cell + "\n"
+        shell.history_manager.store_inputs(number, source, cell)
+        with shell.builtin_trap, shell.display_trap:
+            name = shell.compile.cache(source, number, cell)
+            try:
+                shell.run_plain(source, name)
+            finally:
+                shell.execution_count = number + 1
+        if any(self._callbacks[event] for event in _EVENTS):  # the cell itself has registered them
+            self._tell(cell)
+        return True
+
+    def _tell(self, cell):
+        result = ExecutionResult(ExecutionInfo(cell, True, False, True, None))
+        result.execution_count = self._shell.execution_count - 1
+        result.error_in_exec = self._shell.failure
+        result.result = self._shell.displayhook.value
+        self._shell.events.trigger("post_execute")
+        self._shell.events.trigger("post_run_cell", result)
