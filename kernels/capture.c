@@ -65,6 +65,12 @@ void capture_init(struct capture *c, size_t limit)
 	*c = (struct capture){ .head_max = limit - limit / 2, .tail = { .max = limit / 2 } };
 }
 
+void capture_limit(struct capture *c, size_t limit)
+{
+	if (limit < c->head_max + c->tail.max)
+		capture_init(c, limit);
+}
+
 void capture_release(struct capture *c)
 {
 	ring_release(&c->tail);

@@ -28,6 +28,8 @@ struct capture {
 };
 
 void capture_init(struct capture *c, size_t limit);
+/* Lowers the limit of one that has taken nothing yet. */
+void capture_limit(struct capture *c, size_t limit);
 void capture_release(struct capture *c);
 /* Counts n bytes and keeps what belongs to the tail. Returns how many of the first bytes belong to the head: they are
  * the caller's to pass on. */

@@ -162,8 +162,29 @@ void jobs_rewind(struct jobs *jobs)
 	}
 }
 
+/* What the logs hold and the running jobs may still add to theirs. */
+static size_t output_bytes(const struct jobs *jobs)
+{
+	size_t sum = 0;
+	list_for_each(c, &jobs->list, struct job, node) {
+		sum += c->log.len - MIN(c->log.len, c->display_bytes);
+		for (int i = 0; i < JOB_STREAMS && c->state == JOB_RUNNING; i++)
+			sum += c->streams[i].head_max - c->streams[i].head_len + c->streams[i].tail.max;
+	}
+	return sum;
+}
+
+static void limit_output(struct job *c)
+{
+	size_t used = output_bytes(c->jobs);
+	size_t left = used < JOBS_OUTPUT_BYTES_MAX ? (JOBS_OUTPUT_BYTES_MAX - used) / JOB_STREAMS : 0;
+	for (int i = 0; i < JOB_STREAMS; i++)
+		capture_limit(&c->streams[i], MAX(left, (size_t)JOB_OUTPUT_MIN));
+}
+
 void job_start(struct job *c)
 {
+	limit_output(c);
 	c->state = JOB_RUNNING;
 	c->started_ms = clock_now_ms();
 	c->oom_kills_before = c->jobs->limits ? limits_oom_kills(c->jobs->limits) : LIMIT_UNKNOWN;

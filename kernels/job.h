@@ -16,6 +16,10 @@
 
 /* Displays of all calls together that wait for an ACK; past it further ones are counted and dropped. */
 #define JOBS_DISPLAY_BYTES_MAX (64u << 20)
+/* What all jobs together may keep for an ACK in output. Past it each further one is cut to JOB_OUTPUT_MIN a stream: PID 1
+ * lives in the sandbox's memory, and must not become the largest process in it. */
+#define JOBS_OUTPUT_BYTES_MAX (64u << 20)
+#define JOB_OUTPUT_MIN (64u << 10)
 #define PROGRESS_INTERVAL_MS 500
 #define PROGRESS_TAIL_MAX 1024
 

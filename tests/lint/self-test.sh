@@ -5,6 +5,17 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failed=0
+unset BUILD
+
+# program NAME FLAG…
+program() {
+	local name=$1
+	shift
+	echo 'int main(void) { return 0; }' | cc -x c -fPIE -Wl,-z,relro -Wl,-z,noexecstack "$@" -o "$scratch/$name" -
+}
+program good -static-pie -Wl,-z,now
+program fixed -static -no-pie -Wl,-z,now
+program lazy -pie -Wl,-z,lazy
 
 fresh_tree() {
 	rm -rf "$scratch/tree"
@@ -17,6 +28,9 @@ fresh_tree() {
 	printf 'export const one = 1;\n' >"$scratch/tree/tools/one.mjs"
 	printf 'print(1)\n' >"$scratch/tree/tools/a.py"
 	printf 'resume <- function() 1\n' >"$scratch/tree/runtimes/r/husk/b.R"
+	mkdir -p "$scratch/tree/build"
+	cp "$scratch/good" "$scratch/tree/build/husk"
+	cp "$scratch/good" "$scratch/tree/build/husk-client"
 }
 
 # expect pass|fail CHECK WHAT
@@ -46,6 +60,11 @@ for check in "$here"/check-*.sh; do
 	expect pass "${check##*/}" "a clean tree"
 done
 
+for bad in fixed lazy; do
+	fresh_tree
+	cp "$scratch/$bad" "$scratch/tree/build/husk"
+	expect fail check-binaries.sh "a program that is $bad"
+done
 broken check-format.sh "spaces for tabs" base/one.c 'int two(void) {\n  return 2;\n}'
 broken check-format.sh "white space at the end" tools/a.sh 'true '
 # layered_tree: a file in every layer, each including what it may, by each way that is allowed.

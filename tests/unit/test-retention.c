@@ -1,4 +1,4 @@
-/* kernels/call and kernels/sender: a call is kept until its ACK, sent once, and replayed to a new controller. */
+/* kernels/job and kernels/sender: a call is kept until its ACK, sent once, and replayed to a new controller. */
 #include <errno.h>
 #include <sys/socket.h>
 
@@ -224,6 +224,27 @@ static void displays_are_bounded(void **state)
 	assert_int_equal(x->jobs.display_bytes, 0);
 }
 
+static void output_of_all_jobs_is_bounded(void **state)
+{
+	enum { CHUNK = 64 << 10, EACH = 16 << 20 };
+	struct fixture *x = *state;
+	AUTO(freep) char *chunk = xmalloc(CHUNK);
+	size_t kept = 0;
+	memset(chunk, 'x', CHUNK);
+	for (uint32_t n = 1; n <= CALLS_MAX; n++) {
+		struct job *c = add(x, n, "8388608");
+		job_start(c);
+		for (size_t i = 0; i < EACH / CHUNK; i++) {
+			job_output(c, JOB_STDOUT, chunk, CHUNK);
+			job_output(c, JOB_STDERR, chunk, CHUNK);
+		}
+		ok(c);
+		kept += c->log.len;
+		assert_true(c->log.len >= (size_t)JOB_STREAMS * JOB_OUTPUT_MIN); /* each says something */
+	}
+	assert_true(kept <= JOBS_OUTPUT_BYTES_MAX + (size_t)CALLS_MAX * (JOB_STREAMS * JOB_OUTPUT_MIN + 4096));
+}
+
 static void numbers_rise_and_calls_are_bounded(void **state)
 {
 	struct fixture *x = *state;
@@ -255,6 +276,7 @@ int main(void)
 		TEST(tails_come_before_the_end),
 		TEST(progress_only_past_the_head_and_not_too_often),
 		TEST(displays_are_bounded),
+		TEST(output_of_all_jobs_is_bounded),
 		TEST(numbers_rise_and_calls_are_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

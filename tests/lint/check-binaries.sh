@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# How the programs are linked: both at random addresses, with nothing left writable that the linker wrote; PID 1 needs no library.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+build=${BUILD:-build}
+
+# has FILE WHAT PATTERN OPTION...: readelf OPTION... FILE shows it
+has() {
+	local file=$1 what=$2 pattern=$3
+	shift 3
+	[ -e "$file" ] || { complain "$file is missing: run make"; return; }
+	readelf "$@" "$file" | grep -qE "$pattern" || complain "$file: $what"
+}
+
+for program in husk husk-client; do
+	has "$build/$program" 'is no PIE' 'FLAGS_1.*PIE' -dW
+	has "$build/$program" 'binds lazily: no full RELRO' 'FLAGS_1.*NOW' -dW
+	has "$build/$program" 'has no RELRO segment' 'GNU_RELRO' -lW
+	has "$build/$program" 'has an executable stack' 'GNU_STACK.* RW +0x' -lW
+done
+! readelf -dW "$build/husk-client" | grep -q NEEDED || complain "$build/husk-client is not static"
+
+finish
