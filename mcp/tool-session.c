@@ -22,18 +22,47 @@ static const char *language_choice(size_t i)
 	return i < n ? list[i].name : NULL;
 }
 
+#define LANGUAGE_ARG                                                                                                   \
+	{                                                                                                              \
+		"language", ARG_STRING, offsetof(struct create_args, language),                                        \
+			.max = 64, .description = "Language of the interpreter.", .example = "\"python\"",             \
+			.choice = language_choice                                                                      \
+	}
+#define NETWORK_ARG(the_flags)                                                                                         \
+	{                                                                                                              \
+		"network", ARG_BOOL, offsetof(struct create_args, network),                                            \
+			.flags = the_flags,                                                                            \
+			.description =                                                                                 \
+				"Whether the session may reach the internet (needed for pip install and downloads).",  \
+			.example = "true"                                                                              \
+	}
+#define DEPENDENCIES_ARG(text)                                                                                         \
+	{                                                                                                              \
+		"dependencies", ARG_TEXTS, offsetof(struct create_args, dependencies),                                 \
+			.description = text, .example = "{\"pandas\": \"2.2.3\", \"matplotlib\": \"\"}"                \
+	}
+
 static const struct arg create_table[] = {
-	{ "language", ARG_STRING, offsetof(struct create_args, language), .max = 64,
-	  .description = "Language of the interpreter.", .example = "\"python\"", .choice = language_choice },
-	{ "network", ARG_BOOL, offsetof(struct create_args, network),
-	  .description = "Whether the session may reach the internet (needed for pip install and downloads).",
-	  .example = "true" },
-	{ "dependencies", ARG_TEXTS, offsetof(struct create_args, dependencies),
-	  .description =
-		  "Packages to install before the session starts: name to version, \"\" for any. The set is kept: the next session with the same one starts at once.",
-	  .example = "{\"pandas\": \"2.2.3\", \"matplotlib\": \"\"}" },
+	LANGUAGE_ARG,
+	NETWORK_ARG(0),
+	DEPENDENCIES_ARG(
+		"Packages to install before the session starts: name to version, \"\" for any. The set is kept: the next session with the same one starts at once."),
 	{ 0 },
 };
+
+/* Where the operator has switched the network off, there is none to ask for. */
+static const struct arg offline_create_table[] = {
+	LANGUAGE_ARG,
+	NETWORK_ARG(ARG_HIDDEN),
+	DEPENDENCIES_ARG(
+		"Packages that the session is to have: name to version, \"\" for any. There is no network: only sets that were installed before can be had."),
+	{ 0 },
+};
+
+static const struct arg *create_args_for(const struct tool_env *env)
+{
+	return env->config->network_enabled ? create_table : offline_create_table;
+}
 
 static const struct arg stop_table[] = {
 	{ "session_id", ARG_STRING, offsetof(struct stop_args, session_id), ARG_REQUIRED | ARG_NONEMPTY, .max = 128,
@@ -86,11 +115,12 @@ static char *create_describe(const struct tool_env *env)
 		"Limits: %s memory, files included (%s each in /workspace, /tmp and the home directory), %.3g CPUs, %llu processes, "
 		"no root, read-only system. Host files are not visible inside.\n",
 		memory, tmpfs, (double)c->cpu_quota / 100000, (unsigned long long)c->pids_limit);
-	buf_printf(
+	buf_add_str(
 		&b,
-		"Network: %s unless `network` says otherwise. Name the packages that the work needs in `dependencies`, big ones above "
-		"all; execute_terminal can install more while the network is on.\n",
-		c->network_enabled ? "on" : "off");
+		c->network_enabled ?
+			"Network: on unless `network` is false. Name the packages that the work needs in `dependencies`, big ones "
+			"above all; execute_terminal can install more while the network is on.\n" :
+			"No network: the person who runs this server has switched it off.\n");
 	buf_printf(
 		&b,
 		"At most %llu sessions at a time. A session ends with stop_session, after %s without use or %s after its start; its variables and files end with it.",
@@ -162,7 +192,7 @@ const struct tool tool_create_session = {
 	.name = "create_session",
 	.title = "Create a sandbox session",
 	.describe = create_describe,
-	.args = create_table,
+	.args_for = create_args_for,
 	.args_size = sizeof(struct create_args),
 	.args_init = create_defaults,
 	.start = create_start,

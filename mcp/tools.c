@@ -30,12 +30,17 @@ static void *new_args(const struct tool *tool, const struct tool_env *env)
 	return args;
 }
 
+static const struct arg *args_of(const struct tool *tool, const struct tool_env *env)
+{
+	return tool->args_for ? tool->args_for(env) : tool->args;
+}
+
 static json_t *describe_one(const struct tool *tool, const struct tool_env *env, const struct revision *revision)
 {
 	AUTO(freep) char *description = tool->describe(env);
 	AUTO(freep) void *defaults = new_args(tool, env);
 	json_t *o = json_pack("{s:s, s:o, s:o}", "name", tool->name, "description", json_text(description),
-			      "inputSchema", args_schema(tool->args, defaults));
+			      "inputSchema", args_schema(args_of(tool, env), defaults));
 	if (revision->titles)
 		json_object_set_new(o, "title", json_string(tool->title));
 	if (revision->annotations)
@@ -133,7 +138,7 @@ void tools_call(struct call *call, const struct tool *tool, json_t *args, const 
 	call->env = env;
 	call->args = json_incref(args);
 	call->decoded = new_args(tool, env);
-	json_auto_t *problems = args_decode(tool->args, args, call->decoded);
+	json_auto_t *problems = args_decode(args_of(tool, env), args, call->decoded);
 	if (problems) {
 		AUTO(freep) char *text = args_problems_text(problems);
 		fail_set(&f, FAIL_INVALID, "%s", text);

@@ -22,6 +22,8 @@ struct tool {
 	/* For a model: essentials first, at most TOOL_TEXT_MAX bytes. The caller owns it. */
 	char *(*describe)(const struct tool_env *env);
 	const struct arg *args;
+	/* Instead of args, where they depend on the settings. */
+	const struct arg *(*args_for)(const struct tool_env *env);
 	size_t args_size;
 	/* Writes the defaults into args_size zeroed bytes. May be NULL. */
 	void (*args_init)(void *args, const struct tool_env *env);

@@ -1,4 +1,5 @@
 #include "manager/deps/deps.h"
+#include "manager/model/cause.h"
 #include "manager/model/image.h"
 
 #include "base/alloc.h"
@@ -207,9 +208,26 @@ static void on_install_output(void *ctx, const char *text, size_t n)
 			w->req.on_output(w->req.ctx, text, n);
 }
 
+/* The operator's switch holds for installers too. */
+static void refuse_build(struct set *s)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	cause_set(
+		&f, FAIL_INSTALL, CAUSE_NETWORK_OFF,
+		"these dependencies were never installed before, and the network is switched off (CONTAINER_NETWORK_ENABLED=false)");
+	fail_hint(
+		&f,
+		"Only the person who runs Husk can switch it on, in its settings. Ask for a set that is kept, or for none.");
+	finish(s, &f);
+}
+
 static void build(struct set *s)
 {
 	struct deps *d = s->deps;
+	if (!d->spec.config->network_enabled) {
+		refuse_build(s);
+		return;
+	}
 	bool own_image = !streq(s->base, s->runtime->image);
 	timer_free(s->timer);
 	s->timer = timer_new(d->spec.loop, on_renew, s);
@@ -290,7 +308,9 @@ static void on_image(void *ctx, const struct engine_answer *answer, const struct
 	}
 	if (answer)
 		(void)deps_read_labels(&s->content, &answer->image.labels, s->key);
-	if (deps_stale(s->unpinned, s->content.built, store_now_ms(), s->deps->spec.config->dependency_max_age_days))
+	/* Without the network an old set is better than none. */
+	if (s->deps->spec.config->network_enabled &&
+	    deps_stale(s->unpinned, s->content.built, store_now_ms(), s->deps->spec.config->dependency_max_age_days))
 		forget_content(s);
 	decide(s);
 }

@@ -36,6 +36,7 @@ static const char *const names[CAUSE_COUNT] = {
 	[CAUSE_LIMIT_SESSIONS] = "limit_sessions",
 	[CAUSE_LIMIT_CONVERSATION_SESSIONS] = "limit_conversation_sessions",
 	[CAUSE_LIMIT_CONVERSATIONS] = "limit_conversations",
+	[CAUSE_NETWORK_OFF] = "network_off",
 	[CAUSE_NO_ANSWER] = "no_answer",
 	[CAUSE_NO_END] = "no_end",
 	[CAUSE_INSTALL_FAILED] = "install_failed",

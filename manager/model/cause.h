@@ -45,6 +45,7 @@ enum cause {
 	CAUSE_LIMIT_SESSIONS,
 	CAUSE_LIMIT_CONVERSATION_SESSIONS,
 	CAUSE_LIMIT_CONVERSATIONS,
+	CAUSE_NETWORK_OFF, /* the operator has switched it off */
 
 	/* --- a run without its end --- */
 	CAUSE_NO_ANSWER, /* nothing comes from the container */

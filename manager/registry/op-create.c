@@ -217,6 +217,16 @@ static void copy_wanted(struct create_op *o, const struct create_request *req)
 	o->request.dependencies = NULL;
 }
 
+/* The operator's switch is a ceiling: a call can only narrow it. */
+static int check_network(const struct config *config, const struct create_request *req, struct fail *f)
+{
+	if (!req->network || config->network_enabled)
+		return 0;
+	cause_set(f, FAIL_INVALID, CAUSE_NETWORK_OFF,
+		  "the network is switched off for all sessions (CONTAINER_NETWORK_ENABLED=false)");
+	return fail_hint(f, "Only the person who runs Husk can switch it on, in its settings. Go on without it.");
+}
+
 struct op *manager_create(struct conversation *c, const struct create_request *req, struct fail *f)
 {
 	static const struct op_type type = {
@@ -227,7 +237,8 @@ struct op *manager_create(struct conversation *c, const struct create_request *r
 		.cancel = cancel,
 		.free = create_op_free,
 	};
-	if (deps_check(req->runtime, req->dependencies, req->n_dependencies, f) < 0)
+	if (check_network(c->registry->config, req, f) < 0 ||
+	    deps_check(req->runtime, req->dependencies, req->n_dependencies, f) < 0)
 		return NULL;
 	struct create_op *o = new0(struct create_op);
 	op_init(&o->op, c->registry, c, &type);

@@ -137,14 +137,24 @@ def test_off_from_the_shell(offline):
 @pytest.mark.parametrize("setting, argument, want", [
     ("true", None, ["eth0", "lo"]),
     ("false", None, ["lo"]),
-    ("false", True, ["eth0", "lo"]),
     ("true", False, ["lo"]),
     (None, None, ["eth0", "lo"]),
 ])
-def test_the_setting_is_the_default_and_the_argument_decides(start, setting, argument, want):
+def test_the_setting_is_the_most_and_the_argument_narrows_it(start, setting, argument, want):
     server = start(CONTAINER_NETWORK_ENABLED=setting)
     session = server.session(**({} if argument is None else {"network": argument}))
     assert sorted(session.shell("ls /sys/class/net").stdout.split()) == want
+
+
+def test_nobody_gets_a_network_that_is_switched_off(start):
+    """Whatever a model asks for: not for a session, not for an installer, and the schema does not offer it."""
+    server = start(CONTAINER_NETWORK_ENABLED="false")
+    refused = server.call("create_session", {"network": True})
+    assert refused.is_error and "switched off" in refused.text and "Only the person who runs Husk" in refused.text
+    refused = server.call("create_session", {"dependencies": {"never-installed-before": "1.0"}})
+    assert refused.is_error and "never installed before" in refused.text and "CONTAINER_NETWORK_ENABLED" in refused.text
+    create = next(tool for tool in server.request("tools/list").result()["tools"] if tool["name"] == "create_session")
+    assert "network" not in create["inputSchema"]["properties"] and "switched it off" in create["description"]
 
 
 def test_the_network_is_made_race_free(start):
