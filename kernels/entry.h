@@ -84,7 +84,7 @@ static inline void entry_write(struct buf *out, const struct entry *e)
 	(void)buf_add(out, e->target, e->target_len);
 }
 
-/* False if it is none. Borrows from the payload. */
+/* False if the payload is not an entry. Borrows from it. */
 static inline bool entry_read(const uint8_t *payload, size_t n, struct entry *ret)
 {
 	if (n < ENTRY_FIXED)

@@ -86,7 +86,7 @@ static const char *take_install(struct job *c, const json_t *payload)
 	json_object_foreach(env, name, value) {
 		if (!json_is_string(value) || !*name || strchr(name, '=') ||
 		    strlen(json_string_value(value)) != json_string_length(value))
-			return "The frame's environment is none.";
+			return "The frame's environment is not an object of texts.";
 		strv_addf(&c->env, "%s=%s", name, json_string_value(value));
 	}
 	c->size_limit = size > 0 ? (uint64_t)size : 0;

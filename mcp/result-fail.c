@@ -75,6 +75,8 @@ static json_t *fail_fields(const struct fail *f, const struct fail_context *ctx,
 	} else {
 		json_object_set_new(o, "error", json_text(error));
 	}
+	if (cause_of(f))
+		json_object_set_new(o, "cause", json_string(cause_name(cause_of(f))));
 	if (ctx->session_id)
 		json_object_set_new(o, "session_id", json_text(ctx->session_id));
 	json_object_set_new(o, "hint", hint ? json_text(hint) : json_null());

@@ -219,6 +219,8 @@ static json_t *run_fields(const struct run_result *run, const struct run_context
 	json_object_set_new(o, "exit_code", run->has_exit_code ? json_integer(run->exit_code) : json_null());
 	json_object_set_new(o, "signal", run->signal ? json_integer(run->signal) : json_null());
 	json_object_set_new(o, "detail", optional_string(run->detail));
+	if (run->cause)
+		json_object_set_new(o, "cause", json_string(cause_name(run->cause)));
 	json_object_set_new(o, "hint", optional_string(hint));
 	set_count(o, "duration_ms", run->duration_ms);
 	set_count(o, "stdout_bytes", run->stdout_bytes);

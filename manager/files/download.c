@@ -131,7 +131,7 @@ static void on_worked(void *ctx, bool forgotten)
 	next(g);
 }
 
-/* Whoever's turn it is has its own time. */
+/* Each side is given its own time while it is its turn. */
 static void next(struct download *g)
 {
 	if (g->work)

@@ -16,8 +16,8 @@ struct download_spec {
 	struct sink *sink;	   /* taken */
 	const char *path;	   /* absolute and normal */
 	void (*on_progress)(void *ctx, uint64_t bytes);
-	/* Exactly once unless cancelled, never from inside download_start(); the download is gone afterwards. result NULL = it failed. What was
-	 * kept is synced. */
+	/* Exactly once unless cancelled, never from inside download_start(); the download is gone afterwards. result NULL = it
+	 * failed. What was kept is synced. */
 	void (*on_done)(void *ctx, const struct sink_result *result, const struct strv *notices, const struct fail *f);
 	void *ctx;
 };

@@ -82,8 +82,10 @@ layered_tree() {
 	printf '#include "manager/model/low.h"\n#include "manager/registry/low.h"\n' >"$scratch/tree/manager/manager.h"
 	printf '#include "manager/manager.h"\n' | tee "$scratch"/tree/{manager/doctor/doctor.h,mcp/one.c,libhusk/one.c} >/dev/null
 	printf '#include "manager/manager.h"\n#include "mcp/server.h"\n' >"$scratch/tree/cli/main.c"
-	printf '#include "kernels/protocol.h"\n#include "manager/model/low.h"\n#include <jansson.h>\n' >"$scratch/tree/manager/engine/docker.c"
-	printf '#include "manager/engine/low.h"\n#include "manager/store/low.h"\n' >"$scratch/tree/manager/line/line.c"
+	mkdir -p "$scratch/tree/manager/engine/docker"
+	printf '#include "base/one.h"\n' >"$scratch/tree/manager/engine/engine.h"
+	printf '#include "kernels/protocol.h"\n#include "manager/model/low.h"\n#include <jansson.h>\n' >"$scratch/tree/manager/engine/docker/docker.c"
+	printf '#include "manager/engine/engine.h"\n#include "manager/store/low.h"\n' >"$scratch/tree/manager/line/line.c"
 	printf '#include <uv.h>\n#include <sys/stat.h>\n#include <linux/openat2.h>\n' >"$scratch/tree/base/loop.c"
 	printf '#include <sodium.h>\n' >"$scratch/tree/manager/model/token.c"
 	printf '#include <zmq.h>\n#include "kernels/low.h"\n' >"$scratch/tree/kernels/jupyter/main.c"
@@ -156,7 +158,7 @@ printf '/* #include "manager/engine/low.h" */\n// #include "cli/low.h"\nconst ch
 expect pass check-layers.sh "includes in comments and strings"
 # What faces see.
 forbidden "manager.h showing the store" manager/manager.h '#include "manager/store/low.h"' 'would be shown to faces'
-forbidden "what manager.h includes showing the engine" manager/registry/low.h '#include "manager/engine/low.h"' 'would be shown to faces'
+forbidden "what manager.h includes showing the engine" manager/registry/low.h '#include "manager/engine/engine.h"' 'would be shown to faces'
 # Cycles.
 forbidden "two headers in a cycle" base/low.h '#include "base/high.h"' 'a cycle of modules: base/high -> base/low -> base/high'
 forbidden "a cycle through a source" mcp/low.c '#include "mcp/high.h"' 'a cycle of modules: mcp/high -> mcp/low -> mcp/high'
