@@ -43,6 +43,7 @@ static int setup(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	bench_init(&b);
+	b.config.network_enabled = true;
 	b.config.dependency_timeout = 600;
 	b.config.dependency_max_size = 1ull << 30;
 	b.config.dependency_cache_size = 1ull << 40;
@@ -152,7 +153,10 @@ static void two_who_ask_at_once_share_a_build(void **state)
 
 static struct fake_container *install_container(void)
 {
-	FAKE_UNTIL(fake, fake_count(fake) == 1 && fake_only(fake)->pid1 && fake_only(fake)->pid1->last_call);
+	FAKE_UNTIL(fake,
+		   one.done || (fake_count(fake) == 1 && fake_only(fake)->pid1 && fake_only(fake)->pid1->last_call));
+	if (one.done)
+		fail_msg("it has ended already: %s", one.fail.kind ? one.fail.message : one.versions);
 	return fake_only(fake);
 }
 
@@ -243,6 +247,19 @@ static void an_engine_that_bakes_nothing_takes_no_dependencies(void **state)
 	assert_nothing_is_left(&one);
 }
 
+static void without_the_network_nothing_is_installed_and_what_is_kept_is_used(void **state)
+{
+	get(&one, "six", "");
+	b.config.network_enabled = false;
+	loop_skip(b.loop, 8ull * 86400000);
+	get(&two, "six", "");
+	assert_false(two.fail.kind);
+	assert_string_equal(two.image, one.image);
+	get(&two, "seven", "");
+	assert_int_equal(cause_of(&two.fail), CAUSE_NETWORK_OFF);
+	assert_int_equal(fake_calls(fake, FAKE_CREATE), 1);
+}
+
 static void the_last_who_leaves_ends_the_build(void **state)
 {
 	static const enum fake_op ops[] = { FAKE_QUERY, FAKE_CREATE, FAKE_BAKE };
@@ -315,6 +332,7 @@ int main(void)
 		TEST(a_container_that_dies_fails_the_build),
 		TEST(an_engine_that_fails_at_the_end_leaves_nothing),
 		TEST(an_engine_that_bakes_nothing_takes_no_dependencies),
+		TEST(without_the_network_nothing_is_installed_and_what_is_kept_is_used),
 		TEST(the_last_who_leaves_ends_the_build),
 		TEST(a_set_that_somebody_removed_is_built_again),
 		TEST(an_open_version_gets_old_and_a_pinned_one_does_not),

@@ -1,0 +1,277 @@
+/* The manager on the fake engine: the life of a session, from its creation to every kind of end. */
+#include "base/alloc.h"
+#include "manager/manager.h"
+#include "tests/fake-engine/fake-pid1.h"
+#include "tests/unit/store-bench.h"
+#include "tests/unit/unit.h"
+
+static struct bench b;
+static struct fake *fake;
+static struct manager *manager;
+static struct conversation *conversation;
+
+/* What a call gave. */
+static struct {
+	bool done;
+	struct fail fail;
+	char *session;
+	enum ending ending;
+	size_t active;
+} got;
+
+static void forget(void)
+{
+	fail_release(&got.fail);
+	free(got.session);
+	memset(&got, 0, sizeof(got));
+}
+
+static void open_server(void)
+{
+	manager = manager_new(b.loop, &b.config);
+	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t" });
+}
+
+static int setup(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	bench_init(&b);
+	free(take_ptr(b.config.state_dir)); /* the store of the bench is not used: each manager opens its own */
+	setenv("XDG_STATE_HOME", b.dir, 1);
+	setenv("XDG_CONFIG_HOME", b.dir, 1);
+	setenv("XDG_DATA_HOME", b.dir, 1);
+	if (config_load(&b.config, /* env_file= */ NULL, &f) < 0)
+		fail_msg("%s", f.message);
+	b.config.engine = FAKE_NAME;
+	fake_on_call = NULL;
+	fake_on_interrupt = NULL;
+	fake_kernel_at_start = "ready";
+	fake = fake_new(b.loop, &fake_pid1_script);
+	open_server();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	manager_free(manager);
+	fake_free(fake);
+	forget();
+	struct config config = b.config;
+	b.config = (struct config){ 0 };
+	bench_release(&b);
+	config_release(&config);
+	return 0;
+}
+
+static void on_created(void *ctx UNUSED, const struct create_result *result, const struct fail *f)
+{
+	got.done = true;
+	if (f)
+		fail_copy(&got.fail, f);
+	got.session = result && result->session ? xstrdup(result->session->id) : NULL;
+	got.active = result ? result->n_active : 0;
+}
+
+static struct op *start_create(void)
+{
+	forget();
+	return manager_create(conversation,
+			      &(struct create_request){ .runtime = runtime_find("python"), .on_done = on_created },
+			      &got.fail);
+}
+
+/* The caller owns the id. */
+static char *create(void)
+{
+	assert_non_null(start_create());
+	FAKE_UNTIL(fake, got.done);
+	if (got.fail.kind)
+		fail_msg("%s", got.fail.message);
+	return take_ptr(got.session);
+}
+
+static void on_ran(void *ctx UNUSED, const struct run_result *result, const struct fail *f)
+{
+	got.done = true;
+	if (f)
+		fail_copy(&got.fail, f);
+	if (result)
+		got.ending = result->ending;
+}
+
+static struct op *start_run(const char *id)
+{
+	forget();
+	return manager_run(conversation,
+			   &(struct run_request){ .kind = RUN_CODE,
+						  .session_id = id,
+						  .text = "1",
+						  .len = 1,
+						  .timeout_seconds = 60,
+						  .on_done = on_ran },
+			   &got.fail);
+}
+
+static void run(const char *id)
+{
+	if (start_run(id))
+		FAKE_UNTIL(fake, got.done);
+}
+
+static void on_stopped(void *ctx UNUSED, const struct fail *f)
+{
+	got.done = true;
+	if (f)
+		fail_copy(&got.fail, f);
+}
+
+static void stop(const char *id)
+{
+	forget();
+	assert_non_null(manager_stop(conversation, &(struct stop_request){ .session_id = id, .on_done = on_stopped },
+				     &got.fail));
+	FAKE_UNTIL(fake, got.done);
+}
+
+static void do_nothing(struct fake_container *c UNUSED, struct fake_call *call UNUSED)
+{
+}
+
+/* --- life -------------------------------------------------------------------------------------------------------- */
+
+static void a_session_is_created_used_and_stopped(void **state)
+{
+	AUTO(freep) char *id = create();
+	const struct fake_container *c = fake_only(fake);
+	assert_string_equal(c->pid1->session, id);
+	assert_int_equal(c->pid1->lifetime, b.config.max_lifetime);
+	assert_null(strstr(c->name, id));
+	run(id);
+	assert_false(got.fail.kind);
+	assert_int_equal(got.ending, ENDING_OK);
+	stop(id);
+	assert_false(got.fail.kind);
+	assert_int_equal(fake_count(fake), 0);
+	run(id);
+	assert_int_equal(got.fail.kind, FAIL_NOT_FOUND);
+}
+
+static void a_cancelled_create_leaves_no_container(void **state)
+{
+	fake_hold(fake, FAKE_CREATE);
+	struct op *op = start_create();
+	FAKE_UNTIL(fake, fake_pending(fake, FAKE_CREATE) == 1);
+	op_cancel(op);
+	fake_let_go(fake, FAKE_CREATE);
+	FAKE_UNTIL(fake, fake_pending(fake, FAKE_CREATE) + fake_pending(fake, FAKE_REMOVE) + fake_count(fake) == 0);
+	assert_false(got.done);
+}
+
+static void a_kernel_that_does_not_come_up_fails_the_create(void **state)
+{
+	fake_kernel_at_start = "starting";
+	start_create();
+	FAKE_UNTIL(fake, fake_count(fake) == 1 && fake_only(fake)->pid1->hellos && fake_stream(fake_only(fake)));
+	loop_skip(b.loop, 600000);
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.fail.kind, FAIL_TIMEOUT);
+	FAKE_UNTIL(fake, fake_count(fake) == 0);
+}
+
+static void a_limit_refuses_with_what_there_is(void **state)
+{
+	conversation_close(conversation);
+	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t", .max_sessions = 1 });
+	AUTO(freep) char *id = create();
+	start_create();
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.fail.kind, FAIL_LIMIT);
+	assert_int_equal(got.active, 1);
+	assert_int_equal(fake_count(fake), 1);
+	stop(id);
+	AUTO(freep) char *next = create();
+	assert_non_null(next);
+}
+
+/* --- deaths ------------------------------------------------------------------------------------------------------ */
+
+static void an_oom_is_told_as_what_it_was(void **state)
+{
+	fake_on_call = do_nothing;
+	AUTO(freep) char *id = create();
+	start_run(id);
+	FAKE_UNTIL(fake, fake_only(fake)->pid1->last_call);
+	fake_die(fake_only(fake), 137, /* oom= */ true);
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.ending, ENDING_CONTAINER_DIED);
+	run(id);
+	assert_int_equal(got.fail.kind, FAIL_DIED);
+	assert_int_equal(cause_of(&got.fail), CAUSE_OOM);
+}
+
+static void a_broken_stream_loses_nothing(void **state)
+{
+	fake_on_call = do_nothing;
+	AUTO(freep) char *id = create();
+	start_run(id);
+	FAKE_UNTIL(fake, fake_only(fake)->pid1->last_call);
+	struct fake_container *c = fake_only(fake);
+	fake_break(fake_stream(c), FAIL_ENGINE, CAUSE_NONE, "a cable");
+	fake_call_end(c, fake_call_find(c, c->pid1->last_call), "ok");
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.ending, ENDING_OK);
+	assert_int_equal(c->pid1->hellos, 2);
+}
+
+static void an_idle_session_ends(void **state)
+{
+	AUTO(freep) char *id = create();
+	loop_skip(b.loop, (b.config.idle_ttl + 2 * b.config.gc_interval) * 1000);
+	FAKE_UNTIL(fake, fake_count(fake) == 0);
+	run(id);
+	assert_int_equal(cause_of(&got.fail), CAUSE_IDLE);
+}
+
+/* --- the next server --------------------------------------------------------------------------------------------- */
+
+static void a_session_outlives_its_server(void **state)
+{
+	AUTO(freep) char *id = create();
+	manager_free(manager);
+	assert_int_equal(fake_count(fake), 1);
+	open_server();
+	run(id);
+	if (got.fail.kind)
+		fail_msg("%s", got.fail.message);
+	assert_int_equal(got.ending, ENDING_OK);
+	assert_int_equal(fake_only(fake)->pid1->fence, 2);
+}
+
+static void what_died_between_two_servers_is_called_that(void **state)
+{
+	AUTO(freep) char *id = create();
+	manager_free(manager);
+	fake_vanish(fake_only(fake));
+	open_server();
+	run(id);
+	assert_int_equal(got.fail.kind, FAIL_DIED);
+	assert_int_equal(cause_of(&got.fail), CAUSE_UNWATCHED);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_session_is_created_used_and_stopped),
+		TEST(a_cancelled_create_leaves_no_container),
+		TEST(a_kernel_that_does_not_come_up_fails_the_create),
+		TEST(a_limit_refuses_with_what_there_is),
+		TEST(an_oom_is_told_as_what_it_was),
+		TEST(a_broken_stream_loses_nothing),
+		TEST(an_idle_session_ends),
+		TEST(a_session_outlives_its_server),
+		TEST(what_died_between_two_servers_is_called_that),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
