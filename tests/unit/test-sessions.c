@@ -1,4 +1,4 @@
-/* The manager on the fake engine: the life of a session, from its creation to every kind of end. */
+/* The manager on the fake engine: the life of a session, conversations, operations, and the servers that follow each other. */
 #include "base/alloc.h"
 #include "manager/manager.h"
 #include "tests/fake-engine/fake-pid1.h"
@@ -16,7 +16,8 @@ static struct {
 	struct fail fail;
 	char *session;
 	enum ending ending;
-	size_t active;
+	size_t active, earlier;
+	enum cause cause;
 } got;
 
 static void forget(void)
@@ -95,8 +96,11 @@ static void on_ran(void *ctx UNUSED, const struct run_result *result, const stru
 	got.done = true;
 	if (f)
 		fail_copy(&got.fail, f);
-	if (result)
-		got.ending = result->ending;
+	if (!result)
+		return;
+	got.ending = result->ending;
+	got.cause = result->cause;
+	got.earlier = result->n_earlier;
 }
 
 static struct op *start_run(const char *id)
@@ -232,7 +236,222 @@ static void an_idle_session_ends(void **state)
 	assert_int_equal(cause_of(&got.fail), CAUSE_IDLE);
 }
 
+/* --- conversations ----------------------------------------------------------------------------------------------- */
+
+static void on_copied(void *ctx UNUSED, const struct copy_result *results UNUSED, size_t n UNUSED, const struct fail *f)
+{
+	got.done = true;
+	if (f)
+		fail_copy(&got.fail, f);
+}
+
+static void count(void *ctx, const struct session_info *info UNUSED)
+{
+	++*(size_t *)ctx;
+}
+
+static size_t sessions_of(struct conversation *c)
+{
+	size_t n = 0;
+	conversation_each_session(c, count, &n);
+	return n;
+}
+
+static void a_conversation_cannot_touch_anothers_session(void **state)
+{
+	AUTO(freep) char *id = create();
+	struct conversation *owner = conversation;
+	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "u" });
+	assert_null(start_run(id));
+	assert_int_equal(got.fail.kind, FAIL_FOREIGN);
+	assert_int_equal(cause_of(&got.fail), CAUSE_OTHER_CONVERSATION);
+	forget();
+	assert_null(manager_stop(conversation, &(struct stop_request){ .session_id = id, .on_done = on_stopped },
+				 &got.fail));
+	assert_int_equal(got.fail.kind, FAIL_FOREIGN);
+	forget();
+	static const char *const paths[] = { "/workspace/x" };
+	struct copy_request copy = { .session_id = id, .exports = paths, .n = 1, .on_done = on_copied };
+	assert_null(manager_copy(conversation, &copy, &got.fail));
+	assert_int_equal(got.fail.kind, FAIL_FOREIGN);
+	/* Both have sessions of their own, and see no others. */
+	AUTO(freep) char *own = create();
+	run(own);
+	assert_int_equal(got.ending, ENDING_OK);
+	assert_int_equal(sessions_of(owner), 1);
+	assert_int_equal(sessions_of(conversation), 1);
+	conversation = owner;
+	run(id);
+	assert_false(got.fail.kind);
+	assert_int_equal(got.ending, ENDING_OK);
+}
+
+static void each_conversation_has_its_own_limit(void **state)
+{
+	conversation_close(conversation);
+	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "one", .max_sessions = 1 });
+	AUTO(freep) char *first = create();
+	start_create();
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.fail.kind, FAIL_LIMIT);
+	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "two", .max_sessions = 2 });
+	AUTO(freep) char *second = create();
+	AUTO(freep) char *third = create();
+	assert_int_equal(fake_count(fake), 3);
+}
+
+static void a_closed_conversation_hears_nothing_more(void **state)
+{
+	fake_on_call = do_nothing;
+	AUTO(freep) char *id = create();
+	start_run(id);
+	FAKE_UNTIL(fake, fake_only(fake)->pid1->last_call);
+	struct fake_container *c = fake_only(fake);
+	conversation = conversation_close(conversation);
+	FAKE_UNTIL(fake, !fake_call_find(c, c->pid1->last_call));
+	assert_false(got.done);
+	/* Its session stays, for whoever opens the conversation again. */
+	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t" });
+	fake_on_call = NULL;
+	run(id);
+	assert_int_equal(got.ending, ENDING_OK);
+}
+
+static void another_conversations_session_is_not_taken_over(void **state)
+{
+	AUTO(freep) char *id = create();
+	manager_free(manager);
+	manager = manager_new(b.loop, &b.config);
+	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "u" });
+	conversation_wake(conversation);
+	run(id);
+	assert_int_equal(got.fail.kind, FAIL_FOREIGN);
+	assert_int_equal(fake_only(fake)->pid1->fence, 1);
+}
+
+/* --- operations -------------------------------------------------------------------------------------------------- */
+
+static void a_cancelled_run_is_interrupted(void **state)
+{
+	fake_on_call = do_nothing;
+	AUTO(freep) char *id = create();
+	struct op *op = start_run(id);
+	FAKE_UNTIL(fake, fake_only(fake)->pid1->last_call);
+	struct fake_container *c = fake_only(fake);
+	op_cancel(op);
+	/* It ends as interrupted and is acknowledged; nobody is told. */
+	FAKE_UNTIL(fake, !fake_call_find(c, c->pid1->last_call));
+	assert_false(got.done);
+	fake_on_call = NULL;
+	run(id);
+	assert_int_equal(got.ending, ENDING_OK);
+}
+
+static bool stopped;
+
+static void on_stopped_beside(void *ctx UNUSED, const struct fail *f)
+{
+	stopped = !f;
+}
+
+static void a_stop_ends_what_runs_and_says_so(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	fake_on_call = do_nothing;
+	AUTO(freep) char *id = create();
+	start_run(id);
+	FAKE_UNTIL(fake, fake_only(fake)->pid1->last_call);
+	stopped = false;
+	assert_non_null(manager_stop(conversation,
+				     &(struct stop_request){ .session_id = id, .on_done = on_stopped_beside }, &f));
+	FAKE_UNTIL(fake, got.done && stopped);
+	assert_int_equal(got.ending, ENDING_INTERRUPTED);
+	assert_int_equal(got.cause, CAUSE_STOPPED);
+}
+
+static void what_cannot_be_an_id_is_refused_at_once(void **state)
+{
+	assert_null(start_run("../x"));
+	assert_int_equal(cause_of(&got.fail), CAUSE_NO_SESSION);
+	/* One that could be is looked for first. */
+	run("aaaaaaaaaaaaaaaaaaaaaaaaaa");
+	assert_int_equal(cause_of(&got.fail), CAUSE_NO_SESSION);
+}
+
+static void a_create_that_fails_gives_its_slot_back(void **state)
+{
+	conversation_close(conversation);
+	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t", .max_sessions = 1 });
+	fake_fail(fake, FAKE_CREATE, 1, FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "no room");
+	start_create();
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(cause_of(&got.fail), CAUSE_ENGINE_REFUSED);
+	AUTO(freep) char *id = create();
+	assert_int_equal(fake_count(fake), 1);
+}
+
+static void fail_install(struct fake_container *c, struct fake_call *call)
+{
+	fake_call_out(c, call, "no such package\n");
+	fake_call_end(c, call, "error");
+}
+
+static void an_install_that_fails_fails_the_create(void **state)
+{
+	fake_on_call = fail_install;
+	forget();
+	assert_non_null(manager_create(conversation,
+				       &(struct create_request){ .runtime = runtime_find("python"),
+								 .dependencies = &(struct dependency){ "nowhere", "1" },
+								 .n_dependencies = 1,
+								 .on_done = on_created },
+				       &got.fail));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.fail.kind, FAIL_INSTALL);
+	assert_int_equal(cause_of(&got.fail), CAUSE_INSTALL_FAILED);
+	assert_non_null(strstr(got.fail.message, "no such package"));
+	FAKE_UNTIL(fake, fake_count(fake) == 0);
+}
+
 /* --- the next server --------------------------------------------------------------------------------------------- */
+
+static void what_the_last_server_started_is_told_once(void **state)
+{
+	fake_on_call = do_nothing;
+	AUTO(freep) char *id = create();
+	start_run(id);
+	FAKE_UNTIL(fake, fake_only(fake)->pid1->last_call);
+	struct fake_container *c = fake_only(fake);
+	manager_free(manager);
+	fake_call_end(c, fake_call_find(c, c->pid1->last_call), "ok");
+	fake_on_call = NULL;
+	open_server();
+	run(id);
+	assert_int_equal(got.earlier, 1);
+	run(id);
+	assert_int_equal(got.earlier, 0);
+}
+
+static void of_two_servers_one_takes_it_over(void **state)
+{
+	AUTO(freep) char *id = create();
+	manager_free(manager);
+	open_server();
+	struct manager *other = manager_new(b.loop, &b.config);
+	struct conversation *rival = conversation_open(other, &(struct conversation_spec){ .id = "t" });
+	run(id);
+	assert_int_equal(got.ending, ENDING_OK);
+	assert_false(got.fail.kind);
+	struct conversation *winner = conversation;
+	conversation = rival;
+	run(id);
+	assert_int_equal(got.fail.kind, FAIL_BUSY);
+	assert_int_equal(cause_of(&got.fail), CAUSE_OTHER_SERVER);
+	conversation = winner;
+	run(id);
+	assert_int_equal(got.ending, ENDING_OK);
+	manager_free(other);
+}
 
 static void a_session_outlives_its_server(void **state)
 {
@@ -270,6 +489,17 @@ int main(void)
 		TEST(an_oom_is_told_as_what_it_was),
 		TEST(a_broken_stream_loses_nothing),
 		TEST(an_idle_session_ends),
+		TEST(a_conversation_cannot_touch_anothers_session),
+		TEST(each_conversation_has_its_own_limit),
+		TEST(a_closed_conversation_hears_nothing_more),
+		TEST(another_conversations_session_is_not_taken_over),
+		TEST(a_cancelled_run_is_interrupted),
+		TEST(a_stop_ends_what_runs_and_says_so),
+		TEST(what_cannot_be_an_id_is_refused_at_once),
+		TEST(a_create_that_fails_gives_its_slot_back),
+		TEST(an_install_that_fails_fails_the_create),
+		TEST(what_the_last_server_started_is_told_once),
+		TEST(of_two_servers_one_takes_it_over),
 		TEST(a_session_outlives_its_server),
 		TEST(what_died_between_two_servers_is_called_that),
 	};
