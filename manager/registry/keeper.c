@@ -38,7 +38,7 @@ static void watch_start(struct keeper *k)
 	struct registry *r = k->registry;
 	struct watch_handler handler = { .on_event = on_engine_event, .on_closed = on_watch_closed, .ctx = k };
 	AUTO(fail_release) struct fail f = { 0 };
-	if (k->watch || !store_id(r->store))
+	if (k->watch || !store_id(r->store) || !engine_capabilities(r->engine).feeds_events)
 		return;
 	k->watch = r->engine->ops->watch(r->engine, store_id(r->store), &handler, &f);
 	if (k->watch)

@@ -31,8 +31,9 @@ struct session {
 	struct engine_task *task;
 	struct line *line;
 	struct timer *deadline;
-	struct fail ending; /* what PID 1 said when it ended by itself */
-	bool engine_away;   /* the last attempt to reach the container found no engine */
+	struct engine_query *query; /* how the container ended, where no events tell */
+	struct fail ending;	    /* what PID 1 said when it ended by itself */
+	bool engine_away;	    /* the last attempt to reach the container found no engine */
 };
 
 static void session_die(struct session *s, const struct fail *cause);
@@ -137,6 +138,7 @@ static void session_die(struct session *s, const struct fail *cause)
 	fail_copy(&s->death, cause);
 	set_state(s, SESSION_DEAD);
 	s->deadline = timer_free(s->deadline);
+	s->query = s->spec.engine->ops->query_free(s->query);
 	line_close(s->line, cause);
 	/* Whatever is left of it; the engine has usually done the work. */
 	if (s->task)
@@ -188,8 +190,37 @@ static void on_cause_wait_over(void *ctx)
 	session_die(s, &f);
 }
 
+static void on_container_state(void *ctx, const struct engine_answer *answer, const struct fail *f)
+{
+	struct session *s = ctx;
+	AUTO(fail_release) struct fail cause = { 0 };
+	s->query = s->spec.engine->ops->query_free(s->query);
+	if (f || !answer->container.is_there || answer->container.running || s->ending.kind)
+		explain_absence(s, &cause);
+	else
+		(void)engine_death(&cause, answer->container.oom, answer->container.exit_code);
+	session_die(s, &cause);
+}
+
+/* An engine that feeds no events is asked. */
+static bool ask_for_cause(struct session *s)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	struct engine *e = s->spec.engine;
+	if (engine_capabilities(e).feeds_events)
+		return false;
+	struct query_spec query = {
+		.question = ASK_CONTAINER, .subject = s->container, .done = on_container_state, .ctx = s
+	};
+	s->query = e->ops->query_free(s->query);
+	s->query = e->ops->query(e, &query, &f);
+	return s->query != NULL;
+}
+
 static void wait_for_cause(struct session *s)
 {
+	if (ask_for_cause(s))
+		return;
 	if (!s->deadline)
 		s->deadline = timer_new(s->spec.loop, on_cause_wait_over, s);
 	timer_start(s->deadline, CAUSE_WAIT_MS, 0);
@@ -351,6 +382,7 @@ void session_stop(struct session *s)
 	cause_set(&running, FAIL_DIED, CAUSE_STOPPED, "the session was stopped while this ran");
 	set_state(s, SESSION_STOPPING);
 	s->deadline = timer_free(s->deadline);
+	s->query = s->spec.engine->ops->query_free(s->query);
 	line_close(s->line, &copying);
 	/* A create that is under way is cancelled, which removes what it made; a removal after a death is left to end. */
 	if (s->task && !dead)
@@ -366,6 +398,7 @@ struct session *session_free(struct session *s)
 		return NULL;
 	if (s->task)
 		s->spec.engine->ops->task_cancel(take_ptr(s->task));
+	s->spec.engine->ops->query_free(s->query);
 	line_free(s->line);
 	timer_free(s->deadline);
 	fail_release(&s->death);

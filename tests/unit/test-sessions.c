@@ -213,6 +213,19 @@ static void an_oom_is_told_as_what_it_was(void **state)
 	assert_int_equal(cause_of(&got.fail), CAUSE_OOM);
 }
 
+static void without_events_the_engine_is_asked(void **state)
+{
+	fake_capabilities(fake)->feeds_events = false;
+	fake_keep_ended(fake, true);
+	AUTO(freep) char *id = create();
+	fake_die(fake_only(fake), 139, /* oom= */ false);
+	FAKE_UNTIL(fake, fake_count(fake) == 0);
+	run(id);
+	assert_int_equal(cause_of(&got.fail), CAUSE_EXITED);
+	assert_non_null(strstr(got.fail.message, "SIGSEGV"));
+	assert_int_equal(fake_calls(fake, FAKE_WATCH), 0);
+}
+
 static void a_broken_stream_loses_nothing(void **state)
 {
 	fake_on_call = do_nothing;
@@ -487,6 +500,7 @@ int main(void)
 		TEST(a_kernel_that_does_not_come_up_fails_the_create),
 		TEST(a_limit_refuses_with_what_there_is),
 		TEST(an_oom_is_told_as_what_it_was),
+		TEST(without_events_the_engine_is_asked),
 		TEST(a_broken_stream_loses_nothing),
 		TEST(an_idle_session_ends),
 		TEST(a_conversation_cannot_touch_anothers_session),
