@@ -12,7 +12,7 @@ usage() {
 	Installs and starts a Docker engine if none answers, then builds the images of Husk's runtimes.
 
 	  --engine-only    stop once the engine answers
-	  --runtime NAME   build the images of this runtime only
+	  --runtime NAME   build the images of this runtime only; one of runtimes/contrib/ is added to the build first
 	  --images FILE    the list of images that the build wrote (default: $HUSK_IMAGES, else build/images.json)
 	  --help           this text
 
@@ -199,6 +199,21 @@ join_group() {
 
 has_image() { "${docker[@]}" image inspect --format . "$1" >/dev/null 2>&1; }
 
+# A runtime of runtimes/contrib/ that the build does not have yet: the build learns of it.
+add_contrib() {
+	local build chosen
+	[ -n "$only_runtime" ] && [ -f "$here/runtimes/contrib/$only_runtime/runtime.json" ] || return 0
+	build=$(dirname "$images")
+	[ -f "$build/build.ninja" ] || return 0 # another list, such as the tests'
+	chosen=$(meson introspect --buildoptions "$build" | python3 -c 'import json, sys
+chosen = next(option["value"] for option in json.load(sys.stdin) if option["name"] == "contrib")
+print(",".join(sorted({*chosen, sys.argv[1]})) if sys.argv[1] not in chosen else "")' "$only_runtime")
+	[ -n "$chosen" ] || return 0
+	say "runtime $only_runtime: the build gets it (meson configure -Dcontrib=$chosen)"
+	meson configure "$build" "-Dcontrib=$chosen"
+	progress "husk with $only_runtime" "$build/contrib.log" ninja -C "$build"
+}
+
 # The fields of each runtime in $images, one runtime a line, or those of $only_runtime.
 list_images() {
 	python3 - "$images" "$only_runtime" <<-'EOF'
@@ -208,7 +223,7 @@ list_images() {
 	if not chosen:
 	    sys.exit(f"error: no runtime '{sys.argv[2]}'; there are: {', '.join(i['name'] for i in images)}")
 	for i in chosen:
-	    rest = (i["folder"], i["client"], *i["files"])
+	    rest = (i["folder"], i["client"], i["adapter_tag"] or "-", *i["files"])
 	    print(i["name"], i["base_tag"], i["packages_tag"], i["tag"], "Dockerfile", *rest, sep="\t")
 	    if i["build_tag"] != i["tag"]:  # what installs dependencies, on top of the packages
 	        print(i["name"] + "-build", i["packages_tag"], i["build_packages_tag"], i["build_tag"], "Dockerfile.build", *rest, sep="\t")
@@ -239,6 +254,7 @@ ensure_images() {
 		exec {lock}>"$logs/.setup-docker.lock"
 		flock "$lock" # two runs at once would build everything twice
 	fi
+	add_contrib
 	list=$(list_images)
 	while IFS= read -r line; do
 		IFS=$'\t' read -ra fields <<<"$line"
@@ -247,27 +263,65 @@ ensure_images() {
 }
 
 ensure_image() {
-	local logs=$1 name=$2 base=$3 packages=$4 tag=$5 recipe=$6 folder=$7 client=$8
-	shift 8
+	local logs=$1 name=$2 base=$3 packages=$4 tag=$5 recipe=$6 folder=$7 client=$8 adapter=$9
+	shift 9
 	if has_image "$tag"; then
 		say "image $tag: there"
 		return
 	fi
 	choose_builder
 	if ! has_image "$packages"; then
-		has_image "$base" || [ "$recipe" != Dockerfile ] || {
-			say "image $base: Debian, the base of all runtimes"
-			DOCKER="${docker[*]}" progress "$base" "$logs/image-base.log" "$here/runtimes/base.sh" "$base"
-		}
-		if [ -f "$folder/fetch.sh" ] && ! command -v npm >/dev/null; then
-			apt_install npm npm
-		fi
+		[ "$recipe" != Dockerfile ] || ensure_base "$logs" "$base"
+		ensure_fetcher "$folder/fetch.sh"
 		say "image $packages: the packages of $name, a minute or two"
 		progress "$packages" "$logs/image-$name-packages.log" build_packages "$base" "$packages" "$folder" "$recipe"
 	fi
+	if [ "$adapter" != - ] && ! has_image "$adapter"; then
+		ensure_base "$logs" "$base"
+		say "image $adapter: husk-jupyter is compiled in it, a minute the first time"
+		progress "$adapter" "$logs/image-adapter.log" build_adapter "$base" "$adapter"
+		prune jupyter "$adapter"
+	fi
 	say "image $tag: kernel and husk-client"
-	progress "$tag" "$logs/image-$name.log" build_kernel "$packages" "$tag" "$folder" "$client" "$@"
+	progress "$tag" "$logs/image-$name.log" build_kernel "$packages" "$tag" "$folder" "$client" "$adapter" "$@"
 	prune "$name" "$tag"
+}
+
+ensure_base() {
+	has_image "$2" && return
+	say "image $2: Debian, the base of all runtimes"
+	DOCKER="${docker[*]}" progress "$2" "$1/image-base.log" "$here/runtimes/base.sh" "$2"
+}
+
+# husk-jupyter for the runtimes of stock Jupyter kernels, from the sources that the build named.
+build_adapter() (
+	base=$1 tag=$2 network=default
+	bridge_resolves "$base" || network=host
+	context=$(mktemp -d) || exit
+	trap 'rm -rf "$context"' EXIT
+	python3 -c 'import json, sys
+for image in json.load(open(sys.argv[1], encoding="utf-8")):
+    if image["adapter_tag"] == sys.argv[2]:
+        sys.exit(print(*image["adapter_files"], sep="\n"))' "$images" "$tag" >"$context/.files" &&
+		tar -C "$here" -cf - --files-from "$context/.files" | tar -C "$context" -xf - &&
+		rm "$context/.files" &&
+		"${docker[@]}" build "${builder_options[@]}" --network "$network" --build-arg "BASE=$base" --tag "$tag" \
+			--file "$here/runtimes/contrib/Dockerfile.adapter" "$context"
+)
+
+# Copies husk-jupyter out of the image in which it was compiled: take_adapter IMAGE FILE
+take_adapter() (
+	container=$("${docker[@]}" create "$1" true) || exit
+	trap '"${docker[@]}" rm "$container" >/dev/null' EXIT
+	"${docker[@]}" cp "$container:/husk-jupyter" - | tar -xf - -O >"$2" && chmod 0755 "$2"
+)
+
+# What fetch.sh runs: its line "# needs: COMMAND PACKAGE", npm if it has none.
+ensure_fetcher() {
+	local command=npm package=npm
+	[ -f "$1" ] || return 0
+	! grep -q '^# needs: ' "$1" || read -r command package < <(sed -n 's/^# needs: //p' "$1")
+	command -v "$command" >/dev/null || apt_install "$package" "$package"
 }
 
 # Without a context: every byte that goes in is named in the Dockerfile. Or by fetch.sh, which fills one on the host.
@@ -296,14 +350,15 @@ bridge_resolves() {
 
 # Chained by && throughout: a function that is tested for success runs without `set -e`.
 build_kernel() (
-	packages=$1 tag=$2 folder=$3 client=$4
-	shift 4
+	packages=$1 tag=$2 folder=$3 client=$4 adapter=$5
+	shift 5
 	context=$(mktemp -d) || exit
 	trap 'rm -rf "$context"' EXIT
 	mkdir "$context/kernel" &&
 		cp "$client" "$context/husk-client" &&
 		cp "$folder/runtime.json" "$context/" &&
-		tar -C "$folder" -cf - -- "$@" | tar -C "$context/kernel" -xf - &&
+		{ [ $# = 0 ] || tar -C "$folder" -cf - -- "$@" | tar -C "$context/kernel" -xf -; } &&
+		{ [ "$adapter" = - ] || take_adapter "$adapter" "$context/kernel/husk-jupyter"; } &&
 		"${docker[@]}" build "${builder_options[@]}" --network none --build-arg "PACKAGES=$packages" --tag "$tag" \
 			--file "$here/runtimes/Dockerfile.kernel" "$context"
 )

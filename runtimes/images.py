@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Names the runtime images by what goes into them.
 
-Reads runtimes/*/runtime.json and writes two views of one table: images.json, from which setup-docker.sh builds,
-and runtimes.inc, which the manager compiles in. So the program asks for exactly the images that its own tree makes.
-Builds nothing and talks to no engine.
+Reads runtimes/*/runtime.json, and those of runtimes/contrib/ that are asked for, and writes two views of one table: images.json, from
+which setup-docker.sh builds, and runtimes.inc, which the manager compiles in. So the program asks for exactly the images that its own
+tree makes. Builds nothing and talks to no engine.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import re
 import sys
 from pathlib import Path
 
+ADAPTER = "/opt/husk/kernel/husk-jupyter"  # what starts a stock Jupyter kernel; built in an image of its own
 FIRST = "python"  # the language of a session that names none is the first of the table
 
 NOT_KERNEL = {"Dockerfile", "Dockerfile.build", "fetch.sh", "runtime.json"}
@@ -137,8 +138,19 @@ def digest(*parts):
     return h.hexdigest()[:12]
 
 
-def image(manifest, runtimes, client):
-    folder = runtimes / manifest["name"]
+def adapter_image(runtimes, sources):
+    """The image in which husk-jupyter is compiled, from these files and every header that they could include."""
+    root = runtimes.parent
+    if not sources:
+        raise ManifestError("a runtime starts husk-jupyter, and --adapter does not say what that is made of")
+    files = sorted({*sources, *root.glob("base/*.h"), *root.glob("kernels/*.h"), *root.glob("kernels/jupyter/*.h")})
+    names = [str(file.relative_to(root)) for file in files]
+    inputs = [part for name, file in zip(names, files) for part in (name, file)]
+    base_tag = f"husk-base:trixie-{digest(runtimes / 'base.sh')}"
+    return f"husk-jupyter:{digest(base_tag, runtimes / 'contrib' / 'Dockerfile.adapter', *inputs)}", names
+
+
+def image(manifest, runtimes, folder, client, adapter_sources):
     files = kernel_files(folder)
     base = runtimes / "base.sh"
     base_tag = f"husk-base:trixie-{digest(base)}"
@@ -147,6 +159,10 @@ def image(manifest, runtimes, client):
     inputs = [runtimes / "Dockerfile.kernel", folder / "runtime.json"]
     for file in files:
         inputs += [str(file), folder / file]
+    adapter_tag, adapter_files = "", []
+    if manifest["kernel"][0] == ADAPTER:
+        adapter_tag, adapter_files = adapter_image(runtimes, adapter_sources)
+        inputs.append(adapter_tag)
     tag = f"husk-{manifest['name']}:{digest(packages_tag, client, *inputs)}"
     build_packages_tag, build_tag = "", tag
     if (folder / "Dockerfile.build").is_file():
@@ -162,6 +178,8 @@ def image(manifest, runtimes, client):
         "folder": str(folder),
         "files": [str(file) for file in files],
         "client": str(client),
+        "adapter_tag": adapter_tag,
+        "adapter_files": adapter_files,
     }
 
 
@@ -205,21 +223,36 @@ def write_if_changed(path, text):
         path.write_text(text, encoding="utf-8")
 
 
+def contrib_paths(runtimes, names):
+    there = {path.parent.name: path for path in sorted(runtimes.glob("contrib/*/runtime.json"))}
+    if "all" in names:
+        return list(there.values())
+    for name in names:
+        if name not in there:
+            raise ManifestError(f"no runtime '{name}' in contrib/; there are: {', '.join(there)}")
+    return [there[name] for name in sorted(set(names))]
+
+
 def main():
     parser = argparse.ArgumentParser(description="Names the runtime images by what goes into them.")
     parser.add_argument("--runtimes", type=Path, required=True, help="the folder of the runtimes")
     parser.add_argument("--client", type=Path, required=True, help="the husk-client that goes into the images")
+    parser.add_argument("--contrib", action="append", default=[], metavar="NAME", help="a runtime of contrib/, to be offered too; all: each")
+    parser.add_argument("--adapter", type=Path, nargs="*", default=[], help="the sources of husk-jupyter")
     parser.add_argument("--json", type=Path, required=True, help="images.json, for setup-docker.sh")
     parser.add_argument("--table", type=Path, required=True, help="runtimes.inc, for the manager")
     options = parser.parse_args()
     runtimes = options.runtimes.resolve()
     try:
-        manifests = [read_manifest(path) for path in sorted(runtimes.glob("*/runtime.json"))]
+        paths = sorted(runtimes.glob("*/runtime.json")) + contrib_paths(runtimes, options.contrib)
+        manifests = [read_manifest(path) for path in paths]
         if not manifests:
             raise ManifestError(f"{runtimes}: no */runtime.json there")
         check_names(manifests)
+        folders = {manifest["name"]: path.parent for manifest, path in zip(manifests, paths)}
         manifests.sort(key=lambda manifest: (manifest["name"] != FIRST, manifest["name"]))
-        images = [image(manifest, runtimes, options.client.resolve()) for manifest in manifests]
+        adapter = [path.resolve() for path in options.adapter]
+        images = [image(manifest, runtimes, folders[manifest["name"]], options.client.resolve(), adapter) for manifest in manifests]
     except (ManifestError, OSError) as e:
         sys.exit(f"images.py: {e}")
     table = "".join(c_entry(manifest, entry) for manifest, entry in zip(manifests, images))

@@ -417,12 +417,49 @@ def files():
     }
 
 
+def jupyter():
+    def message(type, content, kind=0, parent="now", asked="execute_request", buffer=b"", metadata=b"{}"):
+        header = json.dumps({"msg_id": "m", "msg_type": type, "version": "5.4"}).encode()
+        parent = json.dumps({"msg_id": parent, "msg_type": asked} if parent else {}).encode()
+        content = content if isinstance(content, bytes) else json.dumps(content).encode()
+        parts = (header, parent, metadata, content, buffer)
+        return bytes([kind]) + b"".join(struct.pack(">I", len(part)) + part for part in parts)
+
+    def text(text, **more):
+        return message("stream", {"name": "stdout", "text": text}, **more)
+
+    def shows(data, type="display_data", **more):
+        return message(type, {"data": data, "metadata": {}, "transient": {"display_id": "d"}}, **more)
+
+    idle = message("status", {"execution_state": "idle"})
+    error = {"status": "error", "ename": "E", "evalue": "\x1b[31mm", "traceback": ["a", "\x1b[0mb", 5]}
+    ok = message("execute_reply", {"status": "ok", "payload": [{"source": "page", "data": {"text/plain": "help"}}]}, kind=1)
+    clear = message("clear_output", {"wait": True})
+    return {
+        "cell": message("status", {"execution_state": "busy"}) + text("hi\n") + shows({"text/plain": "2"}, "execute_result") + idle + ok,
+        "error": message("error", error) + message("execute_reply", error, kind=1) + idle,
+        "aborted": message("execute_reply", {"status": "aborted"}, kind=1),
+        "animation": b"".join(clear + shows({"text/plain": str(i)}) for i in range(4)),
+        "update": shows({"text/plain": "a"}) + shows({"text/html": "b"}, "update_display_data"),
+        "late": text("mine") + text("late", parent="before") + shows({"text/plain": "x"}, parent="before") + text("nobody", parent=None),
+        "results": shows({"text/plain": "1"}, "execute_result") + shows({"text/plain": ""}, "execute_result"),
+        "bundle": shows({"image/png": "A\nB", "text/html": ["a", "b"], "text/latex": 5, "no": 1, "application/json": {"a": "\0"}}, buffer=b"\0\xff"),
+        "values": bytes([0x80]) + shows({"text/plain": "[1] 2"})[1:],
+        "unsigned": text("hi", kind=2),
+        "not-json": message("stream", b'{"name":"stdout","text":"\xff\\ud800 \x1b"}') + message("display_data", b'{"data":{"application/json":[NaN,-Infinity,1e999,123456789012345678901]}}'),
+        "null": message("status", b"null", metadata=b"null"),
+        "deep": message("display_data", b'{"data":{"application/json":' + b"[" * 260),
+        "types": message("stream", {"name": 1, "text": []}) + message("error", {"ename": [], "evalue": {}}) + message("display_data", {"data": []}),
+    }
+
+
 TARGETS = {
     "args": args,
     "files": files,
     "frames": frames,
     "image": image,
     "inspect": inspect,
+    "jupyter": jupyter,
     "lines": lines,
     "link": links,
     "rpc": lambda: MALFORMED | GOOD,

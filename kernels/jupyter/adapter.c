@@ -1,0 +1,528 @@
+#include "kernels/jupyter/adapter.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include "kernels/clock.h"
+#include "kernels/jupyter/channels.h"
+#include "kernels/jupyter/outputs.h"
+#include "kernels/jupyter/process.h"
+#include "kernels/jupyter/raw.h"
+#include "kernels/jupyter/spec.h"
+#include "kernels/jupyter/uplink.h"
+
+#define START_STEP_MS 100
+/* A kernel that answers but publishes nothing at all is taken as it is. */
+#define SILENT_START_MS 1000
+#define SAY_WHAT_IS_MISSING_MS 45000 /* PID 1 waits 60 s */
+/* Half of a cell's end came, reply or idle; a publisher whose queue was full has dropped the other. */
+#define HALF_END_MS 1000
+/* Missed heartbeats in a row. */
+#define BEATS_MISSED_MAX 4
+/* How long the messages of a kernel that is dead may still be on their way. */
+#define LAST_WORDS_MS 500
+#define LAST_WORDS_QUIET_MS 50
+#define SHUTDOWN_MS 1000
+#define MESSAGES_A_TURN 1000
+#define COMPLAINTS_MAX 5
+#define ASKS_MAX 3
+#define EXIT_LOST 70
+#define END_OF_FILE "\x04" /* what ipykernel and its like take for one in an input_reply */
+
+enum state { STATE_STARTING, STATE_IDLE, STATE_BUSY, STATE_CLOSING };
+
+struct adapter {
+	const struct adapter_options *options;
+	struct spec spec;
+	struct sender_id id;
+	struct connection connection;
+	struct channels *channels;
+	struct uplink uplink;
+	struct outputs outputs;
+	struct raw raw;
+	int signals;
+	pid_t kernel;
+	enum state state;
+	uint64_t since_ms; /* of the state */
+
+	struct {
+		uint64_t asked_ms, replied_ms; /* 0 = not yet */
+		bool published, beats, said;
+		char language_version[64];
+	} start;
+	struct {
+		uint64_t half_ms; /* since when only half of the end is there, 0 = it is not so */
+		bool asked, replied, idle;
+		char request[MESSAGE_ID_LEN + 1];
+	} probe;
+	struct {
+		uint64_t due_ms, sent_ms;
+		bool during_cell;      /* the ping was sent while a cell ran */
+		bool known_from_cells; /* the kernel has answered one while a cell ran: it always should */
+	} beat;
+	unsigned complaints;
+	unsigned asks;
+};
+
+static void set_state(struct adapter *a, enum state state)
+{
+	a->state = state;
+	a->since_ms = clock_now_ms();
+}
+
+/* ---- output */
+
+static void write_out(struct outputs *o, int fd, const void *data, size_t n)
+{
+	const char *at = data;
+	while (n) {
+		ssize_t written = write(fd, at, n);
+		if (written < 0 && errno == EAGAIN) { /* a kernel may have set that on the pipe that we share */
+			struct pollfd p = { .fd = fd, .events = POLLOUT };
+			(void)poll(&p, 1, -1);
+			continue;
+		}
+		if (written < 0 && errno != EINTR)
+			return;
+		at += MAX(written, 0);
+		n -= (size_t)MAX(written, 0);
+	}
+}
+
+static bool send_up(struct outputs *o, const json_t *message)
+{
+	struct adapter *a = container_of(o, struct adapter, outputs);
+	/* That PID 1 is gone is seen when the link is read. */
+	return uplink_send(&a->uplink, message) != -EMSGSIZE;
+}
+
+static void complain(struct adapter *a, const char *channel, const char *why)
+{
+	if (a->complaints++ < COMPLAINTS_MAX)
+		outputs_note(&a->outputs, "a message of the kernel on its %s channel %s and was left out", channel,
+			     why);
+}
+
+/* ---- the end */
+
+static void remove_files(struct adapter *a)
+{
+	a->channels = channels_free(a->channels);
+	connection_release(&a->connection);
+}
+
+static _Noreturn void end_lost(struct adapter *a, const char *why)
+{
+	outputs_flush(&a->outputs);
+	outputs_note(&a->outputs, "%s", why);
+	kill(-a->kernel, SIGKILL);
+	remove_files(a);
+	_exit(EXIT_LOST);
+}
+
+/* PID 1 is gone or asks us to go. */
+static void start_closing(struct adapter *a)
+{
+	char id[MESSAGE_ID_LEN + 1];
+	json_auto_t *content = json_pack("{s:b}", "restart", 0);
+	if (a->state == STATE_CLOSING)
+		return;
+	set_state(a, STATE_CLOSING);
+	(void)channels_send(a->channels, CHANNEL_CONTROL, "shutdown_request", /* parent= */ NULL, content, id);
+}
+
+/* ---- start */
+
+static void ask_kernel_info(struct adapter *a, char ret_id[MESSAGE_ID_LEN + 1])
+{
+	json_auto_t *content = json_object();
+	(void)channels_send(a->channels, CHANNEL_SHELL, "kernel_info_request", /* parent= */ NULL, content, ret_id);
+}
+
+static void become_ready(struct adapter *a)
+{
+	struct fail f AUTO(fail_release) = { 0 };
+	if (uplink_hello(&a->uplink, a->start.language_version, &f) < 0)
+		end_lost(a, f.message);
+	set_state(a, STATE_IDLE);
+	a->beat.due_ms = clock_now_ms() + a->options->beat_ms;
+}
+
+/* Ready when the kernel has answered, is heard on iopub, and its heart beats. iopub is subscribed to, which the kernel hears
+ * of some time later: until then what it publishes is lost, so it is asked again. */
+static void look_at_start(struct adapter *a)
+{
+	uint64_t now = clock_now_ms();
+	char id[MESSAGE_ID_LEN + 1];
+	a->start.beats |= channels_pong(a->channels);
+	bool heard = a->start.published || (a->start.replied_ms && now - a->start.replied_ms > SILENT_START_MS);
+	if (a->start.replied_ms && heard && a->start.beats) {
+		become_ready(a);
+		return;
+	}
+	if (a->start.replied_ms && !heard && now - a->start.asked_ms >= START_STEP_MS) {
+		a->start.asked_ms = now;
+		ask_kernel_info(a, id);
+	}
+	if (!a->start.said && now - a->since_ms > SAY_WHAT_IS_MISSING_MS) {
+		a->start.said = true;
+		outputs_note(&a->outputs, "the kernel runs, but there is no %s yet",
+			     a->start.replied_ms ? "heartbeat" : "answer to kernel_info_request");
+	}
+}
+
+static void on_kernel_info(struct adapter *a, const struct message *m)
+{
+	const json_t *info = json_object_get(m->content, "language_info");
+	const char *version = json_string_value(json_object_get(info, "version"));
+	if (a->start.replied_ms)
+		return;
+	a->start.replied_ms = clock_now_ms();
+	snprintf(a->start.language_version, sizeof(a->start.language_version), "%s", version ? version : "");
+}
+
+/* ---- a cell */
+
+/* Setting a variable is code of the language, which a kernel does not tell. */
+static void refuse_env(struct adapter *a, json_int_t call)
+{
+	outputs_begin(&a->outputs, call, /* request= */ "");
+	json_auto_t *error =
+		json_pack("{s:s, s:I, s:s, s:s}", "op", "error", "id", a->outputs.call, "type", "Unsupported",
+			  "message",
+			  "Environment variables for one cell cannot be set in this language. Nothing was run.");
+	(void)send_up(&a->outputs, error);
+	outputs_finish(&a->outputs);
+}
+
+static void start_cell(struct adapter *a, const json_t *message)
+{
+	char request[MESSAGE_ID_LEN + 1];
+	const json_t *id = json_object_get(message, "id");
+	json_t *code = json_object_get(message, "code");
+	if (a->state != STATE_IDLE || !json_is_integer(id) || !json_is_string(code))
+		end_lost(a, "PID 1 sent something that cannot be run now");
+	if (json_object_size(json_object_get(message, "env"))) {
+		refuse_env(a, json_integer_value(id));
+		return;
+	}
+	/* We send one cell at a time: there is no queue for the kernel to empty after an error. */
+	json_auto_t *content = json_pack("{s:O, s:b, s:b, s:{}, s:b, s:b}", "code", code, "silent", 0, "store_history",
+					 1, "user_expressions", "allow_stdin", 0, "stop_on_error", 0);
+	if (!content ||
+	    channels_send(a->channels, CHANNEL_SHELL, "execute_request", /* parent= */ NULL, content, request) < 0)
+		end_lost(a, "the cell could not be sent to the kernel");
+	set_state(a, STATE_BUSY);
+	memset(&a->probe, 0, sizeof(a->probe));
+	a->asks = 0;
+	raw_forget(&a->raw);
+	outputs_begin(&a->outputs, json_integer_value(id), request);
+}
+
+static void finish_cell(struct adapter *a)
+{
+	outputs_finish(&a->outputs);
+	set_state(a, STATE_IDLE);
+}
+
+/* Messages of one channel keep their order: when a later request's answer is there, the earlier one's will never come. */
+static void look_at_end(struct adapter *a)
+{
+	struct outputs *o = &a->outputs;
+	if (a->state != STATE_BUSY)
+		return;
+	if (outputs_complete(o)) {
+		finish_cell(a);
+		return;
+	}
+	if (!o->replied && !o->idle)
+		return;
+	uint64_t now = clock_now_ms();
+	if (!a->probe.half_ms) {
+		a->probe.half_ms = now;
+	} else if (o->idle ? a->probe.replied : a->probe.idle) {
+		outputs_note(o, o->idle ? "the kernel ended the cell without a reply" :
+					  "the kernel published more than could be taken; some of the output is lost");
+		finish_cell(a);
+	} else if (now - a->probe.half_ms >= HALF_END_MS) {
+		a->probe.half_ms = now;
+		a->probe.asked = true;
+		ask_kernel_info(a, a->probe.request);
+	}
+}
+
+static void interrupt_kernel(struct adapter *a)
+{
+	char id[MESSAGE_ID_LEN + 1];
+	json_auto_t *content = json_object();
+	if (a->state != STATE_BUSY)
+		return;
+	/* If the kernel does not obey it is killed, and we with it. */
+	outputs_flush(&a->outputs);
+	a->outputs.interrupted = true;
+	if (a->spec.interrupt_by_message)
+		(void)channels_send(a->channels, CHANNEL_CONTROL, "interrupt_request", /* parent= */ NULL, content, id);
+	else
+		kill(-a->kernel, SIGINT);
+}
+
+/* ---- messages of the kernel */
+
+static void on_iopub(void *ctx, const struct message *m)
+{
+	struct adapter *a = ctx;
+	a->start.published = true;
+	if (a->probe.asked && streq(m->parent_id, a->probe.request) && streq(m->type, "status")) {
+		const char *state = json_string_value(json_object_get(m->content, "execution_state"));
+		a->probe.idle |= state && streq(state, "idle");
+	}
+	outputs_published(&a->outputs, m);
+}
+
+static void on_shell(void *ctx, const struct message *m)
+{
+	struct adapter *a = ctx;
+	if (streq(m->type, "kernel_info_reply")) {
+		on_kernel_info(a, m);
+		a->probe.replied |= a->probe.asked && streq(m->parent_id, a->probe.request);
+	} else {
+		outputs_replied(&a->outputs, m);
+	}
+}
+
+/* Nobody is there to ask. Code that asks again and again is told so by an interrupt. */
+static void on_stdin(void *ctx, const struct message *m)
+{
+	struct adapter *a = ctx;
+	char id[MESSAGE_ID_LEN + 1];
+	json_auto_t *content = json_pack("{s:s}", "value", END_OF_FILE);
+	if (!streq(m->type, "input_request"))
+		return;
+	if (a->asks++ == 0)
+		outputs_note(&a->outputs, "stdin is closed: the cell asked for input, and nobody is there to give it");
+	if (a->asks >= ASKS_MAX)
+		interrupt_kernel(a);
+	(void)channels_send(a->channels, CHANNEL_STDIN, "input_reply", m->header, content, id);
+}
+
+static void on_control(void *ctx, const struct message *m)
+{
+}
+
+static void receive_all(struct adapter *a)
+{
+	static const struct {
+		enum channel channel;
+		const char *name;
+		void (*on_message)(void *ctx, const struct message *m);
+	} sources[] = {
+		{ CHANNEL_IOPUB, "iopub", on_iopub },
+		{ CHANNEL_STDIN, "stdin", on_stdin },
+		{ CHANNEL_CONTROL, "control", on_control },
+		{ CHANNEL_SHELL, "shell", on_shell },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
+		const char *why;
+		int r = 1;
+		for (int n = 0; r != 0 && n < MESSAGES_A_TURN; n++) {
+			r = channels_receive(a->channels, sources[i].channel, sources[i].on_message, a, &why);
+			if (r < 0)
+				complain(a, sources[i].name, why);
+		}
+	}
+	if (a->state == STATE_STARTING)
+		look_at_start(a);
+	look_at_end(a);
+}
+
+/* ---- the heart */
+
+/* A kernel of one thread does not beat while it runs a cell, and need not: the cell has a time limit. */
+static void look_at_heart(struct adapter *a, uint64_t now)
+{
+	if (a->state != STATE_IDLE && a->state != STATE_BUSY)
+		return;
+	if (channels_pong(a->channels)) {
+		a->beat.known_from_cells |=
+			a->beat.during_cell && a->state == STATE_BUSY && a->beat.sent_ms >= a->since_ms;
+		a->beat.during_cell = false;
+		if (now >= a->beat.due_ms) {
+			channels_ping(a->channels);
+			a->beat.sent_ms = now;
+			a->beat.during_cell = a->state == STATE_BUSY;
+			a->beat.due_ms = now + a->options->beat_ms;
+		}
+		return;
+	}
+	bool expected = a->state == STATE_IDLE || a->beat.known_from_cells;
+	uint64_t waits_since = a->state == STATE_IDLE ? MAX(a->beat.sent_ms, a->since_ms) : a->beat.sent_ms;
+	if (expected && now - waits_since > BEATS_MISSED_MAX * a->options->beat_ms)
+		end_lost(a, "the kernel's heartbeat has stopped, so it was killed");
+	if (now >= a->beat.due_ms)
+		a->beat.due_ms = now + a->options->beat_ms;
+}
+
+/* ---- the loop */
+
+static void take_last_words(struct adapter *a)
+{
+	uint64_t until = clock_now_ms() + LAST_WORDS_MS, quiet_since = clock_now_ms();
+	while (clock_now_ms() < until && clock_now_ms() - quiet_since < LAST_WORDS_QUIET_MS) {
+		unsigned ready;
+		uint64_t before = clock_now_ms();
+		(void)channels_wait(a->channels, NULL, 0, LAST_WORDS_QUIET_MS, &ready);
+		if (clock_now_ms() - before < LAST_WORDS_QUIET_MS)
+			quiet_since = clock_now_ms();
+		receive_all(a);
+	}
+}
+
+static void look_at_kernel(struct adapter *a)
+{
+	int status;
+	if (waitpid(a->kernel, &status, WNOHANG) != a->kernel)
+		return;
+	take_last_words(a);
+	remove_files(a);
+	if (a->state == STATE_CLOSING)
+		_exit(0);
+	outputs_flush(&a->outputs);
+	raw_read(&a->raw);
+	if (status != 0)
+		raw_show(&a->raw);
+	process_end_like(status);
+}
+
+static void on_signal(struct adapter *a)
+{
+	struct signalfd_siginfo info;
+	while (read(a->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			look_at_kernel(a);
+		else if (info.ssi_signo == SIGINT)
+			interrupt_kernel(a);
+		else
+			start_closing(a);
+	}
+}
+
+static void on_uplink(struct adapter *a)
+{
+	json_t *message;
+	int r = uplink_read(&a->uplink);
+	while (r == 0 && (r = uplink_next(&a->uplink, &message)) > 0) {
+		const char *op = json_string_value(json_object_get(message, "op"));
+		if (op && streq(op, "execute"))
+			start_cell(a, message);
+		json_decref(message);
+		r = 0;
+	}
+	if (r < 0) {
+		closep(&a->uplink.fd);
+		start_closing(a);
+	}
+}
+
+static long wait_ms(const struct adapter *a, uint64_t now)
+{
+	uint64_t at = a->beat.due_ms;
+	if (a->state == STATE_STARTING)
+		at = now + START_STEP_MS;
+	else if (a->state == STATE_CLOSING)
+		at = a->since_ms + SHUTDOWN_MS;
+	else if (a->state == STATE_BUSY && a->probe.half_ms)
+		at = MIN(at, a->probe.half_ms + HALF_END_MS);
+	return at > now ? (long)(at - now) : 0;
+}
+
+static void turn(struct adapter *a)
+{
+	uint64_t now = clock_now_ms();
+	long wait = wait_ms(a, now);
+	unsigned ready;
+	bool linked = a->state != STATE_STARTING;
+	int fds[] = { a->signals, linked ? a->uplink.fd : -1, a->raw.read_fds[0], a->raw.read_fds[1] };
+	(void)channels_wait(a->channels, fds, ARRAY_LEN(fds), wait, &ready);
+	uint64_t woke = clock_now_ms();
+	/* We were stopped, and so was the kernel: it gets its time anew. */
+	if (woke - now > (uint64_t)wait + a->options->beat_ms)
+		a->beat.sent_ms = woke;
+	receive_all(a);
+	if (ready & 1)
+		on_signal(a);
+	if (ready & 2)
+		on_uplink(a);
+	if (ready & 12)
+		raw_read(&a->raw);
+	look_at_heart(a, woke);
+	if (a->state == STATE_CLOSING && woke - a->since_ms >= SHUTDOWN_MS)
+		kill(-a->kernel, SIGKILL);
+}
+
+static int open_signals(struct fail *f)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	(void)signal(SIGPIPE, SIG_IGN);
+	int fd = sigprocmask(SIG_BLOCK, &set, NULL) == 0 ? signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK) : -1;
+	return fd >= 0 ? fd : fail_set(f, FAIL_INTERNAL, "cannot watch signals: %m");
+}
+
+/* The kernel starts before ZeroMQ does, which has threads. */
+static int start(struct adapter *a, struct fail *f)
+{
+	struct strv command AUTO(strv_release) = { 0 };
+	const char *name = strrchr(a->options->spec, '/');
+	if (uplink_take(&a->uplink, f) < 0 || spec_load(&a->spec, a->options->spec, f) < 0)
+		return -1;
+	if (sender_id_make(&a->id) < 0)
+		return fail_set(f, FAIL_INTERNAL, "there is no randomness");
+	if (connection_make(&a->connection, a->options->folder, a->options->tcp, &a->id,
+			    name ? name + 1 : a->options->spec, f) < 0)
+		return -1;
+	a->signals = open_signals(f);
+	if (a->signals < 0)
+		return -1;
+	if (!a->options->shows_raw && raw_open(&a->raw, f) < 0)
+		return -1;
+	spec_command(&a->spec, a->connection.file, &command);
+	a->kernel = process_start(&command, &a->spec.env, a->raw.write_fds, f);
+	raw_started(&a->raw);
+	if (a->kernel < 0)
+		return -1;
+	return channels_open(&a->channels, &a->connection, &a->id, f);
+}
+
+int adapter_run(const struct adapter_options *options, struct fail *f)
+{
+	char id[MESSAGE_ID_LEN + 1];
+	struct adapter *a = &(struct adapter){
+		.options = options,
+		.signals = -1,
+		.uplink = { .fd = -1 },
+		.raw = { .read_fds = { -1, -1 }, .write_fds = { -1, -1 } },
+		.outputs = { .write = write_out, .send = send_up, .displays_values = options->displays_values },
+	};
+	outputs_init(&a->outputs);
+	if (start(a, f) < 0) {
+		remove_files(a);
+		raw_release(&a->raw);
+		spec_release(&a->spec);
+		uplink_release(&a->uplink);
+		outputs_release(&a->outputs);
+		return -1;
+	}
+	set_state(a, STATE_STARTING);
+	a->start.asked_ms = clock_now_ms();
+	ask_kernel_info(a, id);
+	channels_ping(a->channels);
+	for (;;)
+		turn(a);
+}

@@ -1,0 +1,189 @@
+#include "kernels/jupyter/channels.h"
+
+#include <errno.h>
+#include <zmq.h>
+
+#include "base/alloc.h"
+
+#define WAIT_FDS_MAX 4
+#define RECONNECT_MS 5
+#define RECONNECT_MAX_MS 50
+
+struct channels {
+	void *context;
+	void *sockets[CHANNELS];
+	struct sender_id id;
+	uint32_t ping;
+	bool answered;
+};
+
+static const int kinds[CHANNELS] = {
+	[CHANNEL_SHELL] = ZMQ_DEALER,	[CHANNEL_IOPUB] = ZMQ_SUB,	  [CHANNEL_STDIN] = ZMQ_DEALER,
+	[CHANNEL_CONTROL] = ZMQ_DEALER, [CHANNEL_HEARTBEAT] = ZMQ_DEALER,
+};
+
+static int set_options(void *socket, enum channel which, const struct sender_id *id)
+{
+	int64_t frame_max = CHANNEL_FRAME_MAX;
+	int r = zmq_setsockopt(socket, ZMQ_LINGER, &(int){ 0 }, sizeof(int));
+	r |= zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &frame_max, sizeof(frame_max));
+	/* The kernel is about to bind its sockets: each miss would cost a start this long. */
+	r |= zmq_setsockopt(socket, ZMQ_RECONNECT_IVL, &(int){ RECONNECT_MS }, sizeof(int));
+	r |= zmq_setsockopt(socket, ZMQ_RECONNECT_IVL_MAX, &(int){ RECONNECT_MAX_MS }, sizeof(int));
+	/* A publisher drops what a slow subscriber does not take. */
+	r |= zmq_setsockopt(socket, ZMQ_RCVHWM, &(int){ 0 }, sizeof(int));
+	if (which == CHANNEL_IOPUB)
+		r |= zmq_setsockopt(socket, ZMQ_SUBSCRIBE, "", 0);
+	else if (which != CHANNEL_HEARTBEAT) /* stdin requests go to the identity that shell showed */
+		r |= zmq_setsockopt(socket, ZMQ_ROUTING_ID, id->session, strlen(id->session));
+	return r;
+}
+
+int channels_open(struct channels **ret, const struct connection *c, const struct sender_id *id, struct fail *f)
+{
+	struct channels *channels = new0(struct channels);
+	channels->id = *id;
+	channels->answered = true;
+	channels->context = zmq_ctx_new();
+	for (int i = 0; channels->context && i < CHANNELS; i++) {
+		channels->sockets[i] = zmq_socket(channels->context, kinds[i]);
+		if (!channels->sockets[i] || set_options(channels->sockets[i], (enum channel)i, id) != 0 ||
+		    zmq_connect(channels->sockets[i], c->endpoints[i]) != 0) {
+			fail_set(f, FAIL_INVALID, "cannot connect to '%s': %s", c->endpoints[i],
+				 zmq_strerror(zmq_errno()));
+			channels_free(channels);
+			return -1;
+		}
+	}
+	*ret = channels;
+	return 0;
+}
+
+struct channels *channels_free(struct channels *c)
+{
+	if (!c)
+		return NULL;
+	for (int i = 0; i < CHANNELS; i++)
+		if (c->sockets[i])
+			zmq_close(c->sockets[i]);
+	if (c->context)
+		zmq_ctx_term(c->context);
+	explicit_bzero(&c->id, sizeof(c->id));
+	free(c);
+	return NULL;
+}
+
+int channels_send(struct channels *c, enum channel to, const char *type, const json_t *parent, const json_t *content,
+		  char ret_id[MESSAGE_ID_LEN + 1])
+{
+	AUTO(envelope_release) struct envelope e = { 0 };
+	int r = envelope_make(&e, &c->id, type, parent, content, ret_id);
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(e.frames); i++) {
+		int more = i + 1 < ARRAY_LEN(e.frames) ? ZMQ_SNDMORE : 0;
+		if (zmq_send(c->sockets[to], e.frames[i].data, e.frames[i].len, ZMQ_DONTWAIT | more) < 0)
+			r = -zmq_errno();
+	}
+	return r;
+}
+
+struct frames {
+	zmq_msg_t messages[MESSAGE_FRAMES_MAX];
+	struct part parts[MESSAGE_FRAMES_MAX];
+	size_t n;
+	bool too_many;
+};
+
+static void frames_release(struct frames *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		zmq_msg_close(&f->messages[i]);
+	f->n = 0;
+}
+
+/* ZeroMQ hands over all frames of a message or none. False if there is none. */
+static bool frames_receive(struct frames *f, void *socket)
+{
+	int more = 1;
+	f->n = 0;
+	f->too_many = false;
+	while (more) {
+		zmq_msg_t message;
+		zmq_msg_init(&message);
+		if (zmq_msg_recv(&message, socket, ZMQ_DONTWAIT) < 0) {
+			zmq_msg_close(&message);
+			return false;
+		}
+		more = zmq_msg_more(&message);
+		if (f->n == MESSAGE_FRAMES_MAX) {
+			f->too_many = true;
+			zmq_msg_close(&message);
+			continue;
+		}
+		zmq_msg_init(&f->messages[f->n]);
+		zmq_msg_move(&f->messages[f->n], &message);
+		zmq_msg_close(&message);
+		f->parts[f->n] = (struct part){ zmq_msg_data(&f->messages[f->n]), zmq_msg_size(&f->messages[f->n]) };
+		f->n++;
+	}
+	return true;
+}
+
+int channels_receive(struct channels *c, enum channel from, void (*on_message)(void *ctx, const struct message *m),
+		     void *ctx, const char **ret_why)
+{
+	struct frames f AUTO(frames_release);
+	if (!frames_receive(&f, c->sockets[from]))
+		return 0;
+	if (f.too_many)
+		return *ret_why = "has too many frames", -EPROTO;
+	struct message m;
+	int r = message_decode(&m, c->id.key, f.parts, f.n, ret_why);
+	if (r < 0)
+		return r;
+	on_message(ctx, &m);
+	message_release(&m);
+	return 1;
+}
+
+/* What a REQ socket would send, without its rule that nothing may follow before the answer. */
+void channels_ping(struct channels *c)
+{
+	c->ping++;
+	c->answered = false;
+	if (zmq_send(c->sockets[CHANNEL_HEARTBEAT], "", 0, ZMQ_DONTWAIT | ZMQ_SNDMORE) == 0)
+		(void)zmq_send(c->sockets[CHANNEL_HEARTBEAT], &c->ping, sizeof(c->ping), ZMQ_DONTWAIT);
+}
+
+bool channels_pong(struct channels *c)
+{
+	struct frames f;
+	while (frames_receive(&f, c->sockets[CHANNEL_HEARTBEAT])) {
+		c->answered |= f.n && f.parts[f.n - 1].n == sizeof(c->ping) &&
+			       memcmp(f.parts[f.n - 1].data, &c->ping, sizeof(c->ping)) == 0;
+		frames_release(&f);
+	}
+	frames_release(&f);
+	return c->answered;
+}
+
+int channels_wait(struct channels *c, const int *fds, size_t n, long timeout_ms, unsigned *ret_ready)
+{
+	zmq_pollitem_t items[CHANNELS + WAIT_FDS_MAX] = { 0 };
+	unsigned bits[WAIT_FDS_MAX];
+	int used = CHANNELS;
+	for (int i = 0; i < CHANNELS; i++)
+		items[i] = (zmq_pollitem_t){ .socket = c->sockets[i], .events = ZMQ_POLLIN };
+	for (size_t i = 0; i < MIN(n, (size_t)WAIT_FDS_MAX); i++) {
+		if (fds[i] < 0)
+			continue;
+		bits[used - CHANNELS] = 1u << i;
+		items[used++] = (zmq_pollitem_t){ .fd = fds[i], .events = ZMQ_POLLIN };
+	}
+	*ret_ready = 0;
+	if (zmq_poll(items, used, timeout_ms) < 0 && zmq_errno() != EINTR)
+		return -zmq_errno();
+	for (int i = CHANNELS; i < used; i++)
+		if (items[i].revents)
+			*ret_ready |= bits[i - CHANNELS];
+	return 0;
+}
