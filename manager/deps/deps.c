@@ -127,7 +127,7 @@ static void on_recorded(void *ctx, const struct fail *f)
 {
 	struct set *s = ctx;
 	s->renewal = NULL;
-	/* The image is there whatever the store thinks of it, and its labels tell the next who asks. */
+	/* The image is there whatever the store thinks of it, and its labels tell whoever asks next. */
 	if (f)
 		log_warning("dependency set %s: %s", s->key, f->message);
 	evict_others(s);

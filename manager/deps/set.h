@@ -1,5 +1,5 @@
 /* A set of dependencies as plain data: what may be asked for, what names it, where it comes from, how long it is good for.
- * Nothing here contacts anything. What a name or a version looks like is the runtime's manifest's to say. */
+ * Nothing here contacts anything. What a name or a version looks like is for the runtime's manifest to say. */
 #ifndef HUSK_MANAGER_DEPS_SET_H
 #define HUSK_MANAGER_DEPS_SET_H
 

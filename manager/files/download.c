@@ -7,9 +7,9 @@
 #include "kernels/entry.h"
 #include "manager/model/cause.h"
 
-/* Without a sign of the container, while nothing of ours is at work. */
+/* How long the container may be silent while we have nothing to do. */
 #define STALL_MS 120000
-/* For one job on our disk, with its wait for a turn. */
+/* For one job on our disk, its wait in the queue included. */
 #define JOB_MS 600000
 
 struct download {

@@ -28,7 +28,7 @@ struct entries {
 	size_t n, at;
 	struct transfer transfer;
 	struct timer *turn; /* the next entry starts from the loop, never from inside a callback of the last */
-	struct fail gone;   /* why the session is no more */
+	struct fail gone;   /* why the session is gone */
 	uint64_t shown_ms;
 	char session_id[TOKEN_SIZE];
 	char *thread;
@@ -147,7 +147,7 @@ static void put(struct entries *b, struct source *source)
 {
 	const struct item *i = &b->items[b->at];
 	const char *from = i->source ? i->source : i->path;
-	/* As cp has it: a file goes into what is named as a directory. */
+	/* Like cp: a file goes into what is named as a directory. */
 	AUTO(freep) char *base = from && ends_in_slash(i->destination) ? names_base(from) : NULL;
 	b->upload = upload_start(&(struct upload_spec){
 		.loop = b->spec.loop,
@@ -364,7 +364,7 @@ static void on_gone(void *ctx, const struct fail *f)
 	fail_copy(&b->gone, f);
 }
 
-/* Between two calls the batch itself hears of the session's end. */
+/* Between two calls the entries themselves hear of the session's end. */
 static void idle(struct entries *b)
 {
 	b->transfer.on_frame = NULL;

@@ -1,4 +1,4 @@
-/* The entries of one import_files or export_files, one after the other; one that fails does not stop the others. */
+/* The entries of one import or export, one after the other; one that fails does not stop the others. */
 #ifndef HUSK_MANAGER_FILES_ENTRIES_H
 #define HUSK_MANAGER_FILES_ENTRIES_H
 

@@ -86,7 +86,7 @@ static void forbid_all(const struct host_rules *rules, struct host_forbidden *se
 	}
 }
 
-/* Neither the file nor any folder above it is ours. STORAGE_DIR is the people's, also where the folder it lies in is ours. */
+/* Neither the file nor any folder above it is ours. STORAGE_DIR belongs to its user, even if the folder it lies in is ours. */
 static bool leads_through_ours(const struct host_rules *rules, const struct host_forbidden *set, const char *resolved)
 {
 	AUTO(freep) char *path = xstrdup(resolved);
@@ -173,7 +173,7 @@ static int open_allowed(const struct host_rules *rules, const char *source, cons
 	return fd;
 }
 
-/* Before anything else is said of a path: who may not read there learns nothing about it. */
+/* Before anything else is said of a path: whoever may not read there learns nothing about it. */
 static bool is_allowed(const struct host_rules *rules, const char *resolved)
 {
 	char place[PATH_MAX];

@@ -1,5 +1,5 @@
 /* An export in the vault: a file, or a tar of a directory, or what lies below a name in that. The vault is ours, but a disk is not
- * to be trusted: members that are no plain file, directory or link, or whose names lead anywhere else, are refused. */
+ * to be trusted: members that are not plain files, directories or links, or whose names lead elsewhere, are refused. */
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>

@@ -13,7 +13,7 @@
 #include "kernels/protocol.h"
 #include "manager/files/host.h"
 
-/* More is no import but a mistake. */
+/* More than this is a mistake, not an import. */
 #define SOURCE_ENTRIES_MAX 2000000u
 
 struct measure {

@@ -45,7 +45,7 @@ struct tarball *tarball_free(struct tarball *t)
 {
 	if (!t)
 		return NULL;
-	/* What was not ended is not worth being written. */
+	/* An archive that was never finished need not be flushed. */
 	if (!t->error)
 		t->error = -ECANCELED;
 	archive_write_free(t->archive);

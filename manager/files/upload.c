@@ -11,7 +11,7 @@ _Static_assert(PIECE_BYTES + ENTRY_FIXED + 2 * ENTRY_PATH_MAX + FILE_DATA_MAX + 
 	       "a piece always fits the credit that is left when PID 1 has given nothing back yet");
 /* PID 1 works through a piece in milliseconds; a move of many files takes longer, but it is a matter of seconds. */
 #define STALL_MS 120000
-/* For one job on our disk (measuring a folder is one), with its wait for a turn. */
+/* For one job on our disk (measuring a folder is one), its wait in the queue included. */
 #define JOB_MS 600000
 
 struct upload {

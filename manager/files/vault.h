@@ -11,7 +11,7 @@
 
 /* Both are the caller's. */
 char *vault_folder(const char *storage_dir);
-/* Where content of this hash is (one that is no hash names nothing that exists); the extension (".csv" or "") is only for the
+/* Where content of this hash is (what is not a hash names nothing); the extension (".csv" or "") is only for the
  * programs that open it. */
 char *vault_path(const char *storage_dir, const char *hash, const char *extension);
 

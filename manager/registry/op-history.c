@@ -1,4 +1,4 @@
-/* What was executed in a session, whoever's it was. */
+/* What was executed in a session, whoever owned it. */
 #include "base/alloc.h"
 #include "manager/registry/everything.h"
 

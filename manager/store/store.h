@@ -211,7 +211,7 @@ struct set_list {
 typedef void (*store_set_fn)(void *ctx, const struct set_record *found, bool yours, const struct fail *f);
 struct store_job *store_set_claim(struct store *s, const struct set_record *row, uint64_t stale_before, store_set_fn fn,
 				  void *ctx);
-/* The builder renews its lease while it builds (versions NULL), or says what came out. FAIL_FOREIGN if it is no longer its. */
+/* The builder renews its lease while it builds (versions NULL), or says what came out. FAIL_FOREIGN if somebody else builds it now. */
 struct store_job *store_set_built(struct store *s, const struct set_record *row, store_done_fn fn, void *ctx);
 /* A set that was used now. */
 struct store_job *store_set_used(struct store *s, const char *key, store_done_fn fn, void *ctx);
