@@ -8,7 +8,9 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import dependencies  # noqa: E402
 import harness  # noqa: E402
+import package_index  # noqa: E402
 import schemas  # noqa: E402
 
 
@@ -97,3 +99,56 @@ def session(_shared):
 def own_session(start):
     """A session of the test's own, on its own server."""
     return start().session(network=False)
+
+
+# --- dependencies
+
+
+@pytest.fixture
+def begin(start):
+    """start(), with the images that were made removed at the end."""
+    servers = []
+
+    def begin_one(**options):
+        servers.append(start(CONTAINER_MAX_SESSIONS=20, CONTAINER_MAX_SESSIONS_PER_THREAD=20, **options))
+        return servers[-1]
+
+    yield begin_one
+    images = {image for server in servers for image in dependencies.sets_of(server)}
+    for server in servers:
+        server.stop()
+    for image in images:
+        harness.docker("rmi", "--force", image, check=False)
+
+
+@pytest.fixture(scope="module")
+def husk_network(tmp_path_factory):
+    """Husk's network, in use: nobody's gc removes it under an index that listens on it."""
+    with harness.Server(tmp_path_factory.mktemp("network")) as server:
+        server.session(network=True)
+        yield
+
+
+@pytest.fixture
+def make_index(tmp_path, husk_network):
+    indexes = []
+
+    def make(**options):
+        folder = tmp_path / f"index{len(indexes)}"
+        folder.mkdir()
+        indexes.append(package_index.Index(folder, **options))
+        return indexes[-1]
+
+    yield make
+    for index in indexes:
+        index.close()
+
+
+@pytest.fixture
+def index(make_index):
+    """demo 1.0, 1.5 and 2.0; its extra needs other."""
+    index = make_index()
+    for version in ("1.0", "1.5", "2.0"):
+        package_index.add_wheel(index.folder, "husk-demo", version, extras={"more": ["husk-other"]})
+    package_index.add_wheel(index.folder, "husk-other", "3.1")
+    return index

@@ -3,93 +3,14 @@
 import json
 import os
 import pathlib
-import sqlite3
 import subprocess
 import sys
 
 import harness
 import package_index
 import pytest
+from dependencies import INSTALL, PYPROJECT, create, left, session_of
 from harness import docker, wait_until
-
-PYPROJECT = '[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n'
-INSTALL = 170  # within the time that pytest gives a test
-
-
-def sets_of(server):
-    """The images that a server's store knows of."""
-    found = []
-    for path in (server.home / "state").rglob("*"):
-        if path.is_file() and path.read_bytes()[:15] == b"SQLite format 3":
-            with sqlite3.connect(path) as db:
-                found += [row[0] for row in db.execute("SELECT image FROM dependency_sets")]
-    return found
-
-
-def image_exists(image):
-    return subprocess.run(["docker", "image", "inspect", image], capture_output=True, check=False).returncode == 0
-
-
-@pytest.fixture
-def begin(start):
-    """start(), with the images that were made removed at the end."""
-    servers = []
-
-    def begin_one(**options):
-        servers.append(start(CONTAINER_MAX_SESSIONS=20, CONTAINER_MAX_SESSIONS_PER_THREAD=20, **options))
-        return servers[-1]
-
-    yield begin_one
-    images = {image for server in servers for image in sets_of(server)}
-    for server in servers:
-        server.stop()
-    for image in images:
-        docker("rmi", "--force", image, check=False)
-
-
-@pytest.fixture(scope="module")
-def husk_network(tmp_path_factory):
-    if not docker("network", "ls", "--quiet", "--filter", "name=^husk$"):
-        with harness.Server(tmp_path_factory.mktemp("network")) as server:
-            server.session(network=True)
-
-
-@pytest.fixture
-def make_index(tmp_path, husk_network):
-    indexes = []
-
-    def make(**options):
-        folder = tmp_path / f"index{len(indexes)}"
-        folder.mkdir()
-        indexes.append(package_index.Index(folder, **options))
-        return indexes[-1]
-
-    yield make
-    for index in indexes:
-        index.close()
-
-
-@pytest.fixture
-def index(make_index):
-    """demo 1.0, 1.5 and 2.0; its extra needs other."""
-    index = make_index()
-    for version in ("1.0", "1.5", "2.0"):
-        package_index.add_wheel(index.folder, "husk-demo", version, extras={"more": ["husk-other"]})
-    package_index.add_wheel(index.folder, "husk-other", "3.1")
-    return index
-
-
-def create(server, timeout=INSTALL, **arguments):
-    return server.call("create_session", arguments, timeout=timeout)
-
-
-def session_of(server, created):
-    assert not created.is_error, created.text
-    return harness.Session(server, created.session_id)
-
-
-def left(server):
-    return [*server.containers(), *sets_of(server)]
 
 
 # --- what is asked for is there
@@ -150,7 +71,8 @@ def test_npm(begin):
     assert created.dependencies == {"is-number": "7.0.0", "@sindresorhus/is": "7.0.1", "semver": "7.6.3"}
     assert session.code("require('is-number')(5)").ok().value == "true"
     assert session.code("(await import('@sindresorhus/is')).default.string('x')").ok().value == "true"
-    assert session.shell("echo \"import is from '@sindresorhus/is'; console.log(is.string('x'))\" >a.mjs; node a.mjs").ok().stdout == "true\n"
+    script = "import is from '@sindresorhus/is'; console.log(is.string('x'))"
+    assert session.shell(f'echo "{script}" >a.mjs; node a.mjs').ok().stdout == "true\n"
     assert session.shell("npx semver -i minor 1.2.3; npx --no semver 4.5.6").ok().stdout == "1.3.0\n4.5.6\n"
     bad = create(server, language="node", dependencies={"is-number": "99.0.0"})
     assert bad.is_error and "No matching version found for is-number@99.0.0" in bad.text
@@ -177,96 +99,6 @@ def test_r_from_a_repository_with_an_archive(begin, make_index):
     assert index.url() in shown and "cAnArY" not in shown
     bad = create(server, language="r", dependencies={"huskold": "1.5"})
     assert bad.is_error and "there is no 'huskold' 1.5; the current one is 2.0" in bad.text
-
-
-# --- the cache
-
-
-def test_the_second_one_comes_from_the_cache(begin, index):
-    server = begin(**index.pip())
-    first = create(server, dependencies={"husk-demo": "", "husk-other": "3.1"})
-    session_of(server, first)
-    asked = len(index.asked)
-    second = create(server, dependencies={"husk-other": "3.1", "husk-demo": ""})
-    assert second.dependencies == first.dependencies == {"husk-demo": "2.0", "husk-other": "3.1"}
-    assert len(index.asked) == asked, "an installer ran again"
-    # Another server of the same user finds it too, and so does one whose store is new.
-    for home in (server.home, None):
-        third = create(begin(home=home, **index.pip()), dependencies={"husk-demo": "", "husk-other": "3.1"})
-        assert third.dependencies == first.dependencies
-    assert len(index.asked) == asked
-
-
-def test_creates_at_once_share_one_build(begin, index):
-    index.hold("husk_demo-2.0")
-    one = begin(**index.pip())
-    two = begin(home=one.home, **index.pip())
-    answers = [s.start_call("create_session", {"dependencies": {"husk-demo": "2.0"}}) for s in (one, one, two)]
-    assert index.holding.wait(INSTALL)
-    index.release.set()
-    for answer in answers:
-        created = answer.tool(INSTALL)
-        assert created.dependencies == {"husk-demo": "2.0"}, created.text
-    assert len(index.downloads("husk_demo-2.0")) == 1
-    assert len(sets_of(one)) == 1
-
-
-def test_open_versions_get_old_and_pinned_ones_do_not(begin, index):
-    server = begin(DEPENDENCY_MAX_AGE_DAYS=0, **index.pip())
-    for wanted in ({"husk-demo": ""}, {"husk-other": "3.1"}):
-        session_of(server, create(server, dependencies=wanted)).stop()
-    package_index.add_wheel(index.folder, "husk-demo", "2.1")
-    asked = len(index.asked)
-    assert create(server, dependencies={"husk-other": "3.1"}).dependencies == {"husk-other": "3.1"}
-    assert len(index.asked) == asked
-    assert create(server, dependencies={"husk-demo": ""}).dependencies == {"husk-demo": "2.1"}
-    dangling = docker("images", "--quiet", "--filter", "dangling=true", "--filter", "label=husk.deps")
-    assert sets_of(server) and not dangling
-
-
-def test_least_recently_used_sets_go(begin, index):
-    big = {"husk_big/data.bin": os.urandom(1 << 20)}
-    for name in ("husk-a", "husk-b", "husk-c"):
-        package_index.add_wheel(index.folder, name, "1.0", {n.replace("big", name[-1]): d for n, d in big.items()})
-    server = begin(DEPENDENCY_CACHE_SIZE="3m", **index.pip())
-    kept = {}
-    for name in ("husk-a", "husk-b"):
-        session = session_of(server, create(server, dependencies={name: "1.0"}))
-        kept[name] = docker("inspect", "--format", "{{.Config.Image}}", session.container)
-        session.stop()
-    create(server, dependencies={"husk-a": "1.0"})  # used again, and in use
-    created = create(server, dependencies={"husk-c": "1.0"})
-    assert created.dependencies == {"husk-c": "1.0"}
-    wait_until(lambda: not image_exists(kept["husk-b"]), what="the least recently used image to go")
-    assert image_exists(kept["husk-a"])
-    wait_until(lambda: len(sets_of(server)) == 2, what="its record to go")
-    assert create(server, dependencies={"husk-b": "1.0"}).dependencies == {"husk-b": "1.0"}
-
-
-def test_an_image_that_somebody_removed_is_made_again(begin, index):
-    server = begin(**index.pip())
-    session_of(server, create(server, dependencies={"husk-other": ""})).stop()
-    (image,) = sets_of(server)
-    docker("rmi", "--force", image)
-    assert create(server, dependencies={"husk-other": ""}).dependencies == {"husk-other": "3.1"}
-    assert image_exists(image)
-
-
-def test_the_image_is_the_runtime_s_and_the_packages(begin, index):
-    server = begin(**index.pip())
-    session = session_of(server, create(server, dependencies={"husk-other": ""}))
-    image = docker("inspect", "--format", "{{.Config.Image}}", session.container)
-    assert image.startswith("husk-deps:")
-    entry = next(i for i in json.loads((harness.build_dir() / "images.json").read_text()) if i["name"] == "python")
-    config, base = (json.loads(docker("image", "inspect", "--format", "{{json .Config}}", i)) for i in (image, entry["tag"]))
-    labels = config.pop("Labels")
-    assert all(name.startswith("husk") for name in labels)
-    for key in ("Env", "Cmd", "Entrypoint", "User", "WorkingDir"):
-        assert config.get(key) == base.get(key), key
-    sizes = [int(docker("image", "inspect", "--format", "{{.Size}}", i)) for i in (image, entry["tag"])]
-    assert sizes[0] - sizes[1] < 1 << 20  # no compiler, no cache of pip's
-    layers = [json.loads(docker("image", "inspect", "--format", "{{json .RootFS.Layers}}", i)) for i in (image, entry["tag"])]
-    assert layers[0][:-1] == layers[1]
 
 
 # --- what is refused
@@ -404,53 +236,3 @@ def test_a_password_is_nowhere(begin, make_index, tmp_path):
     for path in server.home.rglob("*"):  # store and log
         assert not path.is_file() or not contains(path.read_bytes()), path
     assert not any(contains(line) for line, _, _ in server.lines)
-
-
-# --- later installs
-
-
-def test_later_installs_in_the_terminal(begin, index):
-    server = begin(**index.pip())
-    session = session_of(server, create(server, dependencies={"husk-demo": "1.0"}))
-    done = session.shell("pip install husk-other husk-demo==1.5", 120)
-    assert done.exit_code == 0, done.text
-    assert session.shell("python3 -c 'import husk_other, husk_demo; print(husk_demo.version)'").stdout == "1.5\n"
-    assert session.code("import husk_other; husk_other.version").ok().value == "'3.1'"
-
-
-def test_native_modules_load_from_the_tmpfs(begin):
-    session = begin().session(network=True)
-    done = session.shell("pip install 'markupsafe==3.0.2'", 200)
-    assert done.exit_code == 0, done.text
-    assert session.code("import markupsafe._speedups as s; s.__file__").ok().value.endswith(".so'")
-
-
-def test_later_installs_of_npm_packages(begin):
-    """One with a native module, which loads from the tmpfs."""
-    server = begin()
-    session = server.session(language="node", network=True)
-    done = session.shell("npm install is-number@7.0.0 @node-rs/crc32@1.10.6", 200)
-    assert done.exit_code == 0, done.text
-    assert session.code("require('is-number')(5)").ok().value == "true"
-    assert session.code("require('@node-rs/crc32').crc32('hello')").ok().value == "907060870"
-
-
-def test_later_installs_of_r_packages(begin, make_index):
-    index = make_index()
-    package_index.add_r_package(index.folder, "husklater", "1.0", {"NAMESPACE": "export(answer)\n", "R/a.R": "answer <- function() 42L\n"})
-    server = begin(R_REPOS=index.url())
-    session = server.session(language="r", network=True)
-    done = session.shell("Rscript -e 'install.packages(\"husklater\")'", 200)
-    assert done.exit_code == 0, done.text
-    assert session.code("husklater::answer()").ok().value == "[1] 42"
-
-
-def test_a_full_tmpfs_is_said_clearly(begin, index):
-    package_index.add_wheel(index.folder, "husk-large", "1.0", {"husk_large.bin": os.urandom(30 << 20)})
-    server = begin(CONTAINER_TMPFS_SIZE="16m", **index.pip())
-    session = server.session(network=True)
-    done = session.shell("pip install husk-large", 120)
-    assert done.exit_code != 0 and "No space left on device" in done.text
-    assert "CONTAINER_TMPFS_SIZE" in done.fields["hint"] and "dependencies" in done.fields["hint"]
-    cell = session.code("open('/workspace/x', 'wb').write(bytes(20 << 20))")
-    assert cell.ending == "error" and "CONTAINER_TMPFS_SIZE" in cell.fields["hint"]

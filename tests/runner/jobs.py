@@ -1,6 +1,8 @@
 """Jobs and the lanes that they run in: the longest first, and those that need the machine to themselves at the end."""
 
+import contextlib
 import itertools
+import os
 import pathlib
 import signal
 import subprocess
@@ -34,7 +36,7 @@ class Job:
         self.work = work
         self.alone = alone
         self.group = group
-        self.seconds = 0.0
+        self.seconds = self.cpu = 0.0
         self.log = None
         self.children = None
 
@@ -46,11 +48,14 @@ class Job:
         except OSError as error:
             self.say(f"cannot run {command[0]}: {error.strerror}")
             return 127
-        self.children.add(child)
+        self.children.add(child.pid)
         try:
-            return child.wait()
+            _, status, used = os.wait4(child.pid, 0)
         finally:
-            self.children.discard(child)
+            self.children.discard(child.pid)
+        self.cpu += used.ru_utime + used.ru_stime
+        child.returncode = os.waitstatus_to_exitcode(status)
+        return child.returncode
 
     def say(self, text):
         self.log.write(f"{text}\n".encode())
@@ -69,7 +74,7 @@ class Lanes:
         self.done = done
         self.changed = threading.Condition()
         self.busy = set()  # groups
-        self.children = set()
+        self.children = set()  # pids, which only their jobs wait for
         self.interrupted = False
 
     def run(self, jobs):
@@ -114,12 +119,10 @@ class Lanes:
     def interrupt(self):
         """Ends what runs, as ^C does: with time to clean up."""
         self.interrupted = True
-        running = list(self.children)
-        for child in running:
-            child.send_signal(signal.SIGINT)
         deadline = time.monotonic() + GRACE
-        for child in running:
-            try:
-                child.wait(max(0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                child.kill()
+        for signo in (signal.SIGINT, signal.SIGKILL):
+            for pid in list(self.children):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signo)
+            while self.children and time.monotonic() < deadline:
+                time.sleep(0.1)

@@ -156,6 +156,10 @@ def pytest_jobs(suite, paths, words, split, prefix=()):
     for path in paths:
         text = path.read_text()
         name = f"{suite}/{path.stem.removeprefix('test_')}"
+        if "HUSK_TEST_LANGUAGE" in text:  # a table of languages: each column is a job
+            columns = [column.stem for column in sorted((path.parent / "languages").glob("[!_]*.py"))]
+            jobs += [Job(f"{name}-{column}", pytest_work([path], words, env={"HUSK_TEST_LANGUAGE": column})) for column in columns]
+            continue
         group = "private engine" if PRIVATE_ENGINE.search(text) else None
         if not ALONE.search(text):
             jobs.append(Job(name, pytest_work([path], words, prefix=prefix), group=group))

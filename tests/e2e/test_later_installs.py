@@ -1,0 +1,53 @@
+"""What the terminal installs while a session runs: pip, npm and R, into the session's own folders."""
+
+import os
+
+import package_index
+from dependencies import create, session_of
+
+
+def test_later_installs_in_the_terminal(begin, index):
+    server = begin(**index.pip())
+    session = session_of(server, create(server, dependencies={"husk-demo": "1.0"}))
+    done = session.shell("pip install husk-other husk-demo==1.5", 120)
+    assert done.exit_code == 0, done.text
+    assert session.shell("python3 -c 'import husk_other, husk_demo; print(husk_demo.version)'").stdout == "1.5\n"
+    assert session.code("import husk_other; husk_other.version").ok().value == "'3.1'"
+
+
+def test_native_modules_load_from_the_tmpfs(begin):
+    session = begin().session(network=True)
+    done = session.shell("pip install 'markupsafe==3.0.2'", 200)
+    assert done.exit_code == 0, done.text
+    assert session.code("import markupsafe._speedups as s; s.__file__").ok().value.endswith(".so'")
+
+
+def test_later_installs_of_npm_packages(begin):
+    """One with a native module, which loads from the tmpfs."""
+    server = begin()
+    session = server.session(language="node", network=True)
+    done = session.shell("npm install is-number@7.0.0 @node-rs/crc32@1.10.6", 200)
+    assert done.exit_code == 0, done.text
+    assert session.code("require('is-number')(5)").ok().value == "true"
+    assert session.code("require('@node-rs/crc32').crc32('hello')").ok().value == "907060870"
+
+
+def test_later_installs_of_r_packages(begin, make_index):
+    index = make_index()
+    package_index.add_r_package(index.folder, "husklater", "1.0", {"NAMESPACE": "export(answer)\n", "R/a.R": "answer <- function() 42L\n"})
+    server = begin(R_REPOS=index.url())
+    session = server.session(language="r", network=True)
+    done = session.shell("Rscript -e 'install.packages(\"husklater\")'", 200)
+    assert done.exit_code == 0, done.text
+    assert session.code("husklater::answer()").ok().value == "[1] 42"
+
+
+def test_a_full_tmpfs_is_said_clearly(begin, index):
+    package_index.add_wheel(index.folder, "husk-large", "1.0", {"husk_large.bin": os.urandom(30 << 20)})
+    server = begin(CONTAINER_TMPFS_SIZE="16m", **index.pip())
+    session = server.session(network=True)
+    done = session.shell("pip install husk-large", 120)
+    assert done.exit_code != 0 and "No space left on device" in done.text
+    assert "CONTAINER_TMPFS_SIZE" in done.fields["hint"] and "dependencies" in done.fields["hint"]
+    cell = session.code("open('/workspace/x', 'wb').write(bytes(20 << 20))")
+    assert cell.ending == "error" and "CONTAINER_TMPFS_SIZE" in cell.fields["hint"]
