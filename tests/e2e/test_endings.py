@@ -27,42 +27,22 @@ def lives(box):
     assert box.code("x + 1").ok().value == "42"
 
 
-def restarted(box):
-    """Variables are gone, files are kept, and the session works."""
-    assert box.code("'x' in globals(), open('/workspace/kept').read()").ok().value == "(False, 'kept')"
-
-
-# cell, ending, words of the text, what is left
+# cell, ending, words of the text. What every language has in common is in the table of behaviours.
 ENDINGS = {
-    "os._exit": ("import os; print('last words'); os._exit(3)", "kernel_died", ["status 3", "last words", "variables are gone"], restarted),
-    "segfault": ("import ctypes; ctypes.string_at(0)", "kernel_died", ["signal 11", "variables are gone"], restarted),
-    "abort": ("import os; os.abort()", "kernel_died", ["signal 6"], restarted),
-    "sigkill": ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "kernel_died", ["signal 9"], restarted),
-    "sys.exit": ("import sys; sys.exit(4)", "error", ["SystemExit", "session goes on"], lives),
-    "oom": ("b = []\nwhile True: b.append(bytearray(10**7))", "oom", ["memory limit of 640 MiB", "variables are gone"], restarted),
-    "full tmpfs": ("open('/workspace/big', 'wb').write(b'x' * 150 * 2**20)", "error", ["No space left"], lives),
-    "closed fds": ("import os\nfor i in range(10):\n  try: os.close(i)\n  except OSError: pass", "ok", [], lives),
+    "closed fds": ("import os\nfor i in range(10):\n  try: os.close(i)\n  except OSError: pass", "ok", []),
     "thread bomb": ("import threading, time\nfor _ in range(1000): threading.Thread(target=time.sleep, args=(2,)).start()",
-                    "error", ["can't start new thread"], lives),
+                    "error", ["can't start new thread"]),
 }
 
 
 @pytest.mark.parametrize("name", ENDINGS)
 def test_a_cell_ends_with_its_cause(box, name):
-    code, ending, words, left = ENDINGS[name]
+    code, ending, words = ENDINGS[name]
     ended = box.code(code)
     assert (ended.ending, ended.is_error) == (ending, False), ended.text
     assert ended.success == (ending == "ok")
     for word in words:
         assert word in ended.text
-    left(box)
-
-
-def test_a_child_killed_for_memory_is_told(box):
-    ended = box.code("import subprocess, sys\n"
-                     "subprocess.run([sys.executable, '-c', 'b = []\\nwhile True: b.append(bytearray(10**7))']).returncode")
-    assert ended.ok().value == "-9"
-    assert "memory limit of 640 MiB" in ended.text
     lives(box)
 
 
@@ -71,13 +51,6 @@ def test_files_that_fill_the_memory_are_named(box):
     ended = box.code("b = []\nwhile True: b.append(bytearray(10**7))")
     assert ended.ending == "oom"
     assert "files in /workspace, /tmp and /home/sandbox take 18" in ended.text
-
-
-def test_a_cell_that_swallows_every_interrupt_is_killed(box):
-    ended = box.code("print('deaf')\nwhile True:\n  try:\n    while True: pass\n  except BaseException: pass", 1)
-    assert ended.ending == "timeout" and "deaf" in ended.stdout
-    assert "variables are gone" in ended.text
-    restarted(box)
 
 
 def test_a_fork_bomb_in_a_cell(box):
@@ -122,70 +95,11 @@ def test_bombs_beside_a_session_that_works(box):
     lives(box)
 
 
-def test_a_deleted_workspace(box):
-    box.code("import shutil; shutil.rmtree('/workspace', ignore_errors=True)").ok()
-    assert box.shell("pwd; touch made; ls").ok().stdout == "/workspace\nmade\n"
-    lives(box)
-
-
 def test_a_daemon_that_holds_memory_and_pipes_holds_nobody_up(box):
     ended = box.code("import os, time\nif os.fork() == 0:\n  os.setsid()\n  if os.fork(): os._exit(0)\n"
                      "  hold = bytearray(10**8); time.sleep(1000); os._exit(0)\n'parent'")
     assert ended.ok().value == "'parent'" and ended.took < 5
     lives(box)
-
-
-@pytest.mark.parametrize("code", [
-    "import os; pid = os.fork(); 'parent' if pid else 'child'",
-    "import os\nif os.fork() == 0: raise ValueError('child')\n'parent'",
-    "import multiprocessing as m; print(m.get_context('fork').Pool(2).map(abs, [-1, -2])); 'parent'",
-    "import multiprocessing as m; print(m.get_context('spawn').Pool(2).map(abs, [-1, -2])); 'parent'",
-])
-def test_a_forked_process_never_answers(box, code):
-    assert box.code(code).ok().value == "'parent'"
-    for i in range(3):
-        assert box.code(f"{i}").ok().value == str(i)
-    lives(box)
-
-
-def test_a_container_killed_from_outside(start):
-    server = start()
-    session = server.session(network=False)
-    running = session.start_code("print('on', flush=True)\nimport time; time.sleep(100)", 100, progress="p")
-    server.wait_for(lambda s: s.progress_of("p"))
-    harness.docker("kill", session.container)
-    ended = running.tool()
-    assert ended.ending == "container_died" and not ended.is_error
-    assert "SIGKILL" in ended.text and "on\n" in ended.stdout and "create_session" in ended.hint
-    after = session.code("1")
-    assert after.is_error and after.text.startswith("CONTAINER_DIED: killed by signal 9 (SIGKILL)")
-    [listed] = after.active_sessions
-    assert (listed["session_id"], listed["runtime"], listed["status"]) == (session.id, "python", "dead")
-    assert session.stop().success is True
-    assert server.session(network=False).code("1").ok()
-
-
-def test_a_container_removed_from_outside(start):
-    session = start().session(network=False)
-    harness.docker("rm", "--force", session.container)
-    after = session.code("1")
-    if not after.is_error:  # the call was faster than the engine's word
-        assert after.ending == "container_died"
-        after = session.code("1")
-    assert after.is_error and after.text.startswith("CONTAINER_DIED: ")
-
-
-def test_stopping_answers_what_runs_and_what_waits(start):
-    server = start()
-    session = server.session(network=False)
-    running = session.start_code("print('on', flush=True)\nimport time; time.sleep(100)", 100, progress="p")
-    server.wait_for(lambda s: s.progress_of("p"))
-    waiting = session.start_code("2")
-    assert session.stop().success is True
-    for answer in (running, waiting):
-        ended = answer.tool()
-        assert ended.ending == "interrupted" and "stop_session" in ended.text
-    assert session.container not in harness.docker("ps", "--all", "--format", "{{.Names}}").split()
 
 
 def test_an_idle_session_ends_with_the_cause_and_a_running_cell_is_not_idle(start):
@@ -220,7 +134,7 @@ def test_a_session_stopped_while_it_starts(start):
     assert [s["status"] for s in listed] == ["starting"]
     assert server.call("stop_session", {"session_id": listed[0]["session_id"]}).success is True
     answer = creating.tool()
-    assert answer.is_error and "stop_session" in answer.text
+    assert answer.is_error and "was stopped while it started" in answer.text
     server.cancel(creating)
     assert server.session(network=False).code("1").ok()
 

@@ -127,20 +127,6 @@ def test_a_session_of_another_server(start):
     assert session.code("1").value == "1"
 
 
-def test_a_container_that_was_killed_from_outside(server):
-    from harness import docker
-
-    session = server.session(network=False)
-    running = session.start_code("print('on', flush=True)\nimport time; time.sleep(100)", 120, progress="p")
-    server.wait_for(lambda s: s.progress_of("p"))
-    docker("kill", session.container)
-    ended = running.tool(30)
-    assert ended.is_error or ended.fields["ending"] == "container_died"
-    text = session.code("1").text
-    assert "CONTAINER_DIED" in text
-    assert server.session(network=False).code("2").value == "2"
-
-
 # --- arguments
 
 BAD_ARGUMENTS = [

@@ -119,6 +119,9 @@ LOOPS = {
     "%%bash": "%%bash\necho go; sleep 60",
     "deaf child": "!trap '' INT; echo go; sleep 60\nprint('went on')",
     "numpy": "import numpy as np; a = np.ones(1000); print('go')\nwhile True: a = np.sqrt(a + 1)",
+    "power": "print('go'); 10 ** 10 ** 8",  # loops in C that look for signals now and then
+    "regular expression": "import re; print('go'); re.match(r'(a|aa)+$', 'a' * 60 + 'b')",
+    "thread join": "from threading import Thread; import time; t = Thread(target=time.sleep, args=(9,)); t.start(); print('go'); t.join()",
     "top-level await": "import asyncio; print('go'); await asyncio.sleep(60)",
     "loop in async cell": "await asyncio.sleep(0); print('go')\nwhile True: pass",
     "asyncio.run": "print('go'); asyncio.run(asyncio.sleep(60))",
