@@ -223,9 +223,44 @@ def test_text_far_outside_the_figure(kernel):
 
 
 def test_number_of_figures_is_bounded(kernel):
-    outcome = kernel.run("for _ in range(25):\n    plt.figure(figsize=(1, 1))")
+    outcome = kernel.run("for _ in range(25):\n    plt.figure(figsize=(1, 1)).text(0, 0, 'x')")
     assert len(outcome.displays) == 20 and outcome.stderr.splitlines()[-1].startswith("5 more figures were left out")
     assert kernel.run("plt.get_fignums()").text == "[]"
+
+
+def test_figures_without_anything_in_them_are_not_shown(kernel):
+    kernel.run("import matplotlib.pyplot as plt, pandas as pd")
+    outcome = kernel.run("plt.figure(figsize=(3, 2))\npd.DataFrame({'a': [1, 2]}).plot(); plt.figure();")
+    assert len(outcome.displays) == 1 and kernel.run("plt.get_fignums()").text == "[]"
+    assert len(kernel.run("display(plt.figure())").displays) == 1
+
+
+def test_figure_of_an_interrupted_cell_comes_with_it(kernel):
+    outcome = kernel.run_interrupted("import time, matplotlib.pyplot as plt\nplt.plot([1]); print('go'); time.sleep(60)")
+    assert len(outcome.displays) == 1 and outcome.error["type"] == "KeyboardInterrupt"
+    assert kernel.run("1").displays == []
+
+
+def test_figure_that_takes_too_long_in_an_interrupted_cell(kernel):
+    outcome = kernel.run_interrupted("""
+        import time, matplotlib.pyplot as plt
+        from matplotlib.artist import Artist
+        class Slow(Artist):
+            def draw(self, renderer):
+                print('drawing')
+                while True: pass
+        plt.gca().add_artist(Slow()); plt.figure().text(0, 0, 'second')
+        print('go'); time.sleep(60)
+        """)
+    assert outcome.error["type"] == "KeyboardInterrupt" and "drawing" in outcome.stdout
+    assert kernel.run("1").displays == []
+
+
+def test_missing_letters_are_told_once(kernel):
+    outcome = kernel.run("import matplotlib.pyplot as plt\nfor _ in range(2): plt.figure(); plt.title('\\U000e0f00')")
+    assert len(outcome.displays) == 2 and outcome.stderr.count("Glyph") == 1, outcome.stderr
+    assert outcome.stderr.startswith("UserWarning: Glyph 921344 ") and "husk_kernel" not in outcome.stderr
+    assert kernel.run("plt.title('\\U000e0f00');").stderr.count("Glyph") == 1
 
 
 def test_matplotlib_in_a_child_process(kernel):

@@ -42,15 +42,17 @@ def test_results_do_not_keep_memory(fresh_kernel):
     assert fresh_kernel.run("import gc; gc.collect(); ref() is None").text == "True"
 
 
-def test_failed_cells_do_not_keep_memory(kernel):
+def test_only_the_last_failed_cell_keeps_memory(kernel):
     kernel.run("""
-        import weakref, gc
+        import sys, weakref, gc
         class Big: pass
         def f():
           global ref
           b = Big(); ref = weakref.ref(b); 1/0
         f()
         """)
+    assert kernel.run("gc.collect(); ref() is sys.last_exc.__traceback__.tb_next.tb_frame.f_locals['b']").text == "True"
+    kernel.run("1/0")
     assert kernel.run("gc.collect(); ref() is None").text == "True"
 
 
@@ -303,6 +305,84 @@ def test_exception_whose_str_raises(kernel):
     assert outcome.error["type"] == "Bad" and "failed" in outcome.error["message"]
 
 
+def test_recursion_limit_is_jupyters(fresh_kernel):
+    assert fresh_kernel.run("import sys; sys.getrecursionlimit()").text == "3000"
+    assert fresh_kernel.run("def f(n): return n and 1 + f(n - 1)\nf(2900)").text == "2900"
+
+
+@pytest.mark.parametrize("code, kind, message", [
+    ("y = 1\nreturn 2", "SyntaxError", "'return' outside function"),
+    ("y = 1\nbreak", "SyntaxError", "'break' outside loop"),
+    ("y = 1\nx = (", "SyntaxError", "'(' was never closed"),
+    ("y = 1\nx = \"\"\"", "SyntaxError", "unterminated triple-quoted string"),
+    ("y = 1\nfor i in range(3):", "IndentationError", "expected an indented block"),
+    ("y = 1\ntry:\n    pass", "SyntaxError", "expected 'except' or 'finally' block"),
+    ("y = 1\nimport asyncio\nawait asyncio.sleep(0)\nreturn 2", "SyntaxError", "'return' outside function"),
+    ("y = 1\n!true\nreturn 2", "SyntaxError", "'return' outside function"),
+    ("y = 1\nawait asyncio.sleep(0", "SyntaxError", "'(' was never closed"),
+    ("y = 1\ndef f():\n    await x", "SyntaxError", "'await' outside async function"),
+    ("y = 1\nx = (\n%pwd", "SyntaxError", "'(' was never closed"),
+])
+def test_nothing_of_a_cell_runs_that_is_no_python(fresh_kernel, code, kind, message):
+    outcome = fresh_kernel.run(code)
+    assert outcome.error["type"] == kind and message in outcome.error["message"]
+    assert "codeop" not in outcome.error["traceback"] and "Traceback" not in outcome.error["traceback"], outcome.error["traceback"]
+    assert outcome.stderr == "" and fresh_kernel.run("'y' in globals()").text == "False"
+
+
+@pytest.fixture
+def library(workspace):
+    """A package that takes five calls to get to an error, and one that goes through three of them."""
+    folder = workspace / "lib/site-packages"
+    folder.mkdir(parents=True, exist_ok=True)
+    calls = "".join(f"def call{n}(f): return call{n + 1}(f)\n" for n in range(1, 5))
+    (folder / "deeplib.py").write_text(
+        calls + "def call5(f):\n    if f: return f()\n    raise LookupError('deep')\n"
+        "def wrap():\n    try:\n        try: call1(None)\n        except LookupError as e: raise OSError('middle') from e\n"
+        "    except OSError as e: raise ValueError('top') from e\n")
+    return f"import sys; sys.path.insert(0, {str(folder)!r}); import deeplib"
+
+
+def test_library_frames_are_folded(kernel, library):
+    kernel.run(library)
+    lines = traceback(kernel, "def mine():\n    deeplib.call1(None)\nmine()").splitlines()
+    frames = [line.split(" in ")[-1].strip() for line in lines if line.startswith(("  File", "  ["))]
+    assert frames == ["<module>", "mine", "call1", "[... 3 library frames: %tb shows them ...]", "call5"], lines
+    assert "    raise LookupError('deep')" in lines and lines[-1] == "LookupError: deep"
+
+
+def test_users_lines_between_library_frames_are_kept(kernel, library):
+    kernel.run(library)
+    text = traceback(kernel, "def back(): return 1 / 0\ndeeplib.call1(back)")
+    assert "in call1" in text and "[... 4 library frames: %tb shows them ...]" in text and "def back(): return 1 / 0" in text
+
+
+def test_chain_inside_a_library_is_short(kernel, library):
+    kernel.run(library)
+    text = traceback(kernel, "deeplib.wrap()")
+    assert "LookupError: deep" in text and "OSError: middle" in text and text.endswith("ValueError: top")
+    assert text.count("Traceback") == 2 and text.count("File") == 3, text
+    assert text.count("in call5") == 1 and "in call1" not in text
+
+
+@pytest.mark.parametrize("code", ["%tb", "%debug", "import traceback; traceback.print_last()", "get_ipython().showtraceback()"])
+def test_full_traceback_on_request(kernel, library, code):
+    kernel.run(library)
+    kernel.run("deeplib.call1(None)")
+    outcome = kernel.run(code)
+    said = outcome.stdout + outcome.stderr
+    assert outcome.error is None and "library frames" not in said and "LookupError: deep" in said
+    assert all(f"in call{n}" in said for n in range(1, 6)) and "husk_kernel" not in said
+
+
+def test_last_exception(fresh_kernel):
+    assert fresh_kernel.run("%tb").stderr == "No traceback available to show.\n"
+    fresh_kernel.run("1/0")
+    fresh_kernel.run("import sys\nsys.exit()")
+    assert fresh_kernel.run("sys.last_exc, sys.last_exc is sys.last_value, sys.last_type, sys.last_traceback.tb_lineno").text == (
+        "(ZeroDivisionError('division by zero'), True, ZeroDivisionError, 1)")
+
+
 def test_recursion_error_is_cut(kernel):
     error = kernel.run("def f(n): return g(n)\ndef g(n): return f(n + 1) + 1\nf(0)").error
     assert error["type"] == "RecursionError"
@@ -313,7 +393,7 @@ def test_recursion_error_is_cut(kernel):
 def test_huge_recursion_limit(kernel):
     code = "import sys\nsys.setrecursionlimit(200_000)\ndef f(n): return f(n + 1)\nf(0)"
     assert kernel.run(code).error["type"] == "RecursionError"
-    kernel.run("sys.setrecursionlimit(1000)")
+    kernel.run("sys.setrecursionlimit(3000)")
 
 
 def test_deep_c_recursion_is_an_error(kernel):
@@ -437,7 +517,7 @@ def test_cd_magic(kernel, workspace):
     kernel.run("%cd ..")
 
 
-@pytest.mark.parametrize("code", ["%debug", "%pdb on", "%edit x.py"])
+@pytest.mark.parametrize("code", ["%debug f()", "%pdb on", "%edit x.py"])
 def test_interactive_magics_are_refused(kernel, code):
     assert kernel.run(code).error["type"] == "UsageError"
 
@@ -476,6 +556,12 @@ def test_reset_magic(fresh_kernel):
     fresh_kernel.run("%reset -f")
     assert fresh_kernel.run("x").error["type"] == "NameError"
     assert fresh_kernel.run("2 + 2").text == "4"
+
+
+def test_xdel_magic(kernel):
+    kernel.run("import weakref\nclass Big: pass\nbig = Big(); ref = weakref.ref(big); big")
+    assert kernel.run("%xdel big").error is None
+    assert kernel.run("'big' in globals(), ref()").text == "(False, None)"
 
 
 def test_start_writes_nothing(start, tmp_path):

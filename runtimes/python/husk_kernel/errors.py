@@ -1,4 +1,8 @@
-"""Exceptions as text: a standard Python traceback that starts at the user's code and has a bounded length."""
+"""Exceptions as text: a standard Python traceback that starts at the user's code and has a bounded length.
+
+What ends a cell is told without most of the frames inside libraries: the user's own lines, the line that entered the library and
+the one that raised. All of them are in sys.last_exc, for %tb and traceback.print_last().
+"""
 
 import os
 import sys
@@ -13,6 +17,10 @@ MESSAGE_MAX = 16 << 10
 NAME_MAX = 200
 FRAMES_MAX = 3000  # more (a raised recursion limit) would take seconds to look up
 
+# Between two kept frames so many must be left out to be worth a line that says so.
+FOLD_MIN = 2
+_LIBRARIES = (os.path.dirname(os.__file__) + os.sep, "/opt/husk/", "<frozen ", "<__array_function__", "<decorator-gen")
+_PACKAGES = ("/site-packages/", "/dist-packages/")
 _KERNEL_FOLDERS = tuple(os.path.dirname(path) + os.sep for path in (__file__, IPython.__file__))
 
 
@@ -57,20 +65,83 @@ def _strip(error):
             todo += error.exceptions
 
 
-def _format(error):
+def _is_library(frame):
+    name = frame.filename
+    return name.startswith(_LIBRARIES) or any(folder in name for folder in _PACKAGES)
+
+
+class _Gap(traceback.FrameSummary):
+    """Stands for frames that are left out."""
+
+    def __init__(self, count, hint):
+        super().__init__("", None, f"{count}")
+        self.text = f"  [... {count} library frames{hint} ...]\n"
+
+
+class _Folded(traceback.StackSummary):
+    def format_frame_summary(self, frame_summary, **options):
+        return frame_summary.text if isinstance(frame_summary, _Gap) else super().format_frame_summary(frame_summary, **options)
+
+
+def _unmarked(frame):
+    """Without the marks under a part of the line: these are for the user's own lines."""
+    return traceback.FrameSummary(frame.filename, frame.lineno, frame.name, lookup_line=False)
+
+
+def _fold_run(run, first, last, hint):
+    """Of library frames that follow each other: the first if the user's code called it, the last if that one raised."""
+    hidden = len(run) - first - last
+    frames = [_unmarked(frame) for frame in run]
+    if hidden >= FOLD_MIN:
+        frames[first: len(run) - last] = [_Gap(hidden, hint)]
+    return frames
+
+
+def _fold(stack, hint=""):
+    folded, run, entered = _Folded(), [], False
+    for frame in [*stack, None]:
+        if frame is not None and _is_library(frame):
+            run.append(frame)
+            continue
+        folded += _fold_run(run, entered, frame is None, hint)
+        if frame is not None:
+            folded.append(frame)
+        run, entered = [], True
+    return folded
+
+
+def _fold_all(told):
+    """Folds an exception and all that hang on it. Of those in the middle of a chain that no line of the user's took part in, the
+    message says enough."""
+    links, seen = [told], set()
+    while links:
+        link = links.pop()
+        if link is None or id(link) in seen:
+            continue
+        seen.add(id(link))
+        cause = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+        if link.stack:
+            hidden = link is not told and cause is not None and all(map(_is_library, link.stack))
+            link.stack = None if hidden else _fold(link.stack, "" if link is not told else ": %tb shows them")
+        links += [link.__cause__, link.__context__, *(link.exceptions or ())]
+
+
+def _format(error, full):
     _strip(error)
-    told = traceback.TracebackException.from_exception(error)
+    told = traceback.TracebackException.from_exception(error, lookup_lines=full)
     if error.__traceback__ is None:
         told.stack = None  # no "Traceback" line above nothing: a syntax error of the cell itself
+    if not full:
+        _fold_all(told)
     return "".join(told.format()).rstrip("\n")
 
 
-def plain_traceback(error):
+def plain_traceback(error, full=False):
     """The traceback as Python prints it; always a string, whatever the exception's own methods do."""
     if isinstance(error, UsageError):  # a mistake in the use of a magic: the sentence says it all
         return f"UsageError: {error}"
     try:
-        text = _format(error)
+        text = _format(error, full)
     except (RecursionError, MemoryError):  # the error report must not be the next error
         text = f"{type(error).__name__}: {_message(error)}\n[the traceback could not be made]"
     return shorten(text, TRACEBACK_MAX)
@@ -90,13 +161,23 @@ def _explain_exit(error):
 
 
 def report(error):
-    """The fields of the link's `error` message."""
+    """The fields of the link's `error` message; the exception itself becomes sys.last_exc."""
     message = _explain_exit(error) if isinstance(error, SystemExit) else _message(error)
-    return {
+    fields = {
         "type": type(error).__name__[:NAME_MAX],
         "message": shorten(message, MESSAGE_MAX),
         "traceback": plain_traceback(error),
     }
+    if not isinstance(error, SystemExit):
+        sys.last_exc = sys.last_value = error
+        sys.last_type, sys.last_traceback = type(error), error.__traceback__
+    return fields
+
+
+def last():
+    """The exception that ended a cell last, if any."""
+    error = getattr(sys, "last_exc", None)
+    return error if isinstance(error, BaseException) else None
 
 
 def exit_status(error):
@@ -110,9 +191,9 @@ def exit_status(error):
     return 1
 
 
-def print_plain(error):
+def print_plain(error, full=False):
     """For errors that do not end the cell: the same text, on stderr."""
     try:
-        print(plain_traceback(error), file=sys.stderr, flush=True)
+        print(plain_traceback(error, full), file=sys.stderr, flush=True)
     except Exception:
         pass  # the user's sys.stderr

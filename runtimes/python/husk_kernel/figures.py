@@ -9,6 +9,7 @@ import io
 import os
 import shutil
 import sys
+import warnings
 import weakref
 
 from . import images
@@ -25,6 +26,7 @@ class Figures:
         self._shown = weakref.WeakSet()  # displayed or returned in this cell: not shown again at its end
         self._count = 0
         self._left_out = 0
+        self._told = set()  # warnings of this cell
 
     def on_import(self, hooks):
         hooks["matplotlib"] = lambda module: _copy_font_cache(module.get_cachedir())
@@ -40,10 +42,11 @@ class Figures:
     def format_png(self, figure):
         """IPython's formatter for display(figure) and a figure as the last value."""
         self._shown.add(figure)
-        return png(figure)
+        return self._draw(figure)
 
     def start_cell(self):
         self._shown.clear()
+        self._told.clear()
         self._count = self._left_out = 0
 
     def show_open(self):
@@ -58,13 +61,30 @@ class Figures:
                 pyplot.close(figure)
 
     def _show(self, figure):
-        if figure in self._shown:
+        if figure in self._shown or _is_blank(figure):
             return
         if self._count == FIGURES_MAX:
             self._left_out += 1
             return
         self._count += 1
-        self._publish({"image/png": png(figure), "text/plain": repr(figure)})
+        self._publish({"image/png": self._draw(figure), "text/plain": repr(figure)})
+
+    def _draw(self, figure):
+        """What drawing warns of (a letter that no font has) is said once a cell, and not as if a line of ours were to blame."""
+        with warnings.catch_warnings(record=True) as caught:
+            data = png(figure)
+        for warning in caught:
+            text = f"{warning.category.__name__}: {warning.message}"
+            if text not in self._told:
+                self._told.add(text)
+                print(text, file=sys.stderr)
+        return data
+
+    def drop(self):
+        """Close what is open without showing it."""
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is not None:
+            pyplot.close("all")
 
     def finish_cell(self):
         self.show_open()
@@ -74,6 +94,12 @@ class Figures:
                 "Show the others in further cells, or put them into one figure with subplots.",
                 file=sys.stderr,
             )
+
+
+def _is_blank(figure):
+    """Nothing was drawn in it: plt.figure() before df.plot(), which makes its own."""
+    return not (figure.axes or figure.texts or figure.images or figure.lines or figure.patches or figure.artists or figure.legends
+                or figure.subfigs or figure._suptitle)
 
 
 def png(figure):

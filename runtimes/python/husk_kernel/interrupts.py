@@ -1,6 +1,7 @@
 """SIGINT: a KeyboardInterrupt in the user's code while a cell runs, nothing at any other time."""
 
 import _signal as signal  # without the enums of signal.py, which cost more than the calls
+import time
 
 
 class Interrupts:
@@ -14,16 +15,17 @@ class Interrupts:
         self.running = False  # a cell is
         self.held = 0  # > 0: this is our code or IPython's, which an exception out of nowhere would leave in a mess
         self.pending = False  # a signal came while held
+        self.deaf_until = 0  # by time.monotonic(): the cell was interrupted and is coming to its end
         self.in_loop = None  # set by events.py: takes the interrupt if an idle event loop is what it hit
 
     def install(self):
         """At the start and after each cell, which may have put in its own handler, ignored or blocked the signal."""
         signal.signal(signal.SIGINT, self._on_signal)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
-        self.held, self.pending = 0, False
+        self.held, self.pending, self.deaf_until = 0, False, 0
 
     def _on_signal(self, _number, frame):
-        if not self.running:
+        if not self.running or time.monotonic() < self.deaf_until:
             return
         if self.held:
             self.pending = True

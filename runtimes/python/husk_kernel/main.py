@@ -4,6 +4,7 @@ import faulthandler
 import gc
 import os
 import sys
+import time
 
 from .imports import Deferred, ImportHooks, add_user_site, forget_folders
 
@@ -19,6 +20,8 @@ with Deferred():
 
 LATE_DISPLAYS_MAX = 20
 DISPLAY_ID_MAX = 256
+DRAWING_SECONDS = 2.5  # for the figures of an interrupted cell: half of what PID 1 gives it to end
+RECURSION_LIMIT = 3000  # as in Jupyter
 
 
 class Kernel:
@@ -94,8 +97,7 @@ class Kernel:
         data = None
         if error is None and value is not None:
             data, error = self._show_value(value)
-        if not isinstance(error, KeyboardInterrupt):
-            error = self._show_figures() or error
+        error = self._show_figures(interrupted=isinstance(error, KeyboardInterrupt)) or error
         told = errors.report(error) if error is not None else None
         self._streams.flush()
         return data, told
@@ -111,11 +113,18 @@ class Kernel:
         except BaseException as error:
             return None, error
 
-    def _show_figures(self):
+    def _show_figures(self, interrupted):
+        if interrupted:  # the signal comes again and again until the cell ends
+            interrupts.deaf_until = time.monotonic() + DRAWING_SECONDS
         try:
             self._figures.finish_cell()
         except Exception as error:  # a figure that cannot be drawn
-            return error
+            return None if interrupted else error
+        except KeyboardInterrupt:  # by another signal, since the cell takes too long to end
+            self._figures.drop()
+            if not interrupted:
+                raise
+        return None
 
     def display(self, data, display_id=None, update=False):
         """What display() and figures come to; from any thread, at any time, in any process."""
@@ -178,6 +187,7 @@ def run(user_path):
     kernel.adapt_modules()
     sys.path[:] = ["", *add_user_site(user_path)]
     sys.argv = [""]
+    sys.setrecursionlimit(RECURSION_LIMIT)
     gc.freeze()  # the collector need not look at the kernel, nor a forked child copy its pages
     gc.enable()
     kernel.serve()

@@ -22,7 +22,7 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.error import UsageError
 from IPython.core.history import HistoryManager
-from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 from IPython.core.profiledir import ProfileDir
 from IPython.lib import pretty
 from IPython.utils.text import LSString, SList
@@ -41,6 +41,8 @@ SOURCE_BYTES_KEPT = 16 << 20  # for tracebacks and inspect.getsource
 _FUTURE = functools.reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 _PLAIN_TYPES = {int, float, complex, bool, str, bytes, list, tuple, dict, set}
 _PRINTED_BY_REPR = {int, str, bytes}
+_NO_RESULT = ExecutionResult(None)
+_NO_KEYBOARD = "%{} needs somebody at a keyboard, and stdin is closed in this sandbox."
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -201,7 +203,7 @@ class Shell(InteractiveShell):
     builtin_trap = display_formatter = display_trap = history_manager = magics_manager = prefilter_manager = None
     execution_count = 1
     last_execution_succeeded = True
-    last_execution_result = None
+    last_execution_result = _NO_RESULT
 
     def __init__(self, events, display, **kwargs):
         self._events = events
@@ -221,8 +223,10 @@ class Shell(InteractiveShell):
         self.loop_runner = events.run
         self.set_hook("show_in_pager", _print_page, 99)
         self.register_magics(commands.Scripts)
-        for name in ("debug", "pdb", "edit", "ed"):
-            self.register_magic_function(_refuse(name), "line_cell" if name == "debug" else "line", name)
+        for name in ("pdb", "edit", "ed"):
+            self.register_magic_function(_refuse(name), "line", name)
+        self.register_magic_function(_tb, "line", "tb")
+        self.register_magic_function(_debug, "line_cell", "debug")
         self.register_magic_function(self._pip, "line", "pip")
         self.configurables.append(InlineBackend(parent=self))
         self.lean = Lean(self)
@@ -357,7 +361,8 @@ class Shell(InteractiveShell):
 
     def finish_cell(self):
         """Forget what would otherwise pile up over a thousand cells."""
-        self.failure = self.last_execution_result = None  # an exception holds its frames, those their variables
+        self.failure = None
+        self.last_execution_result = _NO_RESULT  # of the real one %xdel and its like only ask whether it keeps a value alive
         old = self.displayhook.number - INPUTS_KEPT
         if old > 0:
             history = self.history_manager
@@ -376,7 +381,7 @@ class Shell(InteractiveShell):
         error = exc_tuple[1] if exc_tuple else sys.exc_info()[1]
         caller = sys._getframe(1).f_globals["__name__"]
         if error is None:
-            print("No traceback available to show.", file=sys.stderr)
+            _tb()
         elif caller == "IPython.core.formatters" and self._format_errors is not None:
             self._format_errors.append(error)
         elif caller.startswith("IPython.core.") and caller != "IPython.core.formatters":
@@ -462,8 +467,25 @@ def _print_page(_shell, data, start=0, screen_lines=0):
     print(_ANSI.sub("", text))
 
 
+def _tb(_line=""):
+    """%tb: the last traceback with all its frames."""
+    error = errors.last()
+    if error is None:
+        print("No traceback available to show.", file=sys.stderr)
+    else:
+        print(errors.plain_traceback(error, full=True))
+
+
+def _debug(line="", cell=None):
+    """%debug after an error: what a debugger would show first."""
+    if line or cell or errors.last() is None:
+        raise UsageError(_NO_KEYBOARD.format("debug"))
+    _tb()
+    print("Nobody can type here: the frames and their variables hang on sys.last_exc.__traceback__.")
+
+
 def _refuse(name):
     def magic(line="", cell=None):
-        raise UsageError(f"%{name} needs somebody at a keyboard, and stdin is closed in this sandbox.")
+        raise UsageError(_NO_KEYBOARD.format(name))
 
     return magic
