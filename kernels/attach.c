@@ -46,7 +46,7 @@ static int dial(void)
 	return take_fd(fd);
 }
 
-/* Whoever squats on the name of a PID 1 that is gone must not be taken for it. */
+/* A process that takes over the name of a PID 1 that is gone must not be mistaken for it. */
 static bool is_pid_one(int fd)
 {
 	struct ucred peer;

@@ -9,7 +9,7 @@
 #define BACKLOG 128
 #define ACCEPTS_A_TURN 32
 #define READ_BYTES (64u << 10)
-/* Each makes room for one more step of the file calls; then others have their turn. */
+/* Each flush makes room for one more step of the file calls; after this many, other work gets its turn. */
 #define FLUSHES_A_TURN 8
 
 static void dismiss(struct guest *g)
@@ -20,7 +20,7 @@ static void dismiss(struct guest *g)
 	frame_reader_release(&g->reader);
 	if (g->controller && g->controller->present == g) {
 		g->controller->present = NULL;
-		/* Nothing is queued for nobody: a new controller replays the calls and hears of the kernel's state. */
+		/* Nobody is left to read the queue: a new controller gets a replay of the calls and the kernel's state. */
 		sender_reset(&g->controller->sender);
 		files_orphan(&g->controller->files);
 	}
@@ -81,7 +81,7 @@ static void handle_hello(struct guest *g, const struct frame *f)
 
 /* ---- frames */
 
-/* Calls past the limit are not kept, so that they cannot grow past it: their END is sent once. */
+/* Calls past the limit are not kept, or they would grow past it: their END is sent just once. */
 static void refuse_call(struct controller *c, uint32_t number)
 {
 	json_auto_t *end = json_pack("{s:s, s:i, s:i, s:i, s:s}", "ending", "refused", "duration_ms", 0, "stdout_bytes",
@@ -194,7 +194,7 @@ static void on_guest(struct watch *w, short revents)
 {
 	static uint8_t data[READ_BYTES];
 	struct guest *g = container_of(w, struct guest, watch);
-	/* A guest that only waits to be written to is not read (see controller_flush), unless it has hung up. */
+	/* A guest that still has to read what we wrote is not read from (see controller_flush) unless it has hung up. */
 	if (!(revents & (POLLIN | POLLHUP | POLLERR)))
 		return;
 	ssize_t n = recv(g->fd, data, sizeof(data), MSG_DONTWAIT);
@@ -292,7 +292,7 @@ bool controller_flush(struct controller *c)
 		return true;
 	}
 	bool full = sender_full(&c->sender), pending = sender_pending(&c->sender);
-	/* A controller that asks and does not read is not heard until it reads. */
+	/* We stop reading from a controller that asks but does not read the answers. */
 	g->watch.events = (short)((full ? 0 : POLLIN) | (pending ? POLLOUT : 0));
 	return more && !pending;
 }

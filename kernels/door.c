@@ -24,7 +24,7 @@ static int random_hex(char out[DOOR_TOKEN_LEN + 1])
 	return 0;
 }
 
-/* Time does not tell how much of a guess was right. */
+/* Constant time: how long it takes does not tell how much of a guess was right. */
 static bool token_matches(const char *mine, const char *theirs)
 {
 	volatile uint8_t difference = 0;
@@ -48,7 +48,7 @@ static void on_patience(struct timeout *t)
 	send_away(container_of(t, struct stranger, patience));
 }
 
-/* Nobody else has the other end of a pair. A token could be read where the kernel reads it. */
+/* Nobody else has the other end of a pair. Over TCP the token alone is not enough: another process could have read it. */
 static bool is_kernel(const struct stranger *s, const struct link_message *m)
 {
 	const struct door *d = s->door;
@@ -64,7 +64,7 @@ static void disappoint(struct stranger *s, const char *why)
 		d->on_refused(d, why);
 }
 
-/* The message is whole: the kernel, or nobody. */
+/* The message is complete: either this is the kernel, or it is turned away. */
 static void judge(struct stranger *s, const uint8_t *data, size_t n)
 {
 	struct door *d = s->door;
@@ -77,7 +77,7 @@ static void judge(struct stranger *s, const uint8_t *data, size_t n)
 	if (m.op == LINK_HELLO && is_kernel(s, &m)) {
 		int fd = take_fd(s->fd);
 		watch_stop(&s->watch);
-		/* The message's memory belongs to the stranger, whom closing the door sends away. */
+		/* Closing the door frees the stranger and with it the message. */
 		char version[64];
 		snprintf(version, sizeof(version), "%s", m.language_version);
 		bool speaks = m.version == LINK_VERSION;
@@ -141,7 +141,7 @@ static void on_knock(struct watch *w, short revents)
 		if (fd < 0)
 			return;
 		struct stranger *s = free_place(d);
-		/* Sandbox code can fill the places; what is not the kernel's needs none. */
+		/* Sandbox code could fill all the places, so only connections of the kernel's process get one. */
 		if (!s || !peer_belongs_to(fd, d->kernel)) {
 			close(fd);
 			continue;
@@ -163,7 +163,7 @@ static int make_pair(struct door *d)
 	return fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 }
 
-/* A pipe gives it once: what the kernel has read, nobody else can read later. */
+/* A pipe can be read once: when the kernel has the token, nobody else can get it. */
 static int put_token(struct door *d)
 {
 	int ends[2];

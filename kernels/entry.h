@@ -40,7 +40,7 @@ static inline uint64_t entry_get_number(const uint8_t *at, unsigned bytes)
 	return value;
 }
 
-/* Components that are no way out, none too long, not too many of them. "" is the root of what is copied. */
+/* True if no component leads out or is too long, and there are not too many of them. "" is the root of what is copied. */
 static inline bool entry_path_valid(const char *path, size_t n)
 {
 	int depth = 0;

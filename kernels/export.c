@@ -112,7 +112,7 @@ static void add_piece(struct export *ex, uint64_t at, uint64_t end)
 	ex->pieces[ex->n_pieces++] = (struct piece){ .at = at, .n = end - at };
 }
 
-/* Where the data is. A file that is in more pieces than we list is taken as whole from there on. */
+/* Where the data is. If a file has more pieces than we list, the rest counts as one piece. */
 static void find_pieces(struct export *ex, const struct stat *st)
 {
 	uint64_t size = ex->size, at = 0;
@@ -223,7 +223,7 @@ static int next_name(struct export *ex, uint32_t call, struct buf *out)
 	if (streq(d->d_name, ".") || streq(d->d_name, "..") || is_staging(ex, d->d_name))
 		return 0;
 	int r = take_name(ex, call, d->d_name, out);
-	/* Swapped or removed between two looks; what is there now comes by its own name if the directory still has it. */
+	/* Swapped or removed since we listed it. Whatever replaced it is exported under its own name if the directory lists it. */
 	if (r == -ENOENT || r == -ELOOP || r == -ENXIO || r == -EINVAL) {
 		notice(ex, "changed while it was read and was left out");
 		return 0;

@@ -1,5 +1,5 @@
 /* One export: a file or directory below a writable directory, as frames for the manager. Sandbox code may change everything
- * while it is read: each name is opened without following links and without waiting, and what it is is asked of the open file. */
+ * while it is read: each name is opened without following links and without waiting, and its type is taken from the open file. */
 #ifndef HUSK_KERNELS_EXPORT_H
 #define HUSK_KERNELS_EXPORT_H
 

@@ -8,7 +8,7 @@
 #include "kernels/export.h"
 #include "kernels/import.h"
 
-/* Clearing away what was staged is not worth more of a wait: END goes out, and the rest is cleared after it. */
+/* END does not wait longer than this for the staging directory to be cleared; the rest is cleared afterwards. */
 #define CLEAR_MS 10000
 /* Small things (a name looked at, a piece read, a file moved) in one turn: a few milliseconds. */
 #define STEPS_A_TURN 256
@@ -101,7 +101,7 @@ static void conclude(struct files *f, struct file_call *c, const char *ending, c
 bool files_interrupt(struct files *f, uint32_t call)
 {
 	struct file_call *c = find(f, call);
-	/* What is being moved into place is moved: half of it would be worse than all, and it is a matter of seconds. */
+	/* Once the move into place has begun it is finished: half of it would be worse, and it takes seconds at most. */
 	if (c && !c->ending && c->phase != PHASE_COMMIT)
 		conclude(f, c, "interrupted", xstrdup("The call was cancelled; nothing of it was kept."));
 	return c;
@@ -195,7 +195,7 @@ static int on_content(struct files *f, struct file_call *c, const struct frame *
 {
 	if (!c->import)
 		return -EPROTO;
-	/* What was on its way when the call failed is of no more use. */
+	/* These frames were on their way when the call failed. */
 	if (c->ending)
 		return 0;
 	if (c->phase != PHASE_RECEIVE)
@@ -296,7 +296,7 @@ bool files_step(struct files *f)
 			     c->phase == PHASE_PRODUCE ? produce(f, c) :
 							 false;
 		more = more || again;
-		/* Who has just had its turn is the last in the next: calls share what the stream takes. */
+		/* The call that just had its turn goes to the back: calls share what the stream can take. */
 		if (again && c->phase == PHASE_PRODUCE) {
 			list_remove(node);
 			list_append(&f->list, node);

@@ -1,5 +1,5 @@
 /* The file calls of the manager: imports and exports that run beside cells and commands, a little each turn of the loop.
- * They are not replayed: with the stream they end, and clean up behind themselves. */
+ * They are not replayed: when the stream ends they end too, and clean up behind themselves. */
 #ifndef HUSK_KERNELS_FILES_H
 #define HUSK_KERNELS_FILES_H
 
@@ -21,7 +21,7 @@ bool files_frame(struct files *f, const struct frame *frame, int *ret);
 bool files_interrupt(struct files *f, uint32_t call);
 /* The controller is gone: nobody hears how they end. */
 void files_orphan(struct files *f);
-/* Does a little of what can be done now. True if there is more that can be done without waiting; file data is only
+/* Does a little of the work at hand. True if more can be done without waiting; file data is only
  * produced while the sender has nothing else to send. */
 bool files_step(struct files *f);
 

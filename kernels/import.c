@@ -166,7 +166,7 @@ static int apply(int fd, const struct attributes *a)
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, a->mtime };
 	if (fchmod(fd, a->mode) < 0)
 		return -errno;
-	/* A file system with a narrower clock is no reason to lose the file. */
+	/* A file system that cannot store this time is no reason to lose the file. */
 	(void)futimens(fd, times);
 	return 0;
 }
@@ -201,7 +201,7 @@ static int enter(struct import *im, int parent, const char *name, size_t end)
 	if (l->fd < 0)
 		return -errno;
 	l->end = end;
-	/* Of one that the manager does not describe. */
+	/* The mode of a directory that the manager does not describe. */
 	l->attributes = (struct attributes){ .mode = 0755, .mtime = { .tv_nsec = UTIME_NOW } };
 	im->depth++;
 	return 0;
@@ -383,7 +383,7 @@ int import_commit(struct import *im, int steps)
 	if (im->state == STAGE_OPEN) {
 		r = finish_file(im);
 		im->path[0] = '\0';
-		/* The outermost one gets its mode once it has been moved: it may be one that cannot be. */
+		/* The outermost directory gets its mode after the move: with some modes it could not be moved. */
 		while (r == 0 && im->depth > 1)
 			r = leave(im);
 		if (r == 0)

@@ -46,7 +46,7 @@ struct init {
 
 /* ---- the end */
 
-/* What still ran is ended in words, too: no call is left without an END. */
+/* Whatever was still running gets its END too: no call is left without one. */
 static void end_jobs(struct init *i, const char *ending, const char *detail)
 {
 	list_for_each(c, &i->jobs.list, struct job, node) {
@@ -144,8 +144,8 @@ static void on_kernel_failed(struct kernel *k, const char *cause)
 	end_with_event(i, INIT_EXIT_FAILED, "kernel_failed", "kernel_died", detail);
 }
 
-/* A container either installs or runs code: what one leaves behind is kept for others, and they must not have shared it
- * with code that somebody sent. */
+/* A container either installs packages or runs code: what an install leaves behind is kept for other sessions, so nobody's
+ * code may have run beside it. */
 static bool fits(const struct init *i, const struct job *job)
 {
 	return (job->kind == JOB_INSTALL) == i->options->install;
@@ -183,7 +183,7 @@ static void on_frame(struct controller *c)
 	lease_renew(&container_of(c, struct init, controller)->lease, clock_now_ms());
 }
 
-/* Whose the container is, how its kernel does, and how long it has. */
+/* Which session the container belongs to, the state of its kernel, and how long it may live. */
 static void add_state(const struct init *i, json_t *to)
 {
 	if (i->claimed)
@@ -291,7 +291,7 @@ static int watch_signals(struct init *i)
 
 /* ---- set-up */
 
-/* Children get our environment without what is ours alone, and what the runtime asks for. */
+/* Children get our environment without our own variables, plus what the runtime asks for. */
 static void make_env(struct init *i)
 {
 	for (char **v = environ; *v; v++)
@@ -345,7 +345,7 @@ static int prepare_kernel(struct init *i)
 	return kernel_init(&i->kernel, i->options->grace_ms, i->manifest.interrupt);
 }
 
-/* The control socket comes first: nobody else can have its name, and signals cannot end us half-way. */
+/* The control socket comes first, so that nobody else can take its name, and the signals before anything is started. */
 static int set_up(struct init *i)
 {
 	struct fail f AUTO(fail_release) = { 0 };

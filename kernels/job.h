@@ -1,8 +1,8 @@
-/* One call of the manager (a cell, a shell command or an install) and the list of them. A call keeps everything that the manager
- * must see as a log of ready-made frames, until the manager acknowledges the END: the log is at once the send queue and
+/* A job is what PID 1 makes of one call of the manager: a cell, a shell command or an install. It keeps everything that the
+ * manager must see as a log of ready-made frames, until the manager acknowledges the END: the log is at once the send queue and
  * the replay after a broken stream, so a stalled manager costs no memory beyond it.
  *
- * Who runs a call borrows it; the list owns it. */
+ * Whoever runs a job borrows it; the list owns it. */
 #ifndef HUSK_KERNELS_JOB_H
 #define HUSK_KERNELS_JOB_H
 

@@ -13,10 +13,10 @@
 #define STARTS_MAX 2
 #define FORK_PATIENCE_MS 2000
 #define FORK_RETRY_MS 100
-/* A kernel that exits closes its link a moment before it can be reaped; the exit status is the better story. */
+/* A kernel that exits closes its link a moment before it can be reaped; its exit status says more than the closed link. */
 #define EXIT_PATIENCE_MS 300
 #define KILL_PATIENCE_MS 5000
-/* So many kernels may die idle within so short a time of their hello. */
+/* How many kernels in a row may die idle so soon after their hello. */
 #define FLAPS_MAX 4
 #define FLAP_MS 2000
 #define STDERR_SHOWN 1500
@@ -173,7 +173,7 @@ static pid_t spawn_kernel(struct kernel *k)
 	});
 }
 
-/* The door could not be opened or the process not made; a full process table may empty itself. */
+/* The door could not be opened or the process not started; if the process table is full, that may pass. */
 static void start_impossible(struct kernel *k, int error)
 {
 	door_close(&k->door);
@@ -228,7 +228,7 @@ void kernel_run(struct kernel *k, struct job *job)
 	k->state = KERNEL_BUSY;
 }
 
-/* A kernel that does its work has left its troubled start behind. */
+/* A kernel that works clears the record of failed starts. */
 static void note_well(struct kernel *k)
 {
 	k->flaps = 0;
@@ -365,7 +365,7 @@ void kernel_reaped(struct kernel *k, pid_t pid, int status)
 	door_close(&k->door);
 	link_close(&k->link);
 
-	/* Our own SIGKILL has a reason; another one, or an exit that came first, tells its own. */
+	/* If it was our own SIGKILL we know why; otherwise the status tells. */
 	bool ours = killed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 	struct death d = { .status = status,
 			   .oom = !ours && oom_took(k, status),

@@ -22,7 +22,7 @@ enum kernel_state {
 struct kernel {
 	struct poller *poller;
 	const struct manifest *manifest;
-	const struct strv *env; /* of every child; the kernel's address and token are added */
+	const struct strv *env; /* of every child; the address of the link is added */
 	const struct limits *limits;
 	uint64_t start_ms;
 	/* A new call can run. Also called after each call. */
@@ -53,12 +53,12 @@ struct kernel {
 /* Fields above `state` are set by the caller. 0 or -errno; then kernel_start(). */
 int kernel_init(struct kernel *k, uint64_t grace_ms, int interrupt_signal);
 void kernel_start(struct kernel *k);
-/* Ends the kernel, if there is one, and starts another, with what its environment is now. A running cell ends with it. */
+/* Ends the kernel, if there is one, and starts another with the environment as it is now. A running cell ends with it. */
 void kernel_restart(struct kernel *k);
 /* Runs a queued call; only when idle. */
 void kernel_run(struct kernel *k, struct job *job);
 void kernel_interrupt(struct kernel *k);
-/* Every reaped process is shown here; others than the kernel are ignored. */
+/* Called for every reaped process; all but the kernel are ignored. */
 void kernel_reaped(struct kernel *k, pid_t pid, int status);
 static inline bool kernel_idle(const struct kernel *k)
 {

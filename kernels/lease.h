@@ -2,8 +2,8 @@
  *
  * The lease counts CLOCK_MONOTONIC from the last frame of a controller, or from the start. A PID 1 that was itself
  * stopped (suspend, a paused container) finds its lease over through no fault of its manager; it sees the gap between
- * two ticks and waits another lease/4 after waking. The lifetime counts CLOCK_BOOTTIME and knows no mercy. A claim
- * starts both anew. */
+ * two ticks and waits another lease/4 after waking. The lifetime counts CLOCK_BOOTTIME and is never extended. A
+ * claim starts both anew. */
 #ifndef HUSK_KERNELS_LEASE_H
 #define HUSK_KERNELS_LEASE_H
 
@@ -11,7 +11,7 @@
 
 /* Ticks come at least once a second; a longer gap than this means that we did not run. */
 #define LEASE_GAP_MS 3000
-/* Waits granted between two frames of a controller, so that whoever could make gaps cannot live on them. */
+/* Waits granted between two frames of a controller, so that nobody who can cause gaps can keep the container alive with them. */
 #define LEASE_HOLDS_MAX 4
 
 enum lease_verdict { LEASE_RUNS, LEASE_OVER, LIFETIME_OVER };

@@ -27,7 +27,7 @@ uint64_t limits_memory_peak(const struct limits *l);
 /* Memory that is files in tmpfs. Costs more to read than the others. */
 uint64_t limits_memory_files(const struct limits *l);
 uint64_t limits_pids(const struct limits *l);
-/* True if more than n further processes may be made, or if nobody knows. */
+/* True if more than n further processes can be started, or if that is not known. */
 bool limits_pids_left(const struct limits *l, uint64_t n);
 /* True if the processes are (nearly) as many as the limit allows. */
 bool limits_pids_full(const struct limits *l);

@@ -10,7 +10,7 @@
 #include "kernels/protocol.h"
 
 /* Parsing makes a tree: these bound what 12 MiB of brackets could cost. User code can hand its kernel such data in good
- * faith, so a message that passes them is dropped, not punished. */
+ * faith, so a message that exceeds them is dropped and the kernel lives on. */
 #define LINK_DEPTH_MAX 256
 #define LINK_CONTAINERS_MAX 100000
 #define LINK_VALUES_MAX 1500000

@@ -28,7 +28,7 @@ static unsigned long long inode_of(const struct sockaddr_in *there, const struct
 		if (sscanf(line, " %*d: %8X:%4X %8X:%4X %*X %*X:%*X %*X:%*X %*X %*u %*d %llu", &local, &local_port,
 			   &remote, &remote_port, &inode) != 5)
 			continue;
-		/* Addresses stand there as they are in memory, ports as numbers. */
+		/* The file shows addresses as they are in memory and ports in host order. */
 		if (local == there->sin_addr.s_addr && local_port == ntohs(there->sin_port) &&
 		    remote == here->sin_addr.s_addr && remote_port == ntohs(here->sin_port))
 			return inode;

@@ -1,4 +1,4 @@
-/* Whose a TCP connection over loopback is: the kernel tells the peer of a unix socket, but not that of this one. */
+/* Which process a TCP connection over loopback comes from. (For a unix socket the kernel would tell us: SO_PEERCRED.) */
 #ifndef HUSK_KERNELS_PEER_H
 #define HUSK_KERNELS_PEER_H
 

@@ -27,11 +27,11 @@ int pipes_open(struct pipes *p, struct poller *poller);
 /* A descriptor for a child to write to; the caller closes it. Each call opens the pipe anew, so that O_NONBLOCK set by
  * one program is not seen by the next. -errno on failure. */
 int pipes_writer(struct pipes *p, enum job_stream stream);
-/* Takes what the pipes hold at this moment, and no more. */
+/* Reads what the pipes hold at this moment, and no more. */
 void pipes_drain(struct pipes *p);
 /* From now on output belongs to the call, after what came in between. */
 void pipes_begin(struct pipes *p, struct job *job);
-/* Takes what the pipes hold, then lets go of the call. */
+/* Reads what the pipes hold, then detaches the call. */
 void pipes_end(struct pipes *p);
 
 #endif

@@ -95,7 +95,7 @@ void poller_turn(struct poller *p, uint64_t wait_ms)
 		list_remove(&w->ready);
 		w->fn(w, w->revents);
 	}
-	/* One reading of the clock: what a callback starts anew is due later than this and waits for the next turn. */
+	/* The clock is read once: whatever a callback starts now is due later than this and waits for the next turn. */
 	uint64_t now = clock_now_ms();
 	for (struct timeout *t; (t = earliest(p)) && t->due_ms <= now;) {
 		timeout_stop(t);

@@ -17,7 +17,7 @@ struct matching {
 	int signo; /* 0 = only count */
 };
 
-/* 1 if the process lives, matches, and took the signal. PID 1 never does. */
+/* 1 if the process is alive, matches, and got the signal. PID 1 never matches. */
 static unsigned signal_if_matching(pid_t pid, void *ctx)
 {
 	const struct matching *m = ctx;

@@ -32,7 +32,7 @@
 #define OUTPUT_LIMIT_MAX (4u << 20)
 
 /* File calls. A receiver takes FILE_WINDOW bytes of frames (headers included) that it has not given credit for, so neither
- * side ever holds more, and what else is on the stream waits for no more. */
+ * side ever buffers more, and other frames on the stream never wait for more than that. */
 #define FILE_WINDOW (1u << 20)
 #define FILE_DATA_MAX (32u << 10)
 #define FILE_CALLS_MAX 8u

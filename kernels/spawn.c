@@ -18,7 +18,7 @@
  * weights are compared inside the container's own cgroup, and all of its work has the same one. */
 #define CHILD_NICE 5
 
-/* The OOM killer takes any of these before PID 1, which must live to tell. */
+/* The OOM killer takes any of these before PID 1, which has to survive to report it. */
 #define CHILD_OOM_SCORE_ADJ "1000"
 
 static void say(const char *what, const char *name)
@@ -103,8 +103,8 @@ static void enter_cwd(const char *cwd)
 	dprintf(STDERR_FILENO, "husk: the directory '%s' is gone, running in " SPAWN_WORKSPACE "\n", cwd);
 }
 
-/* PID 1 is not dumpable, and so is its fork: it may not write here before it is. By now it holds no descriptor and no
- * secret worth taking. Failing is no reason not to run: some engines hide the file. */
+/* A fork of PID 1 is not dumpable either, and such a process may not write this file. By now it holds no descriptor and no
+ * secret worth taking. If it fails the program runs all the same: some engines hide the file. */
 static void offer_to_oom_killer(void)
 {
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);

@@ -35,7 +35,7 @@ int terminal_init(struct terminal *t, const struct strv *env)
 	return pipes_open(&t->pipes, t->poller);
 }
 
-/* A command that runs now replaces the state at its end. */
+/* Not straight into the state: a command that is running now will replace that when it ends. */
 void terminal_add_env(struct terminal *t, const struct strv *env)
 {
 	set_env(&t->more_env, env);
@@ -56,7 +56,7 @@ static void finish(struct terminal *t, const struct job_ending *e)
 
 /* ---- the end */
 
-/* What is kept from here on has been measured, and nobody is left to change it. */
+/* With every other process dead, nobody can change what is about to be measured and kept. */
 static void end_install(struct terminal *t)
 {
 	procs_kill_all();
@@ -118,7 +118,7 @@ void terminal_reaped(struct terminal *t, pid_t pid, int status)
 	if (!t->job || pid != t->pid)
 		return;
 	t->status = status;
-	/* Stopped commands end with all they started; whoever ignores SIGTERM has until the timer's SIGKILL. */
+	/* A stopped command ends together with everything it started; what ignores SIGTERM lives until the timer's SIGKILL. */
 	if (t->stop && timeout_active(&t->timer) && procs_count_session(pid)) {
 		t->pid = -pid;
 		return;

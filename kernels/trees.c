@@ -65,7 +65,7 @@ static bool is_dots(const char *name)
 	return streq(name, ".") || streq(name, "..");
 }
 
-/* Also a directory that is closed to its owner. Whatever is swapped in meanwhile, we can open only what is the sandbox's own. */
+/* Also opens a directory that denies its owner access. Whatever is swapped in meanwhile, only the sandbox's own can be opened. */
 static int open_directory(int parent, const char *name)
 {
 	int fd = openat(parent, name, DIRECTORY_FLAGS);
@@ -125,7 +125,7 @@ int tree_move_directory(int from, const char *name, int to, const char *new_name
 	AUTO(closep) int fd = open_directory(from, name);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	/* Its ".." changes, which takes the right to write. */
+	/* Moving it changes its "..", so we need write permission on it. */
 	bool locked = !(st.st_mode & S_IWUSR);
 	if (locked)
 		(void)fchmod(fd, 0700);
@@ -141,7 +141,7 @@ static bool is_directory(int dir, const char *name)
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* What both trees have is walked through in both. */
+/* A directory that both trees have is entered in both. */
 static int descend(struct tree_walk *w, const char *name)
 {
 	struct tree_level *l = top(w);

@@ -82,3 +82,28 @@ def test_memory_that_no_process_holds_ends_the_session_with_that_cause(start):
     assert after.text.startswith("CONTAINER_DIED: ") and ("memory limit was reached" in after.text or OOM in after.text), after.text
     assert "create_session" in after.hint
     assert box.stop().success is True
+
+
+# Each is small, and makes itself as unlikely a victim as it may.
+HORDE = r"""python3 -c '
+import os
+for i in range(60):
+    if os.fork() == 0:
+        try:
+            open("/proc/self/oom_score_adj", "w").write("0")
+        except OSError:
+            pass
+        kept = []
+        while True:
+            kept.append(bytearray(65536))
+for i in range(60):
+    os.wait()
+'"""
+
+
+def test_a_horde_of_small_writers_does_not_take_pid_1(start):
+    box = start(CONTAINER_MEMORY_LIMIT="640m", CONTAINER_TMPFS_SIZE="100m", CONTAINER_PIDS_LIMIT="200").session(network=False)
+    container = box.container
+    after = box.shell(HORDE, 60)
+    assert not after.is_error and "memory limit was reached" in after.text, after.text
+    assert box.code("6 * 7", 30).ok().value == "42" and box.container == container

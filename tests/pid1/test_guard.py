@@ -50,6 +50,16 @@ def test_attacks_on_pid_1(box, client):
     assert client.execute("print('alive')").ending == "ok"
 
 
+def test_git_works(client):
+    reply = client.terminal("export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; set -e\n"
+                            "git init -q one; cd one; for i in $(seq 50); do echo $i > f$i; done; git add .; git commit -qm first\n"
+                            "git checkout -qb side; git mv f1 g1; echo more >> f2; git commit -qam second\n"
+                            "git gc -q; git fsck --no-progress\n"
+                            "cd ..; git clone -q one two; git -C two log --format=%s\n"
+                            "git -C two worktree add -q ../three HEAD^; ls three | wc -l")
+    assert reply.ending == "ok" and reply.out == b"second\nfirst\n50\n", (reply.out, reply.err)
+
+
 SPIN = """
 import os
 hold, go = os.pipe()
