@@ -110,6 +110,12 @@ static const struct mime_part *readable_part(const struct mime_bundle *b)
 	return NULL;
 }
 
+/* What a kernel says about a figure or a table beside it: data for programs, no form to show. */
+static bool is_description(const char *type)
+{
+	return strncmp(type, "application/vnd.husk.", strlen("application/vnd.husk.")) == 0;
+}
+
 /* A table's html adds nothing to its plain text, but "<Map object>" says little. */
 static bool says_the_same(const struct mime_part *part, const struct mime_part *plain)
 {
@@ -124,7 +130,7 @@ char *display_text(const struct mime_bundle *b)
 	struct buf out = { 0 };
 	for (size_t i = 0; i < b->n; i++) {
 		const struct mime_part *part = &b->parts[i];
-		if (part != plain && !says_the_same(part, plain))
+		if (part != plain && !says_the_same(part, plain) && !is_description(part->type))
 			buf_printf(&out, "%s%s, %zu bytes", out.len ? "; " : "", part->type, part_size(part));
 	}
 	AUTO(freep) char *others = buf_steal_str(&out);
@@ -154,7 +160,7 @@ static const struct mime_part *richest_part(const struct mime_bundle *b)
 	for (size_t i = 0; !part && i < ARRAY_LEN(types); i++)
 		part = find_part(b, types[i]);
 	for (size_t i = 0; !part && i < b->n; i++)
-		if (!streq(b->parts[i].type, "text/plain"))
+		if (!streq(b->parts[i].type, "text/plain") && !is_description(b->parts[i].type))
 			part = &b->parts[i];
 	return part ? part : find_part(b, "text/plain");
 }

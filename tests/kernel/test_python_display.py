@@ -55,6 +55,23 @@ def test_display_objects_of_ipython(kernel):
         assert mime in kernel.run(f"display({code})").displays[0]["data"], code
 
 
+@pytest.mark.parametrize("code, text", [
+    ("Markdown('*x*')", "*x*"),
+    ("Latex('$x$')", "$x$"),
+    ("JSON({'a': [1, 'ü']})", '{"a": [1, "ü"]}'),
+    ("SVG('<svg xmlns=\"http://www.w3.org/2000/svg\"><title>t</title></svg>')",
+     '<svg xmlns="http://www.w3.org/2000/svg"><title>t</title></svg>'),
+])
+def test_objects_that_only_name_their_type_show_their_text(kernel, code, text):
+    kernel.run("from IPython.display import *")
+    assert kernel.run(code).text == text
+    assert kernel.run(f"display({code})").displays[0]["data"]["text/plain"] == text
+
+
+def test_long_text_that_stands_in_is_cut(kernel):
+    assert len(kernel.run("from IPython.display import JSON\nJSON(list(range(100_000)))").text) < 11_000
+
+
 def test_several_displays_in_order(kernel):
     displays = kernel.run("for i in range(5): display(i)").displays
     assert [d["data"]["text/plain"] for d in displays] == list("01234")
@@ -280,6 +297,67 @@ def test_font_cache_is_copied_on_import(fresh_kernel, tmp_path):
     assert (tmp_path / ".cache/matplotlib/fontlist-v0.json").read_text() == "{}"
 
 
+FIGURE, FRAME = "application/vnd.husk.figure+json", "application/vnd.husk.frame+json"
+
+
+def test_figures_say_what_they_show(kernel):
+    outcome = kernel.run("""
+        import matplotlib.pyplot as plt
+        fig, (left, right) = plt.subplots(1, 2)
+        fig.suptitle('Both')
+        left.plot([1, 2, 3], label='growth'); left.scatter([1, 2], [3, 4]); left.set(title='Left', xlabel='year', yscale='log')
+        left.legend()
+        right.bar(['a', 'b'], [1, 2], label='counts'); right.imshow([[1, 2], [3, 4]])
+        """)
+    about = outcome.displays[0]["data"][FIGURE]
+    left, right = about["axes"]
+    assert about["kind"] == "matplotlib" and about["title"] == "Both"
+    assert left["title"] == "Left" and left["x"]["label"] == "year" and left["y"]["scale"] == "log" and left["legend"] == ["growth"]
+    assert left["series"] == [{"type": "line", "label": "growth", "points": 3}, {"type": "scatter", "points": 2}]
+    assert right["series"] == [{"type": "bar", "label": "counts", "count": 2}, {"type": "image", "shape": [2, 2]}]
+    assert kernel.run("fig").result[FIGURE] == about
+
+
+@pytest.mark.parametrize("code, kind", [
+    ("plt.hist([1, 2, 2, 3])", "bar"), ("plt.pie([1, 2])", "pie"), ("plt.fill_between([1, 2], [3, 4])", "area"),
+    ("plt.errorbar([1, 2], [3, 4], yerr=1)", "errorbar"), ("plt.stem([1, 2])", "stem"), ("plt.boxplot([1, 2, 3])", "line"),
+    ("plt.contourf([[1, 2], [3, 4]])", "contour"), ("plt.pcolormesh([[1, 2], [3, 4]])", "mesh"),
+    ("plt.figure().add_subplot(projection='3d').scatter([1, 2], [3, 4], [5, 6])", "scatter"),
+])
+def test_kinds_of_series(kernel, code, kind):
+    about = kernel.run(f"import matplotlib.pyplot as plt\n{code};").displays[0]["data"][FIGURE]
+    assert about["axes"][0]["series"][0]["type"] == kind
+
+
+def test_descriptions_of_figures_are_bounded(kernel):
+    code = """
+        import matplotlib.pyplot as plt
+        plt.subplots(4, 5)
+        for n in range(200): plt.plot([n], label='x' * 500)
+        plt.title('t' * 500);
+        """
+    about = kernel.run(code).displays[0]["data"][FIGURE]
+    assert len(about["axes"]) == 13 and about["axes"][-1] == {"more": 1} and len(json.dumps(about)) < 10_000
+
+
+def test_tables_say_what_they_hold(kernel):
+    kernel.run("import pandas as pd\ndf = pd.DataFrame({'name': ['a', 'b'], 'count': [1, 2], 3: [1.5, None]})")
+    assert kernel.run("df").result[FRAME] == {
+        "kind": "DataFrame", "shape": [2, 3], "index": {"kind": "RangeIndex", "dtype": "int64"},
+        "columns": [{"name": "name", "dtype": "object"}, {"name": "count", "dtype": "int64"}, {"name": "3", "dtype": "float64"}]}
+    assert kernel.run("display(df['count'])").displays[0]["data"][FRAME]["columns"] == [{"name": "count", "dtype": "int64"}]
+    wide = kernel.run("pd.DataFrame({f'{i}' * 999: [i] for i in range(3000)})").result[FRAME]
+    assert len(wide["columns"]) == 51 and wide["columns"][-1] == {"more": 2950} and len(json.dumps(wide)) < 10_000
+    assert kernel.run("df.set_index(['name', 'count'])").result[FRAME]["index"]["names"] == ["name", "count"]
+
+
+def test_styler_is_its_table(kernel):
+    text = kernel.run("import pandas as pd\n"
+                      "pd.DataFrame({'share': [0.5, 0.25], 'name': ['a', 'bcd']}).style.format({'share': '{:.0%}'})").text
+    assert [line.split() for line in text.splitlines()] == [["share", "name"], ["0", "50%", "a"], ["1", "25%", "bcd"]]
+    assert len({len(line) for line in text.splitlines()}) == 1
+
+
 # Other libraries
 
 
@@ -315,12 +393,45 @@ def test_numpy_summarises(kernel):
 
 
 def test_plotly_is_its_mime_type_and_a_page(kernel):
-    outcome = kernel.run("import plotly.graph_objects as go\nfig = go.Figure(go.Scatter(y=[1, 2])); fig.show(); fig")
+    outcome = kernel.run("""
+        import numpy, plotly.graph_objects as go
+        fig = go.Figure(go.Scatter(y=numpy.array([1.5, 2]), mode='lines', name='a'))
+        fig.update_layout(title='Sales', xaxis_title='year'); fig.show(); fig
+        """)
     for display in outcome.displays:
         assert display["data"]["application/vnd.plotly.v1+json"]["data"][0]["type"] == "scatter"
         assert "<script" in display["data"]["text/html"] and '"type":"scatter"' in display["data"]["text/html"]
+        assert display["data"]["text/plain"] == "Plotly figure: Sales\n  axes: x: year\n  scatter lines 'a', 2 points"
+        assert display["data"][FIGURE]["series"] == [{"type": "scatter", "mode": "lines", "label": "a", "points": 2}]
     assert len(outcome.displays) == 2  # plotly displays a figure that is the last value by itself
     assert len(json.dumps(outcome.log, default=str)) < 200_000
+
+
+def test_plotly_is_a_picture_where_it_can_be_drawn(fresh_kernel):
+    fresh_kernel.run("""
+        import base64, importlib.machinery, sys, types, plotly.graph_objects as go, plotly.io
+        def draw(figure, format, validate): return base64.b64decode('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ')
+        kaleido = types.ModuleType('kaleido'); kaleido.__spec__ = importlib.machinery.ModuleSpec('kaleido', None)
+        sys.modules['kaleido'], plotly.io.to_image = kaleido, draw
+        """)
+    data = fresh_kernel.run("go.Figure(go.Bar(y=[1])).show()").displays[0]["data"]
+    assert png_size(data["image/png"]) == (1, 1) and data["text/plain"] == "Plotly figure\n  bar, 1 points"
+    fresh_kernel.run("def draw(*args, **more): raise OSError('no browser')\nplotly.io.to_image = draw")
+    assert "image/png" not in fresh_kernel.run("go.Figure(go.Bar(y=[1])).show()").displays[0]["data"]
+
+
+def test_altair_is_a_summary_and_a_picture_where_it_can_be_drawn(kernel):
+    code = """
+        import altair as alt, pandas as pd
+        base = alt.Chart(pd.DataFrame({'x': [1, 2], 'y': [3, 4]}), title='Both').encode(x='x', y='mean(y)')
+        base.mark_line() + base.mark_point()
+        """
+    bundle = kernel.run(code).result
+    assert bundle["text/plain"] == "Altair chart: Both\n  line x=x y=y, 2 points\n  point x=x y=y, 2 points"
+    assert min(png_size(bundle["image/png"])) > 100
+    kernel.run("import sys; sys.modules['vl_convert'] = None")
+    bundle = kernel.run("base.mark_bar()").result
+    assert "image/png" not in bundle and bundle[FIGURE]["series"][0]["type"] == "bar"
 
 
 def test_altair_is_a_page(kernel):

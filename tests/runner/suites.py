@@ -226,7 +226,7 @@ def pid1(words, split):
 # What the Python kernel's tests need beside what the image has.
 KERNEL_TOOLS = ("pytest==8.4.2", "pytest-timeout==2.4.0", "plotly==6.3.1", "altair==5.5.0")
 # Without what they depend on: numpy, pandas and their like are the image's own.
-KERNEL_TOOLS_ALONE = ("bokeh==3.9.2", "xyzservices==2026.9.1", "tornado==6.6.1", "PyYAML==6.0.3")
+KERNEL_TOOLS_ALONE = ("vl-convert-python==1.9.0.post1", "bokeh==3.9.2", "xyzservices==2026.9.1", "tornado==6.6.1", "PyYAML==6.0.3")
 
 
 def kernel_tools(job):

@@ -246,9 +246,10 @@ static void html_does_not_flood(void **state)
 	html[3000000] = '\0';
 	struct mime_part parts[] = { { (char *)"text/html", html, 3000000 } };
 	struct mime_part small[] = { { (char *)"text/html", (char *)"<b>x</b>", 8 },
-				     { (char *)"text/plain", (char *)"x", 1 } };
+				     { (char *)"text/plain", (char *)"x", 1 },
+				     { (char *)"application/vnd.husk.frame+json", (char *)"{}", 2 } };
 	struct mime_part latex[] = { { (char *)"text/latex", (char *)"$x^2$", 5 } };
-	struct mime_bundle displays[] = { { parts, 1 }, { small, 2 }, { latex, 1 } };
+	struct mime_bundle displays[] = { { parts, 1 }, { small, 3 }, { latex, 1 } };
 	struct run_result run = ok_run(empty);
 	run.displays = displays;
 	run.n_displays = 3;

@@ -1,9 +1,16 @@
 """Libraries whose charts are web pages: every chart comes as one html document that loads its library's script from the web.
 
-Altair does so by itself. Plotly and Bokeh would ask for a notebook that has loaded the script before, or for a browser.
+Altair does so by itself. Plotly and Bokeh would ask for a notebook that has loaded the script before, or for a browser. Where the
+session has what it takes to draw them (kaleido, vl-convert) charts of Plotly and Altair come as pictures too; their text is a summary.
 """
 
+import importlib.util
+import io
 from types import SimpleNamespace
+
+from . import describe
+
+PLOTLY = "application/vnd.plotly.v1+json"
 
 
 class Charts:
@@ -29,6 +36,54 @@ class Charts:
 
     def _show_bokeh(self, chart, _state, _handle):
         self._display({"text/html": self.format_bokeh(chart), "text/plain": repr(chart)})
+
+
+def complete(value, data):
+    """Adds to the bundle of a value what describes it."""
+    described = describe.part(value)
+    if described is None:
+        return
+    mime, about = described
+    data[mime] = about
+    if about["kind"] == "altair":
+        data["text/plain"] = describe.summary(about)
+        _add_picture(data, "vl_convert", lambda: _draw_altair(value))
+
+
+def complete_plotly(data):
+    """The same for a bundle that Plotly displays by itself."""
+    figure = data.get(PLOTLY)
+    if not isinstance(figure, dict) or describe.FIGURE in data:
+        return data
+    try:
+        about = describe.plotly_figure(figure)
+    except Exception:
+        return data
+    data = {**data, describe.FIGURE: about, "text/plain": describe.summary(about)}
+    _add_picture(data, "kaleido", lambda: _draw_plotly(figure))
+    return data
+
+
+def _add_picture(data, drawer, draw):
+    """If the session can: there may be no browser for kaleido, or no font."""
+    if "image/png" in data or importlib.util.find_spec(drawer) is None:
+        return
+    try:
+        data["image/png"] = draw()
+    except Exception:
+        pass
+
+
+def _draw_altair(chart):
+    out = io.BytesIO()
+    chart.save(out, format="png")
+    return out.getvalue()
+
+
+def _draw_plotly(figure):
+    from plotly.io import to_image
+
+    return to_image(figure, format="png", validate=False)
 
 
 def _adapt_plotly(module):

@@ -3,14 +3,17 @@
 import base64
 import json
 import math
+import re
 
 from . import images
 from .errors import shorten
 from .link import Base64
 
 TEXT_MAX = 1 << 20  # characters of text/plain
+SPOKEN_MAX = 10_000  # characters of another form that stands in for it
 JSON_DEPTH_MAX = 200
 INT_MAX = (1 << 63) - 1  # larger integers are not JSON to every reader
+_SAYS_NOTHING = re.compile(r"<[\w.<>]+ object(?: at 0x[0-9a-f]+)?>")
 _BASE64_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
 
 
@@ -70,6 +73,15 @@ def _plain(text):
     return shorten(text, TEXT_MAX, "characters (print a part of it, or write it to a file in /workspace)")
 
 
+def _spoken(bundle):
+    """For an object whose text/plain says nothing but its type: another form that people read."""
+    for mime in ("text/markdown", "text/latex", "application/json", "image/svg+xml"):
+        if mime in bundle:
+            form = bundle[mime]
+            return shorten(form if isinstance(form, str) else json.dumps(form, ensure_ascii=False), SPOKEN_MAX)
+    return bundle["text/plain"]
+
+
 def clean(data):
     """A bundle that the link may carry, except perhaps for its length."""
     if len(data) == 1 and type(text := data.get("text/plain")) is str:  # most values
@@ -85,6 +97,8 @@ def clean(data):
             kind, encoded = images.fit(mime, bundle.pop(mime))
             bundle[kind] = Base64(encoded)
     if "text/plain" in bundle:
+        if len(bundle) > 1 and _SAYS_NOTHING.fullmatch(bundle["text/plain"]):
+            bundle["text/plain"] = _spoken(bundle)
         bundle["text/plain"] = _plain(bundle["text/plain"])
     return bundle
 

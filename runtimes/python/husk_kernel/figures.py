@@ -12,7 +12,7 @@ import sys
 import warnings
 import weakref
 
-from . import images
+from . import describe, images
 
 FIGURES_MAX = 20  # a cell
 FONT_CACHE = "/opt/husk/matplotlib"  # made when the image was built
@@ -67,7 +67,8 @@ class Figures:
             self._left_out += 1
             return
         self._count += 1
-        self._publish({"image/png": self._draw(figure), "text/plain": repr(figure)})
+        mime, about = describe.part(figure) or (describe.FIGURE, None)
+        self._publish({"image/png": self._draw(figure), "text/plain": repr(figure), mime: about})
 
     def _draw(self, figure):
         """What drawing warns of (a letter that no font has) is said once a cell, and not as if a line of ours were to blame."""

@@ -9,8 +9,8 @@ import time
 from .imports import Deferred, ImportHooks, add_user_site, forget_folders
 
 with Deferred():
-    from . import commands, display, errors, stdin
-    from .charts import Charts
+    from . import commands, describe, display, errors, stdin
+    from .charts import Charts, complete_plotly
     from .events import Events
     from .figures import Figures
     from .interrupts import interrupts
@@ -36,6 +36,7 @@ class Kernel:
         self._shell = Shell.instance(events=self._events, display=self.display)
         formatters = self._shell.display_formatter.formatters
         formatters["image/png"].for_type_by_name("matplotlib.figure", "Figure", self._figures.format_png)
+        formatters["text/plain"].for_type_by_name("pandas.io.formats.style", "Styler", _print_styler)
         formatters["text/html"].for_type_by_name("bokeh.models.layouts", "LayoutDOM", self._charts.format_bokeh)
 
     def adapt_modules(self):
@@ -135,7 +136,7 @@ class Kernel:
         if update:
             fields["update"] = True
         self._streams.flush()
-        bundle = display.clean(data)
+        bundle = display.clean(complete_plotly(data))
         if not bundle:
             return
         try:
@@ -173,6 +174,10 @@ def _shortened(bundle, send):
 
 async def _settled(awaitable):
     return await awaitable
+
+
+def _print_styler(styler, printer, _cycle):
+    printer.text(describe.styled_table(styler))
 
 
 def _adapt_pandas(pandas):

@@ -21,6 +21,7 @@ from IPython.core.compilerop import CachingCompiler
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.error import UsageError
+from IPython.core.formatters import DisplayFormatter
 from IPython.core.history import HistoryManager
 from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 from IPython.core.profiledir import ProfileDir
@@ -30,7 +31,7 @@ from traitlets import Any, default, observe
 from traitlets.config import Config
 from traitlets.config.configurable import Configurable
 
-from . import commands, errors, stdin
+from . import charts, commands, errors, stdin
 from .interrupts import interrupts
 from .lean import Lean
 
@@ -162,6 +163,16 @@ class Hook(DisplayHook):
             del outputs[number]
 
 
+class Formatter(DisplayFormatter):
+    """Beside the forms that an object offers: a description of figures and tables, a picture or a summary of charts."""
+
+    def format(self, obj, include=None, exclude=None):
+        data, metadata = super().format(obj, include=include, exclude=exclude)
+        if data and not include and not exclude:
+            charts.complete(obj, data)
+        return data, metadata
+
+
 class Publisher(DisplayPublisher):
     """display(): sends bundles down the link, in order with what was printed."""
 
@@ -246,6 +257,10 @@ class Shell(InteractiveShell):
     def init_history(self):
         self.history_manager = History(shell=self, parent=self)
         self.configurables.append(self.history_manager)
+
+    def init_display_formatter(self):
+        self.display_formatter = Formatter(parent=self)
+        self.configurables.append(self.display_formatter)
 
     def init_completer(self):
         self.Completer = None
