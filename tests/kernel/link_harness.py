@@ -183,9 +183,9 @@ class Kernel:
         self._repeat_at = None
         return self.outcome
 
-    def run_interrupted(self, code, seconds=DEFAULT_SECONDS):
+    def run_interrupted(self, code, seconds=DEFAULT_SECONDS, **more):
         """Run a cell that prints `go` when it is ready to be interrupted."""
-        self.begin(code)
+        self.begin(code, **more)
         self.wait_output("go")
         self.interrupt()
         return self.finish(seconds)

@@ -220,6 +220,17 @@ def test_interrupts_never_cut_a_message(kernel):
 # Processes
 
 
+def test_environment_of_one_call(kernel):
+    show = "import os; os.environ.get('CALLED'), os.popen('echo $CALLED').read()"
+    assert kernel.run(show, env={"CALLED": "here"}).text == r"('here', 'here\n')"
+    assert kernel.run(show).text == r"(None, '\n')"
+    kernel.run("1/0", env={"CALLED": "here"})
+    kernel.run_interrupted("print('go')\nwhile True: pass", env={"CALLED": "here"})
+    assert kernel.run(show).text == r"(None, '\n')"
+    kernel.run("os.environ['CALLED'] = 'mine'", env={"CALLED": "here"})
+    assert kernel.run("os.environ.pop('CALLED')").text == "'mine'"
+
+
 def test_forked_child_never_answers(kernel):
     outcome = kernel.run("""
         import os

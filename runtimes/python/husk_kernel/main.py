@@ -11,6 +11,7 @@ from .imports import Deferred, ImportHooks, add_user_site, forget_folders
 with Deferred():
     from . import commands, describe, display, errors, stdin
     from .charts import Charts, complete_plotly
+    from .environment import Environment
     from .events import Events
     from .figures import Figures
     from .interrupts import interrupts
@@ -58,14 +59,18 @@ class Kernel:
             message = self._link.receive()
             if message is None or message.get("op") != "execute":
                 os._exit(0)
-            self._execute(message["id"], message["code"])
+            self._execute(message["id"], message["code"], message.get("env"))
 
-    def _execute(self, call, code):
+    def _execute(self, call, code, env=None):
         self._streams.restore()
         self._events.ready()
         forget_folders()
         self._link.begin(call)
-        data, error = self._run(code)
+        if env:
+            with Environment(env):
+                data, error = self._run(code)
+        else:
+            data, error = self._run(code)
         if error:
             error = {name: display.valid_text(text) for name, text in error.items()}
         _shortened(data, lambda bundle: self._link.done(bundle, error))

@@ -1,0 +1,114 @@
+"""The variables of a session: name, type, shape or length, bytes; biggest first, bounded in time and number.
+
+Nothing here runs code of the user's: no attribute of an object is asked for and no method called unless its type is exactly one of
+those below, all of which answer without side effects. What is not known that way has a type and no more.
+"""
+
+import itertools
+import sys
+import time
+from types import BuiltinFunctionType, FunctionType, ModuleType
+
+NAME_MAX = 100
+SAMPLE = 20  # elements of a container that are weighed
+
+_SCALARS = (int, float, str, bool, bytes, complex, type(None))
+_CONTAINERS = (list, dict, tuple, set, frozenset)
+_SIZED = (str, bytes, bytearray, range, *_CONTAINERS)
+_CODE = (FunctionType, BuiltinFunctionType, type)
+_type_name = type.__dict__["__name__"].__get__  # a metaclass may have its own
+_type_module = type.__dict__["__module__"].__get__
+
+
+def listing(names, hidden=(), seconds=0.1, count=100):
+    """{"variables": [{"name", "type", "shape" or "length", "bytes"}, …], "more": how many are not listed}. `names` is a namespace,
+    `hidden` what is in it without being the user's."""
+    deadline = time.monotonic() + seconds
+    found, more = [], 0
+    for name, value in list(names.items()):
+        if not _is_users(name, value, hidden):
+            continue
+        if time.monotonic() > deadline:
+            more += 1
+            continue
+        found.append(_described(name, value))
+    found.sort(key=lambda entry: (-entry.get("bytes", -1), entry["name"]))
+    more += max(0, len(found) - count)
+    return {"variables": found[:count], "more": more} if more else {"variables": found[:count]}
+
+
+def _is_one_of(kind, kinds):
+    return any(kind is one for one in kinds)  # `in` would ask a metaclass for its __eq__
+
+
+def _is_users(name, value, hidden):
+    if type(name) is not str or name.startswith("_") or type(value) is ModuleType:
+        return False
+    return name not in hidden or hidden[name] is not value
+
+
+def _described(name, value):
+    kind = type(value)
+    entry = {"name": name[:NAME_MAX], "type": _name_of(kind)}
+    if _is_one_of(kind, _SIZED):
+        entry["length"] = len(value)
+    try:
+        if _is_one_of(kind, _SCALARS) or _is_one_of(kind, _SIZED):
+            entry["bytes"] = _weight(value, kind)
+        elif not _is_one_of(kind, _CODE):
+            entry |= _measured(value, kind)
+    except Exception:  # a library that has changed its ways, or a container that a thread is changing
+        pass
+    return entry
+
+
+def _name_of(kind):
+    name, module = _type_name(kind), _type_module(kind)
+    if type(module) is not str or module in ("builtins", "__main__"):
+        return name
+    return f"{module.partition('.')[0]}.{name}"
+
+
+def _weight(value, kind):
+    """Bytes of a built-in value; of a container with what its first elements make likely for all."""
+    size = sys.getsizeof(value)
+    if not _is_one_of(kind, _CONTAINERS) or not value:
+        return size
+    elements = itertools.chain.from_iterable(itertools.islice(value.items(), SAMPLE)) if kind is dict else itertools.islice(value, SAMPLE)
+    sizes = [sys.getsizeof(element) if _is_one_of(type(element), _SCALARS) else 0 for element in elements]
+    return size + sum(sizes) * len(value) // min(len(value), SAMPLE)
+
+
+def _array(value):
+    return {"shape": list(value.shape), "dtype": str(value.dtype), "bytes": value.nbytes}
+
+
+def _frame(value):
+    return {"shape": list(value.shape), "bytes": sum(getattr(block.values, "nbytes", 0) for block in value._mgr.blocks)}
+
+
+def _polars(value):
+    return {"shape": list(value.shape), "bytes": value.estimated_size()}
+
+
+def _tensor(value):
+    return {"shape": list(value.shape), "dtype": str(value.dtype), "bytes": value.nelement() * value.element_size()}
+
+
+# Types by the module that has them, under the name that it has them by: a class of the user's called DataFrame is not meant.
+_KNOWN = {
+    ("numpy", "ndarray"): _array,
+    ("pandas", "DataFrame"): _frame,
+    ("pandas", "Series"): _frame,
+    ("polars", "DataFrame"): _polars,
+    ("polars", "Series"): _polars,
+    ("torch", "Tensor"): _tensor,
+}
+
+
+def _measured(value, kind):
+    for (module, name), measure in _KNOWN.items():
+        library = sys.modules.get(module)
+        if type(library) is ModuleType and vars(library).get(name) is kind:
+            return measure(value)
+    return {}
