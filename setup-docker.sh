@@ -223,7 +223,7 @@ list_images() {
 	if not chosen:
 	    sys.exit(f"error: no runtime '{sys.argv[2]}'; there are: {', '.join(i['name'] for i in images)}")
 	for i in chosen:
-	    rest = (i["folder"], i["client"], i["adapter_tag"] or "-", *i["files"])
+	    rest = (i["folder"], i["client"], i["debian_tag"], i["adapter_tag"] or "-", *i["files"])
 	    print(i["name"], i["base_tag"], i["packages_tag"], i["tag"], "Dockerfile", *rest, sep="\t")
 	    if i["build_tag"] != i["tag"]:  # what installs dependencies, on top of the packages
 	        print(i["name"] + "-build", i["packages_tag"], i["build_packages_tag"], i["build_tag"], "Dockerfile.build", *rest, sep="\t")
@@ -263,23 +263,23 @@ ensure_images() {
 }
 
 ensure_image() {
-	local logs=$1 name=$2 base=$3 packages=$4 tag=$5 recipe=$6 folder=$7 client=$8 adapter=$9
-	shift 9
+	local logs=$1 name=$2 base=$3 packages=$4 tag=$5 recipe=$6 folder=$7 client=$8 debian=$9 adapter=${10}
+	shift 10
 	if has_image "$tag"; then
 		say "image $tag: there"
 		return
 	fi
 	choose_builder
 	if ! has_image "$packages"; then
-		[ "$recipe" != Dockerfile ] || ensure_base "$logs" "$base"
+		[ "$recipe" != Dockerfile ] || ensure_base "$logs" "$debian" "$base"
 		ensure_fetcher "$folder/fetch.sh"
 		say "image $packages: the packages of $name, a minute or two"
 		progress "$packages" "$logs/image-$name-packages.log" build_packages "$base" "$packages" "$folder" "$recipe"
 	fi
 	if [ "$adapter" != - ] && ! has_image "$adapter"; then
-		ensure_base "$logs" "$base"
+		ensure_base "$logs" "$debian"
 		say "image $adapter: husk-jupyter is compiled in it, a minute the first time"
-		progress "$adapter" "$logs/image-adapter.log" build_adapter "$base" "$adapter"
+		progress "$adapter" "$logs/image-adapter.log" build_adapter "$debian" "$adapter"
 		prune jupyter "$adapter"
 	fi
 	say "image $tag: kernel and husk-client"
@@ -287,10 +287,17 @@ ensure_image() {
 	prune "$name" "$tag"
 }
 
+# ensure_base LOGS DEBIAN [BASE]
 ensure_base() {
-	has_image "$2" && return
-	say "image $2: Debian, the base of all runtimes"
-	DOCKER="${docker[*]}" progress "$2" "$1/image-base.log" "$here/runtimes/base.sh" "$2"
+	local logs=$1 debian=$2 base=${3:-$2}
+	has_image "$base" && return
+	has_image "$debian" || {
+		say "image $debian: Debian"
+		DOCKER="${docker[*]}" progress "$debian" "$logs/image-debian.log" "$here/runtimes/base.sh" "$debian"
+	}
+	[ "$base" != "$debian" ] || return 0
+	say "image $base: what all runtimes share"
+	progress "$base" "$logs/image-base.log" build_packages "$debian" "$base" "$here/runtimes" Dockerfile.base
 }
 
 # husk-jupyter for the runtimes of stock Jupyter kernels, from the sources that the build named.

@@ -138,6 +138,10 @@ def digest(*parts):
     return h.hexdigest()[:12]
 
 
+def debian_image(runtimes):
+    return f"husk-base:trixie-{digest(runtimes / 'base.sh')}"
+
+
 def adapter_image(runtimes, sources):
     """The image in which husk-jupyter is compiled, from these files and every header that they could include."""
     root = runtimes.parent
@@ -146,14 +150,14 @@ def adapter_image(runtimes, sources):
     files = sorted({*sources, *root.glob("base/*.h"), *root.glob("kernels/*.h"), *root.glob("kernels/jupyter/*.h")})
     names = [str(file.relative_to(root)) for file in files]
     inputs = [part for name, file in zip(names, files) for part in (name, file)]
-    base_tag = f"husk-base:trixie-{digest(runtimes / 'base.sh')}"
-    return f"husk-jupyter:{digest(base_tag, runtimes / 'contrib' / 'Dockerfile.adapter', *inputs)}", names
+    return f"husk-jupyter:{digest(debian_image(runtimes), runtimes / 'contrib' / 'Dockerfile.adapter', *inputs)}", names
 
 
 def image(manifest, runtimes, folder, client, adapter_sources):
     files = kernel_files(folder)
-    base = runtimes / "base.sh"
-    base_tag = f"husk-base:trixie-{digest(base)}"
+    debian_tag = base_tag = debian_image(runtimes)
+    if folder.parent == runtimes:  # the recipes in contrib/ begin at Debian itself
+        base_tag = f"husk-common:{digest(debian_tag, runtimes / 'Dockerfile.base')}"
     recipe = [file for file in (folder / "Dockerfile", folder / "fetch.sh") if file.exists()]
     packages_tag = f"husk-{manifest['name']}-packages:{digest(base_tag, *recipe)}"
     inputs = [runtimes / "Dockerfile.kernel", folder / "runtime.json"]
@@ -174,6 +178,7 @@ def image(manifest, runtimes, folder, client, adapter_sources):
         "packages_tag": packages_tag,
         "build_tag": build_tag,
         "build_packages_tag": build_packages_tag,
+        "debian_tag": debian_tag,
         "base_tag": base_tag,
         "folder": str(folder),
         "files": [str(file) for file in files],
