@@ -243,6 +243,26 @@ static void on_connect(struct watch *w, short revents)
 	}
 }
 
+int controller_take(struct controller *c, int fd)
+{
+	struct guest *g = free_place(c);
+	if (!g) {
+		close(fd);
+		return -EBUSY;
+	}
+	*g = (struct guest){ .controller = c, .fd = fd, .dialled = true };
+	watch_start(c->poller, &g->watch, fd, POLLIN, on_guest);
+	return 0;
+}
+
+bool controller_has_dialled(const struct controller *c)
+{
+	for (size_t i = 0; i < ARRAY_LEN(c->guests); i++)
+		if (c->guests[i].fd >= 0 && c->guests[i].dialled)
+			return true;
+	return false;
+}
+
 int controller_init(struct controller *c)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };

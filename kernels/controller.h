@@ -33,7 +33,8 @@ struct controller {
 	struct files files;
 	struct guest {
 		struct controller *controller;
-		int fd; /* -1 = free */
+		int fd;	      /* -1 = free */
+		bool dialled; /* by PID 1 */
 		struct watch watch;
 		struct timeout patience;
 		struct frame_reader reader;
@@ -43,6 +44,10 @@ struct controller {
 
 /* Fields above listen_fd are set by the caller. Binds the control socket: 0 or -errno. */
 int controller_init(struct controller *c);
+/* A connection that PID 1 has made to a server: trusted, and not hurried. Takes the descriptor; -EBUSY if there is no place. */
+int controller_take(struct controller *c, int fd);
+/* There is such a connection, whether it has said hello or not. */
+bool controller_has_dialled(const struct controller *c);
 /* An EVENT to the present controller, if any. */
 void controller_event(struct controller *c, const json_t *event);
 /* Sends what can be sent, and goes on with file calls; once a turn. True if there is more to do without waiting. */

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "kernels/clock.h"
 #include "kernels/controller.h"
+#include "kernels/dial.h"
 #include "kernels/kernel.h"
 #include "kernels/lease.h"
 #include "kernels/procs.h"
@@ -36,6 +37,7 @@ struct init {
 	struct strv env; /* of every child */
 	struct jobs jobs;
 	struct controller controller;
+	struct dial dial;
 	struct kernel kernel;
 	struct terminal terminal;
 
@@ -353,6 +355,7 @@ static int set_up(struct init *i)
 	limits_open(&i->limits, i->options->cgroup);
 	lease_init(&i->lease, i->options->lease_ms, i->options->lifetime_ms, clock_now_ms(), clock_boot_ms());
 	int r = start_controller(i);
+	dial_init(&i->dial, &i->poller, &i->controller);
 	if (r < 0)
 		return dprintf(STDERR_FILENO, "husk-client: cannot listen for the manager: %s\n", strerror(-r)), r;
 	r = watch_signals(i);
@@ -388,6 +391,8 @@ int init_run(const struct init_options *options)
 	if (set_up(&i) < 0)
 		return INIT_EXIT_SYSTEM;
 
+	/* First of all: whoever else could dial does not exist yet. */
+	dial_turn(&i.dial, clock_now_ms());
 	if (!options->install)
 		kernel_start(&i.kernel);
 	while (!i.ending || !said_farewell(&i)) {
@@ -395,6 +400,7 @@ int init_run(const struct init_options *options)
 		poller_turn(&i.poller, more ? 0 : i.ending ? FAREWELL_MS / 10 : TICK_MS);
 		if (i.reap_again)
 			reap(&i);
+		dial_turn(&i.dial, clock_now_ms());
 		check_lease(&i);
 	}
 	procs_kill_all();

@@ -50,6 +50,9 @@
 #define CONTROLLER_UID 65531
 
 #define CONTROL_SOCKET "husk-control" /* abstract */
+/* Where a server that shares the container's kernel is found: a folder that is mounted read-only, with its socket in it. */
+#define LINE_FOLDER "/run/husk"
+#define LINE_SOCKET "line.sock"
 #define CLIENT_PATH "/opt/husk/husk-client"
 #define DEPENDENCIES_PATH "/opt/husk/deps"
 #define RUNTIME_MANIFEST_PATH "/opt/husk/runtime.json"

@@ -2,8 +2,10 @@
 import json
 import os
 import pathlib
+import select
 import shutil
 import signal
+import socket
 import subprocess
 import time
 
@@ -22,8 +24,38 @@ def client_path():
     return path
 
 
+class Listener:
+    """A server's socket, named once it can be dialled; the path to it may be longer than a socket's name can be."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.settimeout(20)
+        directory = os.open(folder, os.O_PATH)
+        self.socket.bind(f"/proc/self/fd/{directory}/line.new")
+        os.close(directory)
+        os.chmod(folder / "line.new", 0o666)
+        self.socket.listen(8)
+        os.rename(folder / "line.new", folder / "line.sock")
+
+    def accept(self):
+        """A controller that PID 1 has dialled; it has not said hello."""
+        connection, _ = self.socket.accept()
+        client = frames.Client(connection.fileno(), connection.fileno())
+        client.connection = connection
+        return client
+
+    def is_idle(self, seconds):
+        return not select.select([self.socket], [], [], seconds)[0]
+
+    def close(self):
+        """As a server does that has what it wanted."""
+        os.unlink(self.folder / "line.sock")
+        self.socket.close()
+
+
 class Box:
-    def __init__(self, folder, *options, manifest=None, cgroup="v2", env=None):
+    def __init__(self, folder, *options, manifest=None, cgroup="v2", env=None, line=None):
         self.clients = []
         self.pid = None
         self.cgroup = folder / "cgroup"
@@ -33,7 +65,7 @@ class Box:
         self.process = subprocess.Popen(
             ["unshare", "--pid", "--mount", "--net", "--ipc", "--fork", "--kill-child", "/bin/sh", str(HERE / "box.sh"),
              client_path(), str(HERE / "fake_kernel.py"), str(self.cgroup), str(folder / "runtime.json"), *options],
-            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env={**os.environ, **(env or {})})
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env={**os.environ, **(env or {}), "LINE": str(line or "")})
         self.pid = self._find_pid1()
 
     def _find_pid1(self):

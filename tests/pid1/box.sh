@@ -1,6 +1,7 @@
 #!/bin/sh
 # A container without an engine: private pid, mount, network and ipc namespaces and a small root of its own.
 # box.sh CLIENT KERNEL CGROUP MANIFEST [OPTION]... runs as root and as pid 1 of its namespace, and becomes PID 1 proper.
+# LINE, if it is set, is the folder where a server's socket appears.
 set -eu
 client=$1 kernel=$2 cgroup=$3 manifest=$4
 shift 4
@@ -20,6 +21,11 @@ chmod 0111 opt/husk/husk-client
 cp "$kernel" opt/husk/kernel.py
 cp "$manifest" opt/husk/runtime.json
 mount --bind "$cgroup" opt/husk/cgroup
+if [ -n "${LINE-}" ]; then
+	mkdir -p run/husk
+	mount --bind "$LINE" run/husk
+	mount -o remount,bind,ro run/husk
+fi
 chown 65532:65532 workspace tmp home/sandbox opt/husk/deps
 ip link set lo up 2>/dev/null || true
 cd /

@@ -1,0 +1,121 @@
+"""PID 1 dials a server whose socket appears in the folder that is mounted for it."""
+import pathlib
+import subprocess
+
+import box as box_module
+import frames
+import pytest
+
+
+@pytest.fixture
+def line(tmp_path):
+    folder = tmp_path / "line"
+    folder.mkdir(mode=0o755)
+    return folder
+
+
+def greet(client, fence=1):
+    client.hello(fence)
+    client.ready()
+    return client
+
+
+def inotify_descriptors(box):
+    found = []
+    for entry in pathlib.Path("/proc", str(box.pid), "fd").iterdir():
+        try:
+            found.append(str(entry.readlink()))
+        except FileNotFoundError:
+            pass
+    return sum("inotify" in target for target in found)
+
+
+def test_a_listener_that_is_there_is_dialled_at_once(make_box, line):
+    listener = box_module.Listener(line)
+    box = make_box(line=line)
+    client = greet(listener.accept())
+    assert client.execute("print(6 * 7)").out == b"42\n"
+    assert inotify_descriptors(box) == 0  # a user has few of them: none while somebody controls
+
+
+def test_a_server_may_take_its_time_to_say_hello(make_box, line):
+    listener = box_module.Listener(line)
+    make_box(line=line)
+    client = listener.accept()
+    with pytest.raises(TimeoutError):
+        client.read_frame(timeout=6)  # an attached stranger would have been sent away by now
+    assert greet(client).ping() == b"ping"
+
+
+def test_a_new_server_is_found_by_its_socket(make_box, line):
+    box = make_box(line=line)
+    first = greet(box_module.Listener(line).accept())
+    number = first.start(frames.EXECUTE, "print('kept')")
+    first.finish(number, ack=False)
+    first.connection.close()
+    again = box_module.Listener(line).accept()
+    again.hello(fence=2)
+    assert again.finish(number).out == b"kept\n"
+    assert box.process.poll() is None
+
+
+def test_a_socket_that_leads_nowhere_is_passed_over(make_box, line):
+    dead = box_module.Listener(line)
+    dead.socket.close()
+    make_box(line=line)
+    assert greet(box_module.Listener(line).accept()).ping() == b"ping"
+
+
+def test_who_is_refused_waits_for_another_socket(make_box, line):
+    listener = box_module.Listener(line)
+    make_box(line=line)
+    listener.accept().connection.close()
+    assert listener.is_idle(1.5)
+    assert greet(box_module.Listener(line).accept()).ping() == b"ping"
+
+
+def test_one_controller_at_a_time(make_box, line):
+    """Attach works beside it, by the same fence; PID 1 does not dial while somebody controls it."""
+    listener = box_module.Listener(line)
+    box = make_box(line=line)
+    dialled = greet(listener.accept())
+    listener.close()
+    attached = box.attach(fence=2)
+    dialled.wait_closed()
+    newcomer = box_module.Listener(line)
+    assert newcomer.is_idle(1.5)
+    attached.process.stdin.close()
+    late = newcomer.accept()
+    late.send(frames.HELLO, 0, {"version": 2, "min_version": 1, "fence": 1})
+    assert late.event("fenced")["fence"] == 2
+
+
+def test_the_sandbox_cannot_put_a_socket_there(make_box, line):
+    box = make_box(line=line)
+    client = box.attach()
+    reply = client.terminal("touch /run/husk/x; rm -rf /run/husk; mv /run/husk /tmp/husk; echo $(ls -A /run/husk | wc -l)")
+    assert reply.out == b"0\n" and reply.err.count(b"ead-only file system") + reply.err.count(b"ermission denied") >= 2, reply.err
+
+
+SQUAT = """
+import os, socket
+listener = socket.socket(socket.AF_UNIX)
+listener.bind("/line/line.new")
+os.chmod("/line/line.new", 0o666)
+listener.listen()
+os.rename("/line/line.new", "/line/line.sock")
+listener.settimeout(10)
+connection, _ = listener.accept()
+print(len(connection.recv(1)))
+"""
+
+
+def test_who_listens_inside_the_box_is_not_obeyed(make_box, line):
+    """Even if the folder could be written to: the other end must be outside."""
+    line.chmod(0o777)
+    box = make_box(line=line)
+    code = SQUAT.replace("/line/", "/proc/self/cwd/")
+    inside = subprocess.run(["nsenter", "-t", str(box.pid), "-p", "setpriv", "--reuid", str(box_module.UID_SANDBOX), "--clear-groups",
+                             "python3", "-c", code], cwd=line, capture_output=True, text=True, timeout=30)
+    assert inside.stdout == "0\n", inside.stderr  # dialled, looked at, and hung up on
+    assert greet(box_module.Listener(line).accept()).ping() == b"ping"
