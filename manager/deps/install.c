@@ -270,7 +270,7 @@ static void on_deadline(void *ctx)
 
 /* --- life -------------------------------------------------------------------------------------------------------- */
 
-static void on_created(void *ctx, const struct fail *f)
+static void on_created(void *ctx, const struct engine_created *created UNUSED, const struct fail *f)
 {
 	struct install *i = ctx;
 	i->task = NULL;

@@ -82,6 +82,7 @@ struct engine_state {
 	bool is_there, running;
 	int exit_code; /* if it is there and does not run */
 	bool oom;
+	int64_t pid; /* of its first process, as the engine's machine has it; 0 = unknown */
 };
 
 /* The memory of each container that runs, Husk's or not. */

@@ -36,6 +36,14 @@ struct container_spec {
 	const struct strv *env; /* NAME=value; never a secret: everybody on the engine can read it. NULL = none */
 	/* A host file, mounted read-only when the network is on and the engine is local; or NULL. */
 	const char *ca_bundle;
+	/* A host folder for PID 1's line, mounted read-only unless the engine is known to be elsewhere; or NULL. */
+	const char *line_dir;
+};
+
+/* A container that was made. Valid during the call. */
+struct engine_created {
+	const char *id; /* 64 hex digits; "" if the engine did not say */
+	bool line_dir;	/* it has the folder */
 };
 
 /* On every image that bake makes; its value says of what. */
@@ -54,6 +62,9 @@ struct bake_spec {
 
 /* f is NULL on success; valid during the call. */
 typedef void (*engine_done_fn)(void *ctx, const struct fail *f);
+
+/* created is NULL on failure. */
+typedef void (*engine_created_fn)(void *ctx, const struct engine_created *created, const struct fail *f);
 
 struct stream_handler {
 	void (*on_bytes)(void *ctx, const void *data, size_t n);
@@ -97,7 +108,7 @@ struct engine_capabilities {
 struct engine_ops {
 	const char *name;
 	/* Creates and starts; on failure nothing is left behind. */
-	struct engine_task *(*create)(struct engine *e, const struct container_spec *spec, engine_done_fn done,
+	struct engine_task *(*create)(struct engine *e, const struct container_spec *spec, engine_created_fn done,
 				      void *ctx);
 	/* Removes by force; done when it is really gone. A container that is not there is success. done may be NULL. */
 	struct engine_task *(*remove)(struct engine *e, const char *container, engine_done_fn done, void *ctx);
@@ -135,6 +146,8 @@ struct engine_ops {
 
 struct engine {
 	const struct engine_ops *ops;
+	enum support
+		dials; /* its containers reach a socket of ours: known by trying only (manager/line/transport-socket.c) */
 };
 
 struct engine_options {

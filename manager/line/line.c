@@ -280,7 +280,7 @@ bool line_busy(const struct line *l)
 
 const char *line_transport(const struct line *l)
 {
-	return l->spec.transport->ops->name;
+	return l->spec.transport->ops->name(l->spec.transport);
 }
 
 struct line *line_free(struct line *l)

@@ -57,6 +57,11 @@ static void exec_explain(struct transport *t, const char *text, size_t n, struct
 	x->engine->ops->explain(x->engine, text, n, f);
 }
 
+static const char *exec_name(const struct transport *t UNUSED)
+{
+	return "docker exec";
+}
+
 static struct transport *exec_free(struct transport *t)
 {
 	struct exec *x = exec_of(t);
@@ -69,7 +74,7 @@ static struct transport *exec_free(struct transport *t)
 struct transport *transport_exec_new(struct engine *engine, const char *container)
 {
 	static const struct transport_ops ops = {
-		.name = "docker exec",
+		.name = exec_name,
 		.open = exec_open,
 		.write = exec_write,
 		.close = exec_close,

@@ -4,6 +4,7 @@
 #define HUSK_MANAGER_LINE_TRANSPORT_H
 
 #include "manager/engine/engine.h"
+#include "manager/model/config.h"
 
 struct transport;
 
@@ -15,7 +16,8 @@ struct transport_handler {
 };
 
 struct transport_ops {
-	const char *name; /* for people: "docker exec", "socket" */
+	/* For people: "docker exec", "socket". */
+	const char *(*name)(const struct transport *t);
 	/* -1 with f if it cannot even be tried; nothing is called back then. */
 	int (*open)(struct transport *t, const struct transport_handler *handler, struct fail *f);
 	/* Bytes that cannot be written close the transport; on_closed tells, later. */
@@ -34,5 +36,17 @@ struct transport {
 
 /* Over the engine's own exec. The engine must outlive it. */
 struct transport *transport_exec_new(struct engine *engine, const char *container);
+
+/* Over a socket that PID 1 dials, where that works and config->transport allows it; else over exec. All must outlive it. */
+struct transport *transport_local_new(struct loop *loop, struct engine *engine, const struct config *config,
+				      const char *container);
+/* Before the container is made: the folder to mount into it, or NULL. PID 1 may dial from then on. Valid until forgotten. */
+const char *transport_local_invite(struct transport *t);
+/* It is made. Before the transport is opened. */
+void transport_local_created(struct transport *t, const struct engine_created *created);
+/* Instead of both, for a container of an earlier server, whose folder may be there. */
+void transport_local_find(struct transport *t);
+/* The container is gone: so is its folder. Idempotent. */
+void transport_local_forget(struct transport *t);
 
 #endif

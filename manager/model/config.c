@@ -16,7 +16,7 @@
 #define HOST_CA_BUNDLE "/etc/ssl/certs/ca-certificates.crt"
 
 /* Only a STRING may hold a secret; its value is never shown. */
-enum setting_kind { SETTING_NUMBER, SETTING_SIZE, SETTING_BOOL, SETTING_PATH, SETTING_STRING };
+enum setting_kind { SETTING_NUMBER, SETTING_SIZE, SETTING_BOOL, SETTING_CHOICE, SETTING_PATH, SETTING_STRING };
 
 struct setting {
 	const char *name;
@@ -24,6 +24,7 @@ struct setting {
 	size_t offset;
 	const char *fallback; /* NULL = stays NULL (strings only) */
 	uint64_t min, max;
+	const char *const *choices; /* in the order of their numbers; ends with NULL */
 };
 
 #define NUMBER(name, field, fallback, min, max)                                                                        \
@@ -38,6 +39,10 @@ struct setting {
 	{                                                                                                              \
 		name, SETTING_BOOL, offsetof(struct config, field), fallback, 0, 0                                     \
 	}
+#define CHOICE(name, field, fallback, choices)                                                                         \
+	{                                                                                                              \
+		name, SETTING_CHOICE, offsetof(struct config, field), fallback, 0, 0, choices                          \
+	}
 #define PATH(name, field)                                                                                              \
 	{                                                                                                              \
 		name, SETTING_PATH, offsetof(struct config, field), NULL, 0, 0                                         \
@@ -51,6 +56,10 @@ struct setting {
 #define TIB (1ull << 40)
 #define YEAR 31536000ull
 #define MANY 1000000000ull
+
+static const char *const transports[] = {
+	[TRANSPORT_AUTO] = "auto", [TRANSPORT_EXEC] = "exec", [TRANSPORT_SOCKET] = "socket", NULL
+};
 
 static const struct setting settings[] = {
 	SIZE("CONTAINER_MEMORY_LIMIT", memory_limit, "2048m", 64 * MIB, 16 * TIB),
@@ -89,6 +98,7 @@ static const struct setting settings[] = {
 	NUMBER("POSTGRES_PORT", postgres_port, "5432", 1, 65535),
 	STRING("HUSK_THREAD_ID", thread_id),
 	PATH("HUSK_DOCKER", docker),
+	CHOICE("HUSK_TRANSPORT", transport, "exec", transports),
 };
 
 const char *config_lookup(const struct config *c, const char *name)
@@ -116,6 +126,19 @@ static int bad_size(struct fail *f, const struct setting *s, const char *value)
 			s->name, value, (unsigned long long)(s->min / MIB), (unsigned long long)(s->max / MIB));
 }
 
+static int choose(const struct setting *s, const char *value, uint64_t *ret, struct fail *f)
+{
+	AUTO(buf_release) struct buf all = { 0 };
+	for (size_t i = 0; s->choices[i]; i++) {
+		if (streq(s->choices[i], value)) {
+			*ret = i;
+			return 0;
+		}
+		buf_printf(&all, "%s%s", i ? ", " : "", s->choices[i]);
+	}
+	return fail_set(f, FAIL_INVALID, "setting %s: '%s' is none of: %s", s->name, value, buf_str(&all));
+}
+
 static int apply(struct config *c, const struct setting *s, const char *value, struct fail *f)
 {
 	void *field = (char *)c + s->offset;
@@ -135,6 +158,8 @@ static int apply(struct config *c, const struct setting *s, const char *value, s
 		if (parse_bool(value, field) < 0)
 			return fail_set(f, FAIL_INVALID, "setting %s: '%s' is neither true nor false", s->name, value);
 		return 0;
+	case SETTING_CHOICE:
+		return choose(s, value, field, f);
 	case SETTING_PATH:
 	case SETTING_STRING:
 		*(char **)field = xstrdup(value);

@@ -7,6 +7,9 @@
 #include "base/fail.h"
 #include "base/strv.h"
 
+/* How PID 1 is reached: over a socket where that works, else by the engine's exec; or one of them alone. */
+enum transport_choice { TRANSPORT_AUTO, TRANSPORT_EXEC, TRANSPORT_SOCKET };
+
 struct config {
 	/* CONTAINER_* */
 	uint64_t memory_limit; /* bytes */
@@ -52,6 +55,7 @@ struct config {
 	char *postgres_user, *postgres_password, *postgres_db, *postgres_host;
 	uint64_t postgres_port;
 	char *thread_id;    /* HUSK_THREAD_ID; NULL = the persistent one */
+	uint64_t transport; /* HUSK_TRANSPORT: an enum transport_choice */
 	char *docker;	    /* HUSK_DOCKER: the client to run, default "docker" */
 	const char *engine; /* the name of a kind of engine; NULL = docker. No setting yet */
 

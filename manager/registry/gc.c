@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "manager/line/folder.h"
 #include "manager/registry/claims.h"
 #include "manager/registry/rows.h"
 #include "manager/registry/sweep.h"
@@ -122,6 +123,7 @@ static void on_containers(void *ctx, const struct engine_answer *answer, const s
 		if (!c->running && c->created <= now && now - c->created >= g->spec.config->orphan_min_age)
 			strv_add(&g->ended, c->name);
 	}
+	folders_sweep(g->spec.loop, g->spec.config, &g->present);
 	g->job = store_sessions(g->spec.store, /* thread= */ NULL, /* all= */ true, on_rows, g);
 }
 

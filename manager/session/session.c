@@ -29,6 +29,7 @@ struct session {
 	uint64_t ends_ms; /* its hard lifetime; 0 = none, or not known yet */
 	uint64_t oom_ms;
 	struct engine_task *task;
+	struct transport *transport; /* the line's */
 	struct line *line;
 	struct timer *deadline;
 	struct engine_query *query; /* how the container ended, where no events tell */
@@ -127,6 +128,8 @@ static void on_removed(void *ctx, const struct fail *f)
 {
 	struct session *s = ctx;
 	s->task = NULL;
+	if (!f)
+		transport_local_forget(s->transport);
 	if (s->state == SESSION_STOPPING)
 		s->spec.handler.on_stopped(s->spec.handler.ctx, s, f);
 }
@@ -282,7 +285,7 @@ static void on_broken(void *ctx, const struct fail *f)
 
 /* --- life -------------------------------------------------------------------------------------------------------- */
 
-static void on_created(void *ctx, const struct fail *f)
+static void on_created(void *ctx, const struct engine_created *created, const struct fail *f)
 {
 	struct session *s = ctx;
 	s->task = NULL;
@@ -292,8 +295,10 @@ static void on_created(void *ctx, const struct fail *f)
 		session_die(s, f);
 	else if (s->ending.kind)
 		session_die(s, &s->ending);
-	else
+	else {
+		transport_local_created(s->transport, created);
 		line_open(s->line);
+	}
 }
 
 static void on_start_deadline(void *ctx)
@@ -316,10 +321,11 @@ static struct session *prepare(const struct session_spec *spec, enum session_sta
 	s->state = state;
 	s->fence = fence;
 	s->created_ms = loop_now_ms();
+	s->transport = transport_local_new(spec->loop, spec->engine, spec->config, container);
 	s->line = line_new(&(struct line_spec){
 		.loop = spec->loop,
 		.config = spec->config,
-		.transport = transport_exec_new(spec->engine, container),
+		.transport = s->transport,
 		.fence = fence,
 		.lease_ms = spec->config->lease * 1000,
 		.handler = { .on_hello = on_hello, .on_event = on_event, .on_broken = on_broken, .ctx = s },
@@ -353,6 +359,7 @@ void session_start(struct session *s, const struct session_start *start)
 		.keep_proxies = c->proxy_enabled,
 		.ca_bundle = c->ca_bundle,
 		.env = start->env,
+		.line_dir = transport_local_invite(s->transport),
 	};
 	s->created_ms = loop_now_ms();
 	s->deadline = timer_new(s->spec.loop, on_start_deadline, s);
@@ -368,6 +375,7 @@ struct session *session_adopt(const struct session_spec *spec, const struct sess
 	snprintf(s->id, sizeof(s->id), "%s", past->id);
 	s->created_ms -= MIN(past->age_ms, s->created_ms);
 	session_dispatch(s)->used_ms -= MIN(past->idle_ms, session_dispatch(s)->used_ms);
+	transport_local_find(s->transport);
 	line_open(s->line);
 	return s;
 }

@@ -26,14 +26,21 @@ def engine():
     harness.docker("version", "--format", "{{.Server.Version}}")
 
 
+@pytest.fixture(params=["exec", "socket"])
+def transport(request):
+    """For tests of the stream to PID 1 (usefixtures): each way to reach it."""
+    return request.param
+
+
 @pytest.fixture
-def start(tmp_path):
+def start(tmp_path, request):
     """Starts servers: start(era=…, SETTING=…). All end with the test, and all they said is checked."""
+    stream = {"HUSK_TRANSPORT": request.getfixturevalue("transport")} if "transport" in request.fixturenames else {}
     numbers = itertools.count()
     servers = []
 
     def start_one(era=harness.MODERN, home=None, **options):
-        server = harness.Server(home or tmp_path / f"server{next(numbers)}", era, **options)
+        server = harness.Server(home or tmp_path / f"server{next(numbers)}", era, **{**stream, **options})
         servers.append(server)
         return server
 

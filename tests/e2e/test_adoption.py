@@ -59,6 +59,7 @@ def start_slow_cell(session, seconds=3):
     session.server.wait_for(lambda s: s.progress_of(session.id), what="the cell's first output")
 
 
+@pytest.mark.usefixtures("transport")
 @pytest.mark.parametrize("how", ["EOF", "SIGTERM", "SIGINT", "SIGKILL"])
 def test_variables_files_and_running_cells_are_still_there(window, how):
     first = window()
@@ -182,6 +183,7 @@ def test_of_several_servers_one_adopts(window):
     assert all(f"process {owner}" in r.text or "at the same time" in r.text for r in results if r.is_error)
 
 
+@pytest.mark.usefixtures("transport")
 def test_the_old_owner_is_kept_out_after_a_take_over(window):
     """The first server is made to look dead although it lives: an owner elsewhere whose lease was not renewed."""
     first = window()
@@ -200,6 +202,7 @@ def test_the_old_owner_is_kept_out_after_a_take_over(window):
     assert [r["fence"] for r in rows(second)] == [2]
 
 
+@pytest.mark.usefixtures("transport")
 def test_a_death_that_nobody_saw_is_reported_as_such(window):
     first = window()
     session = first.session(network=False)
@@ -237,6 +240,7 @@ def test_causes_are_known_after_an_adoption(window):
     assert running.tool().fields["ending"] == "container_died" and "SIGKILL" in running.tool().text
 
 
+@pytest.mark.usefixtures("transport")
 def test_adoption_goes_on_from_server_to_server(window):
     first = window()
     session = first.session(network=False)

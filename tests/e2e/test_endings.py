@@ -112,7 +112,7 @@ def test_an_idle_session_ends_with_the_cause_and_a_running_cell_is_not_idle(star
 
 def test_a_stream_that_breaks_loses_nothing(start):
     """The docker client behind the stream is killed: the running cell, a cell and a command sent meanwhile all come to their end."""
-    server = start()
+    server = start(HUSK_TRANSPORT="exec")
     session = server.session(network=False)
     session.code("x = 5").ok()
     running = session.start_code("import time\nfor i in range(20): print(i, flush=True); time.sleep(0.1)\nx + 1", progress="p")

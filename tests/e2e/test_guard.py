@@ -117,7 +117,7 @@ print(json.dumps(seen))
 def victim(tmp_path_factory):
     from harness import Server
 
-    with Server(tmp_path_factory.mktemp("victim")) as server:
+    with Server(tmp_path_factory.mktemp("victim"), HUSK_TRANSPORT="exec") as server:
         session = server.session(network=False)
         session.code("alive = 'alive'").ok()
         session.code(f"open('/workspace/attack.py', 'w').write({ATTACK!r})").ok()

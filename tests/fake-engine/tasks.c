@@ -21,6 +21,7 @@ struct engine_task {
 	enum engine_question question;
 	struct fake_container *starting; /* a real PID 1 is on its way up */
 	engine_done_fn done;
+	engine_created_fn created; /* instead, for a create */
 	engine_answer_fn answer;
 	void *ctx;
 };
@@ -66,11 +67,14 @@ static void task_free(struct engine_task *t)
 static void finish(struct engine_task *t, const struct fail *f)
 {
 	engine_done_fn done = t->done;
+	engine_created_fn created = t->created;
 	void *ctx = t->ctx;
 	/* Out of the list, so that nobody lets it go twice. */
 	list_remove(&t->node);
 	if (done)
 		done(ctx, f);
+	else if (created)
+		created(ctx, f ? NULL : &(struct engine_created){ .id = "" }, f);
 	task_free(t);
 }
 
@@ -132,16 +136,16 @@ static int create(struct engine_task *t, bool *ret_later, struct fail *f)
 	return 0;
 }
 
-static struct engine_task *ops_create(struct engine *e, const struct container_spec *spec, engine_done_fn done,
+static struct engine_task *ops_create(struct engine *e, const struct container_spec *spec, engine_created_fn done,
 				      void *ctx)
 {
 	struct engine_task *t = task_new(e, FAKE_CREATE, spec->name, ctx);
-	t->done = done;
+	t->created = done;
 	t->image = xstrdup(spec->image);
 	t->store = xstrdup(spec->store);
 	t->owner = xstrdup(spec->owner);
 	t->spec = *spec;
-	t->spec.name = t->spec.image = t->spec.store = t->spec.owner = t->spec.ca_bundle = NULL;
+	t->spec.name = t->spec.image = t->spec.store = t->spec.owner = t->spec.ca_bundle = t->spec.line_dir = NULL;
 	t->spec.env = NULL;
 	for (size_t i = 0; spec->env && i < spec->env->n; i++)
 		strv_add(&t->env, spec->env->v[i]);
@@ -351,6 +355,7 @@ static void ops_cancel(struct engine_task *t)
 {
 	bool undone = t->op == FAKE_CREATE || t->op == FAKE_BAKE;
 	t->done = NULL;
+	t->created = NULL;
 	if (t->starting)
 		container_free(take_ptr(t->starting));
 	if (undone)

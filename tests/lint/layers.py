@@ -65,7 +65,7 @@ SHOWN = (*BASE, "manager/model/", "manager/registry/")
 
 # Third-party header -> where it may be included.
 ADAPTERS = {
-    "uv.h": r"base/(loop|stream|child|work)\.c",
+    "uv.h": r"base/(loop|stream|listener|child|work)\.c",
     "jansson.h": r"(mcp|cli|kernels)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/(deps/set|registry/own-id)\.c",
     "sodium.h": r"manager/(model/token|store/key|files/digest)\.c|kernels/jupyter/[^/]*\.c",
     "zmq.h": r"kernels/jupyter/[^/]*\.c",

@@ -80,6 +80,15 @@ static void run_install(void **state)
 	check("run-install", &argv);
 }
 
+static void run_with_a_line(void **state)
+{
+	struct strv argv = { 0 };
+	struct container_spec spec = defaults();
+	spec.line_dir = "/home/me/.local/state/husk/lines/husk-abcdefghijklmnopqrstuvwxyz";
+	argv_run(&argv, "docker", &spec, "ignored");
+	check("run-line", &argv);
+}
+
 static void bake(void **state)
 {
 	struct strv argv = { 0 }, labels = { 0 };
@@ -215,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(run_default),
 		cmocka_unit_test(run_install),
+		cmocka_unit_test(run_with_a_line),
 		cmocka_unit_test(bake),
 		cmocka_unit_test(run_network_on),
 		cmocka_unit_test(a_bundle_is_only_for_the_network),

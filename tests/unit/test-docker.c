@@ -18,6 +18,9 @@ struct bench {
 	struct fail fail;
 	struct engine_network network;
 	struct engine_state container;
+	bool wants_line_dir;
+	char id[65]; /* of what was created */
+	bool line_dir;
 };
 
 static struct bench b;
@@ -85,12 +88,20 @@ static void on_done(void *ctx UNUSED, const struct fail *f)
 	loop_stop(b.loop, 0);
 }
 
+static void on_created(void *ctx, const struct engine_created *created, const struct fail *f)
+{
+	snprintf(b.id, sizeof(b.id), "%s", created ? created->id : "");
+	b.line_dir = created && created->line_dir;
+	on_done(ctx, f);
+}
+
 static void create(void)
 {
 	struct container_spec spec = {
 		.name = "husk-c", .image = "i", .store = "s", .owner = "o", .memory = 1 << 20, .network = true
 	};
-	b.engine->ops->create(b.engine, &spec, on_done, NULL);
+	spec.line_dir = b.wants_line_dir ? "/lines/c" : NULL;
+	b.engine->ops->create(b.engine, &spec, on_created, NULL);
 	assert_false(b.done);
 	loop_run(b.loop);
 	assert_true(b.done);
@@ -228,6 +239,46 @@ static void the_image_is_not_there(void **state)
 	assert_true(logged("rm --force --volumes husk-c"));
 }
 
+/* As an engine does that does not see this machine's files. */
+static void a_refused_mount_is_tried_without_and_remembered(void **state)
+{
+	start("case \"$*\" in\n"
+	      "'context inspect'*) echo unix:///x ;;\n"
+	      "'network ls'*) echo " FIRST " ;;\n"
+	      "run*/run/husk*) echo 'invalid mount config for type \"bind\": bind source path does not exist: /lines/c' >&2; exit 125 ;;\n"
+	      "run*) echo run >> $d/tries; echo " SECOND " ;;\n"
+	      "esac");
+	b.wants_line_dir = true;
+	for (int i = 0; i < 2; i++) {
+		b.done = false;
+		create();
+		assert_int_equal(b.fail.kind, 0);
+		assert_false(b.line_dir);
+		assert_string_equal(b.id, SECOND);
+	}
+	AUTO(freep) char *log = path_of("log");
+	unsigned mounts = 0;
+	char line[4096];
+	FILE *f = fopen(log, "re");
+	while (fgets(line, sizeof(line), f))
+		mounts += strstr(line, "target=/run/husk") != NULL;
+	fclose(f);
+	assert_int_equal(mounts, 1);
+}
+
+static void what_was_made_is_told(void **state)
+{
+	start("case \"$*\" in\n"
+	      "'context inspect'*) echo unix:///x ;;\n"
+	      "'network ls'*) echo " FIRST " ;;\n"
+	      "run*) echo " SECOND " ;;\n"
+	      "esac");
+	b.wants_line_dir = true;
+	create();
+	assert_true(b.line_dir);
+	assert_string_equal(b.id, SECOND);
+}
+
 static void nobody_has_this_engine(void **state)
 {
 	assert_null(engine_open("none", &(struct engine_options){ .loop = b.loop, .program = "x" }, &b.fail));
@@ -249,6 +300,8 @@ int main(void)
 		TEST(there_is_no_client),
 		TEST(there_is_no_engine),
 		TEST(the_image_is_not_there),
+		TEST(a_refused_mount_is_tried_without_and_remembered),
+		TEST(what_was_made_is_told),
 		TEST(nobody_has_this_engine),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

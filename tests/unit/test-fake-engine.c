@@ -56,6 +56,11 @@ static void on_done(void *ctx UNUSED, const struct fail *f)
 		fail_copy(&b.fail, f);
 }
 
+static void on_created(void *ctx, const struct engine_created *created UNUSED, const struct fail *f)
+{
+	on_done(ctx, f);
+}
+
 static const char *image(void)
 {
 	size_t n;
@@ -65,7 +70,7 @@ static const char *image(void)
 static struct engine_task *start_create(const char *name)
 {
 	struct container_spec spec = { .name = name, .image = image(), .store = "s", .owner = "o", .lease = 300 };
-	return b.engine->ops->create(b.engine, &spec, on_done, NULL);
+	return b.engine->ops->create(b.engine, &spec, on_created, NULL);
 }
 
 static void create(const char *name)

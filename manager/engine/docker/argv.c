@@ -63,6 +63,10 @@ static void add_mounts(struct strv *argv, const struct container_spec *spec)
 		strv_addf(argv, "%s:rw,exec,nosuid,nodev,size=%llu,mode=%s,uid=%d,gid=%d", mounts[i].path,
 			  (unsigned long long)spec->tmpfs, mounts[i].mode, SANDBOX_UID, SANDBOX_GID);
 	}
+	if (spec->line_dir) {
+		strv_add(argv, "--mount");
+		strv_addf(argv, "type=bind,source=%s,target=" LINE_FOLDER ",readonly", spec->line_dir);
+	}
 	strv_add_all(argv, "--shm-size", SHM_SIZE, "--workdir", "/workspace", NULL);
 }
 

@@ -15,6 +15,7 @@ struct docker {
 	char *program;
 	char network[65];	    /* its id; "" until a session needed it */
 	enum support shares_kernel; /* SUPPORT_UNKNOWN until the client was asked where the engine is */
+	bool refuses_mounts;	    /* a run failed for the line's folder */
 	struct list tasks;
 	struct bakery bakery;
 };
@@ -25,7 +26,7 @@ static inline struct docker *docker_of(struct engine *e)
 }
 
 /* --- containers and networks (task.c) ------------------------------------------------------------------------------ */
-struct engine_task *task_create(struct engine *e, const struct container_spec *spec, engine_done_fn done, void *ctx);
+struct engine_task *task_create(struct engine *e, const struct container_spec *spec, engine_created_fn done, void *ctx);
 struct engine_task *task_remove(struct engine *e, const char *container, engine_done_fn done, void *ctx);
 struct engine_task *task_remove_ended(struct engine *e, const char *container, engine_done_fn done, void *ctx);
 struct engine_task *task_prune(struct engine *e, uint64_t min_age, engine_done_fn done, void *ctx);

@@ -40,9 +40,10 @@ void info_argv(struct strv *argv, const char *docker, enum engine_question quest
 		strv_addf(argv, "label=" STORE_LABEL "=%s", subject);
 		break;
 	case ASK_CONTAINER:
-		strv_add_all(argv, "container", "inspect", "--format",
-			     "[{{json .State.Running}},{{json .State.ExitCode}},{{json .State.OOMKilled}}]", "--",
-			     subject, NULL);
+		strv_add_all(
+			argv, "container", "inspect", "--format",
+			"[{{json .State.Running}},{{json .State.ExitCode}},{{json .State.OOMKilled}},{{json .State.Pid}}]",
+			"--", subject, NULL);
 		break;
 	case ASK_STATS:
 		strv_add_all(argv, "stats", "--no-stream", "--no-trunc", "--format", "{{.Name}}\t{{.MemUsage}}", NULL);
@@ -296,6 +297,7 @@ static int read_container(struct engine_state *ret, const char *text, size_t n, 
 		.running = json_is_true(json_array_get(state, 0)),
 		.exit_code = (int)(json_integer_value(code) & 255),
 		.oom = json_is_true(json_array_get(state, 2)),
+		.pid = json_integer_value(json_array_get(state, 3)),
 	};
 	return 0;
 }

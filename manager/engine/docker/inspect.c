@@ -106,6 +106,23 @@ bool inspect_lost_network(const char *text)
 	return strstr(text, "network") && (strstr(text, "not found") || strstr(text, "is ambiguous"));
 }
 
+bool inspect_refused_mount(const char *text)
+{
+	static const char *const words[] = { "bind source path", "invalid mount", "error mounting", "mounts denied",
+					     "not shared",	 "bind mount",	  "statfs " };
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strstr(text, words[i]))
+			return true;
+	return false;
+}
+
+void inspect_container_id(const char *text, char ret[65])
+{
+	size_t n = strcspn(text, "\r\n");
+	bool is_id = n == 64 && strspn(text, "0123456789abcdef") == 64;
+	snprintf(ret, 65, "%.*s", is_id ? 64 : 0, text);
+}
+
 bool inspect_network_in_use(const char *text)
 {
 	return strstr(text, "active endpoints") != NULL;

@@ -15,6 +15,10 @@ bool inspect_removal_in_progress(const char *text);
 bool inspect_is_missing(const char *text);
 /* Of a run: the network that it was to be put on is gone, or there are several of its name. */
 bool inspect_lost_network(const char *text);
+/* Of a run: a bind mount that the engine does not make. */
+bool inspect_refused_mount(const char *text);
+/* The id that a run prints; "" if it is none. */
+void inspect_container_id(const char *text, char ret[65]);
 /* Of the removal of a network. */
 bool inspect_network_in_use(const char *text);
 

@@ -23,6 +23,8 @@
 /* A step that takes this long has the engine asked for a sign of life; without one it is waited for no longer. */
 #define PULSE_AFTER_MS 10000
 
+#define ID_SIZE 65
+
 enum step {
 	STEP_PLACE,
 	STEP_NETWORK_LIST,
@@ -42,8 +44,13 @@ struct engine_task {
 	struct timer *slow;	    /* runs while a step does that may take long */
 	struct engine_query *pulse; /* the question to an engine that takes long */
 	struct container_spec spec; /* strings are ours; only name for a remove */
-	engine_done_fn done;	    /* NULL once cancelled */
+	engine_done_fn done;	    /* may be NULL */
+	engine_created_fn created;  /* instead of done, for a create */
 	void *ctx;
+	bool cancelled;
+	char id[ID_SIZE];    /* of the container that was made */
+	bool has_line_dir;   /* likewise */
+	bool run_again;	     /* once what a refused mount left is removed */
 	struct fail failure; /* of a create whose remains are being removed */
 	uint64_t min_age;    /* of networks to remove */
 	unsigned retries;
@@ -66,6 +73,7 @@ static void spec_copy(struct container_spec *to, const struct container_spec *fr
 	to->store = from->store ? xstrdup(from->store) : NULL;
 	to->owner = from->owner ? xstrdup(from->owner) : NULL;
 	to->ca_bundle = from->ca_bundle ? xstrdup(from->ca_bundle) : NULL;
+	to->line_dir = from->line_dir ? xstrdup(from->line_dir) : NULL;
 }
 
 static void task_free(struct engine_task *t)
@@ -81,6 +89,7 @@ static void task_free(struct engine_task *t)
 	free((char *)t->spec.store);
 	free((char *)t->spec.owner);
 	free((char *)t->spec.ca_bundle);
+	free((char *)t->spec.line_dir);
 	strv_release(&t->env);
 	strv_release(&t->spares);
 	free(t);
@@ -102,9 +111,12 @@ static struct engine_task *task_new(struct docker *d, const struct container_spe
 
 static void task_finish(struct engine_task *t)
 {
-	engine_done_fn done = take_ptr(t->done);
-	if (done)
-		done(t->ctx, t->failure.kind ? &t->failure : NULL);
+	const struct fail *f = t->failure.kind ? &t->failure : NULL;
+	struct engine_created created = { .id = t->id, .line_dir = t->has_line_dir };
+	if (t->created && !t->cancelled)
+		t->created(t->ctx, f ? NULL : &created, f);
+	else if (t->done && !t->cancelled)
+		t->done(t->ctx, f);
 	task_free(t);
 }
 
@@ -187,6 +199,11 @@ static void remove_ended(struct engine_task *t, const struct child_result *r)
 {
 	if (remove_again(t, r))
 		return;
+	if (t->run_again && !t->cancelled) {
+		t->run_again = false;
+		step_start(t, STEP_RUN);
+		return;
+	}
 	/* The failure of a create stays the one that is told. */
 	if (r->exit_status != 0 && !inspect_is_missing(r->err) && !t->is_create) {
 		step_failed(t, r);
@@ -237,10 +254,16 @@ static void network_listed(struct engine_task *t, const struct child_result *r)
 static void run_ended(struct engine_task *t, const struct child_result *r)
 {
 	bool lost_network = r->exit_status != 0 && t->spec.network && inspect_lost_network(r->err);
-	if (r->exit_status == 0 && t->done) {
+	if (r->exit_status == 0 && !t->cancelled) {
+		inspect_container_id(r->out, t->id);
 		task_finish(t);
-	} else if (lost_network && t->network_tries++ < NETWORK_TRIES && t->done) {
+	} else if (lost_network && t->network_tries++ < NETWORK_TRIES && !t->cancelled) {
 		step_later(t, STEP_NETWORK_LIST, NETWORK_RETRY_MS);
+	} else if (r->exit_status != 0 && t->has_line_dir && inspect_refused_mount(r->err)) {
+		/* The engine is elsewhere, or has its own idea of the file system. */
+		log_debug("docker: no folder is mounted any more: %s", r->err);
+		t->docker->refuses_mounts = t->run_again = true;
+		step_start(t, STEP_REMOVE);
 	} else if (r->exit_status == 0) {
 		step_start(t, STEP_REMOVE);
 	} else {
@@ -290,7 +313,7 @@ static void step_ended(void *ctx, const struct child_result *r)
 	struct child *ended = take_ptr(t->child);
 	t->slow = timer_free(t->slow);
 	t->pulse = docker_query_free(t->pulse);
-	bool cancelled = !t->done && t->is_create && t->step < STEP_RUN;
+	bool cancelled = t->cancelled && t->is_create && t->step < STEP_RUN;
 	if (cancelled) {
 		task_finish(t);
 	} else {
@@ -343,6 +366,9 @@ static void step_argv(struct engine_task *t, struct strv *argv)
 	case STEP_RUN:
 		if (d->shares_kernel != SUPPORT_YES)
 			spec.ca_bundle = NULL;
+		if (d->shares_kernel == SUPPORT_NO || d->refuses_mounts)
+			spec.line_dir = NULL;
+		t->has_line_dir = spec.line_dir != NULL;
 		argv_run(argv, d->program, &spec, d->network);
 		break;
 	case STEP_REMOVE:
@@ -393,10 +419,11 @@ static void step_start(struct engine_task *t, enum step step)
 	timer_start(t->retry, 1, 0);
 }
 
-struct engine_task *task_create(struct engine *e, const struct container_spec *spec, engine_done_fn done, void *ctx)
+struct engine_task *task_create(struct engine *e, const struct container_spec *spec, engine_created_fn done, void *ctx)
 {
 	struct docker *d = docker_of(e);
-	struct engine_task *t = task_new(d, spec, done, ctx);
+	struct engine_task *t = task_new(d, spec, /* done= */ NULL, ctx);
+	t->created = done;
 	t->is_create = true;
 	if (!spec->network)
 		step_start(t, STEP_RUN);
@@ -432,7 +459,7 @@ struct engine_task *task_prune(struct engine *e, uint64_t min_age, engine_done_f
 
 void task_cancel(struct engine_task *t)
 {
-	t->done = NULL;
+	t->cancelled = true;
 }
 
 void tasks_remove_and_forget(struct engine *e, char *const *containers, size_t n)

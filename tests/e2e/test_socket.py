@@ -1,0 +1,67 @@
+"""The stream over a socket that PID 1 dials: no docker process, nobody but PID 1 is let in, and exec where it does not work."""
+
+import pathlib
+
+from harness import children_of, wait_until
+
+
+def streams(server):
+    return [command for command in children_of(server.process.pid).values() if " exec " in command]
+
+
+def folders(server):
+    return sorted(pathlib.Path(server.home, "state", "husk", "lines").glob("*"))
+
+
+def test_no_docker_process_is_kept_and_the_folder_goes(start):
+    server = start(HUSK_TRANSPORT="socket")
+    session = server.session(network=False)
+    assert session.code("6 * 7").ok().value == "42"
+    assert streams(server) == []
+    folder, = folders(server)
+    assert folder.name == session.container and folder.stat().st_mode & 0o777 == 0o755 and folder.parent.stat().st_mode & 0o777 == 0o700
+    assert [path.name for path in folder.iterdir()] == ["id"]  # the socket is closed once PID 1 is in
+    session.stop()
+    assert folders(server) == []
+
+
+IMPOSTOR = """
+import socket, time
+deadline = time.monotonic() + 20
+while time.monotonic() < deadline:
+    try:
+        s = socket.socket(socket.AF_UNIX)
+        s.connect("/run/husk/line.sock")
+        s.settimeout(10)
+        open("/workspace/seen", "a").write(repr(s.recv(1)) + "\\n")
+        break
+    except OSError as e:
+        time.sleep(0.001)
+"""
+
+
+def test_a_process_of_the_sandbox_is_refused(start, tmp_path):
+    """It is there before the next server, and dials as often as it likes: it hears nothing, and PID 1 is let in."""
+    home = tmp_path / "home"
+    first = start(home=home, HUSK_TRANSPORT="socket")
+    session = first.session(network=False)
+    session.code(f"kept = 1\nimport subprocess, sys\nfor i in range(4): subprocess.Popen([sys.executable, '-c', {IMPOSTOR!r}])").ok()
+    first.process.kill()
+    first.process.wait(20)
+    second = start(home=home, HUSK_TRANSPORT="socket")
+    seen = second.call("execute_code", {"session_id": session.id, "code": "kept"}).ok()
+    assert seen.value == "1" and streams(second) == []
+    heard = second.call("execute_terminal", {"session_id": session.id, "command": "cat /workspace/seen; touch /run/husk/x; rm /run/husk/id"})
+    assert set(heard.stdout.split("\n")) <= {"b''", ""} and heard.stderr.count("ead-only file system") == 2
+
+
+def test_what_nobody_dials_is_reached_by_exec(start):
+    """An engine whose containers do not see the socket: here, since it is taken away before PID 1 comes up."""
+    server = start(HUSK_TRANSPORT="auto")
+    creating = server.start_call("create_session", {"network": False})
+    wait_until(lambda: [path.joinpath("line.sock").unlink() for path in folders(server) if path.joinpath("line.sock").exists()],
+               what="the socket")
+    created = creating.tool()
+    server.sessions.append(created.fields["session_id"])
+    again = server.call("execute_code", {"session_id": created.fields["session_id"], "code": "1 + 1"}).ok()
+    assert again.value == "2" and len(streams(server)) == 1

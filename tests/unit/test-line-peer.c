@@ -1,0 +1,129 @@
+/* line/peer and line/folder: who may dial a session's socket, and where it is. */
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "base/alloc.h"
+#include "manager/line/folder.h"
+#include "manager/line/peer.h"
+#include "tests/unit/unit.h"
+
+#define ID "6099f0607bc31d0734095b92a22e311ef34c423411e1ec8ac819f47a490573fa"
+#define LONG                                                                                                           \
+	"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+static void status_tells_the_first_process(void **state)
+{
+	static const struct {
+		const char *text;
+		bool known, first;
+	} cases[] = {
+		{ "Name:\tx\nPPid:\t3117\nNSpid:\t3168\t1\n", true, true },
+		{ "PPid:\t1\nNSpid:\t9\t3168\t1\n", true, true },
+		{ "PPid:\t1\nNSpid:\t3168\t11\n", true, false },
+		{ "PPid:\t0\nNSpid:\t1\n", true, false }, /* of our own namespace */
+		{ "PPid:\t3117\nPid:\t3168\n", false, false },
+		{ "Name:\tNSpid:\nPPid:\t3117\n", false, false },
+		{ "", false, false },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		bool first = false;
+		pid_t parent = -1;
+		assert_int_equal(peer_read_status(cases[i].text, &first, &parent), cases[i].known);
+		assert_int_equal(first, cases[i].first);
+	}
+}
+
+static void every_layout_of_cgroups_tells_the_container(void **state)
+{
+	assert_true(peer_in_container("9:name=systemd:/docker/" ID "\n8:pids:/docker/" ID "\n", ID));
+	assert_true(peer_in_container("0::/system.slice/docker-" ID ".scope\n", ID));
+	assert_true(peer_in_container("0::/../" ID, ID));
+	assert_true(peer_in_container("0::/user.slice/user-1000.slice/libpod-" ID ".scope/container\n", ID));
+	assert_false(peer_in_container("0::/docker/f" ID "\n", ID));
+	assert_false(peer_in_container("0::/docker/" ID "0\n", ID));
+	assert_false(peer_in_container("0::/\n", ID));
+	assert_false(peer_in_container("0::/\n", ""));
+}
+
+static void who_is_not_the_first_is_refused_without_an_id(void **state)
+{
+	assert_int_equal(peer_check(getpid(), ""), PEER_OTHER);
+	assert_int_equal(peer_check(0, ID), PEER_UNKNOWN);
+}
+
+static int dial(const char *folder)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX, .sun_path = "line.sock" };
+	AUTO(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(chdir(folder), 0);
+	return connect(fd, (struct sockaddr *)&sa, sizeof(sa));
+}
+
+static unsigned mode_of(const char *path)
+{
+	struct stat st;
+	assert_int_equal(lstat(path, &st), 0);
+	return st.st_mode & 07777;
+}
+
+static void a_socket_of_any_length_of_path(void **state)
+{
+	char root[] = "/tmp/husk-test-line-XXXXXX", id[CONTAINER_ID_SIZE];
+	assert_non_null(mkdtemp(root));
+	AUTO(freep) char *state_dir = xasprintf("%s/" LONG, root);
+	struct config config = { .state_dir = state_dir };
+	AUTO(freep) char *path = folder_path(&config, "husk-a");
+	AUTO(freep) char *parent = xasprintf("%s/lines", state_dir);
+	AUTO(freep) char *name = xasprintf("%s/line.sock", path);
+	uint64_t first, second;
+	mode_t old = umask(077);
+	assert_false(folder_read_id(path, id));
+	assert_int_equal(folder_make(path), 0);
+	AUTO(closep) int a = folder_listen(path, &first);
+	assert_true(a >= 0);
+	umask(old);
+	assert_int_equal(mode_of(parent), 0700);
+	assert_int_equal(mode_of(path), 0755);
+	assert_int_equal(mode_of(name), 0666);
+	assert_int_equal(dial(path), 0);
+
+	/* The next server's takes its place, and the first one leaves it alone. */
+	AUTO(closep) int b = folder_listen(path, &second);
+	folder_hide(path, first);
+	assert_int_equal(dial(path), 0);
+	folder_hide(path, second);
+	assert_int_equal(access(name, F_OK), -1);
+
+	assert_true(folder_read_id(path, id));
+	assert_string_equal(id, "");
+	folder_write_id(path, ID);
+	assert_true(folder_read_id(path, id));
+	assert_string_equal(id, ID);
+	assert_int_equal(chdir("/"), 0);
+	folder_remove(path);
+	assert_int_equal(access(path, F_OK), -1);
+	rmdir(parent);
+	rmdir(state_dir);
+	rmdir(root);
+}
+
+static void a_name_leads_nowhere_else(void **state)
+{
+	struct config config = { .state_dir = (char *)"/state" };
+	assert_null(folder_path(&config, "husk-../../x"));
+	assert_null(folder_path(&config, ".."));
+	assert_null(folder_path(&config, ""));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(status_tells_the_first_process),
+		cmocka_unit_test(every_layout_of_cgroups_tells_the_container),
+		cmocka_unit_test(who_is_not_the_first_is_refused_without_an_id),
+		cmocka_unit_test(a_socket_of_any_length_of_path),
+		cmocka_unit_test(a_name_leads_nowhere_else),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
