@@ -1,5 +1,5 @@
-/* Allocation that aborts when memory is gone: small sizes only. A size that a peer chose is checked against its limit
- * before it gets here. */
+/* Allocation that aborts when memory runs out; for small sizes only. A size that a peer chooses is checked against a limit before it
+ * gets here. */
 #ifndef HUSK_BASE_ALLOC_H
 #define HUSK_BASE_ALLOC_H
 

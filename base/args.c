@@ -8,7 +8,7 @@
 
 /* Longer values are not echoed: a model knows what it sent. */
 #define ECHO_MAX 200
-/* More would not help anybody. */
+/* More would help nobody. */
 #define PROBLEMS_MAX 20
 
 static void add_problem(json_t *problems, const char *type, const char *name, json_t *input, char *msg)
@@ -119,7 +119,7 @@ static void decode_string(const struct arg *a, json_t *v, void *at, json_t *prob
 	*(const char **)at = s;
 }
 
-/* What a number that is sent as a string or with a fraction of zero means. */
+/* The value of a number that was sent as a string or with a fraction of zero. */
 static bool integer_of(const json_t *v, int64_t *ret)
 {
 	if (json_is_integer(v)) {
@@ -169,7 +169,7 @@ static void decode_bool(const struct arg *a, json_t *v, void *at, json_t *proble
 		add_mismatch(problems, "bool_type", a, v);
 }
 
-/* Problems of an entry, told as "files[2]: …". */
+/* Problems of an entry, reported as "files[2]: …". */
 static void add_entry_problems(const struct arg *a, size_t i, json_t *found, json_t *problems)
 {
 	size_t k;

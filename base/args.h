@@ -1,6 +1,5 @@
-/* Arguments decoded once, at the edge, by a table: JSON object -> plain struct. The published JSON schema
- * comes from the same table, so the two cannot drift. Problems are collected, all of them, with the
- * field's name and an example.
+/* Arguments are decoded once, at the edge, by a table: JSON object -> plain struct. The published JSON schema comes from the same
+ * table, so the two cannot drift apart. All problems are reported together, each with the field's name and an example.
  *
  *	static const struct arg stop_args[] = {
  *		{ "session_id", ARG_STRING, offsetof(struct stop_args, session_id), .flags = ARG_REQUIRED,
@@ -20,13 +19,13 @@ enum arg_type {
 	ARG_INT,    /* int64_t */
 	ARG_BOOL,   /* bool */
 	ARG_OBJECT, /* json_t *: borrowed */
-	ARG_LIST,   /* json_t *: borrowed; a list, not empty, of objects that fit the table `item` */
+	ARG_LIST,   /* json_t *: borrowed; a non-empty list of objects that match the table `item` */
 	ARG_TEXTS,  /* json_t *: borrowed; an object whose values are strings without NULs, or null for "" */
 };
 
 enum arg_flags {
 	ARG_REQUIRED = 1,
-	ARG_NONEMPTY = 2, /* strings: not "" nor only white space */
+	ARG_NONEMPTY = 2, /* strings: neither "" nor only white space */
 	ARG_HIDDEN = 4,	  /* accepted, but neither in the schema nor in lists of known names */
 };
 
@@ -38,22 +37,21 @@ struct arg {
 	int64_t min, max; /* integers: the range, if max > min; strings: max bytes, if max > 0; lists: max entries */
 	const char *description;
 	const char *example; /* as JSON text, for error messages */
-	/* Strings: the i-th of the canonical values, NULL past the last. Published as an enum; whether a
-	 * value is one of them, or an alias, is the caller's to decide. NULL if any value will do. */
+	/* Strings: the i-th canonical value, NULL past the last. Published as an enum; whether a value is one of them, or an alias,
+	 * is for the caller to decide. NULL if any value will do. */
 	const char *(*choice)(size_t i);
-	/* Lists: what an entry is, and how large the struct is that it is decoded to. */
+	/* Lists: the table for an entry, and the size of the struct that it is decoded into. */
 	const struct arg *item;
 	size_t item_size;
 };
 
-/* Fills *out, which holds the defaults beforehand, from `args` (an object, or NULL for none; must outlive
- * *out). null for an optional argument means its default. Unambiguous slips are understood: "30" for 30,
- * 30.0 for 30, "true" for true. Returns NULL if all is well, else a list of { type, loc, msg, input? }
- * that the caller owns. */
+/* Fills *out, which already holds the defaults, from `args` (an object, or NULL for none; must outlive *out). null for an optional
+ * argument means its default. Unambiguous slips are accepted: "30" for 30, 30.0 for 30, "true" for true. Returns NULL on success,
+ * else a list of { type, loc, msg, input? } that the caller owns. */
 json_t *args_decode(const struct arg *table, json_t *args, void *out);
-/* All msg of such a list as one text that the caller owns. */
+/* All messages of such a list as one text that the caller owns. */
 char *args_problems_text(const json_t *problems);
-/* The JSON schema, flat, closed. Defaults are read from *defaults. The caller owns it. */
+/* The JSON schema: flat, with no additional properties. Defaults are read from *defaults. The caller owns it. */
 json_t *args_schema(const struct arg *table, const void *defaults);
 
 #endif

@@ -22,7 +22,7 @@ void base64_encode(const void *data, size_t n, struct buf *out)
 	out->len += (n + 2) / 3 * 4;
 }
 
-/* The value of a digit; -1 = white space, -2 = none. */
+/* The value of a digit; -1 = white space, -2 = not a digit. */
 static int value_of(char c)
 {
 	if (c >= 'A' && c <= 'Z')

@@ -6,7 +6,7 @@
 
 /* Appends the text, padded. */
 void base64_encode(const void *data, size_t n, struct buf *out);
-/* Appends the bytes. Padding may be missing; white space is ignored. -EINVAL for anything else, with `out` as it was. */
+/* Appends the bytes. Padding may be missing; white space is ignored. -EINVAL for anything else; `out` is then unchanged. */
 int base64_decode(const char *text, size_t n, struct buf *out);
 
 #endif

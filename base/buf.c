@@ -15,7 +15,7 @@ void buf_reset(struct buf *b)
 	b->len = 0;
 }
 
-/* One spare byte always, so that buf_str() never has to fail. */
+/* Always one spare byte, so that buf_str() cannot fail. */
 static void grow(struct buf *b, size_t need)
 {
 	if (need + 1 <= b->cap)

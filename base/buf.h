@@ -1,5 +1,5 @@
-/* Growable bytes with a hard maximum. `{ .max = N }` is a valid empty buffer; max 0 means "no bound of its own" and is
- * only for sizes that we choose ourselves. Data is not NUL-terminated; buf_str() makes it so. */
+/* A growable buffer with a hard maximum. `{ .max = N }` is a valid empty buffer; max 0 means no limit and is only for sizes that we
+ * choose ourselves. Data is not NUL-terminated; buf_str() terminates it. */
 #ifndef HUSK_BASE_BUF_H
 #define HUSK_BASE_BUF_H
 
@@ -15,7 +15,7 @@ struct buf {
 void buf_release(struct buf *b);
 /* Empties but keeps the memory. */
 void buf_reset(struct buf *b);
-/* Appends all of it, or nothing: -ENOBUFS if max would be passed. */
+/* Appends all of it or nothing: -ENOBUFS if it would exceed max. */
 int buf_add(struct buf *b, const void *data, size_t n);
 int buf_add_str(struct buf *b, const char *s);
 int buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -23,7 +23,7 @@ int buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 uint8_t *buf_reserve(struct buf *b, size_t n);
 /* Drops the first n bytes. */
 void buf_consume(struct buf *b, size_t n);
-/* The content with a NUL behind it; valid until the next change. */
+/* The content, NUL-terminated; valid until the next change. */
 const char *buf_str(struct buf *b);
 /* The NUL-terminated content as a heap string that the caller owns; the buffer is empty afterwards. */
 char *buf_steal_str(struct buf *b);

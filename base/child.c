@@ -10,7 +10,7 @@
 #include "base/stream.h"
 
 #define CAPTURE_DEFAULT 65536u
-/* How long a grandchild may hold the pipes after the child itself was reaped. */
+/* How long a grandchild may hold the pipes after the child itself has been reaped. */
 #define DRAIN_MS 200
 
 struct child {

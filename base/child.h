@@ -1,6 +1,6 @@
-/* One child process on the loop. It is done when three facts hold: it was reaped, its stdout and its stderr have ended
- * (a grandchild that holds a pipe open gets a short drain time, then the pipe is closed). Children run in a process
- * group of their own, which is what gets killed, with /dev/null as stdin unless asked for a pipe. */
+/* One child process on the loop. It is done once it has been reaped and both its stdout and its stderr have ended (a grandchild that
+ * holds a pipe open gets a short time, then the pipe is closed). Children run in a process group of their own, which is what gets
+ * killed, with /dev/null as stdin unless a pipe is asked for. */
 #ifndef HUSK_BASE_CHILD_H
 #define HUSK_BASE_CHILD_H
 
@@ -27,9 +27,9 @@ struct child_spec {
 	uint64_t deadline_ms; /* 0 = none; then the group is killed */
 	size_t out_max;	      /* bytes captured from each of stdout and stderr; 0 = 64 KiB */
 	bool stdin_pipe;      /* child_write() feeds it */
-	/* Instead: descriptors of the caller's, so that one child's output is another's input; dup'ed. 0 = none. */
+	/* Or descriptors of the caller's, so that one child's output is another's input; they are duplicated. 0 = none. */
 	int stdin_fd, stdout_fd;
-	/* If set, stdout is handed on as it comes instead of being captured. */
+	/* If set, stdout is passed on as it arrives instead of being captured. */
 	void (*on_stdout)(void *ctx, const void *data, size_t n);
 	/* Exactly once, unless child_free() comes first. The result is valid during the call; free the child there or later. */
 	void (*on_done)(void *ctx, const struct child_result *result);
@@ -45,7 +45,7 @@ size_t child_write_queued(const struct child *c);
 void child_kill(struct child *c, int signo);
 /* Kills the group if it still runs; it is reaped behind the scenes and on_done is not called. Accepts NULL, returns NULL. */
 struct child *child_free(struct child *c);
-/* Starts ARGV in a session of its own with /dev/null on all three descriptors and forgets it: it outlives this process. */
+/* Starts argv in a session of its own, with /dev/null on all three descriptors, and forgets it: it outlives this process. */
 int child_spawn_forgotten(struct loop *loop, char *const *argv, struct fail *f);
 
 #endif

@@ -1,4 +1,4 @@
-/* What every file of the project starts from: ownership attributes, container_of, and functions that do not compile. */
+/* What every file of the project builds on: ownership attributes, container_of, and functions that must not be used. */
 #ifndef HUSK_BASE_DEFS_H
 #define HUSK_BASE_DEFS_H
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* AUTO(freep) char *s = NULL; releases at scope exit. Not named `cleanup`: that would break jansson's json_auto_t. */
+/* AUTO(freep) char *s = NULL; is released at scope exit. Not named `cleanup`: that would break jansson's json_auto_t. */
 #define AUTO(release) __attribute__((__cleanup__(release)))
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
@@ -24,7 +24,7 @@
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-/* The one line where ownership leaves: returns the value and forgets it. */
+/* Hands over ownership: returns the value and clears the variable. */
 #define take_ptr(p)                                                                                                    \
 	({                                                                                                             \
 		__auto_type take_ptr_value_ = (p);                                                                     \

@@ -24,7 +24,7 @@ static int make_one(char *path)
 		sync_parent(path);
 		return 0;
 	}
-	/* Whatever the reason: what counts is whether a folder is there. */
+	/* Whatever the reason, what counts is whether the folder is there. */
 	int error = errno;
 	struct stat st;
 	if (stat(path, &st) == 0)

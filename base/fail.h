@@ -1,4 +1,4 @@
-/* A failure carries a kind and sentences for its reader (a model or a person). Only mcp/ turns a kind into protocol.
+/* A failure has a kind, a cause and sentences for its reader, a model or a person. Only faces turn these into protocol or exit codes.
  *
  *	if (fd < 0)
  *		return fail_set(f, FAIL_ENGINE, "cannot open '%s': %m", path);
@@ -19,27 +19,27 @@ enum fail_kind {
 	FAIL_BUSY,	/* too much queued, or owned by another server */
 	FAIL_TIMEOUT,	/* a deadline of ours passed */
 	FAIL_CANCELLED,
-	FAIL_ENGINE,   /* the container engine is missing, refused or broke */
+	FAIL_ENGINE,   /* the container engine is missing, refused or failed */
 	FAIL_IMAGE,    /* the runtime's image is missing */
 	FAIL_DIED,     /* the session's container is gone; the message is the reason */
 	FAIL_STORE,    /* the database is down */
 	FAIL_INSTALL,  /* the dependencies could not be installed; the message ends with the installer's words */
-	FAIL_INTERNAL, /* ours */
+	FAIL_INTERNAL, /* a fault of ours */
 };
 
 struct fail {
 	enum fail_kind kind;
-	int cause;     /* finer than the kind, in the numbers of whoever set it (manager/model/cause.h); 0 = none */
+	int cause;     /* finer than the kind: an enum cause (manager/model/cause.h); 0 = none */
 	char *message; /* what happened */
 	char *hint;    /* what to do next; may be NULL */
 };
 
 void fail_release(struct fail *f);
-/* Both replace what was there and return -1. */
+/* Replaces what was there. Returns -1, as the next two do, so that a return statement can end with it. */
 int fail_set(struct fail *f, enum fail_kind kind, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Puts "<prefix>: " before the message. */
 int fail_wrap(struct fail *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* Sets the next step. Returns -1 so that it can end a return statement too. */
+/* Sets the next step. */
 int fail_hint(struct fail *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Moves the failure: *from is empty afterwards. */
 void fail_move(struct fail *to, struct fail *from);

@@ -32,7 +32,7 @@ size_t frame_size(const uint8_t *data);
 
 void frame_reader_release(struct frame_reader *r);
 void frame_reader_feed(struct frame_reader *r, const void *data, size_t n);
-/* 1 and *ret; 0 if more bytes are needed; -EPROTO on a type for which payload_max() says -1, the other end's not to send;
+/* 1 and *ret; 0 if more bytes are needed; -EPROTO on a type for which payload_max() says -1, which the other end must not send;
  * -EMSGSIZE on a payload longer than that. */
 int frame_reader_next(struct frame_reader *r, int64_t (*payload_max)(uint8_t type), struct frame *ret);
 

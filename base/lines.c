@@ -5,9 +5,9 @@
 #include "base/alloc.h"
 #include "base/stream.h"
 
-/* A buffer that one long line blew up is given back. */
+/* A buffer that one long line has blown up is given back. */
 #define KEEP_MAX (1u << 20)
-/* A peer that has closed its side and takes nothing of what waits for it for this long has left. */
+/* A peer that has closed its side and reads nothing for this long is gone. */
 #define LEFT_MS 1000
 
 void line_splitter_release(struct line_splitter *s)
@@ -89,8 +89,8 @@ struct lines {
 	struct lines_limits limits;
 	struct lines_ops ops;
 	void *ctx;
-	struct timer *resume; /* callbacks never run inside lines_write(), so reading goes on from the loop */
-	struct timer *left;   /* runs while we wait for a peer that has closed its side to read on */
+	struct timer *resume; /* callbacks never run inside lines_write(), so reading resumes from the loop */
+	struct timer *left;   /* runs while a peer that has closed its side may still read */
 	size_t left_queued;   /* what was queued when it was started */
 	bool stalled;
 	bool hung_up;
@@ -144,7 +144,7 @@ static void on_resume(void *ctx)
 	deliver(l);
 }
 
-/* The end of the input cannot be read while it is paused; a peer that closed it and reads nothing must not keep us. */
+/* The end of the input cannot be seen while reading is paused; a peer that closed it and reads nothing must not hold us up. */
 static void on_hangup(void *ctx)
 {
 	struct lines *l = ctx;
@@ -235,7 +235,7 @@ struct lines *lines_free(struct lines *l)
 	return NULL;
 }
 
-/* The end of the line goes into the same write as the line: half a message never shows. */
+/* The newline goes into the same write as the line, so that no peer sees half a message. */
 int lines_write(struct lines *l, const char *line, size_t n)
 {
 	if (n >= l->limits.queue_max)
@@ -245,7 +245,7 @@ int lines_write(struct lines *l, const char *line, size_t n)
 	framed[n] = '\n';
 	int r = stream_write(l->stream, framed, n + 1);
 	stall_if_behind(l);
-	/* A write that empties the queue by itself is not told through on_drained. */
+	/* A write that empties the queue by itself is not reported through on_drained. */
 	if (l->stalled && stream_queued(l->stream) == 0)
 		timer_start(l->resume, 0, 0);
 	return r;

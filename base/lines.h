@@ -1,9 +1,7 @@
-/* Messages of one line each over a byte stream: bounded lines in, a bounded queue out. Knows bytes, not
- * JSON.
+/* One message per line over a byte stream: bounded lines in, a bounded queue out. Knows bytes, not JSON.
  *
- * A line ends with \n; a \r before it is dropped and blank lines are skipped. A line over the limit is
- * reported once and skipped up to its newline, so that the next one is read right. What stands behind the
- * last newline at EOF counts as a line. */
+ * A line ends with \n; a \r before it is dropped, and blank lines are skipped. A line over the limit is reported once and skipped up
+ * to its newline, so that the next one is read correctly. What follows the last newline at EOF counts as a line. */
 #ifndef HUSK_BASE_LINES_H
 #define HUSK_BASE_LINES_H
 
@@ -23,24 +21,22 @@ enum line_status { LINE_NONE, LINE_READY, LINE_TOO_LONG };
 
 void line_splitter_release(struct line_splitter *s);
 void line_splitter_feed(struct line_splitter *s, const void *data, size_t n);
-/* The next complete line (valid until the next feed), or LINE_NONE: feed more. At_end makes the rest a
- * line. */
+/* The next complete line (valid until the next feed), or LINE_NONE: feed more. With at_end the rest is a line too. */
 enum line_status line_splitter_next(struct line_splitter *s, bool at_end, const char **ret_line, size_t *ret_n);
 
 /* --- the connection ------------------------------------------------------------------------------------- */
 struct lines;
 
 struct lines_ops {
-	/* Valid during the call, not NUL-terminated. The connection must not be freed from inside any of
-	 * these. */
+	/* Valid during the call, not NUL-terminated. None of these may free the connection. */
 	void (*on_line)(void *ctx, const char *line, size_t n);
 	void (*on_too_long)(void *ctx);
-	/* No line comes any more: error 0 at EOF, else -errno. Called once. A peer that closes its side while nothing is read
-	 * from it, and then reads nothing itself for a second, has left too: its unread lines are dropped. */
+	/* There are no more lines: error 0 at EOF, else -errno. Called once. A peer that closes its side while we read nothing from
+	 * it, and then reads nothing itself for a second, counts as gone: its unread lines are dropped. */
 	void (*on_eof)(void *ctx, int error);
 	/* The reader is gone. Called once. */
 	void (*on_write_error)(void *ctx, int error);
-	/* Nothing is queued any more. May be NULL. */
+	/* The queue is empty. May be NULL. */
 	void (*on_drained)(void *ctx);
 };
 
@@ -52,17 +48,17 @@ struct lines_limits {
 	size_t queue_max;
 };
 
-/* Takes both descriptors on success and on failure. NULL with errno set on failure. */
+/* Takes both descriptors, on success and on failure. NULL with errno set on failure. */
 struct lines *lines_new(struct loop *loop, int in_fd, int out_fd, const struct lines_limits *limits,
 			const struct lines_ops *ops, void *ctx);
 /* Closes at once and drops what is queued. Accepts NULL, returns NULL. */
 struct lines *lines_free(struct lines *l);
-/* Queues the bytes and a newline; the bytes hold none. 0, -ENOBUFS (nothing was queued), or -EPIPE. */
+/* Queues the bytes, which contain no newline, and a newline. 0, -ENOBUFS (nothing was queued), or -EPIPE. */
 int lines_write(struct lines *l, const char *line, size_t n);
 size_t lines_queued(const struct lines *l);
 /* True while the peer is so far behind that nothing is read from it. */
 bool lines_stalled(const struct lines *l);
-/* Writes what the descriptor takes without waiting. */
+/* Writes as much as the descriptor takes without waiting. */
 void lines_flush_now(struct lines *l);
 
 #endif

@@ -1,4 +1,4 @@
-/* One line an event on stderr; untrusted text is escaped. Libraries log only at debug level: whoever handles a failure
+/* One line per event on stderr; untrusted text is escaped. Libraries log only at debug level: whoever handles a failure
  * reports it. HUSK_LOG=error|warning|info|debug, default warning. */
 #ifndef HUSK_BASE_LOG_H
 #define HUSK_BASE_LOG_H

@@ -46,7 +46,7 @@ struct loop *loop_new(void)
 	return loop;
 }
 
-/* A child whose owner has let go of it is nobody's to free but ours; its handle carries the callback that does. */
+/* A child whose owner has let go of it has to be freed here; its handle carries the callback for that. */
 static void close_handle(uv_handle_t *handle, void *ctx UNUSED)
 {
 	if (!uv_is_closing(handle))
@@ -57,12 +57,12 @@ struct loop *loop_free(struct loop *loop)
 {
 	if (!loop)
 		return NULL;
-	/* First let the closes that are under way finish, so that their owners' memory goes too. */
+	/* First let pending closes finish, so that their owners' memory is freed too. */
 	for (int i = 0; i < 8 && uv_run(&loop->uv, UV_RUN_NOWAIT); i++)
 		continue;
 	uv_walk(&loop->uv, close_handle, NULL);
 	uv_run(&loop->uv, UV_RUN_NOWAIT);
-	/* Busy only while a thread of the pool is at work: it will speak to the loop when it is done, so that memory stays. */
+	/* Busy only while a thread of the pool is at work: it will touch the loop when it is done, so the memory stays. */
 	if (uv_loop_close(&loop->uv) == 0) {
 		if (loop->free_attached)
 			loop->free_attached(loop->attached);
@@ -176,9 +176,9 @@ static void timer_fired(uv_timer_t *handle)
 
 void timer_start(struct timer *t, uint64_t ms, uint64_t repeat_ms)
 {
-	/* libuv counts from the start of the loop's turn; a long turn must not make timers early. */
+	/* libuv counts from the start of the loop's turn; after a long turn, timers would fire early. */
 	uv_update_time(t->uv.loop);
-	/* A 0 ms timer that is started by a timer runs in the same turn: one that does so for ever would starve the rest. */
+	/* A 0 ms timer that a timer starts runs in the same turn: if that went on for ever, everything else would starve. */
 	uv_timer_start(&t->uv, timer_fired, MAX(ms, 1), repeat_ms);
 }
 

@@ -1,5 +1,5 @@
-/* The event loop of the host program: libuv behind a narrow face of ours, so that its types and its two-phase close stay
- * in loop.c, timer.c, stream.c and child.c. One loop, one thread; callbacks never run inside the call that set them up. */
+/* The event loop of the host program: libuv behind a narrow interface, so that its types and its two-phase close stay in loop.c,
+ * stream.c, child.c and work.c. One loop, one thread; callbacks never run inside the call that set them up. */
 #ifndef HUSK_BASE_LOOP_H
 #define HUSK_BASE_LOOP_H
 
@@ -12,10 +12,10 @@ struct signals;
 struct loop *loop_new(void);
 /* Closes whatever is still open on it. Accepts NULL, returns NULL. */
 struct loop *loop_free(struct loop *loop);
-/* Runs until loop_stop() or until nothing is left to wait for; returns the stop's code, 0 otherwise. */
+/* Runs until loop_stop(), and returns its code, or until there is nothing left to wait for, and returns 0. */
 int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop, int code);
-/* Monotonic milliseconds, read anew. */
+/* Monotonic milliseconds, read now. */
 uint64_t loop_now_ms(void);
 
 /* For tests, outside loop_run(): lets ms pass at once. Timers fire in their order, what they start is run in between, and what
@@ -27,12 +27,12 @@ typedef void (*timer_fn)(void *ctx);
 /* Not started. timer_free() from inside its own callback is fine; accepts NULL, returns NULL. */
 struct timer *timer_new(struct loop *loop, timer_fn fn, void *ctx);
 struct timer *timer_free(struct timer *t);
-/* repeat_ms 0 = once. Restarting a running timer moves it. 0 ms runs as soon as the loop comes round. */
+/* repeat_ms 0 = once. Restarting a running timer moves it. 0 ms means in the next turn of the loop. */
 void timer_start(struct timer *t, uint64_t ms, uint64_t repeat_ms);
 void timer_stop(struct timer *t);
 bool timer_active(const struct timer *t);
 
-/* SIGTERM, SIGINT and SIGHUP as an event. SIGPIPE is ignored from here on. */
+/* SIGTERM, SIGINT and SIGHUP as events. SIGPIPE is ignored from here on. */
 struct signals *signals_new(struct loop *loop, void (*fn)(void *ctx, int signo), void *ctx);
 struct signals *signals_free(struct signals *s);
 

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 
 #define READ_CHUNK 65536
-/* Reads in one loop turn before others get theirs. */
+/* How much is read in one turn of the loop before others get theirs. */
 #define READS_PER_TURN 4
 #define QUEUE_MAX_DEFAULT (64u << 20)
 
@@ -148,7 +148,7 @@ static void arm(struct side *side, int events)
 		uv_poll_stop(&side->poll);
 }
 
-/* Watches exactly for what there is to do, so that a full pipe or a paused reader does not spin. */
+/* Watches only for what there is to do, so that a full pipe or a paused reader does not make the loop spin. */
 static void rearm(struct stream *s)
 {
 	int input = s->eof ? 0 : !s->paused ? UV_READABLE : !s->hung_up && !s->in.is_file ? UV_DISCONNECT : 0;
@@ -292,7 +292,7 @@ int stream_write(struct stream *s, const void *data, size_t n)
 		s->queue_at = 0;
 	}
 	buf_add(&s->queue, data, n);
-	/* Most writes fit into the pipe at once: one system call and no turn of the loop. A failure is told from the
+	/* Most writes fit into the pipe at once: one system call and no turn of the loop. A failure is reported from the
 	 * loop, not from here, since callbacks never run inside the call that caused them. */
 	while (!s->dispatching && s->queue_at < s->queue.len) {
 		ssize_t done = write(s->out.fd, s->queue.data + s->queue_at, s->queue.len - s->queue_at);

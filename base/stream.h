@@ -8,31 +8,31 @@
 struct stream;
 
 struct stream_ops {
-	/* Data is only valid during the call. The stream may be freed from inside. */
+	/* Data is valid only during the call, which may free the stream. */
 	void (*on_data)(void *ctx, const void *data, size_t n);
 	/* The read side has ended: error 0 at EOF, else -errno. Called once. */
 	void (*on_eof)(void *ctx, int error);
 	/* A write failed (-EPIPE: the reader is gone). Called once; may be NULL. */
 	void (*on_write_error)(void *ctx, int error);
-	/* The queue of writes has become empty; may be NULL. */
+	/* The write queue is empty; may be NULL. */
 	void (*on_drained)(void *ctx);
-	/* The writer has closed while reading is paused: what is unread is all that will come. Called once; may be NULL. */
+	/* The writer closed its end while reading was paused: no more will come than what is unread. Called once; may be NULL. */
 	void (*on_hangup)(void *ctx);
 };
 
-/* Takes both descriptors (in_fd == out_fd is one socket; either may be -1) on success and on failure.
+/* Takes both descriptors (in_fd == out_fd is one socket; either may be -1), on success and on failure.
  * Pipes, sockets, terminals and regular files. Reading starts at once. Returns NULL and sets errno on failure. */
 struct stream *stream_new(struct loop *loop, int in_fd, int out_fd, const struct stream_ops *ops, void *ctx);
-/* Closes at once; what is queued and not yet written is dropped. Accepts NULL, returns NULL. */
+/* Closes at once; queued writes are dropped. Accepts NULL, returns NULL. */
 struct stream *stream_free(struct stream *s);
 
-/* Copies and queues. 0, or -ENOBUFS when more than the queue maximum would wait (nothing was queued), or -EPIPE. */
+/* Copies and queues. 0, -ENOBUFS if the queue would exceed its maximum (nothing was queued), or -EPIPE. */
 int stream_write(struct stream *s, const void *data, size_t n);
 void stream_set_queue_max(struct stream *s, size_t max);
 size_t stream_queued(const struct stream *s);
 /* Stops and resumes reading (back pressure). */
 void stream_pause(struct stream *s, bool paused);
-/* Writes what is queued as far as the descriptor takes it without waiting. For the way out of the process. */
+/* Writes as much of the queue as the descriptor takes without waiting. For a process that is about to exit. */
 void stream_flush_now(struct stream *s);
 
 #endif

@@ -36,8 +36,8 @@ static size_t skip_csi(const uint8_t *s, size_t n)
 	return i < n && s[i] >= 0x40 && s[i] <= 0x7e ? i + 1 : i;
 }
 
-/* OSC, DCS, APC, PM, SOS: up to BEL or ESC \, but never past the end of the line. There is no end before *no_end, which
- * saves a line full of beginnings from being searched again for each of them. */
+/* OSC, DCS, APC, PM, SOS: up to BEL or ESC \, but never past the end of the line. There is no terminator before *no_end; this keeps a
+ * line full of introducers from being searched again for each of them. */
 static size_t skip_string(const uint8_t *s, size_t n, const uint8_t **no_end)
 {
 	size_t i = 2;

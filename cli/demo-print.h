@@ -12,7 +12,7 @@ void demo_print_answer(const char *text);
 void demo_print_picture(const char *path, size_t bytes);
 /* To stderr; next is NULL if the text says it already. */
 void demo_print_failure(const char *what, const char *next);
-/* How to use the program at `self` from now on. */
+/* How to give the program at `self` to a client. */
 void demo_print_end(uint64_t ms, const char *self);
 
 #endif

@@ -1,5 +1,5 @@
-/* The tour: a client of five steps on the loop, beside the server as its child. One request is open at a
- * time; each answer decides whether the next step is taken. */
+/* The tour: a client that starts the server as its child and goes through the steps below. One request is open at a time; its answer
+ * decides whether the next step is taken. */
 #include "cli/demo.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 /* An engine that has to wake up first takes its time; one that hangs gets no more than this. */
 #define STEP_MS 120000
-/* For the session and then the server to go. */
+/* For the session to stop and then the server to end. */
 #define END_MS 10000
 /* Of the protocol, as any client knows it. */
 #define REVISION "2026-07-28"
@@ -72,7 +72,7 @@ static void finish(struct demo *d, int code)
 	loop_stop(d->loop, code);
 }
 
-/* next NULL: what says it. */
+/* next is NULL if `what` says it already. */
 static void give_up(struct demo *d, const char *what, const char *next)
 {
 	demo_print_failure(what, next);
@@ -114,7 +114,7 @@ static void ask(struct demo *d)
 	demo_print_step(d->at + 1, ARRAY_LEN(steps), step->say, step->tool, step->text);
 	d->sent_ms = loop_now_ms();
 	timer_start(d->deadline, STEP_MS, 0);
-	/* A server that is gone is told by its on_done. */
+	/* If the server is gone, its on_done reports it. */
 	(void)child_write(d->server, framed, strlen(framed));
 }
 
@@ -130,7 +130,7 @@ static void save_picture(struct demo *d, const char *base64)
 		if (!dirs[i] || !*dirs[i])
 			continue;
 		AUTO(freep) char *path = xasprintf("%s/" PICTURE, dirs[i]);
-		/* A name in a shared folder may be somebody's link to elsewhere. */
+		/* In a shared folder the name may be somebody's link to elsewhere. */
 		AUTO(closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 		if (fd >= 0 && write(fd, png.data, png.len) == (ssize_t)png.len) {
 			d->picture = realpath(path, NULL);
@@ -175,7 +175,7 @@ static bool accept_run(struct demo *d, const struct step *step, const json_t *re
 	return !d->done;
 }
 
-/* True if the tour can go on. */
+/* True if the tour goes on. */
 static bool accept(struct demo *d, const struct step *step, const json_t *message)
 {
 	const json_t *result = json_object_get(message, "result");
@@ -254,7 +254,7 @@ static void on_deadline(void *ctx)
 	if (d->done)
 		loop_stop(d->loop, 0);
 	else
-		give_up(d, "no answer within two minutes", "Is the container engine well? Try `docker ps`.");
+		give_up(d, "no answer within two minutes", "Does the container engine work? Try `docker ps`.");
 }
 
 /* --- life ------------------------------------------------------------------------------------------------ */
@@ -281,8 +281,7 @@ static void on_signal(void *ctx, int signo)
 	finish(ctx, EXIT_SYSTEM);
 }
 
-/* The server ends by itself once its input does, and leaves its sessions to the next one: a tour that was cut short stops its
- * own first. */
+/* The server ends when its input does and leaves its sessions to the next one, so a tour that was cut short stops its session first. */
 static void let_server_end(struct demo *d)
 {
 	d->done = true;

@@ -1,4 +1,4 @@
-/* `husk demo`: a tour through the real server, spoken to as any client would. */
+/* `husk demo`: a tour through the real server, as one of its clients. */
 #ifndef HUSK_CLI_DEMO_H
 #define HUSK_CLI_DEMO_H
 

@@ -89,10 +89,10 @@ static void print_summary(const struct report *r)
 	size_t warned = r->counts[CHECK_WARN], failed = r->counts[CHECK_FAIL];
 	unsigned long long ms = (unsigned long long)(loop_now_ms() - r->began_ms);
 	if (failed)
-		printf("\n  %zu of %zu checks failed (%llu ms): do what is said there, then run husk doctor again.\n\n",
+		printf("\n  %zu of %zu checks failed (%llu ms): follow the advice above, then run husk doctor again.\n\n",
 		       failed, r->counts[CHECK_OK] + warned + failed, ms);
 	else
-		printf("\n  All is well%s (%zu checks, %llu ms).\n\n", warned ? " but for what is marked above" : "",
+		printf("\n  All is well%s (%zu checks, %llu ms).\n\n", warned ? " except for what is marked above" : "",
 		       r->counts[CHECK_OK] + warned, ms);
 }
 

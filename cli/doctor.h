@@ -4,7 +4,7 @@
 
 #include "cli/options.h"
 
-/* Returns the exit code: EXIT_NO if something has to be done before Husk works as it should. */
+/* Returns the exit code: EXIT_NO if something has to be done before Husk works properly. */
 int doctor_run(const struct options *options);
 
 #endif

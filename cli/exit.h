@@ -1,4 +1,4 @@
-/* What husk exits with, whatever the verb; docs/husk.1 lists the same. */
+/* Exit codes of all verbs; docs/husk.1 has the same list. */
 #ifndef HUSK_CLI_EXIT_H
 #define HUSK_CLI_EXIT_H
 

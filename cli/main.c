@@ -43,11 +43,11 @@ static int run(int argc, char **argv)
 	struct options options;
 	AUTO(fail_release) struct fail f = { 0 };
 	sigset_t none;
-	/* A launcher that left SIGCHLD blocked would keep us from ever hearing of a child's end. */
+	/* If whoever launched us left SIGCHLD blocked, we would never learn that a child has ended. */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	log_init();
-	/* Started by a server that exits; not for people, so not in the usage. */
+	/* Started by a server that exits. Not for people, so it is not in the usage. */
 	if (argc > 5 && streq(argv[1], "reap") && streq(argv[4], "--"))
 		return manager_reap(argv[2], argv[3], argv + 5);
 	if (options_parse(&options, argc, argv, &f) < 0) {

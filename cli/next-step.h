@@ -1,4 +1,4 @@
-/* What a person at a terminal does about a failure, in terms of husk's verbs. The manager's own hint stands before it. */
+/* What a person at a terminal does about a failure, in terms of husk's verbs. It follows the manager's own hint. */
 #ifndef HUSK_CLI_NEXT_STEP_H
 #define HUSK_CLI_NEXT_STEP_H
 

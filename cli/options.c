@@ -9,10 +9,10 @@ static const struct {
 } verbs[] = {
 	{ "mcp", VERB_MCP, "serve the Model Context Protocol on stdin and stdout" },
 	{ "demo", VERB_DEMO, "a short tour through the real server, then how to set up your client" },
-	{ "doctor", VERB_DOCTOR, "check engine, images, folders and settings, and say what to do" },
+	{ "doctor", VERB_DOCTOR, "check the engine, images, folders and settings, and say what to do" },
 	{ "ps", VERB_PS, "list the sessions of all servers of this user" },
 	{ "stop", VERB_STOP, "stop a session by its id, whoever uses it" },
-	{ "gc", VERB_GC, "remove what servers that ended have left behind" },
+	{ "gc", VERB_GC, "remove what ended servers have left behind" },
 	{ "exports", VERB_EXPORTS, "list the files that sessions have exported" },
 	{ "history", VERB_HISTORY, "list what was executed in a session" },
 };
@@ -32,13 +32,13 @@ void options_usage(FILE *to)
 	      "                   $XDG_CONFIG_HOME/husk/.env; the environment wins over both\n"
 	      "  --json           doctor, ps, gc, exports, history: print one JSON object\n"
 	      "  --probe          doctor: also create a session of each runtime, run a cell and stop it\n"
-	      "  --watch          ps: again every two seconds, until interrupted\n"
+	      "  --watch          ps: list again every two seconds, until interrupted\n"
 	      "  --thread ID      exports: those of another conversation\n"
 	      "  --all            stop: all sessions; exports: those of all conversations\n"
 	      "  --help           this text\n"
 	      "  --version        name and version\n"
 	      "\n"
-	      "Exit codes: 0 done, 1 doctor found something to do, or stop or history no such session, 100 wrong usage\n"
+	      "Exit codes: 0 done, 1 a check of doctor failed or stop or history found no such session, 100 wrong usage\n"
 	      "or setting, 111 the system, the engine or the store failed.\n",
 	      to);
 }
@@ -73,7 +73,7 @@ static int check(const struct options *o, struct fail *f)
 	if (o->all && o->verb != VERB_STOP && o->verb != VERB_EXPORTS)
 		return only_for("all", "stop and exports", f);
 	if (o->all && o->thread)
-		return fail_set(f, FAIL_INVALID, "either --thread or --all");
+		return fail_set(f, FAIL_INVALID, "use either --thread or --all, not both");
 	if (o->verb == VERB_STOP && o->all == (o->session != NULL))
 		return fail_set(f, FAIL_INVALID, "stop needs the id of a session, or --all");
 	if (o->verb == VERB_HISTORY && !o->session)

@@ -5,7 +5,7 @@
 
 #include "base/defs.h"
 
-/* A closed standard descriptor would be handed out by the next open() and mistaken for what it is not. */
+/* The next open() would get the number of a closed standard descriptor, and be mistaken for it. */
 static int fill_gaps(void)
 {
 	for (int fd = 0; fd <= 2; fd++) {

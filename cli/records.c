@@ -27,7 +27,7 @@ struct records {
 
 /* --- values ------------------------------------------------------------------------------------------------------ */
 
-/* Paths may be any bytes, and what is printed must not steer a terminal. */
+/* Paths may be any bytes, and what is printed must not control the terminal. */
 static json_t *text(const char *s)
 {
 	AUTO(buf_release) struct buf clean = { 0 };
@@ -79,7 +79,7 @@ static const char *word(const json_t *object, const char *name)
 	return s ? s : "-";
 }
 
-/* A line of a table has no line breaks in it. */
+/* A row of a table is one line. */
 static void print_field(const char *s)
 {
 	for (; *s; s++)
@@ -191,7 +191,7 @@ static void print_history(const struct records *r)
 	json_t *e;
 	print_session(r);
 	if (!json_array_size(r->list)) {
-		puts("Nothing was executed in it.");
+		puts("Nothing has been executed in it.");
 		return;
 	}
 	printf("%6s  %-16s  %-19s  %10s  %-14s  %8s  %8s\n", "CALL", "TOOL", "STARTED", "MS", "ENDED", "IN", "OUT");
@@ -242,7 +242,7 @@ static int report(const struct records *r)
 	if (r->fail.kind)
 		return report_fail(&r->fail);
 	if (history && !r->about && !json_array_size(r->list)) {
-		log_error("the store knows no session '%s'", r->options->session);
+		log_error("there is no session '%s' in the store", r->options->session);
 		return EXIT_NO;
 	}
 	if (r->options->json)
@@ -268,7 +268,7 @@ int records_run(const struct options *options)
 		r.thread = xstrdup(options->thread);
 	else if (!options->all)
 		r.thread = manager_own_thread(&r.config);
-	/* Who has no conversation yet has exported nothing. */
+	/* Without a conversation there are no exports yet. */
 	if (r.thread || options->all || options->verb == VERB_HISTORY)
 		run_loop(&r);
 	int code = report(&r);

@@ -4,7 +4,7 @@
 
 #include "base/fail.h"
 
-/* Returns what to exit with: EXIT_NO for something that is not there, EXIT_USAGE for what makes no sense, EXIT_SYSTEM for the rest. */
+/* Returns the exit code: EXIT_NO for something that does not exist, EXIT_USAGE for a bad request, EXIT_SYSTEM for the rest. */
 int report_fail(const struct fail *f);
 
 #endif

@@ -7,7 +7,7 @@
 #include "manager/manager.h"
 #include "mcp/server.h"
 
-/* Of the 100 ms that a client may have to wait for our end. */
+/* Part of the 100 ms that a client may have to wait until we have ended. */
 #define SETTLE_MS 50
 
 struct service {
@@ -56,7 +56,7 @@ static int serve(struct loop *loop, const struct config *config, int in_fd, int 
 	struct signals *signals = signals_new(loop, on_signal, server);
 	int code = loop_run(loop);
 	signals_free(signals);
-	/* In this order: what is in flight is dropped, not answered. */
+	/* In this order, so that calls in flight are dropped, not answered. */
 	manager_free(manager);
 	server_free(server);
 	return code;

@@ -25,7 +25,7 @@ static void print_json(json_t *object)
 
 /* --- ps ---------------------------------------------------------------------------------------------------------- */
 
-/* "42s", "12m", "3h": one number is enough to see how old something is. */
+/* "42s", "12m", "3h": one number is enough to tell how old something is. */
 static char *duration(uint64_t seconds)
 {
 	if (seconds < 120)
@@ -117,7 +117,7 @@ static void on_gc(void *ctx, char *const *containers, size_t n, size_t sessions,
 	} else {
 		for (size_t i = 0; i < n; i++)
 			printf("removed %s\n", containers[i]);
-		printf("%zu container%s removed, %zu session%s found to be over\n", n, n == 1 ? "" : "s", sessions,
+		printf("%zu container%s removed, %zu session%s found to have ended\n", n, n == 1 ? "" : "s", sessions,
 		       sessions == 1 ? "" : "s");
 	}
 	loop_stop(w->loop, code);

@@ -9,9 +9,9 @@
 
 /* Between two progress messages of a call. */
 #define PROGRESS_GAP_MS 500
-/* Output is shown this long after it came, so that a quick call sends its answer only. */
+/* Output is shown this long after it arrives, so that a quick call sends only its answer. */
 #define PROGRESS_DELAY_MS 150
-/* Clients give up on calls that are silent for long. */
+/* Clients give up on calls that stay silent for long. */
 #define PROGRESS_ALIVE_MS 5000
 #define TAIL_BYTES 2048
 #define SHOWN_CHARS 300
@@ -52,7 +52,7 @@ json_t *call_server_info(const struct revision *revision)
 	return info;
 }
 
-static void dress_modern(const struct revision *revision, json_t *result)
+static void add_modern_fields(const struct revision *revision, json_t *result)
 {
 	json_t *meta = json_object_get(result, "_meta");
 	if (!meta) {
@@ -84,7 +84,7 @@ static void answer(struct call *c, json_t *message)
 void call_reply(struct call *c, json_t *result)
 {
 	if (c->revision->modern)
-		dress_modern(c->revision, result);
+		add_modern_fields(c->revision, result);
 	answer(c, rpc_result(c->id, result));
 }
 
@@ -100,7 +100,7 @@ void call_cancel(struct call *c)
 	call_free(c);
 }
 
-/* Cuts off and returns the last line before *end; a \r starts it over, as progress bars do. */
+/* Cuts off and returns the last line before *end; a \r starts the line over, as progress bars do. */
 static size_t last_line(const char *text, size_t *end, size_t *ret_n)
 {
 	size_t stop = *end, start = stop;

@@ -1,10 +1,8 @@
-/* One request in flight. It is answered exactly once or cancelled; either frees it. A cancelled call sends
- * nothing more.
+/* One request in flight. It is answered exactly once or cancelled; either frees it. A cancelled call sends nothing more.
  *
- * Progress, if the client gave a token: the last lines of live output, at most two messages a second, and
- * a sign of life every five seconds while nothing is printed. Numbers rise strictly. What is pending when
- * the answer comes is dropped, never glued to it: clients lose a progress message that arrives in the same
- * read as the answer. */
+ * If the client gave a token, progress is sent: the last lines of live output, at most two messages a second, and a sign of life
+ * every five seconds while nothing is printed. Its numbers always rise. What is pending when the answer comes is dropped: clients lose
+ * a progress message that arrives in the same read as the answer. */
 #ifndef HUSK_MCP_CALL_H
 #define HUSK_MCP_CALL_H
 
@@ -20,7 +18,7 @@ struct op;
 
 /* How a call reaches its peer. */
 struct call_ops {
-	/* The one answer; takes the message. The call still exists and is freed when this returns. */
+	/* The one answer; takes the message. The call is freed once this returns. */
 	void (*reply)(void *ctx, struct call *call, json_t *message);
 	/* Best effort: may be dropped. Takes the message. */
 	void (*progress)(void *ctx, json_t *message);
@@ -32,9 +30,9 @@ struct call {
 	json_t *id;
 	char *key; /* rpc_id_key() of the id */
 	const struct revision *revision;
-	struct list link; /* for the owner of the call */
-	void *batch;	  /* likewise */
-	bool listening;	  /* a subscription: open until cancelled */
+	struct list link; /* both for whoever owns the call */
+	void *batch;
+	bool listening; /* a subscription: open until cancelled */
 
 	json_t *args; /* what the decoded arguments borrow from */
 	void *decoded;
@@ -57,23 +55,21 @@ struct call {
 
 /* References id. Never fails. */
 struct call *call_new(const struct call_ops *ops, void *ctx, json_t *id, const struct revision *revision);
-/* From now on progress is sent, with this token (a string or an integer, referenced). */
+/* Sends progress from now on, with this token (a string or an integer, referenced). */
 void call_set_progress(struct call *c, struct loop *loop, json_t *token);
-/* Both answer and free the call; result and data are taken. A modern result gets what each of them must
- * carry. */
+/* Both answer and free the call; result and data are taken. What every modern result must carry is added. */
 void call_reply(struct call *c, json_t *result);
 void call_reply_error(struct call *c, int code, const char *message, json_t *data);
 /* What modern results of lists and reads must carry; for older revisions nothing. */
 void call_set_cache_hints(const struct call *c, json_t *result, json_int_t ttl_ms, const char *scope);
 /* Stops the work behind it and frees the call; nothing is sent. */
 void call_cancel(struct call *c);
-/* Live output came. */
+/* Takes live output. */
 void call_output(struct call *c, const char *text, size_t n);
 
 /* Name, version and title of this server, as the revision has it. New reference. */
 json_t *call_server_info(const struct revision *revision);
-/* The last lines of some output as one progress message; "" if there is nothing to show. Pure; the caller
- * owns it. */
+/* The last lines of some output as one progress message; "" if there is nothing to show. The caller owns it. */
 char *call_progress_text(const char *text, size_t n);
 
 #endif

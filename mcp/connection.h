@@ -8,7 +8,7 @@ struct connection {
 	struct loop *loop;
 	struct tool_env env;
 	bool fixtures;		       /* also serve mcp/fixtures.h */
-	const struct revision *legacy; /* what requests without a version of their own speak */
+	const struct revision *legacy; /* of requests that name no version of their own */
 	size_t n_listening;	       /* open subscriptions */
 	/* Sends a message that answers no request; takes it. */
 	void (*notify)(struct connection *c, json_t *message);

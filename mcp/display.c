@@ -5,10 +5,10 @@
 #include "base/json.h"
 #include "mcp/image.h"
 
-/* Of one part as data, and of all of them: a plot library's html is megabytes. */
+/* Bytes of data for one part, and for all of them: the html of a plot library takes megabytes. */
 #define PART_DATA_MAX 30000
 #define ALL_DATA_MAX 200000
-/* Of a part that is shown in the text because it has no plain form. */
+/* Bytes of a part that is shown as text because there is no plain form. */
 #define SHOWN_MAX 2000
 
 static const struct mime_part *find_part(const struct mime_bundle *b, const char *type)
@@ -41,7 +41,7 @@ static bool is_textual(const char *type)
 	return n > 5 && streq(type + n - 5, "+json");
 }
 
-/* What a picture weighs once decoded. */
+/* For a picture, its size once decoded. */
 static size_t part_size(const struct mime_part *part)
 {
 	return image_rank(part->type) > 0 ? part->len / 4 * 3 : part->len;
@@ -151,7 +151,7 @@ static json_t *describe_part(const struct mime_part *part, size_t *left)
 	return entry;
 }
 
-/* The form that shows most, as the reference chooses it: one a display, since they all show the same thing. */
+/* The form that shows most, chosen as the reference does: one per display, since they all show the same thing. */
 static const struct mime_part *richest_part(const struct mime_bundle *b)
 {
 	static const char *const types[] = { "text/html", "image/svg+xml", "text/markdown", "text/latex",
@@ -174,7 +174,7 @@ json_t *display_list(const struct run_result *run)
 		if (part)
 			json_array_append_new(list, describe_part(part, &left));
 	}
-	/* The text forms of the result stand in `result`. */
+	/* The text forms of the result are in `result`. */
 	const struct mime_part *part = richest_part(&run->result);
 	if (part && !is_textual(part->type))
 		json_array_append_new(list, describe_part(part, &left));

@@ -1,5 +1,4 @@
-/* Rich output of a run: which pictures go to the client, what the text says about the rest, and the list
- * of all of it. */
+/* Rich output of a run: which pictures go to the client, what the text says about the rest, and a list of it all. */
 #ifndef HUSK_MCP_DISPLAY_H
 #define HUSK_MCP_DISPLAY_H
 
@@ -17,19 +16,18 @@ struct picture {
 struct pictures {
 	struct picture *v;
 	size_t n;
-	size_t bad; /* said to be pictures, and were not */
+	size_t bad; /* claimed to be pictures and were not */
 };
 
-/* Of each bundle the best one, displays in order and then the result's; what earlier runs showed comes first. */
+/* The best picture of each bundle: those of earlier runs first, then the displays in order, then the result. */
 void pictures_collect(struct pictures *p, const struct run_result *run);
 void pictures_release(struct pictures *p);
-/* Marks those that go out: in order, at most max of them, within so many bytes of line. */
+/* Marks those that are sent: in order, at most max of them, within a budget of bytes. */
 void pictures_choose(struct pictures *p, size_t max, size_t budget);
 
-/* What a reader of text sees of a bundle: its plain text, or type and size. "" if a picture says it all.
- * Caller's. */
+/* What a reader of text sees of a bundle: its plain text, or type and size. "" if a picture says it all. The caller owns it. */
 char *display_text(const struct mime_bundle *b);
-/* [{type, size, data?}], the richest form of each display; data for text types, up to a bound. New reference. */
+/* [{type, size, data?}], the richest form of each display; data only for text types, up to a limit. New reference. */
 json_t *display_list(const struct run_result *run);
 /* {type: text} of the text types of a result, null if it has none. New reference. */
 json_t *display_result(const struct mime_bundle *b);

@@ -7,7 +7,7 @@
 #define PROGRESS_STEP_MS 50
 #define PROGRESS_TOTAL 100
 
-/* A red pixel, and a WAV file without a sample. */
+/* A red pixel, and a WAV file without samples. */
 #define PNG "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
 #define WAV "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
 
@@ -15,7 +15,7 @@ struct fixture {
 	const char *name;
 	const char *description;
 	const char *schema; /* JSON; NULL = no arguments */
-	/* Either what it says, as the content of a result in JSON, or a function. */
+	/* Either the content of its result, as JSON, or a function. */
 	const char *content;
 	bool is_error;
 	void (*answer)(struct call *call, struct loop *loop, json_t *params);
@@ -43,7 +43,7 @@ static void on_progress_step(void *ctx)
 	timer_start(call->timer, PROGRESS_STEP_MS, 0);
 }
 
-/* The call's own timer, with another function: it goes away with the call, answered or cancelled. */
+/* The call's own timer, with another function: it is freed with the call, whether that is answered or cancelled. */
 static void answer_with_progress(struct call *call, struct loop *loop, json_t *params)
 {
 	json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");

@@ -1,5 +1,5 @@
 /* Tools that the MCP conformance suite calls to see a server's content types, progress and errors. They exist only in
- * `husk mcp --conformance-fixtures`, which no client of people's uses. */
+ * `husk mcp --conformance-fixtures`, which real clients never use. */
 #ifndef HUSK_MCP_FIXTURES_H
 #define HUSK_MCP_FIXTURES_H
 

@@ -1,16 +1,14 @@
-/* Pictures on their way to a client. A block that is not base64, or whose bytes are not what its type
- * says, makes clients refuse the whole answer (and model APIs the whole conversation), so nothing goes out
- * unchecked: the sender is a sandbox. */
+/* Pictures on their way to a client. A block that is not base64, or whose bytes do not match its type, makes clients reject the whole
+ * answer (and model APIs the whole conversation), and pictures come from a sandbox, so nothing goes out unchecked. */
 #ifndef HUSK_MCP_IMAGE_H
 #define HUSK_MCP_IMAGE_H
 
 #include "base/buf.h"
 
-/* How much a client wants to see of a type: > 0 for the four that clients show, the highest first; 0 for
- * the rest. */
+/* How well clients take a type: > 0 for the four that they show, more is better; 0 for the rest. */
 int image_rank(const char *type);
-/* The base64 text without white space and padded, owned by the caller, and by its first bytes its type (static) and
- * size; NULL if it is no picture that clients take. */
+/* The base64 text, padded and without white space, owned by the caller, with its size and the type that its first bytes show (static).
+ * NULL if it is not a picture that clients take. */
 char *image_take(const char *data, size_t n, const char **ret_type, size_t *ret_bytes);
 
 #endif

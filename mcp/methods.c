@@ -6,7 +6,7 @@
 #include "mcp/result.h"
 #include "mcp/rpc.h"
 
-/* Nothing of ours changes while the process lives. */
+/* None of this changes while the process lives. */
 #define DISCOVER_TTL_MS 3600000
 #define TOOLS_TTL_MS 300000
 #define LISTENING_MAX 64
@@ -48,7 +48,7 @@ static void do_ping(struct connection *c, struct call *call, json_t *params)
 static void do_tools_list(struct connection *c, struct call *call, json_t *params)
 {
 	const json_t *cursor = json_object_get(params, "cursor");
-	/* All fit one page, so there is no cursor that we gave out. */
+	/* All tools fit on one page, so no cursor can be ours. */
 	if (cursor && !json_is_null(cursor)) {
 		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: unknown cursor", NULL);
 		return;
@@ -61,7 +61,7 @@ static void do_tools_list(struct connection *c, struct call *call, json_t *param
 	call_reply(call, result);
 }
 
-/* Returns false after answering: the token is no string and no integer. */
+/* Returns false after answering: the token is neither a string nor an integer. */
 static bool take_progress_token(struct connection *c, struct call *call, json_t *params)
 {
 	json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");

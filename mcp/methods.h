@@ -1,4 +1,4 @@
-/* The methods of both eras, in one table. */
+/* The methods of both eras of the protocol, in one table. */
 #ifndef HUSK_MCP_METHODS_H
 #define HUSK_MCP_METHODS_H
 
@@ -13,9 +13,9 @@ struct method {
 	void (*handle)(struct connection *c, struct call *call, json_t *params);
 };
 
-/* NULL if the era does not have it. */
+/* NULL if that era does not have it. */
 const struct method *method_find(const char *name, bool modern);
-/* The graceful end of a subscription: answers and frees the call. */
+/* Ends a subscription gracefully: answers and frees the call. */
 void method_end_listening(struct call *call);
 
 #endif

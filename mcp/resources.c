@@ -12,12 +12,12 @@
 #include "mcp/rpc.h"
 
 #define PAGE 100
-/* What fits one line for every client, as base64 and with its escapes. */
+/* What fits into one line for every client, as base64 or with its escapes. */
 #define READ_MAX (4u << 20)
 #define URI_MAX 4096
 #define URI_PREFIX "husk://exports/"
 #define NOT_FOUND_LEGACY (-32002)
-/* A new export shows at once; its content never changes. */
+/* A new export is listed at once; the content of one never changes. */
 #define LIST_TTL_MS 0
 #define TEMPLATES_TTL_MS 3600000
 #define READ_TTL_MS 3600000
@@ -80,7 +80,7 @@ static void list_done(void *ctx, const struct export_info *v, size_t n, const st
 	call_reply(call, result);
 }
 
-/* "MS.ID", as list_done() gives it out. */
+/* "MS.ID", as list_done() hands it out. */
 static bool read_cursor(const json_t *cursor, uint64_t *ret_ms, char **ret_id)
 {
 	const char *text = json_string_value(cursor);
@@ -149,14 +149,14 @@ static void not_found(struct call *call)
 static void too_large(struct call *call, const struct export_info *e)
 {
 	AUTO(freep) char *text = xasprintf(
-		"The resource has %llu bytes, more than the %u that can be read in one answer. The file is at %s on the host; import_files copies it into a session.",
+		"The resource has %llu bytes; at most %u can be read in one answer. The file is at %s on the host; import_files copies it into a session.",
 		(unsigned long long)e->stored, READ_MAX, e->host_path);
 	json_auto_t *clean = json_text(text);
 	call_reply_error(call, RPC_INVALID_PARAMS, json_string_value(clean),
 			 json_pack("{s:s, s:I}", "uri", uri_of(call), "size", (json_int_t)e->stored));
 }
 
-/* Text that does not grow out of its line when it is escaped. */
+/* Text whose escapes do not make the line too long. */
 static bool is_text(const uint8_t *data, size_t n)
 {
 	size_t controls = 0;

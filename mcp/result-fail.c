@@ -1,4 +1,4 @@
-/* Failures as results: the one place where a kind becomes words that clients of the reference know. */
+/* Failures as results: the one place where a kind becomes the words that clients of the reference know. */
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/json.h"

@@ -6,7 +6,7 @@
 #include "mcp/next-step.h"
 #include "mcp/text.h"
 
-/* What one field keeps when the whole would not fit the line. */
+/* What is kept of each field when the whole would not fit into a line. */
 #define FIELD_CHARS_WHEN_TIGHT 100000
 
 static const char *signal_name(int signo)
@@ -30,7 +30,7 @@ static char *error_line(const struct run_result *run)
 	return xasprintf("%s: %s", run->error_type, run->error_message);
 }
 
-/* For endings that the manager had nothing to say about. */
+/* For endings that come without a detail of the manager's. */
 static char *default_detail(const struct run_result *run, const struct run_context *ctx)
 {
 	switch (run->ending) {
@@ -64,7 +64,7 @@ static void add_ending(struct text *t, const struct run_result *run, const struc
 		return;
 	AUTO(freep) char *label = xasprintf("[%s]", ending_name(run->ending));
 	AUTO(freep) char *standard = default_detail(run, ctx);
-	/* An error's own words come first; a detail of the manager's adds to them. */
+	/* The error's own words come first, then the manager's detail. */
 	bool both = run->ending == ENDING_ERROR && run->detail;
 	if (both)
 		text_addf(t, label, "%s (%s)", standard, run->detail);
@@ -72,7 +72,7 @@ static void add_ending(struct text *t, const struct run_result *run, const struc
 		text_add(t, label, run->detail ? run->detail : standard);
 }
 
-/* A run that ended well may have something to say all the same. */
+/* A run that ended well may still have something to say. */
 static void add_detail(struct text *t, const struct run_result *run)
 {
 	if (run->ending == ENDING_OK && run->detail)
@@ -100,7 +100,7 @@ static void add_displays(struct text *t, const struct run_result *run)
 		text_add(t, "[display]", buf_str(&b));
 	buf_release(&b);
 	if (run->displays_dropped > 0)
-		text_addf(t, "[note]", "%llu more displays were dropped: too many or too large for one call",
+		text_addf(t, "[note]", "%llu more displays were dropped: too many or too large for one run",
 			  (unsigned long long)run->displays_dropped);
 }
 
@@ -139,7 +139,7 @@ static char *hint_of(const struct run_result *run, const struct run_context *ctx
 							     .cause = run->cause });
 }
 
-/* What a former server of the session started and nobody has told of. */
+/* Runs that a former server of the session started and that no answer has reported yet. */
 static void add_earlier(struct text *t, const struct run_result *run)
 {
 	for (size_t i = 0; i < run->n_earlier; i++) {
@@ -148,9 +148,10 @@ static void add_earlier(struct text *t, const struct run_result *run)
 		AUTO(freep) char *label = xasprintf("[earlier %s %llu: %s]", what, (unsigned long long)e->seq,
 						    e->ended ? ending_name(e->result.ending) : "still running");
 		AUTO(freep) char *body =
-			e->ended ? run_text(&e->result, &(struct run_context){ .terminal = e->kind == RUN_TERMINAL },
-					    &(struct pictures){ 0 }) :
-				   xstrdup("it was started before the server was; its end is told when it comes");
+			e->ended ?
+				run_text(&e->result, &(struct run_context){ .terminal = e->kind == RUN_TERMINAL },
+					 &(struct pictures){ 0 }) :
+				xstrdup("it was started by an earlier server and still runs; a later answer will report its end");
 		text_add(t, label, body);
 	}
 }
@@ -284,7 +285,7 @@ static void bound_one(json_t *fields)
 	json_object_set_new(fields, "display_outputs", json_array());
 }
 
-/* With the MAX_* settings raised or off the fields alone could pass the line's hard limit. */
+/* With the MAX_* settings raised or turned off, the fields alone could exceed the hard limit of a line. */
 static void bound_fields(json_t *fields)
 {
 	if (json_size(fields) <= RESULT_LINE_MAX / 4)
@@ -324,8 +325,7 @@ json_t *result_of_run(const struct run_result *run, const struct run_context *ct
 	pictures_collect(&pictures, run);
 
 	AUTO(freep) char *draft = run_text(run, ctx, &(struct pictures){ 0 });
-	/* Escapes and the notes about pictures may make the text longer than the draft; the rest is the
-	 * envelope. */
+	/* Escapes and notes about pictures may make the text longer than the draft; the rest is the envelope. */
 	size_t base = json_size(fields) * (ctx->structured ? 2 : 1) + strlen(draft) * 5 / 4 + 4096;
 	pictures_choose(&pictures, RESULT_IMAGES_MAX, base < RESULT_LINE_AIM ? RESULT_LINE_AIM - base : 0);
 

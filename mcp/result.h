@@ -1,8 +1,8 @@
 /* What a tool answers: run results and failures as content blocks. Pure: no loop, no connection.
  *
- * A run becomes one text block that reads well (how it ended first unless ok, stdout as it is, then what
- * else there is under labels), then pictures. All its fields stand in _meta["dev.husk/result"]; clients
- * that see structuredContent hide text or pictures, so that comes only where asked for. */
+ * A run becomes one text block that reads well (how it ended, unless ok; stdout as it is; then the rest under labels), then pictures.
+ * All its fields are in _meta["dev.husk/result"]. Clients that see structuredContent hide text or pictures, so it is sent only
+ * where it is asked for. */
 #ifndef HUSK_MCP_RESULT_H
 #define HUSK_MCP_RESULT_H
 
@@ -12,7 +12,7 @@
 #include "manager/manager.h"
 
 #define RESULT_META "dev.husk/result"
-/* Clients cut or refuse longer ones: Claude Code saves text over 50,000 characters to a file, Claude
+/* Clients cut or refuse more: Claude Code saves text over 50,000 characters to a file, Claude
  * Desktop refuses lines over 1 MiB, the TypeScript SDK closes the connection past 10 MiB. */
 #define RESULT_TEXT_CHARS 45000
 #define RESULT_LINE_AIM 1000000
@@ -37,8 +37,7 @@ struct fail_context {
 	bool structured;
 };
 
-/* The CallToolResult of a call that ran nothing: isError, the reference's leading words, the next step.
- * New reference. */
+/* The CallToolResult of a call that ran nothing: isError, the reference's leading words, the next step. New reference. */
 json_t *result_of_fail(const struct fail *f, const struct fail_context *ctx);
 
 /* Fields (taken) as text and, where the revision has it, structuredContent. New reference. */

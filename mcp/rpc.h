@@ -1,11 +1,9 @@
-/* The JSON-RPC envelope: what a line is, and how answers are put together. Pure: bytes and JSON in, JSON
- * out.
+/* The JSON-RPC envelope: what a line is, and how answers are put together. Pure: bytes and JSON in, JSON out.
  *
- * Policy for odd input: a line that is not JSON, is not UTF-8, has a lone surrogate, a duplicate key or a
- * number that no int64 or double holds is a parse error without id. Integers are exact up to 64 bits and
- * echoed as they came. \u0000 is read (and refused where it makes no sense, so that the answer carries the
- * id). Nesting over RPC_DEPTH_MAX and lines of more than RPC_VALUES_MAX values are invalid requests: a few
- * bytes of `[` cost a hundred times their size in memory. */
+ * Odd input: a line that is not JSON or not UTF-8, or has a lone surrogate, a duplicate key or a number that neither an int64 nor a
+ * double can hold, is a parse error without an id. Integers are exact up to 64 bits and echoed as they came. \u0000 is read, and
+ * refused where it makes no sense, so that the answer carries the id. Nesting beyond RPC_DEPTH_MAX and lines with more than
+ * RPC_VALUES_MAX values are invalid requests: a few bytes of `[` cost a hundred times their size in memory. */
 #ifndef HUSK_MCP_RPC_H
 #define HUSK_MCP_RPC_H
 
@@ -31,8 +29,8 @@ enum rpc_kind {
 	RPC_INVALID, /* answer with code and error; id is NULL if it had no usable one */
 	RPC_REQUEST,
 	RPC_NOTIFICATION,
-	RPC_RESPONSE, /* nobody asked: ignore */
-	RPC_BATCH,    /* a non-empty list; each entry is classified by itself */
+	RPC_RESPONSE, /* we ask nothing: ignore it */
+	RPC_BATCH,    /* a non-empty list; each entry is classified separately */
 };
 
 struct rpc_message {
@@ -47,7 +45,7 @@ struct rpc_message {
 
 /* Never fails: what cannot be understood is RPC_INVALID. Release afterwards. */
 void rpc_parse(struct rpc_message *m, const char *line, size_t n);
-/* The same for one entry of a batch; holds a reference of its own. */
+/* The same for one entry of a batch; takes a reference of its own. */
 void rpc_classify(struct rpc_message *m, json_t *value);
 void rpc_message_release(struct rpc_message *m);
 
@@ -56,9 +54,9 @@ json_t *rpc_result(json_t *id, json_t *result);
 json_t *rpc_error(json_t *id, int code, const char *message, json_t *data);
 json_t *rpc_notification(const char *method, json_t *params);
 
-/* Strings and integers, the only ids there are. */
+/* Only strings and integers are ids. */
 bool rpc_id_valid(const json_t *id);
-/* Text that is equal exactly for equal ids (1 and "1" differ). The caller owns it. */
+/* Text that is equal if and only if the ids are (1 and "1" differ). The caller owns it. */
 char *rpc_id_key(const json_t *id);
 /* At most 80 characters of a name that a peer chose, for messages. The caller owns it. */
 char *rpc_excerpt(const char *text);

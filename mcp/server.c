@@ -13,13 +13,13 @@
 
 /* Code and inline files arrive in one line. */
 #define LINE_MAX_IN (16u << 20)
-/* A client that does not read is not read from; past the second mark it never will be. */
+/* Past the first mark a client that does not read is not read from either; past the second we give up on it. */
 #define QUEUE_PAUSE (8u << 20)
 #define QUEUE_MAX (64u << 20)
-/* Well above what a client has open, well below what would hurt. */
+/* Well above what clients have open, well below what would hurt. */
 #define CALLS_MAX 256
 #define BATCH_MAX 100
-/* The process is to be gone in a tenth of a second. */
+/* The process should be gone within a tenth of a second. */
 #define FLUSH_MS 70
 
 /* The answers of one batch of requests, while some of them still run. */
@@ -71,7 +71,7 @@ static void send_message(struct server *s, json_t *message)
 	if (text && n <= RESULT_LINE_MAX) {
 		write_text(s, text, n);
 	} else {
-		/* Cannot happen for what result.c builds; a client's own words may be echoed. */
+		/* Not for what result.c builds, but a client's own words may be echoed. */
 		json_auto_t *error = rpc_error(json_object_get(message, "id"), RPC_INTERNAL_ERROR,
 					       "Internal error: the answer is too large", NULL);
 		AUTO(freep) char *short_text = json_dumps(error, JSON_COMPACT);
@@ -89,7 +89,7 @@ static void flush_answers(struct server *s, struct answers *a)
 	a->bytes = 0;
 }
 
-/* Answers of a batch go out together, unless the line would become too long: then in several lists. */
+/* The answers of a batch go out together, or in several lists if the line would become too long. */
 static void send_answer(struct server *s, struct answers *a, json_t *message)
 {
 	if (!a) {
@@ -120,7 +120,7 @@ static void call_send_reply(void *ctx, struct call *call, json_t *message)
 static void call_send_progress(void *ctx, json_t *message)
 {
 	struct server *s = ctx;
-	/* The first to be dropped when the client is behind. */
+	/* Progress is the first thing to drop when the client falls behind. */
 	if (lines_queued(s->lines) > 0 || s->stopping)
 		json_decref(message);
 	else
@@ -174,7 +174,7 @@ static void on_request(struct server *s, struct answers *a, const struct rpc_mes
 	}
 	const struct method *method = method_find(m->method, revision->modern);
 	if (!method) {
-		/* Known to the other era: say what it lacks. */
+		/* It belongs to the other era: say what is missing. */
 		bool discover = streq(m->method, "server/discover");
 		AUTO(freep) char *name = rpc_excerpt(m->method);
 		AUTO(freep) char *text =
@@ -214,12 +214,12 @@ static void on_notification(struct server *s, const struct rpc_message *m)
 static void on_invalid(struct server *s, struct answers *a, const struct rpc_message *m)
 {
 	log_debug("bad message: %s", m->error);
-	/* Older schemas know no error without an id, and a client that cannot read it may hang up. */
+	/* Older schemas have no error without an id, and a client that cannot read one may hang up. */
 	if (m->id || s->connection.legacy->error_without_id)
 		refuse(s, a, m->id, m->code, m->error, NULL);
 }
 
-/* Clients start servers to ask what they are, and end them again: that alone must not touch engine or store. */
+/* Clients start servers just to ask what they are, then end them: that alone must not touch the engine or the store. */
 static bool is_introduction(const char *method)
 {
 	return streq(method, "server/discover") || streq(method, "initialize") ||

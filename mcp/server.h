@@ -1,9 +1,8 @@
-/* The MCP server on one connection: reads messages, finds the method, keeps the calls in flight, answers.
- * Never blocks, never waits for a tool: pings, lists and cancellations are answered while cells run.
+/* The MCP server on one connection: reads messages, finds the method, keeps the calls in flight, answers. Never blocks and never waits
+ * for a tool: pings, lists and cancellations are answered while cells run.
  *
- * It ends, once and by its on_end callback, when the peer closes its side, stops reading for good, or
- * server_stop() is called. What is in flight then is not answered; answers already made are written if the
- * peer takes them within a few hundredths of a second. */
+ * It ends, with one call of on_end, when the peer closes its side or stops reading for good, or after server_stop(). Calls in flight
+ * are then not answered; answers already made are written if the peer takes them within a few hundredths of a second. */
 #ifndef HUSK_MCP_SERVER_H
 #define HUSK_MCP_SERVER_H
 
@@ -22,12 +21,11 @@ struct server_spec {
 	void *ctx;
 };
 
-/* NULL with errno set if the descriptors are of no use. */
+/* NULL with errno set if the descriptors are unusable. */
 struct server *server_new(const struct server_spec *spec);
-/* Drops calls without touching the manager, which is gone by then (or has been told nothing and cancels
- * nothing). Accepts NULL, returns NULL. */
+/* Drops calls without touching the manager, which may be gone by then. Accepts NULL, returns NULL. */
 struct server *server_free(struct server *s);
-/* Starts the end. Idempotent. */
+/* Starts to end. Idempotent. */
 void server_stop(struct server *s);
 
 #endif

@@ -60,8 +60,7 @@ char *text_cut(const char *s, size_t max_chars)
 	return cut(s, max_chars, /* gap= */ false);
 }
 
-/* The largest share such that all sections, each cut to it, fit into max: the short ones leave theirs to
- * the long ones. */
+/* The largest share such that all sections, each cut to it, fit into max: what short sections do not use goes to the long ones. */
 static size_t fair_share(const struct text *t, size_t max)
 {
 	size_t share = 0, left = max, open = t->n;

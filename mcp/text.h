@@ -1,6 +1,5 @@
-/* Text put together from sections under one bound on the whole: short sections stay complete, long ones
- * share what is left and keep head and tail with a note between them. Units are characters (code points)
- * of valid UTF-8. */
+/* Text made of sections, with one limit for the whole: short sections stay complete, long ones share what is left and keep their head
+ * and tail with a note in between. Units are characters (code points) of valid UTF-8. */
 #ifndef HUSK_MCP_TEXT_H
 #define HUSK_MCP_TEXT_H
 
@@ -19,11 +18,10 @@ struct text {
 };
 
 void text_release(struct text *t);
-/* Appends a copy; trailing newlines are dropped, an empty body adds nothing. Past the last section nothing
- * happens. */
+/* Appends a copy without trailing newlines; an empty body adds nothing. Past TEXT_SECTIONS_MAX nothing happens. */
 void text_add(struct text *t, const char *label, const char *body);
 void text_addf(struct text *t, const char *label, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* Marks the last section as cut before it came here, so that a second cut does not state a wrong number. */
+/* Marks the last section as already cut, so that a second cut does not give a wrong number. */
 void text_mark_gap(struct text *t);
 /* At most max_chars characters. The caller owns it. */
 char *text_join(const struct text *t, size_t max_chars);

@@ -1,4 +1,4 @@
-/* execute_code and execute_terminal: the same call but for the name of what is run. */
+/* execute_code and execute_terminal: the same call except for what is run. */
 #include "base/alloc.h"
 #include "mcp/result.h"
 #include "mcp/tools.h"

@@ -53,7 +53,7 @@ static const struct arg export_entry_table[] = {
 	  .max = PATH_BYTES_MAX,
 	  .description = "File or directory in the session; relative paths are below /workspace.",
 	  .example = "\"report.pdf\"" },
-	/* Callers of the reference send it, and it was never used. */
+	/* Callers of the reference send it; it was never used there either. */
 	{ "destination", ARG_STRING, offsetof(struct export_entry, destination), ARG_HIDDEN, .example = "\"\"" },
 	{ 0 },
 };
@@ -193,7 +193,7 @@ static void copy_done(void *ctx, const struct copy_result *results, size_t n, co
 	for (size_t i = 0; i < n; i++) {
 		all = all && results[i].success;
 		json_array_append_new(files, export ? exported(&results[i], args->session_id) : imported(&results[i]));
-		/* Older revisions know no links. */
+		/* Older revisions have no links. */
 		if (export && results[i].success && call->revision->structured)
 			json_array_append_new(links, resources_link(&results[i].export));
 	}

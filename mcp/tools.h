@@ -1,5 +1,5 @@
-/* The registry of tools. A tool is one const struct in a tool-*.c file and one line in tools.c; its schema
- * and the checks of its arguments come from one table. Order is fixed: clients cache prompts by it. */
+/* The registry of tools. A tool is one const struct in a tool-*.c file and one line in tools.c; its schema and the checks of its
+ * arguments come from one table. The order is fixed, since clients cache prompts by it. */
 #ifndef HUSK_MCP_TOOLS_H
 #define HUSK_MCP_TOOLS_H
 
@@ -18,7 +18,7 @@ struct tool {
 	bool destructive; /* annotations; none of ours is read-only */
 	bool idempotent;
 	bool open_world;
-	bool fields_in_meta; /* results are text and images; the fields stand in _meta (see result.h) */
+	bool fields_in_meta; /* results are text and images; the fields are in _meta (see result.h) */
 	/* For a model: essentials first, at most TOOL_TEXT_MAX bytes. The caller owns it. */
 	char *(*describe)(const struct tool_env *env);
 	const struct arg *args;
@@ -27,12 +27,12 @@ struct tool {
 	size_t args_size;
 	/* Writes the defaults into args_size zeroed bytes. May be NULL. */
 	void (*args_init)(void *args, const struct tool_env *env);
-	/* Starts the work: an op whose callback answers the call (and sets call->op to NULL first, since
-	 * the op is gone), or NULL with f filled. Args live as long as the call. */
+	/* Starts the work: returns an op whose callback answers the call (after setting call->op to NULL, since the op is gone), or
+	 * NULL with f filled. The args live as long as the call. */
 	struct op *(*start)(struct call *call, const void *args, struct fail *f);
 };
 
-/* Clients cut what is longer. */
+/* Clients cut longer texts. */
 #define TOOL_TEXT_MAX 1800
 
 extern const struct tool tool_create_session;
@@ -49,11 +49,10 @@ const struct tool *tools_find(const char *name);
 json_t *tools_describe(const struct tool_env *env, const struct revision *revision);
 /* What a client should tell its model about this server; at most TOOL_TEXT_MAX bytes. The caller owns it. */
 char *tools_instructions(const struct tool_env *env);
-/* Decodes and starts; the call is answered now or later. args (an object or NULL) is referenced; env must
- * outlive the call. */
+/* Decodes and starts; the call is answered now or later. args (an object or NULL) is referenced; env must outlive the call. */
 void tools_call(struct call *call, const struct tool *tool, json_t *args, const struct tool_env *env);
 
-/* For the tools: answers the call by its failure. */
+/* For the tools: answers the call with its failure. */
 void tools_fail(struct call *call, const char *session_id, const struct fail *f);
 /* Likewise, with these as the active sessions. */
 void tools_refuse(struct call *call, const struct session_info *active, size_t n, const struct fail *f);

@@ -2,7 +2,7 @@
 
 #include "mcp/rpc.h"
 
-/* It is echoed. */
+/* It is echoed, so it is bounded. */
 #define VERSION_BYTES_MAX 256
 
 /* Newest first. */

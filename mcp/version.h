@@ -1,6 +1,5 @@
-/* The protocol revisions, in one table, and which of them a request speaks. Modern ones are stateless:
- * each request names its revision in params._meta. Legacy ones are negotiated once by `initialize`. Both
- * are served on one connection. */
+/* The protocol revisions, in one table, and which of them a request speaks. Modern ones are stateless: each request names its
+ * revision in params._meta. Legacy ones are negotiated once by `initialize`. One connection serves both. */
 #ifndef HUSK_MCP_VERSION_H
 #define HUSK_MCP_VERSION_H
 
@@ -27,11 +26,9 @@ struct revision {
 
 /* By exact name, of either era; NULL if there is none. */
 const struct revision *revision_find(const char *name);
-/* What `initialize` answers: the one asked for if it is a legacy one, else our newest legacy one. Never
- * NULL. */
+/* What `initialize` answers: the revision asked for if it is a legacy one, else our newest legacy one. Never NULL. */
 const struct revision *revision_negotiate(const char *requested);
-/* Names for supportedVersions and for the data of -32022: those that a request may name in its _meta. New
- * reference. */
+/* The names for supportedVersions and for the data of -32022: those that a request may have in its _meta. New reference. */
 json_t *revision_supported(void);
 
 struct meta_verdict {
@@ -39,7 +36,7 @@ struct meta_verdict {
 	bool legacy;			 /* no version in _meta: the connection decides */
 	int code;			 /* else the error to answer with */
 	const char *message;		 /* static */
-	json_t *data;			 /* new reference or NULL; the taker's */
+	json_t *data;			 /* new reference or NULL; the caller owns it */
 };
 
 /* Looks at params._meta (params may be NULL). Pure. */

@@ -52,7 +52,7 @@ static void complains(void **state)
 	expect(ARGV(S("mcp"), S("now")), 0, NULL, "unexpected argument 'now'");
 	expect(ARGV(S("history")), 0, NULL, "history needs the id of a session");
 	expect(ARGV(S("history"), S("a"), S("b")), 0, NULL, "unexpected argument 'b'");
-	expect(ARGV(S("exports"), S("--all"), S("--thread=t")), 0, NULL, "either --thread or --all");
+	expect(ARGV(S("exports"), S("--all"), S("--thread=t")), 0, NULL, "use either --thread or --all, not both");
 	expect(ARGV(S("mcp"), S("--thread=t")), 0, NULL, "option '--thread' is for exports only");
 	expect(ARGV(S("mcp"), S("--bogus")), 0, NULL, "unknown option '--bogus'");
 	expect(ARGV(S("mcp"), S("--env-file")), 0, NULL, "option '--env-file' needs a value");

@@ -256,7 +256,7 @@ static void html_does_not_flood(void **state)
 	run.displays_dropped = 5;
 	json_auto_t *result = result_of_run(&run, &code);
 	assert_string_equal(text_of(result), "[display]\n(text/html, 3000000 bytes)\nx\n$x^2$\n\n"
-					     "[note] 5 more displays were dropped: too many or too large for one call");
+					     "[note] 5 more displays were dropped: too many or too large for one run");
 	const json_t *list = json_object_get(fields_of(result), "display_outputs");
 	assert_null(json_object_get(json_array_get(list, 0), "data"));
 	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 1), "data")), "<b>x</b>");
