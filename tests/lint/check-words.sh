@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Words that do not belong here: functions that cannot be used safely, work left undone without an issue, and paths or hosts of
-# the machine that somebody wrote the code on.
+# Words that do not belong here: functions that cannot be used safely, tools in texts that any face may show, work left undone
+# without an issue, and paths or hosts of the machine that somebody wrote the code on.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 self=tests/lint/
@@ -26,6 +26,9 @@ deny "fork outside PID 1 (base/child does it)" '(^|[^A-Za-z0-9_.>"])(fork|vfork|
 # postgres.c waits in a thread of the pool, with a deadline.
 deny "blocking wait in the host program" '(^|[^A-Za-z0-9_.>"])(waitpid|wait|pthread_create|poll|select)\(' \
 	'base/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]' ':!manager/store/postgres.c'
+# Faces word the next step. A name alone is a word that the store keeps.
+tools='(create_session|stop_session|execute_code|execute_terminal|import_files|export_files|session_info)'
+deny "a tool in a text below the faces" "\"[^\"]+$tools|\"$tools[^\"]+\"" 'base/*.[ch]' 'kernels/*.[ch]' 'manager/*.[ch]'
 deny "work left undone" '(^|[^A-Za-z])(TODO|FIXME|XXX|HACK)([^A-Za-z]|$)' \
 	'*.c' '*.h' '*.py' '*.mjs' '*.sh' '*.md' '*.build' 'Makefile' 'tests/run' '*Dockerfile*'
 edge='(^|[^A-Za-z0-9._/-])'

@@ -8,8 +8,7 @@ Checks every C file of the tree given as the argument (default: this repository)
 - a third-party header stays in the files that adapt it (ADAPTERS);
 - an include names a header of ours by its full path in quotes: no `..`, no angle brackets, no macro, no symbolic link.
 
-A module is what shares a stem in a folder: X.c and X.h, with X-private.h, and X-part.c unless X-part.h exists. tests/lint/layers-known.txt,
-if it is there, lists the violations that are being worked off, one `FILE HEADER` a line; one that is gone has to be struck out.
+A module is what shares a stem in a folder: X.c and X.h, with X-private.h, and X-part.c unless X-part.h exists.
 """
 
 import os
@@ -61,7 +60,7 @@ TESTS = "tests"
 # Made by the build.
 GENERATED = {"runtimes.inc"}
 # What PUBLIC headers may show of the manager, through whatever they include.
-SHOWN = (*BASE, "manager/model/", "manager/registry/")
+SHOWN = (*BASE, "manager/model/")
 
 # Third-party header -> where it may be included.
 ADAPTERS = {
@@ -83,7 +82,6 @@ SYSTEM_NAMES = set("""
 """.split())
 
 SOURCES = re.compile(r"\.(c|h|inc|def|cc|cpp|cxx|hh|hpp|hxx|m|S)$")
-KNOWN = "tests/lint/layers-known.txt"
 
 
 def sources(root):
@@ -127,24 +125,11 @@ class Tree:
     def __init__(self, root):
         self.root = root
         self.files = sources(root)
-        self.known = self.read_known()
-        self.seen = set()
         self.complaints = []
         self.ours = {}  # file -> [(line, header)]: includes of files that are there
 
-    def read_known(self):
-        path = self.root / KNOWN
-        lines = path.read_text().splitlines() if path.exists() else []
-        return {tuple(line.split()) for line in lines if line and not line.startswith("#")}
-
     def complain(self, file, line, what):
         self.complaints.append(f"{file}:{line}: {what}" if line else f"{file}: {what}")
-
-    def is_known(self, file, header):
-        if (file, header) not in self.known:
-            return False
-        self.seen.add((file, header))
-        return True
 
     # --- one file
 
@@ -181,7 +166,7 @@ class Tree:
         else:
             self.ours[file].append((line, header))
         folder = os.path.dirname(file)
-        if not in_tests and not within(header, LAYERS[folder]) and not self.is_known(file, header):
+        if not in_tests and not within(header, LAYERS[folder]):
             self.complain(file, line, f'{folder} may not include "{header}"')
 
     def check_theirs(self, file, line, header, in_tests):
@@ -203,7 +188,7 @@ class Tree:
             while todo:
                 file = todo.pop()
                 for line, header in self.ours.get(file, ()):
-                    if not within(header, SHOWN) and not self.is_known(file, header):
+                    if not within(header, SHOWN):
                         self.complain(file, line, f'"{header}" would be shown to faces, by {public}')
                     if header not in seen:
                         seen.add(header)
@@ -226,17 +211,11 @@ class Tree:
             here = graph.setdefault(self.module(file), {})
             for line, header in found:
                 there = self.module(header)
-                if there != self.module(file) and (file, header) not in self.known:
+                if there != self.module(file):
                     here.setdefault(there, (file, line))
         for cycle in cycles(graph):
             file, line = graph[cycle[0]][cycle[1]]
             self.complain(file, line, "a cycle of modules: " + " -> ".join(cycle))
-        # A known include that closes a cycle is still needed in the list.
-        for file, header in self.known - self.seen:
-            if any(header == h for _, h in self.ours.get(file, ())):
-                here, there = self.module(file), self.module(header)
-                if reaches(graph, there, here):
-                    self.seen.add((file, header))
 
     def check_build(self):
         """Search paths would let an include mean another file."""
@@ -255,8 +234,6 @@ class Tree:
         self.check_public()
         self.check_cycles()
         self.check_build()
-        for file, header in sorted(self.known - self.seen):
-            self.complain(KNOWN, 0, f"{file} {header}: no violation any more, strike it out")
         return self.complaints
 
 
