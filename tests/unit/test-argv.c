@@ -84,7 +84,7 @@ static void run_with_a_line(void **state)
 {
 	struct strv argv = { 0 };
 	struct container_spec spec = defaults();
-	spec.line_dir = "/home/me/.local/state/husk/lines/husk-abcdefghijklmnopqrstuvwxyz";
+	spec.line_dir = "/var/lib/husk/lines/husk-abcdefghijklmnopqrstuvwxyz";
 	argv_run(&argv, "docker", &spec, "ignored");
 	check("run-line", &argv);
 }
