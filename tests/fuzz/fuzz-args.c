@@ -63,10 +63,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	AUTO(freep) char *decoded = xcalloc(1, tool->args_size);
 	if (tool->args_init)
 		tool->args_init(decoded, &env);
-	json_auto_t *problems = args_decode(tool->args, args, decoded);
+	const struct arg *table = tool->args_for ? tool->args_for(&env) : tool->args;
+	json_auto_t *problems = args_decode(table, args, decoded);
 	if (problems)
 		check_refused(problems);
-	for (const struct arg *a = tool->args; !problems && a->name; a++)
+	for (const struct arg *a = table; !problems && a->name; a++)
 		check_accepted(a, decoded + a->offset);
 	return 0;
 }
