@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Servers under mixed load while what they stand on is killed: servers, kernels, streams, containers, and a private engine with its shims.
+"""Servers under mixed load while the things they depend on are killed: servers, kernels, streams, containers, and a private engine with its shims.
 
 What must hold: every call is answered or fails with a cause; no cell runs twice, and none runs that was refused; no session is lost
 without a kill that explains it; no acknowledged export is lost; and when all servers are gone, no container outlives its lease.
@@ -226,7 +226,7 @@ class Client:
             self.chaos.over.wait(0.2)
             return
         self.ledger = None
-        # A kernel that is killed again while it is started anew ends its session, and says so.
+        # A kernel that is killed again while it is being restarted ends its session, and says so.
         if self.notes.fatal() == ledger.fatal and "no kernel could be started" not in result.text:
             self.notes.violation(f"session {ledger.id} was lost although nothing took it: {result.text}")
         if self.chaos.adoption and "not found" in result.text:

@@ -12,7 +12,7 @@ import schemas
 
 HUSK = os.path.abspath(harness.husk_binary())
 RUN_TIME = 90
-# An ended server's last words to the engine come from a process in the background.
+# What a server asks of the engine as it ends is done by a process in the background.
 GONE_TIME = 10
 
 
@@ -54,7 +54,7 @@ class ClientRunner:
         self.env = harness.clean_env(home, **{f"XDG_{name}_HOME": None for name in ("CONFIG", "STATE", "DATA", "CACHE")})
 
     def run(self, command, sessions_left=0, **settings):
-        """Runs a client to its end, and sees to it that the server and its sessions have ended too. A client that does not stop its
+        """Runs a client to its end, and checks that the server and its sessions have ended too. A client that does not stop its
         sessions leaves them to the next server: so many are stopped here."""
         try:
             done = subprocess.run([str(c) for c in command], cwd=self.home, env={**self.env, **settings}, stdin=subprocess.DEVNULL,

@@ -130,7 +130,7 @@ def begin(start):
 
 @pytest.fixture(scope="module")
 def husk_network(tmp_path_factory):
-    """Husk's network, in use: nobody's gc removes it under an index that listens on it."""
+    """Husk's network, kept in use so that no gc removes it while an index listens on it."""
     with harness.Server(tmp_path_factory.mktemp("network")) as server:
         server.session(network=True)
         yield

@@ -50,7 +50,7 @@ def ninja(folder, *targets):
 
 
 def store_rows(env, sql):
-    """What the store of a husk with this environment holds; nothing while there is none."""
+    """Rows from the store of a husk with this environment; none if it has no store yet."""
     if env.get("DATABASE_URL"):
         done = subprocess.run(["psql", env["DATABASE_URL"], "-qAt", "-F", "\t", "-c", "SET search_path = husk; " + sql],
                               capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
@@ -433,7 +433,7 @@ class Server:
                 pass
 
     def stop(self):
-        """Ends it as a client does, and sees to it that no container is left. Safe to call twice.
+        """Ends it as a client does, and makes sure that no container is left. Safe to call twice.
 
         A server leaves its sessions to the next one, so we remove them ourselves."""
         self.close_stdin()
@@ -494,7 +494,7 @@ class Session:
 
 
 class Fake:
-    """A program that goes by the name of `docker` on the PATH and notes that it was called."""
+    """A program named `docker`, first on the PATH, that records how it was called."""
 
     def __init__(self, folder, script="exit 1"):
         self.folder = folder

@@ -16,7 +16,7 @@ DEATHS = {
     "terminate": (("kill", "--signal", "TERM"), ["terminated by SIGTERM"]),
     "stop": (("stop",), ["terminated by SIGTERM"]),
     "hang up": (("kill", "--signal", "HUP"), ["exited with status 129 (container status: exited)"]),
-    # The engine kills it first: which of the two is told first is its own affair.
+    # The engine kills it first, and either may be reported first.
     "remove": (("rm", "--force"), [SIGKILL, REMOVED]),
 }
 

@@ -1,4 +1,4 @@
-"""Sets of dependencies are kept: who shares them, when they are made anew, and which go."""
+"""Sets of dependencies are kept: who shares them, when they are rebuilt, and which are removed."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What an engine can do to its users: restart, hang, die, run out of disk, lose an image; and a `docker` that is none. Each time the
+"""What an engine can do to its users: restart, hang, die, run out of disk, lose an image; and a `docker` that is something else. Each time the
 calls are answered with the cause, the server goes on, works again once the engine does, and nothing is left."""
 
 import pytest
@@ -242,7 +242,7 @@ def test_a_network_removed_under_us(serve, engine):
     assert server.session(network=True).code("6 * 7").ok().value == "42"
 
 
-# --- a docker that is none
+# --- a docker that is something else
 
 IMPOSTORS = {
     "garbage": "head -c 100000 /dev/urandom; head -c 100000 /dev/urandom >&2; exit 0",

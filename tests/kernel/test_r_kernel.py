@@ -648,6 +648,7 @@ def test_its_own_functions():
     assert done.returncode == 0, (done.stdout + done.stderr).decode()
 
 
+@pytest.mark.alone
 def test_its_costs_are_printed_beside_the_figures(monkeypatch, capsys):
     monkeypatch.setattr(measure, "STARTS", 1)
     monkeypatch.setattr(measure, "CELLS", 2)

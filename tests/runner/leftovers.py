@@ -13,7 +13,7 @@ import time
 MARK = "HUSK_TEST_RUN"
 # The engine outlives the tests, also if one of them had to start it.
 ENGINE = ("dockerd", "containerd", "containerd-shim", "docker-proxy")
-# An ended server's last words to the engine may take some seconds.
+# What a server asked of the engine as it ended may take some seconds.
 PATIENCE = 20
 
 

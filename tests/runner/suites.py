@@ -229,28 +229,34 @@ KERNEL_TOOLS = ("pytest==8.4.2", "pytest-timeout==2.4.0", "plotly==6.3.1", "alta
 KERNEL_TOOLS_ALONE = ("vl-convert-python==1.9.0.post1", "bokeh==3.9.2", "xyzservices==2026.9.1", "tornado==6.6.1", "PyYAML==6.0.3")
 
 
-def kernel_tools(job):
-    """A folder with both for the image's Python, filled once."""
-    folder, stamp = BUILD / "kernel-tools", " ".join(KERNEL_TOOLS + KERNEL_TOOLS_ALONE)
-    if not (folder / "stamp").exists() or (folder / "stamp").read_text() != stamp:
+def kernel_tools(job, packages):
+    """A folder with both for the Python of the image `packages`, filled once."""
+    folder, stamp = BUILD / "kernel-tools", " ".join([*KERNEL_TOOLS, *KERNEL_TOOLS_ALONE, packages])
+    with open(BUILD / "kernel-tools.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (folder / "stamp").exists() and (folder / "stamp").read_text() == stamp:
+            return folder
         shutil.rmtree(folder, ignore_errors=True)
-        install = [python(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", folder, "--python-version",
-                   "3.13", "--only-binary=:all:"]
-        if job.run([*install, *KERNEL_TOOLS]) != 0 or job.run([*install, "--no-deps", *KERNEL_TOOLS_ALONE]) != 0:
+        install = [python(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", "--target", folder,
+                   "--python-version", "3.13", "--only-binary=:all:"]
+        # Compiled by the Python that runs them: large as they are, every process of the tests would do it again.
+        compiled = ["docker", "run", "--rm", "--network", "none", "--user", f"{os.getuid()}:{os.getgid()}", "--volume", f"{folder}:/tools",
+                    "--entrypoint", "/usr/bin/python3", packages, "-m", "compileall", "-q", "/tools"]
+        if any(job.run(command) != 0 for command in ([*install, *KERNEL_TOOLS], [*install, "--no-deps", *KERNEL_TOOLS_ALONE], compiled)):
             return None
         (folder / "stamp").write_text(stamp)
     return folder
 
 
-def python_kernel_work(words):
-    """In the image that it is made for, where its packages are."""
+def python_kernel_work(paths, words):
+    """In the image that the kernel is made for, where its packages are."""
 
     def work(job):
-        tools = kernel_tools(job)
+        packages = next(image["packages_tag"] for image in json.loads((BUILD / "images.json").read_text()) if image["name"] == "python")
+        tools = kernel_tools(job, packages)
         if not tools:
             return Result(0, [f"{job.name}: cannot install the tools"])
-        packages = next(image["packages_tag"] for image in json.loads((BUILD / "images.json").read_text()) if image["name"] == "python")
-        out = BUILD / "junit" / "kernel-python"
+        out = BUILD / "junit" / job.name.replace("/", "-")
         out.mkdir(exist_ok=True, parents=True)
         out.chmod(0o777)
         report = out / "junit.xml"
@@ -262,7 +268,7 @@ def python_kernel_work(words):
         for mount in (f"{ROOT}:/husk:ro", f"{tools}:/tools:ro", f"{out}:/report"):
             command += ["--volume", mount]
         command += [packages, "-m", "pytest", "-c", "/husk/tests/pytest.ini", "--rootdir", "/husk/tests", "-q",
-                    "--junitxml=/report/junit.xml", *(f"/husk/tests/kernel/{path.name}" for path in files_of("kernel", "test_python*.py"))]
+                    "--junitxml=/report/junit.xml", *(f"/husk/tests/kernel/{path.name}" for path in paths)]
         if words:
             command += ["-k", words]
         return read_report(job, report, job.run(command), words)
@@ -270,13 +276,18 @@ def python_kernel_work(words):
     return work
 
 
-def kernel(words, **_):
-    """Each kernel in its own language's terms: Node's on the host, R's and Python's in the images that they are made for."""
-    return [
-        Job("kernel/node", pytest_work(files_of("kernel", "test_node*.py"), words)),
-        *with_engine("kernel", lambda: [Job("kernel/python", python_kernel_work(words)),
-                                        Job("kernel/r", pytest_work([TESTS / "kernel" / "test_r_kernel.py"], words))]),
-    ]
+def kernel(words, split):
+    """Each kernel in its own language's terms. Python's tests run in its image, the others on the host: Node is there too, and R's tests
+    start containers."""
+    inside = files_of("kernel", "test_python*.py")
+    outside = [path for path in files_of("kernel") if path not in inside]
+    groups = [[path] for path in inside] if split else [inside]
+
+    def make():
+        names = [f"kernel/{group[0].stem.removeprefix('test_')}" if split else "kernel/python" for group in groups]
+        return [Job(name, python_kernel_work(group, words)) for name, group in zip(names, groups)]
+
+    return [*pytest_jobs("kernel", outside, words, split), *with_engine("kernel", make)]
 
 
 SUITES = {
