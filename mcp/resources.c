@@ -28,7 +28,8 @@ static json_t *describe(const struct export_info *e)
 		xasprintf("%s%s of session %s", e->path, e->directory ? " (a directory, as tar)" : "", e->session_id);
 	AUTO(freep) char *name = e->directory ? xasprintf("%s.tar", e->name) : xstrdup(e->name);
 	return json_pack("{s:o, s:o, s:o, s:o, s:I}", "uri", json_text(e->uri), "name", json_text(name), "description",
-			 json_text(text), "mimeType", json_text(e->mime), "size", (json_int_t)e->stored);
+			 json_text(text), "mimeType", json_text(e->mime ? e->mime : "application/octet-stream"), "size",
+			 (json_int_t)e->stored);
 }
 
 json_t *resources_link(const struct export_info *e)
@@ -183,7 +184,8 @@ static void read_done(void *ctx, const struct export_info *info, const uint8_t *
 			not_found(call);
 		return;
 	}
-	json_t *content = json_pack("{s:s, s:o}", "uri", uri_of(call), "mimeType", json_text(info->mime));
+	json_t *content = json_pack("{s:s, s:o}", "uri", uri_of(call), "mimeType",
+				    json_text(info->mime ? info->mime : "application/octet-stream"));
 	if (!info->directory && is_text(data, n)) {
 		json_object_set_new(content, "text", json_stringn((const char *)data, n));
 	} else {

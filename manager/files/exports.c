@@ -19,7 +19,7 @@ void export_info_fill(struct export_info *info, const struct config *config, con
 		.session_id = xstrdup(record->session),
 		.path = xstrdup(record->path),
 		.name = xstrdup(record->name),
-		.mime = xstrdup(record->mime),
+		.mime = record->mime ? xstrdup(record->mime) : NULL,
 		.hash = xstrdup(record->hash),
 		.host_path = export_file(config, record),
 		.uri = xasprintf("husk://exports/%s/%s%s", record->id, segment, record->directory ? ".tar" : ""),

@@ -17,7 +17,8 @@ struct import_item {
 
 /* An export, as it stands in the store. */
 struct export_info {
-	char *id, *thread, *session_id, *path, *name, *mime, *hash;
+	char *id, *thread, *session_id, *path, *name, *hash;
+	char *mime;	 /* NULL = not known */
 	char *host_path; /* of the file, or of a tar of the directory */
 	char *uri;	 /* husk://exports/ID/NAME */
 	bool directory;

@@ -28,7 +28,7 @@ deny "blocking wait in the host program" '(^|[^A-Za-z0-9_.>"])(waitpid|wait|pthr
 	'base/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]' ':!manager/store/postgres.c'
 # Faces word the next step. A name alone is a word that the store keeps.
 tools='(create_session|stop_session|execute_code|execute_terminal|import_files|export_files|session_info)'
-deny "a tool in a text below the faces" "\"[^\"]+$tools|\"$tools[^\"]+\"" 'base/*.[ch]' 'kernels/*.[ch]' 'manager/*.[ch]'
+deny "a tool in a text below the faces" "\"[^\"]+${tools}|\"${tools}[^\"]+\"" 'base/*.[ch]' 'kernels/*.[ch]' 'manager/*.[ch]'
 deny "work left undone" '(^|[^A-Za-z])(TODO|FIXME|XXX|HACK)([^A-Za-z]|$)' \
 	'*.c' '*.h' '*.py' '*.mjs' '*.sh' '*.md' '*.build' 'Makefile' 'tests/run' '*Dockerfile*'
 edge='(^|[^A-Za-z0-9._/-])'
