@@ -4,7 +4,7 @@ DEFAULT_PACKAGES <- c("datasets", "utils", "grDevices", "graphics", "stats", "me
 
 main <- function() {
   suspendInterrupts({
-    token <- readLines(paste0("/dev/fd/", Sys.getenv("HUSK_TOKEN_FD")), 1L) # a pipe, empty from here on
+    token <- read_token(paste0("/dev/fd/", Sys.getenv("HUSK_TOKEN_FD")))
     link_open(Sys.getenv("HUSK_LINK"))
     Sys.unsetenv(c("HUSK_LINK", "HUSK_TOKEN_FD", "R_DEFAULT_PACKAGES"))
     # A hundred milliseconds of loading are still to come; a cell that is sent now waits for them in the socket.
@@ -12,6 +12,13 @@ main <- function() {
     set_up()
     serve()
   })
+}
+
+# From a pipe, which is empty from here on. raw: R warns of a pipe that is opened as a file.
+read_token <- function(path) {
+  pipe <- file(path, "rb", raw = TRUE)
+  on.exit(close(pipe))
+  readLines(pipe, 1L)
 }
 
 set_up <- function() {
