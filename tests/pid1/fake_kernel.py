@@ -74,8 +74,11 @@ def main():
         assert stranger.socket.recv(1) == b""
     if os.path.exists("/workspace/thief") and os.fork() == 0:
         thief = Link()  # has the token, and is a child of the kernel, but not the kernel
-        thief.send(op="hello", version=1, language_version="stolen", **token)
-        os._exit(0 if thief.socket.recv(1) == b"" else 1)
+        try:
+            thief.send(op="hello", version=1, language_version="stolen", **token)
+            os._exit(0 if thief.socket.recv(1) == b"" else 1)
+        except ConnectionError:  # closed with the hello unread
+            os._exit(0)
     if os.path.exists("/workspace/thief"):
         assert os.wait()[1] == 0
     link = Link()
