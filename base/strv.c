@@ -52,6 +52,21 @@ void strv_set_env(struct strv *env, const char *variable)
 	strv_add(env, variable);
 }
 
+size_t strv_find(const struct strv *s, const char *value)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (streq(s->v[i], value))
+			return i;
+	return SIZE_MAX;
+}
+
+void strv_remove(struct strv *s, size_t at)
+{
+	free(s->v[at]);
+	memmove(&s->v[at], &s->v[at + 1], (s->n - at) * sizeof(*s->v)); /* with the NULL */
+	s->n--;
+}
+
 char **strv_argv(struct strv *s)
 {
 	if (!s->v)

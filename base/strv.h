@@ -16,6 +16,9 @@ void strv_addf(struct strv *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void strv_add_all(struct strv *s, ...) __attribute__((__sentinel__));
 /* Adds NAME=value to an environment, in place of a variable of the same name. */
 void strv_set_env(struct strv *env, const char *variable);
+/* Where a value is; SIZE_MAX = nowhere. */
+size_t strv_find(const struct strv *s, const char *value);
+void strv_remove(struct strv *s, size_t at);
 /* The vector as execv and uv_spawn want it; never NULL. */
 char **strv_argv(struct strv *s);
 

@@ -130,6 +130,8 @@ static json_t *executed(const struct executed *e)
 	json_t *o = json_pack("{s:I, s:o, s:o, s:o, s:o, s:I, s:I}", "seq", (json_int_t)e->seq, "tool", text(e->tool),
 			      "started", moment(e->started_ms), "ended", moment(e->ended_ms), "ending", text(e->ending),
 			      "in_bytes", (json_int_t)e->in_bytes, "out_bytes", (json_int_t)e->out_bytes);
+	if (e->env)
+		json_object_set_new(o, "env", text(e->env));
 	if (e->ended_ms >= e->started_ms)
 		json_object_set_new(o, "duration_ms", json_integer((json_int_t)(e->ended_ms - e->started_ms)));
 	return o;
@@ -198,10 +200,13 @@ static void print_history(const struct records *r)
 	json_array_foreach(r->list, i, e) {
 		const json_t *duration = json_object_get(e, "duration_ms");
 		snprintf(took, sizeof(took), "%lld", (long long)json_integer_value(duration));
-		printf("%6lld  %-16s  %-19s  %10s  %-14s  %8s  %8s\n",
+		printf("%6lld  %-16s  %-19s  %10s  %-14s  %8s  %8s",
 		       (long long)json_integer_value(json_object_get(e, "seq")), word(e, "tool"),
 		       when(json_object_get(e, "started"), started), duration ? took : "-", word(e, "ending"),
 		       size(json_object_get(e, "in_bytes"), in), size(json_object_get(e, "out_bytes"), out));
+		if (json_object_get(e, "env"))
+			printf("  env: %s", word(e, "env"));
+		putchar('\n');
 	}
 }
 

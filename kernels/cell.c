@@ -23,10 +23,22 @@ static void on_limit(struct timeout *t)
 	cell_interrupt(container_of(t, struct cell, limit), CELL_TIMED_OUT);
 }
 
+/* A new reference, or NULL where there is none. */
+static json_t *env_of(const struct job *job)
+{
+	json_t *env = job->env.n ? json_object() : NULL;
+	for (size_t i = 0; i < job->env.n; i++) {
+		const char *variable = job->env.v[i], *equals = strchr(variable, '=');
+		json_object_setn_new(env, variable, (size_t)(equals - variable), json_string(equals + 1));
+	}
+	return env;
+}
+
 int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, char *note)
 {
-	json_auto_t *message = json_pack("{s:s, s:I, s:s%}", "op", "execute", "id", (json_int_t)job->number, "code",
-					 job->text, job->text_len);
+	json_auto_t *message = json_pack("{s:s, s:I, s:s%, s:o*}", "op", "execute", "id", (json_int_t)job->number,
+					 "code", job->text, job->text_len, "env", env_of(job));
+	strv_release(&job->env);
 	pipes_begin(c->pipes, job);
 	int r = message ? link_send(link, message) : -EINVAL;
 	if (r < 0) {

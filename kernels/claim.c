@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <jansson.h>
 
+#include "base/alloc.h"
+
 #define SECONDS_MAX 1000000000
 
 void claim_release(struct claim *c)
 {
 	strv_release(&c->env);
+	free(c->cwd);
 	*c = (struct claim){ 0 };
 }
 
@@ -40,16 +43,17 @@ int claim_parse(struct claim *ret, const void *payload, size_t n)
 	AUTO(claim_release) struct claim c = { 0 };
 	/* A NUL makes it no JSON here. */
 	json_auto_t *fields = json_loadb(payload, n, JSON_REJECT_DUPLICATES, NULL);
-	const char *session;
+	const char *session, *cwd = NULL;
 	json_int_t lease, lifetime;
 	json_t *env = NULL;
-	if (json_unpack(fields, "{s:s, s:I, s:I, s?o}", "session", &session, "lease_seconds", &lease,
-			"lifetime_seconds", &lifetime, "env", &env) < 0)
+	if (json_unpack(fields, "{s:s, s:I, s:I, s?o, s?s}", "session", &session, "lease_seconds", &lease,
+			"lifetime_seconds", &lifetime, "env", &env, "cwd", &cwd) < 0)
 		return -EPROTO;
 	if (!is_session_id(session) || lease < 1 || lease > SECONDS_MAX || lifetime < 0 || lifetime > SECONDS_MAX ||
 	    !take_env(&c.env, env))
 		return -EPROTO;
 	memcpy(c.session, session, strlen(session) + 1);
+	c.cwd = cwd && *cwd ? xstrdup(cwd) : NULL;
 	c.lease_ms = (uint64_t)lease * 1000;
 	c.lifetime_ms = (uint64_t)lifetime * 1000;
 	*ret = c;

@@ -10,6 +10,7 @@ struct claim {
 	uint64_t lease_ms;
 	uint64_t lifetime_ms; /* 0 = none */
 	struct strv env;      /* added to that of every process that starts from now on */
+	char *cwd;	      /* where they start; NULL = /workspace */
 };
 
 void claim_release(struct claim *c);

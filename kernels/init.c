@@ -14,6 +14,7 @@
 #include "kernels/kernel.h"
 #include "kernels/lease.h"
 #include "kernels/procs.h"
+#include "kernels/spawn.h"
 #include "kernels/terminal.h"
 #include "kernels/wall.h"
 
@@ -35,6 +36,7 @@ struct init {
 	struct limits limits;
 	struct manifest manifest;
 	struct strv env; /* of every child */
+	const char *cwd; /* of kernels; ours */
 	struct jobs jobs;
 	struct controller controller;
 	struct dial dial;
@@ -208,12 +210,27 @@ static void on_hello(struct controller *c, json_t *hello)
 	add_state(i, hello);
 }
 
-static void set_env(struct init *i, const struct strv *env)
+/* NULL, or why there is no such place. */
+static char *take_cwd(struct init *i, const char *cwd)
 {
-	for (size_t k = 0; k < env->n; k++)
-		strv_set_env(&i->env, env->v[k]);
-	terminal_add_env(&i->terminal, env);
-	if (env->n && !i->options->install)
+	if (!cwd)
+		return NULL;
+	AUTO(freep) char *path = *cwd == '/' ? xstrdup(cwd) : xasprintf(SPAWN_WORKSPACE "/%s", cwd);
+	if (!spawn_can_enter(path))
+		return xasprintf("The directory '%s' does not exist or cannot be entered.", path);
+	terminal_set_cwd(&i->terminal, path);
+	i->cwd = take_ptr(path);
+	return NULL;
+}
+
+static void set_terms(struct init *i, const struct claim *claim)
+{
+	memcpy(i->session, claim->session, sizeof(i->session));
+	lease_claim(&i->lease, claim->lease_ms, claim->lifetime_ms, clock_now_ms(), clock_boot_ms());
+	for (size_t k = 0; k < claim->env.n; k++)
+		strv_set_env(&i->env, claim->env.v[k]);
+	terminal_add_env(&i->terminal, &claim->env);
+	if ((claim->env.n || claim->cwd) && !i->options->install)
 		kernel_restart(&i->kernel);
 }
 
@@ -222,13 +239,12 @@ static json_t *on_claim(struct controller *c, const struct claim *claim)
 	struct init *i = container_of(c, struct init, controller);
 	if (i->claimed && !streq(i->session, claim->session))
 		return NULL;
-	if (!i->claimed) {
+	AUTO(freep) char *refused = i->claimed ? NULL : take_cwd(i, claim->cwd);
+	if (!i->claimed && !refused) {
 		i->claimed = true;
-		memcpy(i->session, claim->session, sizeof(i->session));
-		lease_claim(&i->lease, claim->lease_ms, claim->lifetime_ms, clock_now_ms(), clock_boot_ms());
-		set_env(i, &claim->env);
+		set_terms(i, claim);
 	}
-	json_t *answer = json_pack("{s:s}", "event", "claimed");
+	json_t *answer = json_pack("{s:s, s:s*}", "event", "claimed", "refused", refused);
 	add_state(i, answer);
 	return answer;
 }
@@ -337,6 +353,7 @@ static int prepare_kernel(struct init *i)
 		.poller = &i->poller,
 		.manifest = &i->manifest,
 		.env = &i->env,
+		.cwd = &i->cwd,
 		.limits = &i->limits,
 		.start_ms = i->options->start_ms,
 		.on_idle = on_kernel_idle,
@@ -364,6 +381,7 @@ static int set_up(struct init *i)
 	if (manifest_load(&i->manifest, i->options->manifest, &f) < 0)
 		return dprintf(STDERR_FILENO, "husk-client: %s\n", f.message), -EINVAL;
 	make_env(i);
+	i->cwd = SPAWN_WORKSPACE;
 	r = prepare_kernel(i);
 	if (r == 0)
 		r = start_terminal(i);

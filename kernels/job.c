@@ -1,6 +1,7 @@
 #include "kernels/job.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "base/alloc.h"
 #include "base/utf8.h"
@@ -49,6 +50,7 @@ struct job *job_free(struct job *c)
 		capture_release(&c->streams[i]);
 	buf_release(&c->log);
 	free(c->text);
+	free(c->cwd);
 	strv_release(&c->env);
 	free(c);
 	return NULL;
@@ -76,19 +78,40 @@ static const char *take_text(struct job *c, const json_t *text)
 	return NULL;
 }
 
-static const char *take_install(struct job *c, const json_t *payload)
+static const char *take_env(struct job *c, json_t *env)
 {
-	json_t *packages = json_object_get(payload, "packages"), *env = json_object_get(payload, "env"), *value;
-	json_int_t size = json_integer_value(json_object_get(payload, "size_limit"));
+	size_t total = 0;
 	const char *name;
-	if (!json_is_object(packages))
-		return "The frame holds no packages to install.";
+	json_t *value;
 	json_object_foreach(env, name, value) {
 		if (!json_is_string(value) || !*name || strchr(name, '=') ||
 		    strlen(json_string_value(value)) != json_string_length(value))
 			return "The frame's environment is not an object of texts.";
+		total += strlen(name) + 1 + json_string_length(value) + 1;
+		if (total > CLAIM_ENV_MAX)
+			return "The environment of the call is larger than 64 KiB.";
 		strv_addf(&c->env, "%s=%s", name, json_string_value(value));
 	}
+	return NULL;
+}
+
+static const char *take_cwd(struct job *c, const json_t *cwd)
+{
+	if (!cwd)
+		return NULL;
+	if (!json_is_string(cwd) || !json_string_length(cwd) || json_string_length(cwd) >= PATH_MAX ||
+	    strlen(json_string_value(cwd)) != json_string_length(cwd))
+		return "The frame's directory is no path.";
+	c->cwd = xstrdup(json_string_value(cwd));
+	return NULL;
+}
+
+static const char *take_install(struct job *c, const json_t *payload)
+{
+	json_t *packages = json_object_get(payload, "packages");
+	json_int_t size = json_integer_value(json_object_get(payload, "size_limit"));
+	if (!json_is_object(packages))
+		return "The frame holds no packages to install.";
 	c->size_limit = size > 0 ? (uint64_t)size : 0;
 	AUTO(buf_release) struct buf text = { .max = CODE_BYTES_MAX };
 	if (json_append(&text, packages) < 0)
@@ -108,6 +131,11 @@ static const char *take_fields(struct job *c, const json_t *payload)
 	c->timeout_ms = DEFAULT_TIMEOUT_MS;
 	if (json_is_integer(timeout) && json_integer_value(timeout) > 0)
 		c->timeout_ms = (uint64_t)json_integer_value(timeout);
+	const char *why = take_env(c, json_object_get(payload, "env"));
+	if (!why && c->kind == JOB_TERMINAL)
+		why = take_cwd(c, json_object_get(payload, "cwd"));
+	if (why)
+		return why;
 	if (c->kind == JOB_INSTALL)
 		return take_install(c, payload);
 	return take_text(c, json_object_get(payload, c->kind == JOB_EXECUTE ? "code" : "command"));
@@ -317,6 +345,7 @@ void job_end(struct job *c, const struct job_ending *e)
 	for (int i = 0; i < JOB_STREAMS; i++)
 		capture_release(&c->streams[i]);
 	free(take_ptr(c->text));
+	free(take_ptr(c->cwd));
 	strv_release(&c->env);
 	c->state = JOB_ENDED;
 }

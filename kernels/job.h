@@ -43,7 +43,8 @@ struct job {
 	enum job_state state;
 	char *text; /* code, command, or the packages as JSON; NULL once the call has ended */
 	size_t text_len;
-	struct strv env;     /* of an install, beside its container's; gone once it has ended */
+	struct strv env;     /* beside that of its process; gone once it has ended */
+	char *cwd;	     /* of a command: where it starts; NULL = where the last one ended */
 	uint64_t size_limit; /* of an install: bytes that it may leave; 0 = any */
 	uint64_t timeout_ms;
 	uint64_t started_ms;

@@ -151,11 +151,18 @@ static void on_open(struct door *d, int fd, const char *language_version)
 	k->on_idle(k);
 }
 
+static bool is_of_the_link(const char *variable)
+{
+	return strncmp(variable, "HUSK_LINK=", strlen("HUSK_LINK=")) == 0 ||
+	       strncmp(variable, "HUSK_TOKEN_FD=", strlen("HUSK_TOKEN_FD=")) == 0;
+}
+
 static pid_t spawn_kernel(struct kernel *k)
 {
 	struct strv env AUTO(strv_release) = { 0 };
 	for (size_t i = 0; i < k->env->n; i++)
-		strv_add(&env, k->env->v[i]);
+		if (!is_of_the_link(k->env->v[i])) /* whatever a session's own variables are called */
+			strv_add(&env, k->env->v[i]);
 	strv_addf(&env, "HUSK_LINK=%s", k->door.address);
 	if (k->manifest->tcp_port)
 		strv_addf(&env, "HUSK_TOKEN_FD=%d", LINK_FD);
@@ -166,7 +173,7 @@ static pid_t spawn_kernel(struct kernel *k)
 	return spawn_process(&(struct spawn_spec){
 		.argv = k->manifest->kernel.v,
 		.env = strv_argv(&env),
-		.cwd = SPAWN_WORKSPACE,
+		.cwd = *k->cwd,
 		.out_fd = out,
 		.err_fd = err,
 		.fds = { { k->door.inherited_fd, LINK_FD } },

@@ -23,6 +23,7 @@ struct kernel {
 	struct poller *poller;
 	const struct manifest *manifest;
 	const struct strv *env; /* of every child; the address of the link is added */
+	const char *const *cwd; /* where it starts */
 	const struct limits *limits;
 	uint64_t start_ms;
 	/* A new call can run. Also called after each call. */

@@ -51,6 +51,28 @@ static bool is_kept(const char *variable)
 	return true;
 }
 
+void shell_state_undo(struct shell_state *after, const struct shell_state *before, const struct shell_state *given)
+{
+	for (size_t i = 0; i < given->env.n; i++) {
+		size_t at = strv_find(&after->env, given->env.v[i]);
+		if (at == SIZE_MAX)
+			continue;
+		strv_remove(&after->env, at);
+		size_t n = strcspn(given->env.v[i], "=") + 1;
+		for (size_t k = 0; k < before->env.n; k++)
+			if (strncmp(before->env.v[k], given->env.v[i], n) == 0)
+				strv_add(&after->env, before->env.v[k]);
+	}
+	AUTO(freep) char *given_real = given->cwd ? realpath(given->cwd, NULL) : NULL;
+	AUTO(freep) char *after_real = given_real ? realpath(after->cwd, NULL) : NULL;
+	if (!given->cwd || (after_real && !streq(given_real, after_real)))
+		return;
+	AUTO(freep) char *pwd = xasprintf("PWD=%s", before->cwd);
+	free(after->cwd);
+	after->cwd = xstrdup(before->cwd);
+	strv_set_env(&after->env, pwd);
+}
+
 int shell_state_parse(struct shell_state *ret, const char *data, size_t n)
 {
 	struct shell_state s AUTO(shell_state_release) = { 0 };

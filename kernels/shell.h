@@ -21,6 +21,9 @@ struct shell_state {
 extern const char shell_wrapper[];
 
 void shell_state_release(struct shell_state *s);
+/* Takes back what one call alone was given: each variable of `given`, and its directory, become in `after` what they were
+ * `before`, unless the command has changed them. */
+void shell_state_undo(struct shell_state *after, const struct shell_state *before, const struct shell_state *given);
 /* 0 and *ret replaced, or -EINVAL (no end mark, a relative directory, nonsense) and *ret as it was. */
 int shell_state_parse(struct shell_state *ret, const char *data, size_t n);
 

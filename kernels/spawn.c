@@ -139,6 +139,12 @@ static _Noreturn void become(const struct spawn_spec *spec)
 	give_up("cannot start", spec->argv[0]);
 }
 
+bool spawn_can_enter(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && access(path, X_OK) == 0;
+}
+
 pid_t spawn_process(const struct spawn_spec *spec)
 {
 	pid_t pid = fork();

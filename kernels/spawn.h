@@ -24,6 +24,8 @@ struct spawn_spec {
 	struct spawn_fd fds[SPAWN_FDS_MAX]; /* number 0 = unused */
 };
 
+/* True if a process can have it as its directory. */
+bool spawn_can_enter(const char *path);
 /* The pid, which leads a session and a process group, or -errno of fork (-EAGAIN: the process limit). All descriptors
  * stay the caller's. What fails after the fork is a sentence on the child's stderr and exit status 127. */
 pid_t spawn_process(const struct spawn_spec *spec);

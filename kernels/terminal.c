@@ -41,6 +41,12 @@ void terminal_add_env(struct terminal *t, const struct strv *env)
 	set_env(&t->more_env, env);
 }
 
+void terminal_set_cwd(struct terminal *t, const char *cwd)
+{
+	free(t->state.cwd);
+	t->state.cwd = xstrdup(cwd);
+}
+
 static void finish(struct terminal *t, const struct job_ending *e)
 {
 	struct job *job = take_ptr(t->job);
@@ -48,6 +54,7 @@ static void finish(struct terminal *t, const struct job_ending *e)
 	timeout_stop(&t->timer);
 	timeout_stop(&t->measure);
 	closep(&t->state_fd);
+	free(take_ptr(t->cwd));
 	t->pid = 0;
 	pipes_end(&t->pipes);
 	job_end(job, e);
@@ -69,9 +76,14 @@ static void end_install(struct terminal *t)
 static void take_state(struct terminal *t)
 {
 	AUTO(freep) char *data = xmalloc(SHELL_STATE_MAX);
+	AUTO(shell_state_release) struct shell_state after = { 0 };
 	ssize_t n = pread(t->state_fd, data, SHELL_STATE_MAX, 0);
-	if (n > 0)
-		(void)shell_state_parse(&t->state, data, (size_t)n);
+	if (n <= 0 || shell_state_parse(&after, data, (size_t)n) < 0)
+		return;
+	shell_state_undo(&after, &t->state, &(struct shell_state){ .cwd = t->cwd, .env = t->job->env });
+	shell_state_release(&t->state);
+	t->state = after;
+	after = (struct shell_state){ 0 };
 }
 
 static const char *detail_of(const struct terminal *t)
@@ -236,7 +248,7 @@ static pid_t spawn_shell(struct terminal *t)
 	pid_t pid = spawn_process(&(struct spawn_spec){
 		.argv = install ? t->installer->v : shell,
 		.env = strv_argv(&env),
-		.cwd = t->state.cwd,
+		.cwd = t->cwd ? t->cwd : t->state.cwd,
 		.out_fd = out,
 		.err_fd = err,
 		.fds = { { command, SHELL_COMMAND_FD }, { state, SHELL_STATE_FD } },
@@ -287,6 +299,20 @@ static void start_or_retry(struct terminal *t)
 	}
 }
 
+/* False if the directory that the call asks for is none, and the call has ended. */
+static bool find_cwd(struct terminal *t)
+{
+	const char *wanted = t->job->cwd;
+	if (!wanted)
+		return true;
+	t->cwd = *wanted == '/' ? xstrdup(wanted) : xasprintf("%s/%s", t->state.cwd, wanted);
+	if (spawn_can_enter(t->cwd))
+		return true;
+	AUTO(freep) char *detail = xasprintf("The directory '%s' does not exist or cannot be entered.", t->cwd);
+	finish(t, &(struct job_ending){ .ending = "refused", .detail = detail, .cause = "no_directory" });
+	return false;
+}
+
 void terminal_run(struct terminal *t, struct job *job)
 {
 	t->job = job;
@@ -298,6 +324,6 @@ void terminal_run(struct terminal *t, struct job *job)
 	job_start(job);
 	if (job->kind == JOB_INSTALL && !t->installer->n)
 		finish(t, &(struct job_ending){ .ending = "refused", .detail = "This runtime installs no packages." });
-	else
+	else if (find_cwd(t))
 		start_or_retry(t);
 }

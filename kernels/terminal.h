@@ -21,6 +21,7 @@ struct terminal {
 	struct shell_state state;
 	struct strv more_env; /* for the state of the next command */
 	struct job *job;      /* NULL = none runs */
+	char *cwd;	      /* of the running call alone; NULL = the state's */
 	pid_t pid;	      /* 0 = not started yet, or reaped */
 	int status;
 	int state_fd;
@@ -38,6 +39,8 @@ struct terminal {
 int terminal_init(struct terminal *t, const struct strv *env);
 /* Commands that start from now on have these variables too. */
 void terminal_add_env(struct terminal *t, const struct strv *env);
+/* The next command starts there; only when idle. */
+void terminal_set_cwd(struct terminal *t, const char *cwd);
 /* Runs a queued call; only when idle. */
 void terminal_run(struct terminal *t, struct job *job);
 void terminal_interrupt(struct terminal *t);

@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "manager/model/cause.h"
 #include "manager/model/config.h"
+#include "manager/model/env.h"
 #include "manager/model/files.h"
 #include "manager/model/result.h"
 #include "manager/model/runtime.h"
@@ -73,6 +74,9 @@ struct create_request {
 	bool network;
 	const struct dependency *dependencies;
 	size_t n_dependencies;
+	const struct env_var *env; /* of its interpreter and all its commands */
+	size_t n_env;
+	const char *cwd; /* where they start: absolute, or from /workspace; NULL = /workspace */
 	/* What the installer says, as it says it; may be NULL. */
 	void (*on_output)(void *ctx, const char *text, size_t n);
 	/* f NULL: `session` is there. Refused for a limit: `active` lists the sessions of the conversation, whichever server
@@ -88,7 +92,11 @@ struct run_request {
 	const char *session_id;
 	const char *text; /* the cell or the command */
 	size_t len;
-	uint64_t timeout_seconds; /* 1 to 300 */
+	uint64_t timeout_seconds;  /* 1 to 300 */
+	const struct env_var *env; /* for this run alone */
+	size_t n_env;
+	/* Of a command, for this run alone: absolute, or from where the last one ended; NULL = there. */
+	const char *cwd;
 	/* Live output, as it comes, cleaned; may be NULL. stream is 1 or 2. */
 	void (*on_output)(void *ctx, int stream, const char *text, size_t n);
 	/* result is set if something ran, however it ended; else f says why nothing did. */
@@ -182,6 +190,7 @@ struct executed {
 	uint64_t started_ms, ended_ms; /* ended 0 = not known yet */
 	const char *ending;	       /* NULL = not known yet */
 	uint64_t in_bytes, out_bytes;
+	const char *env; /* names of variables, with a blank between them; NULL = none */
 };
 struct history {
 	bool known; /* the store has a row of the session */

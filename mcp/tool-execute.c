@@ -1,5 +1,6 @@
 /* execute_code and execute_terminal: the same call except for what is run. */
 #include "base/alloc.h"
+#include "mcp/env-arg.h"
 #include "mcp/result.h"
 #include "mcp/tools.h"
 
@@ -10,6 +11,8 @@ struct execute_args {
 	const char *session_id;
 	const char *text;
 	int64_t timeout;
+	json_t *env;
+	const char *cwd;
 };
 
 #define ARG_SESSION                                                                                                    \
@@ -25,11 +28,21 @@ struct execute_args {
 			.description = "Seconds until the run is interrupted.", .example = "60"                        \
 	}
 
+#define ENV_TEXT                                                                                                       \
+	"Environment variables for this call alone; values are kept nowhere. What programs read only at their start "  \
+	"(LD_*, NODE_OPTIONS) belongs into create_session's env."
+#define ARG_ENV                                                                                                        \
+	{                                                                                                              \
+		"env", ARG_TEXTS, offsetof(struct execute_args, env), .description = ENV_TEXT,                         \
+								      .example = "{\"API_KEY\": \"…\"}"              \
+	}
+
 static const struct arg code_table[] = {
 	ARG_SESSION,
 	{ "code", ARG_STRING, offsetof(struct execute_args, text), ARG_REQUIRED | ARG_NONEMPTY,
 	  .description = "The complete code of the cell.", .example = "\"x = 41\\nx + 1\"" },
 	ARG_TIMEOUT,
+	ARG_ENV,
 	{ 0 },
 };
 
@@ -38,6 +51,9 @@ static const struct arg terminal_table[] = {
 	{ "command", ARG_STRING, offsetof(struct execute_args, text), ARG_REQUIRED | ARG_NONEMPTY,
 	  .description = "The bash command or script.", .example = "\"ls -la /workspace\"" },
 	ARG_TIMEOUT,
+	ARG_ENV,
+	{ "cwd", ARG_STRING, offsetof(struct execute_args, cwd), ARG_NONEMPTY, .max = 4095,
+	  .description = "Directory for this call alone.", .example = "\"/workspace/project\"" },
 	{ 0 },
 };
 
@@ -103,6 +119,8 @@ static void execute_done(void *ctx, const struct run_result *result, const struc
 static struct op *execute_start(struct call *call, const void *data, struct fail *f)
 {
 	const struct execute_args *args = data;
+	size_t n_env;
+	AUTO(freep) struct env_var *env = env_arg(args->env, &n_env);
 	return manager_run(call_env(call)->conversation,
 			   &(struct run_request){
 				   .kind = call->tool == &tool_execute_terminal ? RUN_TERMINAL : RUN_CODE,
@@ -110,6 +128,9 @@ static struct op *execute_start(struct call *call, const void *data, struct fail
 				   .text = args->text,
 				   .len = strlen(args->text),
 				   .timeout_seconds = (uint64_t)args->timeout,
+				   .env = env,
+				   .n_env = n_env,
+				   .cwd = args->cwd,
 				   .on_output = execute_output,
 				   .on_done = execute_done,
 				   .ctx = call,

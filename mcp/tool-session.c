@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "mcp/env-arg.h"
 #include "mcp/result.h"
 #include "mcp/tools.h"
 
@@ -9,6 +10,8 @@ struct create_args {
 	const char *language;
 	bool network;
 	json_t *dependencies;
+	json_t *env;
+	const char *cwd;
 };
 
 struct stop_args {
@@ -42,11 +45,26 @@ static const char *language_choice(size_t i)
 			.description = text, .example = "{\"pandas\": \"2.2.3\", \"matplotlib\": \"\"}"                \
 	}
 
+#define ENV_ARG                                                                                                        \
+	{                                                                                                              \
+		"env", ARG_TEXTS, offsetof(struct create_args, env),                                                   \
+			.description = "Environment variables of the interpreter and all commands.",                   \
+			.example = "{\"TZ\": \"Europe/Berlin\"}"                                                       \
+	}
+#define CWD_ARG                                                                                                        \
+	{                                                                                                              \
+		"cwd", ARG_STRING, offsetof(struct create_args, cwd), ARG_NONEMPTY,                                    \
+			.max = 4095, .description = "Directory to start in, instead of /workspace.",                   \
+			.example = "\"/tmp\""                                                                          \
+	}
+
 static const struct arg create_table[] = {
 	LANGUAGE_ARG,
 	NETWORK_ARG(0),
 	DEPENDENCIES_ARG(
 		"Packages to install before the session starts: name to version, \"\" for any. The set is kept: the next session with the same one starts at once."),
+	ENV_ARG,
+	CWD_ARG,
 	{ 0 },
 };
 
@@ -56,6 +74,8 @@ static const struct arg offline_create_table[] = {
 	NETWORK_ARG(ARG_HIDDEN),
 	DEPENDENCIES_ARG(
 		"Packages that the session is to have: name to version, \"\" for any. There is no network: only sets that were installed before can be had."),
+	ENV_ARG,
+	CWD_ARG,
 	{ 0 },
 };
 
@@ -177,11 +197,16 @@ static struct op *create_start(struct call *call, const void *data, struct fail 
 		const char *text = json_string_value(version);
 		dependencies[i++] = (struct dependency){ .name = name, .version = text ? text : "" };
 	}
+	size_t n_env;
+	AUTO(freep) struct env_var *env = env_arg(args->env, &n_env);
 	return manager_create(call_env(call)->conversation,
 			      &(struct create_request){ .runtime = runtime,
 							.network = args->network,
 							.dependencies = dependencies,
 							.n_dependencies = n,
+							.env = env,
+							.n_env = n_env,
+							.cwd = args->cwd,
 							.on_output = create_output,
 							.on_done = create_done,
 							.ctx = call },

@@ -241,6 +241,8 @@ static int put_request(struct run *run, const struct dispatch *c, uint32_t call,
 			    &(struct wire_run){ .terminal = run->kind == RUN_TERMINAL,
 						.text = spec->text,
 						.len = spec->len,
+						.env = spec->env,
+						.cwd = spec->cwd,
 						.timeout_ms = run->timeout_seconds * 1000,
 						.stdout_limit = collect_stdout_limit(c->config),
 						.stderr_limit = collect_stderr_limit(c->config) });
@@ -353,7 +355,8 @@ static void run_ended(struct run *run)
 		return;
 	}
 	AUTO(fail_release) struct fail f = { 0 };
-	cause_set(&f, FAIL_BUSY, CAUSE_QUEUE_FULL, "%s",
+	bool invalid = result.cause == CAUSE_NO_DIRECTORY;
+	cause_set(&f, invalid ? FAIL_INVALID : FAIL_BUSY, invalid ? result.cause : CAUSE_QUEUE_FULL, "%s",
 		  result.detail ? result.detail : "the session does not take the call");
 	run_end(run, NULL, &f);
 }

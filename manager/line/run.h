@@ -41,6 +41,8 @@ struct run {
 struct run_spec {
 	const char *text; /* valid UTF-8; of a cell or a command */
 	size_t len;
+	const struct strv *env;		    /* NAME=value, for it alone; NULL = none */
+	const char *cwd;		    /* of a command; NULL = none */
 	const struct wire_install *install; /* of an install */
 };
 

@@ -91,11 +91,26 @@ void wire_put_hello(struct buf *out, uint64_t fence)
 	(void)put_json(out, FRAME_HELLO, 0, hello);
 }
 
+static json_t *env_json(const struct strv *env)
+{
+	json_t *object = json_object();
+	for (size_t i = 0; env && i < env->n; i++) {
+		const char *variable = env->v[i], *equals = strchr(variable, '=');
+		AUTO(freep) char *name = xstrndup(variable, (size_t)(equals - variable));
+		json_object_set_new(object, name, json_string(equals + 1));
+	}
+	return object;
+}
+
 int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run)
 {
 	json_auto_t *payload = json_pack("{s:s%, s:I, s:I, s:I}", run->terminal ? "command" : "code", run->text,
 					 run->len, "timeout_ms", (json_int_t)run->timeout_ms, "stdout_limit",
 					 (json_int_t)run->stdout_limit, "stderr_limit", (json_int_t)run->stderr_limit);
+	if (payload && run->env && run->env->n)
+		json_object_set_new(payload, "env", env_json(run->env));
+	if (payload && run->cwd)
+		json_object_set_new(payload, "cwd", json_string(run->cwd));
 	return put_json(out, run->terminal ? FRAME_TERMINAL : FRAME_EXECUTE, call, payload);
 }
 
@@ -108,22 +123,13 @@ int wire_put_files(struct buf *out, uint32_t call, const struct wire_files *file
 	return put_json(out, files->export ? FRAME_EXPORT : FRAME_IMPORT, call, payload);
 }
 
-static json_t *env_json(const struct strv *env)
-{
-	json_t *object = json_object();
-	for (size_t i = 0; env && i < env->n; i++) {
-		const char *variable = env->v[i], *equals = strchr(variable, '=');
-		AUTO(freep) char *name = xstrndup(variable, (size_t)(equals - variable));
-		json_object_set_new(object, name, json_string(equals + 1));
-	}
-	return object;
-}
-
 void wire_put_claim(struct buf *out, const struct wire_claim *claim)
 {
 	json_auto_t *payload = json_pack("{s:s, s:I, s:I, s:o}", "session", claim->session, "lease_seconds",
 					 (json_int_t)claim->lease_seconds, "lifetime_seconds",
 					 (json_int_t)claim->lifetime_seconds, "env", env_json(claim->env));
+	if (claim->cwd)
+		json_object_set_new(payload, "cwd", json_string(claim->cwd));
 	(void)put_json(out, FRAME_CLAIM, 0, payload);
 }
 
@@ -220,6 +226,7 @@ void wire_read_event(const struct wire_frame *frame, struct wire_event *ret)
 	*ret = (struct wire_event){
 		.kind = event_kind(json_string_value(json_object_get(event, "event"))),
 		.detail = sentence(json_object_get(event, "detail")),
+		.refused = sentence(json_object_get(event, "refused")),
 		.kernel_ready = kernel_is_up(event),
 		.lease_seconds = seconds(event, "lease_seconds"),
 		.has_lifetime = has_number(event, "lifetime_left_seconds"),
@@ -235,6 +242,7 @@ void wire_read_event(const struct wire_frame *frame, struct wire_event *ret)
 void wire_event_release(struct wire_event *event)
 {
 	free(event->detail);
+	free(event->refused);
 	*event = (struct wire_event){ 0 };
 }
 

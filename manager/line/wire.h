@@ -38,6 +38,8 @@ struct wire_run {
 	size_t len;
 	uint64_t timeout_ms;
 	uint64_t stdout_limit, stderr_limit; /* bytes */
+	const struct strv *env;		     /* NAME=value; NULL = none */
+	const char *cwd;		     /* NULL = none */
 };
 /* The text must be valid UTF-8. -1 if it is not, or too long for a frame. */
 int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run);
@@ -59,6 +61,7 @@ struct wire_claim {
 	uint64_t lease_seconds;
 	uint64_t lifetime_seconds; /* 0 = none */
 	const struct strv *env;	   /* NAME=value; one that is no UTF-8 is left out. NULL = none */
+	const char *cwd;	   /* NULL = /workspace */
 };
 void wire_put_claim(struct buf *out, const struct wire_claim *claim);
 
@@ -99,6 +102,7 @@ struct wire_event {
 	char *detail;	  /* one sentence, bounded and cleaned; may be NULL. Owned */
 	enum cause cause; /* of an ending; CAUSE_NONE if it does not say */
 	/* Of a claim. */
+	char *refused; /* why it is not one; NULL = it is. Owned */
 	bool kernel_ready;
 	uint64_t lease_seconds;
 	bool has_lifetime;

@@ -46,6 +46,9 @@ enum cause {
 	CAUSE_LIMIT_CONVERSATION_SESSIONS,
 	CAUSE_LIMIT_CONVERSATIONS,
 	CAUSE_NETWORK_OFF, /* the operator has switched it off */
+	CAUSE_ENV_NAME,
+	CAUSE_ENV_SIZE,
+	CAUSE_NO_DIRECTORY, /* where it was to start */
 
 	/* --- a run without its end --- */
 	CAUSE_NO_ANSWER, /* nothing comes from the container */

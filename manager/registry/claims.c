@@ -126,13 +126,25 @@ static const char *tool_name(enum run_kind kind)
 	return kind == RUN_TERMINAL ? "execute_terminal" : "execute_code";
 }
 
-void log_run_began(struct member *m, const struct run *run, uint64_t started, uint64_t in_bytes)
+void log_created(struct member *m, const char *env)
+{
+	uint64_t now = store_now_ms();
+	if (env)
+		store_execution_put(m->registry->store, &(struct execution_record){ .session = session_id(m->session),
+										    .tool = "create_session",
+										    .started = now,
+										    .ended = now,
+										    .env = env });
+}
+
+void log_run_began(struct member *m, const struct run *run, uint64_t started, uint64_t in_bytes, const char *env)
 {
 	store_execution_put(m->registry->store, &(struct execution_record){ .session = session_id(m->session),
 									    .seq = run->call,
 									    .tool = tool_name(run->kind),
 									    .started = started,
-									    .in_bytes = in_bytes });
+									    .in_bytes = in_bytes,
+									    .env = env });
 }
 
 void log_run_ended(struct member *m, const struct run *run, uint64_t started, const char *ending, uint64_t out_bytes)

@@ -18,7 +18,9 @@ void claim_end(struct member *m, const char *cause);
 void claim_end_row(struct store *store, const struct session_record *row, const char *cause);
 
 /* --- the log of executions --------------------------------------------------------------------------------------- */
-void log_run_began(struct member *m, const struct run *run, uint64_t started, uint64_t in_bytes);
+void log_run_began(struct member *m, const struct run *run, uint64_t started, uint64_t in_bytes, const char *env);
+/* A session's own variables; env may be NULL. */
+void log_created(struct member *m, const char *env);
 void log_run_ended(struct member *m, const struct run *run, uint64_t started, const char *ending, uint64_t out_bytes);
 /* What a server before this one had started, now that its end is known. */
 void log_earlier_ended(struct member *m, const struct run_result *result);

@@ -71,15 +71,18 @@ struct member *member_new(struct registry *r, const struct member_spec *spec)
 	return m;
 }
 
-void member_start(struct member *m)
+void member_start(struct member *m, const struct strv *env, const char *cwd)
 {
 	struct registry *r = m->registry;
 	AUTO(strv_release) struct strv sources = { 0 };
 	if (session_network(m->session))
 		deps_sources(&sources, session_runtime(m->session), r->config, /* with_logins= */ false);
 	keeper_start(r->keeper);
-	session_start(m->session,
-		      &(struct session_start){ .store = store_id(r->store), .owner = r->self.id, .env = &sources });
+	session_start(m->session, &(struct session_start){ .store = store_id(r->store),
+							   .owner = r->self.id,
+							   .env = &sources,
+							   .own_env = env,
+							   .cwd = cwd });
 }
 
 struct member *member_adopt(struct registry *r, const struct session_record *row)

@@ -12,8 +12,9 @@ struct member_spec {
 };
 /* Nothing is started yet. */
 struct member *member_new(struct registry *r, const struct member_spec *spec);
-/* Its slot is taken: its container starts. ops_ready() or ops_dead() follows. */
-void member_start(struct member *m);
+/* Its slot is taken: its container starts, with variables and a directory of its own (both may be NULL). ops_ready() or
+ * ops_dead() follows. */
+void member_start(struct member *m, const struct strv *env, const char *cwd);
 /* A session of a server that is dead, which the store says is ours now. */
 struct member *member_adopt(struct registry *r, const struct session_record *row);
 /* 0 if calls can be made; else -1 and why not. */

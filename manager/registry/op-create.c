@@ -15,7 +15,9 @@ struct create_op {
 	struct conversation_wait wait;
 	struct deps_wait *deps; /* its image is not there yet */
 	char *image, *versions; /* what is in it */
-	struct store_job *job;	/* the claim, then the record that it runs */
+	struct strv env;	/* gone once they are sent */
+	char *env_names, *cwd;
+	struct store_job *job; /* the claim, then the record that it runs */
 	bool claimed;
 	bool swept, sweeping; /* refused once; waits for a round of gc */
 };
@@ -101,7 +103,9 @@ static void on_claimed(void *ctx, const struct session_list *active, const struc
 	if (!f) {
 		/* From here on ops_ready() and ops_dead() concern it. */
 		o->op.wanted = xstrdup(session_id(o->op.member->session));
-		member_start(o->op.member);
+		log_created(o->op.member, o->env_names);
+		member_start(o->op.member, &o->env, o->cwd);
+		strv_release(&o->env);
 	} else if (f->kind == FAIL_LIMIT && !o->swept) {
 		/* Slots may be held by sessions that died with their server: look once, then ask again. */
 		o->swept = o->sweeping = true;
@@ -204,6 +208,9 @@ static void create_op_free(struct op *op)
 	}
 	free(o->wanted);
 	free(o->image);
+	strv_release(&o->env);
+	free(o->env_names);
+	free(o->cwd);
 	free(o->versions);
 	free(o);
 }
@@ -215,6 +222,11 @@ static void copy_wanted(struct create_op *o, const struct create_request *req)
 		o->wanted[i] = (struct dependency){ .name = xstrdup(req->dependencies[i].name),
 						    .version = xstrdup(req->dependencies[i].version) };
 	o->request.dependencies = NULL;
+	env_copy(&o->env, req->env, req->n_env);
+	o->env_names = env_names(req->env, req->n_env);
+	o->cwd = req->cwd ? xstrdup(req->cwd) : NULL;
+	o->request.env = NULL;
+	o->request.cwd = NULL;
 }
 
 /* The operator's switch is a ceiling: a call can only narrow it. */
@@ -238,7 +250,8 @@ struct op *manager_create(struct conversation *c, const struct create_request *r
 		.free = create_op_free,
 	};
 	if (check_network(c->registry->config, req, f) < 0 ||
-	    deps_check(req->runtime, req->dependencies, req->n_dependencies, f) < 0)
+	    deps_check(req->runtime, req->dependencies, req->n_dependencies, f) < 0 ||
+	    env_check(req->env, req->n_env, f) < 0)
 		return NULL;
 	struct create_op *o = new0(struct create_op);
 	op_init(&o->op, c->registry, c, &type);

@@ -61,7 +61,8 @@ static void on_executions(void *ctx, const struct execution_list *list, const st
 					  .ended_ms = e->ended,
 					  .ending = e->ending,
 					  .in_bytes = e->in_bytes,
-					  .out_bytes = e->out_bytes };
+					  .out_bytes = e->out_bytes,
+					  .env = e->env };
 	}
 	o->history.v = v;
 	o->history.n = list->n;

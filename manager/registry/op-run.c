@@ -9,6 +9,8 @@ struct run_op {
 	struct op op;
 	struct run_request request;
 	char *text; /* while it waits for its session */
+	struct strv env;
+	char *env_names, *cwd;
 	struct op_run *run;
 };
 
@@ -75,14 +77,15 @@ static int start_text(struct run_op *o, const char *text, struct fail *f)
 	r->run.timeout_seconds = o->request.timeout_seconds;
 	r->run.on_end = on_end;
 	r->run.on_output = o->request.on_output ? on_output : NULL;
-	struct run_spec spec = { .text = text, .len = o->request.len };
+	struct run_spec spec = { .text = text, .len = o->request.len, .env = &o->env, .cwd = o->cwd };
 	if (run_start(&r->run, session_dispatch(o->op.member->session), &spec, f) < 0) {
 		free(r);
 		return -1;
 	}
 	o->run = r;
 	r->started = store_now_ms();
-	log_run_began(o->op.member, &r->run, r->started, o->request.len);
+	log_run_began(o->op.member, &r->run, r->started, o->request.len, o->env_names);
+	strv_release(&o->env);
 	return 0;
 }
 
@@ -117,6 +120,9 @@ static void run_op_free(struct op *op)
 		run_forget(&o->run->run);
 	}
 	free(o->text);
+	strv_release(&o->env);
+	free(o->env_names);
+	free(o->cwd);
 	free(o);
 }
 
@@ -125,15 +131,21 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 	static const struct op_type type = {
 		.start = start, .fail = answer_fail, .cancel = cancel, .free = run_op_free
 	};
+	if (env_check(req->env, req->n_env, f) < 0)
+		return NULL;
 	struct run_op *o = new0(struct run_op);
 	op_init(&o->op, c->registry, c, &type);
 	o->request = *req;
+	env_copy(&o->env, req->env, req->n_env);
+	o->env_names = env_names(req->env, req->n_env);
+	o->cwd = req->cwd ? xstrdup(req->cwd) : NULL;
 	struct op *op = op_begin(&o->op, req->session_id, f);
 	if (!op)
 		return NULL;
 	/* Borrowed for this call only. */
 	if (op->wanted)
 		o->text = xstrndup(req->text, req->len);
-	o->request.text = o->request.session_id = NULL;
+	o->request.text = o->request.session_id = o->request.cwd = NULL;
+	o->request.env = NULL;
 	return op;
 }

@@ -95,6 +95,11 @@ static void on_event(void *ctx, const struct wire_event *event)
 	AUTO(fail_release) struct fail f = { 0 };
 	switch (event->kind) {
 	case WIRE_EVENT_CLAIMED:
+		if (event->refused) {
+			cause_set(&f, FAIL_INVALID, CAUSE_NO_DIRECTORY, "%s", event->refused);
+			session_die(s, &f);
+			break;
+		}
 		s->claimed = true;
 		s->kernel_up = event->kernel_ready;
 		note_lifetime(s, event->has_lifetime, event->lifetime_left_seconds);
@@ -364,8 +369,11 @@ void session_start(struct session *s, const struct session_start *start)
 	s->created_ms = loop_now_ms();
 	s->deadline = timer_new(s->spec.loop, on_start_deadline, s);
 	timer_start(s->deadline, START_DEADLINE_MS, 0);
-	line_claim(s->line, &(struct wire_claim){
-				    .session = s->id, .lease_seconds = c->lease, .lifetime_seconds = c->max_lifetime });
+	line_claim(s->line, &(struct wire_claim){ .session = s->id,
+						  .lease_seconds = c->lease,
+						  .lifetime_seconds = c->max_lifetime,
+						  .env = start->own_env,
+						  .cwd = start->cwd });
 	s->task = s->spec.engine->ops->create(s->spec.engine, &spec, on_created, s);
 }
 

@@ -40,8 +40,10 @@ struct session_spec {
 struct session *session_new(const struct session_spec *spec);
 
 struct session_start {
-	const char *store, *owner; /* for the container's labels */
-	const struct strv *env;	   /* NAME=value, the same for every session of the runtime; never a secret */
+	const char *store, *owner;  /* for the container's labels */
+	const struct strv *env;	    /* NAME=value, the same for every session of the runtime; never a secret */
+	const struct strv *own_env; /* NAME=value, of this session; sent to PID 1 and kept nowhere. NULL = none */
+	const char *cwd;	    /* where its processes start; NULL = /workspace */
 };
 /* on_ready or on_dead follows. */
 void session_start(struct session *s, const struct session_start *start);

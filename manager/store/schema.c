@@ -31,6 +31,9 @@ static const char *const steps[][STEP_MAX] = {
 	{
 		"CREATE TABLE store (id TEXT NOT NULL)",
 	},
+	{
+		"ALTER TABLE executions ADD COLUMN env TEXT",
+	},
 };
 
 static int set_version(struct db *db, uint64_t version, struct fail *f)

@@ -51,6 +51,7 @@ static void waiting_free(struct execution_log *log, struct waiting *w)
 	free((char *)w->record.session);
 	free((char *)w->record.tool);
 	free((char *)w->record.ending);
+	free((char *)w->record.env);
 	free(w);
 }
 
@@ -58,12 +59,13 @@ static int write_one(struct db *db, const struct execution_record *e, struct fai
 {
 	/* What is known stays known: the record of an end may not tell all that the one of the start did. */
 	struct db_query q = {
-		.sql = "INSERT INTO executions (session, seq, tool, started, ended, ending, in_bytes, out_bytes) "
-		       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (session, seq) DO UPDATE SET ended = CASE WHEN excluded.ended > 0 THEN excluded.ended ELSE executions.ended END, "
+		.sql = "INSERT INTO executions (session, seq, tool, started, ended, ending, in_bytes, out_bytes, env) "
+		       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (session, seq) DO UPDATE SET ended = CASE WHEN excluded.ended > 0 THEN excluded.ended ELSE executions.ended END, "
 		       "ending = COALESCE(excluded.ending, executions.ending), in_bytes = CASE WHEN excluded.in_bytes > 0 THEN excluded.in_bytes ELSE executions.in_bytes END, "
-		       "out_bytes = CASE WHEN excluded.out_bytes > 0 THEN excluded.out_bytes ELSE executions.out_bytes END",
+		       "out_bytes = CASE WHEN excluded.out_bytes > 0 THEN excluded.out_bytes ELSE executions.out_bytes END, "
+		       "env = COALESCE(excluded.env, executions.env)",
 		DB_PARAMS(db_text(e->session), db_int(e->seq), db_text(e->tool), db_int(e->started), db_int(e->ended),
-			  db_text(e->ending), db_int(e->in_bytes), db_int(e->out_bytes))
+			  db_text(e->ending), db_int(e->in_bytes), db_int(e->out_bytes), db_text(e->env))
 	};
 	return db_exec(db, &q, f);
 }
@@ -130,6 +132,7 @@ static void flush(struct execution_log *log)
 		row->session = job_keep(&j->base, w->record.session);
 		row->tool = job_keep(&j->base, w->record.tool);
 		row->ending = job_keep(&j->base, w->record.ending);
+		row->env = job_keep(&j->base, w->record.env);
 		j->last_number = w->number;
 	}
 	log->flush = job_submit(&j->base);
@@ -148,6 +151,7 @@ void store_execution_put(struct store *s, const struct execution_record *e)
 	w->record.session = xstrdup(e->session);
 	w->record.tool = xstrdup(e->tool);
 	w->record.ending = e->ending ? xstrdup(e->ending) : NULL;
+	w->record.env = e->env ? xstrdup(e->env) : NULL;
 	list_append(&log->waiting, &w->node);
 	log->n++;
 	flush(log);
@@ -191,6 +195,7 @@ static void take_row(void *ctx, const struct db_value *v, size_t n UNUSED)
 		.ending = column_text(job, &v[5]),
 		.in_bytes = column_int(&v[6]),
 		.out_bytes = column_int(&v[7]),
+		.env = column_text(job, &v[8]),
 	};
 }
 
@@ -198,7 +203,7 @@ static int run_list(struct store_job *job, struct db *db, struct fail *f)
 {
 	struct list_job *j = container_of(job, struct list_job, base);
 	struct db_query q = {
-		.sql = "SELECT session, seq, tool, started, ended, ending, in_bytes, out_bytes FROM (SELECT * FROM executions WHERE session = $1 ORDER BY seq DESC LIMIT $2) AS newest "
+		.sql = "SELECT session, seq, tool, started, ended, ending, in_bytes, out_bytes, env FROM (SELECT * FROM executions WHERE session = $1 ORDER BY seq DESC LIMIT $2) AS newest "
 		       "ORDER BY seq",
 		DB_PARAMS(db_text(j->session), db_int(j->limit)),
 		.on_row = take_row,

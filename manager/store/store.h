@@ -122,11 +122,13 @@ struct store_job *store_session_take_over(struct store *s, const struct take_ove
 /* --- executions: an event log a session -------------------------------------------------------------------------- */
 struct execution_record {
 	const char *session;
-	uint64_t seq;		 /* the call number, rising within the session */
-	const char *tool;	 /* execute_code, execute_terminal, import_files, export_files */
+	uint64_t seq;	  /* the call number, rising within the session */
+	const char *tool; /* execute_code, execute_terminal, import_files, export_files; create_session has number 0 */
 	uint64_t started, ended; /* ms; ended 0 = not yet known */
 	const char *ending;	 /* ok, error, timeout …; NULL = not yet known */
 	uint64_t in_bytes, out_bytes;
+	const char *
+		env; /* names of the variables that it was given, with a blank between them; NULL = none. Never values */
 };
 
 /* Inserts, or completes the row of the same session and seq. Fire and forget: a bounded queue, the oldest dropped and counted

@@ -518,6 +518,17 @@ def surroundings(box, code):
 
 
 @row
+def environment(box, get, values, fail, change):
+    """Variables of one call are set for its cell and taken back after it, also if it fails; what the cell changes itself stays."""
+    assert box.code(get).ok().value == values["none"]
+    assert box.code(get, env={"GREETING": "hello there"}).ok().value == values["given"]
+    assert box.code(fail, env={"GREETING": "hello there"}).ending == "error"
+    assert box.code(get).ok().value == values["none"]
+    box.code(change, env={"GREETING": "hello there", "OTHER": "1"}).ok()
+    assert box.code(get).ok().value == values["changed"]
+
+
+@row
 def shared_files(box, write, read):
     """Cells and the terminal share files."""
     box.code(write).ok()

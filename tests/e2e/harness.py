@@ -471,26 +471,26 @@ class Session:
         self._container = self._container or self.server.container_of(self.id)
         return self._container
 
-    def start_code(self, code, timeout=None, **more):
-        return self.server.start_call("execute_code", self._arguments(timeout, code=code), **more)
+    def start_code(self, code=None, timeout=None, **more):
+        """`more`: further arguments of the tool, and options of Server.request()."""
+        return self._start("execute_code", timeout, code=code, **more)
 
-    def start_shell(self, command, timeout=None, **more):
-        return self.server.start_call("execute_terminal", self._arguments(timeout, command=command), **more)
+    def start_shell(self, command=None, timeout=None, **more):
+        return self._start("execute_terminal", timeout, command=command, **more)
 
-    def code(self, code, timeout=None, **more):
+    def code(self, code=None, timeout=None, **more):
         return self.start_code(code, timeout, **more).tool(_patience(timeout))
 
-    def shell(self, command, timeout=None, **more):
+    def shell(self, command=None, timeout=None, **more):
         return self.start_shell(command, timeout, **more).tool(_patience(timeout))
 
     def stop(self):
         return self.server.call("stop_session", {"session_id": self.id})
 
-    def _arguments(self, timeout, **arguments):
-        arguments["session_id"] = self.id
-        if timeout is not None:
-            arguments["timeout"] = timeout
-        return arguments
+    def _start(self, tool, timeout, **more):
+        options = {name: more.pop(name) for name in ("progress", "id", "era", "meta") if name in more}
+        given = {"session_id": self.id, "timeout": timeout, **more}
+        return self.server.start_call(tool, {name: value for name, value in given.items() if value is not None}, **options)
 
 
 class Fake:

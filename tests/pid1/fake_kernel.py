@@ -90,6 +90,7 @@ def main():
         message = link.receive()
         assert message["op"] == "execute"
         link.id = message["id"]
+        state["message"] = message
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             exec(compile(message["code"], "cell", "exec"), state)

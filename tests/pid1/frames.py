@@ -108,8 +108,9 @@ class Client:
         self.number = frame.payload["last_call"]
         return frame.payload
 
-    def claim(self, session, lease_seconds=300, lifetime_seconds=0, env=None):
-        self.send(CLAIM, 0, {"session": session, "lease_seconds": lease_seconds, "lifetime_seconds": lifetime_seconds, "env": env or {}})
+    def claim(self, session, lease_seconds=300, lifetime_seconds=0, env=None, **more):
+        self.send(CLAIM, 0, {"session": session, "lease_seconds": lease_seconds, "lifetime_seconds": lifetime_seconds, "env": env or {},
+                             **more})
         return self.event("claimed")
 
     def event(self, name, timeout=20):

@@ -97,3 +97,22 @@ def test_an_install_is_claimed_without_a_session(make_box):
     client.send(40, client.number, {"packages": {}, "timeout_ms": 20000})
     assert client.finish(client.number).out == b"here\n"
     assert box.attach().greeting["session"] == ""
+
+
+def test_a_directory_of_the_session(box, client):
+    refused = client.claim(SESSION, cwd="/nowhere", env={"A": "1"})
+    assert "/nowhere" in refused["refused"] and "session" not in refused
+    assert "session" not in box.attach().greeting
+    client = box.attach()
+    assert client.claim(SESSION, cwd="/tmp")["kernel"] == "starting"
+    client.event("kernel_ready")
+    assert client.execute("print(os.getcwd(), 'A' in os.environ)").out == b"/tmp False\n"
+    assert client.terminal("pwd; cd /usr").out == b"/tmp\n"
+    client.execute("os._exit(1)")
+    assert client.execute("print(os.getcwd())").out == b"/tmp\n"
+
+
+def test_no_variable_of_a_session_cuts_the_kernel_off(client):
+    client.claim(SESSION, env={"HUSK_LINK": "fd:3", "HUSK_TOKEN_FD": "4"})
+    client.event("kernel_ready")
+    assert client.execute("print('alive')").out == b"alive\n"

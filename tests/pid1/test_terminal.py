@@ -120,3 +120,32 @@ def test_a_missing_workspace(make_box):
     reply = client.terminal("rm -rf /tmp/x; pwd")
     assert reply.out == b"/tmp/x\n"
     assert client.terminal("pwd").out == b"/workspace\n"
+
+
+def test_variables_of_one_call_go_with_it(client):
+    client.terminal("export BOTH=before")
+    reply = client.terminal("echo $ONE $BOTH $CHANGED; export CHANGED=mine; unset GONE; exit 3",
+                            env={"ONE": "1", "BOTH": "call", "CHANGED": "x", "GONE": "g"})
+    assert reply.out == b"1 call x\n" and reply.end["exit_code"] == 3
+    assert client.terminal("echo ${ONE-none} $BOTH $CHANGED ${GONE-none}").out == b"none before mine none\n"
+    client.terminal("kill -9 $$", env={"ONE": "1"})
+    assert client.terminal("echo ${ONE-none}").out == b"none\n"
+
+
+def test_the_directory_of_one_call(client):
+    client.terminal("mkdir -p a/b; cd a")
+    assert client.terminal("pwd", cwd="/tmp").out == b"/tmp\n"
+    assert client.terminal("pwd", cwd="b").out == b"/workspace/a/b\n"
+    assert client.terminal("pwd; cd /usr", cwd="b").out == b"/workspace/a/b\n"
+    assert client.terminal("pwd").out == b"/usr\n", "where the command went itself is kept"
+
+
+def test_a_directory_that_is_none_is_refused_and_nothing_runs(client):
+    client.terminal("touch file")
+    for cwd in ("/nowhere", "file", "/root"):
+        reply = client.terminal("touch ran", cwd=cwd)
+        assert reply.ending == "refused" and reply.end["cause"] == "no_directory" and cwd in reply.detail
+    assert client.terminal("ls").out == b"file\n"
+    for cwd in ("", 5, "a\0b"):
+        assert client.terminal("touch ran", cwd=cwd).ending == "refused"
+    assert client.terminal("ls", env={"A": "x" * (64 << 10)}).ending == "refused"

@@ -196,9 +196,12 @@ static void an_older_store_is_brought_up_to_date(void **state)
 	AUTO(freep) char *path = database();
 	sqlite3 *other = NULL;
 	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(other, "DROP TABLE store; UPDATE schema_version SET version = 1", NULL, NULL,
-				      NULL),
-			 SQLITE_OK);
+	assert_int_equal(
+		sqlite3_exec(
+			other,
+			"DROP TABLE store; ALTER TABLE executions DROP COLUMN env; UPDATE schema_version SET version = 1",
+			NULL, NULL, NULL),
+		SQLITE_OK);
 	sqlite3_close(other);
 	list();
 	assert_fine();

@@ -79,6 +79,8 @@ COLUMN = {
     # files and surroundings
     "surroundings": dict(code="console.log([process.cwd(), os.homedir(), process.env.USER, process.env.LANG,\n"
                               "  ...Object.keys(process.env).filter((name) => name.startsWith('HUSK'))].join('\\n'))"),
+    "environment": dict(get="process.env.GREETING ?? 'none'", fail="throw new Error('x')", change="process.env.GREETING = 'mine'; 1",
+                        values={"none": "'none'", "given": "'hello there'", "changed": "'mine'"}),
     "shared_files": dict(write="fs.writeFileSync('cell.txt', 'from a cell\\n')",
                          read="process.stdout.write(fs.readFileSync('terminal.txt'))"),
     "terminal_beside": dict(code="while (!fs.existsSync('go')) await new Promise((r) => setTimeout(r, 5))\nconsole.log('went')"),

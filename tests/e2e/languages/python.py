@@ -73,6 +73,8 @@ COLUMN = {
     # files and surroundings
     "surroundings": dict(code="import os\nprint(os.getcwd(), os.path.expanduser('~'), os.environ['USER'], os.environ['LANG'],\n"
                               "      *[name for name in os.environ if name.startswith('HUSK')], sep='\\n')"),
+    "environment": dict(get="import os\nos.environ.get('GREETING', 'none')", fail="1/0", change="os.environ['GREETING'] = 'mine'",
+                        values={"none": "'none'", "given": "'hello there'", "changed": "'mine'"}),
     "shared_files": dict(write="with open('cell.txt', 'w') as f: print('from a cell', file=f)",
                          read="print(open('terminal.txt').read(), end='')"),
     "terminal_beside": dict(code="import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint('went')"),

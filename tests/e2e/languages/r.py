@@ -71,6 +71,8 @@ COLUMN = {
     # files and surroundings
     "surroundings": dict(code='cat(getwd(), path.expand("~"), Sys.getenv("USER"), Sys.getenv("LANG"),\n'
                               '    grep("^HUSK", names(Sys.getenv()), value = TRUE), sep = "\\n")'),
+    "environment": dict(get="Sys.getenv('GREETING', 'none')", fail="stop('x')", change="Sys.setenv(GREETING = 'mine')",
+                        values={"none": '[1] "none"', "given": '[1] "hello there"', "changed": '[1] "mine"'}),
     "shared_files": dict(write='writeLines("from a cell", "cell.txt")', read='writeLines(readLines("terminal.txt"))'),
     "terminal_beside": dict(code='while (!file.exists("go")) Sys.sleep(0.01)\ncat("went\\n")'),
     "terminal_language": dict(command="Rscript -e 'cat(6 * 7, fill = TRUE)'"),
