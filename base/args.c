@@ -8,7 +8,7 @@
 
 /* Longer values are not echoed: a model knows what it sent. */
 #define ECHO_MAX 200
-/* More would help nobody. */
+/* A longer list would help nobody. */
 #define PROBLEMS_MAX 20
 
 static void add_problem(json_t *problems, const char *type, const char *name, json_t *input, char *msg)

@@ -16,7 +16,6 @@
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define PRINTF_LIKE(fmt, args) __attribute__((__format__(__printf__, fmt, args)))
-#define MUST_CHECK __attribute__((__warn_unused_result__))
 #define UNUSED __attribute__((__unused__))
 
 #define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 
-/* In one turn of the loop; then others have theirs. */
+/* Accepted in one turn of the loop, so that others get theirs. */
 #define ACCEPTS_A_TURN 16
 
 struct listener {

@@ -100,6 +100,16 @@ static void tell_hangup(struct stream *s)
 		s->ops.on_hangup(s->ctx);
 }
 
+/* What a callback freed goes now. */
+static void end_dispatch(struct stream *s)
+{
+	s->dispatching = false;
+	if (s->freed)
+		release_if_closed(s);
+	else
+		rearm(s);
+}
+
 static void on_poll(uv_poll_t *handle, int status, int events)
 {
 	struct stream *s = handle->data;
@@ -112,11 +122,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 		tell_hangup(s);
 	if (output && !s->freed && (events & UV_WRITABLE || status < 0))
 		write_some(s);
-	s->dispatching = false;
-	if (s->freed)
-		release_if_closed(s);
-	else
-		rearm(s);
+	end_dispatch(s);
 }
 
 static void on_idle(uv_idle_t *handle)
@@ -127,11 +133,7 @@ static void on_idle(uv_idle_t *handle)
 		read_some(s);
 	else
 		write_some(s);
-	s->dispatching = false;
-	if (s->freed)
-		release_if_closed(s);
-	else
-		rearm(s);
+	end_dispatch(s);
 }
 
 static void arm(struct side *side, int events)

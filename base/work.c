@@ -10,7 +10,7 @@
 
 struct work {
 	uv_work_t uv;
-	struct list node; /* while it waits in the lane */
+	struct list node; /* while it waits its turn */
 	struct loop *loop;
 	struct work_spec spec;
 	bool forgotten;

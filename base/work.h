@@ -21,7 +21,7 @@ struct work;
 
 /* The handle belongs to the loop: it is gone once on_done has returned. */
 struct work *work_start(struct loop *loop, const struct work_spec *spec);
-/* The caller is no longer interested. fn is not stopped if it runs: one that has to end early checks a flag of its own. */
+/* The caller is no longer interested. A running fn is not stopped: one that has to end early checks a flag of its own. */
 void work_forget(struct work *w);
 
 /* True while some on_done is still to come: exit() would wait for it (libuv joins its threads when it is unloaded), _exit() does

@@ -43,7 +43,7 @@ static int run(int argc, char **argv)
 	struct options options;
 	AUTO(fail_release) struct fail f = { 0 };
 	sigset_t none;
-	/* If whoever launched us left SIGCHLD blocked, we would never learn that a child has ended. */
+	/* If our parent left SIGCHLD blocked, we would never learn that a child has ended. */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	log_init();

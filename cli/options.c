@@ -38,7 +38,7 @@ void options_usage(FILE *to)
 	      "  --help           this text\n"
 	      "  --version        name and version\n"
 	      "\n"
-	      "Exit codes: 0 done, 1 a check of doctor failed or stop or history found no such session, 100 wrong usage\n"
+	      "Exit codes: 0 done, 1 a doctor check failed, or stop or history found no such session, 100 wrong usage\n"
 	      "or setting, 111 the system, the engine or the store failed.\n",
 	      to);
 }

@@ -110,9 +110,9 @@ int attach_run(void)
 		return refuse("refused: only the manager's user (65531) may control the session");
 	AUTO(closep) int fd = dial();
 	if (fd < 0)
-		return refuse("PID 1 does not listen: this is no Husk container, or it is ending");
+		return refuse("PID 1 does not listen: this is not a Husk container, or it is ending");
 	if (!is_pid_one(fd))
-		return refuse("refused: whoever listens is not PID 1");
+		return refuse("refused: the listener is not PID 1");
 	up.to = down.from = fd;
 	/* Writes must not block, or one full direction would stop the other. */
 	(void)fcntl(fd, F_SETFL, O_NONBLOCK);

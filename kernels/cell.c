@@ -126,7 +126,7 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 	if ((m->op == LINK_RESULT && c->has_result) || (m->op == LINK_ERROR && c->has_error))
 		return *ret_why = "sent a second result or error", -EPROTO;
 
-	/* Whatever was printed before this message comes before it. */
+	/* What was printed before this message comes before it. */
 	pipes_drain(c->pipes);
 	if (m->unusable) {
 		c->has_result |= m->op == LINK_RESULT;

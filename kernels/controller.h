@@ -44,7 +44,8 @@ struct controller {
 
 /* Fields above listen_fd are set by the caller. Binds the control socket: 0 or -errno. */
 int controller_init(struct controller *c);
-/* A connection that PID 1 has made to a server: trusted, and not hurried. Takes the descriptor; -EBUSY if there is no place. */
+/* A connection that PID 1 has made to a server: trusted, with no time limit for its hello. Takes the descriptor; -EBUSY if there
+ * is no place. */
 int controller_take(struct controller *c, int fd);
 /* There is such a connection, whether it has said hello or not. */
 bool controller_has_dialled(const struct controller *c);

@@ -24,7 +24,7 @@ static int random_hex(char out[DOOR_TOKEN_LEN + 1])
 	return 0;
 }
 
-/* Constant time: how long it takes does not tell how much of a guess was right. */
+/* Constant time: how long it takes does not reveal how much of a guess was right. */
 static bool token_matches(const char *mine, const char *theirs)
 {
 	volatile uint8_t difference = 0;
@@ -69,7 +69,7 @@ static void judge(struct stranger *s, const uint8_t *data, size_t n)
 {
 	struct door *d = s->door;
 	struct link_message m;
-	const char *why = "sent something else than a hello";
+	const char *why = "sent something other than a hello";
 	if (link_parse(data, n, &m, &why) < 0) {
 		disappoint(s, why);
 		return;
@@ -113,7 +113,7 @@ static void on_stranger(struct watch *w, short revents)
 	size_t length = (size_t)h[0] << 24 | (size_t)h[1] << 16 | (size_t)h[2] << 8 | h[3];
 	size_t have = s->in.len - LINK_HEADER_SIZE;
 	if (length > DOOR_HELLO_MAX || have > length)
-		disappoint(s, "sent something else than a hello");
+		disappoint(s, "sent something other than a hello");
 	else if (have == length)
 		judge(s, h + LINK_HEADER_SIZE, length);
 }

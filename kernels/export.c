@@ -29,7 +29,7 @@ struct export
 	char *source;
 	struct level levels[ENTRY_DEPTH_MAX + 1];
 	int depth;
-	char path[ENTRY_PATH_MAX + 1]; /* of the entry at hand, below the source */
+	char path[ENTRY_PATH_MAX + 1]; /* path of the current entry, below the source */
 
 	int first; /* what is exported, until it has become an entry */
 	int file;

@@ -425,7 +425,7 @@ static char *explain(const struct import *im, int error)
 	case ENOTDIR:
 	case ELOOP:
 		return xasprintf(
-			"'%s%s%s' leads through, or would replace, something that is no directory (links are not followed).",
+			"'%s%s%s' leads through, or would replace, something that is not a directory (links are not followed).",
 			im->destination, slash, im->path);
 	case EFBIG:
 		return xasprintf("'%s%s%s' is larger than a file in this session may be.", im->destination, slash,

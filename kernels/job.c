@@ -265,7 +265,8 @@ void job_structured(struct job *c, enum frame_type type, const void *json, size_
 	log_frame(c, type, json, n);
 }
 
-uint64_t job_oom_kills(const struct job *c)
+/* OOM kills in the container since the call started. */
+static uint64_t job_oom_kills(const struct job *c)
 {
 	uint64_t now = c->jobs->limits ? limits_oom_kills(c->jobs->limits) : LIMIT_UNKNOWN;
 	if (now == LIMIT_UNKNOWN || c->oom_kills_before == LIMIT_UNKNOWN || now < c->oom_kills_before)

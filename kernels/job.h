@@ -97,8 +97,6 @@ void job_start(struct job *c);
 void job_output(struct job *c, enum job_stream stream, const void *data, size_t n);
 /* A DISPLAY, RESULT or ERROR frame with a payload that is valid JSON. Displays and results past a bound are counted. */
 void job_structured(struct job *c, enum frame_type type, const void *json, size_t n);
-/* OOM kills in the container since the call started. */
-uint64_t job_oom_kills(const struct job *c);
 /* Exactly once. Appends tails and END. */
 void job_end(struct job *c, const struct job_ending *e);
 struct job *job_free(struct job *c);

@@ -5,11 +5,11 @@
 
 #include "base/shape.h"
 #include "kernels/frames.h"
+#include "kernels/mime.h"
 
 #define READ_BYTES (256u << 10)
 /* A forked child of a dead kernel may hold the link and write for ever. */
 #define DRAIN_READS_MAX 128
-#define MIME_MAX 128
 #define BUNDLE_MAX 32
 
 static bool has_bounded_shape(const void *json, size_t n)
@@ -24,17 +24,6 @@ static bool may_be_json(const char *mime)
 	return streq(mime, "application/json") || (n > 5 && streq(mime + n - 5, "+json"));
 }
 
-static bool valid_mime(const char *mime)
-{
-	size_t n = strlen(mime);
-	if (!n || n > MIME_MAX || !strchr(mime, '/'))
-		return false;
-	for (; *mime; mime++)
-		if (*mime <= ' ' || *mime >= 0x7f || *mime == '"' || *mime == '\\')
-			return false;
-	return true;
-}
-
 static bool valid_bundle(json_t *data)
 {
 	const char *mime;
@@ -42,7 +31,7 @@ static bool valid_bundle(json_t *data)
 	if (!json_is_object(data) || json_object_size(data) > BUNDLE_MAX)
 		return false;
 	json_object_foreach(data, mime, value)
-		if (!valid_mime(mime) || !(json_is_string(value) || may_be_json(mime)))
+		if (!mime_valid(mime) || !(json_is_string(value) || may_be_json(mime)))
 			return false;
 	return true;
 }
@@ -109,7 +98,7 @@ int link_parse(const void *data, size_t n, struct link_message *ret, const char 
 		return -E2BIG;
 	struct link_message m = { .raw = data, .raw_len = n };
 	m.tree = json_loadb(data, n, JSON_REJECT_DUPLICATES, NULL);
-	const char *why = json_is_object(m.tree) ? check_message(&m) : "sent something that is no JSON object";
+	const char *why = json_is_object(m.tree) ? check_message(&m) : "sent something that is not a JSON object";
 	if (why) {
 		*ret_why = why;
 		json_decref(m.tree);

@@ -31,7 +31,7 @@ struct link_message {
 };
 
 /* 0 and *ret (link_message_release() it); -E2BIG if it is too much to be parsed; -EPROTO and in *ret_why a constant
- * phrase such as "sent something that is no JSON object". */
+ * phrase such as "sent something that is not a JSON object". */
 int link_parse(const void *data, size_t n, struct link_message *ret, const char **ret_why);
 void link_message_release(struct link_message *m);
 

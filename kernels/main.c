@@ -39,7 +39,7 @@ static bool take_number(const char *name, const char *text, uint64_t min, uint64
 {
 	uint64_t value;
 	if (parse_u64(text, &value) < 0 || value < min || value > 1000000000) {
-		fprintf(stderr, "husk-client: --%s: '%s' is no number in its range\n", name, text);
+		fprintf(stderr, "husk-client: --%s: '%s' is not a number in its range\n", name, text);
 		return false;
 	}
 	*ret = value * scale;

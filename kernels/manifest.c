@@ -30,7 +30,7 @@ static int take_command(struct strv *to, const char *field, const json_t *comman
 	json_t *arg;
 	json_array_foreach(command, i, arg) {
 		if (!json_is_string(arg))
-			return fail_set(f, FAIL_INVALID, "runtime manifest: '%s' holds something that is no string",
+			return fail_set(f, FAIL_INVALID, "runtime manifest: '%s' holds something that is not a string",
 					field);
 		strv_add(to, json_string_value(arg));
 	}

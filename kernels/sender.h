@@ -15,7 +15,7 @@ struct sender {
 	struct jobs *jobs;
 	struct buf queue;
 	size_t queue_sent;
-	struct job *current; /* has claimed frames that are not all sent */
+	struct job *current; /* has claimed frames, not all of them sent yet */
 };
 
 void sender_init(struct sender *s, struct jobs *jobs);

@@ -145,7 +145,7 @@ static void on_unkillable(struct timeout *timer)
 	struct terminal *t = container_of(timer, struct terminal, timer);
 	if (t->job)
 		finish(t, &(struct job_ending){ .ending = t->stop,
-						.detail = "The command could not be killed; it is left behind." });
+						.detail = "The command could not be killed; it was left running." });
 }
 
 static void on_term_patience(struct timeout *timer)

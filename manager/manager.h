@@ -111,7 +111,7 @@ struct copy_request {
 	const struct import_item *imports; /* or NULL, and */
 	const char *const *exports;
 	size_t n;
-	/* One line on how far it is; may be NULL. */
+	/* One line of progress; may be NULL. */
 	void (*on_progress)(void *ctx, const char *line);
 	/* All entries were tried, one after the other; or f says why none was. */
 	void (*on_done)(void *ctx, const struct copy_result *results, size_t n, const struct fail *f);

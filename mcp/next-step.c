@@ -47,7 +47,7 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_LIMIT_CONVERSATION_SESSIONS] = USE_OR_STOP,
 
 	[CAUSE_NO_ANSWER] = "Try again once the engine answers; the session is kept for its lease.",
-	[CAUSE_NO_END] = "Look with execute_terminal at what it did before you run it again.",
+	[CAUSE_NO_END] = "See with execute_terminal what it did before you run it again.",
 
 	[CAUSE_INSTALL_FAILED] =
 		"Correct the names or versions in `dependencies` and call create_session again. No session was made.",
@@ -56,8 +56,8 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_INSTALL_SIZE] = "Call create_session with fewer or smaller `dependencies`. No session was made.",
 	[CAUSE_INSTALL_LOST] = "Call create_session again. No session was made.",
 
-	[CAUSE_STREAM_BROKE] = "Look with execute_terminal at what is there, and try again.",
-	[CAUSE_STALLED] = "Look with execute_terminal at what runs in the session, and try again.",
+	[CAUSE_STREAM_BROKE] = "See with execute_terminal what is there, and try again.",
+	[CAUSE_STALLED] = "See with execute_terminal what is running in the session, and try again.",
 	[CAUSE_NOT_EXPORTED] = "Call export_files in that session first.",
 };
 
@@ -133,7 +133,7 @@ static char *after_timeout(const struct run_result *run, const struct run_terms 
 			 (unsigned long long)terms->timeout_seconds, how);
 }
 
-/* In the words of the C library, which every interpreter and installer passes on. */
+/* In the C library's words, which every interpreter and installer passes on. */
 static bool ran_out_of_space(const struct run_result *run)
 {
 	static const char words[] = "No space left on device";

@@ -75,7 +75,7 @@ def no_duplicates(pairs):
     keys = [key for key, _ in pairs]
     for key in keys:
         if keys.count(key) > 1:
-            raise ManifestError(f"'{key}' stands there twice")
+            raise ManifestError(f"'{key}' appears twice")
     return dict(pairs)
 
 
@@ -92,7 +92,7 @@ def read_manifest(path):
             if not test(manifest[field]):
                 raise ManifestError(f"'{field}' must be {right}")
         for field in manifest.keys() - FIELDS.keys():
-            raise ManifestError(f"'{field}' is no known field")
+            raise ManifestError(f"'{field}' is not a known field")
         if manifest["name"] != path.parent.name:
             raise ManifestError(f"'name' must be the folder's, '{path.parent.name}'")
         if not (path.parent / "Dockerfile").is_file():

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a command with access to the engine: tools/with-docker.sh COMMAND…
-# Who was put into the docker group a moment ago has it only after the next login; `sg` gives it to this one command.
+# A user who was just added to the docker group is in it only from the next login on; `sg` puts this one command into it.
 set -euo pipefail
 
 socket=/var/run/docker.sock

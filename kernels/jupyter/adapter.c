@@ -54,7 +54,7 @@ struct adapter {
 		char language_version[64];
 	} start;
 	struct {
-		uint64_t half_ms; /* since when only half of the end is there, 0 = it is not so */
+		uint64_t half_ms; /* since when only half of the end has come, 0 = not so */
 		bool asked, replied, idle;
 		char request[MESSAGE_ID_LEN + 1];
 	} probe;
@@ -483,7 +483,7 @@ static int start(struct adapter *a, struct fail *f)
 	if (uplink_take(&a->uplink, f) < 0 || spec_load(&a->spec, a->options->spec, f) < 0)
 		return -1;
 	if (sender_id_make(&a->id) < 0)
-		return fail_set(f, FAIL_INTERNAL, "there is no randomness");
+		return fail_set(f, FAIL_INTERNAL, "there is no source of random numbers");
 	if (connection_make(&a->connection, a->options->folder, a->options->tcp, &a->id,
 			    name ? name + 1 : a->options->spec, f) < 0)
 		return -1;

@@ -3,9 +3,9 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "kernels/mime.h"
 
-/* As kernels/link.c has them: a bundle past these is no bundle there. */
-#define MIME_MAX 128
+/* As in kernels/link.c, which refuses a bundle with more. */
 #define TYPES_MAX 32
 
 static bool ends_with(const char *s, const char *end)
@@ -23,17 +23,6 @@ static bool is_text(const char *mime)
 {
 	return strncmp(mime, "text/", 5) == 0 || ends_with(mime, "+xml") || ends_with(mime, "/xml") ||
 	       ends_with(mime, "javascript") || ends_with(mime, "ecmascript");
-}
-
-static bool valid_mime(const char *mime)
-{
-	size_t n = strlen(mime);
-	if (!n || n > MIME_MAX || !strchr(mime, '/'))
-		return false;
-	for (; *mime; mime++)
-		if (*mime <= ' ' || *mime >= 0x7f || *mime == '"' || *mime == '\\')
-			return false;
-	return true;
 }
 
 static json_t *string_of(const struct buf *b)
@@ -148,7 +137,7 @@ json_t *bundle_clean(const json_t *data)
 	json_t *value;
 	json_object_foreach((json_t *)data, mime, value) {
 		json_t *cleaned =
-			valid_mime(mime) && json_object_size(bundle) < TYPES_MAX ? clean_value(mime, value) : NULL;
+			mime_valid(mime) && json_object_size(bundle) < TYPES_MAX ? clean_value(mime, value) : NULL;
 		if (cleaned)
 			json_object_set_new(bundle, mime, cleaned);
 	}

@@ -150,7 +150,7 @@ json_t *load_object(const void *data, size_t n)
 	struct shape shape = shape_of(data, n);
 	if (shape.depth > LOAD_DEPTH_MAX || shape.containers > LOAD_CONTAINERS_MAX || shape.values > LOAD_VALUES_MAX)
 		return NULL;
-	/* What is not there, xeus says. */
+	/* How xeus writes an empty value. */
 	if (n == 4 && memcmp(data, "null", 4) == 0)
 		return json_object();
 	json_t *value = json_loadb(data, n, JSON_ALLOW_NUL, NULL);

@@ -47,7 +47,7 @@ static const char *read_parts(struct message *m, const struct part parts[MESSAGE
 	for (size_t i = 0; i < MESSAGE_PARTS; i++) {
 		*into[i] = load_object(parts[i].data, parts[i].n);
 		if (!*into[i])
-			return "has a part that is no JSON object, or too big a one";
+			return "has a part that is not a JSON object, or too large a one";
 	}
 	m->type = string_of(m->header, "msg_type");
 	m->id = string_of(m->header, "msg_id");

@@ -50,10 +50,10 @@ struct sender_id {
 	char key[MESSAGE_KEY_HEX + 1];
 };
 
-/* A fresh session and a fresh key. -EIO if there is no randomness. */
+/* A fresh session and a fresh key. -EIO if there is no source of random numbers. */
 int sender_id_make(struct sender_id *ret);
 /* Builds a message of this type and writes its new id. `content` and `parent` (a header, NULL = none) are borrowed.
- * envelope_release() it in any case; -ENOMEM if the content is none that JSON can tell. */
+ * envelope_release() it in any case; -ENOMEM if the content cannot be written as JSON. */
 int envelope_make(struct envelope *ret, const struct sender_id *from, const char *type, const json_t *parent,
 		  const json_t *content, char ret_id[MESSAGE_ID_LEN + 1]);
 void envelope_release(struct envelope *e);

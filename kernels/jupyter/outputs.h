@@ -1,4 +1,4 @@
-/* What one cell after the other puts out: messages of the kernel's iopub and shell channels become text for our stdout and
+/* The output of one cell after another: messages of the kernel's iopub and shell channels become text for our stdout and
  * stderr and messages of the kernel link. Every message of the kernel is hostile here; whatever it sends, in whatever order,
  * PID 1 hears a well-formed story: displays, at most one result, at most one error, one `done`. */
 #ifndef HUSK_KERNELS_JUPYTER_OUTPUTS_H

@@ -67,7 +67,7 @@ static int read_spec(struct spec *s, const char *file, struct fail *f)
 		return fail_set(f, FAIL_INVALID, "%s: %s", file, error.text);
 	json_array_foreach(argv, i, value) {
 		if (!json_is_string(value))
-			return fail_set(f, FAIL_INVALID, "%s: 'argv' holds something that is no string", file);
+			return fail_set(f, FAIL_INVALID, "%s: 'argv' holds something that is not a string", file);
 		strv_add(&s->argv, json_string_value(value));
 	}
 	if (!s->argv.n)

@@ -1,4 +1,4 @@
-/* One container that installs a set of dependencies: started, told what to install by a frame (which also carries the
+/* One container that installs a set of dependencies: started, told by a frame what to install (which also carries the
  * index settings with their logins: they are in no argument list and no environment of the container), listened to, and
  * kept until it is freed so that its result can be copied out. */
 #ifndef HUSK_MANAGER_DEPS_INSTALL_H

@@ -19,11 +19,11 @@
 
 /* -1 with f naming the first bad entry. */
 int deps_check(const struct runtime *runtime, const struct dependency *v, size_t n, struct fail *f);
-/* True if an entry leaves the version open: the set gets old. */
+/* True if an entry leaves the version open: such a set becomes outdated. */
 bool deps_unpinned(const struct runtime *runtime, const struct dependency *v, size_t n);
 /* {"name":"version",…}, sorted: the same set is the same text. The caller owns it. */
 char *deps_wanted(const struct dependency *v, size_t n);
-/* The set's name: by the image that it grows on, what is wanted and where it comes from (NAME=value, without logins). */
+/* The set's name: a hash of the image below it, what is wanted and where it comes from (NAME=value, without logins). */
 void deps_key(char ret[DEPS_KEY_SIZE], const char *image, const char *wanted, const struct strv *sources);
 
 /* The runtime's index settings as NAME=value; without logins where code can see them. */
@@ -32,7 +32,7 @@ void deps_sources(struct strv *ret, const struct runtime *runtime, const struct 
 char *deps_without_login(const char *urls);
 /* What must never be shown: users, passwords and both, as they stand in the URLs and decoded. */
 void deps_secrets(struct strv *ret, const struct strv *sources);
-/* `n` bytes of text with the secrets starred out, at the end of out. */
+/* Appends n bytes of text to out, with the secrets starred out. */
 void deps_scrub(struct buf *out, const char *text, size_t n, const struct strv *secrets);
 
 /* What is in a set. versions is JSON, name -> version as installed; owned. */
@@ -41,14 +41,14 @@ struct deps_content {
 	uint64_t size;	/* bytes */
 	uint64_t built; /* ms */
 };
-/* What an installer says that it has installed; NULL if that makes no sense. The caller owns it. */
+/* What an installer says that it has installed; NULL if it cannot be parsed. The caller owns it. */
 char *deps_read_report(const struct mime_bundle *result, uint64_t *ret_size);
 /* The labels of a set's image, and what they say; -1 if they are not those of the set with this key. Anybody who has the
  * engine could have written them. */
 void deps_labels(struct strv *ret, const char *key, const struct deps_content *content);
 int deps_read_labels(struct deps_content *ret, const struct strv *labels, const char *key);
 
-/* A set that was built then is too old now. */
+/* Whether a set built at that time is too old now. */
 bool deps_stale(bool unpinned, uint64_t built_ms, uint64_t now_ms, uint64_t max_age_days);
 /* How many of the least recently used sets (list is in that order) must go so that the rest fits; never `keep`, nor what is
  * being built. Indices go to ret, which has room for list->n. */

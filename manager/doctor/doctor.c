@@ -236,7 +236,7 @@ static void check_files(struct doctor *d)
 	p->is_ready = true;
 }
 
-/* Whose containers are left over only the store knows. */
+/* Only the store knows which containers are left over. */
 static void check_leftovers(struct doctor *d, const struct fail *f)
 {
 	struct part *p = d->leftovers;
@@ -260,7 +260,7 @@ static void on_store(void *ctx, const struct fail *f)
 	show_ready(d);
 }
 
-/* An embedded store that is not there yet is not made by a look at it. */
+/* An embedded store that does not exist yet is not made by looking at it. */
 static void check_store(struct doctor *d)
 {
 	if (d->config_failure.kind) {

@@ -8,7 +8,7 @@
 #define CLIENT_MINOR_MIN 10
 #define CPU_PERIOD 100000
 #define NAMES_SHOWN 5
-/* What a container may take beyond its time: PID 1's own grace, and an install that is being kept as an image. */
+/* How long a container may outlive its time: PID 1's grace, and an install that is being kept as an image. */
 #define OVERDUE_MARGIN_SECONDS 1200
 
 static const char *or_unknown(const char *s)
@@ -115,7 +115,7 @@ static void judge_protection(struct checks *c, const struct engine_info *info)
 	checks_add(c, "apparmor", CHECK_OK, NULL, "%s",
 		   info->apparmor ? "on" :
 		   info->selinux  ? "off, SELinux is on" :
-				    "off; not needed, but a second wall where the kernel has it");
+				    "off; not required, but a second wall where the kernel has it");
 	checks_add(c, "rootless", CHECK_OK, NULL, "%s",
 		   info->rootless ? "yes" :
 		   info->userns	  ? "no, but root inside is not root outside (userns-remap)" :
@@ -194,7 +194,7 @@ void doctor_judge_network(struct checks *c, const struct engine_network *network
 		checks_add(c, "network", CHECK_OK, NULL, "'husk', a bridge; sessions do not see each other");
 }
 
-/* Nobody will remove it: it does not run and is no longer young, or has outlived any end that it can have. */
+/* Nobody will remove it: it has stopped and is no longer young, or it should have ended long ago. */
 static bool is_left_over(const struct config *config, const struct engine_container *c, uint64_t now)
 {
 	uint64_t age = now - MIN(c->created, now);

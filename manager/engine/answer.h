@@ -4,17 +4,17 @@
 
 #include "base/strv.h"
 
-/* Something that is so, is not so, or that nobody speaks of. */
+/* Yes, no, or not reported. */
 enum support { SUPPORT_UNKNOWN, SUPPORT_NO, SUPPORT_YES };
 
 enum engine_question {
-	ASK_CLIENT,	/* which client this is; does not reach for the engine */
+	ASK_CLIENT,	/* which client this is; does not contact the engine */
 	ASK_PLACE,	/* where the client looks for the engine; likewise */
 	ASK_ENGINE,	/* its version */
 	ASK_INFO,	/* what it is and what it can do */
 	ASK_IMAGE,	/* subject: an image; FAIL_IMAGE if it is not there */
 	ASK_NETWORK,	/* the network that sessions are put on */
-	ASK_CONTAINERS, /* subject: the id of a store; all of its containers, of whichever server */
+	ASK_CONTAINERS, /* subject: the id of a store; all of its containers, whichever server started them */
 	ASK_CONTAINER,	/* subject: a container */
 	ASK_STATS,	/* what the containers that run use; takes the engine a second or two */
 };
@@ -77,19 +77,19 @@ struct engine_containers {
 	size_t n;
 };
 
-/* How a container is, or how it ended. */
+/* Whether a container runs, or how it ended. */
 struct engine_state {
 	bool is_there, running;
 	int exit_code; /* if it is there and does not run */
 	bool oom;
-	int64_t pid; /* of its first process, as the engine's machine has it; 0 = unknown */
+	int64_t pid; /* of its first process, as numbered on the engine's machine; 0 = unknown */
 };
 
 /* The memory of each container that runs, Husk's or not. */
 struct engine_stats {
 	struct engine_usage {
 		char *name;
-		uint64_t memory; /* bytes, as exactly as the engine says it */
+		uint64_t memory; /* bytes, as precisely as the engine reports them */
 	} * v;
 	size_t n;
 };

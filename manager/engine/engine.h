@@ -30,7 +30,7 @@ struct container_spec {
 	uint64_t pids;
 	uint64_t tmpfs;
 	uint64_t lease;		/* until somebody claims it */
-	bool network;		/* false = only lo */
+	bool network;		/* false = loopback only */
 	bool keep_proxies;	/* leave the proxy variables that an engine's client may inject */
 	bool install;		/* runs an installer instead of code: what it writes is on disk, not in memory */
 	const struct strv *env; /* NAME=value; never a secret: everybody on the engine can read it. NULL = none */
@@ -43,13 +43,13 @@ struct container_spec {
 /* A container that was made. Valid during the call. */
 struct engine_created {
 	const char *id; /* 64 hex digits; "" if the engine did not say */
-	bool line_dir;	/* it has the folder */
+	bool line_dir;	/* the folder is mounted */
 };
 
-/* On every image that bake makes; its value says of what. */
+/* Label of every image that bake makes; its value says what is in it. */
 #define BAKE_LABEL "husk.deps"
 
-/* An image that is another one and a directory of a running container. Strings are borrowed for the call. */
+/* An image made of another image and a directory of a running container. Strings are borrowed for the call. */
 struct bake_spec {
 	const char *container;
 	const char *path;	   /* in the container, and in the image */
@@ -112,11 +112,12 @@ struct engine_ops {
 				      void *ctx);
 	/* Removes by force; done when it is really gone. A container that is not there is success. done may be NULL. */
 	struct engine_task *(*remove)(struct engine *e, const char *container, engine_done_fn done, void *ctx);
-	/* Removes what does not run; a container that runs by now is left alone, and that is a failure. */
+	/* Removes a container that does not run. One that runs by now is left alone, and that is a failure. */
 	struct engine_task *(*remove_ended)(struct engine *e, const char *container, engine_done_fn done, void *ctx);
 	/* Removes Husk's networks that are older than min_age seconds and have no container. */
 	struct engine_task *(*prune)(struct engine *e, uint64_t min_age, engine_done_fn done, void *ctx);
-	/* On the way out: has them removed, and whatever tasks under way would leave behind, and waits for nothing. */
+	/* For a process about to exit: has these containers removed, with whatever unfinished tasks would leave
+	 * behind, and waits for nothing. */
 	void (*remove_and_forget)(struct engine *e, char *const *containers, size_t n);
 	/* On failure no container and no image is left behind. */
 	struct engine_bake *(*bake)(struct engine *e, const struct bake_spec *spec, engine_done_fn done, void *ctx);
@@ -130,10 +131,10 @@ struct engine_ops {
 	/* What happens to the containers of a store, whichever server started them. */
 	struct engine_watch *(*watch)(struct engine *e, const char *store, const struct watch_handler *handler,
 				      struct fail *f);
-	/* NULL with f filled if it cannot even be asked. The caller frees it, before or after the answer. */
+	/* NULL with f filled if the question cannot even be sent. The caller frees it, before or after the answer. */
 	struct engine_query *(*query)(struct engine *e, const struct query_spec *spec, struct fail *f);
 	struct engine_query *(*query_free)(struct engine_query *q);
-	/* An engine may tell on the stream itself why there is none. Reads what came where PID 1's first frame should be. */
+	/* An engine may report a failed attach on the stream itself. Reads what came where PID 1's first frame should be. */
 	void (*explain)(struct engine *e, const void *data, size_t n, struct fail *f);
 	/* Cancelling a create cleans up behind itself. Afterwards done is not called. */
 	void (*task_cancel)(struct engine_task *task);
@@ -147,7 +148,7 @@ struct engine_ops {
 struct engine {
 	const struct engine_ops *ops;
 	enum support
-		dials; /* its containers reach a socket of ours: known by trying only (manager/line/transport-socket.c) */
+		dials; /* its containers reach a socket of ours: only known by trying (manager/line/transport-socket.c) */
 };
 
 struct engine_options {

@@ -18,7 +18,7 @@ struct download {
 	struct timer *stall;
 	uint32_t call;
 	uint64_t bytes;
-	struct buf waiting; /* frames that no job has taken yet */
+	struct buf waiting; /* frames not yet taken by a job */
 	bool ended;	    /* END came, and said that all is well */
 	struct strv notices;
 
@@ -51,7 +51,7 @@ static void on_dropped(void *ctx, bool forgotten UNUSED)
 	download_free(ctx);
 }
 
-/* Removing a large file that is half there takes its time. */
+/* Removing a large, half-written file takes a while. */
 static void drop(struct download *g)
 {
 	(void)work_start(g->spec.loop,
@@ -131,7 +131,7 @@ static void on_worked(void *ctx, bool forgotten)
 	next(g);
 }
 
-/* Each side is given its own time while it is its turn. */
+/* Each side has a time limit of its own, which counts while the other waits for it. */
 static void next(struct download *g)
 {
 	if (g->work)
@@ -180,7 +180,7 @@ static int on_frame(void *ctx, const struct wire_frame *frame)
 static void on_lost(void *ctx, const struct fail *f)
 {
 	struct download *g = ctx;
-	/* All had come: it is kept whatever becomes of the session. */
+	/* Everything had arrived: the export is kept whatever happens to the session. */
 	if (!g->ended)
 		finish(g, NULL, f);
 }
@@ -192,11 +192,11 @@ static void on_stall(void *ctx)
 	if (g->work) {
 		fail_set(&f, FAIL_TIMEOUT, "the disk that holds STORAGE_DIR did not take the files within %d s",
 			 JOB_MS / 1000);
-		fail_hint(&f, "Look whether it is overloaded (husk doctor writes to it), and export less at once.");
+		fail_hint(&f, "Check whether it is overloaded (husk doctor writes to it), and export less at once.");
 	} else {
 		cause_set(&f, FAIL_TIMEOUT, CAUSE_STALLED, "the container did not go on with the copy for %d s",
 			  STALL_MS / 1000);
-		fail_hint(&f, "Look what runs in the session, and try again.");
+		fail_hint(&f, "Check what is running in the session, and try again.");
 	}
 	transfer_cancel(g->spec.transfer);
 	finish(g, NULL, &f);

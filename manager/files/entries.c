@@ -60,7 +60,7 @@ static void idle(struct entries *b);
 
 /* ---- one entry ends */
 
-/* Only what reached the session has a number there. */
+/* Only a call that reached the session has a number there. */
 static void record(struct entries *b, const struct fail *f)
 {
 	const struct copy_result *r = &b->results[b->at];
@@ -364,7 +364,7 @@ static void on_gone(void *ctx, const struct fail *f)
 	fail_copy(&b->gone, f);
 }
 
-/* Between two calls the entries themselves hear of the session's end. */
+/* Between two calls, the entries are told themselves when the session ends. */
 static void idle(struct entries *b)
 {
 	b->transfer.on_frame = NULL;

@@ -16,10 +16,10 @@ struct entries_spec {
 	const struct import_item *imports;
 	const char *const *exports;
 	size_t n;
-	/* One line on how far it is; may be NULL. */
+	/* One line of progress; may be NULL. */
 	void (*on_progress)(void *ctx, const char *line);
 	void *progress_ctx;
-	/* Exactly once unless freed; the entries are to be freed by then or later. */
+	/* Exactly once unless freed. Free the entries there or later. */
 	void (*on_done)(void *ctx, const struct copy_result *results, size_t n);
 	void *ctx;
 };

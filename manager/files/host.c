@@ -173,7 +173,7 @@ static int open_allowed(const struct host_rules *rules, const char *source, cons
 	return fd;
 }
 
-/* Before anything else is said of a path: whoever may not read there learns nothing about it. */
+/* Checked before anything else is said about a path: whoever may not read there learns nothing about it. */
 static bool is_allowed(const struct host_rules *rules, const char *resolved)
 {
 	char place[PATH_MAX];
@@ -185,7 +185,7 @@ static bool is_allowed(const struct host_rules *rules, const char *resolved)
 	return false;
 }
 
-/* Where a missing file would be, as far as it exists. */
+/* The part of a missing file's path that exists. */
 static bool missing_is_allowed(const struct host_rules *rules, const char *path)
 {
 	AUTO(freep) char *above = xstrdup(path);

@@ -19,7 +19,7 @@ struct sink {
 	struct tarball *tar; /* of a directory */
 	uint64_t written;    /* bytes in the vault */
 
-	/* The entry at hand. */
+	/* The entry being written. */
 	struct entry entry; /* its strings are in `strings` */
 	struct buf strings;
 	bool is_open, header_written;
@@ -29,7 +29,7 @@ struct sink {
 	uint64_t at; /* bytes of it that were written, holes included */
 
 	uint64_t bytes, apparent;
-	uint64_t declared; /* what the members of the archive take, whether their data comes or zeros in its place */
+	uint64_t declared; /* what the members of the archive take, as data or as zeros in its place */
 	struct sink_result result;
 	atomic_bool stop;
 };
@@ -74,7 +74,7 @@ static bool is_stopped(struct sink *s, struct fail *f)
 
 static int broken(struct fail *f)
 {
-	return fail_set(f, FAIL_INTERNAL, "the container sent files that make no sense");
+	return fail_set(f, FAIL_INTERNAL, "the container sent a malformed list of files");
 }
 
 static int too_much(struct fail *f)
@@ -280,7 +280,7 @@ int sink_keep(struct sink *s, struct sink_result *ret, struct fail *f)
 	s->result.stored = s->written;
 	digest_end(s->digest, s->result.hash);
 	*ret = s->result;
-	/* What nobody waits for any more would stay in the vault without a record. */
+	/* If nobody waits any more, the file would stay in the vault without a record. */
 	if (is_stopped(s, f))
 		return -1;
 	return vault_keep(s->file, ret->hash, s->tar ? ".tar" : names_extension(s->name), f);

@@ -27,7 +27,7 @@ struct export_source {
 
 	struct archive *tar;
 	bool in_file;
-	/* What libarchive has handed out and was not sent yet. */
+	/* What libarchive has handed out and has not been sent yet. */
 	const uint8_t *block;
 	size_t block_len;
 	uint64_t block_at;
@@ -45,7 +45,7 @@ static int open_file(struct export_source *x, struct stat *st, struct fail *f)
 		x->fd = open(x->file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (x->fd < 0 || fstat(x->fd, st) < 0)
 		return unreadable(x, errno == ELOOP ? "it is a link" : strerror(errno), f);
-	return S_ISREG(st->st_mode) ? 0 : unreadable(x, "it is no file", f);
+	return S_ISREG(st->st_mode) ? 0 : unreadable(x, "it is not a file", f);
 }
 
 /* ---- members */
@@ -86,7 +86,7 @@ static bool type_of(struct archive_entry *member, enum entry_type *ret)
 	}
 }
 
-/* The name below the directory that the archive is of: without its first component, without a slash at its end. */
+/* The name relative to the archived directory: without its first component and without a trailing slash. */
 static int read_name(struct archive_entry *member, char **ret, struct fail *f)
 {
 	const char *name = archive_entry_pathname(member);

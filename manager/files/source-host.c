@@ -17,7 +17,7 @@ struct level {
 struct walk {
 	struct level levels[ENTRY_DEPTH_MAX + 1];
 	int depth;
-	int first; /* the root, until it was visited */
+	int first; /* the root, until it has been visited */
 	char path[ENTRY_PATH_MAX + 1];
 	char target[ENTRY_PATH_MAX + 1];
 };
@@ -52,7 +52,7 @@ static int walk_begin(struct walk *w, int root)
 {
 	w->depth = 0;
 	w->path[0] = '\0';
-	/* A description of its own: the walk moves its position. */
+	/* An open file description of its own: the walk moves its position. */
 	w->first = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (w->first < 0 && errno == ENOTDIR)
 		w->first = fcntl(root, F_DUPFD_CLOEXEC, 0);
@@ -79,7 +79,7 @@ static void describe(const struct walk *w, const struct stat *st, enum entry_typ
 	};
 }
 
-/* 1 and *ret; 0 if it is left out; -errno. Takes fd. */
+/* 1 and *ret; 0 if the entry is left out; -errno. Takes fd. */
 static int take_open(struct host_source *h, int fd, struct found *ret)
 {
 	struct walk *w = &h->walk;
@@ -165,7 +165,7 @@ static int walk_next(struct host_source *h, struct found *ret)
 		source_notice(&h->source, w->path, "may not be read (see its permissions) and was left out");
 		return 0;
 	}
-	return r == -ENOENT || r == -ELOOP ? 0 : r; /* gone, or swapped, between two looks */
+	return r == -ENOENT || r == -ELOOP ? 0 : r; /* removed, or replaced, between two looks */
 }
 
 static int walk_failed(const struct host_source *h, int error, struct fail *f)
@@ -207,7 +207,7 @@ static int host_measure(struct source *s, struct measure *ret, struct fail *f)
 		if (atomic_load(&s->stop))
 			return stopped(f);
 	}
-	strv_release(&s->notices); /* they come again when it is sent */
+	strv_release(&s->notices); /* they are found again when the folder is sent */
 	return r == -ENODATA ? 0 : walk_failed(h, r, f);
 }
 

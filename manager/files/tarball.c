@@ -18,7 +18,7 @@ struct tarball {
 static la_ssize_t write_block(struct archive *a UNUSED, void *ctx, const void *data, size_t n)
 {
 	struct tarball *t = ctx;
-	/* Not told to libarchive, which frees less of an archive that has failed. */
+	/* Kept from libarchive, which frees less of an archive that has failed. */
 	if (!t->error)
 		t->error = t->fn(t->ctx, data, n);
 	return (la_ssize_t)n;

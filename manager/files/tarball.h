@@ -1,4 +1,4 @@
-/* A tar archive that is written as it comes (pax, so that any name, size and time fits; holes stay holes), by libarchive. All of it
+/* A tar archive, written as the data comes (pax, so that any name, size and time fits; holes stay holes), by libarchive. All of it
  * blocks. Functions return 0, or -1 with f filled. */
 #ifndef HUSK_MANAGER_FILES_TARBALL_H
 #define HUSK_MANAGER_FILES_TARBALL_H

@@ -178,11 +178,11 @@ static void on_stall(void *ctx)
 	AUTO(fail_release) struct fail f = { 0 };
 	if (p->work) {
 		fail_set(&f, FAIL_TIMEOUT, "the files could not be read within %d s", JOB_MS / 1000);
-		fail_hint(&f, "Look whether the disk that holds them answers, and import less at once.");
+		fail_hint(&f, "Check that the disk that holds them responds, and import less at once.");
 	} else {
 		cause_set(&f, FAIL_TIMEOUT, CAUSE_STALLED, "the container did not go on with the copy for %d s%s",
 			  STALL_MS / 1000, p->all_sent ? "; all was sent, and may have been moved into place" : "");
-		fail_hint(&f, "Look what is there and what runs in the session, and try again.");
+		fail_hint(&f, "Check what has arrived and what is running in the session, and try again.");
 	}
 	transfer_cancel(p->spec.transfer);
 	finish(p, &f);

@@ -20,10 +20,10 @@ struct upload_spec {
 	struct transfer *transfer; /* joined; its callbacks are the upload's from here to on_done */
 	struct source *source;	   /* taken */
 	const char *destination;   /* absolute and normal */
-	const char *base;	   /* of a file that goes into that; NULL = that is its name */
-	/* How far it is; at most once for each piece. */
+	const char *base;	   /* name of a file that goes into that directory; NULL = `destination` is its name */
+	/* Progress; at most once for each piece. */
 	void (*on_progress)(void *ctx, uint64_t sent, const struct measure *all);
-	/* Exactly once unless cancelled; the upload is gone afterwards. f NULL = all is in its place. */
+	/* Exactly once unless cancelled; the upload is gone afterwards. f NULL = everything is in place. */
 	void (*on_done)(void *ctx, const struct upload_result *result, const struct fail *f);
 	void *ctx;
 };

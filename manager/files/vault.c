@@ -40,7 +40,7 @@ static int sync_folder(const char *path)
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
-/* Who fills a file holds its lock: what can be locked was left behind by a server that died. */
+/* Whoever fills a file holds its lock, so a file that can be locked was left behind by a server that died. */
 static void sweep(const char *folder)
 {
 	DIR *dir = opendir(folder);
@@ -49,7 +49,7 @@ static void sweep(const char *folder)
 			continue;
 		AUTO(closep) int fd = openat(dirfd(dir), d->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 		struct stat st;
-		/* The age is for the moment between making a file and locking it. */
+		/* The age covers the moment between making a file and locking it. */
 		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_mtime + SWEEP_AGE_SECONDS < time(NULL) &&
 		    flock(fd, LOCK_EX | LOCK_NB) == 0)
 			(void)unlinkat(dirfd(dir), d->d_name, 0);

@@ -19,7 +19,7 @@ struct collect {
 	struct run_result partial; /* displays, result, error; the texts come at the end */
 	char **display_ids;	   /* beside partial.displays; NULL where none */
 	size_t display_bytes;
-	uint64_t displays_over; /* dropped here */
+	uint64_t displays_over; /* dropped by us */
 	json_t *end;
 };
 
@@ -166,7 +166,7 @@ static bool is_base64(const char *s, size_t n)
 	return true;
 }
 
-/* max_chars: 0 = whole. False if the value makes no sense for its type. */
+/* max_chars: 0 = whole. False if the value cannot be of its type. */
 static bool read_part(const char *type, json_t *value, uint64_t max_chars, struct mime_part *ret)
 {
 	char *data = NULL;

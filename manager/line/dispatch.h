@@ -17,8 +17,8 @@ struct dispatch {
 	uint32_t last_earlier; /* numbers up to this one were given by a former server */
 	bool open;	       /* PID 1 has answered our hello: frames go out at once */
 	uint64_t heard_ms;     /* of PID 1, on whichever connection */
-	uint64_t used_ms;      /* the last time that somebody asked for something or got it */
-	struct fail trouble;   /* why the connection broke last; no kind while PID 1 answers */
+	uint64_t used_ms;      /* when somebody last asked for something or got it */
+	struct fail trouble;   /* why the connection last broke; no kind while PID 1 answers */
 	void (*send)(struct dispatch *c, const struct buf *frames);
 };
 

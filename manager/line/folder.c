@@ -17,7 +17,7 @@
 #define LINES "lines"
 #define NEW_SOCKET "line.new"
 #define ID_FILE "id"
-/* Of those who dial before the server looks. */
+/* Connections that may be waiting before the server accepts. */
 #define BACKLOG 16
 
 static bool is_container(const char *name)
@@ -46,14 +46,14 @@ static int bind_in(int dir, uint64_t *ret_inode)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	struct stat st;
-	/* By the folder's descriptor, since the path may be longer than a socket's address. */
+	/* Through the folder's descriptor, since the path may be longer than a socket address allows. */
 	snprintf(sa.sun_path, sizeof(sa.sun_path), "/proc/self/fd/%d/" NEW_SOCKET, dir);
 	AUTO(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	(void)unlinkat(dir, NEW_SOCKET, 0);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || fchmodat(dir, NEW_SOCKET, 0666, 0) < 0 ||
 	    listen(fd, BACKLOG) < 0 || fstatat(dir, NEW_SOCKET, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
-	/* PID 1 learns of it by its name: only now it can be dialled. */
+	/* PID 1 looks for this name: only now can it be dialled. */
 	if (renameat(dir, NEW_SOCKET, dir, LINE_SOCKET) < 0)
 		return -errno;
 	*ret_inode = st.st_ino;

@@ -13,7 +13,7 @@
 char *folder_path(const struct config *config, const char *container);
 /* 0 or -errno. */
 int folder_make(const char *path);
-/* A listening socket, in its place by the time this returns: a descriptor or -errno. *ret_inode tells it from others'. */
+/* A listening socket, in its place by the time this returns: a descriptor or -errno. *ret_inode tells it from those of other servers. */
 int folder_listen(const char *path, uint64_t *ret_inode);
 /* Takes the socket's name away, unless another server's has taken its place. */
 void folder_hide(const char *path, uint64_t inode);

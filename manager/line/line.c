@@ -11,7 +11,7 @@
 #define RETRY_MS 100
 #define RETRY_MAX_MS 5000
 #define RETRY_DOUBLINGS 6u
-/* Beyond a quarter of the lease, in which at least one PONG comes. */
+/* Added to a quarter of the lease, in which at least one PONG comes. */
 #define STUCK_MS 10000
 
 struct line {
@@ -20,8 +20,9 @@ struct line {
 	struct wire wire;
 	struct buf claim; /* the frame; empty = none to make */
 	struct timer *heartbeat, *retry;
-	uint64_t connection; /* counts openings: what a callback started on may be over when it returns */
-	uint64_t frame_ms;   /* of the last bytes on this connection */
+	uint64_t
+		connection; /* counts openings: the connection that a callback started on may be gone when it returns */
+	uint64_t frame_ms;  /* of the last bytes on this connection */
 	uint64_t lease_ms;
 	unsigned failures;
 	bool connected, closed;
@@ -57,7 +58,7 @@ static void lose_transfers(struct line *l)
 	cause_set(
 		&f, FAIL_ENGINE, CAUSE_STREAM_BROKE,
 		"the connection to the session broke while files were copied; what an import had sent may have been moved into place");
-	fail_hint(&f, "Look what is there, and try again.");
+	fail_hint(&f, "Check what has arrived, and try again.");
 	transfers_lost(&l->dispatch, &f, /* gone= */ false);
 }
 
@@ -170,7 +171,7 @@ static void on_bytes(void *ctx, const void *data, size_t n)
 	wire_feed(&l->wire, data, n);
 	while ((r = wire_next(&l->wire, &frame)) == 1) {
 		r = on_frame(l, &frame);
-		/* The frame may have ended the connection, or all of it. */
+		/* The frame may have ended the connection, or the whole line. */
 		if (l->connection != connection)
 			return;
 		if (r < 0) {

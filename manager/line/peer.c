@@ -32,7 +32,7 @@ bool peer_read_status(const char *text, bool *ret_first, pid_t *ret_parent)
 	size_t n = 0;
 	if (!pids || !parent || sscanf(parent, "%d", ret_parent) != 1)
 		return false;
-	/* One for each namespace, from ours to its own. */
+	/* One pid for each namespace, from ours to its own. */
 	for (int pid; sscanf(pids, "%*[ \t]%d%n", &pid, &used) == 1; pids += used, n++)
 		last = pid;
 	*ret_first = n > 1 && last == 1;
@@ -75,7 +75,7 @@ enum peer_verdict peer_check(pid_t pid, const char *id)
 		return PEER_UNKNOWN;
 	if (!peer_in_container(buf_str(&cgroup), id))
 		return PEER_OTHER;
-	/* Code inside may make a namespace of its own and be its first process. Only the container's has its parent outside. */
+	/* Code inside may make a namespace of its own and be its first process. Only the container's own has its parent outside. */
 	if (parent > 0 && !read_proc(parent, "cgroup", &outside))
 		return PEER_UNKNOWN;
 	return peer_in_container(buf_str(&outside), id) ? PEER_OTHER : PEER_IS_IT;

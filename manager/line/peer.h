@@ -1,4 +1,4 @@
-/* Who has dialled: a container's own first process, or anybody else who can reach its socket. */
+/* Who has dialled: a container's own first process, or somebody else who can reach its socket. */
 #ifndef HUSK_MANAGER_LINE_PEER_H
 #define HUSK_MANAGER_LINE_PEER_H
 
@@ -8,7 +8,7 @@
 
 enum peer_verdict { PEER_OTHER, PEER_IS_IT, PEER_UNKNOWN };
 
-/* The pid of whoever dialled, as this process sees it; 0 if it cannot. */
+/* The pid of whoever dialled, as this process sees it; 0 if it cannot see it. */
 pid_t peer_pid(int fd);
 /* Is it the first process of the container with this id? PEER_UNKNOWN where /proc does not tell, or the id is "". */
 enum peer_verdict peer_check(pid_t pid, const char *id);

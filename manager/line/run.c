@@ -132,7 +132,7 @@ static void answer(struct run *run, struct run_result *result)
 	run_end(run, result, NULL);
 }
 
-/* With what has come so far and a cause of ours. */
+/* Answered with the output so far and a cause of our own. */
 static void run_cut(struct run *run, enum ending ending, const struct fail *why)
 {
 	AUTO(run_result_release) struct run_result result = { 0 };
@@ -144,7 +144,7 @@ static void run_cut(struct run *run, enum ending ending, const struct fail *why)
 	answer(run, &result);
 }
 
-/* A callback may start or stop things: who goes through all runs takes them first. */
+/* A callback may start or stop runs: whoever goes through all of them collects them first. */
 static void take_runs(struct dispatch *c, struct list *runs)
 {
 	list_init(runs);
@@ -164,7 +164,7 @@ void runs_cut(struct dispatch *c, enum ending ending, const struct fail *why)
 		run_cut(run, ending, why);
 }
 
-/* Nothing comes from PID 1: no run can be told how it ended, and what was never sent has not run. */
+/* PID 1 is silent: nobody can tell how a run ended, and what was never sent has not run. */
 static void give_up_run(struct run *run)
 {
 	struct dispatch *c = run->dispatch;

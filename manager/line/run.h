@@ -26,7 +26,7 @@ struct run {
 	void (*on_end)(struct run *run, struct run_result *result, const struct fail *f);
 
 	/* Private. */
-	bool sent;	    /* on whichever connection: from then on it may have run */
+	bool sent;	    /* on any connection: from then on it may have run */
 	bool abandoned;	    /* cancelled: the end is acknowledged and nobody is told; the line frees it */
 	bool earlier;	    /* a former server's; heap memory of ours */
 	bool ended;	    /* likewise: its end is in `result` */
@@ -62,7 +62,7 @@ void runs_resume(struct dispatch *c, uint32_t last_known);
 void runs_cut(struct dispatch *c, enum ending ending, const struct fail *why);
 /* Drops all without an answer. Embedded ones are only unlinked. */
 void runs_release(struct dispatch *c);
-/* Something runs, of ours or of a former server. */
+/* Something is running, ours or a former server's. */
 bool runs_busy(const struct dispatch *c);
 
 #endif

@@ -10,8 +10,8 @@ enum cause {
 
 	/* --- the engine --- */
 	CAUSE_NO_CLIENT,      /* the engine's client program cannot be run */
-	CAUSE_NO_ENGINE,      /* nothing answers where the engine should be */
-	CAUSE_ENGINE_SILENT,  /* it is there and does not answer in time */
+	CAUSE_NO_ENGINE,      /* nothing answers at the engine's address */
+	CAUSE_ENGINE_SILENT,  /* it exists and does not answer in time */
 	CAUSE_ENGINE_REFUSED, /* it answered with an error */
 	CAUSE_NO_IMAGE,
 	CAUSE_NO_CONTAINER,  /* it is not there, or does not run */
@@ -36,7 +36,7 @@ enum cause {
 	/* --- a call that did not run --- */
 	CAUSE_NO_SESSION,
 	CAUSE_OTHER_CONVERSATION,
-	CAUSE_OTHER_SERVER, /* a server that lives uses it */
+	CAUSE_OTHER_SERVER, /* a live server uses it */
 	CAUSE_STARTING,
 	CAUSE_ADOPTING,
 	CAUSE_QUEUE_FULL,

@@ -1,4 +1,4 @@
-/* What is asked of imports and exports, and what became of it: plain data. */
+/* Requests for imports and exports, and their results: plain data. */
 #ifndef HUSK_MANAGER_MODEL_FILES_H
 #define HUSK_MANAGER_MODEL_FILES_H
 
@@ -28,7 +28,7 @@ struct export_info {
 /* What became of one entry of an import or export. */
 struct copy_result {
 	char *source; /* imports: as it was asked for */
-	char *path;   /* in the sandbox, absolute; NULL if what was asked for is none */
+	char *path;   /* in the sandbox, absolute; NULL if what was asked for is not a path */
 	bool success;
 	uint64_t size;
 	struct fail failure;	   /* why not; no kind if it succeeded */

@@ -5,7 +5,7 @@
 #include "manager/model/config.h"
 #include "manager/model/runtime.h"
 
-/* HUSK_IMAGE_PYTHON and its sisters override the one that this build belongs to. */
+/* HUSK_IMAGE_PYTHON and the like override the image that belongs to this build. */
 const char *runtime_image(const struct runtime *runtime, const struct config *config);
 
 #endif

@@ -38,7 +38,7 @@ struct earlier_result;
 struct run_result {
 	enum ending ending;
 	enum cause cause;  /* of an ending that the manager decided on; CAUSE_NONE if it came from PID 1 */
-	char *detail;	   /* one sentence: what happened and what is left (NULL if there is nothing to say) */
+	char *detail;	   /* one sentence: what happened and what is left; NULL if there is nothing to say */
 	char *stdout_text; /* never NULL */
 	char *stderr_text;
 	uint64_t stdout_bytes; /* what the program wrote */
@@ -61,7 +61,7 @@ struct run_result {
 	uint64_t memory_files;		/* tmpfs share of the memory, 0 = not known */
 	uint64_t oom_kills;		/* processes that the kernel killed for memory during the run */
 	bool kernel_restarted;		/* variables are gone, files are kept */
-	bool kernel_gone;		/* the session has ended, and all with it */
+	bool kernel_gone;		/* the session has ended, and everything in it */
 	char *notice;			/* how long the session still has, where that is not long; NULL otherwise */
 	struct earlier_result *earlier; /* what a former server of the session started, by sequence number */
 	size_t n_earlier;
@@ -71,7 +71,7 @@ struct run_result {
 struct earlier_result {
 	uint64_t seq;
 	enum run_kind kind;
-	bool ended; /* false: it still runs, and is told again */
+	bool ended; /* false: it is still running, and will be reported again */
 	struct run_result result;
 };
 

@@ -7,7 +7,7 @@
 #include "manager/registry/member.h"
 #include "manager/registry/rows.h"
 
-/* At a time, newest first: each costs an attempt to attach. */
+/* Sessions taken over at a time, newest first: each costs an attempt to attach. */
 #define ADOPTIONS_MAX 32
 
 struct adoptions {
@@ -140,7 +140,7 @@ static void on_taken(void *ctx, const struct session_record *row, const struct f
 		conclude(s, NULL, f ? f : &busy);
 		return;
 	}
-	/* Somebody was faster: look who. */
+	/* Somebody was faster: see who. */
 	s->retried = true;
 	look(s);
 }
@@ -289,7 +289,7 @@ static void on_scan_known(void *ctx, const char *id)
 {
 	struct scan *s = ctx;
 	struct registry *r = s->conversation->registry;
-	/* Whoever has no id or no store yet has never had a session; to look must not give them either. */
+	/* A user without an id or a store has never had a session, and a search must make neither. */
 	if (!id || !store_is_there(r->config)) {
 		scan_free(s);
 		return;

@@ -14,7 +14,7 @@ struct adoptions *adoptions_free(struct adoptions *a);
 void adopt_one(struct conversation *c, const char *id);
 /* In the background: all sessions of the conversation whose server is dead. */
 void adopt_all(struct conversation *c);
-/* What concerns a conversation that is closed is dropped. */
+/* The conversation is closed: whatever concerns it is dropped. */
 void adopt_forget(struct conversation *c);
 
 #endif

@@ -8,13 +8,13 @@
 
 /* Takes a slot, within the limits of the settings and of a conversation. */
 struct store_job *claim_slot(struct member *m, uint64_t max_of_conversation, store_claim_fn fn, void *ctx);
-/* It runs now. */
+/* It is running now. */
 struct store_job *claim_running(struct member *m, store_done_fn fn, void *ctx);
-/* It still does. Fire and forget. */
+/* It is still running. Fire and forget. */
 void claim_renew(struct member *m);
 /* It has ended. cause NULL = somebody stopped it. Fire and forget. */
 void claim_end(struct member *m, const char *cause);
-/* The end of a row that is nobody's any more. Fire and forget. */
+/* Ends a row that no longer belongs to anybody. Fire and forget. */
 void claim_end_row(struct store *store, const struct session_record *row, const char *cause);
 
 /* --- the log of executions --------------------------------------------------------------------------------------- */
@@ -22,7 +22,7 @@ void log_run_began(struct member *m, const struct run *run, uint64_t started, ui
 /* A session's own variables; env may be NULL. */
 void log_created(struct member *m, const char *env);
 void log_run_ended(struct member *m, const struct run *run, uint64_t started, const char *ending, uint64_t out_bytes);
-/* What a server before this one had started, now that its end is known. */
+/* What an earlier server had started, now that its end is known. */
 void log_earlier_ended(struct member *m, const struct run_result *result);
 
 #endif

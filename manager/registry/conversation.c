@@ -7,7 +7,7 @@
 
 /* What is on disk, and is read and written off the loop. */
 struct preparation {
-	struct conversation *conversation; /* not the job's */
+	struct conversation *conversation; /* borrowed: not the job's */
 	struct registry *registry;
 	/* The job's, while it runs. */
 	char *state_dir, *server, *id;
@@ -71,7 +71,7 @@ static void on_prepared(void *ctx, bool forgotten)
 	preparation_free(p);
 	struct list waits;
 	list_init(&waits);
-	/* Those who want more than this job did wait for the next. */
+	/* Whoever needs more than this job did waits for the next one. */
 	list_for_each(w, &c->waits, struct conversation_wait, node) {
 		if (w->make && !conversation_is_prepared(c))
 			continue;

@@ -35,7 +35,7 @@ int conversation_check(const struct conversation *c, const char *thread, const c
 
 /* In the registry's list from now on. */
 struct conversation *conversation_new(struct registry *r, const struct conversation_spec *spec);
-/* Nothing may refer to it any more but waits, which are dropped. */
+/* Nothing but waits, which are dropped, may refer to it by now. */
 void conversation_free(struct conversation *c);
 
 #endif

@@ -44,7 +44,7 @@ static bool is_present(const struct gc *g, const char *container)
 	return false;
 }
 
-/* A session that is over although its row does not say so. A server that lives sees to its own. */
+/* A session that is over although its row does not say so. A live server looks after its own. */
 static bool is_over(const struct gc *g, const struct session_record *row, bool owner_dead)
 {
 	if (row->state == ROW_ENDED || !owner_dead || streq(row->owner, g->spec.self))

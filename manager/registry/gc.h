@@ -21,7 +21,7 @@ struct gc_spec {
 	const struct config *config;
 	struct engine *engine;
 	struct store *store;
-	const char *self; /* the server whose own sessions are none of gc's business; must outlive the round */
+	const char *self; /* the server whose own sessions gc leaves alone; must outlive the round */
 	/* Once, never from inside gc_start(). f: what could not be done; the report says what was. Free the round there or
 	 * later. */
 	void (*on_done)(void *ctx, const struct gc_report *report, const struct fail *f);

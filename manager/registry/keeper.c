@@ -66,7 +66,7 @@ static void forget_old_dead(struct registry *r)
 	}
 }
 
-/* The feed runs while there is a session to hear of: its process would outlive a server that is killed. */
+/* The feed only runs while there are sessions: its process would outlive a server that is killed. */
 static void on_check(void *ctx)
 {
 	struct keeper *k = ctx;

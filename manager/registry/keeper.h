@@ -10,7 +10,7 @@ struct keeper *keeper_new(struct registry *r);
 struct keeper *keeper_free(struct keeper *k);
 /* There is a session to care for. */
 void keeper_start(struct keeper *k);
-/* Something has ended: soon, drop what is no longer needed. */
+/* Something has ended: drop what is no longer needed, soon. */
 void keeper_check_soon(struct keeper *k);
 /* A round of gc; ops_swept() follows. */
 void keeper_collect(struct keeper *k);

@@ -4,7 +4,7 @@
 
 /* Long enough for a model to finish what it is doing. */
 #define LIFETIME_NOTICE_SECONDS 600u
-/* Nobody has to be told of half an hour with every answer. */
+/* There is no need to mention half an hour with every answer. */
 #define IDLE_NOTICE_SECONDS 120u
 
 char *notice_text(uint64_t left_ms, uint64_t lifetime_seconds, uint64_t idle_ttl_seconds)

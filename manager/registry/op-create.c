@@ -39,7 +39,7 @@ static void answer_fail(struct op *op, const struct fail *f)
 
 /* --- it is there ------------------------------------------------------------------------------------------------- */
 
-/* Also without the store it is there, and can be used. */
+/* Without the store, too, the session is there and can be used. */
 static void on_recorded(void *ctx, const struct fail *f)
 {
 	struct create_op *o = ctx;

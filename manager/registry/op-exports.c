@@ -10,7 +10,7 @@ struct exports_op {
 	struct conversation_wait wait;
 	char *before_id;
 	struct store_job *job;
-	struct timer *nothing; /* says so from the loop */
+	struct timer *nothing; /* answers from the loop */
 };
 
 static struct exports_op *exports_op_of(struct op *op)
@@ -69,7 +69,7 @@ static void ask(struct exports_op *o, const char *thread)
 static void on_known(void *ctx, const char *id)
 {
 	struct exports_op *o = ctx;
-	/* Who has no conversation yet has exported nothing. */
+	/* A user without a conversation has exported nothing. */
 	if (id)
 		ask(o, id);
 	else
@@ -104,7 +104,7 @@ struct op *manager_exports(struct conversation *c, const struct exports_request 
 struct op *exports_of_all(struct registry *r, const char *thread, const struct exports_request *req)
 {
 	struct exports_op *o = exports_op_new(r, /* c= */ NULL, req);
-	/* Nothing is made by a look: without a store there is nothing in it. */
+	/* Looking must not make a store; without one there is nothing to find. */
 	if (store_is_there(r->config))
 		ask(o, thread);
 	else

@@ -7,7 +7,7 @@ struct history_op {
 	struct history_request request;
 	char *id;
 	struct store_job *job;
-	struct timer *nothing; /* says so from the loop */
+	struct timer *nothing; /* answers from the loop */
 	struct strv strings;   /* what the history points to */
 	struct history history;
 };
@@ -108,7 +108,7 @@ struct op *history_of(struct registry *r, const struct history_request *req)
 	o->request = *req;
 	o->request.session_id = NULL;
 	o->id = xstrdup(req->session_id);
-	/* Nothing is made by a look: without a store there is nothing in it. */
+	/* Looking must not make a store; without one there is nothing to find. */
 	if (store_is_there(r->config)) {
 		o->job = store_session_get(r->store, o->id, on_session, o);
 		return &o->op;

@@ -122,7 +122,7 @@ static void on_export(void *ctx, const struct export_record *found, const struct
 static void on_known(void *ctx, const char *id)
 {
 	struct read_op *o = ctx;
-	/* Who has no conversation yet has exported nothing: no thread has an empty id. */
+	/* A user without a conversation has exported nothing: no thread has an empty id. */
 	o->job = store_export_get(o->op.registry->store, id ? id : "", o->id, on_export, o);
 }
 

@@ -14,7 +14,7 @@ struct run_op {
 	struct op_run *run;
 };
 
-/* The run, which may outlive its op: then the line ends it for nobody. */
+/* The run, which may outlive its op: then nobody hears of its end. */
 struct op_run {
 	struct run run; /* first: the line frees it as a whole */
 	struct run_op *op;

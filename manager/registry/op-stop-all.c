@@ -1,4 +1,4 @@
-/* The end of a session, or of all, because a person asks for it: whoever uses it. */
+/* Ends a session, or all of them, because a person asks for it, whoever uses them. */
 #include "base/alloc.h"
 #include "manager/model/cause.h"
 #include "manager/registry/claims.h"
@@ -6,7 +6,7 @@
 #include "manager/registry/rows.h"
 
 /* What the next call on such a session hears. */
-#define STOPPED_BY_HAND "stopped with `husk stop`"
+#define STOPPED_BY_HAND "stopped by hand"
 
 struct stop_all_op {
 	struct op op;
@@ -74,7 +74,8 @@ static void remove_next(struct stop_all_op *o)
 		o->task = e->ops->remove(e, o->containers.v[o->at], on_removed, o);
 }
 
-/* The row says why before the container goes. Somebody else's by now, or a store that is away: the container goes all the same. */
+/* The row says why before the container goes. If it is somebody else's by now, or the store does not answer, the container goes
+ * all the same. */
 static void on_marked(void *ctx, const struct fail *f UNUSED)
 {
 	struct stop_all_op *o = ctx;

@@ -26,7 +26,7 @@ static void answer(struct op *op, const struct fail *f)
 
 static void answer_fail(struct op *op, const struct fail *f)
 {
-	/* What has died is stopped already. */
+	/* A dead session is stopped already. */
 	answer(op, f->kind == FAIL_DIED ? NULL : f);
 }
 

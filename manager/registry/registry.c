@@ -60,7 +60,7 @@ void op_end(struct op *op)
 
 void op_fail(struct op *op, const struct fail *f)
 {
-	/* Out of reach first: the answer may start something else. */
+	/* Unlinked first: the answer may start something else. */
 	list_remove(&op->node);
 	op->type->fail(op, f);
 	op_end(op);

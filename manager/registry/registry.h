@@ -63,7 +63,7 @@ struct op_type {
 	void (*fail)(struct op *op, const struct fail *f);
 	/* Nobody wants the answer any more: what is under way is interrupted. May be NULL. */
 	void (*cancel)(struct op *op);
-	/* Releases all that it holds, itself included; what runs is dropped without a word. */
+	/* Releases all that it holds, itself included; what is under way is dropped silently. */
 	void (*free)(struct op *op);
 };
 

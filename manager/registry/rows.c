@@ -36,7 +36,7 @@ static void copy_row(struct rows *rows, const struct session_record *from)
 	to->limits = keep(rows, from->limits);
 }
 
-void rows_release(struct rows *rows)
+static void rows_release(struct rows *rows)
 {
 	free(rows->v);
 	free(rows->owner_dead);

@@ -12,7 +12,6 @@ struct rows {
 	size_t n;
 	struct strv strings; /* what v points to */
 };
-void rows_release(struct rows *rows);
 
 struct judging;
 /* Valid during the call. */

@@ -7,7 +7,7 @@
 #include "manager/model/token.h"
 
 #define START_DEADLINE_MS 90000
-/* In a row; after that a line that was never heard of within its lease is given up. */
+/* Failures in a row, after which a line that has been silent for its whole lease is given up. */
 #define RETRIES 6u
 /* After the line broke because the container is gone: how long the engine's event with the cause may take. */
 #define CAUSE_WAIT_MS 1500
@@ -17,7 +17,7 @@
 struct session {
 	char id[TOKEN_SIZE];
 	char *container;
-	struct session_spec spec; /* its strings are not looked at */
+	struct session_spec spec; /* its strings are not read */
 	char *image;
 	enum session_state state;
 	bool lost;
@@ -57,7 +57,7 @@ static void become_ready(struct session *s)
 	if (!s->claimed || !s->kernel_up || (s->state != SESSION_STARTING && s->state != SESSION_ADOPTING))
 		return;
 	s->deadline = timer_free(s->deadline);
-	/* To take a session over is not to use it. */
+	/* Taking a session over does not count as use. */
 	if (s->state == SESSION_STARTING)
 		session_dispatch(s)->used_ms = loop_now_ms();
 	set_state(s, SESSION_READY);

@@ -16,7 +16,7 @@ struct session;
 /* The cause of a death that nobody was there to see. */
 #define SESSION_UNWATCHED "died while no server was attached"
 
-/* How a session speaks to its owner. It may be freed from inside on_stopped, not from inside the others. */
+/* How a session reports to its owner. It may be freed from inside on_stopped, not from inside the others. */
 struct session_handler {
 	void (*on_ready)(void *ctx, struct session *s);
 	/* The container never came up, or is gone; session_death() says why. */
@@ -64,11 +64,11 @@ struct session *session_free(struct session *s);
 void session_stop(struct session *s);
 /* From inside on_stopped, instead of freeing it: its container could not be removed; it can be stopped again. */
 void session_keep_dead(struct session *s, const struct fail *why);
-/* Ends it with a cause of the owner's: as if it had died of it. */
+/* Ends it with a cause that the owner gives, as if it had died of it. */
 void session_end(struct session *s, const struct fail *cause);
 /* Another server has taken it over: gone for us, and its container is not touched. */
 void session_lose(struct session *s);
-/* What the engine's events told. */
+/* An event of the engine's. */
 void session_on_event(struct session *s, const struct engine_event *event);
 
 /* --- what it is -------------------------------------------------------------------------------------------------- */

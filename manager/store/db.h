@@ -68,7 +68,7 @@ struct db_place {
 	char *port;
 };
 
-/* 0 with *ret, or -1 with f. No side effect but the one that the name says: SQLite makes its folder and file. */
+/* 0 with *ret, or -1 with f. Its only side effect is what the name says: SQLite makes its folder and file. */
 int sqlite_open(struct db **ret, const struct db_place *place, uint64_t deadline_ms, struct fail *f);
 int postgres_open(struct db **ret, const struct db_place *place, uint64_t deadline_ms, struct fail *f);
 /* "Postgres at HOST:PORT (DATABASE_URL)"; contacts nothing. The caller owns it. */

@@ -105,8 +105,8 @@ static int refused(struct postgres *p, PGresult *result, struct fail *f)
 			f,
 			"let its user make the schema (GRANT CREATE ON DATABASE …), or make it for the user: CREATE SCHEMA husk AUTHORIZATION …");
 	if (starts(state, "57014") || starts(state, "55P03"))
-		return fail_hint(f,
-				 "try again; if it stays so, look for a session that holds a lock (pg_stat_activity)");
+		return fail_hint(
+			f, "try again; if that does not help, look for a session that holds a lock (pg_stat_activity)");
 	if (starts(state, "53"))
 		return fail_hint(f, "make room: its disk, memory or connections are used up");
 	return fail_hint(f, "look at its log; what %s names must be a database that takes writes", p->setting);
@@ -362,7 +362,7 @@ char *postgres_describe(const struct db_place *place)
 	if (!url)
 		p.where = describe(place->host ? place->host : "localhost", place->port, p.setting);
 	else if (look_at_url(&p, url, &f) < 0)
-		p.where = xstrdup("an address that is none (DATABASE_URL)");
+		p.where = xstrdup("an address that cannot be parsed (DATABASE_URL)");
 	char *text = xasprintf("Postgres at %s", p.where);
 	free(p.where);
 	free(p.password);

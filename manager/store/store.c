@@ -115,7 +115,7 @@ static void on_overdue(void *ctx)
 		fail_move(&f, &job->fail);
 	} else {
 		fail_set(&f, FAIL_STORE, "the store did not answer within %u s", STORE_DEADLINE_MS / 1000);
-		fail_hint(&f, "try again; if it stays so, run husk doctor");
+		fail_hint(&f, "try again; if that does not help, run husk doctor");
 	}
 	unqueue(job);
 	atomic_store(&job->dropped, true);
@@ -142,8 +142,8 @@ struct store_job *job_submit(struct store_job *job)
 {
 	struct store *s = job->store;
 	if (s->queued >= QUEUE_MAX) {
-		fail_set(&job->fail, FAIL_STORE, "%u requests wait for the store already", QUEUE_MAX);
-		fail_hint(&job->fail, "try again later; husk doctor says what the store does");
+		fail_set(&job->fail, FAIL_STORE, "%u requests are waiting for the store already", QUEUE_MAX);
+		fail_hint(&job->fail, "try again later; husk doctor says whether the store answers");
 		list_append(&s->refused, &job->node);
 		timer_start(job->timer, 0, 0);
 		return job;
@@ -194,7 +194,7 @@ static int unless_dropped(struct db *db, void *ctx, struct fail *f)
 	struct guarded *g = ctx;
 	if (g->body(db, g->job, f) < 0)
 		return -1;
-	return atomic_load(&g->job->dropped) ? fail_set(f, FAIL_CANCELLED, "nobody waits for it any more") : 0;
+	return atomic_load(&g->job->dropped) ? fail_set(f, FAIL_CANCELLED, "nobody is waiting for it any more") : 0;
 }
 
 int job_transaction(struct store_job *job, struct db *db, enum db_durability durability,
@@ -340,7 +340,7 @@ static void on_closed(void *ctx, bool forgotten UNUSED)
 	connection_free(ctx);
 }
 
-/* To close may block as everything else may. */
+/* Closing may block, like everything else. */
 static void connection_retire(struct connection *c)
 {
 	if (!c->db)

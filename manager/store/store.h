@@ -34,7 +34,7 @@ const char *store_id(const struct store *s);
 /* From the return on, the callback is not called. A job that had begun may still take effect. NULL is fine. */
 void store_cancel(struct store_job *job);
 uint64_t store_now_ms(void);
-/* False for an embedded store that nobody has made yet: there is nothing to be found in it. */
+/* False for an embedded store that nobody has made yet: there is nothing to find. */
 bool store_is_there(const struct config *config);
 /* For people: which database, and where, without secrets. The caller owns it. */
 char *store_describe(const struct config *config);

@@ -12,7 +12,7 @@ import schemas
 
 HUSK = os.path.abspath(harness.husk_binary())
 RUN_TIME = 90
-# What a server asks of the engine as it ends is done by a process in the background.
+# What a server asks of the engine as it exits is done by a process in the background.
 GONE_TIME = 10
 
 

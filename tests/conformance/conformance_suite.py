@@ -1,15 +1,13 @@
 """The MCP conformance suite from npm: installed once for each lockfile, run against the server in either era."""
 
-import fcntl
-import hashlib
 import json
 import os
 import pathlib
 import platform
 import re
-import shutil
 import subprocess
 
+import npm_packages
 from bridge import Bridge
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -17,8 +15,6 @@ ROOT = HERE.parents[1]
 BUILD = ROOT / os.environ.get("BUILD", "build")
 HUSK = os.environ.get("HUSK") or str(BUILD / "husk")
 EXPECTED = HERE / "expected-failures.yaml"
-MANIFEST = ("package.json", "package-lock.json", ".npmrc")
-INSTALL_TIME = 900
 SUITE_TIME = 300
 
 
@@ -27,28 +23,9 @@ def clean_env(home):
     return {"PATH": os.environ["PATH"], "HOME": str(home), "HUSK_DOCKER": str(home / "no-docker")}
 
 
-def _npm_ci(folder):
-    folder.mkdir(exist_ok=True)
-    for name in MANIFEST:
-        shutil.copy(HERE / name, folder)
-    with open(folder / "install.log", "wb") as log:
-        done = subprocess.run(["npm", "ci", "--ignore-scripts"], cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                              timeout=INSTALL_TIME, check=False)
-    assert done.returncode == 0, f"npm ci ended with status {done.returncode}:\n{(folder / 'install.log').read_text()[-3000:]}"
-
-
 def install():
     """The command line of the suite; it needs a newer Node than distributions have."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    content = b"\0".join((HERE / name).read_bytes() for name in MANIFEST)
-    folder = BUILD / f"conformance-{hashlib.sha256(content).hexdigest()[:16]}"
-    stamp = folder / "installed"
-    with open(BUILD / "conformance.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not stamp.exists():
-            _npm_ci(folder)
-            stamp.touch()
-    modules = folder / "node_modules"
+    modules = npm_packages.installed(HERE, BUILD, "conformance")
     machine = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     node = modules / f"node-linux-{machine}" / "bin" / "node"
     return [str(node), str(modules / "@modelcontextprotocol" / "conformance" / "dist" / "index.js")]

@@ -149,7 +149,7 @@ def test_a_cancelled_create_and_the_end_of_the_server_leave_nothing(start):
         server.close_stdin()
         server.process.wait(10)
     for server in servers:
-        # What was under way at the daemon turns up within moments and is then removed.
+        # What the daemon was still making turns up within moments and is then removed.
         harness.wait_until(lambda: not server.containers() and not reaping(server.env["HUSK_THREAD_ID"]), 20)
 
 

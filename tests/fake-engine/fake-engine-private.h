@@ -35,7 +35,7 @@ extern const struct engine_ops fake_ops;
 int fake_judge(struct fake *f, enum fake_op op, struct fail *ret);
 
 struct fake_container *container_new(struct fake *f, const char *name, const char *store);
-/* Streams break; whoever plays PID 1 is told; events are not. */
+/* Streams break and whoever plays PID 1 is told; there are no events. */
 void container_free(struct fake_container *c);
 void container_tell(struct fake_container *c, enum engine_event_kind kind);
 
@@ -45,7 +45,7 @@ struct engine_stream *streams_attach(struct engine *e, const char *name, const s
 int streams_write(struct engine_stream *s, const void *data, size_t n);
 struct engine_stream *streams_free(struct engine_stream *s);
 void streams_explain(struct engine *e, const void *data, size_t n, struct fail *f);
-/* What was held goes on. */
+/* Calls that were held go on. */
 void streams_wake(struct fake *f);
 void streams_break(struct fake_container *c, enum fail_kind kind, enum cause cause, const char *message);
 

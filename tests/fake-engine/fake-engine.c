@@ -1,4 +1,4 @@
-/* The engine itself: what there is, and what is to go wrong. */
+/* The engine itself: what exists, and what is to go wrong. */
 #include "tests/fake-engine/fake-engine.h"
 
 #include <time.h>

@@ -31,14 +31,14 @@ struct fake_container {
 	struct list streams;
 };
 
-/* Who plays PID 1. All callbacks run from the loop; any may be NULL. */
+/* A PID 1 that the test plays. All callbacks run from the loop; any may be NULL. */
 struct fake_script {
 	void (*on_start)(void *ctx, struct fake_container *c);
 	/* A stream was opened: nothing has come on it yet. */
 	void (*on_attach)(void *ctx, struct engine_stream *s);
 	/* What the manager sent. */
 	void (*on_frame)(void *ctx, struct engine_stream *s, const struct frame *frame);
-	/* Somebody has let go of the stream, or it broke; not called for a container that is going. */
+	/* The stream was closed or broke; not called while its container is removed. */
 	void (*on_detach)(void *ctx, struct engine_stream *s);
 	void (*on_end)(void *ctx, struct fake_container *c);
 	void *ctx;
@@ -92,7 +92,7 @@ struct fake_container *fake_find(struct fake *f, const char *name);
 size_t fake_count(const struct fake *f);
 /* The only one there is. */
 struct fake_container *fake_only(struct fake *f);
-/* One that nobody of this test made: a leftover. Nobody plays its PID 1. */
+/* One that this test did not create: a leftover. Nobody plays its PID 1. */
 struct fake_container *fake_add(struct fake *f, const char *name, const char *store, const char *owner, bool running,
 				uint64_t created);
 /* It ends with this exit code; 137 after an OOM event if oom. */

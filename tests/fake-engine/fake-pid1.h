@@ -25,7 +25,7 @@ struct fake_pid1 {
 	uint64_t lease, lifetime;
 	char *claim_env; /* JSON; NULL until it is claimed */
 	size_t hellos, pings, claims;
-	bool mute; /* hears all and says nothing */
+	bool mute; /* reads everything and says nothing */
 	struct list calls;
 };
 

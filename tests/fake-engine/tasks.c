@@ -1,4 +1,4 @@
-/* What a client asks for: one object a call, whatever it is called in the vtable. It ends from the loop, when nothing holds it. */
+/* What a client asks for: one object for each call of the vtable. It ends from the loop, when nothing holds it. */
 #include <time.h>
 
 #include "base/alloc.h"
@@ -69,7 +69,7 @@ static void finish(struct engine_task *t, const struct fail *f)
 	engine_done_fn done = t->done;
 	engine_created_fn created = t->created;
 	void *ctx = t->ctx;
-	/* Out of the list, so that nobody lets it go twice. */
+	/* Unlinked, so that nobody lets it go twice. */
 	list_remove(&t->node);
 	if (done)
 		done(ctx, f);

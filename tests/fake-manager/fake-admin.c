@@ -1,4 +1,4 @@
-/* No sessions to list, stop or collect, and nothing remembered: the verbs of people are tested with the real thing. */
+/* No sessions to list, stop or collect, and nothing remembered: the verbs are tested with the real manager. */
 #include "tests/fake-manager/fake-manager.h"
 
 struct op *manager_list_all(struct manager *m, const struct list_request *req, struct fail *f)

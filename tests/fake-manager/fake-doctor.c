@@ -1,4 +1,4 @@
-/* A doctor that finds one thing of each kind, for what mcp/doctor makes of them. */
+/* A doctor that finds one thing of each kind, for what cli/doctor makes of them. */
 #include "base/alloc.h"
 #include "manager/manager.h"
 

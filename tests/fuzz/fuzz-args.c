@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (!n)
 		return 0;
 	const struct tool *tool = tools_nth(data[0] % count);
-	/* As mcp/rpc reads it. */
+	/* Parsed as mcp/rpc does. */
 	json_auto_t *args = json_loadb((const char *)data + 1, n - 1, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
 	if (!json_is_object(args))
 		return 0;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What shellcheck says to every shell script, where it is installed; elsewhere at least their syntax.
+# Runs shellcheck on every shell script, where it is installed; elsewhere at least a syntax check.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 while IFS= read -r file; do

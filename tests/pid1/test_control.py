@@ -52,7 +52,7 @@ def test_attach_wants_pid_1(box, client):
          "p = subprocess.run(['setpriv', '--reuid', '65531', '--clear-groups', sys.argv[1], 'attach'], capture_output=True);"
          "print(p.returncode, p.stderr)", os.environ.get("HUSK_CLIENT_COPY", "/proc/%d/root/opt/husk/husk-client" % box.pid)],
         capture_output=True, timeout=20)
-    assert b"1 b'husk-client attach: refused: whoever listens is not PID 1" in squatter.stdout, squatter
+    assert b"1 b'husk-client attach: refused: the listener is not PID 1" in squatter.stdout, squatter
 
 
 def test_fence(box):

@@ -10,7 +10,7 @@ const char *bench_url;
 
 /* --- a store ----------------------------------------------------------------------------------------------------- */
 
-/* Forgets what earlier tests left in the one database that all share. */
+/* Clears what earlier tests left in the one database that all share. */
 static void empty_database(const char *url)
 {
 	PGconn *connection = PQconnectdb(url);

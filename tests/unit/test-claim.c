@@ -1,4 +1,4 @@
-/* kernels/claim: what is a claim and what is none. */
+/* kernels/claim: what counts as a claim and what does not. */
 #include "kernels/claim.h"
 
 #include <errno.h>

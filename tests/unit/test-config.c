@@ -1,4 +1,4 @@
-/* manager/config: environment, then one file, then defaults; every bad value is refused by its name. */
+/* manager/model/config: environment, then one file, then defaults; every bad value is refused by its name. */
 #include <sys/stat.h>
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-/* manager/deps-set: what may be asked for, what names a set, what hides a login, what makes room. */
+/* manager/deps/set: what may be asked for, how a set is named, how logins are hidden, how room is made. */
 #include "base/alloc.h"
 #include "manager/deps/set.h"
 #include "tests/unit/unit.h"

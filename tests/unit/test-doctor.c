@@ -436,7 +436,7 @@ static void test_store(void **state)
 	store_is(&config, NULL, CHECK_OK, "Postgres at db.example:5433 (DATABASE_URL), answers");
 	AUTO(freep) char *broken = xstrdup("hunter2 is no url");
 	config.database_url = broken;
-	store_is(&config, NULL, CHECK_OK, "an address that is none (DATABASE_URL)");
+	store_is(&config, NULL, CHECK_OK, "an address that cannot be parsed (DATABASE_URL)");
 }
 
 static void test_folders(void **state)

@@ -1,4 +1,4 @@
-/* base/fail: messages are replaced, prefixed, moved and copied without leaks (ASan looks on). */
+/* base/fail: messages are replaced, prefixed, moved and copied without leaks (ASan checks). */
 #include "base/fail.h"
 #include "tests/unit/unit.h"
 

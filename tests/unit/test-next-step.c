@@ -25,9 +25,9 @@ static void expect_fail(enum fail_kind kind, enum cause cause, const char *hint,
 static void hint_then_step(void **state)
 {
 	expect_fail(FAIL_TIMEOUT, CAUSE_STALLED, "Its disk may be slow.", false,
-		    "Its disk may be slow. Look with execute_terminal at what runs in the session, and try again.");
+		    "Its disk may be slow. See with execute_terminal what is running in the session, and try again.");
 	expect_fail(FAIL_TIMEOUT, CAUSE_STALLED, NULL, false,
-		    "Look with execute_terminal at what runs in the session, and try again.");
+		    "See with execute_terminal what is running in the session, and try again.");
 	expect_fail(FAIL_STORE, CAUSE_NONE, "Make room on its disk.", false, "Make room on its disk.");
 	expect_fail(FAIL_STORE, CAUSE_NONE, NULL, false, NULL);
 	/* The kind says less than a hint or a cause. */

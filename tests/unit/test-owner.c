@@ -1,4 +1,4 @@
-/* manager/owner: how one server tells whether another one lives. */
+/* manager/registry/owner: how one server tells whether another one is alive. */
 #include "manager/registry/owner.h"
 
 #include <fcntl.h>

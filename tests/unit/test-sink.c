@@ -1,4 +1,4 @@
-/* manager/files: what a hostile container can make the host write, and what of the host cannot be read. */
+/* manager/files: what a hostile container can make the host write, and what it cannot read of the host. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <sys/stat.h>

@@ -89,7 +89,7 @@ static void an_export_comes_back_as_it_was(void **state)
 	ask_export_get(&b, &a, "t2", "e1"); /* another thread's is not there */
 	assert_fine();
 	assert_int_equal(a.n, 0);
-	add_export("e1", "/workspace/a.csv", 5, false); /* said twice, kept once */
+	add_export("e1", "/workspace/a.csv", 5, false); /* recorded twice, kept once */
 	ask_exports(&b, &a, "t1", 0, NULL, 10);
 	assert_int_equal(a.n, 1);
 }
@@ -265,7 +265,7 @@ static void too_many_are_refused(void **state)
 	for (int i = 0; i < 2000; i++)
 		store_export_get(b.store, "t1", "e1", count, &answers);
 	ask_exports(&b, &a, "t1", 0, NULL, 1);
-	assert_fails(FAIL_STORE, "wait for the store already");
+	assert_fails(FAIL_STORE, "waiting for the store already");
 	while (answers < 2000) {
 		ask_exports(&b, &a, "t1", 0, NULL, 1);
 		assert_true(answers <= 2000);

@@ -6,12 +6,12 @@
 #include "manager/engine/engine.h"
 
 #define NETWORK_NAME "husk"
-/* On everything that belongs to a store; its value is the store's id. */
+/* Label of everything that belongs to a store; its value is the store's id. */
 #define STORE_LABEL "husk.store"
 /* The server that started a container. */
 #define OWNER_LABEL "husk.owner"
 
-/* network: the id or name of Husk's network; only looked at when spec->network. */
+/* network: the id or name of Husk's network; ignored unless spec->network. */
 void argv_run(struct strv *argv, const char *docker, const struct container_spec *spec, const char *network);
 void argv_attach(struct strv *argv, const char *docker, const char *container);
 void argv_remove(struct strv *argv, const char *docker, const char *container);

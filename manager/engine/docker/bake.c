@@ -72,7 +72,7 @@ static void note_failure(struct engine_bake *b, const struct child_result *r)
 		inspect_error(&b->failure, doing(b->step), r->err, r->err_len);
 }
 
-/* What comes next; whatever went wrong, and a cancel, lead to the removal of what was made. */
+/* The next step. After a failure or a cancel it is the removal of what was made. */
 static void go_on(struct engine_bake *b)
 {
 	bool give_up = b->failure.kind || (!b->done && !b->only_image);
@@ -88,7 +88,7 @@ static void go_on(struct engine_bake *b)
 		step_start(b, STEP_REMOVE);
 		break;
 	case STEP_REMOVE:
-		/* An image of the same name has lost it. */
+		/* An older image of the same name has lost it to this one. */
 		step_start(b, b->committed && !b->done ? STEP_REMOVE_IMAGE : STEP_PRUNE);
 		break;
 	case STEP_REMOVE_IMAGE:
@@ -103,7 +103,7 @@ static void go_on(struct engine_bake *b)
 static bool is_fine(const struct engine_bake *b, const struct child_result *r)
 {
 	switch (b->step) {
-	case STEP_REMOVE: /* a leftover is the collector's, which looks for containers that never ran */
+	case STEP_REMOVE: /* gc removes leftovers: it looks for containers that never ran */
 	case STEP_PRUNE:
 		return true;
 	case STEP_REMOVE_IMAGE:
@@ -265,7 +265,7 @@ struct engine_bake *bake_remove_image(struct bakery *bakery, const char *image, 
 void bake_cancel(struct engine_bake *b)
 {
 	b->done = NULL;
-	/* A copy has no end worth waiting for; the others are short and must not be left to the daemon alone. */
+	/* A copy can be cut off; the other steps are short and must not be left to the daemon to finish alone. */
 	if (b->step == STEP_COPY && b->child)
 		child_kill(b->child, SIGKILL);
 	if (b->step == STEP_COPY && b->reader)

@@ -1,4 +1,4 @@
-/* Images by the docker CLI: a directory of a running container on top of another image. The packages were installed in an
+/* Images made with the docker CLI: a directory of a running container on top of another image. The packages were installed in an
  * image that carries a compiler and with an environment of its own; what is kept starts from the runtime's image and so has
  * its environment, command and size, and nothing but the directory is added. */
 #ifndef HUSK_MANAGER_ENGINE_DOCKER_BAKE_H
@@ -16,7 +16,7 @@ struct bakery {
 struct engine_bake *bake_start(struct bakery *b, const struct bake_spec *spec, engine_done_fn done, void *ctx);
 struct engine_bake *bake_remove_image(struct bakery *b, const char *image, engine_done_fn done, void *ctx);
 void bake_cancel(struct engine_bake *bake);
-/* Adds the names of the containers that are under way. */
+/* Adds the names of the containers that are being made. */
 void bakery_scratches(const struct bakery *b, struct strv *names);
 /* Drops what is under way at once. */
 void bakery_release(struct bakery *b);

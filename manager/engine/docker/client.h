@@ -4,7 +4,7 @@
 
 #include "base/child.h"
 
-/* child_start(), with the cause and the hint of a client that is not there. */
+/* child_start(), with the cause and the hint for a missing client. */
 int client_start(struct loop *loop, const struct child_spec *spec, struct child **ret, struct fail *f);
 
 #endif

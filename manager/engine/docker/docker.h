@@ -15,7 +15,7 @@ struct docker {
 	char *program;
 	char network[65];	    /* its id; "" until a session needed it */
 	enum support shares_kernel; /* SUPPORT_UNKNOWN until the client was asked where the engine is */
-	bool refuses_mounts;	    /* a run failed for the line's folder */
+	bool refuses_mounts;	    /* a run failed because of the line's folder */
 	struct list tasks;
 	struct bakery bakery;
 };
@@ -31,7 +31,7 @@ struct engine_task *task_remove(struct engine *e, const char *container, engine_
 struct engine_task *task_remove_ended(struct engine *e, const char *container, engine_done_fn done, void *ctx);
 struct engine_task *task_prune(struct engine *e, uint64_t min_age, engine_done_fn done, void *ctx);
 void task_cancel(struct engine_task *t);
-/* Also what the engine is still making or removing, since those commands end with this process. */
+/* Also removes what the engine is still making or removing, since those commands end with this process. */
 void tasks_remove_and_forget(struct engine *e, char *const *containers, size_t n);
 /* Drops what is under way at once. */
 void tasks_release(struct docker *d);

@@ -324,7 +324,7 @@ static bool read_amount(const char *text, uint64_t *ret)
 	return false;
 }
 
-/* What makes no sense is left out. */
+/* Values that cannot be parsed are left out. */
 static void read_stats(struct engine_stats *ret, const char *text, size_t n)
 {
 	AUTO(freep) char *copy = xstrndup(text, n);

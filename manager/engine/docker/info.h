@@ -13,7 +13,7 @@ void info_argv(struct strv *argv, const char *docker, enum engine_question quest
 const char *info_doing(enum engine_question question);
 /* Fills in the answer to ret->question, which engine_answer_release() frees. On failure there is nothing to free. */
 int info_read(struct engine_answer *ret, const char *text, size_t n, struct fail *f);
-/* The answer makes no sense: fills f and returns -1. */
+/* The answer cannot be parsed: fills f and returns -1. */
 int info_not_understood(struct fail *f, enum engine_question question);
 #define INFO_HINT_CLIENT "check that HUSK_DOCKER, or the first `docker` in PATH, is a docker client that works"
 

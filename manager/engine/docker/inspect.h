@@ -15,9 +15,9 @@ bool inspect_removal_in_progress(const char *text);
 bool inspect_is_missing(const char *text);
 /* Of a run: the network that it was to be put on is gone, or there are several of its name. */
 bool inspect_lost_network(const char *text);
-/* Of a run: a bind mount that the engine does not make. */
+/* Of a run: the engine refuses a bind mount. */
 bool inspect_refused_mount(const char *text);
-/* The id that a run prints; "" if it is none. */
+/* The id that a run prints; "" if it printed something else. */
 void inspect_container_id(const char *text, char ret[65]);
 /* Of the removal of a network. */
 bool inspect_network_in_use(const char *text);

@@ -13,7 +13,7 @@ struct engine_query {
 	struct docker *docker;
 	struct child *child;
 	enum engine_question question;
-	bool lists_networks; /* the network is being looked for; it is looked at next */
+	bool lists_networks; /* the network is being looked for; it is inspected next */
 	engine_answer_fn done;
 	void *ctx;
 };
@@ -47,7 +47,7 @@ static void tell(struct engine_query *q, struct engine_answer *answer, const str
 	engine_answer_release(answer);
 }
 
-/* The same one of several that sessions are put on. 1 if it is looked at next, 0 if there is none. */
+/* Of several, the one that sessions are put on. 1 if it is inspected next, 0 if there is none. */
 static int found_networks(struct engine_query *q, const char *text, struct fail *f)
 {
 	AUTO(strv_release) struct strv ids = { 0 };
@@ -65,7 +65,7 @@ static int read_answer(struct engine_query *q, struct engine_answer *answer, con
 		return found_networks(q, r->out, f);
 	if (judge(q, r, f) == 0)
 		return info_read(answer, r->out, r->out_len, f);
-	/* That it is not there is an answer. */
+	/* "Not there" is an answer too. */
 	if (q->question != ASK_CONTAINER || cause_of(f) != CAUSE_NO_CONTAINER)
 		return -1;
 	fail_release(f);

@@ -6,7 +6,7 @@
 #include "manager/engine/docker/inspect.h"
 
 #define ROUND_DEADLINE_MS 30000
-/* A create that was under way when the server left has reached the engine by the last round. */
+/* A create that was under way when the server left will have reached the engine by the last round. */
 static const uint64_t pauses_ms[] = { 300, 700, 2000, 4000 };
 
 struct reap {

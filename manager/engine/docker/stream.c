@@ -5,7 +5,7 @@
 #include "manager/engine/docker/docker.h"
 #include "manager/engine/docker/inspect.h"
 
-/* What a docker exec exits with, without a word, when its engine goes away. */
+/* The exit status of a docker exec whose engine goes away; it prints nothing then. */
 #define CONNECTION_LOST 255
 #define DOING "reach the session"
 
@@ -69,7 +69,7 @@ struct engine_stream *docker_detach(struct engine_stream *s)
 	return NULL;
 }
 
-/* The client tells of an exec that failed where PID 1's hello should be. */
+/* If the exec fails, the client says so on the stream, where PID 1's hello should be. */
 void docker_explain(struct engine *e UNUSED, const void *data, size_t n, struct fail *f)
 {
 	AUTO(freep) char *text = xstrndup(data, n);

@@ -20,7 +20,7 @@
 /* While other servers make, or remove, networks of the same name. */
 #define NETWORK_RETRY_MS 100
 #define NETWORK_TRIES 12
-/* A step that takes this long has the engine asked for a sign of life; without one it is waited for no longer. */
+/* When a step takes this long, the engine is asked for a sign of life; without one we stop waiting. */
 #define PULSE_AFTER_MS 10000
 
 #define ID_SIZE 65
@@ -56,8 +56,8 @@ struct engine_task {
 	unsigned retries;
 	bool is_create;
 	unsigned network_tries;
-	bool spare_in_use;  /* of several networks one has containers */
-	bool only_ended;    /* STEP_REMOVE leaves alone what runs */
+	bool spare_in_use;  /* one of several networks has containers */
+	bool only_ended;    /* STEP_REMOVE leaves running containers alone */
 	bool hung;	    /* the engine gave no sign of life during this step */
 	struct strv spares; /* networks that were made in a race */
 	struct strv env;    /* what spec.env points to */
@@ -161,7 +161,7 @@ static void step_failed(struct engine_task *t, const struct child_result *r)
 	if (t->failure.kind == FAIL_IMAGE && t->spec.image)
 		fail_wrap(&t->failure, "image '%s'", t->spec.image);
 	if (t->step == STEP_RUN && timed_out) {
-		/* The daemon may come round to it at any time; who asked for it has waited long enough. */
+		/* The daemon may still get round to it; the caller has waited long enough. */
 		AUTO(strv_release) struct strv name = { 0 };
 		strv_add(&name, t->spec.name);
 		reap_later(t->docker, &name);
@@ -204,7 +204,7 @@ static void remove_ended(struct engine_task *t, const struct child_result *r)
 		step_start(t, STEP_RUN);
 		return;
 	}
-	/* The failure of a create stays the one that is told. */
+	/* The failure that is reported stays the create's own. */
 	if (r->exit_status != 0 && !inspect_is_missing(r->err) && !t->is_create) {
 		step_failed(t, r);
 		return;
@@ -260,7 +260,7 @@ static void run_ended(struct engine_task *t, const struct child_result *r)
 	} else if (lost_network && t->network_tries++ < NETWORK_TRIES && !t->cancelled) {
 		step_later(t, STEP_NETWORK_LIST, NETWORK_RETRY_MS);
 	} else if (r->exit_status != 0 && t->has_line_dir && inspect_refused_mount(r->err)) {
-		/* The engine is elsewhere, or has its own idea of the file system. */
+		/* The engine is elsewhere, or sees another file system. */
 		log_debug("docker: no folder is mounted any more: %s", r->err);
 		t->docker->refuses_mounts = t->run_again = true;
 		step_start(t, STEP_REMOVE);
@@ -298,7 +298,7 @@ static void watch_pulse(struct engine_task *t)
 	timer_start(t->slow, PULSE_AFTER_MS, 0);
 }
 
-/* Only one client at a time may prune; whoever is at it does our work. */
+/* Only one client at a time may prune; the one that does is doing our work too. */
 static void prune_ended(struct engine_task *t, const struct child_result *r)
 {
 	if (r->exit_status == 0 || strstr(r->err, "already running"))

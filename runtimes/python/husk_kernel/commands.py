@@ -1,4 +1,4 @@
-"""Shell commands of a cell: `!cmd`, `names = !cmd`, %%bash and its sisters, os.system.
+"""Shell commands of a cell: `!cmd`, `names = !cmd`, %%bash and the like, os.system.
 
 Children write straight to file descriptors 1 and 2: live, in order, without a pty or a thread between. An interrupt
 reaches them as members of the kernel's process group.

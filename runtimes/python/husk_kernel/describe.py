@@ -1,7 +1,7 @@
 """What a figure or a table holds, in a few words: parts of a MIME bundle for readers who cannot see it.
 
 `application/vnd.husk.figure+json` and `application/vnd.husk.frame+json` are bounded, whatever they describe. Nothing of the
-libraries is imported here: who has no such object does not load them.
+libraries is imported here: a session without such objects does not load them.
 """
 
 FIGURE = "application/vnd.husk.figure+json"

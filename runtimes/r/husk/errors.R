@@ -111,7 +111,7 @@ shown_calls <- function(calls) {
 
 SIGNALLING <- c("signalCondition", "signal_abort", "cnd_signal", "abort", "cli_abort", ".handleSimpleError", "h", "stop")
 
-# The last call between the two that does something else than to signal.
+# The last call between the two that does something other than signal.
 raising <- function(calls, start, end) {
   while (end > start) {
     called <- calls[[end]][[1L]]
