@@ -42,10 +42,11 @@ static int failed(struct sqlite *s, int code, struct fail *f)
 	case SQLITE_LOCKED:
 		fail_set(f, FAIL_STORE, "the database '%s' is locked by another process", s->path);
 		return fail_hint(
-			f, "try again; if it stays so, look for a stopped husk or sqlite3 process that has it open");
+			f,
+			"try again; if that does not help, look for a stopped husk or sqlite3 process that has it open");
 	case SQLITE_INTERRUPT:
 		fail_set(f, FAIL_STORE, "the database '%s' took too long", s->path);
-		return fail_hint(f, "try again; if it stays so, look at the load and the disk of this machine");
+		return fail_hint(f, "try again; if that does not help, look at the load and the disk of this machine");
 	case SQLITE_FULL:
 		fail_set(f, FAIL_STORE, "cannot write the database '%s': %s", s->path, why);
 		return fail_hint(f, "make room on its disk");

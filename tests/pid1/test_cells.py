@@ -136,7 +136,7 @@ def test_oom_of_a_child(box, client):
 
 
 @pytest.mark.parametrize("code, words", [
-    ("link.raw(b'\\x00\\x00\\x00\\x05hello')", "no JSON object"),
+    ("link.raw(b'\\x00\\x00\\x00\\x05hello')", "not a JSON object"),
     ("link.raw(b'\\x40\\x00\\x00\\x00' + b'x' * 100000)", "forbidden length"),
     ("link.raw(b'\\x00\\x00\\x00\\x00')", "forbidden length"),
     ("link.send(op='done', id=link.id); link.send(op='done', id=link.id)", None),
@@ -146,8 +146,8 @@ def test_oom_of_a_child(box, client):
     ("link.error('a'); link.error('b')", "second result or error"),
     ("link.send(op='hello', token='0' * 32, version=1, language_version='x')", "hello twice"),
     ("link.send(op='display', id=link.id)", "without data"),
-    ("d = b'{\"op\":\"done\",\"id\":1,\"id\":1}'; link.raw(len(d).to_bytes(4, 'big') + d)", "no JSON object"),
-    ("d = b'{\"op\":\"done\",\"x\":\"\\xff\"}'; link.raw(len(d).to_bytes(4, 'big') + d)", "no JSON object"),
+    ("d = b'{\"op\":\"done\",\"id\":1,\"id\":1}'; link.raw(len(d).to_bytes(4, 'big') + d)", "not a JSON object"),
+    ("d = b'{\"op\":\"done\",\"x\":\"\\xff\"}'; link.raw(len(d).to_bytes(4, 'big') + d)", "not a JSON object"),
 ])
 def test_a_kernel_that_breaks_the_protocol(client, code, words):
     reply = client.execute(code + "\ntime.sleep(30)")
@@ -175,7 +175,7 @@ def test_a_display_that_nobody_could_take_costs_nothing_else(client, code):
 def test_a_gigabyte_on_the_link(box, client):
     reply = client.execute("n = 11 << 20\nhead = n.to_bytes(4, 'big')\n"
                            "for i in range(100): link.raw(head + b' ' * n)\ntime.sleep(30)")
-    assert reply.ending == "kernel_died" and "no JSON object" in reply.detail
+    assert reply.ending == "kernel_died" and "not a JSON object" in reply.detail
     assert rss_kib(box.pid) < 40 << 10
 
 

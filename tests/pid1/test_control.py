@@ -236,7 +236,7 @@ def test_a_kernel_that_says_something_else_first(box, client):
     box.write_file("garbage-at-start")
     client.start(frames.EXECUTE, "os._exit(0)")
     ending = client.event("ending")
-    assert ending["cause"] == "kernel_failed" and "something else than a hello" in ending["detail"]
+    assert ending["cause"] == "kernel_failed" and "something other than a hello" in ending["detail"]
 
 
 def test_a_wrong_link_version(make_box):
