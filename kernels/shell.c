@@ -7,6 +7,9 @@
 #include "base/alloc.h"
 
 #define END_MARK "husk-end"
+/* What Linux takes as one argument, with room to spare. */
+#define ARGUMENT_MAX (120u << 10)
+#define SET_FLAGS "abefhkmnptuvxBCEHPT"
 
 /* The command is read by eval, not as a script file: `$0`, line numbers and exit status are those of `bash -c`, and its
  * length is not bound by that of an argument.
@@ -14,12 +17,29 @@
  * The trap survives `exit` and hides itself from `set -x`. It forks nothing: at the process limit bash would retry for
  * 15 seconds and spoil the exit status. So the names of the exported variables go through the state's own file. If the
  * command replaces the shell or the trap, nothing is written and the old state stays. */
-const char shell_wrapper[] =
-	"trap '{ set +x; } 2>/dev/null; { builtin trap \"\" XFSZ; builtin compgen -e; builtin mapfile -t HUSK_NAMES </proc/self/fd/199;"
-	" builtin printf \"\\0%s\\0\" \"$PWD\"; for HUSK_NAME in \"${HUSK_NAMES[@]}\"; do"
-	"  [[ -v $HUSK_NAME ]] && builtin printf \"%s=%s\\0\" \"$HUSK_NAME\" \"${!HUSK_NAME}\"; done; builtin printf \"" END_MARK
+#define TRAP                                                                                                                             \
+	"trap '{ set +x; } 2>/dev/null; { builtin trap \"\" XFSZ; builtin compgen -e; builtin mapfile -t HUSK_NAMES </proc/self/fd/199;" \
+	" builtin printf \"\\0%s\\0\" \"$PWD\"; for HUSK_NAME in \"${HUSK_NAMES[@]}\"; do"                                               \
+	"  [[ -v $HUSK_NAME ]] && builtin printf \"%s=%s\\0\" \"$HUSK_NAME\" \"${!HUSK_NAME}\"; done; builtin printf \"" END_MARK        \
 	"\\0\"; } >&199 2>/dev/null' EXIT; "
-	"IFS= builtin read -r -d '' HUSK_COMMAND <&198; exec 198<&-; eval \"$HUSK_COMMAND\"";
+const char shell_wrapper[] = TRAP "IFS= builtin read -r -d '' HUSK_COMMAND <&198; exec 198<&-; eval \"$HUSK_COMMAND\"";
+const char shell_prelude[] = TRAP "exec 198<&-; unset BASH_ENV";
+
+/* As an argument the command is at the mercy of its own `pkill -f`, and may not be long; as text of an eval its trace has a `+` too
+ * many. So it is an argument only where it may trace. */
+bool shell_may_trace(const char *command, size_t n)
+{
+	if (n > ARGUMENT_MAX)
+		return false;
+	if (strstr(command, "xtrace"))
+		return true;
+	for (const char *at = command; (at = strstr(at, "set -"));) {
+		at += strlen("set -");
+		if (memchr(at, 'x', strspn(at, SET_FLAGS)))
+			return true;
+	}
+	return false;
+}
 
 void shell_state_release(struct shell_state *s)
 {

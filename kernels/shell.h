@@ -4,6 +4,7 @@
 #ifndef HUSK_KERNELS_SHELL_H
 #define HUSK_KERNELS_SHELL_H
 
+#include "base/defs.h"
 #include "base/strv.h"
 
 #define SHELL_STATE_MAX (256u << 10)
@@ -19,6 +20,11 @@ struct shell_state {
 
 /* The script that runs the command of SHELL_COMMAND_FD and writes the state to SHELL_STATE_FD. */
 extern const char shell_wrapper[];
+/* The same for a command that is an argument: bash reads this as its BASH_ENV, from SHELL_COMMAND_FD. */
+extern const char shell_prelude[];
+#define SHELL_PRELUDE_ENV "BASH_ENV=/proc/self/fd/198"
+/* Whether the command might turn on `set -x`, and can be an argument. */
+bool shell_may_trace(const char *command, size_t n);
 
 void shell_state_release(struct shell_state *s);
 /* Takes back what one call alone was given: each variable of `given`, and its directory, become in `after` what they were

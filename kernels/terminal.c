@@ -10,12 +10,18 @@
 #include "kernels/clock.h"
 #include "kernels/install.h"
 #include "kernels/procs.h"
+#include "kernels/readers.h"
 #include "kernels/spawn.h"
 
 #define FORK_PATIENCE_MS 2000
 #define FORK_RETRY_MS 100
 #define TERM_PATIENCE_MS 500
 #define KILL_PATIENCE_MS 5000
+/* Several that end at once are one reason to look again. */
+#define READERS_LOOK_MS 2
+/* A script that was run may have had process substitutions (`exec > >(tee log)`), but what looks like one may also be a background
+ * job that was fed (`echo yes | server &`). */
+#define READERS_PATIENCE_MS 1000
 /* The shell and a program. */
 #define PIDS_NEEDED 2
 
@@ -125,11 +131,42 @@ static void conclude(struct terminal *t)
 		  });
 }
 
+static void on_look_for_readers(struct timeout *timer)
+{
+	struct terminal *t = container_of(timer, struct terminal, timer);
+	uint64_t now = clock_now_ms();
+	if (!t->job || t->stop)
+		return;
+	if (now >= t->readers_until_ms || !readers_left(-t->pid))
+		conclude(t);
+	else if (t->readers_until_ms != UINT64_MAX)
+		timeout_start(t->poller, &t->timer, t->readers_until_ms - now, on_look_for_readers);
+}
+
+/* The shell has ended: true if what reads from it is waited for. */
+static bool wait_for_readers(struct terminal *t)
+{
+	if (t->stop || t->job->kind != JOB_TERMINAL || !readers_left(t->pid))
+		return false;
+	bool certain = strstr(t->job->text, ">(") != NULL;
+	t->readers_until_ms = certain ? UINT64_MAX : clock_now_ms() + READERS_PATIENCE_MS;
+	t->pid = -t->pid;
+	if (!certain)
+		timeout_start(t->poller, &t->timer, READERS_PATIENCE_MS, on_look_for_readers);
+	return true;
+}
+
 void terminal_reaped(struct terminal *t, pid_t pid, int status)
 {
-	if (!t->job || pid != t->pid)
+	if (!t->job)
+		return;
+	if (t->pid < 0 && !t->stop)
+		timeout_start(t->poller, &t->timer, READERS_LOOK_MS, on_look_for_readers);
+	if (pid != t->pid)
 		return;
 	t->status = status;
+	if (wait_for_readers(t))
+		return;
 	/* A stopped command ends together with everything it started; what ignores SIGTERM lives until the timer's SIGKILL. */
 	if (t->stop && timeout_active(&t->timer) && procs_count_session(pid)) {
 		t->pid = -pid;
@@ -170,10 +207,11 @@ static void stop(struct terminal *t, const char *ending, int signo)
 		finish(t, &(struct job_ending){ .ending = ending, .detail = "The command had not started yet." });
 		return;
 	}
+	pid_t group = t->pid < 0 ? -t->pid : t->pid;
 	timeout_stop(&t->limit);
 	timeout_start(t->poller, &t->timer, TERM_PATIENCE_MS, on_term_patience);
-	kill(-t->pid, signo);
-	kill(-t->pid, SIGCONT);
+	kill(-group, signo);
+	kill(-group, SIGCONT);
 }
 
 static void on_limit(struct timeout *timer)
@@ -207,13 +245,13 @@ static void on_measure(struct timeout *timer)
 		timeout_start(t->poller, &t->measure, MEASURE_INTERVAL_MS, on_measure);
 }
 
-static int command_file(const struct job *job)
+static int text_file(const char *text, size_t len)
 {
 	AUTO(closep) int fd = memfd_create("command", MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	for (size_t done = 0; done < job->text_len;) {
-		ssize_t n = write(fd, job->text + done, job->text_len - done);
+	for (size_t done = 0; done < len;) {
+		ssize_t n = write(fd, text + done, len - done);
 		if (n < 0)
 			return -errno;
 		done += (size_t)n;
@@ -226,20 +264,24 @@ static int command_file(const struct job *job)
 /* The pid or -errno. */
 static pid_t spawn_shell(struct terminal *t)
 {
+	bool install = t->job->kind == JOB_INSTALL;
+	bool as_argument = !install && shell_may_trace(t->job->text, t->job->text_len);
 	char *shell[] = { (char *)SHELL_PATH,
 			  (char *)"--noprofile",
 			  (char *)"--norc",
 			  (char *)"-c",
-			  (char *)shell_wrapper,
+			  as_argument ? t->job->text : (char *)shell_wrapper,
 			  (char *)"bash",
 			  NULL };
-	bool install = t->job->kind == JOB_INSTALL;
 	AUTO(strv_release) struct strv env = { 0 };
 	set_env(&t->state.env, &t->more_env);
 	strv_release(&t->more_env);
 	set_env(&env, &t->state.env);
 	set_env(&env, &t->job->env);
-	AUTO(closep) int command = command_file(t->job);
+	if (as_argument)
+		strv_set_env(&env, SHELL_PRELUDE_ENV);
+	AUTO(closep) int command = as_argument ? text_file(shell_prelude, strlen(shell_prelude)) :
+						 text_file(t->job->text, t->job->text_len);
 	AUTO(closep) int state = memfd_create("state", MFD_CLOEXEC);
 	AUTO(closep) int out = pipes_writer(&t->pipes, JOB_STDOUT);
 	AUTO(closep) int err = pipes_writer(&t->pipes, JOB_STDERR);

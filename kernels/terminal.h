@@ -1,6 +1,6 @@
 /* Shell commands, one after the other, each a bash in a session of its own. Working directory and exported variables
- * pass from one to the next. A command ends when its shell exits; what it left in the background lives on and is not
- * waited for.
+ * pass from one to the next. A command ends when its shell has exited and its process substitutions have read to their
+ * end; what it left in the background lives on and is not waited for.
  *
  * An install is the runtime's installer instead of bash: it reads the packages where bash reads its command, writes what
  * it installed where bash writes its state, and everything that it started ends with it. */
@@ -22,7 +22,7 @@ struct terminal {
 	struct strv more_env; /* for the state of the next command */
 	struct job *job;      /* NULL = none runs */
 	char *cwd;	      /* of the running call alone; NULL = the state's */
-	pid_t pid;	      /* 0 = not started yet, or reaped */
+	pid_t pid; /* 0 = not started yet, or reaped; negative = the shell is reaped, others of its session are waited for */
 	int status;
 	int state_fd;
 	const char *stop; /* the ending if we stop it: "timeout", "interrupted" */
@@ -30,6 +30,7 @@ struct terminal {
 	bool made_room;	  /* for the running call */
 	bool too_large;	  /* the running install */
 	uint64_t fork_until_ms;
+	uint64_t readers_until_ms;
 	struct timeout limit;
 	struct timeout timer; /* fork again, or kill */
 	struct timeout measure;

@@ -57,9 +57,47 @@ def test_text_of_any_length_and_its_line_numbers(client):
     assert reply.out == b"bash 100001\n" and reply.end["exit_code"] == 5
     reply = client.terminal("echo ok\n\nif then")
     assert reply.out == b"ok\n" and b"line 3" in reply.err and reply.end["exit_code"] == 2
-    assert client.terminal("set -x; true; exit 4").err.replace(b"++", b"+") == b"+ true\n+ exit 4\n"
     assert client.terminal("").ending == "ok"
     assert client.terminal("printf %s \"it's \\\"quoted\\\" \\$HOME\"").out == b"it's \"quoted\" $HOME"
+
+
+def test_a_trace_shows_the_command_and_nothing_of_ours(client):
+    for command in ("set -x; true; exit 4", "set -eux; true; exit 4", "set -o xtrace; true; exit 4"):
+        reply = client.terminal(command)
+        assert reply.err == b"+ true\n+ exit 4\n" and reply.end["exit_code"] == 4
+    client.terminal("set -x; cd /tmp; export KEPT=yes")
+    reply = client.terminal("echo $PWD $KEPT ${BASH_ENV-none}; cd /workspace")
+    assert reply.out == b"/tmp yes none\n"
+    assert client.terminal("set -x\necho $0 $LINENO").out == b"bash 2\n"
+
+
+def test_a_command_can_end_what_its_own_words_name(client):
+    client.terminal("sleep 4321 & until pgrep -f 'sleep 432[1]'; do sleep 0.01; done")
+    assert client.terminal("pkill -f 'sleep 432[1]' && echo ended; ! pkill -f 'sleep 4321'").out == b"ended\n"
+
+
+def test_process_substitutions_are_waited_for(client):
+    reply = client.terminal("echo text > >(while [ -e /proc/$$ ]; do sleep 0.01; done; cat)")
+    assert reply.ending == "ok" and reply.out == b"text\n"
+
+
+def test_process_substitutions_of_a_script_are_waited_for(client):
+    client.terminal("printf 'exec > >(sed s/a/b/)\\necho aaa\\n' >/workspace/script")
+    for _ in range(20):
+        assert client.terminal("bash /workspace/script").out == b"baa\n"
+
+
+def test_a_process_substitution_ends_with_the_time_limit(client):
+    reply = client.terminal("echo text > >(cat; sleep 6543)", timeout_ms=500)
+    assert reply.ending == "timeout" and reply.out == b"text\n"
+    assert client.terminal("pgrep -f 'sleep 654[3]'").end["exit_code"] == 1
+
+
+def test_a_background_job_that_was_fed_is_not_waited_for(client):
+    reply = client.terminal("echo yes | (cat; sleep 5432) & until pgrep -f '^sleep 543[2]' >/dev/null; do sleep 0.01; done", timeout_ms=60000)
+    assert reply.ending == "ok" and reply.out == b"yes\n"
+    reply = client.terminal("tail -f /dev/null | cat - & pkill -f 'sleep 543[2]' && echo ended", timeout_ms=60000)
+    assert reply.ending == "ok" and reply.out == b"ended\n"
 
 
 def test_stdin_is_empty(client):
