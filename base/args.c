@@ -107,7 +107,7 @@ static void decode_string(const struct arg *a, json_t *v, void *at, json_t *prob
 			    xasprintf("%s must not contain NUL characters (\\u0000)", a->name));
 		return;
 	}
-	if (a->flags & ARG_NONEMPTY && is_blank(s)) {
+	if (a->flags & ARG_NONEMPTY && (a->flags & ARG_BLANK ? !*s : is_blank(s))) {
 		add_mismatch(problems, "string_too_short", a, v);
 		return;
 	}

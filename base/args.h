@@ -26,6 +26,7 @@ enum arg_type {
 enum arg_flags {
 	ARG_REQUIRED = 1,
 	ARG_NONEMPTY = 2, /* strings: neither "" nor only white space */
+	ARG_BLANK = 8,	  /* strings that are not empty: only white space will do */
 	ARG_HIDDEN = 4,	  /* accepted, but neither in the schema nor in lists of known names */
 };
 

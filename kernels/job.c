@@ -141,6 +141,14 @@ static const char *take_fields(struct job *c, const json_t *payload)
 	return take_text(c, json_object_get(payload, c->kind == JOB_EXECUTE ? "code" : "command"));
 }
 
+static size_t queued_bytes(const struct jobs *jobs)
+{
+	size_t sum = 0;
+	list_for_each(c, &jobs->list, struct job, node)
+		sum += c->text ? c->text_len : 0;
+	return sum;
+}
+
 int jobs_add(struct jobs *jobs, uint32_t number, enum job_kind kind, const void *payload, size_t n, struct job **ret)
 {
 	if (number == 0)
@@ -151,7 +159,7 @@ int jobs_add(struct jobs *jobs, uint32_t number, enum job_kind kind, const void 
 	if (!json_is_object(fields))
 		return -EPROTO;
 	jobs->last_number = number;
-	if (jobs->count >= CALLS_MAX)
+	if (jobs->count >= CALLS_MAX || queued_bytes(jobs) + n > QUEUE_BYTES_MAX)
 		return -EBUSY;
 
 	struct job *c = new0(struct job);

@@ -19,7 +19,7 @@
 /* What all jobs together may keep for an ACK in output. Past it each further one is cut to JOB_OUTPUT_MIN a stream: PID 1
  * lives in the sandbox's memory, and must not become the largest process in it. */
 #define JOBS_OUTPUT_BYTES_MAX (64u << 20)
-#define JOB_OUTPUT_MIN (64u << 10)
+#define JOB_OUTPUT_MIN (16u << 10)
 #define PROGRESS_INTERVAL_MS 500
 #define PROGRESS_TAIL_MAX 1024
 
@@ -86,7 +86,7 @@ struct job *jobs_find(struct jobs *c, uint32_t number);
 struct job *jobs_next(struct jobs *c, enum job_kind kind);
 /* Adds a call from the payload of its frame, which must be a JSON object (-EPROTO otherwise). 0 and *ret; 1 if the
  * number is known already (a resend, nothing to do). A call with a bad field is added as one that has ended `refused`.
- * -EBUSY, with *ret untouched, if CALLS_MAX wait for an ACK. */
+ * -EBUSY, with *ret untouched, if CALLS_MAX wait for an ACK or the queue holds QUEUE_BYTES_MAX. */
 int jobs_add(struct jobs *c, uint32_t number, enum job_kind kind, const void *payload, size_t n, struct job **ret);
 /* Forgets an ended call; unknown numbers and calls that have not ended are left alone. */
 void jobs_ack(struct jobs *c, uint32_t number);

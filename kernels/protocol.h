@@ -26,8 +26,10 @@
 #define CALL_DISPLAYS_MAX 100u
 /* A cell or command on its way in. */
 #define CODE_BYTES_MAX (8u << 20)
-/* Unacknowledged calls PID 1 holds; more end at once as `refused`. */
-#define CALLS_MAX 32u
+/* What calls that have not ended may hold in frames, so that a client can send a whole notebook at once; and a bound for calls that
+ * say nothing. More end at once as `refused`. */
+#define QUEUE_BYTES_MAX (32u << 20)
+#define CALLS_MAX 1024u
 /* Either half of an output limit, so that two limits and a few calls stay small beside the container's memory. */
 #define OUTPUT_LIMIT_MAX (4u << 20)
 

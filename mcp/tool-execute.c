@@ -39,7 +39,7 @@ struct execute_args {
 
 static const struct arg code_table[] = {
 	ARG_SESSION,
-	{ "code", ARG_STRING, offsetof(struct execute_args, text), ARG_REQUIRED | ARG_NONEMPTY,
+	{ "code", ARG_STRING, offsetof(struct execute_args, text), ARG_REQUIRED | ARG_NONEMPTY | ARG_BLANK,
 	  .description = "The complete code of the cell.", .example = "\"x = 41\\nx + 1\"" },
 	ARG_TIMEOUT,
 	ARG_ENV,
@@ -48,7 +48,7 @@ static const struct arg code_table[] = {
 
 static const struct arg terminal_table[] = {
 	ARG_SESSION,
-	{ "command", ARG_STRING, offsetof(struct execute_args, text), ARG_REQUIRED | ARG_NONEMPTY,
+	{ "command", ARG_STRING, offsetof(struct execute_args, text), ARG_REQUIRED | ARG_NONEMPTY | ARG_BLANK,
 	  .description = "The bash command or script.", .example = "\"ls -la /workspace\"" },
 	ARG_TIMEOUT,
 	ARG_ENV,

@@ -4,7 +4,7 @@
 #include "manager/model/cause.h"
 
 /* PID 1 holds CALLS_MAX; cancelled ones linger until they have ended. */
-#define RUNS_MAX (CALLS_MAX - 8)
+#define RUNS_MAX (CALLS_MAX - 64)
 /* What PID 1 may need beyond the time limit: interrupt, grace, kill, restart. */
 #define RUN_GRACE_MS 60000
 /* Of a run whose own limit we do not know. */
@@ -46,6 +46,19 @@ static struct run *find(struct dispatch *c, uint32_t call)
 		if (run->call == call)
 			return run;
 	return NULL;
+}
+
+/* PID 1 runs those of a kind one after the other and does not say when it begins. */
+static void note_beginnings(struct dispatch *c)
+{
+	bool busy[RUN_INSTALL + 1] = { false };
+	list_for_each(run, &c->runs, struct run, node) {
+		if (run->ended)
+			continue;
+		if (!busy[run->kind] && !run->began_ms)
+			run->began_ms = loop_now_ms();
+		busy[run->kind] = true;
+	}
 }
 
 /* --- a former server's ------------------------------------------------------------------------------------------- */
@@ -139,6 +152,7 @@ static void run_cut(struct run *run, enum ending ending, const struct fail *why)
 	collect_finish(run->collect, &result);
 	result.ending = ending;
 	result.cause = cause_of(why);
+	result.duration_ms = run->began_ms ? loop_now_ms() - run->began_ms : 0;
 	free(result.detail);
 	result.detail = xstrdup(why->message);
 	answer(run, &result);
@@ -248,20 +262,25 @@ static int put_request(struct run *run, const struct dispatch *c, uint32_t call,
 						.stderr_limit = collect_stderr_limit(c->config) });
 }
 
-static size_t waiting(const struct dispatch *c)
+/* Calls that PID 1 has not ended, and what they hold there. */
+static size_t waiting(const struct dispatch *c, size_t *ret_bytes)
 {
 	size_t n = 0;
-	list_for_each(run, &c->runs, struct run, node)
+	*ret_bytes = 0;
+	list_for_each(run, &c->runs, struct run, node) {
 		n += !run->earlier;
+		*ret_bytes += run->request.len;
+	}
 	return n;
 }
 
 int run_start(struct run *run, struct dispatch *c, const struct run_spec *spec, struct fail *f)
 {
-	size_t n = waiting(c);
-	if (n >= RUNS_MAX)
+	size_t bytes, n = waiting(c, &bytes);
+	if (n >= RUNS_MAX || bytes + spec->len > QUEUE_BYTES_MAX)
 		return cause_set(f, FAIL_BUSY, CAUSE_QUEUE_FULL,
-				 "this session has %zu calls waiting, the most it takes", n);
+				 "this session has %zu calls of %zu KiB waiting; it takes %u, and %u KiB", n,
+				 bytes >> 10, RUNS_MAX, QUEUE_BYTES_MAX >> 10);
 	if (spec->len > CODE_BYTES_MAX || put_request(run, c, c->last_call + 1, spec) < 0) {
 		buf_release(&run->request);
 		return cause_set(f, FAIL_INVALID, CAUSE_TOO_LONG,
@@ -272,6 +291,7 @@ int run_start(struct run *run, struct dispatch *c, const struct run_spec *spec, 
 	run->call = dispatch_number(c);
 	run->collect = collect_new(c->config);
 	list_append(&c->runs, &run->node);
+	note_beginnings(c);
 	run->guard = timer_new(c->loop, on_guard, run);
 	timer_start(run->guard, guard_ms(run), 0);
 	c->used_ms = loop_now_ms();
@@ -347,6 +367,8 @@ static void run_ended(struct run *run)
 	struct dispatch *c = run->dispatch;
 	AUTO(run_result_release) struct run_result result = { 0 };
 	bool refused = collect_refused(run->collect);
+	run->ended = true;
+	note_beginnings(c);
 	dispatch_send_frame(c, FRAME_ACK, run->call);
 	collect_finish(run->collect, &result);
 	c->used_ms = loop_now_ms();

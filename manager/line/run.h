@@ -30,6 +30,7 @@ struct run {
 	bool abandoned;	    /* cancelled: the end is acknowledged and nobody is told; the line frees it */
 	bool earlier;	    /* a former server's; heap memory of ours */
 	bool ended;	    /* likewise: its end is in `result` */
+	uint64_t began_ms;  /* when it was the first of its kind, about when PID 1 began to run it; 0 = not yet */
 	uint64_t asked_ms;  /* when PID 1 was asked for a sign of life, since its end is late; 0 = not yet */
 	struct buf request; /* the frame that starts it, sent again if a broken connection swallowed it */
 	struct collect *collect;

@@ -90,8 +90,8 @@ def last_value(box, code, value):
 
 @row
 def no_value(box, code, comment):
-    """A cell without a value says so, and so does one that is a comment."""
-    for text in (code, comment):
+    """A cell without a value says so, and so does one that is a comment or white space."""
+    for text in (code, comment, " \n  \n"):
         ended = box.code(text).ok()
         assert (ended.result, ended.text) == (None, "(no output)"), ended.text
 

@@ -108,18 +108,24 @@ def test_stop_overtakes_and_answers_what_it_ends(own_session):
     for answer in (running, queued, command):
         result = answer.tool(10)
         assert result.ending == "interrupted" and "the session was stopped" in result.text, result
-    assert running.tool().stdout == "on\n"
+    assert running.tool().stdout == "on\n" and running.tool().fields["duration_ms"] > 0
+    assert queued.tool().fields["duration_ms"] == 0
     assert server.containers() == []
 
 
 def test_many_calls_at_once(start):
-    """Many more than a client ever has open: each is run or refused with words, and the server lives."""
-    server = start()
-    session = server.session(network=False)
+    """A whole notebook, sent at once, runs in order."""
+    session = start().session(network=False)
     answers = [session.start_code(f"{i}") for i in range(200)]
-    results = [a.tool() for a in answers]
-    ran = [r for r in results if not r.is_error]
-    assert len(ran) >= 20
-    assert [r.value for r in ran] == sorted((r.value for r in ran), key=int)
-    assert all("calls waiting" in r.text for r in results if r.is_error)
-    assert session.code("'alive'").value == "'alive'"
+    assert [a.tool().ok().value for a in answers] == [str(i) for i in range(200)]
+
+
+def test_a_queue_is_bounded_by_its_bytes(start):
+    """What is too much is refused with words, and the rest runs."""
+    session = start().session(network=False)
+    first = session.start_code("import time\nwhile not os.path.exists('/workspace/go'): time.sleep(0.01)", 200)
+    answers = [session.start_code(f"{i} #" + "x" * 7_000_000, 200) for i in range(6)]
+    refused = [a.tool() for a in answers[4:]]
+    session.shell("touch /workspace/go").ok()
+    assert all(r.is_error and "calls of" in r.text and "waiting" in r.text for r in refused)
+    assert [a.tool().ok().value for a in answers[:4]] == ["0", "1", "2", "3"] and first.tool()

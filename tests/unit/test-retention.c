@@ -226,12 +226,12 @@ static void displays_are_bounded(void **state)
 
 static void output_of_all_jobs_is_bounded(void **state)
 {
-	enum { CHUNK = 64 << 10, EACH = 16 << 20 };
+	enum { CHUNK = 64 << 10, EACH = 16 << 20, CALLS = 32 };
 	struct fixture *x = *state;
 	AUTO(freep) char *chunk = xmalloc(CHUNK);
 	size_t kept = 0;
 	memset(chunk, 'x', CHUNK);
-	for (uint32_t n = 1; n <= CALLS_MAX; n++) {
+	for (uint32_t n = 1; n <= CALLS; n++) {
 		struct job *c = add(x, n, "8388608");
 		job_start(c);
 		for (size_t i = 0; i < EACH / CHUNK; i++) {
@@ -242,7 +242,7 @@ static void output_of_all_jobs_is_bounded(void **state)
 		kept += c->log.len;
 		assert_true(c->log.len >= (size_t)JOB_STREAMS * JOB_OUTPUT_MIN); /* each says something */
 	}
-	assert_true(kept <= JOBS_OUTPUT_BYTES_MAX + (size_t)CALLS_MAX * (JOB_STREAMS * JOB_OUTPUT_MIN + 4096));
+	assert_true(kept <= JOBS_OUTPUT_BYTES_MAX + (size_t)CALLS * (JOB_STREAMS * JOB_OUTPUT_MIN + 4096));
 }
 
 static void numbers_rise_and_calls_are_bounded(void **state)
@@ -258,10 +258,28 @@ static void numbers_rise_and_calls_are_bounded(void **state)
 	assert_int_equal(jobs_add(&x->jobs, 4, JOB_TERMINAL, "{}", 2, &c), 1);
 	for (uint32_t i = 6; i < 6 + CALLS_MAX - 1; i++)
 		add(x, i, "1");
-	assert_int_equal(jobs_add(&x->jobs, 100, JOB_EXECUTE, "{\"code\":\"\"}", 11, &c), -EBUSY);
-	assert_int_equal(x->jobs.last_number, 100);
+	assert_int_equal(jobs_add(&x->jobs, 5000, JOB_EXECUTE, "{\"code\":\"\"}", 11, &c), -EBUSY);
+	assert_int_equal(x->jobs.last_number, 5000);
 	assert_int_equal(jobs_next(&x->jobs, JOB_EXECUTE)->number, 6);
 	assert_null(jobs_next(&x->jobs, JOB_TERMINAL));
+}
+
+static void a_queue_is_bounded_by_its_bytes(void **state)
+{
+	struct fixture *x = *state;
+	AUTO(freep) char *cell = xmalloc(CODE_BYTES_MAX + 16);
+	struct job *c = NULL;
+	size_t len = 0;
+	memset(cell, ' ', CODE_BYTES_MAX + 16);
+	memcpy(cell, "{\"code\":\"", 9);
+	len = CODE_BYTES_MAX;
+	memcpy(cell + len - 2, "\"}", 2);
+	for (uint32_t n = 1; n <= QUEUE_BYTES_MAX / CODE_BYTES_MAX; n++)
+		assert_int_equal(jobs_add(&x->jobs, n, JOB_EXECUTE, cell, len, &c), 0);
+	assert_int_equal(jobs_add(&x->jobs, 10, JOB_EXECUTE, cell, len, &c), -EBUSY);
+	job_start(jobs_find(&x->jobs, 1));
+	ok(jobs_find(&x->jobs, 1)); /* what has ended no longer counts */
+	assert_int_equal(jobs_add(&x->jobs, 11, JOB_EXECUTE, cell, len, &c), 0);
 }
 
 int main(void)
@@ -278,6 +296,7 @@ int main(void)
 		TEST(displays_are_bounded),
 		TEST(output_of_all_jobs_is_bounded),
 		TEST(numbers_rise_and_calls_are_bounded),
+		TEST(a_queue_is_bounded_by_its_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
