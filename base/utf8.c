@@ -10,8 +10,8 @@ static bool is_continuation(uint8_t byte)
 	return (byte & 0xc0) == 0x80;
 }
 
-/* Length of the well-formed sequence at s, or 0. Table 3-7 of the Unicode standard: no overlong forms, no surrogates. */
-static size_t sequence(const uint8_t *s, size_t n)
+/* Table 3-7 of the Unicode standard: no overlong forms, no surrogates. */
+size_t utf8_sequence(const uint8_t *s, size_t n)
 {
 	if (s[0] < 0x80)
 		return 1;
@@ -53,7 +53,7 @@ static size_t skip_string(const uint8_t *s, size_t n, const uint8_t **no_end)
 	return 2;
 }
 
-static size_t skip_escape(const uint8_t *s, size_t n, const uint8_t **no_end)
+size_t utf8_escape(const uint8_t *s, size_t n, const uint8_t **no_end)
 {
 	if (n < 2)
 		return 1;
@@ -71,39 +71,119 @@ static bool is_plain(uint8_t byte)
 	return (byte >= 0x20 && byte < 0x7f) || byte == '\n' || byte == '\t' || byte == '\r' || byte == '\b';
 }
 
+uint32_t utf8_decode(const uint8_t *s, size_t length)
+{
+	static const uint8_t first_bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t c = s[0] & first_bits[length];
+	for (size_t i = 1; i < length; i++)
+		c = c << 6 | (s[i] & 0x3f);
+	return c;
+}
+
+/* Characters without a look of their own that a writer needs: one of them after something that has one. */
+static bool is_joiner(uint32_t c)
+{
+	return c == 0x200c || c == 0x200d || (c >= 0xfe00 && c <= 0xfe0f);
+}
+
+/* Read by a model, not seen by people: they reorder, hide or carry text. */
+static bool is_hidden(uint32_t c)
+{
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+		{ 0x61c, 0x61c },   { 0x180e, 0x180e }, { 0x200b, 0x200b }, { 0x200e, 0x200f },	  { 0x2028, 0x202e },
+		{ 0x2060, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe0fff },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
+		if (c >= ranges[i].first && c <= ranges[i].last)
+			return true;
+	return false;
+}
+
+/* A long run is a message in itself: its first character and how many follow. */
+#define HIDDEN_NAMED 4
+
+static void add_hidden(struct buf *out, const uint32_t *first, size_t run)
+{
+	for (size_t i = 0; i < MIN(run, HIDDEN_NAMED); i++)
+		buf_printf(out, "<U+%04X>", first[i]);
+	if (run > HIDDEN_NAMED)
+		buf_printf(out, "<%zu more hidden characters>", run - HIDDEN_NAMED);
+}
+
+struct cleaning {
+	struct buf *out;
+	uint32_t hidden[HIDDEN_NAMED];
+	size_t run;
+	bool joinable; /* the last character may carry a joiner */
+};
+
+static void end_hidden(struct cleaning *c)
+{
+	if (c->run)
+		add_hidden(c->out, c->hidden, c->run);
+	c->run = 0;
+}
+
+static void add_character(struct cleaning *c, const uint8_t *s, size_t length)
+{
+	uint32_t code = utf8_decode(s, length);
+	bool joiner = is_joiner(code);
+	if (is_hidden(code) || (joiner && !c->joinable)) {
+		if (c->run < HIDDEN_NAMED)
+			c->hidden[c->run] = code;
+		c->run++;
+		c->joinable = false;
+		return;
+	}
+	end_hidden(c);
+	c->joinable = !joiner;
+	if (code >= 0x80 && code <= 0x9f)
+		buf_add_str(c->out, REPLACEMENT);
+	else if (code == 0x27e6 || code == 0x27e7)
+		buf_add_str(c->out, code == 0x27e6 ? "[[" : "]]");
+	else
+		buf_add(c->out, s, length);
+}
+
 void utf8_clean(struct buf *out, const void *data, size_t n)
 {
 	const uint8_t *s = data, *no_end = s;
+	struct cleaning c = { .out = out };
 	for (size_t i = 0; i < n;) {
 		size_t run = i;
 		while (run < n && is_plain(s[run]))
 			run++;
 		if (run > i) {
+			end_hidden(&c);
 			buf_add(out, s + i, run - i);
+			/* Digits carry a selector where they become keycaps. */
+			c.joinable = s[run - 1] > ' ';
 			i = run;
 			continue;
 		}
-		size_t length = sequence(s + i, n - i);
+		size_t length = utf8_sequence(s + i, n - i);
 		if (s[i] == ESC) {
-			i += skip_escape(s + i, n - i, &no_end);
-		} else if (s[i] == 0) {
-			buf_add_str(out, NUL_MARK);
-			i++;
+			i += utf8_escape(s + i, n - i, &no_end);
 		} else if (length >= 2) {
-			buf_add(out, s + i, length);
+			add_character(&c, s + i, length);
 			i += length;
 		} else {
-			buf_add_str(out, REPLACEMENT);
+			end_hidden(&c);
+			buf_add_str(out, s[i] == 0 ? NUL_MARK : REPLACEMENT);
+			c.joinable = false;
 			i++;
 		}
 	}
+	end_hidden(&c);
 }
 
 bool utf8_valid(const void *data, size_t n)
 {
 	const uint8_t *s = data;
 	for (size_t i = 0; i < n;) {
-		size_t length = sequence(s + i, n - i);
+		size_t length = utf8_sequence(s + i, n - i);
 		if (length == 0)
 			return false;
 		i += length;

@@ -47,6 +47,11 @@ static size_t part_size(const struct mime_part *part)
 	return image_rank(part->type) > 0 ? part->len / 4 * 3 : part->len;
 }
 
+bool display_has_picture(const struct mime_bundle *b)
+{
+	return best_image(b) != NULL;
+}
+
 static void collect_one(struct pictures *p, const struct mime_bundle *b)
 {
 	const struct mime_part *part = best_image(b);
@@ -54,26 +59,26 @@ static void collect_one(struct pictures *p, const struct mime_bundle *b)
 	if (!part)
 		return;
 	pic.data = image_take(part->data, part->len, &pic.type, &pic.bytes);
-	if (!pic.data) {
-		p->bad++;
-		return;
-	}
 	p->v = xrealloc(p->v, (p->n + 1) * sizeof(*p->v));
 	p->v[p->n++] = pic;
 }
 
 static void collect_run(struct pictures *p, const struct run_result *run)
 {
-	for (size_t i = 0; i < run->n_displays; i++)
-		collect_one(p, &run->displays[i]);
-	collect_one(p, &run->result);
+	for (size_t i = 0; i < run->n_parts; i++) {
+		if (run->parts[i].kind == PART_DISPLAY)
+			collect_one(p, &run->displays[run->parts[i].display]);
+		else if (run->parts[i].kind == PART_RESULT)
+			collect_one(p, &run->result);
+	}
 }
 
 void pictures_collect(struct pictures *p, const struct run_result *run)
 {
 	*p = (struct pictures){ 0 };
 	for (size_t i = 0; i < run->n_earlier; i++)
-		collect_run(p, &run->earlier[i].result);
+		if (run->earlier[i].ended)
+			collect_run(p, &run->earlier[i].result);
 	collect_run(p, run);
 }
 
@@ -88,14 +93,19 @@ void pictures_release(struct pictures *p)
 void pictures_choose(struct pictures *p, size_t max, size_t budget)
 {
 	size_t sent = 0;
-	for (size_t i = 0; i < p->n; i++) {
-		size_t cost = strlen(p->v[i].data) + 64;
-		p->v[i].sent = sent < max && cost <= budget;
-		if (p->v[i].sent) {
-			sent++;
-			budget -= cost;
-		}
+	unsigned number = 0;
+	for (size_t i = p->n; i > 0; i--) {
+		struct picture *pic = &p->v[i - 1];
+		size_t cost = pic->data ? strlen(pic->data) + 64 : SIZE_MAX;
+		if (sent == max || cost > budget)
+			continue;
+		pic->number = 1;
+		sent++;
+		budget -= cost;
 	}
+	for (size_t i = 0; i < p->n; i++)
+		if (p->v[i].number)
+			p->v[i].number = ++number;
 }
 
 /* Short forms that read well as text; html, svg and scripts do not. */
@@ -116,10 +126,22 @@ static bool is_description(const char *type)
 	return strncmp(type, "application/vnd.husk.", strlen("application/vnd.husk.")) == 0;
 }
 
-/* A table's html adds nothing to its plain text, but "<Map object>" says little. */
-static bool says_the_same(const struct mime_part *part, const struct mime_part *plain)
+/* "<Map object>" and "<Figure size 640x480 with 1 Axes>" say little. */
+static bool says_little(const struct mime_part *plain)
 {
-	return plain && plain->data[0] != '<' && strncmp(part->type, "text/", 5) == 0;
+	return plain->data[0] == '<';
+}
+
+/* Types and sizes, for those that have nothing better to show. */
+static char *list_types(const struct mime_bundle *b, const struct mime_part *shown)
+{
+	struct buf out = { 0 };
+	for (size_t i = 0; i < b->n; i++) {
+		const struct mime_part *part = &b->parts[i];
+		if (part != shown && !is_description(part->type) && !streq(part->type, "application/json"))
+			buf_printf(&out, "%s%s, %zu bytes", out.len ? "; " : "", part->type, part_size(part));
+	}
+	return buf_steal_str(&out);
 }
 
 char *display_text(const struct mime_bundle *b)
@@ -127,13 +149,11 @@ char *display_text(const struct mime_bundle *b)
 	const struct mime_part *plain = find_part(b, "text/plain");
 	if (!plain)
 		plain = readable_part(b);
-	struct buf out = { 0 };
-	for (size_t i = 0; i < b->n; i++) {
-		const struct mime_part *part = &b->parts[i];
-		if (part != plain && !says_the_same(part, plain) && !is_description(part->type))
-			buf_printf(&out, "%s%s, %zu bytes", out.len ? "; " : "", part->type, part_size(part));
-	}
-	AUTO(freep) char *others = buf_steal_str(&out);
+	if (display_has_picture(b))
+		return xstrdup(plain && !says_little(plain) ? plain->data : "");
+	if (plain && !says_little(plain))
+		return xstrdup(plain->data);
+	AUTO(freep) char *others = list_types(b, plain);
 	if (!plain)
 		return *others ? xasprintf("(%s)", others) : xstrdup("");
 	if (!*others)

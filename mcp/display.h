@@ -7,24 +7,26 @@
 #include "manager/manager.h"
 
 struct picture {
-	char *data; /* base64 */
+	char *data; /* base64; NULL if it is not a picture that clients take */
 	const char *type;
 	size_t bytes;
-	bool sent; /* set by pictures_choose() */
+	unsigned number; /* from 1, in the order of the blocks; 0 = not sent. Set by pictures_choose() */
 };
 
 struct pictures {
 	struct picture *v;
 	size_t n;
-	size_t bad; /* claimed to be pictures and were not */
 };
 
-/* The best picture of each bundle: those of earlier runs first, then the displays in order, then the result. */
+#define PICTURES_MAX 8
+
+/* The best picture of each bundle that claims to be one, in the order of the text: those of earlier runs first. */
 void pictures_collect(struct pictures *p, const struct run_result *run);
 void pictures_release(struct pictures *p);
-/* Marks those that are sent: in order, at most max of them, within a budget of bytes. */
+/* Numbers those that are sent: the last ones, at most max of them, within a budget of bytes. */
 void pictures_choose(struct pictures *p, size_t max, size_t budget);
 
+bool display_has_picture(const struct mime_bundle *b);
 /* What a reader of text sees of a bundle: its plain text, or type and size. "" if a picture says it all. The caller owns it. */
 char *display_text(const struct mime_bundle *b);
 /* [{type, size, data?}], the richest form of each display; data only for text types, up to a limit. New reference. */

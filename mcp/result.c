@@ -3,183 +3,10 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "mcp/display.h"
-#include "mcp/next-step.h"
 #include "mcp/text.h"
 
 /* What is kept of each field when the whole would not fit into a line. */
 #define FIELD_CHARS_WHEN_TIGHT 100000
-
-static const char *signal_name(int signo)
-{
-	static const char *const names[] = {
-		[1] = "SIGHUP",	  [2] = "SIGINT",   [3] = "SIGQUIT",  [4] = "SIGILL",	[6] = "SIGABRT",
-		[7] = "SIGBUS",	  [8] = "SIGFPE",   [9] = "SIGKILL",  [11] = "SIGSEGV", [13] = "SIGPIPE",
-		[14] = "SIGALRM", [15] = "SIGTERM", [24] = "SIGXCPU", [25] = "SIGXFSZ", [31] = "SIGSYS",
-	};
-	if (signo < 0 || (size_t)signo >= ARRAY_LEN(names) || !names[signo])
-		return "unnamed";
-	return names[signo];
-}
-
-/* --- the text ------------------------------------------------------------------------------------------- */
-
-static char *error_line(const struct run_result *run)
-{
-	if (!run->error_message || !*run->error_message)
-		return xstrdup(run->error_type);
-	return xasprintf("%s: %s", run->error_type, run->error_message);
-}
-
-/* For endings that come without a detail of the manager's. */
-static char *default_detail(const struct run_result *run, const struct run_context *ctx)
-{
-	switch (run->ending) {
-	case ENDING_OK:
-		break;
-	case ENDING_ERROR:
-		if (run->error_type)
-			return error_line(run);
-		if (run->signal)
-			return xasprintf("killed by signal %d (%s)", run->signal, signal_name(run->signal));
-		return run->has_exit_code ? xasprintf("exit code %d", run->exit_code) : xstrdup("failed");
-	case ENDING_TIMEOUT:
-		return xasprintf("stopped after %llu s", (unsigned long long)ctx->timeout_seconds);
-	case ENDING_INTERRUPTED:
-		return xstrdup("interrupted before it was done");
-	case ENDING_OOM:
-		return xstrdup("the memory limit of the container was reached");
-	case ENDING_KERNEL_DIED:
-		return xstrdup("the interpreter died; its variables are gone, files in /workspace are kept");
-	case ENDING_CONTAINER_DIED:
-		return xstrdup("the container is gone; call stop_session, then create_session");
-	case ENDING_SESSION_LOST:
-		return xstrdup("the connection to the session was lost; whether the code finished is not known");
-	}
-	return xstrdup("");
-}
-
-static void add_ending(struct text *t, const struct run_result *run, const struct run_context *ctx)
-{
-	if (run->ending == ENDING_OK)
-		return;
-	AUTO(freep) char *label = xasprintf("[%s]", ending_name(run->ending));
-	AUTO(freep) char *standard = default_detail(run, ctx);
-	/* The error's own words come first, then the manager's detail. */
-	bool both = run->ending == ENDING_ERROR && run->detail;
-	if (both)
-		text_addf(t, label, "%s (%s)", standard, run->detail);
-	else
-		text_add(t, label, run->detail ? run->detail : standard);
-}
-
-/* A run that ended well may still have something to say. */
-static void add_detail(struct text *t, const struct run_result *run)
-{
-	if (run->ending == ENDING_OK && run->detail)
-		text_add(t, "[note]", run->detail);
-}
-
-static void add_stream(struct text *t, const char *label, const char *name, const char *body, bool cut, uint64_t bytes)
-{
-	text_add(t, label, body);
-	if (!cut)
-		return;
-	text_mark_gap(t);
-	text_addf(t, "[note]", "%s was cut: the program wrote %llu bytes in all", name, (unsigned long long)bytes);
-}
-
-static void add_displays(struct text *t, const struct run_result *run)
-{
-	struct buf b = { 0 };
-	for (size_t i = 0; i < run->n_displays; i++) {
-		AUTO(freep) char *one = display_text(&run->displays[i]);
-		if (*one)
-			buf_printf(&b, "%s%s", b.len ? "\n" : "", one);
-	}
-	if (b.len > 0)
-		text_add(t, "[display]", buf_str(&b));
-	buf_release(&b);
-	if (run->displays_dropped > 0)
-		text_addf(t, "[note]", "%llu more displays were dropped: too many or too large for one run",
-			  (unsigned long long)run->displays_dropped);
-}
-
-static void add_error(struct text *t, const struct run_result *run)
-{
-	if (run->error_traceback && *run->error_traceback) {
-		text_add(t, "[traceback]", run->error_traceback);
-	} else if (run->error_type && run->ending != ENDING_ERROR) {
-		AUTO(freep) char *line = error_line(run);
-		text_add(t, "[error]", line);
-	}
-}
-
-static void add_picture_notes(struct text *t, const struct pictures *p)
-{
-	size_t omitted = 0;
-	for (size_t i = 0; i < p->n; i++)
-		omitted += !p->v[i].sent;
-	if (omitted > 0)
-		text_addf(
-			t, "[note]",
-			"%zu more image%s omitted: an answer holds %d images and about 1 MB; show fewer or smaller ones (lower dpi) in one call",
-			omitted, omitted == 1 ? "" : "s", RESULT_IMAGES_MAX);
-	if (p->bad > 0)
-		text_addf(t, "[note]",
-			  "%zu image%s omitted: not a valid PNG, JPEG, GIF or WebP of at most 8000 pixels a side",
-			  p->bad, p->bad == 1 ? "" : "s");
-}
-
-static char *run_text(const struct run_result *run, const struct run_context *ctx, const struct pictures *p);
-
-static char *hint_of(const struct run_result *run, const struct run_context *ctx)
-{
-	return next_step_after_run(run, &(struct run_terms){ .terminal = ctx->terminal,
-							     .timeout_seconds = ctx->timeout_seconds,
-							     .cause = run->cause });
-}
-
-/* Runs that a former server of the session started and that no answer has reported yet. */
-static void add_earlier(struct text *t, const struct run_result *run)
-{
-	for (size_t i = 0; i < run->n_earlier; i++) {
-		const struct earlier_result *e = &run->earlier[i];
-		const char *what = e->kind == RUN_TERMINAL ? "command" : "cell";
-		AUTO(freep) char *label = xasprintf("[earlier %s %llu: %s]", what, (unsigned long long)e->seq,
-						    e->ended ? ending_name(e->result.ending) : "still running");
-		AUTO(freep) char *body =
-			e->ended ?
-				run_text(&e->result, &(struct run_context){ .terminal = e->kind == RUN_TERMINAL },
-					 &(struct pictures){ 0 }) :
-				xstrdup("it was started by an earlier server and still runs; a later answer will report its end");
-		text_add(t, label, body);
-	}
-}
-
-static char *run_text(const struct run_result *run, const struct run_context *ctx, const struct pictures *p)
-{
-	struct text t = { .n = 0 };
-	AUTO(freep) char *value = display_text(&run->result);
-	AUTO(freep) char *hint = hint_of(run, ctx);
-	add_earlier(&t, run);
-	add_ending(&t, run, ctx);
-	add_stream(&t, NULL, "stdout", run->stdout_text, run->stdout_truncated, run->stdout_bytes);
-	add_stream(&t, "[stderr]", "stderr", run->stderr_text, run->stderr_truncated, run->stderr_bytes);
-	add_displays(&t, run);
-	text_add(&t, "[result]", value);
-	add_error(&t, run);
-	add_picture_notes(&t, p);
-	add_detail(&t, run);
-	if (hint)
-		text_add(&t, "[hint]", hint);
-	if (t.n == run->n_earlier)
-		text_add(&t, NULL, "(no output)");
-	if (run->notice)
-		text_add(&t, "[note]", run->notice);
-	char *text = text_join(&t, RESULT_TEXT_CHARS);
-	text_release(&t);
-	return text;
-}
 
 /* --- the fields ----------------------------------------------------------------------------------------- */
 
@@ -207,7 +34,7 @@ static json_t *earlier_fields(const struct run_result *run, const struct run_con
 static json_t *run_fields(const struct run_result *run, const struct run_context *ctx)
 {
 	json_t *o = json_object();
-	AUTO(freep) char *hint = hint_of(run, ctx);
+	AUTO(freep) char *hint = answer_hint(run, ctx);
 	json_object_set_new(o, "success", json_boolean(run->ending == ENDING_OK));
 	json_object_set_new(o, "ending", json_string(ending_name(run->ending)));
 	json_object_set_new(o, "session_id", optional_string(ctx->session_id));
@@ -272,7 +99,7 @@ static void cut_strings(json_t *o)
 			cut_strings(value);
 		if (!json_is_string(value))
 			continue;
-		AUTO(freep) char *cut = text_cut(json_string_value(value), FIELD_CHARS_WHEN_TIGHT);
+		AUTO(freep) char *cut = text_cut(json_string_value(value), FIELD_CHARS_WHEN_TIGHT, false);
 		json_object_set_new(o, key, json_string(cut));
 	}
 }
@@ -309,12 +136,43 @@ static json_t *new_result(const char *text, bool is_error)
 	return json_pack("{s:[o], s:b}", "content", text_block(text), "isError", is_error);
 }
 
+static json_t *picture_block(const struct picture *p)
+{
+	return json_pack("{s:s, s:s, s:s}", "type", "image", "data", p->data, "mimeType", p->type);
+}
+
 static void append_pictures(json_t *content, const struct pictures *p)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (p->v[i].sent)
-			json_array_append_new(content, json_pack("{s:s, s:s, s:s}", "type", "image", "data",
-								 p->v[i].data, "mimeType", p->v[i].type));
+		if (p->v[i].number)
+			json_array_append_new(content, picture_block(&p->v[i]));
+}
+
+static void append_text(json_t *content, const char *text, size_t n)
+{
+	AUTO(freep) char *piece = xstrndup(text, n);
+	if (n)
+		json_array_append_new(content, text_block(piece));
+}
+
+/* Each picture right after its mark. What the cut of the text took the mark of comes at the end. */
+static json_t *interleaved(const char *text, struct pictures *p)
+{
+	json_t *content = json_array();
+	const char *end;
+	unsigned number;
+	for (const char *mark; (mark = answer_mark(text, &end, &number)); text = end + (*end == '\n')) {
+		append_text(content, text, (size_t)(end - text));
+		for (size_t i = 0; i < p->n; i++) {
+			if (p->v[i].number != number)
+				continue;
+			json_array_append_new(content, picture_block(&p->v[i]));
+			p->v[i].number = 0;
+		}
+	}
+	append_text(content, text, strlen(text));
+	append_pictures(content, p);
+	return content;
 }
 
 json_t *result_of_run(const struct run_result *run, const struct run_context *ctx)
@@ -324,14 +182,17 @@ json_t *result_of_run(const struct run_result *run, const struct run_context *ct
 	bound_fields(fields);
 	pictures_collect(&pictures, run);
 
-	AUTO(freep) char *draft = run_text(run, ctx, &(struct pictures){ 0 });
-	/* Escapes and notes about pictures may make the text longer than the draft; the rest is the envelope. */
-	size_t base = json_size(fields) * (ctx->structured ? 2 : 1) + strlen(draft) * 5 / 4 + 4096;
-	pictures_choose(&pictures, RESULT_IMAGES_MAX, base < RESULT_LINE_AIM ? RESULT_LINE_AIM - base : 0);
+	/* Escapes may make the text longer; the rest is the envelope. */
+	size_t text_max = 4 * (ctx->max_chars ? ctx->max_chars : ANSWER_CHARS);
+	size_t base = json_size(fields) * (ctx->structured ? 2 : 1) + MIN(text_max, (size_t)RESULT_LINE_AIM / 4) + 4096;
+	pictures_choose(&pictures, PICTURES_MAX, base < RESULT_LINE_AIM ? RESULT_LINE_AIM - base : 0);
 
-	AUTO(freep) char *text = run_text(run, ctx, &pictures);
+	AUTO(freep) char *text = answer_text(run, ctx, &pictures);
 	json_t *result = new_result(text, false);
-	append_pictures(json_object_get(result, "content"), &pictures);
+	if (ctx->interleaved)
+		json_object_set_new(result, "content", interleaved(text, &pictures));
+	else
+		append_pictures(json_object_get(result, "content"), &pictures);
 	pictures_release(&pictures);
 	json_object_set_new(result, "_meta", json_pack("{s:O}", RESULT_META, fields));
 	if (ctx->structured)

@@ -1,6 +1,6 @@
 /* What a tool answers: run results and failures as content blocks. Pure: no loop, no connection.
  *
- * A run becomes one text block that reads well (how it ended, unless ok; stdout as it is; then the rest under labels), then pictures.
+ * A run becomes one text block that reads well (mcp/answer.h), then pictures.
  * All its fields are in _meta["dev.husk/result"]. Clients that see structuredContent hide text or pictures, so it is sent only
  * where it is asked for. */
 #ifndef HUSK_MCP_RESULT_H
@@ -10,21 +10,12 @@
 
 #include "base/fail.h"
 #include "manager/manager.h"
+#include "mcp/answer.h"
 
 #define RESULT_META "dev.husk/result"
-/* Clients cut or refuse more: Claude Code saves text over 50,000 characters to a file, Claude
- * Desktop refuses lines over 1 MiB, the TypeScript SDK closes the connection past 10 MiB. */
-#define RESULT_TEXT_CHARS 45000
+/* Clients refuse more: Claude Desktop lines over 1 MiB; the TypeScript SDK closes the connection past 10 MiB. */
 #define RESULT_LINE_AIM 1000000
 #define RESULT_LINE_MAX (8u << 20)
-#define RESULT_IMAGES_MAX 8
-
-struct run_context {
-	const char *session_id;
-	bool terminal; /* a command, not a cell */
-	uint64_t timeout_seconds;
-	bool structured; /* add structuredContent */
-};
 
 /* A CallToolResult. New reference. */
 json_t *result_of_run(const struct run_result *run, const struct run_context *ctx);

@@ -73,9 +73,10 @@ static char *code_describe(const struct tool_env *env)
 		"as images (matplotlib figures without saving them; prefer that to files), at most %d in an answer. Top-level await works. The working "
 		"directory is /workspace. Input is closed: input() fails at once.\n"
 		"Timeout: default %llu s, at most %d. A cell that takes longer is interrupted; variables and what it printed so "
-		"far are kept. Long output is cut in the middle (about %d characters are shown): print summaries, not whole data sets. Cells of one session run one after the other.\n"
+		"far are kept. Long output is cut in the middle (%llu characters are shown): print summaries, not whole data sets. Cells of one session run one after the other.\n"
 		"If the interpreter had to be restarted, the answer says so: its variables are gone, files are kept.",
-		RESULT_IMAGES_MAX, (unsigned long long)env->config->execution_timeout, TIMEOUT_MAX, RESULT_TEXT_CHARS);
+		PICTURES_MAX, (unsigned long long)env->config->execution_timeout, TIMEOUT_MAX,
+		(unsigned long long)env->config->max_answer_chars);
 }
 
 static char *terminal_describe(const struct tool_env *env)
@@ -112,6 +113,8 @@ static void execute_done(void *ctx, const struct run_result *result, const struc
 		.terminal = terminal,
 		.timeout_seconds = (uint64_t)args->timeout,
 		.structured = call->revision->structured && call_env(call)->config->structured_content,
+		.interleaved = call_env(call)->config->content == CONTENT_INTERLEAVED,
+		.max_chars = call_env(call)->config->max_answer_chars,
 	};
 	call_reply(call, result_of_run(result, &context));
 }

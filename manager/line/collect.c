@@ -5,7 +5,8 @@
 #include <jansson.h>
 
 #include "base/alloc.h"
-#include "base/utf8.h"
+#include "base/screen.h"
+#include "manager/line/parts.h"
 
 #define MIME_TYPE_MAX 128
 #define BUNDLE_PARTS_MAX 32
@@ -15,9 +16,12 @@
 
 struct collect {
 	const struct config *config;
-	struct buf out, err, out_tail, err_tail;
+	struct parts live, tail;
 	struct run_result partial; /* displays, result, error; the texts come at the end */
-	char **display_ids;	   /* beside partial.displays; NULL where none */
+	struct shown {		   /* beside partial.displays */
+		char *id;	   /* NULL = none */
+		size_t bytes;
+	} * shown;
 	size_t display_bytes;
 	uint64_t displays_over; /* dropped by us */
 	json_t *end;
@@ -39,33 +43,24 @@ uint64_t collect_stderr_limit(const struct config *config)
 	return byte_limit(config->max_stderr_chars);
 }
 
-static void set_limits(struct collect *c)
-{
-	c->out.max = c->out_tail.max = collect_stdout_limit(c->config);
-	c->err.max = c->err_tail.max = collect_stderr_limit(c->config);
-}
-
 struct collect *collect_new(const struct config *config)
 {
 	struct collect *c = new0(struct collect);
 	c->config = config;
-	set_limits(c);
 	return c;
 }
 
+/* Everything that has come so far is void. */
 static void clear(struct collect *c)
 {
 	for (size_t i = 0; i < c->partial.n_displays; i++)
-		free(c->display_ids[i]);
-	free(c->display_ids);
+		free(c->shown[i].id);
+	free(c->shown);
 	run_result_release(&c->partial);
-	buf_release(&c->out);
-	buf_release(&c->err);
-	buf_release(&c->out_tail);
-	buf_release(&c->err_tail);
+	parts_release(&c->live);
+	parts_release(&c->tail);
 	json_decref(c->end);
 	*c = (struct collect){ .config = c->config };
-	set_limits(c);
 }
 
 struct collect *collect_free(struct collect *c)
@@ -79,56 +74,12 @@ struct collect *collect_free(struct collect *c)
 
 /* --- texts ------------------------------------------------------------------------------------------------------- */
 
-static void append_cut(struct buf *text, const char *head, size_t head_len, const char *tail, size_t tail_len,
-		       const char *total, uint64_t max_chars)
-{
-	size_t first = (size_t)(max_chars - max_chars / 2), last = (size_t)(max_chars / 2);
-	size_t head_bytes = utf8_head(head, head_len, first), tail_bytes = utf8_tail(tail, tail_len, last);
-	buf_add(text, head, head_bytes);
-	buf_printf(text, "\n\n... [truncated — %s total, showing the first %zu and the last %zu characters] ...\n\n",
-		   total, utf8_count(head, head_bytes), utf8_count(tail + tail_len - tail_bytes, tail_bytes));
-	buf_add(text, tail + tail_len - tail_bytes, tail_bytes);
-}
-
-char *collect_text(const struct buf *head, const struct buf *tail, uint64_t total, uint64_t max_chars, bool *ret_cut)
-{
-	AUTO(buf_release) struct buf first = { 0 }, last = { 0 }, text = { 0 }, joined = { 0 };
-	bool gap = total > head->len + tail->len;
-	if (!max_chars)
-		max_chars = UINT64_MAX / 2;
-	*ret_cut = gap;
-	if (!gap) {
-		buf_add(&joined, head->data, head->len);
-		buf_add(&joined, tail->data, tail->len);
-		utf8_clean(&first, joined.data, joined.len);
-		if (utf8_count(buf_str(&first), first.len) <= max_chars)
-			return buf_steal_str(&first);
-		*ret_cut = true;
-	}
-	AUTO(freep) char *size = xasprintf("%llu bytes", (unsigned long long)total);
-	if (!gap) {
-		append_cut(&text, buf_str(&first), first.len, buf_str(&first), first.len, size, max_chars);
-		return buf_steal_str(&text);
-	}
-	size_t skip = utf8_partial_start(tail->data, tail->len);
-	utf8_clean(&first, head->data, head->len - utf8_partial_end(head->data, head->len));
-	if (tail->len)
-		utf8_clean(&last, tail->data + skip, tail->len - skip);
-	append_cut(&text, buf_str(&first), first.len, buf_str(&last), last.len, size, max_chars);
-	return buf_steal_str(&text);
-}
-
 /* Text from JSON: valid UTF-8 already; controls and escapes still go. */
 static char *cut_string(const char *s, size_t n, uint64_t max_chars)
 {
-	AUTO(buf_release) struct buf clean = { 0 }, text = { 0 };
-	utf8_clean(&clean, s, n);
-	size_t chars = utf8_count(buf_str(&clean), clean.len);
-	if (!max_chars || chars <= max_chars)
-		return buf_steal_str(&clean);
-	AUTO(freep) char *size = xasprintf("%zu chars", chars);
-	append_cut(&text, buf_str(&clean), clean.len, buf_str(&clean), clean.len, size, max_chars);
-	return buf_steal_str(&text);
+	AUTO(buf_release) struct buf clean = { 0 };
+	screen_text(&clean, s, n);
+	return parts_cut(buf_str(&clean), clean.len, max_chars);
 }
 
 static char *string_field(json_t *object, const char *name, uint64_t max_chars)
@@ -203,31 +154,42 @@ static void read_bundle(json_t *data, uint64_t max_chars, struct mime_bundle *re
 static size_t find_display(const struct collect *c, const char *id)
 {
 	for (size_t i = 0; i < c->partial.n_displays; i++)
-		if (c->display_ids[i] && streq(c->display_ids[i], id))
+		if (c->shown[i].id && streq(c->shown[i].id, id))
 			return i;
 	return SIZE_MAX;
+}
+
+static size_t new_display(struct collect *c, const char *id, bool update)
+{
+	struct run_result *r = &c->partial;
+	size_t at = r->n_displays++;
+	r->displays = xrealloc(r->displays, r->n_displays * sizeof(*r->displays));
+	c->shown = xrealloc(c->shown, r->n_displays * sizeof(*c->shown));
+	c->shown[at] = (struct shown){ .id = id ? xstrdup(id) : NULL };
+	r->displays[at] = (struct mime_bundle){ 0 };
+	parts_add_display(&c->live, at, update);
+	return at;
 }
 
 static void add_display(struct collect *c, json_t *display, size_t bytes)
 {
 	const char *id = json_string_value(json_object_get(display, "display_id"));
 	bool update = json_is_true(json_object_get(display, "update"));
-	size_t at = id && update ? find_display(c, id) : SIZE_MAX;
-	c->display_bytes += bytes;
-	if (c->display_bytes > CALL_DISPLAY_BYTES_MAX ||
+	size_t at = id && update ? find_display(c, id) : SIZE_MAX, before = at == SIZE_MAX ? 0 : c->shown[at].bytes;
+	if (json_is_true(json_object_get(display, "clear"))) {
+		clear(c);
+		return;
+	}
+	if (c->display_bytes - before + bytes > CALL_DISPLAY_BYTES_MAX ||
 	    (at == SIZE_MAX && c->partial.n_displays >= CALL_DISPLAYS_MAX)) {
 		c->displays_over++;
 		return;
 	}
-	if (at == SIZE_MAX) {
-		at = c->partial.n_displays++;
-		c->partial.displays =
-			xrealloc(c->partial.displays, c->partial.n_displays * sizeof(*c->partial.displays));
-		c->display_ids = xrealloc(c->display_ids, c->partial.n_displays * sizeof(*c->display_ids));
-		c->display_ids[at] = id ? xstrdup(id) : NULL;
-	} else {
-		mime_bundle_release(&c->partial.displays[at]);
-	}
+	if (at == SIZE_MAX)
+		at = new_display(c, id, update);
+	c->display_bytes += bytes - before;
+	c->shown[at].bytes = bytes;
+	mime_bundle_release(&c->partial.displays[at]);
 	read_bundle(json_object_get(display, "data"), 0, &c->partial.displays[at]);
 }
 
@@ -246,10 +208,14 @@ static int on_json_frame(struct collect *c, const struct wire_frame *frame)
 		add_display(c, payload, frame->n);
 		return 0;
 	case FRAME_RESULT:
+		if (!r->result.n)
+			parts_add(&c->live, PART_RESULT, NULL, 0);
 		mime_bundle_release(&r->result);
 		read_bundle(json_object_get(payload, "data"), c->config->max_result_chars, &r->result);
 		return 0;
 	case FRAME_ERROR:
+		if (!r->error_type)
+			parts_add(&c->live, PART_ERROR, NULL, 0);
 		free(r->error_type);
 		free(r->error_message);
 		free(r->error_traceback);
@@ -265,19 +231,42 @@ static int on_json_frame(struct collect *c, const struct wire_frame *frame)
 	}
 }
 
+/* PID 1 shares one ring among the streams, so either of them may have all of it. */
+static uint64_t tail_limit(const struct collect *c)
+{
+	return collect_stdout_limit(c->config) + collect_stderr_limit(c->config);
+}
+
+static int on_output(struct parts *p, enum part_kind stream, const struct wire_frame *frame, uint64_t limit)
+{
+	if (frame->n > limit - p->bytes[stream])
+		return -EPROTO;
+	parts_add(p, stream, frame->payload, frame->n);
+	return 0;
+}
+
+/* Without content it is the place of something that was sent before. */
+static int on_tail(struct collect *c, enum part_kind stream, const struct wire_frame *frame)
+{
+	if (frame->n)
+		return on_output(&c->tail, stream, frame, tail_limit(c));
+	parts_add(&c->tail, PART_GAP, NULL, 0);
+	return 0;
+}
+
 int collect_frame(struct collect *c, const struct wire_frame *frame)
 {
 	if (c->end)
 		return -EPROTO;
 	switch (frame->type) {
 	case FRAME_OUT:
-		return buf_add(&c->out, frame->payload, frame->n) < 0 ? -EPROTO : 0;
+		return on_output(&c->live, PART_STDOUT, frame, collect_stdout_limit(c->config));
 	case FRAME_ERR:
-		return buf_add(&c->err, frame->payload, frame->n) < 0 ? -EPROTO : 0;
+		return on_output(&c->live, PART_STDERR, frame, collect_stderr_limit(c->config));
 	case FRAME_OUT_TAIL:
-		return buf_add(&c->out_tail, frame->payload, frame->n) < 0 ? -EPROTO : 0;
+		return on_tail(c, PART_STDOUT, frame);
 	case FRAME_ERR_TAIL:
-		return buf_add(&c->err_tail, frame->payload, frame->n) < 0 ? -EPROTO : 0;
+		return on_tail(c, PART_STDERR, frame);
 	case FRAME_CALL:
 		clear(c);
 		return 0;
@@ -341,16 +330,15 @@ void collect_finish(struct collect *c, struct run_result *ret)
 	*ret = c->partial;
 	c->partial = (struct run_result){ 0 };
 	for (size_t i = 0; i < ret->n_displays; i++)
-		free(c->display_ids[i]);
-	free(take_ptr(c->display_ids));
+		free(c->shown[i].id);
+	free(take_ptr(c->shown));
 	if (c->end)
 		read_end(c, ret);
 	ret->displays_dropped += c->displays_over;
-	ret->stdout_bytes = MAX(ret->stdout_bytes, c->out.len + c->out_tail.len);
-	ret->stderr_bytes = MAX(ret->stderr_bytes, c->err.len + c->err_tail.len);
-	ret->stdout_text = collect_text(&c->out, &c->out_tail, ret->stdout_bytes, c->config->max_stdout_chars,
-					&ret->stdout_truncated);
-	ret->stderr_text = collect_text(&c->err, &c->err_tail, ret->stderr_bytes, c->config->max_stderr_chars,
-					&ret->stderr_truncated);
+	ret->stdout_bytes = MAX(ret->stdout_bytes, c->live.bytes[0] + c->tail.bytes[0]);
+	ret->stderr_bytes = MAX(ret->stderr_bytes, c->live.bytes[1] + c->tail.bytes[1]);
+	const struct stream_limit limits[] = { { ret->stdout_bytes, c->config->max_stdout_chars },
+					       { ret->stderr_bytes, c->config->max_stderr_chars } };
+	parts_finish(&c->live, &c->tail, limits, ret);
 	clear(c);
 }

@@ -25,7 +25,4 @@ void collect_finish(struct collect *c, struct run_result *ret);
 /* True if END said that PID 1 would not take the call: nothing ran; the result's detail says why. */
 bool collect_refused(const struct collect *c);
 
-/* Head and tail of a text of which `total` bytes were written, cleaned and cut to max_chars (0 = no limit). */
-char *collect_text(const struct buf *head, const struct buf *tail, uint64_t total, uint64_t max_chars, bool *ret_cut);
-
 #endif

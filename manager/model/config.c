@@ -61,6 +61,8 @@ static const char *const transports[] = {
 	[TRANSPORT_AUTO] = "auto", [TRANSPORT_EXEC] = "exec", [TRANSPORT_SOCKET] = "socket", NULL
 };
 
+static const char *const contents[] = { [CONTENT_TEXT_FIRST] = "text", [CONTENT_INTERLEAVED] = "interleaved", NULL };
+
 static const struct setting settings[] = {
 	SIZE("CONTAINER_MEMORY_LIMIT", memory_limit, "2048m", 64 * MIB, 16 * TIB),
 	NUMBER("CONTAINER_CPU_QUOTA", cpu_quota, "200000", 1000, 100000000),
@@ -86,7 +88,9 @@ static const struct setting settings[] = {
 	NUMBER("MAX_STDERR_CHARS", max_stderr_chars, "120000", 0, MANY),
 	NUMBER("MAX_RESULT_CHARS", max_result_chars, "30000", 0, MANY),
 	NUMBER("MAX_TRACEBACK_CHARS", max_traceback_chars, "8000", 0, MANY),
+	NUMBER("MAX_ANSWER_CHARS", max_answer_chars, "20000", 2000, 1000000),
 	BOOL("MCP_STRUCTURED_CONTENT", structured_content, "off"),
+	CHOICE("MCP_CONTENT", content, "text", contents),
 	PATH("STORAGE_DIR", storage_dir),
 	STRING("API_BASE_URL", api_base_url),
 	STRING("ENCRYPTION_KEY", encryption_key),

@@ -10,6 +10,9 @@
 /* How PID 1 is reached: over a socket where that works, else by the engine's exec; or one of them alone. */
 enum transport_choice { TRANSPORT_AUTO, TRANSPORT_EXEC, TRANSPORT_SOCKET };
 
+/* How an answer with pictures is sent: one text and then the pictures, or each picture where it stood. */
+enum content_order { CONTENT_TEXT_FIRST, CONTENT_INTERLEAVED };
+
 struct config {
 	/* CONTAINER_* */
 	uint64_t memory_limit; /* bytes */
@@ -42,8 +45,10 @@ struct config {
 	uint64_t max_stderr_chars;
 	uint64_t max_result_chars;
 	uint64_t max_traceback_chars;
+	uint64_t max_answer_chars; /* of the whole text of an answer; never 0 */
 
 	bool structured_content; /* MCP_STRUCTURED_CONTENT */
+	uint64_t content;	 /* MCP_CONTENT: an enum content_order */
 
 	char *storage_dir;
 	char *state_dir;

@@ -27,8 +27,32 @@ void mime_bundle_release(struct mime_bundle *b)
 	*b = (struct mime_bundle){ 0 };
 }
 
+void run_result_add_part(struct run_result *r, struct run_part part)
+{
+	r->parts = xrealloc(r->parts, (r->n_parts + 1) * sizeof(*r->parts));
+	r->parts[r->n_parts++] = part;
+}
+
+void run_result_add_text(struct run_result *r, enum part_kind stream, char *text)
+{
+	struct run_part *last = r->n_parts ? &r->parts[r->n_parts - 1] : NULL;
+	if (!*text) {
+		free(text);
+	} else if (last && last->kind == stream) {
+		char *both = xasprintf("%s%s", last->text, text);
+		free(text);
+		free(last->text);
+		last->text = both;
+	} else {
+		run_result_add_part(r, (struct run_part){ .kind = stream, .text = text });
+	}
+}
+
 void run_result_release(struct run_result *r)
 {
+	for (size_t i = 0; i < r->n_parts; i++)
+		free(r->parts[i].text);
+	free(r->parts);
 	free(r->detail);
 	free(r->stdout_text);
 	free(r->stderr_text);

@@ -33,13 +33,25 @@ struct mime_bundle {
 	size_t n;
 };
 
+/* What a run left, piece by piece, in the order it was produced. */
+enum part_kind { PART_STDOUT, PART_STDERR, PART_DISPLAY, PART_RESULT, PART_ERROR, PART_GAP };
+
+struct run_part {
+	enum part_kind kind;
+	char *text;	/* of a stream: what a terminal shows in the end, not empty. NULL otherwise */
+	size_t display; /* which of the displays it is */
+	uint64_t bytes; /* of a gap: what was written there and is missing */
+};
+
 struct earlier_result;
 
 struct run_result {
 	enum ending ending;
-	enum cause cause;  /* of an ending that the manager decided on; CAUSE_NONE if it came from PID 1 */
-	char *detail;	   /* one sentence: what happened and what is left; NULL if there is nothing to say */
-	char *stdout_text; /* never NULL */
+	enum cause cause;	/* of an ending that the manager decided on; CAUSE_NONE if it came from PID 1 */
+	char *detail;		/* one sentence: what happened and what is left; NULL if there is nothing to say */
+	struct run_part *parts; /* everything below in one order; result and error at most once */
+	size_t n_parts;
+	char *stdout_text; /* each stream for itself; never NULL */
 	char *stderr_text;
 	uint64_t stdout_bytes; /* what the program wrote */
 	uint64_t stderr_bytes;
@@ -74,6 +86,10 @@ struct earlier_result {
 	bool ended; /* false: it is still running, and will be reported again */
 	struct run_result result;
 };
+
+/* Appends to the parts. The text is taken; an empty one adds nothing, and one of the same stream as the last part joins it. */
+void run_result_add_text(struct run_result *r, enum part_kind stream, char *text);
+void run_result_add_part(struct run_result *r, struct run_part part);
 
 void mime_bundle_release(struct mime_bundle *b);
 void run_result_release(struct run_result *r);

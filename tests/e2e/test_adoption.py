@@ -75,7 +75,7 @@ def test_variables_files_and_running_cells_are_still_there(window, how):
     [earlier] = result.fields["earlier"]
     assert (earlier["seq"], earlier["ended"], earlier["ending"], earlier["tool"]) == (3, True, "ok", "execute_code")
     assert earlier["stdout"] == "first\nlast\n" and earlier["result"] == {"text/plain": "42"}
-    assert "[earlier cell 3: ok]" in result.text and "first\nlast" in result.text
+    assert "⟦earlier cell 3: ok⟧" in result.text and "first\nlast" in result.text
     assert "earlier" not in second.code("1").ok().fields
     assert second.shell("pwd; echo $WORD; cat /workspace/ran").ok().stdout == "/tmp\nkept\ncell\n"
     assert "sleep 1000 " in second.shell("cat /proc/[0-9]*/cmdline | tr '\\0' ' '").ok().stdout.replace("\n", "")

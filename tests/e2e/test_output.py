@@ -113,7 +113,7 @@ def stalled(pid):
 def test_a_ten_megabyte_line(session):
     ended = session.code("print('z' * 10_000_000)").ok()
     assert ended.stdout_bytes == 10_000_001 and ended.stdout_truncated
-    assert len(ended.text) < 46_000 and "10000001" in ended.text
+    assert len(ended.text) < 20_001 and "10000001" in ended.text
 
 
 def test_cuts_never_split_a_character(session):
@@ -124,7 +124,7 @@ def test_cuts_never_split_a_character(session):
 def test_both_streams_at_once(session):
     ended = session.code("import sys\nfor i in range(20000): print('o', i); print('e', i, file=sys.stderr)").ok()
     assert ended.stdout.endswith("o 19999\n") and ended.stderr.endswith("e 19999\n")
-    assert len(ended.text) < 46_000
+    assert len(ended.text) < 20_001
 
 
 def test_background_jobs_are_shown_at_the_next_call(own_session):
@@ -147,7 +147,7 @@ def test_pictures_stay_within_the_clients_limits(session):
 def test_the_number_of_pictures_is_bounded_and_the_rest_is_said(session):
     ended = session.code("import matplotlib.pyplot as plt\nfor i in range(15): plt.figure(figsize=(1, 1)); plt.plot([i])", 60).ok()
     assert 1 <= len(ended.images) <= 8
-    assert "more image" in ended.text or "omitted" in ended.text
+    assert "pictures were left out" in ended.text
 
 
 def test_one_answer_stays_under_a_megabyte(session):

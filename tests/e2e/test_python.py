@@ -15,7 +15,7 @@ def test_no_out_prompt_and_no_ansi(session):
 def test_streams_apart(session):
     result = session.code("import sys\nprint('to out')\nprint('to err', file=sys.stderr)").ok()
     assert (result.stdout, result.stderr) == ("to out\n", "to err\n")
-    assert "[stderr]" in result.text
+    assert "⟦stderr⟧" in result.text
 
 
 def test_output_of_children_and_c_code_in_order(session):

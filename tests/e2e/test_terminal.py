@@ -93,7 +93,7 @@ def test_a_timeout_kills_the_group_and_returns_what_there_was(terminal):
     assert (result.success, result.ending) == (False, "timeout")
     assert (result.stdout, result.stderr) == ("before\n", "to stderr\n")
     assert 900 <= result.duration_ms < 10000
-    assert result.text.startswith("[timeout]")
+    assert result.text.startswith("⟦timeout⟧")
     assert terminal.shell("grep -lx sleep /proc/[0-9]*/comm").stdout == ""
 
 

@@ -181,6 +181,8 @@ static void script(struct op *op, struct run_result *r)
 		r->displays = xcalloc(n, sizeof(*r->displays));
 		for (r->n_displays = 0; r->n_displays < n; r->n_displays++)
 			r->displays[r->n_displays] = picture(size);
+		for (size_t i = 0; i < n; i++)
+			run_result_add_part(r, (struct run_part){ .kind = PART_DISPLAY, .display = i });
 	} else if (sscanf(op->text, "flood %u", &n) == 1) {
 		r->stdout_text = xmalloc(n + 1);
 		memset(r->stdout_text, 'x', n);
@@ -190,6 +192,7 @@ static void script(struct op *op, struct run_result *r)
 		r->error_type = xstrdup("ValueError");
 		r->error_message = xstrdup("bad");
 		r->error_traceback = xstrdup("Traceback (most recent call last):\nValueError: bad");
+		run_result_add_part(r, (struct run_part){ .kind = PART_ERROR });
 	} else if (streq(op->text, "timeout")) {
 		r->ending = ENDING_TIMEOUT;
 		r->stdout_text = xstrdup("so far\n");
@@ -204,6 +207,7 @@ static void finish_run(struct op *op)
 	script(op, &r);
 	if (!r.stdout_text)
 		r.stdout_text = xstrdup("");
+	run_result_add_text(&r, PART_STDOUT, xstrdup(r.stdout_text));
 	r.stderr_text = xstrdup("");
 	r.stdout_bytes = strlen(r.stdout_text);
 	op->run.on_done(op->run.ctx, &r, NULL);

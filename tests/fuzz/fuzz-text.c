@@ -1,6 +1,8 @@
-/* What a program prints becomes text: base/utf8, the head and tail of manager/collect, the progress lines of mcp/call. */
+/* What a program prints becomes text: base/utf8, base/screen, the pieces of manager/line, the progress lines of mcp/call. */
 #include "base/alloc.h"
-#include "manager/line/collect.h"
+#include "base/screen.h"
+#include "base/utf8.h"
+#include "manager/line/parts.h"
 #include "mcp/call.h"
 #include "mcp/text.h"
 #include "tests/fuzz/fuzz.h"
@@ -20,8 +22,31 @@ static void check_cuts(const char *s, size_t n)
 		CHECK(tail <= n && utf8_valid(s + n - tail, tail) && utf8_count(s + n - tail, tail) == i);
 		CHECK(head + utf8_tail(s, n, chars - i) == n);
 	}
-	AUTO(freep) char *cut = text_cut(s, 120);
+	AUTO(freep) char *cut = text_cut(s, 120, false);
 	CHECK(utf8_valid(cut, strlen(cut)) && utf8_count(cut, strlen(cut)) <= 120);
+}
+
+/* The first byte says how the rest is dealt out to streams, tails and places, and how much is missing. */
+static void check_pieces(const uint8_t *data, size_t n)
+{
+	AUTO(run_result_release) struct run_result r = { 0 };
+	struct parts live = { 0 }, tail = { 0 };
+	uint8_t how = n ? data[0] : 0;
+	for (size_t i = 0; i < n;) {
+		size_t size = MIN(1 + (data[i] ^ how) % 7u, n - i);
+		struct parts *to = i < n / 2 ? &live : &tail;
+		if (data[i] % 5 == how % 5)
+			parts_add(to, to == &live ? PART_RESULT : PART_GAP, NULL, 0);
+		else
+			parts_add(to, data[i] & 1 ? PART_STDERR : PART_STDOUT, data + i, size);
+		i += size;
+	}
+	const struct stream_limit limits[] = { { n + (how & 3), 40 }, { n, 60 } };
+	parts_finish(&live, &tail, limits, &r);
+	check_clean(r.stdout_text, strlen(r.stdout_text));
+	for (size_t i = 0; i < r.n_parts; i++)
+		if (r.parts[i].text)
+			check_clean(r.parts[i].text, strlen(r.parts[i].text));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -29,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	AUTO(buf_release) struct buf clean = { 0 }, again = { 0 };
 	utf8_clean(&clean, data, n);
 	check_clean(buf_str(&clean), clean.len);
-	CHECK(clean.len <= 3 * n);
+	CHECK(clean.len <= 4 * n);
 	utf8_clean(&again, clean.data, clean.len);
 	/* Nothing is left to clean. */
 	CHECK(again.len == clean.len);
@@ -39,13 +64,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	check_clean(progress, strlen(progress));
 	CHECK(utf8_count(progress, strlen(progress)) <= 300);
 
-	/* The first byte says where head and tail were cut, and how much is missing between them. */
-	size_t head = n ? data[0] % n : 0, gap = n ? data[0] & 3 : 0;
-	const struct buf first = { .data = (uint8_t *)data, .len = head };
-	const struct buf last = { .data = (uint8_t *)data + head, .len = n - head };
-	bool was_cut;
-	AUTO(freep) char *text = collect_text(&first, &last, n + gap, 40, &was_cut);
-	check_clean(text, strlen(text));
-	CHECK(was_cut || strlen(text) == clean.len);
+	AUTO(buf_release) struct buf shown = { 0 };
+	screen_text(&shown, data, n);
+	check_clean(buf_str(&shown), shown.len);
+	CHECK(!screen_moves(shown.data, shown.len));
+	check_pieces(data, n);
 	return 0;
 }

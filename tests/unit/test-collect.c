@@ -111,13 +111,122 @@ static void test_head_and_tail_with_a_gap(void **state)
 	assert_null(strstr(r.stdout_text, "\xef\xbf\xbd"));
 }
 
-static void test_head_and_tail_join_inside_a_character(void **state)
+/* The parts as one line: kinds, and texts in quotes. */
+static char *order_of(const struct run_result *r)
 {
-	struct buf head = { .data = (uint8_t *)"a\xc3", .len = 2 }, tail = { .data = (uint8_t *)"\xa4z", .len = 2 };
-	bool cut = true;
-	AUTO(freep) char *text = collect_text(&head, &tail, 4, 100, &cut);
-	assert_string_equal(text, "a\xc3\xa4z");
-	assert_false(cut);
+	static const char *const names[] = { "out", "err", "display", "result", "error", "gap" };
+	struct buf b = { 0 };
+	for (size_t i = 0; i < r->n_parts; i++) {
+		buf_printf(&b, "%s%s", i ? " " : "", names[r->parts[i].kind]);
+		if (r->parts[i].text)
+			buf_printf(&b, "'%s'", r->parts[i].text);
+		if (r->parts[i].kind == PART_DISPLAY)
+			buf_printf(&b, "%zu", r->parts[i].display);
+		if (r->parts[i].kind == PART_GAP)
+			buf_printf(&b, "%llu", (unsigned long long)r->parts[i].bytes);
+	}
+	return buf_steal_str(&b);
+}
+
+struct step {
+	uint8_t type;
+	const char *payload;
+};
+
+static void check_order(const struct step *steps, const char *want)
+{
+	AUTO(collect_freep) struct collect *c = collect_new(&config);
+	AUTO(run_result_release) struct run_result r = { 0 };
+	for (; steps->payload; steps++)
+		assert_true(feed(c, steps->type, steps->payload) >= 0);
+	collect_finish(c, &r);
+	AUTO(freep) char *got = order_of(&r);
+	assert_string_equal(got, want);
+}
+
+#define SHOW(text)                                                                                                     \
+	{                                                                                                              \
+		FRAME_DISPLAY, "{\"data\":{\"text/plain\":\"" text "\"}}"                                              \
+	}
+
+static void test_everything_is_in_order(void **state)
+{
+	check_order((const struct step[]){ { FRAME_OUT, "a" },
+					   { FRAME_OUT, "b\n" },
+					   { FRAME_ERR, "warn\n" },
+					   SHOW("1"),
+					   { FRAME_OUT, "c\n" },
+					   SHOW("2"),
+					   { FRAME_RESULT, "{\"data\":{\"text/plain\":\"3\"}}" },
+					   { FRAME_ERROR, "{\"type\":\"E\"}" },
+					   { 0 } },
+		    "out'ab\n' err'warn\n' display0 out'c\n' display1 result error");
+}
+
+static void test_order_survives_a_cut(void **state)
+{
+	/* Places stand for the last of what came live: here the display and the piece of stderr. */
+	check_order(
+		(const struct step[]){ { FRAME_OUT, "head" },
+				       SHOW("before"),
+				       SHOW("in the tail"),
+				       { FRAME_ERR, "also" },
+				       { FRAME_OUT_TAIL, "x" },
+				       { FRAME_OUT_TAIL, "" },
+				       { FRAME_OUT_TAIL, "y" },
+				       { FRAME_OUT_TAIL, "" },
+				       { FRAME_ERR_TAIL, "z" },
+				       { FRAME_END, "{\"ending\":\"ok\",\"stdout_bytes\":1006,\"stderr_bytes\":5}" },
+				       { 0 } },
+		"out'head' display0 gap1000 out'x' display1 out'y' err'alsoz'");
+	/* More places than there is something to put in. */
+	check_order(
+		(const struct step[]){ { FRAME_OUT_TAIL, "" }, { FRAME_OUT_TAIL, "" }, { FRAME_OUT_TAIL, "y" }, { 0 } },
+		"out'y'");
+	/* As PID 1 of version 1 sends it. */
+	check_order(
+		(const struct step[]){
+			{ FRAME_OUT, "h" }, SHOW("1"), { FRAME_OUT_TAIL, "t" }, { FRAME_ERR_TAIL, "e" }, { 0 } },
+		"out'h' display0 out't' err'e'");
+}
+
+static void test_a_line_that_is_written_anew_moves_to_its_end(void **state)
+{
+	check_order((const struct step[]){ { FRAME_ERR, "\r 10%" },
+					   { FRAME_OUT, "step 1\n" },
+					   { FRAME_ERR, "\r 20%" },
+					   { FRAME_OUT, "step 2\n" },
+					   { FRAME_ERR, "\r100%\n" },
+					   { 0 } },
+		    "out'step 1\nstep 2\n' err'100%\n'");
+}
+
+static void test_what_is_cleared_is_gone(void **state)
+{
+	check_order((const struct step[]){ { FRAME_OUT, "old" },
+					   SHOW("old"),
+					   { FRAME_DISPLAY, "{\"data\":{},\"clear\":true}" },
+					   { FRAME_OUT, "new" },
+					   SHOW("new"),
+					   { FRAME_END, "{\"ending\":\"ok\",\"stdout_bytes\":3}" },
+					   { 0 } },
+		    "out'new' display0");
+}
+
+static void test_characters_join_across_pieces(void **state)
+{
+	check_order((const struct step[]){ { FRAME_OUT, "a\xc3" }, { FRAME_ERR, "e" }, { FRAME_OUT, "\xa4z" }, { 0 } },
+		    "out'a' err'e' out'äz'");
+	check_order((const struct step[]){ { FRAME_OUT, "a\xc3" }, { FRAME_OUT_TAIL, "\xa4z" }, { 0 } }, "out'aäz'");
+}
+
+static void test_each_stream_keeps_its_head_and_tail(void **state)
+{
+	check_order((const struct step[]){ { FRAME_OUT, "0123456789abcdef" },
+					   { FRAME_ERR, "warn" },
+					   { FRAME_OUT, "ghijklmnopqrstuvwxyz" },
+					   { 0 } },
+		    "out'0123456789' gap6 err'warn' gap10 out'qrstuvwxyz'");
 }
 
 static void test_results_and_errors_are_cut(void **state)
@@ -150,7 +259,12 @@ int main(void)
 		cmocka_unit_test(test_a_replay_starts_over),
 		cmocka_unit_test(test_displays_update_in_place),
 		cmocka_unit_test(test_head_and_tail_with_a_gap),
-		cmocka_unit_test(test_head_and_tail_join_inside_a_character),
+		cmocka_unit_test(test_everything_is_in_order),
+		cmocka_unit_test(test_order_survives_a_cut),
+		cmocka_unit_test(test_a_line_that_is_written_anew_moves_to_its_end),
+		cmocka_unit_test(test_what_is_cleared_is_gone),
+		cmocka_unit_test(test_characters_join_across_pieces),
+		cmocka_unit_test(test_each_stream_keeps_its_head_and_tail),
 		cmocka_unit_test(test_results_and_errors_are_cut),
 		cmocka_unit_test(test_an_unknown_ending_is_no_success),
 	};

@@ -18,6 +18,26 @@ static struct run_result ok_run(char *out)
 	return (struct run_result){ .stdout_text = out, .stderr_text = empty, .stdout_bytes = strlen(out) };
 }
 
+/* The result of a run that printed, warned, showed and returned in this order. The parts are valid until the next call. */
+static const struct run_result *in_order(struct run_result *r)
+{
+	static struct run_part parts[64];
+	size_t n = 0;
+	if (r->stdout_text && *r->stdout_text)
+		parts[n++] = (struct run_part){ .kind = PART_STDOUT, .text = r->stdout_text };
+	if (r->stderr_text && *r->stderr_text)
+		parts[n++] = (struct run_part){ .kind = PART_STDERR, .text = r->stderr_text };
+	for (size_t i = 0; i < r->n_displays; i++)
+		parts[n++] = (struct run_part){ .kind = PART_DISPLAY, .display = i };
+	if (r->result.n)
+		parts[n++] = (struct run_part){ .kind = PART_RESULT };
+	if (r->error_type)
+		parts[n++] = (struct run_part){ .kind = PART_ERROR };
+	r->parts = parts;
+	r->n_parts = n;
+	return r;
+}
+
 static const struct run_context code = { .session_id = "s1", .timeout_seconds = 30 };
 
 static const char *text_of(const json_t *result)
@@ -35,9 +55,9 @@ static size_t blocks_of(const json_t *result)
 	return json_array_size(json_object_get(result, "content"));
 }
 
-static void expect_text(const struct run_result *run, const char *want)
+static void expect_text(struct run_result *run, const char *want)
 {
-	json_auto_t *result = result_of_run(run, &code);
+	json_auto_t *result = result_of_run(in_order(run), &code);
 	assert_string_equal(text_of(result), want);
 	assert_true(json_is_false(json_object_get(result, "isError")));
 	assert_null(json_object_get(result, "structuredContent"));
@@ -56,31 +76,31 @@ static void reads_well(void **state)
 	run = ok_run(hello);
 	expect_text(&run, "hello");
 	run.result = (struct mime_bundle){ value, 1 };
-	expect_text(&run, "hello\n\n[result] 42");
+	expect_text(&run, "hello\n⟦result⟧ 42");
 	run.stderr_text = warn;
-	expect_text(&run, "hello\n\n[stderr]\ncareful\nvery\n\n[result] 42");
+	expect_text(&run, "hello\n⟦stderr⟧\ncareful\nvery\n⟦result⟧ 42");
 	run = ok_run(hello);
 	run.ending = ENDING_ERROR;
 	run.error_type = type;
 	run.error_message = message;
 	run.error_traceback = traceback;
-	expect_text(&run, "[error] ValueError: bad\n\nhello\n\n[traceback]\nTraceback:\n  line 1\nValueError: bad");
+	expect_text(&run, "⟦error⟧ ValueError: bad\nhello\n⟦traceback⟧\nTraceback:\n  line 1");
 	run = ok_run(hello);
 	run.ending = ENDING_TIMEOUT;
-	expect_text(&run, "[timeout] stopped after 30 s\n\nhello\n\n[hint] " TIMEOUT_STEP);
+	expect_text(&run, "⟦timeout⟧ stopped after 30 s\nhello\n⟦hint⟧ " TIMEOUT_STEP);
 	run.detail = detail;
-	expect_text(&run, "[timeout] variables are kept\n\nhello\n\n[hint] " TIMEOUT_STEP);
+	expect_text(&run, "⟦timeout⟧ variables are kept\nhello\n⟦hint⟧ " TIMEOUT_STEP);
 	run = ok_run(hello);
 	run.ending = ENDING_ERROR;
 	run.has_exit_code = true;
 	run.exit_code = 2;
-	expect_text(&run, "[error] exit code 2\n\nhello");
+	expect_text(&run, "⟦error⟧ exit code 2\nhello");
 	run.signal = 9;
-	expect_text(&run, "[error] killed by signal 9 (SIGKILL)\n\nhello");
+	expect_text(&run, "⟦error⟧ killed by signal 9 (SIGKILL)\nhello");
 	run = ok_run(hello);
 	run.stdout_truncated = true;
 	run.stdout_bytes = 1234567;
-	expect_text(&run, "hello\n\n[note] stdout was cut: the program wrote 1234567 bytes in all");
+	expect_text(&run, "hello\n⟦note⟧ The output was cut: the program wrote 1234567 bytes in all.");
 }
 
 static void fields_are_complete(void **state)
@@ -92,7 +112,7 @@ static void fields_are_complete(void **state)
 	};
 	struct run_result run = ok_run(empty);
 	run.memory_peak = 7;
-	json_auto_t *result = result_of_run(&run, &code);
+	json_auto_t *result = result_of_run(in_order(&run), &code);
 	const json_t *fields = fields_of(result);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (!json_object_get(fields, names[i]))
@@ -102,7 +122,7 @@ static void fields_are_complete(void **state)
 	run.ending = ENDING_OOM;
 	struct run_context structured = code;
 	structured.structured = true;
-	json_auto_t *both = result_of_run(&run, &structured);
+	json_auto_t *both = result_of_run(in_order(&run), &structured);
 	assert_true(json_is_false(json_object_get(fields_of(both), "success")));
 	assert_true(json_equal(fields_of(both), json_object_get(both, "structuredContent")));
 }
@@ -116,12 +136,12 @@ static void long_text_keeps_head_and_tail_of_each_part(void **state)
 	out[400000] = '\0';
 	struct run_result run = ok_run(out);
 	run.stderr_text = err;
-	json_auto_t *result = result_of_run(&run, &code);
+	json_auto_t *result = result_of_run(in_order(&run), &code);
 	const char *text = text_of(result);
 	size_t chars = utf8_count(text, strlen(text));
-	assert_in_range(chars, RESULT_TEXT_CHARS - 200, RESULT_TEXT_CHARS);
+	assert_in_range(chars, ANSWER_CHARS - 400, ANSWER_CHARS);
 	assert_non_null(strstr(text, "characters cut"));
-	assert_non_null(strstr(text, "[stderr] short error"));
+	assert_non_null(strstr(text, "⟦stderr⟧ short error"));
 	assert_memory_equal(text, "éé", 4);
 	assert_string_equal(json_string_value(json_object_get(fields_of(result), "stdout")), out);
 }
@@ -131,13 +151,18 @@ static void a_second_cut_states_no_wrong_number(void **state)
 	AUTO(freep) char *out = xmalloc(60001);
 	memset(out, 'x', 60000);
 	out[60000] = '\0';
+	struct run_part parts[] = { { .kind = PART_STDOUT, .text = out },
+				    { .kind = PART_GAP, .bytes = 940000 },
+				    { .kind = PART_STDOUT, .text = out } };
 	struct run_result run = ok_run(out);
 	run.stdout_truncated = true;
 	run.stdout_bytes = 1000000;
+	run.parts = parts;
+	run.n_parts = ARRAY_LEN(parts);
 	json_auto_t *result = result_of_run(&run, &code);
-	assert_non_null(strstr(text_of(result), "[… the middle is cut …]"));
+	assert_non_null(strstr(text_of(result), "⟦… the middle is cut …⟧"));
 	assert_null(strstr(text_of(result), "characters cut"));
-	assert_non_null(strstr(text_of(result), "[note] stdout was cut: the program wrote 1000000 bytes in all"));
+	assert_non_null(strstr(text_of(result), "⟦note⟧ The output was cut: the program wrote 1000000 bytes in all."));
 }
 
 static void even_without_limits_the_line_is_bounded(void **state)
@@ -152,7 +177,7 @@ static void even_without_limits_the_line_is_bounded(void **state)
 	run.stderr_text = out;
 	struct run_context structured = code;
 	structured.structured = true;
-	json_auto_t *result = result_of_run(&run, &structured);
+	json_auto_t *result = result_of_run(in_order(&run), &structured);
 	assert_true(json_dumpb(result, NULL, 0, JSON_COMPACT) < RESULT_LINE_MAX);
 	assert_true(json_is_true(json_object_get(fields_of(result), "stdout_truncated")));
 }
@@ -172,8 +197,9 @@ static void pictures_become_blocks(void **state)
 	run.displays = displays;
 	run.n_displays = 1;
 	run.result = picture_of(parts[1], "image/png", png);
-	json_auto_t *result = result_of_run(&run, &code);
+	json_auto_t *result = result_of_run(in_order(&run), &code);
 	assert_int_equal(blocks_of(result), 3);
+	assert_string_equal(text_of(result), "⟦picture 1⟧\n⟦picture 2⟧");
 	const json_t *block = json_array_get(json_object_get(result, "content"), 1);
 	assert_string_equal(json_string_value(json_object_get(block, "type")), "image");
 	assert_string_equal(json_string_value(json_object_get(block, "mimeType")), "image/png");
@@ -195,9 +221,9 @@ static void what_is_no_picture_is_not_sent_as_one(void **state)
 		struct run_result run = ok_run(empty);
 		run.displays = displays;
 		run.n_displays = 1;
-		json_auto_t *result = result_of_run(&run, &code);
+		json_auto_t *result = result_of_run(in_order(&run), &code);
 		assert_int_equal(blocks_of(result), 1);
-		assert_non_null(strstr(text_of(result), "1 image omitted: not a valid PNG"));
+		assert_non_null(strstr(text_of(result), "1 image was left out: not a whole, valid PNG"));
 	}
 	/* The bytes decide, not the label; white space is no matter. */
 	const char *type;
@@ -212,6 +238,60 @@ static void what_is_no_picture_is_not_sent_as_one(void **state)
 	assert_string_equal(type, "image/webp");
 }
 
+/* What a cell with prints, tables and plots reads like, and how it is sent where clients keep the order of blocks. */
+static void everything_stands_where_it_was_produced(void **state)
+{
+	char train[] = "Train:\n", test[] = "Test:", warn[] = "careful\n", after[] = "after\n", table[] = "a  b\n1  2";
+	struct mime_part plain[] = { { (char *)"text/plain", table, strlen(table) },
+				     { (char *)"text/html", (char *)"<b>", 3 } };
+	struct mime_part picture[2];
+	struct mime_bundle displays[] = { { plain, 2 }, picture_of(picture, "image/png", png) };
+	struct run_part parts[] = { { .kind = PART_STDOUT, .text = train }, { .kind = PART_DISPLAY, .display = 0 },
+				    { .kind = PART_STDOUT, .text = test },  { .kind = PART_DISPLAY, .display = 1 },
+				    { .kind = PART_STDOUT, .text = after }, { .kind = PART_STDERR, .text = warn },
+				    { .kind = PART_GAP, .bytes = 12 },	    { .kind = PART_STDOUT, .text = after } };
+	struct run_result run = ok_run(empty);
+	run.displays = displays;
+	run.n_displays = 2;
+	run.parts = parts;
+	run.n_parts = ARRAY_LEN(parts);
+	json_auto_t *result = result_of_run(&run, &code);
+	assert_string_equal(text_of(result), "Train:\n⟦display⟧\na  b\n1  2\n⟦stdout⟧\nTest:\n⟦picture 1⟧\nafter\n"
+					     "⟦stderr⟧ careful\n⟦… 12 bytes cut …⟧\n⟦stdout⟧\nafter\n"
+					     "⟦note⟧ The output was cut: the program wrote 0 bytes in all.");
+	struct run_context between = code;
+	between.interleaved = true;
+	json_auto_t *second = result_of_run(&run, &between);
+	const json_t *content = json_object_get(second, "content");
+	assert_int_equal(json_array_size(content), 3);
+	const char *last = json_string_value(json_object_get(json_array_get(content, 2), "text"));
+	assert_true(strncmp(last, "after\n⟦stderr⟧", strlen("after\n⟦stderr⟧")) == 0);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(content, 1), "type")), "image");
+}
+
+/* A message that does not fit the first line stands in the traceback, whole, and nowhere else. */
+static void errors_are_told_once(void **state)
+{
+	char type[] = "KeyError", message[] = "'nope'\nmore", traceback[] = "line 1\nKeyError: 'nope'\nmore";
+	struct run_result run = ok_run(empty);
+	run.ending = ENDING_ERROR;
+	run.error_type = type;
+	run.error_message = message;
+	run.error_traceback = traceback;
+	expect_text(&run, "⟦error⟧ KeyError\n⟦traceback⟧\nline 1\nKeyError: 'nope'\nmore");
+	char one[] = "bad", stack[] = "Error: bad\n    at f (cell:1:7)", name[] = "Error", alone[] = "Error: bad";
+	run.error_type = name;
+	run.error_message = one;
+	run.error_traceback = stack;
+	expect_text(&run, "⟦error⟧ Error: bad\n⟦traceback⟧     at f (cell:1:7)");
+	run.error_traceback = alone;
+	expect_text(&run, "⟦error⟧ Error: bad");
+	run.ending = ENDING_TIMEOUT;
+	run.error_traceback = stack;
+	expect_text(&run,
+		    "⟦timeout⟧ stopped after 30 s\n⟦traceback⟧\nError: bad\n    at f (cell:1:7)\n⟦hint⟧ " TIMEOUT_STEP);
+}
+
 static void too_many_or_too_large_are_said(void **state)
 {
 	enum { N = 12 };
@@ -222,9 +302,9 @@ static void too_many_or_too_large_are_said(void **state)
 		displays[i] = picture_of(parts[i], "image/png", png);
 	run.displays = displays;
 	run.n_displays = N;
-	json_auto_t *result = result_of_run(&run, &code);
-	assert_int_equal(blocks_of(result), 1 + RESULT_IMAGES_MAX);
-	assert_non_null(strstr(text_of(result), "4 more images omitted"));
+	json_auto_t *result = result_of_run(in_order(&run), &code);
+	assert_int_equal(blocks_of(result), 1 + PICTURES_MAX);
+	assert_non_null(strstr(text_of(result), "4 pictures were left out: an answer holds 8 pictures"));
 
 	AUTO(freep) char *big = xmalloc(600001);
 	memset(big, 'A', 600000);
@@ -233,9 +313,9 @@ static void too_many_or_too_large_are_said(void **state)
 	displays[0] = picture_of(parts[0], "image/png", big);
 	displays[1] = picture_of(parts[1], "image/png", big);
 	run.n_displays = 3;
-	json_auto_t *second = result_of_run(&run, &code);
+	json_auto_t *second = result_of_run(in_order(&run), &code);
 	assert_int_equal(blocks_of(second), 3);
-	assert_non_null(strstr(text_of(second), "1 more image omitted"));
+	assert_non_null(strstr(text_of(second), "1 picture was left out"));
 	assert_true(json_dumpb(second, NULL, 0, JSON_COMPACT) < RESULT_LINE_AIM);
 }
 
@@ -254,9 +334,9 @@ static void html_does_not_flood(void **state)
 	run.displays = displays;
 	run.n_displays = 3;
 	run.displays_dropped = 5;
-	json_auto_t *result = result_of_run(&run, &code);
-	assert_string_equal(text_of(result), "[display]\n(text/html, 3000000 bytes)\nx\n$x^2$\n\n"
-					     "[note] 5 more displays were dropped: too many or too large for one run");
+	json_auto_t *result = result_of_run(in_order(&run), &code);
+	assert_string_equal(text_of(result), "⟦display⟧ (text/html, 3000000 bytes)\n⟦display⟧ x\n⟦display⟧ $x^2$\n"
+					     "⟦note⟧ 5 more displays were dropped: too many or too large for one run");
 	const json_t *list = json_object_get(fields_of(result), "display_outputs");
 	assert_null(json_object_get(json_array_get(list, 0), "data"));
 	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 1), "data")), "<b>x</b>");
@@ -316,6 +396,8 @@ int main(void)
 		cmocka_unit_test(even_without_limits_the_line_is_bounded),
 		cmocka_unit_test(pictures_become_blocks),
 		cmocka_unit_test(what_is_no_picture_is_not_sent_as_one),
+		cmocka_unit_test(everything_stands_where_it_was_produced),
+		cmocka_unit_test(errors_are_told_once),
 		cmocka_unit_test(too_many_or_too_large_are_said),
 		cmocka_unit_test(html_does_not_flood),
 		cmocka_unit_test(failures_keep_the_known_words),

@@ -632,7 +632,7 @@ static void pictures_stay_within_the_line(void **state)
 	call_tool(r, "1", "execute_code", "{\"session_id\":\"s1\",\"code\":\"plot 5 300000\"}");
 	json_auto_t *m = receive(r, 2000);
 	assert_int_equal(json_array_size(at(m, "result|content")), 4);
-	assert_non_null(strstr(text_at(m, "result|content|0|text"), "2 more images omitted"));
+	assert_non_null(strstr(text_at(m, "result|content|0|text"), "2 pictures were left out"));
 }
 
 static void mutated_messages(void **state)

@@ -54,6 +54,36 @@ static void marks_nuls_and_controls(void **state)
 	check_clean("a\x7f", "a" BAD);
 }
 
+static void names_what_is_not_seen(void **state)
+{
+	check_clean("a\xe2\x80\xae"
+		    "b",
+		    "a<U+202E>b");
+	check_clean("\xef\xbb\xbfname", "<U+FEFF>name");
+	check_clean("x\xe2\x80\x8b"
+		    "y",
+		    "x<U+200B>y");
+	check_clean("\xf3\xa0\x81\xa8\xf3\xa0\x81\xa9", "<U+E0068><U+E0069>");
+	check_clean("\xc2\x85\xc2\x9b"
+		    "31m",
+		    BAD BAD "31m"); /* C1 */
+	AUTO(buf_release) struct buf in = { 0 };
+	for (int i = 0; i < 100; i++)
+		buf_add_str(&in, "\xf3\xa0\x81\xa8");
+	check_clean(buf_str(&in), "<U+E0068><U+E0068><U+E0068><U+E0068><96 more hidden characters>");
+	/* Writing needs these: a family, a heart, Persian. */
+	static const char *const good[] = { "👨\xe2\x80\x8d👩\xe2\x80\x8d👧", "❤\xef\xb8\x8f", "1\xef\xb8\x8f",
+					    "می\xe2\x80\x8cخواهم" };
+	for (size_t i = 0; i < ARRAY_LEN(good); i++)
+		check_clean(good[i], good[i]);
+	check_clean("a\xe2\x80\x8d\xe2\x80\x8d\xe2\x80\x8c", "a\xe2\x80\x8d<U+200D><U+200C>");
+}
+
+static void nothing_looks_like_a_label(void **state)
+{
+	check_clean("⟦note⟧ all is well", "[[note]] all is well");
+}
+
 static void drops_terminal_escapes(void **state)
 {
 	check_clean("\x1b[31mred\x1b[0m", "red");
@@ -151,10 +181,11 @@ static void finds_split_sequences(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(leaves_text_alone),	     cmocka_unit_test(replaces_bad_bytes),
-		cmocka_unit_test(marks_nuls_and_controls),   cmocka_unit_test(drops_terminal_escapes),
-		cmocka_unit_test(takes_time_by_length_only), cmocka_unit_test(is_always_valid),
-		cmocka_unit_test(tells_valid_from_not),	     cmocka_unit_test(counts_and_cuts_between_characters),
+		cmocka_unit_test(leaves_text_alone),	      cmocka_unit_test(replaces_bad_bytes),
+		cmocka_unit_test(marks_nuls_and_controls),    cmocka_unit_test(names_what_is_not_seen),
+		cmocka_unit_test(nothing_looks_like_a_label), cmocka_unit_test(drops_terminal_escapes),
+		cmocka_unit_test(takes_time_by_length_only),  cmocka_unit_test(is_always_valid),
+		cmocka_unit_test(tells_valid_from_not),	      cmocka_unit_test(counts_and_cuts_between_characters),
 		cmocka_unit_test(finds_split_sequences),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,327 @@
+#include "manager/line/parts.h"
+
+#include "base/alloc.h"
+#include "base/screen.h"
+#include "base/utf8.h"
+
+/* More pieces than this come from a program that switches streams for every few bytes: those that follow join the last one of their
+ * stream. */
+#define PARTS_MAX 50000
+
+void parts_release(struct parts *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		buf_release(&p->v[i].bytes);
+	free(p->v);
+	*p = (struct parts){ 0 };
+}
+
+static struct piece *append(struct parts *p, struct piece piece)
+{
+	if (p->n == p->cap) {
+		p->cap = p->cap ? 2 * p->cap : 8;
+		p->v = xrealloc(p->v, p->cap * sizeof(*p->v));
+	}
+	p->v[p->n] = piece;
+	return &p->v[p->n++];
+}
+
+static struct piece *last_of(struct parts *p, enum part_kind kind)
+{
+	for (size_t i = p->n; i > 0; i--)
+		if (p->v[i - 1].kind == kind)
+			return &p->v[i - 1];
+	return append(p, (struct piece){ .kind = kind });
+}
+
+static bool is_stream(enum part_kind kind)
+{
+	return kind == PART_STDOUT || kind == PART_STDERR;
+}
+
+void parts_add(struct parts *p, enum part_kind kind, const void *data, size_t n)
+{
+	if (!is_stream(kind)) {
+		if (p->n < PARTS_MAX)
+			append(p, (struct piece){ .kind = kind });
+		return;
+	}
+	struct piece *piece = p->n < PARTS_MAX ? append(p, (struct piece){ .kind = kind }) : last_of(p, kind);
+	buf_add(&piece->bytes, data, n);
+	p->bytes[kind] += n;
+}
+
+void parts_add_display(struct parts *p, size_t display, bool unplaced)
+{
+	if (p->n < PARTS_MAX)
+		append(p, (struct piece){ .kind = PART_DISPLAY, .display = display, .unplaced = unplaced });
+}
+
+/* --- texts ------------------------------------------------------------------------------------------------------- */
+
+static void append_cut(struct buf *text, const char *head, size_t head_len, const char *tail, size_t tail_len,
+		       const char *total, uint64_t max_chars)
+{
+	size_t first = (size_t)(max_chars - max_chars / 2), last = (size_t)(max_chars / 2);
+	size_t head_bytes = utf8_head(head, head_len, first), tail_bytes = utf8_tail(tail, tail_len, last);
+	buf_add(text, head, head_bytes);
+	buf_printf(text, "\n\n... [truncated — %s total, showing the first %zu and the last %zu characters] ...\n\n",
+		   total, utf8_count(head, head_bytes), utf8_count(tail + tail_len - tail_bytes, tail_bytes));
+	buf_add(text, tail + tail_len - tail_bytes, tail_bytes);
+}
+
+char *parts_text(struct buf *head, struct buf *tail, uint64_t total, bool gap, uint64_t max_chars, bool *ret_cut)
+{
+	AUTO(buf_release) struct buf text = { 0 };
+	if (!max_chars)
+		max_chars = UINT64_MAX / 2;
+	AUTO(freep) char *size = xasprintf("%llu bytes", (unsigned long long)total);
+	*ret_cut = true;
+	if (gap) {
+		append_cut(&text, buf_str(head), head->len, buf_str(tail), tail->len, size, max_chars);
+		return buf_steal_str(&text);
+	}
+	buf_add(&text, head->data, head->len);
+	buf_add(&text, tail->data, tail->len);
+	*ret_cut = utf8_count(buf_str(&text), text.len) > max_chars;
+	if (!*ret_cut)
+		return buf_steal_str(&text);
+	AUTO(buf_release) struct buf cut = { 0 };
+	append_cut(&cut, buf_str(&text), text.len, buf_str(&text), text.len, size, max_chars);
+	return buf_steal_str(&cut);
+}
+
+char *parts_cut(const char *s, size_t n, uint64_t max_chars)
+{
+	AUTO(buf_release) struct buf text = { 0 };
+	size_t chars = utf8_count(s, n);
+	if (!max_chars || chars <= max_chars)
+		return xstrndup(s, n);
+	AUTO(freep) char *size = xasprintf("%zu chars", chars);
+	append_cut(&text, s, n, s, n, size, max_chars);
+	return buf_steal_str(&text);
+}
+
+/* --- order ------------------------------------------------------------------------------------------------------- */
+
+static void join(struct parts *to, struct piece *piece)
+{
+	struct piece *last = to->n ? &to->v[to->n - 1] : NULL;
+	if (last && is_stream(piece->kind) && last->kind == piece->kind) {
+		buf_add(&last->bytes, piece->bytes.data, piece->bytes.len);
+		buf_release(&piece->bytes);
+	} else {
+		append(to, *piece);
+		piece->bytes = (struct buf){ 0 };
+	}
+}
+
+static size_t places(const struct parts *tail)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < tail->n; i++)
+		n += tail->v[i].kind == PART_GAP;
+	return n;
+}
+
+/* The first of the last n pieces that have a place of their own. */
+static size_t last_placed(const struct parts *live, size_t n)
+{
+	size_t i = live->n;
+	while (i > 0 && n > 0)
+		n -= !live->v[--i].unplaced;
+	return i;
+}
+
+/* What came live, up to where the tail begins; then the tail, with the rest of what came live in its places. */
+static void put_in_order(struct parts *live, struct parts *tail, bool gap, struct parts *ret)
+{
+	size_t next = last_placed(live, places(tail));
+	for (size_t i = 0; i < next; i++)
+		join(ret, &live->v[i]);
+	if (gap)
+		append(ret, (struct piece){ .kind = PART_GAP });
+	for (size_t i = 0; i < tail->n; i++) {
+		if (tail->v[i].kind != PART_GAP) {
+			join(ret, &tail->v[i]);
+			continue;
+		}
+		while (next < live->n && live->v[next].unplaced)
+			join(ret, &live->v[next++]);
+		if (next < live->n)
+			join(ret, &live->v[next++]);
+	}
+	while (next < live->n)
+		join(ret, &live->v[next++]);
+}
+
+/* The piece of the same stream before this one, unless something is missing between them. */
+static struct piece *piece_before(const struct parts *p, size_t at)
+{
+	for (size_t i = at; i > 0 && p->v[i - 1].kind != PART_GAP; i--)
+		if (p->v[i - 1].kind == p->v[at].kind)
+			return &p->v[i - 1];
+	return NULL;
+}
+
+static void move_end(struct piece *from, struct piece *to, size_t n)
+{
+	AUTO(buf_release) struct buf moved = { 0 };
+	if (!n)
+		return;
+	from->bytes.len -= n;
+	buf_add(&moved, from->bytes.data + from->bytes.len, n);
+	buf_add(&moved, to->bytes.data, to->bytes.len);
+	struct buf old = to->bytes;
+	to->bytes = moved;
+	moved = old;
+}
+
+static size_t open_line(const struct buf *b)
+{
+	size_t n = 0;
+	while (n < b->len && b->data[b->len - 1 - n] != '\n')
+		n++;
+	return n;
+}
+
+/* A character, or a line that is written anew, may begin in one piece and go on in the next of its stream. */
+static void mend(struct parts *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		struct piece *piece = &p->v[i], *before = is_stream(piece->kind) ? piece_before(p, i) : NULL;
+		if (!before || !piece->bytes.len)
+			continue;
+		uint8_t first = piece->bytes.data[0];
+		bool anew = (first == '\r' && piece->bytes.len > 1 && piece->bytes.data[1] != '\n') || first == '\b';
+		size_t n = anew ? open_line(&before->bytes) : utf8_partial_end(before->bytes.data, before->bytes.len);
+		move_end(before, piece, n);
+	}
+}
+
+/* Characters that something missing has cut through. */
+static void trim_gap(struct parts *p)
+{
+	bool seen[2] = { false, false }, gap = false;
+	for (size_t i = 0; i < p->n; i++) {
+		struct piece *piece = &p->v[i];
+		gap |= piece->kind == PART_GAP;
+		if (!gap || !is_stream(piece->kind) || seen[piece->kind])
+			continue;
+		seen[piece->kind] = true;
+		buf_consume(&piece->bytes, utf8_partial_start(piece->bytes.data, piece->bytes.len));
+	}
+	for (int kind = PART_STDOUT; gap && kind <= PART_STDERR; kind++) {
+		struct piece *last = NULL;
+		for (size_t i = 0; i < p->n && p->v[i].kind != PART_GAP; i++)
+			last = (int)p->v[i].kind == kind ? &p->v[i] : last;
+		if (last)
+			last->bytes.len -= utf8_partial_end(last->bytes.data, last->bytes.len);
+	}
+}
+
+/* --- limits ------------------------------------------------------------------------------------------------------ */
+
+static void add_gap(struct run_result *r, uint64_t bytes)
+{
+	if (r->n_parts && r->parts[r->n_parts - 1].kind == PART_GAP)
+		r->parts[r->n_parts - 1].bytes += bytes;
+	else
+		run_result_add_part(r, (struct run_part){ .kind = PART_GAP, .bytes = bytes });
+}
+
+/* Appends what is kept of one part of a stream, whose characters are those from `at` on of `total`. */
+static void add_cut(struct run_result *to, struct run_part *part, size_t at, size_t total, size_t max_chars)
+{
+	size_t n = strlen(part->text), chars = utf8_count(part->text, n);
+	size_t first = max_chars - max_chars / 2, last = total - max_chars / 2;
+	size_t head = utf8_head(part->text, n, first > at ? first - at : 0);
+	size_t tail = utf8_tail(part->text, n, at + chars > last ? MIN(at + chars - last, chars) : 0);
+	if (head + tail >= n) {
+		run_result_add_part(to, *part);
+		return;
+	}
+	run_result_add_text(to, part->kind, xstrndup(part->text, head));
+	add_gap(to, n - head - tail);
+	run_result_add_text(to, part->kind, xstrndup(part->text + n - tail, tail));
+	free(part->text);
+}
+
+/* All parts of a stream together keep their head and their tail. */
+static void cut_stream(struct run_result *r, enum part_kind kind, uint64_t max_chars)
+{
+	size_t total = 0, at = 0;
+	for (size_t i = 0; i < r->n_parts; i++)
+		if (r->parts[i].kind == kind)
+			total += utf8_count(r->parts[i].text, strlen(r->parts[i].text));
+	if (!max_chars || total <= max_chars)
+		return;
+	struct run_result cut = { 0 };
+	for (size_t i = 0; i < r->n_parts; i++) {
+		struct run_part *part = &r->parts[i];
+		if (part->kind == PART_GAP) {
+			add_gap(&cut, part->bytes);
+		} else if (part->kind != kind) {
+			run_result_add_part(&cut, *part);
+		} else {
+			size_t chars = utf8_count(part->text, strlen(part->text));
+			add_cut(&cut, part, at, total, (size_t)max_chars);
+			at += chars;
+		}
+	}
+	free(r->parts);
+	r->parts = cut.parts;
+	r->n_parts = cut.n_parts;
+}
+
+/* --- the whole --------------------------------------------------------------------------------------------------- */
+
+/* Before and after what is missing, of each stream. */
+struct stream_texts {
+	struct buf head[2], tail[2];
+};
+
+static void add_parts(struct parts *p, uint64_t missing, struct run_result *ret, struct stream_texts *texts)
+{
+	bool after_gap = false;
+	for (size_t i = 0; i < p->n; i++) {
+		struct piece *piece = &p->v[i];
+		if (piece->kind == PART_GAP) {
+			add_gap(ret, missing);
+			after_gap = true;
+		} else if (!is_stream(piece->kind)) {
+			run_result_add_part(ret, (struct run_part){ .kind = piece->kind, .display = piece->display });
+		} else {
+			AUTO(buf_release) struct buf text = { 0 };
+			screen_text(&text, piece->bytes.data, piece->bytes.len);
+			buf_add(&(after_gap ? texts->tail : texts->head)[piece->kind], text.data, text.len);
+			run_result_add_text(ret, piece->kind, buf_steal_str(&text));
+		}
+	}
+}
+
+void parts_finish(struct parts *live, struct parts *tail, const struct stream_limit limits[2], struct run_result *ret)
+{
+	AUTO(parts_release) struct parts ordered = { 0 };
+	struct stream_texts texts = { 0 };
+	uint64_t missing[2];
+	for (int i = 0; i < 2; i++) {
+		uint64_t kept = live->bytes[i] + tail->bytes[i];
+		missing[i] = limits[i].total > kept ? limits[i].total - kept : 0;
+	}
+	put_in_order(live, tail, missing[0] + missing[1] > 0, &ordered);
+	mend(&ordered);
+	trim_gap(&ordered);
+	add_parts(&ordered, missing[0] + missing[1], ret, &texts);
+	ret->stdout_text = parts_text(&texts.head[0], &texts.tail[0], limits[0].total, missing[0] > 0,
+				      limits[0].max_chars, &ret->stdout_truncated);
+	ret->stderr_text = parts_text(&texts.head[1], &texts.tail[1], limits[1].total, missing[1] > 0,
+				      limits[1].max_chars, &ret->stderr_truncated);
+	for (int i = 0; i < 2; i++) {
+		cut_stream(ret, (enum part_kind)i, limits[i].max_chars);
+		buf_release(&texts.head[i]);
+		buf_release(&texts.tail[i]);
+	}
+	parts_release(live);
+	parts_release(tail);
+}

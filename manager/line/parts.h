@@ -1,0 +1,41 @@
+/* The pieces of a run as its frames brought them, and the parts of a result that they become: in the order they were produced,
+ * each stream as a terminal shows it in the end, cleaned and cut. */
+#ifndef HUSK_MANAGER_LINE_PARTS_H
+#define HUSK_MANAGER_LINE_PARTS_H
+
+#include "base/buf.h"
+#include "manager/model/result.h"
+
+struct piece {
+	enum part_kind kind; /* PART_GAP in a tail: the place of something that was sent before it */
+	bool unplaced;	     /* an update: no place in the tail is its own */
+	size_t display;
+	struct buf bytes; /* of a stream */
+};
+
+struct parts {
+	struct piece *v;
+	size_t n, cap;
+	size_t bytes[2]; /* of each stream */
+};
+
+void parts_release(struct parts *p);
+void parts_add(struct parts *p, enum part_kind kind, const void *data, size_t n);
+void parts_add_display(struct parts *p, size_t display, bool unplaced);
+
+/* Of each stream. */
+struct stream_limit {
+	uint64_t total;	    /* bytes that the program wrote */
+	uint64_t max_chars; /* 0 = no limit */
+};
+
+/* Fills parts, stdout_text, stderr_text and what was cut. The pieces are used up. */
+void parts_finish(struct parts *live, struct parts *tail, const struct stream_limit limits[2], struct run_result *ret);
+
+/* Head and tail of a clean text of which `total` bytes were written, with or without something missing between them, cut to
+ * max_chars (0 = no limit). */
+char *parts_text(struct buf *head, struct buf *tail, uint64_t total, bool gap, uint64_t max_chars, bool *ret_cut);
+/* Likewise of one text, counted in characters. */
+char *parts_cut(const char *text, size_t n, uint64_t max_chars);
+
+#endif

@@ -1,0 +1,352 @@
+#include "mcp/answer.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/utf8.h"
+#include "mcp/next-step.h"
+#include "mcp/text.h"
+
+/* A message that is longer, or has several lines, is not in the first line. */
+#define HEADLINE_CHARS 300
+#define MARK "⟦picture "
+#define MARK_END "⟧"
+
+static const char *signal_name(int signo)
+{
+	static const char *const names[] = {
+		[1] = "SIGHUP",	  [2] = "SIGINT",   [3] = "SIGQUIT",  [4] = "SIGILL",	[6] = "SIGABRT",
+		[7] = "SIGBUS",	  [8] = "SIGFPE",   [9] = "SIGKILL",  [11] = "SIGSEGV", [13] = "SIGPIPE",
+		[14] = "SIGALRM", [15] = "SIGTERM", [24] = "SIGXCPU", [25] = "SIGXFSZ", [31] = "SIGSYS",
+	};
+	if (signo < 0 || (size_t)signo >= ARRAY_LEN(names) || !names[signo])
+		return "unnamed";
+	return names[signo];
+}
+
+/* --- lines and labels ------------------------------------------------------------------------------------------- */
+
+static void begin_line(struct buf *b)
+{
+	if (b->len && b->data[b->len - 1] != '\n')
+		buf_add_str(b, "\n");
+}
+
+static size_t without_line_ends(const char *s)
+{
+	size_t n = strlen(s);
+	while (n > 0 && s[n - 1] == '\n')
+		n--;
+	return n;
+}
+
+/* One line stands beside its label, more stand below it. Nothing for an empty body. */
+static void add_labelled(struct buf *b, const char *label, const char *body)
+{
+	size_t n = without_line_ends(body);
+	if (!n)
+		return;
+	begin_line(b);
+	buf_printf(b, "%s%s", label, memchr(body, '\n', n) ? "\n" : " ");
+	buf_add(b, body, n);
+	buf_add_str(b, "\n");
+}
+
+static void add_note(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static void add_note(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	AUTO(freep) char *body = xvasprintf(fmt, ap);
+	va_end(ap);
+	add_labelled(b, "⟦note⟧", body);
+}
+
+/* --- how it ended ----------------------------------------------------------------------------------------------- */
+
+static char *error_line(const struct run_result *run)
+{
+	if (!run->error_message || !*run->error_message)
+		return xstrdup(run->error_type);
+	return xasprintf("%s: %s", run->error_type, run->error_message);
+}
+
+/* The whole error is in the first line: its traceback does not say it again. */
+static bool fits_headline(const struct run_result *run)
+{
+	const char *message = run->error_message ? run->error_message : "";
+	return !strchr(message, '\n') && utf8_count(message, strlen(message)) <= HEADLINE_CHARS;
+}
+
+static char *error_headline(const struct run_result *run)
+{
+	bool told_below = run->error_traceback && *run->error_traceback;
+	return told_below && !fits_headline(run) ? xstrdup(run->error_type) : error_line(run);
+}
+
+/* For endings that come without a detail of the manager's. */
+static char *default_detail(const struct run_result *run, const struct run_context *ctx)
+{
+	switch (run->ending) {
+	case ENDING_OK:
+		break;
+	case ENDING_ERROR:
+		if (run->error_type)
+			return error_headline(run);
+		if (run->signal)
+			return xasprintf("killed by signal %d (%s)", run->signal, signal_name(run->signal));
+		return run->has_exit_code ? xasprintf("exit code %d", run->exit_code) : xstrdup("failed");
+	case ENDING_TIMEOUT:
+		return xasprintf("stopped after %llu s", (unsigned long long)ctx->timeout_seconds);
+	case ENDING_INTERRUPTED:
+		return xstrdup("interrupted before it was done");
+	case ENDING_OOM:
+		return xstrdup("the memory limit of the container was reached");
+	case ENDING_KERNEL_DIED:
+		return xstrdup("the interpreter died; its variables are gone, files in /workspace are kept");
+	case ENDING_CONTAINER_DIED:
+		return xstrdup("the container is gone; call stop_session, then create_session");
+	case ENDING_SESSION_LOST:
+		return xstrdup("the connection to the session was lost; whether the code finished is not known");
+	}
+	return xstrdup("");
+}
+
+static void add_ending(struct buf *b, const struct run_result *run, const struct run_context *ctx)
+{
+	if (run->ending == ENDING_OK)
+		return;
+	AUTO(freep) char *label = xasprintf("⟦%s⟧", ending_name(run->ending));
+	AUTO(freep) char *standard = default_detail(run, ctx);
+	/* The error's own words come first, then the manager's detail. */
+	bool both = run->ending == ENDING_ERROR && run->detail;
+	AUTO(freep) char *text =
+		both ? xasprintf("%s (%s)", standard, run->detail) : xstrdup(run->detail ? run->detail : standard);
+	add_labelled(b, label, text);
+}
+
+/* --- what it left, in order ------------------------------------------------------------------------------------- */
+
+struct writer {
+	struct buf *body;
+	const struct run_result *run;
+	const struct pictures *pictures;
+	size_t next_picture;
+	bool labelled; /* what was written last is not stdout, and nothing shows where it ends */
+};
+
+/* The traceback without the lines that the first line of the answer has said. */
+static char *rest_of_traceback(const struct run_result *run)
+{
+	size_t n = without_line_ends(run->error_traceback);
+	const char *s = run->error_traceback;
+	AUTO(freep) char *line = error_line(run);
+	size_t length = strlen(line);
+	if (run->ending != ENDING_ERROR || !fits_headline(run))
+		return xstrndup(s, n);
+	if (n >= length && memcmp(s + n - length, line, length) == 0 && (n == length || s[n - length - 1] == '\n'))
+		n -= length;
+	else if (n > length && memcmp(s, line, length) == 0 && s[length] == '\n')
+		s += length + 1, n -= length + 1;
+	return xstrndup(s, n);
+}
+
+static void write_error(struct writer *w)
+{
+	const struct run_result *run = w->run;
+	if (run->error_traceback && *run->error_traceback) {
+		AUTO(freep) char *rest = rest_of_traceback(run);
+		add_labelled(w->body, "⟦traceback⟧", rest);
+	} else if (run->ending != ENDING_ERROR) {
+		AUTO(freep) char *line = error_line(run);
+		add_labelled(w->body, "⟦error⟧", line);
+	}
+	w->labelled = true;
+}
+
+static void write_bundle(struct writer *w, const char *label, const struct mime_bundle *bundle)
+{
+	AUTO(freep) char *text = display_text(bundle);
+	if (!display_has_picture(bundle)) {
+		add_labelled(w->body, label, text);
+		w->labelled = true;
+		return;
+	}
+	const struct picture *p = w->next_picture < w->pictures->n ? &w->pictures->v[w->next_picture++] : NULL;
+	AUTO(freep) char *mark =
+		p && p->number ? xasprintf(MARK "%u" MARK_END, p->number) : xstrdup("⟦picture left out⟧");
+	begin_line(w->body);
+	if (*text)
+		add_labelled(w->body, mark, text);
+	else
+		buf_printf(w->body, "%s\n", mark);
+	w->labelled = *text != '\0';
+}
+
+static void write_text(struct writer *w, const struct run_part *part)
+{
+	if (part->kind == PART_STDERR) {
+		add_labelled(w->body, "⟦stderr⟧", part->text);
+	} else if (w->labelled) {
+		begin_line(w->body);
+		buf_printf(w->body, "⟦stdout⟧\n%s", part->text);
+	} else {
+		buf_add_str(w->body, part->text);
+	}
+	w->labelled = part->kind == PART_STDERR;
+}
+
+static void write_part(struct writer *w, const struct run_part *part)
+{
+	switch (part->kind) {
+	case PART_STDOUT:
+	case PART_STDERR:
+		write_text(w, part);
+		break;
+	case PART_DISPLAY:
+		write_bundle(w, "⟦display⟧", &w->run->displays[part->display]);
+		break;
+	case PART_RESULT:
+		write_bundle(w, "⟦result⟧", &w->run->result);
+		break;
+	case PART_ERROR:
+		write_error(w);
+		break;
+	case PART_GAP:
+		begin_line(w->body);
+		buf_printf(w->body, "⟦… %llu bytes cut …⟧\n", (unsigned long long)part->bytes);
+		break;
+	}
+}
+
+static bool has_gap(const struct run_result *run)
+{
+	for (size_t i = 0; i < run->n_parts; i++)
+		if (run->parts[i].kind == PART_GAP)
+			return true;
+	return false;
+}
+
+/* --- notes ------------------------------------------------------------------------------------------------------ */
+
+static void note_cut(struct buf *b, const struct run_result *run)
+{
+	uint64_t bytes = run->stdout_bytes + run->stderr_bytes;
+	add_note(b, "The output was cut: the program wrote %llu bytes in all.", (unsigned long long)bytes);
+}
+
+static void note_pictures(struct buf *b, const struct pictures *p)
+{
+	size_t omitted = 0, bad = 0;
+	for (size_t i = 0; i < p->n; i++) {
+		bad += !p->v[i].data;
+		omitted += p->v[i].data && !p->v[i].number;
+	}
+	if (omitted > 0)
+		add_note(
+			b,
+			"%zu picture%s left out: an answer holds %d pictures and about 1 MB, and the last ones are kept. Show the others in calls of their own, or smaller (lower dpi).",
+			omitted, omitted == 1 ? " was" : "s were", PICTURES_MAX);
+	if (bad > 0)
+		add_note(
+			b,
+			"%zu image%s left out: not a whole, valid PNG, JPEG, GIF or WebP of at most 8000 pixels a side",
+			bad, bad == 1 ? " was" : "s were");
+}
+
+char *answer_hint(const struct run_result *run, const struct run_context *ctx)
+{
+	return next_step_after_run(run, &(struct run_terms){ .terminal = ctx->terminal,
+							     .timeout_seconds = ctx->timeout_seconds,
+							     .cause = run->cause });
+}
+
+static void add_notes(struct buf *b, const struct run_result *run, const struct run_context *ctx)
+{
+	AUTO(freep) char *hint = answer_hint(run, ctx);
+	if (run->displays_dropped > 0)
+		add_note(b, "%llu more displays were dropped: too many or too large for one run",
+			 (unsigned long long)run->displays_dropped);
+	/* A run that ended well may still have something to say. */
+	if (run->ending == ENDING_OK && run->detail)
+		add_note(b, "%s", run->detail);
+	if (hint)
+		add_labelled(b, "⟦hint⟧", hint);
+}
+
+/* --- the whole -------------------------------------------------------------------------------------------------- */
+
+/* One run; `next_picture` goes on from run to run. */
+static char *run_text(const struct run_result *run, const struct run_context *ctx, const struct pictures *pictures,
+		      size_t *next_picture, size_t max_chars)
+{
+	AUTO(buf_release) struct buf head = { 0 }, body = { 0 }, notes = { 0 };
+	struct writer w = { .body = &body, .run = run, .pictures = pictures, .next_picture = *next_picture };
+	add_ending(&head, run, ctx);
+	for (size_t i = 0; i < run->n_parts; i++)
+		write_part(&w, &run->parts[i]);
+	*next_picture = w.next_picture;
+	add_notes(&notes, run, ctx);
+	size_t around = utf8_count(buf_str(&head), head.len) + utf8_count(buf_str(&notes), notes.len) + 300;
+	size_t room = max_chars > around ? max_chars - around : 0;
+	bool gap = has_gap(run);
+	if (gap || run->stdout_truncated || run->stderr_truncated || utf8_count(buf_str(&body), body.len) > room)
+		note_cut(&notes, run);
+	AUTO(freep) char *shown = text_cut(buf_str(&body), room, gap);
+	buf_add_str(&head, shown);
+	begin_line(&head);
+	if (!without_line_ends(shown) && !head.len && !notes.len)
+		buf_add_str(&head, "(no output)\n");
+	buf_add(&head, notes.data, notes.len);
+	return buf_steal_str(&head);
+}
+
+/* Runs that a former server of the session started and that no answer has reported yet. */
+static void add_earlier(struct buf *b, const struct run_result *run, const struct pictures *pictures,
+			size_t *next_picture, size_t max_chars)
+{
+	for (size_t i = 0; i < run->n_earlier; i++) {
+		const struct earlier_result *e = &run->earlier[i];
+		const struct run_context ctx = { .terminal = e->kind == RUN_TERMINAL };
+		AUTO(freep) char *label = xasprintf("⟦earlier %s %llu: %s⟧", ctx.terminal ? "command" : "cell",
+						    (unsigned long long)e->seq,
+						    e->ended ? ending_name(e->result.ending) : "still running");
+		AUTO(freep) char *body =
+			e->ended ?
+				run_text(&e->result, &ctx, pictures, next_picture, max_chars / run->n_earlier) :
+				xstrdup("it was started by an earlier server and still runs; a later answer will report its end");
+		add_labelled(b, label, body);
+	}
+	if (run->n_earlier)
+		buf_add_str(b, "⟦this call⟧\n");
+}
+
+char *answer_text(const struct run_result *run, const struct run_context *ctx, const struct pictures *pictures)
+{
+	size_t max_chars = ctx->max_chars ? ctx->max_chars : ANSWER_CHARS, next = 0;
+	AUTO(buf_release) struct buf text = { 0 }, notes = { 0 };
+	add_earlier(&text, run, pictures, &next, max_chars / 2);
+	note_pictures(&notes, pictures);
+	if (run->notice)
+		add_note(&notes, "%s", run->notice);
+	size_t used = utf8_count(buf_str(&text), text.len) + utf8_count(buf_str(&notes), notes.len);
+	AUTO(freep) char *own = run_text(run, ctx, pictures, &next, max_chars > used ? max_chars - used : 0);
+	buf_add_str(&text, own);
+	buf_add(&text, notes.data, notes.len);
+	while (text.len && text.data[text.len - 1] == '\n')
+		text.len--;
+	return buf_steal_str(&text);
+}
+
+const char *answer_mark(const char *text, const char **ret_end, unsigned *ret_number)
+{
+	for (const char *at = text; (at = strstr(at, MARK)); at += strlen(MARK)) {
+		char *end;
+		unsigned long number = strtoul(at + strlen(MARK), &end, 10);
+		if (number == 0 || strncmp(end, MARK_END, strlen(MARK_END)) != 0)
+			continue;
+		*ret_end = end + strlen(MARK_END);
+		*ret_number = (unsigned)number;
+		return at;
+	}
+	return NULL;
+}

@@ -1,0 +1,103 @@
+/* base/screen: text that moves the cursor becomes what a terminal shows in the end. */
+#include "base/screen.h"
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+#include "tests/unit/unit.h"
+
+static void check(const char *in, const char *want)
+{
+	AUTO(buf_release) struct buf out = { 0 };
+	screen_text(&out, in, strlen(in));
+	assert_string_equal(buf_str(&out), want);
+}
+
+static void leaves_text_alone(void **state)
+{
+	check("", "");
+	check("one\ntwo\n", "one\ntwo\n");
+	check("  indented  \n\n\n", "  indented  \n\n\n");
+	check("\x1b[31mred\x1b[0m  \n", "red  \n");
+	assert_false(screen_moves("plain\ttext\n", 11));
+}
+
+static void a_carriage_return_writes_over_its_line(void **state)
+{
+	check("10%\r20%\r100%\n", "100%\n");
+	check("\r  0%\r 50%\r100%", "100%");
+	check("abcdef\rxyz\n", "xyzdef\n");
+	check("working...\r          \rdone\n", "done\n");
+	check("one\r\ntwo\r\n", "one\ntwo\n");
+	check("last\r", "last");
+	check("größe\rweite\n", "weite\n");
+}
+
+static void a_backspace_goes_back(void **state)
+{
+	check("|\b/\b-\b\\\n", "\\\n");
+	check("abc\b\bX\n", "aXc\n");
+	check("\b\b\bx", "x");
+	/* As man pages print bold and underlined. */
+	check("b\bbo\bol\bld\bd _\bu\n", "bold u\n");
+}
+
+static void sequences_move_and_erase(void **state)
+{
+	check("downloading\r\x1b[Kdone\n", "done\n");
+	check("one\x1b[2K\rtwo\n", "two\n");
+	/* Bars below each other, as nested loops draw them. */
+	check("\router 0\n\rinner 0\x1b[A\router 1\n\rinner 1\x1b[A\router 2\n", "outer 2\ninner 1");
+	check("a\nb\nc\n\x1b[2A\rB\n", "a\nB\nc\n");
+	check("junk\n\x1b[2J\x1b[Hfirst\n\x1b[Hsecond\n", "second\n");
+	check("xx\x1b[5Gy\n", "xx  y\n");
+	check("\x1b[?25lhidden cursor\x1b[?25h\r*", "*idden cursor");
+}
+
+static void what_has_scrolled_away_is_kept(void **state)
+{
+	AUTO(buf_release) struct buf in = { 0 }, out = { 0 };
+	for (int i = 0; i < 1000; i++)
+		buf_printf(&in, "line %d\n", i);
+	buf_add_str(&in, "\x1b[999A\rtop\x1b[999B");
+	screen_text(&out, in.data, in.len);
+	assert_int_equal(strncmp(buf_str(&out), "line 0\nline 1\n", 14), 0);
+	assert_non_null(strstr(buf_str(&out), "line 936\ntop"));
+	assert_null(strstr(buf_str(&out), "line 937"));
+	assert_non_null(strstr(buf_str(&out), "line 999\n"));
+}
+
+static void a_bar_of_many_steps_is_one_line(void **state)
+{
+	AUTO(buf_release) struct buf in = { 0 }, out = { 0 };
+	for (int i = 0; i <= 600; i++)
+		buf_printf(&in, "\r%3d%%|%-20.*s| %d/600", i / 6, i / 30, "####################", i);
+	buf_add_str(&in, "\n");
+	screen_text(&out, in.data, in.len);
+	assert_string_equal(buf_str(&out), "100%|####################| 600/600\n");
+}
+
+static void hostile_sequences_stay_small(void **state)
+{
+	AUTO(buf_release) struct buf in = { 0 }, out = { 0 };
+	for (int i = 0; i < 2000; i++)
+		buf_add_str(&in, "\x1b[99999999999C\x1b[999999Bx\n\x1b[999999999G");
+	screen_settle(&out, in.data, in.len);
+	assert_true(out.len < 2000 * (SCREEN_COLUMNS + 10));
+	buf_reset(&out);
+	screen_settle(&out, "\xff\r\xc3\xa4\xff", 5);
+	assert_memory_equal(out.data, "\xc3\xa4\xff", 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(leaves_text_alone),
+		cmocka_unit_test(a_carriage_return_writes_over_its_line),
+		cmocka_unit_test(a_backspace_goes_back),
+		cmocka_unit_test(sequences_move_and_erase),
+		cmocka_unit_test(what_has_scrolled_away_is_kept),
+		cmocka_unit_test(a_bar_of_many_steps_is_one_line),
+		cmocka_unit_test(hostile_sequences_stay_small),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
