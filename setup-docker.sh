@@ -224,9 +224,7 @@ list_images() {
 	    sys.exit(f"error: no runtime '{sys.argv[2]}'; there are: {', '.join(i['name'] for i in images)}")
 	for i in chosen:
 	    rest = (i["folder"], i["client"], i["debian_tag"], i["adapter_tag"] or "-", *i["files"])
-	    print(i["name"], i["base_tag"], i["packages_tag"], i["tag"], "Dockerfile", *rest, sep="\t")
-	    if i["build_tag"] != i["tag"]:  # what installs dependencies, on top of the packages
-	        print(i["name"] + "-build", i["packages_tag"], i["build_packages_tag"], i["build_tag"], "Dockerfile.build", *rest, sep="\t")
+	    print(i["name"], i["base_tag"], i["packages_tag"], i["tag"], *rest, sep="\t")
 	EOF
 }
 
@@ -247,7 +245,7 @@ choose_builder() {
 }
 
 ensure_images() {
-	local list line fields logs
+	local list line fields missing=() logs
 	[ -f "$images" ] || die "$images is not there" "Build first: make"
 	logs=$(cd "$(dirname "$images")" && pwd)
 	if command -v flock >/dev/null; then
@@ -258,29 +256,67 @@ ensure_images() {
 	list=$(list_images)
 	while IFS= read -r line; do
 		IFS=$'\t' read -ra fields <<<"$line"
-		ensure_image "$logs" "${fields[@]}"
+		if has_image "${fields[3]}"; then
+			say "image ${fields[3]}: there"
+		else
+			missing+=("$line")
+		fi
 	done <<<"$list"
+	[ "${#missing[@]}" -gt 0 ] || return 0
+	choose_builder
+	for line in "${missing[@]}"; do
+		IFS=$'\t' read -ra fields <<<"$line"
+		ensure_foundation "$logs" "${fields[@]}"
+	done
+	build_images "$logs" "${missing[@]}"
 }
 
-ensure_image() {
-	local logs=$1 name=$2 base=$3 packages=$4 tag=$5 recipe=$6 folder=$7 client=$8 debian=$9 adapter=${10}
-	shift 10
-	if has_image "$tag"; then
-		say "image $tag: there"
+# All at once: unpacking keeps one core busy, and downloads none. A pipe for each, so that none of them rewrites another's line.
+build_images() {
+	local logs=$1 line fields job jobs=() failed=0
+	shift
+	if [ $# = 1 ]; then
+		IFS=$'\t' read -ra fields <<<"$1"
+		ensure_image "$logs" "${fields[@]}"
 		return
 	fi
-	choose_builder
+	set -m # a process group each, which an interrupt can end
+	for line in "$@"; do
+		IFS=$'\t' read -ra fields <<<"$line"
+		ensure_image "$logs" "${fields[@]}" > >(exec cat) &
+		jobs+=($!)
+	done
+	set +m
+	# shellcheck disable=SC2064 # these jobs, whatever comes later
+	trap "kill -- ${jobs[*]/#/-} 2>/dev/null; exit 130" INT TERM
+	for job in "${jobs[@]}"; do
+		wait "$job" || failed=$?
+	done
+	trap - INT TERM
+	return "$failed"
+}
+
+# What several images begin with, or what may ask for a password: before any of them is built.
+ensure_foundation() {
+	local logs=$1 base=$3 packages=$4 folder=$6 debian=$8 adapter=$9
 	if ! has_image "$packages"; then
-		[ "$recipe" != Dockerfile ] || ensure_base "$logs" "$debian" "$base"
+		ensure_base "$logs" "$debian" "$base"
 		ensure_fetcher "$folder/fetch.sh"
-		say "image $packages: the packages of $name, a minute or two"
-		progress "$packages" "$logs/image-$name-packages.log" build_packages "$base" "$packages" "$folder" "$recipe"
 	fi
 	if [ "$adapter" != - ] && ! has_image "$adapter"; then
 		ensure_base "$logs" "$debian"
 		say "image $adapter: husk-jupyter is compiled in it, a minute the first time"
 		progress "$adapter" "$logs/image-adapter.log" build_adapter "$debian" "$adapter"
 		prune jupyter "$adapter"
+	fi
+}
+
+ensure_image() {
+	local logs=$1 name=$2 base=$3 packages=$4 tag=$5 folder=$6 client=$7 adapter=$9
+	shift 9
+	if ! has_image "$packages"; then
+		say "image $packages: the packages of $name, a minute or two"
+		progress "$packages" "$logs/image-$name-packages.log" build_packages "$base" "$packages" "$folder" Dockerfile
 	fi
 	say "image $tag: kernel and husk-client"
 	progress "$tag" "$logs/image-$name.log" build_kernel "$packages" "$tag" "$folder" "$client" "$adapter" "$@"
@@ -336,7 +372,7 @@ build_packages() (
 	base=$1 tag=$2 folder=$3 recipe=$4 network=default
 	bridge_resolves "$base" || network=host
 	build=("${docker[@]}" build "${builder_options[@]}" --network "$network" --build-arg "BASE=$base" --tag "$tag")
-	if [ ! -f "$folder/fetch.sh" ] || [ "$recipe" != Dockerfile ]; then
+	if [ ! -f "$folder/fetch.sh" ]; then
 		"${build[@]}" - <"$folder/$recipe"
 		exit
 	fi

@@ -17,7 +17,7 @@ from pathlib import Path
 ADAPTER = "/opt/husk/kernel/husk-jupyter"  # what starts a stock Jupyter kernel; built in an image of its own
 FIRST = "python"  # the language of a session that names none is the first of the table
 
-NOT_KERNEL = {"Dockerfile", "Dockerfile.build", "fetch.sh", "runtime.json"}
+NOT_KERNEL = {"Dockerfile", "fetch.sh", "runtime.json"}
 
 FIELDS = {  # name: (what is right, test)
     "name": ("lower-case letters and digits, a letter first", lambda v: matches(r"[a-z][a-z0-9]*", v)),
@@ -168,16 +168,10 @@ def image(manifest, runtimes, folder, client, adapter_sources):
         adapter_tag, adapter_files = adapter_image(runtimes, adapter_sources)
         inputs.append(adapter_tag)
     tag = f"husk-{manifest['name']}:{digest(packages_tag, client, *inputs)}"
-    build_packages_tag, build_tag = "", tag
-    if (folder / "Dockerfile.build").is_file():
-        build_packages_tag = f"husk-{manifest['name']}-build-packages:{digest(packages_tag, folder / 'Dockerfile.build')}"
-        build_tag = f"husk-{manifest['name']}-build:{digest(build_packages_tag, client, *inputs)}"
     return {
         "name": manifest["name"],
         "tag": tag,
         "packages_tag": packages_tag,
-        "build_tag": build_tag,
-        "build_packages_tag": build_packages_tag,
         "debian_tag": debian_tag,
         "base_tag": base_tag,
         "folder": str(folder),
@@ -215,7 +209,6 @@ def c_entry(manifest, entry):
         f"\t.aliases = {c_list(manifest['aliases'])},\n"
         f"\t.extension = {c_string(manifest['extension'])},\n"
         f"\t.image = {c_string(entry['tag'])},\n"
-        f"\t.build_image = {c_string(entry['build_tag'])},\n"
         f"\t.describe = {c_string(manifest['describe'])},\n"
         f"{installer}"
         "},\n"

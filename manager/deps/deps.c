@@ -228,7 +228,6 @@ static void build(struct set *s)
 		refuse_build(s);
 		return;
 	}
-	bool own_image = !streq(s->base, s->runtime->image);
 	timer_free(s->timer);
 	s->timer = timer_new(d->spec.loop, on_renew, s);
 	timer_start(s->timer, RENEW_MS, 0);
@@ -236,7 +235,7 @@ static void build(struct set *s)
 		.loop = d->spec.loop,
 		.engine = d->spec.engine,
 		.config = d->spec.config,
-		.image = own_image ? s->base : s->runtime->build_image,
+		.image = s->base,
 		.owner = d->spec.owner,
 		.store = store_id(d->spec.store),
 		.wanted = s->wanted,

@@ -20,7 +20,6 @@ struct runtime {
 	const char *const *aliases; /* NULL-terminated */
 	const char *extension;
 	const char *image;
-	const char *build_image;	   /* the same with a compiler: installs dependencies, never runs a session */
 	const char *describe;		   /* for a model: what it offers */
 	const struct installer *installer; /* NULL if it takes none */
 };

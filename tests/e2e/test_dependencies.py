@@ -48,7 +48,6 @@ def test_another_version_than_the_image_has(begin, index):
 
 
 def test_source_with_c_is_compiled(begin, index):
-    """In the container that installs: the session's image has no compiler."""
     subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", index.folder / "simple" / "setuptools",
                     "setuptools==80.9.0"], check=True, stdin=subprocess.DEVNULL)
     package_index.add_tar(index.folder / "simple" / "husk-native" / "husk_native-1.0.tar.gz", "husk_native-1.0", {
@@ -61,7 +60,6 @@ def test_source_with_c_is_compiled(begin, index):
     server = begin(**index.pip())
     session = session_of(server, create(server, dependencies={"husk-native": "1.0"}))
     assert session.code("import husk_native; husk_native.__doc__").ok().value == "'compiled'"
-    assert session.shell("command -v gcc cc").exit_code != 0
 
 
 def test_npm(begin):

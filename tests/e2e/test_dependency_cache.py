@@ -96,6 +96,6 @@ def test_the_image_is_the_runtime_s_and_the_packages(begin, index):
     for key in ("Env", "Cmd", "Entrypoint", "User", "WorkingDir"):
         assert config.get(key) == base.get(key), key
     sizes = [int(docker("image", "inspect", "--format", "{{.Size}}", i)) for i in (image, entry["tag"])]
-    assert sizes[0] - sizes[1] < 1 << 20  # no compiler, no cache of pip's
+    assert sizes[0] - sizes[1] < 1 << 20  # no cache of pip's
     layers = [json.loads(docker("image", "inspect", "--format", "{{json .RootFS.Layers}}", i)) for i in (image, entry["tag"])]
     assert layers[0][:-1] == layers[1]

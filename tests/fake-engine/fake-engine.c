@@ -277,10 +277,8 @@ struct fake *fake_new(struct loop *loop, const struct fake_script *script)
 	list_init(&f->images);
 	list_init(&f->watches);
 	list_init(&f->tasks);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		fake_image_add(f, runtimes[i].image, /* labels= */ NULL);
-		fake_image_add(f, runtimes[i].build_image, /* labels= */ NULL);
-	}
 	assert_null(current);
 	current = f;
 	engine_register(&driver);

@@ -197,7 +197,7 @@ def images():
     except (OSError, ValueError):
         return []
     own = [os.environ.get("HUSK_IMAGE_" + image["name"].upper()) for image in listed]
-    return [tag for image, instead in zip(listed, own) for tag in ([instead] if instead else [image["tag"], image["build_tag"]])]
+    return [instead or image["tag"] for image, instead in zip(listed, own)]
 
 
 def with_engine(suite, make):

@@ -74,7 +74,7 @@ static void run_install(void **state)
 {
 	struct strv argv = { 0 };
 	struct container_spec spec = defaults();
-	spec.image = "husk-python-build:0123456789ab";
+	spec.image = "husk-python:0123456789ab";
 	spec.install = true;
 	argv_run(&argv, "docker", &spec, "ignored");
 	check("run-install", &argv);

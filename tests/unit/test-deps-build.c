@@ -170,7 +170,7 @@ static void the_container_is_an_installer_and_claimed(void **state)
 	ask(&one, "six", "");
 	struct fake_container *c = install_container();
 	assert_true(c->spec.install && c->spec.network);
-	assert_string_equal(c->image, python()->build_image);
+	assert_string_equal(c->image, python()->image);
 	assert_string_equal(c->store, store_id(b.store));
 	assert_string_equal(c->owner, "this-server");
 	assert_int_equal(c->pid1->claims, 1);

@@ -1,6 +1,6 @@
-/* Images made with the docker CLI: a directory of a running container on top of another image. The packages were installed in an
- * image that carries a compiler and with an environment of its own; what is kept starts from the runtime's image and so has
- * its environment, command and size, and nothing but the directory is added. */
+/* Images by the docker CLI: a directory of a running container on top of another image. The packages were installed
+ * in a container with an environment of its own; what is kept starts from the runtime's image and so has its environment and
+ * command, and nothing but the directory is added. */
 #ifndef HUSK_MANAGER_ENGINE_DOCKER_BAKE_H
 #define HUSK_MANAGER_ENGINE_DOCKER_BAKE_H
 
