@@ -20,6 +20,7 @@ struct side {
 	int saved_flags; /* O_NONBLOCK belongs to the open file description: put back on close */
 	bool is_file;
 	bool open;
+	int armed; /* events that are watched for */
 	uv_poll_t poll;
 	uv_idle_t idle;
 };
@@ -136,10 +137,12 @@ static void on_idle(uv_idle_t *handle)
 	end_dispatch(s);
 }
 
+/* libuv asks the kernel twice for each start, also if nothing changes. */
 static void arm(struct side *side, int events)
 {
-	if (!side->open)
+	if (!side->open || events == side->armed)
 		return;
+	side->armed = events;
 	if (side->is_file && events)
 		uv_idle_start(&side->idle, on_idle);
 	else if (side->is_file)

@@ -7,7 +7,9 @@
 #include "kernels/frames.h"
 #include "kernels/mime.h"
 
-#define READ_BYTES (256u << 10)
+#define READ_BYTES (32u << 10)
+/* A buffer that held a long message is not kept for the short ones that follow. */
+#define BUFFER_KEPT_MAX (64u << 10)
 /* A forked child of a dead kernel may hold the link and write for ever. */
 #define DRAIN_READS_MAX 128
 #define BUNDLE_MAX 32
@@ -166,16 +168,25 @@ static bool handle_messages(struct link *l)
 		used += LINK_HEADER_SIZE + n;
 	}
 	buf_consume(&l->in, used);
-	if (l->in.len == 0 && l->in.cap > READ_BYTES)
+	if (l->in.len == 0 && l->in.cap > BUFFER_KEPT_MAX)
 		buf_release(&l->in);
 	return true;
+}
+
+/* How much to ask for: a long message is read in few pieces, a short one costs no large buffer. */
+static size_t read_size(const struct link *l)
+{
+	size_t whole = l->in.len < LINK_HEADER_SIZE ? 0 : LINK_HEADER_SIZE + header_length(l->in.data);
+	return whole > l->in.len && whole <= LINK_HEADER_SIZE + LINK_MESSAGE_MAX ? MAX(whole - l->in.len, READ_BYTES) :
+										   READ_BYTES;
 }
 
 /* 1 if something was read and handled, 0 if nothing is there now, -1 if the link is closed. */
 static int read_once(struct link *l)
 {
-	uint8_t *at = buf_reserve(&l->in, READ_BYTES);
-	ssize_t n = recv(l->fd, at, READ_BYTES, MSG_DONTWAIT);
+	size_t most = read_size(l);
+	uint8_t *at = buf_reserve(&l->in, most);
+	ssize_t n = recv(l->fd, at, most, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {

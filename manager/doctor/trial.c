@@ -15,7 +15,7 @@ struct trial {
 	struct timer *next, *deadline;
 	struct op *op;
 	size_t at; /* the runtime */
-	char *session;
+	char *session, *transport;
 	uint64_t began_ms, created_ms, ran_ms;
 	void (*done)(void *ctx);
 	void *ctx;
@@ -32,8 +32,8 @@ static void conclude(struct trial *t, enum check_status status, const char *fix,
 {
 	AUTO(freep) char *name = xasprintf("session %s", current(t)->name);
 	checks_add(t->checks, name, status, fix, "%s", detail);
-	freep(&t->session);
-	t->session = NULL;
+	free(take_ptr(t->session));
+	free(take_ptr(t->transport));
 	t->at++;
 	timer_stop(t->deadline);
 	timer_start(t->next, 0, 0);
@@ -61,9 +61,10 @@ static void on_stopped(void *ctx, const struct fail *f)
 		conclude_failed(t, f);
 		return;
 	}
-	AUTO(freep) char *detail = xasprintf("created in %llu ms, " CELL " in %llu ms, stopped in %llu ms",
+	AUTO(freep) char *detail = xasprintf("created in %llu ms, " CELL " in %llu ms over %s, stopped in %llu ms",
 					     (unsigned long long)(t->created_ms - t->began_ms),
 					     (unsigned long long)(t->ran_ms - t->created_ms),
+					     t->transport ? t->transport : "an unknown stream",
 					     (unsigned long long)(loop_now_ms() - t->ran_ms));
 	conclude(t, CHECK_OK, NULL, detail);
 }
@@ -99,6 +100,7 @@ static void on_created(void *ctx, const struct create_result *result, const stru
 		return;
 	}
 	t->session = xstrdup(result->session->id);
+	t->transport = result->session->transport ? xstrdup(result->session->transport) : NULL;
 	struct run_request run = {
 		.kind = RUN_CODE,
 		.session_id = t->session,
@@ -161,6 +163,7 @@ struct trial *trial_free(struct trial *t)
 	timer_free(t->deadline);
 	manager_free(t->manager);
 	free(t->session);
+	free(t->transport);
 	free(t);
 	return NULL;
 }

@@ -75,7 +75,8 @@ static void record(struct entries *b, const struct fail *f)
 							.ended = store_now_ms(),
 							.ending = f ? "error" : "ok",
 							.in_bytes = b->export ? 0 : r->size,
-							.out_bytes = b->export ? r->size : 0 });
+							.out_bytes = b->export ? r->size : 0,
+							.at_once = true });
 }
 
 static void item_end(struct entries *b, const struct fail *f)

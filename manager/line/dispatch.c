@@ -1,5 +1,15 @@
 #include "manager/line/dispatch.h"
 
+/* Longer than a client needs for its next call, shorter than anybody notices. */
+#define ACK_DELAY_MS 5
+/* PID 1 refuses calls while too many are unacknowledged. */
+#define ACKS_HELD_MAX 4
+
+static void on_ack_soon(void *ctx)
+{
+	dispatch_flush(ctx);
+}
+
 void dispatch_init(struct dispatch *c, struct loop *loop, const struct config *config,
 		   void (*send)(struct dispatch *c, const struct buf *frames))
 {
@@ -7,11 +17,14 @@ void dispatch_init(struct dispatch *c, struct loop *loop, const struct config *c
 	*c = (struct dispatch){ .loop = loop, .config = config, .send = send, .heard_ms = now, .used_ms = now };
 	list_init(&c->runs);
 	list_init(&c->transfers);
+	c->ack_soon = timer_new(loop, on_ack_soon, c);
 }
 
 void dispatch_release(struct dispatch *c)
 {
 	fail_release(&c->trouble);
+	buf_release(&c->acks);
+	c->ack_soon = timer_free(c->ack_soon);
 }
 
 uint32_t dispatch_number(struct dispatch *c)
@@ -21,7 +34,35 @@ uint32_t dispatch_number(struct dispatch *c)
 
 void dispatch_send(struct dispatch *c, const struct buf *frames)
 {
-	c->send(c, frames);
+	if (!c->acks.len) {
+		c->send(c, frames);
+		return;
+	}
+	buf_add(&c->acks, frames->data, frames->len);
+	dispatch_flush(c);
+}
+
+void dispatch_flush(struct dispatch *c)
+{
+	timer_stop(c->ack_soon);
+	if (c->acks.len)
+		c->send(c, &c->acks);
+	buf_reset(&c->acks);
+}
+
+void dispatch_drop_acks(struct dispatch *c)
+{
+	timer_stop(c->ack_soon);
+	buf_reset(&c->acks);
+}
+
+void dispatch_ack(struct dispatch *c, uint32_t call)
+{
+	wire_put(&c->acks, FRAME_ACK, call, NULL, 0);
+	if (c->acks.len >= ACKS_HELD_MAX * FRAME_HEADER_SIZE)
+		dispatch_flush(c);
+	else if (!timer_active(c->ack_soon))
+		timer_start(c->ack_soon, ACK_DELAY_MS, 0);
 }
 
 void dispatch_send_frame(struct dispatch *c, enum frame_type type, uint32_t call)

@@ -19,6 +19,8 @@ struct dispatch {
 	uint64_t heard_ms;     /* of PID 1, on whichever connection */
 	uint64_t used_ms;      /* when somebody last asked for something or got it */
 	struct fail trouble;   /* why the connection last broke; no kind while PID 1 answers */
+	struct buf acks;       /* frames that go out with the next ones, or soon */
+	struct timer *ack_soon;
 	void (*send)(struct dispatch *c, const struct buf *frames);
 };
 
@@ -32,5 +34,12 @@ uint32_t dispatch_number(struct dispatch *c);
 /* Frames to PID 1 if there is a connection. What is lost with it is replayed or sent again after the next hello. */
 void dispatch_send(struct dispatch *c, const struct buf *frames);
 void dispatch_send_frame(struct dispatch *c, enum frame_type type, uint32_t call);
+/* PID 1 may forget a call whose end has come. Nothing waits for it: it goes out with the next frame, or within a few
+ * milliseconds. */
+void dispatch_ack(struct dispatch *c, uint32_t call);
+/* Those that wait, now. */
+void dispatch_flush(struct dispatch *c);
+/* The connection is gone: what was not acknowledged comes again on the next one. */
+void dispatch_drop_acks(struct dispatch *c);
 
 #endif

@@ -49,6 +49,7 @@ static void disconnect(struct line *l)
 	l->spec.transport->ops->close(l->spec.transport);
 	wire_release(&l->wire);
 	l->connected = l->dispatch.open = false;
+	dispatch_drop_acks(&l->dispatch);
 	l->connection++;
 }
 
@@ -289,6 +290,7 @@ struct line *line_free(struct line *l)
 	if (!l)
 		return NULL;
 	runs_release(&l->dispatch);
+	dispatch_flush(&l->dispatch);
 	disconnect(l);
 	l->spec.transport->ops->free(l->spec.transport);
 	timer_free(l->heartbeat);

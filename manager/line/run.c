@@ -75,7 +75,7 @@ static void tell_earlier(struct dispatch *c, struct run_result *result)
 		};
 		run->result = (struct run_result){ 0 };
 		if (run->ended) {
-			dispatch_send_frame(c, FRAME_ACK, run->call);
+			dispatch_ack(c, run->call);
 			run_free(run);
 		}
 	}
@@ -103,7 +103,7 @@ static int earlier_frame(struct dispatch *c, struct run *run, const struct wire_
 	if (frame->type == FRAME_CALL && frame->call <= c->last_earlier)
 		run = begin_earlier(c, frame);
 	if (!run && frame->type == FRAME_END)
-		dispatch_send_frame(c, FRAME_ACK, frame->call);
+		dispatch_ack(c, frame->call);
 	if (!run)
 		return 0;
 	if (run->ended)
@@ -112,7 +112,7 @@ static int earlier_frame(struct dispatch *c, struct run *run, const struct wire_
 	if (got <= 0)
 		return got;
 	if (collect_refused(run->collect)) {
-		dispatch_send_frame(c, FRAME_ACK, run->call);
+		dispatch_ack(c, run->call);
 		run_free(run);
 		return 0;
 	}
@@ -369,7 +369,7 @@ static void run_ended(struct run *run)
 	bool refused = collect_refused(run->collect);
 	run->ended = true;
 	note_beginnings(c);
-	dispatch_send_frame(c, FRAME_ACK, run->call);
+	dispatch_ack(c, run->call);
 	collect_finish(run->collect, &result);
 	c->used_ms = loop_now_ms();
 	if (!refused) {

@@ -102,7 +102,7 @@ static const struct setting settings[] = {
 	NUMBER("POSTGRES_PORT", postgres_port, "5432", 1, 65535),
 	STRING("HUSK_THREAD_ID", thread_id),
 	PATH("HUSK_DOCKER", docker),
-	CHOICE("HUSK_TRANSPORT", transport, "exec", transports),
+	CHOICE("HUSK_TRANSPORT", transport, "auto", transports),
 };
 
 const char *config_lookup(const struct config *c, const char *name)

@@ -53,6 +53,7 @@ static struct session_update now_of(const struct member *m)
 		.lease_until = lease_until(m->registry),
 		.used = store_now_ms() - session_idle_ms(s),
 		.busy = session_is_busy(s),
+		.transport = session_state(s) == SESSION_READY ? session_transport(s) : NULL,
 	};
 }
 

@@ -123,6 +123,7 @@ static void add_row(struct list_op *o, const struct session_record *row, bool de
 		.thread = keep(o, row->thread),
 		.state = shown_state(row, dead),
 		.owner = keep(o, owner),
+		.transport = keep(o, row->transport ? row->transport : "-"),
 		.age_seconds = (now - MIN(row->created, now)) / 1000,
 		.idle_seconds = row->busy ? 0 : (now - MIN(row->used, now)) / 1000,
 		.left_seconds = (row->ends - MIN(row->ends, now)) / 1000,

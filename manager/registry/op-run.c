@@ -39,8 +39,6 @@ static void on_end(struct run *run, struct run_result *result, const struct fail
 	struct run_op *o = r->op;
 	struct member *m = o->op.member;
 	const struct config *c = m->registry->config;
-	log_run_ended(m, run, r->started, result ? ending_name(result->ending) : "not_run",
-		      result ? result->stdout_bytes + result->stderr_bytes : 0);
 	if (result) {
 		log_earlier_ended(m, result);
 		if (session_state(m->session) == SESSION_READY)
@@ -48,6 +46,8 @@ static void on_end(struct run *run, struct run_result *result, const struct fail
 	}
 	o->run = NULL;
 	o->request.on_done(o->request.ctx, result, f);
+	log_run_ended(m, run, r->started, result ? ending_name(result->ending) : "not_run",
+		      result ? result->stdout_bytes + result->stderr_bytes : 0);
 	release_partials(r);
 	free(r);
 	op_end(&o->op);

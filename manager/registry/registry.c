@@ -28,6 +28,7 @@ struct session_info member_info(const struct member *m)
 		.status = session_state_name(session_state(s)),
 		.age_seconds = session_age_ms(s) / 1000,
 		.idle_seconds = session_idle_ms(s) / 1000,
+		.transport = session_transport(s),
 	};
 }
 

@@ -34,6 +34,9 @@ static const char *const steps[][STEP_MAX] = {
 	{
 		"ALTER TABLE executions ADD COLUMN env TEXT",
 	},
+	{
+		"ALTER TABLE sessions ADD COLUMN transport TEXT",
+	},
 };
 
 static int set_version(struct db *db, uint64_t version, struct fail *f)

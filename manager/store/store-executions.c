@@ -8,6 +8,8 @@
 #define WAITING_MAX 4096
 #define BATCH_MAX 256
 #define RETRY_MS 1000
+/* A record waits for others this long: a transaction costs more than many calls do, and calls come in bursts. */
+#define GATHER_MS 50
 #define EXECUTIONS_MAX 100000
 
 struct waiting {
@@ -19,9 +21,11 @@ struct waiting {
 struct execution_log {
 	struct store *store;
 	struct timer *retry;
+	struct timer *gather;
 	struct list waiting;
 	size_t n;
 	uint64_t last_number;
+	uint64_t carried; /* up to this number they are in a flush, or were */
 	uint64_t dropped;
 	struct store_job *flush; /* under way */
 };
@@ -119,6 +123,7 @@ static void finish_flush(struct store_job *job, const struct fail *f)
 
 static void flush(struct execution_log *log)
 {
+	timer_stop(log->gather);
 	if (log->flush || timer_active(log->retry) || list_empty(&log->waiting))
 		return;
 	struct flush_job *j = job_new(log->store, sizeof(*j), run_flush, finish_flush);
@@ -135,12 +140,36 @@ static void flush(struct execution_log *log)
 		row->env = job_keep(&j->base, w->record.env);
 		j->last_number = w->number;
 	}
+	log->carried = j->last_number;
 	log->flush = job_submit(&j->base);
+}
+
+/* The record of a start that still waits when its end comes: one row instead of two. */
+static struct waiting *find_start(struct execution_log *log, const struct execution_record *e)
+{
+	list_for_each(w, &log->waiting, struct waiting, node)
+		if (w->number > log->carried && w->record.seq == e->seq && !w->record.ending &&
+		    streq(w->record.session, e->session))
+			return w;
+	return NULL;
+}
+
+static void complete(struct waiting *w, const struct execution_record *e)
+{
+	w->record.ended = e->ended;
+	w->record.ending = xstrdup(e->ending);
+	w->record.in_bytes = MAX(w->record.in_bytes, e->in_bytes);
+	w->record.out_bytes = e->out_bytes;
 }
 
 void store_execution_put(struct store *s, const struct execution_record *e)
 {
 	struct execution_log *log = store_log(s);
+	struct waiting *start = e->ending ? find_start(log, e) : NULL;
+	if (start) {
+		complete(start, e);
+		return;
+	}
 	if (log->n == WAITING_MAX) {
 		waiting_free(log, list_first(&log->waiting, struct waiting, node));
 		log->dropped++;
@@ -154,6 +183,14 @@ void store_execution_put(struct store *s, const struct execution_record *e)
 	w->record.env = e->env ? xstrdup(e->env) : NULL;
 	list_append(&log->waiting, &w->node);
 	log->n++;
+	if (e->at_once || log->n >= BATCH_MAX)
+		flush(log);
+	else if (!timer_active(log->gather))
+		timer_start(log->gather, GATHER_MS, 0);
+}
+
+void execution_log_flush(struct execution_log *log)
+{
 	flush(log);
 }
 
@@ -162,6 +199,7 @@ struct execution_log *execution_log_new(struct store *s, struct loop *loop)
 	struct execution_log *log = new0(struct execution_log);
 	log->store = s;
 	log->retry = timer_new(loop, on_retry, log);
+	log->gather = timer_new(loop, on_retry, log);
 	list_init(&log->waiting);
 	return log;
 }
@@ -175,6 +213,7 @@ struct execution_log *execution_log_free(struct execution_log *log)
 {
 	store_cancel(log->flush);
 	timer_free(log->retry);
+	timer_free(log->gather);
 	list_for_each(w, &log->waiting, struct waiting, node)
 		waiting_free(log, w);
 	free(log);
@@ -223,6 +262,7 @@ static void finish_list(struct store_job *job, const struct fail *f)
 struct store_job *store_executions(struct store *s, const char *session, uint64_t limit, store_executions_fn fn,
 				   void *ctx)
 {
+	execution_log_flush(store_log(s));
 	struct list_job *j = job_new(s, sizeof(*j), run_list, finish_list);
 	j->base.size = sizeof(struct execution_record);
 	j->session = job_keep(&j->base, session);

@@ -68,6 +68,8 @@ static inline uint64_t column_int(const struct db_value *v)
 struct execution_log;
 struct execution_log *execution_log_new(struct store *s, struct loop *loop);
 struct execution_log *execution_log_free(struct execution_log *log);
+/* Begins to write what has waited for more. */
+void execution_log_flush(struct execution_log *log);
 /* Nothing waits, or only because the store cannot be reached. */
 bool execution_log_is_idle(const struct execution_log *log);
 struct execution_log *store_log(struct store *s);

@@ -3,7 +3,7 @@
 
 #define COLUMNS                                                                                                        \
 	"id, thread, runtime, container, image, owner, owner_host, owner_pid, fence, state, cause, limits, "           \
-	"lease_until, created, used, ends, ended, busy"
+	"lease_until, created, used, ends, ended, busy, transport"
 #define HOLDS_SLOT "state IN ('starting', 'running') AND lease_until > "
 #define SESSIONS_MAX 1000
 
@@ -53,6 +53,7 @@ static void take_row(void *ctx, const struct db_value *v, size_t n UNUSED)
 		.ends = column_int(&v[15]),
 		.ended = column_int(&v[16]),
 		.busy = column_int(&v[17]),
+		.transport = column_text(job, &v[18]),
 	};
 }
 
@@ -139,12 +140,12 @@ static int insert(struct db *db, const struct session_record *r, struct fail *f)
 	};
 	struct db_query q = {
 		.sql = "INSERT INTO sessions (" COLUMNS
-		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
+		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
 		DB_PARAMS(db_text(r->id), db_text(r->thread), db_text(r->runtime), db_text(r->container),
 			  db_text(r->image), db_text(r->owner), db_text(r->owner_host), db_int(r->owner_pid),
 			  db_int(r->fence), db_text(row_state_name(r->state)), db_text(r->cause), db_text(r->limits),
 			  db_int(r->lease_until), db_int(r->created), db_int(r->used), db_int(r->ends),
-			  db_int(r->ended), db_int(r->busy))
+			  db_int(r->ended), db_int(r->busy), db_text(r->transport))
 	};
 	return db_exec(db, &thread, f) < 0 ? -1 : db_exec(db, &q, f);
 }
@@ -193,6 +194,7 @@ struct store_job *store_session_claim(struct store *s, const struct session_reco
 	j->row.owner_host = job_keep(job, row->owner_host);
 	j->row.cause = job_keep(job, row->cause);
 	j->row.limits = job_keep(job, row->limits);
+	j->row.transport = job_keep(job, row->transport);
 	j->limits = *limits;
 	j->claim = fn;
 	return job_submit(job);
@@ -207,11 +209,13 @@ static int update(struct db *db, void *ctx, struct fail *f)
 	const struct session_update *u = &j->update;
 	struct db_query q = {
 		.sql = "UPDATE sessions SET lease_until = $4, used = CASE WHEN $5 > used THEN $5 ELSE used END, busy = $6, "
+		       "transport = COALESCE($10, transport), "
 		       "cause = CASE WHEN state <> 'ended' AND $7 = 'ended' THEN $8 ELSE cause END, "
 		       "ended = CASE WHEN state <> 'ended' AND $7 = 'ended' THEN $9 ELSE ended END, state = CASE WHEN state = 'ended' THEN state ELSE COALESCE($7, state) END "
 		       "WHERE id = $1 AND owner = $2 AND fence = $3",
 		DB_PARAMS(db_text(u->id), db_text(u->owner), db_int(u->fence), db_int(u->lease_until), db_int(u->used),
-			  db_int(u->busy), db_text(row_state_name(u->state)), db_text(u->cause), db_int(store_now_ms()))
+			  db_int(u->busy), db_text(row_state_name(u->state)), db_text(u->cause), db_int(store_now_ms()),
+			  db_text(u->transport))
 	};
 	struct db_query there = { .sql = "SELECT COUNT(*) FROM sessions WHERE id = $1", DB_PARAMS(db_text(u->id)) };
 	uint64_t known;
@@ -244,6 +248,7 @@ struct store_job *store_session_update(struct store *s, const struct session_upd
 	j->update.id = job_keep(&j->base, u->id);
 	j->update.owner = job_keep(&j->base, u->owner);
 	j->update.cause = job_keep(&j->base, u->cause);
+	j->update.transport = job_keep(&j->base, u->transport);
 	j->done = fn;
 	return job_submit(&j->base);
 }

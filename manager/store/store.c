@@ -368,6 +368,7 @@ void store_settle(struct store *s, uint64_t ms, void (*fn)(void *ctx), void *ctx
 	s->on_settled = fn;
 	s->settle_ctx = ctx;
 	timer_start(s->settle, ms, 0);
+	execution_log_flush(s->log);
 	look_if_settled(s);
 }
 

@@ -66,6 +66,7 @@ struct session_record {
 	uint64_t created, used, ends; /* ms; ends = created + the hard lifetime */
 	uint64_t ended;		      /* ms; 0 = not yet */
 	bool busy;		      /* something ran at the last renewal: not idle */
+	const char *transport;	      /* how its owner reaches it, for people; NULL = not known yet */
 };
 
 struct session_list {
@@ -95,6 +96,7 @@ struct session_update {
 	uint64_t lease_until;
 	uint64_t used;
 	bool busy;
+	const char *transport; /* NULL = as it was */
 };
 /* FAIL_FOREIGN if somebody else has taken the session over. */
 struct store_job *store_session_update(struct store *s, const struct session_update *u, store_done_fn fn, void *ctx);
@@ -129,10 +131,11 @@ struct execution_record {
 	uint64_t in_bytes, out_bytes;
 	const char *
 		env; /* names of the variables that it was given, with a blank between them; NULL = none. Never values */
+	bool at_once; /* nobody else knows of it: not kept back for others */
 };
 
 /* Inserts, or completes the row of the same session and seq. Fire and forget: a bounded queue, the oldest dropped and counted
- * in the log when the store is away for long. */
+ * in the log when the store is away for long. Records are gathered for some milliseconds. */
 void store_execution_put(struct store *s, const struct execution_record *e);
 
 struct execution_list {

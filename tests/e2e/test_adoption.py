@@ -99,6 +99,7 @@ def test_adoption_needs_no_call_that_names_the_session(window):
     assert refused.is_error and f"process {second.process.pid}" in refused.text
 
 
+@pytest.mark.usefixtures("transport")
 def test_what_ended_in_between_is_told_once_with_pictures(window):
     first = window()
     session = first.session(network=False)
@@ -169,6 +170,7 @@ def test_a_session_of_a_dead_server_can_be_stopped(window):
     assert [r["state"] for r in rows(second)] == ["ended"]
 
 
+@pytest.mark.usefixtures("transport")
 def test_of_several_servers_one_adopts(window):
     first = window()
     session = first.session(network=False)
@@ -227,6 +229,7 @@ def test_a_death_that_was_seen_is_remembered_by_the_next_server(window):
     assert at(window(), session).code("1").text.splitlines()[0] == told
 
 
+@pytest.mark.usefixtures("transport")
 def test_causes_are_known_after_an_adoption(window):
     first = window()
     session = first.session(network=False)
@@ -268,6 +271,7 @@ def test_a_newer_server_adopts_what_the_older_left(window):
     assert at(window(), session).code("x").ok().value == "'old'"
 
 
+@pytest.mark.usefixtures("transport")
 def test_everything_stops_for_longer_than_a_lease(window):
     """A suspended machine: server, streams and container all stand still, and go on."""
     first = window(SESSION_LEASE_SECONDS=8)

@@ -2,6 +2,7 @@
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("transport")
 SOON = 2.0  # at once, on a machine that others use too; the cells below run for much longer
 
 

@@ -21,6 +21,9 @@ DEATHS = {
 }
 
 
+pytestmark = pytest.mark.usefixtures("transport")  # on each, a death shows in its own way
+
+
 @pytest.fixture
 def box(start):
     return start().session(network=False)

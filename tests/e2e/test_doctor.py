@@ -133,7 +133,7 @@ def test_marks_and_colours_are_for_terminals(doctor):
 def test_probe_runs_a_session(doctor):
     thread = f"doctor-{uuid.uuid4()}"
     checks = doctor.json("--probe", HUSK_THREAD_ID=thread)
-    assert re.fullmatch(r"created in \d+ ms, 1\+1 in \d+ ms, stopped in \d+ ms", checks["session python"]["detail"]), checks
+    assert re.fullmatch(r"created in \d+ ms, 1\+1 in \d+ ms over socket, stopped in \d+ ms", checks["session python"]["detail"]), checks
     assert docker("ps", "--all", "--quiet", "--filter", store_label(clean_env(doctor.home))) == ""
     assert [p.name for p in doctor.home.iterdir()] == ["state"]  # sessions that were tried are sessions: the store knows them
     assert list((doctor.home / "state" / "husk" / "servers").iterdir()) == []

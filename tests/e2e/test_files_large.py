@@ -43,9 +43,9 @@ def allowed(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory, allowed):
-    with harness.Server(tmp_path_factory.mktemp("server"), IMPORT_ALLOWED_DIRS=allowed, **LARGE) as server:
+@pytest.fixture(scope="module", params=["exec", "socket"])
+def server(tmp_path_factory, allowed, request):
+    with harness.Server(tmp_path_factory.mktemp("server"), IMPORT_ALLOWED_DIRS=allowed, HUSK_TRANSPORT=request.param, **LARGE) as server:
         server.session(network=False).code("1")
         server.base = resident(server)
         yield server

@@ -18,6 +18,7 @@ def resident_kb(server):
 # --- progress
 
 
+@pytest.mark.usefixtures("transport")
 def test_live_output_comes_as_progress(own_session):
     server = own_session.server
     cell = own_session.start_code("import time\nfor i in range(30): print('step', i, flush=True); time.sleep(0.1)", progress="tok-1")
@@ -59,6 +60,7 @@ def test_a_silent_cell_gives_signs_of_life(own_session):
 
 
 @pytest.mark.alone
+@pytest.mark.usefixtures("transport")
 def test_a_flood_costs_the_server_next_to_nothing(own_session):
     server = own_session.server
     own_session.code("1").ok()

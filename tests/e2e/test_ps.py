@@ -31,7 +31,7 @@ def terminal(tmp_path):
 def test_sessions_of_all_servers_are_listed(start, terminal):
     assert terminal.sessions() == {}
     assert terminal.husk("ps").stdout.splitlines()[1:] == ["no sessions"]
-    servers = [start(home=terminal.home), start(home=terminal.home, HUSK_THREAD_ID="another")]
+    servers = [start(home=terminal.home), start(home=terminal.home, HUSK_THREAD_ID="another", HUSK_TRANSPORT="exec")]
     sessions = [server.session(network=False) for server in servers]
     found = terminal.sessions()
     assert set(found) == {s.id for s in sessions}
@@ -39,10 +39,11 @@ def test_sessions_of_all_servers_are_listed(start, terminal):
         row = found[session.id]
         assert row["runtime"] == "python" and row["thread"] == (server.env.get("HUSK_THREAD_ID") or server.thread_id())
         assert str(server.process.pid) in row["owner"]
+        assert row["transport"] == ("docker exec" if server.env.get("HUSK_TRANSPORT") else "socket")
         assert 5 << 20 < row["memory"] < 1 << 30
         assert 0 <= row["idle_seconds"] <= row["age_seconds"] < 600 and 0 < row["left_seconds"] <= 7200
     table = terminal.husk("ps").stdout.splitlines()
-    assert table[0].split() == ["SESSION", "RUNTIME", "STATE", "AGE", "IDLE", "MEMORY", "OWNER"]
+    assert table[0].split() == ["SESSION", "RUNTIME", "STATE", "AGE", "IDLE", "MEMORY", "STREAM", "OWNER"]
     for session in sessions:
         assert any(line.split()[:3] == [session.id, "python", "running"] and "MiB" in line for line in table)
 

@@ -24,6 +24,19 @@ def client_path():
     return path
 
 
+class Dialled:
+    """In place of the process of an attached controller."""
+
+    def __init__(self, connection):
+        self.connection = connection
+
+    def kill(self):
+        self.connection.close()
+
+    def wait(self):
+        pass
+
+
 class Listener:
     """A server's socket, named once it can be dialled; the path to it may be longer than a socket's name can be."""
 
@@ -42,7 +55,7 @@ class Listener:
         """A controller that PID 1 has dialled; it has not said hello."""
         connection, _ = self.socket.accept()
         client = frames.Client(connection.fileno(), connection.fileno())
-        client.connection = connection
+        client.process = Dialled(connection)
         return client
 
     def is_idle(self, seconds):
@@ -58,6 +71,7 @@ class Box:
     def __init__(self, folder, *options, manifest=None, cgroup="v2", env=None, line=None):
         self.clients = []
         self.pid = None
+        self.line = line
         self.cgroup = folder / "cgroup"
         shutil.copytree(HERE / "cgroup" / cgroup, self.cgroup)
         (folder / "runtime.json").write_text(json.dumps({**MANIFEST, **(manifest or {})}))
@@ -106,6 +120,15 @@ class Box:
         if hello:
             client.hello(fence)
             client.ready()
+        return client
+
+    def meet(self):
+        """A controller on a socket that PID 1 dials, with all said; the socket is closed behind it."""
+        listener = Listener(self.line)
+        client = listener.accept()
+        listener.close()
+        client.hello(1)
+        client.ready()
         return client
 
     def write_file(self, name, text=""):

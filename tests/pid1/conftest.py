@@ -24,11 +24,21 @@ def make_box(tmp_path):
         box.close()
 
 
-@pytest.fixture
-def box(make_box):
-    return make_box("--grace-ms", "1500")
+@pytest.fixture(params=["attach", "dial"])
+def stream(request):
+    """Each way to reach PID 1, for whoever takes `client`."""
+    return request.param
 
 
 @pytest.fixture
-def client(box):
-    return box.attach()
+def box(make_box, tmp_path, request):
+    line = None
+    if "stream" in request.fixturenames and request.getfixturevalue("stream") == "dial":
+        line = tmp_path / "line"
+        line.mkdir(mode=0o755)
+    return make_box("--grace-ms", "1500", line=line)
+
+
+@pytest.fixture
+def client(box, stream):
+    return box.meet() if stream == "dial" else box.attach()

@@ -52,7 +52,7 @@ def test_a_new_server_is_found_by_its_socket(make_box, line):
     first = greet(box_module.Listener(line).accept())
     number = first.start(frames.EXECUTE, "print('kept')")
     first.finish(number, ack=False)
-    first.connection.close()
+    first.process.kill()
     again = box_module.Listener(line).accept()
     again.hello(fence=2)
     assert again.finish(number).out == b"kept\n"
@@ -69,7 +69,7 @@ def test_a_socket_that_leads_nowhere_is_passed_over(make_box, line):
 def test_who_is_refused_waits_for_another_socket(make_box, line):
     listener = box_module.Listener(line)
     make_box(line=line)
-    listener.accept().connection.close()
+    listener.accept().process.kill()
     assert listener.is_idle(1.5)
     assert greet(box_module.Listener(line).accept()).ping() == b"ping"
 

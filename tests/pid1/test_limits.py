@@ -66,7 +66,7 @@ def test_no_room_for_a_new_kernel_ends_every_process_then_the_session(box, clien
 
 
 def test_room_after_every_process_was_ended(box, client):
-    client.terminal("setsid sleep 1000 &")
+    client.terminal("setsid sleep 1000 & until pgrep -x sleep >/dev/null; do :; done")
     box.set_processes(512)
     client.execute("os._exit(1)")
     waiting = client.start(frames.EXECUTE, "print('back')")

@@ -51,10 +51,11 @@ static int feed(enum frame_type type, uint32_t call, const char *payload)
 	return runs_frame(&b.d, &frame);
 }
 
-/* How many frames of this type and call were sent since the last look at them. */
+/* How many frames of this type and call were sent, or are about to be. */
 static unsigned sent(enum frame_type type, uint32_t call)
 {
 	unsigned n = 0;
+	dispatch_flush(&b.d);
 	for (size_t at = 0; at < b.sent.len;) {
 		struct frame_header h = frame_header_read(b.sent.data + at);
 		n += h.type == type && h.call == call;
@@ -126,6 +127,32 @@ static void earlier_runs_are_told_once(void **state)
 	assert_int_equal(sent(FRAME_ACK, 5), 1);
 	run_one();
 	assert_int_equal(b.told.n_earlier, 0);
+}
+
+/* One write for both: PID 1 wakes up once. */
+static void an_acknowledgement_rides_on_the_next_frame(void **state)
+{
+	run_one();
+	buf_reset(&b.sent);
+	start();
+	struct frame_header first = frame_header_read(b.sent.data);
+	assert_int_equal(first.type, FRAME_ACK);
+	assert_int_equal(first.call, 1);
+	assert_int_equal(frame_header_read(b.sent.data + FRAME_HEADER_SIZE).type, FRAME_EXECUTE);
+
+	/* With nothing to ride on it goes by itself. */
+	assert_int_equal(feed(FRAME_END, b.run.call, "{\"ending\":\"ok\"}"), 0);
+	buf_reset(&b.sent);
+	loop_skip(b.loop, 10);
+	assert_int_equal(frame_header_read(b.sent.data).type, FRAME_ACK);
+
+	/* Not too many of them wait, and none of a connection that broke. */
+	run_one();
+	dispatch_drop_acks(&b.d);
+	buf_reset(&b.sent);
+	for (uint32_t i = 100; i < 104; i++)
+		dispatch_ack(&b.d, i);
+	assert_int_equal(b.sent.len, 4 * FRAME_HEADER_SIZE);
 }
 
 /* The connection broke before anybody was told: PID 1 starts over. */
@@ -235,6 +262,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(earlier_runs_are_told_once),
+		TEST(an_acknowledgement_rides_on_the_next_frame),
 		TEST(a_replay_starts_over),
 		TEST(others_are_acknowledged_and_forgotten),
 		TEST(a_frame_after_the_end_breaks_the_protocol),

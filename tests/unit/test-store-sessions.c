@@ -273,11 +273,20 @@ static void sessions_are_listed_newest_first(void **state)
 
 /* --- executions -------------------------------------------------------------------------------------------------- */
 
+static void on_settled(void *ctx)
+{
+	++*(int *)ctx;
+	loop_stop(b.loop, 0);
+}
+
 static void executions_are_completed(void **state)
 {
-	store_execution_put(b.store,
-			    &(struct execution_record){
-				    .session = "s1", .seq = 1, .tool = "execute_code", .started = 10, .in_bytes = 3 });
+	store_execution_put(b.store, &(struct execution_record){ .session = "s1",
+								 .seq = 1,
+								 .tool = "execute_code",
+								 .started = 10,
+								 .in_bytes = 3,
+								 .at_once = true });
 	store_execution_put(
 		b.store, &(struct execution_record){
 				 .session = "s1", .seq = 2, .tool = "execute_terminal", .started = 11, .in_bytes = 4 });
@@ -308,6 +317,33 @@ static void executions_are_completed(void **state)
 	assert_int_equal(a.executions[0].seq, 2);
 }
 
+/* Nobody asks for it: it is written when others had their time to join. */
+static void executions_are_gathered(void **state)
+{
+	int settled = 0;
+	for (unsigned i = 1; i <= 3; i++) {
+		struct execution_record e = {
+			.session = "s1", .seq = i, .tool = "execute_code", .started = 1, .in_bytes = 7
+		};
+		store_execution_put(b.store, &e);
+		e = (struct execution_record){
+			.session = "s1", .seq = i, .tool = "execute_code", .ended = 5, .ending = "ok", .out_bytes = 9
+		};
+		store_execution_put(b.store, &e);
+	}
+	store_settle(b.store, 600000, on_settled, &settled);
+	loop_run(b.loop);
+	ask_executions(&b, &a, "s1", 10);
+	assert_int_equal(a.n, 3);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(a.executions[i].started, 1);
+		assert_int_equal(a.executions[i].ended, 5);
+		assert_int_equal(a.executions[i].in_bytes, 7);
+		assert_int_equal(a.executions[i].out_bytes, 9);
+		assert_string_equal(a.executions[i].ending, "ok");
+	}
+}
+
 static void many_executions_arrive(void **state)
 {
 	for (unsigned i = 1; i <= 1000; i++)
@@ -319,12 +355,6 @@ static void many_executions_arrive(void **state)
 	assert_fine();
 	for (unsigned i = 0; i < 1000; i++)
 		assert_int_equal(a.executions[i].seq, i + 1);
-}
-
-static void on_settled(void *ctx)
-{
-	++*(int *)ctx;
-	loop_stop(b.loop, 0);
 }
 
 static void what_was_told_is_written_before_the_end(void **state)
@@ -460,6 +490,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(one_take_over_wins),
 	TEST(sessions_are_listed_newest_first),
 	TEST(executions_are_completed),
+	TEST(executions_are_gathered),
 	TEST(many_executions_arrive),
 	TEST(what_was_told_is_written_before_the_end),
 	TEST(one_server_builds_a_set),
