@@ -453,6 +453,20 @@ def jupyter():
     }
 
 
+def outlines():
+    return {
+        "bundle": b'{"op":"display","data":{"image/png":"iVBORw0KGgo=","text/plain":"x"}}',
+        "escapes": b'["\\n \\u00e9 \\" \\ud83d\\ude00"]',
+        "lone": b'["abc \\ud83d def"]',
+        "nul": b'["abc \\u0000"]',
+        "utf8": "[\"dünn 😀\"]".encode(),
+        "not-utf8": b'["abcdefgh\xc3"]',
+        "control": b'["abc\ndef"]',
+        "names": b'{"a name" : "a value","a name":1}',
+        "cut": b'{"a":"bcd',
+    }
+
+
 TARGETS = {
     "args": args,
     "files": files,
@@ -462,6 +476,7 @@ TARGETS = {
     "jupyter": jupyter,
     "lines": lines,
     "link": links,
+    "outline": outlines,
     "rpc": lambda: MALFORMED | GOOD,
     "server": server,
     "shell": shell,
