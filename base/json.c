@@ -1,6 +1,10 @@
 #include "base/json.h"
 
+#include "base/outline.h"
 #include "base/utf8.h"
+
+/* A number with 17 digits, its sign and its exponent. */
+#define REAL_MAX 64
 
 json_t *json_text(const char *s)
 {
@@ -11,4 +15,98 @@ json_t *json_text(const char *s)
 	utf8_clean(&clean, s, strlen(s));
 	v = json_string(buf_str(&clean));
 	return v ? v : json_string("");
+}
+
+/* --- printing ---------------------------------------------------------------------------------------------------- */
+
+static void print_escape(struct buf *out, uint8_t byte)
+{
+	static const char shorts[] = {
+		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r', ['"'] = '"', ['\\'] = '\\'
+	};
+	char text[8];
+	if (byte < sizeof(shorts) && shorts[byte])
+		snprintf(text, sizeof(text), "\\%c", shorts[byte]);
+	else
+		snprintf(text, sizeof(text), "\\u%04X", byte);
+	buf_add_str(out, text);
+}
+
+static bool needs_escape(uint8_t byte)
+{
+	return byte < 0x20 || byte == '"' || byte == '\\';
+}
+
+static void print_string(struct buf *out, const char *text, size_t n)
+{
+	const uint8_t *s = (const uint8_t *)text;
+	buf_add(out, "\"", 1);
+	for (size_t i = 0; i < n;) {
+		size_t start = i;
+		do {
+			i += outline_plain_run(s + i, n - i);
+			if (i < n && !needs_escape(s[i]))
+				i++;
+		} while (i < n && !needs_escape(s[i]));
+		buf_add(out, s + start, i - start);
+		if (i < n)
+			print_escape(out, s[i++]);
+	}
+	buf_add(out, "\"", 1);
+}
+
+static void print_object(struct buf *out, const json_t *object)
+{
+	const char *name;
+	size_t len, i = 0;
+	json_t *value;
+	buf_add(out, "{", 1);
+	json_object_keylen_foreach((json_t *)object, name, len, value)
+	{
+		if (i++)
+			buf_add(out, ",", 1);
+		print_string(out, name, len);
+		buf_add(out, ":", 1);
+		json_print(out, value);
+	}
+	buf_add(out, "}", 1);
+}
+
+static void print_array(struct buf *out, const json_t *array)
+{
+	size_t i;
+	json_t *value;
+	buf_add(out, "[", 1);
+	json_array_foreach(array, i, value) {
+		if (i)
+			buf_add(out, ",", 1);
+		json_print(out, value);
+	}
+	buf_add(out, "]", 1);
+}
+
+void json_print(struct buf *out, const json_t *value)
+{
+	char number[REAL_MAX];
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		print_object(out, value);
+		break;
+	case JSON_ARRAY:
+		print_array(out, value);
+		break;
+	case JSON_STRING:
+		print_string(out, json_string_value(value), json_string_length(value));
+		break;
+	default: /* numbers and words: few, and short */
+		buf_add(out, number, json_dumpb(value, number, sizeof(number), JSON_COMPACT | JSON_ENCODE_ANY));
+		break;
+	}
+}
+
+size_t json_print_size(const json_t *value)
+{
+	AUTO(buf_release) struct buf text = { 0 };
+	json_print(&text, value);
+	return text.len;
 }

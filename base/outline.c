@@ -22,8 +22,7 @@ static uint64_t has_zero(uint64_t v)
 	return (v - ONES) & ~v & HIGHS;
 }
 
-/* How many bytes from here on are ASCII that needs no look: eight at a time. */
-static size_t plain_run(const uint8_t *s, size_t n)
+size_t outline_plain_run(const uint8_t *s, size_t n)
 {
 	size_t i = 0;
 	for (uint64_t v; i + 8 <= n; i += 8) {
@@ -56,7 +55,7 @@ static size_t string_end(const uint8_t *s, size_t n, bool *ret_escaped)
 {
 	*ret_escaped = false;
 	for (size_t i = 0; i < n;) {
-		i += plain_run(s + i, n - i);
+		i += outline_plain_run(s + i, n - i);
 		if (i >= n)
 			break;
 		size_t step = 1;

@@ -28,4 +28,7 @@ void outline_release(struct outline *o);
 /* The string that a value of the parsed text stands for, or NULL if it is just a string. */
 const struct outline_string *outline_find(const struct outline *o, const char *value);
 
+/* How many bytes from s on are ASCII that a JSON string holds as it is; it may stop up to seven too early. */
+size_t outline_plain_run(const uint8_t *s, size_t n);
+
 #endif

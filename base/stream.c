@@ -286,6 +286,19 @@ static void write_some(struct stream *s)
 		s->ops.on_drained(s->ctx);
 }
 
+/* As much as the descriptor takes at this moment. */
+static size_t write_now(struct stream *s, const uint8_t *data, size_t n)
+{
+	size_t at = 0;
+	while (at < n) {
+		ssize_t done = write(s->out.fd, data + at, n - at);
+		if (done < 0)
+			break;
+		at += (size_t)done;
+	}
+	return at;
+}
+
 int stream_write(struct stream *s, const void *data, size_t n)
 {
 	if (s->write_failed || s->out.fd < 0)
@@ -296,19 +309,14 @@ int stream_write(struct stream *s, const void *data, size_t n)
 		buf_consume(&s->queue, s->queue_at);
 		s->queue_at = 0;
 	}
-	buf_add(&s->queue, data, n);
 	/* Most writes fit into the pipe at once: one system call and no turn of the loop. A failure is reported from the
 	 * loop, not from here, since callbacks never run inside the call that caused them. */
-	while (!s->dispatching && s->queue_at < s->queue.len) {
-		ssize_t done = write(s->out.fd, s->queue.data + s->queue_at, s->queue.len - s->queue_at);
-		if (done < 0)
-			break;
-		s->queue_at += (size_t)done;
-	}
-	if (s->queue_at == s->queue.len) {
+	size_t done = s->dispatching || stream_queued(s) ? 0 : write_now(s, data, n);
+	if (!stream_queued(s)) {
 		s->queue_at = 0;
 		buf_reset(&s->queue);
 	}
+	buf_add(&s->queue, (const uint8_t *)data + done, n - done);
 	if (!s->dispatching)
 		rearm(s);
 	return 0;

@@ -1,5 +1,7 @@
 #include "cli/serve.h"
 
+#include <fcntl.h>
+
 #include "base/log.h"
 #include "cli/exit.h"
 #include "cli/private-stdio.h"
@@ -9,6 +11,8 @@
 
 /* Part of the 100 ms that a client may have to wait until we have ended. */
 #define SETTLE_MS 50
+/* What an unprivileged user may have in one pipe. */
+#define PIPE_BYTES (1 << 20)
 
 struct service {
 	struct loop *loop;
@@ -62,6 +66,14 @@ static int serve(struct loop *loop, const struct config *config, int in_fd, int 
 	return code;
 }
 
+/* A reader of a long answer wakes up each time that the pipe is full. What is no pipe stays as it is. */
+static void widen(int fd)
+{
+#ifdef F_SETPIPE_SZ
+	(void)fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES);
+#endif
+}
+
 int serve_run(const struct options *options)
 {
 	int in_fd, out_fd;
@@ -78,6 +90,7 @@ int serve_run(const struct options *options)
 		close(out_fd);
 		return EXIT_USAGE;
 	}
+	widen(out_fd);
 	struct loop *loop = loop_new();
 	int code = serve(loop, &config, in_fd, out_fd, options->fixtures);
 	loop_free(loop);

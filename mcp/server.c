@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "base/lines.h"
 #include "base/list.h"
 #include "base/log.h"
@@ -66,10 +67,10 @@ static void write_text(struct server *s, const char *text, size_t n)
 
 static void send_message(struct server *s, json_t *message)
 {
-	AUTO(freep) char *text = json_dumps(message, JSON_COMPACT);
-	size_t n = text ? strlen(text) : 0;
-	if (text && n <= RESULT_LINE_MAX) {
-		write_text(s, text, n);
+	AUTO(buf_release) struct buf text = { 0 };
+	json_print(&text, message);
+	if (text.len <= RESULT_LINE_MAX) {
+		write_text(s, (const char *)text.data, text.len);
 	} else {
 		/* Not for what result.c builds, but a client's own words may be echoed. */
 		json_auto_t *error = rpc_error(json_object_get(message, "id"), RPC_INTERNAL_ERROR,
@@ -96,7 +97,7 @@ static void send_answer(struct server *s, struct answers *a, json_t *message)
 		send_message(s, message);
 		return;
 	}
-	size_t n = json_dumpb(message, NULL, 0, JSON_COMPACT) + 1;
+	size_t n = json_print_size(message) + 1;
 	if (a->bytes + n > RESULT_LINE_MAX - 2)
 		flush_answers(s, a);
 	a->bytes += n;

@@ -1,0 +1,60 @@
+/* base/json: what is printed is what jansson prints. */
+#include "base/json.h"
+
+#include "base/alloc.h"
+#include "tests/unit/unit.h"
+
+static void check(const json_t *value)
+{
+	AUTO(buf_release) struct buf text = { 0 };
+	AUTO(freep) char *wanted = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+	json_print(&text, value);
+	assert_string_equal(buf_str(&text), wanted);
+	assert_int_equal(json_print_size(value), strlen(wanted));
+}
+
+static void prints_as_jansson_does(void **state)
+{
+	static const char *const texts[] = {
+		"{}",
+		"[]",
+		"[[],{},[{}]]",
+		"{\"b\":1,\"a\":[true,false,null,-5,9223372036854775807],\"c\":{\"d\":\"\"}}",
+		"[0.1,1e300,-2.5,1e-7,3.0]",
+		"{\"a \\\"name\\\"\\n\":\"\\u0001\\b\\f\\r\\t\\\\ / \\u007f \\u00e9 \\ud83d\\ude00\"}",
+		"\"text\"",
+		"7",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		json_auto_t *value = json_loads(texts[i], JSON_DECODE_ANY, NULL);
+		assert_non_null(value);
+		check(value);
+	}
+}
+
+/* Wherever in a run of eight the byte is, and next to each other byte. */
+static void every_byte_at_every_place(void **state)
+{
+	char text[40];
+	for (size_t at = 0; at < 24; at++) {
+		for (int byte = 1; byte < 0x80; byte++) {
+			memset(text, 'x', sizeof(text) - 1);
+			text[sizeof(text) - 1] = '\0';
+			text[at] = (char)byte;
+			text[at + 1] = (char)(0x80 - byte);
+			memcpy(text + at + 3, "\xc3\xa9", 2);
+			json_auto_t *value = json_string(text);
+			assert_non_null(value);
+			check(value);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(prints_as_jansson_does),
+		cmocka_unit_test(every_byte_at_every_place),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
