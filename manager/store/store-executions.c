@@ -160,6 +160,8 @@ static void complete(struct waiting *w, const struct execution_record *e)
 	w->record.ending = xstrdup(e->ending);
 	w->record.in_bytes = MAX(w->record.in_bytes, e->in_bytes);
 	w->record.out_bytes = e->out_bytes;
+	if (!w->record.env && e->env)
+		w->record.env = xstrdup(e->env);
 }
 
 void store_execution_put(struct store *s, const struct execution_record *e)
