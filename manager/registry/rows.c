@@ -34,6 +34,7 @@ static void copy_row(struct rows *rows, const struct session_record *from)
 	to->owner_host = keep(rows, from->owner_host);
 	to->cause = keep(rows, from->cause);
 	to->limits = keep(rows, from->limits);
+	to->transport = keep(rows, from->transport);
 }
 
 static void rows_release(struct rows *rows)
