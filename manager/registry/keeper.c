@@ -81,6 +81,8 @@ static void on_watch_closed(void *ctx)
 {
 	struct keeper *k = ctx;
 	k->watch = k->registry->engine->ops->watch_free(k->watch);
+	list_for_each(m, &k->registry->members, struct member, node)
+		session_engine_away(m->session);
 	keeper_check_soon(k);
 }
 

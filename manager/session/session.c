@@ -13,6 +13,8 @@
 #define CAUSE_WAIT_MS 1500
 /* An OOM that took PID 1 itself is followed by its death at once; an older one was some child's. */
 #define OOM_TO_DEATH_MS 2000
+/* A container that is gone so soon after its engine was away went with it. */
+#define ENGINE_RESTART_MS 120000
 
 struct session {
 	char id[TOKEN_SIZE];
@@ -34,7 +36,7 @@ struct session {
 	struct timer *deadline;
 	struct engine_query *query; /* how the container ended, where no events tell */
 	struct fail ending;	    /* what PID 1 said when it ended by itself */
-	bool engine_away;	    /* the last attempt to reach the container found no engine */
+	uint64_t engine_away_ms;    /* when the engine was last found to be away; 0 = it was not */
 };
 
 static void session_die(struct session *s, const struct fail *cause);
@@ -73,7 +75,7 @@ static void on_hello(void *ctx, const struct wire_hello *hello)
 {
 	struct session *s = ctx;
 	AUTO(fail_release) struct fail f = { 0 };
-	s->engine_away = false;
+	s->engine_away_ms = 0;
 	if (*hello->session && !streq(hello->session, s->id)) {
 		cause_set(&f, FAIL_DIED, CAUSE_PROTOCOL, "the container serves another session");
 		session_die(s, &f);
@@ -183,7 +185,7 @@ static void explain_absence(const struct session *s, struct fail *f)
 {
 	if (s->ending.kind)
 		fail_copy(f, &s->ending);
-	else if (s->engine_away)
+	else if (s->engine_away_ms && loop_now_ms() - s->engine_away_ms < ENGINE_RESTART_MS)
 		cause_set(f, FAIL_DIED, CAUSE_ENGINE_RESTARTED,
 			  "container no longer exists (the container engine ended it when it was restarted)");
 	else
@@ -244,6 +246,11 @@ static void explain_death(struct session *s, const struct engine_event *event, s
 		(void)engine_death(f, oom, event->exit_code);
 }
 
+void session_engine_away(struct session *s)
+{
+	s->engine_away_ms = loop_now_ms();
+}
+
 void session_on_event(struct session *s, const struct engine_event *event)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -272,7 +279,8 @@ static void on_broken(void *ctx, const struct fail *f)
 	struct session *s = ctx;
 	bool starting = s->state == SESSION_STARTING;
 	AUTO(fail_release) struct fail unwatched = { 0 };
-	s->engine_away |= cause_of(f) == CAUSE_NO_ENGINE;
+	if (cause_of(f) == CAUSE_NO_ENGINE)
+		session_engine_away(s);
 	if (cause_of(f) == CAUSE_PROTOCOL) {
 		session_die(s, f);
 	} else if (f->kind == FAIL_DIED && s->state == SESSION_ADOPTING) {

@@ -70,6 +70,8 @@ void session_end(struct session *s, const struct fail *cause);
 void session_lose(struct session *s);
 /* An event of the engine's. */
 void session_on_event(struct session *s, const struct engine_event *event);
+/* Its events have ended: it may have been restarted, which a session over a socket does not notice by itself. */
+void session_engine_away(struct session *s);
 
 /* --- what it is -------------------------------------------------------------------------------------------------- */
 const char *session_id(const struct session *s);

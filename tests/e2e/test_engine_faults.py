@@ -110,7 +110,7 @@ def test_containers_that_outlive_their_engine_cost_nothing(serve, engine, tmp_pa
     program.write_text('#!/bin/bash\nwords=()\nfor word; do [ "$word" = --rm ] || words+=("$word"); done\nexec docker "${words[@]}"\n')
     program.chmod(0o755)
     restart_with(engine, "--live-restore")
-    server = serve(HUSK_DOCKER=program)
+    server = serve(HUSK_DOCKER=program, HUSK_TRANSPORT="exec")
     session = server.session(network=False)
     session.code("x = 5").ok()
     running = running_cell(session, "import time\nfor i in range(30): print(i, flush=True); time.sleep(0.1)\nx + 1")
@@ -172,7 +172,7 @@ def test_an_engine_killed_with_its_shims(serve, engine):
 
 def test_a_hung_engine(serve, engine):
     """Calls are answered in time and say what is wrong; what ran goes on and can be had once the engine moves again."""
-    server = serve()
+    server = serve(HUSK_TRANSPORT="exec")
     session = server.session(network=False)
     session.code("x = 1").ok()
     engine.freeze()
@@ -186,6 +186,23 @@ def test_a_hung_engine(serve, engine):
     engine.thaw()
     # The cell that was under way runs or does not: never twice.
     assert session.code("x").ok().value in ("1", "2")
+    works(server)
+
+
+def test_a_session_over_the_socket_does_not_need_its_engine(serve, engine):
+    """Frozen or killed: what needs no engine goes on as if nothing had happened, and what does says so."""
+    server = serve(HUSK_TRANSPORT="socket")
+    session = server.session(network=False)
+    session.code("x = 1").ok()
+    engine.freeze()
+    creating = server.start_call("create_session", {"network": False})
+    assert session.code("x += 1; x").ok().value == "2"
+    assert session.shell("echo on").ok().stdout == "on\n"
+    failed = creating.tool(100)
+    assert failed.is_error and "did not answer" in failed.text
+    engine.thaw()
+    assert session.code("x").ok().value == "2"
+    assert session.stop().success is True
     works(server)
 
 
