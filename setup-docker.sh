@@ -223,7 +223,7 @@ list_images() {
 	if not chosen:
 	    sys.exit(f"error: no runtime '{sys.argv[2]}'; there are: {', '.join(i['name'] for i in images)}")
 	for i in chosen:
-	    rest = (i["folder"], i["client"], i["debian_tag"], i["adapter_tag"] or "-", *i["files"])
+	    rest = (i["folder"], i["client"], i["debian_tag"], i["adapter_tag"] or "-", ":".join(i["tools"]), *i["files"])
 	    print(i["name"], i["base_tag"], i["packages_tag"], i["tag"], *rest, sep="\t")
 	EOF
 }
@@ -312,14 +312,14 @@ ensure_foundation() {
 }
 
 ensure_image() {
-	local logs=$1 name=$2 base=$3 packages=$4 tag=$5 folder=$6 client=$7 adapter=$9
-	shift 9
+	local logs=$1 name=$2 base=$3 packages=$4 tag=$5 folder=$6 client=$7 adapter=$9 tools=${10}
+	shift 10
 	if ! has_image "$packages"; then
 		say "image $packages: the packages of $name, a minute or two"
 		progress "$packages" "$logs/image-$name-packages.log" build_packages "$base" "$packages" "$folder" Dockerfile
 	fi
 	say "image $tag: kernel and husk-client"
-	progress "$tag" "$logs/image-$name.log" build_kernel "$packages" "$tag" "$folder" "$client" "$adapter" "$@"
+	progress "$tag" "$logs/image-$name.log" build_kernel "$packages" "$tag" "$folder" "$client" "$tools" "$adapter" "$@"
 	prune "$name" "$tag"
 }
 
@@ -393,12 +393,14 @@ bridge_resolves() {
 
 # Chained by && throughout: a function that is tested for success runs without `set -e`.
 build_kernel() (
-	packages=$1 tag=$2 folder=$3 client=$4 adapter=$5
-	shift 5
+	packages=$1 tag=$2 folder=$3 client=$4 adapter=$6
+	IFS=: read -ra tools <<<"$5"
+	shift 6
 	context=$(mktemp -d) || exit
 	trap 'rm -rf "$context"' EXIT
-	mkdir "$context/kernel" &&
+	mkdir "$context/kernel" "$context/tools" &&
 		cp "$client" "$context/husk-client" &&
+		cp "${tools[@]}" "$context/tools/" &&
 		cp "$folder/runtime.json" "$context/" &&
 		{ [ $# = 0 ] || tar -C "$folder" -cf - -- "$@" | tar -C "$context/kernel" -xf -; } &&
 		{ [ "$adapter" = - ] || take_adapter "$adapter" "$context/kernel/husk-jupyter"; } &&

@@ -59,6 +59,20 @@
 #define DEPENDENCIES_PATH "/opt/husk/deps"
 #define RUNTIME_MANIFEST_PATH "/opt/husk/runtime.json"
 
+/* husk-fence, in every image: what it prints, and how it exits. */
+#define FENCE_PATH "/opt/husk/husk-fence"
+#define FENCE_KEPT "kept"	/* it was as it should be */
+#define FENCE_SET "set"		/* there was none */
+#define FENCE_RESET "reset"	/* there was another one */
+#define FENCE_MISSING "missing" /* only looked at */
+#define FENCE_CHANGED "changed" /* likewise */
+enum fence_exit {
+	FENCE_EXIT_DONE = 0,
+	FENCE_EXIT_FAILED = 1, /* another try may do */
+	FENCE_EXIT_USAGE = 2,
+	FENCE_EXIT_NEVER = 3, /* not on this machine, or not with these privileges */
+};
+
 enum frame_type {
 	FRAME_HELLO = 1,
 	FRAME_PING = 2,

@@ -69,6 +69,7 @@ struct create_result {
 	const struct session_info *session; /* NULL if there is none */
 	const struct session_info *active;
 	size_t n_active;
+	const char *note; /* what is worth knowing of the session's network; NULL if nothing is */
 };
 struct create_request {
 	const struct runtime *runtime;

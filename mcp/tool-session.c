@@ -161,10 +161,12 @@ static void create_done(void *ctx, const struct create_result *result, const str
 	if (!info)
 		return;
 	json_t *versions = info->dependencies ? json_loads(info->dependencies, 0, NULL) : NULL;
-	tools_reply_fields(call,
-			   json_pack("{s:b, s:o, s:o, s:o, s:b, s:o}", "success", 1, "session_id", json_text(info->id),
-				     "runtime", json_text(info->runtime), "status", json_text(info->status), "network",
-				     args->network, "dependencies", versions ? versions : json_object()));
+	json_t *fields = json_pack("{s:b, s:o, s:o, s:o, s:b, s:o}", "success", 1, "session_id", json_text(info->id),
+				   "runtime", json_text(info->runtime), "status", json_text(info->status), "network",
+				   args->network, "dependencies", versions ? versions : json_object());
+	if (result->note)
+		json_object_set_new(fields, "note", json_text(result->note));
+	tools_reply_fields(call, fields);
 }
 
 static int unknown_language(const char *given, struct fail *f)

@@ -153,7 +153,7 @@ def adapter_image(runtimes, sources):
     return f"husk-jupyter:{digest(debian_image(runtimes), runtimes / 'contrib' / 'Dockerfile.adapter', *inputs)}", names
 
 
-def image(manifest, runtimes, folder, client, adapter_sources):
+def image(manifest, runtimes, folder, client, tools, adapter_sources):
     files = kernel_files(folder)
     debian_tag = base_tag = debian_image(runtimes)
     if folder.parent == runtimes:  # the recipes in contrib/ begin at Debian itself
@@ -167,7 +167,7 @@ def image(manifest, runtimes, folder, client, adapter_sources):
     if manifest["kernel"][0] == ADAPTER:
         adapter_tag, adapter_files = adapter_image(runtimes, adapter_sources)
         inputs.append(adapter_tag)
-    tag = f"husk-{manifest['name']}:{digest(packages_tag, client, *inputs)}"
+    tag = f"husk-{manifest['name']}:{digest(packages_tag, client, *tools, *inputs)}"
     return {
         "name": manifest["name"],
         "tag": tag,
@@ -177,6 +177,7 @@ def image(manifest, runtimes, folder, client, adapter_sources):
         "folder": str(folder),
         "files": [str(file) for file in files],
         "client": str(client),
+        "tools": [str(tool) for tool in tools],
         "adapter_tag": adapter_tag,
         "adapter_files": adapter_files,
     }
@@ -235,6 +236,7 @@ def main():
     parser = argparse.ArgumentParser(description="Names the runtime images by what goes into them.")
     parser.add_argument("--runtimes", type=Path, required=True, help="the folder of the runtimes")
     parser.add_argument("--client", type=Path, required=True, help="the husk-client that goes into the images")
+    parser.add_argument("--tool", type=Path, action="append", default=[], help="another program of Husk's that goes into the images")
     parser.add_argument("--contrib", action="append", default=[], metavar="NAME", help="a runtime of contrib/, to be offered too; all: each")
     parser.add_argument("--adapter", type=Path, nargs="*", default=[], help="the sources of husk-jupyter")
     parser.add_argument("--json", type=Path, required=True, help="images.json, for setup-docker.sh")
@@ -250,7 +252,8 @@ def main():
         folders = {manifest["name"]: path.parent for manifest, path in zip(manifests, paths)}
         manifests.sort(key=lambda manifest: (manifest["name"] != FIRST, manifest["name"]))
         adapter = [path.resolve() for path in options.adapter]
-        images = [image(manifest, runtimes, folders[manifest["name"]], options.client.resolve(), adapter) for manifest in manifests]
+        client, tools = options.client.resolve(), [tool.resolve() for tool in options.tool]
+        images = [image(manifest, runtimes, folders[manifest["name"]], client, tools, adapter) for manifest in manifests]
     except (ManifestError, OSError) as e:
         sys.exit(f"images.py: {e}")
     table = "".join(c_entry(manifest, entry) for manifest, entry in zip(manifests, images))

@@ -41,6 +41,7 @@ struct set {
 
 	struct engine_query *query;
 	struct store_job *claim, *renewal;
+	struct fence_wait fence_wait;
 	struct install *install;
 	struct engine_bake *bake;
 	struct timer *timer; /* look again, or renew */
@@ -73,6 +74,7 @@ static void set_free(struct set *s)
 {
 	struct engine *e = s->deps->spec.engine;
 	list_remove(&s->node);
+	list_remove(&s->fence_wait.node);
 	e->ops->query_free(s->query);
 	store_cancel(s->claim);
 	store_cancel(s->renewal);
@@ -221,13 +223,9 @@ static void refuse_build(struct set *s)
 	finish(s, &f);
 }
 
-static void build(struct set *s)
+static void start_install(struct set *s)
 {
 	struct deps *d = s->deps;
-	if (!d->spec.config->network_enabled) {
-		refuse_build(s);
-		return;
-	}
 	timer_free(s->timer);
 	s->timer = timer_new(d->spec.loop, on_renew, s);
 	timer_start(s->timer, RENEW_MS, 0);
@@ -244,6 +242,27 @@ static void build(struct set *s)
 		.on_done = on_installed,
 		.ctx = s,
 	});
+}
+
+static void on_fence(void *ctx, const struct fail *f)
+{
+	struct set *s = ctx;
+	if (f)
+		finish(s, f);
+	else
+		start_install(s);
+}
+
+static void build(struct set *s)
+{
+	if (!s->deps->spec.config->network_enabled) {
+		refuse_build(s);
+		return;
+	}
+	s->fence_wait.fn = on_fence;
+	s->fence_wait.ctx = s;
+	if (fence_pass(s->deps->spec.fence, &s->fence_wait))
+		start_install(s);
 }
 
 /* --- is it there? ------------------------------------------------------------------------------------------------ */
@@ -423,6 +442,7 @@ static struct set *set_new(struct deps *d, const struct deps_request *req)
 	s->timer = timer_new(d->spec.loop, on_look_again, s);
 	list_init(&s->waits);
 	list_init(&s->node);
+	list_init(&s->fence_wait.node);
 	return s;
 }
 

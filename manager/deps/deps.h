@@ -5,6 +5,7 @@
 #define HUSK_MANAGER_DEPS_DEPS_H
 
 #include "manager/engine/engine.h"
+#include "manager/fence/fence.h"
 #include "manager/model/runtime.h"
 #include "manager/store/store.h"
 
@@ -16,6 +17,7 @@ struct deps_spec {
 	struct engine *engine;
 	const struct config *config;
 	struct store *store;
+	struct fence *fence;
 	const char *owner; /* this server */
 };
 

@@ -28,6 +28,9 @@ void doctor_judge_info(struct checks *c, const struct engine_info *info, const c
 void doctor_judge_image(struct checks *c, const struct runtime *runtime, const char *name, bool usual,
 			const struct engine_image *image);
 void doctor_judge_network(struct checks *c, const struct engine_network *network);
+/* The firewall rules around sessions, as they were found; or why they were not (fence.c). */
+void doctor_judge_fence(struct checks *c, const struct config *config, enum engine_fence fence);
+void doctor_judge_no_fence(struct checks *c, const struct config *config, const struct fail *f);
 /* now in seconds since the epoch. */
 void doctor_judge_containers(struct checks *c, const struct config *config, const struct engine_containers *containers,
 			     uint64_t now);

@@ -91,6 +91,9 @@ static void judge(struct part *p, const struct engine_answer *a)
 	case ASK_CONTAINERS:
 		doctor_judge_containers(&p->checks, &d->config, &a->containers, (uint64_t)time(NULL));
 		break;
+	case ASK_FENCE:
+		doctor_judge_fence(&p->checks, &d->config, a->fence);
+		break;
 	case ASK_CONTAINER:
 	case ASK_STATS:
 		break;
@@ -127,15 +130,12 @@ static void part_free(struct part *p)
 	free(p);
 }
 
-static void ask(struct part *p, enum engine_question question, const char *subject)
+static void ask_with(struct part *p, const struct query_spec *spec)
 {
 	struct doctor *d = p->doctor;
-	p->question = question;
+	p->question = spec->question;
 	if (d->client) {
-		p->query = d->engine->ops->query(
-			d->engine,
-			&(struct query_spec){ .question = question, .subject = subject, .done = on_answer, .ctx = p },
-			&p->failure);
+		p->query = d->engine->ops->query(d->engine, spec, &p->failure);
 	} else {
 		cause_set(&p->failure, FAIL_ENGINE, CAUSE_NO_CLIENT, "cannot find '%s'%s", d->config.docker,
 			  strchr(d->config.docker, '/') ? "" : " in PATH");
@@ -143,6 +143,25 @@ static void ask(struct part *p, enum engine_question question, const char *subje
 			  "install docker (./setup-docker.sh does), or set HUSK_DOCKER to the client's path");
 	}
 	p->is_ready = !p->query;
+}
+
+static void ask(struct part *p, enum engine_question question, const char *subject)
+{
+	ask_with(p, &(struct query_spec){ .question = question, .subject = subject, .done = on_answer, .ctx = p });
+}
+
+/* Looks, and leaves everything as it is. */
+static void add_fence(struct doctor *d, const struct runtime *runtime)
+{
+	struct part *p = part_new(d, "fence");
+	struct fence_spec fence = { .image = runtime->image, .look = true };
+	if (d->config_failure.kind || d->config.network_enabled) {
+		ask_with(p,
+			 &(struct query_spec){ .question = ASK_FENCE, .fence = &fence, .done = on_answer, .ctx = p });
+		return;
+	}
+	checks_add(&p->checks, p->name, CHECK_OK, NULL, "not needed: the network is switched off");
+	p->is_ready = true;
 }
 
 static void add_question(struct doctor *d, const char *name, enum engine_question question)
@@ -168,6 +187,8 @@ static void judge_failure(struct part *p)
 	AUTO(freep) char *name = p->runtime ? xasprintf("%s %s", p->name, p->runtime->name) : xstrdup(p->name);
 	if (f->kind == FAIL_IMAGE && p->runtime) {
 		judge_image(p, NULL);
+	} else if (p->question == ASK_FENCE && !d->unknown) {
+		doctor_judge_no_fence(&p->checks, &d->config, f);
 	} else if (d->unknown) {
 		checks_add(&p->checks, name, CHECK_WARN, NULL, "not known, since %s", d->unknown);
 	} else {
@@ -292,6 +313,7 @@ static void on_start(void *ctx)
 	for (size_t i = 0; i < n; i++)
 		add_image(d, &runtimes[i]);
 	add_question(d, "network", ASK_NETWORK);
+	add_fence(d, &runtimes[0]);
 	d->leftovers = part_new(d, "leftovers");
 	check_files(d);
 	check_store(d);

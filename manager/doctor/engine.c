@@ -190,6 +190,10 @@ void doctor_judge_network(struct checks *c, const struct engine_network *network
 			   network->isolated ? "off" : "not off");
 	else if (network->internal)
 		checks_add(c, "network", CHECK_WARN, again, "'husk' is internal: sessions on it reach nothing");
+	else if (!network->fenceable)
+		checks_add(
+			c, "network", CHECK_WARN, again,
+			"'husk' is an older Husk's: no firewall rules are around its sessions; replaced once nobody uses it");
 	else
 		checks_add(c, "network", CHECK_OK, NULL, "'husk', a bridge; sessions do not see each other");
 }

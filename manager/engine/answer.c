@@ -61,6 +61,7 @@ void engine_answer_release(struct engine_answer *a)
 		release_containers(&a->containers);
 		break;
 	case ASK_CONTAINER:
+	case ASK_FENCE:
 		break;
 	case ASK_STATS:
 		release_stats(&a->stats);

@@ -1,4 +1,4 @@
-/* What an engine can be asked, and its answers. None of it changes anything. */
+/* What an engine can be asked, and its answers. None of it changes anything, but for the fence, which may be asked to stand. */
 #ifndef HUSK_MANAGER_ENGINE_ANSWER_H
 #define HUSK_MANAGER_ENGINE_ANSWER_H
 
@@ -17,6 +17,7 @@ enum engine_question {
 	ASK_CONTAINERS, /* subject: the id of a store; all of its containers, whichever server started them */
 	ASK_CONTAINER,	/* subject: a container */
 	ASK_STATS,	/* what the containers that run use; takes the engine a second or two */
+	ASK_FENCE, /* the firewall rules around sessions; query_spec.fence. CAUSE_NOT_SUPPORTED: they can't be had here */
 };
 
 struct engine_client {
@@ -63,8 +64,9 @@ struct engine_image {
 struct engine_network {
 	bool is_there; /* it is made for the first session that needs it */
 	char *driver;
-	bool isolated; /* inter-container traffic is off */
-	bool internal; /* leads nowhere */
+	bool isolated;	/* inter-container traffic is off */
+	bool internal;	/* leads nowhere */
+	bool fenceable; /* its bridge is the one that the fence is around */
 };
 
 struct engine_containers {
@@ -94,6 +96,14 @@ struct engine_stats {
 	size_t n;
 };
 
+/* How the rules were found. */
+enum engine_fence {
+	FENCE_STOOD,
+	FENCE_WAS_SET,	/* it did not stand as wanted, and does now */
+	FENCE_NOT_SET,	/* only looked at: there is none */
+	FENCE_NOT_OURS, /* likewise: somebody has changed it */
+};
+
 struct engine_answer {
 	enum engine_question question;
 	union {
@@ -106,6 +116,7 @@ struct engine_answer {
 		struct engine_containers containers;
 		struct engine_state container;
 		struct engine_stats stats;
+		enum engine_fence fence;
 	};
 };
 

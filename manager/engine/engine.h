@@ -90,9 +90,19 @@ struct watch_handler {
 /* The answer, or NULL and why there is none. Valid during the call, in which the query may be freed. */
 typedef void (*engine_answer_fn)(void *ctx, const struct engine_answer *answer, const struct fail *f);
 
+/* Sessions with the network on reach public addresses, names, and these. Strings are borrowed for the call. */
+struct fence_spec {
+	const char *image; /* any of this build's: the program that sets the rules is in it */
+	bool look;	   /* leave everything as it is */
+	const char *owner; /* whose openings these are: they replace those of an earlier call, and nobody else's */
+	const struct strv *openings; /* ADDRESS/PREFIX or ADDRESS/PREFIX,PORT */
+	uint64_t seconds;	     /* for which they hold if nobody asks again */
+};
+
 struct query_spec {
 	enum engine_question question;
-	const char *subject; /* as the question says; borrowed for the call */
+	const char *subject;		/* as the question says; borrowed for the call */
+	const struct fence_spec *fence; /* ASK_FENCE */
 	engine_answer_fn done;
 	void *ctx;
 };
@@ -103,6 +113,7 @@ struct engine_capabilities {
 	bool feeds_events;	    /* without them, ASK_CONTAINER is how a death is explained */
 	enum support shares_kernel; /* its containers run on this machine's kernel and can mount its files */
 	bool several_nodes;
+	bool outside_fence; /* sessions are put on an older network, which the fence is not around, while others use that */
 };
 
 struct engine_ops {
@@ -134,6 +145,8 @@ struct engine_ops {
 	/* NULL with f filled if the question cannot even be sent. The caller frees it, before or after the answer. */
 	struct engine_query *(*query)(struct engine *e, const struct query_spec *spec, struct fail *f);
 	struct engine_query *(*query_free)(struct engine_query *q);
+	/* URLs of the proxies that its client gives to containers. May be NULL. */
+	void (*proxies)(struct engine *e, struct strv *ret);
 	/* An engine may report a failed attach on the stream itself. Reads what came where PID 1's first frame should be. */
 	void (*explain)(struct engine *e, const void *data, size_t n, struct fail *f);
 	/* Cancelling a create cleans up behind itself. Afterwards done is not called. */

@@ -40,6 +40,7 @@ static const char *const names[CAUSE_COUNT] = {
 	[CAUSE_ENV_NAME] = "env_name",
 	[CAUSE_ENV_SIZE] = "env_size",
 	[CAUSE_NO_DIRECTORY] = "no_directory",
+	[CAUSE_NO_FENCE] = "no_fence",
 	[CAUSE_NO_ANSWER] = "no_answer",
 	[CAUSE_NO_END] = "no_end",
 	[CAUSE_INSTALL_FAILED] = "install_failed",

@@ -49,6 +49,7 @@ enum cause {
 	CAUSE_ENV_NAME,
 	CAUSE_ENV_SIZE,
 	CAUSE_NO_DIRECTORY, /* where it was to start */
+	CAUSE_NO_FENCE,	    /* the network is not to be had without the rules around it */
 
 	/* --- a run without its end --- */
 	CAUSE_NO_ANSWER, /* nothing comes from the container */

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/parse.h"
+#include "manager/model/networks.h"
 #include "manager/model/runtime.h"
 
 #define SETTINGS_FILE_MAX 65536u
@@ -62,6 +63,7 @@ static const char *const transports[] = {
 };
 
 static const char *const contents[] = { [CONTENT_TEXT_FIRST] = "text", [CONTENT_INTERLEAVED] = "interleaved", NULL };
+static const char *const fences[] = { [FENCE_AUTO] = "auto", [FENCE_REQUIRE] = "require", NULL };
 
 static const struct setting settings[] = {
 	SIZE("CONTAINER_MEMORY_LIMIT", memory_limit, "2048m", 64 * MIB, 16 * TIB),
@@ -73,6 +75,8 @@ static const struct setting settings[] = {
 	NUMBER("CONTAINER_MAX_SESSIONS", max_sessions, "5", 1, 10000),
 	NUMBER("CONTAINER_MAX_SESSIONS_PER_THREAD", max_sessions_per_thread, "3", 1, 10000),
 	BOOL("CONTAINER_NETWORK_ENABLED", network_enabled, "true"),
+	CHOICE("CONTAINER_NETWORK_FENCE", network_fence, "auto", fences),
+	STRING("CONTAINER_NETWORK_PRIVATE", network_private),
 	BOOL("CONTAINER_PROXY_ENABLED", proxy_enabled, "false"),
 	PATH("CONTAINER_CA_BUNDLE", ca_bundle),
 	NUMBER("DEPENDENCY_INSTALL_TIMEOUT_SECONDS", dependency_timeout, "900", 1, 86400),
@@ -306,6 +310,19 @@ static int check_together(const struct config *c, struct fail *f)
 	return 0;
 }
 
+static int fill_private_networks(struct config *c, struct fail *f)
+{
+	AUTO(freep) char *copy = xstrdup(c->network_private ? c->network_private : "");
+	for (char *rest = copy, *word; (word = strsep(&rest, ", \t"));)
+		if (*word && networks_add(&c->private_networks, word) < 0)
+			return fail_set(
+				f, FAIL_INVALID,
+				"setting CONTAINER_NETWORK_PRIVATE: '%s' is neither a network, such as 10.1.0.0/16 or "
+				"fd12::/32, nor an address, nor 'all'",
+				word);
+	return 0;
+}
+
 static void fill_places(struct config *c)
 {
 	AUTO(freep) char *data = xdg_dir("XDG_DATA_HOME", ".local/share");
@@ -347,7 +364,7 @@ int config_load(struct config *c, const char *env_file, struct fail *f)
 		if (value && apply(c, &settings[i], value, f) < 0)
 			goto failed;
 	}
-	if (refuse_root(c, f) < 0 || check_together(c, f) < 0)
+	if (refuse_root(c, f) < 0 || check_together(c, f) < 0 || fill_private_networks(c, f) < 0)
 		goto failed;
 	fill_places(c);
 	return 0;
@@ -364,6 +381,7 @@ void config_release(struct config *c)
 	free(c->state_dir);
 	free(c->settings_file);
 	strv_release(&c->import_allowed_dirs);
+	strv_release(&c->private_networks);
 	strv_release(&c->file);
 	*c = (struct config){ 0 };
 }

@@ -13,6 +13,9 @@ enum transport_choice { TRANSPORT_AUTO, TRANSPORT_EXEC, TRANSPORT_SOCKET };
 /* How an answer with pictures is sent: one text and then the pictures, or each picture where it stood. */
 enum content_order { CONTENT_TEXT_FIRST, CONTENT_INTERLEAVED };
 
+/* What becomes of the network where the firewall rules around sessions can't be set: it is there, and that is said; or it is refused. */
+enum fence_choice { FENCE_AUTO, FENCE_REQUIRE };
+
 struct config {
 	/* CONTAINER_* */
 	uint64_t memory_limit; /* bytes */
@@ -24,6 +27,9 @@ struct config {
 	uint64_t max_sessions_per_thread;
 	uint64_t orphan_min_age;
 	bool network_enabled;
+	uint64_t network_fence;	      /* CONTAINER_NETWORK_FENCE: an enum fence_choice */
+	char *network_private;	      /* CONTAINER_NETWORK_PRIVATE, as it was set */
+	struct strv private_networks; /* the same: ADDRESS/PREFIX */
 	bool proxy_enabled; /* CONTAINER_PROXY_ENABLED: leave the proxy variables that the docker CLI injects */
 	char *ca_bundle;    /* CONTAINER_CA_BUNDLE; NULL = none; default the host's */
 

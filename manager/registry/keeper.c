@@ -130,10 +130,20 @@ void keeper_collect(struct keeper *k)
 						    .ctx = k });
 }
 
+/* What another server started may have the network. */
+static bool has_adopted(const struct registry *r)
+{
+	list_for_each(m, &r->members, struct member, node)
+		if (m->adopted && session_state(m->session) != SESSION_DEAD)
+			return true;
+	return false;
+}
+
 static void on_gc(void *ctx)
 {
 	struct keeper *k = ctx;
 	end_idle(k->registry);
+	fence_tick(k->registry->fence, has_adopted(k->registry));
 	if (registry_live(k->registry))
 		keeper_collect(k);
 	else

@@ -2,6 +2,7 @@
 #include "manager/manager.h"
 
 #include "base/alloc.h"
+#include "manager/deps/set.h"
 #include "manager/engine/open.h"
 #include "manager/registry/adoption.h"
 #include "manager/registry/everything.h"
@@ -11,6 +12,20 @@
 struct manager {
 	struct registry registry;
 };
+
+/* What settings name as indexes is let through. */
+static struct fence *make_fence(struct registry *r)
+{
+	size_t n;
+	const struct runtime *runtimes = runtime_list(&n);
+	AUTO(strv_release) struct strv settings = { 0 }, urls = { 0 };
+	for (size_t i = 0; i < n; i++)
+		deps_sources(&settings, &runtimes[i], r->config, /* with_logins= */ false);
+	for (size_t i = 0; i < settings.n; i++)
+		strv_add(&urls, strchr(settings.v[i], '=') + 1);
+	return fence_new(&(struct fence_options){
+		.loop = r->loop, .engine = r->engine, .config = r->config, .owner = r->self.id, .urls = &urls });
+}
 
 struct manager *manager_new(struct loop *loop, const struct config *config)
 {
@@ -26,8 +41,13 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 		engine_open(config->engine, &(struct engine_options){ .loop = loop, .program = config->docker }, &f);
 	r->store = store_new(loop, config);
 	owner_init(&r->self);
-	r->deps = deps_new(&(struct deps_spec){
-		.loop = loop, .engine = r->engine, .config = config, .store = r->store, .owner = r->self.id });
+	r->fence = make_fence(r);
+	r->deps = deps_new(&(struct deps_spec){ .loop = loop,
+						.engine = r->engine,
+						.config = config,
+						.store = r->store,
+						.fence = r->fence,
+						.owner = r->self.id });
 	r->keeper = keeper_new(r);
 	r->adoptions = adoptions_new(r);
 	return m;
@@ -59,6 +79,7 @@ struct manager *manager_free(struct manager *m)
 		member_free(member);
 	list_for_each(c, &r->conversations, struct conversation, node)
 		conversation_free(c);
+	fence_free(r->fence);
 	r->engine->ops->free(r->engine);
 	store_free(r->store);
 	owner_release(&r->self, sessions_stay);

@@ -13,6 +13,7 @@ struct create_op {
 	struct create_request request;
 	struct dependency *wanted; /* what is asked for, while it waits for its conversation */
 	struct conversation_wait wait;
+	struct fence_wait fence;
 	struct deps_wait *deps; /* its image is not there yet */
 	char *image, *versions; /* what is in it */
 	struct strv env;	/* gone once they are sent */
@@ -48,15 +49,37 @@ static void on_recorded(void *ctx, const struct fail *f)
 		log_warning("a session was not recorded as running: %s", f->message);
 	struct session_info info = member_info(o->op.member);
 	info.dependencies = o->versions;
-	o->request.on_done(o->request.ctx, &(struct create_result){ .session = &info }, NULL);
+	struct create_result result = {
+		.session = &info,
+		.note = o->request.network ? fence_note(o->op.registry->fence) : NULL,
+	};
+	o->request.on_done(o->request.ctx, &result, NULL);
 	op_end(&o->op);
 }
 
 /* Recorded before it is told: a server killed right after leaves a session that the next one finds. */
+static void record(struct create_op *o)
+{
+	o->job = claim_running(o->op.member, on_recorded, o);
+}
+
+static void on_fence(void *ctx, const struct fail *f)
+{
+	struct create_op *o = ctx;
+	if (f)
+		op_fail(&o->op, f);
+	else
+		record(o);
+}
+
+/* Nothing has run in it yet, and nothing will before there is a fence around it. */
 static int ready(struct op *op, struct fail *f UNUSED)
 {
 	struct create_op *o = create_op_of(op);
-	o->job = claim_running(op->member, on_recorded, o);
+	o->fence.fn = on_fence;
+	o->fence.ctx = o;
+	if (!o->request.network || fence_pass(op->registry->fence, &o->fence))
+		record(o);
 	return 0;
 }
 
@@ -199,6 +222,7 @@ static void create_op_free(struct op *op)
 {
 	struct create_op *o = create_op_of(op);
 	list_remove(&o->wait.node);
+	list_remove(&o->fence.node);
 	store_cancel(o->job);
 	if (o->deps)
 		deps_cancel(o->deps);
@@ -257,7 +281,10 @@ struct op *manager_create(struct conversation *c, const struct create_request *r
 	op_init(&o->op, c->registry, c, &type);
 	o->request = *req;
 	list_init(&o->wait.node);
+	list_init(&o->fence.node);
 	copy_wanted(o, req);
+	if (req->network)
+		fence_prepare(c->registry->fence);
 	if (conversation_is_prepared(c)) {
 		on_prepared(o, c->id);
 		return &o->op;

@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "manager/deps/deps.h"
 #include "manager/engine/engine.h"
+#include "manager/fence/fence.h"
 #include "manager/manager.h"
 #include "manager/registry/owner.h"
 #include "manager/session/session.h"
@@ -20,6 +21,7 @@ struct registry {
 	const struct config *config;
 	struct engine *engine;
 	struct store *store;
+	struct fence *fence;
 	struct deps *deps;
 	struct keeper *keeper;
 	struct adoptions *adoptions;

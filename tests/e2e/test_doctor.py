@@ -16,7 +16,7 @@ from harness import PATIENCE, ROOT, build_dir, clean_env, docker, husk_binary, p
 ASKED = ["docker client", "endpoint", "engine"]
 OF_ENGINE = ["system", "storage driver", "cgroups", "seccomp", "apparmor", "rootless", "memory limit", "swap limit",
              "process limit", "cpu limit"]
-OF_HUSK = [*(f"image {image['name']}" for image in json.loads((build_dir() / "images.json").read_text())), "network", "leftovers"]
+OF_HUSK = [*(f"image {image['name']}" for image in json.loads((build_dir() / "images.json").read_text())), "network", "fence", "leftovers"]
 OF_HOST = ["settings file", "settings", "state folder", "storage folder", "store", "limits"]
 SECRET = "s3cr3t-never-shown"
 ENGINE_ID = "a" * 64

@@ -2,10 +2,9 @@
 
 import concurrent.futures
 import json
-import os
 
 import pytest
-from harness import TEST_LABEL, docker, wait_until
+from harness import docker
 
 CONNECT = """
 import socket
@@ -80,21 +79,6 @@ def test_sessions_share_husk_s_own_network(online):
     network = json.loads(docker("network", "inspect", "husk"))[0]
     assert network["Driver"] == "bridge"
     assert network["Options"]["com.docker.network.bridge.enable_icc"] == "false"
-
-
-def test_on_reaches_a_server(online):
-    """A listener on the bridge's gateway, in a container of the host's network: as far away as this test goes."""
-    a, _ = online
-    image = docker("inspect", "--format", "{{.Config.Image}}", a.container)
-    name = f"husk-test-listener-{os.getpid()}"
-    docker("run", "--detach", "--rm", "--name", name, "--label", TEST_LABEL, "--network", "host", "--user", "65532:65532",
-           "--entrypoint", "python3", image, "-c", f"import socket\ns = socket.create_server(({gateway(a)!r}, 0))\n"
-           "print(s.getsockname()[1], flush=True)\nwhile True: s.accept()[0].close()")
-    try:
-        port = int(wait_until(lambda: docker("logs", name).strip(), what="the listener"))
-        assert python(a, f"attempt({gateway(a)!r}, {port})") == "connected"
-    finally:
-        docker("rm", "--force", name)
 
 
 def test_on_has_an_interface_and_a_route(online):

@@ -27,6 +27,10 @@ struct fake {
 	struct list tasks; /* of all clients: struct engine_task */
 	struct fault faults[FAKE_OPS];
 	struct timer *turn;
+	enum cause no_fence;
+	bool fence_stands;
+	size_t fence_calls;
+	struct strv openings; /* of the last question for the fence */
 };
 
 extern const struct engine_ops fake_ops;

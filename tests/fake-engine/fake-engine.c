@@ -220,6 +220,21 @@ size_t fake_pending(const struct fake *f, enum fake_op op)
 	return tasks_pending(f, op);
 }
 
+void fake_no_fence(struct fake *f, enum cause cause)
+{
+	f->no_fence = cause;
+}
+
+size_t fake_fence_calls(const struct fake *f)
+{
+	return f->fence_calls;
+}
+
+const struct strv *fake_openings(const struct fake *f)
+{
+	return &f->openings;
+}
+
 void fake_go_down(struct fake *f)
 {
 	f->down = true;
@@ -296,6 +311,7 @@ struct fake *fake_free(struct fake *f)
 		fake_image_remove(f, list_first(&f->images, struct fake_image, node)->name);
 	for (size_t i = 0; i < FAKE_OPS; i++)
 		fail_release(&f->faults[i].fail);
+	strv_release(&f->openings);
 	timer_free(f->turn);
 	free(f);
 	current = NULL;

@@ -85,6 +85,11 @@ size_t fake_pending(const struct fake *f, enum fake_op op);
 void fake_go_down(struct fake *f);
 void fake_come_up(struct fake *f);
 
+/* Its firewall rules can't be set, for this reason; CAUSE_NONE = they can. How often they were asked for, and for what. */
+void fake_no_fence(struct fake *f, enum cause cause);
+size_t fake_fence_calls(const struct fake *f);
+const struct strv *fake_openings(const struct fake *f);
+
 /* --- containers and images --------------------------------------------------------------------------------------- */
 
 /* NULL = it is not there. */

@@ -263,6 +263,17 @@ static int answer_image(struct engine_task *t, struct engine_answer *a, struct f
 	return 0;
 }
 
+static int answer_fence(struct engine_task *t, struct engine_answer *a, struct fail *f)
+{
+	struct fake *fake = t->fake;
+	fake->fence_calls++;
+	if (fake->no_fence)
+		return cause_set(f, FAIL_ENGINE, fake->no_fence, "cannot set the firewall rules around sessions");
+	a->fence = fake->fence_stands ? FENCE_STOOD : FENCE_WAS_SET;
+	fake->fence_stands = true;
+	return 0;
+}
+
 static int answer(struct engine_task *t, struct engine_answer *a, struct fail *f)
 {
 	switch (a->question) {
@@ -294,6 +305,8 @@ static int answer(struct engine_task *t, struct engine_answer *a, struct fail *f
 	case ASK_STATS:
 		answer_stats(t, a);
 		break;
+	case ASK_FENCE:
+		return answer_fence(t, a, f);
 	}
 	return 0;
 }
@@ -313,6 +326,10 @@ static struct engine_query *ops_query(struct engine *e, const struct query_spec 
 	struct engine_task *t = task_new(e, FAKE_QUERY, spec->subject, spec->ctx);
 	t->question = spec->question;
 	t->answer = spec->done;
+	if (spec->fence)
+		strv_release(&t->fake->openings);
+	for (size_t i = 0; spec->fence && spec->fence->openings && i < spec->fence->openings->n; i++)
+		strv_add(&t->fake->openings, spec->fence->openings->v[i]);
 	return (struct engine_query *)t;
 }
 

@@ -27,9 +27,10 @@ MODEL = (*BASE, *WIRE, "manager/model/")
 ENGINE = (*MODEL, "manager/engine/engine.h", "manager/engine/answer.h", "manager/engine/open.h")
 ADAPTER = (*MODEL, "manager/engine/")
 STORE = (*MODEL, "manager/store/")
+FENCE = (*ENGINE, "manager/fence/")
 LINE = (*ENGINE, *STORE, "manager/line/")
 SESSION = (*LINE, "manager/session/")
-REGISTRY = (*SESSION, "manager/files/", "manager/deps/", "manager/registry/", "manager/manager.h")
+REGISTRY = (*SESSION, *FENCE, "manager/files/", "manager/deps/", "manager/registry/", "manager/manager.h")
 FACE = (*BASE, *PUBLIC)
 
 # Folder -> what its files may include: folders (with all below them) and headers.
@@ -37,6 +38,7 @@ LAYERS = {
     "base": BASE,
     "kernels": (*BASE, "kernels/"),
     "kernels/jupyter": (*BASE, "kernels/"),
+    "kernels/fence": (*BASE, "kernels/"),
     "manager/model": (*MODEL, "runtimes.inc"),
     "manager/engine": ADAPTER,
     "manager/engine/docker": ADAPTER,
@@ -44,7 +46,8 @@ LAYERS = {
     "manager/line": LINE,
     "manager/session": SESSION,
     "manager/files": (*SESSION, "manager/files/"),
-    "manager/deps": (*SESSION, "manager/deps/"),
+    "manager/deps": (*SESSION, *FENCE, "manager/deps/"),
+    "manager/fence": FENCE,
     "manager/registry": REGISTRY,
     "manager": REGISTRY,
     "manager/doctor": (*REGISTRY, "manager/doctor/"),
@@ -74,7 +77,7 @@ ADAPTERS = {
     "libpq-fe.h": r"manager/store/postgres\.c",
 }
 # The C library and the kernel's interface are no third parties.
-SYSTEM = re.compile(r"(linux|sys|netinet|arpa|net|asm)/[a-z0-9_]+\.h")
+SYSTEM = re.compile(r"(linux|linux/netfilter|sys|netinet|arpa|net|asm)/[a-z0-9_]+\.h")
 SYSTEM_NAMES = set("""
     assert ctype dirent dlfcn endian errno fcntl fnmatch ftw getopt glob grp inttypes langinfo limits link locale malloc math mntent netdb
     poll pthread pty pwd regex sched semaphore setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn

@@ -192,6 +192,23 @@ static void network(void **state)
 	check("network-create", &argv);
 }
 
+static void fence(void **state)
+{
+	struct strv argv = { 0 }, openings = { 0 };
+	strv_add_all(&openings, "10.1.0.0/16", "fd00::1/128,8080", NULL);
+	struct fence_spec spec = {
+		.image = "husk-python:1", .owner = "server-1", .openings = &openings, .seconds = 1080
+	};
+	argv_fence(&argv, "docker", &spec, "husk-abc");
+	check("fence", &argv);
+	spec.look = true;
+	argv_fence(&argv, "docker", &spec, "husk-abc");
+	check("fence-look", &argv);
+	argv_fence_prune(&argv, "docker", 300);
+	check("fence-prune", &argv);
+	strv_release(&openings);
+}
+
 /* What no golden file may ever lose, whatever else changes in it. */
 static void the_sandbox_is_closed(void **state)
 {
@@ -235,6 +252,7 @@ int main(void)
 		cmocka_unit_test(watch),
 		cmocka_unit_test(network_prune),
 		cmocka_unit_test(network),
+		cmocka_unit_test(fence),
 		cmocka_unit_test(the_sandbox_is_closed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

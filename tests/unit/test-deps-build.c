@@ -23,6 +23,7 @@ struct caller {
 };
 
 static struct caller one, two;
+static struct fence *fence;
 
 static void caller_release(struct caller *c)
 {
@@ -35,8 +36,12 @@ static void caller_release(struct caller *c)
 
 static struct deps *open_deps(const char *owner)
 {
-	return deps_new(&(struct deps_spec){
-		.loop = b.loop, .engine = engine, .config = &b.config, .store = b.store, .owner = owner });
+	return deps_new(&(struct deps_spec){ .loop = b.loop,
+					     .engine = engine,
+					     .config = &b.config,
+					     .store = b.store,
+					     .fence = fence,
+					     .owner = owner });
 }
 
 static int setup(void **state)
@@ -51,6 +56,11 @@ static int setup(void **state)
 	fake_on_call = NULL;
 	fake = fake_new(b.loop, &fake_pid1_script);
 	engine = engine_open(FAKE_NAME, &(struct engine_options){ .loop = b.loop }, &f);
+	fence = fence_new(&(struct fence_options){ .loop = b.loop,
+						   .engine = engine,
+						   .config = &b.config,
+						   .owner = "this-server",
+						   .urls = &(struct strv){ 0 } });
 	deps = open_deps("this-server");
 	return engine ? 0 : -1;
 }
@@ -58,6 +68,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	deps_free(deps);
+	fence_free(fence);
 	engine->ops->free(engine);
 	fake_free(fake);
 	caller_release(&one);

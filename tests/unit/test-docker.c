@@ -128,7 +128,7 @@ static void ask(enum engine_question question, const char *subject)
 
 /* An engine that has two networks of one name, as after a race, and then runs nothing on either. */
 #define TWO_NETWORKS(remove)                                                                                           \
-	"[ -e $d/networks ] || printf '" SECOND "\\n" FIRST "\\n' > $d/networks\n"                                     \
+	"[ -e $d/networks ] || printf '" SECOND " husk0\\n" FIRST " husk0\\n' > $d/networks\n"                         \
 	"case \"$1 $2\" in\n"                                                                                          \
 	"'context inspect') echo unix:///x ;;\n"                                                                       \
 	"'network ls') cat $d/networks ;;\n"                                                                           \
@@ -155,6 +155,49 @@ static void one_of_them_is_in_use_already(void **state)
 	assert_false(b.fail.kind);
 	assert_true(logged("network rm -- " FIRST));
 	assert_true(logged("--network " SECOND));
+}
+
+/* An engine with the network of an older Husk. */
+#define OLD_NETWORK(remove)                                                                                            \
+	"[ -e $d/networks ] || echo '" FIRST " ' > $d/networks\n"                                                      \
+	"case \"$1 $2\" in\n"                                                                                          \
+	"'context inspect') echo unix:///x ;;\n"                                                                       \
+	"'network ls') cat $d/networks ;;\n"                                                                           \
+	"'network rm') " remove " ;;\n"                                                                                \
+	"'network create') echo '" SECOND " husk0' > $d/networks ;;\n"                                                 \
+	"run*) ;;\n"                                                                                                   \
+	"*) exit 1 ;;\n"                                                                                               \
+	"esac"
+
+static void an_older_network_is_replaced(void **state)
+{
+	start(OLD_NETWORK(": > $d/networks"));
+	create();
+	assert_false(b.fail.kind);
+	assert_true(logged("network rm -- " FIRST));
+	assert_true(logged("--network " SECOND));
+	assert_false(engine_capabilities(b.engine).outside_fence);
+}
+
+static void an_older_network_stays_while_it_is_in_use(void **state)
+{
+	start(OLD_NETWORK("echo 'has active endpoints' >&2; exit 1"));
+	create();
+	assert_false(b.fail.kind);
+	assert_true(logged("--network " FIRST));
+	assert_true(engine_capabilities(b.engine).outside_fence);
+}
+
+/* A bridge of that name may be somebody else's. */
+static void a_network_that_cannot_be_made_says_why(void **state)
+{
+	start("case \"$1 $2\" in\n"
+	      "'context inspect') echo unix:///x ;;\n"
+	      "'network ls') ;;\n"
+	      "'network create') echo 'Error response from daemon: bridge name husk0 is taken' >&2; exit 1 ;;\n"
+	      "esac");
+	create();
+	assert_non_null(strstr(b.fail.message, "husk0 is taken"));
 }
 
 static void the_network_is_looked_for_and_looked_at(void **state)
@@ -292,6 +335,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_network_that_was_made_twice_is_made_one),
 		TEST(one_of_them_is_in_use_already),
+		TEST(an_older_network_is_replaced),
+		TEST(an_older_network_stays_while_it_is_in_use),
+		TEST(a_network_that_cannot_be_made_says_why),
 		TEST(the_network_is_looked_for_and_looked_at),
 		TEST(that_there_is_no_network_is_an_answer),
 		TEST(that_there_is_no_container_is_an_answer),

@@ -275,12 +275,42 @@ static void test_network(void **state)
 	doctor_judge_network(&c, &(struct engine_network){ 0 });
 	expect(&c, "network", CHECK_OK, "not there yet");
 #define ICC(value) "\"Options\":{\"com.docker.network.bridge.enable_icc\":" value "}"
-	judge_network("{\"Driver\":\"bridge\"," ICC("\"false\"") "}", CHECK_OK, "do not see each other");
+	judge_network("{\"Driver\":\"bridge\",\"Options\":{\"com.docker.network.bridge.enable_icc\":\"false\","
+		      "\"com.docker.network.bridge.name\":\"husk0\"}}",
+		      CHECK_OK, "do not see each other");
+	judge_network("{\"Driver\":\"bridge\"," ICC("\"false\"") "}", CHECK_WARN, "older Husk's");
 	judge_network("{\"Driver\":\"bridge\"," ICC("\"true\"") "}", CHECK_FAIL, "not off");
 	judge_network("{\"Driver\":\"bridge\"," ICC("false") "}", CHECK_FAIL, "not off");
 	judge_network("{\"Driver\":\"bridge\",\"Options\":null}", CHECK_FAIL, "not off");
 	judge_network("{\"Driver\":\"macvlan\"," ICC("\"false\"") "}", CHECK_FAIL, "macvlan");
 	judge_network("{\"Driver\":\"bridge\",\"Internal\":true," ICC("\"false\"") "}", CHECK_WARN, "internal");
+}
+
+static void test_fence(void **state)
+{
+	AUTO(checks_release) struct checks c = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	struct config config = { .network_fence = FENCE_AUTO };
+	cause_set(&f, FAIL_ENGINE, CAUSE_NOT_SUPPORTED, "cannot set the firewall rules");
+	doctor_judge_fence(&c, &config, FENCE_STOOD);
+	doctor_judge_fence(&c, &config, FENCE_NOT_SET);
+	doctor_judge_fence(&c, &config, FENCE_NOT_OURS);
+	doctor_judge_no_fence(&c, &config, &f);
+	config.network_fence = FENCE_REQUIRE;
+	doctor_judge_no_fence(&c, &config, &f);
+	static const struct {
+		enum check_status status;
+		const char *words;
+	} want[] = { { CHECK_OK, "public addresses only" },
+		     { CHECK_OK, "not there yet" },
+		     { CHECK_WARN, "were changed" },
+		     { CHECK_WARN, "reach private addresses" },
+		     { CHECK_FAIL, "no session gets a network" } };
+	assert_int_equal(c.n, ARRAY_LEN(want));
+	for (size_t i = 0; i < c.n; i++) {
+		assert_int_equal(c.v[i].status, want[i].status);
+		assert_non_null(strstr(c.v[i].detail, want[i].words));
+	}
 }
 
 static void test_containers(void **state)
@@ -532,6 +562,7 @@ int main(void)
 		cmocka_unit_test(test_place_and_engine),
 		cmocka_unit_test(test_image),
 		cmocka_unit_test(test_network),
+		cmocka_unit_test(test_fence),
 		cmocka_unit_test(test_containers),
 		cmocka_unit_test(test_container),
 		cmocka_unit_test(test_stats),

@@ -193,7 +193,7 @@ void argv_watch(struct strv *argv, const char *docker, const char *store)
 void argv_network_list(struct strv *argv, const char *docker)
 {
 	strv_add_all(argv, docker, "network", "ls", "--no-trunc", "--filter", "name=^" NETWORK_NAME "$", "--format",
-		     "{{.ID}}", NULL);
+		     "{{.ID}} {{.Label \"" BRIDGE_LABEL "\"}}", NULL);
 }
 
 void argv_network_remove(struct strv *argv, const char *docker, char *const *ids, size_t n)
@@ -207,7 +207,31 @@ void argv_network_create(struct strv *argv, const char *docker)
 {
 	/* Inter-container traffic off: two sessions never see each other. */
 	strv_add_all(argv, docker, "network", "create", "--driver", "bridge", "--opt",
-		     "com.docker.network.bridge.enable_icc=false", "--label", "husk=true", NETWORK_NAME, NULL);
+		     "com.docker.network.bridge.enable_icc=false", "--opt",
+		     "com.docker.network.bridge.name=" BRIDGE_NAME, "--label", "husk=true", "--label",
+		     BRIDGE_LABEL "=" BRIDGE_NAME, NETWORK_NAME, NULL);
+}
+
+void argv_fence(struct strv *argv, const char *docker, const struct fence_spec *spec, const char *name)
+{
+	/* The machine's network and the right to change its rules; nothing else, and not for longer than a moment. */
+	strv_add_all(argv, docker, "run", "--rm", "--pull", "never", "--name", name, "--label", "husk=true", "--label",
+		     FENCE_LABEL "=true", "--network", "host", "--userns", "host", "--user", "0:0", "--cap-drop", "ALL",
+		     "--cap-add", "NET_ADMIN", "--security-opt", "no-new-privileges:true", "--read-only", "--ipc",
+		     "private", "--log-driver", "none", "--memory", "64m", "--memory-swap", "64m", "--pids-limit", "16",
+		     "--workdir", "/", "--entrypoint", FENCE_PATH, spec->image, spec->look ? "look" : "keep", NULL);
+	if (spec->look)
+		return;
+	strv_add_all(argv, "--owner", spec->owner, "--seconds", NULL);
+	strv_addf(argv, "%llu", (unsigned long long)spec->seconds);
+	for (size_t i = 0; i < spec->openings->n; i++)
+		strv_add(argv, spec->openings->v[i]);
+}
+
+void argv_fence_prune(struct strv *argv, const char *docker, uint64_t min_age)
+{
+	strv_add_all(argv, docker, "container", "prune", "--force", "--filter", "label=" FENCE_LABEL, "--filter", NULL);
+	strv_addf(argv, "until=%llus", (unsigned long long)min_age);
 }
 
 void argv_network_prune(struct strv *argv, const char *docker, uint64_t min_age)

@@ -6,6 +6,10 @@
 #include "manager/engine/engine.h"
 
 #define NETWORK_NAME "husk"
+/* On a network: the name of its bridge, which the fence goes by (kernels/fence/rules.h). */
+#define BRIDGE_LABEL "husk.bridge"
+#define BRIDGE_NAME "husk0"
+#define FENCE_LABEL "husk.fence"
 /* Label of everything that belongs to a store; its value is the store's id. */
 #define STORE_LABEL "husk.store"
 /* The server that started a container. */
@@ -26,9 +30,14 @@ void argv_image_remove(struct strv *argv, const char *docker, const char *image)
 /* Images that lost their name to a newer one of the same kind, and that no container uses. */
 void argv_image_prune(struct strv *argv, const char *docker);
 void argv_watch(struct strv *argv, const char *docker, const char *store);
+/* Ids and bridges, as inspect_network_ids() reads them. */
 void argv_network_list(struct strv *argv, const char *docker);
 void argv_network_remove(struct strv *argv, const char *docker, char *const *ids, size_t n);
 void argv_network_create(struct strv *argv, const char *docker);
+/* Its one container, which gets this name, is gone when the command ends. */
+void argv_fence(struct strv *argv, const char *docker, const struct fence_spec *spec, const char *name);
+/* Containers of argv_fence() that were never started. */
+void argv_fence_prune(struct strv *argv, const char *docker, uint64_t min_age);
 void argv_network_prune(struct strv *argv, const char *docker, uint64_t min_age);
 
 #endif

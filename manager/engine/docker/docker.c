@@ -21,6 +21,7 @@ static struct engine_capabilities docker_capabilities(const struct engine *e)
 		.bakes_images = true,
 		.feeds_events = true,
 		.shares_kernel = d->shares_kernel,
+		.outside_fence = d->old_network,
 	};
 }
 
@@ -48,6 +49,7 @@ static const struct engine_ops docker_ops = {
 	.watch = docker_watch,
 	.query = docker_query,
 	.query_free = docker_query_free,
+	.proxies = docker_proxies,
 	.explain = docker_explain,
 	.task_cancel = task_cancel,
 	.stream_write = docker_write,

@@ -14,6 +14,7 @@ struct docker {
 	struct loop *loop;
 	char *program;
 	char network[65];	    /* its id; "" until a session needed it */
+	bool old_network;	    /* it has another bridge than it should, and could not be replaced */
 	enum support shares_kernel; /* SUPPORT_UNKNOWN until the client was asked where the engine is */
 	bool refuses_mounts;	    /* a run failed because of the line's folder */
 	struct list tasks;
@@ -33,6 +34,8 @@ struct engine_task *task_prune(struct engine *e, uint64_t min_age, engine_done_f
 void task_cancel(struct engine_task *t);
 /* Also removes what the engine is still making or removing, since those commands end with this process. */
 void tasks_remove_and_forget(struct engine *e, char *const *containers, size_t n);
+/* Has them removed by a process that outlives this one. */
+void tasks_reap_later(struct docker *d, const struct strv *names);
 /* Drops what is under way at once. */
 void tasks_release(struct docker *d);
 
@@ -47,6 +50,9 @@ void docker_explain(struct engine *e, const void *data, size_t n, struct fail *f
 struct engine_watch *docker_watch(struct engine *e, const char *store, const struct watch_handler *handler,
 				  struct fail *f);
 struct engine_watch *docker_unwatch(struct engine_watch *w);
+
+/* --- proxies.c ------------------------------------------------------------------------------------------------------ */
+void docker_proxies(struct engine *e, struct strv *ret);
 
 /* --- questions (query.c) ------------------------------------------------------------------------------------------- */
 struct engine_query *docker_query(struct engine *e, const struct query_spec *spec, struct fail *f);

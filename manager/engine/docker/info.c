@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/parse.h"
+#include "kernels/protocol.h"
 #include "manager/engine/docker/argv.h"
 
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
@@ -48,6 +49,8 @@ void info_argv(struct strv *argv, const char *docker, enum engine_question quest
 	case ASK_STATS:
 		strv_add_all(argv, "stats", "--no-stream", "--no-trunc", "--format", "{{.Name}}\t{{.MemUsage}}", NULL);
 		break;
+	case ASK_FENCE: /* argv_fence() */
+		break;
 	}
 }
 
@@ -63,6 +66,7 @@ const char *info_doing(enum engine_question question)
 		[ASK_CONTAINERS] = "list the containers",
 		[ASK_CONTAINER] = "look at the container",
 		[ASK_STATS] = "ask what the containers use",
+		[ASK_FENCE] = "set the firewall rules around sessions",
 	};
 	return words[question];
 }
@@ -232,6 +236,7 @@ static int read_network(struct engine_network *ret, const char *text, size_t n, 
 	json_auto_t *network = json_loadb(text, n, 0, NULL);
 	const char *driver = field(network, "Driver");
 	const char *icc = field(json_object_get(network, "Options"), "com.docker.network.bridge.enable_icc");
+	const char *bridge = field(json_object_get(network, "Options"), "com.docker.network.bridge.name");
 	if (!driver)
 		return info_not_understood(f, ASK_NETWORK);
 	*ret = (struct engine_network){
@@ -239,6 +244,7 @@ static int read_network(struct engine_network *ret, const char *text, size_t n, 
 		.driver = xstrdup(driver),
 		.isolated = icc && streq(icc, "false"),
 		.internal = json_is_true(json_object_get(network, "Internal")),
+		.fenceable = bridge && streq(bridge, BRIDGE_NAME),
 	};
 	return 0;
 }
@@ -338,6 +344,26 @@ static void read_stats(struct engine_stats *ret, const char *text, size_t n)
 	}
 }
 
+static int read_fence(enum engine_fence *ret, const char *text, struct fail *f)
+{
+	static const struct {
+		const char *word;
+		enum engine_fence fence;
+	} words[] = { { FENCE_KEPT, FENCE_STOOD },
+		      { FENCE_SET, FENCE_WAS_SET },
+		      { FENCE_RESET, FENCE_WAS_SET },
+		      { FENCE_MISSING, FENCE_NOT_SET },
+		      { FENCE_CHANGED, FENCE_NOT_OURS } };
+	size_t n = strcspn(text, "\r\n");
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		if (n != strlen(words[i].word) || strncmp(text, words[i].word, n) != 0)
+			continue;
+		*ret = words[i].fence;
+		return 0;
+	}
+	return info_not_understood(f, ASK_FENCE);
+}
+
 int info_read(struct engine_answer *ret, const char *text, size_t n, struct fail *f)
 {
 	switch (ret->question) {
@@ -360,6 +386,8 @@ int info_read(struct engine_answer *ret, const char *text, size_t n, struct fail
 	case ASK_STATS:
 		read_stats(&ret->stats, text, n);
 		return 0;
+	case ASK_FENCE:
+		return read_fence(&ret->fence, text, f);
 	}
 	return -1;
 }

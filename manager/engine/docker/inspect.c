@@ -168,11 +168,20 @@ void inspect_network_ids(const char *text, struct strv *ret)
 {
 	for (const char *p = text; *p;) {
 		size_t n = strcspn(p, "\r\n");
-		if (n == 64 && strspn(p, "0123456789abcdef") >= 64)
+		if (strspn(p, "0123456789abcdef") == 64 && (n == 64 || p[64] == ' '))
 			strv_addf(ret, "%.64s", p);
 		p += n;
 		p += strspn(p, "\r\n");
 	}
 	if (ret->n > 1)
 		qsort(ret->v, ret->n, sizeof(*ret->v), compare);
+}
+
+bool inspect_network_has_bridge(const char *text, const char *id, const char *bridge)
+{
+	const char *line = strstr(text, id);
+	if (!line || line[strlen(id)] != ' ')
+		return false;
+	const char *name = line + strlen(id) + 1;
+	return strcspn(name, " \r\n") == strlen(bridge) && strncmp(name, bridge, strlen(bridge)) == 0;
 }

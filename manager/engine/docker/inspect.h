@@ -29,8 +29,10 @@ struct event_text {
  * live in *storage. */
 bool inspect_event(const char *line, size_t n, struct event_text *storage, struct engine_event *ret);
 
-/* The ids (64 hex digits, one a line) of `docker network ls`, the smallest first: of two that were made in a race every server
- * picks the same one. */
+/* The ids (64 hex digits, one a line, perhaps with a bridge behind it) of `docker network ls`, the smallest first: of two that
+ * were made in a race every server picks the same one. */
 void inspect_network_ids(const char *text, struct strv *ret);
+/* Does this list say that the network of this id has the bridge of this name? */
+bool inspect_network_has_bridge(const char *text, const char *id, const char *bridge);
 
 #endif

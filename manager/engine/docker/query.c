@@ -1,22 +1,35 @@
 /* One question to the docker CLI: a child with a deadline and a bounded answer; two, one after the other, for the network. */
 #include "base/alloc.h"
+#include "kernels/protocol.h"
 #include "manager/engine/docker/argv.h"
 #include "manager/engine/docker/client.h"
 #include "manager/engine/docker/docker.h"
 #include "manager/engine/docker/info.h"
 #include "manager/engine/docker/inspect.h"
+#include "manager/model/token.h"
 
 #define QUERY_DEADLINE_MS 10000
+/* It takes a container. */
+#define FENCE_DEADLINE_MS 30000
 #define ANSWER_MAX (512u << 10)
 
 struct engine_query {
 	struct docker *docker;
 	struct child *child;
 	enum engine_question question;
-	bool lists_networks; /* the network is being looked for; it is inspected next */
+	bool lists_networks;		     /* the network is being looked for; it is inspected next */
+	const struct fence_spec *fence;	     /* only during docker_query() */
+	char container[CONTAINER_NAME_SIZE]; /* that sets it */
 	engine_answer_fn done;
 	void *ctx;
 };
+
+/* The client could not run the program, or the machine does not have what it needs: no other try will tell more. */
+static bool is_no_fence(const struct engine_query *q, const struct child_result *r)
+{
+	return q->question == ASK_FENCE &&
+	       (r->exit_status == FENCE_EXIT_NEVER || r->exit_status == 126 || r->exit_status == 127);
+}
 
 static int start(struct engine_query *q, const char *subject, struct fail *f);
 
@@ -25,11 +38,16 @@ static int judge(const struct engine_query *q, const struct child_result *r, str
 	const char *doing = info_doing(q->question);
 	if (r->timed_out) {
 		cause_set(f, FAIL_TIMEOUT, CAUSE_ENGINE_SILENT, "cannot %s: no answer within %d s", doing,
-			  QUERY_DEADLINE_MS / 1000);
+			  (q->question == ASK_FENCE ? FENCE_DEADLINE_MS : QUERY_DEADLINE_MS) / 1000);
 		return fail_hint(f, "check that `docker ps` answers; restart the engine if it hangs");
 	}
 	if (r->exit_status == 0 && !r->truncated)
 		return 0;
+	if (is_no_fence(q, r)) {
+		inspect_error(f, doing, r->err, r->err_len);
+		f->cause = CAUSE_NOT_SUPPORTED;
+		return -1;
+	}
 	if (!r->signal && !r->truncated)
 		return inspect_error(f, doing, r->err, r->err_len);
 	if (r->signal)
@@ -97,11 +115,13 @@ static int start(struct engine_query *q, const char *subject, struct fail *f)
 	AUTO(strv_release) struct strv argv = { 0 };
 	if (q->lists_networks)
 		argv_network_list(&argv, q->docker->program);
+	else if (q->question == ASK_FENCE)
+		argv_fence(&argv, q->docker->program, q->fence, q->container);
 	else
 		info_argv(&argv, q->docker->program, q->question, subject);
 	struct child_spec child = {
 		.argv = strv_argv(&argv),
-		.deadline_ms = QUERY_DEADLINE_MS,
+		.deadline_ms = q->question == ASK_FENCE ? FENCE_DEADLINE_MS : QUERY_DEADLINE_MS,
 		.out_max = ANSWER_MAX,
 		.on_done = on_done,
 		.ctx = q,
@@ -115,9 +135,14 @@ struct engine_query *docker_query(struct engine *e, const struct query_spec *spe
 	q->docker = docker_of(e);
 	q->question = spec->question;
 	q->lists_networks = spec->question == ASK_NETWORK;
+	q->fence = spec->fence;
+	if (spec->question == ASK_FENCE)
+		token_make_container(q->container);
 	q->done = spec->done;
 	q->ctx = spec->ctx;
-	if (start(q, spec->subject, f) < 0) {
+	int r = start(q, spec->subject, f);
+	q->fence = NULL;
+	if (r < 0) {
 		free(q);
 		return NULL;
 	}
@@ -128,6 +153,12 @@ struct engine_query *docker_query_free(struct engine_query *q)
 {
 	if (!q)
 		return NULL;
+	/* Cut in the middle, the client may leave a container that it has made and not started. */
+	if (q->child && *q->container) {
+		AUTO(strv_release) struct strv name = { 0 };
+		strv_add(&name, q->container);
+		tasks_reap_later(q->docker, &name);
+	}
 	child_free(q->child);
 	free(q);
 	return NULL;

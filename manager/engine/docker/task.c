@@ -32,7 +32,8 @@ enum step {
 	STEP_NETWORK_REMOVE,
 	STEP_RUN,
 	STEP_REMOVE,
-	STEP_PRUNE
+	STEP_PRUNE,
+	STEP_PRUNE_FENCE
 };
 
 struct engine_task {
@@ -57,6 +58,8 @@ struct engine_task {
 	bool is_create;
 	unsigned network_tries;
 	bool spare_in_use;  /* one of several networks has containers */
+	bool old_in_use;    /* the network is without the bridge that the fence is around, and has containers */
+	char *refused;	    /* why the network was not made */
 	bool only_ended;    /* STEP_REMOVE leaves running containers alone */
 	bool hung;	    /* the engine gave no sign of life during this step */
 	struct strv spares; /* networks that were made in a race */
@@ -92,6 +95,7 @@ static void task_free(struct engine_task *t)
 	free((char *)t->spec.line_dir);
 	strv_release(&t->env);
 	strv_release(&t->spares);
+	free(t->refused);
 	free(t);
 }
 
@@ -122,7 +126,7 @@ static void task_finish(struct engine_task *t)
 
 /* A process of its own sees to it. Not `docker rm`: a container whose create is still under way at the daemon has to be
  * waited for. */
-static void reap_later(struct docker *d, const struct strv *names)
+void tasks_reap_later(struct docker *d, const struct strv *names)
 {
 	AUTO(strv_release) struct strv argv = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
@@ -146,6 +150,8 @@ static const char *step_words(enum step step)
 		return "remove the container";
 	case STEP_PRUNE:
 		return "remove networks that nobody uses";
+	case STEP_PRUNE_FENCE:
+		return "remove containers that were never started";
 	default:
 		return "start the container";
 	}
@@ -164,7 +170,7 @@ static void step_failed(struct engine_task *t, const struct child_result *r)
 		/* The daemon may still get round to it; the caller has waited long enough. */
 		AUTO(strv_release) struct strv name = { 0 };
 		strv_add(&name, t->spec.name);
-		reap_later(t->docker, &name);
+		tasks_reap_later(t->docker, &name);
 	}
 	if (t->step == STEP_RUN && !timed_out)
 		step_start(t, STEP_REMOVE);
@@ -232,23 +238,52 @@ static void drop_spare_networks(struct engine_task *t, const struct strv *ids)
 	step_start(t, STEP_NETWORK_REMOVE);
 }
 
+/* One that an older Husk made: replaced unless somebody uses it. */
+static void drop_old_network(struct engine_task *t, const char *id)
+{
+	strv_release(&t->spares);
+	strv_add(&t->spares, id);
+	t->network_tries++;
+	step_start(t, STEP_NETWORK_REMOVE);
+}
+
+static void network_refused(struct engine_task *t)
+{
+	inspect_error(&t->failure, step_words(t->step), t->refused, strlen(t->refused));
+	task_finish(t);
+}
+
 static void network_listed(struct engine_task *t, const struct child_result *r)
 {
 	AUTO(strv_release) struct strv ids = { 0 };
 	if (r->exit_status == 0)
 		inspect_network_ids(r->out, &ids);
 	bool may_try = t->network_tries < NETWORK_TRIES;
-	if (r->exit_status != 0 || (!ids.n && !may_try)) {
+	bool old = ids.n == 1 && !inspect_network_has_bridge(r->out, ids.v[0], BRIDGE_NAME);
+	if (r->exit_status == 0 && !ids.n && !may_try && t->refused) {
+		network_refused(t);
+	} else if (r->exit_status != 0 || (!ids.n && !may_try)) {
 		step_failed(t, r);
 	} else if (!ids.n) {
 		t->network_tries++;
 		step_start(t, STEP_NETWORK_CREATE);
 	} else if (ids.n > 1 && may_try) {
 		drop_spare_networks(t, &ids);
+	} else if (old && may_try && !t->old_in_use) {
+		drop_old_network(t, ids.v[0]);
 	} else {
+		t->docker->old_network = old;
 		snprintf(t->docker->network, sizeof(t->docker->network), "%s", ids.v[0]);
 		step_start(t, STEP_RUN);
 	}
+}
+
+/* Whoever lost the race finds the other's network in the list. An engine that has just lost one may not be ready for the next. */
+static void network_made(struct engine_task *t, const struct child_result *r)
+{
+	free(t->refused);
+	t->refused = r->exit_status == 0 ? NULL : xstrdup(r->err);
+	step_later(t, STEP_NETWORK_LIST, t->refused ? NETWORK_RETRY_MS : 0);
 }
 
 static void run_ended(struct engine_task *t, const struct child_result *r)
@@ -325,11 +360,11 @@ static void step_ended(void *ctx, const struct child_result *r)
 			network_listed(t, r);
 			break;
 		case STEP_NETWORK_CREATE:
-			/* Whoever lost the race finds the other's network in the list. */
-			step_start(t, STEP_NETWORK_LIST);
+			network_made(t, r);
 			break;
 		case STEP_NETWORK_REMOVE:
 			t->spare_in_use = r->exit_status != 0 && inspect_network_in_use(r->err);
+			t->old_in_use |= t->spare_in_use && t->spares.n == 1;
 			step_later(t, STEP_NETWORK_LIST, t->spare_in_use ? 0 : NETWORK_RETRY_MS);
 			break;
 		case STEP_RUN:
@@ -339,6 +374,12 @@ static void step_ended(void *ctx, const struct child_result *r)
 			remove_ended(t, r);
 			break;
 		case STEP_PRUNE:
+			if (r->exit_status == 0)
+				step_start(t, STEP_PRUNE_FENCE);
+			else
+				prune_ended(t, r);
+			break;
+		case STEP_PRUNE_FENCE:
 			prune_ended(t, r);
 			break;
 		}
@@ -377,6 +418,9 @@ static void step_argv(struct engine_task *t, struct strv *argv)
 	case STEP_PRUNE:
 		argv_network_prune(argv, d->program, t->min_age);
 		break;
+	case STEP_PRUNE_FENCE:
+		argv_fence_prune(argv, d->program, t->min_age);
+		break;
 	}
 }
 
@@ -395,6 +439,7 @@ static void step_start(struct engine_task *t, enum step step)
 		[STEP_RUN] = RUN_DEADLINE_MS,
 		[STEP_REMOVE] = REMOVE_DEADLINE_MS,
 		[STEP_PRUNE] = QUICK_DEADLINE_MS,
+		[STEP_PRUNE_FENCE] = QUICK_DEADLINE_MS,
 	};
 	AUTO(strv_release) struct strv argv = { 0 };
 	t->step = step;
@@ -472,7 +517,7 @@ void tasks_remove_and_forget(struct engine *e, char *const *containers, size_t n
 		if (*t->spec.name)
 			strv_add(&names, t->spec.name);
 	bakery_scratches(&d->bakery, &names);
-	reap_later(d, &names);
+	tasks_reap_later(d, &names);
 }
 
 void tasks_release(struct docker *d)

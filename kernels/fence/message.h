@@ -1,0 +1,39 @@
+/* Messages to nf_tables, and the attributes they are made of. Netlink's own alignment and nesting, nothing more: what a message
+ * says is for rules.c. */
+#ifndef HUSK_KERNELS_FENCE_MESSAGE_H
+#define HUSK_KERNELS_FENCE_MESSAGE_H
+
+#include <linux/netlink.h>
+
+#include "base/buf.h"
+
+/* Starts a message of nf_tables for the family inet at the end of b, and says where it starts. */
+size_t message_begin(struct buf *b, uint16_t type, uint16_t flags);
+/* Likewise of nfnetlink itself: the ends of a batch. */
+size_t message_begin_batch(struct buf *b, uint16_t type);
+void message_end(struct buf *b, size_t start);
+
+void attr_add(struct buf *b, uint16_t type, const void *data, size_t n);
+void attr_add_str(struct buf *b, uint16_t type, const char *text);
+/* As nf_tables has its numbers: the highest byte first. */
+void attr_add_u32(struct buf *b, uint16_t type, uint32_t value);
+void attr_add_u8(struct buf *b, uint16_t type, uint8_t value);
+size_t attr_nest(struct buf *b, uint16_t type);
+void attr_nest_end(struct buf *b, size_t start);
+
+/* A run of attributes. */
+struct attrs {
+	const uint8_t *data;
+	size_t n;
+};
+
+/* Those of a message of nf_tables; empty if it is too short for any. */
+struct attrs message_attrs(const struct nlmsghdr *message);
+/* The k-th of this type, from 0; false if there is none. */
+bool attrs_find(struct attrs in, uint16_t type, size_t k, struct attrs *ret_value);
+/* A text of this type; NULL if there is none or it does not end. */
+const char *attrs_str(struct attrs in, uint16_t type);
+/* Is all of `mine` in `theirs`, list elements in the same order and number? The kernel adds attributes of its own. */
+bool attrs_within(struct attrs mine, struct attrs theirs);
+
+#endif

@@ -1,0 +1,203 @@
+/* kernels/fence: openings as text, and the table in a network namespace of the test's own: what was set is found unchanged, and
+ * whatever is changed is noticed. */
+#include <errno.h>
+#include <linux/netfilter/nf_tables.h>
+#include <sched.h>
+
+#include "kernels/fence/message.h"
+#include "kernels/fence/rules.h"
+#include "kernels/fence/table.h"
+#include "tests/unit/unit.h"
+
+static void openings_are_read(void **state)
+{
+	static const char *const good[] = {
+		"10.0.0.0/8", "10.1.2.3/32,443",      "0.0.0.0/0",	  "fd00::/8",
+		"::/0",	      "2001:db8::1/128,8080", "192.168.1.0/24,1", "172.18.0.1/32,65535"
+	};
+	static const char *const bad[] = { "",
+					   "10.0.0.0",
+					   "10.0.0.0/33",
+					   "10.0.0/8",
+					   "10.0.0.0/8,",
+					   "10.0.0.0/8,0",
+					   "10.0.0.0/8,65536",
+					   "fd00::/129",
+					   "host/32",
+					   "10.0.0.0/8,80 ",
+					   "10.0.0.0/-1",
+					   "10.0.0.0/8/8" };
+	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+		struct opening o = { .owner = "me", .until = 7 }, back = { 0 };
+		char text[OPENING_TEXT_MAX], want[OPENING_TEXT_MAX];
+		assert_int_equal(opening_parse(&o, good[i]), 0);
+		opening_write(&o, text);
+		snprintf(want, sizeof(want), "husk me 7 %s", good[i]);
+		assert_string_equal(text, want);
+		assert_int_equal(opening_read(&back, text), 0);
+		assert_true(opening_same(&o, &back));
+		assert_int_equal(back.until, 7);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct opening o = { 0 };
+		assert_int_equal(opening_parse(&o, bad[i]), -EINVAL);
+	}
+}
+
+static void bits_behind_the_prefix_are_cleared(void **state)
+{
+	struct opening o = { .owner = "me" };
+	char text[OPENING_TEXT_MAX];
+	assert_int_equal(opening_parse(&o, "10.255.255.255/12"), 0);
+	opening_write(&o, text);
+	assert_string_equal(text, "husk me 0 10.240.0.0/12");
+}
+
+static void texts_of_others_are_refused(void **state)
+{
+	static const char *const bad[] = {
+		"", "husk", "husk me", "husk me 7", "husk me x 10.0.0.0/8", "hulk me 7 10.0.0.0/8", "husk  7 10.0.0.0/8"
+	};
+	struct opening o = { 0 };
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(opening_read(&o, bad[i]), -EINVAL);
+	assert_null(rules_comment((const uint8_t *)"\0\2a", 3));
+	assert_null(rules_comment((const uint8_t *)"\0\3a\0\0", 5));
+	assert_string_equal(rules_comment((const uint8_t *)"\0\2a", 4), "a");
+}
+
+/* --- with the kernel --------------------------------------------------------------------------------------------- */
+
+struct fence {
+	int fd;
+	struct openings openings;
+	struct buf wanted;
+};
+
+static int in_a_network_of_its_own(void **state)
+{
+	struct fence *f = calloc(1, sizeof(*f));
+	struct opening o = { .owner = "me", .until = 1000 };
+	assert_int_equal(unshare(CLONE_NEWNET), 0);
+	f->fd = table_open();
+	assert_true(f->fd >= 0);
+	assert_int_equal(opening_parse(&o, "10.1.2.3/32,8080"), 0);
+	assert_int_equal(openings_add(&f->openings, &o), 0);
+	assert_int_equal(opening_parse(&o, "fd00::/8"), 0);
+	assert_int_equal(openings_add(&f->openings, &o), 0);
+	rules_write(&f->wanted, &f->openings, REFUSE_REJECT);
+	*state = f;
+	return 0;
+}
+
+static int leave(void **state)
+{
+	struct fence *f = *state;
+	close(f->fd);
+	buf_release(&f->wanted);
+	free(f);
+	return 0;
+}
+
+static void replace(struct fence *f)
+{
+	AUTO(table_release) struct table t = { 0 };
+	assert_int_equal(table_read(f->fd, &t), 0);
+	assert_int_equal(table_replace(f->fd, &t, &f->wanted), 0);
+}
+
+static bool is_kept(struct fence *f)
+{
+	AUTO(table_release) struct table t = { 0 };
+	assert_int_equal(table_read(f->fd, &t), 0);
+	return table_is(&t, &f->wanted);
+}
+
+static void what_was_set_is_found(void **state)
+{
+	struct fence *f = *state;
+	AUTO(table_release) struct table t = { 0 };
+	struct openings found;
+	assert_false(is_kept(f));
+	replace(f);
+	assert_true(is_kept(f));
+	replace(f); /* over itself */
+	assert_true(is_kept(f));
+	assert_int_equal(table_read(f->fd, &t), 0);
+	assert_int_equal(table_openings(&t, &found), 0);
+	assert_int_equal(found.n, 2);
+	assert_true(opening_same(&found.v[0], &f->openings.v[0]) && opening_same(&found.v[1], &f->openings.v[1]));
+	assert_int_equal(found.v[1].until, 1000);
+}
+
+/* A rule of the fence, taken away, given a friend or replaced by another; the table put to sleep. */
+static void what_was_changed_is_noticed(void **state)
+{
+	struct fence *f = *state;
+	static const char *const commands[] = {
+		"delete", "accept", "dormant", "policy", "gone",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		AUTO(table_release) struct table t = { 0 };
+		AUTO(buf_release) struct buf change = { 0 };
+		replace(f);
+		assert_int_equal(table_read(f->fd, &t), 0);
+		size_t m = 0;
+		switch (i) {
+		case 0: /* every rule of a chain */
+			m = message_begin(&change, NFT_MSG_DELRULE, 0);
+			attr_add_str(&change, NFTA_RULE_TABLE, FENCE_TABLE);
+			attr_add_str(&change, NFTA_RULE_CHAIN, "refuse");
+			break;
+		case 1: /* an empty rule more */
+			m = message_begin(&change, NFT_MSG_NEWRULE, NLM_F_CREATE);
+			attr_add_str(&change, NFTA_RULE_TABLE, FENCE_TABLE);
+			attr_add_str(&change, NFTA_RULE_CHAIN, "session");
+			attr_nest_end(&change, attr_nest(&change, NFTA_RULE_EXPRESSIONS));
+			break;
+		case 2:
+			m = message_begin(&change, NFT_MSG_NEWTABLE, 0);
+			attr_add_str(&change, NFTA_TABLE_NAME, FENCE_TABLE);
+			attr_add_u32(&change, NFTA_TABLE_FLAGS, NFT_TABLE_F_DORMANT);
+			break;
+		case 3: /* a chain more */
+			m = message_begin(&change, NFT_MSG_NEWCHAIN, NLM_F_CREATE);
+			attr_add_str(&change, NFTA_CHAIN_TABLE, FENCE_TABLE);
+			attr_add_str(&change, NFTA_CHAIN_NAME, "more");
+			break;
+		default:
+			m = message_begin(&change, NFT_MSG_DELTABLE, 0);
+			attr_add_str(&change, NFTA_TABLE_NAME, FENCE_TABLE);
+		}
+		message_end(&change, m);
+		t.is_there = false; /* the change itself, and nothing taken away before it */
+		assert_int_equal(table_replace(f->fd, &t, &change), 0);
+		if (is_kept(f))
+			fail_msg("not noticed: %s", commands[i]);
+		replace(f);
+		assert_true(is_kept(f));
+	}
+}
+
+static void a_change_in_between_is_noticed(void **state)
+{
+	struct fence *f = *state;
+	AUTO(table_release) struct table t = { 0 };
+	assert_int_equal(table_read(f->fd, &t), 0);
+	replace(f);
+	assert_int_equal(table_replace(f->fd, &t, &f->wanted), -ERESTART);
+	assert_true(is_kept(f));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(openings_are_read),
+		cmocka_unit_test(bits_behind_the_prefix_are_cleared),
+		cmocka_unit_test(texts_of_others_are_refused),
+		cmocka_unit_test_setup_teardown(what_was_set_is_found, in_a_network_of_its_own, leave),
+		cmocka_unit_test_setup_teardown(what_was_changed_is_noticed, in_a_network_of_its_own, leave),
+		cmocka_unit_test_setup_teardown(a_change_in_between_is_noticed, in_a_network_of_its_own, leave),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

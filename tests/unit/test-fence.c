@@ -1,0 +1,196 @@
+/* manager/fence on the fake engine: asked for at the first need, looked at again, and what it means where it cannot stand. */
+#include "base/alloc.h"
+#include "manager/manager.h"
+#include "tests/fake-engine/fake-pid1.h"
+#include "tests/unit/store-bench.h"
+#include "tests/unit/unit.h"
+
+static struct bench b;
+static struct fake *fake;
+static struct manager *manager;
+static struct conversation *conversation;
+
+static struct {
+	bool done;
+	struct fail fail;
+	char *session, *note;
+} got;
+
+static void forget(void)
+{
+	fail_release(&got.fail);
+	free(got.session);
+	free(got.note);
+	memset(&got, 0, sizeof(got));
+}
+
+static void open_server(void)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	if (config_load(&b.config, /* env_file= */ NULL, &f) < 0)
+		fail_msg("%s", f.message);
+	b.config.engine = FAKE_NAME;
+	b.config.max_sessions = b.config.max_sessions_per_thread = 20;
+	manager = manager_new(b.loop, &b.config);
+	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t" });
+}
+
+static int setup(void **state)
+{
+	bench_init(&b);
+	free(take_ptr(b.config.state_dir)); /* the store of the bench is not used: the manager opens its own */
+	setenv("XDG_STATE_HOME", b.dir, 1);
+	setenv("XDG_CONFIG_HOME", b.dir, 1);
+	setenv("XDG_DATA_HOME", b.dir, 1);
+	fake_on_call = NULL;
+	fake_kernel_at_start = "ready";
+	fake = fake_new(b.loop, &fake_pid1_script);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	manager_free(manager);
+	fake_free(fake);
+	forget();
+	struct config config = b.config;
+	b.config = (struct config){ 0 };
+	bench_release(&b);
+	config_release(&config);
+	unsetenv("CONTAINER_NETWORK_FENCE");
+	unsetenv("CONTAINER_NETWORK_PRIVATE");
+	unsetenv("PIP_INDEX_URL");
+	return 0;
+}
+
+static void on_created(void *ctx UNUSED, const struct create_result *result, const struct fail *f)
+{
+	got.done = true;
+	if (f)
+		fail_copy(&got.fail, f);
+	got.session = result->session ? xstrdup(result->session->id) : NULL;
+	got.note = result->note ? xstrdup(result->note) : NULL;
+}
+
+static void create(bool network)
+{
+	forget();
+	assert_non_null(manager_create(conversation,
+				       &(struct create_request){ .runtime = runtime_find("python"),
+								 .network = network,
+								 .on_done = on_created },
+				       &got.fail));
+	FAKE_UNTIL(fake, got.done);
+}
+
+static void only_the_network_asks_for_it(void **state)
+{
+	open_server();
+	assert_int_equal(fake_fence_calls(fake), 0);
+	create(/* network= */ false);
+	assert_non_null(got.session);
+	assert_int_equal(fake_fence_calls(fake), 0);
+	create(/* network= */ true);
+	assert_non_null(got.session);
+	assert_null(got.note);
+	assert_int_equal(fake_fence_calls(fake), 1);
+	create(/* network= */ true);
+	assert_int_equal(fake_fence_calls(fake), 1);
+}
+
+static void each_round_of_gc_looks_again(void **state)
+{
+	open_server();
+	create(/* network= */ true);
+	loop_skip(b.loop, b.config.gc_interval * 1000);
+	FAKE_UNTIL(fake, fake_fence_calls(fake) == 2);
+}
+
+static void what_settings_name_is_let_through(void **state)
+{
+	setenv("PIP_INDEX_URL", "http://user:secret@10.1.2.3:8080/simple/", 1);
+	setenv("CONTAINER_NETWORK_PRIVATE", "192.168.1.0/24, fd12::/32", 1);
+	open_server();
+	create(/* network= */ true);
+	const struct strv *openings = fake_openings(fake);
+	assert_int_equal(openings->n, 3);
+	assert_string_equal(openings->v[0], "192.168.1.0/24");
+	assert_string_equal(openings->v[1], "fd12::/32");
+	assert_string_equal(openings->v[2], "10.1.2.3/32,8080");
+}
+
+static void without_it_a_session_is_told(void **state)
+{
+	open_server();
+	fake_no_fence(fake, CAUSE_NOT_SUPPORTED);
+	create(/* network= */ true);
+	assert_non_null(got.session);
+	assert_non_null(strstr(got.note, "no firewall rules"));
+	create(/* network= */ false);
+	assert_null(got.note);
+}
+
+static void required_it_is_refused(void **state)
+{
+	setenv("CONTAINER_NETWORK_FENCE", "require", 1);
+	open_server();
+	fake_no_fence(fake, CAUSE_NOT_SUPPORTED);
+	create(/* network= */ true);
+	assert_null(got.session);
+	assert_int_equal(cause_of(&got.fail), CAUSE_NO_FENCE);
+	FAKE_UNTIL(fake, fake_count(fake) == 0);
+	create(/* network= */ false);
+	assert_non_null(got.session);
+}
+
+static void one_that_fell_blocks_until_it_is_back(void **state)
+{
+	open_server();
+	create(/* network= */ true);
+	assert_non_null(got.session);
+	fake_no_fence(fake, CAUSE_ENGINE_REFUSED);
+	loop_skip(b.loop, b.config.gc_interval * 1000);
+	FAKE_UNTIL(fake, fake_fence_calls(fake) == 2);
+	create(/* network= */ true);
+	assert_int_equal(cause_of(&got.fail), CAUSE_NO_FENCE);
+	create(/* network= */ false);
+	assert_non_null(got.session);
+	fake_no_fence(fake, CAUSE_NONE);
+	create(/* network= */ true);
+	assert_non_null(got.session);
+	assert_null(got.note);
+}
+
+static void a_network_outside_of_it_is_told(void **state)
+{
+	open_server();
+	fake_capabilities(fake)->outside_fence = true;
+	create(/* network= */ true);
+	assert_non_null(got.session);
+	assert_non_null(strstr(got.note, "older Husk"));
+}
+
+/* An image that is not there need not be the one with the program in it. */
+static void any_image_will_do(void **state)
+{
+	open_server();
+	fake_fail(fake, FAKE_QUERY, 1, FAIL_IMAGE, CAUSE_NO_IMAGE, "no such image");
+	create(/* network= */ true);
+	assert_non_null(got.session);
+	assert_null(got.note);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(only_the_network_asks_for_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(each_round_of_gc_looks_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_settings_name_is_let_through, setup, teardown),
+		cmocka_unit_test_setup_teardown(without_it_a_session_is_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(required_it_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_that_fell_blocks_until_it_is_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_network_outside_of_it_is_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(any_image_will_do, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
