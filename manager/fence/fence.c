@@ -112,14 +112,12 @@ static void on_looked(void *ctx, const struct engine_answer *answer, const struc
 	fail_release(&f->failure);
 	if (failure)
 		fail_copy(&f->failure, failure);
-	if (answer && answer->fence == FENCE_WAS_SET)
-		log_debug("fence: set");
-	if (failure)
-		log_warning("fence: %s", failure->message);
-	if (answer)
-		f->state = STANDS;
-	else
-		f->state = f->state == STANDS || f->state == FELL ? FELL : CANNOT_STAND;
+	bool stood = f->state == STANDS || f->state == FELL;
+	f->state = answer ? STANDS : stood ? FELL : CANNOT_STAND;
+	if (f->state == FELL)
+		log_warning("the firewall rules around sessions are gone: %s", failure->message);
+	else if (failure)
+		log_debug("fence: %s", failure->message);
 	f->looked_ms = loop_now_ms();
 	set_note(f);
 	timer_start(f->tell, 0, 0);

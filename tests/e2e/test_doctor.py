@@ -78,7 +78,7 @@ case "$1 $2" in
 "info --format") cat '{sample}' ;;
 "image inspect") echo '[516941405,"amd64"]' ;;
 "network ls") echo '{network}' ;;
-"network inspect") echo '{{"Driver":"bridge","Options":{{"com.docker.network.bridge.enable_icc":"{icc}"}}}}' ;;
+"network inspect") echo '{{"Driver":"bridge","Options":{{"com.docker.network.bridge.enable_icc":"{icc}","com.docker.network.bridge.name":"husk0"}}}}' ;;
 "ps --all") printf '{containers}' ;;
 *) echo "unexpected: $*" >&2; exit 1 ;;
 esac"""

@@ -9,7 +9,7 @@
 #include "manager/model/token.h"
 
 #define QUERY_DEADLINE_MS 10000
-/* It takes a container. */
+/* It takes a container, and what waits for it has nothing else to wait for. */
 #define FENCE_DEADLINE_MS 30000
 #define ANSWER_MAX (512u << 10)
 
@@ -20,9 +20,15 @@ struct engine_query {
 	bool lists_networks;		     /* the network is being looked for; it is inspected next */
 	const struct fence_spec *fence;	     /* only during docker_query() */
 	char container[CONTAINER_NAME_SIZE]; /* that sets it */
+	bool sets;			     /* more than a look */
 	engine_answer_fn done;
 	void *ctx;
 };
+
+static int deadline(const struct engine_query *q)
+{
+	return q->sets ? FENCE_DEADLINE_MS : QUERY_DEADLINE_MS;
+}
 
 /* The client could not run the program, or the machine does not have what it needs: no other try will tell more. */
 static bool is_no_fence(const struct engine_query *q, const struct child_result *r)
@@ -38,7 +44,7 @@ static int judge(const struct engine_query *q, const struct child_result *r, str
 	const char *doing = info_doing(q->question);
 	if (r->timed_out) {
 		cause_set(f, FAIL_TIMEOUT, CAUSE_ENGINE_SILENT, "cannot %s: no answer within %d s", doing,
-			  (q->question == ASK_FENCE ? FENCE_DEADLINE_MS : QUERY_DEADLINE_MS) / 1000);
+			  deadline(q) / 1000);
 		return fail_hint(f, "check that `docker ps` answers; restart the engine if it hangs");
 	}
 	if (r->exit_status == 0 && !r->truncated)
@@ -121,7 +127,7 @@ static int start(struct engine_query *q, const char *subject, struct fail *f)
 		info_argv(&argv, q->docker->program, q->question, subject);
 	struct child_spec child = {
 		.argv = strv_argv(&argv),
-		.deadline_ms = q->question == ASK_FENCE ? FENCE_DEADLINE_MS : QUERY_DEADLINE_MS,
+		.deadline_ms = (uint64_t)deadline(q),
 		.out_max = ANSWER_MAX,
 		.on_done = on_done,
 		.ctx = q,
@@ -136,6 +142,7 @@ struct engine_query *docker_query(struct engine *e, const struct query_spec *spe
 	q->question = spec->question;
 	q->lists_networks = spec->question == ASK_NETWORK;
 	q->fence = spec->fence;
+	q->sets = spec->fence && !spec->fence->look;
 	if (spec->question == ASK_FENCE)
 		token_make_container(q->container);
 	q->done = spec->done;
