@@ -10,6 +10,7 @@
 #include "cli/report.h"
 #include "cli/serve.h"
 #include "cli/sessions.h"
+#include "cli/verify.h"
 #include "manager/manager.h"
 
 static int run_verb(const struct options *options)
@@ -33,7 +34,7 @@ static int run_verb(const struct options *options)
 		return sessions_run(options);
 	case VERB_EXPORTS:
 	case VERB_HISTORY:
-		return records_run(options);
+		return options->verify ? verify_run(options) : records_run(options);
 	}
 	return EXIT_USAGE;
 }

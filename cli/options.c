@@ -14,7 +14,7 @@ static const struct {
 	{ "stop", VERB_STOP, "stop a session by its id, whoever uses it" },
 	{ "gc", VERB_GC, "remove what ended servers have left behind" },
 	{ "exports", VERB_EXPORTS, "list the files that sessions have exported" },
-	{ "history", VERB_HISTORY, "list what was executed in a session" },
+	{ "history", VERB_HISTORY, "list what was executed in a session, or check that nobody changed it" },
 };
 
 void options_usage(FILE *to)
@@ -33,13 +33,14 @@ void options_usage(FILE *to)
 	      "  --json           doctor, ps, gc, exports, history: print one JSON object\n"
 	      "  --probe          doctor: also create a session of each runtime, run a cell and stop it\n"
 	      "  --watch          ps: list again every two seconds, until interrupted\n"
+	      "  --verify         history: look whether the log, of one session or of all, is what was written\n"
 	      "  --thread ID      exports: those of another conversation\n"
 	      "  --all            stop: all sessions; exports: those of all conversations\n"
 	      "  --help           this text\n"
 	      "  --version        name and version\n"
 	      "\n"
-	      "Exit codes: 0 done, 1 a doctor check failed, or stop or history found no such session, 100 wrong usage\n"
-	      "or setting, 111 the system, the engine or the store failed.\n",
+	      "Exit codes: 0 done, 1 a doctor check failed, stop or history found no such session, or the log is\n"
+	      "not what was written, 100 wrong usage or setting, 111 the system, the engine or the store failed.\n",
 	      to);
 }
 
@@ -68,6 +69,8 @@ static int check(const struct options *o, struct fail *f)
 		return only_for("probe", "doctor", f);
 	if (o->watch && o->verb != VERB_PS)
 		return only_for("watch", "ps", f);
+	if (o->verify && o->verb != VERB_HISTORY)
+		return only_for("verify", "history", f);
 	if (o->thread && o->verb != VERB_EXPORTS)
 		return only_for("thread", "exports", f);
 	if (o->all && o->verb != VERB_STOP && o->verb != VERB_EXPORTS)
@@ -76,8 +79,8 @@ static int check(const struct options *o, struct fail *f)
 		return fail_set(f, FAIL_INVALID, "use either --thread or --all, not both");
 	if (o->verb == VERB_STOP && o->all == (o->session != NULL))
 		return fail_set(f, FAIL_INVALID, "stop needs the id of a session, or --all");
-	if (o->verb == VERB_HISTORY && !o->session)
-		return fail_set(f, FAIL_INVALID, "history needs the id of a session");
+	if (o->verb == VERB_HISTORY && !o->session && !o->verify)
+		return fail_set(f, FAIL_INVALID, "history needs the id of a session, or --verify");
 	if (o->fixtures && o->verb != VERB_MCP)
 		return only_for("conformance-fixtures", "mcp", f);
 	return 0;
@@ -90,6 +93,7 @@ int options_parse(struct options *o, int argc, char **argv, struct fail *f)
 		{ "json", no_argument, NULL, 'j' },
 		{ "probe", no_argument, NULL, 'p' },
 		{ "watch", no_argument, NULL, 'w' },
+		{ "verify", no_argument, NULL, 'v' },
 		{ "thread", required_argument, NULL, 't' },
 		{ "all", no_argument, NULL, 'a' },
 		{ "help", no_argument, NULL, 'h' },
@@ -113,6 +117,9 @@ int options_parse(struct options *o, int argc, char **argv, struct fail *f)
 			break;
 		case 'w':
 			o->watch = true;
+			break;
+		case 'v':
+			o->verify = true;
 			break;
 		case 't':
 			o->thread = optarg;

@@ -23,6 +23,7 @@ struct options {
 	bool json;	      /* doctor, ps, gc, exports, history */
 	bool probe;	      /* doctor */
 	bool watch;	      /* ps */
+	bool verify;	      /* history */
 	bool all;	      /* stop, exports */
 	const char *thread;   /* exports; points into argv */
 	const char *session;  /* stop, history; points into argv */

@@ -18,6 +18,7 @@
 #include "manager/model/result.h"
 #include "manager/model/runtime.h"
 #include "manager/model/state.h"
+#include "manager/model/verdict.h"
 
 struct manager;
 struct conversation;
@@ -209,6 +210,17 @@ struct history_request {
 	void *ctx;
 };
 struct op *manager_history(struct manager *m, const struct history_request *req, struct fail *f);
+
+/* Whether the log is what was written. */
+struct verify_request {
+	const char *session_id; /* NULL = all, and what belongs to no session */
+	/* One after the other; session "" is the store itself. */
+	void (*on_verdict)(void *ctx, const char *session, const struct log_verdict *verdict);
+	/* f: why not all could be looked at. */
+	void (*on_done)(void *ctx, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_verify(struct manager *m, const struct verify_request *req, struct fail *f);
 
 /* Exports of all conversations, or of the one that is named; see manager_exports(). */
 struct op *manager_all_exports(struct manager *m, const char *thread, const struct exports_request *req,

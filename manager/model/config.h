@@ -38,6 +38,7 @@ struct config {
 	uint64_t dependency_max_size;	  /* bytes: of one set */
 	uint64_t dependency_cache_size;	  /* bytes: of all sets */
 	uint64_t dependency_max_age_days; /* of a set with an open version */
+	uint64_t history_max_age_days;	  /* of what was executed in a session, since its end; 0 = kept */
 
 	/* SESSION_* in seconds */
 	uint64_t lease;

@@ -8,6 +8,7 @@ struct op *list_everything(struct registry *r, const struct list_request *req);
 struct op *stop_everything(struct registry *r, const struct stop_all_request *req);
 struct op *collect_everything(struct registry *r, const struct collect_request *req);
 struct op *history_of(struct registry *r, const struct history_request *req);
+struct op *verify_log(struct registry *r, const struct verify_request *req);
 /* thread NULL = of all. */
 struct op *exports_of_all(struct registry *r, const char *thread, const struct exports_request *req);
 

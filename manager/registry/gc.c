@@ -22,6 +22,7 @@ struct gc {
 };
 
 static void remove_next(struct gc *g);
+static void prune_log(struct gc *g);
 
 static void note_failure(struct gc *g, const struct fail *f)
 {
@@ -78,12 +79,36 @@ static void on_rows(void *ctx, const struct session_list *list, const struct fai
 
 /* --- containers and networks ------------------------------------------------------------------------------------- */
 
+/* --- the log ----------------------------------------------------------------------------------------------------- */
+
+static void on_log_pruned(void *ctx, uint64_t n, const struct fail *f)
+{
+	struct gc *g = ctx;
+	g->job = NULL;
+	note_failure(g, f);
+	if (n)
+		prune_log(g);
+	else
+		finish(g);
+}
+
+static void prune_log(struct gc *g)
+{
+	uint64_t age = g->spec.config->history_max_age_days * 86400000ull, now = store_now_ms();
+	if (age && age < now)
+		g->job = store_prune(g->spec.store, now - age, on_log_pruned, g);
+	else
+		finish(g);
+}
+
+/* --- what the engine has ----------------------------------------------------------------------------------------- */
+
 static void on_pruned(void *ctx, const struct fail *f)
 {
 	struct gc *g = ctx;
 	g->task = NULL;
 	note_failure(g, f);
-	finish(g);
+	prune_log(g);
 }
 
 static void on_removed(void *ctx, const struct fail *f)

@@ -158,6 +158,11 @@ struct op *manager_history(struct manager *m, const struct history_request *req,
 	return history_of(&m->registry, req);
 }
 
+struct op *manager_verify(struct manager *m, const struct verify_request *req, struct fail *f UNUSED)
+{
+	return verify_log(&m->registry, req);
+}
+
 struct op *manager_all_exports(struct manager *m, const char *thread, const struct exports_request *req,
 			       struct fail *f UNUSED)
 {

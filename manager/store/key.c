@@ -179,3 +179,18 @@ int key_open(struct key *k, const char *name, const char *sealed, char **ret, st
 	*ret = take_ptr(text);
 	return 0;
 }
+
+int key_hash(struct key *k, const void *data, size_t n, char ret[KEY_HASH_SIZE], struct fail *f)
+{
+	static const char chain_purpose[] = "husk chain key 1";
+	uint8_t own[KEY_BYTES], hash[KEY_HASH_SIZE / 2];
+	if (load(k, f) < 0)
+		return -1;
+	/* Not the key that seals: what is known of one use says nothing about the other. */
+	crypto_generichash(own, sizeof(own), (const unsigned char *)chain_purpose, sizeof(chain_purpose) - 1, k->bytes,
+			   KEY_BYTES);
+	crypto_generichash(hash, sizeof(hash), data, n, own, sizeof(own));
+	sodium_bin2hex(ret, KEY_HASH_SIZE, hash, sizeof(hash));
+	sodium_memzero(own, sizeof(own));
+	return 0;
+}

@@ -1,4 +1,5 @@
-/* The key of sealed settings: ENCRYPTION_KEY, or one that is made once and kept in a 0600 file of the state folder. */
+/* The key of sealed settings and of the log's chain: ENCRYPTION_KEY, or one that is made once and kept in a 0600 file of the state
+ * folder. */
 #ifndef HUSK_MANAGER_STORE_KEY_H
 #define HUSK_MANAGER_STORE_KEY_H
 
@@ -22,5 +23,9 @@ void key_release(struct key *k);
  * The caller owns *ret. */
 int key_seal(struct key *k, const char *name, const char *text, char **ret, struct fail *f);
 int key_open(struct key *k, const char *name, const char *sealed, char **ret, struct fail *f);
+
+/* A keyed hash of n bytes (BLAKE2b, 256 bits), as lower-case hex. Loads the key too. */
+#define KEY_HASH_SIZE (2 * 32 + 1)
+int key_hash(struct key *k, const void *data, size_t n, char ret[KEY_HASH_SIZE], struct fail *f);
 
 #endif

@@ -37,6 +37,19 @@ static const char *const steps[][STEP_MAX] = {
 	{
 		"ALTER TABLE sessions ADD COLUMN transport TEXT",
 	},
+	{
+		"CREATE TABLE chain (session TEXT NOT NULL, position BIGINT NOT NULL, kind TEXT NOT NULL, item TEXT NOT NULL, "
+		"content TEXT NOT NULL, link TEXT NOT NULL, PRIMARY KEY (session, position))",
+		"CREATE INDEX chain_by_item ON chain (session, kind, item, position)",
+		"CREATE TABLE chain_heads (session TEXT PRIMARY KEY, position BIGINT NOT NULL, link TEXT NOT NULL, seal TEXT NOT NULL)",
+		"CREATE TABLE chain_tombstones (session TEXT PRIMARY KEY, position BIGINT NOT NULL, link TEXT NOT NULL, "
+		"pruned BIGINT NOT NULL, pruned_at BIGINT NOT NULL, seal TEXT NOT NULL)",
+		"CREATE TABLE receipts (key TEXT PRIMARY KEY, image TEXT NOT NULL, engine TEXT NOT NULL, boot TEXT NOT NULL, "
+		"result TEXT NOT NULL, created BIGINT NOT NULL)",
+		"CREATE INDEX exports_of_session ON exports (session)",
+		/* Not begun yet. A store whose chain has no head at all has lost it. */
+		"INSERT INTO chain_heads (session, position, link, seal) VALUES ('', 0, '', '')",
+	},
 };
 
 static int set_version(struct db *db, uint64_t version, struct fail *f)

@@ -2,6 +2,7 @@
  * store is away; the callers never hear of it. */
 #include "base/alloc.h"
 #include "base/log.h"
+#include "manager/store/chain.h"
 #include "manager/store/store-private.h"
 
 /* Enough for hours of a store that is away, at the pace of a model. */
@@ -59,29 +60,32 @@ static void waiting_free(struct execution_log *log, struct waiting *w)
 	free(w);
 }
 
-static int write_one(struct db *db, const struct execution_record *e, struct fail *f)
+static int write_one(struct chain *chain, const struct execution_record *e, struct fail *f)
 {
 	/* What is known stays known: the record of an end may not tell all that the one of the start did. */
 	struct db_query q = {
-		.sql = "INSERT INTO executions (session, seq, tool, started, ended, ending, in_bytes, out_bytes, env) "
+		.sql = "INSERT INTO executions (" EXECUTION_COLUMNS ") "
 		       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (session, seq) DO UPDATE SET ended = CASE WHEN excluded.ended > 0 THEN excluded.ended ELSE executions.ended END, "
 		       "ending = COALESCE(excluded.ending, executions.ending), in_bytes = CASE WHEN excluded.in_bytes > 0 THEN excluded.in_bytes ELSE executions.in_bytes END, "
 		       "out_bytes = CASE WHEN excluded.out_bytes > 0 THEN excluded.out_bytes ELSE executions.out_bytes END, "
-		       "env = COALESCE(excluded.env, executions.env)",
+		       "env = COALESCE(excluded.env, executions.env) RETURNING " EXECUTION_COLUMNS,
 		DB_PARAMS(db_text(e->session), db_int(e->seq), db_text(e->tool), db_int(e->started), db_int(e->ended),
 			  db_text(e->ending), db_int(e->in_bytes), db_int(e->out_bytes), db_text(e->env))
 	};
-	return db_exec(db, &q, f);
+	return chain_exec(chain, &q, e->session, CHAIN_EXECUTION, 1, f);
 }
 
 static int write_all(struct db *db, void *ctx, struct fail *f)
 {
 	struct store_job *job = ctx;
 	const struct execution_record *rows = job->rows;
+	AUTO(chain_release) struct chain chain = { .db = db, .key = job->key };
+	if (chain_begin(&chain, store_now_ms(), f) < 0)
+		return -1;
 	for (size_t i = 0; i < job->n; i++)
-		if (write_one(db, &rows[i], f) < 0)
+		if (write_one(&chain, &rows[i], f) < 0)
 			return -1;
-	return 0;
+	return chain_end(&chain, f);
 }
 
 static int run_flush(struct store_job *job, struct db *db, struct fail *f)
@@ -244,7 +248,8 @@ static int run_list(struct store_job *job, struct db *db, struct fail *f)
 {
 	struct list_job *j = container_of(job, struct list_job, base);
 	struct db_query q = {
-		.sql = "SELECT session, seq, tool, started, ended, ending, in_bytes, out_bytes, env FROM (SELECT * FROM executions WHERE session = $1 ORDER BY seq DESC LIMIT $2) AS newest "
+		.sql = "SELECT " EXECUTION_COLUMNS
+		       " FROM (SELECT * FROM executions WHERE session = $1 ORDER BY seq DESC LIMIT $2) AS newest "
 		       "ORDER BY seq",
 		DB_PARAMS(db_text(j->session), db_int(j->limit)),
 		.on_row = take_row,

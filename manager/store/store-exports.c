@@ -2,9 +2,9 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "manager/store/chain.h"
 #include "manager/store/store-private.h"
 
-#define COLUMNS "id, thread, session, path, name, directory, size, stored, hash, mime, mode, mtime_ms, created"
 #define EXPORTS_MAX 1000
 
 struct export_job {
@@ -83,13 +83,17 @@ static int add(struct db *db, void *ctx, struct fail *f)
 	};
 	/* The same id can only be the same export, whose commit came through although its connection broke. */
 	struct db_query q = {
-		.sql = "INSERT INTO exports (" COLUMNS
-		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (id) DO NOTHING",
+		.sql = "INSERT INTO exports (" EXPORT_COLUMNS
+		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (id) DO NOTHING RETURNING " EXPORT_COLUMNS,
 		DB_PARAMS(db_text(e->id), db_text(e->thread), db_text(e->session), db_text(e->path), db_text(e->name),
 			  db_int(e->directory), db_int(e->size), db_int(e->stored), db_text(e->hash), db_text(e->mime),
 			  db_int(e->mode), db_int(e->mtime_ms), db_int(e->created))
 	};
-	return db_exec(db, &thread, f) < 0 ? -1 : db_exec(db, &q, f);
+	AUTO(chain_release) struct chain chain = { .db = db, .key = j->base.key };
+	if (chain_begin(&chain, store_now_ms(), f) < 0 || db_exec(db, &thread, f) < 0 ||
+	    chain_exec(&chain, &q, e->session, CHAIN_EXPORT, 0, f) < 0)
+		return -1;
+	return chain_end(&chain, f);
 }
 
 static int run_add(struct store_job *job, struct db *db, struct fail *f)
@@ -156,7 +160,7 @@ static int run_find(struct store_job *job, struct db *db, struct fail *f)
 	return select_rows(
 		job, db,
 		(struct db_query){
-			.sql = "SELECT " COLUMNS
+			.sql = "SELECT " EXPORT_COLUMNS
 			       " FROM exports WHERE thread = $1 AND session = $2 AND (path = $3 OR (directory = 1 AND substr($3, 1, length(path) + 1) = path || '/')) "
 			       "ORDER BY length(path) DESC, created DESC, id DESC LIMIT 1",
 			DB_PARAMS(db_text(j->row.thread), db_text(j->row.session), db_text(j->row.path)) },
@@ -167,7 +171,8 @@ static int run_get(struct store_job *job, struct db *db, struct fail *f)
 {
 	struct export_job *j = container_of(job, struct export_job, base);
 	return select_rows(job, db,
-			   (struct db_query){ .sql = "SELECT " COLUMNS " FROM exports WHERE thread = $1 AND id = $2",
+			   (struct db_query){ .sql = "SELECT " EXPORT_COLUMNS
+						     " FROM exports WHERE thread = $1 AND id = $2",
 					      DB_PARAMS(db_text(j->row.thread), db_text(j->row.id)) },
 			   f);
 }
@@ -220,14 +225,14 @@ static int run_list(struct store_job *job, struct db *db, struct fail *f)
 		return select_rows(
 			job, db,
 			(struct db_query){
-				.sql = "SELECT " COLUMNS
+				.sql = "SELECT " EXPORT_COLUMNS
 				       " FROM exports WHERE created < $1 OR (created = $1 AND id < $2) ORDER BY created DESC, id DESC LIMIT $3",
 				DB_PARAMS(db_int(before), db_text(id), db_int(j->limit)) },
 			f);
 	return select_rows(
 		job, db,
 		(struct db_query){
-			.sql = "SELECT " COLUMNS
+			.sql = "SELECT " EXPORT_COLUMNS
 			       " FROM exports WHERE thread = $4 AND (created < $1 OR (created = $1 AND id < $2)) ORDER BY created DESC, id DESC LIMIT $3",
 			DB_PARAMS(db_int(before), db_text(id), db_int(j->limit), db_text(at->thread)) },
 		f);

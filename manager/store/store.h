@@ -1,4 +1,4 @@
-/* What is remembered: threads, sessions, executions, exports, sealed settings, dependency sets. SQLite in the state folder by
+/* What is remembered: threads, sessions, executions, exports, receipts, sealed settings, dependency sets. SQLite in the state folder by
  * default, Postgres when DATABASE_URL or POSTGRES_* is set: one schema, one set of statements, two adapters (db.h).
  *
  * Nothing here blocks the loop: every operation is a job that runs off it, one after the other on one connection, and ends
@@ -14,6 +14,7 @@
 #include "base/loop.h"
 #include "manager/model/config.h"
 #include "manager/model/state.h"
+#include "manager/model/verdict.h"
 
 struct store;
 struct store_job;
@@ -184,6 +185,32 @@ struct store_job *store_export_get(struct store *s, const char *thread, const ch
 typedef void (*store_exports_fn)(void *ctx, const struct export_list *list, const struct fail *f);
 struct store_job *store_exports(struct store *s, const char *thread, uint64_t before_created, const char *before_id,
 				uint64_t limit, store_exports_fn fn, void *ctx);
+
+/* --- receipts: what a probe of the sandbox has shown -------------------------------------------------------------- */
+/* For one image, on one version of an engine, since one boot of its machine. */
+struct receipt_record {
+	const char *image, *engine, *boot;
+	const char *result; /* any text */
+	uint64_t created;   /* ms */
+};
+/* Replaces an earlier one for the same three. Synced to disk when the callback says success. */
+struct store_job *store_receipt_put(struct store *s, const struct receipt_record *r, store_done_fn fn, void *ctx);
+/* NULL if there is none, or if it is not what a husk with this key has written. */
+typedef void (*store_receipt_fn)(void *ctx, const struct receipt_record *found, const struct fail *f);
+struct store_job *store_receipt_get(struct store *s, const char *image, const char *engine, const char *boot,
+				    store_receipt_fn fn, void *ctx);
+
+/* --- the chain of what was recorded (chain.h) --------------------------------------------------------------------- */
+/* Names of all chains, by whatever is left of them: sessions, and "" for the store itself, which comes first. */
+typedef void (*store_names_fn)(void *ctx, char *const *names, size_t n, const struct fail *f);
+struct store_job *store_chains(struct store *s, store_names_fn fn, void *ctx);
+/* Compares the executions and exports of a session ("" = the receipts, and the list of sessions) with their chain. */
+typedef void (*store_verdict_fn)(void *ctx, const struct log_verdict *verdict, const struct fail *f);
+struct store_job *store_verify(struct store *s, const char *session, store_verdict_fn fn, void *ctx);
+/* Removes the executions of sessions that ended before then, and leaves a tombstone in the chain of each; a chain in which something
+ * is wrong is left alone. Some sessions at a time: `n` records were removed, 0 = there are no more. */
+typedef void (*store_count_fn)(void *ctx, uint64_t n, const struct fail *f);
+struct store_job *store_prune(struct store *s, uint64_t ended_before, store_count_fn fn, void *ctx);
 
 /* --- settings, sealed -------------------------------------------------------------------------------------------- */
 /* Encrypted under ENCRYPTION_KEY, or the generated key in a 0600 file of the state folder. value NULL removes it. */

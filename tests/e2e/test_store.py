@@ -97,6 +97,7 @@ def test_nothing_is_made_by_a_look(tmp_path):
     assert place.husk("exports").stdout.startswith("No exports of this conversation")
     done = place.husk("history", "none")
     assert done.returncode == 1 and "no session 'none'" in done.stderr
+    assert place.json("history", "--verify")["records"] == 0
     assert list(tmp_path.iterdir()) == []
 
 
@@ -124,6 +125,14 @@ def test_calls_are_remembered(place, start):
     assert (about["session_id"], about["runtime"], about["state"]) == (session.id, "python", "running")
     text = place.husk("history", session.id).stdout
     assert f"session {session.id} (python), running since" in text and "execute_terminal" in text
+
+    verdict = place.json("history", "--verify")
+    assert verdict["ok"] and (verdict["records"], verdict["sessions"], verdict["findings"]) == (4, 1, [])
+    assert place.husk("history", session.id, "--verify").stdout.startswith("The log is what was written.")
+    place.sql("UPDATE executions SET ending = 'ok' WHERE ending = 'error'")
+    for args in ((), (session.id,)):
+        changed = place.husk("history", "--verify", *args)
+        assert changed.returncode == 1 and f"session {session.id}: execution {done[1]['seq']} is not what was written" in changed.stdout
 
 
 def test_a_cancelled_call_is_remembered_as_such(place, start):

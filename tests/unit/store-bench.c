@@ -2,6 +2,7 @@
 
 #include <ftw.h>
 #include <libpq-fe.h>
+#include <sqlite3.h>
 
 #include "base/alloc.h"
 #include "tests/unit/unit.h"
@@ -55,6 +56,36 @@ void bench_restart(struct bench *b)
 	store_free(b->store);
 	loop_run(b->loop);
 	b->store = store_new(b->loop, &b->config);
+}
+
+static void sqlite_sql(const char *path, const char *sql)
+{
+	sqlite3 *other = NULL;
+	char *error = NULL;
+	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	if (sqlite3_exec(other, sql, NULL, NULL, &error) != SQLITE_OK)
+		fail_msg("%s: %s", sql, error);
+	sqlite3_close(other);
+}
+
+static void postgres_sql(const char *url, const char *sql)
+{
+	PGconn *connection = PQconnectdb(url);
+	AUTO(freep) char *all = xasprintf("SET search_path = husk; %s", sql);
+	PGresult *result = PQexec(connection, all);
+	if (PQresultStatus(result) != PGRES_COMMAND_OK)
+		fail_msg("%s: %s", sql, PQerrorMessage(connection));
+	PQclear(result);
+	PQfinish(connection);
+}
+
+void bench_sql(struct bench *b, const char *sql)
+{
+	AUTO(freep) char *path = xasprintf("%s/husk.db", b->config.state_dir);
+	if (b->config.database_url)
+		postgres_sql(b->config.database_url, sql);
+	else
+		sqlite_sql(path, sql);
 }
 
 /* --- answers ----------------------------------------------------------------------------------------------------- */

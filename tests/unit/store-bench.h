@@ -20,6 +20,8 @@ void bench_init(struct bench *b);
 void bench_release(struct bench *b);
 /* Frees the store and makes another one, as a restarted server does. */
 void bench_restart(struct bench *b);
+/* Statements on the database itself, behind the store's back. */
+void bench_sql(struct bench *b, const char *sql);
 
 /* The last answer; each call starts with an empty one. Strings are copies that live until the next call. */
 struct answer {

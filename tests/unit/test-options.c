@@ -36,6 +36,8 @@ static void parses(void **state)
 	expect(ARGV(S("exports"), S("--all"), S("--json")), VERB_EXPORTS, NULL, NULL);
 	expect(ARGV(S("exports"), S("--thread"), S("t")), VERB_EXPORTS, NULL, NULL);
 	expect(ARGV(S("history"), S("--json"), S("id")), VERB_HISTORY, NULL, NULL);
+	expect(ARGV(S("history"), S("--verify")), VERB_HISTORY, NULL, NULL);
+	expect(ARGV(S("history"), S("--verify"), S("id")), VERB_HISTORY, NULL, NULL);
 	expect(ARGV(S("--help")), VERB_HELP, NULL, NULL);
 	expect(ARGV(S("mcp"), S("-h")), VERB_HELP, NULL, NULL);
 	expect(ARGV(S("--version")), VERB_VERSION, NULL, NULL);
@@ -50,7 +52,7 @@ static void complains(void **state)
 	expect(ARGV(), 0, NULL, "no verb given");
 	expect(ARGV(S("fly")), 0, NULL, "unknown verb 'fly'");
 	expect(ARGV(S("mcp"), S("now")), 0, NULL, "unexpected argument 'now'");
-	expect(ARGV(S("history")), 0, NULL, "history needs the id of a session");
+	expect(ARGV(S("history")), 0, NULL, "history needs the id of a session, or --verify");
 	expect(ARGV(S("history"), S("a"), S("b")), 0, NULL, "unexpected argument 'b'");
 	expect(ARGV(S("exports"), S("--all"), S("--thread=t")), 0, NULL, "use either --thread or --all, not both");
 	expect(ARGV(S("mcp"), S("--thread=t")), 0, NULL, "option '--thread' is for exports only");
@@ -58,6 +60,7 @@ static void complains(void **state)
 	expect(ARGV(S("mcp"), S("--env-file")), 0, NULL, "option '--env-file' needs a value");
 	expect(ARGV(S("mcp"), S("--json")), 0, NULL, "option '--json' is for doctor, ps, gc, exports and history only");
 	expect(ARGV(S("ps"), S("--probe")), 0, NULL, "option '--probe' is for doctor only");
+	expect(ARGV(S("ps"), S("--verify")), 0, NULL, "option '--verify' is for history only");
 	expect(ARGV(S("gc"), S("--watch")), 0, NULL, "option '--watch' is for ps only");
 	expect(ARGV(S("ps"), S("--all")), 0, NULL, "option '--all' is for stop and exports only");
 	expect(ARGV(S("stop")), 0, NULL, "stop needs the id of a session, or --all");

@@ -1,0 +1,94 @@
+/* Whether the log is what was written: of one session, or of all. */
+#include "base/alloc.h"
+#include "manager/registry/everything.h"
+
+struct verify_op {
+	struct op op;
+	struct verify_request request;
+	struct strv sessions; /* to look at, from `at` on */
+	size_t at;
+	struct store_job *job;
+	struct timer *nothing; /* answers from the loop */
+};
+
+static void verify_next(struct verify_op *o);
+
+static struct verify_op *verify_op_of(struct op *op)
+{
+	return container_of(op, struct verify_op, op);
+}
+
+static void verify_op_free(struct op *op)
+{
+	struct verify_op *o = verify_op_of(op);
+	store_cancel(o->job);
+	timer_free(o->nothing);
+	strv_release(&o->sessions);
+	free(o);
+}
+
+static void answer_fail(struct op *op, const struct fail *f)
+{
+	struct verify_op *o = verify_op_of(op);
+	o->request.on_done(o->request.ctx, f);
+}
+
+static void finish(void *ctx)
+{
+	struct verify_op *o = ctx;
+	o->request.on_done(o->request.ctx, NULL);
+	op_end(&o->op);
+}
+
+static void on_verdict(void *ctx, const struct log_verdict *verdict, const struct fail *f)
+{
+	struct verify_op *o = ctx;
+	o->job = NULL;
+	if (f) {
+		op_fail(&o->op, f);
+		return;
+	}
+	o->request.on_verdict(o->request.ctx, o->sessions.v[o->at++], verdict);
+	verify_next(o);
+}
+
+static void verify_next(struct verify_op *o)
+{
+	if (o->at < o->sessions.n)
+		o->job = store_verify(o->op.registry->store, o->sessions.v[o->at], on_verdict, o);
+	else
+		finish(o);
+}
+
+static void on_chains(void *ctx, char *const *names, size_t n, const struct fail *f)
+{
+	struct verify_op *o = ctx;
+	o->job = NULL;
+	if (f) {
+		op_fail(&o->op, f);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		strv_add(&o->sessions, names[i]);
+	verify_next(o);
+}
+
+struct op *verify_log(struct registry *r, const struct verify_request *req)
+{
+	static const struct op_type type = { .fail = answer_fail, .free = verify_op_free };
+	struct verify_op *o = new0(struct verify_op);
+	op_init(&o->op, r, /* c= */ NULL, &type);
+	o->request = *req;
+	o->request.session_id = NULL;
+	if (!store_is_there(r->config)) {
+		/* Looking must not make a store. */
+		o->nothing = timer_new(r->loop, finish, o);
+		timer_start(o->nothing, 0, 0);
+	} else if (req->session_id) {
+		strv_add(&o->sessions, req->session_id);
+		verify_next(o);
+	} else {
+		o->job = store_chains(r->store, on_chains, o);
+	}
+	return &o->op;
+}

@@ -1,0 +1,401 @@
+/* manager/store/chain: whatever is done to the log behind Husk's back is found, on SQLite and on Postgres. */
+#include "manager/store/store.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "tests/unit/postgres-server.h"
+#include "tests/unit/store-bench.h"
+#include "tests/unit/unit.h"
+
+static struct bench b;
+static struct answer a;
+static struct log_verdict seen; /* the numbers of the last look */
+static char *found;		/* and what it found: "session: fault record item\n" for each */
+static char *receipt;
+
+static int setup(void **state)
+{
+	bench_init(&b);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	answer_release(&a);
+	bench_release(&b);
+	free(take_ptr(found));
+	free(take_ptr(receipt));
+	return 0;
+}
+
+/* --- looking ----------------------------------------------------------------------------------------------------- */
+
+struct look {
+	const char *session;
+	struct buf out;
+	struct strv names;
+	uint64_t pruned;
+};
+
+static void assert_no_failure(const struct fail *f)
+{
+	if (f)
+		fail_msg("the store: %s", f->message);
+}
+
+static void on_verdict(void *ctx, const struct log_verdict *v, const struct fail *f)
+{
+	struct look *l = ctx;
+	assert_no_failure(f);
+	for (size_t i = 0; i < v->n; i++)
+		buf_printf(&l->out, "%s: %s %s %s\n", l->session, log_fault_name(v->v[i].fault), v->v[i].record,
+			   v->v[i].item);
+	seen.records += v->records;
+	seen.uncovered += v->uncovered;
+	seen.pruned += v->pruned;
+	loop_stop(b.loop, 0);
+}
+
+static void on_names(void *ctx, char *const *names, size_t n, const struct fail *f)
+{
+	struct look *l = ctx;
+	assert_no_failure(f);
+	for (size_t i = 0; i < n; i++)
+		strv_add(&l->names, names[i]);
+	loop_stop(b.loop, 0);
+}
+
+/* What is found in the whole store. */
+static const char *look(void)
+{
+	struct look l = { 0 };
+	seen = (struct log_verdict){ 0 };
+	store_chains(b.store, on_names, &l);
+	loop_run(b.loop);
+	for (size_t i = 0; i < l.names.n; i++) {
+		l.session = l.names.v[i];
+		store_verify(b.store, l.session, on_verdict, &l);
+		loop_run(b.loop);
+	}
+	strv_release(&l.names);
+	free(found);
+	found = buf_steal_str(&l.out);
+	return found;
+}
+
+static void assert_found(const char *what)
+{
+	if (!strstr(look(), what))
+		fail_msg("'%s' is not in: %s", what, found);
+}
+
+/* --- a log ------------------------------------------------------------------------------------------------------- */
+
+static void execution(const char *session, uint64_t seq, uint64_t ended)
+{
+	store_execution_put(b.store, &(struct execution_record){ .session = session,
+								 .seq = seq,
+								 .tool = "execute_code",
+								 .started = 10 * seq,
+								 .ended = ended,
+								 .ending = ended ? "error" : NULL,
+								 .in_bytes = 7 });
+}
+
+static void export(const char *session, const char *id)
+{
+	ask_export_add(&b, &a,
+		       &(struct export_record){ .id = id,
+						.thread = "t1",
+						.session = session,
+						.path = "/workspace/a.csv",
+						.name = "a.csv",
+						.hash = "abc",
+						.created = 5 });
+	assert_int_equal(a.fail.kind, FAIL_NONE);
+}
+
+static void on_done(void *ctx, const struct fail *f)
+{
+	assert_no_failure(f);
+	loop_stop(b.loop, 0);
+}
+
+static void put_receipt(const char *result)
+{
+	store_receipt_put(
+		b.store,
+		&(struct receipt_record){
+			.image = "husk-python:1", .engine = "20.10", .boot = "b", .result = result, .created = 3 },
+		on_done, NULL);
+	loop_run(b.loop);
+}
+
+static void on_receipt(void *ctx, const struct receipt_record *r, const struct fail *f)
+{
+	assert_no_failure(f);
+	free(receipt);
+	receipt = r ? xstrdup(r->result) : NULL;
+	loop_stop(b.loop, 0);
+}
+
+static const char *get_receipt(const char *boot)
+{
+	store_receipt_get(b.store, "husk-python:1", "20.10", boot, on_receipt, NULL);
+	loop_run(b.loop);
+	return receipt;
+}
+
+/* Two sessions with three executions and an export each, and a receipt. */
+static void write_log(void)
+{
+	for (int i = 1; i <= 3; i++) {
+		execution("s1", (uint64_t)i, 0);
+		execution("s2", (uint64_t)i, 0);
+		execution("s1", (uint64_t)i, 10 * (uint64_t)i + 1);
+	}
+	/* The exports' links come last. */
+	do
+		ask_executions(&b, &a, "s1", 10);
+	while (a.n < 3 || !a.executions[2].ended);
+	export("s1", "e1");
+	export("s2", "e2");
+	put_receipt("all refused");
+}
+
+static void what_nobody_touched_is_as_it_was(void **state)
+{
+	assert_string_equal(look(), "");
+	write_log();
+	assert_string_equal(look(), "");
+	assert_int_equal(seen.records, 9);
+	assert_int_equal(seen.uncovered + seen.pruned, 0);
+	bench_restart(&b);
+	execution("s1", 4, 0);
+	export("s3", "e3");
+	put_receipt("again");
+	assert_string_equal(look(), "");
+	assert_int_equal(seen.records, 11);
+	assert_string_equal(get_receipt("b"), "again");
+	assert_null(get_receipt("another boot"));
+}
+
+/* --- what somebody does to it ------------------------------------------------------------------------------------ */
+
+#define NEW_EXECUTION "INSERT INTO executions (session, seq, tool, started, ended, in_bytes, out_bytes) VALUES "
+#define NEW_EXPORT                                                                                                     \
+	"INSERT INTO exports (id, thread, session, path, name, directory, size, stored, hash, mode, mtime_ms, created) VALUES "
+#define LAST_OF_S1 "(SELECT MAX(position) FROM chain WHERE session = 's1')"
+
+static const struct {
+	const char *sql, *finding;
+} acts[] = {
+	{ "UPDATE executions SET ending = 'ok' WHERE session = 's1' AND seq = 2", "s1: changed execution 2\n" },
+	{ "UPDATE executions SET ending = NULL WHERE session = 's1' AND seq = 2", "s1: changed execution 2\n" },
+	{ "UPDATE executions SET started = started + 1 WHERE session = 's2' AND seq = 1", "s2: changed execution 1\n" },
+	{ "UPDATE executions SET env = 'TOKEN' WHERE session = 's2' AND seq = 3", "s2: changed execution 3\n" },
+	{ "DELETE FROM executions WHERE session = 's1' AND seq = 1", "s1: removed execution 1\n" },
+	{ NEW_EXECUTION "('s1', 9, 'execute_code', 1, 2, 0, 0)", "s1: added execution 9\n" },
+	{ NEW_EXECUTION "('s9', 1, 'execute_code', 1, 2, 0, 0)", "s9: added execution 1\n" },
+	{ "UPDATE executions SET session = 's2', seq = 9 WHERE session = 's1' AND seq = 3", "s2: added execution 9\n" },
+	{ "UPDATE exports SET hash = 'def' WHERE id = 'e1'", "s1: changed export e1\n" },
+	{ "UPDATE exports SET thread = 't2' WHERE id = 'e1'", "s1: changed export e1\n" },
+	{ "UPDATE exports SET session = 's1' WHERE id = 'e2'", "s1: added export e2\n" },
+	{ "DELETE FROM exports WHERE id = 'e2'", "s2: removed export e2\n" },
+	{ NEW_EXPORT "('e9', 't', 's2', '/a', 'a', 0, 1, 1, 'h', 0, 0, 1)", "s2: added export e9\n" },
+	{ "UPDATE receipts SET result = 'nothing refused'", ": changed receipt " },
+	{ "DELETE FROM receipts", ": removed receipt " },
+	{ "INSERT INTO receipts VALUES ('k', 'i', 'e', 'b', 'r', 1)", ": added receipt k\n" },
+	/* The records and their links. */
+	{ "DELETE FROM executions WHERE session = 's2' AND seq = 1; DELETE FROM chain WHERE session = 's2' AND item = '1'",
+	  "s2: broken  " },
+	{ "DELETE FROM exports WHERE id = 'e1'; DELETE FROM chain WHERE session = 's1' AND position = " LAST_OF_S1,
+	  "s1: head " },
+	{ "DELETE FROM exports WHERE id = 'e1'; DELETE FROM chain WHERE session = 's1' AND position = " LAST_OF_S1 ";"
+	  "UPDATE chain_heads SET position = position - 1, link = (SELECT link FROM chain WHERE session = 's1' AND position = " LAST_OF_S1
+	  ") WHERE session = 's1'",
+	  "s1: head " },
+	{ "UPDATE chain SET content = 'x' WHERE session = 's1' AND position = 2", "s1: broken  2\n" },
+	{ "UPDATE chain SET kind = 'export' WHERE session = 's1' AND position = 2", "s1: broken  2\n" },
+	{ "UPDATE chain SET position = 99 WHERE session = 's1' AND position = 2", "s1: broken " },
+	{ "INSERT INTO chain VALUES ('s1', 99, 'execution', '9', 'c', 'l'); " NEW_EXECUTION
+	  "('s1', 9, 'execute_code', 1, 2, 0, 0)",
+	  "s1: broken  99\n" },
+	{ "DELETE FROM chain_heads WHERE session = 's1'", "s1: head " },
+	{ "UPDATE chain_heads SET seal = 'x' WHERE session = 's1'", "s1: head " },
+	{ "DELETE FROM chain WHERE session = 's1' AND position = 1; INSERT INTO chain_tombstones "
+	  "VALUES ('s1', 1, 'l', 1, 1, 's')",
+	  "s1: tombstone " },
+	/* All of a session, or of the store. */
+	{ "DELETE FROM executions WHERE session = 's1'; DELETE FROM exports WHERE session = 's1'; "
+	  "DELETE FROM chain WHERE session = 's1'; DELETE FROM chain_heads WHERE session = 's1'",
+	  ": removed session s1\n" },
+	{ "DELETE FROM chain WHERE session = '' AND item = 's1'", ": broken " },
+	{ "DELETE FROM chain WHERE session = '' AND item = 's1'", "s1: added session s1\n" },
+	{ "DELETE FROM chain; DELETE FROM chain_heads", "s1: added execution 1\n" },
+	{ "DELETE FROM chain; DELETE FROM chain_heads WHERE session <> ''; UPDATE chain_heads SET position = 0, link = '', seal = ''",
+	  "s1: added execution 1\n" },
+};
+
+static void whatever_is_done_to_it_is_found(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(acts); i++) {
+		if (i) {
+			teardown(state);
+			setup(state);
+		}
+		write_log();
+		bench_sql(&b, acts[i].sql);
+		look();
+		if (!strstr(found, acts[i].finding))
+			fail_msg("%s: '%s' is not in: %s", acts[i].sql, acts[i].finding, found);
+		/* What is written now goes on, and covers nothing up. */
+		execution("s1", 40, 41);
+		export("s1", "e40");
+		ask_executions(&b, &a, "s1", 10);
+		assert_int_equal(a.executions[a.n - 1].seq, 40);
+		if (!*look())
+			fail_msg("%s: covered up", acts[i].sql);
+	}
+}
+
+static void a_chain_that_was_removed_is_begun_anew_and_says_so(void **state)
+{
+	write_log();
+	bench_sql(&b, "DELETE FROM chain; DELETE FROM chain_heads");
+	execution("s1", 4, 0);
+	ask_executions(&b, &a, "s1", 10);
+	assert_found(": restarted ");
+	assert_int_equal(seen.uncovered, 8);
+}
+
+static void a_forged_receipt_is_none(void **state)
+{
+	put_receipt("refused");
+	bench_sql(&b, "UPDATE receipts SET result = 'fine'");
+	assert_null(get_receipt("b"));
+	bench_sql(&b, "DELETE FROM chain WHERE kind = 'receipt'; UPDATE receipts SET result = 'refused'");
+	assert_null(get_receipt("b"));
+}
+
+static void under_another_key_nothing_is_as_it_was(void **state)
+{
+	write_log();
+	b.config.encryption_key = xstrdup("another key, of another server");
+	bench_restart(&b);
+	assert_found("s1: head ");
+	assert_null(get_receipt("b"));
+}
+
+/* --- pruning ----------------------------------------------------------------------------------------------------- */
+
+static void on_pruned(void *ctx, uint64_t n, const struct fail *f)
+{
+	assert_no_failure(f);
+	*(uint64_t *)ctx = n;
+	loop_stop(b.loop, 0);
+}
+
+static uint64_t prune(uint64_t before)
+{
+	uint64_t n = 0;
+	store_prune(b.store, before, on_pruned, &n);
+	loop_run(b.loop);
+	return n;
+}
+
+/* Both sessions have ended, at 100 and at 200. */
+static void end_sessions(void)
+{
+	bench_sql(
+		&b,
+		"INSERT INTO sessions (id, thread, runtime, owner, owner_pid, fence, state, lease_until, created, used, ends, ended, busy) "
+		"VALUES ('s1', 't1', 'python', 'o', 1, 1, 'ended', 0, 1, 1, 1, 100, 0), "
+		"('s2', 't1', 'python', 'o', 1, 1, 'ended', 0, 1, 1, 1, 200, 0)");
+}
+
+static void what_is_pruned_leaves_a_tombstone(void **state)
+{
+	write_log();
+	end_sessions();
+	assert_int_equal(prune(100), 0);
+	assert_int_equal(prune(101), 3);
+	assert_int_equal(prune(101), 0);
+	assert_string_equal(look(), "");
+	assert_int_equal(seen.records, 6);
+	assert_int_equal(seen.pruned, 3);
+	ask_executions(&b, &a, "s1", 10);
+	assert_int_equal(a.n, 0);
+	execution("s1", 4, 0);
+	ask_executions(&b, &a, "s1", 10);
+	assert_int_equal(prune(1000), 4);
+	assert_string_equal(look(), "");
+	assert_int_equal(seen.pruned, 7);
+	assert_int_equal(seen.records, 3);
+	bench_sql(&b, "UPDATE chain_tombstones SET pruned = 9 WHERE session = 's1'");
+	assert_found("s1: tombstone ");
+	bench_sql(&b, "DELETE FROM chain_tombstones WHERE session = 's1'");
+	assert_found("s1: broken ");
+	bench_sql(&b, "DELETE FROM exports WHERE session = 's2'");
+	assert_found("s2: removed export e2\n");
+}
+
+static void what_was_tampered_with_is_not_pruned(void **state)
+{
+	write_log();
+	end_sessions();
+	bench_sql(&b, "UPDATE executions SET ending = 'ok' WHERE session = 's1' AND seq = 2");
+	assert_int_equal(prune(1000), 3);
+	assert_found("s1: changed execution 2\n");
+	ask_executions(&b, &a, "s1", 10);
+	assert_int_equal(a.n, 3);
+}
+
+/* --- older stores ------------------------------------------------------------------------------------------------ */
+
+static void records_from_before_the_chain_are_counted(void **state)
+{
+	write_log();
+	bench_restart(&b);
+	bench_sql(&b, "DROP TABLE chain; DROP TABLE chain_heads; DROP TABLE chain_tombstones; DROP TABLE receipts; "
+		      "DROP INDEX exports_of_session; UPDATE schema_version SET version = 4");
+	execution("s1", 4, 0);
+	ask_executions(&b, &a, "s1", 10);
+	assert_int_equal(a.n, 4);
+	assert_string_equal(look(), "");
+	assert_int_equal(seen.uncovered, 8);
+	assert_int_equal(seen.records, 1);
+	bench_sql(&b, NEW_EXECUTION "('s1', 9, 'execute_code', 1, 2, 0, 0)");
+	assert_found(": added  1\n");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static const struct CMUnitTest tests[] = {
+	TEST(what_nobody_touched_is_as_it_was),
+	TEST(whatever_is_done_to_it_is_found),
+	TEST(a_chain_that_was_removed_is_begun_anew_and_says_so),
+	TEST(a_forged_receipt_is_none),
+	TEST(under_another_key_nothing_is_as_it_was),
+	TEST(what_is_pruned_leaves_a_tombstone),
+	TEST(what_was_tampered_with_is_not_pruned),
+	TEST(records_from_before_the_chain_are_counted),
+};
+
+static int start_postgres(void **state)
+{
+	bench_url = postgres_start();
+	return 0;
+}
+
+static int end_postgres(void **state)
+{
+	postgres_end();
+	return 0;
+}
+
+int main(void)
+{
+	return cmocka_run_group_tests_name("the chain on SQLite", tests, NULL, NULL) +
+	       cmocka_run_group_tests_name("the chain on Postgres", tests, start_postgres, end_postgres);
+}
