@@ -99,7 +99,8 @@ static void execution(const char *session, uint64_t seq, uint64_t ended)
 								 .started = 10 * seq,
 								 .ended = ended,
 								 .ending = ended ? "error" : NULL,
-								 .in_bytes = 7 });
+								 .in_bytes = 7,
+								 .at_once = true });
 }
 
 static void export(const char *session, const char *id)
