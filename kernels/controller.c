@@ -23,6 +23,7 @@ static void dismiss(struct guest *g)
 		/* Nobody is left to read the queue: a new controller gets a replay of the calls and the kernel's state. */
 		sender_reset(&g->controller->sender);
 		files_orphan(&g->controller->files);
+		relay_orphan(&g->controller->relay);
 	}
 }
 
@@ -134,7 +135,7 @@ static void handle_frame(struct guest *g, const struct frame *f)
 	c->on_frame(c);
 	if (!number_is_new(c, f))
 		return;
-	if (files_frame(&c->files, f, &r)) {
+	if (files_frame(&c->files, f, &r) || relay_frame(&c->relay, f, &r)) {
 		if (r < 0)
 			dismiss(g);
 		return;
@@ -268,6 +269,7 @@ int controller_init(struct controller *c)
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	sender_init(&c->sender, c->jobs);
 	files_init(&c->files, &c->sender);
+	relay_init(&c->relay, c->poller, &c->sender);
 	for (size_t i = 0; i < ARRAY_LEN(c->guests); i++)
 		c->guests[i] = (struct guest){ .fd = -1 };
 	memcpy(sa.sun_path + 1, CONTROL_SOCKET, strlen(CONTROL_SOCKET));
@@ -306,6 +308,7 @@ bool controller_flush(struct controller *c)
 	if (!g)
 		return files_step(&c->files);
 	sender_progress(&c->sender, clock_now_ms());
+	relay_step(&c->relay);
 	int r = send_with_files(c, g->fd, &more);
 	if (r < 0) {
 		dismiss(g);

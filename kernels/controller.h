@@ -6,6 +6,7 @@
 #include "kernels/files.h"
 #include "kernels/frames.h"
 #include "kernels/poller.h"
+#include "kernels/relay.h"
 #include "kernels/sender.h"
 
 /* Peers that have not said hello yet. */
@@ -31,6 +32,7 @@ struct controller {
 	uint64_t fence;
 	struct sender sender;
 	struct files files;
+	struct relay relay;
 	struct guest {
 		struct controller *controller;
 		int fd;	      /* -1 = free */

@@ -37,6 +37,12 @@ int64_t controller_payload_max(uint8_t type)
 		return 8 + FILE_DATA_MAX;
 	case FRAME_CREDIT:
 		return 4;
+	case FRAME_RELAY_ANSWER:
+		return RELAY_HEAD_MAX;
+	case FRAME_RELAY_DATA:
+		return RELAY_DATA_MAX;
+	case FRAME_RELAY_END:
+		return SMALL_PAYLOAD_MAX;
 	default:
 		return -1;
 	}

@@ -342,6 +342,7 @@ static int start_terminal(struct init *i)
 		.limits = &i->limits,
 		.kernel = &i->kernel.pid,
 		.installer = &i->manifest.installer,
+		.relay = &i->controller.relay,
 		.on_idle = on_terminal_idle,
 	};
 	return terminal_init(&i->terminal, &i->env);

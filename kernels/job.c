@@ -78,6 +78,21 @@ static const char *take_text(struct job *c, const json_t *text)
 	return NULL;
 }
 
+static const char *take_relays(struct job *c, const json_t *relays)
+{
+	size_t i;
+	json_t *port;
+	if (json_array_size(relays) > RELAY_PORTS_MAX)
+		return "The frame asks for too many relays.";
+	json_array_foreach(relays, i, port) {
+		json_int_t number = json_integer_value(port);
+		if (number < 1024 || number > UINT16_MAX)
+			return "The frame asks for a relay on a port that cannot be had.";
+		c->relays[c->n_relays++] = (uint16_t)number;
+	}
+	return NULL;
+}
+
 static const char *take_env(struct job *c, json_t *env)
 {
 	size_t total = 0;
@@ -118,7 +133,7 @@ static const char *take_install(struct job *c, const json_t *payload)
 		return "The packages are too many.";
 	c->text_len = text.len;
 	c->text = buf_steal_str(&text);
-	return NULL;
+	return take_relays(c, json_object_get(payload, "relays"));
 }
 
 /* NULL, or why the call cannot run. */

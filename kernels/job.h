@@ -43,9 +43,11 @@ struct job {
 	enum job_state state;
 	char *text; /* code, command, or the packages as JSON; NULL once the call has ended */
 	size_t text_len;
-	struct strv env;     /* beside that of its process; gone once it has ended */
-	char *cwd;	     /* of a command: where it starts; NULL = where the last one ended */
-	uint64_t size_limit; /* of an install: bytes that it may leave; 0 = any */
+	struct strv env;		  /* beside that of its process; gone once it has ended */
+	char *cwd;			  /* of a command: where it starts; NULL = where the last one ended */
+	uint64_t size_limit;		  /* of an install: bytes that it may leave; 0 = any */
+	uint16_t relays[RELAY_PORTS_MAX]; /* of an install: local ports on which its indexes are */
+	size_t n_relays;
 	uint64_t timeout_ms;
 	uint64_t started_ms;
 	uint64_t oom_kills_before;

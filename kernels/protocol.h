@@ -42,6 +42,17 @@
 #define FILE_MAP_PIECES_MAX 16384u
 #define FILE_MAP_PIECES_A_FRAME 1024u
 
+/* The relay of package indexes: so many ports, and so many requests at a time on all of them; more wait at the door. For each
+ * request the manager sends at most a window of data that was not credited. */
+#define RELAY_PORTS_MAX 8u
+/* Requests have numbers of their own, above those of calls. */
+#define RELAY_NUMBER_FIRST 0x80000000u
+#define RELAY_REQUESTS_MAX 24u
+#define RELAY_WINDOW (256u << 10)
+#define RELAY_DATA_MAX (32u << 10)
+/* Of a request and of an answer's head, as JSON. */
+#define RELAY_HEAD_MAX (32u << 10)
+
 /* A session's id: base32, lower case. An install claims its container with an empty one. */
 #define SESSION_ID_LEN 26
 /* What a CLAIM may add to the environment, as NAME=value with a NUL each. */
@@ -107,6 +118,14 @@ enum frame_type {
 	FRAME_MAP = 27,
 
 	FRAME_INSTALL = 40, /* from the manager */
+
+	/* An index, relayed to the installer: requests go up, answers come down. */
+	FRAME_RELAY_GET = 41,
+	FRAME_RELAY_CANCEL = 42,
+	FRAME_RELAY_CREDIT = 43,
+	FRAME_RELAY_ANSWER = 44, /* from the manager, like the two below */
+	FRAME_RELAY_DATA = 45,
+	FRAME_RELAY_END = 46,
 };
 
 #endif

@@ -61,6 +61,7 @@ static void finish(struct terminal *t, const struct job_ending *e)
 	timeout_stop(&t->measure);
 	closep(&t->state_fd);
 	free(take_ptr(t->cwd));
+	relay_close(t->relay);
 	t->pid = 0;
 	pipes_end(&t->pipes);
 	job_end(job, e);
@@ -278,6 +279,8 @@ static pid_t spawn_shell(struct terminal *t)
 	strv_release(&t->more_env);
 	set_env(&env, &t->state.env);
 	set_env(&env, &t->job->env);
+	if (t->job->n_relays)
+		relay_spare_proxies(&env);
 	if (as_argument)
 		strv_set_env(&env, SHELL_PRELUDE_ENV);
 	AUTO(closep) int command = as_argument ? text_file(shell_prelude, strlen(shell_prelude)) :
@@ -364,8 +367,13 @@ void terminal_run(struct terminal *t, struct job *job)
 	t->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
 	pipes_begin(&t->pipes, job);
 	job_start(job);
+	const char *why = NULL;
 	if (job->kind == JOB_INSTALL && !t->installer->n)
-		finish(t, &(struct job_ending){ .ending = "refused", .detail = "This runtime installs no packages." });
+		why = "This runtime installs no packages.";
+	else if (job->n_relays && relay_open(t->relay, job->relays, job->n_relays) < 0)
+		why = "The ports for its package indexes are not free.";
+	if (why)
+		finish(t, &(struct job_ending){ .ending = "refused", .detail = why });
 	else if (find_cwd(t))
 		start_or_retry(t);
 }

@@ -8,6 +8,7 @@
 #define HUSK_KERNELS_TERMINAL_H
 
 #include "kernels/pipes.h"
+#include "kernels/relay.h"
 #include "kernels/shell.h"
 
 struct terminal {
@@ -15,6 +16,7 @@ struct terminal {
 	const struct limits *limits;
 	const pid_t *kernel; /* its pid; spared when room must be made */
 	const struct strv *installer;
+	struct relay *relay; /* for installs */
 	void (*on_idle)(struct terminal *t);
 
 	struct pipes pipes;

@@ -1,7 +1,10 @@
 #include "manager/deps/install.h"
 
+#include <errno.h>
+
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "manager/deps/gateway.h"
 #include "manager/deps/set.h"
 #include "manager/line/line.h"
 #include "manager/line/run.h"
@@ -27,7 +30,9 @@ struct install {
 	struct install_spec spec; /* only the callbacks are looked at after the start */
 	char container[CONTAINER_NAME_SIZE];
 	char *wanted;
-	struct strv sources; /* with logins */
+	struct strv env; /* the index settings as the container sees them */
+	struct upstreams upstreams;
+	struct gateway *gateway; /* NULL = no index has a login */
 	struct strv secrets;
 	struct engine_task *task;
 	struct line *line;
@@ -67,9 +72,10 @@ static void end_failed(struct install *i, const struct fail *f)
 
 static void say(struct install *i, const char *text, size_t n)
 {
-	AUTO(buf_release) struct buf clean = { 0 }, shown = { 0 };
+	AUTO(buf_release) struct buf clean = { 0 }, real = { 0 }, shown = { 0 };
 	utf8_clean(&clean, text, n);
-	deps_scrub(&shown, buf_str(&clean), clean.len, &i->secrets);
+	upstreams_show(&i->upstreams, &real, buf_str(&clean), clean.len);
+	deps_scrub(&shown, buf_str(&real), real.len, &i->secrets);
 	buf_add(&i->last, shown.data, shown.len);
 	if (i->last.len > 4 * LAST_BYTES)
 		buf_consume(&i->last, i->last.len - 2 * LAST_BYTES);
@@ -121,7 +127,8 @@ static void failed_install(struct install *i, const struct run_result *r)
 	const struct config *c = i->config;
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(freep) char *words = last_words(i);
-	const char *gap = *words ? "\n" : "";
+	const char *gap = *words ? "\n" : "", *trouble = i->gateway ? gateway_trouble(i->gateway) : NULL;
+	const char *why = r->detail ? r->detail : trouble;
 	switch (r->ending) {
 	case ENDING_TIMEOUT:
 		cause_set(&f, FAIL_TIMEOUT, CAUSE_INSTALL_TIME, "the dependencies were not installed within %llu s%s%s",
@@ -137,11 +144,15 @@ static void failed_install(struct install *i, const struct run_result *r)
 		break;
 	default:
 		cause_set(&f, FAIL_INSTALL, r->cause ? r->cause : CAUSE_INSTALL_FAILED,
-			  "the dependencies could not be installed%s%s%s%s", r->detail ? ": " : "",
-			  r->detail ? r->detail : "", gap, words);
+			  "the dependencies could not be installed%s%s%s%s", why ? ": " : "", why ? why : "", gap,
+			  words);
 		if (r->cause == CAUSE_INSTALL_SIZE)
 			fail_hint(&f, "Ask for fewer or smaller packages, or raise DEPENDENCY_MAX_SIZE (now %llu MiB).",
 				  (unsigned long long)(c->dependency_max_size >> 20));
+		else if (trouble && why == trouble)
+			fail_hint(
+				&f,
+				"The person who runs Husk can correct the index's address, login or certificates (CONTAINER_CA_BUNDLE) in its settings; no session was made.");
 		else
 			fail_hint(&f, "Correct the names or versions and try again; no session was made.");
 	}
@@ -218,9 +229,14 @@ static void begin(struct install *i)
 		.on_replay = on_replay,
 		.on_end = on_end,
 	};
+	uint16_t ports[RELAY_PORTS_MAX];
+	for (size_t k = 0; k < i->upstreams.n; k++)
+		ports[k] = i->upstreams.v[k].port;
 	struct wire_install install = {
 		.packages = i->wanted,
-		.env = &i->sources,
+		.env = &i->env,
+		.relays = ports,
+		.n_relays = i->upstreams.n,
 		.timeout_ms = i->config->dependency_timeout * 1000,
 		.size_limit = i->config->dependency_max_size,
 	};
@@ -242,9 +258,17 @@ static void on_event(void *ctx, const struct wire_event *event)
 {
 }
 
+static int on_relay(void *ctx, const struct wire_frame *frame)
+{
+	struct install *i = ctx;
+	return i->gateway ? gateway_frame(i->gateway, frame) : -EPROTO;
+}
+
 static void on_broken(void *ctx, const struct fail *f)
 {
 	struct install *i = ctx;
+	if (i->gateway)
+		gateway_reset(i->gateway);
 	if (i->ended)
 		return;
 	if (cause_of(f) == CAUSE_PROTOCOL) {
@@ -313,20 +337,32 @@ struct install *install_start(const struct install_spec *spec)
 	i->config = spec->config;
 	i->spec = (struct install_spec){ .on_output = spec->on_output, .on_done = spec->on_done, .ctx = spec->ctx };
 	i->wanted = xstrdup(spec->wanted);
-	for (size_t k = 0; k < spec->sources->n; k++)
-		strv_add(&i->sources, spec->sources->v[k]);
 	deps_secrets(&i->secrets, spec->sources);
 	i->tell = timer_new(i->loop, on_tell, i);
 	i->deadline = timer_new(i->loop, on_deadline, i);
 	timer_start(i->deadline, timeout * 1000 + GRACE_MS, 0);
+	AUTO(fail_release) struct fail f = { 0 };
+	if (upstreams_take(&i->upstreams, &i->env, spec->sources, &f) < 0) {
+		end_failed(i, &f);
+		return i;
+	}
 	i->line = line_new(&(struct line_spec){
 		.loop = i->loop,
 		.config = i->config,
 		.transport = transport_exec_new(i->engine, i->container),
 		.fence = 1,
 		.lease_ms = LEASE_SECONDS * 1000,
-		.handler = { .on_hello = on_hello, .on_event = on_event, .on_broken = on_broken, .ctx = i },
+		.handler = { .on_hello = on_hello,
+			     .on_event = on_event,
+			     .on_relay = on_relay,
+			     .on_broken = on_broken,
+			     .ctx = i },
 	});
+	if (i->upstreams.n)
+		i->gateway = gateway_new(&(struct gateway_spec){ .loop = i->loop,
+								 .config = i->config,
+								 .dispatch = line_dispatch(i->line),
+								 .upstreams = &i->upstreams });
 	line_claim(i->line, &(struct wire_claim){ .session = "",
 						  .lease_seconds = LEASE_SECONDS,
 						  .lifetime_seconds = timeout + 2 * GRACE_MS / 1000 + BAKE_SECONDS });
@@ -343,10 +379,11 @@ struct install *install_free(struct install *i)
 {
 	if (!i)
 		return NULL;
-	/* A create that is under way cleans up behind itself. */
+	gateway_free(i->gateway);
+	/* A create that is under way cleans up behind itself; without a line nothing was made. */
 	if (i->task)
 		i->engine->ops->task_cancel(i->task);
-	else
+	else if (i->line)
 		i->engine->ops->remove(i->engine, i->container, /* done= */ NULL, NULL);
 	if (i->run)
 		run_abandon(i->run); /* the line frees it */
@@ -356,7 +393,8 @@ struct install *install_free(struct install *i)
 	buf_release(&i->partial[0]);
 	buf_release(&i->partial[1]);
 	buf_release(&i->last);
-	strv_release(&i->sources);
+	strv_release(&i->env);
+	upstreams_release(&i->upstreams);
 	strv_release(&i->secrets);
 	fail_release(&i->failure);
 	free(i->versions);

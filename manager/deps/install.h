@@ -1,6 +1,5 @@
-/* One container that installs a set of dependencies: started, told by a frame what to install (which also carries the
- * index settings with their logins: they are in no argument list and no environment of the container), listened to, and
- * kept until it is freed so that its result can be copied out. */
+/* One container that installs a set of dependencies: started, told what to install by a frame, listened to, and kept until it is
+ * freed so that its result can be copied out. An index with a login is relayed to it: the login stays on this side. */
 #ifndef HUSK_MANAGER_DEPS_INSTALL_H
 #define HUSK_MANAGER_DEPS_INSTALL_H
 
@@ -17,7 +16,7 @@ struct install_spec {
 	const char *image;
 	const char *store, *owner;  /* for the container's labels */
 	const char *wanted;	    /* JSON: name -> version */
-	const struct strv *sources; /* NAME=value, with logins; borrowed for the call */
+	const struct strv *sources; /* NAME=value, with logins, which stay here; borrowed for the call */
 	/* Whole lines, cleaned, logins starred out. */
 	void (*on_output)(void *ctx, const char *text, size_t n);
 	/* Exactly once, never from inside another call: what is installed now (JSON: name -> version) and its bytes, or f. */

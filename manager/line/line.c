@@ -145,6 +145,11 @@ static void on_event(struct line *l, const struct wire_frame *frame)
 	l->spec.handler.on_event(l->spec.handler.ctx, &event);
 }
 
+static bool is_relay(const struct wire_frame *frame)
+{
+	return frame->type == FRAME_RELAY_GET || frame->type == FRAME_RELAY_CREDIT || frame->type == FRAME_RELAY_CANCEL;
+}
+
 /* 0, or negative when the connection is of no more use. */
 static int on_frame(struct line *l, const struct wire_frame *frame)
 {
@@ -159,6 +164,8 @@ static int on_frame(struct line *l, const struct wire_frame *frame)
 		return 0;
 	if (frame->type == FRAME_HELLO)
 		return -EPROTO;
+	if (is_relay(frame))
+		return l->spec.handler.on_relay ? l->spec.handler.on_relay(l->spec.handler.ctx, frame) : -EPROTO;
 	return transfers_frame(&l->dispatch, frame, &r) ? r : runs_frame(&l->dispatch, frame);
 }
 

@@ -15,6 +15,8 @@ struct line_handler {
 	/* PID 1 has answered, for the first time or again; before it replays anything. */
 	void (*on_hello)(void *ctx, const struct wire_hello *hello);
 	void (*on_event)(void *ctx, const struct wire_event *event);
+	/* A frame of the relay: 0, or negative if PID 1 broke the protocol. NULL = nothing is relayed here. */
+	int (*on_relay)(void *ctx, const struct wire_frame *frame);
 	/* The connection is gone, and PID 1's calls stay as they are: line_retry(), or line_close(). CAUSE_PROTOCOL: PID 1 is
 	 * not to be trusted any more. */
 	void (*on_broken)(void *ctx, const struct fail *f);

@@ -69,9 +69,29 @@ struct wire_install {
 	const char *packages;	/* JSON: name -> version */
 	const struct strv *env; /* NAME=value; one that is no UTF-8 is left out */
 	uint64_t timeout_ms;
-	uint64_t size_limit; /* bytes */
+	uint64_t size_limit;	/* bytes */
+	const uint16_t *relays; /* local ports on which PID 1 relays an index */
+	size_t n_relays;
 };
 void wire_put_install(struct buf *out, uint32_t call, const struct wire_install *install);
+
+/* What an installer asks of a relayed index. */
+struct wire_relay_get {
+	uint16_t port;
+	bool head;
+	char *target;	    /* printable ASCII, starts with '/' */
+	struct strv fields; /* "name: value", none that is not ours to pass on */
+	bool compressed;    /* it takes compressed answers */
+};
+/* -1 if it is not one that PID 1 may send. */
+int wire_read_relay_get(const struct wire_frame *frame, struct wire_relay_get *ret);
+/* Bytes that were worked off; -1 if the frame does not say. */
+int wire_read_relay_credit(const struct wire_frame *frame, uint32_t *ret);
+void wire_relay_get_release(struct wire_relay_get *get);
+/* length -1 = not known; fields are "name: value". */
+void wire_put_relay_answer(struct buf *out, uint32_t number, int status, int64_t length, const struct strv *fields);
+/* error NULL = the answer is complete; status is for an answer that has not begun. */
+void wire_put_relay_end(struct buf *out, uint32_t number, int status, const char *error);
 
 #define WIRE_SESSION_SIZE 65
 

@@ -7,18 +7,6 @@ import fs from "node:fs";
 import path from "node:path";
 
 const DEPS = "/opt/husk/deps";
-const NPMRC = "/home/sandbox/.npmrc";
-
-/** User and password go into a file of this container, which is in memory and never kept: npm shows the registry's address. */
-function hideLogin(env) {
-  const url = env.NPM_CONFIG_REGISTRY && new URL(env.NPM_CONFIG_REGISTRY);
-  if (!url || !(url.username || url.password)) return;
-  const login = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-  url.username = url.password = "";
-  const place = url.href.replace(/^[a-z]+:/, "").replace(/\/*$/, "/");
-  fs.writeFileSync(NPMRC, `${place}:_auth=${Buffer.from(login).toString("base64")}\n`, { mode: 0o600 });
-  env.NPM_CONFIG_REGISTRY = url.href;
-}
 
 function installed(name) {
   return JSON.parse(fs.readFileSync(path.join(DEPS, "node_modules", name, "package.json"), "utf8")).version;
@@ -27,12 +15,16 @@ function installed(name) {
 const wanted = JSON.parse(fs.readFileSync("/proc/self/fd/198", "utf8"));
 const env = {
   ...process.env,
+  NPM_CONFIG_AUDIT: "false",
   NPM_CONFIG_LOGLEVEL: "http",
   NPM_CONFIG_PACKAGE_LOCK: "false",
   NPM_CONFIG_CACHE: "/tmp/npm",
 };
 delete env.NODE_PATH;
-hideLogin(env);
+// A relayed registry: PID 1 offers it on a local address, and the login stays outside. Tarballs come the same way, whatever host
+// they are said to be on. Where the registry has a path, npm 10 would put it twice before theirs; the relay turns those links itself.
+if (/^http:\/\/127\.0\.0\.1:\d+\/?$/.test(env.NPM_CONFIG_REGISTRY ?? ""))
+  env.NPM_CONFIG_REPLACE_REGISTRY_HOST = "always";
 process.chdir(DEPS);
 fs.writeFileSync("package.json", '{ "private": true }\n');
 const packages = Object.entries(wanted).map(([name, version]) => `${name}@${version || "latest"}`);

@@ -9,7 +9,8 @@ options(warn = 1, timeout = 300)
 Sys.setenv(MAKEFLAGS = "-j2")
 
 wanted <- jsonlite::fromJSON(readLines("/proc/self/fd/198", warn = FALSE), simplifyVector = FALSE)
-# The processes that build packages need not know where packages come from: the address may hold a password.
+# The processes that build packages need not know where packages come from. A repository that needs a login is a local address
+# here: PID 1 relays it, and the login never comes in.
 repos <- unlist(strsplit(Sys.getenv("R_REPOS"), "[[:space:]]+"))
 repos <- if (any(nzchar(repos))) repos[nzchar(repos)] else getOption("repos")
 Sys.unsetenv("R_REPOS")
@@ -29,11 +30,10 @@ available <- function() {
   if (is.null(offered)) {
     offered <<- available.packages(repos = repos, type = "source", filters = c("R_version", "OS_type", "duplicates"),
                                    ignore_repo_cache = TRUE)
-    if (!nrow(offered)) give_up("no repository answers with packages: ", paste(shown(repos), collapse = ", "))
+    if (!nrow(offered)) give_up("no repository answers with packages: ", paste(repos, collapse = ", "))
   }
   offered
 }
-shown <- function(url) sub("//[^/@]*@", "//", url)
 
 # name and least version ("" = any) of what a package needs, from its fields.
 needs <- function(fields) {
@@ -78,7 +78,7 @@ fetch <- function(name, version) {
       status <- tryCatch(suppressWarnings(download.file(paste0(base, "/", path), target, mode = "wb", quiet = TRUE)),
                          error = function(e) 1L)
       if (status == 0L) {
-        message("fetched ", shown(base), "/", path)
+        message("fetched ", base, "/", path)
         return(target)
       }
     }
@@ -113,7 +113,7 @@ for (name in names(pinned)) install_pinned(name)
 any_version <- names(versions)[!nzchar(versions)]
 any_version <- any_version[vapply(any_version, function(n) is.na(version_of(n)), NA)]
 for (name in any_version)
-  if (!(name %in% rownames(available()))) give_up("there is no package '", name, "' in ", paste(shown(repos), collapse = ", "))
+  if (!(name %in% rownames(available()))) give_up("there is no package '", name, "' in ", paste(repos, collapse = ", "))
 install_current(unlist(lapply(any_version, function(n) c(n, missing_for(available()[n, ])))))
 
 result <- lapply(stats::setNames(nm = names(versions)), version_of)

@@ -8,8 +8,10 @@ import gzip
 import hashlib
 import http.server
 import io
+import json
 import pathlib
 import posixpath
+import ssl
 import tarfile
 import threading
 import urllib.parse
@@ -24,23 +26,32 @@ def gateway():
 
 
 class Index:
-    """Serves `folder`. `login` asks for user:password; `hold(name)` keeps requests for such a file waiting; `asked` lists paths."""
+    """Serves `folder`, and `pages` by path: (status, headers, body). `login` asks for user:password, `certificate` (a file with its key)
+    makes it HTTPS; `hold(name)` keeps requests for such a file waiting; `asked` lists paths, `askers` who asked and with what login."""
 
-    def __init__(self, folder, login=None):
+    def __init__(self, folder, login=None, certificate=None):
         self.folder = pathlib.Path(folder)
         self.login = login
+        self.certificate = certificate
+        self.pages = {}
         self.asked = []
+        self.askers = []
         self.held = []
         self.holding = threading.Event()
         self.release = threading.Event()
         self.address = gateway()
         self.server = http.server.ThreadingHTTPServer((self.address, 0), self._handler())
         self.server.daemon_threads = True
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def url(self, path="", login=None):
         user = f"{login}@" if login else ""
-        return f"http://{user}{self.address}:{self.server.server_port}/{path}"
+        scheme = "https" if self.certificate else "http"
+        return f"{scheme}://{user}{self.address}:{self.server.server_port}/{path}"
 
     def pip(self, login=None):
         """Settings of a server that installs from here."""
@@ -69,6 +80,7 @@ class Index:
 
             def do_GET(self):
                 index.asked.append(urllib.parse.unquote(self.path))
+                index.askers.append((self.client_address[0], self.headers.get("Authorization")))
                 wanted = index.login and "Basic " + base64.b64encode(index.login.encode()).decode()
                 if wanted and self.headers.get("Authorization") != wanted:
                     self.send_response(401)
@@ -79,7 +91,17 @@ class Index:
                 if any(name in self.path for name in index.held):
                     index.holding.set()
                     index.release.wait(120)
-                super().do_GET()
+                if urllib.parse.unquote(self.path) in index.pages:
+                    self.send_page(*index.pages[urllib.parse.unquote(self.path)])
+                else:
+                    super().do_GET()
+
+            def send_page(self, status, headers, body):
+                self.send_response(status)
+                for name, value in {**headers, "Content-Length": len(body)}.items():
+                    self.send_header(name, str(value))
+                self.end_headers()
+                self.wfile.write(body)
 
         return Handler
 
@@ -112,7 +134,7 @@ def add_wheel(folder, name, version, files=None, requires=(), extras=None):
             wheel.writestr(path, data)
 
 
-def add_tar(path, top, files):
+def add_tar(path, top, files, mode=0o644):
     """A source archive: `files` below the folder `top`."""
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +143,23 @@ def add_tar(path, top, files):
             data = text.encode()
             member = tarfile.TarInfo(posixpath.join(top, name))
             member.size = len(data)
+            member.mode = mode
             tar.addfile(member, io.BytesIO(data))
+
+
+# --- npm
+
+
+def add_npm_package(index, name, version, package, files, below="/", host=None):
+    """A package of a registry at the path `below`; `package` is what its package.json says beside name and version, `host` where it
+    says that the tarball is."""
+    package = {"name": name, "version": version, **package}
+    file = f"{name}-{version}.tgz"
+    add_tar(index.folder / below.strip("/") / "-" / file, "package", {"package.json": json.dumps(package), **files})
+    digest = hashlib.sha512((index.folder / below.strip("/") / "-" / file).read_bytes()).digest()
+    dist = {"tarball": (host or index.url()[:-1]) + f"{below}-/{file}", "integrity": "sha512-" + base64.b64encode(digest).decode()}
+    page = {"name": name, "dist-tags": {"latest": version}, "versions": {version: {**package, "dist": dist}}}
+    index.pages[f"{below}{name}"] = 200, {"Content-Type": "application/json"}, json.dumps(page).encode()
 
 
 # --- R
@@ -134,7 +172,7 @@ def add_r_package(folder, name, version, files, imports="", archived=False):
     description += "NeedsCompilation: " + ("yes" if any(f.startswith("src/") for f in files) else "no") + "\n"
     contrib = pathlib.Path(folder, "src", "contrib")
     place = contrib / "Archive" / name if archived else contrib
-    add_tar(place / f"{name}_{version}.tar.gz", name, {"DESCRIPTION": description, **files})
+    add_tar(place / f"{name}_{version}.tar.gz", name, {"DESCRIPTION": description, **files}, mode=0o755)
     index = contrib / "PACKAGES"
     if not archived:
         entry = "".join(line + "\n" for line in description.splitlines() if line.split(":")[0] in

@@ -67,7 +67,8 @@ SHOWN = (*BASE, "manager/model/")
 
 # Third-party header -> where it may be included.
 ADAPTERS = {
-    "uv.h": r"base/(loop|stream|listener|child|work)\.c",
+    "uv.h": r"base/(loop|stream|listener|child|work|ready)\.c",
+    "curl/curl.h": r"base/fetch\.c",
     "jansson.h": r"(mcp|cli|kernels)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/(deps/set|registry/own-id)\.c",
     "sodium.h": r"manager/(model/token|store/key|files/digest)\.c|kernels/jupyter/[^/]*\.c",
     "zmq.h": r"kernels/jupyter/[^/]*\.c",
@@ -80,8 +81,8 @@ ADAPTERS = {
 SYSTEM = re.compile(r"(linux|linux/netfilter|sys|netinet|arpa|net|asm)/[a-z0-9_]+\.h")
 SYSTEM_NAMES = set("""
     assert ctype dirent dlfcn endian errno fcntl fnmatch ftw getopt glob grp inttypes langinfo limits link locale malloc math mntent netdb
-    poll pthread pty pwd regex sched semaphore setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn
-    string strings syslog termios threads time unistd utime wchar wctype
+    poll pthread pty pwd regex sched search semaphore setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib
+    stdnoreturn string strings syslog termios threads time unistd utime wchar wctype
 """.split())
 
 SOURCES = re.compile(r"\.(c|h|inc|def|cc|cpp|cxx|hh|hpp|hxx|m|S)$")

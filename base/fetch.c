@@ -1,0 +1,435 @@
+#include "base/fetch.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <sys/socket.h>
+
+#include "base/alloc.h"
+#include "base/list.h"
+#include "base/ready.h"
+
+#define CONNECT_SECONDS 30L
+/* An answer that stands still for so long is over. A paused one does not count. */
+#define SILENT_SECONDS 60L
+/* Of an answer's head. */
+#define FIELDS_MAX 100u
+#define FIELD_BYTES_MAX 8192u
+/* What comes with a redirect is for nobody. */
+#define IGNORED_MAX (256u << 10)
+
+/* ---- the library */
+
+#define FUNCTIONS(X)                                                                                                   \
+	X(curl_global_init)                                                                                            \
+	X(curl_easy_init)                                                                                              \
+	X(curl_easy_setopt)                                                                                            \
+	X(curl_easy_getinfo)                                                                                           \
+	X(curl_easy_cleanup)                                                                                           \
+	X(curl_easy_pause)                                                                                             \
+	X(curl_easy_strerror)                                                                                          \
+	X(curl_multi_init)                                                                                             \
+	X(curl_multi_setopt)                                                                                           \
+	X(curl_multi_add_handle)                                                                                       \
+	X(curl_multi_remove_handle)                                                                                    \
+	X(curl_multi_socket_action)                                                                                    \
+	X(curl_multi_assign)                                                                                           \
+	X(curl_multi_info_read)                                                                                        \
+	X(curl_multi_cleanup)                                                                                          \
+	X(curl_slist_append)                                                                                           \
+	X(curl_slist_free_all)
+
+/* Its header makes macros of some of these, for checks that a pointer cannot have. */
+#undef curl_easy_setopt
+#undef curl_easy_getinfo
+#undef curl_multi_setopt
+
+#define POINTER(name) __typeof__(&name) name;
+static struct {
+	bool loaded;
+	FUNCTIONS(POINTER)
+} lib;
+
+static bool find_functions(void *handle)
+{
+#define FIND(name)                                                                                                     \
+	lib.name = (__typeof__(lib.name))dlsym(handle, #name);                                                         \
+	if (!lib.name)                                                                                                 \
+		return false;
+	FUNCTIONS(FIND)
+	return true;
+}
+
+/* It stays loaded: what it has set up cannot be undone. */
+static int load(struct fail *f)
+{
+	static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.4.dylib" };
+	for (size_t i = 0; i < ARRAY_LEN(names) && !lib.loaded; i++) {
+		void *handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+		lib.loaded = handle && find_functions(handle) && lib.curl_global_init(CURL_GLOBAL_ALL) == CURLE_OK;
+	}
+	if (lib.loaded)
+		return 0;
+	fail_set(f, FAIL_ENGINE, "libcurl cannot be loaded (%s)", names[0]);
+	return fail_hint(f, "Install libcurl 4 on the machine that runs Husk.");
+}
+
+bool fetch_is_loaded(void)
+{
+	return lib.loaded;
+}
+
+/* ---- what belongs together */
+
+struct fetcher {
+	struct loop *loop;
+	CURLM *multi;
+	struct timer *timer;
+	struct list fetches;
+	bool inside; /* of the library: nothing may be freed now */
+};
+
+struct fetch {
+	struct list node;
+	struct fetcher *fetcher;
+	struct fetch_spec spec; /* only flags and callbacks are looked at after the start */
+	CURL *easy;
+	struct curl_slist *fields;
+	struct timer *resume;
+	struct strv answer; /* the head so far */
+	size_t answer_bytes;
+	size_t ignored;
+	bool told_head, ended, freed, encoded, redirects;
+	char error[CURL_ERROR_SIZE];
+};
+
+static void release(struct fetch *t)
+{
+	list_remove(&t->node);
+	lib.curl_multi_remove_handle(t->fetcher->multi, t->easy);
+	lib.curl_easy_cleanup(t->easy);
+	lib.curl_slist_free_all(t->fields);
+	timer_free(t->resume);
+	strv_release(&t->answer);
+	free(t);
+}
+
+struct fetch *fetch_free(struct fetch *t)
+{
+	if (!t)
+		return NULL;
+	t->freed = true;
+	if (!t->fetcher->inside)
+		release(t);
+	return NULL;
+}
+
+/* ---- the end of a turn in the library */
+
+static void tell_head(struct fetch *t)
+{
+	long status = 0;
+	curl_off_t length = -1;
+	char *location = NULL;
+	t->told_head = true;
+	lib.curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+	lib.curl_easy_getinfo(t->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+	lib.curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &location);
+	t->spec.on_head(t->spec.ctx, &(struct fetch_head){ .status = (int)status,
+							   .length = length,
+							   .location = location,
+							   .fields = &t->answer,
+							   .decoded = t->encoded && t->spec.compressed });
+}
+
+static void tell_ends(struct fetcher *r)
+{
+	int left;
+	for (CURLMsg *m; (m = lib.curl_multi_info_read(r->multi, &left));) {
+		if (m->msg != CURLMSG_DONE)
+			continue;
+		CURLcode code = m->data.result;
+		struct fetch *t = NULL;
+		lib.curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&t);
+		if (t->freed || t->ended)
+			continue;
+		t->ended = true;
+		if (t->redirects && code == CURLE_OK)
+			tell_head(t);
+		if (t->freed)
+			continue;
+		const char *why = *t->error ? t->error : lib.curl_easy_strerror(code);
+		/* It may be freed from inside; the list of messages stays. */
+		t->spec.on_end(t->spec.ctx, code == CURLE_OK ? NULL : why);
+	}
+}
+
+static void leave(struct fetcher *r)
+{
+	tell_ends(r);
+	r->inside = false;
+	list_for_each(t, &r->fetches, struct fetch, node)
+		if (t->freed)
+			release(t);
+}
+
+static void act(struct fetcher *r, curl_socket_t fd, int events)
+{
+	int running;
+	r->inside = true;
+	lib.curl_multi_socket_action(r->multi, fd, events, &running);
+	leave(r);
+}
+
+static void on_timer(void *ctx)
+{
+	act(ctx, CURL_SOCKET_TIMEOUT, 0);
+}
+
+/* ---- what the library asks of the loop */
+
+struct socket_watch {
+	struct fetcher *fetcher;
+	curl_socket_t fd;
+	struct ready *ready;
+};
+
+static void on_ready(void *ctx, int events)
+{
+	struct socket_watch *w = ctx;
+	act(w->fetcher, w->fd,
+	    (events & READY_READ ? CURL_CSELECT_IN : 0) | (events & READY_WRITE ? CURL_CSELECT_OUT : 0));
+}
+
+static int on_socket(CURL *easy UNUSED, curl_socket_t fd, int what, void *ctx, void *of_socket)
+{
+	struct fetcher *r = ctx;
+	struct socket_watch *w = of_socket;
+	if (what == CURL_POLL_REMOVE) {
+		if (w)
+			ready_free(w->ready);
+		free(w);
+		lib.curl_multi_assign(r->multi, fd, NULL);
+		return 0;
+	}
+	if (!w) {
+		w = new0(struct socket_watch);
+		w->fetcher = r;
+		w->fd = fd;
+		w->ready = ready_new(r->loop, fd, on_ready, w);
+		lib.curl_multi_assign(r->multi, fd, w);
+	}
+	if (!w->ready)
+		return -1;
+	ready_watch(w->ready, (what & CURL_POLL_IN ? READY_READ : 0) | (what & CURL_POLL_OUT ? READY_WRITE : 0));
+	return 0;
+}
+
+static int on_wants_timer(CURLM *multi UNUSED, long ms, void *ctx)
+{
+	struct fetcher *r = ctx;
+	if (ms < 0)
+		timer_stop(r->timer);
+	else
+		timer_start(r->timer, (uint64_t)ms, 0);
+	return 0;
+}
+
+struct fetcher *fetcher_new(struct loop *loop, struct fail *f)
+{
+	if (!lib.loaded && load(f) < 0)
+		return NULL;
+	struct fetcher *r = new0(struct fetcher);
+	r->loop = loop;
+	list_init(&r->fetches);
+	r->timer = timer_new(loop, on_timer, r);
+	r->multi = lib.curl_multi_init();
+	lib.curl_multi_setopt(r->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+	lib.curl_multi_setopt(r->multi, CURLMOPT_SOCKETDATA, r);
+	lib.curl_multi_setopt(r->multi, CURLMOPT_TIMERFUNCTION, on_wants_timer);
+	lib.curl_multi_setopt(r->multi, CURLMOPT_TIMERDATA, r);
+	return r;
+}
+
+struct fetcher *fetcher_free(struct fetcher *r)
+{
+	if (!r)
+		return NULL;
+	lib.curl_multi_cleanup(r->multi);
+	timer_free(r->timer);
+	free(r);
+	return NULL;
+}
+
+/* ---- an answer */
+
+static bool has_field(const struct fetch *t, const char *name)
+{
+	for (size_t i = 0; i < t->answer.n; i++)
+		if (strncmp(t->answer.v[i], name, strlen(name)) == 0)
+			return true;
+	return false;
+}
+
+/* One line of the head; the last one is empty. An informational answer has a head too. */
+static size_t on_field(char *data, size_t size, size_t n, void *ctx)
+{
+	struct fetch *t = ctx;
+	size_t all = size * n, len = all;
+	long status = 0;
+	while (len && (data[len - 1] == '\n' || data[len - 1] == '\r'))
+		len--;
+	if (t->freed || t->told_head)
+		return t->freed ? 0 : all; /* trailers */
+	if (len == 0) {
+		lib.curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+		/* Where a redirect leads is known when it is over. */
+		t->redirects = status >= 300 && status < 400 && has_field(t, "location:");
+		if (status >= 200 && !t->redirects)
+			tell_head(t);
+		return t->freed ? 0 : all;
+	}
+	if (len >= 5 && memcmp(data, "HTTP/", 5) == 0) {
+		strv_release(&t->answer);
+		t->answer_bytes = 0;
+		return all;
+	}
+	t->answer_bytes += len;
+	if (t->answer.n >= FIELDS_MAX || t->answer_bytes > FIELD_BYTES_MAX)
+		return all;
+	AUTO(freep) char *field = xstrndup(data, len);
+	for (char *c = field; *c && *c != ':'; c++)
+		*c = (char)tolower((unsigned char)*c);
+	t->encoded |= strncmp(field, "content-encoding:", 17) == 0;
+	strv_add(&t->answer, field);
+	return all;
+}
+
+static size_t on_body(char *data, size_t size, size_t n, void *ctx)
+{
+	struct fetch *t = ctx;
+	if (t->freed)
+		return 0;
+	if (t->redirects)
+		return (t->ignored += size * n) > IGNORED_MAX ? 0 : size * n;
+	t->spec.on_data(t->spec.ctx, data, size * n);
+	return t->freed ? 0 : size * n;
+}
+
+static bool is_local(const struct sockaddr *sa)
+{
+	if (sa->sa_family == AF_INET6) {
+		const struct in6_addr *a = &((const struct sockaddr_in6 *)sa)->sin6_addr;
+		if (IN6_IS_ADDR_LOOPBACK(a) || IN6_IS_ADDR_LINKLOCAL(a) || IN6_IS_ADDR_UNSPECIFIED(a) ||
+		    IN6_IS_ADDR_MULTICAST(a))
+			return true;
+		if (!IN6_IS_ADDR_V4MAPPED(a))
+			return false;
+		struct sockaddr_in mapped = { .sin_family = AF_INET };
+		memcpy(&mapped.sin_addr, a->s6_addr + 12, 4);
+		return is_local((const struct sockaddr *)&mapped);
+	}
+	uint32_t a = ntohl(((const struct sockaddr_in *)sa)->sin_addr.s_addr);
+	return a >> 24 == 127 || a >> 24 == 0 || a >> 16 == 0xa9fe || a >> 28 == 0xe || a == UINT32_MAX;
+}
+
+static curl_socket_t on_open(void *ctx, curlsocktype purpose UNUSED, struct curl_sockaddr *a)
+{
+	const struct fetch *t = ctx;
+	if (t->spec.no_local && is_local(&a->addr))
+		return CURL_SOCKET_BAD;
+	return socket(a->family, a->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->protocol);
+}
+
+/* ---- a request */
+
+static void on_resume(void *ctx)
+{
+	struct fetch *t = ctx;
+	struct fetcher *r = t->fetcher;
+	if (t->ended)
+		return;
+	r->inside = true;
+	lib.curl_easy_pause(t->easy, CURLPAUSE_CONT);
+	leave(r);
+	/* What had come meanwhile is dealt with as if it came now. */
+}
+
+void fetch_pause(struct fetch *t, bool paused)
+{
+	if (t->ended || t->freed)
+		return;
+	if (!paused) {
+		timer_start(t->resume, 0, 0);
+		return;
+	}
+	timer_stop(t->resume);
+	lib.curl_easy_pause(t->easy, CURLPAUSE_RECV);
+}
+
+#define SET(option, value) (failed |= lib.curl_easy_setopt(t->easy, option, value) != CURLE_OK)
+
+static bool set_options(struct fetch *t, const struct fetch_spec *spec)
+{
+	bool failed = false;
+	SET(CURLOPT_URL, spec->url);
+	SET(CURLOPT_NOBODY, spec->head ? 1L : 0L);
+	SET(CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075500
+	SET(CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+	SET(CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+	SET(CURLOPT_FOLLOWLOCATION, 0L);
+	SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+	SET(CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+	SET(CURLOPT_PATH_AS_IS, 1L);
+	SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+	SET(CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
+	SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
+	SET(CURLOPT_LOW_SPEED_TIME, SILENT_SECONDS);
+	SET(CURLOPT_HTTPHEADER, t->fields);
+	SET(CURLOPT_HEADERFUNCTION, on_field);
+	SET(CURLOPT_HEADERDATA, t);
+	SET(CURLOPT_WRITEFUNCTION, on_body);
+	SET(CURLOPT_WRITEDATA, t);
+	SET(CURLOPT_OPENSOCKETFUNCTION, on_open);
+	SET(CURLOPT_OPENSOCKETDATA, t);
+	SET(CURLOPT_ERRORBUFFER, t->error);
+	SET(CURLOPT_PRIVATE, t);
+	if (spec->compressed)
+		SET(CURLOPT_ACCEPT_ENCODING, "gzip");
+	if (spec->ca_file)
+		SET(CURLOPT_CAINFO, spec->ca_file);
+	if (spec->user || spec->password) {
+		SET(CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+		SET(CURLOPT_USERNAME, spec->user ? spec->user : "");
+		SET(CURLOPT_PASSWORD, spec->password ? spec->password : "");
+	}
+#if LIBCURL_VERSION_NUM >= 0x075700
+	/* Who gives up does not wait for a name that is being looked up. An older library does not know it. */
+	(void)lib.curl_easy_setopt(t->easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
+	return !failed;
+}
+
+struct fetch *fetch_new(struct fetcher *r, const struct fetch_spec *spec, struct fail *f)
+{
+	struct fetch *t = new0(struct fetch);
+	t->fetcher = r;
+	t->spec = *spec;
+	t->easy = lib.curl_easy_init();
+	t->resume = timer_new(r->loop, on_resume, t);
+	for (size_t i = 0; spec->fields && i < spec->fields->n; i++)
+		t->fields = lib.curl_slist_append(t->fields, spec->fields->v[i]);
+	list_append(&r->fetches, &t->node);
+	if (!set_options(t, spec) || lib.curl_multi_add_handle(r->multi, t->easy) != CURLM_OK) {
+		fail_set(f, FAIL_ENGINE, "the request cannot be made with this libcurl");
+		fetch_free(t);
+		return NULL;
+	}
+	return t;
+}

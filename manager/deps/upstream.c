@@ -1,0 +1,259 @@
+#include "manager/deps/upstream.h"
+
+#include <ctype.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/parse.h"
+
+#define BLANKS " \t\r\n"
+
+/* A URL, taken apart; all of it is borrowed from its text. */
+struct url {
+	const char *scheme, *login, *host, *rest; /* login NULL = none */
+	size_t scheme_len, login_len, host_len;	  /* host: with its port */
+	size_t rest_len;
+};
+
+static bool url_split(const char *text, size_t n, struct url *ret)
+{
+	const char *slashes = memmem(text, n, "://", 3), *end = text + n;
+	if (!slashes)
+		return false;
+	const char *authority = slashes + 3, *stop = authority, *at = NULL;
+	for (; stop < end && !strchr("/?#", *stop); stop++)
+		if (*stop == '@')
+			at = stop;
+	*ret = (struct url){
+		.scheme = text,
+		.scheme_len = (size_t)(slashes - text),
+		.login = at ? authority : NULL,
+		.login_len = at ? (size_t)(at - authority) : 0,
+		.host = at ? at + 1 : authority,
+		.rest = stop,
+		.rest_len = (size_t)(end - stop),
+	};
+	ret->host_len = (size_t)(stop - ret->host);
+	return true;
+}
+
+static bool is_http(const struct url *u)
+{
+	return (u->scheme_len == 4 && strncasecmp(u->scheme, "http", 4) == 0) ||
+	       (u->scheme_len == 5 && strncasecmp(u->scheme, "https", 5) == 0);
+}
+
+/* NULL if the host is not one. */
+static char *origin_of(const struct url *u)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789.-_:[]";
+	AUTO(freep) char *host = xstrndup(u->host, u->host_len);
+	const char *standard = u->scheme_len == 5 ? ":443" : ":80";
+	for (char *c = host; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	size_t len = strlen(host), tail = strlen(standard);
+	if (!len || len != u->host_len || strspn(host, allowed) != len || *host == ':')
+		return NULL;
+	if (len > tail && streq(host + len - tail, standard))
+		host[len - tail] = '\0';
+	return xasprintf("%s://%s", u->scheme_len == 5 ? "https" : "http", host);
+}
+
+/* --- paths ------------------------------------------------------------------------------------------------------- */
+
+static int hex_value(char c)
+{
+	return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? (c | 0x20) - 'a' + 10 : -1;
+}
+
+static char *decoded(const char *text, size_t n)
+{
+	struct buf out = { 0 };
+	for (size_t i = 0; i < n; i++) {
+		int high = text[i] == '%' && i + 2 < n ? hex_value(text[i + 1]) : -1;
+		int low = high >= 0 ? hex_value(text[i + 2]) : -1;
+		char c = low >= 0 ? (char)(high << 4 | low) : text[i];
+		if (low >= 0)
+			i += 2;
+		if (c)
+			buf_add(&out, &c, 1);
+	}
+	return buf_steal_str(&out);
+}
+
+static bool has_dot_segment(const char *path)
+{
+	for (const char *s = path; *s;) {
+		size_t n = strcspn(s, "/");
+		if ((n == 1 && s[0] == '.') || (n == 2 && s[0] == '.' && s[1] == '.'))
+			return true;
+		s += n + (s[n] == '/');
+	}
+	return false;
+}
+
+char *upstream_path(const char *target)
+{
+	size_t n = strcspn(target, "?#");
+	if (*target != '/' || memmem(target, n, "%00", 3))
+		return NULL;
+	AUTO(freep) char *path = decoded(target, n);
+	for (const char *c = path; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f || *c == '\\')
+			return NULL;
+	/* A server that decodes twice must not see what we do not. */
+	AUTO(freep) char *twice = decoded(path, strlen(path));
+	if (has_dot_segment(path) || has_dot_segment(twice) || strchr(twice, '\\'))
+		return NULL;
+	return take_ptr(path);
+}
+
+bool upstream_covers(const struct upstream *u, const char *path)
+{
+	for (size_t i = 0; i < u->paths.n; i++) {
+		size_t n = strlen(u->paths.v[i]);
+		if (strncmp(path, u->paths.v[i], n) == 0 ||
+		    (strlen(path) == n - 1 && strncmp(path, u->paths.v[i], n - 1) == 0))
+			return true;
+	}
+	return false;
+}
+
+/* --- upstreams --------------------------------------------------------------------------------------------------- */
+
+static void wipe(char **secret)
+{
+	if (*secret)
+		explicit_bzero(*secret, strlen(*secret));
+	free(*secret);
+	*secret = NULL;
+}
+
+void upstreams_release(struct upstreams *u)
+{
+	for (size_t i = 0; i < u->n; i++) {
+		free(u->v[i].origin);
+		wipe(&u->v[i].user);
+		wipe(&u->v[i].password);
+		strv_release(&u->v[i].paths);
+	}
+	u->n = 0;
+}
+
+const struct upstream *upstreams_find(const struct upstreams *u, uint16_t port)
+{
+	for (size_t i = 0; i < u->n; i++)
+		if (u->v[i].port == port)
+			return &u->v[i];
+	return NULL;
+}
+
+char *upstream_local(const struct upstream *u)
+{
+	return xasprintf("http://127.0.0.1:%u", u->port);
+}
+
+const char *upstream_rest(const struct upstream *u, const char *url)
+{
+	struct url parts;
+	if (!url_split(url, strlen(url), &parts) || !is_http(&parts))
+		return NULL;
+	AUTO(freep) char *origin = origin_of(&parts);
+	return origin && streq(origin, u->origin) ? parts.rest : NULL;
+}
+
+/* The upstream of that origin and login, made if there is none; NULL if there are too many. */
+static struct upstream *find_or_add(struct upstreams *all, char **origin, char **user, char **password)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		struct upstream *u = &all->v[i];
+		if (streq(u->origin, *origin) && streq(u->user, *user) && streq(u->password, *password))
+			return u;
+	}
+	if (all->n == ARRAY_LEN(all->v))
+		return NULL;
+	struct upstream *u = &all->v[all->n];
+	*u = (struct upstream){ .origin = take_ptr(*origin),
+				.user = take_ptr(*user),
+				.password = take_ptr(*password),
+				.port = (uint16_t)(UPSTREAM_PORT_FIRST + all->n) };
+	all->n++;
+	return u;
+}
+
+static int add_path(struct upstream *u, const struct url *url)
+{
+	AUTO(freep) char *rest = xstrndup(url->rest, url->rest_len);
+	AUTO(freep) char *target = *rest == '/' ? xstrdup(rest) : xasprintf("/%s", rest);
+	AUTO(freep) char *path = upstream_path(target);
+	if (!path)
+		return -1;
+	size_t n = strlen(path);
+	strv_addf(&u->paths, "%s%s", path, path[n - 1] == '/' ? "" : "/");
+	return 0;
+}
+
+static int take_url(struct upstreams *all, struct buf *value, const char *name, const struct url *url, struct fail *f)
+{
+	const char *colon = memchr(url->login, ':', url->login_len);
+	size_t user_len = colon ? (size_t)(colon - url->login) : url->login_len;
+	AUTO(wipe) char *user = decoded(url->login, user_len);
+	AUTO(wipe) char *password = decoded(colon ? colon + 1 : "", colon ? url->login_len - user_len - 1 : 0);
+	AUTO(freep) char *origin = origin_of(url);
+	if (!origin)
+		return fail_set(f, FAIL_INVALID, "setting %s: a URL in it names no host", name);
+	struct upstream *u = find_or_add(all, &origin, &user, &password);
+	if (!u)
+		return fail_set(f, FAIL_INVALID, "setting %s: at most %u package indexes may have a login", name,
+				RELAY_PORTS_MAX);
+	if (add_path(u, url) < 0)
+		return fail_set(f, FAIL_INVALID, "setting %s: the path of a URL in it makes no sense", name);
+	AUTO(freep) char *local = upstream_local(u);
+	buf_add_str(value, local);
+	buf_add(value, url->rest, url->rest_len);
+	return 0;
+}
+
+int upstreams_take(struct upstreams *ret, struct strv *env, const struct strv *sources, struct fail *f)
+{
+	for (size_t i = 0; i < sources->n; i++) {
+		const char *source = sources->v[i], *text = strchr(source, '=') + 1;
+		AUTO(freep) char *name = xstrndup(source, (size_t)(text - 1 - source));
+		AUTO(buf_release) struct buf value = { 0 };
+		while (*text) {
+			size_t blank = strspn(text, BLANKS), n = strcspn(text + blank, BLANKS);
+			struct url url;
+			buf_add(&value, text, blank);
+			text += blank;
+			if (!url_split(text, n, &url) || !is_http(&url) || !url.login)
+				buf_add(&value, text, n);
+			else if (take_url(ret, &value, name, &url, f) < 0)
+				return -1;
+			text += n;
+		}
+		strv_addf(env, "%s=%s", name, buf_str(&value));
+	}
+	return 0;
+}
+
+void upstreams_show(const struct upstreams *u, struct buf *out, const char *text, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		size_t hit = 0;
+		for (size_t k = 0; k < u->n && !hit; k++) {
+			AUTO(freep) char *local = upstream_local(&u->v[k]);
+			size_t len = strlen(local);
+			/* Some say it without its scheme. */
+			if (text[i] == '1')
+				memmove(local, local + 7, (len -= 7) + 1);
+			if (len > n - i || memcmp(text + i, local, len) != 0 ||
+			    (i + len < n && isdigit((unsigned char)text[i + len])))
+				continue;
+			buf_add_str(out, text[i] == '1' ? strchr(u->v[k].origin, '/') + 2 : u->v[k].origin);
+			hit = len;
+		}
+		if (!hit)
+			buf_add(out, text + i, 1);
+		i += hit ? hit : 1;
+	}
+}

@@ -1,0 +1,204 @@
+"""A package index with a login is relayed: whatever a package does while it is built, the login is not in its container."""
+
+import base64
+import ipaddress
+import json
+import subprocess
+
+import package_index
+import pytest
+from dependencies import INSTALL, create, left, session_of
+from harness import docker, wait_until
+
+USER, CLEAR, ENCODED = "canary-user", "cAnArY/passw0rd", "cAnArY%2Fpassw0rd"
+LOGIN = f"{USER}:{CLEAR}"
+BASIC = base64.b64encode(LOGIN.encode()).decode()
+
+# Looks everywhere, from inside the process that builds the package: memory of every process, environments, arguments, open files and all
+# files that can be written. The words are put together so that this text itself is not found; its own memory it leaves out.
+PROBE = r"""
+my %word = (canary => join('|', 'cAnAr' . 'Y[/]pass' . 'w0rd', 'cAnAr' . 'Y%2Fpass' . 'w0rd', BASIC_PARTS),
+    control => '127[.]0[.]0[.]1:87' . '01');
+my (%found, $bytes, $memories);
+sub look { my ($where, $data) = @_; $bytes += length $data;
+    for my $w (keys %word) { $found{$w}{$where}++ if $data =~ /$word{$w}/ } }
+sub slurp { my ($path) = @_; open(my $f, '<:raw', $path) or return ''; local $/ = \(64 << 20); my $data = <$f>; return $data // '' }
+sub walk { my ($dir, $depth) = @_; return if $depth > 12; opendir(my $d, $dir) or return;
+    for my $name (grep { !/^[.][.]?$/ } readdir $d) { my $path = "$dir/$name"; next if -l $path;
+        if (-d _) { walk($path, $depth + 1) } elsif (-f _ && -s _ < 32 << 20) { look("file $path", slurp($path)) } } }
+for my $p (grep { m{/\d+$} } glob '/proc/*') {
+    my ($pid) = $p =~ /(\d+)$/;
+    look("environ $pid", slurp("$p/environ")); look("cmdline $pid", slurp("$p/cmdline"));
+    for my $fd (glob "$p/fd/*") { look("fd $pid", slurp($fd)) if -f $fd }
+    next if $pid == $$;
+    open(my $maps, '<', "$p/maps") or next; open(my $mem, '<:raw', "$p/mem") or next; $memories++;
+    while (<$maps>) { my ($from, $to, $mode) = /^([0-9a-f]+)-([0-9a-f]+) (r.)/ or next;
+        { no warnings; $from = hex $from; $to = hex $to; }
+        my $rest = '';
+        for (my $at = $from; $at < $to; $at += 1 << 22) { sysseek($mem, $at, 0) or last;
+            sysread($mem, my $data, $to - $at < 1 << 22 ? $to - $at : 1 << 22) or last;
+            look("memory $pid", $rest . $data); $rest = substr $data, -100 } } }
+walk($_, 0) for qw(/opt/husk /home /tmp /workspace /dev/shm /run /etc /var);
+open(my $out, '>', $ARGV[0]) or die; my $list = sub { join ',', map { "\"$_\"" } map { s/[^ -~]|["\\]/?/gr } sort keys %{$found{$_[0]}} };
+printf $out '{"bytes":%d,"memories":%d,"canary":[%s],"control":[%s]}', $bytes, $memories, $list->('canary'), $list->('control');
+""".replace("BASIC_PARTS", f"'{BASIC[:9]}' . '{BASIC[9:]}'")
+
+BACKEND = """
+import subprocess, zipfile
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    subprocess.run(["perl", "probe.pl", "result.json"], check=True)
+    name = "husk_probe-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(f"{folder}/{name}", "w") as wheel:
+        wheel.writestr("husk_probe.py", f"RESULT = {open('result.json').read()!r}\\n")
+        wheel.writestr("husk_probe-1.0.dist-info/METADATA", "Metadata-Version: 2.1\\nName: husk-probe\\nVersion: 1.0\\n")
+        wheel.writestr("husk_probe-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr("husk_probe-1.0.dist-info/RECORD", "")
+    return name
+"""
+
+
+def check(result, index):
+    """The probe saw much, found what is there to be found, and not the login."""
+    result = json.loads(result)
+    assert result["canary"] == []
+    assert any(place.startswith("memory") for place in result["control"]), result
+    assert result["memories"] >= 2 and result["bytes"] > 10 << 20, result
+    with_login = [login for _, login in index.askers if login == f"Basic {BASIC}"]
+    assert with_login, "the index was asked without a login"
+
+
+# --- a package that looks for it
+
+
+def test_pip(begin, make_index):
+    index = make_index(login=LOGIN)
+    package_index.add_tar(index.folder / "simple" / "husk-probe" / "husk_probe-1.0.tar.gz", "husk_probe-1.0", {
+        "PKG-INFO": "Metadata-Version: 2.1\nName: husk-probe\nVersion: 1.0\n", "probe.pl": PROBE, "backend.py": BACKEND,
+        "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'})
+    server = begin(**index.pip(login=f"{USER}:{ENCODED}"))
+    session = session_of(server, create(server, dependencies={"husk-probe": "1.0"}))
+    check(session.code("import husk_probe; print(husk_probe.RESULT)").ok().stdout, index)
+
+
+@pytest.mark.parametrize("below, host", [("/", "http://registry.example"), ("/npm/", None)])
+def test_npm(begin, make_index, below, host):
+    """At the top of its host, tarballs are fetched from the registry wherever they are said to be."""
+    index = make_index(login=LOGIN)
+    package_index.add_npm_package(index, "husk-probe", "1.0.0", {"scripts": {"install": "perl probe.pl result.json"}}, {"probe.pl": PROBE},
+                                  below, host)
+    server = begin(NPM_CONFIG_REGISTRY=index.url(below[1:], f"{USER}:{ENCODED}"))
+    session = session_of(server, create(server, language="node", dependencies={"husk-probe": ""}))
+    check(session.code("console.log(JSON.stringify(require('husk-probe/result.json')))").ok().stdout, index)
+    assert "audit" not in " ".join(index.asked)
+
+
+def test_r(begin, make_index):
+    index = make_index(login=LOGIN)
+    package_index.add_r_package(index.folder, "huskprobe", "1.0", {
+        "NAMESPACE": "export(result)\n", "R/a.R": "result <- function() readLines(system.file('probe.json', package = 'huskprobe'), warn = FALSE)\n",
+        "inst/README": "probe.json comes beside this", "probe.pl": PROBE, "configure": "#!/bin/sh\nperl probe.pl inst/probe.json\n"})
+    server = begin(R_REPOS=index.url(login=f"{USER}:{ENCODED}"))
+    session = session_of(server, create(server, language="r", dependencies={"huskprobe": ""}))
+    check(session.code("cat(huskprobe::result())").ok().stdout, index)
+
+
+# --- where links lead
+
+
+def test_links_and_redirects(begin, make_index):
+    """Files of the same origin come with the login wherever they are; a redirect elsewhere is followed without it, and a link goes direct."""
+    index, elsewhere = make_index(login=LOGIN), make_index()
+    for name in ("husk-near", "husk-far", "husk-direct"):
+        package_index.add_wheel(index.folder if name == "husk-near" else elsewhere.folder, name, "1.0")
+        wheel = f"{name.replace('-', '_')}-1.0-py3-none-any.whl"
+        at = {"husk-near": index.url(f"simple/husk-near/{wheel}"), "husk-far": f"../../files/{wheel}",
+              "husk-direct": elsewhere.url(f"simple/husk-direct/{wheel}")}[name]
+        if name == "husk-near":
+            (index.folder / "packages").mkdir()
+            (index.folder / "simple" / name / wheel).rename(index.folder / "packages" / wheel)
+            at = index.url(f"packages/{wheel}")
+        page = {"meta": {"api-version": "1.0"}, "name": name, "files": [{"filename": wheel, "url": at, "hashes": {}}]}
+        index.pages[f"/simple/{name}/"] = 200, {"Content-Type": "application/vnd.pypi.simple.v1+json"}, json.dumps(page).encode()
+        index.pages[f"/files/{wheel}"] = 302, {"Location": elsewhere.url(f"simple/{name}/{wheel}")}, b""
+    server = begin(**index.pip(login=f"{USER}:{ENCODED}"))
+    session = session_of(server, create(server, dependencies={"husk-near": "", "husk-far": "", "husk-direct": ""}))
+    assert session.code("import husk_near, husk_far, husk_direct; husk_far.version").ok().value == "'1.0'"
+    assert any(path.startswith("/packages/husk_near") for path in index.asked)
+    assert all(login is None for _, login in elsewhere.askers)
+    asked = dict(zip(elsewhere.asked, (address for address, _ in elsewhere.askers)))
+    far, = [address for path, address in asked.items() if "husk_far" in path]
+    direct, = [address for path, address in asked.items() if "husk_direct" in path]
+    subnet = docker("network", "inspect", "--format", "{{range .IPAM.Config}}{{.Subnet}}{{end}}", "husk")
+    assert ipaddress.ip_address(direct) in ipaddress.ip_network(subnet) and far != direct
+
+
+def test_a_package_gets_no_further_than_the_index(begin, make_index):
+    """What else is on the index's host is not to be had, whatever way a package asks for it."""
+    index = make_index(login=LOGIN)
+    (index.folder / "secret.txt").write_text("of somebody else")
+    asks = ["/secret.txt", "/simple/../secret.txt", "/simple/%2e%2e/secret.txt", "//secret.txt", "/simple/%252e%252e/secret.txt"]
+    backend = BACKEND.replace('subprocess.run(["perl", "probe.pl", "result.json"], check=True)', f"""
+    import http.client, json
+    statuses = []
+    for method, path in [("GET", p) for p in {asks!r}] + [("POST", "/simple/"), ("PUT", "/simple/x"), ("HEAD", "/simple/husk-probe/")]:
+        link = http.client.HTTPConnection("127.0.0.1", 8701)
+        link.request(method, path)
+        statuses.append(link.getresponse().status)
+    open("result.json", "w").write(json.dumps(statuses))""")
+    package_index.add_tar(index.folder / "simple" / "husk-probe" / "husk_probe-1.0.tar.gz", "husk_probe-1.0", {
+        "PKG-INFO": "Metadata-Version: 2.1\nName: husk-probe\nVersion: 1.0\n", "backend.py": backend,
+        "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'})
+    server = begin(**index.pip(login=f"{USER}:{ENCODED}"))
+    session = session_of(server, create(server, dependencies={"husk-probe": "1.0"}))
+    assert json.loads(session.code("import husk_probe; print(husk_probe.RESULT)").ok().stdout) == [403] * len(asks) + [405, 405, 200]
+    assert not [path for path in index.asked if "secret" in path]
+
+
+# --- TLS, and what goes wrong
+
+
+@pytest.fixture
+def certificate(tmp_path, husk_network):
+    """A certificate for the address of the index, with its key, and for who trusts it without."""
+    both, public = tmp_path / "index.pem", tmp_path / "ca.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=index", "-keyout", tmp_path / "key.pem",
+                    "-out", public, "-addext", f"subjectAltName=IP:{package_index.gateway()}"], check=True, capture_output=True)
+    both.write_text(public.read_text() + (tmp_path / "key.pem").read_text())
+    return both, public
+
+
+def test_tls_ends_at_the_server(begin, make_index, certificate):
+    """The certificate is checked by the file of the settings; without it nothing is sent, and the answer says what to do."""
+    both, public = certificate
+    index = make_index(login=LOGIN, certificate=both)
+    package_index.add_wheel(index.folder, "husk-safe", "1.0")
+    settings = {"PIP_INDEX_URL": index.url("simple/", f"{USER}:{ENCODED}")}
+    refused = create(begin(**settings), dependencies={"husk-safe": ""})
+    assert refused.is_error and "certificate" in refused.text and "CONTAINER_CA_BUNDLE" in refused.fields["hint"]
+    assert index.url() in refused.text + "/" and "127.0.0.1" not in refused.text and not index.asked
+    server = begin(CONTAINER_CA_BUNDLE=str(public), **settings)
+    session = session_of(server, create(server, dependencies={"husk-safe": ""}))
+    assert session.code("import husk_safe; husk_safe.version").ok().value == "'1.0'"
+
+
+def test_a_wrong_login_is_explained(begin, make_index):
+    index = make_index(login=LOGIN)
+    server = begin(**index.pip(login="somebody:else"))
+    refused = create(server, dependencies={"husk-demo": ""})
+    assert refused.is_error and f"{index.url()[:-1]} does not accept the login of the settings (HTTP 401)" in refused.text
+    assert "else" not in refused.text and "The person who runs Husk" in refused.fields["hint"]
+    wait_until(lambda: not left(server), what="everything of it to go")
+
+
+def test_a_cancelled_install_lets_go_of_the_index(begin, make_index):
+    index = make_index(login=LOGIN)
+    package_index.add_wheel(index.folder, "husk-slow", "1.0")
+    index.hold("husk_slow")
+    server = begin(**index.pip(login=f"{USER}:{ENCODED}"))
+    answer = server.start_call("create_session", {"dependencies": {"husk-slow": ""}})
+    assert index.holding.wait(INSTALL)
+    assert server.ping() < 5
+    server.cancel(answer)
+    wait_until(lambda: not left(server), what="everything of it to go")
+    index.release.set()
+    session_of(server, create(server, dependencies={"husk-slow": ""}))

@@ -1,0 +1,18 @@
+/* A web server in a process of its own, for what a test asks over HTTP. */
+#ifndef HUSK_TESTS_HTTP_SERVER_H
+#define HUSK_TESTS_HTTP_SERVER_H
+
+#include <sys/types.h>
+
+#include "base/defs.h"
+
+struct http_server {
+	pid_t pid;
+	uint16_t port; /* of 127.0.0.1 */
+};
+
+/* answer() runs in the other process, once for each connection: it gets the head of the request and writes to fd. */
+void http_server_start(struct http_server *s, void (*answer)(const char *request, int fd));
+void http_server_stop(struct http_server *s);
+
+#endif

@@ -1,0 +1,146 @@
+#include "manager/deps/upstream.h"
+
+#include "base/alloc.h"
+#include "tests/unit/unit.h"
+
+static void take(struct upstreams *u, struct strv *env, const char *source)
+{
+	AUTO(strv_release) struct strv sources = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	strv_add(&sources, source);
+	assert_int_equal(upstreams_take(u, env, &sources, &f), 0);
+}
+
+static void only_urls_with_a_login_are_relayed(void **state)
+{
+	AUTO(upstreams_release) struct upstreams u = { 0 };
+	AUTO(strv_release) struct strv env = { 0 };
+	take(&u, &env, "A=https://me:s%40cret@Index.Example:443/team/simple?x=1 https://open.example/simple/");
+	take(&u, &env, "B=https://me:s%40cret@index.example/other/  http://token@h:8080");
+	take(&u, &env, "C=index.example ssh://u:p@h/x");
+	assert_int_equal(u.n, 2);
+	assert_string_equal(u.v[0].origin, "https://index.example");
+	assert_string_equal(u.v[0].user, "me");
+	assert_string_equal(u.v[0].password, "s@cret");
+	assert_int_equal(u.v[0].paths.n, 2);
+	assert_string_equal(u.v[0].paths.v[0], "/team/simple/");
+	assert_string_equal(u.v[1].origin, "http://h:8080");
+	assert_string_equal(u.v[1].user, "token");
+	assert_string_equal(u.v[1].password, "");
+	assert_string_equal(u.v[1].paths.v[0], "/");
+	assert_string_equal(env.v[0], "A=http://127.0.0.1:8701/team/simple?x=1 https://open.example/simple/");
+	assert_string_equal(env.v[1], "B=http://127.0.0.1:8701/other/  http://127.0.0.1:8702");
+	assert_string_equal(env.v[2], "C=index.example ssh://u:p@h/x");
+	assert_ptr_equal(upstreams_find(&u, 8702), &u.v[1]);
+	assert_null(upstreams_find(&u, 8703));
+}
+
+static void the_same_place_with_another_login_is_another(void **state)
+{
+	AUTO(upstreams_release) struct upstreams u = { 0 };
+	AUTO(strv_release) struct strv env = { 0 };
+	take(&u, &env, "A=https://a:b@h/ https://c:d@h/");
+	assert_int_equal(u.n, 2);
+}
+
+static void what_makes_no_sense_is_said_without_the_login(void **state)
+{
+	static const char *const bad[] = {
+		"A=https://u:geheim@/x", "A=https://u:geheim@h/../x", "A=https://u:geheim@h!/",
+		"A=https://u:geheim@1/ https://u:geheim@2/ https://u:geheim@3/ https://u:geheim@4/ https://u:geheim@5/ "
+		"https://u:geheim@6/ https://u:geheim@7/ https://u:geheim@8/ https://u:geheim@9/"
+	};
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		AUTO(upstreams_release) struct upstreams u = { 0 };
+		AUTO(strv_release) struct strv env = { 0 }, sources = { 0 };
+		AUTO(fail_release) struct fail f = { 0 };
+		strv_add(&sources, bad[i]);
+		assert_int_equal(upstreams_take(&u, &env, &sources, &f), -1);
+		assert_non_null(strstr(f.message, "setting A"));
+		assert_null(strstr(f.message, "geheim"));
+	}
+}
+
+static void paths_mean_what_they_seem_to(void **state)
+{
+	static const struct {
+		const char *target, *path;
+	} paths[] = {
+		{ "/simple/x/?q=../..", "/simple/x/" },
+		{ "/@scope%2fname", "/@scope/name" },
+		{ "/a%20b+c#f", "/a b+c" },
+		{ "/..x/y..", "/..x/y.." },
+		{ "/simple/../admin", NULL },
+		{ "/simple/..", NULL },
+		{ "/./x", NULL },
+		{ "/simple/%2e%2e/admin", NULL },
+		{ "/simple/%2E./admin", NULL },
+		{ "/simple%2f..%2fadmin", NULL },
+		{ "/simple/%252e%252e/admin", NULL },
+		{ "/simple\\..\\admin", NULL },
+		{ "/simple%5c..", NULL },
+		{ "/simple/%255c../", NULL },
+		{ "/x%00y", NULL },
+		{ "/x%0ay", NULL },
+		{ "x", NULL },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		AUTO(freep) char *path = upstream_path(paths[i].target);
+		if (paths[i].path)
+			assert_string_equal(path, paths[i].path);
+		else
+			assert_null(path);
+	}
+}
+
+static void an_index_covers_what_is_below_it(void **state)
+{
+	AUTO(upstreams_release) struct upstreams u = { 0 };
+	AUTO(strv_release) struct strv env = { 0 };
+	take(&u, &env, "A=https://u:p@h/simple/");
+	assert_true(upstream_covers(&u.v[0], "/simple/"));
+	assert_true(upstream_covers(&u.v[0], "/simple"));
+	assert_true(upstream_covers(&u.v[0], "/simple/x/y"));
+	assert_false(upstream_covers(&u.v[0], "/simpler/x"));
+	assert_false(upstream_covers(&u.v[0], "/"));
+	assert_false(upstream_covers(&u.v[0], "/admin"));
+}
+
+static void its_own_urls_are_known(void **state)
+{
+	AUTO(upstreams_release) struct upstreams u = { 0 };
+	AUTO(strv_release) struct strv env = { 0 };
+	take(&u, &env, "A=https://u:p@h/simple/");
+	assert_string_equal(upstream_rest(&u.v[0], "https://H:443/x?y"), "/x?y");
+	assert_string_equal(upstream_rest(&u.v[0], "https://u:p@h"), "");
+	assert_null(upstream_rest(&u.v[0], "http://h/x"));
+	assert_null(upstream_rest(&u.v[0], "https://h:444/x"));
+	assert_null(upstream_rest(&u.v[0], "https://h.evil/x"));
+	assert_null(upstream_rest(&u.v[0], "https://h@evil/x"));
+	assert_null(upstream_rest(&u.v[0], "/x"));
+}
+
+static void readers_see_the_real_address(void **state)
+{
+	AUTO(upstreams_release) struct upstreams u = { 0 };
+	AUTO(strv_release) struct strv env = { 0 };
+	AUTO(buf_release) struct buf out = { 0 };
+	const char *text = "at http://127.0.0.1:8701/simple/, 127.0.0.1:8701 and http://127.0.0.1:87011 or 1";
+	take(&u, &env, "A=https://u:p@h/simple/");
+	upstreams_show(&u, &out, text, strlen(text));
+	assert_string_equal(buf_str(&out), "at https://h/simple/, h and http://127.0.0.1:87011 or 1");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_urls_with_a_login_are_relayed),
+		cmocka_unit_test(the_same_place_with_another_login_is_another),
+		cmocka_unit_test(what_makes_no_sense_is_said_without_the_login),
+		cmocka_unit_test(paths_mean_what_they_seem_to),
+		cmocka_unit_test(an_index_covers_what_is_below_it),
+		cmocka_unit_test(its_own_urls_are_known),
+		cmocka_unit_test(readers_see_the_real_address),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
