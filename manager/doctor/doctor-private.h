@@ -22,6 +22,8 @@ void checks_release(struct checks *c);
 void doctor_judge_client(struct checks *c, const char *path, const struct engine_client *client);
 void doctor_judge_place(struct checks *c, const struct engine_place *place);
 void doctor_judge_engine(struct checks *c, const struct engine_version *engine);
+/* Against the escapes that are known; nothing for engines that are not docker's. */
+void doctor_judge_age(struct checks *c, const struct engine_version *engine);
 /* machine: what this program was built for, as uname says it. */
 void doctor_judge_info(struct checks *c, const struct engine_info *info, const char *machine);
 /* usual: it is the image of this build, not one that HUSK_IMAGE_* names. image NULL = it is not there. */
@@ -36,6 +38,17 @@ void doctor_judge_containers(struct checks *c, const struct config *config, cons
 			     uint64_t now);
 /* What sessions may use of what the engine has. info NULL = not known. */
 void doctor_judge_limits(struct checks *c, const struct config *config, const struct engine_info *info);
+
+/* --- the kernel (kernel.c) --------------------------------------------------------------------------------- */
+struct kernel_facts {
+	bool is_ours;		    /* the engine runs on the kernel that we run on; the rest is known only then */
+	int landlock;		    /* its version, 0 = none */
+	enum support bridge_filter; /* iptables sees what passes a bridge */
+};
+/* engine_kernel: as the engine names it; may be NULL. */
+void doctor_read_kernel(struct kernel_facts *ret, const char *engine_kernel);
+/* Pure. */
+void doctor_judge_kernel(struct checks *c, const struct engine_info *info, const struct kernel_facts *k);
 
 /* --- files and settings (files.c) -------------------------------------------------------------------------- */
 /* The full path of an executable `name`, as the loop's children find it; NULL if there is none. The caller owns it. */

@@ -56,6 +56,9 @@ static void judge_info(struct part *p, const struct engine_info *info)
 	struct utsname uts = { 0 };
 	uname(&uts);
 	doctor_judge_info(&p->checks, info, uts.machine);
+	struct kernel_facts facts;
+	doctor_read_kernel(&facts, info->kernel);
+	doctor_judge_kernel(&p->checks, info, &facts);
 	d->machine = (struct engine_info){ .memory = info->memory, .cpus = info->cpus };
 }
 
@@ -78,6 +81,7 @@ static void judge(struct part *p, const struct engine_answer *a)
 		break;
 	case ASK_ENGINE:
 		doctor_judge_engine(&p->checks, &a->version);
+		doctor_judge_age(&p->checks, &a->version);
 		break;
 	case ASK_INFO:
 		judge_info(p, &a->info);

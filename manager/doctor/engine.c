@@ -87,6 +87,11 @@ static void judge_cgroups(struct checks *c, const struct engine_info *info)
 			c, "cgroups", CHECK_FAIL,
 			"a rootless engine needs cgroup v2 with delegation; boot with systemd.unified_cgroup_hierarchy=1",
 			"not in use: no limit of a session holds");
+	else if (version && streq(version, "1"))
+		checks_add(
+			c, "cgroups", CHECK_WARN, "boot with systemd.unified_cgroup_hierarchy=1 for cgroup v2",
+			"v1, driver %s: socket buffers and other kernel memory are not counted in a session's limit, so it can use more than that",
+			driver);
 	else
 		checks_add(c, "cgroups", CHECK_OK, NULL, "%s%s, driver %s", version ? "v" : "version ",
 			   or_unknown(version), driver);
@@ -107,19 +112,6 @@ static void judge_seccomp(struct checks *c, const struct engine_info *info)
 			c, "seccomp", CHECK_WARN,
 			"make sure that it is no weaker than the default, or remove seccomp-profile from daemon.json",
 			"on, with a profile of its own: %s", profile);
-}
-
-static void judge_protection(struct checks *c, const struct engine_info *info)
-{
-	judge_seccomp(c, info);
-	checks_add(c, "apparmor", CHECK_OK, NULL, "%s",
-		   info->apparmor ? "on" :
-		   info->selinux  ? "off, SELinux is on" :
-				    "off; not required, but a second wall where the kernel has it");
-	checks_add(c, "rootless", CHECK_OK, NULL, "%s",
-		   info->rootless ? "yes" :
-		   info->userns	  ? "no, but root inside is not root outside (userns-remap)" :
-				    "no: whoever may use this engine is root on its machine");
 }
 
 struct limit {
@@ -158,7 +150,7 @@ void doctor_judge_info(struct checks *c, const struct engine_info *info, const c
 	judge_system(c, info, machine);
 	judge_storage(c, info);
 	judge_cgroups(c, info);
-	judge_protection(c, info);
+	judge_seccomp(c, info);
 	judge_limit_support(c, info);
 }
 

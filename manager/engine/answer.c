@@ -46,6 +46,10 @@ void engine_answer_release(struct engine_answer *a)
 		free(a->version.name);
 		free(a->version.version);
 		free(a->version.api);
+		free(a->version.containerd.version);
+		free(a->version.containerd.build);
+		free(a->version.runc.version);
+		free(a->version.runc.build);
 		break;
 	case ASK_INFO:
 		release_info(&a->info);

@@ -32,10 +32,17 @@ struct engine_place {
 	bool is_local;
 };
 
+/* What an engine runs containers with; NULL where it does not say. */
+struct engine_component {
+	char *version;
+	char *build; /* what it was built from: a commit, or a package's full version */
+};
+
 struct engine_version {
 	char *name; /* "Engine", "Podman Engine" or "" */
 	char *version;
 	char *api;
+	struct engine_component containerd, runc;
 };
 
 /* A string is NULL where the engine said nothing. */

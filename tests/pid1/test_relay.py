@@ -89,7 +89,7 @@ def test_half_an_answer_is_a_broken_connection(relay):
 
 def test_data_is_credited_when_it_was_read(relay):
     """A client that reads nothing costs a window; more than that is a manager that breaks the protocol."""
-    client, call = relay(r'exec 3<>/dev/tcp/127.0.0.1/8701; printf "GET / HTTP/1.1\r\n\r\n" >&3; read <&198; cat <&3 | wc -c')
+    client, call = relay(r'exec 3<>/dev/tcp/127.0.0.1/8701; printf "GET / HTTP/1.1\r\n\r\n" >&3; cat <&3 | wc -c')
     number = get(client).call
     client.send(ANSWER, number, {"status": 200, "headers": {}, "length": 8 << 20})
     sent = credited = 0
@@ -103,10 +103,14 @@ def test_data_is_credited_when_it_was_read(relay):
 
 
 def test_a_client_that_leaves_is_told(relay):
-    client, call = relay(r'exec 3<>/dev/tcp/127.0.0.1/8701; printf "GET / HTTP/1.1\r\n\r\n" >&3; sleep 0.2; exec 3<&-; read -t 1')
-    number = get(client).call
-    assert client.expect(lambda f: f.type == CANCEL).call == number
-    answer(client, number)  # it was on its way
+    client, call = relay(r'exec 3<>/dev/tcp/127.0.0.1/8701; printf "GET /1 HTTP/1.1\r\n\r\n" >&3; read line <&3; exec 3<&-; '
+                         r'ask 8701 "GET /2 HTTP/1.1\r\n\r\n"')
+    first = get(client)
+    client.send(ANSWER, first.call, {"status": 200, "headers": {}, "length": 100})
+    second = get(client)
+    assert client.expect(lambda f: f.type == CANCEL).call == first.call
+    client.send(DATA, first.call, b"x" * 100)  # it was on its way
+    answer(client, second.call, length=0)
     assert client.finish(call).ending == "ok"
 
 
@@ -126,7 +130,7 @@ def test_too_many_wait_at_the_door(relay):
 
 
 def test_everything_ends_with_the_install(relay):
-    client, call = relay(r'exec 3<>/dev/tcp/127.0.0.1/8701; printf "GET / HTTP/1.1\r\n\r\n" >&3; read <&199')
+    client, call = relay(r'exec 3<>/dev/tcp/127.0.0.1/8701; printf "GET / HTTP/1.1\r\n\r\n" >&3; cat <&3')
     number = get(client).call
     client.send(frames.INTERRUPT, call)
     assert client.finish(call).ending == "interrupted"

@@ -59,10 +59,14 @@ static void test_info_v1(void **state)
 	assert_int_equal(answer.info.cpus, 2);
 	assert_int_equal(answer.info.memory, 25274793984);
 	doctor_judge_info(&c, &answer.info, "x86_64");
-	expect(&c, "cgroups", CHECK_OK, "v1, driver cgroupfs");
+	expect(&c, "cgroups", CHECK_WARN, "v1, driver cgroupfs: socket buffers");
 	expect(&c, "seccomp", CHECK_OK, "default profile");
-	expect(&c, "apparmor", CHECK_OK, "off");
+	doctor_judge_kernel(&c, &answer.info, &(struct kernel_facts){ .is_ours = true, .bridge_filter = SUPPORT_NO });
+	expect(&c, "apparmor", CHECK_WARN, "off");
 	expect(&c, "rootless", CHECK_OK, "no");
+	expect(&c, "user namespaces", CHECK_WARN, "not used");
+	expect(&c, "landlock", CHECK_WARN, "missing");
+	expect(&c, "br_netfilter", CHECK_FAIL, "reach each other");
 	expect(&c, "storage driver", CHECK_OK, "overlay2");
 	expect(&c, "process limit", CHECK_OK, "supported");
 }
@@ -75,8 +79,12 @@ static void test_info_v2(void **state)
 	doctor_judge_info(&c, &answer.info, "x86_64");
 	for (size_t i = 0; i < c.n; i++)
 		assert_int_equal(c.v[i].status, CHECK_OK);
+	doctor_judge_kernel(&c, &answer.info,
+			    &(struct kernel_facts){ .is_ours = true, .bridge_filter = SUPPORT_YES, .landlock = 4 });
 	expect(&c, "cgroups", CHECK_OK, "v2, driver systemd");
 	expect(&c, "apparmor", CHECK_OK, "on");
+	expect(&c, "landlock", CHECK_OK, "version 4");
+	expect(&c, "br_netfilter", CHECK_OK, "on");
 }
 
 static void test_info_rootless_without_cgroups(void **state)
@@ -86,7 +94,11 @@ static void test_info_rootless_without_cgroups(void **state)
 	read_sample("rootless", &answer);
 	doctor_judge_info(&c, &answer.info, "x86_64");
 	expect(&c, "cgroups", CHECK_FAIL, "no limit");
+	doctor_judge_kernel(&c, &answer.info, &(struct kernel_facts){ 0 });
 	expect(&c, "rootless", CHECK_OK, "yes");
+	expect(&c, "user namespaces", CHECK_OK, "a rootless engine");
+	expect(&c, "landlock", CHECK_WARN, "another kernel");
+	expect(&c, "br_netfilter", CHECK_WARN, "not known");
 	expect(&c, "memory limit", CHECK_FAIL, "not supported");
 	expect(&c, "process limit", CHECK_FAIL, "not supported");
 	expect(&c, "swap limit", CHECK_WARN, "not supported");
@@ -231,6 +243,46 @@ static void test_place_and_engine(void **state)
 	assert_int_equal(info_read(&place, "[1,2]", 5, &f), -1);
 	assert_int_equal(info_read(&place, "[\"a\",\"\"]", 8, &f), -1);
 	assert_int_equal(info_read(&engine, "{\"Server\":null}", 15, &f), -1);
+}
+
+static void judge_age(const char *component, const char *version, const char *build, enum check_status status,
+		      const char *words)
+{
+	AUTO(engine_answer_release) struct engine_answer engine = { .question = ASK_ENGINE };
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(checks_release) struct checks c = { 0 };
+	bool own = streq(component, "engine");
+	const char *name = own ? "engine age" : component;
+	AUTO(freep) char *text = xasprintf(
+		"{\"Server\":{\"Version\":\"%s\",\"ApiVersion\":\"1.41\",\"Components\":[{\"Name\":\"Engine\"},1,{},"
+		"{\"Name\":\"%s\",\"Version\":\"%s\",\"Details\":{\"GitCommit\":\"%s\"}}]}}",
+		own ? version : "27.3.1", component, version, build);
+	assert_int_equal(info_read(&engine, text, strlen(text), &f), 0);
+	doctor_judge_age(&c, &engine.version);
+	expect(&c, name, status, words);
+}
+
+static void test_known_escapes(void **state)
+{
+	judge_age("runc", "1.3.3", "v1.3.3-0-gd842d771", CHECK_OK, "no escape is known");
+	judge_age("runc", "1.2.8", "", CHECK_OK, "no escape is known");
+	judge_age("runc", "1.2.7", "v1.2.7-0-g1234", CHECK_FAIL, "CVE-2025-31133");
+	judge_age("runc", "1.3.2", "", CHECK_FAIL, "CVE-2025-52881");
+	judge_age("runc", "1.10.0", "", CHECK_OK, "no escape is known");
+	judge_age("runc", "2.0.0", "", CHECK_OK, "no escape is known");
+	judge_age("runc", "1.1.12", "", CHECK_FAIL, "older than the fix of CVE-2025-31133");
+	judge_age("runc", "1.1.5+ds1", "1.1.5+ds1-1+deb12u1", CHECK_WARN, "CVE-2024-21626");
+	judge_age("runc", "1.0.0-rc5", "", CHECK_FAIL, "CVE-2019-5736");
+	judge_age("runc", "0.1.1", "", CHECK_FAIL, "CVE-2019-5736");
+	judge_age("runc", "devel", "", CHECK_WARN, "does not say");
+	judge_age("containerd", "1.6.20~ds1", "", CHECK_OK, "1.6.20");
+	judge_age("containerd", "1.2.13", "", CHECK_FAIL, "CVE-2020-15257");
+	judge_age("containerd", "1.3.9", "", CHECK_OK, "1.3.9");
+	judge_age("containerd", "1.4.2", "", CHECK_FAIL, "CVE-2020-15257");
+	judge_age("engine", "27.3.1", "", CHECK_OK, "27.3.1");
+	judge_age("engine", "26.1.4", "", CHECK_FAIL, "CVE-2024-41110");
+	judge_age("engine", "20.10.24+dfsg1", "", CHECK_WARN, "CVE-2024-41110");
+	judge_age("engine", "19.03.0", "", CHECK_FAIL, "CVE-2019-14271");
 }
 
 #define IMAGE "[516941405,\"amd64\",{\"a\":\"b=c\",\"n\":1}]"
@@ -560,6 +612,7 @@ int main(void)
 		cmocka_unit_test(test_info_cut_anywhere),
 		cmocka_unit_test(test_client),
 		cmocka_unit_test(test_place_and_engine),
+		cmocka_unit_test(test_known_escapes),
 		cmocka_unit_test(test_image),
 		cmocka_unit_test(test_network),
 		cmocka_unit_test(test_fence),

@@ -196,6 +196,20 @@ static int read_place(struct engine_place *ret, const char *text, size_t n, stru
 	return 0;
 }
 
+static struct engine_component read_component(const json_t *server, const char *wanted)
+{
+	const json_t *components = json_object_get(server, "Components");
+	for (size_t i = 0; i < json_array_size(components); i++) {
+		const json_t *component = json_array_get(components, i);
+		const char *name = field(component, "Name");
+		if (name && streq(name, wanted))
+			return (struct engine_component){ .version = field_copy(component, "Version"),
+							  .build = field_copy(json_object_get(component, "Details"),
+									      "GitCommit") };
+	}
+	return (struct engine_component){ 0 };
+}
+
 static int read_engine(struct engine_version *ret, const char *text, size_t n, struct fail *f)
 {
 	json_auto_t *answer = json_loadb(text, n, 0, NULL);
@@ -210,6 +224,8 @@ static int read_engine(struct engine_version *ret, const char *text, size_t n, s
 		.name = xstrdup(name ? name : ""),
 		.version = xstrdup(version),
 		.api = xstrdup(api),
+		.containerd = read_component(server, "containerd"),
+		.runc = read_component(server, "runc"),
 	};
 	return 0;
 }

@@ -1,0 +1,91 @@
+/* What the machine's kernel adds to the engine's walls, or lacks. */
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+
+#include "manager/doctor/doctor-private.h"
+
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#endif
+#define LANDLOCK_VERSION 1u
+#define BRIDGE_FILTER "/proc/sys/net/bridge/bridge-nf-call-iptables"
+
+static enum support read_switch(const char *path)
+{
+	char value = 0;
+	AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, &value, 1) != 1)
+		return SUPPORT_NO;
+	return value == '1' ? SUPPORT_YES : SUPPORT_NO;
+}
+
+void doctor_read_kernel(struct kernel_facts *ret, const char *engine_kernel)
+{
+	struct utsname uts = { 0 };
+	uname(&uts);
+	*ret = (struct kernel_facts){ .is_ours = engine_kernel && streq(engine_kernel, uts.release) };
+	if (!ret->is_ours)
+		return;
+	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
+	ret->landlock = version > 0 ? (int)version : 0;
+	ret->bridge_filter = read_switch(BRIDGE_FILTER);
+}
+
+static void judge_landlock(struct checks *c, const struct kernel_facts *k)
+{
+	if (!k->is_ours)
+		checks_add(c, "landlock", CHECK_WARN, NULL,
+			   "the engine has another kernel than this machine: not known from here");
+	else if (!k->landlock)
+		checks_add(c, "landlock", CHECK_WARN,
+			   "use a kernel of 5.13 or newer with landlock in its list of security modules (lsm=)",
+			   "missing: what a cell leaves running can reach into the commands of its session");
+	else
+		checks_add(c, "landlock", CHECK_OK, NULL, "version %d: a wall between the interpreter and each command",
+			   k->landlock);
+}
+
+/* With icc=false it is the bridge's own packets that have to be dropped, and iptables sees those by br_netfilter alone. */
+static void judge_bridge(struct checks *c, const struct kernel_facts *k)
+{
+	if (!k->is_ours || k->bridge_filter == SUPPORT_UNKNOWN)
+		checks_add(c, "br_netfilter", CHECK_WARN, NULL,
+			   "not known from here; without it sessions on the network reach each other");
+	else if (k->bridge_filter == SUPPORT_NO)
+		checks_add(c, "br_netfilter", CHECK_FAIL,
+			   "modprobe br_netfilter, and set net.bridge.bridge-nf-call-iptables=1 for good",
+			   "off: sessions with the network reach each other");
+	else
+		checks_add(c, "br_netfilter", CHECK_OK, NULL, "on: traffic between sessions is dropped");
+}
+
+static void judge_modules(struct checks *c, const struct engine_info *info)
+{
+	if (info->apparmor || info->selinux)
+		checks_add(c, "apparmor", CHECK_OK, NULL, "%s", info->apparmor ? "on" : "off, SELinux is on");
+	else
+		checks_add(c, "apparmor", CHECK_WARN, "boot a kernel with AppArmor (or SELinux) and restart the engine",
+			   "off, and no SELinux: a second wall behind seccomp is missing");
+}
+
+static void judge_users(struct checks *c, const struct engine_info *info)
+{
+	checks_add(c, "rootless", CHECK_OK, NULL, "%s",
+		   info->rootless ? "yes" : "no: whoever may use this engine is root on its machine");
+	if (info->rootless || info->userns)
+		checks_add(c, "user namespaces", CHECK_OK, NULL, "%s: root inside a container is nobody outside",
+			   info->rootless ? "a rootless engine" : "userns-remap");
+	else
+		checks_add(c, "user namespaces", CHECK_WARN,
+			   "set userns-remap in the engine's daemon.json, or use a rootless engine",
+			   "not used: who became root inside, which takes a hole in the kernel, would be root outside");
+}
+
+void doctor_judge_kernel(struct checks *c, const struct engine_info *info, const struct kernel_facts *k)
+{
+	judge_modules(c, info);
+	judge_users(c, info);
+	judge_landlock(c, k);
+	judge_bridge(c, k);
+}
