@@ -120,7 +120,7 @@ def test_links_and_redirects(begin, make_index):
         page = {"meta": {"api-version": "1.0"}, "name": name, "files": [{"filename": wheel, "url": at, "hashes": {}}]}
         index.pages[f"/simple/{name}/"] = 200, {"Content-Type": "application/vnd.pypi.simple.v1+json"}, json.dumps(page).encode()
         index.pages[f"/files/{wheel}"] = 302, {"Location": elsewhere.url(f"simple/{name}/{wheel}")}, b""
-    server = begin(**index.pip(login=f"{USER}:{ENCODED}"))
+    server = begin(CONTAINER_NETWORK_PRIVATE=elsewhere.address, **index.pip(login=f"{USER}:{ENCODED}"))
     session = session_of(server, create(server, dependencies={"husk-near": "", "husk-far": "", "husk-direct": ""}))
     assert session.code("import husk_near, husk_far, husk_direct; husk_far.version").ok().value == "'1.0'"
     assert any(path.startswith("/packages/husk_near") for path in index.asked)
