@@ -134,6 +134,8 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 		return 0;
 	}
 	switch (m->op) {
+	case LINK_SYNC:
+		return 0;
 	case LINK_DISPLAY:
 		job_structured(c->job, FRAME_DISPLAY, m->raw, m->raw_len);
 		return 0;

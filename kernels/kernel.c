@@ -1,6 +1,7 @@
 #include "kernels/kernel.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -154,7 +155,27 @@ static void on_open(struct door *d, int fd, const char *language_version)
 static bool is_of_the_link(const char *variable)
 {
 	return strncmp(variable, "HUSK_LINK=", strlen("HUSK_LINK=")) == 0 ||
+	       strncmp(variable, "HUSK_TAKEN_FD=", strlen("HUSK_TAKEN_FD=")) == 0 ||
 	       strncmp(variable, "HUSK_TOKEN_FD=", strlen("HUSK_TOKEN_FD=")) == 0;
+}
+
+/* The kernel's end of the pipe, or -errno. */
+static int open_taken(struct kernel *k)
+{
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	closep(&k->taken_fd);
+	k->taken_fd = ends[1];
+	/* A kernel that does not wait never reads it, and must not hold us up. */
+	(void)fcntl(k->taken_fd, F_SETFL, O_NONBLOCK);
+	return ends[0];
+}
+
+static void tell_taken(const struct kernel *k)
+{
+	if (write(k->taken_fd, "", 1) < 0)
+		return; /* it is full or the kernel is gone: nobody waits */
 }
 
 static pid_t spawn_kernel(struct kernel *k)
@@ -166,6 +187,10 @@ static pid_t spawn_kernel(struct kernel *k)
 	strv_addf(&env, "HUSK_LINK=%s", k->door.address);
 	if (k->manifest->tcp_port)
 		strv_addf(&env, "HUSK_TOKEN_FD=%d", LINK_FD);
+	strv_addf(&env, "HUSK_TAKEN_FD=%d", LINK_TAKEN_FD);
+	AUTO(closep) int taken = open_taken(k);
+	if (taken < 0)
+		return taken;
 	AUTO(closep) int out = pipes_writer(&k->pipes, JOB_STDOUT);
 	AUTO(closep) int err = pipes_writer(&k->pipes, JOB_STDERR);
 	if (out < 0 || err < 0)
@@ -176,7 +201,7 @@ static pid_t spawn_kernel(struct kernel *k)
 		.cwd = *k->cwd,
 		.out_fd = out,
 		.err_fd = err,
-		.fds = { { k->door.inherited_fd, LINK_FD } },
+		.fds = { { k->door.inherited_fd, LINK_FD }, { taken, LINK_TAKEN_FD } },
 	});
 }
 
@@ -302,8 +327,11 @@ static void on_message(struct link *l, const struct link_message *m)
 {
 	struct kernel *k = container_of(l, struct kernel, link);
 	const char *why;
-	if (cell_message(&k->cell, m, &why) == 0)
+	if (cell_message(&k->cell, m, &why) == 0) {
+		if (m->op == LINK_DISPLAY || m->op == LINK_SYNC)
+			tell_taken(k);
 		return;
+	}
 	link_close(l);
 	k->kill_reason = why;
 	kill_now(k);
@@ -311,7 +339,9 @@ static void on_message(struct link *l, const struct link_message *m)
 
 static void on_dropped(struct link *l)
 {
-	cell_dropped(&container_of(l, struct kernel, link)->cell);
+	struct kernel *k = container_of(l, struct kernel, link);
+	cell_dropped(&k->cell);
+	tell_taken(k);
 }
 
 void kernel_restart(struct kernel *k)
@@ -394,6 +424,7 @@ void kernel_reaped(struct kernel *k, pid_t pid, int status)
 int kernel_init(struct kernel *k, uint64_t grace_ms, int interrupt_signal)
 {
 	k->state = KERNEL_DOWN;
+	k->taken_fd = -1;
 	k->door.on_open = on_open;
 	k->door.on_refused = on_refused;
 	k->link = (struct link){ .fd = -1, .on_message = on_message, .on_dropped = on_dropped, .on_gone = on_gone };

@@ -38,6 +38,7 @@ struct kernel {
 	struct pipes pipes;
 	struct door door;
 	struct link link;
+	int taken_fd; /* to the kernel: what it displayed is in its place, and it may go on; -1 = none */
 	struct cell cell;
 	struct timeout timer; /* the deadline of the present state */
 	bool killed;	      /* by us, for kill_reason */

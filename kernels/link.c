@@ -72,6 +72,7 @@ static const char *check_fields(struct link_message *m)
 			       NULL :
 			       "sent a malformed error";
 	case LINK_DONE:
+	case LINK_SYNC:
 		return NULL;
 	}
 	return "sent an unknown message";
@@ -81,7 +82,7 @@ static const char *check_message(struct link_message *m)
 {
 	static const char *const names[] = {
 		[LINK_HELLO] = "hello", [LINK_DISPLAY] = "display", [LINK_RESULT] = "result",
-		[LINK_ERROR] = "error", [LINK_DONE] = "done",
+		[LINK_ERROR] = "error", [LINK_DONE] = "done",	    [LINK_SYNC] = "sync",
 	};
 	const char *op = json_string_value(json_object_get(m->tree, "op"));
 	const json_t *id = json_object_get(m->tree, "id");

@@ -15,7 +15,7 @@
 #define LINK_CONTAINERS_MAX 100000
 #define LINK_VALUES_MAX 1500000
 
-enum link_op { LINK_HELLO, LINK_DISPLAY, LINK_RESULT, LINK_ERROR, LINK_DONE };
+enum link_op { LINK_HELLO, LINK_DISPLAY, LINK_RESULT, LINK_ERROR, LINK_DONE, LINK_SYNC };
 
 /* Borrows from its tree. */
 struct link_message {

@@ -17,6 +17,8 @@
 /* What the kernel inherits: its end of the link, or a pipe with the token of a TCP link. Above what programs close by hand,
  * and in the range (to 15) whose descriptors Node keeps from its children. */
 #define LINK_FD 15
+/* A pipe from which the kernel reads a byte for each display and sync that PID 1 has taken. */
+#define LINK_TAKEN_FD 14
 #define LINK_HEADER_SIZE 4
 #define LINK_VERSION 1
 /* Fits a frame with room for its envelope. */

@@ -95,6 +95,10 @@ class Kernel:
         self._call = 0
         self._selector = selectors.DefaultSelector()
         link, more, fds, token = self._offer(manifest.get("link", "unix"))
+        taken, self._taken = os.pipe()
+        os.set_blocking(self._taken, False)
+        more["HUSK_TAKEN_FD"] = str(taken)
+        fds = (*fds, taken)
         self.process = subprocess.Popen(
             command_of(runtime),
             cwd=cwd,
@@ -203,6 +207,7 @@ class Kernel:
         self.process.wait()
         for pipe in (self.process.stdout, self.process.stderr):
             pipe.close()
+        os.close(self._taken)
         if self._link is not None:
             self._link.close()
 
@@ -276,12 +281,16 @@ class Kernel:
         if op == "hello" and self._hello is None:
             self._hello = message
             return
-        if op not in ("display", "result", "error", "done") or self._done or message["id"] != self._call:
+        if op not in ("display", "result", "error", "done", "sync") or self._done or message["id"] != self._call:
             raise KernelError(f"out of order: {message!r:.500}")
         if op in ("result", "error") and op in [kind for kind, _ in self.outcome.log]:
             raise KernelError(f"a second {op}: {message!r:.500}")
         if op == "done":
             self._done = True
+            return
+        if op in ("display", "sync"):
+            os.write(self._taken, b"\0")
+        if op == "sync":
             return
         if "data" in message:
             check_bundle(message["data"])

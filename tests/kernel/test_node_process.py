@@ -37,6 +37,14 @@ default: 2
     assert "ms\n" in kernel.run("console.time('t'); console.timeLog('t', 1); console.timeEnd('t')").stdout
 
 
+def test_prints_and_displays_keep_their_order(kernel):
+    """Also where whoever reads is slow: two pipes and a link have no order of their own."""
+    got = kernel.run("for (let i = 0; i < 50; i++) { console.log('out', i); console.error('err', i); display({ text: String(i) }); }")
+    expected = [event for i in range(50) for event in (("stdout", f"out {i}\n"), ("stderr", f"err {i}\n"), ("display", str(i)))]
+    found = [(kind, what["data"]["text/plain"] if kind == "display" else what.decode()) for kind, what in got.log if kind != "result"]
+    assert found == expected
+
+
 def test_order_with_child_processes_and_displays_is_exact(kernel):
     code = """for (let i = 0; i < 3; i++) {
 console.log('a', i); child_process.spawnSync('echo', ['b', i], { stdio: 'inherit' })

@@ -77,6 +77,19 @@ def test_several_displays_in_order(kernel):
     assert [d["data"]["text/plain"] for d in displays] == list("01234")
 
 
+def test_prints_and_displays_keep_their_order(kernel):
+    """Also where whoever reads is slow: two pipes and a link have no order of their own."""
+    got = kernel.run("""
+        import sys
+        for i in range(50):
+            print("out", i)
+            print("err", i, file=sys.stderr)
+            display(i)
+    """)
+    expected = [event for i in range(50) for event in (("stdout", f"out {i}\n"), ("stderr", f"err {i}\n"), ("display", str(i)))]
+    assert [(kind, what["data"]["text/plain"] if kind == "display" else what.decode()) for kind, what in got.log] == expected
+
+
 def test_display_id_and_update(kernel):
     first, second = kernel.run("h = display('one', display_id=True)\nh.update('two')").displays
     assert first["display_id"] == second["display_id"] and second["update"] is True and "update" not in first

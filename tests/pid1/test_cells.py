@@ -281,7 +281,7 @@ def test_the_kernels_environment(client):
                            "sorted(os.listdir('/proc/self/fd')))")
     text = reply.out.decode()
     assert "HUSK_SECRET" not in text and "HUSK_TOKEN" not in text and "FROM_MANIFEST" in text
-    assert " 5 True /workspace 1000 ['0', '1', '2', '3', '4']" in text
+    assert " 5 True /workspace 1000 ['0', '1', '14', '2', '3', '4']" in text
 
 
 def test_variables_of_one_call_are_the_kernels_to_set(client):

@@ -1,5 +1,6 @@
 // The kernel link (docs/protocol.md, section 2): one socket shared with PID 1, one JSON object a message.
 
+import fs from "node:fs";
 import net from "node:net";
 import { writeAll } from "./descriptors.mjs";
 import { reallyExit } from "./internals.mjs";
@@ -27,9 +28,12 @@ export class Link {
   #pieces = [];
   #size = 0;
   #onMessage;
+  #taken;
 
-  // The address is `fd:N`, our end of a socket pair, which we inherited. Calls onMessage with each message.
-  constructor(address, onMessage) {
+  // The address is `fd:N`, our end of a socket pair, which we inherited. Calls onMessage with each message. `taken` is a descriptor
+  // with a byte for each display and sync that PID 1 has taken; undefined = nobody waits for that.
+  constructor(address, taken, onMessage) {
+    this.#taken = taken;
     this.#onMessage = onMessage;
     this.#fd = Number(address.slice("fd:".length));
     this.#socket = new net.Socket({ fd: this.#fd });
@@ -50,6 +54,23 @@ export class Link {
     } catch {
       reallyExit(0);
     }
+  }
+
+  // Like send(), and does not return before PID 1 has them in their place: what the cell prints next stands behind them.
+  place(...messages) {
+    this.send(...messages);
+    if (this.#taken === undefined) return;
+    const byte = Buffer.alloc(1);
+    try {
+      for (let left = messages.length; left > 0; left--) fs.readSync(this.#taken, byte, 0, 1, null);
+    } catch {
+      this.#taken = undefined; // a cell has closed it
+    }
+  }
+
+  // What was printed so far is read before anything that is printed from here on.
+  sync(id) {
+    if (this.#taken !== undefined) this.place({ op: "sync", id });
   }
 
   #take(piece) {

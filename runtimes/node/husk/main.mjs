@@ -79,11 +79,12 @@ class Kernel {
     if (listener === this.#onUncaught) process.on("uncaughtException", listener);
   };
 
-  serve(address) {
+  serve(address, taken) {
     // Signals from before are then known as such.
     const begin = ({ id, code, env }) =>
       afterTurns(() => this.#interrupts.prepare(code, () => this.#guard(() => this.#begin(id, code, env))));
-    this.#link = new Link(address, begin);
+    this.#link = new Link(address, taken, begin);
+    this.#streams.onSwitch(() => this.#cell && this.#interrupts.hold(() => this.#link.sync(this.#cell.id)));
     this.#link.hello(process.versions.node);
   }
 
@@ -332,6 +333,7 @@ class Kernel {
   #sendBundle(message, more = []) {
     for (;;) {
       try {
+        if (message.op === "display") return this.#link.place(message, ...more);
         return this.#link.send(message, ...more);
       } catch (error) {
         if (!(error instanceof TooLong)) throw error;
@@ -370,11 +372,12 @@ function stackHere() {
 }
 
 export function start() {
-  const { HUSK_LINK: address } = process.env;
+  const { HUSK_LINK: address, HUSK_TAKEN_FD: taken } = process.env;
   delete process.env.HUSK_LINK;
+  delete process.env.HUSK_TAKEN_FD;
   hideOwnWarnings();
   const kernel = new Kernel(process.cwd());
   process.argv = [process.execPath];
   process.execArgv = [];
-  kernel.serve(address);
+  kernel.serve(address, taken === undefined ? undefined : Number(taken));
 }

@@ -28,6 +28,9 @@ function reopen(fd, flags) {
   }
 }
 
+// stdout and stderr are two pipes: who changes from one to the other first waits until the other was read, so that their order is kept.
+const order = { last: 1, sync: () => {} };
+
 /** A stream without a state that an interrupt in the middle of a write could leave behind. */
 class Output extends Writable {
   #private;
@@ -46,6 +49,10 @@ class Output extends Writable {
     if (typeof encoding === "function") [encoding, callback] = [undefined, encoding];
     if (typeof chunk !== "string" && !ArrayBuffer.isView(chunk)) return super.write(chunk, encoding, callback); // says what is wrong
     const data = typeof chunk === "string" ? Buffer.from(this.#clean(chunk), encoding) : chunk;
+    if (order.last !== this.fd) {
+      order.sync();
+      order.last = this.fd;
+    }
     try {
       writeAll(this.#private, new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
     } catch {
@@ -106,6 +113,10 @@ export class Streams {
     this.#defineOutputs();
     this.#adaptStdin();
     this.console = this.#console();
+  }
+
+  onSwitch(sync) {
+    order.sync = sync;
   }
 
   #defineOutputs() {

@@ -74,8 +74,10 @@ class TooLong(Exception):
 class Link:
     """Speaks only for the process that made it: in a forked child `event` does nothing."""
 
-    def __init__(self, address):
+    def __init__(self, address, taken=None):
+        """`taken`: a descriptor with a byte for each display and sync that PID 1 has taken; None = nobody waits for that."""
         self.fd = _dial(address)
+        self._taken = None if taken is None else _dial(f"fd:{taken}")
         self._received = b""
         self._call = None
         self._owner = os.getpid()
@@ -154,6 +156,16 @@ class Link:
             if self._call is None:
                 raise NoCell
             self._write(_message(op, self._call, fields))
+            if self._taken is not None:
+                os.read(self._taken, 1)  # what is printed next stands behind it
+
+    def sync(self):
+        """What was printed so far is read before anything that is printed from here on."""
+        if self._taken is not None and self._call is not None:
+            try:
+                self.event("sync")
+            except NoCell:  # the cell has ended meanwhile
+                pass
 
     def done(self, result=None, error=None):
         """The end of the call, with its result (a bundle) and its error (fields), in one write."""

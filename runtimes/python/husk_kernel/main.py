@@ -28,8 +28,8 @@ RECURSION_LIMIT = 3000  # as in Jupyter
 class Kernel:
     def __init__(self):
         interrupts.install()
-        self._link = Link(os.environ.pop("HUSK_LINK"))
-        self._streams = Streams()
+        self._link = Link(os.environ.pop("HUSK_LINK"), os.environ.pop("HUSK_TAKEN_FD", None))
+        self._streams = Streams(self._link.sync)
         self._events = Events()
         self._late = []  # what threads and tasks displayed between two cells
         self._figures = Figures(self.display)

@@ -16,10 +16,17 @@ _IONBF = 2
 
 
 class _Writer(io.FileIO):
-    """An unbuffered file that writes all it is given, even where a child made the pipe non-blocking."""
+    """An unbuffered file that writes all it is given, even where a child made the pipe non-blocking. stdout and stderr are two pipes:
+    who changes from one to the other first waits until the other was read, so that their order is kept."""
+
+    last = 1
+    sync = staticmethod(lambda: None)
 
     def write(self, data):
         fd = self.fileno()
+        if _Writer.last != fd:
+            _Writer.sync()
+            _Writer.last = fd
         view = memoryview(data).cast("B")
         size = len(view)
         while view:
@@ -49,7 +56,8 @@ def _usable(stream):
 
 
 class Streams:
-    def __init__(self):
+    def __init__(self, sync):
+        _Writer.sync = staticmethod(sync)
         self._makers = {
             "stdin": _text_reader,
             "stdout": lambda: _text_writer(1, "<stdout>"),

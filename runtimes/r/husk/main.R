@@ -6,7 +6,7 @@ main <- function() {
   suspendInterrupts({
     token <- read_token(paste0("/dev/fd/", Sys.getenv("HUSK_TOKEN_FD")))
     link_open(Sys.getenv("HUSK_LINK"))
-    Sys.unsetenv(c("HUSK_LINK", "HUSK_TOKEN_FD", "R_DEFAULT_PACKAGES"))
+    Sys.unsetenv(c("HUSK_LINK", "HUSK_TOKEN_FD", "HUSK_TAKEN_FD", "R_DEFAULT_PACKAGES"))
     # A hundred milliseconds of loading are still to come; a cell that is sent now waits for them in the socket.
     link_hello(token)
     set_up()
