@@ -352,7 +352,7 @@ static json_t *property(const struct arg *a, const void *defaults)
 		json_object_set_new(p, "minItems", json_integer(1));
 		json_object_set_new(p, "maxItems", json_integer(a->max));
 	}
-	json_t *def = a->flags & ARG_REQUIRED ? NULL : default_of(a, defaults);
+	json_t *def = a->flags & (ARG_REQUIRED | ARG_ABSENT) ? NULL : default_of(a, defaults);
 	if (def)
 		json_object_set_new(p, "default", def);
 	return p;

@@ -28,6 +28,7 @@ enum arg_flags {
 	ARG_NONEMPTY = 2, /* strings: neither "" nor only white space */
 	ARG_BLANK = 8,	  /* strings that are not empty: only white space will do */
 	ARG_HIDDEN = 4,	  /* accepted, but neither in the schema nor in lists of known names */
+	ARG_ABSENT = 8,	  /* the schema names no default: it is not to be given unless it is meant */
 };
 
 struct arg {

@@ -50,6 +50,17 @@ static void refuse_fenced(struct guest *g, uint64_t fence)
 	dismiss(g);
 }
 
+/* What will be replayed: whoever takes over knows at once what there is. */
+static json_t *unacknowledged(const struct jobs *jobs)
+{
+	json_t *calls = json_array();
+	list_for_each(job, &jobs->list, struct job, node)
+		if (!job->acked)
+			json_array_append_new(calls, json_pack("{s:I, s:s}", "call", (json_int_t)job->number, "kind",
+							       job_kind_name(job->kind)));
+	return calls;
+}
+
 static void admit(struct guest *g, uint64_t fence, json_int_t version)
 {
 	struct controller *c = g->controller;
@@ -60,6 +71,7 @@ static void admit(struct guest *g, uint64_t fence, json_int_t version)
 	timeout_stop(&g->patience);
 	sender_reset(&c->sender);
 	json_auto_t *hello = json_pack("{s:I, s:I}", "version", version, "last_call", (json_int_t)c->jobs->last_number);
+	json_object_set_new(hello, "calls", unacknowledged(c->jobs));
 	c->on_hello(c, hello);
 	(void)sender_json(&c->sender, FRAME_HELLO, 0, hello);
 }
@@ -115,6 +127,38 @@ static void handle_claim(struct guest *g, const struct frame *f)
 		dismiss(g);
 }
 
+/* With a payload it is about a mark, not the end. */
+static void handle_ack(struct guest *g, const struct frame *f)
+{
+	struct jobs *jobs = g->controller->jobs;
+	if (!f->header.length) {
+		jobs_ack(jobs, f->header.call);
+		return;
+	}
+	json_auto_t *ack = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
+	json_int_t mark = json_integer_value(json_object_get(ack, "mark"));
+	struct job *job = jobs_find(jobs, f->header.call);
+	if (!json_is_object(ack) || mark < 1 || mark > UINT32_MAX)
+		dismiss(g);
+	else if (job)
+		job_told(job, (uint32_t)mark);
+}
+
+static void handle_take(struct guest *g, const struct frame *f)
+{
+	struct controller *c = g->controller;
+	json_auto_t *take = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
+	struct job *job = jobs_find(c->jobs, f->header.call);
+	if (!json_is_object(take)) {
+		dismiss(g);
+		return;
+	}
+	if (!job || job->state == JOB_ENDED)
+		return; /* its END is on its way, or was acknowledged */
+	job->aside |= json_is_true(json_object_get(take, "aside"));
+	c->on_take(c, job);
+}
+
 /* False if it begins a call whose number is known: a resend. */
 static bool number_is_new(struct controller *c, const struct frame *f)
 {
@@ -164,7 +208,10 @@ static void handle_frame(struct guest *g, const struct frame *f)
 			c->on_interrupt(c, job);
 		break;
 	case FRAME_ACK:
-		jobs_ack(c->jobs, f->header.call);
+		handle_ack(g, f);
+		break;
+	case FRAME_TAKE:
+		handle_take(g, f);
 		break;
 	case FRAME_STOP:
 		c->on_stop(c);

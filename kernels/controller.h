@@ -25,6 +25,8 @@ struct controller {
 	/* There is a new queued call. */
 	void (*on_job)(struct controller *c, struct job *job);
 	void (*on_interrupt)(struct controller *c, struct job *job);
+	/* It is asked what there is so far of a call that has not ended. */
+	void (*on_take)(struct controller *c, struct job *job);
 	void (*on_stop)(struct controller *c);
 
 	int listen_fd;

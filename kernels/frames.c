@@ -25,6 +25,7 @@ int64_t controller_payload_max(uint8_t type)
 	case FRAME_ACK:
 	case FRAME_STOP:
 	case FRAME_DONE:
+	case FRAME_TAKE:
 		return SMALL_PAYLOAD_MAX;
 	case FRAME_CLAIM:
 		return CLAIM_PAYLOAD_MAX;

@@ -15,7 +15,7 @@
 #include "kernels/lease.h"
 #include "kernels/procs.h"
 #include "kernels/spawn.h"
-#include "kernels/terminal.h"
+#include "kernels/terminals.h"
 #include "kernels/wall.h"
 
 #define TICK_MS 1000
@@ -41,7 +41,7 @@ struct init {
 	struct controller controller;
 	struct dial dial;
 	struct kernel kernel;
-	struct terminal terminal;
+	struct terminals terminals;
 
 	bool ending;
 	int exit_status;
@@ -62,8 +62,9 @@ static void end_jobs(struct init *i, const char *ending, const char *detail)
 				   .detail = detail,
 			   });
 	}
-	i->kernel.pipes.job = i->terminal.pipes.job = NULL;
-	i->kernel.cell.job = i->terminal.job = NULL;
+	i->kernel.pipes.job = NULL;
+	i->kernel.cell.job = NULL;
+	terminals_forget(&i->terminals);
 }
 
 static void end_with_event(struct init *i, int status, const char *cause, const char *ending, const char *detail)
@@ -75,7 +76,7 @@ static void end_with_event(struct init *i, int status, const char *cause, const 
 	i->farewell_until_ms = clock_now_ms() + FAREWELL_MS;
 	procs_kill_all();
 	pipes_drain(&i->kernel.pipes);
-	pipes_drain(&i->terminal.pipes);
+	terminals_drain(&i->terminals);
 	end_jobs(i, ending, detail);
 	json_auto_t *event = json_pack("{s:s, s:s, s:s}", "event", "ending", "cause", cause, "detail", detail);
 	controller_event(&i->controller, event);
@@ -115,9 +116,9 @@ static void pump_kernel(struct init *i)
 static void pump_terminal(struct init *i)
 {
 	enum job_kind kind = i->options->install ? JOB_INSTALL : JOB_TERMINAL;
-	struct job *job = i->ending || !terminal_idle(&i->terminal) ? NULL : jobs_next(&i->jobs, kind);
+	struct job *job = i->ending || !terminals_idle(&i->terminals) ? NULL : jobs_next(&i->jobs, kind);
 	if (job)
-		terminal_run(&i->terminal, job);
+		terminals_run(&i->terminals, job);
 }
 
 static void on_kernel_idle(struct kernel *k)
@@ -125,9 +126,9 @@ static void on_kernel_idle(struct kernel *k)
 	pump_kernel(container_of(k, struct init, kernel));
 }
 
-static void on_terminal_idle(struct terminal *t)
+static void on_terminal_idle(struct terminals *t)
 {
-	pump_terminal(container_of(t, struct init, terminal));
+	pump_terminal(container_of(t, struct init, terminals));
 }
 
 static void on_kernel_event(struct kernel *k, json_t *event)
@@ -137,7 +138,7 @@ static void on_kernel_event(struct kernel *k, json_t *event)
 
 static void on_killed_all(struct kernel *k)
 {
-	terminal_killed_all(&container_of(k, struct init, kernel)->terminal);
+	terminals_killed_all(&container_of(k, struct init, kernel)->terminals);
 }
 
 static void on_kernel_failed(struct kernel *k, const char *cause)
@@ -155,6 +156,13 @@ static bool fits(const struct init *i, const struct job *job)
 	return (job->kind == JOB_INSTALL) == i->options->install;
 }
 
+/* The call of its kind that runs in its way; 0 = none. */
+static uint32_t runs_before(const struct init *i, const struct job *job)
+{
+	const struct job *ahead = job->kind == JOB_EXECUTE ? i->kernel.cell.job : i->terminals.front->job;
+	return job->state == JOB_QUEUED && ahead ? ahead->number : 0;
+}
+
 static void on_job(struct controller *c, struct job *job)
 {
 	struct init *i = container_of(c, struct init, controller);
@@ -168,6 +176,7 @@ static void on_job(struct controller *c, struct job *job)
 		pump_kernel(i);
 	else
 		pump_terminal(i);
+	job->behind = runs_before(i, job);
 }
 
 static void on_interrupt(struct controller *c, struct job *job)
@@ -179,7 +188,18 @@ static void on_interrupt(struct controller *c, struct job *job)
 	else if (job->kind == JOB_EXECUTE)
 		kernel_interrupt(&i->kernel);
 	else
-		terminal_interrupt(&i->terminal);
+		terminals_interrupt(&i->terminals, job);
+}
+
+static void on_take(struct controller *c, struct job *job)
+{
+	struct init *i = container_of(c, struct init, controller);
+	if (job->kind == JOB_EXECUTE)
+		pipes_drain(&i->kernel.pipes);
+	else
+		terminals_drain(&i->terminals);
+	terminals_make_way(&i->terminals);
+	job_mark(job);
 }
 
 static void on_frame(struct controller *c)
@@ -218,7 +238,7 @@ static char *take_cwd(struct init *i, const char *cwd)
 	AUTO(freep) char *path = *cwd == '/' ? xstrdup(cwd) : xasprintf(SPAWN_WORKSPACE "/%s", cwd);
 	if (!spawn_can_enter(path))
 		return xasprintf("The directory '%s' does not exist or cannot be entered.", path);
-	terminal_set_cwd(&i->terminal, path);
+	terminals_set_cwd(&i->terminals, path);
 	i->cwd = take_ptr(path);
 	return NULL;
 }
@@ -229,7 +249,7 @@ static void set_terms(struct init *i, const struct claim *claim)
 	lease_claim(&i->lease, claim->lease_ms, claim->lifetime_ms, clock_now_ms(), clock_boot_ms());
 	for (size_t k = 0; k < claim->env.n; k++)
 		strv_set_env(&i->env, claim->env.v[k]);
-	terminal_add_env(&i->terminal, &claim->env);
+	terminals_add_env(&i->terminals, &claim->env);
 	if ((claim->env.n || claim->cwd) && !i->options->install)
 		kernel_restart(&i->kernel);
 }
@@ -267,7 +287,7 @@ static void reap(struct init *i)
 		if (i->ending)
 			continue;
 		kernel_reaped(&i->kernel, pid, status);
-		terminal_reaped(&i->terminal, pid, status);
+		terminals_reaped(&i->terminals, pid, status);
 	}
 	i->reap_again = true;
 }
@@ -330,6 +350,7 @@ static int start_controller(struct init *i)
 		.on_claim = on_claim,
 		.on_job = on_job,
 		.on_interrupt = on_interrupt,
+		.on_take = on_take,
 		.on_stop = on_stop,
 	};
 	return controller_init(&i->controller);
@@ -337,7 +358,7 @@ static int start_controller(struct init *i)
 
 static int start_terminal(struct init *i)
 {
-	i->terminal = (struct terminal){
+	i->terminals = (struct terminals){
 		.poller = &i->poller,
 		.limits = &i->limits,
 		.kernel = &i->kernel.pid,
@@ -345,7 +366,7 @@ static int start_terminal(struct init *i)
 		.relay = &i->controller.relay,
 		.on_idle = on_terminal_idle,
 	};
-	return terminal_init(&i->terminal, &i->env);
+	return terminals_init(&i->terminals, &i->env);
 }
 
 static int prepare_kernel(struct init *i)

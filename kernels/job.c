@@ -354,6 +354,8 @@ void job_end(struct job *c, const struct job_ending *e)
 		json_object_set_new(end, "exit_code", json_integer(e->exit_code));
 	if (e->signo)
 		json_object_set_new(end, "signal", json_integer(e->signo));
+	if (c->behind)
+		json_object_set_new(end, "behind", json_integer(c->behind));
 	if (c->displays_dropped)
 		json_object_set_new(end, "displays_dropped", json_integer(c->displays_dropped));
 	if (oom_kills)
@@ -372,6 +374,70 @@ void job_end(struct job *c, const struct job_ending *e)
 	free(take_ptr(c->cwd));
 	strv_release(&c->env);
 	c->state = JOB_ENDED;
+}
+
+/* The next piece begins like a new call. */
+static void begin_piece(struct job *c)
+{
+	for (int i = 0; i < JOB_STREAMS; i++) {
+		size_t limit = c->streams[i].head_max + c->streams[i].tail.max;
+		capture_release(&c->streams[i]);
+		capture_init(&c->streams[i], limit);
+	}
+	c->displays_dropped = 0;
+	c->progress_bytes = 0;
+}
+
+void job_mark(struct job *c)
+{
+	if (c->state == JOB_ENDED)
+		return;
+	json_auto_t *mark = json_pack("{s:I, s:s, s:I, s:I, s:I, s:b}", "mark", (json_int_t)++c->marks, "state",
+				      job_state_name(c->state), "duration_ms",
+				      (json_int_t)(c->state == JOB_RUNNING ? clock_now_ms() - c->started_ms : 0),
+				      "stdout_bytes", (json_int_t)c->streams[JOB_STDOUT].total, "stderr_bytes",
+				      (json_int_t)c->streams[JOB_STDERR].total, "beside", c->beside);
+	if (c->behind)
+		json_object_set_new(mark, "behind", json_integer(c->behind));
+	if (c->displays_dropped)
+		json_object_set_new(mark, "displays_dropped", json_integer(c->displays_dropped));
+	log_tail(c, JOB_STDOUT, FRAME_OUT_TAIL);
+	log_tail(c, JOB_STDERR, FRAME_ERR_TAIL);
+	AUTO(buf_release) struct buf text = { 0 };
+	if (json_append(&text, mark) == 0)
+		log_frame(c, FRAME_MARK, text.data, text.len);
+	c->mark_end = c->log.len;
+	begin_piece(c);
+}
+
+/* Bytes of displays among the first n of the log. */
+static size_t display_bytes_before(const struct job *c, size_t n)
+{
+	size_t sum = 0;
+	for (size_t at = 0; at < n; at += frame_size(c->log.data + at)) {
+		struct frame_header h = frame_header_read(c->log.data + at);
+		if (h.type == FRAME_DISPLAY || h.type == FRAME_RESULT || h.type == FRAME_ERROR)
+			sum += h.length;
+	}
+	return MIN(sum, c->display_bytes);
+}
+
+void job_told(struct job *c, uint32_t mark)
+{
+	size_t n = c->mark_end;
+	/* A frame that is half sent must go out whole; then the next mark takes this one with it. */
+	if (mark != c->marks || !n || c->sent < n)
+		return;
+	size_t displays = display_bytes_before(c, n);
+	c->display_bytes -= displays;
+	c->jobs->display_bytes -= displays;
+	c->displays = 0;
+	buf_consume(&c->log, n);
+	c->sent -= n;
+	c->claimed -= n;
+	c->last_frame -= MIN(c->last_frame, n);
+	c->mark_end = 0;
+	c->told = mark;
 }
 
 bool job_progress(struct job *c, uint64_t now_ms, json_t **ret)

@@ -66,6 +66,13 @@ struct job {
 	bool replay;	   /* a CALL frame must come before the log */
 	bool acked;	   /* freed by the sender once claimed bytes are sent */
 
+	uint32_t marks;	 /* made so far */
+	uint32_t told;	 /* the highest that the manager has told of: the log begins behind it */
+	size_t mark_end; /* where in the log the last one ends */
+	bool aside;	 /* nobody waits for it: others need not wait for it either, if there is room */
+	bool beside;	 /* it has left the queue */
+	uint32_t behind; /* the call that it had to wait for, if any */
+
 	uint64_t progress_ms;
 	uint64_t progress_bytes;
 };
@@ -90,12 +97,16 @@ struct job *jobs_next(struct jobs *c, enum job_kind kind);
  * number is known already (a resend, nothing to do). A call with a bad field is added as one that has ended `refused`.
  * -EBUSY, with *ret untouched, if CALLS_MAX wait for an ACK or the queue holds QUEUE_BYTES_MAX. */
 int jobs_add(struct jobs *c, uint32_t number, enum job_kind kind, const void *payload, size_t n, struct job **ret);
+/* What the log holds up to this mark is told, and dropped; any other mark than the last is left alone. */
+void job_told(struct job *c, uint32_t mark);
 /* Forgets an ended call; unknown numbers and calls that have not ended are left alone. */
 void jobs_ack(struct jobs *c, uint32_t number);
 /* A new controller starts at the beginning of every log. */
 void jobs_rewind(struct jobs *c);
 
 void job_start(struct job *c);
+/* Everything that there is so far goes into the log, with a MARK behind it. */
+void job_mark(struct job *c);
 void job_output(struct job *c, enum job_stream stream, const void *data, size_t n);
 /* A DISPLAY, RESULT or ERROR frame with a payload that is valid JSON. Displays and results past a bound are counted. */
 void job_structured(struct job *c, enum frame_type type, const void *json, size_t n);

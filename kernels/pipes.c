@@ -70,9 +70,14 @@ void pipes_drain(struct pipes *p)
 
 void pipes_begin(struct pipes *p, struct job *job)
 {
-	pipes_drain(p);
+	pipes_hand_over(p, job);
 	p->job = job;
-	job->late_dropped = p->late_dropped;
+}
+
+void pipes_hand_over(struct pipes *p, struct job *job)
+{
+	pipes_drain(p);
+	job->late_dropped += p->late_dropped;
 	p->late_dropped = 0;
 	for (int i = 0; i < JOB_STREAMS; i++) {
 		AUTO(buf_release) struct buf late = { 0 };

@@ -31,6 +31,8 @@ int pipes_writer(struct pipes *p, enum job_stream stream);
 void pipes_drain(struct pipes *p);
 /* From now on output belongs to the call, after what came in between. */
 void pipes_begin(struct pipes *p, struct job *job);
+/* A call gets what was written while none ran; these pipes stay without one. */
+void pipes_hand_over(struct pipes *p, struct job *job);
 /* Reads what the pipes hold, then detaches the call. */
 void pipes_end(struct pipes *p);
 

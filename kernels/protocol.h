@@ -9,7 +9,7 @@
 #ifndef HUSK_PROTOCOL_AHEAD /* 1 in a test of what a newer server does */
 #define HUSK_PROTOCOL_AHEAD 0
 #endif
-#define PROTOCOL_VERSION (2 + HUSK_PROTOCOL_AHEAD)
+#define PROTOCOL_VERSION (3 + HUSK_PROTOCOL_AHEAD)
 #define PROTOCOL_VERSION_MIN (PROTOCOL_VERSION - 1)
 
 #define PING_PAYLOAD_MAX 64u
@@ -32,6 +32,8 @@
  * say nothing. More end at once as `refused`. */
 #define QUEUE_BYTES_MAX (32u << 20)
 #define CALLS_MAX 1024u
+/* Commands that run beside the queue, since nobody waits for them. */
+#define ASIDE_MAX 8
 /* Either half of an output limit, so that two limits and a few calls stay small beside the container's memory. */
 #define OUTPUT_LIMIT_MAX (4u << 20)
 
@@ -118,6 +120,7 @@ enum frame_type {
 	FRAME_OUT_TAIL = 25,
 	FRAME_ERR_TAIL = 26,
 	FRAME_MAP = 27,
+	FRAME_MARK = 28,
 
 	FRAME_INSTALL = 40, /* from the manager */
 
@@ -128,6 +131,9 @@ enum frame_type {
 	FRAME_RELAY_ANSWER = 44, /* from the manager, like the two below */
 	FRAME_RELAY_DATA = 45,
 	FRAME_RELAY_END = 46,
+
+	/* From the manager, since version 3. */
+	FRAME_TAKE = 50,
 };
 
 #endif

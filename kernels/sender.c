@@ -81,8 +81,8 @@ static void claim(struct sender *s, struct job *c)
 
 static void announce(struct sender *s, struct job *c)
 {
-	json_auto_t *payload =
-		json_pack("{s:s, s:s}", "kind", job_kind_name(c->kind), "state", job_state_name(c->state));
+	json_auto_t *payload = json_pack("{s:s, s:s, s:I}", "kind", job_kind_name(c->kind), "state",
+					 job_state_name(c->state), "told", (json_int_t)c->told);
 	c->replay = false;
 	(void)frame_append_json(&s->queue, FRAME_CALL, c->number, payload);
 }

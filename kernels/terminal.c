@@ -33,24 +33,10 @@ static void set_env(struct strv *env, const struct strv *more)
 		strv_set_env(env, more->v[i]);
 }
 
-int terminal_init(struct terminal *t, const struct strv *env)
+int terminal_init(struct terminal *t)
 {
-	t->state.cwd = xstrdup(SPAWN_WORKSPACE);
-	set_env(&t->state.env, env);
 	t->state_fd = -1;
 	return pipes_open(&t->pipes, t->poller);
-}
-
-/* Not straight into the state: a command that is running now will replace that when it ends. */
-void terminal_add_env(struct terminal *t, const struct strv *env)
-{
-	set_env(&t->more_env, env);
-}
-
-void terminal_set_cwd(struct terminal *t, const char *cwd)
-{
-	free(t->state.cwd);
-	t->state.cwd = xstrdup(cwd);
 }
 
 static void finish(struct terminal *t, const struct job_ending *e)
@@ -63,6 +49,7 @@ static void finish(struct terminal *t, const struct job_ending *e)
 	free(take_ptr(t->cwd));
 	relay_close(t->relay);
 	t->pid = 0;
+	t->aside = false;
 	pipes_end(&t->pipes);
 	job_end(job, e);
 	t->on_idle(t);
@@ -85,11 +72,11 @@ static void take_state(struct terminal *t)
 	AUTO(freep) char *data = xmalloc(SHELL_STATE_MAX);
 	AUTO(shell_state_release) struct shell_state after = { 0 };
 	ssize_t n = pread(t->state_fd, data, SHELL_STATE_MAX, 0);
-	if (n <= 0 || shell_state_parse(&after, data, (size_t)n) < 0)
+	if (t->aside || n <= 0 || shell_state_parse(&after, data, (size_t)n) < 0)
 		return;
-	shell_state_undo(&after, &t->state, &(struct shell_state){ .cwd = t->cwd, .env = t->job->env });
-	shell_state_release(&t->state);
-	t->state = after;
+	shell_state_undo(&after, t->state, &(struct shell_state){ .cwd = t->cwd, .env = t->job->env });
+	shell_state_release(t->state);
+	*t->state = after;
 	after = (struct shell_state){ 0 };
 }
 
@@ -225,11 +212,6 @@ void terminal_interrupt(struct terminal *t)
 	stop(t, "interrupted", SIGINT);
 }
 
-void terminal_killed_all(struct terminal *t)
-{
-	t->killed_all = true;
-}
-
 /* ---- the start */
 
 #define MEASURE_INTERVAL_MS 2000
@@ -275,9 +257,9 @@ static pid_t spawn_shell(struct terminal *t)
 			  (char *)"bash",
 			  NULL };
 	AUTO(strv_release) struct strv env = { 0 };
-	set_env(&t->state.env, &t->more_env);
-	strv_release(&t->more_env);
-	set_env(&env, &t->state.env);
+	set_env(&t->state->env, t->more_env);
+	strv_release(t->more_env);
+	set_env(&env, &t->state->env);
 	set_env(&env, &t->job->env);
 	if (t->job->n_relays)
 		relay_spare_proxies(&env);
@@ -293,7 +275,7 @@ static pid_t spawn_shell(struct terminal *t)
 	pid_t pid = spawn_process(&(struct spawn_spec){
 		.argv = install ? t->installer->v : shell,
 		.env = strv_argv(&env),
-		.cwd = t->cwd ? t->cwd : t->state.cwd,
+		.cwd = t->cwd ? t->cwd : t->state->cwd,
 		.out_fd = out,
 		.err_fd = err,
 		.fds = { { command, SHELL_COMMAND_FD }, { state, SHELL_STATE_FD } },
@@ -350,7 +332,7 @@ static bool find_cwd(struct terminal *t)
 	const char *wanted = t->job->cwd;
 	if (!wanted)
 		return true;
-	t->cwd = *wanted == '/' ? xstrdup(wanted) : xasprintf("%s/%s", t->state.cwd, wanted);
+	t->cwd = *wanted == '/' ? xstrdup(wanted) : xasprintf("%s/%s", t->state->cwd, wanted);
 	if (spawn_can_enter(t->cwd))
 		return true;
 	AUTO(freep) char *detail = xasprintf("The directory '%s' does not exist or cannot be entered.", t->cwd);

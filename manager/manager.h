@@ -90,12 +90,19 @@ struct create_request {
 struct op *manager_create(struct conversation *c, const struct create_request *req, struct fail *f);
 
 /* --- execute ----------------------------------------------------------------------------------------------------- */
+/* Commands that run beside others, since their caller waits no longer. */
+#define RUNS_ASIDE_MAX 8
 struct run_request {
 	enum run_kind kind; /* RUN_CODE or RUN_TERMINAL */
 	const char *session_id;
-	const char *text; /* the cell or the command */
+	const char *text; /* the cell or the command; NULL with `run` */
 	size_t len;
-	uint64_t timeout_seconds;  /* 1 to 300 */
+	uint64_t run;	/* one that goes on, instead of a text: waited for, and only what is new is told. 0 = none */
+	bool interrupt; /* with `run`: ends it */
+	bool has_wait;	/* the answer comes after wait_seconds at the latest: ENDING_RUNNING if the run goes on */
+	uint64_t wait_seconds; /* at most 300 */
+	/* 1 to 300, with a wait any number. 0, with a wait: as long as the session lives. */
+	uint64_t timeout_seconds;
 	const struct env_var *env; /* for this run alone */
 	size_t n_env;
 	/* Of a command, for this run alone: absolute, or from where the last one ended; NULL = there. */

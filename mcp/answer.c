@@ -83,6 +83,17 @@ static char *error_headline(const struct run_result *run)
 	return told_below && !fits_headline(run) ? xstrdup(run->error_type) : error_line(run);
 }
 
+static char *running_detail(const struct run_result *run)
+{
+	unsigned long long number = run->run, behind = run->behind;
+	if (run->queued && behind)
+		return xasprintf("run %llu is queued behind run %llu and has not begun", number, behind);
+	if (run->queued)
+		return xasprintf("run %llu is queued and has not begun", number);
+	return xasprintf("run %llu goes on, after %.1f s; this is what is new of it", number,
+			 (double)run->duration_ms / 1000);
+}
+
 /* For endings that come without a detail of the manager's. */
 static char *default_detail(const struct run_result *run, const struct run_context *ctx)
 {
@@ -107,6 +118,8 @@ static char *default_detail(const struct run_result *run, const struct run_conte
 		return xstrdup("the container is gone; call stop_session, then create_session");
 	case ENDING_SESSION_LOST:
 		return xstrdup("the connection to the session was lost; whether the code finished is not known");
+	case ENDING_RUNNING:
+		return running_detail(run);
 	}
 	return xstrdup("");
 }
@@ -269,6 +282,8 @@ static void add_notes(struct buf *b, const struct run_result *run, const struct 
 	/* A run that ended well may still have something to say. */
 	if (run->ending == ENDING_OK && run->detail)
 		add_note(b, "%s", run->detail);
+	if (run->behind && run->ending != ENDING_RUNNING)
+		add_note(b, "It had to wait for run %llu.", (unsigned long long)run->behind);
 	if (hint)
 		add_labelled(b, "⟦hint⟧", hint);
 }
@@ -300,7 +315,15 @@ static char *run_text(const struct run_result *run, const struct run_context *ct
 	return buf_steal_str(&head);
 }
 
-/* Runs that a former server of the session started and that no answer has reported yet. */
+static char *still_running(const struct earlier_result *e)
+{
+	unsigned long long number = e->seq;
+	return xasprintf(
+		"%.0f s so far. {run: %llu} waits for it and returns what is new, {run: %llu, interrupt: true} ends it; otherwise a later answer reports its end.",
+		(double)e->age_ms / 1000, number, number);
+}
+
+/* Runs that nobody waits for and whose end no answer has reported yet. */
 static void add_earlier(struct buf *b, const struct run_result *run, const struct pictures *pictures,
 			size_t *next_picture, size_t max_chars)
 {
@@ -311,9 +334,8 @@ static void add_earlier(struct buf *b, const struct run_result *run, const struc
 						    (unsigned long long)e->seq,
 						    e->ended ? ending_name(e->result.ending) : "still running");
 		AUTO(freep) char *body =
-			e->ended ?
-				run_text(&e->result, &ctx, pictures, next_picture, max_chars / run->n_earlier) :
-				xstrdup("it was started by an earlier server and still runs; a later answer will report its end");
+			e->ended ? run_text(&e->result, &ctx, pictures, next_picture, max_chars / run->n_earlier) :
+				   still_running(e);
 		add_labelled(b, label, body);
 	}
 	if (run->n_earlier)

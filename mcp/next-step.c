@@ -42,6 +42,10 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_ADOPTING] = "Call again in a few seconds.",
 	[CAUSE_RECONNECTING] = "Call again in a few seconds.",
 	[CAUSE_QUEUE_FULL] = "Wait for the answers to earlier calls, or end what runs with a shorter `timeout`.",
+	[CAUSE_NO_RUN] = "Use the number that an answer named as `run`.",
+	[CAUSE_RUN_TOLD] = "Nothing is left to wait for: see that answer.",
+	[CAUSE_RUN_WAITED] = "Wait for the answer to that call.",
+	[CAUSE_OLD_SESSION] = "Call create_session for a new one, or go on without them.",
 	[CAUSE_TOO_LONG] = "Put it into a file with import_files and run that.",
 	[CAUSE_LIMIT_SESSIONS] = USE_OR_STOP,
 	[CAUSE_LIMIT_CONVERSATION_SESSIONS] = USE_OR_STOP,
@@ -179,6 +183,10 @@ char *next_step_after_run(const struct run_result *run, const struct run_terms *
 				"as CONTAINER_TMPFS_SIZE (see `df -h`). Delete what is no longer needed. Packages take no room there when "
 				"create_session installs them: name them in `dependencies`.");
 		break;
+	case ENDING_RUNNING:
+		return xasprintf(
+			"Do something else meanwhile, or call with {run: %llu, wait: 60} for what is new; {run: %llu, interrupt: true} ends it.",
+			(unsigned long long)run->run, (unsigned long long)run->run);
 	case ENDING_OK:
 		break;
 	}

@@ -38,6 +38,12 @@ static json_t *run_fields(const struct run_result *run, const struct run_context
 	json_object_set_new(o, "success", json_boolean(run->ending == ENDING_OK));
 	json_object_set_new(o, "ending", json_string(ending_name(run->ending)));
 	json_object_set_new(o, "session_id", optional_string(ctx->session_id));
+	if (run->run)
+		set_count(o, "run", run->run);
+	if (run->queued)
+		json_object_set_new(o, "queued", json_true());
+	if (run->behind)
+		set_count(o, "behind", run->behind);
 	json_object_set_new(o, "stdout", json_text(run->stdout_text));
 	json_object_set_new(o, "stderr", json_text(run->stderr_text));
 	json_object_set_new(o, "result", display_result(&run->result));

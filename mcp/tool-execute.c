@@ -6,11 +6,15 @@
 
 #define TIMEOUT_MIN 1
 #define TIMEOUT_MAX 300
+#define TIMEOUT_WITH_WAIT_MAX 604800
+#define WAIT_MAX 300
 
 struct execute_args {
 	const char *session_id;
 	const char *text;
 	int64_t timeout;
+	int64_t wait, run; /* -1, 0 = not given */
+	bool interrupt;
 	json_t *env;
 	const char *cwd;
 };
@@ -21,11 +25,31 @@ struct execute_args {
 			.max = 128, .description = "The session to run in, as create_session returned it.",            \
 			.example = "\"kq3v…\" (the session_id that create_session returned)"                         \
 	}
-#define ARG_TIMEOUT                                                                                                    \
+#define ARG_TIMEOUT                                                                                                                                         \
+	{                                                                                                                                                   \
+		"timeout", ARG_INT, offsetof(struct execute_args, timeout),                                                                                 \
+			.min = TIMEOUT_MIN, .max = TIMEOUT_WITH_WAIT_MAX,                                                                                   \
+			.description =                                                                                                                      \
+				"Seconds until the run is interrupted: at most 300; with `wait` any number, and without one as long as the session lives.", \
+			.example = "60"                                                                                                                     \
+	}
+#define ARG_WAIT                                                                                                                                                        \
+	{                                                                                                                                                               \
+		"wait", ARG_INT, offsetof(struct execute_args, wait), ARG_ABSENT,                                                                                       \
+			.min = 0, .max = WAIT_MAX,                                                                                                                      \
+			.description =                                                                                                                                  \
+				"Seconds to wait for the end. If it has not come by then, the answer has the output so far and the run's number, and the run goes on.", \
+			.example = "20"                                                                                                                                 \
+	}
+#define ARG_RUN(text)                                                                                                  \
 	{                                                                                                              \
-		"timeout", ARG_INT, offsetof(struct execute_args, timeout),                                            \
-			.min = TIMEOUT_MIN, .max = TIMEOUT_MAX,                                                        \
-			.description = "Seconds until the run is interrupted.", .example = "60"                        \
+		"run", ARG_INT, offsetof(struct execute_args, run), ARG_ABSENT, .min = 1, .max = UINT32_MAX,           \
+										.description = text, .example = "7"    \
+	}
+#define ARG_INTERRUPT                                                                                                  \
+	{                                                                                                              \
+		"interrupt", ARG_BOOL, offsetof(struct execute_args, interrupt), ARG_ABSENT,                           \
+			.description = "With `run`: end it.", .example = "true"                                        \
 	}
 
 #define ENV_TEXT                                                                                                       \
@@ -39,18 +63,24 @@ struct execute_args {
 
 static const struct arg code_table[] = {
 	ARG_SESSION,
-	{ "code", ARG_STRING, offsetof(struct execute_args, text), ARG_REQUIRED | ARG_NONEMPTY | ARG_BLANK,
+	{ "code", ARG_STRING, offsetof(struct execute_args, text), ARG_NONEMPTY | ARG_BLANK,
 	  .description = "The complete code of the cell.", .example = "\"x = 41\\nx + 1\"" },
 	ARG_TIMEOUT,
+	ARG_WAIT,
+	ARG_RUN("Instead of code: wait once more for a run that goes on, and get what is new of it."),
+	ARG_INTERRUPT,
 	ARG_ENV,
 	{ 0 },
 };
 
 static const struct arg terminal_table[] = {
 	ARG_SESSION,
-	{ "command", ARG_STRING, offsetof(struct execute_args, text), ARG_REQUIRED | ARG_NONEMPTY | ARG_BLANK,
+	{ "command", ARG_STRING, offsetof(struct execute_args, text), ARG_NONEMPTY | ARG_BLANK,
 	  .description = "The bash command or script.", .example = "\"ls -la /workspace\"" },
 	ARG_TIMEOUT,
+	ARG_WAIT,
+	ARG_RUN("Instead of a command: wait once more for a run that goes on, and get what is new of it."),
+	ARG_INTERRUPT,
 	ARG_ENV,
 	{ "cwd", ARG_STRING, offsetof(struct execute_args, cwd), ARG_NONEMPTY, .max = 4095,
 	  .description = "Directory for this call alone.", .example = "\"/workspace/project\"" },
@@ -61,6 +91,7 @@ static void execute_defaults(void *args, const struct tool_env *env)
 {
 	struct execute_args *a = args;
 	uint64_t seconds = env->config->execution_timeout;
+	a->wait = -1;
 	a->timeout = (int64_t)MAX(TIMEOUT_MIN, MIN(seconds, (uint64_t)TIMEOUT_MAX));
 }
 
@@ -70,13 +101,16 @@ static char *code_describe(const struct tool_env *env)
 		"Run code in the session's interpreter, like a notebook cell. Variables, imports, functions and open objects "
 		"persist between calls, so build on earlier cells instead of repeating them. Always send the complete code.\n"
 		"Returned: what was printed, the value of the last expression (as text), errors with their traceback, and figures "
-		"as images (matplotlib figures without saving them; prefer that to files), at most %d in an answer. Top-level await works. The working "
-		"directory is /workspace. Input is closed: input() fails at once.\n"
-		"Timeout: default %llu s, at most %d. A cell that takes longer is interrupted; variables and what it printed so "
-		"far are kept. Long output is cut in the middle (%llu characters are shown): print summaries, not whole data sets. Cells of one session run one after the other.\n"
+		"as images (matplotlib figures without saving them; prefer that to files), at most %d in an answer. Top-level await works. "
+		"Input is closed: input() fails at once.\n"
+		"Timeout: default %llu s, at most %d; a cell that takes longer is interrupted, and variables are kept. For work that may take longer "
+		"use `wait`: {code: \"train()\", wait: 20} answers after 20 s with ⟦running⟧ and a run number; {run: 7, wait: 60} returns what is new, "
+		"at once when it ends; {run: 7, interrupt: true} ends it. Never sleep to wait. Cells of one session run one after the other; "
+		"execute_terminal works beside them. A run goes on without the client only as long as the session's lease (%llu s).\n"
+		"Long output is cut in the middle (%llu characters are shown): print summaries. "
 		"If the interpreter had to be restarted, the answer says so: its variables are gone, files are kept.",
 		PICTURES_MAX, (unsigned long long)env->config->execution_timeout, TIMEOUT_MAX,
-		(unsigned long long)env->config->max_answer_chars);
+		(unsigned long long)env->config->lease, (unsigned long long)env->config->max_answer_chars);
 }
 
 static char *terminal_describe(const struct tool_env *env)
@@ -86,11 +120,13 @@ static char *terminal_describe(const struct tool_env *env)
 		"git, builds, background services. It starts in /workspace; the working directory and exported variables persist "
 		"between calls. Files are shared with execute_code, interpreter variables are not.\n"
 		"Returned: stdout, stderr and the exit code. Input is closed, so use non-interactive flags (-y). Timeout: default "
-		"%llu s, at most %d; then the command's processes are killed and what they printed so far is returned. For "
-		"something that must keep running use `command > log.txt 2>&1 &`: background processes stay alive and are not "
-		"waited for. Runs beside cells of execute_code; commands of one session run one after the other.\n"
+		"%llu s, at most %d; then the command's processes are killed. For what takes longer use `wait`: {command: \"make -j2\", wait: 20} "
+		"answers after 20 s with ⟦running⟧ and a run number, and the next command runs beside it (%d at most); {run: 7, wait: 60} returns "
+		"what is new, at once when it ends; {run: 7, interrupt: true} ends it. Never sleep to wait for something. "
+		"Services: `command > log.txt 2>&1 &`; background processes stay alive and are not waited for. "
+		"Commands run beside cells of execute_code, and otherwise one after the other.\n"
 		"Not root: no apt; the system is read-only outside /workspace, /tmp and the home directory.",
-		(unsigned long long)env->config->execution_timeout, TIMEOUT_MAX);
+		(unsigned long long)env->config->execution_timeout, TIMEOUT_MAX, RUNS_ASIDE_MAX);
 }
 
 static void execute_output(void *ctx, int stream, const char *text, size_t n)
@@ -119,18 +155,64 @@ static void execute_done(void *ctx, const struct run_result *result, const struc
 	call_reply(call, result_of_run(result, &context));
 }
 
+static bool is_given(const struct call *call, const char *name)
+{
+	const json_t *value = json_object_get(call->args, name);
+	return value && !json_is_null(value);
+}
+
+/* What contradicts itself is refused: nothing of it is guessed. */
+static int check(const struct call *call, const struct execute_args *args, struct fail *f)
+{
+	const char *what = call->tool == &tool_execute_terminal ? "command" : "code";
+	static const char *const of_a_new_run[] = { "timeout", "env", "cwd" };
+	if (!args->text && !args->run)
+		return fail_set(f, FAIL_INVALID,
+				"%s is required: a non-empty string (or `run`, for a run that goes on)", what);
+	if (args->text && args->run)
+		return fail_set(f, FAIL_INVALID,
+				"%s and run exclude each other: give %s for a new run, or run for one that goes on",
+				what, what);
+	if (args->interrupt && !args->run)
+		return fail_set(f, FAIL_INVALID, "interrupt needs run: the number of the run that it ends");
+	for (size_t i = 0; args->run && i < ARRAY_LEN(of_a_new_run); i++)
+		if (is_given(call, of_a_new_run[i]))
+			return fail_set(f, FAIL_INVALID,
+					"%s belongs to the start of a run, and run %lld has started; use wait",
+					of_a_new_run[i], (long long)args->run);
+	if (args->wait < 0 && args->timeout > TIMEOUT_MAX)
+		return fail_set(
+			f, FAIL_INVALID,
+			"timeout must be an integer from %d to %d, e.g. 60; got %lld. With `wait` it may be longer",
+			TIMEOUT_MIN, TIMEOUT_MAX, (long long)args->timeout);
+	return 0;
+}
+
+/* A call that only looks after a run waits as long as one that starts something may take. */
+static uint64_t wait_of(const struct call *call, const struct execute_args *args)
+{
+	return args->wait >= 0 ? (uint64_t)args->wait : call_env(call)->config->execution_timeout;
+}
+
 static struct op *execute_start(struct call *call, const void *data, struct fail *f)
 {
 	const struct execute_args *args = data;
+	if (check(call, args, f) < 0)
+		return NULL;
 	size_t n_env;
 	AUTO(freep) struct env_var *env = env_arg(args->env, &n_env);
+	bool waits = args->wait >= 0;
 	return manager_run(call_env(call)->conversation,
 			   &(struct run_request){
 				   .kind = call->tool == &tool_execute_terminal ? RUN_TERMINAL : RUN_CODE,
 				   .session_id = args->session_id,
 				   .text = args->text,
-				   .len = strlen(args->text),
-				   .timeout_seconds = (uint64_t)args->timeout,
+				   .len = args->text ? strlen(args->text) : 0,
+				   .run = (uint64_t)args->run,
+				   .interrupt = args->interrupt,
+				   .has_wait = waits || args->run,
+				   .wait_seconds = wait_of(call, args),
+				   .timeout_seconds = waits && !is_given(call, "timeout") ? 0 : (uint64_t)args->timeout,
 				   .env = env,
 				   .n_env = n_env,
 				   .cwd = args->cwd,

@@ -36,7 +36,7 @@ struct install {
 	struct strv secrets;
 	struct engine_task *task;
 	struct line *line;
-	struct run *run;       /* heap memory, as the line may outlive our interest in it; NULL = not under way */
+	struct run_waiter waiter;
 	struct buf partial[2]; /* of stdout and stderr: a line that has not ended */
 	struct buf last;       /* the end of what was said */
 	struct timer *deadline, *tell;
@@ -174,40 +174,32 @@ static void read_report(struct install *i, const struct run_result *r)
 
 /* --- the run ----------------------------------------------------------------------------------------------------- */
 
-/* The run and whose it is. */
-struct install_run {
-	struct run run;
-	struct install *install;
-};
-
-static struct install *install_of(struct run *run)
+static struct install *install_of(struct run_waiter *w)
 {
-	return container_of(run, struct install_run, run)->install;
+	return container_of(w, struct install, waiter);
 }
 
-static void on_output(struct run *run, int stream, const void *data, size_t n)
+static void on_output(struct run_waiter *w, int stream, const void *data, size_t n)
 {
-	take_output(install_of(run), stream - 1, data, n);
+	take_output(install_of(w), stream - 1, data, n);
 }
 
-static void on_tail(struct run *run, int stream, const void *data, size_t n)
+static void on_tail(struct run_waiter *w, int stream, const void *data, size_t n)
 {
-	take_tail(install_of(run), stream - 1, data, n);
+	take_tail(install_of(w), stream - 1, data, n);
 }
 
-static void on_replay(struct run *run)
+static void on_replay(struct run_waiter *w)
 {
-	struct install *i = install_of(run);
+	struct install *i = install_of(w);
 	buf_reset(&i->partial[0]);
 	buf_reset(&i->partial[1]);
 	buf_reset(&i->last);
 }
 
-static void on_end(struct run *run, struct run_result *result, const struct fail *f)
+static void on_end(struct run_waiter *w, struct run_result *result, const struct fail *f)
 {
-	struct install *i = install_of(run);
-	i->run = NULL;
-	free(container_of(run, struct install_run, run));
+	struct install *i = install_of(w);
 	if (!result)
 		end_failed(i, f);
 	else if (result->ending == ENDING_OK)
@@ -219,15 +211,8 @@ static void on_end(struct run *run, struct run_result *result, const struct fail
 static void begin(struct install *i)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	struct install_run *r = new0(struct install_run);
-	r->install = i;
-	r->run = (struct run){
-		.kind = RUN_INSTALL,
-		.timeout_seconds = i->config->dependency_timeout,
-		.on_output = on_output,
-		.on_tail = on_tail,
-		.on_replay = on_replay,
-		.on_end = on_end,
+	i->waiter = (struct run_waiter){
+		.on_output = on_output, .on_tail = on_tail, .on_replay = on_replay, .on_end = on_end
 	};
 	uint16_t ports[RELAY_PORTS_MAX];
 	for (size_t k = 0; k < i->upstreams.n; k++)
@@ -240,12 +225,12 @@ static void begin(struct install *i)
 		.timeout_ms = i->config->dependency_timeout * 1000,
 		.size_limit = i->config->dependency_max_size,
 	};
-	if (run_start(&r->run, line_dispatch(i->line), &(struct run_spec){ .install = &install }, &f) == 0) {
-		i->run = &r->run;
-		return;
-	}
-	free(r);
-	end_failed(i, &f);
+	struct run_spec spec = { .kind = RUN_INSTALL,
+				 .timeout_seconds = i->config->dependency_timeout,
+				 .wait_ms = RUN_WAIT_FOR_END,
+				 .install = &install };
+	if (!run_start(line_dispatch(i->line), &spec, &i->waiter, &f))
+		end_failed(i, &f);
 }
 
 /* --- the line ---------------------------------------------------------------------------------------------------- */
@@ -385,8 +370,7 @@ struct install *install_free(struct install *i)
 		i->engine->ops->task_cancel(i->task);
 	else if (i->line)
 		i->engine->ops->remove(i->engine, i->container, /* done= */ NULL, NULL);
-	if (i->run)
-		run_abandon(i->run); /* the line frees it */
+	run_abandon(&i->waiter);
 	line_free(i->line);
 	timer_free(i->deadline);
 	timer_free(i->tell);

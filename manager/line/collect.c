@@ -323,6 +323,15 @@ static void read_end(struct collect *c, struct run_result *r)
 	r->displays_dropped = number_field(end, "displays_dropped");
 	r->stdout_bytes = number_field(end, "stdout_bytes");
 	r->stderr_bytes = number_field(end, "stderr_bytes");
+	r->behind = number_field(end, "behind");
+}
+
+void collect_mark(struct collect *c, const struct wire_mark *mark)
+{
+	c->partial.duration_ms = mark->duration_ms;
+	c->partial.stdout_bytes = mark->stdout_bytes;
+	c->partial.stderr_bytes = mark->stderr_bytes;
+	c->partial.displays_dropped = mark->displays_dropped;
 }
 
 void collect_finish(struct collect *c, struct run_result *ret)

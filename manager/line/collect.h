@@ -19,6 +19,8 @@ uint64_t collect_stderr_limit(const struct config *config);
 
 /* 1 when this was END, 0 when more comes, -EPROTO if PID 1 broke the protocol. */
 int collect_frame(struct collect *c, const struct wire_frame *frame);
+/* What PID 1 says of the piece that ends here; collect_finish() follows. */
+void collect_mark(struct collect *c, const struct wire_mark *mark);
 /* Builds the result from what has arrived, also without an END: then the ending is the caller's to set. The collector is
  * empty afterwards. */
 void collect_finish(struct collect *c, struct run_result *ret);

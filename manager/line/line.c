@@ -124,7 +124,10 @@ static int on_hello(struct line *l, const struct wire_frame *frame)
 		broken(l, &f);
 		return 0;
 	}
+	if (!l->dispatch.version)
+		runs_inherit(&l->dispatch, &hello);
 	l->dispatch.open = true;
+	l->dispatch.version = hello.version;
 	l->failures = 0;
 	fail_release(&l->dispatch.trouble);
 	l->dispatch.last_call = MAX(l->dispatch.last_call, hello.last_call);

@@ -13,34 +13,41 @@
  * there must not keep a caller waiting. */
 #define LATE_MS 5000
 #define SILENCE_MS 15000
+/* How long PID 1 may take to say what there is so far. */
+#define TAKE_MS 5000
 
-static void run_unlink(struct run *run)
-{
-	list_remove(&run->node);
-	buf_release(&run->request);
-	run->guard = timer_free(run->guard);
-	run->collect = collect_free(run->collect);
-}
+enum patience {
+	TO_THE_END, /* the timer is the guard */
+	UNTIL_BEGUN, /* behind a run that nobody waits for: when the timer fires and it has not begun, the caller is told */
+	FOR_A_WHILE, /* the timer is the caller's */
+};
 
-/* One that nobody else owns. */
-static void run_free(struct run *run)
-{
-	run_unlink(run);
-	run_result_release(&run->result);
-	free(run);
-}
+struct run {
+	struct list node;
+	struct dispatch *dispatch;
+	uint32_t call;
+	enum run_kind kind;
+	uint64_t timeout_seconds; /* 0 = a former server's, not known */
+	uint64_t started_ms;
+	uint64_t began_ms; /* when it was the first of its kind, about when PID 1 began to run it; 0 = not yet */
+	struct run_waiter *waiter; /* NULL = it is kept, or abandoned */
+	enum patience patience;
+	bool sent;	    /* on whichever connection: from then on it may have run */
+	bool abandoned;	    /* the end is acknowledged and nobody is told */
+	bool ended;	    /* its end is in `result` */
+	bool taking;	    /* PID 1 was asked for what there is so far */
+	bool after_kept;    /* when it was sent, one was kept that it might have to wait for */
+	bool beside;	    /* a command that has left the queue */
+	uint32_t told;	    /* the last mark that somebody was told of */
+	uint64_t asked_ms;  /* when PID 1 was asked for a sign of life, since its end is late; 0 = not yet */
+	struct buf request; /* the frame that starts it, sent again if a broken connection swallowed it */
+	struct collect *collect;
+	struct timer *timer;
+	struct run_result
+		result; /* pieces that PID 1 has marked off and nobody was told of; all of it once it has ended */
+};
 
-static void run_end(struct run *run, struct run_result *result, const struct fail *f)
-{
-	if (run->abandoned) {
-		run_free(run);
-		return;
-	}
-	run_unlink(run);
-	run->on_end(run, result, f);
-}
-
-static struct run *find(struct dispatch *c, uint32_t call)
+static struct run *find(struct dispatch *c, uint64_t call)
 {
 	list_for_each(run, &c->runs, struct run, node)
 		if (run->call == call)
@@ -57,68 +64,83 @@ static void note_beginnings(struct dispatch *c)
 			continue;
 		if (!busy[run->kind] && !run->began_ms)
 			run->began_ms = loop_now_ms();
-		busy[run->kind] = true;
+		busy[run->kind] |= !run->beside;
 	}
 }
 
-/* --- a former server's ------------------------------------------------------------------------------------------- */
+static void run_free(struct run *run)
+{
+	list_remove(&run->node);
+	buf_release(&run->request);
+	timer_free(run->timer);
+	collect_free(run->collect);
+	run_result_release(&run->result);
+	free(run);
+}
 
-/* Adds all of them to a result, and acknowledges and forgets those that have ended. */
-static void tell_earlier(struct dispatch *c, struct run_result *result)
+static struct run_waiter *take_waiter(struct run *run)
+{
+	struct run_waiter *w = take_ptr(run->waiter);
+	if (w)
+		w->run = NULL;
+	timer_stop(run->timer);
+	run->taking = false;
+	run->asked_ms = 0;
+	return w;
+}
+
+static bool is_kept(const struct run *run)
+{
+	return !run->waiter && !run->abandoned;
+}
+
+static struct run_result take_result(struct run *run)
+{
+	struct run_result result = run->result;
+	run->result = (struct run_result){ 0 };
+	result.run = run->call;
+	if (!run->after_kept)
+		result.behind = 0;
+	return result;
+}
+
+/* --- what is kept ------------------------------------------------------------------------------------------------ */
+
+/* Adds all that are kept to a result, and acknowledges and forgets those that have ended. */
+static void tell_kept(struct dispatch *c, struct run_result *result, const struct run *but)
 {
 	list_for_each(run, &c->runs, struct run, node) {
-		if (!run->earlier)
+		if (!is_kept(run) || run == but || run->kind == RUN_INSTALL)
 			continue;
 		result->earlier = xrealloc(result->earlier, (result->n_earlier + 1) * sizeof(*result->earlier));
-		result->earlier[result->n_earlier++] = (struct earlier_result){
-			.seq = run->call, .kind = run->kind, .ended = run->ended, .result = run->result
-		};
-		run->result = (struct run_result){ 0 };
-		if (run->ended) {
-			dispatch_ack(c, run->call);
-			run_free(run);
-		}
-	}
-}
-
-/* A replay starts over, also of a run that had ended before the connection broke. */
-static struct run *begin_earlier(struct dispatch *c, const struct wire_frame *frame)
-{
-	struct run *run = find(c, frame->call);
-	if (run)
-		run_free(run);
-	run = new0(struct run);
-	run->dispatch = c;
-	run->call = frame->call;
-	run->kind = wire_read_call(frame);
-	run->earlier = true;
-	run->collect = collect_new(c->config);
-	list_append(&c->runs, &run->node);
-	return run;
-}
-
-/* Also the replay of a call that we gave up on: its end lets PID 1 forget it. */
-static int earlier_frame(struct dispatch *c, struct run *run, const struct wire_frame *frame)
-{
-	if (frame->type == FRAME_CALL && frame->call <= c->last_earlier)
-		run = begin_earlier(c, frame);
-	if (!run && frame->type == FRAME_END)
-		dispatch_ack(c, frame->call);
-	if (!run)
-		return 0;
-	if (run->ended)
-		return -1;
-	int got = collect_frame(run->collect, frame);
-	if (got <= 0)
-		return got;
-	if (collect_refused(run->collect)) {
+		struct earlier_result *e = &result->earlier[result->n_earlier++];
+		*e = (struct earlier_result){ .seq = run->call,
+					      .kind = run->kind,
+					      .ended = run->ended,
+					      .age_ms = loop_now_ms() - run->started_ms };
+		if (!run->ended)
+			continue;
+		e->result = take_result(run);
 		dispatch_ack(c, run->call);
 		run_free(run);
-		return 0;
 	}
-	collect_finish(run->collect, &run->result);
-	run->ended = true;
-	return 0;
+}
+
+static struct run *new_run(struct dispatch *c, uint32_t call, enum run_kind kind);
+
+/* A replay starts over, also of a run that had ended before the connection broke. */
+static struct run *begin_again(struct dispatch *c, struct run *run, const struct wire_frame *frame)
+{
+	struct wire_call call = wire_read_call(frame);
+	/* Since version 3 the first hello has named all that there are; any other was told, and its acknowledgement lost. */
+	if (!run && (frame->call > c->last_earlier || c->version >= 3))
+		return NULL;
+	if (!run)
+		run = new_run(c, frame->call, call.kind);
+	run_result_release(&run->result);
+	run->ended = false;
+	run->told = MAX(run->told, call.told);
+	return run;
 }
 
 /* --- how it ends ------------------------------------------------------------------------------------------------- */
@@ -127,7 +149,7 @@ static int earlier_frame(struct dispatch *c, struct run *run, const struct wire_
 static void name_timeout(struct run_result *r, uint64_t timeout_seconds)
 {
 	unsigned long long s = timeout_seconds;
-	if (r->ending != ENDING_TIMEOUT)
+	if (r->ending != ENDING_TIMEOUT || !s)
 		return;
 	if (!r->detail)
 		r->detail = xasprintf("stopped after %llu s", s);
@@ -137,33 +159,69 @@ static void name_timeout(struct run_result *r, uint64_t timeout_seconds)
 	}
 }
 
-static void answer(struct run *run, struct run_result *result)
+/* Its end, to whoever waits. */
+static void answer_end(struct run *run)
 {
-	if (!run->abandoned && run->kind != RUN_INSTALL)
-		tell_earlier(run->dispatch, result);
-	name_timeout(result, run->timeout_seconds);
-	run_end(run, result, NULL);
+	AUTO(run_result_release) struct run_result result = take_result(run);
+	struct run_waiter *w = take_waiter(run);
+	struct dispatch *c = run->dispatch;
+	name_timeout(&result, run->timeout_seconds);
+	if (w && run->kind != RUN_INSTALL)
+		tell_kept(c, &result, run);
+	run_free(run);
+	if (w)
+		w->on_end(w, &result, NULL);
 }
 
-/* Answered with the output so far and a cause of our own. */
+/* What there is so far; from now on it is kept. */
+static void answer_running(struct run *run)
+{
+	AUTO(run_result_release) struct run_result result = take_result(run);
+	struct run_waiter *w = take_waiter(run);
+	result.ending = ENDING_RUNNING;
+	if (!result.stdout_text)
+		result.stdout_text = xstrdup("");
+	if (!result.stderr_text)
+		result.stderr_text = xstrdup("");
+	result.duration_ms = MAX(result.duration_ms, 1);
+	tell_kept(run->dispatch, &result, run);
+	w->on_end(w, &result, NULL);
+}
+
+static void fail_run(struct run *run, const struct fail *f)
+{
+	struct run_waiter *w = take_waiter(run);
+	run_free(run);
+	if (w)
+		w->on_end(w, NULL, f);
+}
+
+static void take_piece(struct run *run)
+{
+	AUTO(run_result_release) struct run_result piece = { 0 };
+	collect_finish(run->collect, &piece);
+	run_result_append(&run->result, &piece);
+}
+
+/* With what has come so far and a cause of ours. */
 static void run_cut(struct run *run, enum ending ending, const struct fail *why)
 {
-	AUTO(run_result_release) struct run_result result = { 0 };
-	collect_finish(run->collect, &result);
-	result.ending = ending;
-	result.cause = cause_of(why);
-	result.duration_ms = run->began_ms ? loop_now_ms() - run->began_ms : 0;
-	free(result.detail);
-	result.detail = xstrdup(why->message);
-	answer(run, &result);
+	take_piece(run);
+	struct run_result *result = &run->result;
+	result->ending = ending;
+	result->cause = cause_of(why);
+	result->duration_ms = run->began_ms ? loop_now_ms() - run->began_ms : 0;
+	free(result->detail);
+	result->detail = xstrdup(why->message);
+	answer_end(run);
 }
 
-/* A callback may start or stop runs: whoever goes through all of them collects them first. */
-static void take_runs(struct dispatch *c, struct list *runs)
+/* A callback may start or stop things: who goes through all runs takes them first. */
+static void take_waited(struct dispatch *c, struct list *runs)
 {
 	list_init(runs);
 	list_for_each(run, &c->runs, struct run, node) {
-		if (run->earlier)
+		if (!run->waiter)
 			continue;
 		list_remove(&run->node);
 		list_append(runs, &run->node);
@@ -173,12 +231,12 @@ static void take_runs(struct dispatch *c, struct list *runs)
 void runs_cut(struct dispatch *c, enum ending ending, const struct fail *why)
 {
 	struct list runs;
-	take_runs(c, &runs);
+	take_waited(c, &runs);
 	for (struct run *run; (run = list_first(&runs, struct run, node));)
 		run_cut(run, ending, why);
 }
 
-/* PID 1 is silent: nobody can tell how a run ended, and what was never sent has not run. */
+/* Nothing comes from PID 1: no run can be told how it ended, and what was never sent has not run. */
 static void give_up_run(struct run *run)
 {
 	struct dispatch *c = run->dispatch;
@@ -194,29 +252,48 @@ static void give_up_run(struct run *run)
 	}
 	cause_set(&f, FAIL_ENGINE, CAUSE_NO_ANSWER, "the session cannot be reached: %s", why);
 	fail_hint(&f, "Nothing ran. The session is kept for its lease: try again once the engine answers.");
-	run_end(run, NULL, &f);
+	fail_run(run, &f);
 }
 
 static void runs_give_up(struct dispatch *c)
 {
 	struct list runs;
-	take_runs(c, &runs);
+	take_waited(c, &runs);
 	for (struct run *run; (run = list_first(&runs, struct run, node));)
 		give_up_run(run);
 }
 
-static void on_guard(void *ctx)
+/* --- time -------------------------------------------------------------------------------------------------------- */
+
+/* Runs of a kind wait for each other, so the guard covers all that are ahead, and this one up to where it is late. */
+static uint64_t guard_ms(const struct run *run)
 {
-	struct run *run = ctx;
+	uint64_t ms = run->timeout_seconds * 1000 + LATE_MS;
+	list_for_each(other, &run->dispatch->runs, struct run, node) {
+		if (other == run || other->kind != run->kind || other->ended || other->beside)
+			continue;
+		ms += (other->timeout_seconds ? other->timeout_seconds * 1000 : TIMEOUT_MAX_MS) + RUN_GRACE_MS;
+	}
+	return ms;
+}
+
+static void guard(struct run *run)
+{
+	run->patience = TO_THE_END;
+	timer_start(run->timer, guard_ms(run), 0);
+}
+
+static void on_late(struct run *run)
+{
 	struct dispatch *c = run->dispatch;
 	if (!run->asked_ms) {
 		run->asked_ms = loop_now_ms();
 		dispatch_send_frame(c, FRAME_PING, 0);
-		timer_start(run->guard, SILENCE_MS, 0);
+		timer_start(run->timer, SILENCE_MS, 0);
 	} else if (c->heard_ms < run->asked_ms) {
 		runs_give_up(c);
 	} else if (loop_now_ms() - run->asked_ms < RUN_GRACE_MS - LATE_MS) {
-		timer_start(run->guard, RUN_GRACE_MS - LATE_MS - SILENCE_MS, 0);
+		timer_start(run->timer, RUN_GRACE_MS - LATE_MS - SILENCE_MS, 0);
 	} else {
 		AUTO(fail_release) struct fail f = { 0 };
 		dispatch_send_frame(c, FRAME_INTERRUPT, run->call);
@@ -225,19 +302,55 @@ static void on_guard(void *ctx)
 	}
 }
 
-/* Runs of a kind wait for each other, so the guard covers all that are ahead, and this one up to where it is late. */
-static uint64_t guard_ms(const struct run *run)
+/* The wait is over: the answer has what PID 1 marks off now. */
+static void take_stock(struct run *run)
 {
-	uint64_t ms = run->timeout_seconds * 1000 + LATE_MS;
-	list_for_each(other, &run->dispatch->runs, struct run, node) {
-		if (other == run || other->kind != run->kind || other->ended)
-			continue;
-		ms += (other->earlier ? TIMEOUT_MAX_MS : other->timeout_seconds * 1000) + RUN_GRACE_MS;
+	struct dispatch *c = run->dispatch;
+	if (run->taking || !c->open) {
+		/* Nobody there who could say. What there is comes with a later answer. */
+		AUTO(run_result_release) struct run_result kept = run->result;
+		run->result = (struct run_result){ .queued = !run->sent };
+		answer_running(run);
+		run->result = kept;
+		kept = (struct run_result){ 0 };
+		return;
 	}
-	return ms;
+	AUTO(buf_release) struct buf frame = { 0 };
+	wire_put_take(&frame, run->call, /* aside= */ run->patience == FOR_A_WHILE);
+	dispatch_send(c, &frame);
+	run->taking = true;
+	timer_start(run->timer, TAKE_MS, 0);
+}
+
+static void on_timer(void *ctx)
+{
+	struct run *run = ctx;
+	if (!run->waiter)
+		return;
+	if (run->ended) {
+		dispatch_ack(run->dispatch, run->call);
+		answer_end(run);
+	} else if (run->patience == TO_THE_END) {
+		on_late(run);
+	} else {
+		take_stock(run);
+	}
 }
 
 /* --- life -------------------------------------------------------------------------------------------------------- */
+
+static struct run *new_run(struct dispatch *c, uint32_t call, enum run_kind kind)
+{
+	struct run *run = new0(struct run);
+	run->dispatch = c;
+	run->call = call;
+	run->kind = kind;
+	run->started_ms = loop_now_ms();
+	run->collect = collect_new(c->config);
+	run->timer = timer_new(c->loop, on_timer, run);
+	list_append(&c->runs, &run->node);
+	return run;
+}
 
 static void send_run(struct run *run)
 {
@@ -245,85 +358,167 @@ static void send_run(struct run *run)
 	dispatch_send(run->dispatch, &run->request);
 }
 
-static int put_request(struct run *run, const struct dispatch *c, uint32_t call, const struct run_spec *spec)
+static int put_request(struct buf *request, const struct dispatch *c, uint32_t call, const struct run_spec *spec)
 {
-	if (run->kind == RUN_INSTALL) {
-		wire_put_install(&run->request, call, spec->install);
+	if (spec->kind == RUN_INSTALL) {
+		wire_put_install(request, call, spec->install);
 		return 0;
 	}
-	return wire_put_run(&run->request, call,
-			    &(struct wire_run){ .terminal = run->kind == RUN_TERMINAL,
+	return wire_put_run(request, call,
+			    &(struct wire_run){ .terminal = spec->kind == RUN_TERMINAL,
 						.text = spec->text,
 						.len = spec->len,
 						.env = spec->env,
 						.cwd = spec->cwd,
-						.timeout_ms = run->timeout_seconds * 1000,
+						.timeout_ms = spec->timeout_seconds * 1000,
 						.stdout_limit = collect_stdout_limit(c->config),
 						.stderr_limit = collect_stderr_limit(c->config) });
 }
 
-/* Calls that PID 1 has not ended, and what they hold there. */
-static size_t waiting(const struct dispatch *c, size_t *ret_bytes)
+/* Calls that PID 1 holds, and how much they hold there. */
+static size_t held(const struct dispatch *c, size_t *ret_bytes)
 {
 	size_t n = 0;
 	*ret_bytes = 0;
 	list_for_each(run, &c->runs, struct run, node) {
-		n += !run->earlier;
-		*ret_bytes += run->request.len;
+		n++;
+		*ret_bytes += run->ended ? 0 : run->request.len;
 	}
 	return n;
 }
 
-int run_start(struct run *run, struct dispatch *c, const struct run_spec *spec, struct fail *f)
+/* One that nobody waits for and that this one may have to wait for. */
+static bool is_behind_kept(const struct run *run)
 {
-	size_t bytes, n = waiting(c, &bytes);
-	if (n >= RUNS_MAX || bytes + spec->len > QUEUE_BYTES_MAX)
-		return cause_set(f, FAIL_BUSY, CAUSE_QUEUE_FULL,
-				 "this session has %zu calls of %zu KiB waiting; it takes %u, and %u KiB", n,
-				 bytes >> 10, RUNS_MAX, QUEUE_BYTES_MAX >> 10);
-	if (spec->len > CODE_BYTES_MAX || put_request(run, c, c->last_call + 1, spec) < 0) {
-		buf_release(&run->request);
-		return cause_set(f, FAIL_INVALID, CAUSE_TOO_LONG,
-				 "the %s is too long (%zu bytes, at most %u) or not valid UTF-8",
-				 run->kind == RUN_TERMINAL ? "command" : "code", spec->len, CODE_BYTES_MAX);
+	list_for_each(other, &run->dispatch->runs, struct run, node)
+		if (other != run && other->kind == run->kind && is_kept(other) && !other->ended && !other->beside)
+			return true;
+	return false;
+}
+
+static void set_patience(struct run *run, uint64_t wait_ms)
+{
+	if (wait_ms != RUN_WAIT_FOR_END) {
+		run->patience = FOR_A_WHILE;
+		timer_start(run->timer, wait_ms, 0);
+	} else if (run->after_kept) {
+		run->patience = UNTIL_BEGUN;
+		timer_start(run->timer, run->timeout_seconds * 1000, 0);
+	} else {
+		guard(run);
 	}
-	run->dispatch = c;
-	run->call = dispatch_number(c);
-	run->collect = collect_new(c->config);
-	list_append(&c->runs, &run->node);
+}
+
+uint32_t run_start(struct dispatch *c, const struct run_spec *spec, struct run_waiter *w, struct fail *f)
+{
+	AUTO(buf_release) struct buf request = { 0 };
+	size_t bytes, n = held(c, &bytes);
+	if (n >= RUNS_MAX || bytes + spec->len > QUEUE_BYTES_MAX) {
+		cause_set(f, FAIL_BUSY, CAUSE_QUEUE_FULL,
+			  "this session has %zu calls of %zu KiB waiting; it takes %u, and %u KiB", n, bytes >> 10,
+			  RUNS_MAX, QUEUE_BYTES_MAX >> 10);
+		return 0;
+	}
+	if (spec->len > CODE_BYTES_MAX || put_request(&request, c, c->last_call + 1, spec) < 0) {
+		cause_set(f, FAIL_INVALID, CAUSE_TOO_LONG,
+			  "the %s is too long (%zu bytes, at most %u) or not valid UTF-8",
+			  spec->kind == RUN_TERMINAL ? "command" : "code", spec->len, CODE_BYTES_MAX);
+		return 0;
+	}
+	struct run *run = new_run(c, dispatch_number(c), spec->kind);
+	run->timeout_seconds = spec->timeout_seconds;
+	run->request = request;
+	request = (struct buf){ 0 };
+	run->waiter = w;
+	w->run = run;
+	run->after_kept = is_behind_kept(run);
 	note_beginnings(c);
-	run->guard = timer_new(c->loop, on_guard, run);
-	timer_start(run->guard, guard_ms(run), 0);
+	set_patience(run, spec->wait_ms);
 	c->used_ms = loop_now_ms();
 	/* PID 1 takes rising numbers only: before its hello, older runs may have to go first. */
 	if (c->open)
 		send_run(run);
+	return run->call;
+}
+
+static struct run *find_kept(struct dispatch *c, uint64_t number, struct fail *f)
+{
+	struct run *run = find(c, number);
+	unsigned long long shown = number;
+	if (run && !run->abandoned)
+		return run;
+	if (number > c->last_call)
+		cause_set(f, FAIL_INVALID, CAUSE_NO_RUN, "there is no run %llu in this session", shown);
+	else
+		cause_set(f, FAIL_INVALID, CAUSE_RUN_TOLD, "run %llu has ended, and an answer has told of it", shown);
+	return NULL;
+}
+
+int run_kind(struct dispatch *c, uint64_t number, enum run_kind *ret, struct fail *f)
+{
+	const struct run *run = find_kept(c, number, f);
+	if (!run)
+		return -1;
+	*ret = run->kind;
 	return 0;
 }
 
-void run_abandon(struct run *run)
+int run_join(struct dispatch *c, uint64_t number, uint64_t wait_ms, struct run_waiter *w, struct fail *f)
 {
+	struct run *run = find_kept(c, number, f);
+	if (!run)
+		return -1;
+	if (run->waiter)
+		return cause_set(f, FAIL_BUSY, CAUSE_RUN_WAITED,
+				 "another call waits for run %llu and will have its output",
+				 (unsigned long long)number);
+	run->waiter = w;
+	w->run = run;
+	run->patience = FOR_A_WHILE;
+	c->used_ms = loop_now_ms();
+	timer_start(run->timer, run->ended ? 0 : wait_ms, 0);
+	return 0;
+}
+
+void run_interrupt(struct dispatch *c, uint64_t number)
+{
+	dispatch_send_frame(c, FRAME_INTERRUPT, (uint32_t)number);
+}
+
+void run_leave(struct run_waiter *w)
+{
+	if (w->run)
+		(void)take_waiter(w->run);
+}
+
+void run_abandon(struct run_waiter *w)
+{
+	struct run *run = w->run;
+	if (!run)
+		return;
+	(void)take_waiter(run);
 	run->abandoned = true;
 	if (run->dispatch->open)
 		dispatch_send_frame(run->dispatch, FRAME_INTERRUPT, run->call);
 }
 
-void run_forget(struct run *run)
+void runs_inherit(struct dispatch *c, const struct wire_hello *hello)
 {
-	run->abandoned = true;
+	for (size_t i = 0; i < hello->n_calls; i++)
+		if (!find(c, hello->calls[i].number))
+			(void)new_run(c, hello->calls[i].number, hello->calls[i].kind);
 }
 
 void runs_resume(struct dispatch *c, uint32_t last_known)
 {
 	list_for_each(run, &c->runs, struct run, node) {
 		bool known = run->call <= last_known;
-		if (run->earlier)
-			continue;
+		run->taking = false; /* asked of a connection that is gone */
 		if (run->abandoned && !known)
 			run_free(run);
 		else if (run->abandoned)
 			dispatch_send_frame(c, FRAME_INTERRUPT, run->call);
-		else if (!known)
+		else if (!known && run->request.len)
 			send_run(run);
 	}
 }
@@ -332,68 +527,121 @@ void runs_resume(struct dispatch *c, uint32_t last_known)
 
 static void show_output(struct run *run, const struct wire_frame *frame)
 {
+	struct run_waiter *w = run->waiter;
 	AUTO(freep) char *tail = NULL;
-	if (run->abandoned)
+	if (!w)
 		return;
 	switch (frame->type) {
 	case FRAME_OUT:
 	case FRAME_ERR:
-		if (run->on_output)
-			run->on_output(run, frame->type == FRAME_OUT ? 1 : 2, frame->payload, frame->n);
+		if (w->on_output)
+			w->on_output(w, frame->type == FRAME_OUT ? 1 : 2, frame->payload, frame->n);
 		break;
 	case FRAME_OUT_TAIL:
 	case FRAME_ERR_TAIL:
-		if (run->on_tail)
-			run->on_tail(run, frame->type == FRAME_OUT_TAIL ? 1 : 2, frame->payload, frame->n);
+		if (w->on_tail)
+			w->on_tail(w, frame->type == FRAME_OUT_TAIL ? 1 : 2, frame->payload, frame->n);
 		break;
 	case FRAME_PROGRESS:
-		tail = run->on_output || run->on_tail ? wire_read_progress(frame) : NULL;
-		if (tail && run->on_tail)
-			run->on_tail(run, 1, tail, strlen(tail));
+		tail = w->on_output || w->on_tail ? wire_read_progress(frame) : NULL;
+		if (tail && w->on_tail)
+			w->on_tail(w, 1, tail, strlen(tail));
 		else if (tail)
-			run->on_output(run, 1, tail, strlen(tail));
+			w->on_output(w, 1, tail, strlen(tail));
 		break;
 	case FRAME_CALL:
-		if (run->on_replay)
-			run->on_replay(run);
+		if (w->on_replay)
+			w->on_replay(w);
 		break;
 	default:
 		break;
 	}
 }
 
-static void run_ended(struct run *run)
+/* PID 1 would not take it, and nothing ran. */
+static void on_refused(struct run *run)
 {
-	struct dispatch *c = run->dispatch;
 	AUTO(run_result_release) struct run_result result = { 0 };
-	bool refused = collect_refused(run->collect);
-	run->ended = true;
-	note_beginnings(c);
-	dispatch_ack(c, run->call);
-	collect_finish(run->collect, &result);
-	c->used_ms = loop_now_ms();
-	if (!refused) {
-		answer(run, &result);
-		return;
-	}
 	AUTO(fail_release) struct fail f = { 0 };
+	collect_finish(run->collect, &result);
 	bool invalid = result.cause == CAUSE_NO_DIRECTORY;
 	cause_set(&f, invalid ? FAIL_INVALID : FAIL_BUSY, invalid ? result.cause : CAUSE_QUEUE_FULL, "%s",
 		  result.detail ? result.detail : "the session does not take the call");
-	run_end(run, NULL, &f);
+	dispatch_ack(run->dispatch, run->call);
+	fail_run(run, &f);
+}
+
+static void on_ended(struct run *run)
+{
+	struct dispatch *c = run->dispatch;
+	c->used_ms = loop_now_ms();
+	if (collect_refused(run->collect)) {
+		on_refused(run);
+		return;
+	}
+	take_piece(run);
+	run->ended = true;
+	note_beginnings(c);
+	if (is_kept(run))
+		return;
+	dispatch_ack(c, run->call);
+	answer_end(run);
+}
+
+static int on_mark(struct run *run, const struct wire_frame *frame)
+{
+	struct wire_mark mark;
+	if (wire_read_mark(frame, &mark) < 0)
+		return -1;
+	run->beside = mark.beside;
+	if (mark.number <= run->told) {
+		/* Its acknowledgement was lost with a connection. */
+		AUTO(run_result_release) struct run_result known = { 0 };
+		collect_finish(run->collect, &known);
+		run_result_release(&run->result);
+	} else {
+		collect_mark(run->collect, &mark);
+		take_piece(run);
+	}
+	run->result.queued = mark.queued;
+	run->result.behind = mark.behind;
+	bool enough = run->waiter && run->taking && (run->patience == FOR_A_WHILE || mark.queued);
+	if (run->waiter && run->taking && !enough) {
+		run->taking = false;
+		guard(run);
+	}
+	if (enough)
+		run->told = mark.number;
+	if (mark.number <= run->told) {
+		AUTO(buf_release) struct buf ack = { 0 };
+		wire_put_told(&ack, run->call, mark.number);
+		dispatch_send(run->dispatch, &ack);
+	}
+	if (enough)
+		answer_running(run);
+	return 0;
 }
 
 int runs_frame(struct dispatch *c, const struct wire_frame *frame)
 {
 	struct run *run = find(c, frame->call);
-	if (!run || run->earlier)
-		return earlier_frame(c, run, frame);
+	if (frame->type == FRAME_CALL)
+		run = begin_again(c, run, frame);
+	/* The replay of a call that we gave up on: its end lets PID 1 forget it. */
+	if (!run && frame->type == FRAME_END)
+		dispatch_ack(c, frame->call);
+	if (!run)
+		return 0;
+	if (run->ended)
+		return -1;
+	if (frame->type == FRAME_MARK)
+		return on_mark(run, frame);
 	int r = collect_frame(run->collect, frame);
 	if (r < 0)
 		return r;
 	show_output(run, frame);
 	if (r == 1)
-		run_ended(run);
+		on_ended(run);
 	return 0;
 }
 
@@ -408,9 +656,7 @@ bool runs_busy(const struct dispatch *c)
 void runs_release(struct dispatch *c)
 {
 	list_for_each(run, &c->runs, struct run, node) {
-		if (run->abandoned || run->earlier)
-			run_free(run);
-		else
-			run_unlink(run);
+		(void)take_waiter(run);
+		run_free(run);
 	}
 }

@@ -34,6 +34,7 @@ static int64_t payload_max(uint8_t type)
 	case FRAME_CALL:
 	case FRAME_PROGRESS:
 	case FRAME_END:
+	case FRAME_MARK:
 		return 65536;
 	case FRAME_PONG:
 		return PING_PAYLOAD_MAX;
@@ -253,6 +254,24 @@ static bool kernel_is_up(const json_t *object)
 	return kernel && (streq(kernel, "ready") || streq(kernel, "busy"));
 }
 
+static enum run_kind kind_of(const json_t *object)
+{
+	const char *kind = json_string_value(json_object_get(object, "kind"));
+	return kind && streq(kind, "terminal") ? RUN_TERMINAL : RUN_CODE;
+}
+
+static void read_calls(struct wire_hello *ret, const json_t *calls)
+{
+	for (size_t i = 0; i < MIN(json_array_size(calls), (size_t)CALLS_MAX); i++) {
+		const json_t *call = json_array_get(calls, i);
+		json_int_t number = json_integer_value(json_object_get(call, "call"));
+		if (number < 1 || number > ret->last_call)
+			continue;
+		ret->calls[ret->n_calls].number = (uint32_t)number;
+		ret->calls[ret->n_calls++].kind = kind_of(call);
+	}
+}
+
 int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, struct fail *f)
 {
 	json_auto_t *hello = frame->type == FRAME_HELLO ? payload_json(frame) : NULL;
@@ -271,6 +290,7 @@ int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, stru
 		.lifetime_left_seconds = seconds(hello, "lifetime_left_seconds"),
 		.kernel_ready = kernel_is_up(hello),
 	};
+	read_calls(ret, json_object_get(hello, "calls"));
 	const char *session = json_string_value(json_object_get(hello, "session"));
 	if (session && strlen(session) < sizeof(ret->session))
 		memcpy(ret->session, session, strlen(session) + 1);
@@ -327,11 +347,44 @@ void wire_event_release(struct wire_event *event)
 	*event = (struct wire_event){ 0 };
 }
 
-enum run_kind wire_read_call(const struct wire_frame *frame)
+static uint64_t count_of(const json_t *object, const char *name, uint64_t max)
+{
+	return has_number(object, name) ? MIN((uint64_t)json_integer_value(json_object_get(object, name)), max) : 0;
+}
+
+struct wire_call wire_read_call(const struct wire_frame *frame)
 {
 	json_auto_t *call = payload_json(frame);
-	const char *kind = json_string_value(json_object_get(call, "kind"));
-	return kind && streq(kind, "terminal") ? RUN_TERMINAL : RUN_CODE;
+	return (struct wire_call){ .kind = kind_of(call), .told = (uint32_t)count_of(call, "told", UINT32_MAX) };
+}
+
+void wire_put_take(struct buf *out, uint32_t call, bool aside)
+{
+	json_auto_t *payload = json_pack("{s:b}", "aside", aside);
+	(void)put_json(out, FRAME_TAKE, call, payload);
+}
+
+void wire_put_told(struct buf *out, uint32_t call, uint32_t mark)
+{
+	json_auto_t *payload = json_pack("{s:I}", "mark", (json_int_t)mark);
+	(void)put_json(out, FRAME_ACK, call, payload);
+}
+
+int wire_read_mark(const struct wire_frame *frame, struct wire_mark *ret)
+{
+	json_auto_t *mark = payload_json(frame);
+	const char *state = json_string_value(json_object_get(mark, "state"));
+	*ret = (struct wire_mark){
+		.number = (uint32_t)count_of(mark, "mark", UINT32_MAX),
+		.queued = state && streq(state, "queued"),
+		.beside = json_is_true(json_object_get(mark, "beside")),
+		.behind = (uint32_t)count_of(mark, "behind", UINT32_MAX),
+		.duration_ms = count_of(mark, "duration_ms", INT64_MAX),
+		.stdout_bytes = count_of(mark, "stdout_bytes", INT64_MAX),
+		.stderr_bytes = count_of(mark, "stderr_bytes", INT64_MAX),
+		.displays_dropped = count_of(mark, "displays_dropped", INT64_MAX),
+	};
+	return ret->number && state ? 0 : -1;
 }
 
 char *wire_read_progress(const struct wire_frame *frame)

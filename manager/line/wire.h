@@ -103,6 +103,12 @@ struct wire_hello {
 	uint64_t lease_seconds; /* PID 1's own; 0 = it does not say */
 	bool has_lifetime;
 	uint64_t lifetime_left_seconds;
+	/* What PID 1 will replay. */
+	struct {
+		uint32_t number;
+		enum run_kind kind;
+	} calls[CALLS_MAX];
+	size_t n_calls;
 };
 /* -1 with f filled if it is not a hello that we can work with. */
 int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, struct fail *f);
@@ -131,8 +137,27 @@ struct wire_event {
 void wire_read_event(const struct wire_frame *frame, struct wire_event *ret);
 void wire_event_release(struct wire_event *event);
 
-/* Of what a CALL frame is about. */
-enum run_kind wire_read_call(const struct wire_frame *frame);
+/* What a CALL frame says of the call that is replayed. */
+struct wire_call {
+	enum run_kind kind;
+	uint32_t told; /* the last mark that PID 1 knows to be told */
+};
+struct wire_call wire_read_call(const struct wire_frame *frame);
+
+/* Asks for a MARK; aside: others of its kind need not wait for it. Since version 3. */
+void wire_put_take(struct buf *out, uint32_t call, bool aside);
+/* Everything up to this mark was told. */
+void wire_put_told(struct buf *out, uint32_t call, uint32_t mark);
+
+/* What PID 1 has sent of a call up to here is all that there is. */
+struct wire_mark {
+	uint32_t number;
+	bool queued, beside;
+	uint32_t behind; /* the call that it had to wait for; 0 = none */
+	uint64_t duration_ms, stdout_bytes, stderr_bytes, displays_dropped;
+};
+/* -1 if it is none. */
+int wire_read_mark(const struct wire_frame *frame, struct wire_mark *ret);
 
 /* The last output that a PROGRESS frame shows; a heap string, NULL if there is none. */
 char *wire_read_progress(const struct wire_frame *frame);

@@ -50,6 +50,10 @@ enum cause {
 	CAUSE_ENV_SIZE,
 	CAUSE_NO_DIRECTORY, /* where it was to start */
 	CAUSE_NO_FENCE,	    /* the network is not to be had without the rules around it */
+	CAUSE_NO_RUN,
+	CAUSE_RUN_TOLD,	   /* it has ended, and somebody was told */
+	CAUSE_RUN_WAITED,  /* somebody else waits for it */
+	CAUSE_OLD_SESSION, /* its PID 1 is of an older Husk, and cannot do it */
 
 	/* --- a run without its end --- */
 	CAUSE_NO_ANSWER, /* nothing comes from the container */

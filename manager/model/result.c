@@ -13,6 +13,7 @@ const char *ending_name(enum ending ending)
 		[ENDING_KERNEL_DIED] = "kernel_died",
 		[ENDING_CONTAINER_DIED] = "container_died",
 		[ENDING_SESSION_LOST] = "session_lost",
+		[ENDING_RUNNING] = "running",
 	};
 	return names[ending];
 }
@@ -68,4 +69,67 @@ void run_result_release(struct run_result *r)
 		run_result_release(&r->earlier[i].result);
 	free(r->earlier);
 	*r = (struct run_result){ 0 };
+}
+
+static char *joined(char *first, char *second)
+{
+	if (!first || !second)
+		return first ? first : second;
+	char *both = xasprintf("%s%s", first, second);
+	free(first);
+	free(second);
+	return both;
+}
+
+/* What was there comes before what is added, whose displays move up by as many. */
+static void prepend_parts(struct run_result *all, struct run_result *before)
+{
+	for (size_t i = 0; i < all->n_parts; i++)
+		run_result_add_part(before, (struct run_part){ .kind = all->parts[i].kind,
+							       .text = all->parts[i].text,
+							       .display = all->parts[i].display + before->n_displays,
+							       .bytes = all->parts[i].bytes });
+	free(all->parts);
+	all->parts = take_ptr(before->parts);
+	all->n_parts = before->n_parts;
+	before->n_parts = 0;
+}
+
+static void prepend_displays(struct run_result *all, struct run_result *before)
+{
+	size_t n = before->n_displays + all->n_displays;
+	before->displays = xrealloc(before->displays, (n + 1) * sizeof(*before->displays));
+	for (size_t i = 0; i < all->n_displays; i++)
+		before->displays[before->n_displays + i] = all->displays[i];
+	free(all->displays);
+	all->displays = take_ptr(before->displays);
+	all->n_displays = n;
+	before->n_displays = 0;
+}
+
+void run_result_append(struct run_result *r, struct run_result *more)
+{
+	struct run_result all = *more;
+	*more = (struct run_result){ 0 };
+	prepend_parts(&all, r);
+	prepend_displays(&all, r);
+	all.stdout_text = joined(take_ptr(r->stdout_text), all.stdout_text);
+	all.stderr_text = joined(take_ptr(r->stderr_text), all.stderr_text);
+	all.stdout_bytes += r->stdout_bytes;
+	all.stderr_bytes += r->stderr_bytes;
+	all.stdout_truncated |= r->stdout_truncated;
+	all.stderr_truncated |= r->stderr_truncated;
+	all.displays_dropped += r->displays_dropped;
+	/* At most one of each in a run. */
+	if (!all.result.n) {
+		all.result = r->result;
+		r->result = (struct mime_bundle){ 0 };
+	}
+	if (!all.error_type) {
+		all.error_type = take_ptr(r->error_type);
+		all.error_message = take_ptr(r->error_message);
+		all.error_traceback = take_ptr(r->error_traceback);
+	}
+	run_result_release(r);
+	*r = all;
 }

@@ -17,6 +17,8 @@ enum ending {
 	ENDING_KERNEL_DIED,
 	ENDING_CONTAINER_DIED,
 	ENDING_SESSION_LOST,
+	/* Not ends: what there is so far of a run that goes on. */
+	ENDING_RUNNING,
 };
 
 /* "ok", "error", "timeout", … as results name them. */
@@ -47,6 +49,9 @@ struct earlier_result;
 
 struct run_result {
 	enum ending ending;
+	uint64_t run;		/* its number in the session */
+	uint64_t behind;	/* the run that it had to wait for, if nobody waits for that one; 0 = none */
+	bool queued;		/* it has not begun yet */
 	enum cause cause;	/* of an ending that the manager decided on; CAUSE_NONE if it came from PID 1 */
 	char *detail;		/* one sentence: what happened and what is left; NULL if there is nothing to say */
 	struct run_part *parts; /* everything below in one order; result and error at most once */
@@ -68,22 +73,24 @@ struct run_result {
 	int exit_code;
 	int signal; /* 0 = none */
 	uint64_t duration_ms;
-	uint64_t memory_peak;		/* 0 = not known */
-	uint64_t memory_limit;		/* 0 = not known */
-	uint64_t memory_files;		/* tmpfs share of the memory, 0 = not known */
-	uint64_t oom_kills;		/* processes that the kernel killed for memory during the run */
-	bool kernel_restarted;		/* variables are gone, files are kept */
-	bool kernel_gone;		/* the session has ended, and everything in it */
-	char *notice;			/* how long the session still has, where that is not long; NULL otherwise */
-	struct earlier_result *earlier; /* what a former server of the session started, by sequence number */
+	uint64_t memory_peak;  /* 0 = not known */
+	uint64_t memory_limit; /* 0 = not known */
+	uint64_t memory_files; /* tmpfs share of the memory, 0 = not known */
+	uint64_t oom_kills;    /* processes that the kernel killed for memory during the run */
+	bool kernel_restarted; /* variables are gone, files are kept */
+	bool kernel_gone;      /* the session has ended, and everything in it */
+	char *notice;	       /* how long the session still has, where that is not long; NULL otherwise */
+	/* Runs that nobody waits for, by number: those that have ended since, and those that have not. */
+	struct earlier_result *earlier;
 	size_t n_earlier;
 };
 
-/* A run whose server ended before it could tell of its end. */
+/* A run that nobody waits for: a former server's, or one whose caller did not wait for its end. */
 struct earlier_result {
 	uint64_t seq;
 	enum run_kind kind;
 	bool ended; /* false: it is still running, and will be reported again */
+	uint64_t age_ms;
 	struct run_result result;
 };
 
@@ -93,5 +100,7 @@ void run_result_add_part(struct run_result *r, struct run_part part);
 
 void mime_bundle_release(struct mime_bundle *b);
 void run_result_release(struct run_result *r);
+/* Adds a later piece of the same run, which is emptied: texts and displays follow, everything else is the later one's. */
+void run_result_append(struct run_result *r, struct run_result *more);
 
 #endif

@@ -138,25 +138,25 @@ void log_created(struct member *m, const char *env)
 										    .env = env });
 }
 
-void log_run_began(struct member *m, const struct run *run, uint64_t started, uint64_t in_bytes, const char *env)
+void log_run_began(struct member *m, const struct begun_run *run)
 {
 	store_execution_put(m->registry->store, &(struct execution_record){ .session = session_id(m->session),
-									    .seq = run->call,
+									    .seq = run->number,
 									    .tool = tool_name(run->kind),
-									    .started = started,
-									    .in_bytes = in_bytes,
-									    .env = env });
+									    .started = run->started,
+									    .in_bytes = run->in_bytes,
+									    .env = run->env });
 }
 
-void log_run_ended(struct member *m, const struct run *run, uint64_t started, const char *ending, uint64_t out_bytes)
+void log_run_ended(struct member *m, const struct ended_run *run)
 {
 	store_execution_put(m->registry->store, &(struct execution_record){ .session = session_id(m->session),
-									    .seq = run->call,
+									    .seq = run->number,
 									    .tool = tool_name(run->kind),
-									    .started = started,
+									    .started = run->started,
 									    .ended = store_now_ms(),
-									    .ending = ending,
-									    .out_bytes = out_bytes });
+									    .ending = run->ending,
+									    .out_bytes = run->out_bytes });
 }
 
 void log_earlier_ended(struct member *m, const struct run_result *result)

@@ -18,11 +18,23 @@ void claim_end(struct member *m, const char *cause);
 void claim_end_row(struct store *store, const struct session_record *row, const char *cause);
 
 /* --- the log of executions --------------------------------------------------------------------------------------- */
-void log_run_began(struct member *m, const struct run *run, uint64_t started, uint64_t in_bytes, const char *env);
+struct begun_run {
+	uint32_t number;
+	enum run_kind kind;
+	uint64_t started, in_bytes;
+	const char *env; /* names; NULL = none */
+};
+void log_run_began(struct member *m, const struct begun_run *run);
 /* A session's own variables; env may be NULL. */
 void log_created(struct member *m, const char *env);
-void log_run_ended(struct member *m, const struct run *run, uint64_t started, const char *ending, uint64_t out_bytes);
-/* What an earlier server had started, now that its end is known. */
+struct ended_run {
+	uint32_t number;
+	enum run_kind kind;
+	uint64_t started, out_bytes;
+	const char *ending;
+};
+void log_run_ended(struct member *m, const struct ended_run *run);
+/* What an earlier server or call had started, now that its end is known. */
 void log_earlier_ended(struct member *m, const struct run_result *result);
 
 #endif

@@ -1,9 +1,14 @@
-/* A cell or a command. */
+/* A cell or a command: begun, or waited for once more. */
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "manager/registry/claims.h"
 #include "manager/registry/notice.h"
 #include "manager/registry/op.h"
+
+/* Where the session's end is not known. */
+#define LIFETIME_MAX_SECONDS (7 * 86400)
+/* For what came with version 3 of the protocol. */
+#define VERSION_OF_MARKS 3
 
 struct run_op {
 	struct op op;
@@ -11,14 +16,10 @@ struct run_op {
 	char *text; /* while it waits for its session */
 	struct strv env;
 	char *env_names, *cwd;
-	struct op_run *run;
-};
-
-/* The run, which may outlive its op: then nobody hears of its end. */
-struct op_run {
-	struct run run; /* first: the line frees it as a whole */
-	struct run_op *op;
-	uint64_t started;      /* wall clock, for the log */
+	struct run_waiter waiter;
+	enum run_kind kind;
+	uint32_t number;
+	uint64_t started;      /* wall clock, for the log; 0 = it was begun by another call */
 	struct buf partial[2]; /* an unfinished UTF-8 sequence at the end of a piece of output */
 };
 
@@ -27,16 +28,19 @@ static struct run_op *run_op_of(struct op *op)
 	return container_of(op, struct run_op, op);
 }
 
-static void release_partials(struct op_run *r)
+static void log_end(struct run_op *o, const char *ending, uint64_t duration_ms, uint64_t out_bytes)
 {
-	buf_release(&r->partial[0]);
-	buf_release(&r->partial[1]);
+	struct ended_run ended = { .number = o->number,
+				   .kind = o->kind,
+				   .started = o->started ? o->started : store_now_ms() - duration_ms,
+				   .ending = ending,
+				   .out_bytes = out_bytes };
+	log_run_ended(o->op.member, &ended);
 }
 
-static void on_end(struct run *run, struct run_result *result, const struct fail *f)
+static void on_end(struct run_waiter *w, struct run_result *result, const struct fail *f)
 {
-	struct op_run *r = container_of(run, struct op_run, run);
-	struct run_op *o = r->op;
+	struct run_op *o = container_of(w, struct run_op, waiter);
 	struct member *m = o->op.member;
 	const struct config *c = m->registry->config;
 	if (result) {
@@ -44,20 +48,20 @@ static void on_end(struct run *run, struct run_result *result, const struct fail
 		if (session_state(m->session) == SESSION_READY)
 			result->notice = notice_text(session_left_ms(m->session), c->max_lifetime, c->idle_ttl);
 	}
-	o->run = NULL;
 	o->request.on_done(o->request.ctx, result, f);
-	log_run_ended(m, run, r->started, result ? ending_name(result->ending) : "not_run",
-		      result ? result->stdout_bytes + result->stderr_bytes : 0);
-	release_partials(r);
-	free(r);
+	if (!result)
+		log_end(o, "not_run", 0, 0);
+	else if (result->ending != ENDING_RUNNING)
+		log_end(o, ending_name(result->ending), result->duration_ms,
+			result->stdout_bytes + result->stderr_bytes);
 	op_end(&o->op);
 }
 
-static void on_output(struct run *run, int stream, const void *data, size_t n)
+static void on_output(struct run_waiter *w, int stream, const void *data, size_t n)
 {
-	struct op_run *r = container_of(run, struct op_run, run);
-	const struct run_request *request = &r->op->request;
-	struct buf *partial = &r->partial[stream - 1];
+	struct run_op *o = container_of(w, struct run_op, waiter);
+	const struct run_request *request = &o->request;
+	struct buf *partial = &o->partial[stream - 1];
 	AUTO(buf_release) struct buf bytes = { 0 }, text = { 0 };
 	buf_add(&bytes, partial->data, partial->len);
 	buf_add(&bytes, data, n);
@@ -69,31 +73,75 @@ static void on_output(struct run *run, int stream, const void *data, size_t n)
 		request->on_output(request->ctx, stream, buf_str(&text), text.len);
 }
 
-static int start_text(struct run_op *o, const char *text, struct fail *f)
+/* --- the start --------------------------------------------------------------------------------------------------- */
+
+static uint64_t lifetime_seconds(const struct session *s)
 {
-	struct op_run *r = new0(struct op_run);
-	r->op = o;
-	r->run.kind = o->request.kind;
-	r->run.timeout_seconds = o->request.timeout_seconds;
-	r->run.on_end = on_end;
-	r->run.on_output = o->request.on_output ? on_output : NULL;
-	struct run_spec spec = { .text = text, .len = o->request.len, .env = &o->env, .cwd = o->cwd };
-	if (run_start(&r->run, session_dispatch(o->op.member->session), &spec, f) < 0) {
-		free(r);
+	uint64_t left = session_left_ms(s) / 1000;
+	return MAX(1, MIN(left, (uint64_t)LIFETIME_MAX_SECONDS));
+}
+
+static int begin(struct run_op *o, const char *text, struct fail *f)
+{
+	struct session *s = o->op.member->session;
+	const struct run_request *request = &o->request;
+	struct run_spec spec = {
+		.kind = request->kind,
+		.timeout_seconds = request->timeout_seconds ? request->timeout_seconds : lifetime_seconds(s),
+		.wait_ms = request->has_wait ? request->wait_seconds * 1000 : RUN_WAIT_FOR_END,
+		.text = text,
+		.len = request->len,
+		.env = &o->env,
+		.cwd = o->cwd,
+	};
+	o->number = run_start(session_dispatch(s), &spec, &o->waiter, f);
+	if (!o->number)
 		return -1;
-	}
-	o->run = r;
-	r->started = store_now_ms();
-	log_run_began(o->op.member, &r->run, r->started, o->request.len, o->env_names);
+	o->started = store_now_ms();
+	log_run_began(o->op.member, &(struct begun_run){ .number = o->number,
+							 .kind = o->kind,
+							 .started = o->started,
+							 .in_bytes = request->len,
+							 .env = o->env_names });
 	strv_release(&o->env);
 	return 0;
+}
+
+static int join(struct run_op *o, struct fail *f)
+{
+	struct dispatch *d = session_dispatch(o->op.member->session);
+	const struct run_request *request = &o->request;
+	if (run_kind(d, request->run, &o->kind, f) < 0)
+		return -1;
+	o->number = (uint32_t)request->run;
+	/* Also one that another call waits for: that one is told of the end. */
+	if (request->interrupt)
+		run_interrupt(d, request->run);
+	return run_join(d, request->run, request->wait_seconds * 1000, &o->waiter, f);
+}
+
+static int check_version(const struct run_op *o, struct fail *f)
+{
+	const struct dispatch *d = session_dispatch(o->op.member->session);
+	bool needed = o->request.has_wait || o->request.run || o->env_names || o->cwd;
+	if (!needed || !d->version || d->version >= VERSION_OF_MARKS)
+		return 0;
+	return cause_set(
+		f, FAIL_INVALID, CAUSE_OLD_SESSION,
+		"this session was made by an older Husk, which knows nothing of waits, variables and directories of a call");
 }
 
 static int start(struct op *op, struct fail *f)
 {
 	struct run_op *o = run_op_of(op);
-	return start_text(o, o->text ? o->text : o->request.text, f);
+	if (check_version(o, f) < 0)
+		return -1;
+	if (o->request.run)
+		return join(o, f);
+	return begin(o, o->text ? o->text : o->request.text, f);
 }
+
+/* --- life -------------------------------------------------------------------------------------------------------- */
 
 static void answer_fail(struct op *op, const struct fail *f)
 {
@@ -101,24 +149,24 @@ static void answer_fail(struct op *op, const struct fail *f)
 	o->request.on_done(o->request.ctx, NULL, f);
 }
 
+/* Who only waited for a run does not end it. */
 static void cancel(struct op *op)
 {
 	struct run_op *o = run_op_of(op);
-	struct op_run *r = take_ptr(o->run);
-	if (!r)
+	if (!o->waiter.run || o->request.run) {
+		run_leave(&o->waiter);
 		return;
-	log_run_ended(op->member, &r->run, r->started, "cancelled", 0);
-	release_partials(r);
-	run_abandon(&r->run);
+	}
+	log_end(o, "cancelled", 0, 0);
+	run_abandon(&o->waiter);
 }
 
 static void run_op_free(struct op *op)
 {
 	struct run_op *o = run_op_of(op);
-	if (o->run) {
-		release_partials(o->run);
-		run_forget(&o->run->run);
-	}
+	run_leave(&o->waiter);
+	buf_release(&o->partial[0]);
+	buf_release(&o->partial[1]);
 	free(o->text);
 	strv_release(&o->env);
 	free(o->env_names);
@@ -136,6 +184,8 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 	struct run_op *o = new0(struct run_op);
 	op_init(&o->op, c->registry, c, &type);
 	o->request = *req;
+	o->kind = req->kind;
+	o->waiter = (struct run_waiter){ .on_output = req->on_output ? on_output : NULL, .on_end = on_end };
 	env_copy(&o->env, req->env, req->n_env);
 	o->env_names = env_names(req->env, req->n_env);
 	o->cwd = req->cwd ? xstrdup(req->cwd) : NULL;
@@ -143,7 +193,7 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 	if (!op)
 		return NULL;
 	/* Borrowed for this call only. */
-	if (op->wanted)
+	if (op->wanted && req->text)
 		o->text = xstrndup(req->text, req->len);
 	o->request.text = o->request.session_id = o->request.cwd = NULL;
 	o->request.env = NULL;

@@ -8,7 +8,8 @@ import time
 
 HELLO, PING, PONG, EXECUTE, TERMINAL, INTERRUPT, ACK, STOP = range(1, 9)
 IMPORT, EXPORT, DONE, ENTRY, DATA, CREDIT, CLAIM = range(9, 16)
-OUT, ERR, DISPLAY, RESULT, ERROR, END, EVENT, CALL, PROGRESS, OUT_TAIL, ERR_TAIL, MAP = range(16, 28)
+OUT, ERR, DISPLAY, RESULT, ERROR, END, EVENT, CALL, PROGRESS, OUT_TAIL, ERR_TAIL, MAP, MARK = range(16, 29)
+TAKE = 50
 RAW = {PING, PONG, OUT, ERR, OUT_TAIL, ERR_TAIL, ENTRY, DATA, CREDIT, MAP}
 FILE, DIRECTORY, SYMLINK = 1, 2, 3
 WINDOW = 1 << 20
@@ -100,7 +101,7 @@ class Client:
                 return frame
             self.waiting.append(frame)
 
-    def hello(self, fence=1, version=2, min_version=1):
+    def hello(self, fence=1, version=3, min_version=2):
         self.send(HELLO, 0, {"version": version, "min_version": min_version, "fence": fence})
         frame = self.read_frame()
         assert frame.type == HELLO, frame
@@ -135,6 +136,14 @@ class Client:
         if ack:
             self.send(ACK, number)
         return Reply(frames)
+
+    def take(self, number, aside=False):
+        """What there is so far of a call: its frames up to the MARK."""
+        self.send(TAKE, number, {"aside": aside})
+        frames = []
+        while not frames or frames[-1].type not in (MARK, END):
+            frames.append(self.expect(lambda f: f.call == number and f.type != PONG))
+        return frames
 
     def execute(self, code, **more):
         return self.finish(self.start(EXECUTE, code, **more))

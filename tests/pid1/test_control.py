@@ -13,7 +13,7 @@ import pytest
 def test_hello(box):
     client = box.attach()
     hello = client.greeting
-    assert hello["version"] == 2 and hello["runtime"] == "fake" and hello["last_call"] == 0 and "session" not in hello
+    assert hello["version"] == 3 and hello["runtime"] == "fake" and hello["last_call"] == 0 and "session" not in hello
     assert hello["lease_seconds"] == 300 and "lifetime_left_seconds" not in hello
     again = box.attach()
     assert again.greeting["kernel"] == "ready" and again.greeting["language_version"] == "fake 1.0"
@@ -24,7 +24,7 @@ def test_lifetime_is_told(make_box):
     assert 95 <= hello["lifetime_left_seconds"] <= 100 and hello["lease_seconds"] == 50
 
 
-@pytest.mark.parametrize("version, low, chosen", [(2, 1, 2), (1, 1, 1), (5, 1, 2), (5, 3, 0), (0, 0, 0)])
+@pytest.mark.parametrize("version, low, chosen", [(3, 2, 3), (2, 1, 2), (5, 1, 3), (5, 4, 0), (1, 1, 0)])
 def test_versions(box, version, low, chosen):
     client = box.attach(hello=False)
     if chosen:
@@ -58,7 +58,7 @@ def test_attach_wants_pid_1(box, client):
 def test_fence(box):
     first = box.attach(fence=5)
     low = box.attach(hello=False)
-    low.send(frames.HELLO, 0, {"version": 1, "min_version": 1, "fence": 4})
+    low.send(frames.HELLO, 0, {"version": 2, "min_version": 1, "fence": 4})
     assert low.read_frame() == frames.Frame(frames.EVENT, 0, {"event": "fenced", "fence": 5})
     low.wait_closed()
     assert first.ping() == b"ping"
@@ -95,7 +95,7 @@ def test_replay_after_a_broken_stream(box, client):
     again = box.attach()
     assert again.greeting["last_call"] == queued and again.greeting["kernel"] == "busy"
     for number, state in ((done, "ended"), (running, "running"), (queued, "queued")):
-        assert again.expect(lambda f: f.type == frames.CALL).payload == {"kind": "execute", "state": state}, number
+        assert again.expect(lambda f: f.type == frames.CALL).payload == {"kind": "execute", "state": state, "told": 0}, number
     replayed = again.finish(done)
     assert replayed.out == b"kept\n" and len(replayed.displays) == 1 and len(replayed.results) == 1
     box.write_file("go")

@@ -11,7 +11,8 @@ struct bench {
 	struct loop *loop;
 	struct dispatch d;
 	struct buf sent;
-	struct run run; /* of ours, for results to ride on */
+	struct run_waiter waiter; /* for a run of ours, for results to ride on */
+	uint32_t call;
 	struct run_result told;
 	struct fail failed;
 	unsigned ends;
@@ -35,6 +36,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	runs_release(&b.d);
+	assert_null(b.waiter.run);
 	dispatch_release(&b.d);
 	buf_release(&b.sent);
 	run_result_release(&b.told);
@@ -72,7 +74,7 @@ static void replay(uint32_t call, const char *out, bool ended)
 		assert_int_equal(feed(FRAME_END, call, "{\"ending\":\"ok\",\"duration_ms\":5}"), 0);
 }
 
-static void on_end(struct run *run, struct run_result *result, const struct fail *f)
+static void on_end(struct run_waiter *w, struct run_result *result, const struct fail *f)
 {
 	b.ends++;
 	run_result_release(&b.told);
@@ -85,18 +87,30 @@ static void on_end(struct run *run, struct run_result *result, const struct fail
 	*result = (struct run_result){ 0 };
 }
 
-static void start(void)
+static void start_with(struct run_spec spec)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	b.run = (struct run){ .kind = RUN_CODE, .timeout_seconds = 30, .on_end = on_end };
-	assert_int_equal(run_start(&b.run, &b.d, &(struct run_spec){ .text = "1", .len = 1 }, &f), 0);
+	b.waiter = (struct run_waiter){ .on_end = on_end };
+	if (!spec.text) {
+		spec.text = "1";
+		spec.len = 1;
+	}
+	if (!spec.timeout_seconds)
+		spec.timeout_seconds = 30;
+	b.call = run_start(&b.d, &spec, &b.waiter, &f);
+	assert_int_not_equal(b.call, 0);
+}
+
+static void start(void)
+{
+	start_with((struct run_spec){ .wait_ms = RUN_WAIT_FOR_END });
 }
 
 /* A cell of ours, from start to end: its result carries what there is to tell. */
 static void run_one(void)
 {
 	start();
-	assert_int_equal(feed(FRAME_END, b.run.call, "{\"ending\":\"ok\"}"), 0);
+	assert_int_equal(feed(FRAME_END, b.call, "{\"ending\":\"ok\"}"), 0);
 }
 
 static void earlier_runs_are_told_once(void **state)
@@ -219,11 +233,8 @@ static void a_refused_call_has_not_run(void **state)
 
 static void an_abandoned_run_is_interrupted_and_told_to_nobody(void **state)
 {
-	AUTO(fail_release) struct fail f = { 0 };
-	struct run *run = new0(struct run);
-	*run = (struct run){ .kind = RUN_TERMINAL, .timeout_seconds = 1, .on_end = on_end };
-	assert_int_equal(run_start(run, &b.d, &(struct run_spec){ .text = "x", .len = 1 }, &f), 0);
-	run_abandon(run);
+	start_with((struct run_spec){ .kind = RUN_TERMINAL, .wait_ms = RUN_WAIT_FOR_END });
+	run_abandon(&b.waiter);
 	assert_int_equal(sent(FRAME_INTERRUPT, 1), 1);
 	assert_int_equal(feed(FRAME_END, 1, "{\"ending\":\"interrupted\"}"), 0);
 	assert_int_equal(sent(FRAME_ACK, 1), 1);
@@ -248,13 +259,181 @@ static void a_cut_keeps_what_has_come(void **state)
 static void too_much_is_refused_and_nothing_is_sent(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	struct run run = { .kind = RUN_CODE, .timeout_seconds = 1, .on_end = on_end };
-	assert_int_equal(run_start(&run, &b.d, &(struct run_spec){ .text = "\xff", .len = 1 }, &f), -1);
+	assert_int_equal(run_start(&b.d, &(struct run_spec){ .text = "\xff", .len = 1 }, &b.waiter, &f), 0);
 	assert_int_equal(f.cause, CAUSE_TOO_LONG);
-	assert_int_equal(run_start(&run, &b.d, &(struct run_spec){ .text = "x", .len = CODE_BYTES_MAX + 1 }, &f), -1);
+	struct run_spec large = { .text = "x", .len = CODE_BYTES_MAX + 1 };
+	assert_int_equal(run_start(&b.d, &large, &b.waiter, &f), 0);
 	assert_int_equal(f.cause, CAUSE_TOO_LONG);
 	assert_int_equal(b.d.last_call, 0);
 	assert_int_equal(b.sent.len, 0);
+}
+
+/* --- runs that outlive their call ---------------------------------------------------------------------------------- */
+
+static void stop_loop(void *ctx)
+{
+	loop_stop(ctx, 0);
+}
+
+/* Until what timers are due by now have fired. */
+static void turn(void)
+{
+	struct timer *t = timer_new(b.loop, stop_loop, b.loop);
+	timer_start(t, 5, 0);
+	loop_run(b.loop);
+	timer_free(t);
+}
+
+static void mark(uint32_t call, unsigned number)
+{
+	AUTO(freep) char *payload = xasprintf(
+		"{\"mark\":%u,\"state\":\"running\",\"duration_ms\":7,\"stdout_bytes\":0,\"stderr_bytes\":0}", number);
+	assert_int_equal(feed(FRAME_MARK, call, payload), 0);
+}
+
+/* A run whose caller waits no longer, after its first piece. */
+static void start_kept(const char *out)
+{
+	start_with((struct run_spec){ .wait_ms = 0 });
+	assert_int_equal(feed(FRAME_OUT, b.call, out), 0);
+	turn();
+	assert_int_equal(sent(FRAME_TAKE, b.call), 1);
+	assert_int_equal(b.ends, 0);
+	mark(b.call, 1);
+	assert_int_equal(b.ends, 1);
+}
+
+static void join(uint32_t call, uint64_t wait_ms)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	b.waiter = (struct run_waiter){ .on_end = on_end };
+	assert_int_equal(run_join(&b.d, call, wait_ms, &b.waiter, &f), 0);
+}
+
+static void a_wait_that_is_over_has_what_there_is(void **state)
+{
+	start_kept("one");
+	assert_int_equal(b.told.ending, ENDING_RUNNING);
+	assert_int_equal(b.told.run, 1);
+	assert_int_equal(b.told.duration_ms, 7);
+	assert_string_equal(b.told.stdout_text, "one");
+	assert_int_equal(sent(FRAME_ACK, 1), 1);
+	assert_true(runs_busy(&b.d));
+
+	/* The next wait has only what is new, also an end that came in between. */
+	assert_int_equal(feed(FRAME_OUT, 1, "two"), 0);
+	assert_int_equal(feed(FRAME_END, 1, "{\"ending\":\"ok\"}"), 0);
+	assert_int_equal(sent(FRAME_ACK, 1), 1);
+	join(1, 1000);
+	assert_int_equal(b.ends, 1);
+	turn();
+	assert_int_equal(b.ends, 2);
+	assert_int_equal(b.told.ending, ENDING_OK);
+	assert_string_equal(b.told.stdout_text, "two");
+	assert_int_equal(sent(FRAME_ACK, 1), 2);
+
+	AUTO(fail_release) struct fail f = { 0 };
+	assert_int_equal(run_join(&b.d, 1, 0, &b.waiter, &f), -1);
+	assert_int_equal(f.cause, CAUSE_RUN_TOLD);
+	assert_int_equal(run_join(&b.d, 2, 0, &b.waiter, &f), -1);
+	assert_int_equal(f.cause, CAUSE_NO_RUN);
+}
+
+static void an_end_that_nobody_waited_for_is_told_once(void **state)
+{
+	start_kept("one");
+	run_one();
+	assert_int_equal(b.told.n_earlier, 1);
+	assert_false(b.told.earlier[0].ended);
+	assert_int_equal(feed(FRAME_OUT, 1, "rest"), 0);
+	assert_int_equal(feed(FRAME_END, 1, "{\"ending\":\"error\"}"), 0);
+	run_one();
+	assert_int_equal(b.told.n_earlier, 1);
+	assert_true(b.told.earlier[0].ended);
+	assert_string_equal(b.told.earlier[0].result.stdout_text, "rest");
+	run_one();
+	assert_int_equal(b.told.n_earlier, 0);
+}
+
+static void one_waits_at_a_time(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	start();
+	struct run_waiter second = { .on_end = on_end };
+	assert_int_equal(run_join(&b.d, 1, 0, &second, &f), -1);
+	assert_int_equal(f.cause, CAUSE_RUN_WAITED);
+}
+
+/* The acknowledgement of a piece was lost with its connection. */
+static void what_was_told_is_not_told_again_after_a_replay(void **state)
+{
+	start_kept("one");
+	runs_resume(&b.d, 1);
+	assert_int_equal(feed(FRAME_CALL, 1, "{\"kind\":\"execute\",\"state\":\"running\",\"told\":0}"), 0);
+	assert_int_equal(feed(FRAME_OUT, 1, "one"), 0);
+	mark(1, 1);
+	assert_int_equal(sent(FRAME_ACK, 1), 2);
+	assert_int_equal(feed(FRAME_OUT, 1, "two"), 0);
+	assert_int_equal(feed(FRAME_END, 1, "{\"ending\":\"ok\"}"), 0);
+	join(1, 0);
+	turn();
+	assert_string_equal(b.told.stdout_text, "two");
+}
+
+/* The one that had asked for it was cancelled in between. */
+static void a_piece_that_nobody_took_is_kept(void **state)
+{
+	start_with((struct run_spec){ .wait_ms = 0 });
+	assert_int_equal(feed(FRAME_OUT, 1, "one"), 0);
+	turn();
+	run_leave(&b.waiter);
+	mark(1, 1);
+	assert_int_equal(b.ends, 0);
+	assert_int_equal(sent(FRAME_ACK, 1), 0);
+	assert_int_equal(feed(FRAME_ERROR, 1, "{\"type\":\"E\"}"), 0);
+	join(1, 0);
+	turn();
+	mark(1, 2);
+	assert_string_equal(b.told.stdout_text, "one");
+	assert_string_equal(b.told.error_type, "E");
+	assert_int_equal(sent(FRAME_ACK, 1), 1);
+}
+
+static void without_a_connection_the_wait_ends_all_the_same(void **state)
+{
+	start_with((struct run_spec){ .wait_ms = 0 });
+	assert_int_equal(feed(FRAME_OUT, 1, "one"), 0);
+	b.d.open = false;
+	turn();
+	assert_int_equal(b.ends, 1);
+	assert_int_equal(b.told.ending, ENDING_RUNNING);
+	assert_string_equal(b.told.stdout_text, "");
+	b.d.open = true;
+	runs_resume(&b.d, 1);
+	replay(1, "one and more", true);
+	join(1, 0);
+	turn();
+	assert_string_equal(b.told.stdout_text, "one and more");
+}
+
+/* Behind one that nobody waits for, a call without a wait is answered after its own limit, if it has not begun. */
+static void whoever_queues_behind_a_kept_run_is_told(void **state)
+{
+	start_kept("one");
+	start_with((struct run_spec){ .wait_ms = 0 });
+	turn();
+	assert_int_equal(feed(FRAME_MARK, 2, "{\"mark\":1,\"state\":\"queued\",\"behind\":1}"), 0);
+	assert_int_equal(b.told.ending, ENDING_RUNNING);
+	assert_true(b.told.queued);
+	assert_int_equal(b.told.behind, 1);
+	assert_int_equal(b.told.n_earlier, 1);
+}
+
+static void a_mark_that_is_none_breaks_the_protocol(void **state)
+{
+	start();
+	assert_true(feed(FRAME_MARK, 1, "{\"mark\":0,\"state\":\"running\"}") < 0);
+	assert_true(feed(FRAME_MARK, 1, "[]") < 0);
 }
 
 int main(void)
@@ -271,6 +450,14 @@ int main(void)
 		TEST(an_abandoned_run_is_interrupted_and_told_to_nobody),
 		TEST(a_cut_keeps_what_has_come),
 		TEST(too_much_is_refused_and_nothing_is_sent),
+		TEST(a_wait_that_is_over_has_what_there_is),
+		TEST(an_end_that_nobody_waited_for_is_told_once),
+		TEST(one_waits_at_a_time),
+		TEST(what_was_told_is_not_told_again_after_a_replay),
+		TEST(a_piece_that_nobody_took_is_kept),
+		TEST(without_a_connection_the_wait_ends_all_the_same),
+		TEST(whoever_queues_behind_a_kept_run_is_told),
+		TEST(a_mark_that_is_none_breaks_the_protocol),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

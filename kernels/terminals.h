@@ -1,0 +1,48 @@
+/* All shell commands of a session. They run one after the other, and working directory and exported variables pass from one to
+ * the next. One that nobody waits for any more is put aside: the next one runs beside it, and it hands nothing on. */
+#ifndef HUSK_KERNELS_TERMINALS_H
+#define HUSK_KERNELS_TERMINALS_H
+
+#include "kernels/terminal.h"
+
+struct terminals {
+	struct poller *poller;
+	const struct limits *limits;
+	const pid_t *kernel;
+	const struct strv *installer;
+	struct relay *relay; /* for installs */
+	/* A queued call can run. */
+	void (*on_idle)(struct terminals *all);
+
+	struct shell_state state;
+	struct strv more_env;
+	bool killed_all; /* while no command ran; not told yet */
+	struct terminal places[ASIDE_MAX + 1];
+	size_t n_open;		/* places that were ever used */
+	struct terminal *front; /* whose turn it is */
+};
+
+/* Fields above `state` are set by the caller. `env` is copied. 0 or -errno. */
+int terminals_init(struct terminals *all, const struct strv *env);
+/* Commands that start from now on have these variables too. */
+void terminals_add_env(struct terminals *all, const struct strv *env);
+/* The next command starts there; only when none runs. */
+void terminals_set_cwd(struct terminals *all, const char *cwd);
+/* Runs a queued call; only when idle. */
+void terminals_run(struct terminals *all, struct job *job);
+/* A call that is marked as `aside` leaves the queue, if there is room beside it. */
+void terminals_make_way(struct terminals *all);
+void terminals_interrupt(struct terminals *all, const struct job *job);
+void terminals_reaped(struct terminals *all, pid_t pid, int status);
+/* Reads what the pipes of a call hold. */
+void terminals_drain(struct terminals *all);
+/* Every process was killed to save the container: say so in each running call, or in the next. */
+void terminals_killed_all(struct terminals *all);
+/* All calls have ended otherwise. */
+void terminals_forget(struct terminals *all);
+static inline bool terminals_idle(const struct terminals *all)
+{
+	return !all->front->job;
+}
+
+#endif
