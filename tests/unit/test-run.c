@@ -155,7 +155,7 @@ static void an_acknowledgement_rides_on_the_next_frame(void **state)
 	assert_int_equal(frame_header_read(b.sent.data + FRAME_HEADER_SIZE).type, FRAME_EXECUTE);
 
 	/* With nothing to ride on it goes by itself. */
-	assert_int_equal(feed(FRAME_END, b.run.call, "{\"ending\":\"ok\"}"), 0);
+	assert_int_equal(feed(FRAME_END, b.call, "{\"ending\":\"ok\"}"), 0);
 	buf_reset(&b.sent);
 	loop_skip(b.loop, 10);
 	assert_int_equal(frame_header_read(b.sent.data).type, FRAME_ACK);
