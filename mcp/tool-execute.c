@@ -25,21 +25,21 @@ struct execute_args {
 			.max = 128, .description = "The session to run in, as create_session returned it.",            \
 			.example = "\"kq3v…\" (the session_id that create_session returned)"                         \
 	}
-#define ARG_TIMEOUT                                                                                                                                         \
-	{                                                                                                                                                   \
-		"timeout", ARG_INT, offsetof(struct execute_args, timeout),                                                                                 \
-			.min = TIMEOUT_MIN, .max = TIMEOUT_WITH_WAIT_MAX,                                                                                   \
-			.description =                                                                                                                      \
-				"Seconds until the run is interrupted: at most 300; with `wait` any number, and without one as long as the session lives.", \
-			.example = "60"                                                                                                                     \
+#define TIMEOUT_TEXT                                                                                                   \
+	"Seconds until the run is interrupted: at most 300; with `wait` any number, and without one as long as the "   \
+	"session lives."
+#define WAIT_TEXT                                                                                                      \
+	"Seconds to wait for the end. If it has not come by then, the answer has the output so far and the run's "     \
+	"number, and the run goes on."
+#define ARG_TIMEOUT                                                                                                    \
+	{                                                                                                              \
+		"timeout", ARG_INT, offsetof(struct execute_args, timeout),                                            \
+			.min = TIMEOUT_MIN, .max = TIMEOUT_WITH_WAIT_MAX, .description = TIMEOUT_TEXT, .example = "60" \
 	}
-#define ARG_WAIT                                                                                                                                                        \
-	{                                                                                                                                                               \
-		"wait", ARG_INT, offsetof(struct execute_args, wait), ARG_ABSENT,                                                                                       \
-			.min = 0, .max = WAIT_MAX,                                                                                                                      \
-			.description =                                                                                                                                  \
-				"Seconds to wait for the end. If it has not come by then, the answer has the output so far and the run's number, and the run goes on.", \
-			.example = "20"                                                                                                                                 \
+#define ARG_WAIT                                                                                                       \
+	{                                                                                                              \
+		"wait", ARG_INT, offsetof(struct execute_args, wait), ARG_ABSENT,                                      \
+			.min = 0, .max = WAIT_MAX, .description = WAIT_TEXT, .example = "20"                           \
 	}
 #define ARG_RUN(text)                                                                                                  \
 	{                                                                                                              \

@@ -113,6 +113,11 @@ static void say_hello(struct engine_stream *s, struct fake_container *c)
 		json_object_set_new(hello, "session", json_string(p->session));
 	if (p->lifetime)
 		json_object_set_new(hello, "lifetime_left_seconds", json_integer((json_int_t)p->lifetime));
+	json_t *calls = json_array();
+	list_for_each(call, &p->calls, struct fake_call, node)
+		json_array_append_new(calls, json_pack("{s:I, s:s}", "call", (json_int_t)call->number, "kind",
+						       call->type == FRAME_TERMINAL ? "terminal" : "execute"));
+	json_object_set_new(hello, "calls", calls);
 	AUTO(freep) char *text = json_dumps(hello, JSON_COMPACT);
 	fake_send(s, FRAME_HELLO, 0, text, strlen(text));
 }

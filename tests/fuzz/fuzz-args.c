@@ -31,7 +31,7 @@ static void check_accepted(const struct arg *a, const void *at)
 		CHECK(a->max <= 0 || strlen(s) <= (size_t)a->max);
 		CHECK(!(a->flags & ARG_NONEMPTY) || s[strspn(s, " \t\r\n")]);
 	}
-	CHECK(a->type != ARG_INT || a->max <= a->min || (i >= a->min && i <= a->max));
+	CHECK(a->type != ARG_INT || a->flags & ARG_ABSENT || a->max <= a->min || (i >= a->min && i <= a->max));
 	CHECK(!o || json_is_object(o));
 }
 
