@@ -107,10 +107,11 @@ def test_the_next_cell_queues_and_says_behind_which(own_session):
 
 def test_commands_leave_the_queue(own_session):
     s = own_session
-    long = s.shell("until [ -e go ]; do sleep 0.02; done; echo went", wait=0)
+    long = s.shell("until [ -e go1 ]; do sleep 0.02; done; echo went", wait=0)
     assert is_running(long, 1)
-    beside = s.shell("pwd; touch go").ok()
+    beside = s.shell("pwd").ok()
     assert beside.stdout == "/workspace\n" and "behind" not in beside.fields
+    go(s, 1)
     assert s.shell(run=long.run, wait=60).ok().stdout == "went\n"
 
 

@@ -29,7 +29,7 @@ static void check_accepted(const struct arg *a, const void *at)
 	if (s) {
 		CHECK(utf8_valid(s, strlen(s)));
 		CHECK(a->max <= 0 || strlen(s) <= (size_t)a->max);
-		CHECK(!(a->flags & ARG_NONEMPTY) || s[strspn(s, " \t\r\n")]);
+		CHECK(!(a->flags & ARG_NONEMPTY) || a->flags & ARG_BLANK || s[strspn(s, " \t\r\n")]);
 	}
 	CHECK(a->type != ARG_INT || a->flags & ARG_ABSENT || a->max <= a->min || (i >= a->min && i <= a->max));
 	CHECK(!o || json_is_object(o));
