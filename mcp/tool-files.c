@@ -123,8 +123,8 @@ static char *export_describe(const struct tool_env *env)
 		"pass files to another session (export here, then import_files there with session_id and path). Figures and tables need no export: execute_code shows them.\n"
 		"Each entry is {\"source\": \"report.pdf\"} or a directory {\"source\": \"results/\"} (kept as a tar "
 		"archive); paths are below /workspace unless absolute (/workspace, /tmp, /home/sandbox). An export is a copy of this moment: later changes need another export.\n"
-		"Returned for each entry: success and error, path, size, hash, host_path (where the user finds the file on the "
-		"host: tell them) and uri (a resource that clients can read). One that fails does not stop the others. Exports "
+		"Returned for each entry: success and error, name, path, size, hash, host_path (where the user finds the file on the "
+		"host, under its name: tell them) and uri (a resource that clients can read). One that fails does not stop the others. Exports "
 		"survive stop_session, a crash of the session and a restart of the server.");
 }
 
@@ -171,6 +171,7 @@ static json_t *exported(const struct copy_result *r, const char *session_id)
 	json_object_set_new(o, "download_url", json_null());
 	if (!r->success)
 		return o;
+	json_object_set_new(o, "name", json_text(r->export.name));
 	json_object_set_new(o, "directory", json_boolean(r->export.directory));
 	json_object_set_new(o, "hash", json_sprintf("blake2b-256:%s", r->export.hash));
 	json_object_set_new(o, "host_path", json_text(r->export.host_path));

@@ -42,6 +42,7 @@ struct entries {
 	struct sink_result kept;
 	char id[TOKEN_SIZE];
 	char *name;
+	char *file; /* in the vault */
 };
 
 static char *copied(const char *s)
@@ -310,6 +311,8 @@ static void on_downloaded(void *ctx, const struct sink_result *kept, const struc
 	}
 	b->kept = *kept;
 	token_make(b->id);
+	free(b->file);
+	b->file = names_host_file(b->name, kept->directory);
 	b->record = (struct export_record){
 		.id = b->id,
 		.thread = b->thread,
@@ -320,6 +323,7 @@ static void on_downloaded(void *ctx, const struct sink_result *kept, const struc
 		.size = kept->size,
 		.stored = kept->stored,
 		.hash = b->kept.hash,
+		.file = b->file,
 		.mime = kept->directory ? "application/x-tar" : names_mime(b->name),
 		.mode = kept->mode,
 		.mtime_ms = kept->mtime_ms,
@@ -474,6 +478,7 @@ struct entries *entries_free(struct entries *b)
 	free(b->results);
 	free(b->thread);
 	free(b->name);
+	free(b->file);
 	fail_release(&b->gone);
 	free(b);
 	return NULL;

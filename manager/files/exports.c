@@ -6,8 +6,10 @@
 
 char *export_file(const struct config *config, const struct export_record *record)
 {
-	return vault_path(config->storage_dir, record->hash,
-			  record->directory ? ".tar" : names_extension(record->name));
+	if (record->file)
+		return vault_path(config->storage_dir, record->hash, record->file);
+	return vault_old_path(config->storage_dir, record->hash,
+			      record->directory ? ".tar" : names_extension(record->name));
 }
 
 void export_info_fill(struct export_info *info, const struct config *config, const struct export_record *record)

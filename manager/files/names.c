@@ -1,11 +1,13 @@
 #include "manager/files/names.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <strings.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/strv.h"
+#include "base/utf8.h"
 #include "kernels/entry.h"
 
 #define EXTENSION_MAX 10
@@ -130,6 +132,23 @@ const char *names_mime(const char *name)
 		if (strcasecmp(extension, known[i].extension) == 0)
 			return known[i].mime;
 	return "application/octet-stream";
+}
+
+char *names_host_file(const char *name, bool directory)
+{
+	static const char tar[] = ".tar";
+	AUTO(buf_release) struct buf clean = { 0 };
+	utf8_clean(&clean, name, strlen(name));
+	char *text = (char *)buf_str(&clean);
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f || *c == '/')
+			*c = '_';
+	size_t room = NAME_MAX - (directory ? strlen(tar) : 0), n = strlen(text);
+	while (n > room || (n && n < strlen(text) && ((unsigned char)text[n] & 0xc0) == 0x80))
+		n--;
+	text[n] = '\0';
+	bool usable = n && !streq(text, ".") && !streq(text, "..");
+	return xasprintf("%s%s", usable ? text : "export", directory ? tar : "");
 }
 
 char *names_uri_segment(const char *name)

@@ -15,6 +15,9 @@ const char *names_below(const char *path, const char *dir);
 const char *names_mime(const char *name);
 /* ".csv" if that is short and plain, else "". Static or within name. */
 const char *names_extension(const char *name);
+/* What an export of this name is called on the host: the same, but for bytes that a terminal would not show, and with ".tar" if it is
+ * a directory. Always one component of a path. The caller owns it. */
+char *names_host_file(const char *name, bool directory);
 /* Percent-encoded, so that it can be a segment of a URI. The caller owns it. */
 char *names_uri_segment(const char *name);
 

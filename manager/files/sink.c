@@ -18,6 +18,7 @@ struct sink {
 	struct digest *digest;
 	struct tarball *tar; /* of a directory */
 	uint64_t written;    /* bytes in the vault */
+	bool full;	     /* the archive would be larger than it may be */
 
 	/* The entry being written. */
 	struct entry entry; /* its strings are in `strings` */
@@ -82,7 +83,13 @@ static int too_much(struct fail *f)
 	fail_set(f, FAIL_LIMIT, "there is more in it than the session's file systems can hold");
 	return fail_hint(
 		f,
-		"Hard links count each time they are seen, and so do large holes: export less of it, or an archive made in the session.");
+		"Hard links count each time they are seen, and so do large holes and the header of each file: export less of it, or an archive made in the session.");
+}
+
+/* What the archive says of its end is that the file is too large. */
+static int archived(struct sink *s, int r, struct fail *f)
+{
+	return r < 0 && s->full ? too_much(f) : r;
 }
 
 /* ---- the file in the vault */
@@ -101,7 +108,9 @@ static int write_at(int fd, const void *data, size_t n, uint64_t at)
 static int on_tar_bytes(void *ctx, const void *data, size_t n)
 {
 	struct sink *s = ctx;
-	int r = write_at(vault_fd(s->file), data, n, s->written);
+	/* Headers count too: a member that holds nothing takes a kilobyte or more. */
+	s->full = n > s->limits.bytes - MIN(s->written, s->limits.bytes);
+	int r = s->full ? -EFBIG : write_at(vault_fd(s->file), data, n, s->written);
 	if (r < 0)
 		return r;
 	digest_add(s->digest, data, n);
@@ -123,7 +132,7 @@ static int put_zeros(struct sink *s, uint64_t n, struct fail *f)
 	static const uint8_t zeros[1 << 18];
 	for (uint64_t left = n; left;) {
 		size_t piece = (size_t)MIN(left, sizeof(zeros));
-		if (is_stopped(s, f) || (s->tar && tarball_data(s->tar, zeros, piece, f) < 0))
+		if (is_stopped(s, f) || (s->tar && archived(s, tarball_data(s->tar, zeros, piece, f), f) < 0))
 			return -1;
 		if (!s->tar)
 			digest_add(s->digest, zeros, piece);
@@ -145,7 +154,7 @@ static int write_header(struct sink *s, struct fail *f)
 		s->declared += s->pieces[i].n;
 	if (s->declared > s->limits.bytes)
 		return too_much(f);
-	return tarball_entry(s->tar, &s->entry, s->sparse ? s->pieces : NULL, s->n_pieces, f);
+	return archived(s, tarball_entry(s->tar, &s->entry, s->sparse ? s->pieces : NULL, s->n_pieces, f), f);
 }
 
 static int end_entry(struct sink *s, struct fail *f)
@@ -236,7 +245,7 @@ static int take_data(struct sink *s, const uint8_t *payload, size_t n, struct fa
 	if (write_header(s, f) < 0 || put_zeros(s, at - s->at, f) < 0)
 		return -1;
 	if (s->tar) {
-		if (tarball_data(s->tar, data, n, f) < 0)
+		if (archived(s, tarball_data(s->tar, data, n, f), f) < 0)
 			return -1;
 	} else {
 		int r = write_at(vault_fd(s->file), data, n, at);
@@ -270,7 +279,7 @@ int sink_keep(struct sink *s, struct sink_result *ret, struct fail *f)
 {
 	if (!s->file)
 		return broken(f);
-	if (end_entry(s, f) < 0 || (s->tar && tarball_end(s->tar, f) < 0))
+	if (end_entry(s, f) < 0 || (s->tar && archived(s, tarball_end(s->tar, f), f) < 0))
 		return -1;
 	if (!s->tar) {
 		s->written = s->entry.size;
@@ -283,5 +292,6 @@ int sink_keep(struct sink *s, struct sink_result *ret, struct fail *f)
 	/* If nobody waits any more, the file would stay in the vault without a record. */
 	if (is_stopped(s, f))
 		return -1;
-	return vault_keep(s->file, ret->hash, s->tar ? ".tar" : names_extension(s->name), f);
+	AUTO(freep) char *file = names_host_file(s->name, ret->directory);
+	return vault_keep(s->file, ret->hash, file, f);
 }

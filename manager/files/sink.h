@@ -10,7 +10,7 @@ struct sink;
 
 struct sink_limits {
 	uint64_t
-		bytes; /* of data, and of zeros that an archive holds: more than the session's file systems can hold is a lie
+		bytes; /* of data, and of an archive with its headers and the zeros it holds: more than the session's file systems can hold is a lie
 			    * or a tree of hard links */
 	uint64_t apparent; /* sizes with holes */
 };

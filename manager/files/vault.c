@@ -25,10 +25,27 @@ char *vault_folder(const char *storage_dir)
 	return xasprintf("%s/exports", storage_dir);
 }
 
-char *vault_path(const char *storage_dir, const char *hash, const char *extension)
+static bool is_hash(const char *hash)
 {
-	if (strlen(hash) != DIGEST_SIZE - 1 || strspn(hash, "0123456789abcdef") != DIGEST_SIZE - 1)
-		return xasprintf("%s/exports/no-hash/damaged-record", storage_dir);
+	return strlen(hash) == DIGEST_SIZE - 1 && strspn(hash, "0123456789abcdef") == DIGEST_SIZE - 1;
+}
+
+static char *damaged_record(const char *storage_dir)
+{
+	return xasprintf("%s/exports/no-hash/damaged-record", storage_dir);
+}
+
+char *vault_path(const char *storage_dir, const char *hash, const char *file)
+{
+	if (!is_hash(hash) || !*file || strchr(file, '/') || streq(file, ".") || streq(file, ".."))
+		return damaged_record(storage_dir);
+	return xasprintf("%s/exports/%.2s/%s/%s", storage_dir, hash, hash, file);
+}
+
+char *vault_old_path(const char *storage_dir, const char *hash, const char *extension)
+{
+	if (!is_hash(hash))
+		return damaged_record(storage_dir);
 	return xasprintf("%s/exports/%.2s/%s%s", storage_dir, hash, hash + 2, extension);
 }
 
@@ -104,24 +121,31 @@ int vault_fd(const struct vault_file *v)
 	return v->fd;
 }
 
-int vault_keep(struct vault_file *v, const char *hash, const char *extension, struct fail *f)
+/* The folder and all above it: somebody else may have made one just now, and not synced it yet. */
+static int sync_place(const struct vault_file *v, const char *folder, const char *group)
 {
-	AUTO(freep) char *folder = xasprintf("%s/exports/%.2s", v->storage_dir, hash);
-	AUTO(freep) char *place = vault_path(v->storage_dir, hash, extension);
+	AUTO(freep) char *vault = vault_folder(v->storage_dir);
+	int r = sync_folder(folder);
+	if (r == 0)
+		r = sync_folder(group);
+	return r == 0 ? sync_folder(vault) : r;
+}
+
+int vault_keep(struct vault_file *v, const char *hash, const char *file, struct fail *f)
+{
+	AUTO(freep) char *group = xasprintf("%s/exports/%.2s", v->storage_dir, hash);
+	AUTO(freep) char *folder = xasprintf("%s/%s", group, hash);
+	AUTO(freep) char *place = vault_path(v->storage_dir, hash, file);
 	if (fchmod(v->fd, 0400) < 0 || fsync(v->fd) < 0)
 		return cannot(f, "write", v->path, errno);
 	int r = dirs_make(folder);
 	if (r < 0)
 		return cannot(f, "make the folder", folder, -r);
-	/* Also over one that is there: ours is known to be whole, the other may have been damaged since. Who reads it goes on
-	 * reading it. */
+	/* Also over one that is there: ours is known to be whole, the other may have been damaged since. Whoever reads it goes
+	 * on reading it. */
 	if (rename(v->path, place) < 0)
 		return cannot(f, "move an export to", place, errno);
 	free(take_ptr(v->path));
-	/* Somebody else may have made the folder just now, and not synced it yet. */
-	AUTO(freep) char *above = vault_folder(v->storage_dir);
-	r = sync_folder(folder);
-	if (r == 0)
-		r = sync_folder(above);
+	r = sync_place(v, folder, group);
 	return r < 0 ? cannot(f, "sync", folder, -r) : 0;
 }

@@ -162,7 +162,7 @@ static const struct table session_tables[] = {
 	{ CHAIN_EXECUTION, 1, 9,
 	  "SELECT " EXECUTION_COLUMNS LAST_CONTENT("CAST(e.seq AS TEXT)") "executions e WHERE e.session = $1",
 	  REMOVED "executions e WHERE e.session = $1 AND CAST(e.seq AS TEXT) = c.item)" },
-	{ CHAIN_EXPORT, 0, 13, "SELECT " EXPORT_COLUMNS LAST_CONTENT("e.id") "exports e WHERE e.session = $1",
+	{ CHAIN_EXPORT, 0, 14, "SELECT " EXPORT_COLUMNS LAST_CONTENT("e.id") "exports e WHERE e.session = $1",
 	  REMOVED "exports e WHERE e.session = $1 AND e.id = c.item)" },
 };
 

@@ -56,7 +56,8 @@ int chain_prune(struct db *db, struct key *key, const char *session, uint64_t no
 
 /* The columns of each kind, in the order in which they are hashed. */
 #define EXECUTION_COLUMNS "session, seq, tool, started, ended, ending, in_bytes, out_bytes, env"
-#define EXPORT_COLUMNS "id, thread, session, path, name, directory, size, stored, hash, mime, mode, mtime_ms, created"
+#define EXPORT_COLUMNS                                                                                                 \
+	"id, thread, session, path, name, directory, size, stored, hash, mime, mode, mtime_ms, created, file"
 #define RECEIPT_COLUMNS "key, image, engine, boot, result, created"
 
 #endif

@@ -50,6 +50,10 @@ static const char *const steps[][STEP_MAX] = {
 		/* Not begun yet. A store whose chain has no head at all has lost it. */
 		"INSERT INTO chain_heads (session, position, link, seal) VALUES ('', 0, '', '')",
 	},
+	{
+		/* Its name in the vault; an export from before has none. */
+		"ALTER TABLE exports ADD COLUMN file TEXT",
+	},
 };
 
 static int set_version(struct db *db, uint64_t version, struct fail *f)

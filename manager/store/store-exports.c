@@ -84,10 +84,10 @@ static int add(struct db *db, void *ctx, struct fail *f)
 	/* The same id can only be the same export, whose commit came through although its connection broke. */
 	struct db_query q = {
 		.sql = "INSERT INTO exports (" EXPORT_COLUMNS
-		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (id) DO NOTHING RETURNING " EXPORT_COLUMNS,
+		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (id) DO NOTHING RETURNING " EXPORT_COLUMNS,
 		DB_PARAMS(db_text(e->id), db_text(e->thread), db_text(e->session), db_text(e->path), db_text(e->name),
 			  db_int(e->directory), db_int(e->size), db_int(e->stored), db_text(e->hash), db_text(e->mime),
-			  db_int(e->mode), db_int(e->mtime_ms), db_int(e->created))
+			  db_int(e->mode), db_int(e->mtime_ms), db_int(e->created), db_text(e->file))
 	};
 	AUTO(chain_release) struct chain chain = { .db = db, .key = j->base.key };
 	if (chain_begin(&chain, store_now_ms(), f) < 0 || db_exec(db, &thread, f) < 0 ||
@@ -119,6 +119,7 @@ struct store_job *store_export_add(struct store *s, const struct export_record *
 	j->row.name = keep_path_text(job, e->name);
 	j->row.hash = job_keep(job, e->hash);
 	j->row.mime = job_keep(job, e->mime);
+	j->row.file = job_keep(job, e->file);
 	j->done = fn;
 	j->ctx = ctx;
 	return job_submit(job);
@@ -143,6 +144,7 @@ static void take_row(void *ctx, const struct db_value *v, size_t n UNUSED)
 		.mode = column_int(&v[10]),
 		.mtime_ms = column_int(&v[11]),
 		.created = column_int(&v[12]),
+		.file = column_text(job, &v[13]),
 	};
 }
 

@@ -160,6 +160,7 @@ struct export_record {
 	uint64_t size;	  /* of the file, or the sum of the files */
 	uint64_t stored;  /* bytes in the content-addressed folder */
 	const char *hash; /* lower-case hex, of what is stored */
+	const char *file; /* its name in the folder of that hash; NULL = from before it had one */
 	const char *mime;
 	uint64_t mode, mtime_ms;
 	uint64_t created;

@@ -158,7 +158,8 @@ def test_a_file_comes_out(host):
     (file,) = result.files
     path = pathlib.Path(file["host_path"])
     assert (file["path"], file["size"], file["hash"]) == ("/workspace/out/result.bin", len(content), digest(content))
-    assert path.read_bytes() == content and path.is_relative_to(storage(host) / "exports") and path.suffix == ".bin"
+    assert path.read_bytes() == content and path.is_relative_to(storage(host) / "exports")
+    assert (file["name"], path.name, f"blake2b-256:{path.parent.name}") == ("result.bin", "result.bin", file["hash"])
     assert file["session_id"] == host.shared.id and file["download_url"] is None
     (link,) = [b for b in result.content if b["type"] == "resource_link"]
     assert link["uri"] == file["uri"] and link["size"] == len(content) and link["name"] == "result.bin"

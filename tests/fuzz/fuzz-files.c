@@ -112,7 +112,7 @@ static void import(const uint8_t *data, size_t n)
 
 static void read_back(const char *storage, const struct sink_result *kept)
 {
-	AUTO(freep) char *file = vault_path(storage, kept->hash, kept->directory ? ".tar" : ".x");
+	AUTO(freep) char *file = vault_path(storage, kept->hash, kept->directory ? "name.x.tar" : "name.x");
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(buf_release) struct buf out = { 0 };
 	struct measure all;

@@ -235,7 +235,8 @@ static void keep_exports(struct answer *a, const struct export_record *v, size_t
 	for (size_t i = 0; i < n; i++) {
 		struct export_record *r = &a->exports[i];
 		*r = v[i];
-		const char **texts[] = { &r->id, &r->thread, &r->session, &r->path, &r->name, &r->hash, &r->mime };
+		const char **texts[] = { &r->id,   &r->thread, &r->session, &r->path,
+					 &r->name, &r->hash,   &r->mime,    &r->file };
 		for (size_t k = 0; k < ARRAY_LEN(texts); k++)
 			*texts[k] = keep(a, *texts[k]);
 	}

@@ -100,6 +100,39 @@ static void what_a_name_says(void **state)
 	assert_string_equal(base, "b");
 }
 
+static void names_on_the_host(void **state)
+{
+	char many[300] = { 0 }, cut[256] = { 0 };
+	memset(many, 'x', 290);
+	memset(cut, 'x', 251);
+	memcpy(cut + 251, ".tar", 4);
+	const struct {
+		const char *name;
+		bool directory;
+		const char *file;
+	} cases[] = {
+		{ "a.csv", false, "a.csv" },
+		{ "out", true, "out.tar" },
+		{ ".bashrc", false, ".bashrc" },
+		{ "\xc3\xa9 t.md", false, "\xc3\xa9 t.md" },
+		{ "a\nb\tc", false, "a_b_c" },
+		{ "", false, "export" },
+		{ "..", true, "export.tar" },
+		{ "a/b", false, "a_b" },
+		{ many, true, cut },
+		{ "\x1b[31mred", false, "red" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(freep) char *file = names_host_file(cases[i].name, cases[i].directory);
+		assert_string_equal(file, cases[i].file);
+	}
+	/* A character is not cut in the middle. */
+	for (int i = 0; i < 294; i += 2)
+		memcpy(many + i, "\xc3\xa9", 2);
+	AUTO(freep) char *file = names_host_file(many, false);
+	assert_int_equal(strlen(file), 254);
+}
+
 /* ---- the host */
 
 static int open_host(const char *source, struct fail *f)
@@ -218,9 +251,9 @@ static void keep(const struct buf *frames, const char *name, struct sink_result 
 	sink_free(s);
 }
 
-static struct source *open_export(const struct sink_result *kept, const char *extension, const char *below)
+static struct source *open_export(const struct sink_result *kept, const char *name, const char *below)
 {
-	AUTO(freep) char *file = vault_path(folder, kept->hash, extension);
+	AUTO(freep) char *file = vault_path(folder, kept->hash, name);
 	return source_export(&(struct source_export){ .file = file,
 						      .directory = kept->directory,
 						      .below = below,
@@ -228,7 +261,7 @@ static struct source *open_export(const struct sink_result *kept, const char *ex
 						      .mtime_ms = kept->mtime_ms });
 }
 
-static void a_file_is_kept_once(void **state)
+static void a_file_is_kept_under_its_name(void **state)
 {
 	AUTO(buf_release) struct buf in = { 0 };
 	struct sink_result first, second;
@@ -242,7 +275,9 @@ static void a_file_is_kept_once(void **state)
 	assert_string_equal(first.hash, second.hash);
 	assert_int_equal(first.size, 11);
 	assert_false(first.directory);
-	AUTO(freep) char *path = vault_path(folder, first.hash, ".txt");
+	AUTO(freep) char *path = vault_path(folder, first.hash, "a.txt");
+	AUTO(freep) char *other = vault_path(folder, first.hash, "b.txt");
+	assert_int_equal(access(other, R_OK), 0);
 	struct stat st;
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0400);
@@ -268,7 +303,7 @@ static void a_tree_comes_back_as_it_was(void **state)
 	keep(&in, "top", &kept);
 	assert_true(kept.directory);
 	assert_int_equal(kept.entries, 5);
-	struct source *s = open_export(&kept, ".tar", "");
+	struct source *s = open_export(&kept, "top.tar", "");
 	assert_int_equal(s->ops->measure(s, &all, &f), 0);
 	assert_int_equal(all.entries, 5);
 	assert_int_equal(all.room, 4096);
@@ -284,11 +319,11 @@ static void a_tree_comes_back_as_it_was(void **state)
 	assert_memory_equal(out.data, in.data, in.len);
 	source_free(s);
 	/* Only a part of it. */
-	s = open_export(&kept, ".tar", "d");
+	s = open_export(&kept, "top.tar", "d");
 	assert_int_equal(s->ops->measure(s, &all, &f), 0);
 	assert_int_equal(all.entries, 2);
 	source_free(s);
-	s = open_export(&kept, ".tar", "nothing");
+	s = open_export(&kept, "top.tar", "nothing");
 	assert_int_equal(s->ops->measure(s, &all, &f), -1);
 	source_free(s);
 }
@@ -400,10 +435,10 @@ static void hostile_members_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paths_of_a_sandbox),	  cmocka_unit_test(what_a_name_says),
-		WITH_FOLDER(only_what_is_allowed),	  WITH_FOLDER(a_file_is_kept_once),
-		WITH_FOLDER(a_tree_comes_back_as_it_was), WITH_FOLDER(what_a_container_must_not_send),
-		WITH_FOLDER(hostile_members_are_refused),
+		cmocka_unit_test(paths_of_a_sandbox),	     cmocka_unit_test(what_a_name_says),
+		cmocka_unit_test(names_on_the_host),	     WITH_FOLDER(only_what_is_allowed),
+		WITH_FOLDER(a_file_is_kept_under_its_name),  WITH_FOLDER(a_tree_comes_back_as_it_was),
+		WITH_FOLDER(what_a_container_must_not_send), WITH_FOLDER(hostile_members_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "manager/files/exports.h"
 #include "manager/files/sink.h"
 #include "manager/files/source.h"
 #include "manager/files/vault.h"
@@ -110,6 +111,22 @@ static void many_files_share_the_limit(void **state)
 	assert_int_equal(f.kind, FAIL_LIMIT);
 }
 
+/* Files that hold nothing take a header each. */
+static void headers_count_too(void **state)
+{
+	AUTO(buf_release) struct buf in = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	struct sink_result kept;
+	put_entry(&in, ENTRY_DIRECTORY, "", 0);
+	for (int i = 0; i < 2100; i++) {
+		AUTO(freep) char *name = xasprintf("f%d", i);
+		put_entry(&in, ENTRY_FILE, name, 0);
+	}
+	assert_int_equal(keep(&in, &kept, &f), -1);
+	assert_int_equal(f.kind, FAIL_LIMIT);
+	assert_non_null(strstr(f.hint, "header"));
+}
+
 static void what_is_stopped_keeps_nothing(void **state)
 {
 	AUTO(buf_release) struct buf in = { 0 };
@@ -138,7 +155,7 @@ static void a_damaged_copy_is_replaced(void **state)
 	char first = 'x';
 	put_entry(&in, ENTRY_FILE, "", 5);
 	assert_int_equal(keep(&in, &kept, &f), 0);
-	AUTO(freep) char *path = vault_path(folder, kept.hash, "");
+	AUTO(freep) char *path = vault_path(folder, kept.hash, "x");
 	assert_int_equal(chmod(path, 0600), 0);
 	AUTO(closep) int fd = open(path, O_WRONLY | O_CLOEXEC);
 	assert_int_equal(pwrite(fd, "damage", 5, 0), 5);
@@ -147,14 +164,42 @@ static void a_damaged_copy_is_replaced(void **state)
 	assert_true(again >= 0 && pread(again, &first, 1, 0) == 1 && first == '\0');
 }
 
+#define REST_OF_HASH "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define GOOD_HASH "ab" REST_OF_HASH
+
 static void a_damaged_record_leads_nowhere(void **state)
 {
 	static const char *const hashes[] = { "", "a", "../../../etc/passwd",
 					      "/../../aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 					      "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" };
 	for (size_t i = 0; i < ARRAY_LEN(hashes); i++) {
-		AUTO(freep) char *path = vault_path("/s", hashes[i], ".csv");
+		AUTO(freep) char *path = vault_path("/s", hashes[i], "a.csv"),
+				 *old = vault_old_path("/s", hashes[i], ".csv");
 		assert_string_equal(path, "/s/exports/no-hash/damaged-record");
+		assert_string_equal(old, "/s/exports/no-hash/damaged-record");
+	}
+	static const char *const files[] = { "", ".", "..", "/etc/passwd", "../a", "a/b" };
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		AUTO(freep) char *path = vault_path("/s", GOOD_HASH, files[i]);
+		assert_string_equal(path, "/s/exports/no-hash/damaged-record");
+	}
+}
+
+static void an_older_export_is_where_it_was(void **state)
+{
+	struct config config = { .storage_dir = (char *)"/s" };
+	static const struct {
+		struct export_record record;
+		const char *path;
+	} cases[] = {
+		{ { .hash = GOOD_HASH, .name = "a.csv" }, "/s/exports/ab/" REST_OF_HASH ".csv" },
+		{ { .hash = GOOD_HASH, .name = "d", .directory = true }, "/s/exports/ab/" REST_OF_HASH ".tar" },
+		{ { .hash = GOOD_HASH, .name = "a.csv", .file = "a.csv" }, "/s/exports/ab/" GOOD_HASH "/a.csv" },
+		{ { .hash = GOOD_HASH, .name = "a.csv", .file = "../a.csv" }, "/s/exports/no-hash/damaged-record" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(freep) char *path = export_file(&config, &cases[i].record);
+		assert_string_equal(path, cases[i].path);
 	}
 }
 
@@ -260,9 +305,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_FOLDER(a_few_bytes_do_not_become_many),
 		WITH_FOLDER(many_files_share_the_limit),
+		WITH_FOLDER(headers_count_too),
 		WITH_FOLDER(what_is_stopped_keeps_nothing),
 		WITH_FOLDER(a_damaged_copy_is_replaced),
 		cmocka_unit_test(a_damaged_record_leads_nowhere),
+		cmocka_unit_test(an_older_export_is_where_it_was),
 		WITH_FOLDER(an_archive_that_cannot_be_read_says_what_to_do),
 		WITH_FOLDER(what_may_not_be_read_is_left_out),
 		WITH_FOLDER(storage_may_lie_in_the_state_folder),
