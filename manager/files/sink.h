@@ -9,9 +9,9 @@
 struct sink;
 
 struct sink_limits {
-	uint64_t
-		bytes; /* of data, and of an archive with its headers and the zeros it holds: more than the session's file systems can hold is a lie
-			    * or a tree of hard links */
+	/* Of data, and of an archive with its headers and the zeros it holds: more than the session's file systems can hold is
+	 * a lie or a tree of hard links. */
+	uint64_t bytes;
 	uint64_t apparent; /* sizes with holes */
 };
 
