@@ -170,8 +170,8 @@ int chain_begin(struct chain *c, uint64_t now_ms, struct fail *f)
 	struct db_query count_exports = { .sql = "SELECT COUNT(*) FROM exports" };
 	if (db_number(c->db, &count, &executions, f) < 0 || db_number(c->db, &count_exports, &exports, f) < 0)
 		return -1;
-	AUTO(freep) char *item =
-		xasprintf("%llu %llu", (unsigned long long)(executions + exports), (unsigned long long)now_ms);
+	uint64_t rows = executions + exports;
+	AUTO(freep) char *item = xasprintf("%llu %llu", (unsigned long long)rows, (unsigned long long)now_ms);
 	return append_to_store(c, store->there ? CHAIN_START : CHAIN_RESTART, item, f);
 }
 

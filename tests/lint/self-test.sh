@@ -18,6 +18,7 @@ program fixed -static -no-pie -Wl,-z,now
 program lazy -pie -Wl,-z,lazy
 
 fresh_tree() {
+	local program
 	rm -rf "$scratch/tree"
 	mkdir -p "$scratch"/tree/{base,kernels,manager/{engine,store},mcp,tools,runtimes/python,runtimes/r/husk}
 	cp "$here/../../.clang-format" "$here/../../.clang-tidy" "$scratch/tree/"
@@ -29,8 +30,9 @@ fresh_tree() {
 	printf 'print(1)\n' >"$scratch/tree/tools/a.py"
 	printf 'resume <- function() 1\n' >"$scratch/tree/runtimes/r/husk/b.R"
 	mkdir -p "$scratch/tree/build"
-	cp "$scratch/good" "$scratch/tree/build/husk"
-	cp "$scratch/good" "$scratch/tree/build/husk-client"
+	for program in husk husk-client husk-fence; do
+		cp "$scratch/good" "$scratch/tree/build/$program"
+	done
 }
 
 # expect pass|fail CHECK WHAT
