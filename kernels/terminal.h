@@ -15,7 +15,7 @@ struct terminal {
 	const struct limits *limits;
 	const pid_t *kernel; /* its pid; spared when room must be made */
 	const struct strv *installer;
-	struct relay *relay; /* for installs */
+	struct relay *relay;	   /* for installs */
 	struct shell_state *state; /* what commands hand on to the next */
 	struct strv *more_env;	   /* for the state of the next command */
 	void (*on_idle)(struct terminal *t);
