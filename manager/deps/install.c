@@ -307,6 +307,7 @@ static void start_container(struct install *i, const struct install_spec *spec)
 		.network = true,
 		.keep_proxies = c->proxy_enabled,
 		.ca_bundle = c->ca_bundle,
+		.runtime = c->runtime,
 		.install = true,
 	};
 	i->task = i->engine->ops->create(i->engine, &container, on_created, i);

@@ -26,6 +26,8 @@ void doctor_judge_engine(struct checks *c, const struct engine_version *engine);
 void doctor_judge_age(struct checks *c, const struct engine_version *engine);
 /* machine: what this program was built for, as uname says it. */
 void doctor_judge_info(struct checks *c, const struct engine_info *info, const char *machine);
+/* What containers are run with. */
+void doctor_judge_runtime(struct checks *c, const struct config *config, const struct engine_info *info);
 /* usual: it is the image of this build, not one that HUSK_IMAGE_* names. image NULL = it is not there. */
 void doctor_judge_image(struct checks *c, const struct runtime *runtime, const char *name, bool usual,
 			const struct engine_image *image);

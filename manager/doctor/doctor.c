@@ -56,6 +56,8 @@ static void judge_info(struct part *p, const struct engine_info *info)
 	struct utsname uts = { 0 };
 	uname(&uts);
 	doctor_judge_info(&p->checks, info, uts.machine);
+	if (!d->config_failure.kind)
+		doctor_judge_runtime(&p->checks, &d->config, info);
 	struct kernel_facts facts;
 	doctor_read_kernel(&facts, info->kernel);
 	doctor_judge_kernel(&p->checks, info, &facts);

@@ -154,6 +154,29 @@ void doctor_judge_info(struct checks *c, const struct engine_info *info, const c
 	judge_limit_support(c, info);
 }
 
+void doctor_judge_runtime(struct checks *c, const struct config *config, const struct engine_info *info)
+{
+	AUTO(buf_release) struct buf names = { 0 };
+	bool found = false;
+	for (size_t i = 0; i < info->runtimes.n; i++) {
+		buf_printf(&names, "%s%s", i ? ", " : "", info->runtimes.v[i]);
+		found |= config->runtime && streq(info->runtimes.v[i], config->runtime);
+	}
+	if (!config->runtime)
+		checks_add(c, "runtime", CHECK_OK, NULL, "%s, the engine's default", or_unknown(info->runtime));
+	else if (found && strstr(config->runtime, "runsc"))
+		checks_add(c, "runtime", CHECK_WARN, "docs/gvisor.md says which; `husk doctor --probe` tries this one",
+			   "%s (CONTAINER_RUNTIME): there are versions of gVisor that start no session",
+			   config->runtime);
+	else if (found)
+		checks_add(c, "runtime", CHECK_OK, NULL, "%s (CONTAINER_RUNTIME)", config->runtime);
+	else
+		checks_add(c, "runtime", CHECK_FAIL,
+			   "register it in the engine's daemon.json and restart the engine, or unset CONTAINER_RUNTIME",
+			   "%s (CONTAINER_RUNTIME) is none that the engine has: %s", config->runtime,
+			   names.len ? buf_str(&names) : "it names none");
+}
+
 /* --- what is Husk's ---------------------------------------------------------------------------------------------- */
 
 void doctor_judge_image(struct checks *c, const struct runtime *runtime, const char *name, bool usual,

@@ -13,6 +13,8 @@ static void release_info(struct engine_info *info)
 	free(info->cgroup_version);
 	free(info->cgroup_driver);
 	free(info->seccomp);
+	free(info->runtime);
+	strv_release(&info->runtimes);
 }
 
 static void release_containers(struct engine_containers *list)

@@ -55,6 +55,8 @@ struct engine_info {
 	char *storage;
 	char *cgroup_version; /* "1", "2" */
 	char *cgroup_driver;  /* "systemd", "cgroupfs", "none" */
+	char *runtime;	      /* the default one */
+	struct strv runtimes; /* names */
 	char *seccomp;	      /* the profile's name, "" if it has none; NULL = no seccomp */
 	bool apparmor, selinux, rootless, userns;
 	enum support memory_limit, swap_limit, pids_limit, cpu_quota;

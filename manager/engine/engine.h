@@ -34,6 +34,7 @@ struct container_spec {
 	bool keep_proxies;	/* leave the proxy variables that an engine's client may inject */
 	bool install;		/* runs an installer instead of code: what it writes is on disk, not in memory */
 	const struct strv *env; /* NAME=value; never a secret: everybody on the engine can read it. NULL = none */
+	const char *runtime;	/* what the engine runs it with, by the engine's name; NULL = its default */
 	/* A host file, mounted read-only when the network is on and the engine is local; or NULL. */
 	const char *ca_bundle;
 	/* A host folder for PID 1's line, mounted read-only unless the engine is known to be elsewhere; or NULL. */

@@ -78,6 +78,7 @@ static const struct setting settings[] = {
 	CHOICE("CONTAINER_NETWORK_FENCE", network_fence, "auto", fences),
 	STRING("CONTAINER_NETWORK_PRIVATE", network_private),
 	BOOL("CONTAINER_PROXY_ENABLED", proxy_enabled, "false"),
+	STRING("CONTAINER_RUNTIME", runtime),
 	PATH("CONTAINER_CA_BUNDLE", ca_bundle),
 	NUMBER("DEPENDENCY_INSTALL_TIMEOUT_SECONDS", dependency_timeout, "900", 1, 86400),
 	SIZE("DEPENDENCY_MAX_SIZE", dependency_max_size, "4g", MIB, 16 * TIB),
@@ -290,6 +291,13 @@ static int refuse_root(const struct config *c, struct fail *f)
 		"remove the setting: packages install as the sandbox user, and root inside a container is one kernel bug away from root outside");
 }
 
+static bool is_word(const char *text)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	size_t n = strlen(text);
+	return n <= 128 && strspn(text, allowed) == n;
+}
+
 static int check_together(const struct config *c, struct fail *f)
 {
 	if (c->tmpfs_size > UINT64_MAX / 4 || 3 * c->tmpfs_size + MEMORY_BESIDE_TMPFS > c->memory_limit) {
@@ -303,11 +311,14 @@ static int check_together(const struct config *c, struct fail *f)
 	}
 	if (c->ca_bundle && strcasecmp(c->ca_bundle, "none") != 0 && access(c->ca_bundle, R_OK) < 0)
 		return fail_set(f, FAIL_INVALID, "setting CONTAINER_CA_BUNDLE: cannot read '%s': %m", c->ca_bundle);
-	for (const char *p = c->thread_id; p && *p; p++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", *p) ||
-		    p - c->thread_id >= 128)
-			return fail_set(f, FAIL_INVALID,
-					"setting HUSK_THREAD_ID: letters, digits, '.', '_' and '-' only, at most 128");
+	if (c->runtime && (!is_word(c->runtime) || *c->runtime == '-'))
+		return fail_set(
+			f, FAIL_INVALID,
+			"setting CONTAINER_RUNTIME: '%.128s' is no name of a runtime, such as runsc; letters, digits, '.', '_' and '-' only",
+			c->runtime);
+	if (c->thread_id && !is_word(c->thread_id))
+		return fail_set(f, FAIL_INVALID,
+				"setting HUSK_THREAD_ID: letters, digits, '.', '_' and '-' only, at most 128");
 	return 0;
 }
 

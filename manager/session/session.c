@@ -371,6 +371,7 @@ void session_start(struct session *s, const struct session_start *start)
 		.network = s->spec.network,
 		.keep_proxies = c->proxy_enabled,
 		.ca_bundle = c->ca_bundle,
+		.runtime = c->runtime,
 		.env = start->env,
 		.line_dir = transport_local_invite(s->transport),
 	};

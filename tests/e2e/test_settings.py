@@ -18,6 +18,7 @@ BAD = {
     "CONTAINER_EXECUTE_AS_ROOT": ["true", "1", "perhaps"],
     "CONTAINER_NETWORK_ENABLED": ["sometimes", "2"],
     "CONTAINER_CA_BUNDLE": ["/nonexistent/ca.crt"],
+    "CONTAINER_RUNTIME": ["run sc", "--privileged"],
     "SESSION_LEASE_SECONDS": ["0", "forever"],
     "SESSION_IDLE_TTL_SECONDS": ["x", "-1"],
     "SESSION_MAX_LIFETIME_SECONDS": ["2h", "0"],
@@ -297,3 +298,14 @@ def test_an_image_can_be_given(start, session):
     finally:
         other.stop()
         docker("rmi", "husk-test:override")
+
+
+def test_a_runtime_can_be_given(start):
+    """Any that the engine lists; another is named by who does not have it."""
+    runtimes = json.loads(docker("info", "--format", "{{json .Runtimes}}"))
+    other = next(name for name in sorted(runtimes) if name != docker("info", "--format", "{{.DefaultRuntime}}"))
+    session = start(CONTAINER_RUNTIME=other).session(network=False)
+    assert docker("inspect", "--format", "{{.HostConfig.Runtime}}", session.container) == other
+    assert session.code("6 * 7").ok().value == "42"
+    refused = start(CONTAINER_RUNTIME="husk-nowhere").call("create_session", {"network": False})
+    assert refused.is_error and "CONTAINER_RUNTIME" in refused.text and "husk doctor" in refused.text

@@ -70,6 +70,15 @@ static void run_default(void **state)
 	check("run-default", &argv);
 }
 
+static void run_with_a_runtime(void **state)
+{
+	struct strv argv = { 0 };
+	struct container_spec spec = defaults();
+	spec.runtime = "runsc";
+	argv_run(&argv, "docker", &spec, "ignored");
+	check("run-runtime", &argv);
+}
+
 static void run_install(void **state)
 {
 	struct strv argv = { 0 };
@@ -241,6 +250,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(run_default),
 		cmocka_unit_test(run_install),
+		cmocka_unit_test(run_with_a_runtime),
 		cmocka_unit_test(run_with_a_line),
 		cmocka_unit_test(bake),
 		cmocka_unit_test(run_network_on),

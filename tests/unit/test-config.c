@@ -202,6 +202,8 @@ static void bad_values_are_refused_by_name(void **state)
 		{ "CONTAINER_EXECUTE_AS_ROOT", "1" },
 		{ "CONTAINER_NETWORK_ENABLED", "sometimes" },
 		{ "CONTAINER_PROXY_ENABLED", "2" },
+		{ "CONTAINER_RUNTIME", "run sc" },
+		{ "CONTAINER_RUNTIME", "--privileged" },
 		{ "CONTAINER_CA_BUNDLE", "/nonexistent/bundle.crt" },
 		{ "SESSION_LEASE_SECONDS", "0" },
 		{ "SESSION_IDLE_TTL_SECONDS", "x" },

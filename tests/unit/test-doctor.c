@@ -285,6 +285,28 @@ static void test_known_escapes(void **state)
 	judge_age("engine", "19.03.0", "", CHECK_FAIL, "CVE-2019-14271");
 }
 
+static void test_runtime(void **state)
+{
+	AUTO(engine_answer_release) struct engine_answer answer = { .question = ASK_INFO };
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(checks_release) struct checks usual = { 0 }, chosen = { 0 }, gvisor = { 0 }, missing = { 0 };
+	struct config config = { 0 };
+	const char *text = "{\"ServerVersion\":\"27\",\"OSType\":\"linux\",\"DefaultRuntime\":\"runc\","
+			   "\"Runtimes\":{\"runc\":{\"path\":\"runc\"},\"runsc\":1}}";
+	assert_int_equal(info_read(&answer, text, strlen(text), &f), 0);
+	doctor_judge_runtime(&usual, &config, &answer.info);
+	expect(&usual, "runtime", CHECK_OK, "runc, the engine's default");
+	config.runtime = (char *)"runc";
+	doctor_judge_runtime(&chosen, &config, &answer.info);
+	expect(&chosen, "runtime", CHECK_OK, "runc (CONTAINER_RUNTIME)");
+	config.runtime = (char *)"runsc";
+	doctor_judge_runtime(&gvisor, &config, &answer.info);
+	expect(&gvisor, "runtime", CHECK_WARN, "gVisor");
+	config.runtime = (char *)"kata";
+	doctor_judge_runtime(&missing, &config, &answer.info);
+	expect(&missing, "runtime", CHECK_FAIL, "none that the engine has: runc, runsc");
+}
+
 #define IMAGE "[516941405,\"amd64\",{\"a\":\"b=c\",\"n\":1}]"
 
 static void test_image(void **state)
@@ -613,6 +635,7 @@ int main(void)
 		cmocka_unit_test(test_client),
 		cmocka_unit_test(test_place_and_engine),
 		cmocka_unit_test(test_known_escapes),
+		cmocka_unit_test(test_runtime),
 		cmocka_unit_test(test_image),
 		cmocka_unit_test(test_network),
 		cmocka_unit_test(test_fence),

@@ -113,6 +113,8 @@ void argv_run(struct strv *argv, const char *docker, const struct container_spec
 {
 	strv_add_all(argv, docker, "run", "--detach", "--rm", "--pull", "never", "--name", spec->name, "--hostname",
 		     "husk", NULL);
+	if (spec->runtime)
+		strv_add_all(argv, "--runtime", spec->runtime, NULL);
 	add_labels(argv, spec);
 	add_privileges(argv);
 	add_limits(argv, spec);

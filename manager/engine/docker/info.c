@@ -138,6 +138,7 @@ static int read_info(struct engine_info *ret, const char *text, size_t n, struct
 		.storage = field_copy(info, "Driver"),
 		.cgroup_version = field_copy(info, "CgroupVersion"),
 		.cgroup_driver = field_copy(info, "CgroupDriver"),
+		.runtime = field_copy(info, "DefaultRuntime"),
 		.memory_limit = field_answer(info, "MemoryLimit"),
 		.swap_limit = field_answer(info, "SwapLimit"),
 		.pids_limit = field_answer(info, "PidsLimit"),
@@ -145,6 +146,10 @@ static int read_info(struct engine_info *ret, const char *text, size_t n, struct
 		.memory = field_number(info, "MemTotal"),
 		.cpus = field_number(info, "NCPU"),
 	};
+	const char *runtime;
+	json_t *details UNUSED;
+	json_object_foreach(json_object_get(info, "Runtimes"), runtime, details)
+		strv_add(&ret->runtimes, runtime);
 	size_t i;
 	json_t *option;
 	json_array_foreach(json_object_get(info, "SecurityOptions"), i, option) {

@@ -12,6 +12,9 @@
 #define NO_ENGINE "no Docker engine answers"
 #define NO_IMAGE "the runtime's image is not there"
 #define NO_CONTAINER "container no longer exists (removed externally)"
+#define NO_RUNTIME "the engine has no runtime of the name that CONTAINER_RUNTIME asks for"
+#define HINT_RUNTIME                                                                                                   \
+	"register it in the engine's daemon.json and restart the engine, or unset CONTAINER_RUNTIME; `husk doctor` lists those that it has"
 #define HINT_START                                                                                                     \
 	"start Docker (./setup-docker.sh installs and starts an engine), or set DOCKER_HOST or the docker context to one that runs; then try again"
 #define HINT_IMAGES "run ./setup-docker.sh in the Husk folder to build the images, then try again"
@@ -31,6 +34,8 @@ static const struct known_error known_errors[] = {
 	{ "Cannot connect to the Docker daemon", FAIL_ENGINE, CAUSE_NO_ENGINE, NO_ENGINE, HINT_START },
 	{ "failed to connect to the docker API", FAIL_ENGINE, CAUSE_NO_ENGINE, NO_ENGINE, HINT_START },
 	{ "error during connect", FAIL_ENGINE, CAUSE_NO_ENGINE, NO_ENGINE, HINT_START },
+	{ "nvalid runtime name", FAIL_ENGINE, CAUSE_ENGINE_REFUSED, NO_RUNTIME, HINT_RUNTIME },
+	{ "nknown runtime specified", FAIL_ENGINE, CAUSE_ENGINE_REFUSED, NO_RUNTIME, HINT_RUNTIME },
 	{ "No such image", FAIL_IMAGE, CAUSE_NO_IMAGE, NO_IMAGE, HINT_IMAGES },
 	{ "Unable to find image", FAIL_IMAGE, CAUSE_NO_IMAGE, NO_IMAGE, HINT_IMAGES },
 	{ "No such container", FAIL_DIED, CAUSE_NO_CONTAINER, NO_CONTAINER, NULL },
