@@ -24,6 +24,12 @@ struct timer {
 	void *ctx;
 };
 
+struct waker {
+	uv_async_t uv;
+	void (*fn)(void *ctx);
+	void *ctx;
+};
+
 static void timer_fired(uv_timer_t *handle);
 
 /* Read by threads too. */
@@ -38,10 +44,22 @@ struct signals {
 	unsigned open;
 };
 
-struct loop *loop_new(void)
+int loop_make(struct loop **ret)
 {
 	struct loop *loop = new0(struct loop);
-	if (uv_loop_init(&loop->uv) < 0)
+	int r = uv_loop_init(&loop->uv);
+	if (r < 0) {
+		free(loop);
+		return r;
+	}
+	*ret = loop;
+	return 0;
+}
+
+struct loop *loop_new(void)
+{
+	struct loop *loop = NULL;
+	if (loop_make(&loop) < 0)
 		abort();
 	return loop;
 }
@@ -85,6 +103,11 @@ void loop_stop(struct loop *loop, int code)
 	loop->code = code;
 	loop->stopped = true;
 	uv_stop(&loop->uv);
+}
+
+static void stop_draining(void *ctx)
+{
+	loop_stop(ctx, 0);
 }
 
 uint64_t loop_now_ms(void)
@@ -227,4 +250,48 @@ struct signals *signals_free(struct signals *s)
 	for (size_t i = 0; s && i < ARRAY_LEN(watched); i++)
 		uv_close((uv_handle_t *)&s->uv[i], signal_closed);
 	return NULL;
+}
+
+static void waker_woken(uv_async_t *handle)
+{
+	struct waker *w = container_of(handle, struct waker, uv);
+	w->fn(w->ctx);
+}
+
+struct waker *waker_new(struct loop *loop, void (*fn)(void *ctx), void *ctx)
+{
+	struct waker *w = new0(struct waker);
+	w->fn = fn;
+	w->ctx = ctx;
+	if (uv_async_init(&loop->uv, &w->uv, waker_woken) < 0) {
+		free(w);
+		return NULL;
+	}
+	return w;
+}
+
+void waker_wake(struct waker *w)
+{
+	uv_async_send(&w->uv);
+}
+
+static void waker_closed(uv_handle_t *handle)
+{
+	free(container_of(handle, struct waker, uv));
+}
+
+struct waker *waker_free(struct waker *w)
+{
+	if (w)
+		uv_close((uv_handle_t *)&w->uv, waker_closed);
+	return NULL;
+}
+
+void loop_drain(struct loop *loop, uint64_t ms)
+{
+	struct timer *patience = timer_new(loop, stop_draining, loop);
+	timer_start(patience, ms, 0);
+	uv_unref((uv_handle_t *)&patience->uv);
+	loop_run(loop);
+	timer_free(patience);
 }

@@ -8,13 +8,18 @@
 struct loop;
 struct timer;
 struct signals;
+struct waker;
 
 struct loop *loop_new(void);
+/* The same for whoever cannot end the process: 0, or -errno where there are no descriptors left. */
+int loop_make(struct loop **ret);
 /* Closes whatever is still open on it. Accepts NULL, returns NULL. */
 struct loop *loop_free(struct loop *loop);
 /* Runs until loop_stop(), and returns its code, or until there is nothing left to wait for, and returns 0. */
 int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop, int code);
+/* Before loop_free(), for a process that goes on: lets what is under way end, for ms at most. */
+void loop_drain(struct loop *loop, uint64_t ms);
 /* Monotonic milliseconds, read now. */
 uint64_t loop_now_ms(void);
 
@@ -35,6 +40,14 @@ bool timer_active(const struct timer *t);
 /* SIGTERM, SIGINT and SIGHUP as events. SIGPIPE is ignored from here on. */
 struct signals *signals_new(struct loop *loop, void (*fn)(void *ctx, int signo), void *ctx);
 struct signals *signals_free(struct signals *s);
+
+/* A word from another thread: fn runs on the loop, soon, and once for any number of waker_wake() since it last ran.
+ * NULL where there are no descriptors left. */
+struct waker *waker_new(struct loop *loop, void (*fn)(void *ctx), void *ctx);
+/* The one function of this header that any thread may call, up to waker_free(). */
+void waker_wake(struct waker *w);
+/* On the loop's thread. Accepts NULL, returns NULL. */
+struct waker *waker_free(struct waker *w);
 
 /* For the other adapters of base/ only: the raw uv_loop_t, and a pointer that base/work keeps with each loop (NULL at first). free_fn, if
  * not NULL, is called on it when the loop is freed. */

@@ -168,6 +168,8 @@ struct engine {
 struct engine_options {
 	struct loop *loop;
 	const char *program; /* the engine's client, looked up in PATH; copied */
+	const char *
+		helper; /* the program whose verb `reap` outlives this process, looked up in PATH; NULL = this one; copied */
 };
 
 /* A kind of engine. */

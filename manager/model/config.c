@@ -111,17 +111,23 @@ static const struct setting settings[] = {
 	CHOICE("HUSK_TRANSPORT", transport, "auto", transports),
 };
 
+static const char *find_pair(const struct strv *pairs, const char *name)
+{
+	size_t len = strlen(name);
+	for (size_t i = 0; i < pairs->n; i++)
+		if (strncmp(pairs->v[i], name, len) == 0 && pairs->v[i][len] == '=' && pairs->v[i][len + 1])
+			return pairs->v[i] + len + 1;
+	return NULL;
+}
+
 const char *config_lookup(const struct config *c, const char *name)
 {
-	const char *value = getenv(name);
-	/* Clients pass settings that their user left blank as empty strings: that means unset. */
-	if (value && *value)
+	const char *value = find_pair(&c->values, name);
+	if (value)
 		return value;
-	size_t len = strlen(name);
-	for (size_t i = 0; i < c->file.n; i++)
-		if (strncmp(c->file.v[i], name, len) == 0 && c->file.v[i][len] == '=' && c->file.v[i][len + 1])
-			return c->file.v[i] + len + 1;
-	return NULL;
+	value = c->without_environment ? NULL : getenv(name);
+	/* Clients pass settings that their user left blank as empty strings: that means unset. */
+	return value && *value ? value : find_pair(&c->file, name);
 }
 
 static int bad_number(struct fail *f, const struct setting *s, const char *value)
@@ -179,9 +185,10 @@ static int apply(struct config *c, const struct setting *s, const char *value, s
 }
 
 /* $NAME/husk, or $HOME/<fallback>/husk; relative XDG values are invalid by their specification and ignored. */
-static char *xdg_dir(const char *name, const char *fallback)
+static char *xdg_dir(const struct config *c, const char *name, const char *fallback)
 {
-	const char *base = getenv(name), *home = getenv("HOME");
+	const char *given = c ? find_pair(&c->values, name) : NULL;
+	const char *base = given ? given : getenv(name), *home = getenv("HOME");
 	if (base && *base == '/')
 		return xasprintf("%s/husk", base);
 	return xasprintf("%s/%s/husk", home && *home ? home : "/tmp", fallback);
@@ -337,8 +344,8 @@ static int fill_private_networks(struct config *c, struct fail *f)
 
 static void fill_places(struct config *c)
 {
-	AUTO(freep) char *data = xdg_dir("XDG_DATA_HOME", ".local/share");
-	c->state_dir = xdg_dir("XDG_STATE_HOME", ".local/state");
+	AUTO(freep) char *data = xdg_dir(c, "XDG_DATA_HOME", ".local/share");
+	c->state_dir = xdg_dir(c, "XDG_STATE_HOME", ".local/state");
 	char *storage = below(data, c->storage_dir ? c->storage_dir : "storage");
 	free(c->storage_dir);
 	c->storage_dir = storage;
@@ -357,17 +364,51 @@ static void fill_places(struct config *c)
 		c->docker = xstrdup("docker");
 }
 
+static char *file_path(const struct config *c, const char *env_file)
+{
+	AUTO(freep) char *dir = xdg_dir(c, "XDG_CONFIG_HOME", ".config");
+	return env_file ? xstrdup(env_file) : xasprintf("%s/.env", dir);
+}
+
 char *config_file_path(const char *env_file)
 {
-	AUTO(freep) char *dir = xdg_dir("XDG_CONFIG_HOME", ".config");
-	return env_file ? xstrdup(env_file) : xasprintf("%s/.env", dir);
+	return file_path(NULL, env_file);
+}
+
+/* The places of settings and records may be given too. */
+static bool may_be_given(const char *name)
+{
+	return config_knows(name) || streq(name, "XDG_CONFIG_HOME") || streq(name, "XDG_STATE_HOME") ||
+	       streq(name, "XDG_DATA_HOME");
+}
+
+static int take_values(struct config *c, const char *const *values, struct fail *f)
+{
+	for (; values && *values; values++) {
+		const char *equals = strchr(*values, '=');
+		AUTO(freep) char *name = equals ? xstrndup(*values, (size_t)(equals - *values)) : NULL;
+		if (!name)
+			return fail_set(f, FAIL_INVALID, "setting '%.100s': expected NAME=value", *values);
+		if (!may_be_given(name))
+			return fail_set(f, FAIL_INVALID, "there is no setting '%.100s'", name);
+		strv_add(&c->values, *values);
+	}
+	return 0;
 }
 
 int config_load(struct config *c, const char *env_file, struct fail *f)
 {
-	*c = (struct config){ 0 };
-	c->settings_file = config_file_path(env_file);
-	if (load_file(c, c->settings_file, env_file != NULL, f) < 0)
+	return config_load_from(c, &(struct config_source){ .environment = true, .file = true, .env_file = env_file },
+				f);
+}
+
+int config_load_from(struct config *c, const struct config_source *source, struct fail *f)
+{
+	*c = (struct config){ .without_environment = !source->environment };
+	if (take_values(c, source->values, f) < 0)
+		goto failed;
+	c->settings_file = file_path(c, source->env_file);
+	if (source->file && load_file(c, c->settings_file, source->env_file != NULL, f) < 0)
 		goto failed;
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
 		const char *value = config_lookup(c, settings[i].name);
@@ -394,6 +435,7 @@ void config_release(struct config *c)
 	free(c->settings_file);
 	strv_release(&c->import_allowed_dirs);
 	strv_release(&c->private_networks);
+	strv_release(&c->values);
 	strv_release(&c->file);
 	*c = (struct config){ 0 };
 }

@@ -71,11 +71,25 @@ struct config {
 	uint64_t transport; /* HUSK_TRANSPORT: an enum transport_choice */
 	char *docker;	    /* HUSK_DOCKER: the client to run, default "docker" */
 	const char *engine; /* the name of a kind of engine; NULL = docker. No setting yet */
+	const char
+		*helper; /* the husk program, for what outlives this process; NULL = this process is one. No setting */
 
-	struct strv file; /* NAME=value pairs of the settings file */
+	struct strv values;	  /* NAME=value pairs that were given; they win over all others */
+	bool without_environment; /* which is not asked */
+	struct strv file;	  /* NAME=value pairs of the settings file */
 };
 
-/* env_file NULL = the default place, which may be missing; a named one must exist. -1 with f naming the bad setting. */
+/* Where settings come from, the first that has one. */
+struct config_source {
+	const char *const *values; /* NAME=value, ends with NULL; NULL = none. A name that means nothing is refused */
+	bool environment;
+	bool file;
+	const char *env_file; /* as below */
+};
+int config_load_from(struct config *c, const struct config_source *source, struct fail *f);
+
+/* The environment, then the file. env_file NULL = the default place, which may be missing; a named one must exist. -1 with f
+ * naming the bad setting. */
 int config_load(struct config *c, const char *env_file, struct fail *f);
 void config_release(struct config *c);
 

@@ -37,8 +37,9 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 	list_init(&r->conversations);
 	list_init(&r->ops);
 	AUTO(fail_release) struct fail f = { 0 };
-	r->engine =
-		engine_open(config->engine, &(struct engine_options){ .loop = loop, .program = config->docker }, &f);
+	r->engine = engine_open(
+		config->engine,
+		&(struct engine_options){ .loop = loop, .program = config->docker, .helper = config->helper }, &f);
 	r->store = store_new(loop, config);
 	owner_init(&r->self);
 	r->fence = make_fence(r);

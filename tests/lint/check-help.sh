@@ -103,5 +103,6 @@ check_settings
 check_promises
 check_page docs/husk.1
 check_page docs/husk-client.1
+check_page docs/libhusk.3
 
 finish

@@ -55,6 +55,8 @@ LAYERS = {
     # `husk mcp` runs the server.
     "cli": (*FACE, "cli/", "mcp/server.h"),
     "libhusk": (*FACE, "libhusk/"),
+    # As strangers write them: they include what is installed.
+    "libhusk/examples": (),
     "bench": (*FACE, "bench/", "libhusk/husk.h"),
     "clients": ("libhusk/husk.h",),
 }
@@ -67,6 +69,7 @@ SHOWN = (*BASE, "manager/model/")
 
 # Third-party header -> where it may be included.
 ADAPTERS = {
+    "husk.h": r"libhusk/examples/[^/]*\.c",
     "uv.h": r"base/(loop|stream|listener|child|work|ready)\.c",
     "curl/curl.h": r"base/fetch\.c",
     "jansson.h": r"(mcp|cli|kernels)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/(deps/set|registry/own-id)\.c",

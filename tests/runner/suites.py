@@ -17,10 +17,13 @@ from jobs import ROOT, Job, Result
 TESTS = ROOT / "tests"
 BUILD = ROOT / os.environ.get("BUILD", "build")
 ASAN = BUILD.with_name(BUILD.name + "-asan")
+TSAN = BUILD.with_name(BUILD.name + "-tsan")
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=1",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
 }
+# What has threads: the library's face.
+THREADED = ("libhusk",)
 ALONE = re.compile(r"\bmark\.alone\b")
 PRIVATE_ENGINE = re.compile(r"^import (private_engine|chaos)\b", re.M)  # there is one, and its tests take turns
 
@@ -28,27 +31,30 @@ PRIVATE_ENGINE = re.compile(r"^import (private_engine|chaos)\b", re.M)  # there 
 # --- unit tests: meson runs them, cmocka counts
 
 
-def build(job, folder):
+def build(job, folder, only=()):
     """Under the lock of harness.ninja(): two builds in one folder would break each other."""
     folder.mkdir(exist_ok=True)
     with open(folder / "test.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        setup = ["meson", "setup", folder, "-Db_sanitize=address,undefined", "-Db_lundef=false"]
-        return ((folder / "build.ninja").exists() or job.run(setup) == 0) and job.run(["ninja", "-C", folder]) == 0
+        sanitizer = "thread" if folder == TSAN else "address,undefined"
+        setup = ["meson", "setup", folder, f"-Db_sanitize={sanitizer}", "-Db_lundef=false"]
+        targets = [f"tests/test-{name}" for name in only]
+        return ((folder / "build.ninja").exists() or job.run(setup) == 0) and job.run(["ninja", "-C", folder, *targets]) == 0
 
 
-def meson_work(folder, words, env=None):
-    """`meson test` with cmocka's own counts where it says them."""
+def meson_work(folder, words, env=None, only=()):
+    """`meson test` with cmocka's own counts where it says them; `only` some of them."""
 
     def work(job):
-        if not build(job, folder):
+        if not build(job, folder, only):
             return Result(0, [f"{job.name}: does not build"])
         log = folder / "meson-logs" / "testlog.json"
         log.unlink(missing_ok=True)
-        names = []
+        names = list(only)
         if words:
             listed = subprocess.run(["meson", "test", "-C", str(folder), "--list"], capture_output=True, text=True, check=False).stdout
             names = [line.split(" / ")[-1].strip() for line in listed.splitlines() if words in line]
+            names = [name for name in names if not only or name in only]
             if not names:
                 return Result()
         command = ["meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs", "--num-processes", str(os.cpu_count() or 1)]
@@ -79,7 +85,8 @@ def _add_meson_test(job, result, test):
 
 
 def unit(words, **_):
-    return [Job("unit", meson_work(BUILD, words)), Job("unit-asan", meson_work(ASAN, words, SANITIZERS))]
+    return [Job("unit", meson_work(BUILD, words)), Job("unit-asan", meson_work(ASAN, words, SANITIZERS)),
+            Job("unit-tsan", meson_work(TSAN, words, {"TSAN_OPTIONS": "halt_on_error=1"}, THREADED))]
 
 
 # --- lint

@@ -31,6 +31,7 @@ static struct engine *docker_free(struct engine *e)
 	tasks_release(d);
 	bakery_release(&d->bakery);
 	free(d->program);
+	free(d->helper);
 	free(d);
 	return NULL;
 }
@@ -65,6 +66,7 @@ static struct engine *docker_open(const struct engine_options *options, struct f
 	d->engine.ops = &docker_ops;
 	d->loop = options->loop;
 	d->program = xstrdup(options->program);
+	d->helper = xstrdup(options->helper ? options->helper : "/proc/self/exe");
 	list_init(&d->tasks);
 	d->bakery = (struct bakery){ .loop = d->loop, .program = d->program };
 	list_init(&d->bakery.bakes);

@@ -12,7 +12,7 @@ extern const struct engine_driver docker_driver;
 struct docker {
 	struct engine engine;
 	struct loop *loop;
-	char *program;
+	char *program, *helper;
 	char network[65];	    /* its id; "" until a session needed it */
 	bool old_network;	    /* it has another bridge than it should, and could not be replaced */
 	enum support shares_kernel; /* SUPPORT_UNKNOWN until the client was asked where the engine is */

@@ -124,18 +124,24 @@ static void task_finish(struct engine_task *t)
 	task_free(t);
 }
 
+static int spawn_with(struct docker *d, struct strv *argv, const struct strv *names, struct fail *f)
+{
+	for (size_t i = 0; i < names->n; i++)
+		strv_add(argv, names->v[i]);
+	return child_spawn_forgotten(d->loop, strv_argv(argv), f);
+}
+
 /* A process of its own sees to it. Not `docker rm`: a container whose create is still under way at the daemon has to be
- * waited for. */
+ * waited for. Where there is no such program (libhusk without husk), that one is left to its lease. */
 void tasks_reap_later(struct docker *d, const struct strv *names)
 {
-	AUTO(strv_release) struct strv argv = { 0 };
+	AUTO(strv_release) struct strv argv = { 0 }, plain = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
 	if (!names->n)
 		return;
-	strv_add_all(&argv, "/proc/self/exe", "reap", d->engine.ops->name, d->program, "--", NULL);
-	for (size_t i = 0; i < names->n; i++)
-		strv_add(&argv, names->v[i]);
-	if (child_spawn_forgotten(d->loop, strv_argv(&argv), &f) < 0)
+	strv_add_all(&argv, d->helper, "reap", d->engine.ops->name, d->program, "--", NULL);
+	strv_add_all(&plain, d->program, "rm", "--force", "--volumes", NULL);
+	if (spawn_with(d, &argv, names, &f) < 0 && spawn_with(d, &plain, names, &f) < 0)
 		log_warning("%s", f.message);
 }
 

@@ -1,0 +1,91 @@
+/* Runs: code and commands. */
+#include "base/utf8.h"
+#include "libhusk/call.h"
+#include "libhusk/take.h"
+
+#define TIMEOUT_MAX 300
+
+struct run_call {
+	struct call call;
+	struct husk_run options;
+	struct run_request request;
+	struct husk_result *result;
+};
+
+static void on_output(void *ctx, int stream, const char *text, size_t n)
+{
+	struct run_call *c = ctx;
+	call_text(&c->call, stream, text, n);
+}
+
+static void pass_output(struct call *call, int stream, const char *text, size_t n)
+{
+	const struct husk_run *options = &container_of(call, struct run_call, call)->options;
+	options->on_output(options->ctx, stream, text, n);
+}
+
+static void on_ran(void *ctx, const struct run_result *result, const struct fail *f)
+{
+	struct run_call *c = ctx;
+	if (result)
+		c->result = take_result(result);
+	call_finish(&c->call, result ? NULL : f);
+}
+
+static struct op *start_run(struct call *call, struct fail *f)
+{
+	return manager_run(call->conversation->conversation, &container_of(call, struct run_call, call)->request, f);
+}
+
+static struct husk_error *run(const char *function, enum run_kind kind, const struct husk_run *options,
+			      struct run_request request, struct husk_conversation *conversation,
+			      const struct husk_wait *wait, struct husk_result **ret)
+{
+	struct run_call c = { .call.start = start_run };
+	struct husk_run *o = &c.options;
+	if (!ret)
+		return error_missing(function, "ret");
+	if (!request.session_id)
+		return error_missing(function, "the session's id");
+	if (!request.text)
+		return error_missing(function, kind == RUN_CODE ? "the code" : "the command");
+	struct husk_error *error = HANDLE_TAKE(function, struct husk_run, options, o);
+	if (error)
+		return error;
+	request.len = strlen(request.text);
+	if (!utf8_valid(request.text, request.len))
+		return error_misuse("%s(): the text is not valid UTF-8", function);
+	if (o->timeout > TIMEOUT_MAX)
+		return error_misuse("%s(): .timeout is 1 to %d seconds, or 0", function, TIMEOUT_MAX);
+	struct husk *held = handle_hold_conversation(conversation, function, &error);
+	if (!held)
+		return error;
+	c.call.on_text = o->on_output ? pass_output : NULL;
+	c.request = request;
+	c.request.kind = kind;
+	c.request.timeout_seconds = o->timeout ? o->timeout : held->config.execution_timeout;
+	c.request.on_output = o->on_output ? on_output : NULL;
+	c.request.on_done = on_ran;
+	c.request.ctx = &c;
+	error = call_perform(&c.call, &(struct call_target){ function, NULL, conversation, wait });
+	handle_let_go(held);
+	if (!error)
+		*ret = c.result;
+	else
+		husk_result_free(c.result);
+	return error;
+}
+
+struct husk_error *husk_execute(struct husk_conversation *c, const char *session, const char *code,
+				const struct husk_run *options, const struct husk_wait *wait, struct husk_result **ret)
+{
+	return run("husk_execute", RUN_CODE, options, (struct run_request){ .session_id = session, .text = code }, c,
+		   wait, ret);
+}
+
+struct husk_error *husk_terminal(struct husk_conversation *c, const char *session, const char *command,
+				 const struct husk_run *options, const struct husk_wait *wait, struct husk_result **ret)
+{
+	return run("husk_terminal", RUN_TERMINAL, options,
+		   (struct run_request){ .session_id = session, .text = command }, c, wait, ret);
+}

@@ -1,0 +1,21 @@
+/* What the manager answers, copied for the caller. */
+#ifndef HUSK_LIBHUSK_TAKE_H
+#define HUSK_LIBHUSK_TAKE_H
+
+#include "libhusk/husk.h"
+#include "libhusk/pool.h"
+#include "manager/manager.h"
+
+/* Each is the caller's to free, by the function of its name. */
+struct husk_session *take_session(const struct session_info *info);
+struct husk_result *take_result(const struct run_result *result);
+struct husk_files *take_copies(const struct copy_result *results, size_t n, const char *session);
+struct husk_files *take_exports(const struct export_info *v, size_t n);
+struct husk_sessions *take_listed(const struct listed_session *v, size_t n, const struct fail *unsure);
+struct husk_history *take_history(const struct history *history);
+
+/* A list that grows by one session after the other. */
+struct husk_sessions *take_nothing(void);
+void take_add(struct husk_sessions *list, const struct session_info *info);
+
+#endif

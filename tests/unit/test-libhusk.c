@@ -1,0 +1,489 @@
+/* libhusk on the fake engine: calls that wait, from several threads, with deadlines, cancels and misuse of every kind. Also built with
+ * TSan. The engine lives on the library's own loop. */
+#include <ftw.h>
+#include <pthread.h>
+#include <sys/wait.h>
+
+#include "base/alloc.h"
+#include "libhusk/open.h"
+#include "tests/fake-engine/fake-pid1.h"
+#include "tests/unit/unit.h"
+
+static struct fake *fake;
+static char *dir, *state, *data;
+static struct husk *husk;
+static struct husk_conversation *conversation;
+
+/* --- what the sandbox does ----------------------------------------------------------------------------------------- */
+
+/* "print X" prints it; "hang" never ends by itself; the rest ends at once. */
+static void on_call(struct fake_container *c, struct fake_call *call)
+{
+	if (strncmp(call->text, "print ", 6) == 0)
+		fake_call_out(c, call, call->text + 6);
+	if (!strstr(call->text, "hang"))
+		fake_call_end(c, call, "ok");
+}
+
+static void start_fake(void *ctx UNUSED)
+{
+	fake_on_call = on_call;
+	fake_on_interrupt = NULL;
+	fake_kernel_at_start = "ready";
+	fake = fake_new(thread_loop(), &fake_pid1_script);
+}
+
+static void end_fake(void *ctx UNUSED)
+{
+	fake = fake_free(fake);
+}
+
+static void count(void *ctx)
+{
+	*(size_t *)ctx = fake_count(fake);
+}
+
+static size_t containers(void)
+{
+	size_t n = 0;
+	thread_do(count, &n);
+	return n;
+}
+
+/* --- setting up ---------------------------------------------------------------------------------------------------- */
+
+static struct husk *open_one(void)
+{
+	const char *values[] = { state, data, "CONTAINER_MAX_SESSIONS=50", "CONTAINER_MAX_SESSIONS_PER_THREAD=20",
+				 NULL };
+	struct husk *h = NULL;
+	struct husk_error *e = open_on(
+		&(struct husk_settings){ .size = sizeof(struct husk_settings), .values = values }, FAKE_NAME, &h);
+	assert_null(e);
+	return h;
+}
+
+static int setup(void **unused)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	char folder[] = "/tmp/husk-test-lib-XXXXXX";
+	dir = xstrdup(mkdtemp(folder));
+	state = xasprintf("XDG_STATE_HOME=%s", dir);
+	data = xasprintf("XDG_DATA_HOME=%s", dir);
+	assert_int_equal(thread_acquire(&f), 0);
+	thread_do(start_fake, NULL);
+	husk = open_one();
+	assert_null(husk_conversation_open(husk, NULL, &conversation));
+	return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *st UNUSED, int type UNUSED, struct FTW *ftw UNUSED)
+{
+	return remove(path);
+}
+
+static int teardown(void **unused)
+{
+	if (husk)
+		assert_null(husk_close(husk));
+	husk = NULL;
+	thread_do(end_fake, NULL);
+	thread_release();
+	nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	free(dir);
+	free(state);
+	free(data);
+	return 0;
+}
+
+/* The caller frees it. */
+static struct husk_session *create(struct husk_conversation *c)
+{
+	struct husk_session *s = NULL;
+	struct husk_error *e = husk_create(c, NULL, NULL, &s);
+	if (e)
+		fail_msg("%s: %s", e->cause, e->message);
+	return s;
+}
+
+static void expect(struct husk_error *e, const char *kind, const char *cause)
+{
+	if (!e)
+		fail_msg("no error, where %s, %s was expected", kind, cause);
+	assert_string_equal(e->kind, kind);
+	assert_string_equal(e->cause, cause);
+	assert_true(*e->message);
+	assert_non_null(e->hint);
+	husk_error_free(e);
+}
+
+/* --- the good way -------------------------------------------------------------------------------------------------- */
+
+struct heard {
+	char text[64];
+	pthread_t thread;
+};
+
+static void hear(void *ctx, int stream, const char *text, size_t n)
+{
+	struct heard *heard = ctx;
+	assert_int_equal(stream, 1);
+	snprintf(heard->text, sizeof(heard->text), "%.*s", (int)n, text);
+	heard->thread = pthread_self();
+}
+
+static void a_session_lives_runs_and_ends(void **unused)
+{
+	struct husk_session *s = create(conversation), *info = NULL;
+	struct husk_sessions *list = NULL;
+	struct husk_result *r = NULL;
+	struct heard heard = { 0 };
+	assert_string_equal(s->language, "python");
+	assert_string_equal(s->status, "running");
+	struct husk_run options = { .size = sizeof(options), .on_output = hear, .ctx = &heard };
+	assert_null(husk_execute(conversation, s->id, "print hello", &options, NULL, &r));
+	assert_string_equal(r->ending, "ok");
+	assert_string_equal(r->out, "hello");
+	assert_string_equal(heard.text, "hello");
+	assert_true(pthread_equal(heard.thread, pthread_self()));
+	assert_string_equal(husk_text(r), "");
+	husk_result_free(r);
+	assert_null(husk_terminal(conversation, s->id, "print there", NULL, NULL, &r));
+	assert_string_equal(r->out, "there");
+	husk_result_free(r);
+	assert_null(husk_list(conversation, NULL, &list));
+	assert_int_equal(list->n, 1);
+	assert_string_equal(list->v[0]->id, s->id);
+	husk_sessions_free(list);
+	assert_null(husk_info(conversation, s->id, NULL, &info));
+	assert_string_equal(info->id, s->id);
+	husk_session_free(info);
+	assert_null(husk_stop(conversation, s->id, NULL));
+	assert_int_equal(containers(), 0);
+	expect(husk_execute(conversation, s->id, "1", NULL, NULL, &r), "not_found", "no_session");
+	husk_session_free(s);
+}
+
+static void closing_ends_what_was_made(void **unused)
+{
+	husk_session_free(create(conversation));
+	husk_session_free(create(conversation));
+	assert_int_equal(containers(), 2);
+	assert_null(husk_close(husk));
+	husk = NULL;
+	assert_int_equal(containers(), 0);
+}
+
+static void several_managers_share_the_thread(void **unused)
+{
+	struct husk *other = open_one();
+	struct husk_conversation *c = NULL;
+	struct husk_result *r = NULL;
+	assert_null(husk_conversation_open(other, NULL, &c));
+	struct husk_session *mine = create(conversation), *theirs = create(c);
+	expect(husk_execute(conversation, theirs->id, "1", NULL, NULL, &r), "foreign", "other_conversation");
+	assert_null(husk_close(other));
+	assert_null(husk_execute(conversation, mine->id, "1", NULL, NULL, &r));
+	husk_result_free(r);
+	assert_int_equal(containers(), 1);
+	husk_session_free(mine);
+	husk_session_free(theirs);
+}
+
+/* --- many threads -------------------------------------------------------------------------------------------------- */
+
+static void *work(void *ctx)
+{
+	struct husk_session *s = create(conversation);
+	for (int i = 0; i < 20; i++) {
+		struct husk_result *r = NULL;
+		AUTO(freep) char *code = xasprintf("print %s-%d", (const char *)ctx, i);
+		struct heard heard = { 0 };
+		struct husk_run options = { .size = sizeof(options), .on_output = hear, .ctx = &heard };
+		assert_null(husk_execute(conversation, s->id, code, &options, NULL, &r));
+		assert_string_equal(r->out, code + 6);
+		assert_string_equal(heard.text, code + 6);
+		husk_result_free(r);
+	}
+	assert_null(husk_stop(conversation, s->id, NULL));
+	husk_session_free(s);
+	return NULL;
+}
+
+static void threads_do_not_disturb_each_other(void **unused)
+{
+	pthread_t threads[4];
+	static const char *const names[] = { "a", "b", "c", "d" };
+	for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, work, (void *)names[i]), 0);
+	for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(containers(), 0);
+}
+
+/* --- deadlines and cancels ----------------------------------------------------------------------------------------- */
+
+static void a_deadline_ends_a_call(void **unused)
+{
+	struct husk_session *s = create(conversation);
+	struct husk_result *r = NULL;
+	struct husk_wait wait = { .size = sizeof(wait), .deadline_ms = 30 };
+	expect(husk_execute(conversation, s->id, "hang", NULL, &wait, &r), "timeout", "deadline");
+	assert_null(husk_execute(conversation, s->id, "1", NULL, NULL, &r)); /* it was interrupted, not left */
+	husk_result_free(r);
+	husk_session_free(s);
+}
+
+static void say_that_it_began(void *ctx, int stream UNUSED, const char *text UNUSED, size_t n UNUSED)
+{
+	pthread_barrier_wait(ctx);
+}
+
+struct cancelling {
+	pthread_barrier_t began;
+	struct husk_cancel *cancel;
+	struct husk *close;
+};
+
+static void *cancel_it(void *ctx)
+{
+	struct cancelling *c = ctx;
+	pthread_barrier_wait(&c->began);
+	if (c->close)
+		assert_null(husk_close(c->close));
+	else
+		husk_cancel(c->cancel);
+	return NULL;
+}
+
+static struct husk_error *hang_until(struct cancelling *c, const char *session)
+{
+	pthread_t thread;
+	struct husk_result *r = NULL;
+	struct husk_run options = { .size = sizeof(options), .on_output = say_that_it_began, .ctx = &c->began };
+	struct husk_wait wait = { .size = sizeof(wait), .cancel = c->cancel };
+	pthread_barrier_init(&c->began, NULL, 2);
+	assert_int_equal(pthread_create(&thread, NULL, cancel_it, c), 0);
+	struct husk_error *e = husk_execute(conversation, session, "print hang", &options, &wait, &r);
+	pthread_join(thread, NULL);
+	pthread_barrier_destroy(&c->began);
+	return e;
+}
+
+static void another_thread_cancels_a_call(void **unused)
+{
+	struct husk_session *s = create(conversation);
+	struct husk_result *r = NULL;
+	struct cancelling c = { 0 };
+	assert_null(husk_cancel_new(&c.cancel));
+	expect(hang_until(&c, s->id), "cancelled", "cancelled");
+	/* And whatever comes with the same switch. */
+	struct husk_wait wait = { .size = sizeof(wait), .cancel = c.cancel };
+	expect(husk_execute(conversation, s->id, "1", NULL, &wait, &r), "cancelled", "cancelled");
+	husk_cancel_free(c.cancel);
+	assert_null(husk_execute(conversation, s->id, "1", NULL, NULL, &r));
+	husk_result_free(r);
+	husk_session_free(s);
+}
+
+static void another_thread_closes_the_manager(void **unused)
+{
+	struct husk_session *s = create(conversation);
+	struct cancelling c = { .close = husk };
+	expect(hang_until(&c, s->id), "cancelled", "closed");
+	husk = NULL;
+	husk_session_free(s);
+}
+
+static int cancel_third(void *ctx)
+{
+	return ++*(int *)ctx == 3;
+}
+
+static void an_idle_callback_cancels(void **unused)
+{
+	struct husk_session *s = create(conversation);
+	struct husk_result *r = NULL;
+	int calls = 0;
+	struct husk_wait wait = { .size = sizeof(wait), .on_idle = cancel_third, .ctx = &calls };
+	expect(husk_execute(conversation, s->id, "hang", NULL, &wait, &r), "cancelled", "cancelled");
+	assert_int_equal(calls, 3);
+	husk_session_free(s);
+}
+
+static void hold_creates(void *ctx UNUSED)
+{
+	fake_hold(fake, FAKE_CREATE);
+}
+
+static void let_creates_go(void *ctx UNUSED)
+{
+	fake_let_go(fake, FAKE_CREATE);
+}
+
+static void a_cancelled_create_leaves_nothing(void **unused)
+{
+	struct husk_session *s = NULL;
+	struct husk_wait wait = { .size = sizeof(wait), .deadline_ms = 30 };
+	thread_do(hold_creates, NULL);
+	expect(husk_create(conversation, NULL, &wait, &s), "timeout", "deadline");
+	assert_null(s);
+	thread_do(let_creates_go, NULL);
+	assert_null(husk_close(husk));
+	husk = NULL;
+	assert_int_equal(containers(), 0);
+}
+
+/* --- misuse -------------------------------------------------------------------------------------------------------- */
+
+static void misuse_is_an_error_and_nothing_else(void **unused)
+{
+	struct husk *h = NULL;
+	struct husk_conversation *c = NULL;
+	struct husk_session *s = NULL;
+	struct husk_sessions *list = NULL;
+	struct husk_result *r = NULL;
+	struct husk_files *files = NULL;
+	struct husk_history *history = NULL;
+	const char *const unknown[] = { "CONTAINER_MEMORY=1g", NULL }, *const bad[] = { "CONTAINER_MEMORY_LIMIT=lots",
+											NULL };
+	const char *const path[] = { NULL };
+	const struct husk_import *const no_item[] = { NULL };
+	expect(husk_open(NULL, NULL), "invalid", "misuse");
+	expect(husk_open(&(struct husk_settings){ 0 }, &h), "invalid", "misuse");
+	expect(husk_open(&(struct husk_settings){ .size = sizeof(struct husk_settings), .values = unknown }, &h),
+	       "invalid", "none");
+	expect(husk_open(&(struct husk_settings){ .size = sizeof(struct husk_settings), .values = bad }, &h), "invalid",
+	       "none");
+	expect(husk_open(&(struct husk_settings){ .size = sizeof(struct husk_settings), .file = "/nowhere" }, &h),
+	       "invalid", "none");
+	expect(husk_close(NULL), "invalid", "misuse");
+	expect(husk_close((struct husk *)&h), "invalid", "misuse");
+	expect(husk_conversation_open(NULL, NULL, &c), "invalid", "misuse");
+	expect(husk_conversation_open(husk, NULL, NULL), "invalid", "misuse");
+	struct husk_conversation_options named = { .size = sizeof(named), .id = "../x" };
+	expect(husk_conversation_open(husk, &named, &c), "invalid", "misuse");
+	expect(husk_conversation_close(NULL), "invalid", "misuse");
+	expect(husk_create(NULL, NULL, NULL, &s), "invalid", "misuse");
+	expect(husk_create(conversation, NULL, NULL, NULL), "invalid", "misuse");
+	struct husk_create cobol = { .size = sizeof(cobol), .language = "cobol" };
+	expect(husk_create(conversation, &cobol, NULL, &s), "invalid", "none");
+	expect(husk_create(conversation, NULL, &(struct husk_wait){ 0 }, &s), "invalid", "misuse");
+	expect(husk_execute(conversation, NULL, "1", NULL, NULL, &r), "invalid", "misuse");
+	expect(husk_execute(conversation, "x", NULL, NULL, NULL, &r), "invalid", "misuse");
+	expect(husk_execute(conversation, "x", "1", NULL, NULL, NULL), "invalid", "misuse");
+	expect(husk_execute(conversation, "x", "\xff", NULL, NULL, &r), "invalid", "misuse");
+	struct husk_run long_run = { .size = sizeof(long_run), .timeout = 100000 };
+	expect(husk_execute(conversation, "x", "1", &long_run, NULL, &r), "invalid", "misuse");
+	expect(husk_execute(conversation, "nobody", "1", NULL, NULL, &r), "not_found", "no_session");
+	expect(husk_terminal(NULL, "x", "1", NULL, NULL, &r), "invalid", "misuse");
+	expect(husk_stop(conversation, NULL, NULL), "invalid", "misuse");
+	expect(husk_stop(conversation, "nobody", NULL), "not_found", "no_session");
+	expect(husk_list(NULL, NULL, &list), "invalid", "misuse");
+	expect(husk_info(conversation, "nobody", NULL, &s), "not_found", "no_session");
+	expect(husk_import(conversation, "x", NULL, 1, NULL, NULL, &files), "invalid", "misuse");
+	expect(husk_import(conversation, "x", no_item, 1, NULL, NULL, &files), "invalid", "misuse");
+	expect(husk_export(conversation, "x", path, 1, NULL, NULL, &files), "invalid", "misuse");
+	expect(husk_exports(conversation, 0, NULL, NULL), "invalid", "misuse");
+	expect(husk_everything(NULL, NULL, &list), "invalid", "misuse");
+	expect(husk_remove(NULL, NULL, NULL, NULL), "invalid", "misuse");
+	expect(husk_collect(NULL, NULL, NULL), "invalid", "misuse");
+	expect(husk_history(husk, NULL, 0, NULL, &history), "invalid", "misuse");
+	expect(husk_cancel_new(NULL), "invalid", "misuse");
+	husk_cancel(NULL);
+	husk_error_free(NULL);
+	husk_result_free(NULL);
+	assert_string_equal(husk_text(NULL), "");
+}
+
+static void what_was_closed_is_recognised(void **unused)
+{
+	struct husk *h = open_one();
+	struct husk_conversation *c = NULL, *again = NULL;
+	struct husk_session *s = NULL;
+	assert_null(husk_conversation_open(h, NULL, &c));
+	assert_null(husk_conversation_close(c));
+	expect(husk_conversation_close(c), "invalid", "misuse");
+	expect(husk_create(c, NULL, NULL, &s), "invalid", "misuse");
+	assert_null(husk_close(h));
+	expect(husk_close(h), "invalid", "misuse");
+	expect(husk_conversation_open(h, NULL, &again), "invalid", "misuse");
+}
+
+/* A program of a later version fills a larger structure, one of an earlier version a smaller one. */
+static void sizes_tell_versions_apart(void **unused)
+{
+	struct {
+		struct husk_run run;
+		uint64_t later;
+	} big = { .run.size = sizeof(big) };
+	struct husk_session *s = create(conversation);
+	struct husk_result *r = NULL;
+	assert_null(husk_execute(conversation, s->id, "1", &big.run, NULL, &r));
+	husk_result_free(r);
+	big.later = 1;
+	expect(husk_execute(conversation, s->id, "1", &big.run, NULL, &r), "invalid", "misuse");
+	struct husk_run small = { .size = offsetof(struct husk_run, on_output), .timeout = 5, .on_output = (void *)1 };
+	assert_null(husk_execute(conversation, s->id, "1", &small, NULL, &r));
+	husk_result_free(r);
+	husk_session_free(s);
+}
+
+#if !defined(__SANITIZE_THREAD__)
+/* The child may not use what it inherited, and opens its own. */
+static int in_child(void)
+{
+	struct husk_error *e = husk_close(husk);
+	struct husk *own = NULL;
+	if (!e || !streq(e->cause, "forked"))
+		return 1;
+	husk_error_free(e);
+	const char *values[] = { state, data, NULL };
+	e = husk_open(&(struct husk_settings){ .size = sizeof(struct husk_settings), .values = values }, &own);
+	if (e)
+		return 2;
+	struct husk_conversation *c = NULL;
+	struct husk_sessions *list = NULL;
+	if (husk_conversation_open(own, NULL, &c) || husk_list(c, NULL, &list) || list->n)
+		return 3;
+	return husk_close(own) ? 4 : 0;
+}
+
+static void a_forked_child_opens_its_own(void **unused)
+{
+	struct husk_result *r = NULL;
+	struct husk_session *s = create(conversation);
+	pid_t pid = fork();
+	int status = -1;
+	if (pid == 0)
+		_exit(in_child());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_null(husk_execute(conversation, s->id, "1", NULL, NULL, &r));
+	husk_result_free(r);
+	husk_session_free(s);
+}
+#endif
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_session_lives_runs_and_ends),
+		TEST(closing_ends_what_was_made),
+		TEST(several_managers_share_the_thread),
+		TEST(threads_do_not_disturb_each_other),
+		TEST(a_deadline_ends_a_call),
+		TEST(another_thread_cancels_a_call),
+		TEST(another_thread_closes_the_manager),
+		TEST(an_idle_callback_cancels),
+		TEST(a_cancelled_create_leaves_nothing),
+		TEST(misuse_is_an_error_and_nothing_else),
+		TEST(what_was_closed_is_recognised),
+		TEST(sizes_tell_versions_apart),
+#if !defined(__SANITIZE_THREAD__)
+		TEST(a_forked_child_opens_its_own),
+#endif
+	};
+	return cmocka_run_group_tests_name("libhusk", tests, NULL, NULL);
+}
