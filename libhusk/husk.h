@@ -199,6 +199,10 @@ struct husk_create {
 	/* What the installer says, as it says it. */
 	void (*on_output)(void *ctx, const char *text, size_t n);
 	void *ctx;
+	/* "NAME=value", ends with NULL: of the interpreter and all commands. Values are kept nowhere. */
+	const char *const *env;
+	/* Where they start: absolute, or from /workspace; NULL = /workspace. */
+	const char *cwd;
 };
 /* It runs when this returns. options NULL = a Python session. */
 struct husk_error *husk_create(struct husk_conversation *c, const struct husk_create *options,
@@ -230,6 +234,10 @@ struct husk_run {
 	/* Live output, as it comes; stream is 1 (stdout) or 2 (stderr). The result has all of it once more. */
 	void (*on_output)(void *ctx, int stream, const char *text, size_t n);
 	void *ctx;
+	/* "NAME=value", ends with NULL: for this run alone. */
+	const char *const *env;
+	/* Of a command, for this run alone: absolute, or from where the last one ended; NULL = there. */
+	const char *cwd;
 };
 
 /* A value or display in one or several forms. */

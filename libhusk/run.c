@@ -1,6 +1,7 @@
 /* Runs: code and commands. */
 #include "base/utf8.h"
 #include "libhusk/call.h"
+#include "libhusk/env.h"
 #include "libhusk/take.h"
 
 #define TIMEOUT_MAX 300
@@ -43,6 +44,7 @@ static struct husk_error *run(const char *function, enum run_kind kind, const st
 {
 	struct run_call c = { .call.start = start_run };
 	struct husk_run *o = &c.options;
+	AUTO(env_release) struct env_list env = { 0 };
 	if (!ret)
 		return error_missing(function, "ret");
 	if (!request.session_id)
@@ -57,12 +59,19 @@ static struct husk_error *run(const char *function, enum run_kind kind, const st
 		return error_misuse("%s(): the text is not valid UTF-8", function);
 	if (o->timeout > TIMEOUT_MAX)
 		return error_misuse("%s(): .timeout is 1 to %d seconds, or 0", function, TIMEOUT_MAX);
+	if ((error = env_take(&env, function, o->env)))
+		return error;
+	if (o->cwd && kind == RUN_CODE)
+		return error_misuse("%s(): .cwd is for commands", function);
 	struct husk *held = handle_hold_conversation(conversation, function, &error);
 	if (!held)
 		return error;
 	c.call.on_text = o->on_output ? pass_output : NULL;
 	c.request = request;
 	c.request.kind = kind;
+	c.request.env = env.v;
+	c.request.n_env = env.n;
+	c.request.cwd = o->cwd;
 	c.request.timeout_seconds = o->timeout ? o->timeout : held->config.execution_timeout;
 	c.request.on_output = o->on_output ? on_output : NULL;
 	c.request.on_done = on_ran;

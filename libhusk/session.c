@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "libhusk/call.h"
+#include "libhusk/env.h"
 #include "libhusk/take.h"
 
 /* --- create -------------------------------------------------------------------------------------------------------- */
@@ -90,12 +91,15 @@ struct husk_error *husk_create(struct husk_conversation *conversation, const str
 	struct husk_create *o = &c.options;
 	AUTO(strv_release) struct strv text = { 0 };
 	AUTO(freep) struct dependency *dependencies = NULL;
+	AUTO(env_release) struct env_list env = { 0 };
 	size_t n = 0;
 	if (!ret)
 		return error_missing(function, "ret");
 	struct husk_error *error = HANDLE_TAKE(function, struct husk_create, options, o);
 	if (!error)
 		error = split_dependencies(o->dependencies, &text, &dependencies, &n);
+	if (!error)
+		error = env_take(&env, function, o->env);
 	if (error)
 		return error;
 	const char *language = o->language && *o->language ? o->language : runtime_list(&(size_t){ 0 })->name;
@@ -112,6 +116,9 @@ struct husk_error *husk_create(struct husk_conversation *conversation, const str
 					     .network = o->network ? o->network > 0 : held->config.network_enabled,
 					     .dependencies = dependencies,
 					     .n_dependencies = n,
+					     .env = env.v,
+					     .n_env = env.n,
+					     .cwd = o->cwd,
 					     .on_output = o->on_output ? on_install_output : NULL,
 					     .on_done = on_created,
 					     .ctx = &c };

@@ -30,14 +30,15 @@ static struct husk_error *pass(struct husk_conversation *c, struct husk_session 
 		return e;
 	printf("exported: %s; missing: %s\n", files->v[0]->path, files->v[1]->error->kind);
 	struct husk_import across = { .size = sizeof(across), .session = (*from)->id, .path = files->v[0]->path };
-	husk_files_free(files);
 
+	struct husk_files *arrived = NULL;
 	e = husk_create(c, &node, NULL, to);
 	if (!e)
-		e = husk_import(c, (*to)->id, (const struct husk_import *[]){ &across }, 1, NULL, NULL, &files);
+		e = husk_import(c, (*to)->id, (const struct husk_import *[]){ &across }, 1, NULL, NULL, &arrived);
+	husk_files_free(files);
+	husk_files_free(arrived);
 	if (e)
 		return e;
-	husk_files_free(files);
 	e = husk_execute(c, (*to)->id, "require('fs').readFileSync('sorted.csv', 'utf8').split('\\n')[0]", NULL, NULL,
 			 &r);
 	if (!e)

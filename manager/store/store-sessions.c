@@ -1,4 +1,5 @@
 /* Sessions: who owns which, until when, and how many there may be. */
+#include "manager/model/cause.h"
 #include "manager/store/store-private.h"
 
 #define COLUMNS                                                                                                        \
@@ -109,19 +110,20 @@ static int check_limits(struct session_job *j, struct db *db, struct fail *f)
 	    db_number(db, &distinct, &threads, f) < 0)
 		return -1;
 	if (sessions >= j->limits.sessions) {
-		fail_set(f, FAIL_LIMIT, "Maximum number of sessions (%llu) reached. Stop an existing session first.",
-			 (unsigned long long)j->limits.sessions);
+		cause_set(f, FAIL_LIMIT, CAUSE_LIMIT_SESSIONS,
+			  "Maximum number of sessions (%llu) reached. Stop an existing session first.",
+			  (unsigned long long)j->limits.sessions);
 		return refuse(j, db, "CONTAINER_MAX_SESSIONS", f);
 	}
 	if (mine >= j->limits.sessions_per_thread) {
-		fail_set(f, FAIL_LIMIT,
-			 "Maximum sessions per conversation (%llu) reached. Stop an existing session first.",
-			 (unsigned long long)j->limits.sessions_per_thread);
+		cause_set(f, FAIL_LIMIT, CAUSE_LIMIT_CONVERSATION_SESSIONS,
+			  "Maximum sessions per conversation (%llu) reached. Stop an existing session first.",
+			  (unsigned long long)j->limits.sessions_per_thread);
 		return refuse(j, db, "CONTAINER_MAX_SESSIONS_PER_THREAD", f);
 	}
 	if (mine == 0 && threads >= j->limits.threads) {
-		fail_set(
-			f, FAIL_LIMIT,
+		cause_set(
+			f, FAIL_LIMIT, CAUSE_LIMIT_CONVERSATIONS,
 			"Maximum number of conversations with sessions (%llu) reached. Stop an existing session first.",
 			(unsigned long long)j->limits.threads);
 		refuse(j, db, "SESSION_MAX_ACTIVE_THREADS", f);

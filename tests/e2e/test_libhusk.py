@@ -81,7 +81,7 @@ def test_stream(compiled):
 
 def test_files(compiled):
     assert compiled("files").splitlines() == [
-        "imported: /workspace/table.csv, 19 bytes", "exported: /workspace/sorted.csv; missing: not_found", "node reads: 'b,2'"]
+        "imported: /workspace/table.csv, 19 bytes", "exported: /workspace/sorted.csv; missing: invalid", "node reads: 'b,2'"]
 
 
 def test_every_example_is_run():

@@ -303,6 +303,7 @@ SUITES = {
     "pid1": pid1,
     "kernel": kernel,
     "e2e": functools.partial(container_suite, "e2e"),
+    "scripts": functools.partial(container_suite, "scripts"),
     "chaos": functools.partial(container_suite, "chaos"),
     "clients": functools.partial(container_suite, "clients"),
     "conformance": functools.partial(pytest_jobs, "conformance", files_of("conformance")),

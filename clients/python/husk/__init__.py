@@ -1,0 +1,36 @@
+"""Husk: a real computer for programs and their agents, with a hard shell around it.
+
+    import husk
+
+    with husk.Session("python") as s:
+        print(s.run("1 + 1").value)
+
+Sessions are persistent interpreters and shells, each in a hardened container of its own. `SandboxManager` has the calls of the MCP
+tools; `Session` is one session; `husk.aio` has both for asyncio. A run that ended badly is no exception: its result says how it ended."""
+
+from . import aio
+from ._lib import Cancel
+from .errors import (
+    BusyError,
+    CancelledError,
+    DeadlineError,
+    EngineError,
+    ForeignError,
+    HuskError,
+    InstallError,
+    InvalidError,
+    LimitError,
+    NotFoundError,
+    SessionDiedError,
+    StoreError,
+)
+from .manager import SandboxManager, Session, languages, version
+from .results import Display, FileResult, FilesResult, Result, RunError, SessionInfo
+
+__version__ = version()
+
+__all__ = [
+    "BusyError", "Cancel", "CancelledError", "DeadlineError", "Display", "EngineError", "FileResult", "FilesResult", "ForeignError",
+    "HuskError", "InstallError", "InvalidError", "LimitError", "NotFoundError", "Result", "RunError", "SandboxManager", "Session",
+    "SessionDiedError", "SessionInfo", "StoreError", "aio", "languages", "version",
+]

@@ -1,0 +1,281 @@
+"""libhusk by ctypes: the structures of husk.h, and calls that raise. Nothing else of the package knows C."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import ctypes.util
+import os
+import pathlib
+from ctypes import CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_int, c_size_t, c_uint64, c_void_p
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
+
+from .errors import HuskError, error_for
+
+Text = c_char_p
+
+
+class Error(Structure):
+    _fields_ = [("kind", Text), ("cause", Text), ("message", Text), ("hint", Text)]
+
+
+class Settings(Structure):
+    _fields_ = [("size", c_size_t), ("values", POINTER(Text)), ("use_environment", c_int), ("use_file", c_int), ("file", Text),
+                ("keep_sessions", c_int), ("program", Text)]
+
+
+class ConversationOptions(Structure):
+    _fields_ = [("size", c_size_t), ("id", Text), ("own", c_int), ("max_sessions", c_uint64)]
+
+
+IDLE = CFUNCTYPE(c_int, c_void_p)
+INSTALL_OUTPUT = CFUNCTYPE(None, c_void_p, POINTER(ctypes.c_char), c_size_t)
+RUN_OUTPUT = CFUNCTYPE(None, c_void_p, c_int, POINTER(ctypes.c_char), c_size_t)
+PROGRESS = CFUNCTYPE(None, c_void_p, Text)
+
+
+class Wait(Structure):
+    _fields_ = [("size", c_size_t), ("deadline_ms", c_uint64), ("cancel", c_void_p), ("on_idle", IDLE), ("ctx", c_void_p)]
+
+
+class Create(Structure):
+    _fields_ = [("size", c_size_t), ("language", Text), ("dependencies", POINTER(Text)), ("network", c_int),
+                ("on_output", INSTALL_OUTPUT), ("ctx", c_void_p), ("env", POINTER(Text)), ("cwd", Text)]
+
+
+class SessionInfo(Structure):
+    _fields_ = [("id", Text), ("language", Text), ("status", Text), ("dependencies", Text), ("age_seconds", c_uint64),
+                ("idle_seconds", c_uint64), ("conversation", Text), ("owner", Text), ("left_seconds", c_uint64), ("memory", c_uint64)]
+
+
+class Sessions(Structure):
+    _fields_ = [("n", c_size_t), ("v", POINTER(POINTER(SessionInfo))), ("unsure", Text)]
+
+
+class Run(Structure):
+    _fields_ = [("size", c_size_t), ("timeout", c_uint64), ("on_output", RUN_OUTPUT), ("ctx", c_void_p), ("env", POINTER(Text)),
+                ("cwd", Text)]
+
+
+class Part(Structure):
+    _fields_ = [("type", Text), ("data", c_void_p), ("n", c_size_t)]
+
+
+class Bundle(Structure):
+    _fields_ = [("n", c_size_t), ("parts", POINTER(POINTER(Part)))]
+
+
+class Result(Structure):
+    pass
+
+
+Result._fields_ = [
+    ("ending", Text), ("detail", Text), ("cause", Text), ("out", Text), ("err", Text), ("out_bytes", c_uint64), ("err_bytes", c_uint64),
+    ("out_truncated", c_int), ("err_truncated", c_int), ("value", POINTER(Bundle)), ("n_displays", c_size_t),
+    ("displays", POINTER(POINTER(Bundle))), ("displays_dropped", c_uint64), ("error_type", Text), ("error_message", Text),
+    ("error_traceback", Text), ("has_exit_code", c_int), ("exit_code", c_int), ("signal", c_int), ("duration_ms", c_uint64),
+    ("memory_peak", c_uint64), ("memory_limit", c_uint64), ("oom_kills", c_uint64), ("kernel_restarted", c_int), ("session_gone", c_int),
+    ("notice", Text), ("n_earlier", c_size_t), ("earlier", POINTER(POINTER(Result)))]
+
+
+class Import(Structure):
+    _fields_ = [("size", c_size_t), ("content", c_char_p), ("n", c_size_t), ("source", Text), ("session", Text), ("path", Text),
+                ("destination", Text)]
+
+
+class File(Structure):
+    _fields_ = [("success", c_int), ("source", Text), ("path", Text), ("bytes", c_uint64), ("error", POINTER(Error)), ("id", Text),
+                ("session", Text), ("name", Text), ("mime", Text), ("hash", Text), ("uri", Text), ("host_path", Text), ("folder", c_int),
+                ("stored", c_uint64), ("created_ms", c_uint64), ("n_notices", c_size_t), ("notices", POINTER(Text))]
+
+
+class Files(Structure):
+    _fields_ = [("n", c_size_t), ("v", POINTER(POINTER(File))), ("success", c_int)]
+
+
+class Copy(Structure):
+    _fields_ = [("size", c_size_t), ("on_progress", PROGRESS), ("ctx", c_void_p)]
+
+
+class Execution(Structure):
+    _fields_ = [("number", c_uint64), ("kind", Text), ("started_ms", c_uint64), ("ended_ms", c_uint64), ("ending", Text),
+                ("in_bytes", c_uint64), ("out_bytes", c_uint64)]
+
+
+class History(Structure):
+    _fields_ = [("n", c_size_t), ("v", POINTER(POINTER(Execution)))]
+
+
+class Language(Structure):
+    _fields_ = [("name", Text), ("title", Text), ("extension", Text), ("image", Text)]
+
+
+_WAIT = POINTER(Wait)
+# name: (result, arguments); an Error pointer as the result is raised.
+_FUNCTIONS: Dict[str, Any] = {
+    "husk_version": (Text, []),
+    "husk_language": (POINTER(Language), [c_size_t]),
+    "husk_error_free": (None, [POINTER(Error)]),
+    "husk_open": (POINTER(Error), [POINTER(Settings), POINTER(c_void_p)]),
+    "husk_close": (POINTER(Error), [c_void_p]),
+    "husk_cancel_new": (POINTER(Error), [POINTER(c_void_p)]),
+    "husk_cancel": (None, [c_void_p]),
+    "husk_cancel_free": (None, [c_void_p]),
+    "husk_conversation_open": (POINTER(Error), [c_void_p, POINTER(ConversationOptions), POINTER(c_void_p)]),
+    "husk_conversation_close": (POINTER(Error), [c_void_p]),
+    "husk_create": (POINTER(Error), [c_void_p, POINTER(Create), _WAIT, POINTER(POINTER(SessionInfo))]),
+    "husk_stop": (POINTER(Error), [c_void_p, Text, _WAIT]),
+    "husk_session_free": (None, [POINTER(SessionInfo)]),
+    "husk_list": (POINTER(Error), [c_void_p, _WAIT, POINTER(POINTER(Sessions))]),
+    "husk_info": (POINTER(Error), [c_void_p, Text, _WAIT, POINTER(POINTER(SessionInfo))]),
+    "husk_everything": (POINTER(Error), [c_void_p, _WAIT, POINTER(POINTER(Sessions))]),
+    "husk_sessions_free": (None, [POINTER(Sessions)]),
+    "husk_execute": (POINTER(Error), [c_void_p, Text, Text, POINTER(Run), _WAIT, POINTER(POINTER(Result))]),
+    "husk_terminal": (POINTER(Error), [c_void_p, Text, Text, POINTER(Run), _WAIT, POINTER(POINTER(Result))]),
+    "husk_result_free": (None, [POINTER(Result)]),
+    "husk_import": (POINTER(Error), [c_void_p, Text, POINTER(POINTER(Import)), c_size_t, POINTER(Copy), _WAIT, POINTER(POINTER(Files))]),
+    "husk_export": (POINTER(Error), [c_void_p, Text, POINTER(Text), c_size_t, POINTER(Copy), _WAIT, POINTER(POINTER(Files))]),
+    "husk_exports": (POINTER(Error), [c_void_p, c_size_t, _WAIT, POINTER(POINTER(Files))]),
+    "husk_files_free": (None, [POINTER(Files)]),
+    "husk_remove": (POINTER(Error), [c_void_p, Text, _WAIT, POINTER(c_size_t)]),
+    "husk_collect": (POINTER(Error), [c_void_p, _WAIT, POINTER(c_size_t)]),
+    "husk_history": (POINTER(Error), [c_void_p, Text, c_size_t, _WAIT, POINTER(POINTER(History))]),
+    "husk_history_free": (None, [POINTER(History)]),
+}
+
+_NAME = "libhusk.so.0"
+
+
+def _candidates() -> Iterator[str]:
+    """HUSK_LIBRARY, the one in the wheel, the system's, and that of a checkout's build."""
+    if os.environ.get("HUSK_LIBRARY"):
+        yield os.environ["HUSK_LIBRARY"]
+        return
+    here = pathlib.Path(__file__).resolve().parent
+    if (here / "_native" / _NAME).exists():
+        yield str(here / "_native" / _NAME)
+    yield _NAME
+    for folder in here.parents[2:3]:
+        yield str(folder / "build" / "libhusk" / _NAME)
+
+
+def _load() -> ctypes.CDLL:
+    tried = []
+    for path in _candidates():
+        try:
+            library = ctypes.CDLL(path)
+            break
+        except OSError as error:
+            tried.append(str(error))
+    else:
+        raise ImportError("libhusk is not there: install Husk, or set HUSK_LIBRARY to its libhusk.so.0 (" + "; ".join(tried) + ")")
+    for name, (result, arguments) in _FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+library = _load()
+
+
+def packaged(name: str) -> Optional[str]:
+    """A file that came with the wheel."""
+    path = pathlib.Path(__file__).resolve().parent / "_native" / name
+    return str(path) if path.exists() else None
+
+
+def text(value: Optional[bytes]) -> Optional[str]:
+    return None if value is None else value.decode()
+
+
+def words(value: Optional[bytes]) -> str:
+    return text(value) or ""
+
+
+def encode(value: Optional[str], what: str = "text") -> Optional[bytes]:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise TypeError(f"{what} must be a string, not {type(value).__name__}")
+    if "\0" in value:
+        raise ValueError(f"{what} must not contain NUL characters")
+    return value.encode("utf-8", "surrogateescape")
+
+
+def strings(values: Sequence[str]) -> Any:
+    """A list that ends with NULL."""
+    return (Text * (len(values) + 1))(*[encode(value) for value in values], None)
+
+
+def sized(structure: Any, **fields: Any) -> Any:
+    return structure(size=ctypes.sizeof(structure), **fields)
+
+
+def check(error: Any) -> None:
+    """Raises what a call returned, if it returned something."""
+    if not error:
+        return
+    content = error.contents
+    raised = error_for(words(content.kind), words(content.cause), words(content.message), words(content.hint))
+    library.husk_error_free(error)
+    raise raised
+
+
+class Cancel:
+    """A switch that ends the calls that wait with it, from any thread."""
+
+    def __init__(self) -> None:
+        self.handle = c_void_p()
+        check(library.husk_cancel_new(byref(self.handle)))
+
+    def cancel(self) -> None:
+        library.husk_cancel(self.handle)
+
+    def __del__(self) -> None:
+        if getattr(self, "handle", None):
+            library.husk_cancel_free(self.handle)
+
+
+class Guard:
+    """Keeps an exception that a callback of the user raised, and ends the call for it."""
+
+    def __init__(self) -> None:
+        self.raised: Optional[BaseException] = None
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> None:
+        if self.raised is None:
+            try:
+                function(*arguments)
+            except BaseException as error:  # the caller gets it, from the call that waits
+                self.raised = error
+
+
+@contextlib.contextmanager
+def waiting(deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Iterator[Any]:
+    """The wait of one call: (struct, guard). Python's own signals are looked after while it lasts, so that Ctrl-C cancels."""
+    guard = Guard()
+    nothing: Callable[[], None] = lambda: None  # running any of Python's code is enough for its signals
+
+    def on_idle(_: Any) -> int:
+        guard.call(nothing)
+        return guard.raised is not None
+
+    if deadline is not None and deadline <= 0:
+        raise ValueError("deadline must be a positive number of seconds")
+    callback = IDLE(on_idle)
+    wait = sized(Wait, deadline_ms=max(1, int(deadline * 1000)) if deadline else 0, cancel=cancel.handle if cancel else None,
+                 on_idle=callback)
+    try:
+        yield byref(wait), guard
+    except HuskError as error:
+        if guard.raised is not None:
+            raise guard.raised from error
+        raise
+    if guard.raised is not None:
+        raise guard.raised
+
+
+def items(answer: Any) -> List[Any]:
+    return [answer.contents.v[i].contents for i in range(answer.contents.n)]
+
+

@@ -1,0 +1,80 @@
+"""What can go wrong: a kind, a cause, a sentence and what to do next. A run that ended badly is no exception: its result says so."""
+
+from __future__ import annotations
+
+from typing import Dict, Type
+
+
+class HuskError(Exception):
+    """The base of all. Decide by `kind` and `cause`, never by the sentences."""
+
+    def __init__(self, kind: str, cause: str, message: str, hint: str = "") -> None:
+        super().__init__(f"{message} {hint}".strip())
+        self.kind = kind
+        self.cause = cause
+        self.message = message
+        self.hint = hint
+
+
+class InvalidError(HuskError, ValueError):
+    """The call makes no sense."""
+
+
+class NotFoundError(HuskError, ValueError):
+    """There is no such session or file."""
+
+
+class ForeignError(HuskError, PermissionError):
+    """It belongs to another conversation."""
+
+
+class LimitError(HuskError, RuntimeError):
+    """A configured limit was reached."""
+
+
+class BusyError(HuskError, RuntimeError):
+    """Too much is queued, or somebody else has it."""
+
+
+class DeadlineError(HuskError, TimeoutError):
+    """The deadline of the call passed; what it had begun was interrupted."""
+
+
+class CancelledError(HuskError):
+    """The call was cancelled, or its manager closed."""
+
+
+class EngineError(HuskError, RuntimeError):
+    """The container engine is missing, refused or failed; or an image is not there."""
+
+
+class SessionDiedError(HuskError, RuntimeError):
+    """The session's container is gone; the message says why."""
+
+
+class StoreError(HuskError, RuntimeError):
+    """The database did not answer."""
+
+
+class InstallError(HuskError, RuntimeError):
+    """The dependencies could not be installed; the message ends with the installer's words."""
+
+
+_KINDS: Dict[str, Type[HuskError]] = {
+    "invalid": InvalidError,
+    "not_found": NotFoundError,
+    "foreign": ForeignError,
+    "limit": LimitError,
+    "busy": BusyError,
+    "timeout": DeadlineError,
+    "cancelled": CancelledError,
+    "engine": EngineError,
+    "image": EngineError,
+    "died": SessionDiedError,
+    "store": StoreError,
+    "install": InstallError,
+}
+
+
+def error_for(kind: str, cause: str, message: str, hint: str) -> HuskError:
+    return _KINDS.get(kind, HuskError)(kind, cause, message, hint)

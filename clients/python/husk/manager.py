@@ -1,0 +1,326 @@
+"""Managers and sessions. Every call blocks; other threads may make other calls meanwhile."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import pathlib
+import threading
+import weakref
+from ctypes import POINTER, byref, c_size_t, c_void_p
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
+
+from . import _lib
+from ._lib import Cancel, check, encode, library, sized, waiting
+from .errors import NotFoundError
+from .results import Execution, FilesResult, Result, SessionInfo, Stopped, take_files
+
+Output = Callable[[str], Any]
+Entry = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+
+_open: "weakref.WeakSet[SandboxManager]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for manager in list(_open):
+        manager.close()
+
+
+class SandboxManager:
+    """Makes sessions and runs code in them. Settings come from `settings`, then from the environment and the settings file, as for
+    `husk mcp`; `environment=False` uses neither of the latter.
+
+    A manager has a conversation of its own, unless `conversation` names one (then sessions that a former process left in it are taken
+    over) or is True, which means this user's own. close(), the end of a `with` and the end of the program end its sessions, unless
+    keep_sessions is set."""
+
+    def __init__(self, settings: Optional[Mapping[str, Any]] = None, *, environment: bool = True, env_file: Optional[str] = None,
+                 conversation: Union[str, bool, None] = None, max_sessions: int = 0, keep_sessions: bool = False) -> None:
+        self._handle = c_void_p()
+        self._conversation = c_void_p()
+        self._lock = threading.Lock()
+        self._pid = os.getpid()
+        values = [f"{name}={_setting(value)}" for name, value in (settings or {}).items()]
+        options = sized(_lib.Settings, values=_lib.strings(values), use_environment=environment, use_file=environment,
+                        file=encode(env_file), keep_sessions=keep_sessions, program=encode(_lib.packaged("husk")))
+        check(library.husk_open(byref(options), byref(self._handle)))
+        _open.add(self)
+        named = conversation if isinstance(conversation, str) else None
+        about = sized(_lib.ConversationOptions, id=encode(named), own=conversation is True, max_sessions=max_sessions)
+        try:
+            check(library.husk_conversation_open(self._handle, byref(about), byref(self._conversation)))
+        except BaseException:
+            self.close()
+            raise
+
+    # --- life
+
+    def close(self) -> None:
+        """Ends its sessions (see keep_sessions). Safe to call twice."""
+        with self._lock:
+            handle, self._handle = self._handle, c_void_p()
+        _open.discard(self)
+        if handle and os.getpid() == self._pid:  # a fork's child has nothing to end
+            check(library.husk_close(handle))
+
+    cleanup = close
+
+    def __enter__(self) -> "SandboxManager":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    # --- sessions
+
+    def create_session(self, runtime: str = "python", dependencies: Union[Mapping[str, Any], Iterable[str], None] = None, *,
+                       network: Optional[bool] = None, env: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None,
+                       on_output: Optional[Output] = None, deadline: Optional[float] = None,
+                       cancel: Optional[Cancel] = None) -> SessionInfo:
+        """A new session. dependencies: {"pandas": "2.2.3", "matplotlib": ""}, or ["pandas==2.2.3", "matplotlib"]."""
+        answer = POINTER(_lib.SessionInfo)()
+        with waiting(deadline, cancel) as (wait, guard):
+            hear = _lib.INSTALL_OUTPUT(lambda _, data, n: guard.call(on_output, ctypes.string_at(data, n).decode()) if on_output else None)
+            options = sized(_lib.Create, language=encode(runtime, "runtime"), dependencies=_lib.strings(_dependencies(dependencies)),
+                            network=0 if network is None else 1 if network else -1, env=_pairs(env), cwd=encode(cwd, "cwd"))
+            if on_output:
+                options.on_output = hear
+            check(library.husk_create(self._conversation, byref(options), wait, byref(answer)))
+        info = SessionInfo(answer.contents)
+        library.husk_session_free(answer)
+        return info
+
+    def stop_session(self, session_id: str, *, deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Stopped:
+        """False if there is no such session."""
+        with waiting(deadline, cancel) as (wait, _):
+            try:
+                check(library.husk_stop(self._conversation, encode(session_id, "session_id"), wait))
+            except NotFoundError:
+                return Stopped(False)
+        return Stopped(True)
+
+    def list_sessions(self) -> List[SessionInfo]:
+        """Those of this manager's conversation."""
+        return self._sessions(library.husk_list, self._conversation)
+
+    def list_everything(self) -> List[SessionInfo]:
+        """Those of all conversations and processes of this user."""
+        return self._sessions(library.husk_everything, self._handle)
+
+    def _sessions(self, function: Any, handle: Any) -> List[SessionInfo]:
+        answer = POINTER(_lib.Sessions)()
+        with waiting() as (wait, _):
+            check(function(handle, wait, byref(answer)))
+        found = [SessionInfo(raw) for raw in _lib.items(answer)]
+        library.husk_sessions_free(answer)
+        return found
+
+    def session_info(self, session_id: str) -> SessionInfo:
+        answer = POINTER(_lib.SessionInfo)()
+        with waiting() as (wait, _):
+            check(library.husk_info(self._conversation, encode(session_id, "session_id"), wait, byref(answer)))
+        info = SessionInfo(answer.contents)
+        library.husk_session_free(answer)
+        return info
+
+    def history(self, session_id: str, limit: int = 100) -> List[Execution]:
+        """What was executed in a session, also in one that has ended."""
+        answer = POINTER(_lib.History)()
+        with waiting() as (wait, _):
+            check(library.husk_history(self._handle, encode(session_id, "session_id"), limit, wait, byref(answer)))
+        found = [Execution(raw) for raw in _lib.items(answer)]
+        library.husk_history_free(answer)
+        return found
+
+    def collect_garbage(self) -> int:
+        """Tidies up behind processes that ended; how many containers were removed."""
+        n = c_size_t()
+        with waiting() as (wait, _):
+            check(library.husk_collect(self._handle, wait, byref(n)))
+        return n.value
+
+    # --- runs
+
+    def execute_code(self, session_id: str, code: str, timeout: Optional[int] = None, **more: Any) -> Result:
+        """Runs a cell: the last expression is the result, as in a notebook. on_stdout and on_stderr get what is printed, as it is
+        printed; env is for this run alone; deadline and cancel end the wait."""
+        return self._run(library.husk_execute, session_id, encode(code, "code"), timeout, **more)
+
+    def execute_terminal(self, session_id: str, command: str, timeout: Optional[int] = None, **more: Any) -> Result:
+        """Runs a command with bash; its directory, exported variables and background jobs persist. As execute_code(), and cwd is for
+        this run alone."""
+        return self._run(library.husk_terminal, session_id, encode(command, "command"), timeout, **more)
+
+    def _run(self, function: Any, session_id: str, source: Any, timeout: Optional[int], *, on_stdout: Optional[Output] = None,
+             on_stderr: Optional[Output] = None, env: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None,
+             deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Result:
+        answer = POINTER(_lib.Result)()
+        with waiting(deadline, cancel) as (wait, guard):
+            def on_output(_: Any, stream: int, data: Any, n: int) -> None:
+                listener = on_stdout if stream == 1 else on_stderr
+                if listener:
+                    guard.call(listener, ctypes.string_at(data, n).decode())
+
+            hear = _lib.RUN_OUTPUT(on_output)
+            if timeout is not None and not 1 <= timeout <= 300:
+                raise ValueError("timeout must be 1 to 300 seconds")
+            options = sized(_lib.Run, timeout=timeout or 0, env=_pairs(env), cwd=encode(cwd, "cwd"))
+            if on_stdout or on_stderr:
+                options.on_output = hear
+            check(function(self._conversation, encode(session_id, "session_id"), source, byref(options), wait, byref(answer)))
+        result = Result(answer.contents)
+        library.husk_result_free(answer)
+        return result
+
+    # --- files
+
+    def import_files(self, session_id: str, files: Sequence[Entry], *, on_progress: Optional[Output] = None,
+                     deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> FilesResult:
+        """Entries: a host path, {"source": path}, {"content": str or bytes, "destination": path} or {"session_id": …, "path": …}, each
+        with an optional destination."""
+        entries = [_import(entry) for entry in files]
+        pointers = (POINTER(_lib.Import) * max(1, len(entries)))(*[ctypes.pointer(entry) for entry in entries])
+        answer = POINTER(_lib.Files)()
+        with waiting(deadline, cancel) as (wait, guard):
+            options, _keep = _copy(guard, on_progress)
+            check(library.husk_import(self._conversation, encode(session_id, "session_id"), pointers, len(entries), byref(options), wait,
+                                      byref(answer)))
+        return take_files(answer)
+
+    def export_files(self, session_id: str, files: Sequence[Entry], *, on_progress: Optional[Output] = None,
+                     deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> FilesResult:
+        """Entries: a path in the session, or {"source": path}."""
+        paths = [entry["source"] if isinstance(entry, Mapping) else os.fspath(entry) for entry in files]
+        answer = POINTER(_lib.Files)()
+        with waiting(deadline, cancel) as (wait, guard):
+            options, _keep = _copy(guard, on_progress)
+            check(library.husk_export(self._conversation, encode(session_id, "session_id"), _lib.strings(paths), len(paths),
+                                      byref(options), wait, byref(answer)))
+        return take_files(answer)
+
+    def list_exports(self, limit: int = 100) -> FilesResult:
+        """Newest first; also of sessions that have ended."""
+        answer = POINTER(_lib.Files)()
+        with waiting() as (wait, _):
+            check(library.husk_exports(self._conversation, limit, wait, byref(answer)))
+        return take_files(answer)
+
+
+class Session:
+    """One session, with its own manager unless one is given:
+
+        with husk.Session("python") as s:
+            s.run("1 + 1").value
+    """
+
+    def __init__(self, runtime: str = "python", dependencies: Union[Mapping[str, Any], Iterable[str], None] = None, *,
+                 manager: Optional[SandboxManager] = None, settings: Optional[Mapping[str, Any]] = None, **more: Any) -> None:
+        self._own = manager is None
+        self.manager = manager or SandboxManager(settings)
+        try:
+            self.info = self.manager.create_session(runtime, dependencies, **more)
+        except BaseException:
+            if self._own:
+                self.manager.close()
+            raise
+        self.id = self.info.session_id
+
+    def run(self, code: str, timeout: Optional[int] = None, **more: Any) -> Result:
+        return self.manager.execute_code(self.id, code, timeout, **more)
+
+    def shell(self, command: str, timeout: Optional[int] = None, **more: Any) -> Result:
+        return self.manager.execute_terminal(self.id, command, timeout, **more)
+
+    def put(self, *files: Entry, **more: Any) -> FilesResult:
+        return self.manager.import_files(self.id, files, **more)
+
+    def get(self, *files: Entry, **more: Any) -> FilesResult:
+        return self.manager.export_files(self.id, files, **more)
+
+    def write(self, destination: str, content: Union[str, bytes]) -> FilesResult:
+        return self.put({"content": content, "destination": destination})
+
+    def stop(self) -> None:
+        """Safe to call twice."""
+        if self._own:
+            self.manager.close()
+        else:
+            self.manager.stop_session(self.id)
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<Session {self.id} {self.info.runtime}>"
+
+
+def _pairs(env: Optional[Mapping[str, str]]) -> Any:
+    return _lib.strings([f"{name}={value}" for name, value in (env or {}).items()])
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _dependencies(wanted: Union[Mapping[str, Any], Iterable[str], None]) -> List[str]:
+    if isinstance(wanted, str):
+        raise TypeError("dependencies must be a mapping of names to versions, or a list")
+    if isinstance(wanted, Mapping):
+        return [f"{name}=={version}" if version else name for name, version in wanted.items()]
+    return list(wanted or ())
+
+
+def _import(entry: Entry) -> Any:
+    if not isinstance(entry, Mapping):
+        entry = {"source": os.fspath(entry)}
+    known = {"source", "content", "file_content", "encoding", "session_id", "path", "destination"}
+    for key in entry.keys() - known:
+        raise ValueError(f"an entry has no '{key}'; there are: {', '.join(sorted(known))}")
+    content = entry.get("content", entry.get("file_content"))
+    fields: Dict[str, Any] = {"destination": encode(entry.get("destination"), "destination")}
+    if content is not None:
+        data = content.encode() if isinstance(content, str) else bytes(content)
+        if entry.get("encoding") == "base64":
+            import base64
+            data = base64.b64decode(data, validate=True)
+        fields.update(content=data, n=len(data))
+    source = entry.get("source")
+    fields.update(source=encode(os.path.abspath(source) if source is not None else None, "source"),
+                  session=encode(entry.get("session_id"), "session_id"), path=encode(entry.get("path"), "path"))
+    return sized(_lib.Import, **fields)
+
+
+def _copy(guard: Any, on_progress: Optional[Output]) -> Any:
+    hear = _lib.PROGRESS(lambda _, line: guard.call(on_progress, line.decode()) if on_progress else None)
+    options = sized(_lib.Copy)
+    if on_progress:
+        options.on_progress = hear
+    return options, hear
+
+
+def languages() -> List[str]:
+    """Those of this build."""
+    found = []
+    while True:
+        language = library.husk_language(len(found))
+        if not language:
+            return found
+        found.append(language.contents.name.decode())
+
+
+def version() -> str:
+    """Of the library."""
+    return library.husk_version().decode()
+
+
+def program() -> Optional[pathlib.Path]:
+    """The husk program that came with this package, if one did."""
+    path = _lib.packaged("husk")
+    return pathlib.Path(path) if path else None

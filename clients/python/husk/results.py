@@ -1,0 +1,255 @@
+"""What calls return: plain objects, copied out of the library."""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import json
+import pathlib
+from typing import Any, Dict, List, Optional, Union
+
+from . import _lib
+from ._lib import text, words
+
+Bundle = Dict[str, str]  # MIME type to text; base64 for binary types
+
+
+def _bundle(raw: Any) -> Bundle:
+    parts = [raw.parts[i].contents for i in range(raw.n)]
+    return {words(part.type): ctypes.string_at(part.data, part.n).decode() for part in parts}
+
+
+class ErrorInfo(Dict[str, str]):
+    """What the code raised: a dict with `type`, `message` and `traceback`, which are attributes too."""
+
+    def __getattr__(self, name: str) -> str:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class Display:
+    """A picture, a table or whatever else was shown."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self.bundle = bundle
+
+    @property
+    def type(self) -> str:
+        """The richest form that it has."""
+        return next((kind for kind in self.bundle if kind.startswith("image/")), None) or next(iter(self.bundle), "text/plain")
+
+    @property
+    def data(self) -> str:
+        return self.bundle.get(self.type, "")
+
+    def bytes(self) -> bytes:
+        """Of a picture: its file."""
+        return self.data.encode() if self.type in ("image/svg+xml",) or self.type.startswith("text/") else base64.b64decode(self.data)
+
+    def save(self, path: Union[str, pathlib.Path]) -> pathlib.Path:
+        target = pathlib.Path(path)
+        target.write_bytes(self.bytes())
+        return target
+
+    def __getitem__(self, key: str) -> str:
+        """As the dicts of older scripts: display["type"], display["data"]."""
+        return {"type": self.type, "data": self.data}[key]
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Dict[str, Any]:
+        return dict(self.bundle)
+
+    def __repr__(self) -> str:
+        return f"<Display {self.type}, {len(self.data)} characters>"
+
+
+class Result:
+    """How a run ended and what it left. True if it ended well."""
+
+    def __init__(self, raw: Any) -> None:
+        self.ending: str = words(raw.ending)
+        self.success: bool = self.ending == "ok"
+        self.detail: Optional[str] = text(raw.detail)
+        self.cause: str = words(raw.cause)
+        self.stdout: str = words(raw.out)
+        self.stderr: str = words(raw.err)
+        self.stdout_truncated: bool = bool(raw.out_truncated)
+        self.stderr_truncated: bool = bool(raw.err_truncated)
+        self.result: Optional[Bundle] = _bundle(raw.value.contents) if raw.value else None
+        self.displays: List[Display] = [Display(_bundle(raw.displays[i].contents)) for i in range(raw.n_displays)]
+        self.error: Optional[ErrorInfo] = None
+        if raw.error_type is not None:
+            self.error = ErrorInfo(type=words(raw.error_type), message=words(raw.error_message), traceback=words(raw.error_traceback))
+        self.exit_code: Optional[int] = raw.exit_code if raw.has_exit_code else None
+        self.signal: Optional[int] = raw.signal or None
+        self.duration: float = raw.duration_ms / 1000
+        self.memory_peak: Optional[int] = raw.memory_peak or None
+        self.kernel_restarted: bool = bool(raw.kernel_restarted)
+        self.session_gone: bool = bool(raw.session_gone)
+        self.notice: Optional[str] = text(raw.notice)
+        self.earlier: List[Result] = [Result(raw.earlier[i].contents) for i in range(raw.n_earlier)]
+
+    @property
+    def value(self) -> Optional[str]:
+        """The text of the last expression's value; None if there was none."""
+        return (self.result or {}).get("text/plain")
+
+    @property
+    def display_outputs(self) -> List[Display]:
+        return self.displays
+
+    @property
+    def pictures(self) -> List[Display]:
+        """Displays, and the value, that are pictures."""
+        shown = self.displays + ([Display(self.result)] if self.result else [])
+        return [display for display in shown if display.type.startswith("image/")]
+
+    def check(self) -> Result:
+        """Itself if it ended well; raises RunError otherwise."""
+        if not self.success:
+            raise RunError(self)
+        return self
+
+    def __bool__(self) -> bool:
+        return self.success
+
+    def __str__(self) -> str:
+        """What a person at a prompt would see."""
+        parts = [self.stdout, self.stderr, self.value or ""]
+        parts += [self.error.get("traceback") or f"{self.error.type}: {self.error.message}"] if self.error else []
+        parts += [self.detail or f"ended: {self.ending}"] if not self.success and not self.error else []
+        return "\n".join(part.rstrip("\n") for part in parts if part)
+
+    def __repr__(self) -> str:
+        return f"<Result {self.ending}: {str(self)[:60]!r}>"
+
+    def _ipython_display_(self) -> None:
+        """In a notebook: printed text, then pictures and tables as such, then the value."""
+        from IPython.display import display  # type: ignore[import-not-found]  # only a notebook calls this
+
+        if self.stdout or self.stderr:
+            print(self.stdout + self.stderr, end="")
+        for shown in self.displays:
+            display(shown.bundle, raw=True)
+        if self.result:
+            display(self.result, raw=True)
+        if not self.success:
+            print(self.error.get("traceback") or self.error["message"] if self.error else self.detail or self.ending)
+
+
+class RunError(Exception):
+    """A run that did not end well, for those who want to hear of it as an exception."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(f"{result.error.type}: {result.error.message}" if result.error else result.detail or result.ending)
+        self.result = result
+
+
+class SessionInfo:
+    """A session, as it is listed."""
+
+    def __init__(self, raw: Any) -> None:
+        self.session_id: str = words(raw.id)
+        self.runtime: str = words(raw.language)
+        self.status: str = words(raw.status)
+        self.dependencies: Dict[str, str] = json.loads(raw.dependencies) if raw.dependencies else {}
+        self.age: int = raw.age_seconds
+        self.idle: int = raw.idle_seconds
+        self.conversation: Optional[str] = text(raw.conversation)
+        self.owner: Optional[str] = text(raw.owner)
+        self.memory: Optional[int] = raw.memory or None
+        self.success = True
+
+    @property
+    def id(self) -> str:
+        return self.session_id
+
+    def __repr__(self) -> str:
+        return f"<Session {self.session_id} {self.runtime} {self.status}>"
+
+
+class FileResult:
+    """What became of one entry of an import or export."""
+
+    def __init__(self, raw: Any) -> None:
+        self.success: bool = bool(raw.success)
+        self.source: str = words(raw.source)
+        self.path: str = words(raw.path)
+        self.destination: str = self.path
+        self.size: int = raw.bytes
+        self.error: str = words(raw.error.contents.message) if raw.error else ""
+        self.hint: str = words(raw.error.contents.hint) if raw.error else ""
+        self.cause: str = words(raw.error.contents.cause) if raw.error else ""
+        self.session_id: Optional[str] = text(raw.session)
+        self.id: Optional[str] = text(raw.id)
+        self.name: Optional[str] = text(raw.name)
+        self.mime_type: Optional[str] = text(raw.mime)
+        self.hash: Optional[str] = text(raw.hash)
+        self.uri: Optional[str] = text(raw.uri)
+        self.host_path: Optional[str] = text(raw.host_path)
+        self.directory: bool = bool(raw.folder)
+        self.download_url: None = None
+        self.notices: List[str] = [words(raw.notices[i]) for i in range(raw.n_notices)]
+
+    def __bool__(self) -> bool:
+        return self.success
+
+    def __repr__(self) -> str:
+        return f"<File {self.path} {'ok' if self.success else self.error!r}>"
+
+
+class FilesResult:
+    """What became of all entries."""
+
+    def __init__(self, files: List[FileResult]) -> None:
+        self.files = files
+        self.success: bool = all(file.success for file in files)
+        self.error = ""
+
+    def __bool__(self) -> bool:
+        return self.success
+
+    def __iter__(self) -> Any:
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, i: int) -> FileResult:
+        return self.files[i]
+
+    def __repr__(self) -> str:
+        return f"<Files {self.files}>"
+
+
+class Stopped:
+    """Whether there was something to stop; also as a bool."""
+
+    def __init__(self, success: bool) -> None:
+        self.success = success
+
+    def __bool__(self) -> bool:
+        return self.success
+
+    def __repr__(self) -> str:
+        return f"<Stopped {self.success}>"
+
+
+class Execution:
+    """One line of a session's history."""
+
+    def __init__(self, raw: Any) -> None:
+        self.number: int = raw.number
+        self.kind: str = words(raw.kind)
+        self.started: float = raw.started_ms / 1000
+        self.ended: Optional[float] = raw.ended_ms / 1000 or None
+        self.ending: Optional[str] = text(raw.ending)
+        self.in_bytes: int = raw.in_bytes
+        self.out_bytes: int = raw.out_bytes
+
+
+def take_files(answer: Any) -> FilesResult:
+    files = FilesResult([FileResult(raw) for raw in _lib.items(answer)])
+    _lib.library.husk_files_free(answer)
+    return files

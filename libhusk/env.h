@@ -1,0 +1,18 @@
+/* "NAME=value" lists of the caller, in parts. */
+#ifndef HUSK_LIBHUSK_ENV_H
+#define HUSK_LIBHUSK_ENV_H
+
+#include "base/strv.h"
+#include "libhusk/error.h"
+
+struct env_list {
+	struct strv text;
+	struct env_var *v;
+	size_t n;
+};
+
+/* pairs ends with NULL; NULL is an empty list. */
+struct husk_error *env_take(struct env_list *ret, const char *function, const char *const *pairs);
+void env_release(struct env_list *list);
+
+#endif

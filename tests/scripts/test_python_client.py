@@ -1,0 +1,338 @@
+"""The Python module: the calls and attributes that scripts use, and what it does beyond them."""
+
+import ast
+import asyncio
+import base64
+import concurrent.futures
+import inspect
+import os
+import signal
+import subprocess
+import sys
+import threading
+import types
+
+import husk
+import pytest
+from conftest import ROOT, containers, places
+
+PACKAGE = ROOT / "clients" / "python" / "husk"
+
+
+# --- results
+
+
+def test_a_cell_and_its_attributes(session):
+    result = session.run("print('out'); import sys; print('err', file=sys.stderr); 6 * 7")
+    assert (result.success, result.ending, result.stdout, result.stderr, result.value) == (True, "ok", "out\n", "err\n", "42")
+    assert result.result == {"text/plain": "42"}
+    assert result.error is None and result.display_outputs == []
+    assert bool(result) and "42" in str(result)
+
+
+def test_state_persists(session):
+    session.run("kept = [1, 2, 3]")
+    assert session.run("sum(kept)").value == "6"
+
+
+def test_an_error_is_a_result(session):
+    result = session.run("1 / 0")
+    assert not result
+    assert (result.ending, result.error["type"], result.error.type) == ("error", "ZeroDivisionError", "ZeroDivisionError")
+    assert "division by zero" in result.error.message and "1 / 0" in result.error.traceback
+    with pytest.raises(husk.RunError, match="ZeroDivisionError") as raised:
+        result.check()
+    assert raised.value.result is result
+
+
+def test_a_timeout_keeps_variables(session):
+    session.run("before = 1")
+    result = session.run("while True: pass", timeout=1)
+    assert result.ending == "timeout" and not result.kernel_restarted
+    assert session.run("before").value == "1"
+
+
+def test_a_command(session):
+    result = session.shell("echo hi; exit 3")
+    assert (result.stdout, result.exit_code, result.success) == ("hi\n", 3, False)
+
+
+def test_pictures(session, tmp_path):
+    result = session.run("import matplotlib.pyplot as plt; plt.plot([1, 2]); None")
+    (picture,) = result.pictures
+    assert picture.type == picture["type"] == "image/png"
+    assert picture.bytes().startswith(b"\x89PNG") and base64.b64decode(picture["data"]) == picture.bytes()
+    assert picture.save(tmp_path / "p.png").read_bytes() == picture.bytes()
+
+
+def test_environment_variables_of_one_run(session):
+    assert session.run("import os; os.environ.get('ONE_RUN')", env={"ONE_RUN": "x=y"}).value == "'x=y'"
+    assert session.run("os.environ.get('ONE_RUN')").value is None
+    assert session.shell("pwd", cwd="/tmp").stdout == "/tmp\n"
+
+
+def test_a_notebook_shows_pictures_and_tables(session, monkeypatch, capsys):
+    shown = []
+    module = types.ModuleType("IPython.display")
+    module.display = lambda bundle, raw: shown.append(bundle)
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", module)
+    session.run("import pandas as pd, matplotlib.pyplot as plt; plt.plot([1]); print('text'); pd.DataFrame({'a': [1]})")._ipython_display_()
+    assert capsys.readouterr().out == "text\n"
+    assert "image/png" in shown[0] and "<table" in shown[1]["text/html"]
+    session.run("1 / 0")._ipython_display_()
+    assert "ZeroDivisionError" in capsys.readouterr().out
+
+
+# --- while it runs
+
+
+def test_output_as_it_comes(session):
+    """Each line is heard before the next one is printed: the cell waits for a file that the listener makes."""
+    heard = [""]
+
+    def on_stdout(text):
+        heard[0] += text
+        session.shell(f"touch /tmp/heard-{heard[0].count(chr(10))}")
+
+    result = session.run("""
+import os, time
+for i in (1, 2):
+    print("line", i, flush=True)
+    while not os.path.exists(f"/tmp/heard-{i}"):
+        time.sleep(0.01)
+""", timeout=60, on_stdout=on_stdout)
+    assert result.success, result
+    assert heard == ["line 1\nline 2\n"] == [result.stdout]
+
+
+def test_an_exception_in_a_listener_ends_the_call_and_is_raised(session):
+    def listen(_):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        session.run("print('x', flush=True)\nwhile True: pass", timeout=300, on_stdout=listen)
+    assert session.run("1").success
+
+
+def test_cancel_from_another_thread(session):
+    cancel = husk.Cancel()
+
+    def listen(_):
+        threading.Thread(target=cancel.cancel).start()
+
+    with pytest.raises(husk.CancelledError) as raised:
+        session.run("print('x', flush=True)\nwhile True: pass", timeout=300, on_stdout=listen, cancel=cancel)
+    assert (raised.value.kind, raised.value.cause) == ("cancelled", "cancelled")
+    assert session.run("1").success
+
+
+def test_a_deadline(session):
+    with pytest.raises(TimeoutError) as raised:
+        session.run("while True: pass", timeout=300, deadline=0.5)
+    assert raised.value.cause == "deadline" and raised.value.hint
+
+
+def test_ctrl_c(session):
+    def listen(_):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        session.run("print('x', flush=True)\nwhile True: pass", timeout=300, on_stdout=listen)
+    assert session.run("1").success
+
+
+# --- files
+
+
+def test_files_in_and_out(manager, tmp_path):
+    sid = manager.create_session(network=False).session_id
+    done = manager.import_files(sid, [{"content": b"\x00\x01", "destination": "raw.bin"}, {"file_content": "text", "destination": "a/b.txt"},
+                                      {"source": "/etc/hostname"}])
+    assert [file.success for file in done.files] == [True, True, False]
+    assert done.files[0].destination == "/workspace/raw.bin" and done.files[0].size == 2
+    assert "IMPORT_ALLOWED_DIRS" in done.files[2].error + done.files[2].hint
+    assert not done.success
+    out = manager.export_files(sid, [{"source": "raw.bin"}, "a/", {"source": "missing"}])
+    assert [(file.session_id, file.path, file.success) for file in out.files][:2] == [
+        (sid, "/workspace/raw.bin", True), (sid, "/workspace/a", True)]
+    assert not out.files[2].success and out.files[2].error
+    with open(out.files[0].host_path, "rb") as file:
+        assert file.read() == b"\x00\x01"
+    assert {file.path for file in manager.list_exports()} == {"/workspace/raw.bin", "/workspace/a"}
+
+
+# --- life
+
+
+def test_sessions_are_listed_and_end_with_their_manager(make_manager, tmp_path):
+    manager = make_manager()
+    one = manager.create_session("python", network=False, env={"GREETING": "hello"})
+    assert (one.runtime, one.status, one.dependencies) == ("python", "running", {})
+    assert manager.execute_code(one.session_id, "import os; os.environ['GREETING']").value == "'hello'"
+    assert [info.session_id for info in manager.list_sessions()] == [one.session_id]
+    assert [info.session_id for info in manager.list_everything()] == [one.session_id]
+    assert manager.session_info(one.session_id).status == "running"
+    assert manager.history(one.session_id)[-1].ending == "ok"
+    assert len(containers(tmp_path)) == 1
+    manager.close()
+    manager.close()
+    assert containers(tmp_path) == []
+    with pytest.raises(husk.InvalidError):
+        manager.execute_code(one.session_id, "1")
+
+
+def test_stopping(manager):
+    sid = manager.create_session(network=False).session_id
+    assert manager.stop_session(sid).success
+    assert not manager.stop_session(sid)
+
+
+def test_a_kept_session_is_taken_over(make_manager):
+    first = make_manager(conversation="shared", keep_sessions=True)
+    sid = first.create_session(network=False).session_id
+    first.execute_code(sid, "x = 5")
+    first.close()
+    second = make_manager(conversation="shared")
+    assert second.execute_code(sid, "x").value == "5"
+    second.stop_session(sid)
+
+
+def test_a_program_that_forgets_to_close_leaves_nothing(tmp_path):
+    code = f"import husk; m = husk.SandboxManager({ {k: str(v) for k, v in places(tmp_path).items()} !r}); print(m.create_session().session_id)"
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0 and len(done.stdout.strip()) == 26, done.stderr
+    assert containers(tmp_path) == []
+
+
+# --- errors
+
+
+def test_exceptions_have_a_cause(manager, make_manager):
+    with pytest.raises(ValueError, match="not found") as raised:
+        manager.execute_code("nobody", "1")
+    assert (type(raised.value), raised.value.kind, raised.value.cause) == (husk.NotFoundError, "not_found", "no_session")
+    assert raised.value.hint
+    with pytest.raises(husk.InvalidError, match="cobol") as raised:
+        manager.create_session("cobol")
+    assert "python" in raised.value.hint
+    sid = manager.create_session(network=False).session_id
+    with pytest.raises(PermissionError, match="another conversation"):
+        make_manager().execute_code(sid, "1")
+
+
+def test_limits(make_manager):
+    manager = make_manager({"CONTAINER_MAX_SESSIONS_PER_THREAD": 1})
+    manager.create_session(network=False)
+    with pytest.raises(RuntimeError) as raised:
+        manager.create_session()
+    assert (type(raised.value), raised.value.cause) == (husk.LimitError, "limit_conversation_sessions")
+
+
+def test_no_engine(make_manager, monkeypatch, tmp_path):
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    with pytest.raises(husk.EngineError) as raised:
+        make_manager().create_session()
+    assert raised.value.cause == "no_engine" and "husk setup" in raised.value.hint
+
+
+@pytest.mark.parametrize("settings", [{"CONTAINER_MEMORY_LIMIT": "lots"}, {"NO_SUCH_SETTING": "1"}])
+def test_a_bad_setting(settings):
+    with pytest.raises(husk.InvalidError, match=next(iter(settings))):
+        husk.SandboxManager(settings, environment=False)
+
+
+@pytest.mark.parametrize("call", [
+    lambda s: s.run(None), lambda s: s.run(5), lambda s: s.run("a\0b"), lambda s: s.run("1", timeout=0), lambda s: s.run("1", timeout=301),
+    lambda s: s.run("1", deadline=-1), lambda s: s.put(), lambda s: s.put({"nonsense": "x"}), lambda s: s.put({"content": "x", "source": "y"}),
+    lambda s: s.get(), lambda s: s.shell("1", cwd=5), lambda s: s.manager.create_session(dependencies="pandas"),
+])
+def test_misuse_raises(session, call):
+    with pytest.raises((TypeError, ValueError)):
+        call(session)
+
+
+# --- several at once
+
+
+def test_sessions_run_side_by_side(make_manager):
+    """Each cell waits for a file that only the other one's thread makes."""
+    manager = make_manager()
+    a, b = (husk.Session("python", manager=manager, network=False) for _ in range(2))
+
+    def wait_and_touch(mine, other):
+        other.shell("touch /tmp/go")
+        return mine.run("import os, time\nwhile not os.path.exists('/tmp/go'): time.sleep(0.01)\n'met'", timeout=60).value
+
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        assert [f.result() for f in [threads.submit(wait_and_touch, a, b), threads.submit(wait_and_touch, b, a)]] == ["'met'", "'met'"]
+
+
+def test_asyncio(tmp_path):
+    async def main():
+        async with husk.aio.SandboxManager(places(tmp_path), environment=False) as manager:
+            async with husk.aio.Session("python", manager=manager, network=False) as session:
+                assert (await session.run("1 + 1")).value == "2"
+                assert (await session.shell("echo hi")).stdout == "hi\n"
+                heard = [item async for item in session.stream("print('a')\n5")]
+                assert heard[0] == ("stdout", "a\n") and heard[-1][1].value == "5"
+                began = asyncio.Event()
+                task = asyncio.ensure_future(session.run("print(1, flush=True)\nwhile True: pass", 300, on_stdout=lambda _: began.set()))
+                await began.wait()
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                assert (await session.run("2")).value == "2"
+
+    asyncio.run(main())
+    assert containers(tmp_path) == []
+
+
+# --- the package
+
+
+def test_python_3_9_can_read_it():
+    for path in PACKAGE.glob("*.py"):
+        ast.parse(path.read_text(), feature_version=(3, 9))
+
+
+def test_it_is_typed_and_depends_on_nothing():
+    assert (PACKAGE / "py.typed").exists()
+    known = set(sys.stdlib_module_names) | {"IPython"}
+    for path in PACKAGE.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                assert {alias.name.split(".")[0] for alias in node.names} <= known
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                assert node.module.split(".")[0] in known
+    for function in (husk.SandboxManager.create_session, husk.Session.run, husk.aio.Session.run):
+        assert inspect.signature(function).return_annotation is not inspect.Signature.empty
+
+
+def test_structures_are_as_the_header_has_them():
+    """Field by field, in order: ctypes believes what it is told."""
+    import re
+
+    from husk import _lib
+
+    header = (ROOT / "libhusk" / "husk.h").read_text()
+    header = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
+    names = {"husk_error": _lib.Error, "husk_settings": _lib.Settings, "husk_conversation_options": _lib.ConversationOptions,
+             "husk_wait": _lib.Wait, "husk_create": _lib.Create, "husk_session": _lib.SessionInfo, "husk_sessions": _lib.Sessions,
+             "husk_run": _lib.Run, "husk_part": _lib.Part, "husk_bundle": _lib.Bundle, "husk_result": _lib.Result,
+             "husk_import": _lib.Import, "husk_file": _lib.File, "husk_files": _lib.Files, "husk_copy": _lib.Copy,
+             "husk_execution": _lib.Execution, "husk_history": _lib.History, "husk_language": _lib.Language}
+    found = dict(re.findall(r"struct (husk_[a-z_]+) \{\n(.*?)\n\};", header, re.S))
+    assert found.keys() == names.keys()
+    for name, body in found.items():
+        fields = []
+        for line in body.split(";"):
+            if callback := re.search(r"\(\*(\w+)\)\(", line):
+                fields.append(callback.group(1))
+            else:
+                fields += [re.search(r"(\w+)\s*$", part).group(1) for part in line.split(",") if part.strip()]
+        assert fields == [field[0] for field in names[name]._fields_], name
+    declared = set(re.findall(r"^[a-z].*?\b(husk_[a-z_]+)\(", header, re.M))
+    assert set(_lib._FUNCTIONS) <= declared
+    assert declared - set(_lib._FUNCTIONS) == {"husk_text"}  # Python has a property for it
