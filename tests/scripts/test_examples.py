@@ -13,7 +13,7 @@ EXAMPLES = ROOT / "clients" / "python" / "examples"
 WANTED = {
     "analysis": ["shape: (3, 2)", "sum: 1549", "pictures: ['image/png']", "error: False ZeroDivisionError", "stopped: True"],
     "exports": ["/workspace/report.pdf True", "True /workspace/results True ", "True /workspace/logs True ",
-                "True /workspace/missing.txt False File or directory not found in container", "kept: %PDF-1.4",
+                "True /workspace/missing.txt False File or directory not found in container: /workspace/missing.txt", "kept: %PDF-1.4",
                 "in the archive: ['results/a.txt']"],
     "across_languages": ["R: 10 rows, mean 38.5", "Node: '10,100'"],
     "imports": ["/workspace/data.csv True ", "/workspace/project True ", "/workspace/passwd False Import from '/etc/passwd' denied",

@@ -20,6 +20,7 @@ async def main() -> None:
         print("asyncio:", await asyncio.gather(square(3), square(4)))
         async with husk.aio.Session("python", manager=manager) as session:
             async for kind, text in session.stream("print('streamed')\n'the end'"):
-                print(kind, text.value if kind == "result" else text.strip())
+                if kind == "result" or text.strip():
+                    print(kind, text.value if kind == "result" else text.strip())
 
 asyncio.run(main())
