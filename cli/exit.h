@@ -5,9 +5,14 @@
 enum {
 	EXIT_DONE = 0,
 	EXIT_NO =
-		1, /* doctor: a check failed; stop, history: there is no such session; history --verify: the log is not what was written */
+		1, /* doctor: a check failed; stop, history: no such session; history --verify: the log was changed; run: an error, or no such file */
 	EXIT_USAGE = 100,  /* wrong usage, or a bad setting */
 	EXIT_SYSTEM = 111, /* the system, the engine or the store failed */
+	/* Of run only; a program's own exit code comes before these. */
+	EXIT_TIME = 124,
+	EXIT_SIGNALLED = 128, /* and the signal's number */
+	EXIT_INTERRUPTED = 130,
+	EXIT_MEMORY = 137,
 };
 
 #endif

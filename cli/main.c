@@ -8,8 +8,10 @@
 #include "cli/exit.h"
 #include "cli/records.h"
 #include "cli/report.h"
+#include "cli/run.h"
 #include "cli/serve.h"
 #include "cli/sessions.h"
+#include "cli/setup.h"
 #include "cli/verify.h"
 #include "manager/manager.h"
 
@@ -35,6 +37,10 @@ static int run_verb(const struct options *options)
 	case VERB_EXPORTS:
 	case VERB_HISTORY:
 		return options->verify ? verify_run(options) : records_run(options);
+	case VERB_RUN:
+		return run_run(options);
+	case VERB_SETUP:
+		return setup_run(options);
 	}
 	return EXIT_USAGE;
 }
@@ -53,10 +59,13 @@ static int run(int argc, char **argv)
 		return manager_reap(argv[2], argv[3], argv + 5);
 	if (options_parse(&options, argc, argv, &f) < 0) {
 		report_fail(&f);
-		options_usage(stderr);
+		options_usage_line(stderr, options.verb);
+		options_release(&options);
 		return EXIT_USAGE;
 	}
-	return run_verb(&options);
+	int code = run_verb(&options);
+	options_release(&options);
+	return code;
 }
 
 int main(int argc, char **argv)

@@ -2,19 +2,31 @@
 
 #include <getopt.h>
 
+#include "base/parse.h"
+
+#define TIMEOUT_MAX 300
+
 static const struct {
 	const char *name;
 	enum verb verb;
 	const char *help;
+	const char *usage; /* what follows the verb */
 } verbs[] = {
-	{ "mcp", VERB_MCP, "serve the Model Context Protocol on stdin and stdout" },
-	{ "demo", VERB_DEMO, "a short tour through the real server, then how to set up your client" },
-	{ "doctor", VERB_DOCTOR, "check the engine, images, folders and settings, and say what to do" },
-	{ "ps", VERB_PS, "list the sessions of all servers of this user" },
-	{ "stop", VERB_STOP, "stop a session by its id, whoever uses it" },
-	{ "gc", VERB_GC, "remove what ended servers have left behind" },
-	{ "exports", VERB_EXPORTS, "list the files that sessions have exported" },
-	{ "history", VERB_HISTORY, "list what was executed in a session, or check that nobody changed it" },
+	{ "mcp", VERB_MCP, "serve the Model Context Protocol on stdin and stdout", "[--env-file FILE]" },
+	{ "demo", VERB_DEMO, "a short tour through the real server, then how to set up your client",
+	  "[--env-file FILE]" },
+	{ "doctor", VERB_DOCTOR, "check the engine, images, folders and settings, and say what to do",
+	  "[--env-file FILE] [--json] [--probe]" },
+	{ "run", VERB_RUN, "run a program in a fresh sandbox, as if it ran here",
+	  "[--language L] [-d NAME==VERSION]... [--env NAME=VALUE]... [--file PATH]... [--export PATH]... [--timeout S] FILE|- [ARG]..." },
+	{ "setup", VERB_SETUP, "install and start an engine if none answers, and build the images",
+	  "[--env-file FILE] [--runtime NAME] [--engine-only]" },
+	{ "ps", VERB_PS, "list the sessions of all servers of this user", "[--env-file FILE] [--json] [--watch]" },
+	{ "stop", VERB_STOP, "stop a session by its id, whoever uses it", "[--env-file FILE] ID | --all" },
+	{ "gc", VERB_GC, "remove what ended servers have left behind", "[--env-file FILE] [--json]" },
+	{ "exports", VERB_EXPORTS, "list the files that sessions have exported",
+	  "[--env-file FILE] [--json] [--thread ID | --all]" },
+	{ "history", VERB_HISTORY, "list what was executed in a session, or check that nobody changed it", "[--env-file FILE] [--json] SESSION | --verify [SESSION]" },
 };
 
 void options_usage(FILE *to)
@@ -36,11 +48,21 @@ void options_usage(FILE *to)
 	      "  --verify         history: look whether the log, of one session or of all, is what was written\n"
 	      "  --thread ID      exports: those of another conversation\n"
 	      "  --all            stop: all sessions; exports: those of all conversations\n"
+	      "  --runtime NAME   setup: the image of this runtime only\n"
+	      "  --engine-only    setup: no images\n"
+	      "  --language L     run: instead of the one that the file's name tells\n"
+	      "  -d, --dependency NAME==VERSION\n"
+	      "                   run: install it first; NAME alone for any version\n"
+	      "  --env NAME=VALUE run: a variable of its environment\n"
+	      "  --file PATH      run: a file or folder to have in /workspace\n"
+	      "  --export PATH    run: a file or folder of the sandbox to bring here afterwards\n"
+	      "  --timeout S      run: seconds that it may take, at most 300\n"
 	      "  --help           this text\n"
 	      "  --version        name and version\n"
 	      "\n"
-	      "Exit codes: 0 done, 1 a doctor check failed, stop or history found no such session, or the log is\n"
-	      "not what was written, 100 wrong usage or setting, 111 the system, the engine or the store failed.\n",
+	      "Exit codes: 0 done, 1 a check of doctor failed, there is no such session or file, or the log is not what\n"
+	      "was written, 100 wrong usage or setting, 111 the system, the engine or the store failed. run: that of the program, else 1 for an error,\n"
+	      "124 for a time-out, 130 for an interrupt, 137 for memory.\n",
 	      to);
 }
 
@@ -53,6 +75,47 @@ static int find_verb(const char *name, struct options *o, struct fail *f)
 		}
 	}
 	return fail_set(f, FAIL_INVALID, "unknown verb '%s'", name);
+}
+
+static const struct option longs[] = {
+	{ "env-file", required_argument, NULL, 'e' },
+	{ "json", no_argument, NULL, 'j' },
+	{ "probe", no_argument, NULL, 'p' },
+	{ "watch", no_argument, NULL, 'w' },
+	{ "verify", no_argument, NULL, 'v' },
+	{ "thread", required_argument, NULL, 't' },
+	{ "all", no_argument, NULL, 'a' },
+	{ "language", required_argument, NULL, 'l' },
+	{ "dependency", required_argument, NULL, 'd' },
+	{ "env", required_argument, NULL, 'E' },
+	{ "file", required_argument, NULL, 'F' },
+	{ "export", required_argument, NULL, 'X' },
+	{ "timeout", required_argument, NULL, 'T' },
+	{ "runtime", required_argument, NULL, 'r' },
+	{ "engine-only", no_argument, NULL, 'o' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ "conformance-fixtures", no_argument, NULL, 'f' },
+	{ 0 },
+};
+
+void options_usage_line(FILE *to, enum verb verb)
+{
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+		if (verbs[i].verb == verb) {
+			fprintf(to, "usage: husk %s %s\n", verbs[i].name, verbs[i].usage);
+			return;
+		}
+	}
+	fputs("usage: husk VERB [OPTION]...\nhusk --help lists the verbs and options.\n", to);
+}
+
+void options_release(struct options *o)
+{
+	strv_release(&o->dependencies);
+	strv_release(&o->env);
+	strv_release(&o->files);
+	strv_release(&o->exports);
 }
 
 static int only_for(const char *option, const char *who, struct fail *f)
@@ -81,75 +144,144 @@ static int check(const struct options *o, struct fail *f)
 		return fail_set(f, FAIL_INVALID, "stop needs the id of a session, or --all");
 	if (o->verb == VERB_HISTORY && !o->session && !o->verify)
 		return fail_set(f, FAIL_INVALID, "history needs the id of a session, or --verify");
+	bool for_run = o->language || o->timeout || o->dependencies.n || o->env.n || o->files.n || o->exports.n;
+	if (for_run && o->verb != VERB_RUN)
+		return fail_set(f, FAIL_INVALID, "one of these options is for run only");
+	if ((o->runtime || o->engine_only) && o->verb != VERB_SETUP)
+		return only_for(o->runtime ? "runtime" : "engine-only", "setup", f);
+	if (o->verb == VERB_RUN && !o->program)
+		return fail_set(f, FAIL_INVALID, "run needs a file, or - for standard input");
 	if (o->fixtures && o->verb != VERB_MCP)
 		return only_for("conformance-fixtures", "mcp", f);
 	return 0;
 }
 
+static int take_env(struct options *o, const char *pair, struct fail *f)
+{
+	const char *equals = strchr(pair, '=');
+	if (!equals || equals == pair)
+		return fail_set(f, FAIL_INVALID, "--env needs NAME=VALUE");
+	strv_add(&o->env, pair);
+	return 0;
+}
+
+static int take_timeout(struct options *o, const char *text, struct fail *f)
+{
+	if (parse_u64(text, &o->timeout) < 0 || o->timeout < 1 || o->timeout > TIMEOUT_MAX)
+		return fail_set(f, FAIL_INVALID, "--timeout '%s' is not a number from 1 to %d", text, TIMEOUT_MAX);
+	return 0;
+}
+
+/* Those of run. */
+static int take_run_option(struct options *o, int c, struct fail *f)
+{
+	switch (c) {
+	case 'l':
+		o->language = optarg;
+		return 0;
+	case 'd':
+		strv_add(&o->dependencies, optarg);
+		return 0;
+	case 'E':
+		return take_env(o, optarg, f);
+	case 'F':
+		strv_add(&o->files, optarg);
+		return 0;
+	case 'X':
+		strv_add(&o->exports, optarg);
+		return 0;
+	default:
+		return take_timeout(o, optarg, f);
+	}
+}
+
+static int take_option(struct options *o, int c, char **argv, struct fail *f)
+{
+	switch (c) {
+	case 'e':
+		o->env_file = optarg;
+		return 0;
+	case 'j':
+		o->json = true;
+		return 0;
+	case 'p':
+		o->probe = true;
+		return 0;
+	case 'w':
+		o->watch = true;
+		return 0;
+	case 'v':
+		o->verify = true;
+		return 0;
+	case 't':
+		o->thread = optarg;
+		return 0;
+	case 'a':
+		o->all = true;
+		return 0;
+	case 'f':
+		o->fixtures = true;
+		return 0;
+	case 'r':
+		o->runtime = optarg;
+		return 0;
+	case 'o':
+		o->engine_only = true;
+		return 0;
+	case ':':
+		return fail_set(f, FAIL_INVALID, "option '%s' needs a value", argv[optind - 1]);
+	case '?':
+		return fail_set(f, FAIL_INVALID, "unknown option '%s'", argv[optind - 1]);
+	default:
+		return take_run_option(o, c, f);
+	}
+}
+
+/* Up to the first word that is no option, or all of them; optind is then where the words begin. 1: help or version is asked for. */
+static int take_options(struct options *o, int argc, char **argv, const char *letters, struct fail *f)
+{
+	opterr = 0;
+	optind = 0; /* starts over */
+	for (int c; (c = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
+		if (c == 'h' || c == 'V') {
+			o->verb = c == 'h' ? VERB_HELP : VERB_VERSION;
+			return 1;
+		}
+		if (take_option(o, c, argv, f) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int take_words(struct options *o, char **words, struct fail *f)
+{
+	if (o->verb == VERB_RUN) {
+		o->program = *words;
+		o->arguments = (const char *const *)words;
+		return 0;
+	}
+	if ((o->verb == VERB_STOP || o->verb == VERB_HISTORY) && *words)
+		o->session = *words++;
+	return *words ? fail_set(f, FAIL_INVALID, "unexpected argument '%s'", *words) : 0;
+}
+
 int options_parse(struct options *o, int argc, char **argv, struct fail *f)
 {
-	static const struct option longs[] = {
-		{ "env-file", required_argument, NULL, 'e' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "probe", no_argument, NULL, 'p' },
-		{ "watch", no_argument, NULL, 'w' },
-		{ "verify", no_argument, NULL, 'v' },
-		{ "thread", required_argument, NULL, 't' },
-		{ "all", no_argument, NULL, 'a' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
-		{ "conformance-fixtures", no_argument, NULL, 'f' },
-		{ 0 },
-	};
 	*o = (struct options){ .verb = VERB_HELP };
-	opterr = 0;
-	optind = 0; /* starts over, also for a second call in one process */
-	for (int c; (c = getopt_long(argc, argv, ":hV", longs, NULL)) != -1;) {
-		switch (c) {
-		case 'e':
-			o->env_file = optarg;
-			break;
-		case 'j':
-			o->json = true;
-			break;
-		case 'p':
-			o->probe = true;
-			break;
-		case 'w':
-			o->watch = true;
-			break;
-		case 'v':
-			o->verify = true;
-			break;
-		case 't':
-			o->thread = optarg;
-			break;
-		case 'a':
-			o->all = true;
-			break;
-		case 'f':
-			o->fixtures = true;
-			break;
-		case 'h':
-			o->verb = VERB_HELP;
-			return 0;
-		case 'V':
-			o->verb = VERB_VERSION;
-			return 0;
-		case ':':
-			return fail_set(f, FAIL_INVALID, "option '%s' needs a value", argv[optind - 1]);
-		default:
-			return fail_set(f, FAIL_INVALID, "unknown option '%s'", argv[optind - 1]);
-		}
-	}
+	int r = take_options(o, argc, argv, "+:hVd:", f);
+	if (r)
+		return r > 0 ? 0 : -1;
 	if (optind >= argc)
 		return fail_set(f, FAIL_INVALID, "no verb given");
-	if (find_verb(argv[optind], o, f) < 0)
+	argc -= optind;
+	argv += optind;
+	if (find_verb(argv[0], o, f) < 0)
 		return -1;
-	int rest = optind + 1;
-	if ((o->verb == VERB_STOP || o->verb == VERB_HISTORY) && rest < argc)
-		o->session = argv[rest++];
-	if (rest < argc)
-		return fail_set(f, FAIL_INVALID, "unexpected argument '%s'", argv[rest]);
+	/* What follows a program is the program's own. */
+	r = take_options(o, argc, argv, o->verb == VERB_RUN ? "+:hVd:" : ":hVd:", f);
+	if (r)
+		return r > 0 ? 0 : -1;
+	if (take_words(o, argv + optind, f) < 0)
+		return -1;
 	return check(o, f);
 }

@@ -3,6 +3,7 @@
 #define HUSK_CLI_OPTIONS_H
 
 #include "base/fail.h"
+#include "base/strv.h"
 
 enum verb {
 	VERB_HELP,
@@ -15,6 +16,8 @@ enum verb {
 	VERB_GC,
 	VERB_EXPORTS,
 	VERB_HISTORY,
+	VERB_RUN,
+	VERB_SETUP,
 };
 
 struct options {
@@ -28,10 +31,21 @@ struct options {
 	const char *thread;   /* exports; points into argv */
 	const char *session;  /* stop, history; points into argv */
 	bool fixtures;	      /* mcp, hidden: mcp/fixtures.h */
+	const char *runtime;  /* setup; points into argv */
+	bool engine_only;     /* setup */
+	/* run; all point into argv but for the lists */
+	const char *language;	      /* NULL = by the name of the program */
+	const char *program;	      /* - = standard input */
+	const char *const *arguments; /* NULL-terminated, the program first */
+	uint64_t timeout;	      /* seconds; 0 = as long as may be */
+	struct strv dependencies, env, files, exports;
 };
 
 /* -1 with f saying what is wrong. Prints nothing. */
 int options_parse(struct options *o, int argc, char **argv, struct fail *f);
+void options_release(struct options *o);
 void options_usage(FILE *to);
+/* The line that matters after a mistake: that of the verb, if there is one. */
+void options_usage_line(FILE *to, enum verb verb);
 
 #endif

@@ -30,11 +30,13 @@ FIELDS = {  # name: (what is right, test)
     "interrupt": ("a signal's name, as in SIGINT", lambda v: matches(r"SIG[A-Z0-9]+", v)),
     "env": ("an object of strings", lambda v: isinstance(v, dict) and list_of(r"[A-Za-z_][A-Za-z0-9_]*", list(v))
             and list_of(r"[^\x00]*", list(v.values()))),
+    "arguments": ("code that gives a program its arguments, with {} where they go: strings of JSON with a comma between them",
+                  lambda v: matches(r"[^\x00]+", v) and v.count("{}") == 1),
     "describe": ("text for a model", lambda v: matches(r"[^\x00]+", v)),
     "installer": ("an object of " + ", ".join(f"'{field}'" for field in ("command", "name", "version", "pinned", "rules", "settings")),
                   lambda v: is_installer(v)),
 }
-OPTIONAL = {"installer"}
+OPTIONAL = {"installer", "arguments"}
 # POSIX's extended expressions, as far as Python's read the same.
 EXPRESSION = r"[\x20-\x7e]+"
 INSTALLER = {
@@ -202,6 +204,7 @@ def c_installer(installer):
 
 
 def c_entry(manifest, entry):
+    arguments = f"\t.arguments = {c_string(manifest['arguments'])},\n" if "arguments" in manifest else ""
     installer = f"\t.installer = {c_installer(manifest['installer'])},\n" if "installer" in manifest else ""
     return (
         "{\n"
@@ -211,7 +214,7 @@ def c_entry(manifest, entry):
         f"\t.extension = {c_string(manifest['extension'])},\n"
         f"\t.image = {c_string(entry['tag'])},\n"
         f"\t.describe = {c_string(manifest['describe'])},\n"
-        f"{installer}"
+        f"{arguments}{installer}"
         "},\n"
     )
 

@@ -45,12 +45,18 @@ static void parses(void **state)
 	expect(ARGV(S("stop"), S("abc")), VERB_STOP, NULL, NULL);
 	expect(ARGV(S("stop"), S("--all")), VERB_STOP, NULL, NULL);
 	expect(ARGV(S("gc"), S("--json")), VERB_GC, NULL, NULL);
+	expect(ARGV(S("run"), S("--env-file=z"), S("a.py"), S("--env-file=its")), VERB_RUN, "z", NULL);
+	expect(ARGV(S("run"), S("-"), S("--json")), VERB_RUN, NULL, NULL);
 }
 
 static void complains(void **state)
 {
 	expect(ARGV(), 0, NULL, "no verb given");
 	expect(ARGV(S("fly")), 0, NULL, "unknown verb 'fly'");
+	expect(ARGV(S("run")), 0, NULL, "run needs a file, or - for standard input");
+	expect(ARGV(S("run"), S("--timeout=0"), S("x.py")), 0, NULL, "--timeout '0' is not a number from 1 to 300");
+	expect(ARGV(S("run"), S("--env"), S("X"), S("x.py")), 0, NULL, "--env needs NAME=VALUE");
+	expect(ARGV(S("ps"), S("--language=r")), 0, NULL, "one of these options is for run only");
 	expect(ARGV(S("mcp"), S("now")), 0, NULL, "unexpected argument 'now'");
 	expect(ARGV(S("history")), 0, NULL, "history needs the id of a session, or --verify");
 	expect(ARGV(S("history"), S("a"), S("b")), 0, NULL, "unexpected argument 'b'");

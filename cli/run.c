@@ -1,0 +1,508 @@
+/* One step after the other on the loop: a session, its files, its arguments, the program, its exports, the end. Whatever fails leads to the
+ * end, which is waited for. */
+#include "cli/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "cli/exit.h"
+#include "cli/pictures.h"
+#include "cli/report.h"
+#include "manager/manager.h"
+
+#define PROGRAM_MAX (8u << 20)
+#define TIMEOUT_MAX 300
+/* For the session to go. */
+#define END_MS 10000
+
+struct run_verb {
+	const struct options *options;
+	struct config config;
+	struct loop *loop;
+	struct manager *manager;
+	struct conversation *conversation;
+	struct op *op;
+	struct timer *deadline;
+	const struct runtime *runtime;
+	struct buf program;
+	struct strv env_text;
+	struct env_var *env;
+	struct strv dependency_text;
+	struct dependency *dependencies;
+	char *stem; /* of pictures */
+	char *session;
+	bool ending;
+	int code;
+};
+
+static void run_program(struct run_verb *r);
+
+/* --- the end ------------------------------------------------------------------------------------------------------- */
+
+static void on_gone(void *ctx, const struct fail *f UNUSED)
+{
+	struct run_verb *r = ctx;
+	r->op = NULL;
+	loop_stop(r->loop, r->code);
+}
+
+static void on_end_deadline(void *ctx)
+{
+	struct run_verb *r = ctx;
+	loop_stop(r->loop, r->code);
+}
+
+static void end(struct run_verb *r, int code)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	if (r->ending)
+		return;
+	r->ending = true;
+	r->code = code;
+	timer_start(r->deadline, END_MS, 0);
+	struct stop_request request = { .session_id = r->session, .on_done = on_gone, .ctx = r };
+	r->op = r->session ? manager_stop(r->conversation, &request, &f) : NULL;
+	if (!r->op)
+		loop_stop(r->loop, code);
+}
+
+/* A second one does not wait for the session to go. */
+static void on_signal(void *ctx, int signo)
+{
+	struct run_verb *r = ctx;
+	if (r->ending) {
+		loop_stop(r->loop, r->code);
+		return;
+	}
+	if (r->op)
+		op_cancel(take_ptr(r->op));
+	end(r, EXIT_SIGNALLED + signo);
+}
+
+/* Starts the next step, or ends with the reason why it cannot be. */
+static void began(struct run_verb *r, struct op *op, const struct fail *f)
+{
+	r->op = op;
+	if (!op)
+		end(r, report_fail(f));
+}
+
+/* --- exports ------------------------------------------------------------------------------------------------------- */
+
+static int copy_file(const char *from, const char *to)
+{
+	AUTO(closep) int in = open(from, O_RDONLY | O_CLOEXEC);
+	AUTO(closep) int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	struct stat st;
+	if (out < 0 || fstat(in, &st) < 0)
+		return -errno;
+	for (off_t left = st.st_size; left > 0;) {
+		ssize_t n = copy_file_range(in, NULL, out, NULL, (size_t)left, 0);
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		left -= n;
+	}
+	return 0;
+}
+
+/* Into the working directory, under its own name; a directory as a tar archive. */
+static bool bring(const struct copy_result *result)
+{
+	if (!result->success) {
+		report_fail(&result->failure);
+		return false;
+	}
+	AUTO(freep) char *name = xasprintf("%s%s", result->export.name, result->export.directory ? ".tar" : "");
+	int e = strchr(name, '/') ? -EINVAL : copy_file(result->export.host_path, name);
+	if (e < 0)
+		log_error("cannot write '%s': %s", name, strerror(-e));
+	else
+		fprintf(stderr, "export: %s\n", name);
+	return e == 0;
+}
+
+static void on_exported(void *ctx, const struct copy_result *results, size_t n, const struct fail *f)
+{
+	struct run_verb *r = ctx;
+	bool all = !f;
+	r->op = NULL;
+	if (f)
+		report_fail(f);
+	for (size_t i = 0; i < n; i++)
+		all &= bring(&results[i]);
+	end(r, all || r->code ? r->code : EXIT_NO);
+}
+
+static void bring_exports(struct run_verb *r)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	const struct strv *wanted = &r->options->exports;
+	if (!wanted->n) {
+		end(r, r->code);
+		return;
+	}
+	struct copy_request request = { .session_id = r->session,
+					.exports = (const char *const *)wanted->v,
+					.n = wanted->n,
+					.on_done = on_exported,
+					.ctx = r };
+	began(r, manager_copy(r->conversation, &request, &f), &f);
+}
+
+/* --- the program --------------------------------------------------------------------------------------------------- */
+
+static void on_output(void *ctx UNUSED, int stream, const char *text, size_t n)
+{
+	FILE *to = stream == 1 ? stdout : stderr;
+	fwrite(text, 1, n, to);
+	fflush(to);
+}
+
+/* sys.exit(3) is 3, sys.exit() 0, sys.exit("a text") 1. */
+static int code_of_error(const struct run_result *result)
+{
+	const char *message = result->error_message ? result->error_message : "";
+	uint64_t number;
+	if (!result->error_type || !streq(result->error_type, "SystemExit"))
+		return EXIT_NO;
+	if (!*message || streq(message, "None") || streq(message, "0"))
+		return EXIT_DONE;
+	return parse_u64(message, &number) == 0 ? (int)(number & 0xff) : EXIT_NO;
+}
+
+static int code_of(const struct run_result *result)
+{
+	switch (result->ending) {
+	case ENDING_OK:
+		return EXIT_DONE;
+	case ENDING_ERROR:
+		return code_of_error(result);
+	case ENDING_TIMEOUT:
+		return EXIT_TIME;
+	case ENDING_INTERRUPTED:
+		return EXIT_INTERRUPTED;
+	case ENDING_OOM:
+		return EXIT_MEMORY;
+	case ENDING_KERNEL_DIED:
+		if (result->has_exit_code)
+			return result->exit_code & 0xff;
+		return result->signal ? EXIT_SIGNALLED + result->signal : EXIT_NO;
+	default:
+		return EXIT_SYSTEM;
+	}
+}
+
+static void explain(const struct run_result *result, int code)
+{
+	bool exits = result->error_type && streq(result->error_type, "SystemExit");
+	const char *message = result->error_message ? result->error_message : "";
+	if (result->ending == ENDING_ERROR && !exits)
+		fprintf(stderr, "%s\n",
+			result->error_traceback && *result->error_traceback ? result->error_traceback : message);
+	else if (exits && code == EXIT_NO && !streq(message, "1"))
+		fprintf(stderr, "%s\n", message);
+	else if (result->ending != ENDING_OK && !exits &&
+		 !(result->ending == ENDING_KERNEL_DIED && result->has_exit_code))
+		log_error("%s", result->detail ? result->detail : ending_name(result->ending));
+}
+
+static void on_ran(void *ctx, const struct run_result *result, const struct fail *f)
+{
+	struct run_verb *r = ctx;
+	unsigned number = 1;
+	r->op = NULL;
+	if (!result) {
+		end(r, report_fail(f));
+		return;
+	}
+	r->code = code_of(result);
+	explain(result, r->code);
+	pictures_save(result, r->stem, &number);
+	bring_exports(r);
+}
+
+static void run_text(struct run_verb *r, const char *text, size_t n,
+		     void (*on_done)(void *, const struct run_result *, const struct fail *))
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	struct run_request request = { .kind = RUN_CODE,
+				       .session_id = r->session,
+				       .text = text,
+				       .len = n,
+				       .timeout_seconds = r->options->timeout ? r->options->timeout : TIMEOUT_MAX,
+				       .on_output = on_output,
+				       .on_done = on_done,
+				       .ctx = r };
+	began(r, manager_run(r->conversation, &request, &f), &f);
+}
+
+static void run_program(struct run_verb *r)
+{
+	run_text(r, buf_str(&r->program), r->program.len, on_ran);
+}
+
+static void on_arguments_set(void *ctx, const struct run_result *result, const struct fail *f)
+{
+	struct run_verb *r = ctx;
+	r->op = NULL;
+	if (result && result->ending == ENDING_OK) {
+		run_program(r);
+		return;
+	}
+	if (result)
+		log_error("the arguments could not be set: %s",
+			  result->error_message ? result->error_message : ending_name(result->ending));
+	end(r, f ? report_fail(f) : EXIT_SYSTEM);
+}
+
+/* The runtime's own code for it, with strings that every language of ours reads as JSON has them. */
+static void set_arguments(struct run_verb *r)
+{
+	const char *const *argument = r->options->arguments;
+	const char *hole = r->runtime->arguments ? strstr(r->runtime->arguments, "{}") : NULL;
+	AUTO(buf_release) struct buf code = { 0 };
+	if (!hole) {
+		run_program(r);
+		return;
+	}
+	buf_add(&code, r->runtime->arguments, (size_t)(hole - r->runtime->arguments));
+	for (size_t i = 0; argument[i]; i++) {
+		json_auto_t *string = json_string(argument[i]);
+		AUTO(freep) char *text = json_dumps(string, JSON_ENCODE_ANY);
+		buf_printf(&code, "%s%s", i ? ", " : "", text);
+	}
+	buf_printf(&code, "%s", hole + 2);
+	run_text(r, buf_str(&code), code.len, on_arguments_set);
+}
+
+/* --- the session and its files ------------------------------------------------------------------------------------- */
+
+static void on_imported(void *ctx, const struct copy_result *results, size_t n, const struct fail *f)
+{
+	struct run_verb *r = ctx;
+	r->op = NULL;
+	if (f) {
+		end(r, report_fail(f));
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (!results[i].success) {
+			report_fail(&results[i].failure);
+			end(r, EXIT_NO);
+			return;
+		}
+	}
+	set_arguments(r);
+}
+
+static void bring_files(struct run_verb *r)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	const struct strv *files = &r->options->files;
+	if (!files->n) {
+		set_arguments(r);
+		return;
+	}
+	AUTO(freep) struct import_item *items = xcalloc(files->n, sizeof(*items));
+	AUTO(strv_release) struct strv paths = { 0 };
+	for (size_t i = 0; i < files->n; i++) {
+		AUTO(freep) char *path = realpath(files->v[i], NULL);
+		strv_add(&paths, path ? path : files->v[i]);
+	}
+	for (size_t i = 0; i < files->n; i++)
+		items[i].source = paths.v[i];
+	struct copy_request request = {
+		.session_id = r->session, .imports = items, .n = files->n, .on_done = on_imported, .ctx = r
+	};
+	began(r, manager_copy(r->conversation, &request, &f), &f);
+}
+
+static void on_created(void *ctx, const struct create_result *result, const struct fail *f)
+{
+	struct run_verb *r = ctx;
+	r->op = NULL;
+	if (f) {
+		end(r, report_fail(f));
+		return;
+	}
+	r->session = xstrdup(result->session->id);
+	bring_files(r);
+}
+
+static void on_install_output(void *ctx UNUSED, const char *text, size_t n)
+{
+	on_output(NULL, 2, text, n);
+}
+
+static void create(struct run_verb *r)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	struct create_request request = { .runtime = r->runtime,
+					  .network = r->config.network_enabled,
+					  .dependencies = r->dependencies,
+					  .n_dependencies = r->dependency_text.n / 2,
+					  .env = r->env,
+					  .n_env = r->env_text.n / 2,
+					  .on_output = on_install_output,
+					  .on_done = on_created,
+					  .ctx = r };
+	began(r, manager_create(r->conversation, &request, &f), &f);
+}
+
+/* --- what is asked for --------------------------------------------------------------------------------------------- */
+
+/* "left<separator>right" in parts; right is "" where there is no separator. */
+static void split(struct strv *parts, const char *text, const char *separator)
+{
+	const char *at = strstr(text, separator);
+	AUTO(freep) char *left = at ? xstrndup(text, (size_t)(at - text)) : xstrdup(text);
+	strv_add(parts, left);
+	strv_add(parts, at ? at + strlen(separator) : "");
+}
+
+static void take_lists(struct run_verb *r)
+{
+	const struct options *o = r->options;
+	for (size_t i = 0; i < o->dependencies.n; i++)
+		split(&r->dependency_text, o->dependencies.v[i], "==");
+	r->dependencies = xcalloc(o->dependencies.n, sizeof(*r->dependencies));
+	for (size_t i = 0; i < o->dependencies.n; i++)
+		r->dependencies[i] =
+			(struct dependency){ r->dependency_text.v[2 * i], r->dependency_text.v[2 * i + 1] };
+	for (size_t i = 0; i < o->env.n; i++)
+		split(&r->env_text, o->env.v[i], "=");
+	r->env = xcalloc(o->env.n, sizeof(*r->env));
+	for (size_t i = 0; i < o->env.n; i++)
+		r->env[i] = (struct env_var){ r->env_text.v[2 * i], r->env_text.v[2 * i + 1] };
+}
+
+static int read_program(struct run_verb *r)
+{
+	const char *path = r->options->program;
+	bool input = streq(path, "-");
+	AUTO(closep) int fd = input ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+	r->program.max = PROGRAM_MAX;
+	for (ssize_t n = 1; n > 0;) {
+		uint8_t *at = fd < 0 ? NULL : buf_reserve(&r->program, 65536);
+		n = at ? read(fd, at, 65536) : -1;
+		if (n < 0) {
+			log_error("cannot read '%s': %s", path,
+				  fd < 0 || at ? strerror(errno) : "it is larger than 8 MiB");
+			return -1;
+		}
+		r->program.len += (size_t)n;
+	}
+	return 0;
+}
+
+/* By --language, or by the ending of the file's name; the first for standard input. */
+static int choose_language(struct run_verb *r)
+{
+	size_t n;
+	const char *wanted = r->options->language, *dot = strrchr(r->options->program, '.');
+	if (!wanted && streq(r->options->program, "-"))
+		wanted = runtime_list(&n)->name;
+	if (!wanted && dot && !strchr(dot, '/'))
+		wanted = dot + 1;
+	r->runtime = wanted ? runtime_find(wanted) : NULL;
+	if (r->runtime)
+		return 0;
+	const struct runtime *list = runtime_list(&n);
+	log_error("no language is called '%s'; --language is one of:", wanted ? wanted : r->options->program);
+	for (size_t i = 0; i < n; i++)
+		log_error("  %s (%s)", list[i].name, list[i].title);
+	return -1;
+}
+
+/* The user names them: that is leave enough. */
+static int allow_files(struct run_verb *r)
+{
+	const struct strv *files = &r->options->files;
+	for (size_t i = 0; i < files->n; i++) {
+		AUTO(freep) char *path = realpath(files->v[i], NULL);
+		if (!path) {
+			log_error("cannot read '%s': %s", files->v[i], strerror(errno));
+			return -1;
+		}
+		strv_add(&r->config.import_allowed_dirs, path);
+	}
+	return 0;
+}
+
+/* Beside the program: plot.py makes plot-1.png. */
+static char *stem_of(const char *program)
+{
+	const char *dot = strrchr(program, '.'), *slash = strrchr(program, '/');
+	if (streq(program, "-"))
+		return xstrdup("husk-run");
+	return dot && dot > program && (!slash || dot > slash + 1) ? xstrndup(program, (size_t)(dot - program)) :
+								     xstrdup(program);
+}
+
+/* --- life ---------------------------------------------------------------------------------------------------------- */
+
+static int go(struct run_verb *r)
+{
+	uint64_t random[2] = { 0 };
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return EXIT_SYSTEM;
+	AUTO(freep) char *id =
+		xasprintf("run-%016llx%016llx", (unsigned long long)random[0], (unsigned long long)random[1]);
+	r->loop = loop_new();
+	r->manager = manager_new(r->loop, &r->config);
+	manager_leave_nothing(r->manager);
+	r->conversation = conversation_open(r->manager, &(struct conversation_spec){ .id = id });
+	r->deadline = timer_new(r->loop, on_end_deadline, r);
+	struct signals *signals = signals_new(r->loop, on_signal, r);
+	create(r);
+	int code = r->ending && !r->op ? r->code : loop_run(r->loop);
+	signals_free(signals);
+	timer_free(r->deadline);
+	manager_free(r->manager);
+	loop_free(r->loop);
+	return code;
+}
+
+static int prepare(struct run_verb *r)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	take_lists(r);
+	if (env_check(r->env, r->options->env.n, &f) < 0)
+		return report_fail(&f);
+	if (choose_language(r) < 0)
+		return EXIT_USAGE;
+	if (r->options->arguments[0] && r->options->arguments[1] && !r->runtime->arguments) {
+		log_error("programs in %s take no arguments here", r->runtime->name);
+		return EXIT_USAGE;
+	}
+	r->stem = stem_of(r->options->program);
+	return read_program(r) < 0 || allow_files(r) < 0 ? EXIT_NO : EXIT_DONE;
+}
+
+int run_run(const struct options *options)
+{
+	struct run_verb r = { .options = options };
+	AUTO(fail_release) struct fail f = { 0 };
+	int code = EXIT_USAGE;
+	if (config_load(&r.config, options->env_file, &f) < 0)
+		report_fail(&f);
+	else if ((code = prepare(&r)) == EXIT_DONE)
+		code = go(&r);
+	buf_release(&r.program);
+	strv_release(&r.env_text);
+	strv_release(&r.dependency_text);
+	free(r.env);
+	free(r.dependencies);
+	free(r.stem);
+	free(r.session);
+	config_release(&r.config);
+	return code;
+}

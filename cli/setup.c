@@ -1,0 +1,77 @@
+#include "cli/setup.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/dirs.h"
+#include "base/log.h"
+#include "base/strv.h"
+#include "cli/exit.h"
+#include "manager/manager.h"
+
+/* Where the recipes are, seen from the folder of this program: installed (bin beside share), or in the folder that it was built in. */
+static const struct {
+	const char *script, *images;
+} places[] = {
+	{ "../share/husk/setup-docker.sh", "../share/husk/images.json" },
+	{ "../setup-docker.sh", "images.json" },
+};
+
+static char *folder_of_self(void)
+{
+	char *self = realpath("/proc/self/exe", NULL);
+	char *slash = self ? strrchr(self, '/') : NULL;
+	if (slash)
+		*slash = '\0';
+	return self;
+}
+
+static int find_recipes(char **ret_script, char **ret_images)
+{
+	AUTO(freep) char *here = folder_of_self();
+	for (size_t i = 0; here && i < ARRAY_LEN(places); i++) {
+		AUTO(freep) char *script = xasprintf("%s/%s", here, places[i].script);
+		AUTO(freep) char *images = xasprintf("%s/%s", here, places[i].images);
+		if (access(script, X_OK) < 0 || access(images, R_OK) < 0)
+			continue;
+		*ret_script = take_ptr(script);
+		*ret_images = take_ptr(images);
+		return 0;
+	}
+	log_error("the recipes of the images are not beside this program");
+	log_error(
+		"Install Husk as a whole (make install, or one of its packages), or run ./setup-docker.sh in its folder.");
+	return -1;
+}
+
+int setup_run(const struct options *options)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(strv_release) struct strv argv = { 0 };
+	AUTO(freep) char *script = NULL;
+	AUTO(freep) char *images = NULL;
+	AUTO(freep) char *logs = NULL;
+	struct config config = { 0 };
+	if (config_load(&config, options->env_file, &f) < 0) {
+		log_error("%s", f.message);
+		return EXIT_USAGE;
+	}
+	logs = xasprintf("%s/setup", config.state_dir);
+	config_release(&config);
+	if (find_recipes(&script, &images) < 0)
+		return EXIT_SYSTEM;
+	int r = dirs_make(logs);
+	if (r < 0) {
+		log_error("cannot make the folder '%s': %s", logs, strerror(-r));
+		return EXIT_SYSTEM;
+	}
+	strv_add_all(&argv, script, "--images", images, "--logs", logs, NULL);
+	if (options->runtime)
+		strv_add_all(&argv, "--runtime", options->runtime, NULL);
+	if (options->engine_only)
+		strv_add(&argv, "--engine-only");
+	execv(script, strv_argv(&argv));
+	log_error("cannot run '%s': %s", script, strerror(errno));
+	return EXIT_SYSTEM;
+}

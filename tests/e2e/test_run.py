@@ -1,0 +1,152 @@
+"""husk run: a program as if it ran here."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+from harness import PATIENCE, clean_env, docker, husk_binary, store_id, store_label, store_rows
+
+
+@pytest.fixture
+def run(tmp_path):
+    """run(options…, text=program): done in a folder of its own, and nothing is left in the engine."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    home = tmp_path / "home"
+    home.mkdir()
+
+    def run_one(*arguments, text=None, **settings):
+        env = clean_env(home, **settings)
+        done = subprocess.run([husk_binary(), "run", *map(str, arguments)], input=text, capture_output=True, text=True, env=env, cwd=folder,
+                              timeout=PATIENCE * 2, check=False)
+        if store_id(env):
+            assert docker("ps", "--all", "--quiet", "--filter", store_label(env)) == ""
+        return done
+
+    run_one.folder = folder
+    run_one.env = clean_env(home)
+    return run_one
+
+
+PROGRAMS = {
+    "py": "import sys\nprint('args', sys.argv[1:])\nprint('to stderr', file=sys.stderr)\nsys.exit(3)\n",
+    "js": "console.log('args', process.argv.slice(2)); console.error('to stderr'); process.exit(3)\n",
+    "R": "cat('args', commandArgs(TRUE), '\\n'); message('to stderr'); quit(status = 3)\n",
+}
+
+
+@pytest.mark.parametrize("ending", PROGRAMS)
+def test_arguments_output_and_exit_code(run, ending):
+    (run.folder / f"p.{ending}").write_text(PROGRAMS[ending])
+    done = run(f"p.{ending}", "one", "--two", 'thr"ee\\ é')
+    shown = {"py": "args ['one', '--two', 'thr\"ee\\\\ é']\n", "js": "args [ 'one', '--two', 'thr\"ee\\\\ é' ]\n",
+             "R": 'args one --two thr"ee\\ é \n'}[ending]
+    assert (done.returncode, done.stdout) == (3, shown), done
+    assert "to stderr" in done.stderr
+
+
+@pytest.mark.parametrize("program, code, words", [
+    ("1 / 0", 1, "ZeroDivisionError"),
+    ("raise SystemExit", 0, ""),
+    ("import sys; sys.exit('a message')", 1, "a message"),
+    ("import os; os._exit(7)", 7, ""),
+    ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", 139, ""),
+    ("x = 5", 0, ""),
+])
+def test_exit_codes_of_programs_on_stdin(run, program, code, words):
+    done = run("-", text=program)
+    assert (done.returncode, done.stdout) == (code, ""), done
+    assert words in done.stderr
+
+
+def test_time_and_memory(run):
+    assert run("--timeout", "1", "-", text="while True: pass").returncode == 124
+    small = {"CONTAINER_MEMORY_LIMIT": "400m", "CONTAINER_TMPFS_SIZE": "32m"}
+    assert run("-", text="x = bytearray(10**9)", **small).returncode == 137
+
+
+def test_an_interrupt(run):
+    child = subprocess.Popen([husk_binary(), "run", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=run.env)
+    child.stdin.write("print('began', flush=True)\nwhile True: pass\n")
+    child.stdin.close()
+    assert child.stdout.readline() == "began\n"
+    child.send_signal(signal.SIGINT)
+    assert child.wait(PATIENCE) == 130
+    child.stdout.close()
+    assert docker("ps", "--all", "--quiet", "--filter", store_label(run.env)) == ""
+
+
+def test_pictures_files_environment_and_exports(run):
+    (run.folder / "data.txt").write_text("from here")
+    (run.folder / "plot.py").write_text("""
+import os, matplotlib.pyplot as plt
+plt.plot([1, 2]); plt.show()
+plt.figure(); plt.plot([2, 1]); plt.show()
+print(open("data.txt").read(), os.environ["GREETING"])
+open("out.txt", "w").write("out")
+os.mkdir("folder"); open("folder/x", "w").write("x")
+""")
+    done = run("--file", "data.txt", "--env", "GREETING=a=b", "--export", "out.txt", "--export", "folder", "plot.py")
+    assert (done.returncode, done.stdout) == (0, "from here a=b\n"), done
+    for name in ("plot-1.png", "plot-2.png"):
+        assert (run.folder / name).read_bytes().startswith(b"\x89PNG")
+    assert (run.folder / "out.txt").read_text() == "out"
+    assert (run.folder / "folder.tar").exists()
+    assert "picture: plot-1.png" in done.stderr and "export: out.txt" in done.stderr
+
+
+def test_the_language_can_be_chosen(run):
+    assert run("--language", "node", "-", text="console.log(typeof process)").stdout == "object\n"
+
+
+def test_dependencies(run, index):
+    """In the version asked for; installs that fail end with the installer's words."""
+    program = "from importlib.metadata import version; print(version('husk-demo'))"
+    done = run("-d", "husk-demo==1.5", "-", text=program, **index.pip())
+    rows = store_rows(run.env, "SELECT image FROM dependency_sets")
+    for row in rows:
+        docker("rmi", "--force", row[0], check=False)
+    assert (done.returncode, done.stdout) == (0, "1.5\n"), done
+    done = run("-d", "husk-nothing", "-", text=program, **index.pip())
+    assert done.returncode == 111 and "husk-nothing" in done.stderr
+
+
+@pytest.mark.parametrize("arguments, code, words", [
+    (("missing.py",), 1, "missing.py"),
+    (("--file", "missing", "-"), 1, "missing"),
+    (("--export", "missing", "-"), 1, "missing"),
+    (("--language", "cobol", "-"), 100, "cobol"),
+    (("no-ending",), 100, "no-ending"),
+    (("--nonsense", "-"), 100, "usage: husk run "),
+    ((), 100, "usage: husk run "),
+    (("--env", "=x", "-"), 100, "NAME=VALUE"),
+])
+def test_bad_input(run, arguments, code, words):
+    done = run(*arguments, text="")
+    assert (done.returncode, done.stdout) == (code, ""), done
+    assert words in done.stderr
+
+
+def test_no_engine(run, tmp_path):
+    done = run("-", text="1", DOCKER_HOST=f"unix://{tmp_path}/none.sock")
+    assert done.returncode == 111
+    assert "husk doctor" in done.stderr or "husk setup" in done.stderr
+
+
+def test_a_bad_setting(run):
+    done = run("-", text="1", CONTAINER_MEMORY_LIMIT="lots")
+    assert done.returncode == 100 and "CONTAINER_MEMORY_LIMIT" in done.stderr
+
+
+def test_output_comes_while_it_runs(run):
+    """The program waits for the test, which has read its first line."""
+    child = subprocess.Popen([husk_binary(), "run", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=run.env)
+    child.stdin.write("import os, time\nprint('first', flush=True)\nwhile not os.path.exists('/tmp/go'): time.sleep(0.01)\nprint('last')\n")
+    child.stdin.close()
+    assert child.stdout.readline() == "first\n"
+    container = docker("ps", "--quiet", "--filter", store_label(run.env))
+    docker("exec", "--user", "65532", container, "touch", "/tmp/go")
+    assert child.stdout.read() == "last\n"
+    child.stdout.close()
+    assert child.wait(PATIENCE) == os.EX_OK
