@@ -2,7 +2,10 @@
 BUILD ?= build
 export BUILD
 
-.PHONY: all build-deps test-deps compile images run test test-long measure fuzz format clean
+# make install: the prefix of the installed tree; DESTDIR goes in front of it.
+PREFIX ?= /usr/local
+
+.PHONY: all install build-deps test-deps compile images run test test-long measure fuzz format clean
 
 all: build-deps compile
 
@@ -15,6 +18,13 @@ test-deps:
 compile:
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
 	@ninja -C $(BUILD)
+
+# A build of its own, optimised as a release.
+install:
+	@test -f $(BUILD)-install/build.ninja || meson setup $(BUILD)-install --buildtype release >/dev/null
+	@meson configure $(BUILD)-install --prefix $(PREFIX)
+	@ninja -C $(BUILD)-install
+	@meson install -C $(BUILD)-install --no-rebuild --quiet
 
 images:
 	@./setup-docker.sh --images $(BUILD)/images.json

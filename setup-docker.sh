@@ -7,13 +7,14 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 usage() {
 	cat <<-'EOF'
-	usage: setup-docker.sh [--engine-only] [--runtime NAME] [--images FILE]
+	usage: setup-docker.sh [--engine-only] [--runtime NAME] [--images FILE] [--logs DIRECTORY]
 
 	Installs and starts a Docker engine if none answers, then builds the images of Husk's runtimes.
 
 	  --engine-only    stop once the engine answers
 	  --runtime NAME   build the images of this runtime only; one of runtimes/contrib/ is added to the build first
 	  --images FILE    the list of images that the build wrote (default: $HUSK_IMAGES, else build/images.json)
+	  --logs DIRECTORY where the builders' words are kept (default: beside that list)
 	  --help           this text
 
 	An engine that DOCKER_HOST or the docker context names is used, never installed or started.
@@ -21,6 +22,7 @@ usage() {
 }
 
 engine_only=false
+logs=
 only_runtime=
 images=${HUSK_IMAGES:-$here/build/images.json}
 local_socket=/var/run/docker.sock
@@ -217,13 +219,15 @@ print(",".join(sorted({*chosen, sys.argv[1]})) if sys.argv[1] not in chosen else
 # The fields of each runtime in $images, one runtime a line, or those of $only_runtime.
 list_images() {
 	python3 - "$images" "$only_runtime" <<-'EOF'
-	import json, sys
+	import json, os, sys
 	images = json.load(open(sys.argv[1], encoding="utf-8"))
 	chosen = [i for i in images if sys.argv[2] in ("", i["name"])]
 	if not chosen:
 	    sys.exit(f"error: no runtime '{sys.argv[2]}'; there are: {', '.join(i['name'] for i in images)}")
+	here = os.path.dirname(os.path.abspath(sys.argv[1]))  # paths of an installed list are relative to it
 	for i in chosen:
-	    rest = (i["folder"], i["client"], i["debian_tag"], i["adapter_tag"] or "-", ":".join(i["tools"]), *i["files"])
+	    rest = (os.path.join(here, i["folder"]), os.path.join(here, i["client"]), i["debian_tag"], i["adapter_tag"] or "-",
+	            ":".join(os.path.join(here, tool) for tool in i["tools"]), *i["files"])
 	    print(i["name"], i["base_tag"], i["packages_tag"], i["tag"], *rest, sep="\t")
 	EOF
 }
@@ -245,9 +249,9 @@ choose_builder() {
 }
 
 ensure_images() {
-	local list line fields missing=() logs
+	local list line fields missing=()
 	[ -f "$images" ] || die "$images is not there" "Build first: make"
-	logs=$(cd "$(dirname "$images")" && pwd)
+	logs=$(cd "${logs:-$(dirname "$images")}" && pwd)
 	if command -v flock >/dev/null; then
 		exec {lock}>"$logs/.setup-docker.lock"
 		flock "$lock" # two runs at once would build everything twice
@@ -429,6 +433,7 @@ while [ $# -gt 0 ]; do
 	--engine-only) engine_only=true ;;
 	--runtime) only_runtime=${2:?--runtime needs a name} && shift ;;
 	--images) images=${2:?--images needs a file} && shift ;;
+	--logs) logs=${2:?--logs needs a directory} && shift ;;
 	--help | -h) usage && exit 0 ;;
 	*) usage >&2 && exit 2 ;;
 	esac

@@ -2,7 +2,7 @@
 
 #include "manager/manager.h"
 
-#define SET_UP "Run ./setup-docker.sh in the Husk folder, then `husk doctor`."
+#define SET_UP "Run `husk setup`, then `husk doctor`."
 #define LOOK_AT_ENGINE "Run `husk doctor` to see what the engine answers."
 #define MAKE_ROOM "`husk ps` lists the sessions, `husk stop ID` ends one."
 

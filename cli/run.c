@@ -12,7 +12,6 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/log.h"
-#include "base/parse.h"
 #include "cli/exit.h"
 #include "cli/pictures.h"
 #include "cli/report.h"
@@ -166,25 +165,37 @@ static void on_output(void *ctx UNUSED, int stream, const char *text, size_t n)
 	fflush(to);
 }
 
-/* sys.exit(3) is 3, sys.exit() 0, sys.exit("a text") 1. */
-static int code_of_error(const struct run_result *result)
+/* How the kernels word an exit that ends the cell alone: the type, and what stands before the number. */
+static const struct {
+	const char *type, *before;
+} exits[] = { { "SystemExit", "exit status " },
+	      { "ProcessExit", "process.exit(" },
+	      { "quit", "q() was called with status " } };
+#define EXIT_WORDS "the cell ended here"
+
+/* Whether the program ended itself; *ret is its exit code, 1 where it gave a text instead. */
+static bool has_exited(const struct run_result *result, int *ret)
 {
-	const char *message = result->error_message ? result->error_message : "";
-	uint64_t number;
-	if (!result->error_type || !streq(result->error_type, "SystemExit"))
-		return EXIT_NO;
-	if (!*message || streq(message, "None") || streq(message, "0"))
-		return EXIT_DONE;
-	return parse_u64(message, &number) == 0 ? (int)(number & 0xff) : EXIT_NO;
+	const char *message = result->error_message;
+	for (size_t i = 0; result->error_type && message && i < ARRAY_LEN(exits); i++) {
+		if (!streq(result->error_type, exits[i].type) || !strstr(message, EXIT_WORDS))
+			continue;
+		size_t n = strlen(exits[i].before);
+		bool has_number = strncmp(message, exits[i].before, n) == 0;
+		*ret = has_number ? (int)(strtoul(message + n, NULL, 10) & 0xff) : EXIT_NO;
+		return true;
+	}
+	return false;
 }
 
 static int code_of(const struct run_result *result)
 {
+	int code;
 	switch (result->ending) {
 	case ENDING_OK:
 		return EXIT_DONE;
 	case ENDING_ERROR:
-		return code_of_error(result);
+		return has_exited(result, &code) ? code : EXIT_NO;
 	case ENDING_TIMEOUT:
 		return EXIT_TIME;
 	case ENDING_INTERRUPTED:
@@ -200,18 +211,28 @@ static int code_of(const struct run_result *result)
 	}
 }
 
-static void explain(const struct run_result *result, int code)
+/* sys.exit("a text") prints it. */
+static void explain_exit(const char *message)
 {
-	bool exits = result->error_type && streq(result->error_type, "SystemExit");
-	const char *message = result->error_message ? result->error_message : "";
-	if (result->ending == ENDING_ERROR && !exits)
-		fprintf(stderr, "%s\n",
-			result->error_traceback && *result->error_traceback ? result->error_traceback : message);
-	else if (exits && code == EXIT_NO && !streq(message, "1"))
-		fprintf(stderr, "%s\n", message);
-	else if (result->ending != ENDING_OK && !exits &&
-		 !(result->ending == ENDING_KERNEL_DIED && result->has_exit_code))
+	const char *end = strstr(message, " (" EXIT_WORDS);
+	if (end && strncmp(message, exits[0].before, strlen(exits[0].before)) != 0)
+		fprintf(stderr, "%.*s\n", (int)(end - message), message);
+}
+
+static void explain(const struct run_result *result)
+{
+	const char *message = result->error_message ? result->error_message : "", *traceback = result->error_traceback;
+	int code;
+	if (result->ending == ENDING_OK || (result->ending == ENDING_KERNEL_DIED && result->has_exit_code))
+		return;
+	if (has_exited(result, &code)) {
+		if (streq(result->error_type, exits[0].type))
+			explain_exit(message);
+	} else if (result->ending == ENDING_ERROR) {
+		fprintf(stderr, "%s\n", traceback && *traceback ? traceback : message);
+	} else {
 		log_error("%s", result->detail ? result->detail : ending_name(result->ending));
+	}
 }
 
 static void on_ran(void *ctx, const struct run_result *result, const struct fail *f)
@@ -224,7 +245,7 @@ static void on_ran(void *ctx, const struct run_result *result, const struct fail
 		return;
 	}
 	r->code = code_of(result);
-	explain(result, r->code);
+	explain(result);
 	pictures_save(result, r->stem, &number);
 	bring_exports(r);
 }
@@ -432,6 +453,8 @@ static int allow_files(struct run_verb *r)
 			log_error("cannot read '%s': %s", files->v[i], strerror(errno));
 			return -1;
 		}
+		char *slash = strrchr(path, '/');
+		slash[slash == path] = '\0'; /* its folder */
 		strv_add(&r->config.import_allowed_dirs, path);
 	}
 	return 0;

@@ -20,8 +20,8 @@ struct runtime {
 	const char *const *aliases; /* NULL-terminated */
 	const char *extension;
 	const char *image;
-	const char *describe;		   /* for a model: what it offers */
-	const char *arguments;		   /* code that sets a program's arguments, {} = JSON strings; NULL if there is none */
+	const char *describe;  /* for a model: what it offers */
+	const char *arguments; /* code that sets a program's arguments, {} = JSON strings; NULL if there is none */
 	const struct installer *installer; /* NULL if it takes none */
 };
 

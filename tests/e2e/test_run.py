@@ -5,7 +5,7 @@ import signal
 import subprocess
 
 import pytest
-from harness import PATIENCE, clean_env, docker, husk_binary, store_id, store_label, store_rows
+from harness import PATIENCE, clean_env, docker, husk_binary, store_id, store_label, store_rows, wait_until
 
 
 @pytest.fixture
@@ -20,8 +20,8 @@ def run(tmp_path):
         env = clean_env(home, **settings)
         done = subprocess.run([husk_binary(), "run", *map(str, arguments)], input=text, capture_output=True, text=True, env=env, cwd=folder,
                               timeout=PATIENCE * 2, check=False)
-        if store_id(env):
-            assert docker("ps", "--all", "--quiet", "--filter", store_label(env)) == ""
+        if store_id(env):  # what an install leaves goes behind its back
+            wait_until(lambda: not docker("ps", "--all", "--quiet", "--filter", store_label(env)), what="the end of its containers")
         return done
 
     run_one.folder = folder

@@ -254,7 +254,9 @@ class Guard:
 def waiting(deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Iterator[Any]:
     """The wait of one call: (struct, guard). Python's own signals are looked after while it lasts, so that Ctrl-C cancels."""
     guard = Guard()
-    nothing: Callable[[], None] = lambda: None  # running any of Python's code is enough for its signals
+
+    def nothing() -> None:  # running any of Python's code is enough for its signals
+        pass
 
     def on_idle(_: Any) -> int:
         guard.call(nothing)

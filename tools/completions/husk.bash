@@ -1,0 +1,40 @@
+# Completion of husk(1) for bash.
+_husk() {
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb='' i
+	local verbs='mcp demo doctor run setup ps stop gc exports history'
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		[[ ${COMP_WORDS[i]} == -* || ${COMP_WORDS[i - 1]} == --env-file ]] || {
+			verb=${COMP_WORDS[i]}
+			break
+		}
+	done
+	case $before in
+	--env-file | --file)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	--language | --runtime)
+		mapfile -t COMPREPLY < <(compgen -W 'python node r' -- "$word")
+		return
+		;;
+	esac
+	local options='--env-file --help'
+	case $verb in
+	'') options="$verbs --env-file --help --version" ;;
+	doctor) options+=' --json --probe' ;;
+	run) options+=' --language --dependency --env --file --export --timeout' ;;
+	setup) options+=' --runtime --engine-only' ;;
+	ps) options+=' --json --watch' ;;
+	gc | history) options+=' --json' ;;
+	exports) options+=' --json --thread --all' ;;
+	stop) options+=' --all' ;;
+	esac
+	if [[ $verb == run && $word != -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+	elif [[ ($verb == stop || $verb == history) && $word != -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(husk ps 2>/dev/null | awk 'NR > 1 && NF > 3 { print $1 }')" -- "$word")
+	else
+		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
+	fi
+}
+complete -o filenames -F _husk husk
