@@ -26,7 +26,8 @@ static const struct {
 	{ "gc", VERB_GC, "remove what ended servers have left behind", "[--env-file FILE] [--json]" },
 	{ "exports", VERB_EXPORTS, "list the files that sessions have exported",
 	  "[--env-file FILE] [--json] [--thread ID | --all]" },
-	{ "history", VERB_HISTORY, "list what was executed in a session, or check that nobody changed it", "[--env-file FILE] [--json] SESSION | --verify [SESSION]" },
+	{ "history", VERB_HISTORY, "list what was executed in a session, or check that nobody changed it",
+	  "[--env-file FILE] [--json] SESSION | --verify [SESSION]" },
 };
 
 void options_usage(FILE *to)
