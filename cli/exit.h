@@ -4,8 +4,9 @@
 
 enum {
 	EXIT_DONE = 0,
-	EXIT_NO =
-		1, /* doctor: a check failed; stop, history: no such session; history --verify: the log was changed; run: an error, or no such file */
+	/* doctor: a check failed; stop, history: no such session; history --verify: the log was changed; run: an error, or no such
+	 * file */
+	EXIT_NO = 1,
 	EXIT_USAGE = 100,  /* wrong usage, or a bad setting */
 	EXIT_SYSTEM = 111, /* the system, the engine or the store failed */
 	/* Of run only; a program's own exit code comes before these. */

@@ -62,8 +62,8 @@ void options_usage(FILE *to)
 	      "  --version        name and version\n"
 	      "\n"
 	      "Exit codes: 0 done, 1 a check of doctor failed, there is no such session or file, or the log is not what\n"
-	      "was written, 100 wrong usage or setting, 111 the system, the engine or the store failed. run: that of the program, else 1 for an error,\n"
-	      "124 for a time-out, 130 for an interrupt, 137 for memory.\n",
+	      "was written, 100 wrong usage or setting, 111 the system, the engine or the store failed. run: that of the\n"
+	      "program, else 1 for an error, 124 for a time-out, 130 for an interrupt, 137 for memory.\n",
 	      to);
 }
 

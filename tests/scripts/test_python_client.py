@@ -58,7 +58,7 @@ def test_a_command(session):
 
 
 def test_pictures(session, tmp_path):
-    result = session.run("import matplotlib.pyplot as plt; plt.plot([1, 2]); None")
+    result = session.run("import matplotlib.pyplot as plt; plt.plot([1, 2]); None", timeout=150)
     (picture,) = result.pictures
     assert picture.type == picture["type"] == "image/png"
     assert picture.bytes().startswith(b"\x89PNG") and base64.b64decode(picture["data"]) == picture.bytes()
@@ -77,7 +77,8 @@ def test_a_notebook_shows_pictures_and_tables(session, monkeypatch, capsys):
     module.display = lambda bundle, raw: shown.append(bundle)
     monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
     monkeypatch.setitem(sys.modules, "IPython.display", module)
-    session.run("import pandas as pd, matplotlib.pyplot as plt; plt.plot([1]); print('text'); pd.DataFrame({'a': [1]})")._ipython_display_()
+    session.run("import pandas as pd, matplotlib.pyplot as plt; plt.plot([1]); print('text'); pd.DataFrame({'a': [1]})",
+                timeout=150)._ipython_display_()
     assert capsys.readouterr().out == "text\n"
     assert "image/png" in shown[0] and "<table" in shown[1]["text/html"]
     session.run("1 / 0")._ipython_display_()

@@ -25,7 +25,8 @@ _husk() {
 	run) options+=' --language --dependency --env --file --export --timeout' ;;
 	setup) options+=' --runtime --engine-only' ;;
 	ps) options+=' --json --watch' ;;
-	gc | history) options+=' --json' ;;
+	gc) options+=' --json' ;;
+	history) options+=' --json --verify' ;;
 	exports) options+=' --json --thread --all' ;;
 	stop) options+=' --all' ;;
 	esac
