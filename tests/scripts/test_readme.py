@@ -17,7 +17,8 @@ def block(title):
 def run(command, tmp_path):
     env = clean_env(tmp_path, PYTHONPATH=ROOT / "clients" / "python", PYTHONDONTWRITEBYTECODE=1, HUSK_LIBRARY=os.environ["HUSK_LIBRARY"],
                     PATH=os.environ["PATH"])
-    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=150, stdin=subprocess.DEVNULL, check=False)
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=150, stdin=subprocess.DEVNULL,
+                          check=False)
     assert (done.returncode, done.stderr) == (0, ""), done
     assert containers(tmp_path) == []
     return done.stdout
