@@ -59,7 +59,7 @@ struct session_info {
 	uint64_t age_seconds;
 	uint64_t idle_seconds;
 	const char *dependencies; /* JSON, name -> version as installed; NULL if there are none */
-	const char *transport;	  /* how its PID 1 is reached: "socket", "docker exec"; NULL = not known */
+	const char *transport;	  /* how its PID 1 is reached: "socket", "exec"; NULL = not known */
 };
 /* Each session of the conversation that this manager has, oldest first. */
 void conversation_each_session(struct conversation *c, void (*fn)(void *ctx, const struct session_info *info),
@@ -164,7 +164,7 @@ struct listed_session {
 	const char *thread;
 	const char *state;     /* starting, running, busy; left = its server has ended, and the next one can adopt it */
 	const char *owner;     /* "process 123 on box" */
-	const char *transport; /* how its server reaches it: "socket", "docker exec"; "-" = not known */
+	const char *transport; /* how its server reaches it: "socket", "exec"; "-" = not known */
 	uint64_t age_seconds, idle_seconds, left_seconds; /* left: until its hard lifetime ends */
 	bool has_memory;
 	uint64_t memory; /* bytes */

@@ -55,7 +55,7 @@ void line_cut(struct line *l, enum ending ending, const struct fail *why);
 /* Where calls are made. */
 struct dispatch *line_dispatch(struct line *l);
 bool line_busy(const struct line *l);
-/* "docker exec", "socket". */
+/* "exec", "socket". */
 const char *line_transport(const struct line *l);
 
 #endif

@@ -59,7 +59,7 @@ static void exec_explain(struct transport *t, const char *text, size_t n, struct
 
 static const char *exec_name(const struct transport *t UNUSED)
 {
-	return "docker exec";
+	return "exec";
 }
 
 static struct transport *exec_free(struct transport *t)

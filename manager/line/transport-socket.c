@@ -191,7 +191,7 @@ static void on_patience(void *ctx)
 		tell_closed(l, "PID 1 does not read");
 		return;
 	}
-	log_debug("container %s: nobody has dialled; docker exec from now on", l->container);
+	log_debug("container %s: nobody has dialled; exec from now on", l->container);
 	stop_listening(l);
 	if (!l->engine->dials)
 		l->engine->dials = SUPPORT_NO;

@@ -16,7 +16,7 @@ struct transport_handler {
 };
 
 struct transport_ops {
-	/* For people: "docker exec", "socket". */
+	/* For people: "exec", "socket". */
 	const char *(*name)(const struct transport *t);
 	/* -1 with f if it cannot even be tried; nothing is called back then. */
 	int (*open)(struct transport *t, const struct transport_handler *handler, struct fail *f);

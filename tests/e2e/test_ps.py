@@ -39,7 +39,7 @@ def test_sessions_of_all_servers_are_listed(start, terminal):
         row = found[session.id]
         assert row["runtime"] == "python" and row["thread"] == (server.env.get("HUSK_THREAD_ID") or server.thread_id())
         assert str(server.process.pid) in row["owner"]
-        assert row["transport"] == ("docker exec" if server.env.get("HUSK_TRANSPORT") else "socket")
+        assert row["transport"] == ("exec" if server.env.get("HUSK_TRANSPORT") else "socket")
         assert 5 << 20 < row["memory"] < 1 << 30
         assert 0 <= row["idle_seconds"] <= row["age_seconds"] < 600 and 0 < row["left_seconds"] <= 7200
     table = terminal.husk("ps").stdout.splitlines()
