@@ -69,6 +69,15 @@ async function progressWhileRunning(call, session_id) {
   return { before, messages, result: await running };
 }
 
+/** A cell that goes on after its call was answered, waited for once more. */
+async function outliving(call, session_id) {
+  const begun = await call("execute_code", { session_id, code: WAITING.replaceAll("go", "went"), wait: 0 });
+  const { run } = begun._meta["dev.husk/result"];
+  const waiting = call("execute_code", { session_id, run, wait: 60 });
+  await call("execute_terminal", { session_id, command: "touch went" });
+  return { begun, ended: await waiting };
+}
+
 /** Cancels a running cell as `how` says, then asks for more at once. */
 async function cancelled(call, session_id, how) {
   await call("execute_code", { session_id, code: "kept = 'kept'" });
@@ -90,6 +99,7 @@ async function session(call, report) {
   report.plot = await code(PLOT);
   report.terminal = await call("execute_terminal", { session_id, command: "pwd; echo to stderr >&2; exit 3" });
   report.progress = await progressWhileRunning(call, session_id);
+  report.runs = await outliving(call, session_id);
   report.timeout = await cancelled(call, session_id, () =>
     rejection(code(ENDLESS, { timeout: CLIENT_TIMEOUT, onprogress: () => {} })),
   );

@@ -91,6 +91,13 @@ def test_sdk_progress_arrives_while_the_cell_runs(report):
     assert fields(progress["result"])["stdout"] == "begun\nended\n"
 
 
+def test_sdk_runs_outlive_their_call(report):
+    begun, ended = fields(report["runs"]["begun"]), fields(report["runs"]["ended"])
+    assert (begun["ending"], ended["ending"], ended["run"]) == ("running", "ok", begun["run"])
+    assert begun["stdout"] + ended["stdout"] == "begun\nended\n"
+    assert "⟦running⟧" in texts(report["runs"]["begun"])
+
+
 @pytest.mark.parametrize("how", ["timeout", "abort"])
 def test_sdk_cancels(report, how):
     found = report[how]

@@ -246,6 +246,22 @@ def endless_wait(box, code):
 
 
 @row
+def outliving(box, code):
+    """With `wait` the answer comes while the cell runs, with its output so far; the next has what is new; an interrupt ends the cell."""
+    box.mark()
+    begun = box.code(code, wait=0)
+    text = begun.stdout
+    while text != "before\n":
+        assert begun.ending == "running" and text == "", begun.text
+        text += box.code(run=begun.run, wait=1).stdout
+    again = box.code(run=begun.run, wait=0)
+    assert (again.ending, again.stdout, again.run) == ("running", "", begun.run), again.text
+    ended = box.code(run=begun.run, interrupt=True)
+    assert (ended.ending, ended.stdout, ended.run) == ("interrupted", "", begun.run), ended.text
+    box.kept()
+
+
+@row
 def endless_child(box, code):
     """So is one that waits for a program, and the program goes with it."""
     timed_out(box, code)

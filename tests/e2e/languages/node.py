@@ -33,6 +33,7 @@ COLUMN = {
     # time
     "endless_loop": dict(code="console.log('before')\nwhile (true);"),
     "endless_wait": dict(code="console.log('before')\nawait new Promise(() => {})"),
+    "outliving": dict(code="console.log('before')\nawait new Promise(() => {})"),
     "endless_child": dict(code="console.log('before')\nrequire('child_process').execSync('sleep 100')\nwhile (true);"),
     "cancelled": dict(code="console.log('before')\nwhile (true);"),
     "deaf": dict(code="console.log('before')\nrequire('child_process').execSync('mkfifo pipe')\nrequire('fs').readFileSync('pipe')"),

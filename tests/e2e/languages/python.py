@@ -32,6 +32,7 @@ COLUMN = {
     # time
     "endless_loop": dict(code="print('before')\nwhile True: pass"),
     "endless_wait": dict(code="import time\nprint('before')\ntime.sleep(100)"),
+    "outliving": dict(code="import time\nprint('before')\ntime.sleep(100)"),
     "endless_child": dict(code="import os\nprint('before')\nos.system('sleep 100')\ntime.sleep(100)"),
     "cancelled": dict(code="print('before')\nwhile True: pass"),
     "deaf": dict(code="print('before')\nwhile True:\n    try:\n        while True: pass\n    except BaseException: pass"),

@@ -34,6 +34,7 @@ COLUMN = {
     # time
     "endless_loop": dict(code='cat("before\\n")\nrepeat {}'),
     "endless_wait": dict(code='cat("before\\n")\nSys.sleep(100)'),
+    "outliving": dict(code='cat("before\\n")\nSys.sleep(100)'),
     "endless_child": dict(code='cat("before\\n")\nsystem("sleep 100")\nSys.sleep(100)'),
     "cancelled": dict(code='cat("before\\n")\nrepeat {}'),
     "deaf": dict(code='cat("before\\n")\nrepeat tryCatch(repeat {}, interrupt = function(e) NULL)'),
