@@ -5,7 +5,7 @@ export BUILD
 # make install: the prefix of the installed tree; DESTDIR goes in front of it.
 PREFIX ?= /usr/local
 
-.PHONY: all install build-deps test-deps compile images run test test-long measure fuzz format clean
+.PHONY: all install build-deps test-deps compile images run test test-long measure bench fuzz format clean
 
 all: build-deps compile
 
@@ -45,6 +45,12 @@ measure:
 	@$(MAKE) --no-print-directory compile
 	@$(MAKE) --no-print-directory images
 	@tools/with-docker.sh tests/kernel/measure.py
+
+# Husk beside what it replaces, in one run (docs/bench.md). QUICK=1 takes some two minutes, SAVE=1 writes the page.
+bench:
+	@$(MAKE) --no-print-directory compile
+	@$(MAKE) --no-print-directory images
+	@tools/with-docker.sh bench/run $(if $(QUICK),--quick) $(if $(SAVE),--save) $(PARTS)
 
 # What takes too long for every run, in full: a thousand kills, soak, 1 GB and 100,000 files, fresh seeds, ten minutes of fuzzing a target.
 # PARTS chooses some: make test-long PARTS="chaos soak".

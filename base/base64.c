@@ -68,3 +68,29 @@ int base64_decode(const char *text, size_t n, struct buf *out)
 	out->len += len;
 	return 0;
 }
+
+static bool is_digits(const char *text, size_t n)
+{
+	static bool digits[256];
+	if (!digits['A'])
+		for (size_t i = 0; i < 64; i++)
+			digits[(uint8_t)alphabet[i]] = true;
+	bool all = true;
+	for (size_t i = 0; i < n; i++)
+		all &= digits[(uint8_t)text[i]];
+	return all;
+}
+
+bool base64_is_strict(const char *text, size_t n)
+{
+	AUTO(buf_release) struct buf bytes = { 0 }, again = { 0 };
+	if (n % 4)
+		return false;
+	if (n == 0)
+		return true;
+	/* Only the last four digits can be written in more ways than one. */
+	if (!is_digits(text, n - 4) || base64_decode(text + n - 4, 4, &bytes) < 0)
+		return false;
+	base64_encode(bytes.data, bytes.len, &again);
+	return again.len == 4 && memcmp(again.data, text + n - 4, 4) == 0;
+}

@@ -89,11 +89,6 @@ static json_t *earlier_fields(const struct run_result *run, const struct run_con
 	return list;
 }
 
-static size_t json_size(const json_t *v)
-{
-	return json_dumpb(v, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
-}
-
 static void cut_strings(json_t *o)
 {
 	const char *key;
@@ -121,7 +116,7 @@ static void bound_one(json_t *fields)
 /* With the MAX_* settings raised or turned off, the fields alone could exceed the hard limit of a line. */
 static void bound_fields(json_t *fields)
 {
-	if (json_size(fields) <= RESULT_LINE_MAX / 4)
+	if (json_print_size(fields) <= RESULT_LINE_MAX / 4)
 		return;
 	size_t i;
 	json_t *entry;
@@ -190,7 +185,8 @@ json_t *result_of_run(const struct run_result *run, const struct run_context *ct
 
 	/* Escapes may make the text longer; the rest is the envelope. */
 	size_t text_max = 4 * (ctx->max_chars ? ctx->max_chars : ANSWER_CHARS);
-	size_t base = json_size(fields) * (ctx->structured ? 2 : 1) + MIN(text_max, (size_t)RESULT_LINE_AIM / 4) + 4096;
+	size_t base =
+		json_print_size(fields) * (ctx->structured ? 2 : 1) + MIN(text_max, (size_t)RESULT_LINE_AIM / 4) + 4096;
 	pictures_choose(&pictures, PICTURES_MAX, base < RESULT_LINE_AIM ? RESULT_LINE_AIM - base : 0);
 
 	AUTO(freep) char *text = answer_text(run, ctx, &pictures);

@@ -5,8 +5,11 @@
 #include <jansson.h>
 
 #include "base/alloc.h"
+#include "base/base64.h"
+#include "base/outline.h"
 #include "base/screen.h"
 #include "manager/line/parts.h"
+#include "manager/model/token.h"
 
 #define MIME_TYPE_MAX 128
 #define BUNDLE_PARTS_MAX 32
@@ -111,6 +114,8 @@ static bool is_text_type(const char *type)
 
 static bool is_base64(const char *s, size_t n)
 {
+	if (base64_is_strict(s, n))
+		return true;
 	for (size_t i = 0; i < n; i++)
 		if (!isalnum((unsigned char)s[i]) && s[i] != '+' && s[i] != '/' && s[i] != '=' && s[i] != '\n')
 			return false;
@@ -118,15 +123,23 @@ static bool is_base64(const char *s, size_t n)
 }
 
 /* max_chars: 0 = whole. False if the value cannot be of its type. */
-static bool read_part(const char *type, json_t *value, uint64_t max_chars, struct mime_part *ret)
+static bool read_part(const struct outline *o, const char *type, json_t *value, uint64_t max_chars,
+		      struct mime_part *ret)
 {
 	char *data = NULL;
 	if (!is_mime_type(type))
 		return false;
-	if (json_is_string(value) && is_text_type(type))
-		data = cut_string(json_string_value(value), json_string_length(value), max_chars);
-	else if (json_is_string(value) && is_base64(json_string_value(value), json_string_length(value)))
-		data = xstrdup(json_string_value(value));
+	const char *text = json_string_value(value);
+	size_t n = json_string_length(value);
+	const struct outline_string *whole = text ? outline_find(o, text) : NULL;
+	if (whole) {
+		text = whole->at;
+		n = whole->len;
+	}
+	if (text && is_text_type(type))
+		data = cut_string(text, n, max_chars);
+	else if (text && is_base64(text, n))
+		data = xstrndup(text, n);
 	else if (!json_is_string(value) && strstr(type, "json"))
 		data = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
 	if (!data)
@@ -137,14 +150,14 @@ static bool read_part(const char *type, json_t *value, uint64_t max_chars, struc
 	return true;
 }
 
-static void read_bundle(json_t *data, uint64_t max_chars, struct mime_bundle *ret)
+static void read_bundle(const struct outline *o, json_t *data, uint64_t max_chars, struct mime_bundle *ret)
 {
 	const char *type;
 	json_t *value;
 	*ret = (struct mime_bundle){ 0 };
 	json_object_foreach(data, type, value) {
 		struct mime_part part;
-		if (ret->n == BUNDLE_PARTS_MAX || !read_part(type, value, max_chars, &part))
+		if (ret->n == BUNDLE_PARTS_MAX || !read_part(o, type, value, max_chars, &part))
 			continue;
 		ret->parts = xrealloc(ret->parts, (ret->n + 1) * sizeof(*ret->parts));
 		ret->parts[ret->n++] = part;
@@ -171,7 +184,7 @@ static size_t new_display(struct collect *c, const char *id, bool update)
 	return at;
 }
 
-static void add_display(struct collect *c, json_t *display, size_t bytes)
+static void add_display(struct collect *c, const struct outline *o, json_t *display, size_t bytes)
 {
 	const char *id = json_string_value(json_object_get(display, "display_id"));
 	bool update = json_is_true(json_object_get(display, "update"));
@@ -190,28 +203,69 @@ static void add_display(struct collect *c, json_t *display, size_t bytes)
 	c->display_bytes += bytes - before;
 	c->shown[at].bytes = bytes;
 	mime_bundle_release(&c->partial.displays[at]);
-	read_bundle(json_object_get(display, "data"), 0, &c->partial.displays[at]);
+	read_bundle(o, json_object_get(display, "data"), 0, &c->partial.displays[at]);
 }
 
 /* --- frames ------------------------------------------------------------------------------------------------------ */
 
+static json_t *load_whole(const struct wire_frame *frame)
+{
+	return wire_json_is_modest(frame->payload, frame->n) ?
+		       json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL) :
+		       NULL;
+}
+
+/* Of a bundle, only the values themselves may be left out. */
+static bool is_flat(const json_t *payload)
+{
+	const char *name;
+	json_t *value;
+	json_object_foreach((json_t *)payload, name, value)
+		if (json_is_string(value) && json_string_length(value) >= TOKEN_SIZE)
+			return false;
+	json_object_foreach(json_object_get(payload, "data"), name, value)
+		if (json_is_object(value) || json_is_array(value))
+			return false;
+	return true;
+}
+
+/* A bundle comes without its long strings, which the outline has: a picture is not parsed. NULL if it is not JSON. */
+static json_t *load(const struct wire_frame *frame, struct outline *o)
+{
+	static char mark[TOKEN_SIZE]; /* of this process, and nobody else's to know */
+	o->mark = "";
+	if (frame->n < OUTLINE_MIN || (frame->type != FRAME_DISPLAY && frame->type != FRAME_RESULT))
+		return load_whole(frame);
+	if (!*mark)
+		token_make(mark);
+	outline_make(o, frame->payload, frame->n, OUTLINE_MIN, mark);
+	json_t *payload = wire_json_is_modest(o->text.data, o->text.len) ?
+				  json_loadb((const char *)o->text.data, o->text.len, JSON_REJECT_DUPLICATES, NULL) :
+				  NULL;
+	if (!payload || is_flat(payload))
+		return payload;
+	json_decref(payload);
+	outline_release(o);
+	o->mark = "";
+	return load_whole(frame);
+}
+
 static int on_json_frame(struct collect *c, const struct wire_frame *frame)
 {
-	if (!wire_json_is_modest(frame->payload, frame->n))
-		return -EPROTO;
-	json_auto_t *payload = json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL);
+	AUTO(outline_release) struct outline outline = { 0 };
+	json_auto_t *payload = load(frame, &outline);
 	struct run_result *r = &c->partial;
 	if (!json_is_object(payload))
 		return -EPROTO;
 	switch (frame->type) {
 	case FRAME_DISPLAY:
-		add_display(c, payload, frame->n);
+		add_display(c, &outline, payload, frame->n);
 		return 0;
 	case FRAME_RESULT:
 		if (!r->result.n)
 			parts_add(&c->live, PART_RESULT, NULL, 0);
 		mime_bundle_release(&r->result);
-		read_bundle(json_object_get(payload, "data"), c->config->max_result_chars, &r->result);
+		read_bundle(&outline, json_object_get(payload, "data"), c->config->max_result_chars, &r->result);
 		return 0;
 	case FRAME_ERROR:
 		if (!r->error_type)

@@ -57,12 +57,24 @@ static void test_what_is_tolerated_and_what_is_not(void **state)
 	}
 }
 
+static void test_strict_is_as_it_would_be_written(void **state)
+{
+	static const char *const strict[] = { "", "Zm9v", "Zm8=", "Zg==", "Zm9vYmFy", "+/+/" };
+	static const char *const loose[] = { "Zg",   "Zh==",	 "Zm9=", "Zm9v\n",    "Zm 9vYmF",
+					     "=m9v", "Zg==Zm9v", "Zm9-", "\xc3\xa9zz" };
+	for (size_t i = 0; i < ARRAY_LEN(strict); i++)
+		assert_true(base64_is_strict(strict[i], strlen(strict[i])));
+	for (size_t i = 0; i < ARRAY_LEN(loose); i++)
+		assert_false(base64_is_strict(loose[i], strlen(loose[i])));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_known_answers),
 		cmocka_unit_test(test_every_byte),
 		cmocka_unit_test(test_what_is_tolerated_and_what_is_not),
+		cmocka_unit_test(test_strict_is_as_it_would_be_written),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -250,11 +250,46 @@ static void test_an_unknown_ending_is_no_success(void **state)
 	assert_int_not_equal(r.ending, ENDING_OK);
 }
 
+/* What is too long to be parsed comes through all the same, wherever it is. */
+static void test_long_strings_are_whole(void **state)
+{
+	enum { LONG = 5000 };
+	char text[LONG + 1];
+	memset(text, 'A', LONG);
+	text[LONG] = '\0';
+	AUTO(collect_freep) struct collect *c = collect_new(&config);
+	AUTO(run_result_release) struct run_result r = { 0 };
+	AUTO(freep) char *flat =
+		xasprintf("{\"data\":{\"image/png\":\"%s\",\"text/html\":\"<b>%s\",\"text/plain\":\"x\"}}", text, text);
+	AUTO(freep) char *nested =
+		xasprintf("{\"data\":{\"application/json\":{\"a\":[\"%s\"]},\"image/png\":\"%s\"}}", text, text);
+	AUTO(freep) char *named = xasprintf("{\"display_id\":\"%s1\",\"data\":{\"text/plain\":\"one\"}}", text);
+	AUTO(freep) char *other =
+		xasprintf("{\"display_id\":\"%s2\",\"update\":true,\"data\":{\"text/plain\":\"two\"}}", text);
+	AUTO(freep) char *broken = xasprintf("{\"data\":{\"image/png\":\"%s\"}", text);
+	assert_int_equal(feed(c, FRAME_DISPLAY, flat), 0);
+	assert_int_equal(feed(c, FRAME_DISPLAY, nested), 0);
+	assert_int_equal(feed(c, FRAME_DISPLAY, named), 0);
+	assert_int_equal(feed(c, FRAME_DISPLAY, other), 0);
+	assert_int_equal(feed(c, FRAME_DISPLAY, broken), -EPROTO);
+	assert_int_equal(feed(c, FRAME_END, "{\"ending\":\"ok\"}"), 1);
+	collect_finish(c, &r);
+	assert_int_equal(r.n_displays, 4);
+	assert_int_equal(r.displays[0].n, 3);
+	assert_string_equal(r.displays[0].parts[0].data, text);
+	assert_int_equal(r.displays[0].parts[1].len, 3 + LONG);
+	assert_int_equal(r.displays[1].parts[0].len, strlen("{\"a\":[\"\"]}") + LONG);
+	assert_string_equal(r.displays[1].parts[1].data, text);
+	assert_string_equal(r.displays[2].parts[0].data, "one");
+	assert_string_equal(r.displays[3].parts[0].data, "two");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_plain_run),
 		cmocka_unit_test(test_nothing_after_the_end),
+		cmocka_unit_test(test_long_strings_are_whole),
 		cmocka_unit_test(test_hostile_frames),
 		cmocka_unit_test(test_a_replay_starts_over),
 		cmocka_unit_test(test_displays_update_in_place),

@@ -1,0 +1,222 @@
+"""What Husk is compared with: a process for each call, jupyter_client with ipykernel on the host, a kernel alone over its link, and docker itself."""
+
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import time
+import uuid
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PICTURE_BYTES = 505_000
+# A picture as such: a PNG header and noise, so that nothing compresses it on the way.
+PICTURE = ("import os, struct\npicture = b'\\x89PNG\\r\\n\\x1a\\n' + struct.pack('>I4sII', 13, b'IHDR', 640, 480)"
+           f" + os.urandom({PICTURE_BYTES})")
+SHOW = "display({'image/png': picture}, raw=True)"
+
+
+def docker(*words, **more):
+    return subprocess.run(["docker", *words], check=True, capture_output=True, text=True, **more).stdout.strip()
+
+
+def milliseconds(began):
+    return 1000 * (time.perf_counter() - began)
+
+
+class Container:
+    """A container of a runtime's image with Husk's hardening, in which nothing of Husk runs."""
+
+    FLAGS = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true", "--memory", "2g", "--memory-swap", "2g",
+             "--pids-limit", "512", "--cpus", "2", "--user", "65532:65532"]
+
+    def __init__(self, image, command=("sleep", "3600"), plain=False):
+        self.name = f"husk-bench-{uuid.uuid4().hex[:12]}"
+        flags = [] if plain else [*self.FLAGS, "--tmpfs", "/tmp:exec,uid=65532", "--tmpfs", "/workspace:exec,uid=65532"]
+        self.run = ["run", "--detach", "--rm", "--pull", "never", "--name", self.name, "--label", "husk.bench=1", "--network", "none", *flags,
+                    "--entrypoint", command[0], image, *command[1:]]
+        began = time.perf_counter()
+        docker(*self.run)
+        self.run_ms = milliseconds(began)
+
+    def remove(self):
+        began = time.perf_counter()
+        docker("rm", "--force", self.name)
+        return milliseconds(began)
+
+    def pid(self):
+        return int(docker("inspect", "--format", "{{.State.Pid}}", self.name))
+
+
+# --- one process per call: a kernel that listens in the container, and for each call a docker exec with a fresh client of its language
+
+SERVERS = {
+    "python": ("python3", "-c", """
+import ast, io, os, socket, contextlib
+s = socket.socket(socket.AF_UNIX); s.bind('/tmp/k'); s.listen(9); space = {}
+while True:
+    c, _ = s.accept(); code = c.makefile('rb').readline().decode().encode().decode('unicode_escape'); out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try: print(eval(code, space))
+        except SyntaxError: exec(code, space)
+    c.sendall(out.getvalue().encode()); c.close()
+"""),
+    "node": ("node", "-e", """
+const net = require('net'), vm = require('vm'), context = vm.createContext({});
+net.createServer(c => c.once('data', d => c.end(String(vm.runInContext(d.toString().trim(), context)) + '\\n'))).listen('/tmp/k');
+"""),
+    "r": ("Rscript", "-e", "s <- serverSocket(8777); repeat { c <- socketAccept(s, open='r+b', blocking=TRUE); "
+                           "writeLines(as.character(eval(parse(text=readLines(c, 1)))), c); close(c) }"),
+}
+CLIENTS = {
+    "python": ("python3", "-c", "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect('/tmp/k'); "
+                                "s.sendall(sys.stdin.buffer.read()); print(s.makefile().read(), end='')"),
+    "node": ("node", "-e", "const c = require('net').connect('/tmp/k'); process.stdin.pipe(c, {end: false}); c.pipe(process.stdout)"),
+    "r": ("Rscript", "-e", "c <- socketConnection(port=8777, open='r+b', blocking=TRUE); writeLines(readLines(file('stdin'), 1), c); "
+                           "cat(readLines(c, 1), '\\n')"),
+}
+
+
+class PerCall:
+    def __init__(self, language, image):
+        self.language = language
+        self.container = Container(image, SERVERS[language])
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            try:
+                if self.run("1+1")[1].split()[-1:] == ["2"]:
+                    return
+            except (subprocess.CalledProcessError, IndexError):
+                pass
+            time.sleep(0.1)
+        raise RuntimeError(f"the {language} kernel of one process per call does not answer")
+
+    def run(self, code):
+        began = time.perf_counter()
+        out = docker("exec", "-i", self.container.name, *CLIENTS[self.language], input=f"{code}\n")
+        return milliseconds(began), out
+
+    def shell(self, command):
+        began = time.perf_counter()
+        docker("exec", "-i", self.container.name, "bash", "-c", command)
+        return milliseconds(began)
+
+    def close(self):
+        self.container.remove()
+
+
+# --- jupyter_client and ipykernel, on the host
+
+
+class Jupyter:
+    """In a virtual environment of the benchmark's own."""
+
+    def __init__(self, venv):
+        python = venv / "bin" / "python"
+        if not python.exists():
+            subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+            subprocess.run([str(python), "-m", "pip", "install", "--quiet", "jupyter_client", "ipykernel"], check=True)
+        self.process = subprocess.Popen([str(python), str(pathlib.Path(__file__).resolve()), "--jupyter"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, bufsize=1)
+        self.ask("1+1")
+
+    def ask(self, code):
+        """Measured inside, from the request to the kernel's idle."""
+        self.process.stdin.write(json.dumps(code) + "\n")
+        return float(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(30)
+
+
+def serve_jupyter():
+    from jupyter_client.manager import start_new_kernel
+    manager, client = start_new_kernel()
+    for line in sys.stdin:
+        began = time.perf_counter()
+        client.execute_interactive(json.loads(line), output_hook=lambda message: None, timeout=60)
+        print(1000 * (time.perf_counter() - began), flush=True)
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+# --- a kernel alone: its own program in a container's namespaces, with us at the other end of its link
+
+
+class Kernel:
+    def __init__(self, language, image):
+        manifest = json.loads((ROOT / "runtimes" / language / "runtime.json").read_text())
+        self.container = Container(image)
+        pid = self.container.pid()
+        tcp = manifest.get("link", "unix").startswith("tcp")
+        namespaces = ["-m", "-p", "-i", "-u", *([] if tcp else ["-n"])]
+        env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "2", **manifest.get("env", {})}
+        began = time.perf_counter()
+        if tcp:
+            listener = socket.create_server(("127.0.0.1", 0))
+            fd, write = os.pipe()
+            os.write(write, b"0" * 32 + b"\n")
+            os.close(write)
+            env.update(HUSK_LINK=f"tcp:127.0.0.1:{listener.getsockname()[1]}", HUSK_TOKEN_FD=str(fd))
+        else:
+            self.link, theirs = socket.socketpair()
+            fd = theirs.detach()
+            env.update(HUSK_LINK=f"fd:{fd}")
+        self.process = subprocess.Popen(
+            ["nsenter", "-t", str(pid), *namespaces, "-r", "--wd=/workspace", "setpriv", "--reuid", "65532", "--regid", "65532", "--clear-groups",
+             *manifest["kernel"]], env=env, pass_fds=(fd,), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        os.close(fd)
+        if tcp:
+            listener.settimeout(60)
+            self.link, _ = listener.accept()
+            self.link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            listener.close()
+        self.link.settimeout(60)
+        self.read(b'"hello"')
+        self.start_ms = milliseconds(began)
+        for pipe in (self.process.stdout, self.process.stderr):
+            os.set_blocking(pipe.fileno(), False)
+        self.number = 0
+
+    def read(self, word):
+        """Messages until one with this word near its start."""
+        while True:
+            size = int.from_bytes(self.exactly(4), "big")
+            body = self.exactly(size)
+            if word in body[:40]:
+                return
+
+    def exactly(self, n):
+        data = bytearray()
+        while len(data) < n:
+            piece = self.link.recv(n - len(data))
+            if not piece:
+                raise RuntimeError(f"the kernel is gone: {self.process.stderr.read()}")
+            data += piece
+            self.drain()
+        return bytes(data)
+
+    def drain(self):
+        for pipe in (self.process.stdout, self.process.stderr) if hasattr(self, "number") else ():
+            while pipe.read(1 << 20):
+                pass
+
+    def run(self, code):
+        self.number += 1
+        body = json.dumps({"op": "execute", "id": self.number, "code": code}).encode()
+        began = time.perf_counter()
+        self.link.sendall(len(body).to_bytes(4, "big") + body)
+        self.read(b'"done"')
+        return milliseconds(began)
+
+    def close(self):
+        self.link.close()
+        self.process.kill()
+        self.process.wait()
+        self.container.remove()
+
+
+if __name__ == "__main__" and sys.argv[1:] == ["--jupyter"]:
+    serve_jupyter()
