@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import select
 import socket
 import subprocess
 import sys
@@ -157,6 +158,7 @@ class Kernel:
         if tcp:
             listener = socket.create_server(("127.0.0.1", 0))
             fd, write = os.pipe()
+            os.fchown(fd, 65532, 65532)  # it is opened again, by name
             os.write(write, b"0" * 32 + b"\n")
             os.close(write)
             env.update(HUSK_LINK=f"tcp:127.0.0.1:{listener.getsockname()[1]}", HUSK_TOKEN_FD=str(fd))
@@ -165,7 +167,7 @@ class Kernel:
             fd = theirs.detach()
             env.update(HUSK_LINK=f"fd:{fd}")
         self.process = subprocess.Popen(
-            ["nsenter", "-t", str(pid), *namespaces, "-r", "--wd=/workspace", "setpriv", "--reuid", "65532", "--regid", "65532", "--clear-groups",
+            ["nsenter", "-t", str(pid), *namespaces, "-r", "-w", "setpriv", "--reuid", "65532", "--regid", "65532", "--clear-groups",
              *manifest["kernel"]], env=env, pass_fds=(fd,), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         os.close(fd)
         if tcp:
@@ -173,11 +175,9 @@ class Kernel:
             self.link, _ = listener.accept()
             self.link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             listener.close()
-        self.link.settimeout(60)
+        self.pipes = [self.process.stdout, self.process.stderr]
         self.read(b'"hello"')
         self.start_ms = milliseconds(began)
-        for pipe in (self.process.stdout, self.process.stderr):
-            os.set_blocking(pipe.fileno(), False)
         self.number = 0
 
     def read(self, word):
@@ -191,17 +191,16 @@ class Kernel:
     def exactly(self, n):
         data = bytearray()
         while len(data) < n:
-            piece = self.link.recv(n - len(data))
-            if not piece:
-                raise RuntimeError(f"the kernel is gone: {self.process.stderr.read()}")
-            data += piece
-            self.drain()
+            ready, _, _ = select.select([self.link, *self.pipes], [], [], 60)
+            for pipe in ready:
+                if pipe is self.link:
+                    piece = self.link.recv(n - len(data))
+                    data += piece
+                elif not os.read(pipe.fileno(), 1 << 20):
+                    self.pipes.remove(pipe)
+            if not ready or (self.link in ready and not piece):
+                raise RuntimeError(f"the kernel is gone, or silent; its status is {self.process.poll()}")
         return bytes(data)
-
-    def drain(self):
-        for pipe in (self.process.stdout, self.process.stderr) if hasattr(self, "number") else ():
-            while pipe.read(1 << 20):
-                pass
 
     def run(self, code):
         self.number += 1

@@ -163,7 +163,7 @@ def test_one_answer_stays_under_a_megabyte(session):
                          "for _ in range(4): display(Image(big_png(400)))", 60).ok()
     line = next(line for line, method, _ in reversed(session.server.lines) if method == "tools/call")
     assert len(line) < 1_100_000
-    assert "image" in ended.text
+    assert "picture" in ended.text
 
 
 # --- rich displays

@@ -4,7 +4,7 @@ home=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$home/lib.sh"
 
 ruff=$home/../../${BUILD:-build}/venv/bin/ruff
-mapfile -t sources < <(files '*.py' 'tests/run')
+mapfile -t sources < <(files '*.py' 'tests/run' 'bench/run')
 [ ${#sources[@]} -gt 0 ] || exit 0
 [ -x "$ruff" ] || {
 	echo "$ruff is missing: tools/install-deps.sh test installs it"
