@@ -48,7 +48,7 @@ class Server:
         self.home = pathlib.Path(home)
         self.home.mkdir(parents=True, exist_ok=True)
         env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "CONTAINER_MAX_SESSIONS": "400",
-               "CONTAINER_MAX_SESSIONS_PER_THREAD": "400", "MAX_STDOUT_CHARS": "3000000", "MAX_ANSWER_CHARS": "1000000", "WARM_POOL": "none",
+               "CONTAINER_MAX_SESSIONS_PER_THREAD": "400", "MAX_STDOUT_CHARS": "3000000", "MAX_ANSWER_CHARS": "1000000",
                **{name: value for name, value in os.environ.items() if name.startswith(("DOCKER_", "HUSK_IMAGE_"))}}
         for name in ("CONFIG", "STATE", "DATA", "CACHE"):
             env[f"XDG_{name}_HOME"] = str(self.home / name.lower())
