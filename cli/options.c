@@ -44,7 +44,7 @@ void options_usage(FILE *to)
 	      "  --env-file FILE  read settings from FILE (NAME=value lines) instead of\n"
 	      "                   $XDG_CONFIG_HOME/husk/.env; the environment wins over both\n"
 	      "  --json           doctor, ps, gc, exports, history: print one JSON object\n"
-	      "  --probe          doctor: also create a session of each runtime, run a cell and stop it\n"
+	      "  --probe          doctor: also run a session of each runtime and try what it must not do\n"
 	      "  --watch          ps: list again every two seconds, until interrupted\n"
 	      "  --verify         history: look whether the log, of one session or of all, is what was written\n"
 	      "  --thread ID      exports: those of another conversation\n"

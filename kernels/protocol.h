@@ -74,6 +74,8 @@
 #define DEPENDENCIES_PATH "/opt/husk/deps"
 #define RUNTIME_MANIFEST_PATH "/opt/husk/runtime.json"
 
+/* husk-probe, in every image: tries what a session must not be able to do. With "boot" it tells which boot of the machine this is. */
+#define PROBE_PATH "/opt/husk/husk-probe"
 /* husk-fence, in every image: what it prints, and how it exits. */
 #define FENCE_PATH "/opt/husk/husk-fence"
 #define FENCE_KEPT "kept"	/* it was as it should be */

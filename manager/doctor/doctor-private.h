@@ -2,6 +2,7 @@
 #ifndef HUSK_MANAGER_DOCTOR_DOCTOR_PRIVATE_H
 #define HUSK_MANAGER_DOCTOR_DOCTOR_PRIVATE_H
 
+#include "kernels/protocol.h"
 #include "manager/engine/engine.h"
 #include "manager/manager.h"
 #include "manager/model/config.h"
@@ -62,6 +63,13 @@ void doctor_check_settings_file(struct checks *c, const char *env_file, const st
 void doctor_check_folder(struct checks *c, const char *name, const char *path);
 /* f: why it does not answer; NULL = it does, or is not there yet. Looks at the key of sealed settings too. */
 void doctor_judge_store(struct checks *c, const struct config *config, const struct fail *f);
+
+/* --- what must not work (probe.c) -------------------------------------------------------------------------- */
+/* The command that tries it, in a session. */
+#define DOCTOR_PROBE PROBE_PATH
+/* in_full: a check for each act; else one for all, and one for each that did not hold. f: it could not be tried. */
+void doctor_judge_probe(struct checks *c, const struct runtime *runtime, bool in_full, const struct run_result *result,
+			const struct fail *f);
 
 /* --- real sessions (trial.c) ------------------------------------------------------------------------------- */
 struct trial;

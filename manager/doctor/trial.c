@@ -6,6 +6,7 @@
 #define TRIAL_DEADLINE_MS 120000
 #define CELL "1+1"
 #define CELL_TIMEOUT_SECONDS 30
+#define PROBE_TIMEOUT_SECONDS 120
 
 struct trial {
 	struct manager *manager;
@@ -16,7 +17,7 @@ struct trial {
 	struct op *op;
 	size_t at; /* the runtime */
 	char *session, *transport;
-	uint64_t began_ms, created_ms, ran_ms;
+	uint64_t began_ms, created_ms, ran_ms, probed_ms;
 	void (*done)(void *ctx);
 	void *ctx;
 };
@@ -69,6 +70,44 @@ static void on_stopped(void *ctx, const struct fail *f)
 	conclude(t, CHECK_OK, NULL, detail);
 }
 
+static void stop(struct trial *t)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	t->op = manager_stop(t->conversation,
+			     &(struct stop_request){ .session_id = t->session, .on_done = on_stopped, .ctx = t }, &f);
+	if (!t->op)
+		conclude_failed(t, &f);
+}
+
+static void on_probed(void *ctx, const struct run_result *result, const struct fail *f)
+{
+	struct trial *t = ctx;
+	t->op = NULL;
+	doctor_judge_probe(t->checks, current(t), /* in_full= */ t->at == 0, result, f);
+	/* What the probe took is not the cell's. */
+	t->ran_ms += loop_now_ms() - t->probed_ms;
+	t->created_ms += loop_now_ms() - t->probed_ms;
+	t->began_ms += loop_now_ms() - t->probed_ms;
+	stop(t);
+}
+
+static void probe(struct trial *t)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	t->probed_ms = loop_now_ms();
+	t->op = manager_run(t->conversation,
+			    &(struct run_request){ .kind = RUN_TERMINAL,
+						   .session_id = t->session,
+						   .text = DOCTOR_PROBE,
+						   .len = strlen(DOCTOR_PROBE),
+						   .timeout_seconds = PROBE_TIMEOUT_SECONDS,
+						   .on_done = on_probed,
+						   .ctx = t },
+			    &f);
+	if (!t->op)
+		conclude_failed(t, &f);
+}
+
 static void on_ran(void *ctx, const struct run_result *result, const struct fail *f)
 {
 	struct trial *t = ctx;
@@ -81,12 +120,10 @@ static void on_ran(void *ctx, const struct run_result *result, const struct fail
 		fail_set(&failure, FAIL_ENGINE, "the cell ended as %s: %s", ending_name(result->ending),
 			 result->detail ? result->detail : result->stderr_text);
 	/* One that failed is removed with the manager. */
-	if (!failure.kind)
-		t->op = manager_stop(
-			t->conversation,
-			&(struct stop_request){ .session_id = t->session, .on_done = on_stopped, .ctx = t }, &failure);
-	if (!t->op)
+	if (failure.kind)
 		conclude_failed(t, &failure);
+	else
+		probe(t);
 }
 
 static void on_created(void *ctx, const struct create_result *result, const struct fail *f)

@@ -49,6 +49,7 @@ enum cause {
 	CAUSE_ENV_NAME,
 	CAUSE_ENV_SIZE,
 	CAUSE_NO_DIRECTORY, /* where it was to start */
+	CAUSE_NOT_PROVEN,   /* the sandbox does not hold, or that could not be shown */
 	CAUSE_NO_FENCE,	    /* the network is not to be had without the rules around it */
 	CAUSE_NO_RUN,
 	CAUSE_RUN_TOLD,	   /* it has ended, and somebody was told */

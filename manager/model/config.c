@@ -63,6 +63,8 @@ static const char *const transports[] = {
 };
 
 static const char *const contents[] = { [CONTENT_TEXT_FIRST] = "text", [CONTENT_INTERLEAVED] = "interleaved", NULL };
+static const char *const probes[] = { [PROBE_OFF] = "off", [PROBE_REQUIRE] = "require", NULL };
+
 static const char *const fences[] = { [FENCE_AUTO] = "auto", [FENCE_REQUIRE] = "require", NULL };
 
 static const struct setting settings[] = {
@@ -89,6 +91,7 @@ static const struct setting settings[] = {
 	NUMBER("SESSION_IDLE_TTL_SECONDS", idle_ttl, "1800", 1, YEAR),
 	NUMBER("SESSION_MAX_LIFETIME_SECONDS", max_lifetime, "7200", 1, YEAR),
 	NUMBER("SESSION_GC_INTERVAL_SECONDS", gc_interval, "60", 1, 86400),
+	CHOICE("SESSION_PROBE", probe, "off", probes),
 	NUMBER("SESSION_MAX_ACTIVE_THREADS", max_active_threads, "10", 1, 1000000),
 	NUMBER("MAX_STDOUT_CHARS", max_stdout_chars, "50000", 0, MANY),
 	NUMBER("MAX_STDERR_CHARS", max_stderr_chars, "120000", 0, MANY),

@@ -13,6 +13,9 @@ enum transport_choice { TRANSPORT_AUTO, TRANSPORT_EXEC, TRANSPORT_SOCKET };
 /* How an answer with pictures is sent: one text and then the pictures, or each picture where it stood. */
 enum content_order { CONTENT_TEXT_FIRST, CONTENT_INTERLEAVED };
 
+/* Whether a session has to prove that it holds before it is handed out. */
+enum probe_choice { PROBE_OFF, PROBE_REQUIRE };
+
 /* What becomes of the network where the firewall rules around sessions can't be set: it is there, and that is said; or it is refused. */
 enum fence_choice { FENCE_AUTO, FENCE_REQUIRE };
 
@@ -46,6 +49,7 @@ struct config {
 	uint64_t idle_ttl;
 	uint64_t max_lifetime;
 	uint64_t gc_interval;
+	uint64_t probe; /* SESSION_PROBE: an enum probe_choice */
 	uint64_t max_active_threads;
 
 	/* MAX_* in characters; 0 = no limit of its own */

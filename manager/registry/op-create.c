@@ -7,6 +7,7 @@
 #include "manager/registry/conversation.h"
 #include "manager/registry/keeper.h"
 #include "manager/registry/member.h"
+#include "manager/registry/proof.h"
 
 struct create_op {
 	struct op op;
@@ -14,6 +15,7 @@ struct create_op {
 	struct dependency *wanted; /* what is asked for, while it waits for its conversation */
 	struct conversation_wait wait;
 	struct fence_wait fence;
+	struct proof *proof;
 	struct deps_wait *deps; /* its image is not there yet */
 	char *image, *versions; /* what is in it */
 	struct strv env;	/* gone once they are sent */
@@ -63,13 +65,31 @@ static void record(struct create_op *o)
 	o->job = claim_running(o->op.member, on_recorded, o);
 }
 
+static void on_proven(void *ctx, const struct fail *f)
+{
+	struct create_op *o = ctx;
+	o->proof = NULL;
+	if (f)
+		op_fail(&o->op, f);
+	else
+		record(o);
+}
+
+static void prove(struct create_op *o)
+{
+	if (o->op.registry->config->probe == PROBE_REQUIRE)
+		o->proof = proof_start(o->op.member, on_proven, o);
+	else
+		record(o);
+}
+
 static void on_fence(void *ctx, const struct fail *f)
 {
 	struct create_op *o = ctx;
 	if (f)
 		op_fail(&o->op, f);
 	else
-		record(o);
+		prove(o);
 }
 
 /* Nothing has run in it yet, and nothing will before there is a fence around it. */
@@ -79,7 +99,7 @@ static int ready(struct op *op, struct fail *f UNUSED)
 	o->fence.fn = on_fence;
 	o->fence.ctx = o;
 	if (!o->request.network || fence_pass(op->registry->fence, &o->fence))
-		record(o);
+		prove(o);
 	return 0;
 }
 
@@ -223,6 +243,7 @@ static void create_op_free(struct op *op)
 	struct create_op *o = create_op_of(op);
 	list_remove(&o->wait.node);
 	list_remove(&o->fence.node);
+	proof_cancel(o->proof);
 	store_cancel(o->job);
 	if (o->deps)
 		deps_cancel(o->deps);

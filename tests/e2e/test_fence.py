@@ -170,6 +170,11 @@ def test_only_public_addresses_are_reached(engine, serve):
     assert "TimeoutError" not in python(session, f"attempts({everything!r}, {PORT})").values()
 
 
+def test_the_probe_finds_nothing_open(engine, serve):
+    lines = online(serve()).shell("/opt/husk/husk-probe", 120).stdout.splitlines()
+    assert lines[-1].startswith("done") and [line for line in lines if line.startswith("OPEN")] == []
+
+
 def test_names_are_resolved_by_anybody(engine, serve):
     """Resolvers are private nearly everywhere."""
     session = online(serve())

@@ -39,6 +39,7 @@ LAYERS = {
     "kernels": (*BASE, "kernels/"),
     "kernels/jupyter": (*BASE, "kernels/"),
     "kernels/fence": (*BASE, "kernels/"),
+    "kernels/probe": (*BASE, "kernels/"),
     "manager/model": (*MODEL, "runtimes.inc"),
     "manager/engine": ADAPTER,
     "manager/engine/docker": ADAPTER,

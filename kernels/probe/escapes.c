@@ -1,0 +1,169 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+#include "kernels/probe/probe.h"
+
+/* A file of our own that nobody may write to, to see whether its content can be changed all the same. */
+static int make_scratch(char *path, size_t n)
+{
+	snprintf(path, n, "/tmp/.husk-probe-XXXXXX");
+	int fd = mkstemp(path);
+	if (fd < 0 || write(fd, "AAAA", 4) != 4 || fchmod(fd, 0400) < 0)
+		return -1;
+	close(fd);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static bool is_changed(int fd)
+{
+	char now[4] = "";
+	return pread(fd, now, 4, 0) != 4 || memcmp(now, "AAAA", 4) != 0;
+}
+
+int try_mount(const struct probe *p)
+{
+	return mount(p->path, p->a ? "/" : "/tmp", p->path, p->a ? MS_REMOUNT | MS_BIND : 0, NULL) < 0 ? errno : 0;
+}
+
+int try_mknod(const struct probe *p)
+{
+	if (mknod(p->path, S_IFBLK | 0600, makedev(8, 0)) < 0)
+		return errno;
+	unlink(p->path);
+	return 0;
+}
+
+int try_setns(const struct probe *p)
+{
+	AUTO(closep) int fd = open(p->path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 || setns(fd, 0) < 0 ? errno : 0;
+}
+
+/* CVE-2022-0492 and its elders: some hierarchy lets its release agent be set. */
+int try_release_agent(const struct probe *p)
+{
+	DIR *dir = opendir(p->path);
+	int error = dir ? ENOENT : errno;
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		char path[512];
+		snprintf(path, sizeof(path), "%s/%s/release_agent", p->path, e->d_name);
+		AUTO(closep) int fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd >= 0) {
+			closedir(dir);
+			return 0;
+		}
+		error = errno;
+	}
+	if (dir)
+		closedir(dir);
+	return error;
+}
+
+/* CVE-2024-21626: a directory of the host that the runtime left open. */
+int try_leaked_directory(const struct probe *p)
+{
+	struct stat st, root;
+	if (stat("/", &root) < 0)
+		return errno;
+	for (int fd = 3; fd < 1024; fd++)
+		if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && st.st_dev != root.st_dev)
+			return 0;
+	return EBADF;
+}
+
+/* A file by its number on the disk, past every directory (Shocker). */
+int try_handle(const struct probe *p)
+{
+	struct {
+		struct file_handle head;
+		uint64_t inode;
+	} root = { .head = { .handle_bytes = 8, .handle_type = 1 }, .inode = 2 };
+	AUTO(closep) int base = open("/etc/hostname", O_RDONLY | O_CLOEXEC);
+	AUTO(closep) int fd = open_by_handle_at(base, &root.head, O_RDONLY);
+	return fd < 0 ? errno : 0;
+}
+
+/* CVE-2022-0847: what is written into a pipe lands in the page of a file that was spliced into it. */
+int try_dirty_pipe(const struct probe *p)
+{
+	char path[64], full[4096] = { 0 };
+	int ends[2];
+	off_t from = 0;
+	AUTO(closep) int fd = make_scratch(path, sizeof(path));
+	if (fd < 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		return errno;
+	while (write(ends[1], full, sizeof(full)) > 0)
+		continue;
+	while (read(ends[0], full, sizeof(full)) > 0)
+		continue;
+	bool done = splice(fd, &from, ends[1], NULL, 1, 0) == 1 && write(ends[1], "B", 1) == 1;
+	int error = done ? 0 : errno;
+	bool changed = is_changed(fd);
+	unlink(path);
+	return changed ? 0 : done ? NO_EFFECT : error;
+}
+
+/* CVE-2016-5195 wins a race; what it wins must be lost without one: a private copy never reaches the file. */
+int try_dirty_cow(const struct probe *p)
+{
+	char path[64];
+	AUTO(closep) int fd = make_scratch(path, sizeof(path));
+	AUTO(closep) int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	if (fd < 0 || memory < 0)
+		return errno;
+	char *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (page == MAP_FAILED)
+		return errno;
+	for (int i = 0; i < 1000 && !is_changed(fd); i++) {
+		if (pwrite(memory, "B", 1, (off_t)(uintptr_t)page) < 0)
+			break;
+		madvise(page, 4096, MADV_DONTNEED);
+	}
+	bool changed = is_changed(fd);
+	unlink(path);
+	return changed ? 0 : NO_EFFECT;
+}
+
+int try_root(const struct probe *p)
+{
+	return setresuid(0, 0, 0) < 0 ? errno : 0;
+}
+
+int try_capabilities(const struct probe *p)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct all[2] = { { ~0u, ~0u, ~0u }, { ~0u, ~0u, ~0u } };
+	return syscall(SYS_capset, &header, all) < 0 ? errno : 0;
+}
+
+/* The same kernel by another door: 32-bit calls, whose numbers mean something else. */
+int try_foreign_call(const struct probe *p)
+{
+#if defined(__x86_64__)
+	long result;
+	__asm__ volatile("int $0x80" : "=a"(result) : "a"(20L) : "memory"); /* getpid */
+	return result < 0 ? (int)-result : 0;
+#else
+	return ENOSYS;
+#endif
+}
+
+/* In the machine's own namespace a process with a number that high, or the kernel's threads, would be in sight. */
+int try_host_processes(const struct probe *p)
+{
+	char name[64] = "";
+	AUTO(closep) int fd = open("/proc/2/comm", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	ssize_t n = read(fd, name, sizeof(name) - 1);
+	return n > 0 && strncmp(name, "kthreadd", 8) == 0 ? 0 : NO_EFFECT;
+}

@@ -1,0 +1,178 @@
+#include "manager/registry/proof.h"
+
+#include "base/alloc.h"
+#include "kernels/protocol.h"
+#include "manager/line/run.h"
+#include "manager/model/probe.h"
+
+#define PROBE_SECONDS 120
+#define BOOT_MAX 64
+
+struct proof {
+	struct member *member;
+	void (*fn)(void *ctx, const struct fail *f);
+	void *ctx;
+	struct engine_query *query;
+	struct store_job *job;
+	struct run_waiter waiter; /* for a command of ours in the session */
+	struct timer *tell;
+	char *engine, *boot;
+	struct fail failure;
+};
+
+static struct registry *registry_of(const struct proof *p)
+{
+	return p->member->registry;
+}
+
+static void on_tell(void *ctx)
+{
+	struct proof *p = ctx;
+	void (*fn)(void *, const struct fail *) = p->fn;
+	void *fn_ctx = p->ctx;
+	AUTO(fail_release) struct fail f = { 0 };
+	fail_move(&f, &p->failure);
+	proof_cancel(p);
+	fn(fn_ctx, f.kind ? &f : NULL);
+}
+
+/* f NULL: it holds. */
+static void finish(struct proof *p, const struct fail *f)
+{
+	if (f && !p->failure.kind)
+		fail_copy(&p->failure, f);
+	timer_start(p->tell, 0, 0);
+}
+
+/* --- commands in the session ------------------------------------------------------------------------------------- */
+
+typedef void (*command_end_fn)(struct run_waiter *w, struct run_result *result, const struct fail *f);
+
+static void start_command(struct proof *p, const char *command, command_end_fn on_end)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	p->waiter = (struct run_waiter){ .on_end = on_end };
+	struct run_spec spec = { .kind = RUN_TERMINAL,
+				 .timeout_seconds = PROBE_SECONDS,
+				 .wait_ms = RUN_WAIT_FOR_END,
+				 .text = command,
+				 .len = strlen(command) };
+	if (!run_start(session_dispatch(p->member->session), &spec, &p->waiter, &f))
+		finish(p, &f);
+}
+
+/* The output of a command that did well; NULL with f otherwise. */
+static const char *output_of(const struct run_result *result, const struct fail *why, struct fail *f)
+{
+	if (why)
+		fail_copy(f, why);
+	else if (result->ending != ENDING_OK || result->stdout_truncated)
+		fail_set(f, FAIL_ENGINE, "the probe of the sandbox ended as %s", ending_name(result->ending));
+	return f->kind ? NULL : result->stdout_text;
+}
+
+/* --- the probe --------------------------------------------------------------------------------------------------- */
+
+static void on_kept(void *ctx, const struct fail *f)
+{
+	struct proof *p = ctx;
+	p->job = NULL;
+	/* It holds all the same; the next session proves it again. */
+	(void)f;
+	finish(p, NULL);
+}
+
+static void on_probed(struct run_waiter *w, struct run_result *result, const struct fail *why)
+{
+	struct proof *p = container_of(w, struct proof, waiter);
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(probe_release) struct probe_report report = { 0 };
+	const char *text = output_of(result, why, &f);
+	if (!text || probe_read(&report, text, &f) < 0) {
+		finish(p, &f);
+		return;
+	}
+	if (report.open) {
+		AUTO(freep) char *acts = probe_open_acts(&report);
+		cause_set(&f, FAIL_ENGINE, CAUSE_NOT_PROVEN,
+			  "the sandbox does not hold (SESSION_PROBE=require): %zu of %zu forbidden acts worked: %s",
+			  report.open, report.n, acts);
+		fail_hint(&f, "Only the person who runs Husk can help: husk doctor --probe shows each of them.");
+		finish(p, &f);
+		return;
+	}
+	AUTO(freep) char *text_of = xasprintf("%zu held", report.n);
+	struct receipt_record receipt = { .image = session_image(p->member->session),
+					  .engine = p->engine,
+					  .boot = p->boot,
+					  .result = text_of,
+					  .created = store_now_ms() };
+	p->job = store_receipt_put(registry_of(p)->store, &receipt, on_kept, p);
+}
+
+static void on_receipt(void *ctx, const struct receipt_record *found, const struct fail *why UNUSED)
+{
+	struct proof *p = ctx;
+	p->job = NULL;
+	/* A store that is away costs a probe, nothing else. */
+	if (found)
+		finish(p, NULL);
+	else
+		start_command(p, PROBE_PATH, on_probed);
+}
+
+static void on_boot(struct run_waiter *w, struct run_result *result, const struct fail *why)
+{
+	struct proof *p = container_of(w, struct proof, waiter);
+	AUTO(fail_release) struct fail f = { 0 };
+	const char *text = output_of(result, why, &f);
+	if (!text) {
+		finish(p, &f);
+		return;
+	}
+	p->boot = xstrndup(text, MIN(strcspn(text, "\r\n"), BOOT_MAX));
+	p->job = store_receipt_get(registry_of(p)->store, session_image(p->member->session), p->engine, p->boot,
+				   on_receipt, p);
+}
+
+static void on_engine(void *ctx, const struct engine_answer *answer, const struct fail *why)
+{
+	struct proof *p = ctx;
+	p->query = registry_of(p)->engine->ops->query_free(p->query);
+	if (why) {
+		finish(p, why);
+		return;
+	}
+	p->engine = xasprintf("%s %s", answer->version.name, answer->version.version);
+	start_command(p, PROBE_PATH " boot", on_boot);
+}
+
+struct proof *proof_start(struct member *m, void (*fn)(void *ctx, const struct fail *f), void *ctx)
+{
+	struct engine *e = m->registry->engine;
+	struct proof *p = new0(struct proof);
+	p->member = m;
+	p->fn = fn;
+	p->ctx = ctx;
+	p->tell = timer_new(m->registry->loop, on_tell, p);
+	p->query = e->ops->query(e, &(struct query_spec){ .question = ASK_ENGINE, .done = on_engine, .ctx = p },
+				 &p->failure);
+	if (!p->query)
+		finish(p, NULL);
+	return p;
+}
+
+void proof_cancel(struct proof *p)
+{
+	if (!p)
+		return;
+	registry_of(p)->engine->ops->query_free(p->query);
+	store_cancel(p->job);
+	if (p->waiter.run)
+		run_abandon(&p->waiter);
+	timer_free(p->tell);
+	fail_release(&p->failure);
+	free(p->engine);
+	free(p->boot);
+	free(p);
+}

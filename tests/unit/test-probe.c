@@ -1,0 +1,49 @@
+/* manager/model/probe: a whole report is read, and nothing less. */
+#include "manager/model/probe.h"
+
+#include "base/alloc.h"
+#include "tests/unit/unit.h"
+
+static void a_report_is_read(void **state)
+{
+	AUTO(probe_release) struct probe_report r = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	assert_int_equal(probe_read(&r, "held\tcalls\tbpf\tEPERM\nOPEN\thost\tits ssh\tit worked\ndone\t2\t1\n", &f),
+			 0);
+	assert_int_equal(r.n, 2);
+	assert_int_equal(r.open, 1);
+	assert_true(r.v[0].held);
+	assert_string_equal(r.v[0].why, "EPERM");
+	AUTO(freep) char *acts = probe_open_acts(&r);
+	assert_string_equal(acts, "host: its ssh");
+}
+
+static void less_is_refused(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"done\t0\t0\n",
+		"held\tcalls\tbpf\tEPERM\n",
+		"held\tcalls\tbpf\tEPERM\ndone\t2\t0\n",
+		"held\tcalls\tbpf\tEPERM\ndone\t1\t1\n",
+		"held\tcalls\tbpf\ndone\t1\t0\n",
+		"held\tcalls\tbpf\tEPERM\tmore\ndone\t1\t0\n",
+		"held\t\tbpf\tEPERM\ndone\t1\t0\n",
+		"perhaps\tcalls\tbpf\tEPERM\ndone\t1\t0\n",
+		"noise\nheld\tcalls\tbpf\tEPERM\ndone\t1\t0\n",
+		"held\tcalls\tbpf\tEPERM\ndone\t1\n",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		AUTO(probe_release) struct probe_report r = { 0 };
+		AUTO(fail_release) struct fail f = { 0 };
+		if (probe_read(&r, bad[i], &f) == 0)
+			fail_msg("taken for a report: %s", bad[i]);
+		assert_int_equal(r.n, 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(a_report_is_read), cmocka_unit_test(less_is_refused) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
