@@ -102,7 +102,9 @@ def test_the_next_cell_queues_and_says_behind_which(own_session):
     go(s, 1, 2, 3)
     after = s.code(run=queued.run, wait=60).ok()
     assert after.value == "'after'" and after.behind == first and f"It had to wait for run {first}" in after.text
-    assert s.code(run=without_wait.run, wait=60).ok().value == "'later'"
+    told = [e for e in after.fields.get("earlier", []) if e["seq"] == without_wait.run and e["ended"]]
+    later = told[0]["result"] if told else s.code(run=without_wait.run, wait=60).ok().result
+    assert later == {"text/plain": "'later'"}
 
 
 def test_commands_leave_the_queue(own_session):
