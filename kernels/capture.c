@@ -60,27 +60,35 @@ void ring_copy(const struct ring *r, size_t n, struct buf *out)
 	(void)buf_add(out, r->data, n - first);
 }
 
+void ring_drop(struct ring *r, size_t n)
+{
+	if (!n)
+		return;
+	r->start = (r->start + n) % r->cap;
+	r->len -= n;
+}
+
 void capture_init(struct capture *c, size_t limit)
 {
-	*c = (struct capture){ .head_max = limit - limit / 2, .tail = { .max = limit / 2 } };
+	*c = (struct capture){ .limit = limit, .head_max = limit - limit / 2 };
 }
 
 void capture_limit(struct capture *c, size_t limit)
 {
-	if (limit < c->head_max + c->tail.max)
+	if (limit < c->limit)
 		capture_init(c, limit);
 }
 
-void capture_release(struct capture *c)
-{
-	ring_release(&c->tail);
-}
-
-size_t capture_add(struct capture *c, const void *data, size_t n)
+size_t capture_add(struct capture *c, size_t n)
 {
 	size_t head = MIN(n, c->head_max - c->head_len);
 	c->head_len += head;
 	c->total += n;
-	ring_add(&c->tail, (const uint8_t *)data + head, n - head);
 	return head;
+}
+
+void capture_clear(struct capture *c)
+{
+	c->head_len = 0;
+	c->total = 0;
 }

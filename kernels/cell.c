@@ -137,7 +137,10 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 	case LINK_SYNC:
 		return 0;
 	case LINK_DISPLAY:
-		job_structured(c->job, FRAME_DISPLAY, m->raw, m->raw_len);
+		if (m->clear)
+			job_clear(c->job, m->wait);
+		else
+			job_display(c->job, m->raw, m->raw_len, m->display_id, m->update);
 		return 0;
 	case LINK_RESULT:
 		c->has_result = true;

@@ -10,6 +10,11 @@
 
 #define DEFAULT_TIMEOUT_MS 30000
 #define DEFAULT_OUTPUT_LIMIT (1u << 20)
+/* Longer ids are not remembered: each update is a display of its own. */
+#define DISPLAY_ID_MAX 256
+/* A display or result whose text goes to the file of a long run. */
+#define KEEP_PARSE_MAX (4u << 20)
+#define PICTURE_MIN 4096
 
 void jobs_init(struct jobs *c, const struct limits *limits)
 {
@@ -21,6 +26,7 @@ void jobs_release(struct jobs *c)
 {
 	list_for_each(job, &c->list, struct job, node)
 		job_free(job);
+	keeps_release(&c->keeps);
 }
 
 struct job *jobs_find(struct jobs *c, uint32_t number)
@@ -39,6 +45,12 @@ struct job *jobs_next(struct jobs *c, enum job_kind kind)
 	return NULL;
 }
 
+static void forget_updates(struct job *c)
+{
+	while (c->n_updates)
+		free(c->updates[--c->n_updates].id);
+}
+
 struct job *job_free(struct job *c)
 {
 	if (!c)
@@ -46,8 +58,9 @@ struct job *job_free(struct job *c)
 	list_remove(&c->node);
 	c->jobs->count--;
 	c->jobs->display_bytes -= c->display_bytes;
-	for (int i = 0; i < JOB_STREAMS; i++)
-		capture_release(&c->streams[i]);
+	tail_release(&c->tail);
+	keep_close(&c->keep);
+	forget_updates(c);
 	buf_release(&c->log);
 	free(c->text);
 	free(c->cwd);
@@ -136,6 +149,13 @@ static const char *take_install(struct job *c, const json_t *payload)
 	return take_relays(c, json_object_get(payload, "relays"));
 }
 
+static void size_tail(struct job *c)
+{
+	c->tail.bytes.max = 0;
+	for (int i = 0; i < JOB_STREAMS; i++)
+		c->tail.bytes.max += c->streams[i].limit / 2;
+}
+
 /* NULL, or why the call cannot run. */
 static const char *take_fields(struct job *c, const json_t *payload)
 {
@@ -143,6 +163,9 @@ static const char *take_fields(struct job *c, const json_t *payload)
 
 	capture_init(&c->streams[JOB_STDOUT], limit_of(payload, "stdout_limit"));
 	capture_init(&c->streams[JOB_STDERR], limit_of(payload, "stderr_limit"));
+	size_tail(c);
+	json_int_t keep_over = json_integer_value(json_object_get(payload, "keep_over"));
+	c->keep_over = c->kind != JOB_INSTALL && keep_over > 0 ? (uint64_t)keep_over : 0;
 	c->timeout_ms = DEFAULT_TIMEOUT_MS;
 	if (json_is_integer(timeout) && json_integer_value(timeout) > 0)
 		c->timeout_ms = (uint64_t)json_integer_value(timeout);
@@ -181,6 +204,7 @@ int jobs_add(struct jobs *jobs, uint32_t number, enum job_kind kind, const void 
 	c->jobs = jobs;
 	c->number = number;
 	c->kind = kind;
+	c->keep.fd = -1;
 	list_append(&jobs->list, &c->node);
 	jobs->count++;
 	const char *why = take_fields(c, fields);
@@ -220,7 +244,8 @@ static size_t output_bytes(const struct jobs *jobs)
 	list_for_each(c, &jobs->list, struct job, node) {
 		sum += c->log.len - MIN(c->log.len, c->display_bytes);
 		for (int i = 0; i < JOB_STREAMS && c->state == JOB_RUNNING; i++)
-			sum += c->streams[i].head_max - c->streams[i].head_len + c->streams[i].tail.max;
+			sum += c->streams[i].head_max - c->streams[i].head_len;
+		sum += c->state == JOB_RUNNING ? c->tail.bytes.max : 0;
 	}
 	return sum;
 }
@@ -231,6 +256,7 @@ static void limit_output(struct job *c)
 	size_t left = used < JOBS_OUTPUT_BYTES_MAX ? (JOBS_OUTPUT_BYTES_MAX - used) / JOB_STREAMS : 0;
 	for (int i = 0; i < JOB_STREAMS; i++)
 		capture_limit(&c->streams[i], MAX(left, (size_t)JOB_OUTPUT_MIN));
+	size_tail(c);
 }
 
 void job_start(struct job *c)
@@ -251,7 +277,7 @@ static void log_frame(struct job *c, uint8_t type, const void *payload, size_t n
 /* Output comes in small pieces. As long as the last frame has not begun to go out, it takes them in. */
 static bool extend_last(struct job *c, uint8_t type, const void *data, size_t n)
 {
-	if (!c->log.len || c->last_frame < c->claimed)
+	if (c->last_frame + FRAME_HEADER_SIZE > c->log.len || c->last_frame < c->claimed)
 		return false;
 	struct frame_header h = frame_header_read(c->log.data + c->last_frame);
 	if (h.type != type || h.length + n > FRAME_PAYLOAD_MAX || buf_add(&c->log, data, n) < 0)
@@ -261,31 +287,212 @@ static bool extend_last(struct job *c, uint8_t type, const void *data, size_t n)
 	return true;
 }
 
+/* ---- the file of a long run */
+
+static void keep_plain(struct job *c, const json_t *message)
+{
+	static const char *const fields[] = { "traceback", "message" };
+	const json_t *text = json_object_get(json_object_get(message, "data"), "text/plain");
+	for (size_t i = 0; !text && i < ARRAY_LEN(fields); i++)
+		text = json_object_get(message, fields[i]);
+	if (!json_is_string(text))
+		return;
+	keep_write(&c->keep, json_string_value(text), json_string_length(text));
+	keep_write(&c->keep, "\n", 1);
+}
+
+static void keep_structured(struct job *c, const void *json, size_t n)
+{
+	json_auto_t *message = n <= KEEP_PARSE_MAX ? json_loadb(json, n, 0, NULL) : NULL;
+	keep_plain(c, message);
+}
+
+/* What came before the run turned out to be long is still in the log. */
+static void keep_log(struct job *c)
+{
+	for (size_t at = 0; at < c->log.len; at += frame_size(c->log.data + at)) {
+		struct frame_header h = frame_header_read(c->log.data + at);
+		const uint8_t *payload = c->log.data + at + FRAME_HEADER_SIZE;
+		if (h.type == FRAME_OUT || h.type == FRAME_ERR)
+			keep_write(&c->keep, payload, h.length);
+		else
+			keep_structured(c, payload, h.length);
+	}
+}
+
+/* True if what is about to be logged has to be written to the file. */
+static bool keeps_on(struct job *c, size_t n)
+{
+	c->text_bytes += n;
+	if (c->keep.fd >= 0)
+		return true;
+	if (!c->keep_over || c->text_bytes <= c->keep_over)
+		return false;
+	if (!c->keep.cut && keep_open(&c->keep, &c->jobs->keeps, c->number))
+		keep_log(c);
+	return c->keep.fd >= 0;
+}
+
+/* Bytes of displays among the first n of the log. */
+static size_t display_bytes_before(const struct job *c, size_t n)
+{
+	size_t sum = 0;
+	for (size_t at = 0; at < n; at += frame_size(c->log.data + at)) {
+		struct frame_header h = frame_header_read(c->log.data + at);
+		if (h.type == FRAME_DISPLAY || h.type == FRAME_RESULT || h.type == FRAME_ERROR)
+			sum += h.length;
+	}
+	return MIN(sum, c->display_bytes);
+}
+
+/* ---- output */
+
+static const char clear_message[] = "{\"data\":{},\"clear\":true}";
+
+/* What the sender is in the middle of goes out whole, and what a mark has told of stays; everything else of the log was sent in
+ * vain, or need not be sent. */
+static void clear_now(struct job *c)
+{
+	size_t keep = MAX(c->mark_end, c->sent < c->claimed ? c->claimed : 0);
+	size_t displays = display_bytes_before(c, keep);
+	c->clears = false;
+	c->log.len = keep;
+	c->sent = MIN(c->sent, keep);
+	c->claimed = MIN(c->claimed, keep);
+	c->last_frame = keep;
+	c->jobs->display_bytes -= c->display_bytes - displays;
+	c->display_bytes = displays;
+	c->displays = 0;
+	forget_updates(c);
+	for (int i = 0; i < JOB_STREAMS; i++)
+		capture_clear(&c->streams[i]);
+	tail_release(&c->tail);
+	c->progress_bytes = 0;
+	log_frame(c, FRAME_DISPLAY, clear_message, strlen(clear_message));
+}
+
+void job_clear(struct job *c, bool wait)
+{
+	if (c->state == JOB_ENDED)
+		return;
+	if (wait)
+		c->clears = true;
+	else
+		clear_now(c);
+}
+
 void job_output(struct job *c, enum job_stream stream, const void *data, size_t n)
 {
 	if (!n || c->state == JOB_ENDED)
 		return;
-	size_t head = capture_add(&c->streams[stream], data, n);
+	if (c->clears)
+		clear_now(c);
+	if (keeps_on(c, n))
+		keep_write(&c->keep, data, n);
+	size_t head = capture_add(&c->streams[stream], n);
 	uint8_t type = stream == JOB_STDOUT ? FRAME_OUT : FRAME_ERR;
-	if (head < n)
-		c->wrote_last = stream;
-	if (head && !extend_last(c, type, data, head))
+	if (head && !(tail_at_place(&c->tail) && extend_last(c, type, data, head))) {
 		log_frame(c, type, data, head);
+		tail_place(&c->tail);
+	}
+	tail_add(&c->tail, (uint8_t)stream, (const uint8_t *)data + head, n - head);
+}
+
+/* False if there is no room for a display or result of n bytes. */
+static bool take_display(struct job *c, size_t n)
+{
+	if (c->displays >= CALL_DISPLAYS_MAX || c->display_bytes + n > CALL_DISPLAY_BYTES_MAX ||
+	    c->jobs->display_bytes + n > JOBS_DISPLAY_BYTES_MAX) {
+		c->displays_dropped++;
+		return false;
+	}
+	c->displays++;
+	return true;
+}
+
+/* A picture is no text, however long. */
+static bool is_picture(const void *json, size_t n)
+{
+	return n > PICTURE_MIN && memmem(json, n, "\"image/", 7);
+}
+
+static void add_structured(struct job *c, enum frame_type type, const void *json, size_t n)
+{
+	if (c->keep_over && keeps_on(c, is_picture(json, n) ? 0 : n))
+		keep_structured(c, json, n);
+	c->display_bytes += n;
+	c->jobs->display_bytes += n;
+	log_frame(c, type, json, n);
 }
 
 void job_structured(struct job *c, enum frame_type type, const void *json, size_t n)
 {
-	if (type != FRAME_ERROR) {
-		if (c->displays >= CALL_DISPLAYS_MAX || c->display_bytes + n > CALL_DISPLAY_BYTES_MAX ||
-		    c->jobs->display_bytes + n > JOBS_DISPLAY_BYTES_MAX) {
-			c->displays_dropped++;
-			return;
-		}
-		c->displays++;
+	if (c->clears)
+		clear_now(c);
+	if (type != FRAME_ERROR && !take_display(c, n))
+		return;
+	add_structured(c, type, json, n);
+	tail_place(&c->tail);
+}
+
+/* Takes a frame out of the log, unless the sender is in the middle of it. */
+static void drop_frame(struct job *c, const struct job_update *u)
+{
+	size_t at = u->at, size = u->size;
+	if (at < c->claimed && at + size > c->sent)
+		return;
+	memmove(c->log.data + at, c->log.data + at + size, c->log.len - at - size);
+	c->log.len -= size;
+	if (at < c->sent) {
+		c->sent -= size;
+		c->claimed -= size;
 	}
-	c->display_bytes += n;
-	c->jobs->display_bytes += n;
-	log_frame(c, type, json, n);
+	if (c->last_frame >= at + size)
+		c->last_frame -= size;
+	else if (c->last_frame == at)
+		c->last_frame = c->log.len; /* none to extend */
+	for (size_t i = 0; i < c->n_updates; i++)
+		if (c->updates[i].at > at)
+			c->updates[i].at -= size;
+	size_t payload = size - FRAME_HEADER_SIZE;
+	c->display_bytes -= payload;
+	c->jobs->display_bytes -= payload;
+	c->displays--;
+}
+
+static struct job_update *find_update(struct job *c, const char *id)
+{
+	for (size_t i = 0; i < c->n_updates; i++)
+		if (streq(c->updates[i].id, id))
+			return &c->updates[i];
+	if (c->n_updates == ARRAY_LEN(c->updates))
+		return NULL;
+	c->updates[c->n_updates] = (struct job_update){ .id = xstrdup(id) };
+	return &c->updates[c->n_updates++];
+}
+
+void job_display(struct job *c, const void *json, size_t n, const char *display_id, bool update)
+{
+	if (!update || !display_id || strlen(display_id) > DISPLAY_ID_MAX) {
+		job_structured(c, FRAME_DISPLAY, json, n);
+		return;
+	}
+	if (c->clears)
+		clear_now(c);
+	struct job_update *u = find_update(c, display_id);
+	if (u && u->size)
+		drop_frame(c, u);
+	if (!take_display(c, n)) {
+		if (u)
+			u->size = 0;
+		return;
+	}
+	size_t at = c->log.len;
+	add_structured(c, FRAME_DISPLAY, json, n);
+	if (u) {
+		u->at = at;
+		u->size = c->log.len - at;
+	}
 }
 
 /* OOM kills in the container since the call started. */
@@ -297,12 +504,34 @@ static uint64_t job_oom_kills(const struct job *c)
 	return now - c->oom_kills_before;
 }
 
-static void log_tail(struct job *c, enum job_stream stream, uint8_t type)
+struct tail_log {
+	struct job *job;
+	size_t skip[JOB_STREAMS]; /* what a stream has in the ring beyond its own limit */
+};
+
+/* A frame without content is the place of something that was sent before. */
+static void log_run(void *ctx, uint8_t tag, const void *data, size_t n)
 {
-	AUTO(buf_release) struct buf tail = { 0 };
-	ring_copy(&c->streams[stream].tail, SIZE_MAX, &tail);
-	if (tail.len)
-		log_frame(c, type, tail.data, tail.len);
+	struct tail_log *log = ctx;
+	if (tag == TAIL_PLACE) {
+		log_frame(log->job, FRAME_OUT_TAIL, NULL, 0);
+		return;
+	}
+	size_t skip = MIN(log->skip[tag], n);
+	log->skip[tag] -= skip;
+	if (n > skip)
+		log_frame(log->job, tag == JOB_STDOUT ? FRAME_OUT_TAIL : FRAME_ERR_TAIL, (const uint8_t *)data + skip,
+			  n - skip);
+}
+
+static void log_tail(struct job *c)
+{
+	struct tail_log log = { .job = c };
+	for (uint8_t i = 0; i < JOB_STREAMS; i++) {
+		size_t n = tail_bytes(&c->tail, i), own = c->streams[i].limit / 2;
+		log.skip[i] = n > own ? n - own : 0;
+	}
+	tail_each(&c->tail, log_run, &log);
 }
 
 static void set_number(json_t *o, const char *name, uint64_t value)
@@ -363,13 +592,16 @@ void job_end(struct job *c, const struct job_ending *e)
 	if (ran)
 		set_memory(end, c->jobs->limits, oom_kills > 0);
 
-	log_tail(c, JOB_STDOUT, FRAME_OUT_TAIL);
-	log_tail(c, JOB_STDERR, FRAME_ERR_TAIL);
+	if (keep_is_there(&c->keep))
+		json_object_set_new(end, "kept",
+				    json_pack("{s:I, s:b}", "bytes", (json_int_t)c->keep.bytes, "whole", !c->keep.cut));
+	log_tail(c);
 	AUTO(buf_release) struct buf text = { 0 };
 	if (json_append(&text, end) == 0)
 		log_frame(c, FRAME_END, text.data, text.len);
-	for (int i = 0; i < JOB_STREAMS; i++)
-		capture_release(&c->streams[i]);
+	tail_release(&c->tail);
+	keep_close(&c->keep);
+	forget_updates(c);
 	free(take_ptr(c->text));
 	free(take_ptr(c->cwd));
 	strv_release(&c->env);
@@ -379,11 +611,10 @@ void job_end(struct job *c, const struct job_ending *e)
 /* The next piece begins like a new call. */
 static void begin_piece(struct job *c)
 {
-	for (int i = 0; i < JOB_STREAMS; i++) {
-		size_t limit = c->streams[i].head_max + c->streams[i].tail.max;
-		capture_release(&c->streams[i]);
-		capture_init(&c->streams[i], limit);
-	}
+	for (int i = 0; i < JOB_STREAMS; i++)
+		capture_clear(&c->streams[i]);
+	tail_release(&c->tail);
+	forget_updates(c);
 	c->displays_dropped = 0;
 	c->progress_bytes = 0;
 }
@@ -401,25 +632,12 @@ void job_mark(struct job *c)
 		json_object_set_new(mark, "behind", json_integer(c->behind));
 	if (c->displays_dropped)
 		json_object_set_new(mark, "displays_dropped", json_integer(c->displays_dropped));
-	log_tail(c, JOB_STDOUT, FRAME_OUT_TAIL);
-	log_tail(c, JOB_STDERR, FRAME_ERR_TAIL);
+	log_tail(c);
 	AUTO(buf_release) struct buf text = { 0 };
 	if (json_append(&text, mark) == 0)
 		log_frame(c, FRAME_MARK, text.data, text.len);
 	c->mark_end = c->log.len;
 	begin_piece(c);
-}
-
-/* Bytes of displays among the first n of the log. */
-static size_t display_bytes_before(const struct job *c, size_t n)
-{
-	size_t sum = 0;
-	for (size_t at = 0; at < n; at += frame_size(c->log.data + at)) {
-		struct frame_header h = frame_header_read(c->log.data + at);
-		if (h.type == FRAME_DISPLAY || h.type == FRAME_RESULT || h.type == FRAME_ERROR)
-			sum += h.length;
-	}
-	return MIN(sum, c->display_bytes);
 }
 
 void job_told(struct job *c, uint32_t mark)
@@ -428,6 +646,9 @@ void job_told(struct job *c, uint32_t mark)
 	/* A frame that is half sent must go out whole; then the next mark takes this one with it. */
 	if (mark != c->marks || !n || c->sent < n)
 		return;
+	/* The file of a long run is to be whole, and the log is about to forget. */
+	if (c->keep_over && c->keep.fd < 0 && !c->keep.cut && keep_open(&c->keep, &c->jobs->keeps, c->number))
+		keep_log(c);
 	size_t displays = display_bytes_before(c, n);
 	c->display_bytes -= displays;
 	c->jobs->display_bytes -= displays;
@@ -436,6 +657,8 @@ void job_told(struct job *c, uint32_t mark)
 	c->sent -= n;
 	c->claimed -= n;
 	c->last_frame -= MIN(c->last_frame, n);
+	for (size_t i = 0; i < c->n_updates; i++)
+		c->updates[i].at -= MIN(c->updates[i].at, n);
 	c->mark_end = 0;
 	c->told = mark;
 }
@@ -450,7 +673,7 @@ bool job_progress(struct job *c, uint64_t now_ms, json_t **ret)
 
 	AUTO(buf_release) struct buf raw = { 0 };
 	AUTO(buf_release) struct buf clean = { 0 };
-	ring_copy(&c->streams[c->wrote_last].tail, PROGRESS_TAIL_MAX, &raw);
+	ring_copy(&c->tail.bytes, PROGRESS_TAIL_MAX, &raw);
 	const char *tail = buf_str(&raw); /* never NULL, also if the limit keeps nothing */
 	size_t skip = utf8_partial_start(tail, raw.len);
 	size_t left = raw.len - skip;

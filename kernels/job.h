@@ -10,9 +10,10 @@
 
 #include "base/list.h"
 #include "base/strv.h"
-#include "kernels/capture.h"
+#include "kernels/keep.h"
 #include "kernels/limits.h"
 #include "kernels/protocol.h"
+#include "kernels/tail.h"
 
 /* Displays of all calls together that wait for an ACK; past it further ones are counted and dropped. */
 #define JOBS_DISPLAY_BYTES_MAX (64u << 20)
@@ -33,6 +34,13 @@ struct jobs {
 	uint32_t last_number;
 	size_t display_bytes;
 	const struct limits *limits; /* may be NULL */
+	struct keeps keeps;
+};
+
+/* The last update of a display: a newer one takes its place in the log. */
+struct job_update {
+	char *id;
+	size_t at, size; /* of its frame in the log */
 };
 
 struct job {
@@ -53,8 +61,14 @@ struct job {
 	uint64_t oom_kills_before;
 
 	struct capture streams[JOB_STREAMS];
-	enum job_stream wrote_last; /* of those that are past their head */
-	uint64_t late_dropped;	    /* output since the last call that was not kept */
+	struct tail tail;
+	uint64_t keep_over; /* bytes of text past which all of it is kept in a file too; 0 = never */
+	uint64_t text_bytes;
+	struct keep keep;
+	bool clears; /* with the next output, what there is goes */
+	struct job_update updates[CALL_DISPLAYS_MAX];
+	size_t n_updates;
+	uint64_t late_dropped; /* output since the last call that was not kept */
 	unsigned displays;
 	unsigned displays_dropped;
 	size_t display_bytes;
@@ -110,6 +124,10 @@ void job_mark(struct job *c);
 void job_output(struct job *c, enum job_stream stream, const void *data, size_t n);
 /* A DISPLAY, RESULT or ERROR frame with a payload that is valid JSON. Displays and results past a bound are counted. */
 void job_structured(struct job *c, enum frame_type type, const void *json, size_t n);
+/* A DISPLAY frame. An update takes the place of the one before it of the same display. */
+void job_display(struct job *c, const void *json, size_t n, const char *display_id, bool update);
+/* What there is (output, displays) counts no longer: now, or with the next output. */
+void job_clear(struct job *c, bool wait);
 /* Exactly once. Appends tails and END. */
 void job_end(struct job *c, const struct job_ending *e);
 struct job *job_free(struct job *c);

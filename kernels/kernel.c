@@ -323,6 +323,13 @@ static void on_gone(struct link *l, bool broken, const char *why)
 	timeout_start(k->poller, &k->timer, EXIT_PATIENCE_MS, on_exit_patience);
 }
 
+/* The same for a kernel whose language reads no descriptor. */
+static void answer_sync(struct link *l)
+{
+	json_auto_t *synced = json_pack("{s:s}", "op", "synced");
+	(void)link_send(l, synced);
+}
+
 static void on_message(struct link *l, const struct link_message *m)
 {
 	struct kernel *k = container_of(l, struct kernel, link);
@@ -330,6 +337,8 @@ static void on_message(struct link *l, const struct link_message *m)
 	if (cell_message(&k->cell, m, &why) == 0) {
 		if (m->op == LINK_DISPLAY || m->op == LINK_SYNC)
 			tell_taken(k);
+		if (m->sync)
+			answer_sync(l);
 		return;
 	}
 	link_close(l);

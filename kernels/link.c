@@ -45,6 +45,14 @@ static bool is_string_or_absent(const json_t *o, const char *name)
 	return !value || json_is_string(value);
 }
 
+/* A boolean, or absent. */
+static bool is_flag(const json_t *o, const char *name, bool *ret)
+{
+	const json_t *value = json_object_get(o, name);
+	*ret = json_is_true(value);
+	return !value || json_is_boolean(value);
+}
+
 static const char *check_hello(struct link_message *m)
 {
 	m->token = json_string_value(json_object_get(m->tree, "token"));
@@ -55,13 +63,15 @@ static const char *check_hello(struct link_message *m)
 
 static const char *check_fields(struct link_message *m)
 {
-	json_t *update = json_object_get(m->tree, "update");
 	switch (m->op) {
 	case LINK_HELLO:
 		return check_hello(m);
 	case LINK_DISPLAY:
-		if (!is_string_or_absent(m->tree, "display_id") || (update && !json_is_boolean(update)))
+		if (!is_string_or_absent(m->tree, "display_id") || !is_flag(m->tree, "update", &m->update) ||
+		    !is_flag(m->tree, "clear", &m->clear) || !is_flag(m->tree, "wait", &m->wait) ||
+		    !is_flag(m->tree, "sync", &m->sync))
 			return "sent a display with a bad display_id or update";
+		m->display_id = json_string_value(json_object_get(m->tree, "display_id"));
 		__attribute__((__fallthrough__));
 	case LINK_RESULT:
 		m->unusable = !valid_bundle(json_object_get(m->tree, "data"));

@@ -25,6 +25,10 @@ struct link_message {
 	const char *token;	      /* hello; NULL = none */
 	json_int_t version;	      /* hello */
 	const char *language_version; /* hello */
+	const char *display_id;	      /* display; NULL = none */
+	bool update;		      /* display */
+	bool clear, wait;	      /* display: what there is goes, now or with the next output */
+	bool sync;		      /* display: the kernel waits for "synced" on the link before it goes on */
 	bool unusable;		      /* display, result: the bundle is not one that a manager takes */
 	const uint8_t *raw;	      /* the message as it came: valid JSON, an object */
 	size_t raw_len;

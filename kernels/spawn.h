@@ -9,6 +9,7 @@
 
 #define SPAWN_FDS_MAX 2
 #define SPAWN_WORKSPACE "/workspace"
+#define SPAWN_HOME "/home/sandbox"
 
 struct spawn_fd {
 	int fd;	    /* ours */

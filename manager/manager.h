@@ -148,6 +148,17 @@ struct read_request {
 };
 struct op *manager_read_export(struct conversation *c, const struct read_request *req, struct fail *f);
 
+/* --- the full text of a long run ---------------------------------------------------------------------------------- */
+struct run_text_request {
+	const char *session_id;
+	uint32_t number;
+	size_t max; /* a longer one is not read: text is NULL then, and size says how long it is */
+	/* text NULL, size 0 and f NULL: there is none. */
+	void (*on_done)(void *ctx, const char *text, size_t n, uint64_t size, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_run_text(struct conversation *c, const struct run_text_request *req, struct fail *f);
+
 /* --- stop -------------------------------------------------------------------------------------------------------- */
 struct stop_request {
 	const char *session_id;

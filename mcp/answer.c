@@ -156,8 +156,13 @@ static char *rest_of_traceback(const struct run_result *run)
 	size_t length = strlen(line);
 	if (run->ending != ENDING_ERROR || !fits_headline(run))
 		return xstrndup(s, n);
-	if (n >= length && memcmp(s + n - length, line, length) == 0 && (n == length || s[n - length - 1] == '\n'))
-		n -= length;
+	size_t start = n;
+	while (start > 0 && s[start - 1] != '\n')
+		start--;
+	/* The last line, where a type may be named with its module. */
+	if (n - start >= length && memcmp(s + n - length, line, length) == 0 &&
+	    (n - start == length || s[n - length - 1] == '.') && !memchr(s + start, ' ', n - start - length))
+		n = start;
 	else if (n > length && memcmp(s, line, length) == 0 && s[length] == '\n')
 		s += length + 1, n -= length + 1;
 	return xstrndup(s, n);
@@ -241,10 +246,20 @@ static bool has_gap(const struct run_result *run)
 
 /* --- notes ------------------------------------------------------------------------------------------------------ */
 
-static void note_cut(struct buf *b, const struct run_result *run)
+static void note_cut(struct buf *b, const struct run_result *run, const char *session_id)
 {
-	uint64_t bytes = run->stdout_bytes + run->stderr_bytes;
-	add_note(b, "The output was cut: the program wrote %llu bytes in all.", (unsigned long long)bytes);
+	unsigned long long bytes = run->stdout_bytes + run->stderr_bytes;
+	AUTO(freep) char *size = bytes ? xasprintf("The output was cut: the program wrote %llu bytes in all.", bytes) :
+					 xstrdup("The text was cut.");
+	if (!run->kept_run) {
+		add_note(b, "%s", size);
+		return;
+	}
+	AUTO(freep) char *resource = session_id ? xasprintf(" It is also the resource husk://run/%s/%u.", session_id,
+							    (unsigned)run->kept_run) :
+						  xstrdup("");
+	add_note(b, "%s %s is in ~/.husk/runs/%u.txt of the session: search it there (grep, sed -n).%s", size,
+		 run->kept_whole ? "All of it" : "Its beginning (16 MB)", (unsigned)run->kept_run, resource);
 }
 
 static void note_pictures(struct buf *b, const struct pictures *p)
@@ -305,7 +320,7 @@ static char *run_text(const struct run_result *run, const struct run_context *ct
 	size_t room = max_chars > around ? max_chars - around : 0;
 	bool gap = has_gap(run);
 	if (gap || run->stdout_truncated || run->stderr_truncated || utf8_count(buf_str(&body), body.len) > room)
-		note_cut(&notes, run);
+		note_cut(&notes, run, ctx->session_id);
 	AUTO(freep) char *shown = text_cut(buf_str(&body), room, gap);
 	buf_add_str(&head, shown);
 	begin_line(&head);

@@ -108,10 +108,11 @@ void pictures_choose(struct pictures *p, size_t max, size_t budget)
 			p->v[i].number = ++number;
 }
 
-/* Short forms that read well as text; html, svg and scripts do not. */
+/* Short forms that can be read as text, the better ones first. */
 static const struct mime_part *readable_part(const struct mime_bundle *b)
 {
-	static const char *const types[] = { "text/markdown", "text/latex", "application/json" };
+	static const char *const types[] = { "text/markdown", "text/latex", "application/json", "image/svg+xml",
+					     "text/html" };
 	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
 		const struct mime_part *part = find_part(b, types[i]);
 		if (part && part->len <= SHOWN_MAX)
@@ -129,7 +130,7 @@ static bool is_description(const char *type)
 /* "<Map object>" and "<Figure size 640x480 with 1 Axes>" say little. */
 static bool says_little(const struct mime_part *plain)
 {
-	return plain->data[0] == '<';
+	return plain->data[0] == '<' && streq(plain->type, "text/plain");
 }
 
 /* Types and sizes, for those that have nothing better to show. */
@@ -147,7 +148,7 @@ static char *list_types(const struct mime_bundle *b, const struct mime_part *sho
 char *display_text(const struct mime_bundle *b)
 {
 	const struct mime_part *plain = find_part(b, "text/plain");
-	if (!plain)
+	if (!plain && !display_has_picture(b))
 		plain = readable_part(b);
 	if (display_has_picture(b))
 		return xstrdup(plain && !says_little(plain) ? plain->data : "");

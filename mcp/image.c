@@ -22,16 +22,215 @@ static uint32_t be32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-static const char *sniff(const uint8_t *b, size_t n)
+static uint32_t le16(const uint8_t *p)
 {
-	if (n >= 24 && memcmp(b, "\x89PNG\r\n\x1a\n", 8) == 0)
-		return be32(b + 16) <= SIDE_MAX && be32(b + 20) <= SIDE_MAX ? "image/png" : NULL;
-	if (n >= 3 && memcmp(b, "\xff\xd8\xff", 3) == 0)
-		return "image/jpeg";
-	if (n >= 10 && (memcmp(b, "GIF87a", 6) == 0 || memcmp(b, "GIF89a", 6) == 0))
-		return (b[6] | b[7] << 8) <= SIDE_MAX && (b[8] | b[9] << 8) <= SIDE_MAX ? "image/gif" : NULL;
-	if (n >= 12 && memcmp(b, "RIFF", 4) == 0 && memcmp(b + 8, "WEBP", 4) == 0)
-		return "image/webp";
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8;
+}
+
+static uint32_t le24(const uint8_t *p)
+{
+	return le16(p) | (uint32_t)p[2] << 16;
+}
+
+static uint32_t le32(const uint8_t *p)
+{
+	return le24(p) | (uint32_t)p[3] << 24;
+}
+
+static bool fits(uint32_t width, uint32_t height)
+{
+	return width >= 1 && height >= 1 && width <= SIDE_MAX && height <= SIDE_MAX;
+}
+
+/* --- PNG: chunks with checksums, from IHDR to IEND --------------------------------------------------------------- */
+
+#define PNG_CHUNK 12 /* length, type and checksum */
+
+uint32_t image_crc(const uint8_t *data, size_t n)
+{
+	static const uint32_t nibbles[16] = { 0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+					      0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+					      0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c };
+	uint32_t crc = 0xffffffff;
+	for (size_t i = 0; i < n; i++) {
+		crc ^= data[i];
+		crc = crc >> 4 ^ nibbles[crc & 15];
+		crc = crc >> 4 ^ nibbles[crc & 15];
+	}
+	return ~crc;
+}
+
+static bool is_header(const uint8_t *d)
+{
+	static const char depths[][6] = {
+		[0] = "\1\2\4\10\20", [2] = "\10\20", [3] = "\1\2\4\10", [4] = "\10\20", [6] = "\10\20"
+	};
+	uint8_t depth = d[8], color = d[9];
+	return fits(be32(d), be32(d + 4)) && color <= 6 && depth && strchr(depths[color], depth) && !d[10] && !d[11] &&
+	       d[12] <= 1;
+}
+
+static bool is_png(const uint8_t *b, size_t n)
+{
+	bool pixels = false, colors = false;
+	for (size_t at = 8; n - at >= PNG_CHUNK;) {
+		const uint8_t *chunk = b + at;
+		size_t length = be32(chunk);
+		if (length > n - at - PNG_CHUNK || image_crc(chunk + 4, length + 4) != be32(chunk + 8 + length))
+			return false;
+		const char *type = (const char *)chunk + 4;
+		bool first = at == 8;
+		if (first != (memcmp(type, "IHDR", 4) == 0) || (first && (length != 13 || !is_header(chunk + 8))))
+			return false;
+		colors |= memcmp(type, "PLTE", 4) == 0;
+		pixels |= memcmp(type, "IDAT", 4) == 0 && length > 0;
+		at += PNG_CHUNK + length;
+		if (memcmp(type, "IEND", 4) == 0)
+			return length == 0 && at == n && pixels && (colors || b[25] != 3);
+	}
+	return false;
+}
+
+/* --- JPEG: segments, and pixels between them, from SOI to EOI ----------------------------------------------------- */
+
+static bool is_frame_header(uint8_t marker)
+{
+	return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
+}
+
+/* Past the pixels that begin at `at`: the next marker that is neither a stuffed byte nor a restart. */
+static size_t skip_scan(const uint8_t *b, size_t n, size_t at)
+{
+	while (at + 1 < n && !(b[at] == 0xff && b[at + 1] != 0 && (b[at + 1] < 0xd0 || b[at + 1] > 0xd7)))
+		at++;
+	return at;
+}
+
+static bool is_jpeg(const uint8_t *b, size_t n)
+{
+	bool frame = false, scan = false;
+	for (size_t at = 2; at + 2 <= n;) {
+		uint8_t marker = b[at + 1];
+		if (b[at] != 0xff)
+			return false;
+		if (marker == 0xff) { /* filling */
+			at++;
+			continue;
+		}
+		if (marker == 0xd9)
+			return frame && scan && at + 2 == n;
+		size_t length = at + 4 <= n ? (size_t)b[at + 2] << 8 | b[at + 3] : 0;
+		if (marker < 0xc0 || (marker >= 0xd0 && marker <= 0xd8) || length < 2 || length > n - at - 2)
+			return false;
+		if (is_frame_header(marker)) {
+			const uint8_t *d = b + at + 4;
+			if (frame || length < 8 || !fits((uint32_t)d[3] << 8 | d[4], (uint32_t)d[1] << 8 | d[2]))
+				return false;
+			frame = true;
+		}
+		at += 2 + length;
+		if (marker == 0xda) {
+			scan = true;
+			at = skip_scan(b, n, at);
+		}
+	}
+	return false;
+}
+
+/* --- GIF: blocks of sub-blocks, to the trailer -------------------------------------------------------------------- */
+
+/* Past the sub-blocks at `at`, or 0 if they do not end. */
+static size_t skip_blocks(const uint8_t *b, size_t n, size_t at)
+{
+	while (at < n && b[at])
+		at += 1u + b[at];
+	return at < n ? at + 1 : 0;
+}
+
+static size_t table_size(uint8_t flags)
+{
+	return flags & 0x80 ? 3u << ((flags & 7) + 1) : 0;
+}
+
+static bool is_gif(const uint8_t *b, size_t n)
+{
+	bool image = false;
+	if (n < 14 || !fits(le16(b + 6), le16(b + 8)))
+		return false;
+	for (size_t at = 13 + table_size(b[10]); at && at < n;) {
+		if (b[at] == 0x3b)
+			return image && at + 1 == n;
+		if (b[at] == 0x21) {
+			at = skip_blocks(b, n, at + 2);
+		} else if (b[at] == 0x2c && at + 10 < n) {
+			if (!fits(le16(b + at + 5), le16(b + at + 7)))
+				return false;
+			size_t code = at + 10 + table_size(b[at + 9]);
+			if (code + 1 >= n || b[code] < 1 || b[code] > 11 || !b[code + 1])
+				return false;
+			at = skip_blocks(b, n, code + 1);
+			image = true;
+		} else {
+			return false;
+		}
+	}
+	return false;
+}
+
+/* --- WebP: chunks of a RIFF file ---------------------------------------------------------------------------------- */
+
+/* 1 if the chunk has pixels, 0 if not, -1 if it is not what it says. */
+static int check_webp_chunk(const uint8_t *type, const uint8_t *d, size_t length)
+{
+	if (memcmp(type, "VP8X", 4) == 0)
+		return length >= 10 && fits(le24(d + 4) + 1, le24(d + 7) + 1) ? 0 : -1;
+	if (memcmp(type, "VP8L", 4) == 0) {
+		if (length < 6 || d[0] != 0x2f)
+			return -1;
+		uint32_t bits = le32(d + 1);
+		return fits((bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1) ? 1 : -1;
+	}
+	if (memcmp(type, "VP8 ", 4) == 0)
+		return length > 10 && !(d[0] & 1) && memcmp(d + 3, "\x9d\x01\x2a", 3) == 0 &&
+				       fits(le16(d + 6) & 0x3fff, le16(d + 8) & 0x3fff) ?
+			       1 :
+			       -1;
+	if (memcmp(type, "ANMF", 4) == 0)
+		return length > 24 && fits(le24(d + 6) + 1, le24(d + 9) + 1) ? 1 : -1;
+	return 0;
+}
+
+static bool is_webp(const uint8_t *b, size_t n)
+{
+	bool pixels = false;
+	size_t at = 12;
+	if (n < 20 || le32(b + 4) != n - 8)
+		return false;
+	while (n - at >= 8) {
+		size_t length = le32(b + at + 4);
+		if (length > n - at - 8)
+			return false;
+		int r = check_webp_chunk(b + at, b + at + 8, length);
+		if (r < 0)
+			return false;
+		pixels |= r > 0;
+		at += 8 + length;
+		at += length & 1 && at < n;
+	}
+	return at == n && pixels;
+}
+
+/* The type, if the bytes are a whole picture of it from the first to the last. */
+static const char *check(const uint8_t *b, size_t n)
+{
+	if (n > 8 && memcmp(b, "\x89PNG\r\n\x1a\n", 8) == 0)
+		return is_png(b, n) ? "image/png" : NULL;
+	if (n > 3 && memcmp(b, "\xff\xd8\xff", 3) == 0)
+		return is_jpeg(b, n) ? "image/jpeg" : NULL;
+	if (n > 6 && (memcmp(b, "GIF87a", 6) == 0 || memcmp(b, "GIF89a", 6) == 0))
+		return is_gif(b, n) ? "image/gif" : NULL;
+	if (n > 12 && memcmp(b, "RIFF", 4) == 0 && memcmp(b + 8, "WEBP", 4) == 0)
+		return is_webp(b, n) ? "image/webp" : NULL;
 	return NULL;
 }
 
@@ -48,7 +247,7 @@ char *image_take(const char *data, size_t n, const char **ret_type, size_t *ret_
 	buf_reset(&bytes);
 	if (base64_decode(data, n, &bytes) < 0)
 		return NULL;
-	const char *type = sniff(bytes.data, bytes.len);
+	const char *type = check(bytes.data, bytes.len);
 	if (!type)
 		return NULL;
 	base64_encode(bytes.data, bytes.len, &text);

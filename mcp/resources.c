@@ -6,6 +6,7 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/parse.h"
+#include "base/screen.h"
 #include "base/utf8.h"
 #include "mcp/fixtures.h"
 #include "mcp/result.h"
@@ -16,6 +17,9 @@
 #define READ_MAX (4u << 20)
 #define URI_MAX 4096
 #define URI_PREFIX "husk://exports/"
+#define RUN_PREFIX "husk://run/"
+/* Of a run's text, which escapes make longer. */
+#define RUN_MAX (1u << 20)
 #define NOT_FOUND_LEGACY (-32002)
 /* A new export is listed at once; the content of one never changes. */
 #define LIST_TTL_MS 0
@@ -123,9 +127,11 @@ void resources_templates(struct connection *c, struct call *call, json_t *params
 		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: unknown cursor", NULL);
 		return;
 	}
-	json_t *result = json_pack("{s:[{s:s, s:s, s:s}]}", "resourceTemplates", "uriTemplate",
+	json_t *result = json_pack("{s:[{s:s, s:s, s:s}, {s:s, s:s, s:s}]}", "resourceTemplates", "uriTemplate",
 				   URI_PREFIX "{id}/{name}", "name", "export", "description",
-				   "A file that export_files copied out of a session, or a tar of a directory.");
+				   "A file that export_files copied out of a session, or a tar of a directory.",
+				   "uriTemplate", RUN_PREFIX "{session_id}/{number}", "name", "run", "description",
+				   "The full text of a run whose answer was cut, while its session lives.");
 	if (c->fixtures)
 		json_array_append_new(json_object_get(result, "resourceTemplates"), fixtures_template());
 	call_set_cache_hints(call, result, TEMPLATES_TTL_MS, "public");
@@ -198,6 +204,63 @@ static void read_done(void *ctx, const struct export_info *info, const uint8_t *
 	call_reply(call, result);
 }
 
+/* ---- the text of a run */
+
+static void run_done(void *ctx, const char *text, size_t n, uint64_t size, const struct fail *f)
+{
+	struct call *call = ctx;
+	call->op = NULL;
+	if (f) {
+		fail_store(call, f);
+	} else if (text) {
+		AUTO(buf_release) struct buf shown = { 0 };
+		screen_text(&shown, text, n);
+		json_t *result = json_pack("{s:[{s:s, s:s, s:o}]}", "contents", "uri", uri_of(call), "mimeType",
+					   "text/plain", "text", json_text(buf_str(&shown)));
+		call_set_cache_hints(call, result, 0, "private");
+		call_reply(call, result);
+	} else if (size) {
+		AUTO(freep) char *why = xasprintf(
+			"The text has %llu bytes; at most %u can be read in one answer. Search it in its session, in ~/.husk/runs.",
+			(unsigned long long)size, RUN_MAX);
+		call_reply_error(call, RPC_INVALID_PARAMS, why,
+				 json_pack("{s:s, s:I}", "uri", uri_of(call), "size", (json_int_t)size));
+	} else {
+		not_found(call);
+	}
+}
+
+/* husk://run/SESSION/NUMBER */
+static bool read_run_uri(const char *uri, char **ret_session, uint32_t *ret_number)
+{
+	const char *session = uri + strlen(RUN_PREFIX), *slash = strchr(session, '/');
+	uint64_t number;
+	if (!slash || slash == session || slash - session > 64 || parse_u64(slash + 1, &number) < 0 || !number ||
+	    number > UINT32_MAX)
+		return false;
+	*ret_session = xstrndup(session, (size_t)(slash - session));
+	*ret_number = (uint32_t)number;
+	return true;
+}
+
+static void read_run(struct connection *c, struct call *call)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(freep) char *session = NULL;
+	uint32_t number;
+	if (!read_run_uri(uri_of(call), &session, &number)) {
+		not_found(call);
+		return;
+	}
+	call->op = manager_run_text(
+		c->env.conversation,
+		&(struct run_text_request){
+			.session_id = session, .number = number, .max = RUN_MAX, .on_done = run_done, .ctx = call },
+		&f);
+	if (!call->op)
+		not_found(call);
+}
+
 /* The ID of husk://exports/ID/NAME; the name is only for people. */
 static char *id_of(const char *uri)
 {
@@ -223,6 +286,10 @@ void resources_read(struct connection *c, struct call *call, json_t *params)
 	if (fixture) {
 		call_set_cache_hints(call, fixture, READ_TTL_MS, "private");
 		call_reply(call, fixture);
+		return;
+	}
+	if (strncmp(json_string_value(uri), RUN_PREFIX, strlen(RUN_PREFIX)) == 0) {
+		read_run(c, call);
 		return;
 	}
 	AUTO(freep) char *id = id_of(json_string_value(uri));

@@ -100,14 +100,14 @@ static char *code_describe(const struct tool_env *env)
 	return xasprintf(
 		"Run code in the session's interpreter, like a notebook cell. Variables, imports, functions and open objects "
 		"persist between calls, so build on earlier cells instead of repeating them. Always send the complete code.\n"
-		"Returned: what was printed, the value of the last expression (as text), errors with their traceback, and figures "
-		"as images (matplotlib figures without saving them; prefer that to files), at most %d in an answer. Top-level await works. "
+		"Returned in order: what was printed, stderr, displays, the last value, a traceback; figures as images (matplotlib figures "
+		"without saving them), the last %d of an answer. Husk's own words are in ⟦ ⟧. Top-level await works. "
 		"Input is closed: input() fails at once.\n"
 		"Timeout: default %llu s, at most %d; a cell that takes longer is interrupted, and variables are kept. For work that may take longer "
 		"use `wait`: {code: \"train()\", wait: 20} answers after 20 s with ⟦running⟧ and a run number; {run: 7, wait: 60} returns what is new, "
 		"at once when it ends; {run: 7, interrupt: true} ends it. Never sleep to wait. Cells of one session run one after the other; "
 		"execute_terminal works beside them. A run goes on without the client only as long as the session's lease (%llu s).\n"
-		"Long output is cut in the middle (%llu characters are shown): print summaries. "
+		"Long output is cut in the middle (%llu characters are shown; all of it is in ~/.husk/runs): print summaries. "
 		"If the interpreter had to be restarted, the answer says so: its variables are gone, files are kept.",
 		PICTURES_MAX, (unsigned long long)env->config->execution_timeout, TIMEOUT_MAX,
 		(unsigned long long)env->config->lease, (unsigned long long)env->config->max_answer_chars);

@@ -127,7 +127,7 @@ static char *create_describe(const struct tool_env *env)
 	buf_add_str(
 		&b,
 		"Create a session: a private Linux container with a persistent interpreter and a shell. Returns the session_id that the other tools take.\n"
-		"Reuse one session for the whole task; create another only for another language, another network setting or after CONTAINER_DIED.\n");
+		"Reuse one for the whole task; create another only for another language or network setting, or after CONTAINER_DIED.\n");
 	for (size_t i = 0; i < n; i++)
 		buf_printf(&b, "language=\"%s\": %s\n", list[i].name, list[i].describe);
 	buf_printf(

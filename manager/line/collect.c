@@ -28,6 +28,7 @@ struct collect {
 	size_t display_bytes;
 	uint64_t displays_over; /* dropped by us */
 	json_t *end;
+	uint32_t call; /* its number */
 };
 
 static uint64_t byte_limit(uint64_t chars)
@@ -44,6 +45,18 @@ uint64_t collect_stdout_limit(const struct config *config)
 uint64_t collect_stderr_limit(const struct config *config)
 {
 	return byte_limit(config->max_stderr_chars);
+}
+
+uint64_t collect_keep_over(const struct config *config)
+{
+	const uint64_t limits[] = { config->max_stdout_chars, config->max_stderr_chars, config->max_result_chars,
+				    config->max_traceback_chars };
+	/* Labels and notes take their part of an answer. */
+	uint64_t chars = config->max_answer_chars / 4 * 3;
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++)
+		if (limits[i])
+			chars = MIN(chars, limits[i]);
+	return chars;
 }
 
 struct collect *collect_new(const struct config *config)
@@ -312,6 +325,7 @@ int collect_frame(struct collect *c, const struct wire_frame *frame)
 {
 	if (c->end)
 		return -EPROTO;
+	c->call = frame->call;
 	switch (frame->type) {
 	case FRAME_OUT:
 		return on_output(&c->live, PART_STDOUT, frame, collect_stdout_limit(c->config));
@@ -378,6 +392,9 @@ static void read_end(struct collect *c, struct run_result *r)
 	r->stdout_bytes = number_field(end, "stdout_bytes");
 	r->stderr_bytes = number_field(end, "stderr_bytes");
 	r->behind = number_field(end, "behind");
+	json_t *kept = json_object_get(end, "kept");
+	r->kept_run = json_is_object(kept) ? c->call : 0;
+	r->kept_whole = json_is_true(json_object_get(kept, "whole"));
 }
 
 void collect_mark(struct collect *c, const struct wire_mark *mark)

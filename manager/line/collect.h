@@ -16,6 +16,8 @@ struct collect *collect_free(struct collect *c);
 /* Bytes that PID 1 may keep of each stream, for the frame that starts the run. */
 uint64_t collect_stdout_limit(const struct config *config);
 uint64_t collect_stderr_limit(const struct config *config);
+/* Bytes of text past which an answer may be cut, so that PID 1 keeps all of it in the session. */
+uint64_t collect_keep_over(const struct config *config);
 
 /* 1 when this was END, 0 when more comes, -EPROTO if PID 1 broke the protocol. */
 int collect_frame(struct collect *c, const struct wire_frame *frame);

@@ -372,7 +372,8 @@ static int put_request(struct buf *request, const struct dispatch *c, uint32_t c
 						.cwd = spec->cwd,
 						.timeout_ms = spec->timeout_seconds * 1000,
 						.stdout_limit = collect_stdout_limit(c->config),
-						.stderr_limit = collect_stderr_limit(c->config) });
+						.stderr_limit = collect_stderr_limit(c->config),
+						.keep_over = collect_keep_over(c->config) });
 }
 
 /* Calls that PID 1 holds, and how much they hold there. */

@@ -113,6 +113,8 @@ int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run)
 	json_auto_t *payload = json_pack("{s:s%, s:I, s:I, s:I}", run->terminal ? "command" : "code", run->text,
 					 run->len, "timeout_ms", (json_int_t)run->timeout_ms, "stdout_limit",
 					 (json_int_t)run->stdout_limit, "stderr_limit", (json_int_t)run->stderr_limit);
+	if (payload && run->keep_over)
+		json_object_set_new(payload, "keep_over", json_integer((json_int_t)run->keep_over));
 	if (payload && run->env && run->env->n)
 		json_object_set_new(payload, "env", env_json(run->env));
 	if (payload && run->cwd)

@@ -38,6 +38,7 @@ struct wire_run {
 	size_t len;
 	uint64_t timeout_ms;
 	uint64_t stdout_limit, stderr_limit; /* bytes */
+	uint64_t keep_over;		     /* bytes of text past which all of it is kept in the session too */
 	const struct strv *env;		     /* NAME=value; NULL = none */
 	const char *cwd;		     /* NULL = none */
 };

@@ -62,6 +62,9 @@ struct run_result {
 	uint64_t stderr_bytes;
 	bool stdout_truncated;
 	bool stderr_truncated;
+	uint32_t
+		kept_run; /* the number of the run whose full text is in a file of the session (~/.husk/runs/N.txt); 0 = none */
+	bool kept_whole;	   /* all of it, up to the last byte */
 	struct mime_bundle result; /* value of the last expression; n == 0 if there was none */
 	char *error_type;	   /* NULL if the cell raised nothing */
 	char *error_message;

@@ -7,6 +7,7 @@ finds kept or lost. Fields are code unless their name says otherwise.
 
 import contextlib
 import inspect
+import re
 
 ROWS = {}  # name -> function
 TEXT_MAX = 20_000  # characters of an answer, whatever the code does
@@ -129,7 +130,7 @@ def big_value(box, code):
     """A value of five million characters is shown cut, with a note."""
     ended = box.code(code).ok()
     assert 1000 < len(ended.text) < TEXT_MAX and "zzzz" in ended.value
-    assert "characters cut …⟧" in ended.text, ended.text[:300]
+    assert "characters cut …⟧" in ended.text or "more characters" in ended.text, ended.text[:300]
 
 
 @row
@@ -157,12 +158,12 @@ def queued(box, first, second, value):
 
 @row
 def error(box, code, type, message, line):
-    """An error has its type, its message and a traceback with the user's lines and nobody else's."""
+    """An error has its type, its message (once) and a traceback with the user's lines and nobody else's."""
     ended = box.code(code)
     has_error(ended, type)
     assert ended.error["message"] == message
     assert line in ended.error["traceback"], ended.error["traceback"]
-    assert ended.text.startswith(f"⟦error⟧ {type}: {message}")
+    assert ended.text.startswith(f"⟦error⟧ {type}: {message}\n") and ended.text.count(f": {message}") == 1, ended.text
 
 
 @row
@@ -303,6 +304,60 @@ def streams(box, code):
     """stdout and stderr come apart."""
     ended = box.code(code).ok()
     assert (ended.stdout, ended.stderr) == ("out\n", "err\n")
+
+
+@row
+def order(box, code):
+    """What is printed and what is displayed stand in one text, in the order they were produced."""
+    ended = box.code(code).ok()
+    places = [ended.text.index(word) for word in ("one", "⟦display⟧", "two", "⟦result⟧")]
+    assert places == sorted(places), ended.text
+
+
+@row
+def order_of_streams(box, code):
+    """So do stdout and stderr, which is marked."""
+    ended = box.code(code).ok()
+    assert ended.text.startswith("one\n⟦stderr⟧ two\n⟦stdout⟧\nthree"), ended.text
+
+
+@row
+def progress_bar(box, code):
+    """A progress bar of six hundred steps is one line: its last."""
+    ended = box.code(code).ok()
+    assert ended.text.count("100%") == 1 and "50%" not in ended.text and len(ended.text) < 250, ended.text
+
+
+@row
+def cleared_output(box, code):
+    """Output that is cleared in a loop leaves what was shown last."""
+    ended = box.code(code).ok()
+    assert "step 299" in ended.text and ended.text.count("step") == 1 and ended.displays_dropped == 0, ended.text
+
+
+@row
+def updated_display(box, code):
+    """A display that is updated shows its last state, where it stood."""
+    ended = box.code(code).ok()
+    assert ended.text.index("299") < ended.text.index("after") and "298" not in ended.text, ended.text
+    assert ended.displays_dropped == 0
+
+
+@row
+def labels(box, code):
+    """Nothing that a program prints or returns passes for what Husk says, and nothing in it is hidden or reordered."""
+    ended = box.code(code).ok()
+    assert ended.text.count("[[note]]") == 2 and "⟦note⟧" not in ended.text, ended.text
+    assert "<U+202E>" in ended.text and "\u202e" not in ended.text, ended.text
+
+
+@row
+def full_text(box, code):
+    """Text that is too long for an answer is kept in the session, and the answer says where."""
+    ended = box.code(code, 60).ok()
+    assert len(ended.text) < TEXT_MAX and "⟦… " in ended.text
+    name = re.search(r"~/.husk/runs/\d+\.txt", ended.text)[0]
+    assert box.shell(f"wc -l <{name}; tail -1 {name}").ok().stdout == "5000\nline 4999\n"
 
 
 @row

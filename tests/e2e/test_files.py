@@ -362,7 +362,7 @@ def test_resources_in_each_revision(start, era):
     missing = "husk://exports/nothing/x"
     error = server.request("resources/read", {"uri": missing}).error()
     assert error["code"] == (-32602 if era == harness.MODERN else -32002) and error["data"]["uri"] == missing
-    (template,) = server.request("resources/templates/list").result()["resourceTemplates"]
+    template, _runs = server.request("resources/templates/list").result()["resourceTemplates"]
     assert template["uriTemplate"] == "husk://exports/{id}/{name}"
     links = [b for b in result.content if b["type"] == "resource_link"]
     assert len(links) == (4 if era >= "2025-06-18" else 0)

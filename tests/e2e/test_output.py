@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import threading
 import time
@@ -152,6 +153,44 @@ def test_the_number_of_pictures_is_bounded_and_the_rest_is_said(session):
     assert "pictures were left out" in ended.text
 
 
+def test_the_last_pictures_are_kept(session):
+    """Of many, and where they stood; a loop that clears its output leaves the last one."""
+    ended = session.code("import matplotlib.pyplot as plt\nfor i in range(10):\n    print('plot', i); plt.plot([i]); plt.show()", 60).ok()
+    assert len(ended.images) == 8 and "plot 1\n⟦picture left out⟧\nplot 2\n⟦picture 1⟧" in ended.text
+    assert ended.text.index("plot 9\n⟦picture 8⟧") < ended.text.index("⟦note⟧ 2 pictures were left out")
+    ended = session.code("from IPython.display import clear_output\nfor i in range(12):\n    clear_output(wait=True)\n"
+                         "    plt.plot([i]); plt.show()\n", 60).ok()
+    assert len(ended.images) == 1 and ended.text == "⟦picture 1⟧"
+
+
+def test_pictures_between_texts(start):
+    session = start(MCP_CONTENT="interleaved").session(network=False)
+    code = "import matplotlib.pyplot as plt\nprint('one'); plt.plot([1]); plt.show(); print('two')"
+    blocks = session.code(code, 60).ok().raw["content"]
+    assert [block["type"] for block in blocks] == ["text", "image", "text"]
+    assert (blocks[0]["text"], blocks[2]["text"]) == ("one\n⟦picture 1⟧", "two")
+
+
+def test_what_is_no_picture_is_not_sent(session):
+    """Half a PNG, and one with something behind its end."""
+    ended = session.code("import io\nfrom PIL import Image\nfrom IPython.display import display\n"
+                         "out = io.BytesIO(); Image.new('RGB', (30, 20)).save(out, 'PNG'); png = out.getvalue()\n"
+                         "for data in (png[:-20], png + b'more'): display({'image/png': data}, raw=True)").ok()
+    assert ended.images == [] and "2 images were left out: not a whole, valid PNG" in ended.text
+
+
+def test_the_full_text_of_a_run_is_a_resource(session):
+    ended = session.code("for i in range(9000): print('line', i)").ok()
+    uri = re.search(r"husk://run/\w+/\d+", ended.text)[0]
+    read = session.server.request("resources/read", {"uri": uri}).result()["contents"][0]
+    assert read["uri"] == uri and read["text"] == "".join(f"line {i}\n" for i in range(9000))
+    for missing in (uri + "0000", "husk://run/nothing/1", "husk://run/" + "a" * 26 + "/1"):
+        assert "not found" in session.server.request("resources/read", {"uri": missing}).error()["message"]
+    large = session.code("print('x' * 3_000_000)").ok()
+    error = session.server.request("resources/read", {"uri": re.search(r"husk://run/\w+/\d+", large.text)[0]}).error()
+    assert "3000001 bytes" in error["message"] and "~/.husk/runs" in error["message"]
+
+
 def test_one_answer_stays_under_a_megabyte(session):
     ended = session.code("import os, base64\nfrom IPython.display import display, Image\n"
                          "import struct, zlib\n"
@@ -163,7 +202,7 @@ def test_one_answer_stays_under_a_megabyte(session):
                          "for _ in range(4): display(Image(big_png(400)))", 60).ok()
     line = next(line for line, method, _ in reversed(session.server.lines) if method == "tools/call")
     assert len(line) < 1_100_000
-    assert "picture" in ended.text
+    assert "⟦picture 1⟧" in ended.text and "pictures were left out" in ended.text
 
 
 # --- rich displays
@@ -188,3 +227,19 @@ def test_an_update_replaces_its_display(session):
 def test_large_html_does_not_flood_the_text(session):
     ended = session.code("class Chart:\n    def _repr_html_(self): return '<div>' + 'h' * 3_000_000 + '</div>'\nChart()").ok()
     assert len(ended.text) < 2000 and "text/html" in ended.text
+
+
+# --- what a model pays
+
+
+def test_what_a_model_reads_before_it_begins_is_short(server, capsys):
+    """tools/list and the instructions together, each description, and typical answers, in characters."""
+    tools = server.request("tools/list").result()["tools"]
+    instructions = server.request("server/discover").result()["instructions"]
+    listed = len(json.dumps(tools, ensure_ascii=False))
+    longest = max(tools, key=lambda tool: len(tool["description"]))
+    with capsys.disabled():
+        print(f"\ntools/list {listed} characters, instructions {len(instructions)}, longest description {len(longest['description'])} "
+              f"({longest['name']})")
+    assert listed + len(instructions) < 16_000
+    assert len(longest["description"]) < 1_800

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "tests/unit/pictures.h"
 
 struct fake_counters fake;
 
@@ -159,17 +160,11 @@ struct op *manager_create(struct conversation *c, const struct create_request *r
 	return op;
 }
 
-static char png_start[] = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwC";
-
 static struct mime_bundle picture(size_t bytes)
 {
 	struct mime_bundle b = { .parts = xcalloc(2, sizeof(struct mime_part)), .n = 2 };
-	size_t n = bytes / 4 * 4 + sizeof(png_start) - 1;
-	char *data = xmalloc(n + 1);
-	memset(data, 'A', n);
-	data[n] = '\0';
-	memcpy(data, png_start, sizeof(png_start) - 1);
-	b.parts[0] = (struct mime_part){ .type = xstrdup("image/png"), .data = data, .len = n };
+	char *data = png_of_size(bytes / 4 * 3);
+	b.parts[0] = (struct mime_part){ .type = xstrdup("image/png"), .data = data, .len = strlen(data) };
 	b.parts[1] = (struct mime_part){ .type = xstrdup("text/plain"), .data = xstrdup("<Figure>"), .len = 8 };
 	return b;
 }
@@ -251,6 +246,12 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 static void finish_stop(struct op *op)
 {
 	op->stop.on_done(op->stop.ctx, NULL);
+}
+
+struct op *manager_run_text(struct conversation *c UNUSED, const struct run_text_request *req UNUSED, struct fail *f)
+{
+	fail_set(f, FAIL_NOT_FOUND, "no such session");
+	return NULL;
 }
 
 struct op *manager_stop(struct conversation *c, const struct stop_request *req, struct fail *f)

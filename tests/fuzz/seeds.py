@@ -327,6 +327,27 @@ def shell():
     }
 
 
+WHOLE = {  # 3 x 2 pixels
+    "whole-png":
+        "iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAIAAAASFvFNAAAAFUlEQVR4nGM8wcXFwMDAwMDAxAADABByAOAp6i43AAAAAElFTkSuQmCC",
+    "whole-gif":
+        "R0lGODdhAwACAIEAAMgKCgAAAAAAAAAAACwAAAAAAwACAAAIBgABCBwYEAA7",
+    "whole-webp":
+        "UklGRjwAAABXRUJQVlA4IDAAAADQAQCdASoDAAIAAUAmJaACdLoB+AADsAD+9hNf/izkYjs83/4E78Cd+BO/8AAAAAA=",
+    "whole-webp-lossless":
+        "UklGRh4AAABXRUJQVlA4TBEAAAAvAkAAAAdQhSJXof+BiOh/AAA=",
+    "whole-jpeg":
+        "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAKBueIx4ZKCMgoy0qqC+8P//8Nzc8P//////////////////////////////////////////////////////////"
+        "2wBDAaq0tPDS8P//////////////////////////////////////////////////////////////////////////////wAARCAACAAMDASIAAhEBAxEB/8QA"
+        "HwAAAQUBAQEBAQEAAAAAAAAAAAECAwQFBgcICQoL/8QAtRAAAgEDAwIEAwUFBAQAAAF9AQIDAAQRBRIhMUEGE1FhByJxFDKBkaEII0KxwRVS0fAkM2JyggkK"
+        "FhcYGRolJicoKSo0NTY3ODk6Q0RFRkdISUpTVFVWV1hZWmNkZWZnaGlqc3R1dnd4eXqDhIWGh4iJipKTlJWWl5iZmqKjpKWmp6ipqrKztLW2t7i5usLDxMXG"
+        "x8jJytLT1NXW19jZ2uHi4+Tl5ufo6erx8vP09fb3+Pn6/8QAHwEAAwEBAQEBAQEBAQAAAAAAAAECAwQFBgcICQoL/8QAtREAAgECBAQDBAcFBAQAAQJ3AAEC"
+        "AxEEBSExBhJBUQdhcRMiMoEIFEKRobHBCSMzUvAVYnLRChYkNOEl8RcYGRomJygpKjU2Nzg5OkNERUZHSElKU1RVVldYWVpjZGVmZ2hpanN0dXZ3eHl6goOE"
+        "hYaHiImKkpOUlZaXmJmaoqOkpaanqKmqsrO0tba3uLm6wsPExcbHyMnK0tPU1dbX2Nna4uPk5ebn6Onq8vP09fb3+Pn6/9oADAMBAAIRAxEAPwBlFFFSaH//"
+        "2Q==",
+}
+
+
 def image():
     def b64(data):
         return base64.b64encode(data)
@@ -341,6 +362,7 @@ def image():
         "gif": b64(b"GIF89a\x40\x01\xc8\0\0\0\0"),
         "webp": b64(b"RIFF\x10\0\0\0WEBPVP8 "),
         "svg": b64(b"<svg/>"),
+        **{name: text.encode() for name, text in WHOLE.items()},
         "padding": b"/9j/====",
         "padding-inside": b"/9j=/9j/",
         "not-base64": b"\xff\xd8\xff\xe0",

@@ -292,7 +292,7 @@ class Kernel:
             os.write(self._taken, b"\0")
         if op == "sync":
             return
-        if "data" in message:
+        if "data" in message and not message.get("clear"):
             check_bundle(message["data"])
         self.outcome.add(op, message)
 

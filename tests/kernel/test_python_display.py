@@ -97,12 +97,38 @@ def test_display_id_and_update(kernel):
     assert third["display_id"] == first["display_id"] and third["data"]["text/plain"] == "'three'"
 
 
-def test_clear_output_prints_nothing(kernel):
+def test_clear_output_is_told_in_its_place(kernel):
     outcome = kernel.run("""
         from IPython.display import clear_output
-        print('a'); clear_output(); clear_output(wait=True); print('b')
+        print('a'); clear_output(); print('b'); clear_output(wait=True); print('c')
         """)
-    assert outcome.stdout == "a\nb\n" and outcome.stderr == ""
+    assert outcome.stdout == "a\nb\nc\n" and outcome.stderr == ""
+    kinds = [(kind, what.get("clear"), what.get("wait")) if kind == "display" else what for kind, what in outcome.log]
+    assert kinds == [b"a\n", ("display", True, False), b"b\n", ("display", True, True), b"c\n"]
+
+
+def test_what_is_printed_keeps_its_order(kernel):
+    """Between the streams too, and around what is displayed."""
+    outcome = kernel.run("""
+        import sys
+        for i in range(20):
+            print('out', i); print('err', i, file=sys.stderr); display(i)
+        """)
+    assert [kind for kind, _ in outcome.log] == ["stdout", "stderr", "display"] * 20
+
+
+def test_a_widget_shows_its_last_state(kernel):
+    """As bars of tqdm.notebook do: their text when the cell ends."""
+    outcome = kernel.run("""
+        class Bar:
+            step = 0
+            def _repr_mimebundle_(self, **_):
+                return {"text/plain": f"{self.step}/600", "application/vnd.jupyter.widget-view+json": {"model_id": "m1"}}
+        bar = Bar(); display(bar); bar.step = 600; print('done')
+        """)
+    first, last = outcome.displays
+    assert first["data"]["text/plain"] == "0/600" and last["data"] == {"text/plain": "600/600"}
+    assert last["update"] is True and last["display_id"] == first["display_id"]
 
 
 def test_empty_bundle_is_not_sent(kernel):

@@ -1,6 +1,8 @@
 /* mcp/result: what a model reads, what a program reads, and the bounds on both. */
 #include "tests/unit/unit.h"
 
+#include "tests/unit/pictures.h"
+
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/utf8.h"
@@ -10,8 +12,7 @@
 #include "mcp/text.h"
 
 static char empty[] = "";
-/* 1x1 pixel. */
-static char png[] = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=";
+static char png[] = PNG_32;
 
 static struct run_result ok_run(char *out)
 {
@@ -225,17 +226,57 @@ static void what_is_no_picture_is_not_sent_as_one(void **state)
 		assert_int_equal(blocks_of(result), 1);
 		assert_non_null(strstr(text_of(result), "1 image was left out: not a whole, valid PNG"));
 	}
-	/* The bytes decide, not the label; white space is no matter. */
+}
+
+/* Each kind is taken whole, whatever its label says, and not with a byte less, a byte more or a byte changed where it counts. */
+static void pictures_are_checked_to_the_last_byte(void **state)
+{
+	static const struct {
+		const char *data, *type;
+	} good[] = { { PNG_32, "image/png" },
+		     { JPEG_32, "image/jpeg" },
+		     { GIF_32, "image/gif" },
+		     { WEBP_32, "image/webp" },
+		     { WEBP_LOSSLESS_32, "image/webp" } };
+	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+		AUTO(buf_release) struct buf raw = { 0 };
+		const char *type = NULL;
+		size_t bytes = 0;
+		AUTO(freep) char *taken = image_take(good[i].data, strlen(good[i].data), &type, &bytes);
+		assert_string_equal(taken, good[i].data);
+		assert_string_equal(type, good[i].type);
+		base64_decode(good[i].data, strlen(good[i].data), &raw);
+		assert_int_equal(bytes, raw.len);
+		for (size_t n = 0; n <= raw.len + 1; n++) {
+			AUTO(buf_release) struct buf text = { 0 }, cut = { 0 };
+			buf_add(&cut, raw.data, MIN(n, raw.len));
+			buf_add(&cut, "x", n > raw.len);
+			base64_encode(cut.data, cut.len, &text);
+			AUTO(freep) char *half = image_take(buf_str(&text), text.len, &type, &bytes);
+			if ((half != NULL) != (n == raw.len))
+				fail_msg("%s: %zu of %zu bytes", good[i].type, n, raw.len);
+		}
+	}
+	/* White space is no matter. */
 	const char *type;
 	size_t bytes;
-	AUTO(freep) char *jpeg = image_take("/9j/\n4AAQ\n", 10, &type, &bytes);
-	assert_string_equal(jpeg, "/9j/4AAQ");
-	assert_string_equal(type, "image/jpeg");
-	assert_int_equal(bytes, 6);
-	AUTO(freep) char *gif = image_take("R0lGODlhAQABAAAAACw=", 20, &type, &bytes);
-	assert_string_equal(type, "image/gif");
-	AUTO(freep) char *webp = image_take("UklGRgAAAABXRUJQ", 16, &type, &bytes);
-	assert_string_equal(type, "image/webp");
+	AUTO(freep) char *gif =
+		image_take("R0lG\nODdhAwACAIEAAMgKCgAAAAAAAAAAACwAAAAAAwACAAAIBgABCBwYEAA7\n", 62, &type, &bytes);
+	assert_string_equal(gif, GIF_32);
+	/* 8001 pixels wide. */
+	AUTO(buf_release) struct buf raw = { 0 }, wide = { 0 };
+	base64_decode(GIF_32, strlen(GIF_32), &raw);
+	raw.data[6] = 8001 & 0xff;
+	raw.data[7] = 8001 >> 8;
+	base64_encode(raw.data, raw.len, &wide);
+	assert_null(image_take(buf_str(&wide), wide.len, &type, &bytes));
+	/* One bit of a PNG. */
+	AUTO(buf_release) struct buf flipped = { 0 };
+	raw.len = 0;
+	base64_decode(PNG_32, strlen(PNG_32), &raw);
+	raw.data[raw.len / 2] ^= 1;
+	base64_encode(raw.data, raw.len, &flipped);
+	assert_null(image_take(buf_str(&flipped), flipped.len, &type, &bytes));
 }
 
 /* What a cell with prints, tables and plots reads like, and how it is sent where clients keep the order of blocks. */
@@ -258,7 +299,7 @@ static void everything_stands_where_it_was_produced(void **state)
 	json_auto_t *result = result_of_run(&run, &code);
 	assert_string_equal(text_of(result), "Train:\n⟦display⟧\na  b\n1  2\n⟦stdout⟧\nTest:\n⟦picture 1⟧\nafter\n"
 					     "⟦stderr⟧ careful\n⟦… 12 bytes cut …⟧\n⟦stdout⟧\nafter\n"
-					     "⟦note⟧ The output was cut: the program wrote 0 bytes in all.");
+					     "⟦note⟧ The text was cut.");
 	struct run_context between = code;
 	between.interleaved = true;
 	json_auto_t *second = result_of_run(&run, &between);
@@ -306,10 +347,7 @@ static void too_many_or_too_large_are_said(void **state)
 	assert_int_equal(blocks_of(result), 1 + PICTURES_MAX);
 	assert_non_null(strstr(text_of(result), "4 pictures were left out: an answer holds 8 pictures"));
 
-	AUTO(freep) char *big = xmalloc(600001);
-	memset(big, 'A', 600000);
-	big[600000] = '\0';
-	memcpy(big, png, 44);
+	AUTO(freep) char *big = png_of_size(450000);
 	displays[0] = picture_of(parts[0], "image/png", big);
 	displays[1] = picture_of(parts[1], "image/png", big);
 	run.n_displays = 3;
@@ -396,6 +434,7 @@ int main(void)
 		cmocka_unit_test(even_without_limits_the_line_is_bounded),
 		cmocka_unit_test(pictures_become_blocks),
 		cmocka_unit_test(what_is_no_picture_is_not_sent_as_one),
+		cmocka_unit_test(pictures_are_checked_to_the_last_byte),
 		cmocka_unit_test(everything_stands_where_it_was_produced),
 		cmocka_unit_test(errors_are_told_once),
 		cmocka_unit_test(too_many_or_too_large_are_said),

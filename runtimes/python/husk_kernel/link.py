@@ -142,7 +142,7 @@ class Link:
             self._call = call
 
     def event(self, op, **fields):
-        """Send a display of the running call."""
+        """Send a display of the running call. What is printed after it stands behind it."""
         if self.forked:
             return
         if threading.get_ident() != self._main_thread:

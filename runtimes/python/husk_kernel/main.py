@@ -18,6 +18,7 @@ with Deferred():
     from .link import Link, NoCell, TooLong
     from .shell import Shell
     from .streams import Streams
+    from .widgets import Widgets
 
 LATE_DISPLAYS_MAX = 20
 DISPLAY_ID_MAX = 256
@@ -32,9 +33,10 @@ class Kernel:
         self._streams = Streams(self._link.sync)
         self._events = Events()
         self._late = []  # what threads and tasks displayed between two cells
+        self._widgets = Widgets(self.display)
         self._figures = Figures(self.display)
         self._charts = Charts(self.display)
-        self._shell = Shell.instance(events=self._events, display=self.display)
+        self._shell = Shell.instance(events=self._events, display=self.display, clear=self.clear, widget=self._widgets.made)
         formatters = self._shell.display_formatter.formatters
         formatters["image/png"].for_type_by_name("matplotlib.figure", "Figure", self._figures.format_png)
         formatters["text/plain"].for_type_by_name("pandas.io.formats.style", "Styler", _print_styler)
@@ -103,6 +105,7 @@ class Kernel:
         data = None
         if error is None and value is not None:
             data, error = self._show_value(value)
+        self._widgets.finish_cell(shell.format)
         error = self._show_figures(interrupted=isinstance(error, KeyboardInterrupt)) or error
         told = errors.report(error) if error is not None else None
         self._streams.flush()
@@ -137,6 +140,7 @@ class Kernel:
         if self._link.forked:
             print(data.get("text/plain", ""))
             return
+        display_id = display_id or self._widgets.id_of(data)
         fields = {"display_id": display.valid_text(str(display_id)[:DISPLAY_ID_MAX])} if display_id else {}
         if update:
             fields["update"] = True
@@ -149,6 +153,16 @@ class Kernel:
         except NoCell:
             if len(self._late) < LATE_DISPLAYS_MAX:
                 self._late.append((bundle, fields))
+
+    def clear(self, wait):
+        """clear_output(): what there is goes, at once or when something follows."""
+        if self._link.forked:
+            return
+        self._streams.flush()
+        try:
+            self._link.event("display", data={}, clear=True, wait=wait)
+        except NoCell:
+            self._late.clear()
 
     def _send_late(self):
         late, self._late = self._late, []

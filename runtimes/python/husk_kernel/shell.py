@@ -170,7 +170,12 @@ class Formatter(DisplayFormatter):
         data, metadata = super().format(obj, include=include, exclude=exclude)
         if data and not include and not exclude:
             charts.complete(obj, data)
+            if WIDGET in data:
+                self.parent.kernel_widget(obj, data)
         return data, metadata
+
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 class Publisher(DisplayPublisher):
@@ -180,7 +185,7 @@ class Publisher(DisplayPublisher):
         self.shell.kernel_display(data, display_id=(transient or {}).get("display_id"), update=update)
 
     def clear_output(self, wait=False):
-        pass  # what was sent is sent; the escape codes that IPython would print clear nothing here
+        self.shell.kernel_clear(bool(wait))
 
 
 class Profile(ProfileDir):
@@ -216,9 +221,11 @@ class Shell(InteractiveShell):
     last_execution_succeeded = True
     last_execution_result = _NO_RESULT
 
-    def __init__(self, events, display, **kwargs):
+    def __init__(self, events, display, clear, widget, **kwargs):
         self._events = events
         self.kernel_display = display
+        self.kernel_clear = clear
+        self.kernel_widget = widget
         self.failure = None  # an exception that a magic caught and showed instead of letting it through
         self._format_errors = None
         self._formatters = self._printers = None

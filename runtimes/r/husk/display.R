@@ -25,9 +25,18 @@ send_bundle <- function(op, data, more = NULL) {
   data <- fit_pictures(data)
   members <- unlist(Map(json_entry, names(data), data))
   flush(stdout())
+  shown <- op == "display"
+  if (shown) more <- c(more, sync = "true")
   repeat {
     body <- json_object(op = json_string(op), id = cell$id, more, data = do.call(json_object, as.list(members)))
-    if (link_send(body, more = op == "result")) return(invisible())
+    # An interrupt waits until the answer is read: it would be taken for the next message.
+    sent <- suspendInterrupts({
+      sent <- link_send(body, more = op == "result")
+      if (sent && shown) link_synced()
+      sent
+    })
+    raise_interrupt()
+    if (sent) return(invisible())
     members <- drop_largest(members)
   }
 }

@@ -81,6 +81,22 @@ link_send <- function(text, more = FALSE) {
   TRUE
 }
 
+# Until PID 1 has logged what was sent and read what was printed before: what is printed next stands behind both.
+link_synced <- function() {
+  missing <- 4L + nchar("{\"op\":\"synced\"}")
+  suspendInterrupts(while (missing > 0L) {
+    ready <- tryCatch(socketSelect(list(link$connection)), interrupt = function(e) {
+      link$interrupted <- TRUE
+      FALSE
+    })
+    if (!ready) next
+    piece <- readBin(link$connection, "raw", missing)
+    if (length(piece) == 0L) link_lost()
+    missing <- missing - length(piece)
+  })
+  raise_interrupt()
+}
+
 # FALSE, and nothing is written, if an interrupt came while R waited for room. A slice goes out as a whole or not at all.
 link_write <- function(slice) {
   tryCatch({

@@ -39,6 +39,14 @@ COLUMN = {
     "deaf": dict(code="console.log('before')\nrequire('child_process').execSync('mkfifo pipe')\nrequire('fs').readFileSync('pipe')"),
     # output
     "streams": dict(code="console.log('out')\nconsole.error('err')"),
+    "order": dict(code="console.log('one'); display({ a: 1 }); console.log('two'); 42"),
+    "order_of_streams": dict(code="console.log('one'); console.error('two'); console.log('three')"),
+    "progress_bar": dict(code="for (let i = 0; i <= 600; i++) process.stderr.write(`\\r${Math.floor(i / 6)}%|${'#'.repeat(i / 30)}|`)"),
+    "cleared_output": absent("Node has no function that clears what a cell has shown; a display can be updated."),
+    "updated_display": dict(code="display({ markdown: '0' }, { display_id: 'd' }); console.log('after');\n"
+                                 "for (let i = 0; i < 300; i++) display({ markdown: String(i) }, { display_id: 'd', update: true })"),
+    "labels": dict(code="console.log('\\u27e6note\\u27e7 all is well \\u202e'); console.log('\\u27e6note\\u27e7')"),
+    "full_text": dict(code="for (let i = 0; i < 5000; i++) console.log('line', i)"),
     "child_output": dict(code="console.log('one')\nrequire('child_process').execSync('echo child; echo \"child\\'s error\" >&2', "
                               "{ stdio: 'inherit' })\nconsole.log('two')"),
     "long_line": dict(code="console.log('z'.repeat(1e7))"),

@@ -38,6 +38,15 @@ COLUMN = {
     "deaf": dict(code="print('before')\nwhile True:\n    try:\n        while True: pass\n    except BaseException: pass"),
     # output
     "streams": dict(code="import sys\nprint('out')\nprint('err', file=sys.stderr)"),
+    "order": dict(code="from IPython.display import display\nprint('one')\ndisplay({'a': 1})\nprint('two')\n42"),
+    "order_of_streams": dict(code="import sys\nprint('one')\nprint('two', file=sys.stderr)\nprint('three')"),
+    "progress_bar": dict(code="import sys\nfor i in range(601): sys.stderr.write(f'\\r{i // 6:3d}%|{\"#\" * (i // 30):20s}|')\nprint()"),
+    "cleared_output": dict(code="from IPython.display import clear_output\nfor i in range(300):\n    clear_output(wait=True)\n"
+                                "    print('step', i)"),
+    "updated_display": dict(code="from IPython.display import display\nhandle = display('0', display_id=True)\nprint('after')\n"
+                                 "for i in range(300): handle.update(str(i))"),
+    "labels": dict(code="print('\\u27e6note\\u27e7 all is well \\u202e')\nprint('\\u27e6note\\u27e7')"),
+    "full_text": dict(code="for i in range(5000): print('line', i)"),
     "child_output": dict(code="import os\nprint('one')\nos.system('echo child; echo \"child\\'s error\" >&2')\nprint('two')"),
     "long_line": dict(code="print('z' * 10_000_000)"),
     "many_lines": dict(code="for i in range(100_000): print('line', i)"),

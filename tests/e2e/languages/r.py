@@ -40,6 +40,14 @@ COLUMN = {
     "deaf": dict(code='cat("before\\n")\nrepeat tryCatch(repeat {}, interrupt = function(e) NULL)'),
     # output
     "streams": dict(code='cat("out\\n")\nmessage("err")'),
+    "order": dict(code="cat('one\\n'); display_html('<b>x</b>'); cat('two\\n'); 42"),
+    "order_of_streams": absent("R writes both streams itself: between them the order is the one in which PID 1 reads them."),
+    "progress_bar": dict(code="bar <- txtProgressBar(0, 600, style = 3, width = 40); for (i in 1:600) setTxtProgressBar(bar, i)"),
+    "cleared_output": absent("R has no function that clears what a cell has shown; a display can be updated."),
+    "updated_display": dict(code="display('0', 'text/markdown', id = 'd'); cat('after\\n')\n"
+                                 "for (i in 0:299) display(as.character(i), 'text/markdown', id = 'd', update = TRUE)"),
+    "labels": dict(code="cat('\\u27e6note\\u27e7 all is well \\u202e\\n'); cat('\\u27e6note\\u27e7\\n')"),
+    "full_text": dict(code="for (i in 0:4999) cat('line', i, fill = TRUE)"),
     "child_output": dict(code='cat("one\\n")\nsystem("echo child; echo \\"child\'s error\\" >&2")\ncat("two\\n")'),
     "long_line": dict(code='cat(strrep("z", 1e7), "\\n", sep = "")'),
     "many_lines": dict(code='cat(sprintf("line %d\\n", 0:99999), sep = "")'),

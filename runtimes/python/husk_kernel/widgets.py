@@ -1,0 +1,36 @@
+"""Widgets (ipywidgets, the bars of tqdm.notebook): nobody is there to draw them, so their text is shown as it is when the cell ends."""
+
+MIME = "application/vnd.jupyter.widget-view+json"
+SHOWN_MAX = 20
+
+
+class Widgets:
+    def __init__(self, display):
+        self._display = display
+        self._shown = {}  # model id -> the widget and its text
+
+    def made(self, widget, data):
+        """A bundle of a widget was made, to be displayed or as a result."""
+        if len(self._shown) < SHOWN_MAX and (model := _model_of(data)):
+            self._shown[model] = widget, data.get("text/plain")
+
+    def id_of(self, data):
+        """A display id for a widget's bundle, so that it can be updated; None for any other."""
+        model = _model_of(data)
+        return f"widget-{model}" if model in self._shown else None
+
+    def finish_cell(self, formatted):
+        shown, self._shown = self._shown, {}
+        for model, (widget, text) in shown.items():
+            try:
+                data = formatted(widget)
+            except Exception:  # a widget that was closed, or an object of the user's with its own ideas
+                continue
+            if data.get("text/plain") not in (None, text):
+                self._display({"text/plain": data["text/plain"]}, display_id=f"widget-{model}", update=True)
+        self._shown = {}
+
+
+def _model_of(data):
+    view = data.get(MIME)
+    return str(view.get("model_id")) if isinstance(view, dict) else None
