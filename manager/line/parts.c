@@ -136,7 +136,8 @@ static size_t last_placed(const struct parts *live, size_t n)
 /* What came live, up to where the tail begins; then the tail, with the rest of what came live in its places. */
 static void put_in_order(struct parts *live, struct parts *tail, bool gap, struct parts *ret)
 {
-	size_t next = last_placed(live, places(tail));
+	/* With pieces joined, nobody knows any more which of them a place means. */
+	size_t next = live->n < PARTS_MAX ? last_placed(live, places(tail)) : live->n;
 	for (size_t i = 0; i < next; i++)
 		join(ret, &live->v[i]);
 	if (gap)
