@@ -5,8 +5,6 @@
 
 /* Model APIs refuse larger ones. */
 #define SIDE_MAX 8000
-/* Enough of it to tell what it is, and how large. */
-#define HEAD_DIGITS 64u
 
 int image_rank(const char *type)
 {
@@ -238,20 +236,16 @@ char *image_take(const char *data, size_t n, const char **ret_type, size_t *ret_
 {
 	AUTO(buf_release) struct buf bytes = { 0 };
 	AUTO(buf_release) struct buf text = { 0 };
-	/* As most come, so they go: only their beginning is looked at. */
-	if (n > HEAD_DIGITS && base64_is_strict(data, n) && base64_decode(data, HEAD_DIGITS, &bytes) == 0) {
-		*ret_type = sniff(bytes.data, bytes.len);
-		*ret_bytes = n / 4 * 3 - (data[n - 1] == '=') - (data[n - 2] == '=');
-		return *ret_type ? xstrndup(data, n) : NULL;
-	}
-	buf_reset(&bytes);
 	if (base64_decode(data, n, &bytes) < 0)
 		return NULL;
 	const char *type = check(bytes.data, bytes.len);
 	if (!type)
 		return NULL;
-	base64_encode(bytes.data, bytes.len, &text);
 	*ret_type = type;
 	*ret_bytes = bytes.len;
+	/* As most come, so they go. */
+	if (base64_is_strict(data, n))
+		return xstrndup(data, n);
+	base64_encode(bytes.data, bytes.len, &text);
 	return buf_steal_str(&text);
 }
