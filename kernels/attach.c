@@ -51,7 +51,8 @@ static bool is_pid_one(int fd)
 {
 	struct ucred peer;
 	socklen_t n = sizeof(peer);
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && peer.pid == 1 && peer.uid == SANDBOX_UID;
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && peer.pid == 1 && peer.uid != 0 &&
+	       peer.uid != CONTROLLER_UID;
 }
 
 /* False if the direction has ended. */

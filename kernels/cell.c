@@ -62,6 +62,8 @@ static const char *ending_of(const struct cell *c)
 		return "timeout";
 	case CELL_INTERRUPTED:
 		return "interrupted";
+	case CELL_DISK_FULL:
+		return "error";
 	case CELL_RUNS:
 		break;
 	}
@@ -85,8 +87,14 @@ static void finish_done(struct cell *c)
 	else if (c->stop == CELL_TIMED_OUT)
 		detail = xasprintf("The cell ran longer than %g s and was interrupted; variables are kept.",
 				   (double)c->job->timeout_ms / 1000);
+	else if (c->stop == CELL_DISK_FULL)
+		detail = xstrdup("The home directory is full: the cell was interrupted; variables are kept.");
 	finish(c, &(struct job_ending){
-			  .ending = ending_of(c), .kernel = c->note ? "restarted" : "kept", .detail = detail });
+			  .ending = ending_of(c),
+			  .kernel = c->note ? "restarted" : "kept",
+			  .detail = detail,
+			  .cause = c->stop == CELL_DISK_FULL ? "disk" : NULL,
+		  });
 	c->on_done(c);
 }
 
@@ -224,7 +232,9 @@ static char *dead_detail(const struct cell *c, const struct death *d, const char
 		return oom_detail(c->limits, after);
 	if (c->stop != CELL_RUNS && d->reason)
 		return xasprintf("The cell %s, but %s, so its kernel was killed. %s",
-				 c->stop == CELL_TIMED_OUT ? "ran too long and was interrupted" : "was interrupted",
+				 c->stop == CELL_TIMED_OUT ? "ran too long and was interrupted" :
+				 c->stop == CELL_DISK_FULL ? "filled the home directory and was interrupted" :
+							     "was interrupted",
 				 how, after);
 	return xasprintf("The kernel %s. %s", how, after);
 }
@@ -243,5 +253,6 @@ void cell_end_dead(struct cell *c, const struct death *d, const char *kernel, co
 			  .signo = signalled ? WTERMSIG(d->status) : 0,
 			  .kernel = kernel,
 			  .detail = detail,
+			  .cause = c->stop == CELL_DISK_FULL ? "disk" : NULL,
 		  });
 }

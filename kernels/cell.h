@@ -11,7 +11,7 @@
 /* Libraries swallow a first interrupt; within the grace it is repeated. */
 #define INTERRUPT_REPEAT_MS 1000
 
-enum cell_stop { CELL_RUNS, CELL_TIMED_OUT, CELL_INTERRUPTED };
+enum cell_stop { CELL_RUNS, CELL_TIMED_OUT, CELL_INTERRUPTED, CELL_DISK_FULL };
 
 struct cell {
 	struct poller *poller;

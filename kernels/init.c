@@ -5,12 +5,14 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/alloc.h"
 #include "kernels/clock.h"
 #include "kernels/controller.h"
 #include "kernels/dial.h"
+#include "kernels/disk.h"
 #include "kernels/kernel.h"
 #include "kernels/lease.h"
 #include "kernels/procs.h"
@@ -42,6 +44,7 @@ struct init {
 	struct dial dial;
 	struct kernel kernel;
 	struct terminals terminals;
+	struct disk home;
 
 	bool ending;
 	int exit_status;
@@ -51,7 +54,7 @@ struct init {
 /* ---- the end */
 
 /* Whatever was still running gets its END too: no call is left without one. */
-static void end_jobs(struct init *i, const char *ending, const char *detail)
+static void end_jobs(struct init *i, const char *ending, const char *cause, const char *detail)
 {
 	list_for_each(c, &i->jobs.list, struct job, node) {
 		if (c->state == JOB_ENDED)
@@ -60,6 +63,7 @@ static void end_jobs(struct init *i, const char *ending, const char *detail)
 				   .ending = ending,
 				   .kernel = "gone",
 				   .detail = detail,
+				   .cause = cause,
 			   });
 	}
 	i->kernel.pipes.job = NULL;
@@ -77,9 +81,37 @@ static void end_with_event(struct init *i, int status, const char *cause, const 
 	procs_kill_all();
 	pipes_drain(&i->kernel.pipes);
 	terminals_drain(&i->terminals);
-	end_jobs(i, ending, detail);
+	end_jobs(i, ending, streq(cause, "disk") ? cause : NULL, detail);
 	json_auto_t *event = json_pack("{s:s, s:s, s:s}", "event", "ending", "cause", cause, "detail", detail);
 	controller_event(&i->controller, event);
+}
+
+/* Whoever fills the home directory is stopped; files and variables stay, so that it can be tidied up. */
+static void on_home_over(struct disk *d, enum disk_state state, const char *why)
+{
+	struct init *i = container_of(d, struct init, home);
+	if (state == DISK_BEYOND) {
+		AUTO(freep) char *detail = xasprintf("The session ends, since it %s.", why);
+		end_with_event(i, INIT_EXIT_OK, "disk", "error", detail);
+		return;
+	}
+	terminals_disk_full(&i->terminals);
+	kernel_disk_full(&i->kernel);
+	procs_kill_others(i->kernel.pid);
+}
+
+static void watch_home(struct init *i)
+{
+	if (i->options->install || !i->options->home_size)
+		return;
+	i->home = (struct disk){
+		.poller = &i->poller,
+		.volumes = { { .path = HOME_VOLUME, .limit = i->options->home_size } },
+		.n = 1,
+		.floor = i->options->disk_floor,
+		.on_over = on_home_over,
+	};
+	disk_start(&i->home);
 }
 
 static void end_now(struct init *i, int status)
@@ -337,6 +369,18 @@ static void make_env(struct init *i)
 			strv_set_env(&i->env, *v);
 	for (size_t k = 0; k < i->manifest.env.n; k++)
 		strv_set_env(&i->env, i->manifest.env.v[k]);
+	/* What pip, npm and R unpack is larger than memory. */
+	if (i->options->home_size)
+		strv_set_env(&i->env, "TMPDIR=" HOME_TMP);
+}
+
+/* The volume is everybody's, like /tmp, so that it need not know who will use it. */
+static void make_home(const struct init *i)
+{
+	if (!i->options->home_size)
+		return;
+	if ((mkdir(HOME_PATH, 0755) < 0 || mkdir(HOME_TMP, 0700) < 0) && errno != EEXIST)
+		dprintf(STDERR_FILENO, "husk-client: cannot make the home directory: %s\n", strerror(errno));
 }
 
 static int start_controller(struct init *i)
@@ -364,6 +408,7 @@ static int start_terminal(struct init *i)
 		.kernel = &i->kernel.pid,
 		.installer = &i->manifest.installer,
 		.relay = &i->controller.relay,
+		.floor = i->options->disk_floor,
 		.on_idle = on_terminal_idle,
 	};
 	return terminals_init(&i->terminals, &i->env);
@@ -404,6 +449,7 @@ static int set_up(struct init *i)
 		return dprintf(STDERR_FILENO, "husk-client: %s\n", f.message), -EINVAL;
 	make_env(i);
 	i->cwd = SPAWN_WORKSPACE;
+	make_home(i);
 	r = prepare_kernel(i);
 	if (r == 0)
 		r = start_terminal(i);
@@ -433,6 +479,7 @@ int init_run(const struct init_options *options)
 
 	/* First of all: whoever else could dial does not exist yet. */
 	dial_turn(&i.dial, clock_now_ms());
+	watch_home(&i);
 	if (!options->install)
 		kernel_start(&i.kernel);
 	while (!i.ending || !said_farewell(&i)) {

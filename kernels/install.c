@@ -1,49 +1,41 @@
 #include "kernels/install.h"
 
-#include <dirent.h>
-#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "kernels/frames.h"
+#include "kernels/usage.h"
 
 #define REPORT_MAX (256u << 10)
-/* Deeper trees than any package has are not followed; a name is at most 255 bytes, so the stack is small. */
-#define DEPTH_MAX 64
-
-static uint64_t size_below(int parent, const char *name, uint64_t enough, int depth);
-
-static uint64_t entry_size(int dir, const struct dirent *e, uint64_t enough, int depth)
+static uint64_t size_of(const char *path)
 {
-	struct stat st;
-	if (streq(e->d_name, ".") || streq(e->d_name, "..") || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	AUTO(freep) struct usage_walk *walk = new0(struct usage_walk);
+	if (usage_begin(walk, path) < 0)
 		return 0;
-	uint64_t size = (uint64_t)st.st_blocks * 512;
-	if (S_ISDIR(st.st_mode) && size <= enough)
-		size += size_below(dir, e->d_name, enough - size, depth);
-	return size;
+	while (usage_step(walk, INT_MAX))
+		continue;
+	return walk->sum.bytes;
 }
 
-/* Names may vanish while we look; what is not there takes no room. */
-static uint64_t size_below(int parent, const char *name, uint64_t enough, int depth)
+static int open_one(const char *path, const struct stat *st, int flag, struct FTW *where)
 {
-	int fd = depth < DEPTH_MAX ? openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	uint64_t size = 0;
-	if (!dir) {
-		closep(&fd);
+	mode_t readable = S_IRUSR | S_IRGRP | S_IROTH, mode = (st->st_mode & 0777) | readable;
+	if (flag == FTW_SL || flag == FTW_SLN || flag == FTW_NS)
 		return 0;
-	}
-	for (struct dirent *e; size <= enough && (e = readdir(dir));)
-		size += entry_size(fd, e, enough - size, depth + 1);
-	closedir(dir);
-	return size;
+	if (S_ISDIR(st->st_mode))
+		mode |= 0111;
+	else if (st->st_mode & S_IXUSR)
+		mode |= 0111;
+	if (mode != (st->st_mode & 07777))
+		(void)chmod(path, mode);
+	return 0;
 }
 
-bool install_is_large(uint64_t limit)
+void install_open(void)
 {
-	return size_below(AT_FDCWD, DEPENDENCIES_PATH, limit, 0) > limit ||
-	       size_below(AT_FDCWD, "/tmp", 2 * limit, 0) > 2 * limit;
+	(void)nftw(DEPENDENCIES_PATH, open_one, 64, FTW_PHYS | FTW_MOUNT);
 }
 
 void install_report(struct job *job, int fd)
@@ -55,7 +47,7 @@ void install_report(struct job *job, int fd)
 		return;
 	AUTO(buf_release) struct buf text = { 0 };
 	json_auto_t *result = json_pack("{s:{s:{s:O, s:I}}}", "data", "application/json", "versions", report, "size",
-					(json_int_t)size_below(AT_FDCWD, DEPENDENCIES_PATH, INT64_MAX, 0));
+					(json_int_t)size_of(DEPENDENCIES_PATH));
 	if (result && json_append(&text, result) == 0)
 		job_structured(job, FRAME_RESULT, text.data, text.len);
 }

@@ -282,6 +282,11 @@ void kernel_interrupt(struct kernel *k)
 	cell_interrupt(&k->cell, CELL_INTERRUPTED);
 }
 
+void kernel_disk_full(struct kernel *k)
+{
+	cell_interrupt(&k->cell, CELL_DISK_FULL);
+}
+
 /* ---- dying */
 
 static void on_unkillable(struct timeout *t)

@@ -60,6 +60,8 @@ void kernel_restart(struct kernel *k);
 /* Runs a queued call; only when idle. */
 void kernel_run(struct kernel *k, struct job *job);
 void kernel_interrupt(struct kernel *k);
+/* The running cell, if there is one, is to stop filling the disk. */
+void kernel_disk_full(struct kernel *k);
 /* Called for every reaped process; all but the kernel are ignored. */
 void kernel_reaped(struct kernel *k, pid_t pid, int status);
 static inline bool kernel_idle(const struct kernel *k)

@@ -21,28 +21,34 @@ static const char help[] =
 	"  --lifetime S     end S seconds after the start, whatever happens; 0 = never (0)\n"
 	"  --grace-ms N     an interrupted cell has this long before its kernel is killed (5000)\n"
 	"  --start-ms N     a kernel has this long to say hello (60000)\n"
+	"  --home-size N    bytes that the home directory may take on disk; 0 = not watched (0)\n"
+	"  --disk-floor N   bytes that must stay free on the host's disk (0)\n"
 	"  --install        run no kernel and no commands: install packages into " DEPENDENCIES_PATH "\n"
 	"  --manifest FILE  what to run (" RUNTIME_MANIFEST_PATH ")\n"
 	"  --cgroup DIR     where the container's cgroup is mounted (" CGROUP_ROOT ")\n";
 
-enum { OPT_LEASE = 256, OPT_LIFETIME, OPT_GRACE, OPT_START, OPT_INSTALL, OPT_MANIFEST, OPT_CGROUP };
+enum { OPT_LEASE = 256, OPT_LIFETIME, OPT_GRACE, OPT_START, OPT_HOME, OPT_FLOOR, OPT_INSTALL, OPT_MANIFEST, OPT_CGROUP };
 
 static const struct option long_options[] = {
 	{ "lease", required_argument, NULL, OPT_LEASE },    { "lifetime", required_argument, NULL, OPT_LIFETIME },
 	{ "grace-ms", required_argument, NULL, OPT_GRACE }, { "start-ms", required_argument, NULL, OPT_START },
 	{ "install", no_argument, NULL, OPT_INSTALL },	    { "manifest", required_argument, NULL, OPT_MANIFEST },
-	{ "cgroup", required_argument, NULL, OPT_CGROUP },  { 0 },
+	{ "cgroup", required_argument, NULL, OPT_CGROUP },  { "home-size", required_argument, NULL, OPT_HOME },
+	{ "disk-floor", required_argument, NULL, OPT_FLOOR }, { 0 },
 };
 
-/* A number in [min, 10^9] times scale. */
+#define NUMBER_MAX 1000000000ull
+#define SIZE_LIMIT (1ull << 50)
+
+/* A number in [min, 10^9] times scale; bytes (scale 0) go further. */
 static bool take_number(const char *name, const char *text, uint64_t min, uint64_t scale, uint64_t *ret)
 {
 	uint64_t value;
-	if (parse_u64(text, &value) < 0 || value < min || value > 1000000000) {
+	if (parse_u64(text, &value) < 0 || value < min || value > (scale ? NUMBER_MAX : SIZE_LIMIT)) {
 		fprintf(stderr, "husk-client: --%s: '%s' is not a number in its range\n", name, text);
 		return false;
 	}
-	*ret = value * scale;
+	*ret = scale ? value * scale : value;
 	return true;
 }
 
@@ -57,6 +63,10 @@ static bool take_option(struct init_options *o, int option)
 		return take_number("grace-ms", optarg, 1, 1, &o->grace_ms);
 	case OPT_START:
 		return take_number("start-ms", optarg, 1, 1, &o->start_ms);
+	case OPT_HOME:
+		return take_number("home-size", optarg, 0, 0, &o->home_size);
+	case OPT_FLOOR:
+		return take_number("disk-floor", optarg, 0, 0, &o->disk_floor);
 	case OPT_INSTALL:
 		o->install = true;
 		return true;

@@ -62,7 +62,11 @@
 /* What a CLAIM may add to the environment, as NAME=value with a NUL each. */
 #define CLAIM_ENV_MAX (64u << 10)
 
+/* Who runs the code. A session has a number of its own, so that sessions do not share what the host's kernel limits by user;
+ * an install, whose files are kept, is always SANDBOX_UID. */
 #define SANDBOX_UID 65532
+#define SESSION_UID_MIN 60706
+#define SESSION_UID_MAX 61183
 #define SANDBOX_GID 65532
 #define CONTROLLER_UID 65531
 
@@ -72,6 +76,9 @@
 #define LINE_SOCKET "line.sock"
 #define CLIENT_PATH "/opt/husk/husk-client"
 #define DEPENDENCIES_PATH "/opt/husk/deps"
+#define HOME_VOLUME "/home" /* on disk; whoever sandbox code runs as makes its home directory in it */
+#define HOME_PATH HOME_VOLUME "/sandbox"
+#define HOME_TMP HOME_PATH "/.tmp"
 #define RUNTIME_MANIFEST_PATH "/opt/husk/runtime.json"
 
 /* husk-probe, in every image: tries what a session must not be able to do. With "boot" it tells which boot of the machine this is. */

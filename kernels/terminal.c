@@ -44,7 +44,7 @@ static void finish(struct terminal *t, const struct job_ending *e)
 	struct job *job = take_ptr(t->job);
 	timeout_stop(&t->limit);
 	timeout_stop(&t->timer);
-	timeout_stop(&t->measure);
+	disk_stop(&t->disk);
 	closep(&t->state_fd);
 	free(take_ptr(t->cwd));
 	relay_close(t->relay);
@@ -61,8 +61,9 @@ static void finish(struct terminal *t, const struct job_ending *e)
 static void end_install(struct terminal *t)
 {
 	procs_kill_all();
+	install_open();
 	install_report(t->job, t->state_fd);
-	t->too_large |= t->job->size_limit && install_is_large(t->job->size_limit);
+	t->too_large |= disk_count_now(&t->disk) != DISK_FINE;
 	if (t->too_large)
 		t->stop = "error";
 }
@@ -84,6 +85,8 @@ static const char *detail_of(const struct terminal *t)
 {
 	if (t->too_large)
 		return "What was installed is larger than a set of packages may be.";
+	if (t->disk_full)
+		return "The home directory is full: the command and every other process but the interpreter were ended.";
 	if (t->killed_all && WIFSIGNALED(t->status) && WTERMSIG(t->status) == SIGKILL)
 		return "Every process in the container was ended to make room for a new kernel, this command too.";
 	if (t->killed_all)
@@ -106,7 +109,8 @@ static void conclude(struct terminal *t)
 	else
 		take_state(t);
 	const char *detail = detail_of(t);
-	t->killed_all = false;
+	bool disk_full = t->disk_full;
+	t->killed_all = t->disk_full = false;
 	finish(t, &(struct job_ending){
 			  .ending = t->stop ? t->stop :
 				    code    ? "error" :
@@ -115,7 +119,9 @@ static void conclude(struct terminal *t)
 			  .exit_code = code,
 			  .signo = signalled ? WTERMSIG(t->status) : 0,
 			  .detail = detail,
-			  .cause = t->too_large ? "install_size" : NULL,
+			  .cause = t->too_large ? "install_size" :
+				   disk_full	? "disk" :
+						  NULL,
 		  });
 }
 
@@ -214,18 +220,27 @@ void terminal_interrupt(struct terminal *t)
 
 /* ---- the start */
 
-#define MEASURE_INTERVAL_MS 2000
-
-static void on_measure(struct timeout *timer)
+/* An installer that knows that it has failed may still fill the disk: no time to say goodbye. */
+static void on_install_over(struct disk *d, enum disk_state state, const char *why)
 {
-	struct terminal *t = container_of(timer, struct terminal, measure);
-	if (!t->job || t->stop)
-		return;
-	t->too_large = install_is_large(t->job->size_limit);
-	if (t->too_large)
-		stop(t, "error", SIGTERM);
-	else
-		timeout_start(t->poller, &t->measure, MEASURE_INTERVAL_MS, on_measure);
+	struct terminal *t = container_of(d, struct terminal, disk);
+	t->too_large = true;
+	stop(t, "error", SIGKILL);
+	procs_kill_all();
+}
+
+static void watch_install(struct terminal *t)
+{
+	uint64_t limit = t->job->size_limit;
+	t->disk = (struct disk){
+		.poller = t->poller,
+		.volumes = { { .path = DEPENDENCIES_PATH, .limit = limit, .solid = true },
+			     { .path = "/tmp", .limit = 2 * limit } },
+		.n = limit ? 2 : 0,
+		.floor = t->floor,
+		.on_over = on_install_over,
+	};
+	disk_start(&t->disk);
 }
 
 static int text_file(const char *text, size_t len)
@@ -311,8 +326,8 @@ static void start_or_retry(struct terminal *t)
 	if (pid > 0) {
 		t->pid = pid;
 		timeout_start(t->poller, &t->limit, t->job->timeout_ms, on_limit);
-		if (t->job->size_limit)
-			timeout_start(t->poller, &t->measure, MEASURE_INTERVAL_MS, on_measure);
+		if (t->job->kind == JOB_INSTALL)
+			watch_install(t);
 	} else if (pid == -EAGAIN && clock_now_ms() < t->fork_until_ms) {
 		timeout_start(t->poller, &t->timer, FORK_RETRY_MS, on_fork_again);
 	} else if (pid == -EAGAIN && !t->made_room) {

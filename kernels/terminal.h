@@ -6,6 +6,7 @@
 #ifndef HUSK_KERNELS_TERMINAL_H
 #define HUSK_KERNELS_TERMINAL_H
 
+#include "kernels/disk.h"
 #include "kernels/pipes.h"
 #include "kernels/relay.h"
 #include "kernels/shell.h"
@@ -16,6 +17,7 @@ struct terminal {
 	const pid_t *kernel; /* its pid; spared when room must be made */
 	const struct strv *installer;
 	struct relay *relay;	   /* for installs */
+	uint64_t floor;		   /* of the host's disk, for installs */
 	struct shell_state *state; /* what commands hand on to the next */
 	struct strv *more_env;	   /* for the state of the next command */
 	void (*on_idle)(struct terminal *t);
@@ -31,11 +33,12 @@ struct terminal {
 	bool killed_all;  /* not told yet */
 	bool made_room;	  /* for the running call */
 	bool too_large;	  /* the running install */
+	bool disk_full;	  /* the running call was killed for it */
 	uint64_t fork_until_ms;
 	uint64_t readers_until_ms;
 	struct timeout limit;
 	struct timeout timer; /* fork again, or kill */
-	struct timeout measure;
+	struct disk disk;     /* of the running install */
 };
 
 /* Fields above `pipes` are set by the caller. 0 or -errno. */

@@ -14,6 +14,7 @@ static int open_place(struct terminals *all)
 		.kernel = all->kernel,
 		.installer = all->installer,
 		.relay = all->relay,
+		.floor = all->floor,
 		.state = &all->state,
 		.more_env = &all->more_env,
 		.on_idle = on_place_idle,
@@ -123,6 +124,12 @@ void terminals_killed_all(struct terminals *all)
 		told |= all->places[i].job != NULL;
 	}
 	all->killed_all |= !told;
+}
+
+void terminals_disk_full(struct terminals *all)
+{
+	for (size_t i = 0; i < all->n_open; i++)
+		all->places[i].disk_full = all->places[i].job != NULL;
 }
 
 void terminals_forget(struct terminals *all)

@@ -11,6 +11,7 @@ struct terminals {
 	const pid_t *kernel;
 	const struct strv *installer;
 	struct relay *relay; /* for installs */
+	uint64_t floor;	     /* of the host's disk, for installs */
 	/* A queued call can run. */
 	void (*on_idle)(struct terminals *all);
 
@@ -38,6 +39,8 @@ void terminals_reaped(struct terminals *all, pid_t pid, int status);
 void terminals_drain(struct terminals *all);
 /* Every process was killed to save the container: say so in each running call, or in the next. */
 void terminals_killed_all(struct terminals *all);
+/* Every process is about to be killed, since the home directory is full: that is how the running calls end. */
+void terminals_disk_full(struct terminals *all);
 /* All calls have ended otherwise. */
 void terminals_forget(struct terminals *all);
 static inline bool terminals_idle(const struct terminals *all)

@@ -33,6 +33,7 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_ENGINE_RESTARTED] = REPLACE,
 	[CAUSE_UNWATCHED] = replace_and_think,
 	[CAUSE_TAKEN_OVER] = NEW_SESSION,
+	[CAUSE_DISK] = "Call stop_session, then create_session, and keep less in the home directory (CONTAINER_HOME_SIZE) and its ~/.tmp; name packages in `dependencies`.",
 	[CAUSE_KERNEL_FAILED] = replace_and_think,
 	[CAUSE_PROTOCOL] = replace_and_think,
 	[CAUSE_HALF_MADE] = NEW_SESSION,
@@ -120,7 +121,7 @@ static char *memory_limit(const struct run_result *run)
 	if (!run->memory_files)
 		return xasprintf("the memory limit of %llu MiB", (unsigned long long)(run->memory_limit / MIB));
 	return xasprintf(
-		"the memory limit of %llu MiB, of which files in /workspace, /tmp and /home/sandbox take %llu MiB",
+		"the memory limit of %llu MiB, of which files in /workspace and /tmp take %llu MiB",
 		(unsigned long long)(run->memory_limit / MIB), (unsigned long long)(run->memory_files / MIB));
 }
 
@@ -157,7 +158,7 @@ char *next_step_after_run(const struct run_result *run, const struct run_terms *
 	const char *left = what_is_left(run, terms->terminal);
 	AUTO(freep) char *memory = memory_limit(run);
 	if (run->kernel_gone)
-		return xstrdup(replace_and_think);
+		return xstrdup(run->cause == CAUSE_DISK ? steps[CAUSE_DISK] : replace_and_think);
 	switch (run->ending) {
 	case ENDING_TIMEOUT:
 		return after_timeout(run, terms);
@@ -177,11 +178,17 @@ char *next_step_after_run(const struct run_result *run, const struct run_terms *
 	case ENDING_SESSION_LOST:
 		return xstrdup(after_loss(terms->cause));
 	case ENDING_ERROR:
+		if (run->cause == CAUSE_DISK)
+			return xstrdup(
+				"The home directory may take CONTAINER_HOME_SIZE. Delete what is no longer needed in it (~/.cache, "
+				"~/.tmp) before anything else. Packages take no room there when create_session installs them: name them "
+				"in `dependencies`; for PyTorch ask for the CPU build (pip install --index-url with its /whl/cpu).");
 		if (ran_out_of_space(run))
 			return xstrdup(
-				"A directory of the session is full: /workspace, /tmp and /home/sandbox are in memory, each as large "
-				"as CONTAINER_TMPFS_SIZE (see `df -h`). Delete what is no longer needed. Packages take no room there when "
-				"create_session installs them: name them in `dependencies`.");
+				"A directory of the session is full: /workspace and /tmp are in memory, each as large as "
+				"CONTAINER_TMPFS_SIZE (see `df -h`). Delete what is no longer needed, or keep large files below the home "
+				"directory, which is on disk. Packages take no room when create_session installs them: name them in "
+				"`dependencies`.");
 		break;
 	case ENDING_RUNNING:
 		return xasprintf(

@@ -122,6 +122,7 @@ static char *create_describe(const struct tool_env *env)
 	const struct runtime *list = runtime_list(&n);
 	AUTO(freep) char *memory = size_text(c->memory_limit);
 	AUTO(freep) char *tmpfs = size_text(c->tmpfs_size);
+	AUTO(freep) char *home = size_text(c->home_size);
 	AUTO(freep) char *idle = duration_text(c->idle_ttl);
 	AUTO(freep) char *lifetime = duration_text(c->max_lifetime);
 	buf_add_str(
@@ -132,14 +133,15 @@ static char *create_describe(const struct tool_env *env)
 		buf_printf(&b, "language=\"%s\": %s\n", list[i].name, list[i].describe);
 	buf_printf(
 		&b,
-		"Limits: %s memory, files included (%s each in /workspace, /tmp and the home directory), %.3g CPUs, %llu processes, "
-		"no root, read-only system. Host files are not visible inside.\n",
-		memory, tmpfs, (double)c->cpu_quota / 100000, (unsigned long long)c->pids_limit);
+		"Limits: %s memory, files in /workspace and /tmp (%s each) included; %s on disk in the home directory; %.3g CPUs, "
+		"%llu processes, no root, read-only system. Host files are not visible inside.\n",
+		memory, tmpfs, home, (double)c->cpu_quota / 100000, (unsigned long long)c->pids_limit);
 	buf_add_str(
 		&b,
 		c->network_enabled ?
 			"Network: on unless `network` is false. Name the packages that the work needs in `dependencies`, big ones "
-			"above all; execute_terminal can install more while the network is on.\n" :
+			"above all; execute_terminal can install more while the network is on. PyTorch: "
+			"pip install torch with --index-url of PyTorch's own index for CPUs (its path is /whl/cpu), a tenth of the size.\n" :
 			"No network: the person who runs this server has switched it off.\n");
 	buf_printf(
 		&b,

@@ -25,10 +25,13 @@ struct container_spec {
 	const char *image;
 	const char *store; /* the id of the store that knows of it */
 	const char *owner; /* the server's id */
+	unsigned uid;	   /* who its processes are; 0 = SANDBOX_UID */
 	uint64_t memory;
 	uint64_t cpu_quota;
 	uint64_t pids;
 	uint64_t tmpfs;
+	uint64_t home;	     /* bytes that its home directory may take on disk; not for an install */
+	uint64_t disk_floor; /* bytes that it leaves free there */
 	uint64_t lease;		/* until somebody claims it */
 	bool network;		/* false = loopback only */
 	bool keep_proxies;	/* leave the proxy variables that an engine's client may inject */

@@ -338,7 +338,7 @@ static void start_export(struct entries *b)
 	const struct config *c = b->spec.config;
 	struct copy_result *r = &b->results[b->at];
 	AUTO(fail_release) struct fail f = { 0 };
-	struct sink_limits limits = { .bytes = SINK_BYTES_FACTOR * c->tmpfs_size,
+	struct sink_limits limits = { .bytes = SINK_BYTES_FACTOR * MAX(c->tmpfs_size, c->home_size),
 				      .apparent = SINK_APPARENT_FACTOR * c->memory_limit };
 	r->path = names_sandbox_path(r->source, &f);
 	if (!r->path) {

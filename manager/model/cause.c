@@ -22,6 +22,7 @@ static const char *const names[CAUSE_COUNT] = {
 	[CAUSE_ENGINE_RESTARTED] = "engine_restarted",
 	[CAUSE_UNWATCHED] = "unwatched",
 	[CAUSE_TAKEN_OVER] = "taken_over",
+	[CAUSE_DISK] = "disk",
 	[CAUSE_KERNEL_FAILED] = "kernel_failed",
 	[CAUSE_PROTOCOL] = "protocol",
 	[CAUSE_HALF_MADE] = "half_made",

@@ -29,6 +29,7 @@ enum cause {
 	CAUSE_ENGINE_RESTARTED,
 	CAUSE_UNWATCHED, /* it died while no server was attached */
 	CAUSE_TAKEN_OVER,
+	CAUSE_DISK,	     /* it took more of the disk than it may */
 	CAUSE_KERNEL_FAILED, /* the kernel never came up */
 	CAUSE_PROTOCOL,	     /* PID 1 broke the protocol */
 	CAUSE_HALF_MADE,     /* its server ended while it started */

@@ -72,6 +72,8 @@ static const struct setting settings[] = {
 	NUMBER("CONTAINER_CPU_QUOTA", cpu_quota, "200000", 1000, 100000000),
 	NUMBER("CONTAINER_PIDS_LIMIT", pids_limit, "512", 16, 4194304),
 	SIZE("CONTAINER_TMPFS_SIZE", tmpfs_size, "200m", MIB, 16 * TIB),
+	SIZE("CONTAINER_HOME_SIZE", home_size, "4g", 16 * MIB, 16 * TIB),
+	SIZE("CONTAINER_DISK_FLOOR", disk_floor, "1g", 0, 16 * TIB),
 	NUMBER("CONTAINER_ORPHAN_MIN_AGE_SECONDS", orphan_min_age, "300", 0, YEAR),
 	NUMBER("CONTAINER_EXECUTION_TIMEOUT_SECONDS", execution_timeout, "30", 1, 300),
 	NUMBER("CONTAINER_MAX_SESSIONS", max_sessions, "5", 1, 10000),
@@ -310,14 +312,14 @@ static bool is_word(const char *text)
 
 static int check_together(const struct config *c, struct fail *f)
 {
-	if (c->tmpfs_size > UINT64_MAX / 4 || 3 * c->tmpfs_size + MEMORY_BESIDE_TMPFS > c->memory_limit) {
+	if (c->tmpfs_size > UINT64_MAX / 4 || 2 * c->tmpfs_size + MEMORY_BESIDE_TMPFS > c->memory_limit) {
 		fail_set(
 			f, FAIL_INVALID,
-			"settings CONTAINER_TMPFS_SIZE and CONTAINER_MEMORY_LIMIT: three tmpfs mounts of %llum and 256m for "
+			"settings CONTAINER_TMPFS_SIZE and CONTAINER_MEMORY_LIMIT: two tmpfs mounts of %llum and 256m for "
 			"processes do not fit into %llum (files in tmpfs count as memory)",
 			(unsigned long long)(c->tmpfs_size / MIB), (unsigned long long)(c->memory_limit / MIB));
 		return fail_hint(f, "raise CONTAINER_MEMORY_LIMIT to at least %llum or lower CONTAINER_TMPFS_SIZE",
-				 (unsigned long long)((3 * c->tmpfs_size + MEMORY_BESIDE_TMPFS) / MIB));
+				 (unsigned long long)((2 * c->tmpfs_size + MEMORY_BESIDE_TMPFS) / MIB));
 	}
 	if (c->ca_bundle && strcasecmp(c->ca_bundle, "none") != 0 && access(c->ca_bundle, R_OK) < 0)
 		return fail_set(f, FAIL_INVALID, "setting CONTAINER_CA_BUNDLE: cannot read '%s': %m", c->ca_bundle);

@@ -37,6 +37,14 @@ void token_make_container(char ret[CONTAINER_NAME_SIZE])
 	snprintf(ret, CONTAINER_NAME_SIZE, CONTAINER_PREFIX "%s", token);
 }
 
+unsigned token_number(const char *container, unsigned n)
+{
+	char hash[TOKEN_HASH_SIZE];
+	token_hash(hash, &container, 1);
+	hash[8] = '\0';
+	return (unsigned)(strtoul(hash, NULL, 16) % n);
+}
+
 void token_make_uuid(char ret[UUID_SIZE])
 {
 	uint8_t b[16];

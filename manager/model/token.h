@@ -13,6 +13,8 @@ bool token_is_valid(const char *text);
 #define CONTAINER_PREFIX "husk-"
 #define CONTAINER_NAME_SIZE (TOKEN_SIZE + 5)
 void token_make_container(char ret[CONTAINER_NAME_SIZE]);
+/* Which of n numbers a container of that name has: as random as the name, and known wherever the name is. */
+unsigned token_number(const char *container, unsigned n);
 /* A random UUID (version 4). */
 #define UUID_SIZE 37
 void token_make_uuid(char ret[UUID_SIZE]);

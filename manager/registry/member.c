@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "manager/deps/set.h"
 #include "manager/model/cause.h"
+#include "manager/model/token.h"
 #include "manager/registry/claims.h"
 #include "manager/registry/keeper.h"
 
@@ -63,10 +64,32 @@ static struct member *join(struct registry *r, const char *thread)
 	return m;
 }
 
+#define NAMES_TRIED 16
+
+static bool uid_is_taken(const struct registry *r, unsigned uid)
+{
+	list_for_each(m, &r->members, struct member, node)
+		if (m->session && session_uid(session_container(m->session)) == uid)
+			return true;
+	return false;
+}
+
+/* A name goes with a user. Two sessions that share one would only share some limits of the host's kernel. */
+static void choose_container(const struct registry *r, char ret[CONTAINER_NAME_SIZE])
+{
+	int tries = 0;
+	do
+		token_make_container(ret);
+	while (uid_is_taken(r, session_uid(ret)) && ++tries < NAMES_TRIED);
+}
+
 struct member *member_new(struct registry *r, const struct member_spec *spec)
 {
+	char container[CONTAINER_NAME_SIZE];
+	choose_container(r, container);
 	struct member *m = join(r, spec->thread);
 	struct session_spec session = spec_for(m, spec->runtime, spec->image, spec->network);
+	session.container = container;
 	m->session = session_new(&session);
 	return m;
 }

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "kernels/protocol.h"
 #include "manager/line/line.h"
 #include "manager/model/cause.h"
 #include "manager/model/token.h"
@@ -348,11 +349,14 @@ static struct session *prepare(const struct session_spec *spec, enum session_sta
 
 struct session *session_new(const struct session_spec *spec)
 {
-	char name[CONTAINER_NAME_SIZE];
-	token_make_container(name);
-	struct session *s = prepare(spec, SESSION_STARTING, name, /* fence= */ 1);
+	struct session *s = prepare(spec, SESSION_STARTING, spec->container, /* fence= */ 1);
 	token_make(s->id);
 	return s;
+}
+
+unsigned session_uid(const char *container)
+{
+	return SESSION_UID_MIN + token_number(container, SESSION_UID_MAX - SESSION_UID_MIN + 1);
 }
 
 void session_start(struct session *s, const struct session_start *start)
@@ -363,10 +367,13 @@ void session_start(struct session *s, const struct session_start *start)
 		.image = s->image,
 		.store = start->store,
 		.owner = start->owner,
+		.uid = session_uid(s->container),
 		.memory = c->memory_limit,
 		.cpu_quota = c->cpu_quota,
 		.pids = c->pids_limit,
 		.tmpfs = c->tmpfs_size,
+		.home = c->home_size,
+		.disk_floor = c->disk_floor,
 		.lease = c->lease,
 		.network = s->spec.network,
 		.keep_proxies = c->proxy_enabled,

@@ -32,12 +32,15 @@ struct session_spec {
 	const struct config *config;
 	const struct runtime *runtime;
 	const char *image;
+	const char *container; /* of a new session: its name */
 	bool network;
 	struct session_handler handler;
 };
 
 /* Named, but not there yet: nothing is asked of the engine before session_start(). */
 struct session *session_new(const struct session_spec *spec);
+/* Who runs the code in the container of that name. */
+unsigned session_uid(const char *container);
 
 struct session_start {
 	const char *store, *owner;  /* for the container's labels */

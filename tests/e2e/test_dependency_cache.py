@@ -97,5 +97,6 @@ def test_the_image_is_the_runtime_s_and_the_packages(begin, index):
         assert config.get(key) == base.get(key), key
     sizes = [int(docker("image", "inspect", "--format", "{{.Size}}", i)) for i in (image, entry["tag"])]
     assert sizes[0] - sizes[1] < 1 << 20  # no cache of pip's
+    assert session.shell("find /opt/husk/deps -not -user root -o -perm /7000 -o -not -type l -not -perm -004").stdout == ""
     layers = [json.loads(docker("image", "inspect", "--format", "{{json .RootFS.Layers}}", i)) for i in (image, entry["tag"])]
     assert layers[0][:-1] == layers[1]

@@ -15,7 +15,7 @@ def test_later_installs_in_the_terminal(begin, index):
     assert session.code("import husk_other; husk_other.version").ok().value == "'3.1'"
 
 
-def test_native_modules_load_from_the_tmpfs(begin):
+def test_native_modules_load_from_the_home_directory(begin):
     session = begin().session(network=True)
     done = session.shell("pip install 'markupsafe==3.0.2'", 200)
     assert done.exit_code == 0, done.text
@@ -23,7 +23,7 @@ def test_native_modules_load_from_the_tmpfs(begin):
 
 
 def test_later_installs_of_npm_packages(begin):
-    """One with a native module, which loads from the tmpfs."""
+    """One with a native module, which loads from the workspace."""
     server = begin()
     session = server.session(language="node", network=True)
     done = session.shell("npm install is-number@7.0.0 @node-rs/crc32@1.10.6", 200)
@@ -42,12 +42,22 @@ def test_later_installs_of_r_packages(begin, make_index):
     assert session.code("husklater::answer()").ok().value == "[1] 42"
 
 
-def test_a_full_tmpfs_is_said_clearly(begin, index):
+def test_a_wheel_larger_than_tmp_and_one_larger_than_the_home_directory(begin, index):
     package_index.add_wheel(index.folder, "husk-large", "1.0", {"husk_large.bin": os.urandom(30 << 20)})
-    server = begin(CONTAINER_TMPFS_SIZE="16m", **index.pip())
+    server = begin(CONTAINER_TMPFS_SIZE="16m", CONTAINER_HOME_SIZE="128m", **index.pip())
     session = server.session(network=True)
-    done = session.shell("pip install husk-large", 120)
-    assert done.exit_code != 0 and "No space left on device" in done.text
-    assert "CONTAINER_TMPFS_SIZE" in done.fields["hint"] and "dependencies" in done.fields["hint"]
+    done = session.shell("pip install husk-large && stat -c %s ~/.local/lib/python*/site-packages/husk_large.bin", 120)
+    assert done.exit_code == 0 and done.stdout.split()[-1] == str(30 << 20), done.text
+    done = session.shell("head -c 150000000 /dev/zero >~/x; sleep 100", 120)
+    assert done.ending == "error" and "full" in done.text
+    assert "CONTAINER_HOME_SIZE" in done.fields["hint"] and "dependencies" in done.fields["hint"]
+    assert session.shell("rm ~/x; echo room").stdout == "room\n"
+    cell = session.code("import time\nwith open('/home/sandbox/y', 'wb') as f:\n    while True: f.write(bytes(1 << 20)); f.flush(); time.sleep(0.01)", timeout=60)
+    assert "CONTAINER_HOME_SIZE" in cell.fields["hint"], cell.text
+    assert session.shell("rm ~/y; echo room").stdout == "room\n"
+
+
+def test_a_full_tmpfs_is_said_clearly(begin):
+    session = begin(CONTAINER_TMPFS_SIZE="16m").session()
     cell = session.code("open('/workspace/x', 'wb').write(bytes(20 << 20))")
     assert cell.ending == "error" and "CONTAINER_TMPFS_SIZE" in cell.fields["hint"]

@@ -71,6 +71,7 @@ seen = {
 print(json.dumps(seen))
 '''
 
+SESSION_UIDS = range(60706, 61184)
 MB = 1 << 20
 
 
@@ -103,7 +104,8 @@ def mount_of(inside, path):
 
 
 def test_user(inside):
-    assert (inside["uid"], inside["euid"], inside["gid"]) == (65532, 65532, 65532)
+    assert inside["uid"] == inside["euid"] and inside["uid"] in SESSION_UIDS
+    assert inside["gid"] == 65532
     assert set(inside["groups"]) <= {65532}
 
 
@@ -114,7 +116,7 @@ def test_privileges(inside, who):
         assert int(status[name], 16) == 0, name
     assert status["NoNewPrivs"] == "1"
     assert status["Seccomp"] == "2"
-    assert set(status["Uid"].split()) == {"65532"}
+    assert len(set(status["Uid"].split())) == 1 and int(status["Uid"].split()[0]) in SESSION_UIDS
 
 
 def test_home_and_names(inside):
@@ -132,7 +134,7 @@ def test_root_filesystem_is_read_only(inside):
     assert inside["root_writes"]["/usr/probe"] == "EROFS"
 
 
-@pytest.mark.parametrize("path", ["/workspace", "/tmp", "/home/sandbox"])
+@pytest.mark.parametrize("path", ["/workspace", "/tmp"])
 def test_tmpfs(inside, path):
     mount = mount_of(inside, path)
     assert mount["type"] == "tmpfs"
@@ -140,6 +142,21 @@ def test_tmpfs(inside, path):
     assert "noexec" not in mount["options"]
     assert inside["sizes"][path] == 200 * MB
     assert inside["executes"][path] == "ran\n"
+
+
+def test_the_home_directory_is_on_disk(inside, outside):
+    assert mount_of(inside, "/home")["type"] != "tmpfs"
+    assert inside["executes"]["/home/sandbox"] == "ran\n"
+    (volume,) = [m for m in outside["Mounts"] if m["Destination"] == "/home"]
+    assert volume["Type"] == "volume" and len(volume["Name"]) == 64  # nameless: it goes with the container
+
+
+def test_sessions_have_users_of_their_own(server, inside):
+    other = server.session()
+    uid = int(other.shell("id -u").stdout)
+    assert uid in SESSION_UIDS and uid != inside["uid"]
+    assert other.shell("id -un; stat -c %U:%g ~ /workspace; touch ~/x /workspace/x /tmp/x && echo written").stdout == (
+        "sandbox\nsandbox:65532\nsandbox:65532\nwritten\n")
 
 
 def test_shared_memory_is_sized(inside):
@@ -177,8 +194,8 @@ def test_limits_from_outside(outside):
 
 def test_ulimits(inside):
     limits = inside["limits"]
-    assert 1024 <= limits["NOFILE"][1] <= 65536
-    assert 0 < limits["FSIZE"][1] <= 2048 * MB
+    assert limits["NOFILE"][1] == 4096
+    assert limits["FSIZE"][1] == 4096 * MB  # of the home directory, which is larger than the memory
     assert limits["CORE"] == [1, 1]
 
 
@@ -206,10 +223,10 @@ def test_no_writable_host_mount(inside, outside):
         path, options, kind = fields[4], fields[5].split(","), fields[fields.index("-") + 1]
         if kind not in kernel and "rw" in options:
             # The engine's own files for names; the sandbox user may not write them.
-            assert path in ("/etc/hosts", "/etc/hostname", "/etc/resolv.conf"), line
+            assert path in ("/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/home"), line
     assert inside["root_writes"]["/etc/hosts"] in ("EROFS", "EACCES")
     assert inside["root_writes"]["/etc/resolv.conf"] in ("EROFS", "EACCES")
-    assert not [m for m in outside["Mounts"] if m["RW"] and m["Type"] != "tmpfs"]
+    assert not [m for m in outside["Mounts"] if m["RW"] and m["Type"] != "tmpfs" and m["Destination"] != "/home"]
     assert not outside["HostConfig"]["Binds"]
 
 
@@ -229,7 +246,8 @@ def test_namespaces_logs_and_removal(outside):
     assert host["NetworkMode"] == "none"
     assert any("no-new-privileges" in o for o in host["SecurityOpt"])
     assert not any("seccomp=unconfined" in o or "seccomp:unconfined" in o for o in host["SecurityOpt"])
-    assert outside["Config"]["User"] == "65532:65532"
+    uid, gid = outside["Config"]["User"].split(":")
+    assert int(uid) in SESSION_UIDS and gid == "65532"
     assert not host["PortBindings"]
 
 

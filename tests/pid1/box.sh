@@ -1,7 +1,7 @@
 #!/bin/sh
 # A container without an engine: private pid, mount, network and ipc namespaces and a small root of its own.
 # box.sh CLIENT KERNEL CGROUP MANIFEST [OPTION]... runs as root and as pid 1 of its namespace, and becomes PID 1 proper.
-# LINE, if it is set, is the folder where a server's socket appears.
+# LINE, if it is set, is the folder where a server's socket appears. DISK has folders home, deps and tmp for what is on disk.
 set -eu
 client=$1 kernel=$2 cgroup=$3 manifest=$4
 shift 4
@@ -26,7 +26,16 @@ if [ -n "${LINE-}" ]; then
 	mount --bind "$LINE" run/husk
 	mount -o remount,bind,ro run/husk
 fi
-chown 65532:65532 workspace tmp home/sandbox opt/husk/deps
+if [ -n "${DISK-}" ]; then
+	rmdir home/sandbox
+	mount --bind "$DISK/home" home
+	mount --bind "$DISK/deps" opt/husk/deps
+	mount --bind "$DISK/tmp" tmp
+	chmod 1777 home
+	chown 65532:65532 workspace tmp opt/husk/deps
+else
+	chown 65532:65532 workspace tmp home/sandbox opt/husk/deps
+fi
 ip link set lo up 2>/dev/null || true
 cd /
 exec chroot $root /usr/bin/env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/home/sandbox LANG=C.UTF-8 HUSK_SECRET=1 \

@@ -61,6 +61,14 @@ def test_size_is_bounded_at_the_end(installer):
     assert reply.ending == "error" and "larger" in reply.detail
 
 
+def test_what_is_kept_is_readable_and_has_no_set_id_bits(installer):
+    client = installer("if [ -e /tmp/again ]; then stat -c '%a %n' /opt/husk/deps/*; else touch /tmp/again; cd /opt/husk/deps; "
+                       "mkdir -m 2700 d; touch f s; chmod 0600 f; chmod 6700 s; ln -s /nowhere l; fi")
+    assert client.finish(install(client)).ending == "ok"
+    assert client.finish(install(client)).out.decode().split() == [
+        "755", "/opt/husk/deps/d", "644", "/opt/husk/deps/f", "777", "/opt/husk/deps/l", "755", "/opt/husk/deps/s"]
+
+
 def test_timeout_and_interrupt(installer):
     client = installer("echo started; trap '' TERM INT; while :; do sleep 1; done")
     assert client.finish(install(client, timeout_ms=300)).ending == "timeout"

@@ -16,6 +16,9 @@ static struct container_spec defaults(void)
 		.cpu_quota = 200000,
 		.pids = 512,
 		.tmpfs = 200ull << 20,
+		.uid = 60706,
+		.home = 4096ull << 20,
+		.disk_floor = 1024ull << 20,
 		.lease = 300,
 	};
 }
@@ -85,6 +88,8 @@ static void run_install(void **state)
 	struct container_spec spec = defaults();
 	spec.image = "husk-python:0123456789ab";
 	spec.install = true;
+	spec.uid = 0;
+	spec.home = 0;
 	argv_run(&argv, "docker", &spec, "ignored");
 	check("run-install", &argv);
 }
@@ -222,7 +227,7 @@ static void fence(void **state)
 static void the_sandbox_is_closed(void **state)
 {
 	static const char *const always[] = { "--rm",	      "--read-only", "--cap-drop",  "no-new-privileges:true",
-					      "--pids-limit", "--memory",    "--cpu-quota", "65532:65532" };
+					      "--pids-limit", "--memory",    "--cpu-quota", "60706:65532" };
 	static const char *const never[] = { "--privileged", "--cap-add", "--volume",  "-v",
 					     "--device",     "--pid",	  "--publish", "-p" };
 	for (int network_on = 0; network_on < 2; network_on++) {

@@ -249,17 +249,17 @@ static void tmpfs_must_fit_into_memory(void **state)
 	AUTO(fail_release) struct fail f = { 0 };
 	struct config c;
 	setenv("CONTAINER_MEMORY_LIMIT", "512m", 1);
-	assert_int_equal(config_load(&c, NULL, &f), -1); /* 3 x 200m + 256m */
+	assert_int_equal(config_load(&c, NULL, &f), -1); /* 2 x 200m + 256m */
 	assert_non_null(strstr(f.message, "CONTAINER_TMPFS_SIZE"));
 	assert_non_null(strstr(f.message, "CONTAINER_MEMORY_LIMIT"));
 	assert_non_null(f.hint);
 	setenv("CONTAINER_TMPFS_SIZE", "64m", 1);
-	load(&c); /* 3 x 64m + 256m = 448m */
+	load(&c); /* 2 x 64m + 256m = 384m */
 	config_release(&c);
-	setenv("CONTAINER_MEMORY_LIMIT", "448m", 1);
+	setenv("CONTAINER_MEMORY_LIMIT", "384m", 1);
 	load(&c); /* exactly */
 	config_release(&c);
-	setenv("CONTAINER_MEMORY_LIMIT", "447m", 1);
+	setenv("CONTAINER_MEMORY_LIMIT", "383m", 1);
 	assert_int_equal(config_load(&c, NULL, &f), -1);
 	setenv("CONTAINER_TMPFS_SIZE", "16777215m", 1);
 	assert_int_equal(config_load(&c, NULL, &f), -1);

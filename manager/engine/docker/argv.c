@@ -6,7 +6,7 @@
 #define CA_BUNDLE_INSIDE "/opt/husk/ca-certificates.crt"
 #define SHM_SIZE "64m"
 /* Enough for any build tool, bounded so that a leak hits a wall inside the container. */
-#define NOFILE_LIMIT 8192
+#define NOFILE_LIMIT 4096
 #define CPU_PERIOD 100000
 
 static void add_labels(struct strv *argv, const struct container_spec *spec)
@@ -18,10 +18,15 @@ static void add_labels(struct strv *argv, const struct container_spec *spec)
 	strv_addf(argv, OWNER_LABEL "=%s", spec->owner);
 }
 
-static void add_privileges(struct strv *argv)
+static unsigned uid_of(const struct container_spec *spec)
+{
+	return spec->uid ? spec->uid : SANDBOX_UID;
+}
+
+static void add_privileges(struct strv *argv, const struct container_spec *spec)
 {
 	strv_add(argv, "--user");
-	strv_addf(argv, "%d:%d", SANDBOX_UID, SANDBOX_GID);
+	strv_addf(argv, "%u:%d", uid_of(spec), SANDBOX_GID);
 	strv_add_all(argv, "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true", "--read-only", "--ipc",
 		     "private", "--log-driver", "none", NULL);
 }
@@ -41,27 +46,31 @@ static void add_limits(struct strv *argv, const struct container_spec *spec)
 	strv_add(argv, "--ulimit");
 	strv_addf(argv, "nofile=%d:%d", NOFILE_LIMIT, NOFILE_LIMIT);
 	strv_add(argv, "--ulimit");
-	strv_addf(argv, "fsize=%llu:%llu", (unsigned long long)spec->memory, (unsigned long long)spec->memory);
+	unsigned long long file = MAX(spec->memory, spec->home);
+	strv_addf(argv, "fsize=%llu:%llu", file, file);
 	/* 1, not 0: the kernel hands no core to a host's pipe handler at exactly this limit. */
 	strv_add_all(argv, "--ulimit", "core=1:1", NULL);
 }
 
 static void add_mounts(struct strv *argv, const struct container_spec *spec)
 {
-	static const struct {
+	const struct {
 		const char *path, *mode;
-	} mounts[] = { { "/workspace", "0755" }, { "/tmp", "1777" }, { "/home/sandbox", "0755" } };
-	/* An installer unpacks more than memory holds. Its volumes have no name and go with the container. */
+		bool on_disk; /* in this container */
+	} mounts[] = { { "/workspace", "0755", false }, { "/tmp", "1777", spec->install }, { HOME_PATH, "0755", !spec->install } };
+	/* Packages are larger than memory. The volumes have no name and go with the container; PID 1 watches what is in them. */
 	if (spec->install)
 		strv_add_all(argv, "--mount", "type=volume,target=" DEPENDENCIES_PATH, "--mount",
 			     "type=volume,target=/tmp", NULL);
+	else
+		strv_add_all(argv, "--mount", "type=volume,target=" HOME_VOLUME, NULL);
 	for (size_t i = 0; i < ARRAY_LEN(mounts); i++) {
-		if (spec->install && streq(mounts[i].path, "/tmp"))
+		if (mounts[i].on_disk)
 			continue;
 		strv_add(argv, "--tmpfs");
 		/* exec, since the engine's default noexec keeps native Python and Node modules from loading */
-		strv_addf(argv, "%s:rw,exec,nosuid,nodev,size=%llu,mode=%s,uid=%d,gid=%d", mounts[i].path,
-			  (unsigned long long)spec->tmpfs, mounts[i].mode, SANDBOX_UID, SANDBOX_GID);
+		strv_addf(argv, "%s:rw,exec,nosuid,nodev,size=%llu,mode=%s,uid=%u,gid=%d", mounts[i].path,
+			  (unsigned long long)spec->tmpfs, mounts[i].mode, uid_of(spec), SANDBOX_GID);
 	}
 	if (spec->line_dir) {
 		strv_add(argv, "--mount");
@@ -116,7 +125,7 @@ void argv_run(struct strv *argv, const char *docker, const struct container_spec
 	if (spec->runtime)
 		strv_add_all(argv, "--runtime", spec->runtime, NULL);
 	add_labels(argv, spec);
-	add_privileges(argv);
+	add_privileges(argv, spec);
 	add_limits(argv, spec);
 	add_mounts(argv, spec);
 	add_env(argv, spec);
@@ -127,6 +136,10 @@ void argv_run(struct strv *argv, const char *docker, const struct container_spec
 		strv_add(argv, "--install");
 	strv_add(argv, "--lease");
 	strv_addf(argv, "%llu", (unsigned long long)spec->lease);
+	strv_add(argv, "--home-size");
+	strv_addf(argv, "%llu", spec->install ? 0 : (unsigned long long)spec->home);
+	strv_add(argv, "--disk-floor");
+	strv_addf(argv, "%llu", (unsigned long long)spec->disk_floor);
 }
 
 void argv_attach(struct strv *argv, const char *docker, const char *container)
@@ -148,7 +161,7 @@ void argv_remove_ended(struct strv *argv, const char *docker, const char *contai
 
 void argv_bake_create(struct strv *argv, const char *docker, const struct bake_spec *spec)
 {
-	strv_add_all(argv, docker, "create", "--pull", "never", "--name", spec->scratch, "--network", "none", "--label",
+	strv_add_all(argv, docker, "create", "--pull", "never", "--user", "root", "--name", spec->scratch, "--network", "none", "--label",
 		     "husk=true", "--label", NULL);
 	strv_addf(argv, STORE_LABEL "=%s", spec->store);
 	for (size_t i = 0; i < spec->labels->n; i++)
@@ -166,13 +179,16 @@ void argv_bake_read(struct strv *argv, const char *docker, const struct bake_spe
 void argv_bake_write(struct strv *argv, const char *docker, const struct bake_spec *spec)
 {
 	const char *slash = strrchr(spec->path, '/');
-	strv_add_all(argv, docker, "cp", "-", NULL);
+	/* As the scratch container's user: root. */
+	strv_add_all(argv, docker, "cp", "--archive", "-", NULL);
 	strv_addf(argv, "%s:%.*s", spec->scratch, (int)(slash - spec->path), spec->path);
 }
 
 void argv_bake_commit(struct strv *argv, const char *docker, const struct bake_spec *spec)
 {
-	strv_add_all(argv, docker, "commit", spec->scratch, spec->image, NULL);
+	strv_add_all(argv, docker, "commit", "--change", NULL);
+	strv_addf(argv, "USER %d:%d", SANDBOX_UID, SANDBOX_GID);
+	strv_add_all(argv, spec->scratch, spec->image, NULL);
 }
 
 void argv_image_remove(struct strv *argv, const char *docker, const char *image)

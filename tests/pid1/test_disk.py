@@ -1,0 +1,104 @@
+"""What is on disk is held to its limit, whatever the trick: each gets no further than three times the limit before it is stopped."""
+import os
+import subprocess
+
+import frames
+import pytest
+from test_install import install
+
+LIMIT = 16 << 20
+FAR = 3 * LIMIT + (100 << 20)  # the limit, as much hidden, and what is written between two looks on a busy machine
+FOREVER = "\nwhile True: time.sleep(1)\n"
+# What the tricks fill the disk with, each time anew: 400 MiB in all, at the pace of a slow disk.
+FILL = "for i in range(400): f.write(b'x' * (1 << 20)); f.flush(); time.sleep(0.01)"
+EACH = "for i in range(400):\n    time.sleep(0.01); "
+
+# Each fills `folder` as far as it may and then stays.
+TRICKS = {
+    "plain": f"f = open('x', 'wb')\n{FILL}",
+    "deep": f"for i in range(70): os.mkdir('d'); os.chdir('d')\nf = open('x', 'wb')\n{FILL}",
+    "very deep": f"for i in range(300): os.mkdir('d'); os.chdir('d')\nf = open('x', 'wb')\n{FILL}",
+    "unlinked": f"f = open('x', 'wb')\nos.unlink('x')\n{FILL}",
+    "mapped": f"import mmap\nkept = []\n{EACH}f = open('x', 'w+b'); f.truncate(1 << 20); m = mmap.mmap(f.fileno(), 0)\n"
+              "    m[:] = b'x' * (1 << 20); kept.append(m); os.unlink('x'); f.close()",
+    "empty": "for i in range(50000): open(str(i), 'w').close()",
+    "linked": "open('x', 'wb').write(b'x' * 4096)\nfor i in range(50000): os.link('x', str(i))",
+    "in flight": f"a, b = socket.socketpair()\n{EACH}f = open('x', 'wb'); os.unlink('x'); f.write(b'x' * (1 << 20))\n"
+                 "    f.flush(); socket.send_fds(a, [b'x'], [f.fileno()]); f.close()",
+    "locked": f"os.mkdir('d'); f = open('d/x', 'wb'); os.chmod('d', 0)\n{FILL}",
+    "undumpable": f"ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\nf = open('x', 'wb')\nos.unlink('x')\n{FILL}",
+}
+
+
+def script(folder, trick):
+    return f"import ctypes, os, socket, time\nos.chdir('{folder}')\n{TRICKS[trick]}{FOREVER}"
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A file system of our own: what is free on it is nobody else's doing."""
+    image, folder = tmp_path / "disk.img", tmp_path / "disk"
+    with open(image, "wb") as file:
+        file.truncate(600 << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-N", "100000", str(image)], check=True)
+    folder.mkdir()
+    subprocess.run(["mount", "-o", "loop", str(image), str(folder)], check=True)
+    for name in ("home", "deps", "tmp"):
+        (folder / name).mkdir()
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def used(disk):
+    v = os.statvfs(disk)
+    return (v.f_blocks - v.f_bfree) * v.f_frsize
+
+
+@pytest.mark.parametrize("trick", TRICKS)
+def test_no_trick_gets_an_install_beyond_its_limit(make_box, disk, trick):
+    before = used(disk)
+    box = make_box("--install", manifest={"installer": {"command": ["/usr/bin/python3", "-c", script("/opt/husk/deps", trick)]}},
+                   env={"DISK": str(disk)})
+    client = box.attach(hello=False)
+    client.hello()
+    reply = client.finish(install(client, size_limit=LIMIT, timeout_ms=100000), timeout=100)
+    assert reply.ending == "error" and reply.end["cause"] == "install_size" and "larger" in reply.detail
+    assert used(disk) - before < FAR + 2 * LIMIT  # /tmp has a share of its own, twice that of the packages
+
+
+def test_holes_of_an_install_count_since_a_copy_fills_them(make_box, disk):
+    box = make_box("--install", manifest={"installer": {"command": ["/usr/bin/truncate", "-s", "200M", "/opt/husk/deps/x"]}},
+                   env={"DISK": str(disk)})
+    client = box.attach(hello=False)
+    client.hello()
+    assert client.finish(install(client, size_limit=LIMIT)).end["cause"] == "install_size"
+
+
+@pytest.mark.parametrize("trick", TRICKS)
+def test_no_trick_gets_a_home_directory_beyond_its_limit(make_box, disk, trick):
+    before = used(disk)
+    box = make_box("--home-size", str(LIMIT), env={"DISK": str(disk)})
+    client = box.attach()
+    command = "exec /usr/bin/python3 - <<'END'\n" + script("/home/sandbox", trick) + "END\n"
+    reply = client.finish(client.start(frames.TERMINAL, command, timeout_ms=100000), timeout=100)
+    assert reply.ending == "error", reply.detail
+    assert used(disk) - before < FAR
+    assert reply.end.get("cause") == "disk" or "on disk" in reply.detail
+
+
+def test_a_full_home_directory_can_be_tidied_up(make_box, disk):
+    client = make_box("--home-size", str(LIMIT), env={"DISK": str(disk)}).attach()
+    reply = client.terminal("head -c 20M /dev/zero >~/x; sleep 100")
+    assert reply.ending == "error" and reply.end["cause"] == "disk" and "full" in reply.detail
+    assert client.terminal("rm ~/x; echo done").out == b"done\n"
+    assert client.terminal("head -c 5M /dev/zero >~/x; echo $TMPDIR; touch $TMPDIR/y").out == b"/home/sandbox/.tmp\n"
+
+
+def test_the_host_s_disk_keeps_its_floor(make_box, disk):
+    v = os.statvfs(disk)
+    free = v.f_bavail * v.f_frsize
+    client = make_box("--home-size", str(1 << 30), "--disk-floor", str(free - (40 << 20)), env={"DISK": str(disk)}).attach()
+    reply = client.terminal("while :; do head -c 4M /dev/zero >>~/x; sleep 0.05; done")
+    assert reply.ending == "error" and reply.end["cause"] == "disk"
+    v = os.statvfs(disk)
+    assert v.f_bavail * v.f_frsize > free - (120 << 20)

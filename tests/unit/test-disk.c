@@ -1,0 +1,165 @@
+/* kernels/disk, kernels/usage, kernels/unlinked: what is counted, and what counts as hidden. */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/alloc.h"
+#include "kernels/disk.h"
+#include "tests/unit/unit.h"
+
+#define MIB (1ull << 20)
+
+static char folder[PATH_MAX];
+
+static int set_up(void **state)
+{
+	(void)snprintf(folder, sizeof(folder), "%s/husk-disk-XXXXXX", P_tmpdir);
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *where)
+{
+	return remove(path);
+}
+
+static int tear_down(void **state)
+{
+	return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static int make_file(int dir, const char *name, size_t written, off_t length)
+{
+	AUTO(freep) char *data = xcalloc(1, written + 1);
+	int fd = openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, data, written), written);
+	if (length)
+		assert_return_code(ftruncate(fd, length), errno);
+	return fd;
+}
+
+static struct usage count(int steps)
+{
+	AUTO(freep) struct usage_walk *walk = new0(struct usage_walk);
+	assert_return_code(usage_begin(walk, folder), 0);
+	while (usage_step(walk, steps))
+		continue;
+	return walk->sum;
+}
+
+static void trees_are_counted_to_their_bottom(void **state)
+{
+	AUTO(closep) int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < 100; i++) {
+		assert_return_code(mkdirat(dir, "d", 0700), errno);
+		int next = openat(dir, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		close(dir);
+		dir = next;
+	}
+	close(make_file(dir, "deep", MIB, 0));
+	struct usage all = count(7);
+	assert_true(all.bytes >= MIB && all.bytes < 3 * MIB);
+	assert_int_equal(all.names, 101);
+	assert_false(all.deep);
+}
+
+static void what_is_too_deep_is_told(void **state)
+{
+	AUTO(closep) int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < USAGE_DEPTH_MAX + 10; i++) {
+		assert_return_code(mkdirat(dir, "d", 0700), errno);
+		int next = openat(dir, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		close(dir);
+		dir = next;
+	}
+	assert_true(count(1000).deep);
+}
+
+static void links_holes_and_empty_files(void **state)
+{
+	AUTO(closep) int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	close(make_file(dir, "linked", MIB, 0));
+	for (char name[] = "0"; name[0] < '9'; name[0]++)
+		assert_return_code(linkat(dir, "linked", dir, name, 0), errno);
+	struct usage all = count(1000);
+	assert_int_equal(all.names, 10);
+	assert_true(all.bytes > MIB - 4096 && all.bytes <= MIB + 4096);
+	close(make_file(dir, "sparse", 0, (off_t)(100 * MIB)));
+	close(make_file(dir, "empty", 0, 0));
+	all = count(1000);
+	assert_int_equal(all.names, 12);
+	assert_true(all.bytes <= MIB + 8192 && all.apparent >= 101 * MIB - 4096);
+}
+
+static void a_process_s_unlinked_files_are_counted_once(void **state)
+{
+	AUTO(closep) int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO(closep) int fd = make_file(dir, "gone", 3 * MIB, 0);
+	AUTO(closep) int again = dup(fd);
+	AUTO(closep) int kept = make_file(dir, "kept", MIB, 0);
+	struct unlinked_walk walk;
+	struct stat st;
+	assert_return_code(unlinkat(dir, "gone", 0), errno);
+	assert_return_code(fstat(fd, &st), errno);
+	assert_return_code(unlinked_begin(&walk, st.st_dev), 0);
+	while (unlinked_step(&walk, 100))
+		continue;
+	assert_true(walk.bytes >= 3 * MIB);
+	assert_null(walk.seen);
+}
+
+static void lines_of_maps(void **state)
+{
+	uint64_t inode = 0, bytes = 0;
+	dev_t device = makedev(0xfe, 1);
+	assert_true(unlinked_parse_map("7f0000000000-7f0000100000 rw-s 00000000 fe:01 4711   /volume/x (deleted)\nrest", device,
+				       &inode, &bytes));
+	assert_int_equal(inode, 4711);
+	assert_int_equal(bytes, MIB);
+	static const char *const others[] = {
+		"",
+		"\n",
+		" (deleted)",
+		"7f0000000000-7f0000100000 rw-s 00000000 fe:01 4711   /volume/x\n",
+		"7f0000000000-7f0000100000 rw-s 00000000 fe:02 4711   /volume/x (deleted)\n",
+		"7f0000100000-7f0000000000 rw-s 00000000 fe:01 4711   /volume/x (deleted)\n",
+		"nonsense that ends with (deleted)\n",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		assert_false(unlinked_parse_map(others[i], device, &inode, &bytes));
+}
+
+static void hidden_is_what_was_written_and_is_nowhere(void **state)
+{
+	struct disk_round before = { .used = 0, .free = 1000, .written = 0 };
+	/* All that was written is found. */
+	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 300, .free = 700, .written = 300 }), 0);
+	/* A part of it is not. */
+	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 100, .free = 700, .written = 300 }), 200);
+	/* Somebody else fills the disk. */
+	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 0, .free = 100, .written = 0 }), 0);
+	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 300, .free = 100, .written = 300 }), 0);
+	/* Written over and over, and removed: the disk has not lost it. */
+	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 0, .free = 1000, .written = 900 }), 0);
+	/* Who hides what it writes is not believed. */
+	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .free = 400, .secretive = true }), 600);
+	/* What comes back is no longer hidden. */
+	assert_int_equal(disk_hidden(500, &before, &(struct disk_round){ .used = 0, .free = 1200, .written = 0 }), 300);
+	assert_int_equal(disk_hidden(100, &before, &(struct disk_round){ .used = 0, .free = 1200, .written = 0 }), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(trees_are_counted_to_their_bottom, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_too_deep_is_told, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(links_holes_and_empty_files, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_process_s_unlinked_files_are_counted_once, set_up, tear_down),
+		cmocka_unit_test(lines_of_maps),
+		cmocka_unit_test(hidden_is_what_was_written_and_is_nowhere),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
