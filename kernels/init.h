@@ -18,7 +18,7 @@ struct init_options {
 	uint64_t start_ms;
 	uint64_t home_size;  /* bytes of the home directory, which is on disk then; 0 = it is in memory */
 	uint64_t disk_floor; /* bytes that must stay free on that disk */
-	bool install; /* no kernel and no commands: installs only */
+	bool install;	     /* no kernel and no commands: installs only */
 	const char *manifest;
 	const char *cgroup;
 };

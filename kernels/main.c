@@ -27,13 +27,23 @@ static const char help[] =
 	"  --manifest FILE  what to run (" RUNTIME_MANIFEST_PATH ")\n"
 	"  --cgroup DIR     where the container's cgroup is mounted (" CGROUP_ROOT ")\n";
 
-enum { OPT_LEASE = 256, OPT_LIFETIME, OPT_GRACE, OPT_START, OPT_HOME, OPT_FLOOR, OPT_INSTALL, OPT_MANIFEST, OPT_CGROUP };
+enum {
+	OPT_LEASE = 256,
+	OPT_LIFETIME,
+	OPT_GRACE,
+	OPT_START,
+	OPT_HOME,
+	OPT_FLOOR,
+	OPT_INSTALL,
+	OPT_MANIFEST,
+	OPT_CGROUP
+};
 
 static const struct option long_options[] = {
-	{ "lease", required_argument, NULL, OPT_LEASE },    { "lifetime", required_argument, NULL, OPT_LIFETIME },
-	{ "grace-ms", required_argument, NULL, OPT_GRACE }, { "start-ms", required_argument, NULL, OPT_START },
-	{ "install", no_argument, NULL, OPT_INSTALL },	    { "manifest", required_argument, NULL, OPT_MANIFEST },
-	{ "cgroup", required_argument, NULL, OPT_CGROUP },  { "home-size", required_argument, NULL, OPT_HOME },
+	{ "lease", required_argument, NULL, OPT_LEASE },      { "lifetime", required_argument, NULL, OPT_LIFETIME },
+	{ "grace-ms", required_argument, NULL, OPT_GRACE },   { "start-ms", required_argument, NULL, OPT_START },
+	{ "install", no_argument, NULL, OPT_INSTALL },	      { "manifest", required_argument, NULL, OPT_MANIFEST },
+	{ "cgroup", required_argument, NULL, OPT_CGROUP },    { "home-size", required_argument, NULL, OPT_HOME },
 	{ "disk-floor", required_argument, NULL, OPT_FLOOR }, { 0 },
 };
 

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-
 #define BLOCK 512
 
 static int enter(struct usage_walk *w, int parent, const char *name)

@@ -33,7 +33,8 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_ENGINE_RESTARTED] = REPLACE,
 	[CAUSE_UNWATCHED] = replace_and_think,
 	[CAUSE_TAKEN_OVER] = NEW_SESSION,
-	[CAUSE_DISK] = "Call stop_session, then create_session, and keep less in the home directory (CONTAINER_HOME_SIZE) and its ~/.tmp; name packages in `dependencies`.",
+	[CAUSE_DISK] =
+		"Call stop_session, then create_session, and keep less in the home directory (CONTAINER_HOME_SIZE) and its ~/.tmp; name packages in `dependencies`.",
 	[CAUSE_KERNEL_FAILED] = replace_and_think,
 	[CAUSE_PROTOCOL] = replace_and_think,
 	[CAUSE_HALF_MADE] = NEW_SESSION,
@@ -120,9 +121,8 @@ static char *memory_limit(const struct run_result *run)
 		return xstrdup("the memory limit");
 	if (!run->memory_files)
 		return xasprintf("the memory limit of %llu MiB", (unsigned long long)(run->memory_limit / MIB));
-	return xasprintf(
-		"the memory limit of %llu MiB, of which files in /workspace and /tmp take %llu MiB",
-		(unsigned long long)(run->memory_limit / MIB), (unsigned long long)(run->memory_files / MIB));
+	return xasprintf("the memory limit of %llu MiB, of which files in /workspace and /tmp take %llu MiB",
+			 (unsigned long long)(run->memory_limit / MIB), (unsigned long long)(run->memory_files / MIB));
 }
 
 static char *after_timeout(const struct run_result *run, const struct run_terms *terms)

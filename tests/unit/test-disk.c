@@ -115,8 +115,8 @@ static void lines_of_maps(void **state)
 {
 	uint64_t inode = 0, bytes = 0;
 	dev_t device = makedev(0xfe, 1);
-	assert_true(unlinked_parse_map("7f0000000000-7f0000100000 rw-s 00000000 fe:01 4711   /volume/x (deleted)\nrest", device,
-				       &inode, &bytes));
+	assert_true(unlinked_parse_map("7f0000000000-7f0000100000 rw-s 00000000 fe:01 4711   /volume/x (deleted)\nrest",
+				       device, &inode, &bytes));
 	assert_int_equal(inode, 4711);
 	assert_int_equal(bytes, MIB);
 	static const char *const others[] = {
@@ -138,7 +138,8 @@ static void hidden_is_what_was_written_and_is_nowhere(void **state)
 	/* All that was written is found. */
 	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 300, .free = 700, .written = 300 }), 0);
 	/* A part of it is not. */
-	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 100, .free = 700, .written = 300 }), 200);
+	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 100, .free = 700, .written = 300 }),
+			 200);
 	/* Somebody else fills the disk. */
 	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 0, .free = 100, .written = 0 }), 0);
 	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 300, .free = 100, .written = 300 }), 0);

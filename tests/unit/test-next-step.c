@@ -116,10 +116,8 @@ static void after_a_run(void **state)
 	expect_run((struct run_result){ .ending = ENDING_INTERRUPTED }, cell, "Variables, imports and files are kept.");
 	expect_run((struct run_result){ .ending = ENDING_INTERRUPTED }, stopped,
 		   "gone with its variables and files. Call create_session");
-	expect_run(
-		(struct run_result){ .ending = ENDING_OOM, .memory_limit = 256u << 20, .memory_files = 64u << 20 },
-		cell,
-		"more than the memory limit of 256 MiB, of which files in /workspace and /tmp take 64 MiB");
+	expect_run((struct run_result){ .ending = ENDING_OOM, .memory_limit = 256u << 20, .memory_files = 64u << 20 },
+		   cell, "more than the memory limit of 256 MiB, of which files in /workspace and /tmp take 64 MiB");
 	expect_run((struct run_result){ .ending = ENDING_OK, .oom_kills = 1 }, command, "A child process was killed");
 	expect_run((struct run_result){ .ending = ENDING_KERNEL_DIED, .kernel_restarted = true }, cell,
 		   "what ended the process");

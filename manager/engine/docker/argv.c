@@ -57,7 +57,9 @@ static void add_mounts(struct strv *argv, const struct container_spec *spec)
 	const struct {
 		const char *path, *mode;
 		bool on_disk; /* in this container */
-	} mounts[] = { { "/workspace", "0755", false }, { "/tmp", "1777", spec->install }, { HOME_PATH, "0755", !spec->install } };
+	} mounts[] = { { "/workspace", "0755", false },
+		       { "/tmp", "1777", spec->install },
+		       { HOME_PATH, "0755", !spec->install } };
 	/* Packages are larger than memory. The volumes have no name and go with the container; PID 1 watches what is in them. */
 	if (spec->install)
 		strv_add_all(argv, "--mount", "type=volume,target=" DEPENDENCIES_PATH, "--mount",
@@ -161,8 +163,8 @@ void argv_remove_ended(struct strv *argv, const char *docker, const char *contai
 
 void argv_bake_create(struct strv *argv, const char *docker, const struct bake_spec *spec)
 {
-	strv_add_all(argv, docker, "create", "--pull", "never", "--user", "root", "--name", spec->scratch, "--network", "none", "--label",
-		     "husk=true", "--label", NULL);
+	strv_add_all(argv, docker, "create", "--pull", "never", "--user", "root", "--name", spec->scratch, "--network",
+		     "none", "--label", "husk=true", "--label", NULL);
 	strv_addf(argv, STORE_LABEL "=%s", spec->store);
 	for (size_t i = 0; i < spec->labels->n; i++)
 		strv_add_all(argv, "--label", spec->labels->v[i], NULL);
