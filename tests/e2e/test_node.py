@@ -4,13 +4,14 @@ tests, and by the table of behaviours for all languages."""
 import json
 import os
 
+import package_index
 import pytest
 from harness import TEST_LABEL, Server, docker, wait_until
 
 
 @pytest.fixture(scope="module")
-def node_server(tmp_path_factory):
-    with Server(tmp_path_factory.mktemp("node"), CONTAINER_CA_BUNDLE="none") as server:
+def node_server(tmp_path_factory, husk_network):
+    with Server(tmp_path_factory.mktemp("node"), CONTAINER_CA_BUNDLE="none", CONTAINER_NETWORK_PRIVATE=package_index.gateway()) as server:
         yield server
 
 

@@ -30,7 +30,7 @@ fresh_tree() {
 	printf 'print(1)\n' >"$scratch/tree/tools/a.py"
 	printf 'resume <- function() 1\n' >"$scratch/tree/runtimes/r/husk/b.R"
 	mkdir -p "$scratch/tree/build"
-	for program in husk husk-client husk-fence; do
+	for program in husk husk-client husk-fence husk-probe; do
 		cp "$scratch/good" "$scratch/tree/build/$program"
 	done
 }

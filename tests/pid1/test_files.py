@@ -108,7 +108,7 @@ def test_an_existing_directory_is_added_to(client, workspace):
 @pytest.mark.parametrize("destination, why", [
     ("/etc/cron.d/x", "not below"), ("/workspace/../etc/x", "not below"), ("relative", "not below"), ("/workspacex/a", "not below"),
     ("/", "not below"), ("/workspace//x", "not below"), ("/workspace/link/x", "not followed"), ("/workspace/folder", "is a directory"),
-    ("/workspace", "is a directory"), ("/workspace/file/x", "no directory"),
+    ("/workspace", "is a directory"), ("/workspace/file/x", "not a directory"),
 ])
 def test_destinations_stay_below(client, box, workspace, destination, why):
     client.terminal("ln -s /tmp link; mkdir folder; touch file")

@@ -1,5 +1,6 @@
 """What only time shows. The stories run side by side, each with a box of its own: sleeping is what they are about."""
 import concurrent.futures
+import itertools
 import os
 import signal
 import time
@@ -71,10 +72,14 @@ STORIES = [an_unclaimed_container_lives_by_its_start_lease, a_silent_guest_is_dr
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("boxes")  # before there are threads: pytest makes its folder at the first call
+    numbers = itertools.count()
     boxes = []
 
     def make(*options):
-        boxes.append(box_module.Box(tmp_path_factory.mktemp("box"), *options))
+        own = folder / str(next(numbers))
+        own.mkdir()
+        boxes.append(box_module.Box(own, *options))
         return boxes[-1]
 
     with concurrent.futures.ThreadPoolExecutor(len(STORIES)) as pool:
