@@ -102,7 +102,10 @@ char *next_step_after_fail(const struct fail *f, bool listed)
 		step = step_for_kind(f->kind, listed);
 	if (!step)
 		return f->hint ? xstrdup(f->hint) : NULL;
-	return f->hint ? xasprintf("%s %s", f->hint, step) : xstrdup(step);
+	if (!f->hint)
+		return xstrdup(step);
+	bool is_sentence = *f->hint && strchr(".!?", f->hint[strlen(f->hint) - 1]);
+	return xasprintf("%s%s %s", f->hint, is_sentence ? "" : ".", step);
 }
 
 /* --- after a run -------------------------------------------------------------------------------------------------- */

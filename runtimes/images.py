@@ -157,9 +157,8 @@ def adapter_image(runtimes, sources):
 
 def image(manifest, runtimes, folder, client, tools, adapter_sources):
     files = kernel_files(folder)
-    debian_tag = base_tag = debian_image(runtimes)
-    if folder.parent == runtimes:  # the recipes in contrib/ begin at Debian itself
-        base_tag = f"husk-common:{digest(debian_tag, runtimes / 'Dockerfile.base')}"
+    debian_tag = debian_image(runtimes)
+    base_tag = f"husk-common:{digest(debian_tag, runtimes / 'Dockerfile.base')}"
     recipe = [file for file in (folder / "Dockerfile", folder / "fetch.sh") if file.exists()]
     packages_tag = f"husk-{manifest['name']}-packages:{digest(base_tag, *recipe)}"
     inputs = [runtimes / "Dockerfile.kernel", folder / "runtime.json"]
