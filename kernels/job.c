@@ -527,8 +527,8 @@ static void log_run(void *ctx, uint8_t tag, const void *data, size_t n)
 static void log_tail(struct job *c)
 {
 	struct tail_log log = { .job = c };
-	for (uint8_t i = 0; i < JOB_STREAMS; i++) {
-		size_t n = tail_bytes(&c->tail, i), own = c->streams[i].limit / 2;
+	for (int i = 0; i < JOB_STREAMS; i++) {
+		size_t n = tail_bytes(&c->tail, (uint8_t)i), own = c->streams[i].limit / 2;
 		log.skip[i] = n > own ? n - own : 0;
 	}
 	tail_each(&c->tail, log_run, &log);

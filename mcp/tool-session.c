@@ -127,8 +127,8 @@ static char *create_describe(const struct tool_env *env)
 	AUTO(freep) char *lifetime = duration_text(c->max_lifetime);
 	buf_add_str(
 		&b,
-		"Create a session: a private Linux container with a persistent interpreter and a shell. Returns the session_id that the other tools take.\n"
-		"Reuse one for the whole task; create another only for another language or network setting, or after CONTAINER_DIED.\n");
+		"Create a session: a private Linux container with a persistent interpreter and a shell. Returns its session_id.\n"
+		"Reuse one for the whole task; another only for another language or network setting, or after CONTAINER_DIED.\n");
 	for (size_t i = 0; i < n; i++)
 		buf_printf(&b, "language=\"%s\": %s\n", list[i].name, list[i].describe);
 	buf_printf(
@@ -140,12 +140,12 @@ static char *create_describe(const struct tool_env *env)
 		&b,
 		c->network_enabled ?
 			"Network: on unless `network` is false. Name the packages that the work needs in `dependencies`, big ones "
-			"above all; execute_terminal can install more while the network is on. PyTorch: "
-			"pip install torch with --index-url of PyTorch's own index for CPUs (its path is /whl/cpu), a tenth of the size.\n" :
+			"above all; execute_terminal can install more. CPU PyTorch, a tenth of the size: "
+			"--index-url with PyTorch's own index, path /whl/cpu.\n" :
 			"No network: the person who runs this server has switched it off.\n");
 	buf_printf(
 		&b,
-		"At most %llu sessions at a time. A session ends with stop_session, after %s without use or %s after its start; its variables and files end with it.",
+		"At most %llu sessions at a time. A session ends with stop_session, after %s without use or %s after its start, and all in it with it.",
 		(unsigned long long)MIN(c->max_sessions, c->max_sessions_per_thread), idle, lifetime);
 	return buf_steal_str(&b);
 }
