@@ -33,6 +33,7 @@ struct relay_request {
 	int fd;
 	enum relay_state state;
 	bool head, chunked;
+	bool refused; /* what it still says is read, or the reset of its connection would take our answer from it */
 	struct buf in, out;
 	size_t sent;
 	uint32_t uncredited; /* bytes of data in out */
@@ -86,6 +87,13 @@ static void give_credit(struct relay_request *q)
 	(void)sender_raw(q->relay->sender, FRAME_RELAY_CREDIT, q->number, payload, sizeof(payload));
 }
 
+static void leave(struct relay_request *q)
+{
+	struct relay *r = q->relay;
+	request_free(q);
+	admit(r);
+}
+
 static void flush(struct relay_request *q)
 {
 	while (q->sent < q->out.len) {
@@ -107,10 +115,9 @@ static void flush(struct relay_request *q)
 	q->sent = 0;
 	q->watch.events = POLLIN;
 	if (q->state == LEAVES) {
-		struct relay *r = q->relay;
 		shutdown(q->fd, SHUT_WR);
-		request_free(q);
-		admit(r);
+		if (!q->refused)
+			leave(q);
 		return;
 	}
 	/* From here on it is not the client who is waited for. */
@@ -122,6 +129,7 @@ static void refuse(struct relay_request *q, int status, const char *text)
 {
 	http_put_error(&q->out, status, q->head ? "" : text);
 	q->state = LEAVES;
+	q->refused = true;
 	flush(q);
 }
 
@@ -163,6 +171,10 @@ static void on_client(struct watch *w, short revents)
 	ssize_t n = recv(q->fd, data, sizeof(data), MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
+	if (n <= 0 && q->refused && !q->out.len) {
+		leave(q);
+		return;
+	}
 	if (n <= 0) {
 		break_off(q);
 		return;
