@@ -43,4 +43,12 @@ static inline void list_remove(struct list *node)
 		  *pos##_next_ = list_entry(pos->member.next, type, member);                                           \
 	     &pos->member != (head); pos = pos##_next_, pos##_next_ = list_entry(pos->member.next, type, member))
 
+static inline size_t list_length(const struct list *l)
+{
+	size_t n = 0;
+	for (const struct list *at = l->next; at && at != l; at = at->next)
+		n++;
+	return n;
+}
+
 #endif

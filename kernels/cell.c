@@ -34,7 +34,7 @@ static json_t *env_of(const struct job *job)
 	return env;
 }
 
-int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, char *note)
+int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, char *note, json_t *lost)
 {
 	json_auto_t *message = json_pack("{s:s, s:I, s:s%, s:o*}", "op", "execute", "id", (json_int_t)job->number,
 					 "code", job->text, job->text_len, "env", env_of(job));
@@ -50,6 +50,7 @@ int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, 
 	c->stop = CELL_RUNS;
 	c->has_result = c->has_error = c->is_done = false;
 	c->note = note;
+	c->lost = lost;
 	job_start(job);
 	timeout_start(c->poller, &c->limit, job->timeout_ms, on_limit);
 	return 0;
@@ -77,6 +78,7 @@ static void finish(struct cell *c, const struct job_ending *e)
 	pipes_end(c->pipes);
 	job_end(job, e);
 	free(take_ptr(c->note));
+	json_decref(take_ptr(c->lost));
 }
 
 static void finish_done(struct cell *c)
@@ -94,6 +96,7 @@ static void finish_done(struct cell *c)
 			  .kernel = c->note ? "restarted" : "kept",
 			  .detail = detail,
 			  .cause = c->stop == CELL_DISK_FULL ? "disk" : NULL,
+			  .lost = c->lost,
 		  });
 	c->on_done(c);
 }
@@ -239,7 +242,7 @@ static char *dead_detail(const struct cell *c, const struct death *d, const char
 	return xasprintf("The kernel %s. %s", how, after);
 }
 
-void cell_end_dead(struct cell *c, const struct death *d, const char *kernel, const char *after)
+void cell_end_dead(struct cell *c, const struct death *d, const char *kernel, const char *after, json_t *lost)
 {
 	if (!c->job)
 		return;
@@ -254,5 +257,6 @@ void cell_end_dead(struct cell *c, const struct death *d, const char *kernel, co
 			  .kernel = kernel,
 			  .detail = detail,
 			  .cause = c->stop == CELL_DISK_FULL ? "disk" : NULL,
+			  .lost = lost ? lost : c->lost,
 		  });
 }

@@ -32,6 +32,7 @@ struct cell {
 	bool has_error;
 	bool is_done; /* after an interrupt; the processes it left behind have a moment to end */
 	char *note;   /* for the END: what became of the variables before this call; NULL = kept */
+	json_t *lost; /* likewise: which; NULL = none are known of */
 	uint64_t settle_until_ms;
 	struct timeout settle;
 	struct timeout limit;
@@ -46,9 +47,9 @@ struct death {
 	const char *reason; /* why PID 1 killed it ("sent …", completes "the kernel …"), or NULL */
 };
 
-/* A kernel leads process group `group`. `note` (may be NULL) is taken. 0, or -EPIPE if the link is gone: then nothing
- * has started and the note is still the caller's. */
-int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, char *note);
+/* A kernel leads process group `group`. `note` and `lost` (may be NULL) are taken. 0, or -EPIPE if the link is gone: then nothing
+ * has started and both are still the caller's. */
+int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, char *note, json_t *lost);
 /* 0, or -EPROTO and *ret_why if the kernel may not say this now. */
 int cell_message(struct cell *c, const struct link_message *m, const char **ret_why);
 /* The kernel sent a display that cannot be passed on. */
@@ -56,7 +57,7 @@ void cell_dropped(struct cell *c);
 /* Interrupts the running call; does nothing if none runs or if it is being interrupted already. */
 void cell_interrupt(struct cell *c, enum cell_stop stop);
 /* Ends the running call because its kernel is dead. `after` is a sentence on what became of the kernel. */
-void cell_end_dead(struct cell *c, const struct death *d, const char *kernel, const char *after);
+void cell_end_dead(struct cell *c, const struct death *d, const char *kernel, const char *after, json_t *lost);
 /* "exited with status 3", "was killed by signal 11 (Segmentation fault)", "sent …". The caller frees it. */
 char *death_describe(const struct death *d);
 

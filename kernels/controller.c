@@ -213,6 +213,9 @@ static void handle_frame(struct guest *g, const struct frame *f)
 	case FRAME_TAKE:
 		handle_take(g, f);
 		break;
+	case FRAME_LOOK:
+		c->on_look(c, f->header.call);
+		break;
 	case FRAME_STOP:
 		c->on_stop(c);
 		break;
@@ -333,6 +336,12 @@ void controller_event(struct controller *c, const json_t *event)
 {
 	if (c->present && !sender_full(&c->sender))
 		(void)sender_json(&c->sender, FRAME_EVENT, 0, event);
+}
+
+void controller_info(struct controller *c, uint32_t call, const json_t *info)
+{
+	if (c->present && !sender_full(&c->sender))
+		(void)sender_json(&c->sender, FRAME_INFO, call, info);
 }
 
 /* 0 if all is out, 1 if the socket takes no more, -errno. */

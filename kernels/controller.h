@@ -27,6 +27,8 @@ struct controller {
 	void (*on_interrupt)(struct controller *c, struct job *job);
 	/* It is asked what there is so far of a call that has not ended. */
 	void (*on_take)(struct controller *c, struct job *job);
+	/* It asks how the session stands: controller_info() follows, now or a moment later. */
+	void (*on_look)(struct controller *c, uint32_t call);
 	void (*on_stop)(struct controller *c);
 
 	int listen_fd;
@@ -55,6 +57,8 @@ int controller_take(struct controller *c, int fd);
 bool controller_has_dialled(const struct controller *c);
 /* An EVENT to the present controller, if any. */
 void controller_event(struct controller *c, const json_t *event);
+/* The answer to a LOOK. */
+void controller_info(struct controller *c, uint32_t call, const json_t *info);
 /* Sends what can be sent, and goes on with file calls; once a turn. True if there is more to do without waiting. */
 bool controller_flush(struct controller *c);
 static inline bool controller_present(const struct controller *c)

@@ -80,6 +80,7 @@ static void judge(struct stranger *s, const uint8_t *data, size_t n)
 		/* Closing the door frees the stranger and with it the message. */
 		char version[64];
 		snprintf(version, sizeof(version), "%s", m.language_version);
+		d->looks = m.looks;
 		bool speaks = m.version == LINK_VERSION;
 		link_message_release(&m);
 		door_close(d);

@@ -26,6 +26,7 @@ int64_t controller_payload_max(uint8_t type)
 	case FRAME_STOP:
 	case FRAME_DONE:
 	case FRAME_TAKE:
+	case FRAME_LOOK:
 		return SMALL_PAYLOAD_MAX;
 	case FRAME_CLAIM:
 		return CLAIM_PAYLOAD_MAX;

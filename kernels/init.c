@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 
 #include "base/alloc.h"
@@ -21,6 +22,8 @@
 #include "kernels/wall.h"
 
 #define TICK_MS 1000
+/* For a kernel to list its variables. */
+#define LOOK_LIMIT_MS 2000
 /* A dying PID 1 takes attach with it: the last frames get this long to be read. */
 #define FAREWELL_MS 300
 /* Orphans of a fork bomb come by the thousand; other work goes on in between. */
@@ -45,6 +48,9 @@ struct init {
 	struct kernel kernel;
 	struct terminals terminals;
 	struct disk home;
+
+	uint32_t look; /* the question that waits for the kernel's answer; 0 = none */
+	struct timeout look_limit;
 
 	bool ending;
 	int exit_status;
@@ -301,6 +307,74 @@ static json_t *on_claim(struct controller *c, const struct claim *claim)
 	return answer;
 }
 
+/* ---- how it stands */
+
+static void add_disk(json_t *disks, const char *path, uint64_t used, uint64_t size)
+{
+	json_array_append_new(disks, json_pack("{s:s, s:I, s:I}", "path", path, "used", (json_int_t)used, "size",
+					       (json_int_t)size));
+}
+
+static void add_tmpfs(json_t *disks, const char *path)
+{
+	struct statvfs fs;
+	if (statvfs(path, &fs) < 0)
+		return;
+	uint64_t size = (uint64_t)fs.f_blocks * fs.f_frsize, left = (uint64_t)fs.f_bfree * fs.f_frsize;
+	add_disk(disks, path, size - MIN(size, left), size);
+}
+
+static void set_bytes(json_t *o, const char *name, uint64_t value)
+{
+	if (value != LIMIT_UNKNOWN)
+		json_object_set_new(o, name, json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX)));
+}
+
+static void tell(struct init *i)
+{
+	uint32_t call = i->look;
+	i->look = 0;
+	timeout_stop(&i->look_limit);
+	json_auto_t *info = json_object(), *disks = json_array();
+	add_state(i, info);
+	add_tmpfs(disks, SPAWN_WORKSPACE);
+	add_tmpfs(disks, "/tmp");
+	if (i->home.n) /* as it was last counted */
+		add_disk(disks, "/home/sandbox", i->home.used, i->home.volumes[0].limit);
+	json_object_set(info, "disks", disks);
+	set_bytes(info, "memory", limits_memory_now(&i->limits));
+	set_bytes(info, "memory_limit", i->limits.memory_limit);
+	if (i->kernel.variables.list) {
+		json_object_set(info, "variables", i->kernel.variables.list);
+		json_object_set_new(info, "more", json_integer((json_int_t)i->kernel.variables.more));
+		json_object_set_new(info, "fresh", json_boolean(i->kernel.looked));
+	}
+	controller_info(&i->controller, call, info);
+}
+
+static void on_variables(struct kernel *k)
+{
+	struct init *i = container_of(k, struct init, kernel);
+	if (i->look)
+		tell(i);
+}
+
+static void on_look_limit(struct timeout *t)
+{
+	tell(container_of(t, struct init, look_limit));
+}
+
+/* A kernel that is at work is not disturbed: what was known before has to do. */
+static void on_look(struct controller *c, uint32_t call)
+{
+	struct init *i = container_of(c, struct init, controller);
+	i->look = call;
+	if (i->kernel.looked || !kernel_look(&i->kernel))
+		tell(i);
+	else
+		timeout_start(&i->poller, &i->look_limit, LOOK_LIMIT_MS, on_look_limit);
+}
+
 static void on_stop(struct controller *c)
 {
 	end_now(container_of(c, struct init, controller), INIT_EXIT_OK);
@@ -395,6 +469,7 @@ static int start_controller(struct init *i)
 		.on_job = on_job,
 		.on_interrupt = on_interrupt,
 		.on_take = on_take,
+		.on_look = on_look,
 		.on_stop = on_stop,
 	};
 	return controller_init(&i->controller);
@@ -427,6 +502,7 @@ static int prepare_kernel(struct init *i)
 		.on_event = on_kernel_event,
 		.on_killed_all = on_killed_all,
 		.on_failed = on_kernel_failed,
+		.on_variables = on_variables,
 	};
 	return kernel_init(&i->kernel, i->options->grace_ms, i->manifest.interrupt);
 }

@@ -170,6 +170,7 @@ static const char *take_fields(struct job *c, const json_t *payload)
 	if (json_is_integer(timeout) && json_integer_value(timeout) > 0)
 		c->timeout_ms = (uint64_t)json_integer_value(timeout);
 	const char *why = take_env(c, json_object_get(payload, "env"));
+	c->restart = c->kind == JOB_EXECUTE && json_is_true(json_object_get(payload, "restart"));
 	if (!why && c->kind == JOB_TERMINAL)
 		why = take_cwd(c, json_object_get(payload, "cwd"));
 	if (why)
@@ -577,8 +578,8 @@ void job_end(struct job *c, const struct job_ending *e)
 				     (json_int_t)c->streams[JOB_STDERR].total, "kernel", e->kernel, "detail", detail);
 	if (!end) /* a detail that is no text would take the END with it */
 		end = json_pack("{s:s}", "ending", e->ending);
-	if (e->cause)
-		json_object_set_new(end, "cause", json_string(e->cause));
+	(void)json_object_set_new(end, "cause", json_string(e->cause)); /* NULL sets nothing */
+	(void)json_object_set(end, "lost", e->lost);
 	if (e->has_exit_code)
 		json_object_set_new(end, "exit_code", json_integer(e->exit_code));
 	if (e->signo)

@@ -51,6 +51,7 @@ struct job {
 	enum job_state state;
 	char *text; /* code, command, or the packages as JSON; NULL once the call has ended */
 	size_t text_len;
+	bool restart;			  /* of a cell: on a new kernel */
 	struct strv env;		  /* beside that of its process; gone once it has ended */
 	char *cwd;			  /* of a command: where it starts; NULL = where the last one ended */
 	uint64_t size_limit;		  /* of an install: bytes that it may leave; 0 = any */
@@ -100,6 +101,7 @@ struct job_ending {
 	const char *kernel; /* NULL = not about a kernel */
 	const char *detail; /* NULL = nothing to add */
 	const char *cause;  /* in one word, for the manager to decide by; NULL = none */
+	json_t *lost;	    /* variables that went with a kernel; borrowed, NULL = none are known of */
 };
 
 void jobs_init(struct jobs *c, const struct limits *limits);

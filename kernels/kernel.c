@@ -21,6 +21,10 @@
 #define FLAPS_MAX 4
 #define FLAP_MS 2000
 #define STDERR_SHOWN 1500
+/* A session at rest can afford a look at its variables; one that runs cell after cell cannot. */
+#define LOOK_MS 200
+/* How long a restart waits for the old kernel to say what it holds. */
+#define LAST_LOOK_MS 3000
 
 #define AFTER_RESTART "A new kernel was started: variables are gone, files are kept."
 #define AFTER_KILL_ALL                                                                                                 \
@@ -47,6 +51,19 @@ static void send_event(struct kernel *k, const char *event, const char *name, co
 {
 	json_auto_t *payload = json_pack("{s:s, s:s*}", "event", event, name, value);
 	k->on_event(k, payload);
+}
+
+/* What is known of them goes into the END of this call or the next. */
+static void lose_variables(struct kernel *k)
+{
+	json_t *lost = variables_lose(&k->variables);
+	k->looking = 0;
+	k->looked = k->looks_last = false;
+	timeout_stop(&k->look);
+	if (!lost)
+		return;
+	json_decref(k->lost);
+	k->lost = lost;
 }
 
 static void set_note(struct kernel *k, char *note)
@@ -147,6 +164,9 @@ static void on_open(struct door *d, int fd, const char *language_version)
 	link_open(&k->link, k->poller, fd);
 	k->state = KERNEL_IDLE;
 	k->deaths = 0;
+	k->looks_at = d->looks;
+	k->looking = 0;
+	k->looked = k->looks_last = false;
 	k->ready_ms = clock_now_ms();
 	send_event(k, "kernel_ready", "language_version", k->language_version);
 	k->on_idle(k);
@@ -247,16 +267,72 @@ void kernel_start(struct kernel *k)
 
 /* ---- running */
 
+/* The call stays queued, and runs on the new kernel; one without code ends with the start of it. */
+static void renew(struct kernel *k, struct job *job)
+{
+	job->restart = false;
+	set_note(k, xstrdup("A new interpreter was started, as asked: variables are gone, files are kept."));
+	lose_variables(k);
+	if (!job->text_len) {
+		job_start(job);
+		job_end(job, &(struct job_ending){
+				     .ending = "ok", .kernel = "restarted", .detail = k->note, .lost = k->lost });
+		set_note(k, NULL);
+		json_decref(take_ptr(k->lost));
+	}
+	kernel_restart(k);
+}
+
+bool kernel_look(struct kernel *k)
+{
+	if (k->state != KERNEL_IDLE || k->looking || !k->looks_at)
+		return k->looking != 0;
+	json_auto_t *message = json_pack("{s:s, s:I}", "op", "look", "id", (json_int_t)++k->looks);
+	k->looking = link_send(&k->link, message) == 0 ? k->looks : 0;
+	return k->looking != 0;
+}
+
+static void on_look(struct timeout *t)
+{
+	(void)kernel_look(container_of(t, struct kernel, look));
+}
+
+static void on_last_look_limit(struct timeout *t)
+{
+	struct kernel *k = container_of(t, struct kernel, look);
+	k->looked = true; /* what is known has to do */
+	k->on_idle(k);
+}
+
+/* True if the kernel that is about to end says first what it holds: on_idle follows. */
+static bool look_last(struct kernel *k)
+{
+	if (k->looked || !kernel_look(k))
+		return false;
+	if (!k->looks_last)
+		timeout_start(k->poller, &k->look, LAST_LOOK_MS, on_last_look_limit);
+	k->looks_last = true;
+	return true;
+}
+
 void kernel_run(struct kernel *k, struct job *job)
 {
+	if (job->restart) {
+		if (!look_last(k))
+			renew(k, job);
+		return;
+	}
 	k->oom_kills = limits_oom_kills(k->limits);
-	int r = cell_start(&k->cell, job, &k->link, k->pid, k->note);
+	int r = cell_start(&k->cell, job, &k->link, k->pid, k->note, k->lost);
 	if (r < 0) {
 		job_end(job, &(struct job_ending){ .ending = "refused",
 						   .detail = "The code could not be sent to the kernel." });
 		return;
 	}
 	k->note = NULL;
+	k->lost = NULL;
+	k->looked = false;
+	timeout_stop(&k->look);
 	k->state = KERNEL_BUSY;
 }
 
@@ -274,6 +350,7 @@ static void on_done(struct cell *c)
 	if (k->state != KERNEL_BUSY)
 		return; /* it is dead already, and these were its last messages */
 	k->state = KERNEL_IDLE;
+	timeout_start(k->poller, &k->look, LOOK_MS, on_look);
 	k->on_idle(k);
 }
 
@@ -335,11 +412,32 @@ static void answer_sync(struct link *l)
 	(void)link_send(l, synced);
 }
 
+static void take_variables(struct kernel *k, const struct link_message *m)
+{
+	k->looking = 0;
+	k->looked = k->state == KERNEL_IDLE; /* else they are those from before the cell that has begun since */
+	variables_take(&k->variables, m);
+	k->on_variables(k);
+	if (k->looks_last) {
+		k->looks_last = false;
+		timeout_stop(&k->look);
+		if (k->state == KERNEL_IDLE)
+			k->on_idle(k);
+	}
+}
+
 static void on_message(struct link *l, const struct link_message *m)
 {
 	struct kernel *k = container_of(l, struct kernel, link);
 	const char *why;
-	if (cell_message(&k->cell, m, &why) == 0) {
+	bool asked = k->looking && m->id == (json_int_t)k->looking;
+	if (m->op == LINK_VARIABLES && asked) {
+		take_variables(k, m);
+		return;
+	}
+	if (m->op == LINK_VARIABLES) {
+		why = "sent variables that nobody had asked for";
+	} else if (cell_message(&k->cell, m, &why) == 0) {
 		if (m->op == LINK_DISPLAY || m->op == LINK_SYNC)
 			tell_taken(k);
 		if (m->sync)
@@ -426,9 +524,11 @@ void kernel_reaped(struct kernel *k, pid_t pid, int status)
 		start_failed(k, how);
 		return;
 	}
+	lose_variables(k);
 	if (k->cell.job) {
+		json_auto_t *lost = take_ptr(k->lost);
 		note_well(k);
-		cell_end_dead(&k->cell, &d, "restarted", AFTER_RESTART);
+		cell_end_dead(&k->cell, &d, "restarted", AFTER_RESTART, lost);
 		kernel_start(k);
 	} else {
 		died_idle(k, &d);

@@ -9,6 +9,7 @@
 #include "kernels/cell.h"
 #include "kernels/door.h"
 #include "kernels/manifest.h"
+#include "kernels/variables.h"
 
 enum kernel_state {
 	KERNEL_DOWN, /* a start is due */
@@ -31,6 +32,8 @@ struct kernel {
 	void (*on_event)(struct kernel *k, json_t *event); /* borrowed: the payload of an EVENT */
 	void (*on_killed_all)(struct kernel *k);
 	void (*on_failed)(struct kernel *k, const char *cause);
+	/* Its variables are known anew. */
+	void (*on_variables)(struct kernel *k);
 
 	enum kernel_state state;
 	pid_t pid;
@@ -49,7 +52,15 @@ struct kernel {
 	uint64_t ready_ms; /* when it said hello */
 	uint64_t fork_until_ms;
 	uint64_t oom_kills;
-	char *note; /* for the next call: what happened to its variables */
+	char *note;   /* for the next call: what happened to its variables */
+	json_t *lost; /* likewise: which */
+	struct variables variables;
+	bool looks_at;	     /* it can tell them */
+	uint32_t looks;	     /* how often it was asked for them */
+	uint32_t looking;    /* the question that it has not answered; 0 = none */
+	bool looked;	     /* since the last cell */
+	bool looks_last;     /* a restart waits for the answer */
+	struct timeout look; /* a moment after a cell, or until a restart */
 };
 
 /* Fields above `state` are set by the caller. 0 or -errno; then kernel_start(). */
@@ -62,6 +73,8 @@ void kernel_run(struct kernel *k, struct job *job);
 void kernel_interrupt(struct kernel *k);
 /* The running cell, if there is one, is to stop filling the disk. */
 void kernel_disk_full(struct kernel *k);
+/* Asks an idle kernel for its variables: true if on_variables will follow, unless it dies. */
+bool kernel_look(struct kernel *k);
 /* Called for every reaped process; all but the kernel are ignored. */
 void kernel_reaped(struct kernel *k, pid_t pid, int status);
 static inline bool kernel_idle(const struct kernel *k)

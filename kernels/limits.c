@@ -122,6 +122,14 @@ uint64_t limits_memory_files(const struct limits *l)
 	return read_field(l->stat_fd, "shmem");
 }
 
+uint64_t limits_memory_now(const struct limits *l)
+{
+	uint64_t files = limits_memory_files(l), anon = read_field(l->stat_fd, "anon");
+	if (anon == LIMIT_UNKNOWN)
+		anon = read_field(l->stat_fd, "rss"); /* version 1 */
+	return anon == LIMIT_UNKNOWN || files == LIMIT_UNKNOWN ? LIMIT_UNKNOWN : anon + files;
+}
+
 uint64_t limits_pids(const struct limits *l)
 {
 	return read_number(l->pids_fd);

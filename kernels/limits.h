@@ -26,6 +26,8 @@ uint64_t limits_oom_kills(const struct limits *l);
 uint64_t limits_memory_peak(const struct limits *l);
 /* Memory that is files in tmpfs. Costs more to read than the others. */
 uint64_t limits_memory_files(const struct limits *l);
+/* What processes and files in tmpfs take; caches that can be dropped do not count. */
+uint64_t limits_memory_now(const struct limits *l);
 uint64_t limits_pids(const struct limits *l);
 /* True if more than n further processes can be started, or if that is not known. */
 bool limits_pids_left(const struct limits *l, uint64_t n);

@@ -58,6 +58,7 @@ static const char *check_hello(struct link_message *m)
 	m->token = json_string_value(json_object_get(m->tree, "token"));
 	m->version = json_integer_value(json_object_get(m->tree, "version"));
 	m->language_version = json_string_value(json_object_get(m->tree, "language_version"));
+	m->looks = json_is_true(json_object_get(m->tree, "looks"));
 	return is_string_or_absent(m->tree, "token") && m->language_version ? NULL : "sent a hello without its fields";
 }
 
@@ -84,6 +85,9 @@ static const char *check_fields(struct link_message *m)
 	case LINK_DONE:
 	case LINK_SYNC:
 		return NULL;
+	case LINK_VARIABLES:
+		return json_is_array(json_object_get(m->tree, "variables")) ? NULL :
+									      "sent a list of variables that is none";
 	}
 	return "sent an unknown message";
 }
@@ -91,8 +95,9 @@ static const char *check_fields(struct link_message *m)
 static const char *check_message(struct link_message *m)
 {
 	static const char *const names[] = {
-		[LINK_HELLO] = "hello", [LINK_DISPLAY] = "display", [LINK_RESULT] = "result",
-		[LINK_ERROR] = "error", [LINK_DONE] = "done",	    [LINK_SYNC] = "sync",
+		[LINK_HELLO] = "hello",		[LINK_DISPLAY] = "display", [LINK_RESULT] = "result",
+		[LINK_ERROR] = "error",		[LINK_DONE] = "done",	    [LINK_SYNC] = "sync",
+		[LINK_VARIABLES] = "variables",
 	};
 	const char *op = json_string_value(json_object_get(m->tree, "op"));
 	const json_t *id = json_object_get(m->tree, "id");

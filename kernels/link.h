@@ -15,7 +15,7 @@
 #define LINK_CONTAINERS_MAX 100000
 #define LINK_VALUES_MAX 1500000
 
-enum link_op { LINK_HELLO, LINK_DISPLAY, LINK_RESULT, LINK_ERROR, LINK_DONE, LINK_SYNC };
+enum link_op { LINK_HELLO, LINK_DISPLAY, LINK_RESULT, LINK_ERROR, LINK_DONE, LINK_SYNC, LINK_VARIABLES };
 
 /* Borrows from its tree. */
 struct link_message {
@@ -25,6 +25,7 @@ struct link_message {
 	const char *token;	      /* hello; NULL = none */
 	json_int_t version;	      /* hello */
 	const char *language_version; /* hello */
+	bool looks;		      /* hello: it takes `look` */
 	const char *display_id;	      /* display; NULL = none */
 	bool update;		      /* display */
 	bool clear, wait;	      /* display: what there is goes, now or with the next output */

@@ -32,6 +32,8 @@
  * say nothing. More end at once as `refused`. */
 #define QUEUE_BYTES_MAX (32u << 20)
 #define CALLS_MAX 1024u
+/* Of the variables that a session holds, or has lost. */
+#define VARIABLES_MAX 100
 /* Commands that run beside the queue, since nobody waits for them. */
 #define ASIDE_MAX 8
 /* Either half of an output limit, so that two limits and a few calls stay small beside the container's memory. */
@@ -130,6 +132,7 @@ enum frame_type {
 	FRAME_ERR_TAIL = 26,
 	FRAME_MAP = 27,
 	FRAME_MARK = 28,
+	FRAME_INFO = 29,
 
 	FRAME_INSTALL = 40, /* from the manager */
 
@@ -143,6 +146,7 @@ enum frame_type {
 
 	/* From the manager, since version 3. */
 	FRAME_TAKE = 50,
+	FRAME_LOOK = 51,
 };
 
 #endif

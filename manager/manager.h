@@ -15,6 +15,7 @@
 #include "manager/model/config.h"
 #include "manager/model/env.h"
 #include "manager/model/files.h"
+#include "manager/model/look.h"
 #include "manager/model/result.h"
 #include "manager/model/runtime.h"
 #include "manager/model/state.h"
@@ -99,6 +100,7 @@ struct run_request {
 	size_t len;
 	uint64_t run;	/* one that goes on, instead of a text: waited for, and only what is new is told. 0 = none */
 	bool interrupt; /* with `run`: ends it */
+	bool restart;	/* a cell on a new interpreter; its text may be empty then */
 	bool has_wait;	/* the answer comes after wait_seconds at the latest: ENDING_RUNNING if the run goes on */
 	uint64_t wait_seconds; /* at most 300 */
 	/* 1 to 300, with a wait any number. 0, with a wait: as long as the session lives. */
@@ -114,6 +116,29 @@ struct run_request {
 	void *ctx;
 };
 struct op *manager_run(struct conversation *c, const struct run_request *req, struct fail *f);
+
+/* --- look -------------------------------------------------------------------------------------------------------- */
+struct run_info {
+	uint64_t number;
+	enum run_kind kind;
+	const char *state; /* queued, running, ended: not told yet */
+	uint64_t age_ms;
+};
+struct session_details {
+	struct session_info session;
+	uint64_t left_seconds;	    /* until its hard lifetime ends; UINT64_MAX = it has none */
+	uint64_t idle_left_seconds; /* until it ends for want of use */
+	const struct run_info *runs;
+	size_t n_runs;
+	const struct look *look;
+};
+struct info_request {
+	const char *session_id;
+	bool keep_alive; /* counts as use; without it a look does not */
+	void (*on_done)(void *ctx, const struct session_details *details, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_info(struct conversation *c, const struct info_request *req, struct fail *f);
 
 /* --- files ------------------------------------------------------------------------------------------------------- */
 struct copy_request {

@@ -297,6 +297,8 @@ static void add_notes(struct buf *b, const struct run_result *run, const struct 
 	/* A run that ended well may still have something to say. */
 	if (run->ending == ENDING_OK && run->detail)
 		add_note(b, "%s", run->detail);
+	if (run->lost)
+		add_note(b, "Variables that are gone: %s.", run->lost);
 	if (run->behind && run->ending != ENDING_RUNNING)
 		add_note(b, "It had to wait for run %llu.", (unsigned long long)run->behind);
 	if (hint)

@@ -40,6 +40,8 @@ static json_t *run_fields(const struct run_result *run, const struct run_context
 	json_object_set_new(o, "session_id", optional_string(ctx->session_id));
 	if (run->run)
 		set_count(o, "run", run->run);
+	if (run->lost)
+		json_object_set_new(o, "lost_variables", json_text(run->lost));
 	if (run->queued)
 		json_object_set_new(o, "queued", json_true());
 	if (run->behind)

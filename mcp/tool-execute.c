@@ -14,7 +14,7 @@ struct execute_args {
 	const char *text;
 	int64_t timeout;
 	int64_t wait, run; /* -1, 0 = not given */
-	bool interrupt;
+	bool interrupt, restart;
 	json_t *env;
 	const char *cwd;
 };
@@ -70,6 +70,10 @@ static const struct arg code_table[] = {
 	ARG_RUN("Instead of code: wait once more for a run that goes on, and get what is new of it."),
 	ARG_INTERRUPT,
 	ARG_ENV,
+	{ "restart", ARG_BOOL, offsetof(struct execute_args, restart), ARG_ABSENT,
+	  .description =
+		  "Start a new interpreter first, with or without code to run on it: variables are gone, files are kept.",
+	  .example = "true" },
 	{ 0 },
 };
 
@@ -165,8 +169,8 @@ static bool is_given(const struct call *call, const char *name)
 static int check(const struct call *call, const struct execute_args *args, struct fail *f)
 {
 	const char *what = call->tool == &tool_execute_terminal ? "command" : "code";
-	static const char *const of_a_new_run[] = { "timeout", "env", "cwd" };
-	if (!args->text && !args->run)
+	static const char *const of_a_new_run[] = { "timeout", "env", "cwd", "restart" };
+	if (!args->text && !args->run && !args->restart)
 		return fail_set(f, FAIL_INVALID,
 				"%s is required: a non-empty string (or `run`, for a run that goes on)", what);
 	if (args->text && args->run)
@@ -206,10 +210,13 @@ static struct op *execute_start(struct call *call, const void *data, struct fail
 			   &(struct run_request){
 				   .kind = call->tool == &tool_execute_terminal ? RUN_TERMINAL : RUN_CODE,
 				   .session_id = args->session_id,
-				   .text = args->text,
+				   .text = args->text	 ? args->text :
+					   args->restart ? "" :
+							   NULL,
 				   .len = args->text ? strlen(args->text) : 0,
 				   .run = (uint64_t)args->run,
 				   .interrupt = args->interrupt,
+				   .restart = args->restart,
 				   .has_wait = waits || args->run,
 				   .wait_seconds = wait_of(call, args),
 				   .timeout_seconds = waits && !is_given(call, "timeout") ? 0 : (uint64_t)args->timeout,

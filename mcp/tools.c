@@ -5,8 +5,8 @@
 #include "mcp/result.h"
 
 static const struct tool *const tools[] = {
-	&tool_create_session, &tool_execute_code, &tool_execute_terminal,
-	&tool_import_files,   &tool_export_files, &tool_stop_session,
+	&tool_create_session, &tool_execute_code, &tool_execute_terminal, &tool_import_files,
+	&tool_export_files,   &tool_stop_session, &tool_session_info,
 };
 
 const struct tool *tools_nth(size_t i)
@@ -45,9 +45,9 @@ static json_t *describe_one(const struct tool *tool, const struct tool_env *env,
 		json_object_set_new(o, "title", json_string(tool->title));
 	if (revision->annotations)
 		json_object_set_new(o, "annotations",
-				    json_pack("{s:s, s:b, s:b, s:b, s:b}", "title", tool->title, "readOnlyHint", 0,
-					      "destructiveHint", tool->destructive, "idempotentHint", tool->idempotent,
-					      "openWorldHint", tool->open_world));
+				    json_pack("{s:s, s:b, s:b, s:b, s:b}", "title", tool->title, "readOnlyHint",
+					      tool->read_only, "destructiveHint", tool->destructive, "idempotentHint",
+					      tool->idempotent, "openWorldHint", tool->open_world));
 	return o;
 }
 
@@ -145,6 +145,8 @@ void tools_call(struct call *call, const struct tool *tool, json_t *args, const 
 		fail_with(call, /* session_id= */ NULL, &f, problems);
 		return;
 	}
+	if (tool->answer_now && tool->answer_now(call, call->decoded))
+		return;
 	call->op = tool->start(call, call->decoded, &f);
 	if (!call->op)
 		fail_with(call, /* session_id= */ NULL, &f, NULL);

@@ -15,7 +15,7 @@ struct tool_env {
 struct tool {
 	const char *name; /* [a-z0-9_], at most 30 */
 	const char *title;
-	bool destructive; /* annotations; none of ours is read-only */
+	bool read_only, destructive; /* annotations */
 	bool idempotent;
 	bool open_world;
 	bool fields_in_meta; /* results are text and images; the fields are in _meta (see result.h) */
@@ -27,6 +27,8 @@ struct tool {
 	size_t args_size;
 	/* Writes the defaults into args_size zeroed bytes. May be NULL. */
 	void (*args_init)(void *args, const struct tool_env *env);
+	/* Answers what needs no work, at once: true if it did. May be NULL. */
+	bool (*answer_now)(struct call *call, const void *args);
 	/* Starts the work: returns an op whose callback answers the call (after setting call->op to NULL, since the op is gone), or
 	 * NULL with f filled. The args live as long as the call. */
 	struct op *(*start)(struct call *call, const void *args, struct fail *f);
@@ -41,6 +43,7 @@ extern const struct tool tool_execute_terminal;
 extern const struct tool tool_import_files;
 extern const struct tool tool_export_files;
 extern const struct tool tool_stop_session;
+extern const struct tool tool_session_info;
 
 /* NULL past the last. */
 const struct tool *tools_nth(size_t i);

@@ -15,6 +15,7 @@
 #define BUNDLE_PARTS_MAX 32
 #define ERROR_TYPE_CHARS 200
 #define DETAIL_CHARS 1000
+#define LOST_CHARS 100
 #define BYTES_PER_CHAR 4
 
 struct collect {
@@ -370,6 +371,21 @@ static uint64_t number_field(json_t *object, const char *name)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
+/* "df (pandas.DataFrame), x (int)"; NULL for none. */
+static char *lost_names(const json_t *list)
+{
+	struct buf names = { 0 };
+	size_t n = MIN(json_array_size(list), (size_t)VARIABLES_MAX);
+	for (size_t i = 0; i < n; i++) {
+		json_t *one = json_array_get(list, i);
+		AUTO(freep) char *name = string_field(one, "name", LOST_CHARS),
+				 *type = string_field(one, "type", LOST_CHARS);
+		if (name && type)
+			buf_printf(&names, "%s%s (%s)", names.len ? ", " : "", name, type);
+	}
+	return names.len ? buf_steal_str(&names) : NULL;
+}
+
 static void read_end(struct collect *c, struct run_result *r)
 {
 	json_t *end = c->end, *code = json_object_get(end, "exit_code");
@@ -392,6 +408,7 @@ static void read_end(struct collect *c, struct run_result *r)
 	r->stdout_bytes = number_field(end, "stdout_bytes");
 	r->stderr_bytes = number_field(end, "stderr_bytes");
 	r->behind = number_field(end, "behind");
+	r->lost = lost_names(json_object_get(end, "lost"));
 	json_t *kept = json_object_get(end, "kept");
 	r->kept_run = json_is_object(kept) ? c->call : 0;
 	r->kept_whole = json_is_true(json_object_get(kept, "whole"));

@@ -17,6 +17,7 @@ void dispatch_init(struct dispatch *c, struct loop *loop, const struct config *c
 	*c = (struct dispatch){ .loop = loop, .config = config, .send = send, .heard_ms = now, .used_ms = now };
 	list_init(&c->runs);
 	list_init(&c->transfers);
+	list_init(&c->looks);
 	c->ack_soon = timer_new(loop, on_ack_soon, c);
 }
 

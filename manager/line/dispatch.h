@@ -13,6 +13,7 @@ struct dispatch {
 	const struct config *config;
 	struct list runs;      /* of struct run, by number */
 	struct list transfers; /* of struct transfer */
+	struct list looks;     /* of struct looker */
 	uint32_t last_call;    /* the highest number that was given or heard of */
 	uint32_t last_earlier; /* numbers up to this one were given by a former server */
 	uint64_t version;      /* of the protocol that PID 1 speaks; 0 until its first hello */

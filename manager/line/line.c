@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "manager/line/looks.h"
 #include "manager/line/run.h"
 #include "manager/line/transfer.h"
 #include "manager/model/cause.h"
@@ -167,6 +168,8 @@ static int on_frame(struct line *l, const struct wire_frame *frame)
 		return 0;
 	if (frame->type == FRAME_HELLO)
 		return -EPROTO;
+	if (frame->type == FRAME_INFO)
+		return looks_frame(&l->dispatch, frame);
 	if (is_relay(frame))
 		return l->spec.handler.on_relay ? l->spec.handler.on_relay(l->spec.handler.ctx, frame) : -EPROTO;
 	return transfers_frame(&l->dispatch, frame, &r) ? r : runs_frame(&l->dispatch, frame);

@@ -370,6 +370,7 @@ static int put_request(struct buf *request, const struct dispatch *c, uint32_t c
 						.len = spec->len,
 						.env = spec->env,
 						.cwd = spec->cwd,
+						.restart = spec->restart,
 						.timeout_ms = spec->timeout_seconds * 1000,
 						.stdout_limit = collect_stdout_limit(c->config),
 						.stderr_limit = collect_stderr_limit(c->config),
@@ -453,6 +454,22 @@ static struct run *find_kept(struct dispatch *c, uint64_t number, struct fail *f
 	else
 		cause_set(f, FAIL_INVALID, CAUSE_RUN_TOLD, "run %llu has ended, and an answer has told of it", shown);
 	return NULL;
+}
+
+struct run_state *runs_list(const struct dispatch *c, size_t *ret_n)
+{
+	struct run_state *v = xcalloc(list_length(&c->runs) + 1, sizeof(*v));
+	size_t n = 0;
+	list_for_each(run, &c->runs, struct run, node)
+		if (!run->abandoned)
+			v[n++] = (struct run_state){ .number = run->call,
+						     .kind = run->kind,
+						     .ended = run->ended,
+						     .waited = run->waiter != NULL,
+						     .begun = run->began_ms != 0,
+						     .age_ms = loop_now_ms() - run->started_ms };
+	*ret_n = n;
+	return v;
 }
 
 int run_kind(struct dispatch *c, uint64_t number, enum run_kind *ret, struct fail *f)

@@ -38,6 +38,7 @@ struct run_spec {
 	size_t len;
 	const struct strv *env;		    /* NAME=value, for it alone; NULL = none */
 	const char *cwd;		    /* of a command; NULL = none */
+	bool restart;			    /* of a cell: on a new interpreter */
 	const struct wire_install *install; /* of an install */
 };
 
@@ -47,6 +48,17 @@ uint32_t run_start(struct dispatch *c, const struct run_spec *spec, struct run_w
 int run_join(struct dispatch *c, uint64_t number, uint64_t wait_ms, struct run_waiter *w, struct fail *f);
 /* What kind a run is that is under way or kept; -1 with f as run_join(). */
 int run_kind(struct dispatch *c, uint64_t number, enum run_kind *ret, struct fail *f);
+/* How a run stands. */
+struct run_state {
+	uint32_t number;
+	enum run_kind kind;
+	bool ended;  /* and its end was not told yet */
+	bool waited; /* a call waits for it */
+	bool begun;
+	uint64_t age_ms;
+};
+/* All of them, by number; the caller frees the vector. */
+struct run_state *runs_list(const struct dispatch *c, size_t *ret_n);
 /* Asks for its end; whoever waits for it, or comes next, is told. */
 void run_interrupt(struct dispatch *c, uint64_t number);
 /* The waiter has lost interest: the run goes on, and is kept. */

@@ -35,6 +35,7 @@ static int64_t payload_max(uint8_t type)
 	case FRAME_PROGRESS:
 	case FRAME_END:
 	case FRAME_MARK:
+	case FRAME_INFO:
 		return 65536;
 	case FRAME_PONG:
 		return PING_PAYLOAD_MAX;
@@ -117,6 +118,8 @@ int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run)
 		json_object_set_new(payload, "keep_over", json_integer((json_int_t)run->keep_over));
 	if (payload && run->env && run->env->n)
 		json_object_set_new(payload, "env", env_json(run->env));
+	if (payload && run->restart)
+		json_object_set_new(payload, "restart", json_true());
 	if (payload && run->cwd)
 		json_object_set_new(payload, "cwd", json_string(run->cwd));
 	return put_json(out, run->terminal ? FRAME_TERMINAL : FRAME_EXECUTE, call, payload);

@@ -41,6 +41,7 @@ struct wire_run {
 	uint64_t keep_over;		     /* bytes of text past which all of it is kept in the session too */
 	const struct strv *env;		     /* NAME=value; NULL = none */
 	const char *cwd;		     /* NULL = none */
+	bool restart;			     /* of a cell: on a new interpreter */
 };
 /* The text must be valid UTF-8. -1 if it is not, or too long for a frame. */
 int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run);

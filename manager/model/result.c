@@ -65,6 +65,7 @@ void run_result_release(struct run_result *r)
 		mime_bundle_release(&r->displays[i]);
 	free(r->displays);
 	free(r->notice);
+	free(r->lost);
 	for (size_t i = 0; i < r->n_earlier; i++)
 		run_result_release(&r->earlier[i].result);
 	free(r->earlier);

@@ -81,6 +81,7 @@ struct run_result {
 	uint64_t memory_files; /* tmpfs share of the memory, 0 = not known */
 	uint64_t oom_kills;    /* processes that the kernel killed for memory during the run */
 	bool kernel_restarted; /* variables are gone, files are kept */
+	char *lost;	       /* variables that went with an interpreter, as far as they were known; NULL = none */
 	bool kernel_gone;      /* the session has ended, and everything in it */
 	char *notice;	       /* how long the session still has, where that is not long; NULL otherwise */
 	/* Runs that nobody waits for, by number: those that have ended since, and those that have not. */

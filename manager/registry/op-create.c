@@ -51,6 +51,7 @@ static void on_recorded(void *ctx, const struct fail *f)
 		log_warning("a session was not recorded as running: %s", f->message);
 	struct session_info info = member_info(o->op.member);
 	info.dependencies = o->versions;
+	o->op.member->versions = o->versions ? xstrdup(o->versions) : NULL;
 	struct create_result result = {
 		.session = &info,
 		.note = o->request.network ? fence_note(o->op.registry->fence) : NULL,

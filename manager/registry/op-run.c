@@ -93,6 +93,7 @@ static int begin(struct run_op *o, const char *text, struct fail *f)
 		.len = request->len,
 		.env = &o->env,
 		.cwd = o->cwd,
+		.restart = request->restart,
 	};
 	o->number = run_start(session_dispatch(s), &spec, &o->waiter, f);
 	if (!o->number)
@@ -123,7 +124,7 @@ static int join(struct run_op *o, struct fail *f)
 static int check_version(const struct run_op *o, struct fail *f)
 {
 	const struct dispatch *d = session_dispatch(o->op.member->session);
-	bool needed = o->request.has_wait || o->request.run || o->env_names || o->cwd;
+	bool needed = o->request.has_wait || o->request.run || o->request.restart || o->env_names || o->cwd;
 	if (!needed || !d->version || d->version >= VERSION_OF_MARKS)
 		return 0;
 	return cause_set(

@@ -38,6 +38,7 @@ void member_free(struct member *m)
 	store_cancel(m->renewal);
 	session_free(m->session);
 	free(m->thread);
+	free(m->versions);
 	free(m);
 }
 

@@ -37,8 +37,9 @@ struct member {
 	struct list node;
 	struct registry *registry;
 	struct session *session;
-	char *thread; /* the conversation that it belongs to */
-	bool adopted; /* another server started it */
+	char *thread;	/* the conversation that it belongs to */
+	bool adopted;	/* another server started it */
+	char *versions; /* of the packages it was made with: JSON; NULL = none, or not known */
 	struct store_job *renewal;
 };
 

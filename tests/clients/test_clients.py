@@ -11,7 +11,8 @@ from harness import MODERN, RESULT_META
 pytestmark = pytest.mark.timeout(180, func_only=True)
 
 LEGACY = "2025-11-25"
-TOOLS = ["create_session", "execute_code", "execute_terminal", "import_files", "export_files", "stop_session"]
+TOOLS = ["create_session", "execute_code", "execute_terminal", "import_files", "export_files", "stop_session",
+         "session_info"]
 PNG = b"\x89PNG\r\n\x1a\n"
 # Some 10 ms on a quiet machine; a call that waits for the end of the cancelled cell takes far longer than this.
 AT_ONCE_MS = 5000

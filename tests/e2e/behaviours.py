@@ -578,6 +578,28 @@ def killed(box, code):
     box.lost()
 
 
+@row
+def new_interpreter(box, code):
+    """With `restart` a cell runs on a new interpreter, and the answer names the variables that are gone; so does one without code."""
+    box.mark()
+    for text in (code, None):
+        ended = box.code(text, restart=True).ok()
+        assert "variables are gone" in ended.text and ("fresh" in ended.stdout) is (text is not None), ended.text
+        assert "kept (" in ended.fields["lost_variables"], ended.text
+        box.lost()
+
+
+@row
+def variables(box, code, variables):
+    """session_info lists the variables by name, type and shape, the largest first."""
+    box.code(code).ok()
+    info = box.server.call("session_info", {"session_id": box.session.id}).fields
+    listed = {v["name"]: (v["type"], v.get("shape")) for v in info["variables"]}
+    assert {name: listed.get(name) for name in variables} == variables, listed
+    sizes = [v.get("bytes", 0) for v in info["variables"]]
+    assert sizes == sorted(sizes, reverse=True), sizes
+
+
 # --- files and surroundings
 
 

@@ -29,6 +29,7 @@ struct op {
 	struct create_request create;
 	struct run_request run;
 	struct stop_request stop;
+	struct info_request info;
 	struct copy_request copy;
 	struct exports_request exports;
 	struct read_request read;
@@ -261,6 +262,44 @@ struct op *manager_stop(struct conversation *c, const struct stop_request *req, 
 		return NULL;
 	struct op *op = op_new(m, finish_stop, 0);
 	op->stop = *req;
+	return op;
+}
+
+/* One run and one variable, unless the session is "mute". */
+static void finish_info(struct op *op)
+{
+	struct run_info run = { .number = 3, .kind = RUN_TERMINAL, .state = "running", .age_ms = 1234 };
+	struct variable variable = { (char *)"df", (char *)"pandas.DataFrame", (char *)"10 x 2", 160 };
+	bool mute = streq(op->session_id, "mute");
+	struct look look = { .answered = true,
+			     .memory = 1000,
+			     .memory_limit = 2000,
+			     .disks[0] = { (char *)"/workspace", 10, 20 },
+			     .n_disks = 1,
+			     .has_variables = true,
+			     .fresh = !streq(op->session_id, "busy"),
+			     .variables = &variable,
+			     .n_variables = 1,
+			     .more = 7 };
+	struct session_details details = {
+		.session = { .id = op->session_id, .runtime = "python", .status = "running", .idle_seconds = 5 },
+		.left_seconds = mute ? UINT64_MAX : 100,
+		.idle_left_seconds = op->info.keep_alive ? 60 : 55,
+		.runs = &run,
+		.n_runs = mute ? 0 : 1,
+		.look = mute ? &(struct look){ 0 } : &look,
+	};
+	op->info.on_done(op->info.ctx, &details, NULL);
+}
+
+struct op *manager_info(struct conversation *c, const struct info_request *req, struct fail *f)
+{
+	struct manager *m = c->manager;
+	if (check_session(req->session_id, f) < 0)
+		return NULL;
+	struct op *op = op_new(m, finish_info, 0);
+	op->info = *req;
+	op->session_id = xstrdup(req->session_id);
 	return op;
 }
 

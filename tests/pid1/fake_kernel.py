@@ -84,10 +84,15 @@ def main():
     link = Link()
     if os.path.exists("/workspace/silent-at-start"):
         time.sleep(1000)
-    link.send(op="hello", version=int(mode or 1), language_version="fake 1.0", **token)
+    link.send(op="hello", version=int(mode or 1), language_version="fake 1.0", looks=True, **token)
     state = {"link": link, "os": os, "sys": sys, "time": time, "signal": signal}
+    own = {*state, "message", "look", "__builtins__"}
     while True:
         message = link.receive()
+        if message["op"] == "look":
+            found = [{"name": n, "type": type(v).__name__, "shape": "2 x 3", "bytes": 5} for n, v in state.items() if n not in own]
+            link.send(op="variables", id=message["id"], **state.get("look", lambda: {"variables": found})())
+            continue
         assert message["op"] == "execute"
         link.id = message["id"]
         state["message"] = message

@@ -262,6 +262,7 @@ static void tools_as_each_revision_has_them(void **state)
 		assert_string_equal(text_at(m, "result|tools|3|name"), "import_files");
 		assert_string_equal(text_at(m, "result|tools|4|name"), "export_files");
 		assert_string_equal(text_at(m, "result|tools|5|name"), "stop_session");
+		assert_string_equal(text_at(m, "result|tools|6|name"), "session_info");
 		assert_string_equal(text_at(m, "result|tools|0|inputSchema|properties|language|enum|0"), "python");
 		assert_int_equal(at(m, "result|tools|0|annotations") != NULL, cases[i].annotations);
 		assert_int_equal(at(m, "result|tools|0|title") != NULL, cases[i].title);
@@ -360,6 +361,9 @@ static void a_session_from_start_to_stop(void **state)
 	call_tool(r, "5", "stop_session", "{\"session_id\":\"s1\"}");
 	json_auto_t *stopped = receive(r, 1000);
 	assert_true(json_is_true(at(stopped, "result|structuredContent|success")));
+	call_tool(r, "6", "session_info", "{\"session_id\":\"mute\"}");
+	json_auto_t *mute = receive(r, 1000);
+	assert_non_null(strstr(text_at(mute, "result|structuredContent|note"), "did not answer in time"));
 }
 
 static void old_revisions_get_no_structured_content(void **state)
@@ -397,6 +401,8 @@ static void bad_arguments_are_results(void **state)
 			  "ValueError: Session 'gone' not found");
 	expect_tool_error(r, "execute_terminal", "{\"session_id\":\"dead\",\"command\":\"1\"}",
 			  "CONTAINER_DIED: killed");
+	expect_tool_error(r, "session_info", "{\"session_id\":\"gone\"}", "ValueError: Session 'gone' not found");
+	expect_tool_error(r, "session_info", "{\"keep_alive\":true}", "INVALID_INPUT: keep_alive needs session_id");
 	expect_tool_error(r, "stop_session", "{\"session_id\":\"gone\"}", "ValueError: Session 'gone' not found");
 	expect_tool_error(r, "create_session", "{\"language\":\"cobol\"}",
 			  "INVALID_INPUT: language must be one of \"python\"");

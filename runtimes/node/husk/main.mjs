@@ -16,6 +16,7 @@ import { Realms } from "./realms.mjs";
 import { Sources } from "./source.mjs";
 import { Streams } from "./streams.mjs";
 import { afterTurns, nextTurn } from "./turns.mjs";
+import { describe, pairsOf } from "./variables.mjs";
 
 const LATE_DISPLAYS_MAX = 20;
 const DISPLAY_ID_MAX = 256;
@@ -43,6 +44,7 @@ class Kernel {
   #lastError;
   #late = []; // what was displayed between two cells
   #listeners;
+  #own; // names in the context that are not the cells'
 
   constructor(folder) {
     globalThis.console = this.#streams.console;
@@ -53,6 +55,7 @@ class Kernel {
     this.#sources = new Sources((global) => Object.getOwnPropertyDescriptor(context, global)?.configurable === false);
     const box = {};
     this.#defineGlobals(folder, box);
+    this.#own = new Set(Object.getOwnPropertyNames(context));
     this.#evaluator = new Evaluator(name, box, "__husk.box");
     this.#interrupts = new Interrupts(
       this.#evaluator,
@@ -83,7 +86,9 @@ class Kernel {
     // Signals from before are then known as such.
     const begin = ({ id, code, env }) =>
       afterTurns(() => this.#interrupts.prepare(code, () => this.#guard(() => this.#begin(id, code, env))));
-    this.#link = new Link(address, taken, begin);
+    this.#link = new Link(address, taken, (message) =>
+      message.op === "look" ? this.#look(message.id) : begin(message),
+    );
     this.#streams.onSwitch(() => this.#cell && this.#interrupts.hold(() => this.#link.sync(this.#cell.id)));
     this.#link.hello(process.versions.node);
   }
@@ -168,6 +173,17 @@ class Kernel {
     } catch (error) {
       if (this.#cell) this.#fail(this.#cell, error);
     }
+  }
+
+  /** What the cells have declared, between two cells. */
+  #look(id) {
+    let found = { total: 0, variables: [] };
+    try {
+      found = describe(pairsOf(this.#context, this.#evaluator, this.#own));
+    } catch {
+      // something that cannot be looked at: better nothing than an end
+    }
+    this.#link.send({ op: "variables", id, variables: found.variables, more: found.total - found.variables.length });
   }
 
   #begin(id, code, env) {

@@ -6,6 +6,7 @@ const SHOWN = 100;
 const NAME_MAX = 200;
 const NODES_MAX = 2000; // looked at to estimate the size of one value
 const POINTER = 8;
+const TIME_MS = 100; // for all of them
 
 const { types } = util;
 
@@ -76,6 +77,12 @@ function estimate(root) {
   return Math.round(bytes + (left * bytes) / seen);
 }
 
+function first(iterator, n) {
+  const items = [];
+  for (const item of iterator) if (items.push(item) >= n) break;
+  return items;
+}
+
 /** Adds what hangs on a value to the queue; returns how much of it was left out. */
 function addItems(value, queue) {
   const room = NODES_MAX;
@@ -87,8 +94,8 @@ function addItems(value, queue) {
     return Math.max(0, value.length - room);
   }
   let items = [];
-  if (types.isMap(value)) items = [...Map.prototype.entries.call(value)].slice(0, room).flat();
-  else if (types.isSet(value)) items = [...Set.prototype.values.call(value)].slice(0, room);
+  if (types.isMap(value)) items = first(Map.prototype.entries.call(value), room).flat();
+  else if (types.isSet(value)) items = first(Set.prototype.values.call(value), room);
   const keys = Reflect.ownKeys(value);
   for (const key of keys.slice(0, room)) {
     const property = Object.getOwnPropertyDescriptor(value, key);
@@ -100,14 +107,19 @@ function addItems(value, queue) {
 
 /** { total, variables } of [name, value] pairs: of each its name, type, shape and bytes; the largest first. */
 export function describe(pairs, limit = SHOWN) {
-  const variables = pairs.map(([name, value]) => ({
-    name: name.slice(0, NAME_MAX),
-    type: typeOf(value),
-    shape: shapeOf(value),
-    bytes: estimate(value),
-  }));
+  const until = performance.now() + TIME_MS;
+  const variables = [];
+  for (const [name, value] of pairs) {
+    if (performance.now() > until) break;
+    variables.push({
+      name: name.slice(0, NAME_MAX),
+      type: typeOf(value),
+      shape: shapeOf(value),
+      bytes: estimate(value),
+    });
+  }
   variables.sort((a, b) => b.bytes - a.bytes || (a.name < b.name ? -1 : 1));
-  return { total: variables.length, variables: variables.slice(0, limit) };
+  return { total: pairs.length, variables: variables.slice(0, limit) };
 }
 
 /** What is in a context but for the names of `before`. Getters, and names before their declaration, are left out. */

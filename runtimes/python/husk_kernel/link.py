@@ -95,7 +95,7 @@ class Link:
         return self.fd < 0 or os.getpid() != self._owner
 
     def hello(self, language_version):
-        body = _to_json({"op": "hello", "version": VERSION, "language_version": language_version}).encode()
+        body = _to_json({"op": "hello", "version": VERSION, "language_version": language_version, "looks": True}).encode()
         self._write(len(body).to_bytes(4) + body)
 
     def receive(self):
@@ -177,6 +177,10 @@ class Link:
                 out += _message("error", self._call, error)
             call, self._call = self._call, None
             self._write(out + _message("done", call, {}))
+
+    def variables(self, call, listing):
+        """The answer to a look, between two cells."""
+        self._write(_message("variables", call, listing))
 
     def _write(self, data):
         view = memoryview(data)

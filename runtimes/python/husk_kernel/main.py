@@ -9,7 +9,7 @@ import time
 from .imports import Deferred, ImportHooks, add_user_site, forget_folders
 
 with Deferred():
-    from . import commands, describe, display, errors, stdin
+    from . import commands, describe, display, errors, stdin, variables
     from .charts import Charts, complete_plotly
     from .environment import Environment
     from .events import Events
@@ -59,9 +59,27 @@ class Kernel:
             if not self._link.waiting:
                 self._events.wait(self._link.fd)
             message = self._link.receive()
-            if message is None or message.get("op") != "execute":
+            op = message.get("op") if message else None
+            if op == "look":
+                self._look(message["id"])
+                continue
+            if op != "execute":
                 os._exit(0)
             self._execute(message["id"], message["code"], message.get("env"))
+
+    def _look(self, call):
+        with interrupts:
+            try:
+                found = variables.listing(self._shell.user_ns, self._shell.user_ns_hidden)
+            except Exception:  # a thread that changes names meanwhile: better nothing than an end
+                found = {"variables": []}
+            for entry in found["variables"]:
+                if "shape" in entry:
+                    entry["shape"] = " x ".join(map(str, entry["shape"]))
+                elif "length" in entry:
+                    entry["shape"] = str(entry.pop("length"))
+                entry["name"], entry["type"] = display.valid_text(entry["name"]), display.valid_text(entry["type"])
+            self._link.variables(call, found)
 
     def _execute(self, call, code, env=None):
         self._streams.restore()

@@ -54,9 +54,24 @@ show_files <- function(files, header, title, delete.file) {
 serve <- function() {
   repeat {
     message <- link_receive()
+    if (identical(message$op, "look")) {
+      look(message$id)
+      next
+    }
     if (is.null(message) || !identical(message$op, "execute")) leave(0L)
     execute(message$id, message$code, message$env)
   }
+}
+
+# What is in the workspace, between two cells.
+look <- function(id) {
+  found <- tryCatch(list_variables(), error = function(e) list(total = 0L, variables = list()))
+  entries <- vapply(found$variables, function(v) {
+    json_object(name = json_string(v$name), type = json_string(v$type), shape = json_string(v$shape),
+                bytes = format(v$bytes, scientific = FALSE))
+  }, "")
+  link_send(json_object(op = "\"variables\"", id = id, variables = paste0("[", paste0(entries, collapse = ","), "]"),
+                        more = format(found$total - length(entries), scientific = FALSE)))
 }
 
 execute <- function(id, code, env) {

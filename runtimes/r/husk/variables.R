@@ -2,27 +2,33 @@
 
 VARIABLES_SHOWN <- 100L
 NAME_WIDTH <- 200L
+LOOK_SECONDS <- 0.1
 
 # list(total, variables): of each its name, type, shape ("" where that says nothing) and bytes; the largest first.
 list_variables <- function(limit = VARIABLES_SHOWN) {
   names <- ls(husk_workspace)
-  variables <- lapply(names, describe_variable)
+  lazy <- requireNamespace("rlang", quietly = TRUE) # before the clock runs
+  until <- proc.time()[["elapsed"]] + LOOK_SECONDS
+  variables <- list()
+  for (name in names) {
+    if (proc.time()[["elapsed"]] > until) break
+    variables[[length(variables) + 1L]] <- describe_variable(name, lazy)
+  }
   sizes <- vapply(variables, function(variable) variable$bytes, 0)
-  list(total = length(names), variables = variables[order(-sizes, names)[seq_len(min(limit, length(names)))]])
+  largest <- order(-sizes, names[seq_along(variables)])
+  list(total = length(names), variables = variables[largest[seq_len(min(limit, length(largest)))]])
 }
 
-describe_variable <- function(name) {
+describe_variable <- function(name, lazy) {
   shown <- substr(valid_text(name), 1L, NAME_WIDTH)
   if (bindingIsActive(as.name(name), husk_workspace)) return(list(name = shown, type = "active binding", shape = "", bytes = 0))
-  if (is_promise(name)) return(list(name = shown, type = "promise", shape = "", bytes = 0))
+  if (lazy && is_promise(name)) return(list(name = shown, type = "promise", shape = "", bytes = 0))
   value <- get(name, envir = husk_workspace)
   list(name = shown, type = type_of(value), shape = shape_of(value), bytes = as.numeric(utils::object.size(value)))
 }
 
 # delayedAssign(): looking at it would run its code.
-is_promise <- function(name) {
-  requireNamespace("rlang", quietly = TRUE) && rlang::env_binding_are_lazy(husk_workspace, name)[[1L]]
-}
+is_promise <- function(name) rlang::env_binding_are_lazy(husk_workspace, name)[[1L]]
 
 type_of <- function(value) {
   classes <- attr(value, "class")

@@ -33,6 +33,9 @@ COLUMN = {
     # time
     "endless_loop": dict(code="console.log('before')\nwhile (true);"),
     "endless_wait": dict(code="console.log('before')\nawait new Promise(() => {})"),
+    "new_interpreter": dict(code="console.log('fresh')"),
+    "variables": dict(code="const numbers = new Float64Array(1000)\nlet words = ['one', 'two']\nvar nothing = null",
+                      variables={"numbers": ("Float64Array", "1000"), "words": ("Array", "2"), "nothing": ("null", None)}),
     "outliving": dict(code="console.log('before')\nawait new Promise(() => {})"),
     "endless_child": dict(code="console.log('before')\nrequire('child_process').execSync('sleep 100')\nwhile (true);"),
     "cancelled": dict(code="console.log('before')\nwhile (true);"),

@@ -32,6 +32,9 @@ COLUMN = {
     # time
     "endless_loop": dict(code="print('before')\nwhile True: pass"),
     "endless_wait": dict(code="import time\nprint('before')\ntime.sleep(100)"),
+    "new_interpreter": dict(code="print('fresh')"),
+    "variables": dict(code="import pandas\ndf = pandas.DataFrame({'a': range(1000)})\nwords = ['one', 'two']\nnothing = None",
+                      variables={"df": ("pandas.DataFrame", "1000 x 1"), "words": ("list", "2"), "nothing": ("NoneType", None)}),
     "outliving": dict(code="import time\nprint('before')\ntime.sleep(100)"),
     "endless_child": dict(code="import os\nprint('before')\nos.system('sleep 100')\ntime.sleep(100)"),
     "cancelled": dict(code="print('before')\nwhile True: pass"),

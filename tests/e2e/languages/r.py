@@ -34,6 +34,9 @@ COLUMN = {
     # time
     "endless_loop": dict(code='cat("before\\n")\nrepeat {}'),
     "endless_wait": dict(code='cat("before\\n")\nSys.sleep(100)'),
+    "new_interpreter": dict(code='cat("fresh\\n")'),
+    "variables": dict(code='df <- data.frame(a = 1:1000)\nwords <- c("one", "two")\nnothing <- NULL',
+                      variables={"df": ("data.frame", "1000 x 1"), "words": ("character", "2"), "nothing": ("NULL", None)}),
     "outliving": dict(code='cat("before\\n")\nSys.sleep(100)'),
     "endless_child": dict(code='cat("before\\n")\nsystem("sleep 100")\nSys.sleep(100)'),
     "cancelled": dict(code='cat("before\\n")\nrepeat {}'),

@@ -1,0 +1,33 @@
+/* How a session stands inside, as its PID 1 tells it: bounded, clean UTF-8. */
+#ifndef HUSK_MANAGER_MODEL_LOOK_H
+#define HUSK_MANAGER_MODEL_LOOK_H
+
+#include "base/defs.h"
+
+#define LOOK_DISKS_MAX 4
+
+struct variable {
+	char *name, *type;
+	char *shape;	/* "" = says nothing */
+	uint64_t bytes; /* 0 = not known */
+};
+
+struct look {
+	bool answered;		       /* else nothing below is known */
+	bool busy;		       /* a cell runs */
+	uint64_t memory, memory_limit; /* 0 = not known */
+	struct disk {
+		char *path;
+		uint64_t used, size;
+	} disks[LOOK_DISKS_MAX];
+	size_t n_disks;
+	bool has_variables;	    /* the interpreter has told them */
+	bool fresh;		    /* and no cell has run since */
+	struct variable *variables; /* the largest first */
+	size_t n_variables;
+	uint64_t more; /* how many are not listed */
+};
+
+void look_release(struct look *l);
+
+#endif

@@ -1,0 +1,81 @@
+/* How a session stands: its runs, its limits, its time, its variables. */
+#include "base/alloc.h"
+#include "manager/line/looks.h"
+#include "manager/line/run.h"
+#include "manager/registry/op.h"
+
+struct info_op {
+	struct op op;
+	struct info_request request;
+	struct looker looker;
+};
+
+static struct info_op *info_op_of(struct op *op)
+{
+	return container_of(op, struct info_op, op);
+}
+
+static struct run_info *list_runs(const struct dispatch *d, size_t *ret_n)
+{
+	AUTO(freep) struct run_state *states = runs_list(d, ret_n);
+	struct run_info *runs = xcalloc(*ret_n + 1, sizeof(*runs));
+	for (size_t i = 0; i < *ret_n; i++)
+		runs[i] = (struct run_info){ .number = states[i].number,
+					     .kind = states[i].kind,
+					     .state = states[i].ended ? "ended" :
+						      states[i].begun ? "running" :
+									"queued",
+					     .age_ms = states[i].age_ms };
+	return runs;
+}
+
+static void on_look(struct looker *l, const struct look *look)
+{
+	struct info_op *o = container_of(l, struct info_op, looker);
+	const struct member *m = o->op.member;
+	uint64_t left = session_left_ms(m->session), idle = session_idle_ms(m->session) / 1000,
+		 ttl = m->registry->config->idle_ttl;
+	struct session_details details = { .session = member_info(m),
+					   .left_seconds = left == UINT64_MAX ? left : left / 1000,
+					   .idle_left_seconds = ttl - MIN(idle, ttl),
+					   .look = look };
+	AUTO(freep) struct run_info *runs = list_runs(session_dispatch(m->session), &details.n_runs);
+	details.runs = runs;
+	details.session.dependencies = m->versions;
+	o->request.on_done(o->request.ctx, &details, NULL);
+	op_end(&o->op);
+}
+
+static int start(struct op *op, struct fail *f UNUSED)
+{
+	struct info_op *o = info_op_of(op);
+	struct dispatch *d = session_dispatch(op->member->session);
+	if (o->request.keep_alive)
+		d->used_ms = loop_now_ms();
+	o->looker.on_look = on_look;
+	look_start(&o->looker, d);
+	return 0;
+}
+
+static void answer_fail(struct op *op, const struct fail *f)
+{
+	struct info_op *o = info_op_of(op);
+	o->request.on_done(o->request.ctx, NULL, f);
+}
+
+static void info_op_free(struct op *op)
+{
+	struct info_op *o = info_op_of(op);
+	look_stop(&o->looker);
+	free(o);
+}
+
+struct op *manager_info(struct conversation *c, const struct info_request *req, struct fail *f)
+{
+	static const struct op_type type = { .start = start, .fail = answer_fail, .free = info_op_free };
+	struct info_op *o = new0(struct info_op);
+	op_init(&o->op, c->registry, c, &type);
+	o->request = *req;
+	o->request.session_id = NULL;
+	return op_begin(&o->op, req->session_id, f);
+}

@@ -1,0 +1,156 @@
+/* session_info: the sessions of the conversation, or how one of them stands. */
+#include "base/alloc.h"
+#include "base/json.h"
+#include "mcp/tools.h"
+
+struct info_args {
+	const char *session_id;
+	bool keep_alive;
+};
+
+static const struct arg info_table[] = {
+	{ "session_id", ARG_STRING, offsetof(struct info_args, session_id), ARG_NONEMPTY, .max = 128,
+	  .description = "The session to look at; without it all sessions of this conversation are listed.",
+	  .example = "\"kq3v…\" (the session_id that create_session returned)" },
+	{ "keep_alive", ARG_BOOL, offsetof(struct info_args, keep_alive), ARG_ABSENT,
+	  .description = "Count this as use of the session: its idle time starts anew.", .example = "true" },
+	{ 0 },
+};
+
+static char *info_describe(const struct tool_env *env)
+{
+	return xstrdup(
+		"Look around without running code: with a session_id that session's runs, memory and disks against their limits, the time it has left, "
+		"its dependencies and its variables (name, type, shape, bytes; the largest first); without one, the sessions of this conversation. "
+		"Cheaper and safer than printing variables. keep_alive: true keeps a session that is not used from ending, within its lifetime.");
+}
+
+static json_t *session_fields(const struct session_info *info)
+{
+	return json_pack("{s:o, s:o, s:o, s:I, s:I}", "session_id", json_text(info->id), "runtime",
+			 json_text(info->runtime), "status", json_text(info->status), "age_seconds",
+			 (json_int_t)info->age_seconds, "idle_seconds", (json_int_t)info->idle_seconds);
+}
+
+static json_t *runs_fields(const struct session_details *d)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < d->n_runs; i++)
+		json_array_append_new(
+			list, json_pack("{s:I, s:s, s:s, s:f}", "run", (json_int_t)d->runs[i].number, "tool",
+					d->runs[i].kind == RUN_TERMINAL ? "execute_terminal" : "execute_code", "state",
+					d->runs[i].state, "seconds", (double)d->runs[i].age_ms / 1000));
+	return list;
+}
+
+static json_t *disks_fields(const struct look *look)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < look->n_disks; i++)
+		json_array_append_new(list, json_pack("{s:o, s:I, s:I}", "path", json_text(look->disks[i].path), "used",
+						      (json_int_t)look->disks[i].used, "size",
+						      (json_int_t)look->disks[i].size));
+	return list;
+}
+
+static json_t *variables_fields(const struct look *look)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < look->n_variables; i++) {
+		const struct variable *v = &look->variables[i];
+		json_t *one = json_pack("{s:o, s:o}", "name", json_text(v->name), "type", json_text(v->type));
+		if (*v->shape)
+			json_object_set_new(one, "shape", json_text(v->shape));
+		if (v->bytes)
+			json_object_set_new(one, "bytes", json_integer((json_int_t)v->bytes));
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
+static void add_look(json_t *o, const struct look *look)
+{
+	if (!look->answered) {
+		json_object_set_new(o, "note",
+				    json_string("the container did not answer in time; what it holds is not known"));
+		return;
+	}
+	json_object_set_new(o, "memory",
+			    json_pack("{s:I, s:I}", "used", (json_int_t)look->memory, "limit",
+				      (json_int_t)look->memory_limit));
+	json_object_set_new(o, "disks", disks_fields(look));
+	if (!look->has_variables)
+		return;
+	json_object_set_new(o, "variables", variables_fields(look));
+	if (look->more)
+		json_object_set_new(o, "more_variables", json_integer((json_int_t)look->more));
+	if (!look->fresh)
+		json_object_set_new(o, "note",
+				    json_string("a cell is running: these are the variables from before it"));
+}
+
+static void info_done(void *ctx, const struct session_details *d, const struct fail *f)
+{
+	struct call *call = ctx;
+	const struct info_args *args = call->decoded;
+	call->op = NULL;
+	if (!d) {
+		tools_fail(call, args->session_id, f);
+		return;
+	}
+	json_t *o = session_fields(&d->session);
+	json_t *versions = d->session.dependencies ? json_loads(d->session.dependencies, 0, NULL) : NULL;
+	json_object_set_new(o, "success", json_true());
+	if (d->left_seconds != UINT64_MAX)
+		json_object_set_new(o, "seconds_left", json_integer((json_int_t)d->left_seconds));
+	json_object_set_new(o, "idle_seconds_left", json_integer((json_int_t)d->idle_left_seconds));
+	if (versions)
+		json_object_set_new(o, "dependencies", versions);
+	json_object_set_new(o, "runs", runs_fields(d));
+	add_look(o, d->look);
+	tools_reply_fields(call, o);
+}
+
+static void list_one(void *ctx, const struct session_info *info)
+{
+	json_array_append_new(ctx, session_fields(info));
+}
+
+static struct op *info_start(struct call *call, const void *data, struct fail *f)
+{
+	const struct info_args *args = data;
+	if (!args->session_id) {
+		fail_set(f, FAIL_INVALID, "keep_alive needs session_id: which session is to be kept");
+		return NULL;
+	}
+	return manager_info(call_env(call)->conversation,
+			    &(struct info_request){ .session_id = args->session_id,
+						    .keep_alive = args->keep_alive,
+						    .on_done = info_done,
+						    .ctx = call },
+			    f);
+}
+
+/* True if it was answered at once. */
+static bool info_now(struct call *call, const void *data)
+{
+	const struct info_args *args = data;
+	if (args->session_id || args->keep_alive)
+		return false;
+	json_t *list = json_array();
+	conversation_each_session(call_env(call)->conversation, list_one, list);
+	tools_reply_fields(call, json_pack("{s:b, s:o}", "success", 1, "sessions", list));
+	return true;
+}
+
+const struct tool tool_session_info = {
+	.name = "session_info",
+	.title = "Look at sessions",
+	.read_only = true,
+	.idempotent = true,
+	.describe = info_describe,
+	.args = info_table,
+	.args_size = sizeof(struct info_args),
+	.answer_now = info_now,
+	.start = info_start,
+};

@@ -1,0 +1,98 @@
+"""How a session stands, as PID 1 tells it; what is known of variables when their kernel ends."""
+
+import json
+
+import frames
+import pytest
+
+X = {"name": "x", "type": "int", "shape": "2 x 3", "bytes": 5}
+
+
+def test_a_look_has_variables_memory_and_disks(client):
+    client.execute("x = 1")
+    info = client.look()
+    assert (info["kernel"], info["variables"], info["more"], info["fresh"]) == ("ready", [X], 0, True)
+    assert info["memory"] > 0 and info["memory_limit"] > 0
+    assert {disk["path"] for disk in info["disks"]} >= {"/workspace", "/tmp"}
+    assert all(0 <= disk["used"] <= disk["size"] for disk in info["disks"])
+    client.execute("y = 'new'")
+    assert [v["name"] for v in client.look()["variables"]] == ["x", "y"]
+
+
+def test_a_kernel_at_work_is_not_asked(client):
+    client.execute("x = 1")
+    client.look()
+    number = client.start(frames.EXECUTE, "y = 1\nprint('on', flush=True)\ntime.sleep(1000)")
+    client.expect(lambda f: f.call == number and f.type == frames.OUT)
+    info = client.look()
+    assert (info["kernel"], info["variables"], info["fresh"]) == ("busy", [X], False)
+    client.send(frames.INTERRUPT, number)
+    client.finish(number)
+    assert client.look()["fresh"] is True
+
+
+def test_a_kernel_that_does_not_answer_holds_nobody_up(client):
+    client.execute("look = lambda: time.sleep(1000)")
+    assert "variables" not in client.look()
+
+
+def test_a_hostile_list_is_bounded(client):
+    client.execute("bad = [5, {}, {'name': 5, 'type': 'a'}, {'name': 'n'}, {'name': 'x' * 100000, 'type': 'a'}, {'name': 'a', 'type': 'b', 'bytes': -1, 'shape': [], 'more': 1}]\n"
+                   "look = lambda: {'variables': bad, 'more': -5}")
+    info = client.look()
+    assert info["variables"] == [{"name": "a", "type": "b"}] and info["more"] == 5
+    client.execute("many = [{'name': '\\1' * 120, 'type': '\\1' * 120} for i in range(1000)]\nlook = lambda: {'variables': many, 'more': 7}")
+    info = client.look()
+    assert len(json.dumps(info)) < 65536 and len(info["variables"]) + info["more"] == 1007
+    assert len(info["variables"][0]["name"]) == 100
+
+
+@pytest.mark.parametrize("sent", ["op='variables', id=99, variables=[]", "op='variables', id=link.id, variables=[]", "op='variables', id=1"])
+def test_variables_that_nobody_asked_for_end_the_kernel(client, sent):
+    reply = client.execute(f"link.send({sent})\ntime.sleep(1000)")
+    assert reply.ending == "kernel_died" and "variables" in reply.detail, reply.end
+
+
+def test_an_unexpected_end_names_what_is_lost(client):
+    client.execute("x = 1")
+    client.look()
+    reply = client.execute("y = 1\nos._exit(3)")
+    assert reply.end["lost"] == [{"name": "x", "type": "int"}], "what was known: y came too late"
+    assert "lost" not in client.execute("1").end, "told once"
+
+
+def test_a_kernel_that_ends_between_two_cells_is_told_of_by_the_next(client):
+    client.execute("x = 1\nimport threading\ndef end():\n    while not os.path.exists('/workspace/go'): time.sleep(0.01)\n    os._exit(3)\n"
+                   "threading.Thread(target=end).start()")
+    names = {v["name"] for v in client.look()["variables"]}
+    client.terminal("touch /workspace/go")
+    client.event("kernel_died")
+    reply = client.execute("print('x' in globals())")
+    assert reply.end["kernel"] == "restarted" and {v["name"] for v in reply.end["lost"]} == names >= {"x"}
+
+
+@pytest.mark.parametrize("code", ["", "print('x' in globals())"])
+def test_a_restart_on_request(box, client, code):
+    client.execute("x = 1\nopen('/workspace/kept', 'w').close()")
+    reply = client.execute(code, restart=True)
+    assert (reply.ending, reply.end["kernel"], reply.end["lost"]) == ("ok", "restarted", [{"name": "x", "type": "int"}])
+    assert "as asked" in reply.detail and reply.out == (b"False\n" if code else b"")
+    reply = client.execute("print(os.path.exists('/workspace/kept'), 'x' in globals())")
+    assert reply.out == b"True False\n" and reply.end["kernel"] == "kept" and "lost" not in reply.end
+
+
+def test_a_restart_does_not_wait_for_a_kernel_that_says_nothing(client):
+    client.execute("x = 1\nlook = lambda: time.sleep(1000)")
+    reply = client.execute("print('new')", restart=True)
+    assert reply.out == b"new\n" and reply.end["kernel"] == "restarted" and "lost" not in reply.end
+
+
+def test_a_restart_keeps_its_place_in_the_queue(client):
+    first = client.start(frames.EXECUTE, "x = 1\nprint('on', flush=True)\ntime.sleep(1000)")
+    client.expect(lambda f: f.call == first and f.type == frames.OUT)
+    second = client.start(frames.EXECUTE, "", restart=True)
+    third = client.start(frames.EXECUTE, "print('x' in globals())")
+    client.send(frames.INTERRUPT, first)
+    assert client.finish(first).ending == "interrupted"
+    assert client.finish(second).end["kernel"] == "restarted"
+    assert client.finish(third).out == b"False\n"
