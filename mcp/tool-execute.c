@@ -53,8 +53,7 @@ struct execute_args {
 	}
 
 #define ENV_TEXT                                                                                                       \
-	"Environment variables for this call alone; values are kept nowhere. What programs read only at their start "  \
-	"(LD_*, NODE_OPTIONS) belongs into create_session's env."
+	"Environment variables for this call alone. What is read only at a start (LD_*, NODE_OPTIONS) goes into create_session's env."
 #define ARG_ENV                                                                                                        \
 	{                                                                                                              \
 		"env", ARG_TEXTS, offsetof(struct execute_args, env), .description = ENV_TEXT,                         \

@@ -110,7 +110,7 @@ static char *import_describe(const struct tool_env *env)
 		"- {\"session_id\": \"A\", \"path\": \"/workspace/out.csv\"}: what session A exported with export_files, also after A has ended and also into another language.\n"
 		"`destination` defaults to the source's name in /workspace; \"dir/\" puts a file into that directory; a "
 		"directory is merged into one of that name, files replaced. Only /workspace, /tmp and /home/sandbox can be written. Modes and times are kept, links are copied as links.\n"
-		"Files are memory there (%llu MB for each of the three): what does not fit is refused before anything is "
+		"What does not fit into /workspace or /tmp (%llu MB each) is refused before anything is "
 		"written. Each entry has its own success and error, and one that fails does not stop the others.",
 		folders, (unsigned long long)(env->config->tmpfs_size >> 20));
 }

@@ -62,7 +62,7 @@ static const struct arg create_table[] = {
 	LANGUAGE_ARG,
 	NETWORK_ARG(0),
 	DEPENDENCIES_ARG(
-		"Packages to install before the session starts: name to version, \"\" for any. The set is kept: the next session with the same one starts at once."),
+		"Packages to install before the session starts: name to version, \"\" for any. The set is kept."),
 	ENV_ARG,
 	CWD_ARG,
 	{ 0 },
