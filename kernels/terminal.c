@@ -21,7 +21,7 @@
 #define READERS_LOOK_MS 2
 /* A script that was run may have had process substitutions (`exec > >(tee log)`), but what looks like one may also be a background
  * job that was fed (`echo yes | server &`). */
-#define READERS_PATIENCE_MS 1000
+#define READERS_PATIENCE_MS 3000
 /* The shell and a program. */
 #define PIDS_NEEDED 2
 

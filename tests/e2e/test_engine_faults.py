@@ -125,6 +125,7 @@ def test_containers_that_outlive_their_engine_cost_nothing(serve, engine, tmp_pa
     assert [answer.tool().ok().value for answer in waiting] == ["6", "70"]
     # Nothing ran where no engine was, and the caller was told in time.
     engine.kill()
+    assert server.call("create_session", {"network": False}).is_error  # by then the server has seen its streams break
     lost = session.code("open('/workspace/ran', 'w')", 2)
     assert lost.is_error and lost.took < 60
     assert "no Docker engine answers" in lost.text and "Nothing ran" in lost.hint

@@ -83,7 +83,7 @@ def test_process_substitutions_are_waited_for(client):
 
 def test_process_substitutions_of_a_script_are_waited_for(client):
     client.terminal("printf 'exec > >(sed s/a/b/)\\necho aaa\\n' >/workspace/script")
-    for _ in range(20):
+    for _ in range(5):
         assert client.terminal("bash /workspace/script").out == b"baa\n"
 
 
