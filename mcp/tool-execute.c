@@ -22,15 +22,13 @@ struct execute_args {
 #define ARG_SESSION                                                                                                    \
 	{                                                                                                              \
 		"session_id", ARG_STRING, offsetof(struct execute_args, session_id), ARG_REQUIRED | ARG_NONEMPTY,      \
-			.max = 128, .description = "The session to run in, as create_session returned it.",            \
+			.max = 128, .description = "As create_session returned it.",                                   \
 			.example = "\"kq3v…\" (the session_id that create_session returned)"                         \
 	}
 #define TIMEOUT_TEXT                                                                                                   \
-	"Seconds until the run is interrupted: at most 300; with `wait` any number, and without one as long as the "   \
-	"session lives."
+	"Seconds until the run is interrupted: at most 300; with `wait` any number, default the session's lifetime."
 #define WAIT_TEXT                                                                                                      \
-	"Seconds to wait for the end. If it has not come by then, the answer has the output so far and the run's "     \
-	"number, and the run goes on."
+	"Seconds to wait for the end; then the answer has the output so far and the run's number, and the run goes on."
 #define ARG_TIMEOUT                                                                                                    \
 	{                                                                                                              \
 		"timeout", ARG_INT, offsetof(struct execute_args, timeout),                                            \
@@ -53,7 +51,7 @@ struct execute_args {
 	}
 
 #define ENV_TEXT                                                                                                       \
-	"Environment variables for this call alone. What is read only at a start (LD_*, NODE_OPTIONS) goes into create_session's env."
+	"Environment variables for this call alone (LD_*, NODE_OPTIONS and others that are read at a start: create_session)."
 #define ARG_ENV                                                                                                        \
 	{                                                                                                              \
 		"env", ARG_TEXTS, offsetof(struct execute_args, env), .description = ENV_TEXT,                         \
@@ -66,12 +64,11 @@ static const struct arg code_table[] = {
 	  .description = "The complete code of the cell.", .example = "\"x = 41\\nx + 1\"" },
 	ARG_TIMEOUT,
 	ARG_WAIT,
-	ARG_RUN("Instead of code: wait once more for a run that goes on, and get what is new of it."),
+	ARG_RUN("Instead of code: wait for this run, and get what is new of it."),
 	ARG_INTERRUPT,
 	ARG_ENV,
 	{ "restart", ARG_BOOL, offsetof(struct execute_args, restart), ARG_ABSENT,
-	  .description =
-		  "Start a new interpreter first, with or without code to run on it: variables are gone, files are kept.",
+	  .description = "Start a new interpreter first; code may follow. Variables are gone, files are kept.",
 	  .example = "true" },
 	{ 0 },
 };
@@ -82,7 +79,7 @@ static const struct arg terminal_table[] = {
 	  .description = "The bash command or script.", .example = "\"ls -la /workspace\"" },
 	ARG_TIMEOUT,
 	ARG_WAIT,
-	ARG_RUN("Instead of a command: wait once more for a run that goes on, and get what is new of it."),
+	ARG_RUN("Instead of a command: wait for this run, and get what is new of it."),
 	ARG_INTERRUPT,
 	ARG_ENV,
 	{ "cwd", ARG_STRING, offsetof(struct execute_args, cwd), ARG_NONEMPTY, .max = 4095,
@@ -123,9 +120,8 @@ static char *terminal_describe(const struct tool_env *env)
 		"git, builds, background services. It starts in /workspace; the working directory and exported variables persist "
 		"between calls. Files are shared with execute_code, interpreter variables are not.\n"
 		"Returned: stdout, stderr and the exit code. Input is closed, so use non-interactive flags (-y). Timeout: default "
-		"%llu s, at most %d; then the command's processes are killed. For what takes longer use `wait`: {command: \"make -j2\", wait: 20} "
-		"answers after 20 s with ⟦running⟧ and a run number, and the next command runs beside it (%d at most); {run: 7, wait: 60} returns "
-		"what is new, at once when it ends; {run: 7, interrupt: true} ends it. Never sleep to wait for something. "
+		"%llu s, at most %d; then the command's processes are killed. For what takes longer use `wait`, `run` and `interrupt` as with "
+		"execute_code: {command: \"make -j2\", wait: 20}; once it is ⟦running⟧, the next command runs beside it (%d at most). Never sleep to wait. "
 		"Services: `command > log.txt 2>&1 &`; background processes stay alive and are not waited for. "
 		"Commands run beside cells of execute_code, and otherwise one after the other.\n"
 		"Not root: no apt; the system is read-only outside /workspace, /tmp and the home directory.",

@@ -68,7 +68,7 @@ static const struct arg export_entry_table[] = {
 static const struct arg import_table[] = {
 	ARG_SESSION("The session that gets the files."),
 	{ "files", ARG_LIST, offsetof(struct files_args, files), ARG_REQUIRED, .max = FILES_MAX,
-	  .description = "What to import: each entry has source, or file_content, or session_id and path.",
+	  .description = "Each has source, or file_content, or session_id and path.",
 	  .example = "[{\"file_content\": \"a,b\\n1,2\\n\", \"destination\": \"data.csv\"}]",
 	  .item = import_entry_table, .item_size = sizeof(struct import_entry) },
 	{ 0 },

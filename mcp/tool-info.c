@@ -10,10 +10,10 @@ struct info_args {
 
 static const struct arg info_table[] = {
 	{ "session_id", ARG_STRING, offsetof(struct info_args, session_id), ARG_NONEMPTY, .max = 128,
-	  .description = "The session to look at; without it all sessions of this conversation are listed.",
+	  .description = "The session to look at.",
 	  .example = "\"kq3v…\" (the session_id that create_session returned)" },
 	{ "keep_alive", ARG_BOOL, offsetof(struct info_args, keep_alive), ARG_ABSENT,
-	  .description = "Count this as use of the session: its idle time starts anew.", .example = "true" },
+	  .description = "Count this as use of the session.", .example = "true" },
 	{ 0 },
 };
 

@@ -34,9 +34,7 @@ static const char *language_choice(size_t i)
 #define NETWORK_ARG(the_flags)                                                                                         \
 	{                                                                                                              \
 		"network", ARG_BOOL, offsetof(struct create_args, network),                                            \
-			.flags = the_flags,                                                                            \
-			.description =                                                                                 \
-				"Whether the session may reach the internet (needed for pip install and downloads).",  \
+			.flags = the_flags, .description = "Whether the session may reach the internet.",              \
 			.example = "true"                                                                              \
 	}
 #define DEPENDENCIES_ARG(text)                                                                                         \
@@ -86,7 +84,7 @@ static const struct arg *create_args_for(const struct tool_env *env)
 
 static const struct arg stop_table[] = {
 	{ "session_id", ARG_STRING, offsetof(struct stop_args, session_id), ARG_REQUIRED | ARG_NONEMPTY, .max = 128,
-	  .description = "The session to end, as create_session returned it.",
+	  .description = "As create_session returned it.",
 	  .example = "\"kq3v…\" (the session_id that create_session returned)" },
 	{ 0 },
 };

@@ -35,6 +35,19 @@ static const struct arg *args_of(const struct tool *tool, const struct tool_env 
 	return tool->args_for ? tool->args_for(env) : tool->args;
 }
 
+/* Every model pays for each character: what is the default of the protocol, or said by the tool's own title, is left out. */
+static json_t *describe_hints(const struct tool *tool, const struct revision *revision)
+{
+	json_t *o = json_pack("{s:b, s:b}", "readOnlyHint", tool->read_only, "destructiveHint", tool->destructive);
+	if (!revision->titles)
+		json_object_set_new(o, "title", json_string(tool->title));
+	if (tool->idempotent)
+		json_object_set_new(o, "idempotentHint", json_true());
+	if (!tool->open_world)
+		json_object_set_new(o, "openWorldHint", json_false());
+	return o;
+}
+
 static json_t *describe_one(const struct tool *tool, const struct tool_env *env, const struct revision *revision)
 {
 	AUTO(freep) char *description = tool->describe(env);
@@ -44,10 +57,7 @@ static json_t *describe_one(const struct tool *tool, const struct tool_env *env,
 	if (revision->titles)
 		json_object_set_new(o, "title", json_string(tool->title));
 	if (revision->annotations)
-		json_object_set_new(o, "annotations",
-				    json_pack("{s:s, s:b, s:b, s:b, s:b}", "title", tool->title, "readOnlyHint",
-					      tool->read_only, "destructiveHint", tool->destructive, "idempotentHint",
-					      tool->idempotent, "openWorldHint", tool->open_world));
+		json_object_set_new(o, "annotations", describe_hints(tool, revision));
 	return o;
 }
 

@@ -266,6 +266,11 @@ static void tools_as_each_revision_has_them(void **state)
 		assert_string_equal(text_at(m, "result|tools|0|inputSchema|properties|language|enum|0"), "python");
 		assert_int_equal(at(m, "result|tools|0|annotations") != NULL, cases[i].annotations);
 		assert_int_equal(at(m, "result|tools|0|title") != NULL, cases[i].title);
+		assert_int_equal(at(m, "result|tools|0|annotations|title") != NULL,
+				 cases[i].annotations && !cases[i].title);
+		assert_int_equal(json_is_false(at(m, "result|tools|0|annotations|destructiveHint")),
+				 cases[i].annotations);
+		assert_null(at(m, "result|tools|0|annotations|idempotentHint"));
 		assert_null(at(m, "result|ttlMs"));
 		assert_non_null(strstr(text_at(m, "result|tools|3|description"), "allows (/srv/husk)"));
 		for (size_t t = 0; tools_nth(t); t++) {
