@@ -1,11 +1,11 @@
 #include "manager/deps/set.h"
 
-#include <ctype.h>
 #include <jansson.h>
 #include <regex.h>
 
 #include "base/alloc.h"
 #include "base/parse.h"
+#include "manager/deps/url.h"
 #include "manager/engine/engine.h"
 
 #define DAY_MS 86400000ull
@@ -142,30 +142,10 @@ void deps_sources(struct strv *ret, const struct runtime *runtime, const struct 
 	}
 }
 
-static int hex_value(char c)
-{
-	return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? (c | 0x20) - 'a' + 10 : -1;
-}
-
-static char *decoded(const char *text, size_t n)
-{
-	struct buf out = { 0 };
-	for (size_t i = 0; i < n; i++) {
-		int high = text[i] == '%' && i + 2 < n ? hex_value(text[i + 1]) : -1;
-		int low = high >= 0 ? hex_value(text[i + 2]) : -1;
-		char c = low >= 0 ? (char)(high << 4 | low) : text[i];
-		if (low >= 0)
-			i += 2;
-		if (c)
-			buf_add(&out, &c, 1);
-	}
-	return buf_steal_str(&out);
-}
-
 static void add_secret(struct strv *ret, const char *text, size_t n)
 {
 	AUTO(freep) char *plain = xstrndup(text, n);
-	AUTO(freep) char *clear = decoded(text, n);
+	AUTO(freep) char *clear = url_decode(text, n);
 	if (strlen(plain) >= SECRET_MIN)
 		strv_add(ret, plain);
 	if (strlen(clear) >= SECRET_MIN && !streq(plain, clear))

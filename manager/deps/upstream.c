@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/parse.h"
+#include "manager/deps/url.h"
 
 #define BLANKS " \t\r\n"
 
@@ -61,26 +62,6 @@ static char *origin_of(const struct url *u)
 
 /* --- paths ------------------------------------------------------------------------------------------------------- */
 
-static int hex_value(char c)
-{
-	return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? (c | 0x20) - 'a' + 10 : -1;
-}
-
-static char *decoded(const char *text, size_t n)
-{
-	struct buf out = { 0 };
-	for (size_t i = 0; i < n; i++) {
-		int high = text[i] == '%' && i + 2 < n ? hex_value(text[i + 1]) : -1;
-		int low = high >= 0 ? hex_value(text[i + 2]) : -1;
-		char c = low >= 0 ? (char)(high << 4 | low) : text[i];
-		if (low >= 0)
-			i += 2;
-		if (c)
-			buf_add(&out, &c, 1);
-	}
-	return buf_steal_str(&out);
-}
-
 static bool has_dot_segment(const char *path)
 {
 	for (const char *s = path; *s;) {
@@ -97,12 +78,12 @@ char *upstream_path(const char *target)
 	size_t n = strcspn(target, "?#");
 	if (*target != '/' || memmem(target, n, "%00", 3))
 		return NULL;
-	AUTO(freep) char *path = decoded(target, n);
+	AUTO(freep) char *path = url_decode(target, n);
 	for (const char *c = path; *c; c++)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f || *c == '\\')
 			return NULL;
 	/* A server that decodes twice must not see what we do not. */
-	AUTO(freep) char *twice = decoded(path, strlen(path));
+	AUTO(freep) char *twice = url_decode(path, strlen(path));
 	if (has_dot_segment(path) || has_dot_segment(twice) || strchr(twice, '\\'))
 		return NULL;
 	return take_ptr(path);
@@ -197,8 +178,8 @@ static int take_url(struct upstreams *all, struct buf *value, const char *name, 
 {
 	const char *colon = memchr(url->login, ':', url->login_len);
 	size_t user_len = colon ? (size_t)(colon - url->login) : url->login_len;
-	AUTO(wipe) char *user = decoded(url->login, user_len);
-	AUTO(wipe) char *password = decoded(colon ? colon + 1 : "", colon ? url->login_len - user_len - 1 : 0);
+	AUTO(wipe) char *user = url_decode(url->login, user_len);
+	AUTO(wipe) char *password = url_decode(colon ? colon + 1 : "", colon ? url->login_len - user_len - 1 : 0);
 	AUTO(freep) char *origin = origin_of(url);
 	if (!origin)
 		return fail_set(f, FAIL_INVALID, "setting %s: a URL in it names no host", name);

@@ -5,9 +5,22 @@
 #include <sqlite3.h>
 
 #include "base/alloc.h"
+#include "tests/unit/postgres-server.h"
 #include "tests/unit/unit.h"
 
 const char *bench_url;
+
+int bench_start_postgres(void **state)
+{
+	bench_url = postgres_start();
+	return 0;
+}
+
+int bench_end_postgres(void **state)
+{
+	postgres_end();
+	return 0;
+}
 
 /* --- a store ----------------------------------------------------------------------------------------------------- */
 
@@ -100,6 +113,19 @@ void answer_release(struct answer *a)
 	free(a->sets);
 	free(a->value);
 	*a = (struct answer){ 0 };
+}
+
+void assert_fine(const struct answer *a)
+{
+	if (a->fail.kind)
+		fail_msg("the store: %s", a->fail.message);
+}
+
+void assert_fails(const struct answer *a, enum fail_kind kind, const char *words)
+{
+	assert_int_equal(a->fail.kind, kind);
+	if (!strstr(a->fail.message, words))
+		fail_msg("'%s' is not in: %s", words, a->fail.message);
 }
 
 static void begin(struct bench *b, struct answer *a)

@@ -15,6 +15,10 @@ struct bench {
 /* Which database the benches from here on use: NULL = SQLite, else a DATABASE_URL whose database is emptied for each. */
 extern const char *bench_url;
 
+/* Set-up and teardown of a group of tests on Postgres. */
+int bench_start_postgres(void **state);
+int bench_end_postgres(void **state);
+
 void bench_init(struct bench *b);
 /* Waits for what the store still does; removes the folder. */
 void bench_release(struct bench *b);
@@ -39,6 +43,8 @@ struct answer {
 };
 
 void answer_release(struct answer *a);
+void assert_fine(const struct answer *a);
+void assert_fails(const struct answer *a, enum fail_kind kind, const char *words);
 
 /* Each runs the loop until the answer is there. */
 void ask_identify(struct bench *b, struct answer *a);

@@ -3,7 +3,6 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "tests/unit/postgres-server.h"
 #include "tests/unit/store-bench.h"
 #include "tests/unit/unit.h"
 
@@ -399,20 +398,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(records_from_before_the_chain_are_counted),
 };
 
-static int start_postgres(void **state)
-{
-	bench_url = postgres_start();
-	return 0;
-}
-
-static int end_postgres(void **state)
-{
-	postgres_end();
-	return 0;
-}
-
 int main(void)
 {
 	return cmocka_run_group_tests_name("the chain on SQLite", tests, NULL, NULL) +
-	       cmocka_run_group_tests_name("the chain on Postgres", tests, start_postgres, end_postgres);
+	       cmocka_run_group_tests_name("the chain on Postgres", tests, bench_start_postgres, bench_end_postgres);
 }

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
-#include "tests/unit/postgres-server.h"
 #include "tests/unit/store-bench.h"
 #include "tests/unit/unit.h"
 
@@ -22,19 +21,6 @@ static int teardown(void **state)
 	answer_release(&a);
 	bench_release(&b);
 	return 0;
-}
-
-static void assert_fine(void)
-{
-	if (a.fail.kind)
-		fail_msg("the store: %s", a.fail.message);
-}
-
-static void assert_fails(enum fail_kind kind, const char *words)
-{
-	assert_int_equal(a.fail.kind, kind);
-	if (!strstr(a.fail.message, words))
-		fail_msg("'%s' is not in: %s", words, a.fail.message);
 }
 
 /* --- exports ----------------------------------------------------------------------------------------------------- */
@@ -62,7 +48,7 @@ static void add_export(const char *id, const char *path, uint64_t created, bool 
 	struct export_record e = export(id, path, created);
 	e.directory = directory;
 	ask_export_add(&b, &a, &e);
-	assert_fine();
+	assert_fine(&a);
 }
 
 static void an_export_comes_back_as_it_was(void **state)
@@ -70,7 +56,7 @@ static void an_export_comes_back_as_it_was(void **state)
 	add_export("e1", "/workspace/a.csv", 5, false);
 	bench_restart(&b);
 	ask_export_get(&b, &a, "t1", "e1");
-	assert_fine();
+	assert_fine(&a);
 	assert_int_equal(a.n, 1);
 	const struct export_record *e = a.exports;
 	assert_string_equal(e->id, "e1");
@@ -87,7 +73,7 @@ static void an_export_comes_back_as_it_was(void **state)
 	assert_int_equal(e->mtime_ms, 1234567890123);
 	assert_int_equal(e->created, 5);
 	ask_export_get(&b, &a, "t2", "e1"); /* another thread's is not there */
-	assert_fine();
+	assert_fine(&a);
 	assert_int_equal(a.n, 0);
 	add_export("e1", "/workspace/a.csv", 5, false); /* recorded twice, kept once */
 	ask_exports(&b, &a, "t1", 0, NULL, 10);
@@ -97,7 +83,7 @@ static void an_export_comes_back_as_it_was(void **state)
 static void expect_found(const char *path, const char *id)
 {
 	ask_export_find(&b, &a, "t1", "s1", path);
-	assert_fine();
+	assert_fine(&a);
 	assert_int_equal(a.n, id ? 1 : 0);
 	if (id)
 		assert_string_equal(a.exports[0].id, id);
@@ -171,13 +157,13 @@ static void exports_are_listed_by_pages(void **state)
 static void a_setting_is_sealed(void **state)
 {
 	ask_setting(&b, &a, "token");
-	assert_fine();
+	assert_fine(&a);
 	assert_null(a.value);
 	ask_setting_put(&b, &a, "token", "caf\xc3\xa9 secret");
-	assert_fine();
+	assert_fine(&a);
 	bench_restart(&b);
 	ask_setting(&b, &a, "token");
-	assert_fine();
+	assert_fine(&a);
 	assert_string_equal(a.value, "caf\xc3\xa9 secret");
 	ask_setting_put(&b, &a, "token", "other");
 	ask_setting(&b, &a, "token");
@@ -187,31 +173,31 @@ static void a_setting_is_sealed(void **state)
 	assert_int_equal(stat(key, &st), 0);
 	assert_int_equal(st.st_mode, S_IFREG | 0600);
 	ask_setting_put(&b, &a, "token", NULL);
-	assert_fine();
+	assert_fine(&a);
 	ask_setting(&b, &a, "token");
-	assert_fine();
+	assert_fine(&a);
 	assert_null(a.value);
 }
 
 static void another_key_does_not_open_it(void **state)
 {
 	ask_setting_put(&b, &a, "token", "secret");
-	assert_fine();
+	assert_fine(&a);
 	b.config.encryption_key = xstrdup("a key that nobody used before");
 	bench_restart(&b);
 	ask_setting(&b, &a, "token");
-	assert_fails(FAIL_STORE, "token");
+	assert_fails(&a, FAIL_STORE, "token");
 	assert_non_null(strstr(a.fail.hint, "ENCRYPTION_KEY"));
 	assert_null(a.value);
 	ask_setting_put(&b, &a, "token", "again");
 	ask_setting(&b, &a, "token");
-	assert_fine();
+	assert_fine(&a);
 	assert_string_equal(a.value, "again");
 	free(b.config.encryption_key);
 	b.config.encryption_key = xstrdup("short");
 	bench_restart(&b);
 	ask_setting(&b, &a, "token");
-	assert_fails(FAIL_STORE, "ENCRYPTION_KEY");
+	assert_fails(&a, FAIL_STORE, "ENCRYPTION_KEY");
 }
 
 static void a_key_that_others_can_read_is_refused(void **state)
@@ -221,7 +207,7 @@ static void a_key_that_others_can_read_is_refused(void **state)
 	assert_int_equal(chmod(key, 0644), 0);
 	bench_restart(&b);
 	ask_setting(&b, &a, "token");
-	assert_fails(FAIL_STORE, "open to other users");
+	assert_fails(&a, FAIL_STORE, "open to other users");
 	assert_non_null(strstr(a.fail.hint, "chmod 600"));
 }
 
@@ -242,7 +228,7 @@ static void a_cancelled_job_is_not_answered(void **state)
 	store_cancel(second);
 	store_cancel(NULL);
 	ask_exports(&b, &a, "t1", 0, NULL, 1);
-	assert_fine();
+	assert_fine(&a);
 	assert_int_equal(answers[0], 0);
 	assert_int_equal(answers[1], 0);
 	assert_int_equal(answers[2], 1);
@@ -255,7 +241,7 @@ static void what_is_queued_goes_with_the_store(void **state)
 		store_export_get(b.store, "t1", "e1", count, &answers);
 	bench_restart(&b);
 	ask_exports(&b, &a, "t1", 0, NULL, 1);
-	assert_fine();
+	assert_fine(&a);
 	assert_int_equal(answers, 0);
 }
 
@@ -265,13 +251,13 @@ static void too_many_are_refused(void **state)
 	for (int i = 0; i < 2000; i++)
 		store_export_get(b.store, "t1", "e1", count, &answers);
 	ask_exports(&b, &a, "t1", 0, NULL, 1);
-	assert_fails(FAIL_STORE, "waiting for the store already");
+	assert_fails(&a, FAIL_STORE, "waiting for the store already");
 	while (answers < 2000) {
 		ask_exports(&b, &a, "t1", 0, NULL, 1);
 		assert_true(answers <= 2000);
 	}
 	ask_exports(&b, &a, "t1", 0, NULL, 1);
-	assert_fine();
+	assert_fine(&a);
 }
 
 static void nothing_is_touched_before_the_first_job(void **state)
@@ -279,7 +265,7 @@ static void nothing_is_touched_before_the_first_job(void **state)
 	struct stat st;
 	assert_int_equal(stat(b.config.state_dir, &st), -1);
 	ask_exports(&b, &a, NULL, 0, NULL, 1);
-	assert_fine();
+	assert_fine(&a);
 	AUTO(freep) char *path = xasprintf("%s/husk.db", b.config.state_dir);
 	if (bench_url) {
 		assert_int_equal(stat(b.config.state_dir, &st), -1);
@@ -294,9 +280,9 @@ static void text_that_is_none_is_refused(void **state)
 	struct export_record e = export("e1", "/workspace/a", 1);
 	e.mime = "\xff";
 	ask_export_add(&b, &a, &e);
-	assert_fails(FAIL_INTERNAL, "UTF-8");
+	assert_fails(&a, FAIL_INTERNAL, "UTF-8");
 	ask_exports(&b, &a, NULL, 0, NULL, 1);
-	assert_fine();
+	assert_fine(&a);
 	assert_int_equal(a.n, 0);
 }
 
@@ -317,20 +303,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(text_that_is_none_is_refused),
 };
 
-static int start_postgres(void **state)
-{
-	bench_url = postgres_start();
-	return 0;
-}
-
-static int end_postgres(void **state)
-{
-	postgres_end();
-	return 0;
-}
-
 int main(void)
 {
 	return cmocka_run_group_tests_name("exports on SQLite", tests, NULL, NULL) +
-	       cmocka_run_group_tests_name("exports on Postgres", tests, start_postgres, end_postgres);
+	       cmocka_run_group_tests_name("exports on Postgres", tests, bench_start_postgres, bench_end_postgres);
 }

@@ -26,17 +26,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void assert_fine(void)
+static void assert_fault(const char *words)
 {
-	if (a.fail.kind)
-		fail_msg("the store: %s", a.fail.message);
-}
-
-static void assert_fails(const char *words)
-{
-	assert_int_equal(a.fail.kind, FAIL_STORE);
-	if (!strstr(a.fail.message, words))
-		fail_msg("'%s' is not in: %s", words, a.fail.message);
+	assert_fails(&a, FAIL_STORE, words);
 	assert_non_null(a.fail.hint);
 }
 
@@ -84,12 +76,12 @@ static void overwrite(const char *path, long at, const void *bytes, size_t n)
 static void a_file_that_is_no_database_is_named(void **state)
 {
 	add("e1");
-	assert_fine();
+	assert_fine(&a);
 	bench_restart(&b);
 	AUTO(freep) char *path = database();
 	overwrite(path, 0, "this is no database, is it?", 27);
 	list();
-	assert_fails("is damaged");
+	assert_fault("is damaged");
 	assert_non_null(strstr(a.fail.message, path));
 	assert_non_null(strstr(a.fail.hint, "move it"));
 	assert_int_equal(unlink(path), 0);
@@ -138,7 +130,7 @@ static void a_place_that_cannot_be_written_is_named(void **state)
 	assert_non_null(f);
 	fclose(f);
 	list();
-	assert_fails("cannot make the database");
+	assert_fault("cannot make the database");
 	assert_non_null(strstr(a.fail.hint, "XDG_STATE_HOME"));
 	unlink(parent);
 	list_until_fine();
@@ -152,13 +144,13 @@ static void a_lock_is_waited_for_and_named(void **state)
 	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
 	list(); /* readers do not wait */
-	assert_fine();
+	assert_fine(&a);
 	add("e2");
-	assert_fails("locked by another process");
+	assert_fault("locked by another process");
 	assert_int_equal(sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(other);
 	add("e2");
-	assert_fine();
+	assert_fine(&a);
 }
 
 static void a_file_that_was_moved_is_not_written_to(void **state)
@@ -167,10 +159,10 @@ static void a_file_that_was_moved_is_not_written_to(void **state)
 	AUTO(freep) char *path = database(), *away = xasprintf("%s/away.db", b.dir);
 	assert_int_equal(rename(path, away), 0);
 	add("e2");
-	assert_fine();
+	assert_fine(&a);
 	bench_restart(&b);
 	list();
-	assert_fine();
+	assert_fine(&a);
 	assert_int_equal(a.n, 1);
 	assert_string_equal(a.exports[0].id, "e2");
 }
@@ -185,7 +177,7 @@ static void a_newer_store_is_left_alone(void **state)
 	assert_int_equal(sqlite3_exec(other, "UPDATE schema_version SET version = 99", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(other);
 	list();
-	assert_fails("newer Husk");
+	assert_fault("newer Husk");
 }
 
 /* Of before stores had ids. */
@@ -206,7 +198,7 @@ static void an_older_store_is_brought_up_to_date(void **state)
 		SQLITE_OK);
 	sqlite3_close(other);
 	list();
-	assert_fine();
+	assert_fine(&a);
 	assert_non_null(store_id(b.store));
 }
 
@@ -229,20 +221,20 @@ static void a_server_that_is_not_there_is_named(void **state)
 {
 	use_url("%s", "postgresql://u:hunter2@127.0.0.1:1/db");
 	list();
-	assert_fails("127.0.0.1:1 (DATABASE_URL)");
+	assert_fault("127.0.0.1:1 (DATABASE_URL)");
 	assert_keeps_the_secret();
 	use_url("%s", "postgresql://u:hunter2@[broken/db?x");
 	list();
-	assert_fails("DATABASE_URL");
+	assert_fault("DATABASE_URL");
 	assert_keeps_the_secret();
 	use_url("%s", "mysql://u:hunter2@host/db");
 	list();
-	assert_fails("DATABASE_URL");
+	assert_fault("DATABASE_URL");
 	assert_keeps_the_secret();
 	/* A server's words may hold what it was given. */
 	use_url("%s&password=hunter2&options=-chunter2", bench_url);
 	list();
-	assert_fails("DATABASE_URL");
+	assert_fault("DATABASE_URL");
 	assert_keeps_the_secret();
 }
 
@@ -259,23 +251,23 @@ static void the_parts_of_an_address_will_do(void **state)
 	b.config.postgres_port = 5432;
 	bench_restart(&b);
 	add("e1");
-	assert_fine();
+	assert_fine(&a);
 	b.config.postgres_host = nobody;
 	b.config.postgres_port = 1;
 	bench_restart(&b);
 	list();
-	assert_fails("127.0.0.1:1 (POSTGRES_HOST)");
+	assert_fault("127.0.0.1:1 (POSTGRES_HOST)");
 }
 
 static void a_killed_server_is_found_again(void **state)
 {
 	add("e1");
-	assert_fine();
+	assert_fine(&a);
 	postgres_kill();
 	list();
-	assert_fails("cannot use Postgres at");
+	assert_fault("cannot use Postgres at");
 	list(); /* in the pause between two attempts: the same answer, at once */
-	assert_fails("cannot use Postgres at");
+	assert_fault("cannot use Postgres at");
 	store_execution_put(
 		b.store, &(struct execution_record){ .session = "s1", .seq = 1, .tool = "execute_code", .started = 1 });
 	postgres_restart();
@@ -284,7 +276,7 @@ static void a_killed_server_is_found_again(void **state)
 	do
 		ask_executions(&b, &a, "s1", 10);
 	while (!a.fail.kind && a.n == 0);
-	assert_fine();
+	assert_fine(&a);
 }
 
 /* A connection that the server closed meanwhile costs nobody an answer. */
@@ -294,7 +286,7 @@ static void a_restarted_server_is_not_noticed(void **state)
 	postgres_kill();
 	postgres_restart();
 	add("e2");
-	assert_fine();
+	assert_fine(&a);
 	list();
 	assert_int_equal(a.n, 2);
 }
@@ -309,14 +301,14 @@ static void a_stopped_server_costs_a_deadline(void **state)
 	int ticks = 0;
 	struct timer *timer = timer_new(b.loop, on_tick, &ticks);
 	add("e1");
-	assert_fine();
+	assert_fine(&a);
 	postgres_signal_all(SIGSTOP);
 	timer_start(timer, 1, 1);
 	list();
-	assert_fails("did not answer in time");
+	assert_fault("did not answer in time");
 	assert_true(ticks > 100); /* the loop went on meanwhile */
 	add("e2");		  /* a new connection, which is not answered either */
-	assert_fails("did not answer in time");
+	assert_fault("did not answer in time");
 	postgres_signal_all(SIGCONT);
 	timer_free(timer);
 	list_until_fine();
@@ -338,20 +330,8 @@ static const struct CMUnitTest on_postgres[] = {
 	TEST(a_stopped_server_costs_a_deadline),
 };
 
-static int start_postgres(void **state)
-{
-	bench_url = postgres_start();
-	return 0;
-}
-
-static int end_postgres(void **state)
-{
-	postgres_end();
-	return 0;
-}
-
 int main(void)
 {
 	return cmocka_run_group_tests_name("faults of SQLite", on_sqlite, NULL, NULL) +
-	       cmocka_run_group_tests_name("faults of Postgres", on_postgres, start_postgres, end_postgres);
+	       cmocka_run_group_tests_name("faults of Postgres", on_postgres, bench_start_postgres, bench_end_postgres);
 }

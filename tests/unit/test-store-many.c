@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "manager/store/store.h"
-#include "tests/unit/postgres-server.h"
 #include "tests/unit/store-bench.h"
 #include "tests/unit/unit.h"
 
@@ -218,20 +217,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(they_make_one_key),	  TEST(the_store_gets_one_id),
 };
 
-static int start_postgres(void **state)
-{
-	bench_url = postgres_start();
-	return 0;
-}
-
-static int end_postgres(void **state)
-{
-	postgres_end();
-	return 0;
-}
-
 int main(void)
 {
 	return cmocka_run_group_tests_name("many servers on SQLite", tests, NULL, NULL) +
-	       cmocka_run_group_tests_name("many servers on Postgres", tests, start_postgres, end_postgres);
+	       cmocka_run_group_tests_name("many servers on Postgres", tests, bench_start_postgres, bench_end_postgres);
 }

@@ -3,7 +3,6 @@
 
 #include "base/alloc.h"
 #include "manager/model/token.h"
-#include "tests/unit/postgres-server.h"
 #include "tests/unit/store-bench.h"
 #include "tests/unit/unit.h"
 
@@ -23,32 +22,19 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void assert_fine(void)
-{
-	if (a.fail.kind)
-		fail_msg("the store: %s", a.fail.message);
-}
-
-static void assert_fails(enum fail_kind kind, const char *words)
-{
-	assert_int_equal(a.fail.kind, kind);
-	if (!strstr(a.fail.message, words))
-		fail_msg("'%s' is not in: %s", words, a.fail.message);
-}
-
 /* --- the store --- */
 
 static void a_store_has_an_id_and_keeps_it(void **state)
 {
 	assert_null(store_id(b.store));
 	ask_identify(&b, &a);
-	assert_fine();
+	assert_fine(&a);
 	AUTO(freep) char *id = xstrdup(store_id(b.store));
 	assert_int_equal(strlen(id), TOKEN_SIZE - 1);
 	bench_restart(&b);
 	assert_null(store_id(b.store));
 	ask_sessions(&b, &a, NULL, true);
-	assert_fine();
+	assert_fine(&a);
 	assert_string_equal(store_id(b.store), id);
 }
 
@@ -82,7 +68,7 @@ static void claim(const char *id, const char *thread)
 {
 	struct session_record row = session(id, thread);
 	ask_claim(&b, &a, &row, &roomy);
-	assert_fine();
+	assert_fine(&a);
 }
 
 static void a_session_comes_back_as_it_was(void **state)
@@ -90,9 +76,9 @@ static void a_session_comes_back_as_it_was(void **state)
 	struct session_record row = session("s1", "t1");
 	row.busy = true;
 	ask_claim(&b, &a, &row, &roomy);
-	assert_fine();
+	assert_fine(&a);
 	ask_session(&b, &a, "s1");
-	assert_fine();
+	assert_fine(&a);
 	assert_int_equal(a.n, 1);
 	const struct session_record *r = a.sessions;
 	assert_string_equal(r->thread, "t1");
@@ -113,7 +99,7 @@ static void a_session_comes_back_as_it_was(void **state)
 	assert_int_equal(r->ended, 0);
 	assert_true(r->busy);
 	ask_session(&b, &a, "s2");
-	assert_fine();
+	assert_fine(&a);
 	assert_int_equal(a.n, 0);
 }
 
@@ -125,22 +111,22 @@ static void limits_hold(void **state)
 	claim("s1", "t1");
 	struct session_record row = session("s2", "t1");
 	ask_claim(&b, &a, &row, &one_each);
-	assert_fails(FAIL_LIMIT, "Maximum sessions per conversation (1) reached. Stop an existing session first.");
+	assert_fails(&a, FAIL_LIMIT, "Maximum sessions per conversation (1) reached. Stop an existing session first.");
 	assert_non_null(strstr(a.fail.hint, "CONTAINER_MAX_SESSIONS_PER_THREAD"));
 	assert_int_equal(a.n, 1);
 	assert_string_equal(a.sessions[0].id, "s1");
 	row.thread = "t2";
 	ask_claim(&b, &a, &row, &one_thread);
-	assert_fails(FAIL_LIMIT, "conversations");
+	assert_fails(&a, FAIL_LIMIT, "conversations");
 	assert_int_equal(a.n, 0);
 	ask_claim(&b, &a, &row, &one_each);
-	assert_fine();
+	assert_fine(&a);
 	row = session("s3", "t1");
 	ask_claim(&b, &a, &row, &two);
-	assert_fails(FAIL_LIMIT, "Maximum number of sessions (2) reached. Stop an existing session first.");
+	assert_fails(&a, FAIL_LIMIT, "Maximum number of sessions (2) reached. Stop an existing session first.");
 	assert_int_equal(a.n, 1);
 	ask_claim(&b, &a, &row, &one_thread);
-	assert_fine(); /* its thread has a session already */
+	assert_fine(&a); /* its thread has a session already */
 }
 
 static void an_ended_session_and_an_old_lease_hold_no_slot(void **state)
@@ -149,19 +135,19 @@ static void an_ended_session_and_an_old_lease_hold_no_slot(void **state)
 	struct session_record row = session("s1", "t1");
 	row.lease_until = store_now_ms() - 1;
 	ask_claim(&b, &a, &row, &one);
-	assert_fine();
+	assert_fine(&a);
 	row = session("s2", "t2");
 	ask_claim(&b, &a, &row, &one);
-	assert_fine();
+	assert_fine(&a);
 	row = session("s3", "t2");
 	ask_claim(&b, &a, &row, &one);
-	assert_fails(FAIL_LIMIT, "sessions (1)");
+	assert_fails(&a, FAIL_LIMIT, "sessions (1)");
 	ask_update(&b, &a,
 		   &(struct session_update){
 			   .id = "s2", .owner = "server-1", .fence = 1, .state = ROW_ENDED, .cause = "x" });
-	assert_fine();
+	assert_fine(&a);
 	ask_claim(&b, &a, &row, &one);
-	assert_fine();
+	assert_fine(&a);
 }
 
 static void an_update_changes_what_it_says(void **state)
@@ -172,7 +158,7 @@ static void an_update_changes_what_it_says(void **state)
 		.id = "s1", .owner = "server-1", .fence = 1, .lease_until = now + 9, .used = now + 5, .busy = true
 	};
 	ask_update(&b, &a, &u);
-	assert_fine();
+	assert_fine(&a);
 	ask_session(&b, &a, "s1");
 	assert_int_equal(a.sessions[0].state, ROW_STARTING);
 	assert_int_equal(a.sessions[0].lease_until, now + 9);
@@ -182,7 +168,7 @@ static void an_update_changes_what_it_says(void **state)
 	u.used = 1; /* use does not go back */
 	u.busy = false;
 	ask_update(&b, &a, &u);
-	assert_fine();
+	assert_fine(&a);
 	ask_session(&b, &a, "s1");
 	assert_int_equal(a.sessions[0].state, ROW_RUNNING);
 	assert_int_equal(a.sessions[0].used, now + 5);
@@ -191,10 +177,10 @@ static void an_update_changes_what_it_says(void **state)
 	u.state = ROW_ENDED;
 	u.cause = "stopped";
 	ask_update(&b, &a, &u);
-	assert_fine();
+	assert_fine(&a);
 	u.state = ROW_RUNNING; /* an ended one stays so */
 	ask_update(&b, &a, &u);
-	assert_fine();
+	assert_fine(&a);
 	ask_session(&b, &a, "s1");
 	assert_int_equal(a.sessions[0].state, ROW_ENDED);
 	assert_string_equal(a.sessions[0].cause, "stopped");
@@ -205,11 +191,11 @@ static void only_the_owner_updates(void **state)
 {
 	claim("s1", "t1");
 	ask_update(&b, &a, &(struct session_update){ .id = "s1", .owner = "server-2", .fence = 1 });
-	assert_fails(FAIL_FOREIGN, "s1");
+	assert_fails(&a, FAIL_FOREIGN, "s1");
 	ask_update(&b, &a, &(struct session_update){ .id = "s1", .owner = "server-1", .fence = 2 });
-	assert_fails(FAIL_FOREIGN, "s1");
+	assert_fails(&a, FAIL_FOREIGN, "s1");
 	ask_update(&b, &a, &(struct session_update){ .id = "none", .owner = "server-1", .fence = 1 });
-	assert_fails(FAIL_NOT_FOUND, "none");
+	assert_fails(&a, FAIL_NOT_FOUND, "none");
 }
 
 static void one_take_over_wins(void **state)
@@ -223,7 +209,7 @@ static void one_take_over_wins(void **state)
 			       .new_owner_pid = 7,
 			       .lease_until = 99 };
 	ask_take_over(&b, &a, &t);
-	assert_fine();
+	assert_fine(&a);
 	assert_int_equal(a.n, 1);
 	assert_string_equal(a.sessions[0].owner, "server-2");
 	assert_string_equal(a.sessions[0].owner_host, "other");
@@ -232,16 +218,16 @@ static void one_take_over_wins(void **state)
 	assert_int_equal(a.sessions[0].lease_until, 99);
 	t.new_owner = "server-3";
 	ask_take_over(&b, &a, &t);
-	assert_fine();
+	assert_fine(&a);
 	assert_int_equal(a.n, 0);
 	ask_update(&b, &a,
 		   &(struct session_update){
 			   .id = "s1", .owner = "server-2", .fence = 2, .state = ROW_ENDED, .cause = "x" });
-	assert_fine();
+	assert_fine(&a);
 	t.old_owner = "server-2";
 	t.old_fence = 2;
 	ask_take_over(&b, &a, &t); /* there is nothing to take */
-	assert_fine();
+	assert_fine(&a);
 	assert_int_equal(a.n, 0);
 }
 
@@ -252,7 +238,7 @@ static void sessions_are_listed_newest_first(void **state)
 		struct session_record row = session(ids[i], i == 1 ? "t2" : "t1");
 		row.created = 1000 + i;
 		ask_claim(&b, &a, &row, &roomy);
-		assert_fine();
+		assert_fine(&a);
 	}
 	ask_update(&b, &a,
 		   &(struct session_update){
@@ -267,7 +253,7 @@ static void sessions_are_listed_newest_first(void **state)
 	assert_int_equal(a.n, 1);
 	assert_string_equal(a.sessions[0].id, "s1");
 	ask_sessions(&b, &a, "t3", true);
-	assert_fine();
+	assert_fine(&a);
 	assert_int_equal(a.n, 0);
 }
 
@@ -301,7 +287,7 @@ static void executions_are_completed(void **state)
 					     .session = "s2", .seq = 1, .tool = "execute_code", .started = 12 });
 	ask_executions(&b, &a, "s2", 10); /* the queue is in order, but more records than one job carries may wait */
 	ask_executions(&b, &a, "s1", 10);
-	assert_fine();
+	assert_fine(&a);
 	assert_int_equal(a.n, 2);
 	assert_int_equal(a.executions[0].seq, 1);
 	assert_string_equal(a.executions[0].tool, "execute_code");
@@ -352,7 +338,7 @@ static void many_executions_arrive(void **state)
 	do
 		ask_executions(&b, &a, "s1", 2000);
 	while (!a.fail.kind && a.n < 1000);
-	assert_fine();
+	assert_fine(&a);
 	for (unsigned i = 0; i < 1000; i++)
 		assert_int_equal(a.executions[i].seq, i + 1);
 }
@@ -399,24 +385,24 @@ static void one_server_builds_a_set(void **state)
 {
 	struct set_record mine = set("k1", "server-1"), theirs = set("k1", "server-2");
 	ask_set_claim(&b, &a, &mine, 0);
-	assert_fine();
+	assert_fine(&a);
 	assert_true(a.yours);
 	assert_string_equal(a.sets[0].builder, "server-1");
 	ask_set_claim(&b, &a, &theirs, 0);
-	assert_fine();
+	assert_fine(&a);
 	assert_false(a.yours);
 	assert_string_equal(a.sets[0].builder, "server-1");
 	assert_null(a.sets[0].versions);
 	ask_set_built(&b, &a, &theirs);
-	assert_fails(FAIL_FOREIGN, "another server");
+	assert_fails(&a, FAIL_FOREIGN, "another server");
 	mine.builder_until += 5;
 	ask_set_built(&b, &a, &mine);
-	assert_fine();
+	assert_fine(&a);
 	mine.versions = "{\"pandas\":\"2.2.3\"}";
 	mine.size = 1000;
 	mine.built = 100;
 	ask_set_built(&b, &a, &mine);
-	assert_fine();
+	assert_fine(&a);
 	ask_set_claim(&b, &a, &theirs, 100);
 	assert_false(a.yours);
 	assert_null(a.sets[0].builder);
@@ -442,7 +428,7 @@ static void a_builder_that_is_gone_is_followed(void **state)
 	assert_true(a.yours);
 	mine.versions = "{}";
 	ask_set_built(&b, &a, &mine);
-	assert_fails(FAIL_FOREIGN, "another server");
+	assert_fails(&a, FAIL_FOREIGN, "another server");
 }
 
 static void a_pinned_set_does_not_age(void **state)
@@ -453,7 +439,7 @@ static void a_pinned_set_does_not_age(void **state)
 	mine.versions = "{}";
 	mine.built = 100;
 	ask_set_built(&b, &a, &mine);
-	assert_fine();
+	assert_fine(&a);
 	ask_set_claim(&b, &a, &theirs, 1000);
 	assert_false(a.yours);
 }
@@ -465,12 +451,12 @@ static void sets_are_listed_by_use(void **state)
 		struct set_record row = set(keys[i], "server-1");
 		row.used = 10 + i;
 		ask_set_claim(&b, &a, &row, 0);
-		assert_fine();
+		assert_fine(&a);
 	}
 	ask_set_used(&b, &a, "k1");
-	assert_fine();
+	assert_fine(&a);
 	ask_set_remove(&b, &a, "k2");
-	assert_fine();
+	assert_fine(&a);
 	ask_sets(&b, &a);
 	assert_int_equal(a.n, 2);
 	assert_string_equal(a.sets[0].key, "k3");
@@ -499,20 +485,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(sets_are_listed_by_use),
 };
 
-static int start_postgres(void **state)
-{
-	bench_url = postgres_start();
-	return 0;
-}
-
-static int end_postgres(void **state)
-{
-	postgres_end();
-	return 0;
-}
-
 int main(void)
 {
 	return cmocka_run_group_tests_name("sessions on SQLite", tests, NULL, NULL) +
-	       cmocka_run_group_tests_name("sessions on Postgres", tests, start_postgres, end_postgres);
+	       cmocka_run_group_tests_name("sessions on Postgres", tests, bench_start_postgres, bench_end_postgres);
 }
