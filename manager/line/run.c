@@ -1,4 +1,4 @@
-#include "manager/line/run.h"
+#include "manager/line/run-private.h"
 
 #include "base/alloc.h"
 #include "manager/model/cause.h"
@@ -16,38 +16,7 @@
 /* How long PID 1 may take to say what there is so far. */
 #define TAKE_MS 5000
 
-enum patience {
-	TO_THE_END, /* the timer is the guard */
-	UNTIL_BEGUN, /* behind a run that nobody waits for: when the timer fires and it has not begun, the caller is told */
-	FOR_A_WHILE, /* the timer is the caller's */
-};
-
-struct run {
-	struct list node;
-	struct dispatch *dispatch;
-	uint32_t call;
-	enum run_kind kind;
-	uint64_t timeout_seconds; /* 0 = a former server's, not known */
-	uint64_t started_ms;
-	uint64_t began_ms; /* when it was the first of its kind, about when PID 1 began to run it; 0 = not yet */
-	struct run_waiter *waiter; /* NULL = it is kept, or abandoned */
-	enum patience patience;
-	bool sent;	    /* on whichever connection: from then on it may have run */
-	bool abandoned;	    /* the end is acknowledged and nobody is told */
-	bool ended;	    /* its end is in `result` */
-	bool taking;	    /* PID 1 was asked for what there is so far */
-	bool after_kept;    /* when it was sent, one was kept that it might have to wait for */
-	bool beside;	    /* a command that has left the queue */
-	uint32_t told;	    /* the last mark that somebody was told of */
-	uint64_t asked_ms;  /* when PID 1 was asked for a sign of life, since its end is late; 0 = not yet */
-	struct buf request; /* the frame that starts it, sent again if a broken connection swallowed it */
-	struct collect *collect;
-	struct timer *timer;
-	struct run_result
-		result; /* pieces that PID 1 has marked off and nobody was told of; all of it once it has ended */
-};
-
-static struct run *find(struct dispatch *c, uint64_t call)
+struct run *run_find(struct dispatch *c, uint64_t call)
 {
 	list_for_each(run, &c->runs, struct run, node)
 		if (run->call == call)
@@ -68,7 +37,7 @@ static void note_beginnings(struct dispatch *c)
 	}
 }
 
-static void run_free(struct run *run)
+void run_free(struct run *run)
 {
 	list_remove(&run->node);
 	buf_release(&run->request);
@@ -78,7 +47,7 @@ static void run_free(struct run *run)
 	free(run);
 }
 
-static struct run_waiter *take_waiter(struct run *run)
+struct run_waiter *run_take_waiter(struct run *run)
 {
 	struct run_waiter *w = take_ptr(run->waiter);
 	if (w)
@@ -126,8 +95,6 @@ static void tell_kept(struct dispatch *c, struct run_result *result, const struc
 	}
 }
 
-static struct run *new_run(struct dispatch *c, uint32_t call, enum run_kind kind);
-
 /* A replay starts over, also of a run that had ended before the connection broke. */
 static struct run *begin_again(struct dispatch *c, struct run *run, const struct wire_frame *frame)
 {
@@ -136,7 +103,7 @@ static struct run *begin_again(struct dispatch *c, struct run *run, const struct
 	if (!run && (frame->call > c->last_earlier || c->version >= 3))
 		return NULL;
 	if (!run)
-		run = new_run(c, frame->call, call.kind);
+		run = run_new(c, frame->call, call.kind);
 	run_result_release(&run->result);
 	run->ended = false;
 	run->told = MAX(run->told, call.told);
@@ -163,7 +130,7 @@ static void name_timeout(struct run_result *r, uint64_t timeout_seconds)
 static void answer_end(struct run *run)
 {
 	AUTO(run_result_release) struct run_result result = take_result(run);
-	struct run_waiter *w = take_waiter(run);
+	struct run_waiter *w = run_take_waiter(run);
 	struct dispatch *c = run->dispatch;
 	name_timeout(&result, run->timeout_seconds);
 	if (w && run->kind != RUN_INSTALL)
@@ -177,7 +144,7 @@ static void answer_end(struct run *run)
 static void answer_running(struct run *run)
 {
 	AUTO(run_result_release) struct run_result result = take_result(run);
-	struct run_waiter *w = take_waiter(run);
+	struct run_waiter *w = run_take_waiter(run);
 	result.ending = ENDING_RUNNING;
 	if (!result.stdout_text)
 		result.stdout_text = xstrdup("");
@@ -190,7 +157,7 @@ static void answer_running(struct run *run)
 
 static void fail_run(struct run *run, const struct fail *f)
 {
-	struct run_waiter *w = take_waiter(run);
+	struct run_waiter *w = run_take_waiter(run);
 	run_free(run);
 	if (w)
 		w->on_end(w, NULL, f);
@@ -339,7 +306,7 @@ static void on_timer(void *ctx)
 
 /* --- life -------------------------------------------------------------------------------------------------------- */
 
-static struct run *new_run(struct dispatch *c, uint32_t call, enum run_kind kind)
+struct run *run_new(struct dispatch *c, uint32_t call, enum run_kind kind)
 {
 	struct run *run = new0(struct run);
 	run->dispatch = c;
@@ -352,7 +319,7 @@ static struct run *new_run(struct dispatch *c, uint32_t call, enum run_kind kind
 	return run;
 }
 
-static void send_run(struct run *run)
+void run_send(struct run *run)
 {
 	run->sent = true;
 	dispatch_send(run->dispatch, &run->request);
@@ -427,7 +394,7 @@ uint32_t run_start(struct dispatch *c, const struct run_spec *spec, struct run_w
 			  spec->kind == RUN_TERMINAL ? "command" : "code", spec->len, CODE_BYTES_MAX);
 		return 0;
 	}
-	struct run *run = new_run(c, dispatch_number(c), spec->kind);
+	struct run *run = run_new(c, dispatch_number(c), spec->kind);
 	run->timeout_seconds = spec->timeout_seconds;
 	run->request = request;
 	request = (struct buf){ 0 };
@@ -439,106 +406,8 @@ uint32_t run_start(struct dispatch *c, const struct run_spec *spec, struct run_w
 	c->used_ms = loop_now_ms();
 	/* PID 1 takes rising numbers only: before its hello, older runs may have to go first. */
 	if (c->open)
-		send_run(run);
+		run_send(run);
 	return run->call;
-}
-
-static struct run *find_kept(struct dispatch *c, uint64_t number, struct fail *f)
-{
-	struct run *run = find(c, number);
-	unsigned long long shown = number;
-	if (run && !run->abandoned)
-		return run;
-	if (number > c->last_call)
-		cause_set(f, FAIL_INVALID, CAUSE_NO_RUN, "there is no run %llu in this session", shown);
-	else
-		cause_set(f, FAIL_INVALID, CAUSE_RUN_TOLD, "run %llu has ended, and an answer has told of it", shown);
-	return NULL;
-}
-
-struct run_state *runs_list(const struct dispatch *c, size_t *ret_n)
-{
-	struct run_state *v = xcalloc(list_length(&c->runs) + 1, sizeof(*v));
-	size_t n = 0;
-	list_for_each(run, &c->runs, struct run, node)
-		if (!run->abandoned)
-			v[n++] = (struct run_state){ .number = run->call,
-						     .kind = run->kind,
-						     .ended = run->ended,
-						     .waited = run->waiter != NULL,
-						     .begun = run->began_ms != 0,
-						     .age_ms = loop_now_ms() - run->started_ms };
-	*ret_n = n;
-	return v;
-}
-
-int run_kind(struct dispatch *c, uint64_t number, enum run_kind *ret, struct fail *f)
-{
-	const struct run *run = find_kept(c, number, f);
-	if (!run)
-		return -1;
-	*ret = run->kind;
-	return 0;
-}
-
-int run_join(struct dispatch *c, uint64_t number, uint64_t wait_ms, struct run_waiter *w, struct fail *f)
-{
-	struct run *run = find_kept(c, number, f);
-	if (!run)
-		return -1;
-	if (run->waiter)
-		return cause_set(f, FAIL_BUSY, CAUSE_RUN_WAITED,
-				 "another call waits for run %llu and will have its output",
-				 (unsigned long long)number);
-	run->waiter = w;
-	w->run = run;
-	run->patience = FOR_A_WHILE;
-	c->used_ms = loop_now_ms();
-	timer_start(run->timer, run->ended ? 0 : wait_ms, 0);
-	return 0;
-}
-
-void run_interrupt(struct dispatch *c, uint64_t number)
-{
-	dispatch_send_frame(c, FRAME_INTERRUPT, (uint32_t)number);
-}
-
-void run_leave(struct run_waiter *w)
-{
-	if (w->run)
-		(void)take_waiter(w->run);
-}
-
-void run_abandon(struct run_waiter *w)
-{
-	struct run *run = w->run;
-	if (!run)
-		return;
-	(void)take_waiter(run);
-	run->abandoned = true;
-	if (run->dispatch->open)
-		dispatch_send_frame(run->dispatch, FRAME_INTERRUPT, run->call);
-}
-
-void runs_inherit(struct dispatch *c, const struct wire_hello *hello)
-{
-	for (size_t i = 0; i < hello->n_calls; i++)
-		if (!find(c, hello->calls[i].number))
-			(void)new_run(c, hello->calls[i].number, hello->calls[i].kind);
-}
-
-void runs_resume(struct dispatch *c, uint32_t last_known)
-{
-	list_for_each(run, &c->runs, struct run, node) {
-		bool known = run->call <= last_known;
-		run->taking = false; /* asked of a connection that is gone */
-		if (run->abandoned && !known)
-			run_free(run);
-		else if (run->abandoned)
-			dispatch_send_frame(c, FRAME_INTERRUPT, run->call);
-		else if (!known && run->request.len)
-			send_run(run);
-	}
 }
 
 /* --- frames ------------------------------------------------------------------------------------------------------ */
@@ -642,7 +511,7 @@ static int on_mark(struct run *run, const struct wire_frame *frame)
 
 int runs_frame(struct dispatch *c, const struct wire_frame *frame)
 {
-	struct run *run = find(c, frame->call);
+	struct run *run = run_find(c, frame->call);
 	if (frame->type == FRAME_CALL)
 		run = begin_again(c, run, frame);
 	/* The replay of a call that we gave up on: its end lets PID 1 forget it. */
@@ -674,7 +543,7 @@ bool runs_busy(const struct dispatch *c)
 void runs_release(struct dispatch *c)
 {
 	list_for_each(run, &c->runs, struct run, node) {
-		(void)take_waiter(run);
+		(void)run_take_waiter(run);
 		run_free(run);
 	}
 }

@@ -1,0 +1,102 @@
+/* Who waits for a run: how callers come to it, leave it, and find what a former server has left. */
+#include "base/alloc.h"
+#include "manager/line/run-private.h"
+#include "manager/model/cause.h"
+
+static struct run *find_kept(struct dispatch *c, uint64_t number, struct fail *f)
+{
+	struct run *run = run_find(c, number);
+	unsigned long long shown = number;
+	if (run && !run->abandoned)
+		return run;
+	if (number > c->last_call)
+		cause_set(f, FAIL_INVALID, CAUSE_NO_RUN, "there is no run %llu in this session", shown);
+	else
+		cause_set(f, FAIL_INVALID, CAUSE_RUN_TOLD, "run %llu has ended, and an answer has told of it", shown);
+	return NULL;
+}
+
+struct run_state *runs_list(const struct dispatch *c, size_t *ret_n)
+{
+	struct run_state *v = xcalloc(list_length(&c->runs) + 1, sizeof(*v));
+	size_t n = 0;
+	list_for_each(run, &c->runs, struct run, node)
+		if (!run->abandoned)
+			v[n++] = (struct run_state){ .number = run->call,
+						     .kind = run->kind,
+						     .ended = run->ended,
+						     .waited = run->waiter != NULL,
+						     .begun = run->began_ms != 0,
+						     .age_ms = loop_now_ms() - run->started_ms };
+	*ret_n = n;
+	return v;
+}
+
+int run_kind(struct dispatch *c, uint64_t number, enum run_kind *ret, struct fail *f)
+{
+	const struct run *run = find_kept(c, number, f);
+	if (!run)
+		return -1;
+	*ret = run->kind;
+	return 0;
+}
+
+int run_join(struct dispatch *c, uint64_t number, uint64_t wait_ms, struct run_waiter *w, struct fail *f)
+{
+	struct run *run = find_kept(c, number, f);
+	if (!run)
+		return -1;
+	if (run->waiter)
+		return cause_set(f, FAIL_BUSY, CAUSE_RUN_WAITED,
+				 "another call waits for run %llu and will have its output",
+				 (unsigned long long)number);
+	run->waiter = w;
+	w->run = run;
+	run->patience = FOR_A_WHILE;
+	c->used_ms = loop_now_ms();
+	timer_start(run->timer, run->ended ? 0 : wait_ms, 0);
+	return 0;
+}
+
+void run_interrupt(struct dispatch *c, uint64_t number)
+{
+	dispatch_send_frame(c, FRAME_INTERRUPT, (uint32_t)number);
+}
+
+void run_leave(struct run_waiter *w)
+{
+	if (w->run)
+		(void)run_take_waiter(w->run);
+}
+
+void run_abandon(struct run_waiter *w)
+{
+	struct run *run = w->run;
+	if (!run)
+		return;
+	(void)run_take_waiter(run);
+	run->abandoned = true;
+	if (run->dispatch->open)
+		dispatch_send_frame(run->dispatch, FRAME_INTERRUPT, run->call);
+}
+
+void runs_inherit(struct dispatch *c, const struct wire_hello *hello)
+{
+	for (size_t i = 0; i < hello->n_calls; i++)
+		if (!run_find(c, hello->calls[i].number))
+			(void)run_new(c, hello->calls[i].number, hello->calls[i].kind);
+}
+
+void runs_resume(struct dispatch *c, uint32_t last_known)
+{
+	list_for_each(run, &c->runs, struct run, node) {
+		bool known = run->call <= last_known;
+		run->taking = false; /* asked of a connection that is gone */
+		if (run->abandoned && !known)
+			run_free(run);
+		else if (run->abandoned)
+			dispatch_send_frame(c, FRAME_INTERRUPT, run->call);
+		else if (!known && run->request.len)
+			run_send(run);
+	}
+}
