@@ -68,6 +68,10 @@ static char *wanted(const struct arg *a)
 		return xstrdup("an integer");
 	case ARG_BOOL:
 		return xstrdup("true or false");
+	case ARG_NUMBER:
+		return xstrdup("a number above 0");
+	case ARG_SIZE:
+		return xstrdup("a size above 0 with its unit, m or g");
 	case ARG_OBJECT:
 		return xstrdup("an object");
 	case ARG_LIST:
@@ -169,6 +173,45 @@ static void decode_bool(const struct arg *a, json_t *v, void *at, json_t *proble
 		add_mismatch(problems, "bool_type", a, v);
 }
 
+static void decode_number(const struct arg *a, json_t *v, void *at, json_t *problems)
+{
+	double value = json_number_value(v);
+	if (json_is_string(v) && parse_decimal(json_string_value(v), &value) < 0)
+		value = 0;
+	if (value > 0)
+		*(double *)at = value;
+	else
+		add_mismatch(problems, "number_type", a, v);
+}
+
+/* As settings have it, and as people write it: "4g", "4G", "4GB", "4 GiB". */
+static bool size_of(const char *text, uint64_t *ret)
+{
+	char plain[32];
+	size_t n = 0;
+	for (; *text && n < sizeof(plain) - 1; text++)
+		if (*text != ' ')
+			plain[n++] = *text;
+	if (*text)
+		return false;
+	if (n > 1 && (plain[n - 1] | 0x20) == 'b' && !(plain[n - 2] >= '0' && plain[n - 2] <= '9'))
+		n -= n > 2 && plain[n - 2] == 'i' ? 2 : 1;
+	plain[n] = '\0';
+	return parse_size(plain, ret) == 0;
+}
+
+static void decode_size(const struct arg *a, json_t *v, void *at, json_t *problems)
+{
+	uint64_t value = 0;
+	int64_t bytes;
+	if (json_is_string(v) && size_of(json_string_value(v), &value) && value)
+		*(uint64_t *)at = value;
+	else if (json_is_number(v) && integer_of(v, &bytes) && bytes > 0)
+		*(uint64_t *)at = (uint64_t)bytes;
+	else
+		add_mismatch(problems, "size_type", a, v);
+}
+
 /* Problems of an entry, reported as "files[2]: …". */
 static void add_entry_problems(const struct arg *a, size_t i, json_t *found, json_t *problems)
 {
@@ -227,6 +270,12 @@ static void decode_one(const struct arg *a, json_t *v, void *at, json_t *problem
 		break;
 	case ARG_BOOL:
 		decode_bool(a, v, at, problems);
+		break;
+	case ARG_NUMBER:
+		decode_number(a, v, at, problems);
+		break;
+	case ARG_SIZE:
+		decode_size(a, v, at, problems);
 		break;
 	case ARG_OBJECT:
 		if (json_is_object(v))
@@ -315,6 +364,8 @@ static json_t *default_of(const struct arg *a, const void *defaults)
 		return json_integer(*(const int64_t *)at);
 	case ARG_BOOL:
 		return json_boolean(*(const bool *)at);
+	case ARG_NUMBER:
+	case ARG_SIZE:
 	case ARG_OBJECT:
 	case ARG_LIST:
 	case ARG_TEXTS:
@@ -326,8 +377,8 @@ static json_t *default_of(const struct arg *a, const void *defaults)
 static json_t *property(const struct arg *a, const void *defaults)
 {
 	static const char *const types[] = {
-		[ARG_STRING] = "string", [ARG_INT] = "integer", [ARG_BOOL] = "boolean",
-		[ARG_OBJECT] = "object", [ARG_LIST] = "array",	[ARG_TEXTS] = "object",
+		[ARG_STRING] = "string", [ARG_INT] = "integer",	  [ARG_BOOL] = "boolean", [ARG_NUMBER] = "number",
+		[ARG_SIZE] = "string",	 [ARG_OBJECT] = "object", [ARG_LIST] = "array",	  [ARG_TEXTS] = "object",
 	};
 	json_t *p = json_pack("{s:s}", "type", types[a->type]);
 	if (a->type == ARG_TEXTS)

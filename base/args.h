@@ -20,6 +20,8 @@ enum arg_type {
 	ARG_BOOL,   /* bool */
 	ARG_OBJECT, /* json_t *: borrowed */
 	ARG_LIST,   /* json_t *: borrowed; a non-empty list of objects that match the table `item` */
+	ARG_NUMBER, /* double: above 0 */
+	ARG_SIZE,   /* uint64_t: bytes, above 0, from "4g", "512m" or a plain number of bytes */
 	ARG_TEXTS,  /* json_t *: borrowed; an object whose values are strings without NULs, or null for "" */
 };
 

@@ -50,6 +50,27 @@ int parse_size(const char *s, uint64_t *ret)
 	return 0;
 }
 
+int parse_decimal(const char *s, double *ret)
+{
+	uint64_t whole, digits = 0;
+	double scale = 1;
+	int r = parse_digits(&s, &whole);
+	if (r < 0)
+		return r;
+	if (*s == '.') {
+		const char *start = ++s;
+		r = parse_digits(&s, &digits);
+		if (r < 0)
+			return r;
+		for (; start < s; start++)
+			scale *= 10;
+	}
+	if (*s)
+		return -EINVAL;
+	*ret = (double)whole + (double)digits / scale;
+	return 0;
+}
+
 int parse_bool(const char *s, bool *ret)
 {
 	static const char *const yes[] = { "true", "yes", "on", "1" };

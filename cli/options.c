@@ -18,7 +18,7 @@ static const struct {
 	{ "doctor", VERB_DOCTOR, "check the engine, images, folders and settings, and say what to do",
 	  "[--env-file FILE] [--json] [--probe]" },
 	{ "run", VERB_RUN, "run a program in a fresh sandbox, as if it ran here",
-	  "[--language L] [-d NAME==VERSION]... [--env NAME=VALUE]... [--file PATH]... [--export PATH]... [--timeout S] FILE|- [ARG]..." },
+	  "[--language L] [-d NAME==VERSION]... [--env NAME=VALUE]... [--file PATH]... [--export PATH]... [--timeout S] [--memory SIZE] [--cpus N] [--disk SIZE] FILE|- [ARG]..." },
 	{ "setup", VERB_SETUP, "install and start an engine if none answers, and build the images",
 	  "[--env-file FILE] [--runtime NAME] [--engine-only]" },
 	{ "ps", VERB_PS, "list the sessions of all servers of this user", "[--env-file FILE] [--json] [--watch]" },
@@ -58,6 +58,9 @@ void options_usage(FILE *to)
 	      "  --file PATH      run: a file or folder to have in /workspace\n"
 	      "  --export PATH    run: a file or folder of the sandbox to bring here afterwards\n"
 	      "  --timeout S      run: seconds that it may take, at most 300\n"
+	      "  --memory SIZE    run: more or less memory than the settings say, such as 4g\n"
+	      "  --cpus N         run: likewise, CPUs\n"
+	      "  --disk SIZE      run: likewise, in the home directory\n"
 	      "  --help           this text\n"
 	      "  --version        name and version\n"
 	      "\n"
@@ -92,6 +95,9 @@ static const struct option longs[] = {
 	{ "file", required_argument, NULL, 'F' },
 	{ "export", required_argument, NULL, 'X' },
 	{ "timeout", required_argument, NULL, 'T' },
+	{ "memory", required_argument, NULL, 'M' },
+	{ "cpus", required_argument, NULL, 'C' },
+	{ "disk", required_argument, NULL, 'D' },
 	{ "runtime", required_argument, NULL, 'r' },
 	{ "engine-only", no_argument, NULL, 'o' },
 	{ "help", no_argument, NULL, 'h' },
@@ -145,7 +151,8 @@ static int check(const struct options *o, struct fail *f)
 		return fail_set(f, FAIL_INVALID, "stop needs the id of a session, or --all");
 	if (o->verb == VERB_HISTORY && !o->session && !o->verify)
 		return fail_set(f, FAIL_INVALID, "history needs the id of a session, or --verify");
-	bool for_run = o->language || o->timeout || o->dependencies.n || o->env.n || o->files.n || o->exports.n;
+	bool for_run = o->language || o->timeout || o->dependencies.n || o->env.n || o->files.n || o->exports.n ||
+		       o->memory || o->disk || o->cpus > 0;
 	if (for_run && o->verb != VERB_RUN)
 		return fail_set(f, FAIL_INVALID, "one of these options is for run only");
 	if ((o->runtime || o->engine_only) && o->verb != VERB_SETUP)
@@ -173,6 +180,20 @@ static int take_timeout(struct options *o, const char *text, struct fail *f)
 	return 0;
 }
 
+static int take_size(uint64_t *ret, const char *option, const char *text, struct fail *f)
+{
+	if (parse_size(text, ret) < 0 || !*ret)
+		return fail_set(f, FAIL_INVALID, "--%s '%s' is not a size above 0, such as 512m or 4g", option, text);
+	return 0;
+}
+
+static int take_cpus(struct options *o, const char *text, struct fail *f)
+{
+	if (parse_decimal(text, &o->cpus) < 0 || !(o->cpus > 0))
+		return fail_set(f, FAIL_INVALID, "--cpus '%s' is not a number above 0, such as 2 or 0.5", text);
+	return 0;
+}
+
 /* Those of run. */
 static int take_run_option(struct options *o, int c, struct fail *f)
 {
@@ -191,6 +212,12 @@ static int take_run_option(struct options *o, int c, struct fail *f)
 	case 'X':
 		strv_add(&o->exports, optarg);
 		return 0;
+	case 'M':
+		return take_size(&o->memory, "memory", optarg, f);
+	case 'D':
+		return take_size(&o->disk, "disk", optarg, f);
+	case 'C':
+		return take_cpus(o, optarg, f);
 	default:
 		return take_timeout(o, optarg, f);
 	}

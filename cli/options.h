@@ -38,6 +38,8 @@ struct options {
 	const char *program;	      /* - = standard input */
 	const char *const *arguments; /* NULL-terminated, the program first */
 	uint64_t timeout;	      /* seconds; 0 = as long as may be */
+	uint64_t memory, disk;	      /* bytes; 0 = as the settings say, like cpus */
+	double cpus;
 	struct strv dependencies, env, files, exports;
 };
 

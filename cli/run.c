@@ -366,15 +366,18 @@ static void on_install_output(void *ctx UNUSED, const char *text, size_t n)
 static void create(struct run_verb *r)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	struct create_request request = { .runtime = r->runtime,
-					  .network = r->config.network_enabled,
-					  .dependencies = r->dependencies,
-					  .n_dependencies = r->dependency_text.n / 2,
-					  .env = r->env,
-					  .n_env = r->env_text.n / 2,
-					  .on_output = on_install_output,
-					  .on_done = on_created,
-					  .ctx = r };
+	struct create_request request = {
+		.runtime = r->runtime,
+		.network = r->config.network_enabled,
+		.dependencies = r->dependencies,
+		.n_dependencies = r->dependency_text.n / 2,
+		.env = r->env,
+		.n_env = r->env_text.n / 2,
+		.limits = { .memory = r->options->memory, .disk = r->options->disk, .cpus = r->options->cpus },
+		.on_output = on_install_output,
+		.on_done = on_created,
+		.ctx = r
+	};
 	began(r, manager_create(r->conversation, &request, &f), &f);
 }
 

@@ -185,6 +185,9 @@ struct husk_session {
 	const char *owner;     /* "process 123 on box" */
 	uint64_t left_seconds; /* until its hard lifetime ends */
 	uint64_t memory;       /* bytes; 0 = not known */
+	/* What it may have: bytes of memory, bytes of its home directory on disk, CPUs. */
+	uint64_t memory_limit, disk_limit;
+	double cpus;
 };
 void husk_session_free(struct husk_session *s);
 
@@ -203,6 +206,10 @@ struct husk_create {
 	const char *const *env;
 	/* Where they start: absolute, or from /workspace; NULL = /workspace. */
 	const char *cwd;
+	/* What it may have, in bytes of memory, bytes of its home directory on disk, and CPUs: 0 = as the settings say; more than
+	 * CONTAINER_MEMORY_MAX, CONTAINER_DISK_MAX and CONTAINER_CPUS_MAX allow is refused. */
+	uint64_t memory, disk;
+	double cpus;
 };
 /* It runs when this returns. options NULL = a Python session. */
 struct husk_error *husk_create(struct husk_conversation *c, const struct husk_create *options,

@@ -119,6 +119,7 @@ struct husk_error *husk_create(struct husk_conversation *conversation, const str
 					     .env = env.v,
 					     .n_env = env.n,
 					     .cwd = o->cwd,
+					     .limits = { .memory = o->memory, .disk = o->disk, .cpus = o->cpus },
 					     .on_output = o->on_output ? on_install_output : NULL,
 					     .on_done = on_created,
 					     .ctx = &c };

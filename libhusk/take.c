@@ -10,6 +10,13 @@ struct owned_session {
 	struct pool pool;
 };
 
+static void take_limits(struct husk_session *s, const struct limits *limits)
+{
+	s->memory_limit = limits->memory;
+	s->disk_limit = limits->home;
+	s->cpus = limits_cpus(limits);
+}
+
 static void fill_session(struct pool *p, struct husk_session *s, const struct session_info *info)
 {
 	s->id = pool_text(p, info->id);
@@ -18,6 +25,7 @@ static void fill_session(struct pool *p, struct husk_session *s, const struct se
 	s->dependencies = pool_text(p, info->dependencies);
 	s->age_seconds = info->age_seconds;
 	s->idle_seconds = info->idle_seconds;
+	take_limits(s, &info->limits);
 }
 
 struct husk_session *take_session(const struct session_info *info)
@@ -77,6 +85,7 @@ struct husk_sessions *take_listed(const struct listed_session *v, size_t n, cons
 		s->idle_seconds = v[i].idle_seconds;
 		s->left_seconds = v[i].left_seconds;
 		s->memory = v[i].has_memory ? v[i].memory : 0;
+		take_limits(s, &v[i].limits);
 	}
 	list->unsure = unsure ? pool_text(&o->pool, unsure->message) : NULL;
 	return list;

@@ -15,6 +15,7 @@
 #include "manager/model/config.h"
 #include "manager/model/env.h"
 #include "manager/model/files.h"
+#include "manager/model/limits.h"
 #include "manager/model/look.h"
 #include "manager/model/result.h"
 #include "manager/model/runtime.h"
@@ -61,6 +62,7 @@ struct session_info {
 	uint64_t idle_seconds;
 	const char *dependencies; /* JSON, name -> version as installed; NULL if there are none */
 	const char *transport;	  /* how its PID 1 is reached: "socket", "exec"; NULL = not known */
+	struct limits limits;
 };
 /* Each session of the conversation that this manager has, oldest first. */
 void conversation_each_session(struct conversation *c, void (*fn)(void *ctx, const struct session_info *info),
@@ -78,7 +80,8 @@ struct create_request {
 	bool network;
 	const struct dependency *dependencies;
 	size_t n_dependencies;
-	const struct env_var *env; /* of its interpreter and all its commands */
+	struct limits_wanted limits; /* other than the settings' */
+	const struct env_var *env;   /* of its interpreter and all its commands */
 	size_t n_env;
 	const char *cwd; /* where they start: absolute, or from /workspace; NULL = /workspace */
 	/* What the installer says, as it says it; may be NULL. */
@@ -204,6 +207,7 @@ struct listed_session {
 	uint64_t age_seconds, idle_seconds, left_seconds; /* left: until its hard lifetime ends */
 	bool has_memory;
 	uint64_t memory; /* bytes */
+	struct limits limits;
 };
 struct list_request {
 	/* Oldest first. f: nothing could be listed. unsure: the engine did not answer, so that the list is the store's alone. */

@@ -171,7 +171,7 @@ char *next_step_after_run(const struct run_result *run, const struct run_terms *
 				      xstrdup(left);
 	case ENDING_OOM:
 		return xasprintf(
-			"It needed more than %s. %s Work on smaller pieces, delete what is no longer needed, or read data in chunks before trying again.",
+			"It needed more than %s. %s Work on smaller pieces, delete what is no longer needed, or read data in chunks before trying again; create_session takes a larger `memory`.",
 			memory, left);
 	case ENDING_KERNEL_DIED:
 		return xasprintf(
@@ -183,13 +183,13 @@ char *next_step_after_run(const struct run_result *run, const struct run_terms *
 	case ENDING_ERROR:
 		if (run->cause == CAUSE_DISK)
 			return xstrdup(
-				"The home directory may take CONTAINER_HOME_SIZE. Delete what is no longer needed in it (~/.cache, "
+				"The home directory may take CONTAINER_HOME_SIZE, or `disk` of create_session. Delete what is no longer needed in it (~/.cache, "
 				"~/.tmp) before anything else. Packages take no room there when create_session installs them: name them "
 				"in `dependencies`; for PyTorch ask for the CPU build (pip install --index-url with its /whl/cpu).");
 		if (ran_out_of_space(run))
 			return xstrdup(
 				"A directory of the session is full: /workspace and /tmp are in memory, each as large as "
-				"CONTAINER_TMPFS_SIZE (see `df -h`). Delete what is no longer needed, or keep large files below the home "
+				"`df -h` says, and grow with `memory` of create_session. Delete what is no longer needed, or keep large files below the home "
 				"directory, which is on disk. Packages take no room when create_session installs them: name them in "
 				"`dependencies`.");
 		break;

@@ -106,6 +106,8 @@ static void info_done(void *ctx, const struct session_details *d, const struct f
 	json_object_set_new(o, "idle_seconds_left", json_integer((json_int_t)d->idle_left_seconds));
 	if (versions)
 		json_object_set_new(o, "dependencies", versions);
+	if (d->session.limits.cpu_quota)
+		json_object_set_new(o, "cpus", json_real(limits_cpus(&d->session.limits)));
 	json_object_set_new(o, "runs", runs_fields(d));
 	add_look(o, d->look);
 	tools_reply_fields(call, o);

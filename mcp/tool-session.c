@@ -12,6 +12,8 @@ struct create_args {
 	json_t *dependencies;
 	json_t *env;
 	const char *cwd;
+	uint64_t memory, disk;
+	double cpus;
 };
 
 struct stop_args {
@@ -56,6 +58,16 @@ static const char *language_choice(size_t i)
 			.example = "\"/tmp\""                                                                          \
 	}
 
+#define LIMIT_ARGS                                                                                                     \
+	{ "memory", ARG_SIZE, offsetof(struct create_args, memory),                                                    \
+	  .description = "For a bigger or smaller job, e.g. \"4g\". /workspace and /tmp grow with it.",                \
+	  .example = "\"4g\"" },                                                                                       \
+		{ "cpus", ARG_NUMBER, offsetof(struct create_args, cpus), .example = "2" },                            \
+	{                                                                                                              \
+		"disk", ARG_SIZE, offsetof(struct create_args, disk),                                                  \
+			.description = "Of the home directory, e.g. \"10g\".", .example = "\"10g\""                    \
+	}
+
 static const struct arg create_table[] = {
 	LANGUAGE_ARG,
 	NETWORK_ARG(0),
@@ -63,6 +75,7 @@ static const struct arg create_table[] = {
 		"Packages to install before the session starts: name to version, \"\" for any. The set is kept."),
 	ENV_ARG,
 	CWD_ARG,
+	LIMIT_ARGS,
 	{ 0 },
 };
 
@@ -74,6 +87,7 @@ static const struct arg offline_create_table[] = {
 		"Packages that the session is to have: name to version, \"\" for any. There is no network: only sets that were installed before can be had."),
 	ENV_ARG,
 	CWD_ARG,
+	LIMIT_ARGS,
 	{ 0 },
 };
 
@@ -164,6 +178,10 @@ static void create_done(void *ctx, const struct create_result *result, const str
 	json_t *fields = json_pack("{s:b, s:o, s:o, s:o, s:b, s:o}", "success", 1, "session_id", json_text(info->id),
 				   "runtime", json_text(info->runtime), "status", json_text(info->status), "network",
 				   args->network, "dependencies", versions ? versions : json_object());
+	if (args->memory || args->disk || args->cpus > 0)
+		json_object_set_new(fields, "limits",
+				    json_pack("{s:I, s:f, s:I}", "memory", (json_int_t)info->limits.memory, "cpus",
+					      limits_cpus(&info->limits), "disk", (json_int_t)info->limits.home));
 	if (result->note)
 		json_object_set_new(fields, "note", json_text(result->note));
 	tools_reply_fields(call, fields);
@@ -201,18 +219,20 @@ static struct op *create_start(struct call *call, const void *data, struct fail 
 	}
 	size_t n_env;
 	AUTO(freep) struct env_var *env = env_arg(args->env, &n_env);
-	return manager_create(call_env(call)->conversation,
-			      &(struct create_request){ .runtime = runtime,
-							.network = args->network,
-							.dependencies = dependencies,
-							.n_dependencies = n,
-							.env = env,
-							.n_env = n_env,
-							.cwd = args->cwd,
-							.on_output = create_output,
-							.on_done = create_done,
-							.ctx = call },
-			      f);
+	return manager_create(
+		call_env(call)->conversation,
+		&(struct create_request){ .runtime = runtime,
+					  .network = args->network,
+					  .dependencies = dependencies,
+					  .n_dependencies = n,
+					  .env = env,
+					  .n_env = n_env,
+					  .cwd = args->cwd,
+					  .limits = { .memory = args->memory, .disk = args->disk, .cpus = args->cpus },
+					  .on_output = create_output,
+					  .on_done = create_done,
+					  .ctx = call },
+		f);
 }
 
 const struct tool tool_create_session = {

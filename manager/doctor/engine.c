@@ -6,7 +6,6 @@
 /* `docker run --pull never` came with this version of the client. */
 #define CLIENT_MAJOR_MIN 20
 #define CLIENT_MINOR_MIN 10
-#define CPU_PERIOD 100000
 #define NAMES_SHOWN 5
 /* How long a container may outlive its time: PID 1's grace, and an install that is being kept as an image. */
 #define OVERDUE_MARGIN_SECONDS 1200

@@ -32,6 +32,7 @@ struct entries {
 	uint64_t shown_ms;
 	char session_id[TOKEN_SIZE];
 	char *thread;
+	struct limits limits;
 
 	/* Of the entry at hand. */
 	uint64_t started;
@@ -335,11 +336,11 @@ static void on_downloaded(void *ctx, const struct sink_result *kept, const struc
 
 static void start_export(struct entries *b)
 {
-	const struct config *c = b->spec.config;
+	const struct limits *l = &b->limits;
 	struct copy_result *r = &b->results[b->at];
 	AUTO(fail_release) struct fail f = { 0 };
-	struct sink_limits limits = { .bytes = SINK_BYTES_FACTOR * MAX(c->tmpfs_size, c->home_size),
-				      .apparent = SINK_APPARENT_FACTOR * c->memory_limit };
+	struct sink_limits limits = { .bytes = SINK_BYTES_FACTOR * MAX(l->tmpfs, l->home),
+				      .apparent = SINK_APPARENT_FACTOR * l->memory };
 	r->path = names_sandbox_path(r->source, &f);
 	if (!r->path) {
 		item_end(b, &f);
@@ -350,7 +351,7 @@ static void start_export(struct entries *b)
 		&(struct download_spec){
 			.loop = b->spec.loop,
 			.transfer = &b->transfer,
-			.sink = sink_new(c->storage_dir, b->name, &limits),
+			.sink = sink_new(b->spec.config->storage_dir, b->name, &limits),
 			.path = r->path,
 			.on_progress = on_downloading,
 			.on_done = on_downloaded,
@@ -447,11 +448,12 @@ struct entries *entries_new(const struct entries_spec *spec)
 	return b;
 }
 
-void entries_start(struct entries *b, const char *session_id, struct dispatch *dispatch, const char *thread)
+void entries_start(struct entries *b, const struct entries_place *place)
 {
-	snprintf(b->session_id, sizeof(b->session_id), "%s", session_id);
-	b->thread = xstrdup(thread);
-	transfer_join(&b->transfer, dispatch);
+	snprintf(b->session_id, sizeof(b->session_id), "%s", place->session_id);
+	b->thread = xstrdup(place->thread);
+	b->limits = *place->limits;
+	transfer_join(&b->transfer, place->dispatch);
 	timer_start(b->turn, 0, 0);
 }
 

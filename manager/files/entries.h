@@ -4,6 +4,7 @@
 
 #include "manager/line/transfer.h"
 #include "manager/model/files.h"
+#include "manager/model/limits.h"
 #include "manager/store/store.h"
 
 struct entries;
@@ -26,8 +27,14 @@ struct entries_spec {
 
 /* Copies what it needs. Does nothing before it is started. */
 struct entries *entries_new(const struct entries_spec *spec);
-/* The session's id, where its calls are made, and the thread that it belongs to. */
-void entries_start(struct entries *e, const char *session_id, struct dispatch *dispatch, const char *thread);
+/* A session: what is copied to or from. Copied, but for the dispatch. */
+struct entries_place {
+	const char *session_id;
+	struct dispatch *dispatch;
+	const char *thread;
+	const struct limits *limits; /* of the session: more than it can hold never comes out of it */
+};
+void entries_start(struct entries *e, const struct entries_place *place);
 /* What is under way is cancelled and cleaned up. Accepts NULL, returns NULL. */
 struct entries *entries_free(struct entries *e);
 

@@ -46,6 +46,8 @@ enum cause {
 	CAUSE_LIMIT_SESSIONS,
 	CAUSE_LIMIT_CONVERSATION_SESSIONS,
 	CAUSE_LIMIT_CONVERSATIONS,
+	CAUSE_TOO_MUCH, /* memory, CPUs or disk: more than the operator allows */
+	CAUSE_TOO_LITTLE,
 	CAUSE_NETWORK_OFF, /* the operator has switched it off */
 	CAUSE_ENV_NAME,
 	CAUSE_ENV_SIZE,

@@ -17,13 +17,21 @@
 #define HOST_CA_BUNDLE "/etc/ssl/certs/ca-certificates.crt"
 
 /* Only a STRING may hold a secret; its value is never shown. */
-enum setting_kind { SETTING_NUMBER, SETTING_SIZE, SETTING_BOOL, SETTING_CHOICE, SETTING_PATH, SETTING_STRING };
+enum setting_kind {
+	SETTING_NUMBER,
+	SETTING_SIZE,
+	SETTING_CPUS,
+	SETTING_BOOL,
+	SETTING_CHOICE,
+	SETTING_PATH,
+	SETTING_STRING
+};
 
 struct setting {
 	const char *name;
 	enum setting_kind kind;
 	size_t offset;
-	const char *fallback; /* NULL = stays NULL (strings only) */
+	const char *fallback; /* NULL = stays NULL, or 0 */
 	uint64_t min, max;
 	const char *const *choices; /* in the order of their numbers; ends with NULL */
 };
@@ -35,6 +43,11 @@ struct setting {
 #define SIZE(name, field, fallback, min, max)                                                                          \
 	{                                                                                                              \
 		name, SETTING_SIZE, offsetof(struct config, field), fallback, min, max                                 \
+	}
+/* A number of CPUs, kept as a quota. */
+#define CPUS(name, field)                                                                                              \
+	{                                                                                                              \
+		name, SETTING_CPUS, offsetof(struct config, field), NULL, 0, 0                                         \
 	}
 #define BOOL(name, field, fallback)                                                                                    \
 	{                                                                                                              \
@@ -73,6 +86,9 @@ static const struct setting settings[] = {
 	NUMBER("CONTAINER_PIDS_LIMIT", pids_limit, "512", 16, 4194304),
 	SIZE("CONTAINER_TMPFS_SIZE", tmpfs_size, "200m", MIB, 16 * TIB),
 	SIZE("CONTAINER_HOME_SIZE", home_size, "4g", 16 * MIB, 16 * TIB),
+	SIZE("CONTAINER_MEMORY_MAX", memory_max, NULL, 64 * MIB, 16 * TIB),
+	CPUS("CONTAINER_CPUS_MAX", cpus_max),
+	SIZE("CONTAINER_DISK_MAX", disk_max, NULL, 16 * MIB, 16 * TIB),
 	SIZE("CONTAINER_DISK_FLOOR", disk_floor, "1g", 0, 16 * TIB),
 	NUMBER("CONTAINER_ORPHAN_MIN_AGE_SECONDS", orphan_min_age, "300", 0, YEAR),
 	NUMBER("CONTAINER_EXECUTION_TIMEOUT_SECONDS", execution_timeout, "30", 1, 300),
@@ -160,6 +176,19 @@ static int choose(const struct setting *s, const char *value, uint64_t *ret, str
 	return fail_set(f, FAIL_INVALID, "setting %s: '%s' is none of: %s", s->name, value, buf_str(&all));
 }
 
+#define CPUS_MOST 1000
+#define CPUS_QUOTA 100000.0
+
+static int apply_cpus(const struct setting *s, const char *value, uint64_t *ret, struct fail *f)
+{
+	double cpus;
+	if (parse_decimal(value, &cpus) < 0 || cpus < 0.01 || cpus > CPUS_MOST)
+		return fail_set(f, FAIL_INVALID, "setting %s: '%s' is not a number of CPUs from 0.01 to %d, such as 4",
+				s->name, value, CPUS_MOST);
+	*ret = (uint64_t)(cpus * CPUS_QUOTA + 0.5);
+	return 0;
+}
+
 static int apply(struct config *c, const struct setting *s, const char *value, struct fail *f)
 {
 	void *field = (char *)c + s->offset;
@@ -175,6 +204,8 @@ static int apply(struct config *c, const struct setting *s, const char *value, s
 			return bad_size(f, s, value);
 		*(uint64_t *)field = number;
 		return 0;
+	case SETTING_CPUS:
+		return apply_cpus(s, value, field, f);
 	case SETTING_BOOL:
 		if (parse_bool(value, field) < 0)
 			return fail_set(f, FAIL_INVALID, "setting %s: '%s' is neither true nor false", s->name, value);
@@ -310,6 +341,26 @@ static bool is_word(const char *text)
 	return n <= 128 && strspn(text, allowed) == n;
 }
 
+/* A ceiling below what every session has anyway would be none. */
+static int check_ceilings(const struct config *c, struct fail *f)
+{
+	const struct {
+		const char *max, *usual;
+		uint64_t most, has;
+	} pairs[] = { { "CONTAINER_MEMORY_MAX", "CONTAINER_MEMORY_LIMIT", c->memory_max, c->memory_limit },
+		      { "CONTAINER_CPUS_MAX", "CONTAINER_CPU_QUOTA", c->cpus_max, c->cpu_quota },
+		      { "CONTAINER_DISK_MAX", "CONTAINER_HOME_SIZE", c->disk_max, c->home_size } };
+	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+		if (!pairs[i].most || pairs[i].most >= pairs[i].has)
+			continue;
+		fail_set(f, FAIL_INVALID,
+			 "settings %s and %s: the most that a call may ask for is less than what every session has",
+			 pairs[i].max, pairs[i].usual);
+		return fail_hint(f, "raise %s or lower %s", pairs[i].max, pairs[i].usual);
+	}
+	return 0;
+}
+
 static int check_together(const struct config *c, struct fail *f)
 {
 	if (c->tmpfs_size > UINT64_MAX / 4 || 2 * c->tmpfs_size + MEMORY_BESIDE_TMPFS > c->memory_limit) {
@@ -422,7 +473,8 @@ int config_load_from(struct config *c, const struct config_source *source, struc
 		if (value && apply(c, &settings[i], value, f) < 0)
 			goto failed;
 	}
-	if (refuse_root(c, f) < 0 || check_together(c, f) < 0 || fill_private_networks(c, f) < 0)
+	if (refuse_root(c, f) < 0 || check_together(c, f) < 0 || check_ceilings(c, f) < 0 ||
+	    fill_private_networks(c, f) < 0)
 		goto failed;
 	fill_places(c);
 	return 0;

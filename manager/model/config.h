@@ -24,10 +24,11 @@ struct config {
 	uint64_t memory_limit; /* bytes */
 	uint64_t cpu_quota;    /* microseconds of each 100000 */
 	uint64_t pids_limit;
-	uint64_t tmpfs_size;	    /* bytes, each of /workspace and /tmp */
-	uint64_t home_size;	    /* bytes of the home directory, which is on disk */
-	uint64_t disk_floor;	    /* bytes that sessions and installs leave free on the engine's disk */
-	uint64_t execution_timeout; /* seconds: default of `timeout` */
+	uint64_t tmpfs_size;			 /* bytes, each of /workspace and /tmp */
+	uint64_t home_size;			 /* bytes of the home directory, which is on disk */
+	uint64_t memory_max, cpus_max, disk_max; /* what a call may ask for, in the same units; 0 = not set */
+	uint64_t disk_floor;			 /* bytes that sessions and installs leave free on the engine's disk */
+	uint64_t execution_timeout;		 /* seconds: default of `timeout` */
 	uint64_t max_sessions;
 	uint64_t max_sessions_per_thread;
 	uint64_t orphan_min_age;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "manager/registry/kept-limits.h"
 
 static uint64_t lease_until(const struct registry *r)
 {
@@ -14,9 +15,7 @@ struct store_job *claim_slot(struct member *m, uint64_t max_of_conversation, sto
 	const struct config *c = r->config;
 	const struct session *s = m->session;
 	uint64_t now = store_now_ms();
-	AUTO(freep) char *limits = xasprintf("{\"memory\":%llu,\"cpu_quota\":%llu,\"pids\":%llu,\"network\":%s}",
-					     (unsigned long long)c->memory_limit, (unsigned long long)c->cpu_quota,
-					     (unsigned long long)c->pids_limit, session_network(s) ? "true" : "false");
+	AUTO(freep) char *limits = kept_limits_write(session_limits(s), session_network(s));
 	struct session_record row = {
 		.id = session_id(s),
 		.thread = m->thread,

@@ -7,6 +7,7 @@
 #include "manager/model/token.h"
 #include "manager/registry/claims.h"
 #include "manager/registry/keeper.h"
+#include "manager/registry/kept-limits.h"
 
 static void on_ready(void *ctx, struct session *s UNUSED)
 {
@@ -41,16 +42,17 @@ static void on_stopped(void *ctx, struct session *s, const struct fail *f)
 	member_free(m);
 }
 
-static struct session_spec spec_for(struct member *m, const struct runtime *runtime, const char *image, bool network)
+static struct session_spec spec_for(struct member *m, const struct member_spec *spec)
 {
 	struct registry *r = m->registry;
 	return (struct session_spec){
 		.loop = r->loop,
 		.engine = r->engine,
 		.config = r->config,
-		.runtime = runtime,
-		.image = image ? image : runtime_image(runtime, r->config),
-		.network = network,
+		.runtime = spec->runtime,
+		.image = spec->image ? spec->image : runtime_image(spec->runtime, r->config),
+		.network = spec->network,
+		.limits = spec->limits,
 		.handler = { .on_ready = on_ready, .on_dead = on_dead, .on_stopped = on_stopped, .ctx = m },
 	};
 }
@@ -88,7 +90,7 @@ struct member *member_new(struct registry *r, const struct member_spec *spec)
 	char container[CONTAINER_NAME_SIZE];
 	choose_container(r, container);
 	struct member *m = join(r, spec->thread);
-	struct session_spec session = spec_for(m, spec->runtime, spec->image, spec->network);
+	struct session_spec session = spec_for(m, spec);
 	session.container = container;
 	m->session = session_new(&session);
 	return m;
@@ -112,7 +114,10 @@ struct member *member_adopt(struct registry *r, const struct session_record *row
 {
 	struct member *m = join(r, row->thread);
 	m->adopted = true;
-	struct session_spec session = spec_for(m, runtime_find(row->runtime), row->image, /* network= */ false);
+	struct session_spec session =
+		spec_for(m, &(struct member_spec){ .runtime = runtime_find(row->runtime),
+						   .image = row->image,
+						   .limits = kept_limits_read(row->limits, r->config) });
 	uint64_t now = store_now_ms();
 	m->session = session_adopt(&session, &(struct session_past){
 						     .id = row->id,

@@ -9,6 +9,7 @@ struct member_spec {
 	const char *image;
 	const char *thread;
 	bool network;
+	struct limits limits;
 };
 /* Nothing is started yet. */
 struct member *member_new(struct registry *r, const struct member_spec *spec);

@@ -25,7 +25,10 @@ static void on_done(void *ctx, const struct copy_result *results, size_t n)
 static int start(struct op *op, struct fail *f UNUSED)
 {
 	struct session *s = op->member->session;
-	entries_start(copy_op_of(op)->entries, session_id(s), session_dispatch(s), op->member->thread);
+	entries_start(copy_op_of(op)->entries, &(struct entries_place){ .session_id = session_id(s),
+									.dispatch = session_dispatch(s),
+									.thread = op->member->thread,
+									.limits = session_limits(s) });
 	return 0;
 }
 

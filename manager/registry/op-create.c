@@ -6,6 +6,7 @@
 #include "manager/registry/claims.h"
 #include "manager/registry/conversation.h"
 #include "manager/registry/keeper.h"
+#include "manager/registry/kept-limits.h"
 #include "manager/registry/member.h"
 #include "manager/registry/proof.h"
 
@@ -16,9 +17,11 @@ struct create_op {
 	struct conversation_wait wait;
 	struct fence_wait fence;
 	struct proof *proof;
-	struct deps_wait *deps; /* its image is not there yet */
-	char *image, *versions; /* what is in it */
-	struct strv env;	/* gone once they are sent */
+	struct limits limits;
+	struct engine_query *query; /* what the engine's machine has */
+	struct deps_wait *deps;	    /* its image is not there yet */
+	char *image, *versions;	    /* what is in it */
+	struct strv env;	    /* gone once they are sent */
 	char *env_names, *cwd;
 	struct store_job *job; /* the claim, then the record that it runs */
 	bool claimed;
@@ -131,6 +134,7 @@ static void refuse(struct create_op *o, const struct session_list *active, const
 				       .status = row_state_name(row->state),
 				       .age_seconds = (now - MIN(row->created, now)) / 1000,
 				       .idle_seconds = row->busy ? 0 : (now - MIN(row->used, now)) / 1000,
+				       .limits = kept_limits_read(row->limits, o->op.registry->config),
 			       };
 	}
 	/* It never held a slot, and nothing was started. */
@@ -178,7 +182,8 @@ static void take_slot(struct create_op *o)
 	o->op.member = member_new(o->op.registry, &(struct member_spec){ .runtime = o->request.runtime,
 									 .image = o->image,
 									 .thread = o->op.conversation->id,
-									 .network = o->request.network });
+									 .network = o->request.network,
+									 .limits = o->limits });
 	claim(o);
 }
 
@@ -204,9 +209,8 @@ static void on_dependencies(void *ctx, const char *image, const char *versions, 
 	take_slot(o);
 }
 
-static void on_prepared(void *ctx, const char *id UNUSED)
+static void take_packages(struct create_op *o)
 {
-	struct create_op *o = ctx;
 	size_t n = o->request.n_dependencies;
 	if (!n) {
 		take_slot(o);
@@ -218,6 +222,45 @@ static void on_prepared(void *ctx, const char *id UNUSED)
 									 .on_output = on_install_output,
 									 .on_done = on_dependencies,
 									 .ctx = o });
+}
+
+/* --- its limits -------------------------------------------------------------------------------------------------- */
+
+static void on_machine(void *ctx, const struct engine_answer *answer, const struct fail *f)
+{
+	struct create_op *o = ctx;
+	struct registry *r = o->op.registry;
+	AUTO(fail_release) struct fail why = { 0 };
+	o->query = r->engine->ops->query_free(o->query);
+	if (f)
+		fail_copy(&why, f);
+	else
+		(void)limits_check_machine(r->config, &o->request.limits,
+					   &(struct limits_machine){ answer->info.memory, answer->info.cpus }, &why);
+	if (why.kind)
+		op_fail(&o->op, &why);
+	else
+		take_packages(o);
+}
+
+/* The machine is asked only for what depends on it: it takes the engine a moment. */
+static void check_machine(struct create_op *o)
+{
+	struct registry *r = o->op.registry;
+	AUTO(fail_release) struct fail f = { 0 };
+	struct query_spec query = { .question = ASK_INFO, .done = on_machine, .ctx = o };
+	if (!limits_need_machine(r->config, &o->request.limits)) {
+		take_packages(o);
+		return;
+	}
+	o->query = r->engine->ops->query(r->engine, &query, &f);
+	if (!o->query)
+		take_packages(o); /* an engine that cannot be asked fails the create, with the reason */
+}
+
+static void on_prepared(void *ctx, const char *id UNUSED)
+{
+	check_machine(ctx);
 }
 
 /* --- life -------------------------------------------------------------------------------------------------------- */
@@ -246,6 +289,7 @@ static void create_op_free(struct op *op)
 	list_remove(&o->fence.node);
 	proof_cancel(o->proof);
 	store_cancel(o->job);
+	op->registry->engine->ops->query_free(o->query);
 	if (o->deps)
 		deps_cancel(o->deps);
 	for (size_t i = 0; o->wanted && i < o->request.n_dependencies; i++) {
@@ -295,13 +339,16 @@ struct op *manager_create(struct conversation *c, const struct create_request *r
 		.cancel = cancel,
 		.free = create_op_free,
 	};
+	struct limits limits;
 	if (check_network(c->registry->config, req, f) < 0 ||
+	    limits_choose(&limits, c->registry->config, &req->limits, f) < 0 ||
 	    deps_check(req->runtime, req->dependencies, req->n_dependencies, f) < 0 ||
 	    env_check(req->env, req->n_env, f) < 0)
 		return NULL;
 	struct create_op *o = new0(struct create_op);
 	op_init(&o->op, c->registry, c, &type);
 	o->request = *req;
+	o->limits = limits;
 	list_init(&o->wait.node);
 	list_init(&o->fence.node);
 	copy_wanted(o, req);

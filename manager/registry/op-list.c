@@ -1,6 +1,7 @@
 /* The sessions of all conversations and servers, with what they use. */
 #include "base/alloc.h"
 #include "manager/registry/everything.h"
+#include "manager/registry/kept-limits.h"
 #include "manager/registry/rows.h"
 
 struct list_op {
@@ -126,6 +127,7 @@ static void add_row(struct list_op *o, const struct session_record *row, bool de
 		.transport = keep(o, row->transport ? row->transport : "-"),
 		.age_seconds = (now - MIN(row->created, now)) / 1000,
 		.idle_seconds = row->busy ? 0 : (now - MIN(row->used, now)) / 1000,
+		.limits = kept_limits_read(row->limits, o->op.registry->config),
 		.left_seconds = (row->ends - MIN(row->ends, now)) / 1000,
 	};
 	o->starting[o->n] = row->state == ROW_STARTING;

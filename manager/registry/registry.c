@@ -29,6 +29,7 @@ struct session_info member_info(const struct member *m)
 		.age_seconds = session_age_ms(s) / 1000,
 		.idle_seconds = session_idle_ms(s) / 1000,
 		.transport = session_transport(s),
+		.limits = *session_limits(s),
 	};
 }
 

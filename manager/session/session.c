@@ -362,17 +362,18 @@ unsigned session_uid(const char *container)
 void session_start(struct session *s, const struct session_start *start)
 {
 	const struct config *c = s->spec.config;
+	const struct limits *limits = &s->spec.limits;
 	struct container_spec spec = {
 		.name = s->container,
 		.image = s->image,
 		.store = start->store,
 		.owner = start->owner,
 		.uid = session_uid(s->container),
-		.memory = c->memory_limit,
-		.cpu_quota = c->cpu_quota,
-		.pids = c->pids_limit,
-		.tmpfs = c->tmpfs_size,
-		.home = c->home_size,
+		.memory = limits->memory,
+		.cpu_quota = limits->cpu_quota,
+		.pids = limits->pids,
+		.tmpfs = limits->tmpfs,
+		.home = limits->home,
 		.disk_floor = c->disk_floor,
 		.lease = c->lease,
 		.network = s->spec.network,
@@ -466,6 +467,11 @@ const struct runtime *session_runtime(const struct session *s)
 bool session_network(const struct session *s)
 {
 	return s->spec.network;
+}
+
+const struct limits *session_limits(const struct session *s)
+{
+	return &s->spec.limits;
 }
 
 uint64_t session_fence(const struct session *s)

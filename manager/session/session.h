@@ -8,6 +8,7 @@
 
 #include "manager/engine/engine.h"
 #include "manager/line/dispatch.h"
+#include "manager/model/limits.h"
 #include "manager/model/runtime.h"
 #include "manager/model/state.h"
 
@@ -34,6 +35,7 @@ struct session_spec {
 	const char *image;
 	const char *container; /* of a new session: its name */
 	bool network;
+	struct limits limits;
 	struct session_handler handler;
 };
 
@@ -82,6 +84,7 @@ const char *session_container(const struct session *s);
 const char *session_image(const struct session *s);
 const struct runtime *session_runtime(const struct session *s);
 bool session_network(const struct session *s);
+const struct limits *session_limits(const struct session *s);
 uint64_t session_fence(const struct session *s);
 enum session_state session_state(const struct session *s);
 /* Set once it is dead. */

@@ -41,9 +41,10 @@ def test_sessions_of_all_servers_are_listed(start, terminal):
         assert str(server.process.pid) in row["owner"]
         assert row["transport"] == ("exec" if server.env.get("HUSK_TRANSPORT") else "socket")
         assert 5 << 20 < row["memory"] < 1 << 30
+        assert (row["memory_limit"], row["cpus"], row["disk_limit"]) == (2 << 30, 2, 4 << 30)
         assert 0 <= row["idle_seconds"] <= row["age_seconds"] < 600 and 0 < row["left_seconds"] <= 7200
     table = terminal.husk("ps").stdout.splitlines()
-    assert table[0].split() == ["SESSION", "RUNTIME", "STATE", "AGE", "IDLE", "MEMORY", "STREAM", "OWNER"]
+    assert table[0].split() == ["SESSION", "RUNTIME", "STATE", "AGE", "IDLE", "MEMORY", "OF", "CPUS", "STREAM", "OWNER"]
     for session in sessions:
         assert any(line.split()[:3] == [session.id, "python", "running"] and "MiB" in line for line in table)
 

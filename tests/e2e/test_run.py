@@ -62,8 +62,7 @@ def test_exit_codes_of_programs_on_stdin(run, program, code, words):
 
 def test_time_and_memory(run):
     assert run("--timeout", "1", "-", text="while True: pass").returncode == 124
-    small = {"CONTAINER_MEMORY_LIMIT": "400m", "CONTAINER_TMPFS_SIZE": "32m"}
-    assert run("-", text="x = bytearray(10**9)", **small).returncode == 137
+    assert run("--memory", "400m", "--cpus", "1", "--disk", "64m", "-", text="x = bytearray(10**9)").returncode == 137
 
 
 def test_an_interrupt(run):
@@ -121,6 +120,10 @@ def test_dependencies(run, index):
     (("--nonsense", "-"), 100, "usage: husk run "),
     ((), 100, "usage: husk run "),
     (("--env", "=x", "-"), 100, "NAME=VALUE"),
+    (("--memory", "0", "-"), 100, "--memory '0'"),
+    (("--disk", "lots", "-"), 100, "--disk 'lots'"),
+    (("--cpus", "-1", "-"), 100, "--cpus '-1'"),
+    (("--memory", "64g", "-"), 100, "CONTAINER_MEMORY_MAX"),
 ])
 def test_bad_input(run, arguments, code, words):
     done = run(*arguments, text="")

@@ -289,7 +289,9 @@ static int answer(struct engine_task *t, struct engine_answer *a, struct fail *f
 		a->version = (struct engine_version){ xstrdup("Fake"), xstrdup("1.0"), xstrdup("1") };
 		break;
 	case ASK_INFO:
-		a->info = (struct engine_info){ .version = xstrdup("1.0"), .os_type = xstrdup("linux") };
+		a->info = (struct engine_info){
+			.version = xstrdup("1.0"), .os_type = xstrdup("linux"), .memory = 6ull << 30, .cpus = 2
+		};
 		break;
 	case ASK_IMAGE:
 		return answer_image(t, a, f);

@@ -73,7 +73,7 @@ ADAPTERS = {
     "husk.h": r"libhusk/examples/[^/]*\.c",
     "uv.h": r"base/(loop|stream|listener|child|work|ready)\.c",
     "curl/curl.h": r"base/fetch\.c",
-    "jansson.h": r"(mcp|cli|kernels)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/(deps/set|registry/own-id)\.c",
+    "jansson.h": r"(mcp|cli|kernels)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/(deps/set|registry/(own-id|kept-limits))\.c",
     "sodium.h": r"manager/(model/token|store/key|files/digest)\.c|kernels/jupyter/[^/]*\.c",
     "zmq.h": r"kernels/jupyter/[^/]*\.c",
     "archive.h": r"manager/files/(source-export|tarball)\.c",

@@ -57,6 +57,18 @@ def test_a_command(session):
     assert (result.stdout, result.exit_code, result.success) == ("hi\n", 3, False)
 
 
+def test_limits_of_one_session(manager):
+    info = manager.create_session(network=False, memory="400m", cpus=0.5, disk=64 << 20)
+    assert (info.memory_limit, info.cpus, info.disk_limit) == (400 << 20, 0.5, 64 << 20)
+    assert manager.list_everything()[0].memory_limit == manager.session_info(info.id).memory_limit == 400 << 20
+    for wrong in ({"memory": "lots"}, {"memory": 0}, {"disk": -1}, {"cpus": 0}, {"memory": True}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            manager.create_session(network=False, **wrong)
+    with pytest.raises(husk.InvalidError, match="memory: 100g is more than a session may have here") as raised:
+        manager.create_session(network=False, memory="100 GB")
+    assert raised.value.cause == "too_much" and "CONTAINER_MEMORY_MAX" in raised.value.hint
+
+
 def test_pictures(session, tmp_path):
     result = session.run("import matplotlib.pyplot as plt; plt.plot([1, 2]); None", timeout=150)
     (picture,) = result.pictures

@@ -10,6 +10,8 @@ struct sample {
 	int64_t count;
 	bool flag;
 	json_t *extra;
+	double share;
+	uint64_t room;
 };
 
 static const char *kinds(size_t i)
@@ -25,6 +27,8 @@ static const struct arg table[] = {
 	{ "count", ARG_INT, offsetof(struct sample, count), .min = 1, .max = 300, .example = "30",
 	  .description = "How many." },
 	{ "flag", ARG_BOOL, offsetof(struct sample, flag) },
+	{ "share", ARG_NUMBER, offsetof(struct sample, share), ARG_HIDDEN, .example = "2" },
+	{ "room", ARG_SIZE, offsetof(struct sample, room), ARG_HIDDEN, .example = "\"4g\"" },
 	{ "extra", ARG_OBJECT, offsetof(struct sample, extra), ARG_HIDDEN },
 	{ 0 },
 };
@@ -107,6 +111,40 @@ static void names_what_is_wrong(void **state)
 		"count must be an integer from 1 to 300, e.g. 30; got \"x\"; flag must be true or false; got \"y\"");
 }
 
+static void reads_numbers_and_sizes(void **state)
+{
+	static const char *const four[] = { "\"4g\"",	 "\"4G\"",     "\"4GB\"",	"\"4 GiB\"",
+					    "\"4096m\"", "4294967296", "\"4294967296\"" };
+	struct sample s;
+	for (size_t i = 0; i < ARRAY_LEN(four); i++) {
+		AUTO(freep) char *text = xasprintf("{\"name\":\"a\",\"room\":%s,\"share\":0.5}", four[i]);
+		expect_ok(text, &s);
+		assert_true(s.room == 4ull << 30 && s.share == 0.5);
+	}
+	expect_ok("{\"name\":\"a\",\"share\":\"1.5\",\"room\":null}", &s);
+	assert_true(s.share == 1.5 && s.room == 0);
+	static const char *const sizes[] = { "0",
+					     "\"0g\"",
+					     "\"lots\"",
+					     "-1",
+					     "\"-1g\"",
+					     "1.5",
+					     "\"1e3\"",
+					     "\"\"",
+					     "\"b\"",
+					     "true",
+					     "\"99999999999999999999g\"" };
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		AUTO(freep) char *text = xasprintf("{\"name\":\"a\",\"room\":%s}", sizes[i]);
+		AUTO(freep) char *want =
+			xasprintf("room must be a size above 0 with its unit, m or g, e.g. \"4g\"; got %s", sizes[i]);
+		expect_problem(text, want);
+	}
+	expect_problem("{\"name\":\"a\",\"share\":0}", "share must be a number above 0, e.g. 2; got 0");
+	expect_problem("{\"name\":\"a\",\"share\":\"two\"}", "share must be a number above 0, e.g. 2; got \"two\"");
+	expect_problem("{\"name\":\"a\",\"share\":-1}", "share must be a number above 0, e.g. 2; got -1");
+}
+
 static void problems_are_bounded(void **state)
 {
 	json_auto_t *args = json_object();
@@ -146,6 +184,7 @@ int main(void)
 		cmocka_unit_test(decodes),
 		cmocka_unit_test(understands_slips),
 		cmocka_unit_test(names_what_is_wrong),
+		cmocka_unit_test(reads_numbers_and_sizes),
 		cmocka_unit_test(problems_are_bounded),
 		cmocka_unit_test(schema_matches_the_table),
 	};

@@ -109,6 +109,30 @@ static void a_blank_value_is_unset(void **state)
 	assert_int_equal(c.max_stdout_chars, 50000);
 }
 
+static void ceilings_of_sessions(void **state)
+{
+	AUTO(config_release) struct config none, set;
+	AUTO(fail_release) struct fail f = { 0 };
+	load(&none);
+	assert_true(!none.memory_max && !none.cpus_max && !none.disk_max);
+	setenv("CONTAINER_MEMORY_MAX", "6g", 1);
+	setenv("CONTAINER_CPUS_MAX", "2.5", 1);
+	setenv("CONTAINER_DISK_MAX", "20g", 1);
+	load(&set);
+	assert_true(set.memory_max == 6ull << 30 && set.cpus_max == 250000 && set.disk_max == 20ull << 30);
+	struct config bad;
+	setenv("CONTAINER_CPUS_MAX", "1", 1);
+	assert_int_equal(config_load(&bad, NULL, &f), -1);
+	assert_non_null(strstr(f.message, "CONTAINER_CPUS_MAX and CONTAINER_CPU_QUOTA"));
+	setenv("CONTAINER_CPUS_MAX", "many", 1);
+	fail_release(&f);
+	assert_int_equal(config_load(&bad, NULL, &f), -1);
+	assert_non_null(strstr(f.message, "CONTAINER_CPUS_MAX: 'many' is not a number of CPUs"));
+	unsetenv("CONTAINER_MEMORY_MAX");
+	unsetenv("CONTAINER_CPUS_MAX");
+	unsetenv("CONTAINER_DISK_MAX");
+}
+
 static void the_file_format_is_the_usual_one(void **state)
 {
 	AUTO(freep) char *path = write_file("other.env", "# a comment\n"
@@ -304,6 +328,7 @@ int main(void)
 		cmocka_unit_test_setup(defaults_are_the_reference_s, fresh),
 		cmocka_unit_test_setup(the_environment_wins_over_the_file, fresh),
 		cmocka_unit_test_setup(a_blank_value_is_unset, fresh),
+		cmocka_unit_test_setup(ceilings_of_sessions, fresh),
 		cmocka_unit_test_setup(the_file_format_is_the_usual_one, fresh),
 		cmocka_unit_test_setup(a_named_file_replaces_the_default_one, fresh),
 		cmocka_unit_test_setup(a_named_file_must_exist, fresh),

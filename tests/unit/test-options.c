@@ -54,6 +54,12 @@ static void complains(void **state)
 	expect(ARGV(), 0, NULL, "no verb given");
 	expect(ARGV(S("fly")), 0, NULL, "unknown verb 'fly'");
 	expect(ARGV(S("run")), 0, NULL, "run needs a file, or - for standard input");
+	expect(ARGV(S("run"), S("--memory=0"), S("x.py")), 0, NULL,
+	       "--memory '0' is not a size above 0, such as 512m or 4g");
+	expect(ARGV(S("run"), S("--disk=x"), S("x.py")), 0, NULL,
+	       "--disk 'x' is not a size above 0, such as 512m or 4g");
+	expect(ARGV(S("run"), S("--cpus=0"), S("x.py")), 0, NULL,
+	       "--cpus '0' is not a number above 0, such as 2 or 0.5");
 	expect(ARGV(S("run"), S("--timeout=0"), S("x.py")), 0, NULL, "--timeout '0' is not a number from 1 to 300");
 	expect(ARGV(S("run"), S("--env"), S("X"), S("x.py")), 0, NULL, "--env needs NAME=VALUE");
 	expect(ARGV(S("ps"), S("--language=r")), 0, NULL, "one of these options is for run only");

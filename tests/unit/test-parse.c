@@ -64,6 +64,20 @@ static void refuses_bad_sizes(void **state)
 		check_size(bad[i], -EINVAL, 0);
 }
 
+static void reads_decimals(void **state)
+{
+	static const char *const bad[] = { "",	  ".",	 ".5",	"1.", "1.5.0", "-1", "+1",
+					   "1e3", "inf", "nan", " 1", "1 ",    "two" };
+	double got = UNTOUCHED;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(parse_decimal(bad[i], &got), -EINVAL);
+	assert_int_equal(parse_decimal("1.99999999999999999999999", &got), -ERANGE);
+	assert_true(got == UNTOUCHED);
+	assert_true(parse_decimal("2", &got) == 0 && got == 2);
+	assert_true(parse_decimal("0.5", &got) == 0 && got == 0.5);
+	assert_true(parse_decimal("16.0625", &got) == 0 && got == 16.0625);
+}
+
 static void reads_booleans(void **state)
 {
 	static const char *const yes[] = { "true", "TRUE", "True", "yes", "on", "On", "1" };
@@ -94,6 +108,7 @@ int main(void)
 		cmocka_unit_test(refuses_what_does_not_fit),
 		cmocka_unit_test(reads_sizes),
 		cmocka_unit_test(refuses_bad_sizes),
+		cmocka_unit_test(reads_decimals),
 		cmocka_unit_test(reads_booleans),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

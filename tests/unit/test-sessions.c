@@ -479,6 +479,94 @@ static void a_session_outlives_its_server(void **state)
 	assert_int_equal(fake_only(fake)->pid1->fence, 2);
 }
 
+static bool try_limits(struct limits_wanted wanted)
+{
+	forget();
+	if (manager_create(conversation,
+			   &(struct create_request){
+				   .runtime = runtime_find("python"), .limits = wanted, .on_done = on_created },
+			   &got.fail))
+		FAKE_UNTIL(fake, got.done);
+	return got.session != NULL;
+}
+
+static void take_limits(void *ctx, const struct session_info *info)
+{
+	*(struct limits *)ctx = info->limits;
+}
+
+static void on_listed(void *ctx, const struct listed_session *v, size_t n, const struct fail *f UNUSED,
+		      const struct fail *unsure UNUSED)
+{
+	assert_int_equal(n, 1);
+	*(struct limits *)ctx = v[0].limits;
+	got.done = true;
+}
+
+static void a_session_keeps_its_own_limits(void **state)
+{
+	struct limits told = { 0 };
+	assert_true(try_limits((struct limits_wanted){ .memory = 3ull << 30, .cpus = 1.5, .disk = 8ull << 30 }));
+	AUTO(freep) char *id = take_ptr(got.session);
+	const struct container_spec *spec = &fake_only(fake)->spec;
+	assert_true(spec->memory == 3ull << 30 && spec->cpu_quota == 150000 && spec->home == 8ull << 30);
+	assert_true(spec->tmpfs == 300u << 20 && spec->pids == b.config.pids_limit);
+	conversation_each_session(conversation, take_limits, &told);
+	assert_true(told.memory == 3ull << 30 && told.cpu_quota == 150000 && told.home == 8ull << 30);
+	/* Also where the next server has other settings. */
+	manager_free(manager);
+	b.config.memory_limit = 1ull << 30;
+	b.config.cpu_quota = 100000;
+	b.config.home_size = 1ull << 30;
+	told = (struct limits){ 0 };
+	open_server();
+	run(id);
+	assert_int_equal(got.ending, ENDING_OK);
+	conversation_each_session(conversation, take_limits, &told);
+	assert_true(told.memory == 3ull << 30 && told.cpu_quota == 150000 && told.home == 8ull << 30);
+	forget();
+	told = (struct limits){ 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	assert_non_null(manager_list_all(manager, &(struct list_request){ .on_done = on_listed, .ctx = &told }, &f));
+	FAKE_UNTIL(fake, got.done);
+	assert_true(told.memory == 3ull << 30 && told.tmpfs == 300u << 20);
+}
+
+/* The fake's machine has 6 GiB and 2 CPUs. */
+static void more_than_the_operator_allows_starts_nothing(void **state)
+{
+	assert_false(try_limits((struct limits_wanted){ .memory = 64ull << 30 }));
+	assert_int_equal(cause_of(&got.fail), CAUSE_TOO_MUCH);
+	assert_int_equal(fake_calls(fake, FAKE_QUERY), 0);
+	assert_false(try_limits((struct limits_wanted){ .memory = 4ull << 30 }));
+	assert_int_equal(got.fail.kind, FAIL_INVALID);
+	assert_non_null(strstr(got.fail.message, "memory: 4g is more than a session may have here, 3g"));
+	assert_false(try_limits((struct limits_wanted){ .cpus = 3 }));
+	assert_non_null(strstr(got.fail.message, "cpus: 3 is more than a session may have here, 2"));
+	fake_fail(fake, FAKE_QUERY, 1, FAIL_ENGINE, CAUSE_NO_ENGINE, "nobody is there");
+	assert_false(try_limits((struct limits_wanted){ .memory = 3ull << 30 }));
+	assert_int_equal(cause_of(&got.fail), CAUSE_NO_ENGINE);
+	assert_int_equal(fake_count(fake), 0);
+	assert_true(try_limits((struct limits_wanted){ .memory = 3ull << 30 }));
+}
+
+static void a_create_is_cancelled_while_the_machine_is_asked(void **state)
+{
+	fake_hold(fake, FAKE_QUERY);
+	forget();
+	struct op *op = manager_create(conversation,
+				       &(struct create_request){ .runtime = runtime_find("python"),
+								 .limits = { .memory = 3ull << 30 },
+								 .on_done = on_created },
+				       &got.fail);
+	FAKE_UNTIL(fake, fake_pending(fake, FAKE_QUERY) == 1);
+	op_cancel(op);
+	assert_int_equal(fake_pending(fake, FAKE_QUERY), 0);
+	fake_let_go(fake, FAKE_QUERY);
+	assert_false(got.done);
+	assert_int_equal(fake_count(fake), 0);
+}
+
 static void what_died_between_two_servers_is_called_that(void **state)
 {
 	AUTO(freep) char *id = create();
@@ -515,6 +603,9 @@ int main(void)
 		TEST(what_the_last_server_started_is_told_once),
 		TEST(of_two_servers_one_takes_it_over),
 		TEST(a_session_outlives_its_server),
+		TEST(a_session_keeps_its_own_limits),
+		TEST(more_than_the_operator_allows_starts_nothing),
+		TEST(a_create_is_cancelled_while_the_machine_is_asked),
 		TEST(what_died_between_two_servers_is_called_that),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

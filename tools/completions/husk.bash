@@ -22,7 +22,7 @@ _husk() {
 	case $verb in
 	'') options="$verbs --env-file --help --version" ;;
 	doctor) options+=' --json --probe' ;;
-	run) options+=' --language --dependency --env --file --export --timeout' ;;
+	run) options+=' --language --dependency --env --file --export --timeout --memory --cpus --disk' ;;
 	setup) options+=' --runtime --engine-only' ;;
 	ps) options+=' --json --watch' ;;
 	gc) options+=' --json' ;;

@@ -29,3 +29,6 @@ complete -c husk -n '__fish_seen_subcommand_from run' -l env -r -d 'variable'
 complete -c husk -n '__fish_seen_subcommand_from run' -l file -r -F -d 'file to have there'
 complete -c husk -n '__fish_seen_subcommand_from run' -l export -r -d 'file to bring back'
 complete -c husk -n '__fish_seen_subcommand_from run' -l timeout -r -d seconds
+complete -c husk -n '__fish_seen_subcommand_from run' -l memory -r -d 'such as 4g'
+complete -c husk -n '__fish_seen_subcommand_from run' -l cpus -r -d number
+complete -c husk -n '__fish_seen_subcommand_from run' -l disk -r -d 'such as 10g'

@@ -7,7 +7,7 @@ import ctypes
 import ctypes.util
 import os
 import pathlib
-from ctypes import CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_int, c_size_t, c_uint64, c_void_p
+from ctypes import CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_double, c_int, c_size_t, c_uint64, c_void_p
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from .errors import HuskError, error_for
@@ -40,12 +40,14 @@ class Wait(Structure):
 
 class Create(Structure):
     _fields_ = [("size", c_size_t), ("language", Text), ("dependencies", POINTER(Text)), ("network", c_int),
-                ("on_output", INSTALL_OUTPUT), ("ctx", c_void_p), ("env", POINTER(Text)), ("cwd", Text)]
+                ("on_output", INSTALL_OUTPUT), ("ctx", c_void_p), ("env", POINTER(Text)), ("cwd", Text),
+                ("memory", c_uint64), ("disk", c_uint64), ("cpus", c_double)]
 
 
 class SessionInfo(Structure):
     _fields_ = [("id", Text), ("language", Text), ("status", Text), ("dependencies", Text), ("age_seconds", c_uint64),
-                ("idle_seconds", c_uint64), ("conversation", Text), ("owner", Text), ("left_seconds", c_uint64), ("memory", c_uint64)]
+                ("idle_seconds", c_uint64), ("conversation", Text), ("owner", Text), ("left_seconds", c_uint64), ("memory", c_uint64),
+                ("memory_limit", c_uint64), ("disk_limit", c_uint64), ("cpus", c_double)]
 
 
 class Sessions(Structure):

@@ -6,6 +6,7 @@ import atexit
 import ctypes
 import os
 import pathlib
+import re
 import threading
 import weakref
 from ctypes import POINTER, byref, c_size_t, c_void_p
@@ -17,6 +18,7 @@ from .errors import NotFoundError
 from .results import Execution, FilesResult, Result, SessionInfo, Stopped, take_files
 
 Output = Callable[[str], Any]
+Size = Union[str, int]
 Entry = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
 _open: "weakref.WeakSet[SandboxManager]" = weakref.WeakSet()
@@ -77,14 +79,17 @@ class SandboxManager:
 
     def create_session(self, runtime: str = "python", dependencies: Union[Mapping[str, Any], Iterable[str], None] = None, *,
                        network: Optional[bool] = None, env: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None,
+                       memory: Optional[Size] = None, cpus: Optional[float] = None, disk: Optional[Size] = None,
                        on_output: Optional[Output] = None, deadline: Optional[float] = None,
                        cancel: Optional[Cancel] = None) -> SessionInfo:
-        """A new session. dependencies: {"pandas": "2.2.3", "matplotlib": ""}, or ["pandas==2.2.3", "matplotlib"]."""
+        """A new session. dependencies: {"pandas": "2.2.3", "matplotlib": ""}, or ["pandas==2.2.3", "matplotlib"]. memory, cpus and
+        disk: other limits than the settings', as far as CONTAINER_MEMORY_MAX and the like allow; "4g", "512m", or bytes."""
         answer = POINTER(_lib.SessionInfo)()
         with waiting(deadline, cancel) as (wait, guard):
             hear = _lib.INSTALL_OUTPUT(lambda _, data, n: guard.call(on_output, ctypes.string_at(data, n).decode()) if on_output else None)
             options = sized(_lib.Create, language=encode(runtime, "runtime"), dependencies=_lib.strings(_dependencies(dependencies)),
-                            network=0 if network is None else 1 if network else -1, env=_pairs(env), cwd=encode(cwd, "cwd"))
+                            network=0 if network is None else 1 if network else -1, env=_pairs(env), cwd=encode(cwd, "cwd"),
+                            memory=_size(memory, "memory"), disk=_size(disk, "disk"), cpus=_cpus(cpus))
             if on_output:
                 options.on_output = hear
             check(library.husk_create(self._conversation, byref(options), wait, byref(answer)))
@@ -261,6 +266,22 @@ class Session:
 
 def _pairs(env: Optional[Mapping[str, str]]) -> Any:
     return _lib.strings([f"{name}={value}" for name, value in (env or {}).items()])
+
+
+def _size(value: Optional[Size], what: str) -> int:
+    """Bytes; 0 for none."""
+    if value is None:
+        return 0
+    found = re.fullmatch(r"\s*(\d+)\s*([kmg]?)(?:i?b)?\s*", str(value), re.IGNORECASE)
+    if isinstance(value, bool) or not found or not 0 < int(found[1]) < 2**44:
+        raise ValueError(f'{what} must be a size above 0, such as "512m" or "4g"; got {value!r}')
+    return int(found[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[found[2].lower()]
+
+
+def _cpus(value: Optional[float]) -> float:
+    if value is not None and not 0 < value < 10**9:
+        raise ValueError(f"cpus must be a number above 0; got {value!r}")
+    return float(value or 0)
 
 
 def _setting(value: Any) -> str:

@@ -159,6 +159,9 @@ class SessionInfo:
         self.conversation: Optional[str] = text(raw.conversation)
         self.owner: Optional[str] = text(raw.owner)
         self.memory: Optional[int] = raw.memory or None
+        self.memory_limit: int = raw.memory_limit
+        self.disk_limit: int = raw.disk_limit
+        self.cpus: float = raw.cpus
         self.success = True
 
     @property

@@ -1,13 +1,13 @@
 #include "manager/engine/docker/argv.h"
 
 #include "kernels/protocol.h"
+#include "manager/model/limits.h"
 
 /* Where the host's certificate bundle appears inside. */
 #define CA_BUNDLE_INSIDE "/opt/husk/ca-certificates.crt"
 #define SHM_SIZE "64m"
 /* Enough for any build tool, bounded so that a leak hits a wall inside the container. */
 #define NOFILE_LIMIT 4096
-#define CPU_PERIOD 100000
 
 static void add_labels(struct strv *argv, const struct container_spec *spec)
 {

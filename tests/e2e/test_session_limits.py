@@ -1,0 +1,53 @@
+"""Limits of one session: what it asked for holds inside, is shown everywhere, stays with it, and has a ceiling."""
+
+import json
+import signal
+import subprocess
+
+import pytest
+from harness import Session, clean_env, husk_binary
+
+MEMORY, DISK = 512 << 20, 64 << 20
+# Inside: the size of /workspace, the CPU quota (of either kind of cgroup), the threads of numerical libraries.
+LOOK = ("df -B1 --output=size /workspace | tail -1; cut -d' ' -f1 /sys/fs/cgroup/cpu/cpu.cfs_quota_us /sys/fs/cgroup/cpu.max 2>/dev/null;"
+        " echo $OMP_NUM_THREADS")
+
+
+def test_what_was_asked_for_holds_is_shown_and_outlives_the_server(start, tmp_path):
+    first = start(home=tmp_path / "home", CONTAINER_MEMORY_LIMIT="500m", CONTAINER_TMPFS_SIZE="50m")
+    created = first.call("create_session", {"network": False, "memory": "512m", "cpus": 0.5, "disk": "64m"})
+    assert created.fields["limits"] == {"memory": MEMORY, "cpus": 0.5, "disk": DISK}, created.text
+    first.process.send_signal(signal.SIGKILL)
+    first.process.wait(20)
+
+    server = start(home=tmp_path / "home")
+    session = Session(server, created.session_id)
+    room = (50 << 20) * 512 // 500 & ~4095
+    assert session.shell(LOOK).ok().text.split() == [str(room), "50000", "1"]
+    info = server.call("session_info", {"session_id": session.id}).fields
+    assert info["memory"]["limit"] == MEMORY and info["cpus"] == 0.5
+    assert [d["size"] for d in info["disks"] if d["path"].startswith("/home")] == [DISK]
+    listed = subprocess.run([husk_binary(), "ps", "--json"], env=clean_env(tmp_path / "home"), stdin=subprocess.DEVNULL, capture_output=True,
+                            text=True, timeout=60)
+    [row] = json.loads(listed.stdout)["sessions"]
+    assert (row["memory_limit"], row["cpus"], row["disk_limit"]) == (MEMORY, 0.5, DISK)
+
+    full = session.shell("head -c 200000000 /dev/zero >~/big; sleep 30; rm -f ~/big")
+    assert "The home directory is full" in full.text and "`disk`" in full.text, full.text
+    oom = session.code("x = bytearray(700 << 20)", 60)
+    assert oom.ending == "oom" and "512 MiB" in oom.text and "`memory`" in oom.text, oom.text
+
+
+@pytest.mark.parametrize("arguments, words", [
+    ({"memory": "64g"}, "memory: 64g is more than a session may have here, 8g"),
+    ({"memory": 4}, "memory: 4 bytes is less than a session needs, 320m"),
+    ({"memory": "0"}, "memory must be a size above 0"),
+    ({"disk": "lots"}, "disk must be a size above 0"),
+    ({"disk": "64g"}, "CONTAINER_DISK_MAX"),
+    ({"cpus": 0}, "cpus must be a number above 0"),
+    ({"cpus": 1000}, "Only the person who runs Husk can allow more, by CONTAINER_CPUS_MAX"),
+])
+def test_what_cannot_be_had_is_refused_and_nothing_started(server, arguments, words):
+    refused = server.call("create_session", {"network": False, **arguments})
+    assert refused.is_error and words in refused.text and "INVALID_INPUT" in refused.text, refused.text
+    assert server.containers() == []
