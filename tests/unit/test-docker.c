@@ -1,8 +1,12 @@
 /* manager/engine/docker with a client that is a shell script: what it is asked, and what becomes of its answers. */
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/listener.h"
+#include "base/stream.h"
 #include "manager/engine/open.h"
 #include "tests/unit/unit.h"
 
@@ -21,6 +25,14 @@ struct bench {
 	bool wants_line_dir;
 	char id[65]; /* of what was created */
 	bool line_dir;
+	/* An engine's socket, and what comes over it. */
+	const char *answer;
+	struct listener *listener;
+	struct stream *stream;
+	struct buf request;
+	struct engine_watch *watch;
+	char event[64];
+	bool closed;
 };
 
 static struct bench b;
@@ -51,8 +63,12 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	static const char *const names[] = { "docker", "log", "networks", "tries" };
+	static const char *const names[] = { "docker", "log", "networks", "tries", "socket" };
+	listener_free(b.listener);
+	stream_free(b.stream);
+	buf_release(&b.request);
 	if (b.engine) {
+		b.engine->ops->watch_free(b.watch);
 		b.engine->ops->query_free(b.query);
 		b.engine->ops->free(b.engine);
 	}
@@ -249,6 +265,89 @@ static void the_place_tells_whether_the_kernel_is_shared(void **state)
 	assert_int_equal(engine_capabilities(b.engine).shares_kernel, SUPPORT_NO);
 }
 
+/* --- events ------------------------------------------------------------------------------------------------------ */
+
+#define OK "HTTP/1.0 200 OK\r\nApi-Version: 1.41\r\n\r\n"
+#define DEATH                                                                                                          \
+	"{\"Type\":\"container\",\"Action\":\"die\",\"Actor\":{\"Attributes\":{\"exitCode\":\"137\",\"name\":\"husk-c\"}}}\n"
+
+static void on_request(void *ctx UNUSED, const void *data, size_t n)
+{
+	buf_add(&b.request, data, n);
+	if (strstr(buf_str(&b.request), "\r\n\r\n"))
+		(void)stream_write(b.stream, b.answer, strlen(b.answer));
+}
+
+static void on_request_end(void *ctx UNUSED, int error UNUSED)
+{
+	b.stream = stream_free(b.stream);
+}
+
+static void on_connection(void *ctx UNUSED, int fd)
+{
+	static const struct stream_ops ops = { .on_data = on_request, .on_eof = on_request_end };
+	b.stream = stream_new(b.loop, fd, fd, &ops, NULL);
+	assert_non_null(b.stream);
+}
+
+static void on_event(void *ctx UNUSED, const struct engine_event *event)
+{
+	snprintf(b.event, sizeof(b.event), "%d %d %s", event->kind, event->exit_code, event->container);
+	loop_stop(b.loop, 0);
+}
+
+static void on_feed_closed(void *ctx UNUSED)
+{
+	b.closed = true;
+	loop_stop(b.loop, 0);
+}
+
+/* A client whose engine is at $d/socket, where `answer` is said to whoever asks. The client's own feed has another event. */
+static void watch_engine(const char *answer)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct watch_handler handler = { .on_event = on_event, .on_closed = on_feed_closed };
+	start("case $1 in\n"
+	      "context) echo \"[\\\"default\\\",\\\"unix://$d/socket\\\"]\" ;;\n"
+	      "events) echo '{\"Action\":\"oom\",\"Actor\":{\"Attributes\":{\"name\":\"husk-d\"}}}'; exec sleep 60 ;;\n"
+	      "esac");
+	if (answer) {
+		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", b.dir);
+		assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+		assert_int_equal(listen(fd, 1), 0);
+		b.answer = answer;
+		b.listener = listener_new(b.loop, fd, on_connection, NULL);
+	}
+	b.watch = b.engine->ops->watch(b.engine, "store0", &handler, &b.fail);
+	assert_non_null(b.watch);
+	loop_run(b.loop);
+}
+
+static void events_come_from_the_engine_s_socket(void **state)
+{
+	watch_engine(OK DEATH);
+	assert_string_equal(b.event, "0 137 husk-c");
+	assert_non_null(strstr(buf_str(&b.request), "%22label%22:%5B%22husk.store%3Dstore0%22%5D%7D HTTP/1.0\r\n"));
+	assert_false(logged("events"));
+	b.stream = stream_free(b.stream);
+	loop_run(b.loop);
+	assert_true(b.closed);
+}
+
+static void an_engine_that_does_not_answer_there_has_a_client(void **state)
+{
+	watch_engine("HTTP/1.0 404 Not Found\r\n\r\n");
+	assert_string_equal(b.event, "1 0 husk-d");
+	assert_true(logged("events --filter type=container"));
+}
+
+static void an_engine_without_a_socket_has_a_client(void **state)
+{
+	watch_engine(NULL);
+	assert_string_equal(b.event, "1 0 husk-d");
+}
+
 /* --- failures have causes ---------------------------------------------------------------------------------------- */
 
 static void there_is_no_client(void **state)
@@ -343,6 +442,9 @@ int main(void)
 		TEST(that_there_is_no_container_is_an_answer),
 		TEST(how_a_container_ended),
 		TEST(the_place_tells_whether_the_kernel_is_shared),
+		TEST(events_come_from_the_engine_s_socket),
+		TEST(an_engine_that_does_not_answer_there_has_a_client),
+		TEST(an_engine_without_a_socket_has_a_client),
 		TEST(there_is_no_client),
 		TEST(there_is_no_engine),
 		TEST(the_image_is_not_there),

@@ -32,6 +32,7 @@ static struct engine *docker_free(struct engine *e)
 	bakery_release(&d->bakery);
 	free(d->program);
 	free(d->helper);
+	free(d->socket);
 	free(d);
 	return NULL;
 }

@@ -16,6 +16,7 @@ struct docker {
 	char network[65];	    /* its id; "" until a session needed it */
 	bool old_network;	    /* it has another bridge than it should, and could not be replaced */
 	enum support shares_kernel; /* SUPPORT_UNKNOWN until the client was asked where the engine is */
+	char *socket;		    /* of the engine, on this machine; "" = none; NULL until the client was asked */
 	bool refuses_mounts;	    /* a run failed because of the line's folder */
 	struct list tasks;
 	struct bakery bakery;

@@ -25,8 +25,8 @@ bool inspect_network_in_use(const char *text);
 struct event_text {
 	char container[128];
 };
-/* One line of `docker events --format '{{json .}}'`. False if it is not an event that concerns us. The event's strings
- * live in *storage. */
+/* One line of the events, as the engine and `docker events --format '{{json .}}'` print them. False if it is not an event
+ * that concerns us. The event's strings live in *storage. */
 bool inspect_event(const char *line, size_t n, struct event_text *storage, struct engine_event *ret);
 
 /* The ids (64 hex digits, one a line, perhaps with a bridge behind it) of `docker network ls`, the smallest first: of two that

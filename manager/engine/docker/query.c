@@ -98,8 +98,12 @@ static int read_answer(struct engine_query *q, struct engine_answer *answer, con
 
 static void note_place(struct engine_query *q, const struct engine_answer *answer)
 {
-	if (q->question == ASK_PLACE)
-		q->docker->shares_kernel = answer->place.is_local ? SUPPORT_YES : SUPPORT_NO;
+	struct docker *d = q->docker;
+	if (q->question != ASK_PLACE)
+		return;
+	d->shares_kernel = answer->place.is_local ? SUPPORT_YES : SUPPORT_NO;
+	free(d->socket);
+	d->socket = xstrdup(strncmp(answer->place.host, "unix://", 7) == 0 ? answer->place.host + 7 : "");
 }
 
 static void on_done(void *ctx, const struct child_result *r)
