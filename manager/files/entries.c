@@ -141,9 +141,10 @@ static void on_uploaded(void *ctx, const struct upload_result *result, const str
 	item_end(b, f);
 }
 
-static bool ends_in_slash(const char *s)
+/* As the caller wrote it. */
+static bool is_directory_name(const char *s)
 {
-	return s && *s && s[strlen(s) - 1] == '/';
+	return s && *s && (s[strlen(s) - 1] == '/' || streq(s, "~"));
 }
 
 static void put(struct entries *b, struct source *source)
@@ -151,7 +152,7 @@ static void put(struct entries *b, struct source *source)
 	const struct item *i = &b->items[b->at];
 	const char *from = i->source ? i->source : i->path;
 	/* Like cp: a file goes into what is named as a directory. */
-	AUTO(freep) char *base = from && ends_in_slash(i->destination) ? names_base(from) : NULL;
+	AUTO(freep) char *base = from && is_directory_name(i->destination) ? names_base(from) : NULL;
 	b->upload = upload_start(&(struct upload_spec){
 		.loop = b->spec.loop,
 		.transfer = &b->transfer,
@@ -257,7 +258,8 @@ static char *destination_of(const struct item *i, struct fail *f)
 		fail_set(f, FAIL_INVALID, "destination is required with file_content");
 		return NULL;
 	}
-	return names_sandbox_path(wanted && *wanted ? wanted : base, f);
+	AUTO(freep) char *below = xasprintf("./%s", base); /* a file may be called "~" */
+	return names_sandbox_path(wanted && *wanted ? wanted : below, f);
 }
 
 static void start_import(struct entries *b)

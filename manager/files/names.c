@@ -43,7 +43,10 @@ static char *normal(const char *path)
 char *names_sandbox_path(const char *path, struct fail *f)
 {
 	static const char *const roots[] = { "/workspace", "/tmp", "/home/sandbox" };
-	AUTO(freep) char *full = *path == '/' ? xstrdup(path) : xasprintf("/workspace/%s", path);
+	bool home = path[0] == '~' && (!path[1] || path[1] == '/');
+	AUTO(freep) char *full = home	      ? xasprintf("/home/sandbox%s", path + 1) :
+				 *path == '/' ? xstrdup(path) :
+						xasprintf("/workspace/%s", path);
 	AUTO(freep) char *clean = normal(full);
 	for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
 		const char *rest = names_below(clean, roots[i]);
@@ -55,7 +58,7 @@ char *names_sandbox_path(const char *path, struct fail *f)
 		}
 	}
 	fail_set(f, FAIL_INVALID, "Path outside /workspace: %s", path);
-	fail_hint(f, "Use a path below /workspace (relative paths are), /tmp or /home/sandbox.");
+	fail_hint(f, "Use a path below /workspace (relative paths are), /tmp or ~, which is /home/sandbox.");
 	return NULL;
 }
 

@@ -53,13 +53,25 @@ static void paths_of_a_sandbox(void **state)
 	static const struct {
 		const char *given, *path; /* NULL = refused */
 	} cases[] = {
-		{ "a.txt", "/workspace/a.txt" }, { "./a//b/", "/workspace/a/b" },
-		{ "/workspace", "/workspace" },	 { "", "/workspace" },
-		{ "/tmp/x/../y", "/tmp/y" },	 { "/home/sandbox/.cache", "/home/sandbox/.cache" },
-		{ "../tmp/x", "/tmp/x" },	 { "a/../../etc/passwd", NULL },
-		{ "/etc/passwd", NULL },	 { "/workspacex", NULL },
-		{ "/home/sandboxes", NULL },	 { "/", NULL },
+		{ "a.txt", "/workspace/a.txt" },
+		{ "./a//b/", "/workspace/a/b" },
+		{ "/workspace", "/workspace" },
+		{ "", "/workspace" },
+		{ "/tmp/x/../y", "/tmp/y" },
+		{ "/home/sandbox/.cache", "/home/sandbox/.cache" },
+		{ "../tmp/x", "/tmp/x" },
+		{ "a/../../etc/passwd", NULL },
+		{ "/etc/passwd", NULL },
+		{ "/workspacex", NULL },
+		{ "/home/sandboxes", NULL },
+		{ "/", NULL },
 		{ "/workspace/../..", NULL },
+		{ "~", "/home/sandbox" },
+		{ "~/a/../b", "/home/sandbox/b" },
+		{ "~other/a", "/workspace/~other/a" },
+		{ "a/~", "/workspace/a/~" },
+		{ "./~", "/workspace/~" },
+		{ "~/../x", NULL },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		AUTO(fail_release) struct fail f = { 0 };
