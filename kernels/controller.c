@@ -318,7 +318,7 @@ int controller_init(struct controller *c)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	sender_init(&c->sender, c->jobs);
-	files_init(&c->files, &c->sender);
+	files_init(&c->files, &c->sender, c->home);
 	relay_init(&c->relay, c->poller, &c->sender);
 	for (size_t i = 0; i < ARRAY_LEN(c->guests); i++)
 		c->guests[i] = (struct guest){ .fd = -1 };

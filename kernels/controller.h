@@ -16,6 +16,7 @@
 struct controller {
 	struct poller *poller;
 	struct jobs *jobs;
+	const struct disk *home; /* borrowed: the watch over the home directory */
 	/* A frame of the controller arrived. */
 	void (*on_frame)(struct controller *c);
 	/* Adds what PID 1 says of itself to its HELLO. */

@@ -82,11 +82,15 @@ uint64_t disk_hidden(uint64_t hidden, const struct disk_round *before, const str
 	return missing < 0 && (uint64_t)-missing > hidden ? 0 : hidden + (uint64_t)missing;
 }
 
+static uint64_t names_limit(const struct disk_volume *v)
+{
+	return MAX(NAMES_MIN, v->limit / BYTES_A_NAME);
+}
+
 static bool is_over(const struct disk_volume *v, uint64_t factor)
 {
 	uint64_t bytes = v->solid ? v->usage.apparent : v->usage.bytes;
-	uint64_t names = MAX(NAMES_MIN, v->limit / BYTES_A_NAME);
-	return bytes > factor * v->limit || v->usage.names > factor * names || v->usage.deep;
+	return bytes > factor * v->limit || v->usage.names > factor * names_limit(v) || v->usage.deep;
 }
 
 /* Twice the limit counts once whoever fills it has been told to stop and does not: between two looks a fast disk takes a lot. */
@@ -182,6 +186,17 @@ void disk_stop(struct disk *d)
 {
 	timeout_stop(&d->timer);
 	drop_round(d);
+}
+
+struct disk_room disk_room(const struct disk *d)
+{
+	const struct disk_volume *v = &d->volumes[0];
+	uint64_t left = v->limit - MIN(v->limit, d->used), free_now = bytes_free(d), names = names_limit(v);
+	return (struct disk_room){
+		.bytes = MIN(left, free_now - MIN(free_now, d->floor)),
+		.names = names - MIN(names, d->names),
+		.limit = v->limit,
+	};
 }
 
 enum disk_state disk_count_now(struct disk *d)

@@ -53,6 +53,12 @@ void disk_stop(struct disk *d);
 /* Counts to the end at once, when no other process is left that could delay it. */
 enum disk_state disk_count_now(struct disk *d);
 
+/* What the first volume can take, by the last count: what is left of its limit, and of the host's disk above its floor. */
+struct disk_room {
+	uint64_t bytes, names, limit;
+};
+struct disk_room disk_room(const struct disk *d);
+
 /* What one round says: exposed for tests. */
 struct disk_round {
 	uint64_t used, free, written;

@@ -34,10 +34,11 @@ struct file_call {
 	char *detail;
 };
 
-void files_init(struct files *f, struct sender *sender)
+void files_init(struct files *f, struct sender *sender, const struct disk *home)
 {
 	list_init(&f->list);
 	f->sender = sender;
+	f->home = home;
 }
 
 static void file_call_free(struct file_call *c)
@@ -159,7 +160,7 @@ static int begin(struct files *f, const struct frame *frame)
 	if (frame->header.type == FRAME_IMPORT) {
 		c->phase = PHASE_RECEIVE;
 		r = import_new(text_of(fields, "destination"), number_of(fields, "bytes"), number_of(fields, "entries"),
-			       &c->import, &detail);
+			       f->home, &c->import, &detail);
 	} else {
 		c->phase = PHASE_PRODUCE;
 		r = export_new(text_of(fields, "path"), &c->export, &detail);

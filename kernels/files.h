@@ -4,15 +4,17 @@
 #define HUSK_KERNELS_FILES_H
 
 #include "base/list.h"
+#include "kernels/disk.h"
 #include "kernels/frames.h"
 #include "kernels/sender.h"
 
 struct files {
 	struct list list; /* of struct file_call */
 	struct sender *sender;
+	const struct disk *home; /* the watch over the home directory; NULL = none */
 };
 
-void files_init(struct files *f, struct sender *sender);
+void files_init(struct files *f, struct sender *sender, const struct disk *home);
 
 /* True if the frame is one of ours; *ret is then 0, or -EPROTO if the stream is of no more use. The number of a call that
  * begins has been checked. */

@@ -4,6 +4,7 @@
 #ifndef HUSK_KERNELS_IMPORT_H
 #define HUSK_KERNELS_IMPORT_H
 
+#include "kernels/disk.h"
 #include "kernels/trees.h"
 
 /* Staging directories, in the root that the destination is below. */
@@ -12,8 +13,10 @@
 struct import;
 
 /* 0 and *ret, or -errno with *ret_detail, a sentence for the reader that the caller owns. `bytes` and `entries` are what will
- * come: without room for them nothing begins. */
-int import_new(const char *destination, uint64_t bytes, uint64_t entries, struct import **ret, char **ret_detail);
+ * come: without room for them nothing begins. `home` (borrowed for the call) is the watch over the home directory, NULL if there
+ * is none. */
+int import_new(const char *destination, uint64_t bytes, uint64_t entries, const struct disk *home, struct import **ret,
+	       char **ret_detail);
 /* The same below a directory that is already open (borrowed); for tests. */
 int import_open(int root, const char *rest, struct import **ret);
 /* Closes what is open. The staging directory is gone only after import_clear(). Accepts NULL, returns NULL. */

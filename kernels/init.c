@@ -463,6 +463,7 @@ static int start_controller(struct init *i)
 	i->controller = (struct controller){
 		.poller = &i->poller,
 		.jobs = &i->jobs,
+		.home = &i->home,
 		.on_frame = on_frame,
 		.on_hello = on_hello,
 		.on_claim = on_claim,

@@ -94,6 +94,16 @@ def test_a_full_home_directory_can_be_tidied_up(make_box, disk):
     assert client.terminal("head -c 5M /dev/zero >~/x; echo $TMPDIR; touch $TMPDIR/y").out == b"/home/sandbox/.tmp\n"
 
 
+def test_an_import_asks_for_room_in_the_home_directory_first(make_box, disk):
+    client = make_box("--home-size", str(LIMIT), env={"DISK": str(disk)}).attach()
+    asked = ({"bytes": LIMIT + 1, "entries": 1}, {"bytes": 1, "entries": LIMIT // 4096 + 1})
+    for size, words in zip(asked, (" of 16.0 MB free", "files are needed"), strict=True):
+        number = client.start_files(frames.IMPORT, {"destination": "/home/sandbox/big", **size})
+        end = client.expect(lambda f, number=number: f.call == number and f.type == frames.END).payload
+        assert end["ending"] == "error" and words in end["detail"] and "Nothing was written" in end["detail"], end
+    assert client.terminal("ls -A ~").out == b".tmp\n"
+
+
 def test_the_host_s_disk_keeps_its_floor(make_box, disk):
     v = os.statvfs(disk)
     free = v.f_bavail * v.f_frsize
