@@ -38,7 +38,6 @@ int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, 
 {
 	json_auto_t *message = json_pack("{s:s, s:I, s:s%, s:o*}", "op", "execute", "id", (json_int_t)job->number,
 					 "code", job->text, job->text_len, "env", env_of(job));
-	strv_release(&job->env);
 	pipes_begin(c->pipes, job);
 	int r = message ? link_send(link, message) : -EINVAL;
 	if (r < 0) {
@@ -48,7 +47,7 @@ int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, 
 	c->job = job;
 	c->group = group;
 	c->stop = CELL_RUNS;
-	c->has_result = c->has_error = c->is_done = false;
+	c->has_result = c->has_error = c->has_spoken = c->is_done = false;
 	c->note = note;
 	c->lost = lost;
 	job_start(job);
@@ -139,6 +138,7 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 
 	/* What was printed before this message comes before it. */
 	pipes_drain(c->pipes);
+	c->has_spoken = true;
 	if (m->unusable) {
 		c->has_result |= m->op == LINK_RESULT;
 		cell_dropped(c);
@@ -239,7 +239,18 @@ static char *dead_detail(const struct cell *c, const struct death *d, const char
 				 c->stop == CELL_DISK_FULL ? "filled the home directory and was interrupted" :
 							     "was interrupted",
 				 how, after);
-	return xasprintf("The kernel %s. %s", how, after);
+	return xasprintf("The kernel %s while it ran the cell. %s", how, after);
+}
+
+json_t *cell_withdraw(struct cell *c, json_t *lost)
+{
+	struct job *job = take_ptr(c->job);
+	json_auto_t *before = take_ptr(c->lost);
+	stop_timers(c);
+	pipes_end(c->pipes);
+	free(take_ptr(c->note));
+	job->state = JOB_QUEUED;
+	return json_incref(lost ? lost : before);
 }
 
 void cell_end_dead(struct cell *c, const struct death *d, const char *kernel, const char *after, json_t *lost)

@@ -30,9 +30,10 @@ struct cell {
 	enum cell_stop stop;
 	bool has_result;
 	bool has_error;
-	bool is_done; /* after an interrupt; the processes it left behind have a moment to end */
-	char *note;   /* for the END: what became of the variables before this call; NULL = kept */
-	json_t *lost; /* likewise: which; NULL = none are known of */
+	bool has_spoken; /* the kernel has begun with it: it has sent something */
+	bool is_done;	 /* after an interrupt; the processes it left behind have a moment to end */
+	char *note;	 /* for the END: what became of the variables before this call; NULL = kept */
+	json_t *lost;	 /* likewise: which; NULL = none are known of */
 	uint64_t settle_until_ms;
 	struct timeout settle;
 	struct timeout limit;
@@ -56,6 +57,9 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 void cell_dropped(struct cell *c);
 /* Interrupts the running call; does nothing if none runs or if it is being interrupted already. */
 void cell_interrupt(struct cell *c, enum cell_stop stop);
+/* The kernel died before it had read the call, which is queued again. `lost` (may be NULL) is borrowed; returns which variables are
+ * gone, a new reference or NULL. */
+json_t *cell_withdraw(struct cell *c, json_t *lost);
 /* Ends the running call because its kernel is dead. `after` is a sentence on what became of the kernel. */
 void cell_end_dead(struct cell *c, const struct death *d, const char *kernel, const char *after, json_t *lost);
 /* "exited with status 3", "was killed by signal 11 (Segmentation fault)", "sent …". The caller frees it. */

@@ -525,6 +525,10 @@ void kernel_reaped(struct kernel *k, pid_t pid, int status)
 		return;
 	}
 	lose_variables(k);
+	if (k->cell.job && k->cell.stop == CELL_RUNS && !k->cell.has_spoken && k->link.unread) {
+		json_auto_t *lost = take_ptr(k->lost);
+		k->lost = cell_withdraw(&k->cell, lost);
+	}
 	if (k->cell.job) {
 		json_auto_t *lost = take_ptr(k->lost);
 		note_well(k);

@@ -146,6 +146,7 @@ void link_close(struct link *l)
 
 static void lose(struct link *l, bool broken, const char *why)
 {
+	l->unread |= l->out.len > 0;
 	link_close(l);
 	l->on_gone(l, broken, why);
 }
@@ -210,6 +211,7 @@ static int read_once(struct link *l)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {
+		l->unread = n < 0 && errno == ECONNRESET; /* a socket that is closed with something in it says so */
 		lose(l, false, "closed its link");
 		return -1;
 	}
@@ -248,6 +250,7 @@ void link_open(struct link *l, struct poller *p, int fd)
 {
 	l->fd = fd;
 	l->in = l->out = (struct buf){ 0 };
+	l->unread = false;
 	watch_start(p, &l->watch, fd, POLLIN, on_ready);
 }
 

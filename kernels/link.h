@@ -45,6 +45,7 @@ struct link {
 	struct watch watch;
 	struct buf in;
 	struct buf out;
+	bool unread; /* once it is gone: the other end had not read all that was sent */
 	/* The message is valid during the call. The link may be closed from inside. */
 	void (*on_message)(struct link *l, const struct link_message *m);
 	/* A message was too much to be parsed. */

@@ -94,9 +94,21 @@ def test_swallowed_interrupts_end_in_a_new_kernel(client):
 ])
 def test_death_of_the_kernel(client, code, field, value, words):
     reply = client.execute(code)
-    assert reply.ending == "kernel_died" and reply.end[field] == value and words in reply.detail
-    assert reply.end["kernel"] == "restarted"
+    assert reply.ending == "kernel_died" and reply.end[field] == value
+    assert words in reply.detail and "while it ran the cell" in reply.detail and reply.end["kernel"] == "restarted"
     assert client.execute("print('alive')").out == b"alive\n"
+
+
+@pytest.mark.parametrize("link", ["unix", "tcp:8765"])
+def test_a_cell_that_a_dying_kernel_has_not_read_runs_on_the_next(make_box, link):
+    client = make_box(manifest={"link": link}).attach()
+    pid = int(client.execute("x = 1; print(os.getpid())").out)
+    client.terminal(f"kill -STOP {pid}")
+    number = client.start(frames.EXECUTE, "print(message['env'], 'x' in globals())", env={"A": "b"})
+    client.terminal(f"kill -KILL {pid}")
+    reply = client.finish(number)
+    assert reply.ending == "ok" and reply.out == b"{'A': 'b'} False\n", reply.frames
+    assert reply.end["kernel"] == "restarted" and "Before this call the kernel was killed by signal 9" in reply.detail
 
 
 def test_messages_sent_before_death_arrive(client):
