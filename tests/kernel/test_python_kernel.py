@@ -292,6 +292,16 @@ def test_syntax_error_has_its_caret(kernel):
     assert error["traceback"].splitlines()[1:] == ["    x = = 3", "        ^", "SyntaxError: invalid syntax"]
 
 
+@pytest.mark.parametrize("code, shown", [
+    ("y = 1\nreturn 2", ["    return 2", "    ^^^^^^^^", "SyntaxError: 'return' outside function"]),
+    ("async def f():\n    yield 1\n    return 2", ["    return 2", "    ^^^^^^^^", "SyntaxError: 'return' with value in async generator"]),
+    ("await x\nfor i in y:\n    pass\ncontinue",
+     ["    continue", "    ^^^^^^^^", "SyntaxError: 'continue' not properly in loop"]),
+])
+def test_so_has_one_that_the_compiler_finds(kernel, code, shown):
+    assert kernel.run(code).error["traceback"].splitlines()[1:] == shown
+
+
 def test_indentation_error(kernel):
     assert kernel.run("if True:\nx = 1").error["type"] == "IndentationError"
 

@@ -4,6 +4,7 @@ What ends a cell is told without most of the frames inside libraries: the user's
 the one that raised. All of them are in sys.last_exc, for %tb and traceback.print_last().
 """
 
+import linecache
 import os
 import sys
 import traceback
@@ -126,8 +127,15 @@ def _fold_all(told):
         links += [link.__cause__, link.__context__, *(link.exceptions or ())]
 
 
+def _give_line(error):
+    """Python's compiler, which works on a tree here, does not know the line that it complains of."""
+    if isinstance(error, SyntaxError) and error.text is None and error.filename and error.lineno:
+        error.text = linecache.getline(error.filename, error.lineno) or None
+
+
 def _format(error, full):
     _strip(error)
+    _give_line(error)
     told = traceback.TracebackException.from_exception(error, lookup_lines=full)
     if error.__traceback__ is None:
         told.stack = None  # no "Traceback" line above nothing: a syntax error of the cell itself
