@@ -24,7 +24,7 @@ struct run {
 	bool abandoned;	    /* the end is acknowledged and nobody is told */
 	bool ended;	    /* its end is in `result` */
 	bool taking;	    /* PID 1 was asked for what there is so far */
-	bool after_kept;    /* when it was sent, one was kept that it might have to wait for */
+	bool after_kept;    /* when it was sent, one was kept, or old, that it might have to wait for */
 	bool beside;	    /* a command that has left the queue */
 	uint32_t told;	    /* the last mark that somebody was told of */
 	uint64_t asked_ms;  /* when PID 1 was asked for a sign of life, since its end is late; 0 = not yet */
@@ -40,6 +40,11 @@ struct run *run_find(struct dispatch *c, uint64_t call);
 struct run *run_new(struct dispatch *c, uint32_t call, enum run_kind kind);
 void run_free(struct run *run);
 void run_send(struct run *run);
+/* Clients have time limits of their own and do not always say that they have given up: a run that has taken this long may be one
+ * whose answer nobody will read. */
+bool run_is_old(const struct run *run);
+/* Answers whoever waits that it goes on, and tells nothing of it: that is for somebody else. */
+void run_answer_empty(struct run *run);
 /* Nobody waits from now on; NULL if nobody did. */
 struct run_waiter *run_take_waiter(struct run *run);
 

@@ -15,6 +15,8 @@
 #define SILENCE_MS 15000
 /* How long PID 1 may take to say what there is so far. */
 #define TAKE_MS 5000
+/* How long a caller waits for what is ahead of its run before it is told. */
+#define QUEUED_MS 30000
 
 struct run *run_find(struct dispatch *c, uint64_t call)
 {
@@ -79,7 +81,7 @@ static struct run_result take_result(struct run *run)
 static void tell_kept(struct dispatch *c, struct run_result *result, const struct run *but)
 {
 	list_for_each(run, &c->runs, struct run, node) {
-		if (!is_kept(run) || run == but || run->kind == RUN_INSTALL)
+		if (run == but || run->kind == RUN_INSTALL || !(is_kept(run) || run_is_old(run)))
 			continue;
 		result->earlier = xrealloc(result->earlier, (result->n_earlier + 1) * sizeof(*result->earlier));
 		struct earlier_result *e = &result->earlier[result->n_earlier++];
@@ -269,17 +271,22 @@ static void on_late(struct run *run)
 	}
 }
 
-/* The wait is over: the answer has what PID 1 marks off now. */
+/* What there is comes with a later answer. */
+void run_answer_empty(struct run *run)
+{
+	AUTO(run_result_release) struct run_result kept = run->result;
+	run->result = (struct run_result){ .queued = !run->sent };
+	answer_running(run);
+	run->result = kept;
+	kept = (struct run_result){ 0 };
+}
+
+/* The wait is over: the answer has what PID 1 marks off now, if there is somebody who could say. */
 static void take_stock(struct run *run)
 {
 	struct dispatch *c = run->dispatch;
 	if (run->taking || !c->open) {
-		/* Nobody there who could say. What there is comes with a later answer. */
-		AUTO(run_result_release) struct run_result kept = run->result;
-		run->result = (struct run_result){ .queued = !run->sent };
-		answer_running(run);
-		run->result = kept;
-		kept = (struct run_result){ 0 };
+		run_answer_empty(run);
 		return;
 	}
 	AUTO(buf_release) struct buf frame = { 0 };
@@ -356,11 +363,12 @@ static size_t held(const struct dispatch *c, size_t *ret_bytes)
 	return n;
 }
 
-/* One that nobody waits for and that this one may have to wait for. */
+/* One that nobody waits for, as far as anybody knows, and that this one may have to wait for. */
 static bool is_behind_kept(const struct run *run)
 {
 	list_for_each(other, &run->dispatch->runs, struct run, node)
-		if (other != run && other->kind == run->kind && is_kept(other) && !other->ended && !other->beside)
+		if (other != run && other->kind == run->kind && (is_kept(other) || run_is_old(other)) &&
+		    !other->ended && !other->beside)
 			return true;
 	return false;
 }
@@ -372,7 +380,7 @@ static void set_patience(struct run *run, uint64_t wait_ms)
 		timer_start(run->timer, wait_ms, 0);
 	} else if (run->after_kept) {
 		run->patience = UNTIL_BEGUN;
-		timer_start(run->timer, run->timeout_seconds * 1000, 0);
+		timer_start(run->timer, MIN(run->timeout_seconds * 1000, QUEUED_MS), 0);
 	} else {
 		guard(run);
 	}

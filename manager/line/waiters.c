@@ -3,6 +3,13 @@
 #include "manager/line/run-private.h"
 #include "manager/model/cause.h"
 
+#define OLD_MS 20000
+
+bool run_is_old(const struct run *run)
+{
+	return run->waiter && !run->ended && run->began_ms && loop_now_ms() - run->began_ms >= OLD_MS;
+}
+
 static struct run *find_kept(struct dispatch *c, uint64_t number, struct fail *f)
 {
 	struct run *run = run_find(c, number);
@@ -46,7 +53,9 @@ int run_join(struct dispatch *c, uint64_t number, uint64_t wait_ms, struct run_w
 	struct run *run = find_kept(c, number, f);
 	if (!run)
 		return -1;
-	if (run->waiter)
+	if (run_is_old(run))
+		run_answer_empty(run);
+	else if (run->waiter)
 		return cause_set(f, FAIL_BUSY, CAUSE_RUN_WAITED,
 				 "another call waits for run %llu and will have its output",
 				 (unsigned long long)number);

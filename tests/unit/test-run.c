@@ -429,6 +429,52 @@ static void whoever_queues_behind_a_kept_run_is_told(void **state)
 	assert_int_equal(b.told.n_earlier, 1);
 }
 
+/* A client that has given up without a word: whichever call comes next says that the old run goes on, and can have it. */
+static void a_run_that_takes_long_may_have_lost_its_reader(void **state)
+{
+	for (enum run_kind kind = RUN_CODE; kind <= RUN_TERMINAL; kind++) {
+		AUTO(fail_release) struct fail f = { 0 };
+		struct run_waiter gone = { .on_end = on_end };
+		struct run_spec spec = {
+			.kind = kind, .timeout_seconds = 300, .wait_ms = RUN_WAIT_FOR_END, .text = "1", .len = 1
+		};
+		uint32_t old = run_start(&b.d, &spec, &gone, &f);
+		assert_int_equal(feed(FRAME_OUT, old, "one"), 0);
+		start_with((struct run_spec){ .kind = !kind, .wait_ms = RUN_WAIT_FOR_END });
+		assert_int_equal(feed(FRAME_END, b.call, "{\"ending\":\"ok\"}"), 0);
+		assert_int_equal(b.told.n_earlier, 0);
+		loop_skip(b.loop, 60000);
+
+		start_with((struct run_spec){ .kind = !kind, .wait_ms = RUN_WAIT_FOR_END });
+		assert_int_equal(feed(FRAME_END, b.call, "{\"ending\":\"ok\"}"), 0);
+		assert_int_equal(b.told.n_earlier, 1);
+		assert_int_equal(b.told.earlier[0].seq, old);
+		assert_int_equal(b.told.earlier[0].kind, kind);
+		assert_false(b.told.earlier[0].ended);
+		assert_in_range(b.told.earlier[0].age_ms, 60000, 70000);
+
+		spec.timeout_seconds = 200;
+		start_with(spec);
+		uint32_t queued = b.call;
+		loop_skip(b.loop, 30000);
+		assert_int_equal(sent(FRAME_TAKE, queued), 1);
+		AUTO(freep) char *behind = xasprintf("{\"mark\":1,\"state\":\"queued\",\"behind\":%u}", old);
+		assert_int_equal(feed(FRAME_MARK, queued, behind), 0);
+		assert_int_equal(b.told.ending, ENDING_RUNNING);
+		assert_int_equal(b.told.behind, old);
+		assert_int_equal(b.told.n_earlier, 1);
+
+		join(old, 1000);
+		assert_null(gone.run);
+		assert_int_equal(b.told.ending, ENDING_RUNNING);
+		assert_string_equal(b.told.stdout_text, "");
+		assert_int_equal(feed(FRAME_END, old, "{\"ending\":\"ok\"}"), 0);
+		assert_string_equal(b.told.stdout_text, "one");
+		join(queued, 1000);
+		assert_int_equal(feed(FRAME_END, queued, "{\"ending\":\"ok\"}"), 0);
+	}
+}
+
 static void a_mark_that_is_none_breaks_the_protocol(void **state)
 {
 	start();
@@ -457,6 +503,7 @@ int main(void)
 		TEST(a_piece_that_nobody_took_is_kept),
 		TEST(without_a_connection_the_wait_ends_all_the_same),
 		TEST(whoever_queues_behind_a_kept_run_is_told),
+		TEST(a_run_that_takes_long_may_have_lost_its_reader),
 		TEST(a_mark_that_is_none_breaks_the_protocol),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
