@@ -184,6 +184,8 @@ static void write_error(struct writer *w)
 static void write_bundle(struct writer *w, const char *label, const struct mime_bundle *bundle)
 {
 	AUTO(freep) char *text = display_text(bundle);
+	if (!bundle->n) /* a place that was kept, and nothing came */
+		return;
 	if (!display_has_picture(bundle)) {
 		add_labelled(w->body, label, text);
 		w->labelled = true;

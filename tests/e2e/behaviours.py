@@ -459,6 +459,14 @@ def figure(box, code):
 
 
 @row
+def order_of_figures(box, code):
+    """A plot stands among the prints where it was drawn."""
+    ended = box.code(code).ok()
+    places = [ended.text.index(word) for word in ("one", "⟦picture 1⟧", "two")]
+    assert places == sorted(places), ended.text
+
+
+@row
 def html(box, code):
     """html comes as a display."""
     assert {"type": "text/html", "data": "<b>bold</b>"} in plain(box.code(code).ok())

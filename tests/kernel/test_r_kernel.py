@@ -11,49 +11,8 @@ import subprocess
 
 import measure
 import pytest
-from container import ROOT, Container, frames, images
-from link_harness import Outcome, check_bundle
-
-SECONDS = 60
-KINDS = {frames.OUT: "stdout", frames.ERR: "stderr", frames.DISPLAY: "display", frames.RESULT: "result", frames.ERROR: "error"}
-
-
-class Session(Container):
-    """An R session that runs cells."""
-
-    def __init__(self):
-        super().__init__("r")
-
-    def begin(self, code, seconds=SECONDS):
-        return self.client.start(frames.EXECUTE, code, timeout_ms=1000 * seconds)
-
-    def finish(self, number):
-        reply = self.client.finish(number, 2 * SECONDS)
-        outcome = Outcome()
-        for frame in reply.frames:
-            if frame.type in KINDS:
-                if frame.type in (frames.DISPLAY, frames.RESULT):
-                    check_bundle(frame.payload["data"])
-                outcome.add(KINDS[frame.type], frame.payload)
-        outcome.end = reply.end
-        return outcome
-
-    def run(self, code, seconds=SECONDS):
-        return self.finish(self.begin(code, seconds))
-
-    def run_interrupted(self, code):
-        """A cell that prints `go` when it is ready to be interrupted."""
-        number = self.begin(code)
-        go = self.client.expect(lambda f: f.call == number and f.type == frames.OUT and b"go" in f.payload)
-        self.client.send(frames.INTERRUPT, number)
-        outcome = self.finish(number)
-        outcome.log.insert(0, ("stdout", go.payload))
-        assert outcome.end["ending"] == "interrupted" and outcome.end["kernel"] == "kept", outcome.end
-        return outcome
-
-    def terminal(self, command):
-        return self.client.terminal(command, timeout_ms=1000 * SECONDS)
-
+from container import ROOT, images
+from r_session import Session
 
 @pytest.fixture(scope="module")
 def shared():
@@ -292,11 +251,6 @@ def test_abort_ends_the_cell_only(r):
 def test_base_plots_become_png_one_a_page(r):
     outcome = r.run("plot(1:3); lines(1:3); plot(3:1)")
     assert png_sizes(outcome) == [(800, 600), (800, 600)]
-
-
-def test_pages_come_in_order_with_output(r):
-    kinds = [kind for kind, _ in r.run('for (i in 1:2) { plot(i); cat(i, "\\n"); flush(stdout()) }').log]
-    assert kinds == ["stdout", "display", "stdout", "display"]
 
 
 def test_several_plots_on_one_page(r):

@@ -60,6 +60,8 @@ LAYERS = {
     "libhusk/examples": (),
     "bench": (*FACE, "bench/", "libhusk/husk.h"),
     "clients": ("libhusk/husk.h",),
+    # A part of R's kernel, compiled in its image: it knows nothing of the rest.
+    "runtimes/r": (),
 }
 # Here anything may be included; nothing else may include these.
 TESTS = "tests"
@@ -80,6 +82,8 @@ ADAPTERS = {
     "archive_entry.h": r"manager/files/(source-export|tarball)\.c",
     "sqlite3.h": r"manager/store/sqlite\.c",
     "libpq-fe.h": r"manager/store/postgres\.c",
+    "Rinternals.h": r"runtimes/r/console\.c",
+    "Rinterface.h": r"runtimes/r/console\.c",
 }
 # The C library and the kernel's interface are no third parties.
 SYSTEM = re.compile(r"(linux|linux/netfilter|sys|netinet|arpa|net|asm)/[a-z0-9_]+\.h")

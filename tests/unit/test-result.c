@@ -211,6 +211,19 @@ static void pictures_become_blocks(void **state)
 	assert_null(json_object_get(listed, "data"));
 }
 
+/* A display that only kept a place for what was to come. */
+static void an_empty_display_is_not_shown(void **state)
+{
+	char out[] = "text";
+	struct mime_bundle displays[1] = { 0 };
+	struct run_result run = ok_run(out);
+	run.displays = displays;
+	run.n_displays = 1;
+	json_auto_t *result = result_of_run(in_order(&run), &code);
+	assert_string_equal(text_of(result), "text");
+	assert_int_equal(json_array_size(json_object_get(fields_of(result), "display_outputs")), 0);
+}
+
 /* A client that gets something else refuses the whole answer. */
 static void what_is_no_picture_is_not_sent_as_one(void **state)
 {
@@ -433,6 +446,7 @@ int main(void)
 		cmocka_unit_test(a_second_cut_states_no_wrong_number),
 		cmocka_unit_test(even_without_limits_the_line_is_bounded),
 		cmocka_unit_test(pictures_become_blocks),
+		cmocka_unit_test(an_empty_display_is_not_shown),
 		cmocka_unit_test(what_is_no_picture_is_not_sent_as_one),
 		cmocka_unit_test(pictures_are_checked_to_the_last_byte),
 		cmocka_unit_test(everything_stands_where_it_was_produced),

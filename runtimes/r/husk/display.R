@@ -24,7 +24,7 @@ send_display <- function(data, id = NULL, update = FALSE) {
 send_bundle <- function(op, data, more = NULL) {
   data <- fit_pictures(data)
   members <- unlist(Map(json_entry, names(data), data))
-  flush(stdout())
+  place_pages()
   shown <- op == "display"
   if (shown) more <- c(more, sync = "true")
   repeat {

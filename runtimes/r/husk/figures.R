@@ -8,7 +8,8 @@ PIXELS_MAX <- 2000 # each side
 BYTES_MAX <- 700000
 
 figures <- new.env(parent = emptyenv())
-figures$devices <- list() # of list(files = pattern, number = device, shown = pages, settings, wanted = size by dev.new())
+figures$devices <- list() # of list(files = pattern, number = device, shown = pages, begun = page that has a place, settings,
+# wanted = size by dev.new())
 figures$count <- 0L
 figures$owner <- 0L # the process whose devices these are
 
@@ -36,7 +37,7 @@ open_device <- function(width = NULL, height = NULL, ...) {
   suspendInterrupts({
     start_device(files, settings)
     grDevices::dev.control("enable") # as on a screen: dev.copy() and recordPlot() work
-    device <- list(files = files, number = grDevices::dev.cur(), shown = 0L, settings = settings, wanted = wanted)
+    device <- list(files = files, number = grDevices::dev.cur(), shown = 0L, begun = 0L, settings = settings, wanted = wanted)
     figures$devices[[length(figures$devices) + 1L]] <- device
     figures$owner <- Sys.getpid()
   })
@@ -102,7 +103,7 @@ show_finished_pages <- function(...) {
   suspendInterrupts({
     open <- vapply(figures$devices, device_is_open, NA)
     for (i in seq_along(open)) figures$devices[[i]]$shown <- show_pages(figures$devices[[i]], open[i])
-    figures$devices <- figures$devices[open]
+    figures$devices <- lapply(figures$devices[open], note_page)
   })
   raise_interrupt()
   invisible()
@@ -115,7 +116,7 @@ show_pages <- function(device, open) {
     following <- sprintf(device$files, page + 2L)
     if (open && !file.exists(following)) break
     size <- file.size(file)
-    if (size > 0) show_page_file(readBin(file, "raw", size), device$settings$format)
+    if (size > 0) show_page_file(readBin(file, "raw", size), device$settings$format, place_of(device, page + 1L))
     unlink(file)
     page <- page + 1L
     file <- following
@@ -125,13 +126,31 @@ show_pages <- function(device, open) {
 
 SVG_MARKS <- "<(path|g|image|use|circle|polygon|polyline|line)\\b"
 
-show_page_file <- function(bytes, format) {
+# `name` is that of its place, NULL if it has none.
+show_page_file <- function(bytes, format, name) {
   if (format == "svg") {
     text <- raw_text(bytes)
-    if (length(gregexpr(SVG_MARKS, text)[[1L]]) > 1L) send_display(list("image/svg+xml" = text))
+    if (length(gregexpr(SVG_MARKS, text)[[1L]]) > 1L) send_display(list("image/svg+xml" = text), name, !is.null(name))
   } else if (!is_blank(bytes)) {
-    send_display(list("image/png" = bytes))
+    send_display(list("image/png" = bytes), name, !is.null(name))
   }
+}
+
+# The page that a device has begun has its place from here on.
+note_page <- function(device) {
+  page <- device$shown + 1L
+  file <- sprintf(device$files, page)
+  if (device$begun < page && !is.null(cell$id) && file.exists(file)) {
+    device$begun <- page
+    begin_page(basename(file))
+  }
+  device
+}
+
+# The name of a finished page's place; NULL if nothing came after the page had begun.
+place_of <- function(device, page) {
+  name <- basename(sprintf(device$files, page))
+  if (device$begun == page && is_placed(name)) name
 }
 
 # A page on which nothing was drawn, as a ggplot leaves it that fails: the only colour of the picture's palette is white.

@@ -78,6 +78,7 @@ no_keyboard <- function(what, prompt = "") {
 INTERRUPTED_STATUS <- 130L
 
 run_system <- function(command, intern, run) {
+  place_pages()
   if (intern) {
     output <- run(without_ours(command))
     Sys.sleep(0) # R noted the interrupt and would look at it later

@@ -7,7 +7,8 @@ PROTOCOL_VERSION <- 1L
 SLICE <- 16384L # bytes; a socket that has room at all has that much
 FOREVER <- .Machine$integer.max # seconds
 
-# connection, number (R's own of it), owner (pid), held (bytes to go with the next message), interrupted (while sending)
+# connection, number (R's own of it), taken (the descriptor HUSK_TAKEN_FD), owner (pid), held (bytes to go with the next
+# message), interrupted (while sending)
 link <- new.env(parent = emptyenv())
 
 link_open <- function(address) {

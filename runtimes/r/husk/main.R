@@ -6,6 +6,7 @@ main <- function() {
   suspendInterrupts({
     token <- read_token(paste0("/dev/fd/", Sys.getenv("HUSK_TOKEN_FD")))
     link_open(Sys.getenv("HUSK_LINK"))
+    link$taken <- as.integer(Sys.getenv("HUSK_TAKEN_FD"))
     Sys.unsetenv(c("HUSK_LINK", "HUSK_TOKEN_FD", "HUSK_TAKEN_FD", "R_DEFAULT_PACKAGES"))
     # A hundred milliseconds of loading are still to come; a cell that is sent now waits for them in the socket.
     link_hello(token)
@@ -76,6 +77,7 @@ look <- function(id) {
 
 execute <- function(id, code, env) {
   cell$id <- id
+  console_cell(id)
   ignore_interrupts()
   if (!is.null(env)) cell$env <- set_env(env)
   failure <- run_cell(code)
@@ -128,6 +130,7 @@ finish <- function(failure) {
     link_send(json_object(op = "\"error\"", id = cell$id, vapply(failure, json_string, "")), more = TRUE)
   }
   done <- json_object(op = "\"done\"", id = cell$id)
+  console_cell(0)
   cell$id <- cell$bundle <- cell$calls <- cell$env <- NULL
   link_send(done)
 }

@@ -13,7 +13,9 @@ set_up_streams <- function() {
   for (i in 1:3) keep_open(standard[i], if (i == 1L) "rb" else "wb")
   opened <- setdiff(descriptors(), before) # in this order, as each took the lowest number that was free
   streams$spares <- file.path(DESCRIPTORS, opened)
-  streams$ours <- c(before[startsWith(Sys.readlink(file.path(DESCRIPTORS, before)), "socket:")], opened)
+  socket <- before[startsWith(Sys.readlink(file.path(DESCRIPTORS, before)), "socket:")]
+  streams$ours <- c(socket, opened)
+  open_console(socket[1L], link$taken)
 }
 
 descriptors <- function() {

@@ -66,6 +66,7 @@ COLUMN = {
     "redirected_streams": dict(code="process.stdout.write = () => true\nprocess.stderr.write = () => true"),
     # displays
     "image": dict(code=f"display(Buffer.from('{PNG}', 'base64'))"),
+    "order_of_figures": absent("Nothing in Node draws by itself; a library's picture is shown by display(), as in the row `image`."),
     "figure": absent("Nothing in Node draws by itself; a library's picture is shown by display(), as in the row `image`."),
     "html": dict(code="display({ html: '<b>bold</b>' })"),
     "json": dict(code="display({ json: { a: [1, 2] } })"),

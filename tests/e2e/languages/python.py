@@ -64,6 +64,7 @@ COLUMN = {
     "redirected_streams": dict(code="import io, sys\nsys.stdout = io.StringIO()\nsys.stderr = None"),
     # displays
     "image": dict(code="from PIL import Image\nImage.new('RGB', (30, 20), 'red')"),
+    "order_of_figures": dict(code="import matplotlib.pyplot as plt\nprint('one'); plt.plot([1, 2]); plt.show(); print('two')"),
     "figure": dict(code="import matplotlib.pyplot as plt\nplt.plot([1, 2])\n1/0"),
     "html": dict(code="from IPython.display import HTML, display\ndisplay(HTML('<b>bold</b>'))"),
     "json": dict(code="from IPython.display import JSON, display\ndisplay(JSON({'a': [1, 2]}))"),

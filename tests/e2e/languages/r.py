@@ -44,7 +44,7 @@ COLUMN = {
     # output
     "streams": dict(code='cat("out\\n")\nmessage("err")'),
     "order": dict(code="cat('one\\n'); display_html('<b>x</b>'); cat('two\\n'); 42"),
-    "order_of_streams": absent("R writes both streams itself: between them the order is the one in which PID 1 reads them."),
+    "order_of_streams": dict(code='cat("one\\n"); message("two"); cat("three\\n")'),
     "progress_bar": dict(code="bar <- txtProgressBar(0, 600, style = 3, width = 40); for (i in 1:600) setTxtProgressBar(bar, i)"),
     "cleared_output": absent("R has no function that clears what a cell has shown; a display can be updated."),
     "updated_display": dict(code="display('0', 'text/markdown', id = 'd'); cat('after\\n')\n"
@@ -64,6 +64,7 @@ COLUMN = {
     # displays
     "image": dict(code='png("one.png", 30, 20); par(mar = rep(0, 4)); plot(1); invisible(dev.off())\ndisplay_png(file = "one.png")'),
     "figure": dict(code='plot(1:3)\nstop("x")'),
+    "order_of_figures": dict(code='cat("one\\n"); plot(1:3); cat("two\\n"); lines(3:1)'),
     "html": dict(code='display_html("<b>bold</b>")'),
     "json": dict(code="display_json(list(a = 1:2))"),
     "display_before_an_error": dict(code='display_html("<b>bold</b>")\nstop("x")'),

@@ -1,0 +1,180 @@
+/* What R prints, in the order it prints it. stdout and stderr are two pipes, so whoever changes from one to the other first has PID 1
+ * read what is in them (`sync`, docs/protocol.md, section 2). A page that has begun to be drawn has its place before the next text:
+ * its display is sent then, still empty, and updated when the page is finished.
+ *
+ * R writes to two files of C's library; these here take their place. Made by prepare.sh, called by husk/console.R. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define R_NO_REMAP
+#include <Rinterface.h>
+#include <Rinternals.h>
+
+#define HEADER 4
+#define SYNC_MAX 64
+
+static struct {
+	int link, taken; /* descriptors */
+	pid_t owner;	 /* a forked child has no link */
+	double cell;	 /* 0 = between cells, when nothing may be sent */
+	int last;	 /* the descriptor that was written to last */
+	char *page;	 /* the message that gives a page its place */
+} console = { .link = -1, .taken = -1 };
+
+static bool write_all(int fd, const char *data, size_t n)
+{
+	while (n > 0) {
+		ssize_t k = fd == console.link ? send(fd, data, n, MSG_NOSIGNAL) : write(fd, data, n);
+		if (k < 0 && errno == EAGAIN)
+			(void)poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
+		else if (k < 0 && errno != EINTR)
+			return false;
+		data += k > 0 ? k : 0;
+		n -= k > 0 ? (size_t)k : 0;
+	}
+	return true;
+}
+
+static bool can_send(void)
+{
+	return console.cell > 0 && console.owner == getpid();
+}
+
+/* Bytes for displays that R has sent itself, and has waited for in its own way. */
+static void forget_taken(void)
+{
+	char bytes[256];
+	while (poll(&(struct pollfd){ .fd = console.taken, .events = POLLIN }, 1, 0) > 0 &&
+	       read(console.taken, bytes, sizeof(bytes)) > 0)
+		;
+}
+
+/* Sends a message and waits until PID 1 has taken it, and has read all that was printed before it. */
+static void send_and_wait(const char *text)
+{
+	size_t n = strlen(text);
+	uint8_t header[HEADER];
+	char byte;
+	for (int i = 0; i < HEADER; i++)
+		header[i] = (uint8_t)(n >> (24 - 8 * i));
+	forget_taken();
+	if (!write_all(console.link, (const char *)header, HEADER) || !write_all(console.link, text, n))
+		return;
+	while (read(console.taken, &byte, 1) < 0 && errno == EINTR)
+		;
+}
+
+static void place_page(void)
+{
+	char *page = console.page;
+	if (!page || !can_send())
+		return;
+	console.page = NULL;
+	send_and_wait(page);
+	free(page);
+	console.last = -1; /* PID 1 has read both */
+}
+
+static void change_to(int fd)
+{
+	char text[SYNC_MAX];
+	if (console.last > 0 && console.last != fd && can_send()) {
+		(void)snprintf(text, sizeof(text), "{\"op\":\"sync\",\"id\":%.0f}", console.cell);
+		send_and_wait(text);
+	}
+	console.last = fd;
+}
+
+/* What cannot be written, as the cell has closed the descriptor, is gone; that is no error of R's. */
+static ssize_t put(int fd, const char *data, size_t n)
+{
+	(void)fflush(stdout); /* of code that prints without R */
+	place_page();
+	change_to(fd);
+	(void)write_all(fd, data, n);
+	return (ssize_t)n;
+}
+
+static ssize_t put_out(void *cookie, const char *data, size_t n)
+{
+	(void)cookie;
+	return put(STDOUT_FILENO, data, n);
+}
+
+static ssize_t put_err(void *cookie, const char *data, size_t n)
+{
+	(void)cookie;
+	return put(STDERR_FILENO, data, n);
+}
+
+static void flush_all(void)
+{
+	(void)fflush(stdout);
+	(void)fflush(R_Outputfile);
+	(void)fflush(R_Consolefile);
+}
+
+/* ---- called by R */
+
+/* Takes R's output over. R flushes both files after each call that prints. */
+SEXP console_open(SEXP link, SEXP taken)
+{
+	console.link = Rf_asInteger(link);
+	console.taken = Rf_asInteger(taken);
+	console.owner = getpid();
+	(void)fcntl(console.link, F_SETFD, FD_CLOEXEC);
+	(void)fcntl(console.taken, F_SETFD, FD_CLOEXEC);
+	FILE *out = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = put_out });
+	FILE *err = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = put_err });
+	if (!out || !err)
+		return Rf_ScalarLogical(0);
+	R_Outputfile = out;
+	R_Consolefile = err;
+	return Rf_ScalarLogical(1);
+}
+
+/* A cell begins, or ends with number 0. */
+SEXP console_cell(SEXP number)
+{
+	flush_all();
+	console.cell = Rf_asReal(number);
+	console.last = 0;
+	free(console.page);
+	console.page = NULL;
+	return R_NilValue;
+}
+
+/* A page has begun: the message that gives it its place, should anything be printed before it is finished. */
+SEXP console_page(SEXP message)
+{
+	place_page();
+	free(console.page);
+	console.page = strdup(R_CHAR(STRING_ELT(message, 0)));
+	return R_NilValue;
+}
+
+/* Before a program writes, or something is displayed: pages that have begun get their places. */
+SEXP console_place(void)
+{
+	flush_all();
+	place_page();
+	return R_NilValue;
+}
+
+/* The page that has begun last is finished. TRUE if it has its place already. */
+SEXP console_placed(void)
+{
+	bool placed = !console.page;
+	free(console.page);
+	console.page = NULL;
+	return Rf_ScalarLogical(placed);
+}

@@ -1,0 +1,45 @@
+"""A session of the R runtime's image that runs cells, behind the real PID 1."""
+
+from container import Container, frames
+from link_harness import Outcome, check_bundle
+
+SECONDS = 60
+KINDS = {frames.OUT: "stdout", frames.ERR: "stderr", frames.DISPLAY: "display", frames.RESULT: "result", frames.ERROR: "error"}
+
+
+class Session(Container):
+    """An R session that runs cells."""
+
+    def __init__(self):
+        super().__init__("r")
+
+    def begin(self, code, seconds=SECONDS):
+        return self.client.start(frames.EXECUTE, code, timeout_ms=1000 * seconds)
+
+    def finish(self, number):
+        reply = self.client.finish(number, 2 * SECONDS)
+        outcome = Outcome()
+        for frame in reply.frames:
+            if frame.type in KINDS:
+                is_place = frame.type == frames.DISPLAY and frame.payload == {**frame.payload, "data": {}}
+                if frame.type in (frames.DISPLAY, frames.RESULT) and not is_place:
+                    check_bundle(frame.payload["data"])
+                outcome.add(KINDS[frame.type], frame.payload)
+        outcome.end = reply.end
+        return outcome
+
+    def run(self, code, seconds=SECONDS):
+        return self.finish(self.begin(code, seconds))
+
+    def run_interrupted(self, code):
+        """A cell that prints `go` when it is ready to be interrupted."""
+        number = self.begin(code)
+        go = self.client.expect(lambda f: f.call == number and f.type == frames.OUT and b"go" in f.payload)
+        self.client.send(frames.INTERRUPT, number)
+        outcome = self.finish(number)
+        outcome.log.insert(0, ("stdout", go.payload))
+        assert outcome.end["ending"] == "interrupted" and outcome.end["kernel"] == "kept", outcome.end
+        return outcome
+
+    def terminal(self, command):
+        return self.client.terminal(command, timeout_ms=1000 * SECONDS)
