@@ -109,7 +109,7 @@ static char *import_describe(const struct tool_env *env)
 		"allows (%s). If it is denied, ask the user to set IMPORT_ALLOWED_DIRS or to give you the content.\n"
 		"- {\"session_id\": \"A\", \"path\": \"/workspace/out.csv\"}: what session A exported with export_files, also after A has ended and also into another language.\n"
 		"`destination` defaults to the source's name in /workspace; \"dir/\" puts a file into that directory; a "
-		"directory is merged into one of that name, files replaced. Only /workspace, /tmp and /home/sandbox can be written. Modes and times are kept, links are copied as links.\n"
+		"directory is merged into one of that name, files replaced. Only /workspace, /tmp and ~ (/home/sandbox) can be written. Modes and times are kept, links are copied as links.\n"
 		"What does not fit into /workspace or /tmp (%llu MB each) is refused before anything is "
 		"written. Each entry has its own success and error, and one that fails does not stop the others.",
 		folders, (unsigned long long)(env->config->tmpfs_size >> 20));
@@ -122,7 +122,7 @@ static char *export_describe(const struct tool_env *env)
 		"(data sets, models, archives, PDFs, whole directories), for what the user wants to have as a file, and to "
 		"pass files to another session (export here, then import_files there with session_id and path). Figures and tables need no export: execute_code shows them.\n"
 		"Each entry is {\"source\": \"report.pdf\"} or a directory {\"source\": \"results/\"} (kept as a tar "
-		"archive); paths are below /workspace unless absolute (/workspace, /tmp, /home/sandbox). An export is a copy of this moment: later changes need another export.\n"
+		"archive); paths are below /workspace unless absolute (/workspace, /tmp, ~). An export is a copy of this moment: later changes need another export.\n"
 		"Returned for each entry: success and error, name, path, size, hash, host_path (where the user finds the file on the "
 		"host, under its name: tell them) and uri (a resource that clients can read). One that fails does not stop the others. Exports "
 		"survive stop_session, a crash of the session and a restart of the server.");
