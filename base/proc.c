@@ -47,3 +47,33 @@ unsigned proc_each(unsigned (*on)(pid_t pid, void *ctx), void *ctx)
 	closedir(dir);
 	return sum;
 }
+
+static bool find_kilobytes(const char *text, const char *name, uint64_t *ret)
+{
+	const char *at = strstr(text, name);
+	unsigned long long kilobytes;
+	if (!at || sscanf(at + strlen(name), " %llu kB", &kilobytes) != 1 || kilobytes > UINT64_MAX / 1024)
+		return false;
+	*ret = kilobytes * 1024;
+	return true;
+}
+
+int proc_parse_memory(const char *text, struct proc_memory *ret)
+{
+	struct proc_memory m;
+	if (!find_kilobytes(text, "MemTotal:", &m.total) || !find_kilobytes(text, "MemAvailable:", &m.available))
+		return -EINVAL;
+	*ret = m;
+	return 0;
+}
+
+int proc_memory(const char *path, struct proc_memory *ret)
+{
+	char text[4096];
+	AUTO(closep) int fd = open(path ? path : "/proc/meminfo", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	return proc_parse_memory(text, ret);
+}

@@ -19,4 +19,12 @@ int proc_stat(pid_t pid, struct proc_stat *ret);
 /* Calls on() for every process, in no order; returns the sum of what it returned. */
 unsigned proc_each(unsigned (*on)(pid_t pid, void *ctx), void *ctx);
 
+struct proc_memory {
+	uint64_t total, available; /* bytes */
+};
+/* From the content of /proc/meminfo: 0, or -EINVAL and *ret as it was. */
+int proc_parse_memory(const char *text, struct proc_memory *ret);
+/* path NULL = /proc/meminfo. 0 or -errno. */
+int proc_memory(const char *path, struct proc_memory *ret);
+
 #endif

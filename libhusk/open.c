@@ -39,6 +39,9 @@ struct husk_error *open_on(const struct husk_settings *settings, const char *eng
 		handle_free(h);
 		return error_of(&f);
 	}
+	/* A script knows best how many sessions it will make: it is not second-guessed. */
+	if (!h->config.warm_pool_text)
+		h->config.warm_pool.n = 0;
 	h->keep_sessions = s.keep_sessions;
 	h->program = xstrdup(s.program && *s.program ? s.program : "husk");
 	h->config.helper = h->program;

@@ -58,6 +58,8 @@ void doctor_judge_kernel(struct checks *c, const struct engine_info *info, const
 char *doctor_find_program(const char *name);
 /* f: why the settings could not be loaded, or NULL and config. */
 void doctor_check_settings(struct checks *c, const struct config *config, const struct fail *f);
+/* What is kept ready, and whether that leaves room for sessions. */
+void doctor_check_warm_pool(struct checks *c, const struct config *config);
 void doctor_check_settings_file(struct checks *c, const char *env_file, const struct config *config);
 /* A folder that is made when it is needed: it, or the first folder above it that is there, must be writable. */
 void doctor_check_folder(struct checks *c, const char *name, const char *path);

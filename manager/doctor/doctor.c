@@ -257,6 +257,7 @@ static void check_files(struct doctor *d)
 	doctor_check_settings_file(&p->checks, d->request.env_file, valid ? &d->config : NULL);
 	doctor_check_settings(&p->checks, &d->config, valid ? NULL : &d->config_failure);
 	if (valid) {
+		doctor_check_warm_pool(&p->checks, &d->config);
 		doctor_check_folder(&p->checks, "state folder", d->config.state_dir);
 		doctor_check_folder(&p->checks, "storage folder", d->config.storage_dir);
 	}

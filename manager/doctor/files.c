@@ -85,6 +85,28 @@ static bool is_foreign(const struct stat *st)
 	return st->st_uid != 0 && st->st_uid != geteuid();
 }
 
+void doctor_check_warm_pool(struct checks *c, const struct config *config)
+{
+	AUTO(buf_release) struct buf list = { 0 };
+	const struct warm_pool *pool = &config->warm_pool;
+	uint64_t most = 0;
+	for (size_t i = 0; i < pool->n; i++) {
+		const struct warm_size *s = &pool->v[i];
+		most += s->max;
+		if (s->max)
+			buf_printf(&list, "%s%s: %llu to %llu", list.len ? ", " : "", s->runtime->name,
+				   (unsigned long long)s->min, (unsigned long long)s->max);
+	}
+	if (!most)
+		checks_add(c, "warm pool", CHECK_OK, NULL, "off");
+	else if (most >= config->max_sessions)
+		checks_add(c, "warm pool", CHECK_WARN, "lower WARM_POOL, or raise CONTAINER_MAX_SESSIONS",
+			   "%s; of %llu sessions, so that warm containers keep making way", buf_str(&list),
+			   (unsigned long long)config->max_sessions);
+	else
+		checks_add(c, "warm pool", CHECK_OK, NULL, "%s", buf_str(&list));
+}
+
 void doctor_check_settings_file(struct checks *c, const char *env_file, const struct config *config)
 {
 	static const char name[] = "settings file";

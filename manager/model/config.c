@@ -24,6 +24,7 @@ enum setting_kind {
 	SETTING_BOOL,
 	SETTING_CHOICE,
 	SETTING_PATH,
+	SETTING_WORDS,
 	SETTING_STRING
 };
 
@@ -60,6 +61,10 @@ struct setting {
 #define PATH(name, field)                                                                                              \
 	{                                                                                                              \
 		name, SETTING_PATH, offsetof(struct config, field), NULL, 0, 0                                         \
+	}
+#define WORDS(name, field)                                                                                             \
+	{                                                                                                              \
+		name, SETTING_WORDS, offsetof(struct config, field), NULL, 0, 0                                        \
 	}
 #define STRING(name, field)                                                                                            \
 	{                                                                                                              \
@@ -111,6 +116,7 @@ static const struct setting settings[] = {
 	NUMBER("SESSION_GC_INTERVAL_SECONDS", gc_interval, "60", 1, 86400),
 	CHOICE("SESSION_PROBE", probe, "off", probes),
 	NUMBER("SESSION_MAX_ACTIVE_THREADS", max_active_threads, "10", 1, 1000000),
+	WORDS("WARM_POOL", warm_pool_text),
 	NUMBER("MAX_STDOUT_CHARS", max_stdout_chars, "50000", 0, MANY),
 	NUMBER("MAX_STDERR_CHARS", max_stderr_chars, "120000", 0, MANY),
 	NUMBER("MAX_RESULT_CHARS", max_result_chars, "30000", 0, MANY),
@@ -213,6 +219,7 @@ static int apply(struct config *c, const struct setting *s, const char *value, s
 	case SETTING_CHOICE:
 		return choose(s, value, field, f);
 	case SETTING_PATH:
+	case SETTING_WORDS:
 	case SETTING_STRING:
 		*(char **)field = xstrdup(value);
 		return 0;
@@ -474,7 +481,7 @@ int config_load_from(struct config *c, const struct config_source *source, struc
 			goto failed;
 	}
 	if (refuse_root(c, f) < 0 || check_together(c, f) < 0 || check_ceilings(c, f) < 0 ||
-	    fill_private_networks(c, f) < 0)
+	    fill_private_networks(c, f) < 0 || warm_pool_parse(&c->warm_pool, c->warm_pool_text, f) < 0)
 		goto failed;
 	fill_places(c);
 	return 0;
@@ -486,7 +493,8 @@ failed:
 void config_release(struct config *c)
 {
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
-		if (settings[i].kind == SETTING_PATH || settings[i].kind == SETTING_STRING)
+		if (settings[i].kind == SETTING_PATH || settings[i].kind == SETTING_WORDS ||
+		    settings[i].kind == SETTING_STRING)
 			free(*(char **)((char *)c + settings[i].offset));
 	free(c->state_dir);
 	free(c->settings_file);

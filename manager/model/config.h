@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "base/strv.h"
+#include "manager/model/warm-pool.h"
 
 /* How PID 1 is reached: over a socket where that works, else by the engine's exec; or one of them alone. */
 enum transport_choice { TRANSPORT_AUTO, TRANSPORT_EXEC, TRANSPORT_SOCKET };
@@ -54,6 +55,8 @@ struct config {
 	uint64_t gc_interval;
 	uint64_t probe; /* SESSION_PROBE: an enum probe_choice */
 	uint64_t max_active_threads;
+	char *warm_pool_text; /* WARM_POOL, as it was set */
+	struct warm_pool warm_pool;
 
 	/* MAX_* in characters; 0 = no limit of its own */
 	uint64_t max_stdout_chars;
@@ -74,10 +77,11 @@ struct config {
 	char *database_url; /* DATABASE_URL; NULL and no postgres_host = the embedded store */
 	char *postgres_user, *postgres_password, *postgres_db, *postgres_host;
 	uint64_t postgres_port;
-	char *thread_id;    /* HUSK_THREAD_ID; NULL = the persistent one */
-	uint64_t transport; /* HUSK_TRANSPORT: an enum transport_choice */
-	char *docker;	    /* HUSK_DOCKER: the client to run, default "docker" */
-	const char *engine; /* the name of a kind of engine; NULL = docker. No setting yet */
+	char *thread_id;     /* HUSK_THREAD_ID; NULL = the persistent one */
+	uint64_t transport;  /* HUSK_TRANSPORT: an enum transport_choice */
+	char *docker;	     /* HUSK_DOCKER: the client to run, default "docker" */
+	const char *engine;  /* the name of a kind of engine; NULL = docker. No setting yet */
+	const char *meminfo; /* what says how much memory there is; NULL = the kernel's. No setting */
 	const char
 		*helper; /* the husk program, for what outlives this process; NULL = this process is one. No setting */
 

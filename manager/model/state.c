@@ -3,8 +3,8 @@
 const char *session_state_name(enum session_state state)
 {
 	static const char *const names[] = {
-		[SESSION_STARTING] = "starting", [SESSION_ADOPTING] = "adopting", [SESSION_READY] = "running",
-		[SESSION_STOPPING] = "stopping", [SESSION_DEAD] = "dead",
+		[SESSION_STARTING] = "starting", [SESSION_WARM] = "warm",	  [SESSION_ADOPTING] = "adopting",
+		[SESSION_READY] = "running",	 [SESSION_STOPPING] = "stopping", [SESSION_DEAD] = "dead",
 	};
 	return names[state];
 }
@@ -12,6 +12,7 @@ const char *session_state_name(enum session_state state)
 static const char *const rows[] = {
 	[ROW_STARTING] = "starting",
 	[ROW_RUNNING] = "running",
+	[ROW_WARM] = "warm",
 	[ROW_ENDED] = "ended",
 };
 

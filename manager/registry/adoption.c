@@ -104,6 +104,8 @@ static int owned_elsewhere(struct fail *f, const struct session_record *row)
 static int judge(const struct search *s, const struct session_record *row, bool owner_dead, struct fail *f)
 {
 	struct registry *r = registry_of(s);
+	if (row->state == ROW_WARM)
+		return cause_no_session(f, s->id);
 	if (conversation_check(s->conversation, row->thread, s->id, f) < 0)
 		return -1;
 	if (row->state == ROW_ENDED && !row->cause)

@@ -9,50 +9,77 @@ static uint64_t lease_until(const struct registry *r)
 	return store_now_ms() + r->config->lease * 1000;
 }
 
-struct store_job *claim_slot(struct member *m, uint64_t max_of_conversation, store_claim_fn fn, void *ctx)
+static struct store_job *claim(struct member *m, struct session_record row, uint64_t max_of_conversation,
+			       store_claim_fn fn, void *ctx)
 {
 	struct registry *r = m->registry;
 	const struct config *c = r->config;
 	const struct session *s = m->session;
 	uint64_t now = store_now_ms();
 	AUTO(freep) char *limits = kept_limits_write(session_limits(s), session_network(s));
-	struct session_record row = {
-		.id = session_id(s),
-		.thread = m->thread,
-		.runtime = session_runtime(s)->name,
-		.container = session_container(s),
-		.image = session_image(s),
-		.owner = r->self.id,
-		.owner_host = r->self.place,
-		.owner_pid = r->self.pid,
-		.fence = session_fence(s),
-		.state = ROW_STARTING,
-		.limits = limits,
-		.lease_until = lease_until(r),
-		.created = now,
-		.used = now,
-		.ends = now + c->max_lifetime * 1000,
-	};
+	row.runtime = session_runtime(s)->name;
+	row.container = session_container(s);
+	row.image = session_image(s);
+	row.owner = r->self.id;
+	row.owner_host = r->self.place;
+	row.owner_pid = r->self.pid;
+	row.fence = session_fence(s);
+	row.limits = limits;
+	row.lease_until = lease_until(r);
+	row.created = row.used = now;
+	row.ends = now + c->max_lifetime * 1000;
 	struct claim_limits most = {
 		.sessions = c->max_sessions,
 		.sessions_per_thread = max_of_conversation,
 		.threads = c->max_active_threads,
 	};
-	return store_session_claim(r->store, &row, &most, fn, ctx);
+	bool takes_warm = row.state != ROW_WARM && *m->warm;
+	return store_session_claim(r->store, &row, takes_warm ? m->warm : NULL, &most, fn, ctx);
+}
+
+struct store_job *claim_slot(struct member *m, const char *thread, uint64_t max_of_conversation, store_claim_fn fn,
+			     void *ctx)
+{
+	return claim(m,
+		     (struct session_record){ .id = session_id(m->session), .thread = thread, .state = ROW_STARTING },
+		     max_of_conversation, fn, ctx);
+}
+
+struct store_job *claim_warm(struct member *m, store_claim_fn fn, void *ctx)
+{
+	return claim(m, (struct session_record){ .id = m->warm, .thread = "", .state = ROW_WARM },
+		     /* max_of_conversation= */ 0, fn, ctx);
+}
+
+static void on_dropped(void *ctx UNUSED, const struct fail *f)
+{
+	if (f && f->kind != FAIL_NOT_FOUND)
+		log_debug("a row was not dropped: %s", f->message);
+}
+
+void claim_drop(struct registry *r, const char *id)
+{
+	(void)store_session_drop(r->store, id, r->self.id, on_dropped, /* ctx= */ NULL);
+}
+
+void claim_drop_row(struct store *store, const struct session_record *row)
+{
+	(void)store_session_drop(store, row->id, row->owner, on_dropped, /* ctx= */ NULL);
 }
 
 static struct session_update now_of(const struct member *m)
 {
 	const struct session *s = m->session;
+	bool up = session_state(s) == SESSION_READY || session_state(s) == SESSION_WARM;
 	return (struct session_update){
-		.id = session_id(s),
+		.id = *m->warm ? m->warm : session_id(s),
 		.owner = m->registry->self.id,
 		.fence = session_fence(s),
 		.state = session_state(s) == SESSION_READY ? ROW_RUNNING : ROW_KEEP,
 		.lease_until = lease_until(m->registry),
 		.used = store_now_ms() - session_idle_ms(s),
 		.busy = session_is_busy(s),
-		.transport = session_state(s) == SESSION_READY ? session_transport(s) : NULL,
+		.transport = up ? session_transport(s) : NULL,
 	};
 }
 
@@ -69,7 +96,10 @@ static void on_renewed(void *ctx, const struct fail *f)
 	if (!f)
 		return;
 	log_debug("session %s: lease not renewed in the store: %s", session_id(m->session), f->message);
-	if (f->kind == FAIL_FOREIGN)
+	/* Another server needed the slot. */
+	if (*m->warm && !m->reserved && (f->kind == FAIL_FOREIGN || f->kind == FAIL_NOT_FOUND))
+		session_stop(m->session);
+	else if (!*m->warm && f->kind == FAIL_FOREIGN)
 		session_lose(m->session);
 }
 
@@ -78,7 +108,7 @@ void claim_renew(struct member *m)
 	enum session_state state = session_state(m->session);
 	struct session_update update = now_of(m);
 	/* One at a time: a store that is slow is not asked faster than it answers. */
-	if (!m->renewal && (state == SESSION_READY || state == SESSION_STARTING))
+	if (!m->renewal && (state == SESSION_READY || state == SESSION_STARTING || state == SESSION_WARM))
 		m->renewal = store_session_update(m->registry->store, &update, on_renewed, m);
 }
 

@@ -6,8 +6,14 @@
 #include "manager/line/run.h"
 #include "manager/registry/registry.h"
 
-/* Takes a slot, within the limits of the settings and of a conversation. */
-struct store_job *claim_slot(struct member *m, uint64_t max_of_conversation, store_claim_fn fn, void *ctx);
+/* Takes a slot, within the limits of the settings and of a conversation. A warm member gives its own slot in the same step. */
+struct store_job *claim_slot(struct member *m, const char *thread, uint64_t max_of_conversation, store_claim_fn fn,
+			     void *ctx);
+/* Takes one that is left over, for a container that is to be warm. */
+struct store_job *claim_warm(struct member *m, store_claim_fn fn, void *ctx);
+/* Forgets a row of ours that nobody was told of; or a warm one of whomever. Fire and forget. */
+void claim_drop(struct registry *r, const char *id);
+void claim_drop_row(struct store *store, const struct session_record *row);
 /* It is running now. */
 struct store_job *claim_running(struct member *m, store_done_fn fn, void *ctx);
 /* It is still running. Fire and forget. */

@@ -119,6 +119,7 @@ struct conversation *conversation_new(struct registry *r, const struct conversat
 	c->id = id ? xstrdup(id) : NULL;
 	c->max_sessions = spec && spec->max_sessions ? spec->max_sessions : r->config->max_sessions_per_thread;
 	list_init(&c->waits);
+	list_init(&c->warm.node);
 	list_append(&r->conversations, &c->node);
 	return c;
 }

@@ -5,6 +5,15 @@
 
 #include "manager/registry/registry.h"
 
+/* Whoever waits for a conversation, embedded in its owner. Initialise with list_init(&node). */
+struct conversation_wait {
+	struct list node;
+	bool make;
+	/* Once, from the loop. id NULL: there is none yet, and none was to be made. */
+	void (*fn)(void *ctx, const char *id);
+	void *ctx;
+};
+
 struct conversation {
 	struct list node;
 	struct registry *registry;
@@ -13,15 +22,7 @@ struct conversation {
 	struct list waits;
 	struct work *work;
 	bool awake;
-};
-
-/* Whoever waits for it, embedded in its owner. Initialise with list_init(&node). */
-struct conversation_wait {
-	struct list node;
-	bool make;
-	/* Once, from the loop. id NULL: there is none yet, and none was to be made. */
-	void (*fn)(void *ctx, const char *id);
-	void *ctx;
+	struct conversation_wait warm; /* the pool's */
 };
 
 /* Finds out the id. make: there is to be one, and this server is to be known as an owner, before anything that others could see

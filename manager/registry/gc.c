@@ -17,11 +17,14 @@ struct gc {
 	struct engine_task *task;
 	struct strv present, ended; /* containers: all, and those that nobody will start again */
 	size_t at;		    /* of ended */
+	struct strv warm;	    /* of dead servers: id, owner and container of each */
+	size_t warm_at;
 	struct gc_report report;
 	struct fail failure; /* the first */
 };
 
 static void remove_next(struct gc *g);
+static void remove_warm(struct gc *g);
 static void prune_log(struct gc *g);
 
 static void note_failure(struct gc *g, const struct fail *f)
@@ -48,22 +51,30 @@ static bool is_present(const struct gc *g, const char *container)
 /* A session that is over although its row does not say so. A live server looks after its own. */
 static bool is_over(const struct gc *g, const struct session_record *row, bool owner_dead)
 {
-	if (row->state == ROW_ENDED || !owner_dead || streq(row->owner, g->spec.self))
+	if (row->state == ROW_ENDED || row->state == ROW_WARM || !owner_dead || streq(row->owner, g->spec.self))
 		return false;
 	return row->state == ROW_STARTING || !row->container || !is_present(g, row->container);
+}
+
+static void note_warm(struct gc *g, const struct session_record *row, bool owner_dead)
+{
+	if (row->state == ROW_WARM && owner_dead && !streq(row->owner, g->spec.self))
+		strv_add_all(&g->warm, row->id, row->owner, row->container ? row->container : "", NULL);
 }
 
 static void on_judged(void *ctx, const struct rows *rows)
 {
 	struct gc *g = ctx;
 	g->judging = NULL;
+	for (size_t i = 0; i < rows->n; i++)
+		note_warm(g, &rows->v[i], rows->owner_dead[i]);
 	for (size_t i = 0; i < rows->n; i++) {
 		if (!is_over(g, &rows->v[i], rows->owner_dead[i]))
 			continue;
 		claim_end_row(g->spec.store, &rows->v[i], SESSION_UNWATCHED);
 		g->report.sessions++;
 	}
-	remove_next(g);
+	remove_warm(g);
 }
 
 static void on_rows(void *ctx, const struct session_list *list, const struct fail *f)
@@ -77,7 +88,42 @@ static void on_rows(void *ctx, const struct session_list *list, const struct fai
 		remove_next(g);
 }
 
-/* --- containers and networks ------------------------------------------------------------------------------------- */
+/* --- what was warm ----------------------------------------------------------------------------------------------- */
+
+static void on_warm_removed(void *ctx, const struct fail *f)
+{
+	struct gc *g = ctx;
+	g->task = NULL;
+	note_failure(g, f);
+	if (!f)
+		strv_add(&g->report.containers, g->warm.v[g->warm_at + 2]);
+	g->warm_at += 3;
+	remove_warm(g);
+}
+
+/* Only who has removed its row may touch a warm container: its server may live after all, and be about to hand it out. */
+static void on_warm_dropped(void *ctx, const struct fail *f)
+{
+	struct gc *g = ctx;
+	const char *container = g->warm.v[g->warm_at + 2];
+	g->job = NULL;
+	if (!f && is_present(g, container)) {
+		g->task = g->spec.engine->ops->remove(g->spec.engine, container, on_warm_removed, g);
+		return;
+	}
+	note_failure(g, f && f->kind != FAIL_NOT_FOUND ? f : NULL);
+	g->warm_at += 3;
+	remove_warm(g);
+}
+
+static void remove_warm(struct gc *g)
+{
+	if (g->warm_at < g->warm.n)
+		g->job = store_session_drop(g->spec.store, g->warm.v[g->warm_at], g->warm.v[g->warm_at + 1],
+					    on_warm_dropped, g);
+	else
+		remove_next(g);
+}
 
 /* --- the log ----------------------------------------------------------------------------------------------------- */
 
@@ -189,6 +235,7 @@ struct gc *gc_free(struct gc *g)
 		g->spec.engine->ops->task_cancel(g->task);
 	strv_release(&g->present);
 	strv_release(&g->ended);
+	strv_release(&g->warm);
 	strv_release(&g->report.containers);
 	fail_release(&g->failure);
 	free(g);

@@ -51,7 +51,8 @@ static void forget_old_dead(struct registry *r)
 {
 	size_t dead = 0;
 	list_for_each(m, &r->members, struct member, node) {
-		if (session_is_lost(m->session))
+		bool dead_warm = *m->warm && !m->reserved && session_state(m->session) == SESSION_DEAD;
+		if (session_is_lost(m->session) || (dead_warm && !session_is_changing(m->session)))
 			member_free(m);
 		else
 			dead += session_state(m->session) == SESSION_DEAD;

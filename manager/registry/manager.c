@@ -8,6 +8,7 @@
 #include "manager/registry/everything.h"
 #include "manager/registry/keeper.h"
 #include "manager/registry/own-id.h"
+#include "manager/registry/warm.h"
 
 struct manager {
 	struct registry registry;
@@ -51,6 +52,7 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 						.owner = r->self.id });
 	r->keeper = keeper_new(r);
 	r->adoptions = adoptions_new(r);
+	r->warm = warm_new(r);
 	return m;
 }
 
@@ -61,6 +63,7 @@ void manager_leave_nothing(struct manager *m)
 
 void manager_settle(struct manager *m, uint64_t ms, void (*fn)(void *ctx), void *ctx)
 {
+	warm_leave(m->registry.warm);
 	store_settle(m->registry.store, ms, fn, ctx);
 }
 
@@ -74,6 +77,7 @@ struct manager *manager_free(struct manager *m)
 	bool sessions_stay = keeper_leave(r->keeper);
 	list_for_each(op, &r->ops, struct op, node)
 		op_end(op);
+	warm_free(r->warm);
 	adoptions_free(r->adoptions);
 	keeper_free(r->keeper);
 	list_for_each(member, &r->members, struct member, node)
@@ -115,12 +119,29 @@ struct conversation *conversation_close(struct conversation *c)
 	return NULL;
 }
 
+static void on_warm_prepared(void *ctx, const char *id UNUSED)
+{
+	const struct conversation *c = ctx;
+	warm_wake(c->registry->warm);
+}
+
+/* Others must be able to tell that this server lives before it owns anything. */
+static void prepare_warm(struct conversation *c)
+{
+	c->warm.make = true;
+	c->warm.fn = on_warm_prepared;
+	c->warm.ctx = c;
+	conversation_prepare(c, &c->warm);
+}
+
 void conversation_wake(struct conversation *c)
 {
 	if (c->awake)
 		return;
 	c->awake = true;
 	adopt_all(c);
+	if (warm_is_eager(c->registry->warm))
+		prepare_warm(c);
 }
 
 void conversation_each_session(struct conversation *c, void (*fn)(void *ctx, const struct session_info *info),

@@ -12,6 +12,10 @@
 static void on_ready(void *ctx, struct session *s UNUSED)
 {
 	struct member *m = ctx;
+	if (*m->warm) {
+		m->on_warm(m);
+		return;
+	}
 	/* Whoever created it records it before it is told. */
 	if (m->adopted)
 		claim_renew(m);
@@ -23,6 +27,10 @@ static void on_dead(void *ctx, struct session *s)
 	struct member *m = ctx;
 	/* Which also forgets the oldest dead ones: not here, where somebody may be walking the list. */
 	keeper_check_soon(m->registry->keeper);
+	if (*m->warm) {
+		m->on_warm(m);
+		return;
+	}
 	if (!session_is_lost(s))
 		claim_end(m, session_death(s)->message);
 	ops_dead(m, session_death(s));
@@ -32,6 +40,10 @@ static void on_stopped(void *ctx, struct session *s, const struct fail *f)
 {
 	struct member *m = ctx;
 	keeper_check_soon(m->registry->keeper);
+	if (*m->warm) {
+		member_free(m);
+		return;
+	}
 	bool asked_for = ops_stopped(m, f);
 	/* A removal that failed can be asked for again. */
 	if (f && asked_for) {
@@ -96,18 +108,47 @@ struct member *member_new(struct registry *r, const struct member_spec *spec)
 	return m;
 }
 
-void member_start(struct member *m, const struct strv *env, const char *cwd)
+static void start(struct member *m, struct session_start spec)
 {
 	struct registry *r = m->registry;
 	AUTO(strv_release) struct strv sources = { 0 };
 	if (session_network(m->session))
 		deps_sources(&sources, session_runtime(m->session), r->config, /* with_logins= */ false);
 	keeper_start(r->keeper);
-	session_start(m->session, &(struct session_start){ .store = store_id(r->store),
-							   .owner = r->self.id,
-							   .env = &sources,
-							   .own_env = env,
-							   .cwd = cwd });
+	spec.store = store_id(r->store);
+	spec.owner = r->self.id;
+	spec.env = &sources;
+	session_start(m->session, &spec);
+}
+
+void member_start(struct member *m, const struct strv *env, const char *cwd)
+{
+	start(m, (struct session_start){ .own_env = env, .cwd = cwd });
+}
+
+void member_start_warm(struct member *m)
+{
+	start(m, (struct session_start){ .unclaimed = true });
+}
+
+void member_claim(struct member *m, const char *thread, const struct strv *env, const char *cwd)
+{
+	*m->warm = '\0';
+	m->reserved = false;
+	free(m->thread);
+	m->thread = xstrdup(thread);
+	/* As young as it says: the list is in the order of age. */
+	list_remove(&m->node);
+	list_append(&m->registry->members, &m->node);
+	session_claim(m->session, env, cwd);
+}
+
+bool member_fits(const struct member *m, const struct member_spec *spec)
+{
+	const struct session *s = m->session;
+	const char *image = spec->image ? spec->image : runtime_image(spec->runtime, m->registry->config);
+	return session_runtime(s) == spec->runtime && streq(session_image(s), image) &&
+	       session_network(s) == spec->network;
 }
 
 struct member *member_adopt(struct registry *r, const struct session_record *row)
@@ -140,6 +181,7 @@ int member_check(const struct member *m, struct fail *f)
 		return cause_set(f, FAIL_BUSY, CAUSE_STARTING, "session '%s' is still starting",
 				 session_id(m->session));
 	case SESSION_STOPPING:
+	case SESSION_WARM:
 		return cause_no_session(f, session_id(m->session));
 	case SESSION_READY:
 	case SESSION_ADOPTING:

@@ -9,6 +9,7 @@
 #include "manager/registry/kept-limits.h"
 #include "manager/registry/member.h"
 #include "manager/registry/proof.h"
+#include "manager/registry/warm.h"
 
 struct create_op {
 	struct op op;
@@ -25,12 +26,22 @@ struct create_op {
 	char *env_names, *cwd;
 	struct store_job *job; /* the claim, then the record that it runs */
 	bool claimed;
+	bool cold, was_warm;  /* it takes, or took, no warm container; one */
 	bool swept, sweeping; /* refused once; waits for a round of gc */
 };
 
 static struct create_op *create_op_of(struct op *op)
 {
 	return container_of(op, struct create_op, op);
+}
+
+static struct member_spec spec_of(const struct create_op *o)
+{
+	return (struct member_spec){ .runtime = o->request.runtime,
+				     .image = o->image,
+				     .thread = o->op.conversation->id,
+				     .network = o->request.network,
+				     .limits = o->limits };
 }
 
 static void answer_fail(struct op *op, const struct fail *f)
@@ -60,6 +71,8 @@ static void on_recorded(void *ctx, const struct fail *f)
 		.note = o->request.network ? fence_note(o->op.registry->fence) : NULL,
 	};
 	o->request.on_done(o->request.ctx, &result, NULL);
+	struct member_spec spec = spec_of(o);
+	warm_used(o->op.registry->warm, &spec, o->was_warm);
 	op_end(&o->op);
 }
 
@@ -100,6 +113,7 @@ static void on_fence(void *ctx, const struct fail *f)
 static int ready(struct op *op, struct fail *f UNUSED)
 {
 	struct create_op *o = create_op_of(op);
+	strv_release(&o->env);
 	o->fence.fn = on_fence;
 	o->fence.ctx = o;
 	if (!o->request.network || fence_pass(op->registry->fence, &o->fence))
@@ -118,6 +132,8 @@ static void stopped(struct op *op, const struct fail *f UNUSED)
 }
 
 /* --- its slot ---------------------------------------------------------------------------------------------------- */
+
+static void take_slot(struct create_op *o);
 
 static void refuse(struct create_op *o, const struct session_list *active, const struct fail *f)
 {
@@ -138,34 +154,77 @@ static void refuse(struct create_op *o, const struct session_list *active, const
 			       };
 	}
 	/* It never held a slot, and nothing was started. */
-	member_free(take_ptr(o->op.member));
+	struct member *m = take_ptr(o->op.member);
+	if (*m->warm)
+		warm_give_back(m);
+	else
+		member_free(m);
 	o->request.on_done(o->request.ctx, &(struct create_result){ .active = infos, .n_active = n }, f);
 	op_end(&o->op);
 }
 
-static void on_claimed(void *ctx, const struct session_list *active, const struct fail *f)
+static void start(struct create_op *o)
+{
+	struct member *m = o->op.member;
+	o->claimed = true;
+	/* From here on ops_ready() and ops_dead() concern it. */
+	o->op.wanted = xstrdup(session_id(m->session));
+	o->was_warm = *m->warm;
+	log_created(m, o->env_names);
+	if (o->was_warm)
+		member_claim(m, o->op.conversation->id, &o->env, o->cwd);
+	else
+		member_start(m, &o->env, o->cwd);
+	/* A warm one may turn out to be dead. */
+	if (!o->was_warm)
+		strv_release(&o->env);
+}
+
+/* Somebody needed its slot, or it died just now. */
+static void go_cold(struct create_op *o)
+{
+	struct member *m = take_ptr(o->op.member);
+	claim_drop(o->op.registry, session_id(m->session));
+	session_stop(m->session);
+	free(take_ptr(o->op.wanted));
+	o->cold = true;
+	o->claimed = o->was_warm = false;
+	take_slot(o);
+}
+
+static bool dead(struct op *op, const struct fail *f)
+{
+	struct create_op *o = create_op_of(op);
+	if (!o->was_warm || f->kind == FAIL_INVALID || session_state(op->member->session) != SESSION_DEAD)
+		return false;
+	go_cold(o);
+	return true;
+}
+
+static void on_claimed(void *ctx, const struct session_list *list, const struct fail *f)
 {
 	struct create_op *o = ctx;
+	struct member *m = o->op.member;
+	bool gone = *m->warm && (session_state(m->session) != SESSION_WARM || (f && f->kind == FAIL_NOT_FOUND));
 	o->job = NULL;
-	o->claimed = !f;
-	if (!f) {
-		/* From here on ops_ready() and ops_dead() concern it. */
-		o->op.wanted = xstrdup(session_id(o->op.member->session));
-		log_created(o->op.member, o->env_names);
-		member_start(o->op.member, &o->env, o->cwd);
-		strv_release(&o->env);
+	if (!f)
+		warm_evict(o->op.registry->warm, list);
+	if (gone && (!f || f->kind == FAIL_NOT_FOUND)) {
+		go_cold(o);
+	} else if (!f) {
+		start(o);
 	} else if (f->kind == FAIL_LIMIT && !o->swept) {
 		/* Slots may be held by sessions that died with their server: look once, then ask again. */
 		o->swept = o->sweeping = true;
 		keeper_collect(o->op.registry->keeper);
 	} else {
-		refuse(o, active, f);
+		refuse(o, list, f);
 	}
 }
 
 static void claim(struct create_op *o)
 {
-	o->job = claim_slot(o->op.member, o->op.conversation->max_sessions, on_claimed, o);
+	o->job = claim_slot(o->op.member, o->op.conversation->id, o->op.conversation->max_sessions, on_claimed, o);
 }
 
 static void swept(struct op *op)
@@ -179,11 +238,11 @@ static void swept(struct op *op)
 
 static void take_slot(struct create_op *o)
 {
-	o->op.member = member_new(o->op.registry, &(struct member_spec){ .runtime = o->request.runtime,
-									 .image = o->image,
-									 .thread = o->op.conversation->id,
-									 .network = o->request.network,
-									 .limits = o->limits });
+	struct registry *r = o->op.registry;
+	struct member_spec spec = spec_of(o);
+	o->op.member = o->cold ? NULL : warm_take(r->warm, &spec);
+	if (!o->op.member)
+		o->op.member = member_new(r, &spec);
 	claim(o);
 }
 
@@ -278,6 +337,12 @@ static void cancel(struct op *op)
 		return;
 	}
 	/* The claim may be on its way; this comes after it. */
+	if (*m->warm) {
+		claim_drop(op->registry, session_id(m->session));
+		claim_drop(op->registry, m->warm);
+		session_stop(m->session);
+		return;
+	}
 	claim_end(m, /* cause= */ NULL);
 	member_free(m);
 }
@@ -333,6 +398,7 @@ struct op *manager_create(struct conversation *c, const struct create_request *r
 {
 	static const struct op_type type = {
 		.start = ready,
+		.dead = dead,
 		.stopped = stopped,
 		.swept = swept,
 		.fail = answer_fail,

@@ -121,7 +121,7 @@ static void add_row(struct list_op *o, const struct session_record *row, bool de
 	o->v[o->n] = (struct listed_session){
 		.id = keep(o, row->id),
 		.runtime = keep(o, row->runtime),
-		.thread = keep(o, row->thread),
+		.thread = keep(o, row->state == ROW_WARM ? "-" : row->thread),
 		.state = shown_state(row, dead),
 		.owner = keep(o, owner),
 		.transport = keep(o, row->transport ? row->transport : "-"),

@@ -15,7 +15,8 @@ struct stop_all_op {
 	struct store_job *job;
 	struct judging *judging;
 	struct engine_task *task;
-	struct strv containers; /* still to be removed, from `at` on */
+	struct strv containers; /* still to be removed, from `at` on; warm ones last */
+	size_t sessions;	/* how many of them are sessions */
 	size_t at, stopped;
 	struct fail failure; /* the first */
 };
@@ -60,7 +61,7 @@ static void on_removed(void *ctx, const struct fail *f)
 	o->task = NULL;
 	if (f && !o->failure.kind)
 		fail_copy(&o->failure, f);
-	o->stopped += !f;
+	o->stopped += !f && (o->id || o->at < o->sessions);
 	o->at++;
 	remove_next(o);
 }
@@ -83,6 +84,23 @@ static void on_marked(void *ctx, const struct fail *f UNUSED)
 	remove_next(o);
 }
 
+static bool is_meant(const struct stop_all_op *o, const struct session_record *row)
+{
+	return !o->id || streq(o->id, row->id);
+}
+
+/* Nobody's: there is nobody to tell why. */
+static void stop_warm(struct stop_all_op *o, const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct session_record *row = &rows->v[i];
+		if (row->state != ROW_WARM || !is_meant(o, row))
+			continue;
+		strv_add(&o->containers, row->container ? row->container : "");
+		claim_drop_row(o->op.registry->store, row);
+	}
+}
+
 static void on_judged(void *ctx, const struct rows *rows)
 {
 	struct stop_all_op *o = ctx;
@@ -91,11 +109,13 @@ static void on_judged(void *ctx, const struct rows *rows)
 	for (size_t i = rows->n; i > 0; i--) {
 		const struct session_record *row = &rows->v[i - 1];
 		bool half_made = rows->owner_dead[i - 1] && row->state == ROW_STARTING;
-		if (row->state == ROW_ENDED || half_made || (o->id && !streq(o->id, row->id)))
+		if (row->state == ROW_ENDED || row->state == ROW_WARM || half_made || !is_meant(o, row))
 			continue;
 		strv_add(&o->containers, row->container ? row->container : "");
 		claim_end_row(r->store, row, STOPPED_BY_HAND);
 	}
+	o->sessions = o->containers.n;
+	stop_warm(o, rows);
 	/* Jobs run in order: when this one is done, all of those are. */
 	if (o->containers.n)
 		o->job = store_identify(r->store, on_marked, o);

@@ -6,7 +6,7 @@
 struct member *registry_find(struct registry *r, const char *id)
 {
 	list_for_each(m, &r->members, struct member, node)
-		if (streq(session_id(m->session), id) && !session_is_lost(m->session))
+		if (!*m->warm && streq(session_id(m->session), id) && !session_is_lost(m->session))
 			return m;
 	return NULL;
 }
@@ -51,10 +51,12 @@ void op_init(struct op *op, struct registry *r, struct conversation *c, const st
 	op->conversation = c;
 	op->type = type;
 	list_append(&r->ops, &op->node);
+	r->active_ms = loop_now_ms();
 }
 
 void op_end(struct op *op)
 {
+	op->registry->active_ms = loop_now_ms();
 	list_remove(&op->node);
 	timer_free(op->patience);
 	free(op->wanted);
@@ -107,7 +109,8 @@ void ops_dead(struct member *m, const struct fail *f)
 {
 	struct op *op;
 	while ((op = next_waiting(m)))
-		op_fail(op, f);
+		if (!op->type->dead || !op->type->dead(op, f))
+			op_fail(op, f);
 }
 
 bool ops_stopped(struct member *m, const struct fail *f)

@@ -14,6 +14,7 @@
 
 struct keeper;
 struct adoptions;
+struct warm;
 struct op;
 
 struct registry {
@@ -25,6 +26,8 @@ struct registry {
 	struct deps *deps;
 	struct keeper *keeper;
 	struct adoptions *adoptions;
+	struct warm *warm;
+	uint64_t active_ms; /* when an operation last began or ended */
 	struct owner self;
 	struct list members;	   /* of struct member, oldest first */
 	struct list conversations; /* of struct conversation */
@@ -37,9 +40,12 @@ struct member {
 	struct list node;
 	struct registry *registry;
 	struct session *session;
-	char *thread;	/* the conversation that it belongs to */
-	bool adopted;	/* another server started it */
-	char *versions; /* of the packages it was made with: JSON; NULL = none, or not known */
+	char *thread;			   /* the conversation that it belongs to; "" while it is nobody's */
+	char warm[TOKEN_SIZE];		   /* while it is nobody's: its row in the store; else "" */
+	bool reserved;			   /* a create is about to take it */
+	void (*on_warm)(struct member *m); /* of a warm one: it is up, or gone */
+	bool adopted;			   /* another server started it */
+	char *versions;			   /* of the packages it was made with: JSON; NULL = none, or not known */
 	struct store_job *renewal;
 };
 
@@ -58,6 +64,8 @@ struct op_type {
 	int (*start)(struct op *op, struct fail *f);
 	/* Its session was found, and is not up yet. NULL = it waits for start. */
 	void (*found)(struct op *op);
+	/* Its session died before it could be used. True: it waits for another one. NULL = fail(). */
+	bool (*dead)(struct op *op, const struct fail *f);
 	/* Its session was stopped; f: why it could not be. NULL = fail() with "no such session". */
 	void (*stopped)(struct op *op, const struct fail *f);
 	/* A round of gc is over. May be NULL. */

@@ -24,7 +24,8 @@ struct session {
 	char *image;
 	enum session_state state;
 	bool lost;
-	bool claimed; /* PID 1 knows whose it is */
+	bool unclaimed; /* and is not to be told yet */
+	bool claimed;	/* PID 1 knows whose it is */
 	bool kernel_up;
 	struct fail death;
 	uint64_t fence;
@@ -55,8 +56,21 @@ static bool is_over(const struct session *s)
 
 /* --- what PID 1 says --------------------------------------------------------------------------------------------- */
 
+static void become_warm(struct session *s)
+{
+	if (!s->kernel_up || s->state != SESSION_STARTING)
+		return;
+	s->deadline = timer_free(s->deadline);
+	set_state(s, SESSION_WARM);
+	s->spec.handler.on_ready(s->spec.handler.ctx, s);
+}
+
 static void become_ready(struct session *s)
 {
+	if (s->unclaimed) {
+		become_warm(s);
+		return;
+	}
 	if (!s->claimed || !s->kernel_up || (s->state != SESSION_STARTING && s->state != SESSION_ADOPTING))
 		return;
 	s->deadline = timer_free(s->deadline);
@@ -125,6 +139,12 @@ static void on_event(void *ctx, const struct wire_event *event)
 		session_lose(s);
 		break;
 	case WIRE_EVENT_DIED:
+		/* PID 1 starts another, but would tell of this one: a warm session has no past. */
+		if (s->unclaimed) {
+			cause_set(&f, FAIL_DIED, CAUSE_KERNEL_FAILED, "the kernel died while nobody used it");
+			session_die(s, &f);
+		}
+		break;
 	case WIRE_EVENT_OTHER:
 		break;
 	}
@@ -359,6 +379,32 @@ unsigned session_uid(const char *container)
 	return SESSION_UID_MIN + token_number(container, SESSION_UID_MAX - SESSION_UID_MIN + 1);
 }
 
+static void start_deadline(struct session *s)
+{
+	timer_free(s->deadline);
+	s->deadline = timer_new(s->spec.loop, on_start_deadline, s);
+	timer_start(s->deadline, START_DEADLINE_MS, 0);
+}
+
+static void send_claim(struct session *s, const struct strv *own_env, const char *cwd)
+{
+	const struct config *c = s->spec.config;
+	line_claim(s->line, &(struct wire_claim){ .session = s->id,
+						  .lease_seconds = c->lease,
+						  .lifetime_seconds = c->max_lifetime,
+						  .env = own_env,
+						  .cwd = cwd });
+}
+
+void session_claim(struct session *s, const struct strv *own_env, const char *cwd)
+{
+	s->unclaimed = false;
+	s->created_ms = loop_now_ms();
+	set_state(s, SESSION_STARTING);
+	start_deadline(s);
+	send_claim(s, own_env, cwd);
+}
+
 void session_start(struct session *s, const struct session_start *start)
 {
 	const struct config *c = s->spec.config;
@@ -384,13 +430,10 @@ void session_start(struct session *s, const struct session_start *start)
 		.line_dir = transport_local_invite(s->transport),
 	};
 	s->created_ms = loop_now_ms();
-	s->deadline = timer_new(s->spec.loop, on_start_deadline, s);
-	timer_start(s->deadline, START_DEADLINE_MS, 0);
-	line_claim(s->line, &(struct wire_claim){ .session = s->id,
-						  .lease_seconds = c->lease,
-						  .lifetime_seconds = c->max_lifetime,
-						  .env = start->own_env,
-						  .cwd = start->cwd });
+	start_deadline(s);
+	s->unclaimed = start->unclaimed;
+	if (!s->unclaimed)
+		send_claim(s, start->own_env, start->cwd);
 	s->task = s->spec.engine->ops->create(s->spec.engine, &spec, on_created, s);
 }
 
@@ -492,6 +535,11 @@ const struct fail *session_death(const struct session *s)
 bool session_is_lost(const struct session *s)
 {
 	return s->lost;
+}
+
+bool session_is_connected(const struct session *s)
+{
+	return line_dispatch(s->line)->open;
 }
 
 bool session_is_busy(const struct session *s)

@@ -19,6 +19,7 @@ struct session;
 
 /* How a session reports to its owner. It may be freed from inside on_stopped, not from inside the others. */
 struct session_handler {
+	/* Or warm: session_state() says which. */
 	void (*on_ready)(void *ctx, struct session *s);
 	/* The container never came up, or is gone; session_death() says why. */
 	void (*on_dead)(void *ctx, struct session *s);
@@ -49,9 +50,12 @@ struct session_start {
 	const struct strv *env;	    /* NAME=value, the same for every session of the runtime; never a secret */
 	const struct strv *own_env; /* NAME=value, of this session; sent to PID 1 and kept nowhere. NULL = none */
 	const char *cwd;	    /* where its processes start; NULL = /workspace */
+	bool unclaimed;		    /* it is to be warm: nobody's yet. own_env and cwd come with the claim */
 };
 /* on_ready or on_dead follows. */
 void session_start(struct session *s, const struct session_start *start);
+/* One that is warm is somebody's from now on, and as old as this moment; on_ready or on_dead follows. Both may be NULL. */
+void session_claim(struct session *s, const struct strv *own_env, const char *cwd);
 
 /* What the store knows of a session whose server has ended. */
 struct session_past {
@@ -91,6 +95,8 @@ enum session_state session_state(const struct session *s);
 const struct fail *session_death(const struct session *s);
 /* Dead for us: another server has it, container and all. */
 bool session_is_lost(const struct session *s);
+/* PID 1 is connected now. */
+bool session_is_connected(const struct session *s);
 /* Something runs on it, of ours or of a former server. */
 bool session_is_busy(const struct session *s);
 /* The engine is at work on it. */

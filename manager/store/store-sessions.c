@@ -6,11 +6,13 @@
 	"id, thread, runtime, container, image, owner, owner_host, owner_pid, fence, state, cause, limits, "           \
 	"lease_until, created, used, ends, ended, busy, transport"
 #define HOLDS_SLOT "state IN ('starting', 'running') AND lease_until > "
+#define IS_WARM "state = 'warm' AND lease_until > "
 #define SESSIONS_MAX 1000
 
 struct session_job {
 	struct store_job base;
 	struct session_record row;
+	const char *warm; /* the row that this one takes the place of; NULL = none */
 	struct claim_limits limits;
 	struct session_update update;
 	struct take_over take;
@@ -134,6 +136,51 @@ static int check_limits(struct session_job *j, struct db *db, struct fail *f)
 	return 0;
 }
 
+/* Those of this server go first: it need not ask anybody. */
+static int evict(struct session_job *j, struct db *db, uint64_t n, struct fail *f)
+{
+	uint64_t now = store_now_ms();
+	struct db_query chosen = { .sql = "SELECT " COLUMNS " FROM sessions WHERE " IS_WARM
+					  "$1 ORDER BY CASE WHEN owner = $2 THEN 0 ELSE 1 END, created, id LIMIT $3",
+				   DB_PARAMS(db_int(now), db_text(j->row.owner), db_int(n)) };
+	if (select_rows(&j->base, db, chosen, f) < 0)
+		return -1;
+	for (size_t i = 0; i < j->base.n; i++) {
+		const struct session_record *row = (const struct session_record *)j->base.rows + i;
+		struct db_query q = { .sql = "DELETE FROM sessions WHERE id = $1", DB_PARAMS(db_text(row->id)) };
+		if (db_exec(db, &q, f) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* What is warm never keeps a session from its slot, and takes none that is not left over. */
+static int make_room(struct session_job *j, struct db *db, struct fail *f)
+{
+	uint64_t now = store_now_ms(), sessions, warm;
+	struct db_query all = { .sql = "SELECT COUNT(*) FROM sessions WHERE " HOLDS_SLOT "$1", DB_PARAMS(db_int(now)) };
+	struct db_query ready = { .sql = "SELECT COUNT(*) FROM sessions WHERE " IS_WARM "$1", DB_PARAMS(db_int(now)) };
+	if (db_number(db, &all, &sessions, f) < 0 || db_number(db, &ready, &warm, f) < 0)
+		return -1;
+	uint64_t after = sessions + warm + 1;
+	if (after <= j->limits.sessions)
+		return 0;
+	if (j->row.state == ROW_WARM)
+		return cause_set(f, FAIL_LIMIT, CAUSE_LIMIT_SESSIONS, "no slot is left over (CONTAINER_MAX_SESSIONS)");
+	return warm ? evict(j, db, MIN(after - j->limits.sessions, warm), f) : 0;
+}
+
+static int use_warm(const struct session_job *j, struct db *db, struct fail *f)
+{
+	struct db_query q = { .sql = "DELETE FROM sessions WHERE id = $1 AND owner = $2 AND state = 'warm'",
+			      DB_PARAMS(db_text(j->warm), db_text(j->row.owner)) };
+	if (!j->warm)
+		return 0;
+	if (db_exec(db, &q, f) < 0)
+		return -1;
+	return q.changed ? 0 : fail_set(f, FAIL_NOT_FOUND, "the warm container had to make way");
+}
+
 static int insert(struct db *db, const struct session_record *r, struct fail *f)
 {
 	struct db_query thread = {
@@ -149,7 +196,9 @@ static int insert(struct db *db, const struct session_record *r, struct fail *f)
 			  db_int(r->lease_until), db_int(r->created), db_int(r->used), db_int(r->ends),
 			  db_int(r->ended), db_int(r->busy), db_text(r->transport))
 	};
-	return db_exec(db, &thread, f) < 0 ? -1 : db_exec(db, &q, f);
+	if (r->state != ROW_WARM && db_exec(db, &thread, f) < 0)
+		return -1;
+	return db_exec(db, &q, f);
 }
 
 static int claim(struct db *db, void *ctx, struct fail *f)
@@ -164,7 +213,10 @@ static int claim(struct db *db, void *ctx, struct fail *f)
 		return -1;
 	if (there)
 		return 0;
-	return check_limits(j, db, f) < 0 ? -1 : insert(db, &j->row, f);
+	if (use_warm(j, db, f) < 0 || (j->row.state != ROW_WARM && check_limits(j, db, f) < 0) ||
+	    make_room(j, db, f) < 0)
+		return -1;
+	return insert(db, &j->row, f);
 }
 
 static int run_claim(struct store_job *job, struct db *db, struct fail *f)
@@ -176,12 +228,12 @@ static void finish_claim(struct store_job *job, const struct fail *f)
 {
 	struct session_job *j = container_of(job, struct session_job, base);
 	/* Rows are there to be read only when the thread has said so. */
-	bool refused = f && f == &job->fail && f->kind == FAIL_LIMIT;
-	struct session_list active = { .v = refused ? job->rows : NULL, .n = refused ? job->n : 0 };
-	j->claim(j->ctx, &active, f);
+	bool there = !f || (f == &job->fail && f->kind == FAIL_LIMIT);
+	struct session_list list = { .v = there ? job->rows : NULL, .n = there ? job->n : 0 };
+	j->claim(j->ctx, &list, f);
 }
 
-struct store_job *store_session_claim(struct store *s, const struct session_record *row,
+struct store_job *store_session_claim(struct store *s, const struct session_record *row, const char *warm,
 				      const struct claim_limits *limits, store_claim_fn fn, void *ctx)
 {
 	struct session_job *j = new_job(s, run_claim, finish_claim, ctx);
@@ -197,9 +249,26 @@ struct store_job *store_session_claim(struct store *s, const struct session_reco
 	j->row.cause = job_keep(job, row->cause);
 	j->row.limits = job_keep(job, row->limits);
 	j->row.transport = job_keep(job, row->transport);
+	j->warm = job_keep(job, warm);
 	j->limits = *limits;
 	j->claim = fn;
 	return job_submit(job);
+}
+
+static int drop(struct db *db, void *ctx, struct fail *f)
+{
+	struct session_job *j = ctx;
+	struct db_query q = { .sql = "DELETE FROM sessions WHERE id = $1 AND owner = $2",
+			      DB_PARAMS(db_text(j->row.id), db_text(j->row.owner)) };
+	if (db_exec(db, &q, f) < 0)
+		return -1;
+	/* Gone already if the commit of a first attempt came through although the connection broke. */
+	return q.changed || j->base.retried ? 0 : fail_set(f, FAIL_NOT_FOUND, "the store has no such row");
+}
+
+static int run_drop(struct store_job *job, struct db *db, struct fail *f)
+{
+	return job_transaction(job, db, DB_DURABLE, drop, f);
 }
 
 /* --- update ------------------------------------------------------------------------------------------------------ */
@@ -241,6 +310,15 @@ static void finish_done(struct store_job *job, const struct fail *f)
 {
 	struct session_job *j = container_of(job, struct session_job, base);
 	job_answer(j->done, j->ctx, "the state of a session was not recorded", f);
+}
+
+struct store_job *store_session_drop(struct store *s, const char *id, const char *owner, store_done_fn fn, void *ctx)
+{
+	struct session_job *j = new_job(s, run_drop, finish_done, ctx);
+	j->row.id = job_keep(&j->base, id);
+	j->row.owner = job_keep(&j->base, owner);
+	j->done = fn;
+	return job_submit(&j->base);
 }
 
 struct store_job *store_session_update(struct store *s, const struct session_update *u, store_done_fn fn, void *ctx)

@@ -49,7 +49,8 @@ typedef void (*store_done_fn)(void *ctx, const struct fail *f);
 struct store_job *store_identify(struct store *s, store_done_fn fn, void *ctx);
 
 /* --- sessions ---------------------------------------------------------------------------------------------------- */
-/* A row holds a slot while its state is starting or running and its lease is not over. */
+/* A row holds a slot while its state is starting or running and its lease is not over. One that is warm, a container that is nobody's yet,
+ * holds one too, until somebody needs it; its thread is "". */
 struct session_record {
 	const char *id;
 	const char *thread;
@@ -81,11 +82,17 @@ struct claim_limits {
 	uint64_t threads; /* that have a session */
 };
 
-/* Checks the limits and writes the row in one transaction: however many servers ask at once, the limits hold.
- * Refused: FAIL_LIMIT with the reference's words, and `active` lists the sessions of this thread that hold slots. */
-typedef void (*store_claim_fn)(void *ctx, const struct session_list *active, const struct fail *f);
-struct store_job *store_session_claim(struct store *s, const struct session_record *row,
+/* Checks the limits and writes the row in one transaction: however many servers ask at once, the limits hold. A row that is warm is
+ * written only where a slot is left over, of whatever thread.
+ * Refused: FAIL_LIMIT with the reference's words, and the list has the sessions of this thread that hold slots.
+ * Granted: it has those that were warm and had to make way; their rows are gone, their containers are the caller's to remove. */
+typedef void (*store_claim_fn)(void *ctx, const struct session_list *list, const struct fail *f);
+/* warm: the row of the warm container that this session gets, which goes in the same transaction; FAIL_NOT_FOUND if it is gone
+ * already, and the container with it. NULL = none. */
+struct store_job *store_session_claim(struct store *s, const struct session_record *row, const char *warm,
 				      const struct claim_limits *limits, store_claim_fn fn, void *ctx);
+/* Removes a row that nobody was told of, warm or not. FAIL_NOT_FOUND if this owner has none. */
+struct store_job *store_session_drop(struct store *s, const char *id, const char *owner, store_done_fn fn, void *ctx);
 
 /* State, lease, use: of one session, if this owner still holds it with this fence. */
 struct session_update {

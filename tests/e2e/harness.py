@@ -93,8 +93,9 @@ def modern_meta(version=MODERN, **more):
 
 
 def clean_env(home, **settings):
-    """An environment in which nothing of the tester's own settings is left but the way to the engine."""
-    env = {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": "dumb"}
+    """An environment in which nothing of the tester's own settings is left but the way to the engine. No server keeps containers ready
+    unless its test asks for that: tests count what is there."""
+    env = {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": "dumb", "WARM_POOL": "off"}
     for name in ("CONFIG", "STATE", "DATA", "CACHE"):
         env[f"XDG_{name}_HOME"] = str(home / name.lower())
     for name in ("HUSK_TEST_RUN", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "ASAN_OPTIONS"):
@@ -416,7 +417,7 @@ class Server:
         if not self.store_id():
             return []
         thread = self.env.get("HUSK_THREAD_ID") or self.thread_id()
-        others = {name for name, owner in store_rows(self.env, "SELECT container, thread FROM sessions") if owner != thread}
+        others = {name for name, owner in store_rows(self.env, "SELECT container, thread FROM sessions") if owner not in (thread, "")}
         found = self.docker("ps", "--all", "--filter", f"label=husk.store={self.store_id()}", "--format", "{{.Names}}").split()
         return [name for name in found if name not in others]
 

@@ -17,7 +17,7 @@ ASKED = ["docker client", "endpoint", "engine", "engine age", "containerd", "run
 OF_ENGINE = ["system", "storage driver", "cgroups", "seccomp", "memory limit", "swap limit", "process limit", "cpu limit",
              "runtime", "apparmor", "rootless", "user namespaces", "landlock", "br_netfilter"]
 OF_HUSK = [*(f"image {image['name']}" for image in json.loads((build_dir() / "images.json").read_text())), "network", "fence", "leftovers"]
-OF_HOST = ["settings file", "settings", "state folder", "storage folder", "store", "limits"]
+OF_HOST = ["settings file", "settings", "warm pool", "state folder", "storage folder", "store", "limits"]
 SECRET = "s3cr3t-never-shown"
 ENGINE_ID = "a" * 64
 

@@ -200,10 +200,22 @@ static void on_session(void *ctx, const struct session_record *found, const stru
 	end(ctx, f);
 }
 
-void ask_claim(struct bench *b, struct answer *a, const struct session_record *row, const struct claim_limits *limits)
+void ask_claim_warm(struct bench *b, struct answer *a, const struct session_record *row, const char *warm,
+		    const struct claim_limits *limits)
 {
 	begin(b, a);
-	await(a, store_session_claim(b->store, row, limits, on_sessions, a));
+	await(a, store_session_claim(b->store, row, warm, limits, on_sessions, a));
+}
+
+void ask_claim(struct bench *b, struct answer *a, const struct session_record *row, const struct claim_limits *limits)
+{
+	ask_claim_warm(b, a, row, /* warm= */ NULL, limits);
+}
+
+void ask_drop(struct bench *b, struct answer *a, const char *id, const char *owner)
+{
+	begin(b, a);
+	await(a, store_session_drop(b->store, id, owner, on_done, a));
 }
 
 void ask_update(struct bench *b, struct answer *a, const struct session_update *u)

@@ -49,6 +49,10 @@ void assert_fails(const struct answer *a, enum fail_kind kind, const char *words
 /* Each runs the loop until the answer is there. */
 void ask_identify(struct bench *b, struct answer *a);
 void ask_claim(struct bench *b, struct answer *a, const struct session_record *row, const struct claim_limits *limits);
+/* The same, in the place of a warm one. */
+void ask_claim_warm(struct bench *b, struct answer *a, const struct session_record *row, const char *warm,
+		    const struct claim_limits *limits);
+void ask_drop(struct bench *b, struct answer *a, const char *id, const char *owner);
 void ask_update(struct bench *b, struct answer *a, const struct session_update *u);
 void ask_session(struct bench *b, struct answer *a, const char *id);
 void ask_sessions(struct bench *b, struct answer *a, const char *thread, bool all);

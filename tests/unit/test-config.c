@@ -322,6 +322,39 @@ static void the_bundle_can_be_switched_off(void **state)
 	assert_null(c.ca_bundle);
 }
 
+static void a_pool_is_a_list_of_numbers(void **state)
+{
+	AUTO(config_release) struct config usual;
+	load(&usual);
+	assert_int_equal(usual.warm_pool.n, 1);
+	assert_string_equal(usual.warm_pool.v[0].runtime->name, "python");
+	assert_int_equal(usual.warm_pool.v[0].min, 0);
+	assert_int_equal(usual.warm_pool.v[0].max, 1);
+	setenv("WARM_POOL", "OFF", 1);
+	AUTO(config_release) struct config off;
+	load(&off);
+	assert_int_equal(off.warm_pool.n, 0);
+	setenv("WARM_POOL", "python:1, js:0-2", 1);
+	AUTO(config_release) struct config c;
+	load(&c);
+	assert_int_equal(c.warm_pool.n, 2);
+	assert_int_equal(c.warm_pool.v[0].min, 1);
+	assert_int_equal(c.warm_pool.v[0].max, 1);
+	assert_string_equal(c.warm_pool.v[1].runtime->name, "node");
+	assert_int_equal(c.warm_pool.v[1].max, 2);
+	config_release(&c);
+	static const char *const bad[] = { "python",	    "python:",	  "python:1-", "python:-1",
+					   "python:2-1",    "python:101", "perl:1",    ":1",
+					   "python:1,py:1", "python:1x",  "on" };
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		AUTO(fail_release) struct fail f = { 0 };
+		setenv("WARM_POOL", bad[i], 1);
+		assert_int_equal(config_load(&c, NULL, &f), -1);
+		assert_non_null(strstr(f.message, "WARM_POOL"));
+		assert_non_null(strstr(f.hint, "python:1"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -340,6 +373,7 @@ int main(void)
 		cmocka_unit_test_setup(limits_of_characters_may_be_zero, fresh),
 		cmocka_unit_test_setup(places_follow_xdg, fresh),
 		cmocka_unit_test_setup(the_bundle_can_be_switched_off, fresh),
+		cmocka_unit_test_setup(a_pool_is_a_list_of_numbers, fresh),
 	};
 	return cmocka_run_group_tests(tests, make_scratch, drop_scratch);
 }

@@ -609,6 +609,29 @@ static void test_settings(void **state)
 	write_settings(path, "CONTAINER_PIDS_LIMIT=many\n", 0600);
 	check_file(path, &c);
 	expect(&c, "settings", CHECK_FAIL, "CONTAINER_PIDS_LIMIT");
+	write_settings(path, "WARM_POOL=python:1,perl:1\n", 0600);
+	check_file(path, &c);
+	expect(&c, "settings", CHECK_FAIL, "'perl:1' names no runtime");
+	write_settings(path, "WARM_POOL=python:1\n", 0600);
+	check_file(path, &c);
+	expect(&c, "settings", CHECK_OK, "changed: WARM_POOL=python:1");
+}
+
+static void test_warm_pool(void **state)
+{
+	AUTO(checks_release) struct checks c = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	struct config config = { .max_sessions = 3 };
+	doctor_check_warm_pool(&c, &config);
+	expect(&c, "warm pool", CHECK_OK, "off");
+	checks_release(&c);
+	assert_int_equal(warm_pool_parse(&config.warm_pool, "python:1,node:0-1", &f), 0);
+	doctor_check_warm_pool(&c, &config);
+	expect(&c, "warm pool", CHECK_OK, "python: 1 to 1, node: 0 to 1");
+	checks_release(&c);
+	config.max_sessions = 2;
+	doctor_check_warm_pool(&c, &config);
+	expect(&c, "warm pool", CHECK_WARN, "of 2 sessions");
 }
 
 static void test_programs(void **state)
@@ -648,6 +671,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_folders, make_folder, NULL),
 		cmocka_unit_test(test_store),
 		cmocka_unit_test_setup_teardown(test_settings, NULL, remove_folder),
+		cmocka_unit_test(test_warm_pool),
 		cmocka_unit_test(test_programs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

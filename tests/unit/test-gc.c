@@ -180,6 +180,25 @@ static void a_round_can_be_dropped_at_any_moment(void **state)
 	assert_false(done);
 }
 
+static void warm_containers_of_the_dead_go(void **state)
+{
+	add_row("dead", "husk-dead", "dead-server", ROW_WARM, 1);
+	add_row("gone", "husk-gone", "dead-server", ROW_WARM, 1);
+	add_row("mine", "husk-mine", "this-server", ROW_WARM, 1);
+	add_row("alive", "husk-alive", "other-server", ROW_WARM, store_now_ms() + 600000);
+	static const char *const names[] = { "husk-dead", "husk-mine", "husk-alive" };
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		fake_add(fake, names[i], store_id(b.store), "o", /* running= */ true, OLD);
+	collect();
+	assert_false(failure.kind);
+	assert_int_equal(removed, 1);
+	assert_int_equal(sessions, 0);
+	assert_null(fake_find(fake, "husk-dead"));
+	assert_int_equal(fake_count(fake), 2);
+	ask_sessions(&b, &a, /* thread= */ NULL, /* all= */ true);
+	assert_int_equal(a.n, 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -188,6 +207,7 @@ int main(void)
 		TEST(what_ended_is_removed_when_it_is_old),
 		TEST(one_that_cannot_be_removed_does_not_stop_the_rest),
 		TEST(a_session_without_its_container_and_server_is_over),
+		TEST(warm_containers_of_the_dead_go),
 		TEST(without_an_engine_nothing_is_known_to_be_gone),
 		TEST(a_round_can_be_dropped_at_any_moment),
 	};

@@ -43,12 +43,27 @@ static void meets_every_process_once(void **state)
 	assert_true(s.start > 0);
 }
 
+static void knows_how_much_memory_there_is(void **state)
+{
+	struct proc_memory m = { .total = 7 };
+	assert_int_equal(proc_parse_memory("MemTotal:  2048 kB\nMemFree: 1 kB\nMemAvailable:     1024 kB\n", &m), 0);
+	assert_int_equal(m.total, 2048 * 1024);
+	assert_int_equal(m.available, 1024 * 1024);
+	assert_true(proc_parse_memory("MemTotal: 1 kB\n", &m) < 0);
+	assert_true(proc_parse_memory("MemTotal: many kB\nMemAvailable: 1 kB\n", &m) < 0);
+	assert_int_equal(m.total, 2048 * 1024);
+	assert_true(proc_memory("/nowhere", &m) < 0);
+	assert_int_equal(proc_memory(NULL, &m), 0);
+	assert_true(m.available <= m.total);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_what_follows_the_name),
 		cmocka_unit_test(refuses_nonsense),
 		cmocka_unit_test(meets_every_process_once),
+		cmocka_unit_test(knows_how_much_memory_there_is),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

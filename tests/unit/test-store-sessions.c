@@ -129,6 +129,101 @@ static void limits_hold(void **state)
 	assert_fine(&a); /* its thread has a session already */
 }
 
+/* --- warm ones --- */
+
+static void keep_warm(const char *id, const char *owner, const struct claim_limits *limits)
+{
+	struct session_record row = session(id, "");
+	row.state = ROW_WARM;
+	row.owner = owner;
+	ask_claim(&b, &a, &row, limits);
+}
+
+static bool is_there(const char *id)
+{
+	ask_session(&b, &a, id);
+	assert_fine();
+	return a.n == 1;
+}
+
+static void warm_ones_take_what_is_left_over(void **state)
+{
+	const struct claim_limits three = { .sessions = 3, .sessions_per_thread = 100, .threads = 1 };
+	claim("s1", "t1");
+	keep_warm("w1", "server-1", &three);
+	assert_fine();
+	keep_warm("w2", "server-1", &three);
+	assert_fine();
+	keep_warm("w3", "server-1", &three);
+	assert_fails(FAIL_LIMIT, "CONTAINER_MAX_SESSIONS");
+	/* They are nobody's: neither a conversation's, nor one more conversation. */
+	ask_sessions(&b, &a, /* thread= */ NULL, /* all= */ false);
+	assert_int_equal(a.n, 1);
+	struct session_record row = session("s2", "t1");
+	ask_claim(&b, &a, &row, &three);
+	assert_fine();
+	assert_int_equal(a.n, 1);
+}
+
+static void warm_ones_make_way(void **state)
+{
+	const struct claim_limits three = { .sessions = 3, .sessions_per_thread = 100, .threads = 100 };
+	keep_warm("other", "server-2", &three);
+	keep_warm("w1", "server-1", &three);
+	claim("s1", "t1");
+	struct session_record row = session("s2", "t1");
+	ask_claim(&b, &a, &row, &three);
+	assert_fine();
+	/* Our own first. */
+	assert_int_equal(a.n, 1);
+	assert_string_equal(a.sessions[0].id, "w1");
+	assert_false(is_there("w1"));
+	row = session("s3", "t2");
+	ask_claim(&b, &a, &row, &three);
+	assert_fine();
+	assert_int_equal(a.n, 1);
+	assert_string_equal(a.sessions[0].id, "other");
+	assert_string_equal(a.sessions[0].container, "husk-c");
+	row = session("s4", "t2");
+	ask_claim(&b, &a, &row, &three);
+	assert_fails(FAIL_LIMIT, "Maximum number of sessions (3)");
+}
+
+static void a_claim_takes_the_place_of_a_warm_one(void **state)
+{
+	const struct claim_limits two = { .sessions = 2, .sessions_per_thread = 1, .threads = 100 };
+	claim("s1", "t1");
+	keep_warm("w1", "server-1", &two);
+	assert_fine();
+	struct session_record row = session("s2", "t1");
+	ask_claim_warm(&b, &a, &row, "w1", &two);
+	assert_fails(FAIL_LIMIT, "per conversation");
+	assert_true(is_there("w1"));
+	row.thread = "t2";
+	ask_claim_warm(&b, &a, &row, "w1", &two);
+	assert_fine();
+	assert_int_equal(a.n, 0);
+	assert_false(is_there("w1"));
+	assert_true(is_there("s2"));
+	/* Gone is gone, and a session is not to be had for it. */
+	row = session("s3", "t3");
+	ask_claim_warm(&b, &a, &row, "w1", &roomy);
+	assert_fails(FAIL_NOT_FOUND, "make way");
+	ask_claim_warm(&b, &a, &row, "s1", &roomy);
+	assert_fails(FAIL_NOT_FOUND, "make way");
+	assert_false(is_there("s3"));
+}
+
+static void what_nobody_was_told_of_can_be_dropped(void **state)
+{
+	keep_warm("w1", "server-1", &roomy);
+	ask_drop(&b, &a, "w1", "server-2");
+	assert_fails(FAIL_NOT_FOUND, "no such row");
+	ask_drop(&b, &a, "w1", "server-1");
+	assert_fine();
+	assert_false(is_there("w1"));
+}
+
 static void an_ended_session_and_an_old_lease_hold_no_slot(void **state)
 {
 	const struct claim_limits one = { .sessions = 1, .sessions_per_thread = 1, .threads = 1 };
@@ -470,6 +565,10 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_store_has_an_id_and_keeps_it),
 	TEST(a_session_comes_back_as_it_was),
 	TEST(limits_hold),
+	TEST(warm_ones_take_what_is_left_over),
+	TEST(warm_ones_make_way),
+	TEST(a_claim_takes_the_place_of_a_warm_one),
+	TEST(what_nobody_was_told_of_can_be_dropped),
 	TEST(an_ended_session_and_an_old_lease_hold_no_slot),
 	TEST(an_update_changes_what_it_says),
 	TEST(only_the_owner_updates),

@@ -1,0 +1,338 @@
+#include "manager/registry/warm.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/proc.h"
+#include "manager/model/token.h"
+#include "manager/registry/claims.h"
+
+/* Nothing has begun or ended for this long: a good moment to keep the machine busy. */
+#define QUIET_MS 500
+/* Who waits this long for one takes the next one that comes. */
+#define PATIENCE_MS 10000
+/* How often what is there is looked at. */
+#define CHECK_MS 5000
+/* After a failure; doubled each time. */
+#define PAUSE_MS 5000
+#define PAUSE_MAX_MS 600000
+/* More than one is kept only while sessions are made at least this often. */
+#define RUSH_MS 300000
+/* Memory is short when less than a tenth is left, and where machines are small: */
+#define MEMORY_LEFT_MIN (512ull << 20)
+
+/* What is kept of one runtime. */
+struct shelf {
+	const struct warm_size *size;
+	uint64_t target;
+	uint64_t used_ms; /* 0 = nobody has */
+};
+
+struct warm {
+	struct registry *registry;
+	struct timer *timer;
+	struct shelf shelves[WARM_POOL_RUNTIMES];
+	size_t n;
+	struct member *filling; /* on its way up */
+	struct store_job *job;	/* its row */
+	uint64_t short_ms;	/* since when one is missing; 0 = none is */
+	uint64_t not_before_ms, pause_ms;
+	bool awake, leaving;
+};
+
+/* --- what there is ----------------------------------------------------------------------------------------------- */
+
+/* What create_session() makes without arguments. */
+static struct member_spec usual(const struct warm *w, const struct runtime *runtime)
+{
+	return (struct member_spec){ .runtime = runtime,
+				     .thread = "",
+				     .network = w->registry->config->network_enabled };
+}
+
+static bool is_free(const struct member *m)
+{
+	enum session_state state = session_state(m->session);
+	return *m->warm && !m->reserved && (state == SESSION_STARTING || state == SESSION_WARM);
+}
+
+static struct member *any_of(const struct warm *w, const struct runtime *runtime)
+{
+	list_for_each(m, &w->registry->members, struct member, node)
+		if (is_free(m) && session_runtime(m->session) == runtime)
+			return m;
+	return NULL;
+}
+
+static size_t count_of(const struct warm *w, const struct runtime *runtime)
+{
+	size_t n = 0;
+	list_for_each(m, &w->registry->members, struct member, node)
+		n += is_free(m) && session_runtime(m->session) == runtime;
+	return n;
+}
+
+static bool memory_is_short(const struct warm *w)
+{
+	struct proc_memory memory;
+	return proc_memory(w->registry->config->meminfo, &memory) == 0 &&
+	       memory.available < MAX(memory.total / 10, MEMORY_LEFT_MIN);
+}
+
+/* --- dropping ---------------------------------------------------------------------------------------------------- */
+
+static void drop(struct warm *w, struct member *m)
+{
+	claim_drop(w->registry, m->warm);
+	if (m != w->filling) {
+		session_stop(m->session);
+		return;
+	}
+	w->filling = NULL;
+	/* Without its row nothing was started. */
+	if (w->job) {
+		store_cancel(take_ptr(w->job));
+		member_free(m);
+	} else {
+		session_stop(m->session);
+	}
+}
+
+static void drop_beyond(struct warm *w, const struct runtime *runtime, size_t keep)
+{
+	for (size_t n = count_of(w, runtime); n > keep; n--)
+		drop(w, any_of(w, runtime));
+}
+
+/* What nobody has asked for in a while is no longer wanted. */
+static void age(struct warm *w, struct shelf *s)
+{
+	uint64_t now = loop_now_ms(), unused = now - s->used_ms;
+	if (!s->used_ms || unused >= w->registry->config->idle_ttl * 1000)
+		s->target = w->awake ? s->size->min : 0;
+	else if (unused >= RUSH_MS)
+		s->target = MAX(s->size->min, MIN(s->size->max, 1));
+}
+
+static void on_change(struct member *m);
+
+/* --- filling ----------------------------------------------------------------------------------------------------- */
+
+static void pause_filling(struct warm *w)
+{
+	w->pause_ms = w->pause_ms ? MIN(2 * w->pause_ms, PAUSE_MAX_MS) : PAUSE_MS;
+	w->not_before_ms = loop_now_ms() + w->pause_ms;
+}
+
+static void on_row(void *ctx, const struct session_list *list UNUSED, const struct fail *f)
+{
+	struct warm *w = ctx;
+	w->job = NULL;
+	if (!f) {
+		member_start_warm(w->filling);
+		return;
+	}
+	log_debug("no warm container: %s", f->message);
+	member_free(take_ptr(w->filling));
+	pause_filling(w);
+}
+
+static void fill(struct warm *w, const struct shelf *s)
+{
+	struct registry *r = w->registry;
+	struct member_spec spec = usual(w, s->size->runtime);
+	if (spec.network)
+		fence_prepare(r->fence);
+	w->filling = member_new(r, &spec);
+	token_make(w->filling->warm);
+	w->filling->on_warm = on_change;
+	w->job = claim_warm(w->filling, on_row, w);
+}
+
+static bool is_quiet(const struct warm *w)
+{
+	const struct registry *r = w->registry;
+	return list_empty(&r->ops) && loop_now_ms() - r->active_ms >= QUIET_MS;
+}
+
+static const struct shelf *find_short(const struct warm *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (count_of(w, w->shelves[i].size->runtime) < w->shelves[i].target)
+			return &w->shelves[i];
+	return NULL;
+}
+
+/* When to look again; 0 = there is nothing to look at. */
+static uint64_t consider(struct warm *w)
+{
+	const struct shelf *s = w->filling ? NULL : find_short(w);
+	uint64_t now = loop_now_ms();
+	if (!s) {
+		w->short_ms = 0;
+		return CHECK_MS;
+	}
+	if (now < w->not_before_ms || memory_is_short(w))
+		return CHECK_MS;
+	if (!w->short_ms)
+		w->short_ms = now;
+	if (!is_quiet(w) && now - w->short_ms < PATIENCE_MS)
+		return QUIET_MS;
+	w->short_ms = 0;
+	fill(w, s);
+	return CHECK_MS;
+}
+
+static void on_time(void *ctx)
+{
+	struct warm *w = ctx;
+	bool is_short = memory_is_short(w), any = false;
+	for (size_t i = 0; i < w->n; i++) {
+		struct shelf *s = &w->shelves[i];
+		age(w, s);
+		drop_beyond(w, s->size->runtime, is_short ? 0 : s->target);
+		any |= s->target > 0;
+	}
+	uint64_t next = consider(w);
+	if (any)
+		timer_start(w->timer, next, 0);
+}
+
+static void look_soon(struct warm *w)
+{
+	if (!w->leaving && !w->registry->leaves_nothing && w->n)
+		timer_start(w->timer, QUIET_MS, 0);
+}
+
+/* --- what happens to them ---------------------------------------------------------------------------------------- */
+
+static void came_up(struct warm *w, struct member *m)
+{
+	if (w->filling == m)
+		w->filling = NULL;
+	w->pause_ms = 0;
+	/* For people: how it is reached. */
+	claim_renew(m);
+	look_soon(w);
+}
+
+/* Whatever ended it may end the next one too, somebody's hand included. */
+static void died(struct warm *w, struct member *m)
+{
+	log_debug("a warm container is gone: %s", session_death(m->session)->message);
+	if (w->filling == m)
+		w->filling = NULL;
+	if (m->reserved)
+		return; /* the create that wants it sees for itself */
+	claim_drop(m->registry, m->warm);
+	for (size_t i = 0; i < w->n; i++)
+		if (w->shelves[i].size->runtime == session_runtime(m->session))
+			w->shelves[i].used_ms = 0;
+	pause_filling(w);
+	look_soon(w);
+}
+
+static void on_change(struct member *m)
+{
+	if (session_state(m->session) == SESSION_WARM)
+		came_up(m->registry->warm, m);
+	else
+		died(m->registry->warm, m);
+}
+
+bool warm_is_eager(const struct warm *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (w->shelves[i].size->min)
+			return true;
+	return false;
+}
+
+void warm_wake(struct warm *w)
+{
+	w->awake = true;
+	look_soon(w);
+}
+
+struct member *warm_take(struct warm *w, const struct member_spec *spec)
+{
+	list_for_each(m, &w->registry->members, struct member, node) {
+		if (!is_free(m) || session_state(m->session) != SESSION_WARM || !session_is_connected(m->session) ||
+		    !member_fits(m, spec))
+			continue;
+		m->reserved = true;
+		return m;
+	}
+	return NULL;
+}
+
+void warm_give_back(struct member *m)
+{
+	m->reserved = false;
+	if (session_state(m->session) == SESSION_DEAD)
+		died(m->registry->warm, m);
+}
+
+void warm_used(struct warm *w, const struct member_spec *spec, bool was_warm)
+{
+	w->awake = true;
+	for (size_t i = 0; i < w->n; i++) {
+		struct shelf *s = &w->shelves[i];
+		if (s->size->runtime != spec->runtime)
+			continue;
+		uint64_t more = s->used_ms && !was_warm ? s->target + 1 : s->target;
+		s->used_ms = loop_now_ms();
+		s->target = MIN(s->size->max, MAX(more, 1));
+	}
+	look_soon(w);
+}
+
+void warm_evict(struct warm *w, const struct session_list *rows)
+{
+	struct registry *r = w->registry;
+	for (size_t i = 0; i < rows->n; i++) {
+		struct member *ours = NULL;
+		list_for_each(m, &r->members, struct member, node)
+			if (streq(m->warm, rows->v[i].id))
+				ours = m;
+		/* Another server hears of it from the engine; a create that is about to take one, from the store. */
+		if (ours && !ours->reserved)
+			drop(w, ours);
+		else if (!ours && rows->v[i].container)
+			(void)r->engine->ops->remove(r->engine, rows->v[i].container, /* done= */ NULL,
+						     /* ctx= */ NULL);
+	}
+	if (rows->n)
+		pause_filling(w);
+}
+
+void warm_leave(struct warm *w)
+{
+	w->leaving = true;
+	timer_stop(w->timer);
+	list_for_each(m, &w->registry->members, struct member, node)
+		if (*m->warm)
+			claim_drop(w->registry, m->warm);
+}
+
+/* --- life -------------------------------------------------------------------------------------------------------- */
+
+struct warm *warm_new(struct registry *r)
+{
+	struct warm *w = new0(struct warm);
+	w->registry = r;
+	w->timer = timer_new(r->loop, on_time, w);
+	for (size_t i = 0; i < r->config->warm_pool.n; i++)
+		if (r->config->warm_pool.v[i].max)
+			w->shelves[w->n++].size = &r->config->warm_pool.v[i];
+	return w;
+}
+
+struct warm *warm_free(struct warm *w)
+{
+	if (!w)
+		return NULL;
+	store_cancel(w->job);
+	timer_free(w->timer);
+	free(w);
+	return NULL;
+}

@@ -1,0 +1,530 @@
+/* The warm pool on the fake engine: what is kept ready, who gets it, and when it goes. */
+#include "base/alloc.h"
+#include "manager/manager.h"
+#include "tests/fake-engine/fake-engine-private.h"
+#include "tests/fake-engine/fake-pid1.h"
+#include "tests/unit/store-bench.h"
+#include "tests/unit/unit.h"
+
+/* Long enough for a pool to be filled, far too short for anything to be idle. */
+#define SOON_MS 3000
+
+static struct bench b;
+static struct fake *fake;
+static struct manager *manager;
+static struct conversation *conversation;
+static char *meminfo;
+
+/* What a call gave. */
+static struct {
+	bool done;
+	struct fail fail;
+	char *session;
+	uint64_t age, n;
+	char states[200];
+} got;
+
+static void forget(void)
+{
+	fail_release(&got.fail);
+	free(got.session);
+	memset(&got, 0, sizeof(got));
+}
+
+static void set_memory(unsigned total_mb, unsigned available_mb)
+{
+	FILE *f = fopen(meminfo, "we");
+	assert_non_null(f);
+	fprintf(f, "MemTotal: %u kB\nMemFree: 1 kB\nMemAvailable: %u kB\n", total_mb * 1024, available_mb * 1024);
+	fclose(f);
+}
+
+static struct manager *open_server(const char *thread, struct conversation **ret)
+{
+	struct manager *m = manager_new(b.loop, &b.config);
+	*ret = conversation_open(m, &(struct conversation_spec){ .id = thread });
+	return m;
+}
+
+static int start(const char *pool)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	bench_init(&b);
+	free(take_ptr(b.config.state_dir)); /* the store of the bench is not used: each manager opens its own */
+	setenv("XDG_STATE_HOME", b.dir, 1);
+	setenv("XDG_CONFIG_HOME", b.dir, 1);
+	setenv("XDG_DATA_HOME", b.dir, 1);
+	setenv("WARM_POOL", pool, 1);
+	if (config_load(&b.config, /* env_file= */ NULL, &f) < 0)
+		fail_msg("%s", f.message);
+	b.config.engine = FAKE_NAME;
+	meminfo = xasprintf("%s/meminfo", b.dir);
+	set_memory(16000, 8000);
+	b.config.meminfo = meminfo;
+	fake_on_call = NULL;
+	fake_kernel_at_start = "ready";
+	fake = fake_new(b.loop, &fake_pid1_script);
+	manager = open_server("t", &conversation);
+	return 0;
+}
+
+static int setup(void **state)
+{
+	return start(""); /* the default */
+}
+
+static int setup_eager(void **state)
+{
+	return start("python:1,node:1-2");
+}
+
+static int setup_off(void **state)
+{
+	return start("off");
+}
+
+static int teardown(void **state)
+{
+	manager_free(manager);
+	fake_free(fake);
+	forget();
+	struct config config = b.config;
+	b.config = (struct config){ 0 };
+	bench_release(&b);
+	config_release(&config);
+	free(take_ptr(meminfo));
+	return 0;
+}
+
+static void on_created(void *ctx UNUSED, const struct create_result *result, const struct fail *f)
+{
+	got.done = true;
+	if (f)
+		fail_copy(&got.fail, f);
+	if (!result->session)
+		return;
+	got.session = xstrdup(result->session->id);
+	got.age = result->session->age_seconds;
+}
+
+static struct op *start_create_of(const char *runtime, bool network)
+{
+	forget();
+	return manager_create(
+		conversation,
+		&(struct create_request){ .runtime = runtime_find(runtime), .network = network, .on_done = on_created },
+		&got.fail);
+}
+
+static void create_of(const char *runtime, bool network)
+{
+	assert_non_null(start_create_of(runtime, network));
+	FAKE_UNTIL(fake, got.done);
+}
+
+static void create(void)
+{
+	create_of("python", /* network= */ true);
+	if (got.fail.kind)
+		fail_msg("%s", got.fail.message);
+}
+
+static void on_listed(void *ctx UNUSED, const struct listed_session *v, size_t n, const struct fail *f,
+		      const struct fail *unsure UNUSED)
+{
+	assert_null(f);
+	got.done = true;
+	got.n = n;
+	for (size_t i = 0; i < n; i++)
+		snprintf(got.states + strlen(got.states), sizeof(got.states) - strlen(got.states), "%s ", v[i].state);
+}
+
+static void list(void)
+{
+	forget();
+	manager_list_all(manager, &(struct list_request){ .on_done = on_listed }, &got.fail);
+	FAKE_UNTIL(fake, got.done);
+}
+
+static void on_stopped_all(void *ctx UNUSED, size_t n, const struct fail *f)
+{
+	got.done = true;
+	got.n = n;
+	if (f)
+		fail_copy(&got.fail, f);
+}
+
+/* Containers that are there and nobody's. */
+static size_t warm_count(void)
+{
+	size_t n = 0;
+	list_for_each(c, &fake->containers, struct fake_container, node)
+		n += c->pid1 && !*c->pid1->session;
+	return n;
+}
+
+static struct fake_container *warm_one(void)
+{
+	list_for_each(c, &fake->containers, struct fake_container, node)
+		if (c->pid1 && !*c->pid1->session)
+			return c;
+	fail_msg("nothing is warm");
+	return NULL;
+}
+
+static void wait_for_warm(size_t n)
+{
+	for (int i = 0; warm_count() != n && i < 40; i++)
+		loop_skip(b.loop, SOON_MS / 2);
+	FAKE_UNTIL(fake, warm_count() == n);
+}
+
+/* Nothing happens although it could. */
+static void stays_without_warm(void)
+{
+	loop_skip(b.loop, SOON_MS);
+	loop_skip(b.loop, SOON_MS);
+	assert_int_equal(warm_count(), 0);
+}
+
+/* --- taking ------------------------------------------------------------------------------------------------------ */
+
+static void one_is_ready_once_python_was_used(void **state)
+{
+	conversation_wake(conversation);
+	stays_without_warm();
+	create();
+	assert_int_equal(warm_count(), 0);
+	wait_for_warm(1);
+	const struct fake_container *warm = warm_one();
+	AUTO(freep) char *name = xstrdup(warm->name);
+	loop_skip(b.loop, 60000);
+	size_t calls = fake_calls(fake, FAKE_CREATE);
+	create();
+	/* It is a session like any other: its own id, an age of nothing, the lease and the lifetime of the settings. */
+	assert_int_equal(fake_calls(fake, FAKE_CREATE), calls);
+	warm = fake_find(fake, name);
+	assert_string_equal(warm->pid1->session, got.session);
+	assert_int_equal(warm->pid1->claims, 1);
+	assert_int_equal(warm->pid1->lease, b.config.lease);
+	assert_int_equal(warm->pid1->lifetime, b.config.max_lifetime);
+	assert_int_equal(got.age, 0);
+	/* And another one follows, in time. */
+	assert_int_equal(warm_count(), 0);
+	wait_for_warm(1);
+	list();
+	assert_string_equal(got.states, "running running warm ");
+}
+
+static void only_what_is_the_same_in_all_is_taken(void **state)
+{
+	create();
+	wait_for_warm(1);
+	create_of("python", /* network= */ false);
+	assert_int_equal(warm_count(), 1);
+	create_of("node", /* network= */ true);
+	assert_int_equal(warm_count(), 1);
+	assert_false(got.fail.kind);
+}
+
+static void variables_come_with_the_claim(void **state)
+{
+	create();
+	wait_for_warm(1);
+	AUTO(freep) char *name = xstrdup(warm_one()->name);
+	forget();
+	static const struct env_var env[] = { { "A", "1" } };
+	manager_create(conversation,
+		       &(struct create_request){ .runtime = runtime_find("python"),
+						 .network = true,
+						 .env = env,
+						 .n_env = 1,
+						 .on_done = on_created },
+		       &got.fail);
+	FAKE_UNTIL(fake, got.done);
+	assert_string_equal(fake_find(fake, name)->pid1->claim_env, "{\"A\":\"1\"}");
+}
+
+static void one_that_is_not_up_yet_is_not_waited_for(void **state)
+{
+	create();
+	fake_hold(fake, FAKE_CREATE);
+	loop_skip(b.loop, SOON_MS);
+	assert_int_equal(fake_pending(fake, FAKE_CREATE), 1);
+	start_create_of("python", /* network= */ true);
+	FAKE_UNTIL(fake, fake_pending(fake, FAKE_CREATE) == 2);
+	fake_let_go(fake, FAKE_CREATE);
+	FAKE_UNTIL(fake, got.done);
+	assert_false(got.fail.kind);
+	wait_for_warm(1);
+}
+
+static void a_cancelled_create_gives_nothing_back_that_was_claimed(void **state)
+{
+	create();
+	wait_for_warm(1);
+	op_cancel(start_create_of("python", /* network= */ true));
+	FAKE_UNTIL(fake, warm_count() == 0 && fake_count(fake) == 1);
+	assert_false(got.done);
+	list();
+	assert_string_equal(got.states, "running ");
+}
+
+/* --- filling ----------------------------------------------------------------------------------------------------- */
+
+static void those_of_the_settings_wait_for_somebody(void **state)
+{
+	stays_without_warm();
+	conversation_wake(conversation);
+	wait_for_warm(2);
+	loop_skip(b.loop, 60000);
+	assert_int_equal(warm_count(), 2);
+	/* Who runs short gets more, up to what was allowed. */
+	create_of("node", /* network= */ true);
+	create_of("node", /* network= */ true);
+	wait_for_warm(3);
+	loop_skip(b.loop, 60000);
+	assert_int_equal(warm_count(), 2 + 1);
+}
+
+static void off_means_none(void **state)
+{
+	conversation_wake(conversation);
+	create();
+	stays_without_warm();
+}
+
+static void do_nothing(struct fake_container *c UNUSED, struct fake_call *call UNUSED)
+{
+}
+
+static void on_ran(void *ctx UNUSED, const struct run_result *result UNUSED, const struct fail *f UNUSED)
+{
+}
+
+static void calls_come_first(void **state)
+{
+	fake_on_call = do_nothing;
+	create();
+	struct run_request run = { .kind = RUN_CODE,
+				   .session_id = got.session,
+				   .text = "1",
+				   .len = 1,
+				   .timeout_seconds = 60,
+				   .on_done = on_ran };
+	assert_non_null(manager_run(conversation, &run, &got.fail));
+	loop_skip(b.loop, SOON_MS);
+	assert_int_equal(fake_calls(fake, FAKE_CREATE), 1);
+	/* One that takes long keeps nobody from a new session for ever. */
+	loop_skip(b.loop, 10000);
+	FAKE_UNTIL(fake, warm_count() == 1);
+}
+
+static void no_slot_that_others_need_is_taken(void **state)
+{
+	b.config.max_sessions = 1;
+	create();
+	stays_without_warm();
+	list();
+	assert_string_equal(got.states, "running ");
+}
+
+static void what_fails_is_not_tried_all_the_time(void **state)
+{
+	create();
+	fake_fail(fake, FAKE_CREATE, 3, FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "no");
+	size_t calls = fake_calls(fake, FAKE_CREATE);
+	loop_skip(b.loop, SOON_MS);
+	assert_int_equal(fake_calls(fake, FAKE_CREATE), calls + 1);
+	/* Not before somebody gets a session again. */
+	loop_skip(b.loop, 60000);
+	assert_int_equal(fake_calls(fake, FAKE_CREATE), calls + 1);
+	list();
+	assert_string_equal(got.states, "running ");
+}
+
+/* --- going ------------------------------------------------------------------------------------------------------- */
+
+static void sessions_come_first(void **state)
+{
+	b.config.max_sessions = 2;
+	create();
+	wait_for_warm(1);
+	/* Not this one, which it does not fit: it makes way. */
+	create_of("node", /* network= */ true);
+	assert_false(got.fail.kind);
+	FAKE_UNTIL(fake, warm_count() == 0 && fake_count(fake) == 2);
+	create_of("node", /* network= */ true);
+	assert_int_equal(got.fail.kind, FAIL_LIMIT);
+	assert_int_equal(fake_count(fake), 2);
+}
+
+static void the_last_slot_is_its_own(void **state)
+{
+	b.config.max_sessions = 2;
+	create();
+	wait_for_warm(1);
+	size_t calls = fake_calls(fake, FAKE_CREATE);
+	create();
+	assert_int_equal(fake_calls(fake, FAKE_CREATE), calls);
+	create_of("python", /* network= */ true);
+	assert_int_equal(got.fail.kind, FAIL_LIMIT);
+}
+
+static void a_refused_create_leaves_it_where_it_was(void **state)
+{
+	b.config.max_sessions_per_thread = 1;
+	conversation_close(conversation);
+	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "one", .max_sessions = 1 });
+	create();
+	wait_for_warm(1);
+	create_of("python", /* network= */ true);
+	assert_int_equal(got.fail.kind, FAIL_LIMIT);
+	assert_int_equal(warm_count(), 1);
+	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "two" });
+	size_t calls = fake_calls(fake, FAKE_CREATE);
+	create();
+	assert_int_equal(fake_calls(fake, FAKE_CREATE), calls);
+}
+
+static void another_server_may_need_its_slot(void **state)
+{
+	b.config.max_sessions = 2;
+	create();
+	wait_for_warm(1);
+	struct conversation *ours = conversation;
+	struct manager *other = open_server("u", &conversation);
+	create();
+	FAKE_UNTIL(fake, warm_count() == 0 && fake_count(fake) == 2);
+	conversation = ours;
+	create_of("python", /* network= */ true);
+	assert_int_equal(got.fail.kind, FAIL_LIMIT);
+	manager_free(other);
+}
+
+/* The engine has not said so yet. */
+static void one_whose_row_is_gone_is_not_taken(void **state)
+{
+	create();
+	wait_for_warm(1);
+	AUTO(freep) char *name = xstrdup(warm_one()->name);
+	AUTO(freep) char *state_dir = xasprintf("%s/husk", b.dir);
+	struct bench other = { .loop = b.loop, .config = { .state_dir = state_dir }, .dir = b.dir };
+	bench_sql(&other, "DELETE FROM sessions WHERE state = 'warm'");
+	size_t calls = fake_calls(fake, FAKE_CREATE);
+	create();
+	assert_int_equal(fake_calls(fake, FAKE_CREATE), calls + 1);
+	FAKE_UNTIL(fake, !fake_find(fake, name));
+}
+
+static void when_memory_is_short_it_goes(void **state)
+{
+	create();
+	wait_for_warm(1);
+	set_memory(16000, 1500);
+	wait_for_warm(0);
+	FAKE_UNTIL(fake, fake_count(fake) == 1);
+	stays_without_warm();
+	set_memory(16000, 1700);
+	wait_for_warm(1);
+}
+
+static void what_nobody_asks_for_goes(void **state)
+{
+	create();
+	wait_for_warm(1);
+	loop_skip(b.loop, (b.config.idle_ttl + 60) * 1000);
+	FAKE_UNTIL(fake, warm_count() == 0);
+	stays_without_warm();
+}
+
+static void one_that_died_is_not_handed_out(void **state)
+{
+	create();
+	wait_for_warm(1);
+	fake_die(warm_one(), 137, /* oom= */ false);
+	size_t calls = fake_calls(fake, FAKE_CREATE);
+	create();
+	assert_int_equal(fake_calls(fake, FAKE_CREATE), calls + 1);
+	wait_for_warm(1);
+	/* Neither is one whose kernel has died: PID 1 would tell of that. */
+	fake_kernel(warm_one(), "died");
+	FAKE_UNTIL(fake, warm_count() == 0);
+	list();
+	assert_string_equal(got.states, "running running ");
+}
+
+static void a_person_stops_all_of_them(void **state)
+{
+	create();
+	wait_for_warm(1);
+	forget();
+	manager_stop_all(manager, &(struct stop_all_request){ .on_done = on_stopped_all }, &got.fail);
+	FAKE_UNTIL(fake, got.done);
+	assert_false(got.fail.kind);
+	assert_int_equal(got.n, 1);
+	FAKE_UNTIL(fake, fake_count(fake) == 0);
+	stays_without_warm();
+}
+
+static void on_settled(void *ctx)
+{
+	*(bool *)ctx = true;
+}
+
+static void it_ends_with_its_server(void **state)
+{
+	create();
+	wait_for_warm(1);
+	bool settled = false;
+	manager_settle(manager, 1000, on_settled, &settled);
+	FAKE_UNTIL(fake, settled);
+	manager_free(manager);
+	manager = NULL;
+	assert_int_equal(fake_count(fake), 1);
+	manager = open_server("t", &conversation);
+	list();
+	assert_string_equal(got.states, "left ");
+}
+
+static void a_server_may_end_while_one_starts(void **state)
+{
+	create();
+	fake_hold(fake, FAKE_CREATE);
+	loop_skip(b.loop, SOON_MS);
+	assert_int_equal(fake_pending(fake, FAKE_CREATE), 1);
+	manager_free(manager);
+	manager = NULL;
+	assert_int_equal(fake_count(fake), 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST_WITH(setup, name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(one_is_ready_once_python_was_used),
+		TEST(only_what_is_the_same_in_all_is_taken),
+		TEST(variables_come_with_the_claim),
+		TEST(one_that_is_not_up_yet_is_not_waited_for),
+		TEST(a_cancelled_create_gives_nothing_back_that_was_claimed),
+		TEST_WITH(setup_eager, those_of_the_settings_wait_for_somebody),
+		TEST_WITH(setup_off, off_means_none),
+		TEST(calls_come_first),
+		TEST(no_slot_that_others_need_is_taken),
+		TEST(what_fails_is_not_tried_all_the_time),
+		TEST(sessions_come_first),
+		TEST(the_last_slot_is_its_own),
+		TEST(a_refused_create_leaves_it_where_it_was),
+		TEST(another_server_may_need_its_slot),
+		TEST(one_whose_row_is_gone_is_not_taken),
+		TEST(when_memory_is_short_it_goes),
+		TEST(what_nobody_asks_for_goes),
+		TEST(one_that_died_is_not_handed_out),
+		TEST(a_person_stops_all_of_them),
+		TEST(it_ends_with_its_server),
+		TEST(a_server_may_end_while_one_starts),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
