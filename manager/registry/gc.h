@@ -1,7 +1,7 @@
 /* One round of tidying up behind servers that have ended: the store's containers that do not run and are older than
- * CONTAINER_ORPHAN_MIN_AGE_SECONDS, their warm containers, rows of sessions that nobody has any more, networks that nobody uses, stale locks, what the log says of
- * sessions that ended more than HISTORY_MAX_AGE_DAYS ago. A
- * container that runs for somebody is never touched, no matter who started it: its own lease ends it. */
+ * CONTAINER_ORPHAN_MIN_AGE_SECONDS, their warm containers, rows of sessions that nobody has any more, networks that nobody uses, stale
+ * locks, what the log says of sessions that ended more than HISTORY_MAX_AGE_DAYS ago. A container that runs for somebody is never
+ * touched, no matter who started it: its own lease ends it. */
 #ifndef HUSK_MANAGER_REGISTRY_GC_H
 #define HUSK_MANAGER_REGISTRY_GC_H
 

@@ -148,7 +148,8 @@ bool member_fits(const struct member *m, const struct member_spec *spec)
 	const struct session *s = m->session;
 	const char *image = spec->image ? spec->image : runtime_image(spec->runtime, m->registry->config);
 	return session_runtime(s) == spec->runtime && streq(session_image(s), image) &&
-	       session_network(s) == spec->network;
+	       session_network(s) == spec->network &&
+	       memcmp(session_limits(s), &spec->limits, sizeof(spec->limits)) == 0;
 }
 
 struct member *member_adopt(struct registry *r, const struct session_record *row)

@@ -46,7 +46,8 @@ static struct member_spec usual(const struct warm *w, const struct runtime *runt
 {
 	return (struct member_spec){ .runtime = runtime,
 				     .thread = "",
-				     .network = w->registry->config->network_enabled };
+				     .network = w->registry->config->network_enabled,
+				     .limits = limits_default(w->registry->config) };
 }
 
 static bool is_free(const struct member *m)

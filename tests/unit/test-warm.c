@@ -225,6 +225,15 @@ static void only_what_is_the_same_in_all_is_taken(void **state)
 	create_of("node", /* network= */ true);
 	assert_int_equal(warm_count(), 1);
 	assert_false(got.fail.kind);
+	forget();
+	struct create_request small = { .runtime = runtime_find("python"),
+					.network = true,
+					.limits = { .memory = b.config.memory_limit / 2 },
+					.on_done = on_created };
+	assert_non_null(manager_create(conversation, &small, &got.fail));
+	FAKE_UNTIL(fake, got.done);
+	assert_false(got.fail.kind);
+	assert_int_equal(warm_count(), 1);
 }
 
 static void variables_come_with_the_claim(void **state)
