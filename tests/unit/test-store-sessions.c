@@ -142,7 +142,7 @@ static void keep_warm(const char *id, const char *owner, const struct claim_limi
 static bool is_there(const char *id)
 {
 	ask_session(&b, &a, id);
-	assert_fine();
+	assert_fine(&a);
 	return a.n == 1;
 }
 
@@ -151,17 +151,17 @@ static void warm_ones_take_what_is_left_over(void **state)
 	const struct claim_limits three = { .sessions = 3, .sessions_per_thread = 100, .threads = 1 };
 	claim("s1", "t1");
 	keep_warm("w1", "server-1", &three);
-	assert_fine();
+	assert_fine(&a);
 	keep_warm("w2", "server-1", &three);
-	assert_fine();
+	assert_fine(&a);
 	keep_warm("w3", "server-1", &three);
-	assert_fails(FAIL_LIMIT, "CONTAINER_MAX_SESSIONS");
+	assert_fails(&a, FAIL_LIMIT, "CONTAINER_MAX_SESSIONS");
 	/* They are nobody's: neither a conversation's, nor one more conversation. */
 	ask_sessions(&b, &a, /* thread= */ NULL, /* all= */ false);
 	assert_int_equal(a.n, 1);
 	struct session_record row = session("s2", "t1");
 	ask_claim(&b, &a, &row, &three);
-	assert_fine();
+	assert_fine(&a);
 	assert_int_equal(a.n, 1);
 }
 
@@ -173,20 +173,20 @@ static void warm_ones_make_way(void **state)
 	claim("s1", "t1");
 	struct session_record row = session("s2", "t1");
 	ask_claim(&b, &a, &row, &three);
-	assert_fine();
+	assert_fine(&a);
 	/* Our own first. */
 	assert_int_equal(a.n, 1);
 	assert_string_equal(a.sessions[0].id, "w1");
 	assert_false(is_there("w1"));
 	row = session("s3", "t2");
 	ask_claim(&b, &a, &row, &three);
-	assert_fine();
+	assert_fine(&a);
 	assert_int_equal(a.n, 1);
 	assert_string_equal(a.sessions[0].id, "other");
 	assert_string_equal(a.sessions[0].container, "husk-c");
 	row = session("s4", "t2");
 	ask_claim(&b, &a, &row, &three);
-	assert_fails(FAIL_LIMIT, "Maximum number of sessions (3)");
+	assert_fails(&a, FAIL_LIMIT, "Maximum number of sessions (3)");
 }
 
 static void a_claim_takes_the_place_of_a_warm_one(void **state)
@@ -194,23 +194,23 @@ static void a_claim_takes_the_place_of_a_warm_one(void **state)
 	const struct claim_limits two = { .sessions = 2, .sessions_per_thread = 1, .threads = 100 };
 	claim("s1", "t1");
 	keep_warm("w1", "server-1", &two);
-	assert_fine();
+	assert_fine(&a);
 	struct session_record row = session("s2", "t1");
 	ask_claim_warm(&b, &a, &row, "w1", &two);
-	assert_fails(FAIL_LIMIT, "per conversation");
+	assert_fails(&a, FAIL_LIMIT, "per conversation");
 	assert_true(is_there("w1"));
 	row.thread = "t2";
 	ask_claim_warm(&b, &a, &row, "w1", &two);
-	assert_fine();
+	assert_fine(&a);
 	assert_int_equal(a.n, 0);
 	assert_false(is_there("w1"));
 	assert_true(is_there("s2"));
 	/* Gone is gone, and a session is not to be had for it. */
 	row = session("s3", "t3");
 	ask_claim_warm(&b, &a, &row, "w1", &roomy);
-	assert_fails(FAIL_NOT_FOUND, "make way");
+	assert_fails(&a, FAIL_NOT_FOUND, "make way");
 	ask_claim_warm(&b, &a, &row, "s1", &roomy);
-	assert_fails(FAIL_NOT_FOUND, "make way");
+	assert_fails(&a, FAIL_NOT_FOUND, "make way");
 	assert_false(is_there("s3"));
 }
 
@@ -218,9 +218,9 @@ static void what_nobody_was_told_of_can_be_dropped(void **state)
 {
 	keep_warm("w1", "server-1", &roomy);
 	ask_drop(&b, &a, "w1", "server-2");
-	assert_fails(FAIL_NOT_FOUND, "no such row");
+	assert_fails(&a, FAIL_NOT_FOUND, "no such row");
 	ask_drop(&b, &a, "w1", "server-1");
-	assert_fine();
+	assert_fine(&a);
 	assert_false(is_there("w1"));
 }
 
