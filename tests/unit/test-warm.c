@@ -226,6 +226,7 @@ static void only_what_is_the_same_in_all_is_taken(void **state)
 	assert_int_equal(warm_count(), 1);
 	assert_false(got.fail.kind);
 	forget();
+	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "u" });
 	struct create_request small = { .runtime = runtime_find("python"),
 					.network = true,
 					.limits = { .memory = b.config.memory_limit / 2 },
