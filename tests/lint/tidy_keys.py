@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""tidy_keys.py BUILD FILE…: for each file a line `KEY FILE`, where KEY changes with everything that clang-tidy's word on it depends on: its
+program, its configuration, how the file is compiled, and the text of it and of all that it includes. `-` is the key of a file whose
+includes are not known, for it was not built since it or one of them was changed."""
+
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+
+def commands_of(build):
+    """Source -> how it is compiled (several programs may share it): [(command, object)]."""
+    found = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        source = os.path.realpath(os.path.join(entry["directory"], entry["file"]))
+        found.setdefault(source, []).append((entry["command"], entry["output"]))
+    return found
+
+
+def includes_of(build):
+    """Object -> all that it was made of, as the compiler told ninja."""
+    found, current = {}, None
+    listed = subprocess.run(["ninja", "-C", str(build), "-t", "deps"], capture_output=True, text=True, check=False).stdout
+    for line in listed.splitlines():
+        if line.startswith(" "):
+            found[current].append(os.path.join(build, line.strip()))
+        elif ": #deps " in line and line.endswith("(VALID)"):
+            current = line.split(": #deps ")[0]
+            found[current] = []
+        elif line:
+            current = "stale"
+            found[current] = []
+    found.pop("stale", None)
+    return found
+
+
+class Texts:
+    """What files hold, each read once."""
+
+    def __init__(self):
+        self.known = {}
+
+    def of(self, path):
+        """(when it was changed, a hash of what it holds)"""
+        if path not in self.known:
+            self.known[path] = os.stat(path).st_mtime, hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+        return self.known[path]
+
+
+def key_of(build, start, ways, includes, texts):
+    whole = start.copy()
+    for command, output in ways:
+        whole.update(f"{command}\n".encode())
+        built = os.stat(build / output).st_mtime
+        for path in includes[output]:
+            changed, text = texts.of(path)
+            if changed > built:
+                return None
+            whole.update(f"{path} {text}\n".encode())
+    return whole.hexdigest() if ways else None
+
+
+def main():
+    build, files = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
+    start = hashlib.sha256(subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout)
+    folders = {parent for file in files for parent in pathlib.Path(os.path.realpath(file)).parents}
+    for config in sorted(folder / ".clang-tidy" for folder in folders):
+        start.update(f"{config}\n".encode() + (config.read_bytes() if config.exists() else b""))
+    ways, includes, texts = commands_of(build), includes_of(build), Texts()
+    for file in files:
+        try:
+            key = key_of(build, start, ways.get(os.path.realpath(file), []), includes, texts)
+        except (OSError, KeyError):
+            key = None
+        print(key or "-", file)
+
+
+if __name__ == "__main__":
+    main()
