@@ -7,13 +7,20 @@ lines_max=700
 columns_max=140
 message_columns_max=200
 
-while IFS= read -r file; do
-	lines=$(wc -l <"$file")
-	[ "$lines" -le $lines_max ] || complain "$file: $lines lines, at most $lines_max"
-	while IFS= read -r at; do
-		complain "$file:$at: longer than $columns_max columns ($message_columns_max with a string in it)"
-	done < <(expand -t 8 "$file" | LC_ALL=C.UTF-8 awk -v max=$columns_max -v message=$message_columns_max \
-		'length($0) > (/".*"/ ? message : max) { print NR }')
-done < <(files '*.c' '*.h' '*.py' '*.mjs')
+while IFS= read -r line; do
+	complain "$line"
+done < <(files '*.c' '*.h' '*.py' '*.mjs' | LC_ALL=C.UTF-8 xargs -r -d '\n' awk -v lines=$lines_max -v max=$columns_max -v message=$message_columns_max '
+	# How wide a line is with tabs of 8.
+	function width(text,    parts, n, i, sum) {
+		n = split(text, parts, "\t")
+		for (i = 1; i < n; i++)
+			sum += length(parts[i]) + 8 - (sum + length(parts[i])) % 8
+		return sum + length(parts[n])
+	}
+	FNR == 1 { file = FILENAME }
+	FNR == lines + 1 { long[file] }
+	{ count[file] = FNR }
+	width($0) > (/".*"/ ? message : max) { printf "%s:%d: longer than %d columns (%d with a string in it)\n", file, FNR, max, message }
+	END { for (file in long) printf "%s: %d lines, at most %d\n", file, count[file], lines }')
 
 finish

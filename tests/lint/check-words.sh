@@ -7,14 +7,11 @@ self=tests/lint/
 
 # deny WHAT PATTERN FILE-PATTERN…: no matching file has a line that matches the extended regular expression.
 deny() {
-	local what=$1 pattern=$2 file
+	local what=$1 pattern=$2 file at line
 	shift 2
-	while IFS= read -r file; do
-		[[ $file != "$self"* ]] || continue
-		while IFS=: read -r at line; do
-			complain "$file:$at: $what: ${line:0:100}"
-		done < <(grep -nIE "$pattern" "$file" || true)
-	done < <(files "$@")
+	while IFS=: read -r file at line; do
+		[[ $file == "$self"* ]] || complain "$file:$at: $what: ${line:0:100}"
+	done < <(files "$@" | xargs -r -d '\n' grep -nHIE "$pattern" -- || true)
 }
 
 # The first list does not even compile behind base/defs.h (#pragma GCC poison); PID 1's few fork() calls are its business.

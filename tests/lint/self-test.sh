@@ -6,6 +6,10 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failed=0
 unset BUILD
+# Where python3 is a script that looks for one (pyenv's), the looking would take most of the time.
+mkdir "$scratch/bin"
+ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$scratch/bin/python3"
+PATH=$scratch/bin:$PATH
 
 # program NAME FLAG…
 program() {
@@ -17,7 +21,22 @@ program good -static-pie -Wl,-z,now
 program fixed -static -no-pie -Wl,-z,now
 program lazy -pie -Wl,-z,lazy
 
-fresh_tree() {
+# tree NAME: a tree as make_NAME_tree makes it, which is done once.
+tree() {
+	if [ ! -d "$scratch/$1" ]; then
+		"make_$1_tree"
+		cp -a "$scratch/tree" "$scratch/$1"
+	else
+		rm -rf "$scratch/tree"
+		cp -a "$scratch/$1" "$scratch/tree"
+	fi
+}
+fresh_tree() { tree fresh; }
+layered_tree() { tree layered; }
+documented_tree() { tree documented; }
+table_tree() { tree table; }
+
+make_fresh_tree() {
 	local program
 	rm -rf "$scratch/tree"
 	mkdir -p "$scratch"/tree/{base,kernels,manager/{engine,store},mcp,tools,runtimes/python,runtimes/r/husk}
@@ -70,8 +89,8 @@ for bad in fixed lazy; do
 done
 broken check-format.sh "spaces for tabs" base/one.c 'int two(void) {\n  return 2;\n}'
 broken check-format.sh "white space at the end" tools/a.sh 'true '
-# layered_tree: a file in every layer, each including what it may, by each way that is allowed.
-layered_tree() {
+# A file in every layer, each including what it may, by each way that is allowed.
+make_layered_tree() {
 	local folder
 	fresh_tree
 	mkdir -p "$scratch"/tree/{cli,kernels/jupyter,libhusk,bench,clients/c,tests/unit,tests/lint}
@@ -206,8 +225,8 @@ broken check-r.sh "a name that is not there" runtimes/r/husk/a.R 'main <- functi
 broken check-r.sh "a function that nobody calls" runtimes/r/husk/a.R 'spare <- function() 1'
 broken check-r.sh "an assignment by =" runtimes/r/husk/a.R 'main = function() 1'
 broken check-help.sh "a program without its page" cli/options.c '\t{ "fly", VERB_FLY, "up" },'
-# documented_tree: what check-help.sh compares, as it is in this repository.
-documented_tree() {
+# What check-help.sh compares, as it is in this repository.
+make_documented_tree() {
 	fresh_tree
 	mkdir -p "$scratch/tree/docs"
 	(cd "$here/../.." && cp --parents docs/husk.1 docs/husk-client.1 cli/options.c kernels/main.c manager/model/config.c runtimes/*/runtime.json "$scratch/tree/")
@@ -220,8 +239,8 @@ for part in 'docs/husk.1:^\.It Fl Fl json' 'docs/husk.1:^\.It Ev CONTAINER_PIDS_
 	sed -i "/${part#*:}/d" "$scratch/tree/${part%%:*}"
 	expect fail check-help.sh "${part%%:*} without ${part#*:}"
 done
-# table_tree: the table of behaviours and its page, as they are in this repository.
-table_tree() {
+# The table of behaviours and its page, as they are in this repository.
+make_table_tree() {
 	fresh_tree
 	(cd "$here/../.." && cp --parents docs/behaviours.md tests/e2e/behaviours*.py tests/e2e/languages/*.py "$scratch/tree/")
 }
