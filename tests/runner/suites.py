@@ -42,7 +42,7 @@ def build(job, folder, only=()):
         return ((folder / "build.ninja").exists() or job.run(setup) == 0) and job.run(["ninja", "-C", folder, *targets]) == 0
 
 
-def meson_work(folder, words, env=None, only=()):
+def meson_work(folder, words, env=None, only=(), options=()):
     """`meson test` with cmocka's own counts where it says them; `only` some of them."""
 
     def work(job):
@@ -52,12 +52,13 @@ def meson_work(folder, words, env=None, only=()):
         log.unlink(missing_ok=True)
         names = list(only)
         if words:
-            listed = subprocess.run(["meson", "test", "-C", str(folder), "--list"], capture_output=True, text=True, check=False).stdout
+            listed = subprocess.run(["meson", "test", "-C", str(folder), "--list", *options], capture_output=True, text=True, check=False).stdout
             names = [line.split(" / ")[-1].strip() for line in listed.splitlines() if words in line]
             names = [name for name in names if not only or name in only]
             if not names:
                 return Result()
-        command = ["meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs", "--num-processes", str(os.cpu_count() or 1)]
+        command = ["meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs", "--num-processes", str(os.cpu_count() or 1),
+                   *options]
         status = job.run([*command, *names], env={**os.environ, **(env or {})})
         result = Result()
         for line in log.read_text().splitlines() if log.exists() else []:
@@ -85,7 +86,8 @@ def _add_meson_test(job, result, test):
 
 
 def unit(words, **_):
-    return [Job("unit", meson_work(BUILD, words)), Job("unit-asan", meson_work(ASAN, words, SANITIZERS)),
+    """All of them under ASan and UBSan; without, those that are quick: the slow ones would show nothing more."""
+    return [Job("unit", meson_work(BUILD, words, options=("--no-suite", "slow"))), Job("unit-asan", meson_work(ASAN, words, SANITIZERS)),
             Job("unit-tsan", meson_work(TSAN, words, {"TSAN_OPTIONS": "halt_on_error=1"}, THREADED))]
 
 

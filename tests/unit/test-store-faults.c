@@ -321,7 +321,7 @@ static const struct CMUnitTest on_sqlite[] = {
 	TEST(a_file_that_is_no_database_is_named),     TEST(a_damaged_file_is_survived),
 	TEST(a_place_that_cannot_be_written_is_named), TEST(a_lock_is_waited_for_and_named),
 	TEST(a_file_that_was_moved_is_not_written_to), TEST(a_newer_store_is_left_alone),
-	TEST(a_file_that_was_moved_is_not_written_to), TEST(an_older_store_is_brought_up_to_date),
+	TEST(an_older_store_is_brought_up_to_date),
 };
 
 static const struct CMUnitTest on_postgres[] = {
