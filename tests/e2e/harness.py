@@ -121,15 +121,17 @@ def docker(*args, check=True, timeout=PATIENCE, env=None):
 
 
 def wait_until(condition, timeout=PATIENCE, what="a condition"):
-    """Polls what sends no event (the engine's list of containers, a process table)."""
+    """Polls what sends no event (the engine's list of containers, a process table): most of it costs something, so ever more slowly."""
     deadline = time.monotonic() + timeout
+    pause = 0.02
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > deadline:
             raise AssertionError(f"{what} did not come true within {timeout} s")
-        time.sleep(0.02)
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.25)
 
 
 class Gone(AssertionError):
