@@ -209,7 +209,7 @@ def test_a_death_that_nobody_saw_is_reported_as_such(window):
     first = window()
     session = first.session(network=False)
     end(first, "SIGKILL")
-    docker("rm", "--force", session.container)
+    docker("rm", "--force", "--volumes", session.container)
     second = window()
     for _ in range(2):
         told = at(second, session).code("1")

@@ -299,7 +299,7 @@ def test_exports_stay_when_everything_else_goes(start, tmp_path):
     session = server.session(network=False)
     imported(session, {"file_content": "stays", "destination": "f.txt"})
     (file,) = exported(session, "f.txt")
-    harness.docker("rm", "--force", session.container)
+    harness.docker("rm", "--force", "--volumes", session.container)
     assert server.request("resources/read", {"uri": file["uri"]}).result()["contents"][0]["text"] == "stays"
     server.kill()
     again = start(home=home)

@@ -29,7 +29,7 @@ def leftovers():
 
     yield make
     for name in names:
-        docker("rm", "--force", name, check=False)
+        docker("rm", "--force", "--volumes", name, check=False)
 
 
 def there(name):
@@ -77,7 +77,7 @@ def test_a_session_that_ended_unseen_is_marked_as_such(start, tmp_path):
     session = server.session(network=False)
     server.kill()
     assert json.loads(gc(tmp_path / "home", "--json"))["sessions"] == 0  # it lives: the next server can have it
-    docker("rm", "--force", session.container)
+    docker("rm", "--force", "--volumes", session.container)
     assert json.loads(gc(tmp_path / "home", "--json"))["sessions"] == 1
     told = start(home=tmp_path / "home").call("execute_code", {"session_id": session.id, "code": "1"})
     assert told.is_error and "CONTAINER_DIED: died while no server was attached" in told.text

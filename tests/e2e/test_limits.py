@@ -81,7 +81,7 @@ def test_a_session_that_died_with_its_server_holds_no_slot(together):
     first = together(CONTAINER_MAX_SESSIONS=1, HUSK_THREAD_ID="slot-a")
     left = first.session(network=False)
     first.kill()
-    docker("rm", "--force", left.container)
+    docker("rm", "--force", "--volumes", left.container)
     assert not create(together(CONTAINER_MAX_SESSIONS=1, HUSK_THREAD_ID="slot-b")).is_error
 
 

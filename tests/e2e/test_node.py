@@ -98,7 +98,7 @@ def registry(online):
         port = int(wait_until(lambda: docker("logs", name).strip(), what="the registry"))
         yield f"http://{gateway}:{port}"
     finally:
-        docker("rm", "--force", name)
+        docker("rm", "--force", "--volumes", name)
 
 
 def test_fetch_with_the_network_on(online, registry):

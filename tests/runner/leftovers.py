@@ -1,4 +1,4 @@
-"""What a run left behind: processes, containers and files of its own, never those of another run on the same machine or engine."""
+"""What a run left behind: processes, containers, volumes and files of its own, never those of another run on the same machine or engine."""
 
 import contextlib
 import json
@@ -42,17 +42,48 @@ def stores(folder):
     return found
 
 
-def containers(folder):
+def ask_engine(*args):
+    """Lines of an answer; none where there is no engine."""
     if not shutil.which("docker"):
         return []
-    listed = subprocess.run(["docker", "ps", "--all", "--format", "{{json .}}"], capture_output=True, text=True, check=False)
+    done = subprocess.run(["docker", *args], capture_output=True, text=True, check=False)
+    return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+def is_ours(labels, ours):
+    return labels.get("husk.test") == os.environ[MARK] or labels.get("husk.store") in ours
+
+
+def containers(folder):
     ours, found = stores(folder), []
-    for line in listed.stdout.splitlines() if listed.returncode == 0 else []:
+    for line in ask_engine("ps", "--all", "--format", "{{json .}}"):
         container = json.loads(line)
-        labels = dict(label.split("=", 1) for label in container["Labels"].split(",") if "=" in label)
-        if labels.get("husk.test") == os.environ[MARK] or labels.get("husk.store") in ours:
+        if is_ours(dict(label.split("=", 1) for label in container["Labels"].split(",") if "=" in label), ours):
             found.append(f"{container['Names']} {container['Status']}")
     return found
+
+
+def watch(folder):
+    """Notes which containers are made and what volumes they have: once a container is gone, nothing tells whose volume it was."""
+    env = {name: value for name, value in os.environ.items() if name != MARK}  # or it would be left behind itself
+    filters = [word for one in ("type=container", "event=create", "type=volume", "event=mount") for word in ("--filter", one)]
+    with open(folder / "events", "wb") as events, contextlib.suppress(OSError):
+        return subprocess.Popen(["docker", "events", *filters, "--format", "{{json .}}"], stdin=subprocess.DEVNULL, stdout=events,
+                                stderr=subprocess.DEVNULL, env=env, start_new_session=True)
+    return None
+
+
+def volumes(folder):
+    ours, made, mounted = stores(folder), set(), {}
+    for line in (folder / "events").read_text().splitlines():
+        with contextlib.suppress(ValueError):  # it is being written
+            event = json.loads(line)
+            actor, about = event["Actor"]["ID"], event["Actor"]["Attributes"]
+            if event["Type"] == "volume":
+                mounted[actor] = about.get("container")
+            elif is_ours(about, ours):
+                made.add(actor)
+    return [name for name in ask_engine("volume", "ls", "--quiet") if mounted.get(name) in made]
 
 
 def files(folder):
@@ -62,7 +93,7 @@ def files(folder):
 
 def look(folder):
     """(what, [what is left of it]) of each kind."""
-    for name, search in (("processes", processes), ("containers", containers), ("files", files)):
+    for name, search in (("processes", processes), ("containers", containers), ("volumes", volumes), ("files", files)):
         deadline = time.monotonic() + PATIENCE
         while (found := search(folder)) and time.monotonic() < deadline:
             time.sleep(0.2)
