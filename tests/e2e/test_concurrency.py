@@ -2,7 +2,8 @@
 
 import pytest
 
-pytestmark = pytest.mark.usefixtures("transport")
+# What the stream has a part in; the order of calls is one of these things (many calls at once), the rest is the manager's and PID 1's.
+each_transport = pytest.mark.usefixtures("transport")
 SOON = 2.0  # at once, on a machine that others use too; the cells below run for much longer
 
 
@@ -17,6 +18,7 @@ def busy(start):
 
 
 @pytest.mark.alone
+@each_transport
 def test_others_answer_at_once_beside_a_long_cell(busy):
     server, a, answer, b = busy
     assert min(server.ping() for _ in range(5)) < 0.1
@@ -34,6 +36,7 @@ def test_others_answer_at_once_beside_a_long_cell(busy):
     assert not answer.done
 
 
+@each_transport
 def test_cancelling_frees_the_session_at_once(busy):
     server, a, answer, _ = busy
     server.cancel(answer)
@@ -76,6 +79,7 @@ def test_commands_of_a_session_run_in_order(own_session):
     assert own_session.shell("cat log").stdout.split() == [str(i) for i in range(20)]
 
 
+@each_transport
 def test_cell_and_command_run_beside_each_other(own_session):
     cell = own_session.start_code(
         "import os, time\n"
@@ -98,6 +102,7 @@ def test_a_timeout_counts_from_the_start_of_the_run(own_session):
     command.tool().ok()
 
 
+@each_transport
 def test_stop_overtakes_and_answers_what_it_ends(own_session):
     server = own_session.server
     running = own_session.start_code("print('on', flush=True)\nimport time; time.sleep(100)", 200, progress="p")
@@ -114,6 +119,7 @@ def test_stop_overtakes_and_answers_what_it_ends(own_session):
     assert server.containers() == []
 
 
+@each_transport
 def test_many_calls_at_once(start):
     """A whole notebook, sent at once, runs in order."""
     session = start().session(network=False)
@@ -121,6 +127,7 @@ def test_many_calls_at_once(start):
     assert [a.tool().ok().value for a in answers] == [str(i) for i in range(200)]
 
 
+@each_transport
 def test_a_queue_is_bounded_by_its_bytes(start):
     """What is too much is refused with words, and the rest runs."""
     session = start().session(network=False)

@@ -17,11 +17,11 @@ DEATHS = {
     "stop": (("stop",), ["terminated by SIGTERM"]),
     "hang up": (("kill", "--signal", "HUP"), ["exited with status 129 (container status: exited)"]),
     # The engine kills it first, and either may be reported first.
-    "remove": (("rm", "--force"), [SIGKILL, REMOVED]),
+    "remove": (("rm", "--force", "--volumes"), [SIGKILL, REMOVED]),
 }
 
 
-pytestmark = pytest.mark.usefixtures("transport")  # on each, a death shows in its own way
+each_transport = pytest.mark.usefixtures("transport")  # on each, a death shows in its own way
 
 
 @pytest.fixture
@@ -51,6 +51,7 @@ def check_death(box, running, reasons):
     return ended
 
 
+@each_transport
 @pytest.mark.parametrize("how", DEATHS)
 def test_a_death_is_told_with_its_reason(box, how):
     command, reasons = DEATHS[how]
@@ -59,6 +60,7 @@ def test_a_death_is_told_with_its_reason(box, how):
     check_death(box, running, reasons)
 
 
+@each_transport
 @pytest.mark.parametrize("how", DEATHS)
 def test_a_death_between_two_calls(box, how):
     command, reasons = DEATHS[how]

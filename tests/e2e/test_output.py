@@ -66,7 +66,7 @@ def test_a_flood_costs_the_server_next_to_nothing(own_session):
     server = own_session.server
     own_session.code("1").ok()
     before = resident_kb(server)
-    cell = own_session.start_code("import time\nend = time.time() + 10\nline = 'x' * 99\n"
+    cell = own_session.start_code("import time\nend = time.time() + 4\nline = 'x' * 99\n"
                                   "while time.time() < end: print(line)", 60, progress="flood")
     pings = []
     while not cell.done:
@@ -227,19 +227,3 @@ def test_an_update_replaces_its_display(session):
 def test_large_html_does_not_flood_the_text(session):
     ended = session.code("class Chart:\n    def _repr_html_(self): return '<div>' + 'h' * 3_000_000 + '</div>'\nChart()").ok()
     assert len(ended.text) < 2000 and "text/html" in ended.text
-
-
-# --- what a model pays
-
-
-def test_what_a_model_reads_before_it_begins_is_short(server, capsys):
-    """tools/list and the instructions together, each description, and typical answers, in characters."""
-    tools = server.request("tools/list").result()["tools"]
-    instructions = server.request("server/discover").result()["instructions"]
-    listed = len(json.dumps(tools, ensure_ascii=False))
-    longest = max(tools, key=lambda tool: len(tool["description"]))
-    with capsys.disabled():
-        print(f"\ntools/list {listed} characters, instructions {len(instructions)}, longest description {len(longest['description'])} "
-              f"({longest['name']})")
-    assert listed + len(instructions) < 16_000
-    assert len(longest["description"]) < 1_800

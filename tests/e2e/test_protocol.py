@@ -182,7 +182,7 @@ def test_what_a_model_pays_for_the_tools(raw, capsys):
     with capsys.disabled():
         print(f"\nfigure: tools/list has {listed} characters, instructions {len(instructions)}; descriptions: " +
               ", ".join(f"{tool['name']} {len(tool['description'])}" for tool in tools))
-    assert listed + len(instructions) <= 16000
+    assert listed + len(instructions) < 16_000
     assert all(len(tool["description"]) < 1800 for tool in tools)
 
 

@@ -10,7 +10,7 @@ from harness import LONG, Session, build_dir, ninja
 
 WARM_UP = 1000
 CALLS = 10_000 if LONG else 3_000
-SESSIONS = 200 if LONG else 10
+SESSIONS = 200 if LONG else 6
 # What an allocator keeps for itself, not what a leak of a few bytes a call would come to.
 SLACK = (2 << 20) if LONG else (1 << 20)
 
