@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/work.h"
+#include "cli/config.h"
 #include "cli/demo.h"
 #include "cli/doctor.h"
 #include "cli/exit.h"
@@ -39,6 +40,8 @@ static int run_verb(const struct options *options)
 		return options->verify ? verify_run(options) : records_run(options);
 	case VERB_RUN:
 		return run_run(options);
+	case VERB_CONFIG:
+		return config_run(options);
 	case VERB_SETUP:
 		return setup_run(options);
 	}

@@ -21,6 +21,8 @@ static const struct {
 	  "[--language L] [-d NAME==VERSION]... [--env NAME=VALUE]... [--file PATH]... [--export PATH]... [--timeout S] [--memory SIZE] [--cpus N] [--disk SIZE] FILE|- [ARG]..." },
 	{ "setup", VERB_SETUP, "install and start an engine if none answers, and build the images",
 	  "[--env-file FILE] [--runtime NAME] [--engine-only]" },
+	{ "config", VERB_CONFIG, "list the settings, and keep some for all your programs, sealed",
+	  "[--env-file FILE] [--json] list | get NAME | set NAME [VALUE] | unset NAME" },
 	{ "ps", VERB_PS, "list the sessions of all servers of this user", "[--env-file FILE] [--json] [--watch]" },
 	{ "stop", VERB_STOP, "stop a session by its id, whoever uses it", "[--env-file FILE] ID | --all" },
 	{ "gc", VERB_GC, "remove what ended servers have left behind", "[--env-file FILE] [--json]" },
@@ -42,8 +44,9 @@ void options_usage(FILE *to)
 		fprintf(to, "  %-7s %s\n", verbs[i].name, verbs[i].help);
 	fputs("\n"
 	      "  --env-file FILE  read settings from FILE (NAME=value lines) instead of\n"
-	      "                   $XDG_CONFIG_HOME/husk/.env; the environment wins over both\n"
-	      "  --json           doctor, ps, gc, exports, history: print one JSON object\n"
+	      "                   $XDG_CONFIG_HOME/husk/.env; the environment wins over both, and both\n"
+	      "                   over what husk config keeps\n"
+	      "  --json           doctor, ps, gc, exports, history, config list: print one JSON object\n"
 	      "  --probe          doctor: also run a session of each runtime and try what it must not do\n"
 	      "  --watch          ps: list again every two seconds, until interrupted\n"
 	      "  --verify         history: look whether the log, of one session or of all, is what was written\n"
@@ -133,8 +136,9 @@ static int only_for(const char *option, const char *who, struct fail *f)
 static int check(const struct options *o, struct fail *f)
 {
 	bool lists = o->verb == VERB_PS || o->verb == VERB_GC || o->verb == VERB_EXPORTS || o->verb == VERB_HISTORY;
-	if (o->json && o->verb != VERB_DOCTOR && !lists)
-		return only_for("json", "doctor, ps, gc, exports and history", f);
+	bool lists_settings = o->verb == VERB_CONFIG && o->action == CONFIG_LIST;
+	if (o->json && o->verb != VERB_DOCTOR && !lists && !lists_settings)
+		return only_for("json", "doctor, ps, gc, exports, history and config list", f);
 	if (o->probe && o->verb != VERB_DOCTOR)
 		return only_for("probe", "doctor", f);
 	if (o->watch && o->verb != VERB_PS)
@@ -281,8 +285,31 @@ static int take_options(struct options *o, int argc, char **argv, const char *le
 	return 0;
 }
 
+static int take_config_words(struct options *o, char **words, struct fail *f)
+{
+	static const char *const actions[] = {
+		[CONFIG_LIST] = "list", [CONFIG_GET] = "get", [CONFIG_SET] = "set", [CONFIG_UNSET] = "unset"
+	};
+	size_t i = 0;
+	while (*words && i < ARRAY_LEN(actions) && !streq(*words, actions[i]))
+		i++;
+	if (!*words || i == ARRAY_LEN(actions))
+		return fail_set(f, FAIL_INVALID, "config needs one of: list, get, set, unset");
+	o->action = (enum config_action)i;
+	words++;
+	if (o->action != CONFIG_LIST && !*words)
+		return fail_set(f, FAIL_INVALID, "config %s needs the name of a setting", actions[i]);
+	if (o->action != CONFIG_LIST)
+		o->setting = *words++;
+	if (o->action == CONFIG_SET && *words)
+		o->setting_value = *words++;
+	return *words ? fail_set(f, FAIL_INVALID, "unexpected argument '%s'", *words) : 0;
+}
+
 static int take_words(struct options *o, char **words, struct fail *f)
 {
+	if (o->verb == VERB_CONFIG)
+		return take_config_words(o, words, f);
 	if (o->verb == VERB_RUN) {
 		o->program = *words;
 		o->arguments = (const char *const *)words;

@@ -18,12 +18,15 @@ enum verb {
 	VERB_HISTORY,
 	VERB_RUN,
 	VERB_SETUP,
+	VERB_CONFIG,
 };
+
+enum config_action { CONFIG_LIST, CONFIG_GET, CONFIG_SET, CONFIG_UNSET };
 
 struct options {
 	enum verb verb;
 	const char *env_file; /* NULL = the default place; points into argv */
-	bool json;	      /* doctor, ps, gc, exports, history */
+	bool json;	      /* doctor, ps, gc, exports, history, config */
 	bool probe;	      /* doctor */
 	bool watch;	      /* ps */
 	bool verify;	      /* history */
@@ -33,6 +36,10 @@ struct options {
 	bool fixtures;	      /* mcp, hidden: mcp/fixtures.h */
 	const char *runtime;  /* setup; points into argv */
 	bool engine_only;     /* setup */
+	/* config; the words point into argv */
+	enum config_action action;
+	const char *setting;
+	const char *setting_value; /* NULL = comes on standard input */
 	/* run; all point into argv but for the lists */
 	const char *language;	      /* NULL = by the name of the program */
 	const char *program;	      /* - = standard input */

@@ -262,11 +262,11 @@ static int report(const struct records *r)
 int records_run(const struct options *options)
 {
 	struct records r = { .options = options, .list = json_array() };
-	if (config_load(&r.config, options->env_file, &r.fail) < 0) {
-		report_fail(&r.fail);
+	if (settings_load(&r.config, options->env_file, &r.fail) < 0) {
+		int code = report_fail(&r.fail);
 		json_decref(r.list);
 		fail_release(&r.fail);
-		return EXIT_USAGE;
+		return code;
 	}
 	r.loop = loop_new();
 	if (options->thread)

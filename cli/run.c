@@ -518,8 +518,8 @@ int run_run(const struct options *options)
 	struct run_verb r = { .options = options };
 	AUTO(fail_release) struct fail f = { 0 };
 	int code = EXIT_USAGE;
-	if (config_load(&r.config, options->env_file, &f) < 0)
-		report_fail(&f);
+	if (settings_load(&r.config, options->env_file, &f) < 0)
+		code = report_fail(&f);
 	else if ((code = prepare(&r)) == EXIT_DONE)
 		code = go(&r);
 	buf_release(&r.program);

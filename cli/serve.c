@@ -84,11 +84,10 @@ int serve_run(const struct options *options)
 	}
 	struct config config = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
-	if (config_load(&config, options->env_file, &f) < 0) {
-		report_fail(&f);
+	if (settings_load(&config, options->env_file, &f) < 0) {
 		close(in_fd);
 		close(out_fd);
-		return EXIT_USAGE;
+		return report_fail(&f);
 	}
 	widen(out_fd);
 	struct loop *loop = loop_new();

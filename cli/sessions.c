@@ -162,9 +162,8 @@ int sessions_run(const struct options *options)
 {
 	struct config config = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
-	if (config_load(&config, options->env_file, &f) < 0) {
-		report_fail(&f);
-		return EXIT_USAGE;
+	if (settings_load(&config, options->env_file, &f) < 0) {
+		return report_fail(&f);
 	}
 	int code = run(options, &config);
 	config_release(&config);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/strv.h"
 #include "cli/exit.h"
+#include "cli/report.h"
 #include "manager/manager.h"
 
 /* Where the recipes are, seen from the folder of this program: installed (bin beside share), or in the folder that it was built in. */
@@ -53,10 +54,8 @@ int setup_run(const struct options *options)
 	AUTO(freep) char *images = NULL;
 	AUTO(freep) char *logs = NULL;
 	struct config config = { 0 };
-	if (config_load(&config, options->env_file, &f) < 0) {
-		log_error("%s", f.message);
-		return EXIT_USAGE;
-	}
+	if (settings_load(&config, options->env_file, &f) < 0)
+		return report_fail(&f);
 	logs = xasprintf("%s/setup", config.state_dir);
 	config_release(&config);
 	if (find_recipes(&script, &images) < 0)

@@ -176,11 +176,11 @@ int verify_run(const struct options *options)
 {
 	struct verifying v = { .options = options, .findings = json_array() };
 	int code = EXIT_USAGE;
-	if (config_load(&v.config, options->env_file, &v.fail) == 0) {
+	if (settings_load(&v.config, options->env_file, &v.fail) == 0) {
 		verify(&v);
 		code = report(&v);
 	} else {
-		report_fail(&v.fail);
+		code = report_fail(&v.fail);
 	}
 	json_decref(v.findings);
 	fail_release(&v.fail);

@@ -35,7 +35,7 @@ struct husk_error *open_on(const struct husk_settings *settings, const char *eng
 	struct config_source source = {
 		.values = s.values, .environment = s.use_environment, .file = s.use_file || s.file, .env_file = s.file
 	};
-	if (config_load_from(&h->config, &source, &f) < 0 || thread_acquire(&f) < 0) {
+	if (settings_load_from(&h->config, &source, &f) < 0 || thread_acquire(&f) < 0) {
 		handle_free(h);
 		return error_of(&f);
 	}

@@ -26,6 +26,16 @@ struct manager;
 struct conversation;
 struct op;
 
+/* --- settings ---------------------------------------------------------------------------------------------------- */
+/* These block, for at most some seconds: they are for the start of a program.
+ *
+ * As config_load() and config_load_from(), with what is kept for this user behind the file, if the file is wanted. */
+int settings_load(struct config *c, const char *env_file, struct fail *f);
+int settings_load_from(struct config *c, const struct config_source *source, struct fail *f);
+/* Keeps a setting, sealed, for all programs of this user; value NULL = no longer. FAIL_INVALID if there is no such setting, or none
+ * with that value beside those of the environment and the file; FAIL_NOT_FOUND if it was not kept. */
+int settings_keep(const char *env_file, const char *name, const char *value, struct fail *f);
+
 /* --- the manager ------------------------------------------------------------------------------------------------- */
 /* The config must outlive it. Contacts nothing and writes nothing. */
 struct manager *manager_new(struct loop *loop, const struct config *config);

@@ -333,7 +333,7 @@ static void on_start(void *ctx)
 /* With settings that are not valid the rest is still worth knowing: the client is what the environment says. */
 static void load_config(struct doctor *d)
 {
-	if (config_load(&d->config, d->request.env_file, &d->config_failure) < 0) {
+	if (settings_load(&d->config, d->request.env_file, &d->config_failure) < 0) {
 		const char *docker = config_lookup(&d->config, "HUSK_DOCKER");
 		d->config.docker = xstrdup(docker ? docker : "docker");
 	} else if (!d->config.thread_id) {

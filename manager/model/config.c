@@ -16,7 +16,7 @@
 #define MEMORY_BESIDE_TMPFS (256ull << 20)
 #define HOST_CA_BUNDLE "/etc/ssl/certs/ca-certificates.crt"
 
-/* Only a STRING may hold a secret; its value is never shown. */
+/* The value of a SECRET, which may have a password in it, is shown to nobody who did not ask for just that. */
 enum setting_kind {
 	SETTING_NUMBER,
 	SETTING_SIZE,
@@ -24,8 +24,8 @@ enum setting_kind {
 	SETTING_BOOL,
 	SETTING_CHOICE,
 	SETTING_PATH,
-	SETTING_WORDS,
-	SETTING_STRING
+	SETTING_STRING,
+	SETTING_SECRET,
 };
 
 struct setting {
@@ -62,13 +62,14 @@ struct setting {
 	{                                                                                                              \
 		name, SETTING_PATH, offsetof(struct config, field), NULL, 0, 0                                         \
 	}
-#define WORDS(name, field)                                                                                             \
-	{                                                                                                              \
-		name, SETTING_WORDS, offsetof(struct config, field), NULL, 0, 0                                        \
-	}
 #define STRING(name, field)                                                                                            \
 	{                                                                                                              \
 		name, SETTING_STRING, offsetof(struct config, field), NULL, 0, 0                                       \
+	}
+
+#define SECRET(name, field)                                                                                            \
+	{                                                                                                              \
+		name, SETTING_SECRET, offsetof(struct config, field), NULL, 0, 0                                       \
 	}
 
 #define MIB (1ull << 20)
@@ -116,7 +117,7 @@ static const struct setting settings[] = {
 	NUMBER("SESSION_GC_INTERVAL_SECONDS", gc_interval, "60", 1, 86400),
 	CHOICE("SESSION_PROBE", probe, "off", probes),
 	NUMBER("SESSION_MAX_ACTIVE_THREADS", max_active_threads, "10", 1, 1000000),
-	WORDS("WARM_POOL", warm_pool_text),
+	STRING("WARM_POOL", warm_pool_text),
 	NUMBER("MAX_STDOUT_CHARS", max_stdout_chars, "50000", 0, MANY),
 	NUMBER("MAX_STDERR_CHARS", max_stderr_chars, "120000", 0, MANY),
 	NUMBER("MAX_RESULT_CHARS", max_result_chars, "30000", 0, MANY),
@@ -125,11 +126,11 @@ static const struct setting settings[] = {
 	BOOL("MCP_STRUCTURED_CONTENT", structured_content, "off"),
 	CHOICE("MCP_CONTENT", content, "text", contents),
 	PATH("STORAGE_DIR", storage_dir),
-	STRING("API_BASE_URL", api_base_url),
-	STRING("ENCRYPTION_KEY", encryption_key),
-	STRING("DATABASE_URL", database_url),
+	SECRET("API_BASE_URL", api_base_url),
+	SECRET("ENCRYPTION_KEY", encryption_key),
+	SECRET("DATABASE_URL", database_url),
 	STRING("POSTGRES_USER", postgres_user),
-	STRING("POSTGRES_PASSWORD", postgres_password),
+	SECRET("POSTGRES_PASSWORD", postgres_password),
 	STRING("POSTGRES_DB", postgres_db),
 	STRING("POSTGRES_HOST", postgres_host),
 	NUMBER("POSTGRES_PORT", postgres_port, "5432", 1, 65535),
@@ -154,7 +155,22 @@ const char *config_lookup(const struct config *c, const char *name)
 		return value;
 	value = c->without_environment ? NULL : getenv(name);
 	/* Clients pass settings that their user left blank as empty strings: that means unset. */
-	return value && *value ? value : find_pair(&c->file, name);
+	if (value && *value)
+		return value;
+	value = find_pair(&c->file, name);
+	return value ? value : find_pair(&c->kept, name);
+}
+
+const char *config_origin(const struct config *c, const char *name)
+{
+	const char *value = config_lookup(c, name);
+	if (!value)
+		return "default";
+	if (value == find_pair(&c->values, name))
+		return "given";
+	if (value == find_pair(&c->file, name))
+		return "file";
+	return value == find_pair(&c->kept, name) ? "kept" : "environment";
 }
 
 static int bad_number(struct fail *f, const struct setting *s, const char *value)
@@ -219,8 +235,8 @@ static int apply(struct config *c, const struct setting *s, const char *value, s
 	case SETTING_CHOICE:
 		return choose(s, value, field, f);
 	case SETTING_PATH:
-	case SETTING_WORDS:
 	case SETTING_STRING:
+	case SETTING_SECRET:
 		*(char **)field = xstrdup(value);
 		return 0;
 	}
@@ -408,7 +424,6 @@ static int fill_private_networks(struct config *c, struct fail *f)
 static void fill_places(struct config *c)
 {
 	AUTO(freep) char *data = xdg_dir(c, "XDG_DATA_HOME", ".local/share");
-	c->state_dir = xdg_dir(c, "XDG_STATE_HOME", ".local/state");
 	char *storage = below(data, c->storage_dir ? c->storage_dir : "storage");
 	free(c->storage_dir);
 	c->storage_dir = storage;
@@ -473,6 +488,9 @@ int config_load_from(struct config *c, const struct config_source *source, struc
 	c->settings_file = file_path(c, source->env_file);
 	if (source->file && load_file(c, c->settings_file, source->env_file != NULL, f) < 0)
 		goto failed;
+	c->state_dir = xdg_dir(c, "XDG_STATE_HOME", ".local/state");
+	if (source->read_kept && source->read_kept(c, &c->kept, f) < 0)
+		goto failed;
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
 		const char *value = config_lookup(c, settings[i].name);
 		if (!value)
@@ -493,8 +511,7 @@ failed:
 void config_release(struct config *c)
 {
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
-		if (settings[i].kind == SETTING_PATH || settings[i].kind == SETTING_WORDS ||
-		    settings[i].kind == SETTING_STRING)
+		if (settings[i].kind >= SETTING_PATH)
 			free(*(char **)((char *)c + settings[i].offset));
 	free(c->state_dir);
 	free(c->settings_file);
@@ -502,6 +519,7 @@ void config_release(struct config *c)
 	strv_release(&c->private_networks);
 	strv_release(&c->values);
 	strv_release(&c->file);
+	strv_release(&c->kept);
 	*c = (struct config){ 0 };
 }
 
@@ -522,13 +540,39 @@ static bool is_source(const char *name)
 
 bool config_knows(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
-		if (streq(settings[i].name, name))
-			return true;
-	for (size_t i = 0; i < ARRAY_LEN(other_settings); i++)
-		if (streq(other_settings[i], name))
+	const char *known;
+	for (size_t i = 0; (known = config_nth(i)); i++)
+		if (streq(known, name))
 			return true;
 	return is_source(name) || strncmp(name, "HUSK_IMAGE_", 11) == 0;
+}
+
+static const struct setting *find_setting(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+		if (streq(settings[i].name, name))
+			return &settings[i];
+	return NULL;
+}
+
+const char *config_nth(size_t i)
+{
+	if (i < ARRAY_LEN(settings))
+		return settings[i].name;
+	i -= ARRAY_LEN(settings);
+	return i < ARRAY_LEN(other_settings) ? other_settings[i] : NULL;
+}
+
+const char *config_default(const char *name)
+{
+	const struct setting *s = find_setting(name);
+	return s ? s->fallback : NULL;
+}
+
+bool config_is_secret(const char *name)
+{
+	const struct setting *s = find_setting(name);
+	return s ? s->kind == SETTING_SECRET : is_source(name);
 }
 
 /* By value: "2g" is the default of 2048m, in other words. */
@@ -547,6 +591,6 @@ void config_each_changed(const struct config *c, void (*fn)(void *ctx, const cha
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
 		const char *value = config_lookup(c, settings[i].name);
 		if (value && !is_default(&settings[i], value))
-			fn(ctx, settings[i].name, settings[i].kind == SETTING_STRING ? NULL : value);
+			fn(ctx, settings[i].name, config_is_secret(settings[i].name) ? NULL : value);
 	}
 }

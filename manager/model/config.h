@@ -1,5 +1,5 @@
-/* All settings in one const struct: the environment first, then one file (--env-file or $XDG_CONFIG_HOME/husk/.env),
- * then the defaults. Never from the working directory: a cloned repository's .env must not configure a sandbox.
+/* All settings in one const struct: the environment first, then one file (--env-file or $XDG_CONFIG_HOME/husk/.env), then what
+ * husk config keeps, then the defaults. Never from the working directory: a cloned repository's .env must not configure a sandbox.
  * Names and defaults are those of the reference, so that people can move over. */
 #ifndef HUSK_MANAGER_MODEL_CONFIG_H
 #define HUSK_MANAGER_MODEL_CONFIG_H
@@ -88,6 +88,7 @@ struct config {
 	struct strv values;	  /* NAME=value pairs that were given; they win over all others */
 	bool without_environment; /* which is not asked */
 	struct strv file;	  /* NAME=value pairs of the settings file */
+	struct strv kept;	  /* and of those that husk config keeps */
 };
 
 /* Where settings come from, the first that has one. */
@@ -96,6 +97,8 @@ struct config_source {
 	bool environment;
 	bool file;
 	const char *env_file; /* as below */
+	/* Reads what is kept, into ret; state_dir is there already. NULL = nothing is asked for. */
+	int (*read_kept)(const struct config *c, struct strv *ret, struct fail *f);
 };
 int config_load_from(struct config *c, const struct config_source *source, struct fail *f);
 
@@ -106,6 +109,14 @@ void config_release(struct config *c);
 
 /* The value of a setting by the same rules (HUSK_IMAGE_PYTHON and the like); NULL if unset. Valid until release. */
 const char *config_lookup(const struct config *c, const char *name);
+/* Where that value comes from: "given", "environment", "file", "kept" or "default". */
+const char *config_origin(const struct config *c, const char *name);
+/* Each setting that has a name of its own, in a fixed order; NULL after the last. */
+const char *config_nth(size_t i);
+/* NULL if there is none. */
+const char *config_default(const char *name);
+/* It may hold a password: it is not shown to whoever did not ask for it. */
+bool config_is_secret(const char *name);
 
 /* The settings file that config_load() reads, there or not. The caller owns it. */
 char *config_file_path(const char *env_file);

@@ -54,6 +54,10 @@ static const char *const steps[][STEP_MAX] = {
 		/* Its name in the vault; an export from before has none. */
 		"ALTER TABLE exports ADD COLUMN file TEXT",
 	},
+	{
+		/* They are kept beside the store (kept.h). */
+		"DROP TABLE IF EXISTS settings",
+	},
 };
 
 static int set_version(struct db *db, uint64_t version, struct fail *f)

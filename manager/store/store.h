@@ -1,4 +1,4 @@
-/* What is remembered: threads, sessions, executions, exports, receipts, sealed settings, dependency sets. SQLite in the state folder by
+/* What is remembered: threads, sessions, executions, exports, receipts, dependency sets. SQLite in the state folder by
  * default, Postgres when DATABASE_URL or POSTGRES_* is set: one schema, one set of statements, two adapters (db.h).
  *
  * Nothing here blocks the loop: every operation is a job that runs off it, one after the other on one connection, and ends
@@ -219,13 +219,6 @@ struct store_job *store_verify(struct store *s, const char *session, store_verdi
  * is wrong is left alone. Some sessions at a time: `n` records were removed, 0 = there are no more. */
 typedef void (*store_count_fn)(void *ctx, uint64_t n, const struct fail *f);
 struct store_job *store_prune(struct store *s, uint64_t ended_before, store_count_fn fn, void *ctx);
-
-/* --- settings, sealed -------------------------------------------------------------------------------------------- */
-/* Encrypted under ENCRYPTION_KEY, or the generated key in a 0600 file of the state folder. value NULL removes it. */
-struct store_job *store_setting_put(struct store *s, const char *name, const char *value, store_done_fn fn, void *ctx);
-/* value NULL = not set. A value that does not open under this key is FAIL_STORE and says so. */
-typedef void (*store_setting_fn)(void *ctx, const char *value, const struct fail *f);
-struct store_job *store_setting_get(struct store *s, const char *name, store_setting_fn fn, void *ctx);
 
 /* --- dependency sets --------------------------------------------------------------------------------------------- */
 struct set_record {

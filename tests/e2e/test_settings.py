@@ -105,6 +105,52 @@ def test_the_environment_wins_over_the_file(start, tmp_path, usual_file):
     assert default_timeout(start(home=tmp_path / "s", CONTAINER_EXECUTION_TIMEOUT_SECONDS=88)) == 88
 
 
+def config(home, *args, typed="", **settings):
+    home.mkdir(exist_ok=True)
+    return subprocess.run([husk_binary(), "config", *args], input=typed, capture_output=True, text=True, env=clean_env(home, **settings))
+
+
+def test_what_is_kept_counts_until_it_is_unset(start, tmp_path, usual_file):
+    home, name = tmp_path / "s", "CONTAINER_EXECUTION_TIMEOUT_SECONDS"
+    assert config(home, "set", name, "55").returncode == 0
+    with start(home=home) as server:
+        assert default_timeout(server) == 55
+    assert config(home, "get", name).stdout == "55\n"
+    usual_file.write_text(f"{name}=77\n")  # whatever is nearer comes first
+    assert config(home, "get", name).stdout == "77\n"
+    assert config(home, "get", name, CONTAINER_EXECUTION_TIMEOUT_SECONDS="88").stdout == "88\n"
+    usual_file.unlink()
+    assert config(home, "unset", name).returncode == 0
+    assert config(home, "get", name).stdout == "30\n"
+    again = config(home, "unset", name)
+    assert again.returncode == 1 and name in again.stderr
+
+
+def test_a_secret_is_read_from_standard_input_and_not_listed(tmp_path):
+    home, url = tmp_path / "s", "https://me:hunter2@index.example/simple"
+    refused = config(home, "set", "PIP_INDEX_URL", url)
+    assert refused.returncode == 100 and "hunter2" not in refused.stderr and "standard input" in refused.stderr
+    assert config(home, "set", "PIP_INDEX_URL", typed=f"{url}\n").returncode == 0
+    listed = config(home, "list", "--json")
+    entry = next(s for s in json.loads(listed.stdout)["settings"] if s["name"] == "PIP_INDEX_URL")
+    assert entry == {"name": "PIP_INDEX_URL", "value": None, "secret": True, "origin": "kept"}
+    assert "hunter2" not in config(home, "list").stdout
+    assert config(home, "get", "PIP_INDEX_URL").stdout == f"{url}\n"
+    assert not any(b"hunter2" in path.read_bytes() for path in home.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("args, words", [
+    (("set", "CONTAINER_PIDS_LIMIT", "none"), "CONTAINER_PIDS_LIMIT"),
+    (("set", "CONTAINER_PIDS_LIMITS", "64"), "no setting"),
+    (("set", "ENCRYPTION_KEY", "x" * 40), "can't be kept"),
+    (("get", "NOTHING"), "no setting"),
+])
+def test_what_means_nothing_is_not_kept(tmp_path, args, words):
+    done = config(tmp_path / "s", *args)
+    assert done.returncode == 100 and words in done.stderr
+    assert not list(tmp_path.rglob("settings.db"))
+
+
 def test_a_named_file(start, tmp_path, usual_file):
     usual_file.write_text("CONTAINER_EXECUTION_TIMEOUT_SECONDS=77\n")
     named = tmp_path / "named.env"

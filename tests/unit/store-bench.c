@@ -111,7 +111,6 @@ void answer_release(struct answer *a)
 	free(a->exports);
 	free(a->executions);
 	free(a->sets);
-	free(a->value);
 	*a = (struct answer){ 0 };
 }
 
@@ -317,27 +316,6 @@ void ask_exports(struct bench *b, struct answer *a, const char *thread, uint64_t
 {
 	begin(b, a);
 	await(a, store_exports(b->store, thread, created, id, limit, on_exports, a));
-}
-
-/* --- settings ---------------------------------------------------------------------------------------------------- */
-
-static void on_setting(void *ctx, const char *value, const struct fail *f)
-{
-	struct answer *a = ctx;
-	a->value = value ? xstrdup(value) : NULL;
-	end(a, f);
-}
-
-void ask_setting_put(struct bench *b, struct answer *a, const char *name, const char *value)
-{
-	begin(b, a);
-	await(a, store_setting_put(b->store, name, value, on_done, a));
-}
-
-void ask_setting(struct bench *b, struct answer *a, const char *name)
-{
-	begin(b, a);
-	await(a, store_setting_get(b->store, name, on_setting, a));
 }
 
 /* --- dependency sets --------------------------------------------------------------------------------------------- */

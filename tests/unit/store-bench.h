@@ -39,7 +39,6 @@ struct answer {
 	struct execution_record *executions;
 	struct set_record *sets;
 	bool yours;
-	char *value;
 };
 
 void answer_release(struct answer *a);
@@ -63,8 +62,6 @@ void ask_export_find(struct bench *b, struct answer *a, const char *thread, cons
 void ask_export_get(struct bench *b, struct answer *a, const char *thread, const char *id);
 void ask_exports(struct bench *b, struct answer *a, const char *thread, uint64_t created, const char *id,
 		 uint64_t limit);
-void ask_setting_put(struct bench *b, struct answer *a, const char *name, const char *value);
-void ask_setting(struct bench *b, struct answer *a, const char *name);
 void ask_set_claim(struct bench *b, struct answer *a, const struct set_record *row, uint64_t stale_before);
 void ask_set_built(struct bench *b, struct answer *a, const struct set_record *row);
 void ask_set_used(struct bench *b, struct answer *a, const char *key);

@@ -46,6 +46,8 @@ static void parses(void **state)
 	expect(ARGV(S("stop"), S("--all")), VERB_STOP, NULL, NULL);
 	expect(ARGV(S("gc"), S("--json")), VERB_GC, NULL, NULL);
 	expect(ARGV(S("run"), S("--env-file=z"), S("a.py"), S("--env-file=its")), VERB_RUN, "z", NULL);
+	expect(ARGV(S("config"), S("list"), S("--json")), VERB_CONFIG, NULL, NULL);
+	expect(ARGV(S("config"), S("set"), S("A"), S("b")), VERB_CONFIG, NULL, NULL);
 	expect(ARGV(S("run"), S("-"), S("--json")), VERB_RUN, NULL, NULL);
 }
 
@@ -70,11 +72,15 @@ static void complains(void **state)
 	expect(ARGV(S("mcp"), S("--thread=t")), 0, NULL, "option '--thread' is for exports only");
 	expect(ARGV(S("mcp"), S("--bogus")), 0, NULL, "unknown option '--bogus'");
 	expect(ARGV(S("mcp"), S("--env-file")), 0, NULL, "option '--env-file' needs a value");
-	expect(ARGV(S("mcp"), S("--json")), 0, NULL, "option '--json' is for doctor, ps, gc, exports and history only");
+	expect(ARGV(S("mcp"), S("--json")), 0, NULL,
+	       "option '--json' is for doctor, ps, gc, exports, history and config list only");
 	expect(ARGV(S("ps"), S("--probe")), 0, NULL, "option '--probe' is for doctor only");
 	expect(ARGV(S("ps"), S("--verify")), 0, NULL, "option '--verify' is for history only");
 	expect(ARGV(S("gc"), S("--watch")), 0, NULL, "option '--watch' is for ps only");
 	expect(ARGV(S("ps"), S("--all")), 0, NULL, "option '--all' is for stop and exports only");
+	expect(ARGV(S("config")), 0, NULL, "config needs one of: list, get, set, unset");
+	expect(ARGV(S("config"), S("get")), 0, NULL, "config get needs the name of a setting");
+	expect(ARGV(S("config"), S("get"), S("A"), S("b")), 0, NULL, "unexpected argument 'b'");
 	expect(ARGV(S("stop")), 0, NULL, "stop needs the id of a session, or --all");
 	expect(ARGV(S("stop"), S("a"), S("--all")), 0, NULL, "stop needs the id of a session, or --all");
 	expect(ARGV(S("stop"), S("a"), S("b")), 0, NULL, "unexpected argument 'b'");

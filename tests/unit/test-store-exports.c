@@ -1,4 +1,4 @@
-/* manager/store: exports, sealed settings, and the queue of jobs, on SQLite and on Postgres. */
+/* manager/store: exports and the queue of jobs, on SQLite and on Postgres. */
 #include "manager/store/store.h"
 
 #include <sys/stat.h>
@@ -152,65 +152,6 @@ static void exports_are_listed_by_pages(void **state)
 	assert_int_equal(a.n, 6);
 }
 
-/* --- settings ---------------------------------------------------------------------------------------------------- */
-
-static void a_setting_is_sealed(void **state)
-{
-	ask_setting(&b, &a, "token");
-	assert_fine(&a);
-	assert_null(a.value);
-	ask_setting_put(&b, &a, "token", "caf\xc3\xa9 secret");
-	assert_fine(&a);
-	bench_restart(&b);
-	ask_setting(&b, &a, "token");
-	assert_fine(&a);
-	assert_string_equal(a.value, "caf\xc3\xa9 secret");
-	ask_setting_put(&b, &a, "token", "other");
-	ask_setting(&b, &a, "token");
-	assert_string_equal(a.value, "other");
-	AUTO(freep) char *key = xasprintf("%s/settings.key", b.config.state_dir);
-	struct stat st;
-	assert_int_equal(stat(key, &st), 0);
-	assert_int_equal(st.st_mode, S_IFREG | 0600);
-	ask_setting_put(&b, &a, "token", NULL);
-	assert_fine(&a);
-	ask_setting(&b, &a, "token");
-	assert_fine(&a);
-	assert_null(a.value);
-}
-
-static void another_key_does_not_open_it(void **state)
-{
-	ask_setting_put(&b, &a, "token", "secret");
-	assert_fine(&a);
-	b.config.encryption_key = xstrdup("a key that nobody used before");
-	bench_restart(&b);
-	ask_setting(&b, &a, "token");
-	assert_fails(&a, FAIL_STORE, "token");
-	assert_non_null(strstr(a.fail.hint, "ENCRYPTION_KEY"));
-	assert_null(a.value);
-	ask_setting_put(&b, &a, "token", "again");
-	ask_setting(&b, &a, "token");
-	assert_fine(&a);
-	assert_string_equal(a.value, "again");
-	free(b.config.encryption_key);
-	b.config.encryption_key = xstrdup("short");
-	bench_restart(&b);
-	ask_setting(&b, &a, "token");
-	assert_fails(&a, FAIL_STORE, "ENCRYPTION_KEY");
-}
-
-static void a_key_that_others_can_read_is_refused(void **state)
-{
-	ask_setting_put(&b, &a, "token", "secret");
-	AUTO(freep) char *key = xasprintf("%s/settings.key", b.config.state_dir);
-	assert_int_equal(chmod(key, 0644), 0);
-	bench_restart(&b);
-	ask_setting(&b, &a, "token");
-	assert_fails(&a, FAIL_STORE, "open to other users");
-	assert_non_null(strstr(a.fail.hint, "chmod 600"));
-}
-
 /* --- jobs -------------------------------------------------------------------------------------------------------- */
 
 static void count(void *ctx, const struct export_record *found, const struct fail *f)
@@ -293,9 +234,6 @@ static const struct CMUnitTest tests[] = {
 	TEST(an_export_is_found_by_its_path),
 	TEST(a_path_may_be_any_bytes),
 	TEST(exports_are_listed_by_pages),
-	TEST(a_setting_is_sealed),
-	TEST(another_key_does_not_open_it),
-	TEST(a_key_that_others_can_read_is_refused),
 	TEST(a_cancelled_job_is_not_answered),
 	TEST(what_is_queued_goes_with_the_store),
 	TEST(too_many_are_refused),

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include "base/alloc.h"
+#include "manager/store/kept.h"
 #include "manager/store/store.h"
 #include "tests/unit/store-bench.h"
 #include "tests/unit/unit.h"
@@ -170,24 +171,20 @@ static void one_of_them_takes_a_session_over(void **state)
 /* All make the key at once, and each can open what the others have sealed. */
 static int seal(int number)
 {
-	AUTO(answer_release) struct answer a = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(freep) char *name = xasprintf("setting %d", number);
-	ask_setting_put(&b, &a, name, "secret");
-	return a.fail.kind ? complain("seal", &a.fail) : 0;
+	return kept_put(&(struct kept_place){ .state_dir = b.config.state_dir }, name, "secret", &f) < 0 ?
+		       complain("seal", &f) :
+		       0;
 }
 
 static int open_all(int number)
 {
-	AUTO(answer_release) struct answer a = { 0 };
-	int opened = 0;
-	for (int i = 0; i < SERVERS; i++) {
-		AUTO(freep) char *name = xasprintf("setting %d", i);
-		ask_setting(&b, &a, name);
-		if (a.fail.kind)
-			return complain("open", &a.fail);
-		opened += a.value && streq(a.value, "secret");
-	}
-	return opened;
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(strv_release) struct strv found = { 0 };
+	return kept_read(&(struct kept_place){ .state_dir = b.config.state_dir }, &found, &f) < 0 ?
+		       complain("open", &f) :
+		       (int)found.n;
 }
 
 static void they_make_one_key(void **state)

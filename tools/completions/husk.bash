@@ -1,7 +1,7 @@
 # Completion of husk(1) for bash.
 _husk() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb='' i
-	local verbs='mcp demo doctor run setup ps stop gc exports history'
+	local verbs='mcp demo doctor run setup config ps stop gc exports history'
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[[ ${COMP_WORDS[i]} == -* || ${COMP_WORDS[i - 1]} == --env-file ]] || {
 			verb=${COMP_WORDS[i]}
@@ -17,12 +17,19 @@ _husk() {
 		mapfile -t COMPREPLY < <(compgen -W 'python node r' -- "$word")
 		return
 		;;
+	get | set | unset)
+		[[ $verb != config ]] || {
+			mapfile -t COMPREPLY < <(compgen -W "$(husk config list 2>/dev/null | awk '{ print $1 }')" -- "$word")
+			return
+		}
+		;;
 	esac
 	local options='--env-file --help'
 	case $verb in
 	'') options="$verbs --env-file --help --version" ;;
 	doctor) options+=' --json --probe' ;;
 	run) options+=' --language --dependency --env --file --export --timeout --memory --cpus --disk' ;;
+	config) options='list get set unset --json --env-file --help' ;;
 	setup) options+=' --runtime --engine-only' ;;
 	ps) options+=' --json --watch' ;;
 	gc) options+=' --json' ;;

@@ -1,0 +1,184 @@
+#include "cli/config.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <termios.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/utf8.h"
+#include "cli/exit.h"
+#include "cli/report.h"
+#include "manager/manager.h"
+
+#define VALUE_MAX 65536u
+#define HIDDEN "(hidden: husk config get shows it)"
+
+/* --- a value from standard input --------------------------------------------------------------------------------- */
+
+static void set_echo(bool on)
+{
+	struct termios t;
+	if (tcgetattr(STDIN_FILENO, &t) < 0)
+		return;
+	t.c_lflag = on ? t.c_lflag | ECHO : t.c_lflag & ~(tcflag_t)ECHO;
+	(void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &t);
+}
+
+/* What is typed or piped in, without the end of its last line. NULL if it is too long or cannot be read. */
+static char *read_value(const char *name)
+{
+	AUTO(buf_release) struct buf text = { .max = VALUE_MAX };
+	bool typed = isatty(STDIN_FILENO);
+	if (typed) {
+		fprintf(stderr, "%s: ", name);
+		set_echo(false);
+	}
+	for (ssize_t n = 1; n > 0 && !(typed && memchr(buf_str(&text), '\n', text.len));) {
+		uint8_t *at = buf_reserve(&text, 4096);
+		n = at ? read(STDIN_FILENO, at, 4096) : -1;
+		if (n < 0 && at && errno == EINTR)
+			n = 1;
+		else if (n < 0)
+			return NULL;
+		else
+			text.len += (size_t)n;
+	}
+	if (typed) {
+		set_echo(true);
+		fputc('\n', stderr);
+	}
+	while (text.len && (text.data[text.len - 1] == '\n' || text.data[text.len - 1] == '\r'))
+		text.len--;
+	if (memchr(text.data ? text.data : (const uint8_t *)"", '\0', text.len))
+		return NULL;
+	return buf_steal_str(&text);
+}
+
+/* --- the verbs --------------------------------------------------------------------------------------------------- */
+
+/* In an argument list every user of the machine can read it. */
+static bool must_be_piped(const char *name, const char *value)
+{
+	const char *scheme = strstr(value, "://");
+	return streq(name, "POSTGRES_PASSWORD") || (scheme && strchr(scheme, '@'));
+}
+
+static int set(const struct options *o, struct fail *f)
+{
+	AUTO(freep) char *typed = o->setting_value ? NULL : read_value(o->setting);
+	const char *value = o->setting_value ? o->setting_value : typed;
+	if (!value)
+		return fail_set(f, FAIL_INVALID,
+				"setting %s: no value of at most %u bytes can be read from standard input", o->setting,
+				VALUE_MAX);
+	if (o->setting_value && must_be_piped(o->setting, o->setting_value)) {
+		fail_set(f, FAIL_INVALID,
+			 "setting %s: a password on the command line can be read by every user of this machine",
+			 o->setting);
+		return fail_hint(f, "leave the value out: it is then read from standard input");
+	}
+	return settings_keep(o->env_file, o->setting, value, f);
+}
+
+static int get(const struct options *o, const struct config *c, struct fail *f)
+{
+	const char *value = config_lookup(c, o->setting);
+	if (!config_knows(o->setting))
+		return fail_set(f, FAIL_INVALID, "there is no setting '%.100s'", o->setting);
+	if (!value)
+		value = config_default(o->setting);
+	if (!value)
+		return fail_set(f, FAIL_NOT_FOUND, "the setting %s is not set", o->setting);
+	puts(value);
+	return 0;
+}
+
+/* --- the list ---------------------------------------------------------------------------------------------------- */
+
+static json_t *describe(const struct config *c, const char *name)
+{
+	const char *value = config_lookup(c, name), *origin = config_origin(c, name);
+	AUTO(buf_release) struct buf clean = { 0 };
+	if (value && config_is_secret(name))
+		return json_pack("{s:s, s:n, s:b, s:s}", "name", name, "value", "secret", true, "origin", origin);
+	if (!value)
+		value = config_default(name);
+	utf8_clean(&clean, value ? value : "", value ? strlen(value) : 0);
+	return json_pack("{s:s, s:o, s:b, s:s}", "name", name, "value",
+			 value ? json_stringn(buf_str(&clean), clean.len) : json_null(), "secret",
+			 config_is_secret(name), "origin", origin);
+}
+
+/* Those of the table, and those that only some runtimes know. */
+static json_t *describe_all(const struct config *c)
+{
+	json_t *list = json_array();
+	const char *name;
+	for (size_t i = 0; (name = config_nth(i)); i++)
+		json_array_append_new(list, describe(c, name));
+	for (size_t i = 0; i < c->kept.n; i++) {
+		AUTO(freep) char *kept = xstrndup(c->kept.v[i], strcspn(c->kept.v[i], "="));
+		bool listed = false;
+		for (size_t k = 0; !listed && (name = config_nth(k)); k++)
+			listed = streq(name, kept);
+		if (!listed)
+			json_array_append_new(list, describe(c, kept));
+	}
+	return list;
+}
+
+static void print_list(const json_t *list)
+{
+	size_t i;
+	const json_t *o;
+	json_array_foreach(list, i, o) {
+		const char *value = json_string_value(json_object_get(o, "value"));
+		const char *origin = json_string_value(json_object_get(o, "origin"));
+		bool hidden = json_is_true(json_object_get(o, "secret")) && !streq(origin, "default");
+		printf("%-37s %-12s ", json_string_value(json_object_get(o, "name")), origin);
+		puts(hidden ? HIDDEN : value ? value : "-");
+	}
+}
+
+static void list(const struct options *o, const struct config *c)
+{
+	json_auto_t *found = describe_all(c);
+	if (!o->json) {
+		print_list(found);
+		return;
+	}
+	json_auto_t *all = json_pack("{s:O}", "settings", found);
+	json_dumpf(all, stdout, JSON_INDENT(2));
+	putchar('\n');
+}
+
+static int show(const struct options *o, struct fail *f)
+{
+	AUTO(config_release) struct config c = { 0 };
+	if (settings_load(&c, o->env_file, f) < 0)
+		return -1;
+	if (o->action == CONFIG_GET)
+		return get(o, &c, f);
+	list(o, &c);
+	return 0;
+}
+
+int config_run(const struct options *o)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	int r;
+	switch (o->action) {
+	case CONFIG_SET:
+		r = set(o, &f);
+		break;
+	case CONFIG_UNSET:
+		r = settings_keep(o->env_file, o->setting, /* value= */ NULL, &f);
+		break;
+	default:
+		r = show(o, &f);
+		break;
+	}
+	return r < 0 ? report_fail(&f) : EXIT_DONE;
+}
