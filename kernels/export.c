@@ -261,8 +261,8 @@ static void put_map(struct export *ex, uint32_t call, struct buf *out)
 
 static int put_data(struct export *ex, uint32_t call, struct buf *out)
 {
-	static uint8_t data[8 + FILE_DATA_MAX];
 	struct piece *p = &ex->pieces[ex->piece];
+	uint8_t *frame = buf_reserve(out, FRAME_HEADER_SIZE + 8 + FILE_DATA_MAX), *data = frame + FRAME_HEADER_SIZE;
 	ssize_t n = pread(ex->file, data + 8, (size_t)MIN(p->n, FILE_DATA_MAX), (off_t)p->at);
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;
@@ -272,7 +272,9 @@ static int put_data(struct export *ex, uint32_t call, struct buf *out)
 		return 0;
 	}
 	entry_put_number(data, 8, p->at);
-	(void)frame_append(out, FRAME_DATA, call, data, 8 + (size_t)n);
+	frame_header_write(frame,
+			   &(struct frame_header){ .length = 8 + (uint32_t)n, .type = FRAME_DATA, .call = call });
+	out->len += FRAME_HEADER_SIZE + 8 + (size_t)n;
 	ex->bytes += (uint64_t)n;
 	p->at += (uint64_t)n;
 	p->n -= (uint64_t)n;
@@ -292,13 +294,13 @@ static int content(struct export *ex, uint32_t call, struct buf *out)
 	return 0;
 }
 
-int export_produce(struct export *ex, uint32_t call, int steps, struct buf *out, char **ret_detail)
+int export_produce(struct export *ex, uint32_t call, int steps, size_t max, struct buf *out, char **ret_detail)
 {
 	/* Data, or an entry with a long name and a long target. */
 	const size_t reserve = 8 + FILE_DATA_MAX + FRAME_HEADER_SIZE;
 	size_t start = out->len;
 	int r = ex->first < 0 ? 0 : take_open(ex, call, take_fd(ex->first), out);
-	while (r >= 0 && steps-- > 0 && out->len - start + reserve <= EXPORT_STEP_BYTES && (ex->file >= 0 || ex->depth))
+	while (r >= 0 && steps-- > 0 && out->len - start + reserve <= max && (ex->file >= 0 || ex->depth))
 		r = ex->file >= 0 ? content(ex, call, out) : next_name(ex, call, out);
 	if (r < 0) {
 		*ret_detail = explain(ex, r);

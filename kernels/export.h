@@ -9,16 +9,18 @@
 
 struct export;
 
-/* The most that export_produce() adds at once: what must be left of the credit, and of the queue. */
-#define EXPORT_STEP_BYTES (48u << 10)
+/* What export_produce() adds at once: four pieces of a file, in one system call. */
+#define EXPORT_STEP_BYTES (136u << 10)
+/* What must be left of the credit. */
+#define EXPORT_LEAST_BYTES (48u << 10)
 
 /* 0 and *ret, or -errno with *ret_detail, a sentence that the caller owns. */
 int export_new(const char *path, struct export **ret, char **ret_detail);
 struct export *export_free(struct export *ex);
 
-/* Appends whole frames of this call, at most EXPORT_STEP_BYTES of them and `steps` small things: 1 if there is more to come, 0
- * if that was all, -errno with *ret_detail. */
-int export_produce(struct export *ex, uint32_t call, int steps, struct buf *out, char **ret_detail);
+/* Appends whole frames of this call, at most `max` bytes (not less than EXPORT_LEAST_BYTES) and `steps` small things: 1 if there is
+ * more to come, 0 if that was all, -errno with *ret_detail. */
+int export_produce(struct export *ex, uint32_t call, int steps, size_t max, struct buf *out, char **ret_detail);
 /* Adds entries, bytes and notices to an END. */
 void export_describe(const struct export *ex, json_t *end);
 

@@ -272,11 +272,12 @@ static bool produce(struct files *f, struct file_call *c)
 	struct buf *queue = &f->sender->queue;
 	char *detail = NULL;
 	size_t before = queue->len;
-	if (c->credit < EXPORT_STEP_BYTES)
+	if (c->credit < EXPORT_LEAST_BYTES)
 		return false; /* until there is credit */
 	if (sender_pending(f->sender))
 		return true;
-	int r = export_produce(c->export, c->number, STEPS_A_TURN, queue, &detail);
+	size_t most = (size_t)MIN(c->credit, EXPORT_STEP_BYTES);
+	int r = export_produce(c->export, c->number, STEPS_A_TURN, most, queue, &detail);
 	c->credit -= queue->len - before;
 	if (r > 0)
 		return true;

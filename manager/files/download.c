@@ -14,7 +14,7 @@
 
 struct download {
 	struct download_spec spec;
-	struct work *work;
+	struct work *work, *hash;
 	struct timer *stall;
 	uint32_t call;
 	uint64_t bytes;
@@ -23,10 +23,14 @@ struct download {
 	struct strv notices;
 
 	/* The job's, while one runs. */
-	struct buf taken;
+	struct buf taken; /* afterwards, until it can be hashed */
 	bool keeping;
 	struct sink_result result;
 	struct fail fail;
+
+	/* The other job's. */
+	struct buf hashing;
+	struct fail hash_fail;
 };
 
 static void download_free(struct download *g)
@@ -35,6 +39,8 @@ static void download_free(struct download *g)
 	timer_free(g->stall);
 	buf_release(&g->waiting);
 	buf_release(&g->taken);
+	buf_release(&g->hashing);
+	fail_release(&g->hash_fail);
 	strv_release(&g->notices);
 	fail_release(&g->fail);
 	free(g);
@@ -61,12 +67,16 @@ static void drop(struct download *g)
 static void let_go(struct download *g)
 {
 	g->stall = timer_free(g->stall);
-	if (!g->work) {
+	if (!g->work && !g->hash) {
 		drop(g);
 		return;
 	}
 	sink_stop(g->spec.sink);
-	work_forget(g->work); /* its end drops it */
+	/* The last one to end drops it. */
+	if (g->work)
+		work_forget(g->work);
+	if (g->hash)
+		work_forget(g->hash);
 }
 
 static void finish(struct download *g, const struct sink_result *result, const struct fail *f)
@@ -95,14 +105,32 @@ static void job(void *ctx)
 		(void)sink_take(g->spec.sink, g->taken.data, g->taken.len, &g->fail);
 }
 
-static void give_credit(struct download *g)
+static void hash_job(void *ctx)
+{
+	struct download *g = ctx;
+	(void)sink_hash(g->spec.sink, g->hashing.data, g->hashing.len, &g->hash_fail);
+}
+
+/* Worked off: PID 1 gets credit for it. */
+static void give_credit(struct download *g, struct buf *done)
 {
 	AUTO(buf_release) struct buf frame = { 0 };
 	uint8_t payload[4];
-	entry_put_number(payload, 4, g->taken.len);
+	entry_put_number(payload, 4, done->len);
 	wire_put(&frame, FRAME_CREDIT, g->call, payload, sizeof(payload));
 	if (!g->ended)
 		transfer_send(g->spec.transfer, &frame);
+	buf_reset(done);
+	if (g->spec.on_progress)
+		g->spec.on_progress(g->spec.ctx, g->bytes);
+}
+
+static void fail_now(struct download *g, struct fail *why)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	fail_move(&f, why);
+	transfer_cancel(g->spec.transfer);
+	finish(g, NULL, &f);
 }
 
 static void on_worked(void *ctx, bool forgotten)
@@ -110,43 +138,66 @@ static void on_worked(void *ctx, bool forgotten)
 	struct download *g = ctx;
 	g->work = NULL;
 	if (forgotten) {
-		drop(g);
+		if (!g->hash)
+			drop(g);
 		return;
 	}
 	if (g->fail.kind) {
-		AUTO(fail_release) struct fail f = { 0 };
-		fail_move(&f, &g->fail);
-		transfer_cancel(g->spec.transfer);
-		finish(g, NULL, &f);
+		fail_now(g, &g->fail);
 		return;
 	}
 	if (g->keeping) {
 		finish(g, &g->result, NULL);
 		return;
 	}
-	give_credit(g);
-	buf_reset(&g->taken);
-	if (g->spec.on_progress)
-		g->spec.on_progress(g->spec.ctx, g->bytes);
+	if (!sink_hashes(g->spec.sink))
+		give_credit(g, &g->taken);
 	next(g);
 }
 
-/* Each side has a time limit of its own, which counts while the other waits for it. */
-static void next(struct download *g)
+static void on_hashed(void *ctx, bool forgotten)
 {
-	if (g->work)
-		return;
-	if (!g->waiting.len && !g->ended) {
-		timer_start(g->stall, STALL_MS, 0);
+	struct download *g = ctx;
+	g->hash = NULL;
+	if (forgotten) {
+		if (!g->work)
+			drop(g);
 		return;
 	}
-	timer_start(g->stall, JOB_MS, 0);
-	g->keeping = !g->waiting.len;
-	struct buf empty = g->taken;
-	g->taken = g->waiting;
-	g->waiting = empty;
-	g->work = work_start(g->spec.loop,
-			     &(struct work_spec){ .fn = job, .on_done = on_worked, .ctx = g, .bulk = true });
+	if (g->hash_fail.kind) {
+		fail_now(g, &g->hash_fail);
+		return;
+	}
+	give_credit(g, &g->hashing);
+	next(g);
+}
+
+static void swap(struct buf *a, struct buf *b)
+{
+	struct buf old = *a;
+	*a = *b;
+	*b = old;
+}
+
+static struct work *start_job(struct download *g, void (*fn)(void *ctx), void (*on_done)(void *ctx, bool forgotten))
+{
+	return work_start(g->spec.loop, &(struct work_spec){ .fn = fn, .on_done = on_done, .ctx = g, .bulk = true });
+}
+
+/* Written, then hashed, each while the other does so with the piece after or before it. Each side of the copy has a time limit of
+ * its own, which counts while the other waits for it. */
+static void next(struct download *g)
+{
+	if (!g->work && !g->hash && g->taken.len) {
+		swap(&g->hashing, &g->taken);
+		g->hash = start_job(g, hash_job, on_hashed);
+	}
+	if (!g->work && !g->taken.len && (g->waiting.len || (g->ended && !g->hash))) {
+		g->keeping = !g->waiting.len;
+		swap(&g->taken, &g->waiting);
+		g->work = start_job(g, job, on_worked);
+	}
+	timer_start(g->stall, g->work || g->hash ? JOB_MS : STALL_MS, 0);
 }
 
 static int on_frame(void *ctx, const struct wire_frame *frame)
@@ -166,7 +217,7 @@ static int on_frame(void *ctx, const struct wire_frame *frame)
 	case FRAME_ENTRY:
 	case FRAME_MAP:
 	case FRAME_DATA:
-		if (g->waiting.len + g->taken.len + FRAME_HEADER_SIZE + frame->n > FILE_WINDOW)
+		if (g->waiting.len + g->taken.len + g->hashing.len + FRAME_HEADER_SIZE + frame->n > FILE_WINDOW)
 			return -EPROTO;
 		wire_put(&g->waiting, (enum frame_type)frame->type, frame->call, frame->payload, frame->n);
 		g->bytes += frame->n;
@@ -189,7 +240,7 @@ static void on_stall(void *ctx)
 {
 	struct download *g = ctx;
 	AUTO(fail_release) struct fail f = { 0 };
-	if (g->work) {
+	if (g->work || g->hash) {
 		fail_set(&f, FAIL_TIMEOUT, "the disk that holds STORAGE_DIR did not take the files within %d s",
 			 JOB_MS / 1000);
 		fail_hint(&f, "Check whether it is overloaded (husk doctor writes to it), and export less at once.");

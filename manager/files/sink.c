@@ -27,7 +27,8 @@ struct sink {
 	struct tarball_piece *pieces;
 	size_t n_pieces;
 	bool sparse;
-	uint64_t at; /* bytes of it that were written, holes included */
+	uint64_t at;	 /* bytes of it that were written, holes included */
+	uint64_t hashed; /* of a file: of its bytes, holes included; sink_hash()'s alone until all is there */
 
 	uint64_t bytes, apparent;
 	uint64_t declared; /* what the members of the archive take, as data or as zeros in its place */
@@ -126,18 +127,30 @@ static int disk_failed(int error, struct fail *f)
 
 /* ---- one entry */
 
+static const uint8_t zeros[1 << 18];
+
 /* The archive wants its holes as zeros; the file in the vault gets them as holes. */
 static int put_zeros(struct sink *s, uint64_t n, struct fail *f)
 {
-	static const uint8_t zeros[1 << 18];
-	for (uint64_t left = n; left;) {
+	for (uint64_t left = s->tar ? n : 0; left;) {
 		size_t piece = (size_t)MIN(left, sizeof(zeros));
-		if (is_stopped(s, f) || (s->tar && archived(s, tarball_data(s->tar, zeros, piece, f), f) < 0))
+		if (is_stopped(s, f) || archived(s, tarball_data(s->tar, zeros, piece, f), f) < 0)
 			return -1;
-		if (!s->tar)
-			digest_add(s->digest, zeros, piece);
 		left -= piece;
-		s->at += piece;
+	}
+	s->at += n;
+	return 0;
+}
+
+/* Of a file in the vault, a hole up to `end`. */
+static int hash_zeros(struct sink *s, uint64_t end, struct fail *f)
+{
+	while (s->hashed < end) {
+		size_t piece = (size_t)MIN(end - s->hashed, sizeof(zeros));
+		if (is_stopped(s, f))
+			return -1;
+		digest_add(s->digest, zeros, piece);
+		s->hashed += piece;
 	}
 	return 0;
 }
@@ -251,7 +264,6 @@ static int take_data(struct sink *s, const uint8_t *payload, size_t n, struct fa
 		int r = write_at(vault_fd(s->file), data, n, at);
 		if (r < 0)
 			return disk_failed(r, f);
-		digest_add(s->digest, data, n);
 	}
 	s->at += n;
 	return 0;
@@ -275,6 +287,28 @@ int sink_take(struct sink *s, const uint8_t *frames, size_t n, struct fail *f)
 	return 0;
 }
 
+bool sink_hashes(const struct sink *s)
+{
+	return s->file && !s->tar;
+}
+
+int sink_hash(struct sink *s, const uint8_t *frames, size_t n, struct fail *f)
+{
+	while (n) {
+		struct frame_header h = frame_header_read(frames);
+		const uint8_t *payload = frames + FRAME_HEADER_SIZE;
+		if (h.type == FRAME_DATA) {
+			if (hash_zeros(s, entry_get_number(payload, 8), f) < 0 || is_stopped(s, f))
+				return -1;
+			digest_add(s->digest, payload + 8, h.length - 8);
+			s->hashed += h.length - 8;
+		}
+		frames += FRAME_HEADER_SIZE + h.length;
+		n -= FRAME_HEADER_SIZE + h.length;
+	}
+	return 0;
+}
+
 int sink_keep(struct sink *s, struct sink_result *ret, struct fail *f)
 {
 	if (!s->file)
@@ -285,6 +319,8 @@ int sink_keep(struct sink *s, struct sink_result *ret, struct fail *f)
 		s->written = s->entry.size;
 		if (ftruncate(vault_fd(s->file), (off_t)s->written) < 0)
 			return disk_failed(-errno, f);
+		if (hash_zeros(s, s->written, f) < 0)
+			return -1;
 	}
 	s->result.stored = s->written;
 	digest_end(s->digest, s->result.hash);

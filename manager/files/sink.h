@@ -31,7 +31,11 @@ struct sink *sink_new(const char *storage_dir, const char *name, const struct si
 struct sink *sink_free(struct sink *s);
 /* Whole ENTRY, MAP and DATA frames with their headers. -1 with f filled. */
 int sink_take(struct sink *s, const uint8_t *frames, size_t n, struct fail *f);
-/* From the loop, while one of these two runs in its thread: it ends soon, and keeps nothing that is not in place by then. */
+/* Whether frames that sink_take() has taken go through sink_hash() next, in their order. It touches nothing that sink_take() does
+ * and may run beside it, in another thread: of a large file, the hash takes longer than everything else. */
+bool sink_hashes(const struct sink *s);
+int sink_hash(struct sink *s, const uint8_t *frames, size_t n, struct fail *f);
+/* From the loop, while one of these runs in its thread: it ends soon, and keeps nothing that is not in place by then. */
 void sink_stop(struct sink *s);
 /* Everything has arrived. In place and synced when this returns 0. */
 int sink_keep(struct sink *s, struct sink_result *ret, struct fail *f);

@@ -146,6 +146,8 @@ static void export(const uint8_t *data, size_t n)
 			continue;
 		wire_put(&one, (enum frame_type)frame.type, frame.call, frame.payload, frame.n);
 		r = sink_take(s, one.data, one.len, &f);
+		if (r >= 0 && sink_hashes(s))
+			r = sink_hash(s, one.data, one.len, &f);
 	}
 	if (r >= 0 && !f.kind)
 		r = sink_keep(s, &kept, &f);

@@ -259,6 +259,7 @@ static void keep(const struct buf *frames, const char *name, struct sink_result 
 	AUTO(fail_release) struct fail f = { 0 };
 	struct sink *s = new_sink(name);
 	assert_int_equal(sink_take(s, frames->data, frames->len, &f), 0);
+	assert_true(!sink_hashes(s) || sink_hash(s, frames->data, frames->len, &f) == 0);
 	assert_int_equal(sink_keep(s, ret, &f), 0);
 	sink_free(s);
 }

@@ -64,7 +64,11 @@ static struct sink *new_sink(void)
 static int keep(const struct buf *frames, struct sink_result *ret, struct fail *f)
 {
 	struct sink *s = new_sink();
-	int r = sink_take(s, frames->data, frames->len, f) < 0 || sink_keep(s, ret, f) < 0 ? -1 : 0;
+	int r = sink_take(s, frames->data, frames->len, f) < 0 ||
+				(sink_hashes(s) && sink_hash(s, frames->data, frames->len, f) < 0) ||
+				sink_keep(s, ret, f) < 0 ?
+			-1 :
+			0;
 	sink_free(s);
 	return r;
 }
