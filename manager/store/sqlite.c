@@ -6,18 +6,29 @@
 #include "base/alloc.h"
 #include "base/dirs.h"
 #include "base/loop.h"
+#include "base/parse.h"
 #include "manager/store/db.h"
 
 #define COLUMNS_MAX 24
 #define BUSY_STEP_MS 10
 /* Instructions of SQLite's machine between two looks at the clock. */
 #define PROGRESS_STEPS 100000
+/* Statements that are kept prepared: what a call writes to the log, and its likes. Each has some kilobytes. */
+#define KEPT_MAX 16
+
+struct kept {
+	sqlite3_stmt *statement; /* knows its SQL */
+	uint64_t used;
+	bool busy;
+};
 
 struct sqlite {
 	struct db db;
 	sqlite3 *handle;
 	char *path;
 	enum db_durability durability;
+	struct kept kept[KEPT_MAX];
+	uint64_t uses;
 };
 
 static int damaged(const struct sqlite *s, struct fail *f, const char *why)
@@ -68,15 +79,76 @@ static int failed(struct sqlite *s, int code, struct fail *f)
 
 /* --- statements -------------------------------------------------------------------------------------------------- */
 
+/* Some pragmas act while they are prepared, and what changes the schema is needed once. */
+static bool is_worth_keeping(const char *sql)
+{
+	static const char *const verbs[] = { "SELECT ", "INSERT ", "UPDATE ", "DELETE ", "BEGIN ", "COMMIT" };
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		if (strncmp(sql, verbs[i], strlen(verbs[i])) == 0)
+			return true;
+	return false;
+}
+
+/* The place of a statement, or the one to put it in: empty, or the longest unused. NULL if it is not kept. */
+static struct kept *find_kept(struct sqlite *s, const char *sql)
+{
+	struct kept *oldest = NULL;
+	if (!is_worth_keeping(sql))
+		return NULL;
+	for (size_t i = 0; i < KEPT_MAX; i++) {
+		struct kept *k = &s->kept[i];
+		if (k->statement && streq(sqlite3_sql(k->statement), sql))
+			return k->busy ? NULL : k; /* a query inside its own rows has another one */
+		if (!k->busy && (!oldest || k->used < oldest->used))
+			oldest = k;
+	}
+	return oldest;
+}
+
+/* Prepared before, most of the time: reading SQL takes longer than doing what it says. *ret_kept is NULL if it is not kept. */
+static int borrow(struct sqlite *s, const char *sql, sqlite3_stmt **ret, struct kept **ret_kept)
+{
+	struct kept *k = *ret_kept = find_kept(s, sql);
+	if (!k)
+		return sqlite3_prepare_v2(s->handle, sql, -1, ret, NULL);
+	if (k->statement && !streq(sqlite3_sql(k->statement), sql)) {
+		sqlite3_finalize(k->statement);
+		k->statement = NULL;
+	}
+	int r = k->statement ? SQLITE_OK :
+			       sqlite3_prepare_v3(s->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &k->statement, NULL);
+	*ret = k->statement;
+	k->used = ++s->uses;
+	k->busy = true;
+	return r;
+}
+
+static void give_back(sqlite3_stmt *statement, struct kept *k)
+{
+	if (!k) {
+		sqlite3_finalize(statement);
+		return;
+	}
+	k->busy = false;
+	/* Its texts are the caller's. */
+	sqlite3_reset(statement);
+	sqlite3_clear_bindings(statement);
+}
+
+static void drop_kept(struct sqlite *s)
+{
+	for (size_t i = 0; i < KEPT_MAX; i++)
+		sqlite3_finalize(s->kept[i].statement);
+}
+
 static int bind(sqlite3_stmt *statement, const struct db_query *q)
 {
-	for (size_t i = 0; i < q->n; i++) {
-		char name[24];
-		snprintf(name, sizeof(name), "$%zu", i + 1);
-		int at = sqlite3_bind_parameter_index(statement, name), r = SQLITE_OK;
-		const struct db_value *v = &q->params[i];
-		if (at == 0)
+	for (int at = sqlite3_bind_parameter_count(statement), r = SQLITE_OK; at > 0; at--) {
+		const char *name = sqlite3_bind_parameter_name(statement, at);
+		uint64_t number = 0;
+		if (!name || parse_u64(name + 1, &number) < 0 || !number || number > q->n)
 			continue;
+		const struct db_value *v = &q->params[number - 1];
 		if (v->kind == DB_INT)
 			r = sqlite3_bind_int64(statement, at, v->number);
 		else if (v->kind == DB_TEXT)
@@ -106,7 +178,8 @@ static void give_row(sqlite3_stmt *statement, const struct db_query *q)
 static int step_through(struct sqlite *s, const struct db_query *q, size_t *ret_rows)
 {
 	sqlite3_stmt *statement = NULL;
-	int r = sqlite3_prepare_v2(s->handle, q->sql, -1, &statement, NULL);
+	struct kept *kept;
+	int r = borrow(s, q->sql, &statement, &kept);
 	if (r == SQLITE_OK)
 		r = bind(statement, q);
 	while (r == SQLITE_OK || r == SQLITE_ROW) {
@@ -116,7 +189,7 @@ static int step_through(struct sqlite *s, const struct db_query *q, size_t *ret_
 			++*ret_rows;
 		}
 	}
-	sqlite3_finalize(statement);
+	give_back(statement, kept);
 	return r;
 }
 
@@ -185,6 +258,7 @@ static void sqlite_rollback(struct db *db)
 static void sqlite_close(struct db *db)
 {
 	struct sqlite *s = container_of(db, struct sqlite, db);
+	drop_kept(s);
 	sqlite3_close_v2(s->handle);
 	free(s->path);
 	free(s);
