@@ -59,9 +59,10 @@ def start_slow_cell(session, seconds=3):
     session.server.wait_for(lambda s: s.progress_of(session.id), what="the cell's first output")
 
 
-@pytest.mark.usefixtures("transport")
-@pytest.mark.parametrize("how", ["EOF", "SIGTERM", "SIGINT", "SIGKILL"])
-def test_variables_files_and_running_cells_are_still_there(window, how):
+# How a server ends and how it spoke to PID 1 are two things: each end is seen, and the best and the worst of them on both transports.
+@pytest.mark.parametrize("how, transport", [("EOF", "exec"), ("EOF", "socket"), ("SIGTERM", "socket"), ("SIGINT", "exec"),
+                                            ("SIGKILL", "exec"), ("SIGKILL", "socket")])
+def test_variables_files_and_running_cells_are_still_there(window, how, transport):
     first = window()
     session = first.session(network=False)
     session.code("x = [1, 2]; open('note.txt', 'w').write('here')").ok()
@@ -170,7 +171,6 @@ def test_a_session_of_a_dead_server_can_be_stopped(window):
     assert [r["state"] for r in rows(second)] == ["ended"]
 
 
-@pytest.mark.usefixtures("transport")
 def test_of_several_servers_one_adopts(window):
     first = window()
     session = first.session(network=False)

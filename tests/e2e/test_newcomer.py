@@ -41,12 +41,14 @@ def test_ci_runs_the_tests():
 
 @pytest.mark.alone
 def test_a_second_make_run_takes_seconds(tmp_path):
-    first = make(tmp_path, "run")  # what is missing, if anything is
-    assert first.returncode == 0, first.stdout + first.stderr
-    began = time.monotonic()
-    done = make(tmp_path, "run")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert time.monotonic() - began < 60
+    for _ in range(2):  # the first may have to make what is missing
+        began = time.monotonic()
+        done = make(tmp_path, "run")
+        assert done.returncode == 0, done.stdout + done.stderr
+        if time.monotonic() - began < 60:
+            break
+    else:
+        pytest.fail("a minute, and everything was there")
     assert "claude mcp add" in done.stdout and "installing" not in done.stdout
 
 

@@ -24,10 +24,10 @@ def make_box(tmp_path):
         box.close()
 
 
-@pytest.fixture(params=["attach", "dial"])
-def stream(request):
-    """Each way to reach PID 1, for whoever takes `client`."""
-    return request.param
+def pytest_generate_tests(metafunc):
+    """`stream`: each way to reach PID 1, for whoever takes `client`. A file about what does not depend on it names one (STREAMS)."""
+    if "stream" in metafunc.fixturenames:
+        metafunc.parametrize("stream", getattr(metafunc.module, "STREAMS", ("attach", "dial")))
 
 
 @pytest.fixture

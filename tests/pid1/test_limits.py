@@ -3,6 +3,8 @@ import time
 
 import frames
 
+STREAMS = ("dial",)
+
 
 def test_no_shell_at_the_process_limit(box, client):
     box.set_processes(511)
