@@ -77,10 +77,19 @@ static bool fits_headline(const struct run_result *run)
 	return !strchr(message, '\n') && utf8_count(message, strlen(message)) <= HEADLINE_CHARS;
 }
 
+/* Some languages' tracebacks say only where it was. */
+static bool has_message(const char *traceback, const char *line)
+{
+	return traceback && memmem(traceback, strlen(traceback), line, strcspn(line, "\n"));
+}
+
 static char *error_headline(const struct run_result *run)
 {
-	bool told_below = run->error_traceback && *run->error_traceback;
-	return told_below && !fits_headline(run) ? xstrdup(run->error_type) : error_line(run);
+	char *line = error_line(run);
+	if (fits_headline(run) || !has_message(run->error_traceback, line))
+		return line;
+	free(line);
+	return xstrdup(run->error_type);
 }
 
 static char *running_detail(const struct run_result *run)

@@ -333,6 +333,9 @@ static void errors_are_told_once(void **state)
 	run.error_message = message;
 	run.error_traceback = traceback;
 	expect_text(&run, "⟦error⟧ KeyError\n⟦traceback⟧\nline 1\nKeyError: 'nope'\nmore");
+	char calls[] = "Error in f()\n1: f('nope')";
+	run.error_traceback = calls;
+	expect_text(&run, "⟦error⟧\nKeyError: 'nope'\nmore\n⟦traceback⟧\nError in f()\n1: f('nope')");
 	char one[] = "bad", stack[] = "Error: bad\n    at f (cell:1:7)", name[] = "Error", alone[] = "Error: bad";
 	run.error_type = name;
 	run.error_message = one;
