@@ -434,7 +434,7 @@ def test_numpy_summarises(kernel):
 def test_plotly_is_its_mime_type_and_a_page(kernel):
     outcome = kernel.run("""
         import numpy, plotly.graph_objects as go
-        fig = go.Figure(go.Scatter(y=numpy.array([1.5, 2]), mode='lines', name='a'))
+        fig = go.Figure(go.Scatter(x=numpy.array([1, 2], 'i1'), y=numpy.array([1.5, 2]), mode='lines', name='a'))
         fig.update_layout(title='Sales', xaxis_title='year'); fig.show(); fig
         """)
     for display in outcome.displays:

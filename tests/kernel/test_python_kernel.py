@@ -349,7 +349,11 @@ def library(workspace):
     (folder / "deeplib.py").write_text(
         calls + "def call5(f):\n    if f: return f()\n    raise LookupError('deep')\n"
         "def wrap():\n    try:\n        try: call1(None)\n        except LookupError as e: raise OSError('middle') from e\n"
-        "    except OSError as e: raise ValueError('top') from e\n")
+        "    except OSError as e: raise ValueError('top') from e\n"
+        "def again():\n    try: raise LookupError('no such name: nowhere.invalid')\n"
+        "    except LookupError as e:\n        raise OSError(f'could not connect: {e}') from e\n"
+        "def twice():\n    try: {}['key']\n    except KeyError as e: raise KeyError('key') from e\n"
+        "exec(compile('def compiled():\\n    raise TypeError', 'deeplib/fast.pyx', 'exec'))\n")
     return f"import sys; sys.path.insert(0, {str(folder)!r}); import deeplib"
 
 
@@ -373,6 +377,17 @@ def test_chain_inside_a_library_is_short(kernel, library):
     assert "LookupError: deep" in text and "OSError: middle" in text and text.endswith("ValueError: top")
     assert text.count("Traceback") == 2 and text.count("File") == 3, text
     assert text.count("in call5") == 1 and "in call1" not in text
+
+
+@pytest.mark.parametrize("call, error, frames", [
+    ("again", "OSError: could not connect: no such name: nowhere.invalid", 2),
+    ("twice", "KeyError: 'key'", 2),
+    ("compiled", "TypeError", 2),
+])
+def test_what_a_library_says_twice_is_said_once(kernel, library, call, error, frames):
+    kernel.run(library)
+    text = traceback(kernel, f"deeplib.{call}()")
+    assert text.count("Traceback") == 1 and text.count("File") == frames and text.splitlines()[-1] == error, text
 
 
 @pytest.mark.parametrize("code", ["%tb", "%debug", "import traceback; traceback.print_last()", "get_ipython().showtraceback()"])

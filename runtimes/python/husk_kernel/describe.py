@@ -156,7 +156,8 @@ def _plotly_trace(trace):
 def _plotly_length(values):
     if isinstance(values, dict):  # numbers in base64
         size = {"f8": 8, "i8": 8, "u8": 8, "f4": 4, "i4": 4, "u4": 4, "i2": 2, "u2": 2}.get(values.get("dtype"), 1)
-        return len(values.get("bdata", "")) * 3 // 4 // size
+        data = values.get("bdata", "")
+        return (len(data) * 3 // 4 - data.count("=", -2)) // size
     return len(values) if hasattr(values, "__len__") else 1
 
 

@@ -20,8 +20,11 @@ FRAMES_MAX = 3000  # more (a raised recursion limit) would take seconds to look 
 
 # Between two kept frames so many must be left out to be worth a line that says so.
 FOLD_MIN = 2
+# A cause is left out if its message, of at least so many characters, is a part of the next one's.
+REPEATED_MIN = 20
 _LIBRARIES = (os.path.dirname(os.__file__) + os.sep, "/opt/husk/", "<frozen ", "<__array_function__", "<decorator-gen")
 _PACKAGES = ("/site-packages/", "/dist-packages/")
+_CYTHON = (".pyx", ".pxi", ".pxd")  # whose folders are those of the machine that compiled it
 _KERNEL_FOLDERS = tuple(os.path.dirname(path) + os.sep for path in (__file__, IPython.__file__))
 
 
@@ -68,7 +71,7 @@ def _strip(error):
 
 def _is_library(frame):
     name = frame.filename
-    return name.startswith(_LIBRARIES) or any(folder in name for folder in _PACKAGES)
+    return name.startswith(_LIBRARIES) or name.endswith(_CYTHON) or any(folder in name for folder in _PACKAGES)
 
 
 class _Gap(traceback.FrameSummary):
@@ -111,16 +114,40 @@ def _fold(stack, hint=""):
     return folded
 
 
+def _cause(link):
+    return link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+
+
+def _is_repeated(cause, link):
+    """Raised inside libraries, and said again by what followed it."""
+    if cause is None or cause.exceptions or not all(map(_is_library, cause.stack)):
+        return False
+    said, again = str(cause), str(link)
+    return said == again if cause.exc_type_str == link.exc_type_str else len(said) >= REPEATED_MIN and said in again
+
+
+def _skip_repeated(link):
+    cause = _cause(link)
+    while _is_repeated(cause, link):
+        cause = _cause(cause)
+    if link.__cause__:
+        link.__cause__ = cause
+        link.__suppress_context__ = True
+    else:
+        link.__context__ = cause
+
+
 def _fold_all(told):
     """Folds an exception and all that hang on it. Of those in the middle of a chain that no line of the user's took part in, the
-    message says enough."""
+    message says enough, and nothing is needed of those whose message comes again."""
     links, seen = [told], set()
     while links:
         link = links.pop()
         if link is None or id(link) in seen:
             continue
         seen.add(id(link))
-        cause = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+        _skip_repeated(link)
+        cause = _cause(link)
         if link.stack:
             hidden = link is not told and cause is not None and all(map(_is_library, link.stack))
             link.stack = None if hidden else _fold(link.stack, "" if link is not told else ": %tb shows them")
