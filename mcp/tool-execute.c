@@ -124,7 +124,8 @@ static char *terminal_describe(const struct tool_env *env)
 		"execute_code: {command: \"make -j2\", wait: 20}; once it is ⟦running⟧, the next command runs beside it (%d at most). Never sleep to wait. "
 		"Services: `command > log.txt 2>&1 &`; background processes stay alive and are not waited for. "
 		"Commands run beside cells of execute_code, and otherwise one after the other.\n"
-		"Not root: no apt; the system is read-only outside /workspace, /tmp and the home directory.",
+		"Not root: no apt; the system is read-only outside /workspace, /tmp and the home directory. free and nproc show this session's "
+		"limits; top and /proc the host's.",
 		(unsigned long long)env->config->execution_timeout, TIMEOUT_MAX, RUNS_ASIDE_MAX);
 }
 

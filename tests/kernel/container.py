@@ -25,14 +25,15 @@ def images():
 
 
 class Container:
-    def __init__(self, runtime):
+    def __init__(self, runtime, *options):
+        """`options` are the engine's."""
         self.name = f"husk-test-{runtime}-{uuid.uuid4().hex[:12]}"
         command = ["docker", "run", "--detach", "--rm", "--pull", "never", "--name", self.name, "--label", LABEL, "--network", "none",
                    "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true",
                    "--memory", "1g", "--memory-swap", "1g", "--pids-limit", "256", "--env", "OPENBLAS_NUM_THREADS=2"]
         for folder in ("/workspace", "/tmp", "/home/sandbox"):
             command += ["--tmpfs", f"{folder}:rw,exec,nosuid,nodev,size=200m,mode=0755,uid=65532,gid=65532"]
-        subprocess.run([*command, images()[runtime]], check=True, capture_output=True, text=True)
+        subprocess.run([*command, *options, images()[runtime]], check=True, capture_output=True, text=True)
         self.process = subprocess.Popen(
             ["docker", "exec", "--interactive", "--user", "65531:65532", self.name, "/opt/husk/husk-client", "attach"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)

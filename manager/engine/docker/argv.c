@@ -84,10 +84,10 @@ static void add_mounts(struct strv *argv, const struct container_spec *spec)
 static void add_env(struct strv *argv, const struct container_spec *spec)
 {
 	static const char *const threads[] = { "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
-					       "NUMEXPR_NUM_THREADS" };
+					       "NUMEXPR_NUM_THREADS", "PYTHON_CPU_COUNT" };
 	static const char *const proxies[] = { "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY",
 					       "http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy" };
-	/* A library that starts a thread for each core of the host spends its CPU quota on waiting. */
+	/* A library that starts a thread for each core of the host spends its CPU quota on waiting. nproc asks the first too. */
 	unsigned long long cpus = MAX(1, (spec->cpu_quota + CPU_PERIOD - 1) / CPU_PERIOD);
 	for (size_t i = 0; i < ARRAY_LEN(threads); i++) {
 		strv_add(argv, "--env");

@@ -1,6 +1,18 @@
 // Loaded by every Node of a session (NODE_OPTIONS): `node script.mjs` finds what a cell finds. The kernel has hooks of its own.
 "use strict";
 
+// What os tells of the machine is what the session has of it, as far as that is known.
+const os = require("node:os");
+const { totalmem, cpus } = os;
+const limit = process.constrainedMemory();
+if (limit > 0 && limit < totalmem()) {
+  os.totalmem = () => limit;
+  os.freemem = () => process.availableMemory();
+}
+const parallel = Number(process.env.OMP_NUM_THREADS) || os.availableParallelism();
+if (parallel < os.availableParallelism()) os.availableParallelism = () => parallel;
+os.cpus = () => cpus().slice(0, os.availableParallelism());
+
 if (process.env.NODE_PATH && process.argv[1] !== __dirname.replace(/husk$/, "kernel.mjs")) {
   const { registerHooks } = require("node:module");
   const { findFrom, parentsOf } = require("./find.cjs");

@@ -9,7 +9,7 @@ import time
 from .imports import Deferred, ImportHooks, add_user_site, forget_folders
 
 with Deferred():
-    from . import commands, describe, display, errors, stdin, variables
+    from . import commands, describe, display, errors, machine, stdin, variables
     from .charts import Charts, complete_plotly
     from .environment import Environment
     from .events import Events
@@ -50,6 +50,7 @@ class Kernel:
         self._figures.on_import(hooks)
         hooks["pandas"] = _adapt_pandas
         self._charts.on_import(hooks)
+        machine.on_import(hooks)
         hooks.install()
 
     def serve(self):

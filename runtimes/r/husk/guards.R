@@ -21,6 +21,18 @@ set_up_guards <- function() {
   before("pipe", quote(description <- .husk$without_ours(description)))
   for (name in c("system", "system2")) guard(name, mark_system(get(name, envir = baseenv())))
   guard("globalCallingHandlers", mark_handlers(globalCallingHandlers))
+  setHook(packageEvent("parallel", "onLoad"), function(...) count_cores(asNamespace("parallel")))
+}
+
+# parallel::detectCores() counts the host's; the session may use as many as nproc says.
+count_cores <- function(parallel) {
+  own <- suppressWarnings(as.integer(Sys.getenv("OMP_NUM_THREADS")))
+  if (is.na(own)) return()
+  count <- parallel$detectCores
+  unlockBinding("detectCores", parallel)
+  counted <- function(all.tests = FALSE, logical = TRUE) min(own, count(all.tests, logical), na.rm = TRUE)
+  assign("detectCores", counted, envir = parallel)
+  lockBinding("detectCores", parallel)
 }
 
 # R sets these at its own prompt only, where no handler is in force. Here each top-level expression has them (run_expression).
