@@ -64,6 +64,10 @@ struct conversation *conversation_close(struct conversation *c);
  * background. */
 void conversation_wake(struct conversation *c);
 
+/* Which end its tasks come to, if it has any; see below. */
+struct task_handler;
+void conversation_take_tasks(struct conversation *c, const struct task_handler *handler);
+
 struct session_info {
 	const char *id;
 	const char *runtime;
@@ -106,6 +110,7 @@ struct op *manager_create(struct conversation *c, const struct create_request *r
 /* --- execute ----------------------------------------------------------------------------------------------------- */
 /* Commands that run beside others, since their caller waits no longer. */
 #define RUNS_ASIDE_MAX 8
+struct task_info;
 struct run_request {
 	enum run_kind kind; /* RUN_CODE or RUN_TERMINAL */
 	const char *session_id;
@@ -122,6 +127,10 @@ struct run_request {
 	size_t n_env;
 	/* Of a command, for this run alone: absolute, or from where the last one ended; NULL = there. */
 	const char *cwd;
+	/* Instead of on_done: it has gone on for task_after_seconds, and is a task now. NULL = it never becomes one. Nor does it where
+	 * that cannot be written down: its caller then waits for the end. */
+	void (*on_task)(void *ctx, const struct task_info *task);
+	uint64_t task_after_seconds;
 	/* Live output, as it comes, cleaned; may be NULL. stream is 1 or 2. */
 	void (*on_output)(void *ctx, int stream, const char *text, size_t n);
 	/* result is set if something ran, however it ended; else f says why nothing did. */
@@ -129,6 +138,37 @@ struct run_request {
 	void *ctx;
 };
 struct op *manager_run(struct conversation *c, const struct run_request *req, struct fail *f);
+
+/* --- tasks ------------------------------------------------------------------------------------------------------- */
+/* A run that has a handle in place of a caller: random, known to its conversation alone, on disk before it is told. It can be asked
+ * for as often as anybody likes, also of the next server, until the session's lifetime is over. Its end is told to no other call. */
+struct task_info {
+	const char *id;
+	const char *session_id;
+	uint64_t run;
+	enum run_kind kind;
+	uint64_t timeout_seconds;
+	enum task_state state;
+	uint64_t created_ms, changed_ms; /* wall clock */
+	uint64_t ttl_ms;		 /* from its creation; UINT64_MAX = no end */
+	const char *result;		 /* TASK_ENDED: as `word` gave it */
+};
+/* What a face does for the tasks of a conversation; both are called from the loop. */
+struct task_handler {
+	/* How the end reads: of a run, or (result NULL) why it has none. The text is kept; the manager owns it. */
+	char *(*word)(void *ctx, const struct task_info *task, const struct run_result *result, const struct fail *f);
+	/* It has ended. */
+	void (*on_change)(void *ctx, const struct task_info *task);
+	void *ctx;
+};
+struct task_request {
+	const char *id;
+	bool cancel; /* its run is to end; one that has ended stays as it is */
+	/* f: there is none in this conversation, its time is over, its session is gone, or nobody can say. */
+	void (*on_done)(void *ctx, const struct task_info *task, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_task(struct conversation *c, const struct task_request *req, struct fail *f);
 
 /* --- look -------------------------------------------------------------------------------------------------------- */
 struct run_info {

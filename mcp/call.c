@@ -39,6 +39,9 @@ static void call_free(struct call *c)
 	json_decref(c->id);
 	json_decref(c->token);
 	json_decref(c->args);
+	json_decref(c->task_ids);
+	if (c->data_free)
+		c->data_free(c->data);
 	free(c->decoded);
 	free(c->key);
 	free(c);
@@ -60,7 +63,8 @@ static void add_modern_fields(const struct revision *revision, json_t *result)
 		json_object_set_new(result, "_meta", meta);
 	}
 	json_object_set_new(meta, META_SERVER_INFO, call_server_info(revision));
-	json_object_set_new(result, "resultType", json_string("complete"));
+	if (!json_object_get(result, "resultType"))
+		json_object_set_new(result, "resultType", json_string("complete"));
 }
 
 void call_set_cache_hints(const struct call *c, json_t *result, json_int_t ttl_ms, const char *scope)

@@ -32,13 +32,17 @@ struct call {
 	const struct revision *revision;
 	struct list link; /* both for whoever owns the call */
 	void *batch;
-	bool listening; /* a subscription: open until cancelled */
+	bool listening;	  /* a subscription: open until cancelled */
+	json_t *task_ids; /* what it listens to, or is about to; NULL = no tasks */
+	bool knows_tasks; /* its client does, and so may be answered with one */
 
 	json_t *args; /* what the decoded arguments borrow from */
 	void *decoded;
 	struct op *op; /* the manager's work behind it; cancelled with the call */
 	const void *tool;
 	const void *env;
+	void *data; /* its method's own, released with it */
+	void (*data_free)(void *data);
 
 	/* Private. */
 	const struct call_ops *ops;
@@ -57,7 +61,7 @@ struct call {
 struct call *call_new(const struct call_ops *ops, void *ctx, json_t *id, const struct revision *revision);
 /* Sends progress from now on, with this token (a string or an integer, referenced). */
 void call_set_progress(struct call *c, struct loop *loop, json_t *token);
-/* Both answer and free the call; result and data are taken. What every modern result must carry is added. */
+/* Both answer and free the call; result and data are taken. What every modern result must carry is added, resultType unless it has one. */
 void call_reply(struct call *c, json_t *result);
 void call_reply_error(struct call *c, int code, const char *message, json_t *data);
 /* What modern results of lists and reads must carry; for older revisions nothing. */

@@ -4,12 +4,15 @@
 
 #include "mcp/tools.h"
 
+struct fixture_tasks;
+
 struct connection {
 	struct loop *loop;
 	struct tool_env env;
-	bool fixtures;		       /* also serve mcp/fixtures.h */
-	const struct revision *legacy; /* of requests that name no version of their own */
-	size_t n_listening;	       /* open subscriptions */
+	struct fixture_tasks *fixtures; /* also serve mcp/fixtures.h; NULL = no */
+	struct list *calls;		/* of struct call: those in flight */
+	const struct revision *legacy;	/* of requests that name no version of their own */
+	size_t n_listening;		/* open subscriptions */
 	/* Sends a message that answers no request; takes it. */
 	void (*notify)(struct connection *c, json_t *message);
 };

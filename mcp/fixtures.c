@@ -2,7 +2,6 @@
 
 #include "mcp/rpc.h"
 
-#define MISSING_CAPABILITY (-32021)
 #define PROGRESS_STEP 50
 #define PROGRESS_STEP_MS 50
 #define PROGRESS_TOTAL 100
@@ -58,7 +57,7 @@ static void answer_if_sampling(struct call *call, struct loop *loop, json_t *par
 	if (json_object_get(capabilities, "sampling"))
 		reply_text(call, "The client can sample.");
 	else
-		call_reply_error(call, MISSING_CAPABILITY, "Missing required client capability: sampling",
+		call_reply_error(call, RPC_MISSING_CAPABILITY, "Missing required client capability: sampling",
 				 json_pack("{s:{s:{}}}", "requiredCapabilities", "sampling"));
 }
 

@@ -1,10 +1,12 @@
 #include "mcp/methods.h"
 
 #include "base/alloc.h"
+#include "mcp/fixture-tasks.h"
 #include "mcp/fixtures.h"
 #include "mcp/resources.h"
 #include "mcp/result.h"
 #include "mcp/rpc.h"
+#include "mcp/tasks.h"
 
 /* None of this changes while the process lives. */
 #define DISCOVER_TTL_MS 3600000
@@ -20,6 +22,8 @@ static json_t *identity(struct connection *c)
 static void do_discover(struct connection *c, struct call *call, json_t *params)
 {
 	json_t *result = identity(c);
+	json_object_set_new(json_object_get(result, "capabilities"), "extensions",
+			    json_pack("{s:{}}", TASKS_EXTENSION));
 	json_object_set_new(result, "supportedVersions", revision_supported());
 	call_set_cache_hints(call, result, DISCOVER_TTL_MS, "public");
 	call_reply(call, result);
@@ -54,8 +58,10 @@ static void do_tools_list(struct connection *c, struct call *call, json_t *param
 		return;
 	}
 	json_t *tools = tools_describe(&c->env, call->revision);
-	if (c->fixtures)
+	if (c->fixtures) {
 		fixtures_describe(tools);
+		fixture_tasks_describe(tools);
+	}
 	json_t *result = json_pack("{s:o}", "tools", tools);
 	call_set_cache_hints(call, result, TOOLS_TTL_MS, "public");
 	call_reply(call, result);
@@ -89,8 +95,9 @@ static void do_tools_call(struct connection *c, struct call *call, json_t *param
 		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: \"arguments\" must be an object", NULL);
 		return;
 	}
-	if (c->fixtures && fixtures_call(call, c->loop, params))
+	if (c->fixtures && (fixtures_call(call, c->loop, params) || fixture_tasks_call(c->fixtures, call, params)))
 		return;
+	call->knows_tasks = call->revision->modern && tasks_declared(params);
 	const struct tool *tool = tools_find(json_string_value(name));
 	if (!tool || json_string_length(name) != strlen(tool->name)) {
 		AUTO(freep) char *shown = rpc_excerpt(json_string_value(name));
@@ -102,27 +109,56 @@ static void do_tools_call(struct connection *c, struct call *call, json_t *param
 		tools_call(call, tool, json_is_object(args) ? args : NULL, &c->env);
 }
 
-/* There is nothing to listen to, but a client that asks gets an open subscription and an honest list. */
-static void do_listen(struct connection *c, struct call *call, json_t *params)
+static void begin_listening(struct connection *c, struct call *call)
 {
-	if (!json_is_object(json_object_get(params, "notifications"))) {
-		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: \"notifications\" must be an object", NULL);
-		return;
-	}
+	json_t *honoured = json_object();
+	if (json_array_size(call->task_ids))
+		json_object_set(honoured, "taskIds", call->task_ids);
 	if (c->n_listening >= LISTENING_MAX) {
+		json_decref(honoured);
 		call_reply_error(call, RPC_INTERNAL_ERROR, "Too many open subscriptions", NULL);
 		return;
 	}
 	call->listening = true;
 	c->n_listening++;
 	c->notify(c, rpc_notification("notifications/subscriptions/acknowledged",
-				      json_pack("{s:{s:O}, s:{}}", "_meta", META_SUBSCRIPTION, call->id,
-						"notifications")));
+				      json_pack("{s:{s:O}, s:o}", "_meta", META_SUBSCRIPTION, call->id, "notifications",
+						honoured)));
+	tasks_listen_begin(c, call);
+}
+
+/* There are only tasks to listen to, but a client that asks for more gets an open subscription and an honest list. */
+static void do_listen(struct connection *c, struct call *call, json_t *params)
+{
+	if (!json_is_object(json_object_get(params, "notifications"))) {
+		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: \"notifications\" must be an object", NULL);
+		return;
+	}
+	if (!tasks_listen(c, call, params, begin_listening))
+		begin_listening(c, call);
 }
 
 void method_end_listening(struct call *call)
 {
 	call_reply(call, json_pack("{s:{s:O}}", "_meta", META_SUBSCRIPTION, call->id));
+}
+
+static void do_task_get(struct connection *c, struct call *call, json_t *params)
+{
+	if (!c->fixtures || !fixture_task_get(c->fixtures, call, params))
+		tasks_get(c, call, params);
+}
+
+static void do_task_update(struct connection *c, struct call *call, json_t *params)
+{
+	if (!c->fixtures || !fixture_task_update(c->fixtures, call, params))
+		tasks_update(c, call, params);
+}
+
+static void do_task_cancel(struct connection *c, struct call *call, json_t *params)
+{
+	if (!c->fixtures || !fixture_task_cancel(c->fixtures, call, params))
+		tasks_cancel(c, call, params);
 }
 
 static const struct method methods[] = {
@@ -135,6 +171,9 @@ static const struct method methods[] = {
 	{ "resources/templates/list", .legacy = true, .modern = true, .handle = resources_templates },
 	{ "resources/read", .legacy = true, .modern = true, .handle = resources_read },
 	{ "subscriptions/listen", .modern = true, .alone = true, .handle = do_listen },
+	{ "tasks/get", .modern = true, .handle = do_task_get },
+	{ "tasks/update", .modern = true, .handle = do_task_update },
+	{ "tasks/cancel", .modern = true, .handle = do_task_cancel },
 };
 
 const struct method *method_find(const char *name, bool modern)

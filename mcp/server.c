@@ -8,9 +8,11 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "mcp/connection.h"
+#include "mcp/fixture-tasks.h"
 #include "mcp/methods.h"
 #include "mcp/result.h"
 #include "mcp/rpc.h"
+#include "mcp/tasks.h"
 
 /* Code and inline files arrive in one line. */
 #define LINE_MAX_IN (16u << 20)
@@ -337,7 +339,8 @@ struct server *server_new(const struct server_spec *spec)
 	s->connection = (struct connection){
 		.loop = spec->loop,
 		.env = { .conversation = spec->conversation, .config = spec->config },
-		.fixtures = spec->fixtures,
+		.fixtures = spec->fixtures ? fixture_tasks_new(spec->loop) : NULL,
+		.calls = &s->calls,
 		.legacy = revision_negotiate(NULL),
 		.notify = notify,
 	};
@@ -345,11 +348,13 @@ struct server *server_new(const struct server_spec *spec)
 	s->lines = lines_new(spec->loop, spec->in_fd, spec->out_fd, &limits, &ops, s);
 	if (!s->lines) {
 		int saved = errno;
+		fixture_tasks_free(s->connection.fixtures);
 		free(s);
 		errno = saved;
 		return NULL;
 	}
 	s->end_timer = timer_new(spec->loop, end_now, s);
+	tasks_bind(&s->connection);
 	return s;
 }
 
@@ -381,6 +386,7 @@ struct server *server_free(struct server *s)
 	}
 	lines_free(s->lines);
 	timer_free(s->end_timer);
+	fixture_tasks_free(s->connection.fixtures);
 	free(s);
 	return NULL;
 }

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "mcp/env-arg.h"
 #include "mcp/result.h"
+#include "mcp/tasks.h"
 #include "mcp/tools.h"
 
 #define TIMEOUT_MIN 1
@@ -129,6 +130,24 @@ static char *terminal_describe(const struct tool_env *env)
 		(unsigned long long)env->config->execution_timeout, TIMEOUT_MAX, RUNS_ASIDE_MAX);
 }
 
+static enum run_kind kind_of(const struct call *call)
+{
+	return call->tool == &tool_execute_terminal ? RUN_TERMINAL : RUN_CODE;
+}
+
+static struct run_context context_of(const struct tool_env *env, const char *session_id, enum run_kind kind,
+				     int64_t timeout)
+{
+	return (struct run_context){
+		.session_id = session_id,
+		.terminal = kind == RUN_TERMINAL,
+		.timeout_seconds = (uint64_t)timeout,
+		.structured = env->config->structured_content,
+		.interleaved = env->config->content == CONTENT_INTERLEAVED,
+		.max_chars = env->config->max_answer_chars,
+	};
+}
+
 static void execute_output(void *ctx, int stream, const char *text, size_t n)
 {
 	call_output(ctx, text, n);
@@ -143,16 +162,28 @@ static void execute_done(void *ctx, const struct run_result *result, const struc
 		tools_fail(call, args->session_id, f);
 		return;
 	}
-	bool terminal = call->tool == &tool_execute_terminal;
-	struct run_context context = {
-		.session_id = args->session_id,
-		.terminal = terminal,
-		.timeout_seconds = (uint64_t)args->timeout,
-		.structured = call->revision->structured && call_env(call)->config->structured_content,
-		.interleaved = call_env(call)->config->content == CONTENT_INTERLEAVED,
-		.max_chars = call_env(call)->config->max_answer_chars,
-	};
+	struct run_context context = context_of(call_env(call), args->session_id, kind_of(call), args->timeout);
+	context.structured &= call->revision->structured;
 	call_reply(call, result_of_run(result, &context));
+}
+
+/* It goes on, and its end is asked for with this. */
+static void execute_task(void *ctx, const struct task_info *task)
+{
+	struct call *call = ctx;
+	call->op = NULL;
+	tasks_reply_handle(call, task_describe(task));
+}
+
+json_t *tools_word_task(const struct tool_env *env, const struct task_info *task, const struct run_result *result,
+			const struct fail *f)
+{
+	struct run_context context = context_of(env, task->session_id, task->kind, (int64_t)task->timeout_seconds);
+	if (result)
+		return result_of_run(result, &context);
+	return result_of_fail(f, &(struct fail_context){ .session_id = task->session_id,
+							 .fields_in_meta = true,
+							 .structured = context.structured });
 }
 
 static bool is_given(const struct call *call, const char *name)
@@ -204,7 +235,7 @@ static struct op *execute_start(struct call *call, const void *data, struct fail
 	bool waits = args->wait >= 0;
 	return manager_run(call_env(call)->conversation,
 			   &(struct run_request){
-				   .kind = call->tool == &tool_execute_terminal ? RUN_TERMINAL : RUN_CODE,
+				   .kind = kind_of(call),
 				   .session_id = args->session_id,
 				   .text = args->text	 ? args->text :
 					   args->restart ? "" :
@@ -219,6 +250,8 @@ static struct op *execute_start(struct call *call, const void *data, struct fail
 				   .env = env,
 				   .n_env = n_env,
 				   .cwd = args->cwd,
+				   .on_task = call->knows_tasks && !waits && !args->run ? execute_task : NULL,
+				   .task_after_seconds = call_env(call)->config->task_after,
 				   .on_output = execute_output,
 				   .on_done = execute_done,
 				   .ctx = call,

@@ -61,6 +61,9 @@ void tools_fail(struct call *call, const char *session_id, const struct fail *f)
 void tools_refuse(struct call *call, const struct session_info *active, size_t n, const struct fail *f);
 /* Answers with fields (taken) as the reference has them: structuredContent and the same as text. */
 void tools_reply_fields(struct call *call, json_t *fields);
+/* The CallToolResult of a run that became a task: its end, or why it has none. New reference. */
+json_t *tools_word_task(const struct tool_env *env, const struct task_info *task, const struct run_result *result,
+			const struct fail *f);
 static inline const struct tool_env *call_env(const struct call *call)
 {
 	return call->env;

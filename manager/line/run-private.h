@@ -22,6 +22,7 @@ struct run {
 	enum patience patience;
 	bool sent;	    /* on whichever connection: from then on it may have run */
 	bool abandoned;	    /* the end is acknowledged and nobody is told */
+	bool held;	    /* its end was told, and is acknowledged by run_told() */
 	bool ended;	    /* its end is in `result` */
 	bool taking;	    /* PID 1 was asked for what there is so far */
 	bool after_kept;    /* when it was sent, one was kept, or old, that it might have to wait for */
@@ -47,5 +48,7 @@ bool run_is_old(const struct run *run);
 void run_answer_empty(struct run *run);
 /* Nobody waits from now on; NULL if nobody did. */
 struct run_waiter *run_take_waiter(struct run *run);
+/* To its end: from now on the timer is the guard. */
+void run_guard(struct run *run);
 
 #endif

@@ -62,7 +62,7 @@ struct run_waiter *run_take_waiter(struct run *run)
 
 static bool is_kept(const struct run *run)
 {
-	return !run->waiter && !run->abandoned;
+	return !run->waiter && !run->abandoned && !run->held;
 }
 
 static struct run_result take_result(struct run *run)
@@ -135,11 +135,21 @@ static void answer_end(struct run *run)
 	struct run_waiter *w = run_take_waiter(run);
 	struct dispatch *c = run->dispatch;
 	name_timeout(&result, run->timeout_seconds);
-	if (w && run->kind != RUN_INSTALL)
+	if (w && !w->holds && run->kind != RUN_INSTALL)
 		tell_kept(c, &result, run);
-	run_free(run);
+	run->held = w && w->holds && run->ended;
+	if (!run->held)
+		run_free(run);
 	if (w)
 		w->on_end(w, &result, NULL);
+}
+
+/* The end has come from PID 1, which may forget it, unless whoever waits has to write it down first. */
+static void tell_end(struct run *run)
+{
+	if (!run->waiter || !run->waiter->holds)
+		dispatch_ack(run->dispatch, run->call);
+	answer_end(run);
 }
 
 /* What there is so far; from now on it is kept. */
@@ -246,7 +256,7 @@ static uint64_t guard_ms(const struct run *run)
 	return ms;
 }
 
-static void guard(struct run *run)
+void run_guard(struct run *run)
 {
 	run->patience = TO_THE_END;
 	timer_start(run->timer, guard_ms(run), 0);
@@ -302,8 +312,7 @@ static void on_timer(void *ctx)
 	if (!run->waiter)
 		return;
 	if (run->ended) {
-		dispatch_ack(run->dispatch, run->call);
-		answer_end(run);
+		tell_end(run);
 	} else if (run->patience == TO_THE_END) {
 		on_late(run);
 	} else {
@@ -382,7 +391,7 @@ static void set_patience(struct run *run, uint64_t wait_ms)
 		run->patience = UNTIL_BEGUN;
 		timer_start(run->timer, MIN(run->timeout_seconds * 1000, QUEUED_MS), 0);
 	} else {
-		guard(run);
+		run_guard(run);
 	}
 }
 
@@ -477,10 +486,8 @@ static void on_ended(struct run *run)
 	take_piece(run);
 	run->ended = true;
 	note_beginnings(c);
-	if (is_kept(run))
-		return;
-	dispatch_ack(c, run->call);
-	answer_end(run);
+	if (!is_kept(run) && !run->held)
+		tell_end(run);
 }
 
 static int on_mark(struct run *run, const struct wire_frame *frame)
@@ -503,7 +510,7 @@ static int on_mark(struct run *run, const struct wire_frame *frame)
 	bool enough = run->waiter && run->taking && (run->patience == FOR_A_WHILE || mark.queued);
 	if (run->waiter && run->taking && !enough) {
 		run->taking = false;
-		guard(run);
+		run_guard(run);
 	}
 	if (enough)
 		run->told = mark.number;

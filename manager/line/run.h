@@ -24,6 +24,9 @@ struct run_waiter {
 	/* Once, with what is new: its end, or (ENDING_RUNNING) what there is when the wait is over; the run goes on then and is
 	 * kept. f is set instead if nothing ran. The result is the owner's to change, and released after the call. */
 	void (*on_end)(struct run_waiter *w, struct run_result *result, const struct fail *f);
+	/* An end that PID 1 has told of is acknowledged by run_told(), once it is written down; until then it comes again on each
+	 * new connection, to the next server too. Other runs do not ride on its result. */
+	bool holds;
 
 	/* Private; NULL once it waits no more. */
 	struct run *run;
@@ -46,6 +49,12 @@ struct run_spec {
 uint32_t run_start(struct dispatch *c, const struct run_spec *spec, struct run_waiter *w, struct fail *f);
 /* Waits for one that nobody waits for. -1 with f: there is none, it was told already, or somebody waits. */
 int run_join(struct dispatch *c, uint64_t number, uint64_t wait_ms, struct run_waiter *w, struct fail *f);
+/* Waits for the end of one that nobody waits for, however long that takes. -1: there is none. */
+int run_await(struct dispatch *c, uint64_t number, uint64_t timeout_seconds, struct run_waiter *w);
+/* Another waits in the place of one who does, and to the end. */
+void run_pass(struct run_waiter *from, struct run_waiter *to);
+/* Its end is known to somebody who keeps it: PID 1 may forget it. */
+void run_told(struct dispatch *c, uint64_t number);
 /* What kind a run is that is under way or kept; -1 with f as run_join(). */
 int run_kind(struct dispatch *c, uint64_t number, enum run_kind *ret, struct fail *f);
 /* How a run stands. */

@@ -7,14 +7,14 @@
 
 bool run_is_old(const struct run *run)
 {
-	return run->waiter && !run->ended && run->began_ms && loop_now_ms() - run->began_ms >= OLD_MS;
+	return run->waiter && !run->waiter->holds && !run->ended && run->began_ms && loop_now_ms() - run->began_ms >= OLD_MS;
 }
 
 static struct run *find_kept(struct dispatch *c, uint64_t number, struct fail *f)
 {
 	struct run *run = run_find(c, number);
 	unsigned long long shown = number;
-	if (run && !run->abandoned)
+	if (run && !run->abandoned && !run->held)
 		return run;
 	if (number > c->last_call)
 		cause_set(f, FAIL_INVALID, CAUSE_NO_RUN, "there is no run %llu in this session", shown);
@@ -28,7 +28,7 @@ struct run_state *runs_list(const struct dispatch *c, size_t *ret_n)
 	struct run_state *v = xcalloc(list_length(&c->runs) + 1, sizeof(*v));
 	size_t n = 0;
 	list_for_each(run, &c->runs, struct run, node)
-		if (!run->abandoned)
+		if (!run->abandoned && !run->held)
 			v[n++] = (struct run_state){ .number = run->call,
 						     .kind = run->kind,
 						     .ended = run->ended,
@@ -65,6 +65,38 @@ int run_join(struct dispatch *c, uint64_t number, uint64_t wait_ms, struct run_w
 	c->used_ms = loop_now_ms();
 	timer_start(run->timer, run->ended ? 0 : wait_ms, 0);
 	return 0;
+}
+
+int run_await(struct dispatch *c, uint64_t number, uint64_t timeout_seconds, struct run_waiter *w)
+{
+	struct run *run = run_find(c, number);
+	if (!run || run->abandoned || run->held || run->waiter)
+		return -1;
+	run->timeout_seconds = timeout_seconds;
+	run->waiter = w;
+	w->run = run;
+	run_guard(run);
+	if (run->ended)
+		timer_start(run->timer, 0, 0);
+	return 0;
+}
+
+void run_pass(struct run_waiter *from, struct run_waiter *to)
+{
+	struct run *run = from->run;
+	(void)run_take_waiter(run);
+	run->waiter = to;
+	to->run = run;
+	run_guard(run);
+}
+
+void run_told(struct dispatch *c, uint64_t number)
+{
+	struct run *run = run_find(c, number);
+	if (!run || run->waiter)
+		return;
+	dispatch_ack(c, run->call);
+	run_free(run);
 }
 
 void run_interrupt(struct dispatch *c, uint64_t number)

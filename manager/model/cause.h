@@ -58,6 +58,8 @@ enum cause {
 	CAUSE_RUN_TOLD,	   /* it has ended, and somebody was told */
 	CAUSE_RUN_WAITED,  /* somebody else waits for it */
 	CAUSE_OLD_SESSION, /* its PID 1 is of an older Husk, and cannot do it */
+	CAUSE_NO_TASK,
+	CAUSE_TASK_EXPIRED,
 
 	/* --- a run without its end --- */
 	CAUSE_NO_ANSWER, /* nothing comes from the container */

@@ -125,6 +125,7 @@ static const struct setting settings[] = {
 	NUMBER("MAX_ANSWER_CHARS", max_answer_chars, "20000", 2000, 1000000),
 	BOOL("MCP_STRUCTURED_CONTENT", structured_content, "off"),
 	CHOICE("MCP_CONTENT", content, "text", contents),
+	NUMBER("MCP_TASK_AFTER_SECONDS", task_after, "25", 0, 300),
 	PATH("STORAGE_DIR", storage_dir),
 	SECRET("API_BASE_URL", api_base_url),
 	SECRET("ENCRYPTION_KEY", encryption_key),

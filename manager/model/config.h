@@ -67,6 +67,7 @@ struct config {
 
 	bool structured_content; /* MCP_STRUCTURED_CONTENT */
 	uint64_t content;	 /* MCP_CONTENT: an enum content_order */
+	uint64_t task_after;	 /* MCP_TASK_AFTER_SECONDS: when a call becomes a task, for clients that know tasks */
 
 	char *storage_dir;
 	char *state_dir;

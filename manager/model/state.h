@@ -22,4 +22,12 @@ const char *row_state_name(enum row_state state);
 /* ROW_ENDED for a word that this Husk does not know: such a row is not touched. */
 enum row_state row_state_find(const char *name);
 
+/* A run whose caller was given a handle. */
+enum task_state {
+	TASK_WORKING,
+	TASK_CANCELLING, /* its end was asked for */
+	TASK_ENDED,	 /* however it did */
+	TASK_CANCELLED,	 /* because that was asked for */
+};
+
 #endif

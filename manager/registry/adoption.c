@@ -6,6 +6,7 @@
 #include "manager/registry/claims.h"
 #include "manager/registry/member.h"
 #include "manager/registry/rows.h"
+#include "manager/registry/task.h"
 
 /* Sessions taken over at a time, newest first: each costs an attempt to attach. */
 #define ADOPTIONS_MAX 32
@@ -28,6 +29,10 @@ struct search {
 	/* The row that is to be taken over. */
 	char *owner;
 	uint64_t fence;
+	/* Its tasks, as they are written down. */
+	struct task_record *tasks;
+	size_t n_tasks;
+	struct strv texts; /* that they refer to */
 };
 
 /* A look for all sessions of a conversation. */
@@ -44,6 +49,13 @@ static struct registry *registry_of(const struct search *s)
 	return s->conversation->registry;
 }
 
+static void forget_tasks(struct search *s)
+{
+	free(take_ptr(s->tasks));
+	s->n_tasks = 0;
+	strv_release(&s->texts);
+}
+
 static void search_free(struct search *s)
 {
 	list_remove(&s->node);
@@ -51,6 +63,7 @@ static void search_free(struct search *s)
 	store_cancel(s->job);
 	judging_cancel(s->judging);
 	free(s->owner);
+	forget_tasks(s);
 	free(s);
 }
 
@@ -131,7 +144,9 @@ static void on_taken(void *ctx, const struct session_record *row, const struct f
 	s->job = NULL;
 	if (row) {
 		log_debug("session %s: taken over with fence %llu", row->id, (unsigned long long)row->fence);
-		conclude(s, member_adopt(registry_of(s), row), NULL);
+		struct member *m = member_adopt(registry_of(s), row);
+		tasks_adopt(m, s->conversation, &(struct task_list){ s->tasks, s->n_tasks });
+		conclude(s, m, NULL);
 		return;
 	}
 	if (f || s->retried) {
@@ -165,11 +180,8 @@ static void on_prepared(void *ctx, const char *id UNUSED)
 }
 
 /* The next server must be able to tell that this one lives before it owns anything. */
-static void take_over(struct search *s, const struct session_record *row)
+static void prepare(struct search *s)
 {
-	free(s->owner);
-	s->owner = xstrdup(row->owner);
-	s->fence = row->fence;
 	if (conversation_is_prepared(s->conversation)) {
 		on_prepared(s, s->conversation->id);
 		return;
@@ -178,6 +190,41 @@ static void take_over(struct search *s, const struct session_record *row)
 	s->wait.fn = on_prepared;
 	s->wait.ctx = s;
 	conversation_prepare(s->conversation, &s->wait);
+}
+
+static const char *keep(struct search *s, const char *text)
+{
+	strv_add(&s->texts, text ? text : "");
+	return s->texts.v[s->texts.n - 1];
+}
+
+/* Before it is taken over, since from then on answers would tell of runs that are tasks. */
+static void on_tasks(void *ctx, const struct task_list *list, const struct fail *f)
+{
+	struct search *s = ctx;
+	s->job = NULL;
+	if (f) {
+		conclude(s, NULL, f);
+		return;
+	}
+	forget_tasks(s);
+	s->tasks = xcalloc(list->n + 1, sizeof(*s->tasks));
+	for (; s->n_tasks < list->n; s->n_tasks++) {
+		struct task_record *t = &s->tasks[s->n_tasks];
+		*t = list->v[s->n_tasks];
+		t->id = keep(s, t->id);
+		t->tool = keep(s, t->tool);
+		t->thread = t->session = t->result = NULL;
+	}
+	prepare(s);
+}
+
+static void take_over(struct search *s, const struct session_record *row)
+{
+	free(s->owner);
+	s->owner = xstrdup(row->owner);
+	s->fence = row->fence;
+	s->job = store_tasks(registry_of(s)->store, s->id, on_tasks, s);
 }
 
 static void on_judged(void *ctx, const struct rows *rows)

@@ -151,7 +151,7 @@ void claim_end_row(struct store *store, const struct session_record *row, const 
 /* --- the log of executions --------------------------------------------------------------------------------------- */
 
 /* As the reference names them. */
-static const char *tool_name(enum run_kind kind)
+const char *run_tool(enum run_kind kind)
 {
 	return kind == RUN_TERMINAL ? "execute_terminal" : "execute_code";
 }
@@ -171,7 +171,7 @@ void log_run_began(struct member *m, const struct begun_run *run)
 {
 	store_execution_put(m->registry->store, &(struct execution_record){ .session = session_id(m->session),
 									    .seq = run->number,
-									    .tool = tool_name(run->kind),
+									    .tool = run_tool(run->kind),
 									    .started = run->started,
 									    .in_bytes = run->in_bytes,
 									    .env = run->env });
@@ -181,7 +181,7 @@ void log_run_ended(struct member *m, const struct ended_run *run)
 {
 	store_execution_put(m->registry->store, &(struct execution_record){ .session = session_id(m->session),
 									    .seq = run->number,
-									    .tool = tool_name(run->kind),
+									    .tool = run_tool(run->kind),
 									    .started = run->started,
 									    .ended = store_now_ms(),
 									    .ending = run->ending,
@@ -199,7 +199,7 @@ void log_earlier_ended(struct member *m, const struct run_result *result)
 			m->registry->store,
 			&(struct execution_record){ .session = session_id(m->session),
 						    .seq = e->seq,
-						    .tool = tool_name(e->kind),
+						    .tool = run_tool(e->kind),
 						    .started = now - e->result.duration_ms,
 						    .ended = now,
 						    .ending = ending_name(e->result.ending),

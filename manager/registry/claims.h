@@ -23,6 +23,9 @@ void claim_end(struct member *m, const char *cause);
 /* Ends a row that no longer belongs to anybody. Fire and forget. */
 void claim_end_row(struct store *store, const struct session_record *row, const char *cause);
 
+/* What the tools are called that start runs. */
+const char *run_tool(enum run_kind kind);
+
 /* --- the log of executions --------------------------------------------------------------------------------------- */
 struct begun_run {
 	uint32_t number;

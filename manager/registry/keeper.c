@@ -5,6 +5,7 @@
 #include "manager/model/cause.h"
 #include "manager/registry/claims.h"
 #include "manager/registry/gc.h"
+#include "manager/registry/task.h"
 
 /* Dead sessions stay known so that the next call hears the cause; the oldest are forgotten. */
 #define DEAD_SESSIONS_MAX 64
@@ -47,13 +48,19 @@ static void watch_start(struct keeper *k)
 	keeper_check_soon(k);
 }
 
+static void forget(struct member *m)
+{
+	tasks_leave(m);
+	member_free(m);
+}
+
 static void forget_old_dead(struct registry *r)
 {
 	size_t dead = 0;
 	list_for_each(m, &r->members, struct member, node) {
 		bool dead_warm = *m->warm && !m->reserved && session_state(m->session) == SESSION_DEAD;
 		if (session_is_lost(m->session) || (dead_warm && !session_is_changing(m->session)))
-			member_free(m);
+			forget(m);
 		else
 			dead += session_state(m->session) == SESSION_DEAD;
 	}
@@ -61,7 +68,7 @@ static void forget_old_dead(struct registry *r)
 		if (dead <= DEAD_SESSIONS_MAX)
 			return;
 		if (session_state(m->session) == SESSION_DEAD && !session_is_changing(m->session)) {
-			member_free(m);
+			forget(m);
 			dead--;
 		}
 	}

@@ -8,6 +8,7 @@
 #include "manager/registry/everything.h"
 #include "manager/registry/keeper.h"
 #include "manager/registry/own-id.h"
+#include "manager/registry/task.h"
 #include "manager/registry/warm.h"
 
 struct manager {
@@ -37,6 +38,7 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 	list_init(&r->members);
 	list_init(&r->conversations);
 	list_init(&r->ops);
+	list_init(&r->tasks);
 	AUTO(fail_release) struct fail f = { 0 };
 	r->engine = engine_open(
 		config->engine,
@@ -80,6 +82,7 @@ struct manager *manager_free(struct manager *m)
 	warm_free(r->warm);
 	adoptions_free(r->adoptions);
 	keeper_free(r->keeper);
+	tasks_forget(r, NULL);
 	list_for_each(member, &r->members, struct member, node)
 		member_free(member);
 	list_for_each(c, &r->conversations, struct conversation, node)
@@ -115,8 +118,14 @@ struct conversation *conversation_close(struct conversation *c)
 		if (op->conversation == c)
 			op_cancel(op);
 	adopt_forget(c);
+	tasks_forget(c->registry, c);
 	conversation_free(c);
 	return NULL;
+}
+
+void conversation_take_tasks(struct conversation *c, const struct task_handler *handler)
+{
+	c->tasks = *handler;
 }
 
 static void on_warm_prepared(void *ctx, const char *id UNUSED)

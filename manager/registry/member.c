@@ -8,6 +8,7 @@
 #include "manager/registry/claims.h"
 #include "manager/registry/keeper.h"
 #include "manager/registry/kept-limits.h"
+#include "manager/registry/task.h"
 
 static void on_ready(void *ctx, struct session *s UNUSED)
 {
@@ -19,6 +20,7 @@ static void on_ready(void *ctx, struct session *s UNUSED)
 	/* Whoever created it records it before it is told. */
 	if (m->adopted)
 		claim_renew(m);
+	tasks_ready(m);
 	ops_ready(m);
 }
 
@@ -33,6 +35,7 @@ static void on_dead(void *ctx, struct session *s)
 	}
 	if (!session_is_lost(s))
 		claim_end(m, session_death(s)->message);
+	tasks_dead(m, session_death(s));
 	ops_dead(m, session_death(s));
 }
 
@@ -51,6 +54,7 @@ static void on_stopped(void *ctx, struct session *s, const struct fail *f)
 		return;
 	}
 	claim_end(m, /* cause= */ NULL);
+	tasks_leave(m);
 	member_free(m);
 }
 

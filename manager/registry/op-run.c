@@ -1,9 +1,11 @@
 /* A cell or a command: begun, or waited for once more. */
 #include "base/alloc.h"
+#include "base/log.h"
 #include "base/utf8.h"
 #include "manager/registry/claims.h"
 #include "manager/registry/notice.h"
 #include "manager/registry/op.h"
+#include "manager/registry/task.h"
 
 /* Where the session's end is not known. */
 #define LIFETIME_MAX_SECONDS (7 * 86400)
@@ -19,7 +21,10 @@ struct run_op {
 	struct run_waiter waiter;
 	enum run_kind kind;
 	uint32_t number;
-	uint64_t started;      /* wall clock, for the log; 0 = it was begun by another call */
+	uint64_t started; /* wall clock, for the log; 0 = it was begun by another call */
+	uint64_t asked_ms;
+	struct timer *becomes_task;
+	struct task *task;     /* while it is written down */
 	struct buf partial[2]; /* an unfinished UTF-8 sequence at the end of a piece of output */
 };
 
@@ -73,6 +78,44 @@ static void on_output(struct run_waiter *w, int stream, const void *data, size_t
 		request->on_output(request->ctx, stream, buf_str(&text), text.len);
 }
 
+/* --- a task ------------------------------------------------------------------------------------------------------ */
+
+static void on_made(void *ctx, struct task *t, const struct fail *f)
+{
+	struct run_op *o = ctx;
+	o->task = NULL;
+	if (f) {
+		log_debug("run %u does not become a task: %s", o->number, f->message);
+		return;
+	}
+	task_take(t, &o->waiter);
+	struct task_info info = task_info(t);
+	o->request.on_task(o->request.ctx, &info);
+	op_end(&o->op);
+}
+
+static void on_task_due(void *ctx)
+{
+	struct run_op *o = ctx;
+	o->task = task_make(&(struct task_spec){ .member = o->op.member,
+						 .conversation = o->op.conversation,
+						 .number = o->number,
+						 .kind = o->kind,
+						 .timeout_seconds = o->request.timeout_seconds,
+						 .started = o->started,
+						 .on_made = on_made,
+						 .ctx = o });
+}
+
+static void expect_task(struct run_op *o)
+{
+	uint64_t after = o->request.task_after_seconds * 1000, waited = loop_now_ms() - o->asked_ms;
+	if (!o->request.on_task || session_dispatch(o->op.member->session)->version < VERSION_OF_MARKS)
+		return;
+	o->becomes_task = timer_new(o->op.registry->loop, on_task_due, o);
+	timer_start(o->becomes_task, after - MIN(waited, after), 0);
+}
+
 /* --- the start --------------------------------------------------------------------------------------------------- */
 
 static uint64_t lifetime_seconds(const struct session *s)
@@ -105,6 +148,7 @@ static int begin(struct run_op *o, const char *text, struct fail *f)
 							 .in_bytes = request->len,
 							 .env = o->env_names });
 	strv_release(&o->env);
+	expect_task(o);
 	return 0;
 }
 
@@ -165,6 +209,9 @@ static void cancel(struct op *op)
 static void run_op_free(struct op *op)
 {
 	struct run_op *o = run_op_of(op);
+	if (o->task)
+		task_drop(o->task);
+	timer_free(o->becomes_task);
 	run_leave(&o->waiter);
 	buf_release(&o->partial[0]);
 	buf_release(&o->partial[1]);
@@ -186,6 +233,7 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 	op_init(&o->op, c->registry, c, &type);
 	o->request = *req;
 	o->kind = req->kind;
+	o->asked_ms = loop_now_ms();
 	o->waiter = (struct run_waiter){ .on_output = req->on_output ? on_output : NULL, .on_end = on_end };
 	env_copy(&o->env, req->env, req->n_env);
 	o->env_names = env_names(req->env, req->n_env);

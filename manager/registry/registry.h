@@ -32,6 +32,7 @@ struct registry {
 	struct list members;	   /* of struct member, oldest first */
 	struct list conversations; /* of struct conversation */
 	struct list ops;	   /* of struct op */
+	struct list tasks;	   /* of struct task */
 	bool leaves_nothing;
 };
 

@@ -58,6 +58,13 @@ static const char *const steps[][STEP_MAX] = {
 		/* They are kept beside the store (kept.h). */
 		"DROP TABLE IF EXISTS settings",
 	},
+	{
+		"CREATE TABLE tasks (id TEXT PRIMARY KEY, thread TEXT NOT NULL, session TEXT NOT NULL, seq BIGINT NOT NULL, tool TEXT NOT NULL, "
+		"timeout BIGINT NOT NULL, state TEXT NOT NULL, started BIGINT NOT NULL, created BIGINT NOT NULL, changed BIGINT NOT NULL, "
+		"expires BIGINT NOT NULL, result TEXT)",
+		"CREATE INDEX tasks_by_session ON tasks (session, seq)",
+		"CREATE INDEX tasks_by_end ON tasks (expires)",
+	},
 };
 
 static int set_version(struct db *db, uint64_t version, struct fail *f)

@@ -1,4 +1,4 @@
-/* What is remembered: threads, sessions, executions, exports, receipts, dependency sets. SQLite in the state folder by
+/* What is remembered: threads, sessions, executions, tasks, exports, receipts, dependency sets. SQLite in the state folder by
  * default, Postgres when DATABASE_URL or POSTGRES_* is set: one schema, one set of statements, two adapters (db.h).
  *
  * Nothing here blocks the loop: every operation is a job that runs off it, one after the other on one connection, and ends
@@ -154,6 +154,36 @@ typedef void (*store_executions_fn)(void *ctx, const struct execution_list *list
 /* In order of seq, the last `limit` of them. */
 struct store_job *store_executions(struct store *s, const char *session, uint64_t limit, store_executions_fn fn,
 				   void *ctx);
+
+/* --- tasks: runs whose caller was given a handle ------------------------------------------------------------------ */
+struct task_record {
+	const char *id; /* random: the handle */
+	const char *thread;
+	const char *session;
+	uint64_t seq; /* the run */
+	const char *tool;
+	uint64_t timeout; /* seconds */
+	enum task_state state;
+	uint64_t started, created, changed; /* ms */
+	uint64_t expires;		    /* ms; 0 = never */
+	const char *result;		    /* any text, kept sealed; NULL until it has ended, and in a list */
+};
+struct task_list {
+	const struct task_record *v;
+	size_t n;
+};
+/* Synced to disk when the callback says success. */
+struct store_job *store_task_add(struct store *s, const struct task_record *row, store_done_fn fn, void *ctx);
+/* State, time and result, unless its end is recorded already; fn may be NULL. Synced as above. */
+struct store_job *store_task_change(struct store *s, const struct task_record *row, store_done_fn fn, void *ctx);
+/* Fire and forget. */
+void store_task_remove(struct store *s, const char *id);
+/* NULL if this thread has none of that id; also one that has expired. */
+typedef void (*store_task_fn)(void *ctx, const struct task_record *found, const struct fail *f);
+struct store_job *store_task_get(struct store *s, const char *thread, const char *id, store_task_fn fn, void *ctx);
+/* Of a session, whatever their state; the newest 1000. */
+typedef void (*store_tasks_fn)(void *ctx, const struct task_list *list, const struct fail *f);
+struct store_job *store_tasks(struct store *s, const char *session, store_tasks_fn fn, void *ctx);
 
 /* --- exports ----------------------------------------------------------------------------------------------------- */
 struct export_record {

@@ -49,7 +49,8 @@ def report(request, scripts, modules, tmp_path_factory):
 def test_sdk_negotiates(report):
     assert report["negotiated"] == {"version": report["revision"], "era": "modern" if report["revision"] == MODERN else "legacy"}
     assert report["server"]["name"] == "husk" and report["server"]["version"]
-    assert report["capabilities"] == {"tools": {}, "resources": {}}
+    extensions = {"extensions": {"io.modelcontextprotocol/tasks": {}}} if report["revision"] == MODERN else {}
+    assert report["capabilities"] == {"tools": {}, "resources": {}, **extensions}
     assert "create_session" in report["instructions"]
 
 

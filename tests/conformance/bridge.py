@@ -20,7 +20,8 @@ META = "io.modelcontextprotocol/"
 VERSION, CAPABILITIES, SUBSCRIPTION = META + "protocolVersion", META + "clientCapabilities", META + "subscriptionId"
 HEADER_MISMATCH = -32020
 STATUS = {-32601: 404, -32020: 400, -32021: 400, -32022: 400}
-NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+TASK = {f"tasks/{verb}": "taskId" for verb in ("get", "update", "cancel")}
+NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri", **TASK}
 PATIENCE = 25
 
 

@@ -12,10 +12,12 @@ MODERN, LEGACY = "2026-07-28", "2025-11-25"
 TOOLS = ["list", "call-simple-text", "call-image", "call-audio", "call-embedded-resource", "call-mixed-content", "call-error",
          "call-with-progress"]  # fmt: skip
 RESOURCES = ["resources-list", "resources-read-text", "resources-read-binary", "resources-templates-read"]
+TASKS = [f"tasks-{name}" for name in ("capability-negotiation", "lifecycle", "wire-fields", "request-state-removal", "mrtr-input", "mrtr-composition",
+                                      "request-headers", "dispatch-and-envelope", "required-task-error")]  # fmt: skip
 BOTH = [*(f"tools-{name}" for name in TOOLS), *RESOURCES, "json-schema-2020-12", "server-sse-multiple-streams", "dns-rebinding-protection"]
 # Scenarios that apply to a server of tools and resources, complete. What else the suite runs is in expected-failures.yaml, with the reason.
 APPLY = [
-    *((MODERN, s) for s in ["server-stateless", *BOTH, "http-header-validation", "sep-2164-resource-not-found"]),
+    *((MODERN, s) for s in ["server-stateless", *BOTH, "http-header-validation", "sep-2164-resource-not-found", *TASKS]),
     *((LEGACY, s) for s in ["server-initialize", "ping", *BOTH, "server-session-lifecycle"]),
 ]
 
@@ -88,11 +90,11 @@ def test_fixtures_exist_behind_their_option_only(tmp_path):
     real, refused = ask(tmp_path)
     assert refused["error"]["code"] == -32602
     assert "create_session" in real
-    assert not [name for name in real if "test" in name or "json_schema" in name]
+    assert not [name for name in real if "test" in name or "json_schema" in name or name == "greet"]
     with_fixtures, answered = ask(tmp_path, "--conformance-fixtures")
     assert "result" in answered
     assert with_fixtures[: len(real)] == real
-    assert len(with_fixtures) == len(real) + 11
+    assert len(with_fixtures) == len(real) + 18
 
 
 def test_the_option_is_not_for_people():

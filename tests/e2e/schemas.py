@@ -23,6 +23,32 @@ RESULTS = {
 }
 
 
+# The tasks extension has a schema of its own: these are its words.
+_TASK = {
+    "type": "object",
+    "properties": {
+        "taskId": {"type": "string", "minLength": 16},
+        "createdAt": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"},
+        "lastUpdatedAt": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"},
+        "ttlMs": {"type": ["integer", "null"], "minimum": 1},
+        "pollIntervalMs": {"type": "integer", "minimum": 1},
+    },
+    "required": ["taskId", "status", "createdAt", "lastUpdatedAt", "ttlMs"],
+    "oneOf": [
+        {"properties": {"status": {"const": "working"}, "result": False, "error": False}},
+        {"properties": {"status": {"const": "cancelled"}, "result": False, "error": False}},
+        {"properties": {"status": {"const": "completed"}, "error": False}, "required": ["result"]},
+    ],
+}
+
+
+def _task_errors(task, era):
+    for error in jsonschema.Draft202012Validator(_TASK).iter_errors(task):
+        yield f"a task: {error.json_path}: {error.message[:300]}"
+    if "result" in task:
+        yield from _errors(era, "CallToolResult", task["result"])
+
+
 def folder():
     for candidate in (os.environ.get("HUSK_SCHEMA_DIR"), ROOT.parent / "shared" / "mcp-schema"):
         if candidate and pathlib.Path(candidate).is_dir():
@@ -111,11 +137,18 @@ def _find_problems(line, method, era):
     elif "result" in message:
         name = "JSONRPCResultResponse" if era >= "2025-11-25" else "JSONRPCResponse"
         yield from _errors(era, name, message)
-        if method in RESULTS:
+        if method == "tasks/get" or message["result"].get("resultType") == "task":
+            yield from _task_errors(message["result"], era)
+            if (method, message["result"]["resultType"]) not in (("tasks/get", "complete"), ("tools/call", "task")):
+                yield f"{message['result']['resultType']} for {method}"
+        elif method in RESULTS:
             yield from _errors(era, RESULTS[method], message["result"])
     elif "method" in message:
         yield from _errors(era, "JSONRPCNotification", message)
-        yield from _errors(era, "ServerNotification", message)
+        if message["method"] == "notifications/tasks":
+            yield from _task_errors(message["params"], era)
+        else:
+            yield from _errors(era, "ServerNotification", message)
 
 
 def check(servers):

@@ -12,7 +12,19 @@ struct conversation {
 	struct manager *manager;
 };
 
+struct task {
+	struct list link;
+	struct timer *timer;
+	struct manager *manager;
+	char id[16], *session_id;
+	enum task_state state;
+	char *result;
+};
+
 struct manager {
+	struct list tasks;
+	unsigned n_tasks;
+	struct task_handler handler;
 	struct conversation conversation;
 	struct loop *loop;
 	struct list ops;
@@ -33,6 +45,7 @@ struct op {
 	struct copy_request copy;
 	struct exports_request exports;
 	struct read_request read;
+	struct task_request task;
 	char *text;
 	char *session_id;
 };
@@ -66,6 +79,7 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 	m->conversation.manager = m;
 	m->loop = loop;
 	list_init(&m->ops);
+	list_init(&m->tasks);
 	return m;
 }
 
@@ -95,6 +109,12 @@ struct manager *manager_free(struct manager *m)
 		return NULL;
 	list_for_each(op, &m->ops, struct op, link)
 		op_free(op);
+	list_for_each(t, &m->tasks, struct task, link) {
+		timer_free(t->timer);
+		free(t->session_id);
+		free(t->result);
+		free(t);
+	}
 	free(m);
 	return NULL;
 }
@@ -216,6 +236,92 @@ static void on_tick(void *ctx)
 	op->run.on_output(op->run.ctx, 1, "tick\n", 5);
 }
 
+/* --- tasks */
+
+static struct task_info info_of(const struct task *t)
+{
+	return (struct task_info){ .id = t->id,
+				   .session_id = t->session_id,
+				   .run = 1,
+				   .timeout_seconds = 30,
+				   .state = t->state,
+				   .created_ms = 1700000000123,
+				   .changed_ms = 1700000001000,
+				   .ttl_ms = 7200000,
+				   .result = t->result };
+}
+
+static void end_task(struct task *t, enum task_state state)
+{
+	const struct task_handler *h = &t->manager->handler;
+	struct run_result r = { .ending = ENDING_ERROR, .duration_ms = 1, .run = 1 };
+	struct task_info info = info_of(t);
+	r.stdout_text = xstrdup("it ran");
+	r.stderr_text = xstrdup("");
+	run_result_add_text(&r, PART_STDOUT, xstrdup("it ran"));
+	t->state = state;
+	t->result = state == TASK_ENDED ? h->word(h->ctx, &info, &r, NULL) : NULL;
+	run_result_release(&r);
+	info = info_of(t);
+	h->on_change(h->ctx, &info);
+}
+
+static void on_task_timer(void *ctx)
+{
+	end_task(ctx, TASK_ENDED);
+}
+
+static void finish_as_task(struct op *op)
+{
+	struct manager *m = op->manager;
+	unsigned ms = 1000000;
+	struct task *t = new0(struct task);
+	t->manager = m;
+	t->session_id = xstrdup(op->session_id);
+	snprintf(t->id, sizeof(t->id), "k%u", ++m->n_tasks);
+	t->timer = timer_new(m->loop, on_task_timer, t);
+	list_append(&m->tasks, &t->link);
+	(void)sscanf(op->text, "task %u", &ms);
+	timer_start(t->timer, ms, 0);
+	struct task_info info = info_of(t);
+	op->run.on_task(op->run.ctx, &info);
+}
+
+void conversation_take_tasks(struct conversation *c, const struct task_handler *handler)
+{
+	c->manager->handler = *handler;
+}
+
+static struct task *find_task(struct manager *m, const char *id)
+{
+	list_for_each(t, &m->tasks, struct task, link)
+		if (streq(t->id, id))
+			return t;
+	return NULL;
+}
+
+static void finish_task(struct op *op)
+{
+	struct task *t = find_task(op->manager, op->text);
+	struct task_info info = info_of(t);
+	bool ends = op->task.cancel && t->state == TASK_WORKING;
+	op->task.on_done(op->task.ctx, &info, NULL);
+	if (ends)
+		end_task(t, TASK_CANCELLED);
+}
+
+struct op *manager_task(struct conversation *c, const struct task_request *req, struct fail *f)
+{
+	if (!find_task(c->manager, req->id)) {
+		fail_set(f, streq(req->id, "away") ? FAIL_STORE : FAIL_NOT_FOUND, "there is no task '%s'", req->id);
+		return NULL;
+	}
+	struct op *op = op_new(c->manager, finish_task, 0);
+	op->task = *req;
+	op->text = xstrdup(req->id);
+	return op;
+}
+
 static int check_session(const char *id, struct fail *f)
 {
 	if (streq(id, "gone"))
@@ -234,8 +340,10 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 	bool chatter = sscanf(req->text, "chatter %u", &ms) == 1;
 	if (!chatter && sscanf(req->text, "after %u", &ms) != 1)
 		ms = 0;
-	struct op *op = op_new(m, finish_run, streq(req->text, "wait") ? 1000000 : ms);
+	bool task = req->on_task && strncmp(req->text, "task", 4) == 0;
+	struct op *op = op_new(m, task ? finish_as_task : finish_run, streq(req->text, "wait") ? 1000000 : ms);
 	op->run = *req;
+	op->session_id = xstrdup(req->session_id);
 	op->text = xstrndup(req->text, req->len);
 	if (chatter) {
 		op->ticker = timer_new(m->loop, on_tick, op);

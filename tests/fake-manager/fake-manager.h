@@ -8,6 +8,8 @@
  *	plot N SIZE     N pictures of about SIZE bytes
  *	…plt.…          one small picture
  *	flood N         N bytes of output
+ *	task            becomes a task, if it may; that ends when tasks/cancel asks for it, else never
+ *	task MS         likewise, and ends ok after MS milliseconds
  *	anything else   prints itself
  *
  * The session "gone" is not found, "dead" has died; with FAKE_NO_ENGINE in the environment create fails like a

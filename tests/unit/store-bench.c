@@ -76,6 +76,7 @@ static void sqlite_sql(const char *path, const char *sql)
 	sqlite3 *other = NULL;
 	char *error = NULL;
 	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	sqlite3_busy_timeout(other, 10000);
 	if (sqlite3_exec(other, sql, NULL, NULL, &error) != SQLITE_OK)
 		fail_msg("%s: %s", sql, error);
 	sqlite3_close(other);

@@ -1,0 +1,318 @@
+#include "manager/registry/task.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "manager/model/token.h"
+#include "manager/registry/claims.h"
+#include "manager/registry/notice.h"
+
+/* Until the store is tried again with an end that it would not take. */
+#define RETRY_MS 5000
+
+struct task {
+	struct list node;
+	struct registry *registry;
+	struct conversation *conversation;
+	struct member *member; /* NULL once it is gone, which a task survives until its end is written down */
+	struct run_waiter waiter;
+	char id[TOKEN_SIZE], session[TOKEN_SIZE];
+	uint32_t number;
+	enum run_kind kind;
+	uint64_t timeout_seconds;
+	uint64_t started, created, changed, expires; /* wall clock */
+	enum task_state state;
+	char *result;	 /* as the face worded it */
+	bool ended_here; /* its end came to this server */
+	bool announced;
+	struct store_job *job; /* that makes it, or writes down its end */
+	struct timer *retry;
+	void (*on_made)(void *ctx, struct task *t, const struct fail *f);
+	void *ctx;
+};
+
+static bool is_over(const struct task *t)
+{
+	return t->state == TASK_ENDED || t->state == TASK_CANCELLED;
+}
+
+static struct task_record record_of(const struct task *t)
+{
+	return (struct task_record){
+		.id = t->id,
+		.thread = t->conversation->id,
+		.session = t->session,
+		.seq = t->number,
+		.tool = run_tool(t->kind),
+		.timeout = t->timeout_seconds,
+		.state = t->state,
+		.started = t->started,
+		.created = t->created,
+		.changed = t->changed,
+		.expires = t->expires,
+		.result = t->result,
+	};
+}
+
+struct task_info task_info_of_record(const struct task_record *row)
+{
+	return (struct task_info){
+		.id = row->id,
+		.session_id = row->session,
+		.run = row->seq,
+		.kind = streq(row->tool, run_tool(RUN_TERMINAL)) ? RUN_TERMINAL : RUN_CODE,
+		.timeout_seconds = row->timeout,
+		.state = row->state,
+		.created_ms = row->created,
+		.changed_ms = row->changed,
+		.ttl_ms = row->expires ? row->expires - MIN(row->created, row->expires) : UINT64_MAX,
+		.result = row->result,
+	};
+}
+
+struct task_info task_info(const struct task *t)
+{
+	struct task_record row = record_of(t);
+	return task_info_of_record(&row);
+}
+
+static void task_free(struct task *t)
+{
+	list_remove(&t->node);
+	run_leave(&t->waiter);
+	store_cancel(t->job);
+	timer_free(t->retry);
+	free(t->result);
+	free(t);
+}
+
+/* --- its end ----------------------------------------------------------------------------------------------------- */
+
+static void write_down(struct task *t);
+
+static void on_retry(void *ctx)
+{
+	write_down(ctx);
+}
+
+static void announce(struct task *t)
+{
+	const struct task_handler *h = &t->conversation->tasks;
+	if (t->announced || !h->on_change)
+		return;
+	t->announced = true;
+	struct task_info info = task_info(t);
+	h->on_change(h->ctx, &info);
+}
+
+static void on_written(void *ctx, const struct fail *f)
+{
+	struct task *t = ctx;
+	t->job = NULL;
+	announce(t);
+	if (f) {
+		/* Told from here until then; PID 1 has it for the next server. */
+		log_debug("task of run %u: its end is not written down yet: %s", t->number, f->message);
+		timer_start(t->retry, RETRY_MS, 0);
+		return;
+	}
+	if (t->member)
+		run_told(session_dispatch(t->member->session), t->number);
+	task_free(t);
+}
+
+static void write_down(struct task *t)
+{
+	struct task_record row = record_of(t);
+	t->job = store_task_change(t->registry->store, &row, on_written, t);
+}
+
+static void log_end(struct task *t, const struct run_result *result)
+{
+	if (t->member)
+		log_run_ended(t->member,
+			      &(struct ended_run){ .number = t->number,
+						   .kind = t->kind,
+						   .started = t->started,
+						   .ending = result ? ending_name(result->ending) : "not_run",
+						   .out_bytes =
+							   result ? result->stdout_bytes + result->stderr_bytes : 0 });
+}
+
+static void end(struct task *t, const struct run_result *result, const struct fail *f)
+{
+	const struct task_handler *h = &t->conversation->tasks;
+	bool asked_for = t->state == TASK_CANCELLING && result && result->ending == ENDING_INTERRUPTED;
+	/* Without anybody who could word it, it is left to a server that can: PID 1 keeps it. */
+	if (!h->word)
+		return;
+	log_end(t, result);
+	t->ended_here = true;
+	t->state = asked_for ? TASK_CANCELLED : TASK_ENDED;
+	t->changed = MAX(store_now_ms(), t->created);
+	struct task_info info = task_info(t);
+	t->result = asked_for ? NULL : h->word(h->ctx, &info, result, f);
+	write_down(t);
+}
+
+static void on_end(struct run_waiter *w, struct run_result *result, const struct fail *f)
+{
+	struct task *t = container_of(w, struct task, waiter);
+	struct session *s = t->member->session;
+	const struct config *c = t->registry->config;
+	/* Another server has the session now, the run and this task with it. */
+	if (session_is_lost(s)) {
+		task_free(t);
+		return;
+	}
+	if (result && session_state(s) == SESSION_READY)
+		result->notice = notice_text(session_left_ms(s), c->max_lifetime, c->idle_ttl);
+	end(t, result, f);
+}
+
+/* --- its beginning ----------------------------------------------------------------------------------------------- */
+
+static struct task *task_new(struct member *m, struct conversation *c)
+{
+	struct task *t = new0(struct task);
+	t->registry = m->registry;
+	t->conversation = c;
+	t->member = m;
+	t->waiter = (struct run_waiter){ .on_end = on_end, .holds = true };
+	t->retry = timer_new(m->registry->loop, on_retry, t);
+	snprintf(t->session, sizeof(t->session), "%s", session_id(m->session));
+	list_append(&m->registry->tasks, &t->node);
+	return t;
+}
+
+static void on_added(void *ctx, const struct fail *f)
+{
+	struct task *t = ctx;
+	t->job = NULL;
+	t->on_made(t->ctx, f ? NULL : t, f);
+	if (f)
+		task_free(t);
+}
+
+struct task *task_make(const struct task_spec *spec)
+{
+	struct task *t = task_new(spec->member, spec->conversation);
+	uint64_t left = session_left_ms(spec->member->session);
+	token_make(t->id);
+	t->number = spec->number;
+	t->kind = spec->kind;
+	t->timeout_seconds = spec->timeout_seconds;
+	t->started = spec->started;
+	t->created = t->changed = store_now_ms();
+	t->expires = left == UINT64_MAX ? 0 : t->created + left;
+	t->on_made = spec->on_made;
+	t->ctx = spec->ctx;
+	struct task_record row = record_of(t);
+	t->job = store_task_add(t->registry->store, &row, on_added, t);
+	return t;
+}
+
+void task_drop(struct task *t)
+{
+	/* It may be written by now. */
+	store_task_remove(t->registry->store, t->id);
+	task_free(t);
+}
+
+void task_take(struct task *t, struct run_waiter *from)
+{
+	run_pass(from, &t->waiter);
+}
+
+/* --- for those who ask ------------------------------------------------------------------------------------------- */
+
+struct task *task_find(struct conversation *c, const char *id)
+{
+	list_for_each(t, &c->registry->tasks, struct task, node)
+		if (t->conversation == c && streq(t->id, id) && (t->waiter.run || t->ended_here))
+			return t;
+	return NULL;
+}
+
+void task_stop(struct task *t)
+{
+	if (t->state != TASK_WORKING || !t->member)
+		return;
+	t->state = TASK_CANCELLING;
+	run_interrupt(session_dispatch(t->member->session), t->number);
+	struct task_record row = record_of(t);
+	(void)store_task_change(t->registry->store, &row, /* fn= */ NULL, NULL);
+}
+
+/* --- with a session ---------------------------------------------------------------------------------------------- */
+
+void tasks_adopt(struct member *m, struct conversation *c, const struct task_list *rows)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct task_record *row = &rows->v[i];
+		struct task_info info = task_info_of_record(row);
+		if (!token_is_valid(row->id) || row->seq > UINT32_MAX)
+			continue;
+		struct task *t = task_new(m, c);
+		snprintf(t->id, sizeof(t->id), "%s", row->id);
+		t->number = (uint32_t)row->seq;
+		t->kind = info.kind;
+		t->timeout_seconds = row->timeout;
+		t->started = row->started;
+		t->created = row->created;
+		t->changed = row->changed;
+		t->expires = row->expires;
+		t->state = row->state;
+	}
+}
+
+/* What a former server had written down, and may not have acknowledged, is told by nobody else. */
+static void resume(struct task *t)
+{
+	struct dispatch *d = session_dispatch(t->member->session);
+	if (is_over(t)) {
+		run_told(d, t->number);
+		task_free(t);
+	} else if (run_await(d, t->number, t->timeout_seconds, &t->waiter) < 0) {
+		/* Its handle was never sent: the run had ended, or was cancelled, while the row was written. */
+		task_drop(t);
+	} else if (t->state == TASK_CANCELLING) {
+		run_interrupt(d, t->number);
+	}
+}
+
+void tasks_ready(struct member *m)
+{
+	list_for_each(t, &m->registry->tasks, struct task, node)
+		if (t->member == m && !t->waiter.run && !t->ended_here)
+			resume(t);
+}
+
+void tasks_dead(struct member *m, const struct fail *f)
+{
+	list_for_each(t, &m->registry->tasks, struct task, node) {
+		if (t->member != m || t->waiter.run || t->ended_here)
+			continue;
+		if (is_over(t) || session_is_lost(m->session))
+			task_free(t);
+		else
+			end(t, /* result= */ NULL, f);
+	}
+}
+
+void tasks_leave(struct member *m)
+{
+	list_for_each(t, &m->registry->tasks, struct task, node) {
+		if (t->member != m)
+			continue;
+		t->member = NULL;
+		if (!t->ended_here)
+			task_free(t);
+	}
+}
+
+void tasks_forget(struct registry *r, const struct conversation *c)
+{
+	list_for_each(t, &r->tasks, struct task, node)
+		if (!c || t->conversation == c)
+			task_free(t);
+}

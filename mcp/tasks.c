@@ -1,0 +1,306 @@
+#include "mcp/tasks.h"
+
+#include <time.h>
+
+#include "base/alloc.h"
+#include "mcp/rpc.h"
+
+/* In one subscription. */
+#define LISTENED_MAX 64
+
+/* --- on the wire ------------------------------------------------------------------------------------------------- */
+
+static json_t *time_json(uint64_t ms)
+{
+	time_t seconds = (time_t)(ms / 1000);
+	struct tm tm;
+	char text[32] = "";
+	if (gmtime_r(&seconds, &tm))
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	return json_sprintf("%s.%03uZ", text, (unsigned)(ms % 1000));
+}
+
+json_t *task_json(const struct task_view *view)
+{
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:i}", "taskId", view->id, "status", view->status, "createdAt",
+			 time_json(view->created_ms), "lastUpdatedAt", time_json(view->changed_ms), "ttlMs",
+			 view->ttl_ms == UINT64_MAX ? json_null() : json_integer((json_int_t)view->ttl_ms),
+			 "pollIntervalMs", TASKS_POLL_MS);
+}
+
+static const char *status_of(enum task_state state)
+{
+	switch (state) {
+	case TASK_ENDED:
+		return "completed";
+	case TASK_CANCELLED:
+		return "cancelled";
+	case TASK_WORKING:
+	case TASK_CANCELLING:
+		break;
+	}
+	return "working";
+}
+
+/* A cell that raised has completed; only what would have been an error of the protocol would have failed, and no run is that. */
+json_t *task_describe(const struct task_info *task)
+{
+	json_t *o = task_json(&(struct task_view){ .id = task->id,
+						   .status = status_of(task->state),
+						   .created_ms = task->created_ms,
+						   .changed_ms = task->changed_ms,
+						   .ttl_ms = task->ttl_ms });
+	json_t *result = task->state == TASK_ENDED && task->result ? json_loads(task->result, 0, NULL) : NULL;
+	if (task->state == TASK_ENDED)
+		json_object_set_new(o, "result", result ? result : json_object());
+	return o;
+}
+
+/* --- who may ----------------------------------------------------------------------------------------------------- */
+
+bool tasks_declared(const json_t *params)
+{
+	const json_t *capabilities = json_object_get(json_object_get(params, "_meta"), META_CAPABILITIES);
+	return json_is_object(json_object_get(json_object_get(capabilities, "extensions"), TASKS_EXTENSION));
+}
+
+bool tasks_required(struct call *call, const json_t *params)
+{
+	if (tasks_declared(params))
+		return true;
+	call_reply_error(call, RPC_MISSING_CAPABILITY, "Missing required client capability: " TASKS_EXTENSION,
+			 json_pack("{s:{s:{s:{}}}}", "requiredCapabilities", "extensions", TASKS_EXTENSION));
+	return false;
+}
+
+void tasks_reply_handle(struct call *call, json_t *task)
+{
+	json_object_set_new(task, "resultType", json_string("task"));
+	call_reply(call, task);
+}
+
+/* --- methods ----------------------------------------------------------------------------------------------------- */
+
+/* There is none, or nobody can say. */
+static void reply_fail(struct call *call, const struct fail *f)
+{
+	bool unknown = f->kind == FAIL_NOT_FOUND || f->kind == FAIL_FOREIGN || f->kind == FAIL_DIED;
+	AUTO(freep) char *text = xasprintf("Task not available: %s", f->message);
+	call_reply_error(call, unknown ? RPC_INVALID_PARAMS : RPC_INTERNAL_ERROR, text, NULL);
+}
+
+static void on_got(void *ctx, const struct task_info *task, const struct fail *f)
+{
+	struct call *call = ctx;
+	call->op = NULL;
+	if (f)
+		reply_fail(call, f);
+	else
+		call_reply(call, task_describe(task));
+}
+
+static void on_acknowledged(void *ctx, const struct task_info *task, const struct fail *f)
+{
+	struct call *call = ctx;
+	call->op = NULL;
+	if (f)
+		reply_fail(call, f);
+	else
+		call_reply(call, json_object());
+}
+
+/* The id, or NULL after answering. */
+static const char *task_id(struct call *call, const json_t *params)
+{
+	const json_t *id = json_object_get(params, "taskId");
+	if (!tasks_required(call, params))
+		return NULL;
+	if (json_is_string(id) && json_string_length(id) == strlen(json_string_value(id)))
+		return json_string_value(id);
+	call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: \"taskId\" must be a string", NULL);
+	return NULL;
+}
+
+static void ask(struct connection *c, struct call *call, struct task_request request)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	request.ctx = call;
+	call->op = manager_task(c->env.conversation, &request, &f);
+	if (!call->op)
+		reply_fail(call, &f);
+}
+
+void tasks_get(struct connection *c, struct call *call, json_t *params)
+{
+	const char *id = task_id(call, params);
+	if (id)
+		ask(c, call, (struct task_request){ .id = id, .on_done = on_got });
+}
+
+/* Nothing of Husk's asks for input as a task (an interactive run is never one), so whatever comes answers nothing that is
+ * outstanding, and is ignored. */
+void tasks_update(struct connection *c, struct call *call, json_t *params)
+{
+	const char *id = task_id(call, params);
+	if (!id)
+		return;
+	if (!json_is_object(json_object_get(params, "inputResponses")))
+		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: \"inputResponses\" must be an object",
+				 NULL);
+	else
+		ask(c, call, (struct task_request){ .id = id, .on_done = on_acknowledged });
+}
+
+void tasks_cancel(struct connection *c, struct call *call, json_t *params)
+{
+	const char *id = task_id(call, params);
+	if (id)
+		ask(c, call, (struct task_request){ .id = id, .cancel = true, .on_done = on_acknowledged });
+}
+
+/* --- subscriptions ----------------------------------------------------------------------------------------------- */
+
+/* While it is found out which of the tasks there are. */
+struct listening {
+	struct connection *connection;
+	struct call *call;
+	json_t *wanted; /* ids */
+	size_t next;
+	json_t *before; /* what happened to tasks before the acknowledgement */
+	void (*on_ready)(struct connection *c, struct call *call);
+};
+
+static void listening_free(void *data)
+{
+	struct listening *l = data;
+	json_decref(l->wanted);
+	json_decref(l->before);
+	free(l);
+}
+
+static void look_for_next(struct listening *l);
+
+static void on_looked(void *ctx, const struct task_info *task, const struct fail *f)
+{
+	struct listening *l = ctx;
+	struct call *call = l->call;
+	call->op = NULL;
+	if (task) {
+		json_array_append_new(call->task_ids, json_string(task->id));
+		/* A client that subscribes late would never hear of it otherwise. */
+		if (task->state == TASK_ENDED || task->state == TASK_CANCELLED)
+			json_array_append_new(l->before, task_describe(task));
+	}
+	look_for_next(l);
+}
+
+static void look_for_next(struct listening *l)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	while (l->next < json_array_size(l->wanted)) {
+		const char *id = json_string_value(json_array_get(l->wanted, l->next++));
+		l->call->op = manager_task(l->connection->env.conversation,
+					   &(struct task_request){ .id = id, .on_done = on_looked, .ctx = l }, &f);
+		if (l->call->op)
+			return;
+		fail_release(&f);
+	}
+	l->on_ready(l->connection, l->call);
+}
+
+static bool are_ids(const json_t *ids)
+{
+	if (!json_is_array(ids) || json_array_size(ids) > LISTENED_MAX)
+		return false;
+	for (size_t i = 0; i < json_array_size(ids); i++) {
+		const json_t *id = json_array_get(ids, i);
+		if (!json_is_string(id) || json_string_length(id) != strlen(json_string_value(id)))
+			return false;
+	}
+	return true;
+}
+
+bool tasks_listen(struct connection *c, struct call *call, json_t *params,
+		  void (*on_ready)(struct connection *c, struct call *call))
+{
+	json_t *ids = json_object_get(json_object_get(params, "notifications"), "taskIds");
+	if (!ids || json_is_null(ids))
+		return false;
+	if (!tasks_required(call, params))
+		return true;
+	if (!are_ids(ids)) {
+		call_reply_error(call, RPC_INVALID_PARAMS,
+				 "Invalid params: \"taskIds\" must be a list of strings, 64 at most", NULL);
+		return true;
+	}
+	struct listening *l = new0(struct listening);
+	*l = (struct listening){
+		.connection = c, .call = call, .wanted = json_incref(ids), .before = json_array(), .on_ready = on_ready
+	};
+	call->task_ids = json_array();
+	call->data = l;
+	call->data_free = listening_free;
+	look_for_next(l);
+	return true;
+}
+
+static void send(struct connection *c, const struct call *call, const json_t *task)
+{
+	json_t *params = json_copy((json_t *)task);
+	json_object_set_new(params, "_meta", json_pack("{s:O}", META_SUBSCRIPTION, call->id));
+	c->notify(c, rpc_notification("notifications/tasks", params));
+}
+
+void tasks_listen_begin(struct connection *c, struct call *call)
+{
+	struct listening *l = call->data;
+	for (size_t i = 0; l && i < json_array_size(l->before); i++)
+		send(c, call, json_array_get(l->before, i));
+	if (l)
+		json_array_clear(l->before);
+}
+
+static bool listens_to(const struct call *call, const char *id)
+{
+	for (size_t i = 0; i < json_array_size(call->task_ids); i++)
+		if (streq(json_string_value(json_array_get(call->task_ids, i)), id))
+			return true;
+	return false;
+}
+
+void tasks_notify(struct connection *c, const json_t *task)
+{
+	const char *id = json_string_value(json_object_get(task, "taskId"));
+	list_for_each(call, c->calls, struct call, link) {
+		struct listening *l = call->task_ids ? call->data : NULL;
+		if (!l || !listens_to(call, id))
+			continue;
+		if (call->listening)
+			send(c, call, task);
+		else
+			json_array_append(l->before, (json_t *)task);
+	}
+}
+
+/* --- what the manager asks --------------------------------------------------------------------------------------- */
+
+static char *word(void *ctx, const struct task_info *task, const struct run_result *result, const struct fail *f)
+{
+	const struct connection *c = ctx;
+	json_auto_t *o = tools_word_task(&c->env, task, result, f);
+	json_object_set_new(o, "resultType", json_string("complete"));
+	return json_dumps(o, JSON_COMPACT);
+}
+
+static void on_change(void *ctx, const struct task_info *task)
+{
+	struct connection *c = ctx;
+	json_auto_t *o = task_describe(task);
+	tasks_notify(c, o);
+}
+
+void tasks_bind(struct connection *c)
+{
+	conversation_take_tasks(c->env.conversation,
+				&(struct task_handler){ .word = word, .on_change = on_change, .ctx = c });
+}

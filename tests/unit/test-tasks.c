@@ -1,0 +1,513 @@
+/* The manager on the fake engine: runs that become tasks, what is kept of them, and the servers that follow each other. */
+#include "base/alloc.h"
+#include "manager/manager.h"
+#include "tests/fake-engine/fake-pid1.h"
+#include "tests/unit/store-bench.h"
+#include "tests/unit/unit.h"
+
+static struct bench b;
+static struct fake *fake;
+static struct manager *manager;
+static struct conversation *conversation;
+static char *session;
+
+/* What a call gave, and what the conversation was told. */
+static struct {
+	bool done, became_task;
+	struct fail fail;
+	char *task, *result;
+	enum task_state state;
+	enum ending ending;
+	size_t earlier;
+	uint64_t ttl_ms, run;
+} got;
+static struct {
+	unsigned changes, words;
+	enum task_state state;
+} told;
+
+static void forget(void)
+{
+	fail_release(&got.fail);
+	free(got.task);
+	free(got.result);
+	memset(&got, 0, sizeof(got));
+}
+
+/* --- a face ------------------------------------------------------------------------------------------------------ */
+
+static char *word(void *ctx UNUSED, const struct task_info *task, const struct run_result *result, const struct fail *f)
+{
+	told.words++;
+	assert_string_equal(task->session_id, session);
+	return result ? xasprintf("%s %s", ending_name(result->ending), result->stdout_text) :
+			xasprintf("failed %s", cause_name(cause_of(f)));
+}
+
+static void on_change(void *ctx UNUSED, const struct task_info *task)
+{
+	told.changes++;
+	told.state = task->state;
+}
+
+static void open_server(void)
+{
+	manager = manager_new(b.loop, &b.config);
+	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t" });
+	conversation_take_tasks(conversation, &(struct task_handler){ .word = word, .on_change = on_change });
+}
+
+static void next_server(void)
+{
+	manager_free(manager);
+	open_server();
+}
+
+static void on_created(void *ctx UNUSED, const struct create_result *result, const struct fail *f)
+{
+	got.done = true;
+	if (f)
+		fail_msg("%s", f->message);
+	session = xstrdup(result->session->id);
+}
+
+static void do_nothing(struct fake_container *c UNUSED, struct fake_call *call UNUSED)
+{
+}
+
+static int setup(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	bench_init(&b);
+	free(take_ptr(b.config.state_dir)); /* the store of the bench is not used: each manager opens its own */
+	setenv("XDG_STATE_HOME", b.dir, 1);
+	setenv("XDG_CONFIG_HOME", b.dir, 1);
+	setenv("XDG_DATA_HOME", b.dir, 1);
+	if (config_load(&b.config, /* env_file= */ NULL, &f) < 0)
+		fail_msg("%s", f.message);
+	b.config.engine = FAKE_NAME;
+	fake_on_call = NULL;
+	fake_on_interrupt = NULL;
+	fake_kernel_at_start = "ready";
+	fake = fake_new(b.loop, &fake_pid1_script);
+	memset(&told, 0, sizeof(told));
+	open_server();
+	assert_non_null(manager_create(
+		conversation, &(struct create_request){ .runtime = runtime_find("python"), .on_done = on_created },
+		&got.fail));
+	FAKE_UNTIL(fake, got.done);
+	fake_on_call = do_nothing;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	manager_free(manager);
+	fake_free(fake);
+	forget();
+	free(take_ptr(session));
+	struct config config = b.config;
+	b.config = (struct config){ 0 };
+	bench_release(&b);
+	config_release(&config);
+	return 0;
+}
+
+/* --- calls ------------------------------------------------------------------------------------------------------- */
+
+static void on_ran(void *ctx UNUSED, const struct run_result *result, const struct fail *f)
+{
+	got.done = true;
+	if (f)
+		fail_copy(&got.fail, f);
+	if (!result)
+		return;
+	got.ending = result->ending;
+	got.earlier = result->n_earlier;
+}
+
+static void keep(const struct task_info *task)
+{
+	free(got.task);
+	free(got.result);
+	got.task = xstrdup(task->id);
+	got.result = task->result ? xstrdup(task->result) : NULL;
+	got.state = task->state;
+	got.ttl_ms = task->ttl_ms;
+	got.run = task->run;
+}
+
+static void on_task(void *ctx UNUSED, const struct task_info *task)
+{
+	got.done = got.became_task = true;
+	keep(task);
+}
+
+static struct op *start_run(uint64_t task_after)
+{
+	forget();
+	return manager_run(conversation,
+			   &(struct run_request){ .kind = RUN_CODE,
+						  .session_id = session,
+						  .text = "1",
+						  .len = 1,
+						  .timeout_seconds = 60,
+						  .task_after_seconds = task_after,
+						  .on_task = on_task,
+						  .on_done = on_ran },
+			   &got.fail);
+}
+
+/* A cell that becomes a task at once; the caller owns its id. */
+static char *make_task(void)
+{
+	assert_non_null(start_run(0));
+	FAKE_UNTIL(fake, got.done);
+	assert_true(got.became_task);
+	assert_int_equal(got.state, TASK_WORKING);
+	return xstrdup(got.task);
+}
+
+static void on_asked(void *ctx UNUSED, const struct task_info *task, const struct fail *f)
+{
+	got.done = true;
+	if (f)
+		fail_copy(&got.fail, f);
+	else
+		keep(task);
+}
+
+static void ask(struct conversation *c, const char *id, bool cancel)
+{
+	forget();
+	if (manager_task(c, &(struct task_request){ .id = id, .cancel = cancel, .on_done = on_asked }, &got.fail))
+		FAKE_UNTIL(fake, got.done);
+}
+
+static void get(const char *id)
+{
+	ask(conversation, id, /* cancel= */ false);
+}
+
+static struct fake_call *call(uint32_t number)
+{
+	return fake_call_find(fake_only(fake), number);
+}
+
+/* It prints this and ends; until what it gave is kept and PID 1 may forget it. */
+static void end_run(uint32_t number, const char *out, const char *ending)
+{
+	fake_call_out(fake_only(fake), call(number), out);
+	fake_call_end(fake_only(fake), call(number), ending);
+	FAKE_UNTIL(fake, !call(number));
+}
+
+static void assert_result(const char *id, const char *result)
+{
+	get(id);
+	if (got.fail.kind)
+		fail_msg("%s", got.fail.message);
+	assert_int_equal(got.state, TASK_ENDED);
+	assert_string_equal(got.result, result);
+}
+
+/* The next call is told of no other. */
+static void assert_nothing_left_to_tell(void)
+{
+	fake_on_call = NULL;
+	forget();
+	assert_non_null(start_run(30));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.ending, ENDING_OK);
+	assert_int_equal(got.earlier, 0);
+	FAKE_UNTIL(fake, !call(fake_only(fake)->pid1->last_call)); /* what was told is acknowledged a moment later */
+}
+
+/* --- on one server ----------------------------------------------------------------------------------------------- */
+
+static void a_run_becomes_a_task_after_its_time(void **state)
+{
+	assert_non_null(start_run(25));
+	FAKE_UNTIL(fake, call(1));
+	loop_skip(b.loop, 24000);
+	assert_false(got.done);
+	loop_skip(b.loop, 2000);
+	FAKE_UNTIL(fake, got.done);
+	assert_true(got.became_task);
+	assert_int_equal(got.run, 1);
+	assert_in_range(got.ttl_ms, 1000 * (b.config.max_lifetime - 30), 1000 * b.config.max_lifetime);
+	fake_on_call = NULL;
+	assert_non_null(start_run(25));
+	FAKE_UNTIL(fake, got.done);
+	assert_false(got.became_task); /* in time */
+	assert_int_equal(got.earlier, 0);
+}
+
+static void its_result_is_repeated_and_told_to_nobody_else(void **state)
+{
+	AUTO(freep) char *id = make_task();
+	get(id);
+	assert_int_equal(got.state, TASK_WORKING);
+	assert_null(got.result);
+	end_run(1, "out", "error");
+	assert_int_equal(told.changes, 1);
+	assert_int_equal(told.state, TASK_ENDED);
+	assert_result(id, "error out");
+	assert_result(id, "error out");
+	assert_nothing_left_to_tell();
+	assert_result(id, "error out");
+	assert_int_equal(told.words, 1);
+}
+
+static void a_cancelled_task_has_no_result(void **state)
+{
+	AUTO(freep) char *id = make_task();
+	ask(conversation, id, /* cancel= */ true);
+	assert_int_equal(got.state, TASK_CANCELLING);
+	FAKE_UNTIL(fake, !call(1));
+	get(id);
+	assert_int_equal(got.state, TASK_CANCELLED);
+	assert_null(got.result);
+	ask(conversation, id, /* cancel= */ true); /* again: nothing changes */
+	assert_int_equal(got.state, TASK_CANCELLED);
+	assert_int_equal(told.changes, 1);
+}
+
+static void one_that_ends_first_is_not_cancelled(void **state)
+{
+	fake_on_interrupt = do_nothing;
+	AUTO(freep) char *id = make_task();
+	ask(conversation, id, /* cancel= */ true);
+	end_run(1, "done", "ok");
+	assert_result(id, "ok done");
+}
+
+static void an_id_is_its_conversations_alone(void **state)
+{
+	struct conversation *other = conversation_open(manager, &(struct conversation_spec){ .id = "o" });
+	AUTO(freep) char *id = make_task();
+	ask(other, id, /* cancel= */ true);
+	assert_int_equal(got.fail.kind, FAIL_NOT_FOUND);
+	assert_int_equal(cause_of(&got.fail), CAUSE_NO_TASK);
+	end_run(1, "", "ok");
+	ask(other, id, /* cancel= */ false);
+	assert_int_equal(cause_of(&got.fail), CAUSE_NO_TASK);
+	get("not an id");
+	assert_int_equal(cause_of(&got.fail), CAUSE_NO_TASK);
+	get(session);
+	assert_int_equal(cause_of(&got.fail), CAUSE_NO_TASK);
+}
+
+static void a_session_that_dies_is_its_end(void **state)
+{
+	AUTO(freep) char *id = make_task();
+	fake_die(fake_only(fake), 137, /* oom= */ true);
+	FAKE_UNTIL(fake, told.changes);
+	assert_result(id, "container_died ");
+}
+
+static void on_stopped(void *ctx UNUSED, const struct fail *f UNUSED)
+{
+	got.done = true;
+}
+
+static void a_stop_is_its_end_too(void **state)
+{
+	AUTO(freep) char *id = make_task();
+	forget();
+	assert_non_null(manager_stop(
+		conversation, &(struct stop_request){ .session_id = session, .on_done = on_stopped }, &got.fail));
+	FAKE_UNTIL(fake, got.done && told.changes);
+	assert_result(id, "interrupted ");
+}
+
+static void its_time_is_the_sessions(void **state)
+{
+	AUTO(freep) char *id = make_task();
+	end_run(1, "", "ok");
+	bench_sql(&b, "UPDATE tasks SET expires = 1000");
+	get(id);
+	assert_int_equal(got.fail.kind, FAIL_NOT_FOUND);
+	assert_int_equal(cause_of(&got.fail), CAUSE_TASK_EXPIRED);
+}
+
+static void a_cancelled_call_leaves_no_task(void **state)
+{
+	struct op *op = start_run(0);
+	FAKE_UNTIL(fake, call(1));
+	op_cancel(op);
+	FAKE_UNTIL(fake, !call(1));
+	assert_false(got.done);
+	assert_nothing_left_to_tell();
+}
+
+/* --- a store that is away ---------------------------------------------------------------------------------------- */
+
+static void without_a_record_the_caller_waits(void **state)
+{
+	bench_sql(&b, "ALTER TABLE tasks RENAME TO gone");
+	assert_non_null(start_run(25));
+	FAKE_UNTIL(fake, call(1));
+	loop_skip(b.loop, 30000);
+	assert_false(got.done);
+	end_run(1, "", "ok");
+	FAKE_UNTIL(fake, got.done);
+	assert_false(got.became_task);
+	assert_int_equal(got.ending, ENDING_OK);
+}
+
+static void an_end_that_is_not_written_down_is_not_acknowledged(void **state)
+{
+	AUTO(freep) char *id = make_task();
+	bench_sql(&b, "ALTER TABLE tasks RENAME TO gone");
+	fake_call_out(fake_only(fake), call(1), "out");
+	fake_call_end(fake_only(fake), call(1), "ok");
+	FAKE_UNTIL(fake, told.changes);
+	assert_result(id, "ok out");
+	loop_skip(b.loop, 20000);
+	assert_non_null(call(1));
+	bench_sql(&b, "ALTER TABLE gone RENAME TO tasks");
+	loop_skip(b.loop, 6000);
+	FAKE_UNTIL(fake, !call(1));
+	assert_result(id, "ok out");
+	assert_int_equal(told.changes, 1);
+}
+
+/* --- on the next server ------------------------------------------------------------------------------------------ */
+
+static void a_task_outlives_its_server(void **state)
+{
+	AUTO(freep) char *id = make_task();
+	fake_call_out(fake_only(fake), call(1), "before ");
+	next_server();
+	get(id);
+	if (got.fail.kind)
+		fail_msg("%s", got.fail.message);
+	assert_int_equal(got.state, TASK_WORKING);
+	loop_skip(b.loop, 59000); /* its own time limit is PID 1's business */
+	assert_non_null(call(1));
+	end_run(1, "after", "ok");
+	assert_result(id, "ok before after");
+	assert_nothing_left_to_tell();
+	next_server();
+	assert_result(id, "ok before after");
+	assert_nothing_left_to_tell();
+}
+
+static void what_ends_between_two_servers_is_kept(void **state)
+{
+	AUTO(freep) char *id = make_task();
+	manager_free(manager);
+	fake_call_out(fake_only(fake), call(1), "out");
+	fake_call_end(fake_only(fake), call(1), "ok");
+	open_server();
+	assert_nothing_left_to_tell();
+	FAKE_UNTIL(fake, !call(1));
+	assert_result(id, "ok out");
+}
+
+/* Killed after the end was written down and before PID 1 heard of it. */
+static void what_was_written_down_is_not_told_again(void **state)
+{
+	AUTO(freep) char *id = make_task();
+	fake_call_out(fake_only(fake), call(1), "out");
+	fake_call_end(fake_only(fake), call(1), "ok");
+	FAKE_UNTIL(fake, told.changes);
+	assert_non_null(call(1));
+	next_server();
+	assert_nothing_left_to_tell();
+	FAKE_UNTIL(fake, !call(1));
+	assert_result(id, "ok out");
+	assert_int_equal(told.words, 1);
+}
+
+/* Killed before the end was written down. */
+static void what_was_not_written_down_comes_again(void **state)
+{
+	AUTO(freep) char *id = make_task();
+	fake_call_out(fake_only(fake), call(1), "out");
+	fake_call_end(fake_only(fake), call(1), "ok");
+	FAKE_UNTIL(fake, told.words);
+	assert_int_equal(told.changes, 0);
+	next_server();
+	assert_nothing_left_to_tell();
+	assert_result(id, "ok out");
+}
+
+static void a_cancel_is_not_forgotten(void **state)
+{
+	fake_on_interrupt = do_nothing;
+	AUTO(freep) char *id = make_task();
+	ask(conversation, id, /* cancel= */ true);
+	get(id);
+	fake_on_interrupt = NULL;
+	next_server();
+	get(id);
+	FAKE_UNTIL(fake, !call(1));
+	get(id);
+	assert_int_equal(got.state, TASK_CANCELLED);
+}
+
+static void what_died_between_two_servers_says_so(void **state)
+{
+	AUTO(freep) char *id = make_task();
+	manager_free(manager);
+	fake_vanish(fake_only(fake));
+	open_server();
+	get(id);
+	FAKE_UNTIL(fake, told.changes);
+	assert_result(id, "failed unwatched");
+}
+
+static void a_session_that_is_over_has_no_tasks_at_work(void **state)
+{
+	AUTO(freep) char *id = make_task();
+	manager_free(manager);
+	bench_sql(&b, "UPDATE sessions SET state = 'ended'");
+	open_server();
+	get(id);
+	assert_int_equal(got.fail.kind, FAIL_NOT_FOUND);
+}
+
+/* A server that cannot word it leaves it to one that can. */
+static void a_face_without_tasks_loses_none(void **state)
+{
+	AUTO(freep) char *id = make_task();
+	next_server();
+	conversation_take_tasks(conversation, &(struct task_handler){ 0 });
+	fake_call_end(fake_only(fake), call(1), "ok");
+	assert_nothing_left_to_tell();
+	assert_non_null(call(1));
+	next_server();
+	get(id);
+	FAKE_UNTIL(fake, !call(1));
+	assert_result(id, "ok ");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_run_becomes_a_task_after_its_time),
+		TEST(its_result_is_repeated_and_told_to_nobody_else),
+		TEST(a_cancelled_task_has_no_result),
+		TEST(one_that_ends_first_is_not_cancelled),
+		TEST(an_id_is_its_conversations_alone),
+		TEST(a_session_that_dies_is_its_end),
+		TEST(a_stop_is_its_end_too),
+		TEST(its_time_is_the_sessions),
+		TEST(a_cancelled_call_leaves_no_task),
+		TEST(without_a_record_the_caller_waits),
+		TEST(an_end_that_is_not_written_down_is_not_acknowledged),
+		TEST(a_task_outlives_its_server),
+		TEST(what_ends_between_two_servers_is_kept),
+		TEST(what_was_written_down_is_not_told_again),
+		TEST(what_was_not_written_down_comes_again),
+		TEST(a_cancel_is_not_forgotten),
+		TEST(what_died_between_two_servers_says_so),
+		TEST(a_session_that_is_over_has_no_tasks_at_work),
+		TEST(a_face_without_tasks_loses_none),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
