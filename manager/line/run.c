@@ -372,12 +372,17 @@ static size_t held(const struct dispatch *c, size_t *ret_bytes)
 	return n;
 }
 
-/* One that nobody waits for, as far as anybody knows, and that this one may have to wait for. */
+static bool is_task(const struct run *run)
+{
+	return run->waiter && run->waiter->holds;
+}
+
+/* One that nobody waits for, as far as anybody knows, or with all the time in the world, and that this one may have to wait for. */
 static bool is_behind_kept(const struct run *run)
 {
 	list_for_each(other, &run->dispatch->runs, struct run, node)
-		if (other != run && other->kind == run->kind && (is_kept(other) || run_is_old(other)) &&
-		    !other->ended && !other->beside)
+		if (other != run && other->kind == run->kind &&
+		    (is_kept(other) || run_is_old(other) || is_task(other)) && !other->ended && !other->beside)
 			return true;
 	return false;
 }

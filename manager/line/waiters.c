@@ -7,7 +7,8 @@
 
 bool run_is_old(const struct run *run)
 {
-	return run->waiter && !run->waiter->holds && !run->ended && run->began_ms && loop_now_ms() - run->began_ms >= OLD_MS;
+	return run->waiter && !run->waiter->holds && !run->ended && run->began_ms &&
+	       loop_now_ms() - run->began_ms >= OLD_MS;
 }
 
 static struct run *find_kept(struct dispatch *c, uint64_t number, struct fail *f)
