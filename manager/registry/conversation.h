@@ -23,7 +23,7 @@ struct conversation {
 	struct work *work;
 	bool awake;
 	struct conversation_wait warm; /* the pool's */
-	struct task_handler tasks; /* without functions: it has none */
+	struct task_handler tasks;     /* without functions: it has none */
 };
 
 /* Finds out the id. make: there is to be one, and this server is to be known as an owner, before anything that others could see

@@ -130,6 +130,8 @@ static void give_back(sqlite3_stmt *statement, struct kept *k)
 		return;
 	}
 	k->busy = false;
+	if (!statement) /* it could not be prepared */
+		return;
 	/* Its texts are the caller's. */
 	sqlite3_reset(statement);
 	sqlite3_clear_bindings(statement);

@@ -83,6 +83,7 @@ static int setup(void **state)
 	setenv("XDG_STATE_HOME", b.dir, 1);
 	setenv("XDG_CONFIG_HOME", b.dir, 1);
 	setenv("XDG_DATA_HOME", b.dir, 1);
+	setenv("WARM_POOL", "off", 1);
 	if (config_load(&b.config, /* env_file= */ NULL, &f) < 0)
 		fail_msg("%s", f.message);
 	b.config.engine = FAKE_NAME;
