@@ -66,8 +66,8 @@ def test_a_flood_costs_the_server_next_to_nothing(own_session):
     server = own_session.server
     own_session.code("1").ok()
     before = resident_kb(server)
-    cell = own_session.start_code("import time\nend = time.time() + 4\nline = 'x' * 99\n"
-                                  "while time.time() < end: print(line)", 60, progress="flood")
+    cell = own_session.start_code("import time\nend, n, line = time.time() + 4, 0, 'x' * 99\n"
+                                  "while time.time() < end or n < 110_000:\n    print(line); n += 1", 60, progress="flood")
     pings = []
     while not cell.done:
         ping = server.request("ping", era="2025-11-25")
@@ -79,8 +79,9 @@ def test_a_flood_costs_the_server_next_to_nothing(own_session):
     assert resident_kb(server) - before < 4096
     pings.sort()
     assert pings[int(len(pings) * 0.95)] < 0.020
-    assert sum(len(line) for line, _, _ in server.lines if b"notifications/progress" in line) < 100_000
-    assert len(server.progress_of("flood")) <= 25
+    periods = max(1, cell.took / 10)  # of ten seconds
+    assert sum(len(line) for line, _, _ in server.lines if b"notifications/progress" in line) < 100_000 * periods
+    assert len(server.progress_of("flood")) <= 25 * periods
 
 
 def test_a_client_that_stops_reading_stalls_only_itself(start, tmp_path):
