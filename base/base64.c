@@ -23,18 +23,26 @@ void base64_encode(const void *data, size_t n, struct buf *out)
 }
 
 /* The value of a digit; -1 = white space, -2 = not a digit. */
-static int value_of(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	if (c == '+' || c == '/')
-		return c == '+' ? 62 : 63;
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n' ? -1 : -2;
-}
+/* clang-format off */
+static const int8_t values[256] = {
+	-2, -2, -2, -2, -2, -2, -2, -2, -2, -1, -1, -2, -2, -1, -2, -2,
+	-2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2,
+	-1, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, 62, -2, -2, -2, 63,
+	52, 53, 54, 55, 56, 57, 58, 59, 60, 61, -2, -2, -2, -2, -2, -2,
+	-2, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
+	15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, -2, -2, -2, -2, -2,
+	-2, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40,
+	41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, -2, -2, -2, -2, -2,
+	-2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2,
+	-2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2,
+	-2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2,
+	-2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2,
+	-2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2,
+	-2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2,
+	-2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2,
+	-2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2,
+};
+/* clang-format on */
 
 int base64_decode(const char *text, size_t n, struct buf *out)
 {
@@ -43,8 +51,21 @@ int base64_decode(const char *text, size_t n, struct buf *out)
 	uint32_t bits = 0;
 	if (!at)
 		return -EINVAL;
+	const uint8_t *in = (const uint8_t *)text;
 	for (size_t i = 0; i < n; i++) {
-		int v = value_of(text[i]);
+		/* Four digits at a time, as far as nothing else is between them. */
+		for (; !padding && digits % 4 == 0 && n - i >= 4; i += 4, digits += 4, len += 3) {
+			int a = values[in[i]], b = values[in[i + 1]], c = values[in[i + 2]], d = values[in[i + 3]];
+			if ((a | b | c | d) < 0)
+				break;
+			bits = (uint32_t)(a << 18 | b << 12 | c << 6 | d);
+			at[len] = (uint8_t)(bits >> 16);
+			at[len + 1] = (uint8_t)(bits >> 8);
+			at[len + 2] = (uint8_t)bits;
+		}
+		if (i == n)
+			break;
+		int v = values[in[i]];
 		if (v == -1)
 			continue;
 		if (text[i] == '=' && ++padding <= 2)
@@ -71,14 +92,10 @@ int base64_decode(const char *text, size_t n, struct buf *out)
 
 static bool is_digits(const char *text, size_t n)
 {
-	static bool digits[256];
-	if (!digits['A'])
-		for (size_t i = 0; i < 64; i++)
-			digits[(uint8_t)alphabet[i]] = true;
-	bool all = true;
+	int all = 0;
 	for (size_t i = 0; i < n; i++)
-		all &= digits[(uint8_t)text[i]];
-	return all;
+		all |= values[(uint8_t)text[i]];
+	return all >= 0;
 }
 
 bool base64_is_strict(const char *text, size_t n)

@@ -44,17 +44,33 @@ static bool fits(uint32_t width, uint32_t height)
 
 #define PNG_CHUNK 12 /* length, type and checksum */
 
+/* For each of eight bytes in a row, what it does to the checksum of all of them. */
+static const uint32_t (*crc_tables(void))[256]
+{
+	static uint32_t tables[8][256];
+	for (uint32_t i = 0; i < 256 && !tables[0][255]; i++) {
+		uint32_t crc = i;
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+		tables[0][i] = crc;
+	}
+	for (size_t t = 1; t < 8 && !tables[7][255]; t++)
+		for (size_t i = 0; i < 256; i++)
+			tables[t][i] = tables[t - 1][i] >> 8 ^ tables[0][tables[t - 1][i] & 255];
+	return tables;
+}
+
 uint32_t image_crc(const uint8_t *data, size_t n)
 {
-	static const uint32_t nibbles[16] = { 0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
-					      0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
-					      0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c };
+	const uint32_t(*t)[256] = crc_tables();
 	uint32_t crc = 0xffffffff;
-	for (size_t i = 0; i < n; i++) {
-		crc ^= data[i];
-		crc = crc >> 4 ^ nibbles[crc & 15];
-		crc = crc >> 4 ^ nibbles[crc & 15];
+	for (; n >= 8; data += 8, n -= 8) {
+		crc ^= le32(data);
+		crc = t[7][crc & 255] ^ t[6][crc >> 8 & 255] ^ t[5][crc >> 16 & 255] ^ t[4][crc >> 24] ^ t[3][data[4]] ^
+		      t[2][data[5]] ^ t[1][data[6]] ^ t[0][data[7]];
 	}
+	for (; n; data++, n--)
+		crc = crc >> 8 ^ t[0][(crc ^ *data) & 255];
 	return ~crc;
 }
 

@@ -141,7 +141,8 @@ static json_t *new_result(const char *text, bool is_error)
 
 static json_t *picture_block(const struct picture *p)
 {
-	return json_pack("{s:s, s:s, s:s}", "type", "image", "data", p->data, "mimeType", p->type);
+	/* Base64, as image_take() made or checked it: not looked through again. */
+	return json_pack("{s:s, s:o, s:s}", "type", "image", "data", json_string_nocheck(p->data), "mimeType", p->type);
 }
 
 static void append_pictures(json_t *content, const struct pictures *p)
