@@ -8,12 +8,12 @@
 
 json_t *json_text(const char *s)
 {
-	json_t *v = json_string(s);
-	if (v)
-		return v;
+	size_t n = strlen(s);
+	if (utf8_valid(s, n))
+		return json_stringn_nocheck(s, n);
 	AUTO(buf_release) struct buf clean = { 0 };
-	utf8_clean(&clean, s, strlen(s));
-	v = json_string(buf_str(&clean));
+	utf8_clean(&clean, s, n);
+	json_t *v = json_string(buf_str(&clean));
 	return v ? v : json_string("");
 }
 
@@ -24,12 +24,10 @@ static void print_escape(struct buf *out, uint8_t byte)
 	static const char shorts[] = {
 		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r', ['"'] = '"', ['\\'] = '\\'
 	};
-	char text[8];
 	if (byte < sizeof(shorts) && shorts[byte])
-		snprintf(text, sizeof(text), "\\%c", shorts[byte]);
+		buf_add(out, (const char[]){ '\\', shorts[byte] }, 2);
 	else
-		snprintf(text, sizeof(text), "\\u%04X", byte);
-	buf_add_str(out, text);
+		buf_printf(out, "\\u%04X", byte);
 }
 
 static bool needs_escape(uint8_t byte)

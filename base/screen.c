@@ -177,6 +177,9 @@ static bool is_csi(const uint8_t *s, size_t n)
 bool screen_moves(const void *data, size_t n)
 {
 	const uint8_t *s = data, *no_end = s;
+	/* As most text: long, and without any of these. */
+	if (!n || (!memchr(s, '\r', n) && !memchr(s, '\b', n) && !memchr(s, ESC, n)))
+		return false;
 	for (size_t i = 0; i < n; i++) {
 		if (s[i] == '\r' || s[i] == '\b')
 			return true;

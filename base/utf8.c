@@ -5,9 +5,27 @@
 #define ESC 0x1b
 #define BEL 0x07
 
+/* Eight bytes at once: most text is long and plain. */
+#define ONES 0x0101010101010101ull
+#define HIGHS 0x8080808080808080ull
+
+static uint64_t eight(const void *s)
+{
+	uint64_t v;
+	memcpy(&v, s, sizeof(v));
+	return v;
+}
+
 static bool is_continuation(uint8_t byte)
 {
 	return (byte & 0xc0) == 0x80;
+}
+
+/* How many of the eight bytes begin a character. */
+static size_t eight_starts(const void *s)
+{
+	uint64_t v = eight(s), continuations = v >> 7 & ~(v >> 6) & ONES;
+	return 8 - (size_t)(continuations * ONES >> 56);
 }
 
 /* Table 3-7 of the Unicode standard: no overlong forms, no surrogates. */
@@ -69,6 +87,18 @@ size_t utf8_escape(const uint8_t *s, size_t n, const uint8_t **no_end)
 static bool is_plain(uint8_t byte)
 {
 	return (byte >= 0x20 && byte < 0x7f) || byte == '\n' || byte == '\t' || byte == '\r' || byte == '\b';
+}
+
+/* Of the bytes at s, at least so many are plain. */
+static size_t plain_run(const uint8_t *s, size_t n)
+{
+	size_t i = 0;
+	for (; i + 8 <= n; i += 8) {
+		uint64_t v = eight(s + i), rubout = v ^ ONES * 0x7f;
+		if (v & HIGHS || ((v - ONES * 0x20) & ~v & HIGHS) || ((rubout - ONES) & ~rubout & HIGHS))
+			break;
+	}
+	return i;
 }
 
 uint32_t utf8_decode(const uint8_t *s, size_t length)
@@ -152,9 +182,9 @@ void utf8_clean(struct buf *out, const void *data, size_t n)
 	const uint8_t *s = data, *no_end = s;
 	struct cleaning c = { .out = out };
 	for (size_t i = 0; i < n;) {
-		size_t run = i;
+		size_t run = i + plain_run(s + i, n - i);
 		while (run < n && is_plain(s[run]))
-			run++;
+			run += 1 + plain_run(s + run + 1, n - run - 1);
 		if (run > i) {
 			end_hidden(&c);
 			buf_add(out, s + i, run - i);
@@ -183,6 +213,10 @@ bool utf8_valid(const void *data, size_t n)
 {
 	const uint8_t *s = data;
 	for (size_t i = 0; i < n;) {
+		if (i + 8 <= n && !(eight(s + i) & HIGHS)) {
+			i += 8;
+			continue;
+		}
 		size_t length = utf8_sequence(s + i, n - i);
 		if (length == 0)
 			return false;
@@ -193,8 +227,10 @@ bool utf8_valid(const void *data, size_t n)
 
 size_t utf8_count(const char *s, size_t n)
 {
-	size_t count = 0;
-	for (size_t i = 0; i < n; i++)
+	size_t count = 0, i = 0;
+	for (; i + 8 <= n; i += 8)
+		count += eight_starts(s + i);
+	for (; i < n; i++)
 		count += !is_continuation((uint8_t)s[i]);
 	return count;
 }
@@ -202,6 +238,8 @@ size_t utf8_count(const char *s, size_t n)
 size_t utf8_head(const char *s, size_t n, size_t chars)
 {
 	size_t i = 0;
+	for (; i + 8 <= n && chars >= 8; i += 8)
+		chars -= eight_starts(s + i);
 	for (; i < n; i++)
 		if (!is_continuation((uint8_t)s[i]) && chars-- == 0)
 			break;
@@ -211,6 +249,8 @@ size_t utf8_head(const char *s, size_t n, size_t chars)
 size_t utf8_tail(const char *s, size_t n, size_t chars)
 {
 	size_t i = n;
+	for (; i >= 8 && chars >= 8; i -= 8)
+		chars -= eight_starts(s + i - 8);
 	while (i > 0 && chars > 0)
 		chars -= !is_continuation((uint8_t)s[--i]);
 	return n - i;
