@@ -24,7 +24,7 @@ void base64_encode(const void *data, size_t n, struct buf *out)
 
 /* The value of a digit; -1 = white space, -2 = not a digit. */
 /* clang-format off */
-static const int8_t values[256] = {
+static const int16_t values[256] = {
 	-2, -2, -2, -2, -2, -2, -2, -2, -2, -1, -1, -2, -2, -1, -2, -2,
 	-2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2,
 	-1, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, 62, -2, -2, -2, 63,
