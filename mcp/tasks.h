@@ -7,7 +7,7 @@
 
 #define TASKS_EXTENSION "io.modelcontextprotocol/tasks"
 /* How often a client should ask. */
-#define TASKS_POLL_MS 2000
+#define TASKS_POLL_MS 1000
 
 /* A task on the wire: what all of them have; times are wall-clock ms, ttl_ms UINT64_MAX = no end. New reference. */
 struct task_view {

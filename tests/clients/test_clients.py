@@ -162,6 +162,27 @@ def test_sdk_wire_follows_the_schema(report):
     assert results and all(("resultType" in result) == (report["revision"] == MODERN) for result in results)
 
 
+# --- tasks
+
+
+def test_sdk2_drives_tasks(scripts, modules, tmp_path):
+    """With the official package for the extension: waited for, cancelled, and resumed on the next server."""
+    runner = ClientRunner(tmp_path / "home", modules)
+    done = runner.run_node(scripts / "tasks.mjs", HUSK, MCP_TASK_AFTER_SECONDS="0")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["errors"] == []
+    assert (report["kind"], report["view"]["status"]) == ("task", "working")
+    assert report["waited"]["status"] == "completed" and fields(report["waited"]["result"])["stdout"] == "ended\n"
+    assert report["again"]["result"] == report["waited"]["result"]
+    assert report["cancelled"]["status"] == "cancelled"
+    assert report["resumed"]["status"] == "completed", "a cell that raised has completed"
+    assert "ZeroDivisionError" in texts(report["resumed"]["result"])
+    sent = [entry["message"] for entry in report["wire"] if entry["from"] == "client"]
+    answers = [entry["message"] for entry in report["wire"] if entry["from"] == "server"]
+    check_wire(sent, [json.dumps(answer).encode() + b"\n" for answer in answers])
+
+
 # --- the Inspector's command line: a server of its own for each call
 
 
