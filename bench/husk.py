@@ -1,8 +1,10 @@
 """A `husk mcp` to measure: one thread, blocking reads, so that the client costs as little as it can."""
 
+import contextlib
 import json
 import os
 import pathlib
+import sqlite3
 import subprocess
 import time
 
@@ -48,7 +50,7 @@ class Server:
         self.home = pathlib.Path(home)
         self.home.mkdir(parents=True, exist_ok=True)
         env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "CONTAINER_MAX_SESSIONS": "400",
-               "CONTAINER_MAX_SESSIONS_PER_THREAD": "400", "MAX_STDOUT_CHARS": "3000000", "MAX_ANSWER_CHARS": "1000000",
+               "CONTAINER_MAX_SESSIONS_PER_THREAD": "400", "WARM_POOL": "off", "MAX_STDOUT_CHARS": "3000000", "MAX_ANSWER_CHARS": "1000000",
                **{name: value for name, value in os.environ.items() if name.startswith(("DOCKER_", "HUSK_IMAGE_"))}}
         for name in ("CONFIG", "STATE", "DATA", "CACHE"):
             env[f"XDG_{name}_HOME"] = str(self.home / name.lower())
@@ -133,10 +135,22 @@ class Server:
     def helpers(self):
         return children(self.pid)
 
+    def ask_store(self, sql, *values):
+        """The first column of the first row; None if there is none."""
+        with contextlib.closing(sqlite3.connect(self.home / "state" / "husk" / "husk.db", timeout=60)) as database:
+            return next((row[0] for row in database.execute(sql, values)), None)
+
     def container(self, session):
-        import sqlite3
-        with sqlite3.connect(self.home / "state" / "husk" / "husk.db") as database:
-            return database.execute("SELECT container FROM sessions WHERE id = ?", (session,)).fetchone()[0]
+        return self.ask_store("SELECT container FROM sessions WHERE id = ?", session)
+
+    def wait_for_warm(self):
+        """Until a container is ready, and the server quiet again."""
+        deadline = time.monotonic() + 120
+        while not self.ask_store("SELECT id FROM sessions WHERE state = 'warm' AND transport IS NOT NULL"):
+            if time.monotonic() > deadline:
+                raise RuntimeError("no container has become warm")
+            time.sleep(0.05)
+        time.sleep(0.2)
 
     def pid_1(self, session):
         done = subprocess.run(["docker", "inspect", "--format", "{{.State.Pid}}", self.container(session)], check=True,
