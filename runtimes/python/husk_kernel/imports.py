@@ -15,6 +15,7 @@ class Deferred:
     FUNCTIONS = (
         ("IPython.terminal.embed", ["embed"]),  # prompt_toolkit: two thirds of IPython's import time
         ("logging.config", ["dictConfig"]),
+        ("urllib.parse", ["urlencode"]),
         ("urllib.request", ["Request", "urlopen"]),
         ("pygments", ["highlight"]),  # colours, which nobody sees here
         ("pygments.formatters", ["HtmlFormatter"]),
@@ -24,8 +25,9 @@ class Deferred:
     )
     ABSENT = ("jedi", "readline")  # IPython copes without completion, and there is no terminal
     # Only used as name.something, when there is something to do: asyncio alone loads ssl and forty more.
-    LAZY = ("stack_data", "asyncio", "asyncio.exceptions", "cProfile", "hashlib", "html", "mimetypes", "pstats", "pydoc",
-            "sqlite3")
+    # shutil only looks whether bz2 and lzma are there.
+    LAZY = ("stack_data", "asyncio", "asyncio.exceptions", "bz2", "cProfile", "hashlib", "html", "lzma", "mimetypes", "pstats",
+            "pydoc", "sqlite3")
 
     def __enter__(self):
         for name, functions in self.FUNCTIONS:
