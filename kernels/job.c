@@ -1,4 +1,4 @@
-#include "kernels/job.h"
+#include "kernels/job-private.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,11 +10,8 @@
 
 #define DEFAULT_TIMEOUT_MS 30000
 #define DEFAULT_OUTPUT_LIMIT (1u << 20)
-/* Longer ids are not remembered: each update is a display of its own. */
-#define DISPLAY_ID_MAX 256
 /* A display or result whose text goes to the file of a long run. */
 #define KEEP_PARSE_MAX (4u << 20)
-#define PICTURE_MIN 4096
 
 void jobs_init(struct jobs *c, const struct limits *limits)
 {
@@ -268,7 +265,7 @@ void job_start(struct job *c)
 	c->oom_kills_before = c->jobs->limits ? limits_oom_kills(c->jobs->limits) : LIMIT_UNKNOWN;
 }
 
-static void log_frame(struct job *c, uint8_t type, const void *payload, size_t n)
+void job_log(struct job *c, uint8_t type, const void *payload, size_t n)
 {
 	size_t at = c->log.len;
 	if (frame_append(&c->log, type, c->number, payload, n) == 0)
@@ -302,7 +299,7 @@ static void keep_plain(struct job *c, const json_t *message)
 	keep_write(&c->keep, "\n", 1);
 }
 
-static void keep_structured(struct job *c, const void *json, size_t n)
+void job_keep_structured(struct job *c, const void *json, size_t n)
 {
 	json_auto_t *message = n <= KEEP_PARSE_MAX ? json_loadb(json, n, 0, NULL) : NULL;
 	keep_plain(c, message);
@@ -317,12 +314,12 @@ static void keep_log(struct job *c)
 		if (h.type == FRAME_OUT || h.type == FRAME_ERR)
 			keep_write(&c->keep, payload, h.length);
 		else
-			keep_structured(c, payload, h.length);
+			job_keep_structured(c, payload, h.length);
 	}
 }
 
 /* True if what is about to be logged has to be written to the file. */
-static bool keeps_on(struct job *c, size_t n)
+bool job_keeps_on(struct job *c, size_t n)
 {
 	c->text_bytes += n;
 	if (c->keep.fd >= 0)
@@ -352,7 +349,7 @@ static const char clear_message[] = "{\"data\":{},\"clear\":true}";
 
 /* What the sender is in the middle of goes out whole, and what a mark has told of stays; everything else of the log was sent in
  * vain, or need not be sent. */
-static void clear_now(struct job *c)
+void job_clear_now(struct job *c)
 {
 	size_t keep = MAX(c->mark_end, c->sent < c->claimed ? c->claimed : 0);
 	size_t displays = display_bytes_before(c, keep);
@@ -369,7 +366,7 @@ static void clear_now(struct job *c)
 		capture_clear(&c->streams[i]);
 	tail_release(&c->tail);
 	c->progress_bytes = 0;
-	log_frame(c, FRAME_DISPLAY, clear_message, strlen(clear_message));
+	job_log(c, FRAME_DISPLAY, clear_message, strlen(clear_message));
 }
 
 void job_clear(struct job *c, bool wait)
@@ -379,7 +376,7 @@ void job_clear(struct job *c, bool wait)
 	if (wait)
 		c->clears = true;
 	else
-		clear_now(c);
+		job_clear_now(c);
 }
 
 void job_output(struct job *c, enum job_stream stream, const void *data, size_t n)
@@ -387,113 +384,16 @@ void job_output(struct job *c, enum job_stream stream, const void *data, size_t 
 	if (!n || c->state == JOB_ENDED)
 		return;
 	if (c->clears)
-		clear_now(c);
-	if (keeps_on(c, n))
+		job_clear_now(c);
+	if (job_keeps_on(c, n))
 		keep_write(&c->keep, data, n);
 	size_t head = capture_add(&c->streams[stream], n);
 	uint8_t type = stream == JOB_STDOUT ? FRAME_OUT : FRAME_ERR;
 	if (head && !(tail_at_place(&c->tail) && extend_last(c, type, data, head))) {
-		log_frame(c, type, data, head);
+		job_log(c, type, data, head);
 		tail_place(&c->tail);
 	}
 	tail_add(&c->tail, (uint8_t)stream, (const uint8_t *)data + head, n - head);
-}
-
-/* False if there is no room for a display or result of n bytes. */
-static bool take_display(struct job *c, size_t n)
-{
-	if (c->displays >= CALL_DISPLAYS_MAX || c->display_bytes + n > CALL_DISPLAY_BYTES_MAX ||
-	    c->jobs->display_bytes + n > JOBS_DISPLAY_BYTES_MAX) {
-		c->displays_dropped++;
-		return false;
-	}
-	c->displays++;
-	return true;
-}
-
-/* A picture is no text, however long. */
-static bool is_picture(const void *json, size_t n)
-{
-	return n > PICTURE_MIN && memmem(json, n, "\"image/", 7);
-}
-
-static void add_structured(struct job *c, enum frame_type type, const void *json, size_t n)
-{
-	if (c->keep_over && keeps_on(c, is_picture(json, n) ? 0 : n))
-		keep_structured(c, json, n);
-	c->display_bytes += n;
-	c->jobs->display_bytes += n;
-	log_frame(c, type, json, n);
-}
-
-void job_structured(struct job *c, enum frame_type type, const void *json, size_t n)
-{
-	if (c->clears)
-		clear_now(c);
-	if (type != FRAME_ERROR && !take_display(c, n))
-		return;
-	add_structured(c, type, json, n);
-	tail_place(&c->tail);
-}
-
-/* Takes a frame out of the log, unless the sender is in the middle of it. */
-static void drop_frame(struct job *c, const struct job_update *u)
-{
-	size_t at = u->at, size = u->size;
-	if (at < c->claimed && at + size > c->sent)
-		return;
-	memmove(c->log.data + at, c->log.data + at + size, c->log.len - at - size);
-	c->log.len -= size;
-	if (at < c->sent) {
-		c->sent -= size;
-		c->claimed -= size;
-	}
-	if (c->last_frame >= at + size)
-		c->last_frame -= size;
-	else if (c->last_frame == at)
-		c->last_frame = c->log.len; /* none to extend */
-	for (size_t i = 0; i < c->n_updates; i++)
-		if (c->updates[i].at > at)
-			c->updates[i].at -= size;
-	size_t payload = size - FRAME_HEADER_SIZE;
-	c->display_bytes -= payload;
-	c->jobs->display_bytes -= payload;
-	c->displays--;
-}
-
-static struct job_update *find_update(struct job *c, const char *id)
-{
-	for (size_t i = 0; i < c->n_updates; i++)
-		if (streq(c->updates[i].id, id))
-			return &c->updates[i];
-	if (c->n_updates == ARRAY_LEN(c->updates))
-		return NULL;
-	c->updates[c->n_updates] = (struct job_update){ .id = xstrdup(id) };
-	return &c->updates[c->n_updates++];
-}
-
-void job_display(struct job *c, const void *json, size_t n, const char *display_id, bool update)
-{
-	if (!update || !display_id || strlen(display_id) > DISPLAY_ID_MAX) {
-		job_structured(c, FRAME_DISPLAY, json, n);
-		return;
-	}
-	if (c->clears)
-		clear_now(c);
-	struct job_update *u = find_update(c, display_id);
-	if (u && u->size)
-		drop_frame(c, u);
-	if (!take_display(c, n)) {
-		if (u)
-			u->size = 0;
-		return;
-	}
-	size_t at = c->log.len;
-	add_structured(c, FRAME_DISPLAY, json, n);
-	if (u) {
-		u->at = at;
-		u->size = c->log.len - at;
-	}
 }
 
 /* OOM kills in the container since the call started. */
@@ -515,14 +415,14 @@ static void log_run(void *ctx, uint8_t tag, const void *data, size_t n)
 {
 	struct tail_log *log = ctx;
 	if (tag == TAIL_PLACE) {
-		log_frame(log->job, FRAME_OUT_TAIL, NULL, 0);
+		job_log(log->job, FRAME_OUT_TAIL, NULL, 0);
 		return;
 	}
 	size_t skip = MIN(log->skip[tag], n);
 	log->skip[tag] -= skip;
 	if (n > skip)
-		log_frame(log->job, tag == JOB_STDOUT ? FRAME_OUT_TAIL : FRAME_ERR_TAIL, (const uint8_t *)data + skip,
-			  n - skip);
+		job_log(log->job, tag == JOB_STDOUT ? FRAME_OUT_TAIL : FRAME_ERR_TAIL, (const uint8_t *)data + skip,
+			n - skip);
 }
 
 static void log_tail(struct job *c)
@@ -599,7 +499,7 @@ void job_end(struct job *c, const struct job_ending *e)
 	log_tail(c);
 	AUTO(buf_release) struct buf text = { 0 };
 	if (json_append(&text, end) == 0)
-		log_frame(c, FRAME_END, text.data, text.len);
+		job_log(c, FRAME_END, text.data, text.len);
 	tail_release(&c->tail);
 	keep_close(&c->keep);
 	forget_updates(c);
@@ -636,7 +536,7 @@ void job_mark(struct job *c)
 	log_tail(c);
 	AUTO(buf_release) struct buf text = { 0 };
 	if (json_append(&text, mark) == 0)
-		log_frame(c, FRAME_MARK, text.data, text.len);
+		job_log(c, FRAME_MARK, text.data, text.len);
 	c->mark_end = c->log.len;
 	begin_piece(c);
 }

@@ -303,7 +303,8 @@ static void add_notes(struct buf *b, const struct run_result *run, const struct 
 {
 	AUTO(freep) char *hint = answer_hint(run, ctx);
 	if (run->displays_dropped > 0)
-		add_note(b, "%llu more displays were dropped: too many or too large for one run",
+		add_note(b,
+			 "%llu displays were dropped: too many or too large for one run; of pictures the last are kept",
 			 (unsigned long long)run->displays_dropped);
 	/* A run that ended well may still have something to say. */
 	if (run->ending == ENDING_OK && run->detail)

@@ -11,6 +11,8 @@
 #include "manager/line/parts.h"
 #include "manager/model/token.h"
 
+/* Displays of a run, with those that have given way. */
+#define PLACES_MAX (10 * CALL_DISPLAYS_MAX)
 #define MIME_TYPE_MAX 128
 #define BUNDLE_PARTS_MAX 32
 #define ERROR_TYPE_CHARS 200
@@ -27,6 +29,7 @@ struct collect {
 		size_t bytes;
 	} * shown;
 	size_t display_bytes;
+	size_t emptied;		/* of partial.displays: what was there had to go */
 	uint64_t displays_over; /* dropped by us */
 	json_t *end;
 	uint32_t call; /* its number */
@@ -198,23 +201,66 @@ static size_t new_display(struct collect *c, const char *id, bool update)
 	return at;
 }
 
+static bool is_picture_type(const char *type)
+{
+	return strncmp(type, "image/", 6) == 0 && !streq(type, "image/svg+xml");
+}
+
+/* Of too many pictures the last are kept: the oldest goes, and its place stays empty. */
+static bool drop_picture(struct collect *c)
+{
+	for (size_t i = 0; i < c->partial.n_displays; i++) {
+		struct mime_bundle *b = &c->partial.displays[i];
+		for (size_t k = 0; k < b->n; k++) {
+			if (!is_picture_type(b->parts[k].type))
+				continue;
+			mime_bundle_release(b);
+			*b = (struct mime_bundle){ 0 };
+			c->display_bytes -= c->shown[i].bytes;
+			c->shown[i].bytes = 0;
+			c->emptied++;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool has_room(const struct collect *c, size_t at, size_t bytes)
+{
+	size_t before = at == SIZE_MAX ? 0 : c->shown[at].bytes, n = c->partial.n_displays;
+	return c->display_bytes - before + bytes <= CALL_DISPLAY_BYTES_MAX &&
+	       (at != SIZE_MAX || (n - c->emptied < CALL_DISPLAYS_MAX && n < PLACES_MAX));
+}
+
+static bool make_room(struct collect *c, json_t *data, size_t at, size_t bytes)
+{
+	const char *type;
+	json_t *value;
+	bool picture = false;
+	json_object_foreach(data, type, value)
+		picture |= is_picture_type(type);
+	while (!has_room(c, at, bytes)) {
+		c->displays_over++;
+		if (!picture || !drop_picture(c))
+			return false;
+	}
+	return true;
+}
+
 static void add_display(struct collect *c, const struct outline *o, json_t *display, size_t bytes)
 {
 	const char *id = json_string_value(json_object_get(display, "display_id"));
 	bool update = json_is_true(json_object_get(display, "update"));
-	size_t at = id && update ? find_display(c, id) : SIZE_MAX, before = at == SIZE_MAX ? 0 : c->shown[at].bytes;
+	size_t at = id && update ? find_display(c, id) : SIZE_MAX;
 	if (json_is_true(json_object_get(display, "clear"))) {
 		clear(c);
 		return;
 	}
-	if (c->display_bytes - before + bytes > CALL_DISPLAY_BYTES_MAX ||
-	    (at == SIZE_MAX && c->partial.n_displays >= CALL_DISPLAYS_MAX)) {
-		c->displays_over++;
+	if (!make_room(c, json_object_get(display, "data"), at, bytes))
 		return;
-	}
 	if (at == SIZE_MAX)
 		at = new_display(c, id, update);
-	c->display_bytes += bytes - before;
+	c->display_bytes += bytes - c->shown[at].bytes;
 	c->shown[at].bytes = bytes;
 	mime_bundle_release(&c->partial.displays[at]);
 	read_bundle(o, json_object_get(display, "data"), 0, &c->partial.displays[at]);
@@ -431,7 +477,7 @@ void collect_finish(struct collect *c, struct run_result *ret)
 	free(take_ptr(c->shown));
 	if (c->end)
 		read_end(c, ret);
-	ret->displays_dropped += c->displays_over;
+	ret->displays_dropped = MAX(ret->displays_dropped, c->displays_over); /* PID 1 drops the same */
 	ret->stdout_bytes = MAX(ret->stdout_bytes, c->live.bytes[0] + c->tail.bytes[0]);
 	ret->stderr_bytes = MAX(ret->stderr_bytes, c->live.bytes[1] + c->tail.bytes[1]);
 	const struct stream_limit limits[] = { { ret->stdout_bytes, c->config->max_stdout_chars },

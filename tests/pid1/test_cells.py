@@ -209,8 +209,16 @@ def test_a_forked_child_that_ends_changes_nothing(client):
 def test_displays_are_bounded_and_counted(client):
     reply = client.execute("for i in range(120): link.display({'text/plain': str(i)})")
     assert len(reply.displays) == 100 and reply.end["displays_dropped"] == 20
-    reply = client.execute("for i in range(5): link.display({'image/png': 'A' * (10 << 20)})")
+    reply = client.execute("for i in range(5): link.display({'text/plain': 'A' * (10 << 20)})")
     assert len(reply.displays) == 2 and reply.end["displays_dropped"] == 3
+
+
+@pytest.mark.parametrize("count, size, kept", [(120, 300, 100), (5, 10 << 20, 2)])
+def test_of_too_many_pictures_the_last_are_kept(box, client, count, size, kept):
+    number = client.start(frames.EXECUTE, f"for i in range({count}): link.display({{'image/png': 'A' * {size}, 'text/plain': str(i)}})")
+    assert client.finish(number, ack=False).end["displays_dropped"] == count - kept
+    again = box.attach(fence=2).finish(number)  # what is replayed is what is kept
+    assert [d["data"]["text/plain"] for d in again.displays] == [str(i) for i in range(count - kept, count)]
 
 
 def test_head_and_tail(client):

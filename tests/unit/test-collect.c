@@ -82,6 +82,22 @@ static void test_a_replay_starts_over(void **state)
 	assert_int_equal(r.n_displays, 0);
 }
 
+static void test_of_too_many_pictures_the_last_are_kept(void **state)
+{
+	AUTO(collect_freep) struct collect *c = collect_new(&config);
+	AUTO(run_result_release) struct run_result r = { 0 };
+	feed(c, FRAME_DISPLAY, "{\"data\":{\"text/plain\":\"text\"}}");
+	for (unsigned i = 0; i < CALL_DISPLAYS_MAX + 20; i++)
+		feed(c, FRAME_DISPLAY, "{\"data\":{\"image/png\":\"AAAA\"}}");
+	feed(c, FRAME_DISPLAY, "{\"data\":{\"text/plain\":\"more\"}}");
+	feed(c, FRAME_END, "{\"ending\":\"ok\",\"displays_dropped\":22}");
+	collect_finish(c, &r);
+	assert_int_equal(r.n_displays, 1 + CALL_DISPLAYS_MAX + 20);
+	assert_int_equal(r.displays_dropped, 22);
+	for (size_t i = 0; i < r.n_displays; i++)
+		assert_int_equal(r.displays[i].n, i == 0 || i > 21);
+}
+
 static void test_displays_update_in_place(void **state)
 {
 	AUTO(collect_freep) struct collect *c = collect_new(&config);
@@ -292,6 +308,7 @@ int main(void)
 		cmocka_unit_test(test_long_strings_are_whole),
 		cmocka_unit_test(test_hostile_frames),
 		cmocka_unit_test(test_a_replay_starts_over),
+		cmocka_unit_test(test_of_too_many_pictures_the_last_are_kept),
 		cmocka_unit_test(test_displays_update_in_place),
 		cmocka_unit_test(test_head_and_tail_with_a_gap),
 		cmocka_unit_test(test_everything_is_in_order),

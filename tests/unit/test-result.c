@@ -389,8 +389,10 @@ static void html_does_not_flood(void **state)
 	run.n_displays = 3;
 	run.displays_dropped = 5;
 	json_auto_t *result = result_of_run(in_order(&run), &code);
-	assert_string_equal(text_of(result), "⟦display⟧ (text/html, 3000000 bytes)\n⟦display⟧ x\n⟦display⟧ $x^2$\n"
-					     "⟦note⟧ 5 more displays were dropped: too many or too large for one run");
+	assert_string_equal(
+		text_of(result),
+		"⟦display⟧ (text/html, 3000000 bytes)\n⟦display⟧ x\n⟦display⟧ $x^2$\n"
+		"⟦note⟧ 5 displays were dropped: too many or too large for one run; of pictures the last are kept");
 	const json_t *list = json_object_get(fields_of(result), "display_outputs");
 	assert_null(json_object_get(json_array_get(list, 0), "data"));
 	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 1), "data")), "<b>x</b>");

@@ -14,7 +14,6 @@ import weakref
 
 from . import describe, images
 
-FIGURES_MAX = 20  # a cell
 FONT_CACHE = "/opt/husk/matplotlib"  # made when the image was built
 DPI_MIN = 20
 PADDING = 0.1  # inches, as savefig.pad_inches
@@ -24,8 +23,6 @@ class Figures:
     def __init__(self, publish):
         self._publish = publish
         self._shown = weakref.WeakSet()  # displayed or returned in this cell: not shown again at its end
-        self._count = 0
-        self._left_out = 0
         self._told = set()  # warnings of this cell
 
     def on_import(self, hooks):
@@ -47,7 +44,6 @@ class Figures:
     def start_cell(self):
         self._shown.clear()
         self._told.clear()
-        self._count = self._left_out = 0
 
     def show_open(self):
         pyplot = sys.modules.get("matplotlib.pyplot")
@@ -63,10 +59,6 @@ class Figures:
     def _show(self, figure):
         if figure in self._shown or _is_blank(figure):
             return
-        if self._count == FIGURES_MAX:
-            self._left_out += 1
-            return
-        self._count += 1
         mime, about = describe.part(figure) or (describe.FIGURE, None)
         self._publish({"image/png": self._draw(figure), "text/plain": repr(figure), mime: about})
 
@@ -89,12 +81,6 @@ class Figures:
 
     def finish_cell(self):
         self.show_open()
-        if self._left_out:
-            print(
-                f"{self._left_out} more figures were left out: a cell shows {FIGURES_MAX} at most. "
-                "Show the others in further cells, or put them into one figure with subplots.",
-                file=sys.stderr,
-            )
 
 
 def _is_blank(figure):
