@@ -30,7 +30,7 @@ count_cores <- function(parallel) {
   if (is.na(own)) return()
   count <- parallel$detectCores
   unlockBinding("detectCores", parallel)
-  counted <- function(all.tests = FALSE, logical = TRUE) min(own, count(all.tests, logical), na.rm = TRUE)
+  counted <- function(all.tests = FALSE, logical = TRUE) min(own, do.call(count, list(all.tests, logical)), na.rm = TRUE)
   assign("detectCores", counted, envir = parallel)
   lockBinding("detectCores", parallel)
 }
