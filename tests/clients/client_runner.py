@@ -87,7 +87,7 @@ class ClientRunner:
 
     def engine_settings(self):
         """The way to the engine as NAME=VALUE, for clients that keep their environment from the server."""
-        return [f"{name}={value}" for name, value in self.env.items() if name.startswith(("DOCKER_", "HUSK_"))]
+        return [f"{name}={value}" for name, value in self.env.items() if name.startswith(("DOCKER_", "HUSK_", "WARM_POOL"))]
 
     def tapped(self, name):
         """A command line that is `husk mcp` with both directions on record, for wire()."""
