@@ -245,6 +245,17 @@ struct husk_run {
 	const char *const *env;
 	/* Of a command, for this run alone: absolute, or from where the last one ended; NULL = there. */
 	const char *cwd;
+	/* Not 0: the call returns after wait_seconds, at most 300, at the latest. A run that goes on then is told with the ending "running",
+	 * its number and what there is so far. Its .timeout may be any number, and without one it may take as long as the session lives. */
+	int has_wait;
+	uint64_t wait_seconds;
+	/* A run that goes on, by number, in place of code or a command, which are NULL then: it is waited for once more
+	 * (wait_seconds, or as long as a run may take by default), and only what is new of it comes. 0 = none. */
+	uint64_t run;
+	/* Not 0, with .run: ends it. */
+	int interrupt;
+	/* Not 0, of husk_execute(): a new interpreter first; the code may be NULL. Variables are gone, files are kept. */
+	int restart;
 };
 
 /* A value or display in one or several forms. */
@@ -259,7 +270,8 @@ struct husk_bundle {
 };
 
 struct husk_result {
-	/* "ok", "error", "timeout", "interrupted", "oom", "kernel_died", "container_died", "session_lost". */
+	/* "ok", "error", "timeout", "interrupted", "oom", "kernel_died", "container_died", "session_lost";
+	 * "running" if it goes on. */
 	const char *ending;
 	/* One sentence: what happened and what is left; NULL if there is nothing to say. */
 	const char *detail;
@@ -284,9 +296,16 @@ struct husk_result {
 	int kernel_restarted;		    /* variables are gone, files are kept */
 	int session_gone;		    /* all is gone */
 	const char *notice;		    /* how long the session still has, where that is not long; NULL otherwise */
-	/* What a former process of the conversation started here and never heard the end of. */
+	/* Runs that nobody waited for, a former process's too, and that have ended since: each is told once. */
 	size_t n_earlier;
 	const struct husk_result *const *earlier;
+	uint64_t run;	  /* its number in the session */
+	int queued;	  /* it has not begun yet */
+	uint64_t behind;  /* the run that it had to wait for, if nobody waits for that one; 0 = none */
+	const char *lost; /* variables that went with an interpreter, as far as they were known; NULL if none did */
+	/* Numbers of the runs that go on, and that nobody waits for. */
+	size_t n_running;
+	const uint64_t *running;
 };
 void husk_result_free(struct husk_result *r);
 /* The value's plain text; "" if there is none. Valid as long as the result. Accepts NULL. */
@@ -300,6 +319,44 @@ struct husk_error *husk_execute(struct husk_conversation *c, const char *session
 struct husk_error *husk_terminal(struct husk_conversation *c, const char *session, const char *command,
 				 const struct husk_run *options, const struct husk_wait *wait,
 				 struct husk_result **ret) HUSK_MUST_CHECK;
+
+/* --- a look around ------------------------------------------------------------------------------------------------ */
+
+struct husk_variable {
+	const char *name, *type;
+	const char *shape; /* "" if that says nothing */
+	uint64_t bytes;	   /* 0 = not known */
+};
+struct husk_disk {
+	const char *path;
+	uint64_t used, size; /* bytes */
+};
+struct husk_run_state {
+	uint64_t number;
+	const char *kind;  /* "code", "terminal" */
+	const char *state; /* "queued", "running", "ended": and not told yet */
+	uint64_t age_ms;
+};
+struct husk_look {
+	const struct husk_session *session; /* not yours to free */
+	uint64_t left_seconds;		    /* until its hard lifetime ends; UINT64_MAX = it has none */
+	uint64_t idle_left_seconds;	    /* until it ends for want of use */
+	size_t n_runs;
+	const struct husk_run_state *const *runs;
+	int answered;		       /* 0: the container did not answer in time, and nothing below is known */
+	uint64_t memory, memory_limit; /* bytes; 0 = not known */
+	size_t n_disks;
+	const struct husk_disk *const *disks;
+	int has_variables; /* the interpreter has told them; */
+	int fresh;	   /* 0: a cell is running, and they are from before it */
+	size_t n_variables;
+	const struct husk_variable *const *variables; /* the largest first */
+	uint64_t more_variables;		      /* that are not listed */
+};
+void husk_look_free(struct husk_look *l);
+/* How a session stands, found without running anybody's code. keep_alive not 0: this counts as use. */
+struct husk_error *husk_look(struct husk_conversation *c, const char *session, int keep_alive,
+			     const struct husk_wait *wait, struct husk_look **ret) HUSK_MUST_CHECK;
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 

@@ -5,6 +5,9 @@
 #include "libhusk/take.h"
 
 #define TIMEOUT_MAX 300
+/* With a wait. */
+#define TIMEOUT_LONG_MAX 604800
+#define WAIT_MAX 300
 
 struct run_call {
 	struct call call;
@@ -38,6 +41,31 @@ static struct op *start_run(struct call *call, struct fail *f)
 	return manager_run(call->conversation->conversation, &container_of(call, struct run_call, call)->request, f);
 }
 
+/* What contradicts itself is refused: nothing of it is guessed. */
+static struct husk_error *check(const char *function, enum run_kind kind, const struct husk_run *o, const char *text)
+{
+	uint64_t longest = o->has_wait ? TIMEOUT_LONG_MAX : TIMEOUT_MAX;
+	if (!text && !o->run && !o->restart)
+		return error_missing(function, kind == RUN_CODE ? "the code" : "the command");
+	if (text && o->run)
+		return error_misuse("%s(): a run that goes on has its text already: give NULL, or no .run", function);
+	if (o->interrupt && !o->run)
+		return error_misuse("%s(): .interrupt needs .run", function);
+	if (o->run && (o->timeout || o->env || o->cwd || o->restart))
+		return error_misuse("%s(): .timeout, .env, .cwd and .restart belong to the start of a run", function);
+	if (text && !utf8_valid(text, strlen(text)))
+		return error_misuse("%s(): the text is not valid UTF-8", function);
+	if (o->timeout > longest)
+		return error_misuse("%s(): .timeout is 1 to %llu seconds, or 0", function, (unsigned long long)longest);
+	if (o->has_wait && o->wait_seconds > WAIT_MAX)
+		return error_misuse("%s(): .wait_seconds is 0 to %d", function, WAIT_MAX);
+	if (o->cwd && kind == RUN_CODE)
+		return error_misuse("%s(): .cwd is for commands", function);
+	if (o->restart && kind != RUN_CODE)
+		return error_misuse("%s(): .restart is for code", function);
+	return NULL;
+}
+
 static struct husk_error *run(const char *function, enum run_kind kind, const struct husk_run *options,
 			      struct run_request request, struct husk_conversation *conversation,
 			      const struct husk_wait *wait, struct husk_result **ret)
@@ -49,20 +77,14 @@ static struct husk_error *run(const char *function, enum run_kind kind, const st
 		return error_missing(function, "ret");
 	if (!request.session_id)
 		return error_missing(function, "the session's id");
-	if (!request.text)
-		return error_missing(function, kind == RUN_CODE ? "the code" : "the command");
 	struct husk_error *error = HANDLE_TAKE(function, struct husk_run, options, o);
-	if (error)
+	if (error || (error = check(function, kind, o, request.text)))
 		return error;
-	request.len = strlen(request.text);
-	if (!utf8_valid(request.text, request.len))
-		return error_misuse("%s(): the text is not valid UTF-8", function);
-	if (o->timeout > TIMEOUT_MAX)
-		return error_misuse("%s(): .timeout is 1 to %d seconds, or 0", function, TIMEOUT_MAX);
 	if ((error = env_take(&env, function, o->env)))
 		return error;
-	if (o->cwd && kind == RUN_CODE)
-		return error_misuse("%s(): .cwd is for commands", function);
+	if (!request.text && !o->run)
+		request.text = "";
+	request.len = request.text ? strlen(request.text) : 0;
 	struct husk *held = handle_hold_conversation(conversation, function, &error);
 	if (!held)
 		return error;
@@ -72,7 +94,12 @@ static struct husk_error *run(const char *function, enum run_kind kind, const st
 	c.request.env = env.v;
 	c.request.n_env = env.n;
 	c.request.cwd = o->cwd;
-	c.request.timeout_seconds = o->timeout ? o->timeout : held->config.execution_timeout;
+	c.request.timeout_seconds = o->timeout || o->has_wait ? o->timeout : held->config.execution_timeout;
+	c.request.has_wait = o->has_wait || o->run;
+	c.request.wait_seconds = o->has_wait ? o->wait_seconds : held->config.execution_timeout;
+	c.request.run = o->run;
+	c.request.interrupt = o->interrupt;
+	c.request.restart = o->restart;
 	c.request.on_output = o->on_output ? on_output : NULL;
 	c.request.on_done = on_ran;
 	c.request.ctx = &c;

@@ -101,6 +101,87 @@ void husk_sessions_free(struct husk_sessions *s)
 	free(o);
 }
 
+/* --- a look --------------------------------------------------------------------------------------------------------- */
+
+struct owned_look {
+	struct husk_look look;
+	struct pool pool;
+};
+
+static void fill_runs(struct pool *p, struct husk_look *to, const struct session_details *from)
+{
+	const struct husk_run_state **runs = pool_alloc(p, from->n_runs, sizeof(*runs));
+	for (size_t i = 0; i < from->n_runs; i++) {
+		struct husk_run_state *run = pool_new(p, struct husk_run_state);
+		run->number = from->runs[i].number;
+		run->kind = from->runs[i].kind == RUN_TERMINAL ? "terminal" : "code";
+		run->state = pool_text(p, from->runs[i].state);
+		run->age_ms = from->runs[i].age_ms;
+		runs[i] = run;
+	}
+	to->runs = runs;
+	to->n_runs = from->n_runs;
+}
+
+static void fill_disks(struct pool *p, struct husk_look *to, const struct look *from)
+{
+	const struct husk_disk **disks = pool_alloc(p, from->n_disks, sizeof(*disks));
+	for (size_t i = 0; i < from->n_disks; i++) {
+		struct husk_disk *disk = pool_new(p, struct husk_disk);
+		disk->path = pool_text(p, from->disks[i].path);
+		disk->used = from->disks[i].used;
+		disk->size = from->disks[i].size;
+		disks[i] = disk;
+	}
+	to->disks = disks;
+	to->n_disks = from->n_disks;
+}
+
+static void fill_variables(struct pool *p, struct husk_look *to, const struct look *from)
+{
+	const struct husk_variable **variables = pool_alloc(p, from->n_variables, sizeof(*variables));
+	for (size_t i = 0; i < from->n_variables; i++) {
+		struct husk_variable *v = pool_new(p, struct husk_variable);
+		v->name = pool_text(p, from->variables[i].name);
+		v->type = pool_text(p, from->variables[i].type);
+		v->shape = pool_text(p, from->variables[i].shape);
+		v->bytes = from->variables[i].bytes;
+		variables[i] = v;
+	}
+	to->variables = variables;
+	to->n_variables = from->n_variables;
+	to->has_variables = from->has_variables;
+	to->fresh = from->fresh;
+	to->more_variables = from->more;
+}
+
+struct husk_look *take_look(const struct session_details *details)
+{
+	struct owned_look *o = new0(struct owned_look);
+	struct husk_look *l = &o->look;
+	struct husk_session *s = pool_new(&o->pool, struct husk_session);
+	fill_session(&o->pool, s, &details->session);
+	l->session = s;
+	l->left_seconds = details->left_seconds;
+	l->idle_left_seconds = details->idle_left_seconds;
+	l->answered = details->look->answered;
+	l->memory = details->look->memory;
+	l->memory_limit = details->look->memory_limit;
+	fill_runs(&o->pool, l, details);
+	fill_disks(&o->pool, l, details->look);
+	fill_variables(&o->pool, l, details->look);
+	return l;
+}
+
+void husk_look_free(struct husk_look *l)
+{
+	if (!l)
+		return;
+	struct owned_look *o = container_of(l, struct owned_look, look);
+	pool_release(&o->pool);
+	free(o);
+}
+
 /* --- results ------------------------------------------------------------------------------------------------------- */
 
 struct owned_result {
@@ -129,9 +210,13 @@ static void fill_result(struct pool *p, struct husk_result *r, const struct run_
 static void fill_earlier(struct pool *p, struct husk_result *r, const struct run_result *from)
 {
 	const struct husk_result **earlier = pool_alloc(p, from->n_earlier, sizeof(*earlier));
+	uint64_t *running = pool_alloc(p, from->n_earlier, sizeof(*running));
+	r->running = running;
 	for (size_t i = 0; i < from->n_earlier; i++) {
-		if (!from->earlier[i].ended)
+		if (!from->earlier[i].ended) {
+			running[r->n_running++] = from->earlier[i].seq;
 			continue;
+		}
 		struct husk_result *one = pool_new(p, struct husk_result);
 		fill_result(p, one, &from->earlier[i].result);
 		earlier[r->n_earlier++] = one;
@@ -174,6 +259,10 @@ static void fill_result(struct pool *p, struct husk_result *r, const struct run_
 	r->kernel_restarted = from->kernel_restarted;
 	r->session_gone = from->kernel_gone;
 	r->notice = pool_text(p, from->notice);
+	r->run = from->run;
+	r->queued = from->queued;
+	r->behind = from->behind;
+	r->lost = pool_text(p, from->lost);
 	fill_displays(p, r, from);
 	fill_earlier(p, r, from);
 }

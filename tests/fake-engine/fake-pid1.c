@@ -200,8 +200,23 @@ static void on_frame(void *ctx UNUSED, struct engine_stream *s, const struct fra
 		if (call)
 			interrupt(c, call);
 		break;
+	case FRAME_TAKE:
+		if (call && !call->ended)
+			fake_send_text(s, FRAME_MARK, call->number,
+				       "{\"mark\":%u,\"state\":\"running\",\"duration_ms\":1,\"beside\":false}",
+				       ++call->marks);
+		break;
+	case FRAME_LOOK:
+		fake_send_text(s, FRAME_INFO, frame->header.call,
+			       "{\"kernel\":\"idle\",\"memory\":5,\"memory_limit\":9,\"fresh\":true,\"more\":2,"
+			       "\"disks\":[{\"path\":\"/tmp\",\"used\":1,\"size\":2}],"
+			       "\"variables\":[{\"name\":\"x\",\"type\":\"list\",\"shape\":\"3\",\"bytes\":88}]}");
+		break;
 	case FRAME_ACK:
-		if (call)
+		/* With a mark: what came before it was told. */
+		if (call && json_object_get(payload, "mark"))
+			buf_reset(&call->frames);
+		else if (call)
 			call_free(call);
 		break;
 	case FRAME_STOP:

@@ -1,6 +1,6 @@
 /* A PID 1 that is played, and well behaved: it greets, keeps the fence, answers pings and claims, takes calls, keeps what they
- * gave until it is acknowledged and replays it to the next controller. What a call does is the test's to say; without a
- * word, cells and commands end ok at once and installs install what was asked for, in version 1.0. */
+ * gave until it is acknowledged and replays it to the next controller; a look finds one variable. What a call does is the test's
+ * to say; without a word, cells and commands end ok at once and installs install what was asked for, in version 1.0. */
 #ifndef HUSK_TESTS_FAKE_PID1_H
 #define HUSK_TESTS_FAKE_PID1_H
 
@@ -14,6 +14,7 @@ struct fake_call {
 	uint32_t number;
 	char *text; /* the code, the command or the packages (JSON) */
 	bool interrupted, ended;
+	unsigned marks;	   /* how often it was asked what there is so far */
 	struct buf frames; /* what it gave so far */
 };
 

@@ -97,6 +97,38 @@ def test_a_notebook_shows_pictures_and_tables(session, monkeypatch, capsys):
     assert "ZeroDivisionError" in capsys.readouterr().out
 
 
+# --- runs that outlive their call
+
+
+def test_a_run_goes_on(session):
+    begun = session.run("print('begun', flush=True)\nimport os, time\nwhile not os.path.exists('/tmp/went'): time.sleep(0.01)\n'went'", wait=0)
+    assert begun.running and not begun and begun.run
+    assert [(run.number, run.kind, run.state) for run in session.look().runs] == [(begun.run, "code", "running")]
+    beside = session.shell("touch /tmp/went")
+    assert beside.others_running == [begun.run] or beside.earlier[0].value == "'went'"
+    if not beside.earlier:
+        ended = session.run(run=begun.run, wait=60)
+        assert (ended.value, ended.run, ended.running) == ("'went'", begun.run, False)
+    with pytest.raises(husk.InvalidError, match="has ended") as raised:
+        session.run(run=begun.run)
+    assert raised.value.cause == "run_told"
+
+
+def test_interrupt_restart_and_a_look(session):
+    session.run("held = [1, 2, 3]")
+    endless = session.shell("sleep 1000", wait=0)
+    assert session.shell(run=endless.run, interrupt=True).ending == "interrupted"
+    look = session.look(keep_alive=True)
+    held = next(variable for variable in look.variables if variable.name == "held")
+    assert (held.type, look.answered, look.fresh, look.session.id) == ("list", True, True, session.id)
+    assert look.memory_limit and "/tmp" in " ".join(look.disks) and look.left > 0
+    restarted = session.run("'held' in globals()", restart=True)
+    assert restarted.value == "False" and restarted.kernel_restarted and "held" in restarted.lost
+    for wrong in ({"run": 1, "code": "1"}, {"interrupt": True, "code": "1"}, {"run": 1, "restart": True}, {"wait": 301, "code": "1"}, {"run": 0}):
+        with pytest.raises(ValueError, match="run|wait"):
+            session.run(**wrong)
+
+
 # --- while it runs
 
 
@@ -335,7 +367,8 @@ def test_structures_are_as_the_header_has_them():
              "husk_wait": _lib.Wait, "husk_create": _lib.Create, "husk_session": _lib.SessionInfo, "husk_sessions": _lib.Sessions,
              "husk_run": _lib.Run, "husk_part": _lib.Part, "husk_bundle": _lib.Bundle, "husk_result": _lib.Result,
              "husk_import": _lib.Import, "husk_file": _lib.File, "husk_files": _lib.Files, "husk_copy": _lib.Copy,
-             "husk_execution": _lib.Execution, "husk_history": _lib.History, "husk_language": _lib.Language}
+             "husk_execution": _lib.Execution, "husk_history": _lib.History, "husk_language": _lib.Language,
+             "husk_variable": _lib.Variable, "husk_disk": _lib.Disk, "husk_run_state": _lib.RunState, "husk_look": _lib.Look}
     found = dict(re.findall(r"struct (husk_[a-z_]+) \{\n(.*?)\n\};", header, re.S))
     assert found.keys() == names.keys()
     for name, body in found.items():

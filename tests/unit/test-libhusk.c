@@ -164,6 +164,90 @@ static void a_session_lives_runs_and_ends(void **unused)
 	husk_session_free(s);
 }
 
+static void a_run_outlives_its_call(void **unused)
+{
+	struct husk_session *s = create(conversation);
+	struct husk_result *r = NULL;
+	struct husk_look *look = NULL;
+	struct husk_run options = { .size = sizeof(options), .has_wait = 1 };
+	assert_null(husk_execute(conversation, s->id, "print hang", &options, NULL, &r));
+	assert_string_equal(r->ending, "running");
+	assert_int_equal(r->run, 1);
+	husk_result_free(r);
+	assert_null(husk_terminal(conversation, s->id, "true", NULL, NULL, &r)); /* beside it */
+	assert_int_equal(r->n_running, 1);
+	assert_int_equal(r->running[0], 1);
+	assert_int_equal(r->n_earlier, 0);
+	husk_result_free(r);
+	assert_null(husk_look(conversation, s->id, 1, NULL, &look));
+	assert_int_equal(look->n_runs, 1);
+	assert_int_equal(look->runs[0]->number, 1);
+	assert_string_equal(look->runs[0]->kind, "code");
+	assert_string_equal(look->runs[0]->state, "running");
+	husk_look_free(look);
+	options = (struct husk_run){ .size = sizeof(options), .run = 1, .interrupt = 1 };
+	assert_null(husk_execute(conversation, s->id, NULL, &options, NULL, &r));
+	assert_string_equal(r->ending, "interrupted");
+	assert_int_equal(r->run, 1);
+	husk_result_free(r);
+	expect(husk_execute(conversation, s->id, NULL, &options, NULL, &r), "invalid", "run_told");
+	husk_session_free(s);
+}
+
+static void a_look_says_how_it_stands(void **unused)
+{
+	struct husk_session *s = create(conversation);
+	struct husk_look *l = NULL;
+	assert_null(husk_look(conversation, s->id, 0, NULL, &l));
+	assert_string_equal(l->session->id, s->id);
+	assert_true(l->answered && l->has_variables && l->fresh);
+	assert_true(l->left_seconds > 0 && l->idle_left_seconds > 0);
+	assert_int_equal(l->memory, 5);
+	assert_int_equal(l->memory_limit, 9);
+	assert_int_equal(l->n_disks, 1);
+	assert_string_equal(l->disks[0]->path, "/tmp");
+	assert_int_equal(l->disks[0]->size, 2);
+	assert_int_equal(l->n_variables, 1);
+	assert_string_equal(l->variables[0]->name, "x");
+	assert_string_equal(l->variables[0]->type, "list");
+	assert_string_equal(l->variables[0]->shape, "3");
+	assert_int_equal(l->variables[0]->bytes, 88);
+	assert_int_equal(l->more_variables, 2);
+	husk_look_free(l);
+	husk_look_free(NULL);
+	expect(husk_look(conversation, "nobody", 0, NULL, &l), "not_found", "no_session");
+	expect(husk_look(conversation, NULL, 0, NULL, &l), "invalid", "misuse");
+	expect(husk_look(conversation, s->id, 0, NULL, NULL), "invalid", "misuse");
+	husk_session_free(s);
+}
+
+static void what_contradicts_itself_is_refused(void **unused)
+{
+	static const char *const env[] = { "A=1", NULL };
+	const struct husk_run wrong[] = {
+		{ .run = 1, .timeout = 5 }, { .run = 1, .env = env }, { .run = 1, .cwd = "/" },
+		{ .run = 1, .restart = 1 }, { .interrupt = 1 },	      { .has_wait = 1 },
+		{ .restart = 1 },
+	};
+	struct husk_session *s = create(conversation);
+	struct husk_result *r = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		struct husk_run options = wrong[i];
+		options.size = sizeof(options);
+		expect(husk_terminal(conversation, s->id, NULL, &options, NULL, &r), "invalid", "misuse");
+	}
+	struct husk_run both = { .size = sizeof(both), .run = 1 };
+	expect(husk_execute(conversation, s->id, "1", &both, NULL, &r), "invalid", "misuse");
+	struct husk_run patient = { .size = sizeof(patient), .has_wait = 1, .wait_seconds = 301 };
+	expect(husk_execute(conversation, s->id, "1", &patient, NULL, &r), "invalid", "misuse");
+	struct husk_run unknown = { .size = sizeof(unknown), .run = 9 };
+	expect(husk_execute(conversation, s->id, NULL, &unknown, NULL, &r), "invalid", "no_run");
+	struct husk_run anew = { .size = sizeof(anew), .restart = 1 };
+	assert_null(husk_execute(conversation, s->id, NULL, &anew, NULL, &r));
+	husk_result_free(r);
+	husk_session_free(s);
+}
+
 static void closing_ends_what_was_made(void **unused)
 {
 	husk_session_free(create(conversation));
@@ -470,6 +554,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_session_lives_runs_and_ends),
+		TEST(a_run_outlives_its_call),
+		TEST(a_look_says_how_it_stands),
+		TEST(what_contradicts_itself_is_refused),
 		TEST(closing_ends_what_was_made),
 		TEST(several_managers_share_the_thread),
 		TEST(threads_do_not_disturb_each_other),

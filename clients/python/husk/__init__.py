@@ -25,12 +25,12 @@ from .errors import (
     StoreError,
 )
 from .manager import SandboxManager, Session, languages, version
-from .results import Display, FileResult, FilesResult, Result, RunError, SessionInfo
+from .results import Display, FileResult, FilesResult, Look, Result, RunError, SessionInfo, Variable
 
 __version__ = version()
 
 __all__ = [
     "BusyError", "Cancel", "CancelledError", "DeadlineError", "Display", "EngineError", "FileResult", "FilesResult", "ForeignError",
-    "HuskError", "InstallError", "InvalidError", "LimitError", "NotFoundError", "Result", "RunError", "SandboxManager", "Session",
-    "SessionDiedError", "SessionInfo", "StoreError", "aio", "languages", "version",
+    "HuskError", "InstallError", "InvalidError", "LimitError", "Look", "NotFoundError", "Result", "RunError", "SandboxManager", "Session",
+    "SessionDiedError", "SessionInfo", "StoreError", "Variable", "aio", "languages", "version",
 ]

@@ -56,7 +56,7 @@ class Sessions(Structure):
 
 class Run(Structure):
     _fields_ = [("size", c_size_t), ("timeout", c_uint64), ("on_output", RUN_OUTPUT), ("ctx", c_void_p), ("env", POINTER(Text)),
-                ("cwd", Text)]
+                ("cwd", Text), ("has_wait", c_int), ("wait_seconds", c_uint64), ("run", c_uint64), ("interrupt", c_int), ("restart", c_int)]
 
 
 class Part(Structure):
@@ -77,7 +77,27 @@ Result._fields_ = [
     ("displays", POINTER(POINTER(Bundle))), ("displays_dropped", c_uint64), ("error_type", Text), ("error_message", Text),
     ("error_traceback", Text), ("has_exit_code", c_int), ("exit_code", c_int), ("signal", c_int), ("duration_ms", c_uint64),
     ("memory_peak", c_uint64), ("memory_limit", c_uint64), ("oom_kills", c_uint64), ("kernel_restarted", c_int), ("session_gone", c_int),
-    ("notice", Text), ("n_earlier", c_size_t), ("earlier", POINTER(POINTER(Result)))]
+    ("notice", Text), ("n_earlier", c_size_t), ("earlier", POINTER(POINTER(Result))), ("run", c_uint64), ("queued", c_int),
+    ("behind", c_uint64), ("lost", Text), ("n_running", c_size_t), ("running", POINTER(c_uint64))]
+
+
+class Variable(Structure):
+    _fields_ = [("name", Text), ("type", Text), ("shape", Text), ("bytes", c_uint64)]
+
+
+class Disk(Structure):
+    _fields_ = [("path", Text), ("used", c_uint64), ("size", c_uint64)]
+
+
+class RunState(Structure):
+    _fields_ = [("number", c_uint64), ("kind", Text), ("state", Text), ("age_ms", c_uint64)]
+
+
+class Look(Structure):
+    _fields_ = [("session", POINTER(SessionInfo)), ("left_seconds", c_uint64), ("idle_left_seconds", c_uint64), ("n_runs", c_size_t),
+                ("runs", POINTER(POINTER(RunState))), ("answered", c_int), ("memory", c_uint64), ("memory_limit", c_uint64),
+                ("n_disks", c_size_t), ("disks", POINTER(POINTER(Disk))), ("has_variables", c_int), ("fresh", c_int),
+                ("n_variables", c_size_t), ("variables", POINTER(POINTER(Variable))), ("more_variables", c_uint64)]
 
 
 class Import(Structure):
@@ -130,6 +150,8 @@ _FUNCTIONS: Dict[str, Any] = {
     "husk_session_free": (None, [POINTER(SessionInfo)]),
     "husk_list": (POINTER(Error), [c_void_p, _WAIT, POINTER(POINTER(Sessions))]),
     "husk_info": (POINTER(Error), [c_void_p, Text, _WAIT, POINTER(POINTER(SessionInfo))]),
+    "husk_look": (POINTER(Error), [c_void_p, Text, c_int, _WAIT, POINTER(POINTER(Look))]),
+    "husk_look_free": (None, [POINTER(Look)]),
     "husk_everything": (POINTER(Error), [c_void_p, _WAIT, POINTER(POINTER(Sessions))]),
     "husk_sessions_free": (None, [POINTER(Sessions)]),
     "husk_execute": (POINTER(Error), [c_void_p, Text, Text, POINTER(Run), _WAIT, POINTER(POINTER(Result))]),

@@ -11,7 +11,7 @@ from typing import Any, AsyncIterator, Callable, Optional, Tuple
 
 from ._lib import Cancel
 from .manager import SandboxManager as _SandboxManager
-from .results import FilesResult, Result, SessionInfo, Stopped
+from .results import FilesResult, Look, Result, SessionInfo, Stopped
 
 # They only wait.
 _threads = concurrent.futures.ThreadPoolExecutor(max_workers=256, thread_name_prefix="husk")
@@ -49,6 +49,9 @@ class SandboxManager:
 
     async def execute_terminal(self, *arguments: Any, **more: Any) -> Result:
         return await _call(self.sync.execute_terminal, *arguments, **more)
+
+    async def look(self, *arguments: Any, **more: Any) -> Look:
+        return await _call(self.sync.look, *arguments, **more)
 
     async def import_files(self, *arguments: Any, **more: Any) -> FilesResult:
         return await _call(self.sync.import_files, *arguments, **more)
@@ -95,10 +98,13 @@ class Session:
         else:
             await self.manager.stop_session(self.id)
 
-    async def run(self, code: str, timeout: Optional[int] = None, **more: Any) -> Result:
+    async def look(self, **more: Any) -> Look:
+        return await self.manager.look(self.id, **more)
+
+    async def run(self, code: Optional[str] = None, timeout: Optional[int] = None, **more: Any) -> Result:
         return await self.manager.execute_code(self.id, code, timeout, **more)
 
-    async def shell(self, command: str, timeout: Optional[int] = None, **more: Any) -> Result:
+    async def shell(self, command: Optional[str] = None, timeout: Optional[int] = None, **more: Any) -> Result:
         return await self.manager.execute_terminal(self.id, command, timeout, **more)
 
     async def put(self, *files: Any, **more: Any) -> FilesResult:

@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Seque
 from . import _lib
 from ._lib import Cancel, check, encode, library, sized, waiting
 from .errors import NotFoundError
-from .results import Execution, FilesResult, Result, SessionInfo, Stopped, take_files
+from .results import Execution, FilesResult, Look, Result, SessionInfo, Stopped, take_files
 
 Output = Callable[[str], Any]
 Size = Union[str, int]
@@ -130,6 +130,16 @@ class SandboxManager:
         library.husk_session_free(answer)
         return info
 
+    def look(self, session_id: str, *, keep_alive: bool = False, deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Look:
+        """How a session stands: its runs, its limits, the time it has left, its variables; found without running anybody's code.
+        keep_alive: this counts as use."""
+        answer = POINTER(_lib.Look)()
+        with waiting(deadline, cancel) as (wait, _):
+            check(library.husk_look(self._conversation, encode(session_id, "session_id"), keep_alive, wait, byref(answer)))
+        found = Look(answer.contents)
+        library.husk_look_free(answer)
+        return found
+
     def history(self, session_id: str, limit: int = 100) -> List[Execution]:
         """What was executed in a session, also in one that has ended."""
         answer = POINTER(_lib.History)()
@@ -148,33 +158,42 @@ class SandboxManager:
 
     # --- runs
 
-    def execute_code(self, session_id: str, code: str, timeout: Optional[int] = None, **more: Any) -> Result:
+    def execute_code(self, session_id: str, code: Optional[str] = None, timeout: Optional[int] = None, **more: Any) -> Result:
         """Runs a cell: the last expression is the result, as in a notebook. on_stdout and on_stderr get what is printed, as it is
-        printed; env is for this run alone; deadline and cancel end the wait."""
+        printed; env is for this run alone; deadline and cancel end the wait.
+
+        wait=20 returns after 20 s at the latest: a run that goes on then has ending "running" and its number in `run`. run=7, in place of
+        code, waits for it once more and returns what is new; interrupt=True with it ends it. restart=True starts a new interpreter first."""
         return self._run(library.husk_execute, session_id, encode(code, "code"), timeout, **more)
 
-    def execute_terminal(self, session_id: str, command: str, timeout: Optional[int] = None, **more: Any) -> Result:
+    def execute_terminal(self, session_id: str, command: Optional[str] = None, timeout: Optional[int] = None, **more: Any) -> Result:
         """Runs a command with bash; its directory, exported variables and background jobs persist. As execute_code(), and cwd is for
         this run alone."""
         return self._run(library.husk_terminal, session_id, encode(command, "command"), timeout, **more)
 
     def _run(self, function: Any, session_id: str, source: Any, timeout: Optional[int], *, on_stdout: Optional[Output] = None,
              on_stderr: Optional[Output] = None, env: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None,
+             wait: Optional[int] = None, run: Optional[int] = None, interrupt: bool = False, restart: bool = False,
              deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Result:
         answer = POINTER(_lib.Result)()
-        with waiting(deadline, cancel) as (wait, guard):
+        if timeout is not None and not 1 <= timeout <= (300 if wait is None else 7 * 86400):
+            raise ValueError("timeout must be 1 to 300 seconds; with wait it may be longer")
+        if wait is not None and not 0 <= wait <= 300:
+            raise ValueError("wait must be 0 to 300 seconds")
+        if run is not None and not 1 <= run < 2**32:
+            raise ValueError("run must be the number of a run")
+        with waiting(deadline, cancel) as (limits, guard):
             def on_output(_: Any, stream: int, data: Any, n: int) -> None:
                 listener = on_stdout if stream == 1 else on_stderr
                 if listener:
                     guard.call(listener, ctypes.string_at(data, n).decode())
 
             hear = _lib.RUN_OUTPUT(on_output)
-            if timeout is not None and not 1 <= timeout <= 300:
-                raise ValueError("timeout must be 1 to 300 seconds")
-            options = sized(_lib.Run, timeout=timeout or 0, env=_pairs(env), cwd=encode(cwd, "cwd"))
+            options = sized(_lib.Run, timeout=timeout or 0, env=_pairs(env) if env else None, cwd=encode(cwd, "cwd"),
+                            has_wait=wait is not None, wait_seconds=wait or 0, run=run or 0, interrupt=interrupt, restart=restart)
             if on_stdout or on_stderr:
                 options.on_output = hear
-            check(function(self._conversation, encode(session_id, "session_id"), source, byref(options), wait, byref(answer)))
+            check(function(self._conversation, encode(session_id, "session_id"), source, byref(options), limits, byref(answer)))
         result = Result(answer.contents)
         library.husk_result_free(answer)
         return result
@@ -232,11 +251,14 @@ class Session:
             raise
         self.id = self.info.session_id
 
-    def run(self, code: str, timeout: Optional[int] = None, **more: Any) -> Result:
+    def run(self, code: Optional[str] = None, timeout: Optional[int] = None, **more: Any) -> Result:
         return self.manager.execute_code(self.id, code, timeout, **more)
 
-    def shell(self, command: str, timeout: Optional[int] = None, **more: Any) -> Result:
+    def shell(self, command: Optional[str] = None, timeout: Optional[int] = None, **more: Any) -> Result:
         return self.manager.execute_terminal(self.id, command, timeout, **more)
+
+    def look(self, **more: Any) -> Look:
+        return self.manager.look(self.id, **more)
 
     def put(self, *files: Entry, **more: Any) -> FilesResult:
         return self.manager.import_files(self.id, files, **more)

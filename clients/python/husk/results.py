@@ -6,7 +6,7 @@ import base64
 import ctypes
 import json
 import pathlib
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 from . import _lib
 from ._lib import text, words
@@ -89,6 +89,12 @@ class Result:
         self.session_gone: bool = bool(raw.session_gone)
         self.notice: Optional[str] = text(raw.notice)
         self.earlier: List[Result] = [Result(raw.earlier[i].contents) for i in range(raw.n_earlier)]
+        self.run: int = raw.run
+        self.running: bool = self.ending == "running"
+        self.queued: bool = bool(raw.queued)
+        self.behind: Optional[int] = raw.behind or None
+        self.lost: Optional[str] = text(raw.lost)
+        self.others_running: List[int] = [raw.running[i] for i in range(raw.n_running)]
 
     @property
     def value(self) -> Optional[str]:
@@ -170,6 +176,49 @@ class SessionInfo:
 
     def __repr__(self) -> str:
         return f"<Session {self.session_id} {self.runtime} {self.status}>"
+
+
+class Variable:
+    """What the interpreter holds under one name."""
+
+    def __init__(self, raw: Any) -> None:
+        self.name: str = words(raw.name)
+        self.type: str = words(raw.type)
+        self.shape: str = words(raw.shape)
+        self.bytes: Optional[int] = raw.bytes or None
+
+    def __repr__(self) -> str:
+        return f"<Variable {self.name}: {self.type} {self.shape}>".replace(" >", ">")
+
+
+class RunState:
+    """A run that has not been told yet."""
+
+    def __init__(self, raw: Any) -> None:
+        self.number: int = raw.number
+        self.kind: str = words(raw.kind)
+        self.state: str = words(raw.state)
+        self.age: float = raw.age_ms / 1000
+
+
+class Look:
+    """How a session stands. `variables` is None where nobody could say; `fresh` is False if they are from before a cell that runs."""
+
+    def __init__(self, raw: Any) -> None:
+        self.session = SessionInfo(raw.session.contents)
+        self.left: Optional[int] = None if raw.left_seconds == 2**64 - 1 else raw.left_seconds
+        self.idle_left: int = raw.idle_left_seconds
+        self.runs: List[RunState] = [RunState(raw.runs[i].contents) for i in range(raw.n_runs)]
+        self.answered: bool = bool(raw.answered)
+        self.memory: Optional[int] = raw.memory or None
+        self.memory_limit: Optional[int] = raw.memory_limit or None
+        disks = [raw.disks[i].contents for i in range(raw.n_disks)]
+        self.disks: Dict[str, Tuple[int, int]] = {words(disk.path): (disk.used, disk.size) for disk in disks}
+        self.variables: Optional[List[Variable]] = None
+        if raw.has_variables:
+            self.variables = [Variable(raw.variables[i].contents) for i in range(raw.n_variables)]
+        self.more_variables: int = raw.more_variables
+        self.fresh: bool = bool(raw.fresh)
 
 
 class FileResult:
