@@ -22,6 +22,13 @@ def cpu_us(pid):
     return total / 1000
 
 
+def resident_kb(pid):
+    try:
+        return next(int(line.split()[1]) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS:"))
+    except (OSError, StopIteration):
+        return 0
+
+
 def memory_kb(pid):
     """What a process holds, with its share of what it shares (Pss), and what is its own alone."""
     try:

@@ -11,10 +11,15 @@ import time
 import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-PICTURE_BYTES = 505_000
-# A picture as such: a PNG header and noise, so that nothing compresses it on the way.
-PICTURE = ("import os, struct\npicture = b'\\x89PNG\\r\\n\\x1a\\n' + struct.pack('>I4sII', 13, b'IHDR', 640, 480)"
-           f" + os.urandom({PICTURE_BYTES})")
+# A whole PNG of 505 KB: its pixels are noise, so that nothing compresses them on the way.
+PICTURE = """
+import os, struct, zlib
+def chunk(kind, data):
+    return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
+pixels = b''.join(b'\\0' + os.urandom(1260) for _ in range(400))
+picture = (b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 420, 400, 8, 2, 0, 0, 0)) + chunk(b'IDAT', zlib.compress(pixels, 1))
+           + chunk(b'IEND', b''))
+"""
 SHOW = "display({'image/png': picture}, raw=True)"
 
 

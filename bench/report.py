@@ -2,9 +2,12 @@
 
 import json
 import os
+import pathlib
 import platform
 import statistics
 
+# Why a budget is missed, by its name: written by hand, and kept while it is.
+REASONS = pathlib.Path(__file__).resolve().parent / "reasons.json"
 NAMES = {"a": "one process per call", "b": "jupyter_client, host", "c0": "Husk before, docker exec", "c": "Husk, docker exec", "d": "Husk, socket",
          "e": "the kernel alone"}
 COLORS = {"a": "#b0b0b0", "b": "#d9a441", "c0": "#9ec3e6", "c": "#5b9bd5", "d": "#1f4e79", "e": "#70ad47"}
@@ -23,7 +26,7 @@ def summarize(results, quick, seconds):
             for name, values in contenders.items()}}
     load = {"min": min(results.load, default=0), "max": max(results.load, default=0)}
     return {"machine": {"cpus": os.cpu_count(), "kernel": platform.release()}, "quick": quick, "seconds": round(seconds), "load": load,
-            "measures": measures, "budgets": budgets(measures)}
+            "measures": measures, "budgets": budgets(measures), "profile": results.profile}
 
 
 def p50(measures, measure, name):
@@ -137,7 +140,29 @@ def page(found):
     for part in ("server", "docker clients", "PID 1", "kernel"):
         values = [p50(found["measures"], f"CPU of a call: {part}", name) for name in ("c0", "c", "d")]
         lines.append(f"| {part} | " + " | ".join("" if value is None else number(value) for value in values) + " |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + wakeups(found) + hot_path(found) + missed(found)) + "\n"
+
+
+def wakeups(found):
+    lines = ["", "How often a process waits and is woken, for each call over the socket: "]
+    values = {part: p50(found["measures"], f"wake-ups of a call: {part}", "d") for part in ("server", "PID 1", "kernel")}
+    lines[-1] += ", ".join(f"{part} {value:.1f}" for part, value in values.items() if value is not None) + "."
+    return lines if any(value is not None for value in values.values()) else []
+
+
+def hot_path(found):
+    lines = []
+    for part, entries in found.get("profile", {}).items():
+        lines += ["", f"In which code, {part} over the socket (perf, most first; without a function: what has no name there):", "", "| us | library | function |",
+                  "|---|---|---|", *(f"| {us} | {library} | {function} |" for us, library, function in entries)]
+    return lines
+
+
+def missed(found):
+    reasons = json.loads(REASONS.read_text())
+    lines = [f"- {b['what']}: {number(b['found'])} instead of {b['limit']}. {reasons.get(b['what'], 'No reason is known yet.')}"
+             for b in found["budgets"] if not b["kept"]]
+    return ["", "## Budgets that were missed, and why", "", *lines] if lines else []
 
 
 def save(found, folder):
