@@ -147,6 +147,14 @@ class Server:
         with contextlib.closing(sqlite3.connect(self.home / "state" / "husk" / "husk.db", timeout=60)) as database:
             return next((row[0] for row in database.execute(sql, values)), None)
 
+    def lasting_helpers(self):
+        """Those that stay: a docker client that cleans up, or looks, is gone in a moment."""
+        found, quiet = set(self.helpers()), time.monotonic() + 2
+        while found and time.monotonic() < quiet:
+            time.sleep(0.1)
+            found &= set(self.helpers())
+        return sorted(found)
+
     def container(self, session):
         return self.ask_store("SELECT container FROM sessions WHERE id = ?", session)
 

@@ -67,7 +67,7 @@ def budgets(m):
     if len(known) > 1:
         few, many = min(known), max(known)
         each = (known[many] - known[few]) / (many - few)
-        hold("server and helpers with 5 sessions, MB", known[few] + (5 - few) * each, 16)
+        hold("server and helpers with 5 sessions, MB", known.get(5, known[few] + (5 - few) * each), 16)
         hold("for each further session, MB", each, 0.3)
     return found
 

@@ -56,6 +56,10 @@ static void close_from(unsigned first)
 
 static void close_between(unsigned first, unsigned last)
 {
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, first, last, 0) == 0)
+		return;
+#endif
 	for (unsigned fd = first; fd <= last; fd++)
 		close((int)fd);
 }
@@ -80,12 +84,16 @@ static void place_fds(const struct spawn_spec *spec)
 			_exit(EXIT_NOT_STARTED);
 		highest = MAX(highest, to[i]);
 	}
+	unsigned first = 3; /* of those that are not wanted */
 	for (unsigned fd = 3; fd <= (unsigned)highest; fd++) {
 		bool wanted = false;
 		for (size_t i = 3; i < n; i++)
 			wanted |= to[i] == (int)fd;
 		if (!wanted)
-			close_between(fd, fd);
+			continue;
+		if (first < fd)
+			close_between(first, fd - 1);
+		first = fd + 1;
 	}
 	close_from((unsigned)highest + 1);
 }
