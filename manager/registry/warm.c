@@ -15,6 +15,8 @@
 /* After a failure; doubled each time. */
 #define PAUSE_MS 5000
 #define PAUSE_MAX_MS 600000
+/* When no slot was left over. */
+#define LIMIT_PAUSE_MS 30000
 /* More than one is kept only while sessions are made at least this often. */
 #define RUSH_MS 300000
 /* Memory is short when less than a tenth is left, and where machines are small: */
@@ -134,7 +136,10 @@ static void on_row(void *ctx, const struct session_list *list UNUSED, const stru
 	}
 	log_debug("no warm container: %s", f->message);
 	member_free(take_ptr(w->filling));
-	pause_filling(w);
+	if (f->kind == FAIL_LIMIT)
+		w->not_before_ms = loop_now_ms() + LIMIT_PAUSE_MS;
+	else
+		pause_filling(w);
 }
 
 static void fill(struct warm *w, const struct shelf *s)
@@ -276,6 +281,8 @@ void warm_give_back(struct member *m)
 void warm_used(struct warm *w, const struct member_spec *spec, bool was_warm)
 {
 	w->awake = true;
+	/* Whatever kept one from starting, it did not keep this one. */
+	w->pause_ms = w->not_before_ms = 0;
 	for (size_t i = 0; i < w->n; i++) {
 		struct shelf *s = &w->shelves[i];
 		if (s->size->runtime != spec->runtime)

@@ -280,6 +280,12 @@ static void a_cancelled_create_gives_nothing_back_that_was_claimed(void **state)
 	assert_string_equal(got.states, "running ");
 }
 
+static void on_stopped(void *ctx UNUSED, const struct fail *f)
+{
+	assert_null(f);
+	got.done = true;
+}
+
 /* --- filling ----------------------------------------------------------------------------------------------------- */
 
 static void those_of_the_settings_wait_for_somebody(void **state)
@@ -332,11 +338,19 @@ static void calls_come_first(void **state)
 
 static void no_slot_that_others_need_is_taken(void **state)
 {
-	b.config.max_sessions = 1;
+	b.config.max_sessions = 2;
 	create();
+	create_of("node", /* network= */ true);
+	AUTO(freep) char *id = take_ptr(got.session);
 	stays_without_warm();
 	list();
-	assert_string_equal(got.states, "running ");
+	assert_string_equal(got.states, "running running ");
+	/* One that becomes free is noticed. */
+	forget();
+	struct stop_request stop = { .session_id = id, .on_done = on_stopped };
+	assert_non_null(manager_stop(conversation, &stop, &got.fail));
+	FAKE_UNTIL(fake, got.done);
+	wait_for_warm(1);
 }
 
 static void what_fails_is_not_tried_all_the_time(void **state)
