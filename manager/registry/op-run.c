@@ -110,7 +110,8 @@ static void on_task_due(void *ctx)
 static void expect_task(struct run_op *o)
 {
 	uint64_t after = o->request.task_after_seconds * 1000, waited = loop_now_ms() - o->asked_ms;
-	if (!o->request.on_task || session_dispatch(o->op.member->session)->version < VERSION_OF_MARKS)
+	if (!o->request.on_task || o->request.has_wait ||
+	    session_dispatch(o->op.member->session)->version < VERSION_OF_MARKS)
 		return;
 	o->becomes_task = timer_new(o->op.registry->loop, on_task_due, o);
 	timer_start(o->becomes_task, after - MIN(waited, after), 0);

@@ -82,6 +82,7 @@ MALFORMED = {
     "bad-nul-byte": b'{"jsonrpc":"2.0",\x00"id":1,"method":"ping"}',
 }
 
+TASKS = {"io.modelcontextprotocol/clientCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}}}
 GOOD = {
     "initialize": rpc(
         "initialize", 0, protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "c", "version": "1"}
@@ -101,6 +102,8 @@ GOOD = {
     "list-modern": modern("tools/list"),
     "call-modern": modern("tools/call", 5, name="create_session", arguments={"language": "python", "network": False}),
     "listen": modern("subscriptions/listen", "listen:0", notifications={"toolsListChanged": True}),
+    "task-get": modern("tasks/get", 5, TASKS, taskId="k1"),
+    "task-listen": modern("subscriptions/listen", "l", TASKS, notifications={"taskIds": ["k1", "k2"]}),
     "log-level": modern("tools/list", 6, {"io.modelcontextprotocol/logLevel": "debug"}),
     "log-level-unknown": modern("tools/list", 6, {"io.modelcontextprotocol/logLevel": "loud"}),
     "version-unknown": modern("tools/list", 7, {"io.modelcontextprotocol/protocolVersion": "1900-01-01"}),
@@ -327,7 +330,7 @@ def shell():
     }
 
 
-WHOLE = {  # 3 x 2 pixels
+PICTURES = {  # 3 x 2 pixels
     "whole-png":
         "iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAIAAAASFvFNAAAAFUlEQVR4nGM8wcXFwMDAwMDAxAADABByAOAp6i43AAAAAElFTkSuQmCC",
     "whole-gif":
@@ -362,7 +365,7 @@ def image():
         "gif": b64(b"GIF89a\x40\x01\xc8\0\0\0\0"),
         "webp": b64(b"RIFF\x10\0\0\0WEBPVP8 "),
         "svg": b64(b"<svg/>"),
-        **{name: text.encode() for name, text in WHOLE.items()},
+        **{name: text.encode() for name, text in PICTURES.items()},
         "padding": b"/9j/====",
         "padding-inside": b"/9j=/9j/",
         "not-base64": b"\xff\xd8\xff\xe0",
@@ -386,6 +389,11 @@ def server():
         "legacy": talk(*legacy),
         "legacy-cut": talk(*legacy, cut=CUT),
         "modern": talk(*(GOOD[k] for k in ("discover", "list-modern", "call-modern", "listen", "version-unknown"))),
+        "tasks": talk(
+            modern("tools/call", 1, TASKS, name="execute_code", arguments={"session_id": "s", "code": "task"}),
+            modern("tools/call", 2, TASKS, name="execute_code", arguments={"session_id": "s", "code": "task 0"}), GOOD["task-get"],
+            GOOD["task-listen"], modern("tasks/update", 6, TASKS, taskId="k1", inputResponses={"x": {}}),
+            modern("tasks/cancel", 7, TASKS, taskId="k1"), modern("tasks/get", 8, taskId="k1"), modern("tasks/get", 9, TASKS, taskId=[])),
         "sessions": talk(call(1, "create_session"), call(2, session_id="s1", code="raise"), call(3, "stop_session", session_id="s1")),
         "batch": talk(batches, GOOD["batch"], GOOD["batch-mixed"], nested, b"[]", cut=CUT),
         "batch-refused": talk(GOOD["batch"]),
