@@ -38,6 +38,8 @@ int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, 
 {
 	json_auto_t *message = json_pack("{s:s, s:I, s:s%, s:o*}", "op", "execute", "id", (json_int_t)job->number,
 					 "code", job->text, job->text_len, "env", env_of(job));
+	if (job->interactive)
+		(void)json_object_set_new(message, "interactive", json_true());
 	pipes_begin(c->pipes, job);
 	int r = message ? link_send(link, message) : -EINVAL;
 	if (r < 0) {
@@ -125,6 +127,24 @@ static void done(struct cell *c)
 		finish_done(c);
 }
 
+static void ask(struct cell *c, const struct link_message *m)
+{
+	if (!m->cancel)
+		job_ask(c->job, m->prompt, m->prompt_len, m->password, m->question);
+	else if (c->job->question.id == m->question)
+		job_ask_no_more(c->job);
+}
+
+void cell_input(struct cell *c, struct link *link, const char *text, size_t n)
+{
+	if (!c->job || !c->job->question.asked)
+		return;
+	json_auto_t *answer = json_pack("{s:s, s:I, s:I, s:s%}", "op", "input", "id", (json_int_t)c->job->number,
+					"question", c->job->question.id, "text", text, n);
+	job_ask_no_more(c->job);
+	(void)link_send(link, answer); /* a link that is gone is seen when it is read */
+}
+
 int cell_message(struct cell *c, const struct link_message *m, const char **ret_why)
 {
 	if (m->op == LINK_HELLO)
@@ -135,6 +155,8 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 		return *ret_why = "sent a message for another cell", -EPROTO;
 	if ((m->op == LINK_RESULT && c->has_result) || (m->op == LINK_ERROR && c->has_error))
 		return *ret_why = "sent a second result or error", -EPROTO;
+	if (m->op == LINK_INPUT && !c->job->interactive)
+		return *ret_why = "asked for input in a cell that may not", -EPROTO;
 
 	/* What was printed before this message comes before it. */
 	pipes_drain(c->pipes);
@@ -146,6 +168,9 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 	}
 	switch (m->op) {
 	case LINK_SYNC:
+		return 0;
+	case LINK_INPUT:
+		ask(c, m);
 		return 0;
 	case LINK_DISPLAY:
 		if (m->clear)

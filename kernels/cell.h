@@ -53,6 +53,8 @@ struct death {
 int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, char *note, json_t *lost);
 /* 0, or -EPROTO and *ret_why if the kernel may not say this now. */
 int cell_message(struct cell *c, const struct link_message *m, const char **ret_why);
+/* Answers the question of the running call; dropped if it asks nothing. `text` is valid UTF-8. */
+void cell_input(struct cell *c, struct link *link, const char *text, size_t n);
 /* The kernel sent a display that cannot be passed on. */
 void cell_dropped(struct cell *c);
 /* Interrupts the running call; does nothing if none runs or if it is being interrupted already. */

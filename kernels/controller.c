@@ -5,6 +5,7 @@
 #include <sys/un.h>
 
 #include "kernels/clock.h"
+#include "kernels/jobs.h"
 
 #define BACKLOG 128
 #define ACCEPTS_A_TURN 32
@@ -159,6 +160,20 @@ static void handle_take(struct guest *g, const struct frame *f)
 	c->on_take(c, job);
 }
 
+static void handle_input(struct guest *g, const struct frame *f)
+{
+	struct controller *c = g->controller;
+	struct job_input input;
+	int r = jobs_input(c->jobs, f->header.call, f->payload, f->header.length, &input);
+	if (r < 0)
+		dismiss(g);
+	if (r != 0)
+		return;
+	if (input.job->state == JOB_RUNNING)
+		c->on_input(c, input.job, input.text, input.len);
+	json_decref(input.fields);
+}
+
 /* False if it begins a call whose number is known: a resend. */
 static bool number_is_new(struct controller *c, const struct frame *f)
 {
@@ -212,6 +227,9 @@ static void handle_frame(struct guest *g, const struct frame *f)
 		break;
 	case FRAME_TAKE:
 		handle_take(g, f);
+		break;
+	case FRAME_INPUT:
+		handle_input(g, f);
 		break;
 	case FRAME_LOOK:
 		c->on_look(c, f->header.call);

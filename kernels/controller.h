@@ -28,6 +28,8 @@ struct controller {
 	void (*on_interrupt)(struct controller *c, struct job *job);
 	/* It is asked what there is so far of a call that has not ended. */
 	void (*on_take)(struct controller *c, struct job *job);
+	/* Somebody answers a call that runs and may ask. */
+	void (*on_input)(struct controller *c, struct job *job, const char *text, size_t n);
 	/* It asks how the session stands: controller_info() follows, now or a moment later. */
 	void (*on_look)(struct controller *c, uint32_t call);
 	void (*on_stop)(struct controller *c);

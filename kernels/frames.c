@@ -9,6 +9,8 @@
 #define FILE_CALL_PAYLOAD_MAX 32768
 /* An environment, each of its bytes escaped, and the rest. */
 #define CLAIM_PAYLOAD_MAX (6 * CLAIM_ENV_MAX + SMALL_PAYLOAD_MAX)
+/* Likewise. */
+#define INPUT_PAYLOAD_MAX (6 * INPUT_BYTES_MAX + SMALL_PAYLOAD_MAX)
 
 int64_t controller_payload_max(uint8_t type)
 {
@@ -28,6 +30,8 @@ int64_t controller_payload_max(uint8_t type)
 	case FRAME_TAKE:
 	case FRAME_LOOK:
 		return SMALL_PAYLOAD_MAX;
+	case FRAME_INPUT:
+		return INPUT_PAYLOAD_MAX;
 	case FRAME_CLAIM:
 		return CLAIM_PAYLOAD_MAX;
 	case FRAME_IMPORT:

@@ -240,6 +240,15 @@ static void on_take(struct controller *c, struct job *job)
 	job_mark(job);
 }
 
+static void on_input(struct controller *c, struct job *job, const char *text, size_t n)
+{
+	struct init *i = container_of(c, struct init, controller);
+	if (job->kind == JOB_EXECUTE)
+		kernel_input(&i->kernel, text, n);
+	else
+		terminals_input(&i->terminals, job, text, n);
+}
+
 static void on_frame(struct controller *c)
 {
 	lease_renew(&container_of(c, struct init, controller)->lease, clock_now_ms());
@@ -470,6 +479,7 @@ static int start_controller(struct init *i)
 		.on_job = on_job,
 		.on_interrupt = on_interrupt,
 		.on_take = on_take,
+		.on_input = on_input,
 		.on_look = on_look,
 		.on_stop = on_stop,
 	};

@@ -1,15 +1,12 @@
 #include "kernels/job-private.h"
 
 #include <errno.h>
-#include <limits.h>
 
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "kernels/clock.h"
 #include "kernels/frames.h"
 
-#define DEFAULT_TIMEOUT_MS 30000
-#define DEFAULT_OUTPUT_LIMIT (1u << 20)
 /* A display or result whose text goes to the file of a long run. */
 #define KEEP_PARSE_MAX (4u << 20)
 
@@ -59,6 +56,7 @@ struct job *job_free(struct job *c)
 	keep_close(&c->keep);
 	forget_updates(c);
 	buf_release(&c->log);
+	job_ask_no_more(c);
 	free(c->text);
 	free(c->cwd);
 	strv_release(&c->env);
@@ -66,150 +64,11 @@ struct job *job_free(struct job *c)
 	return NULL;
 }
 
-static size_t limit_of(const json_t *payload, const char *name)
-{
-	const json_t *value = json_object_get(payload, name);
-	if (!json_is_integer(value) || json_integer_value(value) < 0)
-		return DEFAULT_OUTPUT_LIMIT;
-	return (size_t)MIN(json_integer_value(value), (json_int_t)2 * OUTPUT_LIMIT_MAX);
-}
-
-static const char *take_text(struct job *c, const json_t *text)
-{
-	if (!json_is_string(text))
-		return "The frame holds no text to run.";
-	size_t n = json_string_length(text);
-	if (n > CODE_BYTES_MAX)
-		return "The text to run is longer than 8 MiB.";
-	if (strlen(json_string_value(text)) != n)
-		return "The text to run contains a NUL character.";
-	c->text = xstrndup(json_string_value(text), n);
-	c->text_len = n;
-	return NULL;
-}
-
-static const char *take_relays(struct job *c, const json_t *relays)
-{
-	size_t i;
-	json_t *port;
-	if (json_array_size(relays) > RELAY_PORTS_MAX)
-		return "The frame asks for too many relays.";
-	json_array_foreach(relays, i, port) {
-		json_int_t number = json_integer_value(port);
-		if (number < 1024 || number > UINT16_MAX)
-			return "The frame asks for a relay on a port that cannot be had.";
-		c->relays[c->n_relays++] = (uint16_t)number;
-	}
-	return NULL;
-}
-
-static const char *take_env(struct job *c, json_t *env)
-{
-	size_t total = 0;
-	const char *name;
-	json_t *value;
-	json_object_foreach(env, name, value) {
-		if (!json_is_string(value) || !*name || strchr(name, '=') ||
-		    strlen(json_string_value(value)) != json_string_length(value))
-			return "The frame's environment is not an object of texts.";
-		total += strlen(name) + 1 + json_string_length(value) + 1;
-		if (total > CLAIM_ENV_MAX)
-			return "The environment of the call is larger than 64 KiB.";
-		strv_addf(&c->env, "%s=%s", name, json_string_value(value));
-	}
-	return NULL;
-}
-
-static const char *take_cwd(struct job *c, const json_t *cwd)
-{
-	if (!cwd)
-		return NULL;
-	if (!json_is_string(cwd) || !json_string_length(cwd) || json_string_length(cwd) >= PATH_MAX ||
-	    strlen(json_string_value(cwd)) != json_string_length(cwd))
-		return "The frame's directory is no path.";
-	c->cwd = xstrdup(json_string_value(cwd));
-	return NULL;
-}
-
-static const char *take_install(struct job *c, const json_t *payload)
-{
-	json_t *packages = json_object_get(payload, "packages");
-	json_int_t size = json_integer_value(json_object_get(payload, "size_limit"));
-	if (!json_is_object(packages))
-		return "The frame holds no packages to install.";
-	c->size_limit = size > 0 ? (uint64_t)size : 0;
-	AUTO(buf_release) struct buf text = { .max = CODE_BYTES_MAX };
-	if (json_append(&text, packages) < 0)
-		return "The packages are too many.";
-	c->text_len = text.len;
-	c->text = buf_steal_str(&text);
-	return take_relays(c, json_object_get(payload, "relays"));
-}
-
-static void size_tail(struct job *c)
+void job_size_tail(struct job *c)
 {
 	c->tail.bytes.max = 0;
 	for (int i = 0; i < JOB_STREAMS; i++)
 		c->tail.bytes.max += c->streams[i].limit / 2;
-}
-
-/* NULL, or why the call cannot run. */
-static const char *take_fields(struct job *c, const json_t *payload)
-{
-	const json_t *timeout = json_object_get(payload, "timeout_ms");
-
-	capture_init(&c->streams[JOB_STDOUT], limit_of(payload, "stdout_limit"));
-	capture_init(&c->streams[JOB_STDERR], limit_of(payload, "stderr_limit"));
-	size_tail(c);
-	json_int_t keep_over = json_integer_value(json_object_get(payload, "keep_over"));
-	c->keep_over = c->kind != JOB_INSTALL && keep_over > 0 ? (uint64_t)keep_over : 0;
-	c->timeout_ms = DEFAULT_TIMEOUT_MS;
-	if (json_is_integer(timeout) && json_integer_value(timeout) > 0)
-		c->timeout_ms = (uint64_t)json_integer_value(timeout);
-	const char *why = take_env(c, json_object_get(payload, "env"));
-	c->restart = c->kind == JOB_EXECUTE && json_is_true(json_object_get(payload, "restart"));
-	if (!why && c->kind == JOB_TERMINAL)
-		why = take_cwd(c, json_object_get(payload, "cwd"));
-	if (why)
-		return why;
-	if (c->kind == JOB_INSTALL)
-		return take_install(c, payload);
-	return take_text(c, json_object_get(payload, c->kind == JOB_EXECUTE ? "code" : "command"));
-}
-
-static size_t queued_bytes(const struct jobs *jobs)
-{
-	size_t sum = 0;
-	list_for_each(c, &jobs->list, struct job, node)
-		sum += c->text ? c->text_len : 0;
-	return sum;
-}
-
-int jobs_add(struct jobs *jobs, uint32_t number, enum job_kind kind, const void *payload, size_t n, struct job **ret)
-{
-	if (number == 0)
-		return -EPROTO;
-	if (number <= jobs->last_number)
-		return 1;
-	json_auto_t *fields = json_loadb(payload, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
-	if (!json_is_object(fields))
-		return -EPROTO;
-	jobs->last_number = number;
-	if (jobs->count >= CALLS_MAX || queued_bytes(jobs) + n > QUEUE_BYTES_MAX)
-		return -EBUSY;
-
-	struct job *c = new0(struct job);
-	c->jobs = jobs;
-	c->number = number;
-	c->kind = kind;
-	c->keep.fd = -1;
-	list_append(&jobs->list, &c->node);
-	jobs->count++;
-	const char *why = take_fields(c, fields);
-	if (why)
-		job_end(c, &(struct job_ending){ .ending = "refused", .detail = why });
-	*ret = c;
-	return 0;
 }
 
 void jobs_ack(struct jobs *jobs, uint32_t number)
@@ -254,7 +113,7 @@ static void limit_output(struct job *c)
 	size_t left = used < JOBS_OUTPUT_BYTES_MAX ? (JOBS_OUTPUT_BYTES_MAX - used) / JOB_STREAMS : 0;
 	for (int i = 0; i < JOB_STREAMS; i++)
 		capture_limit(&c->streams[i], MAX(left, (size_t)JOB_OUTPUT_MIN));
-	size_tail(c);
+	job_size_tail(c);
 }
 
 void job_start(struct job *c)
@@ -503,6 +362,7 @@ void job_end(struct job *c, const struct job_ending *e)
 	tail_release(&c->tail);
 	keep_close(&c->keep);
 	forget_updates(c);
+	job_ask_no_more(c);
 	free(take_ptr(c->text));
 	free(take_ptr(c->cwd));
 	strv_release(&c->env);
@@ -524,11 +384,11 @@ void job_mark(struct job *c)
 {
 	if (c->state == JOB_ENDED)
 		return;
-	json_auto_t *mark = json_pack("{s:I, s:s, s:I, s:I, s:I, s:b}", "mark", (json_int_t)++c->marks, "state",
-				      job_state_name(c->state), "duration_ms",
+	json_auto_t *mark = json_pack("{s:I, s:I, s:I, s:I, s:b}", "mark", (json_int_t)++c->marks, "duration_ms",
 				      (json_int_t)(c->state == JOB_RUNNING ? clock_now_ms() - c->started_ms : 0),
 				      "stdout_bytes", (json_int_t)c->streams[JOB_STDOUT].total, "stderr_bytes",
 				      (json_int_t)c->streams[JOB_STDERR].total, "beside", c->beside);
+	job_add_state(c, mark);
 	if (c->behind)
 		json_object_set_new(mark, "behind", json_integer(c->behind));
 	if (c->displays_dropped)
@@ -594,7 +454,48 @@ const char *job_kind_name(enum job_kind kind)
 	return kind == JOB_EXECUTE ? "execute" : kind == JOB_TERMINAL ? "terminal" : "install";
 }
 
-const char *job_state_name(enum job_state state)
+/* ---- questions */
+
+static const char *state_name(const struct job *c)
 {
-	return state == JOB_QUEUED ? "queued" : state == JOB_RUNNING ? "running" : "ended";
+	if (c->question.asked)
+		return "waiting";
+	return c->state == JOB_QUEUED ? "queued" : c->state == JOB_RUNNING ? "running" : "ended";
+}
+
+void job_add_state(const struct job *c, json_t *to)
+{
+	const struct job_question *q = &c->question;
+	json_object_set_new(to, "state", json_string(state_name(c)));
+	if (!c->interactive)
+		return;
+	json_object_set_new(to, "interactive", json_true());
+	json_object_set_new(to, "inputs", json_integer(q->taken));
+	if (c->kind == JOB_TERMINAL) {
+		json_object_set_new(to, "rows", json_integer(c->rows));
+		json_object_set_new(to, "cols", json_integer(c->cols));
+	}
+	if (q->asked && q->password)
+		json_object_set_new(to, "password", json_true());
+	(void)json_object_set_new(to, "prompt", json_string(q->prompt)); /* NULL sets nothing */
+}
+
+void job_ask(struct job *c, const char *prompt, size_t n, bool password, json_int_t id)
+{
+	job_ask_no_more(c);
+	if (prompt) {
+		size_t kept = utf8_tail(prompt, n, PROMPT_CHARS_MAX);
+		c->question.prompt = xstrndup(prompt + n - kept, kept);
+	}
+	c->question.asked = true;
+	c->question.password = password;
+	c->question.id = id;
+	c->asks = true;
+}
+
+void job_ask_no_more(struct job *c)
+{
+	free(take_ptr(c->question.prompt));
+	c->question = (struct job_question){ .taken = c->question.taken };
+	c->asks = false;
 }

@@ -43,6 +43,15 @@ struct job_update {
 	size_t at, size; /* of its frame in the log */
 };
 
+/* What a run that may ask somebody is asking now. */
+struct job_question {
+	bool asked;	/* it waits for an answer */
+	bool password;	/* which is not to be shown */
+	char *prompt;	/* NULL = what it has written says it */
+	json_int_t id;	/* the kernel's own; 0 for a command */
+	uint32_t taken; /* the number of the last INPUT that came */
+};
+
 struct job {
 	struct list node;
 	struct jobs *jobs;
@@ -54,6 +63,8 @@ struct job {
 	bool restart;			  /* of a cell: on a new kernel */
 	struct strv env;		  /* beside that of its process; gone once it has ended */
 	char *cwd;			  /* of a command: where it starts; NULL = where the last one ended */
+	bool interactive;		  /* it may ask for input */
+	uint16_t rows, cols;		  /* of a command that may: its terminal */
 	uint64_t size_limit;		  /* of an install: bytes that it may leave; 0 = any */
 	uint16_t relays[RELAY_PORTS_MAX]; /* of an install: local ports on which its indexes are */
 	size_t n_relays;
@@ -78,6 +89,7 @@ struct job {
 	size_t last_frame; /* where the last one starts */
 	size_t sent;	   /* bytes that the present controller has got */
 	size_t claimed;	   /* whole frames that the sender has begun to send; sent <= claimed */
+	bool asks;	   /* an ASK frame is due */
 	bool replay;	   /* a CALL frame must come before the log */
 	bool acked;	   /* freed by the sender once claimed bytes are sent */
 
@@ -87,6 +99,8 @@ struct job {
 	bool aside;	 /* nobody waits for it: others need not wait for it either, if there is room */
 	bool beside;	 /* it has left the queue */
 	uint32_t behind; /* the call that it had to wait for, if any */
+
+	struct job_question question;
 
 	uint64_t progress_ms;
 	uint64_t progress_bytes;
@@ -109,10 +123,6 @@ void jobs_release(struct jobs *c);
 struct job *jobs_find(struct jobs *c, uint32_t number);
 /* The first queued call of a kind, or NULL. */
 struct job *jobs_next(struct jobs *c, enum job_kind kind);
-/* Adds a call from the payload of its frame, which must be a JSON object (-EPROTO otherwise). 0 and *ret; 1 if the
- * number is known already (a resend, nothing to do). A call with a bad field is added as one that has ended `refused`.
- * -EBUSY, with *ret untouched, if CALLS_MAX wait for an ACK or the queue holds QUEUE_BYTES_MAX. */
-int jobs_add(struct jobs *c, uint32_t number, enum job_kind kind, const void *payload, size_t n, struct job **ret);
 /* What the log holds up to this mark is told, and dropped; any other mark than the last is left alone. */
 void job_told(struct job *c, uint32_t mark);
 /* Forgets an ended call; unknown numbers and calls that have not ended are left alone. */
@@ -123,6 +133,12 @@ void jobs_rewind(struct jobs *c);
 void job_start(struct job *c);
 /* Everything that there is so far goes into the log, with a MARK behind it. */
 void job_mark(struct job *c);
+/* It waits for an answer from now on, and the manager hears of it. `prompt` (valid UTF-8, n bytes) may be NULL. */
+void job_ask(struct job *c, const char *prompt, size_t n, bool password, json_int_t id);
+/* It no longer does. */
+void job_ask_no_more(struct job *c);
+/* How it stands, for a CALL or a MARK: its state, and of a run that may ask what it asks. */
+void job_add_state(const struct job *c, json_t *to);
 void job_output(struct job *c, enum job_stream stream, const void *data, size_t n);
 /* A DISPLAY, RESULT or ERROR frame with a payload that is valid JSON. Displays and results past a bound are counted. */
 void job_structured(struct job *c, enum frame_type type, const void *json, size_t n);
@@ -133,10 +149,11 @@ void job_clear(struct job *c, bool wait);
 /* Exactly once. Appends tails and END. */
 void job_end(struct job *c, const struct job_ending *e);
 struct job *job_free(struct job *c);
+/* Makes the ring for what comes after the heads as large as the limits allow. */
+void job_size_tail(struct job *c);
 
 /* True if a PROGRESS frame is due; fills its payload (a new reference) and notes the time. */
 bool job_progress(struct job *c, uint64_t now_ms, json_t **ret);
 const char *job_kind_name(enum job_kind kind);
-const char *job_state_name(enum job_state state);
 
 #endif

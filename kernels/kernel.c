@@ -359,6 +359,11 @@ void kernel_interrupt(struct kernel *k)
 	cell_interrupt(&k->cell, CELL_INTERRUPTED);
 }
 
+void kernel_input(struct kernel *k, const char *text, size_t n)
+{
+	cell_input(&k->cell, &k->link, text, n);
+}
+
 void kernel_disk_full(struct kernel *k)
 {
 	cell_interrupt(&k->cell, CELL_DISK_FULL);

@@ -71,6 +71,8 @@ void kernel_restart(struct kernel *k);
 /* Runs a queued call; only when idle. */
 void kernel_run(struct kernel *k, struct job *job);
 void kernel_interrupt(struct kernel *k);
+/* Answers what the running cell asks. */
+void kernel_input(struct kernel *k, const char *text, size_t n);
 /* The running cell, if there is one, is to stop filling the disk. */
 void kernel_disk_full(struct kernel *k);
 /* Asks an idle kernel for its variables: true if on_variables will follow, unless it dies. */

@@ -62,6 +62,18 @@ static const char *check_hello(struct link_message *m)
 	return is_string_or_absent(m->tree, "token") && m->language_version ? NULL : "sent a hello without its fields";
 }
 
+static const char *check_input(struct link_message *m)
+{
+	const json_t *prompt = json_object_get(m->tree, "prompt"), *question = json_object_get(m->tree, "question");
+	if (!is_string_or_absent(m->tree, "prompt") || !is_flag(m->tree, "password", &m->password) ||
+	    !is_flag(m->tree, "cancel", &m->cancel) || !json_is_integer(question))
+		return "sent a malformed question";
+	m->prompt = json_string_value(prompt);
+	m->prompt_len = json_string_length(prompt);
+	m->question = json_integer_value(question);
+	return NULL;
+}
+
 static const char *check_fields(struct link_message *m)
 {
 	switch (m->op) {
@@ -82,6 +94,8 @@ static const char *check_fields(struct link_message *m)
 				       is_string_or_absent(m->tree, "traceback") ?
 			       NULL :
 			       "sent a malformed error";
+	case LINK_INPUT:
+		return check_input(m);
 	case LINK_DONE:
 	case LINK_SYNC:
 		return NULL;
@@ -97,7 +111,7 @@ static const char *check_message(struct link_message *m)
 	static const char *const names[] = {
 		[LINK_HELLO] = "hello",		[LINK_DISPLAY] = "display", [LINK_RESULT] = "result",
 		[LINK_ERROR] = "error",		[LINK_DONE] = "done",	    [LINK_SYNC] = "sync",
-		[LINK_VARIABLES] = "variables",
+		[LINK_VARIABLES] = "variables", [LINK_INPUT] = "input",
 	};
 	const char *op = json_string_value(json_object_get(m->tree, "op"));
 	const json_t *id = json_object_get(m->tree, "id");

@@ -15,7 +15,7 @@
 #define LINK_CONTAINERS_MAX 100000
 #define LINK_VALUES_MAX 1500000
 
-enum link_op { LINK_HELLO, LINK_DISPLAY, LINK_RESULT, LINK_ERROR, LINK_DONE, LINK_SYNC, LINK_VARIABLES };
+enum link_op { LINK_HELLO, LINK_DISPLAY, LINK_RESULT, LINK_ERROR, LINK_DONE, LINK_SYNC, LINK_VARIABLES, LINK_INPUT };
 
 /* Borrows from its tree. */
 struct link_message {
@@ -30,8 +30,13 @@ struct link_message {
 	bool update;		      /* display */
 	bool clear, wait;	      /* display: what there is goes, now or with the next output */
 	bool sync;		      /* display: the kernel waits for "synced" on the link before it goes on */
-	bool unusable;		      /* display, result: the bundle is not one that a manager takes */
-	const uint8_t *raw;	      /* the message as it came: valid JSON, an object */
+	const char *prompt;	      /* input; NULL = none */
+	size_t prompt_len;
+	bool password;	     /* input: the answer is a secret */
+	bool cancel;	     /* input: it is not wanted any more */
+	json_int_t question; /* input: the kernel's number of it, which the answer repeats */
+	bool unusable;	     /* display, result: the bundle is not one that a manager takes */
+	const uint8_t *raw;  /* the message as it came: valid JSON, an object */
 	size_t raw_len;
 };
 

@@ -36,6 +36,14 @@
 #define VARIABLES_MAX 100
 /* Commands that run beside the queue, since nobody waits for them. */
 #define ASIDE_MAX 8
+/* What one INPUT may hold, and what is kept of a prompt. */
+#define INPUT_BYTES_MAX (64u << 10)
+#define PROMPT_CHARS_MAX 1000
+/* A command's pseudo-terminal. */
+#define TERMINAL_ROWS 24
+#define TERMINAL_COLS 80
+#define TERMINAL_ROWS_MAX 200
+#define TERMINAL_COLS_MAX 500
 /* Either half of an output limit, so that two limits and a few calls stay small beside the container's memory. */
 #define OUTPUT_LIMIT_MAX (4u << 20)
 
@@ -133,6 +141,7 @@ enum frame_type {
 	FRAME_MAP = 27,
 	FRAME_MARK = 28,
 	FRAME_INFO = 29,
+	FRAME_ASK = 30,
 
 	FRAME_INSTALL = 40, /* from the manager */
 
@@ -147,6 +156,7 @@ enum frame_type {
 	/* From the manager, since version 3. */
 	FRAME_TAKE = 50,
 	FRAME_LOOK = 51,
+	FRAME_INPUT = 52,
 };
 
 #endif

@@ -46,7 +46,7 @@ int sender_json(struct sender *s, uint8_t type, uint32_t call, const json_t *pay
 static struct job *next_unsent(const struct sender *s)
 {
 	list_for_each(c, &s->jobs->list, struct job, node)
-		if (c->replay || c->sent < c->log.len)
+		if (c->replay || c->asks || c->sent < c->log.len)
 			return c;
 	return NULL;
 }
@@ -81,10 +81,19 @@ static void claim(struct sender *s, struct job *c)
 
 static void announce(struct sender *s, struct job *c)
 {
-	json_auto_t *payload = json_pack("{s:s, s:s, s:I}", "kind", job_kind_name(c->kind), "state",
-					 job_state_name(c->state), "told", (json_int_t)c->told);
-	c->replay = false;
+	json_auto_t *payload = json_pack("{s:s, s:I}", "kind", job_kind_name(c->kind), "told", (json_int_t)c->told);
+	job_add_state(c, payload);
+	c->replay = c->asks = false;
 	(void)frame_append_json(&s->queue, FRAME_CALL, c->number, payload);
+}
+
+/* It need not be kept: after a broken stream the CALL says the same. */
+static void ask(struct sender *s, struct job *c)
+{
+	json_auto_t *payload = json_object();
+	job_add_state(c, payload);
+	c->asks = false;
+	(void)frame_append_json(&s->queue, FRAME_ASK, c->number, payload);
 }
 
 /* 1 if all n bytes went out, 0 if not, -errno. */
@@ -128,7 +137,9 @@ int sender_flush(struct sender *s, int fd)
 			return 0;
 		if (c->replay)
 			announce(s, c);
-		else
+		else if (c->sent < c->log.len)
 			claim(s, c);
+		else
+			ask(s, c);
 	}
 }

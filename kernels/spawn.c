@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -68,6 +69,8 @@ static void close_between(unsigned first, unsigned last)
 static void place_fds(const struct spawn_spec *spec)
 {
 	int from[3 + SPAWN_FDS_MAX] = { open("/dev/null", O_RDONLY | O_CLOEXEC), spec->out_fd, spec->err_fd };
+	for (int i = 0; i < 3 && spec->tty_fd; i++)
+		from[i] = spec->tty_fd;
 	int to[3 + SPAWN_FDS_MAX] = { 0, 1, 2 };
 	size_t n = 3;
 	for (size_t i = 0; i < SPAWN_FDS_MAX; i++) {
@@ -129,6 +132,8 @@ static _Noreturn void become(const struct spawn_spec *spec)
 	setsid();
 	reset_signals();
 	place_fds(spec);
+	if (spec->tty_fd && ioctl(0, TIOCSCTTY, 0) < 0)
+		give_up("cannot control", "its terminal");
 	umask(022);
 	enter_cwd(spec->cwd);
 	setpriority(PRIO_PROCESS, 0, CHILD_NICE);

@@ -1,5 +1,5 @@
 /* Starts a process of the sandbox from PID 1, with everything that such a process gets and nothing else:
- * a session of its own, /dev/null as stdin, default signals, the guard, the wall, oom_score_adj 1000, a lower priority. */
+ * a session of its own, /dev/null as stdin (or a terminal), default signals, the guard, the wall, oom_score_adj 1000, a lower priority. */
 #ifndef HUSK_KERNELS_SPAWN_H
 #define HUSK_KERNELS_SPAWN_H
 
@@ -22,6 +22,7 @@ struct spawn_spec {
 	const char *cwd; /* if it is gone: /workspace, then /, with a line on the child's stderr */
 	int out_fd;
 	int err_fd;
+	int tty_fd;			    /* a terminal of its own, in place of all three; 0 = none */
 	struct spawn_fd fds[SPAWN_FDS_MAX]; /* number 0 = unused */
 };
 

@@ -22,6 +22,8 @@
 /* A script that was run may have had process substitutions (`exec > >(tee log)`), but what looks like one may also be a background
  * job that was fed (`echo yes | server &`). */
 #define READERS_PATIENCE_MS 3000
+/* What a screen in the manager understands. */
+#define TERMINAL_TYPE "TERM=xterm-256color"
 /* The shell and a program. */
 #define PIDS_NEEDED 2
 
@@ -50,6 +52,7 @@ static void finish(struct terminal *t, const struct job_ending *e)
 	relay_close(t->relay);
 	t->pid = 0;
 	t->aside = false;
+	pty_close(&t->pty);
 	pipes_end(&t->pipes);
 	job_end(job, e);
 	t->on_idle(t);
@@ -218,6 +221,23 @@ void terminal_interrupt(struct terminal *t)
 	stop(t, "interrupted", SIGINT);
 }
 
+void terminal_input(struct terminal *t, const char *text, size_t n)
+{
+	pty_type(&t->pty, text, n);
+}
+
+void terminal_drain(struct terminal *t)
+{
+	pipes_drain(&t->pipes);
+	pty_drain(&t->pty);
+}
+
+void terminal_forget(struct terminal *t)
+{
+	pty_close(&t->pty);
+	t->job = t->pipes.job = NULL;
+}
+
 /* ---- the start */
 
 /* An installer that knows that it has failed may still fill the disk: no time to say goodbye. */
@@ -259,6 +279,15 @@ static int text_file(const char *text, size_t len)
 	return take_fd(fd);
 }
 
+/* Also undone with the rest of the call's own environment. */
+static void set_terminal_type(struct strv *env)
+{
+	for (size_t i = 0; i < env->n; i++)
+		if (strncmp(env->v[i], "TERM=", strlen("TERM=")) == 0)
+			return;
+	strv_add(env, TERMINAL_TYPE);
+}
+
 /* The pid or -errno. */
 static pid_t spawn_shell(struct terminal *t)
 {
@@ -274,6 +303,12 @@ static pid_t spawn_shell(struct terminal *t)
 	AUTO(strv_release) struct strv env = { 0 };
 	set_env(&t->state->env, t->more_env);
 	strv_release(t->more_env);
+	if (t->job->interactive) {
+		int r = t->pty.job ? 0 : pty_open(&t->pty, t->poller, t->job);
+		if (r < 0)
+			return r;
+		set_terminal_type(&t->job->env);
+	}
 	set_env(&env, &t->state->env);
 	set_env(&env, &t->job->env);
 	if (t->job->n_relays)
@@ -293,6 +328,7 @@ static pid_t spawn_shell(struct terminal *t)
 		.cwd = t->cwd ? t->cwd : t->state->cwd,
 		.out_fd = out,
 		.err_fd = err,
+		.tty_fd = t->job->interactive ? t->pty.slave : 0,
 		.fds = { { command, SHELL_COMMAND_FD }, { state, SHELL_STATE_FD } },
 	});
 	if (pid > 0)

@@ -8,6 +8,7 @@
 
 #include "kernels/disk.h"
 #include "kernels/pipes.h"
+#include "kernels/pty.h"
 #include "kernels/relay.h"
 #include "kernels/shell.h"
 
@@ -23,6 +24,7 @@ struct terminal {
 	void (*on_idle)(struct terminal *t);
 
 	struct pipes pipes;
+	struct pty pty;	 /* of a command that may ask */
 	struct job *job; /* NULL = none runs */
 	char *cwd;	 /* of the running call alone; NULL = the state's */
 	pid_t pid; /* 0 = not started yet, or reaped; negative = the shell is reaped, others of its session are waited for */
@@ -46,6 +48,12 @@ int terminal_init(struct terminal *t);
 /* Runs a queued call; only when idle. */
 void terminal_run(struct terminal *t, struct job *job);
 void terminal_interrupt(struct terminal *t);
+/* Types at the running command's terminal, if it has one. */
+void terminal_input(struct terminal *t, const char *text, size_t n);
+/* Reads what the running command has written up to now. */
+void terminal_drain(struct terminal *t);
+/* The running command has ended otherwise. */
+void terminal_forget(struct terminal *t);
 void terminal_reaped(struct terminal *t, pid_t pid, int status);
 
 #endif

@@ -104,6 +104,13 @@ void terminals_interrupt(struct terminals *all, const struct job *job)
 			terminal_interrupt(&all->places[i]);
 }
 
+void terminals_input(struct terminals *all, const struct job *job, const char *text, size_t n)
+{
+	for (size_t i = 0; i < all->n_open; i++)
+		if (all->places[i].job == job)
+			terminal_input(&all->places[i], text, n);
+}
+
 void terminals_reaped(struct terminals *all, pid_t pid, int status)
 {
 	for (size_t i = 0; i < all->n_open; i++)
@@ -113,7 +120,7 @@ void terminals_reaped(struct terminals *all, pid_t pid, int status)
 void terminals_drain(struct terminals *all)
 {
 	for (size_t i = 0; i < all->n_open; i++)
-		pipes_drain(&all->places[i].pipes);
+		terminal_drain(&all->places[i]);
 }
 
 void terminals_killed_all(struct terminals *all)
@@ -135,5 +142,5 @@ void terminals_disk_full(struct terminals *all)
 void terminals_forget(struct terminals *all)
 {
 	for (size_t i = 0; i < all->n_open; i++)
-		all->places[i].job = all->places[i].pipes.job = NULL;
+		terminal_forget(&all->places[i]);
 }

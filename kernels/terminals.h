@@ -34,6 +34,7 @@ void terminals_run(struct terminals *all, struct job *job);
 /* A call that is marked as `aside` leaves the queue, if there is room beside it. */
 void terminals_make_way(struct terminals *all);
 void terminals_interrupt(struct terminals *all, const struct job *job);
+void terminals_input(struct terminals *all, const struct job *job, const char *text, size_t n);
 void terminals_reaped(struct terminals *all, pid_t pid, int status);
 /* Reads what the pipes of a call hold. */
 void terminals_drain(struct terminals *all);

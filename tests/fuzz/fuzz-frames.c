@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "kernels/claim.h"
-#include "kernels/job.h"
+#include "kernels/jobs.h"
 #include "manager/line/wire.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -51,6 +51,8 @@ static void add(struct jobs *jobs, const struct frame *f)
 	CHECK((r == 0) == (job != NULL) && jobs->count == before + (r == 0) && jobs->count <= CALLS_MAX);
 	if (!job)
 		return;
+	if (job->interactive && job->state == JOB_QUEUED)
+		return; /* it may be answered */
 	run(job, f->header.call % 5);
 	CHECK(job->state == JOB_ENDED);
 	check_log(job);
@@ -72,6 +74,18 @@ static void claim(const struct frame *f)
 	CHECK(total <= CLAIM_ENV_MAX);
 }
 
+static void input(struct jobs *jobs, const struct frame *f)
+{
+	struct job_input input = { 0 };
+	int r = jobs_input(jobs, f->header.call, f->payload, f->header.length, &input);
+	CHECK(r == -EPROTO || r == 1 || (r == 0 && input.job->interactive && input.len <= INPUT_BYTES_MAX));
+	if (r == 0) {
+		job_ask(input.job, input.text, strlen(input.text), /* password= */ true, 1);
+		json_decref(input.fields);
+		CHECK(jobs_input(jobs, f->header.call, f->payload, f->header.length, &input) == 1);
+	}
+}
+
 static void on_frame(struct jobs *jobs, const struct frame *f)
 {
 	CHECK(controller_payload_max(f->header.type) >= (int64_t)f->header.length);
@@ -82,7 +96,10 @@ static void on_frame(struct jobs *jobs, const struct frame *f)
 		break;
 	case FRAME_ACK:
 		jobs_ack(jobs, f->header.call);
-		CHECK(!jobs_find(jobs, f->header.call));
+		CHECK(!jobs_find(jobs, f->header.call) || jobs_find(jobs, f->header.call)->state != JOB_ENDED);
+		break;
+	case FRAME_INPUT:
+		input(jobs, f);
 		break;
 	case FRAME_CLAIM:
 		claim(f);

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include "kernels/job.h"
+#include "kernels/jobs.h"
 #include "tests/fuzz/fuzz.h"
 
 struct probe {

@@ -38,6 +38,11 @@ class Link:
         sys.stdout.flush()
         self.send(op="error", id=self.id, type=kind, message=message, traceback=traceback)
 
+    def ask(self, prompt="", question=1, **more):
+        sys.stdout.flush()
+        self.send(op="input", id=self.id, question=question, prompt=prompt, **more)
+        return self.receive()
+
     def done(self):
         sys.stdout.flush()
         sys.stderr.flush()

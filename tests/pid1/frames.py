@@ -8,8 +8,8 @@ import time
 
 HELLO, PING, PONG, EXECUTE, TERMINAL, INTERRUPT, ACK, STOP = range(1, 9)
 IMPORT, EXPORT, DONE, ENTRY, DATA, CREDIT, CLAIM = range(9, 16)
-OUT, ERR, DISPLAY, RESULT, ERROR, END, EVENT, CALL, PROGRESS, OUT_TAIL, ERR_TAIL, MAP, MARK, INFO = range(16, 30)
-TAKE, LOOK = 50, 51
+OUT, ERR, DISPLAY, RESULT, ERROR, END, EVENT, CALL, PROGRESS, OUT_TAIL, ERR_TAIL, MAP, MARK, INFO, ASK = range(16, 31)
+TAKE, LOOK, INPUT = 50, 51, 52
 RAW = {PING, PONG, OUT, ERR, OUT_TAIL, ERR_TAIL, ENTRY, DATA, CREDIT, MAP}
 FILE, DIRECTORY, SYMLINK = 1, 2, 3
 WINDOW = 1 << 20
@@ -144,6 +144,13 @@ class Client:
         while not frames or frames[-1].type not in (MARK, END):
             frames.append(self.expect(lambda f: f.call == number and f.type != PONG))
         return frames
+
+    def asked(self, number):
+        """What a call asks for, once it does."""
+        return self.expect(lambda f: f.call == number and f.type == ASK).payload
+
+    def type(self, number, nth, text):
+        self.send(INPUT, number, {"number": nth, "text": text})
 
     def look(self):
         self.send(LOOK, 1)

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "kernels/frames.h"
+#include "kernels/jobs.h"
 #include "kernels/sender.h"
 #include "tests/unit/unit.h"
 
