@@ -127,6 +127,7 @@ class Kernel:
         self.language_version = hello["language_version"]
 
     _hello = None
+    question = None  # what the cell asks now
     _done = True
     _repeat_at = None  # when the next interrupt is due
 
@@ -169,6 +170,7 @@ class Kernel:
             code = textwrap.dedent(code[1:]).rstrip()
         self._call += 1
         self._done = False
+        self.question = None
         self.outcome = Outcome()
         body = json.dumps({"op": "execute", "id": self._call, "code": code, **more}).encode()
         self._link.sendall(len(body).to_bytes(4, "big") + body)
@@ -181,6 +183,25 @@ class Kernel:
         """Of the running cell: repeated until that is done."""
         os.killpg(self.process.pid, self._signal)
         self._repeat_at = time.monotonic() + REPEAT_SECONDS if not self._done else None
+
+    def asked(self, seconds=DEFAULT_SECONDS):
+        """The prompt of what the cell asks, once it does."""
+        return self._wait(lambda: self._done or self.question, seconds) and self.question["prompt"]
+
+    def answer(self, text):
+        """Answers what was asked."""
+        body = json.dumps({"op": "input", "id": self._call, "question": self.question["question"], "text": text}).encode()
+        self.question = None
+        self._link.sendall(len(body).to_bytes(4, "big") + body)
+
+    def run_answered(self, code, *answers, **more):
+        """A cell that asks, and what it asked."""
+        self.begin(code, interactive=True, **more)
+        prompts = []
+        for text in answers:
+            prompts.append(self.asked())
+            self.answer(text)
+        return self.finish(), prompts
 
     def finish(self, seconds=DEFAULT_SECONDS):
         self._wait(lambda: self._done, seconds)
@@ -281,7 +302,7 @@ class Kernel:
         if op == "hello" and self._hello is None:
             self._hello = message
             return
-        if op not in ("display", "result", "error", "done", "sync") or self._done or message["id"] != self._call:
+        if op not in ("display", "result", "error", "done", "sync", "input") or self._done or message["id"] != self._call:
             raise KernelError(f"out of order: {message!r:.500}")
         if op in ("result", "error") and op in [kind for kind, _ in self.outcome.log]:
             raise KernelError(f"a second {op}: {message!r:.500}")
@@ -291,6 +312,9 @@ class Kernel:
         if op in ("display", "sync"):
             os.write(self._taken, b"\0")
         if op == "sync":
+            return
+        if op == "input":
+            self.question = None if message.get("cancel") else message
             return
         if "data" in message and not message.get("clear"):
             check_bundle(message["data"])

@@ -13,8 +13,23 @@ class Session(Container):
     def __init__(self):
         super().__init__("r")
 
-    def begin(self, code, seconds=SECONDS):
-        return self.client.start(frames.EXECUTE, code, timeout_ms=1000 * seconds)
+    def begin(self, code, seconds=SECONDS, **more):
+        return self.client.start(frames.EXECUTE, code, timeout_ms=1000 * seconds, **more)
+
+    def run_answered(self, code, *answers):
+        """A cell that asks, and what it asked."""
+        number = self.begin(code, interactive=True)
+        prompts = []
+        for nth, text in enumerate(answers, 1):
+            prompts.append(self.client.asked(number)["prompt"])
+            self.client.type(number, nth, text)
+        return self.finish(number), prompts
+
+    def run_interrupted_question(self, code):
+        number = self.begin(code, interactive=True)
+        self.client.asked(number)
+        self.client.send(frames.INTERRUPT, number)
+        return self.finish(number)
 
     def finish(self, number):
         reply = self.client.finish(number, 2 * SECONDS)

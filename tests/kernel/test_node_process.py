@@ -119,6 +119,47 @@ def test_nobody_answers_on_stdin(kernel):
     assert kernel.run("prompt('?')").error["type"] == "ReferenceError"
 
 
+# Answers
+
+
+RL = "const rl = require('readline/promises').createInterface({ input: process.stdin, output: process.stdout });"
+
+
+def test_questions_are_answered(kernel):
+    outcome, prompts = kernel.run_answered(RL + "const n = await rl.question('Name? '); console.log('hi', n); n + await rl.question('Age? ')",
+                                           "Bob", "7")
+    assert prompts == ["Name? ", "Age? "] and outcome.stdout == "hi Bob\n" and outcome.text == "'Bob7'"
+
+
+def test_a_cell_waits_for_the_answers_to_its_callbacks(kernel):
+    code = """import readline from 'node:readline'
+const cb = readline.createInterface({ input: process.stdin })
+cb.question('One? ', a => cb.question('Two? ', b => { console.log(a, b); cb.close() }))"""
+    outcome, prompts = kernel.run_answered(code, "1", "2")
+    assert prompts == ["One? ", "Two? "] and outcome.stdout == "1 2\n"
+
+
+def test_stdin_is_read_in_lines_and_to_its_end(kernel):
+    code = "const lines = []; for await (const l of require('readline').createInterface({ input: process.stdin })) lines.push(l); lines"
+    outcome, prompts = kernel.run_answered(code, "a\nb", "c", "\x04")
+    assert outcome.text == "[ 'a', 'b', 'c' ]" and prompts == ["", "", ""]
+    outcome, _ = kernel.run_answered("let all = ''; for await (const c of process.stdin) all += c; all", "x", "y\n\x04")
+    assert outcome.text == "'x\\ny\\n'"
+    assert kernel.run("let got = ''; for await (const c of process.stdin) got += c; got").text == "''"
+
+
+def test_questions_that_end_without_an_answer(kernel):
+    code = RL.replace("rl", "ra") + "const c = new AbortController(); setTimeout(() => c.abort(), 20);" \
+        "try { await ra.question('?', { signal: c.signal }) } catch (e) { console.log(e.name) }; ra.close()"
+    outcome, _ = kernel.run_answered(code)
+    assert outcome.stdout.strip() == "AbortError"
+    kernel.begin(RL.replace("rl", "ri") + "await ri.question('?')", interactive=True)
+    kernel.asked()
+    kernel.interrupt()
+    assert kernel.finish().error["type"] == "Interrupted"
+    assert "nobody can answer" in kernel.run("await ri.question('?')").error["message"]
+
+
 # Interrupts
 
 

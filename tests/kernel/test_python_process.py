@@ -106,6 +106,62 @@ def test_stdin_is_at_its_end(kernel):
     assert kernel.run("import sys; sys.stdin.read(), os.system('cat')").text == "('', 0)"
 
 
+# Answers
+
+
+def test_input_is_answered(kernel):
+    outcome, prompts = kernel.run_answered("print('a'); x = input('Name? '), input(); x", "Bob ü", "")
+    assert prompts == ["Name? ", ""] and outcome.stdout == "a\n" and outcome.text == "('Bob ü', '')"
+
+
+def test_getpass_is_a_password(kernel):
+    kernel.begin("import getpass; len(getpass.getpass('Secret: '))", interactive=True)
+    assert kernel.asked() == "Secret: " and kernel.question["password"] is True
+    kernel.answer("1234")
+    assert kernel.finish().text == "4"
+
+
+def test_stdin_reads_lines(kernel):
+    outcome, prompts = kernel.run_answered("import sys; [sys.stdin.readline(), input(), sys.stdin.read(), list(sys.stdin)]",
+                                           "one\ntwo", "three\n\x04", "\x04")
+    assert outcome.text == "['one\\n', 'two', 'three\\n', []]" and len(prompts) == 3
+    outcome, _ = kernel.run_answered("try: input()\nexcept EOFError as e: print(e)\nprint(input())", "\x04", "more")
+    assert outcome.stdout == "EOF when reading a line\nmore\n"
+    assert kernel.run("import sys; sys.stdin.read()").text == "''", "and is closed again"
+
+
+def test_an_interrupt_ends_a_question(kernel):
+    kernel.begin("try: input('? ')\nexcept KeyboardInterrupt: print('caught')\nprint(input('again? '))", interactive=True)
+    kernel.asked()
+    late = kernel.question
+    os.killpg(kernel.process.pid, signal.SIGINT)
+    kernel._wait(lambda: kernel.question and kernel.question["prompt"] == "again? ")
+    now, kernel.question = kernel.question, late
+    kernel.answer("too late")
+    kernel.question = now
+    kernel.answer("in time")
+    assert kernel.finish().stdout == "caught\nin time\n"
+    outcome, _ = kernel.run_answered("input()", "\x03")
+    assert outcome.error["type"] == "KeyboardInterrupt"
+    assert kernel.run("1").text == "1"
+
+
+def test_the_debugger_in_an_interactive_cell(kernel):
+    code = "def f(n):\n    breakpoint()\n    return n\nf(42)"
+    outcome, prompts = kernel.run_answered(code, "p n + 1", "c")
+    assert prompts == ["(Pdb) "] * 2 and "43" in outcome.stdout and "-> breakpoint()" in outcome.stdout and outcome.text == "42"
+    kernel.run("def g(): bad = 7; 1 / 0\ng()")
+    outcome, prompts = kernel.run_answered("%debug", "p bad", "q")
+    assert "7" in outcome.stdout and outcome.error is None and prompts == ["ipdb> "] * 2
+    assert "stdin is closed" in kernel.run("breakpoint()").error["message"]
+
+
+def test_a_thread_cannot_ask(kernel):
+    code = "import threading\ndef ask():\n  try: input()\n  except EOFError as e: print(e)\nt = threading.Thread(target=ask); t.start(); t.join()"
+    outcome, _ = kernel.run_answered(code)
+    assert "main thread" in outcome.stdout
+
+
 # Interrupts
 
 LOOPS = {

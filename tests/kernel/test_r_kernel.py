@@ -404,6 +404,29 @@ def test_q_does_not_end_the_session(r, code):
     assert r.run("kept").text == "[1] 7"
 
 
+def test_questions_are_answered(r):
+    outcome, prompts = r.run_answered('a <- readline("Name? "); b <- readLines(stdin(), 2); c <- scan(quiet = TRUE); list(a, b, c)[[1]]; b; c',
+                                "Bob ü", "one\ntwo", "1 2", "3", "")
+    assert prompts == ["Name? ", "", "1: ", "2: ", "3: "] and outcome.stdout == '[1] "Bob ü"\n[1] "one" "two"\n' and outcome.text == "[1] 1 2 3"
+    outcome, _ = r.run_answered('x <- readLines(file("stdin")); nchar(x)', "a\nbb", "\x04")
+    assert outcome.text == "[1] 1 2"
+    outcome, _ = r.run_answered("readline()", "\x03")
+    assert outcome.error["type"] == "interrupt"
+
+
+def test_browser_evaluates_in_the_frame_that_called_it(r):
+    outcome, prompts = r.run_answered("f <- function(a) { browser(); a }\nf(5)", "a + 1", "b <- ", "a <- 7", "c")
+    assert prompts == ["Browse[1]> "] * 4 and "[1] 6\n" in outcome.stdout and "unexpected" in outcome.stderr and outcome.text == "[1] 7"
+    outcome, _ = r.run_answered("browser(); 1", "Q")
+    assert outcome.text is None
+
+
+def test_an_interrupt_withdraws_a_question(r):
+    outcome = r.run_interrupted_question('tryCatch(readline("? "), interrupt = function(e) "stopped")')
+    assert outcome.text == '[1] "stopped"'
+    assert r.run("1").text == "[1] 1"
+
+
 @pytest.mark.parametrize("code", ['readline("name? ")', "scan()", "readLines(stdin())", "menu(c('a', 'b'))"])
 def test_nothing_waits_for_a_keyboard(r, code):
     assert r.run(code).error["message"].startswith(code.partition("(")[0])

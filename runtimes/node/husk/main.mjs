@@ -10,6 +10,7 @@ import { Evaluator } from "./evaluator.mjs";
 import { guardExits, guardListeners } from "./exits.mjs";
 import { hideOwnWarnings } from "./internals.mjs";
 import { Interrupts } from "./interrupts.mjs";
+import { Keyboard } from "./keyboard.mjs";
 import { Link, TooLong } from "./link.mjs";
 import { Imports, cellModule, loadInto, pick } from "./modules.mjs";
 import { Realms } from "./realms.mjs";
@@ -37,6 +38,7 @@ class Kernel {
   #imports = new Imports();
   #errors = new Errors();
   #streams = new Streams((text) => this.#errors.clean(text));
+  #keyboard = new Keyboard((fields) => this.#ask(fields));
   #cell = null;
   #count = 0;
   #ended = new Set(); // numbers of the cells that were given up: their code may be waiting still
@@ -84,11 +86,10 @@ class Kernel {
 
   serve(address, taken) {
     // Signals from before are then known as such.
-    const begin = ({ id, code, env }) =>
-      afterTurns(() => this.#interrupts.prepare(code, () => this.#guard(() => this.#begin(id, code, env))));
-    this.#link = new Link(address, taken, (message) =>
-      message.op === "look" ? this.#look(message.id) : begin(message),
-    );
+    const begin = (message) =>
+      afterTurns(() => this.#interrupts.prepare(message.code, () => this.#guard(() => this.#begin(message))));
+    const take = { look: ({ id }) => this.#look(id), input: (message) => this.#answer(message), execute: begin };
+    this.#link = new Link(address, taken, (message) => take[message.op]?.(message));
     this.#streams.onSwitch(() => this.#cell && this.#interrupts.hold(() => this.#link.sync(this.#cell.id)));
     this.#link.hello(process.versions.node);
   }
@@ -186,10 +187,11 @@ class Kernel {
     this.#link.send({ op: "variables", id, variables: found.variables, more: found.total - found.variables.length });
   }
 
-  #begin(id, code, env) {
+  #begin({ id, code, env, interactive }) {
     const cell = { id, number: ++this.#count, source: null, late: [], waitsFor: null, end: null, stack: "", env: null };
     this.#cell = cell;
     if (env) cell.env = setEnv(env);
+    if (interactive) this.#keyboard.open();
     this.#streams.restore();
     this.#listen();
     this.#sendLate();
@@ -221,7 +223,7 @@ class Kernel {
     if (cell !== this.#cell || this.#isStopped(cell)) return;
     if ("syntax" in reply) this.#onSyntaxError(cell, reply);
     else if ("thrown" in reply) this.#fail(cell, reply.thrown);
-    else this.#show(cell, reply.value);
+    else this.#keyboard.whenIdle(() => cell === this.#cell && this.#show(cell, reply.value)); // a callback may still wait for an answer
   }
 
   #onSyntaxError(cell, { syntax, line, column }) {
@@ -262,6 +264,7 @@ class Kernel {
   #finish(cell, bundle, error) {
     this.#interrupts.disarm();
     this.#imports.keep();
+    this.#keyboard.close();
     if (cell.env) restoreEnv(cell.env);
     let [first, ...others] = cell.late;
     if (error && first) [first, others] = [undefined, cell.late];
@@ -328,6 +331,20 @@ class Kernel {
     const ours = cells.length === 0 || cells.includes(`<cell ${cell?.number}>`);
     if (cell && ours) cell.late.push(report);
     else this.#streams.complain(`Uncaught ${report.traceback.replace(/^Uncaught /, "")}`);
+  }
+
+  // ---- questions
+
+  #ask(fields) {
+    const text = fields.prompt?.toWellFormed().replaceAll("\0", "");
+    const question = text === undefined ? fields : { ...fields, prompt: text };
+    if (this.#cell) this.#interrupts.hold(() => this.#link.send({ op: "input", id: this.#cell.id, ...question }));
+  }
+
+  #answer({ question, text }) {
+    if (text.includes("\x03"))
+      this.#interrupted(); // Ctrl-C
+    else this.#keyboard.answer(question, text);
   }
 
   // ---- displays

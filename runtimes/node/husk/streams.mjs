@@ -1,14 +1,10 @@
-// Descriptors 0, 1 and 2, and process.stdin, stdout, stderr and console on top of them. Nothing is buffered on this
+// Descriptors 0, 1 and 2, and process.stdout, stderr and console on top of them. Nothing is buffered on this
 // side, so what a cell, its child processes and libraries write keeps its order.
 
 import { Console } from "node:console";
 import fs from "node:fs";
-import { createRequire } from "node:module";
 import { Writable } from "node:stream";
 import { withHighNumbers, writeAll } from "./descriptors.mjs";
-
-const require = createRequire(import.meta.url);
-const CLOSED = "stdin is closed in this sandbox: nobody can answer. Put the value into the code instead.";
 
 function identity(fd) {
   try {
@@ -84,17 +80,6 @@ class Output extends Writable {
   }
 }
 
-function noQuestions(input) {
-  for (const name of ["node:readline", "node:readline/promises"]) {
-    const { prototype } = require(name).Interface;
-    const { question } = prototype;
-    prototype.question = function (...args) {
-      if (this.input === input) throw new Error(`readline: a question was asked, but ${CLOSED}`);
-      return Reflect.apply(question, this, args);
-    };
-  }
-}
-
 export class Streams {
   #standard;
   #outputs;
@@ -111,7 +96,6 @@ export class Streams {
     const [, stdout, stderr] = this.#standard.map(({ fd, copy }) => (fd ? new Output(fd, copy, clean) : null));
     this.#outputs = { stdout, stderr };
     this.#defineOutputs();
-    this.#adaptStdin();
     this.console = this.#console();
   }
 
@@ -124,19 +108,6 @@ export class Streams {
       Object.defineProperty(process, name, { get: () => stream, configurable: true, enumerable: true });
       if (Object.hasOwn(stream, "write")) Reflect.deleteProperty(stream, "write");
     }
-  }
-
-  #adaptStdin() {
-    const { get } = Object.getOwnPropertyDescriptor(process, "stdin");
-    let stdin;
-    Object.defineProperty(process, "stdin", {
-      get() {
-        if (!stdin) noQuestions((stdin = Reflect.apply(get, process, [])));
-        return stdin;
-      },
-      configurable: true,
-      enumerable: true,
-    });
   }
 
   /** Node's own console also keeps the last 1000 messages, with all that was logged, for a debugger. */

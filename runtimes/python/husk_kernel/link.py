@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import select
 import threading
 from json.encoder import encode_basestring, encode_basestring_ascii
 
@@ -80,6 +81,7 @@ class Link:
         self._taken = None if taken is None else _dial(f"fd:{taken}")
         self._received = b""
         self._call = None
+        self._questions = 0
         self._owner = os.getpid()
         self._main_thread = threading.get_ident()
         self._lock = threading.Lock()  # threads of a cell may call display()
@@ -166,6 +168,32 @@ class Link:
                 self.event("sync")
             except NoCell:  # the cell has ended meanwhile
                 pass
+
+    def ask(self, prompt, password):
+        """A question of the running cell; returns the answer. An interrupt withdraws it."""
+        if self.forked or threading.get_ident() != self._main_thread:
+            raise EOFError("only the main thread of a cell can ask for input")
+        self._questions += 1
+        question = self._questions
+        try:
+            self._send_question(question, prompt=prompt, password=password)
+            while True:
+                if not self.waiting:
+                    select.select([self.fd], [], [])
+                with interrupts:
+                    answer = self.receive()
+                if answer is None:
+                    os._exit(0)
+                if answer.get("op") == "input" and answer.get("question") == question:
+                    return answer["text"]
+        except KeyboardInterrupt:
+            self._send_question(question, cancel=True)
+            raise
+
+    def _send_question(self, question, **fields):
+        with interrupts, self._lock:
+            if self._call is not None:
+                self._write(_message("input", self._call, {"question": question, **fields}))
 
     def done(self, result=None, error=None):
         """The end of the call, with its result (a bundle) and its error (fields), in one write."""

@@ -64,9 +64,11 @@ class Kernel:
             if op == "look":
                 self._look(message["id"])
                 continue
+            if op == "input":  # to a question that an interrupt has ended
+                continue
             if op != "execute":
                 os._exit(0)
-            self._execute(message["id"], message["code"], message.get("env"))
+            self._execute(message)
 
     def _look(self, call):
         with interrupts:
@@ -82,19 +84,24 @@ class Kernel:
                 entry["name"], entry["type"] = display.valid_text(entry["name"]), display.valid_text(entry["type"])
             self._link.variables(call, found)
 
-    def _execute(self, call, code, env=None):
+    def _execute(self, message):
         self._streams.restore()
         self._events.ready()
         forget_folders()
-        self._link.begin(call)
-        if env:
-            with Environment(env):
+        self._link.begin(message["id"])
+        code, env = message["code"], message.get("env")
+        if env or message.get("interactive"):
+            with Environment(env), stdin.interactive(self._ask if message.get("interactive") else None):
                 data, error = self._run(code)
         else:
             data, error = self._run(code)
         if error:
             error = {name: display.valid_text(text) for name, text in error.items()}
         _shortened(data, lambda bundle: self._link.done(bundle, error))
+
+    def _ask(self, prompt, password):
+        self._streams.flush()
+        return self._link.ask(display.valid_text(prompt), password)
 
     def _run(self, code):
         """Run a cell; its result as a bundle and its error as fields, either of them None."""

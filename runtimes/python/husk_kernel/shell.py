@@ -279,7 +279,9 @@ class Shell(InteractiveShell):
         return {}  # IPython 9 keeps all exceptions, with their frames
 
     def debugger(self, force=False):
-        stdin.no_debugger()
+        if not stdin.is_open():
+            stdin.no_debugger()
+        super().debugger(force=force)
 
     def enable_gui(self, gui=None):
         if gui:
@@ -499,7 +501,10 @@ def _tb(_line=""):
 
 
 def _debug(line="", cell=None):
-    """%debug after an error: what a debugger would show first."""
+    """%debug after an error: the debugger in an interactive cell, otherwise what it would show first."""
+    if stdin.is_open() and not line and not cell:
+        Shell.instance().debugger(force=True)
+        return
     if line or cell or errors.last() is None:
         raise UsageError(_NO_KEYBOARD.format("debug"))
     _tb()

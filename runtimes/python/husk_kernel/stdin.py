@@ -1,29 +1,135 @@
-"""Nobody can type here: everything that would ask says so at once."""
+"""Nobody can type here, unless the cell is interactive: everything that would ask says so at once.
+
+In an interactive cell a question goes to PID 1, and whoever called the cell answers it.
+"""
 
 import builtins
+import io
 import sys
 
-_WHY = "stdin is closed in this sandbox: nobody can answer"
+_WHY = "stdin is closed in this sandbox: nobody can answer. Run the cell with interactive=true to be asked"
+END_OF_INPUT, INTERRUPT = "\x04", "\x03"  # what Ctrl-D and Ctrl-C type
+
+
+class Keyboard(io.TextIOBase):
+    """sys.stdin of an interactive cell: asks when there is nothing left of the last answer."""
+
+    encoding = "utf-8"
+    errors = "strict"
+    name = "<stdin>"
+    mode = "r"
+
+    def __init__(self, ask):
+        self._ask = ask
+        self._typed = ""
+        self._ended = False
+
+    def fileno(self):
+        return 0
+
+    def readable(self):
+        return True
+
+    def line(self, prompt="", password=False):
+        """The next line without its end; None at the end of input, which lasts for one question only."""
+        if not self._typed and not self._ended:
+            self._take(self._ask(prompt, password))
+        if not self._typed:
+            self._ended = False
+            return None
+        line, _, self._typed = self._typed.partition("\n")
+        return line
+
+    def _take(self, text):
+        if INTERRUPT in text:
+            raise KeyboardInterrupt
+        text, end, _ = text.partition(END_OF_INPUT)
+        self._ended = bool(end)
+        self._typed = text if end and (not text or text.endswith("\n")) else text.removesuffix("\n") + "\n"
+
+    def readline(self, size=-1, /):
+        line = self.line()
+        if line is None:
+            return ""
+        line += "\n"
+        if size is not None and 0 <= size < len(line):
+            line, self._typed = line[:size], line[size:] + self._typed
+        return line
+
+    def read(self, size=-1, /):
+        if size is None or size < 0:
+            return "".join(iter(self.readline, ""))
+        return self.readline(size)
+
+
+class _State:
+    keyboard = None  # of the running cell, if it is interactive
+
+
+def is_open():
+    return _State.keyboard is not None
+
+
+class interactive:
+    """`with interactive(ask):` around a cell that may ask; with None it does nothing."""
+
+    def __init__(self, ask):
+        self._keyboard = ask and Keyboard(ask)
+
+    def __enter__(self):
+        if self._keyboard is None:
+            return
+        _State.keyboard = sys.stdin = self._keyboard
+        sys.breakpointhook = sys.__breakpointhook__  # none of ours between it and its caller, where it stops
+
+    def __exit__(self, *_exc):
+        _State.keyboard = None
+        sys.breakpointhook = no_debugger
+
+
+def _answer(what, prompt, password):
+    if not is_open():
+        raise EOFError(f"{what}() was called, but {_WHY}, or put the value into the code.")
+    line = _State.keyboard.line(str(prompt), password)
+    if line is None:
+        raise EOFError("EOF when reading a line")
+    return line
 
 
 def _input(prompt="", /):
-    raise EOFError(f"input() was called, but {_WHY}. Put the value into the code instead.")
+    if is_open() and sys.stdin is not _State.keyboard:  # the cell has its own
+        print(prompt, end="")
+        line = sys.stdin.readline()
+        if not line:
+            raise EOFError("EOF when reading a line")
+        return line.removesuffix("\n")
+    return _answer("input", prompt, password=False)
 
 
-def _getpass(*_args, **_kwargs):
-    raise EOFError(f"getpass() was called, but {_WHY}. Put the value into a variable or os.environ instead.")
+def _getpass(prompt="Password: ", *_args, **_kwargs):
+    return _answer("getpass", prompt, password=True)
 
 
 def no_debugger(*_args, **_kwargs):
-    raise RuntimeError(
-        f"the debugger was called, but {_WHY}. Print what you want to see, or look at variables in the next cell."
-    )
+    raise RuntimeError(f"the debugger was called, but {_WHY}, or print what you want to see.")
 
 
 def _adapt_pdb(pdb):
     # Every way into the debugger (pdb.set_trace, pm, %debug, IPython's own) goes through one of these.
-    pdb.Pdb.set_trace = no_debugger
-    pdb.Pdb.interaction = no_debugger
+    set_trace, interaction = pdb.Pdb.set_trace, pdb.Pdb.interaction
+
+    def guarded_set_trace(self, frame=None, *args, **kwargs):
+        if not is_open():
+            no_debugger()
+        return set_trace(self, frame or sys._getframe().f_back, *args, **kwargs)
+
+    def guarded_interaction(self, *args, **kwargs):
+        if not is_open():
+            no_debugger()
+        return interaction(self, *args, **kwargs)
+
+    pdb.Pdb.set_trace = guarded_set_trace
+    pdb.Pdb.interaction = guarded_interaction
 
 
 def _adapt_getpass(getpass):

@@ -13,9 +13,9 @@ set_up_guards <- function() {
   for (name in c(".Last.value", ".Traceback")) unlockBinding(name, baseenv())
   for (name in names(guards)) guard(name, guards[[name]])
   before("scan", quote(if (missing(text) && (identical(file, "") || inherits(file, "terminal"))) {
-    .husk$no_keyboard("scan()")
+    text <- .husk$read_values()
   }))
-  before("readLines", quote(if (inherits(con, "terminal")) .husk$no_keyboard("readLines()")))
+  before("readLines", quote(if (.husk$is_keyboard(con)) return(.husk$read_lines(n))))
   before("close.connection", quote(if (.husk$is_kept(con)) .husk$refuse_close()))
   registerS3method("close", "connection", get("close.connection", envir = baseenv()), envir = baseenv())
   before("pipe", quote(description <- .husk$without_ours(description)))
@@ -53,9 +53,10 @@ keep_handlers <- function(handlers) cell$handlers <- handlers
 guards <- list(
   q = function(save = "default", status = 0, runLast = TRUE) quit_cell(status),
   quit = function(save = "default", status = 0, runLast = TRUE) quit_cell(status),
-  readline = function(prompt = "") no_keyboard("readline()", prompt),
+  readline = function(prompt = "") read_line(prompt),
   browser = function(text = "", condition = NULL, expr = TRUE, skipCalls = 0L) {
-    if (isTRUE(as.logical(expr))) no_debugger("browser()")
+    if (!isTRUE(as.logical(expr))) return(invisible())
+    if (isTRUE(keyboard$open)) browse(parent.frame(), sys.call(-1L)) else no_debugger("browser()")
   },
   debug = function(fun, text = "", condition = NULL, signature = NULL) no_debugger("debug()"),
   debugonce = function(fun, text = "", condition = NULL, signature = NULL) no_debugger("debugonce()"),
@@ -79,11 +80,6 @@ quit_cell <- function(status) {
   if (is_forked()) leave(as.integer(status))
   cell$quit <- status
   invokeRestart("abort")
-}
-
-no_keyboard <- function(what, prompt = "") {
-  if (nzchar(prompt)) writeLines(prompt)
-  stop(what, ": nobody can type an answer here; put the value into the code instead", call. = FALSE)
 }
 
 # While system() waits for its shell R ignores interrupts: the shell has to tell by its status.

@@ -59,7 +59,9 @@ serve <- function() {
       look(message$id)
       next
     }
+    if (identical(message$op, "input")) next # to a question that an interrupt has ended
     if (is.null(message) || !identical(message$op, "execute")) leave(0L)
+    open_keyboard(identical(message$interactive, "true"))
     execute(message$id, message$code, message$env)
   }
 }
@@ -119,6 +121,7 @@ ignore_interrupts <- function() {
 finish <- function(failure) {
   if (is_forked()) leave_child(failure)
   tidy_up()
+  open_keyboard(FALSE)
   if (!is.null(cell$env)) restore_env(cell$env)
   tryCatch({
     finish_figures()

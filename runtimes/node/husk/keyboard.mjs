@@ -1,0 +1,173 @@
+// process.stdin: at its end, unless the cell is interactive. Then whoever reads it asks, and whoever called the cell answers.
+
+import { createRequire, syncBuiltinESMExports } from "node:module";
+import { Readable } from "node:stream";
+import { afterTurns } from "./turns.mjs";
+
+const require = createRequire(import.meta.url);
+const CLOSED =
+  "stdin is closed in this sandbox: nobody can answer. Run the cell with interactive=true to be asked, or put the value into the code.";
+const END_OF_INPUT = "\x04"; // what Ctrl-D types
+
+/** What interactive cells read: asks when somebody wants to read and nothing is left. */
+class Typed extends Readable {
+  fd = 0;
+  #onRead;
+
+  constructor(onRead) {
+    super({ autoDestroy: false });
+    this.#onRead = onRead;
+  }
+
+  _read() {
+    this.#onRead();
+  }
+}
+
+export class Keyboard {
+  #send; // (fields of an input message)
+  #open = false;
+  #closed; // Node's own stdin
+  #typed = null;
+  #wanted = false; // somebody reads
+  #interfaces = new Set(); // of readline, on #typed
+  #prompt = null; // of a readline question that waits: { text, owner }
+  #asked = 0; // the number of the question that waits for an answer; 0 = none
+  #questions = 0;
+  #idle = null;
+
+  constructor(send) {
+    this.#send = send;
+    this.#adaptReadline();
+    const { get } = Object.getOwnPropertyDescriptor(process, "stdin");
+    Object.defineProperty(process, "stdin", {
+      get: () => this.#stream(() => (this.#closed ??= Reflect.apply(get, process, []))),
+      configurable: true,
+      enumerable: true,
+    });
+  }
+
+  open() {
+    this.#open = true;
+    afterTurns(() => this.#consider());
+  }
+
+  /** The end of a cell. */
+  close() {
+    this.#open = false; // whoever wanted to read wants it in the next cell too
+    this.#prompt = this.#idle = null;
+    this.#asked = 0;
+  }
+
+  /** Calls back when nobody asks any more: at once, perhaps in this turn. */
+  whenIdle(callback) {
+    if (this.#open && (this.#asked || this.#reads())) this.#idle = callback;
+    else callback();
+  }
+
+  answer(question, text) {
+    if (question !== this.#asked) return; // withdrawn meanwhile
+    this.#asked = 0;
+    this.#prompt = null;
+    this.#wanted = false;
+    const [typed, end] = text.split(END_OF_INPUT);
+    if (typed || end === undefined) this.#typed.push(typed.endsWith("\n") ? typed : `${typed}\n`);
+    if (end !== undefined) {
+      this.#typed.push(null);
+      this.#typed = null;
+    }
+    afterTurns(() => this.#consider());
+  }
+
+  #stream(closed) {
+    if (!this.#open) return closed();
+    this.#typed ??= new Typed(() => {
+      this.#wanted = true;
+      afterTurns(() => this.#consider());
+    });
+    return this.#typed;
+  }
+
+  /** A question of readline is asked as such; otherwise whoever reads is given a line. */
+  #reads() {
+    if (this.#prompt) return true;
+    if (!this.#wanted || !this.#typed) return false;
+    if (this.#typed.listenerCount("readable")) return true;
+    const quiet = [...this.#interfaces].filter((one) => !one.listenerCount("line")).length;
+    return !this.#typed.isPaused() && this.#typed.listenerCount("data") > quiet;
+  }
+
+  #consider() {
+    if (!this.#open) return;
+    const reads = this.#reads();
+    if (reads && !this.#asked) this.#ask();
+    else if (!reads) this.#withdraw();
+    if (!reads && this.#idle) {
+      const idle = this.#idle;
+      this.#idle = null;
+      idle();
+    }
+  }
+
+  #ask() {
+    this.#asked = ++this.#questions;
+    this.#send({ question: this.#asked, prompt: this.#prompt?.text ?? "" });
+  }
+
+  #withdraw() {
+    if (this.#asked) this.#send({ question: this.#asked, cancel: true });
+    this.#asked = 0;
+  }
+
+  // ---- readline
+
+  #adaptReadline() {
+    for (const name of ["node:readline", "node:readline/promises"]) {
+      const module = require(name);
+      const { createInterface } = module;
+      const { prototype } = module.Interface;
+      const { question } = prototype;
+      const ours = (...args) => this.#question(question, ...args);
+      module.createInterface = (...args) => this.#watch(createInterface(...args));
+      prototype.question = function (...args) {
+        return ours(this, args);
+      };
+    }
+    syncBuiltinESMExports();
+  }
+
+  #watch(created) {
+    if (created.input !== this.#typed || !this.#typed) return created;
+    this.#interfaces.add(created);
+    created.on("close", () => {
+      this.#interfaces.delete(created);
+      this.#forget(created);
+    });
+    created.on("newListener", (event) => event === "line" && afterTurns(() => this.#consider()));
+    return created;
+  }
+
+  #question(question, owner, args) {
+    if (owner.input === this.#closed && owner.input) throw new Error(`readline: a question was asked, but ${CLOSED}`);
+    if (owner.input !== this.#typed || !this.#typed) return Reflect.apply(question, owner, args);
+    if (!this.#open) throw new Error(`readline: a question was asked, but ${CLOSED}`);
+    const { output } = owner;
+    owner.output = undefined; // the question is told otherwise
+    try {
+      return Reflect.apply(question, owner, args);
+    } finally {
+      owner.output = output;
+      this.#prompt = { text: String(args[0]), owner };
+      if (this.#asked) this.#ask(); // in the place of one without these words
+      const signal = args.find((argument) => argument?.signal)?.signal;
+      signal?.addEventListener("abort", () => this.#forget(owner), { once: true });
+      afterTurns(() => this.#consider());
+    }
+  }
+
+  /** Its question waits no longer. */
+  #forget(owner) {
+    if (this.#prompt?.owner === owner) this.#prompt = null;
+    afterTurns(() => this.#consider());
+  }
+}

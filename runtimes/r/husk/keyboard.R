@@ -1,0 +1,106 @@
+# Questions of an interactive cell go to PID 1, and whoever called the cell answers. In any other cell nobody can type, and
+# everything that would ask says so at once.
+
+END_OF_INPUT <- "\004" # what Ctrl-D types
+INTERRUPT <- "\003" # and Ctrl-C
+
+# open (the cell may ask), question (the number of the last one), typed (lines that nobody has read yet; NA = the end of input)
+keyboard <- new.env(parent = emptyenv())
+
+open_keyboard <- function(open) {
+  keyboard$open <- open
+  keyboard$typed <- character()
+}
+
+# The next line, or NA at the end of input.
+type_line <- function(what, prompt = "") {
+  if (!isTRUE(keyboard$open) || is_forked()) no_keyboard(what, prompt)
+  if (length(keyboard$typed) == 0L) keyboard$typed <- typed_lines(ask(valid_text(prompt)))
+  line <- keyboard$typed[1L]
+  keyboard$typed <- keyboard$typed[-1L]
+  line
+}
+
+typed_lines <- function(text) {
+  if (grepl(INTERRUPT, text, fixed = TRUE)) {
+    link$interrupted <- TRUE
+    raise_interrupt()
+  }
+  ended <- grepl(END_OF_INPUT, text, fixed = TRUE)
+  text <- sub(paste0(END_OF_INPUT, ".*"), "", text)
+  lines <- strsplit(text, "\n", fixed = TRUE)[[1L]]
+  if (length(lines) == 0L && !ended) lines <- ""
+  if (ended) c(lines, NA) else lines
+}
+
+# Waits for the answer; an interrupt withdraws the question.
+ask <- function(prompt) {
+  number <- keyboard$question <- sum(keyboard$question, 1L)
+  answered <- FALSE
+  on.exit(if (!answered) send_question(number, cancel = "true"))
+  send_question(number, prompt = json_string(prompt))
+  repeat {
+    socketSelect(list(link$connection))
+    message <- suspendInterrupts(link_receive())
+    if (is.null(message)) link_lost()
+    if (!identical(message$op, "input") || !identical(message$question, as.character(number))) next
+    answered <- TRUE
+    return(message$text)
+  }
+}
+
+send_question <- function(number, ...) link_send(json_object(op = "\"input\"", id = cell$id, question = number, ...))
+
+no_keyboard <- function(what, prompt = "") {
+  if (nzchar(prompt)) writeLines(prompt)
+  stop(what, ": nobody can type an answer here; run the cell with interactive=true to be asked, or put the value into the code",
+       call. = FALSE)
+}
+
+# What reads it -----------------------------------------------------------------------------------------------------
+
+read_line <- function(prompt) {
+  line <- type_line("readline()", prompt)
+  if (is.na(line)) "" else line
+}
+
+# The terminal itself, and in an interactive cell file("stdin") too.
+is_keyboard <- function(con) {
+  if (inherits(con, "terminal")) return(TRUE)
+  isTRUE(keyboard$open) && (identical(con, "stdin") || inherits(con, "file") && identical(summary(con)$description, "stdin"))
+}
+
+# readLines(): so many, or all up to the end of input.
+read_lines <- function(n) {
+  lines <- character()
+  while (n < 0L || length(lines) < n) {
+    line <- type_line("readLines()")
+    if (is.na(line)) break
+    lines <- c(lines, line)
+  }
+  lines
+}
+
+# scan(): up to an empty line.
+read_values <- function() {
+  lines <- character()
+  repeat {
+    line <- type_line("scan()", paste0(length(lines) + 1L, ": "))
+    if (is.na(line) || !nzchar(line)) return(lines)
+    lines <- c(lines, line)
+  }
+}
+
+# browser(): expressions in the frame that called it, until it is told to go on. Single steps are not to be had.
+browse <- function(frame, call) {
+  writeLines(paste0("Called from: ", paste(deparse(call), collapse = " ")))
+  repeat {
+    line <- type_line("browser()", "Browse[1]> ")
+    if (is.na(line) || trimws(line) %in% c("", "c", "cont", "n", "s", "f")) return(invisible())
+    if (trimws(line) == "Q") invokeRestart("abort")
+    tryCatch({
+      value <- withVisible(eval(parse(text = line), frame))
+      if (value$visible) print_value(value$value)
+    }, error = function(e) writeLines(error_line(e), stderr()))
+  }
+}
