@@ -111,6 +111,11 @@ struct op *manager_create(struct conversation *c, const struct create_request *r
 /* Commands that run beside others, since their caller waits no longer. */
 #define RUNS_ASIDE_MAX 8
 struct task_info;
+/* Of a terminal. */
+#define RUN_ROWS_MAX 200
+#define RUN_COLS_MAX 500
+/* Of one input. */
+#define RUN_INPUT_MAX (32u << 10)
 struct run_request {
 	enum run_kind kind; /* RUN_CODE or RUN_TERMINAL */
 	const char *session_id;
@@ -118,6 +123,13 @@ struct run_request {
 	size_t len;
 	uint64_t run;	/* one that goes on, instead of a text: waited for, and only what is new is told. 0 = none */
 	bool interrupt; /* with `run`: ends it */
+	/* With `run`: an answer to what it asks, keys by name in < > (<Ctrl-C>, <Tab>, <Up>). A command is typed at, and Enter is pressed
+	 * unless the text ends with a key by name. NULL = none. */
+	const char *input;
+	size_t input_len;
+	/* It may ask: the answer comes when it does (ENDING_WAITING), and after wait_seconds. A command has a terminal. */
+	bool interactive;
+	int rows, cols; /* of that; 0 = 24 and 80 */
 	bool restart;	/* a cell on a new interpreter; its text may be empty then */
 	bool has_wait;	/* the answer comes after wait_seconds at the latest: ENDING_RUNNING if the run goes on */
 	uint64_t wait_seconds; /* at most 300 */
@@ -174,7 +186,7 @@ struct op *manager_task(struct conversation *c, const struct task_request *req, 
 struct run_info {
 	uint64_t number;
 	enum run_kind kind;
-	const char *state; /* queued, running, ended: not told yet */
+	const char *state; /* queued, running, waiting: for an answer, ended: not told yet */
 	uint64_t age_ms;
 };
 struct session_details {

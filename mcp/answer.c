@@ -103,6 +103,15 @@ static char *running_detail(const struct run_result *run)
 			 (double)run->duration_ms / 1000);
 }
 
+static char *waiting_detail(const struct run_result *run)
+{
+	unsigned long long number = run->run;
+	const char *hidden = run->password ? " (what is typed is not shown)" : "";
+	if (run->prompt && *run->prompt)
+		return xasprintf("run %llu asks%s: %s", number, hidden, run->prompt);
+	return xasprintf("run %llu reads its input%s", number, hidden);
+}
+
 /* For endings that come without a detail of the manager's. */
 static char *default_detail(const struct run_result *run, const struct run_context *ctx)
 {
@@ -129,6 +138,8 @@ static char *default_detail(const struct run_result *run, const struct run_conte
 		return xstrdup("the connection to the session was lost; whether the code finished is not known");
 	case ENDING_RUNNING:
 		return running_detail(run);
+	case ENDING_WAITING:
+		return waiting_detail(run);
 	}
 	return xstrdup("");
 }
@@ -137,7 +148,8 @@ static void add_ending(struct buf *b, const struct run_result *run, const struct
 {
 	if (run->ending == ENDING_OK)
 		return;
-	AUTO(freep) char *label = xasprintf("⟦%s⟧", ending_name(run->ending));
+	AUTO(freep) char *label = run->ending == ENDING_WAITING ? xstrdup("⟦waiting for input⟧") :
+								  xasprintf("⟦%s⟧", ending_name(run->ending));
 	AUTO(freep) char *standard = default_detail(run, ctx);
 	/* The error's own words come first, then the manager's detail. */
 	bool both = run->ending == ENDING_ERROR && run->detail;
@@ -311,7 +323,7 @@ static void add_notes(struct buf *b, const struct run_result *run, const struct 
 		add_note(b, "%s", run->detail);
 	if (run->lost)
 		add_note(b, "Variables that are gone: %s.", run->lost);
-	if (run->behind && run->ending != ENDING_RUNNING)
+	if (run->behind && run->ending != ENDING_RUNNING && run->ending != ENDING_WAITING)
 		add_note(b, "It had to wait for run %llu.", (unsigned long long)run->behind);
 	if (hint)
 		add_labelled(b, "⟦hint⟧", hint);
@@ -347,6 +359,10 @@ static char *run_text(const struct run_result *run, const struct run_context *ct
 static char *still_running(const struct earlier_result *e)
 {
 	unsigned long long number = e->seq;
+	if (e->asks)
+		return xasprintf(
+			"{run: %llu} shows what it asks, {run: %llu, input: \"…\"} answers, {run: %llu, interrupt: true} ends it.",
+			number, number, number);
 	return xasprintf(
 		"%.0f s so far. {run: %llu} waits for it and returns what is new, {run: %llu, interrupt: true} ends it; otherwise a later answer reports its end.",
 		(double)e->age_ms / 1000, number, number);
@@ -361,7 +377,9 @@ static void add_earlier(struct buf *b, const struct run_result *run, const struc
 		const struct run_context ctx = { .terminal = e->kind == RUN_TERMINAL };
 		AUTO(freep) char *label = xasprintf("⟦earlier %s %llu: %s⟧", ctx.terminal ? "command" : "cell",
 						    (unsigned long long)e->seq,
-						    e->ended ? ending_name(e->result.ending) : "still running");
+						    e->ended ? ending_name(e->result.ending) :
+						    e->asks  ? "waiting for input" :
+							       "still running");
 		AUTO(freep) char *body =
 			e->ended ? run_text(&e->result, &ctx, pictures, next_picture, max_chars / run->n_earlier) :
 				   still_running(e);

@@ -47,6 +47,9 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_NO_RUN] = "Use the number that an answer named as `run`.",
 	[CAUSE_RUN_TOLD] = "Nothing is left to wait for: see that answer.",
 	[CAUSE_RUN_WAITED] = "Wait for the answer to that call.",
+	[CAUSE_NOT_INTERACTIVE] =
+		"End it and start it again with `interactive`, or give it its input in a file or a pipe.",
+	[CAUSE_NOT_ASKING] = "Call with `run` alone: the answer says what became of it.",
 	[CAUSE_OLD_SESSION] = "Call create_session for a new one, or go on without them.",
 	[CAUSE_TOO_LONG] = "Put it into a file with import_files and run that.",
 	[CAUSE_LIMIT_SESSIONS] = USE_OR_STOP,
@@ -197,6 +200,9 @@ char *next_step_after_run(const struct run_result *run, const struct run_terms *
 		return xasprintf(
 			"Do something else meanwhile, or call with {run: %llu, wait: 60} for what is new; {run: %llu, interrupt: true} ends it.",
 			(unsigned long long)run->run, (unsigned long long)run->run);
+	case ENDING_WAITING:
+		return xasprintf("Answer with {run: %llu, input: \"…\"}; {run: %llu, interrupt: true} ends it.",
+				 (unsigned long long)run->run, (unsigned long long)run->run);
 	case ENDING_OK:
 		break;
 	}

@@ -42,6 +42,10 @@ static json_t *run_fields(const struct run_result *run, const struct run_context
 		set_count(o, "run", run->run);
 	if (run->lost)
 		json_object_set_new(o, "lost_variables", json_text(run->lost));
+	if (run->prompt) {
+		json_object_set_new(o, "prompt", json_text(run->prompt));
+		json_object_set_new(o, "password", json_boolean(run->password));
+	}
 	if (run->queued)
 		json_object_set_new(o, "queued", json_true());
 	if (run->behind)

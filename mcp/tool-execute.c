@@ -15,7 +15,9 @@ struct execute_args {
 	const char *text;
 	int64_t timeout;
 	int64_t wait, run; /* -1, 0 = not given */
-	bool interrupt, restart;
+	bool interrupt, restart, interactive;
+	const char *input; /* NULL = not given */
+	int64_t rows, cols;
 	json_t *env;
 	const char *cwd;
 };
@@ -51,6 +53,22 @@ struct execute_args {
 			.description = "With `run`: end it.", .example = "true"                                        \
 	}
 
+#define ARG_INTERACTIVE(text)                                                                                          \
+	{                                                                                                              \
+		"interactive", ARG_BOOL, offsetof(struct execute_args, interactive), ARG_ABSENT, .description = text,  \
+												 .example = "true"     \
+	}
+#define ARG_INPUT(text)                                                                                                \
+	{                                                                                                              \
+		"input", ARG_STRING, offsetof(struct execute_args, input), ARG_ABSENT, .description = text,            \
+										       .example = "\"yes\""            \
+	}
+#define ARG_SIZE(name, most)                                                                                           \
+	{                                                                                                              \
+#name, ARG_INT, offsetof(struct execute_args, name), ARG_ABSENT, .min = 1, .max = most,                \
+										 .example = "40"                       \
+	}
+
 #define ENV_TEXT                                                                                                       \
 	"Environment variables for this call alone (LD_*, NODE_OPTIONS and others that are read at a start: create_session)."
 #define ARG_ENV                                                                                                        \
@@ -67,6 +85,8 @@ static const struct arg code_table[] = {
 	ARG_WAIT,
 	ARG_RUN("Instead of code: wait for this run, and get what is new of it."),
 	ARG_INTERRUPT,
+	ARG_INTERACTIVE("The cell may ask for input."),
+	ARG_INPUT("With `run`: the answer; <Ctrl-D> = end of input."),
 	ARG_ENV,
 	{ "restart", ARG_BOOL, offsetof(struct execute_args, restart), ARG_ABSENT,
 	  .description = "Start a new interpreter first; code may follow. Variables are gone, files are kept.",
@@ -82,6 +102,11 @@ static const struct arg terminal_table[] = {
 	ARG_WAIT,
 	ARG_RUN("Instead of a command: wait for this run, and get what is new of it."),
 	ARG_INTERRUPT,
+	ARG_INTERACTIVE("Give it a terminal to ask on."),
+	ARG_SIZE(rows, RUN_ROWS_MAX),
+	ARG_SIZE(cols, RUN_COLS_MAX),
+	ARG_INPUT(
+		"With `run`: what to type. Keys: <Ctrl-C>, <Up>, <Tab>, <Esc>. Enter follows, but not after a key or <NoEnter>."),
 	ARG_ENV,
 	{ "cwd", ARG_STRING, offsetof(struct execute_args, cwd), ARG_NONEMPTY, .max = 4095,
 	  .description = "Directory for this call alone.", .example = "\"/workspace/project\"" },
@@ -103,7 +128,7 @@ static char *code_describe(const struct tool_env *env)
 		"persist between calls, so build on earlier cells instead of repeating them. Always send the complete code.\n"
 		"Returned in order: what was printed, stderr, displays, the last value, a traceback; figures as images (matplotlib figures "
 		"without saving them), the last %d of an answer. Husk's own words are in ⟦ ⟧. Top-level await works. "
-		"Input is closed: input() fails at once.\n"
+		"input() fails, unless `interactive`: then the answer is ⟦waiting for input⟧, and {run: 7, input: \"yes\"} goes on.\n"
 		"Timeout: default %llu s, at most %d; a cell that takes longer is interrupted, and variables are kept. For work that may take longer "
 		"use `wait`: {code: \"train()\", wait: 20} answers after 20 s with ⟦running⟧ and a run number; {run: 7, wait: 60} returns what is new, "
 		"at once when it ends; {run: 7, interrupt: true} ends it. Never sleep to wait. Cells of one session run one after the other; "
@@ -120,7 +145,7 @@ static char *terminal_describe(const struct tool_env *env)
 		"Run a bash command in the session's container: files, packages (pip install NAME, if the session has the network), "
 		"git, builds, background services. It starts in /workspace; the working directory and exported variables persist "
 		"between calls. Files are shared with execute_code, interpreter variables are not.\n"
-		"Returned: stdout, stderr and the exit code. Input is closed, so use non-interactive flags (-y). Timeout: default "
+		"Returned: stdout, stderr and the exit code. Input is closed (use -y), unless `interactive`. Timeout: default "
 		"%llu s, at most %d; then the command's processes are killed. For what takes longer use `wait`, `run` and `interrupt` as with "
 		"execute_code: {command: \"make -j2\", wait: 20}; once it is ⟦running⟧, the next command runs beside it (%d at most). Never sleep to wait. "
 		"Services: `command > log.txt 2>&1 &`; background processes stay alive and are not waited for. "
@@ -192,11 +217,28 @@ static bool is_given(const struct call *call, const char *name)
 	return value && !json_is_null(value);
 }
 
+static int check_input(const struct call *call, const struct execute_args *args, struct fail *f)
+{
+	static const char *const of_a_terminal[] = { "rows", "cols" };
+	if (args->input && !args->run)
+		return fail_set(f, FAIL_INVALID, "input needs run: the number of the run that it answers");
+	if (args->input && args->interrupt)
+		return fail_set(f, FAIL_INVALID, "input and interrupt exclude each other: answer the run, or end it");
+	if (args->input && strlen(args->input) > RUN_INPUT_MAX)
+		return fail_set(f, FAIL_INVALID, "input is too long (%zu bytes, at most %u)", strlen(args->input),
+				RUN_INPUT_MAX);
+	for (size_t i = 0; !args->run && !args->interactive && i < ARRAY_LEN(of_a_terminal); i++)
+		if (is_given(call, of_a_terminal[i]))
+			return fail_set(f, FAIL_INVALID, "%s needs interactive: only then is there a terminal",
+					of_a_terminal[i]);
+	return 0;
+}
+
 /* What contradicts itself is refused: nothing of it is guessed. */
 static int check(const struct call *call, const struct execute_args *args, struct fail *f)
 {
 	const char *what = call->tool == &tool_execute_terminal ? "command" : "code";
-	static const char *const of_a_new_run[] = { "timeout", "env", "cwd", "restart" };
+	static const char *const of_a_new_run[] = { "timeout", "env", "cwd", "restart", "interactive", "rows", "cols" };
 	if (!args->text && !args->run && !args->restart)
 		return fail_set(f, FAIL_INVALID,
 				"%s is required: a non-empty string (or `run`, for a run that goes on)", what);
@@ -206,12 +248,14 @@ static int check(const struct call *call, const struct execute_args *args, struc
 				what, what);
 	if (args->interrupt && !args->run)
 		return fail_set(f, FAIL_INVALID, "interrupt needs run: the number of the run that it ends");
+	if (check_input(call, args, f) < 0)
+		return -1;
 	for (size_t i = 0; args->run && i < ARRAY_LEN(of_a_new_run); i++)
 		if (is_given(call, of_a_new_run[i]))
 			return fail_set(f, FAIL_INVALID,
 					"%s belongs to the start of a run, and run %lld has started; use wait",
 					of_a_new_run[i], (long long)args->run);
-	if (args->wait < 0 && args->timeout > TIMEOUT_MAX)
+	if (args->wait < 0 && !args->interactive && args->timeout > TIMEOUT_MAX)
 		return fail_set(
 			f, FAIL_INVALID,
 			"timeout must be an integer from %d to %d, e.g. 60; got %lld. With `wait` it may be longer",
@@ -232,7 +276,7 @@ static struct op *execute_start(struct call *call, const void *data, struct fail
 		return NULL;
 	size_t n_env;
 	AUTO(freep) struct env_var *env = env_arg(args->env, &n_env);
-	bool waits = args->wait >= 0;
+	bool waits = args->wait >= 0 || args->interactive;
 	return manager_run(call_env(call)->conversation,
 			   &(struct run_request){
 				   .kind = kind_of(call),
@@ -244,6 +288,11 @@ static struct op *execute_start(struct call *call, const void *data, struct fail
 				   .run = (uint64_t)args->run,
 				   .interrupt = args->interrupt,
 				   .restart = args->restart,
+				   .input = args->input,
+				   .input_len = args->input ? strlen(args->input) : 0,
+				   .interactive = args->interactive,
+				   .rows = (int)args->rows,
+				   .cols = (int)args->cols,
 				   .has_wait = waits || args->run,
 				   .wait_seconds = wait_of(call, args),
 				   .timeout_seconds = waits && !is_given(call, "timeout") ? 0 : (uint64_t)args->timeout,

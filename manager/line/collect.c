@@ -33,6 +33,7 @@ struct collect {
 	uint64_t displays_over; /* dropped by us */
 	json_t *end;
 	uint32_t call; /* its number */
+	bool raw;
 };
 
 static uint64_t byte_limit(uint64_t chars)
@@ -80,7 +81,12 @@ static void clear(struct collect *c)
 	parts_release(&c->live);
 	parts_release(&c->tail);
 	json_decref(c->end);
-	*c = (struct collect){ .config = c->config };
+	*c = (struct collect){ .config = c->config, .raw = c->raw };
+}
+
+void collect_set_raw(struct collect *c)
+{
+	c->raw = true;
 }
 
 struct collect *collect_free(struct collect *c)
@@ -480,7 +486,9 @@ void collect_finish(struct collect *c, struct run_result *ret)
 	ret->displays_dropped = MAX(ret->displays_dropped, c->displays_over); /* PID 1 drops the same */
 	ret->stdout_bytes = MAX(ret->stdout_bytes, c->live.bytes[0] + c->tail.bytes[0]);
 	ret->stderr_bytes = MAX(ret->stderr_bytes, c->live.bytes[1] + c->tail.bytes[1]);
-	const struct stream_limit limits[] = { { ret->stdout_bytes, c->config->max_stdout_chars },
+	if (c->raw)
+		parts_join(&c->live, &c->tail, ret->stdout_bytes, ret);
+	const struct stream_limit limits[] = { { c->raw ? 0 : ret->stdout_bytes, c->config->max_stdout_chars },
 					       { ret->stderr_bytes, c->config->max_stderr_chars } };
 	parts_finish(&c->live, &c->tail, limits, ret);
 	clear(c);

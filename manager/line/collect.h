@@ -13,6 +13,8 @@ struct collect;
 struct collect *collect_new(const struct config *config);
 struct collect *collect_free(struct collect *c);
 
+/* Its output is what a terminal gets: kept as bytes, for a screen to show. */
+void collect_set_raw(struct collect *c);
 /* Bytes that PID 1 may keep of each stream, for the frame that starts the run. */
 uint64_t collect_stdout_limit(const struct config *config);
 uint64_t collect_stderr_limit(const struct config *config);

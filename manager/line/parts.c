@@ -326,3 +326,24 @@ void parts_finish(struct parts *live, struct parts *tail, const struct stream_li
 	parts_release(live);
 	parts_release(tail);
 }
+
+static void join_bytes(struct parts *p, struct buf *to)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->v[i].kind == PART_STDOUT)
+			buf_add(to, p->v[i].bytes.data, p->v[i].bytes.len);
+	parts_release(p);
+}
+
+void parts_join(struct parts *live, struct parts *tail, uint64_t total, struct run_result *ret)
+{
+	struct buf all = { 0 };
+	uint64_t kept = live->bytes[PART_STDOUT] + tail->bytes[PART_STDOUT];
+	join_bytes(live, &all);
+	/* CAN ends whatever sequence was cut through. */
+	if (total > kept)
+		buf_printf(&all, "\x18\r\n[… %llu bytes cut …]\r\n", (unsigned long long)(total - kept));
+	join_bytes(tail, &all);
+	ret->raw_len = all.len;
+	ret->raw = buf_steal_str(&all);
+}

@@ -32,6 +32,9 @@ struct stream_limit {
 /* Fills parts, stdout_text, stderr_text and what was cut. The pieces are used up. */
 void parts_finish(struct parts *live, struct parts *tail, const struct stream_limit limits[2], struct run_result *ret);
 
+/* Moves all bytes of stdout, of which `total` were written, into ret->raw. */
+void parts_join(struct parts *live, struct parts *tail, uint64_t total, struct run_result *ret);
+
 /* Head and tail of a clean text of which `total` bytes were written, with or without something missing between them, cut to
  * max_chars (0 = no limit). */
 char *parts_text(struct buf *head, struct buf *tail, uint64_t total, bool gap, uint64_t max_chars, bool *ret_cut);

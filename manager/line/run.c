@@ -45,6 +45,7 @@ void run_free(struct run *run)
 	buf_release(&run->request);
 	timer_free(run->timer);
 	collect_free(run->collect);
+	question_release(&run->question);
 	run_result_release(&run->result);
 	free(run);
 }
@@ -70,6 +71,7 @@ static struct run_result take_result(struct run *run)
 	struct run_result result = run->result;
 	run->result = (struct run_result){ 0 };
 	result.run = run->call;
+	question_show(run, &result);
 	if (!run->after_kept)
 		result.behind = 0;
 	return result;
@@ -88,6 +90,7 @@ static void tell_kept(struct dispatch *c, struct run_result *result, const struc
 		*e = (struct earlier_result){ .seq = run->call,
 					      .kind = run->kind,
 					      .ended = run->ended,
+					      .asks = run->question.asked,
 					      .age_ms = loop_now_ms() - run->started_ms };
 		if (!run->ended)
 			continue;
@@ -109,6 +112,7 @@ static struct run *begin_again(struct dispatch *c, struct run *run, const struct
 	run_result_release(&run->result);
 	run->ended = false;
 	run->told = MAX(run->told, call.told);
+	question_read(run, frame);
 	return run;
 }
 
@@ -158,6 +162,7 @@ static void answer_running(struct run *run)
 	AUTO(run_result_release) struct run_result result = take_result(run);
 	struct run_waiter *w = run_take_waiter(run);
 	result.ending = ENDING_RUNNING;
+	question_tell(run, &result);
 	if (!result.stdout_text)
 		result.stdout_text = xstrdup("");
 	if (!result.stderr_text)
@@ -287,6 +292,7 @@ void run_answer_empty(struct run *run)
 	AUTO(run_result_release) struct run_result kept = run->result;
 	run->result = (struct run_result){ .queued = !run->sent };
 	answer_running(run);
+	run->question.told = false;
 	run->result = kept;
 	kept = (struct run_result){ 0 };
 }
@@ -354,6 +360,9 @@ static int put_request(struct buf *request, const struct dispatch *c, uint32_t c
 						.env = spec->env,
 						.cwd = spec->cwd,
 						.restart = spec->restart,
+						.interactive = spec->interactive,
+						.rows = spec->rows,
+						.cols = spec->cols,
 						.timeout_ms = spec->timeout_seconds * 1000,
 						.stdout_limit = collect_stdout_limit(c->config),
 						.stderr_limit = collect_stderr_limit(c->config),
@@ -418,6 +427,7 @@ uint32_t run_start(struct dispatch *c, const struct run_spec *spec, struct run_w
 	}
 	struct run *run = run_new(c, dispatch_number(c), spec->kind);
 	run->timeout_seconds = spec->timeout_seconds;
+	question_begin(run, spec);
 	run->request = request;
 	request = (struct buf){ 0 };
 	run->waiter = w;
@@ -501,6 +511,7 @@ static int on_mark(struct run *run, const struct wire_frame *frame)
 	if (wire_read_mark(frame, &mark) < 0)
 		return -1;
 	run->beside = mark.beside;
+	question_read(run, frame);
 	if (mark.number <= run->told) {
 		/* Its acknowledgement was lost with a connection. */
 		AUTO(run_result_release) struct run_result known = { 0 };
@@ -529,6 +540,13 @@ static int on_mark(struct run *run, const struct wire_frame *frame)
 	return 0;
 }
 
+/* Whoever waits for it is told that it asks, with all that came before. */
+static void ask(struct run *run)
+{
+	if (run->waiter && run->patience == FOR_A_WHILE && !run->taking && question_is_due(run))
+		timer_start(run->timer, 0, 0);
+}
+
 int runs_frame(struct dispatch *c, const struct wire_frame *frame)
 {
 	struct run *run = run_find(c, frame->call);
@@ -543,6 +561,12 @@ int runs_frame(struct dispatch *c, const struct wire_frame *frame)
 		return -1;
 	if (frame->type == FRAME_MARK)
 		return on_mark(run, frame);
+	if (frame->type == FRAME_ASK)
+		question_read(run, frame);
+	if (frame->type == FRAME_ASK || frame->type == FRAME_CALL)
+		ask(run);
+	if (frame->type == FRAME_ASK)
+		return 0;
 	int r = collect_frame(run->collect, frame);
 	if (r < 0)
 		return r;

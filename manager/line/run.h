@@ -42,6 +42,8 @@ struct run_spec {
 	const struct strv *env;		    /* NAME=value, for it alone; NULL = none */
 	const char *cwd;		    /* of a command; NULL = none */
 	bool restart;			    /* of a cell: on a new interpreter */
+	bool interactive;		    /* it may ask: ENDING_WAITING, and run_input() */
+	int rows, cols;			    /* of a command that may: its terminal; 0 = 24 and 80 */
 	const struct wire_install *install; /* of an install */
 };
 
@@ -55,6 +57,8 @@ int run_await(struct dispatch *c, uint64_t number, uint64_t timeout_seconds, str
 void run_pass(struct run_waiter *from, struct run_waiter *to);
 /* Its end is known to somebody who keeps it: PID 1 may forget it. */
 void run_told(struct dispatch *c, uint64_t number);
+/* Answers one that may ask and nobody waits for; keys are given by name (manager/line/keys.h). -1 with f if it cannot take it. */
+int run_input(struct dispatch *c, uint64_t number, const char *text, size_t n, struct fail *f);
 /* What kind a run is that is under way or kept; -1 with f as run_join(). */
 int run_kind(struct dispatch *c, uint64_t number, enum run_kind *ret, struct fail *f);
 /* How a run stands. */
@@ -64,6 +68,7 @@ struct run_state {
 	bool ended;  /* and its end was not told yet */
 	bool waited; /* a call waits for it */
 	bool begun;
+	bool asks; /* it waits for an answer */
 	uint64_t age_ms;
 };
 /* All of them, by number; the caller frees the vector. */

@@ -11,7 +11,7 @@ bool run_is_old(const struct run *run)
 	       loop_now_ms() - run->began_ms >= OLD_MS;
 }
 
-static struct run *find_kept(struct dispatch *c, uint64_t number, struct fail *f)
+struct run *run_find_kept(struct dispatch *c, uint64_t number, struct fail *f)
 {
 	struct run *run = run_find(c, number);
 	unsigned long long shown = number;
@@ -35,6 +35,7 @@ struct run_state *runs_list(const struct dispatch *c, size_t *ret_n)
 						     .ended = run->ended,
 						     .waited = run->waiter != NULL,
 						     .begun = run->began_ms != 0,
+						     .asks = run->question.asked,
 						     .age_ms = loop_now_ms() - run->started_ms };
 	*ret_n = n;
 	return v;
@@ -42,7 +43,7 @@ struct run_state *runs_list(const struct dispatch *c, size_t *ret_n)
 
 int run_kind(struct dispatch *c, uint64_t number, enum run_kind *ret, struct fail *f)
 {
-	const struct run *run = find_kept(c, number, f);
+	const struct run *run = run_find_kept(c, number, f);
 	if (!run)
 		return -1;
 	*ret = run->kind;
@@ -51,7 +52,7 @@ int run_kind(struct dispatch *c, uint64_t number, enum run_kind *ret, struct fai
 
 int run_join(struct dispatch *c, uint64_t number, uint64_t wait_ms, struct run_waiter *w, struct fail *f)
 {
-	struct run *run = find_kept(c, number, f);
+	struct run *run = run_find_kept(c, number, f);
 	if (!run)
 		return -1;
 	if (run_is_old(run))
@@ -64,7 +65,7 @@ int run_join(struct dispatch *c, uint64_t number, uint64_t wait_ms, struct run_w
 	w->run = run;
 	run->patience = FOR_A_WHILE;
 	c->used_ms = loop_now_ms();
-	timer_start(run->timer, run->ended ? 0 : wait_ms, 0);
+	timer_start(run->timer, run->ended || question_is_due(run) ? 0 : wait_ms, 0);
 	return 0;
 }
 
@@ -102,6 +103,10 @@ void run_told(struct dispatch *c, uint64_t number)
 
 void run_interrupt(struct dispatch *c, uint64_t number)
 {
+	struct run *run = run_find(c, number);
+	/* What it asked is not to be answered any more; it may ask anew. */
+	if (run)
+		run->question.asked = false;
 	dispatch_send_frame(c, FRAME_INTERRUPT, (uint32_t)number);
 }
 
@@ -140,5 +145,7 @@ void runs_resume(struct dispatch *c, uint32_t last_known)
 			dispatch_send_frame(c, FRAME_INTERRUPT, run->call);
 		else if (!known && run->request.len)
 			run_send(run);
+		if (known)
+			question_resume(run);
 	}
 }

@@ -35,6 +35,7 @@ static int64_t payload_max(uint8_t type)
 	case FRAME_PROGRESS:
 	case FRAME_END:
 	case FRAME_MARK:
+	case FRAME_ASK:
 	case FRAME_INFO:
 		return 65536;
 	case FRAME_PONG:
@@ -120,6 +121,12 @@ int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run)
 		json_object_set_new(payload, "env", env_json(run->env));
 	if (payload && run->restart)
 		json_object_set_new(payload, "restart", json_true());
+	if (payload && run->interactive)
+		json_object_set_new(payload, "interactive", json_true());
+	if (payload && run->rows)
+		json_object_set_new(payload, "rows", json_integer(run->rows));
+	if (payload && run->cols)
+		json_object_set_new(payload, "cols", json_integer(run->cols));
 	if (payload && run->cwd)
 		json_object_set_new(payload, "cwd", json_string(run->cwd));
 	return put_json(out, run->terminal ? FRAME_TERMINAL : FRAME_EXECUTE, call, payload);
@@ -361,6 +368,41 @@ struct wire_call wire_read_call(const struct wire_frame *frame)
 {
 	json_auto_t *call = payload_json(frame);
 	return (struct wire_call){ .kind = kind_of(call), .told = (uint32_t)count_of(call, "told", UINT32_MAX) };
+}
+
+void wire_question_release(struct wire_question *q)
+{
+	free(q->prompt);
+	*q = (struct wire_question){ 0 };
+}
+
+/* A number from 1 to max. */
+static int size_of(const json_t *object, const char *name, int standard, int max)
+{
+	json_int_t value = json_integer_value(json_object_get(object, name));
+	return value >= 1 && value <= max ? (int)value : standard;
+}
+
+void wire_read_question(const struct wire_frame *frame, struct wire_question *ret)
+{
+	json_auto_t *fields = payload_json(frame);
+	const char *state = json_string_value(json_object_get(fields, "state"));
+	*ret = (struct wire_question){
+		.interactive = json_is_true(json_object_get(fields, "interactive")),
+		.begun = state && !streq(state, "queued"),
+		.waiting = state && streq(state, "waiting"),
+		.password = json_is_true(json_object_get(fields, "password")),
+		.prompt = sentence(json_object_get(fields, "prompt")),
+		.inputs = (uint32_t)count_of(fields, "inputs", UINT32_MAX),
+		.rows = size_of(fields, "rows", TERMINAL_ROWS, TERMINAL_ROWS_MAX),
+		.cols = size_of(fields, "cols", TERMINAL_COLS, TERMINAL_COLS_MAX),
+	};
+}
+
+int wire_put_input(struct buf *out, uint32_t call, uint32_t number, const char *text, size_t n)
+{
+	json_auto_t *payload = json_pack("{s:I, s:s%}", "number", (json_int_t)number, "text", text, n);
+	return put_json(out, FRAME_INPUT, call, payload);
 }
 
 void wire_put_take(struct buf *out, uint32_t call, bool aside)

@@ -42,6 +42,8 @@ struct wire_run {
 	const struct strv *env;		     /* NAME=value; NULL = none */
 	const char *cwd;		     /* NULL = none */
 	bool restart;			     /* of a cell: on a new interpreter */
+	bool interactive;		     /* it may ask */
+	int rows, cols;			     /* of a command that may: its terminal; 0 = as PID 1 has it */
 };
 /* The text must be valid UTF-8. -1 if it is not, or too long for a frame. */
 int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run);
@@ -138,6 +140,20 @@ struct wire_event {
 };
 void wire_read_event(const struct wire_frame *frame, struct wire_event *ret);
 void wire_event_release(struct wire_event *event);
+
+/* How a run stands that may ask. */
+struct wire_question {
+	bool interactive;
+	bool begun, waiting, password;
+	char *prompt;	 /* cleaned and bounded; NULL = none. Owned */
+	uint32_t inputs; /* the last one that PID 1 has taken */
+	int rows, cols;
+};
+void wire_question_release(struct wire_question *q);
+/* From an ASK, a CALL or a MARK. */
+void wire_read_question(const struct wire_frame *frame, struct wire_question *ret);
+/* Answers it; -1 if the text is no valid UTF-8. */
+int wire_put_input(struct buf *out, uint32_t call, uint32_t number, const char *text, size_t n);
 
 /* What a CALL frame says of the call that is replayed. */
 struct wire_call {

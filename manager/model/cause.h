@@ -55,8 +55,11 @@ enum cause {
 	CAUSE_NOT_PROVEN,   /* the sandbox does not hold, or that could not be shown */
 	CAUSE_NO_FENCE,	    /* the network is not to be had without the rules around it */
 	CAUSE_NO_RUN,
-	CAUSE_RUN_TOLD,	   /* it has ended, and somebody was told */
-	CAUSE_RUN_WAITED,  /* somebody else waits for it */
+	CAUSE_RUN_TOLD,	       /* it has ended, and somebody was told */
+	CAUSE_RUN_WAITED,      /* somebody else waits for it */
+	CAUSE_NOT_INTERACTIVE, /* it was not started so that it may ask */
+	CAUSE_NOT_ASKING,      /* it may, and does not now */
+	CAUSE_INPUT_SIZE,
 	CAUSE_OLD_SESSION, /* its PID 1 is of an older Husk, and cannot do it */
 	CAUSE_NO_TASK,
 	CAUSE_TASK_EXPIRED,

@@ -14,6 +14,7 @@ const char *ending_name(enum ending ending)
 		[ENDING_CONTAINER_DIED] = "container_died",
 		[ENDING_SESSION_LOST] = "session_lost",
 		[ENDING_RUNNING] = "running",
+		[ENDING_WAITING] = "waiting",
 	};
 	return names[ending];
 }
@@ -54,6 +55,8 @@ void run_result_release(struct run_result *r)
 	for (size_t i = 0; i < r->n_parts; i++)
 		free(r->parts[i].text);
 	free(r->parts);
+	free(r->prompt);
+	free(r->raw);
 	free(r->detail);
 	free(r->stdout_text);
 	free(r->stderr_text);
@@ -108,6 +111,17 @@ static void prepend_displays(struct run_result *all, struct run_result *before)
 	before->n_displays = 0;
 }
 
+static void prepend_raw(struct run_result *all, struct run_result *before)
+{
+	if (!before->raw)
+		return;
+	before->raw = xrealloc(before->raw, before->raw_len + all->raw_len + 1);
+	memcpy(before->raw + before->raw_len, all->raw ? all->raw : "", all->raw_len);
+	free(all->raw);
+	all->raw_len += before->raw_len;
+	all->raw = take_ptr(before->raw);
+}
+
 void run_result_append(struct run_result *r, struct run_result *more)
 {
 	struct run_result all = *more;
@@ -116,6 +130,7 @@ void run_result_append(struct run_result *r, struct run_result *more)
 	prepend_displays(&all, r);
 	all.stdout_text = joined(take_ptr(r->stdout_text), all.stdout_text);
 	all.stderr_text = joined(take_ptr(r->stderr_text), all.stderr_text);
+	prepend_raw(&all, r);
 	all.stdout_bytes += r->stdout_bytes;
 	all.stderr_bytes += r->stderr_bytes;
 	all.stdout_truncated |= r->stdout_truncated;

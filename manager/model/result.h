@@ -19,6 +19,7 @@ enum ending {
 	ENDING_SESSION_LOST,
 	/* Not ends: what there is so far of a run that goes on. */
 	ENDING_RUNNING,
+	ENDING_WAITING, /* for an answer to what it asks */
 };
 
 /* "ok", "error", "timeout", … as results name them. */
@@ -52,6 +53,8 @@ struct run_result {
 	uint64_t run;		/* its number in the session */
 	uint64_t behind;	/* the run that it had to wait for, if nobody waits for that one; 0 = none */
 	bool queued;		/* it has not begun yet */
+	char *prompt;		/* of ENDING_WAITING: what it asks; may be empty */
+	bool password;		/* likewise: it does not show what is typed */
 	enum cause cause;	/* of an ending that the manager decided on; CAUSE_NONE if it came from PID 1 */
 	char *detail;		/* one sentence: what happened and what is left; NULL if there is nothing to say */
 	struct run_part *parts; /* everything below in one order; result and error at most once */
@@ -64,7 +67,9 @@ struct run_result {
 	bool stderr_truncated;
 	uint32_t
 		kept_run; /* the number of the run whose full text is in a file of the session (~/.husk/runs/N.txt); 0 = none */
-	bool kept_whole;	   /* all of it, up to the last byte */
+	bool kept_whole; /* all of it, up to the last byte */
+	char *raw;	 /* of a command at a terminal, until that has shown it; NULL otherwise */
+	size_t raw_len;
 	struct mime_bundle result; /* value of the last expression; n == 0 if there was none */
 	char *error_type;	   /* NULL if the cell raised nothing */
 	char *error_message;
@@ -94,6 +99,7 @@ struct earlier_result {
 	uint64_t seq;
 	enum run_kind kind;
 	bool ended; /* false: it is still running, and will be reported again */
+	bool asks;  /* it waits for an answer */
 	uint64_t age_ms;
 	struct run_result result;
 };

@@ -23,6 +23,7 @@ static struct run_info *list_runs(const struct dispatch *d, size_t *ret_n)
 		runs[i] = (struct run_info){ .number = states[i].number,
 					     .kind = states[i].kind,
 					     .state = states[i].ended ? "ended" :
+						      states[i].asks  ? "waiting" :
 						      states[i].begun ? "running" :
 									"queued",
 					     .age_ms = states[i].age_ms };

@@ -18,6 +18,7 @@ struct run_op {
 	char *text; /* while it waits for its session */
 	struct strv env;
 	char *env_names, *cwd;
+	char *input; /* maybe a secret */
 	struct run_waiter waiter;
 	enum run_kind kind;
 	uint32_t number;
@@ -56,7 +57,7 @@ static void on_end(struct run_waiter *w, struct run_result *result, const struct
 	o->request.on_done(o->request.ctx, result, f);
 	if (!result)
 		log_end(o, "not_run", 0, 0);
-	else if (result->ending != ENDING_RUNNING)
+	else if (result->ending != ENDING_RUNNING && result->ending != ENDING_WAITING)
 		log_end(o, ending_name(result->ending), result->duration_ms,
 			result->stdout_bytes + result->stderr_bytes);
 	op_end(&o->op);
@@ -138,6 +139,9 @@ static int begin(struct run_op *o, const char *text, struct fail *f)
 		.env = &o->env,
 		.cwd = o->cwd,
 		.restart = request->restart,
+		.interactive = request->interactive,
+		.rows = request->rows,
+		.cols = request->cols,
 	};
 	o->number = run_start(session_dispatch(s), &spec, &o->waiter, f);
 	if (!o->number)
@@ -160,6 +164,8 @@ static int join(struct run_op *o, struct fail *f)
 	if (run_kind(d, request->run, &o->kind, f) < 0)
 		return -1;
 	o->number = (uint32_t)request->run;
+	if (o->input && run_input(d, request->run, o->input, request->input_len, f) < 0)
+		return -1;
 	/* Also one that another call waits for: that one is told of the end. */
 	if (request->interrupt)
 		run_interrupt(d, request->run);
@@ -169,7 +175,8 @@ static int join(struct run_op *o, struct fail *f)
 static int check_version(const struct run_op *o, struct fail *f)
 {
 	const struct dispatch *d = session_dispatch(o->op.member->session);
-	bool needed = o->request.has_wait || o->request.run || o->request.restart || o->env_names || o->cwd;
+	bool needed = o->request.interactive || o->request.has_wait || o->request.run || o->request.restart ||
+		      o->env_names || o->cwd;
 	if (!needed || !d->version || d->version >= VERSION_OF_MARKS)
 		return 0;
 	return cause_set(
@@ -220,6 +227,9 @@ static void run_op_free(struct op *op)
 	strv_release(&o->env);
 	free(o->env_names);
 	free(o->cwd);
+	if (o->input)
+		explicit_bzero(o->input, o->request.input_len);
+	free(o->input);
 	free(o);
 }
 
@@ -239,13 +249,14 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 	env_copy(&o->env, req->env, req->n_env);
 	o->env_names = env_names(req->env, req->n_env);
 	o->cwd = req->cwd ? xstrdup(req->cwd) : NULL;
+	o->input = req->input ? xstrndup(req->input, req->input_len) : NULL;
 	struct op *op = op_begin(&o->op, req->session_id, f);
 	if (!op)
 		return NULL;
 	/* Borrowed for this call only. */
 	if (op->wanted && req->text)
 		o->text = xstrndup(req->text, req->len);
-	o->request.text = o->request.session_id = o->request.cwd = NULL;
+	o->request.text = o->request.session_id = o->request.cwd = o->request.input = NULL;
 	o->request.env = NULL;
 	return op;
 }

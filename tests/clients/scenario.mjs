@@ -78,6 +78,21 @@ async function outliving(call, session_id) {
   return { begun, ended: await waiting };
 }
 
+/** A cell and a command that ask, and are answered. */
+async function asking(call, session_id) {
+  const numberOf = (result) => result._meta["dev.husk/result"].run;
+  const code = "name = input('Name? ')\nprint('hi', name)";
+  const cell = await call("execute_code", { session_id, code, interactive: true });
+  const greeted = await call("execute_code", { session_id, run: numberOf(cell), input: "Bob" });
+  const command = await call("execute_terminal", {
+    session_id,
+    command: "read -p 'Go on? ' a; echo $a",
+    interactive: true,
+  });
+  const went = await call("execute_terminal", { session_id, run: numberOf(command), input: "yes" });
+  return { cell, greeted, command, went };
+}
+
 /** Cancels a running cell as `how` says, then asks for more at once. */
 async function cancelled(call, session_id, how) {
   await call("execute_code", { session_id, code: "kept = 'kept'" });
@@ -100,6 +115,7 @@ async function session(call, report) {
   report.terminal = await call("execute_terminal", { session_id, command: "pwd; echo to stderr >&2; exit 3" });
   report.progress = await progressWhileRunning(call, session_id);
   report.runs = await outliving(call, session_id);
+  report.asking = await asking(call, session_id);
   report.timeout = await cancelled(call, session_id, () =>
     rejection(code(ENDLESS, { timeout: CLIENT_TIMEOUT, onprogress: () => {} })),
   );

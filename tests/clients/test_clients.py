@@ -100,6 +100,13 @@ def test_sdk_runs_outlive_their_call(report):
     assert "⟦running⟧" in texts(report["runs"]["begun"])
 
 
+def test_sdk_answers_what_asks(report):
+    asked = report["asking"]
+    assert (fields(asked["cell"])["ending"], fields(asked["cell"])["prompt"]) == ("waiting", "Name? ")
+    assert "⟦waiting for input⟧" in texts(asked["cell"]) and fields(asked["greeted"])["stdout"] == "hi Bob\n"
+    assert fields(asked["command"])["prompt"] == "Go on?" and fields(asked["went"])["stdout"] == "Go on? yes\nyes\n"
+
+
 @pytest.mark.parametrize("how", ["timeout", "abort"])
 def test_sdk_cancels(report, how):
     found = report[how]

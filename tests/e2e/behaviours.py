@@ -224,6 +224,16 @@ def keyboard(box, code, words):
 
 
 @row
+def asking(box, code, prompt, value):
+    """With `interactive` it asks: the answer names the prompt, and `input` goes on with the cell, its variables and its output."""
+    asks = box.code(code, interactive=True)
+    assert (asks.ending, asks.prompt, asks.stdout) == ("waiting", prompt, "before\n"), asks.text
+    ended = box.code(run=asks.run, input="Bob ü").ok()
+    assert (ended.value, ended.stdout) == (value, "after\n"), ended.text
+    box.kept()
+
+
+@row
 def exit_call(box, code, words):
     """The language's own call to exit ends the cell, not the session."""
     ended = box.code(code)

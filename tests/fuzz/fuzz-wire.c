@@ -69,6 +69,14 @@ static bool on_frame(struct collect *c, const struct wire_frame *frame)
 		check_text(event.detail, 1000);
 		return true;
 	}
+	if (frame->type == FRAME_ASK || frame->type == FRAME_MARK || frame->type == FRAME_CALL) {
+		AUTO(wire_question_release) struct wire_question q;
+		wire_read_question(frame, &q);
+		check_text(q.prompt, 1000);
+		CHECK(q.rows >= 1 && q.rows <= TERMINAL_ROWS_MAX && q.cols >= 1 && q.cols <= TERMINAL_COLS_MAX);
+	}
+	if (frame->type == FRAME_ASK)
+		return true;
 	int r = collect_frame(c, frame);
 	if (r == 1)
 		finish(c);

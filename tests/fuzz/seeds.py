@@ -186,6 +186,7 @@ def wire():
         "bad-type": WHOLE + frame(4, 1, {"code": "1"}),
         "bad-length": WHOLE + struct.pack(">IBI", 0xFFFFFFFF, 16, 1) + b"x",
         "bad-json": WHOLE + frame(18, 1, b'{"data":'),
+        "ask": WHOLE + frame(30, 1, {"state": "waiting", "interactive": True, "inputs": 1, "rows": 5, "cols": -1, "prompt": "\x1b[1mName? "}),
         "bad-list": WHOLE + frame(21, 1, b"[]"),
         "bad-bundle": WHOLE
         + frame(18, 1, {"data": {"no slash": "x", "image/png": "not base64!", "text/x": 7, "a/json": {"x": [1]}, "b/b": None}}),
@@ -212,6 +213,11 @@ def frames():
         "claim": CUT + hello + claim + claim,
         "claim-install": WHOLE + frame(15, 0, {"session": "", "lease_seconds": 1, "lifetime_seconds": 0}),
         "bad-claim": WHOLE + frame(15, 0, {"session": "A" * 26, "lease_seconds": 0, "lifetime_seconds": -1, "env": {"A=": "x", "": 1}}),
+        "input": WHOLE + hello + execute(1, interactive=True) + frame(52, 1, {"number": 1, "text": "yes"}) + frame(52, 1, {"number": 1, "text": "no"})
+        + frame(52, 1, {"number": 3, "text": "a\x00\u00e9\x04"}),
+        "input-terminal": CUT + frame(5, 2, {"command": "read x", "interactive": True, "rows": 0, "cols": 1 << 40})
+        + frame(52, 2, {"number": 1, "text": "x\r"}),
+        "bad-input": WHOLE + execute(1, interactive=True) + frame(52, 1, {"number": 0, "text": 1}) + frame(52, 1, b"[]") + frame(52, 9, {}),
         "bad-call-0": WHOLE + execute(0),
         "bad-json": WHOLE + frame(4, 1, b"{") + execute(2),
         "bad-list": WHOLE + frame(4, 1, b"[]"),
@@ -497,6 +503,15 @@ def outlines():
     }
 
 
+def vt():
+    return {
+        "line": WHOLE + b"one\r\nName? Bob\r\n\x1b[31mred\x1b[0m",
+        "screen": CUT + b"\x1b[?1049h\x1b[H\x1b[2Jtop\x1b[4;1Hbottom<Up><Ctrl-C>\x1b[?1049l",
+        "odd": WHOLE + b"\x1b#8\x1b[5S\x1b[?1h<F5>\xe6\x97\xa5\xff\x1b[999;999H<Lt><NoEnter>",
+        "scroll": CUT + b"".join(b"%d\r\n" % i for i in range(60)),
+    }
+
+
 TARGETS = {
     "args": args,
     "files": files,
@@ -511,6 +526,7 @@ TARGETS = {
     "server": server,
     "shell": shell,
     "text": text,
+    "vt": vt,
     "wire": wire,
 }
 

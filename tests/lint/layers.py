@@ -80,6 +80,7 @@ ADAPTERS = {
     "zmq.h": r"kernels/jupyter/[^/]*\.c",
     "archive.h": r"manager/files/(source-export|tarball)\.c",
     "archive_entry.h": r"manager/files/(source-export|tarball)\.c",
+    "vterm.h": r"manager/line/vt\.c",
     "sqlite3.h": r"manager/store/sqlite\.c",
     "libpq-fe.h": r"manager/store/postgres\.c",
     "Rinternals.h": r"runtimes/r/console\.c",

@@ -482,6 +482,131 @@ static void a_mark_that_is_none_breaks_the_protocol(void **state)
 	assert_true(feed(FRAME_MARK, 1, "[]") < 0);
 }
 
+/* --- runs that ask ------------------------------------------------------------------------------------------------ */
+
+#define ASKS "{\"state\":\"waiting\",\"interactive\":true,\"inputs\":%d,\"prompt\":\"Name? \"%s}"
+
+static void feed_question(enum frame_type type, uint32_t call, int inputs, const char *more)
+{
+	AUTO(freep) char *payload = xasprintf(ASKS, inputs, more);
+	assert_int_equal(feed(type, call, payload), 0);
+}
+
+static void start_asking(enum run_kind kind)
+{
+	start_with((struct run_spec){ .kind = kind, .wait_ms = 60000, .interactive = true });
+	assert_int_equal(feed(FRAME_OUT, b.call, "one\n"), 0);
+	feed_question(FRAME_ASK, b.call, 0, ",\"password\":true");
+	turn();
+	assert_int_equal(sent(FRAME_TAKE, b.call), 1);
+	feed_question(FRAME_MARK, b.call, 0, ",\"mark\":1,\"password\":true");
+	assert_int_equal(b.told.ending, ENDING_WAITING);
+	assert_string_equal(b.told.stdout_text, "one\n");
+	assert_string_equal(b.told.prompt, "Name? ");
+	assert_true(b.told.password);
+}
+
+static int answer(const char *text, struct fail *f)
+{
+	return run_input(&b.d, b.call, text, strlen(text), f);
+}
+
+static void a_run_asks_and_is_answered_once(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	start_asking(RUN_CODE);
+	/* Whoever comes again is told at once. */
+	join(1, 60000);
+	turn();
+	feed_question(FRAME_MARK, 1, 0, ",\"mark\":2");
+	assert_int_equal(b.ends, 2);
+	assert_int_equal(b.told.ending, ENDING_WAITING);
+
+	assert_int_equal(answer("Bob", &f), 0);
+	assert_int_equal(sent(FRAME_INPUT, 1), 1);
+	assert_int_equal(answer("again", &f), -1);
+	assert_int_equal(f.cause, CAUSE_NOT_ASKING);
+	join(1, 60000);
+	/* What PID 1 said before it had the answer. */
+	feed_question(FRAME_ASK, 1, 0, "");
+	turn();
+	assert_int_equal(b.ends, 2);
+	assert_int_equal(feed(FRAME_END, 1, "{\"ending\":\"ok\"}"), 0);
+	assert_int_equal(b.told.ending, ENDING_OK);
+}
+
+/* Sent again until PID 1 has said that it has it, and known to a new server. */
+static void an_answer_survives_a_broken_connection(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	start_asking(RUN_CODE);
+	b.d.open = false;
+	assert_int_equal(answer("Bob", &f), 0);
+	assert_int_equal(sent(FRAME_INPUT, 1), 0);
+	b.d.open = true;
+	runs_resume(&b.d, 1);
+	assert_int_equal(sent(FRAME_INPUT, 1), 1);
+	feed_question(FRAME_CALL, 1, 0, ",\"kind\":\"execute\",\"told\":1");
+	assert_int_equal(answer("not asked", &f), -1);
+	feed_question(FRAME_ASK, 1, 1, "");
+	runs_resume(&b.d, 1);
+	assert_int_equal(sent(FRAME_INPUT, 1), 1);
+	assert_int_equal(answer("second", &f), 0);
+	assert_int_equal(sent(FRAME_INPUT, 1), 2);
+}
+
+static void a_former_servers_run_asks_on(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	b.d.last_earlier = b.d.last_call = b.call = 4;
+	feed_question(FRAME_CALL, 4, 2, ",\"kind\":\"terminal\",\"rows\":10,\"cols\":30");
+	run_one();
+	assert_int_equal(b.told.n_earlier, 1);
+	assert_true(b.told.earlier[0].asks);
+	b.call = 4;
+	join(4, 60000);
+	turn();
+	assert_int_equal(feed(FRAME_OUT, 4, "\x1b[1mbold\x1b[0m? "), 0);
+	feed_question(FRAME_MARK, 4, 2, ",\"mark\":1");
+	assert_int_equal(b.told.ending, ENDING_WAITING);
+	assert_string_equal(b.told.stdout_text, "bold?\n");
+	assert_int_equal(answer("y", &f), 0);
+	assert_non_null(memmem(b.sent.data, b.sent.len, "{\"number\":3,\"text\":\"y\\r\"}", 25));
+}
+
+static void whoever_comes_again_for_a_command_waits_for_news(void **state)
+{
+	start_asking(RUN_TERMINAL);
+	join(1, 60000);
+	turn();
+	assert_int_equal(sent(FRAME_TAKE, 1), 1);
+	feed_question(FRAME_ASK, 1, 0, "");
+	turn();
+	assert_int_equal(sent(FRAME_TAKE, 1), 2);
+}
+
+static void what_takes_no_input_says_so(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	assert_int_equal(run_input(&b.d, 7, "x", 1, &f), -1);
+	assert_int_equal(f.cause, CAUSE_NO_RUN);
+	start_kept("one");
+	assert_int_equal(answer("x", &f), -1);
+	assert_int_equal(f.cause, CAUSE_NOT_INTERACTIVE);
+	assert_int_equal(feed(FRAME_END, 1, "{\"ending\":\"ok\"}"), 0);
+	assert_int_equal(answer("x", &f), -1);
+	assert_int_equal(f.cause, CAUSE_NOT_ASKING);
+	start_asking(RUN_TERMINAL);
+	AUTO(freep) char *much = xcalloc(1, 70000);
+	memset(much, 'x', 69999);
+	assert_int_equal(answer(much, &f), -1);
+	assert_int_equal(f.cause, CAUSE_INPUT_SIZE);
+	join(b.call, 60000);
+	assert_int_equal(answer("x", &f), -1);
+	assert_int_equal(f.cause, CAUSE_RUN_WAITED);
+	assert_int_equal(sent(FRAME_INPUT, b.call), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -505,6 +630,11 @@ int main(void)
 		TEST(whoever_queues_behind_a_kept_run_is_told),
 		TEST(a_run_that_takes_long_may_have_lost_its_reader),
 		TEST(a_mark_that_is_none_breaks_the_protocol),
+		TEST(a_run_asks_and_is_answered_once),
+		TEST(an_answer_survives_a_broken_connection),
+		TEST(a_former_servers_run_asks_on),
+		TEST(whoever_comes_again_for_a_command_waits_for_news),
+		TEST(what_takes_no_input_says_so),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,9 @@ COLUMN = {
     "recursion": dict(code="function f(n) { return f(n + 1) + 1 }\nf(0)", words="RangeError"),
     "huge_allocation": dict(code="new Uint8Array(1e13)", words="RangeError"),
     "keyboard": dict(code="require('fs').readFileSync(0, 'utf8')", words="''"),
+    "asking": dict(code="console.log('before')\nconst asker = require('readline/promises').createInterface({ input: process.stdin })\n"
+                        "const name = await asker.question('Name? ')\nasker.close()\nconsole.log('after')\nname",
+                   prompt="Name? ", value="'Bob ü'"),
     "exit_call": dict(code="process.exit(4)", words="ProcessExit"),
     # time
     "endless_loop": dict(code="console.log('before')\nwhile (true);"),

@@ -28,6 +28,7 @@ COLUMN = {
     "recursion": dict(code="def f(n): return f(n + 1)\nf(0)", words="RecursionError"),
     "huge_allocation": dict(code="bytearray(10 ** 13)", words="MemoryError"),
     "keyboard": dict(code="input('name? ')", words="stdin is closed"),
+    "asking": dict(code="print('before')\nname = input('Name? ')\nprint('after')\nname", prompt="Name? ", value="'Bob ü'"),
     "exit_call": dict(code="import sys\nsys.exit(4)", words="SystemExit"),
     # time
     "endless_loop": dict(code="print('before')\nwhile True: pass"),

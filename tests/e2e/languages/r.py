@@ -30,6 +30,7 @@ COLUMN = {
     "recursion": dict(code="f <- function(n) f(n + 1)\nf(0)", words="StackOverflowError"),
     "huge_allocation": dict(code="numeric(1e13)", words="cannot allocate vector"),
     "keyboard": dict(code='readline("name? ")', words="nobody can type an answer"),
+    "asking": dict(code="cat('before\\n')\nname <- readline('Name? ')\ncat('after\\n')\nname", prompt="Name? ", value='[1] "Bob ü"'),
     "exit_call": dict(code="q(status = 4)", words="quit"),
     # time
     "endless_loop": dict(code='cat("before\\n")\nrepeat {}'),

@@ -1,0 +1,127 @@
+/* line/vt and line/keys: what a terminal shows, and what is typed at it. */
+#include "manager/line/vt.h"
+
+#include "base/alloc.h"
+#include "manager/line/keys.h"
+#include "tests/unit/unit.h"
+
+static struct vt *t;
+
+static int set_up(void **state)
+{
+	t = vt_new(4, 20);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	vt_free(t);
+	return 0;
+}
+
+static void shows(const char *bytes, const char *want)
+{
+	vt_feed(t, bytes, strlen(bytes));
+	AUTO(freep) char *text = vt_take(t);
+	assert_string_equal(text, want);
+}
+
+static void asks(const char *want)
+{
+	AUTO(freep) char *text = vt_prompt(t);
+	assert_string_equal(text, want);
+}
+
+static void only_what_is_new(void **state)
+{
+	shows("", "");
+	shows("one\r\nName? ", "one\nName?\n");
+	asks("Name?");
+	shows("", "");
+	shows("Bob\r\nhi Bob\r\n", "Name? Bob\nhi Bob\n");
+	asks("");
+	shows("1\r\n2\r\n3\r\n4\r\n5\r\n", "1\n2\n3\n4\n5\n");
+	shows("\x1b[31mred\x1b[0m \xe6\x97\xa5\xe6\x9c\xac\r", "red \xe6\x97\xa5\xe6\x9c\xac\n");
+	shows("\x1b[2Kgone", "gone\n");
+}
+
+static void all_of_a_program_that_draws_on_the_whole_screen(void **state)
+{
+	shows("before\r\n", "before\n");
+	shows("\x1b[?1049h\x1b[H\x1b[2Jtop\x1b[4;1Hbottom", "top\n\n\nbottom\n");
+	shows("\x1b[1;5Hx", "top x\n\n\nbottom\n");
+	shows("\x1b[?1049l", "before\n");
+}
+
+static void nothing_costs_more_than_its_time(void **state)
+{
+	AUTO(buf_release) struct buf bytes = { 0 };
+	struct vt *large = vt_new(200, 500);
+	for (int i = 0; i < 100000; i++)
+		buf_add_str(&bytes, "\x1b#8");
+	buf_add_str(&bytes, "\x1b[2J\x1b[Hthe end");
+	vt_feed(large, bytes.data, bytes.len);
+	AUTO(freep) char *text = vt_take(large);
+	assert_non_null(strstr(text, "bytes left out"));
+	assert_non_null(strstr(text, "the end"));
+	vt_free(large);
+}
+
+static void what_scrolls_by_is_bounded(void **state)
+{
+	for (int i = 0; i < 100; i++) {
+		AUTO(buf_release) struct buf bytes = { 0 };
+		for (int line = 0; line < 2000; line++)
+			buf_add_str(&bytes, "12345678901234567\r\n");
+		vt_feed(t, bytes.data, bytes.len);
+	}
+	AUTO(freep) char *text = vt_take(t);
+	assert_true(strlen(text) < (1u << 20) + 1000);
+	assert_non_null(strstr(text, "bytes left out"));
+}
+
+static void types_at(struct vt *terminal, const char *text, const char *want)
+{
+	AUTO(buf_release) struct buf typed = { 0 };
+	keys_type(text, strlen(text), terminal, &typed);
+	assert_string_equal(buf_str(&typed), want);
+}
+
+static void keys_have_names(void **state)
+{
+	types_at(t, "yes", "yes\r");
+	types_at(t, "", "\r");
+	types_at(t, "a\nb", "a\rb\r");
+	types_at(t, "<Ctrl-C>", "\x03");
+	types_at(t, "<ctrl-d>", "\x04");
+	types_at(t, "q<NoEnter>", "q");
+	types_at(t, "<Esc>:wq<Enter>", "\x1b:wq\r");
+	types_at(t, "<Tab><Backspace><Space>", "\t\x7f ");
+	types_at(t, "a <b> <Lt>Tab> <", "a <b> <Tab> <\r");
+	types_at(t, "<Up><F1><Delete>", "\x1b[A\x1bOP\x1b[3~");
+	shows("\x1b[?1h", "");
+	types_at(t, "<Up>", "\x1bOA");
+	types_at(t, "<Ctrl-1><Ctrl-AB><F13><>", "<Ctrl-1><Ctrl-AB><F13><>\r");
+}
+
+static void a_cell_is_given_a_line(void **state)
+{
+	types_at(NULL, "yes", "yes");
+	types_at(NULL, "a\nb<Ctrl-D>", "a\nb\x04");
+	types_at(NULL, "<Up>", "<Up>");
+	types_at(NULL, "a<Enter>b", "a\nb");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(only_what_is_new),
+		TEST(all_of_a_program_that_draws_on_the_whole_screen),
+		TEST(nothing_costs_more_than_its_time),
+		TEST(what_scrolls_by_is_bounded),
+		TEST(keys_have_names),
+		TEST(a_cell_is_given_a_line),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
