@@ -273,6 +273,11 @@ def test_heavy_figures_fit(kernel):
     assert len(base64.b64decode(data)) <= 700_000
 
 
+def test_bars_of_notebooks_are_text_without_widgets(kernel):
+    outcome = kernel.run("from tqdm.notebook import tqdm, trange\nfor i in tqdm(range(3)): pass\nsum(trange(4))")
+    assert outcome.text == "6" and "3/3" in outcome.stderr and "4/4" in outcome.stderr
+
+
 def test_text_far_outside_the_figure(kernel):
     data = kernel.run("plt.plot([1]); plt.text(300, 1, 'far');").displays[0]["data"]["image/png"]
     assert max(png_size(data)) <= 2000

@@ -9,7 +9,7 @@ import time
 from .imports import Deferred, ImportHooks, add_user_site, forget_folders
 
 with Deferred():
-    from . import commands, describe, display, errors, machine, stdin, variables
+    from . import commands, describe, display, errors, machine, stdin, variables, widgets
     from .charts import Charts, complete_plotly
     from .environment import Environment
     from .events import Events
@@ -51,6 +51,7 @@ class Kernel:
         hooks["pandas"] = _adapt_pandas
         self._charts.on_import(hooks)
         machine.on_import(hooks)
+        widgets.on_import(hooks)
         hooks.install()
 
     def serve(self):

@@ -31,6 +31,19 @@ class Widgets:
         self._shown = {}
 
 
+def on_import(hooks):
+    hooks["tqdm.notebook"] = _adapt_tqdm
+
+
+def _adapt_tqdm(module):
+    """Without ipywidgets, which are not in the image, the bars of notebooks are those of terminals."""
+    if module.IProgress is None:
+        import tqdm.std
+
+        module.tqdm = module.tqdm_notebook = tqdm.std.tqdm
+        module.trange = module.tnrange = tqdm.std.trange
+
+
 def _model_of(data):
     view = data.get(MIME)
     return str(view.get("model_id")) if isinstance(view, dict) else None
