@@ -256,6 +256,12 @@ struct husk_run {
 	int interrupt;
 	/* Not 0, of husk_execute(): a new interpreter first; the code may be NULL. Variables are gone, files are kept. */
 	int restart;
+	/* Not 0: it may ask. The call returns when it does, with the ending "waiting" and the prompt, and after wait_seconds (by default as
+	 * long as a run may take); .run with .input answers it. A command has a terminal of rows and cols; 0 = 24 and 80. */
+	int interactive;
+	int rows, cols;
+	/* With .run: the answer, at most 32 KiB; keys by name, as <Ctrl-C>, <Tab>, <Up>. Enter follows, but not after a key. */
+	const char *input;
 };
 
 /* A value or display in one or several forms. */
@@ -271,7 +277,7 @@ struct husk_bundle {
 
 struct husk_result {
 	/* "ok", "error", "timeout", "interrupted", "oom", "kernel_died", "container_died", "session_lost";
-	 * "running" if it goes on. */
+	 * "running" or "waiting" if it goes on. */
 	const char *ending;
 	/* One sentence: what happened and what is left; NULL if there is nothing to say. */
 	const char *detail;
@@ -306,6 +312,9 @@ struct husk_result {
 	/* Numbers of the runs that go on, and that nobody waits for. */
 	size_t n_running;
 	const uint64_t *running;
+	/* Of the ending "waiting": what it asks, and whether what is typed is shown. NULL otherwise. */
+	const char *prompt;
+	int password;
 };
 void husk_result_free(struct husk_result *r);
 /* The value's plain text; "" if there is none. Valid as long as the result. Accepts NULL. */
@@ -334,7 +343,7 @@ struct husk_disk {
 struct husk_run_state {
 	uint64_t number;
 	const char *kind;  /* "code", "terminal" */
-	const char *state; /* "queued", "running", "ended": and not told yet */
+	const char *state; /* "queued", "running", "waiting": for an answer, "ended": and not told yet */
 	uint64_t age_ms;
 };
 struct husk_look {

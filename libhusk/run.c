@@ -44,15 +44,23 @@ static struct op *start_run(struct call *call, struct fail *f)
 /* What contradicts itself is refused: nothing of it is guessed. */
 static struct husk_error *check(const char *function, enum run_kind kind, const struct husk_run *o, const char *text)
 {
-	uint64_t longest = o->has_wait ? TIMEOUT_LONG_MAX : TIMEOUT_MAX;
+	uint64_t longest = o->has_wait || o->interactive ? TIMEOUT_LONG_MAX : TIMEOUT_MAX;
 	if (!text && !o->run && !o->restart)
 		return error_missing(function, kind == RUN_CODE ? "the code" : "the command");
 	if (text && o->run)
 		return error_misuse("%s(): a run that goes on has its text already: give NULL, or no .run", function);
 	if (o->interrupt && !o->run)
 		return error_misuse("%s(): .interrupt needs .run", function);
-	if (o->run && (o->timeout || o->env || o->cwd || o->restart))
-		return error_misuse("%s(): .timeout, .env, .cwd and .restart belong to the start of a run", function);
+	if (o->run && (o->timeout || o->env || o->cwd || o->restart || o->interactive))
+		return error_misuse(
+			"%s(): .timeout, .env, .cwd, .restart and .interactive belong to the start of a run", function);
+	if (o->input && (!o->run || o->interrupt))
+		return error_misuse("%s(): .input needs .run, and no .interrupt", function);
+	if (o->input && (strlen(o->input) > RUN_INPUT_MAX || !utf8_valid(o->input, strlen(o->input))))
+		return error_misuse("%s(): .input is UTF-8, at most %u bytes", function, RUN_INPUT_MAX);
+	if (o->rows < 0 || o->rows > RUN_ROWS_MAX || o->cols < 0 || o->cols > RUN_COLS_MAX)
+		return error_misuse("%s(): a terminal has at most %d rows and %d columns", function, RUN_ROWS_MAX,
+				    RUN_COLS_MAX);
 	if (text && !utf8_valid(text, strlen(text)))
 		return error_misuse("%s(): the text is not valid UTF-8", function);
 	if (o->timeout > longest)
@@ -94,12 +102,18 @@ static struct husk_error *run(const char *function, enum run_kind kind, const st
 	c.request.env = env.v;
 	c.request.n_env = env.n;
 	c.request.cwd = o->cwd;
-	c.request.timeout_seconds = o->timeout || o->has_wait ? o->timeout : held->config.execution_timeout;
-	c.request.has_wait = o->has_wait || o->run;
+	bool waits = o->has_wait || o->interactive;
+	c.request.timeout_seconds = o->timeout || waits ? o->timeout : held->config.execution_timeout;
+	c.request.has_wait = waits || o->run;
 	c.request.wait_seconds = o->has_wait ? o->wait_seconds : held->config.execution_timeout;
 	c.request.run = o->run;
 	c.request.interrupt = o->interrupt;
 	c.request.restart = o->restart;
+	c.request.interactive = o->interactive;
+	c.request.rows = o->rows;
+	c.request.cols = o->cols;
+	c.request.input = o->input;
+	c.request.input_len = o->input ? strlen(o->input) : 0;
 	c.request.on_output = o->on_output ? on_output : NULL;
 	c.request.on_done = on_ran;
 	c.request.ctx = &c;

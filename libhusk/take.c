@@ -263,6 +263,8 @@ static void fill_result(struct pool *p, struct husk_result *r, const struct run_
 	r->queued = from->queued;
 	r->behind = from->behind;
 	r->lost = pool_text(p, from->lost);
+	r->prompt = from->ending == ENDING_WAITING ? pool_text(p, from->prompt ? from->prompt : "") : NULL;
+	r->password = from->password;
 	fill_displays(p, r, from);
 	fill_earlier(p, r, from);
 }

@@ -129,6 +129,19 @@ def test_interrupt_restart_and_a_look(session):
             session.run(**wrong)
 
 
+def test_a_cell_and_a_command_ask(session):
+    asks = session.run("name = input('Name? ')\nname * 2", interactive=True)
+    assert (asks.ending, asks.waiting, asks.prompt) == ("waiting", True, "Name? ")
+    assert session.run(run=asks.run, input="ab").value == "'abab'"
+    at_terminal = session.shell("read -p 'Go? ' x; echo got $x; tput cols", interactive=True, rows=30, cols=100)
+    assert at_terminal.waiting and "Go?" in at_terminal.prompt
+    answered = session.shell(run=at_terminal.run, input="yes", wait=60)
+    assert answered.success and "got yes" in answered.stdout and "100" in answered.stdout
+    for wrong in ({"code": "1", "input": "x"}, {"run": 1, "input": "x" * 40000}, {"code": "1", "interactive": True, "rows": 999}):
+        with pytest.raises(ValueError, match="input|terminal"):
+            session.run(**wrong)
+
+
 # --- while it runs
 
 

@@ -225,8 +225,16 @@ static void what_contradicts_itself_is_refused(void **unused)
 {
 	static const char *const env[] = { "A=1", NULL };
 	const struct husk_run wrong[] = {
-		{ .run = 1, .timeout = 5 }, { .run = 1, .env = env }, { .run = 1, .cwd = "/" },
-		{ .run = 1, .restart = 1 }, { .interrupt = 1 },	      { .has_wait = 1 },
+		{ .run = 1, .timeout = 5 },
+		{ .run = 1, .env = env },
+		{ .run = 1, .cwd = "/" },
+		{ .run = 1, .restart = 1 },
+		{ .interrupt = 1 },
+		{ .input = "x" },
+		{ .run = 1, .input = "x", .interrupt = 1 },
+		{ .run = 1, .interactive = 1 },
+		{ .interactive = 1, .rows = 999 },
+		{ .has_wait = 1 },
 		{ .restart = 1 },
 	};
 	struct husk_session *s = create(conversation);

@@ -56,7 +56,8 @@ class Sessions(Structure):
 
 class Run(Structure):
     _fields_ = [("size", c_size_t), ("timeout", c_uint64), ("on_output", RUN_OUTPUT), ("ctx", c_void_p), ("env", POINTER(Text)),
-                ("cwd", Text), ("has_wait", c_int), ("wait_seconds", c_uint64), ("run", c_uint64), ("interrupt", c_int), ("restart", c_int)]
+                ("cwd", Text), ("has_wait", c_int), ("wait_seconds", c_uint64), ("run", c_uint64), ("interrupt", c_int), ("restart", c_int),
+                ("interactive", c_int), ("rows", c_int), ("cols", c_int), ("input", Text)]
 
 
 class Part(Structure):
@@ -78,7 +79,8 @@ Result._fields_ = [
     ("error_traceback", Text), ("has_exit_code", c_int), ("exit_code", c_int), ("signal", c_int), ("duration_ms", c_uint64),
     ("memory_peak", c_uint64), ("memory_limit", c_uint64), ("oom_kills", c_uint64), ("kernel_restarted", c_int), ("session_gone", c_int),
     ("notice", Text), ("n_earlier", c_size_t), ("earlier", POINTER(POINTER(Result))), ("run", c_uint64), ("queued", c_int),
-    ("behind", c_uint64), ("lost", Text), ("n_running", c_size_t), ("running", POINTER(c_uint64))]
+    ("behind", c_uint64), ("lost", Text), ("n_running", c_size_t), ("running", POINTER(c_uint64)), ("prompt", Text),
+    ("password", c_int)]
 
 
 class Variable(Structure):

@@ -163,20 +163,22 @@ class SandboxManager:
         printed; env is for this run alone; deadline and cancel end the wait.
 
         wait=20 returns after 20 s at the latest: a run that goes on then has ending "running" and its number in `run`. run=7, in place of
-        code, waits for it once more and returns what is new; interrupt=True with it ends it. restart=True starts a new interpreter first."""
+        code, waits for it once more and returns what is new; interrupt=True with it ends it. restart=True starts a new interpreter first.
+        interactive=True lets it ask: ending "waiting", with the `prompt`; run=7, input="yes" answers."""
         return self._run(library.husk_execute, session_id, encode(code, "code"), timeout, **more)
 
     def execute_terminal(self, session_id: str, command: Optional[str] = None, timeout: Optional[int] = None, **more: Any) -> Result:
         """Runs a command with bash; its directory, exported variables and background jobs persist. As execute_code(), and cwd is for
-        this run alone."""
+        this run alone; an interactive one has a terminal of rows and cols."""
         return self._run(library.husk_terminal, session_id, encode(command, "command"), timeout, **more)
 
     def _run(self, function: Any, session_id: str, source: Any, timeout: Optional[int], *, on_stdout: Optional[Output] = None,
              on_stderr: Optional[Output] = None, env: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None,
              wait: Optional[int] = None, run: Optional[int] = None, interrupt: bool = False, restart: bool = False,
+             interactive: bool = False, rows: int = 0, cols: int = 0, input: Optional[str] = None,
              deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Result:
         answer = POINTER(_lib.Result)()
-        if timeout is not None and not 1 <= timeout <= (300 if wait is None else 7 * 86400):
+        if timeout is not None and not 1 <= timeout <= (300 if wait is None and not interactive else 7 * 86400):
             raise ValueError("timeout must be 1 to 300 seconds; with wait it may be longer")
         if wait is not None and not 0 <= wait <= 300:
             raise ValueError("wait must be 0 to 300 seconds")
@@ -190,7 +192,8 @@ class SandboxManager:
 
             hear = _lib.RUN_OUTPUT(on_output)
             options = sized(_lib.Run, timeout=timeout or 0, env=_pairs(env) if env else None, cwd=encode(cwd, "cwd"),
-                            has_wait=wait is not None, wait_seconds=wait or 0, run=run or 0, interrupt=interrupt, restart=restart)
+                            has_wait=wait is not None, wait_seconds=wait or 0, run=run or 0, interrupt=interrupt, restart=restart,
+                            interactive=interactive, rows=rows, cols=cols, input=encode(input, "input"))
             if on_stdout or on_stderr:
                 options.on_output = hear
             check(function(self._conversation, encode(session_id, "session_id"), source, byref(options), limits, byref(answer)))

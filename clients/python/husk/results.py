@@ -91,6 +91,9 @@ class Result:
         self.earlier: List[Result] = [Result(raw.earlier[i].contents) for i in range(raw.n_earlier)]
         self.run: int = raw.run
         self.running: bool = self.ending == "running"
+        self.waiting: bool = self.ending == "waiting"
+        self.prompt: Optional[str] = text(raw.prompt)
+        self.password: bool = bool(raw.password)
         self.queued: bool = bool(raw.queued)
         self.behind: Optional[int] = raw.behind or None
         self.lost: Optional[str] = text(raw.lost)
