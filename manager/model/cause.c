@@ -39,6 +39,7 @@ static const char *const names[CAUSE_COUNT] = {
 	[CAUSE_LIMIT_CONVERSATIONS] = "limit_conversations",
 	[CAUSE_TOO_MUCH] = "too_much",
 	[CAUSE_TOO_LITTLE] = "too_little",
+	[CAUSE_USER_TAKEN] = "user_taken",
 	[CAUSE_NETWORK_OFF] = "network_off",
 	[CAUSE_ENV_NAME] = "env_name",
 	[CAUSE_ENV_SIZE] = "env_size",

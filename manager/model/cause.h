@@ -48,6 +48,7 @@ enum cause {
 	CAUSE_LIMIT_CONVERSATIONS,
 	CAUSE_TOO_MUCH, /* memory, CPUs or disk: more than the operator allows */
 	CAUSE_TOO_LITTLE,
+	CAUSE_USER_TAKEN,  /* between store and registry only: another name is tried */
 	CAUSE_NETWORK_OFF, /* the operator has switched it off */
 	CAUSE_ENV_NAME,
 	CAUSE_ENV_SIZE,

@@ -10,7 +10,7 @@ static uint64_t lease_until(const struct registry *r)
 }
 
 static struct store_job *claim(struct member *m, struct session_record row, uint64_t max_of_conversation,
-			       store_claim_fn fn, void *ctx)
+			       bool own_user, store_claim_fn fn, void *ctx)
 {
 	struct registry *r = m->registry;
 	const struct config *c = r->config;
@@ -32,23 +32,24 @@ static struct store_job *claim(struct member *m, struct session_record row, uint
 		.sessions = c->max_sessions,
 		.sessions_per_thread = max_of_conversation,
 		.threads = c->max_active_threads,
+		.users = own_user ? SESSION_USERS : 0,
 	};
 	bool takes_warm = row.state != ROW_WARM && *m->warm;
 	return store_session_claim(r->store, &row, takes_warm ? m->warm : NULL, &most, fn, ctx);
 }
 
-struct store_job *claim_slot(struct member *m, const char *thread, uint64_t max_of_conversation, store_claim_fn fn,
-			     void *ctx)
+struct store_job *claim_slot(struct member *m, const char *thread, uint64_t max_of_conversation, bool own_user,
+			     store_claim_fn fn, void *ctx)
 {
 	return claim(m,
 		     (struct session_record){ .id = session_id(m->session), .thread = thread, .state = ROW_STARTING },
-		     max_of_conversation, fn, ctx);
+		     max_of_conversation, own_user && !*m->warm, fn, ctx);
 }
 
 struct store_job *claim_warm(struct member *m, store_claim_fn fn, void *ctx)
 {
 	return claim(m, (struct session_record){ .id = m->warm, .thread = "", .state = ROW_WARM },
-		     /* max_of_conversation= */ 0, fn, ctx);
+		     /* max_of_conversation= */ 0, /* own_user= */ true, fn, ctx);
 }
 
 static void on_dropped(void *ctx UNUSED, const struct fail *f)

@@ -6,9 +6,10 @@
 #include "manager/line/run.h"
 #include "manager/registry/registry.h"
 
-/* Takes a slot, within the limits of the settings and of a conversation. A warm member gives its own slot in the same step. */
-struct store_job *claim_slot(struct member *m, const char *thread, uint64_t max_of_conversation, store_claim_fn fn,
-			     void *ctx);
+/* Takes a slot, within the limits of the settings and of a conversation, and if own_user is set no other session's user. A warm
+ * member gives its own slot in the same step, and has its user already. */
+struct store_job *claim_slot(struct member *m, const char *thread, uint64_t max_of_conversation, bool own_user,
+			     store_claim_fn fn, void *ctx);
 /* Takes one that is left over, for a container that is to be warm. */
 struct store_job *claim_warm(struct member *m, store_claim_fn fn, void *ctx);
 /* Forgets a row of ours that nobody was told of; or a warm one of whomever. Fire and forget. */

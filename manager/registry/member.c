@@ -82,29 +82,10 @@ static struct member *join(struct registry *r, const char *thread)
 	return m;
 }
 
-#define NAMES_TRIED 16
-
-static bool uid_is_taken(const struct registry *r, unsigned uid)
-{
-	list_for_each(m, &r->members, struct member, node)
-		if (m->session && session_uid(session_container(m->session)) == uid)
-			return true;
-	return false;
-}
-
-/* A name goes with a user. Two sessions that share one would only share some limits of the host's kernel. */
-static void choose_container(const struct registry *r, char ret[CONTAINER_NAME_SIZE])
-{
-	int tries = 0;
-	do
-		token_make_container(ret);
-	while (uid_is_taken(r, session_uid(ret)) && ++tries < NAMES_TRIED);
-}
-
 struct member *member_new(struct registry *r, const struct member_spec *spec)
 {
 	char container[CONTAINER_NAME_SIZE];
-	choose_container(r, container);
+	token_make_container(container);
 	struct member *m = join(r, spec->thread);
 	struct session_spec session = spec_for(m, spec);
 	session.container = container;

@@ -28,7 +28,11 @@ struct create_op {
 	bool claimed;
 	bool cold, was_warm;  /* it takes, or took, no warm container; one */
 	bool swept, sweeping; /* refused once; waits for a round of gc */
+	int names;	      /* that turned out to belong to another session's user */
 };
+
+/* Two sessions that share a user only share some limits of the host's kernel. */
+#define NAMES_TRIED 32
 
 static struct create_op *create_op_of(struct op *op)
 {
@@ -213,6 +217,10 @@ static void on_claimed(void *ctx, const struct session_list *list, const struct 
 		go_cold(o);
 	} else if (!f) {
 		start(o);
+	} else if (cause_of(f) == CAUSE_USER_TAKEN) {
+		o->names++;
+		member_free(take_ptr(o->op.member));
+		take_slot(o);
 	} else if (f->kind == FAIL_LIMIT && !o->swept) {
 		/* Slots may be held by sessions that died with their server: look once, then ask again. */
 		o->swept = o->sweeping = true;
@@ -224,7 +232,8 @@ static void on_claimed(void *ctx, const struct session_list *list, const struct 
 
 static void claim(struct create_op *o)
 {
-	o->job = claim_slot(o->op.member, o->op.conversation->id, o->op.conversation->max_sessions, on_claimed, o);
+	o->job = claim_slot(o->op.member, o->op.conversation->id, o->op.conversation->max_sessions,
+			    o->names < NAMES_TRIED, on_claimed, o);
 }
 
 static void swept(struct op *op)

@@ -376,7 +376,7 @@ struct session *session_new(const struct session_spec *spec)
 
 unsigned session_uid(const char *container)
 {
-	return SESSION_UID_MIN + token_number(container, SESSION_UID_MAX - SESSION_UID_MIN + 1);
+	return SESSION_UID_MIN + token_number(container, SESSION_USERS);
 }
 
 static void start_deadline(struct session *s)

@@ -43,6 +43,7 @@ struct session_spec {
 /* Named, but not there yet: nothing is asked of the engine before session_start(). */
 struct session *session_new(const struct session_spec *spec);
 /* Who runs the code in the container of that name. */
+#define SESSION_USERS (SESSION_UID_MAX - SESSION_UID_MIN + 1)
 unsigned session_uid(const char *container);
 
 struct session_start {

@@ -1,11 +1,13 @@
 /* Sessions: who owns which, until when, and how many there may be. */
 #include "manager/model/cause.h"
+#include "manager/model/token.h"
 #include "manager/store/store-private.h"
 
 #define COLUMNS                                                                                                        \
 	"id, thread, runtime, container, image, owner, owner_host, owner_pid, fence, state, cause, limits, "           \
 	"lease_until, created, used, ends, ended, busy, transport"
 #define HOLDS_SLOT "state IN ('starting', 'running') AND lease_until > "
+#define HAS_CONTAINER "state IN ('starting', 'running', 'warm') AND lease_until > "
 #define IS_WARM "state = 'warm' AND lease_until > "
 #define SESSIONS_MAX 1000
 
@@ -181,6 +183,32 @@ static int use_warm(const struct session_job *j, struct db *db, struct fail *f)
 	return q.changed ? 0 : fail_set(f, FAIL_NOT_FOUND, "the warm container had to make way");
 }
 
+struct user_search {
+	unsigned users, wanted;
+	bool taken;
+};
+
+static void compare_user(void *ctx, const struct db_value *v, size_t n UNUSED)
+{
+	struct user_search *search = ctx;
+	search->taken |= v[0].kind == DB_TEXT && token_number(v[0].text, search->users) == search->wanted;
+}
+
+static int check_user(struct session_job *j, struct db *db, struct fail *f)
+{
+	if (!j->limits.users || !j->row.container)
+		return 0;
+	struct user_search search = { .users = j->limits.users,
+				      .wanted = token_number(j->row.container, j->limits.users) };
+	struct db_query q = { .sql = "SELECT container FROM sessions WHERE " HAS_CONTAINER "$1",
+			      DB_PARAMS(db_int(store_now_ms())),
+			      .on_row = compare_user,
+			      .ctx = &search };
+	if (db_exec(db, &q, f) < 0)
+		return -1;
+	return search.taken ? cause_set(f, FAIL_BUSY, CAUSE_USER_TAKEN, "another session has this one's user") : 0;
+}
+
 static int insert(struct db *db, const struct session_record *r, struct fail *f)
 {
 	struct db_query thread = {
@@ -214,7 +242,7 @@ static int claim(struct db *db, void *ctx, struct fail *f)
 	if (there)
 		return 0;
 	if (use_warm(j, db, f) < 0 || (j->row.state != ROW_WARM && check_limits(j, db, f) < 0) ||
-	    make_room(j, db, f) < 0)
+	    check_user(j, db, f) < 0 || make_room(j, db, f) < 0)
 		return -1;
 	return insert(db, &j->row, f);
 }

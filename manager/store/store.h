@@ -80,11 +80,13 @@ struct claim_limits {
 	uint64_t sessions; /* of all threads */
 	uint64_t sessions_per_thread;
 	uint64_t threads; /* that have a session */
+	unsigned users;	  /* so many numbers that containers' names give (token_number); 0 = sessions may share one */
 };
 
 /* Checks the limits and writes the row in one transaction: however many servers ask at once, the limits hold. A row that is warm is
  * written only where a slot is left over, of whatever thread.
- * Refused: FAIL_LIMIT with the reference's words, and the list has the sessions of this thread that hold slots.
+ * Refused: FAIL_LIMIT with the reference's words, and the list has the sessions of this thread that hold slots; or FAIL_BUSY with
+ * CAUSE_USER_TAKEN, since another container has the number of this one's name: another name will do.
  * Granted: it has those that were warm and had to make way; their rows are gone, their containers are the caller's to remove. */
 typedef void (*store_claim_fn)(void *ctx, const struct session_list *list, const struct fail *f);
 /* warm: the row of the warm container that this session gets, which goes in the same transaction; FAIL_NOT_FOUND if it is gone

@@ -1,6 +1,7 @@
 /* The manager on the fake engine: the life of a session, conversations, operations, and the servers that follow each other. */
 #include "base/alloc.h"
 #include "manager/manager.h"
+#include "manager/model/token.h"
 #include "tests/fake-engine/fake-pid1.h"
 #include "tests/unit/store-bench.h"
 #include "tests/unit/unit.h"
@@ -199,6 +200,62 @@ static void a_limit_refuses_with_what_there_is(void **state)
 }
 
 /* --- deaths ------------------------------------------------------------------------------------------------------ */
+
+#define USERS 478
+
+/* Rows of another server: of all users, or of those with an even number. */
+static void take_users(bool all)
+{
+	AUTO(buf_release) struct buf sql = { 0 };
+	bool taken[USERS] = { 0 };
+	unsigned left = all ? USERS : USERS / 2;
+	for (unsigned i = 0; left; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "husk-other-%u", i);
+		unsigned user = token_number(name, USERS);
+		if (taken[user] || (!all && user % 2))
+			continue;
+		taken[user] = true;
+		left--;
+		buf_printf(
+			&sql,
+			"INSERT INTO sessions (id, thread, runtime, container, owner, owner_pid, fence, state, lease_until, created, "
+			"used, ends, ended, busy) VALUES ('o%u', 'other', 'python', '%s', 'other', 1, 1, 'running', %llu, 0, 0, 0, 0, 0);",
+			i, name, (unsigned long long)store_now_ms() + 3600000);
+	}
+	bench_sql(&b, buf_str(&sql));
+}
+
+/* The user of a new session, whose container is then gone. */
+static unsigned user_of_another(void)
+{
+	AUTO(freep) char *id = create();
+	unsigned user = token_number(fake_only(fake)->name, USERS);
+	stop(id);
+	return user;
+}
+
+static void make_store(void)
+{
+	b.config.max_sessions = 2 * USERS;
+	b.config.max_active_threads = 2;
+	(void)user_of_another();
+}
+
+static void a_session_has_a_user_that_no_other_of_the_store_has(void **state)
+{
+	make_store();
+	take_users(/* all= */ false);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(user_of_another() % 2, 1);
+}
+
+static void when_all_users_are_taken_one_is_shared(void **state)
+{
+	make_store();
+	take_users(/* all= */ true);
+	(void)user_of_another();
+}
 
 static void an_oom_is_told_as_what_it_was(void **state)
 {
@@ -588,6 +645,8 @@ int main(void)
 		TEST(a_cancelled_create_leaves_no_container),
 		TEST(a_kernel_that_does_not_come_up_fails_the_create),
 		TEST(a_limit_refuses_with_what_there_is),
+		TEST(a_session_has_a_user_that_no_other_of_the_store_has),
+		TEST(when_all_users_are_taken_one_is_shared),
 		TEST(an_oom_is_told_as_what_it_was),
 		TEST(without_events_the_engine_is_asked),
 		TEST(a_broken_stream_loses_nothing),

@@ -2,6 +2,7 @@
 #include "manager/store/store.h"
 
 #include "base/alloc.h"
+#include "manager/model/cause.h"
 #include "manager/model/token.h"
 #include "tests/unit/store-bench.h"
 #include "tests/unit/unit.h"
@@ -222,6 +223,40 @@ static void what_nobody_was_told_of_can_be_dropped(void **state)
 	ask_drop(&b, &a, "w1", "server-1");
 	assert_fine(&a);
 	assert_false(is_there("w1"));
+}
+
+/* One number: every name gives it. */
+static void no_two_sessions_have_one_user(void **state)
+{
+	struct claim_limits limits = roomy;
+	limits.users = 1;
+	struct session_record row = session("s1", "t1");
+	ask_claim(&b, &a, &row, &limits);
+	assert_fine();
+	row = session("s2", "t2");
+	row.owner = "server-2";
+	row.container = "husk-another";
+	ask_claim(&b, &a, &row, &limits);
+	assert_fails(FAIL_BUSY, "user");
+	assert_int_equal(cause_of(&a.fail), CAUSE_USER_TAKEN);
+	ask_claim(&b, &a, &row, &roomy);
+	assert_fine(); /* a shared one is better than none */
+	for (unsigned i = 1; i <= 2; i++)
+		ask_update(&b, &a,
+			   &(struct session_update){ .id = i == 1 ? "s1" : "s2",
+						     .owner = i == 1 ? "server-1" : "server-2",
+						     .fence = 1,
+						     .state = ROW_ENDED });
+	row = session("s3", "t1");
+	ask_claim(&b, &a, &row, &limits);
+	assert_fine();
+	/* Of many numbers the other ones are free. */
+	limits.users = 478;
+	row = session("s4", "t1");
+	row.container =
+		token_number("husk-1", 478) == token_number(session("s3", "t1").container, 478) ? "husk-2" : "husk-1";
+	ask_claim(&b, &a, &row, &limits);
+	assert_fine();
 }
 
 static void an_ended_session_and_an_old_lease_hold_no_slot(void **state)
@@ -569,6 +604,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(warm_ones_make_way),
 	TEST(a_claim_takes_the_place_of_a_warm_one),
 	TEST(what_nobody_was_told_of_can_be_dropped),
+	TEST(no_two_sessions_have_one_user),
 	TEST(an_ended_session_and_an_old_lease_hold_no_slot),
 	TEST(an_update_changes_what_it_says),
 	TEST(only_the_owner_updates),
