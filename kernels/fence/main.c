@@ -28,45 +28,6 @@ static uint64_t now_seconds(void)
 	return (uint64_t)now.tv_sec;
 }
 
-/* True for one of the owner's own that is still asked for and holds for some time yet. */
-static bool is_fresh(const struct request *q, const struct opening *o, uint64_t now)
-{
-	if (o->until < now + q->seconds / 2)
-		return false;
-	for (size_t i = 0; i < q->openings.n; i++)
-		if (opening_same(o, &q->openings.v[i]))
-			return true;
-	return false;
-}
-
-static bool has(const struct openings *list, const struct opening *o)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (opening_same(&list->v[i], o))
-			return true;
-	return false;
-}
-
-/* What the fence should let through: what others have asked for, as long as that holds, and what the owner asks for now. */
-static int merge(const struct request *q, const struct openings *old, struct openings *ret)
-{
-	uint64_t now = now_seconds();
-	ret->n = 0;
-	for (size_t i = 0; i < old->n; i++) {
-		const struct opening *o = &old->v[i];
-		bool keep = !q->owner || !streq(o->owner, q->owner) ? o->until > now : is_fresh(q, o, now);
-		if (keep && openings_add(ret, o) < 0)
-			return -ENOSPC;
-	}
-	for (size_t i = 0; i < q->openings.n; i++) {
-		struct opening o = q->openings.v[i];
-		o.until = now + q->seconds;
-		if (!has(ret, &o) && openings_add(ret, &o) < 0)
-			return -ENOSPC;
-	}
-	return 0;
-}
-
 static bool is_kept(const struct table *t, const struct openings *openings)
 {
 	for (enum refusal refusal = REFUSE_REJECT; refusal <= REFUSE_DROP; refusal++) {
@@ -103,7 +64,7 @@ static int attempt(const struct request *q, const char **ret_word)
 	if (r == 0)
 		r = table_openings(&t, &old);
 	if (r == 0)
-		r = merge(q, &old, &wanted);
+		r = openings_merge(&wanted, &old, &q->openings, now_seconds(), q->seconds);
 	if (r < 0)
 		return r;
 	/* To look at it is to ask whether it does what it was last set to do. */
@@ -162,7 +123,7 @@ static int read_options(struct request *q, int argc, char **argv)
 		if (opening_parse(&o, argv[i]) < 0)
 			return -EINVAL;
 		snprintf(o.owner, sizeof(o.owner), "%s", q->owner);
-		if (!has(&q->openings, &o) && openings_add(&q->openings, &o) < 0)
+		if (openings_add(&q->openings, &o) < 0)
 			return -ENOSPC;
 	}
 	return 0;

@@ -74,14 +74,47 @@ int opening_read(struct opening *o, const char *text)
 
 bool opening_same(const struct opening *a, const struct opening *b)
 {
-	return streq(a->owner, b->owner) && a->v6 == b->v6 && a->prefix == b->prefix && a->port == b->port &&
+	return a->v6 == b->v6 && a->prefix == b->prefix && a->port == b->port &&
 	       memcmp(a->address, b->address, sizeof(a->address)) == 0;
 }
 
 int openings_add(struct openings *list, const struct opening *o)
 {
+	for (size_t i = 0; i < list->n; i++) {
+		if (!opening_same(&list->v[i], o))
+			continue;
+		if (o->until > list->v[i].until)
+			list->v[i] = *o;
+		return 0;
+	}
 	if (list->n == OPENINGS_MAX)
 		return -ENOSPC;
 	list->v[list->n++] = *o;
 	return 0;
+}
+
+/* One that holds for some time yet is left as it is, so that a look at a fence that stands changes nothing. */
+static bool holds(const struct openings *list, const struct opening *o, uint64_t until)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (opening_same(&list->v[i], o) && list->v[i].until >= until)
+			return true;
+	return false;
+}
+
+int openings_merge(struct openings *ret, const struct openings *old, const struct openings *mine, uint64_t now,
+		   uint64_t seconds)
+{
+	int r = 0;
+	ret->n = 0;
+	for (size_t i = 0; i < old->n && r == 0; i++)
+		if (old->v[i].until > now)
+			r = openings_add(ret, &old->v[i]);
+	for (size_t i = 0; i < mine->n && r == 0; i++) {
+		struct opening o = mine->v[i];
+		o.until = now + seconds;
+		if (!holds(ret, &o, now + seconds - seconds / 4))
+			r = openings_add(ret, &o);
+	}
+	return r;
 }

@@ -1,5 +1,6 @@
 /* An opening in the fence: a network, or one port of it, that a server's settings let its sessions reach. Several servers share one
- * fence: each opening says whose it is and until when, so that whoever sets the fence next keeps those of the others. */
+ * fence, in which each place is open once, until the last of those who asked for it has been gone for a while; each opening says
+ * who that was. */
 #ifndef HUSK_KERNELS_FENCE_OPENING_H
 #define HUSK_KERNELS_FENCE_OPENING_H
 
@@ -29,9 +30,13 @@ int opening_parse(struct opening *o, const char *text);
 /* As it stands beside its rule: "husk OWNER UNTIL ADDRESS/PREFIX[,PORT]". */
 void opening_write(const struct opening *o, char ret[OPENING_TEXT_MAX]);
 int opening_read(struct opening *o, const char *text);
-/* Whose it is and what it opens, whenever it ends. */
+/* What it opens, whoever's it is and whenever it ends. */
 bool opening_same(const struct opening *a, const struct opening *b);
-/* -ENOSPC when there are too many. */
+/* If it is there already, the later end counts. -ENOSPC when there are too many. */
 int openings_add(struct openings *list, const struct opening *o);
+/* What the fence should let through: what anybody has asked for, as long as that holds, and what is asked for now, for so many
+ * seconds. -ENOSPC. */
+int openings_merge(struct openings *ret, const struct openings *old, const struct openings *mine, uint64_t now,
+		   uint64_t seconds);
 
 #endif

@@ -161,6 +161,8 @@ static void on_renew(void *ctx)
 	struct set_record row = row_of(s);
 	if (!s->renewal)
 		s->renewal = store_set_built(s->deps->spec.store, &row, on_renewed, s);
+	/* Nobody else may need the way to the index. */
+	fence_prepare(s->deps->spec.fence);
 	timer_start(s->timer, RENEW_MS, 0);
 }
 

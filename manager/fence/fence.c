@@ -11,12 +11,15 @@
 /* A resolver that takes longer is not waited for: what it said the last time holds. */
 #define RESOLVE_MS 5000
 #define PLACES_MAX 64
-/* Openings hold for some rounds of gc, and for an install that nobody looks after meanwhile. */
-#define ROUNDS 3
+/* Openings hold for so many rounds of gc. Each round looks again while there are sessions, and so do installs while they run. */
+#define ROUNDS 4
 
 #define OLD_NETWORK                                                                                                    \
 	"sessions of an older Husk still use its network, which no firewall rules are around: private addresses and "  \
 	"services of the host can be reached"
+
+/* An install's looks are some seconds apart. */
+#define INTERVAL_MIN_SECONDS 30
 
 enum fence_state { NEVER_LOOKED, STANDS, CANNOT_STAND, FELL };
 
@@ -136,7 +139,7 @@ static void look(struct fence *f)
 		.image = f->images.v[f->at],
 		.owner = f->options.owner,
 		.openings = &openings,
-		.seconds = ROUNDS * c->gc_interval + c->dependency_timeout,
+		.seconds = ROUNDS * MAX(c->gc_interval, (uint64_t)INTERVAL_MIN_SECONDS),
 	};
 	struct query_spec query = { .question = ASK_FENCE, .fence = &spec, .done = on_looked, .ctx = f };
 	f->query = f->options.engine->ops->query(f->options.engine, &query, &failure);

@@ -44,6 +44,74 @@ static void openings_are_read(void **state)
 	}
 }
 
+static void ask_for(struct openings *list, const char *owner, const char *text)
+{
+	struct opening o = { 0 };
+	snprintf(o.owner, sizeof(o.owner), "%s", owner);
+	assert_int_equal(opening_parse(&o, text), 0);
+	assert_int_equal(openings_add(list, &o), 0);
+}
+
+/* However many servers come and go with the same settings, each place is open once. */
+static void a_place_is_open_once(void **state)
+{
+	static struct openings fence, next;
+	for (unsigned i = 0; i < 1000; i++) {
+		struct openings mine = { 0 };
+		char owner[32];
+		snprintf(owner, sizeof(owner), "server-%u", i);
+		ask_for(&mine, owner, "10.1.2.3/32,443");
+		ask_for(&mine, owner, "10.1.2.3/32,443");
+		ask_for(&mine, owner, "fd00::/8");
+		assert_int_equal(mine.n, 2);
+		assert_int_equal(openings_merge(&next, &fence, &mine, 100 + i, 240), 0);
+		fence = next;
+		assert_int_equal(fence.n, 2);
+		assert_true(fence.v[0].until >= 100 + i + 180);
+	}
+}
+
+static void a_place_stays_open_for_those_who_ask(void **state)
+{
+	static struct openings fence, next;
+	struct openings first = { 0 }, second = { 0 }, none = { 0 };
+	ask_for(&first, "first", "10.1.2.3/32,443");
+	ask_for(&second, "second", "10.1.2.3/32,443");
+	ask_for(&second, "second", "10.1.2.4/32,443");
+	assert_int_equal(openings_merge(&fence, &none, &first, 100, 240), 0);
+	/* Nothing changes while it holds for long enough. */
+	assert_int_equal(openings_merge(&next, &fence, &first, 160, 240), 0);
+	assert_int_equal(next.v[0].until, 340);
+	assert_int_equal(openings_merge(&next, &fence, &second, 161, 240), 0);
+	assert_int_equal(next.n, 2);
+	assert_int_equal(next.v[0].until, 401);
+	assert_string_equal(next.v[0].owner, "second");
+	/* The first one no longer asks: the second one's stays. */
+	fence = next;
+	assert_int_equal(openings_merge(&next, &fence, &none, 400, 240), 0);
+	assert_int_equal(next.n, 2);
+	assert_int_equal(openings_merge(&next, &fence, &none, 401, 240), 0);
+	assert_int_equal(next.n, 0);
+}
+
+static void too_many_places_are_refused(void **state)
+{
+	static struct openings fence, mine;
+	char text[32];
+	mine.n = 0;
+	for (unsigned i = 0; i < OPENINGS_MAX; i++) {
+		snprintf(text, sizeof(text), "10.0.%u.%u/32", i / 256, i % 256);
+		ask_for(&mine, "me", text);
+	}
+	struct openings more = { 0 };
+	static struct openings next;
+	ask_for(&more, "other", "10.9.9.9/32");
+	assert_int_equal(openings_merge(&fence, &(struct openings){ 0 }, &mine, 100, 240), 0);
+	assert_int_equal(openings_merge(&next, &fence, &more, 101, 240), -ENOSPC);
+	assert_int_equal(openings_merge(&next, &fence, &more, 340, 240), 0);
+	assert_int_equal(next.n, 1);
+}
+
 static void bits_behind_the_prefix_are_cleared(void **state)
 {
 	struct opening o = { .owner = "me" };
@@ -193,6 +261,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(openings_are_read),
+		cmocka_unit_test(a_place_is_open_once),
+		cmocka_unit_test(a_place_stays_open_for_those_who_ask),
+		cmocka_unit_test(too_many_places_are_refused),
 		cmocka_unit_test(bits_behind_the_prefix_are_cleared),
 		cmocka_unit_test(texts_of_others_are_refused),
 		cmocka_unit_test_setup_teardown(what_was_set_is_found, in_a_network_of_its_own, leave),
