@@ -453,6 +453,44 @@ def files():
     }
 
 
+def looks():
+    full = {"session": "s", "kernel": "busy", "lease_seconds": 300, "memory": 25165824, "memory_limit": 2147483648, "ptys": 2, "landlock": 7,
+            "disks": [{"path": "/workspace", "used": 1, "size": 2}], "fresh": True, "more": 3,
+            "variables": [{"name": "a", "type": "numpy.ndarray", "shape": "2 x 3", "bytes": 48}]}
+    variants = {
+        "full": full,
+        "no-variables": {key: value for key, value in full.items() if key != "variables"},
+        "no-landlock": {**full, "landlock": 0},
+        "negative": {**full, "memory": -1, "more": -(2 ** 63), "ptys": -1, "landlock": -1},
+        "huge": {**full, "memory": 2 ** 63 - 1, "disks": [{"path": "/" * 200, "used": 2 ** 63 - 1, "size": 0}] * 9},
+        "many": {**full, "variables": [{"name": "v" * 200, "type": "\x1b[31mt"}] * 12},
+        "wrong-types": {**full, "variables": {"name": 1}, "disks": "x", "kernel": 7, "fresh": 1},
+        "odd-entries": {**full, "variables": [None, 7, [], {"name": None}], "disks": [None, {"path": 3}]},
+    }
+    seeds = {name: json.dumps(value).encode() for name, value in variants.items()}
+    return {**seeds, "twice": b'{"kernel":"ready","kernel":"busy"}', "list": b"[]", "half": b'{"kernel":', "empty": b"", "nul": b'{"a\u0000b":1}'}
+
+
+def probes():
+    good = b"held\tescape\tmount cgroup\tEPERM\nOPEN\thost\tits ssh\tit worked\n"
+    return {
+        "good": good + b"done\t2\t1\n",
+        "all-held": b"held\ta\tb\tEPERM\ndone\t1\t0\n",
+        "wrong-count": good + b"done\t3\t1\n",
+        "hidden-open": good + b"done\t2\t0\n",
+        "no-end": good,
+        "end-only": b"done\t0\t0\n",
+        "after-end": b"held\ta\tb\tc\ndone\t1\t0\nOPEN\ta\tb\tc\n",
+        "too-many-fields": b"held\ta\tb\tc\td\ndone\t1\t0\n",
+        "too-few-fields": b"held\ta\tb\ndone\t1\t0\n",
+        "empty-name": b"held\t\tb\tc\ndone\t1\t0\n",
+        "many": b"held\ta\tb\tc\n" * 300 + b"done\t300\t0\n",
+        "many-open": b"OPEN\ta\tb\tc\n" * 30 + b"done\t30\t30\n",
+        "junk": b"Segmentation fault\n\xff\xfe\x00held",
+        "empty": b"",
+    }
+
+
 def jupyter():
     def message(type, content, kind=0, parent="now", asked="execute_request", buffer=b"", metadata=b"{}"):
         header = json.dumps({"msg_id": "m", "msg_type": type, "version": "5.4"}).encode()
@@ -521,7 +559,9 @@ TARGETS = {
     "jupyter": jupyter,
     "lines": lines,
     "link": links,
+    "look": looks,
     "outline": outlines,
+    "probe": probes,
     "rpc": lambda: MALFORMED | GOOD,
     "server": server,
     "shell": shell,
