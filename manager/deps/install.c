@@ -303,6 +303,7 @@ static void start_container(struct install *i, const struct install_spec *spec)
 		.cpu_quota = c->cpu_quota,
 		.pids = c->pids_limit,
 		.tmpfs = c->tmpfs_size,
+		.quota = 2 * c->dependency_max_size, /* what /tmp may take; PID 1 watches the packages themselves */
 		.disk_floor = c->disk_floor,
 		.lease = LEASE_SECONDS,
 		.network = true,

@@ -99,6 +99,11 @@ void engine_stats_add(struct engine_stats *stats, const char *name, uint64_t mem
 	stats->v[stats->n++] = (struct engine_usage){ .name = xstrdup(name), .memory = memory };
 }
 
+bool engine_is_gvisor(const char *runtime)
+{
+	return runtime && strstr(runtime, "runsc");
+}
+
 bool engine_same_arch(const char *a, const char *b)
 {
 	static const char *const same[][2] = { { "amd64", "x86_64" }, { "arm64", "aarch64" }, { "386", "i686" } };

@@ -138,6 +138,10 @@ void engine_containers_add(struct engine_containers *list, const char *name, con
 bool engine_containers_have(const struct engine_containers *list, const char *name);
 void engine_stats_add(struct engine_stats *stats, const char *name, uint64_t memory);
 
+/* The engine's runtime of that name (NULL = its default) is gVisor: containers have a kernel of their own, which the machine's sees as
+ * one program. By its usual name, since no engine tells. */
+bool engine_is_gvisor(const char *runtime);
+
 /* True if both name the same machine, in an engine's words or the kernel's: amd64 and x86_64, arm64 and aarch64. */
 bool engine_same_arch(const char *a, const char *b);
 

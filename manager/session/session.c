@@ -420,6 +420,7 @@ void session_start(struct session *s, const struct session_start *start)
 		.pids = limits->pids,
 		.tmpfs = limits->tmpfs,
 		.home = limits->home,
+		.quota = limits->home,
 		.disk_floor = c->disk_floor,
 		.lease = c->lease,
 		.network = s->spec.network,

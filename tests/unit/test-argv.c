@@ -82,6 +82,16 @@ static void run_with_a_runtime(void **state)
 	check("run-runtime", &argv);
 }
 
+static void run_with_quotas(void **state)
+{
+	struct strv argv = { 0 };
+	struct container_spec spec = defaults();
+	spec.install = true;
+	spec.quota = 5 << 20;
+	argv_run(&argv, "docker", &spec, "ignored");
+	check("run-quota", &argv);
+}
+
 static void run_install(void **state)
 {
 	struct strv argv = { 0 };
@@ -256,6 +266,7 @@ int main(void)
 		cmocka_unit_test(run_default),
 		cmocka_unit_test(run_install),
 		cmocka_unit_test(run_with_a_runtime),
+		cmocka_unit_test(run_with_quotas),
 		cmocka_unit_test(run_with_a_line),
 		cmocka_unit_test(bake),
 		cmocka_unit_test(run_network_on),

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/listener.h"
 #include "base/stream.h"
+#include "manager/engine/docker/quota.h"
 #include "manager/engine/open.h"
 #include "tests/unit/unit.h"
 
@@ -22,7 +23,7 @@ struct bench {
 	struct fail fail;
 	struct engine_network network;
 	struct engine_state container;
-	bool wants_line_dir;
+	bool wants_line_dir, wants_quota;
 	char id[65]; /* of what was created */
 	bool line_dir;
 	/* An engine's socket, and what comes over it. */
@@ -63,7 +64,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	static const char *const names[] = { "docker", "log", "networks", "tries", "socket" };
+	static const char *const names[] = { "docker", "log", "networks", "tries", "socket", "mounts" };
 	listener_free(b.listener);
 	stream_free(b.stream);
 	buf_release(&b.request);
@@ -117,6 +118,7 @@ static void create(void)
 		.name = "husk-c", .image = "i", .store = "s", .owner = "o", .memory = 1 << 20, .network = true
 	};
 	spec.line_dir = b.wants_line_dir ? "/lines/c" : NULL;
+	spec.quota = b.wants_quota ? 5 << 20 : 0;
 	b.engine->ops->create(b.engine, &spec, on_created, NULL);
 	assert_false(b.done);
 	loop_run(b.loop);
@@ -408,6 +410,67 @@ static void a_refused_mount_is_tried_without_and_remembered(void **state)
 	assert_int_equal(mounts, 1);
 }
 
+static unsigned count_logged(const char *words)
+{
+	AUTO(freep) char *log = path_of("log");
+	unsigned n = 0;
+	char line[4096];
+	FILE *f = fopen(log, "re");
+	while (fgets(line, sizeof(line), f))
+		n += strstr(line, words) != NULL;
+	fclose(f);
+	return n;
+}
+
+#define SIZE "type=volume,target=/home,volume-opt=size=5242880"
+#define ON_XFS "36 28 8:2 / /var/lib/docker rw,relatime shared:1 - xfs /dev/sdb1 rw,attr2,inode64,prjquota\n"
+
+/* Two sessions on a machine with these mounts; an engine that takes no size says so with the words, NULL = it does. */
+static void create_two(const char *mounts, const char *refusal)
+{
+	AUTO(freep) char *path = path_of("mounts");
+	FILE *f = fopen(path, "we");
+	fputs(mounts, f);
+	fclose(f);
+	quota_mounts = path;
+	AUTO(freep) char *body = xasprintf("case \"$*\" in\n"
+					   "'context inspect'*) echo unix:///x ;;\n"
+					   "'network ls'*) echo " FIRST " ;;\n"
+					   "run*volume-opt*) %s echo " SECOND " ;;\n"
+					   "run*) echo " SECOND " ;;\n"
+					   "esac",
+					   refusal ? refusal : "");
+	start(body);
+	b.wants_quota = true;
+	for (int i = 0; i < 2; i++) {
+		b.done = false;
+		create();
+		assert_int_equal(b.fail.kind, 0);
+	}
+}
+
+static void a_volume_has_a_size_where_the_disk_has_quotas(void **state)
+{
+	create_two("24 1 8:1 / / rw - ext4 /dev/sda1 rw\n" ON_XFS, NULL);
+	assert_int_equal(count_logged(SIZE), 2);
+}
+
+static void elsewhere_it_is_not_tried(void **state)
+{
+	create_two(
+		"24 1 8:1 / / rw - ext4 /dev/sda1 rw,prjquota\n30 1 8:3 / /srv rw - xfs /dev/sdc1 rw,noquota\nbroken\n - xfs\n",
+		NULL);
+	assert_int_equal(count_logged("volume-opt"), 0);
+	assert_int_equal(count_logged("type=volume,target=/home"), 2);
+}
+
+static void a_size_that_is_refused_is_left_out_and_that_is_remembered(void **state)
+{
+	create_two(ON_XFS, "echo 'create x: quota size requested but no quota support' >&2; exit 125;");
+	assert_int_equal(count_logged(SIZE), 1);
+	assert_int_equal(count_logged("type=volume,target=/home"), 3);
+}
+
 static void what_was_made_is_told(void **state)
 {
 	start("case \"$*\" in\n"
@@ -449,6 +512,9 @@ int main(void)
 		TEST(there_is_no_engine),
 		TEST(the_image_is_not_there),
 		TEST(a_refused_mount_is_tried_without_and_remembered),
+		TEST(a_volume_has_a_size_where_the_disk_has_quotas),
+		TEST(elsewhere_it_is_not_tried),
+		TEST(a_size_that_is_refused_is_left_out_and_that_is_remembered),
 		TEST(what_was_made_is_told),
 		TEST(nobody_has_this_engine),
 	};

@@ -8,6 +8,8 @@
 #define SHM_SIZE "64m"
 /* Enough for any build tool, bounded so that a leak hits a wall inside the container. */
 #define NOFILE_LIMIT 4096
+/* gVisor is a program with threads, and keeps some ten for each process inside; out of them, it ends with all that is in it. */
+#define GVISOR_TASKS 16
 
 static void add_labels(struct strv *argv, const struct container_spec *spec)
 {
@@ -42,7 +44,7 @@ static void add_limits(struct strv *argv, const struct container_spec *spec)
 	strv_add(argv, "--cpu-quota");
 	strv_addf(argv, "%llu", (unsigned long long)spec->cpu_quota);
 	strv_add(argv, "--pids-limit");
-	strv_addf(argv, "%llu", (unsigned long long)spec->pids);
+	strv_addf(argv, "%llu", (unsigned long long)spec->pids * (engine_is_gvisor(spec->runtime) ? GVISOR_TASKS : 1));
 	strv_add(argv, "--ulimit");
 	strv_addf(argv, "nofile=%d:%d", NOFILE_LIMIT, NOFILE_LIMIT);
 	strv_add(argv, "--ulimit");
@@ -50,6 +52,16 @@ static void add_limits(struct strv *argv, const struct container_spec *spec)
 	strv_addf(argv, "fsize=%llu:%llu", file, file);
 	/* 1, not 0: the kernel hands no core to a host's pipe handler at exactly this limit. */
 	strv_add_all(argv, "--ulimit", "core=1:1", NULL);
+}
+
+/* It has no name and goes with the container; PID 1 watches what is in it. */
+static void add_volume(struct strv *argv, const struct container_spec *spec, const char *target)
+{
+	strv_add(argv, "--mount");
+	if (spec->quota)
+		strv_addf(argv, "type=volume,target=%s,volume-opt=size=%llu", target, (unsigned long long)spec->quota);
+	else
+		strv_addf(argv, "type=volume,target=%s", target);
 }
 
 static void add_mounts(struct strv *argv, const struct container_spec *spec)
@@ -60,12 +72,13 @@ static void add_mounts(struct strv *argv, const struct container_spec *spec)
 	} mounts[] = { { "/workspace", "0755", false },
 		       { "/tmp", "1777", spec->install },
 		       { HOME_PATH, "0755", !spec->install } };
-	/* Packages are larger than memory. The volumes have no name and go with the container; PID 1 watches what is in them. */
-	if (spec->install)
-		strv_add_all(argv, "--mount", "type=volume,target=" DEPENDENCIES_PATH, "--mount",
-			     "type=volume,target=/tmp", NULL);
-	else
-		strv_add_all(argv, "--mount", "type=volume,target=" HOME_VOLUME, NULL);
+	/* Packages are larger than memory. */
+	if (spec->install) {
+		add_volume(argv, spec, DEPENDENCIES_PATH);
+		add_volume(argv, spec, "/tmp");
+	} else {
+		add_volume(argv, spec, HOME_VOLUME);
+	}
 	for (size_t i = 0; i < ARRAY_LEN(mounts); i++) {
 		if (mounts[i].on_disk)
 			continue;

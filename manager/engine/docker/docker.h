@@ -18,6 +18,7 @@ struct docker {
 	enum support shares_kernel; /* SUPPORT_UNKNOWN until the client was asked where the engine is */
 	char *socket;		    /* of the engine, on this machine; "" = none; NULL until the client was asked */
 	bool refuses_mounts;	    /* a run failed because of the line's folder */
+	bool has_quotas;	    /* volumes may be given a size; until one was refused */
 	struct list tasks;
 	struct bakery bakery;
 };

@@ -121,6 +121,11 @@ bool inspect_refused_mount(const char *text)
 	return false;
 }
 
+bool inspect_refused_quota(const char *text)
+{
+	return strcasestr(text, "quota");
+}
+
 void inspect_container_id(const char *text, char ret[65])
 {
 	size_t n = strcspn(text, "\r\n");

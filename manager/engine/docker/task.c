@@ -10,6 +10,7 @@
 #include "manager/engine/docker/docker.h"
 #include "manager/engine/docker/info.h"
 #include "manager/engine/docker/inspect.h"
+#include "manager/engine/docker/quota.h"
 
 #define QUICK_DEADLINE_MS 15000
 #define RUN_DEADLINE_MS 60000
@@ -51,6 +52,7 @@ struct engine_task {
 	bool cancelled;
 	char id[ID_SIZE];    /* of the container that was made */
 	bool has_line_dir;   /* likewise */
+	bool has_quota;	     /* likewise */
 	bool run_again;	     /* once what a refused mount left is removed */
 	struct fail failure; /* of a create whose remains are being removed */
 	uint64_t min_age;    /* of networks to remove */
@@ -229,6 +231,7 @@ static void place_ended(struct engine_task *t, const struct child_result *r)
 	/* A client that cannot tell has no contexts; then DOCKER_HOST alone decides. */
 	const char *host = r->exit_status == 0 ? r->out : getenv("DOCKER_HOST");
 	t->docker->shares_kernel = !host || !*host || info_is_local(host) ? SUPPORT_YES : SUPPORT_NO;
+	t->docker->has_quotas = t->docker->shares_kernel == SUPPORT_YES && quota_is_likely();
 	step_start(t, STEP_NETWORK_LIST);
 }
 
@@ -304,6 +307,11 @@ static void run_ended(struct engine_task *t, const struct child_result *r)
 		/* The engine is elsewhere, or sees another file system. */
 		log_debug("docker: no folder is mounted any more: %s", r->err);
 		t->docker->refuses_mounts = t->run_again = true;
+		step_start(t, STEP_REMOVE);
+	} else if (r->exit_status != 0 && t->has_quota && inspect_refused_quota(r->err)) {
+		log_debug("docker: volumes have no size any more: %s", r->err);
+		t->docker->has_quotas = false;
+		t->run_again = true;
 		step_start(t, STEP_REMOVE);
 	} else if (r->exit_status == 0) {
 		step_start(t, STEP_REMOVE);
@@ -415,7 +423,10 @@ static void step_argv(struct engine_task *t, struct strv *argv)
 			spec.ca_bundle = NULL;
 		if (d->shares_kernel == SUPPORT_NO || d->refuses_mounts)
 			spec.line_dir = NULL;
+		if (!d->has_quotas)
+			spec.quota = 0;
 		t->has_line_dir = spec.line_dir != NULL;
+		t->has_quota = spec.quota != 0;
 		argv_run(argv, d->program, &spec, d->network);
 		break;
 	case STEP_REMOVE:
