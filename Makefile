@@ -52,7 +52,8 @@ bench:
 	@$(MAKE) --no-print-directory images
 	@tools/with-docker.sh bench/run $(if $(QUICK),--quick) $(if $(SAVE),--save) $(PARTS)
 
-# What takes too long for every run, in full: a thousand kills, soak, 1 GB and 100,000 files, fresh seeds, ten minutes of fuzzing a target.
+# What takes too long for every run, in full: a thousand kills, soak, 1 GB and 100,000 files, fresh seeds, the table of behaviours
+# under gVisor, ten minutes of fuzzing a target.
 # PARTS chooses some: make test-long PARTS="chaos soak".
 test-long:
 	@$(MAKE) --no-print-directory test-deps

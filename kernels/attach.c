@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "base/defs.h"
+#include "kernels/creds.h"
 #include "kernels/protocol.h"
 
 #define COPY_BYTES (128u << 10)
@@ -36,9 +36,12 @@ static int dial(void)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	AUTO(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	/* Before there is anybody to send one. Where it is not needed it changes nothing. */
+	if (fd < 0 || creds_expect_letter(fd) < 0)
+		return -1;
 	memcpy(sa.sun_path + 1, CONTROL_SOCKET, strlen(CONTROL_SOCKET));
 	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(CONTROL_SOCKET));
-	for (int i = 0; fd >= 0 && connect(fd, (struct sockaddr *)&sa, len) < 0; i++) {
+	for (int i = 0; connect(fd, (struct sockaddr *)&sa, len) < 0; i++) {
 		if (errno != ECONNREFUSED || i == DIALS_MAX)
 			return -1;
 		(void)poll(NULL, 0, DIAL_PAUSE_MS);
@@ -50,9 +53,13 @@ static int dial(void)
 static bool is_pid_one(int fd)
 {
 	struct ucred peer;
-	socklen_t n = sizeof(peer);
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && peer.pid == 1 && peer.uid != 0 &&
-	       peer.uid != CONTROLLER_UID;
+	int r = creds_of_peer(fd, &peer);
+	bool by_letter = r == -ENOTSUP;
+	if (by_letter)
+		r = creds_take_letter(fd, &peer);
+	if (r < 0 || peer.pid != 1 || peer.uid == 0 || peer.uid == CONTROLLER_UID)
+		return false;
+	return !by_letter || creds_send_letter(fd) == 0;
 }
 
 /* False if the direction has ended. */

@@ -5,6 +5,7 @@
 #include <sys/un.h>
 
 #include "kernels/clock.h"
+#include "kernels/creds.h"
 #include "kernels/jobs.h"
 
 #define BACKLOG 128
@@ -259,10 +260,27 @@ static void handle_frames(struct guest *g)
 		dismiss(g);
 }
 
+/* What comes first is a letter that shows who sent it. */
+static void identify(struct guest *g)
+{
+	struct ucred peer;
+	int r = creds_take_letter(g->fd, &peer);
+	if (r == -EAGAIN || r == -EINTR)
+		return;
+	if (r < 0 || peer.uid != CONTROLLER_UID)
+		dismiss(g);
+	else
+		g->unknown = false;
+}
+
 static void on_guest(struct watch *w, short revents)
 {
 	static uint8_t data[READ_BYTES];
 	struct guest *g = container_of(w, struct guest, watch);
+	if (g->unknown) {
+		identify(g);
+		return;
+	}
 	/* A guest that still has to read what we wrote is not read from (see controller_flush) unless it has hung up. */
 	if (!(revents & (POLLIN | POLLHUP | POLLERR)))
 		return;
@@ -279,11 +297,16 @@ static void on_guest(struct watch *w, short revents)
 
 /* ---- the socket */
 
-static bool is_controller(int fd)
+/* False if it is somebody else. */
+static bool may_be_controller(int fd, bool *ret_unknown)
 {
 	struct ucred peer;
-	socklen_t n = sizeof(peer);
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && peer.uid == CONTROLLER_UID;
+	int r = creds_of_peer(fd, &peer);
+	*ret_unknown = r == -ENOTSUP;
+	/* Ours goes first, so that the other end writes its own when the system is ready to add its sender. */
+	if (*ret_unknown)
+		return creds_expect_letter(fd) == 0 && creds_send_letter(fd) == 0;
+	return r == 0 && peer.uid == CONTROLLER_UID;
 }
 
 static struct guest *free_place(struct controller *c)
@@ -302,11 +325,12 @@ static void on_connect(struct watch *w, short revents)
 		if (fd < 0)
 			return;
 		struct guest *g = free_place(c);
-		if (!g || !is_controller(fd)) {
+		bool unknown;
+		if (!g || !may_be_controller(fd, &unknown)) {
 			close(fd);
 			continue;
 		}
-		*g = (struct guest){ .controller = c, .fd = fd };
+		*g = (struct guest){ .controller = c, .fd = fd, .unknown = unknown };
 		watch_start(c->poller, &g->watch, fd, POLLIN, on_guest);
 		timeout_start(c->poller, &g->patience, CONTROLLER_PATIENCE_MS, on_patience);
 	}

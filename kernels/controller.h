@@ -44,6 +44,7 @@ struct controller {
 		struct controller *controller;
 		int fd;	      /* -1 = free */
 		bool dialled; /* by PID 1 */
+		bool unknown; /* until a letter shows who it is */
 		struct watch watch;
 		struct timeout patience;
 		struct frame_reader reader;

@@ -1,5 +1,7 @@
 #include "kernels/init.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
@@ -339,6 +341,18 @@ static void set_bytes(json_t *o, const char *name, uint64_t value)
 		json_object_set_new(o, name, json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX)));
 }
 
+/* The container has a folder of its own for them, but the machine counts all of them together. */
+static json_int_t count_ptys(void)
+{
+	json_int_t n = 0;
+	DIR *dir = opendir("/dev/pts");
+	for (struct dirent *e; dir && (e = readdir(dir));)
+		n += isdigit((unsigned char)*e->d_name) != 0;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
 static void tell(struct init *i)
 {
 	uint32_t call = i->look;
@@ -351,6 +365,8 @@ static void tell(struct init *i)
 	if (i->home.n) /* as it was last counted */
 		add_disk(disks, "/home/sandbox", i->home.used, i->home.volumes[0].limit);
 	json_object_set(info, "disks", disks);
+	json_object_set_new(info, "ptys", json_integer(count_ptys()));
+	json_object_set_new(info, "landlock", json_integer(wall_version()));
 	set_bytes(info, "memory", limits_memory_now(&i->limits));
 	set_bytes(info, "memory_limit", i->limits.memory_limit);
 	if (i->kernel.variables.list) {

@@ -79,6 +79,11 @@ static void add_look(json_t *o, const struct look *look)
 			    json_pack("{s:I, s:I}", "used", (json_int_t)look->memory, "limit",
 				      (json_int_t)look->memory_limit));
 	json_object_set_new(o, "disks", disks_fields(look));
+	if (look->ptys)
+		json_object_set_new(o, "ptys", json_integer((json_int_t)look->ptys));
+	if (look->no_landlock)
+		json_object_set_new(o, "landlock",
+				    json_string("missing: what a cell leaves running can reach into later commands"));
 	if (!look->has_variables)
 		return;
 	json_object_set_new(o, "variables", variables_fields(look));

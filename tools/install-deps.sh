@@ -9,7 +9,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=${BUILD:-build}
 build_packages=(build-essential meson ninja-build pkg-config python3
 	libuv1-dev libjansson-dev libsodium-dev libsqlite3-dev libpq-dev libarchive-dev libvterm-dev libcurl4-openssl-dev)
-test_packages=(libcmocka-dev libzmq3-dev libfaketime clang clang-format clang-tidy libclang-rt-dev shellcheck python3-venv postgresql)
+test_packages=(libcmocka-dev libzmq3-dev libfaketime clang clang-format clang-tidy libclang-rt-dev shellcheck python3-venv postgresql
+	runsc)
 venv_packages=(pytest pytest-timeout jsonschema ruff==0.17.4)
 
 # Names from the arguments that dpkg does not know as installed.

@@ -142,7 +142,7 @@ const struct probe probes[] = {
 	FILE_READ("pid 1", "/proc/1/environ"),
 	FILE_WRITE("pid 1", "/proc/1/oom_score_adj"),
 	LIST("pid 1", "/proc/1/fd"),
-	FILE_READ("pid 1", "/opt/husk/husk-client"),
+	FILE_WRITE("pid 1", "/opt/husk/husk-client"),
 
 	/* --- files --- */
 	FILE_READ("files", "/etc/shadow"),

@@ -46,6 +46,8 @@ void doctor_judge_limits(struct checks *c, const struct config *config, const st
 struct kernel_facts {
 	bool is_ours;		    /* the engine runs on the kernel that we run on; the rest is known only then */
 	int landlock;		    /* its version, 0 = none */
+	bool is_gvisor;		    /* sessions have another one */
+	uint64_t ptys, ptys_max;    /* pseudo-terminals in use, and how many containers may have; 0 = not known */
 	enum support bridge_filter; /* iptables sees what passes a bridge */
 };
 /* engine_kernel: as the engine names it; may be NULL. */

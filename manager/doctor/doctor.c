@@ -60,6 +60,7 @@ static void judge_info(struct part *p, const struct engine_info *info)
 		doctor_judge_runtime(&p->checks, &d->config, info);
 	struct kernel_facts facts;
 	doctor_read_kernel(&facts, info->kernel);
+	facts.is_gvisor = engine_is_gvisor(d->config.runtime);
 	doctor_judge_kernel(&p->checks, info, &facts);
 	d->machine = (struct engine_info){ .memory = info->memory, .cpus = info->cpus };
 }

@@ -163,10 +163,11 @@ void doctor_judge_runtime(struct checks *c, const struct config *config, const s
 	}
 	if (!config->runtime)
 		checks_add(c, "runtime", CHECK_OK, NULL, "%s, the engine's default", or_unknown(info->runtime));
-	else if (found && strstr(config->runtime, "runsc"))
-		checks_add(c, "runtime", CHECK_WARN, "docs/gvisor.md says which; `husk doctor --probe` tries this one",
-			   "%s (CONTAINER_RUNTIME): there are versions of gVisor that start no session",
-			   config->runtime);
+	else if (found && engine_is_gvisor(config->runtime))
+		checks_add(
+			c, "runtime", CHECK_OK, NULL,
+			"%s (CONTAINER_RUNTIME): sessions have a kernel of their own; docs/gvisor.md says what differs",
+			config->runtime);
 	else if (found)
 		checks_add(c, "runtime", CHECK_OK, NULL, "%s (CONTAINER_RUNTIME)", config->runtime);
 	else

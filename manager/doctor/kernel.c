@@ -3,12 +3,14 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 
+#include "base/parse.h"
 #include "manager/doctor/doctor-private.h"
 
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
 #endif
 #define LANDLOCK_VERSION 1u
+#define PTYS "/proc/sys/kernel/pty/"
 #define BRIDGE_FILTER "/proc/sys/net/bridge/bridge-nf-call-iptables"
 
 static enum support read_switch(const char *path)
@@ -18,6 +20,17 @@ static enum support read_switch(const char *path)
 	if (fd < 0 || read(fd, &value, 1) != 1)
 		return SUPPORT_NO;
 	return value == '1' ? SUPPORT_YES : SUPPORT_NO;
+}
+
+static uint64_t read_count(const char *path)
+{
+	char text[32] = "";
+	uint64_t value;
+	AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return 0;
+	text[strcspn(text, "\n")] = '\0';
+	return parse_u64(text, &value) < 0 ? 0 : value;
 }
 
 void doctor_read_kernel(struct kernel_facts *ret, const char *engine_kernel)
@@ -30,11 +43,18 @@ void doctor_read_kernel(struct kernel_facts *ret, const char *engine_kernel)
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
 	ret->landlock = version > 0 ? (int)version : 0;
 	ret->bridge_filter = read_switch(BRIDGE_FILTER);
+	/* Some are kept for the machine itself. */
+	uint64_t max = read_count(PTYS "max");
+	ret->ptys = read_count(PTYS "nr");
+	ret->ptys_max = max - MIN(max, read_count(PTYS "reserve"));
 }
 
 static void judge_landlock(struct checks *c, const struct kernel_facts *k)
 {
-	if (!k->is_ours)
+	if (k->is_gvisor)
+		checks_add(c, "landlock", CHECK_WARN, NULL,
+			   "gVisor has none: what a cell leaves running can reach into the commands of its session");
+	else if (!k->is_ours)
 		checks_add(c, "landlock", CHECK_WARN, NULL,
 			   "the engine has another kernel than this machine: not known from here");
 	else if (!k->landlock)
@@ -82,10 +102,23 @@ static void judge_users(struct checks *c, const struct engine_info *info)
 			   "not used: who became root inside, which takes a hole in the kernel, would be root outside");
 }
 
+/* No engine has a limit for each container; session_info counts a session's. */
+static void judge_ptys(struct checks *c, const struct kernel_facts *k)
+{
+	if (!k->ptys_max)
+		return;
+	bool few = k->ptys / 3 >= k->ptys_max / 4;
+	checks_add(c, "pseudo-terminals", few ? CHECK_WARN : CHECK_OK,
+		   few ? "stop the sessions that have many, or raise kernel.pty.max" : NULL,
+		   "%llu in use, of %llu that all containers share", (unsigned long long)k->ptys,
+		   (unsigned long long)k->ptys_max);
+}
+
 void doctor_judge_kernel(struct checks *c, const struct engine_info *info, const struct kernel_facts *k)
 {
 	judge_modules(c, info);
 	judge_users(c, info);
 	judge_landlock(c, k);
 	judge_bridge(c, k);
+	judge_ptys(c, k);
 }

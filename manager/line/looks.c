@@ -84,10 +84,14 @@ int looks_frame(struct dispatch *c, const struct wire_frame *frame)
 {
 	json_auto_t *info = json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL);
 	const char *kernel = json_string_value(json_object_get(info, "kernel"));
+	const json_t *landlock = json_object_get(info, "landlock");
 	AUTO(look_release) struct look look = { .answered = true,
 						.busy = kernel && streq(kernel, "busy"),
 						.memory = count_of(info, "memory"),
 						.memory_limit = count_of(info, "memory_limit"),
+						.ptys = count_of(info, "ptys"),
+						.no_landlock =
+							json_is_integer(landlock) && json_integer_value(landlock) <= 0,
 						.fresh = json_is_true(json_object_get(info, "fresh")),
 						.more = count_of(info, "more") };
 	if (!json_is_object(info))

@@ -274,7 +274,8 @@ struct transport *transport_local_new(struct loop *loop, struct engine *engine, 
 	l->exec = transport_exec_new(engine, container);
 	l->listen_fd = l->candidate = -1;
 	l->patience = timer_new(loop, on_patience, l);
-	if (config->transport != TRANSPORT_EXEC && (insists || engine->dials != SUPPORT_NO) &&
+	bool can_dial = engine->dials != SUPPORT_NO && !engine_is_gvisor(config->runtime);
+	if (config->transport != TRANSPORT_EXEC && (insists || can_dial) &&
 	    engine_capabilities(engine).shares_kernel != SUPPORT_NO)
 		l->folder = folder_path(config, container);
 	return &l->transport;

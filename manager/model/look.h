@@ -16,6 +16,8 @@ struct look {
 	bool answered;		       /* else nothing below is known */
 	bool busy;		       /* a cell runs */
 	uint64_t memory, memory_limit; /* 0 = not known */
+	uint64_t ptys;		       /* of those that the whole machine shares */
+	bool no_landlock;	       /* its kernel has none */
 	struct disk {
 		char *path;
 		uint64_t used, size;

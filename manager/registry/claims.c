@@ -9,8 +9,8 @@ static uint64_t lease_until(const struct registry *r)
 	return store_now_ms() + r->config->lease * 1000;
 }
 
-static struct store_job *claim(struct member *m, struct session_record row, uint64_t max_of_conversation,
-			       bool own_user, store_claim_fn fn, void *ctx)
+static struct store_job *claim(struct member *m, struct session_record row, uint64_t max_of_conversation, bool own_user,
+			       store_claim_fn fn, void *ctx)
 {
 	struct registry *r = m->registry;
 	const struct config *c = r->config;

@@ -33,6 +33,7 @@ class Box:
         self.server = server
         self.language = language
         self.column = column
+        self.dead = False  # its session has ended
         self.session = server.session(language=language, network=False)
         self.code, self.shell, self.start_code = self.session.code, self.session.shell, self.session.start_code
 

@@ -26,18 +26,20 @@ START_DEADLINE = 60
 DOCKERD, CONTAINERD, SHIM = "dockerd", "containerd", "containerd-shim"
 
 
-def python_image():
+def image_of(language):
     images = json.loads((harness.build_dir() / "images.json").read_text())
-    return os.environ.get("HUSK_IMAGE_PYTHON") or next(image["tag"] for image in images if image["name"] == "python")
+    return os.environ.get(f"HUSK_IMAGE_{language.upper()}") or next(image["tag"] for image in images if image["name"] == language)
 
 
 class PrivateEngine:
-    """Made stopped; start() it. Use as a context manager: leaving it ends and removes everything."""
+    """Made stopped; start() it. Use as a context manager: leaving it ends and removes everything. `config` is a daemon.json."""
 
-    def __init__(self, image):
-        self.image = image
-        self.options = ()
+    def __init__(self, languages=("python",), config=None):
+        self.wanted = [image_of(language) for language in languages]
+        self.image = self.wanted[0]
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="husk-engine-"))
+        (self.folder / "daemon.json").write_text(json.dumps(config or {}))
+        self.options = ("--config-file", str(self.folder / "daemon.json"))
         self.cgroup = f"/{self.folder.name}"
         self.socket = self.folder / "docker.sock"
         self.host = f"unix://{self.socket}"
@@ -113,13 +115,16 @@ class PrivateEngine:
         return subprocess.run(["docker", "version"], env=self._env(), capture_output=True).returncode == 0
 
     def prepare(self):
-        """What earlier runs left is removed, and the image is there."""
+        """What earlier runs left is removed, and the images are there."""
         for name in self.docker("ps", "--all", "--quiet").split():
             self.docker("rm", "--force", "--volumes", name)
-        if self.image not in self.images():
-            for old in self.images():
+        there = self.images()
+        missing = [image for image in self.wanted if image not in there]
+        for old in there if missing else []:
+            if old not in self.wanted:
                 self.docker("rmi", "--force", old)
-            with subprocess.Popen(["docker", "save", self.image], stdout=subprocess.PIPE) as save:
+        for image in missing:
+            with subprocess.Popen(["docker", "save", image], stdout=subprocess.PIPE) as save:
                 subprocess.run(["docker", "load", "--quiet"], env=self._env(), stdin=save.stdout, stdout=subprocess.DEVNULL, check=True)
             assert save.returncode == 0
         return self
@@ -209,10 +214,10 @@ def kill(pid, signo):
 
 
 @contextlib.contextmanager
-def running():
-    """A private engine that answers and has the Python image. Kept data that it can't use is thrown away once."""
+def running(languages=("python",), config=None):
+    """A private engine that answers and has the images of these languages. Kept data that it can't use is thrown away once."""
     for attempt in (1, 2):
-        engine = PrivateEngine(python_image())
+        engine = PrivateEngine(languages, config)
         try:
             engine.start().prepare()
             break

@@ -15,7 +15,7 @@ from harness import PATIENCE, ROOT, build_dir, clean_env, docker, husk_binary, p
 
 ASKED = ["docker client", "endpoint", "engine", "engine age", "containerd", "runc"]
 OF_ENGINE = ["system", "storage driver", "cgroups", "seccomp", "memory limit", "swap limit", "process limit", "cpu limit",
-             "runtime", "apparmor", "rootless", "user namespaces", "landlock", "br_netfilter"]
+             "runtime", "apparmor", "rootless", "user namespaces", "landlock", "br_netfilter", "pseudo-terminals"]
 OF_HUSK = [*(f"image {image['name']}" for image in json.loads((build_dir() / "images.json").read_text())), "network", "fence", "leftovers"]
 OF_HOST = ["settings file", "settings", "warm pool", "state folder", "storage folder", "store", "limits"]
 SECRET = "s3cr3t-never-shown"

@@ -35,7 +35,9 @@ def test_a_session_shows_its_limits_time_and_variables(start):
     session = server.session(network=False)
     session.code("import numpy, pandas\na = numpy.zeros((1000, 50))\ndf = pandas.DataFrame({'n': range(10)})\nword = 'x' * 100\n_hidden = 1").ok()
     session.shell("head -c 1000000 /dev/zero >/workspace/f").ok()
+    session.code("import os\n_pty = os.openpty()").ok()
     info = look(session)
+    assert info["ptys"] == 1
     assert info["variables"][0] == {"name": "a", "type": "numpy.ndarray", "shape": "1000 x 50", "bytes": 400000}
     assert {v["name"]: v.get("shape") for v in info["variables"]} == {"a": "1000 x 50", "df": "10 x 1", "word": "100"}
     sizes = [v["bytes"] for v in info["variables"]]

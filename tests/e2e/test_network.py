@@ -51,6 +51,17 @@ def gateway(session):
     return docker("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.Gateway}}{{end}}", session.container)
 
 
+def test_the_resolver_knows_no_session_s_id(online):
+    """The engine's resolver answers with the names of containers, which are random and say nothing of their sessions."""
+    a, b = online
+    a.code("import socket\ndef named(address):\n    try: return socket.gethostbyaddr(address)[0]\n    except OSError: return ''\n"
+           "def found(name):\n    try: return socket.gethostbyname(name)\n    except OSError: return ''").ok()
+    name = python(a, f"named({address(b)!r})")
+    assert name.partition(".")[0] in ("", b.container) and b.id not in name
+    for guess in (b.id, f"{b.id}.husk", f"husk-{b.id}", f"husk-{b.id}.husk"):
+        assert python(a, f"found({guess!r})") == ""
+
+
 LISTEN = """
 import socket, threading
 tcp = socket.create_server(("0.0.0.0", 8099))

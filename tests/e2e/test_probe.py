@@ -6,7 +6,7 @@ import re
 import subprocess
 
 from harness import clean_env, docker, husk_binary, store_rows
-from private_engine import python_image
+from private_engine import image_of
 
 
 def probe_checks(home):
@@ -33,7 +33,7 @@ def test_every_forbidden_act_is_tried_and_holds(tmp_path):
 
 def test_what_works_is_noticed():
     """The same image with none of Husk's walls: nothing that the probe tries does harm."""
-    text = docker("run", "--rm", "--network", "none", "--device", "/dev/null:/dev/kvm", "--entrypoint", "/opt/husk/husk-probe", python_image())
+    text = docker("run", "--rm", "--network", "none", "--device", "/dev/null:/dev/kvm", "--entrypoint", "/opt/husk/husk-probe", image_of("python"))
     opened = {line.split("\t")[2] for line in text.splitlines() if line.startswith("OPEN")}
     assert {"kill", "prlimit", "write /dev/kvm"} <= opened
     assert text.splitlines()[-1].split("\t")[2] == str(len(opened))
@@ -48,7 +48,7 @@ def test_proof_is_asked_for_once(start, tmp_path):
     assert server.session(network=False).code("6 * 7").ok().value == "42"
     first, = receipts(server)
     boot = open("/proc/sys/kernel/random/boot_id", encoding="ascii").read().strip()
-    assert first[0] == python_image() and docker("version", "--format", "{{.Server.Version}}") in first[1] and first[2] == boot
+    assert first[0] == image_of("python") and docker("version", "--format", "{{.Server.Version}}") in first[1] and first[2] == boot
     assert re.fullmatch(r"\d+ held", first[3])
     server.session(network=False)
     assert receipts(server) == [first]

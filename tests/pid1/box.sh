@@ -17,7 +17,7 @@ mount --rbind /dev dev
 mount -t proc proc proc
 mkdir opt/husk/cgroup
 cp "$client" opt/husk/husk-client
-chmod 0111 opt/husk/husk-client
+chmod 0555 opt/husk/husk-client
 cp "$kernel" opt/husk/kernel.py
 cp "$manifest" opt/husk/runtime.json
 mount --bind "$cgroup" opt/husk/cgroup

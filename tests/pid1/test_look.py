@@ -14,7 +14,7 @@ def test_a_look_has_variables_memory_and_disks(client):
     client.execute("x = 1")
     info = client.look()
     assert (info["kernel"], info["variables"], info["more"], info["fresh"]) == ("ready", [X], 0, True)
-    assert info["memory"] > 0 and info["memory_limit"] > 0
+    assert info["memory"] > 0 and info["memory_limit"] > 0 and info["landlock"] >= 0
     assert {disk["path"] for disk in info["disks"]} >= {"/workspace", "/tmp"}
     assert all(0 <= disk["used"] <= disk["size"] for disk in info["disks"])
     client.execute("y = 'new'")

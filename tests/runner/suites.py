@@ -25,7 +25,7 @@ SANITIZERS = {
 # What has threads: the library's face.
 THREADED = ("libhusk",)
 ALONE = re.compile(r"\bmark\.alone\b")
-PRIVATE_ENGINE = re.compile(r"^import (private_engine|chaos)\b", re.M)  # there is one, and its tests take turns
+PRIVATE_ENGINE = re.compile(r"^import (private_engine|chaos|gvisor)\b", re.M)  # there is one, and its tests take turns
 
 
 # --- unit tests: meson runs them, cmocka counts
@@ -336,6 +336,8 @@ LONG = {
     "soak": long_work("e2e", "soak"),
     "files": long_work("e2e", "files_large"),
     "mutations": long_work("e2e", "mutations"),
+    "gvisor": pytest_work([TESTS / "e2e" / f"test_{file}.py" for file in ("gvisor", "behaviours")],
+                          env={"HUSK_TEST_LONG": "1", "HUSK_TEST_RUNTIME": "runsc"}),
     "fuzz": fuzz_work,
 }
 

@@ -99,6 +99,16 @@ static void test_info_rootless_without_cgroups(void **state)
 	expect(&c, "user namespaces", CHECK_OK, "a rootless engine");
 	expect(&c, "landlock", CHECK_WARN, "another kernel");
 	expect(&c, "br_netfilter", CHECK_WARN, "not known");
+	AUTO(checks_release) struct checks gvisor = { 0 };
+	doctor_judge_kernel(&gvisor, &answer.info,
+			    &(struct kernel_facts){ .is_ours = true, .landlock = 4, .is_gvisor = true });
+	expect(&gvisor, "landlock", CHECK_WARN, "gVisor has none");
+	AUTO(checks_release) struct checks few = { 0 }, many = { 0 };
+	doctor_judge_kernel(&few, &answer.info, &(struct kernel_facts){ .is_ours = true, .ptys = 4, .ptys_max = 3072 });
+	expect(&few, "pseudo-terminals", CHECK_OK, "4 in use, of 3072");
+	doctor_judge_kernel(&many, &answer.info,
+			    &(struct kernel_facts){ .is_ours = true, .ptys = 2400, .ptys_max = 3072 });
+	expect(&many, "pseudo-terminals", CHECK_WARN, "2400 in use");
 	expect(&c, "memory limit", CHECK_FAIL, "not supported");
 	expect(&c, "process limit", CHECK_FAIL, "not supported");
 	expect(&c, "swap limit", CHECK_WARN, "not supported");
@@ -273,14 +283,22 @@ static void test_known_escapes(void **state)
 	judge_age("runc", "1.1.12", "", CHECK_FAIL, "older than the fix of CVE-2025-31133");
 	judge_age("runc", "1.1.5+ds1", "1.1.5+ds1-1+deb12u1", CHECK_WARN, "CVE-2024-21626");
 	judge_age("runc", "1.0.0-rc5", "", CHECK_FAIL, "CVE-2019-5736");
+	judge_age("runc", "1.0.0-rc7", "", CHECK_FAIL, "older than the fix of CVE-2021-30465");
+	judge_age("runc", "1.0.0~rc95+ds1", "", CHECK_WARN, "older than the fix of CVE-2024-21626");
+	judge_age("runc", "1.4.0-rc.2", "", CHECK_FAIL, "CVE-2025-31133");
+	judge_age("runc", "1.4.0-rc.3", "", CHECK_OK, "no escape is known");
+	judge_age("runc", "1.4.0", "", CHECK_OK, "no escape is known");
 	judge_age("runc", "0.1.1", "", CHECK_FAIL, "CVE-2019-5736");
 	judge_age("runc", "devel", "", CHECK_WARN, "does not say");
 	judge_age("containerd", "1.6.20~ds1", "", CHECK_OK, "1.6.20");
 	judge_age("containerd", "1.2.13", "", CHECK_FAIL, "CVE-2020-15257");
 	judge_age("containerd", "1.3.9", "", CHECK_OK, "1.3.9");
 	judge_age("containerd", "1.4.2", "", CHECK_FAIL, "CVE-2020-15257");
-	judge_age("engine", "27.3.1", "", CHECK_OK, "27.3.1");
-	judge_age("engine", "26.1.4", "", CHECK_FAIL, "CVE-2024-41110");
+	judge_age("engine", "29.3.1", "", CHECK_OK, "29.3.1");
+	judge_age("engine", "27.3.1", "", CHECK_WARN, "older than the fix of CVE-2026-34040");
+	judge_age("engine", "26.1.4", "", CHECK_WARN, "CVE-2024-41110");
+	judge_age("engine", "20.10.8", "", CHECK_FAIL, "CVE-2021-41091");
+	judge_age("engine", "18.09.9", "", CHECK_FAIL, "older than the fix of CVE-2021-41091");
 	judge_age("engine", "20.10.24+dfsg1", "", CHECK_WARN, "CVE-2024-41110");
 	judge_age("engine", "19.03.0", "", CHECK_FAIL, "CVE-2019-14271");
 }
@@ -301,7 +319,7 @@ static void test_runtime(void **state)
 	expect(&chosen, "runtime", CHECK_OK, "runc (CONTAINER_RUNTIME)");
 	config.runtime = (char *)"runsc";
 	doctor_judge_runtime(&gvisor, &config, &answer.info);
-	expect(&gvisor, "runtime", CHECK_WARN, "gVisor");
+	expect(&gvisor, "runtime", CHECK_OK, "a kernel of their own");
 	config.runtime = (char *)"kata";
 	doctor_judge_runtime(&missing, &config, &answer.info);
 	expect(&missing, "runtime", CHECK_FAIL, "none that the engine has: runc, runsc");

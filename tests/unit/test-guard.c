@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/personality.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -53,6 +54,9 @@ static const struct {
 	{ "ioprio_set group", SYS_ioprio_set, IOPRIO_WHO_PGRP, 1, 0 },
 	{ "ioprio_set user", SYS_ioprio_set, IOPRIO_WHO_USER, 0, 0 },
 	{ "pidfd_open", SYS_pidfd_open, 1, 0 },
+	{ "ptrace", SYS_ptrace, PTRACE_SEIZE, 1, 0, 0 },
+	{ "process_vm_readv", SYS_process_vm_readv, 1, 0, 0, 0 },
+	{ "process_vm_writev", SYS_process_vm_writev, 1, 0, 0, 0 },
 	{ "pidfd_send_signal", SYS_pidfd_send_signal, 0, 0, 0, 0 },
 	{ "socket vsock", SYS_socket, AF_VSOCK, SOCK_STREAM, 0 },
 	{ "socket vsock with high bits", SYS_socket, HIGH_BITS | AF_VSOCK, SOCK_STREAM, 0 },
@@ -69,6 +73,11 @@ static const struct {
 	{ "perf_event_open", SYS_perf_event_open, 0, 0, 0 },
 	{ "personality", SYS_personality, ADDR_NO_RANDOMIZE },
 	{ "personality with high bits", SYS_personality, HIGH_BITS | READ_IMPLIES_EXEC },
+	{ "unshare", SYS_unshare, CLONE_NEWUSER },
+	{ "setns", SYS_setns, 0, 0 },
+	{ "clone of a user namespace", SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0 },
+	{ "clone of a mount namespace with high bits", SYS_clone, HIGH_BITS | CLONE_NEWNS | SIGCHLD, 0, 0, 0 },
+	{ "syslog", SYS_syslog, 3, 0, 0 },
 };
 
 static const struct {
@@ -81,6 +90,7 @@ static const struct {
 	{ "io_setup", SYS_io_setup },
 	{ "userfaultfd", SYS_userfaultfd },
 	{ "memfd_secret", 447 },
+	{ "clone3", SYS_clone3 },
 };
 
 static int try_missing(void)

@@ -232,15 +232,15 @@ static void no_two_sessions_have_one_user(void **state)
 	limits.users = 1;
 	struct session_record row = session("s1", "t1");
 	ask_claim(&b, &a, &row, &limits);
-	assert_fine();
+	assert_fine(&a);
 	row = session("s2", "t2");
 	row.owner = "server-2";
 	row.container = "husk-another";
 	ask_claim(&b, &a, &row, &limits);
-	assert_fails(FAIL_BUSY, "user");
+	assert_fails(&a, FAIL_BUSY, "user");
 	assert_int_equal(cause_of(&a.fail), CAUSE_USER_TAKEN);
 	ask_claim(&b, &a, &row, &roomy);
-	assert_fine(); /* a shared one is better than none */
+	assert_fine(&a); /* a shared one is better than none */
 	for (unsigned i = 1; i <= 2; i++)
 		ask_update(&b, &a,
 			   &(struct session_update){ .id = i == 1 ? "s1" : "s2",
@@ -249,14 +249,14 @@ static void no_two_sessions_have_one_user(void **state)
 						     .state = ROW_ENDED });
 	row = session("s3", "t1");
 	ask_claim(&b, &a, &row, &limits);
-	assert_fine();
+	assert_fine(&a);
 	/* Of many numbers the other ones are free. */
 	limits.users = 478;
 	row = session("s4", "t1");
 	row.container =
 		token_number("husk-1", 478) == token_number(session("s3", "t1").container, 478) ? "husk-2" : "husk-1";
 	ask_claim(&b, &a, &row, &limits);
-	assert_fine();
+	assert_fine(&a);
 }
 
 static void an_ended_session_and_an_old_lease_hold_no_slot(void **state)

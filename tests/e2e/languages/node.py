@@ -87,7 +87,7 @@ COLUMN = {
                          "const start = (n) => new Worker(source, { eval: true, workerData: n })\n"
                          "const work = (n) => new Promise((resolve) => start(n).on('message', resolve))\n"
                          "await Promise.all([2, 3].map(work))", value="[ 4, 9 ]"),
-    "hidden_link": dict(code="require('child_process').execSync('ls -l /proc/self/fd; env', { stdio: 'inherit' })\nvoid 0"),
+    "hidden_link": dict(code="require('child_process').execSync('for f in /proc/self/fd/*; do readlink $f; done; env', { stdio: 'inherit' })\nvoid 0"),
     "hard_exit": dict(code="console.log('last words')\nprocess.execve('/bin/sh', ['sh', '-c', 'exit 3'], process.env)"),
     "crash": dict(code="require('child_process').execSync(`kill -SEGV ${process.pid}`)\nawait new Promise(() => {})"),
     "abort": dict(code="require('child_process').execSync(`kill -ABRT ${process.pid}`)\nawait new Promise(() => {})"),

@@ -77,7 +77,7 @@ COLUMN = {
     "fork_bomb": dict(code="repeat try(parallel:::mcfork(), silent = TRUE)"),
     "forked_child": dict(code='p <- parallel:::mcfork()\nif (inherits(p, "masterProcess")) "child" else "parent"', value='[1] "parent"'),
     "workers": dict(code='unlist(parallel::mclapply(2:3, function(n) { cat("worker\\n"); n * n }, mc.cores = 2))', value="[1] 4 9"),
-    "hidden_link": dict(code='system("ls -l /proc/self/fd; env")'),
+    "hidden_link": dict(code='system("for f in /proc/self/fd/*; do readlink $f; done; env")'),
     "hard_exit": dict(code='cat("last words\\n")\n.Internal(quit("no", 3, FALSE))'),
     "crash": dict(code="tools::pskill(Sys.getpid(), 11)\nSys.sleep(100)"),
     "abort": dict(code="tools::pskill(Sys.getpid(), 6)\nSys.sleep(100)"),

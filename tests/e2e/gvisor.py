@@ -1,0 +1,64 @@
+"""gVisor (runsc) as a runtime of a private engine, and what its sessions do otherwise than those of the engine's own runtime."""
+
+import shutil
+
+import private_engine
+
+RUNTIME = "runsc"
+# What Debian's release needs: docs/gvisor.md says why.
+ARGUMENTS = ("--network=host",)
+INSTEAD = {}  # name of a row of behaviours.py -> what is true of it here
+
+
+def running(languages=("python",)):
+    program = shutil.which("runsc")
+    assert program, "gVisor is missing: run tools/install-deps.sh test"
+    return private_engine.running(languages, {"runtimes": {RUNTIME: {"path": program, "runtimeArgs": ARGUMENTS}}})
+
+
+def instead(function):
+    INSTEAD[function.__name__] = function
+    return function
+
+
+def ended_for_memory(box, ended):
+    """All of a sandbox is one program to the machine, and ends as one; that is what the caller is told."""
+    assert ended.ending == "container_died" and "OOM-killed" in ended.text, ended.text
+    again = box.code("1")
+    assert again.is_error and "OOM-killed" in again.text, again.text
+    box.session.stop()
+    box.dead = True
+
+
+@instead
+def memory_bomb(box, code):
+    """The session ends, and says that it was out of memory: the machine sees one program and kills that."""
+    ended_for_memory(box, box.code(code, 120))
+
+
+@instead
+def child_memory_bomb(box, code):
+    """Likewise: the session ends, not the program alone."""
+    ended_for_memory(box, box.code(code, 120))
+
+
+@instead
+def huge_allocation(box, code, words):
+    """Address space is given without asking; a language that then writes to all of it ends its session."""
+    ended = box.code(code, 120)
+    if ended.ending == "container_died":
+        ended_for_memory(box, ended)
+
+
+@instead
+def fork_bomb(box, code):
+    """Processes inside are not counted one by one: the bomb ends with its cell, or the session with the memory that it takes."""
+    ended = box.code(code, 2)
+    if ended.ending == "container_died":
+        assert "OOM-killed" in ended.text or "exited with status" in ended.text, ended.text
+        box.session.stop()
+        box.dead = True
+        return
+    for _ in range(2):
+        ended = box.code(box.column["last_value"]["code"])
+    assert ended.ok().value == box.column["last_value"]["value"]
