@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/proc.h"
+#include "manager/model/cause.h"
 #include "manager/model/token.h"
 #include "manager/registry/claims.h"
 
@@ -29,12 +30,15 @@ struct shelf {
 	uint64_t used_ms; /* 0 = nobody has */
 };
 
+#define NAMES_TRIED 32
+
 struct warm {
 	struct registry *registry;
 	struct timer *timer;
 	struct shelf shelves[WARM_POOL_RUNTIMES];
 	size_t n;
 	struct member *filling; /* on its way up */
+	int names;		/* tried for it, that belong to another session's user */
 	struct store_job *job;	/* its row */
 	uint64_t short_ms;	/* since when one is missing; 0 = none is */
 	uint64_t not_before_ms, pause_ms;
@@ -126,26 +130,32 @@ static void pause_filling(struct warm *w)
 	w->not_before_ms = loop_now_ms() + w->pause_ms;
 }
 
+static void fill(struct warm *w, const struct runtime *runtime);
+
 static void on_row(void *ctx, const struct session_list *list UNUSED, const struct fail *f)
 {
 	struct warm *w = ctx;
+	const struct runtime *runtime = session_runtime(w->filling->session);
 	w->job = NULL;
 	if (!f) {
+		w->names = 0;
 		member_start_warm(w->filling);
 		return;
 	}
 	log_debug("no warm container: %s", f->message);
 	member_free(take_ptr(w->filling));
-	if (f->kind == FAIL_LIMIT)
+	if (cause_of(f) == CAUSE_USER_TAKEN && w->names++ < NAMES_TRIED)
+		fill(w, runtime);
+	else if (f->kind == FAIL_LIMIT)
 		w->not_before_ms = loop_now_ms() + LIMIT_PAUSE_MS;
 	else
 		pause_filling(w);
 }
 
-static void fill(struct warm *w, const struct shelf *s)
+static void fill(struct warm *w, const struct runtime *runtime)
 {
 	struct registry *r = w->registry;
-	struct member_spec spec = usual(w, s->size->runtime);
+	struct member_spec spec = usual(w, runtime);
 	if (spec.network)
 		fence_prepare(r->fence);
 	w->filling = member_new(r, &spec);
@@ -184,7 +194,7 @@ static uint64_t consider(struct warm *w)
 	if (!is_quiet(w) && now - w->short_ms < PATIENCE_MS)
 		return QUIET_MS;
 	w->short_ms = 0;
-	fill(w, s);
+	fill(w, s->size->runtime);
 	return CHECK_MS;
 }
 
