@@ -151,6 +151,21 @@ def serve_jupyter():
 # --- a kernel alone: its own program in a container's namespaces, with us at the other end of its link
 
 
+# Joins control groups, so that the kernel alone has the share of a busy machine that one in a session has, and becomes the command.
+JOIN = 'until [ "$1" = -- ]; do echo $$ >"$1"; shift; done; shift; exec "$@"'
+
+
+def control_groups(pid):
+    """The files by which a process joins those of another, as far as this machine shows them."""
+    found = []
+    for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        file = pathlib.Path("/sys/fs/cgroup", controllers.removeprefix("name="), path.lstrip("/"), "cgroup.procs")
+        if file.exists():
+            found.append(str(file))
+    return found
+
+
 class Kernel:
     def __init__(self, language, image):
         manifest = json.loads((ROOT / "runtimes" / language / "runtime.json").read_text())
@@ -172,7 +187,7 @@ class Kernel:
             fd = theirs.detach()
             env.update(HUSK_LINK=f"fd:{fd}")
         self.process = subprocess.Popen(
-            ["nsenter", "-t", str(pid), *namespaces, "-r", "-w", "setpriv", "--reuid", "65532", "--regid", "65532", "--clear-groups",
+            ["sh", "-c", JOIN, "sh", *control_groups(pid), "--", "nsenter", "-t", str(pid), *namespaces, "-r", "-w", "setpriv", "--reuid", "65532", "--regid", "65532", "--clear-groups",
              *manifest["kernel"]], env=env, pass_fds=(fd,), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         os.close(fd)
         if tcp:
