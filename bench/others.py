@@ -17,7 +17,8 @@ import os, struct, zlib
 def chunk(kind, data):
     return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
 pixels = b''.join(b'\\0' + os.urandom(1260) for _ in range(400))
-picture = (b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 420, 400, 8, 2, 0, 0, 0)) + chunk(b'IDAT', zlib.compress(pixels, 1))
+header = struct.pack('>IIBBBBB', 420, 400, 8, 2, 0, 0, 0)
+picture = (b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', header) + chunk(b'IDAT', zlib.compress(pixels, 1))
            + chunk(b'IEND', b''))
 """
 SHOW = "display({'image/png': picture}, raw=True)"
