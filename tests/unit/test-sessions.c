@@ -537,6 +537,20 @@ static void a_session_outlives_its_server(void **state)
 	assert_int_equal(fake_only(fake)->pid1->fence, 2);
 }
 
+static void taking_a_session_over_is_no_use_of_it(void **state)
+{
+	AUTO(freep) char *id = create();
+	loop_skip(b.loop, (b.config.idle_ttl - b.config.gc_interval) * 1000);
+	manager_free(manager);
+	open_server();
+	conversation_wake(conversation);
+	FAKE_UNTIL(fake, sessions_of(conversation) == 1);
+	loop_skip(b.loop, 3 * b.config.gc_interval * 1000);
+	FAKE_UNTIL(fake, fake_count(fake) == 0);
+	run(id);
+	assert_int_equal(cause_of(&got.fail), CAUSE_IDLE);
+}
+
 static bool try_limits(struct limits_wanted wanted)
 {
 	forget();
@@ -663,6 +677,7 @@ int main(void)
 		TEST(what_the_last_server_started_is_told_once),
 		TEST(of_two_servers_one_takes_it_over),
 		TEST(a_session_outlives_its_server),
+		TEST(taking_a_session_over_is_no_use_of_it),
 		TEST(a_session_keeps_its_own_limits),
 		TEST(more_than_the_operator_allows_starts_nothing),
 		TEST(a_create_is_cancelled_while_the_machine_is_asked),
