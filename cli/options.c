@@ -18,7 +18,7 @@ static const struct {
 	{ "doctor", VERB_DOCTOR, "check the engine, images, folders and settings, and say what to do",
 	  "[--env-file FILE] [--json] [--probe]" },
 	{ "run", VERB_RUN, "run a program in a fresh sandbox, as if it ran here",
-	  "[--language L] [-d NAME==VERSION]... [--env NAME=VALUE]... [--file PATH]... [--export PATH]... [--timeout S] [--memory SIZE] [--cpus N] [--disk SIZE] FILE|- [ARG]..." },
+	  "[--language L] [-d NAME==VERSION]... [--env NAME=VALUE]... [--file PATH]... [--export PATH]... [--timeout S] [--memory SIZE] [--cpus N] [--disk SIZE] [--image NAME] FILE|- [ARG]..." },
 	{ "setup", VERB_SETUP, "install and start an engine if none answers, and build the images",
 	  "[--env-file FILE] [--runtime NAME] [--engine-only]" },
 	{ "config", VERB_CONFIG, "list the settings, and keep some for all your programs, sealed",
@@ -64,6 +64,7 @@ void options_usage(FILE *to)
 	      "  --memory SIZE    run: more or less memory than the settings say, such as 4g\n"
 	      "  --cpus N         run: likewise, CPUs\n"
 	      "  --disk SIZE      run: likewise, in the home directory\n"
+	      "  --image NAME     run: one of CONTAINER_IMAGES instead of the language's own\n"
 	      "  --help           this text\n"
 	      "  --version        name and version\n"
 	      "\n"
@@ -101,6 +102,7 @@ static const struct option longs[] = {
 	{ "memory", required_argument, NULL, 'M' },
 	{ "cpus", required_argument, NULL, 'C' },
 	{ "disk", required_argument, NULL, 'D' },
+	{ "image", required_argument, NULL, 'I' },
 	{ "runtime", required_argument, NULL, 'r' },
 	{ "engine-only", no_argument, NULL, 'o' },
 	{ "help", no_argument, NULL, 'h' },
@@ -156,7 +158,7 @@ static int check(const struct options *o, struct fail *f)
 	if (o->verb == VERB_HISTORY && !o->session && !o->verify)
 		return fail_set(f, FAIL_INVALID, "history needs the id of a session, or --verify");
 	bool for_run = o->language || o->timeout || o->dependencies.n || o->env.n || o->files.n || o->exports.n ||
-		       o->memory || o->disk || o->cpus > 0;
+		       o->memory || o->disk || o->cpus > 0 || o->image;
 	if (for_run && o->verb != VERB_RUN)
 		return fail_set(f, FAIL_INVALID, "one of these options is for run only");
 	if ((o->runtime || o->engine_only) && o->verb != VERB_SETUP)
@@ -215,6 +217,9 @@ static int take_run_option(struct options *o, int c, struct fail *f)
 		return 0;
 	case 'X':
 		strv_add(&o->exports, optarg);
+		return 0;
+	case 'I':
+		o->image = optarg;
 		return 0;
 	case 'M':
 		return take_size(&o->memory, "memory", optarg, f);

@@ -47,6 +47,7 @@ struct options {
 	uint64_t timeout;	      /* seconds; 0 = as long as may be */
 	uint64_t memory, disk;	      /* bytes; 0 = as the settings say, like cpus */
 	double cpus;
+	const char *image; /* NULL = the language's own */
 	struct strv dependencies, env, files, exports;
 };
 

@@ -368,6 +368,7 @@ static void create(struct run_verb *r)
 	AUTO(fail_release) struct fail f = { 0 };
 	struct create_request request = {
 		.runtime = r->runtime,
+		.image = r->options->image,
 		.network = r->config.network_enabled,
 		.dependencies = r->dependencies,
 		.n_dependencies = r->dependency_text.n / 2,

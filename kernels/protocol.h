@@ -93,6 +93,8 @@
 
 /* husk-probe, in every image: tries what a session must not be able to do. With "boot" it tells which boot of the machine this is. */
 #define PROBE_PATH "/opt/husk/husk-probe"
+/* husk-fit, in every image: makes an image of somebody else's fit for sessions, or says what it lacks. */
+#define FIT_PATH "/opt/husk/husk-fit"
 /* husk-fence, in every image: what it prints, and how it exits. */
 #define FENCE_PATH "/opt/husk/husk-fence"
 #define FENCE_KEPT "kept"	/* it was as it should be */

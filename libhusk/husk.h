@@ -210,6 +210,8 @@ struct husk_create {
 	 * CONTAINER_MEMORY_MAX, CONTAINER_DISK_MAX and CONTAINER_CPUS_MAX allow is refused. */
 	uint64_t memory, disk;
 	double cpus;
+	/* One of CONTAINER_IMAGES, by its name, instead of the language's own image; NULL = that. */
+	const char *image;
 };
 /* It runs when this returns. options NULL = a Python session. */
 struct husk_error *husk_create(struct husk_conversation *c, const struct husk_create *options,

@@ -91,6 +91,7 @@ struct create_result {
 };
 struct create_request {
 	const struct runtime *runtime;
+	const char *image; /* one of CONTAINER_IMAGES, by its name; NULL = the runtime's own */
 	bool network;
 	const struct dependency *dependencies;
 	size_t n_dependencies;

@@ -11,7 +11,7 @@ struct create_args {
 	bool network;
 	json_t *dependencies;
 	json_t *env;
-	const char *cwd;
+	const char *cwd, *image;
 	uint64_t memory, disk;
 	double cpus;
 };
@@ -68,6 +68,12 @@ static const char *language_choice(size_t i)
 			.description = "Of the home directory, e.g. \"10g\".", .example = "\"10g\""                    \
 	}
 
+/* Published by create_extend(), where the operator offers images. */
+#define IMAGE_ARG                                                                                                      \
+	{                                                                                                              \
+		"image", ARG_STRING, offsetof(struct create_args, image), ARG_HIDDEN | ARG_NONEMPTY, .max = 64         \
+	}
+
 static const struct arg create_table[] = {
 	LANGUAGE_ARG,
 	NETWORK_ARG(0),
@@ -76,6 +82,7 @@ static const struct arg create_table[] = {
 	ENV_ARG,
 	CWD_ARG,
 	LIMIT_ARGS,
+	IMAGE_ARG,
 	{ 0 },
 };
 
@@ -88,6 +95,7 @@ static const struct arg offline_create_table[] = {
 	ENV_ARG,
 	CWD_ARG,
 	LIMIT_ARGS,
+	IMAGE_ARG,
 	{ 0 },
 };
 
@@ -162,6 +170,21 @@ static char *create_describe(const struct tool_env *env)
 	return buf_steal_str(&b);
 }
 
+static void create_extend(json_t *properties, const struct tool_env *env)
+{
+	const struct strv *names = &env->config->image_names;
+	if (!names->n)
+		return;
+	json_t *list = json_array();
+	for (size_t i = 0; i < names->n; i++)
+		json_array_append_new(list, json_string(names->v[i]));
+	json_object_set_new(
+		properties, "image",
+		json_pack("{s:s, s:s, s:o}", "type", "string", "description",
+			  "Another image to run in, with what the person who runs this server has put into it.", "enum",
+			  list));
+}
+
 static void create_done(void *ctx, const struct create_result *result, const struct fail *f)
 {
 	struct call *call = ctx;
@@ -178,6 +201,8 @@ static void create_done(void *ctx, const struct create_result *result, const str
 	json_t *fields = json_pack("{s:b, s:o, s:o, s:o, s:b, s:o}", "success", 1, "session_id", json_text(info->id),
 				   "runtime", json_text(info->runtime), "status", json_text(info->status), "network",
 				   args->network, "dependencies", versions ? versions : json_object());
+	if (args->image)
+		json_object_set_new(fields, "image", json_text(args->image));
 	if (args->memory || args->disk || args->cpus > 0)
 		json_object_set_new(fields, "limits",
 				    json_pack("{s:I, s:f, s:I}", "memory", (json_int_t)info->limits.memory, "cpus",
@@ -222,6 +247,7 @@ static struct op *create_start(struct call *call, const void *data, struct fail 
 	return manager_create(
 		call_env(call)->conversation,
 		&(struct create_request){ .runtime = runtime,
+					  .image = args->image,
 					  .network = args->network,
 					  .dependencies = dependencies,
 					  .n_dependencies = n,
@@ -240,6 +266,7 @@ const struct tool tool_create_session = {
 	.title = "Create a sandbox session",
 	.describe = create_describe,
 	.args_for = create_args_for,
+	.extend = create_extend,
 	.args_size = sizeof(struct create_args),
 	.args_init = create_defaults,
 	.start = create_start,

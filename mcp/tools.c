@@ -52,8 +52,11 @@ static json_t *describe_one(const struct tool *tool, const struct tool_env *env,
 {
 	AUTO(freep) char *description = tool->describe(env);
 	AUTO(freep) void *defaults = new_args(tool, env);
+	json_t *schema = args_schema(args_of(tool, env), defaults);
+	if (tool->extend)
+		tool->extend(json_object_get(schema, "properties"), env);
 	json_t *o = json_pack("{s:s, s:o, s:o}", "name", tool->name, "description", json_text(description),
-			      "inputSchema", args_schema(args_of(tool, env), defaults));
+			      "inputSchema", schema);
 	if (revision->titles)
 		json_object_set_new(o, "title", json_string(tool->title));
 	if (revision->annotations)

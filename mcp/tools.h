@@ -25,6 +25,8 @@ struct tool {
 	/* Instead of args, where they depend on the settings. */
 	const struct arg *(*args_for)(const struct tool_env *env);
 	size_t args_size;
+	/* Adds to the published schema what only the settings tell. May be NULL. */
+	void (*extend)(json_t *properties, const struct tool_env *env);
 	/* Writes the defaults into args_size zeroed bytes. May be NULL. */
 	void (*args_init)(void *args, const struct tool_env *env);
 	/* Answers what needs no work, at once: true if it did. May be NULL. */

@@ -35,8 +35,10 @@ FIELDS = {  # name: (what is right, test)
     "describe": ("text for a model", lambda v: matches(r"[^\x00]+", v)),
     "installer": ("an object of " + ", ".join(f"'{field}'" for field in ("command", "name", "version", "pinned", "rules", "settings")),
                   lambda v: is_installer(v)),
+    "fit": ("an object of 'interpreter' and command lines whose first word is a program's name: " + ", ".join(f"'{field}'" for field in ("check", "prepare", "kernel", "installer")),
+            lambda v: is_fit(v)),
 }
-OPTIONAL = {"installer", "arguments"}
+OPTIONAL = {"installer", "arguments", "fit"}
 # POSIX's extended expressions, as far as Python's read the same.
 EXPRESSION = r"[\x20-\x7e]+"
 INSTALLER = {
@@ -71,6 +73,13 @@ def compiles(expression):
 def is_installer(value):
     return (isinstance(value, dict) and value.keys() == INSTALLER.keys()
             and all(test(value[field]) for field, test in INSTALLER.items()))
+
+
+def is_fit(value):
+    return (isinstance(value, dict) and value.keys() >= {"interpreter", "check", "kernel"}
+            and value.keys() <= {"interpreter", "check", "prepare", "kernel", "installer"}
+            and all(matches(r"[A-Za-z0-9_.-]+", words) if name == "interpreter" else list_of(r"[^\x00]+", words) and len(words) > 0
+                    for name, words in value.items()))
 
 
 def no_duplicates(pairs):
@@ -205,6 +214,7 @@ def c_installer(installer):
 def c_entry(manifest, entry):
     arguments = f"\t.arguments = {c_string(manifest['arguments'])},\n" if "arguments" in manifest else ""
     installer = f"\t.installer = {c_installer(manifest['installer'])},\n" if "installer" in manifest else ""
+    fits = "\t.fits = true,\n" if "fit" in manifest else ""
     return (
         "{\n"
         f"\t.name = {c_string(manifest['name'])},\n"
@@ -213,7 +223,7 @@ def c_entry(manifest, entry):
         f"\t.extension = {c_string(manifest['extension'])},\n"
         f"\t.image = {c_string(entry['tag'])},\n"
         f"\t.describe = {c_string(manifest['describe'])},\n"
-        f"{arguments}{installer}"
+        f"{arguments}{installer}{fits}"
         "},\n"
     )
 

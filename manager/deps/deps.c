@@ -429,7 +429,7 @@ static void on_refuse(void *ctx)
 
 static struct set *set_new(struct deps *d, const struct deps_request *req)
 {
-	const char *base = runtime_image(req->runtime, d->spec.config);
+	const char *base = req->base ? req->base : runtime_image(req->runtime, d->spec.config);
 	AUTO(strv_release) struct strv open = { 0 };
 	struct set *s = new0(struct set);
 	s->deps = d;
@@ -473,6 +473,7 @@ struct deps_wait *deps_get(struct deps *d, const struct deps_request *req)
 	w->set = s;
 	w->req = *req;
 	w->req.v = NULL;
+	w->req.base = NULL;
 	list_append(&s->waits, &w->node);
 	return w;
 }

@@ -23,6 +23,7 @@ struct deps_spec {
 
 struct deps_request {
 	const struct runtime *runtime;
+	const char *base; /* the image that they are added to; NULL = the runtime's own; borrowed for the call */
 	const struct dependency *v; /* checked by deps_check(); borrowed for the call */
 	size_t n;
 	/* What an installer says, while one runs; may be NULL. */

@@ -57,8 +57,10 @@ void engine_answer_release(struct engine_answer *a)
 		release_info(&a->info);
 		break;
 	case ASK_IMAGE:
+		free(a->image.id);
 		free(a->image.arch);
 		strv_release(&a->image.labels);
+		strv_release(&a->image.volumes);
 		break;
 	case ASK_NETWORK:
 		free(a->network.driver);

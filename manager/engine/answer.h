@@ -65,9 +65,11 @@ struct engine_info {
 };
 
 struct engine_image {
+	char *id;      /* of its content; "" if the engine does not say */
 	uint64_t size; /* bytes */
 	char *arch;
-	struct strv labels; /* NAME=value */
+	struct strv labels;  /* NAME=value */
+	struct strv volumes; /* folders that a container of it would have on disk */
 };
 
 struct engine_network {

@@ -54,15 +54,23 @@ struct engine_created {
 /* Label of every image that bake makes; its value says what is in it. */
 #define BAKE_LABEL "husk.deps"
 
-/* An image made of another image and a directory of a running container. Strings are borrowed for the call. */
+/* Likewise of an image that was made fit for sessions. */
+#define FIT_LABEL "husk.fit"
+
+/* An image made of another image and a directory of a container. Strings are borrowed for the call. */
 struct bake_spec {
 	const char *container;
-	const char *path;	   /* in the container, and in the image */
-	const char *base;	   /* the image it is added to, which is otherwise left as it is */
-	const char *image;	   /* the name of the result */
-	const char *scratch;	   /* the name of a container that is made for it and never started */
-	const char *store;	   /* for the scratch container, as container_spec says */
+	const char *source;  /* an image: `container` is made of it for this, and never started; NULL = it is there */
+	const char *path;    /* in the container, and in the image */
+	const char *base;    /* the image it is added to, which is otherwise left as it is */
+	const char *image;   /* the name of the result */
+	const char *scratch; /* the name of a container that is made for it and never started */
+	const char *store;   /* for the scratch container, as container_spec says */
 	const struct strv *labels; /* NAME=value */
+	/* Run in the result before it is kept, as root, without a network and with hardly a right; NULL = nothing is. It fails the bake
+	 * unless it exits with 0. What it prints comes before the end, and is hostile. */
+	const char *program;
+	void (*on_output)(void *ctx, const char *text, size_t n);
 };
 
 /* f is NULL on success; valid during the call. */

@@ -49,6 +49,8 @@ enum cause {
 	CAUSE_TOO_MUCH, /* memory, CPUs or disk: more than the operator allows */
 	CAUSE_TOO_LITTLE,
 	CAUSE_USER_TAKEN,  /* between store and registry only: another name is tried */
+	CAUSE_NOT_LISTED,  /* an image that the operator does not offer */
+	CAUSE_UNFIT,	   /* an image that lacks what sessions need */
 	CAUSE_NETWORK_OFF, /* the operator has switched it off */
 	CAUSE_ENV_NAME,
 	CAUSE_ENV_SIZE,

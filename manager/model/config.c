@@ -104,6 +104,7 @@ static const struct setting settings[] = {
 	CHOICE("CONTAINER_NETWORK_FENCE", network_fence, "auto", fences),
 	STRING("CONTAINER_NETWORK_PRIVATE", network_private),
 	BOOL("CONTAINER_PROXY_ENABLED", proxy_enabled, "false"),
+	STRING("CONTAINER_IMAGES", images),
 	STRING("CONTAINER_RUNTIME", runtime),
 	PATH("CONTAINER_CA_BUNDLE", ca_bundle),
 	NUMBER("DEPENDENCY_INSTALL_TIMEOUT_SECONDS", dependency_timeout, "900", 1, 86400),
@@ -422,6 +423,38 @@ static int fill_private_networks(struct config *c, struct fail *f)
 	return 0;
 }
 
+/* As engines write them: a registry with its port, folders, a tag, a digest. Never an option. */
+static bool is_reference(const char *text)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@";
+	size_t n = strlen(text);
+	return n > 0 && n <= 512 && *text != '-' && strspn(text, allowed) == n;
+}
+
+static int fill_images(struct config *c, struct fail *f)
+{
+	AUTO(freep) char *copy = xstrdup(c->images ? c->images : "");
+	for (char *rest = copy, *word; (word = strsep(&rest, ","));) {
+		word = trimmed(word);
+		char *equals = strchr(word, '=');
+		if (!*word)
+			continue;
+		if (equals)
+			*equals = '\0';
+		char *name = trimmed(word), *reference = equals ? trimmed(equals + 1) : word;
+		if (!equals || !*name || strlen(name) > 64 || !is_word(name) || !is_reference(reference))
+			return fail_set(
+				f, FAIL_INVALID,
+				"setting CONTAINER_IMAGES: '%.100s' is not NAME=REFERENCE, such as tools=my-tools:1",
+				word);
+		if (strv_find(&c->image_names, name) != SIZE_MAX)
+			return fail_set(f, FAIL_INVALID, "setting CONTAINER_IMAGES: '%s' is there twice", name);
+		strv_add(&c->image_names, name);
+		strv_add(&c->image_references, reference);
+	}
+	return 0;
+}
+
 static void fill_places(struct config *c)
 {
 	AUTO(freep) char *data = xdg_dir(c, "XDG_DATA_HOME", ".local/share");
@@ -500,7 +533,8 @@ int config_load_from(struct config *c, const struct config_source *source, struc
 			goto failed;
 	}
 	if (refuse_root(c, f) < 0 || check_together(c, f) < 0 || check_ceilings(c, f) < 0 ||
-	    fill_private_networks(c, f) < 0 || warm_pool_parse(&c->warm_pool, c->warm_pool_text, f) < 0)
+	    fill_private_networks(c, f) < 0 || warm_pool_parse(&c->warm_pool, c->warm_pool_text, f) < 0 ||
+	    fill_images(c, f) < 0)
 		goto failed;
 	fill_places(c);
 	return 0;
@@ -518,6 +552,8 @@ void config_release(struct config *c)
 	free(c->settings_file);
 	strv_release(&c->import_allowed_dirs);
 	strv_release(&c->private_networks);
+	strv_release(&c->image_names);
+	strv_release(&c->image_references);
 	strv_release(&c->values);
 	strv_release(&c->file);
 	strv_release(&c->kept);

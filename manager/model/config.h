@@ -38,8 +38,10 @@ struct config {
 	char *network_private;	      /* CONTAINER_NETWORK_PRIVATE, as it was set */
 	struct strv private_networks; /* the same: ADDRESS/PREFIX */
 	bool proxy_enabled; /* CONTAINER_PROXY_ENABLED: leave the proxy variables that the docker CLI injects */
-	char *runtime;	    /* CONTAINER_RUNTIME: what the engine runs containers with; NULL = its default */
-	char *ca_bundle;    /* CONTAINER_CA_BUNDLE; NULL = none; default the host's */
+	char *images;	    /* CONTAINER_IMAGES, as it was set */
+	struct strv image_names, image_references; /* the same, side by side */
+	char *runtime;	 /* CONTAINER_RUNTIME: what the engine runs containers with; NULL = its default */
+	char *ca_bundle; /* CONTAINER_CA_BUNDLE; NULL = none; default the host's */
 
 	/* DEPENDENCY_* */
 	uint64_t dependency_timeout;	  /* seconds: of one install */

@@ -23,6 +23,7 @@ struct runtime {
 	const char *describe;  /* for a model: what it offers */
 	const char *arguments; /* code that sets a program's arguments, {} = JSON strings; NULL if there is none */
 	const struct installer *installer; /* NULL if it takes none */
+	bool fits;			   /* into images other than its own: husk-fit knows how */
 };
 
 /* What a session is to have installed. version "" = any. */

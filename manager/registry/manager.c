@@ -46,6 +46,8 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 	r->store = store_new(loop, config);
 	owner_init(&r->self);
 	r->fence = make_fence(r);
+	r->fitting = fitting_new(
+		&(struct fitting_spec){ .loop = loop, .engine = r->engine, .config = config, .store = r->store });
 	r->deps = deps_new(&(struct deps_spec){ .loop = loop,
 						.engine = r->engine,
 						.config = config,
@@ -74,11 +76,12 @@ struct manager *manager_free(struct manager *m)
 	if (!m)
 		return NULL;
 	struct registry *r = &m->registry;
-	/* Builds are told to stop before the engine is asked to forget. */
-	r->deps = deps_free(r->deps);
-	bool sessions_stay = keeper_leave(r->keeper);
+	/* Builds are told to stop before the engine is asked to forget; first those leave that wait for them. */
 	list_for_each(op, &r->ops, struct op, node)
 		op_end(op);
+	r->deps = deps_free(r->deps);
+	r->fitting = fitting_free(r->fitting);
+	bool sessions_stay = keeper_leave(r->keeper);
 	warm_free(r->warm);
 	adoptions_free(r->adoptions);
 	keeper_free(r->keeper);

@@ -20,9 +20,11 @@ struct create_op {
 	struct proof *proof;
 	struct limits limits;
 	struct engine_query *query; /* what the engine's machine has */
-	struct deps_wait *deps;	    /* its image is not there yet */
-	char *image, *versions;	    /* what is in it */
-	struct strv env;	    /* gone once they are sent */
+	char *wanted_image;	    /* by its name; NULL = the runtime's own */
+	struct fitting_wait *fitting;
+	struct deps_wait *deps; /* its image is not there yet */
+	char *image, *versions; /* NULL = the runtime's own; what is in it */
+	struct strv env;	/* gone once they are sent */
 	char *env_names, *cwd;
 	struct store_job *job; /* the claim, then the record that it runs */
 	bool claimed;
@@ -272,6 +274,7 @@ static void on_dependencies(void *ctx, const char *image, const char *versions, 
 		op_fail(&o->op, f);
 		return;
 	}
+	free(o->image);
 	o->image = xstrdup(image);
 	o->versions = xstrdup(versions);
 	take_slot(o);
@@ -285,11 +288,38 @@ static void take_packages(struct create_op *o)
 		return;
 	}
 	o->deps = deps_get(o->op.registry->deps, &(struct deps_request){ .runtime = o->request.runtime,
+									 .base = o->image,
 									 .v = o->wanted,
 									 .n = n,
 									 .on_output = on_install_output,
 									 .on_done = on_dependencies,
 									 .ctx = o });
+}
+
+/* --- its image --------------------------------------------------------------------------------------------------- */
+
+static void on_fitted(void *ctx, const char *image, const struct fail *f)
+{
+	struct create_op *o = ctx;
+	o->fitting = NULL;
+	if (f) {
+		op_fail(&o->op, f);
+		return;
+	}
+	o->image = xstrdup(image);
+	take_packages(o);
+}
+
+static void take_image(struct create_op *o)
+{
+	if (!o->wanted_image) {
+		take_packages(o);
+		return;
+	}
+	o->fitting = fitting_get(o->op.registry->fitting, &(struct fitting_request){ .runtime = o->request.runtime,
+										     .name = o->wanted_image,
+										     .on_done = on_fitted,
+										     .ctx = o });
 }
 
 /* --- its limits -------------------------------------------------------------------------------------------------- */
@@ -308,7 +338,7 @@ static void on_machine(void *ctx, const struct engine_answer *answer, const stru
 	if (why.kind)
 		op_fail(&o->op, &why);
 	else
-		take_packages(o);
+		take_image(o);
 }
 
 /* The machine is asked only for what depends on it: it takes the engine a moment. */
@@ -318,12 +348,12 @@ static void check_machine(struct create_op *o)
 	AUTO(fail_release) struct fail f = { 0 };
 	struct query_spec query = { .question = ASK_INFO, .done = on_machine, .ctx = o };
 	if (!limits_need_machine(r->config, &o->request.limits)) {
-		take_packages(o);
+		take_image(o);
 		return;
 	}
 	o->query = r->engine->ops->query(r->engine, &query, &f);
 	if (!o->query)
-		take_packages(o); /* an engine that cannot be asked fails the create, with the reason */
+		take_image(o); /* an engine that cannot be asked fails the create, with the reason */
 }
 
 static void on_prepared(void *ctx, const char *id UNUSED)
@@ -339,6 +369,8 @@ static void cancel(struct op *op)
 	struct member *m = take_ptr(op->member);
 	if (o->deps)
 		deps_cancel(take_ptr(o->deps));
+	if (o->fitting)
+		fitting_cancel(take_ptr(o->fitting));
 	if (!m)
 		return;
 	if (o->claimed) {
@@ -366,6 +398,9 @@ static void create_op_free(struct op *op)
 	op->registry->engine->ops->query_free(o->query);
 	if (o->deps)
 		deps_cancel(o->deps);
+	if (o->fitting)
+		fitting_cancel(o->fitting);
+	free(o->wanted_image);
 	for (size_t i = 0; o->wanted && i < o->request.n_dependencies; i++) {
 		free((char *)o->wanted[i].name);
 		free((char *)o->wanted[i].version);
@@ -389,6 +424,8 @@ static void copy_wanted(struct create_op *o, const struct create_request *req)
 	env_copy(&o->env, req->env, req->n_env);
 	o->env_names = env_names(req->env, req->n_env);
 	o->cwd = req->cwd ? xstrdup(req->cwd) : NULL;
+	o->wanted_image = req->image ? xstrdup(req->image) : NULL;
+	o->request.image = NULL;
 	o->request.env = NULL;
 	o->request.cwd = NULL;
 }
@@ -416,6 +453,7 @@ struct op *manager_create(struct conversation *c, const struct create_request *r
 	};
 	struct limits limits;
 	if (check_network(c->registry->config, req, f) < 0 ||
+	    (req->image && fitting_check(c->registry->config, req->runtime, req->image, f) < 0) ||
 	    limits_choose(&limits, c->registry->config, &req->limits, f) < 0 ||
 	    deps_check(req->runtime, req->dependencies, req->n_dependencies, f) < 0 ||
 	    env_check(req->env, req->n_env, f) < 0)

@@ -5,6 +5,7 @@
 
 #include "base/list.h"
 #include "manager/deps/deps.h"
+#include "manager/deps/fitting.h"
 #include "manager/engine/engine.h"
 #include "manager/fence/fence.h"
 #include "manager/manager.h"
@@ -24,6 +25,7 @@ struct registry {
 	struct store *store;
 	struct fence *fence;
 	struct deps *deps;
+	struct fitting *fitting;
 	struct keeper *keeper;
 	struct adoptions *adoptions;
 	struct warm *warm;

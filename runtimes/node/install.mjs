@@ -28,10 +28,16 @@ if (/^http:\/\/127\.0\.0\.1:\d+\/?$/.test(env.NPM_CONFIG_REGISTRY ?? ""))
 process.chdir(DEPS);
 fs.writeFileSync("package.json", '{ "private": true }\n');
 const packages = Object.entries(wanted).map(([name, version]) => `${name}@${version || "latest"}`);
-const done = spawnSync("/usr/local/bin/npm", ["install", "--no-save", "--prefix", DEPS, "--", ...packages], {
-  env,
-  stdio: ["ignore", "inherit", "inherit"],
-});
+// Beside Node, or wherever this image has it.
+const beside = path.join(path.dirname(process.execPath), "npm");
+const done = spawnSync(
+  fs.existsSync(beside) ? beside : "npm",
+  ["install", "--no-save", "--prefix", DEPS, "--", ...packages],
+  {
+    env,
+    stdio: ["ignore", "inherit", "inherit"],
+  },
+);
 if (done.status !== 0) process.exit(done.status ?? 1);
 if (fs.existsSync("node_modules/.bin")) fs.symlinkSync("node_modules/.bin", "bin");
 fs.writeFileSync(

@@ -11,10 +11,10 @@ def add():
         return
     import site
 
-    before = list(sys.path)
+    before, own = list(sys.path), site.getsitepackages()
     site.addsitedir(SITE)
     new = [path for path in sys.path if path not in before]
-    at = next((i for i, path in enumerate(before) if path.endswith("/dist-packages")), len(before))
+    at = next((i for i, path in enumerate(before) if path in own or path.endswith("/dist-packages")), len(before))
     sys.path[:] = before[:at] + new + before[at:]
 
 

@@ -34,7 +34,7 @@ def main():
     with open(198, encoding="utf-8", closefd=False) as file:
         wanted = json.load(file)
     env = dict(os.environ, PYTHONUSERBASE=DEPS, PIP_NO_WARN_SCRIPT_LOCATION="1", PIP_ROOT_USER_ACTION="ignore")
-    command = ["/usr/bin/python3", "-m", "pip", "install", "--user", "--", *(requirement(n, v) for n, v in wanted.items())]
+    command = [sys.executable, "-m", "pip", "install", "--user", "--", *(requirement(n, v) for n, v in wanted.items())]
     status = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, check=False).returncode
     if status != 0:
         sys.exit(status)

@@ -4,6 +4,7 @@ Kept tiny because a start script is the one file that Python compiles anew at ev
 """
 
 import gc
+import os
 import sys
 
 gc.disable()  # nothing of what is loaded now will ever be garbage; main.run turns it on again
@@ -12,6 +13,10 @@ gc.disable()  # nothing of what is loaded now will ever be garbage; main.run tur
 # the user's site-packages can break a restart. The kernel puts the rest back before the first cell.
 user_path = sys.path[1:]
 sys.path[1:] = [entry for entry in user_path if entry.startswith((sys.prefix, sys.base_prefix))]
+# In an image that has no IPython of its own (fit.py): after all that it has.
+if os.path.isdir("/opt/husk/ipython"):
+    sys.path.append("/opt/husk/ipython")
+    user_path.append("/opt/husk/ipython")
 
 from husk_kernel import main  # noqa: E402
 

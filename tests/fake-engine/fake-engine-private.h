@@ -28,6 +28,7 @@ struct fake {
 	struct fault faults[FAKE_OPS];
 	struct timer *turn;
 	enum cause no_fence;
+	const char *fit_says, *volume;
 	bool fence_stands;
 	size_t fence_calls;
 	struct strv openings; /* of the last question for the fence */

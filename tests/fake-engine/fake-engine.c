@@ -220,6 +220,12 @@ size_t fake_pending(const struct fake *f, enum fake_op op)
 	return tasks_pending(f, op);
 }
 
+void fake_fit_says(struct fake *f, const char *text, const char *volume)
+{
+	f->fit_says = text;
+	f->volume = volume;
+}
+
 void fake_no_fence(struct fake *f, enum cause cause)
 {
 	f->no_fence = cause;

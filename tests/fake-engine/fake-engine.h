@@ -90,6 +90,9 @@ void fake_no_fence(struct fake *f, enum cause cause);
 size_t fake_fence_calls(const struct fake *f);
 const struct strv *fake_openings(const struct fake *f);
 
+/* What husk-fit says in an image that is fitted: JSON. NULL = nothing, which is fine. And a volume that images have. Not copied. */
+void fake_fit_says(struct fake *f, const char *text, const char *volume);
+
 /* --- containers and images --------------------------------------------------------------------------------------- */
 
 /* NULL = it is not there. */

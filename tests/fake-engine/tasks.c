@@ -16,7 +16,8 @@ struct engine_task {
 	char *image, *store, *owner; /* of a create */
 	struct container_spec spec;
 	struct strv env;
-	char *container, *base, *scratch; /* of a bake, which makes the image `name` */
+	char *container, *base, *scratch, *source; /* of a bake, which makes the image `name` */
+	void (*on_output)(void *ctx, const char *text, size_t n);
 	struct strv labels;
 	enum engine_question question;
 	struct fake_container *starting; /* a real PID 1 is on its way up */
@@ -59,6 +60,7 @@ static void task_free(struct engine_task *t)
 	free(t->container);
 	free(t->base);
 	free(t->scratch);
+	free(t->source);
 	strv_release(&t->env);
 	strv_release(&t->labels);
 	free(t);
@@ -190,10 +192,18 @@ static struct engine_task *ops_prune(struct engine *e, uint64_t min_age UNUSED, 
 static int bake(struct engine_task *t, struct fail *f)
 {
 	struct fake_container *c = fake_find(t->fake, t->container);
-	if (!c || !c->running)
+	if (t->source && !fake_image_is_there(t->fake, t->source))
+		return cause_set(f, FAIL_IMAGE, CAUSE_NO_IMAGE, "image '%s' is not there", t->source);
+	if (!t->source && (!c || !c->running))
 		return cause_set(f, FAIL_DIED, CAUSE_NO_CONTAINER, "container no longer exists (removed externally)");
 	if (!fake_image_is_there(t->fake, t->base))
 		return cause_set(f, FAIL_IMAGE, CAUSE_NO_IMAGE, "image '%s' is not there", t->base);
+	/* What the program says is the test's to choose. */
+	const char *said = t->fake->fit_says;
+	if (t->on_output && said)
+		t->on_output(t->ctx, said, strlen(said));
+	if (t->on_output && said && strstr(said, "[\""))
+		return cause_set(f, FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "cannot run husk-fit in the image");
 	fake_image_add(t->fake, t->name, &t->labels);
 	return 0;
 }
@@ -205,6 +215,8 @@ static struct engine_bake *ops_bake(struct engine *e, const struct bake_spec *sp
 	t->container = xstrdup(spec->container);
 	t->base = xstrdup(spec->base);
 	t->scratch = xstrdup(spec->scratch);
+	t->source = spec->source ? xstrdup(spec->source) : NULL;
+	t->on_output = spec->on_output;
 	for (size_t i = 0; i < spec->labels->n; i++)
 		strv_add(&t->labels, spec->labels->v[i]);
 	(void)container_new(t->fake, spec->scratch, spec->store);
@@ -257,7 +269,11 @@ static int answer_image(struct engine_task *t, struct engine_answer *a, struct f
 	if (!fake_image_is_there(t->fake, t->name))
 		return cause_set(f, FAIL_IMAGE, CAUSE_NO_IMAGE, "image '%s' is not there", t->name);
 	const struct strv *labels = fake_image_labels(t->fake, t->name);
-	a->image = (struct engine_image){ .size = 1 << 20, .arch = xstrdup("amd64") };
+	a->image = (struct engine_image){ .id = xasprintf("sha256:%s", t->name),
+					  .size = 1 << 20,
+					  .arch = xstrdup("amd64") };
+	if (t->fake->volume)
+		strv_add(&a->image.volumes, t->fake->volume);
 	for (size_t i = 0; i < labels->n; i++)
 		strv_add(&a->image.labels, labels->v[i]);
 	return 0;

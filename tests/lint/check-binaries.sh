@@ -12,13 +12,13 @@ has() {
 	readelf "$@" "$file" | grep -qE "$pattern" || complain "$file: $what"
 }
 
-for program in husk husk-client husk-fence husk-probe; do
+for program in husk husk-client husk-fence husk-probe husk-fit; do
 	has "$build/$program" 'is no PIE' 'FLAGS_1.*PIE' -dW
 	has "$build/$program" 'binds lazily: no full RELRO' 'FLAGS_1.*NOW' -dW
 	has "$build/$program" 'has no RELRO segment' 'GNU_RELRO' -lW
 	has "$build/$program" 'has an executable stack' 'GNU_STACK.* RW +0x' -lW
 done
-for program in husk-client husk-fence husk-probe; do
+for program in husk-client husk-fence husk-probe husk-fit; do
 	! readelf -dW "$build/$program" | grep -q NEEDED || complain "$build/$program is not static"
 done
 

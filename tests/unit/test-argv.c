@@ -136,6 +136,31 @@ static void bake(void **state)
 	strv_release(&labels);
 }
 
+static void fit(void **state)
+{
+	struct strv argv = { 0 }, labels = { 0 };
+	struct bake_spec spec = {
+		.container = "husk-abcdefghijklmnopqrstuvwxyz",
+		.source = "husk-python:0123456789ab",
+		.path = "/opt",
+		.base = "my-tools:1",
+		.image = "husk-fit:0123456789abcdef0123456789abcdef",
+		.scratch = "husk-zyxwvutsrqponmlkjihgfedcba",
+		.store = "store-1",
+		.labels = &labels,
+		.program = "/opt/husk/husk-fit",
+	};
+	strv_add(&labels, "husk.fit=key");
+	argv_bake_source(&argv, "docker", &spec);
+	argv_bake_create(&argv, "docker", &spec);
+	argv_bake_read(&argv, "docker", &spec);
+	argv_bake_write(&argv, "docker", &spec);
+	argv_bake_run(&argv, "docker", &spec);
+	argv_bake_commit(&argv, "docker", &spec);
+	check("fit", &argv);
+	strv_release(&labels);
+}
+
 static void run_network_on(void **state)
 {
 	struct strv argv = { 0 };
@@ -269,6 +294,7 @@ int main(void)
 		cmocka_unit_test(run_with_quotas),
 		cmocka_unit_test(run_with_a_line),
 		cmocka_unit_test(bake),
+		cmocka_unit_test(fit),
 		cmocka_unit_test(run_network_on),
 		cmocka_unit_test(a_bundle_is_only_for_the_network),
 		cmocka_unit_test(run_proxies_kept),

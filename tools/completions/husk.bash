@@ -28,7 +28,7 @@ _husk() {
 	case $verb in
 	'') options="$verbs --env-file --help --version" ;;
 	doctor) options+=' --json --probe' ;;
-	run) options+=' --language --dependency --env --file --export --timeout --memory --cpus --disk' ;;
+	run) options+=' --language --dependency --env --file --export --timeout --memory --cpus --disk --image' ;;
 	config) options='list get set unset --json --env-file --help' ;;
 	setup) options+=' --runtime --engine-only' ;;
 	ps) options+=' --json --watch' ;;

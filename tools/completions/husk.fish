@@ -35,3 +35,4 @@ complete -c husk -n '__fish_seen_subcommand_from run' -l timeout -r -d seconds
 complete -c husk -n '__fish_seen_subcommand_from run' -l memory -r -d 'such as 4g'
 complete -c husk -n '__fish_seen_subcommand_from run' -l cpus -r -d number
 complete -c husk -n '__fish_seen_subcommand_from run' -l disk -r -d 'such as 10g'
+complete -c husk -n '__fish_seen_subcommand_from run' -l image -r -d 'of CONTAINER_IMAGES'

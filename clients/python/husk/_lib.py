@@ -41,7 +41,7 @@ class Wait(Structure):
 class Create(Structure):
     _fields_ = [("size", c_size_t), ("language", Text), ("dependencies", POINTER(Text)), ("network", c_int),
                 ("on_output", INSTALL_OUTPUT), ("ctx", c_void_p), ("env", POINTER(Text)), ("cwd", Text),
-                ("memory", c_uint64), ("disk", c_uint64), ("cpus", c_double)]
+                ("memory", c_uint64), ("disk", c_uint64), ("cpus", c_double), ("image", Text)]
 
 
 class SessionInfo(Structure):

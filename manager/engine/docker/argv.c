@@ -176,12 +176,31 @@ void argv_remove_ended(struct strv *argv, const char *docker, const char *contai
 
 void argv_bake_create(struct strv *argv, const char *docker, const struct bake_spec *spec)
 {
-	strv_add_all(argv, docker, "create", "--pull", "never", "--user", "root", "--name", spec->scratch, "--network",
+	strv_add_all(argv, docker, "create", "--pull", "never", "--user", "0", "--name", spec->scratch, "--network",
 		     "none", "--label", "husk=true", "--label", NULL);
 	strv_addf(argv, STORE_LABEL "=%s", spec->store);
 	for (size_t i = 0; i < spec->labels->n; i++)
 		strv_add_all(argv, "--label", spec->labels->v[i], NULL);
+	/* The rights are to become the sandbox user and to give it a folder. A check of the image's own must not run in sessions. */
+	if (spec->program)
+		strv_add_all(argv, "--cap-drop", "ALL", "--cap-add", "CHOWN", "--cap-add", "SETUID", "--cap-add",
+			     "SETGID", "--security-opt", "no-new-privileges:true", "--ipc", "private", "--log-driver",
+			     "none", "--memory", "1g", "--memory-swap", "1g", "--pids-limit", "128", "--workdir", "/",
+			     "--no-healthcheck", "--entrypoint", spec->program, NULL);
 	strv_add(argv, spec->base);
+}
+
+void argv_bake_source(struct strv *argv, const char *docker, const struct bake_spec *spec)
+{
+	strv_add_all(argv, docker, "create", "--pull", "never", "--name", spec->container, "--network", "none",
+		     "--label", "husk=true", "--label", NULL);
+	strv_addf(argv, STORE_LABEL "=%s", spec->store);
+	strv_add(argv, spec->source);
+}
+
+void argv_bake_run(struct strv *argv, const char *docker, const struct bake_spec *spec)
+{
+	strv_add_all(argv, docker, "start", "--attach", spec->scratch, NULL);
 }
 
 void argv_bake_read(struct strv *argv, const char *docker, const struct bake_spec *spec)
@@ -196,13 +215,16 @@ void argv_bake_write(struct strv *argv, const char *docker, const struct bake_sp
 	const char *slash = strrchr(spec->path, '/');
 	/* As the scratch container's user: root. */
 	strv_add_all(argv, docker, "cp", "--archive", "-", NULL);
-	strv_addf(argv, "%s:%.*s", spec->scratch, (int)(slash - spec->path), spec->path);
+	strv_addf(argv, "%s:%.*s", spec->scratch, (int)MAX(slash - spec->path, 1), spec->path);
 }
 
 void argv_bake_commit(struct strv *argv, const char *docker, const struct bake_spec *spec)
 {
 	strv_add_all(argv, docker, "commit", "--change", NULL);
 	strv_addf(argv, "USER %d:%d", SANDBOX_UID, SANDBOX_GID);
+	if (spec->program)
+		strv_add_all(argv, "--change", "ENTRYPOINT [\"" CLIENT_PATH "\",\"init\"]", "--change", "CMD []",
+			     "--change", "WORKDIR /workspace", NULL);
 	strv_add_all(argv, spec->scratch, spec->image, NULL);
 }
 

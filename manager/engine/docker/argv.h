@@ -23,6 +23,9 @@ void argv_remove(struct strv *argv, const char *docker, const char *container);
 void argv_remove_ended(struct strv *argv, const char *docker, const char *container);
 void argv_bake_create(struct strv *argv, const char *docker, const struct bake_spec *spec);
 /* One writes a tar that the other reads. */
+/* The container that is copied from, where an image is given instead. */
+void argv_bake_source(struct strv *argv, const char *docker, const struct bake_spec *spec);
+void argv_bake_run(struct strv *argv, const char *docker, const struct bake_spec *spec);
 void argv_bake_read(struct strv *argv, const char *docker, const struct bake_spec *spec);
 void argv_bake_write(struct strv *argv, const char *docker, const struct bake_spec *spec);
 void argv_bake_commit(struct strv *argv, const char *docker, const struct bake_spec *spec);

@@ -13,7 +13,7 @@
 /* Gigabytes on a slow disk. */
 #define COPY_DEADLINE_MS 900000
 
-enum step { STEP_CREATE, STEP_COPY, STEP_COMMIT, STEP_REMOVE, STEP_REMOVE_IMAGE, STEP_PRUNE };
+enum step { STEP_SOURCE, STEP_CREATE, STEP_COPY, STEP_RUN, STEP_COMMIT, STEP_REMOVE, STEP_REMOVE_IMAGE, STEP_PRUNE };
 
 struct engine_bake {
 	struct list node;
@@ -39,6 +39,8 @@ static void bake_free(struct engine_bake *b)
 	child_free(b->reader);
 	timer_free(b->later);
 	free((char *)b->spec.container);
+	free((char *)b->spec.source);
+	free((char *)b->spec.program);
 	free((char *)b->spec.path);
 	free((char *)b->spec.base);
 	free((char *)b->spec.image);
@@ -59,7 +61,14 @@ static void finish(struct engine_bake *b)
 
 static const char *doing(enum step step)
 {
-	return step == STEP_REMOVE_IMAGE ? "remove the image" : "keep the dependencies as an image";
+	switch (step) {
+	case STEP_REMOVE_IMAGE:
+		return "remove the image";
+	case STEP_RUN:
+		return "run husk-fit in the image";
+	default:
+		return "keep what was added as an image";
+	}
 }
 
 static void note_failure(struct engine_bake *b, const struct child_result *r)
@@ -77,10 +86,16 @@ static void go_on(struct engine_bake *b)
 {
 	bool give_up = b->failure.kind || (!b->done && !b->only_image);
 	switch (b->step) {
+	case STEP_SOURCE:
+		step_start(b, give_up ? STEP_REMOVE : STEP_CREATE);
+		break;
 	case STEP_CREATE:
 		step_start(b, give_up ? STEP_REMOVE : STEP_COPY);
 		break;
 	case STEP_COPY:
+		step_start(b, give_up ? STEP_REMOVE : b->spec.program ? STEP_RUN : STEP_COMMIT);
+		break;
+	case STEP_RUN:
 		step_start(b, give_up ? STEP_REMOVE : STEP_COMMIT);
 		break;
 	case STEP_COMMIT:
@@ -117,6 +132,8 @@ static void on_child_done(void *ctx, const struct child_result *r)
 {
 	struct engine_bake *b = ctx;
 	struct child *ended = take_ptr(b->child);
+	if (b->step == STEP_RUN && b->done && b->spec.on_output)
+		b->spec.on_output(b->ctx, r->out, r->out_len);
 	if (!is_fine(b, r))
 		note_failure(b, r);
 	if (!b->reader)
@@ -171,8 +188,14 @@ static void step_argv(struct engine_bake *b, struct strv *argv)
 {
 	const char *docker = b->bakery->program;
 	switch (b->step) {
+	case STEP_SOURCE:
+		argv_bake_source(argv, docker, &b->spec);
+		break;
 	case STEP_CREATE:
 		argv_bake_create(argv, docker, &b->spec);
+		break;
+	case STEP_RUN:
+		argv_bake_run(argv, docker, &b->spec);
 		break;
 	case STEP_COPY:
 		argv_bake_write(argv, docker, &b->spec);
@@ -182,6 +205,8 @@ static void step_argv(struct engine_bake *b, struct strv *argv)
 		break;
 	case STEP_REMOVE:
 		argv_remove(argv, docker, b->spec.scratch);
+		if (b->spec.source)
+			strv_add(argv, b->spec.container);
 		break;
 	case STEP_REMOVE_IMAGE:
 		argv_image_remove(argv, docker, b->spec.image);
@@ -216,7 +241,8 @@ static void step_start(struct engine_bake *b, enum step step)
 	}
 	struct child_spec spec = {
 		.argv = strv_argv(&argv),
-		.deadline_ms = step == STEP_COPY || step == STEP_COMMIT ? COPY_DEADLINE_MS : QUICK_DEADLINE_MS,
+		.deadline_ms = step == STEP_COPY || step == STEP_RUN || step == STEP_COMMIT ? COPY_DEADLINE_MS :
+											      QUICK_DEADLINE_MS,
 		.stdin_fd = in > 0 ? in : 0,
 		.on_done = on_child_done,
 		.ctx = b,
@@ -240,6 +266,9 @@ struct engine_bake *bake_start(struct bakery *bakery, const struct bake_spec *sp
 	struct engine_bake *b = bake_new(bakery, done, ctx);
 	b->spec = (struct bake_spec){
 		.container = xstrdup(spec->container),
+		.source = spec->source ? xstrdup(spec->source) : NULL,
+		.program = spec->program ? xstrdup(spec->program) : NULL,
+		.on_output = spec->on_output,
 		.path = xstrdup(spec->path),
 		.base = xstrdup(spec->base),
 		.image = xstrdup(spec->image),
@@ -249,7 +278,7 @@ struct engine_bake *bake_start(struct bakery *bakery, const struct bake_spec *sp
 	};
 	for (size_t i = 0; i < spec->labels->n; i++)
 		strv_add(&b->labels, spec->labels->v[i]);
-	step_start(b, STEP_CREATE);
+	step_start(b, spec->source ? STEP_SOURCE : STEP_CREATE);
 	return b;
 }
 
@@ -266,7 +295,7 @@ void bake_cancel(struct engine_bake *b)
 {
 	b->done = NULL;
 	/* A copy can be cut off; the other steps are short and must not be left to the daemon to finish alone. */
-	if (b->step == STEP_COPY && b->child)
+	if ((b->step == STEP_COPY || b->step == STEP_RUN) && b->child)
 		child_kill(b->child, SIGKILL);
 	if (b->step == STEP_COPY && b->reader)
 		child_kill(b->reader, SIGKILL);
@@ -277,6 +306,9 @@ void bakery_scratches(const struct bakery *bakery, struct strv *names)
 	list_for_each(b, &bakery->bakes, struct engine_bake, node)
 		if (b->spec.scratch)
 			strv_add(names, b->spec.scratch);
+	list_for_each(b, &bakery->bakes, struct engine_bake, node)
+		if (b->spec.source)
+			strv_add(names, b->spec.container);
 }
 
 void bakery_release(struct bakery *bakery)

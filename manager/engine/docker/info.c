@@ -28,8 +28,10 @@ void info_argv(struct strv *argv, const char *docker, enum engine_question quest
 		strv_add_all(argv, "info", "--format", "{{json .}}", NULL);
 		break;
 	case ASK_IMAGE:
-		strv_add_all(argv, "image", "inspect", "--format",
-			     "[{{json .Size}},{{json .Architecture}},{{json .Config.Labels}}]", "--", subject, NULL);
+		strv_add_all(
+			argv, "image", "inspect", "--format",
+			"[{{json .Size}},{{json .Architecture}},{{json .Config.Labels}},{{json .Id}},{{json .Config.Volumes}}]",
+			"--", subject, NULL);
 		break;
 	case ASK_NETWORK:
 		strv_add_all(argv, "network", "inspect", "--format", "{{json .}}", "--", subject, NULL);
@@ -242,13 +244,18 @@ static int read_image(struct engine_image *ret, const char *text, size_t n, stru
 	const char *arch = json_string_value(json_array_get(image, 1));
 	if (!json_is_integer(size) || json_integer_value(size) < 0 || !arch)
 		return info_not_understood(f, ASK_IMAGE);
-	*ret = (struct engine_image){ .size = (uint64_t)json_integer_value(size), .arch = xstrdup(arch) };
+	const char *id = json_string_value(json_array_get(image, 3));
+	*ret = (struct engine_image){ .id = xstrdup(id ? id : ""),
+				      .size = (uint64_t)json_integer_value(size),
+				      .arch = xstrdup(arch) };
 	const char *name;
 	json_t *value;
 	json_object_foreach(json_array_get(image, 2), name, value) {
 		if (json_is_string(value))
 			strv_addf(&ret->labels, "%s=%s", name, json_string_value(value));
 	}
+	json_object_foreach(json_array_get(image, 4), name, value)
+		strv_add(&ret->volumes, name);
 	return 0;
 }
 

@@ -1,0 +1,79 @@
+"""Fits this runtime into an image of somebody else's: run by husk-fit with the image's own Python, first to check, then to prepare.
+
+A line that begins with "lacks " names what the image lacks, one with "no-installer " why packages cannot be installed into it.
+IPython and what it needs are pure Python and come along as ipython.zip; a module that the image has itself is used instead.
+"""
+
+import compileall
+import importlib.util
+import os
+import py_compile
+import re
+import shutil
+import site
+import sys
+from importlib import metadata
+
+OLDEST = (3, 12)
+KERNEL = "/opt/husk/kernel"
+BUNDLED = "/opt/husk/ipython"  # kernel.py looks here last
+NEEDED = ("asyncio", "ctypes", "json", "select", "socket", "sqlite3", "ssl", "zlib")
+
+
+def lacks(what):
+    print("lacks", what)
+
+
+def version_of(name):
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def check():
+    if sys.version_info < OLDEST:
+        lacks("Python %d.%d or newer: %s is %d.%d" % (*OLDEST, sys.executable, *sys.version_info[:2]))
+    for name in NEEDED:
+        try:
+            __import__(name)
+        except ImportError as error:
+            lacks(f"Python's own module {name} ({error})")
+    shell = version_of("ipython")
+    if shell and int(shell.split(".")[0]) < 8:
+        lacks(f"IPython 8, or none: it has {shell}")
+    if importlib.util.find_spec("pip") is None:
+        print(f"no-installer This image has no pip for {sys.executable}: dependencies cannot be installed into it.",
+              "Add pip to the image, or what is needed itself.")
+
+
+def compile_all(folder):
+    # As prepare.sh has it: Python trusts the result without looking at the source. Left out is what the kernel never loads.
+    rare = re.compile(r"/prompt_toolkit/|/wcwidth/|/IPython/(terminal|testing|sphinxext|external|extensions)/"
+                      r"|/pygments/(styles|formatters|lexers/(?!__init__|_mapping|python))")
+    compileall.compile_dir(folder, quiet=2, rx=rare, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+
+
+def prepare():
+    shutil.unpack_archive(f"{KERNEL}/ipython.zip", BUNDLED)
+    for folder, _, files in os.walk(BUNDLED):
+        os.chmod(folder, 0o755)
+        for file in files:
+            os.chmod(os.path.join(folder, file), 0o644)
+    compile_all(BUNDLED)
+    compile_all(KERNEL)
+    # Every Python of a session finds what create_session installed.
+    target = site.getsitepackages()[0]
+    os.makedirs(target, exist_ok=True)
+    shutil.copy(f"{KERNEL}/husk_deps.py", target)
+    with open(f"{target}/husk_deps.pth", "w", encoding="utf-8") as file:
+        file.write("import husk_deps\n")
+    shutil.rmtree("/opt/husk/matplotlib", ignore_errors=True)  # a list of another image's fonts
+    sys.path.append(BUNDLED)
+    try:
+        from IPython.core import interactiveshell  # noqa: F401
+    except Exception as error:
+        lacks(f"packages that IPython works with ({type(error).__name__}: {error})")
+
+
+{"check": check, "prepare": prepare}[sys.argv[1]]()

@@ -1,0 +1,23 @@
+# Fits this runtime into an image of somebody else's: run by husk-fit with the image's own R, first to check, then to prepare.
+# A line that begins with "lacks " names what the image lacks.
+
+oldest <- "4.2"
+
+lacks <- function(...) cat("lacks ", ..., "\n", sep = "")
+
+check <- function() {
+  if (getRversion() < oldest) lacks("R ", oldest, " or newer: it has ", as.character(getRversion()))
+  # Compiled for one R: they cannot come along.
+  for (name in c("base64enc", "jsonlite"))
+    if (!requireNamespace(name, quietly = TRUE)) lacks("the R package ", name)
+}
+
+# A mirror of the operator's is every R's of a session.
+prepare <- function() {
+  cat('local({
+  husk.repos <- strsplit(Sys.getenv("R_REPOS"), "[[:space:]]+")[[1]]
+  if (any(nzchar(husk.repos))) options(repos = husk.repos[nzchar(husk.repos)])
+})\n', file = file.path(R.home("etc"), "Rprofile.site"), append = TRUE)
+}
+
+switch(commandArgs(trailingOnly = TRUE)[1], check = check(), prepare = prepare())
