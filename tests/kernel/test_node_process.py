@@ -131,6 +131,12 @@ def test_questions_are_answered(kernel):
     assert prompts == ["Name? ", "Age? "] and outcome.stdout == "hi Bob\n" and outcome.text == "'Bob7'"
 
 
+def test_an_interface_that_is_left_open_asks_nothing_more(fresh_kernel):
+    fresh_kernel.run("const { Interface } = require('readline/promises')")
+    outcome, prompts = fresh_kernel.run_answered("const own = new Interface({ input: process.stdin }); await own.question('Name? ')", "Bob")
+    assert prompts == ["Name? "] and outcome.text == "'Bob'"
+
+
 def test_a_cell_waits_for_the_answers_to_its_callbacks(kernel):
     code = """import readline from 'node:readline'
 const cb = readline.createInterface({ input: process.stdin })

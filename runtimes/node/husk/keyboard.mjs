@@ -35,10 +35,10 @@ export class Keyboard {
   #asked = 0; // the number of the question that waits for an answer; 0 = none
   #questions = 0;
   #idle = null;
+  #adapted = false; // readline, which a session without questions need not load
 
   constructor(send) {
     this.#send = send;
-    this.#adaptReadline();
     const { get } = Object.getOwnPropertyDescriptor(process, "stdin");
     Object.defineProperty(process, "stdin", {
       get: () => this.#stream(() => (this.#closed ??= Reflect.apply(get, process, []))),
@@ -48,6 +48,7 @@ export class Keyboard {
   }
 
   open() {
+    this.#adaptReadline();
     this.#open = true;
     afterTurns(() => this.#consider());
   }
@@ -80,6 +81,7 @@ export class Keyboard {
   }
 
   #stream(closed) {
+    this.#adaptReadline();
     if (!this.#open) return closed();
     this.#typed ??= new Typed(() => {
       this.#wanted = true;
@@ -122,6 +124,8 @@ export class Keyboard {
   // ---- readline
 
   #adaptReadline() {
+    if (this.#adapted) return;
+    this.#adapted = true;
     for (const name of ["node:readline", "node:readline/promises"]) {
       const module = require(name);
       const { createInterface } = module;
@@ -137,7 +141,7 @@ export class Keyboard {
   }
 
   #watch(created) {
-    if (created.input !== this.#typed || !this.#typed) return created;
+    if (created.input !== this.#typed || !this.#typed || this.#interfaces.has(created)) return created;
     this.#interfaces.add(created);
     created.on("close", () => {
       this.#interfaces.delete(created);
@@ -151,6 +155,7 @@ export class Keyboard {
     if (owner.input === this.#closed && owner.input) throw new Error(`readline: a question was asked, but ${CLOSED}`);
     if (owner.input !== this.#typed || !this.#typed) return Reflect.apply(question, owner, args);
     if (!this.#open) throw new Error(`readline: a question was asked, but ${CLOSED}`);
+    this.#watch(owner); // also one that was made by other means
     const { output } = owner;
     owner.output = undefined; // the question is told otherwise
     try {
