@@ -21,7 +21,7 @@ struct escape {
 	bool conditional;	 /* few engines are concerned: worth a warning, no more */
 };
 
-/* Bounds as the projects' advisories have them, last compared in November 2026. Left out: what only concerns builds (BuildKit),
+/* Bounds as the projects' advisories have them; those are named beside. Left out: what only concerns builds (BuildKit),
  * Kubernetes (containerd's CRI plugin), Swarm and Docker Desktop. */
 static const struct escape escapes[] = {
 	/* "Docker 19.03.x before 19.03.1" */

@@ -432,6 +432,7 @@ static void create_two(const char *mounts, const char *refusal)
 	FILE *f = fopen(path, "we");
 	fputs(mounts, f);
 	fclose(f);
+	const char *usual = quota_mounts;
 	quota_mounts = path;
 	AUTO(freep) char *body = xasprintf("case \"$*\" in\n"
 					   "'context inspect'*) echo unix:///x ;;\n"
@@ -447,6 +448,7 @@ static void create_two(const char *mounts, const char *refusal)
 		create();
 		assert_int_equal(b.fail.kind, 0);
 	}
+	quota_mounts = usual;
 }
 
 static void a_volume_has_a_size_where_the_disk_has_quotas(void **state)
