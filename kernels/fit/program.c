@@ -42,15 +42,14 @@ char *fit_find(const struct fit *f, const char *name)
 
 static _Noreturn void become(char *const *argv, int out, bool sandbox)
 {
-	static char *const home = "HOME=/tmp";
 	dup2(out, STDOUT_FILENO);
 	dup2(out, STDERR_FILENO);
 	setpgid(0, 0);
 	if (sandbox && (setgroups(0, NULL) < 0 || setresgid(SANDBOX_GID, SANDBOX_GID, SANDBOX_GID) < 0 ||
 			setresuid(SANDBOX_UID, SANDBOX_UID, SANDBOX_UID) < 0))
 		dprintf(STDERR_FILENO, "cannot become the sandbox user: %s\n", strerror(errno)), _exit(126);
-	putenv(home);
-	execv(argv[0], argv);
+	if (setenv("HOME", "/tmp", 1) == 0)
+		execv(argv[0], argv);
 	dprintf(STDERR_FILENO, "%s: %s\n", argv[0], strerror(errno));
 	_exit(127);
 }

@@ -33,7 +33,8 @@ def version_of(name):
 
 def check():
     if sys.version_info < OLDEST:
-        lacks("Python %d.%d or newer: %s is %d.%d" % (*OLDEST, sys.executable, *sys.version_info[:2]))
+        oldest, own = (".".join(map(str, version[:2])) for version in (OLDEST, sys.version_info))
+        lacks(f"Python {oldest} or newer: {sys.executable} is {own}")
     for name in NEEDED:
         try:
             __import__(name)

@@ -60,4 +60,4 @@ def test_a_wheel_larger_than_tmp_and_one_larger_than_the_home_directory(begin, i
 def test_a_full_tmpfs_is_said_clearly(begin):
     session = begin(CONTAINER_TMPFS_SIZE="16m").session()
     cell = session.code("open('/workspace/x', 'wb').write(bytes(20 << 20))")
-    assert cell.ending == "error" and "CONTAINER_TMPFS_SIZE" in cell.fields["hint"]
+    assert cell.ending == "error" and "/workspace and /tmp are in memory" in cell.fields["hint"]
