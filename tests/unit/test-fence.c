@@ -1,8 +1,7 @@
 /* manager/fence on the fake engine: asked for at the first need, looked at again, and what it means where it cannot stand. */
 #include "base/alloc.h"
 #include "manager/manager.h"
-#include "tests/fake-engine/fake-pid1.h"
-#include "tests/unit/store-bench.h"
+#include "tests/unit/manager-bench.h"
 #include "tests/unit/unit.h"
 
 static struct bench b;
@@ -26,10 +25,7 @@ static void forget(void)
 
 static void open_server(void)
 {
-	AUTO(fail_release) struct fail f = { 0 };
-	if (config_load(&b.config, /* env_file= */ NULL, &f) < 0)
-		fail_msg("%s", f.message);
-	b.config.engine = FAKE_NAME;
+	manager_bench_load(&b);
 	b.config.max_sessions = b.config.max_sessions_per_thread = 20;
 	manager = manager_new(b.loop, &b.config);
 	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t" });
@@ -37,26 +33,15 @@ static void open_server(void)
 
 static int setup(void **state)
 {
-	bench_init(&b);
-	free(take_ptr(b.config.state_dir)); /* the store of the bench is not used: the manager opens its own */
-	setenv("XDG_STATE_HOME", b.dir, 1);
-	setenv("XDG_CONFIG_HOME", b.dir, 1);
-	setenv("XDG_DATA_HOME", b.dir, 1);
-	fake_on_call = NULL;
-	fake_kernel_at_start = "ready";
-	fake = fake_new(b.loop, &fake_pid1_script);
+	fake = manager_bench_begin(&b);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	manager_free(manager);
-	fake_free(fake);
 	forget();
-	struct config config = b.config;
-	b.config = (struct config){ 0 };
-	bench_release(&b);
-	config_release(&config);
+	manager_bench_end(&b, fake);
 	unsetenv("CONTAINER_NETWORK_FENCE");
 	unsetenv("CONTAINER_NETWORK_PRIVATE");
 	unsetenv("PIP_INDEX_URL");

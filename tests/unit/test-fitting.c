@@ -2,8 +2,7 @@
 #include "base/alloc.h"
 #include "manager/manager.h"
 #include "manager/model/image.h"
-#include "tests/fake-engine/fake-pid1.h"
-#include "tests/unit/store-bench.h"
+#include "tests/unit/manager-bench.h"
 #include "tests/unit/unit.h"
 
 static struct bench b;
@@ -18,17 +17,9 @@ static struct {
 
 static int setup(void **state)
 {
-	AUTO(fail_release) struct fail f = { 0 };
-	bench_init(&b);
-	free(take_ptr(b.config.state_dir)); /* the store of the bench is not used: each manager opens its own */
-	setenv("XDG_STATE_HOME", b.dir, 1);
-	setenv("XDG_CONFIG_HOME", b.dir, 1);
-	setenv("XDG_DATA_HOME", b.dir, 1);
+	fake = manager_bench_begin(&b);
 	setenv("CONTAINER_IMAGES", "tools=mine:1, other=registry.local:5000/a/b@sha256:00", 1);
-	if (config_load(&b.config, /* env_file= */ NULL, &f) < 0)
-		fail_msg("%s", f.message);
-	b.config.engine = FAKE_NAME;
-	fake = fake_new(b.loop, &fake_pid1_script);
+	manager_bench_load(&b);
 	fake_image_add(fake, "mine:1", /* labels= */ NULL);
 	manager = manager_new(b.loop, &b.config);
 	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t" });
@@ -38,14 +29,10 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	manager_free(manager);
-	fake_free(fake);
 	fail_release(&got.fail);
 	memset(&got, 0, sizeof(got));
 	unsetenv("CONTAINER_IMAGES");
-	struct config config = b.config;
-	b.config = (struct config){ 0 };
-	bench_release(&b);
-	config_release(&config);
+	manager_bench_end(&b, fake);
 	return 0;
 }
 

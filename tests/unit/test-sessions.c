@@ -2,8 +2,7 @@
 #include "base/alloc.h"
 #include "manager/manager.h"
 #include "manager/model/token.h"
-#include "tests/fake-engine/fake-pid1.h"
-#include "tests/unit/store-bench.h"
+#include "tests/unit/manager-bench.h"
 #include "tests/unit/unit.h"
 
 static struct bench b;
@@ -36,20 +35,8 @@ static void open_server(void)
 
 static int setup(void **state)
 {
-	AUTO(fail_release) struct fail f = { 0 };
-	bench_init(&b);
-	free(take_ptr(b.config.state_dir)); /* the store of the bench is not used: each manager opens its own */
-	setenv("XDG_STATE_HOME", b.dir, 1);
-	setenv("XDG_CONFIG_HOME", b.dir, 1);
-	setenv("XDG_DATA_HOME", b.dir, 1);
-	setenv("WARM_POOL", "off", 1);
-	if (config_load(&b.config, /* env_file= */ NULL, &f) < 0)
-		fail_msg("%s", f.message);
-	b.config.engine = FAKE_NAME;
-	fake_on_call = NULL;
-	fake_on_interrupt = NULL;
-	fake_kernel_at_start = "ready";
-	fake = fake_new(b.loop, &fake_pid1_script);
+	fake = manager_bench_begin(&b);
+	manager_bench_load(&b);
 	open_server();
 	return 0;
 }
@@ -57,12 +44,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	manager_free(manager);
-	fake_free(fake);
 	forget();
-	struct config config = b.config;
-	b.config = (struct config){ 0 };
-	bench_release(&b);
-	config_release(&config);
+	manager_bench_end(&b, fake);
 	return 0;
 }
 

@@ -2,8 +2,7 @@
 #include "base/alloc.h"
 #include "manager/manager.h"
 #include "tests/fake-engine/fake-engine-private.h"
-#include "tests/fake-engine/fake-pid1.h"
-#include "tests/unit/store-bench.h"
+#include "tests/unit/manager-bench.h"
 #include "tests/unit/unit.h"
 
 /* Long enough for a pool to be filled, far too short for anything to be idle. */
@@ -48,22 +47,12 @@ static struct manager *open_server(const char *thread, struct conversation **ret
 
 static int start(const char *pool)
 {
-	AUTO(fail_release) struct fail f = { 0 };
-	bench_init(&b);
-	free(take_ptr(b.config.state_dir)); /* the store of the bench is not used: each manager opens its own */
-	setenv("XDG_STATE_HOME", b.dir, 1);
-	setenv("XDG_CONFIG_HOME", b.dir, 1);
-	setenv("XDG_DATA_HOME", b.dir, 1);
+	fake = manager_bench_begin(&b);
 	setenv("WARM_POOL", pool, 1);
-	if (config_load(&b.config, /* env_file= */ NULL, &f) < 0)
-		fail_msg("%s", f.message);
-	b.config.engine = FAKE_NAME;
+	manager_bench_load(&b);
 	meminfo = xasprintf("%s/meminfo", b.dir);
 	set_memory(16000, 8000);
 	b.config.meminfo = meminfo;
-	fake_on_call = NULL;
-	fake_kernel_at_start = "ready";
-	fake = fake_new(b.loop, &fake_pid1_script);
 	manager = open_server("t", &conversation);
 	return 0;
 }
@@ -86,12 +75,8 @@ static int setup_off(void **state)
 static int teardown(void **state)
 {
 	manager_free(manager);
-	fake_free(fake);
 	forget();
-	struct config config = b.config;
-	b.config = (struct config){ 0 };
-	bench_release(&b);
-	config_release(&config);
+	manager_bench_end(&b, fake);
 	free(take_ptr(meminfo));
 	return 0;
 }
