@@ -177,13 +177,13 @@ static void start(struct create_op *o)
 	o->op.wanted = xstrdup(session_id(m->session));
 	o->was_warm = *m->warm;
 	log_created(m, o->env_names);
-	if (o->was_warm)
+	if (o->was_warm) {
+		/* It may turn out to be dead, and the next one needs the variables too. */
 		member_claim(m, o->op.conversation->id, &o->env, o->cwd);
-	else
-		member_start(m, &o->env, o->cwd);
-	/* A warm one may turn out to be dead. */
-	if (!o->was_warm)
-		strv_release(&o->env);
+		return;
+	}
+	member_start(m, &o->env, o->cwd);
+	strv_release(&o->env);
 }
 
 /* Somebody needed its slot, or it died just now. */
