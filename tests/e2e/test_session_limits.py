@@ -32,7 +32,8 @@ def test_what_was_asked_for_holds_is_shown_and_outlives_the_server(start, tmp_pa
     [row] = json.loads(listed.stdout)["sessions"]
     assert (row["memory_limit"], row["cpus"], row["disk_limit"]) == (MEMORY, 0.5, DISK)
 
-    full = session.shell("head -c 200000000 /dev/zero >~/big; sleep 30; rm -f ~/big")
+    # More than it may have, and less than twice that: beyond it the session ends.
+    full = session.shell("head -c 90000000 /dev/zero >~/big; sleep 30; rm -f ~/big")
     assert "The home directory is full" in full.text and "`disk`" in full.text, full.text
     oom = session.code("x = bytearray(700 << 20)", 60)
     assert oom.ending == "oom" and "512 MiB" in oom.text and "`memory`" in oom.text, oom.text
