@@ -40,6 +40,10 @@ class Job:
         self.log = None
         self.children = None
 
+    def again(self):
+        """The same once more, by itself."""
+        return Job(self.name, self.work, alone=True)
+
     def run(self, command, **more):
         """Runs a program to its end; returns its exit status."""
         try:
