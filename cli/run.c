@@ -165,6 +165,11 @@ static void on_output(void *ctx UNUSED, int stream, const char *text, size_t n)
 	fflush(to);
 }
 
+/* Pictures are saved at the end. That they are asked for means that all of the text is shown, and once. */
+static void on_display(void *ctx UNUSED, const struct shown_display *display UNUSED)
+{
+}
+
 /* How the kernels word an exit that ends the cell alone: the type, and what stands before the number. */
 static const struct {
 	const char *type, *before;
@@ -260,6 +265,7 @@ static void run_text(struct run_verb *r, const char *text, size_t n,
 				       .len = n,
 				       .timeout_seconds = r->options->timeout ? r->options->timeout : TIMEOUT_MAX,
 				       .on_output = on_output,
+				       .on_display = on_display,
 				       .on_done = on_done,
 				       .ctx = r };
 	began(r, manager_run(r->conversation, &request, &f), &f);

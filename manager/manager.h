@@ -146,6 +146,9 @@ struct run_request {
 	uint64_t task_after_seconds;
 	/* Live output, as it comes, cleaned; may be NULL. stream is 1 or 2. */
 	void (*on_output)(void *ctx, int stream, const char *text, size_t n);
+	/* Displays, as they come; may be NULL. With it, on_output has each text once and all of it: what is too much to come live follows
+	 * before on_done, with a line for what is missing. Without, it has glimpses of what is written then. */
+	void (*on_display)(void *ctx, const struct shown_display *display);
 	/* result is set if something ran, however it ended; else f says why nothing did. */
 	void (*on_done)(void *ctx, const struct run_result *result, const struct fail *f);
 	void *ctx;

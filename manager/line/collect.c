@@ -34,6 +34,10 @@ struct collect {
 	json_t *end;
 	uint32_t call; /* its number */
 	bool raw;
+	struct last_display { /* what the last of them did */
+		bool cleared, update;
+		size_t at; /* SIZE_MAX = nothing */
+	} last;
 };
 
 static uint64_t byte_limit(uint64_t chars)
@@ -68,6 +72,7 @@ struct collect *collect_new(const struct config *config)
 {
 	struct collect *c = new0(struct collect);
 	c->config = config;
+	c->last.at = SIZE_MAX;
 	return c;
 }
 
@@ -81,7 +86,7 @@ static void clear(struct collect *c)
 	parts_release(&c->live);
 	parts_release(&c->tail);
 	json_decref(c->end);
-	*c = (struct collect){ .config = c->config, .raw = c->raw };
+	*c = (struct collect){ .config = c->config, .raw = c->raw, .last = { .at = SIZE_MAX } };
 }
 
 void collect_set_raw(struct collect *c)
@@ -258,8 +263,10 @@ static void add_display(struct collect *c, const struct outline *o, json_t *disp
 	const char *id = json_string_value(json_object_get(display, "display_id"));
 	bool update = json_is_true(json_object_get(display, "update"));
 	size_t at = id && update ? find_display(c, id) : SIZE_MAX;
+	c->last = (struct last_display){ .at = SIZE_MAX, .update = update && id };
 	if (json_is_true(json_object_get(display, "clear"))) {
 		clear(c);
+		c->last.cleared = true;
 		return;
 	}
 	if (!make_room(c, json_object_get(display, "data"), at, bytes))
@@ -270,6 +277,21 @@ static void add_display(struct collect *c, const struct outline *o, json_t *disp
 	c->shown[at].bytes = bytes;
 	mime_bundle_release(&c->partial.displays[at]);
 	read_bundle(o, json_object_get(display, "data"), 0, &c->partial.displays[at]);
+	c->last.at = at;
+}
+
+bool collect_shown(const struct collect *c, struct shown_display *ret)
+{
+	const struct last_display *last = &c->last;
+	bool shows = last->at < c->partial.n_displays;
+	if (!last->cleared && !shows)
+		return false;
+	*ret = (struct shown_display){ .clear = last->cleared };
+	if (shows)
+		*ret = (struct shown_display){ .bundle = &c->partial.displays[last->at],
+					       .id = c->shown[last->at].id,
+					       .update = last->update };
+	return true;
 }
 
 /* --- frames ------------------------------------------------------------------------------------------------------ */

@@ -23,6 +23,8 @@ uint64_t collect_keep_over(const struct config *config);
 
 /* 1 when this was END, 0 when more comes, -EPROTO if PID 1 broke the protocol. */
 int collect_frame(struct collect *c, const struct wire_frame *frame);
+/* What the last frame, a DISPLAY, has shown; false if there was no room for it. Valid until the next frame. */
+bool collect_shown(const struct collect *c, struct shown_display *ret);
 /* What PID 1 says of the piece that ends here; collect_finish() follows. */
 void collect_mark(struct collect *c, const struct wire_mark *mark);
 /* Builds the result from what has arrived, also without an END: then the ending is the caller's to set. The collector is

@@ -448,6 +448,7 @@ static void show_output(struct run *run, const struct wire_frame *frame)
 {
 	struct run_waiter *w = run->waiter;
 	AUTO(freep) char *tail = NULL;
+	struct shown_display shown;
 	if (!w)
 		return;
 	switch (frame->type) {
@@ -462,7 +463,7 @@ static void show_output(struct run *run, const struct wire_frame *frame)
 			w->on_tail(w, frame->type == FRAME_OUT_TAIL ? 1 : 2, frame->payload, frame->n);
 		break;
 	case FRAME_PROGRESS:
-		tail = w->on_output || w->on_tail ? wire_read_progress(frame) : NULL;
+		tail = !w->on_display && (w->on_output || w->on_tail) ? wire_read_progress(frame) : NULL;
 		if (tail && w->on_tail)
 			w->on_tail(w, 1, tail, strlen(tail));
 		else if (tail)
@@ -471,6 +472,10 @@ static void show_output(struct run *run, const struct wire_frame *frame)
 	case FRAME_CALL:
 		if (w->on_replay)
 			w->on_replay(w);
+		break;
+	case FRAME_DISPLAY:
+		if (w->on_display && collect_shown(run->collect, &shown))
+			w->on_display(w, &shown);
 		break;
 	default:
 		break;

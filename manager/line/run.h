@@ -19,6 +19,8 @@ struct run_waiter {
 	void (*on_output)(struct run_waiter *w, int stream, const void *data, size_t n);
 	/* The last bytes of a stream of which more was written than the head. May be NULL. */
 	void (*on_tail)(struct run_waiter *w, int stream, const void *data, size_t n);
+	/* A display, as it comes. With it, nothing is told of what is written after the head but by on_tail at the end. May be NULL. */
+	void (*on_display)(struct run_waiter *w, const struct shown_display *display);
 	/* All of it comes again, from where it was told last. May be NULL. */
 	void (*on_replay)(struct run_waiter *w);
 	/* Once, with what is new: its end, or (ENDING_RUNNING) what there is when the wait is over; the run goes on then and is

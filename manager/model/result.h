@@ -36,6 +36,14 @@ struct mime_bundle {
 	size_t n;
 };
 
+/* A display at the moment that it comes, for who is shown them. */
+struct shown_display {
+	bool clear; /* what the run has shown so far goes; nothing else is set */
+	const struct mime_bundle *bundle;
+	const char *id; /* by which it can be updated; NULL = by none */
+	bool update;	/* in the place of all that have this id, also of those of earlier runs */
+};
+
 /* What a run left, piece by piece, in the order it was produced. */
 enum part_kind { PART_STDOUT, PART_STDERR, PART_DISPLAY, PART_RESULT, PART_ERROR, PART_GAP };
 

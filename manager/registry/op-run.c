@@ -1,8 +1,8 @@
 /* A cell or a command: begun, or waited for once more. */
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/utf8.h"
 #include "manager/registry/claims.h"
+#include "manager/registry/live.h"
 #include "manager/registry/notice.h"
 #include "manager/registry/op.h"
 #include "manager/registry/task.h"
@@ -25,8 +25,8 @@ struct run_op {
 	uint64_t started; /* wall clock, for the log; 0 = it was begun by another call */
 	uint64_t asked_ms;
 	struct timer *becomes_task;
-	struct task *task;     /* while it is written down */
-	struct buf partial[2]; /* an unfinished UTF-8 sequence at the end of a piece of output */
+	struct task *task; /* while it is written down */
+	struct live live;
 };
 
 static struct run_op *run_op_of(struct op *op)
@@ -53,6 +53,8 @@ static void on_end(struct run_waiter *w, struct run_result *result, const struct
 		log_earlier_ended(m, result);
 		if (session_state(m->session) == SESSION_READY)
 			result->notice = notice_text(session_left_ms(m->session), c->max_lifetime, c->idle_ttl);
+		if (o->request.on_display)
+			live_end(&o->live, result);
 	}
 	o->request.on_done(o->request.ctx, result, f);
 	if (!result)
@@ -63,20 +65,40 @@ static void on_end(struct run_waiter *w, struct run_result *result, const struct
 	op_end(&o->op);
 }
 
+static struct live *live_of(struct run_waiter *w)
+{
+	return &container_of(w, struct run_op, waiter)->live;
+}
+
 static void on_output(struct run_waiter *w, int stream, const void *data, size_t n)
 {
-	struct run_op *o = container_of(w, struct run_op, waiter);
-	const struct run_request *request = &o->request;
-	struct buf *partial = &o->partial[stream - 1];
-	AUTO(buf_release) struct buf bytes = { 0 }, text = { 0 };
-	buf_add(&bytes, partial->data, partial->len);
-	buf_add(&bytes, data, n);
-	size_t unfinished = utf8_partial_end(bytes.data, bytes.len);
-	buf_reset(partial);
-	buf_add(partial, bytes.data + bytes.len - unfinished, unfinished);
-	utf8_clean(&text, bytes.data, bytes.len - unfinished);
-	if (text.len)
-		request->on_output(request->ctx, stream, buf_str(&text), text.len);
+	live_output(live_of(w), stream, data, n);
+}
+
+static void on_display(struct run_waiter *w, const struct shown_display *display)
+{
+	live_display(live_of(w), display);
+}
+
+static void on_tail(struct run_waiter *w, int stream, const void *data, size_t n)
+{
+	live_tail(live_of(w), stream, data, n);
+}
+
+static void on_replay(struct run_waiter *w)
+{
+	live_replay(live_of(w));
+}
+
+static void watch(struct run_op *o)
+{
+	o->live.request = &o->request;
+	o->waiter.on_output = o->request.on_output ? on_output : NULL;
+	if (!o->request.on_display)
+		return;
+	o->waiter.on_display = on_display;
+	o->waiter.on_tail = on_tail;
+	o->waiter.on_replay = on_replay;
 }
 
 /* --- a task ------------------------------------------------------------------------------------------------------ */
@@ -221,8 +243,7 @@ static void run_op_free(struct op *op)
 		task_drop(o->task);
 	timer_free(o->becomes_task);
 	run_leave(&o->waiter);
-	buf_release(&o->partial[0]);
-	buf_release(&o->partial[1]);
+	live_release(&o->live);
 	free(o->text);
 	strv_release(&o->env);
 	free(o->env_names);
@@ -245,7 +266,8 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 	o->request = *req;
 	o->kind = req->kind;
 	o->asked_ms = loop_now_ms();
-	o->waiter = (struct run_waiter){ .on_output = req->on_output ? on_output : NULL, .on_end = on_end };
+	o->waiter = (struct run_waiter){ .on_end = on_end };
+	watch(o);
 	env_copy(&o->env, req->env, req->n_env);
 	o->env_names = env_names(req->env, req->n_env);
 	o->cwd = req->cwd ? xstrdup(req->cwd) : NULL;

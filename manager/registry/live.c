@@ -1,0 +1,128 @@
+#include "manager/registry/live.h"
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+
+static void forget_tail(struct live *l)
+{
+	for (size_t i = 0; i < l->n_tail; i++)
+		buf_release(&l->tail[i].bytes);
+	free(take_ptr(l->tail));
+	l->n_tail = 0;
+}
+
+void live_release(struct live *l)
+{
+	buf_release(&l->partial[0]);
+	buf_release(&l->partial[1]);
+	forget_tail(l);
+}
+
+static void show(struct live *l, int stream, const char *text, size_t n)
+{
+	if (n && l->request->on_output)
+		l->request->on_output(l->request->ctx, stream, text, n);
+}
+
+/* `last`: nothing follows that could complete a character. */
+static void show_bytes(struct live *l, int stream, const void *data, size_t n, bool last)
+{
+	struct buf *partial = &l->partial[stream - 1];
+	AUTO(buf_release) struct buf bytes = { 0 }, text = { 0 };
+	buf_add(&bytes, partial->data, partial->len);
+	buf_add(&bytes, data, n);
+	size_t unfinished = last ? 0 : utf8_partial_end(bytes.data, bytes.len);
+	buf_reset(partial);
+	buf_add(partial, bytes.data + bytes.len - unfinished, unfinished);
+	utf8_clean(&text, bytes.data, bytes.len - unfinished);
+	show(l, stream, buf_str(&text), text.len);
+}
+
+void live_output(struct live *l, int stream, const void *data, size_t n)
+{
+	int i = stream - 1;
+	size_t known = (size_t)MIN(l->known[i], (uint64_t)n);
+	l->began = true;
+	l->known[i] -= known;
+	l->shown[i] += n - known;
+	if (n > known)
+		show_bytes(l, stream, (const uint8_t *)data + known, n - known, /* last= */ false);
+}
+
+void live_display(struct live *l, const struct shown_display *display)
+{
+	if (display->clear) {
+		live_release(l);
+		*l = (struct live){ .request = l->request };
+	} else if (!display->update) {
+		if (l->known_displays) {
+			l->known_displays--;
+			return;
+		}
+		l->displays++;
+	}
+	l->began = true;
+	l->request->on_display(l->request->ctx, display);
+}
+
+void live_tail(struct live *l, int stream, const void *data, size_t n)
+{
+	if (!n)
+		return;
+	l->tail = xrealloc(l->tail, (l->n_tail + 1) * sizeof(*l->tail));
+	l->tail[l->n_tail] = (struct live_piece){ .stream = stream };
+	buf_add(&l->tail[l->n_tail++].bytes, data, n);
+}
+
+void live_replay(struct live *l)
+{
+	for (int i = 0; i < 2; i++)
+		l->known[i] = l->shown[i];
+	l->known_displays = l->displays;
+	forget_tail(l);
+}
+
+/* It came while nobody waited. */
+static void show_answer(struct live *l, const struct run_result *r)
+{
+	for (size_t i = 0; i < r->n_parts; i++) {
+		const struct run_part *part = &r->parts[i];
+		if (part->kind == PART_DISPLAY)
+			l->request->on_display(l->request->ctx,
+					       &(struct shown_display){ .bundle = &r->displays[part->display] });
+		else if (part->text)
+			show(l, part->kind == PART_STDOUT ? 1 : 2, part->text, strlen(part->text));
+	}
+}
+
+static void show_gap(struct live *l, int stream, uint64_t missing)
+{
+	AUTO(freep) char *line = xasprintf("\n... [%llu bytes cut] ...\n", (unsigned long long)missing);
+	if (missing)
+		show(l, stream, line, strlen(line));
+}
+
+void live_end(struct live *l, const struct run_result *r)
+{
+	uint64_t missing[2] = { r->stdout_bytes, r->stderr_bytes };
+	if (!l->began && !l->n_tail) {
+		show_answer(l, r);
+		return;
+	}
+	for (size_t i = 0; i < l->n_tail; i++)
+		l->shown[l->tail[i].stream - 1] += l->tail[i].bytes.len;
+	for (int i = 0; i < 2; i++)
+		missing[i] -= MIN(missing[i], l->shown[i]);
+	for (size_t i = 0; i < l->n_tail; i++) {
+		struct live_piece *piece = &l->tail[i];
+		show_gap(l, piece->stream, missing[piece->stream - 1]);
+		missing[piece->stream - 1] = 0;
+		show_bytes(l, piece->stream, piece->bytes.data, piece->bytes.len, /* last= */ false);
+	}
+	for (int stream = 1; stream <= 2; stream++) {
+		if (l->partial[stream - 1].len)
+			show_bytes(l, stream, NULL, 0, /* last= */ true);
+		show_gap(l, stream, missing[stream - 1]);
+	}
+	forget_tail(l);
+}
