@@ -29,7 +29,7 @@ static const struct {
 	{ "exports", VERB_EXPORTS, "list the files that sessions have exported",
 	  "[--env-file FILE] [--json] [--thread ID | --all]" },
 	{ "history", VERB_HISTORY, "list what was executed in a session, or check that nobody changed it",
-	  "[--env-file FILE] [--json] SESSION | --verify [SESSION]" },
+	  "[--env-file FILE] [--json | --ipynb] SESSION | --verify [SESSION]" },
 };
 
 void options_usage(FILE *to)
@@ -50,6 +50,7 @@ void options_usage(FILE *to)
 	      "  --probe          doctor: also run a session of each runtime and try what it must not do\n"
 	      "  --watch          ps: list again every two seconds, until interrupted\n"
 	      "  --verify         history: look whether the log, of one session or of all, is what was written\n"
+	      "  --ipynb          history: print it as a notebook, if what was run is kept (HISTORY_KEEPS_CODE)\n"
 	      "  --thread ID      exports: those of another conversation\n"
 	      "  --all            stop: all sessions; exports: those of all conversations\n"
 	      "  --runtime NAME   setup: the image of this runtime only\n"
@@ -91,6 +92,7 @@ static const struct option longs[] = {
 	{ "probe", no_argument, NULL, 'p' },
 	{ "watch", no_argument, NULL, 'w' },
 	{ "verify", no_argument, NULL, 'v' },
+	{ "ipynb", no_argument, NULL, 'n' },
 	{ "thread", required_argument, NULL, 't' },
 	{ "all", no_argument, NULL, 'a' },
 	{ "language", required_argument, NULL, 'l' },
@@ -147,6 +149,10 @@ static int check(const struct options *o, struct fail *f)
 		return only_for("watch", "ps", f);
 	if (o->verify && o->verb != VERB_HISTORY)
 		return only_for("verify", "history", f);
+	if (o->ipynb && o->verb != VERB_HISTORY)
+		return only_for("ipynb", "history", f);
+	if (o->ipynb && (o->verify || o->json))
+		return fail_set(f, FAIL_INVALID, "--ipynb goes with neither --json nor --verify");
 	if (o->thread && o->verb != VERB_EXPORTS)
 		return only_for("thread", "exports", f);
 	if (o->all && o->verb != VERB_STOP && o->verb != VERB_EXPORTS)
@@ -249,6 +255,9 @@ static int take_option(struct options *o, int c, char **argv, struct fail *f)
 		return 0;
 	case 'v':
 		o->verify = true;
+		return 0;
+	case 'n':
+		o->ipynb = true;
 		return 0;
 	case 't':
 		o->thread = optarg;

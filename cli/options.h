@@ -30,6 +30,7 @@ struct options {
 	bool probe;	      /* doctor */
 	bool watch;	      /* ps */
 	bool verify;	      /* history */
+	bool ipynb;	      /* history */
 	bool all;	      /* stop, exports */
 	const char *thread;   /* exports; points into argv */
 	const char *session;  /* stop, history; points into argv */

@@ -8,6 +8,7 @@
 #include "base/loop.h"
 #include "base/utf8.h"
 #include "cli/exit.h"
+#include "cli/notebook.h"
 #include "cli/report.h"
 #include "manager/manager.h"
 
@@ -22,6 +23,7 @@ struct records {
 	char *thread;  /* NULL = all */
 	json_t *list;  /* what was found, newest last for history, newest first for exports */
 	json_t *about; /* the session of a history */
+	json_t *notebook;
 	struct fail fail;
 };
 
@@ -140,6 +142,8 @@ static json_t *executed(const struct executed *e)
 static void on_history(void *ctx, const struct history *h, const struct fail *f)
 {
 	struct records *r = ctx;
+	if (h && r->options->ipynb)
+		r->notebook = notebook_of(h, r->options->session);
 	for (size_t i = 0; h && i < h->n; i++)
 		json_array_append_new(r->list, executed(&h->v[i]));
 	if (h && h->known)
@@ -223,6 +227,19 @@ static void print_json(const struct records *r)
 	putchar('\n');
 }
 
+static int print_notebook(const struct records *r)
+{
+	if (!r->notebook) {
+		log_error("nothing of what was run in session '%s' is kept", r->options->session);
+		log_error(
+			"next step: husk config set HISTORY_KEEPS_CODE true, before a session runs what you want to see");
+		return EXIT_NO;
+	}
+	json_dumpf(r->notebook, stdout, JSON_INDENT(1));
+	putchar('\n');
+	return EXIT_DONE;
+}
+
 /* --- both -------------------------------------------------------------------------------------------------------- */
 
 static void run_loop(struct records *r)
@@ -234,6 +251,7 @@ static void run_loop(struct records *r)
 		(void)manager_history(r->manager,
 				      &(struct history_request){ .session_id = r->options->session,
 								 .limit = HISTORY_MAX,
+								 .texts = r->options->ipynb,
 								 .on_done = on_history,
 								 .ctx = r },
 				      &r->fail);
@@ -250,6 +268,8 @@ static int report(const struct records *r)
 		log_error("there is no session '%s' in the store", r->options->session);
 		return EXIT_NO;
 	}
+	if (r->options->ipynb)
+		return print_notebook(r);
 	if (r->options->json)
 		print_json(r);
 	else if (history)
@@ -280,6 +300,7 @@ int records_run(const struct options *options)
 	loop_free(r.loop);
 	json_decref(r.list);
 	json_decref(r.about);
+	json_decref(r.notebook);
 	free(r.thread);
 	fail_release(&r.fail);
 	config_release(&r.config);

@@ -308,6 +308,10 @@ struct executed {
 	const char *ending;	       /* NULL = not known yet */
 	uint64_t in_bytes, out_bytes;
 	const char *env; /* names of variables, with a blank between them; NULL = none */
+	/* With history_request.texts, and if the settings had it kept (HISTORY_KEEPS_CODE); NULL otherwise. */
+	const char *text;
+	const char *const *outputs; /* JSON arrays of a notebook's outputs, one after the other */
+	size_t n_outputs;
 };
 struct history {
 	bool known; /* the store has a row of the session */
@@ -315,10 +319,12 @@ struct history {
 	uint64_t created_ms, ended_ms;
 	const struct executed *v;
 	size_t n;
+	bool cut; /* there are more texts than one answer holds */
 };
 struct history_request {
 	const char *session_id;
 	size_t limit; /* the last ones */
+	bool texts;   /* also what was run, and what it left */
 	void (*on_done)(void *ctx, const struct history *history, const struct fail *f);
 	void *ctx;
 };

@@ -11,7 +11,7 @@ build_packages=(build-essential meson ninja-build pkg-config python3
 	libuv1-dev libjansson-dev libsodium-dev libsqlite3-dev libpq-dev libarchive-dev libvterm-dev libcurl4-openssl-dev)
 test_packages=(libcmocka-dev libzmq3-dev libfaketime clang clang-format clang-tidy libclang-rt-dev shellcheck python3-venv postgresql
 	runsc)
-venv_packages=(pytest pytest-timeout jsonschema ruff==0.17.4)
+venv_packages=(pytest pytest-timeout jsonschema nbformat ruff==0.17.4)
 
 # Names from the arguments that dpkg does not know as installed.
 missing() {

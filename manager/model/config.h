@@ -48,6 +48,7 @@ struct config {
 	uint64_t dependency_max_size;	  /* bytes: of one set */
 	uint64_t dependency_cache_size;	  /* bytes: of all sets */
 	uint64_t dependency_max_age_days; /* of a set with an open version */
+	bool history_keeps_code;	  /* and what it printed: sealed, in the store */
 	uint64_t history_max_age_days;	  /* of what was executed in a session, since its end; 0 = kept */
 
 	/* SESSION_* in seconds */

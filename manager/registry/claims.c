@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "manager/registry/kept-limits.h"
+#include "manager/registry/kept-outputs.h"
 
 static uint64_t lease_until(const struct registry *r)
 {
@@ -168,8 +169,30 @@ void log_created(struct member *m, const char *env)
 										    .env = env });
 }
 
+static void keep_text(struct member *m, const struct begun_run *run)
+{
+	if (!m->registry->config->history_keeps_code || !run->text)
+		return;
+	AUTO(freep) char *text = xstrndup(run->text, run->in_bytes);
+	store_cell_put(m->registry->store,
+		       &(struct cell_piece){ .session = session_id(m->session), .seq = run->number, .content = text });
+}
+
+void log_run_told(struct member *m, uint64_t number, const struct run_result *result)
+{
+	if (!m->registry->config->history_keeps_code || !result)
+		return;
+	AUTO(freep) char *outputs = kept_outputs(result);
+	if (outputs)
+		store_cell_put(m->registry->store, &(struct cell_piece){ .session = session_id(m->session),
+									 .seq = number,
+									 .output = true,
+									 .content = outputs });
+}
+
 void log_run_began(struct member *m, const struct begun_run *run)
 {
+	keep_text(m, run);
 	store_execution_put(m->registry->store, &(struct execution_record){ .session = session_id(m->session),
 									    .seq = run->number,
 									    .tool = run_tool(run->kind),
@@ -180,6 +203,7 @@ void log_run_began(struct member *m, const struct begun_run *run)
 
 void log_run_ended(struct member *m, const struct ended_run *run)
 {
+	log_run_told(m, run->number, run->result);
 	store_execution_put(m->registry->store, &(struct execution_record){ .session = session_id(m->session),
 									    .seq = run->number,
 									    .tool = run_tool(run->kind),
@@ -196,6 +220,7 @@ void log_earlier_ended(struct member *m, const struct run_result *result)
 		const struct earlier_result *e = &result->earlier[i];
 		if (!e->ended)
 			continue;
+		log_run_told(m, e->seq, &e->result);
 		store_execution_put(
 			m->registry->store,
 			&(struct execution_record){ .session = session_id(m->session),

@@ -32,7 +32,8 @@ struct begun_run {
 	uint32_t number;
 	enum run_kind kind;
 	uint64_t started, in_bytes;
-	const char *env; /* names; NULL = none */
+	const char *env;  /* names; NULL = none */
+	const char *text; /* in_bytes of it; kept only where the settings want that */
 };
 void log_run_began(struct member *m, const struct begun_run *run);
 /* A session's own variables; env may be NULL. */
@@ -42,8 +43,11 @@ struct ended_run {
 	enum run_kind kind;
 	uint64_t started, out_bytes;
 	const char *ending;
+	const struct run_result *result; /* what is told of it; NULL = nothing */
 };
 void log_run_ended(struct member *m, const struct ended_run *run);
+/* Its caller was told what there is so far; it goes on. */
+void log_run_told(struct member *m, uint64_t number, const struct run_result *result);
 /* What an earlier server or call had started, now that its end is known. */
 void log_earlier_ended(struct member *m, const struct run_result *result);
 

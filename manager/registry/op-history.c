@@ -9,6 +9,7 @@ struct history_op {
 	struct store_job *job;
 	struct timer *nothing; /* answers from the loop */
 	struct strv strings;   /* what the history points to */
+	struct executed *executed;
 	struct history history;
 };
 
@@ -23,6 +24,7 @@ static void history_op_free(struct op *op)
 	store_cancel(o->job);
 	timer_free(o->nothing);
 	strv_release(&o->strings);
+	free(o->executed);
 	free(o->id);
 	free(o);
 }
@@ -44,6 +46,45 @@ static void on_nothing(void *ctx)
 	answer(ctx);
 }
 
+static const char *keep(struct history_op *o, const char *text)
+{
+	if (!text)
+		return NULL;
+	strv_add(&o->strings, text);
+	return o->strings.v[o->strings.n - 1];
+}
+
+/* Pieces come in the order of runs, as the runs do. */
+static void on_cells(void *ctx, const struct cell_list *list, const struct fail *f)
+{
+	struct history_op *o = ctx;
+	o->job = NULL;
+	if (f) {
+		op_fail(&o->op, f);
+		return;
+	}
+	AUTO(freep) const char **outputs = xcalloc(list->n + 1, sizeof(*outputs));
+	const char **next = outputs;
+	for (size_t i = 0, at = 0; i < list->n; i++) {
+		const struct cell_piece *piece = &list->v[i];
+		while (at < o->history.n && o->executed[at].seq < piece->seq)
+			at++;
+		struct executed *e = at < o->history.n && o->executed[at].seq == piece->seq ? &o->executed[at] : NULL;
+		if (!e)
+			continue;
+		if (!piece->output) {
+			e->text = piece->content;
+			continue;
+		}
+		if (!e->outputs)
+			e->outputs = next;
+		*next++ = piece->content;
+		e->n_outputs++;
+	}
+	o->history.cut = list->cut;
+	answer(o);
+}
+
 static void on_executions(void *ctx, const struct execution_list *list, const struct fail *f)
 {
 	struct history_op *o = ctx;
@@ -52,31 +93,24 @@ static void on_executions(void *ctx, const struct execution_list *list, const st
 		op_fail(&o->op, f);
 		return;
 	}
-	struct executed *v = xcalloc(list->n + 1, sizeof(*v));
+	o->executed = xcalloc(list->n + 1, sizeof(*o->executed));
 	for (size_t i = 0; i < list->n; i++) {
 		const struct execution_record *e = &list->v[i];
-		v[i] = (struct executed){ .seq = e->seq,
-					  .tool = e->tool,
-					  .started_ms = e->started,
-					  .ended_ms = e->ended,
-					  .ending = e->ending,
-					  .in_bytes = e->in_bytes,
-					  .out_bytes = e->out_bytes,
-					  .env = e->env };
+		o->executed[i] = (struct executed){ .seq = e->seq,
+						    .tool = keep(o, e->tool),
+						    .started_ms = e->started,
+						    .ended_ms = e->ended,
+						    .ending = keep(o, e->ending),
+						    .in_bytes = e->in_bytes,
+						    .out_bytes = e->out_bytes,
+						    .env = keep(o, e->env) };
 	}
-	o->history.v = v;
+	o->history.v = o->executed;
 	o->history.n = list->n;
-	o->request.on_done(o->request.ctx, &o->history, NULL);
-	free(v);
-	op_end(&o->op);
-}
-
-static const char *keep(struct history_op *o, const char *text)
-{
-	if (!text)
-		return NULL;
-	strv_add(&o->strings, text);
-	return o->strings.v[o->strings.n - 1];
+	if (o->request.texts)
+		o->job = store_cells(o->op.registry->store, o->id, on_cells, o);
+	else
+		answer(o);
 }
 
 static void on_session(void *ctx, const struct session_record *row, const struct fail *f)

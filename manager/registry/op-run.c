@@ -34,13 +34,16 @@ static struct run_op *run_op_of(struct op *op)
 	return container_of(op, struct run_op, op);
 }
 
-static void log_end(struct run_op *o, const char *ending, uint64_t duration_ms, uint64_t out_bytes)
+/* result NULL: nothing is known of it but the word for how it ended. */
+static void log_end(struct run_op *o, const char *ending, const struct run_result *result)
 {
+	uint64_t duration_ms = result ? result->duration_ms : 0;
 	struct ended_run ended = { .number = o->number,
 				   .kind = o->kind,
 				   .started = o->started ? o->started : store_now_ms() - duration_ms,
 				   .ending = ending,
-				   .out_bytes = out_bytes };
+				   .out_bytes = result ? result->stdout_bytes + result->stderr_bytes : 0,
+				   .result = result };
 	log_run_ended(o->op.member, &ended);
 }
 
@@ -58,10 +61,11 @@ static void on_end(struct run_waiter *w, struct run_result *result, const struct
 	}
 	o->request.on_done(o->request.ctx, result, f);
 	if (!result)
-		log_end(o, "not_run", 0, 0);
-	else if (result->ending != ENDING_RUNNING && result->ending != ENDING_WAITING)
-		log_end(o, ending_name(result->ending), result->duration_ms,
-			result->stdout_bytes + result->stderr_bytes);
+		log_end(o, "not_run", NULL);
+	else if (result->ending == ENDING_RUNNING || result->ending == ENDING_WAITING)
+		log_run_told(m, o->number, result);
+	else
+		log_end(o, ending_name(result->ending), result);
 	op_end(&o->op);
 }
 
@@ -173,7 +177,8 @@ static int begin(struct run_op *o, const char *text, struct fail *f)
 							 .kind = o->kind,
 							 .started = o->started,
 							 .in_bytes = request->len,
-							 .env = o->env_names });
+							 .env = o->env_names,
+							 .text = text });
 	strv_release(&o->env);
 	expect_task(o);
 	return 0;
@@ -232,7 +237,7 @@ static void cancel(struct op *op)
 		run_leave(&o->waiter);
 		return;
 	}
-	log_end(o, "cancelled", 0, 0);
+	log_end(o, "cancelled", NULL);
 	run_abandon(&o->waiter);
 }
 

@@ -129,13 +129,13 @@ static void write_down(struct task *t)
 static void log_end(struct task *t, const struct run_result *result)
 {
 	if (t->member)
-		log_run_ended(t->member,
-			      &(struct ended_run){ .number = t->number,
-						   .kind = t->kind,
-						   .started = t->started,
-						   .ending = result ? ending_name(result->ending) : "not_run",
-						   .out_bytes =
-							   result ? result->stdout_bytes + result->stderr_bytes : 0 });
+		log_run_ended(t->member, &(struct ended_run){
+						 .number = t->number,
+						 .kind = t->kind,
+						 .started = t->started,
+						 .ending = result ? ending_name(result->ending) : "not_run",
+						 .out_bytes = result ? result->stdout_bytes + result->stderr_bytes : 0,
+						 .result = result });
 }
 
 static void end(struct task *t, const struct run_result *result, const struct fail *f)

@@ -275,13 +275,14 @@ static int bury(struct chain *c, const char *session, uint64_t now_ms, uint64_t 
 {
 	struct tombstone t;
 	struct db_query records = { .sql = "DELETE FROM executions WHERE session = $1", DB_PARAMS(db_text(session)) };
+	struct db_query cells = { .sql = "DELETE FROM cells WHERE session = $1", DB_PARAMS(db_text(session)) };
 	struct db_query links = { .sql = "DELETE FROM chain WHERE session = $1", DB_PARAMS(db_text(session)) };
 	struct db_query exports = { .sql = "SELECT " EXPORT_COLUMNS
 					   " FROM exports WHERE session = $1 ORDER BY created, id",
 				    DB_PARAMS(db_text(session)) };
 	const struct chain_head *head = find_head(c, session, f);
 	if (!head || chain_read_tombstone(c->db, session, &t, f) < 0 || db_exec(c->db, &records, f) < 0 ||
-	    db_exec(c->db, &links, f) < 0)
+	    db_exec(c->db, &cells, f) < 0 || db_exec(c->db, &links, f) < 0)
 		return -1;
 	*ret_n = records.changed;
 	t.position = head->position;

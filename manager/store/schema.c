@@ -65,6 +65,10 @@ static const char *const steps[][STEP_MAX] = {
 		"CREATE INDEX tasks_by_session ON tasks (session, seq)",
 		"CREATE INDEX tasks_by_end ON tasks (expires)",
 	},
+	{
+		"CREATE TABLE cells (session TEXT NOT NULL, seq BIGINT NOT NULL, piece BIGINT NOT NULL, kind TEXT NOT NULL, "
+		"sealed TEXT NOT NULL, PRIMARY KEY (session, seq, piece))",
+	},
 };
 
 static int set_version(struct db *db, uint64_t version, struct fail *f)

@@ -1,4 +1,4 @@
-/* What is remembered: threads, sessions, executions, tasks, exports, receipts, dependency sets. SQLite in the state folder by
+/* What is remembered: threads, sessions, executions, cells, tasks, exports, receipts, dependency sets. SQLite in the state folder by
  * default, Postgres when DATABASE_URL or POSTGRES_* is set: one schema, one set of statements, two adapters (db.h).
  *
  * Nothing here blocks the loop: every operation is a job that runs off it, one after the other on one connection, and ends
@@ -156,6 +156,25 @@ typedef void (*store_executions_fn)(void *ctx, const struct execution_list *list
 /* In order of seq, the last `limit` of them. */
 struct store_job *store_executions(struct store *s, const char *session, uint64_t limit, store_executions_fn fn,
 				   void *ctx);
+
+/* --- cells: what was run, and what it left; empty unless the settings want it kept (HISTORY_KEEPS_CODE) ------------ */
+/* Kept sealed, and gone with the executions of its session. */
+struct cell_piece {
+	const char *session;
+	uint64_t seq;
+	bool output;	     /* false: the text that was run */
+	const char *content; /* any text */
+};
+/* Adds it behind what there is of this run. Fire and forget. */
+void store_cell_put(struct store *s, const struct cell_piece *piece);
+struct cell_list {
+	const struct cell_piece *v;
+	size_t n;
+	bool cut; /* there is more than is read at once */
+};
+typedef void (*store_cells_fn)(void *ctx, const struct cell_list *list, const struct fail *f);
+/* In order of seq, and of a run as they were added. */
+struct store_job *store_cells(struct store *s, const char *session, store_cells_fn fn, void *ctx);
 
 /* --- tasks: runs whose caller was given a handle ------------------------------------------------------------------ */
 struct task_record {

@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import time
 
+import nbformat
 import pytest
 from harness import PATIENCE, clean_env, husk_binary, wait_until
 from postgres import CANARY, Postgres
@@ -133,6 +134,46 @@ def test_calls_are_remembered(place, start):
     for args in ((), (session.id,)):
         changed = place.husk("history", "--verify", *args)
         assert changed.returncode == 1 and f"session {session.id}: execution {done[1]['seq']} is not what was written" in changed.stdout
+
+
+def test_a_session_as_a_notebook(place, start):
+    server = start(home=place.home, HISTORY_KEEPS_CODE="true", **place.settings)
+    session = server.session(network=False)
+    session.code("import matplotlib.pyplot as plt\nfigure = plt.plot([1, 2])").ok()
+    session.code("print('said'); 6 * 7", env={"TOKEN": CANARY}).ok()
+    session.code("1/0")
+    session.shell("echo `uname`; false")
+    waited = session.code("print('one', flush=True); import time; time.sleep(2); print('two')", wait=1)
+    server.call("execute_code", {"session_id": session.id, "run": waited.fields["run"]})
+
+    def written():
+        notebook = nbformat.reads(place.husk("history", session.id, "--ipynb").stdout, as_version=nbformat.NO_CONVERT)
+        return notebook if len(notebook.cells) == 5 and len(notebook.cells[-1].outputs) == 2 else None
+
+    notebook = wait_until(written, what="five cells in the notebook")
+    nbformat.validate(notebook)
+    assert (notebook.nbformat, notebook.nbformat_minor, notebook.metadata.kernelspec.name) == (4, 5, "python3")
+    picture, value, error, command, pieces = (cell.outputs for cell in notebook.cells)
+    assert [o.output_type for o in picture] == ["display_data"] and picture[0].data["image/png"].startswith("iVBOR")
+    assert [o.output_type for o in value] == ["stream", "execute_result"] and value[1].data["text/plain"] == "42"
+    assert value[1].execution_count == notebook.cells[1].execution_count == 2
+    assert (error[-1].ename, error[-1].evalue) == ("ZeroDivisionError", "division by zero")
+    assert notebook.cells[3].source == "%%bash\necho `uname`; false" and command[0].text == "Linux\n"
+    assert [o.text for o in pieces] == ["one\n", "two\n"]
+    # Sealed where it is, and values of variables are nowhere.
+    assert {len(row) for row in place.sql("SELECT sealed FROM cells")} == {1}
+    everything = str(place.sql("SELECT sealed FROM cells")) + str(notebook)
+    assert "uname" not in str(place.sql("SELECT sealed FROM cells")) and CANARY not in everything
+
+
+def test_without_the_setting_nothing_of_it_is_kept(tmp_path, start):
+    place = Place(tmp_path / "home")
+    server = start(home=place.home)
+    session = server.session(network=False)
+    session.code("1").ok()
+    done = wait_until(lambda: done if (done := place.husk("history", session.id, "--ipynb")).returncode == 1 else None, what="a refusal")
+    assert done.stdout == "" and "HISTORY_KEEPS_CODE" in done.stderr
+    assert place.sql("SELECT COUNT(*) FROM cells") == [["0"]]
 
 
 def test_a_cancelled_call_is_remembered_as_such(place, start):

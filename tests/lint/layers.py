@@ -76,7 +76,7 @@ ADAPTERS = {
     "husk.h": r"libhusk/examples/[^/]*\.c",
     "uv.h": r"base/(loop|stream|listener|child|work|ready)\.c",
     "curl/curl.h": r"base/fetch\.c",
-    "jansson.h": r"(mcp|cli|kernels)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/(deps/(set|fitting)|registry/(own-id|kept-limits))\.c",
+    "jansson.h": r"(mcp|cli|kernels)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/(deps/(set|fitting)|registry/(own-id|kept-limits|kept-outputs))\.c",
     "sodium.h": r"manager/(model/token|store/key|files/digest)\.c|kernels/jupyter/[^/]*\.c",
     "zmq.h": r"kernels/jupyter/[^/]*\.c",
     "archive.h": r"manager/files/(source-export|tarball)\.c",

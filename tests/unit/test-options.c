@@ -66,6 +66,10 @@ static void complains(void **state)
 	expect(ARGV(S("run"), S("--env"), S("X"), S("x.py")), 0, NULL, "--env needs NAME=VALUE");
 	expect(ARGV(S("ps"), S("--language=r")), 0, NULL, "one of these options is for run only");
 	expect(ARGV(S("mcp"), S("now")), 0, NULL, "unexpected argument 'now'");
+	expect(ARGV(S("history"), S("--ipynb"), S("id")), VERB_HISTORY, NULL, NULL);
+	expect(ARGV(S("ps"), S("--ipynb")), 0, NULL, "option '--ipynb' is for history only");
+	expect(ARGV(S("history"), S("--ipynb"), S("--json"), S("id")), 0, NULL,
+	       "--ipynb goes with neither --json nor --verify");
 	expect(ARGV(S("history")), 0, NULL, "history needs the id of a session, or --verify");
 	expect(ARGV(S("history"), S("a"), S("b")), 0, NULL, "unexpected argument 'b'");
 	expect(ARGV(S("exports"), S("--all"), S("--thread=t")), 0, NULL, "use either --thread or --all, not both");

@@ -328,6 +328,40 @@ static void end_sessions(void)
 		"('s2', 't1', 'python', 'o', 1, 1, 'ended', 0, 1, 1, 1, 200, 0)");
 }
 
+static void on_cells(void *ctx, const struct cell_list *list, const struct fail *f)
+{
+	struct buf *out = ctx;
+	assert_no_failure(f);
+	for (size_t i = 0; i < list->n; i++)
+		buf_printf(out, "%llu %s %s\n", (unsigned long long)list->v[i].seq, list->v[i].output ? "left" : "ran",
+			   list->v[i].content);
+	loop_stop(b.loop, 0);
+}
+
+static void assert_cells(const char *session, const char *expected)
+{
+	AUTO(buf_release) struct buf out = { 0 };
+	store_cells(b.store, session, on_cells, &out);
+	loop_run(b.loop);
+	assert_string_equal(buf_str(&out), expected);
+}
+
+static void what_was_run_goes_with_its_record(void **state)
+{
+	write_log();
+	end_sessions();
+	store_cell_put(b.store, &(struct cell_piece){ .session = "s1", .seq = 2, .content = "late" });
+	store_cell_put(b.store, &(struct cell_piece){ .session = "s1", .seq = 1, .content = "1 + 1" });
+	store_cell_put(b.store, &(struct cell_piece){ .session = "s2", .seq = 1, .content = "other" });
+	store_cell_put(b.store, &(struct cell_piece){ .session = "s1", .seq = 1, .output = true, .content = "b" });
+	store_cell_put(b.store, &(struct cell_piece){ .session = "s1", .seq = 1, .output = true, .content = "a" });
+	assert_cells("s1", "1 ran 1 + 1\n1 left b\n1 left a\n2 ran late\n");
+	assert_string_equal(look(), "");
+	assert_int_equal(prune(101), 3);
+	assert_cells("s1", "");
+	assert_cells("s2", "1 ran other\n");
+}
+
 static void what_is_pruned_leaves_a_tombstone(void **state)
 {
 	write_log();
@@ -374,7 +408,7 @@ static void records_from_before_the_chain_are_counted(void **state)
 	bench_sql(
 		&b,
 		"DROP TABLE chain; DROP TABLE chain_heads; DROP TABLE chain_tombstones; DROP TABLE receipts; "
-		"DROP INDEX exports_of_session; ALTER TABLE exports DROP COLUMN file; DROP TABLE tasks; UPDATE schema_version SET version = 4");
+		"DROP INDEX exports_of_session; ALTER TABLE exports DROP COLUMN file; DROP TABLE tasks; DROP TABLE cells; UPDATE schema_version SET version = 4");
 	execution("s1", 4, 0);
 	ask_executions(&b, &a, "s1", 10);
 	assert_int_equal(a.n, 4);
@@ -393,6 +427,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_chain_that_was_removed_is_begun_anew_and_says_so),
 	TEST(a_forged_receipt_is_none),
 	TEST(under_another_key_nothing_is_as_it_was),
+	TEST(what_was_run_goes_with_its_record),
 	TEST(what_is_pruned_leaves_a_tombstone),
 	TEST(what_was_tampered_with_is_not_pruned),
 	TEST(records_from_before_the_chain_are_counted),

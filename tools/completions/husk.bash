@@ -33,7 +33,7 @@ _husk() {
 	setup) options+=' --runtime --engine-only' ;;
 	ps) options+=' --json --watch' ;;
 	gc) options+=' --json' ;;
-	history) options+=' --json --verify' ;;
+	history) options+=' --ipynb --json --verify' ;;
 	exports) options+=' --json --thread --all' ;;
 	stop) options+=' --all' ;;
 	esac

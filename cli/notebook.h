@@ -1,0 +1,12 @@
+/* husk history --ipynb: a session as a notebook (nbformat 4.5). */
+#ifndef HUSK_CLI_NOTEBOOK_H
+#define HUSK_CLI_NOTEBOOK_H
+
+#include <jansson.h>
+
+#include "manager/manager.h"
+
+/* The caller owns it; NULL if nothing of what was run is kept. */
+json_t *notebook_of(const struct history *history, const char *session);
+
+#endif

@@ -1,0 +1,128 @@
+/* What was run and what it left, where the settings want that kept: sealed pieces, the first of them the text. */
+#include "base/alloc.h"
+#include "manager/store/store-private.h"
+
+/* What one answer holds at most: a history is read into memory. */
+#define PIECES_MAX 50000
+#define BYTES_MAX (256u << 20)
+
+struct cell_job {
+	struct store_job base;
+	struct cell_piece piece;
+	size_t bytes; /* opened so far */
+	bool cut;
+	store_cells_fn fn;
+	void *ctx;
+};
+
+static struct cell_job *cell_job_of(struct store_job *job)
+{
+	return container_of(job, struct cell_job, base);
+}
+
+/* A piece opens only where it was written: not under another session, and not as another run's. */
+static char *seal_name(const char *session, uint64_t seq)
+{
+	return xasprintf("cell %s %llu", session, (unsigned long long)seq);
+}
+
+/* --- written ----------------------------------------------------------------------------------------------------- */
+
+static int put(struct db *db, void *ctx, struct fail *f)
+{
+	struct cell_job *j = ctx;
+	const struct cell_piece *p = &j->piece;
+	AUTO(freep) char *name = seal_name(p->session, p->seq), *sealed = NULL;
+	if (key_seal(j->base.key, name, p->content, &sealed, f) < 0)
+		return -1;
+	struct db_query q = {
+		.sql = "INSERT INTO cells (session, seq, piece, kind, sealed) SELECT $1, $2, COALESCE(MAX(piece), 0) + 1, $3, $4 "
+		       "FROM cells WHERE session = $1 AND seq = $2",
+		DB_PARAMS(db_text(p->session), db_int(p->seq), db_text(p->output ? "output" : "text"), db_text(sealed))
+	};
+	return db_exec(db, &q, f);
+}
+
+static int run_put(struct store_job *job, struct db *db, struct fail *f)
+{
+	return job_transaction(job, db, DB_RELAXED, put, f);
+}
+
+static void finish_put(struct store_job *job, const struct fail *f)
+{
+	(void)job;
+	job_answer(NULL, NULL, "what was run is not kept", f);
+}
+
+void store_cell_put(struct store *s, const struct cell_piece *piece)
+{
+	struct cell_job *j = job_new(s, sizeof(*j), run_put, finish_put);
+	j->piece = *piece;
+	j->piece.session = job_keep(&j->base, piece->session);
+	j->piece.content = job_keep(&j->base, piece->content);
+	(void)job_submit(&j->base);
+}
+
+/* --- read -------------------------------------------------------------------------------------------------------- */
+
+static void take_row(void *ctx, const struct db_value *v, size_t n)
+{
+	struct cell_job *j = ctx;
+	(void)n;
+	size_t bytes = v[2].kind == DB_TEXT ? strlen(v[2].text) : 0;
+	if (j->cut || j->bytes + bytes > BYTES_MAX) {
+		j->cut = true;
+		return;
+	}
+	j->bytes += bytes;
+	*(struct cell_piece *)job_row(&j->base) = (struct cell_piece){
+		.session = j->piece.session,
+		.seq = column_int(&v[0]),
+		.output = v[1].kind == DB_TEXT && streq(v[1].text, "output"),
+		.content = column_text(&j->base, &v[2]),
+	};
+}
+
+static int open_all(struct cell_job *j, struct fail *f)
+{
+	struct cell_piece *pieces = j->base.rows;
+	for (size_t i = 0; i < j->base.n; i++) {
+		AUTO(freep) char *name = seal_name(pieces[i].session, pieces[i].seq), *text = NULL;
+		if (key_open(j->base.key, name, pieces[i].content ? pieces[i].content : "", &text, f) < 0)
+			return -1;
+		pieces[i].content = job_keep(&j->base, text);
+	}
+	return 0;
+}
+
+static int run_list(struct store_job *job, struct db *db, struct fail *f)
+{
+	struct cell_job *j = cell_job_of(job);
+	struct db_query q = {
+		.sql = "SELECT seq, kind, sealed FROM cells WHERE session = $1 ORDER BY seq, piece LIMIT $2",
+		DB_PARAMS(db_text(j->piece.session), db_int(PIECES_MAX)),
+		.on_row = take_row,
+		.ctx = j
+	};
+	job_reset(job);
+	j->bytes = 0;
+	j->cut = false;
+	return db_exec(db, &q, f) < 0 ? -1 : open_all(j, f);
+}
+
+static void finish_list(struct store_job *job, const struct fail *f)
+{
+	struct cell_job *j = cell_job_of(job);
+	struct cell_list list = { .v = job->rows, .n = job->n, .cut = j->cut || job->n == PIECES_MAX };
+	j->fn(j->ctx, f ? NULL : &list, f);
+}
+
+struct store_job *store_cells(struct store *s, const char *session, store_cells_fn fn, void *ctx)
+{
+	struct cell_job *j = job_new(s, sizeof(*j), run_list, finish_list);
+	j->base.size = sizeof(struct cell_piece);
+	j->piece.session = job_keep(&j->base, session);
+	j->fn = fn;
+	j->ctx = ctx;
+	return job_submit(&j->base);
+}
