@@ -4,6 +4,7 @@
 #include <zmq.h>
 
 #include "base/alloc.h"
+#include "jupyter/multipart.h"
 
 #define WAIT_FDS_MAX 4
 #define RECONNECT_MS 5
@@ -13,6 +14,7 @@ struct channels {
 	void *context;
 	void *sockets[CHANNELS];
 	struct sender_id id;
+	struct multipart *received;
 	uint32_t ping;
 	bool answered;
 };
@@ -44,6 +46,7 @@ int channels_open(struct channels **ret, const struct connection *c, const struc
 	struct channels *channels = new0(struct channels);
 	channels->id = *id;
 	channels->answered = true;
+	channels->received = multipart_new();
 	channels->context = zmq_ctx_new();
 	for (int i = 0; channels->context && i < CHANNELS; i++) {
 		channels->sockets[i] = zmq_socket(channels->context, kinds[i]);
@@ -66,6 +69,7 @@ struct channels *channels_free(struct channels *c)
 	for (int i = 0; i < CHANNELS; i++)
 		if (c->sockets[i])
 			zmq_close(c->sockets[i]);
+	multipart_free(c->received);
 	if (c->context)
 		zmq_ctx_term(c->context);
 	explicit_bzero(&c->id, sizeof(c->id));
@@ -76,68 +80,23 @@ struct channels *channels_free(struct channels *c)
 int channels_send(struct channels *c, enum channel to, const char *type, const json_t *parent, const json_t *content,
 		  char ret_id[MESSAGE_ID_LEN + 1])
 {
-	AUTO(envelope_release) struct envelope e = { 0 };
-	int r = envelope_make(&e, &c->id, type, parent, content, ret_id);
-	for (size_t i = 0; r == 0 && i < ARRAY_LEN(e.frames); i++) {
-		int more = i + 1 < ARRAY_LEN(e.frames) ? ZMQ_SNDMORE : 0;
-		if (zmq_send(c->sockets[to], e.frames[i].data, e.frames[i].len, ZMQ_DONTWAIT | more) < 0)
-			r = -zmq_errno();
-	}
-	return r;
-}
-
-struct frames {
-	zmq_msg_t messages[MESSAGE_FRAMES_MAX];
-	struct part parts[MESSAGE_FRAMES_MAX];
-	size_t n;
-	bool too_many;
-};
-
-static void frames_release(struct frames *f)
-{
-	for (size_t i = 0; i < f->n; i++)
-		zmq_msg_close(&f->messages[i]);
-	f->n = 0;
-}
-
-/* ZeroMQ hands over all frames of a message or none. False if there is none. */
-static bool frames_receive(struct frames *f, void *socket)
-{
-	int more = 1;
-	f->n = 0;
-	f->too_many = false;
-	while (more) {
-		zmq_msg_t message;
-		zmq_msg_init(&message);
-		if (zmq_msg_recv(&message, socket, ZMQ_DONTWAIT) < 0) {
-			zmq_msg_close(&message);
-			return false;
-		}
-		more = zmq_msg_more(&message);
-		if (f->n == MESSAGE_FRAMES_MAX) {
-			f->too_many = true;
-			zmq_msg_close(&message);
-			continue;
-		}
-		zmq_msg_init(&f->messages[f->n]);
-		zmq_msg_move(&f->messages[f->n], &message);
-		zmq_msg_close(&message);
-		f->parts[f->n] = (struct part){ zmq_msg_data(&f->messages[f->n]), zmq_msg_size(&f->messages[f->n]) };
-		f->n++;
-	}
-	return true;
+	AUTO(envelope_release) struct envelope e;
+	envelope_make(&e, &c->id, type, parent, content, ret_id);
+	return multipart_send_envelope(c->sockets[to], NULL, 0, &e);
 }
 
 int channels_receive(struct channels *c, enum channel from, void (*on_message)(void *ctx, const struct message *m),
 		     void *ctx, const char **ret_why)
 {
-	struct frames f AUTO(frames_release);
-	if (!frames_receive(&f, c->sockets[from]))
-		return 0;
-	if (f.too_many)
-		return *ret_why = "has too many frames", -EPROTO;
 	struct message m;
-	int r = message_decode(&m, c->id.key, f.parts, f.n, ret_why);
+	size_t n;
+	int r = multipart_receive(c->received, c->sockets[from]);
+	if (r == 0)
+		return 0;
+	if (r < 0)
+		return *ret_why = "has too many frames", -EPROTO;
+	const struct part *frames = multipart_parts(c->received, &n);
+	r = message_decode(&m, c->id.key, frames, n, ret_why);
 	if (r < 0)
 		return r;
 	on_message(ctx, &m);
@@ -156,13 +115,12 @@ void channels_ping(struct channels *c)
 
 bool channels_pong(struct channels *c)
 {
-	struct frames f;
-	while (frames_receive(&f, c->sockets[CHANNEL_HEARTBEAT])) {
-		c->answered |= f.n && f.parts[f.n - 1].n == sizeof(c->ping) &&
-			       memcmp(f.parts[f.n - 1].data, &c->ping, sizeof(c->ping)) == 0;
-		frames_release(&f);
+	while (multipart_receive(c->received, c->sockets[CHANNEL_HEARTBEAT]) != 0) {
+		size_t n;
+		const struct part *frames = multipart_parts(c->received, &n);
+		c->answered |= n && frames[n - 1].n == sizeof(c->ping) &&
+			       memcmp(frames[n - 1].data, &c->ping, sizeof(c->ping)) == 0;
 	}
-	frames_release(&f);
 	return c->answered;
 }
 

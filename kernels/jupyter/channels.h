@@ -2,7 +2,7 @@
 #ifndef HUSK_KERNELS_JUPYTER_CHANNELS_H
 #define HUSK_KERNELS_JUPYTER_CHANNELS_H
 
-#include "kernels/jupyter/connection.h"
+#include "jupyter/connection.h"
 
 #define CHANNEL_FRAME_MAX (64u << 20)
 

@@ -4,7 +4,7 @@
 #ifndef HUSK_KERNELS_JUPYTER_OUTPUTS_H
 #define HUSK_KERNELS_JUPYTER_OUTPUTS_H
 
-#include "kernels/jupyter/message.h"
+#include "jupyter/message.h"
 
 /* Displays wait here for the end of their cell, since clear_output and update_display_data may take them back: an
  * animation leaves its last frame and not its first hundred. Past these they go up at once. */

@@ -3,7 +3,7 @@
  * with a length of four bytes: header, parent, metadata, content, a buffer. */
 #include <sodium.h>
 
-#include "kernels/jupyter/message.h"
+#include "jupyter/message.h"
 #include "kernels/jupyter/outputs.h"
 #include "kernels/link.h"
 #include "tests/fuzz/fuzz.h"

@@ -32,12 +32,15 @@ LINE = (*ENGINE, *STORE, "manager/line/")
 SESSION = (*LINE, "manager/session/")
 REGISTRY = (*SESSION, *FENCE, "manager/files/", "manager/deps/", "manager/registry/", "manager/manager.h")
 FACE = (*BASE, *PUBLIC)
+JUPYTER = ("jupyter/load.h", "jupyter/message.h", "jupyter/connection.h", "jupyter/multipart.h")
 
 # Folder -> what its files may include: folders (with all below them) and headers.
 LAYERS = {
     "base": BASE,
     "kernels": (*BASE, "kernels/"),
-    "kernels/jupyter": (*BASE, "kernels/"),
+    # What both ends of Jupyter's protocol share.
+    "jupyter": (*BASE, *JUPYTER),
+    "kernels/jupyter": (*BASE, *JUPYTER, "kernels/"),
     "kernels/fence": (*BASE, "kernels/"),
     "kernels/probe": (*BASE, "kernels/"),
     "kernels/fit": (*BASE, "kernels/"),
@@ -76,9 +79,9 @@ ADAPTERS = {
     "husk.h": r"libhusk/examples/[^/]*\.c",
     "uv.h": r"base/(loop|stream|listener|child|work|ready)\.c",
     "curl/curl.h": r"base/fetch\.c",
-    "jansson.h": r"(mcp|cli|kernels)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/(deps/(set|fitting)|registry/(own-id|kept-limits|kept-outputs))\.c",
-    "sodium.h": r"manager/(model/token|store/key|files/digest)\.c|kernels/jupyter/[^/]*\.c",
-    "zmq.h": r"kernels/jupyter/[^/]*\.c",
+    "jansson.h": r"(mcp|cli|kernels|jupyter)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/(deps/(set|fitting)|registry/(own-id|kept-limits|kept-outputs))\.c",
+    "sodium.h": r"manager/(model/token|store/key|files/digest)\.c|jupyter/message\.c",
+    "zmq.h": r"(kernels/jupyter/channels|jupyter/multipart|jupyter/face/sockets)\.c",
     "archive.h": r"manager/files/(source-export|tarball)\.c",
     "archive_entry.h": r"manager/files/(source-export|tarball)\.c",
     "vterm.h": r"manager/line/vt\.c",

@@ -108,7 +108,7 @@ make_layered_tree() {
 	printf '#include "manager/engine/engine.h"\n#include "manager/store/low.h"\n' >"$scratch/tree/manager/line/line.c"
 	printf '#include <uv.h>\n#include <sys/stat.h>\n#include <linux/openat2.h>\n' >"$scratch/tree/base/loop.c"
 	printf '#include <sodium.h>\n' >"$scratch/tree/manager/model/token.c"
-	printf '#include <zmq.h>\n#include "kernels/low.h"\n' >"$scratch/tree/kernels/jupyter/main.c"
+	printf '#include <zmq.h>\n#include "kernels/low.h"\n' >"$scratch/tree/kernels/jupyter/channels.c"
 	printf '#include "libhusk/husk.h"\n' >"$scratch/tree/bench/one.c"
 	printf '#include <uv.h>\n#include <cmocka.h>\n#include "manager/engine/low.h"\n' >"$scratch/tree/tests/unit/test-one.c"
 	# A module: a private header and a part of its own, which include each other as they like.

@@ -1,5 +1,5 @@
-/* kernels/jupyter/load: JSON as kernels write it. */
-#include "kernels/jupyter/load.h"
+/* jupyter/load: JSON as kernels write it. */
+#include "jupyter/load.h"
 
 #include "base/alloc.h"
 #include "tests/unit/unit.h"

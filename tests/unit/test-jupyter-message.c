@@ -1,5 +1,5 @@
-/* kernels/jupyter/message: frames, signatures, and what is refused. */
-#include "kernels/jupyter/message.h"
+/* jupyter/message: frames, signatures, and what is refused. */
+#include "jupyter/message.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -49,6 +49,8 @@ static void a_kernels_message_is_read(void **state)
 	assert_string_equal(m.id, "m1");
 	assert_string_equal(m.parent_id, "p1");
 	assert_string_equal(json_string_value(json_object_get(m.content, "execution_state")), "idle");
+	assert_int_equal(m.n_idents, 2);
+	assert_memory_equal(m.idents[1].data, "identity", m.idents[1].n);
 	assert_int_equal(m.n_buffers, 2);
 	assert_memory_equal(m.buffers[0].data, "buffer", 6);
 	assert_int_equal(m.buffers[1].n, 0);
@@ -95,7 +97,7 @@ static void frames_that_are_no_message_are_refused(void **state)
 
 static void ours_are_read_back(void **state)
 {
-	struct sender_id id, other;
+	struct sender_id id = { 0 }, other = { 0 };
 	char first[MESSAGE_ID_LEN + 1], second[MESSAGE_ID_LEN + 1];
 	assert_int_equal(sender_id_make(&id), 0);
 	assert_int_equal(sender_id_make(&other), 0);
@@ -105,8 +107,8 @@ static void ours_are_read_back(void **state)
 	json_auto_t *parent = json_pack("{s:s}", "msg_id", "asked");
 	struct envelope e AUTO(envelope_release);
 	struct envelope next AUTO(envelope_release);
-	assert_int_equal(envelope_make(&e, &id, "execute_request", parent, content, first), 0);
-	assert_int_equal(envelope_make(&next, &id, "execute_request", /* parent= */ NULL, content, second), 0);
+	envelope_make(&e, &id, "execute_request", parent, content, first);
+	envelope_make(&next, &id, "execute_request", /* parent= */ NULL, content, second);
 	assert_string_not_equal(first, second);
 
 	struct part frames[ARRAY_LEN(e.frames)];

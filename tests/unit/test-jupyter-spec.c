@@ -1,10 +1,7 @@
-/* kernels/jupyter/spec and connection: the kernelspec's command, and the file that tells the kernel where to be. */
+/* kernels/jupyter/spec: the kernelspec's command. */
 #include "kernels/jupyter/spec.h"
 
-#include <sys/stat.h>
-
 #include "base/alloc.h"
-#include "kernels/jupyter/connection.h"
 #include "tests/unit/unit.h"
 
 static char folder[] = "/tmp/husk-spec-XXXXXX";
@@ -70,47 +67,11 @@ static void a_bad_spec_says_what_is_wrong(void **state)
 	assert_int_equal(spec_load(&s, "/nonexistent", &f), -1);
 }
 
-static json_int_t port_of(const json_t *file, const char *name)
-{
-	return json_integer_value(json_object_get(file, name));
-}
-
-static void the_connection_is_ours_alone(void **state)
-{
-	struct fail f AUTO(fail_release) = { 0 };
-	struct sender_id id;
-	struct stat st;
-	assert_int_equal(sender_id_make(&id), 0);
-	for (int tcp = 0; tcp < 2; tcp++) {
-		struct connection c;
-		assert_int_equal(connection_make(&c, folder, tcp, &id, "x", &f), 0);
-		assert_int_equal(stat(c.file, &st), 0);
-		assert_int_equal(st.st_mode & 0777, 0600);
-		assert_int_equal(stat(c.folder, &st), 0);
-		assert_int_equal(st.st_mode & 0777, 0700);
-		json_auto_t *file = json_load_file(c.file, 0, NULL);
-		assert_string_equal(json_string_value(json_object_get(file, "key")), id.key);
-		assert_string_equal(json_string_value(json_object_get(file, "signature_scheme")), "hmac-sha256");
-		const char *ip = json_string_value(json_object_get(file, "ip"));
-		AUTO(freep) char *shell =
-			xasprintf(tcp ? "tcp://%s:%lld" : "ipc://%s-%lld", ip, (long long)port_of(file, "shell_port"));
-		AUTO(freep) char *heart =
-			xasprintf(tcp ? "tcp://%s:%lld" : "ipc://%s-%lld", ip, (long long)port_of(file, "hb_port"));
-		assert_string_equal(c.endpoints[CHANNEL_SHELL], shell);
-		assert_string_equal(c.endpoints[CHANNEL_HEARTBEAT], heart);
-		assert_string_not_equal(shell, heart);
-		AUTO(freep) char *gone = xstrdup(c.folder);
-		connection_release(&c);
-		assert_int_equal(access(gone, F_OK), -1);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_spec_makes_a_command),
 		cmocka_unit_test(a_bad_spec_says_what_is_wrong),
-		cmocka_unit_test(the_connection_is_ours_alone),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,8 +1,8 @@
 /* JSON from a Jupyter kernel, which is more than JSON: Python writes NaN, integers of any length and halves of surrogate
  * pairs, and other kernels bytes that are no UTF-8. What is wrong is mended, so that a cell's output is not lost for one
  * character in it. */
-#ifndef HUSK_KERNELS_JUPYTER_LOAD_H
-#define HUSK_KERNELS_JUPYTER_LOAD_H
+#ifndef HUSK_JUPYTER_LOAD_H
+#define HUSK_JUPYTER_LOAD_H
 
 #include <jansson.h>
 

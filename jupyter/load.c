@@ -1,4 +1,4 @@
-#include "kernels/jupyter/load.h"
+#include "jupyter/load.h"
 
 #include <ctype.h>
 #include <math.h>

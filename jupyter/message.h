@@ -1,14 +1,15 @@
 /* One message of the Jupyter protocol (5.4) and its frames: identities, a delimiter, an HMAC-SHA256 signature, four JSON
  * objects, and any number of binary buffers that the signature leaves out. Knows frames, and nothing of ZeroMQ. */
-#ifndef HUSK_KERNELS_JUPYTER_MESSAGE_H
-#define HUSK_KERNELS_JUPYTER_MESSAGE_H
+#ifndef HUSK_JUPYTER_MESSAGE_H
+#define HUSK_JUPYTER_MESSAGE_H
 
 #include <jansson.h>
 
 #include "base/buf.h"
 
 #define MESSAGE_VERSION "5.4"
-#define MESSAGE_KEY_HEX 64    /* digits of a key; the text itself is what is hashed with */
+#define MESSAGE_KEY_HEX 64    /* digits of a key of ours; the text itself is what is hashed with */
+#define MESSAGE_KEY_MAX 256   /* characters of a key of others */
 #define MESSAGE_ID_LEN 32     /* hex digits */
 #define MESSAGE_IDENTS_MAX 16 /* frames before the delimiter */
 #define MESSAGE_FRAMES_MAX 256
@@ -30,6 +31,8 @@ struct message {
 	const char *id;
 	const char *parent_id; /* "" without a parent */
 	/* Borrowed from the frames. */
+	const struct part *idents; /* who sent it; what a ROUTER sends to them begins with these */
+	size_t n_idents;
 	const struct part *buffers;
 	size_t n_buffers;
 };
@@ -47,15 +50,15 @@ struct envelope {
 
 struct sender_id {
 	char session[MESSAGE_ID_LEN + 1];
-	char key[MESSAGE_KEY_HEX + 1];
+	char key[MESSAGE_KEY_MAX + 1];
 };
 
-/* A fresh session and a fresh key. -EIO if there is no source of random numbers. */
+/* A fresh session and, unless there is one, a fresh key. -EIO if there is no source of random numbers. */
 int sender_id_make(struct sender_id *ret);
 /* Builds a message of this type and writes its new id. `content` and `parent` (a header, NULL = none) are borrowed.
- * envelope_release() it in any case; -ENOMEM if the content cannot be written as JSON. */
-int envelope_make(struct envelope *ret, const struct sender_id *from, const char *type, const json_t *parent,
-		  const json_t *content, char ret_id[MESSAGE_ID_LEN + 1]);
+ * envelope_release() it. */
+void envelope_make(struct envelope *ret, const struct sender_id *from, const char *type, const json_t *parent,
+		   const json_t *content, char ret_id[MESSAGE_ID_LEN + 1]);
 void envelope_release(struct envelope *e);
 
 #endif

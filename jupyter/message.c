@@ -1,11 +1,11 @@
-#include "kernels/jupyter/message.h"
+#include "jupyter/message.h"
 
 #include <errno.h>
 #include <sodium.h>
 #include <time.h>
 
-#include "kernels/frames.h"
-#include "kernels/jupyter/load.h"
+#include "base/json.h"
+#include "jupyter/load.h"
 
 #define DELIMITER "<IDS|MSG>"
 #define SIGNATURE_HEX (2 * crypto_auth_hmacsha256_BYTES)
@@ -66,7 +66,10 @@ int message_decode(struct message *ret, const char *key, const struct part *fram
 	const struct part *parts = frames + at + 2;
 	if (!signature_matches(&frames[at + 1], key, parts))
 		return *ret_why = "has a wrong signature", -EPROTO;
-	struct message m = { .buffers = parts + MESSAGE_PARTS, .n_buffers = n - at - 2 - MESSAGE_PARTS };
+	struct message m = { .idents = frames,
+			     .n_idents = at,
+			     .buffers = parts + MESSAGE_PARTS,
+			     .n_buffers = n - at - 2 - MESSAGE_PARTS };
 	const char *why = read_parts(&m, parts);
 	if (why) {
 		message_release(&m);
@@ -98,7 +101,8 @@ int sender_id_make(struct sender_id *ret)
 	if (sodium_init() < 0)
 		return -EIO;
 	random_hex(ret->session, MESSAGE_ID_LEN);
-	random_hex(ret->key, MESSAGE_KEY_HEX);
+	if (!*ret->key)
+		random_hex(ret->key, MESSAGE_KEY_HEX);
 	return 0;
 }
 
@@ -115,13 +119,8 @@ static json_t *make_header(const struct sender_id *from, const char *type, const
 			 "date", date, "msg_type", type, "version", MESSAGE_VERSION);
 }
 
-static int append_part(struct buf *out, const json_t *value)
-{
-	return value ? json_append(out, value) : buf_add_str(out, "{}");
-}
-
-int envelope_make(struct envelope *ret, const struct sender_id *from, const char *type, const json_t *parent,
-		  const json_t *content, char ret_id[MESSAGE_ID_LEN + 1])
+void envelope_make(struct envelope *ret, const struct sender_id *from, const char *type, const json_t *parent,
+		   const json_t *content, char ret_id[MESSAGE_ID_LEN + 1])
 {
 	*ret = (struct envelope){ 0 };
 	random_hex(ret_id, MESSAGE_ID_LEN);
@@ -130,15 +129,16 @@ int envelope_make(struct envelope *ret, const struct sender_id *from, const char
 	const json_t *values[MESSAGE_PARTS] = { header, parent, NULL, content };
 	struct part signs[MESSAGE_PARTS];
 	for (size_t i = 0; i < MESSAGE_PARTS; i++) {
-		if (append_part(&parts[i], values[i]) < 0)
-			return -ENOMEM;
+		if (values[i])
+			json_print(&parts[i], values[i]);
+		else
+			(void)buf_add_str(&parts[i], "{}");
 		signs[i] = (struct part){ parts[i].data, parts[i].len };
 	}
 	char signature[SIGNATURE_HEX + 1];
 	sign(signature, from->key, signs);
 	(void)buf_add_str(&ret->frames[0], DELIMITER);
 	(void)buf_add_str(&ret->frames[1], signature);
-	return 0;
 }
 
 void envelope_release(struct envelope *e)
