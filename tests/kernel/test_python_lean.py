@@ -62,6 +62,18 @@ def test_what_is_not_plain_python_means_what_it_means_in_a_notebook(fresh_kernel
     assert value is None or outcome.text == value
 
 
+@pytest.mark.parametrize("code, expected", [
+    ("not 5", "False"), ("*[1], 2", "(1, 2)"), ("5  # why", "5"), ("'é' 'b'", "'éb'"), ("None", None), ("5;", None), ("0x1f", "31"),
+    ("(n := 5)", "5"), ("print(5)", None), ("foo bar", "SyntaxError"), ("yield 5", "SyntaxError"), ("[5", "SyntaxError"),
+    ("'\\d'", "'\\\\d'"), ("5 is 5", "True"), ("5if 1else 2", "5"), ("missing", "NameError"),
+])
+def test_one_expression_is_what_it_is_among_statements(kernel, code, expected):
+    alone, among = kernel.run(code), kernel.run("pass\n" + code)
+    for outcome in (alone, among):
+        assert (outcome.error["type"] if outcome.error else outcome.text) == expected
+    assert alone.stdout == among.stdout and alone.stderr.count("Warning") == among.stderr.count("Warning")
+
+
 def test_help_in_a_cell(kernel):
     assert "number of items" in kernel.run("x = 1\nlen?").stdout
 

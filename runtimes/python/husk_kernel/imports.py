@@ -72,7 +72,9 @@ class _LazyModule(ModuleType):
 
 
 class ImportHooks(dict):
-    """Module name -> function to call with the module, once, right after its first import."""
+    """Module name -> function to call with the module, once, right after its first import. First to hear of each import."""
+
+    stale = False  # what is known of the folders on the path may be old
 
     def install(self):
         for name in [name for name in self if name in sys.modules]:
@@ -80,6 +82,8 @@ class ImportHooks(dict):
         sys.meta_path.insert(0, self)
 
     def find_spec(self, name, path=None, target=None):
+        if ImportHooks.stale:
+            _forget_folders()
         if name not in self:
             return None
         for finder in sys.meta_path:
@@ -107,10 +111,13 @@ class ImportHooks(dict):
 
 
 def forget_folders():
-    """Modules that a cell or a terminal command has just written or installed are found.
+    """Modules that a cell or a terminal command has just written or installed are found: the next import looks anew."""
+    ImportHooks.stale = True
 
-    importlib.invalidate_caches() does the same after loading 15 ms worth of importlib.metadata.
-    """
+
+def _forget_folders():
+    """importlib.invalidate_caches() does the same after loading 15 ms worth of importlib.metadata."""
+    ImportHooks.stale = False
     for path, finder in list(sys.path_importer_cache.items()):
         if finder is None:
             sys.path_importer_cache.pop(path, None)

@@ -26,7 +26,6 @@ _FIRST_WORD = re.compile(r"[\w.*]*")
 # Methods that somebody may have replaced on the shell itself.
 _METHODS = frozenset({"run_cell", "_run_cell", "run_cell_async", "run_ast_nodes", "run_code", "transform_cell", "transform_ast",
                       "showsyntaxerror", "should_run_async"})
-_EVENTS = ("pre_run_cell", "post_run_cell", "post_execute")
 _RUN_CELL = InteractiveShell.run_cell
 
 
@@ -35,29 +34,35 @@ class Lean:
         self._shell = shell
         self._callbacks = shell.events.callbacks
         self._before = list(self._callbacks["pre_execute"])  # IPython's own: warnings are shown anew in each cell
-        self._transformers = self._copy(shell.input_transformer_manager)
+        manager = shell.input_transformer_manager
+        self._cleanups, self._lines = list(manager.cleanup_transforms), list(manager.line_transforms)
+        self._tokens = list(manager.token_transformers)
         self._checkers = list(shell.prefilter_manager.checkers)
-
-    @staticmethod
-    def _copy(manager):
-        return [*manager.cleanup_transforms, None, *manager.line_transforms, None, *manager.token_transformers]
+        for name in ("ast_transformers", "input_transformers_post", "ast_node_interactivity", "autocall"):
+            getattr(shell, name)  # has a value from here on
+        self._traits = shell._trait_values  # where traits keep what they would look at before they hand it out
 
     def _is_untouched(self):
         """Nobody has registered anything that takes part in running a cell."""
-        shell, callbacks = self._shell, self._callbacks
+        shell, traits, callbacks = self._shell, self._traits, self._callbacks
+        manager, prefilter = traits["input_transformer_manager"], shell.prefilter_manager
         return (
-            not any(callbacks[name] for name in _EVENTS)
-            and callbacks["pre_execute"] == self._before
-            and not shell.ast_transformers
-            and not shell.input_transformers_post
-            and self._copy(shell.input_transformer_manager) == self._transformers
-            and not shell.prefilter_manager.transformers
-            and shell.prefilter_manager.checkers == self._checkers
-            and shell.ast_node_interactivity == "last_expr"
-            and not (shell.autocall or shell.trio_runner or shell.logger.log_active or shell.custom_exceptions)
+            callbacks["pre_execute"] == self._before
+            and not (callbacks["pre_run_cell"] or self._is_awaited())
+            and not (traits["ast_transformers"] or traits["input_transformers_post"] or prefilter.transformers)
+            and manager.cleanup_transforms == self._cleanups
+            and manager.line_transforms == self._lines
+            and manager.token_transformers == self._tokens
+            and prefilter.checkers == self._checkers
+            and traits["ast_node_interactivity"] == "last_expr"
+            and not (traits["autocall"] or shell.trio_runner or shell.logger.log_active or shell.custom_exceptions)
             and _METHODS.isdisjoint(vars(shell))
             and type(shell).run_cell is _RUN_CELL
         )
+
+    def _is_awaited(self):
+        """Somebody wants to hear of the end of a cell."""
+        return self._callbacks["post_run_cell"] or self._callbacks["post_execute"]
 
     def _is_plain(self, cell):
         """Python to Python and to IPython alike."""
@@ -85,7 +90,7 @@ class Lean:
                 shell.run_plain(source, name)
             finally:
                 shell.execution_count = number + 1
-        if any(self._callbacks[event] for event in _EVENTS):  # the cell itself has registered them
+        if self._is_awaited():  # by whom the cell itself has registered
             self._tell(cell)
         return True
 

@@ -16,7 +16,9 @@ VERSION = 1
 PRIVATE_FD = 200
 
 READ_SIZE = 1 << 16
+SHORT = 1 << 20  # characters: no escape makes more of them than a message holds
 
+_scan_json = json.JSONDecoder().scan_once
 _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
@@ -46,6 +48,20 @@ def _message(op, call, fields):
     if size > MESSAGE_MAX:
         raise TooLong
     return b"".join([size.to_bytes(4), *parts])
+
+
+def _result(call, bundle):
+    """A message as above; that of most cells without looking for what else it could be."""
+    text = bundle.get("text/plain")
+    if len(bundle) > 1 or type(text) is not str or len(text) > SHORT:
+        return _message("result", call, {"data": bundle})
+    body = b'{"op":"result","id":%d,"data":{"text/plain":%b}}' % (call, _value(text))
+    return len(body).to_bytes(4) + body
+
+
+def _done(call):
+    body = b'{"op":"done","id":%d}' % call
+    return len(body).to_bytes(4) + body
 
 
 def private_fd(fd):
@@ -113,8 +129,8 @@ class Link:
             return None
         self._received = data[end:]
         try:
-            return json.loads(data[4:end])
-        except ValueError:
+            return _scan_json(data[4:end].decode(), 0)[0]
+        except (ValueError, StopIteration):
             return None
 
     def _read(self, data, size):
@@ -198,13 +214,12 @@ class Link:
     def done(self, result=None, error=None):
         """The end of the call, with its result (a bundle) and its error (fields), in one write."""
         with self._lock:
-            out = b""
-            if result:
-                out = _message("result", self._call, {"data": result})
+            call = self._call
+            out = _result(call, result) if result else b""
             if error:
-                out += _message("error", self._call, error)
-            call, self._call = self._call, None
-            self._write(out + _message("done", call, {}))
+                out += _message("error", call, error)
+            self._call = None
+            self._write(out + _done(call))
 
     def variables(self, call, listing):
         """The answer to a look, between two cells."""

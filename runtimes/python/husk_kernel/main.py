@@ -16,7 +16,7 @@ with Deferred():
     from .figures import Figures
     from .interrupts import interrupts
     from .link import Link, NoCell, TooLong
-    from .shell import Shell
+    from .shell import PLAIN_TYPES, Shell
     from .streams import Streams
     from .widgets import Widgets
 
@@ -140,7 +140,7 @@ class Kernel:
 
     def _show_value(self, value):
         try:
-            if self._events.is_awaitable(value):
+            if type(value) not in PLAIN_TYPES and self._events.is_awaitable(value):
                 value = self._events.run(_settled(value))
                 if value is None:
                     return None, None

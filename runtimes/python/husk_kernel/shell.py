@@ -7,6 +7,7 @@ import builtins
 import codeop
 import functools
 import inspect
+import keyword
 import linecache
 import operator
 import os
@@ -17,6 +18,7 @@ import warnings
 
 from IPython.core import interactiveshell
 from IPython.core.autocall import ExitAutocall
+from IPython.core.builtin_trap import BuiltinTrap
 from IPython.core.compilerop import CachingCompiler
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
@@ -38,10 +40,14 @@ from .lean import Lean
 OUTPUTS_KEPT = 3  # Out[n], _n and with them _, __, ___: each may hold a lot of memory
 INPUTS_KEPT = 100
 SOURCE_BYTES_KEPT = 16 << 20  # for tracebacks and inspect.getsource
+EXPRESSION_MAX = 200  # characters
 
 _FUTURE = functools.reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
-_PLAIN_TYPES = {int, float, complex, bool, str, bytes, list, tuple, dict, set}
+PLAIN_TYPES = {int, float, complex, bool, str, bytes, list, tuple, dict, set}
 _PRINTED_BY_REPR = {int, str, bytes}
+# What `eval` takes as it stands: one line without anything that makes a statement of it, or has the parser warn.
+_STATEMENTS = "|".join(set(keyword.kwlist) - {"None", "True", "False", "not"})
+_EXPRESSION = re.compile(rf"(?!(?:{_STATEMENTS})\b)(?:[^\n=:;\\\d]|\d+(?!\w))+\n\Z")
 _NO_RESULT = ExecutionResult(None)
 _NO_KEYBOARD = "%{} needs somebody at a keyboard, and stdin is closed in this sandbox."
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -75,6 +81,14 @@ class Compiler(CachingCompiler):
             self._filename_map.pop(oldest, None)
         return name
 
+    def expression(self, source, name):
+        """The code of a cell that is nothing but an expression, without the detour over a tree; None: it has to be parsed to know."""
+        if len(source) > EXPRESSION_MAX or not _EXPRESSION.match(source):
+            return None
+        try:
+            return compile(source, name, "eval", self.flags, True)
+        except Exception:
+            return None
 
     def compile_nodes(self, nodes, name, shown, flags=0):
         """The code of each statement, before any of them runs; the values of the last `shown` go to the display hook."""
@@ -95,7 +109,13 @@ class Compiler(CachingCompiler):
 class History(HistoryManager):
     """In, _i and _i1 without a database, its lock and its thread."""
 
-    _i = _ii = _iii = _i00 = ""  # no traits
+    _i = _ii = _iii = _i00 = ""  # no traits, nor these
+    input_hist_parsed = input_hist_raw = output_hist = None
+
+    def __init__(self, shell, **kwargs):
+        self.input_hist_parsed, self.input_hist_raw, self.output_hist = [""], [""], {}
+        self._shell = shell
+        super().__init__(shell=shell, **kwargs)
 
     @observe("db")
     def _db_changed(self, change):
@@ -103,12 +123,14 @@ class History(HistoryManager):
 
     def store_inputs(self, line_num, source, source_raw=None):
         raw = (source if source_raw is None else source_raw).rstrip("\n")
-        if self._exit_re.match(raw.strip()):
+        if ("exit" in raw or "quit" in raw) and self._exit_re.match(raw.strip()):
             return
         self.input_hist_parsed.append(source.rstrip("\n"))
         self.input_hist_raw.append(raw)
         self._iii, self._ii, self._i, self._i00 = self._ii, self._i, self._i00, raw
-        self.shell.push({"_i": self._i, "_ii": self._ii, "_iii": self._iii, f"_i{line_num}": raw}, interactive=False)
+        new = {"_i": self._i, "_ii": self._ii, "_iii": self._iii, f"_i{line_num}": raw}
+        self._shell.user_ns.update(new)
+        self._shell.user_ns_hidden.update(new)
 
 
 class Hook(DisplayHook):
@@ -117,6 +139,10 @@ class Hook(DisplayHook):
     value = None  # no trait: traitlets compares values, which takes its time with a large table
     exec_result = None
     number = 0
+
+    def __init__(self, shell, **kwargs):
+        self._shell = shell  # no trait
+        super().__init__(shell=shell, **kwargs)
 
     @property
     def prompt_count(self):
@@ -127,12 +153,12 @@ class Hook(DisplayHook):
         if result is None or self.quiet():
             return
         if self.value is not None:  # ast_node_interactivity = "all"
-            self.shell.show(self.value)
+            self._shell.show(self.value)
         self.value = result
         self.fill_exec_result(result)
 
     def quiet(self):
-        cells = self.shell.history_manager.input_hist_parsed
+        cells = self._shell.history_manager.input_hist_parsed
         return bool(cells) and ";" in cells[-1] and self.semicolon_at_end_of_expression(cells[-1])
 
     def take(self):
@@ -140,26 +166,29 @@ class Hook(DisplayHook):
         return value
 
     def update_user_ns(self, result):
-        names = self.shell.user_ns
-        outputs = names.setdefault("_oh", self.shell.history_manager.output_hist)  # gone after globals().clear()
+        shell, names = self._shell, self._shell.user_ns
+        outputs = names.setdefault("_oh", shell.history_manager.output_hist)  # gone after globals().clear()
         if result is outputs:
             return
         if len(outputs) >= OUTPUTS_KEPT:
             self.cull_cache()
-        last = {"_": self._, "__": self.__, "___": self.___}
+        last, before, oldest = self._, self.__, self.___
         new = {f"_{self.number}": result}
         # Who has a `_` of their own, as a variable or by way of gettext, keeps it.
-        if "_" not in builtins.__dict__ and all(names.get(name, value) is value for name, value in last.items()):
-            new |= {"_": result, "__": self._, "___": self.__}
-        self._, self.__, self.___ = result, self._, self.__
+        if "_" not in builtins.__dict__ and (
+            names.get("_", last) is last and names.get("__", before) is before and names.get("___", oldest) is oldest
+        ):
+            new.update(_=result, __=last, ___=before)
+        self._, self.__, self.___ = result, last, before
         names.update(new)
-        self.shell.user_ns_hidden.update(new)
+        shell.user_ns_hidden.update(new)
         outputs[self.number] = result
 
     def cull_cache(self):
-        outputs = self.shell.user_ns.get("_oh", {})
-        for number in sorted(outputs)[: len(outputs) - OUTPUTS_KEPT + 1]:
-            self.shell.forget(f"_{number}")
+        outputs = self._shell.user_ns.get("_oh", {})
+        while len(outputs) >= OUTPUTS_KEPT:
+            number = min(outputs)
+            self._shell.forget(f"_{number}")
             del outputs[number]
 
 
@@ -176,6 +205,20 @@ class Formatter(DisplayFormatter):
 
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+class Builtins(BuiltinTrap):
+    """get_ipython for all modules, and no exit of Python's own. They stay between cells: as long as no name comes or goes, Python need
+    not look up every builtin of every function anew."""
+
+    def __enter__(self):
+        names = vars(builtins)
+        if "exit" in names or "quit" in names or names.get("get_ipython") != self.auto_builtins["get_ipython"]:
+            self.activate()
+        return self
+
+    def __exit__(self, *_exc):
+        return False
 
 
 class Publisher(DisplayPublisher):
@@ -265,6 +308,10 @@ class Shell(InteractiveShell):
         self.history_manager = History(shell=self, parent=self)
         self.configurables.append(self.history_manager)
 
+    def init_builtins(self):
+        super().init_builtins()
+        self.builtin_trap = Builtins(shell=self)
+
     def init_display_formatter(self):
         self.display_formatter = Formatter(parent=self)
         self.configurables.append(self.display_formatter)
@@ -321,6 +368,9 @@ class Shell(InteractiveShell):
 
     def run_plain(self, source, name):
         """The source of a cell without anything but Python in it."""
+        code = self.compile.expression(source, name)
+        if code is not None:
+            return self._run_expression(code)
         try:
             nodes = self.compile.ast_parse(source, filename=name).body
             codes = self.compile.compile_nodes(nodes, name, bool(nodes) and isinstance(nodes[-1], ast.Expr))
@@ -334,6 +384,16 @@ class Shell(InteractiveShell):
                 interrupts.raise_pending()
                 exec(code, self.user_global_ns, self.user_ns)
                 interrupts.held = held
+        except BaseException as error:
+            interrupts.held = held
+            self._fail(error)
+
+    def _run_expression(self, code):
+        try:
+            held, interrupts.held = interrupts.held, 0
+            interrupts.raise_pending()
+            sys.displayhook(eval(code, self.user_global_ns, self.user_ns))
+            interrupts.held = held
         except BaseException as error:
             interrupts.held = held
             self._fail(error)
@@ -440,13 +500,16 @@ class Shell(InteractiveShell):
     def _format_plain(self, value):
         """A short cut past eleven formatters that have nothing to say about a number: half of a small cell."""
         kind = type(value)
-        if kind not in _PLAIN_TYPES:
+        if kind not in PLAIN_TYPES:
             return None
         plain, *rich = formatters = list(self.display_formatter.formatters.values())
         if formatters != self._formatters:
             self._formatters, self._printers = formatters, [formatter.type_printers for formatter in rich]
-        if plain.format_type != "text/plain" or any(kind in printers for printers in self._printers):
+        if plain.format_type != "text/plain":
             return None
+        for printers in self._printers:
+            if kind in printers:
+                return None
         if kind in _PRINTED_BY_REPR and plain.type_printers.get(kind) is pretty._repr_pprint:
             return {"text/plain": repr(value)}
         text = plain(value)

@@ -63,12 +63,17 @@ class Streams:
             "stdout": lambda: _text_writer(1, "<stdout>"),
             "stderr": lambda: _text_writer(2, "<stderr>"),
         }
-        self._ours = {name: make() for name, make in self._makers.items()}
+        self._ours = {}
+        for name in self._makers:
+            self._make(name)
         self._saved = [(fd, private_fd(fd), self._identity(fd)) for fd in range(3)]
         self._libc = ctypes.CDLL(None)
         self._c_stdout = ctypes.c_void_p.in_dll(self._libc, "stdout")
         self._libc.setvbuf(self._c_stdout, None, _IONBF, ctypes.c_size_t(0))
         self.restore()
+
+    def _make(self, name):
+        self._ours[name] = self._ours[f"__{name}__"] = self._makers[name]()
 
     @staticmethod
     def _identity(fd):
@@ -83,11 +88,10 @@ class Streams:
         for fd, saved, identity in self._saved:
             if self._identity(fd) != identity:
                 os.dup2(saved, fd)
-        for name, stream in self._ours.items():
-            if not _usable(stream):
-                self._ours[name] = self._makers[name]()
-            setattr(sys, name, self._ours[name])
-            setattr(sys, f"__{name}__", self._ours[name])
+        for name in self._makers:
+            if not _usable(self._ours[name]):
+                self._make(name)
+        vars(sys).update(self._ours)
 
     def flush(self):
         """Before each message: a cell may have put buffers of its own in our place."""
