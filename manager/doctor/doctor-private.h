@@ -7,7 +7,7 @@
 #include "manager/manager.h"
 #include "manager/model/config.h"
 
-#define FIX_SETUP "run ./setup-docker.sh in the Husk folder"
+#define FIX_SETUP "run `husk setup`, or ./setup-docker.sh in the Husk folder"
 
 struct checks {
 	struct check *v;
@@ -32,6 +32,9 @@ void doctor_judge_runtime(struct checks *c, const struct config *config, const s
 /* usual: it is the image of this build, not one that HUSK_IMAGE_* names. image NULL = it is not there. */
 void doctor_judge_image(struct checks *c, const struct runtime *runtime, const char *name, bool usual,
 			const struct engine_image *image);
+/* One of CONTAINER_IMAGES; sessions without it work. */
+void doctor_judge_listed_image(struct checks *c, const char *name, const char *reference,
+			       const struct engine_image *image);
 void doctor_judge_network(struct checks *c, const struct engine_network *network);
 /* The firewall rules around sessions, as they were found; or why they were not (fence.c). */
 void doctor_judge_fence(struct checks *c, const struct config *config, enum engine_fence fence);

@@ -15,7 +15,8 @@ struct part {
 	struct list node;
 	struct doctor *doctor;
 	const char *name;
-	const struct runtime *runtime; /* of an image */
+	const struct runtime *runtime;	/* of an image */
+	const char *listed, *reference; /* or one of CONTAINER_IMAGES */
 	struct engine_query *query;
 	enum engine_question question;
 	struct fail failure; /* no answer; judged when it is shown */
@@ -68,6 +69,10 @@ static void judge_info(struct part *p, const struct engine_info *info)
 static void judge_image(struct part *p, const struct engine_image *image)
 {
 	bool usual;
+	if (p->listed) {
+		doctor_judge_listed_image(&p->checks, p->listed, p->reference, image);
+		return;
+	}
 	const char *name = image_of(p, &usual);
 	doctor_judge_image(&p->checks, p->runtime, name, usual, image);
 }
@@ -184,6 +189,17 @@ static void add_image(struct doctor *d, const struct runtime *runtime)
 	ask(p, ASK_IMAGE, image_of(p, &usual));
 }
 
+static void add_listed_images(struct doctor *d)
+{
+	const struct strv *names = &d->config.image_names;
+	for (size_t i = 0; i < names->n; i++) {
+		struct part *p = part_new(d, "image");
+		p->listed = names->v[i];
+		p->reference = d->config.image_references.v[i];
+		ask(p, ASK_IMAGE, p->reference);
+	}
+}
+
 /* --- showing ----------------------------------------------------------------------------------------------------- */
 
 /* A part without an answer. What follows from a missing engine is said once; the rest is not known. */
@@ -191,8 +207,9 @@ static void judge_failure(struct part *p)
 {
 	struct doctor *d = p->doctor;
 	const struct fail *f = &p->failure;
-	AUTO(freep) char *name = p->runtime ? xasprintf("%s %s", p->name, p->runtime->name) : xstrdup(p->name);
-	if (f->kind == FAIL_IMAGE && p->runtime) {
+	const char *image = p->runtime ? p->runtime->name : p->listed;
+	AUTO(freep) char *name = image ? xasprintf("%s %s", p->name, image) : xstrdup(p->name);
+	if (f->kind == FAIL_IMAGE && image) {
 		judge_image(p, NULL);
 	} else if (p->question == ASK_FENCE && !d->unknown) {
 		doctor_judge_no_fence(&p->checks, &d->config, f);
@@ -320,6 +337,7 @@ static void on_start(void *ctx)
 	add_question(d, "engine info", ASK_INFO);
 	for (size_t i = 0; i < n; i++)
 		add_image(d, &runtimes[i]);
+	add_listed_images(d);
 	add_question(d, "network", ASK_NETWORK);
 	add_fence(d, &runtimes[0]);
 	d->leftovers = part_new(d, "leftovers");

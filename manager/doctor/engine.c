@@ -193,6 +193,18 @@ void doctor_judge_image(struct checks *c, const struct runtime *runtime, const c
 			   "%s, chosen by a setting, is not there", name);
 }
 
+void doctor_judge_listed_image(struct checks *c, const char *name, const char *reference,
+			       const struct engine_image *image)
+{
+	AUTO(freep) char *title = xasprintf("image %s", name);
+	if (image)
+		checks_add(c, title, CHECK_OK, NULL, "%s, %llu MB (CONTAINER_IMAGES)", reference,
+			   (unsigned long long)(image->size / 1000000));
+	else
+		checks_add(c, title, CHECK_WARN, "build or pull it: Husk fetches no images",
+			   "%s (CONTAINER_IMAGES) is not there", reference);
+}
+
 void doctor_judge_network(struct checks *c, const struct engine_network *network)
 {
 	static const char again[] = "stop all sessions, then `docker network rm husk`; Husk makes it anew";

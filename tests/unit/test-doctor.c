@@ -339,11 +339,15 @@ static void test_image(void **state)
 	assert_int_equal(image.image.labels.n, 1);
 	assert_string_equal(image.image.labels.v[0], "a=b=c");
 	doctor_judge_image(&c, runtime, "husk-x:1", true, &image.image);
+	doctor_judge_listed_image(&c, "tools", "my-tools:1", &image.image);
+	expect(&c, "image tools", CHECK_OK, "my-tools:1, 516 MB (CONTAINER_IMAGES)");
 	engine_answer_release(&image);
 	expect(&c, name, CHECK_OK, "husk-x:1, 516 MB");
 	checks_release(&c);
 	doctor_judge_image(&c, runtime, "husk-x:1", true, NULL);
 	expect(&c, name, CHECK_FAIL, "not there");
+	doctor_judge_listed_image(&c, "tools", "my-tools:1", NULL);
+	expect(&c, "image tools", CHECK_WARN, "my-tools:1 (CONTAINER_IMAGES) is not there");
 	assert_non_null(strstr(c.v[0].fix, "setup-docker.sh"));
 	assert_int_equal(info_read(&image, "[-1,\"amd64\"]", 12, &f), -1);
 	assert_int_equal(info_read(&image, "[\"1\",\"amd64\"]", 13, &f), -1);
