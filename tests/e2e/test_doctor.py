@@ -196,7 +196,10 @@ BROKEN = {
 
 @pytest.mark.parametrize("kind", BROKEN)
 def test_client_that_is_broken(doctor, fake, kind):
-    checks = doctor.json(HUSK_DOCKER=fake(BROKEN[kind]))
+    program = fake(BROKEN[kind])
+    checks = doctor.json(HUSK_DOCKER=program)
+    for pid in of_program(program):  # what has daemonised
+        os.kill(pid, signal.SIGKILL)
     assert checks["docker client"]["status"] == checks["engine"]["status"] == "fail"
     assert all("\033" not in check["detail"] for check in checks.values())
 
@@ -212,8 +215,12 @@ def test_client_that_never_ends(doctor, fake, body):
     assert checks["engine"]["status"] == "fail"
     assert "10 s" in checks["engine"]["detail"]
     assert doctor.took < 25, "all questions at once, ten seconds each"
+    assert of_program(program) == []
+
+
+def of_program(program):
     mark = f"HUSK_DOCKER={program}\0".encode()
-    assert not [pid for pid in processes() if mark in environment(pid)]
+    return [pid for pid in processes() if mark in environment(pid)]
 
 
 def environment(pid):
