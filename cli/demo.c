@@ -22,7 +22,7 @@
 #define META_PREFIX "io.modelcontextprotocol/"
 /* Where the server puts the fields of a run. */
 #define RUN_FIELDS "dev.husk/result"
-#define SET_UP "Set up the engine and the images with ./setup-docker.sh, then run `husk demo` again."
+#define SET_UP "Set up the engine and the images with `husk setup`, then run `husk demo` again."
 #define PICTURE "husk-demo.png"
 
 struct step {

@@ -98,17 +98,25 @@ static const char *step_for_kind(enum fail_kind kind, bool listed)
 	return NULL;
 }
 
+/* A hint that names `husk` is for a person's terminal, which may not know the word: a bundle or npx puts it on no PATH. */
+static char *where_the_program_is(const char *hint)
+{
+	AUTO(freep) char *self = hint && strstr(hint, "`husk ") ? realpath("/proc/self/exe", NULL) : NULL;
+	return self ? xasprintf(" (`husk` is %s)", self) : xstrdup("");
+}
+
 char *next_step_after_fail(const struct fail *f, bool listed)
 {
 	const char *step = steps[cause_of(f)];
 	if (!step && !f->hint)
 		step = step_for_kind(f->kind, listed);
-	if (!step)
-		return f->hint ? xstrdup(f->hint) : NULL;
 	if (!f->hint)
-		return xstrdup(step);
+		return step ? xstrdup(step) : NULL;
+	AUTO(freep) char *place = where_the_program_is(f->hint);
+	if (!step)
+		return xasprintf("%s%s", f->hint, place);
 	bool is_sentence = *f->hint && strchr(".!?", f->hint[strlen(f->hint) - 1]);
-	return xasprintf("%s%s %s", f->hint, is_sentence ? "" : ".", step);
+	return xasprintf("%s%s%s %s", f->hint, place, is_sentence && !*place ? "" : ".", step);
 }
 
 /* --- after a run -------------------------------------------------------------------------------------------------- */

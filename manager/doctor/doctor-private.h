@@ -7,7 +7,7 @@
 #include "manager/manager.h"
 #include "manager/model/config.h"
 
-#define FIX_SETUP "run `husk setup`, or ./setup-docker.sh in the Husk folder"
+#define FIX_SETUP "run `husk setup`"
 
 struct checks {
 	struct check *v;

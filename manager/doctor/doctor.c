@@ -151,8 +151,7 @@ static void ask_with(struct part *p, const struct query_spec *spec)
 	} else {
 		cause_set(&p->failure, FAIL_ENGINE, CAUSE_NO_CLIENT, "cannot find '%s'%s", d->config.docker,
 			  strchr(d->config.docker, '/') ? "" : " in PATH");
-		fail_hint(&p->failure,
-			  "install docker (./setup-docker.sh does), or set HUSK_DOCKER to the client's path");
+		fail_hint(&p->failure, "install docker (`husk setup` does), or set HUSK_DOCKER to the client's path");
 	}
 	p->is_ready = !p->query;
 }

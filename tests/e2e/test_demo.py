@@ -67,4 +67,4 @@ def test_without_an_engine_it_says_what_to_do(tmp_path):
     done = subprocess.run([husk_binary(), "demo"], stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=tmp_path, timeout=60,
                           env=clean_env(tmp_path, DOCKER_HOST="unix:///nonexistent/docker.sock", DOCKER_CONTEXT=None))
     assert done.returncode == 111
-    assert "setup-docker.sh" in done.stdout + done.stderr
+    assert "husk setup" in done.stdout + done.stderr

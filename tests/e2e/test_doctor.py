@@ -169,7 +169,7 @@ def test_image_that_is_missing(doctor):
 def test_no_client(doctor):
     checks = doctor.json(PATH="/nonexistent")
     assert checks["docker client"]["status"] == "fail"
-    assert "setup-docker.sh" in checks["docker client"]["fix"]
+    assert "husk setup" in checks["docker client"]["fix"]
     assert [name for name, check in checks.items() if check["status"] == "fail"] == ["docker client"]
     assert checks["settings"]["status"] == "ok"
 

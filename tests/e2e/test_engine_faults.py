@@ -231,7 +231,7 @@ def test_an_image_removed_under_us(serve, engine):
     engine.docker("rmi", engine.image)
     try:
         failed = server.call("create_session", {"network": False})
-        assert failed.is_error and engine.image in failed.text and "setup-docker.sh" in failed.hint
+        assert failed.is_error and engine.image in failed.text and "husk setup" in failed.hint
         assert session.code("6 * 7").ok().value == "42"
     finally:
         engine.docker("tag", "kept-aside:now", engine.image)

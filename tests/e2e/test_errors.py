@@ -22,7 +22,7 @@ def check_plain(result):
 def test_no_engine(start):
     server = start(DOCKER_HOST="unix:///nonexistent/docker.sock", DOCKER_CONTEXT=None)
     text = check_plain(server.call("create_session", {}))
-    assert "setup-docker.sh" in text or "start" in text.lower()
+    assert "husk setup" in text or "start" in text.lower()
     assert "/nonexistent/docker.sock" in text or "engine" in text.lower() or "daemon" in text.lower()
     assert server.ping() < 5
     check_plain(server.call("create_session", {"network": False}))  # and again, each time
@@ -33,7 +33,7 @@ def test_no_docker_client(start, tmp_path):
     empty.mkdir()
     server = start(PATH=str(empty))
     text = check_plain(server.call("create_session", {}))
-    assert "docker" in text and "setup-docker.sh" in text
+    assert "docker" in text and "husk setup" in text
 
 
 def test_a_client_that_hangs_can_be_cancelled(start, tmp_path):
@@ -72,7 +72,7 @@ def test_no_image(start):
     server = start(HUSK_IMAGE_PYTHON="husk-none:x")
     result = server.call("create_session", {"network": False})
     text = check_plain(result)
-    assert "husk-none:x" in text and "setup-docker.sh" in text
+    assert "husk-none:x" in text and "husk setup" in text
     assert result.took < 20
     assert server.containers() == []
     again = server.call("create_session", {})

@@ -348,7 +348,7 @@ static void test_image(void **state)
 	expect(&c, name, CHECK_FAIL, "not there");
 	doctor_judge_listed_image(&c, "tools", "my-tools:1", NULL);
 	expect(&c, "image tools", CHECK_WARN, "my-tools:1 (CONTAINER_IMAGES) is not there");
-	assert_non_null(strstr(c.v[0].fix, "setup-docker.sh"));
+	assert_non_null(strstr(c.v[0].fix, "husk setup"));
 	assert_int_equal(info_read(&image, "[-1,\"amd64\"]", 12, &f), -1);
 	assert_int_equal(info_read(&image, "[\"1\",\"amd64\"]", 13, &f), -1);
 	assert_int_equal(info_read(&image, "", 0, &f), -1);

@@ -39,6 +39,14 @@ static void hint_then_step(void **state)
 		    "No active sessions. Call create_session first.");
 }
 
+static void a_hint_that_names_husk_says_where_it_is(void **state)
+{
+	AUTO(freep) char *self = realpath("/proc/self/exe", NULL);
+	AUTO(freep) char *want = xasprintf(
+		"run `husk setup` (`husk` is %s). Tell the user; once that is done, call create_session again.", self);
+	expect_fail(FAIL_IMAGE, CAUSE_NO_IMAGE, "run `husk setup`", false, want);
+}
+
 /* Every word that looks like a tool's name is one. */
 static void check_tools(const char *text)
 {
@@ -156,6 +164,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hint_then_step),
+		cmocka_unit_test(a_hint_that_names_husk_says_where_it_is),
 		cmocka_unit_test(a_model_reads_of_tools_that_exist),
 		cmocka_unit_test(no_end_without_a_step),
 		cmocka_unit_test(after_a_run),

@@ -9,5 +9,5 @@ int client_start(struct loop *loop, const struct child_spec *spec, struct child 
 	f->cause = CAUSE_NO_CLIENT;
 	return fail_hint(
 		f,
-		"install the docker client and an engine (./setup-docker.sh does both), or set HUSK_DOCKER to the client's path");
+		"install the docker client and an engine (`husk setup` does both), or set HUSK_DOCKER to the client's path");
 }

@@ -16,8 +16,8 @@
 #define HINT_RUNTIME                                                                                                   \
 	"register it in the engine's daemon.json and restart the engine, or unset CONTAINER_RUNTIME; `husk doctor` lists those that it has"
 #define HINT_START                                                                                                     \
-	"start Docker (./setup-docker.sh installs and starts an engine), or set DOCKER_HOST or the docker context to one that runs; then try again"
-#define HINT_IMAGES "run ./setup-docker.sh in the Husk folder to build the images, then try again"
+	"start Docker (`husk setup` installs and starts an engine), or set DOCKER_HOST or the docker context to one that runs; then try again"
+#define HINT_IMAGES "run `husk setup` to build the images, then try again"
 
 struct known_error {
 	const char *words;
