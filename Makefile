@@ -5,7 +5,7 @@ export BUILD
 # make install: the prefix of the installed tree; DESTDIR goes in front of it.
 PREFIX ?= /usr/local
 
-.PHONY: all install build-deps test-deps compile images run test test-long measure bench fuzz format clean
+.PHONY: all install dist build-deps test-deps dist-deps compile images run test test-long measure bench fuzz format clean
 
 all: build-deps compile
 
@@ -15,16 +15,25 @@ build-deps:
 test-deps:
 	@tools/install-deps.sh test
 
+dist-deps:
+	@tools/install-deps.sh dist
+
 compile:
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
 	@ninja -C $(BUILD)
 
-# A build of its own, optimised as a release.
+# A build of its own, for its prefix; the programs of the images come out as in the other, and so their names agree.
 install:
-	@test -f $(BUILD)-install/build.ninja || meson setup $(BUILD)-install --buildtype release >/dev/null
+	@test -f $(BUILD)-install/build.ninja || meson setup $(BUILD)-install --prefix $(PREFIX) >/dev/null
 	@meson configure $(BUILD)-install --prefix $(PREFIX)
 	@ninja -C $(BUILD)-install
 	@meson install -C $(BUILD)-install --no-rebuild --quiet
+
+# Debian packages, a wheel, an npm package and an MCP bundle, in $(BUILD)/dist. KINDS chooses some: make dist KINDS="deb wheel".
+dist:
+	@$(MAKE) --no-print-directory dist-deps
+	@$(MAKE) --no-print-directory compile
+	@tools/dist/dist.py --build $(BUILD) $(KINDS)
 
 images:
 	@./setup-docker.sh --images $(BUILD)/images.json
