@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what building (or testing) Husk needs from the distribution, and the Python test tools into BUILD/venv.
-#   tools/install-deps.sh build|test      BUILD: the build directory, default build
+#   tools/install-deps.sh build|test|dist      BUILD: the build directory, default build
 # Looks first: with everything there it takes no time and asks for nothing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -9,9 +9,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=${BUILD:-build}
 build_packages=(build-essential meson ninja-build pkg-config python3
 	libuv1-dev libjansson-dev libsodium-dev libsqlite3-dev libpq-dev libarchive-dev libvterm-dev libcurl4-openssl-dev)
-test_packages=(libcmocka-dev libzmq3-dev libfaketime clang clang-format clang-tidy libclang-rt-dev shellcheck python3-venv postgresql
-	runsc)
-venv_packages=(pytest pytest-timeout jsonschema nbformat ruff==0.17.4)
+dist_packages=(patchelf dpkg-dev)
+test_packages=("${dist_packages[@]}" libcmocka-dev libzmq3-dev libfaketime clang clang-format clang-tidy libclang-rt-dev shellcheck
+	python3-venv postgresql runsc)
+venv_packages=(pytest pytest-timeout jsonschema nbformat ruff==0.17.4 mypy==2.4.1)
 
 # Names from the arguments that dpkg does not know as installed.
 missing() {
@@ -58,7 +59,10 @@ test)
 	ensure_packages test "${build_packages[@]}" "${test_packages[@]}"
 	ensure_venv
 	;;
+dist)
+	ensure_packages packag "${build_packages[@]}" "${dist_packages[@]}"
+	;;
 *)
-	die "usage: tools/install-deps.sh build|test"
+	die "usage: tools/install-deps.sh build|test|dist"
 	;;
 esac

@@ -224,6 +224,7 @@ for words in "'unused' is assigned a value but never used" 'not as prettier'; do
 	}
 done
 broken check-python.sh "a name that is not there" tools/a.py 'print(nowhere)'
+broken check-types.sh "a function without types" clients/python/husk/a.py 'def f(x):\n    return x'
 broken check-python.sh "a default that is shared" runtimes/python/a.py 'def f(x=[]):\n    return x'
 broken check-r.sh "a syntax error" runtimes/r/husk/a.R 'f <- function( {'
 broken check-r.sh "a name that is not there" runtimes/r/husk/a.R 'main <- function() nowhere()'

@@ -7,17 +7,19 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import functools
-from typing import Any, AsyncIterator, Callable, Optional, Tuple
+from typing import Any, AsyncIterator, Callable, Optional, Tuple, TypeVar
 
 from ._lib import Cancel
 from .manager import SandboxManager as _SandboxManager
 from .results import FilesResult, Look, Result, SessionInfo, Stopped
 
+Returned = TypeVar("Returned")
+
 # They only wait.
 _threads = concurrent.futures.ThreadPoolExecutor(max_workers=256, thread_name_prefix="husk")
 
 
-async def _call(function: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
+async def _call(function: Callable[..., Returned], *arguments: Any, **more: Any) -> Returned:
     cancel = Cancel()
     loop = asyncio.get_running_loop()
     for name in ("on_stdout", "on_stderr", "on_output", "on_progress"):

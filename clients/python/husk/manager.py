@@ -356,7 +356,7 @@ def _copy(guard: Any, on_progress: Optional[Output]) -> Any:
 
 def languages() -> List[str]:
     """Those of this build."""
-    found = []
+    found: List[str] = []
     while True:
         language = library.husk_language(len(found))
         if not language:
@@ -366,7 +366,7 @@ def languages() -> List[str]:
 
 def version() -> str:
     """Of the library."""
-    return library.husk_version().decode()
+    return _lib.words(library.husk_version())
 
 
 def program() -> Optional[pathlib.Path]:
