@@ -64,14 +64,16 @@ static bool find_functions(void *handle)
 /* It stays loaded: what it has set up cannot be undone. */
 static int load(struct fail *f)
 {
-	static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.4.dylib" };
+	/* The first is that of packages which carry it along (tools/dist/portable.py). */
+	static const char *const names[] = { "libhusk-curl.so.4", "libcurl.so.4", "libcurl-gnutls.so.4",
+					     "libcurl.4.dylib" };
 	for (size_t i = 0; i < ARRAY_LEN(names) && !lib.loaded; i++) {
 		void *handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
 		lib.loaded = handle && find_functions(handle) && lib.curl_global_init(CURL_GLOBAL_ALL) == CURLE_OK;
 	}
 	if (lib.loaded)
 		return 0;
-	fail_set(f, FAIL_ENGINE, "libcurl cannot be loaded (%s)", names[0]);
+	fail_set(f, FAIL_ENGINE, "libcurl cannot be loaded (%s)", names[1]);
 	return fail_hint(f, "Install libcurl 4 on the machine that runs Husk.");
 }
 

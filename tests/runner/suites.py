@@ -308,6 +308,7 @@ SUITES = {
     "scripts": functools.partial(container_suite, "scripts"),
     "chaos": functools.partial(container_suite, "chaos"),
     "clients": functools.partial(container_suite, "clients"),
+    "dist": functools.partial(container_suite, "dist"),
     "conformance": functools.partial(pytest_jobs, "conformance", files_of("conformance")),
 }
 
@@ -338,6 +339,7 @@ LONG = {
     "mutations": long_work("e2e", "mutations"),
     "gvisor": pytest_work([TESTS / "e2e" / f"test_{file}.py" for file in ("gvisor", "behaviours")],
                           env={"HUSK_TEST_LONG": "1", "HUSK_TEST_RUNTIME": "runsc"}),
+    "dist": long_work("dist", "packages"),
     "fuzz": fuzz_work,
 }
 

@@ -178,8 +178,8 @@ def _candidates() -> Iterator[str]:
         yield os.environ["HUSK_LIBRARY"]
         return
     here = pathlib.Path(__file__).resolve().parent
-    if (here / "_native" / _NAME).exists():
-        yield str(here / "_native" / _NAME)
+    if (here / "_native" / "lib" / _NAME).exists():
+        yield str(here / "_native" / "lib" / _NAME)
     yield _NAME
     for folder in here.parents[2:3]:
         yield str(folder / "build" / "libhusk" / _NAME)
@@ -205,8 +205,8 @@ library = _load()
 
 
 def packaged(name: str) -> Optional[str]:
-    """A file that came with the wheel."""
-    path = pathlib.Path(__file__).resolve().parent / "_native" / name
+    """A program that came with the wheel."""
+    path = pathlib.Path(__file__).resolve().parent / "_native" / "bin" / name
     return str(path) if path.exists() else None
 
 

@@ -1,0 +1,194 @@
+"""The Debian packages: the program, the library, what programs are linked with, and the Python module.
+
+Depends: is what dpkg-shlibdeps finds, and what is loaded or run beside it. Nothing runs when one is installed."""
+
+import gzip
+import os
+import pathlib
+import re
+import shutil
+import time
+
+import archive
+import licences
+from portable import LOADED, by_name, static_parts
+from stage import HASHED, ROOT, is_elf, run
+
+# Whoever releases says who answers, as Debian's own tools have it.
+MAINTAINER = f"{os.environ.get('DEBFULLNAME', 'The Husk authors')} <{os.environ.get('DEBEMAIL', 'husk@localhost')}>"
+PACKAGES = {
+    "husk": {
+        "Section": "devel",
+        "Depends": "python3",  # husk setup reads its list of images with it
+        "Recommends": "docker.io | docker-ce, ca-certificates",
+        "Suggests": "npm, runsc",
+        "Description": "computer for AI agents, with a hard shell around it\n"
+                       " An MCP server that gives Claude Desktop, Cursor, Claude Code or any other\n"
+                       " client persistent Python, Node.js and R interpreters and a shell, each session\n"
+                       " in its own hardened Docker container. It also runs programs from a terminal.\n"
+                       " .\n"
+                       " The images are made by \"husk setup\"; their recipes are in this package.",
+    },
+    "libhusk0": {
+        "Section": "libs",
+        "Multi-Arch": "same",
+        "Depends": "",
+        "Recommends": "husk",
+        "Description": "sandboxes for programs: interpreters in hardened containers\n"
+                       " The library face of Husk: sessions that execute code, run commands and copy\n"
+                       " files, each in a container of its own.",
+    },
+    "libhusk-dev": {
+        "Section": "libdevel",
+        "Multi-Arch": "same",
+        "Depends": "libhusk0 (= {version})",
+        "Description": "sandboxes for programs (development files)\n"
+                       " Header, static library, pkg-config file and manual of libhusk.",
+    },
+    "python3-husk": {
+        "Section": "python",
+        "Architecture": "all",
+        "Depends": "python3, libhusk0 (>= {version})",
+        "Description": "sandboxes for Python programs: interpreters in hardened containers\n"
+                       " The module husk, over libhusk: sessions for scripts, notebooks and asyncio.",
+    },
+}
+OVERRIDES = """\
+# Static programs for containers of any image; their bytes name the images, so nothing is stripped later.
+husk: unstripped-binary-or-object
+husk: statically-linked-binary
+husk: shared-library-lacks-prerequisites
+# Recipes, copied into images; their modes name the images too.
+husk: script-not-executable
+"""
+
+
+def place_files(stage, roots):
+    """Each file of the stage into the package that it belongs to."""
+    for path in sorted(stage.prefix.rglob("*")):
+        name = path.relative_to(stage.prefix)
+        if path.is_dir() and not path.is_symlink():
+            continue
+        target = roots[package_of(str(name))] / "usr" / debian_name(str(name))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, target, follow_symlinks=False)
+        if name.suffix == ".pc":
+            target.write_text(re.sub(r"^prefix=.*", "prefix=/usr", target.read_text(), flags=re.M))
+    for path in (ROOT / "clients" / "python" / "husk").iterdir():
+        if path.is_file():
+            target = roots["python3-husk"] / "usr" / "lib" / "python3" / "dist-packages" / "husk" / path.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, target)
+
+
+def package_of(name):
+    if re.search(r"libhusk\.so\.", name):
+        return "libhusk0"
+    return "libhusk-dev" if name.startswith(("include/", "lib/")) or "/man3/" in name else "husk"
+
+
+def debian_name(name):
+    return name.replace("share/zsh/site-functions", "share/zsh/vendor-completions")
+
+
+def write_gz(path, data):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(data, 9, mtime=archive.epoch()))
+
+
+def write_docs(root, package, version, statics):
+    doc = root / "usr" / "share" / "doc" / package
+    doc.mkdir(parents=True, exist_ok=True)
+    (doc / "LICENSE").unlink(missing_ok=True)  # copyright has it
+    text = f"Husk {version}, in this package as {package}.\n\n{(ROOT / 'LICENSE').read_text()}"
+    for owner, (told, *_) in (licences.versions(statics.values()) if package == "husk" else {}).items():
+        parts = ", ".join(name for name, its in statics.items() if its == owner)
+        text += (f"\n{'-' * 72}\nhusk-client and the other programs for images contain parts of {parts}, of {owner} {told}:\n\n"
+                 f"{(licences.DOC / owner / 'copyright').read_text()}")
+    (doc / "copyright").write_text(text)
+    date = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(archive.epoch()))
+    write_gz(doc / "changelog.gz", f"husk ({version}) unstable; urgency=medium\n\n  * NEWS.md.gz of the package husk has the changes.\n\n"
+                                   f" -- {MAINTAINER}  {date}\n".encode())
+    if package == "husk":
+        write_gz(doc / "NEWS.md.gz", (ROOT / "NEWS.md").read_bytes())
+        write_gz(doc / "README.md.gz", (ROOT / "README.md").read_bytes())
+    for page in [path for path in root.glob("usr/share/man/man*/*") if path.suffix != ".gz"]:
+        write_gz(page.with_name(page.name + ".gz"), page.read_bytes())
+        page.unlink()
+
+
+def shared_libraries(work, root):
+    """Depends: of the programs and libraries below a root, as dpkg-shlibdeps finds it."""
+    (work / "debian").mkdir(exist_ok=True)
+    (work / "debian" / "control").write_text("Source: husk\n\nPackage: husk\nArchitecture: any\n")
+    objects = [path for path in root.rglob("*") if is_elf(path) and path.name not in HASHED]
+    if not objects:
+        return []
+    told = run("dpkg-shlibdeps", "-O", *(f"-e{path}" for path in objects), cwd=work)
+    loaded = licences.owners([by_name(name) for name in LOADED]).values()
+    return [*told.strip().partition("=")[2].split(", "), *loaded]
+
+
+def control(package, version, depends, size, built_using):
+    fields = {"Package": package, "Source": "husk", "Version": version, "Architecture": run("dpkg", "--print-architecture").strip(),
+              "Maintainer": MAINTAINER, "Installed-Size": str(size), **PACKAGES[package], "Depends": ", ".join(depends), "Priority": "optional",
+              "Built-Using": built_using}
+    description = fields.pop("Description")
+    if fields["Source"] == package:
+        del fields["Source"]
+    return "".join(f"{name}: {value}\n" for name, value in fields.items() if value) + f"Description: {description}\n"
+
+
+def write_control(work, root, package, version, statics):
+    meta = root / "DEBIAN"
+    files = [path for path in sorted(root.rglob("*")) if path.is_file() and not path.is_symlink()]
+    own = [word for word in PACKAGES[package]["Depends"].format(version=version).split(", ") if word]
+    depends = [*shared_libraries(work, root), *own]
+    built_using = ", ".join(sorted({f"{source} (= {told})" for _, source, told in licences.versions(statics.values()).values()}))
+    size = sum((path.stat().st_size + 1023) // 1024 for path in files)
+    meta.mkdir()
+    (meta / "control").write_text(control(package, version, depends, size, built_using if package == "husk" else ""))
+    sums = run("md5sum", "--", *(path.relative_to(root) for path in files), cwd=root)
+    (meta / "md5sums").write_text(sums)
+    if package == "libhusk0":
+        (meta / "shlibs").write_text(f"libhusk 0 libhusk0 (>= {version})\n")
+        (meta / "triggers").write_text("activate-noawait ldconfig\n")
+
+
+def write_overrides(root):
+    place = root / "usr" / "share" / "lintian" / "overrides" / "husk"
+    place.parent.mkdir(parents=True)
+    place.write_text(OVERRIDES)
+
+
+def set_modes(root):
+    for path in root.rglob("*"):
+        if not path.is_symlink():
+            runs = path.is_dir() or (path.stat().st_mode & 0o111 and ".so" not in path.name)
+            path.chmod(0o755 if runs else 0o644)
+
+
+def build(stage, out, level):
+    work = out / ".work"
+    roots = {package: work / package for package in PACKAGES}
+    statics = {pathlib.Path(file).name: package for file, package in licences.owners(static_parts().values()).items()}
+    made = []
+    for root in roots.values():
+        root.mkdir(parents=True)
+    place_files(stage, roots)
+    for package, root in roots.items():
+        write_docs(root, package, stage.version, statics)
+        if package == "husk":
+            write_overrides(root)
+        set_modes(root)
+        write_control(work, root, package, stage.version, statics)
+        made.append(pathlib.Path(pack(root, out, package, stage.version, level)))
+    shutil.rmtree(work)
+    return made
+
+
+def pack(root, out, package, version, level):
+    architecture = next(line.split(": ")[1] for line in (root / "DEBIAN" / "control").read_text().splitlines() if line.startswith("Architecture"))
+    path = out / f"{package}_{version}_{architecture}.deb"
+    run("dpkg-deb", "--root-owner-group", "-Zxz" if level else "-Znone", "--build", root, path)
+    return path

@@ -1,0 +1,94 @@
+"""A tree that runs on other distributions: the shared libraries that husk needs are in it, all but those of the C library itself.
+
+They get names of their own (libssl.so.3 is libhusk-ssl.so.3) and are found beside the program, by an rpath relative to it. So a process
+that has another libssl.so.3 already, as Python has, keeps both, and neither is used by the other's users."""
+
+import os
+import re
+import shutil
+
+import licences
+from stage import is_elf, run
+
+# Part of the C library, which is the one thing that is never carried along.
+GLIBC = re.compile(r"(linux-vdso|ld-linux.*|lib(c|m|dl|pthread|rt|resolv|util|anl|nsl|BrokenLocale|mvec))\.so(\.\d+)*$")
+LOADED = ("libcurl.so.4",)  # by dlopen, in base/fetch.c
+STATIC = ("libc.a", "libgcc.a", "libjansson.a")  # in the programs of the images
+
+
+def private(name):
+    return f"libhusk-{name.removeprefix('lib')}"
+
+
+def libraries_of(paths):
+    """{soname: file} of all that these need, directly or not, and the linker finds."""
+    found = {}
+    for line in run("ldd", *paths).splitlines():
+        match = re.match(r"\s+(\S+) => (\S+) \(0x", line)
+        if match and not GLIBC.match(os.path.basename(match.group(1))):
+            found[match.group(1)] = match.group(2)
+        elif "not found" in line:
+            raise SystemExit(f"error: {line.strip()}")
+    return found
+
+
+def by_name(file):
+    """Where the compiler finds a library; it says the bare name where it finds none."""
+    path = run(os.environ.get("CC", "cc"), f"-print-file-name={file}").strip()
+    if path == file:
+        raise SystemExit(f"error: {file} is not installed")
+    return os.path.realpath(path)
+
+
+def static_parts():
+    return {name: by_name(name) for name in STATIC}
+
+
+def needs(path):
+    return re.findall(r"\(NEEDED\)\s+Shared library: \[(.+?)\]", run("readelf", "-d", "-W", path))
+
+
+def adapt(path, names, rpath):
+    """An object that finds these libraries under their private names. One change a call: older releases of patchelf mix up two."""
+    words = [word for name in needs(path) if name in names for word in ("--replace-needed", name, private(name))]
+    if words:
+        run("patchelf", *words, path)
+    run("patchelf", "--force-rpath", "--set-rpath", rpath, path)
+
+
+def glibc_of(paths):
+    """The newest version of the C library that anything here asks for, as (2, 36)."""
+    found = re.findall(r"\bGLIBC_(\d+)\.(\d+)", run("readelf", "-V", "-W", *paths))
+    return max((int(major), int(minor)) for major, minor in found)
+
+
+class Portable:
+    """The tree in `folder`: bin, lib, libexec, share. `glibc` is what it needs, `files()` what a package takes."""
+
+    def __init__(self, stage, folder):
+        self.folder, self.version = folder, stage.version
+        shutil.copytree(stage.prefix / "bin", folder / "bin", symlinks=True)
+        stage.copy(("libexec", "share"), folder)
+        (folder / "lib").mkdir()
+        shutil.copy2((stage.prefix / stage.libdir / "libhusk.so.0").resolve(), folder / "lib" / "libhusk.so.0")
+        own = [path for path in (*(folder / "bin").iterdir(), folder / "lib" / "libhusk.so.0") if is_elf(path) and needs(path)]
+        libraries = self._bundle(own)
+        self.glibc = glibc_of([path for path in folder.rglob("*") if is_elf(path) and needs(path)])
+        parts = licences.owners([*libraries.values(), *static_parts().values()])
+        told = {file: f"lib/{private(name)}" for name, file in libraries.items()}
+        told.update((file, f"{name}, in husk-client and the other programs for images") for name, file in static_parts().items())
+        licences.write_texts(folder / "share" / "doc" / "husk", {told[file]: package for file, package in parts.items()},
+                             f"What this package of Husk {self.version} carries along beside Husk itself; licences/ has the terms of each.")
+
+    def _bundle(self, own):
+        libraries = libraries_of([*own, *map(by_name, LOADED)])
+        libraries.update((name, by_name(name)) for name in LOADED)
+        for name, file in libraries.items():
+            target = self.folder / "lib" / private(name)
+            shutil.copyfile(file, target)
+            target.chmod(0o644)
+            adapt(target, libraries, "$ORIGIN")
+            run("patchelf", "--set-soname", private(name), target)
+        for path in own:
+            adapt(path, libraries, "$ORIGIN" if path.parent.name == "lib" else "$ORIGIN/../lib")
+        return libraries
