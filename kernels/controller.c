@@ -25,6 +25,7 @@ static void dismiss(struct guest *g)
 		/* Nobody is left to read the queue: a new controller gets a replay of the calls and the kernel's state. */
 		sender_reset(&g->controller->sender);
 		files_orphan(&g->controller->files);
+		consoles_orphan(g->controller->consoles);
 		relay_orphan(&g->controller->relay);
 	}
 }
@@ -178,7 +179,7 @@ static void handle_input(struct guest *g, const struct frame *f)
 /* False if it begins a call whose number is known: a resend. */
 static bool number_is_new(struct controller *c, const struct frame *f)
 {
-	if (f->header.type != FRAME_IMPORT && f->header.type != FRAME_EXPORT)
+	if (f->header.type != FRAME_IMPORT && f->header.type != FRAME_EXPORT && f->header.type != FRAME_CONSOLE)
 		return true;
 	if (f->header.call <= c->jobs->last_number)
 		return false;
@@ -195,7 +196,7 @@ static void handle_frame(struct guest *g, const struct frame *f)
 	c->on_frame(c);
 	if (!number_is_new(c, f))
 		return;
-	if (files_frame(&c->files, f, &r) || relay_frame(&c->relay, f, &r)) {
+	if (consoles_frame(c->consoles, f, &r) || files_frame(&c->files, f, &r) || relay_frame(&c->relay, f, &r)) {
 		if (r < 0)
 			dismiss(g);
 		return;
@@ -217,7 +218,7 @@ static void handle_frame(struct guest *g, const struct frame *f)
 		handle_call(g, f, JOB_INSTALL);
 		break;
 	case FRAME_INTERRUPT:
-		if (files_interrupt(&c->files, f->header.call))
+		if (files_interrupt(&c->files, f->header.call) || consoles_interrupt(c->consoles, f->header.call))
 			break;
 		job = jobs_find(c->jobs, f->header.call);
 		if (job && job->state != JOB_ENDED)
@@ -386,13 +387,21 @@ void controller_info(struct controller *c, uint32_t call, const json_t *info)
 		(void)sender_json(&c->sender, FRAME_INFO, call, info);
 }
 
+/* What is made only when there is room for it. Each gets its turn, since what one makes holds up the other. */
+static bool produce(struct controller *c, bool files_first)
+{
+	bool files = files_first && files_step(&c->files);
+	bool consoles = consoles_step(c->consoles);
+	return (files_first ? files : files_step(&c->files)) || consoles;
+}
+
 /* 0 if all is out, 1 if the socket takes no more, -errno. */
 static int send_with_files(struct controller *c, int fd, bool *ret_more)
 {
 	int r = 0;
 	for (int i = 0; i < FLUSHES_A_TURN && r == 0; i++) {
 		r = sender_flush(&c->sender, fd);
-		*ret_more = r >= 0 && files_step(&c->files);
+		*ret_more = r >= 0 && produce(c, i % 2);
 		if (!sender_pending(&c->sender))
 			break;
 	}

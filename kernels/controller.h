@@ -3,6 +3,7 @@
 #define HUSK_KERNELS_CONTROLLER_H
 
 #include "kernels/claim.h"
+#include "kernels/consoles.h"
 #include "kernels/files.h"
 #include "kernels/frames.h"
 #include "kernels/poller.h"
@@ -16,6 +17,7 @@
 struct controller {
 	struct poller *poller;
 	struct jobs *jobs;
+	struct consoles *consoles;
 	const struct disk *home; /* borrowed: the watch over the home directory */
 	/* A frame of the controller arrived. */
 	void (*on_frame)(struct controller *c);

@@ -30,6 +30,12 @@ int64_t controller_payload_max(uint8_t type)
 	case FRAME_TAKE:
 	case FRAME_LOOK:
 		return SMALL_PAYLOAD_MAX;
+	case FRAME_CONSOLE:
+		return CONSOLE_WANTED_MAX;
+	case FRAME_CONSOLE_SIZE:
+		return SMALL_PAYLOAD_MAX;
+	case FRAME_CONSOLE_DATA:
+		return CONSOLE_DATA_MAX;
 	case FRAME_INPUT:
 		return INPUT_PAYLOAD_MAX;
 	case FRAME_CLAIM:

@@ -49,6 +49,7 @@ struct init {
 	struct dial dial;
 	struct kernel kernel;
 	struct terminals terminals;
+	struct consoles consoles;
 	struct disk home;
 
 	uint32_t look; /* the question that waits for the kernel's answer; 0 = none */
@@ -104,6 +105,7 @@ static void on_home_over(struct disk *d, enum disk_state state, const char *why)
 		return;
 	}
 	terminals_disk_full(&i->terminals);
+	consoles_explain(&i->consoles, "The home directory is full: every process but the interpreter was ended.");
 	kernel_disk_full(&i->kernel);
 	procs_kill_others(i->kernel.pid);
 }
@@ -178,7 +180,9 @@ static void on_kernel_event(struct kernel *k, json_t *event)
 
 static void on_killed_all(struct kernel *k)
 {
-	terminals_killed_all(&container_of(k, struct init, kernel)->terminals);
+	struct init *i = container_of(k, struct init, kernel);
+	terminals_killed_all(&i->terminals);
+	consoles_explain(&i->consoles, "Every process in the container was ended to make room for a new kernel.");
 }
 
 static void on_kernel_failed(struct kernel *k, const char *cause)
@@ -276,6 +280,7 @@ static void on_hello(struct controller *c, json_t *hello)
 	json_object_set_new(hello, "runtime", json_string(i->manifest.name));
 	json_object_set_new(hello, "language_version", json_string(i->kernel.language_version));
 	json_object_set_new(hello, "landlock", json_integer(wall_version()));
+	json_object_set_new(hello, "consoles", json_integer(CONSOLES_MAX));
 	add_state(i, hello);
 }
 
@@ -419,6 +424,7 @@ static void reap(struct init *i)
 			continue;
 		kernel_reaped(&i->kernel, pid, status);
 		terminals_reaped(&i->terminals, pid, status);
+		consoles_reaped(&i->consoles, pid, status);
 	}
 	i->reap_again = true;
 }
@@ -485,9 +491,19 @@ static void make_home(const struct init *i)
 static int start_controller(struct init *i)
 {
 	jobs_init(&i->jobs, &i->limits);
+	i->consoles = (struct consoles){
+		.poller = &i->poller,
+		.sender = &i->controller.sender,
+		.limits = &i->limits,
+		.state = &i->terminals.state,
+		.more_env = &i->terminals.more_env,
+		.refuses = i->options->install,
+	};
+	consoles_init(&i->consoles);
 	i->controller = (struct controller){
 		.poller = &i->poller,
 		.jobs = &i->jobs,
+		.consoles = &i->consoles,
 		.home = &i->home,
 		.on_frame = on_frame,
 		.on_hello = on_hello,

@@ -47,6 +47,17 @@
 /* Either half of an output limit, so that two limits and a few calls stay small beside the container's memory. */
 #define OUTPUT_LIMIT_MAX (4u << 20)
 
+/* Consoles: terminals at which a person sits. For each, neither side has more bytes under way than a window that was not credited,
+ * so a flood in one delays nothing and fills no memory. */
+#define CONSOLES_MAX 4u
+#define CONSOLE_OUT_WINDOW (256u << 10)
+#define CONSOLE_KEYS_WINDOW (64u << 10)
+#define CONSOLE_DATA_MAX (16u << 10)
+#define CONSOLE_SIDE_MAX 4096 /* rows, columns */
+#define CONSOLE_TERM_MAX 64
+#define CONSOLE_ARGS_MAX 1024u
+#define CONSOLE_WANTED_MAX (256u << 10) /* the frame that opens one */
+
 /* File calls. A receiver takes FILE_WINDOW bytes of frames (headers included) that it has not given credit for, so neither
  * side ever buffers more, and other frames on the stream never wait for more than that. */
 #define FILE_WINDOW (1u << 20)
@@ -159,6 +170,11 @@ enum frame_type {
 	FRAME_TAKE = 50,
 	FRAME_LOOK = 51,
 	FRAME_INPUT = 52,
+
+	/* To a PID 1 whose hello says that it has consoles. */
+	FRAME_CONSOLE = 60,
+	FRAME_CONSOLE_SIZE = 61,
+	FRAME_CONSOLE_DATA = 62, /* both ways */
 };
 
 #endif

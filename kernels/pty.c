@@ -94,36 +94,44 @@ static void on_look(struct timeout *t)
 	timeout_start(p->poller, t, waits ? LOOK_AGAIN_MS : p->pause_ms, on_look);
 }
 
-static int set_up(struct pty *p)
+int pty_pair(int *ret_master, int *ret_slave, unsigned short rows, unsigned short cols)
 {
 	struct termios t;
-	struct stat st;
-	struct winsize size = { .ws_row = p->job->rows, .ws_col = p->job->cols };
-	if (fstat(p->slave, &st) < 0 || tcgetattr(p->slave, &t) < 0)
+	struct winsize size = { .ws_row = rows, .ws_col = cols };
+	AUTO(closep) int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	if (master < 0 || unlockpt(master) < 0)
 		return -errno;
-	p->device = st.st_rdev;
+	AUTO(closep) int slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (slave < 0 || tcgetattr(slave, &t) < 0)
+		return -errno;
 	t.c_iflag |= IUTF8;
-	if (tcsetattr(p->slave, TCSANOW, &t) < 0 || ioctl(p->slave, TIOCSWINSZ, &size) < 0)
+	if (tcsetattr(slave, TCSANOW, &t) < 0 || ioctl(slave, TIOCSWINSZ, &size) < 0)
 		return -errno;
+	*ret_master = take_fd(master);
+	*ret_slave = take_fd(slave);
 	return 0;
 }
 
 int pty_open(struct pty *p, struct poller *poller, struct job *job)
 {
-	AUTO(closep) int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
-	if (master < 0 || unlockpt(master) < 0)
-		return -errno;
-	AUTO(closep) int slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (slave < 0)
-		return -errno;
-	*p = (struct pty){ .poller = poller, .job = job, .master = master, .slave = slave, .typed.max = TYPED_MAX };
-	int r = set_up(p);
-	if (r < 0) {
-		p->job = NULL;
+	struct stat st;
+	int master, slave;
+	int r = pty_pair(&master, &slave, job->rows, job->cols);
+	if (r < 0)
+		return r;
+	if (fstat(slave, &st) < 0) {
+		r = -errno;
+		close(master);
+		close(slave);
 		return r;
 	}
-	watch_start(poller, &p->watch, take_fd(master), POLLIN, on_ready);
-	(void)take_fd(slave);
+	*p = (struct pty){ .poller = poller,
+			   .job = job,
+			   .master = master,
+			   .slave = slave,
+			   .device = st.st_rdev,
+			   .typed.max = TYPED_MAX };
+	watch_start(poller, &p->watch, master, POLLIN, on_ready);
 	look_soon(p);
 	return 0;
 }

@@ -21,6 +21,9 @@ struct pty {
 	uint64_t typed_ms;   /* when something was typed for it; 0 = nothing since */
 };
 
+/* A pseudo-terminal with rows and columns, UTF-8 in its line editing. 0, or -errno and nothing is open. */
+int pty_pair(int *ret_master, int *ret_slave, unsigned short rows, unsigned short cols);
+
 /* For a job that begins, with its rows and columns. 0 or -errno; the child's end is `slave`. */
 int pty_open(struct pty *p, struct poller *poller, struct job *job);
 /* Types; past a bound what nobody reads is dropped. */

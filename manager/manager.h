@@ -155,6 +155,40 @@ struct run_request {
 };
 struct op *manager_run(struct conversation *c, const struct run_request *req, struct fail *f);
 
+/* --- a terminal for a person --------------------------------------------------------------------------------------- */
+/* A shell, or another program, on a pseudo-terminal of its own in a session, beside everything else that runs there; it begins where
+ * the last command ended. What it writes and what is typed are passed on as they are. It ends with its program, with op_cancel(),
+ * which hangs up, and with the connection to its container: a server that ends takes its terminals with it.
+ *
+ * Both ways go by credit, and nobody waits: terminal_write() takes at most TERMINAL_WINDOW bytes that on_written has not told of, and
+ * what on_bytes gives has to be followed by terminal_taken(), or the terminal stops after a few hundred KiB. */
+#define TERMINAL_WINDOW (64u << 10)
+#define TERMINAL_SIDE_MAX 4096
+struct terminal_end {
+	int exit_code;	    /* of its program; 128 + n for a signal */
+	int signal;	    /* 0 = none */
+	const char *detail; /* a sentence, where there is more to say; NULL otherwise */
+};
+struct terminal_request {
+	const char *session_id;
+	const char *const *command; /* with its arguments; NULL = an interactive shell */
+	size_t n_command;
+	const char *
+		term; /* what TERM says at the other end; one that the session does not know is replaced. NULL = the usual */
+	int rows, cols;
+	void (*on_bytes)(void *ctx, const void *data, size_t n);
+	/* So many of the bytes that were written have arrived at the terminal. */
+	void (*on_written)(void *ctx, size_t n);
+	/* The one answer: how its program ended, or f. */
+	void (*on_end)(void *ctx, const struct terminal_end *end, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_terminal(struct conversation *c, const struct terminal_request *req, struct fail *f);
+/* Of an op that manager_terminal() gave, until on_end. Negative, and nothing was written, if it is more than may be under way. */
+int terminal_write(struct op *op, const void *data, size_t n);
+void terminal_taken(struct op *op, size_t n);
+void terminal_resize(struct op *op, int rows, int cols);
+
 /* --- tasks ------------------------------------------------------------------------------------------------------- */
 /* A run that has a handle in place of a caller: random, known to its conversation alone, on disk before it is told. It can be asked
  * for as often as anybody likes, also of the next server, until the session's lifetime is over. Its end is told to no other call. */

@@ -352,7 +352,7 @@ static int on_credit(struct gateway *r, const struct wire_frame *frame)
 {
 	struct request *q = find(r, frame->call);
 	uint32_t n;
-	if (wire_read_relay_credit(frame, &n) < 0)
+	if (wire_read_credit(frame, &n) < 0)
 		return -EPROTO;
 	/* It may have ended meanwhile. */
 	if (!q)

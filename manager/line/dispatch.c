@@ -18,6 +18,7 @@ void dispatch_init(struct dispatch *c, struct loop *loop, const struct config *c
 	list_init(&c->runs);
 	list_init(&c->transfers);
 	list_init(&c->looks);
+	list_init(&c->consoles);
 	c->ack_soon = timer_new(loop, on_ack_soon, c);
 }
 

@@ -14,6 +14,8 @@ struct dispatch {
 	struct list runs;      /* of struct run, by number */
 	struct list transfers; /* of struct transfer */
 	struct list looks;     /* of struct looker */
+	struct list consoles;  /* of struct console */
+	bool has_consoles;     /* PID 1 opens them */
 	uint32_t last_call;    /* the highest number that was given or heard of */
 	uint32_t last_earlier; /* numbers up to this one were given by a former server */
 	uint64_t version;      /* of the protocol that PID 1 speaks; 0 until its first hello */

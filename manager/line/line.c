@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "manager/line/console.h"
 #include "manager/line/looks.h"
 #include "manager/line/run.h"
 #include "manager/line/transfer.h"
@@ -64,10 +65,22 @@ static void lose_transfers(struct line *l)
 	transfers_lost(&l->dispatch, &f, /* gone= */ false);
 }
 
+static void lose_consoles(struct line *l)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	cause_set(&f, FAIL_ENGINE, CAUSE_STREAM_BROKE,
+		  "the connection to the session broke, and the terminal in it was hung up");
+	fail_hint(&f, "Open another one; the session itself is still there if its container is.");
+	consoles_lost(&l->dispatch, &f);
+}
+
 static void broken(struct line *l, const struct fail *f)
 {
 	disconnect(l);
 	lose_transfers(l);
+	/* Of one that has died, line_cut() knows why. */
+	if (!l->closed && f->kind != FAIL_DIED)
+		lose_consoles(l);
 	if (l->closed)
 		return;
 	fail_copy(&l->dispatch.trouble, f);
@@ -129,6 +142,7 @@ static int on_hello(struct line *l, const struct wire_frame *frame)
 		runs_inherit(&l->dispatch, &hello);
 	l->dispatch.open = true;
 	l->dispatch.version = hello.version;
+	l->dispatch.has_consoles = hello.has_consoles;
 	l->failures = 0;
 	fail_release(&l->dispatch.trouble);
 	l->dispatch.last_call = MAX(l->dispatch.last_call, hello.last_call);
@@ -172,7 +186,9 @@ static int on_frame(struct line *l, const struct wire_frame *frame)
 		return looks_frame(&l->dispatch, frame);
 	if (is_relay(frame))
 		return l->spec.handler.on_relay ? l->spec.handler.on_relay(l->spec.handler.ctx, frame) : -EPROTO;
-	return transfers_frame(&l->dispatch, frame, &r) ? r : runs_frame(&l->dispatch, frame);
+	if (transfers_frame(&l->dispatch, frame, &r) || consoles_on_frame(&l->dispatch, frame, &r))
+		return r;
+	return runs_frame(&l->dispatch, frame);
 }
 
 static void on_bytes(void *ctx, const void *data, size_t n)
@@ -281,6 +297,7 @@ void line_close(struct line *l, const struct fail *why)
 void line_cut(struct line *l, enum ending ending, const struct fail *why)
 {
 	runs_cut(&l->dispatch, ending, why);
+	consoles_lost(&l->dispatch, why);
 }
 
 struct dispatch *line_dispatch(struct line *l)
@@ -290,7 +307,7 @@ struct dispatch *line_dispatch(struct line *l)
 
 bool line_busy(const struct line *l)
 {
-	return runs_busy(&l->dispatch) || transfers_busy(&l->dispatch);
+	return runs_busy(&l->dispatch) || transfers_busy(&l->dispatch) || consoles_busy(&l->dispatch);
 }
 
 const char *line_transport(const struct line *l)
@@ -303,6 +320,7 @@ struct line *line_free(struct line *l)
 	if (!l)
 		return NULL;
 	runs_release(&l->dispatch);
+	consoles_release(&l->dispatch);
 	dispatch_flush(&l->dispatch);
 	disconnect(l);
 	l->spec.transport->ops->free(l->spec.transport);

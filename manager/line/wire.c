@@ -53,6 +53,8 @@ static int64_t payload_max(uint8_t type)
 		return ENTRY_FIXED + 2 * ENTRY_PATH_MAX;
 	case FRAME_DATA:
 		return 8 + FILE_DATA_MAX;
+	case FRAME_CONSOLE_DATA:
+		return CONSOLE_DATA_MAX;
 	case FRAME_MAP:
 		return 16 * FILE_MAP_PIECES_A_FRAME;
 	case FRAME_CREDIT:
@@ -141,6 +143,37 @@ int wire_put_files(struct buf *out, uint32_t call, const struct wire_files *file
 	return put_json(out, files->export ? FRAME_EXPORT : FRAME_IMPORT, call, payload);
 }
 
+int wire_put_console(struct buf *out, uint32_t call, const struct wire_console *console)
+{
+	json_auto_t *payload = json_pack("{s:i, s:i}", "rows", console->rows, "cols", console->cols);
+	json_t *words = json_array();
+	for (size_t i = 0; i < console->command->n; i++)
+		if (json_array_append_new(words, json_string(console->command->v[i])) < 0)
+			return json_decref(words), -1;
+	if (console->command->n)
+		json_object_set(payload, "command", words);
+	json_decref(words);
+	if (console->term)
+		json_object_set_new(payload, "term", json_string(console->term));
+	AUTO(buf_release) struct buf frame = { 0 };
+	if (put_json(&frame, FRAME_CONSOLE, call, payload) < 0 || frame.len > CONSOLE_WANTED_MAX)
+		return -1;
+	return buf_add(out, frame.data, frame.len);
+}
+
+void wire_put_console_size(struct buf *out, uint32_t call, int rows, int cols)
+{
+	json_auto_t *payload = json_pack("{s:i, s:i}", "rows", rows, "cols", cols);
+	(void)put_json(out, FRAME_CONSOLE_SIZE, call, payload);
+}
+
+void wire_put_credit(struct buf *out, uint32_t call, uint32_t n)
+{
+	uint8_t payload[4];
+	entry_put_number(payload, 4, n);
+	wire_put(out, FRAME_CREDIT, call, payload, sizeof(payload));
+}
+
 void wire_put_claim(struct buf *out, const struct wire_claim *claim)
 {
 	json_auto_t *payload = json_pack("{s:s, s:I, s:I, s:o}", "session", claim->session, "lease_seconds",
@@ -206,7 +239,7 @@ int wire_read_relay_get(const struct wire_frame *frame, struct wire_relay_get *r
 	return 0;
 }
 
-int wire_read_relay_credit(const struct wire_frame *frame, uint32_t *ret)
+int wire_read_credit(const struct wire_frame *frame, uint32_t *ret)
 {
 	if (frame->n != 4)
 		return -1;
@@ -301,6 +334,7 @@ int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, stru
 		.has_lifetime = has_number(hello, "lifetime_left_seconds"),
 		.lifetime_left_seconds = seconds(hello, "lifetime_left_seconds"),
 		.kernel_ready = kernel_is_up(hello),
+		.has_consoles = json_integer_value(json_object_get(hello, "consoles")) > 0,
 	};
 	read_calls(ret, json_object_get(hello, "calls"));
 	const char *session = json_string_value(json_object_get(hello, "session"));
@@ -460,4 +494,23 @@ int wire_read_files_end(const struct wire_frame *frame, struct strv *notices, st
 	bool refused = ending && streq(ending, "refused");
 	return fail_set(f, refused ? FAIL_BUSY : FAIL_INVALID, "%s",
 			detail ? detail : "the container did not say how the copy ended");
+}
+
+void wire_read_console_end(const struct wire_frame *frame, struct wire_console_end *ret)
+{
+	json_auto_t *end = payload_json(frame);
+	const char *ending = json_string_value(json_object_get(end, "ending"));
+	const json_t *code = json_object_get(end, "exit_code");
+	*ret = (struct wire_console_end){
+		.refused = !ending || streq(ending, "refused") || !json_is_integer(code),
+		.exit_code = (int)(json_integer_value(code) & 0xff),
+		.signal = (int)(json_integer_value(json_object_get(end, "signal")) & 0x7f),
+		.detail = sentence(json_object_get(end, "detail")),
+	};
+}
+
+void wire_console_end_release(struct wire_console_end *end)
+{
+	free(end->detail);
+	*end = (struct wire_console_end){ 0 };
 }

@@ -59,6 +59,26 @@ int wire_put_files(struct buf *out, uint32_t call, const struct wire_files *file
 /* How a file call ended: 0 if well, else -1 with f filled from PID 1's words, cleaned. Notices are added, bounded. */
 int wire_read_files_end(const struct wire_frame *frame, struct strv *notices, struct fail *f);
 
+/* A terminal for a person. */
+struct wire_console {
+	const struct strv *command; /* empty = a shell */
+	const char *term;	    /* NULL = the usual */
+	int rows, cols;
+};
+/* -1 if a word is not valid UTF-8, or all are too long. */
+int wire_put_console(struct buf *out, uint32_t call, const struct wire_console *console);
+void wire_put_console_size(struct buf *out, uint32_t call, int rows, int cols);
+void wire_put_credit(struct buf *out, uint32_t call, uint32_t n);
+/* Bytes that were worked off; -1 if the frame does not say. */
+int wire_read_credit(const struct wire_frame *frame, uint32_t *ret);
+struct wire_console_end {
+	bool refused; /* there was none */
+	int exit_code, signal;
+	char *detail; /* NULL = none. Owned */
+};
+void wire_read_console_end(const struct wire_frame *frame, struct wire_console_end *ret);
+void wire_console_end_release(struct wire_console_end *end);
+
 /* What a container is for from now on. */
 struct wire_claim {
 	const char *session; /* "" = an install */
@@ -89,8 +109,6 @@ struct wire_relay_get {
 };
 /* -1 if it is not one that PID 1 may send. */
 int wire_read_relay_get(const struct wire_frame *frame, struct wire_relay_get *ret);
-/* Bytes that were worked off; -1 if the frame does not say. */
-int wire_read_relay_credit(const struct wire_frame *frame, uint32_t *ret);
 void wire_relay_get_release(struct wire_relay_get *get);
 /* length -1 = not known; fields are "name: value". */
 void wire_put_relay_answer(struct buf *out, uint32_t number, int status, int64_t length, const struct strv *fields);
@@ -104,6 +122,7 @@ struct wire_hello {
 	uint32_t last_call;
 	char session[WIRE_SESSION_SIZE]; /* "" = nobody has claimed it, or it does not say */
 	bool kernel_ready;
+	bool has_consoles;
 	uint64_t lease_seconds; /* PID 1's own; 0 = it does not say */
 	bool has_lifetime;
 	uint64_t lifetime_left_seconds;

@@ -213,6 +213,18 @@ void log_run_ended(struct member *m, const struct ended_run *run)
 									    .out_bytes = run->out_bytes });
 }
 
+void log_terminal(struct member *m, const struct ended_run *terminal)
+{
+	store_execution_put(m->registry->store,
+			    &(struct execution_record){ .session = session_id(m->session),
+							.seq = terminal->number,
+							.tool = "shell",
+							.started = terminal->started,
+							.ended = terminal->ending ? store_now_ms() : 0,
+							.ending = terminal->ending,
+							.out_bytes = terminal->out_bytes });
+}
+
 void log_earlier_ended(struct member *m, const struct run_result *result)
 {
 	uint64_t now = store_now_ms();

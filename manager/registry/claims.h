@@ -48,6 +48,8 @@ struct ended_run {
 void log_run_ended(struct member *m, const struct ended_run *run);
 /* Its caller was told what there is so far; it goes on. */
 void log_run_told(struct member *m, uint64_t number, const struct run_result *result);
+/* A person's terminal: no ending = it was opened. */
+void log_terminal(struct member *m, const struct ended_run *terminal);
 /* What an earlier server or call had started, now that its end is known. */
 void log_earlier_ended(struct member *m, const struct run_result *result);
 

@@ -9,6 +9,7 @@
 void (*fake_on_call)(struct fake_container *c, struct fake_call *call);
 void (*fake_on_interrupt)(struct fake_container *c, struct fake_call *call);
 const char *fake_kernel_at_start = "ready";
+int fake_consoles = 4;
 
 /* --- calls ------------------------------------------------------------------------------------------------------- */
 
@@ -109,6 +110,7 @@ static void say_hello(struct engine_stream *s, struct fake_container *c)
 	json_auto_t *hello = json_pack("{s:i, s:s, s:s, s:s, s:I, s:I}", "version", PROTOCOL_VERSION, "runtime", "fake",
 				       "language_version", "1", "kernel", c->spec.install ? "none" : p->kernel,
 				       "last_call", (json_int_t)p->last_call, "lease_seconds", (json_int_t)p->lease);
+	json_object_set_new(hello, "consoles", json_integer(fake_consoles));
 	if (*p->session)
 		json_object_set_new(hello, "session", json_string(p->session));
 	if (p->lifetime)

@@ -37,6 +37,9 @@ extern void (*fake_on_interrupt)(struct fake_container *c, struct fake_call *cal
 /* What the kernel is right after the start; "ready" at first. With "starting", fake_kernel() says how it goes on. */
 extern const char *fake_kernel_at_start;
 
+/* How many terminals for people it has, as HELLO says it; what they do is a script of the test's own to play. */
+extern int fake_consoles;
+
 /* NULL if it is not known, or acknowledged. */
 struct fake_call *fake_call_find(struct fake_container *c, uint32_t number);
 void fake_call_out(struct fake_container *c, struct fake_call *call, const char *text);

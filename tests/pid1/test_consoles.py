@@ -1,0 +1,181 @@
+"""Terminals at which a person sits: bytes as they are, both ways, by credit."""
+import hashlib
+import os
+import pathlib
+import struct
+
+import frames
+import pytest
+
+OUT_WINDOW, KEYS_WINDOW = 256 << 10, 64 << 10
+
+
+class Console:
+    def __init__(self, client, *command, rows=24, cols=80, **more):
+        self.client = client
+        self.shown = b""
+        self.typed = 0  # and not credited
+        self.end = None
+        self.number = client.number = client.number + 1
+        client.send(frames.CONSOLE, self.number, {"rows": rows, "cols": cols, **({"command": command} if command else {}), **more})
+
+    def type(self, text):
+        self.client.send(frames.CONSOLE_DATA, self.number, text)
+        self.typed += len(text)
+
+    def credit(self, n):
+        self.client.send(frames.CREDIT, self.number, struct.pack(">I", n))
+
+    def read(self, credit=True):
+        frame = self.client.expect(lambda f: f.call == self.number)
+        if frame.type == frames.CONSOLE_DATA:
+            self.shown += frame.payload
+            if credit:
+                self.credit(len(frame.payload))
+        elif frame.type == frames.CREDIT:
+            self.typed -= struct.unpack(">I", frame.payload)[0]
+        else:
+            assert frame.type == frames.END, frame
+            self.end = frame.payload
+
+    def until(self, text):
+        """All that was shown up to there."""
+        while text not in self.shown:
+            assert not self.end, (self.end, self.shown)
+            self.read()
+        before, self.shown = self.shown.split(text, 1)
+        return before + text
+
+    def finish(self):
+        while not self.end:
+            self.read()
+        return self.end
+
+
+@pytest.fixture
+def plain(box):
+    """A shell without anybody's start-up files."""
+    return lambda client, **more: Console(client, "bash", "--noprofile", "--norc", **more)
+
+
+def test_a_person_works_in_it(client, plain):
+    assert client.greeting["consoles"] == 4
+    client.terminal("cd /tmp; export FROM_COMMAND=yes")
+    shell = plain(client, rows=30, cols=100, term="vt100")
+    shell.type(b"tty >/dev/null && stty size; pwd; echo $FROM_COMMAND $TERM $((1+1))x; cat /proc/self/oom_score_adj\r")
+    assert b"30 100\r\n/tmp\r\nyes vt100 2x\r\n1000\r\n" in shell.until(b"1000\r\n")
+    shell.type("trap 'echo size $(stty size)' WINCH; echo $((2+1))\u00fc\r".encode())
+    shell.until("3\u00fc\r\n".encode())
+    shell.until(b"$ ")
+    client.send(frames.CONSOLE_SIZE, shell.number, {"rows": 50, "cols": 132})
+    shell.type(b"\r")
+    shell.until(b"size 50 132")
+    shell.until(b"$ ")
+    shell.type(b"sh -c 'echo re\"\"ady; exec sleep 1000'\r")
+    shell.until(b"ready")
+    assert client.terminal("echo beside").out == b"beside\n" and client.execute("print(1)").out == b"1\n"
+    shell.type(b"\x03")
+    shell.until(b"^C")
+    shell.until(b"$ ")
+    shell.type(b"cd /; export FROM_COMMAND=no; exit 7\r")
+    end = shell.finish()
+    assert end["ending"] == "error" and end["exit_code"] == 7 and shell.typed == 0
+    assert end["stdout_bytes"] > 100
+    assert client.terminal("pwd; echo $FROM_COMMAND").out == b"/tmp\nyes\n", "it hands nothing on"
+
+
+def test_commands_and_how_they_end(client):
+    says = Console(client, "printf", "%s\\n", "two words", "$HOME", term="no-such-terminal")
+    assert says.finish()["exit_code"] == 0 and says.shown == b"two words\r\n$HOME\r\n"
+    assert Console(client, "no-such-program").finish()["exit_code"] == 127
+    killed = Console(client, "bash", "-c", "echo $TERM; kill -9 $$").finish()
+    assert killed["signal"] == 9 and killed["exit_code"] == 137
+    late = Console(client, "bash", "-c", "seq 20000; (trap '' HUP; exec yes) & exit 3")
+    assert late.finish()["exit_code"] == 3 and late.shown.startswith(b"1\r\n2\r\n") and b"\r\n19999\r\n20000\r\n" in late.shown
+    for bad in ({"rows": 0, "cols": 80}, {"rows": 24}, {"rows": 24, "cols": 5000}, {"rows": 24, "cols": 80, "command": []},
+                {"rows": 24, "cols": 80, "command": [1]}):
+        client.number += 1
+        client.send(frames.CONSOLE, client.number, bad)
+        assert client.finish(client.number).ending == "refused"
+
+
+def test_a_flood_waits_for_credit_and_delays_nobody(box, client):
+    flood = Console(client, "yes", "0123456789abcdef")
+    while len(flood.shown) < OUT_WINDOW:
+        flood.read(credit=False)
+    for _ in range(3):
+        assert client.terminal("echo beside").out == b"beside\n"
+    assert not [f for f in client.waiting if f.call == flood.number], "the window is full"
+    flood.credit(1000)
+    flood.read(credit=False)
+    assert len(flood.shown) == OUT_WINDOW + 1000
+    # With credit without end, calls still get their turn, and so do copies.
+    flood.credit(OUT_WINDOW)
+    numbers = [client.start(frames.TERMINAL, f"echo {i}") for i in range(5)]
+    number = client.start_files(frames.EXPORT, {"path": "/usr/share/common-licenses"})
+    ends = set()
+    while len(ends) < 6:
+        frame = client.read_frame()
+        if frame.type == frames.CONSOLE_DATA:
+            flood.credit(len(frame.payload))
+        elif frame.type == frames.END:
+            ends.add(frame.call)
+    assert ends == {*numbers, number}
+    status = pathlib.Path("/proc", str(box.pid), "status").read_text()
+    assert int(status.split("VmRSS:")[1].split()[0]) < 8000
+    client.send(frames.INTERRUPT, flood.number)
+    assert flood.finish()["ending"] == "interrupted"
+
+
+def test_what_nobody_reads_is_held_back(box, client):
+    quiet = Console(client, "bash", "-c", "stty raw -echo; echo ready; read -r -N 1 x </dev/null; sleep 1000")
+    quiet.until(b"ready")
+    for _ in range(4):
+        quiet.type(b"x" * (16 << 10))
+    assert client.ping() and quiet.typed == KEYS_WINDOW
+    taker = Console(client, "bash", "-c", "stty raw -echo; echo ready; head -c 200000 | md5sum")
+    taker.until(b"ready")
+    data = os.urandom(200000)
+    for at in range(0, len(data), 10000):
+        while taker.typed + 10000 > KEYS_WINDOW:
+            taker.read()
+        taker.type(data[at:at + 10000])
+    assert taker.finish()["exit_code"] == 0
+    assert hashlib.md5(data).hexdigest().encode() in taker.shown
+    quiet.type(b"more than the window")
+    client.wait_closed()
+    assert box.attach().terminal("echo fine").out == b"fine\n"
+
+
+def test_a_hang_up(box, client, plain):
+    """By the controller, and by the end of its stream; what ignores it lives on, but for the shell itself."""
+    shell = Console(client, "bash", "-c", "trap 'echo hung up >/tmp/hup; exit 5' HUP; echo ready; while :; do sleep 0.05; done")
+    shell.until(b"ready")
+    client.send(frames.INTERRUPT, shell.number)
+    end = shell.finish()
+    assert end["ending"] == "interrupted" and end["exit_code"] == 5
+    assert client.terminal("cat /tmp/hup").out == b"hung up\n"
+    stubborn = Console(client, "bash", "-c", "trap '' HUP; echo ready; while :; do sleep 0.05; done")
+    stubborn.until(b"ready")
+    client.send(frames.INTERRUPT, stubborn.number)
+    assert stubborn.finish()["signal"] == 9
+
+    orphan = Console(client, "bash", "-c", "trap '' HUP; sleep 1001 & trap 'echo hung up again >/tmp/hup; exit 5' HUP; echo ready;"
+                     " while :; do read -t 0.05 x; done")
+    orphan.until(b"ready")
+    client.process.kill()
+    client = box.attach(fence=2)
+    assert client.greeting["calls"] == [], "it is not replayed"
+    assert client.terminal("until grep -q again /tmp/hup; do sleep 0.05; done; pgrep -fc '^sleep 1001'").out == b"1\n"
+
+
+def test_there_are_only_so_many(box, client, plain):
+    shells = [plain(client) for _ in range(4)]
+    assert "as many terminals" in plain(client).finish()["detail"]
+    client.send(frames.INTERRUPT, shells[0].number)
+    shells[0].finish()
+    box.set_processes(512)
+    full = plain(client).finish()
+    assert full["ending"] == "refused" and "process limit" in full["detail"]
+    client.send(frames.CONSOLE_SIZE, shells[1].number, {"rows": "many"})
+    client.wait_closed()
