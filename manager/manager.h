@@ -49,6 +49,8 @@ void manager_leave_nothing(struct manager *m);
 void manager_settle(struct manager *m, uint64_t ms, void (*fn)(void *ctx), void *ctx);
 
 void op_cancel(struct op *op);
+/* What a manager_run() has begun is to end, as with Ctrl-C; its answer says how. Other operations go on. */
+void op_interrupt(struct op *op);
 
 /* --- conversations ----------------------------------------------------------------------------------------------- */
 /* What sessions, exports and limits belong to. A manager serves any number of them. */
@@ -63,6 +65,12 @@ struct conversation *conversation_close(struct conversation *c);
 /* Somebody is really there: from now on sessions that a former server of this conversation left are taken over, in the
  * background. */
 void conversation_wake(struct conversation *c);
+
+/* fn is called from the loop each time that a session has become the conversation's own: made or taken over. There is one such fn; NULL =
+ * none. */
+void conversation_watch(struct conversation *c, void (*fn)(void *ctx), void *ctx);
+/* A guest (run_request.guest) has left: its runs are interrupted, and told to nobody. */
+void conversation_end_guest(struct conversation *c, uint64_t guest);
 
 /* Which end its tasks come to, if it has any; see below. */
 struct task_handler;
@@ -124,6 +132,9 @@ struct run_request {
 	size_t len;
 	uint64_t run;	/* one that goes on, instead of a text: waited for, and only what is new is told. 0 = none */
 	bool interrupt; /* with `run`: ends it */
+	/* Whose it is: 0 = the conversation's; else a number of somebody who has attached to it. Nobody else can wait for a guest's run,
+	 * its result carries no other runs, and it rides on no other result. */
+	uint64_t guest;
 	/* With `run`: an answer to what it asks, keys by name in < > (<Ctrl-C>, <Tab>, <Up>). A command is typed at, and Enter is pressed
 	 * unless the text ends with a key by name. NULL = none. */
 	const char *input;

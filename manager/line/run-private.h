@@ -34,6 +34,7 @@ struct run {
 	uint64_t began_ms; /* when it was the first of its kind, about when PID 1 began to run it; 0 = not yet */
 	struct run_waiter *waiter; /* NULL = it is kept, or abandoned */
 	enum patience patience;
+	uint64_t guest;	    /* whose it is; 0 = the conversation's */
 	bool sent;	    /* on whichever connection: from then on it may have run */
 	bool abandoned;	    /* the end is acknowledged and nobody is told */
 	bool held;	    /* its end was told, and is acknowledged by run_told() */

@@ -83,7 +83,7 @@ static struct run_result take_result(struct run *run)
 static void tell_kept(struct dispatch *c, struct run_result *result, const struct run *but)
 {
 	list_for_each(run, &c->runs, struct run, node) {
-		if (run == but || run->kind == RUN_INSTALL || !(is_kept(run) || run_is_old(run)))
+		if (run == but || run->kind == RUN_INSTALL || run->guest || !(is_kept(run) || run_is_old(run)))
 			continue;
 		result->earlier = xrealloc(result->earlier, (result->n_earlier + 1) * sizeof(*result->earlier));
 		struct earlier_result *e = &result->earlier[result->n_earlier++];
@@ -139,7 +139,7 @@ static void answer_end(struct run *run)
 	struct run_waiter *w = run_take_waiter(run);
 	struct dispatch *c = run->dispatch;
 	name_timeout(&result, run->timeout_seconds);
-	if (w && !w->holds && run->kind != RUN_INSTALL)
+	if (w && !w->holds && !w->guest && run->kind != RUN_INSTALL)
 		tell_kept(c, &result, run);
 	run->held = w && w->holds && run->ended;
 	if (!run->held)
@@ -168,7 +168,8 @@ static void answer_running(struct run *run)
 	if (!result.stderr_text)
 		result.stderr_text = xstrdup("");
 	result.duration_ms = MAX(result.duration_ms, 1);
-	tell_kept(run->dispatch, &result, run);
+	if (!w->guest)
+		tell_kept(run->dispatch, &result, run);
 	w->on_end(w, &result, NULL);
 }
 
@@ -431,6 +432,7 @@ uint32_t run_start(struct dispatch *c, const struct run_spec *spec, struct run_w
 	run->request = request;
 	request = (struct buf){ 0 };
 	run->waiter = w;
+	run->guest = w->guest;
 	w->run = run;
 	run->after_kept = is_behind_kept(run);
 	note_beginnings(c);

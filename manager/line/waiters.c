@@ -50,17 +50,31 @@ int run_kind(struct dispatch *c, uint64_t number, enum run_kind *ret, struct fai
 	return 0;
 }
 
+static int refuse_waited(struct fail *f, uint64_t number)
+{
+	return cause_set(f, FAIL_BUSY, CAUSE_RUN_WAITED, "another call waits for run %llu and will have its output",
+			 (unsigned long long)number);
+}
+
+int run_check_guest(struct dispatch *c, uint64_t number, uint64_t guest, struct fail *f)
+{
+	const struct run *run = run_find_kept(c, number, f);
+	if (!run)
+		return -1;
+	return run->guest == guest ? 0 : refuse_waited(f, number);
+}
+
 int run_join(struct dispatch *c, uint64_t number, uint64_t wait_ms, struct run_waiter *w, struct fail *f)
 {
 	struct run *run = run_find_kept(c, number, f);
 	if (!run)
 		return -1;
+	if (run->guest != w->guest)
+		return refuse_waited(f, number);
 	if (run_is_old(run))
 		run_answer_empty(run);
 	else if (run->waiter)
-		return cause_set(f, FAIL_BUSY, CAUSE_RUN_WAITED,
-				 "another call waits for run %llu and will have its output",
-				 (unsigned long long)number);
+		return refuse_waited(f, number);
 	run->waiter = w;
 	w->run = run;
 	run->patience = FOR_A_WHILE;
@@ -125,6 +139,22 @@ void run_abandon(struct run_waiter *w)
 	run->abandoned = true;
 	if (run->dispatch->open)
 		dispatch_send_frame(run->dispatch, FRAME_INTERRUPT, run->call);
+}
+
+void runs_end_guest(struct dispatch *c, uint64_t guest)
+{
+	list_for_each(run, &c->runs, struct run, node) {
+		if (run->guest != guest || run->abandoned)
+			continue;
+		(void)run_take_waiter(run);
+		run->abandoned = true;
+		if (run->ended) {
+			dispatch_ack(c, run->call);
+			run_free(run);
+		} else if (c->open) {
+			dispatch_send_frame(c, FRAME_INTERRUPT, run->call);
+		}
+	}
 }
 
 void runs_inherit(struct dispatch *c, const struct wire_hello *hello)

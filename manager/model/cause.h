@@ -83,6 +83,11 @@ enum cause {
 	CAUSE_STALLED,	    /* the container stopped taking or sending */
 	CAUSE_NOT_EXPORTED,
 
+	/* --- attaching to another process --- */
+	CAUSE_NO_SERVER,     /* the connection to it is gone */
+	CAUSE_ATTACH_OFF,    /* it lets nobody in */
+	CAUSE_SERVER_SILENT, /* it does not answer */
+
 	CAUSE_COUNT,
 };
 

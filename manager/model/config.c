@@ -140,6 +140,7 @@ static const struct setting settings[] = {
 	STRING("HUSK_THREAD_ID", thread_id),
 	PATH("HUSK_DOCKER", docker),
 	CHOICE("HUSK_TRANSPORT", transport, "auto", transports),
+	BOOL("HUSK_ATTACH", attach, "on"),
 };
 
 static const char *find_pair(const struct strv *pairs, const char *name)

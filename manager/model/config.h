@@ -83,6 +83,7 @@ struct config {
 	uint64_t postgres_port;
 	char *thread_id;     /* HUSK_THREAD_ID; NULL = the persistent one */
 	uint64_t transport;  /* HUSK_TRANSPORT: an enum transport_choice */
+	bool attach;	     /* HUSK_ATTACH: programs of this user may attach to sessions */
 	char *docker;	     /* HUSK_DOCKER: the client to run, default "docker" */
 	const char *engine;  /* the name of a kind of engine; NULL = docker. No setting yet */
 	const char *meminfo; /* what says how much memory there is; NULL = the kernel's. No setting */

@@ -24,6 +24,8 @@ struct conversation {
 	bool awake;
 	struct conversation_wait warm; /* the pool's */
 	struct task_handler tasks;     /* without functions: it has none */
+	void (*on_session)(void *ctx); /* a session has become its own; may be NULL */
+	void *on_session_ctx;
 };
 
 /* Finds out the id. make: there is to be one, and this server is to be known as an owner, before anything that others could see

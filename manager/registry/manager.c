@@ -106,6 +106,12 @@ void op_cancel(struct op *op)
 	op_end(op);
 }
 
+void op_interrupt(struct op *op)
+{
+	if (op->type->interrupt)
+		op->type->interrupt(op);
+}
+
 /* --- conversations ----------------------------------------------------------------------------------------------- */
 
 struct conversation *conversation_open(struct manager *m, const struct conversation_spec *spec)
@@ -129,6 +135,20 @@ struct conversation *conversation_close(struct conversation *c)
 void conversation_take_tasks(struct conversation *c, const struct task_handler *handler)
 {
 	c->tasks = *handler;
+}
+
+void conversation_watch(struct conversation *c, void (*fn)(void *ctx), void *ctx)
+{
+	c->on_session = fn;
+	c->on_session_ctx = ctx;
+}
+
+void conversation_end_guest(struct conversation *c, uint64_t guest)
+{
+	AUTO(fail_release) struct fail foreign = { 0 };
+	list_for_each(m, &c->registry->members, struct member, node)
+		if (!*m->warm && conversation_check(c, m->thread, session_id(m->session), &foreign) == 0)
+			runs_end_guest(session_dispatch(m->session), guest);
 }
 
 static void on_warm_prepared(void *ctx, const char *id UNUSED)

@@ -6,9 +6,18 @@
 #include "manager/model/cause.h"
 #include "manager/model/token.h"
 #include "manager/registry/claims.h"
+#include "manager/registry/conversation.h"
 #include "manager/registry/keeper.h"
 #include "manager/registry/kept-limits.h"
 #include "manager/registry/task.h"
+
+static void tell_conversation(const struct member *m)
+{
+	AUTO(fail_release) struct fail foreign = { 0 };
+	list_for_each(c, &m->registry->conversations, struct conversation, node)
+		if (c->on_session && conversation_check(c, m->thread, session_id(m->session), &foreign) == 0)
+			c->on_session(c->on_session_ctx);
+}
 
 static void on_ready(void *ctx, struct session *s UNUSED)
 {
@@ -21,6 +30,7 @@ static void on_ready(void *ctx, struct session *s UNUSED)
 	if (m->adopted)
 		claim_renew(m);
 	tasks_ready(m);
+	tell_conversation(m);
 	ops_ready(m);
 }
 

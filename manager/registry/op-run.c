@@ -191,7 +191,8 @@ static int join(struct run_op *o, struct fail *f)
 	if (run_kind(d, request->run, &o->kind, f) < 0)
 		return -1;
 	o->number = (uint32_t)request->run;
-	if (o->input && run_input(d, request->run, o->input, request->input_len, f) < 0)
+	if (o->input && (run_check_guest(d, request->run, request->guest, f) < 0 ||
+			 run_input(d, request->run, o->input, request->input_len, f) < 0))
 		return -1;
 	/* Also one that another call waits for: that one is told of the end. */
 	if (request->interrupt)
@@ -229,6 +230,18 @@ static void answer_fail(struct op *op, const struct fail *f)
 	o->request.on_done(o->request.ctx, NULL, f);
 }
 
+static void interrupt(struct op *op)
+{
+	struct run_op *o = run_op_of(op);
+	AUTO(fail_release) struct fail f = { 0 };
+	if (o->waiter.run) {
+		run_interrupt(session_dispatch(op->member->session), o->number);
+		return;
+	}
+	fail_set(&f, FAIL_CANCELLED, "interrupted before it began: nothing ran");
+	op_fail(op, &f);
+}
+
 /* Who only waited for a run does not end it. */
 static void cancel(struct op *op)
 {
@@ -262,7 +275,7 @@ static void run_op_free(struct op *op)
 struct op *manager_run(struct conversation *c, const struct run_request *req, struct fail *f)
 {
 	static const struct op_type type = {
-		.start = start, .fail = answer_fail, .cancel = cancel, .free = run_op_free
+		.start = start, .fail = answer_fail, .interrupt = interrupt, .cancel = cancel, .free = run_op_free
 	};
 	if (env_check(req->env, req->n_env, f) < 0)
 		return NULL;
@@ -271,7 +284,7 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 	o->request = *req;
 	o->kind = req->kind;
 	o->asked_ms = loop_now_ms();
-	o->waiter = (struct run_waiter){ .on_end = on_end };
+	o->waiter = (struct run_waiter){ .on_end = on_end, .guest = req->guest };
 	watch(o);
 	env_copy(&o->env, req->env, req->n_env);
 	o->env_names = env_names(req->env, req->n_env);

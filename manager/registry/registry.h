@@ -75,6 +75,8 @@ struct op_type {
 	void (*swept)(struct op *op);
 	/* The one answer, if it is that nothing could be done. */
 	void (*fail)(struct op *op, const struct fail *f);
+	/* What it has begun is to end; the answer says how. NULL = it goes on. */
+	void (*interrupt)(struct op *op);
 	/* Nobody wants the answer any more: what is under way is interrupted. May be NULL. */
 	void (*cancel)(struct op *op);
 	/* Releases all that it holds, itself included; what is under way is dropped silently. */

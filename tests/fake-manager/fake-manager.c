@@ -129,6 +129,18 @@ void op_cancel(struct op *op)
 	op_free(op);
 }
 
+void op_interrupt(struct op *op UNUSED)
+{
+}
+
+void conversation_watch(struct conversation *c UNUSED, void (*fn)(void *ctx) UNUSED, void *ctx UNUSED)
+{
+}
+
+void conversation_end_guest(struct conversation *c UNUSED, uint64_t guest UNUSED)
+{
+}
+
 void conversation_each_session(struct conversation *c, void (*fn)(void *ctx, const struct session_info *info),
 			       void *ctx)
 {
