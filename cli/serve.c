@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "attach/server.h"
 #include "base/log.h"
 #include "cli/exit.h"
 #include "cli/private-stdio.h"
@@ -41,10 +42,11 @@ static void on_signal(void *ctx, int signo UNUSED)
 static int serve(struct loop *loop, const struct config *config, int in_fd, int out_fd, bool fixtures)
 {
 	struct manager *manager = manager_new(loop, config);
+	struct conversation *conversation = conversation_open(manager, /* spec= */ NULL);
 	struct service service = { .loop = loop, .manager = manager };
 	struct server *server = server_new(&(struct server_spec){
 		.loop = loop,
-		.conversation = conversation_open(manager, /* spec= */ NULL),
+		.conversation = conversation,
 		.config = config,
 		.in_fd = in_fd,
 		.out_fd = out_fd,
@@ -57,12 +59,14 @@ static int serve(struct loop *loop, const struct config *config, int in_fd, int 
 		manager_free(manager);
 		return EXIT_SYSTEM;
 	}
+	struct attach_server *attach = attach_server_new(loop, config, conversation);
 	struct signals *signals = signals_new(loop, on_signal, server);
 	int code = loop_run(loop);
 	signals_free(signals);
 	/* In this order, so that calls in flight are dropped, not answered. */
 	manager_free(manager);
 	server_free(server);
+	attach_server_free(attach);
 	return code;
 }
 

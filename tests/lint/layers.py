@@ -33,6 +33,8 @@ SESSION = (*LINE, "manager/session/")
 REGISTRY = (*SESSION, *FENCE, "manager/files/", "manager/deps/", "manager/registry/", "manager/manager.h")
 FACE = (*BASE, *PUBLIC)
 JUPYTER = ("jupyter/load.h", "jupyter/message.h", "jupyter/connection.h", "jupyter/multipart.h")
+# What other faces see of the one that lets them into a running server.
+ATTACH = ("attach/client.h", "attach/open.h", "attach/server.h")
 
 # Folder -> what its files may include: folders (with all below them) and headers.
 LAYERS = {
@@ -57,8 +59,9 @@ LAYERS = {
     "manager": REGISTRY,
     "manager/doctor": (*REGISTRY, "manager/doctor/"),
     "mcp": (*FACE, "mcp/"),
-    # `husk mcp` runs the server.
-    "cli": (*FACE, "cli/", "mcp/server.h"),
+    "attach": (*FACE, "attach/"),
+    # `husk mcp` runs the server; what runs in a session of another process attaches to it.
+    "cli": (*FACE, "cli/", "mcp/server.h", *ATTACH),
     "libhusk": (*FACE, "libhusk/"),
     # As strangers write them: they include what is installed.
     "libhusk/examples": (),
@@ -79,7 +82,7 @@ ADAPTERS = {
     "husk.h": r"libhusk/examples/[^/]*\.c",
     "uv.h": r"base/(loop|stream|listener|child|work|ready)\.c",
     "curl/curl.h": r"base/fetch\.c",
-    "jansson.h": r"(mcp|cli|kernels|jupyter)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/(deps/(set|fitting)|registry/(own-id|kept-limits|kept-outputs))\.c",
+    "jansson.h": r"(mcp|attach|cli|kernels|jupyter)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/(deps/(set|fitting)|registry/(own-id|kept-limits|kept-outputs))\.c",
     "sodium.h": r"manager/(model/token|store/key|files/digest)\.c|jupyter/message\.c",
     "zmq.h": r"(kernels/jupyter/channels|jupyter/multipart|jupyter/face/sockets)\.c",
     "archive.h": r"manager/files/(source-export|tarball)\.c",

@@ -1,0 +1,334 @@
+/* Runs and what they leave. */
+#include "attach/codec.h"
+
+#include "attach/fields.h"
+#include "base/alloc.h"
+#include "base/json.h"
+#include "base/utf8.h"
+
+/* Of what one result may hold: PID 1 sends less. */
+#define PARTS_MAX 100000
+#define DISPLAYS_MAX 1000
+#define MIME_PARTS_MAX 100
+#define WEEK 604800
+
+static const char *const kinds[] = { [RUN_CODE] = "code", [RUN_TERMINAL] = "terminal" };
+static const char *const part_kinds[] = {
+	[PART_STDOUT] = "stdout", [PART_STDERR] = "stderr", [PART_DISPLAY] = "display",
+	[PART_RESULT] = "result", [PART_ERROR] = "error",   [PART_GAP] = "gap",
+};
+
+/* --- the request --------------------------------------------------------------------------------------------------- */
+
+json_t *env_encode(const struct env_var *v, size_t n)
+{
+	json_t *out = n ? json_object() : NULL;
+	for (size_t i = 0; i < n; i++)
+		fields_put_text(out, v[i].name, v[i].value);
+	return out;
+}
+
+int env_decode(const json_t *json, struct env_var **ret, size_t *ret_n, struct fail *f)
+{
+	const char *name;
+	json_t *value;
+	*ret = xcalloc(json_object_size(json) + 1, sizeof(**ret));
+	*ret_n = 0;
+	json_object_foreach((json_t *)json, name, value) {
+		if (!json_is_string(value))
+			return fail_set(f, FAIL_INVALID, "variable '%.64s' is no text", name);
+		(*ret)[(*ret_n)++] = (struct env_var){ name, json_string_value(value) };
+	}
+	return 0;
+}
+
+json_t *run_request_encode(const struct run_request *req)
+{
+	json_t *out = json_object();
+	fields_put_text(out, "kind", kinds[req->kind]);
+	fields_put_text(out, "session", req->session_id);
+	fields_put_text_n(out, "text", req->text, req->len);
+	fields_put_number(out, "run", req->run);
+	fields_put_bool(out, "interrupt", req->interrupt);
+	fields_put_text_n(out, "input", req->input, req->input_len);
+	fields_put_bool(out, "interactive", req->interactive);
+	fields_put_number(out, "rows", (uint64_t)req->rows);
+	fields_put_number(out, "cols", (uint64_t)req->cols);
+	fields_put_bool(out, "restart", req->restart);
+	if (req->has_wait)
+		json_object_set_new(out, "wait", json_integer((json_int_t)req->wait_seconds));
+	fields_put_number(out, "timeout", req->timeout_seconds);
+	if (req->n_env)
+		json_object_set_new(out, "env", env_encode(req->env, req->n_env));
+	fields_put_text(out, "cwd", req->cwd);
+	fields_put_bool(out, "live", req->on_output != NULL);
+	return out;
+}
+
+/* What contradicts itself. */
+static int check_request(const struct run_request *r, struct fail *f)
+{
+	if (!r->session_id)
+		return fail_set(f, FAIL_INVALID, "a run needs a session");
+	if (!r->text == !r->run && !r->restart)
+		return fail_set(f, FAIL_INVALID, "a run has either a text or the number of one that goes on");
+	if ((r->interrupt || r->input) && !r->run)
+		return fail_set(f, FAIL_INVALID, "an interrupt or an input is for a run that goes on");
+	if (r->run && (r->restart || r->interactive || r->n_env || r->cwd))
+		return fail_set(f, FAIL_INVALID, "a run that goes on has begun as it is");
+	if (r->restart && r->kind != RUN_CODE)
+		return fail_set(f, FAIL_INVALID, "a command needs no new interpreter");
+	if (r->input_len > RUN_INPUT_MAX)
+		return fail_set(f, FAIL_INVALID, "an input has at most %u bytes", RUN_INPUT_MAX);
+	if (r->interactive && !r->has_wait)
+		return fail_set(f, FAIL_INVALID, "a run that may ask needs a wait");
+	return 0;
+}
+
+int run_request_decode(const json_t *json, struct run_request *ret, struct env_var **ret_env, struct fail *f)
+{
+	struct fields in = { .json = json };
+	struct run_request r = {
+		.kind = (enum run_kind)fields_choice(&in, "kind", kinds, ARRAY_LEN(kinds)),
+		.session_id = fields_text(&in, "session"),
+		.run = fields_number(&in, "run", UINT32_MAX),
+		.interrupt = fields_bool(&in, "interrupt"),
+		.interactive = fields_bool(&in, "interactive"),
+		.rows = (int)fields_number(&in, "rows", RUN_ROWS_MAX),
+		.cols = (int)fields_number(&in, "cols", RUN_COLS_MAX),
+		.restart = fields_bool(&in, "restart"),
+		.has_wait = json_object_get(json, "wait") != NULL,
+		.wait_seconds = fields_number(&in, "wait", WEEK),
+		.timeout_seconds = fields_number(&in, "timeout", WEEK),
+		.cwd = fields_text(&in, "cwd"),
+	};
+	r.text = fields_text_n(&in, "text", &r.len);
+	r.input = fields_text_n(&in, "input", &r.input_len);
+	if (r.restart && !r.text)
+		r.text = "";
+	/* Whoever waits for a run that goes on, and says nothing of how long. */
+	if (r.run && !r.has_wait) {
+		r.has_wait = true;
+		r.wait_seconds = WEEK;
+	}
+	if (env_decode(fields_object(&in, "env"), ret_env, &r.n_env, f) < 0 || fields_check(&in, f) < 0)
+		return -1;
+	r.env = *ret_env;
+	if (check_request(&r, f) < 0)
+		return -1;
+	*ret = r;
+	return 0;
+}
+
+/* --- what it left -------------------------------------------------------------------------------------------------- */
+
+static json_t *bundle_encode(const struct mime_bundle *b)
+{
+	json_t *out = json_array();
+	for (size_t i = 0; i < b->n; i++) {
+		json_t *part = json_object();
+		fields_put_text(part, "type", b->parts[i].type);
+		fields_put_text_n(part, "data", b->parts[i].data, b->parts[i].len);
+		json_array_append_new(out, part);
+	}
+	return out;
+}
+
+static int bundle_decode(const json_t *json, struct mime_bundle *ret, struct fail *f)
+{
+	size_t n = json_array_size(json);
+	if (n > MIME_PARTS_MAX || (json && !json_is_array(json)))
+		return fail_set(f, FAIL_INVALID, "a value has too many representations");
+	ret->parts = xcalloc(n + 1, sizeof(*ret->parts));
+	for (; ret->n < n; ret->n++) {
+		struct fields in = { .json = json_array_get(json, ret->n) };
+		struct mime_part *part = &ret->parts[ret->n];
+		const char *data = fields_text_n(&in, "data", &part->len), *type = fields_text(&in, "type");
+		if (fields_check(&in, f) < 0)
+			return -1;
+		if (!data || !type)
+			return fail_set(f, FAIL_INVALID, "a value lacks its type or its data");
+		part->type = xstrdup(type);
+		part->data = xstrndup(data, part->len);
+	}
+	return 0;
+}
+
+/* Whether what a part stands for is there. */
+static bool part_is_sound(const struct run_result *r, const struct run_part *part, unsigned *once)
+{
+	switch (part->kind) {
+	case PART_STDOUT:
+	case PART_STDERR:
+	case PART_GAP:
+		return true;
+	case PART_DISPLAY:
+		return part->display < r->n_displays;
+	case PART_RESULT:
+		return r->result.n && !once[PART_RESULT]++;
+	case PART_ERROR:
+		return r->error_type && !once[PART_ERROR]++;
+	}
+	return false;
+}
+
+static json_t *parts_encode(const struct run_result *r)
+{
+	json_t *out = json_array();
+	unsigned once[ARRAY_LEN(part_kinds)] = { 0 };
+	for (size_t i = 0; i < r->n_parts; i++) {
+		if (!part_is_sound(r, &r->parts[i], once))
+			continue;
+		json_t *part = json_object();
+		fields_put_text(part, "kind", part_kinds[r->parts[i].kind]);
+		fields_put_text(part, "text", r->parts[i].text);
+		fields_put_number(part, "display", r->parts[i].display);
+		fields_put_number(part, "bytes", r->parts[i].bytes);
+		json_array_append_new(out, part);
+	}
+	return out;
+}
+
+static int parts_decode(const json_t *json, struct run_result *ret, struct fail *f)
+{
+	unsigned once[ARRAY_LEN(part_kinds)] = { 0 };
+	for (size_t i = 0; i < json_array_size(json); i++) {
+		struct fields in = { .json = json_array_get(json, i) };
+		struct run_part part = {
+			.kind = (enum part_kind)fields_choice(&in, "kind", part_kinds, ARRAY_LEN(part_kinds)),
+			.display = fields_number(&in, "display", DISPLAYS_MAX),
+			.bytes = fields_number(&in, "bytes", UINT64_MAX),
+		};
+		const char *text = fields_text(&in, "text");
+		if (fields_check(&in, f) < 0)
+			return -1;
+		if (!part_is_sound(ret, &part, once))
+			return fail_set(f, FAIL_INVALID, "a result lacks what one of its parts stands for");
+		if (part.kind == PART_STDOUT || part.kind == PART_STDERR)
+			run_result_add_text(ret, part.kind, xstrdup(text ? text : ""));
+		else
+			run_result_add_part(ret, part);
+	}
+	return 0;
+}
+
+static void put_numbers(json_t *out, const struct run_result *r)
+{
+	fields_put_number(out, "run", r->run);
+	fields_put_number(out, "behind", r->behind);
+	fields_put_number(out, "stdout_bytes", r->stdout_bytes);
+	fields_put_number(out, "stderr_bytes", r->stderr_bytes);
+	fields_put_number(out, "kept_run", r->kept_run);
+	fields_put_number(out, "displays_dropped", r->displays_dropped);
+	if (r->has_exit_code)
+		json_object_set_new(out, "exit_code", json_integer(r->exit_code));
+	fields_put_number(out, "signal", (uint64_t)MAX(r->signal, 0));
+	fields_put_number(out, "duration_ms", r->duration_ms);
+	fields_put_number(out, "memory_peak", r->memory_peak);
+	fields_put_number(out, "memory_limit", r->memory_limit);
+	fields_put_number(out, "memory_files", r->memory_files);
+	fields_put_number(out, "oom_kills", r->oom_kills);
+	fields_put_bool(out, "queued", r->queued);
+	fields_put_bool(out, "password", r->password);
+	fields_put_bool(out, "stdout_truncated", r->stdout_truncated);
+	fields_put_bool(out, "stderr_truncated", r->stderr_truncated);
+	fields_put_bool(out, "kept_whole", r->kept_whole);
+	fields_put_bool(out, "kernel_restarted", r->kernel_restarted);
+	fields_put_bool(out, "kernel_gone", r->kernel_gone);
+}
+
+json_t *run_result_encode(const struct run_result *r)
+{
+	json_t *out = json_object();
+	fields_put_text(out, "ending", ending_name(r->ending));
+	put_numbers(out, r);
+	if (r->cause)
+		fields_put_text(out, "cause", cause_name(r->cause));
+	fields_put_text(out, "prompt", r->prompt);
+	fields_put_text(out, "detail", r->detail);
+	fields_put_text(out, "stdout", r->stdout_text);
+	fields_put_text(out, "stderr", r->stderr_text);
+	fields_put_text(out, "error_type", r->error_type);
+	fields_put_text(out, "error_message", r->error_message);
+	fields_put_text(out, "error_traceback", r->error_traceback);
+	fields_put_text(out, "lost", r->lost);
+	fields_put_text(out, "notice", r->notice);
+	json_object_set_new(out, "result", bundle_encode(&r->result));
+	json_t *displays = json_array();
+	for (size_t i = 0; i < r->n_displays; i++)
+		json_array_append_new(displays, bundle_encode(&r->displays[i]));
+	json_object_set_new(out, "displays", displays);
+	json_object_set_new(out, "parts", parts_encode(r));
+	return out;
+}
+
+static enum ending read_ending(struct fields *in)
+{
+	const char *names[ENDING_WAITING + 1];
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		names[i] = ending_name((enum ending)i);
+	return (enum ending)fields_choice(in, "ending", names, ARRAY_LEN(names));
+}
+
+static void read_numbers(struct fields *in, struct run_result *r)
+{
+	const json_t *exit_code = json_object_get(in->json, "exit_code");
+	r->run = fields_number(in, "run", UINT32_MAX);
+	r->behind = fields_number(in, "behind", UINT32_MAX);
+	r->stdout_bytes = fields_number(in, "stdout_bytes", UINT64_MAX);
+	r->stderr_bytes = fields_number(in, "stderr_bytes", UINT64_MAX);
+	r->kept_run = (uint32_t)fields_number(in, "kept_run", UINT32_MAX);
+	r->displays_dropped = fields_number(in, "displays_dropped", UINT64_MAX);
+	r->has_exit_code = json_is_integer(exit_code);
+	json_int_t code = json_integer_value(exit_code);
+	r->exit_code = (int)MAX(MIN(code, (json_int_t)INT32_MAX), (json_int_t)INT32_MIN);
+	r->signal = (int)fields_number(in, "signal", 255);
+	r->duration_ms = fields_number(in, "duration_ms", UINT64_MAX);
+	r->memory_peak = fields_number(in, "memory_peak", UINT64_MAX);
+	r->memory_limit = fields_number(in, "memory_limit", UINT64_MAX);
+	r->memory_files = fields_number(in, "memory_files", UINT64_MAX);
+	r->oom_kills = fields_number(in, "oom_kills", UINT64_MAX);
+	r->queued = fields_bool(in, "queued");
+	r->password = fields_bool(in, "password");
+	r->stdout_truncated = fields_bool(in, "stdout_truncated");
+	r->stderr_truncated = fields_bool(in, "stderr_truncated");
+	r->kept_whole = fields_bool(in, "kept_whole");
+	r->kernel_restarted = fields_bool(in, "kernel_restarted");
+	r->kernel_gone = fields_bool(in, "kernel_gone");
+}
+
+static void read_texts(struct fields *in, struct run_result *r)
+{
+	const char *cause = fields_text(in, "cause");
+	r->cause = cause ? cause_find(cause) : CAUSE_NONE;
+	r->prompt = fields_copy(in, "prompt");
+	if (r->ending == ENDING_WAITING && !r->prompt)
+		r->prompt = xstrdup("");
+	r->detail = fields_copy(in, "detail");
+	r->stdout_text = fields_copy_or_empty(in, "stdout");
+	r->stderr_text = fields_copy_or_empty(in, "stderr");
+	r->error_type = fields_copy(in, "error_type");
+	r->error_message = fields_copy(in, "error_message");
+	r->error_traceback = fields_copy(in, "error_traceback");
+	r->lost = fields_copy(in, "lost");
+	r->notice = fields_copy(in, "notice");
+}
+
+int run_result_decode(const json_t *json, struct run_result *ret, struct fail *f)
+{
+	struct fields in = { .json = json };
+	ret->ending = read_ending(&in);
+	read_numbers(&in, ret);
+	read_texts(&in, ret);
+	const json_t *displays = fields_list(&in, "displays", DISPLAYS_MAX),
+		     *parts = fields_list(&in, "parts", PARTS_MAX);
+	if (fields_check(&in, f) < 0 || bundle_decode(json_object_get(json, "result"), &ret->result, f) < 0)
+		return -1;
+	ret->displays = xcalloc(json_array_size(displays) + 1, sizeof(*ret->displays));
+	for (size_t i = 0; i < json_array_size(displays); i++) {
+		ret->n_displays++;
+		if (bundle_decode(json_array_get(displays, i), &ret->displays[i], f) < 0)
+			return -1;
+	}
+	return parts_decode(parts, ret, f);
+}

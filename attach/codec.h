@@ -1,0 +1,63 @@
+/* The manager's requests and results as JSON and back: what messages hold. Encoders return a new reference, never NULL. Decoders take
+ * what the other end sent: they check all that the structs promise, and fail with a sentence.
+ *
+ * Strings of a decoded request point into its JSON, which must outlive it; vectors beside it, and results with a release function, are
+ * the caller's, on failure too. Callbacks are not set. */
+#ifndef HUSK_ATTACH_CODEC_H
+#define HUSK_ATTACH_CODEC_H
+
+#include <jansson.h>
+
+#include "manager/manager.h"
+
+json_t *fail_encode(const struct fail *f);
+/* Always makes a failure of it. */
+void fail_decode(const json_t *json, struct fail *f);
+
+/* --- runs ---------------------------------------------------------------------------------------------------------- */
+json_t *env_encode(const struct env_var *v, size_t n);
+/* The caller frees *ret; json NULL = none. */
+int env_decode(const json_t *json, struct env_var **ret, size_t *ret_n, struct fail *f);
+
+json_t *run_request_encode(const struct run_request *req);
+int run_request_decode(const json_t *json, struct run_request *ret, struct env_var **ret_env, struct fail *f);
+/* `earlier` is left out: a guest's results have none. */
+json_t *run_result_encode(const struct run_result *r);
+int run_result_decode(const json_t *json, struct run_result *ret, struct fail *f);
+
+/* --- sessions ------------------------------------------------------------------------------------------------------ */
+json_t *session_info_encode(const struct session_info *info);
+/* Strings point into the JSON. */
+int session_info_decode(const json_t *json, struct session_info *ret, struct fail *f);
+json_t *session_details_encode(const struct session_details *d);
+/* Likewise, but ret_look is to be released, and *ret_runs freed. */
+int session_details_decode(const json_t *json, struct session_details *ret, struct run_info **ret_runs,
+			   struct look *ret_look, struct fail *f);
+
+json_t *create_request_encode(const struct create_request *req);
+struct create_parts {
+	struct env_var *env;
+	struct dependency *dependencies;
+};
+void create_parts_release(struct create_parts *parts);
+int create_request_decode(const json_t *json, struct create_request *ret, struct create_parts *ret_parts,
+			  struct fail *f);
+/* A list of sessions. */
+json_t *sessions_encode(const struct session_info *v, size_t n);
+int sessions_decode(const json_t *json, struct session_info **ret, size_t *ret_n, struct fail *f);
+
+/* --- files --------------------------------------------------------------------------------------------------------- */
+json_t *copy_request_encode(const struct copy_request *req);
+struct copy_parts {
+	struct import_item *imports;
+	const char **exports;
+};
+void copy_parts_release(struct copy_parts *parts);
+int copy_request_decode(const json_t *json, struct copy_request *ret, struct copy_parts *ret_parts, struct fail *f);
+json_t *copy_results_encode(const struct copy_result *v, size_t n);
+/* *ret has *ret_n entries to release, and is freed. */
+int copy_results_decode(const json_t *json, struct copy_result **ret, size_t *ret_n, struct fail *f);
+json_t *export_info_encode(const struct export_info *info);
+int export_info_decode(const json_t *json, struct export_info *ret, struct fail *f);
+
+#endif

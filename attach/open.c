@@ -1,0 +1,420 @@
+#include "attach/open.h"
+
+#include <errno.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include "attach/server.h"
+#include "attach/sockets.h"
+#include "base/alloc.h"
+#include "base/list.h"
+#include "base/strv.h"
+
+/* For the hellos of all servers. */
+#define SEARCH_MS 5000
+
+struct opened {
+	struct loop *loop;
+	struct attach *attach;
+	char *session, *runtime;
+	enum attach_how how;
+	void (*on_lost)(void *ctx, const struct fail *f);
+	void *ctx;
+	/* Of this process, unless another one has the session. */
+	struct config config;
+	struct manager *manager;
+	struct conversation *conversation;
+	struct attach_server *server;
+	struct timer *settled;
+	void (*on_settled)(void *ctx);
+	void *settled_ctx;
+};
+
+/* A server that is asked. */
+struct candidate {
+	struct list node;
+	struct opening *opening;
+	struct attach *attach;
+	bool answered;
+};
+
+struct opening {
+	struct open_request request;
+	struct opened *opened;	/* what is being made */
+	struct list candidates; /* of struct candidate */
+	struct timer *timer;	/* the search's patience */
+	size_t silent;		/* servers that did not answer */
+	bool again;		/* the second search: somebody was faster than we */
+	struct op *op;
+	struct attach_call *call;
+	void (*on_output)(void *ctx, const char *text, size_t n);
+	void *output_ctx;
+	struct fail fail; /* what is to be told from the loop */
+};
+
+/* --- what was opened ----------------------------------------------------------------------------------------------- */
+
+struct attach *opened_attach(struct opened *o)
+{
+	return o->attach;
+}
+
+const char *opened_session(const struct opened *o)
+{
+	return o->session;
+}
+
+const char *opened_runtime(const struct opened *o)
+{
+	return o->runtime;
+}
+
+enum attach_how opened_how(const struct opened *o)
+{
+	return o->how;
+}
+
+static void on_opened_lost(void *ctx, const struct fail *f)
+{
+	struct opened *o = ctx;
+	if (o->on_lost)
+		o->on_lost(o->ctx, f);
+}
+
+static void on_nothing_to_settle(void *ctx)
+{
+	struct opened *o = ctx;
+	o->on_settled(o->settled_ctx);
+}
+
+void opened_settle(struct opened *o, uint64_t ms, void (*fn)(void *ctx), void *ctx)
+{
+	if (o->manager) {
+		manager_settle(o->manager, ms, fn, ctx);
+		return;
+	}
+	o->on_settled = fn;
+	o->settled_ctx = ctx;
+	if (!o->settled)
+		o->settled = timer_new(o->loop, on_nothing_to_settle, o);
+	timer_start(o->settled, 0, 0);
+}
+
+struct opened *opened_free(struct opened *o)
+{
+	if (!o)
+		return NULL;
+	attach_free(o->attach);
+	/* In this order: its calls are dropped, not answered. */
+	manager_free(o->manager);
+	attach_server_free(o->server);
+	timer_free(o->settled);
+	free(o->session);
+	free(o->runtime);
+	free(o);
+	return NULL;
+}
+
+/* --- how an opening ends ------------------------------------------------------------------------------------------- */
+
+static void candidate_free(struct candidate *c)
+{
+	list_remove(&c->node);
+	attach_free(c->attach);
+	free(c);
+}
+
+static void opening_free(struct opening *o)
+{
+	list_for_each(c, &o->candidates, struct candidate, node)
+		candidate_free(c);
+	if (o->call)
+		attach_cancel(o->call);
+	if (o->op)
+		op_cancel(o->op);
+	timer_free(o->timer);
+	opened_free(o->opened);
+	fail_release(&o->fail);
+	free(o);
+}
+
+void attach_open_cancel(struct opening *o)
+{
+	if (o)
+		opening_free(o);
+}
+
+static void succeed(struct opening *o, enum attach_how how)
+{
+	struct opened *opened = take_ptr(o->opened);
+	struct open_request request = o->request;
+	opened->how = how;
+	opened->on_lost = request.on_lost;
+	opened->ctx = request.ctx;
+	opening_free(o);
+	request.on_done(request.ctx, opened, NULL);
+}
+
+static void fail(struct opening *o, const struct fail *f)
+{
+	struct open_request request = o->request;
+	AUTO(fail_release) struct fail why = { 0 };
+	fail_copy(&why, f);
+	opening_free(o);
+	request.on_done(request.ctx, NULL, &why);
+}
+
+/* From the loop: not inside a call of a manager that it frees. */
+static void fail_soon(struct opening *o, const struct fail *f)
+{
+	fail_copy(&o->fail, f);
+	timer_start(o->timer, 0, 0);
+}
+
+/* --- a manager of this process ------------------------------------------------------------------------------------- */
+
+/* The conversation's sessions over a connection to ourselves. */
+static int serve_ourselves(struct opening *o, const char *thread, struct fail *f)
+{
+	struct opened *opened = o->opened;
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return fail_set(f, FAIL_INTERNAL, "no connection within this process: %s", strerror(errno));
+	opened->conversation = conversation_open(opened->manager, &(struct conversation_spec){ .id = thread });
+	opened->server = attach_server_new(opened->loop, &opened->config, opened->conversation);
+	int served = attach_serve(opened->server, pair[0]);
+	opened->attach = attach_new(
+		&(struct attach_spec){ .loop = opened->loop, .fd = pair[1], .on_lost = on_opened_lost, .ctx = opened });
+	if (served < 0 || !opened->attach)
+		return fail_set(f, FAIL_INTERNAL, "no connection within this process: %s", strerror(errno));
+	return 0;
+}
+
+static void make_manager(struct opening *o)
+{
+	struct opened *opened = o->opened;
+	/* Whoever has one session needs none that is kept ready. What the settings point to is the caller's. */
+	opened->config = *o->request.config;
+	opened->config.warm_pool.n = 0;
+	opened->manager = manager_new(opened->loop, &opened->config);
+}
+
+/* --- a fresh session ----------------------------------------------------------------------------------------------- */
+
+static void on_install_output(void *ctx, const char *text, size_t n)
+{
+	struct opening *o = ctx;
+	if (o->on_output)
+		o->on_output(o->output_ctx, text, n);
+}
+
+static void on_created(void *ctx, const struct create_result *result, const struct fail *f)
+{
+	struct opening *o = ctx;
+	o->call = NULL;
+	if (f) {
+		fail(o, f);
+		return;
+	}
+	o->opened->session = xstrdup(result->session->id);
+	o->opened->runtime = xstrdup(result->session->runtime);
+	succeed(o, ATTACH_FRESH);
+}
+
+static int start_fresh(struct opening *o, const struct create_request *fresh, struct fail *f)
+{
+	uint64_t random[2];
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return fail_set(f, FAIL_INTERNAL, "the system has no random numbers");
+	AUTO(freep) char *thread =
+		xasprintf("attach-%016llx%016llx", (unsigned long long)random[0], (unsigned long long)random[1]);
+	make_manager(o);
+	manager_leave_nothing(o->opened->manager);
+	if (serve_ourselves(o, thread, f) < 0)
+		return -1;
+	struct create_request request = *fresh;
+	o->on_output = fresh->on_output;
+	o->output_ctx = fresh->ctx;
+	request.on_output = fresh->on_output ? on_install_output : NULL;
+	request.on_done = on_created;
+	request.ctx = o;
+	o->call = attach_create(o->opened->attach, &request, f);
+	return o->call ? 0 : -1;
+}
+
+/* --- a session of a server that has ended -------------------------------------------------------------------------- */
+
+static void search(struct opening *o);
+
+/* Its owner lives, and did not say so: why not? */
+static void explain_owner(struct opening *o, const struct fail *f)
+{
+	AUTO(fail_release) struct fail why = { 0 };
+	if (o->silent) {
+		cause_set(&why, FAIL_BUSY, CAUSE_SERVER_SILENT, "%s; it does not answer", f->message);
+		fail_hint(&why, "It may be stopped or overloaded; once it has ended, the session can be taken over.");
+	} else {
+		cause_set(&why, FAIL_BUSY, CAUSE_ATTACH_OFF, "%s, and nobody can attach to that one", f->message);
+		fail_hint(&why, "HUSK_ATTACH is off there, it runs elsewhere, or it is older than this program.");
+	}
+	fail(o, &why);
+}
+
+static void on_adopted(void *ctx, const struct session_details *details, const struct fail *f)
+{
+	struct opening *o = ctx;
+	o->call = NULL;
+	if (!f) {
+		free(o->opened->runtime);
+		o->opened->runtime = xstrdup(details->session.runtime);
+		succeed(o, ATTACH_ADOPTED);
+		return;
+	}
+	if (cause_of(f) != CAUSE_OTHER_SERVER) {
+		fail(o, f);
+		return;
+	}
+	if (o->again) {
+		explain_owner(o, f);
+		return;
+	}
+	/* It may have been taken over, or its server begun to listen, since we looked. */
+	o->again = true;
+	search(o);
+}
+
+static void on_row(void *ctx, const struct history *history, const struct fail *f)
+{
+	struct opening *o = ctx;
+	AUTO(fail_release) struct fail why = { 0 };
+	struct info_request request = { .session_id = o->opened->session, .on_done = on_adopted, .ctx = o };
+	o->op = NULL;
+	if (f)
+		fail_copy(&why, f);
+	else if (!history->known || !history->state)
+		cause_no_session(&why, o->opened->session);
+	else if (streq(history->state, row_state_name(ROW_ENDED)))
+		cause_set(&why, FAIL_NOT_FOUND, CAUSE_NO_SESSION, "Session '%s' has ended%s%s", o->opened->session,
+			  history->cause ? ": " : "", history->cause ? history->cause : "");
+	else if (serve_ourselves(o, history->thread, &why) == 0)
+		o->call = attach_info(o->opened->attach, &request, &why);
+	if (!o->call)
+		fail_soon(o, &why);
+}
+
+static void adopt(struct opening *o)
+{
+	AUTO(fail_release) struct fail why = { 0 };
+	struct history_request request = { .session_id = o->opened->session, .limit = 1, .on_done = on_row, .ctx = o };
+	make_manager(o);
+	o->op = manager_history(o->opened->manager, &request, &why);
+	if (!o->op)
+		fail_soon(o, &why);
+}
+
+/* --- a server that has it ------------------------------------------------------------------------------------------ */
+
+/* All have answered, or had their time. */
+static void search_is_over(struct opening *o)
+{
+	o->silent = 0;
+	list_for_each(c, &o->candidates, struct candidate, node) {
+		o->silent += !c->answered;
+		candidate_free(c);
+	}
+	timer_stop(o->timer);
+	adopt(o);
+}
+
+static void check_search(struct opening *o)
+{
+	list_for_each(c, &o->candidates, struct candidate, node)
+		if (!c->answered)
+			return;
+	timer_start(o->timer, 0, 0);
+}
+
+static void on_hello(void *ctx, const struct attach_hello *hello)
+{
+	struct candidate *c = ctx;
+	struct opening *o = c->opening;
+	c->answered = true;
+	if (!hello->has_session) {
+		check_search(o);
+		return;
+	}
+	o->opened->attach = take_ptr(c->attach);
+	free(o->opened->runtime);
+	o->opened->runtime = xstrdup(hello->runtime);
+	attach_watch(o->opened->attach, on_opened_lost, o->opened);
+	succeed(o, ATTACH_SERVED);
+}
+
+static void on_candidate_lost(void *ctx, const struct fail *f UNUSED)
+{
+	struct candidate *c = ctx;
+	c->answered = true;
+	check_search(c->opening);
+}
+
+static void on_timer(void *ctx)
+{
+	struct opening *o = ctx;
+	if (o->fail.kind)
+		fail(o, &o->fail);
+	else
+		search_is_over(o);
+}
+
+static void ask(struct opening *o, const char *path)
+{
+	int fd = sockets_dial(path);
+	/* Whoever has ended is nobody's owner; whoever accepts nobody may be. */
+	if (fd < 0 && fd != -EAGAIN)
+		return;
+	struct candidate *c = new0(struct candidate);
+	c->opening = o;
+	list_append(&o->candidates, &c->node);
+	if (fd >= 0)
+		c->attach = attach_new(&(struct attach_spec){ .loop = o->request.loop,
+							      .fd = fd,
+							      .session_id = o->opened->session,
+							      .on_hello = on_hello,
+							      .on_lost = on_candidate_lost,
+							      .ctx = c });
+}
+
+static void search(struct opening *o)
+{
+	AUTO(strv_release) struct strv paths = { 0 };
+	struct opened *opened = o->opened;
+	opened->attach = attach_free(opened->attach);
+	opened->manager = manager_free(opened->manager);
+	opened->server = attach_server_free(opened->server);
+	sockets_list(o->request.config, &paths);
+	timer_start(o->timer, SEARCH_MS, 0);
+	for (size_t i = 0; i < paths.n; i++)
+		ask(o, paths.v[i]);
+	check_search(o);
+}
+
+/* --- life ---------------------------------------------------------------------------------------------------------- */
+
+struct opening *attach_open(const struct open_request *request)
+{
+	struct opening *o = new0(struct opening);
+	o->request = *request;
+	o->request.session_id = NULL;
+	o->request.fresh = NULL;
+	o->opened = new0(struct opened);
+	o->opened->loop = request->loop;
+	list_init(&o->candidates);
+	o->timer = timer_new(request->loop, on_timer, o);
+	if (request->session_id) {
+		o->opened->session = xstrdup(request->session_id);
+		search(o);
+	} else if (start_fresh(o, request->fresh, &o->fail) < 0) {
+		timer_start(o->timer, 0, 0);
+	}
+	return o;
+}

@@ -1,0 +1,261 @@
+#include "attach/peer.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "attach/codec.h"
+#include "attach/fields.h"
+#include "attach/served.h"
+#include "attach/wire.h"
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/stream.h"
+
+/* For the hello of somebody who has connected. */
+#define HELLO_MS 5000
+/* Past the first mark a peer that does not read is not read from either; past the second it is dropped. */
+#define QUEUE_PAUSE (8u << 20)
+#define QUEUE_MAX (ATTACH_ANSWER_MAX + (32u << 20))
+
+struct peer {
+	struct served_host host;
+	struct list node;
+	struct peer_spec spec;
+	struct stream *stream;
+	struct attach_reader reader;
+	struct timer *timer;  /* for its hello, then for its end */
+	uint32_t last_number; /* of its calls */
+	bool greeted, ending;
+};
+
+/* Not at once: whoever has found out may be in the middle of something. */
+static void end(struct peer *p, const char *why)
+{
+	if (p->ending)
+		return;
+	log_debug("attach: peer %llu leaves: %s", (unsigned long long)p->spec.guest, why);
+	p->ending = true;
+	timer_start(p->timer, 0, 0);
+}
+
+static void on_timer(void *ctx)
+{
+	struct peer *p = ctx;
+	if (!p->ending)
+		log_debug("attach: peer %llu said no hello", (unsigned long long)p->spec.guest);
+	p->ending = true;
+	p->spec.on_end(p->spec.ctx, p);
+}
+
+/* --- out ----------------------------------------------------------------------------------------------------------- */
+
+static void write_frames(struct served_host *host, const struct buf *frames)
+{
+	struct peer *p = container_of(host, struct peer, host);
+	if (p->ending)
+		return;
+	if (stream_write(p->stream, frames->data, frames->len) < 0)
+		end(p, "it does not read");
+	else if (stream_queued(p->stream) > QUEUE_PAUSE)
+		stream_pause(p->stream, true);
+}
+
+static size_t queued(const struct served_host *host)
+{
+	return stream_queued(container_of(host, const struct peer, host)->stream);
+}
+
+/* --- hello --------------------------------------------------------------------------------------------------------- */
+
+struct lookup {
+	const char *id;
+	json_t *out;
+};
+
+static void look_at(void *ctx, const struct session_info *info)
+{
+	struct lookup *lookup = ctx;
+	if (streq(info->id, lookup->id))
+		json_object_set_new(lookup->out, "session", session_info_encode(info));
+}
+
+static int greet(struct peer *p, const json_t *hello)
+{
+	struct fields in = { .json = hello };
+	uint64_t version = fields_number(&in, "version", UINT32_MAX);
+	const char *session = fields_text(&in, "session");
+	AUTO(buf_release) struct buf frames = { 0 };
+	json_auto_t *answer = json_object();
+	if (in.bad || !version) {
+		end(p, "its hello makes no sense");
+		return -1;
+	}
+	fields_put_number(answer, "version", MIN(version, (uint64_t)ATTACH_VERSION));
+	fields_put_number(answer, "pid", (uint64_t)getpid());
+	fields_put_text(answer, "husk", HUSK_VERSION);
+	if (session)
+		conversation_each_session(p->host.conversation, look_at, &(struct lookup){ session, answer });
+	attach_put(&frames, ATTACH_HELLO, 0, answer);
+	p->greeted = true;
+	timer_stop(p->timer);
+	write_frames(&p->host, &frames);
+	return 0;
+}
+
+void peer_turn_away(int fd, const struct fail *why)
+{
+	AUTO(buf_release) struct buf frames = { 0 };
+	json_auto_t *answer = json_pack("{s:o}", "fail", fail_encode(why));
+	attach_put(&frames, ATTACH_HELLO, 0, answer);
+	/* Whoever does not hear it sees the end. */
+	(void)!send(fd, frames.data, frames.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	close(fd);
+}
+
+/* --- in ------------------------------------------------------------------------------------------------------------ */
+
+static void on_message(struct peer *p, const struct attach_message *m)
+{
+	struct served *s = m->type == ATTACH_HELLO ? NULL : served_find(&p->host, m->call);
+	switch (m->type) {
+	case ATTACH_HELLO:
+		greet(p, m->json);
+		return;
+	case ATTACH_CALL:
+		if (m->call <= p->last_number) {
+			end(p, "the number of its call does not rise");
+			return;
+		}
+		p->last_number = m->call;
+		served_begin(&p->host, m->call, m->json);
+		return;
+	default:
+		break;
+	}
+	/* What has ended meanwhile. */
+	if (!s)
+		return;
+	if (m->type == ATTACH_CANCEL)
+		served_cancel(s);
+	else if (m->type == ATTACH_INTERRUPT)
+		served_interrupt(s);
+	else if (m->type == ATTACH_BYTES && s->type->on_bytes)
+		s->type->on_bytes(s, m->bytes, m->n);
+	else if (m->type == ATTACH_NOTE && s->type->on_note)
+		s->type->on_note(s, m->json);
+}
+
+static void on_data(void *ctx, const void *data, size_t n)
+{
+	struct peer *p = ctx;
+	const char *why = NULL;
+	int r = 0;
+	if (p->ending)
+		return;
+	attach_reader_feed(&p->reader, data, n);
+	while (!p->ending) {
+		struct attach_message m = { 0 };
+		r = attach_reader_next(&p->reader, &m, &why);
+		if (r <= 0)
+			break;
+		on_message(p, &m);
+		attach_message_release(&m);
+	}
+	if (r < 0)
+		end(p, why);
+}
+
+static void on_eof(void *ctx, int error)
+{
+	end(ctx, error ? strerror(-error) : "it has closed the connection");
+}
+
+static void on_write_error(void *ctx, int error)
+{
+	end(ctx, strerror(-error));
+}
+
+static void on_hangup(void *ctx)
+{
+	end(ctx, "it has closed the connection");
+}
+
+static void on_drained(void *ctx)
+{
+	struct peer *p = ctx;
+	if (p->ending)
+		return;
+	stream_pause(p->stream, false);
+	list_for_each(s, &p->host.calls, struct served, node)
+		if (s->type->on_drained)
+			s->type->on_drained(s);
+}
+
+/* --- life ---------------------------------------------------------------------------------------------------------- */
+
+struct peer *peer_new(const struct peer_spec *spec)
+{
+	static const struct stream_ops ops = {
+		.on_data = on_data,
+		.on_eof = on_eof,
+		.on_write_error = on_write_error,
+		.on_drained = on_drained,
+		.on_hangup = on_hangup,
+	};
+	struct peer *p = new0(struct peer);
+	p->spec = *spec;
+	p->stream = stream_new(spec->loop, spec->fd, spec->fd, &ops, p);
+	if (!p->stream) {
+		int saved = errno;
+		free(p);
+		errno = saved;
+		return NULL;
+	}
+	stream_set_queue_max(p->stream, QUEUE_MAX);
+	p->host = (struct served_host){ .conversation = spec->conversation,
+					.config = spec->config,
+					.guest = spec->guest,
+					.write = write_frames,
+					.queued = queued };
+	list_init(&p->host.calls);
+	list_init(&p->node);
+	attach_reader_init(&p->reader, ATTACH_CLIENT);
+	p->timer = timer_new(spec->loop, on_timer, p);
+	timer_start(p->timer, HELLO_MS, 0);
+	return p;
+}
+
+struct peer *peer_drop(struct peer *p)
+{
+	if (!p)
+		return NULL;
+	p->ending = true;
+	served_drop_all(&p->host);
+	list_remove(&p->node);
+	timer_free(p->timer);
+	stream_free(p->stream);
+	attach_reader_release(&p->reader);
+	free(p);
+	return NULL;
+}
+
+struct peer *peer_free(struct peer *p)
+{
+	if (!p)
+		return NULL;
+	p->ending = true;
+	for (struct served *s; (s = list_first(&p->host.calls, struct served, node));)
+		served_cancel(s);
+	conversation_end_guest(p->host.conversation, p->spec.guest);
+	return peer_drop(p);
+}
+
+struct list *peer_node(struct peer *p)
+{
+	return &p->node;
+}
+
+struct peer *peer_of(struct list *node)
+{
+	return container_of(node, struct peer, node);
+}

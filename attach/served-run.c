@@ -1,0 +1,74 @@
+/* Runs: the manager's own, but for whom they are. */
+#include "attach/codec.h"
+#include "attach/fields.h"
+#include "attach/served-private.h"
+#include "base/alloc.h"
+#include "base/json.h"
+
+/* What one answer may hold of a text. */
+#define TEXT_MAX (16u << 20)
+
+static void on_output(void *ctx, int stream, const char *text, size_t n)
+{
+	served_bytes(ctx, stream, text, n);
+}
+
+static void on_ran(void *ctx, const struct run_result *result, const struct fail *f)
+{
+	struct served *s = ctx;
+	s->op = NULL;
+	if (result)
+		served_answer(s, run_result_encode(result));
+	else
+		served_fail(s, f);
+}
+
+static int start_run(struct served *s, const json_t *request, struct fail *f)
+{
+	AUTO(freep) struct env_var *env = NULL;
+	struct run_request r;
+	if (run_request_decode(request, &r, &env, f) < 0)
+		return -1;
+	r.guest = s->host->guest;
+	r.on_output = json_is_true(json_object_get(request, "live")) ? on_output : NULL;
+	r.on_done = on_ran;
+	r.ctx = s;
+	s->op = manager_run(s->host->conversation, &r, f);
+	return s->op ? 0 : -1;
+}
+
+const struct served_type served_run = { .name = "run", .size = sizeof(struct served), .start = start_run };
+
+static void on_text(void *ctx, const char *text, size_t n, uint64_t size, const struct fail *f)
+{
+	struct served *s = ctx;
+	s->op = NULL;
+	if (f) {
+		served_fail(s, f);
+		return;
+	}
+	json_t *out = json_object();
+	fields_put_text_n(out, "text", text, n);
+	fields_put_number(out, "size", size);
+	served_answer(s, out);
+}
+
+static int start_run_text(struct served *s, const json_t *request, struct fail *f)
+{
+	struct fields in = { .json = request };
+	struct run_text_request r = { .session_id = fields_text(&in, "session"),
+				      .number = (uint32_t)fields_number(&in, "number", UINT32_MAX),
+				      .max = fields_number(&in, "max", TEXT_MAX),
+				      .on_done = on_text,
+				      .ctx = s };
+	if (fields_check(&in, f) < 0)
+		return -1;
+	if (!r.session_id)
+		return fail_set(f, FAIL_INVALID, "a text needs a session");
+	s->op = manager_run_text(s->host->conversation, &r, f);
+	return s->op ? 0 : -1;
+}
+
+const struct served_type served_run_text = { .name = "run_text",
+					     .size = sizeof(struct served),
+					     .start = start_run_text };

@@ -1,0 +1,73 @@
+/* A call that a peer has made, on the server's side: how one kind of call is added. A kind is a file served-*.c with a struct that embeds
+ * `struct served` first, and an entry in served.c's table. */
+#ifndef HUSK_ATTACH_SERVED_H
+#define HUSK_ATTACH_SERVED_H
+
+#include <jansson.h>
+
+#include "attach/wire.h"
+#include "base/list.h"
+#include "manager/manager.h"
+
+struct served;
+
+struct served_type {
+	const char *name; /* `op` of the call */
+	size_t size;	  /* of the struct that embeds it; it starts as zeroes */
+	/* Starts it: s->op may be set to what the manager has begun, which a cancel then ends. request is valid during the call. -1 with
+	 * f: it is answered with that. May answer at once, and then returns 0. */
+	int (*start)(struct served *s, const json_t *request, struct fail *f);
+	/* INTERRUPT; NULL = op_interrupt(s->op). */
+	void (*interrupt)(struct served *s);
+	/* BYTES and NOTE of the client; NULL = they are dropped. */
+	void (*on_bytes)(struct served *s, const void *data, size_t n);
+	void (*on_note)(struct served *s, const json_t *note);
+	/* What was queued for the peer has been written: after served_queued() was too much, a sender can go on. May be NULL. */
+	void (*on_drained)(struct served *s);
+	/* Nobody waits any more: ends what it has begun, where that is not s->op. May be NULL. Not called if the manager is gone. */
+	void (*cancel)(struct served *s);
+	/* Releases what it holds, but not itself. May be NULL. */
+	void (*release)(struct served *s);
+};
+
+/* Who is served: what calls need of a connection. */
+struct served_host {
+	struct conversation *conversation;
+	const struct config *config;
+	uint64_t guest;	   /* for run_request.guest: what it runs is its own */
+	struct list calls; /* of struct served */
+	size_t n_calls;
+	void (*write)(struct served_host *host, const struct buf *frames);
+	size_t (*queued)(const struct served_host *host);
+};
+
+struct served {
+	const struct served_type *type;
+	struct list node;
+	struct served_host *host;
+	uint32_t number;
+	struct op *op;
+};
+
+/* --- for kinds of calls -------------------------------------------------------------------------------------------- */
+/* These two end the call and free it. json is taken. */
+void served_answer(struct served *s, json_t *result);
+void served_fail(struct served *s, const struct fail *f);
+void served_note(struct served *s, json_t *note);
+/* stream is 1 or 2. */
+void served_bytes(struct served *s, int stream, const void *data, size_t n);
+/* Bytes that the peer has not taken yet. */
+size_t served_queued(const struct served *s);
+
+/* --- for the connection -------------------------------------------------------------------------------------------- */
+/* A CALL: starts it, or answers that it cannot be. */
+void served_begin(struct served_host *host, uint32_t number, const json_t *request);
+/* NULL if it has ended. */
+struct served *served_find(struct served_host *host, uint32_t number);
+void served_interrupt(struct served *s);
+/* No answer follows. */
+void served_cancel(struct served *s);
+/* All of them, without a word to the manager, which may be gone. */
+void served_drop_all(struct served_host *host);
+
+#endif

@@ -1,0 +1,97 @@
+#include "attach/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "attach/peer.h"
+#include "attach/sockets.h"
+#include "base/alloc.h"
+#include "base/list.h"
+#include "base/listener.h"
+#include "base/log.h"
+
+/* At a time. */
+#define PEERS_MAX 32
+
+struct attach_server {
+	struct loop *loop;
+	const struct config *config;
+	struct conversation *conversation;
+	struct listener *listener;
+	char *path; /* of the socket; NULL = there is none */
+	struct list peers;
+	uint64_t last_guest;
+	bool tried; /* to listen */
+};
+
+static void on_peer_end(void *ctx UNUSED, struct peer *p)
+{
+	peer_free(p);
+}
+
+int attach_serve(struct attach_server *s, int fd)
+{
+	struct peer *p = peer_new(&(struct peer_spec){ .loop = s->loop,
+						       .config = s->config,
+						       .conversation = s->conversation,
+						       .guest = ++s->last_guest,
+						       .fd = fd,
+						       .on_end = on_peer_end,
+						       .ctx = s });
+	if (!p)
+		return -1;
+	list_append(&s->peers, peer_node(p));
+	return 0;
+}
+
+static void on_connection(void *ctx, int fd)
+{
+	struct attach_server *s = ctx;
+	AUTO(fail_release) struct fail why = { 0 };
+	if (!sockets_is_own(fd))
+		fail_set(&why, FAIL_FOREIGN, "this server is for programs of its own user");
+	else if (list_length(&s->peers) >= PEERS_MAX)
+		fail_set(&why, FAIL_BUSY, "%d programs have attached to this server already", PEERS_MAX);
+	if (why.kind)
+		peer_turn_away(fd, &why);
+	else if (attach_serve(s, fd) < 0)
+		log_debug("attach: a connection cannot be used: %s", strerror(errno));
+}
+
+static void on_session(void *ctx)
+{
+	struct attach_server *s = ctx;
+	if (s->tried || !s->config->attach)
+		return;
+	s->tried = true;
+	int fd = sockets_listen(s->config, &s->path);
+	s->listener = fd < 0 ? NULL : listener_new(s->loop, fd, on_connection, s);
+	if (!s->listener)
+		log_warning("nobody can attach to this server's sessions: no socket in '%s/attach': %s",
+			    s->config->state_dir, strerror(fd < 0 ? -fd : errno));
+}
+
+struct attach_server *attach_server_new(struct loop *loop, const struct config *config, struct conversation *c)
+{
+	struct attach_server *s = new0(struct attach_server);
+	s->loop = loop;
+	s->config = config;
+	s->conversation = c;
+	list_init(&s->peers);
+	conversation_watch(c, on_session, s);
+	return s;
+}
+
+struct attach_server *attach_server_free(struct attach_server *s)
+{
+	if (!s)
+		return NULL;
+	listener_free(s->listener);
+	if (s->path)
+		(void)unlink(s->path);
+	for (struct list *node; (node = s->peers.next) != &s->peers;)
+		peer_drop(peer_of(node));
+	free(s->path);
+	free(s);
+	return NULL;
+}

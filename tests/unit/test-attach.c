@@ -1,0 +1,676 @@
+/* Attaching, over the fake engine: both ends on one loop, by a socketpair and by the socket in the state folder. */
+#include <dirent.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "attach/open.h"
+#include "attach/server.h"
+#include "attach/sockets.h"
+#include "attach/wire.h"
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "kernels/protocol.h"
+#include "tests/unit/manager-bench.h"
+#include "tests/unit/unit.h"
+
+static struct bench b;
+static struct fake *fake;
+static struct manager *manager;
+static struct conversation *conversation;
+static struct attach_server *server;
+static struct attach *attach;
+static char *session;
+
+/* What one call gave. */
+struct got {
+	bool done;
+	struct fail fail;
+	enum ending ending;
+	uint64_t run;
+	size_t earlier, parts, displays, n;
+	char *text, *mime, *id;
+	struct buf live[2];
+};
+static struct got got, other;
+static struct fail lost;
+static struct opened *opened;
+
+static void forget(struct got *g)
+{
+	fail_release(&g->fail);
+	free(g->text);
+	free(g->mime);
+	free(g->id);
+	buf_release(&g->live[0]);
+	buf_release(&g->live[1]);
+	memset(g, 0, sizeof(*g));
+}
+
+/* --- a server and a client ----------------------------------------------------------------------------------------- */
+
+static void open_server(void)
+{
+	manager = manager_new(b.loop, &b.config);
+	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t" });
+	server = attach_server_new(b.loop, &b.config, conversation);
+}
+
+static void close_server(void)
+{
+	manager = manager_free(manager);
+	server = attach_server_free(server);
+}
+
+static void on_lost(void *ctx UNUSED, const struct fail *f)
+{
+	fail_copy(&lost, f);
+}
+
+static struct attach *connect_client(void)
+{
+	int pair[2];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(attach_serve(server, pair[0]), 0);
+	struct attach *a = attach_new(&(struct attach_spec){ .loop = b.loop, .fd = pair[1], .on_lost = on_lost });
+	assert_non_null(a);
+	return a;
+}
+
+static void on_created(void *ctx, const struct create_result *result, const struct fail *f)
+{
+	struct got *g = ctx;
+	g->done = true;
+	g->n = result->n_active;
+	if (f)
+		fail_copy(&g->fail, f);
+	else
+		g->id = xstrdup(result->session->id);
+}
+
+static char *create(void)
+{
+	struct create_request request = { .runtime = runtime_find("python"), .on_done = on_created, .ctx = &got };
+	forget(&got);
+	assert_non_null(manager_create(conversation, &request, &got.fail));
+	FAKE_UNTIL(fake, got.done);
+	return take_ptr(got.id);
+}
+
+static void do_nothing(struct fake_container *c UNUSED, struct fake_call *call UNUSED)
+{
+}
+
+static int setup(void **state)
+{
+	signal(SIGPIPE, SIG_IGN);
+	fake = manager_bench_begin(&b);
+	manager_bench_load(&b);
+	open_server();
+	session = create();
+	attach = connect_client();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	opened = opened_free(opened);
+	attach = attach_free(attach);
+	close_server();
+	forget(&got);
+	forget(&other);
+	fail_release(&lost);
+	free(take_ptr(session));
+	manager_bench_end(&b, fake);
+	return 0;
+}
+
+/* --- calls --------------------------------------------------------------------------------------------------------- */
+
+static void on_output(void *ctx, int stream, const char *text, size_t n)
+{
+	struct got *g = ctx;
+	buf_add(&g->live[stream - 1], text, n);
+}
+
+static void on_ran(void *ctx, const struct run_result *result, const struct fail *f)
+{
+	struct got *g = ctx;
+	assert_false(g->done);
+	g->done = true;
+	if (f)
+		fail_copy(&g->fail, f);
+	if (!result)
+		return;
+	g->ending = result->ending;
+	g->run = result->run;
+	g->earlier = result->n_earlier;
+	g->parts = result->n_parts;
+	g->displays = result->n_displays;
+	g->text = xstrdup(result->stdout_text);
+	if (result->n_displays)
+		g->mime = xasprintf("%s %s", result->displays[0].parts[0].type, result->displays[0].parts[0].data);
+}
+
+static struct run_request a_run(struct got *g, const char *text)
+{
+	forget(g);
+	return (struct run_request){ .kind = RUN_CODE,
+				     .session_id = session,
+				     .text = text,
+				     .len = strlen(text),
+				     .timeout_seconds = 60,
+				     .on_output = on_output,
+				     .on_done = on_ran,
+				     .ctx = g };
+}
+
+static struct attach_call *run(struct attach *a, struct got *g, const char *text)
+{
+	struct run_request request = a_run(g, text);
+	return attach_run(a, &request, &g->fail);
+}
+
+static struct run_request a_wait(struct got *g, uint64_t number)
+{
+	forget(g);
+	return (struct run_request){
+		.session_id = session, .run = number, .has_wait = true, .wait_seconds = 60, .on_done = on_ran, .ctx = g
+	};
+}
+
+static struct op *run_as_agent(struct got *g, const char *text)
+{
+	struct run_request request = a_run(g, text);
+	return manager_run(conversation, &request, &g->fail);
+}
+
+static struct fake_call *call_number(uint32_t number)
+{
+	FAKE_UNTIL(fake, fake_call_find(fake_only(fake), number));
+	return fake_call_find(fake_only(fake), number);
+}
+
+/* --- runs ---------------------------------------------------------------------------------------------------------- */
+
+static void show_things(struct fake_container *c, struct fake_call *call)
+{
+	fake_call_out(c, call, "first\n");
+	fake_call_give(c, call, FRAME_DISPLAY, "{\"data\": {\"image/png\": \"iVBORw0KGgo=\"}}");
+	fake_call_out(c, call, "second\n");
+	fake_call_end(c, call, "ok");
+}
+
+static void test_a_run(void **state)
+{
+	fake_on_call = show_things;
+	assert_non_null(run(attach, &got, "plot()"));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.fail.kind, FAIL_NONE);
+	assert_int_equal(got.ending, ENDING_OK);
+	assert_int_equal(got.run, 1);
+	assert_string_equal(got.text, "first\nsecond\n");
+	assert_string_equal(buf_str(&got.live[0]), "first\nsecond\n");
+	assert_int_equal(got.parts, 3);
+	assert_int_equal(got.displays, 1);
+	assert_string_equal(got.mime, "image/png iVBORw0KGgo=");
+}
+
+static void test_an_interrupt_ends_it_and_it_is_told(void **state)
+{
+	fake_on_call = do_nothing;
+	struct attach_call *call = run(attach, &got, "while True: pass");
+	assert_non_null(call);
+	call_number(1);
+	attach_interrupt(call);
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.ending, ENDING_INTERRUPTED);
+}
+
+static void test_a_cancelled_call_is_not_answered(void **state)
+{
+	fake_on_call = do_nothing;
+	struct attach_call *call = run(attach, &got, "while True: pass");
+	call_number(1);
+	attach_cancel(call);
+	FAKE_UNTIL(fake, !fake_call_find(fake_only(fake), 1));
+	assert_false(got.done);
+	fake_on_call = NULL;
+	assert_non_null(run(attach, &got, "1"));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.ending, ENDING_OK);
+}
+
+static void test_what_cannot_be_is_refused_with_its_reason(void **state)
+{
+	struct run_request request = a_run(&got, "1");
+	request.session_id = "aaaaaaaaaaaaaaaaaaaaaaaaaa";
+	assert_non_null(attach_run(attach, &request, &got.fail));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.fail.kind, FAIL_NOT_FOUND);
+	assert_int_equal(cause_of(&got.fail), CAUSE_NO_SESSION);
+
+	request = a_run(&got, "1");
+	request.interactive = true; /* without a wait */
+	assert_non_null(attach_run(attach, &request, &got.fail));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.fail.kind, FAIL_INVALID);
+}
+
+static void test_too_much_at_a_time_is_refused(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	struct run_request request = a_run(&got, "1");
+	fake_on_call = do_nothing;
+	for (int i = 0; i < ATTACH_CALLS_MAX; i++)
+		assert_non_null(attach_run(attach, &request, &f));
+	assert_null(attach_run(attach, &request, &f));
+	assert_int_equal(f.kind, FAIL_BUSY);
+
+	struct buf large = { 0 };
+	memset(buf_reserve(&large, ATTACH_REQUEST_MAX), 'x', ATTACH_REQUEST_MAX);
+	large.len = ATTACH_REQUEST_MAX;
+	request.text = buf_str(&large);
+	request.len = large.len;
+	struct attach *a = connect_client();
+	assert_null(attach_run(a, &request, &f));
+	assert_int_equal(f.kind, FAIL_LIMIT);
+	attach_free(a);
+	buf_release(&large);
+}
+
+/* --- whose runs these are ------------------------------------------------------------------------------------------ */
+
+static void test_runs_of_a_guest_and_of_the_agent_do_not_mix(void **state)
+{
+	fake_on_call = do_nothing;
+	/* The agent leaves one behind. */
+	struct run_request request = a_run(&got, "slow()");
+	request.has_wait = true;
+	assert_non_null(manager_run(conversation, &request, &got.fail));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.ending, ENDING_RUNNING);
+	fake_call_end(fake_only(fake), call_number(1), "ok");
+
+	/* A guest's result does not tell of it, and the guest leaves one too. */
+	request = a_run(&other, "guest()");
+	request.has_wait = true;
+	assert_non_null(attach_run(attach, &request, &other.fail));
+	FAKE_UNTIL(fake, other.done);
+	assert_int_equal(other.ending, ENDING_RUNNING);
+	assert_int_equal(other.run, 2);
+	assert_int_equal(other.earlier, 0);
+	fake_call_end(fake_only(fake), call_number(2), "ok");
+
+	/* The agent is told of its own, and can have no other. */
+	assert_non_null(run_as_agent(&got, "1"));
+	fake_call_end(fake_only(fake), call_number(3), "ok");
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.earlier, 1);
+	request = a_wait(&got, 2);
+	assert_null(manager_run(conversation, &request, &got.fail));
+	assert_int_equal(cause_of(&got.fail), CAUSE_RUN_WAITED);
+
+	/* Nor can another guest. */
+	struct attach *second = connect_client();
+	request = a_wait(&got, 2);
+	assert_non_null(attach_run(second, &request, &got.fail));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(cause_of(&got.fail), CAUSE_RUN_WAITED);
+	attach_free(second);
+
+	request = a_wait(&other, 2);
+	assert_non_null(attach_run(attach, &request, &other.fail));
+	FAKE_UNTIL(fake, other.done);
+	assert_int_equal(other.ending, ENDING_OK);
+}
+
+static void test_runs_end_with_the_guest(void **state)
+{
+	fake_on_call = do_nothing;
+	assert_non_null(run(attach, &got, "waited_for()"));
+	struct run_request request = a_run(&other, "left()");
+	request.has_wait = true;
+	assert_non_null(attach_run(attach, &request, &other.fail));
+	FAKE_UNTIL(fake, other.done);
+	attach = attach_free(attach);
+	/* Both are interrupted, and acknowledged. */
+	FAKE_UNTIL(fake, !fake_call_find(fake_only(fake), 1) && !fake_call_find(fake_only(fake), 2));
+	assert_false(got.done);
+	fake_on_call = NULL;
+	assert_non_null(run_as_agent(&got, "1"));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.earlier, 0);
+}
+
+static void test_two_at_once(void **state)
+{
+	struct attach *second = connect_client();
+	assert_non_null(run(attach, &got, "1"));
+	assert_non_null(run(second, &other, "2"));
+	FAKE_UNTIL(fake, got.done && other.done);
+	assert_int_equal(got.ending, ENDING_OK);
+	assert_int_equal(other.ending, ENDING_OK);
+	assert_int_not_equal(got.run, other.run);
+	attach_free(second);
+}
+
+/* --- the other calls ----------------------------------------------------------------------------------------------- */
+
+static void on_info(void *ctx, const struct session_details *d, const struct fail *f)
+{
+	struct got *g = ctx;
+	g->done = true;
+	if (f) {
+		fail_copy(&g->fail, f);
+		return;
+	}
+	g->id = xstrdup(d->session.id);
+	g->n = d->look->n_variables;
+	g->text = xstrdup(d->session.runtime);
+}
+
+static void on_list(void *ctx, const struct session_info *v, size_t n, const struct fail *f)
+{
+	struct got *g = ctx;
+	g->done = true;
+	assert_null(f);
+	g->n = n;
+	g->id = n ? xstrdup(v[0].id) : NULL;
+}
+
+static void on_stop(void *ctx, const struct fail *f)
+{
+	struct got *g = ctx;
+	g->done = true;
+	if (f)
+		fail_copy(&g->fail, f);
+}
+
+static void test_sessions(void **state)
+{
+	struct fail *f = &got.fail;
+	forget(&got);
+	assert_non_null(attach_info(
+		attach, &(struct info_request){ .session_id = session, .on_done = on_info, .ctx = &got }, f));
+	FAKE_UNTIL(fake, got.done);
+	assert_string_equal(got.id, session);
+	assert_string_equal(got.text, "python");
+	assert_int_equal(got.n, 1);
+
+	forget(&got);
+	assert_non_null(attach_create(
+		attach, &(struct create_request){ .runtime = runtime_find("node"), .on_done = on_created, .ctx = &got },
+		f));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.fail.kind, FAIL_NONE);
+	AUTO(freep) char *made = take_ptr(got.id);
+
+	forget(&got);
+	assert_non_null(attach_list(attach, &(struct attach_list_request){ .on_done = on_list, .ctx = &got }, f));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.n, 2);
+	assert_string_equal(got.id, session);
+
+	forget(&got);
+	assert_non_null(
+		attach_stop(attach, &(struct stop_request){ .session_id = made, .on_done = on_stop, .ctx = &got }, f));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.fail.kind, FAIL_NONE);
+	assert_int_equal(fake_count(fake), 1);
+}
+
+/* --- a connection that ends ---------------------------------------------------------------------------------------- */
+
+static void test_a_server_that_ends_answers_everything(void **state)
+{
+	fake_on_call = do_nothing;
+	assert_non_null(run(attach, &got, "1"));
+	assert_non_null(run(attach, &other, "2"));
+	call_number(2);
+	close_server();
+	FAKE_UNTIL(fake, lost.kind);
+	assert_true(got.done && other.done);
+	assert_int_equal(got.fail.kind, FAIL_DIED);
+	assert_int_equal(cause_of(&got.fail), CAUSE_NO_SERVER);
+	assert_null(run(attach, &got, "3"));
+	assert_int_equal(cause_of(&got.fail), CAUSE_NO_SERVER);
+}
+
+/* Bytes from somebody who does not speak the protocol; the server closes. */
+static void send_and_expect_the_end(const void *data, size_t n)
+{
+	int pair[2];
+	char rest[4096];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(attach_serve(server, pair[0]), 0);
+	assert_int_equal(write(pair[1], data, n), n);
+	ssize_t r = -1;
+	FAKE_UNTIL(fake, (r = recv(pair[1], rest, sizeof(rest), MSG_DONTWAIT)) == 0);
+	close(pair[1]);
+}
+
+static void test_whoever_breaks_the_protocol_is_dropped(void **state)
+{
+	AUTO(buf_release) struct buf frames = { 0 };
+	send_and_expect_the_end("GET / HTTP/1.1\r\n\r\n", 18);
+	/* No hello. */
+	json_auto_t *call = json_pack("{s:s}", "op", "list");
+	attach_put(&frames, ATTACH_CALL, 1, call);
+	send_and_expect_the_end(frames.data, frames.len);
+	/* A number that does not rise. */
+	json_auto_t *hello = json_pack("{s:i}", "version", 1);
+	buf_reset(&frames);
+	attach_put(&frames, ATTACH_HELLO, 0, hello);
+	attach_put(&frames, ATTACH_CALL, 2, call);
+	attach_put(&frames, ATTACH_CALL, 2, call);
+	send_and_expect_the_end(frames.data, frames.len);
+	/* The others do not notice. */
+	assert_non_null(run(attach, &got, "1"));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.ending, ENDING_OK);
+}
+
+/* --- where sessions are found -------------------------------------------------------------------------------------- */
+
+static void on_opened(void *ctx, struct opened *o, const struct fail *f)
+{
+	struct got *g = ctx;
+	g->done = true;
+	opened = o;
+	if (f)
+		fail_copy(&g->fail, f);
+}
+
+static void open_session(const char *id, const struct create_request *fresh)
+{
+	forget(&got);
+	opened = opened_free(opened);
+	attach_open(&(struct open_request){ .loop = b.loop,
+					    .config = &b.config,
+					    .session_id = id,
+					    .fresh = fresh,
+					    .on_done = on_opened,
+					    .on_lost = on_lost,
+					    .ctx = &got });
+	FAKE_UNTIL(fake, got.done);
+}
+
+static void run_in_opened(void)
+{
+	struct run_request request = a_run(&other, "1");
+	request.session_id = opened_session(opened);
+	assert_non_null(attach_run(opened_attach(opened), &request, &other.fail));
+	FAKE_UNTIL(fake, other.done);
+	assert_int_equal(other.fail.kind, FAIL_NONE);
+	assert_int_equal(other.ending, ENDING_OK);
+}
+
+static size_t count_sockets(char *ret_name, size_t size)
+{
+	AUTO(strv_release) struct strv v = { 0 };
+	sockets_list(&b.config, &v);
+	if (v.n && ret_name)
+		snprintf(ret_name, size, "%s", v.v[0]);
+	return v.n;
+}
+
+static void test_a_server_is_found_by_its_socket(void **state)
+{
+	char path[512];
+	struct stat st;
+	assert_int_equal(count_sockets(path, sizeof(path)), 1);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	*strrchr(path, '/') = '\0';
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+
+	open_session(session, NULL);
+	assert_int_equal(got.fail.kind, FAIL_NONE);
+	assert_int_equal(opened_how(opened), ATTACH_SERVED);
+	assert_string_equal(opened_runtime(opened), "python");
+	run_in_opened();
+
+	close_server();
+	FAKE_UNTIL(fake, lost.kind);
+	assert_int_equal(count_sockets(NULL, 0), 0);
+
+	/* Its session is there still, and can be had. */
+	open_session(session, NULL);
+	assert_int_equal(got.fail.kind, FAIL_NONE);
+	assert_int_equal(opened_how(opened), ATTACH_ADOPTED);
+	assert_string_equal(opened_runtime(opened), "python");
+	run_in_opened();
+
+	/* Others find it here from now on. */
+	struct opened *adopter = take_ptr(opened);
+	open_session(session, NULL);
+	assert_int_equal(opened_how(opened), ATTACH_SERVED);
+	run_in_opened();
+	opened = opened_free(opened);
+	opened_free(adopter);
+	assert_int_equal(fake_count(fake), 1);
+}
+
+static void test_a_stale_socket_is_swept(void **state)
+{
+	AUTO(freep) char *left = NULL, *next = NULL;
+	/* As a server leaves it that was killed. */
+	int fd = sockets_listen(&b.config, &left);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(count_sockets(NULL, 0), 2);
+	open_session(session, NULL);
+	assert_int_equal(opened_how(opened), ATTACH_SERVED);
+	fd = sockets_listen(&b.config, &next);
+	assert_int_equal(count_sockets(NULL, 0), 2);
+	assert_int_equal(access(left, F_OK), -1);
+	close(fd);
+	unlink(next);
+}
+
+static void test_what_cannot_be_opened(void **state)
+{
+	open_session("aaaaaaaaaaaaaaaaaaaaaaaaaa", NULL);
+	assert_null(opened);
+	assert_int_equal(got.fail.kind, FAIL_NOT_FOUND);
+	open_session("no such", NULL);
+	assert_int_equal(got.fail.kind, FAIL_NOT_FOUND);
+}
+
+static void test_a_server_that_lets_nobody_in(void **state)
+{
+	close_server();
+	attach = attach_free(attach);
+	b.config.attach = false;
+	open_server();
+	free(session);
+	session = create();
+	assert_int_equal(count_sockets(NULL, 0), 0);
+	open_session(session, NULL);
+	assert_null(opened);
+	assert_int_equal(got.fail.kind, FAIL_BUSY);
+	assert_int_equal(cause_of(&got.fail), CAUSE_ATTACH_OFF);
+}
+
+static void test_a_server_that_does_not_answer(void **state)
+{
+	AUTO(freep) char *path = NULL;
+	/* It listens, and its loop does not turn. */
+	close_server();
+	b.config.attach = false;
+	open_server();
+	free(session);
+	session = create();
+	int fd = sockets_listen(&b.config, &path);
+	assert_true(fd >= 0);
+	forget(&got);
+	attach_open(&(struct open_request){
+		.loop = b.loop, .config = &b.config, .session_id = session, .on_done = on_opened, .ctx = &got });
+	for (int i = 0; i < 40 && !got.done; i++)
+		loop_skip(b.loop, 1000);
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.fail.kind, FAIL_BUSY);
+	assert_int_equal(cause_of(&got.fail), CAUSE_SERVER_SILENT);
+	close(fd);
+	unlink(path);
+}
+
+static void test_a_fresh_session(void **state)
+{
+	struct create_request fresh = { .runtime = runtime_find("node") };
+	open_session(NULL, &fresh);
+	assert_int_equal(got.fail.kind, FAIL_NONE);
+	assert_int_equal(opened_how(opened), ATTACH_FRESH);
+	assert_string_equal(opened_runtime(opened), "node");
+	run_in_opened();
+	assert_int_equal(fake_count(fake), 2);
+	/* It ends with whoever made it. */
+	opened = opened_free(opened);
+	assert_int_equal(fake_count(fake), 1);
+}
+
+static void test_an_opening_that_nobody_waits_for(void **state)
+{
+	struct create_request fresh = { .runtime = runtime_find("node") };
+	struct open_request request = { .loop = b.loop, .config = &b.config, .on_done = on_opened, .ctx = &got };
+	forget(&got);
+	request.session_id = session;
+	attach_open_cancel(attach_open(&request));
+	request.session_id = NULL;
+	request.fresh = &fresh;
+	attach_open_cancel(attach_open(&request));
+	struct opening *o = attach_open(&request);
+	FAKE_UNTIL(fake, fake_calls(fake, FAKE_CREATE) == 2);
+	attach_open_cancel(o);
+	FAKE_UNTIL(fake, fake_count(fake) == 1);
+	assert_false(got.done);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_run),
+		TEST(test_an_interrupt_ends_it_and_it_is_told),
+		TEST(test_a_cancelled_call_is_not_answered),
+		TEST(test_what_cannot_be_is_refused_with_its_reason),
+		TEST(test_too_much_at_a_time_is_refused),
+		TEST(test_runs_of_a_guest_and_of_the_agent_do_not_mix),
+		TEST(test_runs_end_with_the_guest),
+		TEST(test_two_at_once),
+		TEST(test_sessions),
+		TEST(test_a_server_that_ends_answers_everything),
+		TEST(test_whoever_breaks_the_protocol_is_dropped),
+		TEST(test_a_server_is_found_by_its_socket),
+		TEST(test_a_stale_socket_is_swept),
+		TEST(test_what_cannot_be_opened),
+		TEST(test_a_server_that_lets_nobody_in),
+		TEST(test_a_server_that_does_not_answer),
+		TEST(test_a_fresh_session),
+		TEST(test_an_opening_that_nobody_waits_for),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
