@@ -85,7 +85,9 @@ def _spoken(bundle):
 def clean(data):
     """A bundle that the link may carry, except perhaps for its length."""
     if len(data) == 1 and type(text := data.get("text/plain")) is str:  # most values
-        return {"text/plain": _plain(valid_text(text))}
+        if len(text) > TEXT_MAX or not text.isascii() or "\0" in text:
+            text = _plain(valid_text(text))
+        return {"text/plain": text}
     bundle = {}
     for mime, value in data.items():
         if value is not None and isinstance(mime, str) and mime.isprintable():

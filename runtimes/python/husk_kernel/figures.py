@@ -24,6 +24,7 @@ class Figures:
         self._publish = publish
         self._shown = weakref.WeakSet()  # displayed or returned in this cell: not shown again at its end
         self._told = set()  # warnings of this cell
+        self._drew = False
 
     def on_import(self, hooks):
         hooks["matplotlib"] = lambda module: _copy_font_cache(module.get_cachedir())
@@ -38,12 +39,15 @@ class Figures:
 
     def format_png(self, figure):
         """IPython's formatter for display(figure) and a figure as the last value."""
+        self._drew = True
         self._shown.add(figure)
         return self._draw(figure)
 
     def start_cell(self):
-        self._shown.clear()
-        self._told.clear()
+        if self._drew:
+            self._drew = False
+            self._shown.clear()
+            self._told.clear()
 
     def show_open(self):
         pyplot = sys.modules.get("matplotlib.pyplot")
@@ -64,6 +68,7 @@ class Figures:
 
     def _draw(self, figure):
         """What drawing warns of (a letter that no font has) is said once a cell, and not as if a line of ours were to blame."""
+        self._drew = True
         with warnings.catch_warnings(record=True) as caught:
             data = png(figure)
         for warning in caught:
@@ -78,6 +83,11 @@ class Figures:
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is not None:
             pyplot.close("all")
+
+    @staticmethod
+    def can_be():
+        """Somebody has loaded what makes them."""
+        return "matplotlib.pyplot" in sys.modules
 
     def finish_cell(self):
         self.show_open()

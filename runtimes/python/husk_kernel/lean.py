@@ -40,6 +40,7 @@ class Lean:
         self._checkers = list(shell.prefilter_manager.checkers)
         for name in ("ast_transformers", "input_transformers_post", "ast_node_interactivity", "autocall"):
             getattr(shell, name)  # has a value from here on
+        self._magics = shell.magics_manager.magics
         self._traits = shell._trait_values  # where traits keep what they would look at before they hand it out
 
     def _is_untouched(self):
@@ -72,8 +73,7 @@ class Lean:
             return True
         # One line: `ls -l` and `exit` are good Python and mean something else.
         word = _FIRST_WORD.match(cell).group()
-        magics = self._shell.magics_manager.magics
-        return not (word in magics["line"] or word in magics["cell"] or isinstance(self._shell.user_ns.get(word), (IPyAutocall, Macro)))
+        return not (word in self._magics["line"] or word in self._magics["cell"] or isinstance(self._shell.user_ns.get(word), (IPyAutocall, Macro)))
 
     def run(self, cell):
         """Run a cell and keep its books as run_cell(cell, store_history=True) does; False: nothing was done, it needs the long way."""

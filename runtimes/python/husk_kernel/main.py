@@ -98,7 +98,10 @@ class Kernel:
             data, error = self._run(code)
         if error:
             error = {name: display.valid_text(text) for name, text in error.items()}
-        _shortened(data, lambda bundle: self._link.done(bundle, error))
+        try:
+            self._link.done(data, error)
+        except TooLong:
+            _shortened(data, lambda bundle: self._link.done(bundle, error))
 
     def _ask(self, prompt, password):
         self._streams.flush()
@@ -133,7 +136,8 @@ class Kernel:
         if error is None and value is not None:
             data, error = self._show_value(value)
         self._widgets.finish_cell(shell.format)
-        error = self._show_figures(interrupted=isinstance(error, KeyboardInterrupt)) or error
+        if self._figures.can_be() or error is not None:
+            error = self._show_figures(interrupted=isinstance(error, KeyboardInterrupt)) or error
         told = errors.report(error) if error is not None else None
         self._streams.flush()
         return data, told

@@ -221,6 +221,26 @@ class Builtins(BuiltinTrap):
         return False
 
 
+class Displays:
+    """IPython's DisplayTrap without traits: the outermost of them sets sys.displayhook."""
+
+    def __init__(self, hook):
+        self.hook, self.old_hook = hook, None
+        self._nested_level = 0
+
+    def __enter__(self):
+        if self._nested_level == 0 and sys.displayhook is not self.hook:
+            self.old_hook, sys.displayhook = sys.displayhook, self.hook
+        self._nested_level += 1
+        return self
+
+    def __exit__(self, *_exc):
+        if self._nested_level == 1:
+            sys.displayhook = self.old_hook
+        self._nested_level -= 1
+        return False
+
+
 class Publisher(DisplayPublisher):
     """display(): sends bundles down the link, in order with what was printed."""
 
@@ -272,6 +292,7 @@ class Shell(InteractiveShell):
         self.failure = None  # an exception that a magic caught and showed instead of letting it through
         self._format_errors = None
         self._formatters = self._printers = None
+        self._is_text_first = False
         config = Config()
         config.HistoryManager.enabled = False
         config.InteractiveShell.colors = "NoColor"
@@ -311,6 +332,10 @@ class Shell(InteractiveShell):
     def init_builtins(self):
         super().init_builtins()
         self.builtin_trap = Builtins(shell=self)
+
+    def init_displayhook(self):
+        super().init_displayhook()
+        self.display_trap = Displays(self.displayhook)
 
     def init_display_formatter(self):
         self.display_formatter = Formatter(parent=self)
@@ -502,17 +527,19 @@ class Shell(InteractiveShell):
         kind = type(value)
         if kind not in PLAIN_TYPES:
             return None
-        plain, *rich = formatters = list(self.display_formatter.formatters.values())
+        formatters = list(self.display_formatter._trait_values["formatters"].values())
         if formatters != self._formatters:
-            self._formatters, self._printers = formatters, [formatter.type_printers for formatter in rich]
-        if plain.format_type != "text/plain":
+            self._formatters, self._printers = formatters, [formatter.type_printers for formatter in formatters]
+            self._is_text_first = formatters[0].format_type == "text/plain"
+        if not self._is_text_first:
             return None
-        for printers in self._printers:
+        plain, *rich = self._printers
+        for printers in rich:
             if kind in printers:
                 return None
-        if kind in _PRINTED_BY_REPR and plain.type_printers.get(kind) is pretty._repr_pprint:
+        if kind in _PRINTED_BY_REPR and plain.get(kind) is pretty._repr_pprint:
             return {"text/plain": repr(value)}
-        text = plain(value)
+        text = formatters[0](value)
         return {"text/plain": text} if text is not None else {}
 
     def show(self, value):

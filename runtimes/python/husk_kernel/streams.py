@@ -66,7 +66,7 @@ class Streams:
         self._ours = {}
         for name in self._makers:
             self._make(name)
-        self._saved = [(fd, private_fd(fd), self._identity(fd)) for fd in range(3)]
+        self._saved = [(fd, private_fd(fd), *self._identity(fd)) for fd in range(3)]
         self._libc = ctypes.CDLL(None)
         self._c_stdout = ctypes.c_void_p.in_dll(self._libc, "stdout")
         self._libc.setvbuf(self._c_stdout, None, _IONBF, ctypes.c_size_t(0))
@@ -77,21 +77,25 @@ class Streams:
 
     @staticmethod
     def _identity(fd):
-        try:
-            status = os.fstat(fd)
-        except OSError:
-            return None
+        status = os.fstat(fd)
         return status.st_dev, status.st_ino
 
     def restore(self):
         """Before each cell: whatever the cell before closed or redirected works again."""
-        for fd, saved, identity in self._saved:
-            if self._identity(fd) != identity:
+        for fd, saved, device, inode in self._saved:
+            try:
+                status = os.fstat(fd)
+                works = status.st_ino == inode and status.st_dev == device
+            except OSError:
+                works = False
+            if not works:
                 os.dup2(saved, fd)
-        for name in self._makers:
-            if not _usable(self._ours[name]):
-                self._make(name)
-        vars(sys).update(self._ours)
+        ours = self._ours
+        if not (_usable(ours["stdin"]) and _usable(ours["stdout"]) and _usable(ours["stderr"])):
+            for name in self._makers:
+                if not _usable(ours[name]):
+                    self._make(name)
+        vars(sys).update(ours)
 
     def flush(self):
         """Before each message: a cell may have put buffers of its own in our place."""

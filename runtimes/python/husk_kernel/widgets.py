@@ -20,6 +20,8 @@ class Widgets:
         return f"widget-{model}" if model in self._shown else None
 
     def finish_cell(self, formatted):
+        if not self._shown:
+            return
         shown, self._shown = self._shown, {}
         for model, (widget, text) in shown.items():
             try:
