@@ -310,8 +310,10 @@ int stream_write(struct stream *s, const void *data, size_t n)
 		s->queue_at = 0;
 	}
 	/* Most writes fit into the pipe at once: one system call and no turn of the loop. A failure is reported from the
-	 * loop, not from here, since callbacks never run inside the call that caused them. */
-	size_t done = s->dispatching || stream_queued(s) ? 0 : write_now(s, data, n);
+	 * loop, not from here, since callbacks never run inside the call that caused them. Short ones that answer what is being read
+	 * go out together; long ones would only be copied for that. */
+	bool waits = stream_queued(s) || (s->dispatching && n < READ_CHUNK);
+	size_t done = waits ? 0 : write_now(s, data, n);
 	if (!stream_queued(s)) {
 		s->queue_at = 0;
 		buf_reset(&s->queue);

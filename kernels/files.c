@@ -27,8 +27,8 @@ struct file_call {
 	struct import *import;
 	struct export *export;
 	bool orphan;
-	uint64_t credit;   /* export: what the manager still takes */
-	uint32_t consumed; /* import: what it has not got credit for */
+	uint64_t window, credit; /* export: what the manager takes, and still takes */
+	uint32_t consumed;	 /* import: what it has not got credit for */
 	uint64_t started_ms, clear_ms;
 	const char *ending; /* once it is known */
 	char *detail;
@@ -132,6 +132,11 @@ static uint64_t number_of(const json_t *fields, const char *name)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
+static uint64_t window_of(const json_t *fields)
+{
+	return MIN(MAX(number_of(fields, "window"), FILE_WINDOW), FILE_WINDOW_MAX);
+}
+
 static bool too_many(const struct files *f)
 {
 	unsigned n = 0;
@@ -151,7 +156,7 @@ static int begin(struct files *f, const struct frame *frame)
 	int r;
 	c->number = frame->header.call;
 	c->started_ms = clock_now_ms();
-	c->credit = FILE_WINDOW;
+	c->credit = c->window = window_of(fields);
 	list_append(&f->list, &c->node);
 	if (too_many(f)) {
 		conclude(f, c, "refused", xstrdup("Too many files are being copied in this session; try again later."));
@@ -214,7 +219,7 @@ static int on_credit(struct file_call *c, const struct frame *frame)
 	if (frame->header.length != 4 || !c->export)
 		return -EPROTO;
 	c->credit += entry_get_number(frame->payload, 4);
-	return c->credit > FILE_WINDOW ? -EPROTO : 0;
+	return c->credit > c->window ? -EPROTO : 0;
 }
 
 bool files_frame(struct files *f, const struct frame *frame, int *ret)

@@ -61,6 +61,8 @@
 /* File calls. A receiver takes FILE_WINDOW bytes of frames (headers included) that it has not given credit for, so neither
  * side ever buffers more, and other frames on the stream never wait for more than that. */
 #define FILE_WINDOW (1u << 20)
+/* Of an export, which is hashed and written at the same time, the manager may ask for more. */
+#define FILE_WINDOW_MAX (4u << 20)
 #define FILE_DATA_MAX (32u << 10)
 #define FILE_CALLS_MAX 8u
 /* Holes of a sparse file: an offset and a length for each piece of data between them. */

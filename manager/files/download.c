@@ -217,7 +217,7 @@ static int on_frame(void *ctx, const struct wire_frame *frame)
 	case FRAME_ENTRY:
 	case FRAME_MAP:
 	case FRAME_DATA:
-		if (g->waiting.len + g->taken.len + g->hashing.len + FRAME_HEADER_SIZE + frame->n > FILE_WINDOW)
+		if (g->waiting.len + g->taken.len + g->hashing.len + FRAME_HEADER_SIZE + frame->n > FILE_WINDOW_MAX)
 			return -EPROTO;
 		wire_put(&g->waiting, (enum frame_type)frame->type, frame->call, frame->payload, frame->n);
 		g->bytes += frame->n;

@@ -1,6 +1,7 @@
 #include "manager/files/sink.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 
 #include "base/alloc.h"
@@ -11,6 +12,8 @@
 #include "manager/files/tarball.h"
 #include "manager/files/vault.h"
 
+#define WRITE_BACK_BYTES (8u << 20)
+
 struct sink {
 	char *storage_dir, *name;
 	struct sink_limits limits;
@@ -18,6 +21,7 @@ struct sink {
 	struct digest *digest;
 	struct tarball *tar; /* of a directory */
 	uint64_t written;    /* bytes in the vault */
+	uint64_t on_its_way; /* of them, to the disk */
 	bool full;	     /* the archive would be larger than it may be */
 
 	/* The entry being written. */
@@ -104,6 +108,17 @@ static int write_at(int fd, const void *data, size_t n, uint64_t at)
 		done += r > 0 ? (size_t)r : 0;
 	}
 	return 0;
+}
+
+/* What was written starts on its way to the disk while the rest comes: the sync at the end has little left to wait for. */
+static void write_back(struct sink *s)
+{
+	uint64_t end = s->tar ? s->written : s->at;
+	if (end - s->on_its_way < WRITE_BACK_BYTES)
+		return;
+	(void)sync_file_range(vault_fd(s->file), (off_t)s->on_its_way, (off_t)(end - s->on_its_way),
+			      SYNC_FILE_RANGE_WRITE);
+	s->on_its_way = end;
 }
 
 static int on_tar_bytes(void *ctx, const void *data, size_t n)
@@ -266,6 +281,7 @@ static int take_data(struct sink *s, const uint8_t *payload, size_t n, struct fa
 			return disk_failed(r, f);
 	}
 	s->at += n;
+	write_back(s);
 	return 0;
 }
 

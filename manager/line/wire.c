@@ -137,7 +137,7 @@ int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run)
 int wire_put_files(struct buf *out, uint32_t call, const struct wire_files *files)
 {
 	json_auto_t *payload = files->export ?
-				       json_pack("{s:s}", "path", files->path) :
+				       json_pack("{s:s, s:i}", "path", files->path, "window", (int)FILE_WINDOW_MAX) :
 				       json_pack("{s:s, s:I, s:I}", "destination", files->path, "bytes",
 						 (json_int_t)files->bytes, "entries", (json_int_t)files->entries);
 	return put_json(out, files->export ? FRAME_EXPORT : FRAME_IMPORT, call, payload);
