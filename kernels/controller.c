@@ -176,6 +176,15 @@ static void handle_input(struct guest *g, const struct frame *f)
 	json_decref(input.fields);
 }
 
+static void handle_query(struct guest *g, const struct frame *f)
+{
+	json_auto_t *question = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
+	if (json_is_object(question))
+		g->controller->on_query(g->controller, f->header.call, question);
+	else
+		dismiss(g);
+}
+
 /* False if it begins a call whose number is known: a resend. */
 static bool number_is_new(struct controller *c, const struct frame *f)
 {
@@ -235,6 +244,9 @@ static void handle_frame(struct guest *g, const struct frame *f)
 		break;
 	case FRAME_LOOK:
 		c->on_look(c, f->header.call);
+		break;
+	case FRAME_QUERY:
+		handle_query(g, f);
 		break;
 	case FRAME_STOP:
 		c->on_stop(c);
@@ -385,6 +397,12 @@ void controller_info(struct controller *c, uint32_t call, const json_t *info)
 {
 	if (c->present && !sender_full(&c->sender))
 		(void)sender_json(&c->sender, FRAME_INFO, call, info);
+}
+
+void controller_answer(struct controller *c, uint32_t call, const void *json, size_t n)
+{
+	if (c->present && !sender_full(&c->sender))
+		(void)sender_raw(&c->sender, FRAME_ANSWER, call, json, n);
 }
 
 /* What is made only when there is room for it. Each gets its turn, since what one makes holds up the other. */

@@ -34,6 +34,8 @@ struct controller {
 	void (*on_input)(struct controller *c, struct job *job, const char *text, size_t n);
 	/* It asks how the session stands: controller_info() follows, now or a moment later. */
 	void (*on_look)(struct controller *c, uint32_t call);
+	/* It has a question for the kernel: controller_answer() follows, once. */
+	void (*on_query)(struct controller *c, uint32_t call, const json_t *question);
 	void (*on_stop)(struct controller *c);
 
 	int listen_fd;
@@ -65,6 +67,8 @@ bool controller_has_dialled(const struct controller *c);
 void controller_event(struct controller *c, const json_t *event);
 /* The answer to a LOOK. */
 void controller_info(struct controller *c, uint32_t call, const json_t *info);
+/* The answer to a QUERY, a JSON object. */
+void controller_answer(struct controller *c, uint32_t call, const void *json, size_t n);
 /* Sends what can be sent, and goes on with file calls; once a turn. True if there is more to do without waiting. */
 bool controller_flush(struct controller *c);
 static inline bool controller_present(const struct controller *c)

@@ -81,6 +81,7 @@ static void judge(struct stranger *s, const uint8_t *data, size_t n)
 		char version[64];
 		snprintf(version, sizeof(version), "%s", m.language_version);
 		d->looks = m.looks;
+		d->queries = m.queries;
 		bool speaks = m.version == LINK_VERSION;
 		link_message_release(&m);
 		door_close(d);

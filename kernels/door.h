@@ -32,7 +32,7 @@ struct door {
 	} strangers[DOOR_STRANGERS_MAX];
 	/* The kernel is in: takes the descriptor. The door is closed already. */
 	void (*on_open)(struct door *d, int fd, const char *language_version);
-	bool looks; /* what the hello said; for on_open */
+	bool looks, queries; /* what the hello said; for on_open */
 	/* The kernel does not speak the link as we do, or says something else first. */
 	void (*on_refused)(struct door *d, const char *why);
 };

@@ -11,6 +11,7 @@
 #define CLAIM_PAYLOAD_MAX (6 * CLAIM_ENV_MAX + SMALL_PAYLOAD_MAX)
 /* Likewise. */
 #define INPUT_PAYLOAD_MAX (6 * INPUT_BYTES_MAX + SMALL_PAYLOAD_MAX)
+#define QUERY_PAYLOAD_MAX (6 * QUERY_CODE_MAX + SMALL_PAYLOAD_MAX)
 
 int64_t controller_payload_max(uint8_t type)
 {
@@ -38,6 +39,8 @@ int64_t controller_payload_max(uint8_t type)
 		return CONSOLE_DATA_MAX;
 	case FRAME_INPUT:
 		return INPUT_PAYLOAD_MAX;
+	case FRAME_QUERY:
+		return QUERY_PAYLOAD_MAX;
 	case FRAME_CLAIM:
 		return CLAIM_PAYLOAD_MAX;
 	case FRAME_IMPORT:

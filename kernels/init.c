@@ -281,6 +281,7 @@ static void on_hello(struct controller *c, json_t *hello)
 	json_object_set_new(hello, "language_version", json_string(i->kernel.language_version));
 	json_object_set_new(hello, "landlock", json_integer(wall_version()));
 	json_object_set_new(hello, "consoles", json_integer(CONSOLES_MAX));
+	json_object_set_new(hello, "queries", json_true());
 	add_state(i, hello);
 }
 
@@ -405,6 +406,21 @@ static void on_look(struct controller *c, uint32_t call)
 		timeout_start(&i->poller, &i->look_limit, LOOK_LIMIT_MS, on_look_limit);
 }
 
+static void on_query(struct controller *c, uint32_t call, const json_t *question)
+{
+	struct init *i = container_of(c, struct init, controller);
+	static const char none[] = "{\"status\":\"cannot\"}";
+	if (i->options->install || i->ending)
+		controller_answer(c, call, none, sizeof(none) - 1);
+	else
+		kernel_ask(&i->kernel, call, question);
+}
+
+static void on_answer(struct kernel *k, uint32_t number, const void *json, size_t n)
+{
+	controller_answer(&container_of(k, struct init, kernel)->controller, number, json, n);
+}
+
 static void on_stop(struct controller *c)
 {
 	end_now(container_of(c, struct init, controller), INIT_EXIT_OK);
@@ -513,6 +529,7 @@ static int start_controller(struct init *i)
 		.on_take = on_take,
 		.on_input = on_input,
 		.on_look = on_look,
+		.on_query = on_query,
 		.on_stop = on_stop,
 	};
 	return controller_init(&i->controller);
@@ -546,6 +563,7 @@ static int prepare_kernel(struct init *i)
 		.on_killed_all = on_killed_all,
 		.on_failed = on_kernel_failed,
 		.on_variables = on_variables,
+		.on_answer = on_answer,
 	};
 	return kernel_init(&i->kernel, i->options->grace_ms, i->manifest.interrupt);
 }

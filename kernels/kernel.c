@@ -165,6 +165,7 @@ static void on_open(struct door *d, int fd, const char *language_version)
 	k->state = KERNEL_IDLE;
 	k->deaths = 0;
 	k->looks_at = d->looks;
+	k->takes_queries = d->queries;
 	k->looking = 0;
 	k->looked = k->looks_last = false;
 	k->ready_ms = clock_now_ms();
@@ -292,6 +293,23 @@ bool kernel_look(struct kernel *k)
 	return k->looking != 0;
 }
 
+void kernel_ask(struct kernel *k, uint32_t number, const json_t *question)
+{
+	bool up = k->state == KERNEL_IDLE || k->state == KERNEL_BUSY;
+	if (up && !k->takes_queries)
+		query_decline(&k->query, number, "cannot");
+	else if (k->state != KERNEL_IDLE)
+		query_decline(&k->query, number, "busy");
+	else
+		query_ask(&k->query, &k->link, k->pid, number, question);
+}
+
+static void on_query_answer(struct query *q, uint32_t number, const void *json, size_t n)
+{
+	struct kernel *k = container_of(q, struct kernel, query);
+	k->on_answer(k, number, json, n);
+}
+
 static void on_look(struct timeout *t)
 {
 	(void)kernel_look(container_of(t, struct kernel, look));
@@ -317,6 +335,7 @@ static bool look_last(struct kernel *k)
 
 void kernel_run(struct kernel *k, struct job *job)
 {
+	query_make_way(&k->query);
 	if (job->restart) {
 		if (!look_last(k))
 			renew(k, job);
@@ -440,8 +459,10 @@ static void on_message(struct link *l, const struct link_message *m)
 		take_variables(k, m);
 		return;
 	}
-	if (m->op == LINK_VARIABLES) {
-		why = "sent variables that nobody had asked for";
+	if (m->op == LINK_ANSWER && query_answered(&k->query, m) == 0)
+		return;
+	if (m->op == LINK_VARIABLES || m->op == LINK_ANSWER) {
+		why = m->op == LINK_ANSWER ? "answered what nobody had asked" : "sent variables that nobody had asked for";
 	} else if (cell_message(&k->cell, m, &why) == 0) {
 		if (m->op == LINK_DISPLAY || m->op == LINK_SYNC)
 			tell_taken(k);
@@ -463,6 +484,7 @@ static void on_dropped(struct link *l)
 
 void kernel_restart(struct kernel *k)
 {
+	query_lost(&k->query);
 	switch (k->state) {
 	case KERNEL_STARTING:
 	case KERNEL_IDLE:
@@ -514,6 +536,7 @@ void kernel_reaped(struct kernel *k, pid_t pid, int status)
 	bool killed = k->killed;
 	procs_kill_session(pid);
 	link_drain(&k->link);
+	query_lost(&k->query);
 	k->pid = 0;
 	timeout_stop(&k->timer);
 	door_close(&k->door);
@@ -560,5 +583,6 @@ int kernel_init(struct kernel *k, uint64_t grace_ms, int interrupt_signal)
 		.on_done = on_done,
 		.on_hopeless = on_hopeless,
 	};
+	k->query = (struct query){ .poller = k->poller, .signal = interrupt_signal, .on_answer = on_query_answer };
 	return pipes_open(&k->pipes, k->poller);
 }

@@ -9,6 +9,7 @@
 #include "kernels/cell.h"
 #include "kernels/door.h"
 #include "kernels/manifest.h"
+#include "kernels/query.h"
 #include "kernels/variables.h"
 
 enum kernel_state {
@@ -34,6 +35,8 @@ struct kernel {
 	void (*on_failed)(struct kernel *k, const char *cause);
 	/* Its variables are known anew. */
 	void (*on_variables)(struct kernel *k);
+	/* The answer to a question, a JSON object. */
+	void (*on_answer)(struct kernel *k, uint32_t number, const void *json, size_t n);
 
 	enum kernel_state state;
 	pid_t pid;
@@ -61,6 +64,8 @@ struct kernel {
 	bool looked;	     /* since the last cell */
 	bool looks_last;     /* a restart waits for the answer */
 	struct timeout look; /* a moment after a cell, or until a restart */
+	bool takes_queries;
+	struct query query;
 };
 
 /* Fields above `state` are set by the caller. 0 or -errno; then kernel_start(). */
@@ -77,6 +82,8 @@ void kernel_input(struct kernel *k, const char *text, size_t n);
 void kernel_disk_full(struct kernel *k);
 /* Asks an idle kernel for its variables: true if on_variables will follow, unless it dies. */
 bool kernel_look(struct kernel *k);
+/* Puts the manager's question to a kernel that is idle: on_answer follows, once, perhaps from inside. */
+void kernel_ask(struct kernel *k, uint32_t number, const json_t *question);
 /* Called for every reaped process; all but the kernel are ignored. */
 void kernel_reaped(struct kernel *k, pid_t pid, int status);
 static inline bool kernel_idle(const struct kernel *k)

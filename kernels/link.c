@@ -59,6 +59,7 @@ static const char *check_hello(struct link_message *m)
 	m->version = json_integer_value(json_object_get(m->tree, "version"));
 	m->language_version = json_string_value(json_object_get(m->tree, "language_version"));
 	m->looks = json_is_true(json_object_get(m->tree, "looks"));
+	m->queries = json_is_true(json_object_get(m->tree, "queries"));
 	return is_string_or_absent(m->tree, "token") && m->language_version ? NULL : "sent a hello without its fields";
 }
 
@@ -98,6 +99,7 @@ static const char *check_fields(struct link_message *m)
 		return check_input(m);
 	case LINK_DONE:
 	case LINK_SYNC:
+	case LINK_ANSWER:
 		return NULL;
 	case LINK_VARIABLES:
 		return json_is_array(json_object_get(m->tree, "variables")) ? NULL :
@@ -111,7 +113,7 @@ static const char *check_message(struct link_message *m)
 	static const char *const names[] = {
 		[LINK_HELLO] = "hello",		[LINK_DISPLAY] = "display", [LINK_RESULT] = "result",
 		[LINK_ERROR] = "error",		[LINK_DONE] = "done",	    [LINK_SYNC] = "sync",
-		[LINK_VARIABLES] = "variables", [LINK_INPUT] = "input",
+		[LINK_VARIABLES] = "variables", [LINK_INPUT] = "input",	    [LINK_ANSWER] = "answer",
 	};
 	const char *op = json_string_value(json_object_get(m->tree, "op"));
 	const json_t *id = json_object_get(m->tree, "id");

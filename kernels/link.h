@@ -15,7 +15,17 @@
 #define LINK_CONTAINERS_MAX 100000
 #define LINK_VALUES_MAX 1500000
 
-enum link_op { LINK_HELLO, LINK_DISPLAY, LINK_RESULT, LINK_ERROR, LINK_DONE, LINK_SYNC, LINK_VARIABLES, LINK_INPUT };
+enum link_op {
+	LINK_HELLO,
+	LINK_DISPLAY,
+	LINK_RESULT,
+	LINK_ERROR,
+	LINK_DONE,
+	LINK_SYNC,
+	LINK_VARIABLES,
+	LINK_INPUT,
+	LINK_ANSWER,
+};
 
 /* Borrows from its tree. */
 struct link_message {
@@ -26,6 +36,7 @@ struct link_message {
 	json_int_t version;	      /* hello */
 	const char *language_version; /* hello */
 	bool looks;		      /* hello: it takes `look` */
+	bool queries;		      /* hello: it takes `complete`, `inspect` and `is_complete` */
 	const char *display_id;	      /* display; NULL = none */
 	bool update;		      /* display */
 	bool clear, wait;	      /* display: what there is goes, now or with the next output */

@@ -36,6 +36,9 @@
 #define VARIABLES_MAX 100
 /* Commands that run beside the queue, since nobody waits for them. */
 #define ASIDE_MAX 8
+/* Of a question to an idle kernel: its code, and what comes back. */
+#define QUERY_CODE_MAX (256u << 10)
+#define ANSWER_BYTES_MAX (256u << 10)
 /* What one INPUT may hold, and what is kept of a prompt. */
 #define INPUT_BYTES_MAX (64u << 10)
 #define PROMPT_CHARS_MAX 1000
@@ -177,6 +180,10 @@ enum frame_type {
 	FRAME_CONSOLE = 60,
 	FRAME_CONSOLE_SIZE = 61,
 	FRAME_CONSOLE_DATA = 62, /* both ways */
+
+	/* Questions to an idle kernel and their answers, with a PID 1 whose HELLO says `queries`. */
+	FRAME_QUERY = 70, /* from the manager */
+	FRAME_ANSWER = 71,
 };
 
 #endif

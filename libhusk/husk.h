@@ -369,6 +369,44 @@ void husk_look_free(struct husk_look *l);
 struct husk_error *husk_look(struct husk_conversation *c, const char *session, int keep_alive,
 			     const struct husk_wait *wait, struct husk_look **ret) HUSK_MUST_CHECK;
 
+/* --- questions to an interpreter ---------------------------------------------------------------------------------- */
+
+/* What editors and consoles ask while somebody types. The interpreter answers as it stands, and nothing is left behind: no execution,
+ * no value, no history. It counts as use of the session. Only an idle interpreter can be asked: while code runs, or when some begins,
+ * the error is kind "busy", cause "interpreter_busy"; one that takes seconds is told to leave it (kind "timeout"). Runtimes that cannot
+ * say give cause "cannot_answer", sessions from older images "old_session". Positions count Unicode code points. At most 256 KiB of code. */
+
+/* What could stand in place of the code from start to before end. */
+struct husk_completion {
+	size_t start, end;
+	size_t n;
+	const char *const *matches;
+	int more; /* not 0: there are others */
+};
+void husk_completion_free(struct husk_completion *c);
+struct husk_error *husk_complete(struct husk_conversation *c, const char *session, const char *code, size_t cursor,
+				 const struct husk_wait *wait, struct husk_completion **ret) HUSK_MUST_CHECK;
+
+/* What is known of the name at the cursor. */
+struct husk_help {
+	int found;
+	const char *text; /* NULL if nothing was found */
+	const char *html; /* the same; NULL if the interpreter has none */
+};
+void husk_help_free(struct husk_help *h);
+/* detail not 0: all that there is, such as the source. */
+struct husk_error *husk_inspect(struct husk_conversation *c, const char *session, const char *code, size_t cursor,
+				int detail, const struct husk_wait *wait, struct husk_help **ret) HUSK_MUST_CHECK;
+
+/* Is the code whole, or does it go on? */
+struct husk_wholeness {
+	const char *state;  /* "complete", "incomplete", "invalid": no more lines make it right; "unknown" */
+	const char *indent; /* of "incomplete": what the next line may begin with; "" otherwise */
+};
+void husk_wholeness_free(struct husk_wholeness *w);
+struct husk_error *husk_is_complete(struct husk_conversation *c, const char *session, const char *code,
+				    const struct husk_wait *wait, struct husk_wholeness **ret) HUSK_MUST_CHECK;
+
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
 /* One thing to import. Exactly one of: content; source; session and path. */

@@ -11,6 +11,7 @@
 
 #include "base/fail.h"
 #include "base/loop.h"
+#include "manager/model/ask.h"
 #include "manager/model/cause.h"
 #include "manager/model/config.h"
 #include "manager/model/env.h"
@@ -253,6 +254,25 @@ struct info_request {
 	void *ctx;
 };
 struct op *manager_info(struct conversation *c, const struct info_request *req, struct fail *f);
+
+/* --- ask --------------------------------------------------------------------------------------------------------- */
+/* Of the code in a question. */
+#define ASK_CODE_MAX (256u << 10)
+struct ask_request {
+	enum ask_kind kind;
+	const char *session_id;
+	const char *code; /* UTF-8 without NULs, at most ASK_CODE_MAX bytes */
+	size_t len;
+	size_t cursor; /* where in it, in code points; of no use to ASK_IS_COMPLETE */
+	bool detail;   /* ASK_INSPECT: all that there is (the source, say), not the short of it */
+	/* f, beside what keeps a run from starting: CAUSE_INTERPRETER_BUSY at once while a cell runs or when one begins (FAIL_BUSY), or
+	 * after seconds (FAIL_TIMEOUT); CAUSE_CANNOT_ANSWER or CAUSE_OLD_SESSION where the runtime or its image cannot (FAIL_INVALID). */
+	void (*on_done)(void *ctx, const struct ask_answer *answer, const struct fail *f);
+	void *ctx;
+};
+/* Completion, help and whether code is whole, by the session's interpreter as it stands. Delays and interrupts no cell, and leaves
+ * nothing behind: no execution, no value, no log. It counts as use. */
+struct op *manager_ask(struct conversation *c, const struct ask_request *req, struct fail *f);
 
 /* --- files ------------------------------------------------------------------------------------------------------- */
 struct copy_request {

@@ -19,6 +19,7 @@ void dispatch_init(struct dispatch *c, struct loop *loop, const struct config *c
 	list_init(&c->transfers);
 	list_init(&c->looks);
 	list_init(&c->consoles);
+	list_init(&c->asks);
 	c->ack_soon = timer_new(loop, on_ack_soon, c);
 }
 

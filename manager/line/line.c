@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "manager/line/asks.h"
 #include "manager/line/console.h"
 #include "manager/line/looks.h"
 #include "manager/line/run.h"
@@ -143,6 +144,7 @@ static int on_hello(struct line *l, const struct wire_frame *frame)
 	l->dispatch.open = true;
 	l->dispatch.version = hello.version;
 	l->dispatch.has_consoles = hello.has_consoles;
+	l->dispatch.queries = hello.queries;
 	l->failures = 0;
 	fail_release(&l->dispatch.trouble);
 	l->dispatch.last_call = MAX(l->dispatch.last_call, hello.last_call);
@@ -184,6 +186,8 @@ static int on_frame(struct line *l, const struct wire_frame *frame)
 		return -EPROTO;
 	if (frame->type == FRAME_INFO)
 		return looks_frame(&l->dispatch, frame);
+	if (frame->type == FRAME_ANSWER)
+		return asks_frame(&l->dispatch, frame);
 	if (is_relay(frame))
 		return l->spec.handler.on_relay ? l->spec.handler.on_relay(l->spec.handler.ctx, frame) : -EPROTO;
 	if (transfers_frame(&l->dispatch, frame, &r) || consoles_on_frame(&l->dispatch, frame, &r))

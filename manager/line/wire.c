@@ -38,6 +38,8 @@ static int64_t payload_max(uint8_t type)
 	case FRAME_ASK:
 	case FRAME_INFO:
 		return 65536;
+	case FRAME_ANSWER:
+		return ANSWER_BYTES_MAX;
 	case FRAME_PONG:
 		return PING_PAYLOAD_MAX;
 	case FRAME_OUT:
@@ -335,6 +337,7 @@ int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, stru
 		.lifetime_left_seconds = seconds(hello, "lifetime_left_seconds"),
 		.kernel_ready = kernel_is_up(hello),
 		.has_consoles = json_integer_value(json_object_get(hello, "consoles")) > 0,
+		.queries = json_is_true(json_object_get(hello, "queries")),
 	};
 	read_calls(ret, json_object_get(hello, "calls"));
 	const char *session = json_string_value(json_object_get(hello, "session"));
@@ -437,6 +440,13 @@ int wire_put_input(struct buf *out, uint32_t call, uint32_t number, const char *
 {
 	json_auto_t *payload = json_pack("{s:I, s:s%}", "number", (json_int_t)number, "text", text, n);
 	return put_json(out, FRAME_INPUT, call, payload);
+}
+
+int wire_put_query(struct buf *out, uint32_t number, const struct wire_query *query)
+{
+	json_auto_t *payload = json_pack("{s:s, s:s%, s:I, s:i}", "kind", query->kind, "code", query->code, query->len,
+					 "cursor", (json_int_t)query->cursor, "detail", query->detail);
+	return put_json(out, FRAME_QUERY, number, payload);
 }
 
 void wire_put_take(struct buf *out, uint32_t call, bool aside)

@@ -123,6 +123,7 @@ struct wire_hello {
 	char session[WIRE_SESSION_SIZE]; /* "" = nobody has claimed it, or it does not say */
 	bool kernel_ready;
 	bool has_consoles;
+	bool queries;		/* it takes QUERY frames */
 	uint64_t lease_seconds; /* PID 1's own; 0 = it does not say */
 	bool has_lifetime;
 	uint64_t lifetime_left_seconds;
@@ -173,6 +174,17 @@ void wire_question_release(struct wire_question *q);
 void wire_read_question(const struct wire_frame *frame, struct wire_question *ret);
 /* Answers it; -1 if the text is no valid UTF-8. */
 int wire_put_input(struct buf *out, uint32_t call, uint32_t number, const char *text, size_t n);
+
+/* A question to the kernel, for a PID 1 whose hello says that it takes them. */
+struct wire_query {
+	const char *kind; /* "complete", "inspect", "is_complete" */
+	const char *code;
+	size_t len;
+	size_t cursor; /* code points */
+	bool detail;
+};
+/* -1 if the code is no valid UTF-8. */
+int wire_put_query(struct buf *out, uint32_t number, const struct wire_query *query);
 
 /* What a CALL frame says of the call that is replayed. */
 struct wire_call {

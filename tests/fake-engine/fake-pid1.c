@@ -10,6 +10,7 @@ void (*fake_on_call)(struct fake_container *c, struct fake_call *call);
 void (*fake_on_interrupt)(struct fake_container *c, struct fake_call *call);
 const char *fake_kernel_at_start = "ready";
 int fake_consoles = 4;
+bool fake_is_old;
 
 /* --- calls ------------------------------------------------------------------------------------------------------- */
 
@@ -111,6 +112,7 @@ static void say_hello(struct engine_stream *s, struct fake_container *c)
 				       "language_version", "1", "kernel", c->spec.install ? "none" : p->kernel,
 				       "last_call", (json_int_t)p->last_call, "lease_seconds", (json_int_t)p->lease);
 	json_object_set_new(hello, "consoles", json_integer(fake_consoles));
+	json_object_set_new(hello, "queries", json_boolean(!fake_is_old));
 	if (*p->session)
 		json_object_set_new(hello, "session", json_string(p->session));
 	if (p->lifetime)
@@ -176,6 +178,14 @@ static void claim(struct engine_stream *s, struct fake_container *c, json_t *pay
 		       p->session, c->spec.install ? "none" : p->kernel, (unsigned long long)p->lease, left);
 }
 
+static void answer(struct engine_stream *s, struct fake_container *c, uint32_t number, const json_t *question)
+{
+	const char *code = json_string_value(json_object_get(question, "code"));
+	assert_false(fake_is_old);
+	if (!c->pid1->mute && code && *code)
+		fake_send(s, FRAME_ANSWER, number, code, strlen(code));
+}
+
 static void on_frame(void *ctx UNUSED, struct engine_stream *s, const struct frame *frame)
 {
 	struct fake_container *c = fake_stream_container(s);
@@ -213,6 +223,9 @@ static void on_frame(void *ctx UNUSED, struct engine_stream *s, const struct fra
 			       "{\"kernel\":\"idle\",\"memory\":5,\"memory_limit\":9,\"fresh\":true,\"more\":2,"
 			       "\"disks\":[{\"path\":\"/tmp\",\"used\":1,\"size\":2}],"
 			       "\"variables\":[{\"name\":\"x\",\"type\":\"list\",\"shape\":\"3\",\"bytes\":88}]}");
+		break;
+	case FRAME_QUERY:
+		answer(s, c, frame->header.call, payload);
 		break;
 	case FRAME_ACK:
 		/* With a mark: what came before it was told. */

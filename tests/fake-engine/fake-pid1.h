@@ -1,5 +1,6 @@
 /* A PID 1 that is played, and well behaved: it greets, keeps the fence, answers pings and claims, takes calls, keeps what they
- * gave until it is acknowledged and replays it to the next controller; a look finds one variable. What a call does is the test's
+ * gave until it is acknowledged and replays it to the next controller; a look finds one variable, and a question is answered with its own code, if it has
+ * any. What a call does is the test's
  * to say; without a word, cells and commands end ok at once and installs install what was asked for, in version 1.0. */
 #ifndef HUSK_TESTS_FAKE_PID1_H
 #define HUSK_TESTS_FAKE_PID1_H
@@ -36,6 +37,8 @@ extern void (*fake_on_call)(struct fake_container *c, struct fake_call *call);
 extern void (*fake_on_interrupt)(struct fake_container *c, struct fake_call *call);
 /* What the kernel is right after the start; "ready" at first. With "starting", fake_kernel() says how it goes on. */
 extern const char *fake_kernel_at_start;
+/* Of a Husk before questions to interpreters. */
+extern bool fake_is_old;
 
 /* How many terminals for people it has, as HELLO says it; what they do is a script of the test's own to play. */
 extern int fake_consoles;

@@ -11,6 +11,7 @@ IMPORT, EXPORT, DONE, ENTRY, DATA, CREDIT, CLAIM = range(9, 16)
 OUT, ERR, DISPLAY, RESULT, ERROR, END, EVENT, CALL, PROGRESS, OUT_TAIL, ERR_TAIL, MAP, MARK, INFO, ASK = range(16, 31)
 TAKE, LOOK, INPUT = 50, 51, 52
 CONSOLE, CONSOLE_SIZE, CONSOLE_DATA = 60, 61, 62
+QUERY, ANSWER = 70, 71
 RAW = {PING, PONG, OUT, ERR, OUT_TAIL, ERR_TAIL, ENTRY, DATA, CREDIT, MAP, CONSOLE_DATA}
 FILE, DIRECTORY, SYMLINK = 1, 2, 3
 WINDOW = 1 << 20
@@ -61,6 +62,7 @@ class Client:
         self.buffer = bytearray()
         self.waiting = []  # frames that nobody asked for yet
         self.number = 0
+        self.queries = 1 << 20
         self.greeting = None
 
     def send_bytes(self, data):
@@ -152,6 +154,18 @@ class Client:
 
     def type(self, number, nth, text):
         self.send(INPUT, number, {"number": nth, "text": text})
+
+    def query(self, kind="complete", code="x", **more):
+        """Asks the kernel; returns the question's number, which is none of a call's."""
+        self.queries += 1
+        self.send(QUERY, self.queries, {"kind": kind, "code": code, "cursor": 0, **more})
+        return self.queries
+
+    def answer(self, number):
+        return self.expect(lambda f: f.type == ANSWER and f.call == number).payload
+
+    def ask(self, *question, **more):
+        return self.answer(self.query(*question, **more))
 
     def look(self):
         self.send(LOOK, 1)

@@ -221,6 +221,68 @@ static void a_look_says_how_it_stands(void **unused)
 	husk_session_free(s);
 }
 
+/* The played PID 1 answers a question with the code itself. */
+#define MATCHES "{\"status\":\"ok\",\"matches\":[\"alpha\",\"a\\u001b[1m\",5,\"a\\nb\",\"al\u00fc\"],\"start\":1,\"end\":2}"
+
+static void an_interpreter_is_asked(void **unused)
+{
+	struct husk_session *s = create(conversation);
+	struct husk_completion *c = NULL;
+	assert_null(husk_complete(conversation, s->id, MATCHES, 2, NULL, &c));
+	assert_int_equal(c->start, 1);
+	assert_int_equal(c->end, 2);
+	assert_int_equal(c->n, 2); /* what could not be inserted as it is shown is left out */
+	assert_string_equal(c->matches[0], "alpha");
+	assert_string_equal(c->matches[1], "al\u00fc");
+	assert_false(c->more);
+	husk_completion_free(c);
+	assert_null(husk_complete(conversation, s->id, "{\"status\":\"ok\",\"start\":-1,\"end\":99}", 3, NULL, &c));
+	assert_true(c->start == 3 && c->end == 3 && c->n == 0); /* positions that are none in the code */
+	husk_completion_free(c);
+
+	struct husk_help *h = NULL;
+	assert_null(husk_inspect(conversation, s->id,
+				 "{\"status\":\"ok\",\"found\":true,\"data\":{\"text/plain\":\"\\u001b[1mhelp\"}}", 0, 1,
+				 NULL, &h));
+	assert_true(h->found && !h->html);
+	assert_string_equal(h->text, "help");
+	husk_help_free(h);
+
+	struct husk_wholeness *w = NULL;
+	assert_null(husk_is_complete(conversation, s->id,
+				     "{\"status\":\"ok\",\"completeness\":\"incomplete\",\"indent\":\"  \"}", NULL, &w));
+	assert_string_equal(w->state, "incomplete");
+	assert_string_equal(w->indent, "  ");
+	husk_wholeness_free(w);
+
+	expect(husk_complete(conversation, s->id, "{\"status\":\"busy\"}", 0, NULL, &c), "busy", "interpreter_busy");
+	expect(husk_complete(conversation, s->id, "{\"status\":\"timeout\"}", 0, NULL, &c), "timeout", "interpreter_busy");
+	expect(husk_complete(conversation, s->id, "{\"status\":\"cannot\"}", 0, NULL, &c), "invalid", "cannot_answer");
+	expect(husk_complete(conversation, s->id, "{}", 0, NULL, &c), "limit", "cannot_answer");
+	expect(husk_complete(conversation, s->id, "x", 2, NULL, &c), "invalid", "none"); /* the cursor is outside */
+	expect(husk_complete(conversation, s->id, "\xff", 0, NULL, &c), "invalid", "none");
+	expect(husk_complete(conversation, s->id, NULL, 0, NULL, &c), "invalid", "misuse");
+	expect(husk_inspect(conversation, NULL, "x", 0, 0, NULL, &h), "invalid", "misuse");
+	expect(husk_is_complete(conversation, s->id, "x", NULL, NULL), "invalid", "misuse");
+	expect(husk_complete(conversation, "nobody", "x", 0, NULL, &c), "not_found", "no_session");
+	/* Nothing comes, and the caller has had enough; the next question has its turn. */
+	const struct husk_wait wait = { .size = sizeof(wait), .deadline_ms = 20 };
+	expect(husk_complete(conversation, s->id, "", 0, &wait, &c), "timeout", "deadline");
+	assert_null(husk_complete(conversation, s->id, MATCHES, 0, NULL, &c));
+	husk_completion_free(c);
+	husk_session_free(s);
+}
+
+static void a_session_of_an_older_husk_is_not_asked(void **unused)
+{
+	fake_is_old = true;
+	struct husk_session *s = create(conversation);
+	struct husk_completion *c = NULL;
+	expect(husk_complete(conversation, s->id, "x", 0, NULL, &c), "invalid", "old_session");
+	fake_is_old = false;
+	husk_session_free(s);
+}
+
 static void what_contradicts_itself_is_refused(void **unused)
 {
 	static const char *const env[] = { "A=1", NULL };
@@ -564,6 +626,8 @@ int main(void)
 		TEST(a_session_lives_runs_and_ends),
 		TEST(a_run_outlives_its_call),
 		TEST(a_look_says_how_it_stands),
+		TEST(an_interpreter_is_asked),
+		TEST(a_session_of_an_older_husk_is_not_asked),
 		TEST(what_contradicts_itself_is_refused),
 		TEST(closing_ends_what_was_made),
 		TEST(several_managers_share_the_thread),

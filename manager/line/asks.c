@@ -1,0 +1,208 @@
+#include "manager/line/asks.h"
+
+#include <jansson.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+
+/* PID 1 answers within 5 s, whatever its kernel does. */
+#define LIMIT_MS 10000
+/* What is kept of an answer. */
+#define MATCHES_MAX 1000
+#define MATCH_CHARS 1000
+#define TEXT_CHARS 60000
+#define INDENT_CHARS 200
+
+/* The one whose turn it is. */
+static struct asker *first(struct dispatch *c)
+{
+	return list_first(&c->asks, struct asker, node);
+}
+
+static void send_next(struct dispatch *c)
+{
+	struct asker *a = first(c);
+	if (!a || a->sent)
+		return;
+	a->sent = true;
+	dispatch_send(c, &a->frame);
+	buf_release(&a->frame);
+}
+
+void ask_stop(struct asker *a)
+{
+	struct dispatch *c = a->dispatch;
+	if (!c)
+		return;
+	list_remove(&a->node);
+	a->limit = timer_free(a->limit);
+	a->dispatch = NULL;
+	buf_release(&a->frame);
+	send_next(c);
+}
+
+static void on_limit(void *ctx)
+{
+	struct asker *a = ctx;
+	AUTO(fail_release) struct fail f = { 0 };
+	cause_set(&f, FAIL_TIMEOUT, CAUSE_NO_ANSWER, "the session has not answered within %d s", LIMIT_MS / 1000);
+	fail_hint(&f, "Ask again in a moment.");
+	ask_stop(a);
+	a->on_answer(a, NULL, &f);
+}
+
+static int check(const struct dispatch *c, struct fail *f)
+{
+	if (!c->open) {
+		cause_set(f, FAIL_BUSY, CAUSE_RECONNECTING, "the session is being connected again");
+		return fail_hint(f, "Ask again in a moment.");
+	}
+	if (!c->queries) {
+		cause_set(f, FAIL_INVALID, CAUSE_OLD_SESSION,
+			  "the session is of an older Husk, whose interpreters cannot be asked");
+		return fail_hint(f, "A new session can, once the images are built anew.");
+	}
+	if (list_length(&c->asks) >= ASKS_MAX) {
+		cause_set(f, FAIL_BUSY, CAUSE_QUEUE_FULL, "%d questions to the session wait for an answer", ASKS_MAX);
+		return fail_hint(f, "Wait for their answers.");
+	}
+	return 0;
+}
+
+int ask_start(struct asker *a, struct dispatch *c, const struct ask *ask, struct fail *f)
+{
+	if (check(c, f) < 0)
+		return -1;
+	a->number = ++c->last_ask;
+	if (wire_put_query(&a->frame, a->number,
+			   &(struct wire_query){ ask_kind_name(ask->kind), ask->code, ask->len, ask->cursor,
+						 ask->detail }) < 0)
+		return fail_set(f, FAIL_INVALID, "the code is no valid UTF-8");
+	a->dispatch = c;
+	a->kind = ask->kind;
+	a->cursor = ask->cursor;
+	a->code_points = utf8_count(ask->code, ask->len);
+	list_append(&c->asks, &a->node);
+	a->limit = timer_new(c->loop, on_limit, a);
+	timer_start(a->limit, LIMIT_MS, 0);
+	send_next(c);
+	return 0;
+}
+
+/* --- what PID 1 says --------------------------------------------------------------------------------------------- */
+
+static char *clean_text(const json_t *value, size_t max)
+{
+	struct buf clean = { 0 };
+	const char *s = json_string_value(value);
+	size_t n = json_string_length(value);
+	if (s)
+		utf8_clean(&clean, s, utf8_head(s, n, max));
+	return buf_steal_str(&clean);
+}
+
+/* What is inserted must be what was offered, on one line: NULL if cleaning would change it. */
+static char *match_of(const json_t *value)
+{
+	const char *s = json_string_value(value);
+	size_t n = json_string_length(value);
+	if (!s || !n || utf8_count(s, n) > MATCH_CHARS || strcspn(s, "\t\n\r\b") != n)
+		return NULL;
+	AUTO(freep) char *clean = clean_text(value, MATCH_CHARS);
+	return streq(clean, s) ? take_ptr(clean) : NULL;
+}
+
+static size_t position_of(const json_t *answer, const char *name, size_t otherwise, size_t max)
+{
+	const json_t *value = json_object_get(answer, name);
+	json_int_t n = json_integer_value(value);
+	return json_is_integer(value) && n >= 0 && (uint64_t)n <= max ? (size_t)n : otherwise;
+}
+
+static void read_matches(struct ask_answer *ret, const struct asker *a, const json_t *answer)
+{
+	const json_t *list = json_object_get(answer, "matches");
+	size_t n = json_array_size(list);
+	ret->end = position_of(answer, "end", a->cursor, a->code_points);
+	ret->start = position_of(answer, "start", ret->end, ret->end);
+	ret->more = json_is_true(json_object_get(answer, "more")) || n > MATCHES_MAX;
+	ret->matches = xcalloc(MIN(n, (size_t)MATCHES_MAX) + 1, sizeof(*ret->matches));
+	for (size_t i = 0; i < MIN(n, (size_t)MATCHES_MAX); i++) {
+		char *match = match_of(json_array_get(list, i));
+		if (match)
+			ret->matches[ret->n_matches++] = match;
+	}
+}
+
+static void read_help(struct ask_answer *ret, const json_t *answer)
+{
+	const json_t *data = json_object_get(answer, "data"), *text = json_object_get(data, "text/plain"),
+		     *html = json_object_get(data, "text/html");
+	ret->found = json_is_true(json_object_get(answer, "found")) && json_string_length(text) > 0;
+	if (!ret->found)
+		return;
+	ret->text = clean_text(text, TEXT_CHARS);
+	/* Cut HTML is none. */
+	if (json_string_length(html) && utf8_count(json_string_value(html), json_string_length(html)) <= TEXT_CHARS)
+		ret->html = clean_text(html, TEXT_CHARS);
+}
+
+static void read_answer(struct ask_answer *ret, const struct asker *a, const json_t *answer)
+{
+	*ret = (struct ask_answer){ .kind = a->kind };
+	switch (a->kind) {
+	case ASK_COMPLETE:
+		read_matches(ret, a, answer);
+		break;
+	case ASK_INSPECT:
+		read_help(ret, answer);
+		break;
+	case ASK_IS_COMPLETE:
+		ret->completeness = completeness_find(json_string_value(json_object_get(answer, "completeness")));
+		ret->indent = clean_text(json_object_get(answer, "indent"), INDENT_CHARS);
+		break;
+	case ASK_KINDS:
+		break;
+	}
+}
+
+/* 0 if the interpreter has answered, else -1 with f. */
+static int read_status(const char *status, struct fail *f)
+{
+	if (status && streq(status, "ok"))
+		return 0;
+	if (status && streq(status, "cannot")) {
+		cause_set(f, FAIL_INVALID, CAUSE_CANNOT_ANSWER, "the session's interpreter takes no such questions");
+		return -1;
+	}
+	if (status && streq(status, "timeout")) {
+		cause_set(f, FAIL_TIMEOUT, CAUSE_INTERPRETER_BUSY, "the interpreter took too long to answer");
+		return -1;
+	}
+	if (status && (streq(status, "busy") || streq(status, "gone"))) {
+		cause_set(f, FAIL_BUSY, CAUSE_INTERPRETER_BUSY, "%s",
+			  *status == 'b' ? "the interpreter is at work" : "the interpreter ended before it answered");
+		return fail_hint(f, "Ask again when it is idle.");
+	}
+	return cause_set(f, FAIL_LIMIT, CAUSE_CANNOT_ANSWER, "the interpreter's answer cannot be used");
+}
+
+int asks_frame(struct dispatch *c, const struct wire_frame *frame)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(ask_answer_release) struct ask_answer answer = { 0 };
+	struct asker *a = first(c);
+	if (!a || !a->sent || a->number != frame->call)
+		return 0; /* nobody waits for it any more */
+	json_auto_t *said = wire_json_is_modest(frame->payload, frame->n) ?
+				    json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL) :
+				    NULL;
+	if (!json_is_object(said))
+		return -1;
+	int r = read_status(json_string_value(json_object_get(said, "status")), &f);
+	if (r == 0)
+		read_answer(&answer, a, said);
+	ask_stop(a);
+	a->on_answer(a, r == 0 ? &answer : NULL, r == 0 ? NULL : &f);
+	return 0;
+}

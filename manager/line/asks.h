@@ -1,0 +1,43 @@
+/* Questions to the session's interpreter, one after the other on a line. One that is not answered in time ends all the same. */
+#ifndef HUSK_MANAGER_LINE_ASKS_H
+#define HUSK_MANAGER_LINE_ASKS_H
+
+#include "manager/line/dispatch.h"
+#include "manager/model/ask.h"
+
+/* Of one line; more are refused. */
+#define ASKS_MAX 16
+
+struct ask {
+	enum ask_kind kind;
+	const char *code; /* valid UTF-8 without NULs, at most QUERY_CODE_MAX bytes */
+	size_t len;
+	size_t cursor; /* at most as many as there are code points */
+	bool detail;   /* ASK_INSPECT: all that there is, not the short of it */
+};
+
+/* Embedded in its owner, zeroed before. */
+struct asker {
+	/* Once, from the loop: answer, or why there is none. */
+	void (*on_answer)(struct asker *a, const struct ask_answer *answer, const struct fail *f);
+
+	/* Private. */
+	struct list node;
+	struct timer *limit;
+	struct dispatch *dispatch;
+	struct buf frame;
+	bool sent;
+	uint32_t number;
+	enum ask_kind kind;
+	size_t code_points, cursor;
+};
+
+/* 0, or -1 with f if it cannot be asked here or now; then on_answer is not called. */
+int ask_start(struct asker *a, struct dispatch *c, const struct ask *ask, struct fail *f);
+/* Idempotent, also on a zeroed one: on_answer is not called. */
+void ask_stop(struct asker *a);
+
+/* For the line: an ANSWER frame. 0, or negative if it is none. */
+int asks_frame(struct dispatch *c, const struct wire_frame *frame);
+
+#endif

@@ -1,0 +1,45 @@
+#include "manager/model/ask.h"
+
+#include "base/alloc.h"
+
+static const char *const kinds[ASK_KINDS] = {
+	[ASK_COMPLETE] = "complete",
+	[ASK_INSPECT] = "inspect",
+	[ASK_IS_COMPLETE] = "is_complete",
+};
+
+static const char *const completenesses[CODE_COMPLETENESSES] = {
+	[CODE_UNKNOWN] = "unknown",
+	[CODE_COMPLETE] = "complete",
+	[CODE_INCOMPLETE] = "incomplete",
+	[CODE_INVALID] = "invalid",
+};
+
+void ask_answer_release(struct ask_answer *a)
+{
+	for (size_t i = 0; i < a->n_matches; i++)
+		free(a->matches[i]);
+	free(a->matches);
+	free(a->text);
+	free(a->html);
+	free(a->indent);
+	*a = (struct ask_answer){ 0 };
+}
+
+const char *ask_kind_name(enum ask_kind kind)
+{
+	return kinds[kind];
+}
+
+const char *completeness_name(enum completeness c)
+{
+	return completenesses[c];
+}
+
+enum completeness completeness_find(const char *name)
+{
+	for (int i = 0; name && i < CODE_COMPLETENESSES; i++)
+		if (streq(completenesses[i], name))
+			return (enum completeness)i;
+	return CODE_UNKNOWN;
+}
