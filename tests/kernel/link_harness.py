@@ -127,6 +127,8 @@ class Kernel:
         self.language_version = hello["language_version"]
 
     _hello = None
+    _asked = 0
+    _answer = None
     question = None  # what the cell asks now
     _done = True
     _repeat_at = None  # when the next interrupt is due
@@ -202,6 +204,34 @@ class Kernel:
             prompts.append(self.asked())
             self.answer(text)
         return self.finish(), prompts
+
+    def ask(self, kind, code, cursor=None, leave=False, **more):
+        """A question between two cells, at the end of the code. `leave`: it prints `go` on a descriptor of its own, and is then to be left."""
+        self._asked += 1
+        self._answer = None
+        message = {"op": kind, "id": self._asked, "code": code, "cursor": len(code) if cursor is None else cursor, **more}
+        body = json.dumps(message).encode()
+        self._link.sendall(len(body).to_bytes(4, "big") + body)
+        if leave:
+            self.wait_output("go")
+            os.kill(self.process.pid, self._signal)
+        return self._wait(lambda: self._answer)
+
+    def complete(self, code, cursor=None):
+        """The code with each of the matches in its place."""
+        answer = self.ask("complete", code, cursor)
+        assert answer["status"] == "ok", answer
+        return [code[: answer["start"]] + match + code[answer["end"] :] for match in answer["matches"]]
+
+    def help(self, code, cursor=None, **more):
+        """The text, or None."""
+        answer = self.ask("inspect", code, cursor, **more)
+        assert answer["status"] == "ok", answer
+        return answer["data"]["text/plain"] if answer["found"] else None
+
+    def wholeness(self, code):
+        answer = self.ask("is_complete", code)
+        return answer["completeness"], answer.get("indent", "")
 
     def finish(self, seconds=DEFAULT_SECONDS):
         self._wait(lambda: self._done, seconds)
@@ -301,6 +331,9 @@ class Kernel:
         op = message["op"]
         if op == "hello" and self._hello is None:
             self._hello = message
+            return
+        if op == "answer" and self._asked and message["id"] == self._asked and self._answer is None:
+            self._answer = message
             return
         if op not in ("display", "result", "error", "done", "sync", "input") or self._done or message["id"] != self._call:
             raise KernelError(f"out of order: {message!r:.500}")

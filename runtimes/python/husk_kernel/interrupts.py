@@ -1,4 +1,4 @@
-"""SIGINT: a KeyboardInterrupt in the user's code while a cell runs, nothing at any other time."""
+"""SIGINT: a KeyboardInterrupt in the user's code while a cell runs or a question is answered, nothing at any other time."""
 
 import _signal as signal  # without the enums of signal.py, which cost more than the calls
 import time
@@ -13,6 +13,8 @@ class Interrupts:
 
     def __init__(self):
         self.running = False  # a cell is
+        self.asked = False  # a question is being answered
+        self.left = False  # … and was to be left
         self.held = 0  # > 0: this is our code or IPython's, which an exception out of nowhere would leave in a mess
         self.pending = False  # a signal came while held
         self.deaf_until = 0  # by time.monotonic(): the cell was interrupted and is coming to its end
@@ -25,6 +27,9 @@ class Interrupts:
         self.held, self.pending, self.deaf_until = 0, False, 0
 
     def _on_signal(self, _number, frame):
+        if self.asked:
+            self.left = True
+            raise KeyboardInterrupt
         if not self.running or time.monotonic() < self.deaf_until:
             return
         if self.held:

@@ -113,7 +113,7 @@ class Link:
         return self.fd < 0 or os.getpid() != self._owner
 
     def hello(self, language_version):
-        body = _to_json({"op": "hello", "version": VERSION, "language_version": language_version, "looks": True}).encode()
+        body = _to_json({"op": "hello", "version": VERSION, "language_version": language_version, "looks": True, "queries": True}).encode()
         self._write(len(body).to_bytes(4) + body)
 
     def receive(self):
@@ -224,6 +224,10 @@ class Link:
     def variables(self, call, listing):
         """The answer to a look, between two cells."""
         self._write(_message("variables", call, listing))
+
+    def answer(self, number, fields):
+        """The answer to a question, between two cells."""
+        self._write(_message("answer", number, fields))
 
     def _write(self, data):
         view = memoryview(data)

@@ -65,6 +65,9 @@ class Kernel:
             if op == "look":
                 self._look(message["id"])
                 continue
+            if op in ("complete", "inspect", "is_complete"):
+                self._link.answer(message["id"], self._answer(message))
+                continue
             if op == "input":  # to a question that an interrupt has ended
                 continue
             if op != "execute":
@@ -84,6 +87,11 @@ class Kernel:
                     entry["shape"] = str(entry.pop("length"))
                 entry["name"], entry["type"] = display.valid_text(entry["name"]), display.valid_text(entry["type"])
             self._link.variables(call, found)
+
+    def _answer(self, message):
+        from .questions import Questions
+
+        return Questions(self._shell).answer(message)
 
     def _execute(self, message):
         self._streams.restore()

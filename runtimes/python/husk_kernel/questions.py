@@ -1,0 +1,123 @@
+"""What consoles and editors ask while somebody types: completion, help, whether code is whole. IPython's own answers, without jedi,
+which takes a tenth of a second to load and seconds to think.
+
+Some of it runs the user's code (__dir__, __repr__): what that prints is nobody's output, and SIGINT ends it.
+"""
+
+import sys
+import threading
+import warnings
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from . import display
+from .interrupts import interrupts
+
+MATCHES_MAX = 1000
+MATCHES_BYTES = 150_000  # with what JSON adds less than ANSWER_BYTES_MAX in kernels/protocol.h
+TEXT_MAX = 30_000
+
+
+class Questions:
+    def __init__(self, shell):
+        self._shell = shell
+
+    def answer(self, message):
+        """The fields of the answer to a message."""
+        find = {"complete": self._complete, "inspect": self._inspect, "is_complete": self._is_complete}[message["op"]]
+        interrupts.left = False
+        try:
+            interrupts.asked = True
+            fields = self._find(find, message)
+            interrupts.asked = False
+        except KeyboardInterrupt:  # it took too long, or a cell has come
+            interrupts.asked = False
+            return {"status": "timeout"}
+        return {"status": "ok", **fields}
+
+    def _find(self, find, message):
+        with _Muted("stdout"), _Muted("stderr"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return find(message["code"], message)
+            except Exception:  # of the user's objects, or of IPython over them
+                return {}
+
+    def _complete(self, code, message):
+        from IPython.core.completer import provisionalcompleter, rectify_completions
+
+        cursor = min(message["cursor"], len(code))
+        code = code[:cursor]  # IPython 8 finds no attributes in the middle of a line
+        completer = self._completer()
+        with provisionalcompleter():
+            found = list(rectify_completions(code, completer.completions(code, cursor)))
+        if interrupts.left:  # IPython stops at an interrupt and goes on with what it has
+            raise KeyboardInterrupt
+        if not found:
+            return {"matches": [], "start": cursor, "end": cursor}
+        matches, more = _bounded(dict.fromkeys(completion.text for completion in found))
+        return {"matches": matches, "start": found[0].start, "end": found[0].end, "more": more}
+
+    def _completer(self):
+        if self._shell.Completer is None:
+            hidden = "jedi" not in sys.modules
+            if hidden:
+                sys.modules["jedi"] = None
+            try:
+                InteractiveShell.init_completer(self._shell)
+            finally:
+                if hidden:
+                    del sys.modules["jedi"]
+            self._shell.Completer.use_jedi = False
+        return self._shell.Completer
+
+    def _inspect(self, code, message):
+        from IPython.utils.tokenutil import token_at_cursor
+
+        name = token_at_cursor(code, min(message["cursor"], len(code)))
+        try:
+            bundle = self._shell.object_inspect_mime(name, detail_level=message.get("detail", 0))
+        except KeyError:
+            return {"found": False}
+        text = display.valid_text(bundle["text/plain"])
+        if len(text) > TEXT_MAX:
+            text = text[:TEXT_MAX] + "\n…"
+        return {"found": True, "data": {"text/plain": text}}
+
+    def _is_complete(self, code, _message):
+        state, indent = self._shell.check_complete(code)
+        return {"completeness": state, "indent": indent or ""}
+
+
+def _bounded(texts):
+    """Those that fit, and whether there are others."""
+    matches, size = [], 0
+    for text in texts:
+        text = display.valid_text(text)
+        size += len(text.encode()) + 4
+        if len(matches) == MATCHES_MAX or size > MATCHES_BYTES:
+            return matches, True
+        matches.append(text)
+    return matches, False
+
+
+class _Muted:
+    """Stands in for sys.stdout or sys.stderr: what the main thread writes is dropped, threads of the user's go on."""
+
+    def __init__(self, name):
+        self._name = name
+        self._main = threading.get_ident()
+
+    def __enter__(self):
+        self._real = getattr(sys, self._name)
+        setattr(sys, self._name, self)
+
+    def __exit__(self, *_exc):
+        if getattr(sys, self._name) is self:
+            setattr(sys, self._name, self._real)
+
+    def write(self, text):
+        return len(text) if threading.get_ident() == self._main else self._real.write(text)
+
+    def __getattr__(self, name):
+        return getattr(self._real, name)
