@@ -87,7 +87,27 @@ def command_of(runtime):
     return [interpreter or words[0], *words[1:]]
 
 
-class Kernel:
+class Asked:
+    """What questions come to, for whoever can `ask`."""
+
+    def complete(self, code, cursor=None):
+        """The code with each of the matches in its place."""
+        answer = self.ask("complete", code, cursor)
+        assert answer["status"] == "ok", answer
+        return [code[: answer["start"]] + match + code[answer["end"] :] for match in answer["matches"]]
+
+    def help(self, code, cursor=None, **more):
+        """The text, or None."""
+        answer = self.ask("inspect", code, cursor, **more)
+        assert answer["status"] == "ok", answer
+        return answer["data"]["text/plain"] if answer["found"] else None
+
+    def wholeness(self, code):
+        answer = self.ask("is_complete", code)
+        return answer["completeness"], answer.get("indent", "")
+
+
+class Kernel(Asked):
     def __init__(self, runtime, cwd, env=()):
         manifest = json.loads(Path(runtime).read_text())
         self._signal = getattr(signal, manifest.get("interrupt", "SIGINT"))
@@ -206,7 +226,7 @@ class Kernel:
         return self.finish(), prompts
 
     def ask(self, kind, code, cursor=None, leave=False, **more):
-        """A question between two cells, at the end of the code. `leave`: it prints `go` on a descriptor of its own, and is then to be left."""
+        """A question between two cells, at the end of the code. `leave`: it is to be left once it has written `go`."""
         self._asked += 1
         self._answer = None
         message = {"op": kind, "id": self._asked, "code": code, "cursor": len(code) if cursor is None else cursor, **more}
@@ -216,22 +236,6 @@ class Kernel:
             self.wait_output("go")
             os.kill(self.process.pid, self._signal)
         return self._wait(lambda: self._answer)
-
-    def complete(self, code, cursor=None):
-        """The code with each of the matches in its place."""
-        answer = self.ask("complete", code, cursor)
-        assert answer["status"] == "ok", answer
-        return [code[: answer["start"]] + match + code[answer["end"] :] for match in answer["matches"]]
-
-    def help(self, code, cursor=None, **more):
-        """The text, or None."""
-        answer = self.ask("inspect", code, cursor, **more)
-        assert answer["status"] == "ok", answer
-        return answer["data"]["text/plain"] if answer["found"] else None
-
-    def wholeness(self, code):
-        answer = self.ask("is_complete", code)
-        return answer["completeness"], answer.get("indent", "")
 
     def finish(self, seconds=DEFAULT_SECONDS):
         self._wait(lambda: self._done, seconds)

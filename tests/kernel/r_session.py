@@ -1,17 +1,20 @@
 """A session of the R runtime's image that runs cells, behind the real PID 1."""
 
 from container import Container, frames
-from link_harness import Outcome, check_bundle
+from link_harness import Asked, Outcome, check_bundle
 
 SECONDS = 60
 KINDS = {frames.OUT: "stdout", frames.ERR: "stderr", frames.DISPLAY: "display", frames.RESULT: "result", frames.ERROR: "error"}
 
 
-class Session(Container):
+class Session(Container, Asked):
     """An R session that runs cells."""
 
     def __init__(self):
         super().__init__("r")
+
+    def ask(self, kind, code, cursor=None, **more):
+        return self.client.ask(kind, code, cursor=len(code) if cursor is None else cursor, **more)
 
     def begin(self, code, seconds=SECONDS, **more):
         return self.client.start(frames.EXECUTE, code, timeout_ms=1000 * seconds, **more)

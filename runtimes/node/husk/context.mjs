@@ -41,10 +41,21 @@ export function define(context, name, value, enumerable = false) {
   Object.defineProperty(context, name, { value, writable: true, configurable: true, enumerable });
 }
 
+const getters = new WeakSet();
+
+/** Of a getter that the kernel has made: it runs nobody's code. */
+export const isOwnGetter = (getter) => getters.has(getter);
+
+/** Makes a getter one of those. */
+export function ownGetter(getter) {
+  getters.add(getter);
+  return getter;
+}
+
 /** Node insists on its own global object as `this` of its accessors. */
 function mirror(context, name, enumerable) {
   Object.defineProperty(context, name, {
-    get: () => globalThis[name],
+    get: ownGetter(() => globalThis[name]),
     set(value) {
       define(context, name, value, enumerable);
     },
@@ -56,10 +67,10 @@ function mirror(context, name, enumerable) {
 /** A property that becomes an ordinary one when it is first used. */
 function defineLazily(context, name, load) {
   Object.defineProperty(context, name, {
-    get() {
+    get: ownGetter(() => {
       define(context, name, load());
       return context[name];
-    },
+    }),
     set(value) {
       define(context, name, value);
     },

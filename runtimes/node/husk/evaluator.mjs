@@ -64,30 +64,55 @@ export class Evaluator {
     this.#evaluating = false;
   }
 
-  /** [name, value] of what let, const and class have declared in the context. Runs no code but the names themselves. */
-  lexical() {
+  /** What let, const and class have declared in the context. */
+  lexicalNames() {
     if (!this.#session) this.#connect();
+    let found = [];
+    const params = { executionContextId: this.#contextId };
+    this.#session.post("Runtime.globalLexicalScopeNames", params, (_error, { names }) => {
+      found = names;
+    });
+    return found;
+  }
+
+  /** [name, value] of those among `wanted` that are declared so; undefined = all. Runs no code but the names themselves. */
+  lexical(wanted) {
+    const names = this.lexicalNames();
     const pairs = [];
-    this.#session.post(
-      "Runtime.globalLexicalScopeNames",
-      { executionContextId: this.#contextId },
-      (_error, { names }) => {
-        for (const name of names) {
-          const params = {
-            expression: name,
-            contextId: this.#contextId,
-            throwOnSideEffect: true,
-            silent: true,
-            objectGroup: GROUP,
-          };
-          this.#session.post("Runtime.evaluate", params, (_failed, { result, exceptionDetails: details }) => {
-            if (!details) pairs.push([name, this.#value(result)]);
-          });
-        }
-        this.#session.post("Runtime.releaseObjectGroup", { objectGroup: GROUP });
-      },
-    );
+    for (const name of wanted ? wanted.filter((one) => names.includes(one)) : names) {
+      const params = {
+        expression: name,
+        contextId: this.#contextId,
+        throwOnSideEffect: true,
+        silent: true,
+        objectGroup: GROUP,
+      };
+      this.#session.post("Runtime.evaluate", params, (_failed, { result, exceptionDetails: details }) => {
+        if (!details) pairs.push([name, this.#value(result)]);
+      });
+    }
+    this.#session.post("Runtime.releaseObjectGroup", { objectGroup: GROUP });
     return pairs;
+  }
+
+  /** What the inspector says of a value (its RemoteObject), without running anything of it. */
+  preview(value) {
+    if (!this.#session) this.#connect();
+    let found = { type: typeof value };
+    this.#box.value = value;
+    const params = {
+      expression: `${this.boxExpression}.value`,
+      contextId: this.#contextId,
+      generatePreview: true,
+      silent: true,
+      objectGroup: GROUP,
+    };
+    this.#session.post("Runtime.evaluate", params, (_error, { result }) => {
+      found = result;
+    });
+    this.#box.value = undefined;
+    this.#session.post("Runtime.releaseObjectGroup", { objectGroup: GROUP });
+    return found;
   }
 
   #value(remote) {

@@ -43,7 +43,7 @@ export class Link {
   }
 
   hello(languageVersion) {
-    this.send({ op: "hello", version: VERSION, language_version: languageVersion, looks: true });
+    this.send({ op: "hello", version: VERSION, language_version: languageVersion, looks: true, queries: true });
   }
 
   // Does not return before the operating system has all of it: what the cell prints next comes behind it.

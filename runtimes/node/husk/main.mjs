@@ -3,7 +3,7 @@
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import util from "node:util";
-import { createContext, define } from "./context.mjs";
+import { createContext, define, ownGetter } from "./context.mjs";
 import { displayBundle, dropLargest, valueBundle } from "./display.mjs";
 import { Errors, scriptName } from "./errors.mjs";
 import { Evaluator } from "./evaluator.mjs";
@@ -13,6 +13,7 @@ import { Interrupts } from "./interrupts.mjs";
 import { Keyboard } from "./keyboard.mjs";
 import { Link, TooLong } from "./link.mjs";
 import { Imports, cellModule, loadInto, pick } from "./modules.mjs";
+import { Questions } from "./questions.mjs";
 import { Realms } from "./realms.mjs";
 import { Sources } from "./source.mjs";
 import { Streams } from "./streams.mjs";
@@ -88,7 +89,20 @@ class Kernel {
     // Signals from before are then known as such.
     const begin = (message) =>
       afterTurns(() => this.#interrupts.prepare(message.code, () => this.#guard(() => this.#begin(message))));
-    const take = { look: ({ id }) => this.#look(id), input: (message) => this.#answer(message), execute: begin };
+    const answer = (message) =>
+      this.#link.send({
+        op: "answer",
+        id: message.id,
+        ...new Questions(this.#context, this.#evaluator).answer(message),
+      });
+    const take = {
+      look: ({ id }) => this.#look(id),
+      input: (message) => this.#answer(message),
+      execute: begin,
+      complete: answer,
+      inspect: answer,
+      is_complete: answer,
+    };
     this.#link = new Link(address, taken, (message) => take[message.op]?.(message));
     this.#streams.onSwitch(() => this.#cell && this.#interrupts.hold(() => this.#link.sync(this.#cell.id)));
     this.#link.hello(process.versions.node);
@@ -117,8 +131,14 @@ class Kernel {
       },
     });
     Object.defineProperty(this.#context, "__husk", { value: help });
-    this.#defineLast("_", () => this.#last);
-    this.#defineLast("_error", () => this.#lastError);
+    this.#defineLast(
+      "_",
+      ownGetter(() => this.#last),
+    );
+    this.#defineLast(
+      "_error",
+      ownGetter(() => this.#lastError),
+    );
   }
 
   /** `_` is the last result and `_error` the last error, until a cell makes it something else. */

@@ -7,7 +7,7 @@ import { parser } from "./internals.mjs";
 
 const KEYWORDS = /\b(?:const|let|class|var|function|import|export|await)\b/;
 const ASSIGNMENT = /=|\+\+|--|\bfor\b/;
-const PARSE = {
+export const PARSE = {
   ecmaVersion: "latest",
   sourceType: "script",
   allowAwaitOutsideFunction: true,

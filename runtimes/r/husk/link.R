@@ -27,7 +27,7 @@ is_forked <- function() Sys.getpid() != link$owner
 link_hello <- function(token) {
   version <- paste(R.version$major, R.version$minor, sep = ".")
   link_send(json_object(op = json_string("hello"), token = json_string(token), version = PROTOCOL_VERSION,
-                        language_version = json_string(version), looks = "true"))
+                        language_version = json_string(version), looks = "true", queries = "true"))
 }
 
 # The next message as a list of strings, or NULL when PID 1 is gone or talks nonsense.

@@ -59,6 +59,10 @@ serve <- function() {
       look(message$id)
       next
     }
+    if (isTRUE(message$op %in% QUESTIONS)) {
+      answer(message)
+      next
+    }
     if (identical(message$op, "input")) next # to a question that an interrupt has ended
     if (is.null(message) || !identical(message$op, "execute")) leave(0L)
     open_keyboard(identical(message$interactive, "true"))
