@@ -1,5 +1,5 @@
-# What consoles and editors ask while somebody types: completion, help, whether code is whole. R's own answers. Some of it runs the
-# user's code (names(), str()): what that prints is nobody's output, and an interrupt ends it.
+# What consoles and editors ask while somebody types: completion, help, whether code is whole. R's own answers. Some of it runs
+# the user's code (names(), str()): what that prints is nobody's output, and an interrupt ends it.
 
 QUESTIONS <- c("complete", "inspect", "is_complete")
 MATCHES_MAX <- 1000L
@@ -48,6 +48,17 @@ muted <- function(expr) {
 complete_code <- function(code, cursor) {
   before <- substr(code, 1L, cursor)
   line <- sub("(?s).*\n", "", before, perl = TRUE)
+  word <- regmatches(line, regexpr("[[:alnum:]._]*$", line))
+  found <- if (grepl("[^ -~]", word)) complete_foreign(word) else complete_line(line)
+  found$matches <- found$matches[!is.na(found$matches) & nzchar(found$matches)]
+  fits <- seq_along(found$matches) <= MATCHES_MAX & cumsum(nchar(found$matches, "bytes") + 4L) <= MATCHES_BYTES
+  matches <- vapply(found$matches[fits], json_string, "", USE.NAMES = FALSE)
+  c(matches = paste0("[", paste0(matches, collapse = ","), "]"), start = format(cursor - nchar(found$token)),
+    end = format(cursor), more = if (all(fits)) "false" else "true")
+}
+
+# list(token, matches): what stands before the end of the line, and what may stand there instead.
+complete_line <- function(line) {
   utils <- asNamespace("utils")
   utils::rc.settings(ipck = TRUE) # library(...) has the names of packages
   utils$.assignLinebuffer(line)
@@ -55,12 +66,13 @@ complete_code <- function(code, cursor) {
   token <- utils$.guessTokenFromLine(update = FALSE)$token
   utils$.guessTokenFromLine()
   utils$.completeToken()
-  found <- unique(utils$.retrieveCompletions())
-  found <- found[!is.na(found) & nzchar(found)]
-  fits <- seq_along(found) <= MATCHES_MAX & cumsum(nchar(found, "bytes") + 4L) <= MATCHES_BYTES
-  matches <- vapply(found[fits], json_string, "", USE.NAMES = FALSE)
-  c(matches = paste0("[", paste0(matches, collapse = ","), "]"), start = format(cursor - nchar(token)), end = format(cursor),
-    more = if (all(fits)) "false" else "true")
+  list(token = token, matches = unique(utils$.retrieveCompletions()))
+}
+
+# R knows words of ASCII only.
+complete_foreign <- function(word) {
+  names <- unlist(lapply(seq_along(search()), ls, sorted = FALSE))
+  list(token = word, matches = sort(unique(names[startsWith(names, word)])))
 }
 
 # Help --------------------------------------------------------------------------------------------------------------
@@ -96,8 +108,8 @@ names_at <- function(code, cursor) {
 describe_name <- function(name, detail) {
   first <- sub("[$@:].*", "", name)
   if (exists(first, envir = husk_workspace, inherits = FALSE)) {
-    if (bindingIsActive(as.name(first), husk_workspace)) return(paste0(first, ": an active binding, which was not looked at"))
-    if (requireNamespace("rlang", quietly = TRUE) && is_promise(first)) return(paste0(first, ": a promise, which was not looked at"))
+    if (bindingIsActive(as.name(first), husk_workspace)) return("An active binding, which was not looked at")
+    if (requireNamespace("rlang", quietly = TRUE) && is_promise(first)) return("A promise, which was not looked at")
   }
   value <- tryCatch(list(eval(str2lang(name), husk_workspace)), error = function(e) NULL)
   help <- help_page(name, value)
@@ -109,11 +121,12 @@ describe_value <- function(value, detail) {
   if (is.function(value)) {
     home <- environmentName(environment(value))
     signature <- sub("^function ", "", utils::head(deparse(args(value)), -1L))
-    return(c(paste0("Signature: ", paste(signature, collapse = "\n")), if (nzchar(home) && home != "R_GlobalEnv") paste0("Package:   ", home),
+    return(c(paste0("Signature: ", paste(signature, collapse = "\n")),
+             if (nzchar(home) && home != "R_GlobalEnv") paste0("Package:   ", home),
              if (detail) c("Source:", deparse(value, control = "useSource"))))
   }
   c(paste0("Class: ", paste(class(value), collapse = ", ")),
-    utils::capture.output(utils::str(value, max.level = if (detail) 3L else 1L, list.len = 50L, vec.len = 4L, give.attr = detail)))
+    utils::capture.output(utils::str(value, max.level = if (detail) 3L else 1L, list.len = 50L, give.attr = detail)))
 }
 
 # The page as text, if the value is a package's or the name a topic; NULL if there is none.
