@@ -462,7 +462,8 @@ static void on_message(struct link *l, const struct link_message *m)
 	if (m->op == LINK_ANSWER && query_answered(&k->query, m) == 0)
 		return;
 	if (m->op == LINK_VARIABLES || m->op == LINK_ANSWER) {
-		why = m->op == LINK_ANSWER ? "answered what nobody had asked" : "sent variables that nobody had asked for";
+		why = m->op == LINK_ANSWER ? "answered what nobody had asked" :
+					     "sent variables that nobody had asked for";
 	} else if (cell_message(&k->cell, m, &why) == 0) {
 		if (m->op == LINK_DISPLAY || m->op == LINK_SYNC)
 			tell_taken(k);

@@ -97,11 +97,10 @@ struct husk_error *husk_complete(struct husk_conversation *conversation, const c
 				 size_t cursor, const struct husk_wait *wait, struct husk_completion **ret)
 {
 	struct owned_answer *answer = NULL;
-	struct husk_error *error =
-		ask("husk_complete", conversation,
-		    &(struct ask_request){
-			    .kind = ASK_COMPLETE, .session_id = session, .code = code, .cursor = cursor },
-		    wait, ret, &answer);
+	struct husk_error *error = ask(
+		"husk_complete", conversation,
+		&(struct ask_request){ .kind = ASK_COMPLETE, .session_id = session, .code = code, .cursor = cursor },
+		wait, ret, &answer);
 	if (!error)
 		*ret = &answer->completion;
 	return error;

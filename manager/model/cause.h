@@ -63,7 +63,7 @@ enum cause {
 	CAUSE_NOT_INTERACTIVE, /* it was not started so that it may ask */
 	CAUSE_NOT_ASKING,      /* it may, and does not now */
 	CAUSE_INPUT_SIZE,
-	CAUSE_OLD_SESSION, /* its PID 1 is of an older Husk, and cannot do it */
+	CAUSE_OLD_SESSION,	/* its PID 1 is of an older Husk, and cannot do it */
 	CAUSE_INTERPRETER_BUSY, /* it answers questions while it is idle */
 	CAUSE_CANNOT_ANSWER,	/* it takes no questions */
 	CAUSE_NO_TASK,

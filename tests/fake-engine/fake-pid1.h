@@ -1,7 +1,7 @@
 /* A PID 1 that is played, and well behaved: it greets, keeps the fence, answers pings and claims, takes calls, keeps what they
- * gave until it is acknowledged and replays it to the next controller; a look finds one variable, and a question is answered with its own code, if it has
- * any. What a call does is the test's
- * to say; without a word, cells and commands end ok at once and installs install what was asked for, in version 1.0. */
+ * gave until it is acknowledged and replays it to the next controller; a look finds one variable, and a question to the kernel is
+ * answered with its own code, if it has any. What a call does is the test's to say; without a word, cells and commands end ok at
+ * once and installs install what was asked for, in version 1.0. */
 #ifndef HUSK_TESTS_FAKE_PID1_H
 #define HUSK_TESTS_FAKE_PID1_H
 

@@ -222,7 +222,8 @@ static void a_look_says_how_it_stands(void **unused)
 }
 
 /* The played PID 1 answers a question with the code itself. */
-#define MATCHES "{\"status\":\"ok\",\"matches\":[\"alpha\",\"a\\u001b[1m\",5,\"a\\nb\",\"al\u00fc\"],\"start\":1,\"end\":2}"
+#define MATCHES                                                                                                        \
+	"{\"status\":\"ok\",\"matches\":[\"alpha\",\"a\\u001b[1m\",5,\"a\\nb\",\"al\u00fc\"],\"start\":1,\"end\":2}"
 
 static void an_interpreter_is_asked(void **unused)
 {
@@ -242,21 +243,23 @@ static void an_interpreter_is_asked(void **unused)
 
 	struct husk_help *h = NULL;
 	assert_null(husk_inspect(conversation, s->id,
-				 "{\"status\":\"ok\",\"found\":true,\"data\":{\"text/plain\":\"\\u001b[1mhelp\"}}", 0, 1,
-				 NULL, &h));
+				 "{\"status\":\"ok\",\"found\":true,\"data\":{\"text/plain\":\"\\u001b[1mhelp\"}}", 0,
+				 1, NULL, &h));
 	assert_true(h->found && !h->html);
 	assert_string_equal(h->text, "help");
 	husk_help_free(h);
 
 	struct husk_wholeness *w = NULL;
 	assert_null(husk_is_complete(conversation, s->id,
-				     "{\"status\":\"ok\",\"completeness\":\"incomplete\",\"indent\":\"  \"}", NULL, &w));
+				     "{\"status\":\"ok\",\"completeness\":\"incomplete\",\"indent\":\"  \"}", NULL,
+				     &w));
 	assert_string_equal(w->state, "incomplete");
 	assert_string_equal(w->indent, "  ");
 	husk_wholeness_free(w);
 
 	expect(husk_complete(conversation, s->id, "{\"status\":\"busy\"}", 0, NULL, &c), "busy", "interpreter_busy");
-	expect(husk_complete(conversation, s->id, "{\"status\":\"timeout\"}", 0, NULL, &c), "timeout", "interpreter_busy");
+	expect(husk_complete(conversation, s->id, "{\"status\":\"timeout\"}", 0, NULL, &c), "timeout",
+	       "interpreter_busy");
 	expect(husk_complete(conversation, s->id, "{\"status\":\"cannot\"}", 0, NULL, &c), "invalid", "cannot_answer");
 	expect(husk_complete(conversation, s->id, "{}", 0, NULL, &c), "limit", "cannot_answer");
 	expect(husk_complete(conversation, s->id, "x", 2, NULL, &c), "invalid", "none"); /* the cursor is outside */

@@ -26,10 +26,50 @@ const PATH = new RegExp(
 );
 const STEP = new RegExp(`\\??\\.(${NAME})|(?:\\?\\.)?\\[(?:(\\d+)|"([^"\\\\]*)"|'([^'\\\\]*)')\\]`, "gu");
 const MODULE = /(?:\brequire\s*\(|\bimport\s*\(|\bfrom\b|\bimport\b)\s*["']([^"'\n]*)$/;
-const KEYWORDS =
-  "async await break case catch class const continue debugger default delete do else export extends false finally for function if import in instanceof let new null of return static super switch this throw true try typeof undefined var void while with yield".split(
-    " ",
-  );
+const KEYWORDS = [
+  "async",
+  "await",
+  "break",
+  "case",
+  "catch",
+  "class",
+  "const",
+  "continue",
+  "debugger",
+  "default",
+  "delete",
+  "do",
+  "else",
+  "export",
+  "extends",
+  "false",
+  "finally",
+  "for",
+  "function",
+  "if",
+  "import",
+  "in",
+  "instanceof",
+  "let",
+  "new",
+  "null",
+  "of",
+  "return",
+  "static",
+  "super",
+  "switch",
+  "this",
+  "throw",
+  "true",
+  "try",
+  "typeof",
+  "undefined",
+  "var",
+  "void",
+  "while",
+  "with",
+  "yield",
+];
 
 const { isProxy, isTypedArray } = util.types;
 

@@ -92,8 +92,7 @@ class Questions:
 def _bounded(texts):
     """Those that fit, and whether there are others."""
     matches, size = [], 0
-    for text in texts:
-        text = display.valid_text(text)
+    for text in map(display.valid_text, texts):
         size += len(text.encode()) + 4
         if len(matches) == MATCHES_MAX or size > MATCHES_BYTES:
             return matches, True
