@@ -40,13 +40,30 @@ static void on_output(struct attach_call *call, int stream, const void *data, si
 		request->on_output(request->ctx, stream, data, n);
 }
 
+/* One that makes no sense is not shown; the result has what there was. */
+static void on_note(struct attach_call *call, const json_t *note)
+{
+	const struct run_request *request = request_of(call);
+	AUTO(mime_bundle_release) struct mime_bundle bundle = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	struct shown_display display;
+	const json_t *json = json_object_get(note, "display");
+	if (json && request->on_display && display_decode(json, &display, &bundle, &f) == 0)
+		request->on_display(request->ctx, &display);
+}
+
 struct attach_call *attach_run(struct attach *a, const struct run_request *req, struct fail *f)
 {
-	static const struct attach_call_type type = {
-		.op = "run", .on_answer = on_ran, .on_fail = on_not_run, .on_bytes = on_output, .free = free_call
-	};
+	static const struct attach_call_type type = { .op = "run",
+						      .on_answer = on_ran,
+						      .on_fail = on_not_run,
+						      .on_bytes = on_output,
+						      .on_note = on_note,
+						      .free = free_call };
 	struct run_call *c = new0(struct run_call);
-	c->request = (struct run_request){ .on_output = req->on_output, .on_done = req->on_done, .ctx = req->ctx };
+	c->request = (struct run_request){
+		.on_output = req->on_output, .on_display = req->on_display, .on_done = req->on_done, .ctx = req->ctx
+	};
 	return attach_call_start(a, &c->call, &type, run_request_encode(req), f);
 }
 

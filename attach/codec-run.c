@@ -62,6 +62,7 @@ json_t *run_request_encode(const struct run_request *req)
 		json_object_set_new(out, "env", env_encode(req->env, req->n_env));
 	fields_put_text(out, "cwd", req->cwd);
 	fields_put_bool(out, "live", req->on_output != NULL);
+	fields_put_bool(out, "displays", req->on_display != NULL);
 	return out;
 }
 
@@ -151,6 +152,29 @@ static int bundle_decode(const json_t *json, struct mime_bundle *ret, struct fai
 		part->type = xstrdup(type);
 		part->data = xstrndup(data, part->len);
 	}
+	return 0;
+}
+
+json_t *display_encode(const struct shown_display *d)
+{
+	json_t *out = json_object();
+	fields_put_bool(out, "clear", d->clear);
+	if (d->bundle)
+		json_object_set_new(out, "data", bundle_encode(d->bundle));
+	fields_put_text(out, "id", d->id);
+	fields_put_bool(out, "update", d->update);
+	return out;
+}
+
+int display_decode(const json_t *json, struct shown_display *ret, struct mime_bundle *ret_bundle, struct fail *f)
+{
+	struct fields in = { .json = json };
+	bool clear = fields_bool(&in, "clear"), update = fields_bool(&in, "update");
+	const char *id = fields_text(&in, "id");
+	if (fields_check(&in, f) < 0 || bundle_decode(json_object_get(json, "data"), ret_bundle, f) < 0)
+		return -1;
+	*ret = clear ? (struct shown_display){ .clear = true } :
+		       (struct shown_display){ .bundle = ret_bundle, .id = id, .update = update };
 	return 0;
 }
 

@@ -13,6 +13,11 @@ static void on_output(void *ctx, int stream, const char *text, size_t n)
 	served_bytes(ctx, stream, text, n);
 }
 
+static void on_display(void *ctx, const struct shown_display *display)
+{
+	served_note(ctx, json_pack("{s:o}", "display", display_encode(display)));
+}
+
 static void on_ran(void *ctx, const struct run_result *result, const struct fail *f)
 {
 	struct served *s = ctx;
@@ -31,6 +36,7 @@ static int start_run(struct served *s, const json_t *request, struct fail *f)
 		return -1;
 	r.guest = s->host->guest;
 	r.on_output = json_is_true(json_object_get(request, "live")) ? on_output : NULL;
+	r.on_display = json_is_true(json_object_get(request, "displays")) ? on_display : NULL;
 	r.on_done = on_ran;
 	r.ctx = s;
 	s->op = manager_run(s->host->conversation, &r, f);

@@ -30,7 +30,7 @@ struct got {
 	uint64_t run;
 	size_t earlier, parts, displays, n;
 	char *text, *mime, *id;
-	struct buf live[2];
+	struct buf live[2]; /* the first has a mark for each display */
 };
 static struct got got, other;
 static struct fail lost;
@@ -133,6 +133,16 @@ static void on_output(void *ctx, int stream, const char *text, size_t n)
 	buf_add(&g->live[stream - 1], text, n);
 }
 
+static void on_display(void *ctx, const struct shown_display *display)
+{
+	struct got *g = ctx;
+	if (display->clear)
+		buf_add_str(&g->live[0], "<clear>");
+	else
+		buf_printf(&g->live[0], "<%s %s %d>", display->bundle->parts[0].type, display->id ? display->id : "",
+			   display->update);
+}
+
 static void on_ran(void *ctx, const struct run_result *result, const struct fail *f)
 {
 	struct got *g = ctx;
@@ -214,6 +224,27 @@ static void test_a_run(void **state)
 	assert_int_equal(got.parts, 3);
 	assert_int_equal(got.displays, 1);
 	assert_string_equal(got.mime, "image/png iVBORw0KGgo=");
+}
+
+static void show_and_clear(struct fake_container *c, struct fake_call *call)
+{
+	fake_call_out(c, call, "a");
+	fake_call_give(c, call, FRAME_DISPLAY, "{\"data\": {\"text/html\": \"x\"}, \"display_id\": \"d\"}");
+	fake_call_give(c, call, FRAME_DISPLAY,
+		       "{\"data\": {\"text/html\": \"y\"}, \"display_id\": \"d\", \"update\": true}");
+	fake_call_out(c, call, "b");
+	fake_call_give(c, call, FRAME_DISPLAY, "{\"data\": {}, \"clear\": true}");
+	fake_call_end(c, call, "ok");
+}
+
+static void test_displays_come_live(void **state)
+{
+	struct run_request request = a_run(&got, "show()");
+	request.on_display = on_display;
+	fake_on_call = show_and_clear;
+	assert_non_null(attach_run(attach, &request, &got.fail));
+	FAKE_UNTIL(fake, got.done);
+	assert_string_equal(buf_str(&got.live[0]), "a<text/html d 0><text/html d 1>b<clear>");
 }
 
 static void test_an_interrupt_ends_it_and_it_is_told(void **state)
@@ -654,6 +685,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_run),
+		TEST(test_displays_come_live),
 		TEST(test_an_interrupt_ends_it_and_it_is_told),
 		TEST(test_a_cancelled_call_is_not_answered),
 		TEST(test_what_cannot_be_is_refused_with_its_reason),
