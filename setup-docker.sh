@@ -48,6 +48,9 @@ is_local() {
 	esac
 }
 
+# As the verbs of husk end: 100 for wrong usage, 111 where the engine is missing.
+no_engine() { die_status=111 die "$@"; }
+
 engine_version() { timeout 20 "${docker[@]}" version --format '{{.Server.Version}}' 2>/dev/null; }
 
 ensure_engine() {
@@ -56,7 +59,7 @@ ensure_engine() {
 		say "engine: Docker $version answers at $(endpoint)"
 		return
 	fi
-	is_local || die "no engine answers at $(endpoint)" \
+	is_local || no_engine "no engine answers at $(endpoint)" \
 		"DOCKER_HOST or the docker context points there. Start that engine, or unset it to use a local one."
 	if [ "$(id -u)" != 0 ]; then
 		say "engine: looking as root (sudo), as user $(id -un) cannot reach it"
@@ -107,7 +110,7 @@ start_engine() {
 		as_root systemctl start docker || true
 		wait_for_engine "" || {
 			as_root journalctl --no-pager --unit docker --lines 15 >&2 || true
-			die "the engine did not answer within $start_deadline s; its last words are above"
+			no_engine "the engine did not answer within $start_deadline s; its last words are above"
 		}
 		return
 	fi
@@ -122,7 +125,7 @@ start_engine() {
 	fi
 	wait_for_engine "$pid" || {
 		as_root tail -n 300 "$engine_log" | grep -v level=info | tail -n 15 >&2 || true
-		die "the engine did not come up; the last lines of $engine_log are above"
+		no_engine "the engine did not come up; the last lines of $engine_log are above"
 	}
 }
 
@@ -223,7 +226,8 @@ list_images() {
 	images = json.load(open(sys.argv[1], encoding="utf-8"))
 	chosen = [i for i in images if sys.argv[2] in ("", i["name"])]
 	if not chosen:
-	    sys.exit(f"error: no runtime '{sys.argv[2]}'; there are: {', '.join(i['name'] for i in images)}")
+	    print(f"error: no runtime '{sys.argv[2]}'; there are: {', '.join(i['name'] for i in images)}", file=sys.stderr)
+	    sys.exit(100)
 	here = os.path.dirname(os.path.abspath(sys.argv[1]))  # paths of an installed list are relative to it
 	for i in chosen:
 	    rest = (os.path.join(here, i["folder"]), os.path.join(here, i["client"]), i["debian_tag"], i["adapter_tag"] or "-",
@@ -435,7 +439,7 @@ while [ $# -gt 0 ]; do
 	--images) images=${2:?--images needs a file} && shift ;;
 	--logs) logs=${2:?--logs needs a directory} && shift ;;
 	--help | -h) usage && exit 0 ;;
-	*) usage >&2 && exit 2 ;;
+	*) usage >&2 && exit 100 ;;
 	esac
 	shift
 done

@@ -180,5 +180,10 @@ int config_run(const struct options *o)
 		r = show(o, &f);
 		break;
 	}
-	return r < 0 ? report_fail(&f) : EXIT_DONE;
+	if (r == 0)
+		return EXIT_DONE;
+	r = report_fail(&f);
+	if (r == EXIT_USAGE)
+		options_usage_line(stderr, VERB_CONFIG);
+	return r;
 }

@@ -4,11 +4,12 @@
 say() { printf '==> %s\n' "$*"; }
 note() { printf '    %s\n' "$*"; }
 
+# die WHAT [LINE…]: ends with the status $die_status, 1 unless somebody set it.
 die() {
 	printf 'error: %s\n' "$1" >&2
 	shift
 	[ $# -eq 0 ] || printf '       %s\n' "$@" >&2
-	exit 1
+	exit "${die_status:-1}"
 }
 
 as_root() {

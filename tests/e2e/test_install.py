@@ -37,7 +37,9 @@ def test_setup_finds_its_recipes_and_the_images_are_those_of_the_program(tree, t
     assert (tmp_path / "state" / "husk" / "setup").is_dir()
     done = run(tree, tmp_path, "setup", "--engine-only")
     assert done.returncode == 0 and "image" not in done.stdout
-    assert run(tree, tmp_path, "setup", "--runtime", "cobol").returncode != 0
+    done = run(tree, tmp_path, "setup", "--runtime", "cobol")
+    assert done.returncode == 100 and "python, node, r" in done.stderr
+    assert run(tree, tmp_path, "setup", DOCKER_HOST="unix:///nonexistent/docker.sock").returncode == 111
 
 
 def test_a_program_runs(tree, tmp_path):

@@ -147,7 +147,7 @@ def test_a_secret_is_read_from_standard_input_and_not_listed(tmp_path):
 ])
 def test_what_means_nothing_is_not_kept(tmp_path, args, words):
     done = config(tmp_path / "s", *args)
-    assert done.returncode == 100 and words in done.stderr
+    assert done.returncode == 100 and words in done.stderr and "usage: husk config" in done.stderr
     assert not list(tmp_path.rglob("settings.db"))
 
 

@@ -34,12 +34,12 @@ def test_it_only_looks_at_the_engine_when_asked():
 def test_help_and_wrong_usage():
     assert "usage" in run("--help").stdout
     done = run("--nonsense")
-    assert done.returncode != 0 and "usage" in done.stderr
+    assert done.returncode == 100 and "usage" in done.stderr
 
 
 def test_an_engine_elsewhere_is_never_installed():
     done = run("--engine-only", DOCKER_HOST="unix:///nonexistent/docker.sock")
-    assert done.returncode != 0
+    assert done.returncode == 111
     assert "/nonexistent/docker.sock" in done.stderr and "installing" not in done.stdout
 
 

@@ -4,6 +4,7 @@ import ast
 import asyncio
 import base64
 import concurrent.futures
+import ctypes
 import inspect
 import os
 import signal
@@ -15,6 +16,7 @@ import types
 import husk
 import pytest
 from conftest import ROOT, containers, places
+from husk import _lib
 
 PACKAGE = ROOT / "clients" / "python" / "husk"
 
@@ -309,6 +311,28 @@ def test_a_bad_setting(settings):
 def test_misuse_raises(session, call):
     with pytest.raises((TypeError, ValueError)):
         call(session)
+
+
+@pytest.mark.parametrize("rest", ["nothing", "everything"])
+@pytest.mark.parametrize("handle", [None, 1, 0x7000])
+def test_no_call_of_the_library_takes_the_process_along(handle, rest):
+    """Each with a handle that is none, and with nothing or all of the rest: an error that says what was wrong."""
+    library = _lib.library
+    for name, (result, kinds) in _lib._FUNCTIONS.items():
+        if result is None and handle is None:
+            getattr(library, name)(*[None] * len(kinds))  # frees nothing
+        if result is not _lib.POINTER(_lib.Error) or (rest == "everything" and ctypes.c_void_p not in kinds):
+            continue
+        given = [handle if kind is ctypes.c_void_p else 0 if kind in (ctypes.c_int, ctypes.c_size_t) else None for kind in kinds]
+        if rest == "everything":
+            given = [b"x" if kind is _lib.Text else value for kind, value in zip(kinds, given)]
+            if issubclass(kinds[-1], ctypes._Pointer) and kinds[-1] is not _lib._WAIT:
+                given[-1] = ctypes.byref(kinds[-1]._type_())
+        error = getattr(library, name)(*given)
+        assert error, name
+        said = error.contents
+        assert (said.kind, said.cause) == (b"invalid", b"misuse") and name.encode() in said.message and said.hint, name
+        library.husk_error_free(error)
 
 
 # --- several at once
