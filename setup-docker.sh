@@ -260,6 +260,7 @@ ensure_images() {
 		exec {lock}>"$logs/.setup-docker.lock"
 		flock "$lock" # two runs at once would build everything twice
 	fi
+	command -v python3 >/dev/null || apt_install python3 python3 # which reads the list
 	add_contrib
 	list=$(list_images)
 	while IFS= read -r line; do

@@ -14,7 +14,9 @@
 #define SETTINGS_FILE_MAX 65536u
 /* What the interpreter, PID 1 and the page tables need beside full tmpfs mounts. */
 #define MEMORY_BESIDE_TMPFS (256ull << 20)
-#define HOST_CA_BUNDLE "/etc/ssl/certs/ca-certificates.crt"
+/* Where distributions keep the certificates that they trust: Debian and Arch, Fedora, openSUSE. */
+static const char *const host_ca_bundles[] = { "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+					       "/etc/ssl/ca-bundle.pem" };
 
 /* The value of a SECRET, which may have a password in it, is shown to nobody who did not ask for just that. */
 enum setting_kind {
@@ -457,6 +459,18 @@ static int fill_images(struct config *c, struct fail *f)
 	return 0;
 }
 
+static void choose_ca_bundle(struct config *c)
+{
+	if (c->ca_bundle && strcasecmp(c->ca_bundle, "none") == 0) {
+		freep(&c->ca_bundle);
+		c->ca_bundle = NULL;
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(host_ca_bundles) && !c->ca_bundle; i++)
+		if (access(host_ca_bundles[i], R_OK) == 0)
+			c->ca_bundle = xstrdup(host_ca_bundles[i]);
+}
+
 static void fill_places(struct config *c)
 {
 	AUTO(freep) char *data = xdg_dir(c, "XDG_DATA_HOME", ".local/share");
@@ -470,10 +484,7 @@ static void fill_places(struct config *c)
 		if (*trimmed(dir))
 			strv_add(&c->import_allowed_dirs, absolute);
 	}
-	if (c->ca_bundle && strcasecmp(c->ca_bundle, "none") == 0)
-		freep(&c->ca_bundle), c->ca_bundle = NULL;
-	else if (!c->ca_bundle && access(HOST_CA_BUNDLE, R_OK) == 0)
-		c->ca_bundle = xstrdup(HOST_CA_BUNDLE);
+	choose_ca_bundle(c);
 	if (!c->docker)
 		c->docker = xstrdup("docker");
 }
