@@ -37,7 +37,7 @@ def write_zip(path, entries, level):
             info.compress_type = zipfile.ZIP_DEFLATED if level else zipfile.ZIP_STORED
             info.create_system = 3  # Unix: the modes below count
             info.external_attr = (0o100755 if is_executable(entry) or any(executable) else 0o100644) << 16
-            archive.writestr(info, read(entry))
+            archive.writestr(info, read(entry), compresslevel=level)
     return path
 
 

@@ -53,11 +53,14 @@ PACKAGES = {
                        " The module husk, over libhusk: sessions for scripts, notebooks and asyncio.",
     },
 }
+LOADED_BY_LIBRARY = ("libcurl.so.4",)  # the others are for terminals
 OVERRIDES = """\
 # Static programs for containers of any image; their bytes name the images, so nothing is stripped later.
 husk: unstripped-binary-or-object
 husk: statically-linked-binary
 husk: shared-library-lacks-prerequisites
+# In the words of what those contain.
+husk: old-fsf-address-in-copyright-file
 # Recipes, copied into images; their modes name the images too.
 husk: script-not-executable
 """
@@ -117,15 +120,15 @@ def write_docs(root, package, version, statics):
         page.unlink()
 
 
-def shared_libraries(work, root):
-    """Depends: of the programs and libraries below a root, as dpkg-shlibdeps finds it."""
+def shared_libraries(work, root, package):
+    """Depends: of the programs and libraries below a root, as dpkg-shlibdeps finds it, and what they load by name."""
     (work / "debian").mkdir(exist_ok=True)
     (work / "debian" / "control").write_text("Source: husk\n\nPackage: husk\nArchitecture: any\n")
     objects = [path for path in root.rglob("*") if is_elf(path) and path.name not in HASHED]
     if not objects:
         return []
     told = run("dpkg-shlibdeps", "-O", *(f"-e{path}" for path in objects), cwd=work)
-    loaded = licences.owners([by_name(name) for name in LOADED]).values()
+    loaded = licences.owners([by_name(name) for name in LOADED if package == "husk" or name in LOADED_BY_LIBRARY]).values()
     return [*told.strip().partition("=")[2].split(", "), *loaded]
 
 
@@ -143,7 +146,7 @@ def write_control(work, root, package, version, statics):
     meta = root / "DEBIAN"
     files = [path for path in sorted(root.rglob("*")) if path.is_file() and not path.is_symlink()]
     own = [word for word in PACKAGES[package]["Depends"].format(version=version).split(", ") if word]
-    depends = [*shared_libraries(work, root), *own]
+    depends = [*shared_libraries(work, root, package), *own]
     built_using = ", ".join(sorted({f"{source} (= {told})" for _, source, told in licences.versions(statics.values()).values()}))
     size = sum((path.stat().st_size + 1023) // 1024 for path in files)
     meta.mkdir()
