@@ -64,6 +64,11 @@ struct attach_call *attach_copy(struct attach *a, const struct copy_request *req
 struct attach_call *attach_exports(struct attach *a, const struct exports_request *req, struct fail *f);
 struct attach_call *attach_read_export(struct attach *a, const struct read_request *req, struct fail *f);
 struct attach_call *attach_run_text(struct attach *a, const struct run_text_request *req, struct fail *f);
+/* A terminal; attach_cancel() hangs up. The functions below are those of manager.h for it. */
+struct attach_call *attach_terminal(struct attach *a, const struct terminal_request *req, struct fail *f);
+int attach_terminal_write(struct attach_call *call, const void *data, size_t n);
+void attach_terminal_taken(struct attach_call *call, size_t n);
+void attach_terminal_resize(struct attach_call *call, int rows, int cols);
 struct attach_call *attach_stop(struct attach *a, const struct stop_request *req, struct fail *f);
 
 #endif

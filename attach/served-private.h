@@ -13,5 +13,6 @@ extern const struct served_type served_stop;
 extern const struct served_type served_copy;
 extern const struct served_type served_exports;
 extern const struct served_type served_read_export;
+extern const struct served_type served_terminal;
 
 #endif

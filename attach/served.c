@@ -5,7 +5,7 @@
 
 static const struct served_type *const types[] = {
 	&served_run,  &served_run_text, &served_info,	 &served_list,	      &served_create,
-	&served_stop, &served_copy,	&served_exports, &served_read_export,
+	&served_stop, &served_copy,	&served_exports, &served_read_export, &served_terminal,
 };
 
 static const struct served_type *find_type(const char *name)

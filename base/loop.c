@@ -35,10 +35,9 @@ static void timer_fired(uv_timer_t *handle);
 /* Read by threads too. */
 static atomic_uint_fast64_t skipped_ms;
 
-static const int watched[] = { SIGTERM, SIGINT, SIGHUP };
-
 struct signals {
-	uv_signal_t uv[ARRAY_LEN(watched)];
+	uv_signal_t uv[SIGNALS_MAX];
+	size_t n;
 	void (*fn)(void *ctx, int signo);
 	void *ctx;
 	unsigned open;
@@ -221,21 +220,29 @@ static void signal_fired(uv_signal_t *handle, int signo)
 	s->fn(s->ctx, signo);
 }
 
-struct signals *signals_new(struct loop *loop, void (*fn)(void *ctx, int signo), void *ctx)
+struct signals *signals_new_of(struct loop *loop, const int *signos, size_t n, void (*fn)(void *ctx, int signo),
+			       void *ctx)
 {
 	struct signals *s = new0(struct signals);
 	s->fn = fn;
 	s->ctx = ctx;
-	for (size_t i = 0; i < ARRAY_LEN(watched); i++) {
+	s->n = MIN(n, (size_t)SIGNALS_MAX);
+	for (size_t i = 0; i < s->n; i++) {
 		uv_signal_init(&loop->uv, &s->uv[i]);
 		s->uv[i].data = s;
-		uv_signal_start(&s->uv[i], signal_fired, watched[i]);
+		uv_signal_start(&s->uv[i], signal_fired, signos[i]);
 		/* Waiting for a signal alone is no reason to keep the loop alive. */
 		uv_unref((uv_handle_t *)&s->uv[i]);
 	}
-	s->open = ARRAY_LEN(watched);
-	signal(SIGPIPE, SIG_IGN);
+	s->open = (unsigned)s->n;
 	return s;
+}
+
+struct signals *signals_new(struct loop *loop, void (*fn)(void *ctx, int signo), void *ctx)
+{
+	static const int ends[] = { SIGTERM, SIGINT, SIGHUP };
+	signal(SIGPIPE, SIG_IGN);
+	return signals_new_of(loop, ends, ARRAY_LEN(ends), fn, ctx);
 }
 
 static void signal_closed(uv_handle_t *handle)
@@ -247,7 +254,7 @@ static void signal_closed(uv_handle_t *handle)
 
 struct signals *signals_free(struct signals *s)
 {
-	for (size_t i = 0; s && i < ARRAY_LEN(watched); i++)
+	for (size_t i = 0; s && i < s->n; i++)
 		uv_close((uv_handle_t *)&s->uv[i], signal_closed);
 	return NULL;
 }

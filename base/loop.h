@@ -39,6 +39,10 @@ bool timer_active(const struct timer *t);
 
 /* SIGTERM, SIGINT and SIGHUP as events. SIGPIPE is ignored from here on. */
 struct signals *signals_new(struct loop *loop, void (*fn)(void *ctx, int signo), void *ctx);
+/* Others, at most SIGNALS_MAX of them. */
+#define SIGNALS_MAX 4
+struct signals *signals_new_of(struct loop *loop, const int *signos, size_t n, void (*fn)(void *ctx, int signo),
+			       void *ctx);
 struct signals *signals_free(struct signals *s);
 
 /* A word from another thread: fn runs on the loop, soon, and once for any number of waker_wake() since it last ran.

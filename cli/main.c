@@ -13,6 +13,7 @@
 #include "cli/serve.h"
 #include "cli/sessions.h"
 #include "cli/setup.h"
+#include "cli/shell.h"
 #include "cli/verify.h"
 #include "manager/manager.h"
 
@@ -40,6 +41,8 @@ static int run_verb(const struct options *options)
 		return options->verify ? verify_run(options) : records_run(options);
 	case VERB_RUN:
 		return run_run(options);
+	case VERB_SHELL:
+		return shell_run(options);
 	case VERB_CONFIG:
 		return config_run(options);
 	case VERB_SETUP:

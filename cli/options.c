@@ -19,6 +19,8 @@ static const struct {
 	  "[--env-file FILE] [--json] [--probe]" },
 	{ "run", VERB_RUN, "run a program in a fresh sandbox, as if it ran here",
 	  "[--language L] [-d NAME==VERSION]... [--env NAME=VALUE]... [--file PATH]... [--export PATH]... [--timeout S] [--memory SIZE] [--cpus N] [--disk SIZE] [--image NAME] FILE|- [ARG]..." },
+	{ "shell", VERB_SHELL, "a terminal in a session, also in one of a running agent",
+	  "[--env-file FILE] SESSION [--] [COMMAND [ARG]...]" },
 	{ "setup", VERB_SETUP, "install and start an engine if none answers, and build the images",
 	  "[--env-file FILE] [--runtime NAME] [--engine-only]" },
 	{ "config", VERB_CONFIG, "list the settings, and keep some for all your programs, sealed",
@@ -71,7 +73,8 @@ void options_usage(FILE *to)
 	      "\n"
 	      "Exit codes: 0 done, 1 a check of doctor failed, there is no such session or file, or the log is not what\n"
 	      "was written, 100 wrong usage or setting, 111 the system, the engine or the store failed. run: that of the\n"
-	      "program, else 1 for an error, 124 for a time-out, 130 for an interrupt, 137 for memory.\n",
+	      "program, else 1 for an error, 124 for a time-out, 130 for an interrupt, 137 for memory. shell: that of the\n"
+	      "shell or command in it, 129 where it was hung up.\n",
 	      to);
 }
 
@@ -161,6 +164,8 @@ static int check(const struct options *o, struct fail *f)
 		return fail_set(f, FAIL_INVALID, "use either --thread or --all, not both");
 	if (o->verb == VERB_STOP && o->all == (o->session != NULL))
 		return fail_set(f, FAIL_INVALID, "stop needs the id of a session, or --all");
+	if (o->verb == VERB_SHELL && !o->session)
+		return fail_set(f, FAIL_INVALID, "shell needs the id of a session: husk ps lists them");
 	if (o->verb == VERB_HISTORY && !o->session && !o->verify)
 		return fail_set(f, FAIL_INVALID, "history needs the id of a session, or --verify");
 	bool for_run = o->language || o->timeout || o->dependencies.n || o->env.n || o->files.n || o->exports.n ||
@@ -329,6 +334,12 @@ static int take_words(struct options *o, char **words, struct fail *f)
 		o->arguments = (const char *const *)words;
 		return 0;
 	}
+	if (o->verb == VERB_SHELL && *words) {
+		o->session = *words++;
+		words += *words && streq(*words, "--");
+		o->arguments = *words ? (const char *const *)words : NULL;
+		return 0;
+	}
 	if ((o->verb == VERB_STOP || o->verb == VERB_HISTORY) && *words)
 		o->session = *words++;
 	return *words ? fail_set(f, FAIL_INVALID, "unexpected argument '%s'", *words) : 0;
@@ -347,7 +358,8 @@ int options_parse(struct options *o, int argc, char **argv, struct fail *f)
 	if (find_verb(argv[0], o, f) < 0)
 		return -1;
 	/* What follows a program is the program's own. */
-	r = take_options(o, argc, argv, o->verb == VERB_RUN ? "+:hVd:" : ":hVd:", f);
+	bool runs = o->verb == VERB_RUN || o->verb == VERB_SHELL;
+	r = take_options(o, argc, argv, runs ? "+:hVd:" : ":hVd:", f);
 	if (r)
 		return r > 0 ? 0 : -1;
 	if (take_words(o, argv + optind, f) < 0)

@@ -17,6 +17,7 @@ enum verb {
 	VERB_EXPORTS,
 	VERB_HISTORY,
 	VERB_RUN,
+	VERB_SHELL,
 	VERB_SETUP,
 	VERB_CONFIG,
 };
@@ -33,7 +34,7 @@ struct options {
 	bool ipynb;	      /* history */
 	bool all;	      /* stop, exports */
 	const char *thread;   /* exports; points into argv */
-	const char *session;  /* stop, history; points into argv */
+	const char *session;  /* stop, history, shell; points into argv */
 	bool fixtures;	      /* mcp, hidden: mcp/fixtures.h */
 	const char *runtime;  /* setup; points into argv */
 	bool engine_only;     /* setup */
@@ -44,7 +45,7 @@ struct options {
 	/* run; all point into argv but for the lists */
 	const char *language;	      /* NULL = by the name of the program */
 	const char *program;	      /* - = standard input */
-	const char *const *arguments; /* NULL-terminated, the program first */
+	const char *const *arguments; /* NULL-terminated, the program first; also shell's, where NULL is none */
 	uint64_t timeout;	      /* seconds; 0 = as long as may be */
 	uint64_t memory, disk;	      /* bytes; 0 = as the settings say, like cpus */
 	double cpus;

@@ -49,12 +49,14 @@ static void parses(void **state)
 	expect(ARGV(S("config"), S("list"), S("--json")), VERB_CONFIG, NULL, NULL);
 	expect(ARGV(S("config"), S("set"), S("A"), S("b")), VERB_CONFIG, NULL, NULL);
 	expect(ARGV(S("run"), S("-"), S("--json")), VERB_RUN, NULL, NULL);
+	expect(ARGV(S("shell"), S("--env-file=z"), S("id"), S("ls"), S("--env-file=its")), VERB_SHELL, "z", NULL);
 }
 
 static void complains(void **state)
 {
 	expect(ARGV(), 0, NULL, "no verb given");
 	expect(ARGV(S("fly")), 0, NULL, "unknown verb 'fly'");
+	expect(ARGV(S("shell")), 0, NULL, "shell needs the id of a session: husk ps lists them");
 	expect(ARGV(S("run")), 0, NULL, "run needs a file, or - for standard input");
 	expect(ARGV(S("run"), S("--memory=0"), S("x.py")), 0, NULL,
 	       "--memory '0' is not a size above 0, such as 512m or 4g");

@@ -1,10 +1,11 @@
 # Completion of husk(1) for fish.
-set -l verbs mcp demo doctor run setup config ps stop gc exports history
+set -l verbs mcp demo doctor run shell setup config ps stop gc exports history
 complete -c husk -f
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a mcp -d 'serve the Model Context Protocol on stdin and stdout'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a demo -d 'a short tour through the real server'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a doctor -d 'check the engine, images, folders and settings'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a run -d 'run a program in a fresh sandbox'
+complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a shell -d 'a terminal in a session'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a setup -d 'install and start an engine, build the images'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a config -d 'list the settings, and keep some'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a ps -d 'list the sessions of all servers of this user'
@@ -37,3 +38,4 @@ complete -c husk -n '__fish_seen_subcommand_from run' -l memory -r -d 'such as 4
 complete -c husk -n '__fish_seen_subcommand_from run' -l cpus -r -d number
 complete -c husk -n '__fish_seen_subcommand_from run' -l disk -r -d 'such as 10g'
 complete -c husk -n '__fish_seen_subcommand_from run' -l image -r -d 'of CONTAINER_IMAGES'
+complete -c husk -n '__fish_seen_subcommand_from shell' -a '(husk ps 2>/dev/null | string match -rg "^(\\w{26}) ")' -d session
