@@ -49,6 +49,13 @@ int create_request_decode(const json_t *json, struct create_request *ret, struct
 json_t *sessions_encode(const struct session_info *v, size_t n);
 int sessions_decode(const json_t *json, struct session_info **ret, size_t *ret_n, struct fail *f);
 
+/* --- questions ----------------------------------------------------------------------------------------------------- */
+json_t *ask_request_encode(const struct ask_request *req);
+int ask_request_decode(const json_t *json, struct ask_request *ret, struct fail *f);
+json_t *ask_answer_encode(const struct ask_answer *a);
+/* To be released, on failure too. */
+int ask_answer_decode(const json_t *json, struct ask_answer *ret, struct fail *f);
+
 /* --- files --------------------------------------------------------------------------------------------------------- */
 json_t *copy_request_encode(const struct copy_request *req);
 struct copy_parts {

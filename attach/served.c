@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 
 static const struct served_type *const types[] = {
-	&served_run,  &served_run_text, &served_info,	 &served_list,	      &served_create,
+	&served_run,  &served_run_text, &served_ask,	 &served_info,	      &served_list,	&served_create,
 	&served_stop, &served_copy,	&served_exports, &served_read_export, &served_terminal,
 };
 

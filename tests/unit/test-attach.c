@@ -418,6 +418,25 @@ static void on_stop(void *ctx, const struct fail *f)
 		fail_copy(&g->fail, f);
 }
 
+static void on_answer(void *ctx, const struct ask_answer *a, const struct fail *f)
+{
+	struct got *g = ctx;
+	g->done = true;
+	assert_true(a && !f);
+	g->text = xasprintf("%s %zu %zu %d", a->matches[0], a->start, a->end, a->more);
+}
+
+/* The played PID 1 answers with the code itself. */
+static void test_questions(void **state)
+{
+	static const char code[] = "{\"status\":\"ok\",\"matches\":[\"äb\"],\"start\":1,\"end\":3,\"more\":true}";
+	struct ask_request request = { ASK_COMPLETE, session, code, strlen(code), .on_done = on_answer, .ctx = &got };
+	forget(&got);
+	assert_non_null(attach_ask(attach, &request, &got.fail));
+	FAKE_UNTIL(fake, got.done);
+	assert_string_equal(got.text, "äb 1 3 1");
+}
+
 static void test_sessions(void **state)
 {
 	struct fail *f = &got.fail;
@@ -693,6 +712,7 @@ int main(void)
 		TEST(test_runs_of_a_guest_and_of_the_agent_do_not_mix),
 		TEST(test_runs_end_with_the_guest),
 		TEST(test_two_at_once),
+		TEST(test_questions),
 		TEST(test_sessions),
 		TEST(test_a_server_that_ends_answers_everything),
 		TEST(test_whoever_breaks_the_protocol_is_dropped),
