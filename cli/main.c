@@ -7,6 +7,7 @@
 #include "cli/demo.h"
 #include "cli/doctor.h"
 #include "cli/exit.h"
+#include "cli/jupyter.h"
 #include "cli/records.h"
 #include "cli/report.h"
 #include "cli/run.h"
@@ -43,6 +44,8 @@ static int run_verb(const struct options *options)
 		return run_run(options);
 	case VERB_SHELL:
 		return shell_run(options);
+	case VERB_JUPYTER:
+		return jupyter_run(options);
 	case VERB_CONFIG:
 		return config_run(options);
 	case VERB_SETUP:

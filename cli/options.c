@@ -21,6 +21,8 @@ static const struct {
 	  "[--language L] [-d NAME==VERSION]... [--env NAME=VALUE]... [--file PATH]... [--export PATH]... [--timeout S] [--memory SIZE] [--cpus N] [--disk SIZE] [--image NAME] FILE|- [ARG]..." },
 	{ "shell", VERB_SHELL, "a terminal in a session, also in one of a running agent",
 	  "[--env-file FILE] SESSION [--] [COMMAND [ARG]...]" },
+	{ "jupyter", VERB_JUPYTER, "open a session to Jupyter, or list Husk among Jupyter's kernels",
+	  "[--env-file FILE] [--tcp] SESSION | --install | --uninstall [--user | --prefix PREFIX]" },
 	{ "setup", VERB_SETUP, "install and start an engine if none answers, and build the images",
 	  "[--env-file FILE] [--runtime NAME] [--engine-only]" },
 	{ "config", VERB_CONFIG, "list the settings, and keep some for all your programs, sealed",
@@ -68,6 +70,11 @@ void options_usage(FILE *to)
 	      "  --cpus N         run: likewise, CPUs\n"
 	      "  --disk SIZE      run: likewise, in the home directory\n"
 	      "  --image NAME     run: one of CONTAINER_IMAGES instead of the language's own\n"
+	      "  --tcp            jupyter: listen on 127.0.0.1, not on sockets in a folder\n"
+	      "  --install        jupyter: add Husk Python, Husk Node.js and so on to Jupyter's kernels\n"
+	      "  --uninstall      jupyter: remove them\n"
+	      "  --user           jupyter: those of this user, which is the default\n"
+	      "  --prefix PREFIX  jupyter: those in PREFIX/share/jupyter, such as sys.prefix of a venv\n"
 	      "  --help           this text\n"
 	      "  --version        name and version\n"
 	      "\n"
@@ -110,6 +117,11 @@ static const struct option longs[] = {
 	{ "image", required_argument, NULL, 'I' },
 	{ "runtime", required_argument, NULL, 'r' },
 	{ "engine-only", no_argument, NULL, 'o' },
+	{ "tcp", no_argument, NULL, 'P' },
+	{ "install", no_argument, NULL, 'i' },
+	{ "uninstall", no_argument, NULL, 'u' },
+	{ "user", no_argument, NULL, 'U' },
+	{ "prefix", required_argument, NULL, 'R' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ "conformance-fixtures", no_argument, NULL, 'f' },
@@ -138,6 +150,22 @@ void options_release(struct options *o)
 static int only_for(const char *option, const char *who, struct fail *f)
 {
 	return fail_set(f, FAIL_INVALID, "option '--%s' is for %s only", option, who);
+}
+
+static int check_jupyter(const struct options *o, struct fail *f)
+{
+	bool installs = o->install || o->uninstall;
+	if (o->verb != VERB_JUPYTER)
+		return o->tcp || installs || o->user || o->prefix ?
+			       fail_set(f, FAIL_INVALID, "one of these options is for jupyter only") :
+			       0;
+	if (o->install + o->uninstall + !!o->session != 1)
+		return fail_set(f, FAIL_INVALID, "jupyter needs the id of a session, --install or --uninstall");
+	if (o->user && o->prefix)
+		return fail_set(f, FAIL_INVALID, "use either --user or --prefix, not both");
+	if ((o->user || o->prefix) && !installs)
+		return fail_set(f, FAIL_INVALID, "--user and --prefix are for --install and --uninstall");
+	return o->tcp && installs ? fail_set(f, FAIL_INVALID, "--tcp is for a session") : 0;
 }
 
 static int check(const struct options *o, struct fail *f)
@@ -174,6 +202,8 @@ static int check(const struct options *o, struct fail *f)
 		return fail_set(f, FAIL_INVALID, "one of these options is for run only");
 	if ((o->runtime || o->engine_only) && o->verb != VERB_SETUP)
 		return only_for(o->runtime ? "runtime" : "engine-only", "setup", f);
+	if (check_jupyter(o, f) < 0)
+		return -1;
 	if (o->verb == VERB_RUN && !o->program)
 		return fail_set(f, FAIL_INVALID, "run needs a file, or - for standard input");
 	if (o->fixtures && o->verb != VERB_MCP)
@@ -243,6 +273,30 @@ static int take_run_option(struct options *o, int c, struct fail *f)
 	}
 }
 
+/* Those of jupyter; 1 if it is none. */
+static int take_jupyter_option(struct options *o, int c)
+{
+	switch (c) {
+	case 'P':
+		o->tcp = true;
+		return 0;
+	case 'i':
+		o->install = true;
+		return 0;
+	case 'u':
+		o->uninstall = true;
+		return 0;
+	case 'U':
+		o->user = true;
+		return 0;
+	case 'R':
+		o->prefix = optarg;
+		return 0;
+	default:
+		return 1;
+	}
+}
+
 static int take_option(struct options *o, int c, char **argv, struct fail *f)
 {
 	switch (c) {
@@ -284,7 +338,7 @@ static int take_option(struct options *o, int c, char **argv, struct fail *f)
 	case '?':
 		return fail_set(f, FAIL_INVALID, "unknown option '%s'", argv[optind - 1]);
 	default:
-		return take_run_option(o, c, f);
+		return take_jupyter_option(o, c) == 0 ? 0 : take_run_option(o, c, f);
 	}
 }
 
@@ -340,7 +394,7 @@ static int take_words(struct options *o, char **words, struct fail *f)
 		o->arguments = *words ? (const char *const *)words : NULL;
 		return 0;
 	}
-	if ((o->verb == VERB_STOP || o->verb == VERB_HISTORY) && *words)
+	if ((o->verb == VERB_STOP || o->verb == VERB_HISTORY || o->verb == VERB_JUPYTER) && *words)
 		o->session = *words++;
 	return *words ? fail_set(f, FAIL_INVALID, "unexpected argument '%s'", *words) : 0;
 }

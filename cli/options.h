@@ -20,6 +20,7 @@ enum verb {
 	VERB_SHELL,
 	VERB_SETUP,
 	VERB_CONFIG,
+	VERB_JUPYTER,
 };
 
 enum config_action { CONFIG_LIST, CONFIG_GET, CONFIG_SET, CONFIG_UNSET };
@@ -34,10 +35,13 @@ struct options {
 	bool ipynb;	      /* history */
 	bool all;	      /* stop, exports */
 	const char *thread;   /* exports; points into argv */
-	const char *session;  /* stop, history, shell; points into argv */
+	const char *session;  /* stop, history, shell, jupyter; points into argv */
 	bool fixtures;	      /* mcp, hidden: mcp/fixtures.h */
 	const char *runtime;  /* setup; points into argv */
 	bool engine_only;     /* setup */
+	/* jupyter */
+	bool tcp, install, uninstall, user;
+	const char *prefix; /* points into argv */
 	/* config; the words point into argv */
 	enum config_action action;
 	const char *setting;

@@ -12,7 +12,8 @@ build_packages=(build-essential meson ninja-build pkg-config python3
 dist_packages=(patchelf dpkg-dev)
 test_packages=("${dist_packages[@]}" libcmocka-dev libzmq3-dev libfaketime clang clang-format clang-tidy libclang-rt-dev shellcheck
 	python3-venv postgresql runsc)
-venv_packages=(pytest pytest-timeout jsonschema nbformat ruff==0.17.4 mypy==2.4.1)
+venv_packages=(pytest pytest-timeout jsonschema nbformat ruff==0.17.4 mypy==2.4.1
+	jupyter-client jupyter-console nbclient nbconvert jupyter-kernel-test)
 
 # Names from the arguments that dpkg does not know as installed.
 missing() {

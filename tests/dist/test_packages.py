@@ -248,13 +248,14 @@ def root(packages, tmp_path_factory):
 
 def test_debian_packages_have_it_all(packages, root):
     fields = {path.name.split("_")[0]: dict(re.findall(r"^([\w-]+): (.*)$", run("dpkg-deb", "--field", path), re.M)) for path in packages.glob("*.deb")}
-    assert set(fields) == {"husk", "libhusk0", "libhusk-dev", "python3-husk"}
+    assert set(fields) == {"husk", "husk-jupyter", "libhusk0", "libhusk-dev", "python3-husk"}
     assert {its["Version"] for its in fields.values()} == {VERSION}
     for word in ("libuv1", "libpq5", "libarchive13", "libc6", "libcurl4", "python3"):
         assert word in fields["husk"]["Depends"]
+    assert "libzmq5" in fields["husk-jupyter"]["Depends"] and "zmq" not in fields["husk"]["Depends"]
     assert "jansson" in fields["husk"]["Built-Using"] and f"libhusk0 (= {VERSION})" in fields["libhusk-dev"]["Depends"]
     for name in (*COMPLETIONS, "share/man/man1/husk.1.gz", "share/man/man3/libhusk.3.gz", "share/doc/husk/copyright", "share/husk/images.json",
-                 "bin/husk-client"):
+                 "share/man/man1/husk-jupyter-face.1.gz", "bin/husk-client", "bin/husk-jupyter-face"):
         assert (root / "usr" / name.replace("site-functions", "vendor-completions")).is_file(), name
     text = (root / "usr" / "share" / "doc" / "husk" / "copyright").read_text()
     assert "The Husk authors" in text and "parts of libjansson.a" in text and "GNU C Library" in text

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How the programs are linked: both at random addresses, with nothing left writable that the linker wrote; PID 1 needs no library.
+# How the programs are linked: all at random addresses, with nothing left writable that the linker wrote; PID 1 needs no library.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 build=${BUILD:-build}
@@ -12,7 +12,7 @@ has() {
 	readelf "$@" "$file" | grep -qE "$pattern" || complain "$file: $what"
 }
 
-for program in husk husk-client husk-fence husk-probe husk-fit; do
+for program in husk jupyter/face/husk-jupyter-face husk-client husk-fence husk-probe husk-fit; do
 	has "$build/$program" 'is no PIE' 'FLAGS_1.*PIE' -dW
 	has "$build/$program" 'binds lazily: no full RELRO' 'FLAGS_1.*NOW' -dW
 	has "$build/$program" 'has no RELRO segment' 'GNU_RELRO' -lW
@@ -21,5 +21,7 @@ done
 for program in husk-client husk-fence husk-probe husk-fit; do
 	! readelf -dW "$build/$program" | grep -q NEEDED || complain "$build/$program is not static"
 done
+# ZeroMQ has threads of its own and a protocol for strangers: only the program that opens sessions to Jupyter has it.
+! readelf -dW "$build/husk" | grep -qE 'NEEDED.*zmq' || complain "$build/husk links libzmq"
 
 finish

@@ -99,10 +99,12 @@ check_promises() {
 
 check_program cli/options.c docs/husk.1 '/fputs(/,/to);/p' "$(find_in '\{ "([a-z]+)", VERB_[A-Z]+' cli/options.c)"
 check_program kernels/main.c docs/husk-client.1 '/help\[\] =/,/^$/p' "$(find_in 'streq\(verb, "([a-z]+)"\)' kernels/main.c)"
+check_program jupyter/face/options.c docs/husk-jupyter-face.1 '/face_usage\[\] =/,/;/p' ''
 check_settings
 check_promises
 check_page docs/husk.1
 check_page docs/husk-client.1
+check_page docs/husk-jupyter-face.1
 check_page docs/libhusk.3
 
 finish

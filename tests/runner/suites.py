@@ -337,6 +337,7 @@ LONG = {
     "soak": long_work("e2e", "soak"),
     "files": long_work("e2e", "files_large"),
     "mutations": long_work("e2e", "mutations"),
+    "jupyter": pytest_work([TESTS / "e2e" / "long" / "test_jupyter_clients.py"], env={"HUSK_TEST_LONG": "1"}),
     "gvisor": pytest_work([TESTS / "e2e" / f"test_{file}.py" for file in ("gvisor", "behaviours")],
                           env={"HUSK_TEST_LONG": "1", "HUSK_TEST_RUNTIME": "runsc"}),
     "dist": long_work("dist", "packages"),

@@ -1,7 +1,7 @@
 # Completion of husk(1) for bash.
 _husk() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb='' i
-	local verbs='mcp demo doctor run shell setup config ps stop gc exports history'
+	local verbs='mcp demo doctor run shell jupyter setup config ps stop gc exports history'
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[[ ${COMP_WORDS[i]} == -* || ${COMP_WORDS[i - 1]} == --env-file ]] || {
 			verb=${COMP_WORDS[i]}
@@ -9,7 +9,7 @@ _husk() {
 		}
 	done
 	case $before in
-	--env-file | --file)
+	--env-file | --file | --prefix)
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return
 		;;
@@ -30,6 +30,7 @@ _husk() {
 	doctor) options+=' --json --probe' ;;
 	run) options+=' --language --dependency --env --file --export --timeout --memory --cpus --disk --image' ;;
 	config) options='list get set unset --json --env-file --help' ;;
+	jupyter) options+=' --tcp --install --uninstall --user --prefix' ;;
 	setup) options+=' --runtime --engine-only' ;;
 	ps) options+=' --json --watch' ;;
 	gc) options+=' --json' ;;
@@ -39,7 +40,7 @@ _husk() {
 	esac
 	if [[ $verb == run && $word != -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
-	elif [[ ($verb == stop || $verb == history || $verb == shell) && $word != -* ]]; then
+	elif [[ ($verb == stop || $verb == history || $verb == shell || $verb == jupyter) && $word != -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(husk ps 2>/dev/null | awk 'NR > 1 && NF > 3 { print $1 }')" -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")

@@ -1,5 +1,5 @@
 # Completion of husk(1) for fish.
-set -l verbs mcp demo doctor run shell setup config ps stop gc exports history
+set -l verbs mcp demo doctor run shell jupyter setup config ps stop gc exports history
 complete -c husk -f
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a mcp -d 'serve the Model Context Protocol on stdin and stdout'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a demo -d 'a short tour through the real server'
@@ -8,6 +8,7 @@ complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a run -d 'run a pr
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a shell -d 'a terminal in a session'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a setup -d 'install and start an engine, build the images'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a config -d 'list the settings, and keep some'
+complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a jupyter -d 'open a session to Jupyter, or list Husk among its kernels'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a ps -d 'list the sessions of all servers of this user'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a stop -d 'stop a session by its id'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a gc -d 'remove what ended servers have left behind'
@@ -25,6 +26,11 @@ complete -c husk -n '__fish_seen_subcommand_from exports' -l thread -r -d 'anoth
 complete -c husk -n '__fish_seen_subcommand_from stop exports' -l all -d 'all of them'
 complete -c husk -n '__fish_seen_subcommand_from config' -a 'list get set unset'
 complete -c husk -n '__fish_seen_subcommand_from get set unset' -a '(husk config list 2>/dev/null | string split -f1 " ")'
+complete -c husk -n '__fish_seen_subcommand_from jupyter' -l tcp -d 'listen on 127.0.0.1'
+complete -c husk -n '__fish_seen_subcommand_from jupyter' -l install -d 'add to the kernels of Jupyter'
+complete -c husk -n '__fish_seen_subcommand_from jupyter' -l uninstall -d 'remove from them'
+complete -c husk -n '__fish_seen_subcommand_from jupyter' -l user -d 'those of this user'
+complete -c husk -n '__fish_seen_subcommand_from jupyter' -l prefix -r -F -d 'those in PREFIX/share/jupyter'
 complete -c husk -n '__fish_seen_subcommand_from setup' -l runtime -r -a 'python node r' -d 'only this one'
 complete -c husk -n '__fish_seen_subcommand_from setup' -l engine-only -d 'no images'
 complete -c husk -n '__fish_seen_subcommand_from run' -F

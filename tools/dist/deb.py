@@ -29,6 +29,15 @@ PACKAGES = {
                        " .\n"
                        " The images are made by \"husk setup\"; their recipes are in this package.",
     },
+    "husk-jupyter": {
+        "Section": "devel",
+        "Depends": "husk (= {version})",
+        "Suggests": "jupyter-console, jupyter-notebook",
+        "Description": "sandboxes of Husk as Jupyter kernels\n"
+                       " Opens a running session to Jupyter's clients (\"husk jupyter SESSION\"), and lists\n"
+                       " Husk among their kernels (\"husk jupyter --install\"), so that notebooks run in a\n"
+                       " sandbox. A package of its own, since it needs ZeroMQ.",
+    },
     "libhusk0": {
         "Section": "libs",
         "Multi-Arch": "same",
@@ -87,6 +96,8 @@ def place_files(stage, roots):
 def package_of(name):
     if re.search(r"libhusk\.so\.", name):
         return "libhusk0"
+    if re.search(r"/husk-jupyter-face(\.1)?$", name):
+        return "husk-jupyter"
     return "libhusk-dev" if name.startswith(("include/", "lib/")) or "/man3/" in name else "husk"
 
 

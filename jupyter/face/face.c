@@ -1,0 +1,217 @@
+#include "jupyter/face/face.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "jupyter/face/cells.h"
+#include "jupyter/face/language.h"
+
+struct face {
+	struct face_spec spec;
+	struct sockets *sockets;
+	struct publisher *publisher;
+	struct cells *cells;
+	bool ended;
+};
+
+/* --- answers ----------------------------------------------------------------------------------------------------- */
+
+/* Clients take the last status for the kernel's: while a cell runs, that it does is said again. */
+static void done_with(struct face *face, struct request *r)
+{
+	const struct request *running = cells_running(face->cells);
+	publisher_status(face->publisher, r, "idle");
+	if (running)
+		publisher_status(face->publisher, running, "busy");
+	request_free(r);
+}
+
+/* Takes both. */
+static void answer(struct face *face, struct request *r, const char *type, json_t *content)
+{
+	request_reply(r, face->sockets, type, content);
+	done_with(face, r);
+}
+
+static void kernel_info(struct face *face, struct request *r)
+{
+	const struct runtime *runtime = face->spec.runtime;
+	AUTO(freep) char *banner =
+		xasprintf("%s in a session of Husk %s", runtime ? runtime->title : "Code", HUSK_VERSION);
+	answer(face, r, "kernel_info_reply",
+	       json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:b, s:[], s:[]}", "status", "ok", "protocol_version",
+			 MESSAGE_VERSION, "implementation", "husk", "implementation_version", HUSK_VERSION,
+			 "language_info", language_info(runtime), "banner", banner, "debugger", 0, "help_links",
+			 "supported_features"));
+}
+
+static void execute(struct face *face, struct request *r)
+{
+	cells_add(face->cells, r);
+}
+
+/* Nothing is known of what is being written. */
+static void complete(struct face *face, struct request *r)
+{
+	json_int_t cursor = json_integer_value(json_object_get(r->content, "cursor_pos"));
+	answer(face, r, "complete_reply",
+	       json_pack("{s:s, s:[], s:I, s:I, s:{}}", "status", "ok", "matches", "cursor_start", cursor, "cursor_end",
+			 cursor, "metadata"));
+}
+
+static void inspect(struct face *face, struct request *r)
+{
+	answer(face, r, "inspect_reply",
+	       json_pack("{s:s, s:b, s:{}, s:{}}", "status", "ok", "found", 0, "data", "metadata"));
+}
+
+static void is_complete(struct face *face, struct request *r)
+{
+	answer(face, r, "is_complete_reply", json_pack("{s:s}", "status", "unknown"));
+}
+
+/* What was run is in the log (husk history), without the code. */
+static void history(struct face *face, struct request *r)
+{
+	answer(face, r, "history_reply", json_pack("{s:s, s:[]}", "status", "ok", "history"));
+}
+
+static void comm_info(struct face *face, struct request *r)
+{
+	answer(face, r, "comm_info_reply", json_pack("{s:s, s:{}}", "status", "ok", "comms"));
+}
+
+/* There are no comms: who opens one is told that it is closed. */
+static void comm_open(struct face *face, struct request *r)
+{
+	json_auto_t *content = json_pack("{s:s, s:{}}", "comm_id", request_string(r, "comm_id"), "data");
+	sockets_publish(face->sockets, "comm_close", r->header, content);
+	done_with(face, r);
+}
+
+static void interrupt(struct face *face, struct request *r)
+{
+	cells_interrupt(face->cells);
+	answer(face, r, "interrupt_reply", json_pack("{s:s}", "status", "ok"));
+}
+
+static void end(struct face *face, const char *why)
+{
+	if (face->ended)
+		return;
+	face->ended = true;
+	face->spec.on_end(face->spec.ctx, why);
+}
+
+/* Of a session that is not its own, only the interpreter is anew; a mere shutdown leaves it to others, and the face to its owner. */
+static void shutdown_kernel(struct face *face, struct request *r)
+{
+	bool restart = request_flag(r, "restart", false);
+	if (!face->spec.owns && restart) {
+		cells_restart(face->cells, r);
+		return;
+	}
+	json_auto_t *content = json_pack("{s:s, s:b}", "status", "ok", "restart", restart);
+	if (face->spec.owns)
+		sockets_publish(face->sockets, "shutdown_reply", r->header, content);
+	answer(face, r, "shutdown_reply", json_incref(content));
+	if (face->spec.owns)
+		end(face, /* why= */ NULL);
+}
+
+/* --- what is asked ----------------------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *type;
+	void (*handle)(struct face *face, struct request *r);
+} handlers[] = {
+	{ "complete_request", complete },	 { "inspect_request", inspect }, { "is_complete_request", is_complete },
+	{ "kernel_info_request", kernel_info },	 { "execute_request", execute }, { "history_request", history },
+	{ "comm_info_request", comm_info },	 { "comm_open", comm_open },	 { "interrupt_request", interrupt },
+	{ "shutdown_request", shutdown_kernel },
+};
+
+static void refuse(struct face *face, struct request *r, const char *type)
+{
+	const char *at = strstr(type, "_request");
+	if (!at || at[strlen("_request")]) {
+		done_with(face, r);
+		return;
+	}
+	AUTO(freep) char *reply = xasprintf("%.*s_reply", (int)(at - type), type);
+	answer(face, r, reply,
+	       json_pack("{s:s, s:s, s:s, s:[]}", "status", "error", "ename", "NotSupported", "evalue",
+			 "Husk does not know this request", "traceback"));
+}
+
+static void on_message(void *ctx, enum channel from, const struct message *m)
+{
+	struct face *face = ctx;
+	if (face->ended)
+		return;
+	if (from == CHANNEL_STDIN) {
+		if (streq(m->type, "input_reply"))
+			cells_input(face->cells, m);
+		return;
+	}
+	struct request *r = request_new(from, m);
+	if (!streq(m->type, "execute_request"))
+		publisher_status(face->publisher, r, "busy");
+	for (size_t i = 0; i < ARRAY_LEN(handlers); i++) {
+		if (streq(handlers[i].type, m->type)) {
+			handlers[i].handle(face, r);
+			return;
+		}
+	}
+	log_debug("a client asks for '%s', which nobody here knows", m->type);
+	refuse(face, r, m->type);
+}
+
+/* --- life -------------------------------------------------------------------------------------------------------- */
+
+static void on_gone(void *ctx, const char *why)
+{
+	end(ctx, why);
+}
+
+int face_open(struct face **ret, const struct face_spec *spec, struct fail *f)
+{
+	struct face *face = new0(struct face);
+	face->spec = *spec;
+	if (sockets_open(&face->sockets,
+			 &(struct sockets_spec){ .loop = spec->loop,
+						 .connection = spec->connection,
+						 .id = spec->id,
+						 .on_message = on_message,
+						 .ctx = face },
+			 f) < 0) {
+		free(face);
+		return -1;
+	}
+	face->publisher = publisher_new(spec->loop, face->sockets);
+	face->cells = cells_new(&(struct cells_spec){
+		.sockets = face->sockets, .publisher = face->publisher, .on_gone = on_gone, .ctx = face });
+	publisher_status(face->publisher, NULL, "starting");
+	*ret = face;
+	return 0;
+}
+
+struct face *face_free(struct face *face)
+{
+	if (!face)
+		return NULL;
+	cells_free(face->cells);
+	publisher_free(face->publisher);
+	sockets_free(face->sockets);
+	free(face);
+	return NULL;
+}
+
+void face_attach(struct face *face, struct attach *attach, const char *session_id)
+{
+	cells_attach(face->cells, attach, session_id);
+}
+
+void face_interrupt(struct face *face)
+{
+	cells_interrupt(face->cells);
+}

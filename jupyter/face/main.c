@@ -1,0 +1,292 @@
+/* husk-jupyter-face: a session of Husk as a Jupyter kernel. `husk jupyter` starts it for a person, and Jupyter itself by the kernelspecs
+ * that `husk jupyter --install` has written. docs/jupyter.md. */
+#include <signal.h>
+#include <sys/un.h>
+
+#include "attach/open.h"
+#include "base/alloc.h"
+#include "base/dirs.h"
+#include "base/log.h"
+#include "base/work.h"
+#include "cli/exit.h"
+#include "cli/report.h"
+#include "jupyter/face/face.h"
+#include "jupyter/face/kernelspecs.h"
+#include "jupyter/face/language.h"
+#include "jupyter/face/options.h"
+
+/* How often it is looked whether the session, or who started us, is still there. */
+#define WATCH_MS 2000
+#define SETTLE_MS 50
+/* What a folder of a connection of our own adds to the path of its sockets. */
+#define SOCKET_NAME_MAX 32
+
+struct program {
+	struct face_options options;
+	struct config config;
+	struct loop *loop;
+	const struct runtime *runtime;
+	struct opening *opening;
+	struct opened *opened;
+	char *session;
+	struct sender_id id;
+	struct connection connection;
+	struct face *face;
+	struct timer *watch;
+	struct attach_call *look;
+	pid_t parent;
+	bool ending;
+	int code;
+};
+
+/* --- the end ----------------------------------------------------------------------------------------------------- */
+
+static void on_settled(void *ctx)
+{
+	struct program *p = ctx;
+	loop_stop(p->loop, p->code);
+}
+
+static void end(struct program *p, int code)
+{
+	if (p->ending)
+		return;
+	p->ending = true;
+	p->code = code;
+	timer_stop(p->watch);
+	attach_open_cancel(take_ptr(p->opening));
+	if (p->opened)
+		opened_settle(p->opened, SETTLE_MS, on_settled, p);
+	else
+		loop_stop(p->loop, code);
+}
+
+static void on_face_end(void *ctx, const char *why)
+{
+	struct program *p = ctx;
+	if (why)
+		log_error("the session has ended: %s", why);
+	end(p, EXIT_DONE);
+}
+
+/* Jupyter interrupts a kernel by a message; Ctrl-C of a person who started us is the end. */
+static void on_signal(void *ctx, int signo)
+{
+	struct program *p = ctx;
+	if (signo == SIGINT && p->options.runtime && p->face)
+		face_interrupt(p->face);
+	else
+		end(p, EXIT_DONE);
+}
+
+/* --- the session's life ------------------------------------------------------------------------------------------ */
+
+static void on_told_why(void *ctx, const struct session_details *details, const struct fail *f)
+{
+	struct program *p = ctx;
+	p->look = NULL;
+	if (!details && f->kind != FAIL_BUSY && cause_of(f) != CAUSE_NO_SERVER)
+		on_face_end(p, f->message);
+}
+
+static void on_listed(void *ctx, const struct session_info *v, size_t n, const struct fail *f)
+{
+	struct program *p = ctx;
+	AUTO(fail_release) struct fail ignored = { 0 };
+	p->look = NULL;
+	if (f)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (streq(v[i].id, p->session) && !streq(v[i].status, "dead"))
+			return;
+	p->look = attach_info(opened_attach(p->opened),
+			      &(struct info_request){ .session_id = p->session, .on_done = on_told_why, .ctx = p },
+			      &ignored);
+}
+
+static void on_watch(void *ctx)
+{
+	struct program *p = ctx;
+	AUTO(fail_release) struct fail ignored = { 0 };
+	if (p->options.runtime && getppid() != p->parent) {
+		end(p, EXIT_DONE);
+		return;
+	}
+	if (p->opened && !p->look)
+		p->look = attach_list(opened_attach(p->opened),
+				      &(struct attach_list_request){ .on_done = on_listed, .ctx = p }, &ignored);
+}
+
+static void open_session(struct program *p);
+
+/* The server that had the session has ended. The next one to have it may be this process. */
+static void on_lost(void *ctx, const struct fail *f)
+{
+	struct program *p = ctx;
+	log_warning("%s", f->message);
+	p->look = NULL;
+	face_attach(p->face, NULL, NULL);
+	p->opened = opened_free(p->opened);
+	if (p->ending)
+		loop_stop(p->loop, p->code);
+	else if (p->options.runtime)
+		end(p, EXIT_SYSTEM);
+	else
+		open_session(p);
+}
+
+/* --- the start --------------------------------------------------------------------------------------------------- */
+
+/* Sockets have short names: where the state folder's is too long, another one is taken. */
+static char *folder_for_connection(const struct program *p)
+{
+	size_t room = sizeof(((struct sockaddr_un *)NULL)->sun_path) - SOCKET_NAME_MAX;
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	AUTO(freep) char *ours = xasprintf("%s/jupyter", p->config.state_dir);
+	if ((p->options.tcp || strlen(ours) < room) && dirs_make(ours) == 0)
+		return take_ptr(ours);
+	return xstrdup(runtime && *runtime && strlen(runtime) < room ? runtime : "/tmp");
+}
+
+static int make_connection(struct program *p, struct fail *f)
+{
+	if (p->options.connection_file)
+		return connection_read(&p->connection, p->options.connection_file, &p->id, f);
+	AUTO(freep) char *folder = folder_for_connection(p);
+	AUTO(freep) char *name = xasprintf("husk-%s", p->runtime ? p->runtime->name : "session");
+	if (sender_id_make(&p->id) < 0)
+		return fail_set(f, FAIL_INTERNAL, "there is no source of random numbers");
+	return connection_make(&p->connection, folder, p->options.tcp, &p->id, name, f);
+}
+
+static void tell_person(const struct program *p)
+{
+	const char *file = p->connection.file;
+	printf("Session %s (%s) is open to Jupyter, until Ctrl-C or until it ends.\n"
+	       "\n"
+	       "  connection file  %s\n"
+	       "  in a terminal    jupyter console --existing %s\n"
+	       "  in JupyterLab    jupyter lab --ServerApp.allow_external_kernels=True --ServerApp.external_connection_dir=%s\n",
+	       p->session, p->runtime ? p->runtime->title : "a runtime that this Husk does not know", file, file,
+	       p->connection.folder);
+	fflush(stdout);
+}
+
+static int start_face(struct program *p, struct fail *f)
+{
+	p->runtime = runtime_find(opened_runtime(p->opened));
+	if (make_connection(p, f) < 0)
+		return -1;
+	if (face_open(&p->face,
+		      &(struct face_spec){ .loop = p->loop,
+					   .connection = &p->connection,
+					   .id = &p->id,
+					   .runtime = p->runtime,
+					   .owns = p->options.runtime != NULL,
+					   .on_end = on_face_end,
+					   .ctx = p },
+		      f) < 0)
+		return -1;
+	if (!p->options.connection_file)
+		tell_person(p);
+	timer_start(p->watch, WATCH_MS, WATCH_MS);
+	return 0;
+}
+
+static void on_opened(void *ctx, struct opened *o, const struct fail *f)
+{
+	struct program *p = ctx;
+	AUTO(fail_release) struct fail own = { 0 };
+	p->opening = NULL;
+	if (!o) {
+		end(p, report_fail(f));
+		return;
+	}
+	p->opened = o;
+	free(p->session);
+	p->session = xstrdup(opened_session(o));
+	if (!p->face && start_face(p, &own) < 0) {
+		end(p, report_fail(&own));
+		return;
+	}
+	face_attach(p->face, opened_attach(o), p->session);
+}
+
+static void open_session(struct program *p)
+{
+	const struct create_request fresh = { .runtime = p->runtime, .network = p->config.network_enabled };
+	p->opening = attach_open(&(struct open_request){ .loop = p->loop,
+							 .config = &p->config,
+							 .session_id = p->options.session,
+							 .fresh = &fresh,
+							 .on_done = on_opened,
+							 .on_lost = on_lost,
+							 .ctx = p });
+}
+
+static int find_runtime(struct program *p, struct fail *f)
+{
+	if (!p->options.runtime)
+		return 0;
+	p->runtime = runtime_find(p->options.runtime);
+	return p->runtime ? 0 : fail_set(f, FAIL_INVALID, "there is no runtime '%s'", p->options.runtime);
+}
+
+static int run(struct program *p)
+{
+	p->loop = loop_new();
+	p->parent = getppid();
+	p->watch = timer_new(p->loop, on_watch, p);
+	struct signals *signals = signals_new(p->loop, on_signal, p);
+	open_session(p);
+	int code = loop_run(p->loop);
+	signals_free(signals);
+	timer_free(p->watch);
+	opened_free(p->opened);
+	face_free(p->face);
+	connection_release(&p->connection);
+	free(p->session);
+	loop_free(p->loop);
+	return code;
+}
+
+static int face_main(int argc, char **argv)
+{
+	struct program p = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	log_init();
+	/* Started by a process of this program that exits. Not for people, so it is not in the usage. */
+	if (argc > 5 && streq(argv[1], "reap") && streq(argv[4], "--"))
+		return manager_reap(argv[2], argv[3], argv + 5);
+	if (face_options_parse(&p.options, argc, argv, &f) < 0 || find_runtime(&p, &f) < 0) {
+		report_fail(&f);
+		fputs(face_usage, stderr);
+		return EXIT_USAGE;
+	}
+	if (p.options.help || p.options.version) {
+		fputs(p.options.help ? face_usage : "husk-jupyter-face " HUSK_VERSION "\n", stdout);
+		return EXIT_DONE;
+	}
+	struct kernelspecs_request specs = { .env_file = p.options.env_file, .prefix = p.options.prefix };
+	if (p.options.install || p.options.uninstall)
+		return p.options.install ? kernelspecs_install(&specs) : kernelspecs_uninstall(&specs);
+	if (settings_load(&p.config, p.options.env_file, &f) < 0)
+		return report_fail(&f);
+	int code = run(&p);
+	config_release(&p.config);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	int code = face_main(argc, argv);
+	/* exit() would wait for a thread that is stuck at a disk or a database (base/work.h). */
+	if (work_is_running()) {
+		fflush(NULL);
+		_exit(code);
+	}
+	return code;
+}

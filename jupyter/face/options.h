@@ -1,0 +1,23 @@
+/* The command line of husk-jupyter-face. */
+#ifndef HUSK_JUPYTER_FACE_OPTIONS_H
+#define HUSK_JUPYTER_FACE_OPTIONS_H
+
+#include "base/fail.h"
+
+struct face_options {
+	const char *env_file;	     /* NULL = the default place */
+	const char *session;	     /* NULL = a fresh one, and */
+	const char *runtime;	     /* of this runtime */
+	const char *connection_file; /* NULL = one of our own */
+	bool tcp;		     /* of our own: 127.0.0.1 in place of sockets in a folder */
+	bool install, uninstall;     /* kernelspecs, instead of serving */
+	const char *prefix;	     /* of these; NULL = the user's own folder */
+	bool help, version;
+};
+
+extern const char face_usage[];
+
+/* All point into argv. -1 with f saying what is wrong. */
+int face_options_parse(struct face_options *o, int argc, char **argv, struct fail *f);
+
+#endif

@@ -1,0 +1,27 @@
+/* What a client asked, kept until it is answered: who it was, on which channel, and the header that all messages about it carry. */
+#ifndef HUSK_JUPYTER_FACE_REQUEST_H
+#define HUSK_JUPYTER_FACE_REQUEST_H
+
+#include "base/list.h"
+#include "jupyter/face/sockets.h"
+
+struct request {
+	struct list node;
+	enum channel channel;
+	json_t *header, *content;
+	struct part idents[MESSAGE_IDENTS_MAX]; /* owned */
+	size_t n_idents;
+};
+
+struct request *request_new(enum channel channel, const struct message *m);
+/* Unlinks it. Accepts NULL, returns NULL. */
+struct request *request_free(struct request *r);
+
+/* Of its content; what is not there, or of another type, is the default. */
+const char *request_string(const struct request *r, const char *name);
+bool request_flag(const struct request *r, const char *name, bool otherwise);
+
+/* Answers it; the content is taken. */
+void request_reply(const struct request *r, struct sockets *s, const char *type, json_t *content);
+
+#endif

@@ -1,0 +1,211 @@
+"""Jupyter's own programs over Husk's kernels: the console at a terminal, nbconvert, jupyter_kernel_test; and every runtime."""
+
+import json
+import os
+import pathlib
+import pty
+import select
+import subprocess
+import sys
+import time
+
+import nbformat
+import pytest
+from harness import PATIENCE, Server, clean_env, docker, husk_binary, store_label, wait_until
+from jupyter_rig import Face, kernel
+
+pytestmark = pytest.mark.timeout(600)
+CELLS = {
+    "python": {"value": "6 * 7", "shown": "42", "print": "print('hi')", "raise": "1 / 0", "ename": "ZeroDivisionError",
+               "loop": "while True: pass", "ask": "x = input('q? ')", "plot": "import matplotlib.pyplot as plt; plt.plot([1, 2]); plt.show()"},
+    "node": {"value": "6 * 7", "shown": "42", "print": "console.log('hi')", "raise": "null.x", "ename": "TypeError",
+             "loop": "while (true);", "ask": None, "plot": None},
+    "r": {"value": "6 * 7", "shown": "[1] 42", "print": "cat('hi\\n')", "raise": "stop('no')", "ename": "simpleError",
+          "loop": "repeat NULL", "ask": "x <- readline('q? ')", "plot": "plot(1:3)"},
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """An environment, and a prefix with Husk's kernelspecs."""
+    folder = tmp_path_factory.mktemp("jupyter")
+    env = clean_env(folder / "home", CONTAINER_MAX_SESSIONS=20)
+    (folder / "home").mkdir()
+    subprocess.run([husk_binary(), "jupyter", "--install", "--prefix", folder / "prefix"], env=env, check=True, capture_output=True)
+    env["JUPYTER_PATH"] = str(folder / "prefix/share/jupyter")
+    yield env, folder / "prefix"
+    wait_until(lambda: not docker("ps", "--all", "--quiet", "--filter", store_label(env)), what="the end of its sessions")
+
+
+@pytest.mark.parametrize("runtime", CELLS)
+def test_every_runtime(place, runtime):
+    env, prefix = place
+    cells = CELLS[runtime]
+    with kernel(f"husk-{runtime}", prefix, env) as (client, _):
+        reply, outputs = client.run(cells["value"])
+        shown = outputs.of("execute_result")[0]["data"]["text/plain"] if outputs.of("execute_result") else outputs.text()
+        assert shown.strip() == cells["shown"]
+        assert client.run(cells["print"])[1].text() == "hi\n"
+        reply, _ = client.run(cells["raise"])
+        assert (reply["status"], reply["ename"]) == ("error", cells["ename"]), reply
+        began = client.raw.execute(cells["loop"])
+        client.wait_for(lambda m: m["msg_type"] == "execute_input" and m["parent_header"]["msg_id"] == began)
+        client.interrupt()
+        assert client.reply_to(began)["status"] == "error"
+        if cells["ask"]:
+            client.run(cells["ask"], stdin_hook=lambda _: client.raw.input("there"))
+            assert "there" in str(client.run("x")[1])
+        if cells["plot"]:
+            assert any("image/png" in one["data"] for one in client.run(cells["plot"])[1].of("display_data"))
+
+
+def test_memory_that_runs_out_is_told(place):
+    env, prefix = place
+    with kernel("husk-python", prefix, {**env, "CONTAINER_MEMORY_LIMIT": "600m"}) as (client, _):
+        reply, outputs = client.run("x = bytearray(10 ** 9)")
+        assert reply["ename"] == "OutOfMemory" and "memory limit" in outputs.of("error")[0]["evalue"]
+        assert client.value("1 + 1") == "2"
+
+
+def test_a_killed_jupyter_takes_its_kernel_along(place):
+    """The kernel's parent is a process of its own, which dies without a word."""
+    env, prefix = place
+    program = (f"import sys; sys.path[:0] = {[str(pathlib.Path(__file__).parents[1])]!r}\n"
+               f"import jupyter_rig\nwith jupyter_rig.kernel('husk-python', {str(prefix)!r}, {env!r}) as (client, _):\n"
+               "    print(client.value('1'), flush=True)\n    sys.stdin.read()\n")
+    child = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+    assert child.stdout.readline() == "1\n"
+    child.kill()
+    child.communicate()
+    wait_until(lambda: not docker("ps", "--quiet", "--filter", store_label(env)), what="the end of the session")
+
+
+@pytest.fixture
+def attached(tmp_path):
+    """A session of a server, and `husk jupyter` at it."""
+    server = Server(tmp_path / "server")
+    session = server.session(network=False)
+    face = Face(session.id, server.env)
+    yield server, session, face
+    face.end()
+    server.stop()
+
+
+def test_a_session_outlives_its_server_and_clients_stay(attached):
+    server, _, face = attached
+    client = face.client()
+    client.run("kept = 5")
+    server.kill()
+    wait_until(lambda: client.run("kept")[0]["status"] == "ok", what="the session in the face's own hands")
+    assert client.value("kept") == "5"
+    code, words = face.end()
+    assert code == 0, words
+
+
+class Terminal:
+    """A program at a terminal; waits for what it shows."""
+
+    def __init__(self, command, env):
+        self.main, other = pty.openpty()
+        self.process = subprocess.Popen(command, stdin=other, stdout=other, stderr=other, env=env, start_new_session=True)
+        os.close(other)
+        self.shown = ""
+
+    def wait_for(self, text):
+        deadline = time.monotonic() + PATIENCE
+        while text not in self.shown:
+            assert select.select([self.main], [], [], max(0, deadline - time.monotonic()))[0], self.shown
+            piece = os.read(self.main, 65536).decode(errors="replace")
+            self.shown += piece
+            if "\x1b[6n" in piece:  # where is the cursor?
+                os.write(self.main, b"\x1b[1;1R")
+        self.shown = self.shown.partition(text)[2]
+
+    def type(self, text):
+        os.write(self.main, text.encode())
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.main)
+
+
+def start_console(env, *options):
+    return Terminal([sys.executable, "-m", "jupyter_console", "--simple-prompt", *options], {**env, "TERM": "xterm"})
+
+
+def test_jupyter_console_of_a_session(attached):
+    server, session, face = attached
+    session.code("agent = 'made by an agent'").ok()
+    console = start_console(server.env, "--existing", face.file)
+    try:
+        console.wait_for("In [")
+        console.type("agent.upper()\n")
+        console.wait_for("MADE BY AN AGENT")
+        console.type("input('who? ') + '!'\n")
+        console.wait_for("who? ")
+        console.type("person\n")
+        console.wait_for("'person!'")
+    finally:
+        console.close()
+
+
+def test_jupyter_console_of_a_fresh_session(place):
+    """It interrupts kernels that it has started, by a message."""
+    env, _ = place
+    console = start_console(env, "--kernel", "husk-python")
+    try:
+        console.wait_for("In [1]")
+        console.type("import time; print('be' + 'gun'); time.sleep(3600)\n")
+        console.wait_for("begun")
+        console.type("\x03")
+        console.wait_for("KeyboardInterrupt")
+        console.wait_for("In [2]")
+        console.type("6 * 7\n")
+        console.wait_for("42")
+        console.type("exit\n")
+        console.process.wait(PATIENCE)
+    finally:
+        console.close()
+
+
+def test_nbconvert_executes_a_notebook(place, tmp_path):
+    env, _ = place
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("cat('from R\\n'); 1:3")])
+    path = tmp_path / "report.ipynb"
+    nbformat.write(notebook, path)
+    subprocess.run([sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--inplace",
+                    "--ExecutePreprocessor.kernel_name=husk-r", path], env=env, check=True, capture_output=True, timeout=PATIENCE * 2)
+    assert "from R" in json.dumps(nbformat.read(path, 4))
+
+
+KERNEL_TEST = """
+import unittest
+import jupyter_kernel_test
+
+
+class HuskPython(jupyter_kernel_test.KernelTests):
+    kernel_name = "husk-python"
+    language_name = "python"
+    file_extension = ".py"
+    code_hello_world = "print('hello, world')"
+    code_stderr = "import sys; print('test', file=sys.stderr)"
+    completion_samples = [{"text": "zi", "matches": {"zip"}}]
+    complete_code_samples = ["1", "print('hello, world')", "def f(x):\\n  return x*2\\n\\n"]
+    incomplete_code_samples = ["print('''hello", "def f(x):\\n  x*2"]
+    invalid_code_samples = ["import = 7q"]
+    code_inspect_sample = "zip"
+    code_generate_error = "raise"
+    code_execute_result = [{"code": "6*7", "result": "42"}]
+    code_display_data = [{"code": "from IPython.display import HTML, display; display(HTML('<b>test</b>'))", "mime": "text/html"}]
+    code_clear_output = "from IPython.display import clear_output; clear_output()"
+
+
+unittest.main()
+"""
+
+
+def test_jupyter_kernel_test(place):
+    env, _ = place
+    done = subprocess.run([sys.executable, "-c", KERNEL_TEST, "-v"], env=env, capture_output=True, text=True, timeout=PATIENCE * 3, check=False)
+    assert done.returncode == 0 and "OK" in done.stderr, done.stderr

@@ -1,0 +1,189 @@
+"""husk jupyter: a session as a Jupyter kernel, seen by Jupyter's own clients. More of it in long/test_jupyter_clients.py."""
+
+import json
+import pathlib
+import stat
+import subprocess
+
+import nbformat
+import pytest
+from harness import PATIENCE, Server, clean_env, docker, husk_binary, store_id, store_label, wait_until
+from jupyter_rig import Face, kernel
+from nbclient import NotebookClient
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    """A session of a server that serves somebody else too."""
+    server = Server(tmp_path_factory.mktemp("server"))
+    yield server.session(network=False)
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def face(session):
+    face = Face(session.id, session.server.env)
+    yield face
+    face.end()
+
+
+@pytest.fixture(scope="module")
+def client(face):
+    return face.client()
+
+
+def test_a_person_sees_what_the_agent_has_made_and_the_other_way_round(session, face, client):
+    session.code("agent = 41").ok()
+    file = pathlib.Path(face.file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600 and stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert f"jupyter console --existing {face.file}" in "".join(face.said) and "jupyter lab " in "".join(face.said)
+    assert client.value("agent + 1") == "42"
+    client.run("person = 'here'")
+    assert session.code("person").ok().value == "'here'"
+    info = client.ask("kernel_info_request")
+    assert (info["status"], info["implementation"], info["language_info"]["name"]) == ("ok", "husk", "python")
+
+
+def test_output_comes_in_order_as_it_is_made(client):
+    reply, outputs = client.run("""
+import sys, threading
+from IPython.display import HTML, clear_output, display
+print('gone'); clear_output()
+print('out'); print('err', file=sys.stderr)
+handle = display(HTML('<b>1</b>'), display_id='h')
+handle.update(HTML('<b>2</b>'))
+'value'""")
+    assert reply["status"] == "ok"
+    assert outputs.kinds() == ["execute_input", "stream", "clear_output", "stream", "display_data", "update_display_data", "execute_result"]
+    assert outputs.text() == "gone\nout\n" and outputs.text("stderr") == "err\n"
+    shown = outputs.of("display_data")[0], outputs.of("update_display_data")[0]
+    assert [one["data"]["text/html"] for one in shown] == ["<b>1</b>", "<b>2</b>"]
+    assert [one["transient"] for one in shown] == [{"display_id": "h"}] * 2
+    assert outputs.of("execute_result")[0]["execution_count"] == reply["execution_count"]
+    # Much output: the head as it comes, the end, and how much is missing between them.
+    _, outputs = client.run("for i in range(30000): print(i, 'x' * 10)")
+    assert outputs.text().startswith("0 xxxxxxxxxx\n") and outputs.text().endswith("29999 xxxxxxxxxx\n")
+    assert "bytes cut] ..." in outputs.text() and "~/.husk/runs/" in outputs.text("stderr")
+
+
+def test_errors_abort_what_waits_and_quiet_cells_say_nothing(client):
+    count = client.run("1")[0]["execution_count"]
+    ids = [client.raw.execute(code) for code in ("1 / 0", "never = 1", "never = 2")]
+    replies = [client.reply_to(one) for one in ids]
+    assert [reply["status"] for reply in replies] == ["error", "aborted", "aborted"]
+    assert replies[0]["ename"] == "ZeroDivisionError" and "1 / 0" in "".join(replies[0]["traceback"])
+    ids = [client.raw.execute(code, stop_on_error=False) for code in ("1 / 0", "after = 1")]
+    assert [client.reply_to(one)["status"] for one in ids] == ["error", "ok"]
+    client.wait_for(lambda m: m["parent_header"].get("msg_id") == ids[1] and m["content"].get("execution_state") == "idle")
+    reply, outputs = client.run("print('quiet'); 1", silent=True)
+    assert (reply["status"], outputs) == ("ok", [])
+    reply, outputs = client.run("'never' in globals()")
+    assert outputs.of("execute_result")[0]["data"]["text/plain"] == "False"
+    assert reply["execution_count"] == count + 4  # neither the quiet one nor those that were aborted
+    assert client.run("   \n")[0]["status"] == "ok"
+
+
+def test_questions_go_to_whoever_asked_for_the_cell(face, client):
+    other = face.client()
+    asked = []
+
+    def answer(message):
+        asked.append(message["content"])
+        client.raw.input("<Tab> & ü")
+
+    reply, outputs = client.run("import getpass\n[input('name? '), getpass.getpass('word? ')]", stdin_hook=answer)
+    assert reply["status"] == "ok"
+    assert asked == [{"prompt": "name? ", "password": False}, {"prompt": "word? ", "password": True}]
+    assert outputs.of("execute_result")[0]["data"]["text/plain"] == "['<Tab> & ü', '<Tab> & ü']"
+    # The other client has seen it all, and was asked nothing.
+    other.wait_for(lambda m: m["msg_type"] == "execute_result" and "<Tab>" in m["content"]["data"]["text/plain"])
+    reply, _ = other.run("input('nobody? ')")
+    assert reply["status"] == "error"
+
+
+def test_interrupts_restarts_and_shutdowns(session, client):
+    for code in ("import time\nprint('begun', flush=True)\ntime.sleep(3600)", "input('begun')"):
+        client.drain()
+        began = client.raw.execute(code, allow_stdin=True)
+        if "sleep" in code:
+            client.wait_for(lambda m: m["content"].get("text") == "begun\n")
+            assert client.ask("kernel_info_request")["status"] == "ok"  # also while a cell runs
+        else:
+            client.raw.get_stdin_msg(timeout=PATIENCE)
+        assert client.interrupt()["status"] == "ok"
+        assert client.reply_to(began)["ename"] == "KeyboardInterrupt"
+    client.run("kept = 1")
+    assert client.ask("shutdown_request", {"restart": False}, "control")["status"] == "ok"
+    assert session.code("kept").ok().value == "1"
+    assert client.ask("shutdown_request", {"restart": True}, "control") == {"status": "ok", "restart": True}
+    assert session.code("'kept' in globals()").ok().value == "False"
+    assert client.run("1")[0]["execution_count"] == 1
+
+
+def test_what_is_not_signed_is_not_run(session, client):
+    session.code("forged = 0").ok()
+    key, client.raw.session.key = client.raw.session.key, b"another"
+    client.raw.execute("forged = 1")
+    client.raw.session.key = key
+    assert client.value("forged") == "0"
+    assert client.ask("no_such_request")["ename"] == "NotSupported"
+
+
+def test_an_end_of_the_interpreter_is_told_with_its_cause(client):
+    reply, outputs = client.run("import os; os._exit(3)")
+    assert reply["status"] == "error" and reply["ename"] == "InterpreterDied", reply
+    assert "exited with status 3" in reply["evalue"] and "variables are gone" in "".join(outputs.of("error")[0]["traceback"])
+    assert client.value("1 + 1") == "2"
+
+
+def test_the_end_of_the_session_is_the_end_of_the_face(session, face, client):
+    """The last test of the session."""
+    began = client.raw.execute("import time; time.sleep(3600)")
+    client.wait_for(lambda m: m["msg_type"] == "execute_input")
+    session.server.call("stop_session", {"session_id": session.id})
+    assert client.reply_to(began)["status"] == "error"
+    code, words = face.end(signo=None)
+    assert code == 0 and "the session has ended" in words, words
+    assert not pathlib.Path(face.file).parent.exists()
+
+
+def test_a_notebook_runs_by_choosing_husk_python(tmp_path):
+    env = clean_env(tmp_path / "home")
+    pathlib.Path(env["HOME"]).mkdir()
+    prefix = tmp_path / "prefix"
+    done = subprocess.run([husk_binary(), "jupyter", "--install", "--prefix", prefix], env=env, capture_output=True, text=True,
+                          timeout=PATIENCE, check=True)
+    kernels = prefix / "share/jupyter/kernels"
+    titles = {path.parent.name: json.loads(path.read_text())["display_name"] for path in kernels.glob("*/kernel.json")}
+    assert {"husk-python": "Husk Python", "husk-node": "Husk Node.js", "husk-r": "Husk R"}.items() <= titles.items()
+    assert all(title in done.stdout for title in titles.values())
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in (
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()", "print('out'); 6 * 7")])
+    with kernel("husk-python", prefix, env) as (client, manager):
+        NotebookClient(notebook, km=manager, timeout=PATIENCE).execute()
+        assert len(docker("ps", "--quiet", "--filter", store_label(env)).split()) == 1
+        del client
+    assert "image/png" in notebook.cells[0].outputs[0]["data"]
+    assert [output["output_type"] for output in notebook.cells[1].outputs] == ["stream", "execute_result"]
+    nbformat.validate(notebook)
+    assert store_id(env)
+    wait_until(lambda: not docker("ps", "--all", "--quiet", "--filter", store_label(env)), what="the end of its session")
+    (kernels / "husk-mine").mkdir()
+    (kernels / "husk-mine/kernel.json").write_text('{"argv": ["mine"]}')
+    subprocess.run([husk_binary(), "jupyter", "--uninstall", "--prefix", prefix], env=env, timeout=PATIENCE, check=True, capture_output=True)
+    assert [path.name for path in kernels.iterdir()] == ["husk-mine"]
+
+
+@pytest.mark.parametrize("arguments, settings, code, words", [
+    ((), {}, 100, "usage: husk jupyter"),
+    (("--install", "x"), {}, 100, "usage: husk jupyter"),
+    (("nosuchsession",), {}, 1, "not found"),
+    (("--install", "--user"), {"DOCKER_HOST": "unix:///nowhere/docker.sock"}, 111, "cannot reach the engine"),
+])
+def test_bad_input(tmp_path, arguments, settings, code, words):
+    done = subprocess.run([husk_binary(), "jupyter", *arguments], env=clean_env(tmp_path, **settings), capture_output=True, text=True,
+                          timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stdout) == (code, ""), done
+    assert words in done.stderr, done
