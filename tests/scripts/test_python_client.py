@@ -116,6 +116,23 @@ def test_a_run_goes_on(session):
     assert raised.value.cause == "run_told"
 
 
+def test_an_interpreter_is_asked(session):
+    session.run("größe = {'a': 1}\ndef double(n):\n    'Twice as much.'\n    return n + n")
+    found = session.complete("x = 1\ngrö + 1", 9)
+    assert ("x = 1\ngrö + 1"[found.start:found.end], found.matches, found.more) == ("grö", ["größe"], False)
+    text = session.inspect("double(").text
+    assert "Twice as much." in text and "return n + n" not in text
+    assert "return n + n" in session.inspect("double", detail=True).text and not session.inspect("nobody_has_this")
+    whole = session.is_complete("for i in range(3):")
+    assert (whole.state, whole.indent) == ("incomplete", "    ")
+    begun = session.run("import time; time.sleep(1000)", wait=0)
+    with pytest.raises(husk.BusyError) as caught:
+        session.complete("dou")
+    assert caught.value.cause == "interpreter_busy"
+    session.run(run=begun.run, interrupt=True)
+    assert session.complete("doub").matches == ["double"]
+
+
 def test_interrupt_restart_and_a_look(session):
     session.run("held = [1, 2, 3]")
     endless = session.shell("sleep 1000", wait=0)
@@ -405,7 +422,8 @@ def test_structures_are_as_the_header_has_them():
              "husk_run": _lib.Run, "husk_part": _lib.Part, "husk_bundle": _lib.Bundle, "husk_result": _lib.Result,
              "husk_import": _lib.Import, "husk_file": _lib.File, "husk_files": _lib.Files, "husk_copy": _lib.Copy,
              "husk_execution": _lib.Execution, "husk_history": _lib.History, "husk_language": _lib.Language,
-             "husk_variable": _lib.Variable, "husk_disk": _lib.Disk, "husk_run_state": _lib.RunState, "husk_look": _lib.Look}
+             "husk_variable": _lib.Variable, "husk_disk": _lib.Disk, "husk_run_state": _lib.RunState, "husk_look": _lib.Look,
+             "husk_completion": _lib.Completion, "husk_help": _lib.Help, "husk_wholeness": _lib.Wholeness}
     found = dict(re.findall(r"struct (husk_[a-z_]+) \{\n(.*?)\n\};", header, re.S))
     assert found.keys() == names.keys()
     for name, body in found.items():

@@ -25,12 +25,12 @@ from .errors import (
     StoreError,
 )
 from .manager import SandboxManager, Session, languages, version
-from .results import Display, FileResult, FilesResult, Look, Result, RunError, SessionInfo, Variable
+from .results import Completion, Display, FileResult, FilesResult, Help, Look, Result, RunError, SessionInfo, Variable, Wholeness
 
 __version__ = version()
 
 __all__ = [
-    "BusyError", "Cancel", "CancelledError", "DeadlineError", "Display", "EngineError", "FileResult", "FilesResult", "ForeignError",
-    "HuskError", "InstallError", "InvalidError", "LimitError", "Look", "NotFoundError", "Result", "RunError", "SandboxManager", "Session",
-    "SessionDiedError", "SessionInfo", "StoreError", "Variable", "aio", "languages", "version",
+    "BusyError", "Cancel", "CancelledError", "Completion", "DeadlineError", "Display", "EngineError", "FileResult", "FilesResult",
+    "ForeignError", "Help", "HuskError", "InstallError", "InvalidError", "LimitError", "Look", "NotFoundError", "Result", "RunError",
+    "SandboxManager", "Session", "SessionDiedError", "SessionInfo", "StoreError", "Variable", "Wholeness", "aio", "languages", "version",
 ]

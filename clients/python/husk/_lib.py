@@ -102,6 +102,18 @@ class Look(Structure):
                 ("n_variables", c_size_t), ("variables", POINTER(POINTER(Variable))), ("more_variables", c_uint64)]
 
 
+class Completion(Structure):
+    _fields_ = [("start", c_size_t), ("end", c_size_t), ("n", c_size_t), ("matches", POINTER(Text)), ("more", c_int)]
+
+
+class Help(Structure):
+    _fields_ = [("found", c_int), ("text", Text), ("html", Text)]
+
+
+class Wholeness(Structure):
+    _fields_ = [("state", Text), ("indent", Text)]
+
+
 class Import(Structure):
     _fields_ = [("size", c_size_t), ("content", c_char_p), ("n", c_size_t), ("source", Text), ("session", Text), ("path", Text),
                 ("destination", Text)]
@@ -154,6 +166,12 @@ _FUNCTIONS: Dict[str, Any] = {
     "husk_info": (POINTER(Error), [c_void_p, Text, _WAIT, POINTER(POINTER(SessionInfo))]),
     "husk_look": (POINTER(Error), [c_void_p, Text, c_int, _WAIT, POINTER(POINTER(Look))]),
     "husk_look_free": (None, [POINTER(Look)]),
+    "husk_complete": (POINTER(Error), [c_void_p, Text, Text, c_size_t, _WAIT, POINTER(POINTER(Completion))]),
+    "husk_completion_free": (None, [POINTER(Completion)]),
+    "husk_inspect": (POINTER(Error), [c_void_p, Text, Text, c_size_t, c_int, _WAIT, POINTER(POINTER(Help))]),
+    "husk_help_free": (None, [POINTER(Help)]),
+    "husk_is_complete": (POINTER(Error), [c_void_p, Text, Text, _WAIT, POINTER(POINTER(Wholeness))]),
+    "husk_wholeness_free": (None, [POINTER(Wholeness)]),
     "husk_everything": (POINTER(Error), [c_void_p, _WAIT, POINTER(POINTER(Sessions))]),
     "husk_sessions_free": (None, [POINTER(Sessions)]),
     "husk_execute": (POINTER(Error), [c_void_p, Text, Text, POINTER(Run), _WAIT, POINTER(POINTER(Result))]),

@@ -11,7 +11,7 @@ from typing import Any, AsyncIterator, Callable, Optional, Tuple, TypeVar
 
 from ._lib import Cancel
 from .manager import SandboxManager as _SandboxManager
-from .results import FilesResult, Look, Result, SessionInfo, Stopped
+from .results import Completion, FilesResult, Help, Look, Result, SessionInfo, Stopped, Wholeness
 
 Returned = TypeVar("Returned")
 
@@ -54,6 +54,15 @@ class SandboxManager:
 
     async def look(self, *arguments: Any, **more: Any) -> Look:
         return await _call(self.sync.look, *arguments, **more)
+
+    async def complete(self, *arguments: Any, **more: Any) -> Completion:
+        return await _call(self.sync.complete, *arguments, **more)
+
+    async def inspect(self, *arguments: Any, **more: Any) -> Help:
+        return await _call(self.sync.inspect, *arguments, **more)
+
+    async def is_complete(self, *arguments: Any, **more: Any) -> Wholeness:
+        return await _call(self.sync.is_complete, *arguments, **more)
 
     async def import_files(self, *arguments: Any, **more: Any) -> FilesResult:
         return await _call(self.sync.import_files, *arguments, **more)
@@ -102,6 +111,15 @@ class Session:
 
     async def look(self, **more: Any) -> Look:
         return await self.manager.look(self.id, **more)
+
+    async def complete(self, *arguments: Any, **more: Any) -> Completion:
+        return await self.manager.complete(self.id, *arguments, **more)
+
+    async def inspect(self, *arguments: Any, **more: Any) -> Help:
+        return await self.manager.inspect(self.id, *arguments, **more)
+
+    async def is_complete(self, *arguments: Any, **more: Any) -> Wholeness:
+        return await self.manager.is_complete(self.id, *arguments, **more)
 
     async def run(self, code: Optional[str] = None, timeout: Optional[int] = None, **more: Any) -> Result:
         return await self.manager.execute_code(self.id, code, timeout, **more)

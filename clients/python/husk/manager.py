@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Seque
 from . import _lib
 from ._lib import Cancel, check, encode, library, sized, waiting
 from .errors import NotFoundError
-from .results import Execution, FilesResult, Look, Result, SessionInfo, Stopped, take_files
+from .results import Completion, Execution, FilesResult, Help, Look, Result, SessionInfo, Stopped, Wholeness, take_files
 
 Output = Callable[[str], Any]
 Size = Union[str, int]
@@ -143,6 +143,37 @@ class SandboxManager:
         library.husk_look_free(answer)
         return found
 
+    def complete(self, session_id: str, code: str, cursor: Optional[int] = None, *, deadline: Optional[float] = None,
+                 cancel: Optional[Cancel] = None) -> Completion:
+        """What could stand at the cursor (the end of the code), as the session's interpreter sees it. BusyError while code runs."""
+        answer = POINTER(_lib.Completion)()
+        self._ask(library.husk_complete, session_id, code, (len(code) if cursor is None else cursor,), answer, deadline, cancel)
+        found = Completion(answer.contents)
+        library.husk_completion_free(answer)
+        return found
+
+    def inspect(self, session_id: str, code: str, cursor: Optional[int] = None, *, detail: bool = False, deadline: Optional[float] = None,
+                cancel: Optional[Cancel] = None) -> Help:
+        """What is known of the name at the cursor (the end of the code); detail: all of it, such as the source."""
+        answer = POINTER(_lib.Help)()
+        self._ask(library.husk_inspect, session_id, code, (len(code) if cursor is None else cursor, detail), answer, deadline, cancel)
+        found = Help(answer.contents)
+        library.husk_help_free(answer)
+        return found
+
+    def is_complete(self, session_id: str, code: str, *, deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Wholeness:
+        """Whether the code is whole, or goes on."""
+        answer = POINTER(_lib.Wholeness)()
+        self._ask(library.husk_is_complete, session_id, code, (), answer, deadline, cancel)
+        found = Wholeness(answer.contents)
+        library.husk_wholeness_free(answer)
+        return found
+
+    def _ask(self, function: Any, session_id: str, code: str, more: Sequence[int], answer: Any, deadline: Optional[float],
+             cancel: Optional[Cancel]) -> None:
+        with waiting(deadline, cancel) as (wait, _):
+            check(function(self._conversation, encode(session_id, "session_id"), encode(code, "code"), *more, wait, byref(answer)))
+
     def history(self, session_id: str, limit: int = 100) -> List[Execution]:
         """What was executed in a session, also in one that has ended."""
         answer = POINTER(_lib.History)()
@@ -265,6 +296,15 @@ class Session:
 
     def look(self, **more: Any) -> Look:
         return self.manager.look(self.id, **more)
+
+    def complete(self, code: str, cursor: Optional[int] = None, **more: Any) -> Completion:
+        return self.manager.complete(self.id, code, cursor, **more)
+
+    def inspect(self, code: str, cursor: Optional[int] = None, **more: Any) -> Help:
+        return self.manager.inspect(self.id, code, cursor, **more)
+
+    def is_complete(self, code: str, **more: Any) -> Wholeness:
+        return self.manager.is_complete(self.id, code, **more)
 
     def put(self, *files: Entry, **more: Any) -> FilesResult:
         return self.manager.import_files(self.id, files, **more)

@@ -224,6 +224,36 @@ class Look:
         self.fresh: bool = bool(raw.fresh)
 
 
+class Completion:
+    """What could stand in place of code[start:end]. `more`: there are others."""
+
+    def __init__(self, raw: Any) -> None:
+        self.start: int = raw.start
+        self.end: int = raw.end
+        self.matches: List[str] = [words(raw.matches[i]) for i in range(raw.n)]
+        self.more: bool = bool(raw.more)
+
+
+class Help:
+    """What is known of a name; false if that is nothing."""
+
+    def __init__(self, raw: Any) -> None:
+        self.found: bool = bool(raw.found)
+        self.text: str = words(raw.text)
+        self.html: Optional[str] = text(raw.html)
+
+    def __bool__(self) -> bool:
+        return self.found
+
+
+class Wholeness:
+    """Whether code is whole: `state` is "complete", "incomplete" (and the next line may begin with `indent`), "invalid" or "unknown"."""
+
+    def __init__(self, raw: Any) -> None:
+        self.state: str = words(raw.state)
+        self.indent: str = words(raw.indent)
+
+
 class FileResult:
     """What became of one entry of an import or export."""
 
