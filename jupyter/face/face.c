@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "jupyter/face/asks.h"
 #include "jupyter/face/cells.h"
 #include "jupyter/face/language.h"
 
@@ -10,6 +11,7 @@ struct face {
 	struct sockets *sockets;
 	struct publisher *publisher;
 	struct cells *cells;
+	struct asks *asks;
 	bool ended;
 };
 
@@ -49,24 +51,9 @@ static void execute(struct face *face, struct request *r)
 	cells_add(face->cells, r);
 }
 
-/* Nothing is known of what is being written. */
-static void complete(struct face *face, struct request *r)
+static void ask(struct face *face, struct request *r)
 {
-	json_int_t cursor = json_integer_value(json_object_get(r->content, "cursor_pos"));
-	answer(face, r, "complete_reply",
-	       json_pack("{s:s, s:[], s:I, s:I, s:{}}", "status", "ok", "matches", "cursor_start", cursor, "cursor_end",
-			 cursor, "metadata"));
-}
-
-static void inspect(struct face *face, struct request *r)
-{
-	answer(face, r, "inspect_reply",
-	       json_pack("{s:s, s:b, s:{}, s:{}}", "status", "ok", "found", 0, "data", "metadata"));
-}
-
-static void is_complete(struct face *face, struct request *r)
-{
-	answer(face, r, "is_complete_reply", json_pack("{s:s}", "status", "unknown"));
+	asks_add(face->asks, r);
 }
 
 /* What was run is in the log (husk history), without the code. */
@@ -124,10 +111,11 @@ static const struct {
 	const char *type;
 	void (*handle)(struct face *face, struct request *r);
 } handlers[] = {
-	{ "complete_request", complete },	 { "inspect_request", inspect }, { "is_complete_request", is_complete },
-	{ "kernel_info_request", kernel_info },	 { "execute_request", execute }, { "history_request", history },
-	{ "comm_info_request", comm_info },	 { "comm_open", comm_open },	 { "interrupt_request", interrupt },
-	{ "shutdown_request", shutdown_kernel },
+	{ "complete_request", ask },	    { "inspect_request", ask },
+	{ "is_complete_request", ask },	    { "kernel_info_request", kernel_info },
+	{ "execute_request", execute },	    { "history_request", history },
+	{ "comm_info_request", comm_info }, { "comm_open", comm_open },
+	{ "interrupt_request", interrupt }, { "shutdown_request", shutdown_kernel },
 };
 
 static void refuse(struct face *face, struct request *r, const char *type)
@@ -168,6 +156,11 @@ static void on_message(void *ctx, enum channel from, const struct message *m)
 
 /* --- life -------------------------------------------------------------------------------------------------------- */
 
+static void on_answered(void *ctx, struct request *r)
+{
+	done_with(ctx, r);
+}
+
 static void on_gone(void *ctx, const char *why)
 {
 	end(ctx, why);
@@ -190,6 +183,7 @@ int face_open(struct face **ret, const struct face_spec *spec, struct fail *f)
 	face->publisher = publisher_new(spec->loop, face->sockets);
 	face->cells = cells_new(&(struct cells_spec){
 		.sockets = face->sockets, .publisher = face->publisher, .on_gone = on_gone, .ctx = face });
+	face->asks = asks_new(&(struct asks_spec){ .sockets = face->sockets, .on_answered = on_answered, .ctx = face });
 	publisher_status(face->publisher, NULL, "starting");
 	*ret = face;
 	return 0;
@@ -199,6 +193,7 @@ struct face *face_free(struct face *face)
 {
 	if (!face)
 		return NULL;
+	asks_free(face->asks);
 	cells_free(face->cells);
 	publisher_free(face->publisher);
 	sockets_free(face->sockets);
@@ -208,6 +203,7 @@ struct face *face_free(struct face *face)
 
 void face_attach(struct face *face, struct attach *attach, const char *session_id)
 {
+	asks_attach(face->asks, attach, session_id);
 	cells_attach(face->cells, attach, session_id);
 }
 

@@ -105,6 +105,24 @@ def test_questions_go_to_whoever_asked_for_the_cell(face, client):
     assert reply["status"] == "error"
 
 
+def test_the_interpreter_completes_explains_and_judges(client):
+    client.run("attribute = [1]")
+    code = "ü = attri"
+    reply = client.ask("complete_request", {"code": code, "cursor_pos": len(code)})
+    assert reply["status"] == "ok" and "attribute" in reply["matches"]
+    assert (reply["cursor_start"], reply["cursor_end"]) == (4, 9)
+    reply = client.ask("inspect_request", {"code": "len", "cursor_pos": 3, "detail_level": 0})
+    assert reply["found"] and "number of items" in reply["data"]["text/plain"]
+    for code, status in (("1 + 1", "complete"), ("def f():", "incomplete"), ("1 +* 1", "invalid")):
+        assert client.ask("is_complete_request", {"code": code})["status"] == status, code
+    # While a cell runs nobody can say; the answer comes at once, and is an empty one.
+    began = client.raw.execute("import time; time.sleep(3600)")
+    client.wait_for(lambda m: m["msg_type"] == "execute_input" and m["parent_header"]["msg_id"] == began)
+    assert client.ask("complete_request", {"code": "attri", "cursor_pos": 5})["matches"] == []
+    client.interrupt()
+    client.reply_to(began)
+
+
 def test_interrupts_restarts_and_shutdowns(session, client):
     for code in ("import time\nprint('begun', flush=True)\ntime.sleep(3600)", "input('begun')"):
         client.drain()

@@ -1,0 +1,149 @@
+#include "jupyter/face/asks.h"
+
+#include "base/alloc.h"
+#include "base/json.h"
+
+/* Of one client and another together; who asks beyond that is answered as by a busy interpreter. */
+#define ASKS_MAX 16
+
+struct ask {
+	struct list node;
+	struct asks *asks;
+	struct request *request;
+	enum ask_kind kind;
+};
+
+struct asks {
+	struct asks_spec spec;
+	struct attach *attach; /* NULL = none now */
+	char *session;
+	struct list waiting;
+};
+
+struct asks *asks_new(const struct asks_spec *spec)
+{
+	struct asks *a = new0(struct asks);
+	a->spec = *spec;
+	list_init(&a->waiting);
+	return a;
+}
+
+static void ask_free(struct ask *ask)
+{
+	list_remove(&ask->node);
+	request_free(ask->request);
+	free(ask);
+}
+
+struct asks *asks_free(struct asks *a)
+{
+	if (!a)
+		return NULL;
+	for (struct ask *ask; (ask = list_first(&a->waiting, struct ask, node));)
+		ask_free(ask);
+	free(a->session);
+	free(a);
+	return NULL;
+}
+
+void asks_attach(struct asks *a, struct attach *attach, const char *session_id)
+{
+	free(a->session);
+	a->session = session_id ? xstrdup(session_id) : NULL;
+	a->attach = attach;
+}
+
+/* --- answers ----------------------------------------------------------------------------------------------------- */
+
+static json_int_t cursor_of(const struct request *r)
+{
+	return json_integer_value(json_object_get(r->content, "cursor_pos"));
+}
+
+static json_t *matches_of(const struct request *r, const struct ask_answer *answer)
+{
+	json_t *matches = json_array();
+	json_int_t start = answer ? (json_int_t)answer->start : cursor_of(r);
+	json_int_t end = answer ? (json_int_t)answer->end : cursor_of(r);
+	for (size_t i = 0; answer && i < answer->n_matches; i++)
+		json_array_append_new(matches, json_text(answer->matches[i]));
+	return json_pack("{s:s, s:o, s:I, s:I, s:{}}", "status", "ok", "matches", matches, "cursor_start", start,
+			 "cursor_end", end, "metadata");
+}
+
+static json_t *help_of(const struct ask_answer *answer)
+{
+	json_t *data = json_object();
+	if (answer && answer->text)
+		json_object_set_new(data, "text/plain", json_text(answer->text));
+	if (answer && answer->html)
+		json_object_set_new(data, "text/html", json_text(answer->html));
+	return json_pack("{s:s, s:b, s:o, s:{}}", "status", "ok", "found", answer && answer->found, "data", data,
+			 "metadata");
+}
+
+static json_t *wholeness_of(const struct ask_answer *answer)
+{
+	enum completeness c = answer ? answer->completeness : CODE_UNKNOWN;
+	json_t *reply = json_pack("{s:s}", "status", completeness_name(c));
+	if (c == CODE_INCOMPLETE)
+		json_object_set_new(reply, "indent", json_text(answer->indent));
+	return reply;
+}
+
+/* answer NULL: the interpreter does not say. */
+static void reply(struct asks *a, struct request *r, enum ask_kind kind, const struct ask_answer *answer)
+{
+	static const char *const types[ASK_KINDS] = { [ASK_COMPLETE] = "complete_reply",
+						      [ASK_INSPECT] = "inspect_reply",
+						      [ASK_IS_COMPLETE] = "is_complete_reply" };
+	json_t *content = kind == ASK_COMPLETE ? matches_of(r, answer) :
+			  kind == ASK_INSPECT  ? help_of(answer) :
+						 wholeness_of(answer);
+	request_reply(r, a->spec.sockets, types[kind], content);
+	a->spec.on_answered(a->spec.ctx, r);
+}
+
+/* --- questions --------------------------------------------------------------------------------------------------- */
+
+static void on_done(void *ctx, const struct ask_answer *answer, const struct fail *f UNUSED)
+{
+	struct ask *ask = ctx;
+	reply(ask->asks, take_ptr(ask->request), ask->kind, answer);
+	ask_free(ask);
+}
+
+static enum ask_kind kind_of(const struct request *r)
+{
+	const char *type = json_string_value(json_object_get(r->header, "msg_type"));
+	return streq(type, "complete_request") ? ASK_COMPLETE :
+	       streq(type, "inspect_request")  ? ASK_INSPECT :
+						 ASK_IS_COMPLETE;
+}
+
+void asks_add(struct asks *a, struct request *r)
+{
+	AUTO(fail_release) struct fail ignored = { 0 };
+	enum ask_kind kind = kind_of(r);
+	const char *code = request_string(r, "code");
+	json_int_t cursor = cursor_of(r);
+	if (!a->attach || list_length(&a->waiting) >= ASKS_MAX) {
+		reply(a, r, kind, NULL);
+		return;
+	}
+	struct ask *ask = new0(struct ask);
+	*ask = (struct ask){ .asks = a, .request = r, .kind = kind };
+	list_append(&a->waiting, &ask->node);
+	const struct ask_request request = {
+		.kind = kind,
+		.session_id = a->session,
+		.code = code,
+		.len = strlen(code),
+		.cursor = cursor > 0 ? (size_t)cursor : 0,
+		.detail = json_integer_value(json_object_get(r->content, "detail_level")) > 0,
+		.on_done = on_done,
+		.ctx = ask,
+	};
+	if (!attach_ask(a->attach, &request, &ignored))
+		on_done(ask, NULL, &ignored);
+}
