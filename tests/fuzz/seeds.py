@@ -550,8 +550,54 @@ def vt():
     }
 
 
+def attach():
+    """The first byte: who sends, 0 = a client, 1 = a server."""
+    hello, call, more, cancel, interrupt, note, raw, err, answer = range(1, 10)
+    client, server = b"\x00", b"\x01"
+    greeting = frame(hello, 0, {"version": 1, "session": "s" * 26})
+    info = {"id": "s" * 26, "runtime": "python", "status": "running", "age_seconds": 5, "limits": {"memory": 1 << 31, "cpu_quota": 200000}}
+    run = {"op": "run", "kind": "code", "session": "s", "text": "1+1", "env": {"A": "b"}, "wait": 5, "interactive": True, "live": True}
+    result = {"ending": "ok", "run": 3, "stdout": "a", "stderr": "", "result": [{"type": "text/plain", "data": "2"}],
+              "displays": [[{"type": "image/png", "data": "iVBORw0KGgo="}]], "exit_code": -1, "error_type": "E", "error_traceback": "t",
+              "parts": [{"kind": "stdout", "text": "a"}, {"kind": "display"}, {"kind": "gap", "bytes": 7}, {"kind": "result"}, {"kind": "error"}]}
+    details = {"session": info, "left_seconds": 7200, "runs": [{"number": 1, "kind": "terminal", "state": "queued", "age_ms": 5}],
+               "look": {"answered": True, "disks": [{"path": "/tmp", "used": 1, "size": 2}],
+                        "variables": [{"name": "x", "type": "int", "shape": "", "bytes": 28}]}}
+    create = {"op": "create", "runtime": "python", "dependencies": {"numpy": "2.*"}, "cpus": 1.5, "env": {"A": "b"}, "cwd": "/tmp"}
+    imports = {"op": "copy", "session": "s", "imports": [{"content": "AAE=", "base64": True, "destination": "a"}, {"source": "/etc/passwd"},
+                                                         {"session": "t", "path": "/workspace/x"}]}
+    copies = [{"source": "a", "path": "/workspace/a", "size": 3, "notices": ["left out"], "export": {"id": "i", "name": "a", "size": 3}},
+              {"path": "b", "fail": {"kind": "not_found", "message": "no such file"}}]
+    halves = json.dumps(run).encode()
+    fail = {"kind": "busy", "cause": "queue_full", "message": "m", "hint": "h"}
+    return {
+        "calls": client + WHOLE + greeting + frame(call, 1, run) + frame(call, 2, create) + frame(call, 3, imports)
+        + frame(call, 4, {"op": "copy", "session": "s", "exports": ["/workspace/a"]}),
+        "cut": client + CUT + greeting + frame(call, 1, {**run, "text": None, "run": 4, "input": "x", "interactive": False, "env": {}})
+        + frame(interrupt, 1) + frame(cancel, 1),
+        "pieces": client + WHOLE + greeting + frame(more, 1, halves[:20]) + frame(more, 2, b'{"op"') + frame(call, 1, halves[20:])
+        + frame(call, 2, b':"list"}') + frame(raw, 2, b"\x03") + frame(note, 2, {"rows": 24}),
+        "no-hello": client + WHOLE + frame(call, 1, run),
+        "two-hellos": client + WHOLE + greeting + greeting,
+        "long-frame": client + WHOLE + struct.pack(">IBI", 1 << 20, call, 1),
+        "hello-of-a-call": client + WHOLE + frame(hello, 1, {"version": 1}),
+        "answers": server + WHOLE + frame(hello, 0, {"version": 1, "pid": 5, "session": info}) + frame(raw, 1, b"out") + frame(err, 1, b"err")
+        + frame(note, 1, {"display": {"data": [{"type": "text/html", "data": "x"}], "id": "d", "update": True}})
+        + frame(note, 1, {"display": {"clear": True}}) + frame(answer, 1, {"result": result}),
+        "more-answers": server + CUT + frame(hello, 0, {"version": 1}) + frame(answer, 1, {"result": details}) + frame(answer, 2, {"result": [info]})
+        + frame(answer, 3, {"result": copies}) + frame(answer, 4, {"fail": fail}),
+        "contradictions": server + WHOLE + frame(hello, 0, {"version": 1})
+        + frame(answer, 1, {"result": {**result, "parts": [{"kind": "display", "display": 9}]}})
+        + frame(answer, 2, {"result": {**result, "result": [], "parts": [{"kind": "result"}]}}) + frame(answer, 3, {"fail": 3})
+        + frame(answer, 4, {"result": {**details, "look": {"disks": [{}] * 9}}}),
+        "refused": server + WHOLE + frame(hello, 0, {"fail": fail}),
+        "calls-of-a-server": server + WHOLE + frame(hello, 0, {"version": 1}) + frame(call, 1, run),
+    }
+
+
 TARGETS = {
     "args": args,
+    "attach": attach,
     "files": files,
     "frames": frames,
     "image": image,

@@ -1,5 +1,5 @@
 /* Attaching, over the fake engine: both ends on one loop, by a socketpair and by the socket in the state folder. */
-#include <dirent.h>
+#include <errno.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -13,6 +13,9 @@
 #include "kernels/protocol.h"
 #include "tests/unit/manager-bench.h"
 #include "tests/unit/unit.h"
+
+/* As many as a server lets in. */
+#define PEERS 32
 
 static struct bench b;
 static struct fake *fake;
@@ -472,6 +475,15 @@ static void test_sessions(void **state)
 
 /* --- a connection that ends ---------------------------------------------------------------------------------------- */
 
+static size_t count_sockets(char *ret_name, size_t size)
+{
+	AUTO(strv_release) struct strv v = { 0 };
+	sockets_list(&b.config, &v);
+	if (v.n && ret_name)
+		snprintf(ret_name, size, "%s", v.v[0]);
+	return v.n;
+}
+
 static void test_a_server_that_ends_answers_everything(void **state)
 {
 	fake_on_call = do_nothing;
@@ -521,6 +533,65 @@ static void test_whoever_breaks_the_protocol_is_dropped(void **state)
 	assert_int_equal(got.ending, ENDING_OK);
 }
 
+static bool is_closed(int fd)
+{
+	char rest[4096];
+	return recv(fd, rest, sizeof(rest), MSG_DONTWAIT) == 0;
+}
+
+static void test_who_says_nothing_and_who_is_one_too_many(void **state)
+{
+	int silent[PEERS + 1];
+	char path[512], text[4096] = "";
+	attach = attach_free(attach);
+	assert_int_equal(count_sockets(path, sizeof(path)), 1);
+	for (int i = 0; i < PEERS + 1; i++) {
+		while ((silent[i] = sockets_dial(path)) == -EAGAIN)
+			fake_turn(fake, fake_real_ms(), "a server that accepts");
+		assert_true(silent[i] >= 0);
+	}
+	ssize_t n = -1;
+	FAKE_UNTIL(fake, (n = recv(silent[PEERS], text, sizeof(text) - 1, MSG_DONTWAIT)) > 0);
+	assert_non_null(strstr(text + FRAME_HEADER_SIZE, "\"busy\""));
+	FAKE_UNTIL(fake, is_closed(silent[PEERS]));
+	/* Whoever says no hello makes room again. */
+	assert_false(is_closed(silent[0]));
+	loop_skip(b.loop, 6000);
+	FAKE_UNTIL(fake, is_closed(silent[0]) && is_closed(silent[PEERS - 1]));
+	attach = connect_client();
+	assert_non_null(run(attach, &got, "1"));
+	FAKE_UNTIL(fake, got.done);
+	for (int i = 0; i < PEERS + 1; i++)
+		close(silent[i]);
+}
+
+/* What one asks for and does not read is bounded, and the others do not wait for it. */
+static void test_one_who_does_not_read(void **state)
+{
+	AUTO(buf_release) struct buf frames = { 0 };
+	json_auto_t *hello = json_pack("{s:i}", "version", 1), *list = json_pack("{s:s}", "op", "list");
+	int pair[2];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
+	assert_int_equal(attach_serve(server, pair[0]), 0);
+	attach_put(&frames, ATTACH_HELLO, 0, hello);
+	for (uint32_t number = 1; number <= 60000; number++)
+		attach_put(&frames, ATTACH_CALL, number, list);
+	/* Until nothing more is read from it. */
+	size_t sent = 0;
+	for (int stuck = 0; stuck < 20; stuck++) {
+		ssize_t n = write(pair[1], frames.data + sent, frames.len - sent);
+		if (n > 0)
+			stuck = 0;
+		sent += n > 0 ? (size_t)n : 0;
+		fake_turn(fake, fake_real_ms(), "a reader");
+	}
+	assert_true(sent < frames.len);
+	assert_non_null(run(attach, &got, "1"));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.ending, ENDING_OK);
+	close(pair[1]);
+}
+
 /* --- where sessions are found -------------------------------------------------------------------------------------- */
 
 static void on_opened(void *ctx, struct opened *o, const struct fail *f)
@@ -554,15 +625,6 @@ static void run_in_opened(void)
 	FAKE_UNTIL(fake, other.done);
 	assert_int_equal(other.fail.kind, FAIL_NONE);
 	assert_int_equal(other.ending, ENDING_OK);
-}
-
-static size_t count_sockets(char *ret_name, size_t size)
-{
-	AUTO(strv_release) struct strv v = { 0 };
-	sockets_list(&b.config, &v);
-	if (v.n && ret_name)
-		snprintf(ret_name, size, "%s", v.v[0]);
-	return v.n;
 }
 
 static void test_a_server_is_found_by_its_socket(void **state)
@@ -716,6 +778,8 @@ int main(void)
 		TEST(test_sessions),
 		TEST(test_a_server_that_ends_answers_everything),
 		TEST(test_whoever_breaks_the_protocol_is_dropped),
+		TEST(test_who_says_nothing_and_who_is_one_too_many),
+		TEST(test_one_who_does_not_read),
 		TEST(test_a_server_is_found_by_its_socket),
 		TEST(test_a_stale_socket_is_swept),
 		TEST(test_what_cannot_be_opened),
