@@ -99,17 +99,6 @@ static void on_signal(void *ctx, int signo)
 
 /* --- what is shown ------------------------------------------------------------------------------------------------- */
 
-static void on_bytes(void *ctx, const void *data, size_t n)
-{
-	struct shell *s = ctx;
-	tty_modes_see(&s->modes, data, n);
-	s->shown += n;
-	if (s->shown > SHOWN_MAX || stream_write(s->out, data, n) < 0) {
-		fail_set(&s->why, FAIL_INTERNAL, "the session's server shows more than it may");
-		end(s, EXIT_SYSTEM, /* hung_up= */ true);
-	}
-}
-
 static void on_drained(void *ctx)
 {
 	struct shell *s = ctx;
@@ -119,6 +108,19 @@ static void on_drained(void *ctx)
 		settle(s);
 	else if (s->terminal && n)
 		attach_terminal_taken(s->terminal, n);
+}
+
+static void on_bytes(void *ctx, const void *data, size_t n)
+{
+	struct shell *s = ctx;
+	tty_modes_see(&s->modes, data, n);
+	s->shown += n;
+	if (s->shown > SHOWN_MAX || stream_write(s->out, data, n) < 0) {
+		fail_set(&s->why, FAIL_INTERNAL, "the session's server shows more than it may");
+		end(s, EXIT_SYSTEM, /* hung_up= */ true);
+	} else if (!stream_queued(s->out)) {
+		on_drained(s); /* of what is written at once, the stream does not tell */
+	}
 }
 
 /* Nobody looks any more. */

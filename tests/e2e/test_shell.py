@@ -55,6 +55,10 @@ def test_a_person_works_beside_the_agent(own_session, shell):
     assert own_session.code("6 * 7").ok().value == "42" and own_session.shell("echo beside").ok().stdout == "beside\n"
     person.type("\x03")
     person.until("$ ")
+    # Much more than all windows together.
+    person.type("head -c 3000000 /dev/zero | tr '\\0' x; echo; echo en\"\"d\r")
+    assert len(person.until("end\r\n")) > 3_000_000
+    person.until("$ ")
     person.type("exit 7\r")
     assert person.wait() == 7
     assert own_session.shell("pwd").ok().stdout == "/tmp\n"
