@@ -9,6 +9,8 @@
 #include "cli/exit.h"
 #include "cli/jupyter.h"
 #include "cli/records.h"
+#include "cli/repl/repl.h"
+#include "cli/repl/sixel.h"
 #include "cli/report.h"
 #include "cli/run.h"
 #include "cli/serve.h"
@@ -46,6 +48,8 @@ static int run_verb(const struct options *options)
 		return shell_run(options);
 	case VERB_JUPYTER:
 		return jupyter_run(options);
+	case VERB_REPL:
+		return repl_run(options);
 	case VERB_CONFIG:
 		return config_run(options);
 	case VERB_SETUP:
@@ -63,9 +67,11 @@ static int run(int argc, char **argv)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	log_init();
-	/* Started by a server that exits. Not for people, so it is not in the usage. */
+	/* Started by husk itself. Not for people, so they are not in the usage. */
 	if (argc > 5 && streq(argv[1], "reap") && streq(argv[4], "--"))
 		return manager_reap(argv[2], argv[3], argv + 5);
+	if (argc == 2 && streq(argv[1], SIXEL_VERB))
+		return sixel_worker();
 	if (options_parse(&options, argc, argv, &f) < 0) {
 		report_fail(&f);
 		options_usage_line(stderr, options.verb);

@@ -18,7 +18,11 @@ static const struct {
 	{ "doctor", VERB_DOCTOR, "check the engine, images, folders and settings, and say what to do",
 	  "[--env-file FILE] [--json] [--probe]" },
 	{ "run", VERB_RUN, "run a program in a fresh sandbox, as if it ran here",
-	  "[--language L] [-d NAME==VERSION]... [--env NAME=VALUE]... [--file PATH]... [--export PATH]... [--timeout S] [--memory SIZE] [--cpus N] [--disk SIZE] [--image NAME] FILE|- [ARG]..." },
+	  "[--language L] [-d NAME==VERSION]... [--env NAME=VALUE]... [--file PATH]... [--export PATH]... [--timeout S] "
+	  "[--memory SIZE] [--cpus N] [--disk SIZE] [--image NAME] [--no-network] FILE|- [ARG]..." },
+	{ "repl", VERB_REPL, "type at a session: a fresh one, or one that an agent uses",
+	  "[--env-file FILE] [--pictures HOW] [--language L] [-d NAME==VERSION]... [--env NAME=VALUE]... [--memory SIZE] [--cpus N] "
+	  "[--disk SIZE] [--image NAME] [--no-network] | [--pictures HOW] SESSION" },
 	{ "shell", VERB_SHELL, "a terminal in a session, also in one of a running agent",
 	  "[--env-file FILE] SESSION [--] [COMMAND [ARG]...]" },
 	{ "jupyter", VERB_JUPYTER, "open a session to Jupyter, or list Husk among Jupyter's kernels",
@@ -59,17 +63,19 @@ void options_usage(FILE *to)
 	      "  --all            stop: all sessions; exports: those of all conversations\n"
 	      "  --runtime NAME   setup: the image of this runtime only\n"
 	      "  --engine-only    setup: no images\n"
-	      "  --language L     run: instead of the one that the file's name tells\n"
+	      "  --language L     run: instead of the one that the file's name tells; repl: other than Python\n"
 	      "  -d, --dependency NAME==VERSION\n"
-	      "                   run: install it first; NAME alone for any version\n"
-	      "  --env NAME=VALUE run: a variable of its environment\n"
+	      "                   run, repl: install it first; NAME alone for any version\n"
+	      "  --env NAME=VALUE run, repl: a variable of its environment\n"
 	      "  --file PATH      run: a file or folder to have in /workspace\n"
 	      "  --export PATH    run: a file or folder of the sandbox to bring here afterwards\n"
 	      "  --timeout S      run: seconds that it may take, at most 300\n"
-	      "  --memory SIZE    run: more or less memory than the settings say, such as 4g\n"
-	      "  --cpus N         run: likewise, CPUs\n"
-	      "  --disk SIZE      run: likewise, in the home directory\n"
-	      "  --image NAME     run: one of CONTAINER_IMAGES instead of the language's own\n"
+	      "  --memory SIZE    run, repl: more or less memory than the settings say, such as 4g\n"
+	      "  --cpus N         run, repl: likewise, CPUs\n"
+	      "  --disk SIZE      run, repl: likewise, in the home directory\n"
+	      "  --image NAME     run, repl: one of CONTAINER_IMAGES instead of the language's own\n"
+	      "  --no-network     run, repl: without the network\n"
+	      "  --pictures HOW   repl: kitty, iterm or sixel for such a terminal, file to save them; auto by default\n"
 	      "  --tcp            jupyter: listen on 127.0.0.1, not on sockets in a folder\n"
 	      "  --install        jupyter: add Husk Python, Husk Node.js and so on to Jupyter's kernels\n"
 	      "  --uninstall      jupyter: remove them\n"
@@ -81,7 +87,7 @@ void options_usage(FILE *to)
 	      "Exit codes: 0 done, 1 a check of doctor failed, there is no such session or file, or the log is not what\n"
 	      "was written, 100 wrong usage or setting, 111 the system, the engine or the store failed. run: that of the\n"
 	      "program, else 1 for an error, 124 for a time-out, 130 for an interrupt, 137 for memory. shell: that of the\n"
-	      "shell or command in it, 129 where it was hung up.\n",
+	      "shell or command in it, 129 where it was hung up. repl, in a pipe: that of the last cell, as run has it.\n",
 	      to);
 }
 
@@ -115,6 +121,8 @@ static const struct option longs[] = {
 	{ "cpus", required_argument, NULL, 'C' },
 	{ "disk", required_argument, NULL, 'D' },
 	{ "image", required_argument, NULL, 'I' },
+	{ "no-network", no_argument, NULL, 'N' },
+	{ "pictures", required_argument, NULL, 'Q' },
 	{ "runtime", required_argument, NULL, 'r' },
 	{ "engine-only", no_argument, NULL, 'o' },
 	{ "tcp", no_argument, NULL, 'P' },
@@ -168,6 +176,21 @@ static int check_jupyter(const struct options *o, struct fail *f)
 	return o->tcp && installs ? fail_set(f, FAIL_INVALID, "--tcp is for a session") : 0;
 }
 
+/* Those of verbs that make a session. */
+static int check_fresh(const struct options *o, struct fail *f)
+{
+	bool fresh = o->language || o->dependencies.n || o->env.n || o->memory || o->disk || o->cpus > 0 || o->image ||
+		     o->no_network;
+	bool program = o->timeout || o->files.n || o->exports.n;
+	if ((fresh && o->verb != VERB_RUN && o->verb != VERB_REPL) || (program && o->verb != VERB_RUN))
+		return fail_set(f, FAIL_INVALID, "one of these options is for run%s only", program ? "" : " and repl");
+	if (o->verb == VERB_REPL && o->session && fresh)
+		return fail_set(f, FAIL_INVALID, "a session that is there already cannot be made otherwise");
+	if (o->pictures && o->verb != VERB_REPL)
+		return only_for("pictures", "repl", f);
+	return 0;
+}
+
 static int check(const struct options *o, struct fail *f)
 {
 	bool lists = o->verb == VERB_PS || o->verb == VERB_GC || o->verb == VERB_EXPORTS || o->verb == VERB_HISTORY;
@@ -196,10 +219,8 @@ static int check(const struct options *o, struct fail *f)
 		return fail_set(f, FAIL_INVALID, "shell needs the id of a session: husk ps lists them");
 	if (o->verb == VERB_HISTORY && !o->session && !o->verify)
 		return fail_set(f, FAIL_INVALID, "history needs the id of a session, or --verify");
-	bool for_run = o->language || o->timeout || o->dependencies.n || o->env.n || o->files.n || o->exports.n ||
-		       o->memory || o->disk || o->cpus > 0 || o->image;
-	if (for_run && o->verb != VERB_RUN)
-		return fail_set(f, FAIL_INVALID, "one of these options is for run only");
+	if (check_fresh(o, f) < 0)
+		return -1;
 	if ((o->runtime || o->engine_only) && o->verb != VERB_SETUP)
 		return only_for(o->runtime ? "runtime" : "engine-only", "setup", f);
 	if (check_jupyter(o, f) < 0)
@@ -241,7 +262,7 @@ static int take_cpus(struct options *o, const char *text, struct fail *f)
 	return 0;
 }
 
-/* Those of run. */
+/* Those of run and repl. */
 static int take_run_option(struct options *o, int c, struct fail *f)
 {
 	switch (c) {
@@ -261,6 +282,12 @@ static int take_run_option(struct options *o, int c, struct fail *f)
 		return 0;
 	case 'I':
 		o->image = optarg;
+		return 0;
+	case 'N':
+		o->no_network = true;
+		return 0;
+	case 'Q':
+		o->pictures = optarg;
 		return 0;
 	case 'M':
 		return take_size(&o->memory, "memory", optarg, f);
@@ -394,7 +421,8 @@ static int take_words(struct options *o, char **words, struct fail *f)
 		o->arguments = *words ? (const char *const *)words : NULL;
 		return 0;
 	}
-	if ((o->verb == VERB_STOP || o->verb == VERB_HISTORY || o->verb == VERB_JUPYTER) && *words)
+	if ((o->verb == VERB_STOP || o->verb == VERB_HISTORY || o->verb == VERB_JUPYTER || o->verb == VERB_REPL) &&
+	    *words)
 		o->session = *words++;
 	return *words ? fail_set(f, FAIL_INVALID, "unexpected argument '%s'", *words) : 0;
 }

@@ -18,6 +18,7 @@ enum verb {
 	VERB_HISTORY,
 	VERB_RUN,
 	VERB_SHELL,
+	VERB_REPL,
 	VERB_SETUP,
 	VERB_CONFIG,
 	VERB_JUPYTER,
@@ -35,7 +36,7 @@ struct options {
 	bool ipynb;	      /* history */
 	bool all;	      /* stop, exports */
 	const char *thread;   /* exports; points into argv */
-	const char *session;  /* stop, history, shell, jupyter; points into argv */
+	const char *session;  /* stop, history, shell, jupyter, repl; points into argv */
 	bool fixtures;	      /* mcp, hidden: mcp/fixtures.h */
 	const char *runtime;  /* setup; points into argv */
 	bool engine_only;     /* setup */
@@ -46,14 +47,16 @@ struct options {
 	enum config_action action;
 	const char *setting;
 	const char *setting_value; /* NULL = comes on standard input */
-	/* run; all point into argv but for the lists */
-	const char *language;	      /* NULL = by the name of the program */
+	/* run and repl; all point into argv but for the lists */
+	const char *language;	      /* NULL = by the name of the program, or the first */
 	const char *program;	      /* - = standard input */
 	const char *const *arguments; /* NULL-terminated, the program first; also shell's, where NULL is none */
 	uint64_t timeout;	      /* seconds; 0 = as long as may be */
 	uint64_t memory, disk;	      /* bytes; 0 = as the settings say, like cpus */
 	double cpus;
 	const char *image; /* NULL = the language's own */
+	bool no_network;
+	const char *pictures; /* repl: how they are shown; NULL = as the terminal can */
 	struct strv dependencies, env, files, exports;
 };
 

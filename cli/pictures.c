@@ -7,6 +7,9 @@
 #include "base/base64.h"
 #include "base/log.h"
 
+/* Of files with one stem. */
+#define NUMBER_MAX 100000u
+
 /* The best first; each is text or base64. */
 static const struct {
 	const char *type, *ending;
@@ -16,9 +19,9 @@ static const struct {
 	{ "image/gif", "gif", false }, { "image/svg+xml", "svg", true },
 };
 
-static int write_file(const char *path, const void *data, size_t n)
+static int write_file(const char *path, int how, const void *data, size_t n)
 {
-	AUTO(closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	AUTO(closep) int fd = open(path, O_WRONLY | O_CREAT | how | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -errno;
 	for (const char *at = data; n;) {
@@ -31,36 +34,62 @@ static int write_file(const char *path, const void *data, size_t n)
 	return 0;
 }
 
-static void save(const struct mime_part *part, size_t kind, const char *stem, unsigned number)
+static bool decode(const struct mime_part *part, size_t kind, struct picture *ret)
 {
-	AUTO(buf_release) struct buf bytes = { 0 };
-	AUTO(freep) char *path = xasprintf("%s-%u.%s", stem, number, kinds[kind].ending);
 	if (kinds[kind].text)
-		buf_add(&bytes, part->data, part->len);
-	else if (base64_decode(part->data, part->len, &bytes) < 0)
+		buf_add(&ret->bytes, part->data, part->len);
+	else if (base64_decode(part->data, part->len, &ret->bytes) < 0)
+		return false;
+	ret->type = kinds[kind].type;
+	ret->ending = kinds[kind].ending;
+	return true;
+}
+
+bool picture_take(const struct mime_bundle *bundle, struct picture *ret)
+{
+	for (size_t kind = 0; kind < ARRAY_LEN(kinds); kind++)
+		for (size_t i = 0; i < bundle->n; i++)
+			if (streq(bundle->parts[i].type, kinds[kind].type) && decode(&bundle->parts[i], kind, ret))
+				return true;
+	return false;
+}
+
+void picture_release(struct picture *p)
+{
+	buf_release(&p->bytes);
+}
+
+static void save(const struct mime_bundle *bundle, const char *stem, unsigned *number)
+{
+	AUTO(picture_release) struct picture picture = { 0 };
+	if (!picture_take(bundle, &picture))
 		return;
-	int r = write_file(path, bytes.data, bytes.len);
+	AUTO(freep) char *path = xasprintf("%s-%u.%s", stem, (*number)++, picture.ending);
+	int r = write_file(path, O_TRUNC, picture.bytes.data, picture.bytes.len);
 	if (r < 0)
 		log_error("cannot save a picture as '%s': %s", path, strerror(-r));
 	else
 		fprintf(stderr, "picture: %s\n", path);
 }
 
-static void save_best(const struct mime_bundle *bundle, const char *stem, unsigned *number)
-{
-	for (size_t kind = 0; kind < ARRAY_LEN(kinds); kind++) {
-		for (size_t i = 0; i < bundle->n; i++) {
-			if (!streq(bundle->parts[i].type, kinds[kind].type))
-				continue;
-			save(&bundle->parts[i], kind, stem, (*number)++);
-			return;
-		}
-	}
-}
-
 void pictures_save(const struct run_result *result, const char *stem, unsigned *number)
 {
 	for (size_t i = 0; i < result->n_displays; i++)
-		save_best(&result->displays[i], stem, number);
-	save_best(&result->result, stem, number);
+		save(&result->displays[i], stem, number);
+	save(&result->result, stem, number);
+}
+
+char *picture_save(const struct picture *p, const char *stem)
+{
+	for (unsigned number = 1; number < NUMBER_MAX; number++) {
+		AUTO(freep) char *path = xasprintf("%s-%u.%s", stem, number, p->ending);
+		int r = write_file(path, O_EXCL, p->bytes.data, p->bytes.len);
+		if (r == 0)
+			return take_ptr(path);
+		if (r != -EEXIST) {
+			log_error("cannot save a picture as '%s': %s", path, strerror(-r));
+			return NULL;
+		}
+	}
+	return NULL;
 }

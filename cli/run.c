@@ -13,6 +13,8 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "cli/exit.h"
+#include "cli/fresh.h"
+#include "cli/outcome.h"
 #include "cli/pictures.h"
 #include "cli/report.h"
 #include "manager/manager.h"
@@ -30,12 +32,8 @@ struct run_verb {
 	struct conversation *conversation;
 	struct op *op;
 	struct timer *deadline;
-	const struct runtime *runtime;
 	struct buf program;
-	struct strv env_text;
-	struct env_var *env;
-	struct strv dependency_text;
-	struct dependency *dependencies;
+	struct fresh fresh;
 	char *stem; /* of pictures */
 	char *session;
 	bool ending;
@@ -170,76 +168,6 @@ static void on_display(void *ctx UNUSED, const struct shown_display *display UNU
 {
 }
 
-/* How the kernels word an exit that ends the cell alone: the type, and what stands before the number. */
-static const struct {
-	const char *type, *before;
-} exits[] = { { "SystemExit", "exit status " },
-	      { "ProcessExit", "process.exit(" },
-	      { "quit", "q() was called with status " } };
-#define EXIT_WORDS "the cell ended here"
-
-/* Whether the program ended itself; *ret is its exit code, 1 where it gave a text instead. */
-static bool has_exited(const struct run_result *result, int *ret)
-{
-	const char *message = result->error_message;
-	for (size_t i = 0; result->error_type && message && i < ARRAY_LEN(exits); i++) {
-		if (!streq(result->error_type, exits[i].type) || !strstr(message, EXIT_WORDS))
-			continue;
-		size_t n = strlen(exits[i].before);
-		bool has_number = strncmp(message, exits[i].before, n) == 0;
-		*ret = has_number ? (int)(strtoul(message + n, NULL, 10) & 0xff) : EXIT_NO;
-		return true;
-	}
-	return false;
-}
-
-static int code_of(const struct run_result *result)
-{
-	int code;
-	switch (result->ending) {
-	case ENDING_OK:
-		return EXIT_DONE;
-	case ENDING_ERROR:
-		return has_exited(result, &code) ? code : EXIT_NO;
-	case ENDING_TIMEOUT:
-		return EXIT_TIME;
-	case ENDING_INTERRUPTED:
-		return EXIT_INTERRUPTED;
-	case ENDING_OOM:
-		return EXIT_MEMORY;
-	case ENDING_KERNEL_DIED:
-		if (result->has_exit_code)
-			return result->exit_code & 0xff;
-		return result->signal ? EXIT_SIGNALLED + result->signal : EXIT_NO;
-	default:
-		return EXIT_SYSTEM;
-	}
-}
-
-/* sys.exit("a text") prints it. */
-static void explain_exit(const char *message)
-{
-	const char *end = strstr(message, " (" EXIT_WORDS);
-	if (end && strncmp(message, exits[0].before, strlen(exits[0].before)) != 0)
-		fprintf(stderr, "%.*s\n", (int)(end - message), message);
-}
-
-static void explain(const struct run_result *result)
-{
-	const char *message = result->error_message ? result->error_message : "", *traceback = result->error_traceback;
-	int code;
-	if (result->ending == ENDING_OK || (result->ending == ENDING_KERNEL_DIED && result->has_exit_code))
-		return;
-	if (has_exited(result, &code)) {
-		if (streq(result->error_type, exits[0].type))
-			explain_exit(message);
-	} else if (result->ending == ENDING_ERROR) {
-		fprintf(stderr, "%s\n", traceback && *traceback ? traceback : message);
-	} else {
-		log_error("%s", result->detail ? result->detail : ending_name(result->ending));
-	}
-}
-
 static void on_ran(void *ctx, const struct run_result *result, const struct fail *f)
 {
 	struct run_verb *r = ctx;
@@ -249,8 +177,8 @@ static void on_ran(void *ctx, const struct run_result *result, const struct fail
 		end(r, report_fail(f));
 		return;
 	}
-	r->code = code_of(result);
-	explain(result);
+	r->code = outcome_code(result);
+	outcome_explain(result);
 	pictures_save(result, r->stem, &number);
 	bring_exports(r);
 }
@@ -294,13 +222,13 @@ static void on_arguments_set(void *ctx, const struct run_result *result, const s
 static void set_arguments(struct run_verb *r)
 {
 	const char *const *argument = r->options->arguments;
-	const char *hole = r->runtime->arguments ? strstr(r->runtime->arguments, "{}") : NULL;
+	const char *template = r->fresh.request.runtime->arguments, *hole = template ? strstr(template, "{}") : NULL;
 	AUTO(buf_release) struct buf code = { 0 };
 	if (!hole) {
 		run_program(r);
 		return;
 	}
-	buf_add(&code, r->runtime->arguments, (size_t)(hole - r->runtime->arguments));
+	buf_add(&code, template, (size_t)(hole - template));
 	for (size_t i = 0; argument[i]; i++) {
 		json_auto_t *string = json_string(argument[i]);
 		AUTO(freep) char *text = json_dumps(string, JSON_ENCODE_ANY);
@@ -364,56 +292,15 @@ static void on_created(void *ctx, const struct create_result *result, const stru
 	bring_files(r);
 }
 
-static void on_install_output(void *ctx UNUSED, const char *text, size_t n)
-{
-	on_output(NULL, 2, text, n);
-}
-
 static void create(struct run_verb *r)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	struct create_request request = {
-		.runtime = r->runtime,
-		.image = r->options->image,
-		.network = r->config.network_enabled,
-		.dependencies = r->dependencies,
-		.n_dependencies = r->dependency_text.n / 2,
-		.env = r->env,
-		.n_env = r->env_text.n / 2,
-		.limits = { .memory = r->options->memory, .disk = r->options->disk, .cpus = r->options->cpus },
-		.on_output = on_install_output,
-		.on_done = on_created,
-		.ctx = r
-	};
-	began(r, manager_create(r->conversation, &request, &f), &f);
+	r->fresh.request.on_done = on_created;
+	r->fresh.request.ctx = r;
+	began(r, manager_create(r->conversation, &r->fresh.request, &f), &f);
 }
 
 /* --- what is asked for --------------------------------------------------------------------------------------------- */
-
-/* "left<separator>right" in parts; right is "" where there is no separator. */
-static void split(struct strv *parts, const char *text, const char *separator)
-{
-	const char *at = strstr(text, separator);
-	AUTO(freep) char *left = at ? xstrndup(text, (size_t)(at - text)) : xstrdup(text);
-	strv_add(parts, left);
-	strv_add(parts, at ? at + strlen(separator) : "");
-}
-
-static void take_lists(struct run_verb *r)
-{
-	const struct options *o = r->options;
-	for (size_t i = 0; i < o->dependencies.n; i++)
-		split(&r->dependency_text, o->dependencies.v[i], "==");
-	r->dependencies = xcalloc(o->dependencies.n, sizeof(*r->dependencies));
-	for (size_t i = 0; i < o->dependencies.n; i++)
-		r->dependencies[i] =
-			(struct dependency){ r->dependency_text.v[2 * i], r->dependency_text.v[2 * i + 1] };
-	for (size_t i = 0; i < o->env.n; i++)
-		split(&r->env_text, o->env.v[i], "=");
-	r->env = xcalloc(o->env.n, sizeof(*r->env));
-	for (size_t i = 0; i < o->env.n; i++)
-		r->env[i] = (struct env_var){ r->env_text.v[2 * i], r->env_text.v[2 * i + 1] };
-}
 
 static int read_program(struct run_verb *r)
 {
@@ -434,23 +321,13 @@ static int read_program(struct run_verb *r)
 	return 0;
 }
 
-/* By --language, or by the ending of the file's name; the first for standard input. */
-static int choose_language(struct run_verb *r)
+/* By --language, or by the ending of the file's name; NULL = the first one. */
+static const char *language_of(const struct options *o)
 {
-	size_t n;
-	const char *wanted = r->options->language, *dot = strrchr(r->options->program, '.');
-	if (!wanted && streq(r->options->program, "-"))
-		wanted = runtime_list(&n)->name;
-	if (!wanted && dot && !strchr(dot, '/'))
-		wanted = dot + 1;
-	r->runtime = wanted ? runtime_find(wanted) : NULL;
-	if (r->runtime)
-		return 0;
-	const struct runtime *list = runtime_list(&n);
-	log_error("no language is called '%s'; --language is one of:", wanted ? wanted : r->options->program);
-	for (size_t i = 0; i < n; i++)
-		log_error("  %s (%s)", list[i].name, list[i].title);
-	return -1;
+	const char *dot = strrchr(o->program, '.');
+	if (o->language || streq(o->program, "-"))
+		return o->language;
+	return dot && !strchr(dot, '/') ? dot + 1 : o->program;
 }
 
 /* The user names them: that is leave enough. */
@@ -506,14 +383,11 @@ static int go(struct run_verb *r)
 
 static int prepare(struct run_verb *r)
 {
-	AUTO(fail_release) struct fail f = { 0 };
-	take_lists(r);
-	if (env_check(r->env, r->options->env.n, &f) < 0)
-		return report_fail(&f);
-	if (choose_language(r) < 0)
-		return EXIT_USAGE;
-	if (r->options->arguments[0] && r->options->arguments[1] && !r->runtime->arguments) {
-		log_error("programs in %s take no arguments here", r->runtime->name);
+	int code = fresh_take(&r->fresh, r->options, &r->config, language_of(r->options));
+	if (code != EXIT_DONE)
+		return code;
+	if (r->options->arguments[0] && r->options->arguments[1] && !r->fresh.request.runtime->arguments) {
+		log_error("programs in %s take no arguments here", r->fresh.request.runtime->name);
 		return EXIT_USAGE;
 	}
 	r->stem = stem_of(r->options->program);
@@ -530,10 +404,7 @@ int run_run(const struct options *options)
 	else if ((code = prepare(&r)) == EXIT_DONE)
 		code = go(&r);
 	buf_release(&r.program);
-	strv_release(&r.env_text);
-	strv_release(&r.dependency_text);
-	free(r.env);
-	free(r.dependencies);
+	fresh_release(&r.fresh);
 	free(r.stem);
 	free(r.session);
 	config_release(&r.config);

@@ -64,6 +64,7 @@ LAYERS = {
     "attach": (*FACE, "attach/"),
     # `husk mcp` runs the server; what runs in a session of another process attaches to it.
     "cli": (*FACE, "cli/", "mcp/server.h", *ATTACH),
+    "cli/repl": (*FACE, "cli/", *ATTACH),
     "libhusk": (*FACE, "libhusk/"),
     # As strangers write them: they include what is installed.
     "libhusk/examples": (),
@@ -90,6 +91,8 @@ ADAPTERS = {
     "archive.h": r"manager/files/(source-export|tarball)\.c",
     "archive_entry.h": r"manager/files/(source-export|tarball)\.c",
     "vterm.h": r"manager/line/vt\.c",
+    "histedit.h": r"cli/repl/edit\.c",
+    "sixel.h": r"cli/repl/sixel-worker\.c",
     "sqlite3.h": r"manager/store/sqlite\.c",
     "libpq-fe.h": r"manager/store/postgres\.c",
     "Rinternals.h": r"runtimes/r/console\.c",

@@ -1,5 +1,6 @@
-"""The blocks of README.md for scripts and terminals, run as they stand."""
+"""The blocks of README.md for clients, scripts and terminals, ten lines each, run as they stand."""
 
+import json
 import os
 import re
 import subprocess
@@ -11,7 +12,9 @@ from harness import build_dir, clean_env
 
 def block(title):
     section = (ROOT / "README.md").read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
-    return re.search(r"```\w+\n(.*?)```", section, re.S).group(1)
+    text = re.search(r"```\w+\n(.*?)```", section, re.S).group(1)
+    assert text.count("\n") == 10
+    return text
 
 
 def run(command, tmp_path):
@@ -30,11 +33,13 @@ def test_from_a_client(tmp_path):
     text = run(["bash", "-euc", f'PATH="$PWD:$PATH"\n{block("From a client")}'], tmp_path)
     assert text.splitlines()[-1] == f"claude mcp add husk -- {build_dir()}/husk mcp"
     assert "answers" in text
+    assert json.loads((tmp_path / "husk-client.json").read_text())["mcpServers"]["husk"]["command"] == f"{build_dir()}/husk"
 
 
 def test_from_a_script(tmp_path):
-    assert run([sys.executable, "-c", block("From a script")], tmp_path) == "30\n[0, 1, 4, 9, 16]\nZeroDivisionError\n"
+    assert run([sys.executable, "-c", block("From a script")], tmp_path) == "30\n[0, 1, 4, 9, 16]\nZeroDivisionError\n('squares are kept\\n', 16)\n"
 
 
 def test_from_a_terminal(tmp_path):
-    assert run(["bash", "-euc", block("From a terminal")], tmp_path).splitlines()[:3] == ["hello from a sandbox", "it ended with 3", "42"]
+    assert run(["bash", "-euc", block("From a terminal")], tmp_path).splitlines()[:5] == [
+        "hello from a sandbox", "it ended with 3", "42", "'hello, you'", "[1] 15.4"]

@@ -50,6 +50,8 @@ static void parses(void **state)
 	expect(ARGV(S("config"), S("set"), S("A"), S("b")), VERB_CONFIG, NULL, NULL);
 	expect(ARGV(S("run"), S("-"), S("--json")), VERB_RUN, NULL, NULL);
 	expect(ARGV(S("shell"), S("--env-file=z"), S("id"), S("ls"), S("--env-file=its")), VERB_SHELL, "z", NULL);
+	expect(ARGV(S("repl")), VERB_REPL, NULL, NULL);
+	expect(ARGV(S("repl"), S("id"), S("--pictures"), S("file")), VERB_REPL, NULL, NULL);
 }
 
 static void complains(void **state)
@@ -66,7 +68,11 @@ static void complains(void **state)
 	       "--cpus '0' is not a number above 0, such as 2 or 0.5");
 	expect(ARGV(S("run"), S("--timeout=0"), S("x.py")), 0, NULL, "--timeout '0' is not a number from 1 to 300");
 	expect(ARGV(S("run"), S("--env"), S("X"), S("x.py")), 0, NULL, "--env needs NAME=VALUE");
-	expect(ARGV(S("ps"), S("--language=r")), 0, NULL, "one of these options is for run only");
+	expect(ARGV(S("ps"), S("--language=r")), 0, NULL, "one of these options is for run and repl only");
+	expect(ARGV(S("repl"), S("--timeout=3")), 0, NULL, "one of these options is for run only");
+	expect(ARGV(S("repl"), S("--no-network"), S("id")), 0, NULL,
+	       "a session that is there already cannot be made otherwise");
+	expect(ARGV(S("run"), S("--pictures=file"), S("-")), 0, NULL, "option '--pictures' is for repl only");
 	expect(ARGV(S("mcp"), S("now")), 0, NULL, "unexpected argument 'now'");
 	expect(ARGV(S("history"), S("--ipynb"), S("id")), VERB_HISTORY, NULL, NULL);
 	expect(ARGV(S("ps"), S("--ipynb")), 0, NULL, "option '--ipynb' is for history only");

@@ -1,7 +1,7 @@
 # Completion of husk(1) for bash.
 _husk() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb='' i
-	local verbs='mcp demo doctor run shell jupyter setup config ps stop gc exports history'
+	local verbs='mcp demo doctor run repl shell jupyter setup config ps stop gc exports history'
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[[ ${COMP_WORDS[i]} == -* || ${COMP_WORDS[i - 1]} == --env-file ]] || {
 			verb=${COMP_WORDS[i]}
@@ -17,6 +17,10 @@ _husk() {
 		mapfile -t COMPREPLY < <(compgen -W 'python node r' -- "$word")
 		return
 		;;
+	--pictures)
+		mapfile -t COMPREPLY < <(compgen -W 'auto kitty iterm sixel file' -- "$word")
+		return
+		;;
 	get | set | unset)
 		[[ $verb != config ]] || {
 			mapfile -t COMPREPLY < <(compgen -W "$(husk config list 2>/dev/null | awk '{ print $1 }')" -- "$word")
@@ -28,7 +32,8 @@ _husk() {
 	case $verb in
 	'') options="$verbs --env-file --help --version" ;;
 	doctor) options+=' --json --probe' ;;
-	run) options+=' --language --dependency --env --file --export --timeout --memory --cpus --disk --image' ;;
+	run) options+=' --language --dependency --env --file --export --timeout --memory --cpus --disk --image --no-network' ;;
+	repl) options+=' --pictures --language --dependency --env --memory --cpus --disk --image --no-network' ;;
 	config) options='list get set unset --json --env-file --help' ;;
 	jupyter) options+=' --tcp --install --uninstall --user --prefix' ;;
 	setup) options+=' --runtime --engine-only' ;;
@@ -40,7 +45,7 @@ _husk() {
 	esac
 	if [[ $verb == run && $word != -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
-	elif [[ ($verb == stop || $verb == history || $verb == shell || $verb == jupyter) && $word != -* ]]; then
+	elif [[ ($verb == stop || $verb == history || $verb == shell || $verb == repl || $verb == jupyter) && $word != -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(husk ps 2>/dev/null | awk 'NR > 1 && NF > 3 { print $1 }')" -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")

@@ -1,11 +1,12 @@
 # Completion of husk(1) for fish.
-set -l verbs mcp demo doctor run shell jupyter setup config ps stop gc exports history
+set -l verbs mcp demo doctor run repl shell jupyter setup config ps stop gc exports history
 complete -c husk -f
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a mcp -d 'serve the Model Context Protocol on stdin and stdout'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a demo -d 'a short tour through the real server'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a doctor -d 'check the engine, images, folders and settings'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a run -d 'run a program in a fresh sandbox'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a shell -d 'a terminal in a session'
+complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a repl -d 'type at a session, a fresh one or one that is there'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a setup -d 'install and start an engine, build the images'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a config -d 'list the settings, and keep some'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a jupyter -d 'open a session to Jupyter, or list Husk among its kernels'
@@ -34,14 +35,16 @@ complete -c husk -n '__fish_seen_subcommand_from jupyter' -l prefix -r -F -d 'th
 complete -c husk -n '__fish_seen_subcommand_from setup' -l runtime -r -a 'python node r' -d 'only this one'
 complete -c husk -n '__fish_seen_subcommand_from setup' -l engine-only -d 'no images'
 complete -c husk -n '__fish_seen_subcommand_from run' -F
-complete -c husk -n '__fish_seen_subcommand_from run' -l language -r -a 'python node r' -d language
-complete -c husk -n '__fish_seen_subcommand_from run' -s d -l dependency -r -d 'package'
-complete -c husk -n '__fish_seen_subcommand_from run' -l env -r -d 'variable'
+complete -c husk -n '__fish_seen_subcommand_from run repl' -l language -r -a 'python node r' -d language
+complete -c husk -n '__fish_seen_subcommand_from run repl' -s d -l dependency -r -d 'package'
+complete -c husk -n '__fish_seen_subcommand_from run repl' -l env -r -d 'variable'
 complete -c husk -n '__fish_seen_subcommand_from run' -l file -r -F -d 'file to have there'
 complete -c husk -n '__fish_seen_subcommand_from run' -l export -r -d 'file to bring back'
 complete -c husk -n '__fish_seen_subcommand_from run' -l timeout -r -d seconds
-complete -c husk -n '__fish_seen_subcommand_from run' -l memory -r -d 'such as 4g'
-complete -c husk -n '__fish_seen_subcommand_from run' -l cpus -r -d number
-complete -c husk -n '__fish_seen_subcommand_from run' -l disk -r -d 'such as 10g'
-complete -c husk -n '__fish_seen_subcommand_from run' -l image -r -d 'of CONTAINER_IMAGES'
-complete -c husk -n '__fish_seen_subcommand_from shell' -a '(husk ps 2>/dev/null | string match -rg "^(\\w{26}) ")' -d session
+complete -c husk -n '__fish_seen_subcommand_from run repl' -l memory -r -d 'such as 4g'
+complete -c husk -n '__fish_seen_subcommand_from run repl' -l cpus -r -d number
+complete -c husk -n '__fish_seen_subcommand_from run repl' -l disk -r -d 'such as 10g'
+complete -c husk -n '__fish_seen_subcommand_from run repl' -l image -r -d 'of CONTAINER_IMAGES'
+complete -c husk -n '__fish_seen_subcommand_from run repl' -l no-network -d 'without the network'
+complete -c husk -n '__fish_seen_subcommand_from repl' -l pictures -r -a 'auto kitty iterm sixel file' -d 'how they are shown'
+complete -c husk -n '__fish_seen_subcommand_from shell repl' -a '(husk ps 2>/dev/null | string match -rg "^(\\w{26}) ")' -d session

@@ -1,0 +1,77 @@
+#include "cli/fresh.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "cli/exit.h"
+#include "cli/report.h"
+
+/* "left<separator>right" in parts; right is "" where there is no separator. */
+static void split(struct strv *parts, const char *text, const char *separator)
+{
+	const char *at = strstr(text, separator);
+	AUTO(freep) char *left = at ? xstrndup(text, (size_t)(at - text)) : xstrdup(text);
+	strv_add(parts, left);
+	strv_add(parts, at ? at + strlen(separator) : "");
+}
+
+static void take_lists(struct fresh *x, const struct options *o)
+{
+	for (size_t i = 0; i < o->dependencies.n; i++)
+		split(&x->dependency_text, o->dependencies.v[i], "==");
+	x->dependencies = xcalloc(o->dependencies.n, sizeof(*x->dependencies));
+	for (size_t i = 0; i < o->dependencies.n; i++)
+		x->dependencies[i] =
+			(struct dependency){ x->dependency_text.v[2 * i], x->dependency_text.v[2 * i + 1] };
+	for (size_t i = 0; i < o->env.n; i++)
+		split(&x->env_text, o->env.v[i], "=");
+	x->env = xcalloc(o->env.n, sizeof(*x->env));
+	for (size_t i = 0; i < o->env.n; i++)
+		x->env[i] = (struct env_var){ x->env_text.v[2 * i], x->env_text.v[2 * i + 1] };
+}
+
+static const struct runtime *find_runtime(const char *language)
+{
+	size_t n;
+	const struct runtime *list = runtime_list(&n), *found = language ? runtime_find(language) : list;
+	if (found)
+		return found;
+	log_error("no language is called '%s'; --language is one of:", language);
+	for (size_t i = 0; i < n; i++)
+		log_error("  %s (%s)", list[i].name, list[i].title);
+	return NULL;
+}
+
+static void on_install_output(void *ctx UNUSED, const char *text, size_t n)
+{
+	fwrite(text, 1, n, stderr);
+	fflush(stderr);
+}
+
+int fresh_take(struct fresh *x, const struct options *o, const struct config *config, const char *language)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	*x = (struct fresh){ 0 };
+	take_lists(x, o);
+	x->request = (struct create_request){
+		.runtime = find_runtime(language),
+		.image = o->image,
+		.network = config->network_enabled && !o->no_network,
+		.dependencies = x->dependencies,
+		.n_dependencies = o->dependencies.n,
+		.env = x->env,
+		.n_env = o->env.n,
+		.limits = { .memory = o->memory, .disk = o->disk, .cpus = o->cpus },
+		.on_output = on_install_output,
+	};
+	if (env_check(x->env, o->env.n, &f) < 0)
+		return report_fail(&f);
+	return x->request.runtime ? EXIT_DONE : EXIT_USAGE;
+}
+
+void fresh_release(struct fresh *x)
+{
+	strv_release(&x->env_text);
+	strv_release(&x->dependency_text);
+	free(x->env);
+	free(x->dependencies);
+}

@@ -1,0 +1,27 @@
+/* What the languages' scanners share. */
+#ifndef HUSK_CLI_REPL_BLOCK_PRIVATE_H
+#define HUSK_CLI_REPL_BLOCK_PRIVATE_H
+
+#include "cli/repl/block.h"
+
+void block_push(struct block *b, char c);
+/* Takes the bracket off that c closes. */
+void block_pop(struct block *b, char c);
+static inline char block_top(const struct block *b)
+{
+	return b->depth ? b->open[b->depth - 1] : '\0';
+}
+/* A character of code, for those who look back: spaces separate words. */
+void block_see(struct block *b, char c);
+bool block_is_word(char c);
+bool block_word_in(const char *word, const char *const *words);
+/* Whether the line, from its first character that is no space, begins with this word. */
+bool block_begins(const char *line, size_t n, const char *word);
+/* One of ( [ { } ] ), which may end the header of a statement. */
+void block_bracket(struct block *b, char c, const char *const *headers);
+
+void block_feed_python(struct block *b, const char *line, size_t n);
+void block_feed_javascript(struct block *b, const char *line, size_t n);
+void block_feed_r(struct block *b, const char *line, size_t n);
+
+#endif

@@ -1,0 +1,23 @@
+/* Pictures for terminals that know sixel. They come from a sandbox, and a decoder is much code: a process of its own does it, which can
+ * do nothing else. */
+#ifndef HUSK_CLI_REPL_SIXEL_H
+#define HUSK_CLI_REPL_SIXEL_H
+
+#include "base/loop.h"
+
+/* How husk is started as that process. */
+#define SIXEL_VERB "picture-to-sixel"
+
+struct sixel;
+
+/* Calls on_done once, never from inside, unless sixel_free() comes first: with the sequences, or with NULL if there is no libsixel or it
+ * cannot make anything of the picture within some seconds. NULL if it cannot be started. */
+struct sixel *sixel_start(struct loop *loop, const void *picture, size_t n,
+			  void (*on_done)(void *ctx, const char *sequences, size_t n), void *ctx);
+/* Accepts NULL, returns NULL. Also from inside on_done. */
+struct sixel *sixel_free(struct sixel *s);
+
+/* That process: a picture on standard input, sequences on standard output. Returns its exit code. */
+int sixel_worker(void);
+
+#endif

@@ -1,0 +1,70 @@
+"""A program at a terminal of ours: what it shows is waited for, what is typed is sent."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import termios
+import time
+
+from harness import PATIENCE
+
+# Cursor moves, colours and modes, but for those of pictures.
+SEQUENCES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class Terminal:
+    """rows × cols. `shown` is everything so far, raw."""
+
+    def __init__(self, argv, env, cwd=None, term="xterm-256color", rows=30, cols=100):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(cwd or "/")
+            os.execvpe(argv[0], [str(a) for a in argv], {**env, "TERM": term})
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
+        self.shown, self.at, self.code = b"", 0, None
+
+    def _read(self, deadline):
+        if not select.select([self.fd], [], [], max(0, deadline - time.monotonic()))[0]:
+            return False
+        try:
+            data = os.read(self.fd, 65536)
+        except OSError:  # its other end is closed
+            data = b""
+        self.shown += data
+        return bool(data)
+
+    def until(self, words):
+        """What came since the last one, up to these words; with sequences taken out, and lines that end as elsewhere."""
+        deadline, wanted = time.monotonic() + PATIENCE, words.encode()
+        while True:
+            plain = SEQUENCES.sub(b"", self.shown).replace(b"\r\n", b"\n")
+            found = plain.find(wanted, self.at)
+            if found >= 0:
+                before, self.at = plain[self.at:found], found + len(wanted)
+                return before.decode()
+            assert self._read(deadline), (words, plain[self.at:])
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def ask(self, line, prompt=">>> "):
+        """One line and Enter; what it shows up to the next prompt, without itself."""
+        self.type(line + "\r")
+        return self.until("\n" + prompt).partition("\n")[2]
+
+    def end(self):
+        """Its exit code, once it has ended by itself."""
+        deadline = time.monotonic() + PATIENCE
+        while self._read(deadline):
+            pass
+        self.close()
+        return self.code
+
+    def close(self):
+        """Nobody is there any more."""
+        if self.code is None:
+            os.close(self.fd)
+            self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
