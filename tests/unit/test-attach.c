@@ -1,140 +1,19 @@
-/* Attaching, over the fake engine: both ends on one loop, by a socketpair and by the socket in the state folder. */
+/* Attaching, over the fake engine, both ends on one loop: calls, and whose they are. */
 #include <errno.h>
-#include <signal.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
-#include "attach/open.h"
-#include "attach/server.h"
 #include "attach/sockets.h"
 #include "attach/wire.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "kernels/protocol.h"
-#include "tests/unit/manager-bench.h"
+#include "tests/unit/attach-bench.h"
 #include "tests/unit/unit.h"
 
 /* As many as a server lets in. */
 #define PEERS 32
 
-static struct bench b;
-static struct fake *fake;
-static struct manager *manager;
-static struct conversation *conversation;
-static struct attach_server *server;
-static struct attach *attach;
-static char *session;
-
-/* What one call gave. */
-struct got {
-	bool done;
-	struct fail fail;
-	enum ending ending;
-	uint64_t run;
-	size_t earlier, parts, displays, n;
-	char *text, *mime, *id;
-	struct buf live[2]; /* the first has a mark for each display */
-};
-static struct got got, other;
-static struct fail lost;
-static struct opened *opened;
-
-static void forget(struct got *g)
-{
-	fail_release(&g->fail);
-	free(g->text);
-	free(g->mime);
-	free(g->id);
-	buf_release(&g->live[0]);
-	buf_release(&g->live[1]);
-	memset(g, 0, sizeof(*g));
-}
-
-/* --- a server and a client ----------------------------------------------------------------------------------------- */
-
-static void open_server(void)
-{
-	manager = manager_new(b.loop, &b.config);
-	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t" });
-	server = attach_server_new(b.loop, &b.config, conversation);
-}
-
-static void close_server(void)
-{
-	manager = manager_free(manager);
-	server = attach_server_free(server);
-}
-
-static void on_lost(void *ctx UNUSED, const struct fail *f)
-{
-	fail_copy(&lost, f);
-}
-
-static struct attach *connect_client(void)
-{
-	int pair[2];
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-	assert_int_equal(attach_serve(server, pair[0]), 0);
-	struct attach *a = attach_new(&(struct attach_spec){ .loop = b.loop, .fd = pair[1], .on_lost = on_lost });
-	assert_non_null(a);
-	return a;
-}
-
-static void on_created(void *ctx, const struct create_result *result, const struct fail *f)
-{
-	struct got *g = ctx;
-	g->done = true;
-	g->n = result->n_active;
-	if (f)
-		fail_copy(&g->fail, f);
-	else
-		g->id = xstrdup(result->session->id);
-}
-
-static char *create(void)
-{
-	struct create_request request = { .runtime = runtime_find("python"), .on_done = on_created, .ctx = &got };
-	forget(&got);
-	assert_non_null(manager_create(conversation, &request, &got.fail));
-	FAKE_UNTIL(fake, got.done);
-	return take_ptr(got.id);
-}
-
-static void do_nothing(struct fake_container *c UNUSED, struct fake_call *call UNUSED)
-{
-}
-
-static int setup(void **state)
-{
-	signal(SIGPIPE, SIG_IGN);
-	fake = manager_bench_begin(&b);
-	manager_bench_load(&b);
-	open_server();
-	session = create();
-	attach = connect_client();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	opened = opened_free(opened);
-	attach = attach_free(attach);
-	close_server();
-	forget(&got);
-	forget(&other);
-	fail_release(&lost);
-	free(take_ptr(session));
-	manager_bench_end(&b, fake);
-	return 0;
-}
-
 /* --- calls --------------------------------------------------------------------------------------------------------- */
-
-static void on_output(void *ctx, int stream, const char *text, size_t n)
-{
-	struct got *g = ctx;
-	buf_add(&g->live[stream - 1], text, n);
-}
 
 static void on_display(void *ctx, const struct shown_display *display)
 {
@@ -144,44 +23,6 @@ static void on_display(void *ctx, const struct shown_display *display)
 	else
 		buf_printf(&g->live[0], "<%s %s %d>", display->bundle->parts[0].type, display->id ? display->id : "",
 			   display->update);
-}
-
-static void on_ran(void *ctx, const struct run_result *result, const struct fail *f)
-{
-	struct got *g = ctx;
-	assert_false(g->done);
-	g->done = true;
-	if (f)
-		fail_copy(&g->fail, f);
-	if (!result)
-		return;
-	g->ending = result->ending;
-	g->run = result->run;
-	g->earlier = result->n_earlier;
-	g->parts = result->n_parts;
-	g->displays = result->n_displays;
-	g->text = xstrdup(result->stdout_text);
-	if (result->n_displays)
-		g->mime = xasprintf("%s %s", result->displays[0].parts[0].type, result->displays[0].parts[0].data);
-}
-
-static struct run_request a_run(struct got *g, const char *text)
-{
-	forget(g);
-	return (struct run_request){ .kind = RUN_CODE,
-				     .session_id = session,
-				     .text = text,
-				     .len = strlen(text),
-				     .timeout_seconds = 60,
-				     .on_output = on_output,
-				     .on_done = on_ran,
-				     .ctx = g };
-}
-
-static struct attach_call *run(struct attach *a, struct got *g, const char *text)
-{
-	struct run_request request = a_run(g, text);
-	return attach_run(a, &request, &g->fail);
 }
 
 static struct run_request a_wait(struct got *g, uint64_t number)
@@ -475,15 +316,6 @@ static void test_sessions(void **state)
 
 /* --- a connection that ends ---------------------------------------------------------------------------------------- */
 
-static size_t count_sockets(char *ret_name, size_t size)
-{
-	AUTO(strv_release) struct strv v = { 0 };
-	sockets_list(&b.config, &v);
-	if (v.n && ret_name)
-		snprintf(ret_name, size, "%s", v.v[0]);
-	return v.n;
-}
-
 static void test_a_server_that_ends_answers_everything(void **state)
 {
 	fake_on_call = do_nothing;
@@ -592,175 +424,7 @@ static void test_one_who_does_not_read(void **state)
 	close(pair[1]);
 }
 
-/* --- where sessions are found -------------------------------------------------------------------------------------- */
-
-static void on_opened(void *ctx, struct opened *o, const struct fail *f)
-{
-	struct got *g = ctx;
-	g->done = true;
-	opened = o;
-	if (f)
-		fail_copy(&g->fail, f);
-}
-
-static void open_session(const char *id, const struct create_request *fresh)
-{
-	forget(&got);
-	opened = opened_free(opened);
-	attach_open(&(struct open_request){ .loop = b.loop,
-					    .config = &b.config,
-					    .session_id = id,
-					    .fresh = fresh,
-					    .on_done = on_opened,
-					    .on_lost = on_lost,
-					    .ctx = &got });
-	FAKE_UNTIL(fake, got.done);
-}
-
-static void run_in_opened(void)
-{
-	struct run_request request = a_run(&other, "1");
-	request.session_id = opened_session(opened);
-	assert_non_null(attach_run(opened_attach(opened), &request, &other.fail));
-	FAKE_UNTIL(fake, other.done);
-	assert_int_equal(other.fail.kind, FAIL_NONE);
-	assert_int_equal(other.ending, ENDING_OK);
-}
-
-static void test_a_server_is_found_by_its_socket(void **state)
-{
-	char path[512];
-	struct stat st;
-	assert_int_equal(count_sockets(path, sizeof(path)), 1);
-	assert_int_equal(stat(path, &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0600);
-	*strrchr(path, '/') = '\0';
-	assert_int_equal(stat(path, &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0700);
-
-	open_session(session, NULL);
-	assert_int_equal(got.fail.kind, FAIL_NONE);
-	assert_int_equal(opened_how(opened), ATTACH_SERVED);
-	assert_string_equal(opened_runtime(opened), "python");
-	run_in_opened();
-
-	close_server();
-	FAKE_UNTIL(fake, lost.kind);
-	assert_int_equal(count_sockets(NULL, 0), 0);
-
-	/* Its session is there still, and can be had. */
-	open_session(session, NULL);
-	assert_int_equal(got.fail.kind, FAIL_NONE);
-	assert_int_equal(opened_how(opened), ATTACH_ADOPTED);
-	assert_string_equal(opened_runtime(opened), "python");
-	run_in_opened();
-
-	/* Others find it here from now on. */
-	struct opened *adopter = take_ptr(opened);
-	open_session(session, NULL);
-	assert_int_equal(opened_how(opened), ATTACH_SERVED);
-	run_in_opened();
-	opened = opened_free(opened);
-	opened_free(adopter);
-	assert_int_equal(fake_count(fake), 1);
-}
-
-static void test_a_stale_socket_is_swept(void **state)
-{
-	AUTO(freep) char *left = NULL, *next = NULL;
-	/* As a server leaves it that was killed. */
-	int fd = sockets_listen(&b.config, &left);
-	assert_true(fd >= 0);
-	close(fd);
-	assert_int_equal(count_sockets(NULL, 0), 2);
-	open_session(session, NULL);
-	assert_int_equal(opened_how(opened), ATTACH_SERVED);
-	fd = sockets_listen(&b.config, &next);
-	assert_int_equal(count_sockets(NULL, 0), 2);
-	assert_int_equal(access(left, F_OK), -1);
-	close(fd);
-	unlink(next);
-}
-
-static void test_what_cannot_be_opened(void **state)
-{
-	open_session("aaaaaaaaaaaaaaaaaaaaaaaaaa", NULL);
-	assert_null(opened);
-	assert_int_equal(got.fail.kind, FAIL_NOT_FOUND);
-	open_session("no such", NULL);
-	assert_int_equal(got.fail.kind, FAIL_NOT_FOUND);
-}
-
-static void test_a_server_that_lets_nobody_in(void **state)
-{
-	close_server();
-	attach = attach_free(attach);
-	b.config.attach = false;
-	open_server();
-	free(session);
-	session = create();
-	assert_int_equal(count_sockets(NULL, 0), 0);
-	open_session(session, NULL);
-	assert_null(opened);
-	assert_int_equal(got.fail.kind, FAIL_BUSY);
-	assert_int_equal(cause_of(&got.fail), CAUSE_ATTACH_OFF);
-}
-
-static void test_a_server_that_does_not_answer(void **state)
-{
-	AUTO(freep) char *path = NULL;
-	/* It listens, and its loop does not turn. */
-	close_server();
-	b.config.attach = false;
-	open_server();
-	free(session);
-	session = create();
-	int fd = sockets_listen(&b.config, &path);
-	assert_true(fd >= 0);
-	forget(&got);
-	attach_open(&(struct open_request){
-		.loop = b.loop, .config = &b.config, .session_id = session, .on_done = on_opened, .ctx = &got });
-	for (int i = 0; i < 40 && !got.done; i++)
-		loop_skip(b.loop, 1000);
-	FAKE_UNTIL(fake, got.done);
-	assert_int_equal(got.fail.kind, FAIL_BUSY);
-	assert_int_equal(cause_of(&got.fail), CAUSE_SERVER_SILENT);
-	close(fd);
-	unlink(path);
-}
-
-static void test_a_fresh_session(void **state)
-{
-	struct create_request fresh = { .runtime = runtime_find("node") };
-	open_session(NULL, &fresh);
-	assert_int_equal(got.fail.kind, FAIL_NONE);
-	assert_int_equal(opened_how(opened), ATTACH_FRESH);
-	assert_string_equal(opened_runtime(opened), "node");
-	run_in_opened();
-	assert_int_equal(fake_count(fake), 2);
-	/* It ends with whoever made it. */
-	opened = opened_free(opened);
-	assert_int_equal(fake_count(fake), 1);
-}
-
-static void test_an_opening_that_nobody_waits_for(void **state)
-{
-	struct create_request fresh = { .runtime = runtime_find("node") };
-	struct open_request request = { .loop = b.loop, .config = &b.config, .on_done = on_opened, .ctx = &got };
-	forget(&got);
-	request.session_id = session;
-	attach_open_cancel(attach_open(&request));
-	request.session_id = NULL;
-	request.fresh = &fresh;
-	attach_open_cancel(attach_open(&request));
-	struct opening *o = attach_open(&request);
-	FAKE_UNTIL(fake, fake_calls(fake, FAKE_CREATE) == 2);
-	attach_open_cancel(o);
-	FAKE_UNTIL(fake, fake_count(fake) == 1);
-	assert_false(got.done);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, attach_bench_begin, attach_bench_end)
 
 int main(void)
 {
@@ -780,13 +444,6 @@ int main(void)
 		TEST(test_whoever_breaks_the_protocol_is_dropped),
 		TEST(test_who_says_nothing_and_who_is_one_too_many),
 		TEST(test_one_who_does_not_read),
-		TEST(test_a_server_is_found_by_its_socket),
-		TEST(test_a_stale_socket_is_swept),
-		TEST(test_what_cannot_be_opened),
-		TEST(test_a_server_that_lets_nobody_in),
-		TEST(test_a_server_that_does_not_answer),
-		TEST(test_a_fresh_session),
-		TEST(test_an_opening_that_nobody_waits_for),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,55 @@
+/* A bench for attached programs: a server on the fake engine with a session, and a client on a socketpair, on one loop. */
+#ifndef HUSK_TESTS_ATTACH_BENCH_H
+#define HUSK_TESTS_ATTACH_BENCH_H
+
+#include "attach/client.h"
+#include "attach/server.h"
+#include "base/buf.h"
+#include "tests/unit/manager-bench.h"
+
+extern struct bench b;
+extern struct fake *fake;
+extern struct conversation *conversation;
+extern struct attach_server *server;
+extern struct attach *attach;
+extern char *session; /* made by the conversation's own client */
+
+/* What one call gave. */
+struct got {
+	bool done;
+	struct fail fail;
+	enum ending ending;
+	uint64_t run;
+	size_t earlier, parts, displays, n;
+	char *text, *mime, *id;
+	struct buf live[2]; /* the first has a mark for each display */
+};
+extern struct got got, other;
+extern struct fail lost; /* what clients were told of their connection's end */
+
+/* For cmocka. */
+int attach_bench_begin(void **state);
+int attach_bench_end(void **state);
+
+void open_server(void);
+void close_server(void);
+struct attach *connect_client(void);
+void on_lost(void *ctx, const struct fail *f);
+/* Empties it, for the next call. */
+void forget(struct got *g);
+/* A session of the server's conversation: its id, which is the caller's. */
+char *create(void);
+/* For create requests, with a struct got. */
+void on_created(void *ctx, const struct create_result *result, const struct fail *f);
+/* For fake_on_call. */
+void do_nothing(struct fake_container *c, struct fake_call *call);
+
+/* For runs, likewise. */
+void on_ran(void *ctx, const struct run_result *result, const struct fail *f);
+/* A cell, whose end comes to g. */
+struct run_request a_run(struct got *g, const char *text);
+struct attach_call *run(struct attach *a, struct got *g, const char *text);
+/* How many there are, and one of them. */
+size_t count_sockets(char *ret_name, size_t size);
+
+#endif

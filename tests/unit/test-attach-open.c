@@ -1,0 +1,198 @@
+/* Where sessions are found: by the socket in the state folder, in a manager of one's own, nowhere. */
+#include <sys/stat.h>
+
+#include "attach/open.h"
+#include "attach/sockets.h"
+#include "base/alloc.h"
+#include "tests/unit/attach-bench.h"
+#include "tests/unit/unit.h"
+
+static struct opened *opened;
+
+static int teardown(void **state)
+{
+	opened = opened_free(opened);
+	return attach_bench_end(state);
+}
+
+static void on_opened(void *ctx, struct opened *o, const struct fail *f)
+{
+	struct got *g = ctx;
+	g->done = true;
+	opened = o;
+	if (f)
+		fail_copy(&g->fail, f);
+}
+
+static void open_session(const char *id, const struct create_request *fresh)
+{
+	forget(&got);
+	opened = opened_free(opened);
+	attach_open(&(struct open_request){ .loop = b.loop,
+					    .config = &b.config,
+					    .session_id = id,
+					    .fresh = fresh,
+					    .on_done = on_opened,
+					    .on_lost = on_lost,
+					    .ctx = &got });
+	FAKE_UNTIL(fake, got.done);
+}
+
+static void run_in_opened(void)
+{
+	struct run_request request = a_run(&other, "1");
+	request.session_id = opened_session(opened);
+	assert_non_null(attach_run(opened_attach(opened), &request, &other.fail));
+	FAKE_UNTIL(fake, other.done);
+	assert_int_equal(other.fail.kind, FAIL_NONE);
+	assert_int_equal(other.ending, ENDING_OK);
+}
+
+static void test_a_server_is_found_by_its_socket(void **state)
+{
+	char path[512];
+	struct stat st;
+	assert_int_equal(count_sockets(path, sizeof(path)), 1);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	*strrchr(path, '/') = '\0';
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+
+	open_session(session, NULL);
+	assert_int_equal(got.fail.kind, FAIL_NONE);
+	assert_int_equal(opened_how(opened), ATTACH_SERVED);
+	assert_string_equal(opened_runtime(opened), "python");
+	run_in_opened();
+
+	close_server();
+	FAKE_UNTIL(fake, lost.kind);
+	assert_int_equal(count_sockets(NULL, 0), 0);
+
+	/* Its session is there still, and can be had. */
+	open_session(session, NULL);
+	assert_int_equal(got.fail.kind, FAIL_NONE);
+	assert_int_equal(opened_how(opened), ATTACH_ADOPTED);
+	assert_string_equal(opened_runtime(opened), "python");
+	run_in_opened();
+
+	/* Others find it here from now on. */
+	struct opened *adopter = take_ptr(opened);
+	open_session(session, NULL);
+	assert_int_equal(opened_how(opened), ATTACH_SERVED);
+	run_in_opened();
+	opened = opened_free(opened);
+	opened_free(adopter);
+	assert_int_equal(fake_count(fake), 1);
+}
+
+static void test_a_stale_socket_is_swept(void **state)
+{
+	AUTO(freep) char *left = NULL, *next = NULL;
+	/* As a server leaves it that was killed. */
+	int fd = sockets_listen(&b.config, &left);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(count_sockets(NULL, 0), 2);
+	open_session(session, NULL);
+	assert_int_equal(opened_how(opened), ATTACH_SERVED);
+	fd = sockets_listen(&b.config, &next);
+	assert_int_equal(count_sockets(NULL, 0), 2);
+	assert_int_equal(access(left, F_OK), -1);
+	close(fd);
+	unlink(next);
+}
+
+static void test_what_cannot_be_opened(void **state)
+{
+	open_session("aaaaaaaaaaaaaaaaaaaaaaaaaa", NULL);
+	assert_null(opened);
+	assert_int_equal(got.fail.kind, FAIL_NOT_FOUND);
+	open_session("no such", NULL);
+	assert_int_equal(got.fail.kind, FAIL_NOT_FOUND);
+}
+
+static void test_a_server_that_lets_nobody_in(void **state)
+{
+	close_server();
+	attach = attach_free(attach);
+	b.config.attach = false;
+	open_server();
+	free(session);
+	session = create();
+	assert_int_equal(count_sockets(NULL, 0), 0);
+	open_session(session, NULL);
+	assert_null(opened);
+	assert_int_equal(got.fail.kind, FAIL_BUSY);
+	assert_int_equal(cause_of(&got.fail), CAUSE_ATTACH_OFF);
+}
+
+static void test_a_server_that_does_not_answer(void **state)
+{
+	AUTO(freep) char *path = NULL;
+	/* It listens, and its loop does not turn. */
+	close_server();
+	b.config.attach = false;
+	open_server();
+	free(session);
+	session = create();
+	int fd = sockets_listen(&b.config, &path);
+	assert_true(fd >= 0);
+	forget(&got);
+	attach_open(&(struct open_request){
+		.loop = b.loop, .config = &b.config, .session_id = session, .on_done = on_opened, .ctx = &got });
+	for (int i = 0; i < 40 && !got.done; i++)
+		loop_skip(b.loop, 1000);
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.fail.kind, FAIL_BUSY);
+	assert_int_equal(cause_of(&got.fail), CAUSE_SERVER_SILENT);
+	close(fd);
+	unlink(path);
+}
+
+static void test_a_fresh_session(void **state)
+{
+	struct create_request fresh = { .runtime = runtime_find("node") };
+	open_session(NULL, &fresh);
+	assert_int_equal(got.fail.kind, FAIL_NONE);
+	assert_int_equal(opened_how(opened), ATTACH_FRESH);
+	assert_string_equal(opened_runtime(opened), "node");
+	run_in_opened();
+	assert_int_equal(fake_count(fake), 2);
+	/* It ends with whoever made it. */
+	opened = opened_free(opened);
+	assert_int_equal(fake_count(fake), 1);
+}
+
+static void test_an_opening_that_nobody_waits_for(void **state)
+{
+	struct create_request fresh = { .runtime = runtime_find("node") };
+	struct open_request request = { .loop = b.loop, .config = &b.config, .on_done = on_opened, .ctx = &got };
+	forget(&got);
+	request.session_id = session;
+	attach_open_cancel(attach_open(&request));
+	request.session_id = NULL;
+	request.fresh = &fresh;
+	attach_open_cancel(attach_open(&request));
+	struct opening *o = attach_open(&request);
+	FAKE_UNTIL(fake, fake_calls(fake, FAKE_CREATE) == 2);
+	attach_open_cancel(o);
+	FAKE_UNTIL(fake, fake_count(fake) == 1);
+	assert_false(got.done);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, attach_bench_begin, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_server_is_found_by_its_socket),
+		TEST(test_a_stale_socket_is_swept),
+		TEST(test_what_cannot_be_opened),
+		TEST(test_a_server_that_lets_nobody_in),
+		TEST(test_a_server_that_does_not_answer),
+		TEST(test_a_fresh_session),
+		TEST(test_an_opening_that_nobody_waits_for),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
