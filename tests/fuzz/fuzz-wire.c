@@ -77,6 +77,12 @@ static bool on_frame(struct collect *c, const struct wire_frame *frame)
 	}
 	if (frame->type == FRAME_ASK)
 		return true;
+	if (frame->type == FRAME_END) {
+		AUTO(wire_console_end_release) struct wire_console_end end;
+		wire_read_console_end(frame, &end);
+		check_text(end.detail, 1000);
+		CHECK(end.exit_code >= 0 && end.exit_code <= 255 && end.signal >= 0 && end.signal < 128);
+	}
 	int r = collect_frame(c, frame);
 	if (r == 1)
 		finish(c);

@@ -62,8 +62,9 @@ def test_a_person_works_in_it(client, plain):
     assert client.greeting["consoles"] == 4
     client.terminal("cd /tmp; export FROM_COMMAND=yes")
     shell = plain(client, rows=30, cols=100, term="vt100")
-    shell.type(b"tty >/dev/null && stty size; pwd; echo $FROM_COMMAND $TERM $((1+1))x; cat /proc/self/oom_score_adj\r")
-    assert b"30 100\r\n/tmp\r\nyes vt100 2x\r\n1000\r\n" in shell.until(b"1000\r\n")
+    shell.type(b"tty >/dev/null && stty size; pwd; echo $FROM_COMMAND $TERM $((1+1))x; cat /proc/self/oom_score_adj; nice;"
+               b" grep -E '^(NoNewPrivs|Seccomp):' /proc/self/status\r")
+    assert b"30 100\r\n/tmp\r\nyes vt100 2x\r\n1000\r\n5\r\n" in shell.until(b"NoNewPrivs:\t1\r\nSeccomp:\t2\r\n")
     shell.type("trap 'echo size $(stty size)' WINCH; echo $((2+1))\u00fc\r".encode())
     shell.until("3\u00fc\r\n".encode())
     shell.until(b"$ ")
