@@ -1,6 +1,9 @@
-/* Terminals for people, on the fake engine: bytes and credit both ways, their ends, and what the log says of them. */
-#include <jansson.h>
+/* Terminals for people, on the fake engine: bytes and credit both ways, their ends, and what the log says of them; in the manager, and
+ * from another program that is attached to it. */
+#include <sys/socket.h>
 
+#include "attach/client-private.h"
+#include "attach/server.h"
 #include "base/alloc.h"
 #include "kernels/protocol.h"
 #include "manager/manager.h"
@@ -12,6 +15,8 @@ static struct fake *fake;
 static struct manager *manager;
 static struct conversation *conversation;
 static struct fake_script script;
+static struct attach_server *server;
+static struct attach *attach;
 
 /* What the played PID 1 has heard. */
 static struct {
@@ -84,7 +89,9 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+	attach = attach_free(attach);
 	manager_free(manager);
+	server = attach_server_free(server);
 	free(heard.opened);
 	free(heard.size);
 	buf_release(&heard.keys);
@@ -350,6 +357,75 @@ static void one_that_is_open_is_use(void **state)
 	assert_true(idle >= 100);
 }
 
+/* --- attached ---------------------------------------------------------------------------------------------------- */
+
+static struct attach_call *open_attached(void)
+{
+	int pair[2];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	server = attach_server_new(b.loop, &b.config, conversation);
+	assert_int_equal(attach_serve(server, pair[0]), 0);
+	attach = attach_new(&(struct attach_spec){ .loop = b.loop, .fd = pair[1] });
+	const char *const command[] = { "vi" };
+	struct terminal_request request = { .session_id = got.session,
+					    .command = command,
+					    .n_command = 1,
+					    .rows = 30,
+					    .cols = 100,
+					    .on_bytes = on_bytes,
+					    .on_written = on_written,
+					    .on_end = on_end };
+	struct attach_call *call = attach_terminal(attach, &request, &got.fail);
+	assert_non_null(call);
+	FAKE_UNTIL(fake, heard.number);
+	return call;
+}
+
+static void another_program_has_one(void **state)
+{
+	static char much[TERMINAL_WINDOW];
+	create();
+	struct attach_call *call = open_attached();
+	assert_string_equal(heard.opened, "{\"rows\":30,\"cols\":100,\"command\":[\"vi\"]}");
+	assert_int_equal(attach_terminal_write(call, much, sizeof(much)), 0);
+	assert_true(attach_terminal_write(call, "x", 1) < 0);
+	FAKE_UNTIL(fake, heard.keys.len == sizeof(much));
+	fake_send(fake_stream(fake_only(fake)), FRAME_CREDIT, heard.number, "\0\0\0\x03", 4);
+	FAKE_UNTIL(fake, got.written == 3);
+	attach_terminal_resize(call, 50, 132);
+	FAKE_UNTIL(fake, heard.size);
+	assert_string_equal(heard.size, "{\"rows\":50,\"cols\":132}");
+	for (unsigned i = 0; i < 16; i++)
+		send_data(CONSOLE_DATA_MAX);
+	FAKE_UNTIL(fake, got.shown.len == CONSOLE_OUT_WINDOW);
+	attach_terminal_taken(call, CONSOLE_OUT_WINDOW);
+	FAKE_UNTIL(fake, heard.credit == CONSOLE_OUT_WINDOW);
+	send_end("{\"ending\":\"error\",\"exit_code\":130,\"signal\":2}");
+	FAKE_UNTIL(fake, got.ends);
+	assert_true(got.ok && got.code == 130 && got.ends == 1);
+}
+
+static void one_that_types_too_much_loses_it(void **state)
+{
+	static char much[TERMINAL_WINDOW];
+	create();
+	struct attach_call *call = open_attached();
+	assert_int_equal(attach_terminal_write(call, much, sizeof(much)), 0);
+	attach_call_bytes(call, "x", 1); /* past what the client itself keeps to */
+	FAKE_UNTIL(fake, got.ends && heard.hung_up == 1);
+	assert_int_equal(got.fail.kind, FAIL_LIMIT);
+}
+
+static void one_that_goes_hangs_up(void **state)
+{
+	create();
+	(void)open_attached();
+	attach = attach_free(attach);
+	FAKE_UNTIL(fake, heard.hung_up == 1);
+	assert_true(can_run());
+	assert_int_equal(got.ends, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -362,6 +438,9 @@ int main(void)
 		TEST(it_ends_with_its_session),
 		TEST(it_is_refused_where_there_is_none),
 		TEST(one_that_is_open_is_use),
+		TEST(another_program_has_one),
+		TEST(one_that_types_too_much_loses_it),
+		TEST(one_that_goes_hangs_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
