@@ -1,10 +1,11 @@
-/* Files: import, export, exports. */
+/* Files: import, export, exports and what they hold. */
 #include "base/alloc.h"
 #include "libhusk/call.h"
 #include "libhusk/take.h"
 
 #define FILES_MAX 10000
 #define EXPORTS_DEFAULT 100
+#define CONTENT_DEFAULT (64u << 20)
 
 struct copy_call {
 	struct call call;
@@ -161,4 +162,67 @@ struct husk_error *husk_exports(struct husk_conversation *conversation, size_t l
 	else
 		husk_files_free(c.files);
 	return error;
+}
+
+/* --- what one holds ------------------------------------------------------------------------------------------------ */
+
+struct owned_content {
+	struct husk_content content;
+	uint8_t data[];
+};
+
+struct read_call {
+	struct call call;
+	const char *id;
+	size_t max;
+	struct owned_content *content;
+};
+
+static void on_read(void *ctx, const struct export_info *info, const uint8_t *data, size_t n, const struct fail *f)
+{
+	struct read_call *c = ctx;
+	AUTO(fail_release) struct fail why = { 0 };
+	if (!f && !info)
+		cause_set(&why, FAIL_NOT_FOUND, CAUSE_NOT_EXPORTED, "there is no export '%.64s' in this conversation",
+			  c->id);
+	else if (!f && !data)
+		fail_set(&why, FAIL_LIMIT, "export '%.64s' has %llu bytes, and at most %zu were to be read", c->id,
+			 (unsigned long long)info->stored, c->max);
+	if (!f && !why.kind) {
+		c->content = xmalloc(sizeof(*c->content) + n + 1);
+		c->content->content = (struct husk_content){ .data = c->content->data, .n = n };
+		memcpy(c->content->data, data, n);
+	}
+	call_finish(&c->call, f ? f : why.kind ? &why : NULL);
+}
+
+static struct op *start_read(struct call *call, struct fail *f)
+{
+	struct read_call *c = container_of(call, struct read_call, call);
+	return manager_read_export(call->conversation->conversation,
+				   &(struct read_request){ .id = c->id, .max = c->max, .on_done = on_read, .ctx = c },
+				   f);
+}
+
+struct husk_error *husk_read_export(struct husk_conversation *conversation, const char *id, size_t max,
+				    const struct husk_wait *wait, struct husk_content **ret)
+{
+	if (!ret)
+		return error_missing("husk_read_export", "ret");
+	if (!id)
+		return error_missing("husk_read_export", "the export's id");
+	struct read_call c = { .call.start = start_read, .id = id, .max = max ? max : CONTENT_DEFAULT };
+	struct husk_error *error =
+		call_perform(&c.call, &(struct call_target){ "husk_read_export", NULL, conversation, wait });
+	if (!error)
+		*ret = &c.content->content;
+	else
+		free(c.content);
+	return error;
+}
+
+void husk_content_free(struct husk_content *content)
+{
+	if (content)
+		free(container_of(content, struct owned_content, content));
 }

@@ -460,6 +460,17 @@ struct husk_error *husk_export(struct husk_conversation *c, const char *session,
 struct husk_error *husk_exports(struct husk_conversation *c, size_t limit, const struct husk_wait *wait,
 				struct husk_files **ret) HUSK_MUST_CHECK;
 
+/* The content of an export: of a folder, the tar of it. */
+struct husk_content {
+	const void *data; /* never NULL */
+	size_t n;
+};
+void husk_content_free(struct husk_content *content);
+/* Reads an export, by the id that husk_export() or husk_exports() gave it. One of more than max bytes (0 = 64 MiB) is refused as "limit":
+ * read it at its host_path. */
+struct husk_error *husk_read_export(struct husk_conversation *c, const char *id, size_t max,
+				    const struct husk_wait *wait, struct husk_content **ret) HUSK_MUST_CHECK;
+
 /* --- for the person whose sessions these are: all conversations, all processes -------------------------------------- */
 
 struct husk_error *husk_everything(struct husk *h, const struct husk_wait *wait,

@@ -237,6 +237,10 @@ def test_files_in_and_out(manager, tmp_path):
     with open(out.files[0].host_path, "rb") as file:
         assert file.read() == b"\x00\x01"
     assert {file.path for file in manager.list_exports()} == {"/workspace/raw.bin", "/workspace/a"}
+    assert manager.read_export(out.files[0].id) == b"\x00\x01"
+    assert b"b.txt" in manager.read_export(out.files[1].id)
+    with pytest.raises(husk.LimitError, match="has 2 bytes"):
+        manager.read_export(out.files[0].id, 1)
 
 
 # --- life
@@ -423,7 +427,8 @@ def test_structures_are_as_the_header_has_them():
              "husk_import": _lib.Import, "husk_file": _lib.File, "husk_files": _lib.Files, "husk_copy": _lib.Copy,
              "husk_execution": _lib.Execution, "husk_history": _lib.History, "husk_language": _lib.Language,
              "husk_variable": _lib.Variable, "husk_disk": _lib.Disk, "husk_run_state": _lib.RunState, "husk_look": _lib.Look,
-             "husk_completion": _lib.Completion, "husk_help": _lib.Help, "husk_wholeness": _lib.Wholeness}
+             "husk_completion": _lib.Completion, "husk_help": _lib.Help, "husk_wholeness": _lib.Wholeness,
+             "husk_content": _lib.Content}
     found = dict(re.findall(r"struct (husk_[a-z_]+) \{\n(.*?)\n\};", header, re.S))
     assert found.keys() == names.keys()
     for name, body in found.items():

@@ -542,6 +542,11 @@ static void misuse_is_an_error_and_nothing_else(void **unused)
 	expect(husk_import(conversation, "x", no_item, 1, NULL, NULL, &files), "invalid", "misuse");
 	expect(husk_export(conversation, "x", path, 1, NULL, NULL, &files), "invalid", "misuse");
 	expect(husk_exports(conversation, 0, NULL, NULL), "invalid", "misuse");
+	expect(husk_read_export(conversation, "x", 0, NULL, NULL), "invalid", "misuse");
+	struct husk_content *content = NULL;
+	expect(husk_read_export(conversation, NULL, 0, NULL, &content), "invalid", "misuse");
+	expect(husk_read_export(conversation, "nothing", 0, NULL, &content), "not_found", "not_exported");
+	husk_content_free(content);
 	expect(husk_everything(NULL, NULL, &list), "invalid", "misuse");
 	expect(husk_remove(NULL, NULL, NULL, NULL), "invalid", "misuse");
 	expect(husk_collect(NULL, NULL, NULL), "invalid", "misuse");

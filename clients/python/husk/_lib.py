@@ -129,6 +129,10 @@ class Files(Structure):
     _fields_ = [("n", c_size_t), ("v", POINTER(POINTER(File))), ("success", c_int)]
 
 
+class Content(Structure):
+    _fields_ = [("data", c_void_p), ("n", c_size_t)]
+
+
 class Copy(Structure):
     _fields_ = [("size", c_size_t), ("on_progress", PROGRESS), ("ctx", c_void_p)]
 
@@ -181,6 +185,8 @@ _FUNCTIONS: Dict[str, Any] = {
     "husk_export": (POINTER(Error), [c_void_p, Text, POINTER(Text), c_size_t, POINTER(Copy), _WAIT, POINTER(POINTER(Files))]),
     "husk_exports": (POINTER(Error), [c_void_p, c_size_t, _WAIT, POINTER(POINTER(Files))]),
     "husk_files_free": (None, [POINTER(Files)]),
+    "husk_read_export": (POINTER(Error), [c_void_p, Text, c_size_t, _WAIT, POINTER(POINTER(Content))]),
+    "husk_content_free": (None, [POINTER(Content)]),
     "husk_remove": (POINTER(Error), [c_void_p, Text, _WAIT, POINTER(c_size_t)]),
     "husk_collect": (POINTER(Error), [c_void_p, _WAIT, POINTER(c_size_t)]),
     "husk_history": (POINTER(Error), [c_void_p, Text, c_size_t, _WAIT, POINTER(POINTER(History))]),

@@ -70,6 +70,9 @@ class SandboxManager:
     async def export_files(self, *arguments: Any, **more: Any) -> FilesResult:
         return await _call(self.sync.export_files, *arguments, **more)
 
+    async def read_export(self, *arguments: Any, **more: Any) -> bytes:
+        return await _call(self.sync.read_export, *arguments, **more)
+
     async def stop_session(self, *arguments: Any, **more: Any) -> Stopped:
         return await _call(self.sync.stop_session, *arguments, **more)
 

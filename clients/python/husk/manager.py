@@ -268,6 +268,16 @@ class SandboxManager:
             check(library.husk_exports(self._conversation, limit, wait, byref(answer)))
         return take_files(answer)
 
+    def read_export(self, export_id: str, max_bytes: int = 0, *, deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> bytes:
+        """The content of an export; of a directory, a tar of it. One of more than max_bytes (0 = 64 MiB) is refused: it has a host_path."""
+        answer = POINTER(_lib.Content)()
+        with waiting(deadline, cancel) as (wait, _):
+            check(library.husk_read_export(self._conversation, encode(export_id, "export_id"), max_bytes, wait, byref(answer)))
+        try:
+            return ctypes.string_at(answer.contents.data, answer.contents.n)
+        finally:
+            library.husk_content_free(answer)
+
 
 class Session:
     """One session, with its own manager unless one is given:
