@@ -10,6 +10,7 @@
 #include "kernels/jupyter/channels.h"
 #include "kernels/jupyter/outputs.h"
 #include "kernels/jupyter/process.h"
+#include "kernels/jupyter/queries.h"
 #include "kernels/jupyter/raw.h"
 #include "kernels/jupyter/spec.h"
 #include "kernels/jupyter/uplink.h"
@@ -42,6 +43,7 @@ struct adapter {
 	struct channels *channels;
 	struct uplink uplink;
 	struct outputs outputs;
+	struct queries queries;
 	struct raw raw;
 	int signals;
 	pid_t kernel;
@@ -97,6 +99,17 @@ static bool send_up(struct outputs *o, const json_t *message)
 	struct adapter *a = container_of(o, struct adapter, outputs);
 	/* That PID 1 is gone is seen when the link is read. */
 	return uplink_send(&a->uplink, message) != -EMSGSIZE;
+}
+
+static bool request_answer(struct queries *q, const char *type, const json_t *content, char ret_id[MESSAGE_ID_LEN + 1])
+{
+	struct adapter *a = container_of(q, struct adapter, queries);
+	return channels_send(a->channels, CHANNEL_SHELL, type, /* parent= */ NULL, content, ret_id) == 0;
+}
+
+static void send_answer(struct queries *q, const json_t *message)
+{
+	(void)uplink_send(&container_of(q, struct adapter, queries)->uplink, message);
 }
 
 static void complain(struct adapter *a, const char *channel, const char *why)
@@ -203,6 +216,7 @@ static void start_cell(struct adapter *a, const json_t *message)
 	char request[MESSAGE_ID_LEN + 1];
 	const json_t *id = json_object_get(message, "id");
 	json_t *code = json_object_get(message, "code");
+	queries_leave(&a->queries);
 	if (a->state != STATE_IDLE || !json_is_integer(id) || !json_is_string(code))
 		end_lost(a, "PID 1 sent something that cannot be run now");
 	if (json_object_size(json_object_get(message, "env"))) {
@@ -258,6 +272,7 @@ static void interrupt_kernel(struct adapter *a)
 {
 	char id[MESSAGE_ID_LEN + 1];
 	json_auto_t *content = json_object();
+	queries_leave(&a->queries);
 	if (a->state != STATE_BUSY)
 		return;
 	/* If the kernel does not obey it is killed, and we with it. */
@@ -288,7 +303,7 @@ static void on_shell(void *ctx, const struct message *m)
 	if (streq(m->type, "kernel_info_reply")) {
 		on_kernel_info(a, m);
 		a->probe.replied |= a->probe.asked && streq(m->parent_id, a->probe.request);
-	} else {
+	} else if (!queries_replied(&a->queries, m)) {
 		outputs_replied(&a->outputs, m);
 	}
 }
@@ -417,6 +432,8 @@ static void on_uplink(struct adapter *a)
 		const char *op = json_string_value(json_object_get(message, "op"));
 		if (op && streq(op, "execute"))
 			start_cell(a, message);
+		else
+			(void)queries_ask(&a->queries, message, a->state == STATE_IDLE, clock_now_ms());
 		json_decref(message);
 		r = 0;
 	}
@@ -435,6 +452,8 @@ static long wait_ms(const struct adapter *a, uint64_t now)
 		at = a->since_ms + SHUTDOWN_MS;
 	else if (a->state == STATE_BUSY && a->probe.half_ms)
 		at = MIN(at, a->probe.half_ms + HALF_END_MS);
+	else if (a->queries.open)
+		at = MIN(at, a->queries.due_ms);
 	return at > now ? (long)(at - now) : 0;
 }
 
@@ -457,6 +476,7 @@ static void turn(struct adapter *a)
 		on_uplink(a);
 	if (ready & 12)
 		raw_read(&a->raw);
+	queries_tick(&a->queries, woke);
 	look_at_heart(a, woke);
 	if (a->state == STATE_CLOSING && woke - a->since_ms >= SHUTDOWN_MS)
 		kill(-a->kernel, SIGKILL);
@@ -510,6 +530,7 @@ int adapter_run(const struct adapter_options *options, struct fail *f)
 		.raw = { .read_fds = { -1, -1 }, .write_fds = { -1, -1 } },
 		.outputs = { .write = write_out, .send = send_up, .displays_values = options->displays_values },
 	};
+	a->queries = (struct queries){ .request = request_answer, .answer = send_answer };
 	outputs_init(&a->outputs);
 	if (start(a, f) < 0) {
 		remove_files(a);

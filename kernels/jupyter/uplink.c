@@ -84,8 +84,8 @@ int uplink_hello(struct uplink *u, const char *language_version, struct fail *f)
 		u->fd = strncmp(u->address, "tcp:", 4) == 0 ? dial_tcp(u->address + 4) : -1;
 	if (u->fd < 0)
 		return fail_set(f, FAIL_INVALID, "cannot connect to the kernel link '%s': %m", u->address);
-	json_auto_t *hello = json_pack("{s:s, s:s*, s:i, s:s}", "op", "hello", "token", u->token, "version",
-				       LINK_VERSION, "language_version", language_version);
+	json_auto_t *hello = json_pack("{s:s, s:s*, s:i, s:s, s:b}", "op", "hello", "token", u->token, "version",
+				       LINK_VERSION, "language_version", language_version, "queries", 1);
 	return uplink_send(u, hello) < 0 ? fail_set(f, FAIL_INVALID, "cannot say hello on the kernel link") : 0;
 }
 
