@@ -131,8 +131,8 @@ static json_t *help_of(const json_t *reply)
 
 static json_t *wholeness_of(const json_t *reply)
 {
-	json_auto_t *state = bundle_text(json_object_get(reply, "status")), *indent =
-			       bundle_text(json_object_get(reply, "indent"));
+	json_auto_t *state = bundle_text(json_object_get(reply, "status")),
+		    *indent = bundle_text(json_object_get(reply, "indent"));
 	return json_pack("{s:o, s:o}", "completeness", cut_text(state, INDENT_CHARS), "indent",
 			 cut_text(indent, INDENT_CHARS));
 }

@@ -21,7 +21,7 @@ struct queries {
 	uint64_t due_ms;
 	struct {
 		char request[MESSAGE_ID_LEN + 1]; /* the last one's; "" = none */
-		bool silent;			  /* it was not answered: the kernel may know no such request, and is not asked again */
+		bool silent; /* it was not answered: the kernel may know no such request, and is not asked again */
 	} kinds[3];
 };
 

@@ -10,6 +10,8 @@ def test_names_attributes_keys_files_and_magics_are_completed(kernel, workspace)
     kernel.run("import math\nfrühling = 1\nclass Thing:\n    colour = 5\nthing = Thing()\nd = {'kolumne': 1}")
     assert kernel.complete("früh") == ["frühling"]
     assert kernel.complete("x = 1\nmath.facto") == ["x = 1\nmath.factorial"]
+    assert kernel.ask("complete", "math.facto")["matches"] == ["factorial"], "as a list of names shows it"
+    assert kernel.ask("complete", "open('data-for-completion.c")["matches"] == ["data-for-completion.csv"]
     assert kernel.complete("thing.col + 1", 9) == ["thing.colour + 1"]
     assert kernel.complete("d['kol") in (["d['kolumne"], ["d['kolumne'"], ["d['kolumne']"])
     assert kernel.complete("open('data-for") == ["open('data-for-completion.csv"]

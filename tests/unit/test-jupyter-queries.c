@@ -57,7 +57,8 @@ static bool reply(const char *type, const char *parent, const char *content)
 {
 	json_auto_t *json = json_loads(content, 0, NULL);
 	assert_non_null(json);
-	return queries_replied(&probe->queries, &(struct message){ .type = type, .parent_id = parent, .content = json });
+	return queries_replied(&probe->queries,
+			       &(struct message){ .type = type, .parent_id = parent, .content = json });
 }
 
 static void expect(const char *log)
@@ -73,8 +74,9 @@ static void each_kind_is_a_request(void **state)
 {
 	assert_true(ask(COMPLETE, true, 0));
 	expect(COMPLETE_REQUEST);
-	assert_true(reply("complete_reply", "request-complete_request",
-			  "{\"status\":\"ok\",\"matches\":[\"bc\",5,\"\\u001b[1mbd\"],\"cursor_start\":2,\"cursor_end\":3}"));
+	assert_true(reply(
+		"complete_reply", "request-complete_request",
+		"{\"status\":\"ok\",\"matches\":[\"bc\",5,\"\\u001b[1mbd\"],\"cursor_start\":2,\"cursor_end\":3}"));
 	expect("{\"end\":3,\"id\":4,\"matches\":[\"bc\",\"bd\"],\"more\":false,\"start\":2,\"status\":\"ok\"}|");
 	ask("{\"op\":\"inspect\",\"id\":5,\"code\":\"a\",\"cursor\":1,\"detail\":1}", true, 0);
 	expect("inspect_request {\"code\":\"a\",\"cursor_pos\":1,\"detail_level\":1}|");

@@ -55,8 +55,11 @@ class Questions:
             raise KeyboardInterrupt
         if not found:
             return {"matches": [], "start": cursor, "end": cursor}
-        matches, more = _bounded(dict.fromkeys(completion.text for completion in found))
-        return {"matches": matches, "start": found[0].start, "end": found[0].end, "more": more}
+        texts, start = [completion.text for completion in found], found[0].start
+        if all(completion.type != "path" for completion in found):
+            texts, start = _without_path(texts, code, found[0])
+        matches, more = _bounded(dict.fromkeys(texts))
+        return {"matches": matches, "start": start, "end": found[0].end, "more": more}
 
     def _completer(self):
         if self._shell.Completer is None:
@@ -87,6 +90,15 @@ class Questions:
     def _is_complete(self, code, _message):
         state, indent = self._shell.check_complete(code)
         return {"completeness": state, "indent": indent or ""}
+
+
+def _without_path(texts, code, place):
+    """The last name alone, of matches such as `math.pi` and `.pi`; and where it begins."""
+    path = code[place.start : place.end].rpartition(".")
+    path = path[0] + path[1]
+    if not all(text.startswith(path) for text in texts):
+        return texts, place.start
+    return [text[len(path) :] for text in texts], place.start + len(path)
 
 
 def _bounded(texts):
