@@ -471,6 +471,25 @@ def looks():
     return {**seeds, "twice": b'{"kernel":"ready","kernel":"busy"}', "list": b"[]", "half": b'{"kernel":', "empty": b"", "nul": b'{"a\u0000b":1}'}
 
 
+def asks():
+    full = {"op": "answer", "id": 1, "status": "ok", "matches": ["alpha", "beta"], "start": 2, "end": 5, "more": True, "found": True,
+            "data": {"text/plain": "help", "text/html": "<b>help</b>"}, "completeness": "incomplete", "indent": "  "}
+    variants = {
+        "full": full,
+        "outside": {**full, "start": 9, "end": 3},
+        "negative": {**full, "start": -1, "end": 2 ** 63 - 1},
+        "odd-matches": {**full, "matches": ["", "a\nb", "\x1b[31mred", "\u202e", 5, None, ["x"], "x" * 1500]},
+        "many": {**full, "matches": ["m"] * 600},
+        "wrong-types": {**full, "matches": {}, "data": [], "found": 1, "indent": 5, "completeness": []},
+        "no-text": {**full, "data": {"text/html": "x"}},
+        "dirty": {**full, "data": {"text/plain": "\x1b[1mbold\x1b[0m\x07", "text/html": "\u2066x"}, "indent": "\x1b]0;t\x07"},
+        **{status: {"status": status} for status in ("busy", "cannot", "timeout", "gone", "too_long", "new")},
+        "no-status": {},
+    }
+    seeds = {name: json.dumps(value).encode() for name, value in variants.items()}
+    return {**seeds, "twice": b'{"status":"ok","status":"busy"}', "list": b"[]", "half": b'{"status":', "empty": b""}
+
+
 def probes():
     good = b"held\tescape\tmount cgroup\tEPERM\nOPEN\thost\tits ssh\tit worked\n"
     return {
@@ -597,6 +616,7 @@ def attach():
 
 TARGETS = {
     "args": args,
+    "ask": asks,
     "attach": attach,
     "files": files,
     "frames": frames,
