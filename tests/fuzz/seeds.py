@@ -589,7 +589,12 @@ def attach():
               {"path": "b", "fail": {"kind": "not_found", "message": "no such file"}}]
     halves = json.dumps(run).encode()
     fail = {"kind": "busy", "cause": "queue_full", "message": "m", "hint": "h"}
+    ask = {"op": "ask", "kind": "complete", "session": "s", "code": "x.", "cursor": 2, "detail": True}
+    asked = {"kind": "complete", "matches": ["alpha"], "start": 2, "end": 2, "found": True, "text": "help", "completeness": "incomplete"}
     return {
+        "ask": client + WHOLE + greeting + frame(call, 1, ask) + frame(call, 2, {**ask, "kind": "none", "cursor": -1}),
+        "asked": server + WHOLE + greeting + frame(answer, 1, {"result": asked})
+        + frame(answer, 2, {"result": {**asked, "end": 1, "matches": [5]}}),
         "calls": client + WHOLE + greeting + frame(call, 1, run) + frame(call, 2, create) + frame(call, 3, imports)
         + frame(call, 4, {"op": "copy", "session": "s", "exports": ["/workspace/a"]}),
         "cut": client + CUT + greeting + frame(call, 1, {**run, "text": None, "run": 4, "input": "x", "interactive": False, "env": {}})
