@@ -27,7 +27,6 @@ def test_names_elements_arguments_files_and_packages_are_completed(r):
     assert r.complete("read.csv('data-for") == ["read.csv('data-for-completion.csv"]
     assert "library(stats" in r.complete("library(sta")
     assert r.complete("nobody_has_this_na") == []
-    assert r.complete("")
 
 
 def test_help_is_signature_and_page_with_more_on_request(r):
