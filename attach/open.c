@@ -274,7 +274,7 @@ static void on_adopted(void *ctx, const struct session_details *details, const s
 		fail(o, f);
 		return;
 	}
-	if (o->again) {
+	if (o->again || o->silent) {
 		explain_owner(o, f);
 		return;
 	}

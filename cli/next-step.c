@@ -21,7 +21,6 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_LIMIT_CONVERSATIONS] = MAKE_ROOM,
 
 	[CAUSE_ATTACH_OFF] = "End that server, or set HUSK_ATTACH=on for it and start it again.",
-	[CAUSE_SERVER_SILENT] = "`husk ps` says which process it is.",
 	[CAUSE_NO_SERVER] = "Attach again: a session outlives its server by its lease.",
 
 	[CAUSE_NOT_EXPORTED] = "`husk exports` lists what was exported.",

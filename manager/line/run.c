@@ -387,12 +387,13 @@ static bool is_task(const struct run *run)
 	return run->waiter && run->waiter->holds;
 }
 
-/* One that nobody waits for, as far as anybody knows, or with all the time in the world, and that this one may have to wait for. */
+/* One that nobody waits for, as far as anybody knows, or with all the time in the world, or that is somebody else's, and that this one may
+ * have to wait for. */
 static bool is_behind_kept(const struct run *run)
 {
 	list_for_each(other, &run->dispatch->runs, struct run, node)
-		if (other != run && other->kind == run->kind &&
-		    (is_kept(other) || run_is_old(other) || is_task(other)) && !other->ended && !other->beside)
+		if (other != run && other->kind == run->kind && !other->ended && !other->beside &&
+		    (is_kept(other) || run_is_old(other) || is_task(other) || other->guest != run->guest))
 			return true;
 	return false;
 }
@@ -402,7 +403,7 @@ static void set_patience(struct run *run, uint64_t wait_ms)
 	if (wait_ms != RUN_WAIT_FOR_END) {
 		run->patience = FOR_A_WHILE;
 		timer_start(run->timer, wait_ms, 0);
-	} else if (run->after_kept) {
+	} else if (run->after_kept && !run->guest) { /* a guest sees that it waits, and can interrupt it */
 		run->patience = UNTIL_BEGUN;
 		timer_start(run->timer, MIN(run->timeout_seconds * 1000, QUEUED_MS), 0);
 	} else {

@@ -61,7 +61,7 @@ int run_await(struct dispatch *c, uint64_t number, uint64_t timeout_seconds, str
 void run_pass(struct run_waiter *from, struct run_waiter *to);
 /* Its end is known to somebody who keeps it: PID 1 may forget it. */
 void run_told(struct dispatch *c, uint64_t number);
-/* Whether it is this guest's; -1 with f if not, or as run_join(). */
+/* 0 if it is this guest's; -1 with f if not, or as run_join(). */
 int run_check_guest(struct dispatch *c, uint64_t number, uint64_t guest, struct fail *f);
 /* Answers one that may ask and nobody waits for; keys are given by name (manager/line/keys.h). -1 with f if it cannot take it. */
 int run_input(struct dispatch *c, uint64_t number, const char *text, size_t n, struct fail *f);

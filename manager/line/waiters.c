@@ -50,31 +50,29 @@ int run_kind(struct dispatch *c, uint64_t number, enum run_kind *ret, struct fai
 	return 0;
 }
 
-static int refuse_waited(struct fail *f, uint64_t number)
-{
-	return cause_set(f, FAIL_BUSY, CAUSE_RUN_WAITED, "another call waits for run %llu and will have its output",
-			 (unsigned long long)number);
-}
-
 int run_check_guest(struct dispatch *c, uint64_t number, uint64_t guest, struct fail *f)
 {
 	const struct run *run = run_find_kept(c, number, f);
 	if (!run)
 		return -1;
-	return run->guest == guest ? 0 : refuse_waited(f, number);
+	if (run->guest == guest)
+		return 0;
+	return cause_set(f, FAIL_BUSY, CAUSE_RUN_WAITED,
+			 "run %llu was begun by somebody else who uses this session, and will have its output",
+			 (unsigned long long)number);
 }
 
 int run_join(struct dispatch *c, uint64_t number, uint64_t wait_ms, struct run_waiter *w, struct fail *f)
 {
-	struct run *run = run_find_kept(c, number, f);
-	if (!run)
+	struct run *run = run_find(c, number);
+	if (run_check_guest(c, number, w->guest, f) < 0)
 		return -1;
-	if (run->guest != w->guest)
-		return refuse_waited(f, number);
 	if (run_is_old(run))
 		run_answer_empty(run);
 	else if (run->waiter)
-		return refuse_waited(f, number);
+		return cause_set(f, FAIL_BUSY, CAUSE_RUN_WAITED,
+				 "another call waits for run %llu and will have its output",
+				 (unsigned long long)number);
 	run->waiter = w;
 	w->run = run;
 	run->patience = FOR_A_WHILE;
