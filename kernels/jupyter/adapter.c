@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "kernels/clock.h"
+#include "kernels/jupyter/asking.h"
 #include "kernels/jupyter/channels.h"
 #include "kernels/jupyter/outputs.h"
 #include "kernels/jupyter/process.h"
@@ -21,17 +22,16 @@
 #define SAY_WHAT_IS_MISSING_MS 45000 /* PID 1 waits 60 s */
 /* Half of a cell's end came, reply or idle; a publisher whose queue was full has dropped the other. */
 #define HALF_END_MS 1000
-/* Missed heartbeats in a row. */
-#define BEATS_MISSED_MAX 4
+/* Missed heartbeats in a row: more than a machine without memory to spare takes to wake a process up. */
+#define BEATS_MISSED_MAX 12
 /* How long the messages of a kernel that is dead may still be on their way. */
 #define LAST_WORDS_MS 500
 #define LAST_WORDS_QUIET_MS 50
 #define SHUTDOWN_MS 1000
 #define MESSAGES_A_TURN 1000
 #define COMPLAINTS_MAX 5
-#define ASKS_MAX 3
 #define EXIT_LOST 70
-#define END_OF_FILE "\x04" /* what ipykernel and its like take for one in an input_reply */
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 enum state { STATE_STARTING, STATE_IDLE, STATE_BUSY, STATE_CLOSING };
 
@@ -44,6 +44,7 @@ struct adapter {
 	struct uplink uplink;
 	struct outputs outputs;
 	struct queries queries;
+	struct asking asking;
 	struct raw raw;
 	int signals;
 	pid_t kernel;
@@ -62,11 +63,12 @@ struct adapter {
 	} probe;
 	struct {
 		uint64_t due_ms, sent_ms;
-		bool during_cell;      /* the ping was sent while a cell ran */
-		bool known_from_cells; /* the kernel has answered one while a cell ran: it always should */
+		uint64_t busy_ms;      /* since when the kernel is at the running cell, 0 = it is not */
+		uint64_t answered_ms;  /* a ping since then, 0 = none was */
+		bool known_from_cells; /* the kernel has answered one while it ran a cell: it always should */
 	} beat;
 	unsigned complaints;
-	unsigned asks;
+	int written_fd; /* by the running cell, last; 0 = none */
 };
 
 static void set_state(struct adapter *a, enum state state)
@@ -77,9 +79,21 @@ static void set_state(struct adapter *a, enum state state)
 
 /* ---- output */
 
+/* stdout and stderr are two pipes, and the link is a third way to PID 1: whoever changes from one to another waits. */
+static void keep_order(struct adapter *a, int fd)
+{
+	if (a->outputs.running && a->written_fd && a->written_fd != fd) {
+		json_auto_t *sync = json_pack("{s:s, s:I}", "op", "sync", "id", a->outputs.call);
+		(void)uplink_send(&a->uplink, sync);
+	}
+	a->written_fd = fd;
+	uplink_settle(&a->uplink);
+}
+
 static void write_out(struct outputs *o, int fd, const void *data, size_t n)
 {
 	const char *at = data;
+	keep_order(container_of(o, struct adapter, outputs), fd);
 	while (n) {
 		ssize_t written = write(fd, at, n);
 		if (written < 0 && errno == EAGAIN) { /* a kernel may have set that on the pipe that we share */
@@ -211,11 +225,29 @@ static void refuse_env(struct adapter *a, json_int_t call)
 	outputs_finish(&a->outputs);
 }
 
+/* A byte order mark is no code in any language, and the line ends of other systems are none to some. A new reference. */
+static json_t *plain_source(json_t *code)
+{
+	AUTO(buf_release) struct buf plain = { 0 };
+	const char *at = json_string_value(code), *end = at + json_string_length(code), *cr;
+	bool marked = strncmp(at, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0;
+	if (!marked && !memmem(at, (size_t)(end - at), "\r\n", 2))
+		return json_incref(code);
+	at += marked ? strlen(BYTE_ORDER_MARK) : 0;
+	while ((cr = memmem(at, (size_t)(end - at), "\r\n", 2))) {
+		(void)buf_add(&plain, at, (size_t)(cr - at));
+		at = cr + 1;
+	}
+	(void)buf_add(&plain, at, (size_t)(end - at));
+	return json_stringn(buf_str(&plain), plain.len);
+}
+
 static void start_cell(struct adapter *a, const json_t *message)
 {
 	char request[MESSAGE_ID_LEN + 1];
 	const json_t *id = json_object_get(message, "id");
 	json_t *code = json_object_get(message, "code");
+	bool interactive = json_is_true(json_object_get(message, "interactive"));
 	queries_leave(&a->queries);
 	if (a->state != STATE_IDLE || !json_is_integer(id) || !json_is_string(code))
 		end_lost(a, "PID 1 sent something that cannot be run now");
@@ -224,21 +256,27 @@ static void start_cell(struct adapter *a, const json_t *message)
 		return;
 	}
 	/* We send one cell at a time: there is no queue for the kernel to empty after an error. */
-	json_auto_t *content = json_pack("{s:O, s:b, s:b, s:{}, s:b, s:b}", "code", code, "silent", 0, "store_history",
-					 1, "user_expressions", "allow_stdin", 0, "stop_on_error", 0);
+	json_auto_t *content =
+		json_pack("{s:o, s:b, s:b, s:{}, s:b, s:b}", "code", plain_source(code), "silent", 0, "store_history",
+			  1, "user_expressions", "allow_stdin", interactive, "stop_on_error", 0);
 	if (!content ||
 	    channels_send(a->channels, CHANNEL_SHELL, "execute_request", /* parent= */ NULL, content, request) < 0)
 		end_lost(a, "the cell could not be sent to the kernel");
 	set_state(a, STATE_BUSY);
 	memset(&a->probe, 0, sizeof(a->probe));
-	a->asks = 0;
+	a->written_fd = 0;
+	a->beat.busy_ms = a->beat.answered_ms = 0;
+	asking_begin(&a->asking, interactive);
 	raw_forget(&a->raw);
 	outputs_begin(&a->outputs, json_integer_value(id), request);
 }
 
 static void finish_cell(struct adapter *a)
 {
+	uplink_cork(&a->uplink);
+	asking_cancel(&a->asking);
 	outputs_finish(&a->outputs);
+	uplink_uncork(&a->uplink);
 	set_state(a, STATE_IDLE);
 }
 
@@ -277,6 +315,7 @@ static void interrupt_kernel(struct adapter *a)
 		return;
 	/* If the kernel does not obey it is killed, and we with it. */
 	outputs_flush(&a->outputs);
+	asking_cancel(&a->asking);
 	a->outputs.interrupted = true;
 	if (a->spec.interrupt_by_message)
 		(void)channels_send(a->channels, CHANNEL_CONTROL, "interrupt_request", /* parent= */ NULL, content, id);
@@ -284,16 +323,50 @@ static void interrupt_kernel(struct adapter *a)
 		kill(-a->kernel, SIGINT);
 }
 
+/* ---- questions */
+
+static void send_question(struct asking *asking, json_t *message)
+{
+	struct adapter *a = container_of(asking, struct adapter, asking);
+	outputs_flush(&a->outputs);
+	json_object_set_new(message, "id", json_integer(a->outputs.call));
+	(void)uplink_send(&a->uplink, message);
+}
+
+static void send_reply(struct asking *asking, const json_t *to, const char *text, size_t n)
+{
+	struct adapter *a = container_of(asking, struct adapter, asking);
+	char id[MESSAGE_ID_LEN + 1];
+	json_auto_t *content = json_pack("{s:s%}", "value", text, n);
+	if (content)
+		(void)channels_send(a->channels, CHANNEL_STDIN, "input_reply", to, content, id);
+}
+
+static void interrupt_question(struct asking *asking)
+{
+	interrupt_kernel(container_of(asking, struct adapter, asking));
+}
+
+static void note_question(struct asking *asking, const char *text)
+{
+	outputs_note(&container_of(asking, struct adapter, asking)->outputs, "%s", text);
+}
+
 /* ---- messages of the kernel */
+
+static bool is_status(const struct message *m, const char *state, const char *request)
+{
+	const char *said = json_string_value(json_object_get(m->content, "execution_state"));
+	return streq(m->type, "status") && streq(m->parent_id, request) && said && streq(said, state);
+}
 
 static void on_iopub(void *ctx, const struct message *m)
 {
 	struct adapter *a = ctx;
 	a->start.published = true;
-	if (a->probe.asked && streq(m->parent_id, a->probe.request) && streq(m->type, "status")) {
-		const char *state = json_string_value(json_object_get(m->content, "execution_state"));
-		a->probe.idle |= state && streq(state, "idle");
-	}
+	a->probe.idle |= a->probe.asked && is_status(m, "idle", a->probe.request);
+	if (a->state == STATE_BUSY && !a->beat.busy_ms && is_status(m, "busy", a->outputs.request))
+		a->beat.busy_ms = clock_now_ms();
 	outputs_published(&a->outputs, m);
 }
 
@@ -308,19 +381,11 @@ static void on_shell(void *ctx, const struct message *m)
 	}
 }
 
-/* Nobody is there to ask. Code that asks again and again is told so by an interrupt. */
 static void on_stdin(void *ctx, const struct message *m)
 {
 	struct adapter *a = ctx;
-	char id[MESSAGE_ID_LEN + 1];
-	json_auto_t *content = json_pack("{s:s}", "value", END_OF_FILE);
-	if (!streq(m->type, "input_request"))
-		return;
-	if (a->asks++ == 0)
-		outputs_note(&a->outputs, "stdin is closed: the cell asked for input, and nobody is there to give it");
-	if (a->asks >= ASKS_MAX)
-		interrupt_kernel(a);
-	(void)channels_send(a->channels, CHANNEL_STDIN, "input_reply", m->header, content, id);
+	if (a->state == STATE_BUSY)
+		asking_request(&a->asking, m);
 }
 
 static void on_control(void *ctx, const struct message *m)
@@ -355,19 +420,29 @@ static void receive_all(struct adapter *a)
 
 /* ---- the heart */
 
+/* A ping was sent when the kernel was at a cell, and answered, and a beat later the cell still ran: a kernel of one thread, which
+ * answers before a cell or after it, cannot do that. */
+static void learn_from_cell(struct adapter *a, uint64_t now)
+{
+	bool at_it = a->state == STATE_BUSY && a->beat.busy_ms && !a->outputs.idle;
+	if (!at_it || a->beat.sent_ms <= a->beat.busy_ms)
+		a->beat.answered_ms = 0;
+	else if (!a->beat.answered_ms)
+		a->beat.answered_ms = now;
+	else
+		a->beat.known_from_cells |= now - a->beat.answered_ms >= a->options->beat_ms;
+}
+
 /* A kernel of one thread does not beat while it runs a cell, and need not: the cell has a time limit. */
 static void look_at_heart(struct adapter *a, uint64_t now)
 {
 	if (a->state != STATE_IDLE && a->state != STATE_BUSY)
 		return;
 	if (channels_pong(a->channels)) {
-		a->beat.known_from_cells |=
-			a->beat.during_cell && a->state == STATE_BUSY && a->beat.sent_ms >= a->since_ms;
-		a->beat.during_cell = false;
+		learn_from_cell(a, now);
 		if (now >= a->beat.due_ms) {
 			channels_ping(a->channels);
 			a->beat.sent_ms = now;
-			a->beat.during_cell = a->state == STATE_BUSY;
 			a->beat.due_ms = now + a->options->beat_ms;
 		}
 		return;
@@ -432,6 +507,8 @@ static void on_uplink(struct adapter *a)
 		const char *op = json_string_value(json_object_get(message, "op"));
 		if (op && streq(op, "execute"))
 			start_cell(a, message);
+		else if (op && streq(op, "input") && a->state == STATE_BUSY)
+			asking_answer(&a->asking, message);
 		else
 			(void)queries_ask(&a->queries, message, a->state == STATE_IDLE, clock_now_ms());
 		json_decref(message);
@@ -526,9 +603,13 @@ int adapter_run(const struct adapter_options *options, struct fail *f)
 	struct adapter *a = &(struct adapter){
 		.options = options,
 		.signals = -1,
-		.uplink = { .fd = -1 },
+		.uplink = { .fd = -1, .taken_fd = -1 },
 		.raw = { .read_fds = { -1, -1 }, .write_fds = { -1, -1 } },
 		.outputs = { .write = write_out, .send = send_up, .displays_values = options->displays_values },
+		.asking = { .send_up = send_question,
+			    .reply = send_reply,
+			    .interrupt = interrupt_question,
+			    .note = note_question },
 	};
 	a->queries = (struct queries){ .request = request_answer, .answer = send_answer };
 	outputs_init(&a->outputs);
@@ -538,6 +619,7 @@ int adapter_run(const struct adapter_options *options, struct fail *f)
 		spec_release(&a->spec);
 		uplink_release(&a->uplink);
 		outputs_release(&a->outputs);
+		asking_release(&a->asking);
 		return -1;
 	}
 	set_state(a, STATE_STARTING);

@@ -11,16 +11,17 @@
 /* Of one message: they are carried as base64 beside its data. */
 #define BUFFER_BYTES_MAX (4u << 20)
 #define TYPE_BYTES_MAX 200
+/* How ipykernel and its like say that a cell may not ask. */
+#define NO_STDIN "StdinNotImplementedError"
 
 void outputs_init(struct outputs *o)
 {
-	o->held = json_array();
 	o->late = json_array();
 }
 
 void outputs_release(struct outputs *o)
 {
-	json_decref(take_ptr(o->held));
+	json_decref(take_ptr(o->pending));
 	json_decref(take_ptr(o->late));
 	json_decref(take_ptr(o->result));
 	json_decref(take_ptr(o->reply_error));
@@ -57,29 +58,21 @@ static void send_fitting(struct outputs *o, json_t *message)
 	outputs_note(o, "what was displayed is longer than a session carries and was left out");
 }
 
-static void forget_held(struct outputs *o)
-{
-	json_array_clear(o->held);
-	o->held_bytes = 0;
-	o->clears = false;
-}
-
 void outputs_flush(struct outputs *o)
 {
-	size_t i;
-	json_t *message;
-	json_array_foreach(o->held, i, message)
+	json_auto_t *message = take_ptr(o->pending);
+	if (message)
 		send_fitting(o, message);
-	json_array_clear(o->held);
-	o->held_bytes = 0;
 }
 
+/* At once: PID 1 and who reads the cell know what clear_output and update_display_data take back. */
 static void send_display(struct outputs *o, json_t *message)
 {
-	o->held_bytes += bundle_size(message);
-	json_array_append(o->held, message);
-	if (json_array_size(o->held) >= OUTPUTS_HELD_MAX || o->held_bytes >= OUTPUTS_HELD_BYTES)
-		outputs_flush(o);
+	outputs_flush(o);
+	if (o->displays_values)
+		o->pending = json_incref(message);
+	else
+		send_fitting(o, message);
 }
 
 static void send_late(struct outputs *o)
@@ -102,7 +95,7 @@ void outputs_begin(struct outputs *o, json_int_t call, const char *request)
 	o->streams[0] = o->streams[1] = (struct outputs_stream){ 0 };
 	json_decref(take_ptr(o->result));
 	json_decref(take_ptr(o->reply_error));
-	forget_held(o);
+	json_decref(take_ptr(o->pending));
 	send_late(o);
 }
 
@@ -123,6 +116,7 @@ static void send_result(struct outputs *o, const char *op)
 
 static void send_error(struct outputs *o, const json_t *content)
 {
+	outputs_flush(o);
 	json_auto_t *type = bundle_text(json_object_get(content, "ename"));
 	json_auto_t *text = bundle_text(json_object_get(content, "evalue"));
 	json_auto_t *traceback = bundle_text(json_object_get(content, "traceback"));
@@ -133,6 +127,8 @@ static void send_error(struct outputs *o, const json_t *content)
 	json_auto_t *message = json_pack("{s:s, s:I, s:O, s:O, s:O}", "op", "error", "id", o->call, "type", type,
 					 "message", text, "traceback", traceback);
 	o->failed = true;
+	if (streq(json_string_value(type), NO_STDIN))
+		outputs_note(o, "stdin is closed: nobody can answer. Run the cell with interactive=true to be asked");
 	if (o->send(o, message))
 		return;
 	json_object_del(message, "traceback");
@@ -142,15 +138,11 @@ static void send_error(struct outputs *o, const json_t *content)
 
 static void find_value(struct outputs *o)
 {
-	size_t n = json_array_size(o->held);
-	json_t *last = n ? json_array_get(o->held, n - 1) : NULL;
-	json_t *data = json_object_get(last, "data");
-	if (!o->displays_values || o->result || !json_object_get(data, "text/plain") ||
-	    json_object_get(last, "display_id") || json_object_get(data, "image/png") ||
-	    json_object_get(data, "image/svg+xml"))
+	json_t *data = json_object_get(o->pending, "data");
+	if (o->result || !json_object_get(data, "text/plain") || json_object_get(o->pending, "display_id") ||
+	    json_object_get(data, "image/png") || json_object_get(data, "image/svg+xml"))
 		return;
-	o->result = json_incref(last);
-	json_array_remove(o->held, n - 1);
+	o->result = take_ptr(o->pending);
 }
 
 void outputs_finish(struct outputs *o)
@@ -200,6 +192,7 @@ static void on_stream(struct outputs *o, const struct message *m, enum origin or
 	size_t n = json_string_length(text);
 	if (!n)
 		return;
+	outputs_flush(o);
 	label(o, fd, origin == ORIGIN_EARLIER);
 	o->write(o, fd, json_string_value(text), n);
 	o->streams[fd - 1].mid_line = json_string_value(text)[n - 1] != '\n';
@@ -241,21 +234,6 @@ static const json_t *display_id_of(const json_t *object)
 	return json_is_string(id) ? id : NULL;
 }
 
-/* Replaces what is held under the same id. False if nothing is. */
-static bool update_held(struct outputs *o, json_t *message)
-{
-	size_t i;
-	json_t *old;
-	json_array_foreach(o->held, i, old) {
-		const json_t *id = display_id_of(old);
-		if (!id || !json_equal(id, display_id_of(message)))
-			continue;
-		json_object_set(old, "data", json_object_get(message, "data"));
-		return true;
-	}
-	return false;
-}
-
 static void keep_late(struct outputs *o, json_t *message)
 {
 	if (json_array_size(o->late) >= LATE_MAX)
@@ -271,15 +249,11 @@ static void on_display(struct outputs *o, const struct message *m, enum origin o
 		return;
 	if (id)
 		json_object_set_new(message, "display_id", bundle_text(id));
-	if (o->clears)
-		forget_held(o);
 	if (origin == ORIGIN_EARLIER && o->running && !update) {
 		label(o, STDOUT_FILENO, /* foreign= */ true);
 		o->write(o, STDOUT_FILENO, A_DISPLAY, strlen(A_DISPLAY));
 		o->streams[0].mid_line = false;
 	}
-	if (update && id && update_held(o, message))
-		return;
 	if (update)
 		json_object_set_new(message, "update", json_true());
 	if (o->running)
@@ -307,6 +281,17 @@ static void on_result(struct outputs *o, const struct message *m)
 	o->result = message;
 }
 
+static void send_clear(struct outputs *o, bool wait)
+{
+	json_auto_t *message = json_pack("{s:s, s:I, s:{}, s:b}", "op", "display", "id", o->call, "data", "clear", 1);
+	outputs_flush(o);
+	if (wait)
+		json_object_set_new(message, "wait", json_true());
+	else
+		json_decref(take_ptr(o->result));
+	(void)o->send(o, message);
+}
+
 static void on_own(struct outputs *o, const struct message *m)
 {
 	if (streq(m->type, "execute_result")) {
@@ -314,10 +299,7 @@ static void on_own(struct outputs *o, const struct message *m)
 	} else if (streq(m->type, "error")) {
 		send_error(o, m->content);
 	} else if (streq(m->type, "clear_output")) {
-		if (json_is_true(json_object_get(m->content, "wait")))
-			o->clears = true;
-		else
-			forget_held(o);
+		send_clear(o, json_is_true(json_object_get(m->content, "wait")));
 	} else if (streq(m->type, "status")) {
 		const char *state = json_string_value(json_object_get(m->content, "execution_state"));
 		o->idle |= state && streq(state, "idle");

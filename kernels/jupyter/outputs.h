@@ -6,18 +6,13 @@
 
 #include "jupyter/message.h"
 
-/* Displays wait here for the end of their cell, since clear_output and update_display_data may take them back: an
- * animation leaves its last frame and not its first hundred. Past these they go up at once. */
-#define OUTPUTS_HELD_MAX 64
-#define OUTPUTS_HELD_BYTES (8u << 20)
-
 struct outputs {
 	/* Set by the owner. */
 	void (*write)(struct outputs *o, int fd, const void *data, size_t n);
 	/* Queues a message of the link; borrowed. False if it is longer than the link carries, and then nothing was sent. */
 	bool (*send)(struct outputs *o, const json_t *message);
 
-	/* The kernel displays the values of a cell, and has no results: the last such display is the cell's. */
+	/* The kernel displays the values of a cell, and has no results: a display that nothing follows is the cell's. */
 	bool displays_values;
 
 	bool running;
@@ -26,13 +21,11 @@ struct outputs {
 	bool replied;
 	bool idle;
 	bool failed;	  /* an error went up */
-	bool clears;	  /* clear_output(wait=True): at the next display */
 	bool interrupted; /* set by the owner, when it was */
 	json_t *result;
 	json_t *reply_error; /* content of the reply, for kernels that say an error only there */
-	json_t *held;	     /* messages */
-	size_t held_bytes;
-	json_t *late; /* displays of cells that were over, until there is one to send them with */
+	json_t *pending;     /* of displays_values: the last display, which may be the cell's value */
+	json_t *late;	     /* displays of cells that were over, until there is one to send them with */
 	struct outputs_stream {
 		bool foreign;  /* what was written last is an earlier cell's */
 		bool mid_line; /* it did not end in a newline */
@@ -50,9 +43,9 @@ void outputs_published(struct outputs *o, const struct message *m);
 void outputs_replied(struct outputs *o, const struct message *m);
 /* Reply and idle are both there: everything the cell put out has arrived. */
 bool outputs_complete(const struct outputs *o);
-/* Sends up what is held. The cell goes on. */
+/* Sends up what waits. The cell goes on. */
 void outputs_flush(struct outputs *o);
-/* Sends up what is held, the result and `done`. */
+/* Sends up what waits, the result and `done`. */
 void outputs_finish(struct outputs *o);
 /* A line for the reader of the cell, on stderr. */
 void outputs_note(struct outputs *o, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -14,6 +14,8 @@
 
 #define TOKEN_MAX 128
 #define READ_BYTES (64u << 10)
+/* PID 1 reads all the time; one that does not is about to end us. */
+#define TAKEN_MS 10000
 /* A cell of CODE_BYTES_MAX with every byte escaped. */
 #define INCOMING_MAX (6 * CODE_BYTES_MAX + 4096)
 
@@ -49,7 +51,8 @@ static int read_token(struct uplink *u, int fd, struct fail *f)
 int uplink_take(struct uplink *ret, struct fail *f)
 {
 	AUTO(freep) char *token_fd = take_env("HUSK_TOKEN_FD");
-	*ret = (struct uplink){ .fd = -1, .address = take_env("HUSK_LINK") };
+	AUTO(freep) char *taken_fd = take_env("HUSK_TAKEN_FD");
+	*ret = (struct uplink){ .fd = -1, .address = take_env("HUSK_LINK"), .taken_fd = take_number(taken_fd) };
 	if (!ret->address)
 		return fail_set(f, FAIL_INVALID, "HUSK_LINK is not set: PID 1 of a Husk container starts this program");
 	if (strncmp(ret->address, "fd:", 3) == 0) {
@@ -92,9 +95,11 @@ int uplink_hello(struct uplink *u, const char *language_version, struct fail *f)
 void uplink_release(struct uplink *u)
 {
 	closep(&u->fd);
+	closep(&u->taken_fd);
 	free(take_ptr(u->address));
 	free(take_ptr(u->token));
 	buf_release(&u->in);
+	buf_release(&u->out);
 }
 
 static int write_all(int fd, const uint8_t *data, size_t n)
@@ -114,6 +119,42 @@ static int write_all(int fd, const uint8_t *data, size_t n)
 	return 0;
 }
 
+static bool is_told_when_taken(const json_t *message)
+{
+	const char *op = json_string_value(json_object_get(message, "op"));
+	return op && (streq(op, "display") || streq(op, "sync"));
+}
+
+void uplink_cork(struct uplink *u)
+{
+	u->corked = true;
+}
+
+void uplink_uncork(struct uplink *u)
+{
+	if (u->out.len && u->fd >= 0)
+		(void)write_all(u->fd, u->out.data, u->out.len);
+	buf_reset(&u->out);
+	u->corked = false;
+}
+
+void uplink_settle(struct uplink *u)
+{
+	char bytes[64];
+	uplink_uncork(u);
+	while (u->untaken && u->taken_fd >= 0) {
+		struct pollfd p = { .fd = u->taken_fd, .events = POLLIN };
+		int ready = poll(&p, 1, TAKEN_MS);
+		if (ready < 0 && errno == EINTR)
+			continue;
+		ssize_t n = ready > 0 ? read(u->taken_fd, bytes, MIN(sizeof(bytes), (size_t)u->untaken)) : -1;
+		if (n <= 0)
+			closep(&u->taken_fd); /* order is lost, output is not */
+		else
+			u->untaken -= (unsigned)n;
+	}
+}
+
 int uplink_send(struct uplink *u, const json_t *message)
 {
 	AUTO(buf_release) struct buf out = { .max = LINK_MESSAGE_MAX + LINK_HEADER_SIZE };
@@ -124,6 +165,9 @@ int uplink_send(struct uplink *u, const json_t *message)
 	size_t n = out.len - sizeof(header);
 	for (int i = 0; i < LINK_HEADER_SIZE; i++)
 		out.data[i] = (uint8_t)(n >> (24 - 8 * i));
+	u->untaken += is_told_when_taken(message);
+	if (u->corked)
+		return buf_add(&u->out, out.data, out.len);
 	return u->fd < 0 ? -EPIPE : write_all(u->fd, out.data, out.len);
 }
 

@@ -180,42 +180,22 @@ static void an_error_in_the_reply_alone_is_told(void **state)
 		"{\"id\":7,\"message\":\"The cell was interrupted.\",\"op\":\"error\",\"traceback\":\"\",\"type\":\"Interrupted\"}|");
 }
 
-static void an_update_replaces_what_is_held(void **state)
+static void displays_and_what_takes_them_back_go_up_in_order(void **state)
 {
 	struct probe *p = *state;
 	display(p, NOW, "first", "d", false);
-	display(p, NOW, "other", NULL, false);
+	print(p, NOW, "text");
 	display(p, NOW, "second", "d", true);
-	display(p, NOW, "of another cell", "e", true);
-	assert_end(
+	assert_log(
 		p,
-		"{\"data\":{\"text/plain\":\"second\"},\"display_id\":\"d\",\"id\":7,\"op\":\"display\"}|"
-		"{\"data\":{\"text/plain\":\"other\"},\"id\":7,\"op\":\"display\"}|"
-		"{\"data\":{\"text/plain\":\"of another cell\"},\"display_id\":\"e\",\"id\":7,\"op\":\"display\",\"update\":true}|");
-}
-
-static void what_is_cleared_is_not_shown(void **state)
-{
-	struct probe *p = *state;
-	display(p, NOW, "gone", NULL, false);
+		"{\"data\":{\"text/plain\":\"first\"},\"display_id\":\"d\",\"id\":7,\"op\":\"display\"}|out:text|"
+		"{\"data\":{\"text/plain\":\"second\"},\"display_id\":\"d\",\"id\":7,\"op\":\"display\",\"update\":true}|");
 	clear(p, /* wait= */ false);
-	for (int i = 0; i < 3 * OUTPUTS_HELD_MAX; i++) {
-		clear(p, /* wait= */ true);
-		display(p, NOW, i < 3 * OUTPUTS_HELD_MAX - 1 ? "frame" : "last", NULL, false);
-	}
-	clear(p, /* wait= */ true); /* and nothing follows */
-	assert_end(p, "{\"data\":{\"text/plain\":\"last\"},\"id\":7,\"op\":\"display\"}|");
-}
-
-static void many_displays_do_not_wait(void **state)
-{
-	struct probe *p = *state;
-	for (int i = 0; i < OUTPUTS_HELD_MAX - 1; i++)
-		display(p, NOW, "d", NULL, false);
+	clear(p, /* wait= */ true);
+	assert_log(p, "{\"clear\":true,\"data\":{},\"id\":7,\"op\":\"display\"}|"
+		      "{\"clear\":true,\"data\":{},\"id\":7,\"op\":\"display\",\"wait\":true}|");
+	publish(p, "clear_output", BEFORE, json_object()); /* what an earlier cell clears is not there any more */
 	assert_log(p, "");
-	display(p, NOW, "d", NULL, false);
-	assert_int_equal(json_array_size(p->outputs.held), 0);
-	assert_true(p->log.len > 0);
 }
 
 static void late_text_is_told_apart(void **state)
@@ -314,6 +294,11 @@ static void displayed_values_are_results(void **state)
 	p->outputs.displays_values = true;
 	display(p, NOW, "[1] 1", NULL, false);
 	display(p, NOW, "[1] 2", NULL, false);
+	assert_log(p, "{\"data\":{\"text/plain\":\"[1] 1\"},\"id\":7,\"op\":\"display\"}|");
+	print(p, NOW, "text"); /* it was none: something follows */
+	assert_log(p, "{\"data\":{\"text/plain\":\"[1] 2\"},\"id\":7,\"op\":\"display\"}|out:text|");
+	display(p, NOW, "[1] 1", NULL, false);
+	display(p, NOW, "[1] 2", NULL, false);
 	assert_end(
 		p,
 		"{\"data\":{\"text/plain\":\"[1] 1\"},\"id\":7,\"op\":\"display\"}|{\"data\":{\"text/plain\":\"[1] 2\"},\"id\":7,\"op\":\"result\"}|");
@@ -332,9 +317,7 @@ int main(void)
 		TEST(the_last_result_is_the_value),
 		TEST(one_error_is_told),
 		TEST(an_error_in_the_reply_alone_is_told),
-		TEST(an_update_replaces_what_is_held),
-		TEST(what_is_cleared_is_not_shown),
-		TEST(many_displays_do_not_wait),
+		TEST(displays_and_what_takes_them_back_go_up_in_order),
 		TEST(late_text_is_told_apart),
 		TEST(text_of_nobody_is_the_running_cells),
 		TEST(a_late_display_waits_for_a_cell),

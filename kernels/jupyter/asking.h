@@ -1,0 +1,33 @@
+/* What a cell asks for on the kernel's stdin channel. An interactive cell's questions go up to PID 1, and its answers down, line by
+ * line; any other cell is told that there is no input. */
+#ifndef HUSK_KERNELS_JUPYTER_ASKING_H
+#define HUSK_KERNELS_JUPYTER_ASKING_H
+
+#include "jupyter/message.h"
+
+struct asking {
+	/* Set by the owner. */
+	void (*send_up)(struct asking *a, json_t *message); /* `input` of the link without its id; borrowed */
+	void (*reply)(struct asking *a, const json_t *to, const char *text, size_t n);
+	void (*interrupt)(struct asking *a);
+	void (*note)(struct asking *a, const char *text);
+
+	bool interactive;
+	unsigned refusals;
+	json_int_t question; /* the number of the last one */
+	json_t *open;	     /* the header of the request that waits for an answer, NULL = none */
+	struct buf typed;    /* lines of an answer that nobody has asked for yet */
+	bool ended;	     /* and then the end of input */
+};
+
+/* A cell starts. */
+void asking_begin(struct asking *a, bool interactive);
+/* An input_request; others are ignored. */
+void asking_request(struct asking *a, const struct message *m);
+/* An answer of PID 1. One to a question that is no longer open is ignored. */
+void asking_answer(struct asking *a, const json_t *message);
+/* The cell was interrupted or is over: nobody waits any more. */
+void asking_cancel(struct asking *a);
+void asking_release(struct asking *a);
+
+#endif

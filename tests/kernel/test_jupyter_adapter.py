@@ -1,0 +1,194 @@
+"""husk-jupyter between the kernel link and a kernel that does everything a kernel should not (odd_kernel.py): cells say what it does."""
+
+import json
+import os
+import pathlib
+import sys
+
+import pytest
+
+from link_harness import Kernel, KernelError
+
+HERE = pathlib.Path(__file__).resolve().parent
+ADAPTER = HERE.parents[1] / os.environ.get("BUILD", "build") / "kernels" / "jupyter" / "husk-jupyter"
+LOST = 70
+
+
+def start(folder, *options, **spec):
+    """A kernel behind the adapter; `options` of the adapter, `spec` more of kernel.json."""
+    kernelspec, runtime = folder / "spec", folder / "runtime.json"
+    kernelspec.mkdir()
+    (kernelspec / "kernel.json").write_text(json.dumps({
+        "argv": [sys.executable, "-B", str(HERE / "odd_kernel.py"), "{connection_file}"], "display_name": "Odd", "language": "odd", **spec}))
+    runtime.write_text(json.dumps({"name": "odd", "kernel": [str(ADAPTER), "--folder", str(folder), *options, str(kernelspec)], "env": {}}))
+    return Kernel(runtime, cwd=folder)
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    with start(tmp_path_factory.mktemp("shared")) as kernel:
+        yield kernel
+
+
+def words_of(outcome):
+    """The log in short: text as it is, messages by what they show."""
+    return [what.decode() if isinstance(what, bytes) else what for _, what in outcome.log]
+
+
+def test_everything_comes_in_the_order_in_which_it_was_published(kernel):
+    log = kernel.run("""
+        for i in range(20):
+            k.text("out"); k.text("err", "stderr"); k.display("d"); k.text("out"); k.display("e")
+    """).log
+    assert [kind for kind, _ in log] == ["stdout", "stderr", "display", "stdout", "display"] * 20
+
+
+def test_clearing_and_updating_go_up_as_they_are(kernel):
+    shown = kernel.run("""
+        k.text("before"); k.clear(); k.clear(wait=True); k.display("1", "id"); k.display("2", "id", update=True)
+    """)
+    assert [(d["data"].get("text/plain"), d.get("display_id"), d.get("update"), d.get("clear"), d.get("wait")) for d in shown.displays] == [
+        (None, None, None, True, None), (None, None, None, True, True), ("1", "id", None, None, None), ("2", "id", True, None, None)]
+    assert shown.log[0] == ("stdout", b"before")
+
+
+def test_source_is_plain(kernel):
+    kernel.run("\ufeffk.text('a')\r\nk.text(repr(k.request['code'][:20]))\r\n\r\n")
+    assert kernel.outcome.stdout == "a" + repr("k.text('a')\nk.text(repr"[:20])
+
+
+def test_buffers_are_carried(kernel):
+    (display,) = kernel.run("k.display('x', buffers=[b'\\0\\xff', b''])").displays
+    assert display["buffers"] == ["AP8=", ""]
+
+
+def test_what_is_not_signed_does_not_exist(kernel):
+    """Neither text nor the end of a cell: a process that finds the sockets has not found the key."""
+    ended = kernel.run("""
+        import json
+        header = {"msg_id": "x", "msg_type": "stream", "session": "s"}
+        parts = [json.dumps(p).encode() for p in (header, k.parent, {}, {"name": "stdout", "text": "forged"})]
+        k.raw("iopub", parts, signature=b"0" * 64)
+        k.raw("iopub", parts, signature=b"")
+        k.raw("iopub", parts, signature=k.sign(parts)[:-1])
+        k.raw("iopub", parts[:3])
+        k.raw("shell", parts, signature=b"1" * 64, identities=k.identities)
+        k.text("real")
+    """)
+    assert ended.stdout == "real" and "wrong signature" in ended.stderr and "forged" not in repr(ended)
+
+
+@pytest.mark.parametrize("part", ["b'[]'", "b'{'", "b''", "b'{\"a\":' * 5000 + b'1' + b'}' * 5000", "b'\\xff\\xfe'"])
+def test_parts_that_are_no_objects_are_left_out(kernel, part):
+    ended = kernel.run(f"parts = [b'{{}}'] * 3 + [{part}]\nk.raw('iopub', parts)\nk.raw('iopub', parts, buffers=[b''] * 300)\nk.text('on')")
+    assert ended.stdout == "on" and not ended.displays
+
+
+def test_a_cell_is_over_when_reply_and_idle_are_there(kernel):
+    ended = kernel.run("""
+        k.reply(); k.text("after the reply"); k.status("idle", parent={"msg_id": "other", "msg_type": "execute_request"})
+        k.text(", and more"); k.mute = {"reply"}
+    """)
+    assert ended.stdout == "after the reply, and more"
+    assert kernel.run("k.status('idle'); k.mute = {'idle'}; time.sleep(0.1); k.text('x')").result is None
+    kernel.run("k.text('not the cell before')")
+
+
+def test_an_end_that_was_dropped_is_noticed(kernel):
+    """A publisher whose queue is full drops messages, `idle` among them."""
+    assert "some of the output is lost" in kernel.run("k.mute = {'idle'}").stderr
+    assert "without a reply" in kernel.run("k.mute = {'reply'}").stderr
+    assert kernel.run("k.text('on')").stdout == "on"
+
+
+def test_a_flood_ends(kernel):
+    ended = kernel.run("for i in range(10_000): k.text(f'{i}\\n')")
+    lines = ended.stdout.split()
+    assert lines == sorted(lines, key=int) and ("lost" in ended.stderr or len(lines) > 1000)
+    assert kernel.run("k.text('on')").stdout.endswith("on")
+
+
+def test_late_output_is_told_apart(kernel):
+    kernel.run("before = dict(k.parent)")
+    ended = kernel.run("k.text('mine\\n'); k.text('late\\n', parent=before); k.display('late', parent=before); k.text('mine\\n')")
+    assert ended.stdout == "mine\n[from an earlier cell]\nlate\n(a display, shown with this cell's)\n[from this cell]\nmine\n"
+    kernel.run("""
+        parent = dict(k.parent)
+        def late():
+            time.sleep(0.2)
+            k.text("between", parent=parent); k.display("between", parent=parent)
+        threading.Thread(target=late).start()
+    """)
+    kernel.wait_output("between")
+    assert [d["data"] for d in kernel.run("time.sleep(0.2)").displays] == [{"text/plain": "between"}]
+
+
+def test_input_is_for_interactive_cells(kernel):
+    ended, prompts = kernel.run_answered("k.text(k.ask('Name? ') + k.ask()); k.text(k.ask('Secret', password=True))", "Bob\nB.", "s3cret")
+    assert prompts == ["Name? ", "Secret"] and ended.stdout == "BobB.s3cret"
+    assert kernel.run("k.text(repr((k.request['allow_stdin'], k.ask())))").stdout == "(False, '\\x04')"
+    assert "stdin is closed" in kernel.outcome.stderr
+    assert kernel.run_answered("k.text(repr(k.ask()))", "\x04")[0].stdout == "'\\x04'"
+
+
+def test_an_interrupt_withdraws_a_question(kernel):
+    kernel.begin("k.ask('?')", interactive=True)
+    assert kernel.asked() == "?"
+    kernel.interrupt()
+    ended = kernel.finish()
+    assert ended.error["type"] == "KeyboardInterrupt" and kernel.question is None
+
+
+def test_errors_reach_the_link_once(kernel):
+    ended = kernel.run("""
+        error = {"status": "error", "ename": "E", "evalue": "v", "traceback": ["one", "\\x1b[31mtwo"]}
+        k.publish("error", error); k.publish("error", error); k.reply(error); k.mute = {"reply"}
+    """)
+    assert (ended.error["type"], ended.error["message"], ended.error["traceback"]) == ("E", "v", "one\ntwo")
+
+
+def test_tcp_and_interrupt_by_message(tmp_path):
+    with start(tmp_path, "--transport", "tcp", interrupt_mode="message") as kernel:
+        ended = kernel.run_interrupted("k.text('go')\nwhile k.control() != 'interrupt_request': pass\nraise Interrupted")
+        assert ended.error["type"] == "Interrupted"
+        assert kernel.run("k.text(k.connection['transport'])").stdout == "tcp"
+
+
+def test_what_it_leaves_on_disk(tmp_path):
+    """A connection file that only its user reads, gone with the kernel, which is asked to go."""
+    with start(tmp_path) as kernel:
+        (connection,) = tmp_path.glob("husk-jupyter-*/connection.json")
+        assert connection.stat().st_mode & 0o777 == 0o600 and connection.parent.stat().st_mode & 0o777 == 0o700
+        assert len(json.loads(connection.read_text())["key"]) == 64
+        kernel.hang_up()
+        assert kernel.wait_exit() == 0
+    assert not list(tmp_path.glob("husk-jupyter-*"))
+
+
+@pytest.mark.parametrize("code, status", [("os._exit(3)", 3), ("os.kill(os.getpid(), 9)", -9)])
+def test_the_kernels_end_is_the_adapters(tmp_path, code, status):
+    with start(tmp_path) as kernel:
+        with pytest.raises(KernelError):
+            kernel.run(f"k.display('shown'); k.text('last words'); time.sleep(0.2); {code}")
+        assert kernel.wait_exit() == status
+        assert kernel.outcome.stdout == "last words" and len(kernel.outcome.displays) == 1
+    assert not list(tmp_path.glob("husk-jupyter-*"))
+
+
+@pytest.mark.parametrize("wait", ["", "; time.sleep(1); k.beats = False; time.sleep(60)"])
+def test_a_heart_that_stops_ends_the_kernel(tmp_path, wait):
+    """Between cells, and in a cell of a kernel whose heart has beaten in cells before."""
+    with start(tmp_path, "--heartbeat", "50") as kernel:
+        with pytest.raises(KernelError):
+            kernel.run(f"k.beats = {bool(wait)}{wait}")
+            kernel.wait_output("never")
+        assert kernel.wait_exit() == LOST and "heartbeat has stopped" in kernel.outcome.stderr
+
+
+def test_a_kernel_of_one_thread_need_not_beat_in_a_cell(tmp_path):
+    """It answers a ping before a cell and after it, which teaches nothing of what it does in one."""
+    with start(tmp_path, "--heartbeat", "20") as kernel:
+        kernel.run("k.one_thread = True")
+        for _ in range(30):
+            kernel.run("time.sleep(0.03)")
+        assert kernel.run("time.sleep(1); k.text('there')").stdout == "there"
