@@ -1,5 +1,6 @@
 """What Husk is compared with: a process for each call, jupyter_client with ipykernel on the host, a kernel alone over its link, and docker itself."""
 
+import inspect
 import json
 import os
 import pathlib
@@ -138,15 +139,38 @@ class Jupyter:
         self.process.wait(30)
 
 
-def serve_jupyter():
-    from jupyter_client.manager import start_new_kernel
-    manager, client = start_new_kernel()
+def serve_jupyter(transport="tcp"):
+    import json
+    import sys
+    import time
+
+    from jupyter_client.manager import KernelManager
+    manager = KernelManager(transport=transport)
+    manager.start_kernel()
+    client = manager.client()
+    client.start_channels()
+    client.wait_for_ready(timeout=60)
     for line in sys.stdin:
         began = time.perf_counter()
         client.execute_interactive(json.loads(line), output_hook=lambda message: None, timeout=60)
         print(1000 * (time.perf_counter() - began), flush=True)
     client.stop_channels()
     manager.shutdown_kernel(now=True)
+
+
+class JupyterInside(Jupyter):
+    """The same in a container with Husk's hardening, with the jupyter_client and the ipykernel of its image."""
+
+    def __init__(self, image, transport):
+        self.container = Container(image)
+        source = f"{inspect.getsource(serve_jupyter)}serve_jupyter({transport!r})"
+        self.process = subprocess.Popen(["docker", "exec", "--interactive", "--env", "HOME=/tmp", self.container.name, "python3", "-c", source],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        self.ask("1+1")
+
+    def close(self):
+        super().close()
+        self.container.remove()
 
 
 # --- a kernel alone: its own program in a container's namespaces, with us at the other end of its link

@@ -9,8 +9,9 @@ import statistics
 # Why a budget is missed, by its name: written by hand, and kept while it is.
 REASONS = pathlib.Path(__file__).resolve().parent / "reasons.json"
 NAMES = {"a": "one process per call", "b": "jupyter_client, host", "c0": "Husk before, docker exec", "c": "Husk, docker exec", "d": "Husk, socket",
-         "e": "the kernel alone"}
-COLORS = {"a": "#b0b0b0", "b": "#d9a441", "c0": "#9ec3e6", "c": "#5b9bd5", "d": "#1f4e79", "e": "#70ad47"}
+         "e": "the kernel alone", "f": "Husk and husk-jupyter", "g": "jupyter_client inside, tcp", "h": "jupyter_client inside, ipc"}
+COLORS = {"a": "#b0b0b0", "b": "#d9a441", "c0": "#9ec3e6", "c": "#5b9bd5", "d": "#1f4e79", "e": "#70ad47", "f": "#1f4e79",
+          "g": "#d9a441", "h": "#e8c98a"}
 
 
 def percentile(values, share):
@@ -60,6 +61,9 @@ def budgets(m):
     hold("calls per second with 8 sessions", p50(m, "calls per second, 8 sessions", "d"), 2500, at_least=True)
     hold("a 505 KB picture, share of jupyter_client", ratio(p50(m, "python: a 505 KB picture", "d"), p50(m, "python: a 505 KB picture", "b")), 1)
     hold("1 MB of output, share of jupyter_client", ratio(p50(m, "python: 1 MB of output", "d"), p50(m, "python: 1 MB of output", "b")), 1)
+    for what in ("1+1", "1 MB of output"):
+        hold(f"ipykernel behind husk-jupyter, {what}, share of jupyter_client to the same kernel",
+             ratio(p50(m, f"ipykernel: {what}", "f"), p50(m, f"ipykernel: {what}", "g")), 1)
     for what, times in (("100 MB in", 3), ("100 MB out", 3), ("10,000 files in", 5), ("10,000 files out", 5)):
         hold(f"{what}, times faster than docker cp", ratio(p50(m, what, "docker cp"), p50(m, what, "d")), times, at_least=True)
     memory = {n: p50(m, f"beside {n} idle sessions: server and helpers", "d") for n in (1, 5, 10, 50, 100, 200)}
