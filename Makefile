@@ -5,7 +5,7 @@ export BUILD
 # make install: the prefix of the installed tree; DESTDIR goes in front of it.
 PREFIX ?= /usr/local
 
-.PHONY: all install dist build-deps test-deps dist-deps compile images run test test-long measure bench fuzz format clean
+.PHONY: all install dist build-deps test-deps dist-deps compile images test-images run test test-long measure bench fuzz format clean
 
 all: build-deps compile
 
@@ -38,6 +38,12 @@ dist:
 images:
 	@./setup-docker.sh --images $(BUILD)/images.json
 
+# Beside those: the runtimes of runtimes/contrib/ that every run of the tests drives, or CONTRIB= for all of them.
+CONTRIB ?= bash,ipykernel
+test-images:
+	@ninja -C $(BUILD) runtimes/contrib/husk-contrib
+	@./setup-docker.sh --images $(BUILD)/runtimes/contrib/images.json $(if $(CONTRIB),--runtime $(CONTRIB))
+
 run:
 	@$(MAKE) --no-print-directory build-deps
 	@$(MAKE) --no-print-directory compile
@@ -48,6 +54,7 @@ test:
 	@$(MAKE) --no-print-directory test-deps
 	@$(MAKE) --no-print-directory compile
 	@$(MAKE) --no-print-directory images
+	@$(MAKE) --no-print-directory test-images
 	@tools/with-docker.sh tests/run
 
 measure:
@@ -59,15 +66,17 @@ measure:
 bench:
 	@$(MAKE) --no-print-directory compile
 	@$(MAKE) --no-print-directory images
+	@$(MAKE) --no-print-directory test-images CONTRIB=ipykernel
 	@tools/with-docker.sh bench/run $(if $(QUICK),--quick) $(if $(SAVE),--save) $(PARTS)
 
-# What takes too long for every run, in full: a thousand kills, soak, 1 GB and 100,000 files, fresh seeds, the table of behaviours
+# What takes too long for every run, in full: the table of behaviours for every runtime of contrib, a thousand kills, soak, 1 GB and 100,000 files, fresh seeds, the table of behaviours
 # under gVisor, ten minutes of fuzzing a target.
 # PARTS chooses some: make test-long PARTS="chaos soak".
 test-long:
 	@$(MAKE) --no-print-directory test-deps
 	@$(MAKE) --no-print-directory compile
 	@$(MAKE) --no-print-directory images
+	@$(MAKE) --no-print-directory test-images CONTRIB=
 	@tools/with-docker.sh tests/run --long $(PARTS)
 
 fuzz:

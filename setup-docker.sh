@@ -12,7 +12,7 @@ usage() {
 	Installs and starts a Docker engine if none answers, then builds the images of Husk's runtimes.
 
 	  --engine-only    stop once the engine answers
-	  --runtime NAME   build the images of this runtime only; one of runtimes/contrib/ is added to the build first
+	  --runtime NAME,… build the images of these runtimes only; those of runtimes/contrib/ are added to the build first
 	  --images FILE    the list of images that the build wrote (default: $HUSK_IMAGES, else build/images.json)
 	  --logs DIRECTORY where the builders' words are kept (default: beside that list)
 	  --help           this text
@@ -204,35 +204,44 @@ join_group() {
 
 has_image() { "${docker[@]}" image inspect --format . "$1" >/dev/null 2>&1; }
 
-# A runtime of runtimes/contrib/ that the build does not have yet: the build learns of it.
+# Runtimes of runtimes/contrib/ that the build does not have yet: the build learns of them.
 add_contrib() {
-	local build chosen
-	[ -n "$only_runtime" ] && [ -f "$here/runtimes/contrib/$only_runtime/runtime.json" ] || return 0
+	local build chosen name wanted=()
+	for name in ${only_runtime//,/ }; do
+		[ ! -f "$here/runtimes/contrib/$name/runtime.json" ] || wanted+=("$name")
+	done
+	[ ${#wanted[@]} -gt 0 ] || return 0
 	build=$(dirname "$images")
 	[ -f "$build/build.ninja" ] || return 0 # another list, such as the tests'
 	chosen=$(meson introspect --buildoptions "$build" | python3 -c 'import json, sys
 chosen = next(option["value"] for option in json.load(sys.stdin) if option["name"] == "contrib")
-print(",".join(sorted({*chosen, sys.argv[1]})) if sys.argv[1] not in chosen else "")' "$only_runtime")
+print(",".join(sorted({*chosen, *sys.argv[1:]})) if {*sys.argv[1:]} - {*chosen} else "")' "${wanted[@]}")
 	[ -n "$chosen" ] || return 0
-	say "runtime $only_runtime: the build gets it (meson configure -Dcontrib=$chosen)"
+	say "runtime ${wanted[*]}: the build gets it (meson configure -Dcontrib=$chosen)"
 	meson configure "$build" "-Dcontrib=$chosen"
-	progress "husk with $only_runtime" "$build/contrib.log" ninja -C "$build"
+	progress "husk with ${wanted[*]}" "$build/contrib.log" ninja -C "$build"
 }
 
-# The fields of each runtime in $images, one runtime a line, or those of $only_runtime.
+# The fields of each runtime in $images, or of those in $only_runtime and what they begin with, one a line. First how many runtimes are
+# below it: it has to wait for these.
 list_images() {
 	python3 - "$images" "$only_runtime" <<-'EOF'
 	import json, os, sys
-	images = json.load(open(sys.argv[1], encoding="utf-8"))
-	chosen = [i for i in images if sys.argv[2] in ("", i["name"])]
-	if not chosen:
-	    print(f"error: no runtime '{sys.argv[2]}'; there are: {', '.join(i['name'] for i in images)}", file=sys.stderr)
-	    sys.exit(100)
+	images = {i["name"]: i for i in json.load(open(sys.argv[1], encoding="utf-8"))}
+	chosen = sys.argv[2].split(",") if sys.argv[2] else list(images)
+	for name in chosen:
+	    if name not in images:
+	        print(f"error: no runtime '{name}'; there are: {', '.join(images)}", file=sys.stderr)
+	        sys.exit(100)
+	    if images[name]["on"] and images[name]["on"] not in chosen:
+	        chosen.append(images[name]["on"])
+	def depth(name):
+	    return 1 + depth(images[name]["on"]) if images[name]["on"] else 0
 	here = os.path.dirname(os.path.abspath(sys.argv[1]))  # paths of an installed list are relative to it
-	for i in chosen:
-	    rest = (os.path.join(here, i["folder"]), os.path.join(here, i["client"]), i["debian_tag"], i["adapter_tag"] or "-",
+	for i in sorted((images[name] for name in chosen), key=lambda i: depth(i["name"])):
+	    rest = (os.path.join(here, i["folder"]), os.path.join(here, i["client"]), i["debian_tag"], i["common_tag"], i["adapter_tag"] or "-",
 	            ":".join(os.path.join(here, tool) for tool in i["tools"]), *i["files"])
-	    print(i["name"], i["base_tag"], i["packages_tag"], i["tag"], *rest, sep="\t")
+	    print(depth(i["name"]), i["name"], i["base_tag"], i["packages_tag"], i["tag"], *rest, sep="\t")
 	EOF
 }
 
@@ -253,7 +262,7 @@ choose_builder() {
 }
 
 ensure_images() {
-	local list line fields missing=()
+	local list line fields depth missing=() wave=()
 	[ -f "$images" ] || die "$images is not there" "Build first: make"
 	logs=$(cd "${logs:-$(dirname "$images")}" && pwd)
 	if command -v flock >/dev/null; then
@@ -265,8 +274,8 @@ ensure_images() {
 	list=$(list_images)
 	while IFS= read -r line; do
 		IFS=$'\t' read -ra fields <<<"$line"
-		if has_image "${fields[3]}"; then
-			say "image ${fields[3]}: there"
+		if has_image "${fields[4]}"; then
+			say "image ${fields[4]}: there"
 		else
 			missing+=("$line")
 		fi
@@ -275,9 +284,18 @@ ensure_images() {
 	choose_builder
 	for line in "${missing[@]}"; do
 		IFS=$'\t' read -ra fields <<<"$line"
-		ensure_foundation "$logs" "${fields[@]}"
+		ensure_foundation "$logs" "${fields[@]:1}"
 	done
-	build_images "$logs" "${missing[@]}"
+	depth=0
+	for line in "${missing[@]}"; do
+		if [ "${line%%$'\t'*}" != "$depth" ] && [ ${#wave[@]} -gt 0 ]; then
+			build_images "$logs" "${wave[@]}"
+			wave=()
+		fi
+		depth=${line%%$'\t'*}
+		wave+=("${line#*$'\t'}")
+	done
+	build_images "$logs" "${wave[@]}"
 }
 
 # All at once: unpacking keeps one core busy, and downloads none. A pipe for each, so that none of them rewrites another's line.
@@ -307,22 +325,22 @@ build_images() {
 
 # What several images begin with, or what may ask for a password: before any of them is built.
 ensure_foundation() {
-	local logs=$1 base=$3 packages=$4 folder=$6 debian=$8 adapter=$9
+	local logs=$1 packages=$4 folder=$6 debian=$8 common=$9 adapter=${10}
 	if ! has_image "$packages"; then
-		ensure_base "$logs" "$debian" "$base"
+		ensure_base "$logs" "$debian" "$common"
 		ensure_fetcher "$folder/fetch.sh"
 	fi
 	if [ "$adapter" != - ] && ! has_image "$adapter"; then
-		ensure_base "$logs" "$debian"
-		say "image $adapter: husk-jupyter is compiled in it, a minute the first time"
-		progress "$adapter" "$logs/image-adapter.log" build_adapter "$debian" "$adapter"
+		ensure_base "$logs" "$debian" "$common"
+		say "image $adapter: husk-jupyter is compiled in it"
+		progress "$adapter" "$logs/image-adapter.log" build_adapter "$common" "$adapter"
 		prune jupyter "$adapter"
 	fi
 }
 
 ensure_image() {
-	local logs=$1 name=$2 base=$3 packages=$4 tag=$5 folder=$6 client=$7 adapter=$9 tools=${10}
-	shift 10
+	local logs=$1 name=$2 base=$3 packages=$4 tag=$5 folder=$6 client=$7 adapter=${10} tools=${11}
+	shift 11
 	if ! has_image "$packages"; then
 		say "image $packages: the packages of $name, a minute or two"
 		progress "$packages" "$logs/image-$name-packages.log" build_packages "$base" "$packages" "$folder" Dockerfile
@@ -332,15 +350,14 @@ ensure_image() {
 	prune "$name" "$tag"
 }
 
-# ensure_base LOGS DEBIAN [BASE]
+# ensure_base LOGS DEBIAN BASE
 ensure_base() {
-	local logs=$1 debian=$2 base=${3:-$2}
+	local logs=$1 debian=$2 base=$3
 	has_image "$base" && return
 	has_image "$debian" || {
 		say "image $debian: Debian"
 		DOCKER="${docker[*]}" progress "$debian" "$logs/image-debian.log" "$here/runtimes/base.sh" "$debian"
 	}
-	[ "$base" != "$debian" ] || return 0
 	say "image $base: what all runtimes share"
 	progress "$base" "$logs/image-base.log" build_packages "$debian" "$base" "$here/runtimes" Dockerfile.base
 }

@@ -61,7 +61,7 @@ void options_usage(FILE *to)
 	      "  --ipynb          history: print it as a notebook, if what was run is kept (HISTORY_KEEPS_CODE)\n"
 	      "  --thread ID      exports: those of another conversation\n"
 	      "  --all            stop: all sessions; exports: those of all conversations\n"
-	      "  --runtime NAME   setup: the image of this runtime only\n"
+	      "  --runtime NAME   setup: the image of this runtime only; NAME,NAME… of several\n"
 	      "  --engine-only    setup: no images\n"
 	      "  --language L     run: instead of the one that the file's name tells; repl: other than Python\n"
 	      "  -d, --dependency NAME==VERSION\n"

@@ -32,13 +32,14 @@ FIELDS = {  # name: (what is right, test)
             and list_of(r"[^\x00]*", list(v.values()))),
     "arguments": ("code that gives a program its arguments, with {} where they go: strings of JSON with a comma between them",
                   lambda v: matches(r"[^\x00]+", v) and v.count("{}") == 1),
+    "on": ("the name of the runtime whose packages it begins with", lambda v: matches(r"[a-z][a-z0-9]*", v)),
     "describe": ("text for a model", lambda v: matches(r"[^\x00]+", v)),
     "installer": ("an object of " + ", ".join(f"'{field}'" for field in ("command", "name", "version", "pinned", "rules", "settings")),
                   lambda v: is_installer(v)),
     "fit": ("an object of 'interpreter' and command lines whose first word is a program's name: " + ", ".join(f"'{field}'" for field in ("check", "prepare", "kernel", "installer")),
             lambda v: is_fit(v)),
 }
-OPTIONAL = {"installer", "arguments", "fit"}
+OPTIONAL = {"installer", "arguments", "fit", "on"}
 # POSIX's extended expressions, as far as Python's read the same.
 EXPRESSION = r"[\x20-\x7e]+"
 INSTALLER = {
@@ -153,6 +154,10 @@ def debian_image(runtimes):
     return f"husk-base:trixie-{digest(runtimes / 'base.sh')}"
 
 
+def common_image(runtimes):
+    return f"husk-common:{digest(debian_image(runtimes), runtimes / 'Dockerfile.base')}"
+
+
 def adapter_image(runtimes, sources):
     """The image in which husk-jupyter is compiled, from these files and every header that they could include."""
     root = runtimes.parent
@@ -162,15 +167,24 @@ def adapter_image(runtimes, sources):
                     *root.glob("kernels/jupyter/*.h")})
     names = [str(file.relative_to(root)) for file in files]
     inputs = [part for name, file in zip(names, files) for part in (name, file)]
-    return f"husk-jupyter:{digest(debian_image(runtimes), runtimes / 'contrib' / 'Dockerfile.adapter', *inputs)}", names
+    return f"husk-jupyter:{digest(common_image(runtimes), runtimes / 'contrib' / 'Dockerfile.adapter', *inputs)}", names
 
 
-def image(manifest, runtimes, folder, client, tools, adapter_sources):
+def packages_image(name, tables, runtimes, seen=()):
+    """What its packages begin with, and their image. `tables`: names -> manifests and names -> folders."""
+    manifests, folders = tables
+    if name not in manifests or name in seen:
+        raise ManifestError(f"{folders[seen[-1]]}: 'on' names {name}, which {'is no runtime' if name not in seen else 'begins with it'}")
+    under = manifests[name].get("on")
+    base_tag = packages_image(under, tables, runtimes, (*seen, name))[1] if under else common_image(runtimes)
+    recipe = [file for file in (folders[name] / "Dockerfile", folders[name] / "fetch.sh") if file.exists()]
+    return base_tag, f"husk-{name}-packages:{digest(base_tag, *recipe)}"
+
+
+def image(manifest, runtimes, tables, client, tools, adapter_sources):
+    folder = tables[1][manifest["name"]]
     files = kernel_files(folder)
-    debian_tag = debian_image(runtimes)
-    base_tag = f"husk-common:{digest(debian_tag, runtimes / 'Dockerfile.base')}"
-    recipe = [file for file in (folder / "Dockerfile", folder / "fetch.sh") if file.exists()]
-    packages_tag = f"husk-{manifest['name']}-packages:{digest(base_tag, *recipe)}"
+    base_tag, packages_tag = packages_image(manifest["name"], tables, runtimes)
     inputs = [runtimes / "Dockerfile.kernel", folder / "runtime.json"]
     for file in files:
         inputs += [str(file), folder / file]
@@ -181,9 +195,11 @@ def image(manifest, runtimes, folder, client, tools, adapter_sources):
     tag = f"husk-{manifest['name']}:{digest(packages_tag, client, *tools, *inputs)}"
     return {
         "name": manifest["name"],
+        "on": manifest.get("on", ""),
         "tag": tag,
         "packages_tag": packages_tag,
-        "debian_tag": debian_tag,
+        "debian_tag": debian_image(runtimes),
+        "common_tag": common_image(runtimes),
         "base_tag": base_tag,
         "folder": str(folder),
         "files": [str(file) for file in files],
@@ -266,7 +282,8 @@ def main():
         manifests.sort(key=lambda manifest: (manifest["name"] != FIRST, manifest["name"]))
         adapter = [path.resolve() for path in options.adapter]
         client, tools = options.client.resolve(), [tool.resolve() for tool in options.tool]
-        images = [image(manifest, runtimes, folders[manifest["name"]], client, tools, adapter) for manifest in manifests]
+        tables = {manifest["name"]: manifest for manifest in manifests}, folders
+        images = [image(manifest, runtimes, tables, client, tools, adapter) for manifest in manifests]
     except (ManifestError, OSError) as e:
         sys.exit(f"images.py: {e}")
     table = "".join(c_entry(manifest, entry) for manifest, entry in zip(manifests, images))

@@ -12,8 +12,10 @@ import languages
 HEAD = """# What a session does, language by language
 
 One table, tested cell by cell through the real server (`tests/e2e/test_behaviours.py`): each row is a function in
-`tests/e2e/behaviours.py`, each column a module in `tests/e2e/languages/`. ✓ means that a test shows it; a number is the reason,
-below, why a behaviour does not apply. Made by `tests/e2e/behaviours_page.py`; a lint check fails when it differs from the tests.
+`tests/e2e/behaviours.py`, each column a module in `tests/e2e/languages/`. The first columns are the runtimes that `husk setup`
+makes; then come those of `runtimes/contrib/`, stock Jupyter kernels behind husk-jupyter. ✓ means that a test shows it; a
+number is the reason, below, why a behaviour does not apply. Made by `tests/e2e/behaviours_page.py`; a lint check fails when it
+differs from the tests.
 """
 
 
@@ -37,8 +39,9 @@ def page(columns):
     def cell(column, name):
         if not isinstance(column[name], languages.Absent):
             return "✓"
-        reasons.append(column[name])
-        return f"({len(reasons)})"
+        if column[name] not in reasons:
+            reasons.append(column[name])
+        return f"({1 + reasons.index(column[name])})"
 
     lines = [HEAD, f"| behaviour | {' | '.join(columns)} |", "|---" * (1 + len(columns)) + "|"]
     for name, function in behaviours.ROWS.items():
@@ -49,7 +52,7 @@ def page(columns):
 
 
 def main():
-    columns = languages.columns()
+    columns = {**languages.columns(), **languages.contrib_columns()}
     found = sorted(problems(columns))
     if found:
         sys.exit("\n".join(found))

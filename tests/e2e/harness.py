@@ -49,6 +49,16 @@ def ninja(folder, *targets):
         subprocess.run(["ninja", "-C", str(folder), *targets], check=True, capture_output=True)
 
 
+def contrib_binary(names):
+    """The server with the runtimes of runtimes/contrib/. Fails if an image of these is missing."""
+    ninja(build_dir(), "runtimes/contrib/husk-contrib")
+    folder = build_dir() / "runtimes" / "contrib"
+    for image in json.loads((folder / "images.json").read_text()):
+        if image["name"] in names and not docker("images", "--quiet", image["tag"]):
+            raise AssertionError(f"the image {image['tag']} is missing: make test-images CONTRIB={image['name']}")
+    return str(folder / "husk-contrib")
+
+
 def store_rows(env, sql):
     """Rows from the store of a husk with this environment; none if it has no store yet."""
     if env.get("DATABASE_URL"):

@@ -1,7 +1,6 @@
 """One table of behaviours × languages over the real server: rows in behaviours.py, a column a language in languages/."""
 
 import contextlib
-import json
 import os
 
 import pytest
@@ -11,16 +10,28 @@ import gvisor
 import harness
 import languages
 import schemas
+from behaviours_box import Box
 
-COLUMNS = languages.columns()
-# tests/run has a job for each column.
+NATIVE = languages.columns()
+CONTRIB = languages.contrib_columns()
+COLUMNS = {**NATIVE, **CONTRIB}
+# tests/run has a job for each column; of those of contrib, in every run, for some and with some of their rows.
 ONLY = os.environ.get("HUSK_TEST_LANGUAGE")
-CELLS = [(language, name) for language, column in COLUMNS.items() for name in behaviours.ROWS
-         if not isinstance(column[name], languages.Absent) and ONLY in (None, language)]
-# Small, so that bombs go off soon.
-LIMITS = {"CONTAINER_MEMORY_LIMIT": "640m", "CONTAINER_TMPFS_SIZE": "100m", "CONTAINER_PIDS_LIMIT": "150"}
 # Under gVisor: make test-long PARTS=gvisor.
 RUNTIME = os.environ.get("HUSK_TEST_RUNTIME")
+
+
+def is_run(language, name):
+    if isinstance(COLUMNS[language][name], languages.Absent) or ONLY not in (None, language):
+        return False
+    if language in NATIVE or RUNTIME:
+        return language in NATIVE
+    return harness.LONG or name in languages.quick_rows().get(language, ())
+
+
+CELLS = [(language, name) for language in COLUMNS for name in behaviours.ROWS if is_run(language, name)]
+# Small, so that bombs go off soon.
+LIMITS = {"CONTAINER_MEMORY_LIMIT": "640m", "CONTAINER_TMPFS_SIZE": "100m", "CONTAINER_PIDS_LIMIT": "150"}
 
 
 class Boxes:
@@ -37,18 +48,24 @@ class Boxes:
             for old in self.free.values():  # rows come language by language
                 old.session.stop()
             self.free.clear()
-            box = behaviours.Box(self.server, language, COLUMNS[language])
+            box = Box(self.server, language, COLUMNS[language])
         box.mark()
         yield box
         if not box.dead:
             self.free[language] = box
 
 
+def command():
+    """The server that has the runtimes of the cells."""
+    contrib = {language for language, _ in CELLS} - set(NATIVE)
+    return [harness.contrib_binary(contrib), "mcp"] if contrib else None
+
+
 @pytest.fixture(scope="module")
 def boxes(tmp_path_factory):
     with contextlib.ExitStack() as stack:
-        engine = stack.enter_context(gvisor.running([ONLY] if ONLY else list(COLUMNS))) if RUNTIME else None
-        server = stack.enter_context(harness.Server(tmp_path_factory.mktemp("behaviours"), engine=engine, CONTAINER_RUNTIME=RUNTIME,
+        engine = stack.enter_context(gvisor.running([ONLY] if ONLY else list(NATIVE))) if RUNTIME else None
+        server = stack.enter_context(harness.Server(tmp_path_factory.mktemp("behaviours"), engine=engine, command=command(), CONTAINER_RUNTIME=RUNTIME,
                                                     CONTAINER_MAX_SESSIONS=20, CONTAINER_MAX_SESSIONS_PER_THREAD=20, **LIMITS))
         yield Boxes(server)
         schemas.check([server])
@@ -62,5 +79,5 @@ def test_behaviour(boxes, language, name):
 
 
 def test_every_runtime_has_its_column():
-    runtimes = {image["name"] for image in json.loads((harness.build_dir() / "images.json").read_text())}
-    assert set(COLUMNS) == runtimes
+    assert set(NATIVE) == {path.parent.name for path in (harness.ROOT / "runtimes").glob("*/runtime.json")}
+    assert set(CONTRIB) == {path.parent.name for path in (harness.ROOT / "runtimes").glob("contrib/*/runtime.json")}

@@ -4,7 +4,7 @@ import json
 import time
 
 import pytest
-from harness import docker, wait_until
+from harness import Server, contrib_binary, docker, wait_until
 
 ATTACK = r'''
 import ctypes, errno, glob, json, os, signal, socket, struct, subprocess, sys, time
@@ -117,15 +117,24 @@ print(json.dumps(seen))
 '''
 
 
-@pytest.fixture(scope="module")
-def victim(tmp_path_factory):
-    from harness import Server
-
-    with Server(tmp_path_factory.mktemp("victim"), HUSK_TRANSPORT="exec") as server:
-        session = server.session(network=False)
+def session_of(folder, language, **more):
+    """A session with the attack in it, for as long as somebody holds it."""
+    with Server(folder, HUSK_TRANSPORT="exec", **more) as server:
+        session = server.session(language=language, network=False)
         session.code("alive = 'alive'").ok()
         session.code(f"open('/workspace/attack.py', 'w').write({ATTACK!r})").ok()
         yield session
+
+
+@pytest.fixture(scope="module")
+def victim(tmp_path_factory):
+    yield from session_of(tmp_path_factory.mktemp("victim"), "python")
+
+
+@pytest.fixture(scope="module")
+def stock_victim(tmp_path_factory):
+    """The same behind husk-jupyter."""
+    yield from session_of(tmp_path_factory.mktemp("stock"), "ipykernel", command=[contrib_binary(["ipykernel"]), "mcp"])
 
 
 def state_of_pid1(session):
@@ -142,13 +151,14 @@ def state_of_pid1(session):
     }
 
 
-@pytest.fixture(scope="module", params=["cell", "shell"])
-def attacked(request, victim):
+@pytest.fixture(scope="module", params=["cell", "shell", "stock"])
+def attacked(request):
+    victim = request.getfixturevalue("stock_victim" if request.param == "stock" else "victim")
     before = state_of_pid1(victim)
-    if request.param == "cell":
-        result = victim.code("print(open('/workspace/attack.py').read() and '')\nexec(open('/workspace/attack.py').read())", 60)
-    else:
+    if request.param == "shell":
         result = victim.shell("python3 /workspace/attack.py", 60)
+    else:
+        result = victim.code("print(open('/workspace/attack.py').read() and '')\nexec(open('/workspace/attack.py').read())", 60)
     assert result.ending == "ok", result.text
     return json.loads(result.stdout.strip().splitlines()[-1]), before, victim
 

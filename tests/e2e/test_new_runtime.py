@@ -1,6 +1,8 @@
-"""A runtime is a folder: with one more in runtimes/ the build makes its image and offers its language, and no C code changes."""
+"""A runtime is a folder: with one more in runtimes/ the build makes its image and offers its language, and no C code changes. docs/runtimes.md
+says how, and is followed here step by step."""
 
 import json
+import re
 import shutil
 import subprocess
 import uuid
@@ -10,44 +12,60 @@ import pytest
 import harness
 import schemas
 
-pytestmark = pytest.mark.timeout(600)  # compiles everything once
-SOURCE = harness.ROOT / "tests" / "e2e" / "new-runtime"
-DESCRIBE = "Perl 5 as Debian's base has it. Variables that a later cell needs are declared with `our`."
+pytestmark = pytest.mark.timeout(900)  # compiles everything once
+PAGE = harness.ROOT / "docs" / "runtimes.md"
+# What the page calls them, and what they are called here: images are removed afterwards, and another run may be at it.
+NAMES = {name: f"{name}{uuid.uuid4().hex[:6]}" for name in ("pari", "perl")}
+NAMED = re.compile(r'(runtimes/|--language |--runtime |"name": "|language=")(pari|perl)\b')
+# Without the unit tests.
+MAKE = "nice ninja -C build husk images.json >/dev/null"
 
 
-def run(folder, *command):
-    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600, check=False)
+def blocks():
+    """(kind, file or "", text) of each block of the page, in order."""
+    text = NAMED.sub(lambda match: match[1] + NAMES[match[2]], PAGE.read_text(encoding="utf-8"))
+    return re.findall(r"^```(\w+) ?(\S*)\n(.*?)^```$", text, re.M | re.S)
+
+
+def run(folder, command, env):
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=600, check=False)
     assert done.returncode == 0, f"{command}: {done.stdout[-3000:]}{done.stderr[-3000:]}"
+    return done.stdout
+
+
+def follow(folder, env):
+    """Does what the page says, and returns what it says of the outcome, and what came."""
+    said, came, out = [], [], ""
+    for kind, file, text in blocks():
+        if file:
+            (folder / file).parent.mkdir(exist_ok=True)
+            (folder / file).write_text(text)
+        elif kind == "sh":
+            out = run(folder, re.sub(r"^make$", MAKE, text, flags=re.M), env)
+        elif kind == "text":
+            said.append(text)
+            came.append(out)
+    return said, came
 
 
 def rmi(tag):
     return subprocess.run(["docker", "rmi", tag], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stderr
 
 
-def manifest(name):
-    return {"name": name, "title": "Perl 5", "aliases": [f"{name}5"], "extension": ".pl",
-            "kernel": ["/usr/bin/perl", "/opt/husk/kernel/kernel.pl"], "link": "unix", "interrupt": "SIGINT", "env": {},
-            "describe": DESCRIBE}
-
-
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
-    """A copy of the sources with one runtime more, built. Its name is this run's own, as its images are removed afterwards."""
-    name = f"perl{uuid.uuid4().hex[:6]}"
-    folder = tmp_path_factory.mktemp("tree") / "husk"
+    """A copy of the sources in which the page was followed."""
+    folder, home = tmp_path_factory.mktemp("tree") / "husk", tmp_path_factory.mktemp("home")
+    env = harness.clean_env(home, HUSK_THREAD_ID="newcomer")
     shutil.copytree(harness.ROOT, folder, ignore=shutil.ignore_patterns("build*", ".git", "node_modules", "__pycache__", "corpus"))
-    runtime = folder / "runtimes" / name
-    shutil.copytree(SOURCE, runtime)
-    (runtime / "runtime.json").write_text(json.dumps(manifest(name)))
-    run(folder, "meson", "setup", "build", "-Doptimization=0")
-    run(folder, "nice", "ninja", "-C", "build", "husk", "images.json")
-    images = json.loads((folder / "build" / "images.json").read_text())
-    image = next(image for image in images if image["name"] == name)
+    run(folder, "meson setup build -Doptimization=0", env)
     try:
-        run(folder, "./setup-docker.sh", "--runtime", name, "--images", "build/images.json")
-        yield folder, image, [i["name"] for i in images]
+        outcome = follow(folder, env)
+        yield folder, outcome, [image["name"] for image in json.loads((folder / "build" / "images.json").read_text())]
     finally:
-        for tag in (image["tag"], image["packages_tag"]):
+        made = json.loads((folder / "build" / "images.json").read_text()) if (folder / "build" / "images.json").exists() else []
+        for tag in [image[tag] for image in made if image["name"] in NAMES.values() for tag in ("tag", "packages_tag")]:
             # The engine refuses while it is still at the end of a container.
             harness.wait_until(lambda tag=tag: "No such image" in rmi(tag), what=f"the removal of {tag}")
         shutil.rmtree(folder, ignore_errors=True)
@@ -64,17 +82,30 @@ def create_tool(server):
     return next(tool for tool in server.request("tools/list").result()["tools"] if tool["name"] == "create_session")
 
 
-def test_the_new_language_is_offered_beside_the_others(tree, server):
-    _, image, names = tree
+def test_the_page_tells_what_happens(tree):
+    said, came = tree[1]
+    assert came == said and len(said) == len(NAMES)
+
+
+def test_the_new_languages_are_offered_beside_the_others(tree, server):
+    folder, _, names = tree
     tool = create_tool(server)
     language = tool["inputSchema"]["properties"]["language"]
-    assert language["enum"] == names and image["name"] in names and language["default"] == "python"
-    assert f'language="{image["name"]}": {DESCRIBE}' in tool["description"]
+    assert language["enum"] == names and set(NAMES.values()) < set(names) and language["default"] == "python"
+    for name in NAMES.values():
+        about = json.loads((folder / "runtimes" / name / "runtime.json").read_text())
+        assert f'language="{name}": {about["describe"]}' in tool["description"]
 
 
-def test_its_cells_run(tree, server):
-    name = tree[1]["name"]
-    session = server.session(language=f"{name.upper()}5", network=False)  # by its alias
+def test_a_jupyter_kernel_needs_no_code(server):
+    session = server.session(language=NAMES["pari"], network=False)
+    session.code("x = 41;").ok()
+    assert session.code("print(x + 1)").ok().stdout == "42\n"
+    assert session.code("while(1,)", 1).ending == "timeout" and session.code("print(x)").ok().stdout == "41\n"
+
+
+def test_cells_of_the_native_one_run(server):
+    session = server.session(language="PERL5", network=False)  # by its alias
     assert session.code("our $x = 41; print 'größe ' . $x; warn \"careful\\n\"; undef").ok().stdout == "größe 41"
     assert session.code("$x + 1").ok().value == "42"
     ended = session.code("die \"the cause\\n\"")

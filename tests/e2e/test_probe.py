@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 
-from harness import clean_env, docker, husk_binary, store_rows
+from harness import clean_env, contrib_binary, docker, husk_binary, store_rows
 from private_engine import image_of
 
 
@@ -56,6 +56,12 @@ def test_proof_is_asked_for_once(start, tmp_path):
     again = start(SESSION_PROBE="require", home=tmp_path / "home")
     again.session(network=False)
     assert receipts(again) == [first]
+
+
+def test_a_stock_kernel_is_held_as_well(start):
+    server = start(SESSION_PROBE="require", command=[contrib_binary(["ipykernel"]), "mcp"])
+    assert server.session(language="ipykernel", network=False).code("6 * 7").ok().value == "42"
+    assert re.fullmatch(r"1\d\d held", receipts(server)[0][3])
 
 
 def test_a_session_that_does_not_hold_is_refused(start, tmp_path):

@@ -248,7 +248,7 @@ done
 # The table of behaviours and its page, as they are in this repository.
 make_table_tree() {
 	fresh_tree
-	(cd "$here/../.." && cp --parents docs/behaviours.md tests/e2e/behaviours*.py tests/e2e/languages/*.py "$scratch/tree/")
+	(cd "$here/../.." && cp --parents docs/behaviours.md tests/e2e/behaviours*.py tests/e2e/languages/*.py tests/e2e/languages/contrib/*.py "$scratch/tree/")
 }
 table_tree
 expect pass check-behaviours.sh "the table of this tree"

@@ -167,6 +167,8 @@ def pytest_jobs(suite, paths, words, split, prefix=()):
         name = f"{suite}/{path.stem.removeprefix('test_')}"
         if "HUSK_TEST_LANGUAGE" in text:  # a table of languages: each column is a job
             columns = [column.stem for column in sorted((path.parent / "languages").glob("[!_]*.py"))]
+            columns += [column.stem for column in sorted((path.parent / "languages" / "contrib").glob("[!_]*.py"))
+                        if "QUICK" in column.read_text()]
             jobs += [Job(f"{name}-{column}", pytest_work([path], words, env={"HUSK_TEST_LANGUAGE": column})) for column in columns]
             continue
         group = "private engine" if PRIVATE_ENGINE.search(text) else None
@@ -331,6 +333,18 @@ def long_work(suite, file):
     return pytest_work([TESTS / suite / f"test_{file}.py"], env={"HUSK_TEST_LONG": "1"})
 
 
+def contrib_work(job):
+    """The whole table of behaviours for each runtime of runtimes/contrib/."""
+    result = Result()
+    for column in sorted((TESTS / "e2e" / "languages" / "contrib").glob("[!_]*.py")):
+        env = {"HUSK_TEST_LONG": "1", "HUSK_TEST_LANGUAGE": column.stem}
+        done = pytest_work([TESTS / "e2e" / "test_behaviours.py"], env=env)(job)
+        result.passed += done.passed
+        result.failures += done.failures
+        result.times += done.times
+    return result
+
+
 LONG = {
     "chaos": long_work("chaos", "chaos"),
     "kills": long_work("e2e", "kills"),
@@ -341,6 +355,7 @@ LONG = {
     "gvisor": pytest_work([TESTS / "e2e" / f"test_{file}.py" for file in ("gvisor", "behaviours")],
                           env={"HUSK_TEST_LONG": "1", "HUSK_TEST_RUNTIME": "runsc"}),
     "dist": long_work("dist", "packages"),
+    "contrib": contrib_work,
     "fuzz": fuzz_work,
 }
 

@@ -6,6 +6,7 @@ A new language is one new module here; tests/e2e/behaviours_page.py says what is
 
 import importlib
 import pkgutil
+import sys
 
 
 class Absent(str):
@@ -16,7 +17,25 @@ def absent(reason):
     return Absent(reason)
 
 
+def _of(package):
+    names = sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.ispkg)
+    return {name: importlib.import_module(f"{package.__name__}.{name}") for name in names}
+
+
 def columns():
     """Language -> column, in the order of the names."""
-    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    return {name: importlib.import_module(f"{__name__}.{name}").COLUMN for name in names}
+    return {name: module.COLUMN for name, module in _of(sys.modules[__name__]).items()}
+
+
+def contrib_columns():
+    """The same of the runtimes in runtimes/contrib/."""
+    return {name: module.COLUMN for name, module in _contrib().items()}
+
+
+def quick_rows():
+    """Of those of contrib_columns() that every run of the tests has: its rows."""
+    return {name: module.QUICK for name, module in _contrib().items() if hasattr(module, "QUICK")}
+
+
+def _contrib():
+    return _of(importlib.import_module(f"{__name__}.contrib"))
