@@ -204,5 +204,7 @@ def build(stage, out, level):
 def pack(root, out, package, version, level):
     architecture = next(line.split(": ")[1] for line in (root / "DEBIAN" / "control").read_text().splitlines() if line.startswith("Architecture"))
     path = out / f"{package}_{version}_{architecture}.deb"
+    for entry in [root, *root.rglob("*")]:  # dpkg-deb itself leaves older times as they are
+        os.utime(entry, (archive.epoch(), archive.epoch()), follow_symlinks=False)
     run("dpkg-deb", "--root-owner-group", "-Zxz" if level else "-Znone", "--build", root, path)
     return path

@@ -24,7 +24,7 @@ SETTINGS = {
     "memory": ("CONTAINER_MEMORY_LIMIT", {"type": "string", "title": "Memory of a session", "default": "",
                                           "description": "As in 4g or 2048m. Empty: 2048m."}),
     "network": ("CONTAINER_NETWORK_ENABLED", {"type": "boolean", "title": "Network", "default": True,
-                                              "description": "Whether sessions may reach the Internet. They never reach this computer or its network."}),
+                                              "description": "Whether sessions may reach the Internet; private networks stay closed."}),
     "sessions": ("CONTAINER_MAX_SESSIONS", {"type": "number", "title": "Sessions at once", "default": 5, "min": 1, "max": 100,
                                             "description": "How many sessions may exist at a time."}),
     "timeout": ("CONTAINER_EXECUTION_TIMEOUT_SECONDS", {"type": "number", "title": "Seconds for a cell", "default": 30, "min": 1, "max": 300,
