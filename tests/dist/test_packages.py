@@ -352,6 +352,6 @@ if LONG:
             run("make", "dist", f"BUILD={build_dir().relative_to(ROOT)}", cwd=ROOT, timeout=600, env={**os.environ, "SOURCE_DATE_EPOCH": "1800000000"})
             pathlib.Path(build_dir() / "dist").rename(tmp_path / name)
         files = sorted(path.name for path in (tmp_path / "one").iterdir())
-        assert len(files) == 7
+        assert len(files) == 8
         for file in files:
             assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file

@@ -34,9 +34,9 @@ PACKAGES = {
         "Depends": "husk (= {version})",
         "Suggests": "jupyter-console, jupyter-notebook",
         "Description": "sandboxes of Husk as Jupyter kernels\n"
-                       " Opens a running session to Jupyter's clients (\"husk jupyter SESSION\"), and lists\n"
-                       " Husk among their kernels (\"husk jupyter --install\"), so that notebooks run in a\n"
-                       " sandbox. A package of its own, since it needs ZeroMQ.",
+                       " Opens a running session to Jupyter's clients (\"husk jupyter SESSION\"), and\n"
+                       " lists Husk among their kernels (\"husk jupyter --install\"), so that notebooks\n"
+                       " run in a sandbox. A package of its own, since it needs ZeroMQ.",
     },
     "libhusk0": {
         "Section": "libs",
@@ -191,6 +191,8 @@ def build(stage, out, level):
         root.mkdir(parents=True)
     place_files(stage, roots)
     for package, root in roots.items():
+        if not any(root.iterdir()):  # built without what it needs: husk-jupyter without ZeroMQ
+            continue
         write_docs(root, package, stage.version, statics)
         if package == "husk":
             write_overrides(root)
