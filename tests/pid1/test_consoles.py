@@ -86,10 +86,13 @@ def test_a_person_works_in_it(client, plain):
 
 
 def test_commands_and_how_they_end(client):
-    says = Console(client, "printf", "%s\\n", "two words", "$HOME", term="no-such-terminal")
+    says = Console(client, "printf", "%s\\n", "two words", "$HOME")
     assert says.finish()["exit_code"] == 0 and says.shown == b"two words\r\n$HOME\r\n"
+    for unknown in ("no-such-terminal", "../../x", ""):
+        kind = Console(client, "sh", "-c", "echo $TERM", term=unknown)
+        assert kind.finish()["exit_code"] == 0 and kind.shown == b"xterm-256color\r\n"
     assert Console(client, "no-such-program").finish()["exit_code"] == 127
-    killed = Console(client, "bash", "-c", "echo $TERM; kill -9 $$").finish()
+    killed = Console(client, "bash", "-c", "kill -9 $$").finish()
     assert killed["signal"] == 9 and killed["exit_code"] == 137
     late = Console(client, "bash", "-c", "seq 20000; (trap '' HUP; exec yes) & exit 3")
     assert late.finish()["exit_code"] == 3 and late.shown.startswith(b"1\r\n2\r\n") and b"\r\n19999\r\n20000\r\n" in late.shown
