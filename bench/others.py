@@ -6,23 +6,27 @@ import os
 import pathlib
 import select
 import socket
+import struct
 import subprocess
 import sys
 import time
 import uuid
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-# A whole PNG of 505 KB: its pixels are noise, so that nothing compresses them on the way.
-PICTURE = """
-import os, struct, zlib
-def chunk(kind, data):
-    return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
-pixels = b''.join(b'\\0' + os.urandom(1260) for _ in range(400))
-header = struct.pack('>IIBBBBB', 420, 400, 8, 2, 0, 0, 0)
-picture = (b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', header) + chunk(b'IDAT', zlib.compress(pixels, 1))
-           + chunk(b'IEND', b''))
-"""
-SHOW = "display({'image/png': picture}, raw=True)"
+LOAD_PICTURE = {"python": "picture = open({!r}, 'rb').read()", "node": "picture = require('fs').readFileSync({!r}); 0",
+                "r": "picture <- readBin({!r}, 'raw', 1e6)"}
+SHOW_PICTURE = {"python": "display({'image/png': picture}, raw=True)", "node": "display({ image: picture })", "r": "display_png(picture)"}
+
+
+def picture():
+    """A whole PNG of 505 KB: its pixels are noise, so that nothing compresses them on the way."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    pixels = b"".join(b"\0" + os.urandom(1260) for _ in range(400))
+    header = struct.pack(">IIBBBBB", 420, 400, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(pixels, 1)) + chunk(b"IEND", b"")
 
 
 def docker(*words, **more):
@@ -34,15 +38,16 @@ def milliseconds(began):
 
 
 class Container:
-    """A container of a runtime's image with Husk's hardening, in which nothing of Husk runs."""
+    """A container of a runtime's image with Husk's hardening and mounts, in which nothing of Husk runs."""
 
     FLAGS = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true", "--memory", "2g", "--memory-swap", "2g",
              "--pids-limit", "512", "--cpus", "2", "--user", "65532:65532"]
 
-    def __init__(self, image, command=("sleep", "3600"), plain=False):
+    def __init__(self, image, command=("sleep", "3600"), plain=False, network="none"):
         self.name = f"husk-bench-{uuid.uuid4().hex[:12]}"
-        flags = [] if plain else [*self.FLAGS, "--tmpfs", "/tmp:exec,uid=65532", "--tmpfs", "/workspace:exec,uid=65532"]
-        self.run = ["run", "--detach", "--rm", "--pull", "never", "--name", self.name, "--label", "husk.bench=1", "--network", "none", *flags,
+        flags = [] if plain else [*self.FLAGS, "--tmpfs", "/tmp:exec,uid=65532", "--tmpfs", "/workspace:exec,uid=65532",
+                                  "--mount", "type=volume,target=/home/sandbox"]
+        self.run = ["run", "--detach", "--rm", "--pull", "never", "--name", self.name, "--label", "husk.bench=1", "--network", network, *flags,
                     "--entrypoint", command[0], image, *command[1:]]
         began = time.perf_counter()
         docker(*self.run)
@@ -50,7 +55,7 @@ class Container:
 
     def remove(self):
         began = time.perf_counter()
-        docker("rm", "--force", self.name)
+        docker("rm", "--force", "--volumes", self.name)
         return milliseconds(began)
 
     def pid(self):
@@ -246,6 +251,10 @@ class Kernel:
             if not ready or (self.link in ready and not piece):
                 raise RuntimeError(f"the kernel is gone, or silent; its status is {self.process.poll()}")
         return bytes(data)
+
+    def put(self, name, data):
+        """A file in its /workspace."""
+        pathlib.Path(f"/proc/{self.container.pid()}/root/workspace", name).write_bytes(data)
 
     def run(self, code):
         self.number += 1

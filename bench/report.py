@@ -57,7 +57,9 @@ def budgets(m):
         hold(f"{language}: cold create without network, times docker run and the kernel's start",
              ratio(p50(m, f"{language}: create, no network", "d"), run + own if run and own else None), 1.5)
         hold(f"{language}: warm create over the socket, ms", p50(m, f"{language}: create, warm", "d"), 20)
-    hold("stop, times docker rm -f", ratio(p50(m, "python: stop", "d"), p50(m, "python: stop", "docker rm -f")), 1.5)
+    for network in ("no network", "network"):
+        measure = f"python: stop, {network}"
+        hold(f"stop of a session with {network}, times docker rm -f", ratio(p50(m, measure, "d"), p50(m, measure, "docker rm -f")), 1.5)
     hold("calls per second with 8 sessions", p50(m, "calls per second, 8 sessions", "d"), 2500, at_least=True)
     hold("a 505 KB picture, share of jupyter_client", ratio(p50(m, "python: a 505 KB picture", "d"), p50(m, "python: a 505 KB picture", "b")), 1)
     hold("1 MB of output, share of jupyter_client", ratio(p50(m, "python: 1 MB of output", "d"), p50(m, "python: 1 MB of output", "b")), 1)
@@ -142,14 +144,14 @@ def page(found):
     lines += ["", "## Who spends the time of a call", "", "Python `1+1`, microseconds on a CPU for each call:", "", "| | " + " | ".join(
         NAMES[name] for name in ("c0", "c", "d")) + " |", "|---|---|---|---|"]
     for part in ("server", "docker clients", "PID 1", "kernel"):
-        values = [p50(found["measures"], f"CPU of a call: {part}", name) for name in ("c0", "c", "d")]
+        values = [p50(found["measures"], f"python: CPU of a call, {part}", name) for name in ("c0", "c", "d")]
         lines.append(f"| {part} | " + " | ".join("" if value is None else number(value) for value in values) + " |")
     return "\n".join(lines + wakeups(found) + hot_path(found) + missed(found)) + "\n"
 
 
 def wakeups(found):
     lines = ["", "How often a process waits and is woken, for each call over the socket: "]
-    values = {part: p50(found["measures"], f"wake-ups of a call: {part}", "d") for part in ("server", "PID 1", "kernel")}
+    values = {part: p50(found["measures"], f"python: wake-ups of a call, {part}", "d") for part in ("server", "PID 1", "kernel")}
     lines[-1] += ", ".join(f"{part} {value:.1f}" for part, value in values.items() if value is not None) + "."
     return lines if any(value is not None for value in values.values()) else []
 
