@@ -203,12 +203,16 @@ class Kernel:
         pid = self.container.pid()
         tcp = manifest.get("link", "unix").startswith("tcp")
         namespaces = ["-m", "-p", "-i", "-u", *([] if tcp else ["-n"])]
-        env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "2", **manifest.get("env", {})}
+        taken, self.taken = os.pipe()
+        out, err = os.pipe(), os.pipe()
+        for pipe in (out, err):
+            os.fchown(pipe[1], 65532, 65532)  # R opens them again, by name
+        env = {"HUSK_TAKEN_FD": str(taken), "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "2", **manifest.get("env", {})}
         began = time.perf_counter()
         if tcp:
             listener = socket.create_server(("127.0.0.1", 0))
             fd, write = os.pipe()
-            os.fchown(fd, 65532, 65532)  # it is opened again, by name
+            os.fchown(fd, 65532, 65532)
             os.write(write, b"0" * 32 + b"\n")
             os.close(write)
             env.update(HUSK_LINK=f"tcp:127.0.0.1:{listener.getsockname()[1]}", HUSK_TOKEN_FD=str(fd))
@@ -218,14 +222,15 @@ class Kernel:
             env.update(HUSK_LINK=f"fd:{fd}")
         self.process = subprocess.Popen(
             ["sh", "-c", JOIN, "sh", *control_groups(pid), "--", "nsenter", "-t", str(pid), *namespaces, "-r", "-w", "setpriv", "--reuid", "65532", "--regid", "65532", "--clear-groups",
-             *manifest["kernel"]], env=env, pass_fds=(fd,), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        os.close(fd)
+             *manifest["kernel"]], env=env, pass_fds=(fd, taken), stdin=subprocess.DEVNULL, stdout=out[1], stderr=err[1])
+        for end in (fd, taken, out[1], err[1]):
+            os.close(end)
         if tcp:
             listener.settimeout(60)
             self.link, _ = listener.accept()
             self.link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             listener.close()
-        self.pipes = [self.process.stdout, self.process.stderr]
+        self.pipes = [open(out[0], "rb", buffering=0), open(err[0], "rb", buffering=0)]
         self.read(b'"hello"')
         self.start_ms = milliseconds(began)
         self.number = 0
@@ -234,9 +239,15 @@ class Kernel:
         """Messages until one with this word near its start."""
         while True:
             size = int.from_bytes(self.exactly(4), "big")
-            body = self.exactly(size)
-            if word in body[:40]:
+            head = self.exactly(size)[:200]
+            if head.startswith((b'{"op":"display"', b'{"op":"sync"')):  # PID 1 says that it has taken it
+                os.write(self.taken, b".")
+            if b'"sync":true' in head:
+                self.link.sendall(b'\0\0\0\x0f{"op":"synced"}')
+            if word in head[:40]:
                 return
+            if head.startswith(b'{"op":"error"'):
+                raise RuntimeError(f"the kernel alone failed: {head}")
 
     def exactly(self, n):
         data = bytearray()
@@ -266,6 +277,7 @@ class Kernel:
 
     def close(self):
         self.link.close()
+        os.close(self.taken)
         self.process.kill()
         self.process.wait()
         self.container.remove()

@@ -50,6 +50,8 @@ expect("escapes", json_string("a\"b\\c\nd\te\r"), "\"a\\\"b\\\\c\\nd\\te\\r\"")
 expect("control characters", json_string("\001\037\177"), "\"\\u0001\\u001f\\u007f\"")
 expect("what was written is read", json_read(charToRaw(json_object(code = json_string("x <- \"a\\nb\"\n\t{}[],:"))))$code, "x <- \"a\\nb\"\n\t{}[],:")
 expect("a request", json_read(charToRaw("{\"op\": \"execute\", \"id\": 12, \"code\": \"1\"}")), list(op = "execute", id = "12", code = "1"))
+expect("a request as PID 1 writes it", json_read(charToRaw("{\"op\":\"execute\",\"id\":12,\"code\":\"'é' \\\"\\n\"}")),
+       list(op = "execute", id = "12", code = "'é' \"\n"))
 expect("with an environment", json_read(charToRaw("{\"id\":1,\"env\":{\"A\":\"x{}\",\"B\":\"\"},\"code\":\"{\"}")),
        list(id = "1", env = list(A = "x{}", B = ""), code = "{"))
 expect("with an empty one", json_read(charToRaw("{\"id\":1,\"env\":{}}"))$env, structure(list(), names = character()))
@@ -64,7 +66,7 @@ expect("no UTF-8", json_read(as.raw(c(123, 255, 125))), "error: no UTF-8")
 # Bundles -------------------------------------------------------------------------------------------------------------
 
 expect("text of a bundle", json_entry("text/html", "<b>"), "\"<b>\"")
-expect("bytes as base64", json_entry("image/png", as.raw(1:3)), "\"AQID\"")
+expect("bytes as base64", paste(json_entry("image/png", as.raw(1:3)), collapse = ""), "\"AQID\"")
 expect("base64 without line breaks", json_entry("audio/wav", "AQ\nID\n"), "\"AQID\"")
 expect("a value as JSON", as.character(json_entry("application/json", list(a = 1:2, b = NULL, c = NA))), "{\"a\":[1,2],\"b\":null,\"c\":null}")
 expect("JSON as it is", json_entry("application/vnd.x+json", "{\"a\":1}"), "{\"a\":1}")

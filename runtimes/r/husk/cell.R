@@ -87,7 +87,7 @@ CUT_NOTE <- "characters (print a part of it, or write it to a file in /workspace
 
 # What print() says, without the last line break. If it fails, what it said until then is on stdout.
 print_captured <- function(value) {
-  target <- tryCatch(rawConnection(raw(0L), "wb"), error = function(e) NULL)
+  target <- capture_target()
   if (is.null(target)) { # the user's code has all connections that R allows
     print_value(value)
     return("")
@@ -95,17 +95,24 @@ print_captured <- function(value) {
   done <- FALSE
   before <- sinks()
   on.exit({
-    while (sinks() > before) sink()
-    bytes <- rawConnectionValue(target)
-    close(target)
-    if (!done) cat(raw_text(bytes))
+    while (sinks() > before) sink_to(-1L)
+    if (!done) cat(raw_text(rawConnectionValue(target)))
+    .Internal(close(target, "rw"))
   })
-  sink(target)
+  sink_to(target)
   print_value(value)
-  sink()
+  sink_to(-1L)
   done <- TRUE
-  sub("\n$", "", raw_text(rawConnectionValue(target)))
+  bytes <- rawConnectionValue(target)
+  n <- length(bytes)
+  raw_text(if (n > 0L && bytes[n] == 10L) bytes[-n] else bytes)
 }
+
+# rawConnection(raw(0L), "wb") without a deparse() of its argument.
+capture_target <- function() tryCatch(.Internal(rawConnection("cell", raw(0L), "wb")), error = function(e) NULL)
+
+# sink(target) without its match.arg(); -1 is the end of one.
+sink_to <- function(target) .Internal(sink(target, FALSE, FALSE, FALSE))
 
 raw_text <- function(bytes) {
   text <- rawToChar(bytes[bytes != 0L]) # a string of R holds no NUL
@@ -140,7 +147,7 @@ on_warning <- function(condition) {
 print_warnings <- function() {
   if (!cell$warned) return()
   cell$warned <- FALSE
-  target <- if (message_sink() == 2L) tryCatch(rawConnection(raw(0L), "wb"), error = function(e) NULL)
+  target <- if (message_sink() == 2L) capture_target()
   if (is.null(target)) return(.Internal(printDeferredWarnings()))
   on.exit(close(target))
   suspendInterrupts({

@@ -22,13 +22,19 @@ send_display <- function(data, id = NULL, update = FALSE) {
 }
 
 send_bundle <- function(op, data, more = NULL) {
-  data <- fit_pictures(data)
-  members <- unlist(Map(json_entry, names(data), data))
+  if (identical(names(data), "text/plain")) { # most values
+    members <- list("text/plain" = json_entry("text/plain", data[[1L]]))
+  } else {
+    data <- fit_pictures(data)
+    members <- Map(json_entry, names(data), data)
+  }
   place_pages()
   shown <- op == "display"
   if (shown) more <- c(more, sync = "true")
   repeat {
-    body <- json_object(op = json_string(op), id = cell$id, more, data = do.call(json_object, as.list(members)))
+    head <- json_object(op = json_string(op), id = cell$id, more)
+    # In pieces: R keeps a table of all strings, so that to join long ones takes longer than to make them.
+    body <- c(substr(head, 1L, nchar(head) - 1L), ",\"data\":{", json_pieces(members), "}}")
     # An interrupt waits until the answer is read: it would be taken for the next message.
     sent <- suspendInterrupts({
       sent <- link_send(body, more = op == "result")
@@ -43,23 +49,29 @@ send_bundle <- function(op, data, more = NULL) {
 
 # Makes a bundle that was too long for one message shorter, and says so in it.
 drop_largest <- function(members) {
-  sizes <- nchar(members, "bytes") * (names(members) != "text/plain")
+  sizes <- vapply(members, function(pieces) sum(nchar(pieces, "bytes")), 0) * (names(members) != "text/plain")
   largest <- which.max(sizes)
   note <- sprintf("[%s of %s bytes left out: one output holds 12 MiB at most. Write it to a file in /workspace and export that.]",
                   names(members)[largest], format(sizes[[largest]], big.mark = ","))
-  text <- unname(members["text/plain"])
+  text <- members[["text/plain"]]
   members <- members[-largest]
   c(members[names(members) != "text/plain"],
-    "text/plain" = if (is.na(text)) json_string(note) else sub("\"$", paste0("\\\\n", note, "\""), text))
+    list("text/plain" = if (is.null(text)) json_string(note) else sub("\"$", paste0("\\\\n", note, "\""), text)))
 }
 
-# The value of a bundle's entry in JSON.
+# The members of a bundle as they follow each other in JSON.
+json_pieces <- function(members) {
+  unlist(lapply(seq_along(members), function(i) c(if (i > 1L) ",", "\"", names(members)[i], "\":", members[[i]])))
+}
+
+# The value of a bundle's entry in JSON, perhaps in pieces.
 json_entry <- function(mime, value) {
   if (mime == "application/json" || endsWith(mime, "+json")) return(json_value(value))
   if (startsWith(mime, "text/") || endsWith(mime, "+xml") || endsWith(mime, "/xml") || endsWith(mime, "/javascript")) {
     return(json_string(if (is.raw(value)) raw_text(value) else value))
   }
-  json_string(if (is.raw(value)) base64(value) else gsub("[[:space:]]", "", valid_text(value)))
+  if (is.raw(value)) return(c("\"", base64(value), "\"")) # nothing to escape in it
+  json_string(gsub("[[:space:]]", "", valid_text(value)))
 }
 
 # A string that is JSON stays as it is, everything else is made JSON.
