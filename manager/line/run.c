@@ -387,14 +387,21 @@ static bool is_task(const struct run *run)
 	return run->waiter && run->waiter->holds;
 }
 
-/* One that nobody waits for, as far as anybody knows, or with all the time in the world, or that is somebody else's, and that this one may
- * have to wait for. */
+/* Nobody waits for it, as far as anybody knows, or with all the time in the world. */
+static bool is_endless(const struct run *run)
+{
+	return is_kept(run) || run_is_old(run) || is_task(run);
+}
+
+/* One of those, or of somebody else, is there that this one may have to wait for. */
 static bool is_behind_kept(const struct run *run)
 {
-	list_for_each(other, &run->dispatch->runs, struct run, node)
-		if (other != run && other->kind == run->kind && !other->ended && !other->beside &&
-		    (is_kept(other) || run_is_old(other) || is_task(other) || other->guest != run->guest))
+	list_for_each(other, &run->dispatch->runs, struct run, node) {
+		bool foreign = other->guest != run->guest && !other->abandoned;
+		if (other != run && other->kind == run->kind && (is_endless(other) || foreign) && !other->ended &&
+		    !other->beside)
 			return true;
+	}
 	return false;
 }
 
