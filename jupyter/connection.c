@@ -12,7 +12,6 @@
 #include "base/json.h"
 #include "jupyter/load.h"
 
-#define FILE_NAME "connection.json"
 #define SOCKET_NAME "kernel"
 #define LOCAL "127.0.0.1"
 #define FILE_MAX (64u << 10)
@@ -65,13 +64,13 @@ int connection_make(struct connection *ret, const char *parent, bool tcp, const 
 		    const char *kernel_name, struct fail *f)
 {
 	int ports[CHANNELS] = { 1, 2, 3, 4, 5 }; /* of ipc: what the socket's name ends in */
-	*ret = (struct connection){ .folder = xasprintf("%s/husk-jupyter-XXXXXX", parent) };
+	*ret = (struct connection){ .folder = xasprintf("%s/" CONNECTION_FOLDER "XXXXXX", parent) };
 	if (!mkdtemp(ret->folder)) {
 		fail_set(f, FAIL_INVALID, "cannot make a folder in '%s': %m", parent);
 		free(take_ptr(ret->folder));
 		return -1;
 	}
-	ret->file = xasprintf("%s/" FILE_NAME, ret->folder);
+	ret->file = xasprintf("%s/" CONNECTION_FILE, ret->folder);
 	AUTO(freep) char *ip = tcp ? xstrdup(LOCAL) : xasprintf("%s/" SOCKET_NAME, ret->folder);
 	if (tcp && choose_ports(ports) < 0)
 		return fail_set(f, FAIL_INVALID, "cannot find free ports on " LOCAL);

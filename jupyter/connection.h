@@ -5,6 +5,10 @@
 #include "base/fail.h"
 #include "jupyter/message.h"
 
+/* How the folder of one begins, and the file in it. */
+#define CONNECTION_FOLDER "husk-jupyter-"
+#define CONNECTION_FILE "connection.json"
+
 enum channel { CHANNEL_SHELL, CHANNEL_IOPUB, CHANNEL_STDIN, CHANNEL_CONTROL, CHANNEL_HEARTBEAT, CHANNELS };
 
 struct connection {

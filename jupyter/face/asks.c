@@ -100,7 +100,7 @@ static void reply(struct asks *a, struct request *r, enum ask_kind kind, const s
 	json_t *content = kind == ASK_COMPLETE ? matches_of(r, answer) :
 			  kind == ASK_INSPECT  ? help_of(answer) :
 						 wholeness_of(answer);
-	request_reply(r, a->spec.sockets, types[kind], content);
+	request_reply(r, a->spec.channels, types[kind], content);
 	a->spec.on_answered(a->spec.ctx, r);
 }
 

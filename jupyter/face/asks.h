@@ -9,7 +9,7 @@
 struct asks;
 
 struct asks_spec {
-	struct sockets *sockets;
+	struct channels *channels;
 	/* The request was answered; it is the callee's now. */
 	void (*on_answered)(void *ctx, struct request *request);
 	void *ctx;

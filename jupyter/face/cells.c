@@ -66,7 +66,7 @@ static void abort_queue(struct cells *c)
 {
 	for (struct request *r; (r = list_first(&c->queue, struct request, node));) {
 		publisher_status(c->spec.publisher, r, "busy");
-		request_reply(r, c->spec.sockets, "execute_reply", json_pack("{s:s}", "status", "aborted"));
+		request_reply(r, c->spec.channels, "execute_reply", json_pack("{s:s}", "status", "aborted"));
 		publisher_status(c->spec.publisher, r, "idle");
 		request_free(r);
 	}
@@ -107,7 +107,7 @@ static void end_cell(struct cells *c, const json_t *error)
 	c->run = 0;
 	c->asks = false;
 	publisher_flush(c->spec.publisher);
-	request_reply(r, c->spec.sockets, type, reply);
+	request_reply(r, c->spec.channels, type, reply);
 	publisher_end(c->spec.publisher);
 	c->running = NULL;
 	bool stops = error && request_flag(r, "stop_on_error", true);
@@ -200,7 +200,7 @@ static void ask(struct cells *c, const struct run_result *result)
 		json_pack("{s:s, s:b}", "prompt", result->prompt ? result->prompt : "", "password", result->password);
 	c->asks = true;
 	publisher_flush(c->spec.publisher);
-	sockets_send(c->spec.sockets, CHANNEL_STDIN, r->idents, r->n_idents, "input_request", r->header, content);
+	channels_send(c->spec.channels, CHANNEL_STDIN, r->idents, r->n_idents, "input_request", r->header, content);
 }
 
 static void on_done(void *ctx, const struct run_result *result, const struct fail *f)
@@ -310,7 +310,7 @@ void cells_add(struct cells *c, struct request *request)
 						c->gone ? "the session has ended" : "too many cells wait to be run");
 		json_object_set_new(error, "status", json_string("error"));
 		json_object_set_new(error, "execution_count", json_integer((json_int_t)c->count));
-		request_reply(request, c->spec.sockets, "execute_reply", error);
+		request_reply(request, c->spec.channels, "execute_reply", error);
 		request_free(request);
 		return;
 	}

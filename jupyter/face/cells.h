@@ -9,7 +9,7 @@
 struct cells;
 
 struct cells_spec {
-	struct sockets *sockets;
+	struct channels *channels;
 	struct publisher *publisher;
 	/* The session has ended, and what was asked of it was answered. Once. */
 	void (*on_gone)(void *ctx, const char *why);

@@ -8,7 +8,7 @@
 
 struct face {
 	struct face_spec spec;
-	struct sockets *sockets;
+	struct channels *channels;
 	struct publisher *publisher;
 	struct cells *cells;
 	struct asks *asks;
@@ -30,7 +30,7 @@ static void done_with(struct face *face, struct request *r)
 /* Takes both. */
 static void answer(struct face *face, struct request *r, const char *type, json_t *content)
 {
-	request_reply(r, face->sockets, type, content);
+	request_reply(r, face->channels, type, content);
 	done_with(face, r);
 }
 
@@ -71,7 +71,7 @@ static void comm_info(struct face *face, struct request *r)
 static void comm_open(struct face *face, struct request *r)
 {
 	json_auto_t *content = json_pack("{s:s, s:{}}", "comm_id", request_string(r, "comm_id"), "data");
-	sockets_publish(face->sockets, "comm_close", r->header, content);
+	channels_publish(face->channels, "comm_close", r->header, content);
 	done_with(face, r);
 }
 
@@ -99,7 +99,7 @@ static void shutdown_kernel(struct face *face, struct request *r)
 	}
 	json_auto_t *content = json_pack("{s:s, s:b}", "status", "ok", "restart", restart);
 	if (face->spec.owns)
-		sockets_publish(face->sockets, "shutdown_reply", r->header, content);
+		channels_publish(face->channels, "shutdown_reply", r->header, content);
 	answer(face, r, "shutdown_reply", json_incref(content));
 	if (face->spec.owns)
 		end(face, /* why= */ NULL);
@@ -170,20 +170,21 @@ int face_open(struct face **ret, const struct face_spec *spec, struct fail *f)
 {
 	struct face *face = new0(struct face);
 	face->spec = *spec;
-	if (sockets_open(&face->sockets,
-			 &(struct sockets_spec){ .loop = spec->loop,
-						 .connection = spec->connection,
-						 .id = spec->id,
-						 .on_message = on_message,
-						 .ctx = face },
-			 f) < 0) {
+	if (channels_open(&face->channels,
+			  &(struct channels_spec){ .loop = spec->loop,
+						   .connection = spec->connection,
+						   .id = spec->id,
+						   .on_message = on_message,
+						   .ctx = face },
+			  f) < 0) {
 		free(face);
 		return -1;
 	}
-	face->publisher = publisher_new(spec->loop, face->sockets);
+	face->publisher = publisher_new(spec->loop, face->channels);
 	face->cells = cells_new(&(struct cells_spec){
-		.sockets = face->sockets, .publisher = face->publisher, .on_gone = on_gone, .ctx = face });
-	face->asks = asks_new(&(struct asks_spec){ .sockets = face->sockets, .on_answered = on_answered, .ctx = face });
+		.channels = face->channels, .publisher = face->publisher, .on_gone = on_gone, .ctx = face });
+	face->asks =
+		asks_new(&(struct asks_spec){ .channels = face->channels, .on_answered = on_answered, .ctx = face });
 	publisher_status(face->publisher, NULL, "starting");
 	*ret = face;
 	return 0;
@@ -196,7 +197,7 @@ struct face *face_free(struct face *face)
 	asks_free(face->asks);
 	cells_free(face->cells);
 	publisher_free(face->publisher);
-	sockets_free(face->sockets);
+	channels_free(face->channels);
 	free(face);
 	return NULL;
 }
@@ -205,6 +206,7 @@ void face_attach(struct face *face, struct attach *attach, const char *session_i
 {
 	asks_attach(face->asks, attach, session_id);
 	cells_attach(face->cells, attach, session_id);
+	channels_listen(face->channels);
 }
 
 void face_interrupt(struct face *face)

@@ -18,7 +18,7 @@ struct face_spec {
 	void *ctx;
 };
 
-/* Clients are served from now on; cells wait until there is a session. -1 with f if it cannot listen. */
+/* Clients can connect from now on, and are served once there is a session. -1 with f if it cannot listen. */
 int face_open(struct face **ret, const struct face_spec *spec, struct fail *f);
 /* Accepts NULL, returns NULL. What it has begun on a connection is the connection's to drop, before or after this. */
 struct face *face_free(struct face *face);

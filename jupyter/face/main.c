@@ -1,11 +1,9 @@
 /* husk-jupyter-face: a session of Husk as a Jupyter kernel. `husk jupyter` starts it for a person, and Jupyter itself by the kernelspecs
  * that `husk jupyter --install` has written. docs/jupyter.md. */
 #include <signal.h>
-#include <sys/un.h>
 
 #include "attach/open.h"
 #include "base/alloc.h"
-#include "base/dirs.h"
 #include "base/log.h"
 #include "base/work.h"
 #include "cli/exit.h"
@@ -14,12 +12,11 @@
 #include "jupyter/face/kernelspecs.h"
 #include "jupyter/face/language.h"
 #include "jupyter/face/options.h"
+#include "jupyter/face/place.h"
 
 /* How often it is looked whether the session, or who started us, is still there. */
 #define WATCH_MS 2000
 #define SETTLE_MS 50
-/* What a folder of a connection of our own adds to the path of its sockets. */
-#define SOCKET_NAME_MAX 32
 
 struct program {
 	struct face_options options;
@@ -31,6 +28,7 @@ struct program {
 	char *session;
 	struct sender_id id;
 	struct connection connection;
+	int hold; /* of its file, if that is ours; -1 = none */
 	struct face *face;
 	struct timer *watch;
 	struct attach_call *look;
@@ -137,26 +135,19 @@ static void on_lost(void *ctx, const struct fail *f)
 
 /* --- the start --------------------------------------------------------------------------------------------------- */
 
-/* Sockets have short names: where the state folder's is too long, another one is taken. */
-static char *folder_for_connection(const struct program *p)
-{
-	size_t room = sizeof(((struct sockaddr_un *)NULL)->sun_path) - SOCKET_NAME_MAX;
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	AUTO(freep) char *ours = xasprintf("%s/jupyter", p->config.state_dir);
-	if ((p->options.tcp || strlen(ours) < room) && dirs_make(ours) == 0)
-		return take_ptr(ours);
-	return xstrdup(runtime && *runtime && strlen(runtime) < room ? runtime : "/tmp");
-}
-
 static int make_connection(struct program *p, struct fail *f)
 {
 	if (p->options.connection_file)
 		return connection_read(&p->connection, p->options.connection_file, &p->id, f);
-	AUTO(freep) char *folder = folder_for_connection(p);
+	AUTO(freep) char *folder = place_find(p->config.state_dir, p->options.tcp);
 	AUTO(freep) char *name = xasprintf("husk-%s", p->runtime ? p->runtime->name : "session");
 	if (sender_id_make(&p->id) < 0)
 		return fail_set(f, FAIL_INTERNAL, "there is no source of random numbers");
-	return connection_make(&p->connection, folder, p->options.tcp, &p->id, name, f);
+	place_sweep(folder);
+	if (connection_make(&p->connection, folder, p->options.tcp, &p->id, name, f) < 0)
+		return -1;
+	p->hold = place_hold(p->connection.file);
+	return 0;
 }
 
 static void tell_person(const struct program *p)
@@ -174,7 +165,8 @@ static void tell_person(const struct program *p)
 
 static int start_face(struct program *p, struct fail *f)
 {
-	p->runtime = runtime_find(opened_runtime(p->opened));
+	if (p->opened)
+		p->runtime = runtime_find(opened_runtime(p->opened));
 	if (make_connection(p, f) < 0)
 		return -1;
 	if (face_open(&p->face,
@@ -234,17 +226,22 @@ static int find_runtime(struct program *p, struct fail *f)
 
 static int run(struct program *p)
 {
+	AUTO(fail_release) struct fail f = { 0 };
 	p->loop = loop_new();
 	p->parent = getppid();
 	p->watch = timer_new(p->loop, on_watch, p);
 	struct signals *signals = signals_new(p->loop, on_signal, p);
-	open_session(p);
-	int code = loop_run(p->loop);
+	/* Jupyter's clients connect at once: the sooner there is something to connect to, the better. */
+	bool ready = !p->options.runtime || start_face(p, &f) == 0;
+	if (ready)
+		open_session(p);
+	int code = ready ? loop_run(p->loop) : report_fail(&f);
 	signals_free(signals);
 	timer_free(p->watch);
 	opened_free(p->opened);
 	face_free(p->face);
 	connection_release(&p->connection);
+	closep(&p->hold);
 	free(p->session);
 	loop_free(p->loop);
 	return code;
@@ -252,7 +249,7 @@ static int run(struct program *p)
 
 static int face_main(int argc, char **argv)
 {
-	struct program p = { 0 };
+	struct program p = { .hold = -1 };
 	AUTO(fail_release) struct fail f = { 0 };
 	sigset_t none;
 	sigemptyset(&none);

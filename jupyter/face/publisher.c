@@ -10,7 +10,7 @@
 #define OWN_TYPES "application/vnd.husk."
 
 struct publisher {
-	struct sockets *sockets;
+	struct channels *channels;
 	const struct request *request; /* NULL = none */
 	bool quiet;
 	int stream; /* of what is held */
@@ -22,7 +22,7 @@ static void publish(struct publisher *p, const char *type, json_t *content)
 {
 	json_auto_t *taken = content;
 	if (p->request && !p->quiet)
-		sockets_publish(p->sockets, type, p->request->header, taken);
+		channels_publish(p->channels, type, p->request->header, taken);
 }
 
 static void flush(void *ctx)
@@ -42,10 +42,10 @@ void publisher_flush(struct publisher *p)
 	flush(p);
 }
 
-struct publisher *publisher_new(struct loop *loop, struct sockets *sockets)
+struct publisher *publisher_new(struct loop *loop, struct channels *channels)
 {
 	struct publisher *p = new0(struct publisher);
-	p->sockets = sockets;
+	p->channels = channels;
 	p->flush = timer_new(loop, flush, p);
 	return p;
 }
@@ -141,5 +141,5 @@ void publisher_error(struct publisher *p, const json_t *error)
 void publisher_status(struct publisher *p, const struct request *request, const char *state)
 {
 	json_auto_t *content = json_pack("{s:s}", "execution_state", state);
-	sockets_publish(p->sockets, "status", request ? request->header : NULL, content);
+	channels_publish(p->channels, "status", request ? request->header : NULL, content);
 }

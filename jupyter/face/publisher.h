@@ -8,7 +8,7 @@
 
 struct publisher;
 
-struct publisher *publisher_new(struct loop *loop, struct sockets *sockets);
+struct publisher *publisher_new(struct loop *loop, struct channels *channels);
 /* What it holds is dropped. Accepts NULL, returns NULL. */
 struct publisher *publisher_free(struct publisher *p);
 

@@ -43,8 +43,8 @@ bool request_flag(const struct request *r, const char *name, bool otherwise)
 	return json_is_boolean(value) ? json_is_true(value) : otherwise;
 }
 
-void request_reply(const struct request *r, struct sockets *s, const char *type, json_t *content)
+void request_reply(const struct request *r, struct channels *s, const char *type, json_t *content)
 {
 	json_auto_t *taken = content;
-	sockets_send(s, r->channel, r->idents, r->n_idents, type, r->header, taken);
+	channels_send(s, r->channel, r->idents, r->n_idents, type, r->header, taken);
 }

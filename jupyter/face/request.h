@@ -3,7 +3,7 @@
 #define HUSK_JUPYTER_FACE_REQUEST_H
 
 #include "base/list.h"
-#include "jupyter/face/sockets.h"
+#include "jupyter/face/channels.h"
 
 struct request {
 	struct list node;
@@ -22,6 +22,6 @@ const char *request_string(const struct request *r, const char *name);
 bool request_flag(const struct request *r, const char *name, bool otherwise);
 
 /* Answers it; the content is taken. */
-void request_reply(const struct request *r, struct sockets *s, const char *type, json_t *content);
+void request_reply(const struct request *r, struct channels *s, const char *type, json_t *content);
 
 #endif

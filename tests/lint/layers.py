@@ -87,7 +87,7 @@ ADAPTERS = {
     "curl/curl.h": r"base/fetch\.c",
     "jansson.h": r"(mcp|attach|cli|kernels|jupyter)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/(deps/(set|fitting)|registry/(own-id|kept-limits|kept-outputs))\.c",
     "sodium.h": r"manager/(model/token|store/key|files/digest)\.c|jupyter/message\.c",
-    "zmq.h": r"(kernels/jupyter/channels|jupyter/multipart|jupyter/face/sockets)\.c",
+    "zmq.h": r"(kernels/jupyter/channels|jupyter/multipart|jupyter/face/channels)\.c",
     "archive.h": r"manager/files/(source-export|tarball)\.c",
     "archive_entry.h": r"manager/files/(source-export|tarball)\.c",
     "vterm.h": r"manager/line/vt\.c",

@@ -3,8 +3,10 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "jupyter/connection.h"
 #include "jupyter/face/language.h"
 #include "jupyter/face/options.h"
+#include "jupyter/face/place.h"
 #include "jupyter/face/trouble.h"
 #include "tests/unit/unit.h"
 
@@ -121,12 +123,43 @@ static void options_say_one_thing(void **state)
 	}
 }
 
+static void what_a_killed_one_left_is_removed(void **state)
+{
+	char folder[] = "/tmp/husk-place-XXXXXX";
+	struct sender_id id = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	struct connection used AUTO(connection_release) = { 0 }, left AUTO(connection_release) = { 0 };
+	assert_non_null(mkdtemp(folder));
+	AUTO(freep) char *place = place_find(folder, /* tcp= */ false);
+	assert_int_equal(sender_id_make(&id), 0);
+	assert_int_equal(connection_make(&used, place, /* tcp= */ false, &id, "x", &f), 0);
+	assert_int_equal(connection_make(&left, place, /* tcp= */ false, &id, "x", &f), 0);
+	AUTO(closep) int held = place_hold(used.file);
+	assert_true(held >= 0);
+	place_sweep(place);
+	assert_int_equal(access(used.file, F_OK), 0);
+	assert_int_equal(access(left.folder, F_OK), -1);
+	closep(&held);
+	place_sweep(place);
+	assert_int_equal(access(used.folder, F_OK), -1);
+	assert_int_equal(rmdir(place) | rmdir(folder), 0);
+	/* Where names of sockets would be too long. */
+	char deep[200];
+	memset(deep, 'x', sizeof(deep));
+	memcpy(deep, "/tmp/", 5);
+	deep[sizeof(deep) - 1] = '\0';
+	unsetenv("XDG_RUNTIME_DIR");
+	AUTO(freep) char *other = place_find(deep, /* tcp= */ false);
+	assert_string_equal(other, "/tmp");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(languages_are_known_by_their_files),
 		cmocka_unit_test(what_went_wrong_is_said_once_and_whole),
 		cmocka_unit_test(options_say_one_thing),
+		cmocka_unit_test(what_a_killed_one_left_is_removed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

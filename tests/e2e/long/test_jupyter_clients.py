@@ -1,18 +1,15 @@
 """Jupyter's own programs over Husk's kernels: the console at a terminal, nbconvert, jupyter_kernel_test; and every runtime."""
 
 import json
-import os
 import pathlib
-import pty
-import select
 import subprocess
 import sys
-import time
 
 import nbformat
 import pytest
 from harness import PATIENCE, Server, clean_env, docker, husk_binary, store_label, wait_until
 from jupyter_rig import Face, kernel
+from pty_program import Program
 
 pytestmark = pytest.mark.timeout(600)
 CELLS = {
@@ -41,7 +38,7 @@ def place(tmp_path_factory):
 def test_every_runtime(place, runtime):
     env, prefix = place
     cells = CELLS[runtime]
-    with kernel(f"husk-{runtime}", prefix, env) as (client, _):
+    with kernel(f"husk-{runtime}", prefix, env) as (client, manager):
         reply, outputs = client.run(cells["value"])
         shown = outputs.of("execute_result")[0]["data"]["text/plain"] if outputs.of("execute_result") else outputs.text()
         assert shown.strip() == cells["shown"]
@@ -57,11 +54,15 @@ def test_every_runtime(place, runtime):
             assert "there" in str(client.run("x")[1])
         if cells["plot"]:
             assert any("image/png" in one["data"] for one in client.run(cells["plot"])[1].of("display_data"))
+        if runtime == "python":
+            manager.restart_kernel()
+            client.raw.wait_for_ready(timeout=PATIENCE)
+            assert client.value("'x' in globals()") == "False"
 
 
 def test_memory_that_runs_out_is_told(place):
     env, prefix = place
-    with kernel("husk-python", prefix, {**env, "CONTAINER_MEMORY_LIMIT": "600m"}) as (client, _):
+    with kernel("husk-python", prefix, {**env, "CONTAINER_MEMORY_LIMIT": "700m"}) as (client, _):
         reply, outputs = client.run("x = bytearray(10 ** 9)")
         assert reply["ename"] == "OutOfMemory" and "memory limit" in outputs.of("error")[0]["evalue"]
         assert client.value("1 + 1") == "2"
@@ -102,71 +103,40 @@ def test_a_session_outlives_its_server_and_clients_stay(attached):
     assert code == 0, words
 
 
-class Terminal:
-    """A program at a terminal; waits for what it shows."""
-
-    def __init__(self, command, env):
-        self.main, other = pty.openpty()
-        self.process = subprocess.Popen(command, stdin=other, stdout=other, stderr=other, env=env, start_new_session=True)
-        os.close(other)
-        self.shown = ""
-
-    def wait_for(self, text):
-        deadline = time.monotonic() + PATIENCE
-        while text not in self.shown:
-            assert select.select([self.main], [], [], max(0, deadline - time.monotonic()))[0], self.shown
-            piece = os.read(self.main, 65536).decode(errors="replace")
-            self.shown += piece
-            if "\x1b[6n" in piece:  # where is the cursor?
-                os.write(self.main, b"\x1b[1;1R")
-        self.shown = self.shown.partition(text)[2]
-
-    def type(self, text):
-        os.write(self.main, text.encode())
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-        os.close(self.main)
-
-
 def start_console(env, *options):
-    return Terminal([sys.executable, "-m", "jupyter_console", "--simple-prompt", *options], {**env, "TERM": "xterm"})
+    return Program([sys.executable, "-m", "jupyter_console", "--simple-prompt", *options], {**env, "TERM": "xterm"})
 
 
 def test_jupyter_console_of_a_session(attached):
     server, session, face = attached
     session.code("agent = 'made by an agent'").ok()
-    console = start_console(server.env, "--existing", face.file)
-    try:
-        console.wait_for("In [")
+    with start_console(server.env, "--existing", face.file) as console:
+        console.until("In [")
         console.type("agent.upper()\n")
-        console.wait_for("MADE BY AN AGENT")
+        console.until("MADE BY AN AGENT")
         console.type("input('who? ') + '!'\n")
-        console.wait_for("who? ")
+        console.until("who? ")
+        console.until("who? ")  # the first one is what was typed
         console.type("person\n")
-        console.wait_for("'person!'")
-    finally:
-        console.close()
+        console.until("'person!'")
 
 
 def test_jupyter_console_of_a_fresh_session(place):
     """It interrupts kernels that it has started, by a message."""
     env, _ = place
-    console = start_console(env, "--kernel", "husk-python")
-    try:
-        console.wait_for("In [1]")
+    with start_console(env, "--kernel", "husk-python") as console:
+        console.until("In [1]")
         console.type("import time; print('be' + 'gun'); time.sleep(3600)\n")
-        console.wait_for("begun")
+        console.until("begun")
         console.type("\x03")
-        console.wait_for("KeyboardInterrupt")
-        console.wait_for("In [2]")
+        console.until("KeyboardInterrupt")
+        console.until("In [2]")
         console.type("6 * 7\n")
-        console.wait_for("42")
-        console.type("exit\n")
-        console.process.wait(PATIENCE)
-    finally:
-        console.close()
+        console.until("42")
+        console.type("\x04")
+        console.until("exit")
+        console.type("y\n")
+        assert console.process.wait(PATIENCE) == 0
 
 
 def test_nbconvert_executes_a_notebook(place, tmp_path):

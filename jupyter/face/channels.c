@@ -1,4 +1,4 @@
-#include "jupyter/face/sockets.h"
+#include "jupyter/face/channels.h"
 
 #include <errno.h>
 #include <zmq.h>
@@ -15,7 +15,7 @@
 #define TURN_MAX 100
 #define COMPLAINTS_MAX 10
 
-struct sockets {
+struct channels {
 	void *context;
 	struct socket {
 		void *raw;
@@ -25,6 +25,7 @@ struct sockets {
 	struct multipart *received;
 	struct timer *look; /* a socket has to be looked at, though its descriptor says nothing */
 	unsigned complaints;
+	bool listens;
 	void (*on_message)(void *ctx, enum channel from, const struct message *m);
 	void *ctx;
 };
@@ -41,13 +42,13 @@ static const char *const names[CHANNELS] = {
 
 /* --- receiving --------------------------------------------------------------------------------------------------- */
 
-static void complain(struct sockets *s, enum channel from, const char *why)
+static void complain(struct channels *s, enum channel from, const char *why)
 {
 	if (s->complaints++ < COMPLAINTS_MAX)
 		log_warning("a message on the %s channel %s and was left out", names[from], why);
 }
 
-static void take_message(struct sockets *s, enum channel from)
+static void take_message(struct channels *s, enum channel from)
 {
 	struct message m;
 	const char *why;
@@ -73,7 +74,7 @@ static bool can_be_read(void *raw)
 }
 
 /* True if there may be more. */
-static bool take_turn(struct sockets *s, enum channel from)
+static bool take_turn(struct channels *s, enum channel from)
 {
 	for (int i = 0; i < TURN_MAX; i++) {
 		int r = can_be_read(s->v[from].raw) ? multipart_receive(s->received, s->v[from].raw) : 0;
@@ -92,12 +93,14 @@ static const enum channel order[] = { CHANNEL_HEARTBEAT, CHANNEL_CONTROL, CHANNE
 
 static void look_at_all(void *ctx)
 {
-	struct sockets *s = ctx;
+	struct channels *s = ctx;
 	bool more = false;
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
-		more |= take_turn(s, order[i]);
-	/* Nothing is read from a publisher, but its descriptor has to be acknowledged. */
-	(void)can_be_read(s->v[CHANNEL_IOPUB].raw);
+		if (order[i] == CHANNEL_HEARTBEAT || s->listens)
+			more |= take_turn(s, order[i]);
+	/* Descriptors of sockets that nothing is read from have to be acknowledged, too. */
+	for (int i = 0; i < CHANNELS; i++)
+		(void)can_be_read(s->v[i].raw);
 	if (more)
 		timer_start(s->look, 0, 0);
 }
@@ -107,9 +110,15 @@ static void on_ready(void *ctx, int events UNUSED)
 	look_at_all(ctx);
 }
 
+void channels_listen(struct channels *s)
+{
+	s->listens = true;
+	timer_start(s->look, 0, 0);
+}
+
 /* --- sending ----------------------------------------------------------------------------------------------------- */
 
-static void send_to(struct sockets *s, enum channel to, const struct part *idents, size_t n_idents, const char *type,
+static void send_to(struct channels *s, enum channel to, const struct part *idents, size_t n_idents, const char *type,
 		    const json_t *parent, const json_t *content)
 {
 	char id[MESSAGE_ID_LEN + 1];
@@ -123,13 +132,13 @@ static void send_to(struct sockets *s, enum channel to, const struct part *ident
 		timer_start(s->look, 0, 0);
 }
 
-void sockets_send(struct sockets *s, enum channel to, const struct part *idents, size_t n_idents, const char *type,
-		  const json_t *parent, const json_t *content)
+void channels_send(struct channels *s, enum channel to, const struct part *idents, size_t n_idents, const char *type,
+		   const json_t *parent, const json_t *content)
 {
 	send_to(s, to, idents, n_idents, type, parent, content);
 }
 
-void sockets_publish(struct sockets *s, const char *type, const json_t *parent, const json_t *content)
+void channels_publish(struct channels *s, const char *type, const json_t *parent, const json_t *content)
 {
 	struct part topic = { type, strlen(type) };
 	send_to(s, CHANNEL_IOPUB, &topic, 1, type, parent, content);
@@ -139,7 +148,7 @@ void sockets_publish(struct sockets *s, const char *type, const json_t *parent, 
 
 static int set_options(void *raw, enum channel which)
 {
-	int64_t frame_max = SOCKETS_FRAME_MAX;
+	int64_t frame_max = CHANNELS_FRAME_MAX;
 	int r = zmq_setsockopt(raw, ZMQ_LINGER, &(int){ LINGER_MS }, sizeof(int));
 	r |= zmq_setsockopt(raw, ZMQ_MAXMSGSIZE, &frame_max, sizeof(frame_max));
 	r |= zmq_setsockopt(raw, ZMQ_SNDHWM, &(int){ SEND_MAX }, sizeof(int));
@@ -149,7 +158,7 @@ static int set_options(void *raw, enum channel which)
 	return r;
 }
 
-static int open_one(struct sockets *s, enum channel which, const char *endpoint, struct loop *loop)
+static int open_one(struct channels *s, enum channel which, const char *endpoint, struct loop *loop)
 {
 	struct socket *socket = &s->v[which];
 	int fd;
@@ -165,9 +174,9 @@ static int open_one(struct sockets *s, enum channel which, const char *endpoint,
 	return 0;
 }
 
-int sockets_open(struct sockets **ret, const struct sockets_spec *spec, struct fail *f)
+int channels_open(struct channels **ret, const struct channels_spec *spec, struct fail *f)
 {
-	struct sockets *s = new0(struct sockets);
+	struct channels *s = new0(struct channels);
 	s->id = *spec->id;
 	s->on_message = spec->on_message;
 	s->ctx = spec->ctx;
@@ -179,7 +188,7 @@ int sockets_open(struct sockets **ret, const struct sockets_spec *spec, struct f
 		if (s->context && open_one(s, (enum channel)i, endpoint, spec->loop) == 0)
 			continue;
 		fail_set(f, FAIL_INTERNAL, "cannot listen at '%s': %s", endpoint, zmq_strerror(zmq_errno()));
-		sockets_free(s);
+		channels_free(s);
 		return -1;
 	}
 	/* What came before the descriptors were watched. */
@@ -188,7 +197,7 @@ int sockets_open(struct sockets **ret, const struct sockets_spec *spec, struct f
 	return 0;
 }
 
-struct sockets *sockets_free(struct sockets *s)
+struct channels *channels_free(struct channels *s)
 {
 	if (!s)
 		return NULL;
