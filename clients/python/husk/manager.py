@@ -268,7 +268,8 @@ class SandboxManager:
             check(library.husk_exports(self._conversation, limit, wait, byref(answer)))
         return take_files(answer)
 
-    def read_export(self, export_id: str, max_bytes: int = 0, *, deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> bytes:
+    def read_export(self, export_id: str, max_bytes: int = 0, *, deadline: Optional[float] = None,
+                    cancel: Optional[Cancel] = None) -> bytes:
         """The content of an export; of a directory, a tar of it. One of more than max_bytes (0 = 64 MiB) is refused: it has a host_path."""
         answer = POINTER(_lib.Content)()
         with waiting(deadline, cancel) as (wait, _):
