@@ -83,6 +83,18 @@ static void print_array(struct buf *out, const json_t *array)
 	buf_add(out, "]", 1);
 }
 
+static void print_integer(struct buf *out, json_int_t value)
+{
+	char digits[REAL_MAX], *end = digits + sizeof(digits), *at = end;
+	unsigned long long n = value < 0 ? -(unsigned long long)value : (unsigned long long)value;
+	do
+		*--at = (char)('0' + n % 10);
+	while (n /= 10);
+	if (value < 0)
+		*--at = '-';
+	buf_add(out, at, (size_t)(end - at));
+}
+
 void json_print(struct buf *out, const json_t *value)
 {
 	char number[REAL_MAX];
@@ -96,7 +108,16 @@ void json_print(struct buf *out, const json_t *value)
 	case JSON_STRING:
 		print_string(out, json_string_value(value), json_string_length(value));
 		break;
-	default: /* numbers and words: few, and short */
+	case JSON_INTEGER:
+		print_integer(out, json_integer_value(value));
+		break;
+	case JSON_TRUE:
+		buf_add(out, "true", 4);
+		break;
+	case JSON_FALSE:
+		buf_add(out, "false", 5);
+		break;
+	default: /* null, and a real number: few */
 		buf_add(out, number, json_dumpb(value, number, sizeof(number), JSON_COMPACT | JSON_ENCODE_ANY));
 		break;
 	}

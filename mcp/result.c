@@ -119,16 +119,18 @@ static void bound_one(json_t *fields)
 	json_object_set_new(fields, "display_outputs", json_array());
 }
 
-/* With the MAX_* settings raised or turned off, the fields alone could exceed the hard limit of a line. */
-static void bound_fields(json_t *fields)
+/* With the MAX_* settings raised or turned off, the fields alone could exceed the hard limit of a line. Returns their length. */
+static size_t bound_fields(json_t *fields)
 {
-	if (json_print_size(fields) <= RESULT_LINE_MAX / 4)
-		return;
+	size_t n = json_print_size(fields);
+	if (n <= RESULT_LINE_MAX / 4)
+		return n;
 	size_t i;
 	json_t *entry;
 	json_array_foreach(json_object_get(fields, "earlier"), i, entry)
 		bound_one(entry);
 	bound_one(fields);
+	return json_print_size(fields);
 }
 
 /* --- results -------------------------------------------------------------------------------------------- */
@@ -187,13 +189,12 @@ json_t *result_of_run(const struct run_result *run, const struct run_context *ct
 {
 	json_t *fields = run_fields(run, ctx);
 	struct pictures pictures;
-	bound_fields(fields);
+	size_t fields_size = bound_fields(fields);
 	pictures_collect(&pictures, run);
 
 	/* Escapes may make the text longer; the rest is the envelope. */
 	size_t text_max = 4 * (ctx->max_chars ? ctx->max_chars : ANSWER_CHARS);
-	size_t base =
-		json_print_size(fields) * (ctx->structured ? 2 : 1) + MIN(text_max, (size_t)RESULT_LINE_AIM / 4) + 4096;
+	size_t base = fields_size * (ctx->structured ? 2 : 1) + MIN(text_max, (size_t)RESULT_LINE_AIM / 4) + 4096;
 	pictures_choose(&pictures, PICTURES_MAX, base < RESULT_LINE_AIM ? RESULT_LINE_AIM - base : 0);
 
 	AUTO(freep) char *text = answer_text(run, ctx, &pictures);
