@@ -265,7 +265,7 @@ class Kernel:
 
     def put(self, name, data):
         """A file in its /workspace."""
-        pathlib.Path(f"/proc/{self.container.pid()}/root/workspace", name).write_bytes(data)
+        pathlib.Path("/proc", str(self.container.pid()), "root", "workspace", name).write_bytes(data)
 
     def run(self, code):
         self.number += 1
