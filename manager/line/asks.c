@@ -51,12 +51,27 @@ static void on_limit(void *ctx)
 	a->on_answer(a, NULL, &f);
 }
 
+static int set_reconnecting(struct fail *f)
+{
+	cause_set(f, FAIL_BUSY, CAUSE_RECONNECTING, "the session is being connected again");
+	return fail_hint(f, "Ask again in a moment.");
+}
+
+void asks_lost(struct dispatch *c)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	set_reconnecting(&f);
+	/* A callback may ask again, and is refused. */
+	for (struct asker *a; (a = first(c));) {
+		ask_stop(a);
+		a->on_answer(a, NULL, &f);
+	}
+}
+
 static int check(const struct dispatch *c, struct fail *f)
 {
-	if (!c->open) {
-		cause_set(f, FAIL_BUSY, CAUSE_RECONNECTING, "the session is being connected again");
-		return fail_hint(f, "Ask again in a moment.");
-	}
+	if (!c->open)
+		return set_reconnecting(f);
 	if (!c->queries) {
 		cause_set(f, FAIL_INVALID, CAUSE_OLD_SESSION,
 			  "the session is of an older Husk, whose interpreters cannot be asked");

@@ -37,6 +37,8 @@ int ask_start(struct asker *a, struct dispatch *c, const struct ask *ask, struct
 /* Idempotent, also on a zeroed one: on_answer is not called. */
 void ask_stop(struct asker *a);
 
+/* For the line: its connection broke. Answers are not replayed: all that were asked are told so. */
+void asks_lost(struct dispatch *c);
 /* For the line: an ANSWER frame. 0, or negative if it is none. */
 int asks_frame(struct dispatch *c, const struct wire_frame *frame);
 

@@ -80,8 +80,10 @@ static void broken(struct line *l, const struct fail *f)
 	disconnect(l);
 	lose_transfers(l);
 	/* Of one that has died, line_cut() knows why. */
-	if (!l->closed && f->kind != FAIL_DIED)
+	if (!l->closed && f->kind != FAIL_DIED) {
 		lose_consoles(l);
+		asks_lost(&l->dispatch);
+	}
 	if (l->closed)
 		return;
 	fail_copy(&l->dispatch.trouble, f);

@@ -182,6 +182,7 @@ static void answer(struct engine_stream *s, struct fake_container *c, uint32_t n
 {
 	const char *code = json_string_value(json_object_get(question, "code"));
 	assert_false(fake_is_old);
+	c->pid1->queries++;
 	if (!c->pid1->mute && code && *code)
 		fake_send(s, FRAME_ANSWER, number, code, strlen(code));
 }

@@ -26,7 +26,7 @@ struct fake_pid1 {
 	char session[32];   /* "" until it is claimed */
 	uint64_t lease, lifetime;
 	char *claim_env; /* JSON; NULL until it is claimed */
-	size_t hellos, pings, claims;
+	size_t hellos, pings, claims, queries;
 	bool mute; /* reads everything and says nothing */
 	struct list calls;
 };

@@ -266,8 +266,10 @@ static void on_answer(void *ctx, const struct ask_answer *a, const struct fail *
 {
 	struct got *g = ctx;
 	g->done = true;
-	assert_true(a && !f);
-	g->text = xasprintf("%s %zu %zu %d", a->matches[0], a->start, a->end, a->more);
+	if (f)
+		fail_copy(&g->fail, f);
+	else
+		g->text = xasprintf("%s %zu %zu %d", a->matches[0], a->start, a->end, a->more);
 }
 
 /* The played PID 1 answers with the code itself. */
@@ -279,6 +281,14 @@ static void test_questions(void **state)
 	assert_non_null(attach_ask(attach, &request, &got.fail));
 	FAKE_UNTIL(fake, got.done);
 	assert_string_equal(got.text, "äb 1 3 1");
+	/* Nothing comes, and the connection breaks. */
+	forget(&got);
+	request.len = 0;
+	assert_non_null(attach_ask(attach, &request, &got.fail));
+	FAKE_UNTIL(fake, fake_only(fake)->pid1->queries == 2);
+	fake_break(fake_stream(fake_only(fake)), FAIL_ENGINE, CAUSE_NONE, "a cable");
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.fail.cause, CAUSE_RECONNECTING);
 }
 
 static void test_sessions(void **state)
