@@ -10,8 +10,8 @@ build=${BUILD:-build}
 build_packages=(build-essential meson ninja-build pkg-config python3
 	libuv1-dev libjansson-dev libsodium-dev libsqlite3-dev libpq-dev libarchive-dev libvterm-dev libcurl4-openssl-dev
 	libedit-dev libsixel-dev)
-dist_packages=(patchelf dpkg-dev)
-test_packages=("${dist_packages[@]}" libcmocka-dev libzmq3-dev libfaketime clang clang-format clang-tidy libclang-rt-dev shellcheck
+dist_packages=(patchelf dpkg-dev libzmq3-dev)
+test_packages=("${dist_packages[@]}" libcmocka-dev libfaketime clang clang-format clang-tidy libclang-rt-dev shellcheck
 	python3-venv postgresql runsc)
 venv_packages=(pytest pytest-timeout jsonschema nbformat ruff==0.17.4 mypy==2.4.1
 	jupyter-client jupyter-console nbclient nbconvert jupyter-kernel-test)
