@@ -9,6 +9,7 @@
 #define WAIT_FDS_MAX 4
 #define RECONNECT_MS 5
 #define RECONNECT_MAX_MS 50
+#define RECEIVE_BYTES (4 << 20)
 
 struct channels {
 	void *context;
@@ -34,6 +35,7 @@ static int set_options(void *socket, enum channel which, const struct sender_id 
 	r |= zmq_setsockopt(socket, ZMQ_RECONNECT_IVL_MAX, &(int){ RECONNECT_MAX_MS }, sizeof(int));
 	/* A publisher drops what a slow subscriber does not take. */
 	r |= zmq_setsockopt(socket, ZMQ_RCVHWM, &(int){ 0 }, sizeof(int));
+	r |= zmq_setsockopt(socket, ZMQ_RCVBUF, &(int){ RECEIVE_BYTES }, sizeof(int));
 	if (which == CHANNEL_IOPUB)
 		r |= zmq_setsockopt(socket, ZMQ_SUBSCRIBE, "", 0);
 	else if (which != CHANNEL_HEARTBEAT) /* stdin requests go to the identity that shell showed */

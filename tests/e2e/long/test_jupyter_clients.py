@@ -7,7 +7,7 @@ import sys
 
 import nbformat
 import pytest
-from harness import PATIENCE, Server, clean_env, docker, husk_binary, store_label, wait_until
+from harness import PATIENCE, Server, build_dir, clean_env, contrib_binary, docker, husk_binary, ninja, store_label, wait_until
 from jupyter_rig import Face, kernel
 from pty_program import Program
 
@@ -175,7 +175,21 @@ unittest.main()
 """
 
 
-def test_jupyter_kernel_test(place):
-    env, _ = place
-    done = subprocess.run([sys.executable, "-c", KERNEL_TEST, "-v"], env=env, capture_output=True, text=True, timeout=PATIENCE * 3, check=False)
+def run_kernel_test(env, program):
+    done = subprocess.run([sys.executable, "-c", program, "-v"], env=env, capture_output=True, text=True, timeout=PATIENCE * 3, check=False)
     assert done.returncode == 0 and "OK" in done.stderr, done.stderr
+
+
+def test_jupyter_kernel_test(place):
+    run_kernel_test(place[0], KERNEL_TEST)
+
+
+def test_jupyter_kernel_test_of_a_stock_kernel(tmp_path):
+    """Through both ends of Jupyter's protocol: husk-jupyter-face outside, husk-jupyter inside, and ipykernel behind it."""
+    face = build_dir() / "runtimes" / "contrib" / "husk-jupyter-face-contrib"
+    contrib_binary(["ipykernel"])
+    ninja(build_dir(), str(face.relative_to(build_dir())))
+    env = clean_env(tmp_path, CONTAINER_MAX_SESSIONS=20, JUPYTER_PATH=tmp_path / "share/jupyter")
+    subprocess.run([face, "--install", "--prefix", tmp_path], env=env, check=True, capture_output=True)
+    run_kernel_test(env, KERNEL_TEST.replace("husk-python", "husk-ipykernel"))
+    wait_until(lambda: not docker("ps", "--all", "--quiet", "--filter", store_label(env)), what="the end of its sessions")
