@@ -135,6 +135,14 @@ class Kernel:
         if "idle" not in self.mute:
             self.status("idle")
 
+    def on_question(self, content):
+        self.status("busy")
+        kind = self.parent["msg_type"].removesuffix("_request")
+        self.reply(self.names["answer"](kind, content), f"{kind}_reply")
+        self.status("idle")
+
+    on_complete_request = on_inspect_request = on_is_complete_request = on_question
+
     def on_anything(self, _):
         """Such as an interrupt that comes again after its cell."""
 

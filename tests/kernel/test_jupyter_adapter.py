@@ -62,6 +62,22 @@ def test_buffers_are_carried(kernel):
     assert display["buffers"] == ["AP8=", ""]
 
 
+def test_questions_are_requests_and_replies_their_answers(kernel):
+    kernel.run("""
+        def answer(kind, content):
+            if kind == "complete":
+                return {"status": "ok", "matches": [content["code"] + "c", 5], "cursor_start": 0, "cursor_end": content["cursor_pos"]}
+            if kind == "inspect":
+                return {"status": "ok", "found": True, "data": {"text/plain": f"help {content['detail_level']}"}, "metadata": {}}
+            k.reply({"status": "invalid"}, "is_complete_reply", parent={"msg_id": "other", "msg_type": "is_complete_request"})
+            return {"status": "incomplete", "indent": "  "}
+    """)
+    assert kernel.complete("ä.b") == ["ä.bc"]
+    assert kernel.help("x", detail=1) == "help 1"
+    assert kernel.wholeness("x") == ("incomplete", "  "), "the reply to another question is none to this one"
+    assert kernel.run("k.text('on')").stdout == "on"
+
+
 def test_what_is_not_signed_does_not_exist(kernel):
     """Neither text nor the end of a cell: a process that finds the sockets has not found the key."""
     ended = kernel.run("""
