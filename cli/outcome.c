@@ -57,13 +57,15 @@ static void explain_exit(const char *message)
 		fprintf(stderr, "%.*s\n", (int)(end - message), message);
 }
 
-/* At the end of a line: in the middle of one it may be the code that made it. */
+/* A line of its own, or what follows a colon: elsewhere it may be the code that made it. */
 const char *outcome_find_message(const char *text, const char *message)
 {
 	size_t n = strlen(message);
-	for (const char *at = text; n && (at = strstr(at, message)); at++)
-		if ((at[n] == '\0' || at[n] == '\n') && (at == text || at[-1] == '\n' || at[-1] == ' '))
+	for (const char *at = text; n && (at = strstr(at, message)); at++) {
+		bool line = (at == text || at[-1] == '\n') && (at[n] == '\0' || at[n] == '\n');
+		if (line || (at - text > 1 && at[-2] == ':' && at[-1] == ' '))
 			return at;
+	}
 	return NULL;
 }
 

@@ -20,6 +20,7 @@ struct complete {
 	struct attach_call *call;
 	char *line; /* as it was when it was asked */
 	size_t cursor;
+	size_t before;	 /* characters of the cell in lines above */
 	struct buf text; /* of a command */
 };
 
@@ -107,10 +108,54 @@ static void ask_for_files(struct complete *c)
 		complete_drop(c);
 }
 
+/* --- names --------------------------------------------------------------------------------------------------------- */
+
+/* In a string. */
+static bool may_be_file(const struct complete *c)
+{
+	size_t begin = matches_file_begin(c->line, c->cursor);
+	return begin && strchr("\"'`", c->line[begin - 1]);
+}
+
+static void on_matches(void *ctx, const struct ask_answer *answer, const struct fail *f UNUSED)
+{
+	struct complete *c = ctx;
+	AUTO(strv_release) struct strv matches = { 0 };
+	c->call = NULL;
+	if ((!answer || !answer->n_matches) && may_be_file(c)) {
+		ask_for_files(c);
+		return;
+	}
+	size_t typed = utf8_count(c->line, c->cursor);
+	bool here = answer && answer->start >= c->before && answer->start - c->before <= typed;
+	for (size_t i = 0; here && i < answer->n_matches; i++)
+		strv_add(&matches, answer->matches[i]);
+	if (here)
+		apply(c, utf8_head(c->line, c->cursor, answer->start - c->before), &matches);
+	complete_drop(c);
+}
+
+static void ask_for_names(struct complete *c, const char *before)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(freep) char *code = xasprintf("%s%s", before, c->line);
+	c->before = utf8_count(before, strlen(before));
+	struct ask_request request = { .kind = ASK_COMPLETE,
+				       .session_id = c->session,
+				       .code = code,
+				       .len = strlen(code),
+				       .cursor = c->before + utf8_count(c->line, c->cursor),
+				       .on_done = on_matches,
+				       .ctx = c };
+	c->call = attach_ask(c->attach, &request, &f);
+	if (!c->call)
+		complete_drop(c);
+}
+
 /* --- life ---------------------------------------------------------------------------------------------------------- */
 
-void complete_ask(struct complete *c, struct attach *attach, const char *session, const char *before UNUSED,
-		  const char *line, size_t cursor)
+void complete_ask(struct complete *c, struct attach *attach, const char *session, const char *before, const char *line,
+		  size_t cursor)
 {
 	complete_drop(c);
 	c->attach = attach;
@@ -118,7 +163,10 @@ void complete_ask(struct complete *c, struct attach *attach, const char *session
 	c->line = xstrdup(line);
 	c->cursor = cursor;
 	timer_start(c->deadline, ANSWER_MS, 0);
-	ask_for_files(c);
+	if (strncmp(line, "$ ", 2) == 0)
+		ask_for_files(c);
+	else
+		ask_for_names(c, before);
 }
 
 struct complete *complete_new(struct loop *loop, struct prompt *prompt)

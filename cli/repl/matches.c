@@ -67,6 +67,6 @@ char *matches_file_command(const char *begin, size_t n)
 	}
 	buf_add_str(
 		&out,
-		"' | head -n 200 | while IFS= read -r name; do if [ -d \"$name\" ]; then echo \"$name/\"; else echo \"$name\"; fi; done");
+		"' | sort | head -n 200 | while IFS= read -r name; do if [ -d \"$name\" ]; then echo \"$name/\"; else echo \"$name\"; fi; done");
 	return buf_steal_str(&out);
 }

@@ -212,8 +212,10 @@ static bool is_over(const struct run_result *result)
 
 static void on_failed(struct repl *r, const struct fail *f)
 {
-	if (cause_of(f) == CAUSE_NO_SERVER) /* on_lost() follows */
+	if (cause_of(f) == CAUSE_NO_SERVER) { /* on_lost() follows, and how the cell ended is not known */
+		r->code = EXIT_SYSTEM;
 		return;
+	}
 	r->code = report_fail(f);
 	if (f->kind == FAIL_NOT_FOUND || f->kind == FAIL_DIED)
 		leave(r, r->code);
@@ -414,6 +416,7 @@ static void next(struct repl *r)
 static void on_interrupt(struct repl *r)
 {
 	if (!prompt_is_asking(r->prompt)) {
+		show_interrupt(r->show);
 		if (r->call)
 			attach_interrupt(r->call);
 		else if (r->opening)
@@ -480,14 +483,15 @@ static void on_remembered(void *ctx, const char *entry)
 
 /* --- the session --------------------------------------------------------------------------------------------------- */
 
-static void greet(struct repl *r)
+static void greet(struct repl *r, bool again)
 {
 	static const char *const words[] = { [ATTACH_SERVED] = "the session of another program, which keeps it",
 					     [ATTACH_ADOPTED] = "a session whose server had ended",
 					     [ATTACH_FRESH] = "a fresh sandbox, which ends with this prompt" };
 	show_note(r->show, "%s · %s · %s", r->runtime ? r->runtime->title : opened_runtime(r->opened), r->session,
 		  words[opened_how(r->opened)]);
-	show_note(r->show, "Ctrl-C interrupts · Ctrl-D leaves · $ COMMAND runs in its shell");
+	if (!again)
+		show_note(r->show, "Ctrl-C interrupts · Ctrl-D leaves · $ COMMAND runs in its shell");
 }
 
 static void open_session(struct repl *r, const char *id);
@@ -501,7 +505,7 @@ static void on_lost(void *ctx, const struct fail *f)
 		return;
 	}
 	prompt_give_up(r->prompt);
-	report_fail(f);
+	show_note(r->show, "%s", f->message);
 	r->lost = true;
 	r->asks = 0;
 	r->call = NULL;
@@ -531,8 +535,8 @@ static void on_open(void *ctx, struct opened *o, const struct fail *f)
 		if (r->history)
 			history_read(r->history, on_remembered, r);
 	}
+	greet(r, r->lost);
 	r->lost = false;
-	greet(r);
 	next(r);
 }
 

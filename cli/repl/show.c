@@ -64,6 +64,11 @@ void show_output(struct show *s, int stream, const char *text, size_t n)
 	put(s, stream, stream == 2 ? STDERR_COLOUR : NULL, text, n);
 }
 
+void show_interrupt(struct show *s)
+{
+	s->mid_line |= s->terminal;
+}
+
 void show_line_start(struct show *s)
 {
 	if (s->mid_line)

@@ -19,6 +19,8 @@ void show_display(struct show *s, const struct shown_display *display);
 void show_result(struct show *s, const struct run_result *result);
 /* A line of our own, on standard error, and only on a terminal. */
 void show_note(struct show *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The terminal has shown ^C. */
+void show_interrupt(struct show *s);
 /* So that a prompt stands at the left. */
 void show_line_start(struct show *s);
 /* The prompt in its colour and a blank, escape sequences between \1; the caller owns it. */

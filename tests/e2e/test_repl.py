@@ -84,7 +84,11 @@ def test_at_a_terminal(terminal, home):
     t.type("\r")
     t.until("\n... ")
     assert t.ask("") == "line 0\nline 1"
-    # The session's shell, and its files.
+    # The session's names, its shell and its files.
+    t.ask("alpha_beta = 7")
+    t.type("alpha_\t")
+    t.until("alpha_beta")
+    assert t.ask("") == "7"
     assert t.ask("$ mkdir folder; touch folder/one.csv; pwd") == "/workspace"
     t.type("open('fol\t")
     t.until("der/")
