@@ -163,7 +163,7 @@ static bool r_expects(const struct block *b)
 	return b->header || (b->last && strchr("+-*/^=<>|&~,:$@!%", b->last));
 }
 
-bool block_is_open(const struct block *b)
+bool block_is_open(const struct block *b, bool whole)
 {
 	if (b->broken)
 		return false;
@@ -171,7 +171,7 @@ bool block_is_open(const struct block *b)
 		return true;
 	if (b->blank)
 		return false;
-	return b->compound || (b->syntax == SYNTAX_JAVASCRIPT && javascript_expects(b)) ||
+	return (b->compound && (!whole || b->deeper)) || (b->syntax == SYNTAX_JAVASCRIPT && javascript_expects(b)) ||
 	       (b->syntax == SYNTAX_R && r_expects(b));
 }
 

@@ -47,8 +47,8 @@ struct block {
 
 /* A line without its end. */
 void block_feed(struct block *b, const char *line, size_t n);
-/* At a prompt: whether more has to come. */
-bool block_is_open(const struct block *b);
+/* At a prompt: whether more has to come. A body does not end before a blank line, unless it came as a whole. */
+bool block_is_open(const struct block *b, bool whole);
 /* In a pipe, where a blank line ends nothing: whether a next line could belong to what came so far, and whether this one does. */
 bool block_may_take(const struct block *b);
 bool block_takes(const struct block *b, const char *next, size_t n);

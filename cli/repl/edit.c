@@ -144,7 +144,10 @@ static unsigned char on_newline(EditLine *line, int c UNUSED)
 static unsigned char on_end(EditLine *line, int c UNUSED)
 {
 	const LineInfoW *info = lib.el_wline(line);
-	if (info->buffer == info->lastchar) {
+	const wchar_t *at = info->buffer;
+	while (at < info->lastchar && *at == L' ') /* it may be indented */
+		at++;
+	if (at == info->lastchar) {
 		edit_of(line)->event = EDIT_END;
 		return CC_NORM;
 	}

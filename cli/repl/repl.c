@@ -326,8 +326,9 @@ static void finish_cell(struct repl *r)
 
 static void take_typed(struct repl *r, const char *line, size_t n)
 {
+	bool whole = !r->block.lines && memchr(line, '\n', n); /* pasted, or one of before */
 	add_line(r, line, n);
-	if (block_is_open(&r->block) && !is_command(buf_str(&r->cell), r->cell.len))
+	if (block_is_open(&r->block, whole) && !is_command(buf_str(&r->cell), r->cell.len))
 		ask_for_line(r);
 	else
 		finish_cell(r);

@@ -15,7 +15,7 @@ static void expect(enum syntax syntax, const char *text, bool open)
 {
 	struct block b = { .syntax = syntax };
 	feed(&b, text);
-	if (block_is_open(&b) != open)
+	if (block_is_open(&b, false) != open)
 		fail_msg("%s: should%s go on", text, open ? "" : " not");
 }
 
@@ -51,6 +51,17 @@ static void python(void **state)
 	GOES_ON(PYTHON, "%%bash\necho '(");
 	IS_WHOLE(PYTHON, "%%bash\necho '(\n ");
 	IS_WHOLE(PYTHON, "f\"{x[\"a\"]}\"");
+}
+
+static void what_comes_as_a_whole_needs_no_blank_line(void **state)
+{
+	struct block b = { .syntax = SYNTAX_PYTHON };
+	feed(&b, "def f():");
+	assert_true(block_is_open(&b, true));
+	feed(&b, "    return 1");
+	assert_false(block_is_open(&b, true));
+	feed(&b, "x = [");
+	assert_true(block_is_open(&b, true));
 }
 
 static void javascript(void **state)
@@ -169,13 +180,14 @@ static void nothing_nests_forever(void **state)
 	struct block b = { .syntax = SYNTAX_R };
 	for (size_t i = 0; i <= BLOCK_DEPTH_MAX; i++)
 		block_feed(&b, "(", 1);
-	assert_false(block_is_open(&b));
+	assert_false(block_is_open(&b, false));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(python),
+		cmocka_unit_test(what_comes_as_a_whole_needs_no_blank_line),
 		cmocka_unit_test(javascript),
 		cmocka_unit_test(r),
 		cmocka_unit_test(other_languages_run_each_line),
