@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "cli/exit.h"
 #include "cli/fresh.h"
 #include "cli/outcome.h"
@@ -204,6 +205,17 @@ static void ask(void *ctx)
 	}
 }
 
+/* It comes from the sandbox, and libedit would pass on what stands between two \1. */
+static void take_question(struct repl *r, const struct run_result *result)
+{
+	AUTO(buf_release) struct buf clean = { 0 };
+	utf8_clean(&clean, result->prompt, result->prompt ? strlen(result->prompt) : 0);
+	r->asks = result->run;
+	r->secret = result->password;
+	free(r->question);
+	r->question = buf_steal_str(&clean);
+}
+
 /* A session that is gone has no next cell. */
 static bool is_over(const struct run_result *result)
 {
@@ -239,10 +251,7 @@ static void on_ran(void *ctx, const struct run_result *result, const struct fail
 		return;
 	}
 	if (result->ending == ENDING_WAITING) {
-		r->asks = result->run;
-		r->secret = result->password;
-		free(r->question);
-		r->question = xstrdup(result->prompt ? result->prompt : "");
+		take_question(r, result);
 		output_when_idle(r->output, ask, r);
 		return;
 	}

@@ -60,8 +60,10 @@ def test_at_a_terminal(terminal, home):
     t.ask(r"type('T', (), {'__repr__': lambda self: '\x1b[2Jshown'})()")
     assert b"shown" in t.shown and b"\x1b]52" not in t.shown and b"\x1b[2J" not in t.shown
     # A question, and one that is not shown.
-    t.type("name = input('who? ')\r")
-    t.until("\nwho? ")
+    t.type(r"name = input('\x01\x1b[2J\x01who? ')" + "\r")
+    t.until("who? ')")
+    t.until("who? ")
+    assert b"\x1b[2J" not in t.shown
     assert t.ask("Bob <Enter>") == ""
     assert t.ask("name") == "'Bob <Enter>'"
     t.type("import getpass; p = getpass.getpass('secret? ')\r")
