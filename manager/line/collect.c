@@ -294,6 +294,18 @@ bool collect_shown(const struct collect *c, struct shown_display *ret)
 	return true;
 }
 
+void collect_show(const struct collect *c, const struct collect_viewer *v)
+{
+	for (size_t i = 0; i < c->live.n; i++) {
+		const struct piece *piece = &c->live.v[i];
+		if (piece->kind == PART_STDOUT || piece->kind == PART_STDERR)
+			v->on_output(v->ctx, piece->kind == PART_STDOUT ? 1 : 2, piece->bytes.data, piece->bytes.len);
+		else if (piece->kind == PART_DISPLAY)
+			v->on_display(v->ctx, &(struct shown_display){ .bundle = &c->partial.displays[piece->display],
+								       .id = c->shown[piece->display].id });
+	}
+}
+
 /* --- frames ------------------------------------------------------------------------------------------------------ */
 
 static json_t *load_whole(const struct wire_frame *frame)

@@ -25,6 +25,13 @@ uint64_t collect_keep_over(const struct config *config);
 int collect_frame(struct collect *c, const struct wire_frame *frame);
 /* What the last frame, a DISPLAY, has shown; false if there was no room for it. Valid until the next frame. */
 bool collect_shown(const struct collect *c, struct shown_display *ret);
+/* Shows all that has come so far and is not cut from what comes live, in order. */
+struct collect_viewer {
+	void (*on_output)(void *ctx, int stream, const void *data, size_t n);
+	void (*on_display)(void *ctx, const struct shown_display *display);
+	void *ctx;
+};
+void collect_show(const struct collect *c, const struct collect_viewer *v);
 /* What PID 1 says of the piece that ends here; collect_finish() follows. */
 void collect_mark(struct collect *c, const struct wire_mark *mark);
 /* Builds the result from what has arrived, also without an END: then the ending is the caller's to set. The collector is

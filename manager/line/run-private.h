@@ -42,6 +42,7 @@ struct run {
 	bool taking;	    /* PID 1 was asked for what there is so far */
 	bool after_kept;    /* when it was sent, one was kept, or old, that it might have to wait for */
 	bool beside;	    /* a command that has left the queue */
+	bool unseen;	    /* whoever waits has to be shown what came before it did */
 	uint32_t told;	    /* the last mark that somebody was told of */
 	uint64_t asked_ms;  /* when PID 1 was asked for a sign of life, since its end is late; 0 = not yet */
 	struct buf request; /* the frame that starts it, sent again if a broken connection swallowed it */

@@ -492,6 +492,29 @@ static void show_output(struct run *run, const struct wire_frame *frame)
 	}
 }
 
+static void view_output(void *ctx, int stream, const void *data, size_t n)
+{
+	struct run_waiter *w = ctx;
+	if (w->on_output)
+		w->on_output(w, stream, data, n);
+}
+
+static void view_display(void *ctx, const struct shown_display *display)
+{
+	struct run_waiter *w = ctx;
+	w->on_display(w, display);
+}
+
+/* What came while nobody waited; a replay brings it anyway. */
+static void catch_up(struct run *run, const struct wire_frame *frame)
+{
+	struct run_waiter *w = run->waiter;
+	bool shows = run->unseen && w && w->on_display && frame->type != FRAME_CALL;
+	run->unseen = false;
+	if (shows)
+		collect_show(run->collect, &(struct collect_viewer){ view_output, view_display, w });
+}
+
 /* PID 1 would not take it, and nothing ran. */
 static void on_refused(struct run *run)
 {
@@ -574,6 +597,7 @@ int runs_frame(struct dispatch *c, const struct wire_frame *frame)
 		return 0;
 	if (run->ended)
 		return -1;
+	catch_up(run, frame);
 	if (frame->type == FRAME_MARK)
 		return on_mark(run, frame);
 	if (frame->type == FRAME_ASK)

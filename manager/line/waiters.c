@@ -75,6 +75,7 @@ int run_join(struct dispatch *c, uint64_t number, uint64_t wait_ms, struct run_w
 				 (unsigned long long)number);
 	run->waiter = w;
 	w->run = run;
+	run->unseen = w->on_display != NULL;
 	run->patience = FOR_A_WHILE;
 	c->used_ms = loop_now_ms();
 	timer_start(run->timer, run->ended || question_is_due(run) ? 0 : wait_ms, 0);

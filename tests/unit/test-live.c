@@ -135,6 +135,23 @@ static void a_replay_shows_nothing_twice(void **state)
 	assert_string_equal(buf_str(&b.shown), "one two <- d1>three<- d2>");
 }
 
+static void what_came_while_nobody_waited_comes_first(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	feed(FRAME_OUT, "told ");
+	run_leave(&b.waiter);
+	live_release(&b.live);
+	b.live = (struct live){ .request = &b.request };
+	buf_reset(&b.shown);
+	feed(FRAME_OUT, "missed ");
+	feed(FRAME_DISPLAY, DISPLAY("d", ""));
+	assert_int_equal(run_join(&b.d, b.call, /* wait_ms= */ 60000, &b.waiter, &f), 0);
+	assert_int_equal(b.shown.len, 0);
+	feed(FRAME_OUT, "live");
+	feed(FRAME_END, END(",\"stdout_bytes\":16"));
+	assert_string_equal(buf_str(&b.shown), "told missed <- d>live");
+}
+
 static void what_was_cleared_is_forgotten(void **state)
 {
 	feed(FRAME_OUT, "gone");
@@ -144,7 +161,7 @@ static void what_was_cleared_is_forgotten(void **state)
 	assert_string_equal(buf_str(&b.shown), "gone<clear>stays");
 }
 
-static void what_came_while_nobody_waited_is_in_the_answer(void **state)
+static void what_ended_while_nobody_waited_is_in_the_answer(void **state)
 {
 	char type[] = "text/plain", data[] = "d", text[] = "early ";
 	struct mime_part part = { .type = type, .data = data, .len = 1 };
@@ -164,8 +181,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(displays_come_between_what_is_written, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_too_much_follows_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_replay_shows_nothing_twice, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_came_while_nobody_waited_comes_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_was_cleared_is_forgotten, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_came_while_nobody_waited_is_in_the_answer, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_ended_while_nobody_waited_is_in_the_answer, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
