@@ -347,16 +347,17 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 {
 	struct manager *m = c->manager;
 	unsigned ms = 0;
+	const char *text = req->text ? req->text : "";
 	if (check_session(req->session_id, f) < 0)
 		return NULL;
-	bool chatter = sscanf(req->text, "chatter %u", &ms) == 1;
-	if (!chatter && sscanf(req->text, "after %u", &ms) != 1)
+	bool chatter = sscanf(text, "chatter %u", &ms) == 1 && req->on_output;
+	if (!chatter && sscanf(text, "after %u", &ms) != 1)
 		ms = 0;
-	bool task = req->on_task && strncmp(req->text, "task", 4) == 0;
-	struct op *op = op_new(m, task ? finish_as_task : finish_run, streq(req->text, "wait") ? 1000000 : ms);
+	bool task = req->on_task && strncmp(text, "task", 4) == 0;
+	struct op *op = op_new(m, task ? finish_as_task : finish_run, streq(text, "wait") ? 1000000 : ms);
 	op->run = *req;
 	op->session_id = xstrdup(req->session_id);
-	op->text = xstrndup(req->text, req->len);
+	op->text = xstrndup(text, req->len);
 	if (chatter) {
 		op->ticker = timer_new(m->loop, on_tick, op);
 		timer_start(op->ticker, 10, 10);

@@ -619,10 +619,38 @@ def attach():
     }
 
 
+def attach_peer():
+    """The first byte, of how it is cut, also says who ends it: 1 in its lowest bit, the client."""
+    hello, call, more, cancel, interrupt, note, raw = range(1, 8)
+    greeting = frame(hello, 0, {"version": 1, "session": "s1"})
+
+    def op(call_number, name, **fields):
+        return frame(call, call_number, {"op": name, **fields})
+
+    run = {"kind": "code", "session": "s1"}
+    return {
+        "runs": WHOLE + greeting + op(1, "run", **run, text="raise") + op(2, "run", **run, text="chatter 20", live=True, displays=True)
+        + op(3, "run", **run, run=2, interrupt=True) + op(4, "run", kind="terminal", session="gone", text="ls", wait=3),
+        "ends": CUT + greeting + op(1, "run", **run, text="wait") + op(2, "run", **run, text="wait") + frame(cancel, 1) + frame(interrupt, 2)
+        + frame(cancel, 1) + frame(interrupt, 9),
+        "terminal": CUT + greeting + op(1, "terminal", session="s1", rows=24, cols=80, command=["bash", "-l"], term="xterm") + frame(raw, 1, b"ls\r")
+        + frame(note, 1, {"rows": 50, "cols": 132, "taken": 3}) + frame(raw, 1, b"\x03") + frame(interrupt, 1) + frame(raw, 1, b"late"),
+        "sessions": WHOLE + greeting + op(1, "create", runtime="python", dependencies={"numpy": ""}, live=True) + op(2, "list")
+        + op(3, "info", session="s1", keep_alive=True) + op(4, "stop", session="s1") + op(5, "ask", kind="complete", session="s1", code="impo", cursor=4),
+        "files": WHOLE + greeting + op(1, "copy", session="s1", exports=["a", "b"], live=True) + op(2, "exports", limit=10)
+        + op(3, "read_export", id="e1", max=1000) + op(4, "copy", session="s1", imports=[{"content": "x", "destination": "y"}])
+        + op(5, "run_text", session="s1", number=3, max=10),
+        "again": WHOLE + greeting + op(5, "list") + op(5, "list"),
+        "unknown": WHOLE + greeting + op(1, "dance") + frame(call, 2, {}) + frame(more, 3, b'{"op":') + frame(cancel, 3),
+        "no-version": WHOLE + frame(hello, 0, {}),
+    }
+
+
 TARGETS = {
     "args": args,
     "ask": asks,
     "attach": attach,
+    "attach-peer": attach_peer,
     "files": files,
     "frames": frames,
     "image": image,

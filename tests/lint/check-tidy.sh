@@ -9,7 +9,7 @@ command -v clang-tidy >/dev/null || {
 	exit 1
 }
 
-mapfile -t sources < <(files 'base/*.c' 'jupyter/*.c' 'kernels/*.c' 'manager/*.c' 'mcp/*.c' 'cli/*.c' 'libhusk/*.c' | grep -v /examples/)
+mapfile -t sources < <(files 'base/*.c' 'jupyter/*.c' 'kernels/*.c' 'manager/*.c' 'mcp/*.c' 'attach/*.c' 'cli/*.c' 'libhusk/*.c' | grep -v /examples/)
 # The flags of the build where there is one; a tree without (the self-test's) gets the essential ones.
 build=$root/${BUILD:-build}
 keys=() unknown=()

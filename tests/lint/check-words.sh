@@ -17,13 +17,13 @@ deny() {
 # The first list does not even compile behind base/defs.h (#pragma GCC poison); PID 1's few fork() calls are its business.
 deny "banned function" \
 	'(^|[^A-Za-z0-9_.>"])(strcpy|strcat|sprintf|vsprintf|strtok|atoi|atol|atof|gets|system|popen|alloca|tmpnam|mktemp|rand|srand|strncpy|usleep|sleep)\(' \
-	'base/*.[ch]' 'kernels/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]'
+	'base/*.[ch]' 'kernels/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]'
 # cli/setup.c becomes the script that does its work, cli/jupyter.c the program.
 deny "fork outside PID 1 (base/child does it)" '(^|[^A-Za-z0-9_.>"])(fork|vfork|posix_spawn|execv[pe]*|execl[pe]*)\(' \
-	'base/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]' ':!cli/setup.c' ':!cli/jupyter.c'
+	'base/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]' ':!cli/setup.c' ':!cli/jupyter.c'
 # postgres.c waits in a thread of the pool, with a deadline; libhusk has the one thread of its loop.
 deny "blocking wait in the host program" '(^|[^A-Za-z0-9_.>"])(waitpid|wait|pthread_create|poll|select)\(' \
-	'base/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]' ':!manager/store/postgres.c' ':!libhusk/thread.c' ':!libhusk/examples/*'
+	'base/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]' ':!manager/store/postgres.c' ':!libhusk/thread.c' ':!libhusk/examples/*'
 # Faces word the next step. A name alone is a word that the store keeps.
 tools='(create_session|stop_session|execute_code|execute_terminal|import_files|export_files|session_info)'
 deny "a tool in a text below the faces" "\"[^\"]+${tools}|\"${tools}[^\"]+\"" 'base/*.[ch]' 'kernels/*.[ch]' 'manager/*.[ch]'
