@@ -37,8 +37,7 @@ static void answer(struct face *face, struct request *r, const char *type, json_
 static void kernel_info(struct face *face, struct request *r)
 {
 	const struct runtime *runtime = face->spec.runtime;
-	AUTO(freep) char *banner =
-		xasprintf("%s in a session of Husk %s", runtime ? runtime->title : "Code", HUSK_VERSION);
+	AUTO(freep) char *banner = xasprintf("%s in a session of Husk %s", runtime->title, HUSK_VERSION);
 	answer(face, r, "kernel_info_reply",
 	       json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:b, s:[], s:[]}", "status", "ok", "protocol_version",
 			 MESSAGE_VERSION, "implementation", "husk", "implementation_version", HUSK_VERSION,

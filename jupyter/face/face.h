@@ -11,8 +11,8 @@ struct face_spec {
 	struct loop *loop;
 	const struct connection *connection;
 	const struct sender_id *id;
-	const struct runtime *runtime; /* NULL = one that this Husk does not know */
-	bool owns;		       /* the session is its own, and a shutdown ends both; else only the interpreter */
+	const struct runtime *runtime;
+	bool owns; /* the session is its own, and a shutdown ends both; else only the interpreter */
 	/* It has done what it could: a client has shut it down, or (why) the session has ended. Once. It must not be freed from inside. */
 	void (*on_end)(void *ctx, const char *why);
 	void *ctx;

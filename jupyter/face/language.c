@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 
-/* By the ending of files: a new runtime of a known language needs no line here. */
+/* By the ending of files, or by the runtime's name: a new one of a known language needs no line here. */
 static const struct language {
 	const char *extension, *name, *mimetype, *lexer, *mode, *exporter;
 } languages[] = {
@@ -23,8 +23,8 @@ static const struct language unknown = { ".txt", "text", "text/plain", "text", "
 
 static const struct language *find(const struct runtime *runtime)
 {
-	for (size_t i = 0; runtime && i < ARRAY_LEN(languages); i++)
-		if (streq(languages[i].extension, runtime->extension))
+	for (size_t i = 0; i < ARRAY_LEN(languages); i++)
+		if (streq(languages[i].extension, runtime->extension) || streq(languages[i].name, runtime->name))
 			return &languages[i];
 	return &unknown;
 }
@@ -32,7 +32,7 @@ static const struct language *find(const struct runtime *runtime)
 const char *language_name(const struct runtime *runtime)
 {
 	const struct language *l = find(runtime);
-	return l == &unknown && runtime ? runtime->name : l->name;
+	return l == &unknown ? runtime->name : l->name;
 }
 
 /* Where " 3.13 (IPython)" begins. */
@@ -52,7 +52,7 @@ char *language_title(const struct runtime *runtime)
 /* "3.13"; "" if the title has none. */
 static char *version_of(const struct runtime *runtime)
 {
-	const char *at = runtime ? runtime->title + title_length(runtime->title) : "";
+	const char *at = runtime->title + title_length(runtime->title);
 	at += *at == ' ';
 	return xstrndup(at, strspn(at, "0123456789."));
 }
@@ -64,7 +64,6 @@ json_t *language_info(const struct runtime *runtime)
 	json_t *mode = streq(l->mode, "ipython") ? json_pack("{s:s, s:i}", "name", l->mode, "version", 3) :
 						   json_string(l->mode);
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s}", "name", language_name(runtime), "version", version,
-			 "mimetype", l->mimetype, "file_extension",
-			 l == &unknown && runtime ? runtime->extension : l->extension, "pygments_lexer", l->lexer,
-			 "codemirror_mode", mode, "nbconvert_exporter", l->exporter);
+			 "mimetype", l->mimetype, "file_extension", l == &unknown ? runtime->extension : l->extension,
+			 "pygments_lexer", l->lexer, "codemirror_mode", mode, "nbconvert_exporter", l->exporter);
 }

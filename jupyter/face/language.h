@@ -6,7 +6,7 @@
 
 #include "manager/manager.h"
 
-/* The `language_info` of a kernel_info_reply; a new reference. NULL = a runtime that this Husk does not know. */
+/* The `language_info` of a kernel_info_reply; a new reference. */
 json_t *language_info(const struct runtime *runtime);
 /* "python", "javascript", "R": what notebooks call it. */
 const char *language_name(const struct runtime *runtime);

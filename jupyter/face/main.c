@@ -23,6 +23,8 @@ struct program {
 	struct config config;
 	struct loop *loop;
 	const struct runtime *runtime;
+	struct runtime stranger; /* one that only its server knows */
+	char *name;		 /* of that */
 	struct opening *opening;
 	struct opened *opened;
 	char *session;
@@ -140,7 +142,7 @@ static int make_connection(struct program *p, struct fail *f)
 	if (p->options.connection_file)
 		return connection_read(&p->connection, p->options.connection_file, &p->id, f);
 	AUTO(freep) char *folder = place_find(p->config.state_dir, p->options.tcp);
-	AUTO(freep) char *name = xasprintf("husk-%s", p->runtime ? p->runtime->name : "session");
+	AUTO(freep) char *name = xasprintf("husk-%s", p->runtime->name);
 	if (sender_id_make(&p->id) < 0)
 		return fail_set(f, FAIL_INTERNAL, "there is no source of random numbers");
 	place_sweep(folder);
@@ -158,15 +160,24 @@ static void tell_person(const struct program *p)
 	       "  connection file  %s\n"
 	       "  in a terminal    jupyter console --existing %s\n"
 	       "  in JupyterLab    jupyter lab --ServerApp.allow_external_kernels=True --ServerApp.external_connection_dir=%s\n",
-	       p->session, p->runtime ? p->runtime->title : "a runtime that this Husk does not know", file, file,
-	       p->connection.folder);
+	       p->session, p->runtime->title, file, file, p->connection.folder);
 	fflush(stdout);
+}
+
+/* Another Husk's server may have runtimes that this one knows by name alone. */
+static const struct runtime *runtime_of(struct program *p)
+{
+	const struct runtime *known = runtime_find(opened_runtime(p->opened));
+	free(p->name);
+	p->name = xstrdup(opened_runtime(p->opened));
+	p->stranger = (struct runtime){ .name = p->name, .title = p->name, .extension = ".txt" };
+	return known ? known : &p->stranger;
 }
 
 static int start_face(struct program *p, struct fail *f)
 {
 	if (p->opened)
-		p->runtime = runtime_find(opened_runtime(p->opened));
+		p->runtime = runtime_of(p);
 	if (make_connection(p, f) < 0)
 		return -1;
 	if (face_open(&p->face,
@@ -243,6 +254,7 @@ static int run(struct program *p)
 	connection_release(&p->connection);
 	closep(&p->hold);
 	free(p->session);
+	free(p->name);
 	loop_free(p->loop);
 	return code;
 }
