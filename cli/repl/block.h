@@ -6,7 +6,7 @@
 #include "base/defs.h"
 
 enum syntax {
-	SYNTAX_LINES, /* nothing is known: each line is a cell */
+	SYNTAX_LINES, /* nothing is known: each line is a cell, as far as its text tells */
 	SYNTAX_PYTHON,
 	SYNTAX_JAVASCRIPT,
 	SYNTAX_R,

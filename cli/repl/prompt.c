@@ -323,6 +323,13 @@ void prompt_give_up(struct prompt *p)
 		say("\n");
 }
 
+void prompt_clear(struct prompt *p)
+{
+	if (p->editing)
+		say("^C"); /* elsewhere the terminal has shown it */
+	prompt_give_up(p);
+}
+
 void prompt_change(struct prompt *p, size_t characters, const char *text)
 {
 	if (!p->editing)

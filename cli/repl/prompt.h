@@ -35,6 +35,8 @@ void prompt_ask(struct prompt *p, enum prompt_kind kind, const char *text, const
 bool prompt_is_asking(const struct prompt *p);
 /* Nobody is asked any more; what was typed is forgotten, and the cursor is on a new line. */
 void prompt_give_up(struct prompt *p);
+/* The same for Ctrl-C, which is shown. */
+void prompt_clear(struct prompt *p);
 
 /* While a line is edited: replaces so many characters before the cursor. */
 void prompt_change(struct prompt *p, size_t characters, const char *text);

@@ -358,11 +358,43 @@ static void take_piped(struct repl *r, const char *line, size_t n)
 		finish_cell(r);
 }
 
+/* A language whose shape is not known: its interpreter is asked, if it can tell. A blank line ends the cell in any case. */
+static void on_told(void *ctx, const struct ask_answer *answer, const struct fail *f)
+{
+	struct repl *r = ctx;
+	r->call = NULL;
+	if (f && cause_of(f) == CAUSE_NO_SERVER)
+		return;
+	if (answer && answer->completeness == CODE_INCOMPLETE)
+		ask_for_line(r);
+	else
+		finish_cell(r);
+}
+
+static void take_unknown(struct repl *r, const char *line, size_t n)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	add_line(r, line, n);
+	const char *cell = buf_str(&r->cell);
+	struct ask_request request = { .kind = ASK_IS_COMPLETE,
+				       .session_id = r->session,
+				       .code = cell,
+				       .len = r->cell.len,
+				       .on_done = on_told,
+				       .ctx = r };
+	if (r->block.has_code && !r->block.blank && !is_command(cell, r->cell.len))
+		r->call = attach_ask(opened_attach(r->opened), &request, &f);
+	if (!r->call)
+		finish_cell(r);
+}
+
 static void take_line(struct repl *r, const char *line, size_t n)
 {
 	if (r->cell.len + n > CELL_MAX) {
 		log_error("a cell is at most %u bytes", CELL_MAX);
 		leave(r, EXIT_NO);
+	} else if (r->block.syntax == SYNTAX_LINES) {
+		take_unknown(r, line, n);
 	} else if (prompt_is_terminal(r->prompt)) {
 		take_typed(r, line, n);
 	} else {
@@ -433,8 +465,7 @@ static void on_interrupt(struct repl *r)
 			leave(r, EXIT_INTERRUPTED);
 		return;
 	}
-	fputs("^C", stdout);
-	prompt_give_up(r->prompt);
+	prompt_clear(r->prompt);
 	if (r->asks) {
 		press(r, "<Ctrl-C>");
 		return;
