@@ -62,15 +62,19 @@ static bool is_restart(const struct request *r)
 
 /* --- how one ends ------------------------------------------------------------------------------------------------ */
 
+/* A new interpreter comes all the same, unless there is no session for it. */
 static void abort_queue(struct cells *c)
 {
-	for (struct request *r; (r = list_first(&c->queue, struct request, node));) {
+	list_for_each(r, &c->queue, struct request, node) {
+		if (is_restart(r) && !c->gone)
+			continue;
 		publisher_status(c->spec.publisher, r, "busy");
-		request_reply(r, c->spec.channels, "execute_reply", json_pack("{s:s}", "status", "aborted"));
+		request_reply(r, c->spec.channels, is_restart(r) ? "shutdown_reply" : "execute_reply",
+			      json_pack("{s:s}", "status", "aborted"));
 		publisher_status(c->spec.publisher, r, "idle");
 		request_free(r);
+		c->queued--;
 	}
-	c->queued = 0;
 }
 
 /* Expressions would be code of their own, in languages of which some have none. */

@@ -10,7 +10,7 @@
 
 #define LINGER_MS 500
 /* Of messages to one client. A publisher drops what a client does not take. */
-#define SEND_MAX 4000
+#define SEND_MAX 1000
 /* Messages of a socket before others have their turn. */
 #define TURN_MAX 100
 #define COMPLAINTS_MAX 10

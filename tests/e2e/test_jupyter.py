@@ -137,7 +137,11 @@ def test_interrupts_restarts_and_shutdowns(session, client):
     client.run("kept = 1")
     assert client.ask("shutdown_request", {"restart": False}, "control")["status"] == "ok"
     assert session.code("kept").ok().value == "1"
+    client.drain()
+    running, waiting = (client.raw.execute("import time; time.sleep(3600)") for _ in range(2))
+    client.wait_for(lambda m: m["msg_type"] == "execute_input" and m["parent_header"]["msg_id"] == running)
     assert client.ask("shutdown_request", {"restart": True}, "control") == {"status": "ok", "restart": True}
+    assert [client.reply_to(one)["status"] for one in (waiting, running)] == ["aborted", "error"]
     assert session.code("'kept' in globals()").ok().value == "False"
     assert client.run("1")[0]["execution_count"] == 1
 
