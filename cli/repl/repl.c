@@ -56,6 +56,7 @@ struct repl {
 	uint64_t asks; /* the run that waits for an answer; 0 = none */
 	char *question;
 	bool secret;
+	bool blind; /* in a pipe: nobody can tell where cells end */
 	bool ended; /* no more lines */
 	bool leaving;
 	int code;
@@ -358,14 +359,16 @@ static void take_piped(struct repl *r, const char *line, size_t n)
 		finish_cell(r);
 }
 
-/* A language whose shape is not known: its interpreter is asked, if it can tell. A blank line ends the cell in any case. */
+/* A language whose shape is not known: its interpreter is asked. If it cannot tell either, a line is a cell, and so is all of a pipe. A
+ * blank line ends what it thinks is not whole. */
 static void on_told(void *ctx, const struct ask_answer *answer, const struct fail *f)
 {
 	struct repl *r = ctx;
 	r->call = NULL;
 	if (f && cause_of(f) == CAUSE_NO_SERVER)
 		return;
-	if (answer && answer->completeness == CODE_INCOMPLETE)
+	r->blind = !prompt_is_terminal(r->prompt) && (!answer || answer->completeness == CODE_UNKNOWN);
+	if (r->blind || (answer && answer->completeness == CODE_INCOMPLETE))
 		ask_for_line(r);
 	else
 		finish_cell(r);
@@ -375,6 +378,10 @@ static void take_unknown(struct repl *r, const char *line, size_t n)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	add_line(r, line, n);
+	if (r->blind) {
+		ask_for_line(r);
+		return;
+	}
 	const char *cell = buf_str(&r->cell);
 	struct ask_request request = { .kind = ASK_IS_COMPLETE,
 				       .session_id = r->session,
