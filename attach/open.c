@@ -12,6 +12,9 @@
 
 /* For the hellos of all servers. */
 #define SEARCH_MS 5000
+/* Whoever has just taken the session over listens a moment later: so often, and so far apart, is it looked for again. */
+#define SEARCHES 3
+#define PAUSE_MS 400
 
 struct opened {
 	struct loop *loop;
@@ -44,7 +47,8 @@ struct opening {
 	struct list candidates; /* of struct candidate */
 	struct timer *timer;	/* the search's patience */
 	size_t silent;		/* servers that did not answer */
-	bool again;		/* the second search: somebody was faster than we */
+	unsigned searches;	/* so far */
+	bool pausing;		/* before the next one */
 	struct op *op;
 	struct attach_call *call;
 	void (*on_output)(void *ctx, const char *text, size_t n);
@@ -244,8 +248,6 @@ static int start_fresh(struct opening *o, const struct create_request *fresh, st
 
 /* --- a session of a server that has ended -------------------------------------------------------------------------- */
 
-static void search(struct opening *o);
-
 /* Its owner lives, and did not say so: why not? */
 static void explain_owner(struct opening *o, const struct fail *f)
 {
@@ -274,13 +276,12 @@ static void on_adopted(void *ctx, const struct session_details *details, const s
 		fail(o, f);
 		return;
 	}
-	if (o->again || o->silent) {
+	if (o->silent || o->searches == SEARCHES) {
 		explain_owner(o, f);
 		return;
 	}
-	/* It may have been taken over, or its server begun to listen, since we looked. */
-	o->again = true;
-	search(o);
+	o->pausing = true;
+	timer_start(o->timer, PAUSE_MS, 0);
 }
 
 static void on_row(void *ctx, const struct history *history, const struct fail *f)
@@ -357,15 +358,6 @@ static void on_candidate_lost(void *ctx, const struct fail *f UNUSED)
 	check_search(c->opening);
 }
 
-static void on_timer(void *ctx)
-{
-	struct opening *o = ctx;
-	if (o->fail.kind)
-		fail(o, &o->fail);
-	else
-		search_is_over(o);
-}
-
 static void ask(struct opening *o, const char *path)
 {
 	int fd = sockets_dial(path);
@@ -388,6 +380,8 @@ static void search(struct opening *o)
 {
 	AUTO(strv_release) struct strv paths = { 0 };
 	struct opened *opened = o->opened;
+	o->pausing = false;
+	o->searches++;
 	opened->attach = attach_free(opened->attach);
 	opened->manager = manager_free(opened->manager);
 	opened->server = attach_server_free(opened->server);
@@ -396,6 +390,17 @@ static void search(struct opening *o)
 	for (size_t i = 0; i < paths.n; i++)
 		ask(o, paths.v[i]);
 	check_search(o);
+}
+
+static void on_timer(void *ctx)
+{
+	struct opening *o = ctx;
+	if (o->fail.kind)
+		fail(o, &o->fail);
+	else if (o->pausing)
+		search(o);
+	else
+		search_is_over(o);
 }
 
 /* --- life ---------------------------------------------------------------------------------------------------------- */

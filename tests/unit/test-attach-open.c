@@ -86,6 +86,30 @@ static void test_a_server_is_found_by_its_socket(void **state)
 	assert_int_equal(fake_count(fake), 1);
 }
 
+static struct opened *both[2];
+
+static void on_one_of_two(void *ctx, struct opened *o, const struct fail *f)
+{
+	assert_null(f);
+	*(struct opened **)ctx = o;
+}
+
+/* One takes it over; the other finds it there. */
+static void test_two_who_want_a_session_at_the_same_time(void **state)
+{
+	close_server();
+	for (int i = 0; i < 2; i++)
+		attach_open(&(struct open_request){ .loop = b.loop,
+						    .config = &b.config,
+						    .session_id = session,
+						    .on_done = on_one_of_two,
+						    .ctx = &both[i] });
+	FAKE_UNTIL(fake, both[0] && both[1]);
+	assert_int_not_equal(opened_how(both[0]), opened_how(both[1]));
+	both[0] = opened_free(both[0]);
+	both[1] = opened_free(both[1]);
+}
+
 static void test_a_stale_socket_is_swept(void **state)
 {
 	AUTO(freep) char *left = NULL, *next = NULL;
@@ -187,6 +211,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_server_is_found_by_its_socket),
+		TEST(test_two_who_want_a_session_at_the_same_time),
 		TEST(test_a_stale_socket_is_swept),
 		TEST(test_what_cannot_be_opened),
 		TEST(test_a_server_that_lets_nobody_in),
