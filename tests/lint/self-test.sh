@@ -49,7 +49,8 @@ make_fresh_tree() {
 	printf 'print(1)\n' >"$scratch/tree/tools/a.py"
 	printf 'resume <- function() 1\n' >"$scratch/tree/runtimes/r/husk/b.R"
 	mkdir -p "$scratch/tree/build"
-	for program in husk husk-client husk-fence husk-probe husk-fit; do
+	mkdir -p "$scratch/tree/build/jupyter/face"
+	for program in husk jupyter/face/husk-jupyter-face husk-client husk-fence husk-probe husk-fit; do
 		cp "$scratch/good" "$scratch/tree/build/$program"
 	done
 }

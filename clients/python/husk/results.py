@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import importlib
 import json
 import pathlib
 from typing import Any, Dict, List, Optional, Tuple, Union
@@ -135,8 +136,8 @@ class Result:
 
     def _ipython_display_(self) -> None:
         """In a notebook: printed text, then pictures and tables as such, then the value."""
-        from IPython.display import display  # type: ignore[import-not-found]  # only a notebook calls this
-
+        # Only a notebook calls this. By name, since what IPython says of its types differs from one release to the next.
+        display = importlib.import_module("IPython.display").display
         if self.stdout or self.stderr:
             print(self.stdout + self.stderr, end="")
         for shown in self.displays:
