@@ -298,9 +298,10 @@ void prompt_ask(struct prompt *p, enum prompt_kind kind, const char *text, const
 		if (*begun)
 			edit_insert(p->edit, begun);
 	} else if (p->terminal) {
-		show_plain(text);
+		/* First: who sees the prompt may type at once. */
 		if (kind == PROMPT_SECRET)
 			hide(p);
+		show_plain(text);
 	}
 	watch(p, true);
 	if (p->bytes.len || p->ended)
