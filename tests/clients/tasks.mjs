@@ -59,7 +59,8 @@ await go();
 report.waited = (await waited.settle()).outcome;
 report.again = await tasks.task(waited.handle.taskId).result();
 
-const cancelled = await tasks.callTool("execute_code", { session_id, code: WAITING });
+// Not for the same file: it goes on until it is interrupted, which is after the answer.
+const cancelled = await tasks.callTool("execute_code", { session_id, code: WAITING.replaceAll("'go'", "'never'") });
 await cancelled.cancel();
 report.cancelled = (await cancelled.settle()).outcome;
 
