@@ -18,9 +18,9 @@ static void sync_parent(char *path)
 		fsync(fd);
 }
 
-static int make_one(char *path)
+static int make_one(char *path, mode_t mode)
 {
-	if (mkdir(path, 0700) == 0) {
+	if (mkdir(path, mode) == 0) {
 		sync_parent(path);
 		return 0;
 	}
@@ -32,17 +32,27 @@ static int make_one(char *path)
 	return -error;
 }
 
-int dirs_make(const char *path)
+static int make_all(const char *path, mode_t mode)
 {
 	AUTO(freep) char *at = xstrdup(path);
 	for (char *p = at + 1; *at && *p; p++) {
 		if (*p != '/')
 			continue;
 		*p = '\0';
-		int r = make_one(at);
+		int r = make_one(at, mode);
 		*p = '/';
 		if (r < 0)
 			return r;
 	}
-	return make_one(at);
+	return make_one(at, mode);
+}
+
+int dirs_make(const char *path)
+{
+	return make_all(path, 0700);
+}
+
+int dirs_make_public(const char *path)
+{
+	return make_all(path, 0777);
 }

@@ -5,5 +5,7 @@
 /* Makes the folder and its missing parents, each with mode 0700, and syncs every parent that got a new entry. 0 or -errno. A folder
  * that exists already, or that somebody else makes at the same time, is fine. */
 int dirs_make(const char *path);
+/* The same for folders that everybody may read, as the umask has it. */
+int dirs_make_public(const char *path);
 
 #endif

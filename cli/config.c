@@ -182,8 +182,5 @@ int config_run(const struct options *o)
 	}
 	if (r == 0)
 		return EXIT_DONE;
-	r = report_fail(&f);
-	if (r == EXIT_USAGE)
-		options_usage_line(stderr, VERB_CONFIG);
-	return r;
+	return report_refusal(&f, o->verb);
 }

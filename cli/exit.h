@@ -9,7 +9,7 @@ enum {
 	EXIT_NO = 1,
 	EXIT_USAGE = 100,  /* wrong usage, or a bad setting */
 	EXIT_SYSTEM = 111, /* the system, the engine or the store failed */
-	/* Of run, and 128 with a signal of shell; a program's own exit code comes before these. */
+	/* Of run and repl, and 128 with a signal of shell; a program's own exit code comes before these. */
 	EXIT_TIME = 124,
 	EXIT_SIGNALLED = 128, /* and the signal's number */
 	EXIT_INTERRUPTED = 130,

@@ -64,8 +64,11 @@ int fresh_take(struct fresh *x, const struct options *o, const struct config *co
 		.on_output = on_install_output,
 	};
 	if (env_check(x->env, o->env.n, &f) < 0)
-		return report_fail(&f);
-	return x->request.runtime ? EXIT_DONE : EXIT_USAGE;
+		return report_refusal(&f, o->verb);
+	if (x->request.runtime)
+		return EXIT_DONE;
+	options_usage_line(stderr, o->verb);
+	return EXIT_USAGE;
 }
 
 void fresh_release(struct fresh *x)

@@ -73,8 +73,7 @@ static int run(int argc, char **argv)
 	if (argc == 2 && streq(argv[1], SIXEL_VERB))
 		return sixel_worker();
 	if (options_parse(&options, argc, argv, &f) < 0) {
-		report_fail(&f);
-		options_usage_line(stderr, options.verb);
+		report_refusal(&f, options.verb);
 		options_release(&options);
 		return EXIT_USAGE;
 	}

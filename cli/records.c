@@ -283,7 +283,7 @@ int records_run(const struct options *options)
 {
 	struct records r = { .options = options, .list = json_array() };
 	if (settings_load(&r.config, options->env_file, &r.fail) < 0) {
-		int code = report_fail(&r.fail);
+		int code = report_refusal(&r.fail, options->verb);
 		json_decref(r.list);
 		fail_release(&r.fail);
 		return code;

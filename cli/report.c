@@ -4,6 +4,14 @@
 #include "cli/exit.h"
 #include "cli/next-step.h"
 
+int report_refusal(const struct fail *f, enum verb verb)
+{
+	int code = report_fail(f);
+	if (code == EXIT_USAGE)
+		options_usage_line(stderr, verb);
+	return code;
+}
+
 int report_fail(const struct fail *f)
 {
 	const char *step = next_step_for_person(f);

@@ -388,6 +388,7 @@ static int prepare(struct run_verb *r)
 		return code;
 	if (r->options->arguments[0] && r->options->arguments[1] && !r->fresh.request.runtime->arguments) {
 		log_error("programs in %s take no arguments here", r->fresh.request.runtime->name);
+		options_usage_line(stderr, r->options->verb);
 		return EXIT_USAGE;
 	}
 	r->stem = stem_of(r->options->program);
@@ -400,7 +401,7 @@ int run_run(const struct options *options)
 	AUTO(fail_release) struct fail f = { 0 };
 	int code = EXIT_USAGE;
 	if (settings_load(&r.config, options->env_file, &f) < 0)
-		code = report_fail(&f);
+		code = report_refusal(&f, options->verb);
 	else if ((code = prepare(&r)) == EXIT_DONE)
 		code = go(&r);
 	buf_release(&r.program);

@@ -91,7 +91,7 @@ int serve_run(const struct options *options)
 	if (settings_load(&config, options->env_file, &f) < 0) {
 		close(in_fd);
 		close(out_fd);
-		return report_fail(&f);
+		return report_refusal(&f, options->verb);
 	}
 	widen(out_fd);
 	struct loop *loop = loop_new();

@@ -163,7 +163,7 @@ int sessions_run(const struct options *options)
 	struct config config = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
 	if (settings_load(&config, options->env_file, &f) < 0) {
-		return report_fail(&f);
+		return report_refusal(&f, options->verb);
 	}
 	int code = run(options, &config);
 	config_release(&config);

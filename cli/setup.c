@@ -55,7 +55,7 @@ int setup_run(const struct options *options)
 	AUTO(freep) char *logs = NULL;
 	struct config config = { 0 };
 	if (settings_load(&config, options->env_file, &f) < 0)
-		return report_fail(&f);
+		return report_refusal(&f, options->verb);
 	logs = xasprintf("%s/setup", config.state_dir);
 	config_release(&config);
 	if (find_recipes(&script, &images) < 0)

@@ -180,7 +180,7 @@ int verify_run(const struct options *options)
 		verify(&v);
 		code = report(&v);
 	} else {
-		code = report_fail(&v.fail);
+		code = report_refusal(&v.fail, options->verb);
 	}
 	json_decref(v.findings);
 	fail_release(&v.fail);

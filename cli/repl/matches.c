@@ -54,19 +54,21 @@ size_t matches_file_begin(const char *line, size_t cursor)
 	return at;
 }
 
+/* compgen knows ~/ in quotes too, and leaves it as it is. */
 char *matches_file_command(const char *begin, size_t n)
 {
 	AUTO(buf_release) struct buf out = { 0 };
-	bool home = n && begin[0] == '~' && (n == 1 || begin[1] == '/');
-	buf_printf(&out, "compgen -f -- %s'", home ? "~" : "");
-	for (size_t i = home; i < n; i++) {
+	buf_add_str(&out, "compgen -f -- '");
+	for (size_t i = 0; i < n; i++) {
 		if (begin[i] == '\'')
 			buf_add_str(&out, "'\\''");
 		else
 			buf_add(&out, begin + i, 1);
 	}
+	if (n == 1 && begin[0] == '~')
+		buf_add_str(&out, "/");
 	buf_add_str(
 		&out,
-		"' | sort | head -n 200 | while IFS= read -r name; do if [ -d \"$name\" ]; then echo \"$name/\"; else echo \"$name\"; fi; done");
+		"' | sort | head -n 200 | while IFS= read -r name; do if [ -d \"${name/#\\~\\//$HOME/}\" ]; then echo \"$name/\"; else echo \"$name\"; fi; done");
 	return buf_steal_str(&out);
 }

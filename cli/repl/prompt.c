@@ -12,7 +12,8 @@
 #include "cli/repl/edit.h"
 #include "cli/repl/keystroke.h"
 
-#define BYTES_MAX (8u << 20)
+/* More than a cell may have: a line of which not all was read is refused as too long. */
+#define BYTES_MAX (9u << 20)
 #define ESCAPE 27
 #define BELL 7
 #define PASTE_ON "\033[?2004h"

@@ -191,7 +191,7 @@ static void press(struct repl *r, const char *key)
 static void ask(void *ctx)
 {
 	struct repl *r = ctx;
-	if (r->leaving)
+	if (r->leaving || !r->opened)
 		return;
 	if (r->waiting.n) { /* the line behind the cell is its answer */
 		AUTO(freep) char *line = xstrdup(r->waiting.v[0]);
@@ -439,10 +439,11 @@ static void on_end(void *ctx)
 		leave(r, terminal ? EXIT_DONE : r->code);
 }
 
+/* Without a session, on_open() will come here again. */
 static void go_on(void *ctx)
 {
 	struct repl *r = ctx;
-	if (r->leaving)
+	if (r->leaving || !r->opened)
 		return;
 	if (r->waiting.n) {
 		AUTO(freep) char *line = xstrdup(r->waiting.v[0]);
@@ -547,7 +548,8 @@ static void open_session(struct repl *r, const char *id);
 static void on_lost(void *ctx, const struct fail *f)
 {
 	struct repl *r = ctx;
-	if (r->leaving || r->lost) {
+	/* Lines of a pipe are a program: what comes behind a cell that may not have run does not run either. */
+	if (r->leaving || r->lost || !prompt_is_terminal(r->prompt)) {
 		r->opened = opened_free(r->opened);
 		loop_stop(r->loop, r->leaving ? r->code : report_fail(f));
 		return;
@@ -638,10 +640,12 @@ int repl_run(const struct options *options)
 	enum pictures pictures = PICTURES_UNKNOWN;
 	AUTO(fail_release) struct fail f = { 0 };
 	int code = EXIT_USAGE;
-	if (options->pictures && pictures_named(options->pictures, &pictures) < 0)
-		log_error("--pictures '%s' is not one of auto, kitty, iterm, sixel, file", options->pictures);
+	if (options->pictures && pictures_named(options->pictures, &pictures) < 0 &&
+	    fail_set(&f, FAIL_INVALID, "--pictures '%s' is not one of auto, kitty, iterm, sixel, file",
+		     options->pictures) < 0)
+		report_refusal(&f, options->verb);
 	else if (settings_load(&r.config, options->env_file, &f) < 0)
-		code = report_fail(&f);
+		code = report_refusal(&f, options->verb);
 	else if ((code = fresh_take(&r.fresh, options, &r.config, options->language)) == EXIT_DONE)
 		code = go(&r, pictures != PICTURES_UNKNOWN ? pictures : abilities_by_environment(getenv));
 	fresh_release(&r.fresh);

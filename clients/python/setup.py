@@ -5,5 +5,14 @@ import re
 
 from setuptools import setup
 
-BUILD = pathlib.Path(__file__).resolve().parents[2] / "meson.build"
-setup(version=re.search(r"^  version: '([^']+)'", BUILD.read_text(), re.M).group(1))
+HERE = pathlib.Path(__file__).resolve().parent
+PACKED = HERE / "PKG-INFO"  # in an sdist, where the rest of the project is not
+
+
+def version():
+    if PACKED.exists():
+        return re.search(r"^Version: (.+)$", PACKED.read_text(), re.M).group(1)
+    return re.search(r"^  version: '([^']+)'", (HERE.parents[1] / "meson.build").read_text(), re.M).group(1)
+
+
+setup(version=version())

@@ -247,6 +247,13 @@ static bool is_blank(const char *s)
 	return !*s;
 }
 
+/* jansson's strings may have them, ours end there. */
+static bool has_nul(const struct request *r)
+{
+	const json_t *code = json_object_get(r->content, "code");
+	return json_string_length(code) != strlen(request_string(r, "code"));
+}
+
 static void start_cell(struct cells *c)
 {
 	const struct request *r = c->running;
@@ -257,6 +264,11 @@ static void start_cell(struct cells *c)
 	c->count += counts;
 	publisher_begin(c->spec.publisher, r, silent);
 	publisher_code(c->spec.publisher, code, c->number);
+	if (has_nul(r)) {
+		json_auto_t *error = trouble_of_text("InvalidInput", "a cell cannot have a NUL character");
+		finish(c, error);
+		return;
+	}
 	if (blank)
 		finish(c, /* error= */ NULL);
 	else
@@ -314,7 +326,9 @@ void cells_add(struct cells *c, struct request *request)
 						c->gone ? "the session has ended" : "too many cells wait to be run");
 		json_object_set_new(error, "status", json_string("error"));
 		json_object_set_new(error, "execution_count", json_integer((json_int_t)c->count));
+		publisher_status(c->spec.publisher, request, "busy");
 		request_reply(request, c->spec.channels, "execute_reply", error);
+		publisher_status(c->spec.publisher, request, "idle");
 		request_free(request);
 		return;
 	}

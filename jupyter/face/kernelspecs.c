@@ -112,11 +112,10 @@ static json_t *make_spec(const struct runtime *runtime, const char *title, const
 static int write_spec(const char *folder, json_t *spec)
 {
 	AUTO(freep) char *file = xasprintf("%s/" FILE_NAME, folder), *fresh = xasprintf("%s.new", file);
-	int r = dirs_make(folder);
+	int r = dirs_make_public(folder);
 	if (r < 0)
 		return r;
-	if (chmod(folder, 0755) < 0 || json_dump_file(spec, fresh, JSON_INDENT(1)) < 0 || chmod(fresh, 0644) < 0 ||
-	    rename(fresh, file) < 0)
+	if (json_dump_file(spec, fresh, JSON_INDENT(1)) < 0 || chmod(fresh, 0644) < 0 || rename(fresh, file) < 0)
 		return -errno;
 	return 0;
 }

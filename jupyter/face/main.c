@@ -1,5 +1,6 @@
 /* husk-jupyter-face: a session of Husk as a Jupyter kernel. `husk jupyter` starts it for a person, and Jupyter itself by the kernelspecs
  * that `husk jupyter --install` has written. docs/jupyter.md. */
+#include <errno.h>
 #include <signal.h>
 
 #include "attach/open.h"
@@ -125,7 +126,8 @@ static void on_lost(void *ctx, const struct fail *f)
 	struct program *p = ctx;
 	log_warning("%s", f->message);
 	p->look = NULL;
-	face_attach(p->face, NULL, NULL);
+	if (p->face)
+		face_attach(p->face, NULL, NULL);
 	p->opened = opened_free(p->opened);
 	if (p->ending)
 		loop_stop(p->loop, p->code);
@@ -149,6 +151,8 @@ static int make_connection(struct program *p, struct fail *f)
 	if (connection_make(&p->connection, folder, p->options.tcp, &p->id, name, f) < 0)
 		return -1;
 	p->hold = place_hold(p->connection.file);
+	if (p->hold < 0)
+		return fail_set(f, FAIL_INTERNAL, "cannot lock '%s': %s", p->connection.file, strerror(errno));
 	return 0;
 }
 

@@ -1,10 +1,12 @@
 #include "jupyter/face/place.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/dirs.h"
@@ -12,6 +14,7 @@
 
 /* What a connection's folder and its sockets add to the path. */
 #define NAMES_MAX 32
+#define SWEPT_AGE_SECONDS 60
 
 char *place_find(const char *state_dir, bool tcp)
 {
@@ -31,11 +34,12 @@ int place_hold(const char *file)
 	return take_fd(fd);
 }
 
-/* A folder in /tmp may be anybody's. */
-static bool is_ours(const char *folder)
+/* A folder in /tmp may be anybody's, and in one that is new the file is still to come. */
+static bool is_old_of_ours(const char *folder)
 {
 	struct stat st;
-	return lstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == getuid();
+	return lstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == getuid() &&
+	       st.st_mtime + SWEPT_AGE_SECONDS < time(NULL);
 }
 
 void place_sweep(const char *place)
@@ -45,10 +49,12 @@ void place_sweep(const char *place)
 	while (d && (entry = readdir(d))) {
 		AUTO(freep) char *folder = xasprintf("%s/%s", place, entry->d_name);
 		AUTO(freep) char *file = xasprintf("%s/" CONNECTION_FILE, folder);
-		if (strncmp(entry->d_name, CONNECTION_FOLDER, strlen(CONNECTION_FOLDER)) != 0 || !is_ours(folder))
+		if (strncmp(entry->d_name, CONNECTION_FOLDER, strlen(CONNECTION_FOLDER)) != 0 ||
+		    !is_old_of_ours(folder))
 			continue;
 		AUTO(closep) int held = place_hold(file);
-		struct connection left = { .folder = held < 0 ? NULL : xstrdup(folder) };
+		bool free_to_go = held >= 0 || errno == ENOENT;
+		struct connection left = { .folder = free_to_go ? xstrdup(folder) : NULL };
 		connection_release(&left);
 	}
 	if (d)

@@ -184,10 +184,12 @@ void log_run_told(struct member *m, uint64_t number, const struct run_result *re
 		return;
 	AUTO(freep) char *outputs = kept_outputs(result);
 	if (outputs)
-		store_cell_put(m->registry->store, &(struct cell_piece){ .session = session_id(m->session),
-									 .seq = number,
-									 .output = true,
-									 .content = outputs });
+		store_cell_put(m->registry->store,
+			       &(struct cell_piece){ .session = session_id(m->session),
+						     .seq = number,
+						     .output = true,
+						     .content = outputs,
+						     .at = result->stdout_bytes + result->stderr_bytes });
 }
 
 void log_run_began(struct member *m, const struct begun_run *run)

@@ -67,7 +67,7 @@ static const char *const steps[][STEP_MAX] = {
 	},
 	{
 		"CREATE TABLE cells (session TEXT NOT NULL, seq BIGINT NOT NULL, piece BIGINT NOT NULL, kind TEXT NOT NULL, "
-		"sealed TEXT NOT NULL, PRIMARY KEY (session, seq, piece))",
+		"mark TEXT NOT NULL, sealed TEXT NOT NULL, PRIMARY KEY (session, seq, piece), UNIQUE (session, seq, mark))",
 	},
 };
 

@@ -33,12 +33,16 @@ static int put(struct db *db, void *ctx, struct fail *f)
 	struct cell_job *j = ctx;
 	const struct cell_piece *p = &j->piece;
 	AUTO(freep) char *name = seal_name(p->session, p->seq), *sealed = NULL;
-	if (key_seal(j->base.key, name, p->content, &sealed, f) < 0)
+	char hash[KEY_HASH_SIZE];
+	if (key_seal(j->base.key, name, p->content, &sealed, f) < 0 ||
+	    key_hash(j->base.key, p->content, strlen(p->content), hash, f) < 0)
 		return -1;
+	const char *kind = p->output ? "output" : "text";
+	AUTO(freep) char *mark = xasprintf("%s %llu %s", kind, (unsigned long long)p->at, hash);
 	struct db_query q = {
-		.sql = "INSERT INTO cells (session, seq, piece, kind, sealed) SELECT $1, $2, COALESCE(MAX(piece), 0) + 1, $3, $4 "
-		       "FROM cells WHERE session = $1 AND seq = $2",
-		DB_PARAMS(db_text(p->session), db_int(p->seq), db_text(p->output ? "output" : "text"), db_text(sealed))
+		.sql = "INSERT INTO cells (session, seq, piece, kind, mark, sealed) SELECT $1, $2, COALESCE(MAX(piece), 0) + 1, $3, $4, $5 "
+		       "FROM cells WHERE session = $1 AND seq = $2 ON CONFLICT (session, seq, mark) DO NOTHING",
+		DB_PARAMS(db_text(p->session), db_int(p->seq), db_text(kind), db_text(mark), db_text(sealed))
 	};
 	return db_exec(db, &q, f);
 }

@@ -164,8 +164,10 @@ struct cell_piece {
 	uint64_t seq;
 	bool output;	     /* false: the text that was run */
 	const char *content; /* any text */
+	uint64_t at;	     /* how much the run had written by then */
 };
-/* Adds it behind what there is of this run. Fire and forget. */
+/* Adds it behind what there is of this run, unless the same was added at the same place: a server that was killed may have told it
+ * before. Fire and forget. */
 void store_cell_put(struct store *s, const struct cell_piece *piece);
 struct cell_list {
 	const struct cell_piece *v;

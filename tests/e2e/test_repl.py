@@ -155,10 +155,29 @@ def test_a_session_of_a_server_and_one_that_it_has_left(start, home):
     assert subprocess.run([husk_binary(), "stop", session.id], env=clean_env(home), timeout=PATIENCE, check=False).returncode == 0
 
 
+def test_a_pipe_ends_where_its_server_does(start, home):
+    """Whether the cell ran is not known: what comes behind it does not run."""
+    server = start(home=home)
+    session = server.session(network=False)
+    text = "open('/workspace/began', 'w').close(); import time; time.sleep(100)\nopen('/workspace/after', 'w').close()"
+    process = subprocess.Popen([husk_binary(), "repl", session.id], env=clean_env(home), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    process.stdin.write(text)
+    process.stdin.close()
+    wait_until(lambda: session.shell("ls /workspace").stdout == "began\n", what="the cell")
+    server.process.kill()
+    assert process.wait(PATIENCE) == 111
+    assert "server" in process.stderr.read() and process.stdout.read() == ""
+    done = piped(home, "$ ls /workspace", session.id)
+    assert (done.returncode, done.stdout) == (0, "began\n"), done
+    assert subprocess.run([husk_binary(), "stop", session.id], env=clean_env(home), timeout=PATIENCE, check=False).returncode == 0
+
+
 @pytest.mark.parametrize("arguments, settings, code, words", [
     (("--nonsense",), {}, 100, "usage: husk repl "),
     (("--language", "cobol"), {}, 100, "cobol"),
     (("--pictures", "gif"), {}, 100, "--pictures 'gif'"),
+    ((), {"CONTAINER_PIDS_LIMIT": "many"}, 100, "CONTAINER_PIDS_LIMIT"),
     (("--memory", "4g", "abc"), {}, 100, "usage: husk repl "),
     (("nosuchsession",), {}, 1, "nosuchsession"),
     ((), {"DOCKER_HOST": "unix:///nonexistent/docker.sock"}, 111, "husk setup"),
@@ -166,4 +185,4 @@ def test_a_session_of_a_server_and_one_that_it_has_left(start, home):
 def test_bad_input(home, arguments, settings, code, words):
     done = piped(home, "1", *arguments, **settings)
     assert (done.returncode, done.stdout) == (code, ""), done
-    assert words in done.stderr
+    assert words in done.stderr and ("usage: husk repl " in done.stderr) == (code == 100), done.stderr

@@ -1,5 +1,7 @@
 /* jupyter/face: what Jupyter is told of languages and of what went wrong, and the command line. */
+#include <fcntl.h>
 #include <jansson.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -123,6 +125,12 @@ static void options_say_one_thing(void **state)
 	}
 }
 
+static void make_old(const char *folder)
+{
+	const struct timespec long_ago[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+	assert_int_equal(utimensat(AT_FDCWD, folder, long_ago, 0), 0);
+}
+
 static void what_a_killed_one_left_is_removed(void **state)
 {
 	char folder[] = "/tmp/husk-place-XXXXXX";
@@ -136,6 +144,10 @@ static void what_a_killed_one_left_is_removed(void **state)
 	assert_int_equal(connection_make(&left, place, /* tcp= */ false, &id, "x", &f), 0);
 	AUTO(closep) int held = place_hold(used.file);
 	assert_true(held >= 0);
+	place_sweep(place);
+	assert_int_equal(access(left.file, F_OK), 0); /* it may be about to be held */
+	make_old(used.folder);
+	make_old(left.folder);
 	place_sweep(place);
 	assert_int_equal(access(used.file, F_OK), 0);
 	assert_int_equal(access(left.folder, F_OK), -1);

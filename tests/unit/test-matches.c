@@ -66,7 +66,8 @@ static void quotes_what_was_typed(void **state)
 	command("da", "compgen -f -- 'da' ");
 	command("$(reboot)", "compgen -f -- '$(reboot)' ");
 	command("it's", "compgen -f -- 'it'\\''s' ");
-	command("~/x", "compgen -f -- ~'/x' ");
+	command("~/x", "compgen -f -- '~/x' ");
+	command("~", "compgen -f -- '~/' ");
 	command("~x", "compgen -f -- '~x' ");
 }
 

@@ -353,9 +353,15 @@ static void what_was_run_goes_with_its_record(void **state)
 	store_cell_put(b.store, &(struct cell_piece){ .session = "s1", .seq = 2, .content = "late" });
 	store_cell_put(b.store, &(struct cell_piece){ .session = "s1", .seq = 1, .content = "1 + 1" });
 	store_cell_put(b.store, &(struct cell_piece){ .session = "s2", .seq = 1, .content = "other" });
-	store_cell_put(b.store, &(struct cell_piece){ .session = "s1", .seq = 1, .output = true, .content = "b" });
-	store_cell_put(b.store, &(struct cell_piece){ .session = "s1", .seq = 1, .output = true, .content = "a" });
-	assert_cells("s1", "1 ran 1 + 1\n1 left b\n1 left a\n2 ran late\n");
+	struct cell_piece pieces[] = {
+		{ .session = "s1", .seq = 1, .output = true, .content = "b", .at = 1 },
+		{ .session = "s1", .seq = 1, .output = true, .content = "a", .at = 2 },
+		{ .session = "s1", .seq = 1, .output = true, .content = "a", .at = 2 }, /* told again */
+		{ .session = "s1", .seq = 1, .output = true, .content = "a", .at = 3 },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(pieces); i++)
+		store_cell_put(b.store, &pieces[i]);
+	assert_cells("s1", "1 ran 1 + 1\n1 left b\n1 left a\n1 left a\n2 ran late\n");
 	assert_string_equal(look(), "");
 	assert_int_equal(prune(101), 3);
 	assert_cells("s1", "");

@@ -1,6 +1,6 @@
 """The MCP bundle, for clients that install a server by one click: a zip of manifest.json, an icon and the tree in server/.
 
-A setting that is left empty is Husk's default: an empty variable counts as none."""
+A setting that is left empty is what `husk config` keeps, or Husk's default: an empty variable counts as none. So no field begins with a value."""
 
 import json
 import pathlib
@@ -23,12 +23,12 @@ SETTINGS = {
                                             "description": "A folder of this computer whose files may be copied into sessions. Empty: none."}),
     "memory": ("CONTAINER_MEMORY_LIMIT", {"type": "string", "title": "Memory of a session", "default": "",
                                           "description": "As in 4g or 2048m. Empty: 2048m."}),
-    "network": ("CONTAINER_NETWORK_ENABLED", {"type": "boolean", "title": "Network", "default": True,
-                                              "description": "Whether sessions may reach the Internet; private networks stay closed."}),
-    "sessions": ("CONTAINER_MAX_SESSIONS", {"type": "number", "title": "Sessions at once", "default": 5, "min": 1, "max": 100,
-                                            "description": "How many sessions may exist at a time."}),
-    "timeout": ("CONTAINER_EXECUTION_TIMEOUT_SECONDS", {"type": "number", "title": "Seconds for a cell", "default": 30, "min": 1, "max": 300,
-                                                        "description": "How long a cell or command may run unless the call says otherwise."}),
+    "network": ("CONTAINER_NETWORK_ENABLED", {"type": "string", "title": "Network", "default": "",
+                                              "description": "false keeps sessions off the Internet; private networks are always closed. Empty: true."}),
+    "sessions": ("CONTAINER_MAX_SESSIONS", {"type": "string", "title": "Sessions at once", "default": "",
+                                            "description": "How many sessions may exist at a time. Empty: 5."}),
+    "timeout": ("CONTAINER_EXECUTION_TIMEOUT_SECONDS", {"type": "string", "title": "Seconds for a cell", "default": "",
+                                                        "description": "How long a cell or command may run unless the call says otherwise. Empty: 30."}),
     "docker_host": ("DOCKER_HOST", {"type": "string", "title": "Docker engine", "default": "",
                                     "description": "As in unix:///run/user/1000/docker.sock or ssh://me@host. Empty: this computer's own."}),
 }
