@@ -189,7 +189,7 @@ static void on_tail(struct run_waiter *w, int stream, const void *data, size_t n
 	take_tail(install_of(w), stream - 1, data, n);
 }
 
-static void on_replay(struct run_waiter *w)
+static void on_replay(struct run_waiter *w, size_t displays UNUSED)
 {
 	struct install *i = install_of(w);
 	buf_reset(&i->partial[0]);

@@ -29,26 +29,56 @@ static void send_next(struct dispatch *c)
 	buf_release(&a->frame);
 }
 
-void ask_stop(struct asker *a)
+static void leave(struct asker *a)
 {
-	struct dispatch *c = a->dispatch;
-	if (!c)
-		return;
 	list_remove(&a->node);
 	a->limit = timer_free(a->limit);
 	a->dispatch = NULL;
 	buf_release(&a->frame);
-	send_next(c);
+}
+
+/* Who stopped it is not told. */
+static void tell(struct asker *a, const struct ask_answer *answer, const struct fail *f)
+{
+	if (a->on_answer)
+		a->on_answer(a, answer, f);
+	else
+		free(a);
 }
 
 static void on_limit(void *ctx)
 {
 	struct asker *a = ctx;
+	struct dispatch *c = a->dispatch;
 	AUTO(fail_release) struct fail f = { 0 };
 	cause_set(&f, FAIL_TIMEOUT, CAUSE_NO_ANSWER, "the session has not answered within %d s", LIMIT_MS / 1000);
 	fail_hint(&f, "Ask again in a moment.");
-	ask_stop(a);
-	a->on_answer(a, NULL, &f);
+	leave(a);
+	send_next(c);
+	tell(a, NULL, &f);
+}
+
+static void join(struct asker *a, struct dispatch *c, struct list *before)
+{
+	a->dispatch = c;
+	list_append(before, &a->node);
+	a->limit = timer_new(c->loop, on_limit, a);
+	timer_start(a->limit, LIMIT_MS, 0);
+}
+
+void ask_stop(struct asker *a)
+{
+	struct dispatch *c = a->dispatch;
+	if (!c)
+		return;
+	/* PID 1 declines the next one until it has answered this one. */
+	if (a->sent) {
+		struct asker *rest = new0(struct asker);
+		rest->number = a->number;
+		rest->sent = true;
+		join(rest, c, &a->node);
+	}
+	leave(a);
 }
 
 static int set_reconnecting(struct fail *f)
@@ -57,14 +87,24 @@ static int set_reconnecting(struct fail *f)
 	return fail_hint(f, "Ask again in a moment.");
 }
 
-void asks_lost(struct dispatch *c)
+void asks_lost(struct dispatch *c, const struct fail *why)
 {
-	AUTO(fail_release) struct fail f = { 0 };
-	set_reconnecting(&f);
+	AUTO(fail_release) struct fail reconnecting = { 0 };
+	if (!why)
+		set_reconnecting(&reconnecting);
 	/* A callback may ask again, and is refused. */
 	for (struct asker *a; (a = first(c));) {
-		ask_stop(a);
-		a->on_answer(a, NULL, &f);
+		leave(a);
+		tell(a, NULL, why ? why : &reconnecting);
+	}
+}
+
+void asks_release(struct dispatch *c)
+{
+	list_for_each(a, &c->asks, struct asker, node) {
+		leave(a);
+		if (!a->on_answer)
+			free(a);
 	}
 }
 
@@ -93,13 +133,10 @@ int ask_start(struct asker *a, struct dispatch *c, const struct ask *ask, struct
 			   &(struct wire_query){ ask_kind_name(ask->kind), ask->code, ask->len, ask->cursor,
 						 ask->detail }) < 0)
 		return fail_set(f, FAIL_INVALID, "the code is no valid UTF-8");
-	a->dispatch = c;
 	a->kind = ask->kind;
 	a->cursor = ask->cursor;
 	a->code_points = utf8_count(ask->code, ask->len);
-	list_append(&c->asks, &a->node);
-	a->limit = timer_new(c->loop, on_limit, a);
-	timer_start(a->limit, LIMIT_MS, 0);
+	join(a, c, &c->asks);
 	send_next(c);
 	return 0;
 }
@@ -217,7 +254,8 @@ int asks_frame(struct dispatch *c, const struct wire_frame *frame)
 	int r = read_status(json_string_value(json_object_get(said, "status")), &f);
 	if (r == 0)
 		read_answer(&answer, a, said);
-	ask_stop(a);
-	a->on_answer(a, r == 0 ? &answer : NULL, r == 0 ? NULL : &f);
+	leave(a);
+	send_next(c);
+	tell(a, r == 0 ? &answer : NULL, r == 0 ? NULL : &f);
 	return 0;
 }

@@ -18,7 +18,7 @@ struct ask {
 
 /* Embedded in its owner, zeroed before. */
 struct asker {
-	/* Once, from the loop: answer, or why there is none. */
+	/* Once, from the loop: answer, or why there is none. NULL within the line: the rest of one that was stopped. */
 	void (*on_answer)(struct asker *a, const struct ask_answer *answer, const struct fail *f);
 
 	/* Private. */
@@ -34,11 +34,14 @@ struct asker {
 
 /* 0, or -1 with f if it cannot be asked here or now; then on_answer is not called. */
 int ask_start(struct asker *a, struct dispatch *c, const struct ask *ask, struct fail *f);
-/* Idempotent, also on a zeroed one: on_answer is not called. */
+/* Idempotent, also on a zeroed one: on_answer is not called. The next one is sent when PID 1 has answered this one. */
 void ask_stop(struct asker *a);
 
-/* For the line: its connection broke. Answers are not replayed: all that were asked are told so. */
-void asks_lost(struct dispatch *c);
+/* For the line: its connection broke, to be made again (why NULL) or for good. Answers are not replayed: all that were asked are told
+ * so. */
+void asks_lost(struct dispatch *c, const struct fail *why);
+/* For the line: it goes, and nobody is told. */
+void asks_release(struct dispatch *c);
 /* For the line: an ANSWER frame. 0, or negative if it is none. */
 int asks_frame(struct dispatch *c, const struct wire_frame *frame);
 

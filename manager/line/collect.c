@@ -27,6 +27,8 @@ struct collect {
 	struct shown {		   /* beside partial.displays */
 		char *id;	   /* NULL = none */
 		size_t bytes;
+		bool update; /* of one that is not there */
+		bool gone;   /* what came first: it had to go */
 	} * shown;
 	size_t display_bytes;
 	size_t emptied;		/* of partial.displays: what was there had to go */
@@ -206,7 +208,7 @@ static size_t new_display(struct collect *c, const char *id, bool update)
 	size_t at = r->n_displays++;
 	r->displays = xrealloc(r->displays, r->n_displays * sizeof(*r->displays));
 	c->shown = xrealloc(c->shown, r->n_displays * sizeof(*c->shown));
-	c->shown[at] = (struct shown){ .id = id ? xstrdup(id) : NULL };
+	c->shown[at] = (struct shown){ .id = id ? xstrdup(id) : NULL, .update = id && update };
 	r->displays[at] = (struct mime_bundle){ 0 };
 	parts_add_display(&c->live, at, update);
 	return at;
@@ -229,6 +231,7 @@ static bool drop_picture(struct collect *c)
 			*b = (struct mime_bundle){ 0 };
 			c->display_bytes -= c->shown[i].bytes;
 			c->shown[i].bytes = 0;
+			c->shown[i].gone = true;
 			c->emptied++;
 			return true;
 		}
@@ -292,6 +295,14 @@ bool collect_shown(const struct collect *c, struct shown_display *ret)
 					       .id = c->shown[last->at].id,
 					       .update = last->update };
 	return true;
+}
+
+size_t collect_displays(const struct collect *c)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < c->partial.n_displays; i++)
+		n += !c->shown[i].update && !c->shown[i].gone;
+	return n;
 }
 
 void collect_show(const struct collect *c, const struct collect_viewer *v)

@@ -25,6 +25,8 @@ uint64_t collect_keep_over(const struct config *config);
 int collect_frame(struct collect *c, const struct wire_frame *frame);
 /* What the last frame, a DISPLAY, has shown; false if there was no room for it. Valid until the next frame. */
 bool collect_shown(const struct collect *c, struct shown_display *ret);
+/* How many displays it holds: without updates, and without those that gave way to later ones. */
+size_t collect_displays(const struct collect *c);
 /* Shows all that has come so far and is not cut from what comes live, in order. */
 struct collect_viewer {
 	void (*on_output)(void *ctx, int stream, const void *data, size_t n);

@@ -82,7 +82,7 @@ static void broken(struct line *l, const struct fail *f)
 	/* Of one that has died, line_cut() knows why. */
 	if (!l->closed && f->kind != FAIL_DIED) {
 		lose_consoles(l);
-		asks_lost(&l->dispatch);
+		asks_lost(&l->dispatch, /* why= */ NULL);
 	}
 	if (l->closed)
 		return;
@@ -304,6 +304,8 @@ void line_cut(struct line *l, enum ending ending, const struct fail *why)
 {
 	runs_cut(&l->dispatch, ending, why);
 	consoles_lost(&l->dispatch, why);
+	asks_lost(&l->dispatch, why);
+	looks_lost(&l->dispatch);
 }
 
 struct dispatch *line_dispatch(struct line *l)
@@ -327,6 +329,8 @@ struct line *line_free(struct line *l)
 		return NULL;
 	runs_release(&l->dispatch);
 	consoles_release(&l->dispatch);
+	asks_release(&l->dispatch);
+	looks_release(&l->dispatch);
 	dispatch_flush(&l->dispatch);
 	disconnect(l);
 	l->spec.transport->ops->free(l->spec.transport);

@@ -49,7 +49,7 @@ unsigned line_failures(const struct line *l);
 bool line_in_lease(const struct line *l);
 /* No more attempts, no more heartbeats: `why` ends what is being copied; runs stay until line_cut() or line_free(). */
 void line_close(struct line *l, const struct fail *why);
-/* Answers all runs with what has come so far, and ends terminals. */
+/* Answers all runs with what has come so far, and ends terminals, questions and looks. */
 void line_cut(struct line *l, enum ending ending, const struct fail *why);
 
 /* Where calls are made. */

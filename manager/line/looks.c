@@ -28,6 +28,24 @@ static void on_limit(void *ctx)
 	l->on_look(l, &(struct look){ 0 });
 }
 
+void looks_lost(struct dispatch *c)
+{
+	/* A callback may start another one, which is not asked. */
+	for (size_t left = list_length(&c->looks); left > 0; left--) {
+		struct looker *l = list_first(&c->looks, struct looker, node);
+		if (!l)
+			break;
+		look_stop(l);
+		l->on_look(l, &(struct look){ 0 });
+	}
+}
+
+void looks_release(struct dispatch *c)
+{
+	list_for_each(l, &c->looks, struct looker, node)
+		look_stop(l);
+}
+
 void look_start(struct looker *l, struct dispatch *c)
 {
 	l->dispatch = c;

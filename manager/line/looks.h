@@ -21,6 +21,10 @@ void look_start(struct looker *l, struct dispatch *c);
 /* Idempotent, also on a zeroed one: on_look is not called. */
 void look_stop(struct looker *l);
 
+/* For the line: its session is over, and all end without an answer. */
+void looks_lost(struct dispatch *c);
+/* For the line: it goes, and nobody is told. */
+void looks_release(struct dispatch *c);
 /* For the line: an INFO frame. 0, or negative if it is none. */
 int looks_frame(struct dispatch *c, const struct wire_frame *frame);
 

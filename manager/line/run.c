@@ -479,10 +479,6 @@ static void show_output(struct run *run, const struct wire_frame *frame)
 		else if (tail)
 			w->on_output(w, 1, tail, strlen(tail));
 		break;
-	case FRAME_CALL:
-		if (w->on_replay)
-			w->on_replay(w);
-		break;
 	case FRAME_DISPLAY:
 		if (w->on_display && collect_shown(run->collect, &shown))
 			w->on_display(w, &shown);
@@ -513,6 +509,17 @@ static void catch_up(struct run *run, const struct wire_frame *frame)
 	run->unseen = false;
 	if (shows)
 		collect_show(run->collect, &(struct collect_viewer){ view_output, view_display, w });
+}
+
+/* Before what was collected is forgotten. */
+static void tell_replay(struct run *run)
+{
+	struct run_waiter *w = run->waiter;
+	size_t displays = collect_displays(run->collect);
+	for (size_t i = 0; i < run->result.n_displays; i++)
+		displays += run->result.displays[i].n > 0;
+	if (w && w->on_replay)
+		w->on_replay(w, displays);
 }
 
 /* PID 1 would not take it, and nothing ran. */
@@ -588,6 +595,8 @@ static void ask(struct run *run)
 int runs_frame(struct dispatch *c, const struct wire_frame *frame)
 {
 	struct run *run = run_find(c, frame->call);
+	if (frame->type == FRAME_CALL && run)
+		tell_replay(run);
 	if (frame->type == FRAME_CALL)
 		run = begin_again(c, run, frame);
 	/* The replay of a call that we gave up on: its end lets PID 1 forget it. */

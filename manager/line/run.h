@@ -21,8 +21,9 @@ struct run_waiter {
 	void (*on_tail)(struct run_waiter *w, int stream, const void *data, size_t n);
 	/* A display, as it comes. With it, nothing is told of what is written after the head but by on_tail at the end. May be NULL. */
 	void (*on_display)(struct run_waiter *w, const struct shown_display *display);
-	/* All of it comes again, from where it was told last. May be NULL. */
-	void (*on_replay)(struct run_waiter *w);
+	/* All of it comes again, from where it was told last: with so many of the displays that came before, updates apart. May be
+	 * NULL. */
+	void (*on_replay)(struct run_waiter *w, size_t displays);
 	/* Once, with what is new: its end, or (ENDING_RUNNING) what there is when the wait is over; the run goes on then and is
 	 * kept. f is set instead if nothing ran. The result is the owner's to change, and released after the call. */
 	void (*on_end)(struct run_waiter *w, struct run_result *result, const struct fail *f);

@@ -3,6 +3,10 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
+/* More pieces than this come from a program that switches streams for every few bytes: those that follow join the last one of their
+ * stream. */
+#define PIECES_MAX 50000
+
 static void forget_tail(struct live *l)
 {
 	for (size_t i = 0; i < l->n_tail; i++)
@@ -65,20 +69,29 @@ void live_display(struct live *l, const struct shown_display *display)
 	l->request->on_display(l->request->ctx, display);
 }
 
-void live_tail(struct live *l, int stream, const void *data, size_t n)
+/* Streams alternate from piece to piece. */
+static struct live_piece *piece_for(struct live *l, int stream)
 {
-	if (!n)
-		return;
+	if (l->n_tail && l->tail[l->n_tail - 1].stream == stream)
+		return &l->tail[l->n_tail - 1];
+	if (l->n_tail >= PIECES_MAX)
+		return &l->tail[l->n_tail - 2];
 	l->tail = xrealloc(l->tail, (l->n_tail + 1) * sizeof(*l->tail));
 	l->tail[l->n_tail] = (struct live_piece){ .stream = stream };
-	buf_add(&l->tail[l->n_tail++].bytes, data, n);
+	return &l->tail[l->n_tail++];
 }
 
-void live_replay(struct live *l)
+void live_tail(struct live *l, int stream, const void *data, size_t n)
+{
+	if (n)
+		buf_add(&piece_for(l, stream)->bytes, data, n);
+}
+
+void live_replay(struct live *l, size_t displays)
 {
 	for (int i = 0; i < 2; i++)
 		l->known[i] = l->shown[i];
-	l->known_displays = l->displays;
+	l->known_displays = MIN(l->displays, displays);
 	forget_tail(l);
 }
 

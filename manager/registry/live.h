@@ -24,8 +24,8 @@ void live_output(struct live *l, int stream, const void *data, size_t n);
 void live_display(struct live *l, const struct shown_display *display);
 /* The last bytes of a stream, of which more was written than comes live. */
 void live_tail(struct live *l, int stream, const void *data, size_t n);
-/* All of it comes again. */
-void live_replay(struct live *l);
+/* All of it comes again, but of the displays only so many: the others gave way. */
+void live_replay(struct live *l, size_t displays);
 /* Shows what has not been, before the caller is answered. */
 void live_end(struct live *l, const struct run_result *result);
 void live_release(struct live *l);

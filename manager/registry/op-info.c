@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "manager/line/looks.h"
 #include "manager/line/run.h"
+#include "manager/registry/member.h"
 #include "manager/registry/op.h"
 
 struct info_op {
@@ -30,9 +31,8 @@ static struct run_info *list_runs(const struct dispatch *d, size_t *ret_n)
 	return runs;
 }
 
-static void on_look(struct looker *l, const struct look *look)
+static void answer(struct info_op *o, const struct look *look)
 {
-	struct info_op *o = container_of(l, struct info_op, looker);
 	const struct member *m = o->op.member;
 	uint64_t left = session_left_ms(m->session), idle = session_idle_ms(m->session) / 1000,
 		 ttl = m->registry->config->idle_ttl;
@@ -44,6 +44,17 @@ static void on_look(struct looker *l, const struct look *look)
 	details.runs = runs;
 	details.session.dependencies = m->versions;
 	o->request.on_done(o->request.ctx, &details, NULL);
+}
+
+static void on_look(struct looker *l, const struct look *look)
+{
+	struct info_op *o = container_of(l, struct info_op, looker);
+	AUTO(fail_release) struct fail f = { 0 };
+	/* It may have ended meanwhile. */
+	if (member_check(o->op.member, &f) < 0)
+		o->request.on_done(o->request.ctx, NULL, &f);
+	else
+		answer(o, look);
 	op_end(&o->op);
 }
 

@@ -89,9 +89,9 @@ static void on_tail(struct run_waiter *w, int stream, const void *data, size_t n
 	live_tail(live_of(w), stream, data, n);
 }
 
-static void on_replay(struct run_waiter *w)
+static void on_replay(struct run_waiter *w, size_t displays)
 {
-	live_replay(live_of(w));
+	live_replay(live_of(w), displays);
 }
 
 static void watch(struct run_op *o)

@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		frame.call = 1;
 		int r = asks_frame(&c, &frame);
 		CHECK(told == (r == 0));
-		ask_stop(&asker);
+		asks_release(&c);
 	}
 	return 0;
 }

@@ -52,9 +52,9 @@ static void on_display(struct run_waiter *w, const struct shown_display *display
 	live_display(&b.live, display);
 }
 
-static void on_replay(struct run_waiter *w)
+static void on_replay(struct run_waiter *w, size_t displays)
 {
-	live_replay(&b.live);
+	live_replay(&b.live, displays);
 }
 
 static void on_end(struct run_waiter *w, struct run_result *result, const struct fail *f)
@@ -135,6 +135,46 @@ static void a_replay_shows_nothing_twice(void **state)
 	assert_string_equal(buf_str(&b.shown), "one two <- d1>three<- d2>");
 }
 
+#define PICTURES 103
+
+static void feed_picture(int i)
+{
+	AUTO(freep) char *frame = xasprintf("{\"data\":{\"image/png\":\"%04d\"}}", i);
+	feed(FRAME_DISPLAY, frame);
+}
+
+/* Of a hundred, PID 1 has the last to replay. */
+static void a_replay_of_fewer_pictures_hides_no_new_one(void **state)
+{
+	for (int i = 0; i < PICTURES; i++)
+		feed_picture(i);
+	buf_reset(&b.shown);
+	feed(FRAME_CALL, "{\"kind\":\"execute\",\"state\":\"running\"}");
+	for (int i = PICTURES - (int)CALL_DISPLAYS_MAX; i < PICTURES; i++)
+		feed_picture(i);
+	assert_int_equal(b.shown.len, 0);
+	feed_picture(PICTURES);
+	feed(FRAME_END, END(""));
+	assert_string_equal(buf_str(&b.shown), "<- 0103>");
+}
+
+#define SWITCHES 60000
+
+static void what_switches_streams_too_often_is_kept_together(void **state)
+{
+	live_tail(&b.live, 1, "a", 1);
+	live_tail(&b.live, 1, "b", 1);
+	assert_int_equal(b.live.n_tail, 1);
+	for (int i = 0; i < SWITCHES; i++)
+		live_tail(&b.live, 2 - i % 2, "c", 1);
+	assert_int_equal(b.live.n_tail, 50000);
+	live_end(&b.live, &(struct run_result){ .stdout_bytes = 2 + SWITCHES / 2, .stderr_bytes = SWITCHES / 2 });
+	size_t letters = 0;
+	for (size_t i = 0; i < b.shown.len; i++)
+		letters += b.shown.data[i] != '!';
+	assert_int_equal(letters, 2 + SWITCHES);
+}
+
 static void what_came_while_nobody_waited_comes_first(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -181,6 +221,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(displays_come_between_what_is_written, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_too_much_follows_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_replay_shows_nothing_twice, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_replay_of_fewer_pictures_hides_no_new_one, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_switches_streams_too_often_is_kept_together, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_came_while_nobody_waited_comes_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_was_cleared_is_forgotten, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_ended_while_nobody_waited_is_in_the_answer, set_up, tear_down),

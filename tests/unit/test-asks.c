@@ -1,0 +1,204 @@
+/* Questions and looks on the fake engine: who waits for one is told when its session ends, and one that was stopped stands in nobody's
+ * way. */
+#include "base/alloc.h"
+#include "kernels/protocol.h"
+#include "manager/manager.h"
+#include "tests/unit/manager-bench.h"
+#include "tests/unit/unit.h"
+
+#define ANSWER "{\"status\":\"ok\",\"matches\":[\"found\"],\"start\":0,\"end\":0}"
+
+static struct bench b;
+static struct fake *fake;
+static struct manager *manager;
+static struct conversation *conversation;
+static struct fake_script script;
+static char *session;
+static unsigned looks;
+static uint32_t number; /* of the last question */
+
+struct got {
+	unsigned done;
+	struct fail fail;
+};
+
+static struct got asked, looked, other;
+
+/* A look is not answered. */
+static void on_frame(void *ctx, struct engine_stream *s, const struct frame *frame)
+{
+	if (frame->header.type == FRAME_QUERY)
+		number = frame->header.call;
+	if (frame->header.type == FRAME_LOOK)
+		looks++;
+	else
+		fake_pid1_script.on_frame(ctx, s, frame);
+}
+
+static void keep(struct got *g, const struct fail *f)
+{
+	g->done++;
+	if (f)
+		fail_copy(&g->fail, f);
+}
+
+static void on_created(void *ctx UNUSED, const struct create_result *result, const struct fail *f)
+{
+	assert_null(f);
+	session = xstrdup(result->session->id);
+}
+
+static int setup(void **state)
+{
+	fake = manager_bench_begin(&b);
+	manager_bench_load(&b);
+	script = fake_pid1_script;
+	script.on_frame = on_frame;
+	fake_play(fake, &script);
+	looks = number = 0;
+	manager = manager_new(b.loop, &b.config);
+	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t" });
+	struct create_request request = { .runtime = runtime_find("python"), .on_done = on_created };
+	assert_non_null(manager_create(conversation, &request, &other.fail));
+	FAKE_UNTIL(fake, session);
+	return 0;
+}
+
+static void forget(struct got *g)
+{
+	fail_release(&g->fail);
+	*g = (struct got){ 0 };
+}
+
+static int teardown(void **state)
+{
+	manager_free(manager);
+	forget(&asked);
+	forget(&looked);
+	forget(&other);
+	free(take_ptr(session));
+	manager_bench_end(&b, fake);
+	return 0;
+}
+
+static void on_answer(void *ctx, const struct ask_answer *answer, const struct fail *f)
+{
+	assert_int_equal(!answer, !!f);
+	keep(ctx, f);
+}
+
+static void on_info(void *ctx, const struct session_details *details, const struct fail *f)
+{
+	assert_int_equal(!details, !!f);
+	keep(ctx, f);
+}
+
+static void on_stopped(void *ctx, const struct fail *f)
+{
+	keep(ctx, f);
+}
+
+/* The played PID 1 answers with the code itself, and not at all without any. NULL while there is no connection. */
+static struct op *try_to_ask(struct got *g, const char *code)
+{
+	fail_release(&g->fail);
+	return manager_ask(conversation,
+			   &(struct ask_request){ ASK_COMPLETE, session, code, strlen(code), .on_done = on_answer,
+						  .ctx = g },
+			   &g->fail);
+}
+
+static struct op *ask(struct got *g, const char *code)
+{
+	struct op *op = try_to_ask(g, code);
+	assert_non_null(op);
+	return op;
+}
+
+/* A question that PID 1 has, one behind it, and a look. */
+static void wait_for_all(void)
+{
+	ask(&asked, "");
+	ask(&asked, "");
+	assert_non_null(manager_info(
+		conversation, &(struct info_request){ .session_id = session, .on_done = on_info, .ctx = &looked },
+		&looked.fail));
+	FAKE_UNTIL(fake, looks == 1 && fake_only(fake)->pid1->queries == 1);
+	assert_int_equal(asked.done + looked.done, 0);
+}
+
+static void stop(void)
+{
+	struct stop_request request = { .session_id = session, .on_done = on_stopped, .ctx = &other };
+	assert_non_null(manager_stop(conversation, &request, &other.fail));
+	FAKE_UNTIL(fake, other.done);
+	assert_int_equal(other.fail.kind, FAIL_NONE);
+}
+
+static void a_stop_answers_who_waits(void **state)
+{
+	wait_for_all();
+	stop();
+	assert_int_equal(asked.done, 2);
+	assert_int_equal(asked.fail.cause, CAUSE_STOPPED);
+	assert_int_equal(looked.done, 1);
+	assert_int_equal(looked.fail.kind, FAIL_NOT_FOUND);
+}
+
+static void a_death_answers_who_waits(void **state)
+{
+	wait_for_all();
+	fake_die(fake_only(fake), 3, /* oom= */ false);
+	FAKE_UNTIL(fake, asked.done == 2 && looked.done == 1);
+	assert_int_equal(asked.fail.kind, FAIL_DIED);
+	assert_int_equal(looked.fail.kind, FAIL_DIED);
+	assert_string_equal(asked.fail.message, looked.fail.message);
+}
+
+static void the_next_one_waits_until_pid1_is_done_with_a_stopped_one(void **state)
+{
+	struct op *op = ask(&other, "");
+	FAKE_UNTIL(fake, fake_only(fake)->pid1->queries == 1);
+	op_cancel(op);
+	ask(&asked, ANSWER);
+	/* Whatever was sent before the look has arrived with it. */
+	assert_non_null(manager_info(
+		conversation, &(struct info_request){ .session_id = session, .on_done = on_info, .ctx = &looked },
+		&looked.fail));
+	FAKE_UNTIL(fake, looks == 1);
+	assert_int_equal(fake_only(fake)->pid1->queries, 1);
+	fake_send(fake_stream(fake_only(fake)), FRAME_ANSWER, number, ANSWER, strlen(ANSWER));
+	FAKE_UNTIL(fake, asked.done);
+	assert_int_equal(asked.fail.kind, FAIL_NONE);
+	assert_int_equal(other.done, 0);
+}
+
+/* Its rest goes with a stopped session, with the connection, and with the server. */
+static void a_stopped_one_keeps_nothing(void **state)
+{
+	struct op *op = ask(&asked, "");
+	FAKE_UNTIL(fake, fake_only(fake)->pid1->queries == 1);
+	op_cancel(op);
+	fake_break(fake_stream(fake_only(fake)), FAIL_ENGINE, CAUSE_NONE, "a cable");
+	FAKE_UNTIL(fake, fake_only(fake)->pid1->hellos == 2);
+	FAKE_UNTIL(fake, (op = try_to_ask(&asked, "")));
+	FAKE_UNTIL(fake, fake_only(fake)->pid1->queries == 2);
+	op_cancel(op);
+	if (*state)
+		stop();
+	assert_int_equal(asked.done, 0);
+}
+
+int main(void)
+{
+	static int stops = 1;
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_stop_answers_who_waits, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_death_answers_who_waits, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_next_one_waits_until_pid1_is_done_with_a_stopped_one, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_stopped_one_keeps_nothing, setup, teardown),
+		cmocka_unit_test_prestate_setup_teardown(a_stopped_one_keeps_nothing, setup, teardown, &stops),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
