@@ -17,8 +17,6 @@ struct attach_call_type {
 	/* On the way; stream is 1 or 2. NULL = they are dropped. */
 	void (*on_bytes)(struct attach_call *call, int stream, const void *data, size_t n);
 	void (*on_note)(struct attach_call *call, const json_t *note);
-	/* What was queued for the other end has been written. May be NULL. */
-	void (*on_drained)(struct attach_call *call);
 	/* Frees all that it holds, itself included. */
 	void (*free)(struct attach_call *call);
 };
@@ -37,7 +35,5 @@ struct attach_call *attach_call_start(struct attach *a, struct attach_call *call
 /* note is taken. */
 void attach_call_note(struct attach_call *call, json_t *note);
 void attach_call_bytes(struct attach_call *call, const void *data, size_t n);
-/* Bytes that the other end has not taken yet. */
-size_t attach_call_queued(const struct attach_call *call);
 
 #endif

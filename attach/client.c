@@ -23,7 +23,6 @@ struct attach {
 	uint32_t last_number;
 	struct timer *timer; /* for the hello, then for the loss */
 	struct fail loss;    /* no kind while there is a connection */
-	bool greeted;
 	bool reading, freed; /* attach_free() from a callback waits for its end */
 };
 
@@ -114,12 +113,14 @@ static void on_hello(struct attach *a, const json_t *json)
 		return;
 	}
 	if (!hello.version || hello.version > ATTACH_VERSION) {
-		lose(a, "it speaks another version of Husk's protocol");
+		cause_set(&a->loss, FAIL_INVALID, CAUSE_OTHER_VERSION,
+			  "the session's server speaks version %llu of the protocol, and this program %d",
+			  (unsigned long long)hello.version, ATTACH_VERSION);
+		timer_start(a->timer, 0, 0);
 		return;
 	}
 	hello.runtime = info.runtime;
 	hello.status = info.status;
-	a->greeted = true;
 	timer_stop(a->timer);
 	if (a->spec.on_hello)
 		a->spec.on_hello(a->spec.ctx, &hello);
@@ -196,16 +197,6 @@ static void on_write_error(void *ctx, int error)
 	lose(ctx, error == -EPIPE ? "it has ended" : strerror(-error));
 }
 
-static void on_drained(void *ctx)
-{
-	struct attach *a = ctx;
-	a->reading = true;
-	list_for_each(call, &a->calls, struct attach_call, node)
-		if (!a->freed && call->type->on_drained)
-			call->type->on_drained(call);
-	end_callbacks(a);
-}
-
 /* --- calls --------------------------------------------------------------------------------------------------------- */
 
 struct attach_call *attach_call_start(struct attach *a, struct attach_call *call, const struct attach_call_type *type,
@@ -222,7 +213,7 @@ struct attach_call *attach_call_start(struct attach *a, struct attach_call *call
 		fail_copy(f, &a->loss);
 	else if (a->n_calls >= ATTACH_CALLS_MAX)
 		fail_set(f, FAIL_BUSY, "%d calls wait for their answers already", ATTACH_CALLS_MAX);
-	else if ((r = attach_put(&frames, ATTACH_CALL, a->last_number + 1, json)) < 0)
+	else if ((r = attach_put(&frames, ATTACH_CLIENT, ATTACH_CALL, a->last_number + 1, json)) < 0)
 		cause_set(f, FAIL_LIMIT, CAUSE_TOO_LONG, "a call has at most %u MiB", ATTACH_REQUEST_MAX >> 20);
 	if (r < 0) {
 		type->free(call);
@@ -238,7 +229,7 @@ struct attach_call *attach_call_start(struct attach *a, struct attach_call *call
 void attach_call_note(struct attach_call *call, json_t *note)
 {
 	AUTO(buf_release) struct buf frames = { 0 };
-	if (attach_put(&frames, ATTACH_NOTE, call->number, note) == 0)
+	if (attach_put(&frames, ATTACH_CLIENT, ATTACH_NOTE, call->number, note) == 0)
 		send_frames(call->attach, &frames);
 	json_decref(note);
 }
@@ -250,11 +241,6 @@ void attach_call_bytes(struct attach_call *call, const void *data, size_t n)
 		return;
 	attach_put_bytes(&frames, ATTACH_BYTES, call->number, data, n);
 	send_frames(call->attach, &frames);
-}
-
-size_t attach_call_queued(const struct attach_call *call)
-{
-	return call->attach->stream ? stream_queued(call->attach->stream) : 0;
 }
 
 static void send_empty(struct attach_call *call, enum attach_frame type)
@@ -283,16 +269,14 @@ static void say_hello(struct attach *a)
 	json_auto_t *hello = json_object();
 	fields_put_number(hello, "version", ATTACH_VERSION);
 	fields_put_text(hello, "session", a->spec.session_id);
-	attach_put(&frames, ATTACH_HELLO, 0, hello);
+	attach_put(&frames, ATTACH_CLIENT, ATTACH_HELLO, 0, hello);
 	send_frames(a, &frames);
 	timer_start(a->timer, HELLO_MS, 0);
 }
 
 struct attach *attach_new(const struct attach_spec *spec)
 {
-	static const struct stream_ops ops = {
-		.on_data = on_data, .on_eof = on_eof, .on_write_error = on_write_error, .on_drained = on_drained
-	};
+	static const struct stream_ops ops = { .on_data = on_data, .on_eof = on_eof, .on_write_error = on_write_error };
 	struct attach *a = new0(struct attach);
 	a->spec = *spec;
 	a->stream = stream_new(spec->loop, spec->fd, spec->fd, &ops, a);

@@ -47,6 +47,8 @@ struct opening {
 	struct list candidates; /* of struct candidate */
 	struct timer *timer;	/* the search's patience */
 	size_t silent;		/* servers that did not answer */
+	struct fail refusal;	/* of the last one that turned us away */
+	char *owner;		/* of the session, in words */
 	unsigned searches;	/* so far */
 	bool pausing;		/* before the next one */
 	struct op *op;
@@ -138,7 +140,9 @@ static void opening_free(struct opening *o)
 		op_cancel(o->op);
 	timer_free(o->timer);
 	opened_free(o->opened);
+	fail_release(&o->refusal);
 	fail_release(&o->fail);
+	free(o->owner);
 	free(o);
 }
 
@@ -249,14 +253,21 @@ static int start_fresh(struct opening *o, const struct create_request *fresh, st
 /* --- a session of a server that has ended -------------------------------------------------------------------------- */
 
 /* Its owner lives, and did not say so: why not? */
-static void explain_owner(struct opening *o, const struct fail *f)
+static void explain_owner(struct opening *o)
 {
 	AUTO(fail_release) struct fail why = { 0 };
+	AUTO(freep) char *whose = xasprintf("Session '%s' belongs to a server that runs%s%s%s", o->opened->session,
+					    o->owner ? " (" : "", o->owner ? o->owner : "", o->owner ? ")" : "");
 	if (o->silent) {
-		cause_set(&why, FAIL_BUSY, CAUSE_SERVER_SILENT, "%s; it does not answer", f->message);
+		cause_set(&why, FAIL_BUSY, CAUSE_SERVER_SILENT, "%s and does not answer", whose);
 		fail_hint(&why, "It may be stopped or overloaded; once it has ended, the session can be taken over.");
+	} else if (o->refusal.kind) {
+		cause_set(&why, o->refusal.kind, cause_of(&o->refusal), "%s, and this program was turned away: %s",
+			  whose, o->refusal.message);
+		if (o->refusal.hint)
+			fail_hint(&why, "%s", o->refusal.hint);
 	} else {
-		cause_set(&why, FAIL_BUSY, CAUSE_ATTACH_OFF, "%s, and nobody can attach to that one", f->message);
+		cause_set(&why, FAIL_BUSY, CAUSE_ATTACH_OFF, "%s, and nobody can attach to it", whose);
 		fail_hint(&why, "HUSK_ATTACH is off there, it runs elsewhere, or it is older than this program.");
 	}
 	fail(o, &why);
@@ -277,7 +288,7 @@ static void on_adopted(void *ctx, const struct session_details *details, const s
 		return;
 	}
 	if (o->silent || o->searches == SEARCHES) {
-		explain_owner(o, f);
+		explain_owner(o);
 		return;
 	}
 	o->pausing = true;
@@ -290,6 +301,8 @@ static void on_row(void *ctx, const struct history *history, const struct fail *
 	AUTO(fail_release) struct fail why = { 0 };
 	struct info_request request = { .session_id = o->opened->session, .on_done = on_adopted, .ctx = o };
 	o->op = NULL;
+	free(o->owner);
+	o->owner = !f && history->owner ? xstrdup(history->owner) : NULL;
 	if (f)
 		fail_copy(&why, f);
 	else if (!history->known || !history->state)
@@ -351,10 +364,13 @@ static void on_hello(void *ctx, const struct attach_hello *hello)
 	succeed(o, ATTACH_SERVED);
 }
 
-static void on_candidate_lost(void *ctx, const struct fail *f UNUSED)
+/* Whoever has ended meanwhile is nobody's owner; others say why they let nobody in. */
+static void on_candidate_lost(void *ctx, const struct fail *f)
 {
 	struct candidate *c = ctx;
 	c->answered = true;
+	if (cause_of(f) != CAUSE_NO_SERVER)
+		fail_copy(&c->opening->refusal, f);
 	check_search(c->opening);
 }
 
@@ -382,6 +398,7 @@ static void search(struct opening *o)
 	struct opened *opened = o->opened;
 	o->pausing = false;
 	o->searches++;
+	fail_release(&o->refusal);
 	opened->attach = attach_free(opened->attach);
 	opened->manager = manager_free(opened->manager);
 	opened->server = attach_server_free(opened->server);

@@ -13,8 +13,10 @@
 
 /* For the hello of somebody who has connected. */
 #define HELLO_MS 5000
-/* Past the first mark a peer that does not read is not read from either; past the second it is dropped. */
+/* Past the first mark a peer that does not read is not read from either; past the second it has no more long answers; past the third it
+ * is dropped. */
 #define QUEUE_PAUSE (8u << 20)
+#define QUEUE_FULL (ATTACH_ANSWER_MAX + (16u << 20))
 #define QUEUE_MAX (ATTACH_ANSWER_MAX + (32u << 20))
 
 struct peer {
@@ -25,7 +27,7 @@ struct peer {
 	struct attach_reader reader;
 	struct timer *timer;  /* for its hello, then for its end */
 	uint32_t last_number; /* of its calls */
-	bool greeted, ending;
+	bool ending;
 };
 
 /* Not at once: whoever has found out may be in the middle of something. */
@@ -60,9 +62,10 @@ static void write_frames(struct served_host *host, const struct buf *frames)
 		stream_pause(p->stream, true);
 }
 
-static size_t queued(const struct served_host *host)
+static size_t room(const struct served_host *host)
 {
-	return stream_queued(container_of(host, const struct peer, host)->stream);
+	size_t queued = stream_queued(container_of(host, const struct peer, host)->stream);
+	return queued < QUEUE_FULL ? QUEUE_FULL - queued : 0;
 }
 
 /* --- hello --------------------------------------------------------------------------------------------------------- */
@@ -79,7 +82,7 @@ static void look_at(void *ctx, const struct session_info *info)
 		json_object_set_new(lookup->out, "session", session_info_encode(info));
 }
 
-static int greet(struct peer *p, const json_t *hello)
+static void greet(struct peer *p, const json_t *hello)
 {
 	struct fields in = { .json = hello };
 	uint64_t version = fields_number(&in, "version", UINT32_MAX);
@@ -88,25 +91,23 @@ static int greet(struct peer *p, const json_t *hello)
 	json_auto_t *answer = json_object();
 	if (in.bad || !version) {
 		end(p, "its hello makes no sense");
-		return -1;
+		return;
 	}
 	fields_put_number(answer, "version", MIN(version, (uint64_t)ATTACH_VERSION));
 	fields_put_number(answer, "pid", (uint64_t)getpid());
 	fields_put_text(answer, "husk", HUSK_VERSION);
 	if (session)
 		conversation_each_session(p->host.conversation, look_at, &(struct lookup){ session, answer });
-	attach_put(&frames, ATTACH_HELLO, 0, answer);
-	p->greeted = true;
+	attach_put(&frames, ATTACH_SERVER, ATTACH_HELLO, 0, answer);
 	timer_stop(p->timer);
 	write_frames(&p->host, &frames);
-	return 0;
 }
 
 void peer_turn_away(int fd, const struct fail *why)
 {
 	AUTO(buf_release) struct buf frames = { 0 };
 	json_auto_t *answer = json_pack("{s:o}", "fail", fail_encode(why));
-	attach_put(&frames, ATTACH_HELLO, 0, answer);
+	attach_put(&frames, ATTACH_SERVER, ATTACH_HELLO, 0, answer);
 	/* Whoever does not hear it sees the end. */
 	(void)!send(fd, frames.data, frames.len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	close(fd);
@@ -183,12 +184,8 @@ static void on_hangup(void *ctx)
 static void on_drained(void *ctx)
 {
 	struct peer *p = ctx;
-	if (p->ending)
-		return;
-	stream_pause(p->stream, false);
-	list_for_each(s, &p->host.calls, struct served, node)
-		if (s->type->on_drained)
-			s->type->on_drained(s);
+	if (!p->ending)
+		stream_pause(p->stream, false);
 }
 
 /* --- life ---------------------------------------------------------------------------------------------------------- */
@@ -216,7 +213,7 @@ struct peer *peer_new(const struct peer_spec *spec)
 					.config = spec->config,
 					.guest = spec->guest,
 					.write = write_frames,
-					.queued = queued };
+					.room = room };
 	list_init(&p->host.calls);
 	list_init(&p->node);
 	attach_reader_init(&p->reader, ATTACH_CLIENT);

@@ -89,9 +89,7 @@ static void on_read(void *ctx, const struct export_info *info, const uint8_t *da
 	if (info)
 		json_object_set_new(out, "export", export_info_encode(info));
 	fields_put_bool(out, "has_data", data != NULL);
-	if (data)
-		served_bytes(s, 1, data, n);
-	served_answer(s, out);
+	served_answer_bytes(s, out, data, data ? n : 0);
 }
 
 static int start_read(struct served *s, const json_t *request, struct fail *f)

@@ -3,6 +3,9 @@
 #include "attach/codec.h"
 #include "base/alloc.h"
 
+/* What is no longer goes to a peer in any case, and all that there can be of it is little. */
+#define SHORT (128u << 10)
+
 static const struct served_type *const types[] = {
 	&served_run,  &served_run_text, &served_ask,	 &served_info,	      &served_list,	&served_create,
 	&served_stop, &served_copy,	&served_exports, &served_read_export, &served_terminal,
@@ -16,17 +19,39 @@ static const struct served_type *find_type(const char *name)
 	return NULL;
 }
 
-static void send(struct served_host *host, enum attach_frame type, uint32_t number, json_t *json)
+/* There is always room for a short one. */
+static bool has_room(const struct served_host *host, size_t n)
+{
+	return n <= SHORT || n <= host->room(host);
+}
+
+static void send_fail(struct served_host *host, uint32_t number, const struct fail *f)
+{
+	AUTO(buf_release) struct buf frames = { 0 };
+	json_auto_t *answer = json_pack("{s:o}", "fail", fail_encode(f));
+	attach_put(&frames, ATTACH_SERVER, ATTACH_ANSWER, number, answer);
+	host->write(host, &frames);
+}
+
+/* Bytes, if there are any, and the answer; or why it cannot be had. json is taken. */
+static void send_answer(struct served_host *host, uint32_t number, json_t *json, const struct buf *bytes)
 {
 	AUTO(buf_release) struct buf frames = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
-	if (attach_put(&frames, type, number, json) < 0) {
+	json_auto_t *answer = json;
+	if (bytes)
+		buf_add(&frames, bytes->data, bytes->len);
+	if (attach_put(&frames, ATTACH_SERVER, ATTACH_ANSWER, number, answer) < 0)
 		fail_set(&f, FAIL_LIMIT, "the answer is longer than %u MiB", ATTACH_ANSWER_MAX >> 20);
-		json_auto_t *instead = json_pack("{s:o}", "fail", fail_encode(&f));
-		attach_put(&frames, ATTACH_ANSWER, number, instead);
-	}
-	json_decref(json);
-	host->write(host, &frames);
+	else if (!has_room(host, frames.len))
+		fail_set(&f, FAIL_BUSY,
+			 "an answer of %zu MiB has no room beside those that this program has not read yet; "
+			 "ask for large ones one after the other",
+			 frames.len >> 20);
+	if (f.kind)
+		send_fail(host, number, &f);
+	else
+		host->write(host, &frames);
 }
 
 static void end(struct served *s)
@@ -44,21 +69,35 @@ void served_answer(struct served *s, json_t *result)
 	struct served_host *host = s->host;
 	uint32_t number = s->number;
 	end(s);
-	send(host, ATTACH_ANSWER, number, json_pack("{s:o}", "result", result));
+	send_answer(host, number, json_pack("{s:o}", "result", result), /* bytes= */ NULL);
+}
+
+void served_answer_bytes(struct served *s, json_t *result, const void *data, size_t n)
+{
+	AUTO(buf_release) struct buf bytes = { 0 };
+	struct served_host *host = s->host;
+	uint32_t number = s->number;
+	if (n)
+		attach_put_bytes(&bytes, ATTACH_BYTES, number, data, n);
+	end(s);
+	send_answer(host, number, json_pack("{s:o}", "result", result), &bytes);
 }
 
 void served_fail(struct served *s, const struct fail *f)
 {
 	struct served_host *host = s->host;
 	uint32_t number = s->number;
-	json_t *answer = json_pack("{s:o}", "fail", fail_encode(f));
 	end(s);
-	send(host, ATTACH_ANSWER, number, answer);
+	send_fail(host, number, f);
 }
 
+/* One that is too long is left out: what it tells of is in the answer too. */
 void served_note(struct served *s, json_t *note)
 {
-	send(s->host, ATTACH_NOTE, s->number, note);
+	AUTO(buf_release) struct buf frames = { 0 };
+	json_auto_t *json = note;
+	if (attach_put(&frames, ATTACH_SERVER, ATTACH_NOTE, s->number, json) == 0 && has_room(s->host, frames.len))
+		s->host->write(s->host, &frames);
 }
 
 void served_bytes(struct served *s, int stream, const void *data, size_t n)
@@ -70,11 +109,6 @@ void served_bytes(struct served *s, int stream, const void *data, size_t n)
 	s->host->write(s->host, &frames);
 }
 
-size_t served_queued(const struct served *s)
-{
-	return s->host->queued(s->host);
-}
-
 /* --- for the connection -------------------------------------------------------------------------------------------- */
 
 struct served *served_find(struct served_host *host, uint32_t number)
@@ -83,11 +117,6 @@ struct served *served_find(struct served_host *host, uint32_t number)
 		if (s->number == number)
 			return s;
 	return NULL;
-}
-
-static void refuse(struct served_host *host, uint32_t number, const struct fail *f)
-{
-	send(host, ATTACH_ANSWER, number, json_pack("{s:o}", "fail", fail_encode(f)));
 }
 
 void served_begin(struct served_host *host, uint32_t number, const json_t *request)
@@ -101,7 +130,7 @@ void served_begin(struct served_host *host, uint32_t number, const json_t *reque
 	else if (host->n_calls >= ATTACH_CALLS_MAX)
 		fail_set(&f, FAIL_BUSY, "%d calls wait for their answers already", ATTACH_CALLS_MAX);
 	if (f.kind) {
-		refuse(host, number, &f);
+		send_fail(host, number, &f);
 		return;
 	}
 	struct served *s = xcalloc(1, type->size);

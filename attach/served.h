@@ -22,8 +22,6 @@ struct served_type {
 	/* BYTES and NOTE of the client; NULL = they are dropped. */
 	void (*on_bytes)(struct served *s, const void *data, size_t n);
 	void (*on_note)(struct served *s, const json_t *note);
-	/* What was queued for the peer has been written: after served_queued() was too much, a sender can go on. May be NULL. */
-	void (*on_drained)(struct served *s);
 	/* Nobody waits any more: ends what it has begun, where that is not s->op. May be NULL. Not called if the manager is gone. */
 	void (*cancel)(struct served *s);
 	/* Releases what it holds, but not itself. May be NULL. */
@@ -38,7 +36,8 @@ struct served_host {
 	struct list calls; /* of struct served */
 	size_t n_calls;
 	void (*write)(struct served_host *host, const struct buf *frames);
-	size_t (*queued)(const struct served_host *host);
+	/* Bytes that may be written before it has read more. */
+	size_t (*room)(const struct served_host *host);
 };
 
 struct served {
@@ -50,14 +49,15 @@ struct served {
 };
 
 /* --- for kinds of calls -------------------------------------------------------------------------------------------- */
-/* These two end the call and free it. json is taken. */
+/* These three end the call and free it. json is taken. An answer for which there is no room is a failure instead. */
 void served_answer(struct served *s, json_t *result);
+/* With what a file holds, before it. */
+void served_answer_bytes(struct served *s, json_t *result, const void *data, size_t n);
 void served_fail(struct served *s, const struct fail *f);
+/* Left out if there is no room for it. */
 void served_note(struct served *s, json_t *note);
 /* stream is 1 or 2. */
 void served_bytes(struct served *s, int stream, const void *data, size_t n);
-/* Bytes that the peer has not taken yet. */
-size_t served_queued(const struct served *s);
 
 /* --- for the connection -------------------------------------------------------------------------------------------- */
 /* A CALL: starts it, or answers that it cannot be. */

@@ -44,6 +44,12 @@ int attach_serve(struct attach_server *s, int fd)
 	return 0;
 }
 
+static void refuse_one_more(struct fail *f)
+{
+	fail_set(f, FAIL_BUSY, "%d programs have attached to this server already", PEERS_MAX);
+	fail_hint(f, "Leave one of them (a repl, a shell, a notebook), and try again.");
+}
+
 static void on_connection(void *ctx, int fd)
 {
 	struct attach_server *s = ctx;
@@ -51,7 +57,7 @@ static void on_connection(void *ctx, int fd)
 	if (!sockets_is_own(fd))
 		fail_set(&why, FAIL_FOREIGN, "this server is for programs of its own user");
 	else if (list_length(&s->peers) >= PEERS_MAX)
-		fail_set(&why, FAIL_BUSY, "%d programs have attached to this server already", PEERS_MAX);
+		refuse_one_more(&why);
 	if (why.kind)
 		peer_turn_away(fd, &why);
 	else if (attach_serve(s, fd) < 0)

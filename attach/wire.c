@@ -21,6 +21,11 @@ void attach_message_release(struct attach_message *m)
 	*m = (struct attach_message){ 0 };
 }
 
+static size_t message_max(enum attach_side from)
+{
+	return from == ATTACH_CLIENT ? ATTACH_REQUEST_MAX : ATTACH_ANSWER_MAX;
+}
+
 /* --- in ------------------------------------------------------------------------------------------------------------ */
 
 void attach_reader_init(struct attach_reader *r, enum attach_side from)
@@ -92,12 +97,11 @@ static struct pieces *find(struct attach_reader *r, uint32_t call)
 static int hold(struct attach_reader *r, const struct frame *frame, const char **ret_why)
 {
 	struct pieces *p = find(r, frame->header.call);
-	size_t max = r->from == ATTACH_CLIENT ? ATTACH_REQUEST_MAX : ATTACH_ANSWER_MAX;
 	if (!p && list_length(&r->pieces) >= PIECES_MAX) {
 		*ret_why = "it has begun too many messages at a time";
 		return -1;
 	}
-	if (r->held + frame->header.length > max) {
+	if (r->held + frame->header.length > message_max(r->from)) {
 		*ret_why = "a message is too long";
 		return -1;
 	}
@@ -191,12 +195,12 @@ int attach_reader_next(struct attach_reader *r, struct attach_message *ret, cons
 
 /* --- out ----------------------------------------------------------------------------------------------------------- */
 
-int attach_put(struct buf *out, enum attach_frame type, uint32_t call, const json_t *json)
+int attach_put(struct buf *out, enum attach_side from, enum attach_frame type, uint32_t call, const json_t *json)
 {
 	AUTO(buf_release) struct buf text = { 0 };
 	size_t at = 0;
 	json_print(&text, json);
-	if (text.len > (type == ATTACH_ANSWER ? ATTACH_ANSWER_MAX : ATTACH_REQUEST_MAX))
+	if (text.len > message_max(from))
 		return -1;
 	for (; text.len - at > ATTACH_PIECE_MAX; at += ATTACH_PIECE_MAX)
 		frame_append(out, ATTACH_MORE, call, text.data + at, ATTACH_PIECE_MAX);

@@ -59,8 +59,8 @@ void attach_reader_feed(struct attach_reader *r, const void *data, size_t n);
 /* 1 and *ret; 0 if more bytes are needed; -1 and *ret_why, a sentence: the other end broke the protocol, and there is no going on. */
 int attach_reader_next(struct attach_reader *r, struct attach_message *ret, const char **ret_why);
 
-/* Appends a message. -1 if it is longer than its side may send; nothing was appended then. */
-int attach_put(struct buf *out, enum attach_frame type, uint32_t call, const json_t *json);
+/* Appends a message. -1 if it is longer than this side may send; nothing was appended then. */
+int attach_put(struct buf *out, enum attach_side from, enum attach_frame type, uint32_t call, const json_t *json);
 /* Raw bytes, in as many frames as they need; without any (CANCEL, INTERRUPT) one empty frame. */
 void attach_put_bytes(struct buf *out, enum attach_frame type, uint32_t call, const void *data, size_t n);
 

@@ -381,6 +381,7 @@ struct executed {
 struct history {
 	bool known; /* the store has a row of the session */
 	const char *thread, *runtime, *state, *cause;
+	const char *owner; /* the server that has it, or had it last, for people */
 	uint64_t created_ms, ended_ms;
 	const struct executed *v;
 	size_t n;

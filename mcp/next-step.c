@@ -47,6 +47,7 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_NO_RUN] = "Use the number that an answer named as `run`.",
 	[CAUSE_RUN_TOLD] = "Nothing is left to wait for: see that answer.",
 	[CAUSE_RUN_WAITED] = "Wait for the answer to that call.",
+	[CAUSE_RUN_FOREIGN] = "Leave it alone, or end it with `interrupt` if it must not go on.",
 	[CAUSE_NOT_INTERACTIVE] =
 		"End it and start it again with `interactive`, or give it its input in a file or a pipe.",
 	[CAUSE_NOT_ASKING] = "Call with `run` alone: the answer says what became of it.",

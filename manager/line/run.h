@@ -64,6 +64,9 @@ void run_pass(struct run_waiter *from, struct run_waiter *to);
 void run_told(struct dispatch *c, uint64_t number);
 /* 0 if it is this guest's; -1 with f if not, or as run_join(). */
 int run_check_guest(struct dispatch *c, uint64_t number, uint64_t guest, struct fail *f);
+/* Somebody else who uses the session has begun it. */
+bool run_is_foreign(struct dispatch *c, uint64_t number, uint64_t guest);
+bool run_has_ended(struct dispatch *c, uint64_t number);
 /* Answers one that may ask and nobody waits for; keys are given by name (manager/line/keys.h). -1 with f if it cannot take it. */
 int run_input(struct dispatch *c, uint64_t number, const char *text, size_t n, struct fail *f);
 /* What kind a run is that is under way or kept; -1 with f as run_join(). */

@@ -50,16 +50,27 @@ int run_kind(struct dispatch *c, uint64_t number, enum run_kind *ret, struct fai
 	return 0;
 }
 
+bool run_is_foreign(struct dispatch *c, uint64_t number, uint64_t guest)
+{
+	const struct run *run = run_find(c, number);
+	return run && run->guest != guest;
+}
+
 int run_check_guest(struct dispatch *c, uint64_t number, uint64_t guest, struct fail *f)
 {
-	const struct run *run = run_find_kept(c, number, f);
-	if (!run)
+	if (!run_find_kept(c, number, f))
 		return -1;
-	if (run->guest == guest)
+	if (!run_is_foreign(c, number, guest))
 		return 0;
-	return cause_set(f, FAIL_BUSY, CAUSE_RUN_WAITED,
+	return cause_set(f, FAIL_BUSY, CAUSE_RUN_FOREIGN,
 			 "run %llu was begun by somebody else who uses this session, and will have its output",
 			 (unsigned long long)number);
+}
+
+bool run_has_ended(struct dispatch *c, uint64_t number)
+{
+	const struct run *run = run_find(c, number);
+	return !run || run->ended;
 }
 
 int run_join(struct dispatch *c, uint64_t number, uint64_t wait_ms, struct run_waiter *w, struct fail *f)

@@ -51,6 +51,7 @@ static const char *const names[CAUSE_COUNT] = {
 	[CAUSE_NO_RUN] = "no_run",
 	[CAUSE_RUN_TOLD] = "run_told",
 	[CAUSE_RUN_WAITED] = "run_waited",
+	[CAUSE_RUN_FOREIGN] = "run_foreign",
 	[CAUSE_NOT_INTERACTIVE] = "not_interactive",
 	[CAUSE_NOT_ASKING] = "not_asking",
 	[CAUSE_INPUT_SIZE] = "input_size",
@@ -72,6 +73,7 @@ static const char *const names[CAUSE_COUNT] = {
 	[CAUSE_NO_SERVER] = "no_server",
 	[CAUSE_ATTACH_OFF] = "attach_off",
 	[CAUSE_SERVER_SILENT] = "server_silent",
+	[CAUSE_OTHER_VERSION] = "other_version",
 };
 
 const char *cause_name(enum cause cause)

@@ -59,7 +59,8 @@ enum cause {
 	CAUSE_NO_FENCE,	    /* the network is not to be had without the rules around it */
 	CAUSE_NO_RUN,
 	CAUSE_RUN_TOLD,	       /* it has ended, and somebody was told */
-	CAUSE_RUN_WAITED,      /* somebody else waits for it */
+	CAUSE_RUN_WAITED,      /* another call waits for it */
+	CAUSE_RUN_FOREIGN,     /* somebody else who uses the session has begun it */
 	CAUSE_NOT_INTERACTIVE, /* it was not started so that it may ask */
 	CAUSE_NOT_ASKING,      /* it may, and does not now */
 	CAUSE_INPUT_SIZE,
@@ -89,6 +90,7 @@ enum cause {
 	CAUSE_NO_SERVER,     /* the connection to it is gone */
 	CAUSE_ATTACH_OFF,    /* it lets nobody in */
 	CAUSE_SERVER_SILENT, /* it does not answer */
+	CAUSE_OTHER_VERSION, /* of the protocol */
 
 	CAUSE_COUNT,
 };

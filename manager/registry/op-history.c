@@ -121,9 +121,12 @@ static void on_session(void *ctx, const struct session_record *row, const struct
 		op_fail(&o->op, f);
 		return;
 	}
-	if (row)
+	if (row) {
+		struct owner_claim claim = owner_claim_of(row);
+		AUTO(freep) char *owner = owner_words(&claim);
 		o->history = (struct history){
 			.known = true,
+			.owner = keep(o, owner),
 			.thread = keep(o, row->thread),
 			.runtime = keep(o, row->runtime),
 			.state = row_state_name(row->state),
@@ -131,6 +134,7 @@ static void on_session(void *ctx, const struct session_record *row, const struct
 			.created_ms = row->created,
 			.ended_ms = row->ended,
 		};
+	}
 	o->job = store_executions(o->op.registry->store, o->id, o->request.limit, on_executions, o);
 }
 

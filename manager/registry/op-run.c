@@ -25,7 +25,9 @@ struct run_op {
 	uint64_t started; /* wall clock, for the log; 0 = it was begun by another call */
 	uint64_t asked_ms;
 	struct timer *becomes_task;
-	struct task *task; /* while it is written down */
+	struct timer *tells; /* that another's run was interrupted */
+	bool had_ended;	     /* before it could be */
+	struct task *task;   /* while it is written down */
 	struct live live;
 };
 
@@ -184,6 +186,32 @@ static int begin(struct run_op *o, const char *text, struct fail *f)
 	return 0;
 }
 
+static void tell_of_foreign(void *ctx)
+{
+	struct run_op *o = ctx;
+	AUTO(run_result_release) struct run_result result = { .ending = ENDING_OK,
+							      .run = o->number,
+							      .cause = CAUSE_RUN_FOREIGN,
+							      .stdout_text = xstrdup(""),
+							      .stderr_text = xstrdup("") };
+	result.detail =
+		xasprintf("Run %u was begun by somebody else who uses this session. It %s; its output goes to them.",
+			  o->number, o->had_ended ? "had ended already" : "was interrupted");
+	o->request.on_done(o->request.ctx, &result, NULL);
+	op_end(&o->op);
+}
+
+/* Everybody who uses the session may free its interpreter; the end is told to whoever has begun it. */
+static int interrupt_foreign(struct run_op *o, struct dispatch *d)
+{
+	o->had_ended = run_has_ended(d, o->number);
+	if (!o->had_ended)
+		run_interrupt(d, o->number);
+	o->tells = timer_new(o->op.registry->loop, tell_of_foreign, o);
+	timer_start(o->tells, 0, 0);
+	return 0;
+}
+
 static int join(struct run_op *o, struct fail *f)
 {
 	struct dispatch *d = session_dispatch(o->op.member->session);
@@ -191,6 +219,8 @@ static int join(struct run_op *o, struct fail *f)
 	if (run_kind(d, request->run, &o->kind, f) < 0)
 		return -1;
 	o->number = (uint32_t)request->run;
+	if (request->interrupt && run_is_foreign(d, request->run, request->guest))
+		return interrupt_foreign(o, d);
 	if (o->input && (run_check_guest(d, request->run, request->guest, f) < 0 ||
 			 run_input(d, request->run, o->input, request->input_len, f) < 0))
 		return -1;
@@ -260,6 +290,7 @@ static void run_op_free(struct op *op)
 	if (o->task)
 		task_drop(o->task);
 	timer_free(o->becomes_task);
+	timer_free(o->tells);
 	run_leave(&o->waiter);
 	live_release(&o->live);
 	free(o->text);

@@ -53,7 +53,7 @@ def test_a_person_and_an_agent_share_a_session(start):
         assert asked["ending"] == "waiting" and asked["prompt"] == "who? "
         with pytest.raises(Refused) as refused:
             second.call("run", kind="code", session=agent.id, run=asked["run"], input="mallory")
-        assert refused.value.fail["cause"] == "run_waited"
+        assert refused.value.fail["cause"] == "run_foreign"
         told = person.call("run", kind="code", session=agent.id, run=asked["run"], input="alice")
         assert {"type": "text/plain", "data": "'ALICE'"} in told["result"]
 

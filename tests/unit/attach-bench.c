@@ -23,6 +23,7 @@ void forget(struct got *g)
 	free(g->text);
 	free(g->mime);
 	free(g->id);
+	free(g->detail);
 	buf_release(&g->live[0]);
 	buf_release(&g->live[1]);
 	memset(g, 0, sizeof(*g));
@@ -120,6 +121,8 @@ void on_ran(void *ctx, const struct run_result *result, const struct fail *f)
 		return;
 	g->ending = result->ending;
 	g->run = result->run;
+	g->cause = result->cause;
+	g->detail = result->detail ? xstrdup(result->detail) : NULL;
 	g->earlier = result->n_earlier;
 	g->parts = result->n_parts;
 	g->displays = result->n_displays;

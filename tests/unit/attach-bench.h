@@ -21,7 +21,8 @@ struct got {
 	enum ending ending;
 	uint64_t run;
 	size_t earlier, parts, displays, n;
-	char *text, *mime, *id;
+	enum cause cause;
+	char *text, *mime, *id, *detail;
 	struct buf live[2]; /* the first has a mark for each display */
 };
 extern struct got got, other;

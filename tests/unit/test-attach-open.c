@@ -1,8 +1,10 @@
 /* Where sessions are found: by the socket in the state folder, in a manager of one's own, nowhere. */
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "attach/open.h"
 #include "attach/sockets.h"
+#include "attach/wire.h"
 #include "base/alloc.h"
 #include "tests/unit/attach-bench.h"
 #include "tests/unit/unit.h"
@@ -149,6 +151,38 @@ static void test_a_server_that_lets_nobody_in(void **state)
 	assert_null(opened);
 	assert_int_equal(got.fail.kind, FAIL_BUSY);
 	assert_int_equal(cause_of(&got.fail), CAUSE_ATTACH_OFF);
+	assert_non_null(strstr(got.fail.message, "belongs to a server that runs (process "));
+}
+
+static void test_a_server_that_is_full(void **state)
+{
+	struct attach *others[31];
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		others[i] = connect_client();
+	open_session(session, NULL);
+	assert_null(opened);
+	assert_int_equal(got.fail.kind, FAIL_BUSY);
+	assert_int_equal(cause_of(&got.fail), CAUSE_NONE);
+	assert_non_null(strstr(got.fail.message, "32 programs have attached to this server already"));
+	assert_non_null(strstr(got.fail.hint, "Leave one of them"));
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		attach_free(others[i]);
+}
+
+/* What speaks another version is no server that lets nobody in. */
+static void test_a_server_of_another_version(void **state)
+{
+	AUTO(buf_release) struct buf hello = { 0 };
+	int pair[2];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	json_auto_t *json = json_pack("{s:i}", "version", ATTACH_VERSION + 1);
+	attach_put(&hello, ATTACH_SERVER, ATTACH_HELLO, 0, json);
+	assert_int_equal(write(pair[0], hello.data, hello.len), hello.len);
+	struct attach *a = attach_new(&(struct attach_spec){ .loop = b.loop, .fd = pair[1], .on_lost = on_lost });
+	FAKE_UNTIL(fake, lost.kind);
+	assert_int_equal(cause_of(&lost), CAUSE_OTHER_VERSION);
+	attach_free(a);
+	close(pair[0]);
 }
 
 static void test_a_server_that_does_not_answer(void **state)
@@ -215,6 +249,8 @@ int main(void)
 		TEST(test_a_stale_socket_is_swept),
 		TEST(test_what_cannot_be_opened),
 		TEST(test_a_server_that_lets_nobody_in),
+		TEST(test_a_server_that_is_full),
+		TEST(test_a_server_of_another_version),
 		TEST(test_a_server_that_does_not_answer),
 		TEST(test_a_fresh_session),
 		TEST(test_an_opening_that_nobody_waits_for),

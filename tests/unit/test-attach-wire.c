@@ -1,5 +1,6 @@
 /* What attached programs and servers send each other: frames, bounds, and structs that come out as they went in. */
 #include "attach/codec.h"
+#include "attach/served.h"
 #include "attach/wire.h"
 #include "base/alloc.h"
 #include "tests/unit/unit.h"
@@ -129,8 +130,8 @@ static void a_long_message_goes_in_pieces(void **state)
 	text.len = 1 << 20;
 	json_auto_t *hello = json_object(), *call = json_pack("{s:s}", "text", buf_str(&text));
 	struct attach_message m = { 0 };
-	assert_int_equal(attach_put(&frames, ATTACH_HELLO, 0, hello), 0);
-	assert_int_equal(attach_put(&frames, ATTACH_CALL, 1, call), 0);
+	assert_int_equal(attach_put(&frames, ATTACH_CLIENT, ATTACH_HELLO, 0, hello), 0);
+	assert_int_equal(attach_put(&frames, ATTACH_CLIENT, ATTACH_CALL, 1, call), 0);
 	for (size_t i = 0; i < frames.len; i += 60000)
 		attach_reader_feed(&reader, frames.data + i, MIN(frames.len - i, (size_t)60000));
 	assert_int_equal(next(&m), 1);
@@ -139,6 +140,119 @@ static void a_long_message_goes_in_pieces(void **state)
 	assert_true(json_equal(m.json, call));
 	attach_message_release(&m);
 	assert_int_equal(reader.held, 0);
+}
+
+/* --- what a server has no room for ---------------------------------------------------------------------------------- */
+
+static struct buf written;
+static size_t room_left;
+
+static void write_frames(struct served_host *host UNUSED, const struct buf *frames)
+{
+	buf_add(&written, frames->data, frames->len);
+}
+
+static size_t room(const struct served_host *host UNUSED)
+{
+	return room_left;
+}
+
+static struct served *a_call(struct served_host *host)
+{
+	static const struct served_type type = { .name = "test", .size = sizeof(struct served) };
+	struct served *s = new0(struct served);
+	if (!host->write) {
+		*host = (struct served_host){ .write = write_frames, .room = room };
+		list_init(&host->calls);
+	}
+	*s = (struct served){ .type = &type, .host = host, .number = 1 };
+	list_append(&host->calls, &s->node);
+	host->n_calls++;
+	return s;
+}
+
+static json_t *long_text(size_t n)
+{
+	AUTO(freep) char *text = xmalloc(n + 1);
+	memset(text, 'x', n);
+	text[n] = '\0';
+	return json_pack("{s:s}", "text", text);
+}
+
+/* The one answer that was written, read as a client does; the caller's. */
+static json_t *the_answer(size_t *ret_bytes)
+{
+	struct attach_reader from;
+	const char *why = NULL;
+	struct attach_message m = { 0 };
+	json_t *answer = NULL;
+	*ret_bytes = 0;
+	attach_reader_init(&from, ATTACH_SERVER);
+	from.begun = true;
+	attach_reader_feed(&from, written.data, written.len);
+	while (attach_reader_next(&from, &m, &why) > 0) {
+		assert_null(answer);
+		*ret_bytes += m.n;
+		if (m.type == ATTACH_ANSWER)
+			answer = take_ptr(m.json);
+		attach_message_release(&m);
+	}
+	assert_null(why);
+	attach_reader_release(&from);
+	buf_release(&written);
+	return answer;
+}
+
+static const char *kind_of(const json_t *answer)
+{
+	return json_string_value(json_object_get(json_object_get(answer, "fail"), "kind"));
+}
+
+static void a_note_is_as_long_as_an_answer_and_never_one(void **state)
+{
+	struct served_host host = { 0 };
+	struct served *s = a_call(&host);
+	size_t bytes;
+	room_left = SIZE_MAX;
+	served_note(s, long_text(ATTACH_REQUEST_MAX + 1));
+	assert_true(written.len > ATTACH_REQUEST_MAX);
+	json_auto_t *none = the_answer(&bytes);
+	assert_null(none);
+	served_note(s, long_text(ATTACH_ANSWER_MAX));
+	assert_int_equal(written.len, 0);
+	/* The call goes on, and has its one answer. */
+	served_answer(s, json_object());
+	json_auto_t *answer = the_answer(&bytes);
+	assert_non_null(json_object_get(answer, "result"));
+	assert_int_equal(host.n_calls, 0);
+
+	served_answer(a_call(&host), long_text(ATTACH_ANSWER_MAX));
+	json_auto_t *too_long = the_answer(&bytes);
+	assert_string_equal(kind_of(too_long), "limit");
+}
+
+static void a_long_answer_without_room_is_refused(void **state)
+{
+	AUTO(freep) char *file = xcalloc(1, 2 << 20);
+	struct served_host host = { 0 };
+	size_t bytes;
+	room_left = 3 << 20;
+	served_answer_bytes(a_call(&host), json_object(), file, 2 << 20);
+	json_auto_t *given = the_answer(&bytes);
+	assert_non_null(json_object_get(given, "result"));
+	assert_int_equal(bytes, 2 << 20);
+
+	room_left = 1 << 20;
+	served_answer_bytes(a_call(&host), json_object(), file, 2 << 20);
+	json_auto_t *refused = the_answer(&bytes);
+	assert_string_equal(kind_of(refused), "busy");
+	assert_int_equal(bytes, 0);
+
+	/* A short one always comes. */
+	room_left = 0;
+	served_answer(a_call(&host), json_object());
+	json_auto_t *brief = the_answer(&bytes);
+	assert_non_null(json_object_get(brief, "result"));
 }
 
 /* --- structs ------------------------------------------------------------------------------------------------------- */
@@ -367,6 +481,8 @@ int main(void)
 		FRAMES(what_is_no_message_ends_the_connection),
 		FRAMES(sizes_are_bounded),
 		FRAMES(a_long_message_goes_in_pieces),
+		cmocka_unit_test(a_note_is_as_long_as_an_answer_and_never_one),
+		cmocka_unit_test(a_long_answer_without_room_is_refused),
 		cmocka_unit_test(a_result_comes_out_as_it_went_in),
 		cmocka_unit_test(a_result_that_contradicts_itself_is_none),
 		cmocka_unit_test(a_request_comes_out_as_it_went_in),

@@ -184,20 +184,47 @@ static void test_runs_of_a_guest_and_of_the_agent_do_not_mix(void **state)
 	assert_int_equal(got.earlier, 1);
 	request = a_wait(&got, 2);
 	assert_null(manager_run(conversation, &request, &got.fail));
-	assert_int_equal(cause_of(&got.fail), CAUSE_RUN_WAITED);
+	assert_int_equal(cause_of(&got.fail), CAUSE_RUN_FOREIGN);
 
 	/* Nor can another guest. */
 	struct attach *second = connect_client();
 	request = a_wait(&got, 2);
 	assert_non_null(attach_run(second, &request, &got.fail));
 	FAKE_UNTIL(fake, got.done);
-	assert_int_equal(cause_of(&got.fail), CAUSE_RUN_WAITED);
+	assert_int_equal(cause_of(&got.fail), CAUSE_RUN_FOREIGN);
 	attach_free(second);
 
 	request = a_wait(&other, 2);
 	assert_non_null(attach_run(attach, &request, &other.fail));
 	FAKE_UNTIL(fake, other.done);
 	assert_int_equal(other.ending, ENDING_OK);
+}
+
+/* Whoever it is that uses the session can free its interpreter; the end is told to whoever has begun the run. */
+static void test_a_run_of_somebody_else_can_be_interrupted(void **state)
+{
+	fake_on_call = do_nothing;
+	assert_non_null(run(attach, &other, "guest()"));
+	call_number(1);
+	struct run_request request = a_wait(&got, 1);
+	request.interrupt = true;
+	assert_non_null(manager_run(conversation, &request, &got.fail));
+	FAKE_UNTIL(fake, got.done && other.done);
+	assert_int_equal(got.fail.kind, FAIL_NONE);
+	assert_int_equal(got.ending, ENDING_OK);
+	assert_int_equal(got.cause, CAUSE_RUN_FOREIGN);
+	assert_non_null(strstr(got.detail, "was interrupted; its output goes to them"));
+	assert_int_equal(other.ending, ENDING_INTERRUPTED);
+
+	/* And the other way round. */
+	assert_non_null(run_as_agent(&got, "agent()"));
+	call_number(2);
+	request = a_wait(&other, 2);
+	request.interrupt = true;
+	assert_non_null(attach_run(attach, &request, &other.fail));
+	FAKE_UNTIL(fake, got.done && other.done);
+	assert_int_equal(other.cause, CAUSE_RUN_FOREIGN);
+	assert_int_equal(got.ending, ENDING_INTERRUPTED);
 }
 
 static void test_runs_end_with_the_guest(void **state)
@@ -360,14 +387,14 @@ static void test_whoever_breaks_the_protocol_is_dropped(void **state)
 	send_and_expect_the_end("GET / HTTP/1.1\r\n\r\n", 18);
 	/* No hello. */
 	json_auto_t *call = json_pack("{s:s}", "op", "list");
-	attach_put(&frames, ATTACH_CALL, 1, call);
+	attach_put(&frames, ATTACH_CLIENT, ATTACH_CALL, 1, call);
 	send_and_expect_the_end(frames.data, frames.len);
 	/* A number that does not rise. */
 	json_auto_t *hello = json_pack("{s:i}", "version", 1);
 	buf_reset(&frames);
-	attach_put(&frames, ATTACH_HELLO, 0, hello);
-	attach_put(&frames, ATTACH_CALL, 2, call);
-	attach_put(&frames, ATTACH_CALL, 2, call);
+	attach_put(&frames, ATTACH_CLIENT, ATTACH_HELLO, 0, hello);
+	attach_put(&frames, ATTACH_CLIENT, ATTACH_CALL, 2, call);
+	attach_put(&frames, ATTACH_CLIENT, ATTACH_CALL, 2, call);
 	send_and_expect_the_end(frames.data, frames.len);
 	/* The others do not notice. */
 	assert_non_null(run(attach, &got, "1"));
@@ -415,9 +442,9 @@ static void test_one_who_does_not_read(void **state)
 	int pair[2];
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
 	assert_int_equal(attach_serve(server, pair[0]), 0);
-	attach_put(&frames, ATTACH_HELLO, 0, hello);
+	attach_put(&frames, ATTACH_CLIENT, ATTACH_HELLO, 0, hello);
 	for (uint32_t number = 1; number <= 60000; number++)
-		attach_put(&frames, ATTACH_CALL, number, list);
+		attach_put(&frames, ATTACH_CLIENT, ATTACH_CALL, number, list);
 	/* Until nothing more is read from it. */
 	size_t sent = 0;
 	for (int stuck = 0; stuck < 20; stuck++) {
@@ -446,6 +473,7 @@ int main(void)
 		TEST(test_what_cannot_be_is_refused_with_its_reason),
 		TEST(test_too_much_at_a_time_is_refused),
 		TEST(test_runs_of_a_guest_and_of_the_agent_do_not_mix),
+		TEST(test_a_run_of_somebody_else_can_be_interrupted),
 		TEST(test_runs_end_with_the_guest),
 		TEST(test_two_at_once),
 		TEST(test_questions),
