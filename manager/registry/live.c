@@ -12,7 +12,7 @@ static void forget_tail(struct live *l)
 	for (size_t i = 0; i < l->n_tail; i++)
 		buf_release(&l->tail[i].bytes);
 	free(take_ptr(l->tail));
-	l->n_tail = 0;
+	l->n_tail = l->tail_cap = 0;
 }
 
 void live_release(struct live *l)
@@ -76,7 +76,10 @@ static struct live_piece *piece_for(struct live *l, int stream)
 		return &l->tail[l->n_tail - 1];
 	if (l->n_tail >= PIECES_MAX)
 		return &l->tail[l->n_tail - 2];
-	l->tail = xrealloc(l->tail, (l->n_tail + 1) * sizeof(*l->tail));
+	if (l->n_tail == l->tail_cap) {
+		l->tail_cap = l->tail_cap ? 2 * l->tail_cap : 8;
+		l->tail = xrealloc(l->tail, l->tail_cap * sizeof(*l->tail));
+	}
 	l->tail[l->n_tail] = (struct live_piece){ .stream = stream };
 	return &l->tail[l->n_tail++];
 }

@@ -17,7 +17,7 @@ struct live {
 		int stream;
 		struct buf bytes;
 	} * tail;
-	size_t n_tail;
+	size_t n_tail, tail_cap;
 };
 
 void live_output(struct live *l, int stream, const void *data, size_t n);
