@@ -7,6 +7,8 @@
 
 /* PID 1 answers within 5 s, whatever its kernel does. */
 #define LIMIT_MS 10000
+/* So does it for one that was stopped, and who comes next has time left. */
+#define REST_MS 6000
 /* What is kept of an answer. */
 #define MATCHES_MAX 1000
 #define MATCH_CHARS 1000
@@ -58,12 +60,12 @@ static void on_limit(void *ctx)
 	tell(a, NULL, &f);
 }
 
-static void join(struct asker *a, struct dispatch *c, struct list *before)
+static void join(struct asker *a, struct dispatch *c, struct list *before, uint64_t limit_ms)
 {
 	a->dispatch = c;
 	list_append(before, &a->node);
 	a->limit = timer_new(c->loop, on_limit, a);
-	timer_start(a->limit, LIMIT_MS, 0);
+	timer_start(a->limit, limit_ms, 0);
 }
 
 void ask_stop(struct asker *a)
@@ -76,7 +78,7 @@ void ask_stop(struct asker *a)
 		struct asker *rest = new0(struct asker);
 		rest->number = a->number;
 		rest->sent = true;
-		join(rest, c, &a->node);
+		join(rest, c, &a->node, REST_MS);
 	}
 	leave(a);
 }
@@ -136,7 +138,7 @@ int ask_start(struct asker *a, struct dispatch *c, const struct ask *ask, struct
 	a->kind = ask->kind;
 	a->cursor = ask->cursor;
 	a->code_points = utf8_count(ask->code, ask->len);
-	join(a, c, &c->asks);
+	join(a, c, &c->asks, LIMIT_MS);
 	send_next(c);
 	return 0;
 }
