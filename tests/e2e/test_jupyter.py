@@ -72,7 +72,8 @@ handle.update(HTML('<b>2</b>'))
 
 def test_errors_abort_what_waits_and_quiet_cells_say_nothing(client):
     count = client.run("1")[0]["execution_count"]
-    ids = [client.raw.execute(code) for code in ("1 / 0", "never = 1", "never = 2")]
+    # The first one takes until the others are there.
+    ids = [client.raw.execute(code) for code in ("import time; time.sleep(1)\n1 / 0", "never = 1", "never = 2")]
     replies = [client.reply_to(one) for one in ids]
     assert [reply["status"] for reply in replies] == ["error", "aborted", "aborted"]
     assert replies[0]["ename"] == "ZeroDivisionError" and "1 / 0" in "".join(replies[0]["traceback"])
