@@ -120,6 +120,7 @@ json_t *export_info_encode(const struct export_info *info)
 	fields_put_text(out, "path", info->path);
 	fields_put_text(out, "name", info->name);
 	fields_put_text(out, "hash", info->hash);
+	fields_put_text(out, "hash_kind", info->hash_kind);
 	fields_put_text(out, "mime", info->mime);
 	fields_put_text(out, "host_path", info->host_path);
 	fields_put_text(out, "uri", info->uri);
@@ -139,6 +140,7 @@ int export_info_decode(const json_t *json, struct export_info *ret, struct fail 
 				     .path = fields_copy_or_empty(&in, "path"),
 				     .name = fields_copy_or_empty(&in, "name"),
 				     .hash = fields_copy_or_empty(&in, "hash"),
+				     .hash_kind = fields_copy(&in, "hash_kind"),
 				     .mime = fields_copy(&in, "mime"),
 				     .host_path = fields_copy_or_empty(&in, "host_path"),
 				     .uri = fields_copy_or_empty(&in, "uri"),

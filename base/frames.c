@@ -35,13 +35,26 @@ void frame_reader_release(struct frame_reader *r)
 	r->used = 0;
 }
 
-void frame_reader_feed(struct frame_reader *r, const void *data, size_t n)
+uint8_t *frame_reader_room(struct frame_reader *r, size_t n)
 {
 	buf_consume(&r->buf, r->used);
 	r->used = 0;
 	if (r->buf.len == 0 && r->buf.cap > BUFFER_KEPT_MAX)
 		buf_release(&r->buf);
-	(void)buf_add(&r->buf, data, n);
+	return buf_reserve(&r->buf, n);
+}
+
+void frame_reader_fed(struct frame_reader *r, size_t n)
+{
+	r->buf.len += n;
+}
+
+void frame_reader_feed(struct frame_reader *r, const void *data, size_t n)
+{
+	uint8_t *room = frame_reader_room(r, n);
+	if (n)
+		memcpy(room, data, n);
+	frame_reader_fed(r, n);
 }
 
 int frame_reader_next(struct frame_reader *r, int64_t (*payload_max)(uint8_t type), struct frame *ret)

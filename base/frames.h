@@ -32,6 +32,9 @@ size_t frame_size(const uint8_t *data);
 
 void frame_reader_release(struct frame_reader *r);
 void frame_reader_feed(struct frame_reader *r, const void *data, size_t n);
+/* The same without a copy: where n bytes may be put, and how many were. Frames that were handed out are gone with the first. */
+uint8_t *frame_reader_room(struct frame_reader *r, size_t n);
+void frame_reader_fed(struct frame_reader *r, size_t n);
 /* 1 and *ret; 0 if more bytes are needed; -EPROTO on a type for which payload_max() says -1, which the other end must not send;
  * -EMSGSIZE on a payload longer than that. */
 int frame_reader_next(struct frame_reader *r, int64_t (*payload_max)(uint8_t type), struct frame *ret);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <uv.h>
 
@@ -14,6 +15,8 @@
 /* How much is read in one turn of the loop before others get theirs. */
 #define READS_PER_TURN 4
 #define QUEUE_MAX_DEFAULT (64u << 20)
+/* That come with one read. The system closes those that are more. */
+#define DESCRIPTORS_PER_READ 4
 
 struct side {
 	int fd;
@@ -224,14 +227,51 @@ static void finish_reading(struct stream *s, int error)
 		s->ops.on_eof(s->ctx, error);
 }
 
+static void hand_over(struct stream *s, struct msghdr *message)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
+			int fd;
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+			/* Who was given one may have freed the stream. */
+			if (s->freed)
+				close(fd);
+			else
+				s->ops.on_descriptor(s->ctx, fd);
+		}
+	}
+}
+
+static ssize_t read_chunk(struct stream *s, void *chunk, size_t size)
+{
+	if (!s->ops.on_descriptor)
+		return read(s->in.fd, chunk, size);
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(DESCRIPTORS_PER_READ * sizeof(int))];
+	} control;
+	struct iovec room = { chunk, size };
+	struct msghdr message = {
+		.msg_iov = &room, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
+	};
+	ssize_t n = recvmsg(s->in.fd, &message, MSG_CMSG_CLOEXEC);
+	if (n >= 0)
+		hand_over(s, &message);
+	return n;
+}
+
 static void read_some(struct stream *s)
 {
 	static uint8_t chunk[READ_CHUNK]; /* one loop, one thread */
 	for (int i = 0; i < READS_PER_TURN && !s->freed && !s->paused && !s->eof; i++) {
-		ssize_t n = read(s->in.fd, chunk, sizeof(chunk));
+		ssize_t n = read_chunk(s, chunk, sizeof(chunk));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return;
+		if (s->freed)
 			return;
 		if (n <= 0) {
 			finish_reading(s, n < 0 ? -errno : 0);

@@ -10,7 +10,8 @@
 
 #define BACKLOG 128
 #define ACCEPTS_A_TURN 32
-#define READ_BYTES (64u << 10)
+/* With a frame of a file that is not all there yet, within what a reader keeps. */
+#define READ_BYTES (128u << 10)
 /* Each flush makes room for one more step of the file calls; after this many, other work gets its turn. */
 #define FLUSHES_A_TURN 8
 
@@ -71,6 +72,7 @@ static void admit(struct guest *g, uint64_t fence, json_int_t version)
 		dismiss(c->present);
 	c->fence = fence;
 	c->present = g;
+	c->files.descriptors = g->dialled;
 	timeout_stop(&g->patience);
 	sender_reset(&c->sender);
 	json_auto_t *hello = json_pack("{s:I, s:I}", "version", version, "last_call", (json_int_t)c->jobs->last_number);
@@ -288,7 +290,6 @@ static void identify(struct guest *g)
 
 static void on_guest(struct watch *w, short revents)
 {
-	static uint8_t data[READ_BYTES];
 	struct guest *g = container_of(w, struct guest, watch);
 	if (g->unknown) {
 		identify(g);
@@ -297,14 +298,14 @@ static void on_guest(struct watch *w, short revents)
 	/* A guest that still has to read what we wrote is not read from (see controller_flush) unless it has hung up. */
 	if (!(revents & (POLLIN | POLLHUP | POLLERR)))
 		return;
-	ssize_t n = recv(g->fd, data, sizeof(data), MSG_DONTWAIT);
+	ssize_t n = recv(g->fd, frame_reader_room(&g->reader, READ_BYTES), READ_BYTES, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
 		dismiss(g);
 		return;
 	}
-	frame_reader_feed(&g->reader, data, (size_t)n);
+	frame_reader_fed(&g->reader, (size_t)n);
 	handle_frames(g);
 }
 

@@ -23,6 +23,7 @@ static int dial_now(struct dial *d)
 	AUTO(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
 		return -errno;
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){ LINE_BUFFER }, sizeof(int));
 	return is_outside(fd) ? controller_take(d->controller, take_fd(fd)) : -EPERM;
 }
 

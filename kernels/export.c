@@ -33,6 +33,8 @@ struct export
 
 	int first; /* what is exported, until it has become an entry */
 	int file;
+	bool may_go_whole, goes_whole; /* out as a descriptor */
+	int given_up;		       /* one that does */
 	uint64_t size;
 	struct piece *pieces; /* of data, in order */
 	size_t n_pieces, piece, mapped;
@@ -135,6 +137,8 @@ static void start_file(struct export *ex, uint32_t call, int fd, const struct st
 	ex->file = fd;
 	ex->size = (uint64_t)st->st_size;
 	find_pieces(ex, st);
+	/* Only if it is all of the export and has no holes: where there are many they are small, and holes have to be told. */
+	ex->goes_whole = ex->may_go_whole && !ex->depth && !ex->sparse && ex->size >= FILE_WHOLE_MIN;
 	put_entry(ex, call, st, ENTRY_FILE, "", out);
 }
 
@@ -282,8 +286,25 @@ static int put_data(struct export *ex, uint32_t call, struct buf *out)
 	return 0;
 }
 
+static void give_up_file(struct export *ex, uint32_t call, struct buf *out)
+{
+	(void)frame_append(out, FRAME_FILE, call, NULL, 0);
+	ex->bytes += ex->size;
+	ex->given_up = take_fd(ex->file);
+	end_file(ex);
+}
+
+int export_take_file(struct export *ex)
+{
+	return take_fd(ex->given_up);
+}
+
 static int content(struct export *ex, uint32_t call, struct buf *out)
 {
+	if (ex->goes_whole) {
+		give_up_file(ex, call, out);
+		return 0;
+	}
 	if (ex->sparse) {
 		put_map(ex, call, out);
 		return 0;
@@ -348,17 +369,18 @@ static int open_source(const char *path, int *ret_fd)
 	return 0;
 }
 
-static struct export *prepare(const char *path, int fd)
+static struct export *prepare(const char *path, bool whole, int fd)
 {
 	struct export *ex = new0(struct export);
 	ex->source = xstrdup(path);
-	ex->file = -1;
+	ex->file = ex->given_up = -1;
+	ex->may_go_whole = whole;
 	ex->notices = json_array();
 	ex->first = fd;
 	return ex;
 }
 
-int export_new(const char *path, struct export **ret, char **ret_detail)
+int export_new(const char *path, bool whole, struct export **ret, char **ret_detail)
 {
 	AUTO(closep) int fd = -1;
 	int r = open_source(path, &fd);
@@ -366,7 +388,7 @@ int export_new(const char *path, struct export **ret, char **ret_detail)
 		*ret_detail = refusal(path, r);
 		return r;
 	}
-	*ret = prepare(path, take_fd(fd));
+	*ret = prepare(path, whole, take_fd(fd));
 	return 0;
 }
 
@@ -378,6 +400,7 @@ struct export *export_free(struct export *ex)
 		closedir(ex->levels[--ex->depth].dir);
 	end_file(ex);
 	closep(&ex->first);
+	closep(&ex->given_up);
 	json_decref(ex->notices);
 	free(ex->source);
 	free(ex);

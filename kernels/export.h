@@ -14,13 +14,15 @@ struct export;
 /* What must be left of the credit. */
 #define EXPORT_LEAST_BYTES (48u << 10)
 
-/* 0 and *ret, or -errno with *ret_detail, a sentence that the caller owns. */
-int export_new(const char *path, struct export **ret, char **ret_detail);
+/* 0 and *ret, or -errno with *ret_detail, a sentence that the caller owns. `whole`: a large file may go out as a descriptor. */
+int export_new(const char *path, bool whole, struct export **ret, char **ret_detail);
 struct export *export_free(struct export *ex);
 
 /* Appends whole frames of this call, at most `max` bytes (not less than EXPORT_LEAST_BYTES) and `steps` small things: 1 if there is
  * more to come, 0 if that was all, -errno with *ret_detail. */
 int export_produce(struct export *ex, uint32_t call, int steps, size_t max, struct buf *out, char **ret_detail);
+/* The descriptor that goes with the FILE frame which was appended last, read-only, for the caller to close; -1 if that was none. */
+int export_take_file(struct export *ex);
 /* Adds entries, bytes and notices to an END. */
 void export_describe(const struct export *ex, json_t *end);
 

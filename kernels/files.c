@@ -168,7 +168,8 @@ static int begin(struct files *f, const struct frame *frame)
 			       f->home, &c->import, &detail);
 	} else {
 		c->phase = PHASE_PRODUCE;
-		r = export_new(text_of(fields, "path"), &c->export, &detail);
+		r = export_new(text_of(fields, "path"),
+			       f->descriptors && json_is_true(json_object_get(fields, "whole")), &c->export, &detail);
 	}
 	if (r < 0)
 		conclude(f, c, "error", detail);
@@ -284,6 +285,9 @@ static bool produce(struct files *f, struct file_call *c)
 	size_t most = (size_t)MIN(c->credit, EXPORT_STEP_BYTES);
 	int r = export_produce(c->export, c->number, STEPS_A_TURN, most, queue, &detail);
 	c->credit -= queue->len - before;
+	int file = export_take_file(c->export);
+	if (file >= 0)
+		sender_attach(f->sender, file, queue->len - FRAME_HEADER_SIZE);
 	if (r > 0)
 		return true;
 	if (r < 0)

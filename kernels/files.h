@@ -12,6 +12,7 @@ struct files {
 	struct list list; /* of struct file_call */
 	struct sender *sender;
 	const struct disk *home; /* the watch over the home directory; NULL = none */
+	bool descriptors;	 /* the controller's stream carries them */
 };
 
 void files_init(struct files *f, struct sender *sender, const struct disk *home);

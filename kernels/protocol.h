@@ -68,6 +68,8 @@
 #define FILE_WINDOW_MAX (4u << 20)
 #define FILE_DATA_MAX (32u << 10)
 #define FILE_CALLS_MAX 8u
+/* From this size on a file goes out as a descriptor, where the stream carries one: its bytes then do not. */
+#define FILE_WHOLE_MIN (1u << 20)
 /* Holes of a sparse file: an offset and a length for each piece of data between them. */
 #define FILE_MAP_PIECES_MAX 16384u
 #define FILE_MAP_PIECES_A_FRAME 1024u
@@ -100,6 +102,9 @@
 /* Where a server that shares the container's kernel is found: a folder that is mounted read-only, with its socket in it. */
 #define LINE_FOLDER "/run/husk"
 #define LINE_SOCKET "line.sock"
+/* What each end asks for of the system, which gives what it allows: the fuller a buffer may get, the less often its two ends wait for
+ * each other. */
+#define LINE_BUFFER (4 << 20)
 #define CLIENT_PATH "/opt/husk/husk-client"
 #define DEPENDENCIES_PATH "/opt/husk/deps"
 #define HOME_VOLUME "/home" /* on disk; whoever sandbox code runs as makes its home directory in it */
@@ -160,6 +165,7 @@ enum frame_type {
 	FRAME_MARK = 28,
 	FRAME_INFO = 29,
 	FRAME_ASK = 30,
+	FRAME_FILE = 31, /* a descriptor comes with it */
 
 	FRAME_INSTALL = 40, /* from the manager */
 

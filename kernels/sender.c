@@ -11,18 +11,20 @@
 
 void sender_init(struct sender *s, struct jobs *jobs)
 {
-	*s = (struct sender){ .jobs = jobs };
+	*s = (struct sender){ .jobs = jobs, .passenger = -1 };
 }
 
 void sender_release(struct sender *s)
 {
 	buf_release(&s->queue);
+	closep(&s->passenger);
 	s->current = NULL;
 }
 
 void sender_reset(struct sender *s)
 {
 	buf_release(&s->queue);
+	closep(&s->passenger);
 	s->queue_sent = 0;
 	s->current = NULL;
 	jobs_rewind(s->jobs);
@@ -41,6 +43,13 @@ int sender_raw(struct sender *s, uint8_t type, uint32_t call, const void *payloa
 int sender_json(struct sender *s, uint8_t type, uint32_t call, const json_t *payload)
 {
 	return frame_append_json(&s->queue, type, call, payload);
+}
+
+void sender_attach(struct sender *s, int fd, size_t at)
+{
+	closep(&s->passenger);
+	s->passenger = fd;
+	s->passenger_at = at;
 }
 
 static struct job *next_unsent(const struct sender *s)
@@ -110,6 +119,40 @@ static int push(int fd, const uint8_t *data, size_t *sent, size_t end)
 	return 1;
 }
 
+/* The descriptor, with the rest of the queue. What push() says. */
+static int push_passenger(struct sender *s, int fd)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec rest = { s->queue.data + s->queue_sent, s->queue.len - s->queue_sent };
+	struct msghdr message = {
+		.msg_iov = &rest, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
+	};
+	control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
+					   .cmsg_level = SOL_SOCKET,
+					   .cmsg_type = SCM_RIGHTS };
+	memcpy(CMSG_DATA(&control.header), &s->passenger, sizeof(int));
+	ssize_t n = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	/* It has gone with the first of these bytes. */
+	closep(&s->passenger);
+	s->queue_sent += (size_t)n;
+	return 1;
+}
+
+static int push_queue(struct sender *s, int fd)
+{
+	int r = 1;
+	if (s->passenger >= 0)
+		r = push(fd, s->queue.data, &s->queue_sent, s->passenger_at);
+	if (r == 1 && s->passenger >= 0)
+		r = push_passenger(s, fd);
+	return r == 1 ? push(fd, s->queue.data, &s->queue_sent, s->queue.len) : r;
+}
+
 int sender_flush(struct sender *s, int fd)
 {
 	for (;;) {
@@ -125,7 +168,7 @@ int sender_flush(struct sender *s, int fd)
 			continue;
 		}
 		if (s->queue.len) {
-			r = push(fd, s->queue.data, &s->queue_sent, s->queue.len);
+			r = push_queue(s, fd);
 			if (r <= 0)
 				return r < 0 ? r : 1;
 			buf_reset(&s->queue);

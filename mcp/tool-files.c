@@ -173,7 +173,7 @@ static json_t *exported(const struct copy_result *r, const char *session_id)
 		return o;
 	json_object_set_new(o, "name", json_text(r->export.name));
 	json_object_set_new(o, "directory", json_boolean(r->export.directory));
-	json_object_set_new(o, "hash", json_sprintf("blake2b-256:%s", r->export.hash));
+	json_object_set_new(o, "hash", json_sprintf("%s:%s", r->export.hash_kind, r->export.hash));
 	json_object_set_new(o, "host_path", json_text(r->export.host_path));
 	json_object_set_new(o, "uri", json_text(r->export.uri));
 	json_object_set_new(o, "mime_type", json_text(r->export.mime));

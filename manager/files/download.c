@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/work.h"
 #include "kernels/entry.h"
+#include "manager/files/lift.h"
 #include "manager/model/cause.h"
 
 /* How long the container may be silent while we have nothing to do. */
@@ -15,6 +16,9 @@
 struct download {
 	struct download_spec spec;
 	struct work *work, *hash;
+	int file; /* that came in place of data; -1 = none */
+	struct lift *lift;
+	bool left; /* by its owner, while a lift ends */
 	struct timer *stall;
 	uint32_t call;
 	uint64_t bytes;
@@ -36,6 +40,7 @@ struct download {
 static void download_free(struct download *g)
 {
 	sink_free(g->spec.sink);
+	closep(&g->file);
 	timer_free(g->stall);
 	buf_release(&g->waiting);
 	buf_release(&g->taken);
@@ -67,7 +72,8 @@ static void drop(struct download *g)
 static void let_go(struct download *g)
 {
 	g->stall = timer_free(g->stall);
-	if (!g->work && !g->hash) {
+	g->left = true;
+	if (!g->work && !g->hash && !g->lift) {
 		drop(g);
 		return;
 	}
@@ -184,10 +190,60 @@ static struct work *start_job(struct download *g, void (*fn)(void *ctx), void (*
 	return work_start(g->spec.loop, &(struct work_spec){ .fn = fn, .on_done = on_done, .ctx = g, .bulk = true });
 }
 
+static void on_lifting(void *ctx, uint64_t bytes)
+{
+	struct download *g = ctx;
+	if (g->left)
+		return;
+	g->bytes = bytes;
+	timer_start(g->stall, JOB_MS, 0);
+	if (g->spec.on_progress)
+		g->spec.on_progress(g->spec.ctx, g->bytes);
+}
+
+static void on_lifted(void *ctx, const struct fail *f)
+{
+	struct download *g = ctx;
+	g->lift = NULL;
+	if (g->left) {
+		drop(g);
+		return;
+	}
+	if (f) {
+		fail_copy(&g->fail, f);
+		fail_now(g, &g->fail);
+		return;
+	}
+	if (sink_fell_short(g->spec.sink))
+		strv_add(&g->notices, "it became shorter while it was read: the rest of it is zeros");
+	next(g);
+}
+
+/* Everything that came before it is written. */
+static void lift(struct download *g)
+{
+	struct lift_spec spec = { .loop = g->spec.loop,
+				  .sink = g->spec.sink,
+				  .file = take_fd(g->file),
+				  .on_progress = on_lifting,
+				  .on_done = on_lifted,
+				  .ctx = g };
+	g->lift = lift_start(&spec, &g->fail);
+	if (!g->lift)
+		fail_now(g, &g->fail);
+}
+
 /* Written, then hashed, each while the other does so with the piece after or before it. Each side of the copy has a time limit of
  * its own, which counts while the other waits for it. */
 static void next(struct download *g)
 {
+	if (g->lift)
+		return;
+	if (!g->work && !g->hash && !g->taken.len && !g->waiting.len && g->file >= 0) {
+		timer_start(g->stall, JOB_MS, 0);
+		lift(g);
+		return;
+	}
 	if (!g->work && !g->hash && g->taken.len) {
 		swap(&g->hashing, &g->taken);
 		g->hash = start_job(g, hash_job, on_hashed);
@@ -223,6 +279,14 @@ static int on_frame(void *ctx, const struct wire_frame *frame)
 		g->bytes += frame->n;
 		next(g);
 		return 0;
+	case FRAME_FILE:
+		if (g->file >= 0 || g->lift)
+			return -EPROTO;
+		g->file = take_fd(g->spec.transfer->dispatch->descriptor);
+		if (g->file < 0)
+			return -EPROTO;
+		next(g);
+		return 0;
 	default:
 		return -EPROTO;
 	}
@@ -240,7 +304,7 @@ static void on_stall(void *ctx)
 {
 	struct download *g = ctx;
 	AUTO(fail_release) struct fail f = { 0 };
-	if (g->work || g->hash) {
+	if (g->work || g->hash || g->lift) {
 		fail_set(&f, FAIL_TIMEOUT, "the disk that holds STORAGE_DIR did not take the files within %d s",
 			 JOB_MS / 1000);
 		fail_hint(&f, "Check whether it is overloaded (husk doctor writes to it), and export less at once.");
@@ -264,6 +328,7 @@ struct download *download_start(const struct download_spec *spec, struct fail *f
 	g->spec = *spec;
 	g->spec.path = NULL;
 	g->call = spec->transfer->call;
+	g->file = -1;
 	g->stall = timer_new(spec->loop, on_stall, g);
 	timer_start(g->stall, STALL_MS, 0);
 	spec->transfer->on_frame = on_frame;

@@ -293,6 +293,7 @@ static void on_recorded(void *ctx, const struct fail *f)
 	b->job = NULL;
 	if (!f) {
 		export_info_fill(&r->export, b->spec.config, &b->record);
+		r->export.hash_kind = xstrdup(digest_kind(b->record.stored));
 		r->size = b->record.size;
 	}
 	item_end(b, f);

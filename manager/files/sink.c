@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "kernels/entry.h"
@@ -13,6 +14,8 @@
 #include "manager/files/vault.h"
 
 #define WRITE_BACK_BYTES (8u << 20)
+/* What is read, written and hashed while it is still in the CPU's cache. */
+#define COPY_BYTES (256u << 10)
 
 struct sink {
 	char *storage_dir, *name;
@@ -37,7 +40,7 @@ struct sink {
 	uint64_t bytes, apparent;
 	uint64_t declared; /* what the members of the archive take, as data or as zeros in its place */
 	struct sink_result result;
-	atomic_bool stop;
+	atomic_bool stop, fell_short;
 };
 
 struct sink *sink_new(const char *storage_dir, const char *name, const struct sink_limits *limits)
@@ -323,6 +326,78 @@ int sink_hash(struct sink *s, const uint8_t *frames, size_t n, struct fail *f)
 		n -= FRAME_HEADER_SIZE + h.length;
 	}
 	return 0;
+}
+
+/* ---- the file itself */
+
+int64_t sink_open(struct sink *s, int file, struct fail *f)
+{
+	struct stat st;
+	if (!s->is_open || s->entry.type != ENTRY_FILE || s->tar || s->sparse || s->at || !s->entry.size)
+		return broken(f);
+	/* Of anything else a read may wait for ever. */
+	int flags = fcntl(file, F_GETFL);
+	if (flags < 0 || fcntl(file, F_SETFL, flags | O_NONBLOCK) < 0 || fstat(file, &st) < 0 || !S_ISREG(st.st_mode))
+		return broken(f);
+	s->bytes = s->entry.size;
+	if (s->bytes > s->limits.bytes)
+		return too_much(f);
+	s->at = s->hashed = s->entry.size;
+	return (int64_t)((s->entry.size + DIGEST_PIECE - 1) / DIGEST_PIECE);
+}
+
+/* Reads n bytes, with zeros where the file has none. */
+static int read_at(struct sink *s, int file, uint8_t *data, size_t n, uint64_t at, struct fail *f)
+{
+	size_t done = 0;
+	while (done < n) {
+		ssize_t r = pread(file, data + done, n - done, (off_t)(at + done));
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return fail_set(f, FAIL_INVALID, "'%s' cannot be read: %s", s->name, strerror(errno));
+		if (r == 0)
+			break;
+		done += (size_t)r;
+	}
+	if (done < n)
+		atomic_store(&s->fell_short, true);
+	memset(data + done, 0, n - done);
+	return 0;
+}
+
+int sink_copy(struct sink *s, int file, uint64_t piece, struct digest **ret, struct fail *f)
+{
+	uint64_t start = piece * DIGEST_PIECE, end = MIN(start + DIGEST_PIECE, s->entry.size);
+	AUTO(freep) uint8_t *data = xmalloc(COPY_BYTES);
+	struct digest *digest = digest_new();
+	int r = 0;
+	for (uint64_t at = start; at < end && r == 0;) {
+		size_t n = (size_t)MIN(end - at, COPY_BYTES);
+		r = is_stopped(s, f) ? -1 : read_at(s, file, data, n, at, f);
+		int written = r < 0 ? 0 : write_at(vault_fd(s->file), data, n, at);
+		if (written < 0)
+			r = disk_failed(written, f);
+		digest_add(digest, data, n);
+		at += n;
+	}
+	if (r < 0) {
+		digest_free(digest);
+		return r;
+	}
+	(void)sync_file_range(vault_fd(s->file), (off_t)start, (off_t)(end - start), SYNC_FILE_RANGE_WRITE);
+	*ret = digest;
+	return 0;
+}
+
+void sink_put(struct sink *s, uint64_t piece, struct digest *digest)
+{
+	digest_put(s->digest, piece, digest);
+}
+
+bool sink_fell_short(const struct sink *s)
+{
+	return atomic_load(&s->fell_short);
 }
 
 int sink_keep(struct sink *s, struct sink_result *ret, struct fail *f)

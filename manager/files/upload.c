@@ -6,7 +6,7 @@
 #include "base/work.h"
 #include "manager/model/cause.h"
 
-#define PIECE_BYTES (256u << 10)
+#define PIECE_BYTES (512u << 10)
 _Static_assert(PIECE_BYTES + ENTRY_FIXED + 2 * ENTRY_PATH_MAX + FILE_DATA_MAX + 4096 < FILE_WINDOW * 3 / 4,
 	       "a piece always fits the credit that is left when PID 1 has given nothing back yet");
 /* PID 1 works through a piece in milliseconds; a move of many files takes longer, but it is a matter of seconds. */

@@ -14,7 +14,9 @@ void dispatch_init(struct dispatch *c, struct loop *loop, const struct config *c
 		   void (*send)(struct dispatch *c, const struct buf *frames))
 {
 	uint64_t now = loop_now_ms();
-	*c = (struct dispatch){ .loop = loop, .config = config, .send = send, .heard_ms = now, .used_ms = now };
+	*c = (struct dispatch){
+		.loop = loop, .config = config, .send = send, .heard_ms = now, .used_ms = now, .descriptor = -1
+	};
 	list_init(&c->runs);
 	list_init(&c->transfers);
 	list_init(&c->looks);
@@ -27,6 +29,7 @@ void dispatch_release(struct dispatch *c)
 {
 	fail_release(&c->trouble);
 	buf_release(&c->acks);
+	closep(&c->descriptor);
 	c->ack_soon = timer_free(c->ack_soon);
 }
 

@@ -26,6 +26,7 @@ struct dispatch {
 	uint64_t heard_ms;     /* of PID 1, on whichever connection */
 	uint64_t used_ms;      /* when somebody last asked for something or got it */
 	struct fail trouble;   /* why the connection last broke; no kind while PID 1 answers */
+	int descriptor;	       /* that came, and whose frame did not yet; -1 = none */
 	struct buf acks;       /* frames that go out with the next ones, or soon */
 	struct timer *ack_soon;
 	void (*send)(struct dispatch *c, const struct buf *frames);

@@ -53,6 +53,7 @@ static void disconnect(struct line *l)
 	wire_release(&l->wire);
 	l->connected = l->dispatch.open = false;
 	dispatch_drop_acks(&l->dispatch);
+	closep(&l->dispatch.descriptor);
 	l->connection++;
 }
 
@@ -210,6 +211,8 @@ static void on_bytes(void *ctx, const void *data, size_t n)
 		/* The frame may have ended the connection, or the whole line. */
 		if (l->connection != connection)
 			return;
+		if (frame.type == FRAME_FILE)
+			closep(&l->dispatch.descriptor); /* nobody wanted it */
 		if (r < 0) {
 			log_debug("line: frame of type %d, %zu bytes, call %u, not expected", frame.type, frame.n,
 				  frame.call);
@@ -218,6 +221,19 @@ static void on_bytes(void *ctx, const void *data, size_t n)
 	}
 	if (r < 0)
 		break_protocol(l);
+}
+
+/* Each comes with a frame that takes it before the next one can come. */
+static void on_descriptor(void *ctx, int fd)
+{
+	struct line *l = ctx;
+	bool expected = l->dispatch.open && l->dispatch.descriptor < 0;
+	if (expected) {
+		l->dispatch.descriptor = fd;
+		return;
+	}
+	close(fd);
+	break_protocol(l);
 }
 
 static void on_closed(void *ctx, const struct fail *f)
@@ -230,7 +246,9 @@ static void on_closed(void *ctx, const struct fail *f)
 static void connect_now(struct line *l)
 {
 	struct transport *t = l->spec.transport;
-	struct transport_handler handler = { .on_bytes = on_bytes, .on_closed = on_closed, .ctx = l };
+	struct transport_handler handler = {
+		.on_bytes = on_bytes, .on_descriptor = on_descriptor, .on_closed = on_closed, .ctx = l
+	};
 	AUTO(buf_release) struct buf hello = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
 	if (t->ops->open(t, &handler, &f) < 0) {

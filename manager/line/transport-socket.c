@@ -1,12 +1,14 @@
 /* Bytes over a socket that PID 1 dials, where host and engine share a kernel; over the engine's exec everywhere else. Which one
  * it is, only trying tells: who is not dialled within a short time turns to exec and stays with it. */
 #include <errno.h>
+#include <sys/socket.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/listener.h"
 #include "base/log.h"
 #include "base/stream.h"
+#include "kernels/protocol.h"
 #include "manager/line/folder.h"
 #include "manager/line/peer.h"
 #include "manager/line/transport.h"
@@ -85,6 +87,12 @@ static void on_data(void *ctx, const void *data, size_t n)
 	l->handler.on_bytes(l->handler.ctx, data, n);
 }
 
+static void on_descriptor(void *ctx, int fd)
+{
+	struct local *l = ctx;
+	l->handler.on_descriptor(l->handler.ctx, fd);
+}
+
 static void on_eof(void *ctx, int error)
 {
 	tell_closed(ctx, error ? strerror(-error) : "PID 1 has closed it");
@@ -112,10 +120,13 @@ static void local_write(struct transport *t, const void *data, size_t n)
 
 static void welcome(struct local *l, int fd)
 {
-	static const struct stream_ops ops = { .on_data = on_data, .on_eof = on_eof, .on_write_error = on_write_error };
+	static const struct stream_ops ops = {
+		.on_data = on_data, .on_descriptor = on_descriptor, .on_eof = on_eof, .on_write_error = on_write_error
+	};
 	stop_listening(l);
 	timer_stop(l->patience);
 	l->engine->dials = SUPPORT_YES;
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){ LINE_BUFFER }, sizeof(int));
 	l->stream = stream_new(l->loop, fd, fd, &ops, l);
 	if (!l->stream) {
 		tell_closed(l, strerror(errno));

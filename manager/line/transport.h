@@ -10,6 +10,8 @@ struct transport;
 
 struct transport_handler {
 	void (*on_bytes)(void *ctx, const void *data, size_t n);
+	/* A descriptor came, before the bytes it came with: the callee's. Only of a transport that carries any. */
+	void (*on_descriptor)(void *ctx, int fd);
 	/* Once for each opening; the transport is closed by then. FAIL_DIED: the container is not there or does not run. */
 	void (*on_closed)(void *ctx, const struct fail *f);
 	void *ctx;

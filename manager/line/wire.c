@@ -64,6 +64,7 @@ static int64_t payload_max(uint8_t type)
 		return 4;
 	case FRAME_RELAY_GET:
 		return RELAY_HEAD_MAX;
+	case FRAME_FILE:
 	case FRAME_RELAY_CANCEL:
 		return 0;
 	default:
@@ -138,10 +139,11 @@ int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run)
 
 int wire_put_files(struct buf *out, uint32_t call, const struct wire_files *files)
 {
-	json_auto_t *payload = files->export ?
-				       json_pack("{s:s, s:i}", "path", files->path, "window", (int)FILE_WINDOW_MAX) :
-				       json_pack("{s:s, s:I, s:I}", "destination", files->path, "bytes",
-						 (json_int_t)files->bytes, "entries", (json_int_t)files->entries);
+	json_auto_t *payload =
+		files->export ?
+			json_pack("{s:s, s:i, s:b}", "path", files->path, "window", (int)FILE_WINDOW_MAX, "whole", 1) :
+			json_pack("{s:s, s:I, s:I}", "destination", files->path, "bytes", (json_int_t)files->bytes,
+				  "entries", (json_int_t)files->entries);
 	return put_json(out, files->export ? FRAME_EXPORT : FRAME_IMPORT, call, payload);
 }
 

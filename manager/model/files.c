@@ -11,6 +11,7 @@ void export_info_release(struct export_info *info)
 	free(info->name);
 	free(info->mime);
 	free(info->hash);
+	free(info->hash_kind);
 	free(info->host_path);
 	free(info->uri);
 	*info = (struct export_info){ 0 };

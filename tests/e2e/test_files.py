@@ -169,6 +169,20 @@ def test_a_file_comes_out(host):
     assert os.listdir(storage(host) / "exports" / "incoming") == []
 
 
+def test_a_large_file_comes_out(start, transport, tmp_path):
+    """Over the socket as a descriptor, over exec as data: the same content has the same name, and is hashed in pieces."""
+    server, piece = start(IMPORT_ALLOWED_DIRS=tmp_path), 4 << 20
+    session = server.session(network=False)
+    content = os.urandom(2 * piece + 1)
+    (tmp_path / "large").write_bytes(content)
+    imported(session, {"source": str(tmp_path / "large"), "destination": "large"})
+    (file,) = exported(session, "large")
+    hashes = b"".join(hashlib.blake2b(content[at:at + piece], digest_size=32).digest() for at in range(0, len(content), piece))
+    assert file["hash"] == "blake2b-256-4m:" + hashlib.blake2b(hashes, digest_size=32, person=b"husk-4MiB-pieces").hexdigest()
+    assert pathlib.Path(file["host_path"]).read_bytes() == content
+    assert os.listdir(storage(server) / "exports" / "incoming") == []
+
+
 def test_entries_fail_one_by_one(host):
     (host.allowed / "fine.txt").write_text("fine")
     result = put(host.shared, {"source": str(host.allowed / "missing")}, {"source": str(host.allowed / "fine.txt")}, {"destination": "x"},

@@ -3,16 +3,18 @@ import collections
 import json
 import os
 import select
+import socket
+import stat
 import struct
 import time
 
 HELLO, PING, PONG, EXECUTE, TERMINAL, INTERRUPT, ACK, STOP = range(1, 9)
 IMPORT, EXPORT, DONE, ENTRY, DATA, CREDIT, CLAIM = range(9, 16)
-OUT, ERR, DISPLAY, RESULT, ERROR, END, EVENT, CALL, PROGRESS, OUT_TAIL, ERR_TAIL, MAP, MARK, INFO, ASK = range(16, 31)
+OUT, ERR, DISPLAY, RESULT, ERROR, END, EVENT, CALL, PROGRESS, OUT_TAIL, ERR_TAIL, MAP, MARK, INFO, ASK, FILE_ITSELF = range(16, 32)
 TAKE, LOOK, INPUT = 50, 51, 52
 CONSOLE, CONSOLE_SIZE, CONSOLE_DATA = 60, 61, 62
 QUERY, ANSWER = 70, 71
-RAW = {PING, PONG, OUT, ERR, OUT_TAIL, ERR_TAIL, ENTRY, DATA, CREDIT, MAP, CONSOLE_DATA}
+RAW = {PING, PONG, OUT, ERR, OUT_TAIL, ERR_TAIL, ENTRY, DATA, CREDIT, MAP, FILE_ITSELF, CONSOLE_DATA}
 FILE, DIRECTORY, SYMLINK = 1, 2, 3
 WINDOW = 1 << 20
 
@@ -64,6 +66,16 @@ class Client:
         self.number = 0
         self.queries = 1 << 20
         self.greeting = None
+        self.descriptors = []  # that came along
+        self.carries = stat.S_ISSOCK(os.fstat(read_fd).st_mode)
+
+    def read_some(self):
+        if not self.carries:
+            return os.read(self.read_fd, 1 << 20)
+        with socket.socket(fileno=os.dup(self.read_fd)) as end:
+            data, descriptors, _, _ = socket.recv_fds(end, 1 << 20, 8)
+        self.descriptors += descriptors
+        return data
 
     def send_bytes(self, data):
         view = memoryview(data)
@@ -87,7 +99,7 @@ class Client:
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([self.read_fd], [], [], left)[0]:
                 raise TimeoutError("no frame came")
-            data = os.read(self.read_fd, 1 << 20)
+            data = self.read_some()
             if not data:
                 raise Closed()
             self.buffer += data
@@ -204,9 +216,9 @@ class Client:
         self.send(DONE, number)
         return self.expect(lambda f: f.call == number and f.type == END, timeout=60).payload
 
-    def export_files(self, path, on_frame=None):
+    def export_files(self, path, on_frame=None, **more):
         """(END, {path: Entry}); gives credit for all that comes."""
-        number = self.start_files(EXPORT, {"path": path})
+        number = self.start_files(EXPORT, {"path": path, **more})
         entries = {}
         while True:
             frame = self.expect(lambda f: f.call == number, timeout=60)
@@ -214,6 +226,8 @@ class Client:
                 on_frame(frame)
             if frame.type == END:
                 return frame.payload, entries
+            if frame.type == FILE_ITSELF:
+                continue
             if frame.type == ENTRY:
                 entry = unpack_entry(frame.payload)
                 entries[entry.path] = entry

@@ -1,4 +1,5 @@
 """File calls of PID 1: what comes in is there, whole or not at all; what goes out is what was there; nothing leads out."""
+import fcntl
 import os
 import pathlib
 import stat
@@ -22,6 +23,10 @@ def workspace(box):
 
 def leftovers(workspace):
     return [p for p in os.listdir(workspace) if p.startswith(".husk")]
+
+
+def descriptors_of(box):
+    return [os.readlink(entry) for entry in pathlib.Path("/proc", str(box.pid), "fd").iterdir()]
 
 
 def whole(entry):
@@ -50,6 +55,41 @@ def test_a_file_goes_in_and_comes_out(client, workspace):
     assert end["ending"] == "ok" and end["entries"] == 1, end
     entry = entries[b""]
     assert (entry.type, entry.mode, entry.mtime, entry.size) == (FILE, 0o751, WHEN, len(content)) and whole(entry) == content
+
+
+def exported_descriptors(client, path, **more):
+    end, entries = client.export_files(path, **more)
+    assert end["ending"] == "ok", end
+    return client.descriptors, entries
+
+
+def test_a_large_file_goes_out_as_a_descriptor(box, client, stream, workspace):
+    """Only where the stream carries one, and only if it is asked for."""
+    content = os.urandom(1 << 20)
+    (workspace / "large").write_bytes(content)
+    descriptors, entries = exported_descriptors(client, "/workspace/large")
+    assert descriptors == [] and whole(entries[b""]) == content
+    descriptors, entries = exported_descriptors(client, "/workspace/large", whole=True)
+    if stream == "attach":
+        assert descriptors == [] and whole(entries[b""]) == content
+        return
+    (descriptor,) = descriptors
+    assert os.pread(descriptor, 2 << 20, 0) == content and entries[b""].size == len(content) and entries[b""].data == {}
+    assert fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
+    os.close(descriptor)
+    assert not [p for p in descriptors_of(box) if p.endswith("/large")]  # PID 1 holds on to nothing
+
+
+@pytest.mark.parametrize("path", ["small", "sparse", "folder"])
+def test_what_is_small_or_has_holes_or_is_many_goes_out_as_data(client, workspace, path):
+    (workspace / "small").write_bytes(bytes((1 << 20) - 1))
+    with open(workspace / "sparse", "wb") as file:
+        file.write(b"x" * 4096)
+        file.truncate(4 << 20)
+    (workspace / "folder").mkdir()
+    (workspace / "folder" / "large").write_bytes(bytes(2 << 20))
+    descriptors, entries = exported_descriptors(client, f"/workspace/{path}", whole=True)
+    assert descriptors == [] and any(entry.data for entry in entries.values())
 
 
 NAMES = [b"plain", b"new\nline", "\u00fcml\u00e4ut \u2603".encode(), b"-rf", b"--help", b"x" * 255, b"\xff\xfe raw", b" ", b"a\\b",

@@ -1,6 +1,7 @@
 /* manager/files: what a hostile container can make the host write, and what it cannot read of the host. */
 #include <fcntl.h>
 #include <ftw.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
@@ -147,6 +148,168 @@ static void what_is_stopped_keeps_nothing(void **state)
 	AUTO(freep) char *incoming = xasprintf("%s/exports/incoming", folder), *vault = xasprintf("%s/exports", folder);
 	assert_int_equal(rmdir(incoming), 0);
 	assert_int_equal(rmdir(vault), 0);
+}
+
+/* ---- the file itself */
+
+#define LARGE (2 * DIGEST_PIECE + 12345)
+/* python3 -c 'import hashlib as h; d = bytes(i * 7 % 251 for i in range(8400953)); p = [d[i:i + (4 << 20)] for i in range(0, len(d), 4 << 20)]
+ * print(h.blake2b(b"".join(h.blake2b(x, digest_size=32).digest() for x in p), digest_size=32, person=b"husk-4MiB-pieces").hexdigest())' */
+#define LARGE_HASH "09bc36a8c15a89dce5dc0056c1b4cbde5ed8f257cfc5041a86a6e67623ea00c7"
+
+static uint8_t *large_content(void)
+{
+	uint8_t *data = xmalloc(LARGE);
+	for (size_t i = 0; i < LARGE; i++)
+		data[i] = (uint8_t)(i * 7 % 251);
+	return data;
+}
+
+static int file_with(const void *data, size_t n)
+{
+	int fd = memfd_create("file", MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	for (size_t at = 0; at < n;)
+		at += (size_t)write(fd, (const uint8_t *)data + at, n - at);
+	return fd;
+}
+
+/* A sink that has taken the ENTRY of a file of this size. */
+static struct sink *sink_for(uint64_t size)
+{
+	AUTO(buf_release) struct buf in = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	struct sink *s = sink_new(folder, "x", &(struct sink_limits){ .bytes = 16 * MIB, .apparent = 1024 * MIB });
+	put_entry(&in, ENTRY_FILE, "", size);
+	assert_int_equal(sink_take(s, in.data, in.len, &f), 0);
+	return s;
+}
+
+static int copy_piece(struct sink *s, int file, uint64_t piece, struct fail *f)
+{
+	struct digest *digest = NULL;
+	if (sink_copy(s, file, piece, &digest, f) < 0)
+		return -1;
+	sink_put(s, piece, digest);
+	return 0;
+}
+
+static void a_file_comes_as_itself(void **state)
+{
+	AUTO(freep) uint8_t *content = large_content(), *kept_content = xmalloc(LARGE);
+	AUTO(closep) int file = file_with(content, LARGE);
+	AUTO(fail_release) struct fail f = { 0 };
+	struct sink_result kept;
+	struct sink *s = sink_for(LARGE);
+	assert_int_equal(sink_open(s, file, &f), 3);
+	static const uint64_t order[] = { 2, 0, 1 };
+	for (size_t i = 0; i < ARRAY_LEN(order); i++)
+		assert_int_equal(copy_piece(s, file, order[i], &f), 0);
+	assert_false(sink_fell_short(s));
+	assert_int_equal(sink_keep(s, &kept, &f), 0);
+	sink_free(s);
+	assert_string_equal(kept.hash, LARGE_HASH);
+	assert_int_equal(kept.stored, LARGE);
+	AUTO(freep) char *path = vault_path(folder, kept.hash, "x");
+	AUTO(closep) int again = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(pread(again, kept_content, LARGE, 0), LARGE);
+	assert_memory_equal(kept_content, content, LARGE);
+}
+
+/* However content came, it has one name; content that ends with a piece too. */
+static void data_and_the_file_itself_have_the_same_name(void **state)
+{
+	AUTO(freep) uint8_t *content = large_content();
+	static const size_t sizes[] = { 1, DIGEST_PIECE, DIGEST_PIECE + 1, 2 * DIGEST_PIECE, LARGE };
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		AUTO(closep) int file = file_with(content, sizes[i]);
+		AUTO(fail_release) struct fail f = { 0 };
+		struct sink_result kept;
+		struct sink *s = sink_for(sizes[i]);
+		int64_t pieces = sink_open(s, file, &f);
+		for (int64_t p = 0; p < pieces; p++)
+			assert_int_equal(copy_piece(s, file, (uint64_t)p, &f), 0);
+		assert_int_equal(sink_keep(s, &kept, &f), 0);
+		sink_free(s);
+		char hash[DIGEST_SIZE];
+		struct digest *d = digest_new();
+		for (size_t at = 0; at < sizes[i]; at += 100000)
+			digest_add(d, content + at, MIN(sizes[i] - at, (size_t)100000));
+		digest_end(d, hash);
+		digest_free(d);
+		assert_string_equal(kept.hash, hash);
+		assert_string_equal(digest_kind(sizes[i]), sizes[i] <= DIGEST_PIECE ? "blake2b-256" : "blake2b-256-4m");
+	}
+}
+
+static void what_a_file_has_lost_is_zeros(void **state)
+{
+	AUTO(closep) int file = file_with("abc", 3);
+	AUTO(fail_release) struct fail f = { 0 };
+	struct sink_result kept;
+	struct sink *s = sink_for(10);
+	assert_int_equal(sink_open(s, file, &f), 1);
+	assert_int_equal(copy_piece(s, file, 0, &f), 0);
+	assert_true(sink_fell_short(s));
+	assert_int_equal(sink_keep(s, &kept, &f), 0);
+	sink_free(s);
+	char content[11] = { 0 };
+	AUTO(freep) char *path = vault_path(folder, kept.hash, "x");
+	AUTO(closep) int again = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(pread(again, content, sizeof(content), 0), 10);
+	assert_memory_equal(content, "abc\0\0\0\0\0\0", 10);
+}
+
+static void what_is_no_file_to_read_is_refused(void **state)
+{
+	int ends[2];
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	AUTO(closep) int reader = ends[0], writer = ends[1];
+	AUTO(closep) int directory = open(folder, O_RDONLY | O_CLOEXEC),
+			 device = open("/dev/zero", O_RDONLY | O_CLOEXEC), path = open(folder, O_PATH | O_CLOEXEC);
+	const int descriptors[] = { reader, writer, directory, device, path, -1 };
+	for (size_t i = 0; i < ARRAY_LEN(descriptors); i++) {
+		AUTO(fail_release) struct fail f = { 0 };
+		struct sink *s = sink_for(100);
+		assert_int_equal(sink_open(s, descriptors[i], &f), -1);
+		assert_int_equal(f.kind, FAIL_INTERNAL);
+		sink_free(s);
+	}
+	AUTO(freep) char *name = xasprintf("%s/only-written", folder);
+	AUTO(closep) int written = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	AUTO(fail_release) struct fail f = { 0 };
+	struct sink *s = sink_for(100);
+	assert_int_equal(sink_open(s, written, &f), 1);
+	assert_int_equal(copy_piece(s, written, 0, &f), -1);
+	assert_int_equal(f.kind, FAIL_INVALID);
+	sink_free(s);
+}
+
+static void a_file_comes_once_and_alone(void **state)
+{
+	AUTO(closep) int file = file_with("abc", 3);
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(buf_release) struct buf data = { 0 };
+	uint8_t payload[9] = { 0 };
+	wire_put(&data, FRAME_DATA, 1, payload, sizeof(payload));
+
+	struct sink *s = new_sink(); /* no ENTRY */
+	assert_int_equal(sink_open(s, file, &f), -1);
+	sink_free(s);
+	s = sink_for(3);
+	assert_int_equal(sink_take(s, data.data, data.len, &f), 0);
+	assert_int_equal(sink_open(s, file, &f), -1);
+	sink_free(s);
+	s = sink_for(3);
+	assert_int_equal(sink_open(s, file, &f), 1);
+	assert_int_equal(sink_open(s, file, &f), -1);
+	assert_int_equal(sink_take(s, data.data, data.len, &f), -1);
+	sink_free(s);
+	s = sink_for(17 * MIB);
+	fail_release(&f);
+	assert_int_equal(sink_open(s, file, &f), -1);
+	assert_int_equal(f.kind, FAIL_LIMIT);
+	sink_free(s);
 }
 
 /* ---- the vault */
@@ -311,6 +474,11 @@ int main(void)
 		WITH_FOLDER(many_files_share_the_limit),
 		WITH_FOLDER(headers_count_too),
 		WITH_FOLDER(what_is_stopped_keeps_nothing),
+		WITH_FOLDER(a_file_comes_as_itself),
+		WITH_FOLDER(data_and_the_file_itself_have_the_same_name),
+		WITH_FOLDER(what_a_file_has_lost_is_zeros),
+		WITH_FOLDER(what_is_no_file_to_read_is_refused),
+		WITH_FOLDER(a_file_comes_once_and_alone),
 		WITH_FOLDER(a_damaged_copy_is_replaced),
 		cmocka_unit_test(a_damaged_record_leads_nowhere),
 		cmocka_unit_test(an_older_export_is_where_it_was),

@@ -16,8 +16,8 @@ struct peer {
 	struct buf got;
 	int eofs, eof_error, write_errors, write_error, drained;
 	size_t stop_at;
-	int fd;
-	bool free_on_data, free_on_eof;
+	int fd, descriptors[8], n_descriptors;
+	bool free_on_descriptor, free_on_data, free_on_eof;
 };
 
 static void got_data(void *ctx, const void *data, size_t n)
@@ -28,6 +28,14 @@ static void got_data(void *ctx, const void *data, size_t n)
 		p->stream = stream_free(p->stream);
 	if (p->stop_at && p->got.len >= p->stop_at)
 		loop_stop(p->loop, 1);
+}
+
+static void got_descriptor(void *ctx, int fd)
+{
+	struct peer *p = ctx;
+	p->descriptors[p->n_descriptors++] = fd;
+	if (p->free_on_descriptor)
+		p->stream = stream_free(p->stream);
 }
 
 static void got_eof(void *ctx, int error)
@@ -71,6 +79,8 @@ static void peer_init(struct peer *p, int in, int out)
 
 static void peer_release(struct peer *p)
 {
+	for (int i = 0; i < p->n_descriptors; i++)
+		close(p->descriptors[i]);
 	stream_free(p->stream);
 	timer_free(p->timer);
 	loop_free(p->loop);
@@ -295,15 +305,111 @@ static void flushes_on_the_way_out(void **state)
 	peer_release(&p);
 }
 
+/* One byte with n descriptors, all of the same file. */
+static void send_descriptors(int to, char byte, int fd, size_t n)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(8 * sizeof(int))];
+	} control = { 0 };
+	struct iovec bytes = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &bytes,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
+	control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(n * sizeof(int)),
+					   .cmsg_level = SOL_SOCKET,
+					   .cmsg_type = SCM_RIGHTS };
+	for (size_t i = 0; i < n; i++)
+		memcpy(CMSG_DATA(&control.header) + i * sizeof(int), &fd, sizeof(int));
+	assert_int_equal(sendmsg(to, &message, 0), 1);
+}
+
+static const struct stream_ops ops_with_descriptors = {
+	.on_data = got_data,
+	.on_descriptor = got_descriptor,
+	.on_eof = got_eof,
+};
+
+/* A socket whose other end has written; and a pipe whose writing end went along and is ours no more. */
+static void make_sender(struct peer *p, const struct stream_ops *with, int *ret_socket, int *ret_pipe)
+{
+	int fds[2], ends[2];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	make_pipe(ends);
+	*p = (struct peer){ .loop = loop_new(), .fd = -1 };
+	p->stream = stream_new(p->loop, fds[0], fds[0], with, p);
+	send_descriptors(fds[1], 'a', ends[1], 1);
+	send_descriptors(fds[1], 'b', ends[1], 6);
+	close(ends[1]);
+	*ret_socket = fds[1];
+	*ret_pipe = ends[0];
+}
+
+static void descriptors_come_before_their_bytes(void **state)
+{
+	struct peer p;
+	int socket, pipe;
+	make_sender(&p, &ops_with_descriptors, &socket, &pipe);
+	p.stop_at = 2;
+	assert_int_equal(loop_run(p.loop), 1);
+	/* More than four at a time are none of ours. */
+	assert_int_equal(p.n_descriptors, 5);
+	for (int i = 0; i < p.n_descriptors; i++)
+		assert_true(fcntl(p.descriptors[i], F_GETFD) & FD_CLOEXEC);
+	close(socket);
+	peer_release(&p);
+	char byte;
+	assert_int_equal(read(pipe, &byte, 1), 0); /* nobody else holds its other end */
+	close(pipe);
+}
+
+static void descriptors_that_nobody_takes_are_closed(void **state)
+{
+	struct peer p;
+	int socket, pipe;
+	char byte;
+	make_sender(&p, &ops, &socket, &pipe);
+	p.stop_at = 2;
+	assert_int_equal(loop_run(p.loop), 1);
+	assert_int_equal(read(pipe, &byte, 1), 0);
+	close(socket);
+	close(pipe);
+	peer_release(&p);
+}
+
+static void a_descriptor_may_end_the_stream(void **state)
+{
+	struct peer p;
+	int socket, pipe;
+	make_sender(&p, &ops_with_descriptors, &socket, &pipe);
+	p.free_on_descriptor = true;
+	loop_run(p.loop);
+	assert_null(p.stream);
+	assert_int_equal(p.n_descriptors, 1);
+	assert_int_equal(p.got.len, 0);
+	close(socket);
+	close(pipe);
+	peer_release(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_a_pipe_to_its_end),	   cmocka_unit_test(reads_a_regular_file),
-		cmocka_unit_test(closed_descriptors_are_an_error), cmocka_unit_test(one_socket_both_ways),
-		cmocka_unit_test(queues_what_does_not_fit),	   cmocka_unit_test(the_queue_is_bounded),
-		cmocka_unit_test(tells_when_the_reader_is_gone),   cmocka_unit_test(can_be_paused),
-		cmocka_unit_test(may_be_freed_from_inside),	   cmocka_unit_test(puts_the_descriptor_flags_back),
+		cmocka_unit_test(reads_a_pipe_to_its_end),
+		cmocka_unit_test(reads_a_regular_file),
+		cmocka_unit_test(closed_descriptors_are_an_error),
+		cmocka_unit_test(one_socket_both_ways),
+		cmocka_unit_test(queues_what_does_not_fit),
+		cmocka_unit_test(the_queue_is_bounded),
+		cmocka_unit_test(tells_when_the_reader_is_gone),
+		cmocka_unit_test(can_be_paused),
+		cmocka_unit_test(may_be_freed_from_inside),
+		cmocka_unit_test(puts_the_descriptor_flags_back),
 		cmocka_unit_test(flushes_on_the_way_out),
+		cmocka_unit_test(descriptors_come_before_their_bytes),
+		cmocka_unit_test(descriptors_that_nobody_takes_are_closed),
+		cmocka_unit_test(a_descriptor_may_end_the_stream),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
