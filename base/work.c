@@ -102,6 +102,30 @@ void work_forget(struct work *w)
 	w->forgotten = true;
 }
 
+struct closing {
+	int fd;
+};
+
+static void close_one(void *ctx)
+{
+	struct closing *c = ctx;
+	close(c->fd);
+}
+
+static void on_closed(void *ctx, bool forgotten UNUSED)
+{
+	free(ctx);
+}
+
+void work_close(struct loop *loop, int fd)
+{
+	if (fd < 0)
+		return;
+	struct closing *c = new0(struct closing);
+	c->fd = fd;
+	(void)work_start(loop, &(struct work_spec){ .fn = close_one, .on_done = on_closed, .ctx = c, .bulk = true });
+}
+
 bool work_is_running(void)
 {
 	return running > 0;

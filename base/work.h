@@ -27,5 +27,7 @@ void work_forget(struct work *w);
 /* True while some on_done is still to come: exit() would wait for it (libuv joins its threads when it is unloaded), _exit() does
  * not. */
 bool work_is_running(void);
+/* Closes a descriptor off the loop: the last one of a deleted file frees it, which takes a while if it is large. -1 is fine. */
+void work_close(struct loop *loop, int fd);
 
 #endif

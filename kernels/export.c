@@ -299,6 +299,15 @@ int export_take_file(struct export *ex)
 	return take_fd(ex->given_up);
 }
 
+void export_give_back(struct export *ex, int file)
+{
+	ex->bytes -= ex->size;
+	ex->file = file;
+	ex->goes_whole = false;
+	add_piece(ex, 0, ex->size);
+	ex->piece = 0;
+}
+
 static int content(struct export *ex, uint32_t call, struct buf *out)
 {
 	if (ex->goes_whole) {

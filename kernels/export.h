@@ -23,6 +23,8 @@ struct export *export_free(struct export *ex);
 int export_produce(struct export *ex, uint32_t call, int steps, size_t max, struct buf *out, char **ret_detail);
 /* The descriptor that goes with the FILE frame which was appended last, read-only, for the caller to close; -1 if that was none. */
 int export_take_file(struct export *ex);
+/* It could not go: the file comes as data after all. Takes the descriptor. */
+void export_give_back(struct export *ex, int file);
 /* Adds entries, bytes and notices to an END. */
 void export_describe(const struct export *ex, json_t *end);
 

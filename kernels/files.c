@@ -41,8 +41,10 @@ void files_init(struct files *f, struct sender *sender, const struct disk *home)
 	f->home = home;
 }
 
-static void file_call_free(struct file_call *c)
+static void file_call_free(struct files *f, struct file_call *c)
 {
+	if (f->passing == c)
+		f->passing = NULL;
 	list_remove(&c->node);
 	import_free(c->import);
 	export_free(c->export);
@@ -82,7 +84,7 @@ static void finish(struct files *f, struct file_call *c)
 {
 	if (!c->orphan)
 		send_end(f, c);
-	file_call_free(c);
+	file_call_free(f, c);
 }
 
 /* Notes how it ends; takes detail. An import goes on to clear what it has staged, an export ends now. */
@@ -273,21 +275,38 @@ static bool clear(struct files *f, struct file_call *c)
 	return more;
 }
 
-static bool produce(struct files *f, struct file_call *c)
+/* What became of the descriptor that the export sends in place of its data. True if it has gone, which was all. */
+static bool has_passed(struct files *f, struct file_call *c)
+{
+	int file = sender_attached(f->sender);
+	f->passing = NULL;
+	if (file >= 0)
+		export_give_back(c->export, file);
+	return file < 0;
+}
+
+static int produce_frames(struct files *f, struct file_call *c, char **ret_detail)
 {
 	struct buf *queue = &f->sender->queue;
-	char *detail = NULL;
-	size_t before = queue->len;
-	if (c->credit < EXPORT_LEAST_BYTES)
-		return false; /* until there is credit */
-	if (sender_pending(f->sender))
-		return true;
-	size_t most = (size_t)MIN(c->credit, EXPORT_STEP_BYTES);
-	int r = export_produce(c->export, c->number, STEPS_A_TURN, most, queue, &detail);
+	size_t before = queue->len, most = (size_t)MIN(c->credit, EXPORT_STEP_BYTES);
+	int r = export_produce(c->export, c->number, STEPS_A_TURN, most, queue, ret_detail);
 	c->credit -= queue->len - before;
 	int file = export_take_file(c->export);
-	if (file >= 0)
-		sender_attach(f->sender, file, queue->len - FRAME_HEADER_SIZE);
+	if (file < 0)
+		return r;
+	sender_attach(f->sender, file);
+	f->passing = c;
+	return 1;
+}
+
+static bool produce(struct files *f, struct file_call *c)
+{
+	char *detail = NULL;
+	if (c->credit < EXPORT_LEAST_BYTES)
+		return false; /* until there is credit */
+	if (sender_pending(f->sender) || (f->passing && f->passing != c))
+		return true;
+	int r = f->passing && has_passed(f, c) ? 0 : produce_frames(f, c, &detail);
 	if (r > 0)
 		return true;
 	if (r < 0)

@@ -11,8 +11,9 @@
 struct files {
 	struct list list; /* of struct file_call */
 	struct sender *sender;
-	const struct disk *home; /* the watch over the home directory; NULL = none */
-	bool descriptors;	 /* the controller's stream carries them */
+	const struct disk *home;   /* the watch over the home directory; NULL = none */
+	bool descriptors;	   /* the controller's stream carries them */
+	struct file_call *passing; /* whose file is about to go out as one; NULL = nobody's */
 };
 
 void files_init(struct files *f, struct sender *sender, const struct disk *home);

@@ -11,13 +11,14 @@
 
 void sender_init(struct sender *s, struct jobs *jobs)
 {
-	*s = (struct sender){ .jobs = jobs, .passenger = -1 };
+	*s = (struct sender){ .jobs = jobs, .passenger = -1, .refused = -1 };
 }
 
 void sender_release(struct sender *s)
 {
 	buf_release(&s->queue);
 	closep(&s->passenger);
+	closep(&s->refused);
 	s->current = NULL;
 }
 
@@ -25,6 +26,7 @@ void sender_reset(struct sender *s)
 {
 	buf_release(&s->queue);
 	closep(&s->passenger);
+	closep(&s->refused);
 	s->queue_sent = 0;
 	s->current = NULL;
 	jobs_rewind(s->jobs);
@@ -45,11 +47,26 @@ int sender_json(struct sender *s, uint8_t type, uint32_t call, const json_t *pay
 	return frame_append_json(&s->queue, type, call, payload);
 }
 
-void sender_attach(struct sender *s, int fd, size_t at)
+void sender_attach(struct sender *s, int fd)
 {
 	closep(&s->passenger);
+	closep(&s->refused);
 	s->passenger = fd;
-	s->passenger_at = at;
+	s->passenger_at = s->queue.len - FRAME_HEADER_SIZE;
+}
+
+int sender_attached(struct sender *s)
+{
+	return take_fd(s->refused);
+}
+
+/* Its frame goes too. What was queued behind it stays. */
+static void refuse_passenger(struct sender *s)
+{
+	size_t end = s->passenger_at + FRAME_HEADER_SIZE;
+	memmove(s->queue.data + s->passenger_at, s->queue.data + end, s->queue.len - end);
+	s->queue.len -= FRAME_HEADER_SIZE;
+	s->refused = take_fd(s->passenger);
 }
 
 static struct job *next_unsent(const struct sender *s)
@@ -135,6 +152,10 @@ static int push_passenger(struct sender *s, int fd)
 					   .cmsg_type = SCM_RIGHTS };
 	memcpy(CMSG_DATA(&control.header), &s->passenger, sizeof(int));
 	ssize_t n = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (n < 0 && errno == ETOOMANYREFS) {
+		refuse_passenger(s);
+		return 1;
+	}
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	/* It has gone with the first of these bytes. */

@@ -18,6 +18,7 @@ struct sender {
 	struct job *current; /* has claimed frames, not all of them sent yet */
 	int passenger;	     /* a descriptor that goes with the byte of the queue at `passenger_at`; -1 = none */
 	size_t passenger_at;
+	int refused; /* one that could not go; -1 = none */
 };
 
 void sender_init(struct sender *s, struct jobs *jobs);
@@ -29,8 +30,11 @@ void sender_reset(struct sender *s);
  * sends without being asked checks that first. */
 int sender_raw(struct sender *s, uint8_t type, uint32_t call, const void *payload, size_t n);
 int sender_json(struct sender *s, uint8_t type, uint32_t call, const json_t *payload);
-/* Has a descriptor go with the frame that begins at byte `at` of the queue, of which nothing was sent. One at a time; takes it. */
-void sender_attach(struct sender *s, int fd, size_t at);
+/* Has a descriptor go with the last frame of the queue, an empty one. One at a time; takes it. */
+void sender_attach(struct sender *s, int fd);
+/* Once nothing is pending: -1 if it has gone, or the descriptor, which is the caller's again, if the system would not take it, since too many
+ * of this user's are on their way. Its frame was not sent then. */
+int sender_attached(struct sender *s);
 /* Queues PROGRESS frames that are due, if the controller keeps up. */
 void sender_progress(struct sender *s, uint64_t now_ms);
 /* True if the controller should not be asked for more before it has read. */

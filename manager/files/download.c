@@ -16,7 +16,8 @@
 struct download {
 	struct download_spec spec;
 	struct work *work, *hash;
-	int file; /* that came in place of data; -1 = none */
+	int file; /* that came in place of data; -1 = none. Closed in a job: it may be the last descriptor of a large file */
+	bool lifted;
 	struct lift *lift;
 	bool left; /* by its owner, while a lift ends */
 	struct timer *stall;
@@ -40,7 +41,6 @@ struct download {
 static void download_free(struct download *g)
 {
 	sink_free(g->spec.sink);
-	closep(&g->file);
 	timer_free(g->stall);
 	buf_release(&g->waiting);
 	buf_release(&g->taken);
@@ -55,6 +55,7 @@ static void drop_job(void *ctx)
 {
 	struct download *g = ctx;
 	g->spec.sink = sink_free(g->spec.sink);
+	closep(&g->file);
 }
 
 static void on_dropped(void *ctx, bool forgotten UNUSED)
@@ -105,10 +106,12 @@ static void next(struct download *g);
 static void job(void *ctx)
 {
 	struct download *g = ctx;
-	if (g->keeping)
-		(void)sink_keep(g->spec.sink, &g->result, &g->fail);
-	else
+	if (!g->keeping) {
 		(void)sink_take(g->spec.sink, g->taken.data, g->taken.len, &g->fail);
+		return;
+	}
+	closep(&g->file);
+	(void)sink_keep(g->spec.sink, &g->result, &g->fail);
 }
 
 static void hash_job(void *ctx)
@@ -197,6 +200,8 @@ static void on_lifting(void *ctx, uint64_t bytes)
 		return;
 	g->bytes = bytes;
 	timer_start(g->stall, JOB_MS, 0);
+	if (g->spec.transfer->dispatch)
+		g->spec.transfer->dispatch->used_ms = loop_now_ms();
 	if (g->spec.on_progress)
 		g->spec.on_progress(g->spec.ctx, g->bytes);
 }
@@ -224,10 +229,11 @@ static void lift(struct download *g)
 {
 	struct lift_spec spec = { .loop = g->spec.loop,
 				  .sink = g->spec.sink,
-				  .file = take_fd(g->file),
+				  .file = g->file,
 				  .on_progress = on_lifting,
 				  .on_done = on_lifted,
 				  .ctx = g };
+	g->lifted = true;
 	g->lift = lift_start(&spec, &g->fail);
 	if (!g->lift)
 		fail_now(g, &g->fail);
@@ -239,7 +245,7 @@ static void next(struct download *g)
 {
 	if (g->lift)
 		return;
-	if (!g->work && !g->hash && !g->taken.len && !g->waiting.len && g->file >= 0) {
+	if (!g->work && !g->hash && !g->taken.len && !g->waiting.len && g->file >= 0 && !g->lifted) {
 		timer_start(g->stall, JOB_MS, 0);
 		lift(g);
 		return;
@@ -254,6 +260,15 @@ static void next(struct download *g)
 		g->work = start_job(g, job, on_worked);
 	}
 	timer_start(g->stall, g->work || g->hash ? JOB_MS : STALL_MS, 0);
+}
+
+/* The system drops what it has no number for. */
+static void lose_file(struct download *g)
+{
+	fail_set(&g->fail, FAIL_BUSY, "the file could not be passed on by the session: no file descriptor was free");
+	fail_hint(&g->fail,
+		  "Try again, with fewer copies at once; check the server's limit of open files (ulimit -n).");
+	fail_now(g, &g->fail);
 }
 
 static int on_frame(void *ctx, const struct wire_frame *frame)
@@ -280,12 +295,13 @@ static int on_frame(void *ctx, const struct wire_frame *frame)
 		next(g);
 		return 0;
 	case FRAME_FILE:
-		if (g->file >= 0 || g->lift)
+		if (g->file >= 0)
 			return -EPROTO;
-		g->file = take_fd(g->spec.transfer->dispatch->descriptor);
+		g->file = take_fd(*frame->descriptor);
 		if (g->file < 0)
-			return -EPROTO;
-		next(g);
+			lose_file(g);
+		else
+			next(g);
 		return 0;
 	default:
 		return -EPROTO;
@@ -304,7 +320,11 @@ static void on_stall(void *ctx)
 {
 	struct download *g = ctx;
 	AUTO(fail_release) struct fail f = { 0 };
-	if (g->work || g->hash || g->lift) {
+	if (g->lift) {
+		fail_set(&f, FAIL_TIMEOUT, "no piece of the file could be copied to STORAGE_DIR for %d s",
+			 JOB_MS / 1000);
+		fail_hint(&f, "Check whether its disk, or the engine's, is overloaded, and export less at once.");
+	} else if (g->work || g->hash) {
 		fail_set(&f, FAIL_TIMEOUT, "the disk that holds STORAGE_DIR did not take the files within %d s",
 			 JOB_MS / 1000);
 		fail_hint(&f, "Check whether it is overloaded (husk doctor writes to it), and export less at once.");

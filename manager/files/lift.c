@@ -44,7 +44,6 @@ static void finish(struct lift *l)
 {
 	struct lift_spec spec = l->spec;
 	AUTO(fail_release) struct fail f = l->fail;
-	closep(&l->spec.file);
 	free(l);
 	spec.on_done(spec.ctx, f.kind ? &f : NULL);
 }
@@ -57,7 +56,7 @@ static void on_copied(void *ctx, bool forgotten UNUSED)
 	if (j->digest) {
 		sink_put(l->spec.sink, j->piece, take_ptr(j->digest));
 		l->copied++;
-		l->spec.on_progress(l->spec.ctx, l->copied * DIGEST_PIECE);
+		l->spec.on_progress(l->spec.ctx, MIN(l->copied * DIGEST_PIECE, sink_size(l->spec.sink)));
 	} else if (!l->fail.kind) {
 		fail_move(&l->fail, &j->fail);
 	}
@@ -71,13 +70,11 @@ static void on_copied(void *ctx, bool forgotten UNUSED)
 
 struct lift *lift_start(const struct lift_spec *spec, struct fail *f)
 {
-	AUTO(closep) int file = spec->file;
-	int64_t pieces = sink_open(spec->sink, file, f);
+	int64_t pieces = sink_open(spec->sink, spec->file, f);
 	if (pieces < 0)
 		return NULL;
 	struct lift *l = new0(struct lift);
 	l->spec = *spec;
-	l->spec.file = take_fd(file);
 	l->pieces = (uint64_t)pieces;
 	for (size_t i = 0; i < JOBS; i++) {
 		l->jobs[i].lift = l;

@@ -11,7 +11,7 @@ struct lift;
 struct lift_spec {
 	struct loop *loop;
 	struct sink *sink; /* borrowed, and nobody else's until on_done; sink_stop() ends the lift soon */
-	int file;	   /* taken, also on failure */
+	int file;	   /* likewise */
 	void (*on_progress)(void *ctx, uint64_t bytes);
 	/* Exactly once, never from inside lift_start(), and the lift is gone then: all is in the sink, or f says why not. */
 	void (*on_done)(void *ctx, const struct fail *f);

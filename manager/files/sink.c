@@ -41,6 +41,7 @@ struct sink {
 	uint64_t declared; /* what the members of the archive take, as data or as zeros in its place */
 	struct sink_result result;
 	atomic_bool stop, fell_short;
+	uint64_t readable; /* of the file itself: its size when it came */
 };
 
 struct sink *sink_new(const char *storage_dir, const char *name, const struct sink_limits *limits)
@@ -335,10 +336,10 @@ int64_t sink_open(struct sink *s, int file, struct fail *f)
 	struct stat st;
 	if (!s->is_open || s->entry.type != ENTRY_FILE || s->tar || s->sparse || s->at || !s->entry.size)
 		return broken(f);
-	/* Of anything else a read may wait for ever. */
-	int flags = fcntl(file, F_GETFL);
-	if (flags < 0 || fcntl(file, F_SETFL, flags | O_NONBLOCK) < 0 || fstat(file, &st) < 0 || !S_ISREG(st.st_mode))
-		return broken(f);
+	/* Of anything else a read may wait for ever. What /proc makes up as it is read has no size. */
+	if (fstat(file, &st) < 0 || !S_ISREG(st.st_mode))
+		return fail_set(f, FAIL_INTERNAL, "what the container passed on as '%s' is no file", s->name);
+	s->readable = (uint64_t)st.st_size;
 	s->bytes = s->entry.size;
 	if (s->bytes > s->limits.bytes)
 		return too_much(f);
@@ -346,12 +347,12 @@ int64_t sink_open(struct sink *s, int file, struct fail *f)
 	return (int64_t)((s->entry.size + DIGEST_PIECE - 1) / DIGEST_PIECE);
 }
 
-/* Reads n bytes, with zeros where the file has none. */
-static int read_at(struct sink *s, int file, uint8_t *data, size_t n, uint64_t at, struct fail *f)
+/* How many of n bytes there are, or -1; the others are zeros. */
+static ssize_t read_at(struct sink *s, int file, uint8_t *data, size_t n, uint64_t at, struct fail *f)
 {
-	size_t done = 0;
-	while (done < n) {
-		ssize_t r = pread(file, data + done, n - done, (off_t)(at + done));
+	size_t done = 0, there = (size_t)MIN(n, s->readable - MIN(at, s->readable));
+	while (done < there) {
+		ssize_t r = pread(file, data + done, there - done, (off_t)(at + done));
 		if (r < 0 && errno == EINTR)
 			continue;
 		if (r < 0)
@@ -363,7 +364,7 @@ static int read_at(struct sink *s, int file, uint8_t *data, size_t n, uint64_t a
 	if (done < n)
 		atomic_store(&s->fell_short, true);
 	memset(data + done, 0, n - done);
-	return 0;
+	return (ssize_t)done;
 }
 
 int sink_copy(struct sink *s, int file, uint64_t piece, struct digest **ret, struct fail *f)
@@ -371,19 +372,16 @@ int sink_copy(struct sink *s, int file, uint64_t piece, struct digest **ret, str
 	uint64_t start = piece * DIGEST_PIECE, end = MIN(start + DIGEST_PIECE, s->entry.size);
 	AUTO(freep) uint8_t *data = xmalloc(COPY_BYTES);
 	struct digest *digest = digest_new();
-	int r = 0;
-	for (uint64_t at = start; at < end && r == 0;) {
+	for (uint64_t at = start; at < end; at += COPY_BYTES) {
 		size_t n = (size_t)MIN(end - at, COPY_BYTES);
-		r = is_stopped(s, f) ? -1 : read_at(s, file, data, n, at, f);
-		int written = r < 0 ? 0 : write_at(vault_fd(s->file), data, n, at);
-		if (written < 0)
-			r = disk_failed(written, f);
+		ssize_t there = is_stopped(s, f) ? -1 : read_at(s, file, data, n, at, f);
+		/* Zeros in place of what is gone stay a hole. */
+		int r = there < 0 ? -1 : write_at(vault_fd(s->file), data, (size_t)there, at);
+		if (r < 0) {
+			digest_free(digest);
+			return there < 0 ? -1 : disk_failed(r, f);
+		}
 		digest_add(digest, data, n);
-		at += n;
-	}
-	if (r < 0) {
-		digest_free(digest);
-		return r;
 	}
 	(void)sync_file_range(vault_fd(s->file), (off_t)start, (off_t)(end - start), SYNC_FILE_RANGE_WRITE);
 	*ret = digest;
@@ -393,6 +391,11 @@ int sink_copy(struct sink *s, int file, uint64_t piece, struct digest **ret, str
 void sink_put(struct sink *s, uint64_t piece, struct digest *digest)
 {
 	digest_put(s->digest, piece, digest);
+}
+
+uint64_t sink_size(const struct sink *s)
+{
+	return s->entry.size;
 }
 
 bool sink_fell_short(const struct sink *s)

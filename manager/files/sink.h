@@ -35,7 +35,7 @@ int sink_take(struct sink *s, const uint8_t *frames, size_t n, struct fail *f);
  * and may run beside it, in another thread: of a large file, the hash takes longer than everything else. */
 bool sink_hashes(const struct sink *s);
 int sink_hash(struct sink *s, const uint8_t *frames, size_t n, struct fail *f);
-/* In place of all DATA: the file itself, of which an ENTRY was taken. -1 with f filled if it is none that can be read; else the number
+/* In place of all DATA: the file itself, of which an ENTRY was taken. -1 with f filled if it is no regular file; else the number
  * of pieces that it has to be copied in, 1 or more. The descriptor is borrowed, up to the last piece. */
 int64_t sink_open(struct sink *s, int file, struct fail *f);
 /* One of them, hashed and written. Each once, in any order, several at a time by as many threads: *ret is then the piece's, for
@@ -43,7 +43,9 @@ int64_t sink_open(struct sink *s, int file, struct fail *f);
 int sink_copy(struct sink *s, int file, uint64_t piece, struct digest **ret, struct fail *f);
 /* Takes the digest. */
 void sink_put(struct sink *s, uint64_t piece, struct digest *digest);
-/* What was shorter than it had been, at the end. */
+/* Of the file. */
+uint64_t sink_size(const struct sink *s);
+/* It had become shorter while it was copied. */
 bool sink_fell_short(const struct sink *s);
 /* From the loop, while one of these runs in its thread: it ends soon, and keeps nothing that is not in place by then. */
 void sink_stop(struct sink *s);

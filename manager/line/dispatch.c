@@ -1,5 +1,9 @@
 #include "manager/line/dispatch.h"
 
+#include <errno.h>
+
+#include "base/work.h"
+
 /* Longer than a client needs for its next call, shorter than anybody notices. */
 #define ACK_DELAY_MS 5
 /* PID 1 refuses calls while too many are unacknowledged. */
@@ -15,7 +19,7 @@ void dispatch_init(struct dispatch *c, struct loop *loop, const struct config *c
 {
 	uint64_t now = loop_now_ms();
 	*c = (struct dispatch){
-		.loop = loop, .config = config, .send = send, .heard_ms = now, .used_ms = now, .descriptor = -1
+		.loop = loop, .config = config, .send = send, .heard_ms = now, .used_ms = now, .descriptors = { -1, -1 }
 	};
 	list_init(&c->runs);
 	list_init(&c->transfers);
@@ -29,8 +33,33 @@ void dispatch_release(struct dispatch *c)
 {
 	fail_release(&c->trouble);
 	buf_release(&c->acks);
-	closep(&c->descriptor);
+	dispatch_drop_descriptors(c);
 	c->ack_soon = timer_free(c->ack_soon);
+}
+
+int dispatch_take_descriptor(struct dispatch *c)
+{
+	int first = c->descriptors[0];
+	c->descriptors[0] = take_fd(c->descriptors[1]);
+	return first;
+}
+
+int dispatch_put_descriptor(struct dispatch *c, int fd)
+{
+	for (size_t i = 0; i < ARRAY_LEN(c->descriptors); i++) {
+		if (c->descriptors[i] >= 0)
+			continue;
+		c->descriptors[i] = fd;
+		return 0;
+	}
+	work_close(c->loop, fd);
+	return -ENOBUFS;
+}
+
+void dispatch_drop_descriptors(struct dispatch *c)
+{
+	for (int fd; (fd = dispatch_take_descriptor(c)) >= 0;)
+		work_close(c->loop, fd);
 }
 
 uint32_t dispatch_number(struct dispatch *c)

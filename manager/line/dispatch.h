@@ -26,8 +26,9 @@ struct dispatch {
 	uint64_t heard_ms;     /* of PID 1, on whichever connection */
 	uint64_t used_ms;      /* when somebody last asked for something or got it */
 	struct fail trouble;   /* why the connection last broke; no kind while PID 1 answers */
-	int descriptor;	       /* that came, and whose frame did not yet; -1 = none */
-	struct buf acks;       /* frames that go out with the next ones, or soon */
+	/* That came, and whose frames did not yet, in their order; -1 = none. Two, since the end of a frame may come with the next one's. */
+	int descriptors[2];
+	struct buf acks; /* frames that go out with the next ones, or soon */
 	struct timer *ack_soon;
 	void (*send)(struct dispatch *c, const struct buf *frames);
 };
@@ -36,6 +37,13 @@ struct dispatch {
 void dispatch_init(struct dispatch *c, struct loop *loop, const struct config *config,
 		   void (*send)(struct dispatch *c, const struct buf *frames));
 void dispatch_release(struct dispatch *c);
+
+/* The one that came first, for the FILE frame that is being looked at: the caller's; -1 if it was lost on the way, which is nobody's fault
+ * (no descriptor is free here). */
+int dispatch_take_descriptor(struct dispatch *c);
+/* -ENOBUFS if more have come than frames can. Takes it either way. */
+int dispatch_put_descriptor(struct dispatch *c, int fd);
+void dispatch_drop_descriptors(struct dispatch *c);
 
 /* A number for a new call. */
 uint32_t dispatch_number(struct dispatch *c);

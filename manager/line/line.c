@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/work.h"
 #include "manager/line/asks.h"
 #include "manager/line/console.h"
 #include "manager/line/looks.h"
@@ -53,7 +54,7 @@ static void disconnect(struct line *l)
 	wire_release(&l->wire);
 	l->connected = l->dispatch.open = false;
 	dispatch_drop_acks(&l->dispatch);
-	closep(&l->dispatch.descriptor);
+	dispatch_drop_descriptors(&l->dispatch);
 	l->connection++;
 }
 
@@ -202,17 +203,19 @@ static void on_bytes(void *ctx, const void *data, size_t n)
 {
 	struct line *l = ctx;
 	struct wire_frame frame;
+	struct loop *loop = l->dispatch.loop;
 	uint64_t connection = l->connection;
 	int r;
 	l->frame_ms = l->dispatch.heard_ms = loop_now_ms();
 	wire_feed(&l->wire, data, n);
 	while ((r = wire_next(&l->wire, &frame)) == 1) {
+		int descriptor = frame.type == FRAME_FILE ? dispatch_take_descriptor(&l->dispatch) : -1;
+		frame.descriptor = &descriptor;
 		r = on_frame(l, &frame);
+		work_close(loop, descriptor); /* nobody wanted it */
 		/* The frame may have ended the connection, or the whole line. */
 		if (l->connection != connection)
 			return;
-		if (frame.type == FRAME_FILE)
-			closep(&l->dispatch.descriptor); /* nobody wanted it */
 		if (r < 0) {
 			log_debug("line: frame of type %d, %zu bytes, call %u, not expected", frame.type, frame.n,
 				  frame.call);
@@ -223,17 +226,11 @@ static void on_bytes(void *ctx, const void *data, size_t n)
 		break_protocol(l);
 }
 
-/* Each comes with a frame that takes it before the next one can come. */
 static void on_descriptor(void *ctx, int fd)
 {
 	struct line *l = ctx;
-	bool expected = l->dispatch.open && l->dispatch.descriptor < 0;
-	if (expected) {
-		l->dispatch.descriptor = fd;
-		return;
-	}
-	close(fd);
-	break_protocol(l);
+	if (dispatch_put_descriptor(&l->dispatch, fd) < 0)
+		break_protocol(l);
 }
 
 static void on_closed(void *ctx, const struct fail *f)

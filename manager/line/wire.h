@@ -19,6 +19,7 @@ struct wire_frame {
 	uint32_t call;
 	const uint8_t *payload; /* valid until the next wire_feed() */
 	size_t n;
+	int *descriptor; /* of a FILE: what came with it, for whoever takes it; -1 if it was lost on the way */
 };
 
 void wire_release(struct wire *w);

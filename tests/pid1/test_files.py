@@ -2,6 +2,7 @@
 import fcntl
 import os
 import pathlib
+import resource
 import stat
 import struct
 import subprocess
@@ -26,7 +27,13 @@ def leftovers(workspace):
 
 
 def descriptors_of(box):
-    return [os.readlink(entry) for entry in pathlib.Path("/proc", str(box.pid), "fd").iterdir()]
+    found = []
+    for entry in pathlib.Path("/proc", str(box.pid), "fd").iterdir():
+        try:
+            found.append(os.readlink(entry))
+        except FileNotFoundError:
+            pass
+    return found
 
 
 def whole(entry):
@@ -77,7 +84,37 @@ def test_a_large_file_goes_out_as_a_descriptor(box, client, stream, workspace):
     assert os.pread(descriptor, 2 << 20, 0) == content and entries[b""].size == len(content) and entries[b""].data == {}
     assert fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
     os.close(descriptor)
+    client.ping()
     assert not [p for p in descriptors_of(box) if p.endswith("/large")]  # PID 1 holds on to nothing
+
+
+FILL = """
+import socket
+ours, theirs = socket.socketpair()
+for _ in range(40):
+    try:
+        socket.send_fds(ours, [b"x"], [0] * 200)
+    except OSError:
+        break
+"""
+
+
+def test_a_descriptor_that_cannot_go_is_sent_as_data(make_box, tmp_path):
+    """The system counts those of PID 1 and of sandbox code, which has the same user, together."""
+    line = tmp_path / "line"
+    line.mkdir(mode=0o755)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1000, hard))
+    try:
+        box = make_box(line=line)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    client, workspace, content = box.meet(), pathlib.Path("/proc", str(box.pid), "root", "workspace"), os.urandom(1 << 20)
+    (workspace / "large").write_bytes(content)
+    client.execute(FILL)
+    descriptors, entries = exported_descriptors(client, "/workspace/large", whole=True)
+    assert descriptors == [] and whole(entries[b""]) == content
+    assert client.ping() == b"ping"
 
 
 @pytest.mark.parametrize("path", ["small", "sparse", "folder"])

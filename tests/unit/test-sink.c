@@ -279,6 +279,7 @@ static void what_is_no_file_to_read_is_refused(void **state)
 	AUTO(closep) int written = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	AUTO(fail_release) struct fail f = { 0 };
 	struct sink *s = sink_for(100);
+	assert_int_equal(ftruncate(written, 100), 0);
 	assert_int_equal(sink_open(s, written, &f), 1);
 	assert_int_equal(copy_piece(s, written, 0, &f), -1);
 	assert_int_equal(f.kind, FAIL_INVALID);

@@ -17,6 +17,7 @@ struct peer {
 	int eofs, eof_error, write_errors, write_error, drained;
 	size_t stop_at;
 	int fd, descriptors[8], n_descriptors;
+	size_t came_at[8]; /* after how many bytes */
 	bool free_on_descriptor, free_on_data, free_on_eof;
 };
 
@@ -33,6 +34,7 @@ static void got_data(void *ctx, const void *data, size_t n)
 static void got_descriptor(void *ctx, int fd)
 {
 	struct peer *p = ctx;
+	p->came_at[p->n_descriptors] = p->got.len;
 	p->descriptors[p->n_descriptors++] = fd;
 	if (p->free_on_descriptor)
 		p->stream = stream_free(p->stream);
@@ -332,15 +334,16 @@ static const struct stream_ops ops_with_descriptors = {
 };
 
 /* A socket whose other end has written; and a pipe whose writing end went along and is ours no more. */
-static void make_sender(struct peer *p, const struct stream_ops *with, int *ret_socket, int *ret_pipe)
+static void make_sender(struct peer *p, const struct stream_ops *with, size_t first, size_t second, int *ret_socket,
+			int *ret_pipe)
 {
 	int fds[2], ends[2];
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
 	make_pipe(ends);
 	*p = (struct peer){ .loop = loop_new(), .fd = -1 };
 	p->stream = stream_new(p->loop, fds[0], fds[0], with, p);
-	send_descriptors(fds[1], 'a', ends[1], 1);
-	send_descriptors(fds[1], 'b', ends[1], 6);
+	send_descriptors(fds[1], 'a', ends[1], first);
+	send_descriptors(fds[1], 'b', ends[1], second);
 	close(ends[1]);
 	*ret_socket = fds[1];
 	*ret_pipe = ends[0];
@@ -350,13 +353,15 @@ static void descriptors_come_before_their_bytes(void **state)
 {
 	struct peer p;
 	int socket, pipe;
-	make_sender(&p, &ops_with_descriptors, &socket, &pipe);
+	make_sender(&p, &ops_with_descriptors, 1, 6, &socket, &pipe);
 	p.stop_at = 2;
 	assert_int_equal(loop_run(p.loop), 1);
 	/* More than four at a time are none of ours. */
 	assert_int_equal(p.n_descriptors, 5);
-	for (int i = 0; i < p.n_descriptors; i++)
+	for (int i = 0; i < p.n_descriptors; i++) {
 		assert_true(fcntl(p.descriptors[i], F_GETFD) & FD_CLOEXEC);
+		assert_int_equal(p.came_at[i], i > 0);
+	}
 	close(socket);
 	peer_release(&p);
 	char byte;
@@ -369,7 +374,7 @@ static void descriptors_that_nobody_takes_are_closed(void **state)
 	struct peer p;
 	int socket, pipe;
 	char byte;
-	make_sender(&p, &ops, &socket, &pipe);
+	make_sender(&p, &ops, 1, 6, &socket, &pipe);
 	p.stop_at = 2;
 	assert_int_equal(loop_run(p.loop), 1);
 	assert_int_equal(read(pipe, &byte, 1), 0);
@@ -382,15 +387,17 @@ static void a_descriptor_may_end_the_stream(void **state)
 {
 	struct peer p;
 	int socket, pipe;
-	make_sender(&p, &ops_with_descriptors, &socket, &pipe);
+	make_sender(&p, &ops_with_descriptors, 6, 1, &socket, &pipe);
 	p.free_on_descriptor = true;
 	loop_run(p.loop);
 	assert_null(p.stream);
 	assert_int_equal(p.n_descriptors, 1);
 	assert_int_equal(p.got.len, 0);
 	close(socket);
-	close(pipe);
 	peer_release(&p);
+	char byte;
+	assert_int_equal(read(pipe, &byte, 1), 0); /* the three that came with it were closed */
+	close(pipe);
 }
 
 int main(void)

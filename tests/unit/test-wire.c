@@ -82,6 +82,14 @@ static void test_run_frame_refuses_what_is_not_utf8(void **state)
 	assert_int_equal(frame_header_read(bytes.data).type, FRAME_EXECUTE);
 }
 
+static void test_an_export_may_come_as_the_file_itself(void **state)
+{
+	AUTO(buf_release) struct buf bytes = { 0 };
+	assert_int_equal(wire_put_files(&bytes, 1, &(struct wire_files){ .export = true, .path = "/workspace/x" }), 0);
+	buf_consume(&bytes, FRAME_HEADER_SIZE);
+	assert_string_equal(buf_str(&bytes), "{\"path\":\"/workspace/x\",\"window\":4194304,\"whole\":true}");
+}
+
 static void test_events(void **state)
 {
 	AUTO(wire_event_release) struct wire_event event = { 0 };
@@ -100,6 +108,7 @@ int main(void)
 		cmocka_unit_test(test_hostile_headers_are_refused_at_once),
 		cmocka_unit_test(test_hello),
 		cmocka_unit_test(test_run_frame_refuses_what_is_not_utf8),
+		cmocka_unit_test(test_an_export_may_come_as_the_file_itself),
 		cmocka_unit_test(test_events),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
