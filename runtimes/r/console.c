@@ -4,52 +4,40 @@
  *
  * R writes to two files of C's library; these here take their place. Made by prepare.sh, called by husk/console.R. */
 #define _GNU_SOURCE
+#include "link.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define R_NO_REMAP
 #include <Rinterface.h>
 #include <Rinternals.h>
 
-#define HEADER 4
 #define SYNC_MAX 64
+#define STREAMS 3
 
 static struct {
-	int link, taken; /* descriptors */
-	pid_t owner;	 /* a forked child has no link */
-	double cell;	 /* 0 = between cells, when nothing may be sent */
-	int last;	 /* the descriptor that was written to last */
-	char *page;	 /* the message that gives a page its place */
-} console = { .link = -1, .taken = -1 };
-
-static bool write_all(int fd, const char *data, size_t n)
-{
-	while (n > 0) {
-		ssize_t k = fd == console.link ? send(fd, data, n, MSG_NOSIGNAL) : write(fd, data, n);
-		if (k < 0 && errno == EAGAIN)
-			(void)poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
-		else if (k < 0 && errno != EINTR)
-			return false;
-		data += k > 0 ? k : 0;
-		n -= k > 0 ? (size_t)k : 0;
-	}
-	return true;
-}
+	int taken;		      /* a descriptor */
+	pid_t owner;		      /* a forked child has no link */
+	double cell;		      /* 0 = between cells, when nothing may be sent */
+	int last;		      /* the descriptor that was written to last */
+	char *page;		      /* the message that gives a page its place */
+	struct stat streams[STREAMS]; /* what 0, 1 and 2 led to at first */
+} console = { .taken = -1 };
 
 static bool can_send(void)
 {
 	return console.cell > 0 && console.owner == getpid();
 }
 
-/* Bytes for displays that R has sent itself, and has waited for in its own way. */
+/* Bytes that nobody waited for. */
 static void forget_taken(void)
 {
 	char bytes[256];
@@ -58,19 +46,19 @@ static void forget_taken(void)
 		;
 }
 
+static void wait_until_taken(void)
+{
+	char byte;
+	while (read(console.taken, &byte, 1) < 0 && errno == EINTR)
+		;
+}
+
 /* Sends a message and waits until PID 1 has taken it, and has read all that was printed before it. */
 static void send_and_wait(const char *text)
 {
-	size_t n = strlen(text);
-	uint8_t header[HEADER];
-	char byte;
-	for (int i = 0; i < HEADER; i++)
-		header[i] = (uint8_t)(n >> (24 - 8 * i));
 	forget_taken();
-	if (!write_all(console.link, (const char *)header, HEADER) || !write_all(console.link, text, n))
-		return;
-	while (read(console.taken, &byte, 1) < 0 && errno == EINTR)
-		;
+	if (link_send_text(text))
+		wait_until_taken();
 }
 
 static void place_page(void)
@@ -100,7 +88,7 @@ static ssize_t put(int fd, const char *data, size_t n)
 	(void)fflush(stdout); /* of code that prints without R */
 	place_page();
 	change_to(fd);
-	(void)write_all(fd, data, n);
+	(void)link_write_all(fd, data, n);
 	return (ssize_t)n;
 }
 
@@ -126,13 +114,13 @@ static void flush_all(void)
 /* ---- called by R */
 
 /* Takes R's output over. R flushes both files after each call that prints. */
-SEXP console_open(SEXP link, SEXP taken)
+SEXP console_open(SEXP taken)
 {
-	console.link = Rf_asInteger(link);
 	console.taken = Rf_asInteger(taken);
 	console.owner = getpid();
-	(void)fcntl(console.link, F_SETFD, FD_CLOEXEC);
 	(void)fcntl(console.taken, F_SETFD, FD_CLOEXEC);
+	for (int fd = 0; fd < STREAMS; fd++)
+		(void)fstat(fd, &console.streams[fd]);
 	FILE *out = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = put_out });
 	FILE *err = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = put_err });
 	if (!out || !err)
@@ -177,4 +165,26 @@ SEXP console_placed(void)
 	free(console.page);
 	console.page = NULL;
 	return Rf_ScalarLogical(placed);
+}
+
+/* Sends a display (link_send()) and waits until PID 1 has taken it: what is printed next stands behind it. */
+SEXP console_show(SEXP pieces)
+{
+	forget_taken();
+	SEXP sent = link_send(pieces, Rf_ScalarLogical(0));
+	if (Rf_asLogical(sent) == 1)
+		wait_until_taken();
+	console.last = -1; /* PID 1 has read both */
+	return sent;
+}
+
+/* Whether 0, 1 and 2 lead where they did at first. */
+SEXP console_is_whole(void)
+{
+	struct stat st;
+	for (int fd = 0; fd < STREAMS; fd++)
+		if (fstat(fd, &st) != 0 || st.st_dev != console.streams[fd].st_dev ||
+		    st.st_ino != console.streams[fd].st_ino)
+			return Rf_ScalarLogical(0);
+	return Rf_ScalarLogical(1);
 }

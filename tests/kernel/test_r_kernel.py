@@ -619,7 +619,7 @@ def test_its_own_functions():
         done = subprocess.run(["Rscript", "--vanilla", script, folder], cwd=ROOT, capture_output=True, check=False)
     else:
         sources = subprocess.run(["tar", "-cf", "-", script, folder], cwd=ROOT, check=True, capture_output=True)
-        done = subprocess.run(["docker", "run", "--rm", "--interactive", "--network", "none", "--tmpfs", "/tmp:mode=1777",
+        done = subprocess.run(["docker", "run", "--rm", "--interactive", "--network", "none", "--tmpfs", "/tmp:mode=1777,exec",
                                "--workdir", "/tmp", "--entrypoint", "sh", images()["r"], "-c", f"tar -xf - && Rscript --vanilla {script}"],
                               input=sources.stdout, capture_output=True, check=False)
     assert done.returncode == 0, (done.stdout + done.stderr).decode()

@@ -1,4 +1,4 @@
-# Unit tests of the R kernel's own functions. They need an R with jsonlite and base64enc, no container and no link:
+# Unit tests of the R kernel's own functions. They need an R with jsonlite and base64enc and a C compiler, no container and no link:
 #   Rscript tests/kernel/unit.R [runtimes/r]
 # Says each test that failed and ends with status 1 then.
 
@@ -50,8 +50,6 @@ expect("escapes", json_string("a\"b\\c\nd\te\r"), "\"a\\\"b\\\\c\\nd\\te\\r\"")
 expect("control characters", json_string("\001\037\177"), "\"\\u0001\\u001f\\u007f\"")
 expect("what was written is read", json_read(charToRaw(json_object(code = json_string("x <- \"a\\nb\"\n\t{}[],:"))))$code, "x <- \"a\\nb\"\n\t{}[],:")
 expect("a request", json_read(charToRaw("{\"op\": \"execute\", \"id\": 12, \"code\": \"1\"}")), list(op = "execute", id = "12", code = "1"))
-expect("a request as PID 1 writes it", json_read(charToRaw("{\"op\":\"execute\",\"id\":12,\"code\":\"'é' \\\"\\n\"}")),
-       list(op = "execute", id = "12", code = "'é' \"\n"))
 expect("with an environment", json_read(charToRaw("{\"id\":1,\"env\":{\"A\":\"x{}\",\"B\":\"\"},\"code\":\"{\"}")),
        list(id = "1", env = list(A = "x{}", B = ""), code = "{"))
 expect("with an empty one", json_read(charToRaw("{\"id\":1,\"env\":{}}"))$env, structure(list(), names = character()))
@@ -66,13 +64,14 @@ expect("no UTF-8", json_read(as.raw(c(123, 255, 125))), "error: no UTF-8")
 # Bundles -------------------------------------------------------------------------------------------------------------
 
 expect("text of a bundle", json_entry("text/html", "<b>"), "\"<b>\"")
-expect("bytes as base64", paste(json_entry("image/png", as.raw(1:3)), collapse = ""), "\"AQID\"")
+expect("bytes stay bytes until they are sent", json_entry("image/png", as.raw(1:3)), list("\"", as.raw(1:3), "\""))
 expect("base64 without line breaks", json_entry("audio/wav", "AQ\nID\n"), "\"AQID\"")
 expect("a value as JSON", as.character(json_entry("application/json", list(a = 1:2, b = NULL, c = NA))), "{\"a\":[1,2],\"b\":null,\"c\":null}")
 expect("JSON as it is", json_entry("application/vnd.x+json", "{\"a\":1}"), "{\"a\":1}")
 expect("a text that is no JSON", as.character(json_entry("application/json", "a b")), "\"a b\"")
 expect("the largest entry goes", names(drop_largest(c("text/html" = "\"aaaa\"", "text/plain" = "\"p\""))), "text/plain")
 expect("and is told", grepl("^\"p\\\\n\\[text/html of 6 bytes left out", drop_largest(c("text/html" = "\"aaaa\"", "text/plain" = "\"p\""))), TRUE)
+expect("bytes count as base64", names(drop_largest(list("text/html" = "\"aaaaa\"", "image/png" = list("\"", raw(4), "\"")))), c("text/html", "text/plain"))
 expect("html is escaped", html_escape("<a href=\"x\">&</a>"), "&lt;a href=\"x\"&gt;&amp;&lt;/a&gt;")
 expect("a table", html_table(data.frame(x = 1:2, y = c("<", NA))), paste(c("<table>", "<thead><tr><th>x</th><th>y</th></tr></thead>",
   "<tbody>", "<tr><td>1</td><td>&lt;</td></tr>\n<tr><td>2</td><td>NA</td></tr>", "</tbody>", "</table>"), collapse = "\n"))
@@ -138,8 +137,18 @@ same("nothing of the user's has run", touched, FALSE)
 
 # A kernel on its link ------------------------------------------------------------------------------------------------
 
-# Plays PID 1: a kernel from the source tree, and run(code, env) for its messages to one cell, a text each.
+# The kernel's folder, with its library of C code.
+build_kernel <- function() {
+  file.copy(folder, tempdir(), recursive = TRUE)
+  built <- file.path(tempdir(), basename(folder))
+  flags <- system2(file.path(R.home("bin"), "R"), c("CMD", "config", "--cppflags"), stdout = TRUE)
+  stopifnot(system2("gcc", c("-shared", "-fPIC", flags, "-o", file.path(built, c("husk.so", "console.c", "link.c")))) == 0L)
+  built
+}
+
+# Plays PID 1: a kernel from the source tree, and run(code, env) for its messages to one cell, a text each; send(body) likewise.
 start_kernel <- function() {
+  folder <- build_kernel()
   port <- 20000L + Sys.getpid() %% 20000L
   listener <- serverSocket(port)
   on.exit(close(listener))
@@ -154,15 +163,18 @@ start_kernel <- function() {
   }
   receive() # hello
   number <- 0L
-  run <- function(code, env = NULL) {
-    number <<- number + 1L
-    bytes <- charToRaw(husk$json_object(op = "\"execute\"", id = number, code = husk$json_string(code), env = env))
+  send <- function(body) {
+    bytes <- charToRaw(body)
     writeBin(c(writeBin(length(bytes), raw(), endian = "big"), bytes), link)
     messages <- character()
     while (!any(grepl("\"op\":\"done\"", messages, fixed = TRUE))) messages <- c(messages, receive())
-    messages
+    `Encoding<-`(messages, "UTF-8")
   }
-  list(run = run, close = function() close(link))
+  run <- function(code, env = NULL) {
+    number <<- number + 1L
+    send(husk$json_object(op = "\"execute\"", id = number, code = husk$json_string(code), env = env))
+  }
+  list(run = run, send = send, close = function() close(link))
 }
 
 kernel <- start_kernel()
@@ -177,6 +189,20 @@ invisible(kernel$run("Sys.setenv(HUSK_A = 'mine'); Sys.unsetenv('HUSK_B')", "{\"
 same("what the cell changed stays", shows("mine unset", get_env), TRUE)
 invisible(kernel$run("invokeRestart('abort')", "{\"HUSK_B\":\"two\"}"))
 same("restored after a jump", shows("mine unset", get_env), TRUE)
+result <- function(id, text) {
+  c(sprintf("{\"op\":\"result\",\"id\":%s,\"data\":{\"text/plain\":\"%s\"}}", id, text), sprintf("{\"op\":\"done\",\"id\":%s}", id))
+}
+same("a cell as PID 1 writes it", kernel$send("{\"op\":\"execute\",\"id\":12,\"code\":\"nchar('é\\\"\\n\\t\\\\\\\\\\/')\"}"), result("12", "[1] 6"))
+same("with spaces", kernel$send(" { \"op\" : \"execute\", \"id\" : 13 , \"code\" : \"1\" } "), result("13", "[1] 1"))
+same("in another order", kernel$send("{\"id\":14,\"code\":\"1\",\"op\":\"execute\"}"), result("14", "[1] 1"))
+same("with an escape by number", kernel$send("{\"op\":\"execute\",\"id\":15,\"code\":\"1\\n\\u0032\\n\"}"), result("15", "[1] 2"))
+same("no code", kernel$send("{\"op\":\"execute\",\"id\":16,\"code\":\"\"}")[1L], "{\"op\":\"done\",\"id\":16}")
+written <- function(bytes) {
+  kernel$run(paste0("print.odd <- function(x, ...) cat(rawToChar(as.raw(c(", bytes, "))), '\\n', sep = '')"))
+  kernel$send("{\"op\":\"execute\",\"id\":20,\"code\":\"structure(0, class = 'odd')\"}")
+}
+same("a result is escaped", written("34, 92, 10, 13, 9, 1, 31, 127, 195, 169"), result("20", "\\\"\\\\\\n\\r\\t\\u0001\\u001f\\u007fé"))
+same("a result is UTF-8", written("97, 255, 237, 160, 128, 192, 128, 98"), result("20", strrep("\ufffd", 6L) |> sprintf(fmt = "a%sb")))
 kernel$close()
 
 cat(passed, "passed,", failed, "failed\n")

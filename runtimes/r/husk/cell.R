@@ -2,14 +2,14 @@
 
 husk_workspace <- globalenv()
 # id (NULL between cells), place (srcref of the expression that runs), depth (frames below the user's), calls (of an
-# error), warned, quit (a status), bundle (the result), env (what the call set), handlers (globalCallingHandlers()).
+# error), warned, quit (a status), text (bytes: the result) or bundle (one with other forms), env (what the call set), handlers (globalCallingHandlers()).
 cell <- new.env(parent = emptyenv())
 PARSING <- .Machine$integer.max # as depth: no call is the user's
 
 # Runs a cell. NULL, or the fields of an error message. Everything the user's code does to the control flow ends here.
 run_cell <- function(code) {
   cell$calls <- list()
-  cell$bundle <- cell$place <- cell$quit <- NULL
+  cell$text <- cell$bundle <- cell$place <- cell$quit <- NULL
   cell$warned <- FALSE
   tryCatch(
     withCallingHandlers(
@@ -70,9 +70,23 @@ evaluate <- function(husk_expression) {
 show_value <- function(value, last) {
   if (inherits(value, "htmlwidget")) return(print_widget(value)) # some have a print method that wants a browser
   if (!last || sinks() > 0L) return(print_value(value))
-  text <- print_captured(value)
-  if (nzchar(text)) cell$bundle <- c(list("text/plain" = shorten(text, TEXT_MAX, CUT_NOTE)), rich_forms(value))
+  cell$text <- print_captured(value)
+  forms <- rich_forms(value)
+  if (length(forms) > 0L && length(cell$text) > 0L) cell$bundle <- c(list("text/plain" = result_text()), forms)
 }
+
+# Sends the result, which goes with `done`.
+send_result <- function() {
+  if (length(cell$text) == 0L) return()
+  if (is.null(cell$bundle)) {
+    place_pages()
+    if (.Call(link$result, cell$id, cell$text)) return()
+    cell$bundle <- list("text/plain" = result_text())
+  }
+  send_bundle("result", cell$bundle)
+}
+
+result_text <- function() shorten(raw_text(cell$text), TEXT_MAX, CUT_NOTE)
 
 # As the prompt does it: methods are found in the workspace, and S4 objects (generics too) have show().
 print_value <- function(value) {
@@ -85,12 +99,12 @@ environment(source) <- husk_workspace
 
 CUT_NOTE <- "characters (print a part of it, or write it to a file in /workspace)"
 
-# What print() says, without the last line break. If it fails, what it said until then is on stdout.
+# What print() says, as bytes without the last line break. If it fails, what it said until then is on stdout.
 print_captured <- function(value) {
   target <- capture_target()
   if (is.null(target)) { # the user's code has all connections that R allows
     print_value(value)
-    return("")
+    return(raw(0L))
   }
   done <- FALSE
   before <- sinks()
@@ -105,7 +119,7 @@ print_captured <- function(value) {
   done <- TRUE
   bytes <- rawConnectionValue(target)
   n <- length(bytes)
-  raw_text(if (n > 0L && bytes[n] == 10L) bytes[-n] else bytes)
+  if (n > 0L && bytes[n] == 10L) bytes[-n] else bytes
 }
 
 # rawConnection(raw(0L), "wb") without a deparse() of its argument.

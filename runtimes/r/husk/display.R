@@ -22,26 +22,15 @@ send_display <- function(data, id = NULL, update = FALSE) {
 }
 
 send_bundle <- function(op, data, more = NULL) {
-  if (identical(names(data), "text/plain")) { # most values
-    members <- list("text/plain" = json_entry("text/plain", data[[1L]]))
-  } else {
-    data <- fit_pictures(data)
-    members <- Map(json_entry, names(data), data)
-  }
+  data <- fit_pictures(data)
+  members <- Map(json_entry, names(data), data)
   place_pages()
-  shown <- op == "display"
-  if (shown) more <- c(more, sync = "true")
+  head <- json_object(op = json_string(op), id = cell$id, more)
   repeat {
-    head <- json_object(op = json_string(op), id = cell$id, more)
     # In pieces: R keeps a table of all strings, so that to join long ones takes longer than to make them.
     body <- c(substr(head, 1L, nchar(head) - 1L), ",\"data\":{", json_pieces(members), "}}")
-    # An interrupt waits until the answer is read: it would be taken for the next message.
-    sent <- suspendInterrupts({
-      sent <- link_send(body, more = op == "result")
-      if (sent && shown) link_synced()
-      sent
-    })
-    raise_interrupt()
+    sent <- if (op == "result") link_send(body, more = TRUE) else .Call(console$show, body)
+    if (is.null(sent)) link_lost()
     if (sent) return(invisible())
     members <- drop_largest(members)
   }
@@ -49,7 +38,7 @@ send_bundle <- function(op, data, more = NULL) {
 
 # Makes a bundle that was too long for one message shorter, and says so in it.
 drop_largest <- function(members) {
-  sizes <- vapply(members, function(pieces) sum(nchar(pieces, "bytes")), 0) * (names(members) != "text/plain")
+  sizes <- vapply(members, function(pieces) sum(vapply(pieces, piece_size, 0)), 0) * (names(members) != "text/plain")
   largest <- which.max(sizes)
   note <- sprintf("[%s of %s bytes left out: one output holds 12 MiB at most. Write it to a file in /workspace and export that.]",
                   names(members)[largest], format(sizes[[largest]], big.mark = ","))
@@ -59,18 +48,20 @@ drop_largest <- function(members) {
     list("text/plain" = if (is.null(text)) json_string(note) else sub("\"$", paste0("\\\\n", note, "\""), text)))
 }
 
+piece_size <- function(piece) if (is.raw(piece)) 4 * ceiling(length(piece) / 3) else as.numeric(nchar(piece, "bytes"))
+
 # The members of a bundle as they follow each other in JSON.
 json_pieces <- function(members) {
-  unlist(lapply(seq_along(members), function(i) c(if (i > 1L) ",", "\"", names(members)[i], "\":", members[[i]])))
+  do.call(c, lapply(seq_along(members), function(i) c(if (i > 1L) ",", "\"", names(members)[i], "\":", members[[i]])))
 }
 
-# The value of a bundle's entry in JSON, perhaps in pieces.
+# The value of a bundle's entry in JSON, perhaps in pieces (link_send).
 json_entry <- function(mime, value) {
   if (mime == "application/json" || endsWith(mime, "+json")) return(json_value(value))
   if (startsWith(mime, "text/") || endsWith(mime, "+xml") || endsWith(mime, "/xml") || endsWith(mime, "/javascript")) {
     return(json_string(if (is.raw(value)) raw_text(value) else value))
   }
-  if (is.raw(value)) return(c("\"", base64(value), "\"")) # nothing to escape in it
+  if (is.raw(value)) return(list("\"", value, "\"")) # base64 has nothing to escape
   json_string(gsub("[[:space:]]", "", valid_text(value)))
 }
 
@@ -193,7 +184,7 @@ tools <- list(
     if (!is.null(mime)) return(display_as(value, mime, file, id, update))
     forms <- rich_forms(value)
     if (length(forms) == 0L && is.null(id)) return(invisible(print_value(value)))
-    send_display(c(list("text/plain" = print_captured(value)), forms), id, update)
+    send_display(c(list("text/plain" = raw_text(print_captured(value))), forms), id, update)
   },
   display_html = function(data = NULL, file = NULL, ...) display_as(data, "text/html", file, ...),
   display_markdown = function(data = NULL, file = NULL, ...) display_as(data, "text/markdown", file, ...),

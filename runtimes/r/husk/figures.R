@@ -105,7 +105,6 @@ show_finished_pages <- function(...) {
     for (i in seq_along(open)) figures$devices[[i]]$shown <- show_pages(figures$devices[[i]], open[i])
     figures$devices <- lapply(figures$devices[open], note_page)
   })
-  raise_interrupt()
   invisible()
 }
 

@@ -1,23 +1,25 @@
-# The kernel link (docs/protocol.md, section 2): one TCP connection to PID 1, one JSON object a message.
+# The kernel link (docs/protocol.md, section 2): one TCP connection to PID 1, one JSON object a message; link.c reads and writes.
 # Speaks only for the process that opened it. Its own JSON, as loading a package for it would cost more than the rest.
 
-MESSAGE_MAX <- 12 * 2^20 # LINK_MESSAGE_MAX in kernels/protocol.h
-CODE_MESSAGE_MAX <- 64 * 2^20 # CODE_BYTES_MAX, every byte escaped
 PROTOCOL_VERSION <- 1L
-SLICE <- 16384L # bytes; a socket that has room at all has that much
 FOREVER <- .Machine$integer.max # seconds
 
-# connection, number (R's own of it), taken (the descriptor HUSK_TAKEN_FD), owner (pid), held (bytes to go with the next
-# message), interrupted (while sending)
+# connection, number (R's own of it), descriptor, taken (the descriptor HUSK_TAKEN_FD), owner (pid), library (of C code, beside
+# the kernel), its functions (their addresses), interrupted (somebody was told of an interrupt that R does not know of)
 link <- new.env(parent = emptyenv())
 
 link_open <- function(address) {
+  link$library <- dyn.load(file.path(dirname(rev(commandArgs())[1L]), "husk.so"))
+  for (name in c("take", "next", "send", "result", "forget_interrupt")) {
+    link[[name]] <- getNativeSymbolInfo(paste0("link_", name), link$library)$address
+  }
   parts <- strsplit(address, ":", fixed = TRUE)[[1L]]
   # Not blocking, as R lets interrupts through while it waits in a read, and what was read by then is lost.
   # no-delay: a result and its `done` are two small writes, and the second must not wait for an acknowledgement.
   link$connection <- socketConnection(parts[2L], as.integer(parts[3L]), blocking = FALSE, open = "r+b",
                                       timeout = FOREVER, options = "no-delay")
   link$number <- as.integer(link$connection)
+  link$descriptor <- .Call(link$take)
   link$owner <- Sys.getpid()
 }
 
@@ -32,28 +34,17 @@ link_hello <- function(token) {
 
 # The next message as a list of strings, or NULL when PID 1 is gone or talks nonsense.
 link_receive <- function() {
-  size <- readBin(link_read(4L), "integer", 1L, size = 4L, endian = "big")
-  if (length(size) == 0L || size <= 0L || size > CODE_MESSAGE_MAX) return(NULL)
-  tryCatch(json_read(link_read(size)), error = function(e) NULL)
-}
-
-# So many bytes, fewer only at the end of the link.
-link_read <- function(size) {
-  bytes <- raw(0L)
-  while (length(bytes) < size) {
-    piece <- readBin(link$connection, "raw", size - length(bytes))
-    if (length(piece) == 0L) {
-      link_wait()
-      piece <- readBin(link$connection, "raw", size - length(bytes))
-      if (length(piece) == 0L) break
-    }
-    bytes <- if (length(bytes) == 0L) piece else c(bytes, piece)
+  repeat {
+    message <- .Call(link$`next`)
+    if (is.list(message)) return(message)
+    if (is.raw(message)) return(tryCatch(json_read(message), error = function(e) NULL))
+    if (is.logical(message)) return(NULL)
+    link_wait()
   }
-  bytes
 }
 
-# Until there is something to read. Interrupts reach R while it waits, even if they are suspended, and callbacks of
-# event loops (later, httpuv, Tk) run: their errors come out here.
+# Until there is something to read, where callbacks of event loops are to run (later, httpuv, Tk): their errors come out here.
+# Interrupts reach R while it waits, even if they are suspended.
 link_wait <- function() {
   told <- function(e) {
     if (inherits(e, "error")) writeLines(error_line(e), stderr())
@@ -64,50 +55,15 @@ link_wait <- function() {
 
 link_is_open <- function() isTRUE(tryCatch(isOpen(link$connection), error = function(e) FALSE))
 
-# Sends one message, which may come in pieces; FALSE, and nothing is sent, if it is too long. `more`: another follows at once,
-# with which it may go.
-link_send <- function(text, more = FALSE) {
-  bytes <- if (length(text) == 1L) charToRaw(text) else unlist(lapply(text, charToRaw))
-  if (length(bytes) > MESSAGE_MAX) return(FALSE)
-  bytes <- c(link$held, writeBin(length(bytes), raw(), endian = "big"), bytes)
-  if (more) {
-    link$held <- bytes
-    return(TRUE)
-  }
-  link$held <- NULL
-  suspendInterrupts(for (start in seq.int(1L, length(bytes), by = SLICE)) {
-    slice <- if (length(bytes) > SLICE) bytes[start:min(start + SLICE - 1L, length(bytes))] else bytes
-    while (!link_write(slice)) link$interrupted <- TRUE # half a message would be the end of the kernel
-  })
-  raise_interrupt()
-  TRUE
+# Sends one message, which may come in pieces: texts, or a list of texts and of bytes, which become base64. FALSE, and nothing is
+# sent, if it is too long. `more`: another follows at once, with which it goes.
+link_send <- function(pieces, more = FALSE) {
+  sent <- .Call(link$send, pieces, more)
+  if (is.null(sent)) link_lost()
+  sent
 }
 
-# Until PID 1 has logged what was sent and read what was printed before: what is printed next stands behind both.
-link_synced <- function() {
-  missing <- 4L + nchar("{\"op\":\"synced\"}")
-  suspendInterrupts(while (missing > 0L) {
-    ready <- tryCatch(socketSelect(list(link$connection)), interrupt = function(e) {
-      link$interrupted <- TRUE
-      FALSE
-    })
-    if (!ready) next
-    piece <- readBin(link$connection, "raw", missing)
-    if (length(piece) == 0L) link_lost()
-    missing <- missing - length(piece)
-  })
-  raise_interrupt()
-}
-
-# FALSE, and nothing is written, if an interrupt came while R waited for room. A slice goes out as a whole or not at all.
-link_write <- function(slice) {
-  tryCatch({
-    writeBin(slice, link$connection)
-    TRUE
-  }, condition = function(e) if (inherits(e, "interrupt")) FALSE else link_lost())
-}
-
-# The interrupt that came while a message was sent, unless the caller has more to do before.
+# The interrupt that somebody was told of, unless the caller has more to do before.
 raise_interrupt <- function() {
   if (is.null(link$interrupted) || .Internal(interruptsSuspended())) return()
   link$interrupted <- NULL
@@ -165,8 +121,6 @@ json_read <- function(bytes) {
   text <- rawToChar(bytes)
   Encoding(text) <- "UTF-8"
   if (!validUTF8(text)) stop("no UTF-8")
-  plain <- json_read_plain(text)
-  if (!is.null(plain)) return(plain)
   at <- gregexpr("\"(?:[^\"\\\\]++|\\\\.)*+\"|[^\\s{}:,\"]++|[{}]", text, perl = TRUE)[[1L]]
   ends <- at + attr(at, "match.length") - 1L
   first <- substring(text, at, at)
@@ -180,18 +134,6 @@ json_read <- function(bytes) {
   outer <- json_pairs(tokens[-c(1L, open[2L], inner, length(tokens))]) # where the object stood is its "}"
   outer[[tokens[open[2L] - 1L]]] <- json_pairs(tokens[inner])
   outer
-}
-
-PLAIN_CELL <- "^\\{\"op\":\"execute\",\"id\":([0-9]+),\"code\":\"((?:[^\"\\\\]++|\\\\.)*+)\"\\}$"
-
-# Most messages, at a quarter of the price; NULL if it is another one.
-json_read_plain <- function(text) {
-  found <- regexpr(PLAIN_CELL, text, perl = TRUE)
-  if (found != 1L) return(NULL)
-  first <- attr(found, "capture.start")
-  fields <- substring(text, first, first + attr(found, "capture.length") - 1L)
-  code <- if (grepl("\\", fields[2L], fixed = TRUE)) json_unescape(fields[2L]) else fields[2L]
-  list(op = "execute", id = fields[1L], code = code)
 }
 
 json_pairs <- function(tokens) {

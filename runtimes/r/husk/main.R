@@ -119,6 +119,7 @@ resume <- function() {
 # Interrupts of the time between two cells are nobody's.
 ignore_interrupts <- function() {
   link$interrupted <- NULL
+  if (.Call(link$forget_interrupt)) return()
   tryCatch(allowInterrupts(Sys.sleep(0)), interrupt = function(e) NULL)
 }
 
@@ -129,16 +130,16 @@ finish <- function(failure) {
   if (!is.null(cell$env)) restore_env(cell$env)
   tryCatch({
     finish_figures()
-    if (!is.null(cell$bundle)) send_bundle("result", cell$bundle)
+    send_result()
     print_warnings()
   }, error = function(e) writeLines(error_line(e), stderr()))
   if (!is.null(failure)) {
     remember_traceback(cell$calls)
     link_send(json_object(op = "\"error\"", id = cell$id, vapply(failure, json_string, "")), more = TRUE)
   }
-  done <- json_object(op = "\"done\"", id = cell$id)
+  done <- c("{\"op\":\"done\",\"id\":", cell$id, "}")
   console_cell(0)
-  cell$id <- cell$bundle <- cell$calls <- cell$env <- NULL
+  cell$id <- cell$text <- cell$bundle <- cell$calls <- cell$env <- NULL
   link_send(done)
 }
 

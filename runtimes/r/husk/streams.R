@@ -13,9 +13,8 @@ set_up_streams <- function() {
   for (i in 1:3) keep_open(standard[i], if (i == 1L) "rb" else "wb")
   opened <- setdiff(descriptors(), before) # in this order, as each took the lowest number that was free
   streams$spares <- file.path(DESCRIPTORS, opened)
-  socket <- before[startsWith(Sys.readlink(file.path(DESCRIPTORS, before)), "socket:")]
-  streams$ours <- c(socket, opened)
-  open_console(socket[1L], link$taken)
+  streams$ours <- c(link$descriptor, opened)
+  open_console(link$library, link$taken)
 }
 
 descriptors <- function() {
@@ -32,8 +31,8 @@ keep_open <- function(path, mode) {
 
 # A cell can close them (parallel:::closeFD) or lead them elsewhere (parallel:::closeStdout).
 restore_streams <- function() {
+  if (.Call(console$is_whole) || is_forked()) return()
   now <- Sys.readlink(file.path(DESCRIPTORS, 0:2))
-  if (identical(now, streams$links) || is_forked()) return()
   wrong <- which(is.na(now) | now != streams$links)
   asNamespace("parallel")$closeFD(wrong[!is.na(now[wrong])] - 1L)
   for (i in wrong) keep_open(streams$spares[i], if (i == 1L) "rb" else "wb") # takes the lowest number that is free
