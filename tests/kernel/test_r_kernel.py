@@ -612,6 +612,16 @@ def test_search_path_is_the_usual_one(own):
         "package:methods", "Autoloads", "package:base"]
 
 
+def test_default_packages_are_loaded_as_r_does_it(own):
+    look = """spaces <- sort(setdiff(loadedNamespaces(), "base"))
+        methods <- lapply(c("base", spaces), function(name) sort(ls(asNamespace(name)[[".__S3MethodsTable__."]])))
+        cat(spaces, lengths(methods), unlist(methods), utils::osVersion, Sys.which("sh"), Sys.getenv("R_REPOSITORIES", NA),
+            unlist(options("repos", "str", "contrasts", "unzip")), sep = "\\n")"""
+    said = own.run(look).stdout
+    assert said == own.terminal(f"Rscript -e '{look}'").out.decode()
+    assert "print.lm" in said
+
+
 def test_its_own_functions():
     """unit.R by an R at hand, else by the image's."""
     script, folder = "tests/kernel/unit.R", "runtimes/r"

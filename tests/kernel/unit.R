@@ -108,6 +108,11 @@ expect("our descriptors are closed", {
   without_ours("echo")
 }, "exec 4<&- 7<&-; echo")
 
+# Packages ------------------------------------------------------------------------------------------------------------
+
+expect("the name of the system", system_name(), utils::osVersion)
+expect("of one that has none", system_name("/dev/null"), NULL)
+
 # Variables -----------------------------------------------------------------------------------------------------------
 
 big <- as.numeric(1:100000)

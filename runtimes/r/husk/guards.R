@@ -17,7 +17,8 @@ set_up_guards <- function() {
   }))
   before("readLines", quote(if (.husk$is_keyboard(con)) return(.husk$read_lines(n))))
   before("close.connection", quote(if (.husk$is_kept(con)) .husk$refuse_close()))
-  registerS3method("close", "connection", get("close.connection", envir = baseenv()), envir = baseenv())
+  # As registerS3method() does it, but without a question to methods, for which that would read all of its classes.
+  assign("close.connection", get("close.connection", envir = baseenv()), envir = .BaseNamespaceEnv[[".__S3MethodsTable__."]])
   before("pipe", quote(description <- .husk$without_ours(description)))
   for (name in c("system", "system2")) guard(name, mark_system(get(name, envir = baseenv())))
   guard("globalCallingHandlers", mark_handlers(globalCallingHandlers))

@@ -1,14 +1,12 @@
 # The kernel's life: load, say hello, run cells until PID 1 hangs up.
 
-DEFAULT_PACKAGES <- c("datasets", "utils", "grDevices", "graphics", "stats", "methods")
-
 main <- function() {
   suspendInterrupts({
     token <- read_token(paste0("/dev/fd/", Sys.getenv("HUSK_TOKEN_FD")))
     link_open(Sys.getenv("HUSK_LINK"))
     link$taken <- as.integer(Sys.getenv("HUSK_TAKEN_FD"))
     Sys.unsetenv(c("HUSK_LINK", "HUSK_TOKEN_FD", "HUSK_TAKEN_FD", "R_DEFAULT_PACKAGES"))
-    # A hundred milliseconds of loading are still to come; a cell that is sent now waits for them in the socket.
+    # Most of the loading is still to come; a cell that is sent now waits for it in the socket.
     link_hello(token)
     set_up()
     serve()
@@ -24,9 +22,7 @@ read_token <- function(path) {
 
 set_up <- function() {
   set_up_library()
-  options(defaultPackages = DEFAULT_PACKAGES)
-  .OptRequireMethods()
-  .First.sys()
+  load_packages()
   options(error = ERROR_OPTION, keep.source = TRUE, width = 120L, max.print = 10000L, pager = show_files,
           menu.graphics = FALSE, rlang_trace_top_env = husk_workspace)
   set_up_streams()
