@@ -134,8 +134,6 @@ def page(found):
         limit = f"{'≥' if b['at_least'] else '≤'} {b['limit']}"
         factor = b["limit"] / b["found"] if b["at_least"] else b["found"] / b["limit"]
         lines.append(f"| {b['what']} | {number(b['found'])} | {limit} | {'kept' if b['kept'] else f'missed by a factor of {factor:.2f}'} |")
-    lines += ["", "A first call that follows its create at once waits in R for packages that load after the kernel has said hello; one that comes 150 ms later does not,",
-              "and none does in a container that was warm."]
     lines += ["", "## Measures", "", "| measure | who | n | min | p50 | p95 |", "|---|---|---|---|---|---|"]
     for measure, entry in found["measures"].items():
         for name, v in sorted(entry["values"].items()):

@@ -6,8 +6,9 @@ main <- function() {
     link_open(Sys.getenv("HUSK_LINK"))
     link$taken <- as.integer(Sys.getenv("HUSK_TAKEN_FD"))
     Sys.unsetenv(c("HUSK_LINK", "HUSK_TOKEN_FD", "HUSK_TAKEN_FD", "R_DEFAULT_PACKAGES"))
-    # Most of the loading is still to come; a cell that is sent now waits for it in the socket.
-    link_hello(token)
+    set_up_library()
+    load_packages()
+    link_hello(token) # what is left takes no longer than the answer to it
     set_up()
     serve()
   })
@@ -21,8 +22,6 @@ read_token <- function(path) {
 }
 
 set_up <- function() {
-  set_up_library()
-  load_packages()
   options(error = ERROR_OPTION, keep.source = TRUE, width = 120L, max.print = 10000L, pager = show_files,
           menu.graphics = FALSE, rlang_trace_top_env = husk_workspace)
   set_up_streams()
