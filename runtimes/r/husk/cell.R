@@ -102,17 +102,13 @@ CUT_NOTE <- "characters (print a part of it, or write it to a file in /workspace
 # What print() says, as bytes without the last line break. If it fails, what it said until then is on stdout.
 print_captured <- function(value) {
   target <- capture_target()
-  if (is.null(target)) { # the user's code has all connections that R allows
+  if (is.null(target)) {
     print_value(value)
     return(raw(0L))
   }
   done <- FALSE
   before <- sinks()
-  on.exit({
-    while (sinks() > before) sink_to(-1L)
-    if (!done) cat(raw_text(rawConnectionValue(target)))
-    .Internal(close(target, "rw"))
-  })
+  on.exit(end_capture(target, before, done)) # one call: R does not compile this
   sink_to(target)
   print_value(value)
   sink_to(-1L)
@@ -122,8 +118,19 @@ print_captured <- function(value) {
   if (n > 0L && bytes[n] == 10L) bytes[-n] else bytes
 }
 
-# rawConnection(raw(0L), "wb") without a deparse() of its argument.
-capture_target <- function() tryCatch(.Internal(rawConnection("cell", raw(0L), "wb")), error = function(e) NULL)
+end_capture <- function(target, before, done) {
+  while (sinks() > before) sink_to(-1L)
+  if (!done) cat(raw_text(rawConnectionValue(target)))
+  .Internal(close(target, "rw"))
+}
+
+# rawConnection(raw(0L), "wb") without a deparse() of its argument. NULL if the user's code has all connections that R allows.
+capture_target <- function() {
+  if (length(.Internal(getAllConnections())) < CONNECTIONS_SURE) return(.Internal(rawConnection("cell", raw(0L), "wb")))
+  tryCatch(.Internal(rawConnection("cell", raw(0L), "wb")), error = function(e) NULL)
+}
+
+CONNECTIONS_SURE <- 100L # R allows 128 or more
 
 # sink(target) without its match.arg(); -1 is the end of one.
 sink_to <- function(target) .Internal(sink(target, FALSE, FALSE, FALSE))
