@@ -4,7 +4,7 @@
  *
  * R writes to two files of C's library; these here take their place. Made by prepare.sh, called by husk/console.R. */
 #define _GNU_SOURCE
-#include "link.h"
+#include "runtimes/r/link.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* Made by prepare.sh, called by husk/link.R. Nothing here raises an error of R or lets an interrupt in: half a message would be the end
  * of the kernel. */
 #define _GNU_SOURCE
-#include "link.h"
+#include "runtimes/r/link.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,8 +8,11 @@ for (name in ls(husk)) if (is.function(husk[[name]])) husk[[name]] <- compiler::
 saveRDS(husk, "husk.rds", compress = FALSE)
 END
 rm -r husk
-gcc -O2 -Wall -Wextra -Werror -shared -fPIC "$(R CMD config --cppflags)" -o husk.so console.c link.c
-rm console.c link.c link.h
+# Headers are named as in the tree of sources.
+mkdir -p tree/runtimes
+ln -s ../.. tree/runtimes/r
+gcc -O2 -Wall -Wextra -Werror -shared -fPIC -I tree "$(R CMD config --cppflags)" -o husk.so console.c link.c
+rm -r tree console.c link.c link.h
 # A mirror of the operator's is every R's of a session.
 cat >>/etc/R/Rprofile.site <<'END'
 local({

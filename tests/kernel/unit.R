@@ -1,5 +1,5 @@
 # Unit tests of the R kernel's own functions. They need an R with jsonlite and base64enc and a C compiler, no container and no link:
-#   Rscript tests/kernel/unit.R [runtimes/r]
+#   Rscript tests/kernel/unit.R [runtimes/r], in the root of the sources
 # Says each test that failed and ends with status 1 then.
 
 folder <- c(commandArgs(trailingOnly = TRUE), "runtimes/r")[1L]
@@ -42,6 +42,13 @@ expect("of many lines the first", one_line(quote(f({
   c
 }))), "f({ a ...")
 expect("long calls are cut", nchar(one_line(quote(f("0123456789012345678901234567890123456789")), 20L)), 20L)
+
+# Code ----------------------------------------------------------------------------------------------------------------
+
+fields <- function(source) lapply(sort(setdiff(names(source), "timestamp")), get, envir = source)
+same("the source of a cell is as R makes it", fields(husk$source_of("1")), fields(srcfilecopy("cell", "1")))
+expect("and its class", class(source_of("1")), class(srcfilecopy("cell", "1")))
+expect("and its time", class(source_of("1")$timestamp), class(srcfilecopy("cell", "1")$timestamp))
 
 # JSON ----------------------------------------------------------------------------------------------------------------
 
@@ -147,7 +154,7 @@ build_kernel <- function() {
   file.copy(folder, tempdir(), recursive = TRUE)
   built <- file.path(tempdir(), basename(folder))
   flags <- system2(file.path(R.home("bin"), "R"), c("CMD", "config", "--cppflags"), stdout = TRUE)
-  stopifnot(system2("gcc", c("-shared", "-fPIC", flags, "-o", file.path(built, c("husk.so", "console.c", "link.c")))) == 0L)
+  stopifnot(system2("gcc", c("-shared", "-fPIC", "-I", ".", flags, "-o", file.path(built, c("husk.so", "console.c", "link.c")))) == 0L)
   built
 }
 

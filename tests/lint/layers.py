@@ -71,7 +71,7 @@ LAYERS = {
     "bench": (*FACE, "bench/", "libhusk/husk.h"),
     "clients": ("libhusk/husk.h",),
     # A part of R's kernel, compiled in its image: it knows nothing of the rest.
-    "runtimes/r": (),
+    "runtimes/r": ("runtimes/r/",),
 }
 # Here anything may be included; nothing else may include these.
 TESTS = "tests"
@@ -95,8 +95,10 @@ ADAPTERS = {
     "sixel.h": r"cli/repl/sixel-worker\.c",
     "sqlite3.h": r"manager/store/sqlite\.c",
     "libpq-fe.h": r"manager/store/postgres\.c",
-    "Rinternals.h": r"runtimes/r/console\.c",
+    "Rinternals.h": r"runtimes/r/[^/]*\.[ch]",
     "Rinterface.h": r"runtimes/r/console\.c",
+    "R_ext/GraphicsEngine.h": r"runtimes/r/link\.c",
+    "R_ext/eventloop.h": r"runtimes/r/link\.c",
 }
 # The C library and the kernel's interface are no third parties.
 SYSTEM = re.compile(r"(linux|linux/netfilter|sys|netinet|arpa|net|asm)/[a-z0-9_]+\.h")

@@ -2,7 +2,8 @@
 
 husk_workspace <- globalenv()
 # id (NULL between cells), place (srcref of the expression that runs), depth (frames below the user's), calls (of an
-# error), warned, quit (a status), text (bytes: the result) or bundle (one with other forms), env (what the call set), handlers (globalCallingHandlers()).
+# error), abort (the restart that ends the cell), interrupted, warned, quit (a status), text (the result, as bytes), bundle
+# (the same, if it has other forms too), env (what the call set), handlers (globalCallingHandlers()).
 cell <- new.env(parent = emptyenv())
 PARSING <- .Machine$integer.max # as depth: no call is the user's
 
@@ -10,26 +11,27 @@ PARSING <- .Machine$integer.max # as depth: no call is the user's
 run_cell <- function(code) {
   cell$calls <- list()
   cell$text <- cell$bundle <- cell$place <- cell$quit <- NULL
-  cell$warned <- FALSE
+  cell$warned <- cell$interrupted <- FALSE
   tryCatch(
     withCallingHandlers(
       until_abort(allowInterrupts(run_expressions(parse_cell(code)))),
       error = on_error, interrupt = on_interrupt, warning = on_warning
     ),
-    error = function(e) if (cell$depth == PARSING) report_syntax(e) else report_error(e, cell$calls),
-    interrupt = function(e) report_interrupt(cell$calls)
+    error = function(e) if (cell$depth == PARSING) report_syntax(e) else report_error(e, cell$calls)
   )
 }
 
-# withRestarts(expr, abort = ) at a tenth of its price. At the prompt this restart leads to the next prompt.
+# withRestarts(expr, abort = ) at a tenth of its price. At the prompt this restart leads to the next prompt. An interrupt takes
+# it too, since a second class of conditions would double the price of tryCatch().
 until_abort <- function(expr) {
   run <- function(expr) {
     restart <- list(name = "abort", exit = environment(), handler = NULL, description = "", interactive = NULL)
-    .Internal(.addRestart(structure(restart, class = "restart")))
+    cell$abort <- `class<-`(restart, "restart")
+    .Internal(.addRestart(cell$abort))
     expr
   }
   run(return(expr))
-  if (is.null(cell$quit)) report_abort() else report_quit(cell$quit)
+  if (cell$interrupted) report_interrupt(cell$calls) else if (is.null(cell$quit)) report_abort() else report_quit(cell$quit)
 }
 
 # Nothing has run when this fails: the message says line and column and shows the place.
@@ -38,7 +40,21 @@ parse_cell <- function(code) {
   if (grepl("\r", code, fixed = TRUE)) code <- gsub("\r\n?", "\n", code)
   if (startsWith(code, "\ufeff")) code <- substring(code, 2L)
   lines <- strsplit(code, "\n", fixed = TRUE)[[1L]]
-  parse(text = lines, keep.source = TRUE, srcfile = srcfilecopy("cell", lines), encoding = "UTF-8")
+  parse(text = lines, keep.source = TRUE, srcfile = source_of(lines), encoding = "UTF-8")
+}
+
+# srcfilecopy("cell", lines) without its checks.
+source_of <- function(lines) {
+  source <- new.env(parent = emptyenv())
+  source$filename <- "cell"
+  source$wd <- getwd()
+  source$isFile <- FALSE
+  source$lines <- lines
+  source$fixedNewlines <- TRUE
+  source$timestamp <- Sys.time()
+  source$Enc <- "unknown"
+  class(source) <- c("srcfilecopy", "srcfile")
+  source
 }
 
 run_expressions <- function(expressions) {
@@ -93,8 +109,9 @@ print_value <- function(value) {
   cell$depth <- sys.nframe() + 1L
   source(value)
 }
-# Its name matters: a data.table is silent after `:=` only at R's own prompt and where source() calls print().
-source <- function(x) if (base::isS4(x)) methods::show(x) else base::print(x)
+# Its name matters: a data.table is silent after `:=` only at R's own prompt and where source() calls print(). `::` would
+# take longer than the print of a number.
+source <- function(x) if (.BaseNamespaceEnv$isS4(x)) methods::show(x) else .BaseNamespaceEnv$print(x)
 environment(source) <- husk_workspace
 
 CUT_NOTE <- "characters (print a part of it, or write it to a file in /workspace)"
@@ -151,7 +168,11 @@ on_error <- function(condition) {
   }
 }
 
-on_interrupt <- function(condition) cell$calls <- users_calls(cell$depth)
+on_interrupt <- function(condition) {
+  cell$calls <- users_calls(cell$depth)
+  cell$interrupted <- TRUE
+  .Internal(.invokeRestart(cell$abort, NULL))
+}
 
 # R keeps the warning for later (or, by options(warn=), prints it or makes it an error) when this returns.
 on_warning <- function(condition) {

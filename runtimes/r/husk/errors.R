@@ -82,7 +82,7 @@ is_ours <- function(frame) identical(environment(sys.function(frame)), environme
 traceback_lines <- function(calls) {
   n <- length(calls)
   shown <- shown_calls(calls)
-  if (identical(calls[[1L]], quote(base::print(x)))) calls[[1L]] <- quote(print(x)) # what the prompt does
+  if (identical(calls[[1L]], quote(.BaseNamespaceEnv$print(x)))) calls[[1L]] <- quote(print(x)) # what the prompt does
   attr(calls[[1L]], "srcref") <- cell$place
   folded <- shown > 1L & !c(TRUE, diff(shown) == 1L) # something is missing before it
   long <- if (length(shown) > 2L * CALLS_SHOWN) seq.int(CALLS_SHOWN + 1L, length(shown) - CALLS_SHOWN)

@@ -134,7 +134,7 @@ finish <- function(failure) {
   }
   done <- c("{\"op\":\"done\",\"id\":", cell$id, "}")
   console_cell(0)
-  cell$id <- cell$text <- cell$bundle <- cell$calls <- cell$env <- NULL
+  cell$id <- cell$text <- cell$bundle <- cell$calls <- cell$abort <- cell$env <- NULL
   link_send(done)
 }
 
