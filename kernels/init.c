@@ -607,6 +607,10 @@ int init_run(const struct init_options *options)
 	/* Sandbox code is the same user: no ptrace, no /proc/1/mem, no /proc/1/fd. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	setsid();
+	int r = spawn_prepare();
+	if (r < 0)
+		return dprintf(STDERR_FILENO, "husk-client: cannot install the system call guard: %s\n", strerror(-r)),
+		       INIT_EXIT_SYSTEM;
 	/* Large buffers go back to the system when they are freed: this memory is the sandbox's. */
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	mallopt(M_TRIM_THRESHOLD, 256 * 1024);

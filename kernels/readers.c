@@ -105,8 +105,23 @@ static unsigned count_reader(pid_t pid, void *ctx)
 	return reads_to_its_end(s, pid) || is_about_to_read(s, pid);
 }
 
-unsigned readers_left(pid_t session)
+/* Whatever a leader that is gone has left has PID 1 as its parent, or as that of an ancestor. */
+static bool is_only_child(pid_t pid)
 {
+	char children[32], only[32];
+	AUTO(closep) int fd = open("/proc/self/task/1/children", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, children, sizeof(children) - 1);
+	if (n < 0)
+		return false;
+	children[n] = '\0';
+	snprintf(only, sizeof(only), "%d ", (int)pid);
+	return n == 0 || streq(children, only);
+}
+
+unsigned readers_left(pid_t session, pid_t other)
+{
+	if (is_only_child(other))
+		return 0;
 	struct search s = { .session = session };
 	unsigned n = proc_each(count_reader, &s);
 	return s.looks < LOOKS_MAX ? n : 0;

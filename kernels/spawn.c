@@ -15,6 +15,8 @@
 #define EXIT_NOT_STARTED 127
 /* Where descriptors wait until their final places, which are below, are free. */
 #define PARKED_FD_MIN 202
+/* Of the rules of the wall, until the program starts. */
+#define RULES_FD 200
 /* PID 1 and attach keep nice 0 and so get their turn however many processes spin here. It costs the sandbox nothing:
  * weights are compared inside the container's own cgroup, and all of its work has the same one. */
 #define CHILD_NICE 5
@@ -33,10 +35,15 @@ static _Noreturn void give_up(const char *what, const char *name)
 	_exit(EXIT_NOT_STARTED);
 }
 
+/* What the engine had ignored would be ignored by every program. */
 static void reset_signals(void)
 {
 	for (int signo = 1; signo < NSIG; signo++)
 		(void)signal(signo, SIG_DFL);
+}
+
+static void unblock_signals(void)
+{
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -66,12 +73,12 @@ static void close_between(unsigned first, unsigned last)
 }
 
 /* Two steps, since a final place may be taken by a descriptor that is still needed. */
-static void place_fds(const struct spawn_spec *spec)
+static void place_fds(const struct spawn_spec *spec, int rules)
 {
-	int from[3 + SPAWN_FDS_MAX] = { open("/dev/null", O_RDONLY | O_CLOEXEC), spec->out_fd, spec->err_fd };
+	int from[4 + SPAWN_FDS_MAX] = { open("/dev/null", O_RDONLY | O_CLOEXEC), spec->out_fd, spec->err_fd };
 	for (int i = 0; i < 3 && spec->tty_fd; i++)
 		from[i] = spec->tty_fd;
-	int to[3 + SPAWN_FDS_MAX] = { 0, 1, 2 };
+	int to[4 + SPAWN_FDS_MAX] = { 0, 1, 2 };
 	size_t n = 3;
 	for (size_t i = 0; i < SPAWN_FDS_MAX; i++) {
 		if (!spec->fds[i].number)
@@ -79,11 +86,15 @@ static void place_fds(const struct spawn_spec *spec)
 		from[n] = spec->fds[i].fd;
 		to[n++] = spec->fds[i].number;
 	}
+	if (rules > 0) {
+		from[n] = rules;
+		to[n++] = RULES_FD;
+	}
 	for (size_t i = 0; i < n; i++)
 		from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, PARKED_FD_MIN);
 	int highest = 2;
 	for (size_t i = 0; i < n; i++) {
-		if (from[i] < 0 || dup2(from[i], to[i]) < 0)
+		if (from[i] < 0 || dup3(from[i], to[i], to[i] == RULES_FD ? O_CLOEXEC : 0) < 0)
 			_exit(EXIT_NOT_STARTED);
 		highest = MAX(highest, to[i]);
 	}
@@ -114,8 +125,9 @@ static void enter_cwd(const char *cwd)
 	dprintf(STDERR_FILENO, "husk: the directory '%s' is gone, running in " SPAWN_WORKSPACE "\n", cwd);
 }
 
-/* A fork of PID 1 is not dumpable either, and such a process may not write this file. By now it holds no descriptor and no
- * secret worth taking. If it fails the program runs all the same: some engines hide the file. */
+/* A fork of PID 1 is not dumpable either, and such a process may not write this file. By now it holds no
+ * secret and no descriptor worth taking but the rules of the wall; whoever might change those stands behind a wall already, and
+ * cannot look into a process that does not. If it fails the program runs all the same: some engines hide the file. */
 static void offer_to_oom_killer(void)
 {
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
@@ -127,23 +139,18 @@ static void offer_to_oom_killer(void)
 	close(fd);
 }
 
-static _Noreturn void become(const struct spawn_spec *spec)
+static _Noreturn void become(const struct spawn_spec *spec, int rules)
 {
 	setsid();
-	reset_signals();
-	place_fds(spec);
+	unblock_signals();
+	place_fds(spec, rules);
 	if (spec->tty_fd && ioctl(0, TIOCSCTTY, 0) < 0)
 		give_up("cannot control", "its terminal");
 	umask(022);
 	enter_cwd(spec->cwd);
 	setpriority(PRIO_PROCESS, 0, CHILD_NICE);
-	int r = guard_install();
-	if (r < 0) {
-		errno = -r;
-		give_up("cannot install", "the system call guard");
-	}
 	offer_to_oom_killer();
-	r = wall_raise();
+	int r = rules < 0 ? rules : wall_raise(rules ? RULES_FD : 0);
 	if (r < 0) {
 		errno = -r;
 		give_up("cannot raise", "the wall around a process");
@@ -158,12 +165,22 @@ bool spawn_can_enter(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && access(path, X_OK) == 0;
 }
 
+int spawn_prepare(void)
+{
+	reset_signals();
+	return guard_install();
+}
+
 pid_t spawn_process(const struct spawn_spec *spec)
 {
+	/* The directories that they name are mounted, or the image's, and stay what they are. */
+	static int rules = -ENOENT;
+	if (rules < 0)
+		rules = wall_rules();
 	pid_t pid = fork();
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
-		become(spec);
+		become(spec, rules);
 	return pid;
 }

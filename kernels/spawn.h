@@ -1,5 +1,6 @@
 /* Starts a process of the sandbox from PID 1, with everything that such a process gets and nothing else:
- * a session of its own, /dev/null as stdin (or a terminal), default signals, the guard, the wall, oom_score_adj 1000, a lower priority. */
+ * a session of its own, /dev/null as stdin (or a terminal), no blocked signals, the wall, oom_score_adj 1000, a lower priority. The guard
+ * and default signals are PID 1's own (spawn_prepare()), and inherited: to set them up for each process took longer than its fork. */
 #ifndef HUSK_KERNELS_SPAWN_H
 #define HUSK_KERNELS_SPAWN_H
 
@@ -26,6 +27,8 @@ struct spawn_spec {
 	struct spawn_fd fds[SPAWN_FDS_MAX]; /* number 0 = unused */
 };
 
+/* Once, in PID 1, before anything is started. 0 or -errno. */
+int spawn_prepare(void);
 /* True if a process can have it as its directory. */
 bool spawn_can_enter(const char *path);
 /* The pid, which leads a session and a process group, or -errno of fork (-EAGAIN: the process limit). All descriptors

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/alloc.h"
@@ -73,10 +74,14 @@ static void end_install(struct terminal *t)
 
 static void take_state(struct terminal *t)
 {
-	AUTO(freep) char *data = xmalloc(SHELL_STATE_MAX);
+	struct stat st;
+	if (t->aside || fstat(t->state_fd, &st) < 0 || st.st_size <= 0)
+		return;
+	size_t size = MIN((size_t)st.st_size, (size_t)SHELL_STATE_MAX);
+	AUTO(freep) char *data = xmalloc(size);
 	AUTO(shell_state_release) struct shell_state after = { 0 };
-	ssize_t n = pread(t->state_fd, data, SHELL_STATE_MAX, 0);
-	if (t->aside || n <= 0 || shell_state_parse(&after, data, (size_t)n) < 0)
+	ssize_t n = pread(t->state_fd, data, size, 0);
+	if (n <= 0 || shell_state_parse(&after, data, (size_t)n) < 0)
 		return;
 	shell_state_undo(&after, t->state, &(struct shell_state){ .cwd = t->cwd, .env = t->job->env });
 	shell_state_release(t->state);
@@ -134,7 +139,7 @@ static void on_look_for_readers(struct timeout *timer)
 	uint64_t now = clock_now_ms();
 	if (!t->job || t->stop)
 		return;
-	if (now >= t->readers_until_ms || !readers_left(-t->pid))
+	if (now >= t->readers_until_ms || !readers_left(-t->pid, *t->kernel))
 		conclude(t);
 	else if (t->readers_until_ms != UINT64_MAX)
 		timeout_start(t->poller, &t->timer, t->readers_until_ms - now, on_look_for_readers);
@@ -143,7 +148,7 @@ static void on_look_for_readers(struct timeout *timer)
 /* The shell has ended: true if what reads from it is waited for. */
 static bool wait_for_readers(struct terminal *t)
 {
-	if (t->stop || t->job->kind != JOB_TERMINAL || !readers_left(t->pid))
+	if (t->stop || t->job->kind != JOB_TERMINAL || !readers_left(t->pid, *t->kernel))
 		return false;
 	bool certain = strstr(t->job->text, ">(") != NULL;
 	t->readers_until_ms = certain ? UINT64_MAX : clock_now_ms() + READERS_PATIENCE_MS;

@@ -30,7 +30,7 @@ static int allow(int ruleset, const char *path, uint64_t access)
 	return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0 ? -errno : 0;
 }
 
-int wall_raise(void)
+int wall_rules(void)
 {
 	/* Only the first field: a kernel of any version takes it. */
 	const uint64_t handled = HANDLED;
@@ -42,7 +42,12 @@ int wall_raise(void)
 	int r = allow(ruleset, "/", LANDLOCK_ACCESS_FS_REFER);
 	for (size_t i = 0; i < ARRAY_LEN(writable) && r == 0; i++)
 		r = allow(ruleset, writable[i], LANDLOCK_ACCESS_FS_WRITE_FILE);
-	if (r < 0)
-		return r;
-	return syscall(SYS_landlock_restrict_self, ruleset, 0) < 0 ? -errno : 0;
+	return r < 0 ? r : take_fd(ruleset);
+}
+
+int wall_raise(int rules)
+{
+	if (!rules)
+		return 0;
+	return syscall(SYS_landlock_restrict_self, rules, 0) < 0 ? -errno : 0;
 }

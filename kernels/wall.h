@@ -7,7 +7,10 @@
 
 /* The Landlock version of this kernel; 0 if it has none that the wall can be built of. */
 int wall_version(void);
-/* For the calling process and all it will ever start; needs no_new_privs. 0, also where wall_version() is 0, or -errno. */
-int wall_raise(void);
+/* What a wall is built of, for any number of them: a descriptor, 0 where wall_version() is 0, or -errno. */
+int wall_rules(void);
+/* For the calling process and all it will ever start; needs no_new_privs. Each call makes a domain of its own. Rules of 0 raise
+ * none. 0 or -errno. */
+int wall_raise(int rules);
 
 #endif

@@ -53,7 +53,7 @@ static int in_walled_child(int (*fn)(void))
 	pid_t pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-		_exit(wall_raise() < 0 ? 99 : fn());
+		_exit(wall_raise(wall_rules()) < 0 ? 99 : fn());
 	}
 	int status;
 	assert_int_equal(waitpid(pid, &status, 0), pid);
