@@ -355,6 +355,7 @@ static int open_console(struct consoles *all, uint32_t number, struct wanted *w)
 	c->credit = CONSOLE_OUT_WINDOW;
 	c->keys.max = CONSOLE_KEYS_WINDOW;
 	c->started_ms = clock_now_ms();
+	all->on_open(all);
 	c->pid = limits_pids_left(all->limits, PIDS_NEEDED) ? spawn(c, w) : -EAGAIN;
 	if (c->pid < 0) {
 		r = c->pid;

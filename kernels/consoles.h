@@ -20,6 +20,8 @@ struct consoles {
 	const struct shell_state *state; /* of commands */
 	const struct strv *more_env;	 /* not in the state yet */
 	bool refuses;			 /* this container runs nobody's code */
+	/* One is about to be opened. */
+	void (*on_open)(struct consoles *all);
 
 	struct list list; /* of struct console */
 };

@@ -151,7 +151,7 @@ static void check_lease(struct init *i)
 static void pump_kernel(struct init *i)
 {
 	struct job *job = i->ending || !kernel_idle(&i->kernel) ? NULL : jobs_next(&i->jobs, JOB_EXECUTE);
-	if (job)
+	if (job && terminals_stir(&i->terminals))
 		kernel_run(&i->kernel, job);
 }
 
@@ -165,17 +165,42 @@ static void pump_terminal(struct init *i)
 
 static void on_kernel_idle(struct kernel *k)
 {
-	pump_kernel(container_of(k, struct init, kernel));
+	struct init *i = container_of(k, struct init, kernel);
+	pump_kernel(i);
+	terminals_rest(&i->terminals);
 }
 
 static void on_terminal_idle(struct terminals *t)
 {
 	pump_terminal(container_of(t, struct init, terminals));
+	terminals_rest(t);
+}
+
+static bool is_at_rest(const struct terminals *t)
+{
+	const struct init *i = container_of(t, struct init, terminals);
+	bool rests = !i->ending && kernel_idle(&i->kernel) && list_empty(&i->consoles.list);
+	for (size_t k = 0; k < t->n_open; k++)
+		rests &= !t->places[k].job;
+	return rests;
+}
+
+static void on_console(struct consoles *c)
+{
+	(void)terminals_stir(&container_of(c, struct init, consoles)->terminals);
+}
+
+static void on_spare_gone(struct terminals *t)
+{
+	pump_kernel(container_of(t, struct init, terminals));
 }
 
 static void on_kernel_event(struct kernel *k, json_t *event)
 {
-	controller_event(&container_of(k, struct init, kernel)->controller, event);
+	struct init *i = container_of(k, struct init, kernel);
+	if (!kernel_idle(k))
+		(void)terminals_stir(&i->terminals);
+	controller_event(&i->controller, event);
 }
 
 static void on_killed_all(struct kernel *k)
@@ -465,6 +490,7 @@ static void on_signals(struct watch *w, short revents)
 	for (ssize_t k = 0; k < n / (ssize_t)sizeof(info[0]); k++)
 		if (is_fatal(info[k].ssi_signo) && from_outside(&info[k]))
 			end_now(i, 128 + (int)info[k].ssi_signo);
+	terminals_changed(&i->terminals);
 	reap(i);
 }
 
@@ -514,6 +540,7 @@ static int start_controller(struct init *i)
 		.state = &i->terminals.state,
 		.more_env = &i->terminals.more_env,
 		.refuses = i->options->install,
+		.on_open = on_console,
 	};
 	consoles_init(&i->consoles);
 	i->controller = (struct controller){
@@ -545,6 +572,8 @@ static int start_terminal(struct init *i)
 		.relay = &i->controller.relay,
 		.floor = i->options->disk_floor,
 		.on_idle = on_terminal_idle,
+		.is_at_rest = is_at_rest,
+		.on_gone = on_spare_gone,
 	};
 	return terminals_init(&i->terminals, &i->env);
 }

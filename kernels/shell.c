@@ -17,12 +17,17 @@
  * The trap survives `exit` and hides itself from `set -x`. It forks nothing: at the process limit bash would retry for
  * 15 seconds and spoil the exit status. So the names of the exported variables go through the state's own file. If the
  * command replaces the shell or the trap, nothing is written and the old state stays. */
-#define TRAP                                                                                                                             \
-	"trap '{ set +x; } 2>/dev/null; { builtin trap \"\" XFSZ; builtin compgen -e; builtin mapfile -t HUSK_NAMES </proc/self/fd/199;" \
-	" builtin printf \"\\0%s\\0\" \"$PWD\"; for HUSK_NAME in \"${HUSK_NAMES[@]}\"; do"                                               \
-	"  [[ -v $HUSK_NAME ]] && builtin printf \"%s=%s\\0\" \"$HUSK_NAME\" \"${!HUSK_NAME}\"; done; builtin printf \"" END_MARK        \
+#define TRAP                                                                                                                      \
+	"trap '{ set +x; builtin trap \"\" XFSZ; builtin compgen -e; builtin mapfile -t HUSK_NAMES </proc/self/fd/199;"           \
+	" builtin printf \"\\0%s\\0\" \"$PWD\"; for HUSK_NAME in \"${HUSK_NAMES[@]}\"; do"                                        \
+	"  [[ -v $HUSK_NAME ]] && builtin printf \"%s=%s\\0\" \"$HUSK_NAME\" \"${!HUSK_NAME}\"; done; builtin printf \"" END_MARK \
 	"\\0\"; } >&199 2>/dev/null' EXIT; "
-const char shell_wrapper[] = TRAP "IFS= builtin read -r -d '' HUSK_COMMAND <&198; exec 198<&-; eval \"$HUSK_COMMAND\"";
+/* From a pipe bash reads a character at a time, and so only two; TMOUT would end that. The first one wakes it, and whatever signal came
+ * before that has its effect now. So only who has taken the second has begun. */
+#define READ_GO "IFS= TMOUT= builtin read -r -N1 HUSK_COMMAND <&197; "
+#define WAIT READ_GO "[[ $HUSK_COMMAND = w ]] && SECONDS=0; " READ_GO
+#define BEGIN "exec 2>&196 196>&- 197<&- 198<&-; eval \"$HUSK_COMMAND\""
+const char shell_wrapper[] = TRAP WAIT "IFS= builtin read -r -d '' HUSK_COMMAND <&198; " BEGIN;
 const char shell_prelude[] = TRAP "exec 198<&-; unset BASH_ENV";
 
 /* As an argument the command is at the mercy of its own `pkill -f`, and may not be long; as text of an eval its trace has a `+` too

@@ -10,6 +10,8 @@
 #define SHELL_STATE_MAX (256u << 10)
 #define SHELL_PATH "/bin/bash"
 /* Descriptors of the shell; out of the way of scripts and of bash's own. */
+#define SHELL_STDERR_FD 196
+#define SHELL_GO_FD 197
 #define SHELL_COMMAND_FD 198
 #define SHELL_STATE_FD 199
 
@@ -18,8 +20,11 @@ struct shell_state {
 	struct strv env;
 };
 
-/* The script that runs the command of SHELL_COMMAND_FD and writes the state to SHELL_STATE_FD. */
+/* The script that waits for two characters from SHELL_GO_FD, runs the command of SHELL_COMMAND_FD with SHELL_STDERR_FD as its stderr, and
+ * writes the state to SHELL_STATE_FD. */
 extern const char shell_wrapper[];
+#define SHELL_GO_AT_ONCE "aa"
+#define SHELL_GO_AFTER_A_WAIT "ww" /* SECONDS begin to count */
 /* The same for a command that is an argument: bash reads this as its BASH_ENV, from SHELL_COMMAND_FD. */
 extern const char shell_prelude[];
 #define SHELL_PRELUDE_ENV "BASH_ENV=/proc/self/fd/198"

@@ -8,7 +8,7 @@
 
 #include "base/defs.h"
 
-#define SPAWN_FDS_MAX 2
+#define SPAWN_FDS_MAX 4
 #define SPAWN_WORKSPACE "/workspace"
 #define SPAWN_HOME "/home/sandbox"
 

@@ -38,7 +38,7 @@ static void set_env(struct strv *env, const struct strv *more)
 
 int terminal_init(struct terminal *t)
 {
-	t->state_fd = -1;
+	t->bash = BASH_NONE;
 	return pipes_open(&t->pipes, t->poller);
 }
 
@@ -48,7 +48,7 @@ static void finish(struct terminal *t, const struct job_ending *e)
 	timeout_stop(&t->limit);
 	timeout_stop(&t->timer);
 	disk_stop(&t->disk);
-	closep(&t->state_fd);
+	bash_release(&t->bash);
 	free(take_ptr(t->cwd));
 	relay_close(t->relay);
 	t->pid = 0;
@@ -66,7 +66,7 @@ static void end_install(struct terminal *t)
 {
 	procs_kill_all();
 	install_open();
-	install_report(t->job, t->state_fd);
+	install_report(t->job, t->bash.state_fd);
 	t->too_large |= disk_count_now(&t->disk) != DISK_FINE;
 	if (t->too_large)
 		t->stop = "error";
@@ -75,12 +75,12 @@ static void end_install(struct terminal *t)
 static void take_state(struct terminal *t)
 {
 	struct stat st;
-	if (t->aside || fstat(t->state_fd, &st) < 0 || st.st_size <= 0)
+	if (t->aside || fstat(t->bash.state_fd, &st) < 0 || st.st_size <= 0)
 		return;
 	size_t size = MIN((size_t)st.st_size, (size_t)SHELL_STATE_MAX);
 	AUTO(freep) char *data = xmalloc(size);
 	AUTO(shell_state_release) struct shell_state after = { 0 };
-	ssize_t n = pread(t->state_fd, data, size, 0);
+	ssize_t n = pread(t->bash.state_fd, data, size, 0);
 	if (n <= 0 || shell_state_parse(&after, data, (size_t)n) < 0)
 		return;
 	shell_state_undo(&after, t->state, &(struct shell_state){ .cwd = t->cwd, .env = t->job->env });
@@ -166,7 +166,15 @@ void terminal_reaped(struct terminal *t, pid_t pid, int status)
 		timeout_start(t->poller, &t->timer, READERS_LOOK_MS, on_look_for_readers);
 	if (pid != t->pid)
 		return;
+	if (!t->stop && !t->disk_full && !bash_has_begun(&t->bash)) {
+		/* A spare that somebody ended just then. */
+		bash_release(&t->bash);
+		t->pid = 0;
+		start_or_retry(t);
+		return;
+	}
 	t->status = status;
+	bash_pass_early(&t->bash, t->job);
 	if (wait_for_readers(t))
 		return;
 	/* A stopped command ends together with everything it started; what ignores SIGTERM lives until the timer's SIGKILL. */
@@ -268,22 +276,6 @@ static void watch_install(struct terminal *t)
 	disk_start(&t->disk);
 }
 
-static int text_file(const char *text, size_t len)
-{
-	AUTO(closep) int fd = memfd_create("command", MFD_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	for (size_t done = 0; done < len;) {
-		ssize_t n = write(fd, text + done, len - done);
-		if (n < 0)
-			return -errno;
-		done += (size_t)n;
-	}
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return -errno;
-	return take_fd(fd);
-}
-
 /* Also undone with the rest of the call's own environment. */
 static void set_terminal_type(struct strv *env)
 {
@@ -293,18 +285,61 @@ static void set_terminal_type(struct strv *env)
 	strv_add(env, TERMINAL_TYPE);
 }
 
+/* An installer, or a bash that has its command as an argument. The pid or -errno. */
+static pid_t spawn_argv(struct terminal *t, char *const *argv, char *const *env, const char *text, size_t len)
+{
+	AUTO(closep) int command = bash_text_file(text, len);
+	AUTO(closep) int state = memfd_create("state", MFD_CLOEXEC);
+	AUTO(closep) int out = pipes_writer(&t->pipes, JOB_STDOUT);
+	AUTO(closep) int err = pipes_writer(&t->pipes, JOB_STDERR);
+	if (command < 0 || state < 0 || out < 0 || err < 0)
+		return command < 0 ? command : -EMFILE;
+	pid_t pid = spawn_process(&(struct spawn_spec){
+		.argv = argv,
+		.env = env,
+		.cwd = t->cwd ? t->cwd : t->state->cwd,
+		.out_fd = out,
+		.err_fd = err,
+		.tty_fd = t->job->interactive ? t->pty.slave : 0,
+		.fds = { { command, SHELL_COMMAND_FD }, { state, SHELL_STATE_FD } },
+	});
+	if (pid > 0)
+		t->bash.state_fd = take_fd(state);
+	return pid;
+}
+
+static pid_t spawn_tracing(struct terminal *t, struct strv *env)
+{
+	char *argv[] = { (char *)SHELL_PATH,
+			 (char *)"--noprofile",
+			 (char *)"--norc",
+			 (char *)"-c",
+			 t->job->text,
+			 (char *)"bash",
+			 NULL };
+	strv_set_env(env, SHELL_PRELUDE_ENV);
+	return spawn_argv(t, argv, strv_argv(env), shell_prelude, strlen(shell_prelude));
+}
+
+static pid_t spawn_bash(struct terminal *t, struct strv *env)
+{
+	int r = bash_start(&t->bash,
+			   &(struct bash_spec){ .pipes = &t->pipes,
+						.env = strv_argv(env),
+						.cwd = t->cwd ? t->cwd : t->state->cwd,
+						.tty_fd = t->job->interactive ? t->pty.slave : 0 },
+			   t->job->text, t->job->text_len);
+	return r < 0 ? r : t->bash.pid;
+}
+
+static bool traces(const struct job *job)
+{
+	return job->kind == JOB_TERMINAL && shell_may_trace(job->text, job->text_len);
+}
+
 /* The pid or -errno. */
 static pid_t spawn_shell(struct terminal *t)
 {
-	bool install = t->job->kind == JOB_INSTALL;
-	bool as_argument = !install && shell_may_trace(t->job->text, t->job->text_len);
-	char *shell[] = { (char *)SHELL_PATH,
-			  (char *)"--noprofile",
-			  (char *)"--norc",
-			  (char *)"-c",
-			  as_argument ? t->job->text : (char *)shell_wrapper,
-			  (char *)"bash",
-			  NULL };
 	AUTO(strv_release) struct strv env = { 0 };
 	set_env(&t->state->env, t->more_env);
 	strv_release(t->more_env);
@@ -318,27 +353,27 @@ static pid_t spawn_shell(struct terminal *t)
 	set_env(&env, &t->job->env);
 	if (t->job->n_relays)
 		relay_spare_proxies(&env);
-	if (as_argument)
-		strv_set_env(&env, SHELL_PRELUDE_ENV);
-	AUTO(closep) int command = as_argument ? text_file(shell_prelude, strlen(shell_prelude)) :
-						 text_file(t->job->text, t->job->text_len);
-	AUTO(closep) int state = memfd_create("state", MFD_CLOEXEC);
-	AUTO(closep) int out = pipes_writer(&t->pipes, JOB_STDOUT);
-	AUTO(closep) int err = pipes_writer(&t->pipes, JOB_STDERR);
-	if (command < 0 || state < 0 || out < 0 || err < 0)
-		return command < 0 ? command : -EMFILE;
-	pid_t pid = spawn_process(&(struct spawn_spec){
-		.argv = install ? t->installer->v : shell,
-		.env = strv_argv(&env),
-		.cwd = t->cwd ? t->cwd : t->state->cwd,
-		.out_fd = out,
-		.err_fd = err,
-		.tty_fd = t->job->interactive ? t->pty.slave : 0,
-		.fds = { { command, SHELL_COMMAND_FD }, { state, SHELL_STATE_FD } },
-	});
-	if (pid > 0)
-		t->state_fd = take_fd(state);
-	return pid;
+	if (t->job->kind == JOB_INSTALL)
+		return spawn_argv(t, t->installer->v, strv_argv(&env), t->job->text, t->job->text_len);
+	return traces(t->job) ? spawn_tracing(t, &env) : spawn_bash(t, &env);
+}
+
+/* The pid, or 0 if the spare is none, or would make a difference. It is gone then. */
+static pid_t use_spare(struct terminal *t)
+{
+	const struct job *job = t->job;
+	bool plain = job->kind == JOB_TERMINAL && !job->interactive && !job->cwd && !job->env.n && !job->n_relays &&
+		     !traces(job);
+	bool fits = plain && !t->more_env->n && t->spare->pipes == &t->pipes &&
+		    bash_waits_in(t->spare, t->state->cwd) && limits_pids_left(t->limits, PIDS_NEEDED - 1);
+	if (!fits || bash_give(t->spare, job->text, job->text_len) < 0) {
+		bash_drop(t->spare);
+		return 0;
+	}
+	t->bash = *t->spare;
+	*t->spare = BASH_NONE;
+	bash_pass_early(&t->bash, t->job);
+	return t->bash.pid;
 }
 
 static void refuse(struct terminal *t, int error)
@@ -363,7 +398,9 @@ static void on_fork_again(struct timeout *timer)
 static void start_or_retry(struct terminal *t)
 {
 	/* A shell that cannot fork is of no use: it would retry for 15 seconds. */
-	pid_t pid = limits_pids_left(t->limits, PIDS_NEEDED) ? spawn_shell(t) : -EAGAIN;
+	pid_t pid = t->spare->pid ? use_spare(t) : 0;
+	if (!pid)
+		pid = limits_pids_left(t->limits, PIDS_NEEDED) ? spawn_shell(t) : -EAGAIN;
 	if (pid > 0) {
 		t->pid = pid;
 		timeout_start(t->poller, &t->limit, t->job->timeout_ms, on_limit);

@@ -6,11 +6,10 @@
 #ifndef HUSK_KERNELS_TERMINAL_H
 #define HUSK_KERNELS_TERMINAL_H
 
+#include "kernels/bash.h"
 #include "kernels/disk.h"
-#include "kernels/pipes.h"
 #include "kernels/pty.h"
 #include "kernels/relay.h"
-#include "kernels/shell.h"
 
 struct terminal {
 	struct poller *poller;
@@ -21,6 +20,7 @@ struct terminal {
 	uint64_t floor;		   /* of the host's disk, for installs */
 	struct shell_state *state; /* what commands hand on to the next */
 	struct strv *more_env;	   /* for the state of the next command */
+	struct bash *spare;	   /* started for the next command, if there is one */
 	void (*on_idle)(struct terminal *t);
 
 	struct pipes pipes;
@@ -29,7 +29,7 @@ struct terminal {
 	char *cwd;	 /* of the running call alone; NULL = the state's */
 	pid_t pid; /* 0 = not started yet, or reaped; negative = the shell is reaped, others of its session are waited for */
 	int status;
-	int state_fd;
+	struct bash bash; /* that has the command; without a pid */
 	const char *stop; /* the ending if we stop it: "timeout", "interrupted" */
 	bool aside;	  /* it runs beside the queue, and hands nothing on */
 	bool killed_all;  /* not told yet */

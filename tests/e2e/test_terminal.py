@@ -1,6 +1,9 @@
 """The terminal: bash whose working directory and exports persist, exit codes, timeouts, and background processes."""
 
+import re
+
 import pytest
+from harness import docker, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +169,28 @@ def test_the_environment_is_the_user_s(terminal):
     result = terminal.shell("echo $HOME $USER; id -un; whoami; cd ~; pwd; cd /workspace").ok()
     assert result.stdout.split() == ["/home/sandbox", "sandbox", "sandbox", "sandbox", "/home/sandbox"]
     assert terminal.shell("env | grep -c ^HUSK_").stdout == "0\n"
+
+
+def test_a_command_gets_the_shell_that_was_started_for_it(terminal):
+    """Under a real engine; tests/pid1/test_spare.py has the rest."""
+    first = int(docker("inspect", "--format", "{{.State.Pid}}", terminal.container))
+
+    def shells():
+        found = []
+        for pid in open(f"/proc/{first}/task/{first}/children").read().split():
+            try:
+                status = open(f"/proc/{pid}/status").read()
+            except OSError:
+                continue  # it has ended
+            if status.startswith("Name:\tbash\n"):
+                found.append(int(re.search(r"^NSpid:.*\t(\d+)$", status, re.M).group(1)))
+        return found
+
+    terminal.shell("true").ok()
+    spare, = wait_until(shells, what="a shell for the next command")
+    assert int(terminal.shell("echo $$").ok().stdout) == spare
+    spare, = wait_until(shells, what="a shell for the next command")
+    assert str(spare) not in terminal.code("import os; os.listdir('/proc')").ok().value.split("'")
 
 
 def test_large_output_is_cut_in_the_middle(terminal):

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import select
 import shutil
 import signal
@@ -130,6 +131,28 @@ class Box:
         client.hello(1)
         client.ready()
         return client
+
+    def shells(self):
+        """{pid in the box: pid out here} of each bash that PID 1 has started."""
+        found = {}
+        for pid in open(f"/proc/{self.pid}/task/{self.pid}/children").read().split():
+            try:
+                status = open(f"/proc/{pid}/status").read()
+            except OSError:
+                continue  # it has ended
+            if status.startswith("Name:\tbash\n") and "State:\tZ" not in status:
+                found[int(re.search(r"^NSpid:.*\t(\d+)$", status, re.M).group(1))] = int(pid)
+        return found
+
+    def spare(self, before=None):
+        """(pid in the box, pid out here) of the bash that waits for the next command, once it does; not the one from before."""
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            for inside, outside in self.shells().items():
+                if inside != before and "pipe_read" in open(f"/proc/{outside}/stack").read():
+                    return inside, outside
+            time.sleep(0.002)  # nothing tells when it waits
+        raise TimeoutError("no spare came")
 
     def write_file(self, name, text=""):
         pathlib.Path("/proc", str(self.pid), "root", "workspace", name).write_text(text)

@@ -1,0 +1,30 @@
+/* kernels/bash: with which variables a shell may wait for its command. How it does is shown in tests/pid1/test_spare.py. */
+#include "kernels/bash.h"
+
+#include "tests/unit/unit.h"
+
+static bool may_wait_with(const char *variable)
+{
+	AUTO(strv_release) struct strv env = { 0 };
+	strv_add(&env, "PATH=/bin");
+	strv_add(&env, variable);
+	return bash_may_wait_with(&env);
+}
+
+static void not_with_what_would_act_too_early(void **state)
+{
+	assert_true(may_wait_with("LANG=C.UTF-8"));
+	assert_true(may_wait_with("OLD_LD_PRELOAD=x"));
+	assert_false(may_wait_with("LD_PRELOAD=/tmp/x.so"));
+	assert_false(may_wait_with("LD_DEBUG=all"));
+	assert_false(may_wait_with("SECONDS=7"));
+	assert_true(may_wait_with("SECONDS_LEFT=7"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(not_with_what_would_act_too_early),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
