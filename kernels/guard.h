@@ -1,8 +1,8 @@
 /* A seccomp filter for everything in the container, on top of the engine's own. PID 1 installs it once, does without what it refuses,
  * and all that it starts inherits it. It keeps sandbox code from starving or tricking PID 1, which runs as the same user: calls that
- * would change its limits, scheduling or priority, or signal it, fail with EPERM. And it closes what programs do not need of the kernel: io_uring, io_setup, userfaultfd and
- * memfd_secret fail with ENOSYS, so that libraries fall back; sockets other than unix, inet, inet6 and netlink route, keys,
- * bpf, perf events, other personalities and system calls of a foreign ABI with EPERM. */
+ * would change its limits, scheduling or priority, or signal it, fail with EPERM. And it closes what programs do not need of the
+ * kernel: io_uring, io_setup, userfaultfd and memfd_secret fail with ENOSYS, so that libraries fall back; sockets other than unix,
+ * inet, inet6 and netlink route, keys, bpf, perf events, other personalities and system calls of a foreign ABI with EPERM. */
 #ifndef HUSK_KERNELS_GUARD_H
 #define HUSK_KERNELS_GUARD_H
 

@@ -144,7 +144,7 @@ def close_directory(here):
                                               (close_directory, b"", b"'/workspace/d' is gone")])
 def test_another_directory_at_its_path(box, client, change, out, err):
     inside, outside = spare_of(box, client, "mkdir d; cd d")
-    change(pathlib.Path(f"/proc/{outside}/root/workspace"))
+    change(pathlib.Path("/proc", str(outside), "root", "workspace"))
     reply = client.terminal("ls | grep -vx -e old -e d; echo $$ >&2")
     assert reply.out == out and err in reply.err and int(reply.err.split()[-1]) != inside
 
@@ -236,7 +236,7 @@ os.rename('/tmp/log', '/tmp/done')
 def test_nobody_reaches_into_it(box, client):
     box.write_file("reach.py", REACH)
     inside, outside = spare_of(box, client, "setsid /usr/bin/python3 reach.py >/tmp/log &")
-    root = pathlib.Path(f"/proc/{outside}/root")
+    root = pathlib.Path("/proc", str(outside), "root")
     (root / "tmp/new").write_text(str(inside))
     (root / "tmp/new").rename(root / "tmp/spare")
     reply = client.terminal("until [ -e /tmp/done ]; do sleep 0.01; done; cat /tmp/done; echo $$").out.decode().split("\n")
