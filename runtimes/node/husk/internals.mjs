@@ -24,10 +24,10 @@ const anImmediate = setImmediate(() => {});
 clearImmediate(anImmediate);
 const Immediate = anImmediate.constructor;
 
-const kernels = new WeakSet();
+const ours = Symbol("husk"); // marks the kernel's immediates
 
 export function kernelImmediate(callback) {
-  kernels.add(setImmediate(callback));
+  setImmediate(callback)[ours] = true;
 }
 
 // Takes back the immediates that wait behind the running one, for when that one is terminated: Node then forgets them but goes
@@ -38,7 +38,7 @@ export function clearImmediatesBehind() {
     next = immediate._idleNext;
     const { _onImmediate: callback } = immediate;
     clearImmediate(immediate);
-    if (kernels.has(immediate)) kernelImmediate(callback);
+    if (immediate[ours]) kernelImmediate(callback);
   }
 }
 

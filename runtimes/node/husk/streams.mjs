@@ -6,14 +6,16 @@ import fs from "node:fs";
 import { Writable } from "node:stream";
 import { withHighNumbers, writeAll } from "./descriptors.mjs";
 
+/** { dev, ino } of what is open there, or null. */
 function identity(fd) {
   try {
-    const { dev, ino } = fs.fstatSync(fd);
-    return `${dev}:${ino}`;
+    return fs.fstatSync(fd);
   } catch {
     return null;
   }
 }
+
+const isSame = (a, b) => a?.ino === b?.ino && a?.dev === b?.dev;
 
 /** The same pipe, opened anew: closing 1 does not close it, and nobody else's O_NONBLOCK counts for it. */
 function reopen(fd, flags) {
@@ -93,8 +95,11 @@ export class Streams {
         identity: identity(fd),
       })),
     );
-    const [, stdout, stderr] = this.#standard.map(({ fd, copy }) => (fd ? new Output(fd, copy, clean) : null));
-    this.#outputs = { stdout, stderr };
+    this.#outputs = ["stdout", "stderr"].map((name, index) => {
+      const { fd, copy } = this.#standard[index + 1];
+      const stream = new Output(fd, copy, clean);
+      return { name, stream, get: () => stream };
+    });
     this.#defineOutputs();
     this.console = this.#console();
   }
@@ -104,8 +109,10 @@ export class Streams {
   }
 
   #defineOutputs() {
-    for (const [name, stream] of Object.entries(this.#outputs)) {
-      Object.defineProperty(process, name, { get: () => stream, configurable: true, enumerable: true });
+    for (const { name, stream, get } of this.#outputs) {
+      const property = Object.getOwnPropertyDescriptor(process, name);
+      if (property?.get !== get || !property.enumerable || !property.configurable)
+        Object.defineProperty(process, name, { get, configurable: true, enumerable: true });
       if (Object.hasOwn(stream, "write")) Reflect.deleteProperty(stream, "write");
     }
   }
@@ -120,7 +127,7 @@ export class Streams {
   restore() {
     this.#defineOutputs();
     for (const { fd, copy, identity: expected } of this.#standard) {
-      if (identity(fd) === expected || expected === null || copy === fd) continue;
+      if (isSame(identity(fd), expected) || expected === null || copy === fd) continue;
       try {
         fs.closeSync(fd);
       } catch {
