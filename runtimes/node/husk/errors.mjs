@@ -10,6 +10,9 @@ const MESSAGE_MAX = 16 << 10;
 const DETAILS_MAX = 2000; // characters of an error with all its properties
 const KERNEL = new URL("..", import.meta.url).href;
 const ENTRIES = ["node:inspector:", `${KERNEL}husk/turns.mjs:`]; // below these frames everything is the kernel's
+// So is this one, if it stands right below the top level of a cell: that is how the kernel runs it, and no way for a cell to call it.
+const RUN = "Script.runInContext (node:vm:";
+const TOP_LEVEL = /^\s*(?:at )?<cell[- ]\d+>:\d+:\d+$/;
 const CELL = /<cell-(\d+)>(?::(\d+):(\d+))?/g;
 
 // V8 takes no space in a script's name.
@@ -20,13 +23,16 @@ const FRAME = /^\s+(?:at |(?:[^()]* \()?(?:async )?(?:file:|node:|<cell[- ]|\/)[
 const FOREIGN = /\/node_modules\/|[( ]node:/;
 const RUN_SHOWN = 3; // frames of packages in a row; of more, the one that raised and the one that was entered
 
+const isEntry = (line, above) =>
+  ENTRIES.some((entry) => line.includes(entry)) || (line.includes(RUN) && TOP_LEVEL.test(above));
+
 /** Without the frames that `isUnwanted` and all that is below an entry. */
 function withoutFrames(text, isUnwanted) {
   let below = false;
   const kept = [];
   for (const line of text.split("\n")) {
     const isFrame = FRAME.test(line);
-    below = isFrame && (below || ENTRIES.some((entry) => line.includes(entry)));
+    below = isFrame && (below || isEntry(line, kept.at(-1)));
     if (!below && !(isFrame && isUnwanted(line))) kept.push(line);
     else if (line.endsWith(" {") && !kept.at(-1)?.endsWith(" {")) kept.push(`${kept.pop()} {`); // of the properties that follow
   }
@@ -112,7 +118,8 @@ export class Errors {
 
   /** Plain text from text that may have script names and the kernel's frames; quick for text that has none. */
   clean(text) {
-    let plain = text.includes(KERNEL) || text.includes(ENTRIES[0]) ? withoutFrames(text, isKernel) : text;
+    const hasFrames = text.includes(KERNEL) || text.includes(ENTRIES[0]) || text.includes(RUN);
+    let plain = hasFrames ? withoutFrames(text, isKernel) : text;
     if (plain.includes(AGAIN)) plain = plain.replace(MARK, "");
     if (!plain.includes("<cell-")) return plain;
     return plain.replace(CELL, (_all, number, line, column) => {

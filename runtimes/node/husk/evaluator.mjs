@@ -2,9 +2,13 @@
 // again, and `await` works at top level. Only the inspector offers that.
 
 import inspector from "node:inspector";
+import vm from "node:vm";
 import { clearAsyncIdStack, clearImmediatesBehind } from "./internals.mjs";
 
 const GROUP = "cell";
+const COMPILE = { filename: "", importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER };
+const RUN = { displayErrors: false };
+const { runInContext } = vm.Script.prototype;
 
 function primitive(remote) {
   const { type, unserializableValue } = remote;
@@ -15,13 +19,15 @@ function primitive(remote) {
 export class Evaluator {
   #control = new inspector.Session(); // never runs code: whatever happens to the others, it can terminate
   #session = null;
+  #context;
   #contextId;
   #box; // where a value is put so that we get the value itself and not the inspector's description
   #boxId;
   #evaluating = false;
 
   // `box` is an object that the expression `boxExpression` finds in the context.
-  constructor(contextName, box, boxExpression) {
+  constructor(context, contextName, box, boxExpression) {
+    this.#context = context;
     this.#box = box;
     this.#control.connect();
     this.#control.on("Runtime.executionContextCreated", ({ params: { context } }) => {
@@ -62,6 +68,24 @@ export class Evaluator {
     });
     inside = false;
     this.#evaluating = false;
+  }
+
+  // The same for text that declares nothing and awaits nothing: there V8's console mode makes no difference, and this way is shorter.
+  evaluatePlain(source, callback) {
+    let script;
+    try {
+      script = new vm.Script(source, COMPILE);
+    } catch {
+      this.evaluate(source, callback); // says where the mistake is
+      return;
+    }
+    let reply;
+    try {
+      reply = { value: Reflect.apply(runInContext, script, [this.#context, RUN]) };
+    } catch (thrown) {
+      reply = { thrown };
+    }
+    callback(reply);
   }
 
   /** What let, const and class have declared in the context. */

@@ -59,7 +59,7 @@ class Kernel {
     const box = {};
     this.#defineGlobals(folder, box);
     this.#own = new Set(Object.getOwnPropertyNames(context));
-    this.#evaluator = new Evaluator(name, box, "__husk.box");
+    this.#evaluator = new Evaluator(context, name, box, "__husk.box");
     this.#interrupts = new Interrupts(
       this.#evaluator,
       () => this.#interrupted(),
@@ -224,12 +224,15 @@ class Kernel {
     cell.source = source;
     this.#errors.know(source);
     let accepted = true;
-    this.#evaluator.evaluate(`${source.text}\n//# sourceURL=${scriptName(cell.number)}`, (reply) => {
+    const take = (reply) => {
       if (cell !== this.#cell) return;
       accepted = !("syntax" in reply);
       if (util.types.isPromise(reply.value)) this.#await(cell, reply.value);
       else this.#settleLater(cell, reply); // by then all that the cell has set off at once has happened
-    });
+    };
+    const text = `${source.text}\n//# sourceURL=${scriptName(cell.number)}`;
+    if (source.isPlain) this.#evaluator.evaluatePlain(text, take);
+    else this.#evaluator.evaluate(text, take);
     if (accepted) this.#sources.accept(source);
   }
 

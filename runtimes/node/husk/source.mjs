@@ -7,6 +7,7 @@ import { parser } from "./internals.mjs";
 
 const KEYWORDS = /\b(?:const|let|class|var|function|import|export|await)\b/;
 const ASSIGNMENT = /=|\+\+|--|\bfor\b/;
+const ESCAPE = /\\u/; // a name may be written with these, keywords too
 export const PARSE = {
   ecmaVersion: "latest",
   sourceType: "script",
@@ -77,6 +78,7 @@ function lineStart(text, line) {
 class Source {
   constructor(number, code, text, edits, declares) {
     Object.assign(this, { number, code, text, edits, declares });
+    this.isPlain = !KEYWORDS.test(text) && !ESCAPE.test(text);
   }
 
   /** The place in the user's text for a place in ours; lines and columns from 0. */
