@@ -148,8 +148,19 @@ function sniff(bytes) {
   return MAGIC.find(([, magic]) => magic.test(head))?.[0];
 }
 
+const { inspect } = util;
+
+/** What inspect() says of a value that it shows as it is; undefined of any other. */
+function plainText(value) {
+  if (util.inspect !== inspect || inspect.defaultOptions.numericSeparator) return undefined; // a cell wants it otherwise
+  if (typeof value === "number") return Object.is(value, -0) ? "-0" : `${value}`;
+  return typeof value === "boolean" ? `${value}` : undefined;
+}
+
 /** A value as the prompt shows it, and as JSON where it is plain data. `errors` cleans what it shows of errors. */
 export function valueBundle(value, errors) {
+  const plain = plainText(value);
+  if (plain !== undefined) return { "text/plain": plain };
   const rich = typeof value === "object" && value !== null ? value[Symbol.for("Jupyter.display")] : undefined;
   if (typeof rich === "function") {
     const offered = Reflect.apply(rich, value, []);

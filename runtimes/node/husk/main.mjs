@@ -78,7 +78,7 @@ class Kernel {
   /** Anew before each cell: process.removeAllListeners() takes these away too, and those by which Node notices a listener for a signal. */
   #listen() {
     for (const [event, listener] of this.#listeners)
-      if (!process.listeners(event).includes(listener)) process.on(event, listener);
+      if (!process.listenerCount(event, listener)) process.on(event, listener);
   }
 
   #onRemoved = (_event, listener) => {

@@ -76,9 +76,13 @@ function lineStart(text, line) {
 
 /** A cell's text in the form that V8 gets. */
 class Source {
-  constructor(number, code, text, edits, declares) {
-    Object.assign(this, { number, code, text, edits, declares });
-    this.isPlain = !KEYWORDS.test(text) && !ESCAPE.test(text);
+  constructor(number, code, isPlain, edits, declares) {
+    this.number = number;
+    this.code = code;
+    this.text = edits ? edits.apply() : code;
+    this.edits = edits;
+    this.declares = declares;
+    this.isPlain = isPlain; // whether it declares and awaits nothing
   }
 
   /** The place in the user's text for a place in ours; lines and columns from 0. */
@@ -100,27 +104,29 @@ export class Sources {
   }
 
   prepare(number, code) {
+    const hasKeywords = KEYWORDS.test(code);
+    const isPlain = !hasKeywords && !ESCAPE.test(code);
     if (/^\s*\{/.test(code) && !/;\s*$/.test(code)) {
-      const literal = this.#literal(number, code);
+      const literal = this.#literal(number, code, isPlain);
       if (literal) return literal;
     }
-    if (!KEYWORDS.test(code) && !(this.#constants.size && ASSIGNMENT.test(code))) return new Source(number, code, code);
+    if (!hasKeywords && !(this.#constants.size && ASSIGNMENT.test(code))) return new Source(number, code, isPlain);
     let program;
     try {
       program = parser().parse(code, PARSE);
     } catch {
-      return new Source(number, code, code); // V8 knows more syntax, or says better what is wrong
+      return new Source(number, code, isPlain); // V8 knows more syntax, or says better what is wrong
     }
     const edits = new Edits(code);
     const declares = { kinds: new Map(), constants: new Set() };
     const rewriter = new Rewriter(edits, number, (name) => this.#kind(name), declares);
     rewriter.program(program);
     this.#protectConstants(program, edits, declares);
-    return new Source(number, code, edits.apply(), edits, declares);
+    return new Source(number, code, isPlain, edits, declares);
   }
 
   /** As at the prompt: what can be an object is one, and no block with labels. */
-  #literal(number, code) {
+  #literal(number, code, isPlain) {
     const start = code.indexOf("{");
     try {
       const expression = parser().parseExpressionAt(code, start, PARSE);
@@ -129,7 +135,7 @@ export class Sources {
       edits.insert(start, "(");
       new Rewriter(edits, number).awaits(expression);
       edits.insert(expression.end, ")");
-      return new Source(number, code, edits.apply(), edits);
+      return new Source(number, code, isPlain, edits);
     } catch {
       return null;
     }
