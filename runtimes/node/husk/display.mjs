@@ -23,6 +23,8 @@ const MAGIC = [
 
 const isJson = (mime) => mime === "application/json" || mime.endsWith("+json");
 const isText = (mime) => mime.startsWith("text/") || /(?:\+xml|\/javascript|\/xml)$/.test(mime);
+/** Of such a type a bundle has base64. */
+export const isBase64 = (mime) => !isJson(mime) && !isText(mime);
 const isBytes = (value) => ArrayBuffer.isView(value) || util.types.isAnyArrayBuffer(value);
 
 class NotPlain extends Error {}
@@ -131,7 +133,7 @@ function base64(mime, value) {
 function entry(mime, value) {
   if (!MIME.test(mime)) throw new TypeError(`display: ${util.inspect(mime)} is no MIME type`);
   if (isJson(mime)) return asJson(value);
-  if (!isText(mime)) return base64(mime, value);
+  if (isBase64(mime)) return base64(mime, value);
   return valid(isBytes(value) ? bytesOf(value).toString() : Array.isArray(value) ? value.join("") : value);
 }
 

@@ -25,8 +25,8 @@ export class Evaluator {
   #boxId;
   #evaluating = false;
 
-  // `box` is an object that the expression `boxExpression` finds in the context.
-  constructor(context, contextName, box, boxExpression) {
+  // `box` is an object that the expression `boxExpression` finds in the context, which the inspector knows by its name.
+  constructor(contextName, box, boxExpression, context) {
     this.#context = context;
     this.#box = box;
     this.#control.connect();

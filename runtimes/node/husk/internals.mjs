@@ -55,6 +55,11 @@ export function parser() {
   return acorn;
 }
 
+// Whether writes to the socket's descriptor block. Not for longer than a write: libuv's reads would block too.
+export function setBlocking(socket, value) {
+  socket._handle?.setBlocking?.(value);
+}
+
 const OWN_WARNINGS = ["vm.USE_MAIN_CONTEXT_DEFAULT_LOADER", "stripTypeScriptTypes"];
 
 // That the kernel uses what Node calls experimental is no news to the user.

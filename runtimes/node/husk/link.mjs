@@ -3,7 +3,8 @@
 import fs from "node:fs";
 import net from "node:net";
 import { writeAll } from "./descriptors.mjs";
-import { reallyExit } from "./internals.mjs";
+import { isBase64 } from "./display.mjs";
+import { reallyExit, setBlocking } from "./internals.mjs";
 
 const MESSAGE_MAX = 12 << 20; // LINK_MESSAGE_MAX in kernels/protocol.h
 const HEADER = 4;
@@ -17,29 +18,42 @@ const input = Buffer.allocUnsafeSlow(64 << 10);
 const output = Buffer.allocUnsafeSlow(16 << 10);
 const WIDEST = 3; // bytes of UTF-8 for one unit of a string
 
+// JSON.stringify(), in pieces: to look for what is to be escaped takes longer than all else with a picture, and base64 has nothing of it.
+function piecesOf({ data, ...others }) {
+  const pieces = [JSON.stringify(others).slice(0, -1), ',"data":'];
+  for (const [index, mime] of Object.keys(data).entries()) {
+    pieces.push(index ? "," : "{", JSON.stringify(mime), ":");
+    if (isLong(data, mime)) pieces.push('"', data[mime], '"');
+    else pieces.push(JSON.stringify(data[mime]));
+  }
+  pieces.push("}}");
+  return pieces;
+}
+
+const isLong = (data, mime) => typeof data[mime] === "string" && data[mime].length > output.length && isBase64(mime);
+const hasLong = ({ data }) => data !== undefined && Object.keys(data).some((mime) => isLong(data, mime));
+
 function encode(text) {
-  const size = Buffer.byteLength(text);
+  const pieces = typeof text === "string" ? [text] : text;
+  const size = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
   if (size > MESSAGE_MAX) throw new TooLong();
   const bytes = Buffer.allocUnsafeSlow(HEADER + size);
   bytes.writeUInt32BE(size);
-  bytes.write(text, HEADER);
+  let at = HEADER;
+  for (const piece of pieces) at += bytes.write(piece, at);
   return bytes;
 }
 
-// All messages, one behind the other.
-function bytesOf(messages) {
-  const texts = messages.map((message) => JSON.stringify(message));
-  let at = 0;
+// Puts the texts into `output`, one behind the other; returns where they end, or 0 if they could be too long for that.
+function encodeShort(texts) {
+  let end = 0;
   for (const text of texts) {
-    const start = at + HEADER;
-    if (start + WIDEST * text.length > output.length) {
-      const all = texts.map(encode);
-      return all.length === 1 ? all[0] : Buffer.concat(all);
-    }
-    at = start + output.write(text, start);
-    output.writeUInt32BE(at - start, start - HEADER);
+    const start = end + HEADER;
+    if (typeof text !== "string" || start + WIDEST * text.length > output.length) return 0;
+    end = start + output.write(text, start);
+    output.writeUInt32BE(end - start, start - HEADER);
   }
-  return output.subarray(0, at);
+  return end;
 }
 
 export class Link {
@@ -68,11 +82,30 @@ export class Link {
 
   // Does not return before the operating system has all of it: what the cell prints next comes behind it.
   send(...messages) {
-    const all = bytesOf(messages);
+    const texts = messages.map((message) => (hasLong(message) ? piecesOf(message) : JSON.stringify(message)));
+    const end = encodeShort(texts);
+    const all = end ? [output] : texts.map(encode);
     try {
-      writeAll(this.#fd, all);
+      for (const bytes of all) this.#write(bytes, end || bytes.length);
     } catch {
       reallyExit(0);
+    }
+  }
+
+  #write(bytes, end) {
+    let at = 0;
+    try {
+      at = fs.writeSync(this.#fd, bytes, 0, end);
+    } catch (error) {
+      if (error.code !== "EAGAIN") throw error;
+    }
+    if (at === end) return;
+    // More than the socket holds: who sleeps in the call itself is woken as soon as there is room.
+    setBlocking(this.#socket, true);
+    try {
+      writeAll(this.#fd, bytes.subarray(at, end));
+    } finally {
+      setBlocking(this.#socket, false);
     }
   }
 

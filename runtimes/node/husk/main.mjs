@@ -59,7 +59,7 @@ class Kernel {
     const box = {};
     this.#defineGlobals(folder, box);
     this.#own = new Set(Object.getOwnPropertyNames(context));
-    this.#evaluator = new Evaluator(context, name, box, "__husk.box");
+    this.#evaluator = new Evaluator(name, box, "__husk.box", context);
     this.#interrupts = new Interrupts(
       this.#evaluator,
       () => this.#interrupted(),
