@@ -17,11 +17,12 @@ import { Questions } from "./questions.mjs";
 import { Realms } from "./realms.mjs";
 import { Sources } from "./source.mjs";
 import { Streams } from "./streams.mjs";
-import { afterTurns, nextTurn } from "./turns.mjs";
+import { afterTurns, eachTurn, nextTurn } from "./turns.mjs";
 import { describe, pairsOf } from "./variables.mjs";
 
 const LATE_DISPLAYS_MAX = 20;
 const DISPLAY_ID_MAX = 256;
+const PARSER_AFTER_MS = 50;
 const GOES_ON = "the cell ended here; the session goes on and keeps its variables";
 
 const INTERRUPTED = ["Interrupted", "Execution was interrupted"];
@@ -48,6 +49,7 @@ class Kernel {
   #late = []; // what was displayed between two cells
   #listeners;
   #own; // names in the context that are not the cells'
+  #isAsked = false; // there was a message
 
   constructor(folder) {
     globalThis.console = this.#streams.console;
@@ -103,9 +105,32 @@ class Kernel {
       inspect: answer,
       is_complete: answer,
     };
-    this.#link = new Link(address, taken, (message) => take[message.op]?.(message));
+    this.#link = new Link(address, taken, (message) => {
+      this.#isAsked = true;
+      take[message.op]?.(message);
+    });
     this.#streams.onSwitch(() => this.#cell && this.#interrupts.hold(() => this.#link.sync(this.#cell.id)));
     this.#link.hello(process.versions.node);
+    this.#rehearse();
+  }
+
+  /** Node loads and compiles when something is first used. This uses what the first cells will, and leaves nothing behind; it makes way for
+      the first message, and what takes longest comes once nobody seems to be in a hurry. */
+  #rehearse() {
+    const isWanted = () => !this.#isAsked;
+    const steps = [
+      () => this.#evaluator.evaluatePlain("0", () => {}),
+      () => this.#link.rehearse(),
+      () => this.#sources.prepare(0, "0"),
+      () => nextTurn(() => {}),
+      () => this.#streams.restore(),
+      () => valueBundle([{ a: 0 }], this.#errors),
+      () => this.#evaluator.evaluate("0", () => {}),
+      () => this.#errors.report(new Error()),
+    ];
+    const parsing = [() => new Sources(() => false).prepare(0, "const a = await 0")];
+    eachTurn(steps, isWanted);
+    setTimeout(() => eachTurn(parsing, isWanted), PARSER_AFTER_MS).unref();
   }
 
   // ---- what cells find

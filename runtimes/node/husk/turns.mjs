@@ -26,3 +26,14 @@ export function nextTurn(callback) {
 export function afterTurns(callback) {
   kernelImmediate(() => kernelImmediate(callback));
 }
+
+// Runs the steps, one a turn, as long as they are wanted.
+export function eachTurn(steps, isWanted) {
+  const [step, ...others] = steps;
+  if (!step) return;
+  kernelImmediate(() => {
+    if (!isWanted()) return;
+    step();
+    eachTurn(others, isWanted);
+  });
+}
