@@ -3,7 +3,7 @@
 
 import inspector from "node:inspector";
 import vm from "node:vm";
-import { clearAsyncIdStack, clearImmediatesBehind } from "./internals.mjs";
+import { clearAsyncIdStack, clearImmediatesBehind, drainThisTurn } from "./internals.mjs";
 
 const GROUP = "cell";
 const COMPILE = { filename: "", importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER };
@@ -156,6 +156,7 @@ export class Evaluator {
   terminate() {
     clearImmediatesBehind();
     clearAsyncIdStack();
+    drainThisTurn();
     if (!this.#evaluating) this.forget();
     this.#control.post("Runtime.terminateExecution");
   }

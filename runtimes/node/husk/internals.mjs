@@ -42,6 +42,18 @@ export function clearImmediatesBehind() {
   }
 }
 
+let draining = false;
+
+// Ticks and microtasks that wait behind one that is terminated have their turn at the end of the next callback, whenever that is. This is one
+// in the same turn of the event loop, before its timers.
+export function drainThisTurn() {
+  if (draining) return;
+  draining = true;
+  new Signal().close(() => {
+    draining = false;
+  });
+}
+
 let acorn;
 
 // The parser that Node's own prompt uses.

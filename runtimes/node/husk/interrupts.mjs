@@ -13,7 +13,7 @@ const SIGINT = 2;
 const LOOK = "_huskLook"; // where the worker finds it
 const KERNEL = new URL("..", import.meta.url).href;
 // Without a call, a template or an import a cell ends at once.
-const MAY_TAKE_TIME = /[(`]|\bimport\b/;
+export const mayTakeTime = (code) => /[(`]|\bimport\b/.test(code);
 const FRAMES_SEEN = 200;
 const STUCK_AFTER = 3; // questions, 2 ms apart
 const PATIENCE = 50;
@@ -55,7 +55,7 @@ export class Interrupts {
   // Calls `next` when the worker watches, if this code could need it. A worker that connected in the middle of the cell would take the
   // first signal for none, and V8 does not bear it at every place.
   prepare(code, next) {
-    if (this.#watched || !MAY_TAKE_TIME.test(code)) next();
+    if (this.#watched || !mayTakeTime(code)) next();
     else this.#startWatcher(next);
   }
 
@@ -140,7 +140,7 @@ export class Interrupts {
     const turns = asked > 0 && turn !== loopCount;
     if (turns && (below.length === 0 || signal <= this.#seen)) return 0; // the event loop has the signal too
     // Without a frame the loop is about to turn. Or it is between two microtasks of many, if it does not.
-    const draining = below.length === 0 ? asked >= STUCK_AFTER : below.length === 1 && isDraining(below[0]);
+    const draining = below.length === 0 ? asked >= STUCK_AFTER : isDraining(below[0]) && below.every(isNode);
     // Between two cells something is given time to end. If it does not, it keeps the next cell from beginning.
     if (!(draining || below.some(isUsers)) || (!this.#running && asked < PATIENCE)) return loopCount;
     this.#onStop();

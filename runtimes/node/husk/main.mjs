@@ -9,7 +9,7 @@ import { Errors, scriptName } from "./errors.mjs";
 import { Evaluator } from "./evaluator.mjs";
 import { guardExits, guardListeners } from "./exits.mjs";
 import { hideOwnWarnings } from "./internals.mjs";
-import { Interrupts } from "./interrupts.mjs";
+import { Interrupts, mayTakeTime } from "./interrupts.mjs";
 import { Keyboard } from "./keyboard.mjs";
 import { Link, TooLong } from "./link.mjs";
 import { Imports, cellModule, loadInto, pick } from "./modules.mjs";
@@ -17,7 +17,7 @@ import { Questions } from "./questions.mjs";
 import { Realms } from "./realms.mjs";
 import { Sources } from "./source.mjs";
 import { Streams } from "./streams.mjs";
-import { afterTurns, eachTurn, nextTurn } from "./turns.mjs";
+import { afterTurns, eachTurn, nextTurn, thisTurn } from "./turns.mjs";
 import { describe, pairsOf } from "./variables.mjs";
 
 const LATE_DISPLAYS_MAX = 20;
@@ -242,7 +242,10 @@ class Kernel {
     this.#sendLate();
     this.#interrupts.arm();
     this.#realms.prepareFor(code);
-    this.#evaluate(cell, this.#sources.prepare(cell.number, code));
+    const source = this.#sources.prepare(cell.number, code);
+    // What is terminated ends with all that has called it, unless that is the inspector.
+    if (source.isPlain && mayTakeTime(code)) thisTurn(() => this.#guard(() => this.#evaluate(cell, source)));
+    else this.#evaluate(cell, source);
   }
 
   #evaluate(cell, source) {

@@ -27,6 +27,9 @@ export function afterTurns(callback) {
   kernelImmediate(() => kernelImmediate(callback));
 }
 
+// Calls back once what has called this is done, in the same turn. If a tick is terminated, no immediates are lost.
+export const thisTurn = process.nextTick.bind(process);
+
 // Runs the steps, one a turn, as long as they are wanted.
 export function eachTurn(steps, isWanted) {
   const [step, ...others] = steps;
