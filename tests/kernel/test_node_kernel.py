@@ -74,6 +74,11 @@ def test_lone_surrogates_and_nuls_do_not_break_the_link(kernel):
     assert kernel.run("throw new Error('\\ud800\\0')").error["message"] == "\ufffd\ufffd"
 
 
+@pytest.mark.parametrize("length", [65_000, 65_536, 3_000_000])
+def test_long_cells_come_in_pieces(kernel, length):
+    assert kernel.run(f"'{'x' * length}\u00e9'.length").text == str(length + 1)
+
+
 def test_long_results_are_cut_in_the_middle(kernel):
     text = kernel.run("({ [util.inspect.custom]: () => 'x'.repeat(3e6) })").text
     assert len(text) < 1_100_000 and "left out" in text
@@ -550,6 +555,14 @@ def test_bad_displays_are_the_cells_error(kernel, code):
     outcome = kernel.run(code)
     assert outcome.error["type"] == "TypeError" and not outcome.displays
     assert outcome.error["traceback"].count("<cell ") == 1
+
+
+def test_a_large_picture_is_whole_and_so_is_what_stands_beside_it(kernel):
+    beside = {"text/plain": 'a "quoted"\n\u00e9', "application/json": {"a": [1]}}
+    code = f"display({{ 'image/png': Buffer.alloc(3e6, 'x'), ...{json.dumps(beside)} }}, {{ display_id: 'big' }})"
+    [shown] = kernel.run(code).displays
+    assert base64.b64decode(shown["data"].pop("image/png")) == b"x" * 3_000_000
+    assert (shown["data"], shown["display_id"]) == (beside, "big")
 
 
 def test_display_ids_late_displays_and_large_ones(kernel):

@@ -205,6 +205,15 @@ def test_interrupts_keep_the_state(kernel, code):
     assert kernel.run("console.log('still'); await new Promise(r => setTimeout(r, 1)); 7").stdout == "still\n"
 
 
+@pytest.mark.parametrize("code", ["process.exit(3)", "console.log('go'); while (true);"])
+def test_a_cell_that_is_ended_takes_nothing_of_others_with_it(fresh_kernel, code):
+    fresh_kernel.run("var turns = 0; (function turn() { turns++; setImmediate(turn) })()")
+    code = f"process.nextTick(() => console.log('tick')); Promise.resolve().then(() => console.log('task')); {code}"
+    outcome = fresh_kernel.run(code) if "exit" in code else fresh_kernel.run_interrupted(code)
+    assert outcome.error["type"] in ("ProcessExit", "Interrupted") and outcome.stdout.endswith("tick\ntask\n")
+    assert fresh_kernel.run("var before = turns; await new Promise(r => setTimeout(r, 5)); turns > before").text == "true"
+
+
 def test_interrupts_say_where(kernel):
     error = kernel.run_interrupted("function busy() {\n  for (let n = 0; ; n++) if (n === 1e6) console.log('go')\n}\nbusy()").error
     assert error["traceback"].startswith("Interrupted: Execution was interrupted\n    at ")

@@ -30,8 +30,8 @@ export class Evaluator {
     this.#context = context;
     this.#box = box;
     this.#control.connect();
-    this.#control.on("Runtime.executionContextCreated", ({ params: { context } }) => {
-      if (context.name === contextName) this.#contextId = context.id;
+    this.#control.on("Runtime.executionContextCreated", ({ params }) => {
+      if (params.context.name === contextName) this.#contextId = params.context.id;
     });
     this.#control.post("Runtime.enable");
     this.#control.post("Runtime.disable");

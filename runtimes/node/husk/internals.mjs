@@ -24,10 +24,10 @@ const anImmediate = setImmediate(() => {});
 clearImmediate(anImmediate);
 const Immediate = anImmediate.constructor;
 
-const ours = Symbol("husk"); // marks the kernel's immediates
+const mark = Symbol("husk"); // marks the kernel's immediates
 
 export function kernelImmediate(callback) {
-  setImmediate(callback)[ours] = true;
+  setImmediate(callback)[mark] = true;
 }
 
 // Takes back the immediates that wait behind the running one, for when that one is terminated: Node then forgets them but goes
@@ -38,14 +38,14 @@ export function clearImmediatesBehind() {
     next = immediate._idleNext;
     const { _onImmediate: callback } = immediate;
     clearImmediate(immediate);
-    if (immediate[ours]) kernelImmediate(callback);
+    if (immediate[mark]) kernelImmediate(callback);
   }
 }
 
 let draining = false;
 
-// Ticks and microtasks that wait behind one that is terminated have their turn at the end of the next callback, whenever that is. This is one
-// in the same turn of the event loop, before its timers.
+// Ticks and microtasks that wait behind one that is terminated have their turn at the end of the next callback, whenever that is.
+// This is one in the same turn of the event loop, before the timers.
 export function drainThisTurn() {
   if (draining) return;
   draining = true;
