@@ -10,8 +10,8 @@ struct stream;
 struct stream_ops {
 	/* Data is valid only during the call, which may free the stream. */
 	void (*on_data)(void *ctx, const void *data, size_t n);
-	/* A descriptor came along, before the bytes it came with: the callee's from then on. NULL = none is taken, and what comes is closed. Only
-	 * a socket has any. */
+	/* A descriptor came along (of a socket), before the bytes it came with: the callee's from then on. NULL = what comes is
+	 * closed. */
 	void (*on_descriptor)(void *ctx, int fd);
 	/* The read side has ended: error 0 at EOF, else -errno. Called once. */
 	void (*on_eof)(void *ctx, int error);

@@ -122,9 +122,11 @@ bool bash_waits_in(const struct bash *b, const char *cwd)
 
 bool bash_may_wait_with(const struct strv *env)
 {
+	static const char *const beginnings[] = { "LD_", "SECONDS=", "BASH_ENV=", "SHELLOPTS=", "BASHOPTS=" };
 	for (size_t i = 0; i < env->n; i++)
-		if (strncmp(env->v[i], "LD_", 3) == 0 || strncmp(env->v[i], "SECONDS=", 8) == 0)
-			return false;
+		for (size_t k = 0; k < ARRAY_LEN(beginnings); k++)
+			if (strncmp(env->v[i], beginnings[k], strlen(beginnings[k])) == 0)
+				return false;
 	return true;
 }
 

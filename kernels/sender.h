@@ -32,8 +32,8 @@ int sender_raw(struct sender *s, uint8_t type, uint32_t call, const void *payloa
 int sender_json(struct sender *s, uint8_t type, uint32_t call, const json_t *payload);
 /* Has a descriptor go with the last frame of the queue, an empty one. One at a time; takes it. */
 void sender_attach(struct sender *s, int fd);
-/* Once nothing is pending: -1 if it has gone, or the descriptor, which is the caller's again, if the system would not take it, since too many
- * of this user's are on their way. Its frame was not sent then. */
+/* Once nothing is pending: -1 if it has gone. Else the descriptor, which is the caller's again: the system would not take it, since too
+ * many of this user's are on their way, and its frame was not sent. */
 int sender_attached(struct sender *s);
 /* Queues PROGRESS frames that are due, if the controller keeps up. */
 void sender_progress(struct sender *s, uint64_t now_ms);

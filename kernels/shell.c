@@ -23,8 +23,9 @@
 	"  [[ -v $HUSK_NAME ]] && builtin printf \"%s=%s\\0\" \"$HUSK_NAME\" \"${!HUSK_NAME}\"; done; builtin printf \"" END_MARK \
 	"\\0\"; } >&199 2>/dev/null' EXIT; "
 /* From a pipe bash reads a character at a time, and so only two; TMOUT would end that. The first one wakes it, and whatever signal came
- * before that has its effect now. So only who has taken the second has begun. */
-#define READ_GO "IFS= TMOUT= builtin read -r -N1 HUSK_COMMAND <&197; "
+ * before that has its effect now. So only who has taken the second has begun.
+ * Who finds the end of the pipe was given nothing. */
+#define READ_GO "IFS= TMOUT= builtin read -r -N1 HUSK_COMMAND <&197 || { builtin trap - EXIT; builtin exit 1; }; "
 #define WAIT READ_GO "[[ $HUSK_COMMAND = w ]] && SECONDS=0; " READ_GO
 #define BEGIN "exec 2>&196 196>&- 197<&- 198<&-; eval \"$HUSK_COMMAND\""
 const char shell_wrapper[] = TRAP WAIT "IFS= builtin read -r -d '' HUSK_COMMAND <&198; " BEGIN;

@@ -96,7 +96,12 @@ static void on_rested(struct timeout *timer)
 
 void terminals_rest(struct terminals *all)
 {
-	if (all->spares_left && !all->spare.pid && !all->leaving)
+	if (all->leaving)
+		return;
+	/* A call that was refused has left it as it was. */
+	if (all->spare.pid && !timeout_active(&all->spare_timer))
+		timeout_start(all->poller, &all->spare_timer, SPARE_LIFE_MS, on_unused);
+	else if (all->spares_left && !all->spare.pid)
 		timeout_start(all->poller, &all->spare_timer, REST_MS, on_rested);
 }
 

@@ -26,7 +26,8 @@ struct dispatch {
 	uint64_t heard_ms;     /* of PID 1, on whichever connection */
 	uint64_t used_ms;      /* when somebody last asked for something or got it */
 	struct fail trouble;   /* why the connection last broke; no kind while PID 1 answers */
-	/* That came, and whose frames did not yet, in their order; -1 = none. Two, since the end of a frame may come with the next one's. */
+	/* That came, and whose frames did not yet, in their order; -1 = none. Two, since the end of a frame may come with the next
+	 * one's. */
 	int descriptors[2];
 	struct buf acks; /* frames that go out with the next ones, or soon */
 	struct timer *ack_soon;

@@ -10,6 +10,8 @@ check <- function() {
   # Compiled for one R: they cannot come along.
   for (name in c("base64enc", "jsonlite"))
     if (!requireNamespace(name, quietly = TRUE)) lacks("the R package ", name)
+  tryCatch(dyn.load("/opt/husk/kernel/husk.so"),
+           error = function(e) lacks("a C library that Husk's own fits (glibc 2.33 or newer): ", conditionMessage(e)))
 }
 
 # A mirror of the operator's is every R's of a session.

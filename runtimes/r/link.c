@@ -1,8 +1,9 @@
-/* Made by prepare.sh, called by husk/link.R. Nothing here raises an error of R or lets an interrupt in: half a message would be the end
- * of the kernel. */
+/* Made by prepare.sh, called by husk/link.R. Nothing here lets an interrupt in, since half a message would be the end of the kernel; an
+ * error of R only where there is no memory for a message that has come, which is its end too. */
 #define _GNU_SOURCE
 #include "runtimes/r/link.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define R_NO_REMAP
@@ -37,6 +37,7 @@ static struct {
 	struct bytes in;  /* header and body of the message that is coming in */
 	struct bytes out; /* what goes with the next message */
 	void (*no_events)(void);
+	bool starved; /* there was no memory for a message: it cannot go on */
 } line = { .fd = -1 };
 
 static bool make_room(struct bytes *b, size_t more)
@@ -45,8 +46,10 @@ static bool make_room(struct bytes *b, size_t more)
 		return true;
 	size_t room = b->n + more < 4096 ? 4096 : (b->n + more) * 3 / 2;
 	char *data = realloc(b->data, room);
-	if (!data)
+	if (!data) {
+		line.starved = true;
 		return false;
+	}
 	b->data = data;
 	b->room = room;
 	return true;
@@ -335,13 +338,20 @@ static SEXP read_cell(char *body, size_t n)
 
 /* ---- called by R */
 
-/* R has dialled: its socket is the only one. Returns the descriptor. */
-SEXP link_take(void)
+static bool leads_to(int fd, int port)
 {
-	struct stat st;
+	struct sockaddr_in peer;
+	socklen_t n = sizeof(peer);
+	return getpeername(fd, (struct sockaddr *)&peer, &n) == 0 && peer.sin_family == AF_INET &&
+	       ntohs(peer.sin_port) == port;
+}
+
+/* R has dialled this port. Returns the descriptor; -1 if there is none. */
+SEXP link_take(SEXP port)
+{
 	line.no_events = R_PolledEvents;
 	for (int fd = STDERR_FILENO + 1; fd < FD_SEARCHED && line.fd < 0; fd++)
-		if (fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode))
+		if (leads_to(fd, Rf_asInteger(port)))
 			line.fd = fd;
 	(void)fcntl(line.fd, F_SETFD, FD_CLOEXEC);
 	return Rf_ScalarInteger(line.fd);
@@ -385,7 +395,7 @@ SEXP link_send(SEXP pieces, SEXP hold)
 		fits = fits && put_piece(&line.out, pieces);
 	if (!fits || !end(&line.out, start)) {
 		line.out.n = start == SIZE_MAX ? line.out.n : start;
-		return Rf_ScalarLogical(0);
+		return line.starved ? R_NilValue : Rf_ScalarLogical(0);
 	}
 	return Rf_asLogical(hold) || flush() ? Rf_ScalarLogical(1) : R_NilValue;
 }

@@ -78,6 +78,7 @@ expect("JSON as it is", json_entry("application/vnd.x+json", "{\"a\":1}"), "{\"a
 expect("a text that is no JSON", as.character(json_entry("application/json", "a b")), "\"a b\"")
 expect("the largest entry goes", names(drop_largest(c("text/html" = "\"aaaa\"", "text/plain" = "\"p\""))), "text/plain")
 expect("and is told", grepl("^\"p\\\\n\\[text/html of 6 bytes left out", drop_largest(c("text/html" = "\"aaaa\"", "text/plain" = "\"p\""))), TRUE)
+expect("text that is all there is gives way too", grepl("^\"\\[text/plain of 3 bytes left out", drop_largest(c("text/plain" = "\"p\""))), TRUE)
 expect("bytes count as base64", names(drop_largest(list("text/html" = "\"aaaaa\"", "image/png" = list("\"", raw(4), "\"")))), c("text/html", "text/plain"))
 expect("html is escaped", html_escape("<a href=\"x\">&</a>"), "&lt;a href=\"x\"&gt;&amp;&lt;/a&gt;")
 expect("a table", html_table(data.frame(x = 1:2, y = c("<", NA))), paste(c("<table>", "<thead><tr><th>x</th><th>y</th></tr></thead>",

@@ -18,6 +18,8 @@ static void not_with_what_would_act_too_early(void **state)
 	assert_false(may_wait_with("LD_PRELOAD=/tmp/x.so"));
 	assert_false(may_wait_with("LD_DEBUG=all"));
 	assert_false(may_wait_with("SECONDS=7"));
+	assert_false(may_wait_with("BASH_ENV=/workspace/rc.sh"));
+	assert_false(may_wait_with("SHELLOPTS=xtrace"));
 	assert_true(may_wait_with("SECONDS_LEFT=7"));
 }
 

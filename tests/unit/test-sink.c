@@ -153,8 +153,8 @@ static void what_is_stopped_keeps_nothing(void **state)
 /* ---- the file itself */
 
 #define LARGE (2 * DIGEST_PIECE + 12345)
-/* python3 -c 'import hashlib as h; d = bytes(i * 7 % 251 for i in range(8400953)); p = [d[i:i + (4 << 20)] for i in range(0, len(d), 4 << 20)]
- * print(h.blake2b(b"".join(h.blake2b(x, digest_size=32).digest() for x in p), digest_size=32, person=b"husk-4MiB-pieces").hexdigest())' */
+/* In Python: d = bytes(i * 7 % 251 for i in range(8400953)), p = [d[i:i + (4 << 20)] for i in range(0, len(d), 4 << 20)],
+ * blake2b(b"".join(blake2b(x, digest_size=32).digest() for x in p), digest_size=32, person=b"husk-4MiB-pieces").hexdigest() */
 #define LARGE_HASH "09bc36a8c15a89dce5dc0056c1b4cbde5ed8f257cfc5041a86a6e67623ea00c7"
 
 static uint8_t *large_content(void)

@@ -86,9 +86,10 @@ evaluate <- function(husk_expression) {
 show_value <- function(value, last) {
   if (inherits(value, "htmlwidget")) return(print_widget(value)) # some have a print method that wants a browser
   if (!last || sinks() > 0L) return(print_value(value))
-  cell$text <- print_captured(value)
-  forms <- rich_forms(value)
-  if (length(forms) > 0L && length(cell$text) > 0L) cell$bundle <- c(list("text/plain" = result_text()), forms)
+  text <- print_captured(value)
+  forms <- if (length(text) > 0L) rich_forms(value)
+  cell$text <- text
+  if (length(forms) > 0L) cell$bundle <- c(list("text/plain" = result_text()), forms)
 }
 
 # Sends the result, which goes with `done`.
@@ -169,8 +170,8 @@ on_error <- function(condition) {
 }
 
 on_interrupt <- function(condition) {
+  cell$interrupted <- TRUE # first: another signal may come while the calls are looked up
   cell$calls <- users_calls(cell$depth)
-  cell$interrupted <- TRUE
   .Internal(.invokeRestart(cell$abort, NULL))
 }
 

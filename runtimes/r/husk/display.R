@@ -40,12 +40,17 @@ send_bundle <- function(op, data, more = NULL) {
 drop_largest <- function(members) {
   sizes <- vapply(members, function(pieces) sum(vapply(pieces, piece_size, 0)), 0) * (names(members) != "text/plain")
   largest <- which.max(sizes)
-  note <- sprintf("[%s of %s bytes left out: one output holds 12 MiB at most. Write it to a file in /workspace and export that.]",
-                  names(members)[largest], format(sizes[[largest]], big.mark = ","))
+  note <- too_long_note(names(members)[largest], sizes[[largest]])
   text <- members[["text/plain"]]
+  if (sizes[[largest]] == 0) return(list("text/plain" = json_string(too_long_note("text/plain", piece_size(text)))))
   members <- members[-largest]
   c(members[names(members) != "text/plain"],
     list("text/plain" = if (is.null(text)) json_string(note) else sub("\"$", paste0("\\\\n", note, "\""), text)))
+}
+
+too_long_note <- function(mime, size) {
+  sprintf("[%s of %s bytes left out: one output holds 12 MiB at most. Write it to a file in /workspace and export that.]",
+          mime, format(size, big.mark = ","))
 }
 
 piece_size <- function(piece) if (is.raw(piece)) 4 * ceiling(length(piece) / 3) else as.numeric(nchar(piece, "bytes"))

@@ -19,7 +19,7 @@ link_open <- function(address) {
   link$connection <- socketConnection(parts[2L], as.integer(parts[3L]), blocking = FALSE, open = "r+b",
                                       timeout = FOREVER, options = "no-delay")
   link$number <- as.integer(link$connection)
-  link$descriptor <- .Call(link$take)
+  link$descriptor <- .Call(link$take, as.integer(parts[3L]))
   link$owner <- Sys.getpid()
 }
 
