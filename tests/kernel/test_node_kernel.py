@@ -74,6 +74,16 @@ def test_lone_surrogates_and_nuls_do_not_break_the_link(kernel):
     assert kernel.run("throw new Error('\\ud800\\0')").error["message"] == "\ufffd\ufffd"
 
 
+def test_a_cause_is_shown_without_frames_of_the_kernel(kernel):
+    shown = kernel.run("console.log(new Error('a', { cause: new Error('b') }))").stdout
+    assert "[cause]" in shown and "node:" not in shown and "lines matching" not in shown
+
+
+def test_what_a_cell_makes_of_vm_changes_no_other(fresh_kernel):
+    fresh_kernel.run("require('vm').Script = class {}; 1")
+    assert fresh_kernel.run("1 + 1").text == "2"
+
+
 @pytest.mark.parametrize("length", [65_000, 65_536, 3_000_000])
 def test_long_cells_come_in_pieces(kernel, length):
     assert kernel.run(f"'{'x' * length}\u00e9'.length").text == str(length + 1)

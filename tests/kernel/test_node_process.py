@@ -214,6 +214,13 @@ def test_a_cell_that_is_ended_takes_nothing_of_others_with_it(fresh_kernel, code
     assert fresh_kernel.run("var before = turns; await new Promise(r => setTimeout(r, 5)); turns > before").text == "true"
 
 
+def test_code_without_a_call_may_end_too(fresh_kernel):
+    """A getter or a constructor runs where no call is seen."""
+    fresh_kernel.run("class Leaves { constructor() { process.exit(1) } }; n = 0; setImmediate(function turn() { n++; setImmediate(turn) }); 1")
+    assert fresh_kernel.run("new Leaves").error["type"] == "ProcessExit"
+    assert fresh_kernel.run("var before = n; await new Promise(r => setTimeout(r, 5)); n > before").text == "true"
+
+
 def test_interrupts_say_where(kernel):
     error = kernel.run_interrupted("function busy() {\n  for (let n = 0; ; n++) if (n === 1e6) console.log('go')\n}\nbusy()").error
     assert error["traceback"].startswith("Interrupted: Execution was interrupted\n    at ")

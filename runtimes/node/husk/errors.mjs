@@ -19,7 +19,8 @@ const CELL = /<cell-(\d+)>(?::(\d+):(\d+))?/g;
 export const scriptName = (number) => `<cell-${number}>`;
 
 // Also as node:test prints them, without "at".
-const FRAME = /^\s+(?:at |(?:[^()]* \()?(?:async )?(?:file:|node:|<cell[- ]|\/)[^()]*:\d+:\d+\)?$)/;
+const FRAME =
+  /^\s+(?:at |\.\.\. \d+ lines matching |(?:[^()]* \()?(?:async )?(?:file:|node:|<cell[- ]|\/)[^()]*:\d+:\d+\)?$)/;
 const FOREIGN = /\/node_modules\/|[( ]node:/;
 const RUN_SHOWN = 3; // frames of packages in a row; of more, the one that raised and the one that was entered
 

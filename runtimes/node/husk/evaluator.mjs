@@ -6,9 +6,16 @@ import vm from "node:vm";
 import { clearAsyncIdStack, clearImmediatesBehind, drainThisTurn } from "./internals.mjs";
 
 const GROUP = "cell";
-const COMPILE = { filename: "", importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER };
-const RUN = { displayErrors: false };
-const { runInContext } = vm.Script.prototype;
+// As they are now, whatever a cell makes of them.
+const { Script } = vm;
+const { runInContext } = Script.prototype;
+const { apply } = Reflect;
+const COMPILE = {
+  __proto__: null,
+  filename: "",
+  importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+};
+const RUN = { __proto__: null, displayErrors: false };
 
 function primitive(remote) {
   const { type, unserializableValue } = remote;
@@ -74,14 +81,14 @@ export class Evaluator {
   evaluatePlain(source, callback) {
     let script;
     try {
-      script = new vm.Script(source, COMPILE);
+      script = new Script(source, COMPILE);
     } catch {
       this.evaluate(source, callback); // says where the mistake is
       return;
     }
     let reply;
     try {
-      reply = { value: Reflect.apply(runInContext, script, [this.#context, RUN]) };
+      reply = { value: apply(runInContext, script, [this.#context, RUN]) };
     } catch (thrown) {
       reply = { thrown };
     }

@@ -13,7 +13,7 @@ const SIGINT = 2;
 const LOOK = "_huskLook"; // where the worker finds it
 const KERNEL = new URL("..", import.meta.url).href;
 // Without a call, a template or an import a cell ends at once.
-export const mayTakeTime = (code) => /[(`]|\bimport\b/.test(code);
+const mayTakeTime = (code) => /[(`]|\bimport\b/.test(code);
 const FRAMES_SEEN = 200;
 const STUCK_AFTER = 3; // questions, 2 ms apart
 const PATIENCE = 50;

@@ -145,8 +145,8 @@ export class Link {
       if (length === 0 || length > MESSAGE_MAX) reallyExit(0);
       if (this.#size < HEADER + length) return;
       const all = this.#peek(HEADER + length);
-      this.#pieces = [all.subarray(HEADER + length)];
       this.#size -= HEADER + length;
+      this.#pieces = this.#size > 0 ? [all.subarray(HEADER + length)] : []; // an empty one would keep the whole
       this.#onMessage(JSON.parse(all.toString("utf8", HEADER, HEADER + length)));
     }
   }

@@ -9,7 +9,7 @@ import { Errors, scriptName } from "./errors.mjs";
 import { Evaluator } from "./evaluator.mjs";
 import { guardExits, guardListeners } from "./exits.mjs";
 import { hideOwnWarnings } from "./internals.mjs";
-import { Interrupts, mayTakeTime } from "./interrupts.mjs";
+import { Interrupts } from "./interrupts.mjs";
 import { Keyboard } from "./keyboard.mjs";
 import { Link, TooLong } from "./link.mjs";
 import { Imports, cellModule, loadInto, pick } from "./modules.mjs";
@@ -244,7 +244,7 @@ class Kernel {
     this.#realms.prepareFor(code);
     const source = this.#sources.prepare(cell.number, code);
     // What is terminated ends with all that has called it, unless that is the inspector.
-    if (source.isPlain && mayTakeTime(code)) thisTurn(() => this.#guard(() => this.#evaluate(cell, source)));
+    if (source.isPlain) thisTurn(() => cell.end || this.#guard(() => this.#evaluate(cell, source)));
     else this.#evaluate(cell, source);
   }
 
