@@ -262,13 +262,13 @@ static void next(struct download *g)
 	timer_start(g->stall, g->work || g->hash ? JOB_MS : STALL_MS, 0);
 }
 
-/* The system drops what it has no number for. */
+/* The system drops what it has no number for. A job may be at work still, and has a failure of its own. */
 static void lose_file(struct download *g)
 {
-	fail_set(&g->fail, FAIL_BUSY, "the file could not be passed on by the session: no file descriptor was free");
-	fail_hint(&g->fail,
-		  "Try again, with fewer copies at once; check the server's limit of open files (ulimit -n).");
-	fail_now(g, &g->fail);
+	AUTO(fail_release) struct fail f = { 0 };
+	fail_set(&f, FAIL_BUSY, "the file could not be passed on by the session: no file descriptor was free");
+	fail_hint(&f, "Try again, with fewer copies at once; check the server's limit of open files (ulimit -n).");
+	fail_now(g, &f);
 }
 
 static int on_frame(void *ctx, const struct wire_frame *frame)

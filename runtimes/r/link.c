@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -26,6 +25,7 @@
 #define KEPT_MAX ((size_t)1 << 20) /* of a buffer between two messages */
 #define TEXT_MAX ((size_t)1 << 20) /* characters, as in errors.R */
 #define DELETE 0x7f
+#define ESCAPE_MAX 6 /* bytes that a character becomes */
 
 struct bytes {
 	char *data;
@@ -115,6 +115,7 @@ static bool put_base64(struct bytes *b, const uint8_t *data, size_t n)
 /* As json_string() in link.R. There is room. */
 static void put_escaped(struct bytes *b, uint8_t c)
 {
+	static const char digits[] = "0123456789abcdef";
 	static const char short_names[] = { ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't', ['"'] = '"', ['\\'] = '\\' };
 	char *to = b->data + b->n;
 	if (c < sizeof(short_names) && short_names[c]) {
@@ -122,7 +123,10 @@ static void put_escaped(struct bytes *b, uint8_t c)
 		to[1] = short_names[c];
 		b->n += 2;
 	} else if (c < ' ' || c == DELETE) {
-		b->n += (size_t)sprintf(to, "\\u%04x", c);
+		memcpy(to, "\\u00", 4);
+		to[4] = digits[c >> 4];
+		to[5] = digits[c & 15];
+		b->n += ESCAPE_MAX;
 	} else {
 		*to = (char)c;
 		b->n++;
@@ -149,7 +153,7 @@ static size_t sequence(const uint8_t *s, size_t n)
 static bool put_string(struct bytes *b, const uint8_t *text, size_t n)
 {
 	size_t characters = 0, length;
-	if (n > 4 * TEXT_MAX || !make_room(b, 6 * n))
+	if (n > 4 * TEXT_MAX || !make_room(b, ESCAPE_MAX * n))
 		return false;
 	for (size_t i = 0; i < n; i += length) {
 		length = sequence(text + i, n - i);
