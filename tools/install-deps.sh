@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build=${BUILD:-build}
 build_packages=(build-essential meson ninja-build pkg-config python3
-	libuv1-dev libjansson-dev libsodium-dev libsqlite3-dev libpq-dev libarchive-dev libvterm-dev libcurl4-openssl-dev
+	libuv1-dev libjansson-dev libsodium-dev libssl-dev libsqlite3-dev libpq-dev libarchive-dev libvterm-dev libcurl4-openssl-dev
 	libedit-dev libsixel-dev)
 dist_packages=(patchelf dpkg-dev libzmq3-dev)
 test_packages=("${dist_packages[@]}" libcmocka-dev libfaketime clang clang-format clang-tidy libclang-rt-dev shellcheck

@@ -1,40 +1,83 @@
 #include "manager/files/digest.h"
 
+#include <openssl/evp.h>
+#include <pthread.h>
 #include <sodium.h>
 
 #include "base/buf.h"
 
 #define DIGEST_BYTES 32
 _Static_assert(DIGEST_SIZE == 2 * DIGEST_BYTES + 1, "hex and its NUL");
-_Static_assert(sizeof(DIGEST_PERSON) - 1 == crypto_generichash_blake2b_PERSONALBYTES, "what BLAKE2b takes");
 
 struct digest {
-	crypto_generichash_state state; /* of the piece that is being added */
-	size_t added;			/* bytes of it */
+	crypto_generichash_state whole; /* of content of one piece */
+	EVP_MD_CTX *piece;		/* that is being added, of longer content; made when it is first needed */
+	bool is_short, is_long;		/* for all that is known; both until the second piece begins */
+	size_t added;			/* bytes of the piece */
 	struct buf pieces;		/* the hashes of those before it */
 };
 
+/* For libcrypto, which reports even that memory is short. */
+static void must(int ok)
+{
+	if (ok != 1)
+		abort();
+}
+
+static EVP_MD *fetched;
+
+/* Into a context of our own: what the host's openssl.cnf says is meant for connections, and could leave us without the hash. */
+static void fetch_sha256(void)
+{
+	fetched = EVP_MD_fetch(OSSL_LIB_CTX_new(), "SHA256", NULL);
+	must(fetched != NULL);
+}
+
+static const EVP_MD *sha256(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	(void)pthread_once(&once, fetch_sha256);
+	return fetched;
+}
+
 static void begin_piece(struct digest *d)
 {
-	crypto_generichash_init(&d->state, NULL, 0, DIGEST_BYTES);
+	if (!d->piece)
+		d->piece = EVP_MD_CTX_new();
+	must(d->piece && EVP_DigestInit_ex(d->piece, sha256(), NULL));
 	d->added = 0;
 }
 
-struct digest *digest_new(void)
+static struct digest *make(bool is_short, bool is_long)
 {
 	struct digest *d = NULL;
-	/* The state wants more alignment than malloc() promises. */
+	/* libsodium's state wants more alignment than malloc() promises. */
 	if (sodium_init() < 0 || posix_memalign((void **)&d, 64, sizeof(*d)) != 0)
 		abort();
-	d->pieces = (struct buf){ 0 };
-	begin_piece(d);
+	*d = (struct digest){ .is_short = is_short, .is_long = is_long };
+	if (is_short)
+		crypto_generichash_init(&d->whole, NULL, 0, DIGEST_BYTES);
+	if (is_long)
+		begin_piece(d);
 	return d;
+}
+
+struct digest *digest_new(uint64_t size)
+{
+	return make(size <= DIGEST_PIECE || size == DIGEST_ANY_SIZE, size > DIGEST_PIECE);
+}
+
+struct digest *digest_new_piece(uint64_t size)
+{
+	return make(size <= DIGEST_PIECE, size > DIGEST_PIECE);
 }
 
 struct digest *digest_free(struct digest *d)
 {
-	if (d)
-		buf_release(&d->pieces);
+	if (!d)
+		return NULL;
+	EVP_MD_CTX_free(d->piece);
+	buf_release(&d->pieces);
 	free(d);
 	return NULL;
 }
@@ -49,19 +92,33 @@ static void set_piece(struct digest *d, size_t i, const unsigned char raw[DIGEST
 	memcpy(d->pieces.data + i * DIGEST_BYTES, raw, DIGEST_BYTES);
 }
 
+static void end_piece(struct digest *d, struct digest *piece, size_t i)
+{
+	unsigned char raw[DIGEST_BYTES];
+	must(EVP_DigestFinal_ex(piece->piece, raw, NULL));
+	set_piece(d, i, raw);
+}
+
+static void add_to_piece(struct digest *d, const void *data, size_t n)
+{
+	if (d->is_short)
+		crypto_generichash_update(&d->whole, data, n);
+	if (d->is_long)
+		must(EVP_DigestUpdate(d->piece, data, n));
+	d->added += n;
+}
+
 void digest_add(struct digest *d, const void *data, size_t n)
 {
 	for (const unsigned char *at = data; n;) {
 		/* Only now: content that ends with a piece has no empty one behind it. */
-		if (d->added == DIGEST_PIECE) {
-			unsigned char raw[DIGEST_BYTES];
-			crypto_generichash_final(&d->state, raw, sizeof(raw));
-			set_piece(d, d->pieces.len / DIGEST_BYTES, raw);
+		if (d->is_long && d->added == DIGEST_PIECE) {
+			end_piece(d, d, d->pieces.len / DIGEST_BYTES);
 			begin_piece(d);
+			d->is_short = false;
 		}
-		size_t part = MIN(n, DIGEST_PIECE - d->added);
-		crypto_generichash_update(&d->state, at, part);
-		d->added += part;
+		size_t part = d->is_long ? MIN(n, DIGEST_PIECE - d->added) : n;
+		add_to_piece(d, at, part);
 		at += part;
 		n -= part;
 	}
@@ -69,33 +126,27 @@ void digest_add(struct digest *d, const void *data, size_t n)
 
 void digest_put(struct digest *d, size_t i, struct digest *piece)
 {
-	unsigned char raw[DIGEST_BYTES];
-	crypto_generichash_final(&piece->state, raw, sizeof(raw));
-	set_piece(d, i, raw);
+	if (piece->is_short)
+		d->whole = piece->whole;
+	else
+		end_piece(d, piece, i);
 	digest_free(piece);
-}
-
-static void hash_pieces(const struct digest *d, unsigned char ret[DIGEST_BYTES])
-{
-	crypto_generichash_blake2b_salt_personal(ret, DIGEST_BYTES, d->pieces.data, d->pieces.len, NULL, 0, NULL,
-						 (const unsigned char *)DIGEST_PERSON);
 }
 
 void digest_end(struct digest *d, char ret[DIGEST_SIZE])
 {
 	unsigned char raw[DIGEST_BYTES];
-	if (d->added || !d->pieces.len) {
-		crypto_generichash_final(&d->state, raw, sizeof(raw));
-		set_piece(d, d->pieces.len / DIGEST_BYTES, raw);
+	if (d->is_short) {
+		crypto_generichash_final(&d->whole, raw, sizeof(raw));
+	} else {
+		if (d->added)
+			end_piece(d, d, d->pieces.len / DIGEST_BYTES);
+		must(EVP_Digest(d->pieces.data, d->pieces.len, raw, NULL, sha256(), NULL));
 	}
-	if (d->pieces.len == DIGEST_BYTES)
-		memcpy(raw, d->pieces.data, DIGEST_BYTES);
-	else
-		hash_pieces(d, raw);
 	sodium_bin2hex(ret, DIGEST_SIZE, raw, sizeof(raw));
 }
 
 const char *digest_kind(uint64_t size)
 {
-	return size <= DIGEST_PIECE ? "blake2b-256" : "blake2b-256-4m";
+	return size <= DIGEST_PIECE ? "blake2b-256" : "sha256-4m";
 }

@@ -1,6 +1,6 @@
-/* Content hashes, by libsodium. Content of up to DIGEST_PIECE bytes has the BLAKE2b of its bytes, as b2sum --length 256 prints it.
- * Longer content is hashed piece by piece, so that several threads can: it has the BLAKE2b of the hashes of its pieces one after
- * the other, personalised with DIGEST_PERSON, so that no content that consists of such hashes has the same one. */
+/* Content hashes. Content of up to DIGEST_PIECE bytes has the BLAKE2b of its bytes, as b2sum --length 256 prints it. Longer content
+ * is hashed piece by piece, so that several threads can, with SHA-256, for which CPUs have instructions: it has the SHA-256 of the
+ * hashes of its pieces one after the other. */
 #ifndef HUSK_MANAGER_FILES_DIGEST_H
 #define HUSK_MANAGER_FILES_DIGEST_H
 
@@ -9,11 +9,14 @@
 /* 256 bits, as lower-case hex. */
 #define DIGEST_SIZE 65
 #define DIGEST_PIECE (4u << 20)
-#define DIGEST_PERSON "husk-4MiB-pieces" /* 16 bytes */
+#define DIGEST_ANY_SIZE UINT64_MAX
 
 struct digest;
 
-struct digest *digest_new(void);
+/* Of content of that many bytes. With DIGEST_ANY_SIZE, the first piece is hashed in both ways. */
+struct digest *digest_new(uint64_t size);
+/* Of one piece of such content, for digest_put(); the size is known. */
+struct digest *digest_new_piece(uint64_t size);
 /* Accepts NULL, returns NULL. */
 struct digest *digest_free(struct digest *d);
 void digest_add(struct digest *d, const void *data, size_t n);

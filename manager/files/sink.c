@@ -50,7 +50,6 @@ struct sink *sink_new(const char *storage_dir, const char *name, const struct si
 	s->storage_dir = xstrdup(storage_dir);
 	s->name = xstrdup(name);
 	s->limits = *limits;
-	s->digest = digest_new();
 	return s;
 }
 
@@ -221,6 +220,7 @@ static int begin(struct sink *s, const struct entry *e, struct fail *f)
 	if (!s->file)
 		return -1;
 	s->result.directory = e->type == ENTRY_DIRECTORY;
+	s->digest = digest_new(s->result.directory ? DIGEST_ANY_SIZE : e->size);
 	s->result.mode = e->mode;
 	s->result.mtime_ms = e->mtime < 0 ? 0 : (uint64_t)e->mtime * 1000 + e->mtime_ns / 1000000;
 	if (s->result.directory)
@@ -371,7 +371,7 @@ int sink_copy(struct sink *s, int file, uint64_t piece, struct digest **ret, str
 {
 	uint64_t start = piece * DIGEST_PIECE, end = MIN(start + DIGEST_PIECE, s->entry.size);
 	AUTO(freep) uint8_t *data = xmalloc(COPY_BYTES);
-	struct digest *digest = digest_new();
+	struct digest *digest = digest_new_piece(s->entry.size);
 	for (uint64_t at = start; at < end; at += COPY_BYTES) {
 		size_t n = (size_t)MIN(end - at, COPY_BYTES);
 		ssize_t there = is_stopped(s, f) ? -1 : read_at(s, file, data, n, at, f);

@@ -86,6 +86,7 @@ ADAPTERS = {
     "uv.h": r"base/(loop|stream|listener|child|work|ready)\.c",
     "curl/curl.h": r"base/fetch\.c",
     "jansson.h": r"(mcp|attach|cli|kernels|jupyter)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/(deps/(set|fitting)|registry/(own-id|kept-limits|kept-outputs))\.c",
+    "openssl/evp.h": r"manager/files/digest\.c",
     "sodium.h": r"manager/(model/token|store/key|files/digest)\.c|jupyter/message\.c",
     "zmq.h": r"(kernels/jupyter/channels|jupyter/multipart|jupyter/face/channels)\.c",
     "archive.h": r"manager/files/(source-export|tarball)\.c",
