@@ -32,6 +32,7 @@ FIELDS = {  # name: (what is right, test)
             and list_of(r"[^\x00]*", list(v.values()))),
     "arguments": ("code that gives a program its arguments, with {} where they go: strings of JSON with a comma between them",
                   lambda v: matches(r"[^\x00]+", v) and v.count("{}") == 1),
+    "slow_start": ("true or false", lambda v: isinstance(v, bool)),
     "on": ("the name of the runtime whose packages it begins with", lambda v: matches(r"[a-z][a-z0-9]*", v)),
     "describe": ("text for a model", lambda v: matches(r"[^\x00]+", v)),
     "installer": ("an object of " + ", ".join(f"'{field}'" for field in ("command", "name", "version", "pinned", "rules", "settings")),
@@ -39,7 +40,7 @@ FIELDS = {  # name: (what is right, test)
     "fit": ("an object of 'interpreter' and command lines whose first word is a program's name: " + ", ".join(f"'{field}'" for field in ("check", "prepare", "kernel", "installer")),
             lambda v: is_fit(v)),
 }
-OPTIONAL = {"installer", "arguments", "fit", "on"}
+OPTIONAL = {"installer", "arguments", "fit", "on", "slow_start"}
 # POSIX's extended expressions, as far as Python's read the same.
 EXPRESSION = r"[\x20-\x7e]+"
 INSTALLER = {
@@ -232,6 +233,7 @@ def c_entry(manifest, entry):
     arguments = f"\t.arguments = {c_string(manifest['arguments'])},\n" if "arguments" in manifest else ""
     installer = f"\t.installer = {c_installer(manifest['installer'])},\n" if "installer" in manifest else ""
     fits = "\t.fits = true,\n" if "fit" in manifest else ""
+    slow_start = "\t.slow_start = true,\n" if manifest.get("slow_start") else ""
     return (
         "{\n"
         f"\t.name = {c_string(manifest['name'])},\n"
@@ -240,7 +242,7 @@ def c_entry(manifest, entry):
         f"\t.extension = {c_string(manifest['extension'])},\n"
         f"\t.image = {c_string(entry['tag'])},\n"
         f"\t.describe = {c_string(manifest['describe'])},\n"
-        f"{arguments}{installer}{fits}"
+        f"{arguments}{installer}{fits}{slow_start}"
         "},\n"
     )
 

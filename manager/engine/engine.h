@@ -32,9 +32,10 @@ struct container_spec {
 	uint64_t tmpfs;
 	uint64_t home;	/* bytes that its home directory may take on disk; not for an install */
 	uint64_t quota; /* bytes that each of its volumes may take, where the engine can see to that; 0 = no matter */
-	uint64_t disk_floor;	/* bytes that it leaves free there */
-	uint64_t lease;		/* until somebody claims it */
-	bool network;		/* false = loopback only */
+	uint64_t disk_floor; /* bytes that it leaves free there */
+	uint64_t lease;	     /* until somebody claims it */
+	bool network;	     /* false = loopback only */
+	bool network_late; /* it may be put there once it runs, since its kernel takes longer; only if it shares our kernel */
 	bool keep_proxies;	/* leave the proxy variables that an engine's client may inject */
 	bool install;		/* runs an installer instead of code: what it writes is on disk, not in memory */
 	const struct strv *env; /* NAME=value; never a secret: everybody on the engine can read it. NULL = none */
@@ -49,6 +50,7 @@ struct container_spec {
 struct engine_created {
 	const char *id; /* 64 hex digits; "" if the engine did not say */
 	bool line_dir;	/* the folder is mounted */
+	bool again;	/* another of its name had been started, and was removed: an event may have told of its end */
 };
 
 /* Label of every image that bake makes; its value says what is in it. */

@@ -24,6 +24,7 @@ struct runtime {
 	const char *arguments; /* code that sets a program's arguments, {} = JSON strings; NULL if there is none */
 	const struct installer *installer; /* NULL if it takes none */
 	bool fits;			   /* into images other than its own: husk-fit knows how */
+	bool slow_start; /* its kernel takes longer than the engine takes to put a container on a network */
 };
 
 /* What a session is to have installed. version "" = any. */

@@ -325,6 +325,8 @@ static void on_created(void *ctx, const struct engine_created *created, const st
 	s->task = NULL;
 	if (s->state != SESSION_STARTING)
 		return;
+	if (created && created->again)
+		fail_release(&s->ending);
 	if (f)
 		session_die(s, f);
 	else if (s->ending.kind)
@@ -424,6 +426,8 @@ void session_start(struct session *s, const struct session_start *start)
 		.disk_floor = c->disk_floor,
 		.lease = c->lease,
 		.network = s->spec.network,
+		/* In gVisor a container keeps the interfaces that it was started with; one that dials is in no such place. */
+		.network_late = s->spec.runtime->slow_start && s->spec.engine->dials == SUPPORT_YES,
 		.keep_proxies = c->proxy_enabled,
 		.ca_bundle = c->ca_bundle,
 		.runtime = c->runtime,

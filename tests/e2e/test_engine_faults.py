@@ -243,4 +243,4 @@ def test_a_network_removed_under_us(serve, engine):
     server = serve()
     server.session(network=True).stop()
     engine.docker("network", "rm", "husk")
-    assert server.session(network=True).code("6 * 7").ok().value == "42"
+    assert server.session(network=True).shell("ls /sys/class/net").stdout.split() == ["eth0", "lo"]

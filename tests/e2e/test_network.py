@@ -2,9 +2,10 @@
 
 import concurrent.futures
 import json
+import shutil
 
 import pytest
-from harness import docker
+from harness import Fake, docker
 
 CONNECT = """
 import socket
@@ -100,6 +101,34 @@ def test_on_has_an_interface_and_a_route(online):
 def test_on_resolves(online):
     """By the engine's own resolver, which knows the session itself: no question leaves the machine."""
     assert python(online[0], f"socket.gethostbyname({online[0].container!r})") == address(online[0])
+
+
+def moves(fake):
+    return [call.split()[1] for call in fake.calls() if call.startswith(("network connect", "network disconnect"))]
+
+
+@pytest.mark.parametrize("language, moved", [("python", True), ("node", False)])
+def test_a_kernel_that_starts_slowly_gets_its_network_meanwhile(start, tmp_path, language, moved):
+    """Once the server knows that its containers share the machine's kernel."""
+    fake = Fake(tmp_path / "bin", f'exec {shutil.which("docker")} "$@"')
+    server = start(PATH=fake.path, HUSK_TRANSPORT="socket")
+    first, second = (server.session(language=language, network=True) for _ in range(2))
+    assert moves(fake) == (["disconnect", "connect"] if moved else [])
+    assert [list(json.loads(docker("inspect", "--format", "{{json .NetworkSettings.Networks}}", s.container))) for s in (first, second)] == [["husk"]] * 2
+    for look in ("ls /sys/class/net; cut -f 1,2,8 /proc/net/route; cat /etc/resolv.conf; grep -c husk /etc/hosts", "env | grep -v HUSK"):
+        assert first.shell(look).stdout == second.shell(look).stdout
+    assert second.shell(f"getent hosts {second.container}").stdout.split()[0] == address(second)
+
+
+def test_an_engine_that_moves_no_running_container(start, tmp_path):
+    """The session is started again, on its network from the beginning, as all later ones are."""
+    fake = Fake(tmp_path / "bin", 'case "$1 $2" in "network disconnect") echo "network mode none: not possible" >&2; exit 125 ;; esac\n'
+                                  f'exec {shutil.which("docker")} "$@"')
+    server = start(PATH=fake.path, HUSK_TRANSPORT="socket")
+    sessions = [server.session(network=True) for _ in range(3)]
+    assert moves(fake) == ["disconnect"]
+    for session in sessions:
+        assert session.shell("ls /sys/class/net").stdout.split() == ["eth0", "lo"]
 
 
 def test_off_has_only_loopback(offline):

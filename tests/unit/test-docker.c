@@ -1,4 +1,5 @@
 /* manager/engine/docker with a client that is a shell script: what it is asked, and what becomes of its answers. */
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -23,9 +24,9 @@ struct bench {
 	struct fail fail;
 	struct engine_network network;
 	struct engine_state container;
-	bool wants_line_dir, wants_quota;
+	bool wants_line_dir, wants_quota, wants_network_late;
 	char id[65]; /* of what was created */
-	bool line_dir;
+	bool line_dir, again;
 	/* An engine's socket, and what comes over it. */
 	const char *answer;
 	struct listener *listener;
@@ -109,6 +110,7 @@ static void on_created(void *ctx, const struct engine_created *created, const st
 {
 	snprintf(b.id, sizeof(b.id), "%s", created ? created->id : "");
 	b.line_dir = created && created->line_dir;
+	b.again = created && created->again;
 	on_done(ctx, f);
 }
 
@@ -118,6 +120,7 @@ static void create(void)
 		.name = "husk-c", .image = "i", .store = "s", .owner = "o", .memory = 1 << 20, .network = true
 	};
 	spec.line_dir = b.wants_line_dir ? "/lines/c" : NULL;
+	spec.network_late = b.wants_network_late;
 	spec.quota = b.wants_quota ? 5 << 20 : 0;
 	b.engine->ops->create(b.engine, &spec, on_created, NULL);
 	assert_false(b.done);
@@ -486,6 +489,95 @@ static void what_was_made_is_told(void **state)
 	assert_string_equal(b.id, SECOND);
 }
 
+/* --- a network that is joined late */
+
+#define LATE(leave, join)                                                                                              \
+	"case \"$*\" in\n"                                                                                             \
+	"'context inspect'*) echo unix:///x ;;\n"                                                                      \
+	"'network ls'*) echo " FIRST " husk0 ;;\n"                                                                     \
+	"'network disconnect none husk-c') " leave " ;;\n"                                                             \
+	"'network connect " FIRST " husk-c') " join " ;;\n"                                                            \
+	"run*) echo " SECOND " ;;\n"                                                                                   \
+	"rm*) ;;\n"                                                                                                    \
+	"*) exit 1 ;;\n"                                                                                               \
+	"esac"
+
+static void create_late(const char *script)
+{
+	start(script);
+	b.wants_network_late = true;
+	create();
+	assert_int_equal(b.fail.kind, 0);
+	assert_string_equal(b.id, SECOND);
+}
+
+static void a_running_container_is_put_on_the_network(void **state)
+{
+	create_late(LATE("", ""));
+	assert_false(b.again);
+	assert_int_equal(count_logged("--network none"), 1);
+	assert_int_equal(count_logged("network connect"), 1);
+}
+
+static void one_that_has_ended_by_then_was_made(void **state)
+{
+	create_late(LATE("", "echo 'Error response from daemon: No such container: husk-c' >&2; exit 1"));
+	assert_false(b.again);
+	assert_int_equal(count_logged("rm --force"), 0);
+}
+
+static void where_that_is_refused_it_is_run_again_and_that_is_remembered(void **state)
+{
+	create_late(LATE("echo 'not possible' >&2; exit 125", ""));
+	assert_true(b.again);
+	assert_true(logged("rm --force --volumes husk-c"));
+	assert_int_equal(count_logged("--network " FIRST), 1);
+	b.done = false;
+	create();
+	assert_false(b.again);
+	assert_int_equal(count_logged("--network none"), 1);
+	assert_int_equal(count_logged("--network " FIRST), 2);
+}
+
+static void a_network_that_was_lost_in_between_is_not_held_against_the_engine(void **state)
+{
+	create_late(LATE("", "[ -e $d/tries ] || { touch $d/tries; echo 'network " FIRST " not found' >&2; exit 1; }"));
+	assert_true(b.again);
+	assert_int_equal(count_logged("--network " FIRST), 1);
+	b.done = false;
+	create();
+	assert_int_equal(count_logged("--network none"), 2);
+}
+
+static struct engine_task *under_way;
+static struct timer *looking;
+
+/* A FIFO can be opened like this once somebody waits at its other end, and who waits there goes on when it is closed. */
+static void cancel_when_it_waits(void *ctx)
+{
+	AUTO(closep) int fd = open(ctx, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	b.engine->ops->task_cancel(under_way);
+	looking = timer_free(looking);
+}
+
+static void a_create_that_is_cancelled_on_the_way_is_removed(void **state)
+{
+	AUTO(freep) char *fifo = path_of("tries");
+	struct container_spec spec = { .name = "husk-c", .image = "i", .store = "s", .owner = "o", .network = true };
+	spec.network_late = true;
+	start(LATE("cat $d/tries", ""));
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	under_way = b.engine->ops->create(b.engine, &spec, on_created, NULL);
+	looking = timer_new(b.loop, cancel_when_it_waits, fifo);
+	timer_start(looking, 1, 1);
+	loop_run(b.loop);
+	assert_false(b.done);
+	assert_int_equal(count_logged("network connect"), 0);
+	assert_true(logged("rm --force --volumes husk-c"));
+}
+
 static void nobody_has_this_engine(void **state)
 {
 	assert_null(engine_open("none", &(struct engine_options){ .loop = b.loop, .program = "x" }, &b.fail));
@@ -518,6 +610,11 @@ int main(void)
 		TEST(elsewhere_it_is_not_tried),
 		TEST(a_size_that_is_refused_is_left_out_and_that_is_remembered),
 		TEST(what_was_made_is_told),
+		TEST(a_running_container_is_put_on_the_network),
+		TEST(one_that_has_ended_by_then_was_made),
+		TEST(where_that_is_refused_it_is_run_again_and_that_is_remembered),
+		TEST(a_network_that_was_lost_in_between_is_not_held_against_the_engine),
+		TEST(a_create_that_is_cancelled_on_the_way_is_removed),
 		TEST(nobody_has_this_engine),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,7 @@ static void add_network(struct strv *argv, const struct container_spec *spec, co
 {
 	static const char *const variables[] = { "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE",	 "CURL_CA_BUNDLE",
 						 "PIP_CERT",	  "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO" };
-	strv_add_all(argv, "--network", spec->network ? network : "none", NULL);
+	strv_add_all(argv, "--network", spec->network && !spec->network_late ? network : "none", NULL);
 	if (!spec->network || !spec->ca_bundle)
 		return;
 	strv_add(argv, "--mount");
@@ -287,6 +287,16 @@ void argv_fence_prune(struct strv *argv, const char *docker, uint64_t min_age)
 {
 	strv_add_all(argv, docker, "container", "prune", "--force", "--filter", "label=" FENCE_LABEL, "--filter", NULL);
 	strv_addf(argv, "until=%llus", (unsigned long long)min_age);
+}
+
+void argv_network_leave(struct strv *argv, const char *docker, const char *container)
+{
+	strv_add_all(argv, docker, "network", "disconnect", "none", container, NULL);
+}
+
+void argv_network_join(struct strv *argv, const char *docker, const char *network, const char *container)
+{
+	strv_add_all(argv, docker, "network", "connect", network, container, NULL);
 }
 
 void argv_network_prune(struct strv *argv, const char *docker, uint64_t min_age)

@@ -15,7 +15,7 @@
 /* The server that started a container. */
 #define OWNER_LABEL "husk.owner"
 
-/* network: the id or name of Husk's network; ignored unless spec->network. */
+/* network: the id or name of Husk's network; ignored unless spec->network, and if spec->network_late. */
 void argv_run(struct strv *argv, const char *docker, const struct container_spec *spec, const char *network);
 void argv_attach(struct strv *argv, const char *docker, const char *container);
 void argv_remove(struct strv *argv, const char *docker, const char *container);
@@ -37,6 +37,9 @@ void argv_watch(struct strv *argv, const char *docker, const char *store);
 void argv_network_list(struct strv *argv, const char *docker);
 void argv_network_remove(struct strv *argv, const char *docker, char *const *ids, size_t n);
 void argv_network_create(struct strv *argv, const char *docker);
+/* Off the network "none", which a container cannot share with another; then on the one of this id or name. */
+void argv_network_leave(struct strv *argv, const char *docker, const char *container);
+void argv_network_join(struct strv *argv, const char *docker, const char *network, const char *container);
 /* Its one container, which gets this name, is gone when the command ends. */
 void argv_fence(struct strv *argv, const char *docker, const struct fence_spec *spec, const char *name);
 /* Containers of argv_fence() that were never started. */

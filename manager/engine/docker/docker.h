@@ -17,6 +17,7 @@ struct docker {
 	bool old_network;	    /* it has another bridge than it should, and could not be replaced */
 	enum support shares_kernel; /* SUPPORT_UNKNOWN until the client was asked where the engine is */
 	char *socket;		    /* of the engine, on this machine; "" = none; NULL until the client was asked */
+	bool joins_at_once;	    /* a container that ran could not be moved to the network */
 	bool refuses_mounts;	    /* a run failed because of the line's folder */
 	bool has_quotas;	    /* volumes may be given a size; until one was refused */
 	struct list tasks;

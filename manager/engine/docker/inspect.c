@@ -101,6 +101,11 @@ bool inspect_is_missing(const char *text)
 	return strstr(text, "No such") != NULL;
 }
 
+bool inspect_container_is_gone(const char *text)
+{
+	return strstr(text, "No such container") || strstr(text, "marked for removal");
+}
+
 bool inspect_removal_in_progress(const char *text)
 {
 	return strstr(text, "is already in progress") != NULL;

@@ -21,6 +21,8 @@ bool inspect_refused_mount(const char *text);
 bool inspect_refused_quota(const char *text);
 /* The id that a run prints; "" if it printed something else. */
 void inspect_container_id(const char *text, char ret[65]);
+/* Of a container that was to be moved to another network: it is not there, or about to go. */
+bool inspect_container_is_gone(const char *text);
 /* Of the removal of a network. */
 bool inspect_network_in_use(const char *text);
 

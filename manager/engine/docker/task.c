@@ -1,4 +1,4 @@
-/* Containers and networks. A create is a chain of commands (where is the engine, the network, run); each step is one child
+/* Containers and networks. A create is a chain of commands (where is the engine, the network, run, join); each step is one child
  * with a deadline. A create that is cancelled is not cut in the middle, which would leave the daemon to finish it
  * unwatched: its step ends, and what it made is removed. */
 #include <signal.h>
@@ -32,6 +32,8 @@ enum step {
 	STEP_NETWORK_CREATE,
 	STEP_NETWORK_REMOVE,
 	STEP_RUN,
+	STEP_LEAVE,
+	STEP_JOIN,
 	STEP_REMOVE,
 	STEP_PRUNE,
 	STEP_PRUNE_FENCE
@@ -53,7 +55,9 @@ struct engine_task {
 	char id[ID_SIZE];    /* of the container that was made */
 	bool has_line_dir;   /* likewise */
 	bool has_quota;	     /* likewise */
-	bool run_again;	     /* once what a refused mount left is removed */
+	bool joins_late;     /* likewise, and is on no network yet */
+	bool run_again;	     /* once what was refused is removed */
+	bool ran_twice;	     /* another container of its name ran, and was removed */
 	struct fail failure; /* of a create whose remains are being removed */
 	uint64_t min_age;    /* of networks to remove */
 	unsigned retries;
@@ -118,7 +122,7 @@ static struct engine_task *task_new(struct docker *d, const struct container_spe
 static void task_finish(struct engine_task *t)
 {
 	const struct fail *f = t->failure.kind ? &t->failure : NULL;
-	struct engine_created created = { .id = t->id, .line_dir = t->has_line_dir };
+	struct engine_created created = { .id = t->id, .line_dir = t->has_line_dir, .again = t->ran_twice };
 	if (t->created && !t->cancelled)
 		t->created(t->ctx, f ? NULL : &created, f);
 	else if (t->done && !t->cancelled)
@@ -300,7 +304,10 @@ static void run_ended(struct engine_task *t, const struct child_result *r)
 	bool lost_network = r->exit_status != 0 && t->spec.network && inspect_lost_network(r->err);
 	if (r->exit_status == 0 && !t->cancelled) {
 		inspect_container_id(r->out, t->id);
-		task_finish(t);
+		if (t->joins_late)
+			step_start(t, STEP_LEAVE);
+		else
+			task_finish(t);
 	} else if (lost_network && t->network_tries++ < NETWORK_TRIES && !t->cancelled) {
 		step_later(t, STEP_NETWORK_LIST, NETWORK_RETRY_MS);
 	} else if (r->exit_status != 0 && t->has_line_dir && inspect_refused_mount(r->err)) {
@@ -317,6 +324,25 @@ static void run_ended(struct engine_task *t, const struct child_result *r)
 		step_start(t, STEP_REMOVE);
 	} else {
 		step_failed(t, r);
+	}
+}
+
+/* The kernel starts meanwhile. */
+static void move_ended(struct engine_task *t, const struct child_result *r)
+{
+	if (t->cancelled) {
+		step_start(t, STEP_REMOVE);
+	} else if (r->exit_status == 0 && t->step == STEP_LEAVE) {
+		step_start(t, STEP_JOIN);
+	} else if (r->exit_status == 0 || inspect_container_is_gone(r->err)) {
+		/* One that has ended by now was made all the same; its end is told as that of any other. */
+		task_finish(t);
+	} else {
+		log_debug("docker: a running container cannot be put on a network: %s", r->err);
+		t->docker->joins_at_once |= !inspect_lost_network(r->err);
+		t->spec.network_late = false;
+		t->run_again = t->ran_twice = true;
+		step_start(t, STEP_REMOVE);
 	}
 }
 
@@ -384,6 +410,10 @@ static void step_ended(void *ctx, const struct child_result *r)
 		case STEP_RUN:
 			run_ended(t, r);
 			break;
+		case STEP_LEAVE:
+		case STEP_JOIN:
+			move_ended(t, r);
+			break;
 		case STEP_REMOVE:
 			remove_ended(t, r);
 			break;
@@ -427,7 +457,14 @@ static void step_argv(struct engine_task *t, struct strv *argv)
 			spec.quota = 0;
 		t->has_line_dir = spec.line_dir != NULL;
 		t->has_quota = spec.quota != 0;
+		spec.network_late = t->joins_late = spec.network && spec.network_late && !d->joins_at_once;
 		argv_run(argv, d->program, &spec, d->network);
+		break;
+	case STEP_LEAVE:
+		argv_network_leave(argv, d->program, spec.name);
+		break;
+	case STEP_JOIN:
+		argv_network_join(argv, d->program, d->network, spec.name);
 		break;
 	case STEP_REMOVE:
 		(t->only_ended ? argv_remove_ended : argv_remove)(argv, d->program, spec.name);
@@ -454,6 +491,8 @@ static void step_start(struct engine_task *t, enum step step)
 		[STEP_NETWORK_CREATE] = QUICK_DEADLINE_MS,
 		[STEP_NETWORK_REMOVE] = QUICK_DEADLINE_MS,
 		[STEP_RUN] = RUN_DEADLINE_MS,
+		[STEP_LEAVE] = QUICK_DEADLINE_MS,
+		[STEP_JOIN] = QUICK_DEADLINE_MS,
 		[STEP_REMOVE] = REMOVE_DEADLINE_MS,
 		[STEP_PRUNE] = QUICK_DEADLINE_MS,
 		[STEP_PRUNE_FENCE] = QUICK_DEADLINE_MS,
