@@ -48,6 +48,8 @@ def budgets(m):
 
     one = {name: p50(m, "python: 1+1", name) for name in NAMES}
     hold("Python 1+1 over the socket, share of docker exec before", ratio(one["d"], one["c0"]), 0.35)
+    row = {name: p50(m, "python: 1+1, twenty in a row", name) for name in NAMES}
+    hold("Python 1+1 over the socket, twenty in a row, share of docker exec before", ratio(row["d"], row["c0"]), 0.35)
     hold("Python 1+1, times faster than one process per call", ratio(one["a"], one["d"]), 130, at_least=True)
     hold("Python 1+1, times faster than jupyter_client", ratio(one["b"], one["d"]), 8, at_least=True)
     hold("Python 1+1, times the kernel alone", ratio(one["d"], one["e"]), 2.5)

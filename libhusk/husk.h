@@ -429,7 +429,7 @@ struct husk_file {
 	/* Exports that succeeded; NULL otherwise: */
 	const char *id, *session, *name, *mime, *hash, *uri;
 	/* The hash is the BLAKE2b of the file at host_path, 256 bits, in hex. Of more than 4 MiB it is the SHA-256 of the SHA-256s of
-	 * its pieces of 4 MiB, one after the other. */
+	 * its pieces of 4 MiB, one after the other, as bytes. */
 	const char *host_path; /* of the file, or of a tar of the folder */
 	int folder;
 	uint64_t stored;     /* bytes of the file at host_path */

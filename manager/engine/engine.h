@@ -50,7 +50,7 @@ struct container_spec {
 struct engine_created {
 	const char *id; /* 64 hex digits; "" if the engine did not say */
 	bool line_dir;	/* the folder is mounted */
-	bool again;	/* another of its name had been started, and was removed: an event may have told of its end */
+	bool again;	/* another of its name had been started before, and was removed */
 };
 
 /* Label of every image that bake makes; its value says what is in it. */
@@ -93,6 +93,7 @@ enum engine_event_kind { EVENT_DIE, EVENT_OOM, EVENT_DESTROY };
 struct engine_event {
 	enum engine_event_kind kind;
 	const char *container; /* its name */
+	const char *id;	       /* as engine_created has it; "" if the engine did not say */
 	int exit_code;	       /* EVENT_DIE */
 };
 

@@ -26,7 +26,7 @@ static void must(int ok)
 
 static EVP_MD *fetched;
 
-/* Into a context of our own: what the host's openssl.cnf says is meant for connections, and could leave us without the hash. */
+/* Into a context of our own: which providers the host's openssl.cnf chooses, for connections, does not matter here. */
 static void fetch_sha256(void)
 {
 	fetched = EVP_MD_fetch(OSSL_LIB_CTX_new(), "SHA256", NULL);

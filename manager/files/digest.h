@@ -1,6 +1,6 @@
 /* Content hashes. Content of up to DIGEST_PIECE bytes has the BLAKE2b of its bytes, as b2sum --length 256 prints it. Longer content
  * is hashed piece by piece, so that several threads can, with SHA-256, for which CPUs have instructions: it has the SHA-256 of the
- * hashes of its pieces one after the other. */
+ * hashes of its pieces, 32 bytes each, one after the other. */
 #ifndef HUSK_MANAGER_FILES_DIGEST_H
 #define HUSK_MANAGER_FILES_DIGEST_H
 

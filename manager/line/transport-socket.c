@@ -321,6 +321,9 @@ void transport_local_created(struct transport *t, const struct engine_created *c
 	}
 	snprintf(l->id, sizeof(l->id), "%s", created->id);
 	folder_write_id(l->folder, l->id);
+	/* With what the first one has dialled; the second sees the new socket, and dials again. */
+	if (created->again)
+		closep(&l->listen_fd);
 }
 
 void transport_local_find(struct transport *t)

@@ -18,7 +18,7 @@ struct import_item {
 /* An export, as it stands in the store. */
 struct export_info {
 	char *id, *thread, *session_id, *path, *name, *hash;
-	char *hash_kind; /* how the hash was made: blake2b-256; NULL in lists, which have exports of earlier versions too */
+	char *hash_kind; /* how the hash was made: blake2b-256 or sha256-4m; NULL in lists, which have exports of earlier versions too */
 	char *mime;	 /* NULL = not known */
 	char *host_path; /* of the file, or of a tar of the directory */
 	char *uri;	 /* husk://exports/ID/NAME */

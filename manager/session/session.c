@@ -37,7 +37,9 @@ struct session {
 	struct line *line;
 	struct timer *deadline;
 	struct engine_query *query; /* how the container ended, where no events tell */
-	struct fail ending;	    /* what PID 1 said when it ended by itself */
+	struct fail ending;	    /* what PID 1 said when it ended by itself, or an event while it was made */
+	char container_id[65];	    /* "" until it is known */
+	char ending_id[65];	    /* of the container that the event was of */
 	uint64_t engine_away_ms;    /* when the engine was last found to be away; 0 = it was not */
 };
 
@@ -272,9 +274,19 @@ void session_engine_away(struct session *s)
 	s->engine_away_ms = loop_now_ms();
 }
 
+/* "" may be either. */
+static bool are_two(const char *id, const char *other)
+{
+	return *id && *other && !streq(id, other);
+}
+
 void session_on_event(struct session *s, const struct engine_event *event)
 {
 	AUTO(fail_release) struct fail f = { 0 };
+	const char *id = event->id ? event->id : "";
+	/* The engine had to make it twice. */
+	if (are_two(s->container_id, id))
+		return;
 	switch (event->kind) {
 	case EVENT_OOM:
 		s->oom_ms = loop_now_ms();
@@ -288,8 +300,10 @@ void session_on_event(struct session *s, const struct engine_event *event)
 	}
 	/* While the engine is still at its creation, how that ends says more: the engine also clears away what it failed at. */
 	if (s->state == SESSION_STARTING && s->task) {
-		if (event->kind == EVENT_DIE && !s->ending.kind)
+		if (event->kind == EVENT_DIE && (!s->ending.kind || are_two(s->ending_id, id))) {
 			fail_move(&s->ending, &f);
+			snprintf(s->ending_id, sizeof(s->ending_id), "%s", id);
+		}
 		return;
 	}
 	session_die(s, &f);
@@ -325,7 +339,8 @@ static void on_created(void *ctx, const struct engine_created *created, const st
 	s->task = NULL;
 	if (s->state != SESSION_STARTING)
 		return;
-	if (created && created->again)
+	snprintf(s->container_id, sizeof(s->container_id), "%s", created ? created->id : "");
+	if (are_two(s->container_id, s->ending_id))
 		fail_release(&s->ending);
 	if (f)
 		session_die(s, f);
@@ -427,7 +442,8 @@ void session_start(struct session *s, const struct session_start *start)
 		.lease = c->lease,
 		.network = s->spec.network,
 		/* In gVisor a container keeps the interfaces that it was started with; one that dials is in no such place. */
-		.network_late = s->spec.runtime->slow_start && s->spec.engine->dials == SUPPORT_YES,
+		.network_late = s->spec.runtime->slow_start && s->spec.engine->dials == SUPPORT_YES &&
+				!engine_is_gvisor(c->runtime),
 		.keep_proxies = c->proxy_enabled,
 		.ca_bundle = c->ca_bundle,
 		.runtime = c->runtime,

@@ -107,7 +107,7 @@ def moves(fake):
     return [call.split()[1] for call in fake.calls() if call.startswith(("network connect", "network disconnect"))]
 
 
-@pytest.mark.parametrize("language, moved", [("python", True), ("node", False)])
+@pytest.mark.parametrize("language, moved", [("python", True), ("r", True), ("node", False)])
 def test_a_kernel_that_starts_slowly_gets_its_network_meanwhile(start, tmp_path, language, moved):
     """Once the server knows that its containers share the machine's kernel."""
     fake = Fake(tmp_path / "bin", f'exec {shutil.which("docker")} "$@"')

@@ -539,6 +539,37 @@ static void where_that_is_refused_it_is_run_again_and_that_is_remembered(void **
 	assert_int_equal(count_logged("--network " FIRST), 2);
 }
 
+static void an_engine_that_is_away_has_refused_nothing(void **state)
+{
+	start(LATE(
+		"[ -e $d/tries ] || { touch $d/tries; echo 'Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?' >&2; exit 1; }",
+		""));
+	b.wants_network_late = true;
+	create();
+	assert_int_equal(cause_of(&b.fail), CAUSE_NO_ENGINE);
+	assert_true(logged("rm --force --volumes husk-c"));
+	fail_release(&b.fail);
+	b.done = false;
+	create();
+	assert_int_equal(b.fail.kind, 0);
+	assert_int_equal(count_logged("--network none"), 2);
+}
+
+static void what_cannot_be_removed_is_not_run_again(void **state)
+{
+	start("case \"$*\" in\n"
+	      "'context inspect'*) echo unix:///x ;;\n"
+	      "'network ls'*) echo " FIRST " husk0 ;;\n"
+	      "run*) echo " SECOND " ;;\n"
+	      "*) echo 'not possible' >&2; exit 1 ;;\n"
+	      "esac");
+	b.wants_network_late = true;
+	create();
+	assert_int_not_equal(b.fail.kind, 0);
+	assert_non_null(strstr(b.fail.message, "remove the container"));
+	assert_int_equal(count_logged("run "), 1);
+}
+
 static void a_network_that_was_lost_in_between_is_not_held_against_the_engine(void **state)
 {
 	create_late(LATE("", "[ -e $d/tries ] || { touch $d/tries; echo 'network " FIRST " not found' >&2; exit 1; }"));
@@ -613,6 +644,8 @@ int main(void)
 		TEST(a_running_container_is_put_on_the_network),
 		TEST(one_that_has_ended_by_then_was_made),
 		TEST(where_that_is_refused_it_is_run_again_and_that_is_remembered),
+		TEST(an_engine_that_is_away_has_refused_nothing),
+		TEST(what_cannot_be_removed_is_not_run_again),
 		TEST(a_network_that_was_lost_in_between_is_not_held_against_the_engine),
 		TEST(a_create_that_is_cancelled_on_the_way_is_removed),
 		TEST(nobody_has_this_engine),

@@ -67,8 +67,10 @@ static void test_events(void **state)
 	assert_int_equal(e.kind, EVENT_DIE);
 	assert_int_equal(e.exit_code, 137);
 	assert_string_equal(e.container, "husk-a");
+	assert_string_equal(e.id, "1");
 	assert_true(event("{\"Action\":\"oom\",\"Actor\":{\"Attributes\":{\"name\":\"husk-a\"}}}", &text, &e));
 	assert_int_equal(e.kind, EVENT_OOM);
+	assert_string_equal(e.id, "");
 	assert_false(event("{\"Action\":\"start\",\"Actor\":{\"Attributes\":{\"name\":\"husk-a\"}}}", &text, &e));
 	assert_false(event("{\"Action\":\"die\",\"Actor\":{\"Attributes\":{}}}", &text, &e));
 	assert_false(event("{\"Action\":7}", &text, &e));

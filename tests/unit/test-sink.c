@@ -229,7 +229,7 @@ static void hash_data(const uint8_t *content, size_t n, uint64_t declared, char 
 static void data_and_the_file_itself_have_the_same_name(void **state)
 {
 	AUTO(freep) uint8_t *content = large_content();
-	static const size_t sizes[] = { 1, DIGEST_PIECE, DIGEST_PIECE + 1, 2 * DIGEST_PIECE, LARGE };
+	static const size_t sizes[] = { 1, DIGEST_PIECE - 1, DIGEST_PIECE, DIGEST_PIECE + 1, 2 * DIGEST_PIECE, LARGE };
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
 		AUTO(closep) int file = file_with(content, sizes[i]);
 		AUTO(fail_release) struct fail f = { 0 };

@@ -157,6 +157,7 @@ bool inspect_event(const char *line, size_t n, struct event_text *storage, struc
 	json_auto_t *event = json_loadb(line, n, 0, NULL);
 	const char *action = json_string_value(json_object_get(event, "Action"));
 	const char *name = attribute(event, "name"), *code = attribute(event, "exitCode");
+	const char *id = json_string_value(json_object_get(json_object_get(event, "Actor"), "ID"));
 	if (!action || !name || strlen(name) >= sizeof(storage->container))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
@@ -166,8 +167,10 @@ bool inspect_event(const char *line, size_t n, struct event_text *storage, struc
 		if (code && parse_u64(code, &number) < 0)
 			number = 0;
 		memcpy(storage->container, name, strlen(name) + 1);
+		snprintf(storage->id, sizeof(storage->id), "%s", id && strlen(id) < sizeof(storage->id) ? id : "");
 		*ret = (struct engine_event){ .kind = kinds[i].kind,
 					      .container = storage->container,
+					      .id = storage->id,
 					      .exit_code = (int)MIN(number, 255) };
 		return true;
 	}

@@ -27,7 +27,7 @@ bool inspect_container_is_gone(const char *text);
 bool inspect_network_in_use(const char *text);
 
 struct event_text {
-	char container[128];
+	char container[128], id[65];
 };
 /* One line of the events, as the engine and `docker events --format '{{json .}}'` print them. False if it is not an event
  * that concerns us. The event's strings live in *storage. */

@@ -151,6 +151,13 @@ void tasks_reap_later(struct docker *d, const struct strv *names)
 		log_warning("%s", f.message);
 }
 
+static void reap_made(const struct engine_task *t)
+{
+	AUTO(strv_release) struct strv name = { 0 };
+	strv_add(&name, t->spec.name);
+	tasks_reap_later(t->docker, &name);
+}
+
 static const char *step_words(enum step step)
 {
 	switch (step) {
@@ -178,13 +185,11 @@ static void step_failed(struct engine_task *t, const struct child_result *r)
 		inspect_error(&t->failure, step_words(t->step), r->err, r->err_len);
 	if (t->failure.kind == FAIL_IMAGE && t->spec.image)
 		fail_wrap(&t->failure, "image '%s'", t->spec.image);
-	if (t->step == STEP_RUN && timed_out) {
-		/* The daemon may still get round to it; the caller has waited long enough. */
-		AUTO(strv_release) struct strv name = { 0 };
-		strv_add(&name, t->spec.name);
-		tasks_reap_later(t->docker, &name);
-	}
-	if (t->step == STEP_RUN && !timed_out)
+	bool makes = t->step == STEP_RUN || t->step == STEP_LEAVE || t->step == STEP_JOIN;
+	/* The daemon may still get round to it; the caller has waited long enough. */
+	if (makes && timed_out)
+		reap_made(t);
+	if (makes && !timed_out)
 		step_start(t, STEP_REMOVE);
 	else
 		task_finish(t);
@@ -217,13 +222,14 @@ static void remove_ended(struct engine_task *t, const struct child_result *r)
 {
 	if (remove_again(t, r))
 		return;
-	if (t->run_again && !t->cancelled) {
+	bool gone = r->exit_status == 0 || inspect_is_missing(r->err);
+	if (gone && t->run_again && !t->cancelled) {
 		t->run_again = false;
 		step_start(t, STEP_RUN);
 		return;
 	}
-	/* The failure that is reported stays the create's own. */
-	if (r->exit_status != 0 && !inspect_is_missing(r->err) && !t->is_create) {
+	/* Otherwise the failure that is reported stays the create's own. */
+	if (!gone && (t->run_again || !t->is_create)) {
 		step_failed(t, r);
 		return;
 	}
@@ -327,6 +333,14 @@ static void run_ended(struct engine_task *t, const struct child_result *r)
 	}
 }
 
+/* An engine that is away, or does not answer, has refused nothing. */
+static bool is_away(const struct engine_task *t, const struct child_result *r)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	inspect_error(&f, "", r->err, r->err_len);
+	return r->timed_out || t->hung || cause_of(&f) == CAUSE_NO_ENGINE;
+}
+
 /* The kernel starts meanwhile. */
 static void move_ended(struct engine_task *t, const struct child_result *r)
 {
@@ -337,9 +351,11 @@ static void move_ended(struct engine_task *t, const struct child_result *r)
 	} else if (r->exit_status == 0 || inspect_container_is_gone(r->err)) {
 		/* One that has ended by now was made all the same; its end is told as that of any other. */
 		task_finish(t);
+	} else if (is_away(t, r)) {
+		step_failed(t, r);
 	} else {
 		log_debug("docker: a running container cannot be put on a network: %s", r->err);
-		t->docker->joins_at_once |= !inspect_lost_network(r->err);
+		t->docker->joins_at_once |= t->step == STEP_LEAVE || !inspect_lost_network(r->err);
 		t->spec.network_late = false;
 		t->run_again = t->ran_twice = true;
 		step_start(t, STEP_REMOVE);
@@ -366,7 +382,7 @@ static void on_slow(void *ctx)
 static void watch_pulse(struct engine_task *t)
 {
 	t->hung = false;
-	if (t->step != STEP_RUN && t->step != STEP_REMOVE)
+	if (t->step < STEP_RUN || t->step > STEP_REMOVE)
 		return;
 	if (!t->slow)
 		t->slow = timer_new(t->docker->loop, on_slow, t);
@@ -480,7 +496,10 @@ static void step_argv(struct engine_task *t, struct strv *argv)
 
 static void on_start_failed(void *ctx)
 {
-	task_finish(ctx);
+	struct engine_task *t = ctx;
+	if (t->step == STEP_LEAVE || t->step == STEP_JOIN)
+		reap_made(t);
+	task_finish(t);
 }
 
 static void step_start(struct engine_task *t, enum step step)
