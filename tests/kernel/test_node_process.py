@@ -221,6 +221,13 @@ def test_code_without_a_call_may_end_too(fresh_kernel):
     assert fresh_kernel.run("var before = n; await new Promise(r => setTimeout(r, 5)); n > before").text == "true"
 
 
+def test_a_cell_that_ended_in_a_message_can_be_followed_by_an_interrupt(fresh_kernel):
+    """What must not be interrupted is over when it is terminated by other means."""
+    code = "const { writeSync } = fs; fs.writeSync = () => { fs.writeSync = writeSync; process.exit(1) }; display('x')"
+    assert fresh_kernel.run(code).error["type"] == "ProcessExit"
+    assert fresh_kernel.run_interrupted("console.log('go'); while (true);").error["type"] == "Interrupted"
+
+
 def test_interrupts_say_where(kernel):
     error = kernel.run_interrupted("function busy() {\n  for (let n = 0; ; n++) if (n === 1e6) console.log('go')\n}\nbusy()").error
     assert error["traceback"].startswith("Interrupted: Execution was interrupted\n    at ")

@@ -23,6 +23,7 @@ const isNode = (frame) => frame.scriptName.startsWith("node:");
 // Calls the microtasks, which are the user's: the kernel's own have frames of the kernel.
 const isDraining = (frame) => frame.functionName === "processTicksAndRejections";
 const isUsers = (frame) => !isKernel(frame) && !isNode(frame);
+const isHolding = (frame) => frame.functionName === "hold" && frame.scriptName === import.meta.url;
 
 export class Interrupts {
   #evaluator;
@@ -31,8 +32,7 @@ export class Interrupts {
   #earlier = 0; // of these, before the cell began
   #offset = 0; // from the worker's count to ours
   #watched = false; // the worker costs more memory than all else, and sessions wait in stock before their first cell
-  #held = 0;
-  #pending = false;
+  #pending = false; // came while something was held
   #onInterrupt;
   #onStop;
 
@@ -70,14 +70,13 @@ export class Interrupts {
     this.#running = false;
   }
 
-  // Runs what must not be cut in the middle.
+  // Runs what must not be cut in the middle. A look sees on the stack that it is in here. A count would be wrong: a look can come
+  // before the first line of this, and what is terminated counts nothing down.
   hold(uncut) {
-    this.#held++;
     try {
       return uncut();
     } finally {
-      this.#held--;
-      if (this.#pending && !this.#held && this.#running) {
+      if (this.#pending && this.#running) {
         this.#pending = false;
         this.#onStop();
         this.#evaluator.terminateHere();
@@ -131,12 +130,12 @@ export class Interrupts {
     const { loopCount } = performance.nodeTiming.uvMetricsInfo;
     const signal = count + this.#offset;
     if (this.#running && signal <= this.#earlier) return 0; // meant for an earlier cell
-    if (this.#held) {
+    const frames = util.getCallSites(FRAMES_SEEN);
+    const below = frames.slice(frames.findIndex((frame) => frame.scriptName === "") + 1);
+    if (below.some(isHolding)) {
       this.#pending = true;
       return 0;
     }
-    const frames = util.getCallSites(FRAMES_SEEN);
-    const below = frames.slice(frames.findIndex((frame) => frame.scriptName === "") + 1);
     const turns = asked > 0 && turn !== loopCount;
     if (turns && (below.length === 0 || signal <= this.#seen)) return 0; // the event loop has the signal too
     // Without a frame the loop is about to turn. Or it is between two microtasks of many, if it does not.
