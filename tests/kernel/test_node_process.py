@@ -221,6 +221,15 @@ def test_code_without_a_call_may_end_too(fresh_kernel):
     assert fresh_kernel.run("var before = n; await new Promise(r => setTimeout(r, 5)); n > before").text == "true"
 
 
+def test_a_second_interrupt_does_not_undo_the_first(kernel):
+    """Both came while nothing could notice them, so there is a question about the second right behind what the first has ended."""
+    kernel.run("child_process.execFileSync('mkfifo', ['full']); var full = fs.openSync('full', 'r+'), byte = Buffer.alloc(1)")
+    child = "kill -INT $PPID; sleep 0.03; kill -INT $PPID; sleep 0.03; echo >full"
+    for _ in range(8):
+        outcome = kernel.run(f"child_process.spawn('sh', ['-c', '{child}']); fs.readSync(full, byte); while (true);")
+        assert outcome.error["type"] == "Interrupted"
+
+
 def test_a_cell_that_ended_in_a_message_can_be_followed_by_an_interrupt(fresh_kernel):
     """What must not be interrupted is over when it is terminated by other means."""
     code = "const { writeSync } = fs; fs.writeSync = () => { fs.writeSync = writeSync; process.exit(1) }; display('x')"

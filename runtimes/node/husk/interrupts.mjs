@@ -7,7 +7,7 @@
 import util from "node:util";
 import { Worker } from "node:worker_threads";
 import { Signal } from "./internals.mjs";
-import { afterTurns } from "./turns.mjs";
+import { afterTurns, nextTurn } from "./turns.mjs";
 
 const SIGINT = 2;
 const LOOK = "_huskLook"; // where the worker finds it
@@ -31,7 +31,8 @@ export class Interrupts {
   #seen = 0; // signals, by the event loop
   #earlier = 0; // of these, before the cell began
   #offset = 0; // from the worker's count to ours
-  #watched = false; // the worker costs more memory than all else, and sessions wait in stock before their first cell
+  #worker = null; // costs more memory than all else, and sessions wait in stock before their first cell
+  #terminated = 0; // how often
   #pending = false; // came while something was held
   #onInterrupt;
   #onStop;
@@ -55,7 +56,7 @@ export class Interrupts {
   // Calls `next` when the worker watches, if this code could need it. A worker that connected in the middle of the cell would take the
   // first signal for none, and V8 does not bear it at every place.
   prepare(code, next) {
-    if (this.#watched || !mayTakeTime(code)) next();
+    if (this.#worker || !mayTakeTime(code)) next();
     else this.#startWatcher(next);
   }
 
@@ -104,7 +105,7 @@ export class Interrupts {
       once(); // no thread to be had; the next cell tries again
       return;
     }
-    this.#watched = true;
+    this.#worker = worker;
     this.#offset = this.#seen;
     let offset = Infinity;
     worker.on("message", (count) => {
@@ -118,14 +119,14 @@ export class Interrupts {
     });
     worker.on("error", () => {});
     worker.on("exit", () => {
-      this.#watched = false;
+      this.#worker = null;
       once();
     });
     worker.unref();
   }
 
   // Called by the worker, on this thread, on top of whatever runs; `turn` is what it returned when it was asked before. Returns the turn
-  // of the event loop if it wants to be asked again, else 0.
+  // of the event loop if it wants to be asked again, -N if it has now terminated something for the Nth time, else 0.
   #look(count, asked, turn) {
     const { loopCount } = performance.nodeTiming.uvMetricsInfo;
     const signal = count + this.#offset;
@@ -143,7 +144,9 @@ export class Interrupts {
     // Between two cells something is given time to end. If it does not, it keeps the next cell from beginning.
     if (!(draining || below.some(isUsers)) || (!this.#running && asked < PATIENCE)) return loopCount;
     this.#onStop();
-    this.#evaluator.terminate();
-    return 0;
+    const number = ++this.#terminated;
+    nextTurn(() => this.#worker?.postMessage(number));
+    this.#evaluator.terminate(); // nothing may be called from here on: that would be what is terminated
+    return -number;
   }
 }

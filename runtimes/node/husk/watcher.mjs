@@ -6,15 +6,33 @@ import { parentPort, workerData } from "node:worker_threads";
 import { Signal } from "./internals.mjs";
 
 const ASK_AGAIN_MS = 2;
+const SETTLE_MS = 100; // at the most
 
 const session = new inspector.Session();
 let lookId;
 let count = 0;
 let asking = false;
 let missed = false;
+let gone = 0; // of what the main thread has terminated
+let settling = null;
 
-// The answer comes when the main thread has looked: from its event loop, or from the middle of its JavaScript. One question at a time:
-// the main thread takes what it finds in one go, and a second one would take the place of what the first has terminated.
+function next() {
+  settling = null;
+  if (missed) ask(0, 0);
+  else asking = false;
+}
+
+// The main thread says so when its stack is empty. It does not get that far if what comes next, a tick perhaps, does not end either.
+parentPort.on("message", (number) => {
+  gone = number;
+  if (!settling) return;
+  clearTimeout(settling);
+  next();
+});
+
+// The answer comes when the main thread has looked: from its event loop, or from the middle of its JavaScript. One question at a time,
+// and none before what was terminated is gone: the main thread takes what it finds in one go, so that a second question would be
+// terminated in place of the cell, and V8 then refuses to terminate anything until the stack is empty.
 function ask(asked, turn) {
   asking = true;
   missed = false;
@@ -29,9 +47,9 @@ function ask(asked, turn) {
     },
     (_error, reply) => {
       const again = reply?.result.value;
-      if (again) setTimeout(ask, ASK_AGAIN_MS, asked + 1, again);
-      else if (missed) ask(0, 0);
-      else asking = false;
+      if (again > 0) setTimeout(ask, ASK_AGAIN_MS, asked + 1, again);
+      else if (-again <= gone) next();
+      else settling = setTimeout(next, SETTLE_MS);
     },
   );
 }
