@@ -178,6 +178,7 @@ ENDLESS = [
     "process.nextTick(() => { console.log('go'); while (true); }); 1",
     "setTimeout(() => { console.log('go'); while (true); }, 1); await new Promise(() => {})",
     "for (let i = 0; i < 5; i++) setImmediate(() => { console.log('go'); while (true); }); await new Promise(() => {})",
+    "setImmediate(() => {}); setImmediate(() => { console.log('go'); while (true); }); await new Promise(() => {})",
     "console.log('go'); await new Promise(() => {})",
     "console.log('go'); new Promise(() => {})",
     "console.log('go'); setTimeout(() => {}, 1e6); await new Promise(r => setTimeout(r, 1e6))",
@@ -219,6 +220,14 @@ def test_code_without_a_call_may_end_too(fresh_kernel):
     fresh_kernel.run("class Leaves { constructor() { process.exit(1) } }; n = 0; setImmediate(function turn() { n++; setImmediate(turn) }); 1")
     assert fresh_kernel.run("new Leaves").error["type"] == "ProcessExit"
     assert fresh_kernel.run("var before = n; await new Promise(r => setTimeout(r, 5)); n > before").text == "true"
+
+
+@pytest.mark.parametrize("before", ["setImmediate(() => {})", "setImmediate(() => { throw 1 })", "setImmediate(() => clearImmediate(next))"])
+def test_a_cell_may_end_behind_another_immediate(kernel, before):
+    """Node comes back to the one that was running."""
+    code = f"{before}; var next = setImmediate(() => {{}}); setImmediate(() => process.exit(1)); setImmediate(() => {{}}); new Promise(() => {{}})"
+    assert kernel.run(code).error["type"] == "ProcessExit"
+    assert kernel.run("await new Promise(r => setImmediate(r)); 1").text == "1"
 
 
 def test_a_second_interrupt_does_not_undo_the_first(kernel):
@@ -288,7 +297,7 @@ def test_an_interrupt_frees_the_kernel_of_what_runs_between_cells(kernel, worksp
 
 
 def test_a_kernel_that_was_interrupted_idles(kernel):
-    for code in ENDLESS[5:8]:
+    for code in ENDLESS[5:9]:
         kernel.run_interrupted(code)
     kernel.run("0")
     used = cpu_seconds(kernel)

@@ -30,8 +30,23 @@ export function kernelImmediate(callback) {
   setImmediate(callback)[mark] = true;
 }
 
+const nothing = () => {};
+
+// Makes Node count one immediate more than it has. Those at the ends of its list it also knows by other means than their links.
+function countOneMore() {
+  const [first, counted, last] = [nothing, nothing, nothing].map((callback) => setImmediate(callback));
+  counted.unref();
+  first._idleNext = last;
+  last._idlePrev = first;
+  clearImmediate(first);
+  clearImmediate(last);
+}
+
+let again = null; // an immediate that Node may call again
+
 // Takes back the immediates that wait behind the running one, for when that one is terminated: Node then forgets them but goes
-// on counting them, and an event loop that believes in waiting immediates spins for ever.
+// on counting them, and an event loop that believes in waiting immediates spins for ever. If there was one before it in this turn, Node
+// comes back to the running one itself, and would fail for ever at finding it begun: so it is made one that does nothing.
 export function clearImmediatesBehind() {
   const running = asyncWrap.execution_async_resources.find((resource) => resource instanceof Immediate);
   for (let immediate = running?._idleNext, next; immediate; immediate = next) {
@@ -40,6 +55,9 @@ export function clearImmediatesBehind() {
     clearImmediate(immediate);
     if (immediate[mark]) kernelImmediate(callback);
   }
+  if (!running?._idlePrev || !running._destroyed) return;
+  countOneMore();
+  again = Object.assign(running, { _destroyed: false, _onImmediate: nothing, _argv: undefined });
 }
 
 let draining = false;
@@ -51,6 +69,8 @@ export function drainThisTurn() {
   draining = true;
   new Signal().close(() => {
     draining = false;
+    clearImmediate(again); // if Node had no need to call it, since only what it had called was terminated
+    again = null;
   });
 }
 
