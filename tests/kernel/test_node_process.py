@@ -277,6 +277,17 @@ def test_a_module_that_was_interrupted_can_be_loaded_again(fresh_kernel, tmp_pat
     assert fresh_kernel.run(f"({load}).outer").text == "'loaded'"
 
 
+BUILT_IN = {"http2": "connect", "repl": "start", "child_process": "execSync", "cluster": "fork", "https": "get", "dgram": "createSocket", "readline": "clearLine",
+            "zlib": "gzip", "node:test": "test", "tls": "connect", "dns": "lookup", "crypto": "createHash", "node:sqlite": "DatabaseSync"}
+
+
+def test_no_module_of_nodes_own_stays_half_loaded(fresh_kernel):
+    fresh_kernel.run("console.log('the watcher is there')")
+    for name, function in BUILT_IN.items():
+        assert fresh_kernel.run_interrupted(f"console.log('go'); require('{name}'); while (true);").error["type"] == "Interrupted"
+        assert fresh_kernel.run(f"typeof require('{name}').{function}").text == "'function'", name
+
+
 def test_interrupts_between_cells_are_ignored(kernel):
     for n in range(50):
         kernel.interrupt()

@@ -23,6 +23,8 @@ const isNode = (frame) => frame.scriptName.startsWith("node:");
 // Calls the microtasks, which are the user's: the kernel's own have frames of the kernel.
 const isDraining = (frame) => frame.functionName === "processTicksAndRejections";
 const isUsers = (frame) => !isKernel(frame) && !isNode(frame);
+// Loads a module of Node's own. That takes a moment, and what is torn down in the middle of it would stay half loaded for ever.
+const isLoading = (frame) => isNode(frame) && frame.functionName === "compileForInternalLoader";
 const isHolding = (frame) => frame.functionName === "hold" && frame.scriptName === import.meta.url;
 
 export class Interrupts {
@@ -137,6 +139,7 @@ export class Interrupts {
       this.#pending = true;
       return 0;
     }
+    if (below.some(isLoading)) return loopCount;
     const turns = asked > 0 && turn !== loopCount;
     if (turns && (below.length === 0 || signal <= this.#seen)) return 0; // the event loop has the signal too
     // Without a frame the loop is about to turn. Or it is between two microtasks of many, if it does not.
