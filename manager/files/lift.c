@@ -1,22 +1,29 @@
 #include "manager/files/lift.h"
 
+#include <stdatomic.h>
+
 #include "base/alloc.h"
 #include "base/work.h"
 
 /* As many as bulk work has threads. */
 #define JOBS 2
+/* A job that came back after each would leave its thread idle in between; one that copied all would keep it from others' files. */
+#define PIECES_AT_ONCE 4
 
 struct job {
 	struct lift *lift;
 	bool running;
-	uint64_t piece;
-	struct digest *digest; /* of the piece, once it is copied */
+	size_t n; /* pieces that it has copied */
+	uint64_t pieces[PIECES_AT_ONCE];
+	struct digest *digests[PIECES_AT_ONCE];
+	uint8_t *buffer;
 	struct fail fail;
 };
 
 struct lift {
 	struct lift_spec spec;
-	uint64_t next, pieces, copied;
+	uint64_t pieces, copied;
+	atomic_uint_fast64_t next;
 	struct job jobs[JOBS];
 	struct fail fail; /* the first one */
 };
@@ -25,7 +32,15 @@ static void copy(void *ctx)
 {
 	struct job *j = ctx;
 	struct lift *l = j->lift;
-	(void)sink_copy(l->spec.sink, l->spec.file, j->piece, &j->digest, &j->fail);
+	while (j->n < PIECES_AT_ONCE) {
+		uint64_t piece = atomic_fetch_add(&l->next, 1);
+		if (piece >= l->pieces)
+			break;
+		j->pieces[j->n] = piece;
+		if (sink_copy(l->spec.sink, l->spec.file, piece, j->buffer, &j->digests[j->n], &j->fail) < 0)
+			break;
+		j->n++;
+	}
 }
 
 static void on_copied(void *ctx, bool forgotten);
@@ -33,9 +48,8 @@ static void on_copied(void *ctx, bool forgotten);
 static void start_next(struct job *j)
 {
 	struct lift *l = j->lift;
-	if (l->fail.kind || l->next == l->pieces)
+	if (l->fail.kind || atomic_load(&l->next) >= l->pieces)
 		return;
-	j->piece = l->next++;
 	j->running = true;
 	(void)work_start(l->spec.loop, &(struct work_spec){ .fn = copy, .on_done = on_copied, .ctx = j, .bulk = true });
 }
@@ -44,6 +58,8 @@ static void finish(struct lift *l)
 {
 	struct lift_spec spec = l->spec;
 	AUTO(fail_release) struct fail f = l->fail;
+	for (size_t i = 0; i < JOBS; i++)
+		free(l->jobs[i].buffer);
 	free(l);
 	spec.on_done(spec.ctx, f.kind ? &f : NULL);
 }
@@ -53,14 +69,15 @@ static void on_copied(void *ctx, bool forgotten UNUSED)
 	struct job *j = ctx;
 	struct lift *l = j->lift;
 	j->running = false;
-	if (j->digest) {
-		sink_put(l->spec.sink, j->piece, take_ptr(j->digest));
-		l->copied++;
-		l->spec.on_progress(l->spec.ctx, MIN(l->copied * DIGEST_PIECE, sink_size(l->spec.sink)));
-	} else if (!l->fail.kind) {
+	for (size_t i = 0; i < j->n; i++)
+		sink_put(l->spec.sink, j->pieces[i], take_ptr(j->digests[i]));
+	l->copied += j->n;
+	j->n = 0;
+	if (!l->fail.kind)
 		fail_move(&l->fail, &j->fail);
-	}
 	fail_release(&j->fail);
+	if (!l->fail.kind)
+		l->spec.on_progress(l->spec.ctx, MIN(l->copied * DIGEST_PIECE, sink_size(l->spec.sink)));
 	start_next(j);
 	for (size_t i = 0; i < JOBS; i++)
 		if (l->jobs[i].running)
@@ -78,6 +95,7 @@ struct lift *lift_start(const struct lift_spec *spec, struct fail *f)
 	l->pieces = (uint64_t)pieces;
 	for (size_t i = 0; i < JOBS; i++) {
 		l->jobs[i].lift = l;
+		l->jobs[i].buffer = xmalloc(SINK_COPY_BYTES);
 		start_next(&l->jobs[i]);
 	}
 	return l;

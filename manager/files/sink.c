@@ -14,8 +14,6 @@
 #include "manager/files/vault.h"
 
 #define WRITE_BACK_BYTES (8u << 20)
-/* What is read, written and hashed while it is still in the CPU's cache. */
-#define COPY_BYTES (256u << 10)
 
 struct sink {
 	char *storage_dir, *name;
@@ -367,21 +365,21 @@ static ssize_t read_at(struct sink *s, int file, uint8_t *data, size_t n, uint64
 	return (ssize_t)done;
 }
 
-int sink_copy(struct sink *s, int file, uint64_t piece, struct digest **ret, struct fail *f)
+int sink_copy(struct sink *s, int file, uint64_t piece, uint8_t *buffer, struct digest **ret, struct fail *f)
 {
 	uint64_t start = piece * DIGEST_PIECE, end = MIN(start + DIGEST_PIECE, s->entry.size);
-	AUTO(freep) uint8_t *data = xmalloc(COPY_BYTES);
 	struct digest *digest = digest_new_piece(s->entry.size);
-	for (uint64_t at = start; at < end; at += COPY_BYTES) {
-		size_t n = (size_t)MIN(end - at, COPY_BYTES);
-		ssize_t there = is_stopped(s, f) ? -1 : read_at(s, file, data, n, at, f);
+	/* So little at a time that it is written and hashed while it is still in the CPU's cache. */
+	for (uint64_t at = start; at < end; at += SINK_COPY_BYTES) {
+		size_t n = (size_t)MIN(end - at, SINK_COPY_BYTES);
+		ssize_t there = is_stopped(s, f) ? -1 : read_at(s, file, buffer, n, at, f);
 		/* Zeros in place of what is gone stay a hole. */
-		int r = there < 0 ? -1 : write_at(vault_fd(s->file), data, (size_t)there, at);
+		int r = there < 0 ? -1 : write_at(vault_fd(s->file), buffer, (size_t)there, at);
 		if (r < 0) {
 			digest_free(digest);
 			return there < 0 ? -1 : disk_failed(r, f);
 		}
-		digest_add(digest, data, n);
+		digest_add(digest, buffer, n);
 	}
 	(void)sync_file_range(vault_fd(s->file), (off_t)start, (off_t)(end - start), SYNC_FILE_RANGE_WRITE);
 	*ret = digest;

@@ -38,9 +38,10 @@ int sink_hash(struct sink *s, const uint8_t *frames, size_t n, struct fail *f);
 /* In place of all DATA: the file itself, of which an ENTRY was taken. -1 with f filled if it is no regular file; else the number
  * of pieces that it has to be copied in, 1 or more. The descriptor is borrowed, up to the last piece. */
 int64_t sink_open(struct sink *s, int file, struct fail *f);
-/* One of them, hashed and written. Each once, in any order, several at a time by as many threads: *ret is then the piece's, for
- * sink_put(), which is the loop's. Where the file has become shorter, there are zeros. */
-int sink_copy(struct sink *s, int file, uint64_t piece, struct digest **ret, struct fail *f);
+/* One of them, hashed and written. Each once, in any order, several at a time by as many threads, each with a buffer of
+ * SINK_COPY_BYTES: *ret is then the piece's, for sink_put(), which is the loop's. Where the file has become shorter, there are zeros. */
+#define SINK_COPY_BYTES (256u << 10)
+int sink_copy(struct sink *s, int file, uint64_t piece, uint8_t *buffer, struct digest **ret, struct fail *f);
 /* Takes the digest. */
 void sink_put(struct sink *s, uint64_t piece, struct digest *digest);
 /* Of the file. */

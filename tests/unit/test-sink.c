@@ -187,8 +187,9 @@ static struct sink *sink_for(uint64_t size)
 
 static int copy_piece(struct sink *s, int file, uint64_t piece, struct fail *f)
 {
+	static uint8_t buffer[SINK_COPY_BYTES];
 	struct digest *digest = NULL;
-	if (sink_copy(s, file, piece, &digest, f) < 0)
+	if (sink_copy(s, file, piece, buffer, &digest, f) < 0)
 		return -1;
 	sink_put(s, piece, digest);
 	return 0;
