@@ -48,28 +48,19 @@ static void begin_piece(struct digest *d)
 	d->added = 0;
 }
 
-static struct digest *make(bool is_short, bool is_long)
+struct digest *digest_new(uint64_t size)
 {
 	struct digest *d = NULL;
 	/* libsodium's state wants more alignment than malloc() promises. */
 	if (sodium_init() < 0 || posix_memalign((void **)&d, 64, sizeof(*d)) != 0)
 		abort();
-	*d = (struct digest){ .is_short = is_short, .is_long = is_long };
-	if (is_short)
+	*d = (struct digest){ .is_short = size <= DIGEST_PIECE || size == DIGEST_ANY_SIZE,
+			      .is_long = size > DIGEST_PIECE };
+	if (d->is_short)
 		crypto_generichash_init(&d->whole, NULL, 0, DIGEST_BYTES);
-	if (is_long)
+	if (d->is_long)
 		begin_piece(d);
 	return d;
-}
-
-struct digest *digest_new(uint64_t size)
-{
-	return make(size <= DIGEST_PIECE || size == DIGEST_ANY_SIZE, size > DIGEST_PIECE);
-}
-
-struct digest *digest_new_piece(uint64_t size)
-{
-	return make(size <= DIGEST_PIECE, size > DIGEST_PIECE);
 }
 
 struct digest *digest_free(struct digest *d)

@@ -13,10 +13,8 @@
 
 struct digest;
 
-/* Of content of that many bytes. With DIGEST_ANY_SIZE, the first piece is hashed in both ways. */
+/* Of content of that many bytes, or of one piece of it, for digest_put(). With DIGEST_ANY_SIZE, the first piece is hashed in both ways. */
 struct digest *digest_new(uint64_t size);
-/* Of one piece of such content, for digest_put(); the size is known. */
-struct digest *digest_new_piece(uint64_t size);
 /* Accepts NULL, returns NULL. */
 struct digest *digest_free(struct digest *d);
 void digest_add(struct digest *d, const void *data, size_t n);

@@ -368,7 +368,7 @@ static ssize_t read_at(struct sink *s, int file, uint8_t *data, size_t n, uint64
 int sink_copy(struct sink *s, int file, uint64_t piece, uint8_t *buffer, struct digest **ret, struct fail *f)
 {
 	uint64_t start = piece * DIGEST_PIECE, end = MIN(start + DIGEST_PIECE, s->entry.size);
-	struct digest *digest = digest_new_piece(s->entry.size);
+	struct digest *digest = digest_new(s->entry.size);
 	/* So little at a time that it is written and hashed while it is still in the CPU's cache. */
 	for (uint64_t at = start; at < end; at += SINK_COPY_BYTES) {
 		size_t n = (size_t)MIN(end - at, SINK_COPY_BYTES);

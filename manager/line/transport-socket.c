@@ -321,7 +321,7 @@ void transport_local_created(struct transport *t, const struct engine_created *c
 	}
 	snprintf(l->id, sizeof(l->id), "%s", created->id);
 	folder_write_id(l->folder, l->id);
-	/* With what the first one has dialled; the second sees the new socket, and dials again. */
+	/* What the first one has dialled goes with the old socket; the second sees the new one, and dials again. */
 	if (created->again)
 		closep(&l->listen_fd);
 }

@@ -283,9 +283,8 @@ static bool are_two(const char *id, const char *other)
 void session_on_event(struct session *s, const struct engine_event *event)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	const char *id = event->id ? event->id : "";
 	/* The engine had to make it twice. */
-	if (are_two(s->container_id, id))
+	if (are_two(s->container_id, event->id))
 		return;
 	switch (event->kind) {
 	case EVENT_OOM:
@@ -300,9 +299,9 @@ void session_on_event(struct session *s, const struct engine_event *event)
 	}
 	/* While the engine is still at its creation, how that ends says more: the engine also clears away what it failed at. */
 	if (s->state == SESSION_STARTING && s->task) {
-		if (event->kind == EVENT_DIE && (!s->ending.kind || are_two(s->ending_id, id))) {
+		if (event->kind == EVENT_DIE && (!s->ending.kind || are_two(s->ending_id, event->id))) {
 			fail_move(&s->ending, &f);
-			snprintf(s->ending_id, sizeof(s->ending_id), "%s", id);
+			snprintf(s->ending_id, sizeof(s->ending_id), "%s", event->id);
 		}
 		return;
 	}

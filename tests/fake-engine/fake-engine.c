@@ -63,7 +63,7 @@ void container_free(struct fake_container *c)
 void container_tell(struct fake_container *c, enum engine_event_kind kind)
 {
 	watches_tell(c->fake, c->store,
-		     &(struct engine_event){ .kind = kind, .container = c->name, .exit_code = c->exit_code });
+		     &(struct engine_event){ .kind = kind, .container = c->name, .id = "", .exit_code = c->exit_code });
 }
 
 struct fake_container *fake_find(struct fake *f, const char *name)

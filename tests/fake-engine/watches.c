@@ -34,7 +34,9 @@ static void on_timer(void *ctx)
 	w->gone = &gone;
 	while (!gone && !w->fake->faults[FAKE_WATCH].held && !list_empty(&w->events)) {
 		struct event *e = list_first(&w->events, struct event, node);
-		struct engine_event event = { .kind = e->kind, .container = e->container, .exit_code = e->exit_code };
+		struct engine_event event = {
+			.kind = e->kind, .container = e->container, .id = "", .exit_code = e->exit_code
+		};
 		list_remove(&e->node);
 		list_init(&e->node);
 		w->handler.on_event(w->handler.ctx, &event);

@@ -491,29 +491,34 @@ static void what_was_made_is_told(void **state)
 
 /* --- a network that is joined late */
 
-#define LATE(leave, join)                                                                                              \
+#define LATE(leave, join, remove)                                                                                      \
 	"case \"$*\" in\n"                                                                                             \
 	"'context inspect'*) echo unix:///x ;;\n"                                                                      \
 	"'network ls'*) echo " FIRST " husk0 ;;\n"                                                                     \
 	"'network disconnect none husk-c') " leave " ;;\n"                                                             \
 	"'network connect " FIRST " husk-c') " join " ;;\n"                                                            \
 	"run*) echo " SECOND " ;;\n"                                                                                   \
-	"rm*) ;;\n"                                                                                                    \
+	"rm*) " remove " ;;\n"                                                                                         \
 	"*) exit 1 ;;\n"                                                                                               \
 	"esac"
 
-static void create_late(const char *script)
+static void try_late(const char *script)
 {
 	start(script);
 	b.wants_network_late = true;
 	create();
+}
+
+static void create_late(const char *script)
+{
+	try_late(script);
 	assert_int_equal(b.fail.kind, 0);
 	assert_string_equal(b.id, SECOND);
 }
 
 static void a_running_container_is_put_on_the_network(void **state)
 {
-	create_late(LATE("", ""));
+	create_late(LATE("", "", ""));
 	assert_false(b.again);
 	assert_int_equal(count_logged("--network none"), 1);
 	assert_int_equal(count_logged("network connect"), 1);
@@ -521,14 +526,14 @@ static void a_running_container_is_put_on_the_network(void **state)
 
 static void one_that_has_ended_by_then_was_made(void **state)
 {
-	create_late(LATE("", "echo 'Error response from daemon: No such container: husk-c' >&2; exit 1"));
+	create_late(LATE("", "echo 'Error response from daemon: No such container: husk-c' >&2; exit 1", ""));
 	assert_false(b.again);
 	assert_int_equal(count_logged("rm --force"), 0);
 }
 
 static void where_that_is_refused_it_is_run_again_and_that_is_remembered(void **state)
 {
-	create_late(LATE("echo 'not possible' >&2; exit 125", ""));
+	create_late(LATE("echo 'not possible' >&2; exit 125", "", ""));
 	assert_true(b.again);
 	assert_true(logged("rm --force --volumes husk-c"));
 	assert_int_equal(count_logged("--network " FIRST), 1);
@@ -541,11 +546,9 @@ static void where_that_is_refused_it_is_run_again_and_that_is_remembered(void **
 
 static void an_engine_that_is_away_has_refused_nothing(void **state)
 {
-	start(LATE(
+	try_late(LATE(
 		"[ -e $d/tries ] || { touch $d/tries; echo 'Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?' >&2; exit 1; }",
-		""));
-	b.wants_network_late = true;
-	create();
+		"", ""));
 	assert_int_equal(cause_of(&b.fail), CAUSE_NO_ENGINE);
 	assert_true(logged("rm --force --volumes husk-c"));
 	fail_release(&b.fail);
@@ -557,14 +560,7 @@ static void an_engine_that_is_away_has_refused_nothing(void **state)
 
 static void what_cannot_be_removed_is_not_run_again(void **state)
 {
-	start("case \"$*\" in\n"
-	      "'context inspect'*) echo unix:///x ;;\n"
-	      "'network ls'*) echo " FIRST " husk0 ;;\n"
-	      "run*) echo " SECOND " ;;\n"
-	      "*) echo 'not possible' >&2; exit 1 ;;\n"
-	      "esac");
-	b.wants_network_late = true;
-	create();
+	try_late(LATE("exit 1", "", "echo 'not possible' >&2; exit 1"));
 	assert_int_not_equal(b.fail.kind, 0);
 	assert_non_null(strstr(b.fail.message, "remove the container"));
 	assert_int_equal(count_logged("run "), 1);
@@ -572,7 +568,8 @@ static void what_cannot_be_removed_is_not_run_again(void **state)
 
 static void a_network_that_was_lost_in_between_is_not_held_against_the_engine(void **state)
 {
-	create_late(LATE("", "[ -e $d/tries ] || { touch $d/tries; echo 'network " FIRST " not found' >&2; exit 1; }"));
+	create_late(
+		LATE("", "[ -e $d/tries ] || { touch $d/tries; echo 'network " FIRST " not found' >&2; exit 1; }", ""));
 	assert_true(b.again);
 	assert_int_equal(count_logged("--network " FIRST), 1);
 	b.done = false;
@@ -598,7 +595,7 @@ static void a_create_that_is_cancelled_on_the_way_is_removed(void **state)
 	AUTO(freep) char *fifo = path_of("tries");
 	struct container_spec spec = { .name = "husk-c", .image = "i", .store = "s", .owner = "o", .network = true };
 	spec.network_late = true;
-	start(LATE("cat $d/tries", ""));
+	start(LATE("cat $d/tries", "", ""));
 	assert_int_equal(mkfifo(fifo, 0600), 0);
 	under_way = b.engine->ops->create(b.engine, &spec, on_created, NULL);
 	looking = timer_new(b.loop, cancel_when_it_waits, fifo);
