@@ -103,6 +103,8 @@ class Postgres:
     def close(self):
         if self.process.poll() is None:
             self.resume()
-            self.process.send_signal(signal.SIGQUIT)
+        else:
+            self.start()  # shared memory of one that was killed is cleared away by the next
+        self.process.send_signal(signal.SIGQUIT)
         self.process.wait(PATIENCE)
         shutil.rmtree(self.folder)

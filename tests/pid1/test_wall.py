@@ -69,7 +69,7 @@ def test_neither_can_trace_the_other(client):
 def test_what_programs_do_goes_on(client):
     """Renames across directories, devices, shared memory, tracing one's own, and a server that the next command ends."""
     writes = "".join(f" && echo x > {path}" for path in ("/dev/null", "/dev/stderr", "/dev/shm/s", "~/h", "/tmp/t", "/opt/husk/deps/d"))
-    assert client.terminal("mkdir a b && echo x > a/f && mv a/f b/g && ln b/g a/h && cat a/h && mv a ~/i" + writes).out == b"x\n"
+    assert client.terminal("mkdir a b && echo x > a/f && mv a/f b/g && ln b/g a/h && cat a/h && mv a ~/i" + writes + " && rm /dev/shm/s").out == b"x\n"
     client.terminal("setsid sleep 1000 & echo $! > pid")
     assert client.terminal("kill $(cat pid); while kill -0 $(cat pid) 2>/dev/null; do sleep 0.01; done; echo gone").out == b"gone\n"
     own = "import ctypes, os, signal\npid = os.fork()\nif pid == 0: signal.pause()\n" \

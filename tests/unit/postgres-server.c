@@ -159,6 +159,9 @@ static int remove_entry(const char *path, const struct stat *st UNUSED, int type
 
 void postgres_end(void)
 {
+	/* Shared memory of one that was killed is cleared away by the next. */
+	if (server < 0)
+		postgres_restart();
 	end_with(SIGQUIT);
 	nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 	free(bin);
