@@ -203,8 +203,8 @@ def test_a_heart_that_stops_ends_the_kernel(tmp_path, wait):
 
 def test_a_kernel_of_one_thread_need_not_beat_in_a_cell(tmp_path):
     """It answers a ping before a cell and after it, which teaches nothing of what it does in one."""
-    with start(tmp_path, "--heartbeat", "20") as kernel:
+    with start(tmp_path, "--heartbeat", "100") as kernel:
         kernel.run("k.one_thread = True")
-        for _ in range(30):
-            kernel.run("time.sleep(0.03)")
+        for _ in range(10):
+            kernel.run("time.sleep(0.15)")
         assert kernel.run("time.sleep(1); k.text('there')").stdout == "there"
