@@ -1,30 +1,46 @@
+/* Everything here costs a bounded number of steps for each byte of input, whatever the bytes are. Blanks that a cursor move leaves
+ * and cells that an erasure visits come out of a budget that is fixed before the first byte is read; once it is used up, moves and
+ * erasures have no effect. Rows wrap, so memory does not depend on the length of a line. */
 #include "base/screen.h"
 
 #include "base/alloc.h"
+#include "base/deadline.h"
 #include "base/utf8.h"
 
 #define ESC 0x1b
 /* A byte that is no UTF-8, as a cell. */
 #define RAW_BYTE 0x80000000u
-#define PARAMETERS_MAX 4
+/* Bytes between two looks at the deadline. */
+#define LOOK_EVERY (64u << 10)
 
 struct row {
 	uint32_t *cells;
 	size_t n, cap;
-	bool moved; /* written to anew: blanks at its end only covered something */
+	size_t blank; /* so many cells at its start are known to be blank */
+	bool moved;   /* written to anew: blanks at its end only covered something */
+	bool wrapped; /* the next row continues its line */
 };
 
 struct screen {
 	struct buf *out;
-	struct row rows[SCREEN_ROWS];
-	size_t n_rows; /* at least 1 */
+	bool clean;		      /* what is appended to `out` is cleaned */
+	struct buf piece;	      /* of a row, before it is cleaned */
+	struct row rows[SCREEN_ROWS]; /* a ring */
+	size_t first;		      /* the top row's place in it */
+	size_t n_rows;		      /* at least 1 */
 	size_t row, column;
+	size_t blanks_left, erasures_left, steps;
 	bool cleared; /* the first row is the top of the screen */
 };
 
+static struct row *row_at(struct screen *s, size_t i)
+{
+	return &s->rows[(s->first + i) % SCREEN_ROWS];
+}
+
 static void put_cell(struct buf *out, uint32_t c)
 {
-	uint8_t s[4];
+	uint8_t *s = buf_reserve(out, 4);
 	size_t n = 0;
 	if (c & RAW_BYTE || c < 0x80) {
 		s[n++] = (uint8_t)c;
@@ -41,16 +57,28 @@ static void put_cell(struct buf *out, uint32_t c)
 		s[n++] = (uint8_t)(0x80 | (c >> 6 & 0x3f));
 		s[n++] = (uint8_t)(0x80 | (c & 0x3f));
 	}
-	buf_add(out, s, n);
+	out->len += n;
 }
 
 static void put_row(struct screen *s, const struct row *r)
 {
 	size_t n = r->n;
-	while (r->moved && n && r->cells[n - 1] == ' ')
+	struct buf *to = s->clean ? &s->piece : s->out;
+	s->steps += r->n;
+	while (r->moved && !r->wrapped && n && r->cells[n - 1] == ' ')
 		n--;
 	for (size_t i = 0; i < n; i++)
-		put_cell(s->out, r->cells[i]);
+		put_cell(to, r->cells[i]);
+	if (!s->clean)
+		return;
+	utf8_clean(s->out, s->piece.data, s->piece.len);
+	buf_reset(&s->piece);
+}
+
+static void empty_row(struct row *r)
+{
+	r->n = r->blank = 0;
+	r->wrapped = false;
 }
 
 static void next_row(struct screen *s)
@@ -58,32 +86,49 @@ static void next_row(struct screen *s)
 	s->column = 0;
 	if (++s->row < s->n_rows)
 		return;
-	if (s->n_rows < SCREEN_ROWS) {
-		s->rows[s->n_rows++].n = 0;
-		return;
+	if (s->n_rows == SCREEN_ROWS) {
+		/* The first one can no longer be reached; its memory serves the last. */
+		put_row(s, row_at(s, 0));
+		if (!row_at(s, 0)->wrapped)
+			buf_add_str(s->out, "\n");
+		row_at(s, 0)->moved = false;
+		s->first++;
+		s->n_rows--;
+		s->row--;
 	}
-	/* The first one can no longer be reached; its memory serves the last. */
-	struct row first = s->rows[0];
-	put_row(s, &first);
-	buf_add_str(s->out, "\n");
-	memmove(s->rows, s->rows + 1, (SCREEN_ROWS - 1) * sizeof(*s->rows));
-	first.n = 0;
-	first.moved = false;
-	s->rows[SCREEN_ROWS - 1] = first;
-	s->row = SCREEN_ROWS - 1;
+	empty_row(row_at(s, s->n_rows++));
+}
+
+static struct row *row_with_room(struct screen *s)
+{
+	struct row *r = row_at(s, s->row);
+	size_t need = MAX(r->n, s->column + 1);
+	if (need > r->cap) {
+		r->cap = MIN(MAX(need, r->cap ? 2 * r->cap : 128), (size_t)SCREEN_WIDTH);
+		r->cells = xrealloc(r->cells, r->cap * sizeof(*r->cells));
+	}
+	return r;
 }
 
 static void write_cell(struct screen *s, uint32_t c)
 {
-	struct row *r = &s->rows[s->row];
-	size_t need = MAX(r->n, s->column + 1);
-	if (need > r->cap) {
-		r->cap = MAX(need, r->cap ? 2 * r->cap : 128);
-		r->cells = xrealloc(r->cells, r->cap * sizeof(*r->cells));
+	if (s->column == SCREEN_WIDTH) {
+		row_at(s, s->row)->wrapped = true;
+		next_row(s);
 	}
+	struct row *r = row_at(s, s->row);
+	size_t gap = s->column > r->n ? s->column - r->n : 0;
+	if (gap > s->blanks_left) {
+		s->column = r->n;
+		gap = 0;
+	}
+	r = row_with_room(s);
+	s->blanks_left -= gap;
+	s->steps += gap + 1;
 	while (r->n < s->column)
 		r->cells[r->n++] = ' ';
 	r->moved |= s->column < r->n;
+	r->blank = MIN(r->blank, s->column);
 	r->cells[s->column++] = c;
 	r->n = MAX(r->n, s->column);
 }
@@ -104,23 +149,36 @@ static size_t parameter(const uint8_t *s, size_t n, size_t which, size_t otherwi
 	return given ? value : otherwise;
 }
 
+static void erase_start(struct screen *s, struct row *r)
+{
+	size_t end = MIN(r->n, s->column + 1), visited = end > r->blank ? end - r->blank : 0;
+	if (visited > s->erasures_left)
+		return;
+	s->erasures_left -= visited;
+	s->steps += visited;
+	for (; r->blank < end; r->blank++)
+		r->cells[r->blank] = ' ';
+}
+
 static void erase_line(struct screen *s, size_t how)
 {
-	struct row *r = &s->rows[s->row];
+	struct row *r = row_at(s, s->row);
 	r->moved = true;
 	if (how == 2)
-		r->n = 0;
+		empty_row(r);
 	else if (how == 0)
 		r->n = MIN(r->n, s->column);
-	for (size_t i = 0; how == 1 && i < MIN(r->n, s->column + 1); i++)
-		r->cells[i] = ' ';
+	else if (how == 1)
+		erase_start(s, r);
+	r->blank = MIN(r->blank, r->n);
 }
 
 static void erase_screen(struct screen *s, size_t how)
 {
 	if (how >= 2) {
 		for (size_t i = 0; i < s->n_rows; i++)
-			s->rows[i].n = 0;
+			empty_row(row_at(s, i));
+		s->steps += s->n_rows;
 		s->n_rows = 1;
 		s->row = s->column = 0;
 		s->cleared = true;
@@ -218,28 +276,59 @@ static size_t show(struct screen *s, const uint8_t *at, size_t n, const uint8_t 
 	}
 }
 
-void screen_settle(struct buf *out, const void *data, size_t n)
+static size_t play(struct screen *s, const uint8_t *bytes, size_t n)
 {
-	const uint8_t *bytes = data, *no_end = bytes;
-	struct screen s = { .out = out, .n_rows = 1 };
-	for (size_t i = 0; i < n;)
-		i += show(&s, bytes + i, n - i, &no_end);
-	for (size_t i = 0; i < s.n_rows; i++) {
-		if (i > 0)
-			buf_add_str(out, "\n");
-		put_row(&s, &s.rows[i]);
+	const uint8_t *no_end = bytes;
+	size_t i = 0, look = LOOK_EVERY;
+	s->n_rows = 1;
+	s->blanks_left = SCREEN_BLANKS(n);
+	s->erasures_left = SCREEN_ERASURES(n);
+	while (i < n && (i < look || !deadline_passed())) {
+		look = i < look ? look : i + LOOK_EVERY;
+		i += show(s, bytes + i, n - i, &no_end);
 	}
-	for (size_t i = 0; i < SCREEN_ROWS; i++)
-		free(s.rows[i].cells);
+	for (size_t row = 0; row < s->n_rows; row++) {
+		if (row > 0 && !row_at(s, row - 1)->wrapped)
+			buf_add_str(s->out, "\n");
+		put_row(s, row_at(s, row));
+	}
+	for (size_t row = 0; row < SCREEN_ROWS; row++)
+		free(s->rows[row].cells);
+	buf_release(&s->piece);
+	if (i < n)
+		deadline_note(s->out, n - i);
+	return s->steps + i;
+}
+
+size_t screen_settle(struct buf *out, const void *data, size_t n)
+{
+	struct screen s = { .out = out };
+	return play(&s, data, n);
+}
+
+/* Line by line, so that the deadline can be looked at in between: nothing that is cleaned reaches past the end of a line. */
+static void clean(struct buf *out, const uint8_t *s, size_t n)
+{
+	while (n > LOOK_EVERY) {
+		const uint8_t *end = memchr(s + LOOK_EVERY - 1, '\n', n - LOOK_EVERY + 1);
+		size_t piece = end ? (size_t)(end - s) + 1 : n;
+		utf8_clean(out, s, piece);
+		s += piece;
+		n -= piece;
+		if (n && deadline_passed()) {
+			deadline_note(out, n);
+			return;
+		}
+	}
+	utf8_clean(out, s, n);
 }
 
 void screen_text(struct buf *out, const void *data, size_t n)
 {
-	AUTO(buf_release) struct buf settled = { 0 };
 	if (!screen_moves(data, n)) {
-		utf8_clean(out, data, n);
+		clean(out, data, n);
 		return;
 	}
-	screen_settle(&settled, data, n);
-	utf8_clean(out, settled.data, settled.len);
+	struct screen s = { .out = out, .clean = true };
+	(void)play(&s, data, n);
 }

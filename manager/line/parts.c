@@ -6,7 +6,7 @@
 
 /* More pieces than this come from a program that switches streams for every few bytes: those that follow join the last one of their
  * stream. */
-#define PARTS_MAX 50000
+#define PARTS_MAX 10000
 
 void parts_release(struct parts *p)
 {
@@ -26,14 +26,6 @@ static struct piece *append(struct parts *p, struct piece piece)
 	return &p->v[p->n++];
 }
 
-static struct piece *last_of(struct parts *p, enum part_kind kind)
-{
-	for (size_t i = p->n; i > 0; i--)
-		if (p->v[i - 1].kind == kind)
-			return &p->v[i - 1];
-	return append(p, (struct piece){ .kind = kind });
-}
-
 static bool is_stream(enum part_kind kind)
 {
 	return kind == PART_STDOUT || kind == PART_STDERR;
@@ -46,8 +38,11 @@ void parts_add(struct parts *p, enum part_kind kind, const void *data, size_t n)
 			append(p, (struct piece){ .kind = kind });
 		return;
 	}
-	struct piece *piece = p->n < PARTS_MAX ? append(p, (struct piece){ .kind = kind }) : last_of(p, kind);
-	buf_add(&piece->bytes, data, n);
+	if (p->n < PARTS_MAX || !p->last[kind]) {
+		append(p, (struct piece){ .kind = kind });
+		p->last[kind] = p->n;
+	}
+	buf_add(&p->v[p->last[kind] - 1].bytes, data, n);
 	p->bytes[kind] += n;
 }
 
@@ -156,48 +151,65 @@ static void put_in_order(struct parts *live, struct parts *tail, bool gap, struc
 		join(ret, &live->v[next++]);
 }
 
-/* The piece of the same stream before this one, unless something is missing between them. */
-static struct piece *piece_before(const struct parts *p, size_t at)
+/* Where the last line begins. `known` bytes at the start have none of their own. */
+static size_t open_line(const struct buf *b, size_t known)
 {
-	for (size_t i = at; i > 0 && p->v[i - 1].kind != PART_GAP; i--)
-		if (p->v[i - 1].kind == p->v[at].kind)
-			return &p->v[i - 1];
-	return NULL;
+	const uint8_t *end = b->len > known ? memrchr(b->data + known, '\n', b->len - known) : NULL;
+	return end ? (size_t)(end - b->data) + 1 : 0;
 }
 
-static void move_end(struct piece *from, struct piece *to, size_t n)
+/* Moves what `from` has from `at` on to the start of `to`, and returns how many bytes were copied. A whole piece passes its buffer on
+ * and is appended to, so a line that many pieces write anew is not copied for each of them. */
+static size_t move_end(struct buf *from, size_t at, struct buf *to)
 {
-	AUTO(buf_release) struct buf moved = { 0 };
-	if (!n)
-		return;
-	from->bytes.len -= n;
-	buf_add(&moved, from->bytes.data + from->bytes.len, n);
-	buf_add(&moved, to->bytes.data, to->bytes.len);
-	struct buf old = to->bytes;
-	to->bytes = moved;
-	moved = old;
-}
-
-static size_t open_line(const struct buf *b)
-{
-	size_t n = 0;
-	while (n < b->len && b->data[b->len - 1 - n] != '\n')
-		n++;
-	return n;
-}
-
-/* A character, or a line that is written anew, may begin in one piece and go on in the next of its stream. */
-static void mend(struct parts *p)
-{
-	for (size_t i = 0; i < p->n; i++) {
-		struct piece *piece = &p->v[i], *before = is_stream(piece->kind) ? piece_before(p, i) : NULL;
-		if (!before || !piece->bytes.len)
-			continue;
-		uint8_t first = piece->bytes.data[0];
-		bool anew = (first == '\r' && piece->bytes.len > 1 && piece->bytes.data[1] != '\n') || first == '\b';
-		size_t n = anew ? open_line(&before->bytes) : utf8_partial_end(before->bytes.data, before->bytes.len);
-		move_end(before, piece, n);
+	struct buf moved = { 0 };
+	size_t copied = to->len;
+	if (at == from->len)
+		return 0;
+	if (at == 0) {
+		moved = *from;
+		*from = (struct buf){ 0 };
+	} else {
+		buf_add(&moved, from->data + at, from->len - at);
+		copied += from->len - at;
+		from->len = at;
 	}
+	buf_add(&moved, to->data, to->len);
+	buf_release(to);
+	*to = moved;
+	return copied;
+}
+
+static bool writes_anew(const struct buf *b)
+{
+	return (b->data[0] == '\r' && b->len > 1 && b->data[1] != '\n') || b->data[0] == '\b';
+}
+
+size_t parts_mend(struct parts *p)
+{
+	size_t copied = 0;
+	struct {
+		struct buf *bytes; /* of the last piece; NULL = none since the gap */
+		size_t line;	   /* where its last line begins */
+	} last[2] = { { 0 } };
+	for (size_t i = 0; i < p->n; i++) {
+		struct piece *piece = &p->v[i];
+		if (piece->kind == PART_GAP)
+			last[0].bytes = last[1].bytes = NULL;
+		if (!is_stream(piece->kind) || !piece->bytes.len)
+			continue;
+		struct buf *before = last[piece->kind].bytes;
+		size_t moved = 0, line = last[piece->kind].line;
+		if (before) {
+			size_t partial = utf8_partial_end(before->data, before->len);
+			size_t at = writes_anew(&piece->bytes) ? line : before->len - partial;
+			moved = before->len - at;
+			copied += move_end(before, at, &piece->bytes);
+		}
+		last[piece->kind].bytes = &piece->bytes;
+		last[piece->kind].line = open_line(&piece->bytes, moved);
+	}
+	return copied;
 }
 
 /* Characters that something missing has cut through. */
@@ -311,7 +323,7 @@ void parts_finish(struct parts *live, struct parts *tail, const struct stream_li
 		missing[i] = limits[i].total > kept ? limits[i].total - kept : 0;
 	}
 	put_in_order(live, tail, missing[0] + missing[1] > 0, &ordered);
-	mend(&ordered);
+	(void)parts_mend(&ordered);
 	trim_gap(&ordered);
 	add_parts(&ordered, missing[0] + missing[1], ret, &texts);
 	ret->stdout_text = parts_text(&texts.head[0], &texts.tail[0], limits[0].total, missing[0] > 0,

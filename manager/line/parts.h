@@ -17,6 +17,7 @@ struct parts {
 	struct piece *v;
 	size_t n, cap;
 	size_t bytes[2]; /* of each stream */
+	size_t last[2];	 /* of each stream: one more than the place of its last piece; 0 = there is none */
 };
 
 void parts_release(struct parts *p);
@@ -28,6 +29,10 @@ struct stream_limit {
 	uint64_t total;	    /* bytes that the program wrote */
 	uint64_t max_chars; /* 0 = no limit */
 };
+
+/* A character, or a line that is written anew, may begin in one piece and go on in the next of its stream: moves it there. Returns
+ * how many bytes were copied, which is linear in what there is. Part of parts_finish(). */
+size_t parts_mend(struct parts *p);
 
 /* Fills parts, stdout_text, stderr_text and what was cut. The pieces are used up. */
 void parts_finish(struct parts *live, struct parts *tail, const struct stream_limit limits[2], struct run_result *ret);

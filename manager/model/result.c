@@ -31,7 +31,9 @@ void mime_bundle_release(struct mime_bundle *b)
 
 void run_result_add_part(struct run_result *r, struct run_part part)
 {
-	r->parts = xrealloc(r->parts, (r->n_parts + 1) * sizeof(*r->parts));
+	/* Doubled whenever it is full: there may be tens of thousands. */
+	if (!(r->n_parts & (r->n_parts - 1)))
+		r->parts = xrealloc(r->parts, MAX(2 * r->n_parts, (size_t)1) * sizeof(*r->parts));
 	r->parts[r->n_parts++] = part;
 }
 

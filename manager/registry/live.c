@@ -5,7 +5,7 @@
 
 /* More pieces than this come from a program that switches streams for every few bytes: those that follow join the last one of their
  * stream. */
-#define PIECES_MAX 50000
+#define PIECES_MAX 10000
 
 static void forget_tail(struct live *l)
 {

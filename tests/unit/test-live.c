@@ -167,7 +167,7 @@ static void what_switches_streams_too_often_is_kept_together(void **state)
 	assert_int_equal(b.live.n_tail, 1);
 	for (int i = 0; i < SWITCHES; i++)
 		live_tail(&b.live, 2 - i % 2, "c", 1);
-	assert_int_equal(b.live.n_tail, 50000);
+	assert_int_equal(b.live.n_tail, 10000);
 	live_end(&b.live, &(struct run_result){ .stdout_bytes = 2 + SWITCHES / 2, .stderr_bytes = SWITCHES / 2 });
 	size_t letters = 0;
 	for (size_t i = 0; i < b.shown.len; i++)

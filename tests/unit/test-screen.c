@@ -2,6 +2,7 @@
 #include "base/screen.h"
 
 #include "base/alloc.h"
+#include "base/deadline.h"
 #include "base/utf8.h"
 #include "tests/unit/unit.h"
 
@@ -82,10 +83,88 @@ static void hostile_sequences_stay_small(void **state)
 	for (int i = 0; i < 2000; i++)
 		buf_add_str(&in, "\x1b[99999999999C\x1b[999999Bx\n\x1b[999999999G");
 	screen_settle(&out, in.data, in.len);
-	assert_true(out.len < 2000 * (SCREEN_COLUMNS + 10));
+	assert_true(out.len <= in.len + SCREEN_BLANKS(in.len));
 	buf_reset(&out);
 	screen_settle(&out, "\xff\r\xc3\xa4\xff", 5);
 	assert_memory_equal(out.data, "\xc3\xa4\xff", 3);
+}
+
+static void repeat(struct buf *b, const char *s, size_t times)
+{
+	while (times-- > 0)
+		buf_add_str(b, s);
+}
+
+/* Steps, not time: 400,000 letters and 100,000 erasures took 40,000 million. */
+static size_t steps_of(struct buf *in, struct buf *out)
+{
+	buf_reset(out);
+	size_t steps = screen_settle(out, in->data, in->len);
+	assert_true(out->len <= in->len + SCREEN_BLANKS(in->len));
+	buf_reset(in);
+	return steps;
+}
+
+static void erasing_again_visits_nothing(void **state)
+{
+	AUTO(buf_release) struct buf in = { 0 }, out = { 0 };
+	repeat(&in, "x", 400000);
+	repeat(&in, "\x1b[1K", 100000);
+	size_t n = in.len;
+	assert_true(steps_of(&in, &out) < 4 * n);
+	/* A letter in the first column each time, so that there is something to erase. */
+	for (int i = 0; i < 20000; i++)
+		buf_add_str(&in, "\rx\x1b[999C\x1b[1K");
+	n = in.len;
+	assert_true(steps_of(&in, &out) < 12 * n);
+	repeat(&in, "\n\x1b[2J", 100000);
+	n = in.len;
+	assert_true(steps_of(&in, &out) < 4 * n);
+	repeat(&in, "\n", 100000);
+	buf_add_str(&in, "\r");
+	assert_true(steps_of(&in, &out) < 4 * 100001);
+	assert_int_equal(out.len, 100000);
+}
+
+static void moves_leave_few_blanks(void **state)
+{
+	AUTO(buf_release) struct buf in = { 0 }, out = { 0 };
+	repeat(&in, "\x1b[999Gx\n", 125000);
+	size_t n = in.len;
+	assert_true(steps_of(&in, &out) < 8 * n);
+	assert_true(out.len < 2 * n + (1u << 20));
+	/* The first ones are where they belong. */
+	assert_int_equal(strspn(buf_str(&out), " "), 998);
+}
+
+static void long_lines_wrap_and_stay_whole(void **state)
+{
+	AUTO(buf_release) struct buf in = { 0 }, out = { 0 };
+	repeat(&in, "0123456789", 1000000);
+	buf_add_str(&in, "\nlast\rLAST");
+	screen_settle(&out, in.data, in.len);
+	assert_int_equal(out.len, 10000005);
+	assert_memory_equal(out.data, in.data, 10000001);
+	assert_string_equal(buf_str(&out) + 10000001, "LAST");
+}
+
+static void work_ends_at_its_deadline(void **state)
+{
+	AUTO(buf_release) struct buf in = { 0 }, out = { 0 };
+	repeat(&in, "a line\n", 1000000);
+	deadline_set(1);
+	while (!deadline_passed())
+		;
+	screen_text(&out, in.data, in.len);
+	assert_true(out.len < 200000);
+	assert_non_null(strstr(buf_str(&out), "took too long"));
+	buf_reset(&out);
+	buf_add_str(&in, "\r");
+	screen_text(&out, in.data, in.len);
+	assert_true(out.len < 200000);
+	assert_non_null(strstr(buf_str(&out), "took too long"));
+	deadline_set(0);
+	assert_false(deadline_passed());
 }
 
 int main(void)
@@ -98,6 +177,10 @@ int main(void)
 		cmocka_unit_test(what_has_scrolled_away_is_kept),
 		cmocka_unit_test(a_bar_of_many_steps_is_one_line),
 		cmocka_unit_test(hostile_sequences_stay_small),
+		cmocka_unit_test(erasing_again_visits_nothing),
+		cmocka_unit_test(moves_leave_few_blanks),
+		cmocka_unit_test(long_lines_wrap_and_stay_whole),
+		cmocka_unit_test(work_ends_at_its_deadline),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
