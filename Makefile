@@ -62,7 +62,7 @@ measure:
 	@$(MAKE) --no-print-directory images
 	@tools/with-docker.sh tests/kernel/measure.py
 
-# Husk beside what it replaces, in one run (docs/bench.md). QUICK=1 takes some two minutes, SAVE=1 writes the page.
+# Husk beside its peers, in one run (docs/bench.md); fails if a call failed or a budget is missed. QUICK=1 runs a fifth of the rounds, SAVE=1 writes the page.
 bench:
 	@$(MAKE) --no-print-directory compile
 	@$(MAKE) --no-print-directory images

@@ -1,4 +1,4 @@
-"""A `husk mcp` to measure: one thread, blocking reads, so that the client costs as little as it can."""
+"""A `husk mcp` to measure, with folders of its own."""
 
 import contextlib
 import json
@@ -8,25 +8,38 @@ import sqlite3
 import subprocess
 import time
 
-PROTOCOL = "2025-06-18"
+from mcp import Client
+from results import Failed
+
+RUNS = ("execute_code", "execute_terminal")
+
+
+def text_of(result):
+    return "".join(part["text"] for part in result["content"] if part["type"] == "text")
 
 
 def cpu_us(pid):
     """Microseconds that a process, with all its threads, has had a CPU."""
     total = 0
     for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
-        try:
+        with contextlib.suppress(OSError):
             total += int(path.read_text().split()[0])
-        except OSError:
-            pass
     return total / 1000
 
 
-def resident_kb(pid):
+def status_field(pid, name):
     try:
-        return next(int(line.split()[1]) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS:"))
+        return next(int(line.split()[1]) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith(name))
     except (OSError, StopIteration):
         return 0
+
+
+def resident_kb(pid):
+    return status_field(pid, "VmRSS:")
+
+
+def parent(pid):
+    return status_field(pid, "PPid:")
 
 
 def memory_kb(pid):
@@ -39,19 +52,29 @@ def memory_kb(pid):
     return fields["Pss:"], fields["Private_Dirty:"] + fields["Private_Clean:"]
 
 
+def group_memory_kb(pid):
+    """What the memory control group of a process is charged with, in either version of control groups."""
+    for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        folder, file = ("memory", "memory.usage_in_bytes") if "memory" in controllers.split(",") else ("", "memory.current")
+        if folder or not controllers:
+            found = pathlib.Path("/sys/fs/cgroup", folder, path.lstrip("/"), file)
+            if found.exists():
+                return int(found.read_text()) / 1024
+    raise Failed(f"process {pid}: its memory control group cannot be read")
+
+
 def children(pid):
     found = []
-    try:
+    with contextlib.suppress(OSError):
         for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
             for child in (task / "children").read_text().split():
                 found += [int(child), *children(int(child))]
-    except OSError:
-        pass
     return found
 
 
-class Server:
-    """Ends with all its sessions."""
+class Server(Client):
+    """Ends with all its sessions. A setting of None is left at Husk's default."""
 
     def __init__(self, binary, home, **settings):
         self.home = pathlib.Path(home)
@@ -61,83 +84,37 @@ class Server:
                **{name: value for name, value in os.environ.items() if name.startswith(("DOCKER_", "HUSK_IMAGE_"))}}
         for name in ("CONFIG", "STATE", "DATA", "CACHE"):
             env[f"XDG_{name}_HOME"] = str(self.home / name.lower())
-        env.update((name, str(value)) for name, value in settings.items() if value is not None)
+        env.update((name, str(value)) for name, value in settings.items())
+        for name in [name for name, value in settings.items() if value is None]:
+            del env[name]
         self.binary, self.env = str(binary), env
-        began = time.perf_counter()
-        self.process = subprocess.Popen([self.binary, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, bufsize=0,
-                                        stderr=open(self.home / "stderr.txt", "ab"))
-        self.input = open(self.process.stdout.fileno(), "rb", closefd=False, buffering=1 << 20)
-        self.number = 0
         self.sessions = []
-        self.answers = {}
-        self.request("initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}})
-        self.start_ms = 1000 * (time.perf_counter() - began)
-        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self.stderr = self.home / "stderr.txt"
+        with open(self.stderr, "ab") as stderr:
+            super().__init__([self.binary, "mcp"], env, stderr)
 
-    @property
-    def pid(self):
-        return self.process.pid
+    def last_words(self):
+        return self.stderr.read_text(errors="replace")[-2000:]
 
-    def send(self, message):
-        data = memoryview(json.dumps(message).encode() + b"\n")
-        while data:
-            data = data[self.process.stdin.write(data):]
-
-    def begin(self, method, params):
-        self.number += 1
-        self.send({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
-        return self.number
-
-    def read(self):
-        """The next answer, as it came."""
-        while True:
-            line = self.input.readline()
-            if not line:
-                raise RuntimeError(f"the server has ended: {(self.home / 'stderr.txt').read_text()[-2000:]}")
-            if b'"id":' in line:
-                return line
-
-    def request(self, method, params):
-        self.begin(method, params)
-        message = json.loads(self.read())
-        if "error" in message:
-            raise RuntimeError(message["error"])
-        return message["result"]
-
-    def start_call(self, tool, **arguments):
-        return self.begin("tools/call", {"name": tool, "arguments": arguments})
-
-    def call(self, tool, **arguments):
-        result = self.request("tools/call", {"name": tool, "arguments": arguments})
-        if result.get("isError"):
-            raise RuntimeError(result["content"][0]["text"][:2000])
-        return result
+    def check(self, tool, result):
+        """A run must have ended well, and every file of a copy must have been copied: both are told apart from isError."""
+        super().check(tool, result)
+        if tool in RUNS:
+            ended = result["_meta"]["dev.husk/result"]["ending"]
+            if ended != "ok":
+                raise Failed(f"{tool} ended with {ended}: {text_of(result)[:2000]}")
+        elif not json.loads(text_of(result)).get("success"):
+            raise Failed(f"{tool} failed: {text_of(result)[:2000]}")
 
     def session(self, **arguments):
         """A session's id."""
-        result = self.call("create_session", **arguments)
-        found = json.loads(result["content"][0]["text"]) if result["content"][0]["text"].startswith("{") else result["structuredContent"]
-        self.sessions.append(found["session_id"])
-        return found["session_id"]
+        found = json.loads(text_of(self.call("create_session", **arguments)))["session_id"]
+        self.sessions.append(found)
+        return found
 
     def stop_session(self, session):
         self.call("stop_session", session_id=session)
         self.sessions.remove(session)
-
-    def timed(self, tool, **arguments):
-        """Milliseconds until the last byte of the answer, which is not looked at until then."""
-        text = {"jsonrpc": "2.0", "id": self.number + 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
-        data = json.dumps(text).encode() + b"\n"
-        self.number += 1
-        began = time.perf_counter()
-        view = memoryview(data)
-        while view:
-            view = view[self.process.stdin.write(view):]
-        line = self.read()
-        took = 1000 * (time.perf_counter() - began)
-        if b'"isError":true' in line[-200:] or b'"error":{' in line[:100]:
-            raise RuntimeError(line[:2000])
-        return took, line
 
     def helpers(self):
         return children(self.pid)
@@ -158,12 +135,12 @@ class Server:
     def container(self, session):
         return self.ask_store("SELECT container FROM sessions WHERE id = ?", session)
 
-    def wait_for_warm(self):
-        """Until a container is ready, and the server quiet again."""
+    def wait_for_warm(self, count=1):
+        """Until so many containers are ready, and the server is quiet again."""
         deadline = time.monotonic() + 120
-        while not self.ask_store("SELECT id FROM sessions WHERE state = 'warm' AND transport IS NOT NULL"):
+        while (self.ask_store("SELECT count(*) FROM sessions WHERE state = 'warm' AND transport IS NOT NULL") or 0) < count:
             if time.monotonic() > deadline:
-                raise RuntimeError("no container has become warm")
+                raise Failed(f"fewer than {count} containers have become warm in 120 s")
             time.sleep(0.05)
         time.sleep(0.2)
 
@@ -174,16 +151,7 @@ class Server:
 
     def close(self):
         for session in list(self.sessions):
-            try:
+            with contextlib.suppress(Failed, OSError):
                 self.stop_session(session)
-            except RuntimeError:
-                pass
-        self.process.stdin.close()
-        self.process.wait(30)
+        super().close()
         subprocess.run([self.binary, "stop", "--all"], env=self.env, capture_output=True, check=False)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_exc):
-        self.close()

@@ -1,116 +1,150 @@
-"""What was measured as a table, as JSON, as a plot, and as a page that holds it against the budgets."""
+"""The results as a table, as JSON, as a plot, and as docs/bench.md."""
 
 import json
-import os
-import pathlib
-import platform
-import statistics
+import math
 
-# Why a budget is missed, by its name: written by hand, and kept while it is.
-REASONS = pathlib.Path(__file__).resolve().parent / "reasons.json"
-NAMES = {"a": "one process per call", "b": "jupyter_client, host", "c0": "Husk before, docker exec", "c": "Husk, docker exec", "d": "Husk, socket",
-         "e": "the kernel alone", "f": "Husk and husk-jupyter", "g": "jupyter_client inside, tcp", "h": "jupyter_client inside, ipc"}
-COLORS = {"a": "#b0b0b0", "b": "#d9a441", "c0": "#9ec3e6", "c": "#5b9bd5", "d": "#1f4e79", "e": "#70ad47", "f": "#1f4e79",
-          "g": "#d9a441", "h": "#e8c98a"}
+NAMES = {"husk": "Husk", "husk-exec": "Husk over docker exec", "kernel": "the kernel alone", "jupyter": "jupyter_client, host",
+         "jupyter-tcp": "jupyter_client inside, tcp", "jupyter-ipc": "jupyter_client inside, ipc", "mcp-repl": "mcp-repl (no container)",
+         "llm-sandbox": "llm-sandbox", "per-call": "one process per call", "docker": "docker run, rm, cp"}
+COLORS = {"husk": "#1f4e79", "husk-exec": "#5b9bd5", "kernel": "#70ad47", "jupyter": "#d9a441", "jupyter-tcp": "#d9a441", "jupyter-ipc": "#e8c98a",
+          "mcp-repl": "#c0504d", "llm-sandbox": "#9e6bb5", "per-call": "#b0b0b0", "docker": "#808080"}
+# Other programs that a user could choose. The kernel alone is the floor of Husk itself, and docker run starts no interpreter.
+PEERS = ("jupyter", "jupyter-tcp", "jupyter-ipc", "mcp-repl", "llm-sandbox", "per-call", "docker")
+HOW = """Every part runs in one go, and contenders take turns in each round, so that load on the machine
+meets all of them. The time of a call runs from the arguments as values of Python to the parsed
+answer as values of Python, for Husk and for jupyter_client alike. Every answer is checked: how the
+run ended, its value or the length of its text, that a picture came, that every file was copied. The
+first that is wrong ends the benchmark with status 1. So does a budget that is missed, or that could
+not be measured.
 
-
-def percentile(values, share):
-    values = sorted(values)
-    return values[min(len(values) - 1, int(len(values) * share))]
-
-
-def summarize(results, quick, seconds):
-    measures = {}
-    for measure, contenders in results.values.items():
-        measures[measure] = {"unit": results.units[measure], "values": {
-            name: {"n": len(values), "min": min(values), "p50": statistics.median(values), "p95": percentile(values, 0.95)}
-            for name, values in contenders.items()}}
-    load = {"min": min(results.load, default=0), "max": max(results.load, default=0)}
-    return {"machine": {"cpus": os.cpu_count(), "kernel": platform.release()}, "quick": quick, "seconds": round(seconds), "load": load,
-            "measures": measures, "budgets": budgets(measures), "profile": results.profile}
-
-
-def p50(measures, measure, name):
-    return measures.get(measure, {}).get("values", {}).get(name, {}).get("p50")
-
-
-def budgets(m):
-    """(what, found, at most or at least, whether it is kept); only what was measured."""
-    found = []
-
-    def hold(what, value, limit, at_least=False):
-        if value is not None:
-            found.append({"what": what, "found": round(value, 3), "limit": limit, "at_least": at_least,
-                          "kept": value >= limit if at_least else value <= limit})
-
-    def ratio(one, other):
-        return one / other if one is not None and other else None
-
-    one = {name: p50(m, "python: 1+1", name) for name in NAMES}
-    hold("Python 1+1 over the socket, share of docker exec before", ratio(one["d"], one["c0"]), 0.35)
-    row = {name: p50(m, "python: 1+1, twenty in a row", name) for name in NAMES}
-    hold("Python 1+1 over the socket, twenty in a row, share of docker exec before", ratio(row["d"], row["c0"]), 0.35)
-    hold("Python 1+1, times faster than one process per call", ratio(one["a"], one["d"]), 130, at_least=True)
-    hold("Python 1+1, times faster than jupyter_client", ratio(one["b"], one["d"]), 8, at_least=True)
-    hold("Python 1+1, times the kernel alone", ratio(one["d"], one["e"]), 2.5)
-    for language in ("python", "node", "r"):
-        own = p50(m, f"{language}: the kernel's own start", "e")
-        run = p50(m, f"{language}: create, no network", "docker run")
-        hold(f"{language}: cold create without network, times docker run and the kernel's start",
-             ratio(p50(m, f"{language}: create, no network", "d"), run + own if run and own else None), 1.5)
-        hold(f"{language}: warm create over the socket, ms", p50(m, f"{language}: create, warm", "d"), 20)
-    for network in ("no network", "network"):
-        measure = f"python: stop, {network}"
-        hold(f"stop of a session with {network}, times docker rm -f", ratio(p50(m, measure, "d"), p50(m, measure, "docker rm -f")), 1.5)
-    hold("calls per second with 8 sessions", p50(m, "calls per second, 8 sessions", "d"), 2500, at_least=True)
-    hold("a 505 KB picture, share of jupyter_client", ratio(p50(m, "python: a 505 KB picture", "d"), p50(m, "python: a 505 KB picture", "b")), 1)
-    hold("1 MB of output, share of jupyter_client", ratio(p50(m, "python: 1 MB of output", "d"), p50(m, "python: 1 MB of output", "b")), 1)
-    hold("ipykernel behind husk-jupyter, 1+1, share of jupyter_client to the same kernel",
-         ratio(p50(m, "ipykernel: 1+1", "f"), p50(m, "ipykernel: 1+1", "g")), 1)
-    for what, times in (("100 MB in", 3), ("100 MB out", 3), ("10,000 files in", 5), ("10,000 files out", 5)):
-        hold(f"{what}, times faster than docker cp", ratio(p50(m, what, "docker cp"), p50(m, what, "d")), times, at_least=True)
-    memory = {n: p50(m, f"beside {n} idle sessions: server and helpers", "d") for n in (1, 5, 10, 50, 100, 200)}
-    known = {n: value for n, value in memory.items() if value is not None}
-    if len(known) > 1:
-        few, many = min(known), max(known)
-        each = (known[many] - known[few]) / (many - few)
-        hold("server and helpers with 5 sessions, MB", known.get(5, known[few] + (5 - few) * each), 16)
-        hold("for each further session, MB", each, 0.3)
-    return found
+- **back to back**: twenty calls of one contender in a row, then the next contender's turn. **after
+  a pause**: each call is preceded by 20 ms of sleep in the process that makes it, as between the
+  calls of an agent; caches and CPUs have gone cold.
+- **1 MB of text**: 999,000 characters, all of which reach the client. **a 505 KB picture**: a PNG
+  of noise.
+- **the kernel alone**: our kernel in a container's namespaces with the benchmark at the other end
+  of its link, without PID 1 and the server.
+- **one process per call**: `docker exec` and a fresh client of the language for each call, as in
+  the system that Husk replaces.
+- **mcp-repl** (Posit's) runs its interpreter on the host, in no container; its first call starts
+  it. **llm-sandbox** starts a process for each call, in a container of the same image.
+  **jupyter_client inside** talks to an ipykernel in one container with it.
+- **create, no network**: a session in a new container until it is answered, against `docker run` of
+  a `sleep` with the same flags plus the kernel's own start. **create, warm**: a container was
+  ready. **first create of a server**: the first request of a fresh server with default settings,
+  with the network. **burst**: five creates in a row, three seconds after a server's pool has
+  filled.
+- **stop**: until the container is gone, against `docker rm --force`.
+- **idle session**: five sessions after one call each, thirty seconds; memory is what the
+  container's control group is charged with plus the private memory of its containerd shim.
+- **calls per second**: one call under way in each session all the time, two seconds, five times;
+  the client is one Python process.
+- **100 MB**, **10,000 files**: import_files and export_files, which also hash and sync, against
+  `docker cp`, which does neither.
+- **CPU of a call**: time on a CPU of each process over 500 calls, from /proc; `perf` where it is
+  installed.
+"""
 
 
 def number(value):
     return f"{value:.3f}" if value < 10 else f"{value:.1f}" if value < 1000 else f"{value:.0f}"
 
 
+def limit(budget):
+    return f"{'≥' if budget['at_least'] else '≤'} {budget['limit']}"
+
+
+def verdict(budget):
+    if budget["found"] is None:
+        return "not measured"
+    if budget["kept"]:
+        return "kept"
+    factor = budget["limit"] / budget["found"] if budget["at_least"] and budget["found"] else budget["found"] / budget["limit"]
+    return f"missed by a factor of {factor:.2f}"
+
+
 def table(found):
     lines = [f"load {found['load']['min']:.1f} to {found['load']['max']:.1f} on {found['machine']['cpus']} CPUs, {found['seconds']} s", "",
-             f"{'':46}{'':26}{'n':>5}{'min':>10}{'p50':>10}{'p95':>10}  ratio to Husk"]
+             f"{'':56}{'':26}{'n':>5}{'min':>10}{'p50':>10}{'p95':>10}  ratio to Husk"]
     for measure, entry in found["measures"].items():
-        ours = entry["values"].get("d", entry["values"].get("f", {})).get("p50")
+        ours = entry["values"].get("husk", {}).get("p50")
         for i, (name, v) in enumerate(sorted(entry["values"].items())):
             ratio = f"{v['p50'] / ours:8.2f}" if ours else ""
-            lines.append(f"{measure + ', ' + entry['unit'] if i == 0 else '':46}{NAMES.get(name, name):26}{v['n']:5}{number(v['min']):>10}"
+            lines.append(f"{measure + ', ' + entry['unit'] if i == 0 else '':56}{NAMES[name]:26}{v['n']:5}{number(v['min']):>10}"
                          f"{number(v['p50']):>10}{number(v['p95']):>10}  {ratio}")
     lines += ["", "budgets"]
     for b in found["budgets"]:
-        lines.append(f"  {'kept  ' if b['kept'] else 'MISSED'} {b['what']}: {number(b['found'])}, at {'least' if b['at_least'] else 'most'} {b['limit']}")
+        shown = "" if b["found"] is None else f": {number(b['found'])}"
+        lines.append(f"  {'kept  ' if b['kept'] else 'MISSED'} {b['what']}{shown}, {limit(b)}, {verdict(b)}")
     return "\n".join(lines)
+
+
+def rows(found, measures):
+    return [f"| {measure}, {entry['unit']} | {NAMES[name]} | {v['n']} | {number(v['min'])} | {number(v['p50'])} | {number(v['p95'])} |"
+            for measure in measures for entry in [found["measures"].get(measure)] if entry for name, v in sorted(entry["values"].items())]
+
+
+HEAD = ["| measure | who | n | min | p50 | p95 |", "|---|---|---|---|---|---|"]
+
+
+def ahead(found):
+    """The lines in which a peer is ahead of Husk: everything but rates is better when it is less."""
+    lines = []
+    for measure, entry in found["measures"].items():
+        ours = entry["values"].get("husk", {}).get("p50")
+        for name, v in sorted(entry["values"].items()):
+            if ours and name in PEERS and entry["unit"] == "ms" and v["p50"] < ours and not (name == "docker" and ": create" in measure):
+                lines.append(f"| {measure} | {NAMES[name]} | {number(v['p50'])} | {number(ours)} | {ours / v['p50']:.2f} |")
+    if not lines:
+        return ["In this run no peer was ahead in any line."]
+    return ["| measure, ms p50 | peer | the peer | Husk | Husk takes times as long |", "|---|---|---|---|---|", *lines]
+
+
+def missed(found):
+    """Each budget that was missed, with the figures that it is computed from."""
+    lines = []
+    for b in found["budgets"]:
+        if not b["kept"]:
+            lines += ["", f"**{b['what']}**: {'not measured' if b['found'] is None else number(b['found'])} ({limit(b)})", ""]
+            lines += [*HEAD, *rows(found, b["measures"])] if b["found"] is not None else []
+    return ["", "## Missed budgets", *lines] if lines else []
+
+
+def page(found):
+    quick = ", a quick run" if found["quick"] else ""
+    lines = ["# What Husk costs", "",
+             "Written by `make bench SAVE=1`. "
+             f"This run: {found['machine']['cpus']} CPUs, Linux {found['machine']['kernel']}, load {found['load']['min']:.1f} to {found['load']['max']:.1f}, "
+             f"{found['seconds']} s{quick}. Trust ratios, and `min`; absolute times are this machine's.", "",
+             "## Where a peer is ahead", "", *ahead(found), "", "## How the figures are taken", "", HOW.rstrip(), "",
+             "![p50 of the calls](bench.svg)", "", "## Budgets", "", "| what | found | budget | |", "|---|---|---|---|"]
+    for b in found["budgets"]:
+        lines.append(f"| {b['what']} | {'' if b['found'] is None else number(b['found'])} | {limit(b)} | {verdict(b)} |")
+    lines += missed(found)
+    lines += ["", "## Measures", "", *HEAD, *rows(found, found["measures"])]
+    return "\n".join(lines + hot_path(found)) + "\n"
+
+
+def hot_path(found):
+    lines = []
+    for part, entries in found.get("profile", {}).items():
+        lines += ["", f"In which code, {part} (perf, most first; without a function: symbols that have no name):", "", "| us | library | function |",
+                  "|---|---|---|", *(f"| {us} | {library} | {function} |" for us, library, function in entries)]
+    return lines
 
 
 def plot(found):
     """The calls as bars on a logarithmic scale."""
-    import math
-    rows = [(measure, name, v["p50"]) for measure, entry in found["measures"].items() if entry["unit"] == "ms" and not measure.startswith("beside")
-            for name, v in sorted(entry["values"].items()) if name in NAMES]
-    low, high = 0.05, max((value for _, _, value in rows), default=1000) * 1.5
+    bars = [(measure, name, v["p50"]) for measure, entry in found["measures"].items() if entry["unit"] == "ms" and not measure.startswith("beside")
+            for name, v in sorted(entry["values"].items())]
+    low, high = 0.05, max((value for _, _, value in bars), default=1000) * 1.5
     left, width, step = 250, 620, 13
 
     def x(value):
         return left + width * math.log(max(value, low) / low) / math.log(high / low)
 
     out, y, last = [], 40, None
-    for measure, name, value in rows:
+    for measure, name, value in bars:
         if measure != last:
             y += 8
             out.append(f'<text x="{left - 8}" y="{y + 9}" text-anchor="end" font-weight="bold">{measure}</text>')
@@ -123,51 +157,6 @@ def plot(found):
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 220}" height="{y + 20}" font-family="sans-serif" font-size="10">'
             f'<rect width="100%" height="100%" fill="white"/>'
             f'<text x="{left}" y="12" font-size="12">p50 in milliseconds, logarithmic</text>{marks}{"".join(out)}</svg>\n')
-
-
-def page(found):
-    quick = ", a quick run" if found["quick"] else ""
-    lines = ["# What Husk costs", "",
-             "Written by `make bench SAVE=1`, which measures everything in one run, taking turns, on the same images; `bench/run --help` says what is compared.",
-             f"This run: {found['machine']['cpus']} CPUs, Linux {found['machine']['kernel']}, load {found['load']['min']:.1f} to {found['load']['max']:.1f}, "
-             f"{found['seconds']} s{quick}. Trust ratios, and `min`; absolute times are this machine's.", "", "![p50 of the calls](bench.svg)", "", "## Budgets", "",
-             "| what | found | budget | |", "|---|---|---|---|"]
-    for b in found["budgets"]:
-        limit = f"{'≥' if b['at_least'] else '≤'} {b['limit']}"
-        factor = b["limit"] / b["found"] if b["at_least"] else b["found"] / b["limit"]
-        lines.append(f"| {b['what']} | {number(b['found'])} | {limit} | {'kept' if b['kept'] else f'missed by a factor of {factor:.2f}'} |")
-    lines += ["", "## Measures", "", "| measure | who | n | min | p50 | p95 |", "|---|---|---|---|---|---|"]
-    for measure, entry in found["measures"].items():
-        for name, v in sorted(entry["values"].items()):
-            lines.append(f"| {measure}, {entry['unit']} | {NAMES.get(name, name)} | {v['n']} | {number(v['min'])} | {number(v['p50'])} | {number(v['p95'])} |")
-    lines += ["", "## Who spends the time of a call", "", "Python `1+1`, microseconds on a CPU for each call:", "", "| | " + " | ".join(
-        NAMES[name] for name in ("c0", "c", "d")) + " |", "|---|---|---|---|"]
-    for part in ("server", "docker clients", "PID 1", "kernel"):
-        values = [p50(found["measures"], f"python: CPU of a call, {part}", name) for name in ("c0", "c", "d")]
-        lines.append(f"| {part} | " + " | ".join("" if value is None else number(value) for value in values) + " |")
-    return "\n".join(lines + wakeups(found) + hot_path(found) + missed(found)) + "\n"
-
-
-def wakeups(found):
-    lines = ["", "How often a process waits and is woken, for each call over the socket: "]
-    values = {part: p50(found["measures"], f"python: wake-ups of a call, {part}", "d") for part in ("server", "PID 1", "kernel")}
-    lines[-1] += ", ".join(f"{part} {value:.1f}" for part, value in values.items() if value is not None) + "."
-    return lines if any(value is not None for value in values.values()) else []
-
-
-def hot_path(found):
-    lines = []
-    for part, entries in found.get("profile", {}).items():
-        lines += ["", f"In which code, {part} over the socket (perf, most first; without a function: what has no name there):", "", "| us | library | function |",
-                  "|---|---|---|", *(f"| {us} | {library} | {function} |" for us, library, function in entries)]
-    return lines
-
-
-def missed(found):
-    reasons = json.loads(REASONS.read_text())
-    lines = [f"- {b['what']}: {number(b['found'])} instead of {b['limit']}. {reasons.get(b['what'], 'No reason is known yet.')}"
-             for b in found["budgets"] if not b["kept"]]
-    return ["", "## Budgets that were missed, and why", "", *lines] if lines else []
 
 
 def save(found, folder):

@@ -1,6 +1,6 @@
-"""What Husk is compared with: a process for each call, jupyter_client with ipykernel on the host, a kernel alone over its link, and docker itself."""
+"""Containers without Husk: plain ones, one process per call (the system that Husk replaces), and a kernel alone over its link (the floor)."""
 
-import inspect
+import contextlib
 import json
 import os
 import pathlib
@@ -8,10 +8,11 @@ import select
 import socket
 import struct
 import subprocess
-import sys
 import time
 import uuid
 import zlib
+
+from results import Failed, milliseconds
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LOAD_PICTURE = {"python": "picture = open({!r}, 'rb').read()", "node": "picture = require('fs').readFileSync({!r}); 0",
@@ -20,7 +21,7 @@ SHOW_PICTURE = {"python": "display({'image/png': picture}, raw=True)", "node": "
 
 
 def picture():
-    """A whole PNG of 505 KB: its pixels are noise, so that nothing compresses them on the way."""
+    """A valid PNG of 505 KB. Its pixels are noise, so that nothing compresses them on the way."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
@@ -31,10 +32,6 @@ def picture():
 
 def docker(*words, **more):
     return subprocess.run(["docker", *words], check=True, capture_output=True, text=True, **more).stdout.strip()
-
-
-def milliseconds(began):
-    return 1000 * (time.perf_counter() - began)
 
 
 class Container:
@@ -97,18 +94,20 @@ class PerCall:
         self.container = Container(image, SERVERS[language])
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
-            try:
-                if self.run("1+1")[1].split()[-1:] == ["2"]:
-                    return
-            except (subprocess.CalledProcessError, IndexError):
-                pass
+            with contextlib.suppress(subprocess.CalledProcessError, Failed):
+                self.run("1+1", "2")
+                return
             time.sleep(0.1)
-        raise RuntimeError(f"the {language} kernel of one process per call does not answer")
+        raise Failed(f"the {language} kernel of one process per call does not answer")
 
-    def run(self, code):
+    def run(self, code, text):
+        """Milliseconds of one call, whose output must be this text."""
         began = time.perf_counter()
         out = docker("exec", "-i", self.container.name, *CLIENTS[self.language], input=f"{code}\n")
-        return milliseconds(began), out
+        took = milliseconds(began)
+        if out.split()[-1:] != [text]:
+            raise Failed(f"one process per call: {code} gave {out[:200]!r}")
+        return took
 
     def shell(self, command):
         began = time.perf_counter()
@@ -116,65 +115,6 @@ class PerCall:
         return milliseconds(began)
 
     def close(self):
-        self.container.remove()
-
-
-# --- jupyter_client and ipykernel, on the host
-
-
-class Jupyter:
-    """In a virtual environment of the benchmark's own."""
-
-    def __init__(self, venv):
-        python = venv / "bin" / "python"
-        if not python.exists():
-            subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-            subprocess.run([str(python), "-m", "pip", "install", "--quiet", "jupyter_client", "ipykernel"], check=True)
-        self.process = subprocess.Popen([str(python), str(pathlib.Path(__file__).resolve()), "--jupyter"], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True, bufsize=1)
-        self.ask("1+1")
-
-    def ask(self, code):
-        """Measured inside, from the request to the kernel's idle."""
-        self.process.stdin.write(json.dumps(code) + "\n")
-        return float(self.process.stdout.readline())
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait(30)
-
-
-def serve_jupyter(transport="tcp"):
-    import json
-    import sys
-    import time
-
-    from jupyter_client.manager import KernelManager
-    manager = KernelManager(transport=transport)
-    manager.start_kernel()
-    client = manager.client()
-    client.start_channels()
-    client.wait_for_ready(timeout=60)
-    for line in sys.stdin:
-        began = time.perf_counter()
-        client.execute_interactive(json.loads(line), output_hook=lambda message: None, timeout=60)
-        print(1000 * (time.perf_counter() - began), flush=True)
-    client.stop_channels()
-    manager.shutdown_kernel(now=True)
-
-
-class JupyterInside(Jupyter):
-    """The same in a container with Husk's hardening, with the jupyter_client and the ipykernel of its image."""
-
-    def __init__(self, image, transport):
-        self.container = Container(image)
-        source = f"{inspect.getsource(serve_jupyter)}serve_jupyter({transport!r})"
-        self.process = subprocess.Popen(["docker", "exec", "--interactive", "--env", "HOME=/tmp", self.container.name, "python3", "-c", source],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-        self.ask("1+1")
-
-    def close(self):
-        super().close()
         self.container.remove()
 
 
@@ -247,7 +187,7 @@ class Kernel:
             if word in head[:40]:
                 return
             if head.startswith(b'{"op":"error"'):
-                raise RuntimeError(f"the kernel alone failed: {head}")
+                raise Failed(f"the kernel alone failed: {head}")
 
     def exactly(self, n):
         data = bytearray()
@@ -260,7 +200,7 @@ class Kernel:
                 elif not os.read(pipe.fileno(), 1 << 20):
                     self.pipes.remove(pipe)
             if not ready or (self.link in ready and not piece):
-                raise RuntimeError(f"the kernel is gone, or silent; its status is {self.process.poll()}")
+                raise Failed(f"the kernel is gone, or silent; its status is {self.process.poll()}")
         return bytes(data)
 
     def put(self, name, data):
@@ -281,7 +221,3 @@ class Kernel:
         self.process.kill()
         self.process.wait()
         self.container.remove()
-
-
-if __name__ == "__main__" and sys.argv[1:] == ["--jupyter"]:
-    serve_jupyter()

@@ -1,0 +1,96 @@
+"""The budgets, each with the measures that it is computed from. A budget that could not be measured counts as missed."""
+
+LANGUAGES = ("python", "node", "r")
+
+
+class Budget:
+    """`of(p50)` computes the figure, or raises KeyError where something was not measured; `part` is the part that measures it."""
+
+    def __init__(self, part, what, limit, of, measures, at_least=False):
+        self.part, self.what, self.limit, self.of, self.measures, self.at_least = part, what, limit, of, measures, at_least
+
+    def hold(self, measured):
+        def p50(measure, name="husk"):
+            return measured[measure]["values"][name]["p50"]
+
+        found = {"what": self.what, "limit": self.limit, "at_least": self.at_least, "measures": self.measures, "found": None, "kept": False}
+        try:
+            value = self.of(p50)
+        except KeyError:
+            return found
+        return {**found, "found": round(value, 3), "kept": value >= self.limit if self.at_least else value <= self.limit}
+
+
+def faster(part, measure, peer, times, what=None):
+    """How many times as long the peer takes."""
+    return Budget(part, f"{what or measure}: times faster than {peer[1]}", times, lambda p50: p50(measure, peer[0]) / p50(measure), [measure],
+                  at_least=True)
+
+
+def share(part, measure, peer, limit, what=None):
+    return Budget(part, f"{what or measure}: times {peer[1]}", limit, lambda p50: p50(measure) / p50(measure, peer[0]), [measure])
+
+
+def plain(part, measure, limit, at_least=False, what=None):
+    return Budget(part, what or measure, limit, lambda p50: p50(measure), [measure], at_least)
+
+
+def cold(language):
+    create, own = f"{language}: create, no network", f"{language}: the kernel's own start"
+    return Budget("create-cold", f"{create}: times docker run and the kernel's start", 1.1,
+                  lambda p50: p50(create) / (p50(create, "docker") + p50(own, "kernel")), [create, own])
+
+
+def of_call(language):
+    return [f"{language}: CPU of a call, {part}" for part in ("server", "PID 1", "kernel")]
+
+
+def with_parts(budget, measures):
+    budget.measures = budget.measures + measures
+    return budget
+
+
+JUPYTER, PER_CALL, DOCKER = ("jupyter", "jupyter_client"), ("per-call", "one process per call"), ("docker", "docker cp")
+ROW, PAUSE = "python: 1+1, back to back", "python: 1+1, after a pause of 20 ms"
+
+BUDGETS = [
+    with_parts(faster("calls", ROW, JUPYTER, 12), of_call("python")),
+    with_parts(faster("calls", PAUSE, JUPYTER, 8), of_call("python")),
+    with_parts(faster("calls", PAUSE, PER_CALL, 60), of_call("python")),
+    with_parts(share("calls", PAUSE, ("kernel", "the kernel alone"), 2.5), of_call("python")),
+    share("calls", "python: 1 MB of text", JUPYTER, 1),
+    share("calls", "python: a 505 KB picture", JUPYTER, 1),
+    plain("calls", "python: answer with 1 MB of text, for each byte of it", 1.1),
+    *(faster("calls", f"{language}: terminal true", PER_CALL, 20) for language in LANGUAGES),
+    plain("rates", "calls per second, 8 sessions", 6000, at_least=True),
+    *(cold(language) for language in LANGUAGES),
+    *(share("create-cold", f"python: stop, {network}", ("docker", "docker rm -f"), 1.2) for network in ("no network", "network")),
+    *(plain("create-warm", f"{language}: create, warm", 5, what=f"{language}: create, warm, ms") for language in LANGUAGES),
+    share("first", "first create of a server", ("llm-sandbox", "llm-sandbox"), 1),
+    *(plain("first", f"burst: create {k} of 5", 10, what=f"burst: create {k} of 5, ms") for k in (1, 2, 3)),
+    plain("start", "server: start to first answer", 4, what="server: start to first answer, ms"),
+    share("adapter", "ipykernel: 1+1, back to back", ("jupyter-tcp", "jupyter_client inside"), 1),
+    *(faster("files", f"{FILE} {way}", DOCKER, times) for FILE, times in (("100 MB", 3), ("10,000 files", 5)) for way in ("in", "out")),
+    plain("idle", "idle session: CPU of PID 1", 0.1, what="idle session: CPU of PID 1, ms a second"),
+    plain("idle", "idle session: wake-ups of PID 1", 0.2, what="idle session: wake-ups of PID 1 a second"),
+    with_parts(plain("idle", "idle session: all in", 24, what="idle session: all in, MB"),
+               ["idle session: control group", "idle session: containerd shim"]),
+    plain("growth", "beside 5 idle sessions: server and helpers", 16, what="server and helpers with 5 sessions, MB"),
+]
+
+
+def growth(last):
+    """These compare one session with the most that were measured."""
+    one, many = "beside 1 idle sessions", f"beside {last} idle sessions"
+    return [
+        Budget("growth", f"1+1 beside {last} idle sessions: times beside one", 1.3, lambda p50: p50(f"{many}: 1+1") / p50(f"{one}: 1+1"),
+               [f"{one}: 1+1", f"{many}: 1+1"]),
+        Budget("growth", "memory of the server for each further session, MB", 0.05,
+               lambda p50: (p50(f"{many}: server and helpers") - p50(f"{one}: server and helpers")) / (last - 1),
+               [f"{one}: server and helpers", f"{many}: server and helpers"]),
+    ]
+
+
+def hold(measured, parts, quick):
+    """What came of the budgets of these parts."""
+    return [budget.hold(measured) for budget in BUDGETS + growth(10 if quick else 80) if budget.part in parts]

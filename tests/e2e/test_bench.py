@@ -1,0 +1,84 @@
+"""The benchmark notices failures: a broken call ends it, and a budget without a figure is missed."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import harness
+
+BENCH = harness.ROOT / "bench"
+sys.path.append(str(BENCH))
+
+import budgets  # noqa: E402
+import husk as bench_husk  # noqa: E402
+from results import Failed  # noqa: E402
+
+# Stands between the benchmark and husk, and sends calls of one tool to a session that does not exist.
+BREAK_SESSION = """#!{python}
+import json, subprocess, sys
+child = subprocess.Popen([{husk!r}, *sys.argv[1:]], stdin=subprocess.PIPE)
+for line in sys.stdin.buffer:
+    message = json.loads(line)
+    if message.get("params", {{}}).get("name") == "execute_code":
+        message["params"]["arguments"]["session_id"] = "no-such-session"
+    child.stdin.write(json.dumps(message).encode() + b"\\n")
+    child.stdin.flush()
+child.stdin.close()
+sys.exit(child.wait())
+"""
+
+
+@pytest.fixture(name="server", scope="module")
+def fixture_server(tmp_path_factory):
+    with bench_husk.Server(harness.husk_binary(), tmp_path_factory.mktemp("bench")) as server:
+        yield server
+
+
+@pytest.fixture(name="session", scope="module")
+def fixture_session(server):
+    return server.session(language="python", network=False)
+
+
+@pytest.mark.parametrize("tool, arguments", [
+    ("execute_code", {"session_id": "no-such-session", "code": "1+1"}),
+    ("execute_code", {"code": "1/0"}),
+    ("execute_terminal", {"command": "false"}),
+    ("import_files", {"files": [{"source": "/no/such/file", "destination": "a"}]}),
+    ("export_files", {"files": [{"source": "no-such-file"}]}),
+], ids=lambda value: value if isinstance(value, str) else next(iter(value)))
+def test_failed_call_raises(server, session, tool, arguments):
+    with pytest.raises(Failed):
+        server.timed(tool, **{"session_id": session, **arguments})
+
+
+def test_unexpected_value_raises(server, session):
+    assert server.timed("execute_code", lambda result: bench_husk.text_of(result).endswith("2"), session_id=session, code="1+1") > 0
+    with pytest.raises(Failed):
+        server.timed("execute_code", lambda result: bench_husk.text_of(result).endswith("3"), session_id=session, code="1+1")
+
+
+def test_broken_session_ends_the_benchmark(tmp_path):
+    program = tmp_path / "husk"
+    program.write_text(BREAK_SESSION.format(python=sys.executable, husk=harness.husk_binary()))
+    program.chmod(0o755)
+    done = subprocess.run([str(BENCH / "run"), "--quick", "--husk", str(program), "growth"], capture_output=True, text=True, timeout=harness.PATIENCE)
+    assert done.returncode == 1
+    assert "bench: execute_code failed" in done.stderr
+
+
+def test_budget_without_a_figure_is_missed():
+    held = budgets.hold({}, ["start"], quick=True)
+    assert [(budget["found"], budget["kept"]) for budget in held] == [(None, False)]
+
+
+@pytest.mark.parametrize("ms, kept", [(3.9, True), (4.1, False)])
+def test_budget_is_held_to_its_limit(ms, kept):
+    measured = {"server: start to first answer": {"values": {"husk": {"p50": ms}}}}
+    assert budgets.hold(measured, ["start"], quick=True)[0]["kept"] is kept
+
+
+def test_every_budget_names_a_part_of_the_benchmark():
+    parts = (pathlib.Path(BENCH) / "parts.py").read_text()
+    assert all(f'"{budget.part}": Bench.' in parts for budget in budgets.BUDGETS)
