@@ -12,7 +12,8 @@ static const struct {
 	const char *help;
 	const char *usage; /* what follows the verb */
 } verbs[] = {
-	{ "mcp", VERB_MCP, "serve the Model Context Protocol on stdin and stdout", "[--env-file FILE]" },
+	{ "mcp", VERB_MCP, "serve the Model Context Protocol on stdin and stdout",
+	  "[--env-file FILE] [--allow DIR]..." },
 	{ "demo", VERB_DEMO, "a short tour through the real server, then how to set up your client",
 	  "[--env-file FILE]" },
 	{ "doctor", VERB_DOCTOR, "check the engine, images, folders and settings, and say what to do",
@@ -54,6 +55,7 @@ void options_usage(FILE *to)
 	      "  --env-file FILE  read settings from FILE (NAME=value lines) instead of\n"
 	      "                   $XDG_CONFIG_HOME/husk/.env; the environment wins over both, and both\n"
 	      "                   over what husk config keeps\n"
+	      "  --allow DIR      mcp: a folder that the model may import files from; can be repeated\n"
 	      "  --json           doctor, ps, gc, exports, history, config list: print one JSON object\n"
 	      "  --probe          doctor: also run a session of each runtime and try what it must not do\n"
 	      "  --watch          ps: list again every two seconds, until interrupted\n"
@@ -104,6 +106,7 @@ static int find_verb(const char *name, struct options *o, struct fail *f)
 
 static const struct option longs[] = {
 	{ "env-file", required_argument, NULL, 'e' },
+	{ "allow", required_argument, NULL, 'A' },
 	{ "json", no_argument, NULL, 'j' },
 	{ "probe", no_argument, NULL, 'p' },
 	{ "watch", no_argument, NULL, 'w' },
@@ -153,6 +156,7 @@ void options_release(struct options *o)
 	strv_release(&o->env);
 	strv_release(&o->files);
 	strv_release(&o->exports);
+	strv_release(&o->allowed);
 }
 
 static int only_for(const char *option, const char *who, struct fail *f)
@@ -227,8 +231,8 @@ static int check(const struct options *o, struct fail *f)
 		return -1;
 	if (o->verb == VERB_RUN && !o->program)
 		return fail_set(f, FAIL_INVALID, "run needs a file, or - for standard input");
-	if (o->fixtures && o->verb != VERB_MCP)
-		return only_for("conformance-fixtures", "mcp", f);
+	if ((o->fixtures || o->allowed.n) && o->verb != VERB_MCP)
+		return only_for(o->fixtures ? "conformance-fixtures" : "allow", "mcp", f);
 	return 0;
 }
 
@@ -350,6 +354,9 @@ static int take_option(struct options *o, int c, char **argv, struct fail *f)
 		return 0;
 	case 'a':
 		o->all = true;
+		return 0;
+	case 'A':
+		strv_add(&o->allowed, optarg);
 		return 0;
 	case 'f':
 		o->fixtures = true;

@@ -38,6 +38,7 @@ struct options {
 	const char *thread;   /* exports; points into argv */
 	const char *session;  /* stop, history, shell, jupyter, repl; points into argv */
 	bool fixtures;	      /* mcp, hidden: mcp/fixtures.h */
+	struct strv allowed;  /* mcp: folders that a model may import from */
 	const char *runtime;  /* setup; points into argv */
 	bool engine_only;     /* setup */
 	/* jupyter */

@@ -273,7 +273,7 @@ static void bring_files(struct run_verb *r)
 		strv_add(&paths, path ? path : files->v[i]);
 	}
 	for (size_t i = 0; i < files->n; i++)
-		items[i].source = paths.v[i];
+		items[i] = (struct import_item){ .source = paths.v[i], .own = true };
 	struct copy_request request = {
 		.session_id = r->session, .imports = items, .n = files->n, .on_done = on_imported, .ctx = r
 	};
@@ -330,19 +330,15 @@ static const char *language_of(const struct options *o)
 	return dot && !strchr(dot, '/') ? dot + 1 : o->program;
 }
 
-/* The user names them: that is leave enough. */
-static int allow_files(struct run_verb *r)
+/* Before a session is made for nothing. */
+static int check_files(struct run_verb *r)
 {
 	const struct strv *files = &r->options->files;
 	for (size_t i = 0; i < files->n; i++) {
-		AUTO(freep) char *path = realpath(files->v[i], NULL);
-		if (!path) {
+		if (access(files->v[i], R_OK) < 0) {
 			log_error("cannot read '%s': %s", files->v[i], strerror(errno));
 			return -1;
 		}
-		char *slash = strrchr(path, '/');
-		slash[slash == path] = '\0'; /* its folder */
-		strv_add(&r->config.import_allowed_dirs, path);
 	}
 	return 0;
 }
@@ -392,7 +388,7 @@ static int prepare(struct run_verb *r)
 		return EXIT_USAGE;
 	}
 	r->stem = stem_of(r->options->program);
-	return read_program(r) < 0 || allow_files(r) < 0 ? EXIT_NO : EXIT_DONE;
+	return read_program(r) < 0 || check_files(r) < 0 ? EXIT_NO : EXIT_DONE;
 }
 
 int run_run(const struct options *options)

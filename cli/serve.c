@@ -78,6 +78,14 @@ static void widen(int fd)
 #endif
 }
 
+static int allow_folders(struct config *config, const struct options *options, struct fail *f)
+{
+	for (size_t i = 0; i < options->allowed.n; i++)
+		if (config_allow_dir(config, "option --allow", options->allowed.v[i], f) < 0)
+			return -1;
+	return 0;
+}
+
 int serve_run(const struct options *options)
 {
 	int in_fd, out_fd;
@@ -88,9 +96,10 @@ int serve_run(const struct options *options)
 	}
 	struct config config = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
-	if (settings_load(&config, options->env_file, &f) < 0) {
+	if (settings_load(&config, options->env_file, &f) < 0 || allow_folders(&config, options, &f) < 0) {
 		close(in_fd);
 		close(out_fd);
+		config_release(&config);
 		return report_refusal(&f, options->verb);
 	}
 	widen(out_fd);

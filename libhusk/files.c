@@ -92,6 +92,7 @@ static struct husk_error *take_item(const struct husk_import *from, size_t i, st
 	*to = (struct import_item){ .content = item.content,
 				    .content_len = item.n,
 				    .source = item.source,
+				    .own = item.source != NULL,
 				    .session_id = item.session,
 				    .path = item.path,
 				    .destination = item.destination };

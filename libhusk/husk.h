@@ -414,7 +414,8 @@ struct husk_import {
 	size_t size;
 	const void *content; /* its bytes */
 	size_t n;
-	const char *source;	    /* a file or folder of the host, below STORAGE_DIR or IMPORT_ALLOWED_DIRS */
+	const char *
+		source; /* a file or folder of the host that this process can read; IMPORT_ALLOWED_DIRS limits models only */
 	const char *session, *path; /* what another session of the conversation exported, also one that has ended */
 	const char *destination;    /* NULL = /workspace and the name of the source; required with content */
 };

@@ -280,6 +280,8 @@ struct copy_request {
 	const struct import_item *imports; /* or NULL, and */
 	const char *const *exports;
 	size_t n;
+	/* Folders that paths of the host may be in, beside those of the settings; NULL = none. Borrowed for the call. */
+	const struct strv *allowed;
 	/* One line of progress; may be NULL. */
 	void (*on_progress)(void *ctx, const char *line);
 	/* All entries were tried, one after the other; or f says why none was. */

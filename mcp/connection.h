@@ -13,6 +13,12 @@ struct connection {
 	struct list *calls;		/* of struct call: those in flight */
 	const struct revision *legacy;	/* of requests that name no version of their own */
 	size_t n_listening;		/* open subscriptions */
+	struct {
+		struct timer *timer; /* NULL = the client has none */
+		struct list held;    /* calls that wait for the answer */
+		uint64_t number;     /* of the last request */
+		bool asking, known;
+	} roots; /* see roots.h; the folders are in env */
 	/* Sends a message that answers no request; takes it. */
 	void (*notify)(struct connection *c, json_t *message);
 };

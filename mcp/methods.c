@@ -5,6 +5,7 @@
 #include "mcp/fixtures.h"
 #include "mcp/resources.h"
 #include "mcp/result.h"
+#include "mcp/roots.h"
 #include "mcp/rpc.h"
 #include "mcp/tasks.h"
 
@@ -38,6 +39,7 @@ static void do_initialize(struct connection *c, struct call *call, json_t *param
 		return;
 	}
 	c->legacy = revision_negotiate(wanted);
+	roots_declare(c, json_object_get(params, "capabilities"));
 	json_t *result = identity(c);
 	json_object_set_new(result, "protocolVersion", json_string(c->legacy->name));
 	json_object_set_new(result, "serverInfo", call_server_info(c->legacy));
@@ -105,7 +107,7 @@ static void do_tools_call(struct connection *c, struct call *call, json_t *param
 		call_reply_error(call, RPC_INVALID_PARAMS, text, NULL);
 		return;
 	}
-	if (take_progress_token(c, call, params))
+	if (take_progress_token(c, call, params) && !roots_hold(c, call, tool, args))
 		tools_call(call, tool, json_is_object(args) ? args : NULL, &c->env);
 }
 

@@ -68,6 +68,7 @@ static const char *const steps[CAUSE_COUNT] = {
 
 	[CAUSE_STREAM_BROKE] = "See with execute_terminal what is there, and try again.",
 	[CAUSE_STALLED] = "See with execute_terminal what is running in the session, and try again.",
+	[CAUSE_PATH_DENIED] = "Ask the user to do that, or to give you the content.",
 	[CAUSE_NOT_EXPORTED] = "Call export_files in that session first.",
 };
 

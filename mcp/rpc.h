@@ -30,7 +30,7 @@ enum rpc_kind {
 	RPC_INVALID, /* answer with code and error; id is NULL if it had no usable one */
 	RPC_REQUEST,
 	RPC_NOTIFICATION,
-	RPC_RESPONSE, /* we ask nothing: ignore it */
+	RPC_RESPONSE, /* to a request of ours, or of nobody */
 	RPC_BATCH,    /* a non-empty list; each entry is classified separately */
 };
 

@@ -11,6 +11,7 @@
 #include "mcp/fixture-tasks.h"
 #include "mcp/methods.h"
 #include "mcp/result.h"
+#include "mcp/roots.h"
 #include "mcp/rpc.h"
 #include "mcp/tasks.h"
 
@@ -206,6 +207,8 @@ static void on_request(struct server *s, struct answers *a, const struct rpc_mes
 
 static void on_notification(struct server *s, const struct rpc_message *m)
 {
+	if (streq(m->method, "notifications/roots/list_changed"))
+		roots_changed(&s->connection);
 	if (!streq(m->method, "notifications/cancelled"))
 		return;
 	const json_t *id = json_object_get(m->params, "requestId");
@@ -241,6 +244,7 @@ static void on_message(struct server *s, struct answers *a, const struct rpc_mes
 		on_notification(s, m);
 		break;
 	case RPC_RESPONSE:
+		roots_answered(&s->connection, m->root);
 		break;
 	case RPC_INVALID:
 	case RPC_BATCH: /* inside a batch */
@@ -386,6 +390,7 @@ struct server *server_free(struct server *s)
 	}
 	lines_free(s->lines);
 	timer_free(s->end_timer);
+	roots_release(&s->connection);
 	fixture_tasks_free(s->connection.fixtures);
 	free(s);
 	return NULL;

@@ -83,9 +83,10 @@ static const struct arg export_table[] = {
 };
 
 /* The folders of the host that can be imported from; a long list is cut. */
-static char *allowed_folders(const struct config *config)
+static char *allowed_folders(const struct tool_env *env)
 {
 	struct buf b = { 0 };
+	const struct config *config = env->config;
 	const struct strv *dirs = &config->import_allowed_dirs;
 	buf_printf(&b, "%s", config->storage_dir);
 	for (size_t i = 0; i < dirs->n; i++) {
@@ -95,18 +96,20 @@ static char *allowed_folders(const struct config *config)
 		}
 		buf_printf(&b, ", %s", dirs->v[i]);
 	}
+	if (env->has_roots)
+		buf_add_str(&b, ", this client's roots");
 	return buf_steal_str(&b);
 }
 
 static char *import_describe(const struct tool_env *env)
 {
-	AUTO(freep) char *folders = allowed_folders(env->config);
+	AUTO(freep) char *folders = allowed_folders(env);
 	return xasprintf(
 		"Copy files or whole directories into a session. A session is a separate machine: host paths do not exist "
 		"inside, and sessions share no files, so import into each session that needs a file; \"file not found\" is usually that. Three kinds of entries, mixed as you like:\n"
 		"- {\"file_content\": \"…\", \"destination\": \"data.csv\"}: content that you write yourself (\"encoding\": \"base64\" for binary).\n"
 		"- {\"source\": \"/path/on/host\"}: a file or directory of the host, only below the folders that the user "
-		"allows (%s). If it is denied, ask the user to set IMPORT_ALLOWED_DIRS or to give you the content.\n"
+		"allows (%s). If it is denied, ask the user to allow the folder or to give you the content.\n"
 		"- {\"session_id\": \"A\", \"path\": \"/workspace/out.csv\"}: what session A exported with export_files, also after A has ended and also into another language.\n"
 		"`destination` defaults to the source's name in /workspace; \"dir/\" puts a file into that directory; a "
 		"directory is merged into one of that name, files replaced. Only /workspace, /tmp and ~ (/home/sandbox) can be written. Modes and times are kept, links are copied as links.\n"
@@ -221,6 +224,7 @@ static struct op *start_copy(struct call *call, const struct files_args *args, c
 				    .imports = imports,
 				    .exports = exports,
 				    .n = json_array_size(args->files),
+				    .allowed = &call_env(call)->roots,
 				    .on_progress = copy_progress,
 				    .on_done = copy_done,
 				    .ctx = call,

@@ -10,6 +10,8 @@
 struct tool_env {
 	struct conversation *conversation;
 	const struct config *config;
+	bool has_roots;	   /* the client says that it has some; */
+	struct strv roots; /* those that it has told so far: folders, absolute */
 };
 
 struct tool {

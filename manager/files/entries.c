@@ -1,5 +1,7 @@
 #include "manager/files/entries.h"
 
+#include <fcntl.h>
+
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "manager/files/download.h"
@@ -16,7 +18,8 @@
 
 struct item {
 	struct buf content;
-	bool is_inline, base64;
+	bool is_inline, base64, own;
+	int fd; /* of `own`; 0 = not open, below 0 = it could not be kept */
 	char *source, *session_id, *path, *destination;
 };
 
@@ -26,6 +29,7 @@ struct entries {
 	struct item *items;
 	struct copy_result *results;
 	size_t n, at;
+	struct strv allowed; /* folders of the host, beside those of the settings */
 	struct transfer transfer;
 	struct timer *turn; /* the next entry starts from the loop, never from inside a callback of the last */
 	struct fail gone;   /* why the session is gone */
@@ -222,14 +226,24 @@ static void import_export(struct entries *b)
 static void import_host(struct entries *b)
 {
 	const struct config *c = b->spec.config;
+	struct item *i = &b->items[b->at];
+	if (i->fd < 0) {
+		item_fail(b, FAIL_LIMIT, "too many files are open");
+		return;
+	}
 	struct host_rules rules = {
 		.storage_dir = xstrdup(c->storage_dir),
 		.state_dir = xstrdup(c->state_dir),
 		.settings_file = copied(c->settings_file),
+		.own = i->own,
+		.fd = i->fd,
 	};
+	i->fd = 0; /* the rules have it now */
 	for (size_t k = 0; k < c->import_allowed_dirs.n; k++)
 		strv_add(&rules.allowed, c->import_allowed_dirs.v[k]);
-	put(b, source_host(&rules, b->items[b->at].source));
+	for (size_t k = 0; k < b->allowed.n; k++)
+		strv_add(&rules.allowed, b->allowed.v[k]);
+	put(b, source_host(&rules, i->source));
 }
 
 static void import_inline(struct entries *b)
@@ -431,6 +445,8 @@ static void take_items(struct entries *b, const struct entries_spec *req)
 		to->base64 = from->base64;
 		if (from->content)
 			buf_add(&to->content, from->content, from->content_len);
+		to->own = from->own;
+		to->fd = from->own && from->fd > 0 ? fcntl(from->fd, F_DUPFD_CLOEXEC, 3) : 0;
 		to->source = copied(from->source);
 		to->session_id = copied(from->session_id);
 		to->path = copied(from->path);
@@ -443,6 +459,9 @@ struct entries *entries_new(const struct entries_spec *spec)
 	struct entries *b = new0(struct entries);
 	b->spec = *spec;
 	take_items(b, spec);
+	for (size_t k = 0; spec->allowed && k < spec->allowed->n; k++)
+		strv_add(&b->allowed, spec->allowed->v[k]);
+	b->spec.allowed = NULL;
 	b->spec.imports = NULL;
 	b->spec.exports = NULL;
 	b->turn = timer_new(spec->loop, on_turn, b);
@@ -473,12 +492,15 @@ struct entries *entries_free(struct entries *b)
 	timer_free(b->turn);
 	for (size_t k = 0; k < b->n; k++) {
 		buf_release(&b->items[k].content);
+		if (b->items[k].fd > 0)
+			close(b->items[k].fd);
 		free(b->items[k].source);
 		free(b->items[k].session_id);
 		free(b->items[k].path);
 		free(b->items[k].destination);
 		copy_result_release(&b->results[k]);
 	}
+	strv_release(&b->allowed);
 	free(b->items);
 	free(b->results);
 	free(b->thread);

@@ -17,6 +17,8 @@ struct entries_spec {
 	const struct import_item *imports;
 	const char *const *exports;
 	size_t n;
+	const struct strv
+		*allowed; /* folders of the host beside those of the settings; NULL = none. Borrowed likewise */
 	/* One line of progress; may be NULL. */
 	void (*on_progress)(void *ctx, const char *line);
 	void *progress_ctx;

@@ -11,9 +11,13 @@
 #endif
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "manager/files/names.h"
 #include "manager/files/vault.h"
+#include "manager/model/cause.h"
 
+/* Bytes of the folders that an error lists. */
+#define FOLDERS_SHOWN_MAX 1000
 #define SAFE_FLAGS (O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 void host_rules_release(struct host_rules *r)
@@ -22,6 +26,8 @@ void host_rules_release(struct host_rules *r)
 	free(r->state_dir);
 	free(r->settings_file);
 	strv_release(&r->allowed);
+	if (r->fd > 0)
+		close(r->fd);
 	*r = (struct host_rules){ 0 };
 }
 
@@ -137,13 +143,22 @@ static int open_beneath(int dir, const char *path, int flags)
 	return open_by_steps(dir, path, flags);
 }
 
-static int denied(struct fail *f, const char *source)
+static int denied(const struct host_rules *rules, struct fail *f, const char *source)
 {
-	fail_set(
-		f, FAIL_INVALID,
-		"Import from '%s' denied — path is outside allowed directories. Configure IMPORT_ALLOWED_DIRS to allow additional paths.",
-		source);
-	return -1;
+	AUTO(buf_release) struct buf folders = { 0 };
+	buf_add_str(&folders, rules->storage_dir);
+	for (size_t i = 0; i < rules->allowed.n; i++) {
+		if (folders.len > FOLDERS_SHOWN_MAX) {
+			buf_printf(&folders, " and %zu more", rules->allowed.n - i);
+			break;
+		}
+		buf_printf(&folders, ", %s", rules->allowed.v[i]);
+	}
+	cause_set(
+		f, FAIL_INVALID, CAUSE_PATH_DENIED,
+		"Import from '%s' denied — path is outside allowed directories. Configure IMPORT_ALLOWED_DIRS to allow additional paths. Allowed are: %s",
+		source, buf_str(&folders));
+	return fail_hint(f, "`husk mcp --allow DIR` allows one more folder");
 }
 
 static int open_below(const char *root, const char *resolved)
@@ -164,7 +179,7 @@ static int open_allowed(const struct host_rules *rules, const char *source, cons
 	for (size_t i = 0; fd == -EACCES && i < rules->allowed.n; i++)
 		fd = open_below(rules->allowed.v[i], resolved);
 	if (fd == -EACCES && access(resolved, R_OK) == 0)
-		return denied(f, source);
+		return denied(rules, f, source);
 	if (fd < 0)
 		return fail_set(f, FAIL_INVALID, "cannot open '%s': %s", source,
 				fd == -ENXIO ? "neither a file nor a directory" :
@@ -198,27 +213,48 @@ static bool missing_is_allowed(const struct host_rules *rules, const char *path)
 	return false;
 }
 
+static int is_ours(struct fail *f, const char *source)
+{
+	return fail_set(f, FAIL_INVALID, "Import from '%s' denied — this is where Husk keeps its own files.", source);
+}
+
+/* A file or a folder, and not ours; anything else could make a reader wait. Takes fd. */
+static int check_opened(int fd, const char *source, const struct host_forbidden *forbidden, struct fail *f)
+{
+	AUTO(closep) int owned = fd;
+	struct stat st;
+	if (fstat(owned, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+		return fail_set(f, FAIL_INVALID, "'%s' is neither a file nor a directory", source);
+	return host_is_forbidden(forbidden, &st) ? is_ours(f, source) : take_fd(owned);
+}
+
+static int open_own(const struct host_rules *rules, const char *source, struct host_forbidden *ret_forbidden,
+		    struct fail *f)
+{
+	int fd = rules->fd > 0 ? fcntl(rules->fd, F_DUPFD_CLOEXEC, 0) :
+				 open(source, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return fail_set(f, FAIL_INVALID, "cannot open '%s': %s", source, strerror(errno));
+	forbid_all(rules, ret_forbidden);
+	return check_opened(fd, source, ret_forbidden, f);
+}
+
 int host_open(const struct host_rules *rules, const char *source, struct host_forbidden *ret_forbidden, struct fail *f)
 {
+	if (rules->own)
+		return open_own(rules, source, ret_forbidden, f);
 	AUTO(freep) char *path = *source == '/' ? xstrdup(source) : xasprintf("%s/%s", rules->storage_dir, source);
 	char resolved[PATH_MAX];
-	struct stat st;
 	if (!realpath(path, resolved)) {
 		if (!missing_is_allowed(rules, path))
-			return denied(f, source);
+			return denied(rules, f, source);
 		return fail_set(f, FAIL_INVALID, "File or directory not found: %s", source);
 	}
 	if (!is_allowed(rules, resolved))
-		return denied(f, source);
+		return denied(rules, f, source);
 	forbid_all(rules, ret_forbidden);
 	if (leads_through_ours(rules, ret_forbidden, resolved))
-		return fail_set(f, FAIL_INVALID, "Import from '%s' denied — this is where Husk keeps its own files.",
-				source);
-	AUTO(closep) int fd = open_allowed(rules, source, resolved, f);
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &st) < 0 || host_is_forbidden(ret_forbidden, &st) ||
-	    (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
-		return fail_set(f, FAIL_INVALID, "'%s' is neither a file nor a directory", source);
-	return take_fd(fd);
+		return is_ours(f, source);
+	int fd = open_allowed(rules, source, resolved, f);
+	return fd < 0 ? -1 : check_opened(fd, source, ret_forbidden, f);
 }

@@ -1,6 +1,6 @@
-/* Files of the host that may be imported: those below STORAGE_DIR and IMPORT_ALLOWED_DIRS once every link is resolved, but for
- * what is Husk's own (the exports' folder, the database, the key, the settings file), by whatever name it is reached. Everything
- * here blocks: for base/work only. */
+/* Files of the host that may be imported. A path that a model named must be below STORAGE_DIR or one of the allowed folders once every
+ * link is resolved, and must not be Husk's own (the exports' folder, the database, the key, the settings file), by whatever name it is
+ * reached. A person's own path is opened with the permissions of the process. Everything here blocks: for base/work only. */
 #ifndef HUSK_MANAGER_FILES_HOST_H
 #define HUSK_MANAGER_FILES_HOST_H
 
@@ -12,7 +12,9 @@
 /* What a job needs of the settings, copied: a job may outlive the one who started it. */
 struct host_rules {
 	char *storage_dir, *state_dir, *settings_file;
-	struct strv allowed;
+	struct strv allowed; /* folders, beside storage_dir */
+	bool own;	     /* the path is a person's own: no folder is out of bounds */
+	int fd;		     /* own: already open, and owned by the rules; 0 = not */
 };
 void host_rules_release(struct host_rules *r);
 
@@ -30,7 +32,8 @@ struct host_forbidden {
 struct stat;
 bool host_is_forbidden(const struct host_forbidden *set, const struct stat *st);
 
-/* Opens for reading, without waiting and without following a link from below the allowed folder on. -1 with f filled. */
+/* Opens for reading, without waiting. A path that must be below an allowed folder is opened without following a link from that folder
+ * on. Husk's own files are put into *ret_forbidden, for whoever walks a folder. -1 with f filled. */
 int host_open(const struct host_rules *rules, const char *source, struct host_forbidden *ret_forbidden, struct fail *f);
 
 #endif

@@ -471,19 +471,38 @@ static void choose_ca_bundle(struct config *c)
 			c->ca_bundle = xstrdup(host_ca_bundles[i]);
 }
 
+int config_allow_dir(struct config *c, const char *origin, const char *dir, struct fail *f)
+{
+	struct stat st;
+	if (*dir != '/')
+		return fail_set(f, FAIL_INVALID,
+				"%s: '%.200s' is not an absolute path; write the whole path, such as /srv/data", origin,
+				dir);
+	if (stat(dir, &st) < 0)
+		return fail_set(f, FAIL_INVALID, "%s: cannot use the folder '%.200s': %s", origin, dir,
+				strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return fail_set(f, FAIL_INVALID, "%s: '%.200s' is not a folder", origin, dir);
+	strv_add(&c->import_allowed_dirs, dir);
+	return 0;
+}
+
+static int fill_allowed_dirs(struct config *c, struct fail *f)
+{
+	const char *dirs = config_lookup(c, "IMPORT_ALLOWED_DIRS");
+	AUTO(freep) char *copy = xstrdup(dirs ? dirs : "");
+	for (char *rest = copy, *dir; (dir = strsep(&rest, ","));)
+		if (*trimmed(dir) && config_allow_dir(c, "setting IMPORT_ALLOWED_DIRS", trimmed(dir), f) < 0)
+			return -1;
+	return 0;
+}
+
 static void fill_places(struct config *c)
 {
 	AUTO(freep) char *data = xdg_dir(c, "XDG_DATA_HOME", ".local/share");
 	char *storage = below(data, c->storage_dir ? c->storage_dir : "storage");
 	free(c->storage_dir);
 	c->storage_dir = storage;
-	const char *dirs = config_lookup(c, "IMPORT_ALLOWED_DIRS");
-	AUTO(freep) char *copy = xstrdup(dirs ? dirs : "");
-	for (char *rest = copy, *dir; (dir = strsep(&rest, ","));) {
-		AUTO(freep) char *absolute = below(data, trimmed(dir));
-		if (*trimmed(dir))
-			strv_add(&c->import_allowed_dirs, absolute);
-	}
 	choose_ca_bundle(c);
 	if (!c->docker)
 		c->docker = xstrdup("docker");
@@ -547,7 +566,7 @@ int config_load_from(struct config *c, const struct config_source *source, struc
 	}
 	if (refuse_root(c, f) < 0 || check_together(c, f) < 0 || check_ceilings(c, f) < 0 ||
 	    fill_private_networks(c, f) < 0 || warm_pool_parse(&c->warm_pool, c->warm_pool_text, f) < 0 ||
-	    fill_images(c, f) < 0)
+	    fill_images(c, f) < 0 || fill_allowed_dirs(c, f) < 0)
 		goto failed;
 	fill_places(c);
 	return 0;

@@ -74,8 +74,8 @@ struct config {
 
 	char *storage_dir;
 	char *state_dir;
-	char *settings_file; /* there or not */
-	struct strv import_allowed_dirs;
+	char *settings_file;		 /* there or not */
+	struct strv import_allowed_dirs; /* what a model may import from; absolute, and there when they were set */
 	char *api_base_url;
 	char *encryption_key;
 	char *database_url; /* DATABASE_URL; NULL and no postgres_host = the embedded store */
@@ -111,6 +111,8 @@ int config_load_from(struct config *c, const struct config_source *source, struc
  * naming the bad setting. */
 int config_load(struct config *c, const char *env_file, struct fail *f);
 void config_release(struct config *c);
+/* Allows one more folder. -1 with f, which begins with `origin`, if the path is not absolute or not that of a folder. */
+int config_allow_dir(struct config *c, const char *origin, const char *dir, struct fail *f);
 
 /* The value of a setting by the same rules (HUSK_IMAGE_PYTHON and the like); NULL if unset. Valid until release. */
 const char *config_lookup(const struct config *c, const char *name);

@@ -10,7 +10,9 @@ struct import_item {
 	const char *content; /* inline */
 	size_t content_len;
 	bool base64;
-	const char *source;	       /* a path of the host */
+	const char *source; /* a path of the host, below the folders that are allowed; or, with */
+	bool own;	    /* the caller's own file: IMPORT_ALLOWED_DIRS does not apply. `source` is absolute */
+	int fd;		    /* own: the file or folder, open for reading; 0 = it is opened by its path */
 	const char *session_id, *path; /* an export of another session, or something in an exported directory */
 	const char *destination;       /* NULL = /workspace and the name of the source; ending in "/" = below it */
 };

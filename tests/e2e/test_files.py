@@ -233,6 +233,7 @@ def test_only_allowed_folders(host, tmp_path):
     result = put(host.shared, *({"source": s, "destination": f"denied{i}"} for i, s in enumerate(denied)))
     for file in result.files:
         assert not file["success"] and "outside allowed directories. Configure IMPORT_ALLOWED_DIRS" in file["error"], file
+        assert str(host.allowed) in file["error"] and "husk mcp --allow DIR" in file["hint"], file
     assert host.shared.shell("ls -d denied*").exit_code == 2
     # A link that stays inside is followed, since it was named; one inside a directory is copied as a link.
     assert imported(host.shared, {"source": str(host.allowed / "link-in")})[0]["size"] == 4

@@ -466,6 +466,10 @@ struct op *manager_copy(struct conversation *c, const struct copy_request *req, 
 	struct op *op = op_new(m, finish_copy, 0);
 	op->copy = *req;
 	op->text = xcalloc(req->n + 1, 1);
+	fake.allowed[0] = '\0';
+	for (size_t i = 0, at = 0; req->allowed && i < req->allowed->n && at < sizeof(fake.allowed); i++)
+		at += (size_t)snprintf(fake.allowed + at, sizeof(fake.allowed) - at, "%s%s", i ? ":" : "",
+				       req->allowed->v[i]);
 	for (size_t i = 0; i < req->n; i++) {
 		const char *name = req->exports ? req->exports[i] : req->imports[i].source;
 		op->text[i] = name && streq(name, "bad") ? 'b' : 'g';

@@ -21,6 +21,7 @@
 
 struct fake_counters {
 	unsigned created, started, done, cancelled;
+	char allowed[256]; /* of the last copy: its folders, with colons between them */
 };
 
 extern struct fake_counters fake;

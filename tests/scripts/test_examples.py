@@ -16,7 +16,7 @@ WANTED = {
                 "True /workspace/missing.txt False File or directory not found in container: /workspace/missing.txt", "kept: %PDF-1.4",
                 "in the archive: ['results/a.txt']"],
     "across_languages": ["R: 10 rows, mean 38.5", "Node: '10,100'"],
-    "imports": ["/workspace/data.csv True ", "/workspace/project True ", "/workspace/passwd False Import from '/etc/passwd' denied",
+    "imports": ["/workspace/data.csv True ", "/workspace/project True ", "/workspace/missing.csv False cannot open '…/missing.csv': No such file or directory",
                 "a,b", "1,2", "from the project"],
     "coroutines": ["node: 42", "python: 'awaited'", "asyncio: ['9', '16']", "stdout streamed", "result 'the end'"],
     "agent_tools": ["['run_python', 'run_shell', 'write_file']", "write_file: wrote primes.py", "run_python: 10",

@@ -222,13 +222,24 @@ def test_ctrl_c(session):
 # --- files
 
 
+def test_a_program_reads_its_own_files(manager, tmp_path, monkeypatch):
+    """Those of its working directory by their names, whatever IMPORT_ALLOWED_DIRS says."""
+    (tmp_path / "sales.csv").write_text("a,b\n")
+    monkeypatch.chdir(tmp_path)
+    sid = manager.create_session(network=False).session_id
+    done = manager.import_files(sid, ["sales.csv", {"source": "/etc/hostname", "destination": "/tmp/h"}])
+    assert done.success and done.files[0].destination == "/workspace/sales.csv", done
+    assert manager.execute_terminal(sid, "cat sales.csv").stdout == "a,b\n"
+    manager.stop_session(sid)
+
+
 def test_files_in_and_out(manager, tmp_path):
     sid = manager.create_session(network=False).session_id
     done = manager.import_files(sid, [{"content": b"\x00\x01", "destination": "raw.bin"}, {"file_content": "text", "destination": "a/b.txt"},
-                                      {"source": "/etc/hostname"}])
+                                      {"source": "/etc/no-such-file"}])
     assert [file.success for file in done.files] == [True, True, False]
     assert done.files[0].destination == "/workspace/raw.bin" and done.files[0].size == 2
-    assert "IMPORT_ALLOWED_DIRS" in done.files[2].error + done.files[2].hint
+    assert "/etc/no-such-file" in done.files[2].error
     assert not done.success
     out = manager.export_files(sid, [{"source": "raw.bin"}, "a/", {"source": "missing"}])
     assert [(file.session_id, file.path, file.success) for file in out.files][:2] == [

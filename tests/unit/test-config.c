@@ -301,17 +301,31 @@ static void places_follow_xdg(void **state)
 {
 	setenv("XDG_DATA_HOME", "/data", 1);
 	setenv("XDG_STATE_HOME", "relative/is/invalid", 1);
-	setenv("IMPORT_ALLOWED_DIRS", "/srv/a, /srv/b ,,c", 1);
 	setenv("STORAGE_DIR", "./storage", 1);
 	AUTO(config_release) struct config c;
 	load(&c);
 	AUTO(freep) char *state_dir = xasprintf("%s/.local/state/husk", scratch);
 	assert_string_equal(c.state_dir, state_dir);
 	assert_string_equal(c.storage_dir, "/data/husk/storage");
-	assert_int_equal(c.import_allowed_dirs.n, 3);
-	assert_string_equal(c.import_allowed_dirs.v[0], "/srv/a");
-	assert_string_equal(c.import_allowed_dirs.v[1], "/srv/b");
-	assert_string_equal(c.import_allowed_dirs.v[2], "/data/husk/c");
+}
+
+static void allowed_folders_are_checked_when_they_are_set(void **state)
+{
+	static const char *const bad[] = { "~/data", ".", "data", "/no/such/folder", "/etc/passwd", "/,~" };
+	AUTO(freep) char *good = xasprintf("/, %s ,,", scratch);
+	setenv("IMPORT_ALLOWED_DIRS", good, 1);
+	AUTO(config_release) struct config c;
+	load(&c);
+	assert_int_equal(c.import_allowed_dirs.n, 2);
+	assert_string_equal(c.import_allowed_dirs.v[0], "/");
+	assert_string_equal(c.import_allowed_dirs.v[1], scratch);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		AUTO(fail_release) struct fail f = { 0 };
+		struct config refused;
+		setenv("IMPORT_ALLOWED_DIRS", bad[i], 1);
+		assert_int_equal(config_load(&refused, NULL, &f), -1);
+		assert_non_null(strstr(f.message, "IMPORT_ALLOWED_DIRS"));
+	}
 }
 
 static void the_bundle_can_be_switched_off(void **state)
@@ -372,6 +386,7 @@ int main(void)
 		cmocka_unit_test_setup(tmpfs_must_fit_into_memory, fresh),
 		cmocka_unit_test_setup(limits_of_characters_may_be_zero, fresh),
 		cmocka_unit_test_setup(places_follow_xdg, fresh),
+		cmocka_unit_test_setup(allowed_folders_are_checked_when_they_are_set, fresh),
 		cmocka_unit_test_setup(the_bundle_can_be_switched_off, fresh),
 		cmocka_unit_test_setup(a_pool_is_a_list_of_numbers, fresh),
 	};

@@ -206,6 +206,7 @@ static void only_what_is_allowed(void **state)
 	check_host("storage/mine", NULL);
 	check_host("allowed/d/../a", NULL);
 	check_host("outside/secret", "denied");
+	check_host("outside/secret", "/allowed");
 	check_host("outside/nothing", "denied");
 	check_host("allowed/out/secret", "denied");
 	check_host("allowed/../outside/secret", "denied");
@@ -220,6 +221,35 @@ static void only_what_is_allowed(void **state)
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(closep) int fd = open_host("mine", &f);
 	assert_true(fd >= 0);
+}
+
+/* No folder is out of bounds for a person's own files, but Husk's key does not go into a container. */
+static void what_a_person_names(void **state)
+{
+	AUTO(freep) char *outside = in_folder("outside"), *db = in_folder("state/husk.db"), *pipe = in_folder("pipe"),
+			 *missing = in_folder("missing");
+	const char *const good[] = { "/etc/passwd", outside, "/etc/../etc" }, *const bad[] = { db, pipe, missing };
+	struct host_forbidden forbidden;
+	struct host_rules rules = { .storage_dir = in_folder("storage"), .state_dir = in_folder("state"), .own = true };
+	assert_int_equal(mkdir(rules.storage_dir, 0700) | mkdir(rules.state_dir, 0700) | mkdir(outside, 0700), 0);
+	write_file(db, "x");
+	assert_int_equal(mkfifo(pipe, 0600), 0);
+	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+		AUTO(fail_release) struct fail f = { 0 };
+		AUTO(closep) int fd = host_open(&rules, good[i], &forbidden, &f);
+		assert_true(fd >= 0);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		AUTO(fail_release) struct fail f = { 0 };
+		assert_int_equal(host_open(&rules, bad[i], &forbidden, &f), -1);
+		assert_non_null(strstr(f.message, bad[i]));
+	}
+	/* What the caller has opened is used, whatever its path says. */
+	AUTO(fail_release) struct fail f = { 0 };
+	rules.fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+	AUTO(closep) int fd = host_open(&rules, missing, &forbidden, &f);
+	assert_true(fd >= 0);
+	host_rules_release(&rules);
 }
 
 /* ---- vault, tar and back */
@@ -448,10 +478,11 @@ static void hostile_members_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paths_of_a_sandbox),	     cmocka_unit_test(what_a_name_says),
-		cmocka_unit_test(names_on_the_host),	     WITH_FOLDER(only_what_is_allowed),
-		WITH_FOLDER(a_file_is_kept_under_its_name),  WITH_FOLDER(a_tree_comes_back_as_it_was),
-		WITH_FOLDER(what_a_container_must_not_send), WITH_FOLDER(hostile_members_are_refused),
+		cmocka_unit_test(paths_of_a_sandbox),	  cmocka_unit_test(what_a_name_says),
+		cmocka_unit_test(names_on_the_host),	  WITH_FOLDER(only_what_is_allowed),
+		WITH_FOLDER(what_a_person_names),	  WITH_FOLDER(a_file_is_kept_under_its_name),
+		WITH_FOLDER(a_tree_comes_back_as_it_was), WITH_FOLDER(what_a_container_must_not_send),
+		WITH_FOLDER(hostile_members_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

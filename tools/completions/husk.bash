@@ -31,6 +31,7 @@ _husk() {
 	local options='--env-file --help'
 	case $verb in
 	'') options="$verbs --env-file --help --version" ;;
+	mcp) options+=' --allow' ;;
 	doctor) options+=' --json --probe' ;;
 	run) options+=' --language --dependency --env --file --export --timeout --memory --cpus --disk --image --no-network' ;;
 	repl) options+=' --pictures --language --dependency --env --memory --cpus --disk --image --no-network' ;;
