@@ -1,7 +1,13 @@
 /* Holds what a container may have on disk to its limits, where the engine has no quota for it: the volumes are counted again and
  * again (blocks and names, and files that are unlinked and still open), a little at a time, as often as every 200 ms while the
- * disk gets fuller. What is hidden from counting shows in what is free on the disk: if that falls by more than is counted, and the
- * container itself has written so much, the difference counts as hidden, and may be as large as the limit and no larger. */
+ * disk gets fuller. What is hidden from counting shows in what is free on the disk: if that falls by more than is counted, the
+ * difference counts as hidden, and may be as large as the limit and no larger.
+ *
+ * Others write to the same disk, so the difference is this container's only as far as it has written so much itself. The guard sees
+ * to it that blocks must be written (kernels/guard.h). Two things make the count of written bytes useless, and then the whole
+ * difference counts: descriptors that are on their way through a socket, or a process that cannot be looked into; and where
+ * something else has an unknown size (a locked directory, a file that is only mapped), processes that came since the last look,
+ * since one that came and went without being waited for leaves no count. */
 #ifndef HUSK_KERNELS_DISK_H
 #define HUSK_KERNELS_DISK_H
 
@@ -44,6 +50,7 @@ struct disk {
 	/* The last round's, to compare with. */
 	uint64_t free, written;
 	uint64_t hidden;
+	uint64_t last_pid;
 	struct timeout timer;
 };
 
@@ -62,7 +69,7 @@ struct disk_room disk_room(const struct disk *d);
 /* What one round says: exposed for tests. */
 struct disk_round {
 	uint64_t used, free, written;
-	bool secretive;
+	bool secretive; /* what was written is not known */
 };
 /* How much of what has gone from the disk since the last round was written by this container and is nowhere to be found. */
 uint64_t disk_hidden(uint64_t hidden, const struct disk_round *before, const struct disk_round *now);

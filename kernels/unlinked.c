@@ -13,8 +13,8 @@
 #define SLOTS_MIN 256u
 /* Past this a file that is open twice counts twice: whoever holds so many unlinked ones open hides something. */
 #define SEEN_MAX 32768u
-/* Of one process's maps; what is beyond is found by what is free. */
-#define MAPS_MAX (256u << 10)
+/* Of one process's maps: about 10,000 mappings. */
+#define MAPS_MAX (1u << 20)
 /* In names, what reading the files of one process costs. */
 #define PROCESS_STEPS 40
 
@@ -65,14 +65,20 @@ void unlinked_end(struct unlinked_walk *w)
 	if (w->processes)
 		closedir(w->processes);
 	free(w->seen);
-	*w = (struct unlinked_walk){ .bytes = w->bytes, .written = w->written, .secretive = w->secretive };
+	*w = (struct unlinked_walk){
+		.bytes = w->bytes,
+		.written = w->written,
+		.in_flight = w->in_flight,
+		.secretive = w->secretive,
+		.partial = w->partial,
+	};
 }
 
 /* ---- one process */
 
 static ssize_t read_file(const char *pid, const char *name, char *text, size_t size)
 {
-	char path[64];
+	char path[128];
 	(void)snprintf(path, sizeof(path), "/proc/%s/%s", pid, name);
 	AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	size_t n = 0;
@@ -113,38 +119,105 @@ bool unlinked_parse_map(const char *line, dev_t device, uint64_t *ret_inode, uin
 	return true;
 }
 
-static void look_at_maps(struct unlinked_walk *w, const char *pid)
+static void look_at_maps(struct unlinked_walk *w)
 {
 	AUTO(freep) char *text = xmalloc(MAPS_MAX);
-	if (read_file(pid, "maps", text, MAPS_MAX) <= 0)
+	ssize_t n = read_file(w->place, "maps", text, MAPS_MAX);
+	if (n <= 0)
 		return;
+	w->partial |= n == MAPS_MAX - 1;
 	for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
 		uint64_t inode, bytes;
-		if (unlinked_parse_map(line, w->device, &inode, &bytes) && is_new(w, inode))
-			w->bytes += bytes;
+		if (!unlinked_parse_map(line, w->device, &inode, &bytes) || !is_new(w, inode))
+			continue;
+		w->bytes += bytes;
+		w->partial = true;
 	}
 }
 
+static void count_unlinked(struct unlinked_walk *w, const struct stat *st)
+{
+	if (st->st_nlink == 0 && st->st_dev == w->device && is_new(w, st->st_ino))
+		w->bytes += (uint64_t)st->st_blocks * BLOCK;
+}
+
+/* A program may run, and a process be somewhere, that no name leads to. */
+static void look_at_links(struct unlinked_walk *w)
+{
+	static const char *const links[] = { "exe", "cwd" };
+	char path[128];
+	struct stat st;
+	for (size_t i = 0; i < ARRAY_LEN(links); i++) {
+		(void)snprintf(path, sizeof(path), "/proc/%s/%s", w->place, links[i]);
+		if (stat(path, &st) == 0)
+			count_unlinked(w, &st);
+	}
+}
+
+/* When the first thread of a process has ended, /proc/PID shows neither descriptors nor mappings, but the other threads', which
+ * share them (kernels/guard.h), do. */
+static void find_place(struct unlinked_walk *w)
+{
+	char path[64], text[16];
+	(void)snprintf(w->place, sizeof(w->place), "%s", w->pid);
+	if (read_file(w->place, "maps", text, sizeof(text)) > 0)
+		return;
+	(void)snprintf(path, sizeof(path), "/proc/%s/task", w->pid);
+	DIR *tasks = opendir(path);
+	for (const struct dirent *d; tasks && (d = readdir(tasks));) {
+		if (d->d_name[0] == '.')
+			continue;
+		(void)snprintf(w->place, sizeof(w->place), "%s/task/%.16s", w->pid, d->d_name);
+		if (read_file(w->place, "maps", text, sizeof(text)) > 0)
+			break;
+	}
+	if (tasks)
+		closedir(tasks);
+}
+
+/* Of PID 1, which writes nothing that is not counted, only what others have sent it and it has not yet received. */
 static void enter_process(struct unlinked_walk *w, const char *pid)
 {
 	char text[1024], path[64];
+	(void)snprintf(w->pid, sizeof(w->pid), "%s", pid);
+	if (streq(pid, "1")) {
+		(void)snprintf(w->place, sizeof(w->place), "1");
+		w->fds = opendir("/proc/1/fd");
+		return;
+	}
 	ssize_t n = read_file(pid, "io", text, sizeof(text));
 	if (n == -EACCES || n == -EPERM)
 		w->secretive |= !is_attach(pid);
 	if (n <= 0)
 		return;
 	w->written += number_after(text, "\nwrite_bytes: ");
-	(void)snprintf(path, sizeof(path), "/proc/%s/fd", pid);
+	find_place(w);
+	look_at_links(w);
+	(void)snprintf(path, sizeof(path), "/proc/%s/fd", w->place);
 	w->fds = opendir(path);
-	look_at_maps(w, pid);
 }
 
 static void look_at_fd(struct unlinked_walk *w, const char *name)
 {
 	struct stat st;
-	if (fstatat(dirfd(w->fds), name, &st, 0) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0 &&
-	    st.st_dev == w->device && is_new(w, st.st_ino))
-		w->bytes += (uint64_t)st.st_blocks * BLOCK;
+	char path[64], text[512];
+	if (fstatat(dirfd(w->fds), name, &st, 0) < 0)
+		return;
+	if (S_ISSOCK(st.st_mode)) {
+		(void)snprintf(path, sizeof(path), "fdinfo/%.16s", name);
+		if (read_file(w->place, path, text, sizeof(text)) > 0)
+			w->in_flight += number_after(text, "\nscm_fds: ");
+	} else if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
+		count_unlinked(w, &st);
+	}
+}
+
+/* The mappings come last: of a file that is open as well, all blocks are counted by then. */
+static void leave_process(struct unlinked_walk *w)
+{
+	closedir(take_ptr(w->fds));
+	if (!streq(w->pid, "1"))
+		look_at_maps(w);
 }
 
 bool unlinked_step(struct unlinked_walk *w, int steps)
@@ -155,10 +228,10 @@ bool unlinked_step(struct unlinked_walk *w, int steps)
 			look_at_fd(w, d->d_name);
 			steps--;
 		} else if (w->fds) {
-			closedir(take_ptr(w->fds));
+			leave_process(w);
 		} else if (!d) {
 			unlinked_end(w);
-		} else if (d->d_name[0] >= '1' && d->d_name[0] <= '9' && !streq(d->d_name, "1")) {
+		} else if (d->d_name[0] >= '1' && d->d_name[0] <= '9') {
 			enter_process(w, d->d_name);
 			steps -= PROCESS_STEPS;
 		}

@@ -1,5 +1,6 @@
-/* What processes hold on disk that no directory shows: files that were unlinked while a descriptor or a mapping keeps them. And
- * how many bytes processes have written to disk. Looked at a little at a time, like trees. */
+/* What processes hold on disk that no directory shows: files and directories that were unlinked while a descriptor, a mapping, a
+ * running program or a working directory keeps them. And how many bytes processes have written to disk. Looked at a little at a
+ * time, like trees. A descriptor that was sent over a unix socket and not received is in no process: only its number is known. */
 #ifndef HUSK_KERNELS_UNLINKED_H
 #define HUSK_KERNELS_UNLINKED_H
 
@@ -14,9 +15,12 @@ struct unlinked_walk {
 	DIR *fds;	/* of the process that is being looked at; NULL = none */
 	uint64_t *seen; /* inodes, a hash table */
 	size_t slots, n_seen;
-	uint64_t bytes;	  /* of unlinked files on the device */
-	uint64_t written; /* by the processes that live, to any disk */
-	bool secretive;	  /* a process of the sandbox hides what it has open and what it has written */
+	uint64_t bytes;		 /* of unlinked files on the device */
+	uint64_t written;	 /* by the processes that live, to any disk */
+	uint64_t in_flight;	 /* descriptors that were sent and not yet received */
+	bool secretive;		 /* a process of the sandbox hides what it has open and what it has written */
+	bool partial;		 /* an unlinked file is mapped and not open, so that its size is not known */
+	char pid[16], place[48]; /* the process that is being looked at, and where its descriptors are listed */
 };
 
 /* 0 or -errno; the walk must not be under way. */

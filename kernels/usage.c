@@ -42,20 +42,22 @@ static void count(struct usage *sum, const struct stat *st)
 	sum->apparent += MAX(blocks, length) / links;
 }
 
-/* What may not be opened hides what is in it; who watches the disk notices that by what is free. */
+/* A directory that denies its owner access hides its content: whoever watches the disk then goes by what is free. */
 static void look_at(struct usage_walk *w, const char *name)
 {
 	int dir = dirfd(w->levels[w->depth - 1]);
 	struct stat st;
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		w->sum.locked |= errno == EACCES;
 		return;
+	}
 	count(&w->sum, &st);
 	if (!S_ISDIR(st.st_mode))
 		return;
 	if (w->depth == USAGE_DEPTH_MAX)
 		w->sum.deep = true;
 	else
-		(void)enter(w, dir, name);
+		w->sum.locked |= enter(w, dir, name) == -EACCES;
 }
 
 bool usage_step(struct usage_walk *w, int steps)

@@ -15,6 +15,7 @@ struct usage {
 	uint64_t apparent; /* lengths where these are larger: what a copy takes that knows no holes */
 	uint64_t names;
 	bool deep;
+	bool locked; /* a directory could not be looked into */
 };
 
 struct usage_walk {

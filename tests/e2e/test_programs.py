@@ -34,6 +34,11 @@ assert socket.getaddrinfo('localhost', 80) and socket.if_nameindex()  # netlink 
 assert subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True).stdout == b'1\n'
 threading.Thread(target=lambda: None, name='named').start()
 os.rename('/tmp/f.csv', '/tmp/g.csv')
+with open(os.path.expanduser('~/room'), 'wb') as f:
+    os.posix_fallocate(f.fileno(), 0, 1 << 20)  # the C library writes zeros where fallocate is refused
+    assert os.fstat(f.fileno()).st_blocks >= 2048
+lines = np.memmap(os.path.expanduser('~/lines'), dtype='f8', mode='w+', shape=(1000,))
+lines[:] = 1; lines.flush()
 print('fine')
 """
 

@@ -26,6 +26,12 @@ TRICKS = {
     "in flight": f"a, b = socket.socketpair()\n{EACH}f = open('x', 'wb'); os.unlink('x'); f.write(b'x' * (1 << 20))\n"
                  "    f.flush(); socket.send_fds(a, [b'x'], [f.fileno()]); f.close()",
     "locked": f"os.mkdir('d'); f = open('d/x', 'wb'); os.chmod('d', 0)\n{FILL}",
+    "allocated": "a, b = socket.socketpair()\n"
+                 f"{EACH}f = open('x', 'wb'); os.unlink('x'); os.posix_fallocate(f.fileno(), 0, 1 << 20)\n"
+                 "    socket.send_fds(a, [b'x'], [f.fileno()]); f.close()",
+    "children": "import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\na, b = socket.socketpair()\n"
+                f"{EACH}\n    if os.fork(): continue\n    f = open(str(i), 'wb'); os.unlink(str(i)); f.write(b'x' * (1 << 20)); f.flush()\n"
+                "    socket.send_fds(a, [b'x'], [f.fileno()]); os._exit(0)",
     "undumpable": f"ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\nf = open('x', 'wb')\nos.unlink('x')\n{FILL}",
 }
 

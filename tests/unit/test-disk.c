@@ -3,10 +3,17 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 
 #include "base/alloc.h"
+#include "base/proc.h"
 #include "kernels/disk.h"
 #include "tests/unit/unit.h"
 
@@ -17,6 +24,13 @@ static char folder[PATH_MAX];
 static int set_up(void **state)
 {
 	(void)snprintf(folder, sizeof(folder), "%s/husk-disk-XXXXXX", P_tmpdir);
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+/* A file system that few processes use: their files are counted as well. */
+static int set_up_in_memory(void **state)
+{
+	(void)snprintf(folder, sizeof(folder), "/dev/shm/husk-disk-XXXXXX");
 	return mkdtemp(folder) ? 0 : -1;
 }
 
@@ -111,6 +125,108 @@ static void a_process_s_unlinked_files_are_counted_once(void **state)
 	assert_null(walk.seen);
 }
 
+static struct unlinked_walk look_at_processes(void)
+{
+	struct unlinked_walk walk;
+	struct stat st;
+	assert_return_code(stat(folder, &st), errno);
+	assert_return_code(unlinked_begin(&walk, st.st_dev), 0);
+	while (unlinked_step(&walk, 100))
+		continue;
+	return walk;
+}
+
+static void send_fd(int socket, int fd)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	char byte = 'x';
+	struct msghdr message = {
+		.msg_iov = &(struct iovec){ .iov_base = &byte, .iov_len = 1 },
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	assert_return_code(sendmsg(socket, &message, 0), errno);
+}
+
+static void descriptors_in_flight_are_counted(void **state)
+{
+	AUTO(closep) int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO(closep) int fd = make_file(dir, "file", 1, 0);
+	int ends[2];
+	assert_return_code(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), errno);
+	uint64_t others = look_at_processes().in_flight;
+	for (int i = 0; i < 100; i++)
+		send_fd(ends[0], fd);
+	uint64_t all = look_at_processes().in_flight;
+	close(ends[0]);
+	close(ends[1]);
+	assert_true(all >= others + 50 && all <= others + 150);
+}
+
+static void *hold(void *mutex)
+{
+	pthread_mutex_lock(mutex);
+	pthread_mutex_unlock(mutex);
+	_exit(0);
+}
+
+static void a_child_s_unlinked_files_are_found_without_its_first_thread(void **state)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	AUTO(closep) int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint64_t before = look_at_processes().bytes;
+	pid_t child = fork();
+	if (child == 0) {
+		pthread_t thread;
+		(void)make_file(dir, "gone", 16 * MIB, 0);
+		unlinkat(dir, "gone", 0);
+		pthread_mutex_lock(&mutex);
+		pthread_create(&thread, NULL, hold, &mutex);
+		syscall(SYS_exit, 0);
+	}
+	struct proc_stat stat = { 0 };
+	while (stat.state != 'Z')
+		assert_return_code(proc_stat(child, &stat), 0);
+	uint64_t after = look_at_processes().bytes;
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_true(after >= before + 12 * MIB);
+}
+
+static void a_file_that_is_only_mapped_has_an_unknown_size(void **state)
+{
+	AUTO(closep) int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = make_file(dir, "mapped", 3 * MIB, 0);
+	void *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	assert_true(page != MAP_FAILED);
+	close(fd);
+	assert_return_code(unlinkat(dir, "mapped", 0), errno);
+	assert_true(look_at_processes().partial);
+	munmap(page, 4096);
+}
+
+static void a_directory_without_a_name_counts(void **state)
+{
+	AUTO(closep) int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_return_code(mkdirat(dir, "d", 0700), errno);
+	AUTO(closep) int held = openat(dir, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct unlinked_walk before = look_at_processes();
+	assert_return_code(unlinkat(dir, "d", AT_REMOVEDIR), errno);
+	struct stat st;
+	assert_return_code(fstat(held, &st), errno);
+	if (st.st_blocks)
+		assert_true(look_at_processes().bytes > before.bytes);
+}
+
 static void lines_of_maps(void **state)
 {
 	uint64_t inode = 0, bytes = 0;
@@ -159,6 +275,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_too_deep_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(links_holes_and_empty_files, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_process_s_unlinked_files_are_counted_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(descriptors_in_flight_are_counted, set_up_in_memory, tear_down),
+		cmocka_unit_test_setup_teardown(a_child_s_unlinked_files_are_found_without_its_first_thread,
+						set_up_in_memory, tear_down),
+		cmocka_unit_test_setup_teardown(a_file_that_is_only_mapped_has_an_unknown_size, set_up_in_memory,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_directory_without_a_name_counts, set_up, tear_down),
 		cmocka_unit_test(lines_of_maps),
 		cmocka_unit_test(hidden_is_what_was_written_and_is_nowhere),
 	};

@@ -1,11 +1,16 @@
 /* kernels/guard: a forked child installs the filter and tries each call at pid 1 and at itself. The filter answers before
  * the kernel does, so EPERM at pid 1 must come from it even where we would be allowed to: the values are harmless. */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
 #include <linux/ioprio.h>
 #include <linux/netlink.h>
 #include <linux/vm_sockets.h>
+#include <netinet/in.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -25,6 +30,8 @@ static long call(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 	long r = syscall(nr, a, b, c, d, 0, 0);
 	return r < 0 ? -errno : r;
 }
+
+#define THREAD ((uint64_t)(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM))
 
 static const struct {
 	const char *name;
@@ -78,6 +85,33 @@ static const struct {
 	{ "clone of a user namespace", SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0 },
 	{ "clone of a mount namespace with high bits", SYS_clone, HIGH_BITS | CLONE_NEWNS | SIGCHLD, 0, 0, 0 },
 	{ "syslog", SYS_syslog, 3, 0, 0 },
+	{ "a thread with descriptors of its own", SYS_clone, THREAD & ~(uint64_t)CLONE_FILES, 0, 0, 0 },
+	{ "a thread with a directory of its own", SYS_clone, THREAD & ~(uint64_t)CLONE_FS, 0, 0, 0 },
+	{ "close_range that parts from other threads", 436, 1000, 1000, 2 },
+};
+
+/* Space on a disk is had by writing to it, and in no other way. */
+static const struct {
+	const char *name;
+	long nr;
+	uint64_t b;
+	int error;
+} unsupported[] = {
+	{ "fallocate", SYS_fallocate, 0, EOPNOTSUPP },
+	{ "fallocate beyond the end", SYS_fallocate, FALLOC_FL_KEEP_SIZE, EOPNOTSUPP },
+	{ "fallocate of zeros", SYS_fallocate, FALLOC_FL_ZERO_RANGE, EOPNOTSUPP },
+	{ "fallocate with high bits", SYS_fallocate, HIGH_BITS, EOPNOTSUPP },
+	{ "FS_IOC_RESVSP", SYS_ioctl, 0x40305828, EOPNOTSUPP },
+	{ "FS_IOC_RESVSP64", SYS_ioctl, 0x4030582a, EOPNOTSUPP },
+	{ "FS_IOC_ZERO_RANGE", SYS_ioctl, 0x40305839, EOPNOTSUPP },
+	{ "FS_IOC_ZERO_RANGE with high bits", SYS_ioctl, HIGH_BITS | 0x40305839, EOPNOTSUPP },
+	{ "XFS: allocate more than is written", SYS_ioctl, 0x401c5820, EOPNOTSUPP },
+	{ "Btrfs: a subvolume", SYS_ioctl, 0x5000940e, EOPNOTSUPP },
+};
+
+/* (family, protocol) */
+static const int foreign_protocols[][2] = {
+	{ AF_INET, IPPROTO_SCTP }, { AF_INET, IPPROTO_UDPLITE }, { AF_INET6, IPPROTO_MPTCP }, { AF_INET, IPPROTO_RAW }
 };
 
 static const struct {
@@ -105,6 +139,35 @@ static int try_missing(void)
 	return 0;
 }
 
+static int try_unsupported(void)
+{
+	AUTO(closep) int file = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	struct {
+		int16_t type, whence;
+		int64_t start, len;
+		int32_t sysid;
+		uint32_t pid;
+		int32_t pad[4];
+	} space = { .len = 4096 };
+	if (posix_fallocate(file, 0, 1 << 20) != 0 || lseek(file, 0, SEEK_END) != 1 << 20)
+		return 1;
+	if (fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) < 0)
+		return 2;
+	for (size_t i = 0; i < ARRAY_LEN(unsupported); i++) {
+		bool allocates = unsupported[i].nr == SYS_fallocate;
+		long r = call(unsupported[i].nr, (uint64_t)file, unsupported[i].b,
+			      allocates ? 0 : (uint64_t)(uintptr_t)&space, 4096);
+		if (r == -unsupported[i].error)
+			continue;
+		dprintf(2, "%s: %ld\n", unsupported[i].name, r);
+		return 3;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(foreign_protocols); i++)
+		if (socket(foreign_protocols[i][0], SOCK_RAW, foreign_protocols[i][1]) >= 0 || errno != EPROTONOSUPPORT)
+			return 4;
+	return 0;
+}
+
 static int try_refused(void)
 {
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
@@ -115,6 +178,11 @@ static int try_refused(void)
 		return 1;
 	}
 	return 0;
+}
+
+static void *no_work(void *arg)
+{
+	return NULL;
 }
 
 static int try_allowed(void)
@@ -150,6 +218,15 @@ static int try_allowed(void)
 		return 10;
 	if (personality(0xffffffff) < 0 || personality(PER_LINUX) < 0)
 		return 11;
+	static const int protocols[] = { 0, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP, IPPROTO_ICMPV6 };
+	for (size_t i = 0; i < ARRAY_LEN(protocols); i++)
+		if (socket(AF_INET, SOCK_STREAM, protocols[i]) < 0 && errno == EPERM)
+			return 12;
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, no_work, NULL) != 0 || pthread_join(thread, NULL) != 0)
+		return 13;
+	if (ioctl(0, FIONREAD, &pidfd) < 0 && errno == EOPNOTSUPP)
+		return 14;
 	return 0;
 }
 
@@ -195,6 +272,11 @@ static void what_libraries_do_without_is_missing(void **state)
 	assert_int_equal(in_guarded_child(try_missing), 0);
 }
 
+static void space_must_be_written(void **state)
+{
+	assert_int_equal(in_guarded_child(try_unsupported), 0);
+}
+
 static void foreign_calls_are_refused(void **state)
 {
 	assert_int_equal(in_guarded_child(try_foreign), 0);
@@ -206,6 +288,7 @@ int main(void)
 		cmocka_unit_test(what_aims_at_pid_1_is_refused),
 		cmocka_unit_test(what_programs_need_is_allowed),
 		cmocka_unit_test(what_libraries_do_without_is_missing),
+		cmocka_unit_test(space_must_be_written),
 		cmocka_unit_test(foreign_calls_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
