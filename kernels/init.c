@@ -19,6 +19,7 @@
 #include "kernels/kernel.h"
 #include "kernels/lease.h"
 #include "kernels/procs.h"
+#include "kernels/sockets.h"
 #include "kernels/spawn.h"
 #include "kernels/terminals.h"
 #include "kernels/wall.h"
@@ -51,6 +52,7 @@ struct init {
 	struct terminals terminals;
 	struct consoles consoles;
 	struct disk home;
+	struct sockets sockets;
 
 	uint32_t look; /* the question that waits for the kernel's answer; 0 = none */
 	struct timeout look_limit;
@@ -108,6 +110,33 @@ static void on_home_over(struct disk *d, enum disk_state state, const char *why)
 	consoles_explain(&i->consoles, "The home directory is full: every process but the interpreter was ended.");
 	kernel_disk_full(&i->kernel);
 	procs_kill_others(i->kernel.pid);
+}
+
+/* What holds the sockets is not known: first all but the interpreter, then it as well. */
+static void on_sockets_over(struct sockets *s, unsigned times, const char *why)
+{
+	struct init *i = container_of(s, struct init, sockets);
+	if (i->ending)
+		return;
+	AUTO(freep) char *text = xasprintf("The session's sockets %s: every process %swas ended.", why,
+					   times > 1 ? "" : "but the interpreter ");
+	terminals_sockets_full(&i->terminals);
+	consoles_explain(&i->consoles, text);
+	procs_kill_others(i->kernel.pid);
+	if (times > 1)
+		kernel_kill(&i->kernel,
+			    "was ended since its sockets held more data, or made more connections, than they may");
+}
+
+static void watch_sockets(struct init *i, int diag)
+{
+	i->sockets = (struct sockets){
+		.poller = &i->poller,
+		.diag = diag,
+		.limit = sockets_limit(i->limits.memory_limit),
+		.on_over = on_sockets_over,
+	};
+	sockets_start(&i->sockets);
 }
 
 static void watch_home(struct init *i)
@@ -636,7 +665,7 @@ int init_run(const struct init_options *options)
 	/* Sandbox code is the same user: no ptrace, no /proc/1/mem, no /proc/1/fd. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	setsid();
-	int r = spawn_prepare();
+	int diag = sockets_open_diag(), r = spawn_prepare();
 	if (r < 0)
 		return dprintf(STDERR_FILENO, "husk-client: cannot install the system call guard: %s\n", strerror(-r)),
 		       INIT_EXIT_SYSTEM;
@@ -650,6 +679,7 @@ int init_run(const struct init_options *options)
 	/* First of all: whoever else could dial does not exist yet. */
 	dial_turn(&i.dial, clock_now_ms());
 	watch_home(&i);
+	watch_sockets(&i, diag);
 	if (!options->install)
 		kernel_start(&i.kernel);
 	while (!i.ending || !said_farewell(&i)) {

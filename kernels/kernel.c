@@ -404,6 +404,15 @@ static void kill_now(struct kernel *k)
 	procs_kill_session(k->pid);
 }
 
+void kernel_kill(struct kernel *k, const char *why)
+{
+	if (k->pid <= 0)
+		return;
+	link_close(&k->link);
+	k->kill_reason = why;
+	kill_now(k);
+}
+
 static void on_exit_patience(struct timeout *t)
 {
 	kill_now(container_of(t, struct kernel, timer));

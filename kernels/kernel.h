@@ -80,6 +80,8 @@ void kernel_interrupt(struct kernel *k);
 void kernel_input(struct kernel *k, const char *text, size_t n);
 /* The running cell, if there is one, is to stop filling the disk. */
 void kernel_disk_full(struct kernel *k);
+/* Ends it at once; another one is started. `why` is static and completes "the kernel …". */
+void kernel_kill(struct kernel *k, const char *why);
 /* Asks an idle kernel for its variables: true if on_variables will follow, unless it dies. */
 bool kernel_look(struct kernel *k);
 /* Puts the manager's question to a kernel that is idle: on_answer follows, once, perhaps from inside. */

@@ -95,6 +95,8 @@ static const char *detail_of(const struct terminal *t)
 		return "What was installed is larger than a set of packages may be.";
 	if (t->disk_full)
 		return "The home directory is full: the command and every other process but the interpreter were ended.";
+	if (t->sockets_full)
+		return "The session's sockets held more data, or made more connections, than they may: the command and every other process but the interpreter were ended.";
 	if (t->killed_all && WIFSIGNALED(t->status) && WTERMSIG(t->status) == SIGKILL)
 		return "Every process in the container was ended to make room for a new kernel, this command too.";
 	if (t->killed_all)
@@ -118,7 +120,7 @@ static void conclude(struct terminal *t)
 		take_state(t);
 	const char *detail = detail_of(t);
 	bool disk_full = t->disk_full;
-	t->killed_all = t->disk_full = false;
+	t->killed_all = t->disk_full = t->sockets_full = false;
 	finish(t, &(struct job_ending){
 			  .ending = t->stop ? t->stop :
 				    code    ? "error" :
@@ -166,7 +168,7 @@ void terminal_reaped(struct terminal *t, pid_t pid, int status)
 		timeout_start(t->poller, &t->timer, READERS_LOOK_MS, on_look_for_readers);
 	if (pid != t->pid)
 		return;
-	if (!t->stop && !t->disk_full && !bash_has_begun(&t->bash)) {
+	if (!t->stop && !t->disk_full && !t->sockets_full && !bash_has_begun(&t->bash)) {
 		/* A spare that somebody ended just then. */
 		bash_release(&t->bash);
 		t->pid = 0;

@@ -29,13 +29,14 @@ struct terminal {
 	char *cwd;	 /* of the running call alone; NULL = the state's */
 	pid_t pid; /* 0 = not started yet, or reaped; negative = the shell is reaped, others of its session are waited for */
 	int status;
-	struct bash bash; /* that has the command; without a pid */
-	const char *stop; /* the ending if we stop it: "timeout", "interrupted" */
-	bool aside;	  /* it runs beside the queue, and hands nothing on */
-	bool killed_all;  /* not told yet */
-	bool made_room;	  /* for the running call */
-	bool too_large;	  /* the running install */
-	bool disk_full;	  /* the running call was killed for it */
+	struct bash bash;  /* that has the command; without a pid */
+	const char *stop;  /* the ending if we stop it: "timeout", "interrupted" */
+	bool aside;	   /* it runs beside the queue, and hands nothing on */
+	bool killed_all;   /* not told yet */
+	bool made_room;	   /* for the running call */
+	bool too_large;	   /* the running install */
+	bool disk_full;	   /* the running call was killed for it */
+	bool sockets_full; /* likewise */
 	uint64_t fork_until_ms;
 	uint64_t readers_until_ms;
 	struct timeout limit;

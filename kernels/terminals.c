@@ -237,6 +237,12 @@ void terminals_disk_full(struct terminals *all)
 		all->places[i].disk_full = all->places[i].job != NULL;
 }
 
+void terminals_sockets_full(struct terminals *all)
+{
+	for (size_t i = 0; i < all->n_open; i++)
+		all->places[i].sockets_full = all->places[i].job != NULL;
+}
+
 void terminals_forget(struct terminals *all)
 {
 	for (size_t i = 0; i < all->n_open; i++)

@@ -55,6 +55,7 @@ void terminals_drain(struct terminals *all);
 void terminals_killed_all(struct terminals *all);
 /* Every process is about to be killed, since the home directory is full: that is how the running calls end. */
 void terminals_disk_full(struct terminals *all);
+void terminals_sockets_full(struct terminals *all);
 /* All calls have ended otherwise. */
 void terminals_forget(struct terminals *all);
 /* A call has ended, and none has begun: a spare may be started soon. */
