@@ -4,7 +4,9 @@
 
 static void take(struct strv *s, char *value)
 {
-	s->v = xrealloc(s->v, (s->n + 2) * sizeof(*s->v));
+	/* Grows by doubling: a sandbox decides how many there are. There is always room for the next power of two above n. */
+	if ((s->n & (s->n + 1)) == 0)
+		s->v = xrealloc(s->v, 2 * (s->n + 1) * sizeof(*s->v));
 	s->v[s->n++] = value;
 	s->v[s->n] = NULL;
 }

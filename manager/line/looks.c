@@ -65,6 +65,8 @@ static char *text_of(const json_t *object, const char *name)
 	const char *s = json_string_value(json_object_get(object, name));
 	if (s)
 		utf8_clean(&clean, s, utf8_head(s, strlen(s), TEXT_CHARS));
+	/* Hidden characters have become longer. */
+	clean.len = utf8_head(buf_str(&clean), clean.len, TEXT_CHARS);
 	return buf_steal_str(&clean);
 }
 

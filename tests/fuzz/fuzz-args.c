@@ -47,7 +47,7 @@ static void check_refused(const json_t *problems)
 								  .fields_in_meta = true }));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	const struct tool_env env = { .config = &config };
 	size_t count = 0;

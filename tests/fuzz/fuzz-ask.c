@@ -36,7 +36,7 @@ static void on_answer(struct asker *a, const struct ask_answer *answer, const st
 	CHECK(answer->completeness < CODE_COMPLETENESSES);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	for (enum ask_kind kind = 0; kind < ASK_KINDS; kind++) {
 		struct dispatch c = { 0 };

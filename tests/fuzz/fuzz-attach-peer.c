@@ -69,7 +69,7 @@ static void on_turn(void *ctx)
 	timer_start(c->timer, 0, 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	static const struct config config = { .execution_timeout = 30,
 					      .max_sessions = 3,

@@ -180,7 +180,7 @@ static void on_message(const struct attach_message *m, enum attach_side from)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	if (n < 2)
 		return 0;

@@ -157,7 +157,7 @@ static void export(const uint8_t *data, size_t n)
 	sink_free(s);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	prepare();
 	import(data, n);

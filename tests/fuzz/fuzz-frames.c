@@ -112,7 +112,7 @@ static void on_frame(struct jobs *jobs, const struct frame *f)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	struct pieces pieces = pieces_of(data, n);
 	AUTO(frame_reader_release) struct frame_reader reader = { 0 };

@@ -5,7 +5,7 @@
 #include "base/base64.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	const char *type = NULL;
 	size_t bytes = 0;

@@ -38,7 +38,7 @@ static void check_network(const char *text)
 		CHECK(strlen(ids.v[i]) == 64 && strspn(ids.v[i], "0123456789abcdef") == 64 && strstr(text, ids.v[i]));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	/* As a child's captured output is handed over: with a NUL behind it, and perhaps some inside. */
 	AUTO(freep) char *text = xmalloc(n + 1);

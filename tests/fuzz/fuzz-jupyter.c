@@ -97,7 +97,7 @@ static void one_message(struct probe *p, uint8_t kind, const struct part *parts)
 	message_release(&m);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	struct probe p = { .outputs = { .write = on_write, .send = on_send } };
 	CHECK(sodium_init() >= 0);

@@ -52,7 +52,7 @@ static void expect(const uint8_t *data, size_t n, struct seen *s)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	AUTO(line_splitter_release) struct line_splitter splitter = { .max = LINE_MAX_BYTES };
 	struct pieces pieces = pieces_of(data, n);

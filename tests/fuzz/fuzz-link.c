@@ -17,25 +17,32 @@ struct probe {
 
 static void on_message(struct link *l, const struct link_message *m)
 {
-	static const enum frame_type frames[] = {
-		[LINK_DISPLAY] = FRAME_DISPLAY, [LINK_RESULT] = FRAME_RESULT, [LINK_ERROR] = FRAME_ERROR
-	};
 	struct probe *p = container_of(l, struct probe, link);
-	CHECK(!p->gone && json_is_object(m->tree) && m->op <= LINK_DONE);
-	CHECK(m->op != LINK_HELLO || (m->token && m->language_version));
+	CHECK(!p->gone && json_is_object(m->tree) && m->op <= LINK_ANSWER);
+	CHECK(m->op != LINK_HELLO || m->language_version);
 	CHECK(utf8_valid(m->raw, m->raw_len));
 	/* The manager reads the same bytes again, by the same rules. */
 	json_auto_t *again = json_loadb((const char *)m->raw, m->raw_len, JSON_REJECT_DUPLICATES, NULL);
 	CHECK(json_equal(again, m->tree));
 	if (m->op == LINK_DISPLAY || m->op == LINK_RESULT)
 		CHECK(json_is_object(json_object_get(m->tree, "data")));
-	if (m->op != LINK_HELLO && m->op != LINK_DONE)
-		job_structured(p->job, frames[m->op], m->raw, m->raw_len);
+	if (m->op == LINK_DISPLAY && m->clear)
+		job_clear(p->job, m->wait);
+	else if (m->op == LINK_DISPLAY && !m->unusable)
+		job_display(p->job, m->raw, m->raw_len, m->display_id, m->update);
+	else if (m->op == LINK_RESULT || m->op == LINK_ERROR)
+		job_structured(p->job, m->op == LINK_RESULT ? FRAME_RESULT : FRAME_ERROR, m->raw, m->raw_len);
 	/* PID 1 closes the link from inside when a message comes at the wrong time. */
 	if (m->op == LINK_DONE && p->closes) {
 		p->gone = true;
 		link_close(l);
 	}
+}
+
+/* Too much to be parsed: the kernel lives on. */
+static void on_dropped(struct link *l)
+{
+	CHECK(!container_of(l, struct probe, link)->gone);
 }
 
 static void on_gone(struct link *l, bool broken, const char *why)
@@ -61,10 +68,10 @@ static void stream(struct probe *p, struct poller *poller, struct pieces *pieces
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	struct pieces pieces = pieces_of(data, n);
-	struct probe p = { .link = { .fd = -1, .on_message = on_message, .on_gone = on_gone },
+	struct probe p = { .link = { .fd = -1, .on_message = on_message, .on_dropped = on_dropped, .on_gone = on_gone },
 			   .closes = n && data[0] & 1 };
 	struct poller poller;
 	int ends[2];

@@ -28,7 +28,7 @@ static void on_look(struct looker *l, const struct look *look)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	struct dispatch c = { 0 };
 	struct looker lookers[ASKING] = { 0 };

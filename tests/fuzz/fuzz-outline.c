@@ -6,7 +6,7 @@
 
 #define MARK "3f9a7c51d2e84b06:"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	json_t *whole = json_loadb((const char *)data, n, JSON_REJECT_DUPLICATES, NULL);
 	for (int marked = 0; marked < 2; marked++) {

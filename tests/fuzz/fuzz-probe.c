@@ -25,7 +25,7 @@ static void check_report(const struct probe_report *r, size_t n)
 	CHECK(open <= OPEN_SHOWN || strstr(acts, "; and "));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(probe_release) struct probe_report r = { 0 };

@@ -57,7 +57,7 @@ static void check_page(enum links_kind kind, const struct upstream *u, const uin
 		CHECK(whole.len == n && (!n || memcmp(whole.data, data, n) == 0));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	AUTO(upstreams_release) struct upstreams u = { 0 };
 	AUTO(strv_release) struct strv sources = { 0 }, env = { 0 };

@@ -56,7 +56,7 @@ static void check_message(const struct rpc_message *m)
 	CHECK(!m->params || json_is_object(m->params));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	struct rpc_message m;
 	rpc_parse(&m, (const char *)data, n);

@@ -112,7 +112,7 @@ static void serve(struct peer *peer, int in_fd, int out_fd)
 	server_free(server);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	int ends[2], out = memfd_create("answers", MFD_CLOEXEC);
 	/* The fake manager makes as much output as these ask for. */

@@ -17,7 +17,7 @@ static void check_state(const struct shell_state *s)
 	CHECK(s->env.n > 0 && strncmp(s->env.v[s->env.n - 1], "PWD=/", 5) == 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	AUTO(shell_state_release) struct shell_state state = { .cwd = xstrdup("/workspace") };
 	if (shell_state_parse(&state, (const char *)data, n) == 0)

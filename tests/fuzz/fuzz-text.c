@@ -49,7 +49,7 @@ static void check_pieces(const uint8_t *data, size_t n)
 			check_clean(r.parts[i].text, strlen(r.parts[i].text));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	AUTO(buf_release) struct buf clean = { 0 }, again = { 0 };
 	utf8_clean(&clean, data, n);

@@ -10,7 +10,7 @@ static void check_text(char *text)
 	free(text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	struct pieces pieces = pieces_of(data, n);
 	struct vt *t = vt_new(6, 20);

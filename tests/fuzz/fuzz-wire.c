@@ -89,7 +89,7 @@ static bool on_frame(struct collect *c, const struct wire_frame *frame)
 	return r >= 0;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int fuzz_one(const uint8_t *data, size_t n)
 {
 	struct pieces pieces = pieces_of(data, n);
 	AUTO(wire_release) struct wire wire = { 0 };

@@ -1,6 +1,6 @@
-/* What every fuzz target starts with. A target is one function that takes bytes; libFuzzer calls it (tests/fuzz/run.sh), and so
- * does standalone.c over the files of the corpus, in every test run and with any compiler. Targets check more than memory:
- * what a parser promises in its header holds for every input. */
+/* What every fuzz target starts with. A target is one function that takes bytes: fuzz_one(). limits.c calls it and bounds each input;
+ * libFuzzer calls that in a campaign (tests/fuzz/run.sh), and standalone.c does in every test run and with any compiler. Targets check
+ * more than memory: what a parser promises in its header holds for every input. */
 #ifndef HUSK_TESTS_FUZZ_H
 #define HUSK_TESTS_FUZZ_H
 
@@ -9,6 +9,9 @@
 #include "base/defs.h"
 #include "base/utf8.h"
 
+/* The target's own. Returns 0. */
+int fuzz_one(const uint8_t *data, size_t n);
+/* limits.c: fuzz_one() with a limit on its CPU time. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 /* Not assert(): it must hold in every build, and say where. */

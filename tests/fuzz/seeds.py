@@ -10,6 +10,8 @@ import json
 import struct
 from pathlib import Path
 
+import seeds_texts
+
 CORPUS = Path(__file__).resolve().parent / "corpus"
 
 MODERN = {
@@ -647,6 +649,7 @@ def attach_peer():
 
 
 TARGETS = {
+    **seeds_texts.TARGETS,
     "args": args,
     "ask": asks,
     "attach": attach,

@@ -31,14 +31,14 @@ PRIVATE_ENGINE = re.compile(r"^import (private_engine|chaos|gvisor)\b", re.M)  #
 # --- unit tests: meson runs them, cmocka counts
 
 
-def build(job, folder, only=()):
-    """Under the lock of harness.ninja(): two builds in one folder would break each other."""
+def build(job, folder, only=(), programs=()):
+    """All of it, or only these unit tests or programs. Under the lock of harness.ninja(): two builds in one folder would break each other."""
     folder.mkdir(exist_ok=True)
     with open(folder / "test.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         sanitizer = "thread" if folder == TSAN else "address,undefined"
         setup = ["meson", "setup", folder, f"-Db_sanitize={sanitizer}", "-Db_lundef=false"]
-        targets = [f"tests/test-{name}" for name in only]
+        targets = [*(f"tests/test-{name}" for name in only), *programs]
         return ((folder / "build.ninja").exists() or job.run(setup) == 0) and job.run(["ninja", "-C", folder, *targets]) == 0
 
 
@@ -86,9 +86,48 @@ def _add_meson_test(job, result, test):
 
 
 def unit(words, **_):
-    """All of them under ASan and UBSan; without, those that are quick: the slow ones would show nothing more."""
-    return [Job("unit", meson_work(BUILD, words, options=("--no-suite", "slow"))), Job("unit-asan", meson_work(ASAN, words, SANITIZERS)),
+    """All of them under ASan and UBSan; without, those that are quick: the slow ones would show nothing more. The corpora of the fuzz targets
+    run here without, and with sanitizers in the suite of their own."""
+    return [Job("unit", meson_work(BUILD, words, options=("--no-suite", "slow"))),
+            Job("unit-asan", meson_work(ASAN, words, SANITIZERS, options=("--no-suite", "fuzz-corpus"))),
             Job("unit-tsan", meson_work(TSAN, words, {"TSAN_OPTIONS": "halt_on_error=1"}, THREADED))]
+
+
+# --- fuzz targets: a few seconds each, on their corpus and on fresh inputs
+
+
+FUZZ_SECONDS = 3  # of CPU time
+# What libFuzzer bounds by itself in a campaign (tests/fuzz/run.sh): the memory that an input may take, beside what ASan needs.
+FUZZ_LIMITS = {"HUSK_LOG": "error", **SANITIZERS,
+               "ASAN_OPTIONS": f"{SANITIZERS['ASAN_OPTIONS']}:hard_rss_limit_mb=384:max_allocation_size_mb=128:quarantine_size_mb=16"}
+
+
+def fuzz_targets():
+    return [path.stem.removeprefix("fuzz-") for path in sorted((TESTS / "fuzz").glob("fuzz-*.c"))]
+
+
+def fuzz_target_work(target):
+    """An input that breaks it, takes too long or takes too much memory stays in `found`."""
+
+    def work(job):
+        program = f"tests/fuzz/fuzz-{target}"
+        if not build(job, ASAN, programs=[program]):
+            return Result(0, [f"{job.name}: does not build"])
+        found = BUILD / "fuzz-found" / target
+        found.parent.mkdir(exist_ok=True)
+        command = [ASAN / program, "--seconds", FUZZ_SECONDS, "--words", TESTS / "fuzz" / "words.dict", "--keep", found,
+                   TESTS / "fuzz" / "corpus" / target]
+        if job.run(command, env={**os.environ, **FUZZ_LIMITS}) == 0:
+            return Result(1)
+        job.say(f"the input is kept: {found}; to run it again: {ASAN.name}/{program} {found}")
+        return Result(0, [f"{job.name}: see {found}"])
+
+    return work
+
+
+def fuzz(words, **_):
+    return [Job(f"fuzz/{target}", fuzz_target_work(target)) for target in fuzz_targets()
+            if target != "vt" and (not words or words in target)]  # vt: once the emulator has a process of its own
 
 
 # --- lint
@@ -304,6 +343,7 @@ def kernel(words, split):
 SUITES = {
     "unit": unit,
     "lint": lint,
+    "fuzz": fuzz,
     "pid1": pid1,
     "kernel": kernel,
     "e2e": functools.partial(container_suite, "e2e"),
@@ -320,7 +360,7 @@ SUITES = {
 
 def fuzz_work(job):
     """A campaign over all targets; each is a test."""
-    targets = [path.stem.removeprefix("fuzz-") for path in sorted((TESTS / "fuzz").glob("fuzz-*.c"))]
+    targets = fuzz_targets()
     status = job.run([TESTS / "fuzz" / "run.sh"])
     rows = {path.stem: path.read_text().strip().split("|") for path in (ROOT / "build-fuzz" / "logs").glob("*.row")}
     bad = [target for target in targets if target not in rows or rows[target][-1] != "0" or not rows[target][2]]

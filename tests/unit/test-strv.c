@@ -47,6 +47,27 @@ static void can_be_long(void **state)
 	assert_null(v.v);
 }
 
+/* The sanitized build shows it: there each realloc moves. */
+static void grows_by_doubling(void **state)
+{
+	AUTO(strv_release) struct strv v = { 0 };
+	unsigned moves = 0;
+	for (int i = 0; i < 5000; i++) {
+		char **before = v.v;
+		strv_add(&v, "x");
+		moves += v.v != before;
+	}
+	assert_in_range(moves, 1, 14);
+	/* Also with a shorter one in between. */
+	while (v.n > 3)
+		strv_remove(&v, v.n - 1);
+	for (int i = 0; i < 100; i++)
+		strv_add(&v, "y");
+	assert_int_equal(v.n, 103);
+	assert_string_equal(v.v[102], "y");
+	assert_null(v.v[103]);
+}
+
 static void a_variable_replaces_its_namesake(void **state)
 {
 	AUTO(strv_release) struct strv env = { 0 };
@@ -62,11 +83,9 @@ static void a_variable_replaces_its_namesake(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(is_never_null),
-		cmocka_unit_test(owns_its_strings),
-		cmocka_unit_test(adds_in_order),
-		cmocka_unit_test(can_be_long),
-		cmocka_unit_test(a_variable_replaces_its_namesake),
+		cmocka_unit_test(is_never_null),     cmocka_unit_test(owns_its_strings),
+		cmocka_unit_test(adds_in_order),     cmocka_unit_test(can_be_long),
+		cmocka_unit_test(grows_by_doubling), cmocka_unit_test(a_variable_replaces_its_namesake),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -331,7 +331,7 @@ static int read_container(struct engine_state *ret, const char *text, size_t n, 
 		.running = json_is_true(json_array_get(state, 0)),
 		.exit_code = (int)(json_integer_value(code) & 255),
 		.oom = json_is_true(json_array_get(state, 2)),
-		.pid = json_integer_value(json_array_get(state, 3)),
+		.pid = MAX(json_integer_value(json_array_get(state, 3)), (json_int_t)0),
 	};
 	return 0;
 }

@@ -1,0 +1,41 @@
+/* Texts of a shared store, which somebody else may have written: a session's limits, and a history as a notebook. The first byte says
+ * how many runs the history has. */
+#include "base/alloc.h"
+#include "cli/notebook.h"
+#include "manager/model/cause.h"
+#include "manager/registry/kept-limits.h"
+#include "tests/fuzz/fuzz.h"
+
+static const struct config config = { 0 };
+
+int fuzz_one(const uint8_t *data, size_t n)
+{
+	AUTO(freep) char *text = n ? xstrndup((const char *)data + 1, n - 1) : xstrdup("");
+	struct limits limits = kept_limits_read(text, &config);
+	AUTO(freep) char *written = kept_limits_write(&limits, false);
+	struct limits again = kept_limits_read(written, &config);
+	CHECK(again.memory == limits.memory && again.home == limits.home && again.pids == limits.pids);
+	(void)cause_find(text);
+
+	const char *outputs[] = { text, "[]" };
+	struct executed runs[4];
+	for (size_t i = 0; i < ARRAY_LEN(runs); i++)
+		runs[i] = (struct executed){ .seq = i + 1,
+					     .tool = i & 1 ? "execute_terminal" : "execute_code",
+					     .ending = text,
+					     .text = text,
+					     .outputs = outputs,
+					     .n_outputs = ARRAY_LEN(outputs) };
+	const struct history history = { .known = true,
+					 .thread = text,
+					 .runtime = text,
+					 .state = text,
+					 .cause = text,
+					 .owner = text,
+					 .v = runs,
+					 .n = n ? data[0] % (ARRAY_LEN(runs) + 1) : 0 };
+	json_t *notebook = notebook_of(&history, "s1");
+	if (notebook)
+		check_sendable(notebook);
+	return 0;
+}
