@@ -3,10 +3,10 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <curl/curl.h>
-#include <dlfcn.h>
 #include <sys/socket.h>
 
 #include "base/alloc.h"
+#include "base/library.h"
 #include "base/list.h"
 #include "base/ready.h"
 
@@ -45,41 +45,30 @@
 #undef curl_easy_getinfo
 #undef curl_multi_setopt
 
-#define POINTER(name) __typeof__(&name) name;
 static struct {
-	bool loaded;
-	FUNCTIONS(POINTER)
+	FUNCTIONS(LIBRARY_POINTER)
 } lib;
 
-static bool find_functions(void *handle)
+static bool start_library(void)
 {
-#define FIND(name)                                                                                                     \
-	lib.name = (__typeof__(lib.name))dlsym(handle, #name);                                                         \
-	if (!lib.name)                                                                                                 \
-		return false;
-	FUNCTIONS(FIND)
-	return true;
+	return lib.curl_global_init(CURL_GLOBAL_ALL) == CURLE_OK;
 }
 
-/* It stays loaded: what it has set up cannot be undone. */
+static struct library libcurl =
+	LIBRARY(FUNCTIONS, "libhusk-curl.so.4", "libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.4.dylib");
+
 static int load(struct fail *f)
 {
-	/* The first is that of packages which carry it along (tools/dist/portable.py). */
-	static const char *const names[] = { "libhusk-curl.so.4", "libcurl.so.4", "libcurl-gnutls.so.4",
-					     "libcurl.4.dylib" };
-	for (size_t i = 0; i < ARRAY_LEN(names) && !lib.loaded; i++) {
-		void *handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-		lib.loaded = handle && find_functions(handle) && lib.curl_global_init(CURL_GLOBAL_ALL) == CURLE_OK;
-	}
-	if (lib.loaded)
+	libcurl.start = start_library;
+	if (library_load(&libcurl))
 		return 0;
-	fail_set(f, FAIL_ENGINE, "libcurl cannot be loaded (%s)", names[1]);
+	fail_set(f, FAIL_ENGINE, "libcurl cannot be loaded (libcurl.so.4)");
 	return fail_hint(f, "Install libcurl 4 on the machine that runs Husk.");
 }
 
 bool fetch_is_loaded(void)
 {
-	return lib.loaded;
+	return libcurl.loaded;
 }
 
 /* ---- what belongs together */
@@ -240,7 +229,7 @@ static int on_wants_timer(CURLM *multi UNUSED, long ms, void *ctx)
 
 struct fetcher *fetcher_new(struct loop *loop, struct fail *f)
 {
-	if (!lib.loaded && load(f) < 0)
+	if (load(f) < 0)
 		return NULL;
 	struct fetcher *r = new0(struct fetcher);
 	r->loop = loop;

@@ -1,12 +1,12 @@
 #include "cli/repl/edit.h"
 
-#include <dlfcn.h>
 #include <histedit.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <termios.h>
 
 #include "base/alloc.h"
+#include "base/library.h"
 #include "base/utf8.h"
 
 #define REMEMBERED 1000
@@ -31,32 +31,12 @@
 	X(history_wend)                                                                                                \
 	X(history_w)
 
-#define POINTER(name) __typeof__(&name) name;
 static struct {
-	bool loaded;
-	FUNCTIONS(POINTER)
+	FUNCTIONS(LIBRARY_POINTER)
 } lib;
 
-static bool find_functions(void *handle)
-{
-#define FIND(name)                                                                                                     \
-	lib.name = (__typeof__(lib.name))dlsym(handle, #name);                                                         \
-	if (!lib.name)                                                                                                 \
-		return false;
-	FUNCTIONS(FIND)
-	return true;
-}
-
-static bool load(void)
-{
-	/* The first is that of packages which carry it along (tools/dist/portable.py). */
-	static const char *const names[] = { "libhusk-edit.so.2", "libedit.so.2", "libedit.so.0", "libedit.3.dylib" };
-	for (size_t i = 0; i < ARRAY_LEN(names) && !lib.loaded; i++) {
-		void *handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-		lib.loaded = handle && find_functions(handle);
-	}
-	return lib.loaded;
-}
+static struct library libedit =
+	LIBRARY(FUNCTIONS, "libhusk-edit.so.2", "libedit.so.2", "libedit.so.0", "libedit.3.dylib");
 
 /* ---- wide characters, which are code points here */
 
@@ -222,7 +202,7 @@ static void use_utf8(void)
 struct edit *edit_new(edit_get get, void *ctx)
 {
 	HistEventW event;
-	if (!load())
+	if (!library_load(&libedit))
 		return NULL;
 	use_utf8();
 	struct edit *e = xcalloc(1, sizeof(*e));

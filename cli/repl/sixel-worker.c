@@ -1,6 +1,5 @@
 /* libsixel, loaded here and nowhere else. What it is given may be made to break it: from then on the process can read, write, have some
  * memory, and end. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -10,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "base/library.h"
 #include "cli/repl/sixel.h"
 
 #define MEMORY_MAX (1ul << 30)
@@ -26,27 +26,11 @@
 	X(sixel_encoder_encode)                                                                                        \
 	X(sixel_encoder_unref)
 
-#define POINTER(name) __typeof__(&name) name;
 static struct {
-	FUNCTIONS(POINTER)
+	FUNCTIONS(LIBRARY_POINTER)
 } lib;
 
-static bool load(void)
-{
-	/* The first is that of packages which carry it along (tools/dist/portable.py). */
-	static const char *const names[] = { "libhusk-sixel.so.1", "libsixel.so.1", "libsixel.1.dylib" };
-	void *handle = NULL;
-	for (size_t i = 0; i < ARRAY_LEN(names) && !handle; i++)
-		handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	if (!handle)
-		return false;
-#define FIND(name)                                                                                                     \
-	lib.name = (__typeof__(lib.name))dlsym(handle, #name);                                                         \
-	if (!lib.name)                                                                                                 \
-		return false;
-	FUNCTIONS(FIND)
-	return true;
-}
+static struct library libsixel = LIBRARY(FUNCTIONS, "libhusk-sixel.so.1", "libsixel.so.1", "libsixel.1.dylib");
 
 #define ALLOW_CALL(name)                                                                                               \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
@@ -88,7 +72,7 @@ static bool confine(void)
 int sixel_worker(void)
 {
 	sixel_encoder_t *encoder = NULL;
-	if (!load() || !confine() || SIXEL_FAILED(lib.sixel_encoder_new(&encoder, NULL)))
+	if (!library_load(&libsixel) || !confine() || SIXEL_FAILED(lib.sixel_encoder_new(&encoder, NULL)))
 		return 1;
 	SIXELSTATUS status = lib.sixel_encoder_encode(encoder, "-");
 	lib.sixel_encoder_unref(encoder);

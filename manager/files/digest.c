@@ -5,6 +5,7 @@
 #include <sodium.h>
 
 #include "base/buf.h"
+#include "base/library.h"
 
 #define DIGEST_BYTES 32
 _Static_assert(DIGEST_SIZE == 2 * DIGEST_BYTES + 1, "hex and its NUL");
@@ -12,10 +13,28 @@ _Static_assert(DIGEST_SIZE == 2 * DIGEST_BYTES + 1, "hex and its NUL");
 struct digest {
 	crypto_generichash_state whole; /* of content of one piece */
 	EVP_MD_CTX *piece;		/* that is being added, of longer content; made when it is first needed */
-	bool is_short, is_long;		/* for all that is known; both until the second piece begins */
-	size_t added;			/* bytes of the piece */
-	struct buf pieces;		/* the hashes of those before it */
+	crypto_hash_sha256_state
+		plain; /* the same where libcrypto is missing: libsodium has no use of the CPU's instructions */
+	bool is_short, is_long; /* for all that is known; both until the second piece begins */
+	size_t added;		/* bytes of the piece */
+	struct buf pieces;	/* the hashes of those before it */
 };
+
+/* Loaded with the first content of several pieces, which few servers see. */
+#define FUNCTIONS(X)                                                                                                   \
+	X(EVP_DigestFinal_ex)                                                                                          \
+	X(EVP_DigestInit_ex)                                                                                           \
+	X(EVP_DigestUpdate)                                                                                            \
+	X(EVP_MD_CTX_free)                                                                                             \
+	X(EVP_MD_CTX_new)                                                                                              \
+	X(EVP_MD_fetch)                                                                                                \
+	X(OSSL_LIB_CTX_new)
+
+static struct {
+	FUNCTIONS(LIBRARY_POINTER)
+} lib;
+
+static struct library libcrypto = LIBRARY(FUNCTIONS, "libhusk-crypto.so.3", "libcrypto.so.3", "libcrypto.3.dylib");
 
 /* For libcrypto, which reports even that memory is short. */
 static void must(int ok)
@@ -29,10 +48,13 @@ static EVP_MD *fetched;
 /* Into a context of our own: which providers the host's openssl.cnf chooses, for connections, does not matter here. */
 static void fetch_sha256(void)
 {
-	fetched = EVP_MD_fetch(OSSL_LIB_CTX_new(), "SHA256", NULL);
+	if (!library_load(&libcrypto))
+		return;
+	fetched = lib.EVP_MD_fetch(lib.OSSL_LIB_CTX_new(), "SHA256", NULL);
 	must(fetched != NULL);
 }
 
+/* NULL where libcrypto is missing. */
 static const EVP_MD *sha256(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -42,9 +64,14 @@ static const EVP_MD *sha256(void)
 
 static void begin_piece(struct digest *d)
 {
-	if (!d->piece)
-		d->piece = EVP_MD_CTX_new();
-	must(d->piece && EVP_DigestInit_ex(d->piece, sha256(), NULL));
+	const EVP_MD *kind = sha256();
+	if (!kind) {
+		crypto_hash_sha256_init(&d->plain);
+	} else {
+		if (!d->piece)
+			d->piece = lib.EVP_MD_CTX_new();
+		must(d->piece && lib.EVP_DigestInit_ex(d->piece, kind, NULL));
+	}
 	d->added = 0;
 }
 
@@ -67,7 +94,8 @@ struct digest *digest_free(struct digest *d)
 {
 	if (!d)
 		return NULL;
-	EVP_MD_CTX_free(d->piece);
+	if (d->piece)
+		lib.EVP_MD_CTX_free(d->piece);
 	buf_release(&d->pieces);
 	free(d);
 	return NULL;
@@ -86,7 +114,10 @@ static void set_piece(struct digest *d, size_t i, const unsigned char raw[DIGEST
 static void end_piece(struct digest *d, struct digest *piece, size_t i)
 {
 	unsigned char raw[DIGEST_BYTES];
-	must(EVP_DigestFinal_ex(piece->piece, raw, NULL));
+	if (piece->piece)
+		must(lib.EVP_DigestFinal_ex(piece->piece, raw, NULL));
+	else
+		crypto_hash_sha256_final(&piece->plain, raw);
 	set_piece(d, i, raw);
 }
 
@@ -94,8 +125,10 @@ static void add_to_piece(struct digest *d, const void *data, size_t n)
 {
 	if (d->is_short)
 		crypto_generichash_update(&d->whole, data, n);
-	if (d->is_long)
-		must(EVP_DigestUpdate(d->piece, data, n));
+	if (d->is_long && d->piece)
+		must(lib.EVP_DigestUpdate(d->piece, data, n));
+	else if (d->is_long)
+		crypto_hash_sha256_update(&d->plain, data, n);
 	d->added += n;
 }
 
@@ -132,7 +165,7 @@ void digest_end(struct digest *d, char ret[DIGEST_SIZE])
 	} else {
 		if (d->added)
 			end_piece(d, d, d->pieces.len / DIGEST_BYTES);
-		must(EVP_Digest(d->pieces.data, d->pieces.len, raw, NULL, sha256(), NULL));
+		crypto_hash_sha256(raw, d->pieces.data, d->pieces.len);
 	}
 	sodium_bin2hex(ret, DIGEST_SIZE, raw, sizeof(raw));
 }

@@ -222,8 +222,8 @@ static int begin(struct sink *s, const struct entry *e, struct fail *f)
 	s->result.mode = e->mode;
 	s->result.mtime_ms = e->mtime < 0 ? 0 : (uint64_t)e->mtime * 1000 + e->mtime_ns / 1000000;
 	if (s->result.directory)
-		s->tar = tarball_new(s->name, on_tar_bytes, s);
-	return 0;
+		s->tar = tarball_new(s->name, on_tar_bytes, s, f);
+	return !s->result.directory || s->tar ? 0 : -1;
 }
 
 static int take_entry(struct sink *s, const uint8_t *payload, size_t n, struct fail *f)

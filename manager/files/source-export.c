@@ -1,12 +1,11 @@
 /* An export in the vault: a file, or a tar of a directory, or what lies below a name in that. The vault is ours, but a disk is not
  * to be trusted: members that are not plain files, directories or links, or whose names lead elsewhere, are refused. */
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "manager/files/libarchive.h"
 #include "manager/files/names.h"
 #include "manager/files/source.h"
 #include "manager/files/vault.h"
@@ -53,14 +52,14 @@ static int open_file(struct export_source *x, struct stat *st, struct fail *f)
 static int open_tar(struct export_source *x, struct fail *f)
 {
 	struct stat st;
-	if (open_file(x, &st, f) < 0)
+	if (libarchive_load(f) < 0 || open_file(x, &st, f) < 0)
 		return -1;
 	if (x->tar)
-		archive_read_free(x->tar);
-	x->tar = archive_read_new();
-	if (lseek(x->fd, 0, SEEK_SET) < 0 || archive_read_support_format_tar(x->tar) != ARCHIVE_OK ||
-	    archive_read_open_fd(x->tar, x->fd, BLOCK_BYTES) != ARCHIVE_OK)
-		return unreadable(x, archive_error_string(x->tar), f);
+		libarchive.archive_read_free(x->tar);
+	x->tar = libarchive.archive_read_new();
+	if (lseek(x->fd, 0, SEEK_SET) < 0 || libarchive.archive_read_support_format_tar(x->tar) != ARCHIVE_OK ||
+	    libarchive.archive_read_open_fd(x->tar, x->fd, BLOCK_BYTES) != ARCHIVE_OK)
+		return unreadable(x, libarchive.archive_error_string(x->tar), f);
 	return 0;
 }
 
@@ -71,7 +70,7 @@ static int hostile(const char *name, const char *why, struct fail *f)
 
 static bool type_of(struct archive_entry *member, enum entry_type *ret)
 {
-	switch (archive_entry_filetype(member)) {
+	switch (libarchive.archive_entry_filetype(member)) {
 	case AE_IFREG:
 		*ret = ENTRY_FILE;
 		return true;
@@ -89,7 +88,7 @@ static bool type_of(struct archive_entry *member, enum entry_type *ret)
 /* The name relative to the archived directory: without its first component and without a trailing slash. */
 static int read_name(struct archive_entry *member, char **ret, struct fail *f)
 {
-	const char *name = archive_entry_pathname(member);
+	const char *name = libarchive.archive_entry_pathname(member);
 	if (!name)
 		return hostile("?", "has no name", f);
 	const char *slash = strchr(name, '/');
@@ -112,20 +111,20 @@ static int read_member(struct export_source *x, struct archive_entry *member, st
 	AUTO(freep) char *name = NULL;
 	if (read_name(member, &name, f) < 0)
 		return -1;
-	if (archive_entry_hardlink(member))
+	if (libarchive.archive_entry_hardlink(member))
 		return hostile(name, "is a hard link", f);
 	if (!type_of(member, &type))
 		return hostile(name, "is neither file, directory nor link", f);
 	const char *path = *x->below ? names_below(name, x->below) : name;
 	if (!path)
 		return 0;
-	const char *target = type == ENTRY_SYMLINK ? archive_entry_symlink(member) : "";
-	int64_t size = type == ENTRY_FILE ? archive_entry_size(member) : 0;
+	const char *target = type == ENTRY_SYMLINK ? libarchive.archive_entry_symlink(member) : "";
+	int64_t size = type == ENTRY_FILE ? libarchive.archive_entry_size(member) : 0;
 	*ret = (struct entry){
 		.type = type,
-		.mode = (uint32_t)archive_entry_perm(member) & ENTRY_MODE_MASK,
-		.mtime = archive_entry_mtime(member),
-		.mtime_ns = (uint32_t)archive_entry_mtime_nsec(member),
+		.mode = (uint32_t)libarchive.archive_entry_perm(member) & ENTRY_MODE_MASK,
+		.mtime = libarchive.archive_entry_mtime(member),
+		.mtime_ns = (uint32_t)libarchive.archive_entry_mtime_nsec(member),
 		.size = (uint64_t)size,
 		.path = path,
 		.path_len = strlen(path),
@@ -141,11 +140,11 @@ static int read_member(struct export_source *x, struct archive_entry *member, st
 /* 1 and a member, 0 at the end, -1. */
 static int next_header(struct export_source *x, struct archive_entry **ret, struct fail *f)
 {
-	int r = archive_read_next_header(x->tar, ret);
+	int r = libarchive.archive_read_next_header(x->tar, ret);
 	if (r == ARCHIVE_EOF)
 		return 0;
 	if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
-		return unreadable(x, archive_error_string(x->tar), f);
+		return unreadable(x, libarchive.archive_error_string(x->tar), f);
 	return 1;
 }
 
@@ -155,9 +154,9 @@ static uint64_t room_of(struct archive_entry *member, uint64_t size)
 {
 	int64_t at, n;
 	uint64_t room = 0;
-	if (archive_entry_sparse_reset(member) == 0)
+	if (libarchive.archive_entry_sparse_reset(member) == 0)
 		return source_pages(size);
-	while (archive_entry_sparse_next(member, &at, &n) == ARCHIVE_OK)
+	while (libarchive.archive_entry_sparse_next(member, &at, &n) == ARCHIVE_OK)
 		room += source_pages((uint64_t)n);
 	return room;
 }
@@ -242,13 +241,13 @@ static int next_block(struct export_source *x, struct fail *f)
 {
 	const void *data;
 	int64_t at;
-	int r = archive_read_data_block(x->tar, &data, &x->block_len, &at);
+	int r = libarchive.archive_read_data_block(x->tar, &data, &x->block_len, &at);
 	x->block = data;
 	x->block_at = (uint64_t)at;
 	x->in_file = r == ARCHIVE_OK || r == ARCHIVE_WARN;
 	if (!x->in_file)
 		x->block_len = 0;
-	return x->in_file || r == ARCHIVE_EOF ? 0 : unreadable(x, archive_error_string(x->tar), f);
+	return x->in_file || r == ARCHIVE_EOF ? 0 : unreadable(x, libarchive.archive_error_string(x->tar), f);
 }
 
 static int next_member(struct export_source *x, uint32_t call, struct buf *out, struct fail *f)
@@ -294,7 +293,7 @@ static void export_release(struct source *s)
 {
 	struct export_source *x = container_of(s, struct export_source, source);
 	if (x->tar)
-		archive_read_free(x->tar);
+		libarchive.archive_read_free(x->tar);
 	closep(&x->fd);
 	free(x->file);
 	free(x->below);

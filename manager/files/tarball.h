@@ -12,8 +12,10 @@ struct tarball_piece {
 	uint64_t at, n;
 };
 
-/* What is written goes to fn, in order: 0, or -errno. `top` is the first component of every name. */
-struct tarball *tarball_new(const char *top, int (*fn)(void *ctx, const void *data, size_t n), void *ctx);
+/* What is written goes to fn, in order: 0, or -errno. `top` is the first component of every name. NULL with f filled where
+ * libarchive cannot be loaded. */
+struct tarball *tarball_new(const char *top, int (*fn)(void *ctx, const void *data, size_t n), void *ctx,
+			    struct fail *f);
 struct tarball *tarball_free(struct tarball *t);
 
 /* pieces: where the data of a file is; NULL = everywhere. */

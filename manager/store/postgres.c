@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/library.h"
 #include "base/loop.h"
 #include "manager/store/db.h"
 
@@ -40,6 +41,53 @@ struct postgres {
 	const char *setting;
 };
 
+/* --- the library -------------------------------------------------------------------------------------------------- */
+
+#define FUNCTIONS(X)                                                                                                   \
+	X(PQclear)                                                                                                     \
+	X(PQcmdTuples)                                                                                                 \
+	X(PQconnectPoll)                                                                                               \
+	X(PQconnectStartParams)                                                                                        \
+	X(PQconninfoFree)                                                                                              \
+	X(PQconninfoParse)                                                                                             \
+	X(PQconsumeInput)                                                                                              \
+	X(PQerrorMessage)                                                                                              \
+	X(PQfinish)                                                                                                    \
+	X(PQflush)                                                                                                     \
+	X(PQftype)                                                                                                     \
+	X(PQgetResult)                                                                                                 \
+	X(PQgetisnull)                                                                                                 \
+	X(PQgetvalue)                                                                                                  \
+	X(PQisBusy)                                                                                                    \
+	X(PQnfields)                                                                                                   \
+	X(PQntuples)                                                                                                   \
+	X(PQresultErrorField)                                                                                          \
+	X(PQresultErrorMessage)                                                                                        \
+	X(PQresultStatus)                                                                                              \
+	X(PQsendQuery)                                                                                                 \
+	X(PQsendQueryParams)                                                                                           \
+	X(PQsetNoticeProcessor)                                                                                        \
+	X(PQsetnonblocking)                                                                                            \
+	X(PQsocket)                                                                                                    \
+	X(PQstatus)                                                                                                    \
+	X(PQtransactionStatus)
+
+static struct {
+	FUNCTIONS(LIBRARY_POINTER)
+} lib;
+
+static struct library libpq = LIBRARY(FUNCTIONS, "libhusk-pq.so.5", "libpq.so.5", "libpq.5.dylib");
+
+static int load(struct fail *f)
+{
+	if (library_load(&libpq))
+		return 0;
+	fail_set(f, FAIL_STORE, "cannot use Postgres: libpq cannot be loaded (libpq.so.5)");
+	return fail_hint(
+		f,
+		"install libpq 5 on the machine that runs Husk, or remove DATABASE_URL and POSTGRES_HOST to use the embedded store");
+}
+
 /* --- failures ---------------------------------------------------------------------------------------------------- */
 
 /* One line without the password: servers and libraries may repeat what they were given. */
@@ -67,7 +115,7 @@ static char *clean(const struct postgres *p, const char *text)
 
 static int unreachable(struct postgres *p, struct fail *f)
 {
-	AUTO(freep) char *why = clean(p, p->connection ? PQerrorMessage(p->connection) : "no memory");
+	AUTO(freep) char *why = clean(p, p->connection ? lib.PQerrorMessage(p->connection) : "no memory");
 	p->db.broken = true;
 	fail_set(f, FAIL_STORE, "cannot use Postgres at %s: %s", p->where, *why ? why : "the connection is gone");
 	return fail_hint(f, "check that it runs and that %s is right, then try again: husk connects again by itself",
@@ -92,9 +140,9 @@ static bool starts(const char *state, const char *class)
 /* By SQLSTATE, which every version and language of the server has in common. */
 static int refused(struct postgres *p, PGresult *result, struct fail *f)
 {
-	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-	AUTO(freep) char *why = clean(p, PQresultErrorMessage(result));
-	if (!state || PQstatus(p->connection) == CONNECTION_BAD)
+	const char *state = lib.PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	AUTO(freep) char *why = clean(p, lib.PQresultErrorMessage(result));
+	if (!state || lib.PQstatus(p->connection) == CONNECTION_BAD)
 		return unreachable(p, f);
 	/* Shut down, in a transaction for too long, or no longer the one that takes writes: another connection may do. */
 	if (starts(state, "57P") || starts(state, "25P03") || starts(state, "25006") || starts(state, "08"))
@@ -118,7 +166,7 @@ static int refused(struct postgres *p, PGresult *result, struct fail *f)
 static int wait_for(struct postgres *p, short events, struct fail *f)
 {
 	for (;;) {
-		struct pollfd fd = { .fd = PQsocket(p->connection), .events = events };
+		struct pollfd fd = { .fd = lib.PQsocket(p->connection), .events = events };
 		uint64_t left = db_time_left(&p->db);
 		if (!left)
 			return overdue(p, f);
@@ -133,14 +181,14 @@ static int wait_for(struct postgres *p, short events, struct fail *f)
 static int flush(struct postgres *p, struct fail *f)
 {
 	for (;;) {
-		int r = PQflush(p->connection);
+		int r = lib.PQflush(p->connection);
 		if (r < 0)
 			return unreachable(p, f);
 		if (r == 0)
 			return 0;
 		if (wait_for(p, POLLIN | POLLOUT, f) < 0)
 			return -1;
-		if (!PQconsumeInput(p->connection))
+		if (!lib.PQconsumeInput(p->connection))
 			return unreachable(p, f);
 	}
 }
@@ -148,13 +196,13 @@ static int flush(struct postgres *p, struct fail *f)
 /* *ret NULL = that was all. */
 static int next_result(struct postgres *p, PGresult **ret, struct fail *f)
 {
-	while (PQisBusy(p->connection)) {
+	while (lib.PQisBusy(p->connection)) {
 		if (wait_for(p, POLLIN, f) < 0)
 			return -1;
-		if (!PQconsumeInput(p->connection))
+		if (!lib.PQconsumeInput(p->connection))
 			return unreachable(p, f);
 	}
-	*ret = PQgetResult(p->connection);
+	*ret = lib.PQgetResult(p->connection);
 	return 0;
 }
 
@@ -162,13 +210,13 @@ static int next_result(struct postgres *p, PGresult **ret, struct fail *f)
 
 static void give_rows(PGresult *result, const struct db_query *q)
 {
-	size_t n = MIN((size_t)PQnfields(result), COLUMNS_MAX);
-	for (int row = 0; row < PQntuples(result); row++) {
+	size_t n = MIN((size_t)lib.PQnfields(result), COLUMNS_MAX);
+	for (int row = 0; row < lib.PQntuples(result); row++) {
 		struct db_value columns[COLUMNS_MAX] = { 0 };
 		for (size_t i = 0; i < n; i++) {
-			Oid type = PQftype(result, (int)i);
-			const char *text = PQgetvalue(result, row, (int)i);
-			if (PQgetisnull(result, row, (int)i))
+			Oid type = lib.PQftype(result, (int)i);
+			const char *text = lib.PQgetvalue(result, row, (int)i);
+			if (lib.PQgetisnull(result, row, (int)i))
 				continue;
 			if (type == OID_INT8 || type == OID_INT4 || type == OID_INT2 || type == OID_NUMERIC)
 				columns[i] = (struct db_value){ .kind = DB_INT, .number = strtoll(text, NULL, 10) };
@@ -181,13 +229,13 @@ static void give_rows(PGresult *result, const struct db_query *q)
 
 static int read_result(struct postgres *p, struct db_query *q, PGresult *result, struct fail *f)
 {
-	switch (PQresultStatus(result)) {
+	switch (lib.PQresultStatus(result)) {
 	case PGRES_TUPLES_OK:
 		if (q->on_row)
 			give_rows(result, q);
 		return 0;
 	case PGRES_COMMAND_OK:
-		q->changed = strtoull(PQcmdTuples(result), NULL, 10);
+		q->changed = strtoull(lib.PQcmdTuples(result), NULL, 10);
 		return 0;
 	default:
 		return refused(p, result, f);
@@ -207,7 +255,7 @@ static int read_results(struct postgres *p, struct db_query *q, struct fail *f)
 			return r;
 		if (r == 0)
 			r = read_result(p, q, result, f);
-		PQclear(result);
+		lib.PQclear(result);
 	}
 }
 
@@ -217,7 +265,7 @@ static int send(struct postgres *p, const struct db_query *q)
 	const char *values[PARAMS_MAX];
 	Oid types[PARAMS_MAX];
 	if (q->n == 0)
-		return PQsendQuery(p->connection, q->sql);
+		return lib.PQsendQuery(p->connection, q->sql);
 	if (q->n > PARAMS_MAX)
 		abort();
 	for (size_t i = 0; i < q->n; i++) {
@@ -226,7 +274,7 @@ static int send(struct postgres *p, const struct db_query *q)
 		values[i] = v->kind == DB_INT ? numbers[i] : v->kind == DB_TEXT ? v->text : NULL;
 		types[i] = v->kind == DB_INT ? OID_INT8 : OID_TEXT;
 	}
-	return PQsendQueryParams(p->connection, q->sql, (int)q->n, types, values, NULL, NULL, 0);
+	return lib.PQsendQueryParams(p->connection, q->sql, (int)q->n, types, values, NULL, NULL, 0);
 }
 
 static int postgres_exec(struct db *db, struct db_query *q, struct fail *f)
@@ -259,14 +307,15 @@ static void postgres_rollback(struct db *db)
 {
 	struct postgres *p = container_of(db, struct postgres, db);
 	AUTO(fail_release) struct fail f = { 0 };
-	if (!db->broken && PQtransactionStatus(p->connection) != PQTRANS_IDLE && run(p, "ROLLBACK", &f) < 0)
+	if (!db->broken && lib.PQtransactionStatus(p->connection) != PQTRANS_IDLE && run(p, "ROLLBACK", &f) < 0)
 		db->broken = true;
 }
 
 static void postgres_close(struct db *db)
 {
 	struct postgres *p = container_of(db, struct postgres, db);
-	PQfinish(p->connection);
+	if (p->connection)
+		lib.PQfinish(p->connection);
 	free(p->where);
 	free(p->password);
 	free(p);
@@ -309,8 +358,10 @@ static char *describe(const char *host, const char *port, const char *setting)
 
 static int look_at_url(struct postgres *p, const char *url, struct fail *f)
 {
+	if (load(f) < 0)
+		return -1;
 	/* Its message would repeat the URL, password included. */
-	PQconninfoOption *options = PQconninfoParse(url, NULL);
+	PQconninfoOption *options = lib.PQconninfoParse(url, NULL);
 	if (!options) {
 		fail_set(f, FAIL_STORE, "setting DATABASE_URL is not the address of a Postgres database");
 		return fail_hint(
@@ -323,7 +374,7 @@ static int look_at_url(struct postgres *p, const char *url, struct fail *f)
 		host = option(options, "hostaddr");
 	p->where = describe(host, port ? port : "5432", p->setting);
 	p->password = password ? xstrdup(password) : NULL;
-	PQconninfoFree(options);
+	lib.PQconninfoFree(options);
 	return 0;
 }
 
@@ -350,8 +401,8 @@ static int start(struct postgres *p, const struct db_place *place, struct fail *
 		p->where = describe(values[1], place->port, p->setting);
 		p->password = place->password ? xstrdup(place->password) : NULL;
 	}
-	p->connection = PQconnectStartParams(names, values, /* expand_dbname= */ url != NULL);
-	return p->connection && PQstatus(p->connection) != CONNECTION_BAD ? 0 : unreachable(p, f);
+	p->connection = lib.PQconnectStartParams(names, values, /* expand_dbname= */ url != NULL);
+	return p->connection && lib.PQstatus(p->connection) != CONNECTION_BAD ? 0 : unreachable(p, f);
 }
 
 char *postgres_describe(const struct db_place *place)
@@ -377,9 +428,9 @@ static int finish_connect(struct postgres *p, struct fail *f)
 			return unreachable(p, f);
 		if (wait_for(p, next == PGRES_POLLING_READING ? POLLIN : POLLOUT, f) < 0)
 			return -1;
-		next = PQconnectPoll(p->connection);
+		next = lib.PQconnectPoll(p->connection);
 	}
-	return PQsetnonblocking(p->connection, 1) < 0 ? unreachable(p, f) : 0;
+	return lib.PQsetnonblocking(p->connection, 1) < 0 ? unreachable(p, f) : 0;
 }
 
 static int make_schema(struct db *db, void *ctx UNUSED, struct fail *f)
@@ -402,9 +453,9 @@ int postgres_open(struct db **ret, const struct db_place *place, uint64_t deadli
 	struct postgres *p = new0(struct postgres);
 	p->db.ops = &postgres_ops;
 	p->db.deadline_ms = deadline_ms;
-	int r = start(p, place, f);
+	int r = load(f) < 0 ? -1 : start(p, place, f);
 	if (r == 0)
-		PQsetNoticeProcessor(p->connection, ignore_notice, NULL);
+		lib.PQsetNoticeProcessor(p->connection, ignore_notice, NULL);
 	if (r < 0 || finish_connect(p, f) < 0 || run(p, PREPARE, f) < 0 ||
 	    db_transaction(&p->db, DB_DURABLE, make_schema, NULL, f) < 0) {
 		postgres_close(&p->db);

@@ -62,7 +62,7 @@ PACKAGES = {
                        " The module husk, over libhusk: sessions for scripts, notebooks and asyncio.",
     },
 }
-LOADED_BY_LIBRARY = ("libcurl.so.4",)  # the others are for terminals
+LOADED_BY_LIBRARY = ("libcurl.so.4", "libpq.so.5", "libarchive.so.13", "libcrypto.so.3")  # the others are for terminals
 OVERRIDES = """\
 # Static programs for containers of any image; their bytes name the images, so nothing is stripped later.
 husk: unstripped-binary-or-object

@@ -12,8 +12,8 @@ from stage import is_elf, run
 
 # Part of the C library, which is the one thing that is never carried along.
 GLIBC = re.compile(r"(linux-vdso|ld-linux.*|lib(c|m|dl|pthread|rt|resolv|util|anl|nsl|BrokenLocale|mvec))\.so(\.\d+)*$")
-# By dlopen: in base/fetch.c, cli/repl/edit.c, cli/repl/sixel-worker.c.
-LOADED = ("libcurl.so.4", "libedit.so.2", "libsixel.so.1")
+# By base/library.h.
+LOADED = ("libcurl.so.4", "libpq.so.5", "libarchive.so.13", "libcrypto.so.3", "libedit.so.2", "libsixel.so.1")
 STATIC = ("libc.a", "libgcc.a", "libjansson.a")  # in the programs of the images
 
 
