@@ -239,6 +239,12 @@ void child_close_stdin(struct child *c)
 	c->in = stream_free(c->in);
 }
 
+void child_pause(struct child *c, bool paused)
+{
+	if (c->out)
+		stream_pause(c->out, paused);
+}
+
 size_t child_write_queued(const struct child *c)
 {
 	return c->in ? stream_queued(c->in) : 0;

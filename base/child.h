@@ -41,6 +41,8 @@ int child_start(struct loop *loop, const struct child_spec *spec, struct child *
 /* Queues bytes for its stdin. -ENOBUFS past 64 MiB waiting, -EPIPE once it is closed. */
 int child_write(struct child *c, const void *data, size_t n);
 void child_close_stdin(struct child *c);
+/* Stops and resumes reading its stdout. */
+void child_pause(struct child *c, bool paused);
 size_t child_write_queued(const struct child *c);
 void child_kill(struct child *c, int signo);
 /* Kills the group if it still runs; it is reaped behind the scenes and on_done is not called. Accepts NULL, returns NULL. */

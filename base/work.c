@@ -7,6 +7,8 @@
 
 /* Half of libuv's pool of four. */
 #define BULK_MAX 2
+/* The last thread is left to quick work. */
+#define RENDER_MAX 1
 
 struct work {
 	uv_work_t uv;
@@ -16,30 +18,41 @@ struct work {
 	bool forgotten;
 };
 
-/* A loop's bulk work. */
+enum lane_kind { LANE_BULK, LANE_RENDER, LANES };
+
+/* Work of which only so much runs at a time. */
 struct lane {
 	struct list waiting;
-	unsigned running;
+	unsigned running, max;
+};
+
+struct lanes {
+	struct lane v[LANES];
 };
 
 /* What waits in it is dropped. */
-static void lane_free(void *data)
+static void lanes_free(void *data)
 {
-	struct lane *lane = data;
-	list_for_each(w, &lane->waiting, struct work, node)
-		free(w);
-	free(lane);
+	struct lanes *lanes = data;
+	for (size_t i = 0; i < LANES; i++)
+		list_for_each(w, &lanes->v[i].waiting, struct work, node)
+			free(w);
+	free(lanes);
 }
 
-static struct lane *lane_of(struct loop *loop)
+/* NULL = it does not wait for other work. */
+static struct lane *lane_of(const struct work *w)
 {
-	struct lane *lane = loop_attached(loop);
-	if (!lane) {
-		lane = new0(struct lane);
-		list_init(&lane->waiting);
-		loop_attach(loop, lane, lane_free);
+	struct lanes *lanes = loop_attached(w->loop);
+	if (!lanes) {
+		lanes = new0(struct lanes);
+		lanes->v[LANE_BULK].max = BULK_MAX;
+		lanes->v[LANE_RENDER].max = RENDER_MAX;
+		for (size_t i = 0; i < LANES; i++)
+			list_init(&lanes->v[i].waiting);
+		loop_attach(w->loop, lanes, lanes_free);
 	}
-	return lane;
+	return w->spec.bulk ? &lanes->v[LANE_BULK] : w->spec.render ? &lanes->v[LANE_RENDER] : NULL;
 }
 
 static unsigned running; /* in any loop; touched on the loop only */
@@ -59,9 +72,8 @@ static void queue(struct work *w)
 	running++;
 }
 
-static void leave_lane(struct loop *loop)
+static void leave_lane(struct lane *lane)
 {
-	struct lane *lane = lane_of(loop);
 	struct work *next = list_first(&lane->waiting, struct work, node);
 	if (!next) {
 		lane->running--;
@@ -74,8 +86,9 @@ static void leave_lane(struct loop *loop)
 static void finish(uv_work_t *req, int status UNUSED)
 {
 	struct work *w = container_of(req, struct work, uv);
-	if (w->spec.bulk)
-		leave_lane(w->loop);
+	struct lane *lane = lane_of(w);
+	if (lane)
+		leave_lane(lane);
 	w->spec.on_done(w->spec.ctx, w->forgotten);
 	free(w);
 	running--;
@@ -83,16 +96,17 @@ static void finish(uv_work_t *req, int status UNUSED)
 
 struct work *work_start(struct loop *loop, const struct work_spec *spec)
 {
-	struct lane *lane = lane_of(loop);
 	struct work *w = new0(struct work);
 	w->spec = *spec;
 	w->loop = loop;
 	list_init(&w->node);
-	if (spec->bulk && lane->running == BULK_MAX) {
+	struct lane *lane = lane_of(w);
+	if (lane && lane->running == lane->max) {
 		list_append(&lane->waiting, &w->node);
 		return w;
 	}
-	lane->running += spec->bulk;
+	if (lane)
+		lane->running++;
 	queue(w);
 	return w;
 }

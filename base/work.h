@@ -15,6 +15,9 @@ struct work_spec {
 	/* May take long (a large file, a slow disk): bulk work takes up only part of the pool and waits its turn for that, so that
 	 * quick work never waits behind it. */
 	bool bulk;
+	/* Computes on data from a session, for which it has a deadline of its own (base/deadline.h). One such job runs at a time,
+	 * in the order they were started: a session that produces expensive data leaves the other threads, and a CPU, alone. */
+	bool render;
 };
 
 struct work;

@@ -163,6 +163,9 @@ struct run_request {
 	void (*on_display)(void *ctx, const struct shown_display *display);
 	/* result is set if something ran, however it ended; else f says why nothing did. */
 	void (*on_done)(void *ctx, const struct run_result *result, const struct fail *f);
+	/* Instead of on_done, if set, for a result that is too much to be worded on the loop (RUN_RESULT_HEAVY bytes): the callee takes it
+	 * (moves it and leaves it empty), and has a worker do it. */
+	void (*on_heavy)(void *ctx, struct run_result *result);
 	void *ctx;
 };
 struct op *manager_run(struct conversation *c, const struct run_request *req, struct fail *f);

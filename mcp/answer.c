@@ -165,7 +165,8 @@ struct writer {
 	const struct run_result *run;
 	const struct pictures *pictures;
 	size_t next_picture;
-	bool labelled; /* what was written last is not stdout, and nothing shows where it ends */
+	size_t max_chars; /* of the whole: one piece never needs more */
+	bool labelled;	  /* what was written last is not stdout, and nothing shows where it ends */
 };
 
 /* The traceback without the lines that the first line of the answer has said. */
@@ -204,7 +205,7 @@ static void write_error(struct writer *w)
 
 static void write_bundle(struct writer *w, const char *label, const struct mime_bundle *bundle)
 {
-	AUTO(freep) char *text = display_text(bundle);
+	AUTO(freep) char *text = display_text(bundle, w->max_chars);
 	if (!bundle->n) /* a place that was kept, and nothing came */
 		return;
 	if (!display_has_picture(bundle)) {
@@ -289,8 +290,8 @@ static void note_pictures(struct buf *b, const struct pictures *p)
 {
 	size_t omitted = 0, bad = 0;
 	for (size_t i = 0; i < p->n; i++) {
-		bad += !p->v[i].data;
-		omitted += p->v[i].data && !p->v[i].number;
+		bad += !p->v[i].data && !p->v[i].large;
+		omitted += p->v[i].large || (p->v[i].data && !p->v[i].number);
 	}
 	if (omitted > 0)
 		add_note(
@@ -336,7 +337,9 @@ static char *run_text(const struct run_result *run, const struct run_context *ct
 		      size_t *next_picture, size_t max_chars)
 {
 	AUTO(buf_release) struct buf head = { 0 }, body = { 0 }, notes = { 0 };
-	struct writer w = { .body = &body, .run = run, .pictures = pictures, .next_picture = *next_picture };
+	struct writer w = {
+		.body = &body, .run = run, .pictures = pictures, .next_picture = *next_picture, .max_chars = max_chars
+	};
 	add_ending(&head, run, ctx);
 	for (size_t i = 0; i < run->n_parts; i++)
 		write_part(&w, &run->parts[i]);

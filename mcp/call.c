@@ -3,7 +3,9 @@
 #include <assert.h>
 
 #include "base/alloc.h"
+#include "base/deadline.h"
 #include "base/utf8.h"
+#include "base/work.h"
 #include "manager/manager.h"
 #include "mcp/rpc.h"
 
@@ -30,8 +32,57 @@ struct call *call_new(const struct call_ops *ops, void *ctx, json_t *id, const s
 	return c;
 }
 
+/* --- answers that take long -------------------------------------------------------------------------------------- */
+
+/* What one may take; the texts in it then end early, and say so. */
+#define LATER_CPU_MS 1000
+
+struct later {
+	struct call *call; /* not to be touched once it was forgotten */
+	struct call_work work;
+	struct work *running;
+	json_t *result;
+};
+
+static void make_answer(void *ctx)
+{
+	struct later *l = ctx;
+	deadline_set(LATER_CPU_MS);
+	l->result = l->work.make(l->work.ctx);
+	deadline_set(0);
+}
+
+static void on_made(void *ctx, bool forgotten)
+{
+	struct later *l = ctx;
+	json_t *result = take_ptr(l->result);
+	struct call *c = l->call;
+	l->work.release(l->work.ctx);
+	free(l);
+	if (forgotten) {
+		json_decref(result);
+		return;
+	}
+	c->later = NULL;
+	call_reply(c, result);
+}
+
+void call_reply_later(struct call *c, struct loop *loop, const struct call_work *work)
+{
+	struct later *l = new0(struct later);
+	l->call = c;
+	l->work = *work;
+	c->later = l;
+	l->running = work_start(loop,
+				&(struct work_spec){ .fn = make_answer, .on_done = on_made, .ctx = l, .render = true });
+}
+
+/* --- life -------------------------------------------------------------------------------------------------------- */
+
 static void call_free(struct call *c)
 {
+	if (c->later)
+		work_forget(c->later->running);
 	c->ops->closed(c->ctx, c);
 	list_remove(&c->link);
 	timer_free(c->timer);

@@ -52,6 +52,7 @@ struct call {
 	struct timer *timer;
 	struct buf tail; /* the last bytes of live output */
 	bool output_pending;
+	struct later *later; /* the work that makes its answer; NULL = none */
 	int64_t progress;
 	uint64_t started_ms;
 	uint64_t last_ms; /* of the last progress message, or the start */
@@ -64,6 +65,14 @@ void call_set_progress(struct call *c, struct loop *loop, json_t *token);
 /* Both answer and free the call; result and data are taken. What every modern result must carry is added, resultType unless it has one. */
 void call_reply(struct call *c, json_t *result);
 void call_reply_error(struct call *c, int code, const char *message, json_t *data);
+/* Answers with what `make` returns, a new reference. It runs in a worker and touches only ctx; `release` frees ctx, on the loop,
+ * whether the call is answered or cancelled meanwhile. For what is too much for the loop. */
+struct call_work {
+	json_t *(*make)(void *ctx);
+	void (*release)(void *ctx);
+	void *ctx;
+};
+void call_reply_later(struct call *c, struct loop *loop, const struct call_work *work);
 /* What modern results of lists and reads must carry; for older revisions nothing. */
 void call_set_cache_hints(const struct call *c, json_t *result, json_int_t ttl_ms, const char *scope);
 /* Stops the work behind it and frees the call; nothing is sent. */

@@ -4,12 +4,18 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "mcp/image.h"
+#include "mcp/text.h"
 
 /* Bytes of data for one part, and for all of them: the html of a plot library takes megabytes. */
 #define PART_DATA_MAX 30000
 #define ALL_DATA_MAX 200000
 /* Bytes of a part that is shown as text because there is no plain form. */
 #define SHOWN_MAX 2000
+/* Bytes of base64: of a picture that could be sent, and of all that are checked. */
+#define PICTURE_MAX (1u << 20)
+#define CHECKED_MAX (4u << 20)
+/* Text that has more bytes than this for each character that is shown is cut at once. */
+#define BYTES_PER_CHAR 8
 
 static const struct mime_part *find_part(const struct mime_bundle *b, const char *type)
 {
@@ -52,34 +58,50 @@ bool display_has_picture(const struct mime_bundle *b)
 	return best_image(b) != NULL;
 }
 
-static void collect_one(struct pictures *p, const struct mime_bundle *b)
+struct found {
+	const struct mime_part **v;
+	size_t n;
+};
+
+static void find_one(struct found *found, const struct mime_bundle *b)
 {
 	const struct mime_part *part = best_image(b);
-	struct picture pic = { 0 };
 	if (!part)
 		return;
-	pic.data = image_take(part->data, part->len, &pic.type, &pic.bytes);
-	p->v = xrealloc(p->v, (p->n + 1) * sizeof(*p->v));
-	p->v[p->n++] = pic;
+	found->v = xrealloc(found->v, (found->n + 1) * sizeof(*found->v));
+	found->v[found->n++] = part;
 }
 
-static void collect_run(struct pictures *p, const struct run_result *run)
+static void find_all(struct found *found, const struct run_result *run)
 {
 	for (size_t i = 0; i < run->n_parts; i++) {
 		if (run->parts[i].kind == PART_DISPLAY)
-			collect_one(p, &run->displays[run->parts[i].display]);
+			find_one(found, &run->displays[run->parts[i].display]);
 		else if (run->parts[i].kind == PART_RESULT)
-			collect_one(p, &run->result);
+			find_one(found, &run->result);
 	}
 }
 
+/* The last ones are sent, so they are checked first; what cannot be sent is not checked. */
 void pictures_collect(struct pictures *p, const struct run_result *run)
 {
-	*p = (struct pictures){ 0 };
+	struct found found = { 0 };
+	size_t left = CHECKED_MAX;
 	for (size_t i = 0; i < run->n_earlier; i++)
 		if (run->earlier[i].ended)
-			collect_run(p, &run->earlier[i].result);
-	collect_run(p, run);
+			find_all(&found, &run->earlier[i].result);
+	find_all(&found, run);
+	*p = (struct pictures){ .v = xcalloc(found.n + 1, sizeof(*p->v)), .n = found.n };
+	for (size_t i = found.n; i > 0; i--) {
+		const struct mime_part *part = found.v[i - 1];
+		struct picture *pic = &p->v[i - 1];
+		pic->large = part->len > MIN(left, (size_t)PICTURE_MAX);
+		if (pic->large)
+			continue;
+		left -= part->len;
+		pic->data = image_take(part->data, part->len, &pic->type, &pic->bytes);
+	}
+	free(found.v);
 }
 
 void pictures_release(struct pictures *p)
@@ -145,21 +167,28 @@ static char *list_types(const struct mime_bundle *b, const struct mime_part *sho
 	return buf_steal_str(&out);
 }
 
-char *display_text(const struct mime_bundle *b)
+static char *shown_text(const struct mime_part *part, size_t max_chars)
+{
+	return part->len / BYTES_PER_CHAR > max_chars ? text_cut(part->data, max_chars, false) :
+							xstrndup(part->data, part->len);
+}
+
+char *display_text(const struct mime_bundle *b, size_t max_chars)
 {
 	const struct mime_part *plain = find_part(b, "text/plain");
 	if (!plain && !display_has_picture(b))
 		plain = readable_part(b);
 	if (display_has_picture(b))
-		return xstrdup(plain && !says_little(plain) ? plain->data : "");
+		return plain && !says_little(plain) ? shown_text(plain, max_chars) : xstrdup("");
 	if (plain && !says_little(plain))
-		return xstrdup(plain->data);
+		return shown_text(plain, max_chars);
 	AUTO(freep) char *others = list_types(b, plain);
 	if (!plain)
 		return *others ? xasprintf("(%s)", others) : xstrdup("");
+	AUTO(freep) char *text = shown_text(plain, max_chars);
 	if (!*others)
-		return xstrdup(plain->data);
-	return xasprintf("%s%s(%s)", plain->data, strchr(plain->data, '\n') ? "\n" : " ", others);
+		return take_ptr(text);
+	return xasprintf("%s%s(%s)", text, strchr(text, '\n') ? "\n" : " ", others);
 }
 
 static json_t *describe_part(const struct mime_part *part, size_t *left)

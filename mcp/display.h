@@ -8,6 +8,7 @@
 
 struct picture {
 	char *data; /* base64; NULL if it is not a picture that clients take */
+	bool large; /* not even looked at: it is, or all that follow are, more than an answer holds */
 	const char *type;
 	size_t bytes;
 	unsigned number; /* from 1, in the order of the blocks; 0 = not sent. Set by pictures_choose() */
@@ -27,8 +28,9 @@ void pictures_release(struct pictures *p);
 void pictures_choose(struct pictures *p, size_t max, size_t budget);
 
 bool display_has_picture(const struct mime_bundle *b);
-/* What a reader of text sees of a bundle: its plain text, or type and size. "" if a picture says it all. The caller owns it. */
-char *display_text(const struct mime_bundle *b);
+/* What a reader of text sees of a bundle: its plain text, or type and size. "" if a picture says it all. Text that is far longer than
+ * max_chars is cut. The caller owns it. */
+char *display_text(const struct mime_bundle *b, size_t max_chars);
 /* [{type, size, data?}], the richest form of each display; data only for text types, up to a limit. New reference. */
 json_t *display_list(const struct run_result *run);
 /* {type: text} of the text types of a result, null if it has none. New reference. */

@@ -1,5 +1,7 @@
 #include "mcp/image.h"
 
+#include <pthread.h>
+
 #include "base/alloc.h"
 #include "base/base64.h"
 
@@ -45,24 +47,27 @@ static bool fits(uint32_t width, uint32_t height)
 #define PNG_CHUNK 12 /* length, type and checksum */
 
 /* For each of eight bytes in a row, what it does to the checksum of all of them. */
-static const uint32_t (*crc_tables(void))[256]
+static uint32_t tables[8][256];
+
+static void make_tables(void)
 {
-	static uint32_t tables[8][256];
-	for (uint32_t i = 0; i < 256 && !tables[0][255]; i++) {
+	for (uint32_t i = 0; i < 256; i++) {
 		uint32_t crc = i;
 		for (int bit = 0; bit < 8; bit++)
 			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
 		tables[0][i] = crc;
 	}
-	for (size_t t = 1; t < 8 && !tables[7][255]; t++)
+	for (size_t t = 1; t < 8; t++)
 		for (size_t i = 0; i < 256; i++)
 			tables[t][i] = tables[t - 1][i] >> 8 ^ tables[0][tables[t - 1][i] & 255];
-	return tables;
 }
 
+/* On the loop and in workers. */
 uint32_t image_crc(const uint8_t *data, size_t n)
 {
-	const uint32_t(*t)[256] = crc_tables();
+	static pthread_once_t made = PTHREAD_ONCE_INIT;
+	const uint32_t(*t)[256] = tables;
+	(void)pthread_once(&made, make_tables);
 	uint32_t crc = 0xffffffff;
 	for (; n >= 8; data += 8, n -= 8) {
 		crc ^= le32(data);

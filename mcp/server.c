@@ -342,7 +342,7 @@ struct server *server_new(const struct server_spec *spec)
 	s->spec = *spec;
 	s->connection = (struct connection){
 		.loop = spec->loop,
-		.env = { .conversation = spec->conversation, .config = spec->config },
+		.env = { .conversation = spec->conversation, .config = spec->config, .loop = spec->loop },
 		.fixtures = spec->fixtures ? fixture_tasks_new(spec->loop) : NULL,
 		.calls = &s->calls,
 		.legacy = revision_negotiate(NULL),

@@ -192,6 +192,42 @@ static void execute_done(void *ctx, const struct run_result *result, const struc
 	call_reply(call, result_of_run(result, &context));
 }
 
+/* A result that is too much for the loop: its words, its pictures and its fields are made by a worker. */
+struct wording {
+	struct run_result result;
+	struct run_context context;
+	char *session_id;
+};
+
+static json_t *word(void *ctx)
+{
+	const struct wording *w = ctx;
+	return result_of_run(&w->result, &w->context);
+}
+
+static void wording_release(void *ctx)
+{
+	struct wording *w = ctx;
+	run_result_release(&w->result);
+	free(w->session_id);
+	free(w);
+}
+
+static void execute_heavy(void *ctx, struct run_result *result)
+{
+	struct call *call = ctx;
+	const struct execute_args *args = call->decoded;
+	struct wording *w = new0(struct wording);
+	call->op = NULL;
+	w->session_id = xstrdup(args->session_id);
+	w->context = context_of(call_env(call), w->session_id, kind_of(call), args->timeout);
+	w->context.structured &= call->revision->structured;
+	w->result = *result;
+	*result = (struct run_result){ 0 };
+	call_reply_later(call, call_env(call)->loop,
+			 &(struct call_work){ .make = word, .release = wording_release, .ctx = w });
+}
+
 /* It goes on, and its end is asked for with this. */
 static void execute_task(void *ctx, const struct task_info *task)
 {
@@ -303,6 +339,7 @@ static struct op *execute_start(struct call *call, const void *data, struct fail
 				   .task_after_seconds = call_env(call)->config->task_after,
 				   .on_output = execute_output,
 				   .on_done = execute_done,
+				   .on_heavy = execute_heavy,
 				   .ctx = call,
 			   },
 			   f);

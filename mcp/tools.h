@@ -12,6 +12,7 @@ struct tool_env {
 	const struct config *config;
 	bool has_roots;	   /* the client says that it has some; */
 	struct strv roots; /* those that it has told so far: folders, absolute */
+	struct loop *loop; /* NULL = nothing is done off it */
 };
 
 struct tool {

@@ -168,6 +168,8 @@ struct engine_ops {
 	/* Cancelling a create cleans up behind itself. Afterwards done is not called. */
 	void (*task_cancel)(struct engine_task *task);
 	int (*stream_write)(struct engine_stream *s, const void *data, size_t n);
+	/* Stops and resumes reading. May be NULL. */
+	void (*stream_pause)(struct engine_stream *s, bool paused);
 	struct engine_stream *(*stream_free)(struct engine_stream *s);
 	struct engine_watch *(*watch_free)(struct engine_watch *w);
 	struct engine_capabilities (*capabilities)(const struct engine *e);

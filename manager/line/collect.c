@@ -1,24 +1,23 @@
 #include "manager/line/collect.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
 
 #include "base/alloc.h"
-#include "base/base64.h"
-#include "base/outline.h"
-#include "base/screen.h"
+#include "base/deadline.h"
+#include "manager/line/parsed.h"
 #include "manager/line/parts.h"
-#include "manager/model/token.h"
 
 /* Displays of a run, with those that have given way. */
 #define PLACES_MAX (10 * CALL_DISPLAYS_MAX)
-#define MIME_TYPE_MAX 128
-#define BUNDLE_PARTS_MAX 32
-#define ERROR_TYPE_CHARS 200
 #define DETAIL_CHARS 1000
 #define LOST_CHARS 100
 #define BYTES_PER_CHAR 4
+/* Of output that is rendered on the loop, and of what is left of more where there is no time for a job. */
+#define LOOP_STREAM_BYTES (64u << 10)
+#define CUT_STREAM_BYTES (256u << 10)
+/* What a job may take for one frame. */
+#define PREPARE_CPU_MS 1000
 
 struct collect {
 	const struct config *config;
@@ -36,7 +35,8 @@ struct collect {
 	json_t *end;
 	uint32_t call; /* its number */
 	bool raw;
-	struct last_display { /* what the last of them did */
+	struct prepared *prepared; /* of the next frame; NULL = nothing */
+	struct last_display {	   /* what the last of them did */
 		bool cleared, update;
 		size_t at; /* SIZE_MAX = nothing */
 	} last;
@@ -75,7 +75,90 @@ struct collect *collect_new(const struct config *config)
 	struct collect *c = new0(struct collect);
 	c->config = config;
 	c->last.at = SIZE_MAX;
+	parsed_init();
 	return c;
+}
+
+/* --- work off the loop ------------------------------------------------------------------------------------------- */
+
+struct prepared {
+	struct config limits; /* a copy: only numbers are read */
+	bool ends;	      /* else `parsed` is what counts */
+	struct parsed parsed;
+	struct parts live, tail;
+	struct stream_limit streams[2];
+	struct run_result texts; /* what parts_finish() fills */
+};
+
+struct prepared *prepared_free(struct prepared *p)
+{
+	if (!p)
+		return NULL;
+	parsed_release(&p->parsed);
+	parts_release(&p->live);
+	parts_release(&p->tail);
+	run_result_release(&p->texts);
+	free(p);
+	return NULL;
+}
+
+static void prepared_freep(struct prepared **p)
+{
+	prepared_free(*p);
+}
+
+static size_t stream_bytes(const struct collect *c)
+{
+	return c->live.bytes[0] + c->live.bytes[1] + c->tail.bytes[0] + c->tail.bytes[1];
+}
+
+static uint64_t number_field(json_t *object, const char *name)
+{
+	json_int_t value = json_integer_value(json_object_get(object, name));
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+/* Of what a program wrote, as far as is known. */
+static void get_limits(const struct collect *c, uint64_t out_bytes, uint64_t err_bytes, struct stream_limit ret[2])
+{
+	uint64_t bytes[] = { MAX(out_bytes, c->live.bytes[0] + c->tail.bytes[0]),
+			     MAX(err_bytes, c->live.bytes[1] + c->tail.bytes[1]) };
+	ret[0] = (struct stream_limit){ c->raw ? 0 : bytes[0], c->config->max_stdout_chars };
+	ret[1] = (struct stream_limit){ bytes[1], c->config->max_stderr_chars };
+}
+
+struct prepared *collect_prepare(const struct collect *c, const struct wire_frame *frame)
+{
+	bool ends = frame->type == FRAME_END || frame->type == FRAME_MARK;
+	bool parses = frame->type == FRAME_DISPLAY || frame->type == FRAME_RESULT || frame->type == FRAME_ERROR;
+	if (!(ends && !c->raw && stream_bytes(c) > LOOP_STREAM_BYTES) && !(parses && !parsed_is_light(frame)))
+		return NULL;
+	struct prepared *p = new0(struct prepared);
+	p->limits = *c->config;
+	p->ends = ends;
+	if (!ends)
+		return p;
+	json_auto_t *end = json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL);
+	get_limits(c, number_field(end, "stdout_bytes"), number_field(end, "stderr_bytes"), p->streams);
+	parts_copy(&p->live, &c->live);
+	parts_copy(&p->tail, &c->tail);
+	return p;
+}
+
+void prepared_work(struct prepared *p, const struct wire_frame *frame)
+{
+	deadline_set(PREPARE_CPU_MS);
+	if (p->ends)
+		parts_finish(&p->live, &p->tail, p->streams, &p->texts);
+	else
+		parsed_read(&p->parsed, frame, &p->limits);
+	deadline_set(0);
+}
+
+void collect_take_prepared(struct collect *c, struct prepared *p)
+{
+	prepared_free(c->prepared);
+	c->prepared = p;
 }
 
 /* Everything that has come so far is void. */
@@ -88,6 +171,7 @@ static void clear(struct collect *c)
 	parts_release(&c->live);
 	parts_release(&c->tail);
 	json_decref(c->end);
+	prepared_free(c->prepared);
 	*c = (struct collect){ .config = c->config, .raw = c->raw, .last = { .at = SIZE_MAX } };
 }
 
@@ -107,92 +191,15 @@ struct collect *collect_free(struct collect *c)
 
 /* --- texts ------------------------------------------------------------------------------------------------------- */
 
-/* Text from JSON: valid UTF-8 already; controls and escapes still go. */
-static char *cut_string(const char *s, size_t n, uint64_t max_chars)
-{
-	AUTO(buf_release) struct buf clean = { 0 };
-	screen_text(&clean, s, n);
-	return parts_cut(buf_str(&clean), clean.len, max_chars);
-}
-
 static char *string_field(json_t *object, const char *name, uint64_t max_chars)
 {
 	json_t *value = json_object_get(object, name);
 	if (!json_is_string(value))
 		return NULL;
-	return cut_string(json_string_value(value), json_string_length(value), max_chars);
+	return parsed_text(json_string_value(value), json_string_length(value), max_chars);
 }
 
 /* --- MIME bundles ------------------------------------------------------------------------------------------------ */
-
-static bool is_mime_type(const char *type)
-{
-	size_t n = strlen(type);
-	if (n == 0 || n > MIME_TYPE_MAX || !strchr(type, '/'))
-		return false;
-	for (; *type; type++)
-		if (!isalnum((unsigned char)*type) && !strchr("/.+-_;=", *type))
-			return false;
-	return true;
-}
-
-static bool is_text_type(const char *type)
-{
-	return strncmp(type, "text/", 5) == 0 || strstr(type, "json") || strstr(type, "xml") ||
-	       strstr(type, "javascript");
-}
-
-static bool is_base64(const char *s, size_t n)
-{
-	if (base64_is_strict(s, n))
-		return true;
-	for (size_t i = 0; i < n; i++)
-		if (!isalnum((unsigned char)s[i]) && s[i] != '+' && s[i] != '/' && s[i] != '=' && s[i] != '\n')
-			return false;
-	return true;
-}
-
-/* max_chars: 0 = whole. False if the value cannot be of its type. */
-static bool read_part(const struct outline *o, const char *type, json_t *value, uint64_t max_chars,
-		      struct mime_part *ret)
-{
-	char *data = NULL;
-	if (!is_mime_type(type))
-		return false;
-	const char *text = json_string_value(value);
-	size_t n = json_string_length(value);
-	const struct outline_string *whole = text ? outline_find(o, text) : NULL;
-	if (whole) {
-		text = whole->at;
-		n = whole->len;
-	}
-	if (text && is_text_type(type))
-		data = cut_string(text, n, max_chars);
-	else if (text && is_base64(text, n))
-		data = xstrndup(text, n);
-	else if (!json_is_string(value) && strstr(type, "json"))
-		data = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-	if (!data)
-		return false;
-	*ret = (struct mime_part){ .type = xstrdup(type), .data = data, .len = strlen(data) };
-	for (char *p = ret->type; *p; p++)
-		*p = (char)tolower((unsigned char)*p);
-	return true;
-}
-
-static void read_bundle(const struct outline *o, json_t *data, uint64_t max_chars, struct mime_bundle *ret)
-{
-	const char *type;
-	json_t *value;
-	*ret = (struct mime_bundle){ 0 };
-	json_object_foreach(data, type, value) {
-		struct mime_part part;
-		if (ret->n == BUNDLE_PARTS_MAX || !read_part(o, type, value, max_chars, &part))
-			continue;
-		ret->parts = xrealloc(ret->parts, (ret->n + 1) * sizeof(*ret->parts));
-		ret->parts[ret->n++] = part;
-	}
-}
 
 static size_t find_display(const struct collect *c, const char *id)
 {
@@ -246,13 +253,8 @@ static bool has_room(const struct collect *c, size_t at, size_t bytes)
 	       (at != SIZE_MAX || (n - c->emptied < CALL_DISPLAYS_MAX && n < PLACES_MAX));
 }
 
-static bool make_room(struct collect *c, json_t *data, size_t at, size_t bytes)
+static bool make_room(struct collect *c, bool picture, size_t at, size_t bytes)
 {
-	const char *type;
-	json_t *value;
-	bool picture = false;
-	json_object_foreach(data, type, value)
-		picture |= is_picture_type(type);
 	while (!has_room(c, at, bytes)) {
 		c->displays_over++;
 		if (!picture || !drop_picture(c))
@@ -261,25 +263,24 @@ static bool make_room(struct collect *c, json_t *data, size_t at, size_t bytes)
 	return true;
 }
 
-static void add_display(struct collect *c, const struct outline *o, json_t *display, size_t bytes)
+static void add_display(struct collect *c, struct parsed *p, size_t bytes)
 {
-	const char *id = json_string_value(json_object_get(display, "display_id"));
-	bool update = json_is_true(json_object_get(display, "update"));
-	size_t at = id && update ? find_display(c, id) : SIZE_MAX;
-	c->last = (struct last_display){ .at = SIZE_MAX, .update = update && id };
-	if (json_is_true(json_object_get(display, "clear"))) {
+	size_t at = p->update ? find_display(c, p->id) : SIZE_MAX;
+	if (p->clear) {
 		clear(c);
 		c->last.cleared = true;
 		return;
 	}
-	if (!make_room(c, json_object_get(display, "data"), at, bytes))
+	c->last = (struct last_display){ .at = SIZE_MAX, .update = p->update };
+	if (!make_room(c, p->picture, at, bytes))
 		return;
 	if (at == SIZE_MAX)
-		at = new_display(c, id, update);
+		at = new_display(c, p->id, p->update);
 	c->display_bytes += bytes - c->shown[at].bytes;
 	c->shown[at].bytes = bytes;
 	mime_bundle_release(&c->partial.displays[at]);
-	read_bundle(o, json_object_get(display, "data"), 0, &c->partial.displays[at]);
+	c->partial.displays[at] = p->bundle;
+	p->bundle = (struct mime_bundle){ 0 };
 	c->last.at = at;
 }
 
@@ -319,81 +320,53 @@ void collect_show(const struct collect *c, const struct collect_viewer *v)
 
 /* --- frames ------------------------------------------------------------------------------------------------------ */
 
-static json_t *load_whole(const struct wire_frame *frame)
+static int on_parsed(struct collect *c, const struct wire_frame *frame, struct parsed *p)
 {
-	return wire_json_is_modest(frame->payload, frame->n) ?
-		       json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL) :
-		       NULL;
-}
-
-/* Of a bundle, only the values themselves may be left out. */
-static bool is_flat(const json_t *payload)
-{
-	const char *name;
-	json_t *value;
-	json_object_foreach((json_t *)payload, name, value)
-		if (json_is_string(value) && json_string_length(value) >= TOKEN_SIZE)
-			return false;
-	json_object_foreach(json_object_get(payload, "data"), name, value)
-		if (json_is_object(value) || json_is_array(value))
-			return false;
-	return true;
-}
-
-/* A bundle comes without its long strings, which the outline has: a picture is not parsed. NULL if it is not JSON. */
-static json_t *load(const struct wire_frame *frame, struct outline *o)
-{
-	static char mark[TOKEN_SIZE]; /* of this process, and nobody else's to know */
-	o->mark = "";
-	if (frame->n < OUTLINE_MIN || (frame->type != FRAME_DISPLAY && frame->type != FRAME_RESULT))
-		return load_whole(frame);
-	if (!*mark)
-		token_make(mark);
-	outline_make(o, frame->payload, frame->n, OUTLINE_MIN, mark);
-	json_t *payload = wire_json_is_modest(o->text.data, o->text.len) ?
-				  json_loadb((const char *)o->text.data, o->text.len, JSON_REJECT_DUPLICATES, NULL) :
-				  NULL;
-	if (!payload || is_flat(payload))
-		return payload;
-	json_decref(payload);
-	outline_release(o);
-	o->mark = "";
-	return load_whole(frame);
-}
-
-static int on_json_frame(struct collect *c, const struct wire_frame *frame)
-{
-	AUTO(outline_release) struct outline outline = { 0 };
-	json_auto_t *payload = load(frame, &outline);
 	struct run_result *r = &c->partial;
-	if (!json_is_object(payload))
+	if (!p->valid)
 		return -EPROTO;
 	switch (frame->type) {
 	case FRAME_DISPLAY:
-		add_display(c, &outline, payload, frame->n);
-		return 0;
+		add_display(c, p, frame->n);
+		break;
 	case FRAME_RESULT:
 		if (!r->result.n)
 			parts_add(&c->live, PART_RESULT, NULL, 0);
 		mime_bundle_release(&r->result);
-		read_bundle(&outline, json_object_get(payload, "data"), c->config->max_result_chars, &r->result);
-		return 0;
-	case FRAME_ERROR:
+		r->result = p->bundle;
+		p->bundle = (struct mime_bundle){ 0 };
+		break;
+	default:
 		if (!r->error_type)
 			parts_add(&c->live, PART_ERROR, NULL, 0);
 		free(r->error_type);
 		free(r->error_message);
 		free(r->error_traceback);
-		r->error_type = string_field(payload, "type", ERROR_TYPE_CHARS);
-		r->error_message = string_field(payload, "message", c->config->max_traceback_chars);
-		r->error_traceback = string_field(payload, "traceback", c->config->max_traceback_chars);
-		if (!r->error_type)
-			r->error_type = xstrdup("Error");
-		return 0;
-	default:
-		c->end = json_incref(payload);
-		return 1;
+		r->error_type = take_ptr(p->error_type);
+		r->error_message = take_ptr(p->error_message);
+		r->error_traceback = take_ptr(p->error_traceback);
+		break;
 	}
+	return 0;
+}
+
+static int on_json_frame(struct collect *c, const struct wire_frame *frame)
+{
+	AUTO(prepared_freep) struct prepared *prepared = take_ptr(c->prepared);
+	AUTO(parsed_release) struct parsed parsed = { 0 };
+	if (prepared)
+		return on_parsed(c, frame, &prepared->parsed);
+	parsed_read(&parsed, frame, c->config);
+	return on_parsed(c, frame, &parsed);
+}
+
+static json_t *load_end(const struct wire_frame *frame)
+{
+	json_t *end = json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL);
+	if (json_is_object(end))
+		return end;
+	json_decref(end);
+	return NULL;
 }
 
 /* PID 1 shares one ring among the streams, so either of them may have all of it. */
@@ -441,8 +414,10 @@ int collect_frame(struct collect *c, const struct wire_frame *frame)
 	case FRAME_DISPLAY:
 	case FRAME_RESULT:
 	case FRAME_ERROR:
-	case FRAME_END:
 		return on_json_frame(c, frame);
+	case FRAME_END:
+		c->end = load_end(frame);
+		return c->end ? 1 : -EPROTO;
 	default:
 		return -EPROTO;
 	}
@@ -460,12 +435,6 @@ static enum ending read_ending(const char *name)
 		if (streq(name, ending_name((enum ending)i)))
 			return (enum ending)i;
 	return ENDING_KERNEL_DIED;
-}
-
-static uint64_t number_field(json_t *object, const char *name)
-{
-	json_int_t value = json_integer_value(json_object_get(object, name));
-	return value > 0 ? (uint64_t)value : 0;
 }
 
 /* "df (pandas.DataFrame), x (int)"; NULL for none. */
@@ -519,6 +488,26 @@ void collect_mark(struct collect *c, const struct wire_mark *mark)
 	c->partial.displays_dropped = mark->displays_dropped;
 }
 
+static void take_texts(struct run_result *ret, struct run_result *texts)
+{
+	ret->parts = take_ptr(texts->parts);
+	ret->n_parts = texts->n_parts;
+	texts->n_parts = 0;
+	ret->stdout_text = take_ptr(texts->stdout_text);
+	ret->stderr_text = take_ptr(texts->stderr_text);
+	ret->stdout_truncated = texts->stdout_truncated;
+	ret->stderr_truncated = texts->stderr_truncated;
+}
+
+/* On the loop: of much output only head and tail. It is much only if nobody will read it, or its session has died. */
+static void finish_now(struct collect *c, struct run_result *ret)
+{
+	struct stream_limit limits[2];
+	get_limits(c, ret->stdout_bytes, ret->stderr_bytes, limits);
+	parts_bound(&c->live, &c->tail, CUT_STREAM_BYTES);
+	parts_finish(&c->live, &c->tail, limits, ret);
+}
+
 void collect_finish(struct collect *c, struct run_result *ret)
 {
 	*ret = c->partial;
@@ -533,8 +522,10 @@ void collect_finish(struct collect *c, struct run_result *ret)
 	ret->stderr_bytes = MAX(ret->stderr_bytes, c->live.bytes[1] + c->tail.bytes[1]);
 	if (c->raw)
 		parts_join(&c->live, &c->tail, ret->stdout_bytes, ret);
-	const struct stream_limit limits[] = { { c->raw ? 0 : ret->stdout_bytes, c->config->max_stdout_chars },
-					       { ret->stderr_bytes, c->config->max_stderr_chars } };
-	parts_finish(&c->live, &c->tail, limits, ret);
+	AUTO(prepared_freep) struct prepared *prepared = take_ptr(c->prepared);
+	if (prepared && prepared->ends)
+		take_texts(ret, &prepared->texts);
+	else
+		finish_now(c, ret);
 	clear(c);
 }

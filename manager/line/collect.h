@@ -21,6 +21,18 @@ uint64_t collect_stderr_limit(const struct config *config);
 /* Bytes of text past which an answer may be cut, so that PID 1 keeps all of it in the session. */
 uint64_t collect_keep_over(const struct config *config);
 
+/* A frame that would take the loop too long: its JSON is large, or it ends much output. The caller has a worker do prepared_work()
+ * while it holds back the frames that follow, then gives the result to collect_take_prepared() and the frame to collect_frame(). */
+struct prepared;
+/* NULL if the loop can take the frame as it is. Of the collector, all that the work needs is copied. */
+struct prepared *collect_prepare(const struct collect *c, const struct wire_frame *frame);
+/* In any thread; the frame's payload must stay until it returns. It ends early at a deadline of its own: then the texts say so. */
+void prepared_work(struct prepared *p, const struct wire_frame *frame);
+/* Takes it, for the next frame. */
+void collect_take_prepared(struct collect *c, struct prepared *p);
+/* Accepts NULL, returns NULL. */
+struct prepared *prepared_free(struct prepared *p);
+
 /* 1 when this was END, 0 when more comes, -EPROTO if PID 1 broke the protocol. */
 int collect_frame(struct collect *c, const struct wire_frame *frame);
 /* What the last frame, a DISPLAY, has shown; false if there was no room for it. Valid until the next frame. */

@@ -18,6 +18,15 @@
 /* Added to a quarter of the lease, in which at least one PONG comes. */
 #define STUCK_MS 10000
 
+/* A frame that is prepared by a worker. Those that follow wait, so a session has one such job at a time and keeps its order. */
+struct preparation {
+	struct line *line; /* not to be touched once it was forgotten */
+	struct work *work;
+	struct prepared *prepared;
+	struct wire_frame frame;
+	struct buf held; /* what its payload is in */
+};
+
 struct line {
 	struct dispatch dispatch;
 	struct line_spec spec;
@@ -30,6 +39,8 @@ struct line {
 	uint64_t lease_ms;
 	unsigned failures;
 	bool connected, closed;
+	struct preparation *preparation; /* NULL = none under way */
+	struct fail ended;		 /* the connection has, while one was; no kind = it has not */
 };
 
 static void connect_now(struct line *l);
@@ -52,6 +63,9 @@ static void disconnect(struct line *l)
 {
 	l->spec.transport->ops->close(l->spec.transport);
 	wire_release(&l->wire);
+	if (l->preparation)
+		work_forget(take_ptr(l->preparation)->work);
+	fail_release(&l->ended);
 	l->connected = l->dispatch.open = false;
 	dispatch_drop_acks(&l->dispatch);
 	dispatch_drop_descriptors(&l->dispatch);
@@ -199,31 +213,100 @@ static int on_frame(struct line *l, const struct wire_frame *frame)
 	return runs_frame(&l->dispatch, frame);
 }
 
-static void on_bytes(void *ctx, const void *data, size_t n)
+/* 0, or negative if the connection is gone or of no more use. */
+static int take_frame(struct line *l, struct wire_frame *frame)
 {
-	struct line *l = ctx;
-	struct wire_frame frame;
 	struct loop *loop = l->dispatch.loop;
 	uint64_t connection = l->connection;
+	int descriptor = frame->type == FRAME_FILE ? dispatch_take_descriptor(&l->dispatch) : -1;
+	frame->descriptor = &descriptor;
+	int r = on_frame(l, frame);
+	work_close(loop, descriptor); /* nobody wanted it */
+	/* The frame may have ended the connection, or the whole line. */
+	if (l->connection != connection)
+		return -ECANCELED;
+	if (r >= 0)
+		return 0;
+	log_debug("line: frame of type %d, %zu bytes, call %u, not expected", frame->type, frame->n, frame->call);
+	break_protocol(l);
+	return r;
+}
+
+static void prepare(struct line *l, const struct wire_frame *frame, struct prepared *p);
+
+static void take_frames(struct line *l)
+{
+	struct wire_frame frame;
 	int r;
-	l->frame_ms = l->dispatch.heard_ms = loop_now_ms();
-	wire_feed(&l->wire, data, n);
 	while ((r = wire_next(&l->wire, &frame)) == 1) {
-		int descriptor = frame.type == FRAME_FILE ? dispatch_take_descriptor(&l->dispatch) : -1;
-		frame.descriptor = &descriptor;
-		r = on_frame(l, &frame);
-		work_close(loop, descriptor); /* nobody wanted it */
-		/* The frame may have ended the connection, or the whole line. */
-		if (l->connection != connection)
+		struct prepared *p = l->dispatch.open ? runs_prepare(&l->dispatch, &frame) : NULL;
+		if (p) {
+			prepare(l, &frame, p);
 			return;
-		if (r < 0) {
-			log_debug("line: frame of type %d, %zu bytes, call %u, not expected", frame.type, frame.n,
-				  frame.call);
-			break;
 		}
+		if (take_frame(l, &frame) < 0)
+			return;
 	}
 	if (r < 0)
 		break_protocol(l);
+}
+
+static void on_bytes(void *ctx, const void *data, size_t n)
+{
+	struct line *l = ctx;
+	l->frame_ms = l->dispatch.heard_ms = loop_now_ms();
+	wire_feed(&l->wire, data, n);
+	if (!l->preparation)
+		take_frames(l);
+}
+
+/* --- frames that take long --------------------------------------------------------------------------------------- */
+
+static void work_on_frame(void *ctx)
+{
+	struct preparation *p = ctx;
+	prepared_work(p->prepared, &p->frame);
+}
+
+static void on_prepared(void *ctx, bool forgotten)
+{
+	struct preparation *p = ctx;
+	struct line *l = p->line;
+	uint64_t connection = forgotten ? 0 : l->connection;
+	if (!forgotten) {
+		l->preparation = NULL;
+		l->frame_ms = loop_now_ms();
+		runs_take_prepared(&l->dispatch, p->frame.call, take_ptr(p->prepared));
+		if (take_frame(l, &p->frame) == 0)
+			take_frames(l);
+	}
+	prepared_free(p->prepared);
+	buf_release(&p->held);
+	free(p);
+	if (forgotten || l->connection != connection || l->preparation)
+		return;
+	if (!l->ended.kind) {
+		l->spec.transport->ops->pause(l->spec.transport, false);
+		return;
+	}
+	AUTO(fail_release) struct fail f = { 0 };
+	fail_move(&f, &l->ended);
+	broken(l, &f);
+}
+
+static void prepare(struct line *l, const struct wire_frame *frame, struct prepared *prepared)
+{
+	struct preparation *p = new0(struct preparation);
+	p->line = l;
+	p->frame = *frame;
+	p->prepared = prepared;
+	wire_detach(&l->wire, &p->held);
+	l->preparation = p;
+	if (!l->ended.kind)
+		l->spec.transport->ops->pause(l->spec.transport, true);
+	p->work = work_start(
+		l->dispatch.loop,
+		&(struct work_spec){ .fn = work_on_frame, .on_done = on_prepared, .ctx = p, .render = true });
 }
 
 static void on_descriptor(void *ctx, int fd)
@@ -237,6 +320,12 @@ static void on_closed(void *ctx, const struct fail *f)
 {
 	struct line *l = ctx;
 	log_debug("line: connection closed: %s", f->message);
+	/* What came before it is taken first. */
+	if (l->preparation) {
+		l->connected = false;
+		fail_copy(&l->ended, f);
+		return;
+	}
 	broken(l, f);
 }
 
@@ -266,7 +355,7 @@ static void on_retry(void *ctx)
 static void on_heartbeat(void *ctx)
 {
 	struct line *l = ctx;
-	if (!l->connected)
+	if (!l->connected || l->preparation)
 		return;
 	uint64_t silent = loop_now_ms() - l->frame_ms;
 	if (silent > l->lease_ms / 4 + STUCK_MS) {

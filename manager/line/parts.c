@@ -52,6 +52,61 @@ void parts_add_display(struct parts *p, size_t display, bool unplaced)
 		append(p, (struct piece){ .kind = PART_DISPLAY, .display = display, .unplaced = unplaced });
 }
 
+void parts_copy(struct parts *to, const struct parts *from)
+{
+	*to = *from;
+	to->cap = to->n;
+	to->v = xcalloc(to->n + 1, sizeof(*to->v));
+	for (size_t i = 0; i < to->n; i++) {
+		to->v[i] = from->v[i];
+		to->v[i].bytes = (struct buf){ 0 };
+		if (from->v[i].bytes.len)
+			buf_add(&to->v[i].bytes, from->v[i].bytes.data, from->v[i].bytes.len);
+	}
+}
+
+/* Moves what follows the first `keep` bytes of the streams. */
+static void split(struct parts *live, struct parts *tail, size_t keep)
+{
+	for (size_t i = 0; i < live->n; i++) {
+		struct piece *piece = &live->v[i];
+		size_t stays = MIN(keep, piece->bytes.len), goes = piece->bytes.len - stays;
+		keep -= stays;
+		if (!goes)
+			continue;
+		parts_add(tail, piece->kind, piece->bytes.data + stays, goes);
+		piece->bytes.len = stays;
+		live->bytes[piece->kind] -= goes;
+	}
+}
+
+static void drop_head(struct parts *p, size_t keep)
+{
+	for (size_t i = p->n; i > 0; i--) {
+		struct piece *piece = &p->v[i - 1];
+		size_t goes = piece->bytes.len - MIN(keep, piece->bytes.len);
+		keep -= MIN(keep, piece->bytes.len);
+		if (!goes)
+			continue;
+		buf_consume(&piece->bytes, goes);
+		p->bytes[piece->kind] -= goes;
+	}
+}
+
+void parts_bound(struct parts *live, struct parts *tail, size_t max)
+{
+	AUTO(parts_release) struct parts dropped = { 0 };
+	if (live->bytes[0] + live->bytes[1] + tail->bytes[0] + tail->bytes[1] <= max)
+		return;
+	/* Places in the tail mean pieces that may be gone. */
+	for (size_t i = 0; i < tail->n; i++)
+		if (tail->v[i].kind == PART_GAP)
+			tail->v[i].kind = PART_STDOUT;
+	bool has_tail = tail->bytes[0] + tail->bytes[1] > 0;
+	split(live, has_tail ? &dropped : tail, max / 2);
+	drop_head(tail, max / 2);
+}
+
 /* --- texts ------------------------------------------------------------------------------------------------------- */
 
 static void append_cut(struct buf *text, const char *head, size_t head_len, const char *tail, size_t tail_len,

@@ -24,6 +24,10 @@ void parts_release(struct parts *p);
 void parts_add(struct parts *p, enum part_kind kind, const void *data, size_t n);
 void parts_add_display(struct parts *p, size_t display, bool unplaced);
 
+void parts_copy(struct parts *to, const struct parts *from);
+/* Keeps about `max` bytes of the streams: their head and their tail. */
+void parts_bound(struct parts *live, struct parts *tail, size_t max);
+
 /* Of each stream. */
 struct stream_limit {
 	uint64_t total;	    /* bytes that the program wrote */

@@ -592,6 +592,21 @@ static void ask(struct run *run)
 		timer_start(run->timer, 0, 0);
 }
 
+struct prepared *runs_prepare(struct dispatch *c, const struct wire_frame *frame)
+{
+	const struct run *run = run_find(c, frame->call);
+	return run && !run->ended ? collect_prepare(run->collect, frame) : NULL;
+}
+
+void runs_take_prepared(struct dispatch *c, uint32_t call, struct prepared *p)
+{
+	struct run *run = run_find(c, call);
+	if (run)
+		collect_take_prepared(run->collect, p);
+	else
+		prepared_free(p);
+}
+
 int runs_frame(struct dispatch *c, const struct wire_frame *frame)
 {
 	struct run *run = run_find(c, frame->call);

@@ -93,6 +93,10 @@ void run_leave(struct run_waiter *w);
 void run_abandon(struct run_waiter *w);
 
 /* --- for the line ---------------------------------------------------------------------------------------------- */
+/* What a worker has to do with a frame before runs_frame() takes it; NULL = nothing. See collect_prepare(). */
+struct prepared *runs_prepare(struct dispatch *c, const struct wire_frame *frame);
+/* It is done: takes it. The same frame follows. */
+void runs_take_prepared(struct dispatch *c, uint32_t call, struct prepared *p);
 /* A frame of a call that is no transfer's. 0, or negative if PID 1 broke the protocol. */
 int runs_frame(struct dispatch *c, const struct wire_frame *frame);
 /* After the first hello of all: what a former server has left, and PID 1 will replay. */

@@ -51,6 +51,13 @@ static void exec_write(struct transport *t, const void *data, size_t n)
 		(void)x->engine->ops->stream_write(x->stream, data, n);
 }
 
+static void exec_pause(struct transport *t, bool paused)
+{
+	struct exec *x = exec_of(t);
+	if (x->stream && x->engine->ops->stream_pause)
+		x->engine->ops->stream_pause(x->stream, paused);
+}
+
 static void exec_explain(struct transport *t, const char *text, size_t n, struct fail *f)
 {
 	struct exec *x = exec_of(t);
@@ -77,6 +84,7 @@ struct transport *transport_exec_new(struct engine *engine, const char *containe
 		.name = exec_name,
 		.open = exec_open,
 		.write = exec_write,
+		.pause = exec_pause,
 		.close = exec_close,
 		.explain = exec_explain,
 		.free = exec_free,

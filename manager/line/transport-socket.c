@@ -116,6 +116,15 @@ static void local_write(struct transport *t, const void *data, size_t n)
 	}
 }
 
+static void local_pause(struct transport *t, bool paused)
+{
+	struct local *l = local_of(t);
+	if (l->by_exec)
+		l->exec->ops->pause(l->exec, paused);
+	else if (l->stream)
+		stream_pause(l->stream, paused);
+}
+
 /* --- who dials --------------------------------------------------------------------------------------------------- */
 
 static void welcome(struct local *l, int fd)
@@ -271,6 +280,7 @@ struct transport *transport_local_new(struct loop *loop, struct engine *engine, 
 		.name = local_name,
 		.open = local_open,
 		.write = local_write,
+		.pause = local_pause,
 		.close = local_close,
 		.explain = local_explain,
 		.free = local_free,

@@ -24,6 +24,8 @@ struct transport_ops {
 	int (*open)(struct transport *t, const struct transport_handler *handler, struct fail *f);
 	/* Bytes that cannot be written close the transport; on_closed tells, later. */
 	void (*write)(struct transport *t, const void *data, size_t n);
+	/* Stops and resumes reading. Some bytes may still come; on_closed may, too. */
+	void (*pause)(struct transport *t, bool paused);
 	/* Nothing is called back any more. Idempotent. */
 	void (*close)(struct transport *t);
 	/* Bytes came that no PID 1 sends: fills f with what they say, if they are a carrier's own words. */

@@ -83,6 +83,15 @@ int wire_next(struct wire *w, struct wire_frame *ret)
 	return r;
 }
 
+void wire_detach(struct wire *w, struct buf *ret)
+{
+	struct frame_reader *r = &w->reader;
+	*ret = r->buf;
+	r->buf = (struct buf){ .max = ret->max };
+	buf_add(&r->buf, ret->data + r->used, ret->len - r->used);
+	r->used = 0;
+}
+
 void wire_put(struct buf *out, enum frame_type type, uint32_t call, const void *payload, size_t n)
 {
 	(void)frame_append(out, (uint8_t)type, call, payload, n);

@@ -27,6 +27,9 @@ void wire_feed(struct wire *w, const void *data, size_t n);
 /* 1 and *ret, 0 if more bytes are needed, -EPROTO for a type that PID 1 never sends or a size past its limit. */
 int wire_next(struct wire *w, struct wire_frame *ret);
 
+/* Hands over the buffer that holds the last frame, whose payload stays where it is; what follows the frame is copied. */
+void wire_detach(struct wire *w, struct buf *ret);
+
 /* False if parsing it would cost out of proportion to its length: a hostile PID 1's 16 MiB of "{},{},…". */
 bool wire_json_is_modest(const uint8_t *text, size_t n);
 

@@ -52,6 +52,34 @@ void run_result_add_text(struct run_result *r, enum part_kind stream, char *text
 	}
 }
 
+static size_t text_weight(const char *s)
+{
+	return s ? strlen(s) : 0;
+}
+
+static size_t bundle_weight(const struct mime_bundle *b)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < b->n; i++)
+		n += b->parts[i].len;
+	return n;
+}
+
+size_t run_result_weight(const struct run_result *r)
+{
+	const char *const texts[] = { r->stdout_text, r->stderr_text, r->error_message, r->error_traceback };
+	size_t n = bundle_weight(&r->result);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		n += text_weight(texts[i]);
+	for (size_t i = 0; i < r->n_parts; i++)
+		n += sizeof(r->parts[i]) + text_weight(r->parts[i].text);
+	for (size_t i = 0; i < r->n_displays; i++)
+		n += bundle_weight(&r->displays[i]);
+	for (size_t i = 0; i < r->n_earlier; i++)
+		n += run_result_weight(&r->earlier[i].result);
+	return n;
+}
+
 void run_result_release(struct run_result *r)
 {
 	for (size_t i = 0; i < r->n_parts; i++)

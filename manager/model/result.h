@@ -116,6 +116,10 @@ struct earlier_result {
 void run_result_add_text(struct run_result *r, enum part_kind stream, char *text);
 void run_result_add_part(struct run_result *r, struct run_part part);
 
+/* About how many bytes there are in its texts and displays, earlier runs included. */
+size_t run_result_weight(const struct run_result *r);
+#define RUN_RESULT_HEAVY (256u << 10)
+
 void mime_bundle_release(struct mime_bundle *b);
 void run_result_release(struct run_result *r);
 /* Adds a later piece of the same run, which is emptied: texts and displays follow, everything else is the later one's. */

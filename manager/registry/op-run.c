@@ -61,13 +61,17 @@ static void on_end(struct run_waiter *w, struct run_result *result, const struct
 		if (o->request.on_display)
 			live_end(&o->live, result);
 	}
-	o->request.on_done(o->request.ctx, result, f);
+	bool heavy = result && o->request.on_heavy && run_result_weight(result) > RUN_RESULT_HEAVY;
+	if (!heavy)
+		o->request.on_done(o->request.ctx, result, f);
 	if (!result)
 		log_end(o, "not_run", NULL);
 	else if (result->ending == ENDING_RUNNING || result->ending == ENDING_WAITING)
 		log_run_told(m, o->number, result);
 	else
 		log_end(o, ending_name(result->ending), result);
+	if (heavy)
+		o->request.on_heavy(o->request.ctx, result);
 	op_end(&o->op);
 }
 

@@ -305,11 +305,18 @@ static void say(struct fake *fake, enum frame_type type, const char *payload)
 	fake->handler.on_bytes(fake->handler.ctx, frame.data, frame.len);
 }
 
+static void fake_pause(struct transport *t, bool paused)
+{
+}
+
 static struct line *open_line(struct fake *fake)
 {
-	static const struct transport_ops ops = {
-		.name = fake_name, .open = fake_open, .write = fake_write, .close = fake_close, .free = fake_free
-	};
+	static const struct transport_ops ops = { .name = fake_name,
+						  .open = fake_open,
+						  .write = fake_write,
+						  .pause = fake_pause,
+						  .close = fake_close,
+						  .free = fake_free };
 	*fake = (struct fake){ .transport.ops = &ops };
 	struct line *l = line_new(&(struct line_spec){
 		.loop = b.loop,

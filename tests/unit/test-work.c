@@ -74,16 +74,19 @@ static void forgotten_work_is_said_to_be(void **state)
 	assert_int_equal(j.forgotten, 1);
 }
 
-/* Five that are bulk and would wait for ever fill the lane and its queue; one that is not goes past them. */
-static void bulk_leaves_room(void **state)
+/* Bulk work and rendering that would wait for ever fill their lanes and the queues of these; one that is neither goes past them. */
+static void bulk_and_rendering_leave_room(void **state)
 {
 	struct loop *loop = loop_new();
-	struct job slow[5] = { 0 }, quick = { .loop = loop };
+	struct job slow[10] = { 0 }, quick = { .loop = loop };
 	for (size_t i = 0; i < ARRAY_LEN(slow); i++) {
 		slow[i].loop = loop;
 		assert_int_equal(pipe(slow[i].gate), 0);
-		work_start(loop, &(struct work_spec){
-					 .fn = wait_at_the_gate, .on_done = on_done, .ctx = &slow[i], .bulk = true });
+		work_start(loop, &(struct work_spec){ .fn = wait_at_the_gate,
+						      .on_done = on_done,
+						      .ctx = &slow[i],
+						      .bulk = i % 2 == 0,
+						      .render = i % 2 == 1 });
 	}
 	assert_int_equal(pipe(quick.gate), 0);
 	assert_int_equal(write(quick.gate[1], "x", 1), 1);
@@ -108,7 +111,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_loop_goes_on),
 		cmocka_unit_test(forgotten_work_is_said_to_be),
-		cmocka_unit_test(bulk_leaves_room),
+		cmocka_unit_test(bulk_and_rendering_leave_room),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,6 +55,7 @@ static const struct engine_ops docker_ops = {
 	.explain = docker_explain,
 	.task_cancel = task_cancel,
 	.stream_write = docker_write,
+	.stream_pause = docker_pause,
 	.stream_free = docker_detach,
 	.watch_free = docker_unwatch,
 	.capabilities = docker_capabilities,

@@ -46,6 +46,7 @@ void tasks_release(struct docker *d);
 struct engine_stream *docker_attach(struct engine *e, const char *container, const struct stream_handler *handler,
 				    struct fail *f);
 int docker_write(struct engine_stream *s, const void *data, size_t n);
+void docker_pause(struct engine_stream *s, bool paused);
 struct engine_stream *docker_detach(struct engine_stream *s);
 void docker_explain(struct engine *e, const void *data, size_t n, struct fail *f);
 

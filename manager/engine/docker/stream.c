@@ -60,6 +60,11 @@ int docker_write(struct engine_stream *s, const void *data, size_t n)
 	return child_write(s->child, data, n);
 }
 
+void docker_pause(struct engine_stream *s, bool paused)
+{
+	child_pause(s->child, paused);
+}
+
 struct engine_stream *docker_detach(struct engine_stream *s)
 {
 	if (!s)

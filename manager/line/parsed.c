@@ -1,0 +1,228 @@
+#include "manager/line/parsed.h"
+
+#include <ctype.h>
+#include <jansson.h>
+
+#include "base/alloc.h"
+#include "base/base64.h"
+#include "base/outline.h"
+#include "base/screen.h"
+#include "base/shape.h"
+#include "manager/line/parts.h"
+#include "manager/model/token.h"
+
+#define MIME_TYPE_MAX 128
+#define BUNDLE_PARTS_MAX 32
+#define ERROR_TYPE_CHARS 200
+/* A string is cut before it is cleaned if it has more bytes than this, and so many for each character that is kept. */
+#define CUT_FIRST_BYTES (64u << 10)
+#define CUT_FIRST_FACTOR 16
+/* What the loop reads by itself. A value costs some 100 ns. */
+#define LIGHT_BYTES (64u << 10)
+#define LIGHT_VALUES 2000u
+
+static char mark[TOKEN_SIZE]; /* of this process, and nobody else's to know */
+
+void parsed_init(void)
+{
+	if (!*mark)
+		token_make(mark);
+}
+
+void parsed_release(struct parsed *p)
+{
+	free(p->id);
+	free(p->error_type);
+	free(p->error_message);
+	free(p->error_traceback);
+	mime_bundle_release(&p->bundle);
+	*p = (struct parsed){ 0 };
+}
+
+bool parsed_is_light(const struct wire_frame *frame)
+{
+	if (frame->n > LIGHT_BYTES)
+		return false;
+	struct shape shape = shape_of(frame->payload, frame->n);
+	return shape.containers + shape.values <= LIGHT_VALUES;
+}
+
+/* --- texts ------------------------------------------------------------------------------------------------------- */
+
+/* Between characters, since the text is valid UTF-8. */
+static size_t boundary(const char *s, size_t at)
+{
+	while (at > 0 && ((uint8_t)s[at] & 0xc0) == 0x80)
+		at--;
+	return at;
+}
+
+char *parsed_text(const char *s, size_t n, uint64_t max_chars)
+{
+	AUTO(buf_release) struct buf head = { 0 }, tail = { 0 };
+	uint64_t room = CUT_FIRST_BYTES + CUT_FIRST_FACTOR * MIN(max_chars, (uint64_t)n);
+	bool cut;
+	if (!max_chars || n <= room) {
+		screen_text(&head, s, n);
+		return parts_cut(buf_str(&head), head.len, max_chars);
+	}
+	size_t first = boundary(s, (size_t)room / 2), last = boundary(s, n - (size_t)room / 2);
+	screen_text(&head, s, first);
+	screen_text(&tail, s + last, n - last);
+	return parts_text(&head, &tail, n, /* gap= */ true, max_chars, &cut);
+}
+
+static char *text_field(json_t *object, const char *name, uint64_t max_chars)
+{
+	json_t *value = json_object_get(object, name);
+	if (!json_is_string(value))
+		return NULL;
+	return parsed_text(json_string_value(value), json_string_length(value), max_chars);
+}
+
+/* --- MIME bundles ------------------------------------------------------------------------------------------------ */
+
+static bool is_mime_type(const char *type)
+{
+	size_t n = strlen(type);
+	if (n == 0 || n > MIME_TYPE_MAX || !strchr(type, '/'))
+		return false;
+	for (; *type; type++)
+		if (!isalnum((unsigned char)*type) && !strchr("/.+-_;=", *type))
+			return false;
+	return true;
+}
+
+static bool is_text_type(const char *type)
+{
+	return strncmp(type, "text/", 5) == 0 || strstr(type, "json") || strstr(type, "xml") ||
+	       strstr(type, "javascript");
+}
+
+static bool is_base64(const char *s, size_t n)
+{
+	if (base64_is_strict(s, n))
+		return true;
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)s[i]) && s[i] != '+' && s[i] != '/' && s[i] != '=' && s[i] != '\n')
+			return false;
+	return true;
+}
+
+/* max_chars: 0 = whole. False if the value cannot be of its type. */
+static bool read_part(const struct outline *o, const char *type, json_t *value, uint64_t max_chars,
+		      struct mime_part *ret)
+{
+	char *data = NULL;
+	if (!is_mime_type(type))
+		return false;
+	const char *text = json_string_value(value);
+	size_t n = json_string_length(value);
+	const struct outline_string *whole = text ? outline_find(o, text) : NULL;
+	if (whole) {
+		text = whole->at;
+		n = whole->len;
+	}
+	if (text && is_text_type(type))
+		data = parsed_text(text, n, max_chars);
+	else if (text && is_base64(text, n))
+		data = xstrndup(text, n);
+	else if (!json_is_string(value) && strstr(type, "json"))
+		data = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+	if (!data)
+		return false;
+	*ret = (struct mime_part){ .type = xstrdup(type), .data = data, .len = strlen(data) };
+	for (char *p = ret->type; *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+	return true;
+}
+
+static void read_bundle(const struct outline *o, json_t *data, uint64_t max_chars, struct mime_bundle *ret)
+{
+	const char *type;
+	json_t *value;
+	*ret = (struct mime_bundle){ 0 };
+	json_object_foreach(data, type, value) {
+		struct mime_part part;
+		if (ret->n == BUNDLE_PARTS_MAX || !read_part(o, type, value, max_chars, &part))
+			continue;
+		ret->parts = xrealloc(ret->parts, (ret->n + 1) * sizeof(*ret->parts));
+		ret->parts[ret->n++] = part;
+	}
+}
+
+static bool has_picture(json_t *data)
+{
+	const char *type;
+	json_t *value;
+	json_object_foreach(data, type, value)
+		if (strncmp(type, "image/", 6) == 0 && !streq(type, "image/svg+xml"))
+			return true;
+	return false;
+}
+
+/* --- frames ------------------------------------------------------------------------------------------------------ */
+
+static json_t *load_whole(const struct wire_frame *frame)
+{
+	return wire_json_is_modest(frame->payload, frame->n) ?
+		       json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL) :
+		       NULL;
+}
+
+/* Of a bundle, only the values themselves may be left out. */
+static bool is_flat(const json_t *payload)
+{
+	const char *name;
+	json_t *value;
+	json_object_foreach((json_t *)payload, name, value)
+		if (json_is_string(value) && json_string_length(value) >= TOKEN_SIZE)
+			return false;
+	json_object_foreach(json_object_get(payload, "data"), name, value)
+		if (json_is_object(value) || json_is_array(value))
+			return false;
+	return true;
+}
+
+/* A bundle comes without its long strings, which the outline has: a picture is not parsed. NULL if it is not JSON. */
+static json_t *load(const struct wire_frame *frame, struct outline *o)
+{
+	o->mark = "";
+	if (frame->n < OUTLINE_MIN || (frame->type != FRAME_DISPLAY && frame->type != FRAME_RESULT))
+		return load_whole(frame);
+	outline_make(o, frame->payload, frame->n, OUTLINE_MIN, mark);
+	json_t *payload = wire_json_is_modest(o->text.data, o->text.len) ?
+				  json_loadb((const char *)o->text.data, o->text.len, JSON_REJECT_DUPLICATES, NULL) :
+				  NULL;
+	if (!payload || is_flat(payload))
+		return payload;
+	json_decref(payload);
+	outline_release(o);
+	o->mark = "";
+	return load_whole(frame);
+}
+
+void parsed_read(struct parsed *ret, const struct wire_frame *frame, const struct config *config)
+{
+	AUTO(outline_release) struct outline outline = { 0 };
+	json_auto_t *payload = load(frame, &outline);
+	json_t *data = json_object_get(payload, "data");
+	*ret = (struct parsed){ .valid = json_is_object(payload) };
+	if (!ret->valid)
+		return;
+	if (frame->type == FRAME_ERROR) {
+		ret->error_type = text_field(payload, "type", ERROR_TYPE_CHARS);
+		ret->error_message = text_field(payload, "message", config->max_traceback_chars);
+		ret->error_traceback = text_field(payload, "traceback", config->max_traceback_chars);
+		if (!ret->error_type)
+			ret->error_type = xstrdup("Error");
+		return;
+	}
+	const char *id = json_string_value(json_object_get(payload, "display_id"));
+	ret->id = id ? xstrdup(id) : NULL;
+	ret->update = id && json_is_true(json_object_get(payload, "update"));
+	ret->clear = json_is_true(json_object_get(payload, "clear"));
+	ret->picture = has_picture(data);
+	if (!ret->clear)
+		read_bundle(&outline, data, frame->type == FRAME_RESULT ? config->max_result_chars : 0, &ret->bundle);
+}
