@@ -35,8 +35,8 @@ static const struct {
 	{ "ps", VERB_PS, "list the sessions of all servers of this user", "[--env-file FILE] [--json] [--watch]" },
 	{ "stop", VERB_STOP, "stop a session by its id, whoever uses it", "[--env-file FILE] ID | --all" },
 	{ "gc", VERB_GC, "remove what ended servers have left behind", "[--env-file FILE] [--json]" },
-	{ "exports", VERB_EXPORTS, "list the files that sessions have exported",
-	  "[--env-file FILE] [--json] [--thread ID | --all]" },
+	{ "exports", VERB_EXPORTS, "list the files that sessions have exported, or delete one",
+	  "[--env-file FILE] [--json] [--thread ID | --all] | --delete ID" },
 	{ "history", VERB_HISTORY, "list what was executed in a session, or check that nobody changed it",
 	  "[--env-file FILE] [--json | --ipynb] SESSION | --verify [SESSION]" },
 };
@@ -63,6 +63,7 @@ void options_usage(FILE *to)
 	      "  --ipynb          history: print it as a notebook, if what was run is kept (HISTORY_KEEPS_CODE)\n"
 	      "  --thread ID      exports: those of another conversation\n"
 	      "  --all            stop: all sessions; exports: those of all conversations\n"
+	      "  --delete ID      exports: delete this one, and its content unless another export has the same\n"
 	      "  --runtime NAME   setup: the image of this runtime only; NAME,NAME… of several\n"
 	      "  --engine-only    setup: no images\n"
 	      "  --language L     run: instead of the one that the file's name tells; repl: other than Python\n"
@@ -113,6 +114,7 @@ static const struct option longs[] = {
 	{ "verify", no_argument, NULL, 'v' },
 	{ "ipynb", no_argument, NULL, 'n' },
 	{ "thread", required_argument, NULL, 't' },
+	{ "delete", required_argument, NULL, 'x' },
 	{ "all", no_argument, NULL, 'a' },
 	{ "language", required_argument, NULL, 'l' },
 	{ "dependency", required_argument, NULL, 'd' },
@@ -213,6 +215,11 @@ static int check(const struct options *o, struct fail *f)
 		return fail_set(f, FAIL_INVALID, "--ipynb goes with neither --json nor --verify");
 	if (o->thread && o->verb != VERB_EXPORTS)
 		return only_for("thread", "exports", f);
+	if (o->delete_id && o->verb != VERB_EXPORTS)
+		return only_for("delete", "exports", f);
+	if (o->delete_id && (o->all || o->thread))
+		return fail_set(f, FAIL_INVALID,
+				"--delete needs the id of an export, and goes with neither --all nor --thread");
 	if (o->all && o->verb != VERB_STOP && o->verb != VERB_EXPORTS)
 		return only_for("all", "stop and exports", f);
 	if (o->all && o->thread)
@@ -351,6 +358,9 @@ static int take_option(struct options *o, int c, char **argv, struct fail *f)
 		return 0;
 	case 't':
 		o->thread = optarg;
+		return 0;
+	case 'x':
+		o->delete_id = optarg;
 		return 0;
 	case 'a':
 		o->all = true;

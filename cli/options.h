@@ -28,19 +28,20 @@ enum config_action { CONFIG_LIST, CONFIG_GET, CONFIG_SET, CONFIG_UNSET };
 
 struct options {
 	enum verb verb;
-	const char *env_file; /* NULL = the default place; points into argv */
-	bool json;	      /* doctor, ps, gc, exports, history, config */
-	bool probe;	      /* doctor */
-	bool watch;	      /* ps */
-	bool verify;	      /* history */
-	bool ipynb;	      /* history */
-	bool all;	      /* stop, exports */
-	const char *thread;   /* exports; points into argv */
-	const char *session;  /* stop, history, shell, jupyter, repl; points into argv */
-	bool fixtures;	      /* mcp, hidden: mcp/fixtures.h */
-	struct strv allowed;  /* mcp: folders that a model may import from */
-	const char *runtime;  /* setup; points into argv */
-	bool engine_only;     /* setup */
+	const char *env_file;  /* NULL = the default place; points into argv */
+	bool json;	       /* doctor, ps, gc, exports, history, config */
+	bool probe;	       /* doctor */
+	bool watch;	       /* ps */
+	bool verify;	       /* history */
+	bool ipynb;	       /* history */
+	bool all;	       /* stop, exports */
+	const char *thread;    /* exports; points into argv */
+	const char *delete_id; /* exports; points into argv */
+	const char *session;   /* stop, history, shell, jupyter, repl; points into argv */
+	bool fixtures;	       /* mcp, hidden: mcp/fixtures.h */
+	struct strv allowed;   /* mcp: folders that a model may import from */
+	const char *runtime;   /* setup; points into argv */
+	bool engine_only;      /* setup */
 	/* jupyter */
 	bool tcp, install, uninstall, user;
 	const char *prefix; /* points into argv */

@@ -127,6 +127,11 @@ static void ask_exports(struct records *r, const struct export_info *after)
 	(void)manager_all_exports(r->manager, r->thread, &request, &r->fail);
 }
 
+static void on_deleted(void *ctx, const struct fail *f)
+{
+	end(ctx, f);
+}
+
 static json_t *executed(const struct executed *e)
 {
 	json_t *o = json_pack("{s:I, s:o, s:o, s:o, s:o, s:I, s:I}", "seq", (json_int_t)e->seq, "tool", text(e->tool),
@@ -240,12 +245,27 @@ static int print_notebook(const struct records *r)
 	return EXIT_DONE;
 }
 
+static int print_deleted(const struct records *r)
+{
+	if (r->options->json)
+		printf("{\n  \"deleted\": \"%s\"\n}\n",
+		       r->options->delete_id); /* it was found, so it is letters and digits */
+	else
+		printf("deleted %s\n", r->options->delete_id);
+	return EXIT_DONE;
+}
+
 /* --- both -------------------------------------------------------------------------------------------------------- */
 
 static void run_loop(struct records *r)
 {
 	r->manager = manager_new(r->loop, &r->config);
-	if (r->options->verb == VERB_EXPORTS)
+	if (r->options->delete_id)
+		(void)manager_delete_export(
+			r->manager,
+			&(struct delete_export_request){ .id = r->options->delete_id, .on_done = on_deleted, .ctx = r },
+			&r->fail);
+	else if (r->options->verb == VERB_EXPORTS)
 		ask_exports(r, NULL);
 	else
 		(void)manager_history(r->manager,
@@ -270,6 +290,8 @@ static int report(const struct records *r)
 	}
 	if (r->options->ipynb)
 		return print_notebook(r);
+	if (r->options->delete_id)
+		return print_deleted(r);
 	if (r->options->json)
 		print_json(r);
 	else if (history)
@@ -294,7 +316,7 @@ int records_run(const struct options *options)
 	else if (!options->all)
 		r.thread = manager_own_thread(&r.config);
 	/* Without a conversation there are no exports yet. */
-	if (r.thread || options->all || options->verb == VERB_HISTORY)
+	if (r.thread || options->all || options->delete_id || options->verb == VERB_HISTORY)
 		run_loop(&r);
 	int code = report(&r);
 	loop_free(r.loop);

@@ -415,6 +415,13 @@ struct op *manager_verify(struct manager *m, const struct verify_request *req, s
 /* Exports of all conversations, or of the one that is named; see manager_exports(). */
 struct op *manager_all_exports(struct manager *m, const char *thread, const struct exports_request *req,
 			       struct fail *f);
+struct delete_export_request {
+	const char *id; /* of any conversation */
+	/* f NULL: it is in no list any more, and its content is gone unless another export has the same. */
+	void (*on_done)(void *ctx, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_delete_export(struct manager *m, const struct delete_export_request *req, struct fail *f);
 /* The user's own conversation, if there is one already; the caller owns it. Reads a file. */
 char *manager_own_thread(const struct config *config);
 

@@ -348,7 +348,12 @@ static void on_downloaded(void *ctx, const struct sink_result *kept, const struc
 		.created = store_now_ms(),
 	};
 	idle(b);
-	b->job = store_export_add(b->spec.store, &b->record, on_recorded, b);
+	const struct config *c = b->spec.config;
+	AUTO(freep) char *content = export_file(c, &b->record);
+	b->job = store_export_add(b->spec.store, &b->record, content,
+				  &(struct export_limits){ .conversation = c->exports_max_size_per_conversation,
+							   .total = c->exports_max_size },
+				  on_recorded, b);
 }
 
 static void start_export(struct entries *b)
@@ -356,8 +361,13 @@ static void start_export(struct entries *b)
 	const struct limits *l = &b->limits;
 	struct copy_result *r = &b->results[b->at];
 	AUTO(fail_release) struct fail f = { 0 };
-	struct sink_limits limits = { .bytes = SINK_BYTES_FACTOR * MAX(l->tmpfs, l->home),
-				      .apparent = SINK_APPARENT_FACTOR * l->memory };
+	const struct config *c = b->spec.config;
+	struct sink_limits limits = {
+		.bytes = SINK_BYTES_FACTOR * MAX(l->tmpfs, l->home),
+		.apparent = SINK_APPARENT_FACTOR * l->memory,
+		.most = MIN(c->exports_max_size, c->exports_max_size_per_conversation),
+		.floor = c->disk_floor,
+	};
 	r->path = names_sandbox_path(r->source, &f);
 	if (!r->path) {
 		item_end(b, &f);
@@ -368,7 +378,7 @@ static void start_export(struct entries *b)
 		&(struct download_spec){
 			.loop = b->spec.loop,
 			.transfer = &b->transfer,
-			.sink = sink_new(b->spec.config->storage_dir, b->name, &limits),
+			.sink = sink_new(c->storage_dir, b->name, &limits),
 			.path = r->path,
 			.on_progress = on_downloading,
 			.on_done = on_downloaded,

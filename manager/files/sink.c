@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "base/alloc.h"
+#include "base/sizes.h"
 #include "kernels/entry.h"
 #include "kernels/protocol.h"
 #include "manager/files/names.h"
@@ -24,6 +26,7 @@ struct sink {
 	uint64_t written;    /* bytes in the vault */
 	uint64_t on_its_way; /* of them, to the disk */
 	bool full;	     /* the archive would be larger than it may be */
+	struct fail refused; /* why there is no room for the archive */
 
 	/* The entry being written. */
 	struct entry entry; /* its strings are in `strings` */
@@ -59,6 +62,7 @@ struct sink *sink_free(struct sink *s)
 	vault_free(s->file);
 	digest_free(s->digest);
 	buf_release(&s->strings);
+	fail_release(&s->refused);
 	free(s->pieces);
 	free(s->storage_dir);
 	free(s->name);
@@ -95,7 +99,44 @@ static int too_much(struct fail *f)
 /* What the archive says of its end is that the file is too large. */
 static int archived(struct sink *s, int r, struct fail *f)
 {
+	if (r < 0 && s->refused.kind) {
+		fail_release(f);
+		fail_move(f, &s->refused);
+		return -1;
+	}
 	return r < 0 && s->full ? too_much(f) : r;
+}
+
+/* ---- room */
+
+#define DELETE_HINT                                                                                                    \
+	"Exports that nobody needs any more have to be deleted first: the user lists them with `husk exports` and deletes one with `husk exports --delete ID`."
+
+/* Before n more bytes are written. Several threads may ask. */
+static int check_floor(const struct sink *s, uint64_t n, struct fail *f)
+{
+	struct statvfs v;
+	if (!s->limits.floor || fstatvfs(vault_fd(s->file), &v) < 0)
+		return 0;
+	uint64_t left = (uint64_t)v.f_bavail * v.f_frsize;
+	if (left >= s->limits.floor && left - s->limits.floor >= n)
+		return 0;
+	char there[SIZES_TEXT], floor[SIZES_TEXT];
+	fail_set(f, FAIL_LIMIT, "the disk of STORAGE_DIR has %s free, and %s must stay free (CONTAINER_DISK_FLOOR)",
+		 sizes_text(left, there), sizes_text(s->limits.floor, floor));
+	return fail_hint(f, DELETE_HINT);
+}
+
+static int check_most(const struct sink *s, uint64_t size, struct fail *f)
+{
+	if (!s->limits.most || size <= s->limits.most)
+		return 0;
+	char most[SIZES_TEXT];
+	fail_set(f, FAIL_LIMIT, "it is larger than all exports of a conversation may be together, %s",
+		 sizes_text(s->limits.most, most));
+	return fail_hint(
+		f,
+		"Export less of it. EXPORTS_MAX_SIZE_PER_CONVERSATION and EXPORTS_MAX_SIZE are the operator's settings.");
 }
 
 /* ---- the file in the vault */
@@ -127,6 +168,8 @@ static int on_tar_bytes(void *ctx, const void *data, size_t n)
 	struct sink *s = ctx;
 	/* Headers count too: a member that holds nothing takes a kilobyte or more. */
 	s->full = n > s->limits.bytes - MIN(s->written, s->limits.bytes);
+	if (check_most(s, s->written + n, &s->refused) < 0 || check_floor(s, n, &s->refused) < 0)
+		return -EFBIG;
 	int r = s->full ? -EFBIG : write_at(vault_fd(s->file), data, n, s->written);
 	if (r < 0)
 		return r;
@@ -221,9 +264,10 @@ static int begin(struct sink *s, const struct entry *e, struct fail *f)
 	s->digest = digest_new(s->result.directory ? DIGEST_ANY_SIZE : e->size);
 	s->result.mode = e->mode;
 	s->result.mtime_ms = e->mtime < 0 ? 0 : (uint64_t)e->mtime * 1000 + e->mtime_ns / 1000000;
-	if (s->result.directory)
-		s->tar = tarball_new(s->name, on_tar_bytes, s, f);
-	return !s->result.directory || s->tar ? 0 : -1;
+	if (!s->result.directory)
+		return check_most(s, e->size, f);
+	s->tar = tarball_new(s->name, on_tar_bytes, s, f);
+	return s->tar ? 0 : -1;
 }
 
 static int take_entry(struct sink *s, const uint8_t *payload, size_t n, struct fail *f)
@@ -278,9 +322,9 @@ static int take_data(struct sink *s, const uint8_t *payload, size_t n, struct fa
 		if (archived(s, tarball_data(s->tar, data, n, f), f) < 0)
 			return -1;
 	} else {
-		int r = write_at(vault_fd(s->file), data, n, at);
+		int r = check_floor(s, n, f) < 0 ? -1 : write_at(vault_fd(s->file), data, n, at);
 		if (r < 0)
-			return disk_failed(r, f);
+			return f->kind ? -1 : disk_failed(r, f);
 	}
 	s->at += n;
 	write_back(s);
@@ -341,6 +385,8 @@ int64_t sink_open(struct sink *s, int file, struct fail *f)
 	s->bytes = s->entry.size;
 	if (s->bytes > s->limits.bytes)
 		return too_much(f);
+	if (check_floor(s, s->bytes, f) < 0)
+		return -1;
 	s->at = s->hashed = s->entry.size;
 	return (int64_t)((s->entry.size + DIGEST_PIECE - 1) / DIGEST_PIECE);
 }
@@ -372,7 +418,7 @@ int sink_copy(struct sink *s, int file, uint64_t piece, uint8_t *buffer, struct 
 	/* So little at a time that it is written and hashed while it is still in the CPU's cache. */
 	for (uint64_t at = start; at < end; at += SINK_COPY_BYTES) {
 		size_t n = (size_t)MIN(end - at, SINK_COPY_BYTES);
-		ssize_t there = is_stopped(s, f) ? -1 : read_at(s, file, buffer, n, at, f);
+		ssize_t there = is_stopped(s, f) || check_floor(s, n, f) < 0 ? -1 : read_at(s, file, buffer, n, at, f);
 		/* Zeros in place of what is gone stay a hole. */
 		int r = there < 0 ? -1 : write_at(vault_fd(s->file), buffer, (size_t)there, at);
 		if (r < 0) {

@@ -13,6 +13,8 @@ struct sink_limits {
 	 * a lie or a tree of hard links. */
 	uint64_t bytes;
 	uint64_t apparent; /* sizes with holes */
+	uint64_t most;	   /* of what is kept, by the operator's settings; 0 = no matter */
+	uint64_t floor;	   /* bytes that stay free on the disk of the vault */
 };
 
 struct sink_result {

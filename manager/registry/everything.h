@@ -11,5 +11,6 @@ struct op *history_of(struct registry *r, const struct history_request *req);
 struct op *verify_log(struct registry *r, const struct verify_request *req);
 /* thread NULL = of all. */
 struct op *exports_of_all(struct registry *r, const char *thread, const struct exports_request *req);
+struct op *export_delete(struct registry *r, const struct delete_export_request *req);
 
 #endif

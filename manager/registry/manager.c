@@ -223,6 +223,11 @@ struct op *manager_all_exports(struct manager *m, const char *thread, const stru
 	return exports_of_all(&m->registry, thread, req);
 }
 
+struct op *manager_delete_export(struct manager *m, const struct delete_export_request *req, struct fail *f UNUSED)
+{
+	return export_delete(&m->registry, req);
+}
+
 char *manager_own_thread(const struct config *config)
 {
 	return config->thread_id ? xstrdup(config->thread_id) : own_id_known(config->state_dir);

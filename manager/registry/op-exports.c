@@ -1,4 +1,4 @@
-/* The exports that are kept: of one conversation, or of all. */
+/* The exports that are kept: of one conversation, or of all; and deleting one. */
 #include "base/alloc.h"
 #include "manager/files/exports.h"
 #include "manager/registry/conversation.h"
@@ -109,5 +109,84 @@ struct op *exports_of_all(struct registry *r, const char *thread, const struct e
 		ask(o, thread);
 	else
 		answer_nothing(o);
+	return &o->op;
+}
+
+/* --- delete ------------------------------------------------------------------------------------------------------ */
+
+struct delete_op {
+	struct op op;
+	struct delete_export_request request;
+	char *id;
+	struct store_job *job;
+	struct timer *nothing;
+};
+
+static struct delete_op *delete_op_of(struct op *op)
+{
+	return container_of(op, struct delete_op, op);
+}
+
+static void delete_op_free(struct op *op)
+{
+	struct delete_op *o = delete_op_of(op);
+	store_cancel(o->job);
+	timer_free(o->nothing);
+	free(o->id);
+	free(o);
+}
+
+static void delete_fail(struct op *op, const struct fail *f)
+{
+	struct delete_op *o = delete_op_of(op);
+	o->request.on_done(o->request.ctx, f);
+}
+
+static void on_deleted(void *ctx, const struct fail *f)
+{
+	struct delete_op *o = ctx;
+	o->job = NULL;
+	o->request.on_done(o->request.ctx, f);
+	op_end(&o->op);
+}
+
+static void on_missing(void *ctx)
+{
+	struct delete_op *o = ctx;
+	AUTO(fail_release) struct fail f = { 0 };
+	fail_set(&f, FAIL_NOT_FOUND, "there is no export '%.64s'", o->id);
+	fail_hint(&f, "`husk exports --all` lists them with their ids.");
+	on_deleted(o, &f);
+}
+
+static void on_found(void *ctx, const struct export_record *found, const struct fail *f)
+{
+	struct delete_op *o = ctx;
+	struct registry *r = o->op.registry;
+	o->job = NULL;
+	if (f) {
+		on_deleted(o, f);
+	} else if (!found) {
+		on_missing(o);
+	} else {
+		AUTO(freep) char *content = export_file(r->config, found);
+		o->job = store_export_delete(r->store, found, content, on_deleted, o);
+	}
+}
+
+struct op *export_delete(struct registry *r, const struct delete_export_request *req)
+{
+	static const struct op_type type = { .fail = delete_fail, .free = delete_op_free };
+	struct delete_op *o = new0(struct delete_op);
+	op_init(&o->op, r, /* c= */ NULL, &type);
+	o->request = *req;
+	o->request.id = NULL;
+	o->id = xstrdup(req->id);
+	if (store_is_there(r->config)) {
+		o->job = store_export_get(r->store, /* thread= */ NULL, o->id, on_found, o);
+	} else {
+		o->nothing = timer_new(r->loop, on_missing, o);
+		timer_start(o->nothing, 0, 0);
+	}
 	return &o->op;
 }

@@ -1,6 +1,9 @@
 /* Exports: which file of which session has which content. */
+#include <errno.h>
+
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/sizes.h"
 #include "base/utf8.h"
 #include "manager/store/chain.h"
 #include "manager/store/store-private.h"
@@ -10,6 +13,9 @@
 struct export_job {
 	struct store_job base;
 	struct export_record row; /* what to add, or what to look for */
+	const char *content;	  /* where it is; NULL = not looked at */
+	bool limited;
+	struct export_limits limits;
 	uint64_t limit;
 	store_done_fn done;
 	store_export_fn fn;
@@ -73,9 +79,100 @@ static const char *column_path(struct store_job *job, const struct db_value *v)
 
 /* --- add --------------------------------------------------------------------------------------------------------- */
 
+/* An export whose content was deleted has no hash. */
+#define SUM_OF(condition)                                                                                                         \
+	"(SELECT CAST(COALESCE(SUM(most), 0) AS BIGINT) FROM (SELECT MAX(stored) AS most FROM exports WHERE hash <> ''" condition \
+	" GROUP BY hash, file) AS kept)"
+
+static void take_sums(void *ctx, const struct db_value *v, size_t n UNUSED)
+{
+	*(struct export_limits *)ctx = (struct export_limits){ column_int(&v[0]), column_int(&v[1]) };
+}
+
+static int count(struct db *db, const char *thread, struct export_limits *ret, struct fail *f)
+{
+	struct db_query q = { .sql = "SELECT " SUM_OF(" AND thread = $1") ", " SUM_OF(""),
+			      .on_row = take_sums,
+			      .ctx = ret,
+			      DB_PARAMS(db_text(thread)) };
+	return db_exec(db, &q, f);
+}
+
+static int over(const char *whose, uint64_t was, uint64_t now, uint64_t limit, const char *setting, struct fail *f)
+{
+	char before[SIZES_TEXT], with[SIZES_TEXT], most[SIZES_TEXT];
+	fail_set(f, FAIL_LIMIT, "the exports of %s take %s, with this one %s, and may take %s (%s)", whose,
+		 sizes_text(was, before), sizes_text(now, with), sizes_text(limit, most), setting);
+	return fail_hint(
+		f,
+		"Exports that nobody needs any more have to be deleted first: the user lists them with `husk exports` and deletes one with `husk exports --delete ID`.");
+}
+
+/* What was kept before the record was written, and what is kept with it. */
+static int check_limits(const struct export_limits *limits, const struct export_limits *was,
+			const struct export_limits *now, struct fail *f)
+{
+	if (now->conversation > limits->conversation && now->conversation > was->conversation)
+		return over("this conversation", was->conversation, now->conversation, limits->conversation,
+			    "EXPORTS_MAX_SIZE_PER_CONVERSATION", f);
+	if (now->total > limits->total && now->total > was->total)
+		return over("all conversations", was->total, now->total, limits->total, "EXPORTS_MAX_SIZE", f);
+	return 0;
+}
+
+static void take_count(void *ctx, const struct db_value *v, size_t n UNUSED)
+{
+	*(uint64_t *)ctx = column_int(&v[0]);
+}
+
+/* Within a transaction that no other export is recorded beside, so that nobody else counts on the content. */
+static int remove_content(struct db *db, const struct export_job *j, const char *hash, struct fail *f)
+{
+	uint64_t others = 1;
+	struct db_query q = {
+		.sql = "SELECT COUNT(*) FROM exports WHERE hash = $1 AND id <> $2 AND (file = $3 OR file IS NULL OR $3 IS NULL)",
+		.on_row = take_count,
+		.ctx = &others,
+		DB_PARAMS(db_text(hash), db_text(j->row.id), db_text(j->row.file))
+	};
+	if (db_exec(db, &q, f) < 0)
+		return -1;
+	if (others || !j->content)
+		return 0;
+	if (unlink(j->content) < 0 && errno != ENOENT)
+		return fail_set(f, FAIL_STORE, "cannot delete '%s': %s", j->content, strerror(errno));
+	AUTO(freep) char *folder = xstrndup(j->content, (size_t)(strrchr(j->content, '/') - j->content));
+	(void)rmdir(folder);
+	return 0;
+}
+
+static int write_record(struct db *db, struct export_job *j, struct fail *f);
+
 static int add(struct db *db, void *ctx, struct fail *f)
 {
 	struct export_job *j = ctx;
+	struct export_limits was = { 0 }, now = { 0 };
+	if (j->content && access(j->content, F_OK) < 0) {
+		fail_set(f, FAIL_STORE, "its content was deleted while it was recorded");
+		return fail_hint(f, "Export it again.");
+	}
+	if (j->limited && count(db, j->row.thread, &was, f) < 0)
+		return -1;
+	if (write_record(db, j, f) < 0)
+		return -1;
+	if (!j->limited)
+		return 0;
+	if (count(db, j->row.thread, &now, f) < 0)
+		return -1;
+	if (check_limits(&j->limits, &was, &now, f) == 0)
+		return 0;
+	AUTO(fail_release) struct fail ignored = { 0 };
+	(void)remove_content(db, j, j->row.hash, &ignored);
+	return -1;
+}
+
+static int write_record(struct db *db, struct export_job *j, struct fail *f)
+{
 	const struct export_record *e = &j->row;
 	struct db_query thread = {
 		.sql = "INSERT INTO threads (id, created, used) VALUES ($1, $2, $2) ON CONFLICT (id) DO UPDATE SET used = excluded.used",
@@ -107,9 +204,9 @@ static void finish_add(struct store_job *job, const struct fail *f)
 	job_answer(j->done, j->ctx, "an export was not recorded", f);
 }
 
-struct store_job *store_export_add(struct store *s, const struct export_record *e, store_done_fn fn, void *ctx)
+static struct store_job *submit(struct store *s, struct export_job *j, const struct export_record *e,
+				const char *content, store_done_fn fn, void *ctx)
 {
-	struct export_job *j = job_new(s, sizeof(*j), run_add, finish_add);
 	struct store_job *job = &j->base;
 	j->row = *e;
 	j->row.id = job_keep(job, e->id);
@@ -120,9 +217,52 @@ struct store_job *store_export_add(struct store *s, const struct export_record *
 	j->row.hash = job_keep(job, e->hash);
 	j->row.mime = job_keep(job, e->mime);
 	j->row.file = job_keep(job, e->file);
+	j->content = job_keep(job, content);
 	j->done = fn;
 	j->ctx = ctx;
 	return job_submit(job);
+}
+
+struct store_job *store_export_add(struct store *s, const struct export_record *e, const char *content,
+				   const struct export_limits *limits, store_done_fn fn, void *ctx)
+{
+	struct export_job *j = job_new(s, sizeof(*j), run_add, finish_add);
+	j->limited = limits != NULL;
+	if (limits)
+		j->limits = *limits;
+	return submit(s, j, e, content, fn, ctx);
+}
+
+/* --- delete ------------------------------------------------------------------------------------------------------ */
+
+static int forget(struct db *db, void *ctx, struct fail *f)
+{
+	struct export_job *j = ctx;
+	struct db_query q = { .sql = "UPDATE exports SET hash = '', stored = 0 WHERE id = $1 RETURNING " EXPORT_COLUMNS,
+			      DB_PARAMS(db_text(j->row.id)) };
+	AUTO(chain_release) struct chain chain = { .db = db, .key = j->base.key };
+	if (chain_begin(&chain, store_now_ms(), f) < 0 ||
+	    chain_exec(&chain, &q, j->row.session, CHAIN_EXPORT, 0, f) < 0 || chain_end(&chain, f) < 0)
+		return -1;
+	return remove_content(db, j, j->row.hash, f);
+}
+
+static int run_delete(struct store_job *job, struct db *db, struct fail *f)
+{
+	return job_transaction(job, db, DB_DURABLE, forget, f);
+}
+
+static void finish_delete(struct store_job *job, const struct fail *f)
+{
+	struct export_job *j = container_of(job, struct export_job, base);
+	job_answer(j->done, j->ctx, "an export was not deleted", f);
+}
+
+struct store_job *store_export_delete(struct store *s, const struct export_record *e, const char *content,
+				      store_done_fn fn, void *ctx)
+{
+	struct export_job *j = job_new(s, sizeof(*j), run_delete, finish_delete);
+	return submit(s, j, e, content, fn, ctx);
 }
 
 /* --- find -------------------------------------------------------------------------------------------------------- */
@@ -163,7 +303,7 @@ static int run_find(struct store_job *job, struct db *db, struct fail *f)
 		job, db,
 		(struct db_query){
 			.sql = "SELECT " EXPORT_COLUMNS
-			       " FROM exports WHERE thread = $1 AND session = $2 AND (path = $3 OR (directory = 1 AND substr($3, 1, length(path) + 1) = path || '/')) "
+			       " FROM exports WHERE thread = $1 AND session = $2 AND hash <> '' AND (path = $3 OR (directory = 1 AND substr($3, 1, length(path) + 1) = path || '/')) "
 			       "ORDER BY length(path) DESC, created DESC, id DESC LIMIT 1",
 			DB_PARAMS(db_text(j->row.thread), db_text(j->row.session), db_text(j->row.path)) },
 		f);
@@ -172,11 +312,12 @@ static int run_find(struct store_job *job, struct db *db, struct fail *f)
 static int run_get(struct store_job *job, struct db *db, struct fail *f)
 {
 	struct export_job *j = container_of(job, struct export_job, base);
-	return select_rows(job, db,
-			   (struct db_query){ .sql = "SELECT " EXPORT_COLUMNS
-						     " FROM exports WHERE thread = $1 AND id = $2",
-					      DB_PARAMS(db_text(j->row.thread), db_text(j->row.id)) },
-			   f);
+	return select_rows(
+		job, db,
+		(struct db_query){ .sql = "SELECT " EXPORT_COLUMNS
+					  " FROM exports WHERE (thread = $1 OR $1 IS NULL) AND id = $2 AND hash <> ''",
+				   DB_PARAMS(db_text(j->row.thread), db_text(j->row.id)) },
+		f);
 }
 
 static void finish_one(struct store_job *job, const struct fail *f)
@@ -228,14 +369,14 @@ static int run_list(struct store_job *job, struct db *db, struct fail *f)
 			job, db,
 			(struct db_query){
 				.sql = "SELECT " EXPORT_COLUMNS
-				       " FROM exports WHERE created < $1 OR (created = $1 AND id < $2) ORDER BY created DESC, id DESC LIMIT $3",
+				       " FROM exports WHERE hash <> '' AND (created < $1 OR (created = $1 AND id < $2)) ORDER BY created DESC, id DESC LIMIT $3",
 				DB_PARAMS(db_int(before), db_text(id), db_int(j->limit)) },
 			f);
 	return select_rows(
 		job, db,
 		(struct db_query){
 			.sql = "SELECT " EXPORT_COLUMNS
-			       " FROM exports WHERE thread = $4 AND (created < $1 OR (created = $1 AND id < $2)) ORDER BY created DESC, id DESC LIMIT $3",
+			       " FROM exports WHERE thread = $4 AND hash <> '' AND (created < $1 OR (created = $1 AND id < $2)) ORDER BY created DESC, id DESC LIMIT $3",
 			DB_PARAMS(db_int(before), db_text(id), db_int(j->limit), db_text(at->thread)) },
 		f);
 }

@@ -231,14 +231,26 @@ struct export_list {
 	size_t n;
 };
 
-/* Synced to disk when the callback says success: an acknowledged export is never lost. */
-struct store_job *store_export_add(struct store *s, const struct export_record *e, store_done_fn fn, void *ctx);
+/* What is kept may take this much, each content (hash and file) counted once: of the conversation, and of all. */
+struct export_limits {
+	uint64_t conversation, total;
+};
+/* Synced to disk when the callback says success: an acknowledged export is never lost. `content` is where the export's content is, and
+ * must still be there. With limits (NULL = none), new content beyond one of them is refused with FAIL_LIMIT and removed, unless
+ * another export has it: both within the transaction that counts, so that limits hold however many servers export at once. */
+struct store_job *store_export_add(struct store *s, const struct export_record *e, const char *content,
+				   const struct export_limits *limits, store_done_fn fn, void *ctx);
+/* Removes the content of an export, unless another one has the same, and the export from all lists; its record stays in the log,
+ * without a hash and with nothing stored. */
+struct store_job *store_export_delete(struct store *s, const struct export_record *e, const char *content,
+				      store_done_fn fn, void *ctx);
 
 /* The newest of this thread, this session, and exactly this path; or of the path's closest exported parent directory, in
  * which case the record's path is a proper prefix. NULL if there is none. */
 typedef void (*store_export_fn)(void *ctx, const struct export_record *found, const struct fail *f);
 struct store_job *store_export_find(struct store *s, const char *thread, const char *session, const char *path,
 				    store_export_fn fn, void *ctx);
+/* thread NULL = of any. */
 struct store_job *store_export_get(struct store *s, const char *thread, const char *id, store_export_fn fn, void *ctx);
 
 /* Newest first; `before` is a page mark: created and id of the last record of the page before (NULL id = from the start).

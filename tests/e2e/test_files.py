@@ -2,9 +2,11 @@
 
 import base64
 import hashlib
+import json
 import os
 import pathlib
 import stat
+import subprocess
 import tarfile
 
 import harness
@@ -322,6 +324,27 @@ def test_exports_stay_when_everything_else_goes(start, tmp_path):
     other = again.session(network=False)
     imported(other, {"session_id": session.id, "path": "f.txt"})
     assert other.shell("cat f.txt").stdout == "stays"
+
+
+def test_exports_are_limited_and_can_be_deleted(start):
+    server = start(EXPORTS_MAX_SIZE_PER_CONVERSATION="1m")
+    session = server.session(network=False)
+
+    def husk(*args):
+        command = [harness.husk_binary(), *args]
+        return subprocess.run(command, env=harness.clean_env(server.home), capture_output=True, text=True, check=False)
+
+    session.shell("for i in 1 2; do head -c 600k /dev/urandom >$i; done").ok()
+    first = exported(session, "/workspace/1")[0]
+    refused = get(session, "/workspace/2").files[0]
+    assert not refused["success"] and "0.6 MiB, with this one 1.2 MiB, and may take 1.0 MiB" in refused["error"], refused
+    assert "husk exports --delete" in str(refused), refused
+    export = next(e for e in json.loads(husk("exports", "--all", "--json").stdout)["exports"] if e["name"] == "1")
+    assert husk("exports", "--delete", "nothing").returncode != 0
+    assert husk("exports", "--delete", export["id"]).stdout == f"deleted {export['id']}\n"
+    assert not os.path.exists(first["host_path"])
+    assert exported(session, "/workspace/2")
+    assert husk("history", "--verify").returncode == 0
 
 
 def test_a_session_that_dies_meanwhile(start):

@@ -297,7 +297,20 @@ static void on_exports(void *ctx, const struct export_list *list, const struct f
 void ask_export_add(struct bench *b, struct answer *a, const struct export_record *e)
 {
 	begin(b, a);
-	await(a, store_export_add(b->store, e, on_done, a));
+	await(a, store_export_add(b->store, e, NULL, NULL, on_done, a));
+}
+
+void ask_export_claim(struct bench *b, struct answer *a, const struct export_record *e, const char *content,
+		      const struct export_limits *limits)
+{
+	begin(b, a);
+	await(a, store_export_add(b->store, e, content, limits, on_done, a));
+}
+
+void ask_export_delete(struct bench *b, struct answer *a, const struct export_record *e, const char *content)
+{
+	begin(b, a);
+	await(a, store_export_delete(b->store, e, content, on_done, a));
 }
 
 void ask_export_find(struct bench *b, struct answer *a, const char *thread, const char *session, const char *path)

@@ -58,6 +58,9 @@ void ask_sessions(struct bench *b, struct answer *a, const char *thread, bool al
 void ask_take_over(struct bench *b, struct answer *a, const struct take_over *t);
 void ask_executions(struct bench *b, struct answer *a, const char *session, uint64_t limit);
 void ask_export_add(struct bench *b, struct answer *a, const struct export_record *e);
+void ask_export_claim(struct bench *b, struct answer *a, const struct export_record *e, const char *content,
+		      const struct export_limits *limits);
+void ask_export_delete(struct bench *b, struct answer *a, const struct export_record *e, const char *content);
 void ask_export_find(struct bench *b, struct answer *a, const char *thread, const char *session, const char *path);
 void ask_export_get(struct bench *b, struct answer *a, const char *thread, const char *id);
 void ask_exports(struct bench *b, struct answer *a, const char *thread, uint64_t created, const char *id,

@@ -103,6 +103,42 @@ static void a_few_bytes_do_not_become_many(void **state)
 	}
 }
 
+static int keep_limited(const struct buf *frames, const struct sink_limits *limits, struct fail *f)
+{
+	struct sink_result kept;
+	struct sink *s = sink_new(folder, "x", limits);
+	int r = sink_take(s, frames->data, frames->len, f) < 0 || sink_keep(s, &kept, f) < 0 ? -1 : 0;
+	sink_free(s);
+	return r;
+}
+
+static void the_disk_keeps_its_floor_and_the_settings_hold(void **state)
+{
+	const struct {
+		struct sink_limits limits;
+		const char *words;
+	} cases[] = {
+		{ { .bytes = MIB, .apparent = MIB, .floor = 1ull << 60 }, "CONTAINER_DISK_FLOOR" },
+		{ { .bytes = MIB, .apparent = MIB, .most = 100000 }, "larger than all exports" },
+		{ { .bytes = MIB, .apparent = MIB, .most = MIB, .floor = 1 }, NULL },
+	};
+	for (size_t i = 0; i < 2 * ARRAY_LEN(cases); i++) {
+		AUTO(buf_release) struct buf in = { 0 };
+		AUTO(fail_release) struct fail f = { 0 };
+		uint8_t data[8 + 200000] = { 0 };
+		const char *words = cases[i / 2].words;
+		/* A file, and one in a directory. */
+		if (i % 2)
+			put_entry(&in, ENTRY_DIRECTORY, "", 0);
+		put_entry(&in, ENTRY_FILE, i % 2 ? "f" : "", 200000);
+		wire_put(&in, FRAME_DATA, 1, data, sizeof(data));
+		assert_int_equal(keep_limited(&in, &cases[i / 2].limits, &f), words ? -1 : 0);
+		assert_int_equal(f.kind, words ? FAIL_LIMIT : FAIL_NONE);
+		if (words)
+			assert_non_null(strstr(f.message, words));
+	}
+}
+
 static void many_files_share_the_limit(void **state)
 {
 	AUTO(buf_release) struct buf in = { 0 };
@@ -480,6 +516,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_FOLDER(a_few_bytes_do_not_become_many),
+		WITH_FOLDER(the_disk_keeps_its_floor_and_the_settings_hold),
 		WITH_FOLDER(many_files_share_the_limit),
 		WITH_FOLDER(headers_count_too),
 		WITH_FOLDER(what_is_stopped_keeps_nothing),

@@ -368,6 +368,16 @@ static void what_was_run_goes_with_its_record(void **state)
 	assert_cells("s2", "1 ran other\n");
 }
 
+static void a_deleted_export_stays_in_the_log(void **state)
+{
+	write_log();
+	export("s1", "deleted");
+	ask_export_delete(&b, &a, &(struct export_record){ .id = "deleted", .session = "s1", .hash = "abc" }, NULL);
+	assert_int_equal(a.fail.kind, FAIL_NONE);
+	assert_string_equal(look(), "");
+	assert_int_equal(seen.records, 10);
+}
+
 static void what_is_pruned_leaves_a_tombstone(void **state)
 {
 	write_log();
@@ -434,6 +444,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_forged_receipt_is_none),
 	TEST(under_another_key_nothing_is_as_it_was),
 	TEST(what_was_run_goes_with_its_record),
+	TEST(a_deleted_export_stays_in_the_log),
 	TEST(what_is_pruned_leaves_a_tombstone),
 	TEST(what_was_tampered_with_is_not_pruned),
 	TEST(records_from_before_the_chain_are_counted),

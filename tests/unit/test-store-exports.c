@@ -159,6 +159,84 @@ static void count(void *ctx, const struct export_record *found, const struct fai
 	++*(int *)ctx;
 }
 
+/* Content `hash`, which takes 8 bytes, in a folder of its own; the caller owns its path. */
+static char *keep_content(const char *hash)
+{
+	AUTO(freep) char *folder = xasprintf("%s/%s", b.dir, hash);
+	char *content = xasprintf("%s/file", folder);
+	(void)mkdir(folder, 0700);
+	FILE *f = fopen(content, "we");
+	assert_non_null(f);
+	assert_int_equal(fclose(f), 0);
+	return content;
+}
+
+static void claim(const char *thread, const char *id, const char *hash, enum fail_kind expected, const char *words)
+{
+	static const struct export_limits limits = { .conversation = 20, .total = 30 };
+	struct export_record e = export(id, "/workspace/a.csv", 5);
+	AUTO(freep) char *content = keep_content(hash);
+	e.thread = thread;
+	e.hash = hash;
+	e.file = "file";
+	ask_export_claim(&b, &a, &e, content, &limits);
+	assert_int_equal(a.fail.kind, expected);
+	if (!words)
+		return;
+	assert_non_null(strstr(a.fail.message, words));
+	assert_non_null(strstr(a.fail.hint, "husk exports --delete"));
+	assert_int_not_equal(access(content, F_OK), 0);
+}
+
+static void what_is_kept_is_limited_and_counted_once(void **state)
+{
+	claim("t1", "e1", "h1", FAIL_NONE, NULL);
+	claim("t1", "e2", "h2", FAIL_NONE, NULL);
+	claim("t1", "e3", "h3", FAIL_LIMIT, "EXPORTS_MAX_SIZE_PER_CONVERSATION");
+	/* What is there already takes no more. */
+	claim("t1", "e4", "h1", FAIL_NONE, NULL);
+	claim("t2", "e5", "h2", FAIL_NONE, NULL);
+	claim("t2", "e6", "h4", FAIL_NONE, NULL);
+	claim("t3", "e7", "h5", FAIL_LIMIT, "all conversations");
+	AUTO(freep) char *shared = xasprintf("%s/h2/file", b.dir);
+	assert_int_equal(access(shared, F_OK), 0);
+}
+
+static void an_export_whose_content_has_gone_is_not_recorded(void **state)
+{
+	struct export_record e = export("e1", "/workspace/a.csv", 5);
+	ask_export_claim(&b, &a, &e, "/nowhere/file", NULL);
+	assert_int_equal(a.fail.kind, FAIL_STORE);
+	ask_export_get(&b, &a, NULL, "e1");
+	assert_fine(&a);
+	assert_int_equal(a.n, 0);
+}
+
+static void what_is_deleted_makes_room(void **state)
+{
+	struct export_record e = export("e1", "/workspace/a.csv", 5);
+	AUTO(freep) char *content = keep_content("h1");
+	claim("t1", "e1", "h1", FAIL_NONE, NULL);
+	claim("t1", "e2", "h2", FAIL_NONE, NULL);
+	claim("t2", "e3", "h1", FAIL_NONE, NULL);
+	e.hash = "h1";
+	e.file = "file";
+	ask_export_delete(&b, &a, &e, content);
+	assert_fine(&a);
+	/* The other conversation has it still. */
+	assert_int_equal(access(content, F_OK), 0);
+	claim("t1", "e4", "h4", FAIL_NONE, NULL);
+	ask_exports(&b, &a, "t1", 0, NULL, 10);
+	assert_fine(&a);
+	assert_int_equal(a.n, 2);
+	ask_export_get(&b, &a, "t1", "e1");
+	assert_int_equal(a.n, 0);
+	e.id = "e3";
+	ask_export_delete(&b, &a, &e, content);
+	assert_fine(&a);
+	assert_int_not_equal(access(content, F_OK), 0);
+}
+
 static void a_cancelled_job_is_not_answered(void **state)
 {
 	int answers[3] = { 0 };
@@ -234,6 +312,9 @@ static const struct CMUnitTest tests[] = {
 	TEST(an_export_is_found_by_its_path),
 	TEST(a_path_may_be_any_bytes),
 	TEST(exports_are_listed_by_pages),
+	TEST(what_is_kept_is_limited_and_counted_once),
+	TEST(an_export_whose_content_has_gone_is_not_recorded),
+	TEST(what_is_deleted_makes_room),
 	TEST(a_cancelled_job_is_not_answered),
 	TEST(what_is_queued_goes_with_the_store),
 	TEST(too_many_are_refused),

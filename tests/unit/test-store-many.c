@@ -116,6 +116,36 @@ static void limits_hold_across_servers(void **state)
 	assert_int_equal(in_children(1, most_of_a_thread), 2);
 }
 
+/* How many exports were granted: each takes 8 bytes, and all may take 80. */
+static int export_many(int number)
+{
+	const struct export_limits limits = { .conversation = 1000, .total = 80 };
+	AUTO(answer_release) struct answer a = { 0 };
+	int granted = 0;
+	for (int i = 0; i < TRIES; i++) {
+		AUTO(freep) char *id = xasprintf("e-%d-%d", number, i);
+		struct export_record e = { .id = id,
+					   .thread = "t1",
+					   .session = "s1",
+					   .path = "/workspace/a",
+					   .name = "a",
+					   .file = "a",
+					   .stored = 8,
+					   .hash = id,
+					   .created = 1 };
+		ask_export_claim(&b, &a, &e, NULL, &limits);
+		if (a.fail.kind && a.fail.kind != FAIL_LIMIT)
+			return complain("export", &a.fail);
+		granted += !a.fail.kind;
+	}
+	return granted;
+}
+
+static void exports_are_limited_across_servers(void **state)
+{
+	assert_int_equal(in_children(SERVERS, export_many), 10);
+}
+
 static int claim_set(int number)
 {
 	AUTO(answer_release) struct answer a = { 0 };
@@ -210,7 +240,8 @@ static void the_store_gets_one_id(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
-	TEST(limits_hold_across_servers), TEST(one_of_them_builds_a_set), TEST(one_of_them_takes_a_session_over),
+	TEST(limits_hold_across_servers), TEST(exports_are_limited_across_servers),
+	TEST(one_of_them_builds_a_set),	  TEST(one_of_them_takes_a_session_over),
 	TEST(they_make_one_key),	  TEST(the_store_gets_one_id),
 };
 
