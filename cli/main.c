@@ -1,4 +1,5 @@
 /* husk: one program, its verbs. cli/exit.h has the exit codes. */
+#include <malloc.h>
 #include <signal.h>
 
 #include "base/log.h"
@@ -84,6 +85,10 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	/* Large buffers go back to the system when they are freed, and those of workers do not lie around in arenas of their own. */
+	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+	mallopt(M_TRIM_THRESHOLD, 256 * 1024);
+	mallopt(M_ARENA_MAX, 2);
 	int code = run(argc, argv);
 	/* exit() would wait for a thread that is stuck at a disk or a database (base/work.h), and the client does not. */
 	if (work_is_running()) {

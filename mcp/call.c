@@ -118,9 +118,9 @@ static void add_modern_fields(const struct revision *revision, json_t *result)
 		json_object_set_new(result, "resultType", json_string("complete"));
 }
 
-void call_set_cache_hints(const struct call *c, json_t *result, json_int_t ttl_ms, const char *scope)
+void call_set_cache_hints(const struct revision *revision, json_t *result, json_int_t ttl_ms, const char *scope)
 {
-	if (!c->revision->modern)
+	if (!revision->modern)
 		return;
 	json_object_set_new(result, "ttlMs", json_integer(ttl_ms));
 	json_object_set_new(result, "cacheScope", json_string(scope));

@@ -74,7 +74,7 @@ struct call_work {
 };
 void call_reply_later(struct call *c, struct loop *loop, const struct call_work *work);
 /* What modern results of lists and reads must carry; for older revisions nothing. */
-void call_set_cache_hints(const struct call *c, json_t *result, json_int_t ttl_ms, const char *scope);
+void call_set_cache_hints(const struct revision *revision, json_t *result, json_int_t ttl_ms, const char *scope);
 /* Stops the work behind it and frees the call; nothing is sent. */
 void call_cancel(struct call *c);
 /* Takes live output. */

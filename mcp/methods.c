@@ -26,7 +26,7 @@ static void do_discover(struct connection *c, struct call *call, json_t *params)
 	json_object_set_new(json_object_get(result, "capabilities"), "extensions",
 			    json_pack("{s:{}}", TASKS_EXTENSION));
 	json_object_set_new(result, "supportedVersions", revision_supported());
-	call_set_cache_hints(call, result, DISCOVER_TTL_MS, "public");
+	call_set_cache_hints(call->revision, result, DISCOVER_TTL_MS, "public");
 	call_reply(call, result);
 }
 
@@ -65,7 +65,7 @@ static void do_tools_list(struct connection *c, struct call *call, json_t *param
 		fixture_tasks_describe(tools);
 	}
 	json_t *result = json_pack("{s:o}", "tools", tools);
-	call_set_cache_hints(call, result, TOOLS_TTL_MS, "public");
+	call_set_cache_hints(call->revision, result, TOOLS_TTL_MS, "public");
 	call_reply(call, result);
 }
 

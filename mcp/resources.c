@@ -11,10 +11,13 @@
 #include "mcp/fixtures.h"
 #include "mcp/result.h"
 #include "mcp/rpc.h"
+#include "mcp/tools.h"
 
 #define PAGE 100
 /* What fits into one line for every client, as base64 or with its escapes. */
 #define READ_MAX (4u << 20)
+/* What is encoded on the loop; more by a worker. */
+#define LOOP_MAX (64u << 10)
 #define URI_MAX 4096
 #define URI_PREFIX "husk://exports/"
 #define RUN_PREFIX "husk://run/"
@@ -81,7 +84,7 @@ static void list_done(void *ctx, const struct export_info *v, size_t n, const st
 	if (n == PAGE)
 		json_object_set_new(result, "nextCursor",
 				    json_sprintf("%llu.%s", (unsigned long long)v[n - 1].created_ms, v[n - 1].id));
-	call_set_cache_hints(call, result, LIST_TTL_MS, "private");
+	call_set_cache_hints(call->revision, result, LIST_TTL_MS, "private");
 	call_reply(call, result);
 }
 
@@ -134,7 +137,7 @@ void resources_templates(struct connection *c, struct call *call, json_t *params
 				   "The full text of a run whose answer was cut, while its session lives.");
 	if (c->fixtures)
 		json_array_append_new(json_object_get(result, "resourceTemplates"), fixtures_template());
-	call_set_cache_hints(call, result, TEMPLATES_TTL_MS, "public");
+	call_set_cache_hints(call->revision, result, TEMPLATES_TTL_MS, "public");
 	call_reply(call, result);
 }
 
@@ -175,6 +178,75 @@ static bool is_text(const uint8_t *data, size_t n)
 	return controls <= n / 16 && utf8_valid(data, n);
 }
 
+/* Content that takes long to encode, or a run's text to clean: copied for a worker. */
+struct content {
+	struct buf data;
+	char *uri, *mime;
+	bool directory;
+	const struct revision *revision;
+	json_int_t ttl_ms;
+};
+
+static void content_release(void *ctx)
+{
+	struct content *c = ctx;
+	buf_release(&c->data);
+	free(c->uri);
+	free(c->mime);
+	free(c);
+}
+
+static struct content *content_new(const struct call *call, const void *data, size_t n)
+{
+	struct content *c = new0(struct content);
+	buf_add(&c->data, data, n);
+	c->uri = xstrdup(uri_of(call));
+	c->revision = call->revision;
+	return c;
+}
+
+static json_t *with_hints(const struct content *c, json_t *result)
+{
+	call_set_cache_hints(c->revision, result, c->ttl_ms, "private");
+	return result;
+}
+
+static json_t *encode_export(void *ctx)
+{
+	const struct content *c = ctx;
+	json_t *content = json_pack("{s:s, s:o}", "uri", c->uri, "mimeType", json_text(c->mime));
+	if (!c->directory && is_text(c->data.data, c->data.len)) {
+		json_object_set_new(content, "text", json_stringn((const char *)c->data.data, c->data.len));
+	} else {
+		AUTO(buf_release) struct buf blob = { 0 };
+		base64_encode(c->data.data, c->data.len, &blob);
+		json_object_set_new(content, "blob", json_stringn(buf_str(&blob), blob.len));
+	}
+	return with_hints(c, json_pack("{s:[o]}", "contents", content));
+}
+
+static json_t *encode_run(void *ctx)
+{
+	const struct content *c = ctx;
+	AUTO(buf_release) struct buf shown = { 0 };
+	screen_text(&shown, c->data.data, c->data.len);
+	return with_hints(c, json_pack("{s:[{s:s, s:s, s:o}]}", "contents", "uri", c->uri, "mimeType", "text/plain",
+				       "text", json_text(buf_str(&shown))));
+}
+
+static void reply_content(struct call *call, struct content *c, json_t *(*encode)(void *))
+{
+	struct loop *loop = call_env(call)->loop;
+	if (loop && c->data.len > LOOP_MAX) {
+		call_reply_later(call, loop,
+				 &(struct call_work){ .make = encode, .release = content_release, .ctx = c });
+		return;
+	}
+	json_t *result = encode(c);
+	content_release(c);
+	call_reply(call, result);
+}
+
 static void read_done(void *ctx, const struct export_info *info, const uint8_t *data, size_t n, const struct fail *f)
 {
 	struct call *call = ctx;
@@ -190,18 +262,11 @@ static void read_done(void *ctx, const struct export_info *info, const uint8_t *
 			not_found(call);
 		return;
 	}
-	json_t *content = json_pack("{s:s, s:o}", "uri", uri_of(call), "mimeType",
-				    json_text(info->mime ? info->mime : "application/octet-stream"));
-	if (!info->directory && is_text(data, n)) {
-		json_object_set_new(content, "text", json_stringn((const char *)data, n));
-	} else {
-		AUTO(buf_release) struct buf blob = { 0 };
-		base64_encode(data, n, &blob);
-		json_object_set_new(content, "blob", json_stringn(buf_str(&blob), blob.len));
-	}
-	json_t *result = json_pack("{s:[o]}", "contents", content);
-	call_set_cache_hints(call, result, READ_TTL_MS, "private");
-	call_reply(call, result);
+	struct content *c = content_new(call, data, n);
+	c->mime = xstrdup(info->mime ? info->mime : "application/octet-stream");
+	c->directory = info->directory;
+	c->ttl_ms = READ_TTL_MS;
+	reply_content(call, c, encode_export);
 }
 
 /* ---- the text of a run */
@@ -213,12 +278,7 @@ static void run_done(void *ctx, const char *text, size_t n, uint64_t size, const
 	if (f) {
 		fail_store(call, f);
 	} else if (text) {
-		AUTO(buf_release) struct buf shown = { 0 };
-		screen_text(&shown, text, n);
-		json_t *result = json_pack("{s:[{s:s, s:s, s:o}]}", "contents", "uri", uri_of(call), "mimeType",
-					   "text/plain", "text", json_text(buf_str(&shown)));
-		call_set_cache_hints(call, result, 0, "private");
-		call_reply(call, result);
+		reply_content(call, content_new(call, text, n), encode_run);
 	} else if (size) {
 		AUTO(freep) char *why = xasprintf(
 			"The text has %llu bytes; at most %u can be read in one answer. Search it in its session, in ~/.husk/runs.",
@@ -282,9 +342,10 @@ void resources_read(struct connection *c, struct call *call, json_t *params)
 		return;
 	}
 	call->args = json_pack("{s:O}", "uri", uri);
+	call->env = &c->env;
 	json_t *fixture = c->fixtures ? fixtures_read(json_string_value(uri)) : NULL;
 	if (fixture) {
-		call_set_cache_hints(call, fixture, READ_TTL_MS, "private");
+		call_set_cache_hints(call->revision, fixture, READ_TTL_MS, "private");
 		call_reply(call, fixture);
 		return;
 	}

@@ -3,6 +3,7 @@
 #include <jansson.h>
 
 #include "base/alloc.h"
+#include "base/shape.h"
 #include "base/utf8.h"
 
 /* PID 1 answers within 5 s, whatever its kernel does. */
@@ -14,6 +15,8 @@
 #define MATCH_CHARS 1000
 #define TEXT_CHARS 60000
 #define INDENT_CHARS 200
+/* Values in the JSON of one; more are not parsed. */
+#define VALUES_MAX 10000u
 
 /* The one whose turn it is. */
 static struct asker *first(struct dispatch *c)
@@ -248,11 +251,13 @@ int asks_frame(struct dispatch *c, const struct wire_frame *frame)
 	struct asker *a = first(c);
 	if (!a || !a->sent || a->number != frame->call)
 		return 0; /* nobody waits for it any more */
-	json_auto_t *said = wire_json_is_modest(frame->payload, frame->n) ?
-				    json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL) :
-				    NULL;
-	if (!json_is_object(said))
+	struct shape shape = shape_of(frame->payload, frame->n);
+	bool small = shape.values + shape.containers <= VALUES_MAX;
+	json_auto_t *said =
+		small ? json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL) : NULL;
+	if (small && !json_is_object(said))
 		return -1;
+	/* Without a status it is one that cannot be used. */
 	int r = read_status(json_string_value(json_object_get(said, "status")), &f);
 	if (r == 0)
 		read_answer(&answer, a, said);

@@ -8,6 +8,7 @@
 #include "base/outline.h"
 #include "base/screen.h"
 #include "base/shape.h"
+#include "base/span.h"
 #include "manager/line/parts.h"
 #include "manager/model/token.h"
 
@@ -80,6 +81,104 @@ static char *text_field(json_t *object, const char *name, uint64_t max_chars)
 	return parsed_text(json_string_value(value), json_string_length(value), max_chars);
 }
 
+/* --- values that are trees --------------------------------------------------------------------------------------- */
+
+/* The objects and lists in a bundle, which are passed on as they are: checked, but never made a tree of. */
+struct trees {
+	struct buf text; /* the message, in which a mark stands for each */
+	struct {
+		const char *at;
+		size_t len;
+	} v[BUNDLE_PARTS_MAX];
+	size_t n;
+};
+
+static void trees_release(struct trees *t)
+{
+	buf_release(&t->text);
+}
+
+/* What is left to read of the message. */
+struct reading {
+	const uint8_t *s;
+	size_t n, at, kept; /* up to `kept` it is in the text */
+};
+
+static void skip_space(struct reading *r)
+{
+	r->at += span_space(r->s + r->at, r->n - r->at);
+}
+
+static bool skip_byte(struct reading *r, char byte)
+{
+	skip_space(r);
+	if (r->at >= r->n || r->s[r->at] != (uint8_t)byte)
+		return false;
+	r->at++;
+	skip_space(r);
+	return true;
+}
+
+static bool leave_out(struct trees *t, struct reading *r, size_t length)
+{
+	if (t->n == ARRAY_LEN(t->v))
+		return false;
+	buf_add(&t->text, r->s + r->kept, r->at - r->kept);
+	buf_printf(&t->text, "\"%sc%zu\"", mark, t->n);
+	t->v[t->n].at = (const char *)r->s + r->at;
+	t->v[t->n++].len = length;
+	r->kept = r->at + length;
+	return true;
+}
+
+/* The members of an object: those of the message, or (in_data) of its bundle. */
+static bool read_members(struct trees *t, struct reading *r, bool in_data)
+{
+	static const char data[] = "\"data\"";
+	if (!skip_byte(r, '{'))
+		return false;
+	if (skip_byte(r, '}'))
+		return true;
+	do {
+		size_t name = span_string(r->s + r->at, r->n - r->at);
+		bool is_data = name == strlen(data) && memcmp(r->s + r->at, data, name) == 0;
+		r->at += name;
+		if (!name || !skip_byte(r, ':') || r->at >= r->n)
+			return false;
+		if (!in_data && is_data && r->s[r->at] == '{') {
+			if (!read_members(t, r, /* in_data= */ true))
+				return false;
+			continue;
+		}
+		size_t length = span_value(r->s + r->at, r->n - r->at);
+		bool tree = r->s[r->at] == '{' || r->s[r->at] == '[';
+		if (!length || (in_data && tree && !leave_out(t, r, length)))
+			return false;
+		r->at += length;
+	} while (skip_byte(r, ','));
+	return skip_byte(r, '}');
+}
+
+/* False if there is nothing to leave out, or it is not plain JSON: then a parser gets it as it is. */
+static bool trees_make(struct trees *t, const struct wire_frame *frame)
+{
+	struct reading r = { .s = frame->payload, .n = frame->n };
+	if (!read_members(t, &r, /* in_data= */ false) || r.at != r.n || !t->n)
+		return false;
+	buf_add(&t->text, r.s + r.kept, r.n - r.kept);
+	return true;
+}
+
+/* SIZE_MAX = the value is just a string. */
+static size_t trees_find(const struct trees *t, const char *value)
+{
+	size_t length = strlen(mark);
+	if (!t->n || strncmp(value, mark, length) != 0 || value[length] != 'c')
+		return SIZE_MAX;
+	size_t i = strtoul(value + length + 1, NULL, 10);
+	return i < t->n ? i : SIZE_MAX;
+}
+
 /* --- MIME bundles ------------------------------------------------------------------------------------------------ */
 
 static bool is_mime_type(const char *type)
@@ -110,8 +209,8 @@ static bool is_base64(const char *s, size_t n)
 }
 
 /* max_chars: 0 = whole. False if the value cannot be of its type. */
-static bool read_part(const struct outline *o, const char *type, json_t *value, uint64_t max_chars,
-		      struct mime_part *ret)
+static bool read_part(const struct trees *t, const struct outline *o, const char *type, json_t *value,
+		      uint64_t max_chars, struct mime_part *ret)
 {
 	char *data = NULL;
 	if (!is_mime_type(type))
@@ -123,7 +222,10 @@ static bool read_part(const struct outline *o, const char *type, json_t *value, 
 		text = whole->at;
 		n = whole->len;
 	}
-	if (text && is_text_type(type))
+	size_t tree = text ? trees_find(t, text) : SIZE_MAX;
+	if (tree != SIZE_MAX)
+		data = strstr(type, "json") ? xstrndup(t->v[tree].at, t->v[tree].len) : NULL;
+	else if (text && is_text_type(type))
 		data = parsed_text(text, n, max_chars);
 	else if (text && is_base64(text, n))
 		data = xstrndup(text, n);
@@ -137,14 +239,15 @@ static bool read_part(const struct outline *o, const char *type, json_t *value, 
 	return true;
 }
 
-static void read_bundle(const struct outline *o, json_t *data, uint64_t max_chars, struct mime_bundle *ret)
+static void read_bundle(const struct trees *t, const struct outline *o, json_t *data, uint64_t max_chars,
+			struct mime_bundle *ret)
 {
 	const char *type;
 	json_t *value;
 	*ret = (struct mime_bundle){ 0 };
 	json_object_foreach(data, type, value) {
 		struct mime_part part;
-		if (ret->n == BUNDLE_PARTS_MAX || !read_part(o, type, value, max_chars, &part))
+		if (ret->n == BUNDLE_PARTS_MAX || !read_part(t, o, type, value, max_chars, &part))
 			continue;
 		ret->parts = xrealloc(ret->parts, (ret->n + 1) * sizeof(*ret->parts));
 		ret->parts[ret->n++] = part;
@@ -185,11 +288,20 @@ static bool is_flat(const json_t *payload)
 }
 
 /* A bundle comes without its long strings, which the outline has: a picture is not parsed. NULL if it is not JSON. */
-static json_t *load(const struct wire_frame *frame, struct outline *o)
+static json_t *load(const struct wire_frame *whole, struct trees *t, struct outline *o)
 {
+	struct wire_frame reduced = *whole;
+	const struct wire_frame *frame = whole;
 	o->mark = "";
 	if (frame->n < OUTLINE_MIN || (frame->type != FRAME_DISPLAY && frame->type != FRAME_RESULT))
 		return load_whole(frame);
+	if (trees_make(t, frame)) {
+		reduced.payload = t->text.data;
+		reduced.n = t->text.len;
+		frame = &reduced;
+	} else {
+		t->n = 0;
+	}
 	outline_make(o, frame->payload, frame->n, OUTLINE_MIN, mark);
 	json_t *payload = wire_json_is_modest(o->text.data, o->text.len) ?
 				  json_loadb((const char *)o->text.data, o->text.len, JSON_REJECT_DUPLICATES, NULL) :
@@ -205,7 +317,8 @@ static json_t *load(const struct wire_frame *frame, struct outline *o)
 void parsed_read(struct parsed *ret, const struct wire_frame *frame, const struct config *config)
 {
 	AUTO(outline_release) struct outline outline = { 0 };
-	json_auto_t *payload = load(frame, &outline);
+	AUTO(trees_release) struct trees trees = { 0 };
+	json_auto_t *payload = load(frame, &trees, &outline);
 	json_t *data = json_object_get(payload, "data");
 	*ret = (struct parsed){ .valid = json_is_object(payload) };
 	if (!ret->valid)
@@ -224,5 +337,6 @@ void parsed_read(struct parsed *ret, const struct wire_frame *frame, const struc
 	ret->clear = json_is_true(json_object_get(payload, "clear"));
 	ret->picture = has_picture(data);
 	if (!ret->clear)
-		read_bundle(&outline, data, frame->type == FRAME_RESULT ? config->max_result_chars : 0, &ret->bundle);
+		read_bundle(&trees, &outline, data, frame->type == FRAME_RESULT ? config->max_result_chars : 0,
+			    &ret->bundle);
 }

@@ -3,10 +3,16 @@
 #include <jansson.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
+#include "base/shape.h"
+
+/* JSON with more values than this is kept as a string: it would take the loop too long to parse. */
+#define VALUES_MAX 20000u
 
 struct outputs {
 	json_t *list;
-	size_t left; /* bytes that are still kept */
+	size_t left;   /* bytes that are still kept */
+	size_t values; /* of JSON that are still parsed */
 };
 
 static void add_stream(struct outputs *o, const char *name, const char *text)
@@ -46,9 +52,17 @@ static bool is_json(const char *type)
 	return streq(type, "application/json") || (n > 5 && streq(type + n - 5, "+json"));
 }
 
-static json_t *value_of(const struct mime_part *part)
+static json_t *value_of(struct outputs *o, const struct mime_part *part)
 {
-	json_t *value = is_json(part->type) ? json_loadb(part->data, part->len, JSON_DECODE_ANY, NULL) : NULL;
+	json_t *value = NULL;
+	if (is_json(part->type)) {
+		struct shape shape = shape_of(part->data, part->len);
+		size_t n = shape.values + shape.containers;
+		if (n <= o->values) {
+			o->values -= n;
+			value = json_loadb(part->data, part->len, JSON_DECODE_ANY, NULL);
+		}
+	}
 	return value ? value : json_stringn(part->data, part->len);
 }
 
@@ -59,7 +73,7 @@ static void add_bundle(struct outputs *o, const struct mime_bundle *bundle, bool
 	for (size_t i = 0; i < bundle->n; i++) {
 		const struct mime_part *part = &bundle->parts[i];
 		if (fits(o, part->len))
-			json_object_set_new(data, part->type, value_of(part));
+			json_object_set_new(data, part->type, value_of(o, part));
 		else
 			missing += part->len;
 	}
@@ -118,11 +132,14 @@ static void add_part(struct outputs *o, const struct run_result *r, const struct
 
 char *kept_outputs(const struct run_result *result)
 {
-	struct outputs o = { .list = json_array(), .left = KEPT_OUTPUTS_MAX };
+	struct outputs o = { .list = json_array(), .left = KEPT_OUTPUTS_MAX, .values = VALUES_MAX };
 	for (size_t i = 0; i < result->n_parts; i++)
 		add_part(&o, result, &result->parts[i]);
 	add_text(&o, "stderr", result->detail);
-	char *text = json_array_size(o.list) ? json_dumps(o.list, JSON_COMPACT) : NULL;
+	struct buf text = { 0 };
+	bool any = json_array_size(o.list) > 0;
+	if (any)
+		json_print(&text, o.list);
 	json_decref(o.list);
-	return text;
+	return any ? buf_steal_str(&text) : NULL;
 }

@@ -324,12 +324,36 @@ static void test_long_strings_are_whole(void **state)
 	assert_string_equal(r.displays[3].parts[0].data, "two");
 }
 
+/* Objects and lists in a bundle are passed on as they came, and what is not JSON is refused. */
+static void test_trees_are_passed_on(void **state)
+{
+	AUTO(collect_freep) struct collect *c = collect_new(&config);
+	AUTO(run_result_release) struct run_result r = { 0 };
+	AUTO(buf_release) struct buf list = { 0 };
+	buf_add_str(&list, "[0");
+	for (int i = 0; i < 5000; i++)
+		buf_add_str(&list, ", 1");
+	buf_add_str(&list, "]");
+	AUTO(freep) char *good = xasprintf(
+		"{\"data\":{\"application/json\":%s,\"text/plain\":\"x\",\"image/png\":{}},\"display_id\":\"a\"}",
+		buf_str(&list));
+	AUTO(freep) char *bad = xasprintf("{\"data\":{\"application/json\":[%s}}", buf_str(&list));
+	assert_int_equal(feed(c, FRAME_DISPLAY, good), 0);
+	assert_int_equal(feed(c, FRAME_DISPLAY, bad), -EPROTO);
+	collect_finish(c, &r);
+	assert_int_equal(r.n_displays, 1);
+	assert_int_equal(r.displays[0].n, 2);
+	assert_string_equal(r.displays[0].parts[0].data, buf_str(&list));
+	assert_string_equal(r.displays[0].parts[1].data, "x");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_plain_run),
 		cmocka_unit_test(test_nothing_after_the_end),
 		cmocka_unit_test(test_long_strings_are_whole),
+		cmocka_unit_test(test_trees_are_passed_on),
 		cmocka_unit_test(test_hostile_frames),
 		cmocka_unit_test(test_a_replay_starts_over),
 		cmocka_unit_test(test_of_too_many_pictures_the_last_are_kept),

@@ -1,0 +1,61 @@
+/* base/span: where JSON values end, and what is none. */
+#include "base/span.h"
+
+#include "base/buf.h"
+#include "tests/unit/unit.h"
+
+static size_t span(const char *s)
+{
+	return span_value((const uint8_t *)s, strlen(s));
+}
+
+static void values_end_where_they_end(void **state)
+{
+	static const char *const values[] = { "0",
+					      "-1.5e+3",
+					      "true",
+					      "null",
+					      "\"a\\n\\u00e4\"",
+					      "[]",
+					      "{}",
+					      "[1, [2], {}]",
+					      "{\"a\": [1]}",
+					      "[\"]\", \"}\"]",
+					      "1e10",
+					      "[[[[]]]]",
+					      "{\"a\":{\"b\":{}},\"c\":0}" };
+	for (size_t i = 0; i < ARRAY_LEN(values); i++) {
+		AUTO(buf_release) struct buf more = { 0 };
+		assert_int_equal(span(values[i]), strlen(values[i]));
+		buf_printf(&more, "%s, 7", values[i]);
+		assert_int_equal(span(buf_str(&more)), strlen(values[i]));
+	}
+}
+
+static void what_is_no_json_is_none(void **state)
+{
+	static const char *const bad[] = {
+		"",   "[", "[1",  "[1,]", "[1 2]",   "{1:2}",  "{\"a\"}",  "{\"a\":}",	    "{\"a\":1,}", "[}", "01",
+		"1.", "-", "nul", "\"a",  "\"\\x\"", "\"\n\"", "\"\xff\"", "[\"\\ud800\"]", "{\"a\":1]",  "1e"
+	};
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(span(bad[i]), 0);
+}
+
+static void depth_is_bounded(void **state)
+{
+	AUTO(buf_release) struct buf deep = { 0 };
+	for (int i = 0; i < SPAN_DEPTH_MAX + 1; i++)
+		buf_add_str(&deep, "[0,");
+	assert_int_equal(span(buf_str(&deep)), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(values_end_where_they_end),
+		cmocka_unit_test(what_is_no_json_is_none),
+		cmocka_unit_test(depth_is_bounded),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
