@@ -65,13 +65,15 @@ static pid_t spawn(struct bash *b, const struct bash_spec *spec, int go)
 			 (char *)shell_wrapper,
 			 (char *)"bash",
 			 NULL };
+	AUTO(strv_release) struct strv env = { 0 };
+	shell_hold_back(&env, spec->env);
 	AUTO(closep) int out = spec->tty_fd ? -1 : pipes_writer(spec->pipes, JOB_STDOUT);
 	AUTO(closep) int err = spec->tty_fd ? -1 : pipes_writer(spec->pipes, JOB_STDERR);
 	if (!spec->tty_fd && (out < 0 || err < 0))
 		return -EMFILE;
 	return spawn_process(&(struct spawn_spec){
 		.argv = argv,
-		.env = spec->env,
+		.env = strv_argv(&env),
 		.cwd = spec->cwd,
 		.out_fd = out,
 		.err_fd = b->early_fd >= 0 ? b->early_fd : err,
@@ -122,7 +124,7 @@ bool bash_waits_in(const struct bash *b, const char *cwd)
 
 bool bash_may_wait_with(const struct strv *env)
 {
-	static const char *const beginnings[] = { "LD_", "SECONDS=", "BASH_ENV=", "SHELLOPTS=", "BASHOPTS=" };
+	static const char *const beginnings[] = { "SECONDS=", "SHELLOPTS=", "BASHOPTS=" };
 	for (size_t i = 0; i < env->n; i++)
 		for (size_t k = 0; k < ARRAY_LEN(beginnings); k++)
 			if (strncmp(env->v[i], beginnings[k], strlen(beginnings[k])) == 0)

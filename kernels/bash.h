@@ -25,7 +25,7 @@ struct bash {
 
 struct bash_spec {
 	struct pipes *pipes;
-	char *const *env;
+	const struct strv *env;
 	const char *cwd;
 	int tty_fd; /* 0 = none */
 };
@@ -36,8 +36,8 @@ int bash_start(struct bash *ret, const struct bash_spec *spec, const char *comma
 /* True if nobody could tell one that waits from one that is started now with the same variables: it is alive and not stopped, and the
  * path leads to the directory in which it is. */
 bool bash_waits_in(const struct bash *b, const char *cwd);
-/* Variables with which none is started before it is needed: what they do would happen too early (LD_PRELOAD, BASH_ENV), or shows how
- * long it waited. */
+/* False with variables for which no bash is started before it is needed: what they do would happen too early, or shows how long it
+ * waited. */
 bool bash_may_wait_with(const struct strv *env);
 /* 0 or -errno; then the command has not begun, and never will. */
 int bash_give(struct bash *b, const char *command, size_t n);

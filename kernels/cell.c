@@ -36,8 +36,9 @@ static json_t *env_of(const struct job *job)
 
 int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, char *note, json_t *lost)
 {
-	json_auto_t *message = json_pack("{s:s, s:I, s:s%, s:o*}", "op", "execute", "id", (json_int_t)job->number,
-					 "code", job->text, job->text_len, "env", env_of(job));
+	const json_int_t id = link_make_id();
+	json_auto_t *message = json_pack("{s:s, s:I, s:s%, s:o*}", "op", "execute", "id", id, "code", job->text,
+					 job->text_len, "env", env_of(job));
 	if (job->interactive)
 		(void)json_object_set_new(message, "interactive", json_true());
 	pipes_begin(c->pipes, job);
@@ -47,6 +48,7 @@ int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, 
 		return r;
 	}
 	c->job = job;
+	c->id = id;
 	c->group = group;
 	c->stop = CELL_RUNS;
 	c->has_result = c->has_error = c->has_spoken = c->is_done = false;
@@ -139,8 +141,8 @@ void cell_input(struct cell *c, struct link *link, const char *text, size_t n)
 {
 	if (!c->job || !c->job->question.asked)
 		return;
-	json_auto_t *answer = json_pack("{s:s, s:I, s:I, s:s%}", "op", "input", "id", (json_int_t)c->job->number,
-					"question", c->job->question.id, "text", text, n);
+	json_auto_t *answer = json_pack("{s:s, s:I, s:I, s:s%}", "op", "input", "id", c->id, "question",
+					c->job->question.id, "text", text, n);
 	job_ask_no_more(c->job);
 	(void)link_send(link, answer); /* a link that is gone is seen when it is read */
 }
@@ -151,7 +153,7 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 		return *ret_why = "said hello twice", -EPROTO;
 	if (!c->job || c->is_done)
 		return *ret_why = "sent a message while no cell was running", -EPROTO;
-	if (m->id != (json_int_t)c->job->number)
+	if (m->id != c->id)
 		return *ret_why = "sent a message for another cell", -EPROTO;
 	if ((m->op == LINK_RESULT && c->has_result) || (m->op == LINK_ERROR && c->has_error))
 		return *ret_why = "sent a second result or error", -EPROTO;

@@ -26,6 +26,7 @@ struct cell {
 	void (*on_hopeless)(struct cell *c, const char *why);
 
 	struct job *job; /* NULL = none runs */
+	json_int_t id;	 /* of the run on the link */
 	pid_t group;
 	enum cell_stop stop;
 	bool has_result;

@@ -288,8 +288,9 @@ bool kernel_look(struct kernel *k)
 {
 	if (k->state != KERNEL_IDLE || k->looking || !k->looks_at)
 		return k->looking != 0;
-	json_auto_t *message = json_pack("{s:s, s:I}", "op", "look", "id", (json_int_t)++k->looks);
-	k->looking = link_send(&k->link, message) == 0 ? k->looks : 0;
+	const json_int_t id = link_make_id();
+	json_auto_t *message = json_pack("{s:s, s:I}", "op", "look", "id", id);
+	k->looking = link_send(&k->link, message) == 0 ? id : 0;
 	return k->looking != 0;
 }
 
@@ -463,7 +464,7 @@ static void on_message(struct link *l, const struct link_message *m)
 {
 	struct kernel *k = container_of(l, struct kernel, link);
 	const char *why;
-	bool asked = k->looking && m->id == (json_int_t)k->looking;
+	bool asked = k->looking && m->id == k->looking;
 	if (m->op == LINK_VARIABLES && asked) {
 		take_variables(k, m);
 		return;

@@ -59,8 +59,7 @@ struct kernel {
 	json_t *lost; /* likewise: which */
 	struct variables variables;
 	bool looks_at;	     /* it can tell them */
-	uint32_t looks;	     /* how often it was asked for them */
-	uint32_t looking;    /* the question that it has not answered; 0 = none */
+	json_int_t looking;  /* the id of the look that it has not answered; 0 = none */
 	bool looked;	     /* since the last cell */
 	bool looks_last;     /* a restart waits for the answer */
 	struct timeout look; /* a moment after a cell, or until a restart */

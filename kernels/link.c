@@ -1,6 +1,7 @@
 #include "kernels/link.h"
 
 #include <errno.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 
 #include "base/outline.h"
@@ -14,6 +15,7 @@
 /* A forked child of a dead kernel may hold the link and write for ever. */
 #define DRAIN_READS_MAX 128
 #define BUNDLE_MAX 32
+#define ID_MASK (((uint64_t)1 << 53) - 1)
 
 static bool has_bounded_shape(const struct outline *o)
 {
@@ -125,6 +127,17 @@ static const char *check_message(struct link_message *m)
 		return check_fields(m);
 	}
 	return "sent an unknown message";
+}
+
+json_int_t link_make_id(void)
+{
+	uint64_t id = 0;
+	while (!id) {
+		if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id))
+			abort(); /* there is no safe id without it, and it does not fail for so few bytes */
+		id &= ID_MASK;
+	}
+	return (json_int_t)id;
 }
 
 int link_parse(const void *data, size_t n, struct link_message *ret, const char **ret_why)

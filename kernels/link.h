@@ -51,6 +51,9 @@ struct link_message {
 	size_t raw_len;
 };
 
+/* The id of the next run, look or query: random, so that what an earlier cell left running in the interpreter cannot send
+ * messages under it before the kernel has it. Between 1 and 2^53, which a double holds. */
+json_int_t link_make_id(void);
 /* 0 and *ret (link_message_release() it); -E2BIG if it is too much to be parsed; -EPROTO and in *ret_why a constant
  * phrase such as "sent something that is not a JSON object". */
 int link_parse(const void *data, size_t n, struct link_message *ret, const char **ret_why);

@@ -49,7 +49,7 @@ static void on_limit(struct timeout *t)
 }
 
 /* The link's message: a new reference, or NULL if the question is none. */
-static json_t *message_of(const json_t *question, uint32_t id)
+static json_t *message_of(const json_t *question, json_int_t id)
 {
 	const char *kind = json_string_value(json_object_get(question, "kind"));
 	json_t *code = json_object_get(question, "code");
@@ -57,8 +57,8 @@ static json_t *message_of(const json_t *question, uint32_t id)
 		   detail = json_integer_value(json_object_get(question, "detail"));
 	for (size_t i = 0; kind && json_is_string(code) && cursor >= 0 && i < ARRAY_LEN(kinds); i++)
 		if (streq(kind, kinds[i]))
-			return json_pack("{s:s, s:I, s:O, s:I, s:I}", "op", kinds[i], "id", (json_int_t)id, "code",
-					 code, "cursor", cursor, "detail", detail > 0 ? 1 : 0);
+			return json_pack("{s:s, s:I, s:O, s:I, s:I}", "op", kinds[i], "id", id, "code", code, "cursor",
+					 cursor, "detail", detail > 0 ? 1 : 0);
 	return NULL;
 }
 
@@ -68,12 +68,13 @@ void query_ask(struct query *q, struct link *link, pid_t kernel, uint32_t number
 		query_decline(q, number, "busy");
 		return;
 	}
-	json_auto_t *message = message_of(question, q->asked + 1);
+	const json_int_t id = link_make_id();
+	json_auto_t *message = message_of(question, id);
 	if (!message || link_send(link, message) < 0) {
 		query_decline(q, number, message ? "gone" : "cannot");
 		return;
 	}
-	q->asked++;
+	q->id = id;
 	q->open = q->awaited = true;
 	q->number = number;
 	q->kernel = kernel;
@@ -82,7 +83,7 @@ void query_ask(struct query *q, struct link *link, pid_t kernel, uint32_t number
 
 int query_answered(struct query *q, const struct link_message *m)
 {
-	if (!q->open || m->id != (json_int_t)q->asked)
+	if (!q->open || m->id != q->id)
 		return -1;
 	q->open = false;
 	timeout_stop(&q->limit);

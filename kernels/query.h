@@ -14,9 +14,9 @@ struct query {
 	/* What the manager gets for its question `number`: one JSON object. */
 	void (*on_answer)(struct query *q, uint32_t number, const void *json, size_t n);
 
-	uint32_t asked; /* how many so far: their ids on the link */
-	bool open;	/* the kernel has not answered the last one, … */
-	bool awaited;	/* … and the manager has not heard either */
+	json_int_t id; /* of the last one, on the link */
+	bool open;     /* the kernel has not answered the last one, … */
+	bool awaited;  /* … and the manager has not heard either */
 	uint32_t number;
 	pid_t kernel;
 	struct timeout limit;

@@ -7,6 +7,8 @@
 #include "base/alloc.h"
 
 #define END_MARK "husk-end"
+/* Before the name of a variable that is held back. */
+#define HELD "HUSK_HELD_"
 /* What Linux takes as one argument, with room to spare. */
 #define ARGUMENT_MAX (120u << 10)
 #define SET_FLAGS "abefhkmnptuvxBCEHPT"
@@ -27,9 +29,13 @@
  * Who finds the end of the pipe was given nothing. */
 #define READ_GO "IFS= TMOUT= builtin read -r -N1 HUSK_COMMAND <&197 || { builtin trap - EXIT; builtin exit 1; }; "
 #define WAIT READ_GO "[[ $HUSK_COMMAND = w ]] && SECONDS=0; " READ_GO
+/* What was held back (shell_hold_back()) is exported last: this bash has started without it, and the programs of the command get it. */
+#define RESTORE                                                                                                        \
+	"for HUSK_NAME in \"${!" HELD "@}\"; do builtin export \"${HUSK_NAME#" HELD "}=${!HUSK_NAME}\";"               \
+	" builtin unset -v \"$HUSK_NAME\" HUSK_NAME; done; "
 #define BEGIN "exec 2>&196 196>&- 197<&- 198<&-; eval \"$HUSK_COMMAND\""
-const char shell_wrapper[] = TRAP WAIT "IFS= builtin read -r -d '' HUSK_COMMAND <&198; " BEGIN;
-const char shell_prelude[] = TRAP "exec 198<&-; unset BASH_ENV";
+const char shell_wrapper[] = TRAP WAIT "IFS= builtin read -r -d '' HUSK_COMMAND <&198; " RESTORE BEGIN;
+const char shell_prelude[] = TRAP "exec 198<&-; builtin unset -v BASH_ENV; " RESTORE;
 
 /* As an argument the command is at the mercy of its own `pkill -f`, and may not be long; as text of an eval its trace has a `+` too
  * many. So it is an argument only where it may trace. */
@@ -67,7 +73,7 @@ static bool is_name(const char *s, size_t n)
 /* Exported functions and the like have no plain name; these belong to one shell, not to the next. */
 static bool is_kept(const char *variable)
 {
-	static const char *const not_kept[] = { "_", "SHLVL", "BASHOPTS", "SHELLOPTS", "BASH_ENV", "PWD" };
+	static const char *const not_kept[] = { "_", "SHLVL", "BASHOPTS", "SHELLOPTS", "PWD" };
 	size_t n = strcspn(variable, "=");
 	if (variable[n] != '=' || !is_name(variable, n) || strncmp(variable, "HUSK_", 5) == 0)
 		return false;
@@ -75,6 +81,22 @@ static bool is_kept(const char *variable)
 		if (strlen(not_kept[i]) == n && strncmp(variable, not_kept[i], n) == 0)
 			return false;
 	return true;
+}
+
+void shell_hold_back(struct strv *ret, const struct strv *env)
+{
+	static const char *const beginnings[] = { "LD_",  "GLIBC_TUNABLES=", "GCONV_PATH=", "BASH_ENV=",
+						  "ENV=", "PROMPT_COMMAND=" };
+	for (size_t i = 0; i < env->n; i++) {
+		bool held = false;
+		for (size_t k = 0; k < ARRAY_LEN(beginnings) && !held; k++)
+			held = strncmp(env->v[i], beginnings[k], strlen(beginnings[k])) == 0;
+		/* bash knows no variable with another kind of name. */
+		if (held && is_name(env->v[i], strcspn(env->v[i], "=")))
+			strv_addf(ret, HELD "%s", env->v[i]);
+		else if (!held)
+			strv_add(ret, env->v[i]);
+	}
 }
 
 void shell_state_undo(struct shell_state *after, const struct shell_state *before, const struct shell_state *given)

@@ -31,6 +31,10 @@ extern const char shell_prelude[];
 /* Whether the command might turn on `set -x`, and can be an argument. */
 bool shell_may_trace(const char *command, size_t n);
 
+/* Adds to `ret` the environment with which a bash is started that has to tell how a command ended. Variables that run code in bash itself
+ * (LD_PRELOAD, BASH_ENV) have another name in it until the command begins; the scripts above give it back. */
+void shell_hold_back(struct strv *ret, const struct strv *env);
+
 void shell_state_release(struct shell_state *s);
 /* Takes back what one call alone was given: each variable of `given`, and its directory, become in `after` what they were
  * `before`, unless the command has changed them. */

@@ -310,7 +310,7 @@ static pid_t spawn_argv(struct terminal *t, char *const *argv, char *const *env,
 	return pid;
 }
 
-static pid_t spawn_tracing(struct terminal *t, struct strv *env)
+static pid_t spawn_tracing(struct terminal *t, const struct strv *env)
 {
 	char *argv[] = { (char *)SHELL_PATH,
 			 (char *)"--noprofile",
@@ -319,15 +319,17 @@ static pid_t spawn_tracing(struct terminal *t, struct strv *env)
 			 t->job->text,
 			 (char *)"bash",
 			 NULL };
-	strv_set_env(env, SHELL_PRELUDE_ENV);
-	return spawn_argv(t, argv, strv_argv(env), shell_prelude, strlen(shell_prelude));
+	AUTO(strv_release) struct strv own = { 0 };
+	shell_hold_back(&own, env);
+	strv_set_env(&own, SHELL_PRELUDE_ENV);
+	return spawn_argv(t, argv, strv_argv(&own), shell_prelude, strlen(shell_prelude));
 }
 
-static pid_t spawn_bash(struct terminal *t, struct strv *env)
+static pid_t spawn_bash(struct terminal *t, const struct strv *env)
 {
 	int r = bash_start(&t->bash,
 			   &(struct bash_spec){ .pipes = &t->pipes,
-						.env = strv_argv(env),
+						.env = env,
 						.cwd = t->cwd ? t->cwd : t->state->cwd,
 						.tty_fd = t->job->interactive ? t->pty.slave : 0 },
 			   t->job->text, t->job->text_len);

@@ -85,11 +85,10 @@ static void on_rested(struct timeout *timer)
 	    memory_is_short(all->limits))
 		return;
 	all->spares_left--;
-	int r = bash_start(&all->spare,
-			   &(struct bash_spec){ .pipes = &all->front->pipes,
-						.env = strv_argv(&all->state.env),
-						.cwd = all->state.cwd },
-			   /* command= */ NULL, 0);
+	int r = bash_start(
+		&all->spare,
+		&(struct bash_spec){ .pipes = &all->front->pipes, .env = &all->state.env, .cwd = all->state.cwd },
+		/* command= */ NULL, 0);
 	if (r == 0)
 		timeout_start(all->poller, &all->spare_timer, SPARE_LIFE_MS, on_unused);
 }

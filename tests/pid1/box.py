@@ -155,7 +155,8 @@ class Box:
         raise TimeoutError("no spare came")
 
     def write_file(self, name, text=""):
-        pathlib.Path("/proc", str(self.pid), "root", "workspace", name).write_text(text)
+        path = pathlib.Path("/proc", str(self.pid), "root", "workspace", name)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
 
     def set_oom_kills(self, n):
         events = self.cgroup / "memory.events"

@@ -171,6 +171,20 @@ def test_a_kernel_that_breaks_the_protocol(client, code, words):
     assert client.execute("print('alive')").out == b"alive\n"
 
 
+def test_a_thread_cannot_guess_the_id_of_the_next_cell(client):
+    """It would end the cell in its name. What it guesses wrong ends the kernel."""
+    client.execute("import threading\nbegun = threading.Event()\nguess = link.id + 1\n"
+                   "def forge():\n"
+                   "    begun.wait()\n"
+                   "    link.send(op='result', id=guess, data={'text/plain': 'forged'})\n"
+                   "    link.send(op='done', id=guess)\n"
+                   "threading.Thread(target=forge, daemon=True).start()")
+    reply = client.execute("begun.set()\ntime.sleep(30)")
+    assert reply.ending == "kernel_died" and "another cell" in reply.detail and not reply.results
+    ids = [int(client.execute("print(message['id'])").out) for _ in range(5)]
+    assert len(set(ids)) == 5 and max(ids) < 1 << 53 and max(ids) > 1 << 40, "random"
+
+
 @pytest.mark.parametrize("code", [
     "link.display({'text/plain': 5})", "link.display({'nonsense': 'x'})", "link.display({'text/' + 'x' * 200: 'x'})",
     "link.display({'application/json': eval('[' * 190 + ']' * 190)}) or link.display({f'a/{i}': '' for i in range(40)})",

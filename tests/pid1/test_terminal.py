@@ -1,4 +1,5 @@
 """Shell commands: what persists, what runs on, how they end."""
+import subprocess
 import time
 
 import frames
@@ -71,6 +72,26 @@ def test_a_trace_shows_the_command_and_nothing_of_ours(client):
     reply = client.terminal("echo $PWD $KEPT ${BASH_ENV-none}; cd /workspace")
     assert reply.out == b"/tmp yes none\n"
     assert client.terminal("set -x\necho $0 $LINENO").out == b"bash 2\n"
+
+
+# Every program that loads it exits with 0.
+LIAR = "#include <unistd.h>\nvoid exit(int status) { (void)status; _exit(0); }\n"
+
+
+def test_exported_variables_cannot_change_later_exit_codes(box, client, tmp_path):
+    (tmp_path / "liar.c").write_text(LIAR)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "liar.so", tmp_path / "liar.c"], check=True)
+    box.write_file("liar.so", (tmp_path / "liar.so").read_bytes())
+    box.write_file("rc", "exit 0\n")
+    client.terminal("export LD_PRELOAD=/workspace/liar.so LD_AUDIT=/workspace/none.so BASH_ENV=/workspace/rc ENV=/workspace/rc PROMPT_COMMAND='exit 0'")
+    box.spare()
+    for more in ({}, {"interactive": True}, {"env": {"A": "1"}}):
+        assert client.terminal("exit 3", **more).end["exit_code"] == 3, more
+        assert client.terminal("set -x; exit 4", **more).end["exit_code"] == 4, more
+    reply = client.terminal("echo $LD_PRELOAD $BASH_ENV $ENV; bash -c 'exit 5' 2>/dev/null; echo $?; compgen -A variable HUSK_")
+    assert reply.out == b"/workspace/liar.so /workspace/rc /workspace/rc\n0\nHUSK_COMMAND\n", "the command has them"
+    client.terminal("unset LD_PRELOAD LD_AUDIT BASH_ENV ENV PROMPT_COMMAND")
+    assert client.terminal("bash -c 'exit 5'; echo $?${LD_PRELOAD-}").out == b"5\n"
 
 
 def test_a_command_can_end_what_its_own_words_name(client):

@@ -54,10 +54,32 @@ static void keeps_the_old_state_otherwise(void **state)
 	assert_string_equal(s.env.v[0], "A=1");
 }
 
+static void holds_back_variables_that_run_code(void **state)
+{
+	static const char *const env[] = { "A=1",      "LD_PRELOAD=/x.so", "OLD_LD_PRELOAD=x",
+					   "LD_A-B=1", "ENVIRONMENT=x",	   "BASH_ENV=/rc",
+					   "ENV=/rc",  "PROMPT_COMMAND=",  "LD_=" };
+	AUTO(strv_release) struct strv before = { 0 };
+	AUTO(strv_release) struct strv after = { 0 };
+	for (size_t i = 0; i < ARRAY_LEN(env); i++)
+		strv_add(&before, env[i]);
+	shell_hold_back(&after, &before);
+	assert_int_equal(after.n, 8);
+	assert_string_equal(after.v[0], "A=1");
+	assert_string_equal(after.v[1], "HUSK_HELD_LD_PRELOAD=/x.so");
+	assert_string_equal(after.v[2], "OLD_LD_PRELOAD=x");
+	assert_string_equal(after.v[3], "ENVIRONMENT=x");
+	assert_string_equal(after.v[4], "HUSK_HELD_BASH_ENV=/rc");
+	assert_string_equal(after.v[5], "HUSK_HELD_ENV=/rc");
+	assert_string_equal(after.v[6], "HUSK_HELD_PROMPT_COMMAND=");
+	assert_string_equal(after.v[7], "HUSK_HELD_LD_=");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_directory_and_variables),
+		cmocka_unit_test(holds_back_variables_that_run_code),
 		cmocka_unit_test(drops_what_has_no_plain_name),
 		cmocka_unit_test(keeps_the_old_state_otherwise),
 	};
