@@ -10,6 +10,8 @@
 #define DELIMITER "<IDS|MSG>"
 #define SIGNATURE_HEX (2 * crypto_auth_hmacsha256_BYTES)
 
+_Static_assert(MESSAGE_SIGNATURE_SIZE == crypto_auth_hmacsha256_BYTES, "a signature is a MAC");
+
 static void sign(char out[SIGNATURE_HEX + 1], const char *key, const struct part parts[MESSAGE_PARTS])
 {
 	crypto_auth_hmacsha256_state state;
@@ -70,6 +72,8 @@ int message_decode(struct message *ret, const char *key, const struct part *fram
 			     .n_idents = at,
 			     .buffers = parts + MESSAGE_PARTS,
 			     .n_buffers = n - at - 2 - MESSAGE_PARTS };
+	/* As bytes: upper-case digits make no other message of it. */
+	(void)sodium_hex2bin(m.signature, sizeof(m.signature), frames[at + 1].data, SIGNATURE_HEX, NULL, NULL, NULL);
 	const char *why = read_parts(&m, parts);
 	if (why) {
 		message_release(&m);

@@ -8,9 +8,10 @@
 #include "base/buf.h"
 
 #define MESSAGE_VERSION "5.4"
-#define MESSAGE_KEY_HEX 64    /* digits of a key of ours; the text itself is what is hashed with */
-#define MESSAGE_KEY_MAX 256   /* characters of a key of others */
-#define MESSAGE_ID_LEN 32     /* hex digits */
+#define MESSAGE_KEY_HEX 64  /* digits of a key of ours; the text itself is what is hashed with */
+#define MESSAGE_KEY_MAX 256 /* characters of a key of others */
+#define MESSAGE_ID_LEN 32   /* hex digits */
+#define MESSAGE_SIGNATURE_SIZE 32
 #define MESSAGE_IDENTS_MAX 16 /* frames before the delimiter */
 #define MESSAGE_FRAMES_MAX 256
 /* The signature is hex digits; then header, parent_header, metadata and content. */
@@ -30,6 +31,7 @@ struct message {
 	const char *type;
 	const char *id;
 	const char *parent_id; /* "" without a parent */
+	uint8_t signature[MESSAGE_SIGNATURE_SIZE];
 	/* Borrowed from the frames. */
 	const struct part *idents; /* who sent it; what a ROUTER sends to them begins with these */
 	size_t n_idents;

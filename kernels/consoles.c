@@ -143,6 +143,14 @@ void consoles_orphan(struct consoles *all)
 	}
 }
 
+bool consoles_own(const struct consoles *all, pid_t session)
+{
+	list_for_each(c, &all->list, struct console, node)
+		if (c->pid == session)
+			return true;
+	return false;
+}
+
 void consoles_reaped(struct consoles *all, pid_t pid, int status)
 {
 	list_for_each(c, &all->list, struct console, node) {

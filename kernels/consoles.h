@@ -35,6 +35,8 @@ bool consoles_frame(struct consoles *all, const struct frame *frame, int *ret);
 bool consoles_interrupt(struct consoles *all, uint32_t call);
 /* The controller is gone: all are hung up, and nobody hears how they end. */
 void consoles_orphan(struct consoles *all);
+/* True if the session is that of an open one. */
+bool consoles_own(const struct consoles *all, pid_t session);
 void consoles_reaped(struct consoles *all, pid_t pid, int status);
 /* Every process is about to be killed, for this reason (a literal). */
 void consoles_explain(struct consoles *all, const char *why);

@@ -208,10 +208,13 @@ static void on_terminal_idle(struct terminals *t)
 static bool is_at_rest(const struct terminals *t)
 {
 	const struct init *i = container_of(t, struct init, terminals);
-	bool rests = !i->ending && kernel_idle(&i->kernel) && list_empty(&i->consoles.list);
-	for (size_t k = 0; k < t->n_open; k++)
-		rests &= !t->places[k].job;
-	return rests;
+	return !i->ending && kernel_idle(&i->kernel) && list_empty(&i->consoles.list) && !terminals_busy(t);
+}
+
+static bool is_known(const struct kernel *k, pid_t session)
+{
+	const struct init *i = container_of(k, struct init, kernel);
+	return terminals_own(&i->terminals, session) || consoles_own(&i->consoles, session);
 }
 
 static void on_console(struct consoles *c)
@@ -620,6 +623,7 @@ static int prepare_kernel(struct init *i)
 		.on_event = on_kernel_event,
 		.on_killed_all = on_killed_all,
 		.on_failed = on_kernel_failed,
+		.is_known = is_known,
 		.on_variables = on_variables,
 		.on_answer = on_answer,
 	};

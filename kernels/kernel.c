@@ -26,6 +26,8 @@
 /* How long a restart waits for the old kernel to say what it holds. */
 #define LAST_LOOK_MS 3000
 
+#define LATE_PREFIX "HUSK_LATE_"
+
 #define AFTER_RESTART "A new kernel was started: variables are gone, files are kept."
 #define AFTER_KILL_ALL                                                                                                 \
 	"Every process in the container was ended and a new kernel started: variables and background processes are "   \
@@ -177,7 +179,29 @@ static bool is_of_the_link(const char *variable)
 {
 	return strncmp(variable, "HUSK_LINK=", strlen("HUSK_LINK=")) == 0 ||
 	       strncmp(variable, "HUSK_TAKEN_FD=", strlen("HUSK_TAKEN_FD=")) == 0 ||
-	       strncmp(variable, "HUSK_TOKEN_FD=", strlen("HUSK_TOKEN_FD=")) == 0;
+	       strncmp(variable, "HUSK_TOKEN_FD=", strlen("HUSK_TOKEN_FD=")) == 0 ||
+	       strncmp(variable, LATE_PREFIX, strlen(LATE_PREFIX)) == 0;
+}
+
+/* A variable that would run code of the session's in the interpreter before the kernel is loaded (PYTHONPATH, NODE_OPTIONS). */
+static bool is_late(const struct manifest *m, const char *variable)
+{
+	size_t n = strcspn(variable, "=");
+	for (size_t i = 0; i < m->late.n; i++)
+		if (strlen(m->late.v[i]) == n && strncmp(variable, m->late.v[i], n) == 0)
+			return true;
+	return false;
+}
+
+/* A late variable has another name until the kernel has loaded itself. */
+static void add_env(struct strv *env, const struct manifest *m, const char *variable)
+{
+	if (is_of_the_link(variable)) /* whatever a session's own variables are called */
+		return;
+	if (is_late(m, variable))
+		strv_addf(env, LATE_PREFIX "%s", variable);
+	else
+		strv_add(env, variable);
 }
 
 /* The kernel's end of the pipe, or -errno. */
@@ -203,8 +227,7 @@ static pid_t spawn_kernel(struct kernel *k)
 {
 	struct strv env AUTO(strv_release) = { 0 };
 	for (size_t i = 0; i < k->env->n; i++)
-		if (!is_of_the_link(k->env->v[i])) /* whatever a session's own variables are called */
-			strv_add(&env, k->env->v[i]);
+		add_env(&env, k->manifest, k->env->v[i]);
 	strv_addf(&env, "HUSK_LINK=%s", k->door.address);
 	if (k->manifest->tcp_port)
 		strv_addf(&env, "HUSK_TOKEN_FD=%d", LINK_FD);
@@ -268,11 +291,25 @@ void kernel_start(struct kernel *k)
 
 /* ---- running */
 
+static bool is_known(pid_t session, const void *ctx)
+{
+	const struct kernel *k = ctx;
+	return session == k->pid || k->is_known(k, session);
+}
+
+/* A daemon that a cell has started is not of the kernel's session, and goes on. */
+static char *describe_restart(const struct kernel *k)
+{
+	AUTO(freep) char *others = procs_name_others(is_known, k);
+	return xasprintf("A new interpreter was started, as asked: variables are gone, files are kept.%s%s%s",
+			 others ? " Processes from before go on: " : "", others ? others : "", others ? "." : "");
+}
+
 /* The call stays queued, and runs on the new kernel; one without code ends with the start of it. */
 static void renew(struct kernel *k, struct job *job)
 {
 	job->restart = false;
-	set_note(k, xstrdup("A new interpreter was started, as asked: variables are gone, files are kept."));
+	set_note(k, describe_restart(k));
 	lose_variables(k);
 	if (!job->text_len) {
 		job_start(job);

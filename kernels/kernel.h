@@ -33,6 +33,8 @@ struct kernel {
 	void (*on_event)(struct kernel *k, json_t *event); /* borrowed: the payload of an EVENT */
 	void (*on_killed_all)(struct kernel *k);
 	void (*on_failed)(struct kernel *k, const char *cause);
+	/* True if a process of this session is a running call's, or PID 1's own affair. */
+	bool (*is_known)(const struct kernel *k, pid_t session);
 	/* Its variables are known anew. */
 	void (*on_variables)(struct kernel *k);
 	/* The answer to a question, a JSON object. */

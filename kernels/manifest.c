@@ -20,6 +20,7 @@ void manifest_release(struct manifest *m)
 	free(m->name);
 	strv_release(&m->kernel);
 	strv_release(&m->env);
+	strv_release(&m->late);
 	strv_release(&m->installer);
 	*m = (struct manifest){ 0 };
 }
@@ -78,21 +79,34 @@ static int take_env(struct manifest *m, json_t *env, struct fail *f)
 	return 0;
 }
 
+static int take_late(struct manifest *m, const json_t *late, struct fail *f)
+{
+	size_t i;
+	json_t *name;
+	json_array_foreach(late, i, name) {
+		if (!json_string_length(name) || strchr(json_string_value(name), '='))
+			return fail_set(f, FAIL_INVALID, "runtime manifest: 'late_env' must be a list of names");
+		strv_add(&m->late, json_string_value(name));
+	}
+	return 0;
+}
+
 int manifest_parse(struct manifest *ret, const char *text, size_t n, struct fail *f)
 {
 	json_error_t error;
 	json_auto_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
 	const char *name, *link = NULL, *interrupt = NULL;
-	json_t *kernel, *env = NULL, *installer = NULL;
+	json_t *kernel, *env = NULL, *late = NULL, *installer = NULL;
 	*ret = (struct manifest){ 0 };
 	if (!root)
 		return fail_set(f, FAIL_INVALID, "runtime manifest: line %d: %s", error.line, error.text);
-	if (json_unpack_ex(root, &error, 0, "{s:s, s:o, s?s, s?s, s?o, s?{s:o}}", "name", &name, "kernel", &kernel,
-			   "link", &link, "interrupt", &interrupt, "env", &env, "installer", "command", &installer) < 0)
+	if (json_unpack_ex(root, &error, 0, "{s:s, s:o, s?s, s?s, s?o, s?o, s?{s:o}}", "name", &name, "kernel", &kernel,
+			   "link", &link, "interrupt", &interrupt, "env", &env, "late_env", &late, "installer",
+			   "command", &installer) < 0)
 		return fail_set(f, FAIL_INVALID, "runtime manifest: %s", error.text);
 	ret->name = xstrdup(name);
 	if (take_command(&ret->kernel, "kernel", kernel, f) < 0 || take_link(ret, link, f) < 0 ||
-	    take_interrupt(ret, interrupt, f) < 0 || take_env(ret, env, f) < 0 ||
+	    take_interrupt(ret, interrupt, f) < 0 || take_env(ret, env, f) < 0 || take_late(ret, late, f) < 0 ||
 	    (installer && take_command(&ret->installer, "installer", installer, f) < 0)) {
 		manifest_release(ret);
 		return -1;

@@ -11,6 +11,7 @@ struct manifest {
 	uint16_t tcp_port;  /* 0 = abstract unix socket */
 	int interrupt;	    /* signal */
 	struct strv env;    /* NAME=value */
+	struct strv late;   /* names of variables that the kernel itself must not start with, see kernel.c */
 	/* Argument vector of the program that installs packages; empty where the runtime has none. */
 	struct strv installer;
 };

@@ -8,6 +8,9 @@
 
 /* Living processes of a session (zombies do not count). */
 unsigned procs_count_session(pid_t sid);
+/* Names the processes of the sandbox's user whose session is not `known`, as "sleep (pid 41), node (pid 52)"; NULL if there are none.
+ * A name is the process's own choice: printable ASCII is left of it. The caller frees it. */
+char *procs_name_others(bool (*known)(pid_t session, const void *ctx), const void *ctx);
 /* SIGKILL to the group, then to every process of the session until none is found: a group dies at once, processes that
  * fork while we look are met in a later round. Bounded; true if none is left. */
 bool procs_kill_session(pid_t sid);

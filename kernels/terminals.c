@@ -184,6 +184,24 @@ void terminals_run(struct terminals *all, struct job *job)
 	terminal_run(all->front, job);
 }
 
+bool terminals_busy(const struct terminals *all)
+{
+	bool busy = false;
+	for (size_t i = 0; i < all->n_open; i++)
+		busy |= all->places[i].job != NULL;
+	return busy;
+}
+
+bool terminals_own(const struct terminals *all, pid_t session)
+{
+	bool own = session == all->spare.pid || session == all->leaving;
+	for (size_t i = 0; i < all->n_open; i++) {
+		const struct terminal *t = &all->places[i];
+		own |= t->job && (t->pid == session || t->pid == -session);
+	}
+	return own;
+}
+
 void terminals_interrupt(struct terminals *all, const struct job *job)
 {
 	for (size_t i = 0; i < all->n_open; i++)

@@ -44,6 +44,10 @@ void terminals_set_cwd(struct terminals *all, const char *cwd);
 void terminals_run(struct terminals *all, struct job *job);
 /* A call that is marked as `aside` leaves the queue, if there is room beside it. */
 void terminals_make_way(struct terminals *all);
+/* True if any command runs, in front or aside. */
+bool terminals_busy(const struct terminals *all);
+/* True if the session is that of a running command or of the spare. */
+bool terminals_own(const struct terminals *all, pid_t session);
 void terminals_interrupt(struct terminals *all, const struct job *job);
 void terminals_input(struct terminals *all, const struct job *job, const char *text, size_t n);
 /* A process has ended, or was stopped. */

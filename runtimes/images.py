@@ -30,6 +30,7 @@ FIELDS = {  # name: (what is right, test)
     "interrupt": ("a signal's name, as in SIGINT", lambda v: matches(r"SIG[A-Z0-9]+", v)),
     "env": ("an object of strings", lambda v: isinstance(v, dict) and list_of(r"[A-Za-z_][A-Za-z0-9_]*", list(v))
             and list_of(r"[^\x00]*", list(v.values()))),
+    "late_env": ("a list of names", lambda v: list_of(r"[A-Za-z_][A-Za-z0-9_]*", v)),
     "arguments": ("code that gives a program its arguments, with {} where they go: strings of JSON with a comma between them",
                   lambda v: matches(r"[^\x00]+", v) and v.count("{}") == 1),
     "slow_start": ("true or false", lambda v: isinstance(v, bool)),
@@ -40,7 +41,7 @@ FIELDS = {  # name: (what is right, test)
     "fit": ("an object of 'interpreter' and command lines whose first word is a program's name: " + ", ".join(f"'{field}'" for field in ("check", "prepare", "kernel", "installer")),
             lambda v: is_fit(v)),
 }
-OPTIONAL = {"installer", "arguments", "fit", "on", "slow_start"}
+OPTIONAL = {"installer", "arguments", "fit", "late_env", "on", "slow_start"}
 # POSIX's extended expressions, as far as Python's read the same.
 EXPRESSION = r"[\x20-\x7e]+"
 INSTALLER = {

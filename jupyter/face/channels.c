@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/ready.h"
 #include "jupyter/multipart.h"
+#include "jupyter/replays.h"
 
 #define LINGER_MS 500
 /* Of messages to one client. A publisher drops what a client does not take. */
@@ -23,6 +24,7 @@ struct channels {
 	} v[CHANNELS];
 	struct sender_id id;
 	struct multipart *received;
+	struct replays *replays;
 	struct timer *look; /* a socket has to be looked at, though its descriptor says nothing */
 	unsigned complaints;
 	bool listens;
@@ -62,7 +64,10 @@ static void take_message(struct channels *s, enum channel from)
 		complain(s, from, why);
 		return;
 	}
-	s->on_message(s->ctx, from, &m);
+	if (replays_is_first(s->replays, &m))
+		s->on_message(s->ctx, from, &m);
+	else
+		complain(s, from, "was sent before");
 	message_release(&m);
 }
 
@@ -181,6 +186,7 @@ int channels_open(struct channels **ret, const struct channels_spec *spec, struc
 	s->on_message = spec->on_message;
 	s->ctx = spec->ctx;
 	s->received = multipart_new();
+	s->replays = replays_new();
 	s->look = timer_new(spec->loop, look_at_all, s);
 	s->context = zmq_ctx_new();
 	for (int i = 0; i < CHANNELS; i++) {
@@ -208,6 +214,7 @@ struct channels *channels_free(struct channels *s)
 	}
 	timer_free(s->look);
 	multipart_free(s->received);
+	replays_free(s->replays);
 	if (s->context)
 		zmq_ctx_term(s->context);
 	explicit_bzero(&s->id, sizeof(s->id));

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "jupyter/multipart.h"
+#include "jupyter/replays.h"
 
 #define WAIT_FDS_MAX 4
 #define RECONNECT_MS 5
@@ -18,6 +19,7 @@ struct channels {
 	struct multipart *received;
 	uint32_t ping;
 	bool answered;
+	struct replays *replays;
 };
 
 static const int kinds[CHANNELS] = {
@@ -49,6 +51,7 @@ int channels_open(struct channels **ret, const struct connection *c, const struc
 	channels->id = *id;
 	channels->answered = true;
 	channels->received = multipart_new();
+	channels->replays = replays_new();
 	channels->context = zmq_ctx_new();
 	for (int i = 0; channels->context && i < CHANNELS; i++) {
 		channels->sockets[i] = zmq_socket(channels->context, kinds[i]);
@@ -72,6 +75,7 @@ struct channels *channels_free(struct channels *c)
 		if (c->sockets[i])
 			zmq_close(c->sockets[i]);
 	multipart_free(c->received);
+	replays_free(c->replays);
 	if (c->context)
 		zmq_ctx_term(c->context);
 	explicit_bzero(&c->id, sizeof(c->id));
@@ -101,8 +105,12 @@ int channels_receive(struct channels *c, enum channel from, void (*on_message)(v
 	r = message_decode(&m, c->id.key, frames, n, ret_why);
 	if (r < 0)
 		return r;
-	on_message(ctx, &m);
+	bool is_first = replays_is_first(c->replays, &m);
+	if (is_first)
+		on_message(ctx, &m);
 	message_release(&m);
+	if (!is_first)
+		return *ret_why = "was sent before", -EPROTO;
 	return 1;
 }
 

@@ -9,8 +9,8 @@ import sys
 
 gc.disable()  # nothing of what is loaded now will ever be garbage; main.run turns it on again
 
-# While the kernel loads itself, nothing that a session can write is on the import path: neither PYTHONPATH nor
-# the user's site-packages can break a restart. The kernel puts the rest back before the first cell.
+# While the kernel loads itself, nothing that a session can write is on the import path or has run: -s leaves out the user's
+# site-packages with its .pth files, and PID 1 has renamed PYTHONPATH and the like. The kernel adds both for the cells (imports.py).
 user_path = sys.path[1:]
 sys.path[1:] = [entry for entry in user_path if entry.startswith((sys.prefix, sys.base_prefix))]
 # In an image that has no IPython of its own (fit.py): after all that it has.

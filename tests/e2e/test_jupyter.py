@@ -156,6 +156,16 @@ def test_what_is_not_signed_is_not_run(session, client):
     assert client.ask("no_such_request")["ename"] == "NotSupported"
 
 
+def test_a_request_that_is_sent_again_is_not_run_again(session, client):
+    session.code("count = 0").ok()
+    raw = client.raw
+    content = {"code": "count += 1", "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False, "stop_on_error": True}
+    frames = raw.session.serialize(raw.session.msg("execute_request", content))
+    for _ in range(2):
+        raw.shell_channel.socket.send_multipart(frames)
+    assert client.value("count") == "1"
+
+
 def test_an_end_of_the_interpreter_is_told_with_its_cause(client):
     reply, outputs = client.run("import os; os._exit(3)")
     assert reply["status"] == "error" and reply["ename"] == "InterpreterDied", reply

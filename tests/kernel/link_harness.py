@@ -122,7 +122,7 @@ class Kernel(Asked):
         self.process = subprocess.Popen(
             command_of(runtime),
             cwd=cwd,
-            env={**os.environ, **self._environment(runtime, manifest), **dict(env), **more},
+            env=self._late({**os.environ, **self._environment(runtime, manifest), **dict(env), **more}, manifest),
             pass_fds=fds,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -157,6 +157,12 @@ class Kernel(Asked):
     def idle(self):
         """Alive and without a running cell."""
         return self._done and self.process.poll() is None
+
+    @staticmethod
+    def _late(env, manifest):
+        """As PID 1 does it: these variables have another name until the kernel is loaded."""
+        names = manifest.get("late_env", [])
+        return {f"HUSK_LATE_{name}" if name in names else name: value for name, value in env.items()}
 
     @staticmethod
     def _environment(runtime, manifest):

@@ -94,6 +94,19 @@ def test_what_is_not_signed_does_not_exist(kernel):
     assert ended.stdout == "real" and "wrong signature" in ended.stderr and "forged" not in repr(ended)
 
 
+def test_a_signed_message_counts_once(kernel):
+    ended = kernel.run("""
+        import json
+        header = {"msg_id": "x", "msg_type": "stream", "session": "s"}
+        parts = [json.dumps(p).encode() for p in (header, k.parent, {}, {"name": "stdout", "text": "once"})]
+        k.raw("iopub", parts)
+        k.raw("iopub", parts)
+        k.raw("iopub", parts, signature=k.sign(parts).upper(), buffers=[b"more"])
+        k.text("real")
+    """)
+    assert ended.stdout == "oncereal"
+
+
 @pytest.mark.parametrize("part", ["b'[]'", "b'{'", "b''", "b'{\"a\":' * 5000 + b'1' + b'}' * 5000", "b'\\xff\\xfe'"])
 def test_parts_that_are_no_objects_are_left_out(kernel, part):
     ended = kernel.run(f"parts = [b'{{}}'] * 3 + [{part}]\nk.raw('iopub', parts)\nk.raw('iopub', parts, buffers=[b''] * 300)\nk.text('on')")

@@ -381,3 +381,13 @@ def test_errors_and_results_do_not_keep_memory(fresh_kernel):
     fresh_kernel.run("await new Promise(r => setTimeout(r, 10)); gc(); 0")
     code = "await new Promise(r => setTimeout(r, 10)); gc(); refs.map(r => r.deref() === undefined)"
     assert fresh_kernel.run(code).text == "[ true, true, true ]"
+
+
+def test_options_of_the_session_do_not_run_code_before_the_kernel(start, tmp_path):
+    told = tmp_path / "told"
+    write(tmp_path, "tell.cjs", f"require('node:fs').appendFileSync({str(told)!r}, process.argv[1] ?? 'child')")
+    with start(tmp_path, NODE_OPTIONS=f"--require={tmp_path}/tell.cjs", NODE_COMPILE_CACHE=str(tmp_path / "cache")) as kernel:
+        assert kernel.run("40 + 2").text == "42" and not told.exists() and not (tmp_path / "cache").exists()
+        assert kernel.run("Object.keys(process.env).filter((n) => n.startsWith('HUSK_LATE_')).length").text == "0"
+        kernel.run("require('child_process').execFileSync(process.execPath, ['-e', '1'])")
+        assert told.read_text() == "child"

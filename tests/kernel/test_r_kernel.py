@@ -644,3 +644,22 @@ def test_its_costs_are_printed_beside_the_figures(monkeypatch, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[-1] for line in lines if "result" in line or "memory" in line] == ["250", "56"]
     assert all(float(line.split()[-2]) > 0 for line in lines if "result" in line or "cell" in line or "memory" in line)
+
+
+def test_a_new_interpreter_runs_nothing_of_the_session_s_library(own):
+    """Packages that R or the kernel loads by itself are the image's, whatever is called the same in ~/R/library."""
+    own.run("""
+for (name in c("compiler", "utils", "stats", "methods", "grDevices", "rlang")) {
+  file.copy(find.package(name, lib.loc = c(.Library.site, .Library)), "~/R/library", recursive = TRUE)
+  code <- file.path("~/R/library", name, "R", name)
+  writeLines(c(sprintf('cat("%s\\\\n", file = "/workspace/ran", append = TRUE)', name), readLines(code)), code)
+}
+writeLines('cat("profile\\n", file = "/workspace/ran", append = TRUE)', "~/.Rprofile")
+file.copy("~/.Rprofile", "/workspace/.Rprofile")
+""")
+    assert own.finish(own.begin("40 + 2", restart=True)).text == "[1] 42"
+    own.run("x <- 1; f <- function(x) x + 1; for (i in 1:5) f(i)")
+    assert own.client.look()["variables"] and own.help("x")
+    assert own.run('file.exists("/workspace/ran")').text == "[1] FALSE"
+    assert own.run('library(rlang); readLines("/workspace/ran")').text == '[1] "rlang"', "a cell that asks for it gets it"
+    assert own.run('unname(Sys.getenv(c("R_LIBS_USER", "HUSK_LATE_R_LIBS_USER")))').text.split()[1:] == ['"~/R/library:/opt/husk/deps"', '""']

@@ -32,7 +32,7 @@ LINE = (*ENGINE, *STORE, "manager/line/")
 SESSION = (*LINE, "manager/session/")
 REGISTRY = (*SESSION, *FENCE, "manager/files/", "manager/deps/", "manager/registry/", "manager/manager.h")
 FACE = (*BASE, *PUBLIC)
-JUPYTER = ("jupyter/load.h", "jupyter/message.h", "jupyter/connection.h", "jupyter/multipart.h")
+JUPYTER = ("jupyter/load.h", "jupyter/message.h", "jupyter/connection.h", "jupyter/multipart.h", "jupyter/replays.h")
 # What other faces see of the one that lets them into a running server.
 ATTACH = ("attach/client.h", "attach/open.h", "attach/server.h")
 

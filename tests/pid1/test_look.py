@@ -83,6 +83,23 @@ def test_a_restart_on_request(box, client, code):
     assert reply.out == b"True False\n" and reply.end["kernel"] == "kept" and "lost" not in reply.end
 
 
+def test_a_restart_names_the_daemons_that_go_on(client):
+    odd = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'a\\n\\xc3\\xa9'); print(1, flush=True); time.sleep(1000)"
+    code = "import subprocess\ndaemon = subprocess.Popen(['/bin/sleep', '1000'], start_new_session=True)\nchild = subprocess.Popen(['/bin/sleep', '1000'])\n" \
+        f"odd = subprocess.Popen(['/usr/bin/python3', '-c', {odd!r}], start_new_session=True, stdout=subprocess.PIPE)\n" \
+        "odd.stdout.readline()\nprint(daemon.pid, odd.pid)"
+    daemon, odd = client.execute(code).out.decode().split()
+    number = client.start(frames.TERMINAL, "echo on; sleep 1000")
+    client.expect(lambda f: f.call == number and f.type == frames.OUT)
+    reply = client.execute("", restart=True)
+    assert reply.detail.count("pid") == 2 and f"sleep (pid {daemon})" in reply.detail and f"a\\n?? (pid {odd})" in reply.detail, "not the child, nor the command"
+    assert reply.detail.isascii() and reply.detail.isprintable()
+    client.send(frames.INTERRUPT, number)
+    client.finish(number)
+    client.terminal(f"kill -9 {daemon} {odd}")
+    assert "pid" not in client.execute("", restart=True).detail
+
+
 def test_a_restart_does_not_wait_for_a_kernel_that_says_nothing(client):
     client.execute("x = 1\nlook = lambda: time.sleep(1000)")
     reply = client.execute("print('new')", restart=True)

@@ -22,6 +22,7 @@ import { describe, pairsOf } from "./variables.mjs";
 
 const LATE_DISPLAYS_MAX = 20;
 const DISPLAY_ID_MAX = 256;
+const LATE = "HUSK_LATE_";
 const PARSER_AFTER_MS = 50;
 const GOES_ON = "the cell ended here; the session goes on and keeps its variables";
 
@@ -455,11 +456,21 @@ function stackHere() {
   return stack;
 }
 
+/** Variables that Node must not start with have another name until here (docs/protocol.md): --require in NODE_OPTIONS would run a file of
+    the session's before the kernel. They hold for the programs that cells start. */
+function restoreEnvironment(env) {
+  for (const name of Object.keys(env).filter((one) => one.startsWith(LATE))) {
+    env[name.slice(LATE.length)] = env[name];
+    delete env[name];
+  }
+}
+
 export function start() {
+  hideOwnWarnings();
   const { HUSK_LINK: address, HUSK_TAKEN_FD: taken } = process.env;
   delete process.env.HUSK_LINK;
   delete process.env.HUSK_TAKEN_FD;
-  hideOwnWarnings();
+  restoreEnvironment(process.env);
   const kernel = new Kernel(process.cwd());
   process.argv = [process.execPath];
   process.execArgv = [];

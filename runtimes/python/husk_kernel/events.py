@@ -9,6 +9,7 @@ import threading
 from collections.abc import Coroutine
 
 from .errors import print_plain
+from .imports import own_modules
 from .interrupts import interrupts
 
 PATIENCE = 2  # interrupts that cancel the cell; after that its loop counts as broken
@@ -94,7 +95,8 @@ class Events:
     def run(self, coroutine):
         """Run a coroutine to its end; an interrupt cancels it."""
         if self._asyncio is None:
-            import asyncio  # noqa: F401 (calls _adapt)
+            with own_modules:
+                import asyncio  # noqa: F401 (calls _adapt)
         self._used = True
         task = self._cell = self._loop.create_task(coroutine)
         try:

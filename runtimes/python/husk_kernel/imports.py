@@ -1,8 +1,40 @@
 """What the kernel does about other people's modules: not load them too early, adapt them when they are loaded."""
 
 import importlib
+import os
+import subprocess
 import sys
+import threading
+from importlib.machinery import PathFinder
 from types import ModuleType
+
+
+class _OwnModules(threading.local):
+    """`with own_modules`: what this thread imports is the image's, whatever the session has put on the path or into its folders."""
+
+    _path = tuple(sys.path)  # as kernel.py leaves it
+    _depth = 0
+
+    def __enter__(self):
+        self._depth += 1
+
+    def __exit__(self, *_exc):
+        self._depth -= 1
+
+    @property
+    def are_wanted(self):
+        return self._depth > 0
+
+    def find_spec(self, name, path):
+        return PathFinder.find_spec(name, self._path) if self.are_wanted and path is None else None
+
+
+own_modules = _OwnModules()
+
+
+def _own(name, attribute):
+    with own_modules:
+        return getattr(importlib.import_module(name), attribute)
 
 
 class Deferred:
@@ -56,7 +88,7 @@ def _stand_in(name, functions):
     for function in functions:
 
         def late(*args, _function=function, **kwargs):
-            return getattr(importlib.import_module(name), _function)(*args, **kwargs)
+            return _own(name, _function)(*args, **kwargs)
 
         setattr(module, function, late)
     return module
@@ -68,7 +100,7 @@ class _LazyModule(ModuleType):
             raise AttributeError(attribute)
         if sys.modules.get(self.__name__) is self:  # used after all while IPython is being imported
             del sys.modules[self.__name__]
-        return getattr(importlib.import_module(self.__name__), attribute)
+        return _own(self.__name__, attribute)
 
 
 class ImportHooks(dict):
@@ -84,13 +116,14 @@ class ImportHooks(dict):
     def find_spec(self, name, path=None, target=None):
         if ImportHooks.stale:
             _forget_folders()
+        spec = own_modules.find_spec(name, path)
         if name not in self:
-            return None
-        for finder in sys.meta_path:
+            return spec
+        for finder in sys.meta_path if spec is None else ():
             spec = finder.find_spec(name, path, target) if finder is not self else None
             if spec is not None:
                 break
-        else:
+        if spec is None:
             return None
         execute = spec.loader.exec_module
 
@@ -125,12 +158,79 @@ def _forget_folders():
             finder.invalidate_caches()
 
 
-def add_user_site(path):
-    """Puts the folder of `pip install --user` on the path even if nothing is in it yet."""
-    import site
+PTH_BYTES_MAX = 64 << 10
+PTH_FILES_MAX = 1000
+LATE = "HUSK_LATE_"
 
-    folder = site.getusersitepackages()
-    if site.ENABLE_USER_SITE is not False and folder not in path:
-        system = [i for i, entry in enumerate(path) if entry.endswith(("site-packages", "dist-packages"))]
-        path.insert(system[0] if system else len(path), folder)
-    return path
+
+def late_environment():
+    """Variables that the interpreter must not start with get their names back: PID 1 has put a word before them."""
+    for name in [name for name in os.environ if name.startswith(LATE)]:
+        os.environ[name.removeprefix(LATE)] = os.environ.pop(name)
+    sys.pycache_prefix = os.environ.get("PYTHONPYCACHEPREFIX") or sys.pycache_prefix
+
+
+class UserSite:
+    """The user's site-packages, which Python was started without: `path` is what cells import from. As a finder it comes last.
+
+    Lines of .pth files that name folders count from the start. Those that are code (editable installs) run when a cell
+    imports a module that is not found without them, never by themselves: a new interpreter has run nothing of the session's.
+    """
+
+    def __init__(self, path):
+        import site
+
+        self._site = site
+        self._done = set()  # .pth files whose code has run
+        self._busy = False
+        self._folder = None
+        given = [os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+        self.path = [*dict.fromkeys([*given, *path])]
+        # A virtual environment hides it, and so does the variable.
+        if sys.prefix == sys.base_prefix and not os.environ.get("PYTHONNOUSERSITE"):
+            self._folder = site.getusersitepackages()
+            site.ENABLE_USER_SITE = True
+            system = [i for i, entry in enumerate(self.path) if entry.endswith(("site-packages", "dist-packages"))]
+            at = system[0] if system else len(self.path)
+            self.path[at:at] = [entry for entry in (self._folder, *self._folders()) if entry not in self.path]
+        flags = subprocess._args_from_interpreter_flags
+        subprocess._args_from_interpreter_flags = lambda: [flag for flag in flags() if flag != "-s"]  # for multiprocessing
+
+    def _files(self):
+        try:
+            names = sorted(name for name in os.listdir(self._folder) if name.endswith(".pth") and not name.startswith("."))
+        except OSError:
+            return []
+        return [os.path.join(self._folder, name) for name in names[:PTH_FILES_MAX]]
+
+    @staticmethod
+    def _lines(file):
+        try:
+            with open(file, "rb") as opened:
+                return opened.read(PTH_BYTES_MAX).decode("utf-8-sig", "replace").splitlines()
+        except OSError:
+            return []
+
+    def _folders(self):
+        found = []
+        for line in [line for file in self._files() for line in self._lines(file)]:
+            folder = os.path.join(self._folder, line.rstrip())
+            if line.strip() and not line.startswith(("#", "import ", "import\t")) and "\0" not in line and os.path.isdir(folder):
+                found.append(os.path.abspath(folder))
+        return [*dict.fromkeys(found)]
+
+    def find_spec(self, name, path=None, target=None):
+        if path is not None or self._busy or self._folder is None or own_modules.are_wanted:
+            return None
+        new = [file for file in self._files() if file not in self._done]
+        if not new:
+            return None
+        self._busy = True
+        try:
+            self._done.update(new)
+            for file in new:
+                self._site.addpackage(self._folder, os.path.basename(file), None)
+            found = (finder.find_spec(name, path, target) for finder in list(sys.meta_path) if finder is not self)
+            return next((spec for spec in found if spec is not None), None)
+        finally:
+            self._busy = False

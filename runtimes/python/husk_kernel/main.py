@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from .imports import Deferred, ImportHooks, add_user_site, forget_folders
+from .imports import Deferred, ImportHooks, UserSite, forget_folders, late_environment, own_modules
 
 with Deferred():
     from . import commands, describe, display, errors, machine, stdin, variables, widgets
@@ -89,7 +89,8 @@ class Kernel:
             self._link.variables(call, found)
 
     def _answer(self, message):
-        from .questions import Questions
+        with own_modules:
+            from .questions import Questions
 
         return Questions(self._shell).answer(message)
 
@@ -248,7 +249,10 @@ def run(user_path):
     faulthandler.enable()  # a segmentation fault names the line that made it
     kernel = Kernel()
     kernel.adapt_modules()
-    sys.path[:] = ["", *add_user_site(user_path)]
+    late_environment()
+    user_site = UserSite(user_path)
+    sys.path[:] = ["", *user_site.path]
+    sys.meta_path.append(user_site)
     sys.argv = [""]
     sys.setrecursionlimit(RECURSION_LIMIT)
     gc.freeze()  # the collector need not look at the kernel, nor a forked child copy its pages

@@ -11,6 +11,7 @@ import warnings
 from IPython.core.interactiveshell import InteractiveShell
 
 from . import display
+from .imports import own_modules
 from .interrupts import interrupts
 
 MATCHES_MAX = 1000
@@ -44,7 +45,8 @@ class Questions:
                 return {}
 
     def _complete(self, code, message):
-        from IPython.core.completer import provisionalcompleter, rectify_completions
+        with own_modules:
+            from IPython.core.completer import provisionalcompleter, rectify_completions
 
         cursor = min(message["cursor"], len(code))
         code = code[:cursor]  # IPython 8 finds no attributes in the middle of a line
@@ -67,7 +69,8 @@ class Questions:
             if hidden:
                 sys.modules["jedi"] = None
             try:
-                InteractiveShell.init_completer(self._shell)
+                with own_modules:
+                    InteractiveShell.init_completer(self._shell)
             finally:
                 if hidden:
                     del sys.modules["jedi"]
@@ -75,7 +78,8 @@ class Questions:
         return self._shell.Completer
 
     def _inspect(self, code, message):
-        from IPython.utils.tokenutil import token_at_cursor
+        with own_modules:
+            from IPython.utils.tokenutil import token_at_cursor
 
         name = token_at_cursor(code, min(message["cursor"], len(code)))
         try:

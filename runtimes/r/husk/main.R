@@ -6,8 +6,9 @@ main <- function() {
     link_open(Sys.getenv("HUSK_LINK"))
     link$taken <- as.integer(Sys.getenv("HUSK_TAKEN_FD"))
     Sys.unsetenv(c("HUSK_LINK", "HUSK_TOKEN_FD", "HUSK_TAKEN_FD", "R_DEFAULT_PACKAGES"))
+    restore_environment()
+    load_packages() # R's own, while only the image's libraries are known
     set_up_library()
-    load_packages()
     link_hello(token) # what is left takes no longer than the answer to it
     set_up()
     serve()
@@ -31,14 +32,25 @@ set_up <- function() {
   attach(tools, name = "husk", warn.conflicts = FALSE)
 }
 
+# Variables that R must not start with have another name until here (docs/protocol.md): a package in the session's library, or a
+# profile, would run before the kernel.
+restore_environment <- function() {
+  late <- Sys.getenv()
+  late <- late[startsWith(names(late), "HUSK_LATE_")]
+  if (length(late) == 0L) return()
+  do.call(Sys.setenv, `names<-`(as.list(late), sub("HUSK_LATE_", "", names(late), fixed = TRUE)))
+  Sys.unsetenv(names(late))
+}
+
 # install.packages() installs into the first library, and asks nobody if that exists.
 set_up_library <- function() {
-  own <- strsplit(Sys.getenv("R_LIBS_USER"), ":", fixed = TRUE)[[1L]]
-  own <- path.expand(own[nzchar(own)])
+  own <- path.expand(strsplit(Sys.getenv("R_LIBS_USER"), ":", fixed = TRUE)[[1L]])
+  own <- own[nzchar(own)]
+  given <- strsplit(Sys.getenv("R_LIBS"), ":", fixed = TRUE)[[1L]]
   if (length(own) > 0L) {
     dir.create(own[1L], showWarnings = FALSE, recursive = TRUE)
-    .libPaths(c(own, .libPaths()))
   }
+  .libPaths(c(given, own, .libPaths()))
 }
 
 # options(pager=): help pages and the like go to stdout.

@@ -7,7 +7,7 @@ LOOK_SECONDS <- 0.1
 # list(total, variables): of each its name, type, shape ("" where that says nothing) and bytes; the largest first.
 list_variables <- function(limit = VARIABLES_SHOWN) {
   names <- ls(husk_workspace)
-  lazy <- requireNamespace("rlang", quietly = TRUE) # before the clock runs
+  lazy <- is_own_package("rlang") # before the clock runs
   until <- proc.time()[["elapsed"]] + LOOK_SECONDS
   variables <- list()
   for (name in names) {
