@@ -8,6 +8,7 @@
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -96,9 +97,9 @@
 /* (file, mode, …) */
 #define RULE_FALLOCATE(nr) ON_CALL(nr, 4), LOAD_ARG(1), SKIP_UNLESS(PUNCH_HOLE, 1), ALLOW, UNSUPPORTED
 /* (file, command, …): the file systems' own commands are of two types. Those of XFS, some of which all file systems know, allocate
- * blocks; those of Btrfs make subvolumes and clones. */
+ * blocks; those of Btrfs make subvolumes and clones. TIOCSTI types into a terminal what nobody has typed. */
 #define RULE_IOCTL(nr)                                                                                                 \
-	ON_CALL(nr, 7), LOAD_ARG(1), BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 8),                                           \
+	ON_CALL(nr, 9), LOAD_ARG(1), SKIP_UNLESS(TIOCSTI, 1), REFUSE, BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 8),          \
 		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xff), IF_EQUAL_SKIP(IOCTLS_OF_XFS, 1),                            \
 		SKIP_UNLESS(IOCTLS_OF_BTRFS, 1), UNSUPPORTED, ALLOW
 

@@ -76,3 +76,9 @@ def test_what_programs_do_goes_on(client):
         "print(ctypes.CDLL(None).ptrace(16, pid, 0, 0)); os.kill(pid, 9)"
     assert client.terminal(f"/usr/bin/python3 -c '{own}'").out == b"0\n"
     assert client.terminal("echo 0 > /proc/self/oom_score_adj").ending == "error"
+
+
+def test_nothing_is_typed_into_a_terminal_from_inside(client):
+    """The kernel's own refusal, where it has one, is another error (EIO)."""
+    code = "import fcntl, termios\ntry: fcntl.ioctl(0, termios.TIOCSTI, b'x')\nexcept OSError as error: print('errno', error.errno)"
+    assert b"errno 1\r\n" in client.terminal(f'/usr/bin/python3 -c "{code}"', interactive=True).out
