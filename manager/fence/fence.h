@@ -22,6 +22,8 @@ struct fence *fence_new(const struct fence_options *options);
 /* Waits that are left must be gone. Accepts NULL, returns NULL. */
 struct fence *fence_free(struct fence *f);
 
+/* A session may be asked for soon: the rules are set beforehand. A failure is forgotten, so that the session finds out for itself. */
+void fence_foresee(struct fence *f);
 /* Somebody will wait for it: it is looked at, unless that was done lately. */
 void fence_prepare(struct fence *f);
 

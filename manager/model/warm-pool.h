@@ -9,7 +9,7 @@
 /* More runtimes than any build has. */
 #define WARM_POOL_RUNTIMES 16
 #define WARM_POOL_MAX 100
-#define WARM_POOL_DEFAULT "python:0-1"
+#define WARM_POOL_DEFAULT "python:0-3"
 
 struct warm_pool {
 	struct warm_size {

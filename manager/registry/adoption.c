@@ -343,6 +343,9 @@ static void on_scan_known(void *ctx, const char *id)
 		scan_free(s);
 		return;
 	}
+	/* Somebody who has had sessions may want one soon. */
+	if (r->config->network_enabled)
+		fence_foresee(r->fence);
 	/* Also those whose lease seems to be over: the clock may have jumped, and PID 1 goes by another one. */
 	s->job = store_sessions(r->store, id, /* all= */ true, on_scanned, s);
 }

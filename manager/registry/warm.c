@@ -18,7 +18,7 @@
 #define PAUSE_MAX_MS 600000
 /* When no slot was left over. */
 #define LIMIT_PAUSE_MS 30000
-/* More than one is kept only while sessions are made at least this often. */
+/* More than one is kept only for this long after the last session was made. */
 #define RUSH_MS 300000
 /* Memory is short when less than a tenth is left, and where machines are small: */
 #define MEMORY_LEFT_MIN (512ull << 20)
@@ -78,11 +78,23 @@ static size_t count_of(const struct warm *w, const struct runtime *runtime)
 	return n;
 }
 
-static bool memory_is_short(const struct warm *w)
+/* Less than this share of the machine's memory is available. */
+static bool memory_below(const struct warm *w, uint64_t share)
 {
 	struct proc_memory memory;
 	return proc_memory(w->registry->config->meminfo, &memory) == 0 &&
-	       memory.available < MAX(memory.total / 10, MEMORY_LEFT_MIN);
+	       memory.available < MAX(memory.total / share, MEMORY_LEFT_MIN);
+}
+
+static bool memory_is_short(const struct warm *w)
+{
+	return memory_below(w, 10);
+}
+
+/* Sessions are often made in bursts. Where memory is plentiful, the whole shelf is filled for the next one. */
+static bool memory_is_plentiful(const struct warm *w)
+{
+	return !memory_below(w, 4);
 }
 
 /* --- dropping ---------------------------------------------------------------------------------------------------- */
@@ -299,7 +311,7 @@ void warm_used(struct warm *w, const struct member_spec *spec, bool was_warm)
 			continue;
 		uint64_t more = s->used_ms && !was_warm ? s->target + 1 : s->target;
 		s->used_ms = loop_now_ms();
-		s->target = MIN(s->size->max, MAX(more, 1));
+		s->target = memory_is_plentiful(w) ? s->size->max : MIN(s->size->max, MAX(more, 1));
 	}
 	look_soon(w);
 }

@@ -83,6 +83,48 @@ static void only_the_network_asks_for_it(void **state)
 	assert_int_equal(fake_fence_calls(fake), 1);
 }
 
+/* The user's first server ever touches nothing; a later one knows by the store that somebody has had sessions. */
+static void open_later_server(void)
+{
+	open_server();
+	conversation_wake(conversation);
+	create(/* network= */ false);
+	assert_int_equal(fake_fence_calls(fake), 0);
+	manager_free(manager);
+	open_server();
+	conversation_wake(conversation);
+}
+
+static void the_first_create_finds_it_set_up(void **state)
+{
+	open_later_server();
+	FAKE_UNTIL(fake, fake_fence_calls(fake) == 1);
+	loop_skip(b.loop, 10000);
+	create(/* network= */ true);
+	assert_non_null(got.session);
+	assert_int_equal(fake_fence_calls(fake), 1);
+}
+
+static void an_early_failure_is_not_held_against_a_session(void **state)
+{
+	fake_no_fence(fake, CAUSE_NOT_SUPPORTED);
+	open_later_server();
+	FAKE_UNTIL(fake, fake_fence_calls(fake) == 1);
+	fake_no_fence(fake, CAUSE_NONE);
+	create(/* network= */ true);
+	assert_non_null(got.session);
+	assert_null(got.note);
+}
+
+static void without_a_network_nothing_is_set_up(void **state)
+{
+	setenv("CONTAINER_NETWORK_ENABLED", "false", 1);
+	open_later_server();
+	loop_skip(b.loop, 10000);
+	assert_int_equal(fake_fence_calls(fake), 0);
+	unsetenv("CONTAINER_NETWORK_ENABLED");
+}
+
 static void each_round_of_gc_looks_again(void **state)
 {
 	open_server();
@@ -169,6 +211,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(only_the_network_asks_for_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_first_create_finds_it_set_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_early_failure_is_not_held_against_a_session, setup, teardown),
+		cmocka_unit_test_setup_teardown(without_a_network_nothing_is_set_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(each_round_of_gc_looks_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_settings_name_is_let_through, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_it_a_session_is_told, setup, teardown),

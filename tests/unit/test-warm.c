@@ -59,7 +59,12 @@ static int start(const char *pool)
 
 static int setup(void **state)
 {
-	return start(""); /* the default */
+	return start("python:0-1");
+}
+
+static int setup_default(void **state)
+{
+	return start("");
 }
 
 static int setup_eager(void **state)
@@ -199,6 +204,34 @@ static void one_is_ready_once_python_was_used(void **state)
 	wait_for_warm(1);
 	list();
 	assert_string_equal(got.states, "running running warm ");
+}
+
+static void a_burst_of_creates_finds_three(void **state)
+{
+	create();
+	wait_for_warm(3);
+	size_t calls = fake_calls(fake, FAKE_CREATE);
+	create();
+	create();
+	assert_int_equal(fake_calls(fake, FAKE_CREATE), calls);
+	/* When the burst is over, one is enough. */
+	wait_for_warm(2); /* CONTAINER_MAX_SESSIONS is 5 */
+	loop_skip(b.loop, 6 * 60 * 1000);
+	wait_for_warm(1);
+}
+
+static void a_burst_finds_one_where_memory_is_not_plentiful(void **state)
+{
+	set_memory(16000, 3900);
+	create();
+	wait_for_warm(1);
+	loop_skip(b.loop, SOON_MS);
+	loop_skip(b.loop, SOON_MS);
+	assert_int_equal(warm_count(), 1);
+	/* A second create that found none asks for one more. */
+	create();
+	create();
+	wait_for_warm(2);
 }
 
 static void only_what_is_the_same_in_all_is_taken(void **state)
@@ -514,6 +547,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(one_is_ready_once_python_was_used),
+		TEST_WITH(setup_default, a_burst_of_creates_finds_three),
+		TEST_WITH(setup_default, a_burst_finds_one_where_memory_is_not_plentiful),
 		TEST(only_what_is_the_same_in_all_is_taken),
 		TEST(variables_come_with_the_claim),
 		TEST(one_that_is_not_up_yet_is_not_waited_for),
