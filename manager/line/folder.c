@@ -30,10 +30,81 @@ char *folder_path(const struct config *config, const char *container)
 	return is_container(container) ? xasprintf("%s/" LINES "/%s", config->state_dir, container) : NULL;
 }
 
+/* ---- where they are */
+
+static char *parent_of(const char *path)
+{
+	return xstrndup(path, (size_t)(strrchr(path, '/') - path));
+}
+
+/* An absolute path that does not lead below the user's home; NULL if it is none. */
+static const char *place(const char *path)
+{
+	const char *home = getenv("HOME");
+	size_t n = home ? strlen(home) : 0;
+	return path && *path == '/' && (n < 2 || strncmp(path, home, n) != 0) ? path : NULL;
+}
+
+/* A folder of ours that nobody else can look into; NULL if there is no place for it. The caller owns it. */
+static char *make_neutral(void)
+{
+	const char *run = getenv("XDG_RUNTIME_DIR"), *const places[] = { run && *run == '/' ? run : NULL,
+									 place(getenv("TMPDIR")), "/tmp" };
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		char *path = places[i] ? xasprintf("%s/husk-XXXXXX", places[i]) : NULL;
+		if (path && mkdtemp(path))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+/* Whether it leads to a folder of ours. One of an older Husk is not a link: it stays while containers use it. */
+static bool is_good(const char *lines)
+{
+	struct stat st, link;
+	if (lstat(lines, &link) < 0 || stat(lines, &st) < 0)
+		return false;
+	if (S_ISDIR(link.st_mode))
+		return rmdir(lines) < 0;
+	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0;
+}
+
+static int make_lines(const char *lines)
+{
+	AUTO(freep) char *state_dir = parent_of(lines);
+	if (is_good(lines))
+		return 0;
+	int r = dirs_make(state_dir);
+	AUTO(freep) char *neutral = r < 0 ? NULL : make_neutral();
+	if (r < 0)
+		return r;
+	if (!neutral)
+		return dirs_make(lines);
+	(void)unlink(lines); /* leads nowhere, as after a restart of the machine */
+	if (symlink(neutral, lines) == 0)
+		return 0;
+	r = errno == EEXIST ? 0 : -errno; /* another server was faster */
+	(void)rmdir(neutral);
+	return r;
+}
+
+/* The last one takes the folder with it. */
+static void remove_lines(const char *lines)
+{
+	AUTO(freep) char *neutral = realpath(lines, NULL);
+	struct stat st;
+	if (neutral && lstat(lines, &st) == 0 && S_ISLNK(st.st_mode) && rmdir(neutral) == 0)
+		(void)unlink(lines);
+}
+
 int folder_make(const char *path)
 {
-	AUTO(freep) char *parent = xstrndup(path, (size_t)(strrchr(path, '/') - path));
-	int r = dirs_make(parent);
+	AUTO(freep) char *lines = parent_of(path);
+	int r = make_lines(lines);
+	/* Somebody else's last container may have gone just then. */
+	if (r == 0 && mkdir(path, 0755) < 0 && errno == ENOENT)
+		r = make_lines(lines);
 	if (r < 0)
 		return r;
 	if (mkdir(path, 0755) < 0 && errno != EEXIST)
@@ -104,6 +175,8 @@ void folder_remove(const char *path)
 		unlink(name);
 	}
 	rmdir(path);
+	AUTO(freep) char *lines = parent_of(path);
+	remove_lines(lines);
 }
 
 /* --- what others left -------------------------------------------------------------------------------------------- */

@@ -1,5 +1,9 @@
 /* The folder of one container's line, `lines/CONTAINER` in the state folder: mounted read-only into the container, a server's
- * socket appears in it, and the container's id is kept there for the next server. */
+ * socket appears in it, and the container's id is kept there for the next server.
+ *
+ * A container can read in /proc/self/mountinfo where its folder really is, and the path of the state folder names the user. So
+ * `lines` is a link to a folder with a random name in $XDG_RUNTIME_DIR or the folder for temporary files; it goes with its last
+ * container. */
 #ifndef HUSK_MANAGER_LINE_FOLDER_H
 #define HUSK_MANAGER_LINE_FOLDER_H
 

@@ -25,6 +25,15 @@ def test_no_docker_process_is_kept_and_the_folder_goes(start):
     assert folders(server) == []
 
 
+def test_nobody_inside_sees_a_path_of_the_user(start):
+    server = start(HUSK_TRANSPORT="socket", XDG_RUNTIME_DIR=None)
+    session = server.session(network=False)
+    mounts = session.shell("cat /proc/self/mountinfo").ok().text
+    assert " /run/husk " in mounts and server.home.name not in mounts and str(server.home.parent) not in mounts, mounts
+    session.stop()
+    assert not pathlib.Path(server.home, "state", "husk", "lines").exists()
+
+
 IMPOSTOR = """
 import socket, time
 deadline = time.monotonic() + 20
