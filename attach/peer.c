@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/stream.h"
+#include "base/watchdog.h"
 
 /* For the hello of somebody who has connected. */
 #define HELLO_MS 5000
@@ -117,6 +118,7 @@ void peer_turn_away(int fd, const struct fail *why)
 
 static void on_message(struct peer *p, const struct attach_message *m)
 {
+	watchdog_detail("a message (type) of an attached program:", NULL, m->type);
 	struct served *s = m->type == ATTACH_HELLO ? NULL : served_find(&p->host, m->call);
 	switch (m->type) {
 	case ATTACH_HELLO:

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/stream.h"
+#include "base/watchdog.h"
 
 #define CAPTURE_DEFAULT 65536u
 /* How long a grandchild may hold the pipes after the child itself has been reaped. */
@@ -81,6 +82,7 @@ static void on_drain_over(void *ctx)
 static void on_reaped(uv_process_t *process, int64_t status, int signo)
 {
 	struct child *c = container_of(process, struct child, process);
+	watchdog_note("the end of a child process");
 	c->reaped = true;
 	c->exit_status = (int)status;
 	c->signal = signo;

@@ -6,6 +6,7 @@
 #include <uv.h>
 
 #include "base/alloc.h"
+#include "base/watchdog.h"
 
 /* Accepted in one turn of the loop, so that others get theirs. */
 #define ACCEPTS_A_TURN 16
@@ -34,6 +35,7 @@ static void on_closed(uv_handle_t *handle)
 static void on_readable(uv_poll_t *handle, int status, int events UNUSED)
 {
 	struct listener *l = handle->data;
+	watchdog_note("a new connection");
 	l->accepting = true;
 	for (int i = 0; status == 0 && i < ACCEPTS_A_TURN && !l->freed; i++) {
 		int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);

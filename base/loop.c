@@ -5,10 +5,18 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/time.h>
 #include <time.h>
 #include <uv.h>
 
 #include "base/alloc.h"
+#include "base/watchdog.h"
+
+/* A callback that takes longer is a bug. */
+#define TURN_MS 2000
+/* After SIGTERM: until the loop must have seen it, and until the program must have ended. */
+#define NOTICE_MS 5000
+#define END_MS 60000
 
 struct loop {
 	uv_loop_t uv;
@@ -40,6 +48,7 @@ struct signals {
 	size_t n;
 	void (*fn)(void *ctx, int signo);
 	void *ctx;
+	bool ends; /* the program, if it is SIGTERM */
 	unsigned open;
 };
 
@@ -193,6 +202,7 @@ struct timer *timer_free(struct timer *t)
 static void timer_fired(uv_timer_t *handle)
 {
 	struct timer *t = container_of(handle, struct timer, uv);
+	watchdog_note("a timer");
 	t->fn(t->ctx);
 }
 
@@ -214,9 +224,51 @@ bool timer_active(const struct timer *t)
 	return uv_is_active((const uv_handle_t *)&t->uv);
 }
 
+/* --- signals --------------------------------------------------------------------------------------------------------- */
+
+static unsigned notice_ms = NOTICE_MS;
+static struct sigaction by_loop; /* libuv's own for SIGTERM */
+
+/* From now on the process has so long to end; then the kernel ends it. */
+static void end_within(unsigned ms)
+{
+	const struct itimerval limit = { .it_value = { .tv_sec = ms / 1000,
+						       .tv_usec = (suseconds_t)(ms % 1000) * 1000 } };
+	signal(SIGALRM, SIG_DFL);
+	setitimer(ITIMER_REAL, &limit, NULL);
+}
+
+/* libuv only passes the signal on to the loop, which may never turn again. */
+static void on_term(int signo)
+{
+	int saved = errno;
+	end_within(notice_ms);
+	by_loop.sa_handler(signo);
+	errno = saved;
+}
+
+static void guard_term(void)
+{
+	struct sigaction now;
+	if (sigaction(SIGTERM, NULL, &now) < 0 || now.sa_flags & SA_SIGINFO || now.sa_handler == on_term ||
+	    now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN)
+		return;
+	by_loop = now;
+	now.sa_handler = on_term;
+	sigaction(SIGTERM, &now, NULL);
+}
+
+void signals_set_notice(unsigned ms)
+{
+	notice_ms = ms;
+}
+
 static void signal_fired(uv_signal_t *handle, int signo)
 {
 	struct signals *s = handle->data;
+	watchdog_note("a signal");
+	if (s->ends && signo == SIGTERM)
+		end_within(END_MS);
 	s->fn(s->ctx, signo);
 }
 
@@ -242,7 +294,11 @@ struct signals *signals_new(struct loop *loop, void (*fn)(void *ctx, int signo),
 {
 	static const int ends[] = { SIGTERM, SIGINT, SIGHUP };
 	signal(SIGPIPE, SIG_IGN);
-	return signals_new_of(loop, ends, ARRAY_LEN(ends), fn, ctx);
+	struct signals *s = signals_new_of(loop, ends, ARRAY_LEN(ends), fn, ctx);
+	s->ends = true;
+	guard_term();
+	watchdog_start(&loop->uv, TURN_MS);
+	return s;
 }
 
 static void signal_closed(uv_handle_t *handle)
@@ -262,6 +318,7 @@ struct signals *signals_free(struct signals *s)
 static void waker_woken(uv_async_t *handle)
 {
 	struct waker *w = container_of(handle, struct waker, uv);
+	watchdog_note("a word from another thread");
 	w->fn(w->ctx);
 }
 

@@ -37,13 +37,17 @@ void timer_start(struct timer *t, uint64_t ms, uint64_t repeat_ms);
 void timer_stop(struct timer *t);
 bool timer_active(const struct timer *t);
 
-/* SIGTERM, SIGINT and SIGHUP as events. SIGPIPE is ignored from here on. */
+/* For the one loop of a program of ours, never in libhusk: SIGTERM, SIGINT and SIGHUP as events. SIGPIPE is ignored from here on, and
+ * base/watchdog.h watches the loop. After SIGTERM the process ends in any case, by SIGALRM: 5 s later if the loop does not turn, 60 s later
+ * if the program has not ended by itself. */
 struct signals *signals_new(struct loop *loop, void (*fn)(void *ctx, int signo), void *ctx);
 /* Others, at most SIGNALS_MAX of them. */
 #define SIGNALS_MAX 4
 struct signals *signals_new_of(struct loop *loop, const int *signos, size_t n, void (*fn)(void *ctx, int signo),
 			       void *ctx);
 struct signals *signals_free(struct signals *s);
+/* For tests: in place of the 5 s. */
+void signals_set_notice(unsigned ms);
 
 /* A word from another thread: fn runs on the loop, soon, and once for any number of waker_wake() since it last ran.
  * NULL where there are no descriptors left. */

@@ -4,6 +4,7 @@
 #include <uv.h>
 
 #include "base/alloc.h"
+#include "base/watchdog.h"
 
 struct ready {
 	uv_poll_t poll;
@@ -42,6 +43,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 {
 	struct ready *r = container_of(handle, struct ready, poll);
 	int both = READY_READ | READY_WRITE;
+	watchdog_note("a descriptor that is ready");
 	r->fn(r->ctx,
 	      status < 0 ? both : (events & UV_READABLE ? READY_READ : 0) | (events & UV_WRITABLE ? READY_WRITE : 0));
 }

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/watchdog.h"
 
 #define READ_CHUNK 65536
 /* How much is read in one turn of the loop before others get theirs. */
@@ -117,6 +118,7 @@ static void end_dispatch(struct stream *s)
 static void on_poll(uv_poll_t *handle, int status, int events)
 {
 	struct stream *s = handle->data;
+	watchdog_note("a stream");
 	s->dispatching = true;
 	bool input = handle == &s->in.poll;
 	bool output = handle == &s->out.poll || s->in.fd == s->out.fd;
@@ -132,6 +134,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 static void on_idle(uv_idle_t *handle)
 {
 	struct stream *s = handle->data;
+	watchdog_note("a file");
 	s->dispatching = true;
 	if (handle == &s->in.idle)
 		read_some(s);

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/watchdog.h"
 
 /* Half of libuv's pool of four. */
 #define BULK_MAX 2
@@ -87,6 +88,7 @@ static void finish(uv_work_t *req, int status UNUSED)
 {
 	struct work *w = container_of(req, struct work, uv);
 	struct lane *lane = lane_of(w);
+	watchdog_note("the end of a worker job");
 	if (lane)
 		leave_lane(lane);
 	w->spec.on_done(w->spec.ctx, w->forgotten);

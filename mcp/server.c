@@ -7,6 +7,7 @@
 #include "base/lines.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "base/watchdog.h"
 #include "mcp/connection.h"
 #include "mcp/fixture-tasks.h"
 #include "mcp/methods.h"
@@ -202,6 +203,7 @@ static void on_request(struct server *s, struct answers *a, const struct rpc_mes
 	call->batch = a;
 	if (a)
 		a->open++;
+	watchdog_detail("a request:", m->method, 0);
 	method->handle(&s->connection, call, m->params);
 }
 

@@ -338,6 +338,7 @@ struct install *install_start(const struct install_spec *spec)
 		.loop = i->loop,
 		.config = i->config,
 		.transport = transport_exec_new(i->engine, i->container),
+		.container = i->container,
 		.fence = 1,
 		.lease_ms = LEASE_SECONDS * 1000,
 		.handler = { .on_hello = on_hello,

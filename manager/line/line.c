@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/watchdog.h"
 #include "base/work.h"
 #include "manager/line/asks.h"
 #include "manager/line/console.h"
@@ -192,6 +193,7 @@ static bool is_relay(const struct wire_frame *frame)
 static int on_frame(struct line *l, const struct wire_frame *frame)
 {
 	int r;
+	watchdog_detail("a frame (container, type):", l->spec.container, frame->type);
 	if (frame->type == FRAME_EVENT) {
 		on_event(l, frame);
 		return 0;

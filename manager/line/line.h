@@ -27,6 +27,7 @@ struct line_spec {
 	struct loop *loop;
 	const struct config *config;
 	struct transport *transport; /* taken */
+	const char *container;	     /* its name, for logs; NULL = not known. Must outlive the line */
 	uint64_t fence;
 	uint64_t lease_ms; /* until PID 1 names its own */
 	struct line_handler handler;

@@ -376,6 +376,7 @@ static struct session *prepare(const struct session_spec *spec, enum session_sta
 		.loop = spec->loop,
 		.config = spec->config,
 		.transport = s->transport,
+		.container = s->container,
 		.fence = fence,
 		.lease_ms = spec->config->lease * 1000,
 		.handler = { .on_hello = on_hello, .on_event = on_event, .on_broken = on_broken, .ctx = s },

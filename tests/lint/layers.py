@@ -83,7 +83,7 @@ SHOWN = (*BASE, "manager/model/")
 # Third-party header -> where it may be included.
 ADAPTERS = {
     "husk.h": r"libhusk/examples/[^/]*\.c",
-    "uv.h": r"base/(loop|stream|listener|child|work|ready)\.c",
+    "uv.h": r"base/(loop|stream|listener|child|work|ready|watchdog)\.c",
     "curl/curl.h": r"base/fetch\.c",
     "jansson.h": r"(mcp|attach|cli|kernels|jupyter)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/(deps/(set|fitting)|registry/(own-id|kept-limits|kept-outputs))\.c",
     "openssl/evp.h": r"manager/files/digest\.c",
@@ -104,9 +104,9 @@ ADAPTERS = {
 # The C library and the kernel's interface are no third parties.
 SYSTEM = re.compile(r"(linux|linux/netfilter|sys|netinet|arpa|net|asm)/[a-z0-9_]+\.h")
 SYSTEM_NAMES = set("""
-    assert ctype dirent dlfcn endian errno fcntl fnmatch ftw getopt glob grp inttypes langinfo limits link locale malloc math mntent netdb
-    poll pthread pty pwd regex sched search semaphore setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib
-    stdnoreturn string strings syslog termios threads time unistd utime wchar wctype
+    assert ctype dirent dlfcn endian errno execinfo fcntl fnmatch ftw getopt glob grp inttypes langinfo limits link locale malloc math
+    mntent netdb poll pthread pty pwd regex sched search semaphore setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint
+    stdio stdlib stdnoreturn string strings syslog termios threads time unistd utime wchar wctype
 """.split())
 
 SOURCES = re.compile(r"\.(c|h|inc|def|cc|cpp|cxx|hh|hpp|hxx|m|S)$")
