@@ -7,28 +7,27 @@
 
 struct key {
 	const char *name;
-	const char *text; /* NULL = the terminal says what it sends */
-	enum vt_key key;
+	const char *text;	 /* for a cell; NULL = only terminals have this key */
+	const char *at_terminal; /* NULL = the same */
+	const char *application; /* in the mode that a program can ask for (DECCKM); NULL = the same */
 };
 
 static const struct key keys[] = {
-	{ "Enter", "\r", 0 },
-	{ "Tab", "\t", 0 },
-	{ "Esc", "\x1b", 0 },
-	{ "Space", " ", 0 },
-	{ "Backspace", "\x7f", 0 },
-	{ "Lt", "<", 0 },
-	{ "NoEnter", "", 0 },
-	{ "Up", NULL, VT_UP },
-	{ "Down", NULL, VT_DOWN },
-	{ "Left", NULL, VT_LEFT },
-	{ "Right", NULL, VT_RIGHT },
-	{ "Insert", NULL, VT_INSERT },
-	{ "Delete", NULL, VT_DELETE },
-	{ "Home", NULL, VT_HOME },
-	{ "End", NULL, VT_END },
-	{ "PageUp", NULL, VT_PAGE_UP },
-	{ "PageDown", NULL, VT_PAGE_DOWN },
+	{ "Enter", "\n", "\r", NULL },	       { "Tab", "\t", NULL, NULL },
+	{ "Esc", "\x1b", NULL, NULL },	       { "Space", " ", NULL, NULL },
+	{ "Backspace", "\x7f", NULL, NULL },   { "Lt", "<", NULL, NULL },
+	{ "NoEnter", "", NULL, NULL },	       { "Up", NULL, "\x1b[A", "\x1bOA" },
+	{ "Down", NULL, "\x1b[B", "\x1bOB" },  { "Right", NULL, "\x1b[C", "\x1bOC" },
+	{ "Left", NULL, "\x1b[D", "\x1bOD" },  { "Home", NULL, "\x1b[H", "\x1bOH" },
+	{ "End", NULL, "\x1b[F", "\x1bOF" },   { "Insert", NULL, "\x1b[2~", NULL },
+	{ "Delete", NULL, "\x1b[3~", NULL },   { "PageUp", NULL, "\x1b[5~", NULL },
+	{ "PageDown", NULL, "\x1b[6~", NULL }, { "F1", NULL, "\x1bOP", NULL },
+	{ "F2", NULL, "\x1bOQ", NULL },	       { "F3", NULL, "\x1bOR", NULL },
+	{ "F4", NULL, "\x1bOS", NULL },	       { "F5", NULL, "\x1b[15~", NULL },
+	{ "F6", NULL, "\x1b[17~", NULL },      { "F7", NULL, "\x1b[18~", NULL },
+	{ "F8", NULL, "\x1b[19~", NULL },      { "F9", NULL, "\x1b[20~", NULL },
+	{ "F10", NULL, "\x1b[21~", NULL },     { "F11", NULL, "\x1b[23~", NULL },
+	{ "F12", NULL, "\x1b[24~", NULL },
 };
 
 /* <Ctrl-A> to <Ctrl-_>. */
@@ -41,44 +40,34 @@ static bool control(const char *name, char *ret)
 	return true;
 }
 
-static bool function_key(const char *name, enum vt_key *ret)
+static const char *sends(const struct key *key, enum keys_target target)
 {
-	char *end;
-	long number = toupper((unsigned char)name[0]) == 'F' && isdigit((unsigned char)name[1]) ?
-			      strtol(name + 1, &end, 10) :
-			      0;
-	if (number < 1 || number > 12 || *end)
-		return false;
-	*ret = (enum vt_key)(VT_F1 + number - 1);
-	return true;
+	if (target == KEYS_CELL)
+		return key->text;
+	if (target == KEYS_APPLICATION && key->application)
+		return key->application;
+	return key->at_terminal ? key->at_terminal : key->text;
 }
 
-static bool press(const char *name, struct vt *terminal, struct buf *out)
+static bool press(const char *name, enum keys_target target, struct buf *out)
 {
 	char character;
-	enum vt_key function;
 	if (control(name, &character)) {
 		buf_add(out, &character, 1);
 		return true;
 	}
-	if (terminal && function_key(name, &function)) {
-		vt_press(terminal, function, out);
-		return true;
-	}
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-		if (strcasecmp(name, keys[i].name) != 0 || (!keys[i].text && !terminal))
-			continue;
-		if (!keys[i].text)
-			vt_press(terminal, keys[i].key, out);
-		else
-			buf_add_str(out, !terminal && streq(keys[i].text, "\r") ? "\n" : keys[i].text);
-		return true;
+		const char *bytes = strcasecmp(name, keys[i].name) == 0 ? sends(&keys[i], target) : NULL;
+		if (bytes)
+			buf_add_str(out, bytes);
+		if (bytes)
+			return true;
 	}
 	return false;
 }
 
 /* The length of the key at `at`, which is pressed; 0 if there is none. */
-static size_t press_at(const char *at, size_t n, struct vt *terminal, struct buf *out)
+static size_t press_at(const char *at, size_t n, enum keys_target target, struct buf *out)
 {
 	char name[NAME_MAX_LEN + 1];
 	const char *end = n > 2 && *at == '<' ? memchr(at, '>', MIN(n, (size_t)NAME_MAX_LEN + 2)) : NULL;
@@ -87,22 +76,22 @@ static size_t press_at(const char *at, size_t n, struct vt *terminal, struct buf
 		return 0;
 	memcpy(name, at + 1, length);
 	name[length] = '\0';
-	return press(name, terminal, out) ? length + 2 : 0;
+	return press(name, target, out) ? length + 2 : 0;
 }
 
-void keys_type(const char *text, size_t n, struct vt *terminal, struct buf *out)
+void keys_type(const char *text, size_t n, enum keys_target target, struct buf *out)
 {
 	bool by_name = false;
 	for (size_t i = 0; i < n;) {
-		size_t length = press_at(text + i, n - i, terminal, out);
+		size_t length = press_at(text + i, n - i, target, out);
 		by_name = length > 0;
 		if (!length) {
-			char c = terminal && text[i] == '\n' ? '\r' : text[i];
+			char c = target != KEYS_CELL && text[i] == '\n' ? '\r' : text[i];
 			buf_add(out, &c, 1);
 			length = 1;
 		}
 		i += length;
 	}
-	if (terminal && !by_name)
+	if (target != KEYS_CELL && !by_name)
 		buf_add_str(out, "\r");
 }

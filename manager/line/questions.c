@@ -1,5 +1,6 @@
 /* Runs that may ask somebody: what they ask, what they are told, and what a terminal shows of those that have one. */
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "manager/line/keys.h"
 #include "manager/line/run-private.h"
 
@@ -14,17 +15,109 @@ static void forget(struct buf *typed)
 void question_release(struct run_question *q)
 {
 	free(q->prompt);
+	free(q->line);
 	forget(&q->typed);
-	vt_free(q->screen);
+	emulator_free(q->screen);
 	*q = (struct run_question){ 0 };
 }
 
+/* --- what a terminal shows --------------------------------------------------------------------------------------- */
+
+/* In the place of the first n bytes of a command's. */
+static void add_shown(struct run *run, const char *text, size_t n)
+{
+	struct run_result *r = &run->result;
+	AUTO(freep) char *before = take_ptr(r->stdout_text);
+	AUTO(freep) char *cut = parts_cut(text, strlen(text), run->dispatch->config->max_stdout_chars);
+	r->stdout_text = xasprintf("%s%s", before ? before : "", cut);
+	r->stdout_truncated |= strlen(cut) != strlen(text);
+	run_result_add_text(r, PART_STDOUT, take_ptr(cut));
+	r->raw_len -= n;
+	if (r->raw_len)
+		memmove(r->raw, r->raw + n, r->raw_len);
+	else
+		free(take_ptr(r->raw));
+}
+
+static void add_plain(struct run *run, const char *trouble, size_t n)
+{
+	AUTO(buf_release) struct buf text = { 0 }, shown = { 0 };
+	if (trouble)
+		buf_printf(&shown, "⟦the screen could not be shown: %s⟧\n", trouble);
+	utf8_clean(&text, run->result.raw, n);
+	for (size_t i = 0; i < text.len; i++)
+		if (text.data[i] != '\r')
+			buf_add(&shown, text.data + i, 1);
+	add_shown(run, buf_str(&shown), n);
+}
+
+static void on_shown(void *ctx, const struct shown_screen *screen)
+{
+	struct run *run = ctx;
+	struct run_question *q = &run->question;
+	size_t n = q->feeding;
+	q->feeding = 0;
+	free(q->line);
+	q->line = screen->trouble ? NULL : xstrdup(screen->prompt);
+	q->application_keys = screen->application_keys;
+	if (screen->trouble)
+		add_plain(run, screen->trouble, n);
+	else
+		add_shown(run, screen->text, n);
+	if (run->ended && !run->result.raw)
+		emulator_reset(q->screen); /* it has shown its last */
+	run_shown(run);
+}
+
+bool question_show(struct run *run)
+{
+	struct run_question *q = &run->question;
+	struct run_result *r = &run->result;
+	if (!q->screen || !r->raw)
+		return true;
+	if (emulator_busy(q->screen))
+		return false;
+	if (!r->raw_len) {
+		add_shown(run, "", 0);
+		return true;
+	}
+	q->unsettled = true;
+	q->feeding = r->raw_len;
+	emulator_feed(q->screen, r->raw, r->raw_len);
+	return false;
+}
+
+void question_settle(struct run *run)
+{
+	struct run_question *q = &run->question;
+	q->unsettled = false;
+	if (q->screen && run->result.raw) {
+		emulator_reset(q->screen);
+		q->feeding = 0;
+		add_plain(run, NULL, run->result.raw_len);
+	}
+}
+
+void question_restart(struct run *run)
+{
+	struct run_question *q = &run->question;
+	if (q->unsettled)
+		emulator_reset(q->screen);
+	q->unsettled = false;
+	q->feeding = 0;
+	run_result_release(&run->result);
+}
+
+/* --- what it asks ------------------------------------------------------------------------------------------------ */
+
 static void may_ask(struct run *run, int rows, int cols)
 {
+	const struct dispatch *c = run->dispatch;
 	run->question.may_ask = true;
 	if (run->kind != RUN_TERMINAL || run->question.screen)
 		return;
-	run->question.screen = vt_new(rows, cols);
+	run->question.screen = emulator_new(&(struct emulator_spec){
+		.loop = c->loop, .rows = rows, .cols = cols, .on_shown = on_shown, .ctx = run });
 	collect_set_raw(run->collect);
 }
 
@@ -60,21 +153,6 @@ bool question_is_due(const struct run *run)
 	return run->question.asked && !(run->question.told && run->kind == RUN_TERMINAL);
 }
 
-void question_show(struct run *run, struct run_result *result)
-{
-	struct run_question *q = &run->question;
-	if (!q->screen || !result->raw)
-		return;
-	vt_feed(q->screen, result->raw, result->raw_len);
-	free(take_ptr(result->raw));
-	AUTO(freep) char *text = vt_take(q->screen);
-	const struct config *config = run->dispatch->config;
-	free(result->stdout_text);
-	result->stdout_text = parts_cut(text, strlen(text), config->max_stdout_chars);
-	result->stdout_truncated |= strlen(result->stdout_text) != strlen(text);
-	run_result_add_text(result, PART_STDOUT, xstrdup(result->stdout_text));
-}
-
 void question_tell(struct run *run, struct run_result *result)
 {
 	struct run_question *q = &run->question;
@@ -83,7 +161,7 @@ void question_tell(struct run *run, struct run_result *result)
 	q->told = true;
 	result->ending = ENDING_WAITING;
 	result->password = q->password;
-	result->prompt = q->prompt ? xstrdup(q->prompt) : q->screen ? vt_prompt(q->screen) : xstrdup("");
+	result->prompt = q->prompt ? xstrdup(q->prompt) : xstrdup(q->line ? q->line : "");
 }
 
 /* --- answers ----------------------------------------------------------------------------------------------------- */
@@ -114,7 +192,7 @@ int run_input(struct dispatch *c, uint64_t number, const char *text, size_t n, s
 		return -1;
 	struct run_question *q = &run->question;
 	AUTO(forget) struct buf typed = { 0 }, frame = { 0 };
-	keys_type(text, n, q->screen, &typed);
+	keys_type(text, n, !q->screen ? KEYS_CELL : q->application_keys ? KEYS_APPLICATION : KEYS_TERMINAL, &typed);
 	int r = wire_put_input(&frame, run->call, q->inputs + 1, buf_str(&typed), typed.len);
 	if (r < 0)
 		return cause_set(f, FAIL_INVALID, CAUSE_INPUT_SIZE, "input is not valid UTF-8");

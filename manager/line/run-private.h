@@ -1,10 +1,10 @@
-/* A run, as run.c, waiters.c and questions.c share it. */
+/* A run, as run.c, run-live.c, waiters.c and questions.c share it. */
 #ifndef HUSK_MANAGER_LINE_RUN_PRIVATE_H
 #define HUSK_MANAGER_LINE_RUN_PRIVATE_H
 
+#include "manager/line/emulator.h"
 #include "manager/line/parts.h"
 #include "manager/line/run.h"
-#include "manager/line/vt.h"
 
 enum patience {
 	TO_THE_END, /* the timer is the guard */
@@ -17,12 +17,19 @@ struct run_question {
 	bool may_ask;
 	bool begun; /* as PID 1 says */
 	bool asked, password;
-	bool told;	   /* somebody knows that it asks */
-	char *prompt;	   /* NULL = what it has written says it */
-	uint32_t inputs;   /* the number of the last one that was sent */
-	struct buf typed;  /* the frames of those that PID 1 may not have got */
-	struct vt *screen; /* of a command */
+	bool told;	  /* somebody knows that it asks */
+	char *prompt;	  /* NULL = what it has written says it */
+	uint32_t inputs;  /* the number of the last one that was sent */
+	struct buf typed; /* the frames of those that PID 1 may not have got */
+	/* Of a command. It is fed when somebody is to be told. What it has shown and nobody was told of yet is in the result. */
+	struct emulator *screen;
+	bool unsettled;	       /* it was fed bytes that PID 1 would replay */
+	size_t feeding;	       /* so many bytes of the result's it is being fed */
+	char *line;	       /* on which somebody would type, as it was shown last */
+	bool application_keys; /* likewise */
 };
+
+#define TELLING_END UINT32_MAX
 
 struct run {
 	struct list node;
@@ -34,6 +41,7 @@ struct run {
 	uint64_t began_ms; /* when it was the first of its kind, about when PID 1 began to run it; 0 = not yet */
 	struct run_waiter *waiter; /* NULL = it is kept, or abandoned */
 	enum patience patience;
+	uint32_t telling;   /* once screens are drawn: up to this mark; TELLING_END = its end */
 	uint64_t guest;	    /* whose it is; 0 = the conversation's */
 	bool sent;	    /* on whichever connection: from then on it may have run */
 	bool abandoned;	    /* the end is acknowledged and nobody is told */
@@ -67,8 +75,17 @@ bool run_is_old(const struct run *run);
 void run_answer_empty(struct run *run);
 /* Nobody waits from now on; NULL if nobody did. */
 struct run_waiter *run_take_waiter(struct run *run);
+/* Its terminal has shown more of its result. */
+void run_shown(struct run *run);
 /* To its end: from now on the timer is the guard. */
 void run_guard(struct run *run);
+
+/* Passes a frame of output on to whoever waits. */
+void run_show_output(struct run *run, const struct wire_frame *frame);
+/* What came while nobody waited, before the frame; a replay brings it anyway. */
+void run_catch_up(struct run *run, const struct wire_frame *frame);
+/* All comes again; before what was collected is forgotten. */
+void run_tell_replay(struct run *run);
 
 void question_begin(struct run *run, const struct run_spec *spec);
 void question_release(struct run_question *q);
@@ -76,8 +93,12 @@ void question_release(struct run_question *q);
 void question_read(struct run *run, const struct wire_frame *frame);
 /* Whoever waits is to hear of it now. */
 bool question_is_due(const struct run *run);
-/* What a terminal shows of a result that is about to be told. */
-void question_show(struct run *run, struct run_result *result);
+/* The result is about to be told. True if a terminal has shown all of it; false if that takes a while: run_shown() follows. */
+bool question_show(struct run *run);
+/* It is told now: what was not shown is told as plain text. */
+void question_settle(struct run *run);
+/* What the result has is void, and what the terminal was fed of it. */
+void question_restart(struct run *run);
 /* What it asks, if it does. */
 void question_tell(struct run *run, struct run_result *result);
 /* After a replay: PID 1 takes each input once. */

@@ -57,6 +57,7 @@ struct run_waiter *run_take_waiter(struct run *run)
 		w->run = NULL;
 	timer_stop(run->timer);
 	run->taking = false;
+	run->telling = 0;
 	run->asked_ms = 0;
 	return w;
 }
@@ -68,10 +69,10 @@ static bool is_kept(const struct run *run)
 
 static struct run_result take_result(struct run *run)
 {
+	question_settle(run);
 	struct run_result result = run->result;
 	run->result = (struct run_result){ 0 };
 	result.run = run->call;
-	question_show(run, &result);
 	if (!run->after_kept)
 		result.behind = 0;
 	return result;
@@ -79,20 +80,42 @@ static struct run_result take_result(struct run *run)
 
 /* --- what is kept ------------------------------------------------------------------------------------------------ */
 
+/* The results of others carry how it stands. */
+static bool rides(const struct run *run, const struct run *with)
+{
+	return run != with && run->kind != RUN_INSTALL && !run->guest && (is_kept(run) || run_is_old(run));
+}
+
+/* Whether all screens are drawn that the answer to whoever waits has; begins with the next if not. */
+static bool is_drawn(struct run *run)
+{
+	const struct run_waiter *w = run->waiter;
+	if (w && !question_show(run))
+		return false;
+	if (!w || w->holds || w->guest || run->kind == RUN_INSTALL)
+		return true;
+	list_for_each(other, &run->dispatch->runs, struct run, node)
+		if (rides(other, run) && other->ended && !question_show(other))
+			return false;
+	return true;
+}
+
 /* Adds all that are kept to a result, and acknowledges and forgets those that have ended. */
 static void tell_kept(struct dispatch *c, struct run_result *result, const struct run *but)
 {
 	list_for_each(run, &c->runs, struct run, node) {
-		if (run == but || run->kind == RUN_INSTALL || run->guest || !(is_kept(run) || run_is_old(run)))
+		if (!rides(run, but))
 			continue;
+		/* One whose last screen is not drawn yet is told of with the next answer. */
+		bool ended = run->ended && question_show(run);
 		result->earlier = xrealloc(result->earlier, (result->n_earlier + 1) * sizeof(*result->earlier));
 		struct earlier_result *e = &result->earlier[result->n_earlier++];
 		*e = (struct earlier_result){ .seq = run->call,
 					      .kind = run->kind,
-					      .ended = run->ended,
+					      .ended = ended,
 					      .asks = run->question.asked,
 					      .age_ms = loop_now_ms() - run->started_ms };
-		if (!run->ended)
+		if (!ended)
 			continue;
 		e->result = take_result(run);
 		dispatch_ack(c, run->call);
@@ -109,8 +132,9 @@ static struct run *begin_again(struct dispatch *c, struct run *run, const struct
 		return NULL;
 	if (!run)
 		run = run_new(c, frame->call, call.kind);
-	run_result_release(&run->result);
+	question_restart(run);
 	run->ended = false;
+	run->telling = 0;
 	run->told = MAX(run->told, call.told);
 	question_read(run, frame);
 	return run;
@@ -151,6 +175,10 @@ static void answer_end(struct run *run)
 /* The end has come from PID 1, which may forget it, unless whoever waits has to write it down first. */
 static void tell_end(struct run *run)
 {
+	if (!is_drawn(run)) {
+		run->telling = TELLING_END;
+		return;
+	}
 	if (!run->waiter || !run->waiter->holds)
 		dispatch_ack(run->dispatch, run->call);
 	answer_end(run);
@@ -171,6 +199,39 @@ static void answer_running(struct run *run)
 	if (!w->guest)
 		tell_kept(run->dispatch, &result, run);
 	w->on_end(w, &result, NULL);
+}
+
+/* Likewise, up to a mark, which PID 1 need not replay. */
+static void tell_running(struct run *run, uint32_t mark)
+{
+	AUTO(buf_release) struct buf ack = { 0 };
+	if (!is_drawn(run)) {
+		run->telling = mark;
+		return;
+	}
+	run->told = mark;
+	wire_put_told(&ack, run->call, mark);
+	dispatch_send(run->dispatch, &ack);
+	answer_running(run);
+}
+
+static void tell_when_drawn(struct run *run)
+{
+	/* Screens have deadlines of their own. The timer is for a replay: PID 1 is asked again then. */
+	timer_start(run->timer, TAKE_MS, 0);
+	if (run->ended)
+		tell_end(run);
+	else
+		tell_running(run, run->telling);
+}
+
+void run_shown(struct run *run)
+{
+	list_for_each(other, &run->dispatch->runs, struct run, node)
+		if (other != run && other->telling)
+			timer_start(other->timer, 0, 0);
+	if (run->telling)
+		tell_when_drawn(run);
 }
 
 static void fail_run(struct run *run, const struct fail *f)
@@ -291,9 +352,11 @@ static void on_late(struct run *run)
 void run_answer_empty(struct run *run)
 {
 	AUTO(run_result_release) struct run_result kept = run->result;
+	bool unsettled = run->question.unsettled;
 	run->result = (struct run_result){ .queued = !run->sent };
 	answer_running(run);
 	run->question.told = false;
+	run->question.unsettled = unsettled;
 	run->result = kept;
 	kept = (struct run_result){ 0 };
 }
@@ -318,7 +381,9 @@ static void on_timer(void *ctx)
 	struct run *run = ctx;
 	if (!run->waiter)
 		return;
-	if (run->ended) {
+	if (run->telling) {
+		tell_when_drawn(run);
+	} else if (run->ended) {
 		tell_end(run);
 	} else if (run->patience == TO_THE_END) {
 		on_late(run);
@@ -454,74 +519,6 @@ uint32_t run_start(struct dispatch *c, const struct run_spec *spec, struct run_w
 
 /* --- frames ------------------------------------------------------------------------------------------------------ */
 
-static void show_output(struct run *run, const struct wire_frame *frame)
-{
-	struct run_waiter *w = run->waiter;
-	AUTO(freep) char *tail = NULL;
-	struct shown_display shown;
-	if (!w)
-		return;
-	switch (frame->type) {
-	case FRAME_OUT:
-	case FRAME_ERR:
-		if (w->on_output)
-			w->on_output(w, frame->type == FRAME_OUT ? 1 : 2, frame->payload, frame->n);
-		break;
-	case FRAME_OUT_TAIL:
-	case FRAME_ERR_TAIL:
-		if (w->on_tail)
-			w->on_tail(w, frame->type == FRAME_OUT_TAIL ? 1 : 2, frame->payload, frame->n);
-		break;
-	case FRAME_PROGRESS:
-		tail = !w->on_display && (w->on_output || w->on_tail) ? wire_read_progress(frame) : NULL;
-		if (tail && w->on_tail)
-			w->on_tail(w, 1, tail, strlen(tail));
-		else if (tail)
-			w->on_output(w, 1, tail, strlen(tail));
-		break;
-	case FRAME_DISPLAY:
-		if (w->on_display && collect_shown(run->collect, &shown))
-			w->on_display(w, &shown);
-		break;
-	default:
-		break;
-	}
-}
-
-static void view_output(void *ctx, int stream, const void *data, size_t n)
-{
-	struct run_waiter *w = ctx;
-	if (w->on_output)
-		w->on_output(w, stream, data, n);
-}
-
-static void view_display(void *ctx, const struct shown_display *display)
-{
-	struct run_waiter *w = ctx;
-	w->on_display(w, display);
-}
-
-/* What came while nobody waited; a replay brings it anyway. */
-static void catch_up(struct run *run, const struct wire_frame *frame)
-{
-	struct run_waiter *w = run->waiter;
-	bool shows = run->unseen && w && w->on_display && frame->type != FRAME_CALL;
-	run->unseen = false;
-	if (shows)
-		collect_show(run->collect, &(struct collect_viewer){ view_output, view_display, w });
-}
-
-/* Before what was collected is forgotten. */
-static void tell_replay(struct run *run)
-{
-	struct run_waiter *w = run->waiter;
-	size_t displays = collect_displays(run->collect);
-	for (size_t i = 0; i < run->result.n_displays; i++)
-		displays += run->result.displays[i].n > 0;
-	if (w && w->on_replay)
-		w->on_replay(w, displays);
-}
-
 /* PID 1 would not take it, and nothing ran. */
 static void on_refused(struct run *run)
 {
@@ -561,7 +558,7 @@ static int on_mark(struct run *run, const struct wire_frame *frame)
 		/* Its acknowledgement was lost with a connection. */
 		AUTO(run_result_release) struct run_result known = { 0 };
 		collect_finish(run->collect, &known);
-		run_result_release(&run->result);
+		question_restart(run);
 	} else {
 		collect_mark(run->collect, &mark);
 		take_piece(run);
@@ -573,15 +570,13 @@ static int on_mark(struct run *run, const struct wire_frame *frame)
 		run->taking = false;
 		run_guard(run);
 	}
-	if (enough)
-		run->told = mark.number;
-	if (mark.number <= run->told) {
+	if (enough) {
+		tell_running(run, mark.number);
+	} else if (mark.number <= run->told) {
 		AUTO(buf_release) struct buf ack = { 0 };
 		wire_put_told(&ack, run->call, mark.number);
 		dispatch_send(run->dispatch, &ack);
 	}
-	if (enough)
-		answer_running(run);
 	return 0;
 }
 
@@ -611,7 +606,7 @@ int runs_frame(struct dispatch *c, const struct wire_frame *frame)
 {
 	struct run *run = run_find(c, frame->call);
 	if (frame->type == FRAME_CALL && run)
-		tell_replay(run);
+		run_tell_replay(run);
 	if (frame->type == FRAME_CALL)
 		run = begin_again(c, run, frame);
 	/* The replay of a call that we gave up on: its end lets PID 1 forget it. */
@@ -621,7 +616,7 @@ int runs_frame(struct dispatch *c, const struct wire_frame *frame)
 		return 0;
 	if (run->ended)
 		return -1;
-	catch_up(run, frame);
+	run_catch_up(run, frame);
 	if (frame->type == FRAME_MARK)
 		return on_mark(run, frame);
 	if (frame->type == FRAME_ASK)
@@ -633,7 +628,7 @@ int runs_frame(struct dispatch *c, const struct wire_frame *frame)
 	int r = collect_frame(run->collect, frame);
 	if (r < 0)
 		return r;
-	show_output(run, frame);
+	run_show_output(run, frame);
 	if (r == 1)
 		on_ended(run);
 	return 0;

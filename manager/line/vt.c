@@ -9,10 +9,18 @@
 
 /* Lines that have left the screen and were not taken; later ones are counted only. */
 #define SCROLLED_MAX (1u << 20)
-/* A few bytes can have a whole screen redrawn. After so much time the rest is left out, but for its end. */
+/* A few bytes can have a whole screen redrawn. After so much of the processor's time the rest is left out, but for its end. */
 #define FEED_STEP 512
 #define FEED_LAST 4096
-#define FEED_MS 100
+#define FEED_MS 50
+
+/* Where a byte belongs. Only as exact as it takes to know which character comes right before a REP. */
+enum place {
+	PLACE_TEXT,
+	PLACE_ESCAPE, /* after ESC and intermediate bytes */
+	PLACE_CSI,    /* in a control sequence */
+	PLACE_STRING, /* in one that ends with BEL or ST */
+};
 
 struct vt {
 	VTerm *vterm;
@@ -24,6 +32,9 @@ struct vt {
 	long pushed, changed; /* LONG_MAX = none */
 	struct buf scrolled;
 	size_t left_out;
+	enum place place;
+	bool plain;   /* the last byte was a character of ASCII, and printed */
+	bool repeats; /* the control sequence began right after one */
 };
 
 static void put(struct buf *out, uint32_t c)
@@ -152,48 +163,89 @@ struct vt *vt_free(struct vt *t)
 
 /* --- in ---------------------------------------------------------------------------------------------------------- */
 
-static uint64_t now_ms(void)
+static uint64_t spent_ms(void)
 {
 	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static enum place after_escape(char c)
+{
+	if (c == '[')
+		return PLACE_CSI;
+	if (strchr("]PX^_", c))
+		return PLACE_STRING;
+	return c < '0' ? PLACE_ESCAPE : PLACE_TEXT;
+}
+
+/* libvterm 0.1.4 repeats a character (REP, CSI b) until the cursor has moved, which never happens if the last one has no width or if there
+ * is none. So REP is passed on only right after a printed character of ASCII; otherwise its last byte becomes one that libvterm ignores. */
+static char filter(struct vt *t, char c)
+{
+	bool plain = t->plain;
+	t->plain = false;
+	if (c == '\x1b') {
+		t->repeats = plain && t->place == PLACE_TEXT;
+		t->place = PLACE_ESCAPE;
+	} else if (c == '\x18' || c == '\x1a') {
+		t->place = PLACE_TEXT;
+	} else if (t->place == PLACE_STRING) {
+		t->place = c == '\a' ? PLACE_TEXT : PLACE_STRING;
+	} else if ((unsigned char)c >= ' ' && (unsigned char)c < 0x7f && t->place == PLACE_TEXT) {
+		t->plain = true;
+	} else if ((unsigned char)c >= ' ' && c != 0x7f && t->place == PLACE_ESCAPE) {
+		t->repeats &= c == '[';
+		t->place = after_escape(c);
+	} else if ((unsigned char)c >= '@' && c != 0x7f && t->place == PLACE_CSI) {
+		t->place = PLACE_TEXT;
+		return c == 'b' && !t->repeats ? 'y' : c;
+	} else if (t->place != PLACE_TEXT) {
+		t->repeats &= (unsigned char)c >= '0'; /* a parameter */
+	}
+	return c;
+}
+
+static void feed_step(struct vt *t, const char *data, size_t n)
+{
+	char bytes[FEED_STEP], answer[64];
+	for (size_t i = 0; i < n; i++)
+		bytes[i] = filter(t, data[i]);
+	vterm_input_write(t->vterm, bytes, n);
+	/* What the program asks its terminal is not answered: by now it has given up. */
+	while (vterm_output_read(t->vterm, answer, sizeof(answer)))
+		continue;
 }
 
 void vt_feed(struct vt *t, const void *data, size_t n)
 {
 	const char *at = data, *end = at + n;
-	uint64_t until = now_ms() + FEED_MS;
-	char answer[64];
+	uint64_t until = spent_ms() + FEED_MS;
 	while (at < end) {
-		if (end - at > FEED_LAST && now_ms() >= until) {
+		if (end - at > FEED_LAST && spent_ms() >= until) {
 			t->left_out += (size_t)(end - at) - FEED_LAST;
 			at = end - FEED_LAST;
 			until = UINT64_MAX;
 		}
 		size_t step = MIN((size_t)(end - at), (size_t)FEED_STEP);
-		vterm_input_write(t->vterm, at, step);
+		feed_step(t, at, step);
 		at += step;
-		/* What the program asks its terminal is not answered: by now it has given up. */
-		while (vterm_output_read(t->vterm, answer, sizeof(answer)))
-			;
 	}
 	vterm_screen_flush_damage(t->screen);
 }
 
-void vt_press(struct vt *t, enum vt_key key, struct buf *out)
+void vt_leave_out(struct vt *t, size_t n)
 {
-	static const VTermKey keys[] = {
-		[VT_UP] = VTERM_KEY_UP,		 [VT_DOWN] = VTERM_KEY_DOWN,
-		[VT_LEFT] = VTERM_KEY_LEFT,	 [VT_RIGHT] = VTERM_KEY_RIGHT,
-		[VT_INSERT] = VTERM_KEY_INS,	 [VT_DELETE] = VTERM_KEY_DEL,
-		[VT_HOME] = VTERM_KEY_HOME,	 [VT_END] = VTERM_KEY_END,
-		[VT_PAGE_UP] = VTERM_KEY_PAGEUP, [VT_PAGE_DOWN] = VTERM_KEY_PAGEDOWN,
-	};
+	t->left_out += n;
+}
+
+bool vt_application_keys(struct vt *t)
+{
+	/* libvterm does not say which mode it is in, only what a key sends. */
 	char bytes[32];
-	vterm_keyboard_key(t->vterm, key >= VT_F1 ? (VTermKey)VTERM_KEY_FUNCTION((int)(key - VT_F1) + 1) : keys[key],
-			   VTERM_MOD_NONE);
-	for (size_t n; (n = vterm_output_read(t->vterm, bytes, sizeof(bytes)));)
-		buf_add(out, bytes, n);
+	vterm_keyboard_key(t->vterm, VTERM_KEY_UP, VTERM_MOD_NONE);
+	size_t n = vterm_output_read(t->vterm, bytes, sizeof(bytes));
+	return n == 3 && bytes[1] == 'O';
 }
 
 /* --- out --------------------------------------------------------------------------------------------------------- */

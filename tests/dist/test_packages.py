@@ -23,6 +23,7 @@ COMPLETIONS = ("share/bash-completion/completions/husk", "share/zsh/site-functio
 pytestmark = pytest.mark.timeout(900 if LONG else 300, func_only=True)
 LIST_TOOLS = ('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
               '"clientInfo":{"name":"tests","version":"1"}}}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n')
+BOLD = "printf '\\033[1mbold\\033[0m'"
 # Of the C library: all else comes with the package.
 GLIBC = re.compile(r"(linux-vdso|ld-linux.*|libc|libm|libdl|libpthread|librt|libresolv)\.so")
 
@@ -55,6 +56,7 @@ def check_session(server):
     assert [tool["name"] for tool in server.request("tools/list").result()["tools"]] == TOOLS
     session = server.session(network=False)
     assert session.code("1 + 1").ok().value == "2"
+    assert session.shell(BOLD, interactive=True).ok().stdout == "bold\n", "by husk-emulator"
     assert not session.stop().is_error
 
 
@@ -118,10 +120,11 @@ def test_wheel_is_a_module(venv, tmp_path):
     program = ("import ssl, sqlite3, husk\n"
                "with husk.Session('python', network=False) as s:\n"
                "    print(s.run('6 * 7').value, husk.__version__)\n"
+               f"    print(s.shell({BOLD!r}, interactive=True).stdout.strip())\n"
                "ssl.create_default_context(); sqlite3.connect(':memory:').execute('SELECT 1')\n"
                "print(*sorted({line.split()[-1] for line in open('/proc/self/maps') if 'libhusk' in line or 'libsqlite3' in line}), sep='\\n')\n")
-    first, *loaded = run(venv / "bin" / "python", "-c", program, env=clean_env(tmp_path), cwd=tmp_path).splitlines()
-    assert first == f"42 {VERSION}"
+    first, second, *loaded = run(venv / "bin" / "python", "-c", program, env=clean_env(tmp_path), cwd=tmp_path).splitlines()
+    assert first == f"42 {VERSION}" and second == "bold", "by husk-emulator"
     assert str(site(venv) / "husk" / "_native" / "lib" / "libhusk.so.0") in loaded
     assert [path for path in loaded if "/libhusk" in path and not path.startswith(str(venv))] == []
     assert any("/libhusk-sqlite3" in path for path in loaded) and any("/libsqlite3" in path for path in loaded), "each its own"
@@ -258,6 +261,8 @@ def test_debian_packages_have_it_all(packages, root):
     for name in (*COMPLETIONS, "share/man/man1/husk.1.gz", "share/man/man3/libhusk.3.gz", "share/doc/husk/copyright", "share/husk/images.json",
                  "share/man/man1/husk-jupyter-face.1.gz", "bin/husk-client", "bin/husk-jupyter-face"):
         assert (root / "usr" / name.replace("site-functions", "vendor-completions")).is_file(), name
+    assert (root / "usr" / "libexec" / "husk" / "husk-emulator").is_file() and list(root.glob("usr/lib/*/husk/husk-emulator"))
+    assert "libvterm" in fields["libhusk0"]["Built-Using"] and "jansson" not in fields["libhusk0"]["Built-Using"]
     text = (root / "usr" / "share" / "doc" / "husk" / "copyright").read_text()
     assert "The Husk authors" in text and "parts of libjansson.a" in text and "GNU C Library" in text
     assert not [path for path in root.rglob("*") if path.stat().st_mode & stat.S_IWOTH and not path.is_symlink()]

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 from harness import Session, children_of
@@ -88,6 +89,33 @@ def test_programs_that_draw_on_the_whole_screen(own_session):
     repl = is_waiting(s.shell("python3 -q", interactive=True), ">>>")
     assert is_waiting(s.shell(run=repl.run, input="6 * 7"), ">>>").stdout == ">>> 6 * 7\n42\n>>>\n"
     s.shell(run=repl.run, input="exit()").ok()
+
+
+def one_plus_one_beside(other, pending):
+    """The longest that another session took for 1+1 while a call was under way, in seconds."""
+    longest = 0
+    while not pending.done:
+        began = time.monotonic()
+        assert other.code("1+1").ok().value == "2"
+        longest = max(longest, time.monotonic() - began)
+    return longest
+
+
+def test_an_expensive_screen_costs_nobody_else_anything(own_session):
+    """Bytes on which libvterm does not come back, and bytes that take it seconds: the emulator is lost at most, not the run."""
+    s = own_session
+    other = s.server.session(network=False)
+    pending = s.start_shell("printf '\\033[b'; printf ok", interactive=True)
+    assert one_plus_one_beside(other, pending) < 2 and pending.tool().ok().stdout == "ok\n"
+    fills = "for i in $(seq 2000); do printf '\\033c\\033#8'; done"
+    pending = s.start_shell(f"{fills}; echo text; read -p 'Go on? ' a; clear; echo went $a", interactive=True, rows=200, cols=500)
+    assert one_plus_one_beside(other, pending) < 2
+    lost = pending.tool()
+    assert lost.ending == "waiting" and "⟦the screen could not be shown: this output takes the terminal emulator too long to draw⟧" in lost.stdout
+    assert "text\nGo on?" in lost.stdout, "without a screen the text is told"
+    went = s.shell(run=lost.run, input="yes").ok()
+    assert "went yes\n" in went.stdout and "could not" not in went.stdout
+    other.stop()
 
 
 def test_without_interactive_nothing_changes(session):

@@ -23,7 +23,7 @@ def run(tree, tmp_path, *arguments, **settings):
 def test_everything_is_there(tree):
     names = {str(path.relative_to(tree)) for path in tree.rglob("*")}
     for name in ("bin/husk", "include/husk.h", "share/husk/setup-docker.sh", "share/husk/images.json", "bin/husk-client",
-                 "libexec/husk/husk-fence", "share/husk/runtimes/python/Dockerfile", "share/man/man1/husk.1", "share/man/man3/libhusk.3",
+                 "libexec/husk/husk-fence", "libexec/husk/husk-emulator", "share/husk/runtimes/python/Dockerfile", "share/man/man1/husk.1", "share/man/man3/libhusk.3",
                  "share/bash-completion/completions/husk", "share/zsh/site-functions/_husk", "share/fish/vendor_completions.d/husk.fish"):
         assert name in names
     assert not [name for name in names if "__pycache__" in name]

@@ -513,14 +513,23 @@ static void feed_question(enum frame_type type, uint32_t call, int inputs, const
 	assert_int_equal(feed(type, call, payload), 0);
 }
 
+/* A terminal is a process of its own, so its screens take a moment. */
+static void wait_for_end(unsigned number)
+{
+	while (b.ends < number)
+		turn();
+}
+
 static void start_asking(enum run_kind kind)
 {
+	unsigned before = b.ends;
 	start_with((struct run_spec){ .kind = kind, .wait_ms = 60000, .interactive = true });
 	assert_int_equal(feed(FRAME_OUT, b.call, "one\n"), 0);
 	feed_question(FRAME_ASK, b.call, 0, ",\"password\":true");
 	turn();
 	assert_int_equal(sent(FRAME_TAKE, b.call), 1);
 	feed_question(FRAME_MARK, b.call, 0, ",\"mark\":1,\"password\":true");
+	wait_for_end(before + 1);
 	assert_int_equal(b.told.ending, ENDING_WAITING);
 	assert_string_equal(b.told.stdout_text, "one\n");
 	assert_string_equal(b.told.prompt, "Name? ");
@@ -589,6 +598,7 @@ static void a_former_servers_run_asks_on(void **state)
 	turn();
 	assert_int_equal(feed(FRAME_OUT, 4, "\x1b[1mbold\x1b[0m? "), 0);
 	feed_question(FRAME_MARK, 4, 2, ",\"mark\":1");
+	wait_for_end(2);
 	assert_int_equal(b.told.ending, ENDING_WAITING);
 	assert_string_equal(b.told.stdout_text, "bold?\n");
 	assert_int_equal(answer("y", &f), 0);

@@ -80,36 +80,57 @@ static void what_scrolls_by_is_bounded(void **state)
 	assert_non_null(strstr(text, "bytes left out"));
 }
 
-static void types_at(struct vt *terminal, const char *text, const char *want)
+static void types_at(enum keys_target target, const char *text, const char *want)
 {
 	AUTO(buf_release) struct buf typed = { 0 };
-	keys_type(text, strlen(text), terminal, &typed);
+	keys_type(text, strlen(text), target, &typed);
 	assert_string_equal(buf_str(&typed), want);
 }
 
 static void keys_have_names(void **state)
 {
-	types_at(t, "yes", "yes\r");
-	types_at(t, "", "\r");
-	types_at(t, "a\nb", "a\rb\r");
-	types_at(t, "<Ctrl-C>", "\x03");
-	types_at(t, "<ctrl-d>", "\x04");
-	types_at(t, "q<NoEnter>", "q");
-	types_at(t, "<Esc>:wq<Enter>", "\x1b:wq\r");
-	types_at(t, "<Tab><Backspace><Space>", "\t\x7f ");
-	types_at(t, "a <b> <Lt>Tab> <", "a <b> <Tab> <\r");
-	types_at(t, "<Up><F1><Delete>", "\x1b[A\x1bOP\x1b[3~");
+	types_at(KEYS_TERMINAL, "yes", "yes\r");
+	types_at(KEYS_TERMINAL, "", "\r");
+	types_at(KEYS_TERMINAL, "a\nb", "a\rb\r");
+	types_at(KEYS_TERMINAL, "<Ctrl-C>", "\x03");
+	types_at(KEYS_TERMINAL, "<ctrl-d>", "\x04");
+	types_at(KEYS_TERMINAL, "q<NoEnter>", "q");
+	types_at(KEYS_TERMINAL, "<Esc>:wq<Enter>", "\x1b:wq\r");
+	types_at(KEYS_TERMINAL, "<Tab><Backspace><Space>", "\t\x7f ");
+	types_at(KEYS_TERMINAL, "a <b> <Lt>Tab> <", "a <b> <Tab> <\r");
+	types_at(KEYS_TERMINAL, "<Up><F1><Delete>", "\x1b[A\x1bOP\x1b[3~");
+	types_at(KEYS_TERMINAL, "<Home><End><F5><f12>", "\x1b[H\x1b[F\x1b[15~\x1b[24~");
+	types_at(KEYS_APPLICATION, "<Up><Insert>", "\x1bOA\x1b[2~");
+	types_at(KEYS_APPLICATION, "<Enter>", "\r");
+	types_at(KEYS_TERMINAL, "<Ctrl-1><Ctrl-AB><F13><>", "<Ctrl-1><Ctrl-AB><F13><>\r");
+}
+
+static void a_program_asks_for_other_codes_of_the_cursor_keys(void **state)
+{
+	assert_false(vt_application_keys(t));
 	shows("\x1b[?1h", "");
-	types_at(t, "<Up>", "\x1bOA");
-	types_at(t, "<Ctrl-1><Ctrl-AB><F13><>", "<Ctrl-1><Ctrl-AB><F13><>\r");
+	assert_true(vt_application_keys(t));
+	shows("\x1b[?1l", "");
+	assert_false(vt_application_keys(t));
+}
+
+/* libvterm does not come back from one that has nothing to repeat. */
+static void a_character_is_repeated_if_there_is_one(void **state)
+{
+	shows("\x1b[b", "");
+	shows("\x1b(B\x1b[5b", "");
+	shows("\x1b]0;title\x1b[3b", "");
+	shows("x\x1b[3b", "xxxx\n");
+	shows("\r\nab\x1b[0m\x1b[2b!", "ab!\n");
+	shows("\x1b[2J\x1b[H\xcc\x81\x1b[b", "\xcc\x81\n");
 }
 
 static void a_cell_is_given_a_line(void **state)
 {
-	types_at(NULL, "yes", "yes");
-	types_at(NULL, "a\nb<Ctrl-D>", "a\nb\x04");
-	types_at(NULL, "<Up>", "<Up>");
-	types_at(NULL, "a<Enter>b", "a\nb");
+	types_at(KEYS_CELL, "yes", "yes");
+	types_at(KEYS_CELL, "a\nb<Ctrl-D>", "a\nb\x04");
+	types_at(KEYS_CELL, "<Up>", "<Up>");
+	types_at(KEYS_CELL, "a<Enter>b", "a\nb");
 }
 
 int main(void)
@@ -121,6 +142,8 @@ int main(void)
 		TEST(nothing_costs_more_than_its_time),
 		TEST(what_scrolls_by_is_bounded),
 		TEST(keys_have_names),
+		TEST(a_program_asks_for_other_codes_of_the_cursor_keys),
+		TEST(a_character_is_repeated_if_there_is_one),
 		TEST(a_cell_is_given_a_line),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,8 +11,8 @@ import time
 
 import archive
 import licences
-from portable import LOADED, by_name, static_parts
-from stage import HASHED, ROOT, is_elf, run
+from portable import LOADED, by_name, needs, static_parts
+from stage import ROOT, is_elf, run
 
 # Whoever releases says who answers, as Debian's own tools have it.
 MAINTAINER = f"{os.environ.get('DEBFULLNAME', 'The Husk authors')} <{os.environ.get('DEBEMAIL', 'husk@localhost')}>"
@@ -73,6 +73,16 @@ husk: old-fsf-address-in-copyright-file
 # Recipes, copied into images; their modes name the images too.
 husk: script-not-executable
 """
+# The one static program that the library starts: beside the library, so that several architectures can be installed.
+EMULATOR = "libexec/husk/husk-emulator"
+EMULATOR_STATIC = ("libc.a", "libgcc.a", "libvterm.a")
+LIBRARY_OVERRIDES = """\
+# It is given hostile bytes, so it has nothing that it does not need.
+libhusk0: statically-linked-binary
+libhusk0: shared-library-lacks-prerequisites
+# In the words of what it contains.
+libhusk0: old-fsf-address-in-copyright-file
+"""
 
 
 def place_files(stage, roots):
@@ -86,6 +96,9 @@ def place_files(stage, roots):
         shutil.copy2(path, target, follow_symlinks=False)
         if name.suffix == ".pc":
             target.write_text(re.sub(r"^prefix=.*", "prefix=/usr", target.read_text(), flags=re.M))
+    beside = roots["libhusk0"] / "usr" / stage.libdir / "husk"
+    beside.mkdir(parents=True)
+    shutil.copy2(stage.prefix / EMULATOR, beside)
     for path in (ROOT / "clients" / "python" / "husk").iterdir():
         if path.is_file():
             target = roots["python3-husk"] / "usr" / "lib" / "python3" / "dist-packages" / "husk" / path.name
@@ -115,9 +128,10 @@ def write_docs(root, package, version, statics):
     doc.mkdir(parents=True, exist_ok=True)
     (doc / "LICENSE").unlink(missing_ok=True)  # copyright has it
     text = f"Husk {version}, in this package as {package}.\n\n{(ROOT / 'LICENSE').read_text()}"
-    for owner, (told, *_) in (licences.versions(statics.values()) if package == "husk" else {}).items():
+    for owner, (told, *_) in licences.versions(statics.values()).items():
         parts = ", ".join(name for name, its in statics.items() if its == owner)
-        text += (f"\n{'-' * 72}\nhusk-client and the other programs for images contain parts of {parts}, of {owner} {told}:\n\n"
+        programs = "husk-client and the other static programs contain" if package == "husk" else "husk-emulator contains"
+        text += (f"\n{'-' * 72}\n{programs} parts of {parts}, of {owner} {told}:\n\n"
                  f"{(licences.DOC / owner / 'copyright').read_text()}")
     (doc / "copyright").write_text(text)
     date = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(archive.epoch()))
@@ -135,7 +149,7 @@ def shared_libraries(work, root, package):
     """Depends: of the programs and libraries below a root, as dpkg-shlibdeps finds it, and what they load by name."""
     (work / "debian").mkdir(exist_ok=True)
     (work / "debian" / "control").write_text("Source: husk\n\nPackage: husk\nArchitecture: any\n")
-    objects = [path for path in root.rglob("*") if is_elf(path) and path.name not in HASHED]
+    objects = [path for path in root.rglob("*") if is_elf(path) and needs(path)]
     if not objects:
         return []
     told = run("dpkg-shlibdeps", "-O", *(f"-e{path}" for path in objects), cwd=work)
@@ -161,7 +175,7 @@ def write_control(work, root, package, version, statics):
     built_using = ", ".join(sorted({f"{source} (= {told})" for _, source, told in licences.versions(statics.values()).values()}))
     size = sum((path.stat().st_size + 1023) // 1024 for path in files)
     meta.mkdir()
-    (meta / "control").write_text(control(package, version, depends, size, built_using if package == "husk" else ""))
+    (meta / "control").write_text(control(package, version, depends, size, built_using))
     sums = run("md5sum", "--", *(path.relative_to(root) for path in files), cwd=root)
     (meta / "md5sums").write_text(sums)
     if package == "libhusk0":
@@ -169,10 +183,16 @@ def write_control(work, root, package, version, statics):
         (meta / "triggers").write_text("activate-noawait ldconfig\n")
 
 
-def write_overrides(root):
-    place = root / "usr" / "share" / "lintian" / "overrides" / "husk"
+def write_overrides(root, package, text):
+    place = root / "usr" / "share" / "lintian" / "overrides" / package
     place.parent.mkdir(parents=True)
-    place.write_text(OVERRIDES)
+    place.write_text(text)
+
+
+def static_in(package, statics):
+    """What is in the static programs of a package, of all that there is: {library: package that it is from}."""
+    names = {"husk": tuple(statics), "libhusk0": EMULATOR_STATIC}.get(package, ())
+    return {name: statics[name] for name in names}
 
 
 def set_modes(root):
@@ -193,11 +213,12 @@ def build(stage, out, level):
     for package, root in roots.items():
         if not any(root.iterdir()):  # built without what it needs: husk-jupyter without ZeroMQ
             continue
-        write_docs(root, package, stage.version, statics)
-        if package == "husk":
-            write_overrides(root)
+        write_docs(root, package, stage.version, static_in(package, statics))
+        for name, text in (("husk", OVERRIDES), ("libhusk0", LIBRARY_OVERRIDES)):
+            if package == name:
+                write_overrides(root, package, text)
         set_modes(root)
-        write_control(work, root, package, stage.version, statics)
+        write_control(work, root, package, stage.version, static_in(package, statics))
         made.append(pathlib.Path(pack(root, out, package, stage.version, level)))
     shutil.rmtree(work)
     return made

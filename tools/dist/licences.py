@@ -30,6 +30,8 @@ def owners(files):
 
 def versions(packages):
     """{package: (version, source package, source version)}"""
+    if not packages:  # dpkg-query would list all that are installed
+        return {}
     form = "${Package}\t${Version}\t${source:Package}\t${source:Version}\n"
     return {words[0]: tuple(words[1:]) for words in
             (line.split("\t") for line in run("dpkg-query", "-W", "-f", form, *packages).splitlines())}

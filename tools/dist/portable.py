@@ -14,7 +14,7 @@ from stage import is_elf, run
 GLIBC = re.compile(r"(linux-vdso|ld-linux.*|lib(c|m|dl|pthread|rt|resolv|util|anl|nsl|BrokenLocale|mvec))\.so(\.\d+)*$")
 # By base/library.h.
 LOADED = ("libcurl.so.4", "libpq.so.5", "libarchive.so.13", "libcrypto.so.3", "libedit.so.2", "libsixel.so.1")
-STATIC = ("libc.a", "libgcc.a", "libjansson.a")  # in the programs of the images
+STATIC = ("libc.a", "libgcc.a", "libjansson.a", "libvterm.a")  # in the programs of the images, and in husk-emulator
 
 
 def private(name):
@@ -77,7 +77,7 @@ class Portable:
         self.glibc = glibc_of([path for path in folder.rglob("*") if is_elf(path) and needs(path)])
         parts = licences.owners([*libraries.values(), *static_parts().values()])
         told = {file: f"lib/{private(name)}" for name, file in libraries.items()}
-        told.update((file, f"{name}, in husk-client and the other programs for images") for name, file in static_parts().items())
+        told.update((file, f"{name}, in husk-client and the other static programs") for name, file in static_parts().items())
         licences.write_texts(folder / "share" / "doc" / "husk", {told[file]: package for file, package in parts.items()},
                              f"What this package of Husk {self.version} carries along beside Husk itself; licences/ has the terms of each.")
 

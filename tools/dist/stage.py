@@ -39,7 +39,7 @@ class Stage:
         self._strip()
 
     def _strip(self):
-        for path in [*(self.prefix / "bin").iterdir(), *(self.prefix / self.libdir).rglob("*")]:
+        for path in [*(self.prefix / "bin").iterdir(), *(self.prefix / "libexec").rglob("*"), *(self.prefix / self.libdir).rglob("*")]:
             if is_elf(path) and path.name not in HASHED:
                 run("strip", "--strip-unneeded", "--remove-section=.comment", "--remove-section=.note", path)
             elif path.suffix == ".a":

@@ -1,0 +1,110 @@
+/* husk-emulator ROWS COLS: the terminal of one interactive command, in a process that may be lost. A few bytes of a command can make
+ * libvterm work for seconds or for ever, or break it. So this process can do nothing but read, write and compute, and the kernel ends it
+ * if it computes for longer than FEED_CPU_MS on one feed. It exits when its standard input ends. */
+#include <errno.h>
+#include <sys/time.h>
+
+#include "base/alloc.h"
+#include "base/confine.h"
+#include "base/parse.h"
+#include "base/utf8.h"
+#include "kernels/protocol.h"
+#include "manager/line/emulator-protocol.h"
+#include "manager/line/vt.h"
+
+#define FEED_CPU_MS 100
+/* A screen of the largest size takes 16 MiB, a feed and its text 8. */
+#define MEMORY_MAX (96ul << 20)
+#define LIFE_CPU_SECONDS 60
+#define READ_CHUNK 65536
+
+/* SIGPROF ends the process. 0 = no limit. */
+static bool limit_cpu(unsigned ms)
+{
+	const struct itimerval limit = { .it_value = { .tv_usec = (suseconds_t)ms * 1000 } };
+	return setitimer(ITIMER_PROF, &limit, NULL) == 0;
+}
+
+static void add_text(struct buf *out, uint8_t type, uint32_t call, const char *text, size_t max)
+{
+	size_t n = strlen(text);
+	if (n > max)
+		n = max - utf8_partial_end(text, max);
+	frame_append(out, type, call, text, n);
+}
+
+static void answer(struct vt *t, const struct frame *feed, struct buf *out)
+{
+	vt_leave_out(t, feed->header.call);
+	vt_feed(t, feed->payload, feed->header.length);
+	AUTO(freep) char *text = vt_take(t), *prompt = vt_prompt(t);
+	add_text(out, EMULATOR_TEXT, 0, text, EMULATOR_TEXT_MAX);
+	add_text(out, EMULATOR_STATE, vt_application_keys(t) ? EMULATOR_APPLICATION_KEYS : EMULATOR_CURSOR_KEYS, prompt,
+		 EMULATOR_PROMPT_MAX);
+}
+
+static bool write_all(const struct buf *out)
+{
+	for (size_t at = 0; at < out->len;) {
+		ssize_t n = write(STDOUT_FILENO, out->data + at, out->len - at);
+		if (n <= 0)
+			return false;
+		at += (size_t)n;
+	}
+	return true;
+}
+
+/* False at the end of the input. */
+static bool read_some(struct frame_reader *reader)
+{
+	ssize_t n = read(STDIN_FILENO, frame_reader_room(reader, READ_CHUNK), READ_CHUNK);
+	if (n > 0)
+		frame_reader_fed(reader, (size_t)n);
+	return n > 0;
+}
+
+static int serve(int rows, int cols)
+{
+	struct frame_reader reader = { 0 };
+	struct vt *t = vt_new(rows, cols);
+	do {
+		struct frame feed;
+		int r;
+		while ((r = frame_reader_next(&reader, emulator_feed_max, &feed)) > 0) {
+			AUTO(buf_release) struct buf out = { 0 };
+			if (!limit_cpu(FEED_CPU_MS))
+				return 1;
+			answer(t, &feed, &out);
+			if (!limit_cpu(0) || !write_all(&out))
+				return 1;
+		}
+		if (r < 0)
+			return 1;
+	} while (read_some(&reader));
+	return 0;
+}
+
+static bool read_size(const char *text, uint64_t max, int *ret)
+{
+	uint64_t n;
+	if (parse_u64(text, &n) < 0 || n < 1 || n > max)
+		return false;
+	*ret = (int)n;
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	const struct confinement limits = { .memory = MEMORY_MAX, .cpu_seconds = LIFE_CPU_SECONDS };
+	int rows, cols;
+	if (argc != 3 || !read_size(argv[1], TERMINAL_ROWS_MAX, &rows) ||
+	    !read_size(argv[2], TERMINAL_COLS_MAX, &cols)) {
+		fputs("husk-emulator: started by husk for the screens of interactive commands\n", stderr);
+		return 2;
+	}
+	/* The program that husk's library is part of may have descriptors that are inherited. */
+	close_range(STDERR_FILENO + 1, ~0u, 0);
+	if (chdir("/") < 0 || !confine(&limits))
+		return 1;
+	return serve(rows, cols);
+}

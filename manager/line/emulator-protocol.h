@@ -1,0 +1,31 @@
+/* What the server and husk-emulator say to each other: frames (base/frames.h) over its standard input and output. Each FEED is answered
+ * by a TEXT and a STATE. */
+#ifndef HUSK_MANAGER_LINE_EMULATOR_PROTOCOL_H
+#define HUSK_MANAGER_LINE_EMULATOR_PROTOCOL_H
+
+#include "base/frames.h"
+
+enum emulator_frame {
+	EMULATOR_FEED = 1, /* bytes of the command; the call number counts those that were dropped before them */
+	EMULATOR_TEXT,	   /* the text that is new */
+	EMULATOR_STATE,	   /* the line on which somebody would type; the call number is one of the states below */
+};
+
+enum emulator_state { EMULATOR_CURSOR_KEYS, EMULATOR_APPLICATION_KEYS };
+
+#define EMULATOR_FEED_MAX (4u << 20)
+#define EMULATOR_TEXT_MAX (2u << 20)
+#define EMULATOR_PROMPT_MAX 16384
+
+/* For frame_reader_next(), on each side. */
+static inline int64_t emulator_feed_max(uint8_t type)
+{
+	return type == EMULATOR_FEED ? (int64_t)EMULATOR_FEED_MAX : -1;
+}
+
+static inline int64_t emulator_answer_max(uint8_t type)
+{
+	return type == EMULATOR_TEXT ? (int64_t)EMULATOR_TEXT_MAX : type == EMULATOR_STATE ? EMULATOR_PROMPT_MAX : -1;
+}
+
+#endif
