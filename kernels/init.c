@@ -118,14 +118,13 @@ static void on_sockets_over(struct sockets *s, unsigned times, const char *why)
 	struct init *i = container_of(s, struct init, sockets);
 	if (i->ending)
 		return;
-	AUTO(freep) char *text = xasprintf("The session's sockets %s: every process %swas ended.", why,
+	AUTO(freep) char *text = xasprintf("The session's processes %s: every process %swas ended.", why,
 					   times > 1 ? "" : "but the interpreter ");
 	terminals_sockets_full(&i->terminals);
 	consoles_explain(&i->consoles, text);
 	procs_kill_others(i->kernel.pid);
 	if (times > 1)
-		kernel_kill(&i->kernel,
-			    "was ended since its sockets held more data, or made more connections, than they may");
+		kernel_kill(&i->kernel, SOCKETS_KILLED);
 }
 
 static void watch_sockets(struct init *i, int diag)

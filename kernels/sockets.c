@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "base/parse.h"
+#include "kernels/clock.h"
 #include "kernels/limits.h"
 
 /* After processes were ended their sockets take a moment to go. */
@@ -190,23 +191,44 @@ static uint64_t count_flows(void)
 	return parse_u64(text, &n) < 0 ? 0 : n;
 }
 
+/* Of this container's processes: a line for each, counted no further than one too many. */
+static bool has_too_many_locks(struct sockets *s)
+{
+	uint64_t now = clock_now_ms(), n = 0;
+	if (now < s->locks_ms + SOCKETS_LOCKS_MS)
+		return false;
+	s->locks_ms = now;
+	static char data[65536];
+	AUTO(closep) int fd = open("/proc/locks", O_RDONLY | O_CLOEXEC);
+	for (ssize_t got; n <= SOCKETS_LOCKS_MAX && fd >= 0 && (got = read(fd, data, sizeof(data))) > 0;)
+		for (ssize_t i = 0; i < got; i++)
+			n += data[i] == '\n';
+	return n > SOCKETS_LOCKS_MAX;
+}
+
 static void on_timer(struct timeout *timer)
 {
 	struct sockets *s = container_of(timer, struct sockets, timer);
+	/* Again after each kill, which it may have been for. */
+	s->locks_ms = s->times ? 0 : s->locks_ms;
+	bool locks = has_too_many_locks(s);
 	uint64_t flows = count_flows();
 	s->bytes = count_bytes(s);
 	/* Flows outlast the sockets that made them: what counts is whether there are ever more. */
 	bool too_many = flows > SOCKETS_FLOWS_MAX && flows > s->flows;
 	bool too_much = s->bytes > s->limit;
 	s->flows = flows;
-	s->times = too_many || too_much ? s->times + 1 : 0;
+	s->times = too_many || too_much || locks ? s->times + 1 : 0;
 	timeout_start(s->poller, &s->timer,
 		      s->times				       ? AFTER_KILL_MS :
 		      s->busy || flows > SOCKETS_FLOWS_MAX / 2 ? SOCKETS_BUSY_MS :
 								 SOCKETS_INTERVAL_MS,
 		      on_timer);
 	if (s->times)
-		s->on_over(s, s->times, too_much ? "hold more data than they may" : "have made too many connections");
+		s->on_over(s, s->times,
+			   too_much ? "hold more data in sockets than they may" :
+			   locks    ? "hold more locks of files than they may" :
+				      "have made too many connections");
 }
 
 void sockets_start(struct sockets *s)

@@ -96,7 +96,8 @@ static const char *detail_of(const struct terminal *t)
 	if (t->disk_full)
 		return "The home directory is full: the command and every other process but the interpreter were ended.";
 	if (t->sockets_full)
-		return "The session's sockets held more data, or made more connections, than they may: the command and every other process but the interpreter were ended.";
+		return "The session's sockets held more data, or made more connections, than they may, or its processes held too many "
+		       "locks of files: the command and every other process but the interpreter were ended.";
 	if (t->killed_all && WIFSIGNALED(t->status) && WTERMSIG(t->status) == SIGKILL)
 		return "Every process in the container was ended to make room for a new kernel, this command too.";
 	if (t->killed_all)

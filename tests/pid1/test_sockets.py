@@ -81,3 +81,16 @@ while True: time.sleep(1)
     count = int(client.terminal("cat /proc/sys/net/netfilter/nf_conntrack_count").out)
     assert 65536 < count < 3 * 65536, count
     assert client.execute("print('stays')").ending == "ok"
+
+
+def test_locks_of_files_are_bounded(client):
+    locks = """
+import fcntl, os, time
+for i in range(1000):
+    f = os.open(f'/tmp/{i}', os.O_RDWR | os.O_CREAT)
+    for at in range(100): fcntl.lockf(f, fcntl.LOCK_EX, 1, 2 * at)
+while True: time.sleep(1)
+"""
+    reply = client.finish(client.start(frames.TERMINAL, python(locks), timeout_ms=60000), timeout=60)
+    assert reply.ending == "error" and "locks of files" in reply.detail, reply.detail
+    assert client.execute("print('stays')").ending == "ok"
