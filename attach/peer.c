@@ -213,6 +213,7 @@ struct peer *peer_new(const struct peer_spec *spec)
 	stream_set_queue_max(p->stream, QUEUE_MAX);
 	p->host = (struct served_host){ .conversation = spec->conversation,
 					.config = spec->config,
+					.loop = spec->loop,
 					.guest = spec->guest,
 					.write = write_frames,
 					.room = room };

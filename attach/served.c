@@ -33,25 +33,33 @@ static void send_fail(struct served_host *host, uint32_t number, const struct fa
 	host->write(host, &frames);
 }
 
-/* Bytes, if there are any, and the answer; or why it cannot be had. json is taken. */
+/* The answer, or why it cannot be had: no frames mean that it is too long. */
+static void send_frames(struct served_host *host, uint32_t number, const struct buf *frames)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	if (!frames->len)
+		fail_set(&f, FAIL_LIMIT, "the answer is longer than %u MiB", ATTACH_ANSWER_MAX >> 20);
+	else if (!has_room(host, frames->len))
+		fail_set(&f, FAIL_BUSY,
+			 "an answer of %zu MiB has no room beside those that this program has not read yet; "
+			 "ask for large ones one after the other",
+			 frames->len >> 20);
+	if (f.kind)
+		send_fail(host, number, &f);
+	else
+		host->write(host, frames);
+}
+
+/* Bytes, if there are any, and the answer. json is taken. */
 static void send_answer(struct served_host *host, uint32_t number, json_t *json, const struct buf *bytes)
 {
 	AUTO(buf_release) struct buf frames = { 0 };
-	AUTO(fail_release) struct fail f = { 0 };
 	json_auto_t *answer = json;
 	if (bytes)
 		buf_add(&frames, bytes->data, bytes->len);
 	if (attach_put(&frames, ATTACH_SERVER, ATTACH_ANSWER, number, answer) < 0)
-		fail_set(&f, FAIL_LIMIT, "the answer is longer than %u MiB", ATTACH_ANSWER_MAX >> 20);
-	else if (!has_room(host, frames.len))
-		fail_set(&f, FAIL_BUSY,
-			 "an answer of %zu MiB has no room beside those that this program has not read yet; "
-			 "ask for large ones one after the other",
-			 frames.len >> 20);
-	if (f.kind)
-		send_fail(host, number, &f);
-	else
-		host->write(host, &frames);
+		buf_reset(&frames);
+	send_frames(host, number, &frames);
 }
 
 static void end(struct served *s)
@@ -70,6 +78,14 @@ void served_answer(struct served *s, json_t *result)
 	uint32_t number = s->number;
 	end(s);
 	send_answer(host, number, json_pack("{s:o}", "result", result), /* bytes= */ NULL);
+}
+
+void served_answer_frames(struct served *s, const struct buf *frames)
+{
+	struct served_host *host = s->host;
+	uint32_t number = s->number;
+	end(s);
+	send_frames(host, number, frames);
 }
 
 void served_answer_bytes(struct served *s, json_t *result, const void *data, size_t n)

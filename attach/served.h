@@ -32,6 +32,7 @@ struct served_type {
 struct served_host {
 	struct conversation *conversation;
 	const struct config *config;
+	struct loop *loop;
 	uint64_t guest;	   /* for run_request.guest: what it runs is its own */
 	struct list calls; /* of struct served */
 	size_t n_calls;
@@ -51,6 +52,8 @@ struct served {
 /* --- for kinds of calls -------------------------------------------------------------------------------------------- */
 /* These three end the call and free it. json is taken. An answer for which there is no room is a failure instead. */
 void served_answer(struct served *s, json_t *result);
+/* Frames that end with the call's ANSWER, as attach_put() made them; none if it was too long. */
+void served_answer_frames(struct served *s, const struct buf *frames);
 /* With what a file holds, before it. */
 void served_answer_bytes(struct served *s, json_t *result, const void *data, size_t n);
 void served_fail(struct served *s, const struct fail *f);

@@ -6,6 +6,7 @@
 #include "attach/wire.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/work.h"
 #include "kernels/protocol.h"
 #include "tests/unit/attach-bench.h"
 #include "tests/unit/unit.h"
@@ -68,6 +69,40 @@ static void test_a_run(void **state)
 	assert_int_equal(got.parts, 3);
 	assert_int_equal(got.displays, 1);
 	assert_string_equal(got.mime, "image/png iVBORw0KGgo=");
+}
+
+#define LARGE (400u << 10)
+
+static void show_much(struct fake_container *c, struct fake_call *call)
+{
+	AUTO(freep) char *data = xmalloc(LARGE + 1);
+	memset(data, 'A', LARGE);
+	data[LARGE] = '\0';
+	AUTO(freep) char *payload = xasprintf("{\"data\": {\"image/png\": \"%s\"}}", data);
+	fake_call_give(c, call, FRAME_DISPLAY, payload);
+	fake_call_end(c, call, "ok");
+}
+
+/* By a worker, off the loop. */
+static void test_a_large_result_is_whole(void **state)
+{
+	fake_on_call = show_much;
+	assert_non_null(run(attach, &got, "plot()"));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.fail.kind, FAIL_NONE);
+	assert_int_equal(got.ending, ENDING_OK);
+	assert_int_equal(strlen(got.mime), strlen("image/png ") + LARGE);
+	/* The client goes while its answer is made, and the server goes on. */
+	forget(&got);
+	struct attach_call *call = run(attach, &got, "plot()");
+	FAKE_UNTIL(fake, work_is_running());
+	attach_cancel(call);
+	FAKE_UNTIL(fake, !work_is_running());
+	assert_false(got.done);
+	fake_on_call = NULL;
+	assert_non_null(run(attach, &got, "1"));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.ending, ENDING_OK);
 }
 
 static void show_and_clear(struct fake_container *c, struct fake_call *call)
@@ -467,6 +502,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_run),
+		TEST(test_a_large_result_is_whole),
 		TEST(test_displays_come_live),
 		TEST(test_an_interrupt_ends_it_and_it_is_told),
 		TEST(test_a_cancelled_call_is_not_answered),

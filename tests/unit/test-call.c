@@ -77,6 +77,46 @@ static void done(void *ctx, const struct fail *f)
 	fail_msg("called back after a cancel");
 }
 
+struct making {
+	int made, released;
+};
+
+static json_t *make(void *ctx)
+{
+	((struct making *)ctx)->made++;
+	return json_pack("{s:i}", "x", 1);
+}
+
+static void release(void *ctx)
+{
+	((struct making *)ctx)->released++;
+}
+
+static void an_answer_is_made_off_the_loop_once(void **state)
+{
+	struct wire w;
+	struct loop *loop = loop_new();
+	struct making m = { 0 };
+	const struct call_work work = { .make = make, .release = release, .ctx = &m };
+	call_reply_later(start(&w, "2025-11-25"), loop, &work);
+	assert_null(w.reply);
+	loop_skip(loop, 0);
+	assert_string_equal(w.reply, "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"x\":1}}");
+	assert_int_equal(w.closed, 1);
+	assert_int_equal(m.released, 1);
+	finish(&w);
+	/* Cancelled meanwhile, it says nothing. */
+	struct call *c = start(&w, "2025-11-25");
+	call_reply_later(c, loop, &work);
+	call_cancel(c);
+	assert_int_equal(w.closed, 1);
+	loop_skip(loop, 0);
+	assert_null(w.reply);
+	assert_int_equal(m.released, 2);
+	finish(&w);
+	loop_free(loop);
+}
+
 static void cancel_stops_the_work_and_says_nothing(void **state)
 {
 	struct wire w;
@@ -189,6 +229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(modern_results_are_dressed),
 		cmocka_unit_test(legacy_results_are_not),
+		cmocka_unit_test(an_answer_is_made_off_the_loop_once),
 		cmocka_unit_test(cancel_stops_the_work_and_says_nothing),
 		cmocka_unit_test(progress_is_rare_and_rises),
 		cmocka_unit_test(a_quick_call_sends_its_answer_only),
