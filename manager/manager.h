@@ -90,6 +90,15 @@ struct session_info {
 /* Each session of the conversation that this manager has, oldest first. */
 void conversation_each_session(struct conversation *c, void (*fn)(void *ctx, const struct session_info *info),
 			       void *ctx);
+/* True while sessions of ended servers are searched for: the list above may be incomplete. */
+bool conversation_is_adopting(const struct conversation *c);
+struct await_request {
+	/* complete: the search is over. False after 5 s without an end. */
+	void (*on_done)(void *ctx, bool complete);
+	void *ctx;
+};
+/* Waits for the end of that search. Never fails. */
+struct op *manager_await(struct conversation *c, const struct await_request *req);
 
 /* --- create ------------------------------------------------------------------------------------------------------ */
 struct create_result {

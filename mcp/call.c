@@ -93,6 +93,7 @@ static void call_free(struct call *c)
 	json_decref(c->task_ids);
 	if (c->data_free)
 		c->data_free(c->data);
+	fail_release(&c->failure);
 	free(c->decoded);
 	free(c->key);
 	free(c);

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/buf.h"
+#include "base/fail.h"
 #include "base/list.h"
 #include "base/loop.h"
 #include "mcp/version.h"
@@ -43,6 +44,8 @@ struct call {
 	const void *env;
 	void *data; /* its method's own, released with it */
 	void (*data_free)(void *data);
+	struct fail failure; /* to be told once the list of sessions is complete */
+	const char *failed_session;
 
 	/* Private. */
 	const struct call_ops *ops;

@@ -123,9 +123,29 @@ static void list_one(void *ctx, const struct session_info *info)
 	json_array_append_new(ctx, session_fields(info));
 }
 
+static void list_sessions(struct call *call, bool complete)
+{
+	json_t *list = json_array();
+	conversation_each_session(call_env(call)->conversation, list_one, list);
+	json_t *o = json_pack("{s:b, s:o}", "success", 1, "sessions", list);
+	if (!complete)
+		json_object_set_new(o, "note", json_string(TOOLS_ADOPTING " Call again in a few seconds."));
+	tools_reply_fields(call, o);
+}
+
+static void list_adopted(void *ctx, bool complete)
+{
+	struct call *call = ctx;
+	call->op = NULL;
+	list_sessions(call, complete);
+}
+
 static struct op *info_start(struct call *call, const void *data, struct fail *f)
 {
 	const struct info_args *args = data;
+	if (!args->session_id && !args->keep_alive)
+		return manager_await(call_env(call)->conversation,
+				     &(struct await_request){ .on_done = list_adopted, .ctx = call });
 	if (!args->session_id) {
 		fail_set(f, FAIL_INVALID, "keep_alive needs session_id: which session is to be kept");
 		return NULL;
@@ -142,11 +162,9 @@ static struct op *info_start(struct call *call, const void *data, struct fail *f
 static bool info_now(struct call *call, const void *data)
 {
 	const struct info_args *args = data;
-	if (args->session_id || args->keep_alive)
+	if (args->session_id || args->keep_alive || conversation_is_adopting(call_env(call)->conversation))
 		return false;
-	json_t *list = json_array();
-	conversation_each_session(call_env(call)->conversation, list_one, list);
-	tools_reply_fields(call, json_pack("{s:b, s:o}", "success", 1, "sessions", list));
+	list_sessions(call, /* complete= */ true);
 	return true;
 }
 

@@ -118,12 +118,38 @@ static void reply_fail(struct call *call, const char *session_id, const struct f
 				     }));
 }
 
-static void fail_with(struct call *call, const char *session_id, const struct fail *f, json_t *details)
+static void fail_now(struct call *call, const char *session_id, const struct fail *f, json_t *details)
 {
 	const struct tool_env *env = call->env;
 	json_auto_t *active = json_array();
 	conversation_each_session(env->conversation, list_session, active);
 	reply_fail(call, session_id, f, details, active);
+}
+
+static void fail_adopted(void *ctx, bool complete)
+{
+	struct call *call = ctx;
+	struct fail *f = &call->failure;
+	call->op = NULL;
+	if (!complete) {
+		f->cause = CAUSE_ADOPTING;
+		fail_hint(f, TOOLS_ADOPTING);
+	}
+	fail_now(call, call->failed_session, f, NULL);
+}
+
+/* "There is no such session" is told with those that there are, and right after a reconnect they are still being found. */
+static void fail_with(struct call *call, const char *session_id, const struct fail *f, json_t *details)
+{
+	const struct tool_env *env = call->env;
+	bool lists = f->kind == FAIL_NOT_FOUND || f->kind == FAIL_FOREIGN;
+	if (!lists || !conversation_is_adopting(env->conversation)) {
+		fail_now(call, session_id, f, details);
+		return;
+	}
+	fail_copy(&call->failure, f);
+	call->failed_session = session_id;
+	call->op = manager_await(env->conversation, &(struct await_request){ .on_done = fail_adopted, .ctx = call });
 }
 
 void tools_refuse(struct call *call, const struct session_info *active, size_t n, const struct fail *f)

@@ -60,6 +60,7 @@ char *tools_instructions(const struct tool_env *env);
 /* Decodes and starts; the call is answered now or later. args (an object or NULL) is referenced; env must outlive the call. */
 void tools_call(struct call *call, const struct tool *tool, json_t *args, const struct tool_env *env);
 
+#define TOOLS_ADOPTING "Sessions of this conversation are still being taken over from a server that has ended."
 /* For the tools: answers the call with its failure. */
 void tools_fail(struct call *call, const char *session_id, const struct fail *f);
 /* Likewise, with these as the active sessions. */

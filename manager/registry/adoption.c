@@ -75,6 +75,7 @@ static void conclude(struct search *s, struct member *m, const struct fail *f)
 	memcpy(id, s->id, sizeof(id));
 	search_free(s);
 	ops_found(c->registry, c, id, m, f);
+	ops_adopted(c->registry);
 }
 
 static struct search *find(const struct conversation *c, const char *id)
@@ -301,6 +302,13 @@ static void scan_free(struct scan *s)
 	free(s);
 }
 
+static void end_scan(struct scan *s)
+{
+	struct registry *r = s->conversation->registry;
+	scan_free(s);
+	ops_adopted(r);
+}
+
 static void on_scan_judged(void *ctx, const struct rows *rows)
 {
 	struct scan *s = ctx;
@@ -319,6 +327,7 @@ static void on_scan_judged(void *ctx, const struct rows *rows)
 		else if (runtime_find(row->runtime))
 			take_over(search_new(c, row->id), row);
 	}
+	ops_adopted(r);
 }
 
 static void on_scanned(void *ctx, const struct session_list *list, const struct fail *f)
@@ -331,7 +340,7 @@ static void on_scanned(void *ctx, const struct session_list *list, const struct 
 		return;
 	}
 	log_debug("no look for sessions to adopt: %s", f->message);
-	scan_free(s);
+	end_scan(s);
 }
 
 static void on_scan_known(void *ctx, const char *id)
@@ -340,7 +349,7 @@ static void on_scan_known(void *ctx, const char *id)
 	struct registry *r = s->conversation->registry;
 	/* A user without an id or a store has never had a session, and a search must make neither. */
 	if (!id || !store_is_there(r->config)) {
-		scan_free(s);
+		end_scan(s);
 		return;
 	}
 	/* Somebody who has had sessions may want one soon. */
@@ -363,6 +372,18 @@ void adopt_all(struct conversation *c)
 	s->wait.fn = on_scan_known;
 	s->wait.ctx = s;
 	conversation_prepare(c, &s->wait);
+}
+
+bool adopt_is_busy(const struct conversation *c)
+{
+	const struct adoptions *a = c->registry->adoptions;
+	list_for_each(s, &a->searches, struct search, node)
+		if (s->conversation == c)
+			return true;
+	list_for_each(s, &a->scans, struct scan, node)
+		if (s->conversation == c)
+			return true;
+	return false;
 }
 
 void adopt_forget(struct conversation *c)

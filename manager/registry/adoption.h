@@ -14,6 +14,8 @@ struct adoptions *adoptions_free(struct adoptions *a);
 void adopt_one(struct conversation *c, const char *id);
 /* In the background: all sessions of the conversation whose server is dead. */
 void adopt_all(struct conversation *c);
+/* A search for sessions of this conversation is under way. ops_adopted() follows each one's end. */
+bool adopt_is_busy(const struct conversation *c);
 /* The conversation is closed: whatever concerns it is dropped. */
 void adopt_forget(struct conversation *c);
 

@@ -136,6 +136,13 @@ void ops_swept(struct registry *r)
 			op->type->swept(op);
 }
 
+void ops_adopted(struct registry *r)
+{
+	list_for_each(op, &r->ops, struct op, node)
+		if (op->type->adopted)
+			op->type->adopted(op);
+}
+
 static struct op *next_looking(struct registry *r, const struct conversation *c, const char *id)
 {
 	list_for_each(op, &r->ops, struct op, node)

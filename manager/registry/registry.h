@@ -73,6 +73,8 @@ struct op_type {
 	void (*stopped)(struct op *op, const struct fail *f);
 	/* A round of gc is over. May be NULL. */
 	void (*swept)(struct op *op);
+	/* A search for sessions of ended servers is over. May be NULL. */
+	void (*adopted)(struct op *op);
 	/* The one answer, if it is that nothing could be done. */
 	void (*fail)(struct op *op, const struct fail *f);
 	/* What it has begun is to end; the answer says how. NULL = it goes on. */
@@ -105,6 +107,7 @@ void ops_dead(struct member *m, const struct fail *f);
 /* True if anybody had asked for it. */
 bool ops_stopped(struct member *m, const struct fail *f);
 void ops_swept(struct registry *r);
+void ops_adopted(struct registry *r);
 /* The end of a conversation's search: the session, or why there is none. */
 void ops_found(struct registry *r, struct conversation *c, const char *id, struct member *m, const struct fail *f);
 

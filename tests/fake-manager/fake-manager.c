@@ -46,6 +46,7 @@ struct op {
 	struct exports_request exports;
 	struct read_request read;
 	struct task_request task;
+	struct await_request await;
 	char *text;
 	char *session_id;
 };
@@ -157,6 +158,11 @@ static void on_timer(void *ctx)
 	op_free(op);
 }
 
+bool conversation_is_adopting(const struct conversation *c UNUSED)
+{
+	return fake.adopting;
+}
+
 static struct op *op_new(struct manager *m, void (*finish)(struct op *op), uint64_t ms)
 {
 	struct op *op = new0(struct op);
@@ -166,6 +172,22 @@ static struct op *op_new(struct manager *m, void (*finish)(struct op *op), uint6
 	timer_start(op->timer, ms, 0);
 	list_append(&m->ops, &op->link);
 	fake.started++;
+	return op;
+}
+
+static void finish_await(struct op *op)
+{
+	struct manager *m = op->manager;
+	snprintf(m->ids[0], sizeof(m->ids[0]), "left");
+	m->sessions = 1;
+	fake.adopting = fake.adopting_long;
+	op->await.on_done(op->await.ctx, !fake.adopting);
+}
+
+struct op *manager_await(struct conversation *c, const struct await_request *req)
+{
+	struct op *op = op_new(c->manager, finish_await, 0);
+	op->await = *req;
 	return op;
 }
 

@@ -21,7 +21,9 @@
 
 struct fake_counters {
 	unsigned created, started, done, cancelled;
-	char allowed[256]; /* of the last copy: its folders, with colons between them */
+	bool adopting;	    /* sessions of an earlier server are being found: one called "left" */
+	bool adopting_long; /* and that takes longer than anybody waits */
+	char allowed[256];  /* of the last copy: its folders, with colons between them */
 };
 
 extern struct fake_counters fake;

@@ -116,6 +116,26 @@ static void files_entry_by_entry(void **state)
 	assert_int_equal(json_integer_value(at(bad, "result|structuredContent|details|1|loc|1")), 1);
 }
 
+static void sessions_of_the_last_server_are_waited_for(void **state)
+{
+	struct rig *r = *state;
+	fake.adopting = true;
+	call_tool(r, "1", "session_info", "{}");
+	json_auto_t *listed = receive(r, 1000);
+	assert_string_equal(text_at(listed, "result|structuredContent|sessions|0|session_id"), "left");
+	fake.adopting = true;
+	call_tool(r, "2", "execute_code", "{\"session_id\":\"gone\",\"code\":\"1\"}");
+	json_auto_t *wrong = receive(r, 1000);
+	assert_non_null(strstr(text_at(wrong, "result|content|0|text"), "Active sessions: left"));
+	fake.adopting = fake.adopting_long = true;
+	call_tool(r, "3", "session_info", "{}");
+	json_auto_t *unsure = receive(r, 1000);
+	assert_non_null(strstr(text_at(unsure, "result|structuredContent|note"), "still being taken over"));
+	call_tool(r, "4", "stop_session", "{\"session_id\":\"gone\"}");
+	json_auto_t *unknown = receive(r, 1000);
+	assert_non_null(strstr(text_at(unknown, "result|content|0|text"), "Call again in a few seconds."));
+}
+
 static void resources_in_both_eras(void **state)
 {
 	struct rig *r = *state;
@@ -485,6 +505,7 @@ int main(void)
 		SERVER_TEST(unsupported_version_every_time),
 		SERVER_TEST(tools_as_each_revision_has_them),
 		SERVER_TEST(files_entry_by_entry),
+		SERVER_TEST(sessions_of_the_last_server_are_waited_for),
 		SERVER_TEST(resources_in_both_eras),
 		SERVER_TEST(a_session_from_start_to_stop),
 		SERVER_TEST(old_revisions_get_no_structured_content),
