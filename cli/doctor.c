@@ -107,6 +107,7 @@ int doctor_run(const struct options *options)
 	struct doctor *doctor = doctor_new(loop, &(struct doctor_request){
 							 .env_file = options->env_file,
 							 .try_sessions = options->probe,
+							 .verbose = options->verbose,
 							 .on_check = on_check,
 							 .on_done = on_done,
 							 .ctx = &r,

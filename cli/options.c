@@ -17,7 +17,7 @@ static const struct {
 	{ "demo", VERB_DEMO, "a short tour through the real server, then how to set up your client",
 	  "[--env-file FILE]" },
 	{ "doctor", VERB_DOCTOR, "check the engine, images, folders and settings, and say what to do",
-	  "[--env-file FILE] [--json] [--probe]" },
+	  "[--env-file FILE] [--json] [--probe [--verbose]]" },
 	{ "run", VERB_RUN, "run a program in a fresh sandbox, as if it ran here",
 	  "[--language L] [-d NAME==VERSION]... [--env NAME=VALUE]... [--file PATH]... [--export PATH]... [--timeout S] "
 	  "[--memory SIZE] [--cpus N] [--disk SIZE] [--image NAME] [--no-network] FILE|- [ARG]..." },
@@ -58,6 +58,7 @@ void options_usage(FILE *to)
 	      "  --allow DIR      mcp: a folder that the model may import files from; can be repeated\n"
 	      "  --json           doctor, ps, gc, exports, history, config list: print one JSON object\n"
 	      "  --probe          doctor: also run a session of each runtime and try what it must not do\n"
+	      "  --verbose        doctor --probe: show each act that was tried, not only their groups\n"
 	      "  --watch          ps: list again every two seconds, until interrupted\n"
 	      "  --verify         history: look whether the log, of one session or of all, is what was written\n"
 	      "  --ipynb          history: print it as a notebook, if what was run is kept (HISTORY_KEEPS_CODE)\n"
@@ -110,6 +111,7 @@ static const struct option longs[] = {
 	{ "allow", required_argument, NULL, 'A' },
 	{ "json", no_argument, NULL, 'j' },
 	{ "probe", no_argument, NULL, 'p' },
+	{ "verbose", no_argument, NULL, 'B' },
 	{ "watch", no_argument, NULL, 'w' },
 	{ "verify", no_argument, NULL, 'v' },
 	{ "ipynb", no_argument, NULL, 'n' },
@@ -205,6 +207,8 @@ static int check(const struct options *o, struct fail *f)
 		return only_for("json", "doctor, ps, gc, exports, history and config list", f);
 	if (o->probe && o->verb != VERB_DOCTOR)
 		return only_for("probe", "doctor", f);
+	if (o->verbose && !o->probe)
+		return only_for("verbose", "doctor --probe", f);
 	if (o->watch && o->verb != VERB_PS)
 		return only_for("watch", "ps", f);
 	if (o->verify && o->verb != VERB_HISTORY)
@@ -346,6 +350,9 @@ static int take_option(struct options *o, int c, char **argv, struct fail *f)
 		return 0;
 	case 'p':
 		o->probe = true;
+		return 0;
+	case 'B':
+		o->verbose = true;
 		return 0;
 	case 'w':
 		o->watch = true;

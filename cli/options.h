@@ -31,6 +31,7 @@ struct options {
 	const char *env_file;  /* NULL = the default place; points into argv */
 	bool json;	       /* doctor, ps, gc, exports, history, config */
 	bool probe;	       /* doctor */
+	bool verbose;	       /* doctor --probe */
 	bool watch;	       /* ps */
 	bool verify;	       /* history */
 	bool ipynb;	       /* history */

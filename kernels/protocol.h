@@ -114,6 +114,13 @@
 
 /* husk-probe, in every image: tries what a session must not be able to do. With "boot" it tells which boot of the machine this is. */
 #define PROBE_PATH "/opt/husk/husk-probe"
+/* Its lines: a verdict, a group, a name and a reason, separated by tabs. The last one is PROBE_DONE, how many acts there were, how many of
+ * them worked and how many could not tell (both kinds). */
+#define PROBE_HELD "held"
+#define PROBE_OPEN "OPEN"
+#define PROBE_UNSURE "cannot tell"
+#define PROBE_NO_PEER "no peer" /* cannot tell: no other session was there to try it on */
+#define PROBE_DONE "done"
 /* husk-fit, in every image: makes an image of somebody else's fit for sessions, or says what it lacks. */
 #define FIT_PATH "/opt/husk/husk-fit"
 /* husk-fence, in every image: what it prints, and how it exits. */

@@ -457,7 +457,8 @@ struct doctor;
 
 struct doctor_request {
 	const char *env_file; /* as config_load() takes it; must outlive the doctor */
-	bool try_sessions;    /* create a session of each runtime, run a cell, stop it */
+	bool try_sessions;    /* create a session of each runtime, run a cell, try what must not work, stop it */
+	bool verbose;	      /* a check for each act that must not work, not only for each group of them */
 	/* In a fixed order, each once those before it are known. */
 	void (*on_check)(void *ctx, const struct check *check);
 	/* Once, after the last check. The doctor must not be freed from inside either. */

@@ -2,11 +2,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/kcmp.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
@@ -29,9 +30,27 @@ static bool is_changed(int fd)
 	return pread(fd, now, 4, 0) != 4 || memcmp(now, "AAAA", 4) != 0;
 }
 
+/* Whatever worked is undone at once: the container may have other processes. */
+static int try_remount(void)
+{
+	struct statvfs st;
+	if (statvfs("/", &st) < 0)
+		return errno;
+	if (mount("none", "/", NULL, MS_REMOUNT | MS_BIND, NULL) < 0)
+		return errno;
+	if (st.f_flag & ST_RDONLY)
+		mount("none", "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL);
+	return 0;
+}
+
 int try_mount(const struct probe *p)
 {
-	return mount(p->path, p->a ? "/" : "/tmp", p->path, p->a ? MS_REMOUNT | MS_BIND : 0, NULL) < 0 ? errno : 0;
+	if (p->a)
+		return try_remount();
+	if (mount(p->path, "/tmp", p->path, 0, NULL) < 0)
+		return errno;
+	umount2("/tmp", MNT_DETACH);
+	return 0;
 }
 
 int try_mknod(const struct probe *p)
@@ -100,7 +119,7 @@ int try_dirty_pipe(const struct probe *p)
 	off_t from = 0;
 	AUTO(closep) int fd = make_scratch(path, sizeof(path));
 	if (fd < 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
-		return errno;
+		return NOT_TRIED;
 	while (write(ends[1], full, sizeof(full)) > 0)
 		continue;
 	while (read(ends[0], full, sizeof(full)) > 0)
@@ -117,20 +136,26 @@ int try_dirty_cow(const struct probe *p)
 {
 	char path[64];
 	AUTO(closep) int fd = make_scratch(path, sizeof(path));
+	if (fd < 0)
+		return NOT_TRIED;
 	AUTO(closep) int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
-	if (fd < 0 || memory < 0)
-		return errno;
+	if (memory < 0) {
+		int error = errno;
+		unlink(path);
+		return error;
+	}
 	char *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (page == MAP_FAILED)
 		return errno;
-	for (int i = 0; i < 1000 && !is_changed(fd); i++) {
+	int error = 0;
+	for (int i = 0; i < 1000 && !error && !is_changed(fd); i++) {
 		if (pwrite(memory, "B", 1, (off_t)(uintptr_t)page) < 0)
-			break;
+			error = errno;
 		madvise(page, 4096, MADV_DONTNEED);
 	}
 	bool changed = is_changed(fd);
 	unlink(path);
-	return changed ? 0 : NO_EFFECT;
+	return changed ? 0 : error ? error : NO_EFFECT;
 }
 
 int try_root(const struct probe *p)
@@ -138,11 +163,17 @@ int try_root(const struct probe *p)
 	return setresuid(0, 0, 0) < 0 ? errno : 0;
 }
 
+/* Any single one: who has some of them gets no further with all at once. */
 int try_capabilities(const struct probe *p)
 {
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct all[2] = { { ~0u, ~0u, ~0u }, { ~0u, ~0u, ~0u } };
-	return syscall(SYS_capset, &header, all) < 0 ? errno : 0;
+	int error = EPERM;
+	for (int cap = 0; error && cap <= CAP_LAST_CAP; cap++) {
+		struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+		struct __user_cap_data_struct sets[2] = { 0 };
+		sets[CAP_TO_INDEX(cap)].permitted = sets[CAP_TO_INDEX(cap)].effective = CAP_TO_MASK(cap);
+		error = syscall(SYS_capset, &header, sets) < 0 ? errno : 0;
+	}
+	return error;
 }
 
 /* The same kernel by another door: 32-bit calls, whose numbers mean something else. */
@@ -153,17 +184,21 @@ int try_foreign_call(const struct probe *p)
 	__asm__ volatile("int $0x80" : "=a"(result) : "a"(20L) : "memory"); /* getpid */
 	return result < 0 ? (int)-result : 0;
 #else
-	return ENOSYS;
+	return NOT_TRIED;
 #endif
 }
 
-/* In the machine's own namespace a process with a number that high, or the kernel's threads, would be in sight. */
-int try_host_processes(const struct probe *p)
+/* Of no use to programs and refused to nobody but by the engine's profile: shows that there is one. */
+int try_kcmp(const struct probe *p)
 {
-	char name[64] = "";
-	AUTO(closep) int fd = open("/proc/2/comm", O_RDONLY | O_CLOEXEC);
+	return syscall(SYS_kcmp, getpid(), getpid(), KCMP_VM, 0, 0) < 0 ? errno : 0;
+}
+
+/* Blocks of a disk that nobody has written are nobody's. */
+int try_fallocate(const struct probe *p)
+{
+	AUTO(closep) int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return errno;
-	ssize_t n = read(fd, name, sizeof(name) - 1);
-	return n > 0 && strncmp(name, "kthreadd", 8) == 0 ? 0 : NO_EFFECT;
+		return NOT_TRIED;
+	return fallocate(fd, 0, 0, 4096) < 0 ? errno : 0;
 }

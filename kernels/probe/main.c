@@ -1,56 +1,107 @@
-/* husk-probe: tries everything that a session must not be able to do, and says of each how it went. Runs in a session, as its user; it
- * harms nothing even where it succeeds. Tab-separated: "held" or "OPEN", group, name, why. */
+/* husk-probe: tries everything that a session must not be able to do, and says of each how it went. Runs in a session, as its user;
+ * it harms nothing even where it succeeds. Tab-separated: verdict, group, name, why; the last line counts. kernels/protocol.h has the
+ * words. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
 #include "kernels/probe/probe.h"
+#include "kernels/protocol.h"
 
-/* One that takes longer hangs, and that is no success either. */
+/* One that takes longer hangs. */
 #define SECONDS 5
+#define BATCH 16
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
-struct outcome {
+struct trial {
 	int error;  /* as struct probe says */
 	int signal; /* it died of that instead */
 };
 
-/* The child tells by a pipe, since an errno may be larger than an exit status. */
-static struct outcome attempt(const struct probe *p)
+struct attempt {
+	pid_t pid;
+	int fd; /* the child tells by a pipe, since an errno may be larger than an exit status */
+};
+
+static struct attempt begin(const struct probe *p)
 {
-	struct outcome outcome = { .error = EIO };
-	int ends[2], status = 0;
+	struct attempt a = { .pid = -1, .fd = -1 };
+	int ends[2];
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return outcome;
-	pid_t pid = fork();
-	if (pid == 0) {
+		return a;
+	a.fd = ends[0];
+	a.pid = fork();
+	if (a.pid == 0) {
 		alarm(SECONDS);
 		int error = p->try(p);
 		_exit(write(ends[1], &error, sizeof(error)) < 0);
 	}
 	close(ends[1]);
-	if (pid > 0 && read(ends[0], &outcome.error, sizeof(outcome.error)) != (ssize_t)sizeof(outcome.error))
-		outcome.error = EIO;
-	close(ends[0]);
-	if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status))
-		outcome.signal = WTERMSIG(status);
-	return outcome;
+	return a;
 }
 
-static bool report(const struct probe *p, struct outcome o)
+static struct trial end(struct attempt a)
 {
-	bool open = !o.signal && o.error == 0;
-	printf("%s\t%s\t%s\t", open ? "OPEN" : "held", p->group, p->name);
-	if (o.signal)
-		printf("%s\n", o.signal == SIGALRM ? "no answer" : strsignal(o.signal));
-	else if (open)
-		puts("it worked");
-	else if (o.error == NO_EFFECT)
-		puts("no effect");
+	struct trial t = { .error = NOT_TRIED };
+	int status = 0;
+	if (a.pid > 0 && read(a.fd, &t.error, sizeof(t.error)) != (ssize_t)sizeof(t.error))
+		t.error = NOT_TRIED;
+	closep(&a.fd);
+	if (a.pid > 0 && waitpid(a.pid, &status, 0) == a.pid && WIFSIGNALED(status))
+		t.signal = WTERMSIG(status);
+	return t;
+}
+
+/* One word: "EPERM", "SIGSEGV", "filtered". */
+static void name_of(struct trial t, char name[32])
+{
+	static const char *const outcomes[] = { "no-effect", "filtered", "no-answer", "no-neighbour", "not-tried" };
+	static_assert(ARRAY_LEN(outcomes) == OUTCOME_END - OUTCOME_FIRST, "each outcome has a name");
+	const char *error = strerrorname_np(t.error), *signal = sigabbrev_np(t.signal);
+	if (t.signal == SIGALRM)
+		snprintf(name, 32, "no-answer");
+	else if (t.signal)
+		snprintf(name, 32, "SIG%s", signal ? signal : "?");
+	else if (t.error >= OUTCOME_FIRST && t.error < OUTCOME_END)
+		snprintf(name, 32, "%s", outcomes[t.error - OUTCOME_FIRST]);
 	else
-		puts(strerrorname_np(o.error) ? strerrorname_np(o.error) : "unknown error");
-	return open;
+		snprintf(name, 32, "%s", t.error == 0 ? "worked" : error ? error : "unknown-error");
+}
+
+static bool has_word(const char *words, const char *word)
+{
+	size_t n = strlen(word);
+	for (const char *at = words; (at = strstr(at, word)); at += n)
+		if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
+			return true;
+	return false;
+}
+
+/* A filter that kills (SIGSYS) refuses as well. */
+static const char *judge(const struct probe *p, struct trial t, const char *name)
+{
+	if ((!t.signal && t.error == 0) || has_word(p->open, name))
+		return PROBE_OPEN;
+	if (has_word(p->held, name) || t.signal == SIGSYS)
+		return PROBE_HELD;
+	return !t.signal && t.error == NO_NEIGHBOUR ? PROBE_NO_PEER : PROBE_UNSURE;
+}
+
+static const char *report(const struct probe *p, struct trial t)
+{
+	char name[32];
+	name_of(t, name);
+	const char *verdict = judge(p, t, name);
+	printf("%s\t%s\t%s\t%s\n", verdict, p->group, p->name, name);
+	return verdict;
+}
+
+/* These wait for an answer that may never come, and do not get into each other's way: neighbours in the table wait together. */
+static bool is_patient(const struct probe *p)
+{
+	return p->try == try_connect || p->try == try_gateway || p->try == try_neighbour;
 }
 
 static int print_boot(void)
@@ -65,17 +116,28 @@ static int print_boot(void)
 
 int main(int argc, char **argv)
 {
-	size_t open = 0;
+	size_t held = 0, open = 0;
 	if (argc == 2 && streq(argv[1], "boot"))
 		return print_boot();
 	if (argc != 1) {
 		fputs("usage: husk-probe [boot]\n", stderr);
 		return 2;
 	}
-	for (size_t i = 0; i < probes_n; i++) {
+	for (size_t first = 0, next; first < probes_n; first = next) {
+		struct attempt attempts[BATCH];
 		fflush(stdout);
-		open += report(&probes[i], attempt(&probes[i]));
+		next = first;
+		do {
+			attempts[next - first] = begin(&probes[next]);
+			next++;
+		} while (next < probes_n && next - first < BATCH && is_patient(&probes[next - 1]) &&
+			 is_patient(&probes[next]));
+		for (size_t i = first; i < next; i++) {
+			const char *verdict = report(&probes[i], end(attempts[i - first]));
+			held += streq(verdict, PROBE_HELD);
+			open += streq(verdict, PROBE_OPEN);
+		}
 	}
-	printf("done\t%zu\t%zu\n", probes_n, open);
+	printf("%s\t%zu\t%zu\t%zu\n", PROBE_DONE, probes_n, open, probes_n - held - open);
 	return 0;
 }

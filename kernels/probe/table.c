@@ -1,148 +1,306 @@
 /* Everything that must not work. The first group follows the eighteen published ways out of a container (SECURITY.md has them one
- * by one); the others are what a session is promised beyond that. */
+ * by one); the others are what a session is promised beyond that. probe.h says what the two lists of errors mean; the kernel's order of
+ * checks decides which belongs where, and tests/e2e/test_probe.py makes each act fail that can be made to. */
+#include <linux/aio_abi.h>
+#include <linux/bpf.h>
+#include <linux/capability.h>
+#include <linux/io_uring.h>
 #include <linux/ioprio.h>
 #include <linux/netlink.h>
+#include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <sched.h>
+#include <sys/fanotify.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/quota.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
 
 #include "kernels/probe/probe.h"
+#include "kernels/protocol.h"
 
 #ifndef SYS_memfd_secret
 #define SYS_memfd_secret 447
 #endif
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1
+#endif
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
 
-#define CALL(group, name, number, ...)                                                                                 \
+/* Errors that mean a refusal. A filter may say that a call does not exist, and one that really does not cannot be used either. */
+#define REFUSED "EPERM EACCES ENOSYS"
+#define NOT_HERE "ENOENT ENOTDIR"
+#define UNREADABLE "EPERM EACCES " NOT_HERE
+#define UNWRITABLE "EPERM EACCES EROFS " NOT_HERE
+/* No route, no such protocol, or a firewall. A route may be "prohibited". */
+#define UNREACHED "ENETUNREACH EACCES EAFNOSUPPORT EADDRNOTAVAIL filtered"
+#define NOT_SO "no-effect"
+
+#define CALL(group, name, past, number, ...)                                                                           \
 	{                                                                                                              \
-		group, name, try_call, NULL, number, __VA_ARGS__                                                       \
+		group, name, try_call, REFUSED, past, NULL, number, __VA_ARGS__                                        \
+	}
+#define FILE_OPEN(group, path)                                                                                         \
+	{                                                                                                              \
+		group, "open " path, try_open, UNREADABLE, "", path                                                    \
 	}
 #define FILE_READ(group, path)                                                                                         \
 	{                                                                                                              \
-		group, "read " path, try_read, path                                                                    \
+		group, "read " path, try_read, UNREADABLE " " NOT_SO, "EIO EINVAL", path                               \
 	}
 #define FILE_WRITE(group, path)                                                                                        \
 	{                                                                                                              \
-		group, "write " path, try_write, path                                                                  \
+		group, "write " path, try_write, UNWRITABLE, "ETXTBSY", path                                           \
+	}
+/* A node without its driver is still one that should not be there. */
+#define DEVICE(path)                                                                                                   \
+	{                                                                                                              \
+		"devices", path, try_there, NOT_HERE, "", path                                                         \
 	}
 #define LIST(group, path)                                                                                              \
 	{                                                                                                              \
-		group, "list " path, try_list, path                                                                    \
+		group, "list " path, try_list, UNREADABLE " " NOT_SO, "", path                                         \
 	}
-#define UNIX(path)                                                                                                     \
+#define ENGINE(path)                                                                                                   \
 	{                                                                                                              \
-		"escape", "engine's socket " path, try_unix, path                                                      \
+		"escape", "engine's socket " path, try_there, NOT_HERE, "", path                                       \
 	}
-#define CONNECT(name, address, port)                                                                                   \
+#define CONNECT(group, name, address, port)                                                                            \
 	{                                                                                                              \
-		"network", name " " address, try_connect, address, 0, port                                             \
+		group, name " " address, try_connect, UNREACHED, "", address, 0, port                                  \
 	}
 #define GATEWAY(name, port)                                                                                            \
 	{                                                                                                              \
-		"host", name, try_gateway, NULL, 0, port                                                               \
+		"host", name, try_gateway, UNREACHED, "", NULL, 0, port                                                \
 	}
-#define SOCKET(name, family, type, protocol)                                                                           \
+#define SOCKET(name, past, family, type, protocol)                                                                     \
 	{                                                                                                              \
-		"calls", name, try_socket, NULL, 0, family, type, protocol                                             \
+		"calls", name, try_socket, "EPERM EACCES EAFNOSUPPORT", past, NULL, 0, family, type, protocol          \
+	}
+#define CAPABILITY(name)                                                                                               \
+	{                                                                                                              \
+		"capabilities", "CAP_" #name, try_capability, NOT_SO " EINVAL", "", NULL, 0, CAP_##name                \
+	}
+#define NAMESPACE(name, kind, first)                                                                                   \
+	{                                                                                                              \
+		"namespaces", name, try_namespace, NOT_SO, "", kind, 0, (long)(first)                                  \
+	}
+#define MOUNT_FLAG(name, path, flag)                                                                                   \
+	{                                                                                                              \
+		"mounts", name, try_unflagged, NOT_SO " ENOENT", "", path, 0, flag                                     \
+	}
+#define UNLIMITED(name, files)                                                                                         \
+	{                                                                                                              \
+		"limits", name, try_unlimited, NOT_SO, "", files                                                       \
+	}
+#define RLIMIT(name, resource, most)                                                                                   \
+	{                                                                                                              \
+		"limits", name, try_rlimit, NOT_SO, "", NULL, 0, resource, most                                        \
 	}
 
 #define FD_NONE (-1L)
+#define KEYRING_PROCESS (-2L)
+#define KEYRING_SESSION (-3L)
+#define NO_SUCH_FILE "/nonexistent-husk-probe"
+#define NOFILE_MOST 4096 /* as sessions are given */
+
+static struct io_uring_params ring;
+static aio_context_t aio;
+static const struct perf_event_attr clock_of_ours = { .type = PERF_TYPE_SOFTWARE,
+						      .size = sizeof(clock_of_ours),
+						      .config = PERF_COUNT_SW_CPU_CLOCK,
+						      .exclude_kernel = 1,
+						      .exclude_hv = 1 };
+/* An object that does not exist: also where programs and maps are refused, the file system of bpf is open to all. */
+static const struct {
+	uint64_t path;
+	uint32_t fd, flags;
+} bpf_object = { .path = (uint64_t)NO_SUCH_FILE };
+static const struct timezone no_timezone = { .tz_minuteswest = 100000 };
+static char byte;
+static const struct iovec here = { &byte, 1 }, there = { (void *)4096, 1 };
+/* As they are by default: where these work they change nothing. */
+static const struct sched_param no_priority = { 0 };
+static const uint64_t all_cpus[16] = { ~0ul, ~0ul, ~0ul, ~0ul, ~0ul, ~0ul, ~0ul, ~0ul,
+				       ~0ul, ~0ul, ~0ul, ~0ul, ~0ul, ~0ul, ~0ul, ~0ul };
 
 const struct probe probes[] = {
 	/* --- escapes --- */
-	UNIX("/var/run/docker.sock"),
-	UNIX("/run/containerd/containerd.sock"),
-	UNIX("/run/podman/podman.sock"),
-	UNIX("/var/run/crio/crio.sock"),
+	ENGINE("/var/run/docker.sock"),
+	ENGINE("/run/containerd/containerd.sock"),
+	ENGINE("/run/podman/podman.sock"),
+	ENGINE("/var/run/crio/crio.sock"),
 	GATEWAY("Docker's API over TCP", 2375),
 	GATEWAY("a kubelet", 10250),
-	{ "escape", "Kubernetes' API", try_connect, "10.96.0.1", 0, 443 },
-	FILE_READ("escape", "/var/run/secrets/kubernetes.io/serviceaccount/token"),
-	{ "escape", "mount proc", try_mount, "proc" },
-	{ "escape", "mount cgroup", try_mount, "cgroup" },
-	{ "escape", "mount tmpfs", try_mount, "tmpfs" },
-	{ "escape", "make / writable", try_mount, "none", 0, 1 },
-	{ "escape", "make a disk's device file", try_mknod, "/tmp/.husk-probe-disk" },
-	{ "escape", "set a cgroup's release agent", try_release_agent, "/sys/fs/cgroup" },
+	CONNECT("escape", "Kubernetes' API", "10.96.0.1", 443),
+	FILE_OPEN("escape", "/var/run/secrets/kubernetes.io/serviceaccount/token"),
+	{ "escape", "mount proc", try_mount, REFUSED, "EBUSY ENODEV", "proc" },
+	{ "escape", "mount cgroup", try_mount, REFUSED, "EBUSY ENODEV EINVAL ENOENT", "cgroup" },
+	{ "escape", "mount tmpfs", try_mount, REFUSED, "EBUSY ENODEV", "tmpfs" },
+	{ "escape", "make / writable", try_mount, REFUSED, "EBUSY EINVAL", "none", 0, 1 },
+	{ "escape", "make a disk's device file", try_mknod, REFUSED, "EEXIST", "/tmp/.husk-probe-disk" },
+	{ "escape", "set a cgroup's release agent", try_release_agent, UNWRITABLE, "", "/sys/fs/cgroup" },
 	FILE_WRITE("escape", "/proc/sys/kernel/core_pattern"),
 	FILE_WRITE("escape", "/proc/sys/kernel/modprobe"),
 	FILE_WRITE("escape", "/sys/kernel/uevent_helper"),
 	FILE_WRITE("escape", "/proc/sys/fs/binfmt_misc/register"),
-	CALL("escape", "load a kernel module", SYS_init_module, 0, 0, 0),
-	CALL("escape", "load a kernel module from a file", SYS_finit_module, FD_NONE, 0, 0),
-	{ "escape", "open a file of the host by its handle", try_handle },
-	{ "escape", "a directory of the host left open", try_leaked_directory },
+	CALL("escape", "load a kernel module", "ENOEXEC EFAULT", SYS_init_module, 0, 0, 0),
+	CALL("escape", "load a kernel module from a file", "EBADF", SYS_finit_module, FD_NONE, (long)"", 0),
+	{ "escape", "open a file of the host by its handle", try_handle, REFUSED, "ESTALE EINVAL EOPNOTSUPP" },
+	{ "escape", "a directory of the host left open", try_leaked_directory, "EBADF", "" },
 	FILE_WRITE("escape", "/proc/1/exe"),
 	LIST("escape", "/proc/1/root"),
-	{ "escape", "enter PID 1's mount namespace", try_setns, "/proc/1/ns/mnt" },
-	{ "escape", "see the host's processes", try_host_processes },
-	CALL("escape", "a user namespace", SYS_unshare, CLONE_NEWUSER),
-	CALL("escape", "a mount namespace", SYS_unshare, CLONE_NEWNS),
-	CALL("escape", "a network namespace", SYS_unshare, CLONE_NEWNET),
-	CALL("escape", "a cgroup namespace", SYS_unshare, CLONE_NEWCGROUP),
-	{ "escape", "write to a file that is only readable (Dirty Pipe)", try_dirty_pipe },
-	{ "escape", "write to a private copy's file (Dirty COW)", try_dirty_cow },
-	{ "escape", "become root", try_root },
-	{ "escape", "raise capabilities", try_capabilities },
-	CALL("escape", "chroot", SYS_chroot, (long)"/"),
-	CALL("escape", "pivot_root", SYS_pivot_root, (long)"/", (long)"/"),
+	{ "escape", "enter PID 1's mount namespace", try_setns, REFUSED, "EINVAL", "/proc/1/ns/mnt" },
+	{ "escape", "see the host's processes", try_host_processes, NOT_SO " ENOENT EACCES", "" },
+	CALL("escape", "a user namespace", "", SYS_unshare, CLONE_NEWUSER),
+	CALL("escape", "a mount namespace", "", SYS_unshare, CLONE_NEWNS),
+	CALL("escape", "a network namespace", "", SYS_unshare, CLONE_NEWNET),
+	CALL("escape", "a cgroup namespace", "", SYS_unshare, CLONE_NEWCGROUP),
+	{ "escape", "write to a file that is only readable (Dirty Pipe)", try_dirty_pipe, NOT_SO, "" },
+	/* Landlock refuses it in a session, and new kernels to all (EIO). */
+	{ "escape", "write to a private copy's file (Dirty COW)", try_dirty_cow, NOT_SO " EACCES EIO", "" },
+	{ "escape", "become root", try_root, "EPERM EINVAL", "" },
+	{ "escape", "raise capabilities", try_capabilities, REFUSED, "" },
+	CALL("escape", "chroot", "", SYS_chroot, (long)"/"),
+	CALL("escape", "pivot_root", "EBUSY EINVAL", SYS_pivot_root, (long)"/", (long)"/"),
+
+	/* --- how the container was made --- */
+	{ "privileges", "be root", try_user, NOT_SO, "", NULL, 0, 0 },
+	{ "privileges", "be the user who controls the session", try_user, NOT_SO, "", NULL, 0, CONTROLLER_UID },
+	{ "privileges", "be in root's group", try_group, NOT_SO, "", NULL, 0, 0 },
+	{ "privileges", "gain privileges by exec", try_flag, NOT_SO, "EINVAL", NULL, 0, PR_GET_NO_NEW_PRIVS },
+	{ "privileges", "run without a seccomp filter", try_flag, NOT_SO, "EINVAL", NULL, 0, PR_GET_SECCOMP },
+	CAPABILITY(CHOWN),
+	CAPABILITY(DAC_OVERRIDE),
+	CAPABILITY(DAC_READ_SEARCH),
+	CAPABILITY(FOWNER),
+	CAPABILITY(FSETID),
+	CAPABILITY(KILL),
+	CAPABILITY(SETGID),
+	CAPABILITY(SETUID),
+	CAPABILITY(SETPCAP),
+	CAPABILITY(LINUX_IMMUTABLE),
+	CAPABILITY(NET_BIND_SERVICE),
+	CAPABILITY(NET_BROADCAST),
+	CAPABILITY(NET_ADMIN),
+	CAPABILITY(NET_RAW),
+	CAPABILITY(IPC_LOCK),
+	CAPABILITY(IPC_OWNER),
+	CAPABILITY(SYS_MODULE),
+	CAPABILITY(SYS_RAWIO),
+	CAPABILITY(SYS_CHROOT),
+	CAPABILITY(SYS_PTRACE),
+	CAPABILITY(SYS_PACCT),
+	CAPABILITY(SYS_ADMIN),
+	CAPABILITY(SYS_BOOT),
+	CAPABILITY(SYS_NICE),
+	CAPABILITY(SYS_RESOURCE),
+	CAPABILITY(SYS_TIME),
+	CAPABILITY(SYS_TTY_CONFIG),
+	CAPABILITY(MKNOD),
+	CAPABILITY(LEASE),
+	CAPABILITY(AUDIT_WRITE),
+	CAPABILITY(AUDIT_CONTROL),
+	CAPABILITY(SETFCAP),
+	CAPABILITY(MAC_OVERRIDE),
+	CAPABILITY(MAC_ADMIN),
+	CAPABILITY(SYSLOG),
+	CAPABILITY(WAKE_ALARM),
+	CAPABILITY(BLOCK_SUSPEND),
+	CAPABILITY(AUDIT_READ),
+	CAPABILITY(PERFMON),
+	CAPABILITY(BPF),
+	CAPABILITY(CHECKPOINT_RESTORE),
+	NAMESPACE("see the host's processes' numbers", "pid", 0xEFFFFFFC),
+	NAMESPACE("share the host's network", "net", 0xEFFFFFF9),
+	NAMESPACE("share the host's shared memory", "ipc", 0xEFFFFFFF),
+	NAMESPACE("share the host's name", "uts", 0xEFFFFFFE),
+	MOUNT_FLAG("a writable root file system", "/", ST_RDONLY),
+	MOUNT_FLAG("a writable /proc/sys", "/proc/sys", ST_RDONLY),
+	MOUNT_FLAG("a writable /sys", "/sys", ST_RDONLY),
+	MOUNT_FLAG("a writable folder of the session's socket", LINE_FOLDER, ST_RDONLY),
+	MOUNT_FLAG("set-user-id programs in /workspace", "/workspace", ST_NOSUID),
+	MOUNT_FLAG("set-user-id programs in /tmp", "/tmp", ST_NOSUID),
+	MOUNT_FLAG("device files in /workspace", "/workspace", ST_NODEV),
+	MOUNT_FLAG("device files in /tmp", "/tmp", ST_NODEV),
+	{ "mounts", "a folder of the host", try_strange_mount, NOT_SO, "" },
+	UNLIMITED("memory without a limit", "memory/memory.limit_in_bytes memory.max"),
+	{ "limits", "swap", try_swap, NOT_SO, "" },
+	UNLIMITED("processes without a limit", "pids/pids.max pids.max"),
+	UNLIMITED("processor time without a limit", "cpu/cpu.cfs_quota_us cpu,cpuacct/cpu.cfs_quota_us cpu.max"),
+	RLIMIT("open files without a limit", RLIMIT_NOFILE, NOFILE_MOST),
+	RLIMIT("core dumps", RLIMIT_CORE, 1),
+	RLIMIT("files without a largest size", RLIMIT_FSIZE, INT64_MAX),
 
 	/* --- system calls --- */
-	CALL("calls", "io_uring_setup", SYS_io_uring_setup, 1, 0),
-	CALL("calls", "io_setup", SYS_io_setup, 1, 0),
-	CALL("calls", "userfaultfd", SYS_userfaultfd, 0),
-	CALL("calls", "memfd_secret", SYS_memfd_secret, 0),
-	CALL("calls", "keyctl", SYS_keyctl, 0, -3, 0),
-	CALL("calls", "add_key", SYS_add_key, (long)"user", (long)"x", (long)"x", 1),
-	CALL("calls", "request_key", SYS_request_key, (long)"user", (long)"x", 0, 0),
-	CALL("calls", "bpf", SYS_bpf, 0, 0, 0),
-	CALL("calls", "perf_event_open", SYS_perf_event_open, 0, 0, FD_NONE, FD_NONE),
-	CALL("calls", "personality without random addresses", SYS_personality, ADDR_NO_RANDOMIZE),
-	CALL("calls", "kexec_load", SYS_kexec_load, 0, 0, 0, 0),
-	CALL("calls", "reboot", SYS_reboot, 0xfee1dead, 672274793, 0),
-	CALL("calls", "swapon", SYS_swapon, (long)"/tmp", 0),
-	CALL("calls", "settimeofday", SYS_settimeofday, 0, (long)"\0\0\0\0\0\0\0\0"),
-	CALL("calls", "sethostname", SYS_sethostname, (long)"x", 1),
-	CALL("calls", "acct", SYS_acct, 0),
-	CALL("calls", "syslog", SYS_syslog, 3, (long)"", 0),
-	CALL("calls", "fsopen", SYS_fsopen, (long)"tmpfs", 0),
-	CALL("calls", "open_tree of a copy", SYS_open_tree, -100, (long)"/", 1),
-	CALL("calls", "fanotify_init", SYS_fanotify_init, 0, 0),
-	CALL("calls", "quotactl", SYS_quotactl, 0, 0, 0, 0),
+	CALL("calls", "io_uring_setup", "ENOMEM", SYS_io_uring_setup, 1, (long)&ring),
+	CALL("calls", "io_setup", "EAGAIN", SYS_io_setup, 1, (long)&aio),
+	CALL("calls", "userfaultfd", "EINVAL", SYS_userfaultfd, UFFD_USER_MODE_ONLY),
+	CALL("calls", "memfd_secret", "", SYS_memfd_secret, 0),
+	CALL("calls", "keyctl", "ENOKEY", SYS_keyctl, 0, KEYRING_SESSION, 0),
+	CALL("calls", "add_key", "EDQUOT", SYS_add_key, (long)"user", (long)"husk-probe", (long)"x", 1,
+	     KEYRING_PROCESS),
+	CALL("calls", "request_key", "ENOKEY", SYS_request_key, (long)"user", (long)"husk-probe", 0, 0),
+	CALL("calls", "bpf", "ENOENT", SYS_bpf, BPF_OBJ_GET, (long)&bpf_object, sizeof(bpf_object)),
+	CALL("calls", "perf_event_open", "ENOENT EOPNOTSUPP", SYS_perf_event_open, (long)&clock_of_ours, 0, FD_NONE,
+	     FD_NONE, 0),
+	CALL("calls", "personality without random addresses", "", SYS_personality, ADDR_NO_RANDOMIZE),
+	CALL("calls", "kexec_load", "EINVAL EADDRNOTAVAIL EBUSY", SYS_kexec_load, 0, 0, 0, 0xffff),
+	CALL("calls", "reboot", "EINVAL", SYS_reboot, 0, 0, 0),
+	CALL("calls", "swapon", "ENOENT", SYS_swapon, (long)NO_SUCH_FILE, 0),
+	CALL("calls", "settimeofday", "EINVAL", SYS_settimeofday, 0, (long)&no_timezone),
+	CALL("calls", "sethostname", "EINVAL", SYS_sethostname, (long)"x", -1),
+	CALL("calls", "acct", "ENOENT", SYS_acct, (long)NO_SUCH_FILE),
+	CALL("calls", "syslog", "", SYS_syslog, 3, (long)"", 0),
+	CALL("calls", "fsopen", "", SYS_fsopen, (long)"tmpfs", 0),
+	CALL("calls", "open_tree of a copy", "", SYS_open_tree, -100, (long)"/", 1),
+	CALL("calls", "fanotify_init", "EINVAL EMFILE", SYS_fanotify_init, FAN_REPORT_FID, 0),
+	CALL("calls", "quotactl", "", SYS_quotactl, (long)QCMD(Q_SYNC, USRQUOTA), 0, 0, 0),
+	{ "calls", "kcmp", try_kcmp, REFUSED, "" },
+	{ "calls", "fallocate", try_fallocate, REFUSED " EOPNOTSUPP", "ENOSPC" },
+	CALL("calls", "get_mempolicy", "", SYS_get_mempolicy, 0, 0, 0, 0, 0),
 #if defined(__x86_64__)
-	CALL("calls", "iopl", SYS_iopl, 3),
-	CALL("calls", "ioperm", SYS_ioperm, 0, 1, 1),
+	CALL("calls", "iopl", "", SYS_iopl, 3),
+	CALL("calls", "ioperm", "", SYS_ioperm, 0, 1, 1),
+	/* A kernel without 32-bit programs kills who tries. */
+	{ "calls", "a 32-bit call", try_foreign_call, REFUSED " SIGSEGV", "" },
 #endif
-	{ "calls", "a 32-bit call", try_foreign_call },
-	SOCKET("packet socket", AF_PACKET, SOCK_RAW, 0),
-	SOCKET("raw socket", AF_INET, SOCK_RAW, 1),
-	SOCKET("vsock", AF_VSOCK, SOCK_STREAM, 0),
-	SOCKET("kernel crypto socket", AF_ALG, SOCK_SEQPACKET, 0),
-	SOCKET("key socket", AF_KEY, SOCK_RAW, 2),
-	SOCKET("bluetooth", AF_BLUETOOTH, SOCK_RAW, 1),
-	SOCKET("firewall's netlink", AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER),
-	SOCKET("audit's netlink", AF_NETLINK, SOCK_RAW, NETLINK_AUDIT),
+	SOCKET("packet socket", "", AF_PACKET, SOCK_RAW, 0),
+	SOCKET("raw socket", "", AF_INET, SOCK_RAW, 1),
+	SOCKET("vsock", "", AF_VSOCK, SOCK_STREAM, 0),
+	SOCKET("kernel crypto socket", "", AF_ALG, SOCK_SEQPACKET, 0),
+	SOCKET("key socket", "EPROTONOSUPPORT", AF_KEY, SOCK_RAW, 2),
+	SOCKET("bluetooth", "EPROTONOSUPPORT", AF_BLUETOOTH, SOCK_RAW, 1),
+	SOCKET("firewall's netlink", "EPROTONOSUPPORT", AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER),
+	SOCKET("audit's netlink", "EPROTONOSUPPORT", AF_NETLINK, SOCK_RAW, NETLINK_AUDIT),
 
 	/* --- PID 1 --- */
-	CALL("pid 1", "kill", SYS_kill, 1, 0),
-	CALL("pid 1", "tgkill", SYS_tgkill, 1, 1, 0),
-	CALL("pid 1", "pidfd_open", SYS_pidfd_open, 1, 0),
-	CALL("pid 1", "prlimit", SYS_prlimit64, 1, RLIMIT_NOFILE, 0, 0),
-	CALL("pid 1", "sched_setscheduler", SYS_sched_setscheduler, 1, SCHED_IDLE, (long)"\0\0\0\0"),
-	CALL("pid 1", "sched_setaffinity", SYS_sched_setaffinity, 1, 8, (long)"\1\0\0\0\0\0\0\0"),
-	CALL("pid 1", "setpriority", SYS_setpriority, PRIO_PROCESS, 1, 19),
-	CALL("pid 1", "setpriority of its user", SYS_setpriority, PRIO_USER, 0, 19),
-	CALL("pid 1", "ioprio_set", SYS_ioprio_set, IOPRIO_WHO_PROCESS, 1, 0x6007),
-	CALL("pid 1", "ptrace", SYS_ptrace, PTRACE_SEIZE, 1, 0, 0),
-	CALL("pid 1", "process_vm_readv", SYS_process_vm_readv, 1, 0, 0, 0),
-	FILE_READ("pid 1", "/proc/1/mem"),
-	FILE_READ("pid 1", "/proc/1/environ"),
+	CALL("pid 1", "kill", "", SYS_kill, 1, 0),
+	CALL("pid 1", "tgkill", "", SYS_tgkill, 1, 1, 0),
+	CALL("pid 1", "pidfd_open", "", SYS_pidfd_open, 1, 0),
+	CALL("pid 1", "prlimit", "", SYS_prlimit64, 1, RLIMIT_NOFILE, 0, 0),
+	CALL("pid 1", "sched_setscheduler", "", SYS_sched_setscheduler, 1, SCHED_OTHER, (long)&no_priority),
+	CALL("pid 1", "sched_setaffinity", "", SYS_sched_setaffinity, 1, sizeof(all_cpus), (long)all_cpus),
+	CALL("pid 1", "setpriority", "", SYS_setpriority, PRIO_PROCESS, 1, 0),
+	/* Of a user without processes: nothing to change, and nobody is found behind the filter. */
+	CALL("pid 1", "setpriority of its user", "ESRCH", SYS_setpriority, PRIO_USER, INT32_MAX - 1, 0),
+	CALL("pid 1", "ioprio_set", "", SYS_ioprio_set, IOPRIO_WHO_PROCESS, 1, 0),
+	CALL("pid 1", "ptrace", "", SYS_ptrace, PTRACE_SEIZE, 1, 0, 0),
+	CALL("pid 1", "process_vm_readv", "EFAULT", SYS_process_vm_readv, 1, (long)&here, 1, (long)&there, 1),
+	FILE_OPEN("pid 1", "/proc/1/mem"),
+	FILE_OPEN("pid 1", "/proc/1/environ"),
 	FILE_WRITE("pid 1", "/proc/1/oom_score_adj"),
 	LIST("pid 1", "/proc/1/fd"),
 	FILE_WRITE("pid 1", "/opt/husk/husk-client"),
+	{ "interpreter", "read its memory from a command", try_interpreter, REFUSED, "" },
 
 	/* --- files --- */
 	FILE_READ("files", "/etc/shadow"),
@@ -159,27 +317,28 @@ const struct probe probes[] = {
 	LIST("files", "/sys/firmware"),
 
 	/* --- devices --- */
-	FILE_READ("devices", "/dev/sda"),
-	FILE_READ("devices", "/dev/vda"),
-	FILE_READ("devices", "/dev/nvme0n1"),
-	FILE_READ("devices", "/dev/mem"),
-	FILE_READ("devices", "/dev/kmsg"),
-	FILE_WRITE("devices", "/dev/kvm"),
-	FILE_WRITE("devices", "/dev/fuse"),
-	FILE_WRITE("devices", "/dev/net/tun"),
+	DEVICE("/dev/sda"),
+	DEVICE("/dev/vda"),
+	DEVICE("/dev/nvme0n1"),
+	DEVICE("/dev/mem"),
+	DEVICE("/dev/kmsg"),
+	DEVICE("/dev/kvm"),
+	DEVICE("/dev/fuse"),
+	DEVICE("/dev/net/tun"),
+	{ "devices", "any other device", try_strange_device, NOT_SO, "", "/dev" },
 
 	/* --- the network --- */
-	CONNECT("metadata", "169.254.169.254", 80),
-	CONNECT("metadata", "fd00:ec2::254", 80),
-	CONNECT("metadata", "100.100.100.200", 80),
-	CONNECT("a private network", "10.0.0.1", 80),
-	CONNECT("a private network", "172.17.0.1", 22),
-	CONNECT("a private network", "192.168.1.1", 80),
-	CONNECT("a private network", "fd00::1", 80),
+	CONNECT("network", "metadata", "169.254.169.254", 80),
+	CONNECT("network", "metadata", "fd00:ec2::254", 80),
+	CONNECT("network", "metadata", "100.100.100.200", 80),
+	CONNECT("network", "a private network", "10.0.0.1", 80),
+	CONNECT("network", "a private network", "172.17.0.1", 22),
+	CONNECT("network", "a private network", "192.168.1.1", 80),
+	CONNECT("network", "a private network", "fd00::1", 80),
 	GATEWAY("its ssh", 22),
 	GATEWAY("its web server", 80),
-	{ "sessions", "the next one", try_gateway, NULL, 0, 1, 1 },
-	{ "sessions", "the one before", try_gateway, NULL, 0, 1, -1 },
+	{ "sessions", "the next ones", try_neighbour, UNREACHED, "", NULL, 0, 1 },
+	{ "sessions", "the ones before", try_neighbour, UNREACHED, "", NULL, 0, -1 },
 };
 
 const size_t probes_n = ARRAY_LEN(probes);

@@ -74,15 +74,19 @@ void doctor_judge_store(struct checks *c, const struct config *config, const str
 /* --- what must not work (probe.c) -------------------------------------------------------------------------- */
 /* The command that tries it, in a session. */
 #define DOCTOR_PROBE PROBE_PATH
-/* in_full: a check for each act; else one for all, and one for each that did not hold. f: it could not be tried. */
-void doctor_judge_probe(struct checks *c, const struct runtime *runtime, bool in_full, const struct run_result *result,
-			const struct fail *f);
+struct probe_detail {
+	bool all;     /* also the acts that held; else only the others, and the sum */
+	bool verbose; /* a check for each act, not one for each group */
+};
+/* f: it could not be tried. An act that cannot tell is a warning. */
+void doctor_judge_probe(struct checks *c, const struct runtime *runtime, const struct probe_detail *detail,
+			const struct run_result *result, const struct fail *f);
 
 /* --- real sessions (trial.c) ------------------------------------------------------------------------------- */
 struct trial;
 /* Tries each runtime in turn and adds a check for each, then calls done from the loop. All but loop must outlive it. */
-struct trial *trial_new(struct loop *loop, const struct config *config, struct checks *c, void (*done)(void *ctx),
-			void *ctx);
+struct trial *trial_new(struct loop *loop, const struct config *config, bool verbose, struct checks *c,
+			void (*done)(void *ctx), void *ctx);
 struct trial *trial_free(struct trial *t);
 
 #endif

@@ -246,7 +246,7 @@ static void part_reached(struct part *p)
 			   d->unknown ? d->unknown : "the settings are not valid");
 		p->is_ready = true;
 	} else {
-		d->trial = trial_new(d->loop, &d->config, &p->checks, on_tried, d);
+		d->trial = trial_new(d->loop, &d->config, d->request.verbose, &p->checks, on_tried, d);
 	}
 }
 

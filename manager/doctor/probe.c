@@ -1,13 +1,71 @@
-/* Verdicts on what husk-probe tried in a session. */
+/* Verdicts on what husk-probe tried in a session: a line for each group of acts, or for each act. */
 #include "manager/model/probe.h"
 #include "base/alloc.h"
 #include "manager/doctor/doctor-private.h"
 
-#define FIX_PROBE                                                                                                      \
+#define FIX_OPEN                                                                                                       \
 	"update the engine and the kernel below it; see `husk doctor` and SECURITY.md for what each act stands for"
+#define FIX_UNSURE                                                                                                     \
+	"an unexpected error proves nothing: look at what the engine, the kernel or a firewall does there; "           \
+	"SESSION_PROBE=require refuses such sessions"
 
-void doctor_judge_probe(struct checks *c, const struct runtime *runtime, bool in_full, const struct run_result *result,
-			const struct fail *f)
+static const struct {
+	enum check_status status;
+	const char *fix, *word; /* word: put before the reason */
+} kinds[] = {
+	[ACT_HELD] = { CHECK_OK, NULL, "" },
+	[ACT_OPEN] = { CHECK_FAIL, FIX_OPEN, "open: " },
+	[ACT_UNSURE] = { CHECK_WARN, FIX_UNSURE, "cannot tell: " },
+	[ACT_NO_PEER] = { CHECK_WARN, NULL, "cannot tell without another session: " },
+};
+
+static void add_acts(struct checks *c, const struct probe_report *report, bool all)
+{
+	for (size_t i = 0; i < report->n; i++) {
+		const struct probe_act *act = &report->v[i];
+		AUTO(freep) char *name = xasprintf("probe %s", act->group);
+		if (all || act->verdict != ACT_HELD)
+			checks_add(c, name, kinds[act->verdict].status, kinds[act->verdict].fix, "%s: %s%s", act->name,
+				   kinds[act->verdict].word, act->why);
+	}
+}
+
+/* The worst of a group decides, and names its acts. */
+static void add_group(struct checks *c, const struct probe_report *report, const char *group, bool all)
+{
+	static const enum probe_verdict worst_first[] = { ACT_OPEN, ACT_UNSURE, ACT_NO_PEER };
+	size_t counts[N_PROBE_VERDICTS] = { 0 }, n = 0;
+	AUTO(freep) char *name = xasprintf("probe %s", group);
+	for (size_t i = 0; i < report->n; i++)
+		if (streq(report->v[i].group, group)) {
+			counts[report->v[i].verdict]++;
+			n++;
+		}
+	for (size_t i = 0; i < ARRAY_LEN(worst_first); i++) {
+		enum probe_verdict verdict = worst_first[i];
+		AUTO(freep) char *acts = probe_name_acts(report, group, verdict);
+		if (counts[verdict])
+			checks_add(c, name, kinds[verdict].status, kinds[verdict].fix, "%s%zu of %zu: %s",
+				   kinds[verdict].word, counts[verdict], n, acts);
+	}
+	if (all && counts[ACT_HELD] == n)
+		checks_add(c, name, CHECK_OK, NULL, "all %zu held", n);
+}
+
+/* Groups come in pieces: one is shown where its first act is. */
+static void add_groups(struct checks *c, const struct probe_report *report, bool all)
+{
+	for (size_t i = 0; i < report->n; i++) {
+		size_t first = 0;
+		while (!streq(report->v[first].group, report->v[i].group))
+			first++;
+		if (first == i)
+			add_group(c, report, report->v[i].group, all);
+	}
+}
+
+void doctor_judge_probe(struct checks *c, const struct runtime *runtime, const struct probe_detail *detail,
+			const struct run_result *result, const struct fail *f)
 {
 	AUTO(probe_release) struct probe_report report = { 0 };
 	AUTO(fail_release) struct fail why = { 0 };
@@ -21,13 +79,15 @@ void doctor_judge_probe(struct checks *c, const struct runtime *runtime, bool in
 		checks_add(c, title, CHECK_FAIL, why.hint ? why.hint : FIX_SETUP, "%s", why.message);
 		return;
 	}
-	for (size_t i = 0; i < report.n; i++) {
-		const struct probe_act *act = &report.v[i];
-		AUTO(freep) char *name = xasprintf("probe %s", act->group);
-		if (in_full || !act->held)
-			checks_add(c, name, act->held ? CHECK_OK : CHECK_FAIL, act->held ? NULL : FIX_PROBE, "%s: %s",
-				   act->name, act->why);
-	}
-	checks_add(c, title, report.open ? CHECK_FAIL : CHECK_OK, report.open ? FIX_PROBE : NULL,
-		   "%zu forbidden acts were tried in a session; %zu held", report.n, report.n - report.open);
+	if (detail->verbose)
+		add_acts(c, &report, detail->all);
+	else
+		add_groups(c, &report, detail->all);
+	size_t open = report.counts[ACT_OPEN], held = report.counts[ACT_HELD];
+	enum probe_verdict worst = open ? ACT_OPEN : report.counts[ACT_UNSURE] ? ACT_UNSURE : ACT_HELD;
+	if (!open && report.counts[ACT_NO_PEER])
+		worst = worst == ACT_HELD ? ACT_NO_PEER : worst;
+	checks_add(c, title, kinds[worst].status, kinds[worst].fix,
+		   "%zu forbidden acts were tried in a session: %zu held, %zu worked, %zu cannot tell", report.n, held,
+		   open, report.n - held - open);
 }

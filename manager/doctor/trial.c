@@ -15,8 +15,9 @@ struct trial {
 	struct checks *checks;
 	struct timer *next, *deadline;
 	struct op *op;
+	bool verbose, has_neighbour;
 	size_t at; /* the runtime */
-	char *session, *transport;
+	char *session, *transport, *neighbour;
 	uint64_t began_ms, created_ms, ran_ms, probed_ms;
 	void (*done)(void *ctx);
 	void *ctx;
@@ -83,7 +84,8 @@ static void on_probed(void *ctx, const struct run_result *result, const struct f
 {
 	struct trial *t = ctx;
 	t->op = NULL;
-	doctor_judge_probe(t->checks, current(t), /* in_full= */ t->at == 0, result, f);
+	doctor_judge_probe(t->checks, current(t), &(struct probe_detail){ .all = t->at == 0, .verbose = t->verbose },
+			   result, f);
 	/* What the probe took is not the cell's. */
 	t->ran_ms += loop_now_ms() - t->probed_ms;
 	t->created_ms += loop_now_ms() - t->probed_ms;
@@ -152,15 +154,61 @@ static void on_created(void *ctx, const struct create_result *result, const stru
 		conclude_failed(t, &failure);
 }
 
+/* Why there is none shows in the sessions that follow. */
+static void on_neighbour(void *ctx, const struct create_result *result, const struct fail *f)
+{
+	struct trial *t = ctx;
+	t->op = NULL;
+	t->neighbour = f ? NULL : xstrdup(result->session->id);
+	timer_stop(t->deadline);
+	timer_start(t->next, 0, 0);
+}
+
+/* Whether sessions reach each other can only be tried if there is another one. */
+static bool add_neighbour(struct trial *t)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	if (t->has_neighbour || !t->config->network_enabled)
+		return false;
+	t->has_neighbour = true;
+	struct create_request create = { .runtime = current(t), .network = true, .on_done = on_neighbour, .ctx = t };
+	t->op = manager_create(t->conversation, &create, &f);
+	if (t->op)
+		timer_start(t->deadline, TRIAL_DEADLINE_MS, 0);
+	return t->op;
+}
+
+static void on_neighbour_stopped(void *ctx, const struct fail *f UNUSED)
+{
+	struct trial *t = ctx;
+	t->op = NULL;
+	timer_start(t->next, 0, 0); /* done frees the manager, which is calling us */
+}
+
+/* What cannot be stopped is removed with the manager. */
+static void finish(struct trial *t)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(freep) char *id = take_ptr(t->neighbour);
+	if (id)
+		t->op = manager_stop(
+			t->conversation,
+			&(struct stop_request){ .session_id = id, .on_done = on_neighbour_stopped, .ctx = t }, &f);
+	if (!t->op)
+		t->done(t->ctx);
+}
+
 static void on_next(void *ctx)
 {
 	struct trial *t = ctx;
 	AUTO(fail_release) struct fail f = { 0 };
 	const struct runtime *runtime = current(t);
 	if (!runtime) {
-		t->done(t->ctx);
+		finish(t);
 		return;
 	}
+	if (add_neighbour(t))
+		return;
 	t->began_ms = loop_now_ms();
 	struct create_request create = {
 		.runtime = runtime,
@@ -175,8 +223,8 @@ static void on_next(void *ctx)
 		conclude_failed(t, &f);
 }
 
-struct trial *trial_new(struct loop *loop, const struct config *config, struct checks *c, void (*done)(void *ctx),
-			void *ctx)
+struct trial *trial_new(struct loop *loop, const struct config *config, bool verbose, struct checks *c,
+			void (*done)(void *ctx), void *ctx)
 {
 	struct trial *t = new0(struct trial);
 	t->manager = manager_new(loop, config);
@@ -184,6 +232,7 @@ struct trial *trial_new(struct loop *loop, const struct config *config, struct c
 	t->conversation = conversation_open(t->manager, NULL);
 	t->config = config;
 	t->checks = c;
+	t->verbose = verbose;
 	t->next = timer_new(loop, on_next, t);
 	t->deadline = timer_new(loop, on_deadline, t);
 	t->done = done;
@@ -201,6 +250,7 @@ struct trial *trial_free(struct trial *t)
 	manager_free(t->manager);
 	free(t->session);
 	free(t->transport);
+	free(t->neighbour);
 	free(t);
 	return NULL;
 }

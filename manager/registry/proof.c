@@ -82,6 +82,26 @@ static void on_kept(void *ctx, const struct fail *f)
 	finish(p, NULL);
 }
 
+/* An act that cannot tell proves nothing, and proof is what was asked for. Where no other session is, there is nobody to protect from
+ * this one yet. */
+static bool is_proven(const struct probe_report *report, struct fail *f)
+{
+	size_t open = report->counts[ACT_OPEN], unsure = report->counts[ACT_UNSURE];
+	AUTO(freep) char *acts = probe_name_acts(report, NULL, open ? ACT_OPEN : ACT_UNSURE);
+	if (open)
+		cause_set(f, FAIL_ENGINE, CAUSE_NOT_PROVEN,
+			  "the sandbox does not hold (SESSION_PROBE=require): %zu of %zu forbidden acts worked: %s",
+			  open, report->n, acts);
+	else if (unsure)
+		cause_set(f, FAIL_ENGINE, CAUSE_NOT_PROVEN,
+			  "the sandbox is not proven to hold (SESSION_PROBE=require): %zu of %zu forbidden acts "
+			  "cannot tell: %s",
+			  unsure, report->n, acts);
+	if (f->kind)
+		fail_hint(f, "Only the person who runs Husk can help: husk doctor --probe shows each of them.");
+	return !f->kind;
+}
+
 static void on_probed(struct run_waiter *w, struct run_result *result, const struct fail *why)
 {
 	struct proof *p = container_of(w, struct proof, waiter);
@@ -92,16 +112,14 @@ static void on_probed(struct run_waiter *w, struct run_result *result, const str
 		finish(p, &f);
 		return;
 	}
-	if (report.open) {
-		AUTO(freep) char *acts = probe_open_acts(&report);
-		cause_set(&f, FAIL_ENGINE, CAUSE_NOT_PROVEN,
-			  "the sandbox does not hold (SESSION_PROBE=require): %zu of %zu forbidden acts worked: %s",
-			  report.open, report.n, acts);
-		fail_hint(&f, "Only the person who runs Husk can help: husk doctor --probe shows each of them.");
+	if (!is_proven(&report, &f)) {
 		finish(p, &f);
 		return;
 	}
-	AUTO(freep) char *text_of = xasprintf("%zu held", report.n);
+	AUTO(freep) char *text_of = report.counts[ACT_NO_PEER] ?
+					    xasprintf("%zu held, %zu not tried without another session",
+						      report.counts[ACT_HELD], report.counts[ACT_NO_PEER]) :
+					    xasprintf("%zu held", report.n);
 	struct receipt_record receipt = { .image = session_image(p->member->session),
 					  .engine = p->engine,
 					  .boot = p->boot,

@@ -10,19 +10,24 @@
 
 static void check_report(const struct probe_report *r, size_t n)
 {
-	size_t open = 0, bytes = 0;
+	size_t counts[N_PROBE_VERDICTS] = { 0 }, bytes = 0;
 	CHECK(r->n > 0 && r->n <= ACTS_MAX);
 	for (size_t i = 0; i < r->n; i++) {
 		const struct probe_act *act = &r->v[i];
 		CHECK(act->group && *act->group && act->name && *act->name && act->why);
 		CHECK(!strpbrk(act->group, "\t\n") && !strpbrk(act->name, "\t\n") && !strpbrk(act->why, "\t\n"));
 		bytes += strlen(act->group) + strlen(act->name) + strlen(act->why);
-		open += !act->held;
+		CHECK(act->verdict < N_PROBE_VERDICTS);
+		counts[act->verdict]++;
 	}
-	CHECK(open == r->open && bytes <= n);
-	AUTO(freep) char *acts = probe_open_acts(r);
-	CHECK(acts && (open > 0) == (*acts != '\0'));
-	CHECK(open <= OPEN_SHOWN || strstr(acts, "; and "));
+	CHECK(bytes <= n);
+	for (enum probe_verdict verdict = 0; verdict < N_PROBE_VERDICTS; verdict++) {
+		AUTO(freep) char *acts = probe_name_acts(r, NULL, verdict),
+				 *some = probe_name_acts(r, r->v[0].group, verdict);
+		CHECK(counts[verdict] == r->counts[verdict]);
+		CHECK(acts && some && (counts[verdict] > 0) == (*acts != '\0'));
+		CHECK(counts[verdict] <= OPEN_SHOWN || strstr(acts, "; and "));
+	}
 }
 
 int fuzz_one(const uint8_t *data, size_t n)

@@ -493,20 +493,23 @@ def asks():
 
 
 def probes():
-    good = b"held\tescape\tmount cgroup\tEPERM\nOPEN\thost\tits ssh\tit worked\n"
+    good = b"held\tescape\tmount cgroup\tEPERM\nOPEN\thost\tits ssh\tworked\n"
     return {
-        "good": good + b"done\t2\t1\n",
-        "all-held": b"held\ta\tb\tEPERM\ndone\t1\t0\n",
-        "wrong-count": good + b"done\t3\t1\n",
-        "hidden-open": good + b"done\t2\t0\n",
+        "good": good + b"done\t2\t1\t0\n",
+        "all-held": b"held\ta\tb\tEPERM\ndone\t1\t0\t0\n",
+        "unsure": good + b"cannot tell\ta\tb\tEIO\nno peer\tsessions\tthe next ones\tno-neighbour\ndone\t4\t1\t2\n",
+        "hidden-unsure": good + b"cannot tell\ta\tb\tEIO\ndone\t3\t1\t0\n",
+        "wrong-count": good + b"done\t3\t1\t0\n",
+        "hidden-open": good + b"done\t2\t0\t0\n",
+        "old-end": good + b"done\t2\t1\n",
         "no-end": good,
-        "end-only": b"done\t0\t0\n",
-        "after-end": b"held\ta\tb\tc\ndone\t1\t0\nOPEN\ta\tb\tc\n",
-        "too-many-fields": b"held\ta\tb\tc\td\ndone\t1\t0\n",
-        "too-few-fields": b"held\ta\tb\ndone\t1\t0\n",
-        "empty-name": b"held\t\tb\tc\ndone\t1\t0\n",
-        "many": b"held\ta\tb\tc\n" * 300 + b"done\t300\t0\n",
-        "many-open": b"OPEN\ta\tb\tc\n" * 30 + b"done\t30\t30\n",
+        "end-only": b"done\t0\t0\t0\n",
+        "after-end": b"held\ta\tb\tc\ndone\t1\t0\t0\nOPEN\ta\tb\tc\n",
+        "too-many-fields": b"held\ta\tb\tc\td\ndone\t1\t0\t0\n",
+        "too-few-fields": b"held\ta\tb\ndone\t1\t0\t0\n",
+        "empty-name": b"held\t\tb\tc\ndone\t1\t0\t0\n",
+        "many": b"held\ta\tb\tc\n" * 300 + b"done\t300\t0\t0\n",
+        "many-open": b"OPEN\ta\tb\tc\n" * 30 + b"done\t30\t30\t0\n",
         "junk": b"Segmentation fault\n\xff\xfe\x00held",
         "empty": b"",
     }

@@ -87,6 +87,7 @@ static void complains(void **state)
 	expect(ARGV(S("mcp"), S("--json")), 0, NULL,
 	       "option '--json' is for doctor, ps, gc, exports, history and config list only");
 	expect(ARGV(S("ps"), S("--probe")), 0, NULL, "option '--probe' is for doctor only");
+	expect(ARGV(S("doctor"), S("--verbose")), 0, NULL, "option '--verbose' is for doctor --probe only");
 	expect(ARGV(S("ps"), S("--verify")), 0, NULL, "option '--verify' is for history only");
 	expect(ARGV(S("gc"), S("--watch")), 0, NULL, "option '--watch' is for ps only");
 	expect(ARGV(S("ps"), S("--all")), 0, NULL, "option '--all' is for stop and exports only");

@@ -21,6 +21,7 @@ complete -c husk -n "not __fish_seen_subcommand_from $verbs" -l version -d 'name
 complete -c husk -n '__fish_seen_subcommand_from doctor ps gc exports history config' -l json -d 'one JSON object'
 complete -c husk -n '__fish_seen_subcommand_from mcp' -l allow -r -a '(__fish_complete_directories)' -d 'folder to import from'
 complete -c husk -n '__fish_seen_subcommand_from doctor' -l probe -d 'try a session of each runtime'
+complete -c husk -n '__fish_seen_subcommand_from doctor' -l verbose -d 'show each act of the probe'
 complete -c husk -n '__fish_seen_subcommand_from history' -l ipynb -d 'as a notebook'
 complete -c husk -n '__fish_seen_subcommand_from history' -l verify -d 'is the log what was written?'
 complete -c husk -n '__fish_seen_subcommand_from ps' -l watch -d 'again every two seconds'
