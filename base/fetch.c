@@ -3,6 +3,9 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <curl/curl.h>
+#include <ifaddrs.h>
+#include <stdlib.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 #include "base/alloc.h"
@@ -92,6 +95,7 @@ struct fetch {
 	size_t answer_bytes;
 	size_t ignored;
 	bool told_head, ended, freed, encoded, redirects;
+	unsigned port; /* of the URL */
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -116,6 +120,139 @@ struct fetch *fetch_free(struct fetch *t)
 	return NULL;
 }
 
+/* ---- addresses */
+
+/* The IPv4 address that one of IPv6 stands for: mapped, NAT64 or 6to4. */
+static bool embedded(const struct in6_addr *a, struct in_addr *ret)
+{
+	static const uint8_t nat64[12] = { 0, 0x64, 0xff, 0x9b };
+	bool in_tail = IN6_IS_ADDR_V4MAPPED(a) || memcmp(a->s6_addr, nat64, sizeof(nat64)) == 0;
+	if (!in_tail && (a->s6_addr[0] != 0x20 || a->s6_addr[1] != 0x02))
+		return false;
+	memcpy(ret, a->s6_addr + (in_tail ? 12 : 2), sizeof(*ret));
+	return true;
+}
+
+static bool is_local4(struct in_addr address)
+{
+	uint32_t a = ntohl(address.s_addr);
+	return a >> 24 == 127 || a >> 24 == 0 || a >> 16 == 0xa9fe || a >> 28 == 0xe || a == UINT32_MAX;
+}
+
+/* The ranges that the fence keeps sessions from. */
+static bool is_private4(struct in_addr address)
+{
+	uint32_t a = ntohl(address.s_addr);
+	return a >> 24 == 10 || a >> 20 == 0xac1 || a >> 16 == 0xc0a8 || a >> 22 == 0x191;
+}
+
+static bool is_local(const struct sockaddr *sa)
+{
+	struct in_addr inner;
+	if (sa->sa_family != AF_INET6)
+		return is_local4(((const struct sockaddr_in *)sa)->sin_addr);
+	const struct in6_addr *a = &((const struct sockaddr_in6 *)sa)->sin6_addr;
+	return IN6_IS_ADDR_LOOPBACK(a) || IN6_IS_ADDR_LINKLOCAL(a) || IN6_IS_ADDR_UNSPECIFIED(a) ||
+	       IN6_IS_ADDR_MULTICAST(a) || (embedded(a, &inner) && is_local4(inner));
+}
+
+static bool is_private(const struct sockaddr *sa)
+{
+	struct in_addr inner;
+	if (is_local(sa))
+		return true;
+	if (sa->sa_family != AF_INET6)
+		return is_private4(((const struct sockaddr_in *)sa)->sin_addr);
+	const struct in6_addr *a = &((const struct sockaddr_in6 *)sa)->sin6_addr;
+	return (a->s6_addr[0] & 0xfe) == 0xfc || IN6_IS_ADDR_SITELOCAL(a) ||
+	       (embedded(a, &inner) && is_private4(inner));
+}
+
+static bool same_host(const struct sockaddr *a, const struct sockaddr *b)
+{
+	if (!b || a->sa_family != b->sa_family)
+		return false;
+	if (a->sa_family == AF_INET6)
+		return IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)a)->sin6_addr,
+					  &((const struct sockaddr_in6 *)b)->sin6_addr);
+	return a->sa_family == AF_INET &&
+	       ((const struct sockaddr_in *)a)->sin_addr.s_addr == ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+}
+
+static bool is_of_this_machine(const struct sockaddr *sa)
+{
+	struct ifaddrs *all = NULL;
+	bool found = getifaddrs(&all) < 0;
+	for (const struct ifaddrs *i = all; i && !found; i = i->ifa_next)
+		found = same_host(sa, i->ifa_addr);
+	freeifaddrs(all);
+	return found;
+}
+
+bool fetch_is_public(const struct sockaddr *sa)
+{
+	return !is_private(sa) && !is_of_this_machine(sa);
+}
+
+static unsigned port_of(const struct sockaddr *sa)
+{
+	return ntohs(sa->sa_family == AF_INET6 ? ((const struct sockaddr_in6 *)sa)->sin6_port :
+						 ((const struct sockaddr_in *)sa)->sin_port);
+}
+
+/* What the URL says, or its scheme. */
+static unsigned url_port(const char *url)
+{
+	const char *host = strstr(url, "://");
+	if (!host)
+		return 0;
+	host += 3;
+	size_t n = strcspn(host, "/?#");
+	const char *colon = memrchr(host, ':', n), *bracket = memrchr(host, ']', n);
+	if (colon && (!bracket || colon > bracket))
+		return (unsigned)strtoul(colon + 1, NULL, 10);
+	return strncasecmp(url, "https:", 6) == 0 ? 443 : 80;
+}
+
+/* Reads any spelling of an address that a library would: also 0x7f.1. */
+static bool read_address(const char *text, struct sockaddr_storage *ret)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)ret;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ret;
+	*ret = (struct sockaddr_storage){ .ss_family = AF_INET6 };
+	if (inet_pton(AF_INET6, text, &v6->sin6_addr) == 1)
+		return true;
+	ret->ss_family = AF_INET;
+	return inet_aton(text, &v4->sin_addr);
+}
+
+/* The host is written as an address that is not public. A proxy would go there without a word. */
+static bool names_private(const char *url)
+{
+	const char *host = strstr(url, "://");
+	host = host ? host + 3 : url;
+	size_t n = strcspn(host, "/?#");
+	const char *at = memrchr(host, '@', n);
+	n -= at ? (size_t)(at + 1 - host) : 0;
+	host = at ? at + 1 : host;
+	bool v6 = *host == '[';
+	AUTO(freep) char *name = xstrndup(host + v6, strcspn(host + v6, v6 ? "]/?#" : ":/?#"));
+	struct sockaddr_storage sa;
+	return strcasecmp(name, "localhost") == 0 ||
+	       (read_address(name, &sa) && !fetch_is_public((const struct sockaddr *)&sa));
+}
+
+static bool came_from_public(const struct fetch *t)
+{
+	char *text = NULL;
+	long port = 0;
+	struct sockaddr_storage sa;
+	lib.curl_easy_getinfo(t->easy, CURLINFO_PRIMARY_IP, &text);
+	lib.curl_easy_getinfo(t->easy, CURLINFO_PRIMARY_PORT, &port);
+	bool direct = port == (long)t->port;
+	return !direct || !text || !read_address(text, &sa) || fetch_is_public((const struct sockaddr *)&sa);
+}
+
 /* ---- the end of a turn in the library */
 
 static void tell_head(struct fetch *t)
@@ -131,7 +268,8 @@ static void tell_head(struct fetch *t)
 							   .length = length,
 							   .location = location,
 							   .fields = &t->answer,
-							   .decoded = t->encoded && t->spec.compressed });
+							   .decoded = t->encoded && t->spec.compressed,
+							   .is_public = came_from_public(t) });
 }
 
 static void tell_ends(struct fetcher *r)
@@ -308,27 +446,13 @@ static size_t on_body(char *data, size_t size, size_t n, void *ctx)
 	return t->freed ? 0 : size * n;
 }
 
-static bool is_local(const struct sockaddr *sa)
-{
-	if (sa->sa_family == AF_INET6) {
-		const struct in6_addr *a = &((const struct sockaddr_in6 *)sa)->sin6_addr;
-		if (IN6_IS_ADDR_LOOPBACK(a) || IN6_IS_ADDR_LINKLOCAL(a) || IN6_IS_ADDR_UNSPECIFIED(a) ||
-		    IN6_IS_ADDR_MULTICAST(a))
-			return true;
-		if (!IN6_IS_ADDR_V4MAPPED(a))
-			return false;
-		struct sockaddr_in mapped = { .sin_family = AF_INET };
-		memcpy(&mapped.sin_addr, a->s6_addr + 12, 4);
-		return is_local((const struct sockaddr *)&mapped);
-	}
-	uint32_t a = ntohl(((const struct sockaddr_in *)sa)->sin_addr.s_addr);
-	return a >> 24 == 127 || a >> 24 == 0 || a >> 16 == 0xa9fe || a >> 28 == 0xe || a == UINT32_MAX;
-}
-
+/* The address that is checked is the one that is connected to, whatever its name resolves to the next time. A proxy, which the
+ * operator has chosen, has another port than the URL; where it connects to is for it to decide. */
 static curl_socket_t on_open(void *ctx, curlsocktype purpose UNUSED, struct curl_sockaddr *a)
 {
 	const struct fetch *t = ctx;
-	if (t->spec.no_local && is_local(&a->addr))
+	bool direct = port_of(&a->addr) == t->port;
+	if (direct && ((t->spec.no_local && is_local(&a->addr)) || (t->spec.only_public && !fetch_is_public(&a->addr))))
 		return CURL_SOCKET_BAD;
 	return socket(a->family, a->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->protocol);
 }
@@ -412,11 +536,17 @@ struct fetch *fetch_new(struct fetcher *r, const struct fetch_spec *spec, struct
 	struct fetch *t = new0(struct fetch);
 	t->fetcher = r;
 	t->spec = *spec;
+	t->port = url_port(spec->url);
 	t->easy = lib.curl_easy_init();
 	t->resume = timer_new(r->loop, on_resume, t);
 	for (size_t i = 0; spec->fields && i < spec->fields->n; i++)
 		t->fields = lib.curl_slist_append(t->fields, spec->fields->v[i]);
 	list_append(&r->fetches, &t->node);
+	if (spec->only_public && names_private(spec->url)) {
+		fail_set(f, FAIL_ENGINE, "the address is not a public one");
+		fetch_free(t);
+		return NULL;
+	}
 	if (!set_options(t, spec) || lib.curl_multi_add_handle(r->multi, t->easy) != CURLM_OK) {
 		fail_set(f, FAIL_ENGINE, "the request cannot be made with this libcurl");
 		fetch_free(t);

@@ -17,6 +17,7 @@ struct fetch_head {
 	const char *location;	   /* absolute; NULL = no redirect. No data comes with one */
 	const struct strv *fields; /* "name: value", names in lower case */
 	bool decoded;		   /* the body comes without its encoding */
+	bool is_public;		   /* it did not come from a private address, as far as is known: a proxy hides it */
 };
 
 struct fetch_spec {
@@ -26,7 +27,8 @@ struct fetch_spec {
 	const struct strv *fields;   /* "Name: value" */
 	bool compressed;	     /* ask for an encoding, and decode it */
 	const char *ca_file;	     /* NULL = the library's own */
-	bool no_local;		     /* never an address of this machine or of its link, such as a cloud's metadata */
+	bool no_local;	  /* never an address of this machine's loopback or link, such as a cloud's metadata */
+	bool only_public; /* nor a private one, nor one of this machine's own. Not checked behind a proxy */
 	/* In this order, the first and the last once; on_head does not come if nothing was answered. Never from inside a call of
 	 * these functions. */
 	void (*on_head)(void *ctx, const struct fetch_head *head);
@@ -46,6 +48,10 @@ struct fetch *fetch_new(struct fetcher *r, const struct fetch_spec *spec, struct
 struct fetch *fetch_free(struct fetch *t);
 /* No more data until it goes on; what is being delivered now still comes. */
 void fetch_pause(struct fetch *t, bool paused);
+
+/* Not loopback, link-local, private, multicast, and not an address of this machine. */
+struct sockaddr;
+bool fetch_is_public(const struct sockaddr *sa);
 
 /* Whether this process has loaded the library: it must not before it has to. */
 bool fetch_is_loaded(void);

@@ -17,6 +17,22 @@ json_t *json_text(const char *s)
 	return v ? v : json_string("");
 }
 
+json_t *json_shown(const char *s)
+{
+	AUTO(buf_release) struct buf clean = { 0 };
+	utf8_clean(&clean, s, strlen(s));
+	json_t *v = json_stringn(buf_str(&clean), clean.len);
+	return v ? v : json_string("");
+}
+
+json_t *json_name(const char *s)
+{
+	AUTO(buf_release) struct buf clean = { 0 };
+	utf8_clean_name(&clean, s);
+	json_t *v = json_stringn(buf_str(&clean), clean.len);
+	return v ? v : json_string("");
+}
+
 /* --- printing ---------------------------------------------------------------------------------------------------- */
 
 static void print_escape(struct buf *out, uint8_t byte)

@@ -8,6 +8,10 @@
 
 /* A JSON string. Text that is not valid UTF-8 is cleaned first (utf8_clean()). New reference, never NULL. */
 json_t *json_text(const char *s);
+/* Text that somebody else has a part in, as it may be shown to a reader: utf8_clean(). Not for text with labels of Husk's own. */
+json_t *json_shown(const char *s);
+/* A name that somebody else has chosen: utf8_clean_name(). */
+json_t *json_name(const char *s);
 
 /* What json_dumps(…, JSON_COMPACT | JSON_ENCODE_ANY) prints, ten times as fast where strings are long: a picture of half a
  * megabyte is copied, not looked at letter by letter. */

@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 
 static enum log_level threshold = LOG_WARNING;
 
@@ -30,5 +31,8 @@ void log_line(enum log_level level, const char *fmt, ...)
 	for (char *p = text; *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = '?';
-	fprintf(stderr, "husk: %s%s\n", prefix[level], text);
+	/* Names of others are part of it: nothing in it is hidden or reordered. */
+	AUTO(buf_release) struct buf shown = { 0 };
+	utf8_clean_name(&shown, text);
+	fprintf(stderr, "husk: %s%s\n", prefix[level], buf_str(&shown));
 }

@@ -110,25 +110,85 @@ uint32_t utf8_decode(const uint8_t *s, size_t length)
 	return c;
 }
 
-/* Characters without a look of their own that a writer needs: one of them after something that has one. */
-static bool is_joiner(uint32_t c)
-{
-	return c == 0x200c || c == 0x200d || (c >= 0xfe00 && c <= 0xfe0f);
-}
+struct range {
+	uint32_t first, last;
+};
 
-/* Read by a model, not seen by people: they reorder, hide or carry text. */
-static bool is_hidden(uint32_t c)
+static bool is_in(uint32_t c, const struct range *ranges, size_t n)
 {
-	static const struct {
-		uint32_t first, last;
-	} ranges[] = {
-		{ 0x61c, 0x61c },   { 0x180e, 0x180e }, { 0x200b, 0x200b }, { 0x200e, 0x200f },	  { 0x2028, 0x202e },
-		{ 0x2060, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe0fff },
-	};
-	for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
+	for (size_t i = 0; i < n; i++)
 		if (c >= ranges[i].first && c <= ranges[i].last)
 			return true;
 	return false;
+}
+
+/* Characters without a look of their own that a writer needs: one of them after something that has one. */
+static bool is_joiner(uint32_t c)
+{
+	return c == 0x200c || c == 0x200d;
+}
+
+/* They choose between two looks of the character before them. 256 of them could spell a message after any letter. */
+static bool is_selector(uint32_t c)
+{
+	return c >= 0xfe00 && c <= 0xfe0f;
+}
+
+/* Where a selector means something: emoji, keycaps, symbols that have two looks, and ideographs. */
+static bool takes_selector(uint32_t c)
+{
+	static const struct range bases[] = {
+		{ '#', '#' },	    { '*', '*' },	{ '0', '9' },	    { 0xa9, 0xa9 },	  { 0xae, 0xae },
+		{ 0x203c, 0x203c }, { 0x2049, 0x2049 }, { 0x2122, 0x2122 }, { 0x2139, 0x2139 },	  { 0x2190, 0x21ff },
+		{ 0x2200, 0x22ff }, { 0x2300, 0x23ff }, { 0x2460, 0x24ff }, { 0x25a0, 0x27bf },	  { 0x2900, 0x297f },
+		{ 0x2a00, 0x2aff }, { 0x2b00, 0x2bff }, { 0x3001, 0x303d }, { 0x3297, 0x3299 },	  { 0x3400, 0x4dbf },
+		{ 0x4e00, 0x9fff }, { 0xf900, 0xfaff }, { 0xff01, 0xff1f }, { 0x1f000, 0x1faff }, { 0x20000, 0x3ffff },
+	};
+	return is_in(c, bases, ARRAY_LEN(bases));
+}
+
+/* Read by a model, not seen by people: they reorder, hide or carry text, or look like a blank without being one. */
+static bool is_hidden(uint32_t c)
+{
+	static const struct range ranges[] = {
+		{ 0xad, 0xad },	      { 0x34f, 0x34f },	    { 0x61c, 0x61c },	{ 0x115f, 0x1160 },
+		{ 0x17b4, 0x17b5 },   { 0x180b, 0x180f },   { 0x200b, 0x200b }, { 0x200e, 0x200f },
+		{ 0x2028, 0x202e },   { 0x2060, 0x206f },   { 0x2800, 0x2800 }, { 0x3164, 0x3164 },
+		{ 0xfeff, 0xfeff },   { 0xffa0, 0xffa0 },   { 0xfff0, 0xfffb }, { 0x1bca0, 0x1bca3 },
+		{ 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
+	};
+	return is_in(c, ranges, ARRAY_LEN(ranges));
+}
+
+/* What may be taken for the brackets of Husk's own labels; NULL = nothing of the kind. */
+static const char *bracket(uint32_t c)
+{
+	switch (c) {
+	case 0x27e6: /* ⟦ */
+	case 0x301a: /* 〚 */
+	case 0x2045: /* ⁅ */
+	case 0x2983: /* ⦃ */
+	case 0x2985: /* ⦅ */
+	case 0x2e28: /* ⸨ */
+	case 0x2e55: /* ⹕ */
+	case 0x3016: /* 〖 */
+	case 0x3018: /* 〘 */
+	case 0xff5f: /* ｟ */
+		return "[[";
+	case 0x27e7: /* ⟧ */
+	case 0x301b: /* 〛 */
+	case 0x2046: /* ⁆ */
+	case 0x2984: /* ⦄ */
+	case 0x2986: /* ⦆ */
+	case 0x2e29: /* ⸩ */
+	case 0x2e56: /* ⹖ */
+	case 0x3017: /* 〗 */
+	case 0x3019: /* 〙 */
+	case 0xff60: /* ｠ */
+		return "]]";
+	default:
+		return NULL;
+	}
 }
 
 /* A long run is a message in itself: its first character and how many follow. */
@@ -146,7 +206,8 @@ struct cleaning {
 	struct buf *out;
 	uint32_t hidden[HIDDEN_NAMED];
 	size_t run;
-	bool joinable; /* the last character may carry a joiner */
+	bool joinable;	 /* the last character may carry a joiner */
+	bool selectable; /* likewise, a variation selector */
 };
 
 static void end_hidden(struct cleaning *c)
@@ -159,20 +220,22 @@ static void end_hidden(struct cleaning *c)
 static void add_character(struct cleaning *c, const uint8_t *s, size_t length)
 {
 	uint32_t code = utf8_decode(s, length);
-	bool joiner = is_joiner(code);
-	if (is_hidden(code) || (joiner && !c->joinable)) {
+	bool joiner = is_joiner(code), selector = is_selector(code);
+	if (is_hidden(code) || (joiner && !c->joinable) || (selector && !c->selectable)) {
 		if (c->run < HIDDEN_NAMED)
 			c->hidden[c->run] = code;
 		c->run++;
-		c->joinable = false;
+		c->joinable = c->selectable = false;
 		return;
 	}
 	end_hidden(c);
+	const char *label = bracket(code);
 	c->joinable = !joiner;
+	c->selectable = takes_selector(code);
 	if (code >= 0x80 && code <= 0x9f)
 		buf_add_str(c->out, REPLACEMENT);
-	else if (code == 0x27e6 || code == 0x27e7)
-		buf_add_str(c->out, code == 0x27e6 ? "[[" : "]]");
+	else if (label)
+		buf_add_str(c->out, label);
 	else
 		buf_add(c->out, s, length);
 }
@@ -188,8 +251,8 @@ void utf8_clean(struct buf *out, const void *data, size_t n)
 		if (run > i) {
 			end_hidden(&c);
 			buf_add(out, s + i, run - i);
-			/* Digits carry a selector where they become keycaps. */
 			c.joinable = s[run - 1] > ' ';
+			c.selectable = takes_selector(s[run - 1]);
 			i = run;
 			continue;
 		}
@@ -202,11 +265,23 @@ void utf8_clean(struct buf *out, const void *data, size_t n)
 		} else {
 			end_hidden(&c);
 			buf_add_str(out, s[i] == 0 ? NUL_MARK : REPLACEMENT);
-			c.joinable = false;
+			c.joinable = c.selectable = false;
 			i++;
 		}
 	}
 	end_hidden(&c);
+}
+
+void utf8_clean_name(struct buf *out, const char *name)
+{
+	AUTO(buf_release) struct buf clean = { 0 };
+	utf8_clean(&clean, name, strlen(name));
+	for (size_t i = 0; i < clean.len; i++) {
+		if (clean.data[i] < ' ')
+			buf_add_str(out, REPLACEMENT);
+		else
+			buf_add(out, clean.data + i, 1);
+	}
 }
 
 bool utf8_valid(const void *data, size_t n)

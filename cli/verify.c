@@ -71,6 +71,10 @@ static const char *explain(enum log_fault fault)
 		return "was not written by Husk";
 	case LOG_RESTARTED:
 		return "was removed and begun anew";
+	case LOG_GAP:
+		return "is missing: it was swallowed, or lost with a server that was killed";
+	case LOG_SCHEMA:
+		return "is not part of Husk's schema, and may swallow or change records";
 	case N_LOG_FAULTS:
 		break;
 	}

@@ -34,8 +34,8 @@ static json_t *describe(const struct export_info *e)
 	AUTO(freep) char *text =
 		xasprintf("%s%s of session %s", e->path, e->directory ? " (a directory, as tar)" : "", e->session_id);
 	AUTO(freep) char *name = e->directory ? xasprintf("%s.tar", e->name) : xstrdup(e->name);
-	return json_pack("{s:o, s:o, s:o, s:o, s:I}", "uri", json_text(e->uri), "name", json_text(name), "description",
-			 json_text(text), "mimeType", json_text(e->mime ? e->mime : "application/octet-stream"), "size",
+	return json_pack("{s:o, s:o, s:o, s:o, s:I}", "uri", json_text(e->uri), "name", json_name(name), "description",
+			 json_name(text), "mimeType", json_name(e->mime ? e->mime : "application/octet-stream"), "size",
 			 (json_int_t)e->stored);
 }
 
@@ -61,7 +61,7 @@ static void fail_store(struct call *call, const struct fail *f)
 {
 	AUTO(freep) char *text =
 		xasprintf("%s%s%s", f->message ? f->message : "failed", f->hint ? " — " : "", f->hint ? f->hint : "");
-	json_auto_t *clean = json_text(text);
+	json_auto_t *clean = json_shown(text);
 	call_reply_error(call, RPC_INTERNAL_ERROR, json_string_value(clean), NULL);
 }
 
@@ -161,7 +161,7 @@ static void too_large(struct call *call, const struct export_info *e)
 	AUTO(freep) char *text = xasprintf(
 		"The resource has %llu bytes; at most %u can be read in one answer. The file is at %s on the host; import_files copies it into a session.",
 		(unsigned long long)e->stored, READ_MAX, e->host_path);
-	json_auto_t *clean = json_text(text);
+	json_auto_t *clean = json_shown(text);
 	call_reply_error(call, RPC_INVALID_PARAMS, json_string_value(clean),
 			 json_pack("{s:s, s:I}", "uri", uri_of(call), "size", (json_int_t)e->stored));
 }

@@ -71,15 +71,15 @@ static json_t *fail_fields(const struct fail *f, const struct fail_context *ctx,
 		json_object_set_new(o, "details",
 				    ctx->details ? json_incref(ctx->details) :
 						   json_pack("[{s:s, s:[], s:o}]", "type", "value_error", "loc", "msg",
-							     json_text(f->message ? f->message : "invalid")));
+							     json_shown(f->message ? f->message : "invalid")));
 	} else {
-		json_object_set_new(o, "error", json_text(error));
+		json_object_set_new(o, "error", json_shown(error));
 	}
 	if (cause_of(f))
 		json_object_set_new(o, "cause", json_string(cause_name(cause_of(f))));
 	if (ctx->session_id)
-		json_object_set_new(o, "session_id", json_text(ctx->session_id));
-	json_object_set_new(o, "hint", hint ? json_text(hint) : json_null());
+		json_object_set_new(o, "session_id", json_name(ctx->session_id));
+	json_object_set_new(o, "hint", hint ? json_shown(hint) : json_null());
 	if (ctx->active_sessions)
 		json_object_set(o, "active_sessions", ctx->active_sessions);
 	return o;
@@ -93,7 +93,7 @@ json_t *result_of_fail(const struct fail *f, const struct fail_context *ctx)
 	AUTO(freep) char *text = fail_text(error, f->kind == FAIL_INVALID ? NULL : ctx->active_sessions, hint);
 	json_t *fields = fail_fields(f, ctx, error, hint);
 	json_t *result =
-		json_pack("{s:[{s:s, s:o}], s:b}", "content", "type", "text", "text", json_text(text), "isError", 1);
+		json_pack("{s:[{s:s, s:o}], s:b}", "content", "type", "text", "text", json_shown(text), "isError", 1);
 	if (ctx->fields_in_meta)
 		json_object_set_new(result, "_meta", json_pack("{s:O}", RESULT_META, fields));
 	if (ctx->structured)

@@ -19,7 +19,7 @@ static json_t *run_error(const struct run_result *run)
 {
 	if (!run->error_type)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o}", "type", json_text(run->error_type), "message",
+	return json_pack("{s:o, s:o, s:o}", "type", json_name(run->error_type), "message",
 			 json_text(run->error_message ? run->error_message : ""), "traceback",
 			 optional_string(run->error_traceback));
 }
@@ -41,9 +41,9 @@ static json_t *run_fields(const struct run_result *run, const struct run_context
 	if (run->run)
 		set_count(o, "run", run->run);
 	if (run->lost)
-		json_object_set_new(o, "lost_variables", json_text(run->lost));
+		json_object_set_new(o, "lost_variables", json_shown(run->lost));
 	if (run->prompt) {
-		json_object_set_new(o, "prompt", json_text(run->prompt));
+		json_object_set_new(o, "prompt", json_shown(run->prompt));
 		json_object_set_new(o, "password", json_boolean(run->password));
 	}
 	if (run->queued)

@@ -1,6 +1,7 @@
 /* import_files and export_files. */
 #include "base/alloc.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "mcp/next-step.h"
 #include "mcp/resources.h"
 #include "mcp/result.h"
@@ -137,9 +138,9 @@ static char *export_describe(const struct tool_env *env)
 static json_t *error_text(const struct fail *f)
 {
 	if (cause_of(f) != CAUSE_NOT_EXPORTED)
-		return json_text(f->message ? f->message : "");
+		return json_shown(f->message ? f->message : "");
 	AUTO(freep) char *text = xasprintf("%s (use export_files first)", f->message);
-	return json_text(text);
+	return json_shown(text);
 }
 
 static void add_common(json_t *o, const struct copy_result *r)
@@ -149,37 +150,37 @@ static void add_common(json_t *o, const struct copy_result *r)
 	json_object_set_new(o, "error", error_text(&r->failure));
 	AUTO(freep) char *hint = r->failure.kind ? next_step_after_fail(&r->failure, /* listed= */ false) : NULL;
 	if (hint)
-		json_object_set_new(o, "hint", json_text(hint));
+		json_object_set_new(o, "hint", json_shown(hint));
 	if (!r->notices.n)
 		return;
 	json_t *notices = json_array();
 	for (size_t i = 0; i < r->notices.n; i++)
-		json_array_append_new(notices, json_text(r->notices.v[i]));
+		json_array_append_new(notices, json_shown(r->notices.v[i]));
 	json_object_set_new(o, "notices", notices);
 }
 
 static json_t *imported(const struct copy_result *r)
 {
-	json_t *o = json_pack("{s:o, s:o}", "source", json_text(r->source ? r->source : ""), "destination",
-			      json_text(r->path ? r->path : ""));
+	json_t *o = json_pack("{s:o, s:o}", "source", json_name(r->source ? r->source : ""), "destination",
+			      json_name(r->path ? r->path : ""));
 	add_common(o, r);
 	return o;
 }
 
 static json_t *exported(const struct copy_result *r, const char *session_id)
 {
-	json_t *o = json_pack("{s:o, s:o}", "session_id", json_text(session_id), "path",
-			      json_text(r->path ? r->path : r->source));
+	json_t *o = json_pack("{s:o, s:o}", "session_id", json_name(session_id), "path",
+			      json_name(r->path ? r->path : r->source));
 	add_common(o, r);
 	json_object_set_new(o, "download_url", json_null());
 	if (!r->success)
 		return o;
-	json_object_set_new(o, "name", json_text(r->export.name));
+	json_object_set_new(o, "name", json_name(r->export.name));
 	json_object_set_new(o, "directory", json_boolean(r->export.directory));
 	json_object_set_new(o, "hash", json_sprintf("%s:%s", r->export.hash_kind, r->export.hash));
-	json_object_set_new(o, "host_path", json_text(r->export.host_path));
-	json_object_set_new(o, "uri", json_text(r->export.uri));
-	json_object_set_new(o, "mime_type", json_text(r->export.mime));
+	json_object_set_new(o, "host_path", json_name(r->export.host_path));
+	json_object_set_new(o, "uri", json_name(r->export.uri));
+	json_object_set_new(o, "mime_type", json_name(r->export.mime));
 	return o;
 }
 
@@ -210,7 +211,9 @@ static void copy_done(void *ctx, const struct copy_result *results, size_t n, co
 
 static void copy_progress(void *ctx, const char *line)
 {
-	call_output(ctx, line, strlen(line));
+	AUTO(buf_release) struct buf shown = { 0 };
+	utf8_clean(&shown, line, strlen(line));
+	call_output(ctx, buf_str(&shown), shown.len);
 }
 
 /* ---- calls */

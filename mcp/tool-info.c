@@ -27,8 +27,8 @@ static char *info_describe(const struct tool_env *env)
 
 static json_t *session_fields(const struct session_info *info)
 {
-	return json_pack("{s:o, s:o, s:o, s:I, s:I}", "session_id", json_text(info->id), "runtime",
-			 json_text(info->runtime), "status", json_text(info->status), "age_seconds",
+	return json_pack("{s:o, s:o, s:o, s:I, s:I}", "session_id", json_name(info->id), "runtime",
+			 json_name(info->runtime), "status", json_name(info->status), "age_seconds",
 			 (json_int_t)info->age_seconds, "idle_seconds", (json_int_t)info->idle_seconds);
 }
 
@@ -47,7 +47,7 @@ static json_t *disks_fields(const struct look *look)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < look->n_disks; i++)
-		json_array_append_new(list, json_pack("{s:o, s:I, s:I}", "path", json_text(look->disks[i].path), "used",
+		json_array_append_new(list, json_pack("{s:o, s:I, s:I}", "path", json_name(look->disks[i].path), "used",
 						      (json_int_t)look->disks[i].used, "size",
 						      (json_int_t)look->disks[i].size));
 	return list;
@@ -58,9 +58,9 @@ static json_t *variables_fields(const struct look *look)
 	json_t *list = json_array();
 	for (size_t i = 0; i < look->n_variables; i++) {
 		const struct variable *v = &look->variables[i];
-		json_t *one = json_pack("{s:o, s:o}", "name", json_text(v->name), "type", json_text(v->type));
+		json_t *one = json_pack("{s:o, s:o}", "name", json_name(v->name), "type", json_name(v->type));
 		if (*v->shape)
-			json_object_set_new(one, "shape", json_text(v->shape));
+			json_object_set_new(one, "shape", json_name(v->shape));
 		if (v->bytes)
 			json_object_set_new(one, "bytes", json_integer((json_int_t)v->bytes));
 		json_array_append_new(list, one);

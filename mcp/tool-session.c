@@ -198,17 +198,17 @@ static void create_done(void *ctx, const struct create_result *result, const str
 	if (!info)
 		return;
 	json_t *versions = info->dependencies ? json_loads(info->dependencies, 0, NULL) : NULL;
-	json_t *fields = json_pack("{s:b, s:o, s:o, s:o, s:b, s:o}", "success", 1, "session_id", json_text(info->id),
-				   "runtime", json_text(info->runtime), "status", json_text(info->status), "network",
+	json_t *fields = json_pack("{s:b, s:o, s:o, s:o, s:b, s:o}", "success", 1, "session_id", json_name(info->id),
+				   "runtime", json_name(info->runtime), "status", json_name(info->status), "network",
 				   args->network, "dependencies", versions ? versions : json_object());
 	if (args->image)
-		json_object_set_new(fields, "image", json_text(args->image));
+		json_object_set_new(fields, "image", json_name(args->image));
 	if (args->memory || args->disk || args->cpus > 0)
 		json_object_set_new(fields, "limits",
 				    json_pack("{s:I, s:f, s:I}", "memory", (json_int_t)info->limits.memory, "cpus",
 					      limits_cpus(&info->limits), "disk", (json_int_t)info->limits.home));
 	if (result->note)
-		json_object_set_new(fields, "note", json_text(result->note));
+		json_object_set_new(fields, "note", json_shown(result->note));
 	tools_reply_fields(call, fields);
 }
 
@@ -288,7 +288,7 @@ static void stop_done(void *ctx, const struct fail *f)
 		tools_fail(call, args->session_id, f);
 	else
 		tools_reply_fields(call,
-				   json_pack("{s:b, s:o}", "success", 1, "session_id", json_text(args->session_id)));
+				   json_pack("{s:b, s:o}", "success", 1, "session_id", json_name(args->session_id)));
 }
 
 static struct op *stop_start(struct call *call, const void *data, struct fail *f)

@@ -98,8 +98,8 @@ char *tools_instructions(const struct tool_env *env)
 static void list_session(void *ctx, const struct session_info *info)
 {
 	json_array_append_new(ctx,
-			      json_pack("{s:o, s:o, s:o, s:I, s:I}", "session_id", json_text(info->id), "runtime",
-					json_text(info->runtime), "status", json_text(info->status), "age_seconds",
+			      json_pack("{s:o, s:o, s:o, s:I, s:I}", "session_id", json_name(info->id), "runtime",
+					json_name(info->runtime), "status", json_name(info->status), "age_seconds",
 					(json_int_t)info->age_seconds, "idle_seconds", (json_int_t)info->idle_seconds));
 }
 

@@ -327,7 +327,7 @@ static void on_image(void *ctx, const struct engine_answer *answer, const struct
 		return;
 	}
 	if (answer)
-		(void)deps_read_labels(&s->content, &answer->image.labels, s->key);
+		(void)deps_read_labels(&s->content, &answer->image.labels, s->key, s->wanted);
 	/* Without the network an old set is better than none. */
 	if (s->deps->spec.config->network_enabled &&
 	    deps_stale(s->unpinned, s->content.built, store_now_ms(), s->deps->spec.config->dependency_max_age_days))
@@ -399,11 +399,17 @@ static void on_sets(void *ctx, const struct set_list *list, const struct fail *f
 		const struct set_record *row = &list->v[chosen[i]];
 		if (is_going(d, row->key) || find_set(d, row->key))
 			continue;
+		/* The row's own column is not asked: it could name any image of the engine. */
+		AUTO(freep) char *image = deps_image(row->key);
+		if (!image) {
+			store_set_remove(d->spec.store, row->key, /* fn= */ NULL, NULL);
+			continue;
+		}
 		struct eviction *e = new0(struct eviction);
 		e->deps = d;
 		e->key = xstrdup(row->key);
 		list_append(&d->evictions, &e->node);
-		e->task = d->spec.engine->ops->remove_image(d->spec.engine, row->image, on_evicted, e);
+		e->task = d->spec.engine->ops->remove_image(d->spec.engine, image, on_evicted, e);
 	}
 }
 
@@ -440,7 +446,7 @@ static struct set *set_new(struct deps *d, const struct deps_request *req)
 	deps_sources(&s->sources, req->runtime, d->spec.config, /* with_logins= */ true);
 	deps_sources(&open, req->runtime, d->spec.config, /* with_logins= */ false);
 	deps_key(s->key, base, s->wanted, &open);
-	s->image = xasprintf(DEPS_IMAGE ":%s", s->key);
+	s->image = deps_image(s->key);
 	s->timer = timer_new(d->spec.loop, on_look_again, s);
 	list_init(&s->waits);
 	list_init(&s->node);

@@ -19,6 +19,7 @@
 struct gateway {
 	struct gateway_spec spec;
 	struct fetcher *fetcher;
+	struct fetcher *outside; /* for redirects that must stay in public: they share no connection with others */
 	struct list requests;
 	size_t n_requests;
 	void *links; /* a tree of paths that indexes link to, each with its port before it */
@@ -40,6 +41,7 @@ struct request {
 	struct buf pending; /* data that waits for credit */
 	uint32_t uncredited;
 	bool paused, ended;
+	bool is_public; /* the index is, as far as is known: its redirects must lead to public addresses */
 };
 
 static int start_hop(struct request *q, const char *url, bool own);
@@ -170,7 +172,7 @@ static bool redirected(struct request *q, const struct fetch_head *head)
 	/* The installer follows it itself, so that it knows where the page's own links lead. */
 	AUTO(strv_release) struct strv fields = { 0 };
 	AUTO(freep) char *local = upstream_local(q->upstream);
-	AUTO(freep) char *path = upstream_path(*rest ? rest : "/");
+	AUTO(freep) char *path = upstream_path(q->upstream, *rest ? rest : "/");
 	if (path)
 		on_link(q, path);
 	strv_addf(&fields, "location: %s%s", local, rest);
@@ -182,6 +184,8 @@ static void on_head(void *ctx, const struct fetch_head *head)
 {
 	struct request *q = ctx;
 	AUTO(strv_release) struct strv fields = { 0 };
+	if (q->hops == 0)
+		q->is_public = head->is_public;
 	if (redirected(q, head))
 		return;
 	if (q->hops == 0 && (head->status == 401 || head->status == 403))
@@ -281,36 +285,41 @@ static int start_hop(struct request *q, const char *url, bool own)
 {
 	struct gateway *r = q->gateway;
 	AUTO(fail_release) struct fail f = { 0 };
-	if (!r->fetcher)
-		r->fetcher = fetcher_new(r->spec.loop, &f);
-	q->fetch = !r->fetcher ? NULL :
-				 fetch_new(r->fetcher,
-					   &(struct fetch_spec){
-						   .url = url,
-						   .head = q->get.head,
-						   .user = own ? q->upstream->user : NULL,
-						   .password = own ? q->upstream->password : NULL,
-						   .fields = &q->get.fields,
-						   .compressed = q->get.compressed,
-						   .ca_file = r->spec.config->ca_bundle,
-						   .no_local = !own,
-						   .on_head = on_head,
-						   .on_data = on_data,
-						   .on_end = on_end,
-						   .ctx = q,
-					   },
-					   &f);
+	struct fetcher **fetcher = !own && q->is_public ? &r->outside : &r->fetcher;
+	if (!*fetcher)
+		*fetcher = fetcher_new(r->spec.loop, &f);
+	q->fetch = !*fetcher ? NULL :
+			       fetch_new(*fetcher,
+					 &(struct fetch_spec){
+						 .url = url,
+						 .head = q->get.head,
+						 .user = own ? q->upstream->user : NULL,
+						 .password = own ? q->upstream->password : NULL,
+						 .fields = &q->get.fields,
+						 .compressed = q->get.compressed,
+						 .ca_file = r->spec.config->ca_bundle,
+						 .no_local = !own,
+						 .only_public = !own && q->is_public,
+						 .on_head = on_head,
+						 .on_data = on_data,
+						 .on_end = on_end,
+						 .ctx = q,
+					 },
+					 &f);
 	if (q->fetch)
 		return 0;
-	fail(q, 502, xstrdup(f.message));
+	fail(q, 502,
+	     own ? xstrdup(f.message) :
+		   xasprintf("the package index %s redirects to a place that is not asked: %s", q->upstream->origin,
+			     f.message));
 	return -1;
 }
 
 static void start(struct request *q)
 {
 	struct gateway *r = q->gateway;
-	AUTO(freep) char *path = upstream_path(q->get.target);
 	q->upstream = upstreams_find(r->spec.upstreams, q->get.port);
+	AUTO(freep) char *path = upstream_path(q->upstream, q->get.target);
 	if (!q->upstream) {
 		finish(q, 404, "There is no package index here.\n");
 	} else if (!path || (!upstream_covers(q->upstream, path) && !was_shown(r, q->upstream, path))) {
@@ -407,6 +416,7 @@ struct gateway *gateway_free(struct gateway *r)
 		return NULL;
 	gateway_reset(r);
 	fetcher_free(r->fetcher);
+	fetcher_free(r->outside);
 	tdestroy(r->links, free);
 	free(r->trouble);
 	free(r);

@@ -163,7 +163,7 @@ static void failed_install(struct install *i, const struct run_result *r)
 static void read_report(struct install *i, const struct run_result *r)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	i->versions = deps_read_report(&r->result, &i->size);
+	i->versions = deps_read_report(&r->result, i->wanted, &i->size);
 	if (i->versions) {
 		end(i);
 		return;
@@ -373,7 +373,8 @@ struct install *install_free(struct install *i)
 	if (i->task)
 		i->engine->ops->task_cancel(i->task);
 	else if (i->line)
-		i->engine->ops->remove(i->engine, i->container, /* done= */ NULL, NULL);
+		i->engine->ops->remove(i->engine, &(struct container_ref){ .name = i->container }, /* done= */ NULL,
+				       NULL);
 	run_abandon(&i->waiter);
 	line_free(i->line);
 	timer_free(i->deadline);

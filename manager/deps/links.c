@@ -141,7 +141,7 @@ static char *resolve(const char *base, const char *link)
 
 static void tell(struct links *l, const char *target)
 {
-	AUTO(freep) char *path = upstream_path(target);
+	AUTO(freep) char *path = upstream_path(l->upstream, target);
 	if (path && l->kind != LINKS_JSON)
 		l->on_link(l->ctx, path);
 }

@@ -189,30 +189,58 @@ void deps_scrub(struct buf *out, const char *text, size_t n, const struct strv *
 
 /* --- what is in it ----------------------------------------------------------------------------------------------- */
 
-static char *checked_versions(json_t *versions)
+/* A package can write the report, and its own metadata, as it likes. So names are compared, and a version has no character that
+ * could be read as anything else. */
+static bool is_version(const json_t *value)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-_!~^";
+	const char *text = json_string_value(value);
+	size_t n = json_string_length(value);
+	return text && n && n <= DEPS_FOUND_MAX && strspn(text, allowed) == n;
+}
+
+static bool is_name(const char *name)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-_~@/[], ";
+	size_t n = strlen(name);
+	return n && n <= DEPS_NAME_MAX && strspn(name, allowed) == n;
+}
+
+/* Versions of packages that were asked for, and of no others; NULL if they make no sense. */
+static char *checked_versions(json_t *versions, const char *wanted)
 {
 	const char *name;
 	json_t *value;
-	if (!json_is_object(versions))
+	json_auto_t *asked = json_loads(wanted, 0, NULL), *found = json_object();
+	if (!json_is_object(versions) || !json_is_object(asked))
 		return NULL;
-	json_object_foreach(versions, name, value)
-		if (!json_is_string(value) || json_string_length(value) > DEPS_VERSION_MAX ||
-		    strlen(name) > DEPS_NAME_MAX)
+	json_object_foreach(versions, name, value) {
+		if (!is_name(name) || !is_version(value))
 			return NULL;
-	return json_dumps(versions, JSON_COMPACT | JSON_SORT_KEYS);
+		if (json_object_get(asked, name))
+			json_object_set(found, name, value);
+	}
+	return json_dumps(found, JSON_COMPACT | JSON_SORT_KEYS);
 }
 
-char *deps_read_report(const struct mime_bundle *result, uint64_t *ret_size)
+char *deps_read_report(const struct mime_bundle *result, const char *wanted, uint64_t *ret_size)
 {
 	json_auto_t *report = NULL;
 	for (size_t i = 0; i < result->n && !report; i++)
 		if (streq(result->parts[i].type, "application/json"))
 			report = json_loadb(result->parts[i].data, result->parts[i].len, 0, NULL);
 	json_int_t size = json_integer_value(json_object_get(report, "size"));
-	char *versions = size >= 0 ? checked_versions(json_object_get(report, "versions")) : NULL;
+	char *versions = size >= 0 ? checked_versions(json_object_get(report, "versions"), wanted) : NULL;
 	if (versions)
 		*ret_size = (uint64_t)size;
 	return versions;
+}
+
+char *deps_image(const char *key)
+{
+	size_t n = TOKEN_HASH_SIZE - 1;
+	bool good = strlen(key) == n && strspn(key, "0123456789abcdef") == n;
+	return good ? xasprintf(DEPS_IMAGE ":%s", key) : NULL;
 }
 
 void deps_labels(struct strv *ret, const char *key, const struct deps_content *content)
@@ -233,7 +261,7 @@ static const char *label(const struct strv *labels, const char *name)
 	return NULL;
 }
 
-int deps_read_labels(struct deps_content *ret, const struct strv *labels, const char *key)
+int deps_read_labels(struct deps_content *ret, const struct strv *labels, const char *key, const char *wanted)
 {
 	const char *of = label(labels, BAKE_LABEL);
 	const char *versions = label(labels, "husk.versions");
@@ -244,7 +272,7 @@ int deps_read_labels(struct deps_content *ret, const struct strv *labels, const 
 	if (!of || !streq(of, key) || !size || parse_u64(size, &content.size) < 0 || !built ||
 	    parse_u64(built, &content.built) < 0)
 		return -1;
-	content.versions = checked_versions(parsed);
+	content.versions = checked_versions(parsed, wanted);
 	if (!content.versions)
 		return -1;
 	*ret = content;

@@ -16,6 +16,8 @@
 #define DEPS_MAX 200
 #define DEPS_NAME_MAX 214
 #define DEPS_VERSION_MAX 256
+/* Of a version that was installed. */
+#define DEPS_FOUND_MAX 64
 
 /* -1 with f naming the first bad entry. */
 int deps_check(const struct runtime *runtime, const struct dependency *v, size_t n, struct fail *f);
@@ -42,11 +44,13 @@ struct deps_content {
 	uint64_t built; /* ms */
 };
 /* What an installer says that it has installed; NULL if it cannot be parsed. The caller owns it. */
-char *deps_read_report(const struct mime_bundle *result, uint64_t *ret_size);
+char *deps_read_report(const struct mime_bundle *result, const char *wanted, uint64_t *ret_size);
+/* The image of the set with this key. The caller owns it; NULL if it is not a key. */
+char *deps_image(const char *key);
 /* The labels of a set's image, and what they say; -1 if they are not those of the set with this key. Anybody who has the
  * engine could have written them. */
 void deps_labels(struct strv *ret, const char *key, const struct deps_content *content);
-int deps_read_labels(struct deps_content *ret, const struct strv *labels, const char *key);
+int deps_read_labels(struct deps_content *ret, const struct strv *labels, const char *key, const char *wanted);
 
 /* Whether a set built at that time is too old now. */
 bool deps_stale(bool unpinned, uint64_t built_ms, uint64_t now_ms, uint64_t max_age_days);

@@ -73,20 +73,57 @@ static bool has_dot_segment(const char *path)
 	return false;
 }
 
-char *upstream_path(const char *target)
+/* Characters that must not come encoded: separators, and those that mean something once more when a server decodes twice. */
+static bool may_be_encoded(char c)
 {
-	size_t n = strcspn(target, "?#");
-	if (*target != '/' || memmem(target, n, "%00", 3))
+	return (unsigned char)c >= 0x20 && c != 0x7f && !strchr("./\\;%?#", c);
+}
+
+/* "@scope%2fname", as npm writes it: the only slash that is encoded. */
+static size_t scope_length(const char *s, size_t n)
+{
+	static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_~";
+	size_t scope = *s == '@' ? 1 + strspn(s + 1, name) : 0;
+	return scope > 1 && scope + 3 < n && strncasecmp(s + scope, "%2f", 3) == 0 && strchr(name, s[scope + 3]) ?
+		       scope + 3 :
+		       0;
+}
+
+static bool is_plain(const char *path, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (i && path[i - 1] == '/')
+			i += scope_length(path + i, n - i);
+		if (path[i] == '%') {
+			AUTO(freep) char *c = n - i > 2 ? url_decode(path + i, 3) : NULL;
+			if (!c || strlen(c) != 1 || !may_be_encoded(*c))
+				return false;
+			i += 2;
+		} else if ((unsigned char)path[i] <= 0x20 || strchr("\\;\x7f", path[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* How much of it the settings have written. */
+static size_t given_length(const struct upstream *u, const char *path, size_t n)
+{
+	for (size_t i = 0; u && i < u->raw.n; i++) {
+		size_t len = strlen(u->raw.v[i]);
+		if (len <= n && memcmp(path, u->raw.v[i], len) == 0)
+			return len;
+	}
+	return 0;
+}
+
+char *upstream_path(const struct upstream *u, const char *target)
+{
+	size_t n = strcspn(target, "?#"), given = given_length(u, target, n);
+	if (*target != '/' || !is_plain(target + given, n - given))
 		return NULL;
 	AUTO(freep) char *path = url_decode(target, n);
-	for (const char *c = path; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f || *c == '\\')
-			return NULL;
-	/* A server that decodes twice must not see what we do not. */
-	AUTO(freep) char *twice = url_decode(path, strlen(path));
-	if (has_dot_segment(path) || has_dot_segment(twice) || strchr(twice, '\\'))
-		return NULL;
-	return take_ptr(path);
+	return has_dot_segment(path) ? NULL : take_ptr(path);
 }
 
 bool upstream_covers(const struct upstream *u, const char *path)
@@ -117,6 +154,7 @@ void upstreams_release(struct upstreams *u)
 		wipe(&u->v[i].user);
 		wipe(&u->v[i].password);
 		strv_release(&u->v[i].paths);
+		strv_release(&u->v[i].raw);
 	}
 	u->n = 0;
 }
@@ -162,15 +200,21 @@ static struct upstream *find_or_add(struct upstreams *all, char **origin, char *
 	return u;
 }
 
+/* The operator may encode what no request may: "group%2fproject" is one name to some servers. */
 static int add_path(struct upstream *u, const struct url *url)
 {
 	AUTO(freep) char *rest = xstrndup(url->rest, url->rest_len);
-	AUTO(freep) char *target = *rest == '/' ? xstrdup(rest) : xasprintf("/%s", rest);
-	AUTO(freep) char *path = upstream_path(target);
-	if (!path)
+	rest[strcspn(rest, "?#")] = '\0';
+	const char *first = *rest == '/' ? "" : "/", *last = !*rest || rest[strlen(rest) - 1] != '/' ? "/" : "";
+	AUTO(freep) char *raw = *rest ? xasprintf("%s%s%s", first, rest, last) : xstrdup("/");
+	AUTO(freep) char *path = url_decode(raw, strlen(raw));
+	if (has_dot_segment(path) || strpbrk(path, "\\;\x7f") || strcasestr(raw, "%00"))
 		return -1;
-	size_t n = strlen(path);
-	strv_addf(&u->paths, "%s%s", path, path[n - 1] == '/' ? "" : "/");
+	for (const char *c = path; *c; c++)
+		if ((unsigned char)*c < 0x20)
+			return -1;
+	strv_add(&u->raw, raw);
+	strv_add(&u->paths, path);
 	return 0;
 }
 

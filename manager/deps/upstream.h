@@ -16,6 +16,7 @@ struct upstream {
 	char *origin; /* "https://host" or "https://host:8443": lower case, no login, no default port */
 	char *user, *password;
 	struct strv paths; /* of the indexes on it, decoded; each ends with '/' */
+	struct strv raw;   /* beside them: as they are in the settings, encoded */
 	uint16_t port;	   /* of 127.0.0.1 in the container */
 };
 
@@ -38,9 +39,10 @@ char *upstream_local(const struct upstream *u);
 /* If the URL is one of this origin: its path, query and fragment (borrowed from it, "" if it ends with the host), else NULL. A login
  * in it does not matter. */
 const char *upstream_rest(const struct upstream *u, const char *url);
-/* The path of a request or link, decoded, without query and fragment: NULL if it could mean another place than it seems to
- * (dots, backslashes, control characters, also twice encoded). The caller owns it. */
-char *upstream_path(const char *target);
+/* The path of a request or link, decoded, without query and fragment: NULL unless it is plain. Servers read dots, semicolons,
+ * backslashes and encoded separators in different ways, so none of them is passed on; what may be encoded are characters of names.
+ * Two exceptions: npm's "@scope%2fname", and what the settings themselves have encoded in the path of an index. The caller owns it. */
+char *upstream_path(const struct upstream *u, const char *target);
 /* A decoded path is below one of the indexes. */
 bool upstream_covers(const struct upstream *u, const char *path);
 

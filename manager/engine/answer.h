@@ -95,7 +95,9 @@ struct engine_state {
 	bool is_there, running;
 	int exit_code; /* if it is there and does not run */
 	bool oom;
-	int64_t pid; /* of its first process, as numbered on the engine's machine; 0 = unknown */
+	int64_t pid;		  /* of its first process, as numbered on the engine's machine; 0 = unknown */
+	char id[65];		  /* as engine_created has it; "" if the engine did not say */
+	char store[65], mark[65]; /* its labels (engine.h); "" = it has none */
 };
 
 /* The memory of each container that runs, Husk's or not. */

@@ -22,3 +22,16 @@ int engine_death(struct fail *f, bool oom, int exit_code)
 				 exit_code);
 	}
 }
+
+bool engine_is_meant(const struct engine_state *found, const struct container_ref *ref)
+{
+	bool marked = ref->mark ? streq(found->mark, ref->mark) : !*found->mark;
+	return !ref->store || (streq(found->store, ref->store) && marked);
+}
+
+int engine_not_meant(struct fail *f, const char *container)
+{
+	cause_set(f, FAIL_ENGINE, CAUSE_ENGINE_REFUSED,
+		  "the container '%s' is left alone: its labels are not those of this session", container);
+	return fail_hint(f, "Somebody may have changed the store: `husk history --verify` checks it.");
+}

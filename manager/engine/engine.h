@@ -25,6 +25,7 @@ struct container_spec {
 	const char *image;
 	const char *store; /* the id of the store that knows of it */
 	const char *owner; /* the server's id */
+	const char *mark;  /* a random id for this container alone; NULL = its name will do */
 	unsigned uid;	   /* who its processes are; 0 = SANDBOX_UID */
 	uint64_t memory;
 	uint64_t cpu_quota;
@@ -44,6 +45,15 @@ struct container_spec {
 	const char *ca_bundle;
 	/* A host folder for PID 1's line, mounted read-only unless the engine is known to be elsewhere; or NULL. */
 	const char *line_dir;
+};
+
+/* Which container is meant. A name that was read from a database proves nothing: the engine's own labels must agree. */
+struct container_ref {
+	const char *name;
+	const char
+		*store; /* the label that it must have; NULL = this process chose the name, and nothing is compared */
+	const char
+		*mark; /* likewise; NULL = it must have none: it was started by a Husk that did not mark containers */
 };
 
 /* A container that was made. Valid during the call. */
@@ -137,13 +147,15 @@ struct engine_ops {
 	/* Creates and starts; on failure nothing is left behind. */
 	struct engine_task *(*create)(struct engine *e, const struct container_spec *spec, engine_created_fn done,
 				      void *ctx);
-	/* Removes by force; done when it is really gone. A container that is not there is success. done may be NULL. */
-	struct engine_task *(*remove)(struct engine *e, const char *container, engine_done_fn done, void *ctx);
+	/* Removes by force; done when it is really gone. A container that is not there is success. One whose labels differ is left
+	 * alone, which is a failure. done may be NULL. */
+	struct engine_task *(*remove)(struct engine *e, const struct container_ref *container, engine_done_fn done,
+				      void *ctx);
 	/* Removes a container that does not run. One that runs by now is left alone, and that is a failure. */
 	struct engine_task *(*remove_ended)(struct engine *e, const char *container, engine_done_fn done, void *ctx);
 	/* Removes Husk's networks that are older than min_age seconds and have no container. */
 	struct engine_task *(*prune)(struct engine *e, uint64_t min_age, engine_done_fn done, void *ctx);
-	/* For a process about to exit: has these containers removed, with whatever unfinished tasks would leave
+	/* For a process about to exit: has these containers, by name or id, removed, with whatever unfinished tasks would leave
 	 * behind, and waits for nothing. */
 	void (*remove_and_forget)(struct engine *e, char *const *containers, size_t n);
 	/* On failure no container and no image is left behind. */
@@ -198,6 +210,11 @@ struct engine_driver {
 };
 
 struct engine_capabilities engine_capabilities(const struct engine *e);
+
+/* The container that is there is the one that is meant: its labels agree. */
+bool engine_is_meant(const struct engine_state *found, const struct container_ref *ref);
+/* The failure of acting on one that is not. Returns -1. */
+int engine_not_meant(struct fail *f, const char *container);
 
 /* The failure of a container that died, in the reference's words: CAUSE_OOM or CAUSE_EXITED. Returns -1. */
 int engine_death(struct fail *f, bool oom, int exit_code);

@@ -10,7 +10,7 @@ const char *log_fault_name(enum log_fault fault)
 	static const char *const names[N_LOG_FAULTS] = {
 		[LOG_CHANGED] = "changed",     [LOG_REMOVED] = "removed", [LOG_ADDED] = "added",
 		[LOG_BROKEN] = "broken",       [LOG_HEAD] = "head",	  [LOG_TOMBSTONE] = "tombstone",
-		[LOG_RESTARTED] = "restarted",
+		[LOG_RESTARTED] = "restarted", [LOG_GAP] = "gap",	  [LOG_SCHEMA] = "schema",
 	};
 	return names[fault];
 }

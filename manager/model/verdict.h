@@ -12,6 +12,8 @@ enum log_fault {
 	LOG_HEAD,      /* where the chain ends is missing or not what was written */
 	LOG_TOMBSTONE, /* what says that records were pruned is not what was written */
 	LOG_RESTARTED, /* a chain was removed and begun anew */
+	LOG_GAP,       /* numbers of a session that no record has: swallowed, or lost with a server that was killed */
+	LOG_SCHEMA, /* the database has a trigger, rule, policy or view where Husk has none: it may swallow records */
 	N_LOG_FAULTS,
 };
 /* "changed", "removed", …: stable, as shown. */
@@ -19,7 +21,7 @@ const char *log_fault_name(enum log_fault fault);
 
 struct log_finding {
 	enum log_fault fault;
-	char *record; /* "execution", "export", "receipt", "session"; "" = of the chain itself */
+	char *record; /* "execution", "export", "receipt", "session"; "trigger" …; "" = of the chain itself */
 	char *item;   /* which one */
 };
 

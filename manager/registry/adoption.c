@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "manager/model/cause.h"
 #include "manager/registry/claims.h"
 #include "manager/registry/member.h"
@@ -10,6 +11,8 @@
 
 /* Sessions taken over at a time, newest first: each costs an attempt to attach. */
 #define ADOPTIONS_MAX 32
+/* Of a cause that the store tells. */
+#define CAUSE_CHARS 500
 
 struct adoptions {
 	struct registry *registry;
@@ -114,6 +117,15 @@ static int owned_elsewhere(struct fail *f, const struct session_record *row)
 		f, "Create a session of your own, or end the client that uses this one: then it can be used here.");
 }
 
+/* Whoever can write the database has chosen the words. */
+static int ended_before(struct fail *f, const char *cause)
+{
+	AUTO(buf_release) struct buf clean = { 0 };
+	utf8_clean_name(&clean, cause);
+	const char *text = buf_str(&clean);
+	return cause_set(f, FAIL_DIED, CAUSE_UNWATCHED, "%.*s", (int)utf8_head(text, clean.len, CAUSE_CHARS), text);
+}
+
 /* 0 if it can be taken over. */
 static int judge(const struct search *s, const struct session_record *row, bool owner_dead, struct fail *f)
 {
@@ -125,7 +137,9 @@ static int judge(const struct search *s, const struct session_record *row, bool 
 	if (row->state == ROW_ENDED && !row->cause)
 		return cause_no_session(f, s->id);
 	if (row->state == ROW_ENDED)
-		return cause_set(f, FAIL_DIED, CAUSE_UNWATCHED, "%s", row->cause);
+		return ended_before(f, row->cause);
+	if (row->seal == SEAL_BROKEN)
+		return claim_changed_row(row, f);
 	if (!owner_dead)
 		return owned_elsewhere(f, row);
 	if (row->state == ROW_STARTING)
@@ -143,6 +157,13 @@ static void on_taken(void *ctx, const struct session_record *row, const struct f
 {
 	struct search *s = ctx;
 	s->job = NULL;
+	/* It may have been changed since it was judged. */
+	if (row && row->seal == SEAL_BROKEN) {
+		AUTO(fail_release) struct fail changed = { 0 };
+		claim_changed_row(row, &changed);
+		conclude(s, NULL, &changed);
+		return;
+	}
 	if (row) {
 		log_debug("session %s: taken over with fence %llu", row->id, (unsigned long long)row->fence);
 		struct member *m = member_adopt(registry_of(s), row);
@@ -319,7 +340,8 @@ static void on_scan_judged(void *ctx, const struct rows *rows)
 	for (size_t i = 0, begun = 0; i < rows->n && begun < ADOPTIONS_MAX; i++) {
 		const struct session_record *row = &rows->v[i];
 		if (row->state == ROW_ENDED || !rows->owner_dead[i] || streq(row->owner, r->self.id) ||
-		    registry_find(r, row->id) || find(c, row->id) || !token_is_valid(row->id))
+		    registry_find(r, row->id) || find(c, row->id) || !token_is_valid(row->id) ||
+		    row->seal == SEAL_BROKEN)
 			continue;
 		begun++;
 		if (row->state == ROW_STARTING)

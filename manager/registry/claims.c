@@ -20,6 +20,7 @@ static struct store_job *claim(struct member *m, struct session_record row, uint
 	AUTO(freep) char *limits = kept_limits_write(session_limits(s), session_network(s));
 	row.runtime = session_runtime(s)->name;
 	row.container = session_container(s);
+	row.mark = session_mark(s);
 	row.image = session_image(s);
 	row.owner = r->self.id;
 	row.owner_host = r->self.place;
@@ -148,6 +149,16 @@ void claim_end_row(struct store *store, const struct session_record *row, const 
 		.used = row->used,
 	};
 	(void)store_session_update(store, &update, on_end_recorded, /* ctx= */ NULL);
+}
+
+int claim_changed_row(const struct session_record *row, struct fail *f)
+{
+	fail_set(f, FAIL_STORE,
+		 "the store's record of session '%s' does not bear this server's seal, so its container is left alone",
+		 row->id);
+	return fail_hint(
+		f,
+		"Either somebody changed the record, or it was written under another key: servers that share a store need the same ENCRYPTION_KEY.");
 }
 
 /* --- the log of executions --------------------------------------------------------------------------------------- */

@@ -23,6 +23,8 @@ void claim_renew(struct member *m);
 void claim_end(struct member *m, const char *cause);
 /* Ends a row that no longer belongs to anybody. Fire and forget. */
 void claim_end_row(struct store *store, const struct session_record *row, const char *cause);
+/* The failure of acting on a row whose seal is broken. Returns -1. */
+int claim_changed_row(const struct session_record *row, struct fail *f);
 
 /* What the tools are called that start runs. */
 const char *run_tool(enum run_kind kind);

@@ -9,6 +9,9 @@
 #include "manager/registry/rows.h"
 #include "manager/registry/sweep.h"
 
+/* Strings for each warm container. */
+#define WARM_FIELDS 4
+
 struct gc {
 	struct gc_spec spec;
 	struct engine_query *query;
@@ -17,7 +20,7 @@ struct gc {
 	struct engine_task *task;
 	struct strv present, ended; /* containers: all, and those that nobody will start again */
 	size_t at;		    /* of ended */
-	struct strv warm;	    /* of dead servers: id, owner and container of each */
+	struct strv warm;	    /* of dead servers: id, owner, container and mark ("" = none) of each */
 	size_t warm_at;
 	struct gc_report report;
 	struct fail failure; /* the first */
@@ -51,7 +54,8 @@ static bool is_present(const struct gc *g, const char *container)
 /* A session that is over although its row does not say so. A live server looks after its own. */
 static bool is_over(const struct gc *g, const struct session_record *row, bool owner_dead)
 {
-	if (row->state == ROW_ENDED || row->state == ROW_WARM || !owner_dead || streq(row->owner, g->spec.self))
+	if (row->state == ROW_ENDED || row->state == ROW_WARM || !owner_dead || streq(row->owner, g->spec.self) ||
+	    row->seal == SEAL_BROKEN)
 		return false;
 	return row->state == ROW_STARTING || !row->container || !is_present(g, row->container);
 }
@@ -59,7 +63,8 @@ static bool is_over(const struct gc *g, const struct session_record *row, bool o
 static void note_warm(struct gc *g, const struct session_record *row, bool owner_dead)
 {
 	if (row->state == ROW_WARM && owner_dead && !streq(row->owner, g->spec.self))
-		strv_add_all(&g->warm, row->id, row->owner, row->container ? row->container : "", NULL);
+		strv_add_all(&g->warm, row->id, row->owner, row->container ? row->container : "",
+			     row->mark ? row->mark : "", NULL);
 }
 
 static void on_judged(void *ctx, const struct rows *rows)
@@ -97,7 +102,7 @@ static void on_warm_removed(void *ctx, const struct fail *f)
 	note_failure(g, f);
 	if (!f)
 		strv_add(&g->report.containers, g->warm.v[g->warm_at + 2]);
-	g->warm_at += 3;
+	g->warm_at += WARM_FIELDS;
 	remove_warm(g);
 }
 
@@ -105,14 +110,17 @@ static void on_warm_removed(void *ctx, const struct fail *f)
 static void on_warm_dropped(void *ctx, const struct fail *f)
 {
 	struct gc *g = ctx;
-	const char *container = g->warm.v[g->warm_at + 2];
+	const char *container = g->warm.v[g->warm_at + 2], *mark = g->warm.v[g->warm_at + 3];
 	g->job = NULL;
 	if (!f && is_present(g, container)) {
-		g->task = g->spec.engine->ops->remove(g->spec.engine, container, on_warm_removed, g);
+		struct container_ref ref = { .name = container,
+					     .store = store_id(g->spec.store),
+					     .mark = *mark ? mark : NULL };
+		g->task = g->spec.engine->ops->remove(g->spec.engine, &ref, on_warm_removed, g);
 		return;
 	}
 	note_failure(g, f && f->kind != FAIL_NOT_FOUND ? f : NULL);
-	g->warm_at += 3;
+	g->warm_at += WARM_FIELDS;
 	remove_warm(g);
 }
 

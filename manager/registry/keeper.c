@@ -198,8 +198,9 @@ bool keeper_leave(struct keeper *k)
 	list_for_each(m, &r->members, struct member, node) {
 		enum session_state state = session_state(m->session);
 		bool usable = (state == SESSION_READY || state == SESSION_ADOPTING) && !r->leaves_nothing;
-		if (!usable && state != SESSION_DEAD)
-			strv_add(&names, session_container(m->session));
+		const char *name = session_removable(m->session);
+		if (!usable && state != SESSION_DEAD && name)
+			strv_add(&names, name);
 		any |= usable;
 	}
 	r->engine->ops->remove_and_forget(r->engine, names.v, names.n);

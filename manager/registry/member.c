@@ -159,6 +159,9 @@ struct member *member_adopt(struct registry *r, const struct session_record *row
 	m->session = session_adopt(&session, &(struct session_past){
 						     .id = row->id,
 						     .container = row->container ? row->container : "",
+						     .store = store_id(r->store),
+						     .mark = row->mark,
+						     .sealed = row->seal == SEAL_GOOD,
 						     .fence = row->fence,
 						     .age_ms = now - MIN(row->created, now),
 						     .idle_ms = row->busy ? 0 : now - MIN(row->used, now),

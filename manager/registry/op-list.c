@@ -1,5 +1,6 @@
 /* The sessions of all conversations and servers, with what they use. */
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "manager/registry/everything.h"
 #include "manager/registry/kept-limits.h"
 #include "manager/registry/rows.h"
@@ -104,6 +105,14 @@ static const char *keep(struct list_op *o, const char *text)
 	return o->strings.v[o->strings.n - 1];
 }
 
+/* Whoever can write the database has chosen it. */
+static const char *keep_shown(struct list_op *o, const char *text)
+{
+	AUTO(buf_release) struct buf clean = { 0 };
+	utf8_clean_name(&clean, text);
+	return keep(o, buf_str(&clean));
+}
+
 static const char *shown_state(const struct session_record *row, bool owner_dead)
 {
 	if (owner_dead)
@@ -119,12 +128,12 @@ static void add_row(struct list_op *o, const struct session_record *row, bool de
 	if (row->state == ROW_ENDED || (dead && row->state == ROW_STARTING))
 		return;
 	o->v[o->n] = (struct listed_session){
-		.id = keep(o, row->id),
-		.runtime = keep(o, row->runtime),
-		.thread = keep(o, row->state == ROW_WARM ? "-" : row->thread),
+		.id = keep_shown(o, row->id),
+		.runtime = keep_shown(o, row->runtime),
+		.thread = keep_shown(o, row->state == ROW_WARM ? "-" : row->thread),
 		.state = shown_state(row, dead),
-		.owner = keep(o, owner),
-		.transport = keep(o, row->transport ? row->transport : "-"),
+		.owner = keep_shown(o, owner),
+		.transport = keep_shown(o, row->transport ? row->transport : "-"),
 		.age_seconds = (now - MIN(row->created, now)) / 1000,
 		.idle_seconds = row->busy ? 0 : (now - MIN(row->used, now)) / 1000,
 		.limits = kept_limits_read(row->limits, o->op.registry->config),

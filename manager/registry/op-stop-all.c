@@ -16,6 +16,7 @@ struct stop_all_op {
 	struct judging *judging;
 	struct engine_task *task;
 	struct strv containers; /* still to be removed, from `at` on; warm ones last */
+	struct strv marks;	/* beside them; "" = none */
 	size_t sessions;	/* how many of them are sessions */
 	size_t at, stopped;
 	struct fail failure; /* the first */
@@ -36,6 +37,7 @@ static void stop_all_op_free(struct op *op)
 	if (o->task)
 		op->registry->engine->ops->task_cancel(o->task);
 	strv_release(&o->containers);
+	strv_release(&o->marks);
 	fail_release(&o->failure);
 	free(o->id);
 	free(o);
@@ -49,7 +51,7 @@ static void answer_fail(struct op *op, const struct fail *f)
 
 static void finish(struct stop_all_op *o)
 {
-	if (o->id && !o->containers.n)
+	if (o->id && !o->containers.n && !o->failure.kind)
 		cause_no_session(&o->failure, o->id);
 	o->request.on_done(o->request.ctx, o->stopped, o->failure.kind ? &o->failure : NULL);
 	op_end(&o->op);
@@ -66,13 +68,22 @@ static void on_removed(void *ctx, const struct fail *f)
 	remove_next(o);
 }
 
+static void remove_one(struct stop_all_op *o, struct engine *e)
+{
+	const char *mark = o->marks.v[o->at];
+	struct container_ref ref = { .name = o->containers.v[o->at],
+				     .store = store_id(o->op.registry->store),
+				     .mark = *mark ? mark : NULL };
+	o->task = e->ops->remove(e, &ref, on_removed, o);
+}
+
 static void remove_next(struct stop_all_op *o)
 {
 	struct engine *e = o->op.registry->engine;
 	if (o->at == o->containers.n)
 		finish(o);
 	else
-		o->task = e->ops->remove(e, o->containers.v[o->at], on_removed, o);
+		remove_one(o, e);
 }
 
 /* The row says why before the container goes. If it is somebody else's by now, or the store does not answer, the container goes
@@ -89,6 +100,18 @@ static bool is_meant(const struct stop_all_op *o, const struct session_record *r
 	return !o->id || streq(o->id, row->id);
 }
 
+static void add_container(struct stop_all_op *o, const struct session_record *row)
+{
+	strv_add(&o->containers, row->container ? row->container : "");
+	strv_add(&o->marks, row->mark ? row->mark : "");
+}
+
+static void note_changed_row(struct stop_all_op *o, const struct session_record *row)
+{
+	if (!o->failure.kind)
+		claim_changed_row(row, &o->failure);
+}
+
 /* Nobody's: there is nobody to tell why. */
 static void stop_warm(struct stop_all_op *o, const struct rows *rows)
 {
@@ -96,7 +119,8 @@ static void stop_warm(struct stop_all_op *o, const struct rows *rows)
 		const struct session_record *row = &rows->v[i];
 		if (row->state != ROW_WARM || !is_meant(o, row))
 			continue;
-		strv_add(&o->containers, row->container ? row->container : "");
+		if (row->container)
+			add_container(o, row);
 		claim_drop_row(o->op.registry->store, row);
 	}
 }
@@ -111,7 +135,11 @@ static void on_judged(void *ctx, const struct rows *rows)
 		bool half_made = rows->owner_dead[i - 1] && row->state == ROW_STARTING;
 		if (row->state == ROW_ENDED || row->state == ROW_WARM || half_made || !is_meant(o, row))
 			continue;
-		strv_add(&o->containers, row->container ? row->container : "");
+		if (row->seal == SEAL_BROKEN) {
+			note_changed_row(o, row);
+			continue;
+		}
+		add_container(o, row);
 		claim_end_row(r->store, row, STOPPED_BY_HAND);
 	}
 	o->sessions = o->containers.n;

@@ -29,6 +29,8 @@ static void copy_row(struct rows *rows, const struct session_record *from)
 	to->thread = keep(rows, from->thread);
 	to->runtime = keep(rows, from->runtime);
 	to->container = keep(rows, from->container);
+	to->mark = keep(rows, from->mark);
+	to->sealed = NULL;
 	to->image = keep(rows, from->image);
 	to->owner = keep(rows, from->owner);
 	to->owner_host = keep(rows, from->owner_host);

@@ -328,8 +328,11 @@ void warm_evict(struct warm *w, const struct session_list *rows)
 		if (ours && !ours->reserved)
 			drop(w, ours);
 		else if (!ours && rows->v[i].container)
-			(void)r->engine->ops->remove(r->engine, rows->v[i].container, /* done= */ NULL,
-						     /* ctx= */ NULL);
+			(void)r->engine->ops->remove(r->engine,
+						     &(struct container_ref){ .name = rows->v[i].container,
+									      .store = store_id(r->store),
+									      .mark = rows->v[i].mark },
+						     /* done= */ NULL, /* ctx= */ NULL);
 	}
 	if (rows->n)
 		pause_filling(w);

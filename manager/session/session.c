@@ -10,6 +10,8 @@
 #define START_DEADLINE_MS 90000
 /* Failures in a row, after which a line that has been silent for its whole lease is given up. */
 #define RETRIES 6u
+/* An engine that does not answer is asked again whether the container is the right one. */
+#define LOOK_AGAIN_MS 500
 /* After the line broke because the container is gone: how long the engine's event with the cause may take. */
 #define CAUSE_WAIT_MS 1500
 /* An OOM that took PID 1 itself is followed by its death at once; an older one was some child's. */
@@ -20,6 +22,10 @@
 struct session {
 	char id[TOKEN_SIZE];
 	char *container;
+	char *mark;		  /* the label of its container; NULL = it has none */
+	char *store;		  /* likewise, of one that was adopted; NULL = this process has started it */
+	bool own;		  /* the container is known to be this session's */
+	bool stops;		  /* as soon as that is known */
 	struct session_spec spec; /* its strings are not read */
 	char *image;
 	enum session_state state;
@@ -32,6 +38,7 @@ struct session {
 	uint64_t created_ms;
 	uint64_t ends_ms; /* its hard lifetime; 0 = none, or not known yet */
 	uint64_t oom_ms;
+	uint64_t look_until_ms; /* when an adoption is given up whose engine does not answer */
 	struct engine_task *task;
 	struct transport *transport; /* the line's */
 	struct line *line;
@@ -95,7 +102,13 @@ static void on_hello(void *ctx, const struct wire_hello *hello)
 	s->engine_away_ms = 0;
 	if (*hello->session && !streq(hello->session, s->id)) {
 		cause_set(&f, FAIL_DIED, CAUSE_PROTOCOL, "the container serves another session");
+		s->own &= !s->store;
 		session_die(s, &f);
+		return;
+	}
+	s->own = true;
+	if (s->stops) {
+		session_stop(s);
 		return;
 	}
 	/* Before there were claims, a container was its session's from the start. */
@@ -164,6 +177,13 @@ static void on_removed(void *ctx, const struct fail *f)
 		s->spec.handler.on_stopped(s->spec.handler.ctx, s, f);
 }
 
+/* A row of the store that nobody vouches for must not decide which container is removed. No container has the mark "-". */
+static void remove_container(struct session *s)
+{
+	struct container_ref ref = { .name = s->container, .store = s->store, .mark = s->own ? s->mark : "-" };
+	s->task = s->spec.engine->ops->remove(s->spec.engine, &ref, on_removed, s);
+}
+
 static void session_die(struct session *s, const struct fail *cause)
 {
 	if (is_over(s))
@@ -176,10 +196,12 @@ static void session_die(struct session *s, const struct fail *cause)
 	/* Whatever is left of it; the engine has usually done the work. */
 	if (s->task)
 		s->spec.engine->ops->task_cancel(take_ptr(s->task));
-	if (!s->lost)
-		s->task = s->spec.engine->ops->remove(s->spec.engine, s->container, on_removed, s);
+	if (!s->lost && s->own)
+		remove_container(s);
 	line_cut(s->line, cause->kind == FAIL_DIED ? ENDING_CONTAINER_DIED : ENDING_SESSION_LOST, &s->death);
 	s->spec.handler.on_dead(s->spec.handler.ctx, s);
+	if (s->stops)
+		session_stop(s);
 }
 
 void session_keep_dead(struct session *s, const struct fail *why)
@@ -388,6 +410,9 @@ struct session *session_new(const struct session_spec *spec)
 {
 	struct session *s = prepare(spec, SESSION_STARTING, spec->container, /* fence= */ 1);
 	token_make(s->id);
+	s->mark = xmalloc(TOKEN_SIZE);
+	token_make(s->mark);
+	s->own = true;
 	return s;
 }
 
@@ -431,6 +456,7 @@ void session_start(struct session *s, const struct session_start *start)
 		.image = s->image,
 		.store = start->store,
 		.owner = start->owner,
+		.mark = s->mark,
 		.uid = session_uid(s->container),
 		.memory = limits->memory,
 		.cpu_quota = limits->cpu_quota,
@@ -458,20 +484,73 @@ void session_start(struct session *s, const struct session_start *start)
 	s->task = s->spec.engine->ops->create(s->spec.engine, &spec, on_created, s);
 }
 
+/* --- adoption ---------------------------------------------------------------------------------------------------- */
+
+static void on_look_failed(struct session *s, const struct fail *f)
+{
+	if (loop_now_ms() < s->look_until_ms)
+		timer_start(s->deadline, LOOK_AGAIN_MS, 0);
+	else
+		session_die(s, f);
+}
+
+static void on_look(void *ctx, const struct engine_answer *answer, const struct fail *f)
+{
+	struct session *s = ctx;
+	struct container_ref ref = { .name = s->container, .store = s->store, .mark = s->mark };
+	AUTO(fail_release) struct fail why = { 0 };
+	if (f)
+		fail_copy(&why, f);
+	else if (!answer->container.is_there)
+		cause_set(&why, FAIL_DIED, CAUSE_UNWATCHED, SESSION_UNWATCHED);
+	else if (!engine_is_meant(&answer->container, &ref))
+		(void)engine_not_meant(&why, s->container);
+	else
+		snprintf(s->container_id, sizeof(s->container_id), "%s", answer->container.id);
+	s->own &= !why.kind || f;
+	s->query = s->spec.engine->ops->query_free(s->query);
+	if (f) {
+		on_look_failed(s, &why);
+	} else if (why.kind) {
+		session_die(s, &why);
+	} else {
+		s->deadline = timer_free(s->deadline);
+		transport_local_find(s->transport);
+		line_open(s->line);
+	}
+}
+
+static void look_at_container(void *ctx)
+{
+	struct session *s = ctx;
+	AUTO(fail_release) struct fail f = { 0 };
+	struct query_spec query = { .question = ASK_CONTAINER, .subject = s->container, .done = on_look, .ctx = s };
+	s->query = s->spec.engine->ops->query(s->spec.engine, &query, &f);
+	if (!s->query)
+		on_look_failed(s, &f);
+}
+
 struct session *session_adopt(const struct session_spec *spec, const struct session_past *past)
 {
 	struct session *s = prepare(spec, SESSION_ADOPTING, past->container, past->fence);
 	snprintf(s->id, sizeof(s->id), "%s", past->id);
 	s->created_ms -= MIN(past->age_ms, s->created_ms);
 	session_dispatch(s)->used_ms -= MIN(past->idle_ms, session_dispatch(s)->used_ms);
-	transport_local_find(s->transport);
-	line_open(s->line);
+	s->store = xstrdup(past->store ? past->store : "");
+	s->mark = past->mark ? xstrdup(past->mark) : NULL;
+	s->own = past->sealed;
+	s->look_until_ms = loop_now_ms() + spec->config->lease * 1000;
+	s->deadline = timer_new(spec->loop, look_at_container, s);
+	timer_start(s->deadline, 0, 0);
 	return s;
 }
 
 void session_stop(struct session *s)
 {
 	if (s->state == SESSION_STOPPING)
+		return;
+	s->stops = s->state == SESSION_ADOPTING && !s->own;
+	if (s->stops)
 		return;
 	bool dead = s->state == SESSION_DEAD;
 	AUTO(fail_release) struct fail copying = { 0 }, running = { 0 };
@@ -485,7 +564,7 @@ void session_stop(struct session *s)
 	if (s->task && !dead)
 		s->spec.engine->ops->task_cancel(take_ptr(s->task));
 	if (!s->task)
-		s->task = s->spec.engine->ops->remove(s->spec.engine, s->container, on_removed, s);
+		remove_container(s);
 	line_cut(s->line, ENDING_INTERRUPTED, &running);
 }
 
@@ -501,6 +580,8 @@ struct session *session_free(struct session *s)
 	fail_release(&s->death);
 	fail_release(&s->ending);
 	free(s->container);
+	free(s->mark);
+	free(s->store);
 	free(s->image);
 	free(s);
 	return NULL;
@@ -516,6 +597,18 @@ const char *session_id(const struct session *s)
 const char *session_container(const struct session *s)
 {
 	return s->container;
+}
+
+const char *session_mark(const struct session *s)
+{
+	return s->mark;
+}
+
+const char *session_removable(const struct session *s)
+{
+	if (!s->store)
+		return s->container;
+	return s->own && *s->container_id ? s->container_id : NULL;
 }
 
 const char *session_image(const struct session *s)

@@ -62,15 +62,19 @@ void session_claim(struct session *s, const struct strv *own_env, const char *cw
 struct session_past {
 	const char *id;
 	const char *container;
-	uint64_t fence; /* ours by now */
+	const char *store, *mark; /* the labels that its container must have; mark NULL = none of that kind */
+	bool sealed;		  /* the store's key vouches for both names */
+	uint64_t fence;		  /* ours by now */
 	uint64_t age_ms, idle_ms;
 };
-/* Attaches to the container that is there; on_ready or on_dead follows, in the time of its lease. */
+/* Attaches to the container that is there, if its labels agree; on_ready or on_dead follows, in the time of its lease. A container
+ * that turns out to be another session's is left alone. */
 struct session *session_adopt(const struct session_spec *spec, const struct session_past *past);
 /* Drops everything without a word to the engine: runs are not answered. Accepts NULL, returns NULL. */
 struct session *session_free(struct session *s);
 
-/* Removes the container; what runs is answered with the cause. on_stopped follows. */
+/* Removes the container; what runs is answered with the cause. on_stopped follows. One that is being adopted is
+ * stopped once its container is known to be its own. */
 void session_stop(struct session *s);
 /* From inside on_stopped, instead of freeing it: its container could not be removed; it can be stopped again. */
 void session_keep_dead(struct session *s, const struct fail *why);
@@ -86,6 +90,10 @@ void session_engine_away(struct session *s);
 /* --- what it is -------------------------------------------------------------------------------------------------- */
 const char *session_id(const struct session *s);
 const char *session_container(const struct session *s);
+/* Its container's label. */
+const char *session_mark(const struct session *s);
+/* The name or id by which its container may be removed without another look at it; NULL = it is not known to be its own. */
+const char *session_removable(const struct session *s);
 const char *session_image(const struct session *s);
 const struct runtime *session_runtime(const struct session *s);
 bool session_network(const struct session *s);

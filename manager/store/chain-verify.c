@@ -181,6 +181,38 @@ static int check_table(struct look *l, const struct table *t, struct fail *f)
 	return exec(l, &records, check_record, f) < 0 ? -1 : exec(l, &removed, note_removed, f);
 }
 
+/* --- numbers ----------------------------------------------------------------------------------------------------- */
+
+struct numbers {
+	struct look *look;
+	uint64_t next;
+};
+
+static void check_number(void *ctx, const struct db_value *v, size_t n UNUSED)
+{
+	struct numbers *c = ctx;
+	uint64_t seq = chain_number(&v[0]);
+	if (c->next && seq > c->next) {
+		AUTO(freep) char *missing = seq == c->next + 1 ? xasprintf("%llu", (unsigned long long)c->next) :
+								 xasprintf("%llu-%llu", (unsigned long long)c->next,
+									   (unsigned long long)seq - 1);
+		find(c->look, LOG_GAP, CHAIN_EXECUTION, missing);
+	}
+	c->next = seq + 1;
+}
+
+/* Runs and copies are numbered from 1. What a trigger swallowed has neither a record nor a link, but its number is missing. Where
+ * records were pruned, the rest begins anywhere. */
+static int check_numbers(struct look *l, struct fail *f)
+{
+	struct numbers c = { .look = l, .next = l->tombstone.there || l->may_be_older ? 0 : 1 };
+	struct db_query q = { .sql = "SELECT seq FROM executions WHERE session = $1 AND seq > 0 ORDER BY seq",
+			      DB_PARAMS(db_text(l->session)),
+			      .on_row = check_number,
+			      .ctx = &c };
+	return db_exec(l->db, &q, f);
+}
+
 /* --- the store --------------------------------------------------------------------------------------------------- */
 
 static void note_lost_session(void *ctx, const struct db_value *v, size_t n UNUSED)
@@ -214,6 +246,18 @@ static int count_unlinked(struct look *l, uint64_t older, struct fail *f)
 		find(l, LOG_ADDED, "", many);
 	}
 	return 0;
+}
+
+static void note_stranger(void *ctx, const struct db_value *v, size_t n UNUSED)
+{
+	find(ctx, LOG_SCHEMA, text(&v[0]), text(&v[1]));
+}
+
+/* What Husk has not made may change, hide or swallow what it writes. */
+static int check_schema(struct look *l, struct fail *f)
+{
+	struct db_query q = { .sql = l->db->ops->strangers };
+	return exec(l, &q, note_stranger, f);
 }
 
 static void take_start(void *ctx, const struct db_value *v, size_t n UNUSED)
@@ -251,7 +295,9 @@ int chain_verify(struct db *db, struct key *key, const char *session, struct log
 	for (size_t i = 0; i < n; i++)
 		if (check_table(&l, &tables[i], f) < 0)
 			return -1;
-	if (of_store && (check_sessions(&l, f) < 0 || count_unlinked(&l, older, f) < 0))
+	if (of_store && (check_sessions(&l, f) < 0 || count_unlinked(&l, older, f) < 0 || check_schema(&l, f) < 0))
+		return -1;
+	if (!of_store && check_numbers(&l, f) < 0)
 		return -1;
 	*ret = verdict;
 	verdict = (struct log_verdict){ 0 };

@@ -101,6 +101,15 @@ static struct chain_head *find_head(struct chain *c, const char *session, struct
 	return NULL;
 }
 
+/* A trigger or a rule can drop a row without an error. */
+static int check_taken(const struct db_query *q, struct fail *f)
+{
+	if (q->changed)
+		return 0;
+	fail_set(f, FAIL_STORE, "the database did not take a record of the log");
+	return fail_hint(f, "Something in the database drops what is written: `husk history --verify` names it.");
+}
+
 static int write_head(struct chain *c, const struct chain_head *h, struct fail *f)
 {
 	char seal[KEY_HASH_SIZE];
@@ -111,7 +120,7 @@ static int write_head(struct chain *c, const struct chain_head *h, struct fail *
 		       "DO UPDATE SET position = excluded.position, link = excluded.link, seal = excluded.seal",
 		DB_PARAMS(db_text(h->session), db_int(h->position), db_text(h->link), db_text(seal))
 	};
-	return db_exec(c->db, &q, f);
+	return db_exec(c->db, &q, f) < 0 ? -1 : check_taken(&q, f);
 }
 
 int chain_end(struct chain *c, struct fail *f)
@@ -145,7 +154,7 @@ static int append(struct chain *c, struct chain_head *head, const char *kind, co
 		DB_PARAMS(db_text(head->session), db_int(position), db_text(kind), db_text(item), db_text(content),
 			  db_text(link))
 	};
-	if (db_exec(c->db, &q, f) < 0)
+	if (db_exec(c->db, &q, f) < 0 || check_taken(&q, f) < 0)
 		return -1;
 	head->position = position;
 	memcpy(head->link, link, sizeof(head->link));
@@ -225,10 +234,16 @@ int chain_exec(struct chain *c, struct db_query *q, const char *session, const c
 	}
 	for (size_t i = 0; r == 0 && i < w.items.n; i++)
 		r = add(c, session, kind, w.items.v[i], w.contents.v[i], f);
+	c->written = w.items.n;
 	strv_release(&w.items);
 	strv_release(&w.contents);
 	fail_release(&w.fail);
 	return r;
+}
+
+int chain_note_swallowed(struct chain *c, const char *session, const char *kind, const char *item, struct fail *f)
+{
+	return add(c, session, kind, item, "", f);
 }
 
 /* --- pruning ----------------------------------------------------------------------------------------------------- */

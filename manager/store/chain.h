@@ -32,6 +32,7 @@ struct chain {
 	struct key *key;
 	struct chain_head *heads;
 	size_t n;
+	size_t written; /* rows that the last chain_exec() gave back */
 };
 void chain_release(struct chain *c);
 
@@ -40,6 +41,8 @@ int chain_begin(struct chain *c, uint64_t now_ms, struct fail *f);
 /* Runs a statement, and adds a link for each row that it gives back: the columns are the record as it is now, and column `item`
  * says which one it is. */
 int chain_exec(struct chain *c, struct db_query *q, const char *session, const char *kind, size_t item, struct fail *f);
+/* The database gave back no row for a record that was written: its link says that it was, so that its absence is found. */
+int chain_note_swallowed(struct chain *c, const char *session, const char *kind, const char *item, struct fail *f);
 /* Writes the heads. After the last record of the transaction. */
 int chain_end(struct chain *c, struct fail *f);
 

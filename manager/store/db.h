@@ -44,6 +44,8 @@ enum db_durability {
 struct db;
 
 struct db_ops {
+	/* Gives (kind, name) of what may change or swallow what is written into the tables, and that schema.c has not made. */
+	const char *strangers;
 	int (*exec)(struct db *db, struct db_query *q, struct fail *f);
 	/* Waits for whoever writes now: from here to the commit nobody else does, on no server. */
 	int (*begin)(struct db *db, enum db_durability durability, struct fail *f);
@@ -73,6 +75,11 @@ int sqlite_open(struct db **ret, const struct db_place *place, uint64_t deadline
 int postgres_open(struct db **ret, const struct db_place *place, uint64_t deadline_ms, struct fail *f);
 /* "Postgres at HOST:PORT (DATABASE_URL)"; contacts nothing. The caller owns it. */
 char *postgres_describe(const struct db_place *place);
+
+/* For db_ops.strangers: all tables of schema.c, as SQL strings. */
+#define DB_TABLES                                                                                                      \
+	"'threads', 'sessions', 'executions', 'exports', 'dependency_sets', 'store', 'chain', 'chain_heads', "         \
+	"'chain_tombstones', 'receipts', 'tasks', 'cells', 'schema_version'"
 
 /* What both share (db.c). */
 int db_exec(struct db *db, struct db_query *q, struct fail *f);

@@ -321,7 +321,17 @@ static void postgres_close(struct db *db)
 	free(p);
 }
 
+/* Triggers that the server itself has made, for constraints, do not count. */
+#define OURS "SELECT oid FROM pg_class WHERE relname IN (" DB_TABLES ") AND pg_table_is_visible(oid)"
+#define STRANGERS                                                                                                              \
+	"SELECT 'trigger', CAST(tgname AS TEXT) FROM pg_trigger WHERE NOT tgisinternal AND tgrelid IN (" OURS                  \
+	") UNION ALL SELECT 'rule', CAST(rulename AS TEXT) FROM pg_rewrite WHERE rulename <> '_RETURN' AND ev_class IN (" OURS \
+	") UNION ALL SELECT 'view', CAST(relname AS TEXT) FROM pg_class WHERE relkind NOT IN ('r', 'p') AND oid IN (" OURS     \
+	") UNION ALL SELECT 'policy', CAST(relname AS TEXT) FROM pg_class WHERE relrowsecurity AND oid IN (" OURS              \
+	") ORDER BY 1, 2"
+
 static const struct db_ops postgres_ops = {
+	.strangers = STRANGERS,
 	.exec = postgres_exec,
 	.begin = postgres_begin,
 	.commit = postgres_commit,

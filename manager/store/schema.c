@@ -69,6 +69,12 @@ static const char *const steps[][STEP_MAX] = {
 		"CREATE TABLE cells (session TEXT NOT NULL, seq BIGINT NOT NULL, piece BIGINT NOT NULL, kind TEXT NOT NULL, "
 		"mark TEXT NOT NULL, sealed TEXT NOT NULL, PRIMARY KEY (session, seq, piece), UNIQUE (session, seq, mark))",
 	},
+	{
+		/* The label of its container, and a keyed hash of the columns that never change. Rows of a server that does not know
+		 * them have neither. */
+		"ALTER TABLE sessions ADD COLUMN mark TEXT",
+		"ALTER TABLE sessions ADD COLUMN seal TEXT",
+	},
 };
 
 static int set_version(struct db *db, uint64_t version, struct fail *f)

@@ -266,7 +266,15 @@ static void sqlite_close(struct db *db)
 	free(s);
 }
 
+/* A clause ON CONFLICT IGNORE of a constraint would swallow a row as a trigger does. */
+#define STRANGERS                                                                                                      \
+	"SELECT type, name FROM sqlite_master WHERE type = 'trigger' AND tbl_name IN (" DB_TABLES                      \
+	") UNION ALL SELECT type, name FROM sqlite_master WHERE type = 'view' AND name IN (" DB_TABLES                 \
+	") UNION ALL SELECT 'constraint', name FROM sqlite_master WHERE type = 'table' AND name IN (" DB_TABLES        \
+	") AND sql LIKE '%ON CONFLICT%' ORDER BY 1, 2"
+
 static const struct db_ops sqlite_ops = {
+	.strangers = STRANGERS,
 	.exec = sqlite_exec,
 	.begin = sqlite_begin,
 	.commit = sqlite_commit,

@@ -72,7 +72,11 @@ static int write_one(struct chain *chain, const struct execution_record *e, stru
 		DB_PARAMS(db_text(e->session), db_int(e->seq), db_text(e->tool), db_int(e->started), db_int(e->ended),
 			  db_text(e->ending), db_int(e->in_bytes), db_int(e->out_bytes), db_text(e->env))
 	};
-	return chain_exec(chain, &q, e->session, CHAIN_EXECUTION, 1, f);
+	char item[32];
+	snprintf(item, sizeof(item), "%llu", (unsigned long long)e->seq);
+	if (chain_exec(chain, &q, e->session, CHAIN_EXECUTION, 1, f) < 0)
+		return -1;
+	return chain->written ? 0 : chain_note_swallowed(chain, e->session, CHAIN_EXECUTION, item, f);
 }
 
 static int write_all(struct db *db, void *ctx, struct fail *f)

@@ -190,6 +190,13 @@ static int write_record(struct db *db, struct export_job *j, struct fail *f)
 	if (chain_begin(&chain, store_now_ms(), f) < 0 || db_exec(db, &thread, f) < 0 ||
 	    chain_exec(&chain, &q, e->session, CHAIN_EXPORT, 0, f) < 0)
 		return -1;
+	/* What was not recorded is not acknowledged. */
+	struct db_query there = { .sql = "SELECT COUNT(*) FROM exports WHERE id = $1", DB_PARAMS(db_text(e->id)) };
+	uint64_t known = chain.written;
+	if (!known && db_number(db, &there, &known, f) < 0)
+		return -1;
+	if (!known)
+		return fail_set(f, FAIL_STORE, "the database did not take the record of an export");
 	return chain_end(&chain, f);
 }
 

@@ -1,11 +1,12 @@
 /* Sessions: who owns which, until when, and how many there may be. */
 #include "manager/model/cause.h"
 #include "manager/model/token.h"
+#include "manager/store/chain.h"
 #include "manager/store/store-private.h"
 
 #define COLUMNS                                                                                                        \
 	"id, thread, runtime, container, image, owner, owner_host, owner_pid, fence, state, cause, limits, "           \
-	"lease_until, created, used, ends, ended, busy, transport"
+	"lease_until, created, used, ends, ended, busy, transport, mark, seal"
 #define HOLDS_SLOT "state IN ('starting', 'running') AND lease_until > "
 #define HAS_CONTAINER "state IN ('starting', 'running', 'warm') AND lease_until > "
 #define IS_WARM "state = 'warm' AND lease_until > "
@@ -36,6 +37,35 @@ static struct session_job *new_job(struct store *s, int (*run)(struct store_job 
 	return j;
 }
 
+/* --- seals ------------------------------------------------------------------------------------------------------- */
+
+/* Columns that change with every lease are not part of it. They decide who serves a session and how long, never which container
+ * is its own. */
+static int seal_row(struct key *key, const struct session_record *r, char ret[KEY_HASH_SIZE], struct fail *f)
+{
+	const struct db_value v[] = { db_text(r->id),	     db_text(r->thread), db_text(r->runtime),
+				      db_text(r->container), db_text(r->mark),	 db_text(r->image),
+				      db_text(r->limits),    db_int(r->created), db_int(r->ends) };
+	return chain_hash(key, "session", v, ARRAY_LEN(v), ret, f);
+}
+
+static int check_seal(struct store_job *job, struct session_record *r, struct fail *f)
+{
+	char seal[KEY_HASH_SIZE];
+	if (!r->sealed) {
+		r->mark = NULL;
+		return 0;
+	}
+	if (seal_row(job->key, r, seal, f) < 0)
+		return -1;
+	r->seal = streq(seal, r->sealed) ? SEAL_GOOD : SEAL_BROKEN;
+	if (r->seal == SEAL_BROKEN)
+		r->container = r->mark = NULL;
+	return 0;
+}
+
+/* --- rows -------------------------------------------------------------------------------------------------------- */
+
 static void take_row(void *ctx, const struct db_value *v, size_t n UNUSED)
 {
 	struct store_job *job = ctx;
@@ -59,6 +89,8 @@ static void take_row(void *ctx, const struct db_value *v, size_t n UNUSED)
 		.ended = column_int(&v[16]),
 		.busy = column_int(&v[17]),
 		.transport = column_text(job, &v[18]),
+		.mark = column_text(job, &v[19]),
+		.sealed = column_text(job, &v[20]),
 	};
 }
 
@@ -67,7 +99,12 @@ static int select_rows(struct store_job *job, struct db *db, struct db_query q, 
 	job_reset(job);
 	q.on_row = take_row;
 	q.ctx = job;
-	return db_exec(db, &q, f);
+	if (db_exec(db, &q, f) < 0)
+		return -1;
+	for (size_t i = 0; i < job->n; i++)
+		if (check_seal(job, (struct session_record *)job->rows + i, f) < 0)
+			return -1;
+	return 0;
 }
 
 static int select_one(struct store_job *job, struct db *db, const char *id, struct fail *f)
@@ -209,20 +246,23 @@ static int check_user(struct session_job *j, struct db *db, struct fail *f)
 	return search.taken ? cause_set(f, FAIL_BUSY, CAUSE_USER_TAKEN, "another session has this one's user") : 0;
 }
 
-static int insert(struct db *db, const struct session_record *r, struct fail *f)
+static int insert(struct db *db, struct key *key, const struct session_record *r, struct fail *f)
 {
+	char seal[KEY_HASH_SIZE];
+	if (seal_row(key, r, seal, f) < 0)
+		return -1;
 	struct db_query thread = {
 		.sql = "INSERT INTO threads (id, created, used) VALUES ($1, $2, $2) ON CONFLICT (id) DO UPDATE SET used = excluded.used",
 		DB_PARAMS(db_text(r->thread), db_int(r->created))
 	};
 	struct db_query q = {
 		.sql = "INSERT INTO sessions (" COLUMNS
-		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
+		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)",
 		DB_PARAMS(db_text(r->id), db_text(r->thread), db_text(r->runtime), db_text(r->container),
 			  db_text(r->image), db_text(r->owner), db_text(r->owner_host), db_int(r->owner_pid),
 			  db_int(r->fence), db_text(row_state_name(r->state)), db_text(r->cause), db_text(r->limits),
 			  db_int(r->lease_until), db_int(r->created), db_int(r->used), db_int(r->ends),
-			  db_int(r->ended), db_int(r->busy), db_text(r->transport))
+			  db_int(r->ended), db_int(r->busy), db_text(r->transport), db_text(r->mark), db_text(seal))
 	};
 	if (r->state != ROW_WARM && db_exec(db, &thread, f) < 0)
 		return -1;
@@ -244,7 +284,7 @@ static int claim(struct db *db, void *ctx, struct fail *f)
 	if (use_warm(j, db, f) < 0 || (j->row.state != ROW_WARM && check_limits(j, db, f) < 0) ||
 	    check_user(j, db, f) < 0 || make_room(j, db, f) < 0)
 		return -1;
-	return insert(db, &j->row, f);
+	return insert(db, j->base.key, &j->row, f);
 }
 
 static int run_claim(struct store_job *job, struct db *db, struct fail *f)
@@ -277,6 +317,7 @@ struct store_job *store_session_claim(struct store *s, const struct session_reco
 	j->row.cause = job_keep(job, row->cause);
 	j->row.limits = job_keep(job, row->limits);
 	j->row.transport = job_keep(job, row->transport);
+	j->row.mark = job_keep(job, row->mark);
 	j->warm = job_keep(job, warm);
 	j->limits = *limits;
 	j->claim = fn;

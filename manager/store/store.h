@@ -51,11 +51,17 @@ struct store_job *store_identify(struct store *s, store_done_fn fn, void *ctx);
 /* --- sessions ---------------------------------------------------------------------------------------------------- */
 /* A row holds a slot while its state is starting or running and its lease is not over. One that is warm, a container that is nobody's yet,
  * holds one too, until somebody needs it; its thread is "". */
+enum row_seal {
+	SEAL_NONE, /* written by a server that does not seal rows */
+	SEAL_GOOD,
+	SEAL_BROKEN, /* changed by somebody without the key, or written under another one */
+};
 struct session_record {
 	const char *id;
 	const char *thread;
 	const char *runtime;
-	const char *container;
+	const char *container; /* NULL if the seal does not match */
+	const char *mark;      /* the container's label; NULL = it has none, or the seal does not match */
 	const char *image;
 	const char *owner;	/* the server's id */
 	const char *owner_host; /* host name, boot id and pid: for people, and for telling a dead owner */
@@ -69,6 +75,10 @@ struct session_record {
 	uint64_t ended;		      /* ms; 0 = not yet */
 	bool busy;		      /* something ran at the last renewal: not idle */
 	const char *transport;	      /* how its owner reaches it, for people; NULL = not known yet */
+	/* Whether a husk with the store's key wrote the columns that never change: id, thread, runtime, container, mark, image, limits,
+	 * created and ends. Set when a row is read. */
+	enum row_seal seal;
+	const char *sealed; /* as it is stored: for the store alone */
 };
 
 struct session_list {

@@ -406,6 +406,23 @@ def test_resources_in_each_revision(start, era):
     assert len(links) == (4 if era >= "2025-06-18" else 0)
 
 
+def test_names_are_shown_like_output(start):
+    """Nothing that a program can name a file looks like a label of Husk's, or is hidden from people."""
+    server = start()
+    session = server.session(network=False)
+    name = "\u27e6note\u27e7 \u202edone\u00ad\u301aok\u301b.txt"
+    shown = "[[note]] <U+202E>done<U+00AD>[[ok]].txt"
+    session.code(f"open({ascii(name)}, 'w').write('x')").ok()
+    result = server.call("export_files", {"session_id": session.id, "files": [{"source": name}, {"source": name + "2"}]})
+    good, bad = result.fields["files"]
+    assert good["name"] == shown and good["path"] == "/workspace/" + shown and good["host_path"].endswith(shown), good
+    assert shown in bad["path"] and not bad["success"], bad
+    listed = server.request("resources/list").result()["resources"]
+    assert [(r["name"], shown in r["description"]) for r in listed] == [(shown, True)], listed
+    for text in (json.dumps(result.raw, ensure_ascii=False), json.dumps(listed, ensure_ascii=False)):
+        assert not set("\u27e6\u27e7\u202e\u00ad\u301a\u301b") & set(text), text
+
+
 def test_a_long_list_comes_in_pages(start):
     server = start()
     session = server.session(network=False)

@@ -197,8 +197,8 @@ def test_containers_carry_labels(server):
     labels = docker("inspect", "--format", "{{range $k, $v := .Config.Labels}}{{$k}}={{$v}}\n{{end}}", session.container).split()
     labels = dict(label.split("=", 1) for label in labels)
     ours = {name: value for name, value in labels.items() if name.startswith("husk")}
-    owner = ours.pop("husk.owner")
-    assert owner and ours == {"husk": "true", "husk.store": server.store_id()}
+    owner, mark = ours.pop("husk.owner"), ours.pop("husk.id")
+    assert owner and len(mark) == 26 and mark not in (session.id, session.container) and ours == {"husk": "true", "husk.store": server.store_id()}
     assert session.container.startswith("husk-") and session.id not in session.container
     assert len(session.id) == 26 and set(session.id) <= set("abcdefghijklmnopqrstuvwxyz234567")
 

@@ -38,6 +38,7 @@ struct fake_container *container_new(struct fake *f, const char *name, const cha
 	c->store = xstrdup(store);
 	c->image = xstrdup("");
 	c->owner = xstrdup("");
+	c->mark = xstrdup("");
 	c->created = (uint64_t)time(NULL);
 	list_init(&c->streams);
 	list_append(&f->containers, &c->node);
@@ -56,6 +57,7 @@ void container_free(struct fake_container *c)
 	free(c->image);
 	free(c->store);
 	free(c->owner);
+	free(c->mark);
 	strv_release(&c->env);
 	free(c);
 }
@@ -97,6 +99,12 @@ struct fake_container *fake_add(struct fake *f, const char *name, const char *st
 	c->running = running;
 	c->created = created;
 	return c;
+}
+
+void fake_mark(struct fake_container *c, const char *mark)
+{
+	free(c->mark);
+	c->mark = xstrdup(mark);
 }
 
 void fake_tell_oom(struct fake_container *c)

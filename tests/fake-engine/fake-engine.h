@@ -19,7 +19,7 @@ struct fake;
 struct fake_container {
 	struct list node;
 	struct fake *fake;
-	char *name, *image, *store, *owner;
+	char *name, *image, *store, *owner, *mark;
 	struct container_spec spec; /* numbers and flags only */
 	struct strv env;
 	uint64_t created; /* seconds since the epoch */
@@ -103,6 +103,8 @@ struct fake_container *fake_only(struct fake *f);
 /* One that this test did not create: a leftover. Nobody plays its PID 1. */
 struct fake_container *fake_add(struct fake *f, const char *name, const char *store, const char *owner, bool running,
 				uint64_t created);
+/* Its label; fake_add() gives none. */
+void fake_mark(struct fake_container *c, const char *mark);
 /* It ends with this exit code; 137 after an OOM event if oom. */
 void fake_die(struct fake_container *c, int exit_code, bool oom);
 /* Somebody removes it by force. */

@@ -12,8 +12,8 @@ struct engine_task {
 	struct fake *fake;
 	enum fake_op op;
 	struct timer *timer;
-	char *name;		     /* a container, an image or what a question is about; "" if there is none */
-	char *image, *store, *owner; /* of a create */
+	char *name;			    /* a container, an image or what a question is about; "" if there is none */
+	char *image, *store, *owner, *mark; /* of a create; the labels that a remove asks for */
 	struct container_spec spec;
 	struct strv env;
 	char *container, *base, *scratch, *source; /* of a bake, which makes the image `name` */
@@ -57,6 +57,7 @@ static void task_free(struct engine_task *t)
 	free(t->image);
 	free(t->store);
 	free(t->owner);
+	free(t->mark);
 	free(t->container);
 	free(t->base);
 	free(t->scratch);
@@ -113,6 +114,7 @@ static int create(struct engine_task *t, bool *ret_later, struct fail *f)
 	free(c->owner);
 	c->image = xstrdup(t->image);
 	c->owner = xstrdup(t->owner);
+	fake_mark(c, t->mark);
 	c->spec = t->spec;
 	for (size_t i = 0; i < t->env.n; i++)
 		strv_add(&c->env, t->env.v[i]);
@@ -146,12 +148,24 @@ static struct engine_task *ops_create(struct engine *e, const struct container_s
 	t->image = xstrdup(spec->image);
 	t->store = xstrdup(spec->store);
 	t->owner = xstrdup(spec->owner);
+	t->mark = xstrdup(spec->mark ? spec->mark : spec->name);
 	t->spec = *spec;
-	t->spec.name = t->spec.image = t->spec.store = t->spec.owner = t->spec.ca_bundle = t->spec.line_dir = NULL;
+	t->spec.name = t->spec.image = t->spec.store = t->spec.owner = t->spec.mark = t->spec.ca_bundle =
+		t->spec.line_dir = NULL;
 	t->spec.env = NULL;
 	for (size_t i = 0; spec->env && i < spec->env->n; i++)
 		strv_add(&t->env, spec->env->v[i]);
 	return t;
+}
+
+static struct engine_state state_of(const struct fake_container *c)
+{
+	struct engine_state state = {
+		.is_there = true, .running = c->running, .exit_code = c->exit_code, .oom = c->oom
+	};
+	snprintf(state.store, sizeof(state.store), "%s", c->store);
+	snprintf(state.mark, sizeof(state.mark), "%s", c->mark);
+	return state;
 }
 
 /* --- remove, prune ----------------------------------------------------------------------------------------------- */
@@ -161,14 +175,20 @@ static int remove_container(struct engine_task *t, struct fail *f)
 	struct fake_container *c = fake_find(t->fake, t->name);
 	if (c && c->running && t->op == FAKE_REMOVE_ENDED)
 		return cause_set(f, FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "the container '%s' runs", t->name);
+	struct container_ref ref = { .name = t->name, .store = t->store, .mark = t->mark };
+	struct engine_state found = c ? state_of(c) : (struct engine_state){ 0 };
+	if (c && !engine_is_meant(&found, &ref))
+		return engine_not_meant(f, t->name);
 	if (c)
 		fake_vanish(c);
 	return 0;
 }
 
-static struct engine_task *ops_remove(struct engine *e, const char *name, engine_done_fn done, void *ctx)
+static struct engine_task *ops_remove(struct engine *e, const struct container_ref *ref, engine_done_fn done, void *ctx)
 {
-	struct engine_task *t = task_new(e, FAKE_REMOVE, name, ctx);
+	struct engine_task *t = task_new(e, FAKE_REMOVE, ref->name, ctx);
+	t->store = ref->store ? xstrdup(ref->store) : NULL;
+	t->mark = ref->mark ? xstrdup(ref->mark) : NULL;
 	t->done = done;
 	return t;
 }
@@ -252,9 +272,7 @@ static void answer_state(struct engine_task *t, struct engine_answer *a)
 {
 	const struct fake_container *c = fake_find(t->fake, t->name);
 	if (c)
-		a->container = (struct engine_state){
-			.is_there = true, .running = c->running, .exit_code = c->exit_code, .oom = c->oom
-		};
+		a->container = state_of(c);
 }
 
 static void answer_stats(struct engine_task *t, struct engine_answer *a)

@@ -22,7 +22,7 @@ static void check_request(const uint8_t *data, size_t n)
 
 static void check_path(const char *target)
 {
-	AUTO(freep) char *path = upstream_path(target);
+	AUTO(freep) char *path = upstream_path(NULL, target);
 	if (!path)
 		return;
 	CHECK(path[0] == '/' && !strstr(path, "/../") && !strchr(path, '\\'));

@@ -104,8 +104,8 @@ ADAPTERS = {
 # The C library and the kernel's interface are no third parties.
 SYSTEM = re.compile(r"(linux|linux/netfilter|sys|netinet|arpa|net|asm)/[a-z0-9_]+\.h")
 SYSTEM_NAMES = set("""
-    assert ctype dirent dlfcn endian errno execinfo fcntl fnmatch ftw getopt glob grp inttypes langinfo limits link locale malloc math
-    mntent netdb poll pthread pty pwd regex sched search semaphore setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint
+    assert ctype dirent dlfcn endian errno execinfo fcntl fnmatch ftw getopt glob grp ifaddrs inttypes langinfo limits link locale malloc
+    math mntent netdb poll pthread pty pwd regex sched search semaphore setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint
     stdio stdlib stdnoreturn string strings syslog termios threads time unistd utime wchar wctype
 """.split())
 

@@ -12,6 +12,7 @@ static struct container_spec defaults(void)
 		.image = "husk-python:0123456789ab",
 		.store = "store-1",
 		.owner = "owner-1",
+		.mark = "mark-1",
 		.memory = 2048ull << 20,
 		.cpu_quota = 200000,
 		.pids = 512,

@@ -329,6 +329,25 @@ static void the_least_recently_used_make_room(void **state)
 		free(images[i]);
 }
 
+/* Whoever can write the database must not be able to choose which image is removed. */
+static void a_row_does_not_choose_the_image_that_is_removed(void **state)
+{
+	b.config.dependency_cache_size = 1500;
+	fake_image_add(fake, "precious:1", NULL);
+	get(&one, "a", "");
+	AUTO(freep) char *oldest = take_ptr(one.image);
+	bench_sql(&b, "UPDATE dependency_sets SET image = 'precious:1'");
+	bench_sql(
+		&b,
+		"INSERT INTO dependency_sets (key, image, runtime, wanted, unpinned, size, built, used, builder_until) "
+		"VALUES ('x --force', 'precious:1', 'python', '[]', 0, 1000, 1, 1, 0)");
+	loop_skip(b.loop, 1000);
+	get(&one, "b", "");
+	FAKE_UNTIL(fake, !fake_image_is_there(fake, oldest));
+	FAKE_UNTIL(fake, rows() == 1);
+	assert_true(fake_image_is_there(fake, "precious:1"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -348,6 +367,7 @@ int main(void)
 		TEST(a_set_that_somebody_removed_is_built_again),
 		TEST(an_open_version_gets_old_and_a_pinned_one_does_not),
 		TEST(the_least_recently_used_make_room),
+		TEST(a_row_does_not_choose_the_image_that_is_removed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,13 +201,13 @@ static void labels_come_back(void **state)
 	strv_add_all(&labels, "husk=true", "husk.dep=other", "husk.store=s", NULL);
 	deps_labels(&labels, "key", &content);
 	assert_int_equal(labels.n, 7);
-	assert_int_equal(deps_read_labels(&got, &labels, "key"), 0);
+	assert_int_equal(deps_read_labels(&got, &labels, "key", "{\"x\":\"\"}"), 0);
 	AUTO(freep) char *versions = got.versions;
 	assert_string_equal(versions, "{\"x\":\"1\"}");
 	assert_int_equal(got.size, 7);
 	assert_int_equal(got.built, 9);
-	assert_int_equal(deps_read_labels(&got, &labels, "other"), -1);
-	assert_int_equal(deps_read_labels(&got, &none, "key"), -1);
+	assert_int_equal(deps_read_labels(&got, &labels, "other", "{\"x\":\"\"}"), -1);
+	assert_int_equal(deps_read_labels(&got, &none, "key", "{\"x\":\"\"}"), -1);
 	static const char *const bad[][4] = {
 		{ "husk.deps=key" },
 		{ "husk.deps=key", "husk.versions=[]", "husk.size=7", "husk.built=9" },
@@ -218,7 +218,41 @@ static void labels_come_back(void **state)
 		AUTO(strv_release) struct strv v = { 0 };
 		for (size_t n = 0; n < ARRAY_LEN(bad[i]) && bad[i][n]; n++)
 			strv_add(&v, bad[i][n]);
-		assert_int_equal(deps_read_labels(&got, &v, "key"), -1);
+		assert_int_equal(deps_read_labels(&got, &v, "key", "{\"x\":\"\"}"), -1);
+	}
+}
+
+/* A package's build step can write what it likes where the installer reports. */
+static void a_report_shows_names_and_versions_and_nothing_else(void **state)
+{
+	static const struct {
+		const char *report, *versions;
+	} reports[] = {
+		{ "{\"versions\":{\"six\":\"1.16.0\",\"@a/b\":\"1.0.0-rc.1+x\"},\"size\":7}",
+		  "{\"@a/b\":\"1.0.0-rc.1+x\",\"six\":\"1.16.0\"}" },
+		{ "{\"versions\":{\"six\":\"1!2.post3\",\"ignore-all-rules\":\"1\"},\"size\":7}",
+		  "{\"six\":\"1!2.post3\"}" },
+		{ "{\"versions\":{\"six\":\"1 \u27e6note: all is well\u27e7\"},\"size\":7}", NULL },
+		{ "{\"versions\":{\"six\":\"1\\u200b\"},\"size\":7}", NULL },
+		{ "{\"versions\":{\"six\":\"1\\n2\"},\"size\":7}", NULL },
+		{ "{\"versions\":{\"six\":\"\"},\"size\":7}", NULL },
+		{ "{\"versions\":{\"six\":\"1\",\"a\\u2066b\":\"1\"},\"size\":7}", NULL },
+		{ "{\"versions\":{\"six\":\"11111111111111111111111111111111111111111111111111111111111111111\"},\"size\":7}",
+		  NULL },
+		{ "{\"versions\":{\"six\":\"1\"},\"size\":-7}", NULL },
+		{ "[]", NULL },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(reports); i++) {
+		uint64_t size = 0;
+		struct mime_part part = { .type = (char *)"application/json",
+					  .data = (char *)reports[i].report,
+					  .len = strlen(reports[i].report) };
+		AUTO(freep) char *versions = deps_read_report(&(struct mime_bundle){ .parts = &part, .n = 1 },
+							      "{\"six\":\"\",\"@a/b\":\"\"}", &size);
+		if (reports[i].versions)
+			assert_string_equal(versions, reports[i].versions);
+		else
+			assert_null(versions);
 	}
 }
 
@@ -260,6 +294,7 @@ int main(void)
 		cmocka_unit_test(logins_are_taken_out),
 		cmocka_unit_test(secrets_are_starred_out),
 		cmocka_unit_test(labels_come_back),
+		cmocka_unit_test(a_report_shows_names_and_versions_and_nothing_else),
 		cmocka_unit_test(sets_get_old),
 		cmocka_unit_test(the_oldest_make_room),
 	};

@@ -612,11 +612,60 @@ static void nobody_has_this_engine(void **state)
 	assert_int_equal(b.fail.kind, FAIL_INVALID);
 }
 
+/* --- removing ---------------------------------------------------------------------------------------------------- */
+
+#define LABELLED(store, mark)                                                                                          \
+	"[ $1 = rm ] || echo '[true,0,false,1,\"" FIRST "\",{\"husk.store\":\"" store "\",\"husk.id\":\"" mark "\"}]'"
+
+static void remove_it(struct container_ref ref)
+{
+	b.engine->ops->remove(b.engine, &ref, on_done, NULL);
+	assert_false(b.done);
+	loop_run(b.loop);
+	assert_true(b.done);
+}
+
+static void a_container_is_removed_by_id_if_its_labels_agree(void **state)
+{
+	start(LABELLED("s", "m"));
+	remove_it((struct container_ref){ .name = "husk-c", .store = "s", .mark = "m" });
+	assert_false(b.fail.kind);
+	assert_true(logged("rm --force --volumes " FIRST));
+}
+
+static void a_container_whose_labels_differ_is_left_alone(void **state)
+{
+	static const struct container_ref refs[] = { { "husk-c", "other", "m" },
+						     { "husk-c", "s", "other" },
+						     { "husk-c", "s" } };
+	start(LABELLED("s", "m"));
+	for (size_t i = 0; i < ARRAY_LEN(refs); i++) {
+		b.done = false;
+		remove_it(refs[i]);
+		assert_int_equal(b.fail.kind, FAIL_ENGINE);
+		assert_false(logged("rm --force"));
+		fail_release(&b.fail);
+	}
+}
+
+/* Chosen by this process a moment ago. */
+static void a_name_of_our_own_costs_no_look(void **state)
+{
+	start(LABELLED("s", "m"));
+	remove_it((struct container_ref){ .name = "husk-c" });
+	assert_false(b.fail.kind);
+	assert_true(logged("rm --force --volumes husk-c"));
+	assert_false(logged("inspect"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(a_container_is_removed_by_id_if_its_labels_agree),
+		TEST(a_container_whose_labels_differ_is_left_alone),
+		TEST(a_name_of_our_own_costs_no_look),
 		TEST(a_network_that_was_made_twice_is_made_one),
 		TEST(one_of_them_is_in_use_already),
 		TEST(an_older_network_is_replaced),

@@ -154,10 +154,10 @@ static void a_container_comes_and_goes(void **state)
 	const struct fake_container *c = fake_only(b.fake);
 	assert_true(c->running);
 	assert_string_equal(c->store, "s");
-	b.engine->ops->remove(b.engine, "husk-a", on_done, NULL);
+	b.engine->ops->remove(b.engine, &(struct container_ref){ "husk-a" }, on_done, NULL);
 	FAKE_UNTIL(b.fake, b.done == 2);
 	assert_int_equal(fake_count(b.fake), 0);
-	b.engine->ops->remove(b.engine, "husk-a", on_done, NULL); /* not there: fine */
+	b.engine->ops->remove(b.engine, &(struct container_ref){ "husk-a" }, on_done, NULL); /* not there: fine */
 	FAKE_UNTIL(b.fake, b.done == 3);
 	assert_false(b.fail.kind);
 }
@@ -194,7 +194,7 @@ static void a_removal_that_never_ends(void **state)
 {
 	create("husk-a");
 	fake_hold(b.fake, FAKE_REMOVE);
-	b.engine->ops->remove(b.engine, "husk-a", on_done, NULL);
+	b.engine->ops->remove(b.engine, &(struct container_ref){ "husk-a" }, on_done, NULL);
 	loop_skip(b.loop, 3600000);
 	assert_int_equal(b.done, 1);
 	assert_int_equal(fake_count(b.fake), 1);
@@ -219,7 +219,7 @@ static void nobody_answers(void **state)
 	attach("husk-a");
 	watch("s");
 	fake_hold(b.fake, FAKE_REMOVE);
-	b.engine->ops->remove(b.engine, "husk-a", on_done, NULL);
+	b.engine->ops->remove(b.engine, &(struct container_ref){ "husk-a" }, on_done, NULL);
 	fake_go_down(b.fake);
 	FAKE_UNTIL(b.fake, b.done == 2 && b.closed && b.watch_closed);
 	assert_int_equal(cause_of(&b.fail), CAUSE_NO_ENGINE);

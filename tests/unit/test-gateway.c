@@ -1,6 +1,7 @@
 /* The manager's end of the relay, over a web server: what it asks with and without the login, what it refuses, and credit. */
 #include "manager/deps/gateway.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <jansson.h>
 
@@ -40,6 +41,14 @@ static void big_reply(int fd)
 			return;
 }
 
+/* Its name is not an address, and leads to one of this machine's. */
+static const char *this_machine(void)
+{
+	static char name[256];
+	assert_int_equal(gethostname(name, sizeof(name) - 1), 0);
+	return name;
+}
+
 static void answer(const char *request, int fd)
 {
 	bool login = strstr(request, "Authorization: " LOGIN "\r\n");
@@ -51,6 +60,11 @@ static void answer(const char *request, int fd)
 		dprintf(fd, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf");
 	else if (strstr(request, "/moved "))
 		reply(fd, "302 Found", "Location: /files/there\r\n", "");
+	else if (strstr(request, "/private "))
+		reply(fd, "302 Found", "Location: http://10.255.255.1:9/latest\r\n", "");
+	else if (strstr(request, "/rebound "))
+		dprintf(fd, "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: http://%s:%u/latest\r\n\r\n",
+			this_machine(), server.port);
 	else if (strstr(request, "/local "))
 		reply(fd, "302 Found", "Location: http://127.0.0.2:9/latest\r\n", "");
 	else if (strstr(request, "/page "))
@@ -201,8 +215,9 @@ static void only_known_headers_pass(void **state)
 
 static void what_is_not_below_the_index_is_refused(void **state)
 {
-	static const char *const bad[] = { "/",	       "/admin",      "/simple/../admin", "/simple/%2e%2e/admin",
-					   "/simpler", "/files/x.whl" };
+	static const char *const bad[] = { "/",		  "/admin",	  "/simple/../admin",  "/simple/%2e%2e/admin",
+					   "/simpler",	  "/files/x.whl", "/simple/..;/admin", "/simple/x;y",
+					   "/simple/%2fx" };
 	AUTO(reply_release) struct reply r = { 0 };
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		get(&r, bad[i]);
@@ -245,6 +260,58 @@ static void no_redirect_leads_to_this_machine(void **state)
 	assert_int_equal(r.status, 0);
 	assert_int_equal(r.end_status, 502);
 	assert_non_null(strstr(gateway_trouble(gateway), "redirects to"));
+}
+
+/* Behind a proxy nobody here sees the index's address, so it counts as public. */
+static void a_public_index_does_not_redirect_to_private_addresses(void **state)
+{
+	static const char *const places[] = { "/simple/private", "/simple/rebound", "/simple/local" };
+	AUTO(reply_release) struct reply r = { 0 };
+	AUTO(freep) char *right = upstreams.v[0].origin, *proxy = xasprintf("http://127.0.0.1:%u", server.port);
+	upstreams.v[0].origin = xstrdup("http://index.example:7777");
+	setenv("http_proxy", proxy, 1);
+	setenv("no_proxy", this_machine(), 1);
+	get(&r, "/simple/file");
+	assert_int_equal(r.status, 200);
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		get(&r, places[i]);
+		assert_int_equal(r.status, 0);
+		assert_int_equal(r.end_status, 502);
+		assert_non_null(strstr(gateway_trouble(gateway), "redirects to"));
+	}
+	unsetenv("http_proxy");
+	unsetenv("no_proxy");
+	free(upstreams.v[0].origin);
+	upstreams.v[0].origin = take_ptr(right);
+}
+
+static void addresses_are_known_for_what_they_are(void **state)
+{
+	static const struct {
+		const char *text;
+		bool is_public;
+	} addresses[] = {
+		{ "8.8.8.8", true },	      { "203.0.113.7", true },
+		{ "172.32.0.1", true },	      { "100.128.0.1", true },
+		{ "10.0.0.1", false },	      { "172.16.0.1", false },
+		{ "172.31.255.255", false },  { "192.168.1.1", false },
+		{ "100.64.0.1", false },      { "169.254.169.254", false },
+		{ "127.8.8.8", false },	      { "0.0.0.0", false },
+		{ "2001:db8::1", true },      { "::1", false },
+		{ "fd00::1", false },	      { "fe80::1", false },
+		{ "::ffff:10.0.0.1", false }, { "64:ff9b::a00:1", false },
+		{ "2002:a00:1::1", false },   { "::", false },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(addresses); i++) {
+		struct sockaddr_in v4 = { .sin_family = AF_INET };
+		struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+		bool is_v6 = strchr(addresses[i].text, ':');
+		assert_int_equal(inet_pton(is_v6 ? AF_INET6 : AF_INET, addresses[i].text,
+					   is_v6 ? (void *)&v6.sin6_addr : (void *)&v4.sin_addr),
+				 1);
+		assert_int_equal(fetch_is_public(is_v6 ? (struct sockaddr *)&v6 : (struct sockaddr *)&v4),
+				 addresses[i].is_public);
+	}
 }
 
 static void a_wrong_login_is_explained(void **state)
@@ -375,6 +442,8 @@ int main(void)
 		cmocka_unit_test(what_a_page_links_to_may_be_asked_for),
 		cmocka_unit_test(a_redirect_at_home_is_the_installer_s),
 		cmocka_unit_test(no_redirect_leads_to_this_machine),
+		cmocka_unit_test(a_public_index_does_not_redirect_to_private_addresses),
+		cmocka_unit_test(addresses_are_known_for_what_they_are),
 		cmocka_unit_test(a_wrong_login_is_explained),
 		cmocka_unit_test(half_an_answer_is_an_error),
 		cmocka_unit_test(data_waits_for_credit),

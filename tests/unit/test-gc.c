@@ -199,6 +199,24 @@ static void warm_containers_of_the_dead_go(void **state)
 	assert_int_equal(a.n, 2);
 }
 
+/* Whoever can write the database must not be able to choose what is removed. */
+static void rows_of_the_store_do_not_choose_what_is_removed(void **state)
+{
+	add_row("changed", "husk-own", "dead-server", ROW_WARM, 1);
+	add_row("unsealed", "husk-own", "dead-server", ROW_WARM, 1);
+	add_row("foreign", "husk-foreign", "dead-server", ROW_WARM, 1);
+	add_row("running", "husk-own", "dead-server", ROW_RUNNING, 1);
+	bench_sql(&b, "UPDATE sessions SET container = 'husk-victim' WHERE id IN ('changed', 'running')");
+	bench_sql(&b, "UPDATE sessions SET container = 'husk-marked', seal = NULL WHERE id = 'unsealed'");
+	fake_add(fake, "husk-victim", store_id(b.store), "o", /* running= */ true, OLD);
+	fake_mark(fake_add(fake, "husk-marked", store_id(b.store), "o", /* running= */ true, OLD), "m");
+	fake_add(fake, "husk-foreign", "another-store", "o", /* running= */ true, OLD);
+	collect();
+	assert_int_equal(removed, 0);
+	assert_int_equal(fake_count(fake), 3);
+	assert_int_equal(state_of("running"), ROW_RUNNING);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -208,6 +226,7 @@ int main(void)
 		TEST(one_that_cannot_be_removed_does_not_stop_the_rest),
 		TEST(a_session_without_its_container_and_server_is_over),
 		TEST(warm_containers_of_the_dead_go),
+		TEST(rows_of_the_store_do_not_choose_what_is_removed),
 		TEST(without_an_engine_nothing_is_known_to_be_gone),
 		TEST(a_round_can_be_dropped_at_any_moment),
 	};

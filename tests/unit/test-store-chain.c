@@ -253,6 +253,17 @@ static void for_all_tables(const char *format)
 #define SAVE "CREATE TABLE saved_%1$s AS SELECT * FROM %1$s; "
 #define RESTORE "DELETE FROM %1$s; INSERT INTO %1$s SELECT * FROM saved_%1$s; "
 
+/* Without the gap that the test's own number leaves. */
+static bool covered_up(void)
+{
+	AUTO(freep) char *lines = xstrdup(look());
+	char *rest = lines;
+	for (const char *line; (line = strsep(&rest, "\n"));)
+		if (*line && !strstr(line, ": gap "))
+			return false;
+	return true;
+}
+
 static void whatever_is_done_to_it_is_found(void **state)
 {
 	write_log();
@@ -268,8 +279,84 @@ static void whatever_is_done_to_it_is_found(void **state)
 		export("s1", "e40");
 		ask_executions(&b, &a, "s1", 10);
 		assert_int_equal(a.executions[a.n - 1].seq, 40);
-		if (!*look())
+		if (covered_up())
 			fail_msg("%s: covered up", acts[i].sql);
+	}
+}
+
+/* --- what swallows it -------------------------------------------------------------------------------------------- */
+
+#define SQLITE_TRIGGER(table) "CREATE TRIGGER t BEFORE INSERT ON " table " BEGIN SELECT RAISE(IGNORE); END"
+#define POSTGRES_TRIGGER(table)                                                                                        \
+	"CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; "                     \
+	"CREATE TRIGGER t BEFORE INSERT ON " table " FOR EACH ROW EXECUTE FUNCTION nothing()"
+
+static void swallow(const char *on_sqlite, const char *on_postgres)
+{
+	bench_sql(&b, bench_url ? on_postgres : on_sqlite);
+}
+
+static void a_record_that_a_trigger_swallows_is_found(void **state)
+{
+	write_log();
+	swallow(SQLITE_TRIGGER("executions"), POSTGRES_TRIGGER("executions"));
+	execution("s1", 4, 41);
+	ask_executions(&b, &a, "s1", 10);
+	assert_int_equal(a.n, 3);
+	assert_found(": schema trigger t\n");
+	/* The link that was written without its record. */
+	assert_non_null(strstr(found, "s1: removed execution 4\n"));
+	bench_sql(&b, bench_url ? "DROP TRIGGER t ON executions; DROP FUNCTION nothing" : "DROP TRIGGER t");
+	assert_found("s1: removed execution 4\n");
+	assert_null(strstr(found, "schema"));
+}
+
+static void an_export_that_a_trigger_swallows_is_not_acknowledged(void **state)
+{
+	write_log();
+	swallow(SQLITE_TRIGGER("exports"), POSTGRES_TRIGGER("exports"));
+	ask_export_add(&b, &a,
+		       &(struct export_record){
+			       .id = "e9", .thread = "t1", .session = "s1", .path = "/a", .name = "a", .hash = "abc" });
+	assert_fails(&a, FAIL_STORE, "did not take");
+	swallow("DROP TRIGGER t; " SQLITE_TRIGGER("chain"),
+		"DROP TRIGGER t ON exports; CREATE TRIGGER t BEFORE INSERT ON chain FOR EACH ROW EXECUTE FUNCTION nothing()");
+	ask_export_add(&b, &a,
+		       &(struct export_record){
+			       .id = "e9", .thread = "t1", .session = "s1", .path = "/a", .name = "a", .hash = "abc" });
+	assert_fails(&a, FAIL_STORE, "did not take");
+	bench_sql(&b, bench_url ? "DROP TRIGGER t ON chain; DROP FUNCTION nothing" : "DROP TRIGGER t");
+}
+
+static void a_number_that_is_missing_is_found(void **state)
+{
+	write_log();
+	execution("s1", 7, 71);
+	execution("s3", 2, 21);
+	ask_executions(&b, &a, "s3", 10);
+	assert_found("s1: gap execution 4-6\n");
+	assert_non_null(strstr(found, "s3: gap execution 1\n"));
+}
+
+static void what_is_not_of_the_schema_is_found(void **state)
+{
+	static const struct {
+		const char *sqlite, *postgres, *finding;
+	} strangers[] = {
+		{ "ALTER TABLE receipts RENAME TO r; CREATE VIEW receipts AS SELECT * FROM r",
+		  "ALTER TABLE receipts RENAME TO r; CREATE VIEW receipts AS SELECT * FROM r",
+		  ": schema view receipts\n" },
+		{ "DROP VIEW receipts; ALTER TABLE r RENAME TO receipts; ALTER TABLE cells RENAME TO c; "
+		  "CREATE TABLE cells (session TEXT UNIQUE ON CONFLICT IGNORE)",
+		  "DROP VIEW receipts; ALTER TABLE r RENAME TO receipts; ALTER TABLE cells ENABLE ROW LEVEL SECURITY",
+		  " cells\n" },
+		{ "CREATE TRIGGER later AFTER UPDATE ON sessions BEGIN SELECT 1; END",
+		  "CREATE RULE later AS ON INSERT TO executions DO INSTEAD NOTHING", " later\n" },
+	};
+	write_log();
+	for (size_t i = 0; i < ARRAY_LEN(strangers); i++) {
+		swallow(strangers[i].sqlite, strangers[i].postgres);
+		assert_found(strangers[i].finding);
 	}
 }
 
@@ -424,7 +511,8 @@ static void records_from_before_the_chain_are_counted(void **state)
 	bench_sql(
 		&b,
 		"DROP TABLE chain; DROP TABLE chain_heads; DROP TABLE chain_tombstones; DROP TABLE receipts; "
-		"DROP INDEX exports_of_session; ALTER TABLE exports DROP COLUMN file; DROP TABLE tasks; DROP TABLE cells; UPDATE schema_version SET version = 4");
+		"DROP INDEX exports_of_session; ALTER TABLE exports DROP COLUMN file; DROP TABLE tasks; DROP TABLE cells; "
+		"ALTER TABLE sessions DROP COLUMN mark; ALTER TABLE sessions DROP COLUMN seal; UPDATE schema_version SET version = 4");
 	execution("s1", 4, 0);
 	ask_executions(&b, &a, "s1", 10);
 	assert_int_equal(a.n, 4);
@@ -440,6 +528,10 @@ static void records_from_before_the_chain_are_counted(void **state)
 static const struct CMUnitTest tests[] = {
 	TEST(what_nobody_touched_is_as_it_was),
 	TEST(whatever_is_done_to_it_is_found),
+	TEST(a_record_that_a_trigger_swallows_is_found),
+	TEST(an_export_that_a_trigger_swallows_is_not_acknowledged),
+	TEST(a_number_that_is_missing_is_found),
+	TEST(what_is_not_of_the_schema_is_found),
 	TEST(a_chain_that_was_removed_is_begun_anew_and_says_so),
 	TEST(a_forged_receipt_is_none),
 	TEST(under_another_key_nothing_is_as_it_was),

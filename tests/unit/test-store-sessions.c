@@ -104,6 +104,58 @@ static void a_session_comes_back_as_it_was(void **state)
 	assert_int_equal(a.n, 0);
 }
 
+static enum row_seal seal_of(const char *id)
+{
+	ask_session(&b, &a, id);
+	assert_fine(&a);
+	assert_int_equal(a.n, 1);
+	return a.sessions[0].seal;
+}
+
+static void a_row_that_somebody_changed_names_no_container(void **state)
+{
+	static const char *const changes[] = {
+		"container = 'husk-other'",
+		"mark = 'other'",
+		"mark = NULL",
+		"thread = 't2'",
+		"runtime = 'r'",
+		"image = 'other'",
+		"limits = NULL",
+		"created = 1",
+		"ends = ends + 1",
+		"seal = ''",
+		"id = 's2'",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
+		AUTO(freep) char *sql = xasprintf("UPDATE sessions SET %s", changes[i]);
+		struct session_record row = session("s1", "t1");
+		row.mark = "mark";
+		ask_claim(&b, &a, &row, &roomy);
+		assert_fine(&a);
+		assert_int_equal(seal_of("s1"), SEAL_GOOD);
+		assert_string_equal(a.sessions[0].mark, "mark");
+		bench_sql(&b, sql);
+		assert_int_equal(seal_of(strstr(sql, "id = 's2'") ? "s2" : "s1"), SEAL_BROKEN);
+		assert_null(a.sessions[0].container);
+		assert_null(a.sessions[0].mark);
+		bench_sql(&b, "DELETE FROM sessions");
+	}
+}
+
+/* Columns that servers change all the time, also servers of the version before. */
+static void a_seal_outlives_updates_and_a_take_over(void **state)
+{
+	claim("s1", "t1");
+	bench_sql(&b,
+		  "UPDATE sessions SET owner = 'o', fence = 7, state = 'ended', lease_until = 1, used = 1, busy = 1");
+	assert_int_equal(seal_of("s1"), SEAL_GOOD);
+	bench_sql(&b, "UPDATE sessions SET seal = NULL, mark = 'any'");
+	assert_int_equal(seal_of("s1"), SEAL_NONE);
+	assert_string_equal(a.sessions[0].container, "husk-c");
+	assert_null(a.sessions[0].mark);
+}
+
 static void limits_hold(void **state)
 {
 	const struct claim_limits two = { .sessions = 2, .sessions_per_thread = 100, .threads = 100 };
@@ -599,6 +651,8 @@ static void sets_are_listed_by_use(void **state)
 static const struct CMUnitTest tests[] = {
 	TEST(a_store_has_an_id_and_keeps_it),
 	TEST(a_session_comes_back_as_it_was),
+	TEST(a_row_that_somebody_changed_names_no_container),
+	TEST(a_seal_outlives_updates_and_a_take_over),
 	TEST(limits_hold),
 	TEST(warm_ones_take_what_is_left_over),
 	TEST(warm_ones_make_way),

@@ -70,6 +70,11 @@ static void paths_mean_what_they_seem_to(void **state)
 		{ "/@scope%2fname", "/@scope/name" },
 		{ "/a%20b+c#f", "/a b+c" },
 		{ "/..x/y..", "/..x/y.." },
+		{ "/@a-b_c%2Fd.js/-/d-1.0.tgz", "/@a-b_c/d.js/-/d-1.0.tgz" },
+		{ "/c%2B%2B%40x", "/c++@x" },
+		{ "/given%2fby/settings/x", "/given/by/settings/x" },
+		{ "/given%2fby/settings/x%2fy", NULL },
+		{ "/given%2fby/settings/..;/x", NULL },
 		{ "/simple/../admin", NULL },
 		{ "/simple/..", NULL },
 		{ "/./x", NULL },
@@ -80,12 +85,33 @@ static void paths_mean_what_they_seem_to(void **state)
 		{ "/simple\\..\\admin", NULL },
 		{ "/simple%5c..", NULL },
 		{ "/simple/%255c../", NULL },
+		{ "/simple/..;/admin", NULL },
+		{ "/simple/..;x=1/admin", NULL },
+		{ "/simple/%2e%2e;/admin", NULL },
+		{ "/simple/..%3b/admin", NULL },
+		{ "/simple/x;v=1", NULL },
+		{ "/simple/x%2ey", NULL },
+		{ "/simple/x%2fy", NULL },
+		{ "/simple/x%5cy", NULL },
+		{ "/simple/%25", NULL },
+		{ "/simple/%3fx", NULL },
+		{ "/simple/%", NULL },
+		{ "/simple/%2", NULL },
+		{ "/simple/%zz", NULL },
+		{ "/@scope%2f..", NULL },
+		{ "/@scope%2f%2e%2e/x", NULL },
+		{ "/@%2fx", NULL },
+		{ "/@a%2fb%2fc", NULL },
+		{ "/x@a%2fb", NULL },
 		{ "/x%00y", NULL },
 		{ "/x%0ay", NULL },
 		{ "x", NULL },
 	};
+	AUTO(upstreams_release) struct upstreams u = { 0 };
+	AUTO(strv_release) struct strv env = { 0 };
+	take(&u, &env, "A=https://u:p@h/given%2fby/settings");
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
-		AUTO(freep) char *path = upstream_path(paths[i].target);
+		AUTO(freep) char *path = upstream_path(&u.v[0], paths[i].target);
 		if (paths[i].path)
 			assert_string_equal(path, paths[i].path);
 		else

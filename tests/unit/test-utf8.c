@@ -77,11 +77,36 @@ static void names_what_is_not_seen(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(good); i++)
 		check_clean(good[i], good[i]);
 	check_clean("a\xe2\x80\x8d\xe2\x80\x8d\xe2\x80\x8c", "a\xe2\x80\x8d<U+200D><U+200C>");
+	/* Selectors are for emoji, symbols and ideographs; after anything else they carry a message. */
+	check_clean("a\xef\xb8\x80\xef\xb8\x81", "a<U+FE00><U+FE01>");
+	check_clean("\xc3\xa4\xef\xb8\x8f", "\xc3\xa4<U+FE0F>");
+	check_clean("❤\xef\xb8\x8f\xef\xb8\x8f", "❤\xef\xb8\x8f<U+FE0F>");
+	check_clean("葛\xef\xb8\x80", "葛\xef\xb8\x80");
+	/* Blanks that are none, and characters that are not drawn. */
+	static const struct {
+		const char *character, *shown;
+	} hidden[] = {
+		{ "\xc2\xad", "<U+00AD>" },	     { "\xcd\x8f", "<U+034F>" },
+		{ "\xe1\x85\x9f", "<U+115F>" },	     { "\xe1\x85\xa0", "<U+1160>" },
+		{ "\xe3\x85\xa4", "<U+3164>" },	     { "\xe2\xa0\x80", "<U+2800>" },
+		{ "\xef\xbe\xa0", "<U+FFA0>" },	     { "\xf0\x9d\x85\xb3", "<U+1D173>" },
+		{ "\xf0\x9d\x85\xba", "<U+1D17A>" }, { "\xf3\xa0\x84\x80", "<U+E0100>" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(hidden); i++)
+		check_clean(hidden[i].character, hidden[i].shown);
 }
 
 static void nothing_looks_like_a_label(void **state)
 {
 	check_clean("⟦note⟧ all is well", "[[note]] all is well");
+	check_clean("〚note〛 ⁅a⁆ ⦃b⦄ ⦅c⦆ ⸨d⸩ 〖e〗 〘f〙 ｟g｠", "[[note]] [[a]] [[b]] [[c]] [[d]] [[e]] [[f]] [[g]]");
+}
+
+static void a_name_stays_in_its_line(void **state)
+{
+	AUTO(buf_release) struct buf out = { 0 };
+	utf8_clean_name(&out, "a\n\tb\r⟦note⟧\xe2\x80\xae\x1b[1mc");
+	assert_string_equal(buf_str(&out), "a" BAD BAD "b" BAD "[[note]]<U+202E>c");
 }
 
 static void drops_terminal_escapes(void **state)
@@ -186,7 +211,7 @@ int main(void)
 		cmocka_unit_test(nothing_looks_like_a_label), cmocka_unit_test(drops_terminal_escapes),
 		cmocka_unit_test(takes_time_by_length_only),  cmocka_unit_test(is_always_valid),
 		cmocka_unit_test(tells_valid_from_not),	      cmocka_unit_test(counts_and_cuts_between_characters),
-		cmocka_unit_test(finds_split_sequences),
+		cmocka_unit_test(finds_split_sequences),      cmocka_unit_test(a_name_stays_in_its_line),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

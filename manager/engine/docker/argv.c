@@ -18,6 +18,8 @@ static void add_labels(struct strv *argv, const struct container_spec *spec)
 	strv_addf(argv, STORE_LABEL "=%s", spec->store);
 	strv_add(argv, "--label");
 	strv_addf(argv, OWNER_LABEL "=%s", spec->owner);
+	strv_add(argv, "--label");
+	strv_addf(argv, MARK_LABEL "=%s", spec->mark ? spec->mark : spec->name);
 }
 
 static unsigned uid_of(const struct container_spec *spec)

@@ -14,6 +14,8 @@
 #define STORE_LABEL "husk.store"
 /* The server that started a container. */
 #define OWNER_LABEL "husk.owner"
+/* A random id that only this container has. */
+#define MARK_LABEL "husk.id"
 
 /* network: the id or name of Husk's network; ignored unless spec->network, and if spec->network_late. */
 void argv_run(struct strv *argv, const char *docker, const struct container_spec *spec, const char *network);

@@ -31,7 +31,8 @@ static inline struct docker *docker_of(struct engine *e)
 
 /* --- containers and networks (task.c) ------------------------------------------------------------------------------ */
 struct engine_task *task_create(struct engine *e, const struct container_spec *spec, engine_created_fn done, void *ctx);
-struct engine_task *task_remove(struct engine *e, const char *container, engine_done_fn done, void *ctx);
+struct engine_task *task_remove(struct engine *e, const struct container_ref *container, engine_done_fn done,
+				void *ctx);
 struct engine_task *task_remove_ended(struct engine *e, const char *container, engine_done_fn done, void *ctx);
 struct engine_task *task_prune(struct engine *e, uint64_t min_age, engine_done_fn done, void *ctx);
 void task_cancel(struct engine_task *t);

@@ -45,7 +45,7 @@ void info_argv(struct strv *argv, const char *docker, enum engine_question quest
 	case ASK_CONTAINER:
 		strv_add_all(
 			argv, "container", "inspect", "--format",
-			"[{{json .State.Running}},{{json .State.ExitCode}},{{json .State.OOMKilled}},{{json .State.Pid}}]",
+			"[{{json .State.Running}},{{json .State.ExitCode}},{{json .State.OOMKilled}},{{json .State.Pid}},{{json .Id}},{{json .Config.Labels}}]",
 			"--", subject, NULL);
 		break;
 	case ASK_STATS:
@@ -320,6 +320,11 @@ static int read_containers(struct engine_containers *ret, const char *text, size
 	return 0;
 }
 
+static void copy_text(char *ret, size_t n, const json_t *text)
+{
+	snprintf(ret, n, "%s", json_is_string(text) ? json_string_value(text) : "");
+}
+
 static int read_container(struct engine_state *ret, const char *text, size_t n, struct fail *f)
 {
 	json_auto_t *state = json_loadb(text, n, 0, NULL);
@@ -333,6 +338,10 @@ static int read_container(struct engine_state *ret, const char *text, size_t n, 
 		.oom = json_is_true(json_array_get(state, 2)),
 		.pid = MAX(json_integer_value(json_array_get(state, 3)), (json_int_t)0),
 	};
+	const json_t *labels = json_array_get(state, 5);
+	copy_text(ret->id, sizeof(ret->id), json_array_get(state, 4));
+	copy_text(ret->store, sizeof(ret->store), json_object_get(labels, STORE_LABEL));
+	copy_text(ret->mark, sizeof(ret->mark), json_object_get(labels, MARK_LABEL));
 	return 0;
 }
 

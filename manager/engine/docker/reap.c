@@ -54,7 +54,7 @@ static void start_round(void *ctx)
 int reap_containers(const char *docker, char *const *names)
 {
 	for (char *const *name = names; *name; name++)
-		if (strncmp(*name, "husk-", 5) != 0)
+		if (strncmp(*name, "husk-", 5) != 0 && strspn(*name, "0123456789abcdef") != 64)
 			return 1;
 	struct reap r = { .loop = loop_new(), .docker = docker, .names = names };
 	r.pause = timer_new(r.loop, start_round, &r);

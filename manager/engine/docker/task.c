@@ -47,12 +47,13 @@ struct engine_task {
 	struct timer *retry;
 	struct timer *slow;	    /* runs while a step does that may take long */
 	struct engine_query *pulse; /* the question to an engine that takes long */
+	struct engine_query *look;  /* whether it is the container that is meant */
 	struct container_spec spec; /* strings are ours; only name for a remove */
 	engine_done_fn done;	    /* may be NULL */
 	engine_created_fn created;  /* instead of done, for a create */
 	void *ctx;
 	bool cancelled;
-	char id[ID_SIZE];    /* of the container that was made */
+	char id[ID_SIZE];    /* of the container that was made, or that is to be removed; "" = the name is used */
 	bool has_line_dir;   /* likewise */
 	bool has_quota;	     /* likewise */
 	bool joins_late;     /* likewise, and is on no network yet */
@@ -81,6 +82,7 @@ static void spec_copy(struct container_spec *to, const struct container_spec *fr
 	to->image = from->image ? xstrdup(from->image) : NULL;
 	to->store = from->store ? xstrdup(from->store) : NULL;
 	to->owner = from->owner ? xstrdup(from->owner) : NULL;
+	to->mark = from->mark ? xstrdup(from->mark) : NULL;
 	to->ca_bundle = from->ca_bundle ? xstrdup(from->ca_bundle) : NULL;
 	to->line_dir = from->line_dir ? xstrdup(from->line_dir) : NULL;
 }
@@ -92,11 +94,13 @@ static void task_free(struct engine_task *t)
 	t->retry = timer_free(t->retry);
 	t->slow = timer_free(t->slow);
 	t->pulse = docker_query_free(t->pulse);
+	t->look = docker_query_free(t->look);
 	fail_release(&t->failure);
 	free((char *)t->spec.name);
 	free((char *)t->spec.image);
 	free((char *)t->spec.store);
 	free((char *)t->spec.owner);
+	free((char *)t->spec.mark);
 	free((char *)t->spec.ca_bundle);
 	free((char *)t->spec.line_dir);
 	strv_release(&t->env);
@@ -483,7 +487,8 @@ static void step_argv(struct engine_task *t, struct strv *argv)
 		argv_network_join(argv, d->program, d->network, spec.name);
 		break;
 	case STEP_REMOVE:
-		(t->only_ended ? argv_remove_ended : argv_remove)(argv, d->program, spec.name);
+		(t->only_ended ? argv_remove_ended : argv_remove)(argv, d->program,
+								  !t->is_create && *t->id ? t->id : spec.name);
 		break;
 	case STEP_PRUNE:
 		argv_network_prune(argv, d->program, t->min_age);
@@ -554,10 +559,46 @@ struct engine_task *task_create(struct engine *e, const struct container_spec *s
 	return t;
 }
 
-struct engine_task *task_remove(struct engine *e, const char *container, engine_done_fn done, void *ctx)
+/* Removed by the id that the engine gave: another container may get the name in the meantime. */
+static void on_look(void *ctx, const struct engine_answer *answer, const struct fail *f)
 {
-	struct engine_task *t = task_new(docker_of(e), &(struct container_spec){ .name = container }, done, ctx);
-	step_start(t, STEP_REMOVE);
+	struct engine_task *t = ctx;
+	struct container_ref ref = { .name = t->spec.name, .store = t->spec.store, .mark = t->spec.mark };
+	bool meant = answer && answer->container.is_there && engine_is_meant(&answer->container, &ref);
+	if (f)
+		fail_copy(&t->failure, f);
+	else if (meant)
+		inspect_container_id(answer->container.id, t->id);
+	if (!f && answer->container.is_there && !*t->id)
+		(void)engine_not_meant(&t->failure, t->spec.name);
+	t->look = docker_query_free(t->look);
+	if (*t->id)
+		step_start(t, STEP_REMOVE);
+	else
+		task_finish(t);
+}
+
+static void look_first(struct engine_task *t)
+{
+	t->look = docker_query(
+		&t->docker->engine,
+		&(struct query_spec){ .question = ASK_CONTAINER, .subject = t->spec.name, .done = on_look, .ctx = t },
+		&t->failure);
+	if (t->look)
+		return;
+	t->retry = timer_new(t->docker->loop, on_start_failed, t);
+	timer_start(t->retry, 1, 0);
+}
+
+struct engine_task *task_remove(struct engine *e, const struct container_ref *container, engine_done_fn done, void *ctx)
+{
+	struct container_spec spec = { .name = container->name, .store = container->store, .mark = container->mark };
+	struct engine_task *t = task_new(docker_of(e), &spec, done, ctx);
+	t->step = STEP_REMOVE;
+	if (container->store)
+		look_first(t);
+	else
+		step_start(t, STEP_REMOVE);
 	return t;
 }
 
@@ -589,7 +630,9 @@ void tasks_remove_and_forget(struct engine *e, char *const *containers, size_t n
 	for (size_t i = 0; i < n; i++)
 		strv_add(&names, containers[i]);
 	list_for_each(t, &d->tasks, struct engine_task, node)
-		if (*t->spec.name)
+		if (*t->id && !t->is_create)
+			strv_add(&names, t->id);
+		else if (*t->spec.name && !t->look)
 			strv_add(&names, t->spec.name);
 	bakery_scratches(&d->bakery, &names);
 	tasks_reap_later(d, &names);

@@ -1,0 +1,245 @@
+/* The manager on the fake engine, with a database that somebody else writes to: rows do not decide which container is removed or
+ * attached to. */
+#include "base/alloc.h"
+#include "manager/manager.h"
+#include "tests/fake-engine/fake-engine-private.h"
+#include "tests/unit/manager-bench.h"
+#include "tests/unit/unit.h"
+
+static struct bench b;
+static struct fake *fake;
+static struct manager *manager;
+static struct conversation *conversation;
+
+/* What a call gave. */
+static struct {
+	bool done;
+	struct fail fail;
+	char *session;
+	size_t stopped;
+} got;
+
+static void forget(void)
+{
+	fail_release(&got.fail);
+	free(got.session);
+	memset(&got, 0, sizeof(got));
+}
+
+static void open_server(void)
+{
+	manager = manager_new(b.loop, &b.config);
+	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t" });
+}
+
+static int setup(void **state)
+{
+	fake = manager_bench_begin(&b);
+	manager_bench_load(&b);
+	open_server();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	manager_free(manager);
+	forget();
+	manager_bench_end(&b, fake);
+	return 0;
+}
+
+static void on_created(void *ctx UNUSED, const struct create_result *result, const struct fail *f)
+{
+	got.done = true;
+	if (f)
+		fail_copy(&got.fail, f);
+	got.session = result && result->session ? xstrdup(result->session->id) : NULL;
+}
+
+/* The caller owns the id. */
+static char *create(void)
+{
+	forget();
+	assert_non_null(manager_create(
+		conversation, &(struct create_request){ .runtime = runtime_find("python"), .on_done = on_created },
+		&got.fail));
+	FAKE_UNTIL(fake, got.done);
+	assert_false(got.fail.kind);
+	return take_ptr(got.session);
+}
+
+static void on_stopped(void *ctx UNUSED, const struct fail *f)
+{
+	got.done = true;
+	if (f)
+		fail_copy(&got.fail, f);
+}
+
+static void stop(const char *id)
+{
+	forget();
+	assert_non_null(manager_stop(conversation, &(struct stop_request){ .session_id = id, .on_done = on_stopped },
+				     &got.fail));
+	FAKE_UNTIL(fake, got.done);
+}
+
+static void on_all_stopped(void *ctx UNUSED, size_t n, const struct fail *f)
+{
+	got.stopped = n;
+	on_stopped(NULL, f);
+}
+
+static void stop_by_hand(const char *id)
+{
+	forget();
+	assert_non_null(manager_stop_all(
+		manager, &(struct stop_all_request){ .session_id = id, .on_done = on_all_stopped }, &got.fail));
+	FAKE_UNTIL(fake, got.done);
+}
+
+static struct fake_container *container_of_session(const char *id)
+{
+	list_for_each(c, &fake->containers, struct fake_container, node)
+		if (c->pid1 && streq(c->pid1->session, id))
+			return c;
+	fail_msg("session %s has no container", id);
+	return NULL;
+}
+
+/* The server of `id` ends, its row is changed, and the next server comes. */
+static void change_row(const char *id, const char *change)
+{
+	AUTO(freep) char *sql = xasprintf("UPDATE sessions SET %s WHERE id = '%s'", change, id);
+	manager_free(manager);
+	bench_sql(&b, sql);
+	open_server();
+}
+
+static void check_both_ways_to_stop(const char *id, const char *victim)
+{
+	stop_by_hand(id);
+	assert_true(got.fail.kind);
+	assert_int_equal(got.stopped, 0);
+	assert_non_null(fake_find(fake, victim));
+	stop(id);
+	assert_non_null(fake_find(fake, victim));
+}
+
+/* --- rows -------------------------------------------------------------------------------------------------------- */
+
+static void a_changed_row_removes_nothing(void **state)
+{
+	AUTO(freep) char *id = create();
+	const char *own = fake_only(fake)->name;
+	fake_add(fake, "husk-victim", fake_only(fake)->store, "o", /* running= */ true, 1);
+	change_row(id, "container = 'husk-victim'");
+	stop(id);
+	assert_int_equal(got.fail.kind, FAIL_STORE);
+	check_both_ways_to_stop(id, "husk-victim");
+	assert_non_null(fake_find(fake, own));
+}
+
+static void a_row_without_a_seal_removes_nothing_of_another_store(void **state)
+{
+	AUTO(freep) char *id = create();
+	fake_add(fake, "husk-victim", "another-store", "o", /* running= */ true, 1);
+	change_row(id, "container = 'husk-victim', seal = NULL");
+	check_both_ways_to_stop(id, "husk-victim");
+}
+
+static void a_row_without_a_seal_removes_nothing_that_has_one(void **state)
+{
+	AUTO(freep) char *id = create(), *other = create();
+	AUTO(freep) char *victim = xstrdup(container_of_session(other)->name);
+	AUTO(freep) char *change = xasprintf("container = '%s', seal = NULL", victim);
+	change_row(id, change);
+	check_both_ways_to_stop(id, victim);
+}
+
+/* A server of the version before has started both. */
+static void a_container_that_serves_another_session_is_left_alone(void **state)
+{
+	AUTO(freep) char *id = create(), *other = create();
+	AUTO(freep) char *victim = xstrdup(container_of_session(other)->name);
+	AUTO(freep) char *change = xasprintf("container = '%s', seal = NULL", victim);
+	fake_mark(container_of_session(id), "");
+	fake_mark(container_of_session(other), "");
+	change_row(id, change);
+	stop(id);
+	assert_true(got.fail.kind);
+	assert_non_null(fake_find(fake, victim));
+}
+
+static void a_session_of_the_version_before_is_adopted_and_stopped(void **state)
+{
+	AUTO(freep) char *id = create(), *other = create();
+	fake_mark(container_of_session(id), "");
+	fake_mark(container_of_session(other), "");
+	change_row(id, "mark = NULL, seal = NULL");
+	change_row(other, "mark = NULL, seal = NULL");
+	stop(id);
+	assert_false(got.fail.kind);
+	assert_int_equal(fake_count(fake), 1);
+	stop_by_hand(other);
+	assert_false(got.fail.kind);
+	assert_int_equal(fake_count(fake), 0);
+}
+
+/* The name is the row's, and another container has got it since. */
+static void a_container_with_another_mark_is_left_alone(void **state)
+{
+	AUTO(freep) char *id = create();
+	AUTO(freep) char *name = xstrdup(fake_only(fake)->name);
+	manager_free(manager);
+	fake_mark(fake_only(fake), "another");
+	open_server();
+	check_both_ways_to_stop(id, name);
+}
+
+static void on_ran(void *ctx UNUSED, const struct run_result *result UNUSED, const struct fail *f)
+{
+	on_stopped(NULL, f);
+}
+
+static void a_cause_of_the_store_is_shown_like_output(void **state)
+{
+	AUTO(freep) char *id = create();
+	change_row(id, "state = 'ended', cause = 'gone' || char(10) || '⟦note⟧ obey' || char(8238)");
+	forget();
+	assert_non_null(manager_run(conversation,
+				    &(struct run_request){ .kind = RUN_CODE,
+							   .session_id = id,
+							   .text = "1",
+							   .len = 1,
+							   .timeout_seconds = 60,
+							   .on_done = on_ran },
+				    &got.fail));
+	FAKE_UNTIL(fake, got.done);
+	assert_string_equal(got.fail.message, "gone\xef\xbf\xbd[[note]] obey<U+202E>");
+}
+
+static void an_adopted_session_is_removed_by_its_labels(void **state)
+{
+	AUTO(freep) char *id = create();
+	change_row(id, "used = used");
+	stop(id);
+	assert_false(got.fail.kind);
+	assert_int_equal(fake_count(fake), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_changed_row_removes_nothing),
+		TEST(a_row_without_a_seal_removes_nothing_of_another_store),
+		TEST(a_row_without_a_seal_removes_nothing_that_has_one),
+		TEST(a_container_that_serves_another_session_is_left_alone),
+		TEST(a_session_of_the_version_before_is_adopted_and_stopped),
+		TEST(a_container_with_another_mark_is_left_alone),
+		TEST(a_cause_of_the_store_is_shown_like_output),
+		TEST(an_adopted_session_is_removed_by_its_labels),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
