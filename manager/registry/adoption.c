@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/utf8.h"
 #include "manager/model/cause.h"
 #include "manager/registry/claims.h"
 #include "manager/registry/member.h"
@@ -11,9 +10,6 @@
 
 /* Sessions taken over at a time, newest first: each costs an attempt to attach. */
 #define ADOPTIONS_MAX 32
-/* Of a cause that the store tells. */
-#define CAUSE_CHARS 500
-
 struct adoptions {
 	struct registry *registry;
 	struct list searches; /* of struct search */
@@ -117,15 +113,6 @@ static int owned_elsewhere(struct fail *f, const struct session_record *row)
 		f, "Create a session of your own, or end the client that uses this one: then it can be used here.");
 }
 
-/* Whoever can write the database has chosen the words. */
-static int ended_before(struct fail *f, const char *cause)
-{
-	AUTO(buf_release) struct buf clean = { 0 };
-	utf8_clean_name(&clean, cause);
-	const char *text = buf_str(&clean);
-	return cause_set(f, FAIL_DIED, CAUSE_UNWATCHED, "%.*s", (int)utf8_head(text, clean.len, CAUSE_CHARS), text);
-}
-
 /* 0 if it can be taken over. */
 static int judge(const struct search *s, const struct session_record *row, bool owner_dead, struct fail *f)
 {
@@ -137,7 +124,7 @@ static int judge(const struct search *s, const struct session_record *row, bool 
 	if (row->state == ROW_ENDED && !row->cause)
 		return cause_no_session(f, s->id);
 	if (row->state == ROW_ENDED)
-		return ended_before(f, row->cause);
+		return claim_explain(row, f);
 	if (row->seal == SEAL_BROKEN)
 		return claim_changed_row(row, f);
 	if (!owner_dead)

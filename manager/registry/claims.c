@@ -2,8 +2,12 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "manager/registry/kept-limits.h"
 #include "manager/registry/kept-outputs.h"
+
+/* Of a cause that the store tells. */
+#define CAUSE_CHARS 500
 
 static uint64_t lease_until(const struct registry *r)
 {
@@ -135,6 +139,17 @@ void claim_end(struct member *m, const char *cause)
 		.used = now,
 	};
 	(void)store_session_update(m->registry->store, &update, on_end_recorded, /* ctx= */ NULL);
+}
+
+/* Whoever can write the database has chosen the words. */
+int claim_explain(const struct session_record *row, struct fail *f)
+{
+	AUTO(buf_release) struct buf clean = { 0 };
+	bool by_hand = streq(row->cause, CLAIM_STOPPED_BY_HAND);
+	utf8_clean_name(&clean, row->cause);
+	const char *text = buf_str(&clean);
+	return cause_set(f, FAIL_DIED, by_hand ? CAUSE_STOPPED_BY_HAND : CAUSE_UNWATCHED, "%.*s",
+			 (int)utf8_head(text, clean.len, CAUSE_CHARS), text);
 }
 
 void claim_end_row(struct store *store, const struct session_record *row, const char *cause)

@@ -21,6 +21,10 @@ struct store_job *claim_running(struct member *m, store_done_fn fn, void *ctx);
 void claim_renew(struct member *m);
 /* It has ended. cause NULL = somebody stopped it. Fire and forget. */
 void claim_end(struct member *m, const char *cause);
+/* The stored cause of a session that a person has ended. */
+#define CLAIM_STOPPED_BY_HAND "stopped by husk stop"
+/* The failure of a session whose row ended with a cause. Returns -1. */
+int claim_explain(const struct session_record *row, struct fail *f);
 /* Ends a row that no longer belongs to anybody. Fire and forget. */
 void claim_end_row(struct store *store, const struct session_record *row, const char *cause);
 /* The failure of acting on a row whose seal is broken. Returns -1. */

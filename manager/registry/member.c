@@ -37,6 +37,7 @@ static void on_ready(void *ctx, struct session *s UNUSED)
 static void on_dead(void *ctx, struct session *s)
 {
 	struct member *m = ctx;
+	store_cancel(take_ptr(m->explanation));
 	/* Which also forgets the oldest dead ones: not here, where somebody may be walking the list. */
 	keeper_check_soon(m->registry->keeper);
 	if (*m->warm) {
@@ -47,6 +48,27 @@ static void on_dead(void *ctx, struct session *s)
 		claim_end(m, session_death(s)->message);
 	tasks_dead(m, session_death(s));
 	ops_dead(m, session_death(s));
+}
+
+static void on_explained(void *ctx, const struct session_record *row, const struct fail *f)
+{
+	struct member *m = ctx;
+	AUTO(fail_release) struct fail cause = { 0 };
+	m->explanation = NULL;
+	if (!f && row && row->state == ROW_ENDED && row->cause)
+		claim_explain(row, &cause);
+	session_end_explained(m->session, cause.kind ? &cause : NULL);
+}
+
+/* `husk stop` writes down that it ends a session before it does. */
+static bool on_unexplained(void *ctx, struct session *s)
+{
+	struct member *m = ctx;
+	if (*m->warm)
+		return false;
+	store_cancel(m->explanation);
+	m->explanation = store_session_get(m->registry->store, session_id(s), on_explained, m);
+	return true;
 }
 
 static void on_stopped(void *ctx, struct session *s, const struct fail *f)
@@ -79,7 +101,11 @@ static struct session_spec spec_for(struct member *m, const struct member_spec *
 		.image = spec->image ? spec->image : runtime_image(spec->runtime, r->config),
 		.network = spec->network,
 		.limits = spec->limits,
-		.handler = { .on_ready = on_ready, .on_dead = on_dead, .on_stopped = on_stopped, .ctx = m },
+		.handler = { .on_ready = on_ready,
+			     .on_dead = on_dead,
+			     .on_stopped = on_stopped,
+			     .on_unexplained = on_unexplained,
+			     .ctx = m },
 	};
 }
 

@@ -5,9 +5,6 @@
 #include "manager/registry/everything.h"
 #include "manager/registry/rows.h"
 
-/* What the next call on such a session hears. */
-#define STOPPED_BY_HAND "stopped by hand"
-
 struct stop_all_op {
 	struct op op;
 	struct stop_all_request request;
@@ -140,7 +137,7 @@ static void on_judged(void *ctx, const struct rows *rows)
 			continue;
 		}
 		add_container(o, row);
-		claim_end_row(r->store, row, STOPPED_BY_HAND);
+		claim_end_row(r->store, row, CLAIM_STOPPED_BY_HAND);
 	}
 	o->sessions = o->containers.n;
 	stop_warm(o, rows);

@@ -37,6 +37,7 @@ void member_free(struct member *m)
 {
 	list_remove(&m->node);
 	store_cancel(m->renewal);
+	store_cancel(m->explanation);
 	session_free(m->session);
 	free(m->thread);
 	free(m->versions);

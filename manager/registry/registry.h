@@ -50,6 +50,7 @@ struct member {
 	bool adopted;			   /* another server started it */
 	char *versions;			   /* of the packages it was made with: JSON; NULL = none, or not known */
 	struct store_job *renewal;
+	struct store_job *explanation; /* of its death */
 };
 
 /* The session with this id, also one that is being stopped; not one that another server has taken over. NULL if there is none. */

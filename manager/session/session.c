@@ -1,9 +1,8 @@
-#include "manager/session/session.h"
+#include "manager/session/session-private.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "kernels/protocol.h"
-#include "manager/line/line.h"
 #include "manager/model/cause.h"
 #include "manager/model/token.h"
 
@@ -18,37 +17,6 @@
 #define OOM_TO_DEATH_MS 2000
 /* A container that is gone so soon after its engine was away went with it. */
 #define ENGINE_RESTART_MS 120000
-
-struct session {
-	char id[TOKEN_SIZE];
-	char *container;
-	char *mark;		  /* the label of its container; NULL = it has none */
-	char *store;		  /* likewise, of one that was adopted; NULL = this process has started it */
-	bool own;		  /* the container is known to be this session's */
-	bool stops;		  /* as soon as that is known */
-	struct session_spec spec; /* its strings are not read */
-	char *image;
-	enum session_state state;
-	bool lost;
-	bool unclaimed; /* and is not to be told yet */
-	bool claimed;	/* PID 1 knows whose it is */
-	bool kernel_up;
-	struct fail death;
-	uint64_t fence;
-	uint64_t created_ms;
-	uint64_t ends_ms; /* its hard lifetime; 0 = none, or not known yet */
-	uint64_t oom_ms;
-	uint64_t look_until_ms; /* when an adoption is given up whose engine does not answer */
-	struct engine_task *task;
-	struct transport *transport; /* the line's */
-	struct line *line;
-	struct timer *deadline;
-	struct engine_query *query; /* how the container ended, where no events tell */
-	struct fail ending;	    /* what PID 1 said when it ended by itself, or an event while it was made */
-	char container_id[65];	    /* "" until it is known */
-	char ending_id[65];	    /* of the container that the event was of */
-	uint64_t engine_away_ms;    /* when the engine was last found to be away; 0 = it was not */
-};
 
 static void session_die(struct session *s, const struct fail *cause);
 
@@ -215,6 +183,11 @@ void session_end(struct session *s, const struct fail *cause)
 	session_die(s, cause);
 }
 
+void session_end_explained(struct session *s, const struct fail *cause)
+{
+	session_die(s, cause ? cause : &s->unexplained);
+}
+
 void session_lose(struct session *s)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -223,6 +196,29 @@ void session_lose(struct session *s)
 	s->lost = true;
 	cause_set(&f, FAIL_BUSY, CAUSE_TAKEN_OVER, "another server has taken the session over");
 	session_die(s, &f);
+}
+
+static void die_unexplained(void *ctx)
+{
+	struct session *s = ctx;
+	session_die(s, &s->unexplained);
+}
+
+/* A kill and a removal say nothing of who did it, which the owner may know: it has CAUSE_WAIT_MS to say so. */
+static void die_once_explained(struct session *s, const struct fail *cause)
+{
+	const struct session_handler *h = &s->spec.handler;
+	bool unclear = cause_of(cause) == CAUSE_EXITED || cause_of(cause) == CAUSE_REMOVED;
+	if (s->unexplained.kind && !is_over(s))
+		return;
+	if (!unclear || is_over(s) || !h->on_unexplained || !h->on_unexplained(h->ctx, s)) {
+		session_die(s, cause);
+		return;
+	}
+	fail_copy(&s->unexplained, cause);
+	timer_free(s->deadline);
+	s->deadline = timer_new(s->spec.loop, die_unexplained, s);
+	timer_start(s->deadline, CAUSE_WAIT_MS, 0);
 }
 
 /* Of a container that is not there, if no event told more. */
@@ -242,7 +238,7 @@ static void on_cause_wait_over(void *ctx)
 	struct session *s = ctx;
 	AUTO(fail_release) struct fail f = { 0 };
 	explain_absence(s, &f);
-	session_die(s, &f);
+	die_once_explained(s, &f);
 }
 
 static void on_container_state(void *ctx, const struct engine_answer *answer, const struct fail *f)
@@ -254,7 +250,7 @@ static void on_container_state(void *ctx, const struct engine_answer *answer, co
 		explain_absence(s, &cause);
 	else
 		(void)engine_death(&cause, answer->container.oom, answer->container.exit_code);
-	session_die(s, &cause);
+	die_once_explained(s, &cause);
 }
 
 /* An engine that feeds no events is asked. */
@@ -274,7 +270,7 @@ static bool ask_for_cause(struct session *s)
 
 static void wait_for_cause(struct session *s)
 {
-	if (ask_for_cause(s))
+	if (s->unexplained.kind || ask_for_cause(s))
 		return;
 	if (!s->deadline)
 		s->deadline = timer_new(s->spec.loop, on_cause_wait_over, s);
@@ -327,7 +323,7 @@ void session_on_event(struct session *s, const struct engine_event *event)
 		}
 		return;
 	}
-	session_die(s, &f);
+	die_once_explained(s, &f);
 }
 
 static void on_broken(void *ctx, const struct fail *f)
@@ -578,6 +574,7 @@ struct session *session_free(struct session *s)
 	line_free(s->line);
 	timer_free(s->deadline);
 	fail_release(&s->death);
+	fail_release(&s->unexplained);
 	fail_release(&s->ending);
 	free(s->container);
 	free(s->mark);
@@ -585,109 +582,4 @@ struct session *session_free(struct session *s)
 	free(s->image);
 	free(s);
 	return NULL;
-}
-
-/* --- what it is -------------------------------------------------------------------------------------------------- */
-
-const char *session_id(const struct session *s)
-{
-	return s->id;
-}
-
-const char *session_container(const struct session *s)
-{
-	return s->container;
-}
-
-const char *session_mark(const struct session *s)
-{
-	return s->mark;
-}
-
-const char *session_removable(const struct session *s)
-{
-	if (!s->store)
-		return s->container;
-	return s->own && *s->container_id ? s->container_id : NULL;
-}
-
-const char *session_image(const struct session *s)
-{
-	return s->image;
-}
-
-const struct runtime *session_runtime(const struct session *s)
-{
-	return s->spec.runtime;
-}
-
-bool session_network(const struct session *s)
-{
-	return s->spec.network;
-}
-
-const struct limits *session_limits(const struct session *s)
-{
-	return &s->spec.limits;
-}
-
-uint64_t session_fence(const struct session *s)
-{
-	return s->fence;
-}
-
-enum session_state session_state(const struct session *s)
-{
-	return s->state;
-}
-
-const struct fail *session_death(const struct session *s)
-{
-	return &s->death;
-}
-
-bool session_is_lost(const struct session *s)
-{
-	return s->lost;
-}
-
-bool session_is_connected(const struct session *s)
-{
-	return line_dispatch(s->line)->open;
-}
-
-bool session_is_busy(const struct session *s)
-{
-	return line_busy(s->line);
-}
-
-bool session_is_changing(const struct session *s)
-{
-	return s->task != NULL;
-}
-
-uint64_t session_age_ms(const struct session *s)
-{
-	return loop_now_ms() - s->created_ms;
-}
-
-uint64_t session_idle_ms(const struct session *s)
-{
-	return session_is_busy(s) ? 0 : loop_now_ms() - line_dispatch(s->line)->used_ms;
-}
-
-uint64_t session_left_ms(const struct session *s)
-{
-	uint64_t now = loop_now_ms();
-	return s->ends_ms ? s->ends_ms - MIN(now, s->ends_ms) : UINT64_MAX;
-}
-
-struct dispatch *session_dispatch(struct session *s)
-{
-	return line_dispatch(s->line);
-}
-
-const char *session_transport(const struct session *s)
-{
-	return line_transport(s->line);
 }

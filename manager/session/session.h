@@ -24,6 +24,9 @@ struct session_handler {
 	/* The container never came up, or is gone; session_death() says why. */
 	void (*on_dead)(void *ctx, struct session *s);
 	void (*on_stopped)(void *ctx, struct session *s, const struct fail *f);
+	/* Its container was killed or removed, and it does not know by whom. True: the owner finds out and calls
+	 * session_end_explained(); if that takes too long, the session dies of what is known. May be NULL. */
+	bool (*on_unexplained)(void *ctx, struct session *s);
 	void *ctx;
 };
 
@@ -80,6 +83,8 @@ void session_stop(struct session *s);
 void session_keep_dead(struct session *s, const struct fail *why);
 /* Ends it with a cause that the owner gives, as if it had died of it. */
 void session_end(struct session *s, const struct fail *cause);
+/* The answer to on_unexplained. cause NULL = the owner does not know it either. */
+void session_end_explained(struct session *s, const struct fail *cause);
 /* Another server has taken it over: gone for us, and its container is not touched. */
 void session_lose(struct session *s);
 /* An event of the engine's. */

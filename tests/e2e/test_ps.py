@@ -58,7 +58,7 @@ def test_a_session_without_a_server_is_left(start, terminal):
     assert terminal.husk("stop", session.id).stdout == "1 session stopped\n"
     assert server.containers() == [] and terminal.sessions() == {}
     later = start(home=terminal.home).call("execute_code", {"session_id": session.id, "code": "1"})
-    assert later.is_error and "stopped by hand" in later.text
+    assert later.is_error and "stopped by husk stop" in later.text
 
 
 def test_stop_all_ends_every_session_and_their_servers_hear_of_it(start, terminal):

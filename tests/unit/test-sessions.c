@@ -534,28 +534,6 @@ static void taking_a_session_over_is_no_use_of_it(void **state)
 	assert_int_equal(cause_of(&got.fail), CAUSE_IDLE);
 }
 
-static void on_awaited(void *ctx UNUSED, bool complete)
-{
-	got.done = complete;
-	got.active = sessions_of(conversation);
-}
-
-static void a_list_of_sessions_waits_for_those_of_the_last_server(void **state)
-{
-	AUTO(freep) char *id = create();
-	assert_false(conversation_is_adopting(conversation));
-	manager_free(manager);
-	open_server();
-	conversation_wake(conversation);
-	assert_true(conversation_is_adopting(conversation));
-	assert_int_equal(sessions_of(conversation), 0);
-	forget();
-	assert_non_null(manager_await(conversation, &(struct await_request){ .on_done = on_awaited }));
-	FAKE_UNTIL(fake, got.done);
-	assert_int_equal(got.active, 1);
-	assert_false(conversation_is_adopting(conversation));
-}
-
 static bool try_limits(struct limits_wanted wanted)
 {
 	forget();
@@ -683,7 +661,6 @@ int main(void)
 		TEST(of_two_servers_one_takes_it_over),
 		TEST(a_session_outlives_its_server),
 		TEST(taking_a_session_over_is_no_use_of_it),
-		TEST(a_list_of_sessions_waits_for_those_of_the_last_server),
 		TEST(a_session_keeps_its_own_limits),
 		TEST(more_than_the_operator_allows_starts_nothing),
 		TEST(a_create_is_cancelled_while_the_machine_is_asked),
