@@ -59,8 +59,13 @@ def test_display_objects_of_ipython(kernel):
     ("Markdown('*x*')", "*x*"),
     ("Latex('$x$')", "$x$"),
     ("JSON({'a': [1, 'ü']})", '{"a": [1, "ü"]}'),
-    ("SVG('<svg xmlns=\"http://www.w3.org/2000/svg\"><title>t</title></svg>')",
-     '<svg xmlns="http://www.w3.org/2000/svg"><title>t</title></svg>'),
+    ("SVG('<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"30\" height=\"20px\"><text>Jan</text> <text>Feb</text></svg>')",
+     "<SVG drawing, 30 x 20> Jan Feb"),
+    ("HTML('<style>b {}</style><h1>Sales &amp; <b>costs</b></h1><ul><li>one<li>two</ul><script>var x;</script>')",
+     "Sales & costs\n\n- one\n- two"),
+    ("HTML('<table><tr><th>a</th><th>b</th></tr>\\n<tr><td>1</td><td>2</td></tr></table>')", "a  b\n\n1  2"),
+    ("HTML('<pre>x\\n  y</pre> 1 < 2 <!-- no --><img src=\"x\">')", "x\n  y\n 1 < 2 [picture]"),
+    ("HTML('<b></b>')", "<IPython.core.display.HTML object>"),
 ])
 def test_objects_that_only_name_their_type_show_their_text(kernel, code, text):
     kernel.run("from IPython.display import *")
@@ -70,6 +75,25 @@ def test_objects_that_only_name_their_type_show_their_text(kernel, code, text):
 
 def test_long_text_that_stands_in_is_cut(kernel):
     assert len(kernel.run("from IPython.display import JSON\nJSON(list(range(100_000)))").text) < 11_000
+
+
+@pytest.mark.parametrize("page", ["'<' * 2_000_000", "'<!--' * 500_000", "'<script>' * 250_000", "'<pre' * 500_000", "'&' * 2_000_000",
+                                  "' \\n' * 1_000_000", "'<svg ' + 'width=' * 300_000", "'<td></td' * 200_000"])
+def test_markup_of_any_kind_is_read_in_bounded_time(kernel, page):
+    kernel.run("from IPython.display import *")
+    for code in (f"HTML({page})", f"display({{'image/svg+xml': {page}}}, raw=True)"):
+        outcome = kernel.run(code, seconds=20)
+        data = outcome.result or outcome.displays[0]["data"]
+        assert outcome.error is None and len(data["text/plain"]) < 11_000
+
+
+def test_drawings_are_pictures(kernel):
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="{}" height="20"><rect width="9" height="9"/></svg>'
+    kernel.run(f"from IPython.display import SVG\nclass D:\n    def _repr_svg_(self): return {svg.format(30)!r}")
+    for code in ("D()", f"SVG({svg.format(30)!r})"):
+        assert png_size(kernel.run(code).result["image/png"]) == (30, 20)
+    assert max(png_size(kernel.run(f"SVG({svg.format(90_000)!r})").result["image/png"])) <= 2000
+    assert "image/png" not in kernel.run("display({'image/svg+xml': '<svg'}, raw=True)").displays[0]["data"]
 
 
 def test_several_displays_in_order(kernel):
@@ -143,6 +167,15 @@ def test_own_display_method(kernel):
 def test_capture_magic_keeps_displays(kernel):
     assert kernel.run("%%capture c\ndisplay('x'); print('y')").log == []
     assert kernel.run("c.stdout, len(c.outputs)").text == r"('y\n', 1)"
+
+
+def test_capture_magic_keeps_figures(kernel):
+    kernel.run("import matplotlib.pyplot as plt")
+    assert kernel.run("%%capture c\nplt.plot([1]); plt.show(); p = plt.plot([2])").log == []
+    assert kernel.run("len(c.outputs)").text == "2"
+    assert png_size(kernel.run("c.outputs[0].display()").displays[0]["data"]["image/png"])
+    assert len(kernel.run("%%capture --no-display c\nplt.plot([1])").displays) == 1
+    assert kernel.run("%%capture c\n1 / 0").error["type"] == "ZeroDivisionError"
 
 
 def test_all_expressions_on_request(kernel):
@@ -293,7 +326,15 @@ def test_figures_without_anything_in_them_are_not_shown(kernel):
     kernel.run("import matplotlib.pyplot as plt, pandas as pd")
     outcome = kernel.run("plt.figure(figsize=(3, 2))\npd.DataFrame({'a': [1, 2]}).plot(); plt.figure();")
     assert len(outcome.displays) == 1 and kernel.run("plt.get_fignums()").text == "[]"
-    assert len(kernel.run("display(plt.figure())").displays) == 1
+    assert "image/png" not in kernel.run("display(plt.figure())").displays[0]["data"]
+    outcome = kernel.run("plt.figure()")
+    assert outcome.displays == [] and outcome.text == "<Figure size 640x480 with 0 Axes>" and "image/png" not in outcome.result
+
+
+def test_figures_stay_pictures_when_svg_is_asked_for(kernel):
+    kernel.run("from matplotlib_inline.backend_inline import set_matplotlib_formats\nset_matplotlib_formats('svg')")
+    outcome = kernel.run("import matplotlib.pyplot as plt\nfig = plt.figure(); plt.plot([1]); fig")
+    assert png_size(outcome.result["image/png"]) and "image/svg+xml" not in outcome.result and outcome.displays == []
 
 
 def test_figure_of_an_interrupted_cell_comes_with_it(kernel):

@@ -5,7 +5,7 @@ import json
 import math
 import re
 
-from . import images
+from . import images, markup
 from .errors import shorten
 from .link import Base64
 
@@ -74,12 +74,20 @@ def _plain(text):
 
 
 def _spoken(bundle):
-    """For an object whose text/plain says nothing but its type: another form that people read."""
-    for mime in ("text/markdown", "text/latex", "application/json", "image/svg+xml"):
-        if mime in bundle:
-            form = bundle[mime]
-            return shorten(form if isinstance(form, str) else json.dumps(form, ensure_ascii=False), SPOKEN_MAX)
-    return bundle["text/plain"]
+    """For an object whose text/plain is missing or only names its type: another form that people read."""
+    for mime, told in _SPOKEN:
+        form = told(bundle[mime]) if mime in bundle else ""
+        if form:
+            return shorten(form, SPOKEN_MAX)
+    return bundle.get("text/plain")
+
+
+def _same(form):
+    return form if isinstance(form, str) else json.dumps(form, ensure_ascii=False)
+
+
+_SPOKEN = (("text/markdown", _same), ("text/latex", _same), ("application/json", _same), ("image/svg+xml", markup.svg_line),
+           ("text/html", markup.html_text))
 
 
 def clean(data):
@@ -92,16 +100,21 @@ def clean(data):
     for mime, value in data.items():
         if value is not None and isinstance(mime, str) and mime.isprintable():
             bundle[valid_text(mime)] = _entry(mime, value)
+    if "image/svg+xml" in bundle and not {"image/png", "image/jpeg"} & bundle.keys():
+        picture = markup.svg_picture(bundle["image/svg+xml"])
+        if picture:
+            bundle["image/png"] = Base64(base64.b64encode(picture))
     if "image/png" in bundle:
         bundle.pop("image/jpeg", None)  # PIL offers its images as both
     for mime in ("image/png", "image/jpeg"):
         if type(bundle.get(mime)) is Base64:
             kind, encoded = images.fit(mime, bundle.pop(mime))
             bundle[kind] = Base64(encoded)
-    if "text/plain" in bundle:
-        if len(bundle) > 1 and _SAYS_NOTHING.fullmatch(bundle["text/plain"]):
-            bundle["text/plain"] = _spoken(bundle)
-        bundle["text/plain"] = _plain(bundle["text/plain"])
+    plain = bundle.get("text/plain")
+    if (plain is None and "image/svg+xml" in bundle) or (plain and len(bundle) > 1 and _SAYS_NOTHING.fullmatch(plain)):
+        plain = _spoken(bundle)
+    if plain is not None:
+        bundle["text/plain"] = _plain(plain)
     return bundle
 
 

@@ -29,6 +29,7 @@ class Figures:
     def on_import(self, hooks):
         hooks["matplotlib"] = lambda module: _copy_font_cache(module.get_cachedir())
         hooks["matplotlib.pyplot"] = self._take_over_show
+        hooks["IPython.core.pylabtools"] = _keep_png
 
     def _take_over_show(self, pyplot):
         def show(*_args, **_kwargs):
@@ -38,7 +39,9 @@ class Figures:
         pyplot.show = show
 
     def format_png(self, figure):
-        """IPython's formatter for display(figure) and a figure as the last value."""
+        """IPython's formatter for display(figure) and a figure as the last value. A blank one has only its text, as in Jupyter."""
+        if _is_blank(figure):
+            return None
         self._drew = True
         self._shown.add(figure)
         return self._draw(figure)
@@ -121,6 +124,11 @@ def _tight_frame(figure):
     if 0 < frame.width < 3 * whole[0] and 0 < frame.height < 3 * whole[1]:
         return frame, (frame.width, frame.height)
     return None, whole
+
+
+def _keep_png(pylabtools):
+    """set_matplotlib_formats("svg"), another habit from notebooks: pages of markup instead of a picture."""
+    pylabtools.select_figure_formats = lambda _shell, _formats, **_options: None
 
 
 def _copy_font_cache(folder):

@@ -9,6 +9,10 @@ import time
 from .imports import Deferred, ImportHooks, UserSite, forget_folders, late_environment, own_modules
 
 with Deferred():
+    from IPython.core import magic_arguments
+    from IPython.core.magics.execution import ExecutionMagics
+    from IPython.utils.capture import capture_output
+
     from . import commands, describe, display, errors, machine, stdin, variables, widgets
     from .charts import Charts, complete_plotly
     from .environment import Environment
@@ -34,9 +38,10 @@ class Kernel:
         self._events = Events()
         self._late = []  # what threads and tasks displayed between two cells
         self._widgets = Widgets(self.display)
-        self._figures = Figures(self.display)
+        self._figures = Figures(self._publish)
         self._charts = Charts(self.display)
         self._shell = Shell.instance(events=self._events, display=self.display, clear=self.clear, widget=self._widgets.made)
+        self._shell.register_magic_function(self._capture, "cell", "capture")
         formatters = self._shell.display_formatter.formatters
         formatters["image/png"].for_type_by_name("matplotlib.figure", "Figure", self._figures.format_png)
         formatters["text/plain"].for_type_by_name("pandas.io.formats.style", "Styler", _print_styler)
@@ -193,6 +198,21 @@ class Kernel:
         except NoCell:
             if len(self._late) < LATE_DISPLAYS_MAX:
                 self._late.append((bundle, fields))
+
+    def _publish(self, data):
+        """To whoever takes what is displayed now: the link, or a %%capture."""
+        self._shell.display_pub.publish(data)
+
+    def _capture(self, line, cell):
+        """%%capture with the figures of its cell, which are otherwise shown when the whole cell ends."""
+        args = magic_arguments.parse_argstring(ExecutionMagics.capture, line)
+        with capture_output(not args.no_stdout, not args.no_stderr, not args.no_display) as captured:
+            self._shell.run_cell(cell)
+            self._figures.show_open()
+        if self._shell.displayhook.semicolon_at_end_of_expression(cell):
+            self._shell.user_ns.pop(args.output, None)
+        elif args.output:
+            self._shell.user_ns[args.output] = captured
 
     def clear(self, wait):
         """clear_output(): what there is goes, at once or when something follows."""
