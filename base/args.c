@@ -391,11 +391,10 @@ static json_t *property(const struct arg *a, const void *defaults)
 			json_array_append_new(values, json_string(a->choice(i)));
 		json_object_set_new(p, "enum", values);
 	}
-	if (a->type == ARG_STRING && a->flags & ARG_NONEMPTY)
-		json_object_set_new(p, "minLength", json_integer(1));
 	if (a->type == ARG_INT && a->max > a->min) {
 		json_object_set_new(p, "minimum", json_integer(a->min));
-		json_object_set_new(p, "maximum", json_integer(a->max));
+		if (a->max < UINT32_MAX)
+			json_object_set_new(p, "maximum", json_integer(a->max));
 	}
 	if (a->type == ARG_LIST) {
 		AUTO(freep) void *item_defaults = xcalloc(1, a->item_size);

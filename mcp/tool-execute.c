@@ -28,14 +28,12 @@ struct execute_args {
 			.max = 128, .description = "As create_session returned it.",                                   \
 			.example = "\"kq3v…\" (the session_id that create_session returned)"                         \
 	}
-#define TIMEOUT_TEXT                                                                                                   \
-	"Seconds until the run is interrupted: at most 300; with `wait` any number, default the session's lifetime."
 #define WAIT_TEXT                                                                                                      \
-	"Seconds to wait for the end; then the answer has the output so far and the run's number, and the run goes on."
+	"Seconds to wait for the end. If the run takes longer, it continues, and the answer has the output so far and its number."
 #define ARG_TIMEOUT                                                                                                    \
 	{                                                                                                              \
-		"timeout", ARG_INT, offsetof(struct execute_args, timeout),                                            \
-			.min = TIMEOUT_MIN, .max = TIMEOUT_WITH_WAIT_MAX, .description = TIMEOUT_TEXT, .example = "60" \
+		"timeout", ARG_INT, offsetof(struct execute_args, timeout), ARG_ABSENT,                                \
+			.min = TIMEOUT_MIN, .max = TIMEOUT_WITH_WAIT_MAX, .example = "60"                              \
 	}
 #define ARG_WAIT                                                                                                       \
 	{                                                                                                              \
@@ -70,7 +68,7 @@ struct execute_args {
 	}
 
 #define ENV_TEXT                                                                                                       \
-	"Environment variables for this call alone (LD_*, NODE_OPTIONS and others that are read at a start: create_session)."
+	"Environment variables for this call only (LD_*, NODE_OPTIONS and others read at a start: use create_session)."
 #define ARG_ENV                                                                                                        \
 	{                                                                                                              \
 		"env", ARG_TEXTS, offsetof(struct execute_args, env), .description = ENV_TEXT,                         \
@@ -83,7 +81,7 @@ static const struct arg code_table[] = {
 	  .description = "The complete code of the cell.", .example = "\"x = 41\\nx + 1\"" },
 	ARG_TIMEOUT,
 	ARG_WAIT,
-	ARG_RUN("Instead of code: wait for this run, and get what is new of it."),
+	ARG_RUN("Instead of code: wait for this run; returns its new output."),
 	ARG_INTERRUPT,
 	ARG_INTERACTIVE("The cell may ask for input."),
 	ARG_INPUT("With `run`: the answer; <Ctrl-D> = end of input."),
@@ -100,7 +98,7 @@ static const struct arg terminal_table[] = {
 	  .description = "The bash command or script.", .example = "\"ls -la /workspace\"" },
 	ARG_TIMEOUT,
 	ARG_WAIT,
-	ARG_RUN("Instead of a command: wait for this run, and get what is new of it."),
+	ARG_RUN("Instead of a command: wait for this run; returns its new output."),
 	ARG_INTERRUPT,
 	ARG_INTERACTIVE("Give it a terminal to ask on."),
 	ARG_SIZE(rows, RUN_ROWS_MAX),
@@ -109,7 +107,7 @@ static const struct arg terminal_table[] = {
 		"With `run`: what to type. Keys: <Ctrl-C>, <Up>, <Tab>, <Esc>. Enter follows, but not after a key or <NoEnter>."),
 	ARG_ENV,
 	{ "cwd", ARG_STRING, offsetof(struct execute_args, cwd), ARG_NONEMPTY, .max = 4095,
-	  .description = "Directory for this call alone.", .example = "\"/workspace/project\"" },
+	  .description = "Directory for this call only.", .example = "\"/workspace/project\"" },
 	{ 0 },
 };
 
@@ -121,22 +119,32 @@ static void execute_defaults(void *args, const struct tool_env *env)
 	a->timeout = (int64_t)MAX(TIMEOUT_MIN, MIN(seconds, (uint64_t)TIMEOUT_MAX));
 }
 
+/* The default is not in the schema's own field: it applies only without `wait`, and clients fill such defaults in. */
+static void execute_extend(json_t *properties, const struct tool_env *env)
+{
+	struct execute_args defaults = { 0 };
+	execute_defaults(&defaults, env);
+	AUTO(freep) char *text = xasprintf(
+		"Seconds until the run is interrupted: default %lld, at most %d. With `wait` it may be longer, and the default is the session's lifetime.",
+		(long long)defaults.timeout, TIMEOUT_MAX);
+	json_object_set_new(json_object_get(properties, "timeout"), "description", json_string(text));
+}
+
 static char *code_describe(const struct tool_env *env)
 {
 	return xasprintf(
 		"Run code in the session's interpreter, like a notebook cell. Variables, imports, functions and open objects "
 		"persist between calls, so build on earlier cells instead of repeating them. Always send the complete code.\n"
-		"Returned in order: what was printed, stderr, displays, the last value, a traceback; figures as images (matplotlib figures "
-		"without saving them), the last %d of an answer. Husk's own words are in ⟦ ⟧. Top-level await works. "
-		"input() fails, unless `interactive`: then the answer is ⟦waiting for input⟧, and {run: 7, input: \"yes\"} goes on.\n"
-		"Timeout: default %llu s, at most %d; a cell that takes longer is interrupted, and variables are kept. For work that may take longer "
-		"use `wait`: {code: \"train()\", wait: 20} answers after 20 s with ⟦running⟧ and a run number; {run: 7, wait: 60} returns what is new, "
-		"at once when it ends; {run: 7, interrupt: true} ends it. Never sleep to wait. Cells of one session run one after the other; "
-		"execute_terminal works beside them. A run goes on without the client only as long as the session's lease (%llu s).\n"
+		"Returned in order: what was printed, stderr, displays, the last value, a traceback; figures as images, the last %d of an answer. "
+		"Labels in ⟦ ⟧ come from Husk. Top-level await works. "
+		"input() fails unless `interactive`: then the answer is ⟦waiting for input⟧, and {run: 7, input: \"yes\"} answers it.\n"
+		"Slow work: {code: \"train()\", wait: 20} answers after at most 20 s, with ⟦running⟧ and a run number if it has not ended; "
+		"{run: 7, wait: 60} returns what is new, at once when it ends; {run: 7, interrupt: true} ends it. Never sleep to wait. "
+		"Cells of one session run one after the other; execute_terminal works beside them. If the client disconnects, a run lasts as long as the session's lease (%llu s).\n"
 		"Long output is cut in the middle (%llu characters are shown; all of it is in ~/.husk/runs): print summaries. "
 		"If the interpreter had to be restarted, the answer says so: its variables are gone, files are kept.",
-		PICTURES_MAX, (unsigned long long)env->config->execution_timeout, TIMEOUT_MAX,
-		(unsigned long long)env->config->lease, (unsigned long long)env->config->max_answer_chars);
+		PICTURES_MAX, (unsigned long long)env->config->lease,
+		(unsigned long long)env->config->max_answer_chars);
 }
 
 static char *terminal_describe(const struct tool_env *env)
@@ -145,14 +153,14 @@ static char *terminal_describe(const struct tool_env *env)
 		"Run a bash command in the session's container: files, packages (pip install NAME, if the session has the network), "
 		"git, builds, background services. It starts in /workspace; the working directory and exported variables persist "
 		"between calls. Files are shared with execute_code, interpreter variables are not.\n"
-		"Returned: stdout, stderr and the exit code. Input is closed (use -y), unless `interactive`. Timeout: default "
-		"%llu s, at most %d; then the command's processes are killed. For what takes longer use `wait`, `run` and `interrupt` as with "
-		"execute_code: {command: \"make -j2\", wait: 20}; once it is ⟦running⟧, the next command runs beside it (%d at most). Never sleep to wait. "
-		"Services: `command > log.txt 2>&1 &`; background processes stay alive and are not waited for. "
+		"Returned: stdout, stderr and the exit code. Input is closed (use -y) unless `interactive`. A timeout kills the command's processes. "
+		"Slow commands: `wait`, `run` and `interrupt` as with execute_code: {command: \"make -j2\", wait: 20}; "
+		"while it is ⟦running⟧, the next command runs beside it (%d at most). Never sleep to wait. "
+		"Services: `command > log.txt 2>&1 &`; background processes stay alive. "
 		"Commands run beside cells of execute_code, and otherwise one after the other.\n"
 		"Not root: no apt; the system is read-only outside /workspace, /tmp and the home directory. free and nproc show this session's "
 		"limits; top and /proc the host's.",
-		(unsigned long long)env->config->execution_timeout, TIMEOUT_MAX, RUNS_ASIDE_MAX);
+		RUNS_ASIDE_MAX);
 }
 
 static enum run_kind kind_of(const struct call *call)
@@ -354,6 +362,7 @@ const struct tool tool_execute_code = {
 	.args = code_table,
 	.args_size = sizeof(struct execute_args),
 	.args_init = execute_defaults,
+	.extend = execute_extend,
 	.start = execute_start,
 };
 
@@ -366,5 +375,6 @@ const struct tool tool_execute_terminal = {
 	.args = terminal_table,
 	.args_size = sizeof(struct execute_args),
 	.args_init = execute_defaults,
+	.extend = execute_extend,
 	.start = execute_start,
 };

@@ -33,19 +33,18 @@ static const char *encoding_choice(size_t i)
 
 static const struct arg import_entry_table[] = {
 	{ "source", ARG_STRING, offsetof(struct import_entry, source), ARG_NONEMPTY, .max = PATH_BYTES_MAX,
-	  .description = "Path of a file or directory on the host.", .example = "\"/data/sales.csv\"" },
+	  .description = "File or directory on the host.", .example = "\"/data/sales.csv\"" },
 	{ "file_content", ARG_STRING, offsetof(struct import_entry, content),
 	  .description = "The content itself, instead of a source.", .example = "\"a,b\\n1,2\\n\"" },
 	{ "encoding", ARG_STRING, offsetof(struct import_entry, encoding), .max = 16,
 	  .description = "Of file_content; text unless given.", .example = "\"text\"", .choice = encoding_choice },
 	{ "session_id", ARG_STRING, offsetof(struct import_entry, session_id), ARG_NONEMPTY, .max = 128,
-	  .description = "With path: the session that exported it (also one that has ended).", .example = "\"kq3v…\"" },
+	  .description = "With path: the session that exported it.", .example = "\"kq3v…\"" },
 	{ "path", ARG_STRING, offsetof(struct import_entry, path), ARG_NONEMPTY, .max = PATH_BYTES_MAX,
 	  .description = "Path that the other session exported, or one below it.",
 	  .example = "\"/workspace/out.csv\"" },
 	{ "destination", ARG_STRING, offsetof(struct import_entry, destination), .max = PATH_BYTES_MAX,
-	  .description = "Where it goes; relative paths are below /workspace. Default: the name of the source.",
-	  .example = "\"data/sales.csv\"" },
+	  .description = "Where it goes; relative paths are below /workspace.", .example = "\"data/sales.csv\"" },
 	{ 0 },
 };
 
@@ -107,15 +106,15 @@ static char *import_describe(const struct tool_env *env)
 	AUTO(freep) char *folders = allowed_folders(env);
 	return xasprintf(
 		"Copy files or whole directories into a session. A session is a separate machine: host paths do not exist "
-		"inside, and sessions share no files, so import into each session that needs a file; \"file not found\" is usually that. Three kinds of entries, mixed as you like:\n"
+		"inside, and sessions share no files, so import into each session that needs a file. Three kinds of entries:\n"
 		"- {\"file_content\": \"…\", \"destination\": \"data.csv\"}: content that you write yourself (\"encoding\": \"base64\" for binary).\n"
 		"- {\"source\": \"/path/on/host\"}: a file or directory of the host, only below the folders that the user "
 		"allows (%s). If it is denied, ask the user to allow the folder or to give you the content.\n"
-		"- {\"session_id\": \"A\", \"path\": \"/workspace/out.csv\"}: what session A exported with export_files, also after A has ended and also into another language.\n"
+		"- {\"session_id\": \"A\", \"path\": \"/workspace/out.csv\"}: what session A exported with export_files, also after A has ended.\n"
 		"`destination` defaults to the source's name in /workspace; \"dir/\" puts a file into that directory; a "
 		"directory is merged into one of that name, files replaced. Only /workspace, /tmp and ~ (/home/sandbox) can be written. Modes and times are kept, links are copied as links.\n"
 		"What does not fit into /workspace or /tmp (%llu MB each) is refused before anything is "
-		"written. Each entry has its own success and error, and one that fails does not stop the others.",
+		"written. Each entry has its own success and error.",
 		folders, (unsigned long long)(env->config->tmpfs_size >> 20));
 }
 
@@ -123,13 +122,13 @@ static char *export_describe(const struct tool_env *env)
 {
 	return xstrdup(
 		"Copy files or directories out of a session, so that they stay when it ends. Use it for what cannot be shown "
-		"(data sets, models, archives, PDFs, whole directories), for what the user wants to have as a file, and to "
-		"pass files to another session (export here, then import_files there with session_id and path). Figures and tables need no export: execute_code shows them.\n"
+		"(data, models, PDFs), for what the user wants as a file, and to "
+		"pass files to another session (export here, then import_files there with session_id and path).\n"
 		"Each entry is {\"source\": \"report.pdf\"} or a directory {\"source\": \"results/\"} (kept as a tar "
-		"archive); paths are below /workspace unless absolute (/workspace, /tmp, ~). An export is a copy of this moment: later changes need another export.\n"
+		"archive); paths are below /workspace unless absolute (/workspace, /tmp, ~). Later changes need another export.\n"
 		"Returned for each entry: success and error, name, path, size, hash, host_path (where the user finds the file on the "
-		"host, under its name: tell them) and uri (a resource that clients can read). One that fails does not stop the others. Exports "
-		"survive stop_session, a crash of the session and a restart of the server.");
+		"host: tell them) and uri (a resource that clients can read). Exports "
+		"survive the session and a restart of the server.");
 }
 
 /* ---- results */

@@ -22,7 +22,7 @@ static char *info_describe(const struct tool_env *env)
 	return xstrdup(
 		"Look around without running code: with a session_id that session's runs, memory and disks against their limits, the time it has left, "
 		"its dependencies and its variables (name, type, shape, bytes; the largest first); without one, the sessions of this conversation. "
-		"Cheaper and safer than printing variables. keep_alive: true keeps a session that is not used from ending, within its lifetime.");
+		"Cheaper than printing variables. keep_alive: true keeps an idle session from ending, within its lifetime.");
 }
 
 static json_t *session_fields(const struct session_info *info)

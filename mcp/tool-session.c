@@ -36,8 +36,7 @@ static const char *language_choice(size_t i)
 #define NETWORK_ARG(the_flags)                                                                                         \
 	{                                                                                                              \
 		"network", ARG_BOOL, offsetof(struct create_args, network),                                            \
-			.flags = the_flags, .description = "Whether the session may reach the internet.",              \
-			.example = "true"                                                                              \
+			.flags = the_flags, .description = "Internet access.", .example = "true"                       \
 	}
 #define DEPENDENCIES_ARG(text)                                                                                         \
 	{                                                                                                              \
@@ -148,19 +147,19 @@ static char *create_describe(const struct tool_env *env)
 	buf_add_str(
 		&b,
 		"Create a session: a private Linux container with a persistent interpreter and a shell. Returns its session_id.\n"
-		"Reuse one for the whole task; another only for another language or network setting, or after CONTAINER_DIED.\n");
+		"Reuse one for the whole task.\n");
 	for (size_t i = 0; i < n; i++)
 		buf_printf(&b, "language=\"%s\": %s\n", list[i].name, list[i].describe);
 	buf_printf(
 		&b,
 		"Limits: %s memory, files in /workspace and /tmp (%s each) included; %s on disk in the home directory; %.3g CPUs, "
-		"%llu processes, no root, read-only system. Host files are not visible inside.\n",
+		"%llu processes, no root, read-only system.\n",
 		memory, tmpfs, home, (double)c->cpu_quota / 100000, (unsigned long long)c->pids_limit);
 	buf_add_str(
 		&b,
 		c->network_enabled ?
-			"Network: on unless `network` is false. Name the packages that the work needs in `dependencies`, big ones "
-			"above all; execute_terminal can install more. CPU PyTorch, a tenth of the size: "
+			"Network: on unless `network` is false. Name the packages that the work needs in `dependencies`; "
+			"execute_terminal can install more. CPU PyTorch, a tenth of the size: "
 			"--index-url with PyTorch's own index, path /whl/cpu.\n" :
 			"No network: the person who runs this server has switched it off.\n");
 	buf_printf(
@@ -276,7 +275,7 @@ static char *stop_describe(const struct tool_env *env)
 {
 	return xstrdup(
 		"End a session and remove its container. Its variables, files and background processes are gone; a run in "
-		"progress is stopped and answered. Call it when the work in the session is done, and after CONTAINER_DIED before creating a new session.");
+		"progress is stopped and answered. Call it when the work is done, and after CONTAINER_DIED.");
 }
 
 static void stop_done(void *ctx, const struct fail *f)

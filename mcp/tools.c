@@ -74,7 +74,7 @@ json_t *tools_describe(const struct tool_env *env, const struct revision *revisi
 
 char *tools_instructions(const struct tool_env *env)
 {
-	return xasprintf(
+	return xstrdup(
 		"Husk runs code on a real computer for you: persistent interpreters, each in a hardened Linux container of its "
 		"own. Use it whenever running code beats guessing: calculation, data analysis, plots, checking that a program works, shell commands.\n"
 		"- Work in this order: create_session once, then execute_code (cells in the interpreter) and execute_terminal (bash) "
@@ -82,15 +82,13 @@ char *tools_instructions(const struct tool_env *env)
 		"for another language, another network setting or after CONTAINER_DIED. If an error lists active sessions, use one.\n"
 		"- State persists like in a notebook: variables, imports, files in /workspace, the shell's directory and exported "
 		"variables. Do not import or load things again; loading big data twice is the main cause of running out of memory.\n"
-		"- Send the whole code each time; there is no \"continue\". The value of the last expression is returned; print the "
-		"rest. Figures come back as images by themselves: no need to save them.\n"
+		"- Send the whole code each time. The value of the last expression is returned; print the rest. Figures come back as images by themselves.\n"
+		"- For anything slow pass `wait`: if the run has not ended by then, the answer has its output so far and a run number, "
+		"and {run: 7, wait: 60} continues waiting. Without `wait`, `timeout` interrupts the code; variables are kept.\n"
 		"- Sessions are separate machines: host paths are not visible inside, and sessions share no files. "
 		"import_files is the way in, export_files the way out and from session to session; exports outlive sessions.\n"
-		"- Every answer says how the run ended. After a timeout (default %llu s, `timeout` up to 300) the code was "
-		"interrupted, variables are kept: use a smaller step, a longer timeout or a background process in the terminal. "
-		"On CONTAINER_DIED stop the session, find the cause, create a new one, and never run the same code unchanged. "
-		"For a missing package install it in the terminal and try again; retry what is transient once.",
-		(unsigned long long)env->config->execution_timeout);
+		"- On CONTAINER_DIED stop the session, find the cause, create a new one, and never run the same code unchanged. "
+		"For a missing package install it in the terminal and try again; retry what is transient once.");
 }
 
 /* --- calls ---------------------------------------------------------------------------------------------- */

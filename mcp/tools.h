@@ -41,6 +41,8 @@ struct tool {
 
 /* Clients cut longer texts. */
 #define TOOL_TEXT_MAX 1800
+/* Of tools/list and the instructions together, in characters. */
+#define TOOLS_TEXT_MAX 15000
 
 extern const struct tool tool_create_session;
 extern const struct tool tool_execute_code;

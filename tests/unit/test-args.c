@@ -167,7 +167,7 @@ static void schema_matches_the_table(void **state)
 	AUTO(freep) char *text = json_dumps(schema, JSON_COMPACT);
 	assert_string_equal(
 		text,
-		"{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"minLength\":1},\"kind\":{\"type\":\"string\",\"enum\":[\"red\",\"green\"],\"default\":\"red\"},"
+		"{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\",\"enum\":[\"red\",\"green\"],\"default\":\"red\"},"
 		"\"count\":{\"type\":\"integer\",\"description\":\"How many.\",\"minimum\":1,\"maximum\":300,\"default\":7},\"flag\":{\"type\":\"boolean\",\"default\":false}},"
 		"\"required\":[\"name\"],\"additionalProperties\":false}");
 }

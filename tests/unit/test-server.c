@@ -6,6 +6,14 @@
 
 /* --- tests ----------------------------------------------------------------------------------------------- */
 
+static size_t utf8_length(const char *text)
+{
+	size_t n = 0;
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
 static void both_eras_at_once(void **state)
 {
 	struct rig *r = *state;
@@ -87,6 +95,33 @@ static void tools_as_each_revision_has_them(void **state)
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{\"cursor\":\"x\"}}", "2 -32602");
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{\"cursor\":5}}", "2 -32602");
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{\"cursor\":null}}", "2 ok");
+}
+
+/* Every conversation pays for these characters, whether it uses a tool or not. */
+static void texts_for_models_stay_short(void **state)
+{
+	struct rig *r = *state;
+	send(r,
+	     "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\"}}");
+	json_auto_t *hello = receive(r, 1000);
+	const char *instructions = text_at(hello, "result|instructions");
+	send(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}");
+	json_auto_t *m = receive(r, 1000);
+	AUTO(freep) char *tools = json_dumps(at(m, "result"), JSON_COMPACT);
+	assert_in_range(utf8_length(tools) + utf8_length(instructions), 10000, TOOLS_TEXT_MAX);
+
+	/* The default of `timeout` is in one place, which also says when it does not apply. */
+	assert_non_null(strstr(instructions, "{run: 7, wait: 60} continues waiting"));
+	assert_null(strstr(instructions, "30"));
+	assert_null(strstr(instructions, "says how the run ended"));
+	for (size_t t = 1; t <= 2; t++) {
+		const json_t *tool = json_array_get(at(m, "result|tools"), t);
+		const json_t *timeout = at(tool, "inputSchema|properties|timeout");
+		assert_null(json_object_get(timeout, "default"));
+		assert_non_null(strstr(text_at(timeout, "description"),
+				       "default 30, at most 300. With `wait` it may be longer"));
+		assert_null(strstr(text_at(tool, "description"), "default 30"));
+	}
 }
 
 static void files_entry_by_entry(void **state)
@@ -504,6 +539,7 @@ int main(void)
 		SERVER_TEST(both_eras_at_once),
 		SERVER_TEST(unsupported_version_every_time),
 		SERVER_TEST(tools_as_each_revision_has_them),
+		SERVER_TEST(texts_for_models_stay_short),
 		SERVER_TEST(files_entry_by_entry),
 		SERVER_TEST(sessions_of_the_last_server_are_waited_for),
 		SERVER_TEST(resources_in_both_eras),
