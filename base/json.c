@@ -5,6 +5,8 @@
 
 /* A number with 17 digits, its sign and its exponent. */
 #define REAL_MAX 64
+/* Written at a time. */
+#define ESCAPES 256u
 
 json_t *json_text(const char *s)
 {
@@ -35,20 +37,41 @@ json_t *json_name(const char *s)
 
 /* --- printing ---------------------------------------------------------------------------------------------------- */
 
-static void print_escape(struct buf *out, uint8_t byte)
+/* Returns the end of what it writes, six bytes at most. */
+static uint8_t *put_escape(uint8_t *to, uint8_t byte)
 {
 	static const char shorts[] = {
 		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r', ['"'] = '"', ['\\'] = '\\'
 	};
-	if (byte < sizeof(shorts) && shorts[byte])
-		buf_add(out, (const char[]){ '\\', shorts[byte] }, 2);
-	else
-		buf_printf(out, "\\u%04X", byte);
+	static const char hex[] = "0123456789ABCDEF";
+	*to++ = '\\';
+	if (byte < sizeof(shorts) && shorts[byte]) {
+		*to++ = (uint8_t)shorts[byte];
+		return to;
+	}
+	memcpy(to, "u00", 3);
+	to[3] = (uint8_t)hex[byte >> 4];
+	to[4] = (uint8_t)hex[byte & 15];
+	return to + 5;
 }
 
 static bool needs_escape(uint8_t byte)
 {
 	return byte < 0x20 || byte == '"' || byte == '\\';
+}
+
+/* All escapes from here on, some at a time: text of nothing else is to be as quick as any other. Returns how many bytes they stand
+ * for. */
+static size_t print_escapes(struct buf *out, const uint8_t *s, size_t n)
+{
+	size_t i = 0;
+	while (i < n && needs_escape(s[i])) {
+		uint8_t *start = buf_reserve(out, 6 * ESCAPES), *to = start;
+		for (size_t end = MIN(n, i + ESCAPES); i < end && needs_escape(s[i]); i++)
+			to = put_escape(to, s[i]);
+		out->len += (size_t)(to - start);
+	}
+	return i;
 }
 
 static void print_string(struct buf *out, const char *text, size_t n)
@@ -63,8 +86,7 @@ static void print_string(struct buf *out, const char *text, size_t n)
 				i++;
 		} while (i < n && !needs_escape(s[i]));
 		buf_add(out, s + start, i - start);
-		if (i < n)
-			print_escape(out, s[i++]);
+		i += print_escapes(out, s + i, n - i);
 	}
 	buf_add(out, "\"", 1);
 }

@@ -17,27 +17,40 @@ struct work {
 	struct loop *loop;
 	struct work_spec spec;
 	bool forgotten;
+	/* Of a rendering job: its session, and its turn. The n-th job of a session has its turn with the n-th of the others. */
+	char *session;
+	uint64_t turn;
 };
 
 enum lane_kind { LANE_BULK, LANE_RENDER, LANES };
 
-/* Work of which only so much runs at a time. */
+/* Work of which only so much runs at a time. Jobs without a session all have turn 0, so their order is that of their start. */
 struct lane {
-	struct list waiting;
+	struct list waiting; /* by turn */
 	unsigned running, max;
+	uint64_t turn; /* of the job that began last */
+	char *session; /* likewise */
 };
 
 struct lanes {
 	struct lane v[LANES];
 };
 
+static void work_free(struct work *w)
+{
+	free(w->session);
+	free(w);
+}
+
 /* What waits in it is dropped. */
 static void lanes_free(void *data)
 {
 	struct lanes *lanes = data;
-	for (size_t i = 0; i < LANES; i++)
+	for (size_t i = 0; i < LANES; i++) {
 		list_for_each(w, &lanes->v[i].waiting, struct work, node)
-			free(w);
+			work_free(w);
+		free(lanes->v[i].session);
+	}
 	free(lanes);
 }
 
@@ -73,6 +86,32 @@ static void queue(struct work *w)
 	running++;
 }
 
+static void begin_turn(struct lane *lane, const struct work *w)
+{
+	lane->turn = w->turn;
+	free(lane->session);
+	lane->session = w->session ? xstrdup(w->session) : NULL;
+}
+
+/* After those of earlier and of the same turn. */
+static void wait_turn(struct lane *lane, struct work *w)
+{
+	struct list *before = &lane->waiting;
+	w->turn = lane->turn;
+	if (w->session && lane->session && streq(w->session, lane->session))
+		w->turn++;
+	list_for_each(other, &lane->waiting, struct work, node)
+		if (w->session && other->session && streq(w->session, other->session))
+			w->turn = MAX(w->turn, other->turn + 1);
+	list_for_each(other, &lane->waiting, struct work, node) {
+		if (other->turn > w->turn) {
+			before = &other->node;
+			break;
+		}
+	}
+	list_append(before, &w->node);
+}
+
 static void leave_lane(struct lane *lane)
 {
 	struct work *next = list_first(&lane->waiting, struct work, node);
@@ -81,6 +120,7 @@ static void leave_lane(struct lane *lane)
 		return;
 	}
 	list_remove(&next->node);
+	begin_turn(lane, next);
 	queue(next);
 }
 
@@ -92,7 +132,7 @@ static void finish(uv_work_t *req, int status UNUSED)
 	if (lane)
 		leave_lane(lane);
 	w->spec.on_done(w->spec.ctx, w->forgotten);
-	free(w);
+	work_free(w);
 	running--;
 }
 
@@ -101,14 +141,19 @@ struct work *work_start(struct loop *loop, const struct work_spec *spec)
 	struct work *w = new0(struct work);
 	w->spec = *spec;
 	w->loop = loop;
+	if (spec->render)
+		w->session = xstrdup(spec->session ? spec->session : "");
+	w->spec.session = NULL;
 	list_init(&w->node);
 	struct lane *lane = lane_of(w);
 	if (lane && lane->running == lane->max) {
-		list_append(&lane->waiting, &w->node);
+		wait_turn(lane, w);
 		return w;
 	}
-	if (lane)
+	if (lane) {
 		lane->running++;
+		begin_turn(lane, w);
+	}
 	queue(w);
 	return w;
 }

@@ -15,9 +15,12 @@ struct work_spec {
 	/* May take long (a large file, a slow disk): bulk work takes up only part of the pool and waits its turn for that, so that
 	 * quick work never waits behind it. */
 	bool bulk;
-	/* Computes on data from a session, for which it has a deadline of its own (base/deadline.h). One such job runs at a time,
-	 * in the order they were started: a session that produces expensive data leaves the other threads, and a CPU, alone. */
+	/* Computes on data from a session, for which it has a deadline of its own (base/deadline.h). One such job runs at a time:
+	 * a session that produces expensive data leaves the other threads, and a CPU, alone. */
 	bool render;
+	/* Of a rendering job: whose data it is. Sessions take turns, so that a job waits for at most one of each other session,
+	 * however many that session has. Copied; NULL counts as one session. */
+	const char *session;
 };
 
 struct work;

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/deadline.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "base/work.h"
 #include "manager/manager.h"
@@ -41,30 +42,36 @@ struct later {
 	struct call *call; /* not to be touched once it was forgotten */
 	struct call_work work;
 	struct work *running;
-	json_t *result;
+	const struct revision *revision;
+	struct buf result; /* as JSON text */
 };
+
+static void add_modern_fields(const struct revision *revision, json_t *result);
+static void answer(struct call *c, const struct buf *text);
 
 static void make_answer(void *ctx)
 {
 	struct later *l = ctx;
 	deadline_set(LATER_CPU_MS);
-	l->result = l->work.make(l->work.ctx);
+	json_auto_t *result = l->work.make(l->work.ctx);
+	if (l->revision->modern)
+		add_modern_fields(l->revision, result);
+	json_print(&l->result, result);
 	deadline_set(0);
 }
 
 static void on_made(void *ctx, bool forgotten)
 {
 	struct later *l = ctx;
-	json_t *result = take_ptr(l->result);
+	AUTO(buf_release) struct buf result = l->result, text = { 0 };
 	struct call *c = l->call;
 	l->work.release(l->work.ctx);
 	free(l);
-	if (forgotten) {
-		json_decref(result);
+	if (forgotten)
 		return;
-	}
 	c->later = NULL;
-	call_reply(c, result);
+	rpc_print_result(&text, c->id, &result);
+	answer(c, &text);
 }
 
 void call_reply_later(struct call *c, struct loop *loop, const struct call_work *work)
@@ -72,9 +79,12 @@ void call_reply_later(struct call *c, struct loop *loop, const struct call_work 
 	struct later *l = new0(struct later);
 	l->call = c;
 	l->work = *work;
+	l->revision = c->revision;
 	c->later = l;
-	l->running = work_start(loop,
-				&(struct work_spec){ .fn = make_answer, .on_done = on_made, .ctx = l, .render = true });
+	l->running = work_start(
+		loop,
+		&(struct work_spec){
+			.fn = make_answer, .on_done = on_made, .ctx = l, .render = true, .session = work->session });
 }
 
 /* --- life -------------------------------------------------------------------------------------------------------- */
@@ -127,26 +137,35 @@ void call_set_cache_hints(const struct revision *revision, json_t *result, json_
 	json_object_set_new(result, "cacheScope", json_string(scope));
 }
 
-static void answer(struct call *c, json_t *message)
+static void answer(struct call *c, const struct buf *text)
 {
 	assert(!c->replied);
 	c->replied = true;
 	if (c->timer)
 		timer_stop(c->timer);
-	c->ops->reply(c->ctx, c, message);
+	c->ops->reply(c->ctx, c, text);
 	call_free(c);
+}
+
+/* Takes the message. */
+static void answer_json(struct call *c, json_t *message)
+{
+	AUTO(buf_release) struct buf text = { 0 };
+	json_print(&text, message);
+	json_decref(message);
+	answer(c, &text);
 }
 
 void call_reply(struct call *c, json_t *result)
 {
 	if (c->revision->modern)
 		add_modern_fields(c->revision, result);
-	answer(c, rpc_result(c->id, result));
+	answer_json(c, rpc_result(c->id, result));
 }
 
 void call_reply_error(struct call *c, int code, const char *message, json_t *data)
 {
-	answer(c, rpc_error(c->id, code, message, data));
+	answer_json(c, rpc_error(c->id, code, message, data));
 }
 
 void call_cancel(struct call *c)

@@ -19,8 +19,8 @@ struct op;
 
 /* How a call reaches its peer. */
 struct call_ops {
-	/* The one answer; takes the message. The call is freed once this returns. */
-	void (*reply)(void *ctx, struct call *call, json_t *message);
+	/* The one answer, a message as JSON text. The call is freed once this returns. */
+	void (*reply)(void *ctx, struct call *call, const struct buf *text);
 	/* Best effort: may be dropped. Takes the message. */
 	void (*progress)(void *ctx, json_t *message);
 	/* The call goes away, answered or not: forget it. */
@@ -68,12 +68,13 @@ void call_set_progress(struct call *c, struct loop *loop, json_t *token);
 /* Both answer and free the call; result and data are taken. What every modern result must carry is added, resultType unless it has one. */
 void call_reply(struct call *c, json_t *result);
 void call_reply_error(struct call *c, int code, const char *message, json_t *data);
-/* Answers with what `make` returns, a new reference. It runs in a worker and touches only ctx; `release` frees ctx, on the loop,
- * whether the call is answered or cancelled meanwhile. For what is too much for the loop. */
+/* Answers with what `make` returns, a new reference. It runs in a worker, which also prints the result, and touches only ctx;
+ * `release` frees ctx, on the loop, whether the call is answered or cancelled meanwhile. For what is too much for the loop. */
 struct call_work {
 	json_t *(*make)(void *ctx);
 	void (*release)(void *ctx);
 	void *ctx;
+	const char *session; /* whose data it is made of (base/work.h); copied */
 };
 void call_reply_later(struct call *c, struct loop *loop, const struct call_work *work);
 /* What modern results of lists and reads must carry; for older revisions nothing. */

@@ -1,6 +1,7 @@
 #include "mcp/rpc.h"
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "base/shape.h"
 #include "base/utf8.h"
 
@@ -98,6 +99,15 @@ void rpc_message_release(struct rpc_message *m)
 json_t *rpc_result(json_t *id, json_t *result)
 {
 	return json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result);
+}
+
+void rpc_print_result(struct buf *out, const json_t *id, const struct buf *result)
+{
+	buf_add_str(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+	json_print(out, id);
+	buf_add_str(out, ",\"result\":");
+	buf_add(out, result->data, result->len);
+	buf_add_str(out, "}");
 }
 
 json_t *rpc_error(json_t *id, int code, const char *message, json_t *data)

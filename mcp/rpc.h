@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include "base/defs.h"
+#include "base/buf.h"
 
 #define RPC_DEPTH_MAX 128
 #define RPC_VALUES_MAX 200000
@@ -52,6 +52,8 @@ void rpc_message_release(struct rpc_message *m);
 
 /* All of these return a new message and take `result`, `data` and `params`; id may be NULL for errors. */
 json_t *rpc_result(json_t *id, json_t *result);
+/* Appends what rpc_result() would print, for a result that is text already. */
+void rpc_print_result(struct buf *out, const json_t *id, const struct buf *result);
 json_t *rpc_error(json_t *id, int code, const char *message, json_t *data);
 json_t *rpc_notification(const char *method, json_t *params);
 

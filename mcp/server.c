@@ -29,9 +29,8 @@
 
 /* The answers of one batch of requests, while some of them still run. */
 struct answers {
-	json_t *list;
-	size_t bytes;
-	size_t open; /* calls that refer to it, and the dispatcher */
+	struct buf list; /* without its end */
+	size_t open;	 /* calls that refer to it, and the dispatcher */
 };
 
 struct server {
@@ -69,43 +68,44 @@ static void write_text(struct server *s, const char *text, size_t n)
 	}
 }
 
+/* Takes the message. One that is too long for a client is left out: it is not an answer. */
 static void send_message(struct server *s, json_t *message)
 {
 	AUTO(buf_release) struct buf text = { 0 };
 	json_print(&text, message);
-	if (text.len <= RESULT_LINE_MAX) {
-		write_text(s, (const char *)text.data, text.len);
-	} else {
-		/* Not for what result.c builds, but a client's own words may be echoed. */
-		json_auto_t *error = rpc_error(json_object_get(message, "id"), RPC_INTERNAL_ERROR,
-					       "Internal error: the answer is too large", NULL);
-		AUTO(freep) char *short_text = json_dumps(error, JSON_COMPACT);
-		write_text(s, short_text, strlen(short_text));
-	}
 	json_decref(message);
+	if (text.len <= RESULT_LINE_MAX)
+		write_text(s, (const char *)text.data, text.len);
 }
 
 static void flush_answers(struct server *s, struct answers *a)
 {
-	if (json_array_size(a->list) > 0)
-		send_message(s, json_incref(a->list));
-	json_decref(a->list);
-	a->list = json_array();
-	a->bytes = 0;
+	if (a->list.len) {
+		buf_add(&a->list, "]", 1);
+		write_text(s, (const char *)a->list.data, a->list.len);
+	}
+	buf_release(&a->list);
 }
 
-/* The answers of a batch go out together, or in several lists if the line would become too long. */
-static void send_answer(struct server *s, struct answers *a, json_t *message)
+/* The answers of a batch go out together, or in several lists if the line would become too long. id may be NULL. */
+static void send_answer(struct server *s, struct answers *a, const json_t *id, const struct buf *text)
 {
+	AUTO(buf_release) struct buf error = { 0 };
+	if (text->len > RESULT_LINE_MAX - 2) {
+		/* Not for what result.c builds, but a client's own words may be echoed. */
+		json_auto_t *message =
+			rpc_error((json_t *)id, RPC_INTERNAL_ERROR, "Internal error: the answer is too large", NULL);
+		json_print(&error, message);
+		text = &error;
+	}
 	if (!a) {
-		send_message(s, message);
+		write_text(s, (const char *)text->data, text->len);
 		return;
 	}
-	size_t n = json_print_size(message) + 1;
-	if (a->bytes + n > RESULT_LINE_MAX - 2)
+	if (a->list.len + text->len + 2 > RESULT_LINE_MAX)
 		flush_answers(s, a);
-	a->bytes += n;
-	json_array_append_new(a->list, message);
+	buf_add(&a->list, a->list.len ? "," : "[", 1);
+	buf_add(&a->list, text->data, text->len);
 }
 
 static void answers_unref(struct server *s, struct answers *a)
@@ -113,13 +113,12 @@ static void answers_unref(struct server *s, struct answers *a)
 	if (--a->open > 0)
 		return;
 	flush_answers(s, a);
-	json_decref(a->list);
 	free(a);
 }
 
-static void call_send_reply(void *ctx, struct call *call, json_t *message)
+static void call_send_reply(void *ctx, struct call *call, const struct buf *text)
 {
-	send_answer(ctx, call->batch, message);
+	send_answer(ctx, call->batch, call->id, text);
 }
 
 static void call_send_progress(void *ctx, json_t *message)
@@ -160,7 +159,10 @@ static struct call *find_call(struct server *s, const json_t *id)
 
 static void refuse(struct server *s, struct answers *a, json_t *id, int code, const char *message, json_t *data)
 {
-	send_answer(s, a, rpc_error(id, code, message, data));
+	AUTO(buf_release) struct buf text = { 0 };
+	json_auto_t *error = rpc_error(id, code, message, data);
+	json_print(&text, error);
+	send_answer(s, a, id, &text);
 }
 
 static void on_request(struct server *s, struct answers *a, const struct rpc_message *m)
@@ -267,7 +269,6 @@ static void on_batch(struct server *s, json_t *list)
 		return;
 	}
 	struct answers *a = new0(struct answers);
-	a->list = json_array();
 	a->open = 1; /* ours, until all entries are dispatched */
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		struct rpc_message m;
@@ -386,7 +387,7 @@ struct server *server_free(struct server *s)
 		call->op = NULL;
 		call_cancel(call);
 		if (a && --a->open == 0) {
-			json_decref(a->list);
+			buf_release(&a->list);
 			free(a);
 		}
 	}

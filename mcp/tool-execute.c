@@ -232,8 +232,9 @@ static void execute_heavy(void *ctx, struct run_result *result)
 	w->context.structured &= call->revision->structured;
 	w->result = *result;
 	*result = (struct run_result){ 0 };
-	call_reply_later(call, call_env(call)->loop,
-			 &(struct call_work){ .make = word, .release = wording_release, .ctx = w });
+	call_reply_later(
+		call, call_env(call)->loop,
+		&(struct call_work){ .make = word, .release = wording_release, .ctx = w, .session = w->session_id });
 }
 
 /* It goes on, and its end is asked for with this. */

@@ -306,9 +306,11 @@ static void prepare(struct line *l, const struct wire_frame *frame, struct prepa
 	l->preparation = p;
 	if (!l->ended.kind)
 		l->spec.transport->ops->pause(l->spec.transport, true);
-	p->work = work_start(
-		l->dispatch.loop,
-		&(struct work_spec){ .fn = work_on_frame, .on_done = on_prepared, .ctx = p, .render = true });
+	p->work = work_start(l->dispatch.loop, &(struct work_spec){ .fn = work_on_frame,
+								    .on_done = on_prepared,
+								    .ctx = p,
+								    .render = true,
+								    .session = l->spec.container });
 }
 
 static void on_descriptor(void *ctx, int fd)

@@ -63,8 +63,9 @@ static int take(struct text_op *o, const struct wire_frame *frame)
 	uint64_t at = entry_get_number(frame->payload, 8);
 	if (at < o->text.len || at + (frame->n - 8) > o->size)
 		return -EPROTO;
-	while (o->text.len < at)
-		buf_add(&o->text, " ", 1);
+	size_t hole = (size_t)at - o->text.len;
+	memset(buf_reserve(&o->text, hole), ' ', hole);
+	o->text.len += hole;
 	buf_add(&o->text, frame->payload + 8, frame->n - 8);
 	return 0;
 }

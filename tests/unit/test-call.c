@@ -1,7 +1,10 @@
 /* mcp/call: one answer, silence after a cancel, progress that rises and is never glued to the answer. */
+#include <time.h>
+
 #include "tests/unit/unit.h"
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "mcp/call.h"
 #include "tests/fake-manager/fake-manager.h"
 
@@ -12,12 +15,11 @@ struct wire {
 	unsigned closed;
 };
 
-static void on_reply(void *ctx, struct call *call, json_t *message)
+static void on_reply(void *ctx, struct call *call, const struct buf *text)
 {
 	struct wire *w = ctx;
 	assert_null(w->reply);
-	w->reply = json_dumps(message, JSON_COMPACT);
-	json_decref(message);
+	w->reply = xstrndup((const char *)text->data, text->len);
 }
 
 static void on_progress(void *ctx, json_t *message)
@@ -113,6 +115,51 @@ static void an_answer_is_made_off_the_loop_once(void **state)
 	loop_skip(loop, 0);
 	assert_null(w.reply);
 	assert_int_equal(m.released, 2);
+	finish(&w);
+	loop_free(loop);
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+#define LARGE (6u << 20)
+
+static json_t *make_large(void *ctx)
+{
+	json_t *o = json_object();
+	char *text = xmalloc(LARGE + 1);
+	for (size_t i = 0; i < LARGE; i++)
+		text[i] = i % 2 ? '"' : 'x';
+	text[LARGE] = '\0';
+	json_object_set_new(o, "x", json_string(text));
+	free(text);
+	return o;
+}
+
+/* The loop copies the text, which takes a fraction of the time that printing it takes. A large answer has what small ones have. */
+static void a_large_answer_is_printed_off_the_loop(void **state)
+{
+	struct wire w;
+	struct loop *loop = loop_new();
+	struct making m = { 0 };
+	AUTO(buf_release) struct buf printed = { 0 };
+	json_auto_t *large = make_large(NULL);
+	uint64_t start_ns = cpu_ns();
+	json_print(&printed, large);
+	uint64_t print_ns = cpu_ns() - start_ns;
+	call_reply_later(start(&w, "2026-07-28"), loop,
+			 &(struct call_work){ .make = make_large, .release = release, .ctx = &m });
+	start_ns = cpu_ns();
+	loop_skip(loop, 0);
+	assert_true(cpu_ns() - start_ns < print_ns);
+	AUTO(freep) char *late = take_ptr(w.reply);
+	finish(&w);
+	call_reply(start(&w, "2026-07-28"), json_incref(large));
+	assert_string_equal(late, w.reply);
 	finish(&w);
 	loop_free(loop);
 }
@@ -230,6 +277,7 @@ int main(void)
 		cmocka_unit_test(modern_results_are_dressed),
 		cmocka_unit_test(legacy_results_are_not),
 		cmocka_unit_test(an_answer_is_made_off_the_loop_once),
+		cmocka_unit_test(a_large_answer_is_printed_off_the_loop),
 		cmocka_unit_test(cancel_stops_the_work_and_says_nothing),
 		cmocka_unit_test(progress_is_rare_and_rises),
 		cmocka_unit_test(a_quick_call_sends_its_answer_only),

@@ -106,12 +106,67 @@ static void bulk_and_rendering_leave_room(void **state)
 	close(quick.gate[1]);
 }
 
+/* Which session each job belongs to, in the order in which they ran. */
+struct turns {
+	struct loop *loop;
+	char order[32];
+	size_t n, all;
+};
+
+struct turn {
+	struct turns *turns;
+	char session[2];
+	int gate[2];
+};
+
+static void pass_gate(void *ctx)
+{
+	const struct turn *t = ctx;
+	char byte;
+	if (t->gate[0] && read(t->gate[0], &byte, 1) < 0)
+		abort();
+}
+
+static void note_turn(void *ctx, bool forgotten)
+{
+	const struct turn *t = ctx;
+	assert_false(forgotten);
+	t->turns->order[t->turns->n++] = *t->session;
+	if (t->turns->n == t->turns->all)
+		loop_stop(t->turns->loop, 0);
+}
+
+/* One session has queued six jobs before two others queue two each: each of theirs waits for one of the first session's. */
+static void sessions_take_turns_at_rendering(void **state)
+{
+	static const char sessions[] = "aaaaaabbcc";
+	struct turns turns = { .loop = loop_new(), .all = strlen(sessions) };
+	struct turn v[sizeof(sessions)] = { 0 };
+	assert_int_equal(pipe(v[0].gate), 0);
+	for (size_t i = 0; i < turns.all; i++) {
+		v[i].turns = &turns;
+		v[i].session[0] = sessions[i];
+		work_start(turns.loop, &(struct work_spec){ .fn = pass_gate,
+							    .on_done = note_turn,
+							    .ctx = &v[i],
+							    .render = true,
+							    .session = v[i].session });
+	}
+	assert_int_equal(write(v[0].gate[1], "x", 1), 1);
+	loop_run(turns.loop);
+	assert_string_equal(turns.order, "abcabcaaaa");
+	loop_free(turns.loop);
+	close(v[0].gate[0]);
+	close(v[0].gate[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_loop_goes_on),
 		cmocka_unit_test(forgotten_work_is_said_to_be),
 		cmocka_unit_test(bulk_and_rendering_leave_room),
+		cmocka_unit_test(sessions_take_turns_at_rendering),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
