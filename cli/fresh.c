@@ -14,14 +14,21 @@ static void split(struct strv *parts, const char *text, const char *separator)
 	strv_add(parts, at ? at + strlen(separator) : "");
 }
 
-static void take_lists(struct fresh *x, const struct options *o)
+static void take_dependencies(struct fresh *x, const struct options *o, const struct strv *more)
 {
 	for (size_t i = 0; i < o->dependencies.n; i++)
 		split(&x->dependency_text, o->dependencies.v[i], "==");
-	x->dependencies = xcalloc(o->dependencies.n, sizeof(*x->dependencies));
-	for (size_t i = 0; i < o->dependencies.n; i++)
+	for (size_t i = 0; more && i < more->n; i++)
+		strv_add(&x->dependency_text, more->v[i]);
+	x->n_dependencies = x->dependency_text.n / 2;
+	x->dependencies = xcalloc(x->n_dependencies, sizeof(*x->dependencies));
+	for (size_t i = 0; i < x->n_dependencies; i++)
 		x->dependencies[i] =
 			(struct dependency){ x->dependency_text.v[2 * i], x->dependency_text.v[2 * i + 1] };
+}
+
+static void take_env(struct fresh *x, const struct options *o)
+{
 	for (size_t i = 0; i < o->env.n; i++)
 		split(&x->env_text, o->env.v[i], "=");
 	x->env = xcalloc(o->env.n, sizeof(*x->env));
@@ -47,17 +54,19 @@ static void on_install_output(void *ctx UNUSED, const char *text, size_t n)
 	fflush(stderr);
 }
 
-int fresh_take(struct fresh *x, const struct options *o, const struct config *config, const char *language)
+int fresh_take(struct fresh *x, const struct options *o, const struct config *config, const char *language,
+	       const struct strv *more)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	*x = (struct fresh){ 0 };
-	take_lists(x, o);
+	take_dependencies(x, o, more);
+	take_env(x, o);
 	x->request = (struct create_request){
 		.runtime = find_runtime(language),
 		.image = o->image,
 		.network = config->network_enabled && !o->no_network,
 		.dependencies = x->dependencies,
-		.n_dependencies = o->dependencies.n,
+		.n_dependencies = x->n_dependencies,
 		.env = x->env,
 		.n_env = o->env.n,
 		.limits = { .memory = o->memory, .disk = o->disk, .cpus = o->cpus },

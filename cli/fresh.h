@@ -11,11 +11,13 @@ struct fresh {
 	struct strv env_text, dependency_text;
 	struct env_var *env;
 	struct dependency *dependencies;
+	size_t n_dependencies;
 };
 
 /* language is a name that runtime_find() knows, or not; NULL = the first. Returns an exit code, and has said what is wrong unless it is
- * EXIT_DONE. Release it in any case. */
-int fresh_take(struct fresh *fresh, const struct options *options, const struct config *config, const char *language);
+ * EXIT_DONE. Release it in any case. more: names and versions of dependencies beside those of the options, in pairs; NULL = none. */
+int fresh_take(struct fresh *fresh, const struct options *options, const struct config *config, const char *language,
+	       const struct strv *more);
 void fresh_release(struct fresh *fresh);
 
 #endif

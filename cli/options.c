@@ -4,7 +4,7 @@
 
 #include "base/parse.h"
 
-#define TIMEOUT_MAX 300
+#define TIMEOUT_MAX 604800
 
 static const struct {
 	const char *name;
@@ -19,7 +19,7 @@ static const struct {
 	{ "doctor", VERB_DOCTOR, "check the engine, images, folders and settings, and say what to do",
 	  "[--env-file FILE] [--json] [--probe [--verbose]]" },
 	{ "run", VERB_RUN, "run a program in a fresh sandbox, as if it ran here",
-	  "[--language L] [-d NAME==VERSION]... [--env NAME=VALUE]... [--file PATH]... [--export PATH]... [--timeout S] "
+	  "[--language L] [-d NAME==VERSION]... [--env NAME=VALUE]... [--requirements FILE] [--alone] [--file PATH]... [--export PATH]... [--timeout S] "
 	  "[--memory SIZE] [--cpus N] [--disk SIZE] [--image NAME] [--no-network] FILE|- [ARG]..." },
 	{ "repl", VERB_REPL, "type at a session: a fresh one, or one that an agent uses",
 	  "[--env-file FILE] [--pictures HOW] [--language L] [-d NAME==VERSION]... [--env NAME=VALUE]... [--memory SIZE] [--cpus N] "
@@ -73,7 +73,10 @@ void options_usage(FILE *to)
 	      "  --env NAME=VALUE run, repl: a variable of its environment\n"
 	      "  --file PATH      run: a file or folder to have in /workspace\n"
 	      "  --export PATH    run: a file or folder of the sandbox to bring here afterwards\n"
-	      "  --timeout S      run: seconds that it may take, at most 300\n"
+	      "  --alone          run: copy only the program, not the folder that it is in\n"
+	      "  --requirements FILE\n"
+	      "                   run: install the packages that FILE lists: requirements.txt or package.json\n"
+	      "  --timeout S      run: seconds that it may take; 0, the default, means no limit\n"
 	      "  --memory SIZE    run, repl: more or less memory than the settings say, such as 4g\n"
 	      "  --cpus N         run, repl: likewise, CPUs\n"
 	      "  --disk SIZE      run, repl: likewise, in the home directory\n"
@@ -124,6 +127,8 @@ static const struct option longs[] = {
 	{ "file", required_argument, NULL, 'F' },
 	{ "export", required_argument, NULL, 'X' },
 	{ "timeout", required_argument, NULL, 'T' },
+	{ "alone", no_argument, NULL, 'L' },
+	{ "requirements", required_argument, NULL, 'q' },
 	{ "memory", required_argument, NULL, 'M' },
 	{ "cpus", required_argument, NULL, 'C' },
 	{ "disk", required_argument, NULL, 'D' },
@@ -189,7 +194,7 @@ static int check_fresh(const struct options *o, struct fail *f)
 {
 	bool fresh = o->language || o->dependencies.n || o->env.n || o->memory || o->disk || o->cpus > 0 || o->image ||
 		     o->no_network;
-	bool program = o->timeout || o->files.n || o->exports.n;
+	bool program = o->timeout || o->files.n || o->exports.n || o->alone || o->requirements;
 	if ((fresh && o->verb != VERB_RUN && o->verb != VERB_REPL) || (program && o->verb != VERB_RUN))
 		return fail_set(f, FAIL_INVALID, "one of these options is for run%s only", program ? "" : " and repl");
 	if (o->verb == VERB_REPL && o->session && fresh)
@@ -258,8 +263,9 @@ static int take_env(struct options *o, const char *pair, struct fail *f)
 
 static int take_timeout(struct options *o, const char *text, struct fail *f)
 {
-	if (parse_u64(text, &o->timeout) < 0 || o->timeout < 1 || o->timeout > TIMEOUT_MAX)
-		return fail_set(f, FAIL_INVALID, "--timeout '%s' is not a number from 1 to %d", text, TIMEOUT_MAX);
+	if (parse_u64(text, &o->timeout) < 0 || o->timeout > TIMEOUT_MAX)
+		return fail_set(f, FAIL_INVALID, "--timeout '%s' is not a number of seconds from 0 to %d", text,
+				TIMEOUT_MAX);
 	return 0;
 }
 
@@ -294,6 +300,12 @@ static int take_run_option(struct options *o, int c, struct fail *f)
 		return 0;
 	case 'X':
 		strv_add(&o->exports, optarg);
+		return 0;
+	case 'L':
+		o->alone = true;
+		return 0;
+	case 'q':
+		o->requirements = optarg;
 		return 0;
 	case 'I':
 		o->image = optarg;

@@ -54,7 +54,9 @@ struct options {
 	const char *language;	      /* NULL = by the name of the program, or the first */
 	const char *program;	      /* - = standard input */
 	const char *const *arguments; /* NULL-terminated, the program first; also shell's, where NULL is none */
-	uint64_t timeout;	      /* seconds; 0 = as long as may be */
+	uint64_t timeout;	      /* seconds; 0 = no limit */
+	bool alone;		      /* run: the program's folder is not copied along */
+	const char *requirements;     /* run: a file that lists packages */
 	uint64_t memory, disk;	      /* bytes; 0 = as the settings say, like cpus */
 	double cpus;
 	const char *image; /* NULL = the language's own */

@@ -1,11 +1,11 @@
-/* One step after the other on the loop: a session, its files, its arguments, the program, its exports, the end. Whatever fails leads to the
- * end, which is waited for. */
+/* One step after the other on the loop: a session, its files, the program, its pictures and exports, the end. Whatever fails leads to the
+ * end, which is waited for, and written down before this process goes. */
 #include "cli/run.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
-#include <limits.h>
+#include <signal.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 
@@ -14,13 +14,19 @@
 #include "base/log.h"
 #include "cli/exit.h"
 #include "cli/fresh.h"
-#include "cli/outcome.h"
-#include "cli/pictures.h"
+#include "cli/program.h"
 #include "cli/report.h"
+#include "cli/requirements.h"
 #include "manager/manager.h"
 
 #define PROGRAM_MAX (8u << 20)
-#define TIMEOUT_MAX 300
+/* In the session: where programs save their pictures, which are brought to this machine. */
+#define PICTURES "/home/sandbox/.husk/pictures"
+#define WORKSPACE "/workspace"
+/* After so many signals the program is not asked any more. */
+#define SIGNALS_MAX 3
+/* For what the store was told. */
+#define SETTLE_MS 5000
 /* For the session to go. */
 #define END_MS 10000
 
@@ -31,30 +37,49 @@ struct run_verb {
 	struct manager *manager;
 	struct conversation *conversation;
 	struct op *op;
-	struct timer *deadline;
-	struct buf program;
+	struct timer *deadline; /* of the program, then of the end */
+	struct buf text;	/* of the program */
+	struct program *program;
 	struct fresh fresh;
-	char *stem; /* of pictures */
+	char *folder; /* that is copied along; NULL = none */
+	char *name;   /* of the program in /workspace */
+	char *stem;   /* of pictures */
 	char *session;
-	bool ending;
+	unsigned signals;
+	bool timed_out, ending;
 	int code;
 };
 
-static void run_program(struct run_verb *r);
-
 /* --- the end ------------------------------------------------------------------------------------------------------- */
 
+static void on_settled(void *ctx)
+{
+	struct run_verb *r = ctx;
+	loop_stop(r->loop, r->code);
+}
+
+/* Not before the store knows how the session ended. */
 static void on_gone(void *ctx, const struct fail *f UNUSED)
 {
 	struct run_verb *r = ctx;
 	r->op = NULL;
-	loop_stop(r->loop, r->code);
+	manager_settle(r->manager, SETTLE_MS, on_settled, r);
 }
 
-static void on_end_deadline(void *ctx)
+static void on_deadline(void *ctx)
 {
 	struct run_verb *r = ctx;
-	loop_stop(r->loop, r->code);
+	if (r->ending) {
+		loop_stop(r->loop, r->code);
+		return;
+	}
+	/* It is asked first; hanging up ends it. */
+	if (r->timed_out)
+		program_signal(r->program, SIGHUP);
+	else
+		program_signal(r->program, SIGTERM);
+	r->timed_out = true;
+	timer_start(r->deadline, 1000, 0);
 }
 
 static void end(struct run_verb *r, int code)
@@ -66,17 +91,22 @@ static void end(struct run_verb *r, int code)
 	r->code = code;
 	timer_start(r->deadline, END_MS, 0);
 	struct stop_request request = { .session_id = r->session, .on_done = on_gone, .ctx = r };
+	r->program = program_free(r->program);
 	r->op = r->session ? manager_stop(r->conversation, &request, &f) : NULL;
 	if (!r->op)
-		loop_stop(r->loop, code);
+		manager_settle(r->manager, SETTLE_MS, on_settled, r);
 }
 
-/* A second one does not wait for the session to go. */
+/* The program gets it, as it would in the terminal's foreground. Without one the session is not waited for. */
 static void on_signal(void *ctx, int signo)
 {
 	struct run_verb *r = ctx;
 	if (r->ending) {
 		loop_stop(r->loop, r->code);
+		return;
+	}
+	if (r->program && ++r->signals < SIGNALS_MAX) {
+		program_signal(r->program, signo);
 		return;
 	}
 	if (r->op)
@@ -92,38 +122,26 @@ static void began(struct run_verb *r, struct op *op, const struct fail *f)
 		end(r, report_fail(f));
 }
 
-/* --- exports ------------------------------------------------------------------------------------------------------- */
+/* --- exports and pictures ------------------------------------------------------------------------------------------ */
 
-static int copy_file(const char *from, const char *to)
-{
-	AUTO(closep) int in = open(from, O_RDONLY | O_CLOEXEC);
-	AUTO(closep) int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	struct stat st;
-	if (out < 0 || fstat(in, &st) < 0)
-		return -errno;
-	for (off_t left = st.st_size; left > 0;) {
-		ssize_t n = copy_file_range(in, NULL, out, NULL, (size_t)left, 0);
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		left -= n;
-	}
-	return 0;
-}
-
-/* Into the working directory, under its own name; a directory as a tar archive. */
+/* Into the working directory, under its own name. */
 static bool bring(const struct copy_result *result)
 {
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(strv_release) struct strv notices = { 0 };
 	if (!result->success) {
 		report_fail(&result->failure);
 		return false;
 	}
-	AUTO(freep) char *name = xasprintf("%s%s", result->export.name, result->export.directory ? ".tar" : "");
-	int e = strchr(name, '/') ? -EINVAL : copy_file(result->export.host_path, name);
-	if (e < 0)
-		log_error("cannot write '%s': %s", name, strerror(-e));
-	else
-		fprintf(stderr, "export: %s\n", name);
-	return e == 0;
+	const char *name = result->export.name;
+	if (strchr(name, '/') || streq(name, "..") || export_bring(&result->export, name, &notices, &f) < 0) {
+		log_error("cannot bring '%s' here: %s", name, f.message ? f.message : "that is not a name");
+		return false;
+	}
+	for (size_t i = 0; i < notices.n; i++)
+		log_warning("%s", notices.v[i]);
+	fprintf(stderr, "export: %s%s\n", name, result->export.directory ? "/" : "");
+	return true;
 }
 
 static void on_exported(void *ctx, const struct copy_result *results, size_t n, const struct fail *f)
@@ -154,88 +172,142 @@ static void bring_exports(struct run_verb *r)
 	began(r, manager_copy(r->conversation, &request, &f), &f);
 }
 
-/* --- the program --------------------------------------------------------------------------------------------------- */
-
-static void on_output(void *ctx UNUSED, int stream, const char *text, size_t n)
+static int is_picture(const struct dirent *d)
 {
-	FILE *to = stream == 1 ? stdout : stderr;
-	fwrite(text, 1, n, to);
-	fflush(to);
+	return *d->d_name != '.';
 }
 
-/* Pictures are saved at the end. That they are asked for means that all of the text is shown, and once. */
-static void on_display(void *ctx UNUSED, const struct shown_display *display UNUSED)
+/* As STEM-1.png and so on, in the order they were made: their names sort. */
+static void save_pictures(struct run_verb *r, const struct export_info *export)
 {
+	char folder[] = "/tmp/husk-pictures-XXXXXX";
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(strv_release) struct strv notices = { 0 };
+	struct dirent **found = NULL;
+	if (!mkdtemp(folder))
+		return;
+	int n = export_bring(export, folder, &notices, &f) < 0 ? 0 : scandir(folder, &found, is_picture, alphasort);
+	for (int i = 0; i < n; i++) {
+		AUTO(freep) char *from = xasprintf("%s/%s", folder, found[i]->d_name);
+		const char *dot = strrchr(found[i]->d_name, '.');
+		AUTO(freep) char *to = xasprintf("%s-%d%s", r->stem, i + 1, dot ? dot : "");
+		struct export_info file = { .host_path = from };
+		if (export_bring(&file, to, &notices, &f) == 0)
+			fprintf(stderr, "picture: %s\n", to);
+		else
+			log_error("cannot save a picture: %s", f.message);
+		unlink(from);
+		free(found[i]);
+	}
+	free(found);
+	rmdir(folder);
 }
 
-static void on_ran(void *ctx, const struct run_result *result, const struct fail *f)
+static void on_pictures(void *ctx, const struct copy_result *results, size_t n, const struct fail *f)
 {
 	struct run_verb *r = ctx;
-	unsigned number = 1;
 	r->op = NULL;
-	if (!result) {
-		end(r, report_fail(f));
-		return;
-	}
-	r->code = outcome_code(result);
-	outcome_explain(result);
-	pictures_save(result, r->stem, &number);
+	if (!f && n == 1 && results[0].success)
+		save_pictures(r, &results[0].export);
 	bring_exports(r);
 }
 
-static void run_text(struct run_verb *r, const char *text, size_t n,
-		     void (*on_done)(void *, const struct run_result *, const struct fail *))
+static void bring_pictures(struct run_verb *r)
 {
+	static const char *const place = PICTURES;
 	AUTO(fail_release) struct fail f = { 0 };
-	struct run_request request = { .kind = RUN_CODE,
-				       .session_id = r->session,
-				       .text = text,
-				       .len = n,
-				       .timeout_seconds = r->options->timeout ? r->options->timeout : TIMEOUT_MAX,
-				       .on_output = on_output,
-				       .on_display = on_display,
-				       .on_done = on_done,
-				       .ctx = r };
-	began(r, manager_run(r->conversation, &request, &f), &f);
+	struct copy_request request = {
+		.session_id = r->session, .exports = &place, .n = 1, .optional = true, .on_done = on_pictures, .ctx = r
+	};
+	if (!r->fresh.request.runtime->program_env[0])
+		bring_exports(r); /* its programs have no pictures */
+	else
+		began(r, manager_copy(r->conversation, &request, &f), &f);
+}
+
+/* --- the program --------------------------------------------------------------------------------------------------- */
+
+static int code_of(const struct run_verb *r, const struct terminal_end *end)
+{
+	if (r->timed_out) {
+		log_error("the program was ended after %llu s (--timeout)", (unsigned long long)r->options->timeout);
+		return EXIT_TIME;
+	}
+	if (end->oom)
+		log_error("the program needed more memory than its session has (--memory SIZE gives it more)");
+	else if (end->detail)
+		log_error("%s", end->detail);
+	return end->exit_code;
+}
+
+static void on_ran(void *ctx, const struct terminal_end *how, const struct fail *f)
+{
+	struct run_verb *r = ctx;
+	timer_stop(r->deadline);
+	r->code = how ? code_of(r, how) : f ? report_fail(f) : EXIT_SIGNALLED + SIGPIPE;
+	bool lost = f != NULL;
+	r->program = program_free(r->program);
+	if (lost || !how)
+		end(r, r->code);
+	else
+		bring_pictures(r);
+}
+
+static void take_command(const struct run_verb *r, struct strv *command)
+{
+	const char *const *words = r->fresh.request.runtime->program;
+	for (size_t i = 0; words[i]; i++)
+		strv_add(command, streq(words[i], "{}") ? r->name : words[i]);
+	for (size_t i = 1; r->options->arguments[0] && r->options->arguments[i]; i++)
+		strv_add(command, r->options->arguments[i]);
+}
+
+/* Beside the runtime's own, where its programs save their pictures. What --env says has the last word. */
+static struct env_var *take_env(const struct run_verb *r, struct strv *text, size_t *ret_n)
+{
+	const char *const *given = r->fresh.request.runtime->program_env;
+	const struct fresh *fresh = &r->fresh;
+	size_t n = 0;
+	strv_add_all(text, "HUSK_PICTURES", PICTURES, NULL);
+	for (size_t i = 0; given[i]; i++) {
+		const char *equals = strchr(given[i], '=');
+		AUTO(freep) char *name = xstrndup(given[i], (size_t)(equals - given[i]));
+		strv_add_all(text, name, equals + 1, NULL);
+	}
+	struct env_var *env = xcalloc(text->n / 2, sizeof(*env));
+	for (size_t i = 0; i + 1 < text->n; i += 2) {
+		bool taken = false;
+		for (size_t k = 0; k < fresh->request.n_env; k++)
+			taken |= streq(fresh->env[k].name, text->v[i]);
+		if (!taken)
+			env[n++] = (struct env_var){ text->v[i], text->v[i + 1] };
+	}
+	*ret_n = n;
+	return env;
 }
 
 static void run_program(struct run_verb *r)
 {
-	run_text(r, buf_str(&r->program), r->program.len, on_ran);
-}
-
-static void on_arguments_set(void *ctx, const struct run_result *result, const struct fail *f)
-{
-	struct run_verb *r = ctx;
-	r->op = NULL;
-	if (result && result->ending == ENDING_OK) {
-		run_program(r);
-		return;
-	}
-	if (result)
-		log_error("the arguments could not be set: %s",
-			  result->error_message ? result->error_message : ending_name(result->ending));
-	end(r, f ? report_fail(f) : EXIT_SYSTEM);
-}
-
-/* The runtime's own code for it, with strings that every language of ours reads as JSON has them. */
-static void set_arguments(struct run_verb *r)
-{
-	const char *const *argument = r->options->arguments;
-	const char *template = r->fresh.request.runtime->arguments, *hole = template ? strstr(template, "{}") : NULL;
-	AUTO(buf_release) struct buf code = { 0 };
-	if (!hole) {
-		run_program(r);
-		return;
-	}
-	buf_add(&code, template, (size_t)(hole - template));
-	for (size_t i = 0; argument[i]; i++) {
-		json_auto_t *string = json_string(argument[i]);
-		AUTO(freep) char *text = json_dumps(string, JSON_ENCODE_ANY);
-		buf_printf(&code, "%s%s", i ? ", " : "", text);
-	}
-	buf_printf(&code, "%s", hole + 2);
-	run_text(r, buf_str(&code), code.len, on_arguments_set);
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(strv_release) struct strv command = { 0 }, env_text = { 0 };
+	size_t n_env;
+	AUTO(freep) struct env_var *env = take_env(r, &env_text, &n_env);
+	take_command(r, &command);
+	r->program = program_start(&(struct program_spec){ .loop = r->loop,
+							   .conversation = r->conversation,
+							   .session_id = r->session,
+							   .command = &command,
+							   .cwd = WORKSPACE,
+							   .env = env,
+							   .n_env = n_env,
+							   .no_input = streq(r->options->program, "-"),
+							   .on_end = on_ran,
+							   .ctx = r },
+				   &f);
+	if (!r->program)
+		end(r, report_fail(&f));
+	else if (r->options->timeout)
+		timer_start(r->deadline, r->options->timeout * 1000, 0);
 }
 
 /* --- the session and its files ------------------------------------------------------------------------------------- */
@@ -249,33 +321,41 @@ static void on_imported(void *ctx, const struct copy_result *results, size_t n, 
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (!results[i].success) {
-			report_fail(&results[i].failure);
+		const struct fail *why = &results[i].failure;
+		if (!results[i].success && cause_of(why) == CAUSE_FOLDER_TOO_LARGE) {
+			log_warning("only the program is copied: %s; --file PATH adds what it needs", why->message);
+		} else if (!results[i].success) {
+			report_fail(why);
 			end(r, EXIT_NO);
 			return;
 		}
 	}
-	set_arguments(r);
+	run_program(r);
 }
 
+/* The program comes last: it may be one of the files that .gitignore names. */
 static void bring_files(struct run_verb *r)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	const struct strv *files = &r->options->files;
-	if (!files->n) {
-		set_arguments(r);
-		return;
-	}
-	AUTO(freep) struct import_item *items = xcalloc(files->n, sizeof(*items));
+	AUTO(freep) struct import_item *items = xcalloc(files->n + 2, sizeof(*items));
 	AUTO(strv_release) struct strv paths = { 0 };
+	size_t n = 0;
 	for (size_t i = 0; i < files->n; i++) {
 		AUTO(freep) char *path = realpath(files->v[i], NULL);
 		strv_add(&paths, path ? path : files->v[i]);
 	}
+	if (r->folder)
+		items[n++] = (struct import_item){
+			.source = r->folder, .own = true, .project = true, .destination = WORKSPACE
+		};
 	for (size_t i = 0; i < files->n; i++)
-		items[i] = (struct import_item){ .source = paths.v[i], .own = true };
+		items[n++] = (struct import_item){ .source = paths.v[i], .own = true };
+	items[n++] = (struct import_item){ .content = buf_str(&r->text),
+					   .content_len = r->text.len,
+					   .destination = r->name };
 	struct copy_request request = {
-		.session_id = r->session, .imports = items, .n = files->n, .on_done = on_imported, .ctx = r
+		.session_id = r->session, .imports = items, .n = n, .on_done = on_imported, .ctx = r
 	};
 	began(r, manager_copy(r->conversation, &request, &f), &f);
 }
@@ -302,23 +382,71 @@ static void create(struct run_verb *r)
 
 /* --- what is asked for --------------------------------------------------------------------------------------------- */
 
-static int read_program(struct run_verb *r)
+static int read_text(const char *path, struct buf *text)
 {
-	const char *path = r->options->program;
 	bool input = streq(path, "-");
 	AUTO(closep) int fd = input ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-	r->program.max = PROGRAM_MAX;
+	text->max = PROGRAM_MAX;
 	for (ssize_t n = 1; n > 0;) {
-		uint8_t *at = fd < 0 ? NULL : buf_reserve(&r->program, 65536);
+		uint8_t *at = fd < 0 ? NULL : buf_reserve(text, 65536);
 		n = at ? read(fd, at, 65536) : -1;
 		if (n < 0) {
 			log_error("cannot read '%s': %s", path,
 				  fd < 0 || at ? strerror(errno) : "it is larger than 8 MiB");
 			return -1;
 		}
-		r->program.len += (size_t)n;
+		text->len += (size_t)n;
 	}
 	return 0;
+}
+
+/* A home directory holds keys, and nobody means all of it. */
+static bool is_too_much(const char *folder)
+{
+	const char *home = getenv("HOME");
+	AUTO(freep) char *real_home = home ? realpath(home, NULL) : NULL;
+	return streq(folder, "/") || (real_home && streq(folder, real_home));
+}
+
+static int find_folder(struct run_verb *r)
+{
+	const char *path = r->options->program, *slash = strrchr(path, '/');
+	AUTO(freep) char *given = slash ? xstrndup(path, MAX((size_t)(slash - path), (size_t)1)) : xstrdup(".");
+	AUTO(freep) char *folder = realpath(given, NULL);
+	if (r->options->alone || streq(path, "-"))
+		return 0;
+	if (!folder) {
+		log_error("cannot open the folder of '%s': %s", path, strerror(errno));
+		return -1;
+	}
+	if (is_too_much(folder))
+		log_warning("only the program is copied, not all of '%s'; --file PATH adds what it needs", folder);
+	else
+		r->folder = take_ptr(folder);
+	return 0;
+}
+
+/* What the program itself, or the file that --requirements names, says it needs. */
+static int find_requirements(struct run_verb *r, const struct runtime *runtime, struct strv *ret, struct fail *f)
+{
+	const char *kind = runtime && runtime->requirements ? runtime->requirements : "";
+	const char *path = r->options->requirements;
+	bool package = streq(kind, "package.json");
+	AUTO(freep) char *beside = r->folder && package ? xasprintf("%s/package.json", r->folder) : NULL;
+	AUTO(buf_release) struct buf text = { 0 };
+	if (path && !*kind)
+		return fail_set(f, FAIL_INVALID, "--requirements is not for %s",
+				runtime ? runtime->title : "this language");
+	if (streq(kind, "pep723") && requirements_of_script(buf_str(&r->text), r->text.len, ret, f) < 0)
+		return -1;
+	if (!path && beside && access(beside, R_OK) == 0)
+		path = beside;
+	if (!path)
+		return 0;
+	if (read_text(path, &text) < 0)
+		return fail_set(f, FAIL_INVALID, "the requirements cannot be read");
+	return package ? requirements_of_package(buf_str(&text), text.len, ret, f) :
+			 requirements_of_file(buf_str(&text), text.len, ret, f);
 }
 
 /* By --language, or by the ending of the file's name; NULL = the first one. */
@@ -366,10 +494,11 @@ static int go(struct run_verb *r)
 	r->manager = manager_new(r->loop, &r->config);
 	manager_leave_nothing(r->manager);
 	r->conversation = conversation_open(r->manager, &(struct conversation_spec){ .id = id });
-	r->deadline = timer_new(r->loop, on_end_deadline, r);
+	r->deadline = timer_new(r->loop, on_deadline, r);
 	struct signals *signals = signals_new(r->loop, on_signal, r);
 	create(r);
 	int code = r->ending && !r->op ? r->code : loop_run(r->loop);
+	program_free(r->program);
 	signals_free(signals);
 	timer_free(r->deadline);
 	manager_free(r->manager);
@@ -377,18 +506,37 @@ static int go(struct run_verb *r)
 	return code;
 }
 
+/* In /workspace: its own name, or one that the language takes for a program on standard input. */
+static char *name_of(const struct run_verb *r)
+{
+	const char *path = r->options->program, *slash = strrchr(path, '/');
+	if (streq(path, "-"))
+		return xasprintf("stdin%s", r->fresh.request.runtime->extension);
+	return xstrdup(slash ? slash + 1 : path);
+}
+
 static int prepare(struct run_verb *r)
 {
-	int code = fresh_take(&r->fresh, r->options, &r->config, language_of(r->options));
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(strv_release) struct strv wanted = { 0 };
+	const char *language = language_of(r->options);
+	size_t n;
+	if (language && !runtime_find(language))
+		return fresh_take(&r->fresh, r->options, &r->config, language, /* more= */ NULL);
+	if (read_text(r->options->program, &r->text) < 0 || check_files(r) < 0 || find_folder(r) < 0)
+		return EXIT_NO;
+	if (find_requirements(r, language ? runtime_find(language) : runtime_list(&n), &wanted, &f) < 0)
+		return report_refusal(&f, r->options->verb);
+	int code = fresh_take(&r->fresh, r->options, &r->config, language, &wanted);
 	if (code != EXIT_DONE)
 		return code;
-	if (r->options->arguments[0] && r->options->arguments[1] && !r->fresh.request.runtime->arguments) {
-		log_error("programs in %s take no arguments here", r->fresh.request.runtime->name);
-		options_usage_line(stderr, r->options->verb);
+	if (!r->fresh.request.runtime->program) {
+		log_error("programs in %s cannot be run by themselves", r->fresh.request.runtime->title);
 		return EXIT_USAGE;
 	}
+	r->name = name_of(r);
 	r->stem = stem_of(r->options->program);
-	return read_program(r) < 0 || check_files(r) < 0 ? EXIT_NO : EXIT_DONE;
+	return EXIT_DONE;
 }
 
 int run_run(const struct options *options)
@@ -400,8 +548,10 @@ int run_run(const struct options *options)
 		code = report_refusal(&f, options->verb);
 	else if ((code = prepare(&r)) == EXIT_DONE)
 		code = go(&r);
-	buf_release(&r.program);
+	buf_release(&r.text);
 	fresh_release(&r.fresh);
+	free(r.folder);
+	free(r.name);
 	free(r.stem);
 	free(r.session);
 	config_release(&r.config);

@@ -203,16 +203,6 @@ static int open_streams(struct shell *s)
 	return s->in && s->out ? 0 : -errno;
 }
 
-/* What does not look like the name of a terminal's kind stays here. */
-static const char *sane_term(void)
-{
-	const char *term = getenv("TERM");
-	size_t n = term ? strlen(term) : 0;
-	bool sane = n > 0 && n <= 64 &&
-		    strspn(term, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.+") == n;
-	return sane && !streq(term, "dumb") ? term : NULL;
-}
-
 static size_t count(const char *const *words)
 {
 	size_t n = 0;
@@ -226,7 +216,7 @@ static void begin(struct shell *s)
 	struct terminal_request request = { .session_id = opened_session(s->opened),
 					    .command = s->options->arguments,
 					    .n_command = count(s->options->arguments),
-					    .term = sane_term(),
+					    .term = tty_term(),
 					    .on_bytes = on_bytes,
 					    .on_written = on_written,
 					    .on_end = on_end,

@@ -176,3 +176,12 @@ enum tty_escape_event tty_escape_feed(struct tty_escape *e, const uint8_t *keys,
 	*ret_used = i;
 	return event;
 }
+
+const char *tty_term(void)
+{
+	const char *term = getenv("TERM");
+	size_t n = term ? strlen(term) : 0;
+	bool sane = n > 0 && n <= 64 &&
+		    strspn(term, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.+") == n;
+	return sane && !streq(term, "dumb") ? term : NULL;
+}

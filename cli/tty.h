@@ -9,6 +9,8 @@ bool tty_is_there(void);
 /* A descriptor of its own for a standard one, where it is a terminal: what is set on it (O_NONBLOCK) is not seen by others. -1 and
  * errno. */
 int tty_open_again(int fd);
+/* What TERM says, if that looks like the name of a kind of terminal; else NULL. */
+const char *tty_term(void);
 /* 24 and 80 where it does not say. */
 void tty_size(int *ret_rows, int *ret_cols);
 

@@ -1,5 +1,6 @@
 /* Terminals at which a person sits: each a bash (or another program) on a pseudo-terminal of its own, whose bytes are passed both
- * ways as they are. They run beside cells and commands, begin where the last command ended and with its variables, and hand nothing on.
+ * ways as they are. A program may also have three pipes in place of the terminal, as in a shell's pipeline. They
+ * run beside cells and commands, begin where the last command ended and with its variables, and hand nothing on.
  *
  * They are not replayed: when the stream ends they are hung up, as a telephone line was. What ignores that lives on, like everything
  * that a command leaves in the background. */

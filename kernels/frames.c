@@ -37,6 +37,8 @@ int64_t controller_payload_max(uint8_t type)
 		return SMALL_PAYLOAD_MAX;
 	case FRAME_CONSOLE_DATA:
 		return CONSOLE_DATA_MAX;
+	case FRAME_CONSOLE_SIGNAL:
+		return 1;
 	case FRAME_INPUT:
 		return INPUT_PAYLOAD_MAX;
 	case FRAME_QUERY:

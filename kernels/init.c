@@ -337,6 +337,7 @@ static void on_hello(struct controller *c, json_t *hello)
 	json_object_set_new(hello, "language_version", json_string(i->kernel.language_version));
 	json_object_set_new(hello, "landlock", json_integer(wall_version()));
 	json_object_set_new(hello, "consoles", json_integer(CONSOLES_MAX));
+	json_object_set_new(hello, "programs", json_true());
 	json_object_set_new(hello, "queries", json_true());
 	add_state(i, hello);
 }

@@ -192,7 +192,9 @@ enum frame_type {
 	/* To a PID 1 whose hello says that it has consoles. */
 	FRAME_CONSOLE = 60,
 	FRAME_CONSOLE_SIZE = 61,
-	FRAME_CONSOLE_DATA = 62, /* both ways */
+	FRAME_CONSOLE_DATA = 62,   /* both ways */
+	FRAME_CONSOLE_ERR = 63,	   /* from PID 1: what a program without a terminal writes to stderr */
+	FRAME_CONSOLE_SIGNAL = 64, /* from the manager, to a PID 1 whose hello says `programs` */
 
 	/* Questions to an idle kernel and their answers, with a PID 1 whose HELLO says `queries`. */
 	FRAME_QUERY = 70, /* from the manager */

@@ -75,7 +75,8 @@ static void close_between(unsigned first, unsigned last)
 /* Two steps, since a final place may be taken by a descriptor that is still needed. */
 static void place_fds(const struct spawn_spec *spec, int rules)
 {
-	int from[4 + SPAWN_FDS_MAX] = { open("/dev/null", O_RDONLY | O_CLOEXEC), spec->out_fd, spec->err_fd };
+	int input = spec->in_fd ? spec->in_fd : open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int from[4 + SPAWN_FDS_MAX] = { input, spec->out_fd, spec->err_fd };
 	for (int i = 0; i < 3 && spec->tty_fd; i++)
 		from[i] = spec->tty_fd;
 	int to[4 + SPAWN_FDS_MAX] = { 0, 1, 2 };

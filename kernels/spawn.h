@@ -1,6 +1,6 @@
-/* Starts a process of the sandbox from PID 1, with everything that such a process gets and nothing else:
- * a session of its own, /dev/null as stdin (or a terminal), no blocked signals, the wall, oom_score_adj 1000, a lower priority. The guard
- * and default signals are PID 1's own (spawn_prepare()), and inherited: to set them up for each process took longer than its fork. */
+/* Starts a process of the sandbox from PID 1, with everything that such a process gets and nothing else: a session of its own,
+ * /dev/null as stdin (or a pipe, or a terminal), no blocked signals, the wall, oom_score_adj 1000, a lower priority. The guard and
+ * default signals are PID 1's own (spawn_prepare()), and inherited: to set them up for each process took longer than its fork. */
 #ifndef HUSK_KERNELS_SPAWN_H
 #define HUSK_KERNELS_SPAWN_H
 
@@ -21,6 +21,7 @@ struct spawn_spec {
 	char *const *argv; /* argv[0] is an absolute path */
 	char *const *env;
 	const char *cwd; /* if it is gone: /workspace, then /, with a line on the child's stderr */
+	int in_fd;	 /* 0 = /dev/null */
 	int out_fd;
 	int err_fd;
 	int tty_fd;			    /* a terminal of its own, in place of all three; 0 = none */

@@ -191,16 +191,24 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 struct terminal_end {
 	int exit_code;	    /* of its program; 128 + n for a signal */
 	int signal;	    /* 0 = none */
+	bool oom;	    /* it was killed for needing more memory than the session has */
 	const char *detail; /* a sentence, where there is more to say; NULL otherwise */
 };
 struct terminal_request {
 	const char *session_id;
 	const char *const *command; /* with its arguments; NULL = an interactive shell */
 	size_t n_command;
-	const char *
-		term; /* what TERM says at the other end; one that the session does not know is replaced. NULL = the usual */
+	bool is_run;		   /* for the log: a program of its own, not somebody's terminal */
+	const char *cwd;	   /* NULL = that of the last command */
+	const struct env_var *env; /* beside what the session has */
+	size_t n_env;
+	/* What TERM says at the other end; one that the session does not know is replaced. NULL = the usual. */
+	const char *term;
 	int rows, cols;
 	void (*on_bytes)(void *ctx, const void *data, size_t n);
+	/* If set, the program (which is required then) has three pipes in place of a terminal: this gets its stderr, which counts with
+	 * on_bytes for terminal_taken(). */
+	void (*on_error_bytes)(void *ctx, const void *data, size_t n);
 	/* So many of the bytes that were written have arrived at the terminal. */
 	void (*on_written)(void *ctx, size_t n);
 	/* The one answer: how its program ended, or f. */
@@ -210,6 +218,9 @@ struct terminal_request {
 struct op *manager_terminal(struct conversation *c, const struct terminal_request *req, struct fail *f);
 /* Of an op that manager_terminal() gave, until on_end. Negative, and nothing was written, if it is more than may be under way. */
 int terminal_write(struct op *op, const void *data, size_t n);
+/* Of a program with pipes: its input has ended; and a signal to its process group (HUP, INT, QUIT, TERM, USR1, USR2, TSTP, CONT). */
+void terminal_end_input(struct op *op);
+void terminal_signal(struct op *op, int signo);
 void terminal_taken(struct op *op, size_t n);
 void terminal_resize(struct op *op, int rows, int cols);
 
@@ -292,6 +303,7 @@ struct copy_request {
 	const struct import_item *imports; /* or NULL, and */
 	const char *const *exports;
 	size_t n;
+	bool optional; /* exports: what is not there is not even logged */
 	/* Folders that paths of the host may be in, beside those of the settings; NULL = none. Borrowed for the call. */
 	const struct strv *allowed;
 	/* One line of progress; may be NULL. */
@@ -311,6 +323,9 @@ struct exports_request {
 	void *ctx;
 };
 struct op *manager_exports(struct conversation *c, const struct exports_request *req, struct fail *f);
+/* Brings an export to a path of the host, in the place of what is there: a file, or a folder, which is merged into one that is there.
+ * Nothing is written outside of it; what had to be left out is added to the notices. Blocks. -1 with f. */
+int export_bring(const struct export_info *info, const char *to, struct strv *notices, struct fail *f);
 
 struct read_request {
 	const char *id;

@@ -31,8 +31,8 @@ FIELDS = {  # name: (what is right, test)
     "env": ("an object of strings", lambda v: isinstance(v, dict) and list_of(r"[A-Za-z_][A-Za-z0-9_]*", list(v))
             and list_of(r"[^\x00]*", list(v.values()))),
     "late_env": ("a list of names", lambda v: list_of(r"[A-Za-z_][A-Za-z0-9_]*", v)),
-    "arguments": ("code that gives a program its arguments, with {} where they go: strings of JSON with a comma between them",
-                  lambda v: matches(r"[^\x00]+", v) and v.count("{}") == 1),
+    "program": ("an object of 'command', a command line as a list with \"{}\" as the program's file, and optionally 'env', an object of strings, and 'requirements', pep723 or package.json",
+                lambda v: is_program(v)),
     "slow_start": ("true or false", lambda v: isinstance(v, bool)),
     "on": ("the name of the runtime whose packages it begins with", lambda v: matches(r"[a-z][a-z0-9]*", v)),
     "describe": ("text for a model", lambda v: matches(r"[^\x00]+", v)),
@@ -41,7 +41,7 @@ FIELDS = {  # name: (what is right, test)
     "fit": ("an object of 'interpreter' and command lines whose first word is a program's name: " + ", ".join(f"'{field}'" for field in ("check", "prepare", "kernel", "installer")),
             lambda v: is_fit(v)),
 }
-OPTIONAL = {"installer", "arguments", "fit", "late_env", "on", "slow_start"}
+OPTIONAL = {"installer", "program", "fit", "late_env", "on", "slow_start"}
 # POSIX's extended expressions, as far as Python's read the same.
 EXPRESSION = r"[\x20-\x7e]+"
 INSTALLER = {
@@ -71,6 +71,12 @@ def compiles(expression):
         return re.compile(expression) is not None
     except re.error:
         return False
+
+
+def is_program(value):
+    return (isinstance(value, dict) and set(value) <= {"command", "env", "requirements"} and list_of(r"[^\x00]+", value.get("command"))
+            and value["command"].count("{}") == 1 and FIELDS["env"][1](value.get("env", {}))
+            and value.get("requirements", "pep723") in ("pep723", "package.json"))
 
 
 def is_installer(value):
@@ -230,8 +236,14 @@ def c_installer(installer):
     return f"&(const struct installer){{\n{fields}\t\t.settings = {c_list(installer['settings'])},\n\t}}"
 
 
+def c_program(program):
+    env = [f"{name}={value}" for name, value in sorted(program.get("env", {}).items())]
+    requirements = f"\t.requirements = {c_string(program['requirements'])},\n" if "requirements" in program else ""
+    return f"\t.program = {c_list(program['command'])},\n\t.program_env = {c_list(env)},\n{requirements}"
+
+
 def c_entry(manifest, entry):
-    arguments = f"\t.arguments = {c_string(manifest['arguments'])},\n" if "arguments" in manifest else ""
+    program = c_program(manifest["program"]) if "program" in manifest else ""
     installer = f"\t.installer = {c_installer(manifest['installer'])},\n" if "installer" in manifest else ""
     fits = "\t.fits = true,\n" if "fit" in manifest else ""
     slow_start = "\t.slow_start = true,\n" if manifest.get("slow_start") else ""
@@ -243,7 +255,7 @@ def c_entry(manifest, entry):
         f"\t.extension = {c_string(manifest['extension'])},\n"
         f"\t.image = {c_string(entry['tag'])},\n"
         f"\t.describe = {c_string(manifest['describe'])},\n"
-        f"{arguments}{installer}{fits}{slow_start}"
+        f"{program}{installer}{fits}{slow_start}"
         "},\n"
     )
 

@@ -646,7 +646,7 @@ int repl_run(const struct options *options)
 		report_refusal(&f, options->verb);
 	else if (settings_load(&r.config, options->env_file, &f) < 0)
 		code = report_refusal(&f, options->verb);
-	else if ((code = fresh_take(&r.fresh, options, &r.config, options->language)) == EXIT_DONE)
+	else if ((code = fresh_take(&r.fresh, options, &r.config, options->language, /* more= */ NULL)) == EXIT_DONE)
 		code = go(&r, pictures != PICTURES_UNKNOWN ? pictures : abilities_by_environment(getenv));
 	fresh_release(&r.fresh);
 	strv_release(&r.waiting);

@@ -18,7 +18,7 @@
 
 struct item {
 	struct buf content;
-	bool is_inline, base64, own;
+	bool is_inline, base64, own, project;
 	int fd; /* of `own`; 0 = not open, below 0 = it could not be kept */
 	char *source, *session_id, *path, *destination;
 };
@@ -71,7 +71,7 @@ static void record(struct entries *b, const struct fail *f)
 {
 	const struct copy_result *r = &b->results[b->at];
 	uint32_t seq = take_number(&b->transfer.last);
-	if (!seq)
+	if (!seq || (f && b->spec.optional))
 		return;
 	store_execution_put(b->spec.store,
 			    &(struct execution_record){ .session = b->session_id,
@@ -236,6 +236,7 @@ static void import_host(struct entries *b)
 		.state_dir = xstrdup(c->state_dir),
 		.settings_file = copied(c->settings_file),
 		.own = i->own,
+		.project = i->project,
 		.fd = i->fd,
 	};
 	i->fd = 0; /* the rules have it now */
@@ -456,6 +457,7 @@ static void take_items(struct entries *b, const struct entries_spec *req)
 		if (from->content)
 			buf_add(&to->content, from->content, from->content_len);
 		to->own = from->own;
+		to->project = from->own && from->project;
 		to->fd = from->own && from->fd > 0 ? fcntl(from->fd, F_DUPFD_CLOEXEC, 3) : 0;
 		to->source = copied(from->source);
 		to->session_id = copied(from->session_id);

@@ -14,6 +14,7 @@ struct host_rules {
 	char *storage_dir, *state_dir, *settings_file;
 	struct strv allowed; /* folders, beside storage_dir */
 	bool own;	     /* the path is a person's own: no folder is out of bounds */
+	bool project;	     /* own: as import_item has it */
 	int fd;		     /* own: already open, and owned by the rules; 0 = not */
 };
 void host_rules_release(struct host_rules *r);

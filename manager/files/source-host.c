@@ -1,17 +1,22 @@
-/* A file or folder of the host. The folder is walked twice, to measure and to send; links are sent as they are, never followed. */
+/* A file or folder of the host. The folder is walked twice, to measure and to send; links are sent as they are, never followed. Of a
+ * program's folder, what .gitignore files name is left out. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "manager/files/ignore.h"
 #include "manager/files/source.h"
+#include "manager/model/cause.h"
+#include "manager/model/files.h"
 
 #define OPEN_FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 struct level {
 	DIR *dir;
-	size_t end; /* length of its path */
+	size_t end;   /* length of its path */
+	size_t rules; /* that were there before its own */
 };
 
 struct walk {
@@ -20,6 +25,7 @@ struct walk {
 	int first; /* the root, until it has been visited */
 	char path[ENTRY_PATH_MAX + 1];
 	char target[ENTRY_PATH_MAX + 1];
+	struct ignore ignore; /* of a program's folder */
 };
 
 struct host_source {
@@ -45,6 +51,7 @@ static void walk_end(struct walk *w)
 {
 	while (w->depth)
 		closedir(w->levels[--w->depth].dir);
+	ignore_release(&w->ignore);
 	closep(&w->first);
 }
 
@@ -79,6 +86,26 @@ static void describe(const struct walk *w, const struct stat *st, enum entry_typ
 	};
 }
 
+static void read_rules(struct host_source *h, int folder)
+{
+	struct walk *w = &h->walk;
+	AUTO(freep) char *text = NULL;
+	struct stat st;
+	AUTO(closep) int fd = h->rules.project ? openat(folder, IGNORE_FILE, OPEN_FLAGS) : -1;
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	text = xmalloc(IGNORE_BYTES_MAX);
+	ssize_t n = read(fd, text, IGNORE_BYTES_MAX);
+	if (n > 0)
+		ignore_add(&w->ignore, text, (size_t)n, *w->path ? strlen(w->path) + 1 : 0);
+}
+
+static bool is_left_out(const struct host_source *h, const char *name, const struct stat *st)
+{
+	return h->rules.project &&
+	       (streq(name, ".git") || ignore_matches(&h->walk.ignore, h->walk.path, S_ISDIR(st->st_mode)));
+}
+
 /* 1 and *ret; 0 if the entry is left out; -errno. Takes fd. */
 static int take_open(struct host_source *h, int fd, struct found *ret)
 {
@@ -105,7 +132,8 @@ static int take_open(struct host_source *h, int fd, struct found *ret)
 	if (!dir)
 		return -errno;
 	(void)take_fd(owned);
-	w->levels[w->depth++] = (struct level){ .dir = dir, .end = strlen(w->path) };
+	w->levels[w->depth++] = (struct level){ .dir = dir, .end = strlen(w->path), .rules = w->ignore.n };
+	read_rules(h, dirfd(dir));
 	describe(w, &ret->st, ENTRY_DIRECTORY, &ret->entry);
 	return 1;
 }
@@ -131,6 +159,8 @@ static int take_name(struct host_source *h, const char *name, struct found *ret)
 		return -ENAMETOOLONG;
 	if (fstatat(parent, name, &ret->st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
+	if (is_left_out(h, name, &ret->st))
+		return 0;
 	if (S_ISLNK(ret->st.st_mode))
 		return take_link(h, parent, name, ret);
 	if (!S_ISREG(ret->st.st_mode) && !S_ISDIR(ret->st.st_mode)) {
@@ -155,6 +185,7 @@ static int walk_next(struct host_source *h, struct found *ret)
 	w->path[l->end] = '\0';
 	if (!d) {
 		closedir(l->dir);
+		ignore_cut(&w->ignore, l->rules);
 		w->depth--;
 		return 0;
 	}
@@ -182,6 +213,15 @@ static int stopped(struct fail *f)
 	return fail_set(f, FAIL_CANCELLED, "cancelled");
 }
 
+static int check_project(const struct host_source *h, const struct measure *m, struct fail *f)
+{
+	bool many = m->entries > PROJECT_FILES_MAX;
+	if (!h->rules.project || (!many && m->size <= PROJECT_BYTES_MAX))
+		return 0;
+	return cause_set(f, FAIL_LIMIT, CAUSE_FOLDER_TOO_LARGE, "the folder '%s' has more than %u %s", h->path,
+			 many ? PROJECT_FILES_MAX : PROJECT_BYTES_MAX >> 20, many ? "files" : "MB");
+}
+
 static int host_measure(struct source *s, struct measure *ret, struct fail *f)
 {
 	struct host_source *h = container_of(s, struct host_source, source);
@@ -204,6 +244,8 @@ static int host_measure(struct source *s, struct measure *ret, struct fail *f)
 		}
 		if (++ret->entries > SOURCE_ENTRIES_MAX)
 			return fail_set(f, FAIL_INVALID, "'%s' holds more than %u files", h->path, SOURCE_ENTRIES_MAX);
+		if (check_project(h, ret, f) < 0)
+			return -1;
 		if (atomic_load(&s->stop))
 			return stopped(f);
 	}

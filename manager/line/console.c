@@ -15,9 +15,10 @@ int console_open(struct console *c, struct dispatch *d, const struct wire_consol
 		cause_set(f, FAIL_BUSY, CAUSE_RECONNECTING, "the connection to the session is being made again");
 		return fail_hint(f, "Try again in a few seconds.");
 	}
-	if (!d->has_consoles) {
+	if (!d->has_consoles || (wanted->pipes && !d->has_programs)) {
 		cause_set(f, FAIL_INVALID, CAUSE_OLD_SESSION,
-			  "this session was made by an older Husk, which opens no terminals for people");
+			  "this session was made by an older Husk, which does not open %s for people",
+			  wanted->pipes ? "programs" : "terminals");
 		return fail_hint(f, "Create a new session.");
 	}
 	if (wire_put_console(&frame, d->last_call + 1, wanted) < 0)
@@ -47,6 +48,22 @@ int console_type(struct console *c, const void *data, size_t n)
 	if (frames.len)
 		dispatch_send(c->dispatch, &frames);
 	return 0;
+}
+
+void console_end_input(struct console *c)
+{
+	if (c->dispatch)
+		dispatch_send_frame(c->dispatch, FRAME_CONSOLE_DATA, c->call);
+}
+
+void console_signal(struct console *c, int signo)
+{
+	AUTO(buf_release) struct buf frame = { 0 };
+	uint8_t number = (uint8_t)signo;
+	if (!c->dispatch)
+		return;
+	wire_put(&frame, FRAME_CONSOLE_SIGNAL, c->call, &number, 1);
+	dispatch_send(c->dispatch, &frame);
 }
 
 void console_taken(struct console *c, size_t n)
@@ -102,7 +119,12 @@ static int on_data(struct console *c, const struct wire_frame *frame)
 		return -EPROTO;
 	c->shown += (uint32_t)frame->n;
 	c->dispatch->used_ms = loop_now_ms();
-	c->on_bytes(c, frame->payload, frame->n);
+	if (frame->type == FRAME_CONSOLE_ERR && !c->on_error_bytes)
+		return -EPROTO;
+	if (frame->type == FRAME_CONSOLE_ERR)
+		c->on_error_bytes(c, frame->payload, frame->n);
+	else
+		c->on_bytes(c, frame->payload, frame->n);
 	return 0;
 }
 
@@ -132,6 +154,7 @@ static int on_frame(struct console *c, const struct wire_frame *frame)
 {
 	switch (frame->type) {
 	case FRAME_CONSOLE_DATA:
+	case FRAME_CONSOLE_ERR:
 		return on_data(c, frame);
 	case FRAME_CREDIT:
 		return on_credit(c, frame);

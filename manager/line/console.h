@@ -9,6 +9,8 @@
 struct console {
 	/* What the terminal shows: console_taken() is to follow. */
 	void (*on_bytes)(struct console *c, const void *data, size_t n);
+	/* What a program with pipes writes to stderr; likewise. */
+	void (*on_error_bytes)(struct console *c, const void *data, size_t n);
 	/* So much of what was typed has arrived, and more may be typed. */
 	void (*on_typed)(struct console *c, size_t n);
 	/* Once, and last: how its program ended, or why there is none (f). */
@@ -28,6 +30,10 @@ struct console {
 int console_open(struct console *c, struct dispatch *d, const struct wire_console *wanted, struct fail *f);
 /* -1, and nothing is typed, if that were more than CONSOLE_KEYS_WINDOW under way. */
 int console_type(struct console *c, const void *data, size_t n);
+/* The program reads to the end of what was typed, and then its input has ended. Only with pipes, like signals. */
+void console_end_input(struct console *c);
+/* HUP, INT, QUIT, TERM, USR1, USR2, TSTP or CONT. */
+void console_signal(struct console *c, int signo);
 /* n bytes of what was shown are worked off. */
 void console_taken(struct console *c, size_t n);
 void console_resize(struct console *c, int rows, int cols);

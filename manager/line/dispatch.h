@@ -16,6 +16,7 @@ struct dispatch {
 	struct list looks;     /* of struct looker */
 	struct list consoles;  /* of struct console */
 	bool has_consoles;     /* PID 1 opens them */
+	bool has_programs;     /* also with pipes */
 	struct list asks;      /* of struct asker: the first one's turn it is */
 	uint32_t last_ask;
 	uint32_t last_call;    /* the highest number that was given or heard of */

@@ -163,6 +163,7 @@ static int on_hello(struct line *l, const struct wire_frame *frame)
 	l->dispatch.open = true;
 	l->dispatch.version = hello.version;
 	l->dispatch.has_consoles = hello.has_consoles;
+	l->dispatch.has_programs = hello.has_programs;
 	l->dispatch.queries = hello.queries;
 	l->failures = 0;
 	fail_release(&l->dispatch.trouble);

@@ -56,6 +56,7 @@ static int64_t payload_max(uint8_t type)
 	case FRAME_DATA:
 		return 8 + FILE_DATA_MAX;
 	case FRAME_CONSOLE_DATA:
+	case FRAME_CONSOLE_ERR:
 		return CONSOLE_DATA_MAX;
 	case FRAME_MAP:
 		return 16 * FILE_MAP_PIECES_A_FRAME;
@@ -168,6 +169,12 @@ int wire_put_console(struct buf *out, uint32_t call, const struct wire_console *
 	json_decref(words);
 	if (console->term)
 		json_object_set_new(payload, "term", json_string(console->term));
+	if (console->pipes)
+		json_object_set_new(payload, "pipes", json_true());
+	if (console->cwd && json_object_set_new(payload, "cwd", json_string(console->cwd)) < 0)
+		return -1;
+	if (console->env && console->env->n && json_object_set_new(payload, "env", env_json(console->env)) < 0)
+		return -1;
 	AUTO(buf_release) struct buf frame = { 0 };
 	if (put_json(&frame, FRAME_CONSOLE, call, payload) < 0 || frame.len > CONSOLE_WANTED_MAX)
 		return -1;
@@ -348,6 +355,7 @@ int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, stru
 		.lifetime_left_seconds = seconds(hello, "lifetime_left_seconds"),
 		.kernel_ready = kernel_is_up(hello),
 		.has_consoles = json_integer_value(json_object_get(hello, "consoles")) > 0,
+		.has_programs = json_is_true(json_object_get(hello, "programs")),
 		.queries = json_is_true(json_object_get(hello, "queries")),
 	};
 	read_calls(ret, json_object_get(hello, "calls"));
@@ -526,6 +534,7 @@ void wire_read_console_end(const struct wire_frame *frame, struct wire_console_e
 		.refused = !ending || streq(ending, "refused") || !json_is_integer(code),
 		.exit_code = (int)(json_integer_value(code) & 0xff),
 		.signal = (int)(json_integer_value(json_object_get(end, "signal")) & 0x7f),
+		.oom = json_is_true(json_object_get(end, "oom")),
 		.detail = sentence(json_object_get(end, "detail")),
 	};
 }

@@ -66,6 +66,9 @@ int wire_read_files_end(const struct wire_frame *frame, struct strv *notices, st
 /* A terminal for a person. */
 struct wire_console {
 	const struct strv *command; /* empty = a shell */
+	bool pipes;		    /* it has three pipes and no terminal */
+	const char *cwd;	    /* NULL = that of the last command */
+	const struct strv *env;	    /* NAME=value, beside what the session has; NULL = none */
 	const char *term;	    /* NULL = the usual */
 	int rows, cols;
 };
@@ -78,6 +81,7 @@ int wire_read_credit(const struct wire_frame *frame, uint32_t *ret);
 struct wire_console_end {
 	bool refused; /* there was none */
 	int exit_code, signal;
+	bool oom;     /* the kernel killed it for want of memory */
 	char *detail; /* NULL = none. Owned */
 };
 void wire_read_console_end(const struct wire_frame *frame, struct wire_console_end *ret);
@@ -127,6 +131,7 @@ struct wire_hello {
 	char session[WIRE_SESSION_SIZE]; /* "" = nobody has claimed it, or it does not say */
 	bool kernel_ready;
 	bool has_consoles;
+	bool has_programs;	/* with pipes */
 	bool queries;		/* it takes QUERY frames */
 	uint64_t lease_seconds; /* PID 1's own; 0 = it does not say */
 	bool has_lifetime;

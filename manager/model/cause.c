@@ -70,6 +70,7 @@ static const char *const names[CAUSE_COUNT] = {
 	[CAUSE_STREAM_BROKE] = "stream_broke",
 	[CAUSE_STALLED] = "stalled",
 	[CAUSE_NOT_EXPORTED] = "not_exported",
+	[CAUSE_FOLDER_TOO_LARGE] = "folder_too_large",
 	[CAUSE_PATH_DENIED] = "path_denied",
 	[CAUSE_NO_SERVER] = "no_server",
 	[CAUSE_ATTACH_OFF] = "attach_off",

@@ -85,7 +85,8 @@ enum cause {
 	CAUSE_STREAM_BROKE, /* while files were copied */
 	CAUSE_STALLED,	    /* the container stopped taking or sending */
 	CAUSE_NOT_EXPORTED,
-	CAUSE_PATH_DENIED, /* on the host, outside of the folders that are allowed */
+	CAUSE_FOLDER_TOO_LARGE, /* to be copied along with a program */
+	CAUSE_PATH_DENIED,	/* on the host, outside of the folders that are allowed */
 
 	/* --- attaching to another process --- */
 	CAUSE_NO_SERVER,     /* the connection to it is gone */

@@ -5,6 +5,11 @@
 #include "base/fail.h"
 #include "base/strv.h"
 
+/* Of a program's folder .git and what its .gitignore files name are left out; one that is larger than this is refused
+ * (CAUSE_FOLDER_TOO_LARGE). */
+#define PROJECT_BYTES_MAX (64u << 20)
+#define PROJECT_FILES_MAX 1000u
+
 /* One thing to import; exactly one of the three sources is set. Strings are borrowed for the call. */
 struct import_item {
 	const char *content; /* inline */
@@ -13,6 +18,7 @@ struct import_item {
 	const char *source; /* a path of the host, below the folders that are allowed; or, with */
 	bool own;	    /* the caller's own file: IMPORT_ALLOWED_DIRS does not apply. `source` is absolute */
 	int fd;		    /* own: the file or folder, open for reading; 0 = it is opened by its path */
+	bool project;	    /* own: a program's folder, see above */
 	const char *session_id, *path; /* an export of another session, or something in an exported directory */
 	const char *destination;       /* NULL = /workspace and the name of the source; ending in "/" = below it */
 };

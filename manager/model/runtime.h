@@ -20,8 +20,12 @@ struct runtime {
 	const char *const *aliases; /* NULL-terminated */
 	const char *extension;
 	const char *image;
-	const char *describe;  /* for a model: what it offers */
-	const char *arguments; /* code that sets a program's arguments, {} = JSON strings; NULL if there is none */
+	const char *describe; /* for a model: what it offers */
+	/* How a program's file is run: a command line in which one word is {}, NULL-terminated, and NAME=value beside what every process
+	 * gets. NULL if it has none. */
+	const char *const *program, *const *program_env;
+	const char
+		*requirements; /* where a program says which packages it needs: pep723, package.json; NULL = nowhere */
 	const struct installer *installer; /* NULL if it takes none */
 	bool fits;			   /* into images other than its own: husk-fit knows how */
 	bool slow_start; /* its kernel takes longer than the engine takes to put a container on a network */

@@ -246,7 +246,7 @@ void log_terminal(struct member *m, const struct ended_run *terminal)
 	store_execution_put(m->registry->store,
 			    &(struct execution_record){ .session = session_id(m->session),
 							.seq = terminal->number,
-							.tool = "shell",
+							.tool = terminal->program ? "run" : "shell",
 							.started = terminal->started,
 							.ended = terminal->ending ? store_now_ms() : 0,
 							.ending = terminal->ending,

@@ -47,6 +47,7 @@ void log_created(struct member *m, const char *env);
 struct ended_run {
 	uint32_t number;
 	enum run_kind kind;
+	bool program; /* of a terminal: husk run has started it */
 	uint64_t started, out_bytes;
 	const char *ending;
 	const struct run_result *result; /* what is told of it; NULL = nothing */

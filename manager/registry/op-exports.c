@@ -1,6 +1,7 @@
 /* The exports that are kept: of one conversation, or of all; and deleting one. */
 #include "base/alloc.h"
 #include "manager/files/exports.h"
+#include "manager/files/unpack.h"
 #include "manager/registry/conversation.h"
 #include "manager/registry/everything.h"
 
@@ -189,4 +190,9 @@ struct op *export_delete(struct registry *r, const struct delete_export_request 
 		timer_start(o->nothing, 0, 0);
 	}
 	return &o->op;
+}
+
+int export_bring(const struct export_info *info, const char *to, struct strv *notices, struct fail *f)
+{
+	return info->directory ? unpack_folder(info->host_path, to, notices, f) : unpack_file(info->host_path, to, f);
 }

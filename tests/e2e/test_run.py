@@ -5,6 +5,7 @@ import signal
 import subprocess
 
 import pytest
+import terminal
 from harness import PATIENCE, clean_env, docker, husk_binary, store_id, store_label, store_rows, wait_until
 
 
@@ -91,7 +92,7 @@ os.mkdir("folder"); open("folder/x", "w").write("x")
     for name in ("plot-1.png", "plot-2.png"):
         assert (run.folder / name).read_bytes().startswith(b"\x89PNG")
     assert (run.folder / "out.txt").read_text() == "out"
-    assert (run.folder / "folder.tar").exists()
+    assert (run.folder / "folder" / "x").read_text() == "x"
     assert "picture: plot-1.png" in done.stderr and "export: out.txt" in done.stderr
 
 
@@ -153,3 +154,94 @@ def test_output_comes_while_it_runs(run):
     assert child.stdout.read() == "last\n"
     child.stdout.close()
     assert child.wait(PATIENCE) == os.EX_OK
+
+
+# --- as a local run
+
+
+def test_names_input_and_tracebacks_are_those_of_a_local_run(run):
+    (run.folder / "p.py").write_text("""
+import os, sys
+print(__name__, __file__, sys.argv, os.getcwd())
+print(repr(input("name? ")), len(sys.stdin.read()), sys.stdin.isatty())
+sys.stdout.buffer.write(bytes(range(256)) * 4096)
+sys.stdout.flush()
+def fail():
+    raise ValueError("no")
+fail()
+""")
+    done = subprocess.run([husk_binary(), "run", "./p.py", "-x"], input=b"Ada\n" + b"x" * 500_000, capture_output=True, env=run.env,
+                          cwd=run.folder, timeout=PATIENCE * 2, check=False)
+    head = b"__main__ /workspace/p.py ['p.py', '-x'] /workspace\nname? 'Ada' 500000 False\n"
+    assert done.returncode == 1 and done.stdout[:len(head)] == head, done
+    assert done.stdout[len(head):] == bytes(range(256)) * 4096
+    assert b'File "/workspace/p.py", line 9, in <module>\n' in done.stderr and done.stderr.endswith(b"ValueError: no\n"), done.stderr
+
+
+def test_the_programs_folder_comes_along(run):
+    """But for .git and what .gitignore names; --alone leaves all of it here."""
+    for name in ("lib", ".git", "ignored"):
+        (run.folder / name).mkdir()
+    (run.folder / ".gitignore").write_text("ignored/\n*.secret\np.py\n")
+    (run.folder / "lib" / "helper.py").write_text("value = open('data.csv').read()\n")
+    for name in ("data.csv", "a.secret", ".git/config", "ignored/x"):
+        (run.folder / name).write_text(name)
+    (run.folder / "p.py").write_text("import os, lib.helper\nprint(lib.helper.value, sorted(os.listdir()))\n")
+    done = run("p.py")
+    assert (done.returncode, done.stdout) == (0, "data.csv ['.gitignore', 'data.csv', 'lib', 'p.py']\n"), done
+    done = run("--alone", "p.py")
+    assert done.returncode == 1 and "No module named 'lib'" in done.stderr
+    for i in range(1001):
+        (run.folder / f"{i}.txt").touch()
+    done = run("p.py")
+    assert done.returncode == 1 and "more than 1000 files" in done.stderr and "No module named 'lib'" in done.stderr
+
+
+def test_metadata_and_requirements(run, index):
+    """PEP 723, then a file of requirements."""
+    program = "from importlib.metadata import version; print(version('husk-demo'))\n"
+    (run.folder / "p.py").write_text("# /// script\n# dependencies = [\n#   'husk-demo == 1.5',\n# ]\n# ///\n" + program)
+    (run.folder / "r.txt").write_text("husk-demo==1.5\n")
+    done = run("p.py", **index.pip())
+    again = run("--requirements", "r.txt", "-", text=program, **index.pip())
+    for row in store_rows(run.env, "SELECT image FROM dependency_sets"):
+        docker("rmi", "--force", row[0], check=False)
+    assert (done.returncode, done.stdout) == (0, "1.5\n"), done
+    assert (again.returncode, again.stdout) == (0, "1.5\n"), again
+    done = run("--requirements", "r.txt", "--language", "r", "-", text="")
+    assert done.returncode == 100 and "--requirements is not for R" in done.stderr
+
+
+def test_at_a_terminal(run):
+    """It has one of its own: input() asks there, and Ctrl-C is the program's."""
+    (run.folder / "p.py").write_text("""
+import sys
+print([s.isatty() for s in (sys.stdin, sys.stdout, sys.stderr)])
+print("hello", input("name? "))
+try:
+    input("again? ")
+except KeyboardInterrupt:
+    sys.exit(5)
+""")
+    screen = terminal.Terminal([husk_binary(), "run", "--timeout", "0", "p.py"], env=run.env, cwd=run.folder)
+    screen.until("[True, True, True]")
+    screen.until("name? ")
+    screen.type("Ada\r")
+    screen.until("hello Ada")
+    screen.until("again? ")
+    screen.type("\x03")
+    assert screen.end() == 5
+
+
+def test_every_end_is_written_down(run):
+    """Also of a run that is interrupted, whose program may handle that."""
+    (run.folder / "p.py").write_text("import sys\nprint('began', flush=True)\ntry:\n    sys.stdin.read()\nexcept KeyboardInterrupt:\n    sys.exit(9)\n")
+    with subprocess.Popen([husk_binary(), "run", "p.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=run.env,
+                          cwd=run.folder) as child:
+        assert child.stdout.readline() == "began\n"
+        child.send_signal(signal.SIGINT)
+        assert child.wait(PATIENCE) == 9
+    assert run("-", text="1").returncode == 0
+    assert {row[0] for row in store_rows(run.env, "SELECT state FROM sessions")} == {"ended"}
+    ends = store_rows(run.env, "SELECT tool, ending FROM executions WHERE tool = 'run' ORDER BY started")
+    assert ends == [("run", "error"), ("run", "ok")]

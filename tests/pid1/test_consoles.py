@@ -2,6 +2,7 @@
 import hashlib
 import os
 import pathlib
+import signal
 import struct
 
 import frames
@@ -13,7 +14,7 @@ OUT_WINDOW, KEYS_WINDOW = 256 << 10, 64 << 10
 class Console:
     def __init__(self, client, *command, rows=24, cols=80, **more):
         self.client = client
-        self.shown = b""
+        self.shown = self.errors = b""
         self.typed = 0  # and not credited
         self.end = None
         self.number = client.number = client.number + 1
@@ -28,8 +29,11 @@ class Console:
 
     def read(self, credit=True):
         frame = self.client.expect(lambda f: f.call == self.number)
-        if frame.type == frames.CONSOLE_DATA:
-            self.shown += frame.payload
+        if frame.type in (frames.CONSOLE_DATA, frames.CONSOLE_ERR):
+            if frame.type == frames.CONSOLE_DATA:
+                self.shown += frame.payload
+            else:
+                self.errors += frame.payload
             if credit:
                 self.credit(len(frame.payload))
         elif frame.type == frames.CREDIT:
@@ -182,4 +186,78 @@ def test_there_are_only_so_many(box, client, plain):
     full = plain(client).finish()
     assert full["ending"] == "refused" and "process limit" in full["detail"]
     client.send(frames.CONSOLE_SIZE, shells[1].number, {"rows": "many"})
+    client.wait_closed()
+
+
+# --- programs with pipes
+
+
+def program(client, script, *arguments, **more):
+    return Console(client, "bash", "-c", script, "bash", *arguments, pipes=True, **more)
+
+
+def send_all(console, data):
+    """By credit, as the manager does."""
+    for at in range(0, len(data), 16 << 10):
+        piece = data[at:at + (16 << 10)]
+        while console.typed + len(piece) > KEYS_WINDOW:
+            console.read()
+        console.type(piece)
+    console.type(b"")
+
+
+def test_a_program_has_three_pipes(client):
+    assert client.greeting["programs"] is True
+    one = program(client, 'echo "$PWD $X $1"; echo problem >&2; [ -t 0 ] || echo pipe; wc -c; exit 3', "an argument", cwd="/tmp", env={"X": "y"})
+    data = os.urandom(300_000)
+    send_all(one, data)
+    end = one.finish()
+    assert (end["ending"], end["exit_code"], one.shown) == ("error", 3, b"/tmp y an argument\npipe\n300000\n")
+    assert one.errors == b"problem\n" and end["stdout_bytes"] == len(one.shown + one.errors)
+    echo = program(client, "exec cat")
+    send_all(echo, data)
+    assert echo.finish()["exit_code"] == 0 and echo.shown == data
+    bad = Console(client, pipes=True)
+    assert bad.finish()["ending"] == "refused", "there is no program"
+
+
+def test_a_program_that_does_not_read_holds_nobody_up(client):
+    deaf = program(client, "exec <&-; echo closed; read -r x <&2; sleep 0.2; exit 4")
+    deaf.until(b"closed\n")
+    send_all(deaf, bytes(200_000))
+    assert deaf.finish()["exit_code"] == 4
+    silent = program(client, "exec >&- 2>&-; read -r x; exit 5")
+    silent.type(b"x\n")
+    assert silent.finish()["exit_code"] == 5
+
+
+def test_a_program_floods_by_credit(client):
+    flood = program(client, "yes & yes >&2")
+    while len(flood.shown) + len(flood.errors) < OUT_WINDOW:
+        flood.read(credit=False)
+    assert client.terminal("echo beside").out == b"beside\n"
+    assert not [f for f in client.waiting if f.call == flood.number], "the window is full"
+    client.send(frames.INTERRUPT, flood.number)
+    end = flood.finish()
+    assert end["ending"] == "interrupted" and end["signal"] == signal.SIGHUP
+    assert client.terminal("pgrep -c yes").out == b"0\n", "what it had started in its group is gone too"
+
+
+def test_signals_reach_the_program_and_its_group(client):
+    one = program(client, 'trap "echo got it; exit 9" INT; sleep 1000 & echo began; wait')
+    one.until(b"began\n")
+    client.send(frames.CONSOLE_SIGNAL, one.number, bytes([signal.SIGINT]))
+    assert one.finish()["exit_code"] == 9 and one.shown == b"got it\n"
+    plain = program(client, "echo began; exec sleep 1000")
+    plain.until(b"began\n")
+    client.send(frames.CONSOLE_SIGNAL, plain.number, bytes([signal.SIGTERM]))
+    end = plain.finish()
+    assert end["signal"] == signal.SIGTERM and end["exit_code"] == 143
+    client.send(frames.CONSOLE_SIGNAL, plain.number, bytes([signal.SIGTERM]))  # it has ended: nothing happens
+    assert client.terminal("echo here").out == b"here\n"
+
+
+@pytest.mark.parametrize("payload", [b"", bytes([9]), bytes([19])])
+def test_other_signals_break_the_protocol(box, client, payload):
+    client.send(frames.CONSOLE_SIGNAL, 1, payload)
     client.wait_closed()

@@ -10,6 +10,7 @@
 #include "manager/files/names.h"
 #include "manager/files/sink.h"
 #include "manager/files/source.h"
+#include "manager/files/unpack.h"
 #include "manager/files/vault.h"
 #include "manager/line/wire.h"
 #include "tests/unit/unit.h"
@@ -473,6 +474,46 @@ static void hostile_members_are_refused(void **state)
 	source_free(s);
 }
 
+static void unpacking_stays_inside(void **state)
+{
+	static const struct member bad[] = {
+		{ "top/../../x", .type = AE_IFREG }, { "top//x", .type = AE_IFREG },
+		{ "top/out/x", .type = AE_IFREG },   { "top/out/x", .type = AE_IFDIR },
+		{ "top/in/../x", .type = AE_IFREG },
+	};
+	static const struct member left_out[] = {
+		{ "top/pipe", .type = AE_IFIFO },
+		{ "top/hard", "/etc/passwd", NULL, AE_IFREG },
+		{ "top/link", NULL, "/etc/passwd", AE_IFLNK },
+		{ "top/d/link", NULL, "../../x", AE_IFLNK },
+	};
+	AUTO(freep) char *path = in_folder("x.tar"), *to = in_folder("to"), *link = in_folder("to/out"),
+			 *outside = in_folder("outside"), *x = in_folder("outside/x"), *up = in_folder("x"),
+			 *file = in_folder("to/file");
+	AUTO(strv_release) struct strv notices = { 0 };
+	assert_int_equal(mkdir(to, 0700) | mkdir(outside, 0700) | symlink(outside, link), 0);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		AUTO(fail_release) struct fail f = { 0 };
+		write_tar(path, &bad[i]);
+		if (unpack_folder(path, to, &notices, &f) == 0)
+			fail_msg("%s was taken", bad[i].name);
+		assert_true(access(x, F_OK) < 0 && access(up, F_OK) < 0);
+	}
+	assert_int_equal(notices.n, 0);
+	AUTO(fail_release) struct fail f = { 0 };
+	for (size_t i = 0; i < ARRAY_LEN(left_out); i++) {
+		write_tar(path, &left_out[i]);
+		assert_int_equal(unpack_folder(path, to, &notices, &f), 0);
+		assert_int_equal(notices.n, i + 1);
+	}
+	/* A link in the place of a file is replaced, not followed. */
+	assert_int_equal(symlink(x, file), 0);
+	write_tar(path, &(struct member){ "top/file", .type = AE_IFREG });
+	assert_int_equal(unpack_folder(path, to, &notices, &f), 0);
+	struct stat st;
+	assert_true(lstat(file, &st) == 0 && S_ISREG(st.st_mode) && access(x, F_OK) < 0);
+}
+
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 int main(void)
@@ -482,7 +523,7 @@ int main(void)
 		cmocka_unit_test(names_on_the_host),	  WITH_FOLDER(only_what_is_allowed),
 		WITH_FOLDER(what_a_person_names),	  WITH_FOLDER(a_file_is_kept_under_its_name),
 		WITH_FOLDER(a_tree_comes_back_as_it_was), WITH_FOLDER(what_a_container_must_not_send),
-		WITH_FOLDER(hostile_members_are_refused),
+		WITH_FOLDER(hostile_members_are_refused), WITH_FOLDER(unpacking_stays_inside),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,8 @@ static void complains(void **state)
 	       "--disk 'x' is not a size above 0, such as 512m or 4g");
 	expect(ARGV(S("run"), S("--cpus=0"), S("x.py")), 0, NULL,
 	       "--cpus '0' is not a number above 0, such as 2 or 0.5");
-	expect(ARGV(S("run"), S("--timeout=0"), S("x.py")), 0, NULL, "--timeout '0' is not a number from 1 to 300");
+	expect(ARGV(S("run"), S("--timeout=x"), S("x.py")), 0, NULL,
+	       "--timeout 'x' is not a number of seconds from 0 to 604800");
 	expect(ARGV(S("run"), S("--env"), S("X"), S("x.py")), 0, NULL, "--env needs NAME=VALUE");
 	expect(ARGV(S("ps"), S("--language=r")), 0, NULL, "one of these options is for run and repl only");
 	expect(ARGV(S("repl"), S("--timeout=3")), 0, NULL, "one of these options is for run only");

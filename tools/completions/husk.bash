@@ -33,7 +33,7 @@ _husk() {
 	'') options="$verbs --env-file --help --version" ;;
 	mcp) options+=' --allow' ;;
 	doctor) options+=' --json --probe --verbose' ;;
-	run) options+=' --language --dependency --env --file --export --timeout --memory --cpus --disk --image --no-network' ;;
+	run) options+=' --language --dependency --requirements --alone --env --file --export --timeout --memory --cpus --disk --image --no-network' ;;
 	repl) options+=' --pictures --language --dependency --env --memory --cpus --disk --image --no-network' ;;
 	config) options='list get set unset --json --env-file --help' ;;
 	jupyter) options+=' --tcp --install --uninstall --user --prefix' ;;

@@ -42,6 +42,8 @@ complete -c husk -n '__fish_seen_subcommand_from run repl' -s d -l dependency -r
 complete -c husk -n '__fish_seen_subcommand_from run repl' -l env -r -d 'variable'
 complete -c husk -n '__fish_seen_subcommand_from run' -l file -r -F -d 'file to have there'
 complete -c husk -n '__fish_seen_subcommand_from run' -l export -r -d 'file to bring back'
+complete -c husk -n '__fish_seen_subcommand_from run' -l requirements -r -F -d 'file that lists packages'
+complete -c husk -n '__fish_seen_subcommand_from run' -l alone -d 'without its folder'
 complete -c husk -n '__fish_seen_subcommand_from run' -l timeout -r -d seconds
 complete -c husk -n '__fish_seen_subcommand_from run repl' -l memory -r -d 'such as 4g'
 complete -c husk -n '__fish_seen_subcommand_from run repl' -l cpus -r -d number

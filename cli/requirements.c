@@ -1,0 +1,200 @@
+#include "cli/requirements.h"
+
+#include <ctype.h>
+#include <jansson.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+
+#define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+#define BLANKS " \t\r\n"
+
+/* --- one requirement ----------------------------------------------------------------------------------------------- */
+
+static char *without_blanks(const char *text, size_t n)
+{
+	struct buf out = { 0 };
+	for (size_t i = 0; i < n; i++)
+		if (!strchr(BLANKS "()", text[i]))
+			buf_add(&out, &text[i], 1);
+	return buf_steal_str(&out);
+}
+
+/* "==1.5" is the version 1.5, as it is called everywhere else. */
+static const char *plain_version(const char *version)
+{
+	bool exact = strncmp(version, "==", 2) == 0 && version[2] != '=' && !strpbrk(version, ",*");
+	return exact ? version + 2 : version;
+}
+
+int requirements_add(const char *requirement, struct strv *ret, struct fail *f)
+{
+	const char *start = requirement + strspn(requirement, BLANKS), *at = start + strspn(start, NAME_CHARS);
+	if (!isalnum((unsigned char)*start))
+		return fail_set(f, FAIL_INVALID, "'%.100s' is not the name of a package", start);
+	AUTO(buf_release) struct buf name = { 0 };
+	buf_add(&name, start, (size_t)(at - start));
+	at += strspn(at, BLANKS);
+	if (*at == '[') {
+		size_t n = strcspn(at, "]");
+		AUTO(freep) char *extras = without_blanks(at, n);
+		if (!at[n])
+			return fail_set(f, FAIL_INVALID, "'%.100s': the bracket is not closed", start);
+		buf_printf(&name, "%s]", extras);
+		at += n + 1;
+	}
+	at += strspn(at, BLANKS);
+	if (*at == '@')
+		return fail_set(f, FAIL_INVALID, "'%.100s': packages come from an index, not from a URL", start);
+	size_t n = strcspn(at, ";");
+	if (at[n])
+		return fail_set(f, FAIL_INVALID, "'%.100s': environment markers (;) are not supported", start);
+	AUTO(freep) char *version = without_blanks(at, n);
+	strv_add(ret, buf_str(&name));
+	strv_add(ret, plain_version(version));
+	return 0;
+}
+
+/* --- PEP 723 ------------------------------------------------------------------------------------------------------- */
+
+/* The next line of a text, without its end; NULL after the last. */
+static char *next_line(const char **at, const char *end)
+{
+	if (*at >= end)
+		return NULL;
+	const char *newline = memchr(*at, '\n', (size_t)(end - *at));
+	size_t n = (size_t)((newline ? newline : end) - *at);
+	char *line = xstrndup(*at, n > 0 && (*at)[n - 1] == '\r' ? n - 1 : n);
+	*at += n + 1;
+	return line;
+}
+
+/* The TOML between "# /// script" and "# ///"; "" if there is none. */
+static char *script_block(const char *text, size_t n)
+{
+	AUTO(buf_release) struct buf block = { 0 };
+	const char *at = text, *end = text + n;
+	bool inside = false;
+	for (;;) {
+		AUTO(freep) char *line = next_line(&at, end);
+		if (!line || (inside && *line != '#'))
+			return xstrdup(""); /* it is not closed */
+		if (inside && streq(line, "# ///"))
+			return buf_steal_str(&block);
+		if (inside)
+			buf_printf(&block, "%s\n", line + 1 + (line[1] == ' '));
+		inside = inside || streq(line, "# /// script");
+	}
+}
+
+static const char *skip_blank(const char *p)
+{
+	for (;;) {
+		p += strspn(p, BLANKS);
+		if (*p != '#')
+			return p;
+		p += strcspn(p, "\n");
+	}
+}
+
+/* A string of TOML on one line; NULL if it is none. The only escapes that a requirement can have are those of its own quotes. */
+static const char *take_string(const char *p, struct buf *out)
+{
+	char quote = *p++;
+	if (quote != '"' && quote != '\'')
+		return NULL;
+	for (; *p && *p != '\n' && *p != quote; p++) {
+		p += quote == '"' && *p == '\\' && p[1];
+		buf_add(out, p, 1);
+	}
+	return *p == quote ? p + 1 : NULL;
+}
+
+/* Where the list of top-level key begins; NULL if there is no such key. */
+static const char *find_list(const char *toml, const char *key)
+{
+	size_t n = strlen(key);
+	for (const char *p = toml; *(p = skip_blank(p)) && *p != '['; p += strcspn(p, "\n")) {
+		if (strncmp(p, key, n) != 0)
+			continue;
+		const char *equals = p + n + strspn(p + n, " \t");
+		if (*equals != '=')
+			continue;
+		return equals + 1 + strspn(equals + 1, " \t");
+	}
+	return NULL;
+}
+
+int requirements_of_script(const char *text, size_t n, struct strv *ret, struct fail *f)
+{
+	AUTO(freep) char *toml = script_block(text, n);
+	const char *p = find_list(toml, "dependencies");
+	if (!p)
+		return 0;
+	if (*p++ != '[')
+		return fail_set(f, FAIL_INVALID, "the script's metadata: dependencies is not a list");
+	for (p = skip_blank(p); *p && *p != ']'; p = skip_blank(p)) {
+		AUTO(buf_release) struct buf requirement = { 0 };
+		p = take_string(p, &requirement);
+		if (!p)
+			return fail_set(f, FAIL_INVALID,
+					"the script's metadata: dependencies is not a list of strings");
+		if (requirements_add(buf_str(&requirement), ret, f) < 0)
+			return -1;
+		p = skip_blank(p);
+		p += *p == ',';
+	}
+	return *p ? 0 : fail_set(f, FAIL_INVALID, "the script's metadata: the list of dependencies is not closed");
+}
+
+/* --- requirements.txt ---------------------------------------------------------------------------------------------- */
+
+static void cut_comment(char *line)
+{
+	for (char *p = line; (p = strchr(p, '#')); p++) {
+		if (p != line && !strchr(BLANKS, p[-1]))
+			continue;
+		*p = '\0';
+		return;
+	}
+}
+
+int requirements_of_file(const char *text, size_t n, struct strv *ret, struct fail *f)
+{
+	const char *at = text;
+	for (;;) {
+		AUTO(freep) char *line = next_line(&at, text + n);
+		if (!line)
+			return 0;
+		cut_comment(line);
+		const char *start = line + strspn(line, BLANKS);
+		if (*start == '-' || strstr(start, " --") || strchr(start, '\\'))
+			return fail_set(f, FAIL_INVALID, "'%.100s': options are not supported, only names and versions",
+					start);
+		if (*start && requirements_add(start, ret, f) < 0)
+			return -1;
+	}
+}
+
+/* --- package.json -------------------------------------------------------------------------------------------------- */
+
+int requirements_of_package(const char *text, size_t n, struct strv *ret, struct fail *f)
+{
+	json_error_t error;
+	json_auto_t *package = json_loadb(text, n, 0, &error);
+	json_t *wanted = json_object_get(package, "dependencies"), *version;
+	const char *name;
+	if (!json_is_object(package))
+		return fail_set(f, FAIL_INVALID, "package.json is not a JSON object: line %d: %s", error.line,
+				error.text);
+	if (wanted && !json_is_object(wanted))
+		return fail_set(f, FAIL_INVALID, "package.json: dependencies is not an object");
+	json_object_foreach(wanted, name, version) {
+		const char *text_of = json_string_value(version);
+		if (!text_of)
+			return fail_set(f, FAIL_INVALID, "package.json: the version of '%.100s' is not a string", name);
+		strv_add(ret, name);
+		strv_add(ret, streq(text_of, "*") || streq(text_of, "latest") ? "" : text_of);
+	}
+	return 0;
+}

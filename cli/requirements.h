@@ -1,0 +1,16 @@
+/* Packages that a program says it needs: PEP 723 metadata in a Python script, requirements.txt, package.json. Names and versions are
+ * added in pairs, as the manager takes them; "" = any version. -1 with f for what cannot be honoured: URLs, options, markers. */
+#ifndef HUSK_CLI_REQUIREMENTS_H
+#define HUSK_CLI_REQUIREMENTS_H
+
+#include "base/fail.h"
+#include "base/strv.h"
+
+/* The script's own; nothing if it has no such block. */
+int requirements_of_script(const char *text, size_t n, struct strv *ret, struct fail *f);
+int requirements_of_file(const char *text, size_t n, struct strv *ret, struct fail *f);
+int requirements_of_package(const char *text, size_t n, struct strv *ret, struct fail *f);
+/* One, as PEP 508 has it: "pandas[excel]>=2,<3". */
+int requirements_add(const char *requirement, struct strv *ret, struct fail *f);
+
+#endif

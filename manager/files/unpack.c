@@ -1,0 +1,193 @@
+/* The archive is what a container sent: names and links in it are hostile. Every directory is opened relative to the one above it and
+ * without following links, so neither the archive nor what is in the folder already can lead out of it. */
+#include "manager/files/unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "kernels/entry.h"
+#include "manager/files/libarchive.h"
+
+#define BLOCK_BYTES (128u << 10)
+#define NOTICES_MAX 20
+#define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+static int failed(struct fail *f, const char *what, const char *path)
+{
+	return fail_set(f, FAIL_INVALID, "cannot %s '%s': %s", what, path, strerror(errno));
+}
+
+static int create_file(int folder, const char *name, mode_t mode)
+{
+	/* What is there may be a link, or a file that others have open. */
+	if (unlinkat(folder, name, 0) < 0 && errno != ENOENT)
+		return -1;
+	return openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 0777);
+}
+
+int unpack_file(const char *from, const char *to, struct fail *f)
+{
+	struct stat st;
+	AUTO(closep) int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (in < 0 || fstat(in, &st) < 0)
+		return failed(f, "read", from);
+	AUTO(closep) int out = create_file(AT_FDCWD, to, 0644);
+	if (out < 0)
+		return failed(f, "write", to);
+	for (off_t left = st.st_size; left > 0;) {
+		ssize_t n = copy_file_range(in, NULL, out, NULL, (size_t)left, 0);
+		if (n == 0)
+			errno = EIO;
+		if (n <= 0)
+			return failed(f, "write", to);
+		left -= n;
+	}
+	return 0;
+}
+
+/* --- a folder ------------------------------------------------------------------------------------------------------ */
+
+struct unpacking {
+	struct archive *tar;
+	int root;
+	const char *to;
+	struct strv *notices;
+};
+
+static void notice(struct unpacking *u, const char *name, const char *what)
+{
+	if (u->notices->n < NOTICES_MAX)
+		strv_addf(u->notices, "'%.200s' %s", name, what);
+}
+
+/* The folder that a name is in, made if need be; *ret_base is its last component. The caller closes it. */
+static int open_parent(const struct unpacking *u, const char *name, const char **ret_base)
+{
+	AUTO(closep) int at = fcntl(u->root, F_DUPFD_CLOEXEC, 0);
+	for (const char *slash; at >= 0 && (slash = strchr(name, '/')); name = slash + 1) {
+		AUTO(freep) char *component = xstrndup(name, (size_t)(slash - name));
+		(void)mkdirat(at, component, 0777);
+		int next = openat(at, component, FOLDER_FLAGS);
+		closep(&at);
+		at = next;
+	}
+	*ret_base = name;
+	return take_fd(at);
+}
+
+/* Does a relative link stay below the folder that is unpacked? depth: of the link's own folder. */
+static bool stays_inside(const char *name, const char *target)
+{
+	int depth = 0;
+	if (*target == '/')
+		return false;
+	for (const char *p = name; (p = strchr(p, '/')); p++)
+		depth++;
+	for (const char *p = target; *p; p += strspn(p, "/")) {
+		size_t n = strcspn(p, "/");
+		bool up = n == 2 && p[0] == '.' && p[1] == '.', stay = n == 1 && *p == '.';
+		depth += up ? -1 : stay ? 0 : 1;
+		if (depth < 0)
+			return false;
+		p += n;
+	}
+	return true;
+}
+
+static int write_data(struct unpacking *u, int fd, uint64_t size)
+{
+	const void *block;
+	size_t n;
+	int64_t offset;
+	for (int r; (r = libarchive.archive_read_data_block(u->tar, &block, &n, &offset)) != ARCHIVE_EOF;) {
+		if (r != ARCHIVE_OK)
+			return -1;
+		for (size_t done = 0; done < n;) {
+			ssize_t written = pwrite(fd, (const char *)block + done, n - done, (off_t)offset + (off_t)done);
+			if (written < 0)
+				return -1;
+			done += (size_t)written;
+		}
+	}
+	return ftruncate(fd, (off_t)size);
+}
+
+static int unpack_member(struct unpacking *u, struct archive_entry *member, const char *name, struct fail *f)
+{
+	const char *base, *target = libarchive.archive_entry_symlink(member);
+	mode_t type = libarchive.archive_entry_filetype(member), mode = libarchive.archive_entry_perm(member);
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+				     { .tv_sec = libarchive.archive_entry_mtime(member),
+				       .tv_nsec = libarchive.archive_entry_mtime_nsec(member) } };
+	if (!*name)
+		return 0; /* the folder itself */
+	AUTO(closep) int parent = open_parent(u, name, &base);
+	if (parent < 0)
+		return failed(f, "open the folder of", name);
+	if (type == AE_IFDIR) {
+		AUTO(closep) int made = -1;
+		(void)mkdirat(parent, base, 0777);
+		made = openat(parent, base, FOLDER_FLAGS);
+		return made < 0 ? failed(f, "make the folder", name) : 0;
+	}
+	if (type == AE_IFLNK && target) {
+		if (!stays_inside(name, target)) {
+			notice(u, name, "is a link that leads out of the folder and was left out");
+			return 0;
+		}
+		(void)unlinkat(parent, base, 0);
+		return symlinkat(target, parent, base) < 0 ? failed(f, "make the link", name) : 0;
+	}
+	if (type != AE_IFREG || libarchive.archive_entry_hardlink(member)) {
+		notice(u, name, "is neither a file, a folder nor a link and was left out");
+		return 0;
+	}
+	AUTO(closep) int fd = create_file(parent, base, mode & 0100 ? 0777 : 0666);
+	if (fd < 0 || write_data(u, fd, (uint64_t)libarchive.archive_entry_size(member)) < 0)
+		return failed(f, "write", name);
+	(void)futimens(fd, times);
+	return 0;
+}
+
+static int unpack_all(struct unpacking *u, struct fail *f)
+{
+	struct archive_entry *member;
+	int r;
+	while ((r = libarchive.archive_read_next_header(u->tar, &member)) == ARCHIVE_OK) {
+		const char *name = libarchive.archive_entry_pathname(member), *slash = name ? strchr(name, '/') : NULL;
+		AUTO(freep) char *rest = xstrdup(slash ? slash + 1 : "");
+		size_t n = strlen(rest);
+		if (n && rest[n - 1] == '/')
+			rest[--n] = '\0';
+		if (!name || !entry_path_valid(rest, n))
+			return fail_set(f, FAIL_INVALID, "the archive holds '%.200s', which leads out of it",
+					name ? name : "?");
+		if (unpack_member(u, member, rest, f) < 0)
+			return -1;
+	}
+	return r == ARCHIVE_EOF ? 0 :
+				  fail_set(f, FAIL_STORE, "the archive cannot be read: %s",
+					   libarchive.archive_error_string(u->tar));
+}
+
+int unpack_folder(const char *tar, const char *to, struct strv *notices, struct fail *f)
+{
+	if (libarchive_load(f) < 0)
+		return -1;
+	if (mkdir(to, 0777) < 0 && errno != EEXIST)
+		return failed(f, "make the folder", to);
+	AUTO(closep) int root = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO(closep) int in = root < 0 ? -1 : open(tar, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (in < 0)
+		return failed(f, "open", root < 0 ? to : tar);
+	struct unpacking u = { .tar = libarchive.archive_read_new(), .root = root, .to = to, .notices = notices };
+	int r = libarchive.archive_read_support_format_tar(u.tar) == ARCHIVE_OK &&
+				libarchive.archive_read_open_fd(u.tar, in, BLOCK_BYTES) == ARCHIVE_OK ?
+			unpack_all(&u, f) :
+			fail_set(f, FAIL_STORE, "the archive cannot be read: %s",
+				 libarchive.archive_error_string(u.tar));
+	libarchive.archive_read_free(u.tar);
+	return r;
+}

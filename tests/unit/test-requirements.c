@@ -1,0 +1,72 @@
+/* What programs and files say about packages. */
+#include "cli/requirements.h"
+
+#include "base/alloc.h"
+#include "tests/unit/unit.h"
+
+typedef int (*reader)(const char *text, size_t n, struct strv *ret, struct fail *f);
+
+/* "name version, name version"; or "error: …" with a part of it. */
+static void expect(reader read, const char *text, const char *want)
+{
+	AUTO(strv_release) struct strv found = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	char got[512] = "";
+	int r = read(text, strlen(text), &found, &f);
+	for (size_t i = 0, at = 0; i < found.n; i++)
+		at += (size_t)snprintf(got + at, sizeof(got) - at, "%s%s", !i ? "" : i % 2 ? " " : ", ", found.v[i]);
+	if (r < 0 && strncmp(want, "error: ", 7) == 0 && strstr(f.message, want + 7))
+		return;
+	if (r < 0)
+		snprintf(got, sizeof(got), "error: %s", f.message);
+	assert_string_equal(got, want);
+}
+
+static void scripts(void **state)
+{
+	expect(requirements_of_script, "print(1)\n", "");
+	expect(requirements_of_script,
+	       "#!/usr/bin/env python\n# /// script\n# requires-python = \">=3.11\"\n# dependencies = [\n"
+	       "#   \"requests<3\", # why\n#   'rich',\n#\n#   \"pandas[excel] >= 2, < 3\",\n#   \"numpy==1.26.4\"\n# ]\n# ///\nimport x\n",
+	       "requests <3, rich , pandas[excel] >=2,<3, numpy 1.26.4");
+	expect(requirements_of_script, "# /// script\r\n# dependencies = [\"a\"]\r\n# ///\r\n", "a ");
+	expect(requirements_of_script, "# /// script\n# dependencies = []\n# ///\n", "");
+	expect(requirements_of_script, "# /// script\n# [tool.x]\n# dependencies = [\"a\"]\n# ///\n", "");
+	expect(requirements_of_script, "# /// other\n# dependencies = [\"a\"]\n# ///\n", "");
+	expect(requirements_of_script, "# /// script\n# dependencies = [\"a\"]\nimport x\n", "");
+	expect(requirements_of_script, "# /// script\n# dependencies = \"a\"\n# ///\n", "error: not a list");
+	expect(requirements_of_script, "# /// script\n# dependencies = [\"a\n# ]\n# ///\n", "error: list of strings");
+	expect(requirements_of_script, "# /// script\n# dependencies = [\"a\"\n# ///\n", "error: not closed");
+	expect(requirements_of_script, "# /// script\n# dependencies = [\"a @ https://x\"]\n# ///\n", "error: URL");
+}
+
+static void files(void **state)
+{
+	expect(requirements_of_file, "# all\nrequests>=2 # http\n\n  flask == 3.0 \nx[a,b]~=1.0\n",
+	       "requests >=2, flask 3.0, x[a,b] ~=1.0");
+	expect(requirements_of_file, "-r other.txt\n", "error: options");
+	expect(requirements_of_file, "a==1 --hash=sha256:x\n", "error: options");
+	expect(requirements_of_file, "a; python_version < '3'\n", "error: markers");
+	expect(requirements_of_file, "./local\n", "error: name");
+	expect(requirements_of_file, "a[b\n", "error: bracket");
+}
+
+static void packages(void **state)
+{
+	expect(requirements_of_package, "{\"dependencies\": {\"lodash\": \"^4\", \"@a/b\": \"*\"}}",
+	       "lodash ^4, @a/b ");
+	expect(requirements_of_package, "{\"name\": \"x\", \"devDependencies\": {\"y\": \"1\"}}", "");
+	expect(requirements_of_package, "{", "error: line");
+	expect(requirements_of_package, "[]", "error: object");
+	expect(requirements_of_package, "{\"dependencies\": {\"a\": 1}}", "error: version of 'a'");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(scripts),
+		cmocka_unit_test(files),
+		cmocka_unit_test(packages),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
