@@ -233,6 +233,21 @@ def test_a_program_reads_its_own_files(manager, tmp_path, monkeypatch):
     manager.stop_session(sid)
 
 
+def test_a_folder_comes_out_as_a_folder(manager, tmp_path):
+    """Merged into one that is there; links that lead out stay behind, and none is followed."""
+    session = husk.Session(manager=manager, network=False)
+    session.shell("mkdir -p out/sub; echo 1 >out/sub/a; ln -s /etc/passwd out/bad; ln -s sub/a out/good; echo x >f")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").write_text("mine")
+    (tmp_path / "f").symlink_to(tmp_path / "elsewhere")
+    done = session.get("out", "f", to=tmp_path)
+    assert done.success and [file.host_path for file in done] == [str(tmp_path / "out"), str(tmp_path / "f")]
+    assert (tmp_path / "out" / "sub" / "a").read_text() == "1\n" and (tmp_path / "out" / "mine").read_text() == "mine"
+    assert os.readlink(tmp_path / "out" / "good") == "sub/a" and not os.path.lexists(tmp_path / "out" / "bad")
+    assert (tmp_path / "f").read_text() == "x\n" and not (tmp_path / "elsewhere").exists()
+    session.stop()
+
+
 def test_files_in_and_out(manager, tmp_path):
     sid = manager.create_session(network=False).session_id
     done = manager.import_files(sid, [{"content": b"\x00\x01", "destination": "raw.bin"}, {"file_content": "text", "destination": "a/b.txt"},

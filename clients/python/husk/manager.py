@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Seque
 
 from . import _lib
 from ._lib import Cancel, check, encode, library, sized, waiting
+from ._unpack import bring
 from .errors import NotFoundError
 from .results import Completion, Execution, FilesResult, Help, Look, Result, SessionInfo, Stopped, Wholeness, take_files
 
@@ -250,16 +251,21 @@ class SandboxManager:
                                       byref(answer)))
         return take_files(answer)
 
-    def export_files(self, session_id: str, files: Sequence[Entry], *, on_progress: Optional[Output] = None,
+    def export_files(self, session_id: str, files: Sequence[Entry], *, to: Optional[Union[str, "os.PathLike[str]"]] = None,
+                     on_progress: Optional[Output] = None,
                      deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> FilesResult:
-        """Entries: a path in the session, or {"source": path}."""
+        """Entries: a path in the session, or {"source": path}. to: a folder of this machine to bring them into."""
         paths = [entry["source"] if isinstance(entry, Mapping) else os.fspath(entry) for entry in files]
         answer = POINTER(_lib.Files)()
         with waiting(deadline, cancel) as (wait, guard):
             options, _keep = _copy(guard, on_progress)
             check(library.husk_export(self._conversation, encode(session_id, "session_id"), _lib.strings(paths), len(paths),
                                       byref(options), wait, byref(answer)))
-        return take_files(answer)
+        done = take_files(answer)
+        for file in done.files:
+            if to is not None and file.success and file.host_path and file.name:
+                file.host_path = bring(file.host_path, file.name, bool(file.directory), os.fspath(to))
+        return done
 
     def list_exports(self, limit: int = 100) -> FilesResult:
         """Newest first; also of sessions that have ended."""
@@ -320,8 +326,10 @@ class Session:
     def put(self, *files: Entry, **more: Any) -> FilesResult:
         return self.manager.import_files(self.id, files, **more)
 
-    def get(self, *files: Entry, **more: Any) -> FilesResult:
-        return self.manager.export_files(self.id, files, **more)
+    def get(self, *files: Entry, to: Optional[Union[str, "os.PathLike[str]"]] = None, **more: Any) -> FilesResult:
+        """Exports files and folders. With to="results" they are brought into that folder of this machine, under their names, folders as
+        folders, and each file's host_path says where; otherwise host_path is the export's own, of a folder as a tar archive."""
+        return self.manager.export_files(self.id, files, to=to, **more)
 
     def write(self, destination: str, content: Union[str, bytes]) -> FilesResult:
         return self.put({"content": content, "destination": destination})
