@@ -279,7 +279,22 @@ def traceback_of(outcome):
 def test_missing_modules_and_exports(kernel):
     assert kernel.run("import { nope } from 'fs'").error["message"] == "The requested module 'fs' does not provide an export named 'nope'"
     assert "Cannot find package 'nope-pkg'" in kernel.run("import x from 'nope-pkg'").error["message"]
-    assert kernel.run("require('nope-pkg')").error["message"].startswith("Cannot find module 'nope-pkg'")
+
+
+@pytest.mark.parametrize("code, message, name", [
+    ("require('nope-pkg')", "Cannot find module 'nope-pkg'", "nope-pkg"),
+    ("require('@a/nope/sub')", "Cannot find module '@a/nope/sub'", "@a/nope"),
+    ("await import('nope-pkg/fp')", "Cannot find package 'nope-pkg' imported from ", "nope-pkg"),
+    ("require('./asks-for-nope')", "Cannot find module 'nope-pkg'", "nope-pkg"),
+    ("require('./nope')", "Cannot find module './nope'\nRequire stack:\n- <cell>", None),
+])
+def test_missing_packages_are_told_in_one_line_with_a_hint(kernel, workspace, code, message, name):
+    write(workspace, "asks-for-nope.js", "require('nope-pkg')")
+    error = kernel.run(code).error
+    assert error["message"].startswith(message) and ("Require stack" in error["message"]) == (name is None)
+    hint = f"\n'{name}' is not installed: name it in the session's dependencies, or run npm install {name}."
+    assert error["traceback"].endswith(hint) == (name is not None)
+    assert "/husk/" not in error["traceback"] and "findFrom" not in error["traceback"]
 
 
 def test_installed_dependencies_by_node_path(start, tmp_path):
@@ -390,6 +405,8 @@ def test_errors(kernel, code, type, message, traceback):
     ("foo(1", 1, "foo(1", 4, "missing ) after argument list"),
     ("const y = await 1\nlet z = await 2, z = 3", 2, "let z = await 2, z = 3", 17, "Identifier 'z' has already been declared"),
     ("return 5", 1, "return 5", 0, "Illegal return statement"),
+    ("class P { #x = 1 }\nnew P().#x", 2, "new P().#x", 8, "Private field '#x' must be declared in an enclosing class"),
+    ("({}).#x = 2", 1, "({}).#x = 2", 5, "Private field '#x' must be declared in an enclosing class"),
 ])
 def test_syntax_errors_say_where(kernel, code, line, source, caret, message):
     outcome = kernel.run(code)

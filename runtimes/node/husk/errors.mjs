@@ -1,5 +1,6 @@
 // Errors as text: Node's own stack traces, from the user's code on, in a bounded length.
 
+import { fileURLToPath } from "node:url";
 import util from "node:util";
 import { AGAIN, MARK } from "./modules.mjs";
 import { shorten, valid } from "./text.mjs";
@@ -9,6 +10,7 @@ const SOURCES_MAX = 4 << 20; // characters
 const MESSAGE_MAX = 16 << 10;
 const DETAILS_MAX = 2000; // characters of an error with all its properties
 const KERNEL = new URL("..", import.meta.url).href;
+const KERNEL_PATH = fileURLToPath(KERNEL); // CommonJS files are named so
 const ENTRIES = ["node:inspector:", `${KERNEL}husk/turns.mjs:`]; // below these frames everything is the kernel's
 // So is this one, if it stands right below the top level of a cell: that is how the kernel runs it, and no way for a cell to call it.
 const RUN = "Script.runInContext (node:vm:";
@@ -90,10 +92,17 @@ function responseText(error) {
     });
 }
 
-const isKernel = (line) => line.includes(KERNEL);
+const isKernel = (line) => line.includes(KERNEL) || line.includes(`(${KERNEL_PATH}`);
 const isInternal = (line) => isKernel(line) || line.includes("(node:internal/") || line.includes(" node:internal/");
 
 const isError = (value) => util.types.isNativeError(value) || value instanceof Error;
+
+const MISSING = /^Cannot find (?:module|package) '((?:@[\w.~-]+\/)?[\w~-][\w.~-]*)(?:\/[^']*)?'/;
+const REQUIRED_BY = /\nRequire stack:\n(?:- .*(?:\n|$))+/; // of the message: the frames say it too
+
+/** The package that an error misses, or undefined. */
+const missingPackage = ({ code, message }) =>
+  code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND" ? MISSING.exec(message)?.[1] : undefined;
 
 function typeOf(error) {
   const { name, constructor } = error;
@@ -181,12 +190,23 @@ export class Errors {
   /** The fields of the link's `error` message for whatever was thrown. */
   report(thrown) {
     try {
-      if (isError(thrown)) return this.#fields(typeOf(thrown), String(thrown.message), this.text(thrown));
+      if (isError(thrown)) {
+        const missing = missingPackage(thrown);
+        if (missing) return this.#reportMissing(thrown, missing);
+        return this.#fields(typeOf(thrown), String(thrown.message), this.text(thrown));
+      }
     } catch {
       // An error with hostile properties is shown as a value.
     }
     const shown = this.text(thrown);
     return this.#fields("Thrown", shown, `Uncaught ${shown}`);
+  }
+
+  /** The message is one line, and the last one says what to do. */
+  #reportMissing(error, name) {
+    const hint = `'${name}' is not installed: name it in the session's dependencies, or run npm install ${name}.`;
+    const traceback = this.text(error).replace("\nRequire stack:\n- <cell>\n", "\n");
+    return this.#fields(typeOf(error), String(error.message).replace(REQUIRED_BY, ""), `${traceback}\n${hint}`);
   }
 
   /** A mistake in the cell's own text: where it is, and a caret below it. */

@@ -260,7 +260,9 @@ class Kernel {
       else this.#settleLater(cell, reply); // by then all that the cell has set off at once has happened
     };
     const text = `${source.text}\n//# sourceURL=${scriptName(cell.number)}`;
-    if (source.isPlain) this.#evaluator.evaluatePlain(text, take);
+    const outside = this.#sources.privateOutside(source);
+    if (outside) take(outside);
+    else if (source.isPlain) this.#evaluator.evaluatePlain(text, take);
     else this.#evaluator.evaluate(text, take);
     if (accepted) this.#sources.accept(source);
   }

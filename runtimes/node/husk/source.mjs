@@ -8,6 +8,8 @@ import { parser } from "./internals.mjs";
 const KEYWORDS = /\b(?:const|let|class|var|function|import|export|await)\b/;
 const ASSIGNMENT = /=|\+\+|--|\bfor\b/;
 const ESCAPE = /\\u/; // a name may be written with these, keywords too
+const PRIVATE = /#[\p{ID_Start}$_\\]/u;
+const UNDECLARED = /^(Private field '.*' must be declared in an enclosing class)/;
 export const PARSE = {
   ecmaVersion: "latest",
   sourceType: "script",
@@ -123,6 +125,18 @@ export class Sources {
     rewriter.program(program);
     this.#protectConstants(program, edits, declares);
     return new Source(number, code, isPlain, edits, declares);
+  }
+
+  /** A private name outside its class, as a reply of the evaluator: V8's console mode reads it, Node rejects it. */
+  privateOutside({ text }) {
+    if (!PRIVATE.test(text)) return null;
+    try {
+      parser().parse(text, PARSE);
+    } catch ({ message, loc }) {
+      const found = UNDECLARED.exec(message);
+      if (found) return { syntax: new SyntaxError(found[1]), line: loc.line - 1, column: loc.column };
+    }
+    return null;
   }
 
   /** As at the prompt: what can be an object is one, and no block with labels. */
