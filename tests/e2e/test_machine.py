@@ -20,6 +20,8 @@ def test_tools_of_every_image(server, language):
     assert missing == []
     built = session.shell("cd /tmp && printf 'int main() { return 42; }' >a.cc && g++ -o a a.cc && ./a")
     assert built.exit_code == 42, built.text
+    commit = session.shell("git init -q /tmp/g && cd /tmp/g && git commit -q --allow-empty -m first && git log --format='%an <%ae>'")
+    assert commit.stdout == "Sandbox <sandbox@localhost>\n", commit.text
     fonts = session.shell("fc-list : family").stdout if language == "r" else session.shell("find /usr/share/fonts -type f").stdout
     for font in ("DejaVu", "wqy|WenQuanYi", "NotoColorEmoji|Noto Color Emoji", "Symbola"):
         assert any(name in fonts for name in font.split("|")), font
