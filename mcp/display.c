@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "mcp/image.h"
 #include "mcp/text.h"
 
@@ -191,10 +192,10 @@ char *display_text(const struct mime_bundle *b, size_t max_chars)
 	return xasprintf("%s%s(%s)", text, strchr(text, '\n') ? "\n" : " ", others);
 }
 
-static json_t *describe_part(const struct mime_part *part, size_t *left)
+static json_t *describe_part(const struct mime_part *part, size_t text_max, size_t *left)
 {
 	json_t *entry = json_pack("{s:o, s:I}", "type", json_text(part->type), "size", (json_int_t)part_size(part));
-	if (is_textual(part->type) && part->len <= MIN(PART_DATA_MAX, *left)) {
+	if (is_textual(part->type) && part->len <= MIN(MIN(text_max, (size_t)PART_DATA_MAX), *left)) {
 		*left -= part->len;
 		json_object_set_new(entry, "data", json_text(part->data));
 	}
@@ -215,29 +216,36 @@ static const struct mime_part *richest_part(const struct mime_bundle *b)
 	return part ? part : find_part(b, "text/plain");
 }
 
-json_t *display_list(const struct run_result *run)
+json_t *display_list(const struct run_result *run, size_t text_max)
 {
 	json_t *list = json_array();
 	size_t left = ALL_DATA_MAX;
 	for (size_t i = 0; i < run->n_displays; i++) {
 		const struct mime_part *part = richest_part(&run->displays[i]);
 		if (part)
-			json_array_append_new(list, describe_part(part, &left));
+			json_array_append_new(list, describe_part(part, text_max, &left));
 	}
 	/* The text forms of the result are in `result`. */
 	const struct mime_part *part = richest_part(&run->result);
 	if (part && !is_textual(part->type))
-		json_array_append_new(list, describe_part(part, &left));
+		json_array_append_new(list, describe_part(part, text_max, &left));
 	return list;
 }
 
-json_t *display_result(const struct mime_bundle *b)
+json_t *display_result(const struct mime_bundle *b, size_t text_max, json_t *counts)
 {
 	json_t *map = json_object();
-	for (size_t i = 0; i < b->n; i++)
-		if (is_textual(b->parts[i].type))
-			json_object_set_new(map, b->parts[i].type, json_text(b->parts[i].data));
-	if (json_object_size(map) > 0)
+	for (size_t i = 0; i < b->n; i++) {
+		const struct mime_part *part = &b->parts[i];
+		if (!is_textual(part->type))
+			continue;
+		if (part->len <= text_max)
+			json_object_set_new(map, part->type, json_text(part->data));
+		else
+			json_object_set_new(counts, part->type,
+					    json_integer((json_int_t)utf8_count(part->data, part->len)));
+	}
+	if (json_object_size(map) + json_object_size(counts) > 0)
 		return map;
 	json_decref(map);
 	return json_null();

@@ -31,9 +31,11 @@ bool display_has_picture(const struct mime_bundle *b);
 /* What a reader of text sees of a bundle: its plain text, or type and size. "" if a picture says it all. Text that is far longer than
  * max_chars is cut. The caller owns it. */
 char *display_text(const struct mime_bundle *b, size_t max_chars);
-/* [{type, size, data?}], the richest form of each display; data only for text types, up to a limit. New reference. */
-json_t *display_list(const struct run_result *run);
-/* {type: text} of the text types of a result, null if it has none. New reference. */
-json_t *display_result(const struct mime_bundle *b);
+/* [{type, size, data?}], the richest form of each display; data only for text types, up to text_max bytes and a limit for all. New
+ * reference. */
+json_t *display_list(const struct run_result *run, size_t text_max);
+/* {type: text} of the text types of a result, null if it has none. New reference. Texts of more than text_max bytes are left out, and
+ * their characters are counted in the object `counts`. */
+json_t *display_result(const struct mime_bundle *b, size_t text_max, json_t *counts);
 
 #endif

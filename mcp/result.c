@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "mcp/display.h"
 #include "mcp/text.h"
 
@@ -15,25 +16,41 @@ static json_t *optional_string(const char *s)
 	return s ? json_text(s) : json_null();
 }
 
-static json_t *run_error(const struct run_result *run)
-{
-	if (!run->error_type)
-		return json_null();
-	return json_pack("{s:o, s:o, s:o}", "type", json_name(run->error_type), "message",
-			 json_text(run->error_message ? run->error_message : ""), "traceback",
-			 optional_string(run->error_traceback));
-}
-
 static void set_count(json_t *o, const char *key, uint64_t value)
 {
 	json_object_set_new(o, key, json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX)));
 }
 
-static json_t *earlier_fields(const struct run_result *run, const struct run_context *ctx);
+/* Sets KEY, or KEY_chars if the text has more than text_max bytes. */
+static void set_text(json_t *o, const char *key, const char *s, size_t text_max)
+{
+	size_t n = s ? strlen(s) : 0;
+	if (n <= text_max) {
+		json_object_set_new(o, key, optional_string(s));
+		return;
+	}
+	AUTO(freep) char *count = xasprintf("%s_chars", key);
+	set_count(o, count, utf8_count(s, n));
+}
 
-static json_t *run_fields(const struct run_result *run, const struct run_context *ctx)
+static json_t *run_error(const struct run_result *run, size_t text_max)
+{
+	if (!run->error_type)
+		return json_null();
+	json_t *o = json_object();
+	json_object_set_new(o, "type", json_name(run->error_type));
+	set_text(o, "message", run->error_message ? run->error_message : "", text_max);
+	set_text(o, "traceback", run->error_traceback, text_max);
+	return o;
+}
+
+static json_t *earlier_fields(const struct run_result *run, const struct run_context *ctx, size_t text_max);
+
+/* Texts of more than text_max bytes are counted instead. */
+static json_t *run_fields(const struct run_result *run, const struct run_context *ctx, size_t text_max)
 {
 	json_t *o = json_object();
+	json_t *result_chars = json_object();
 	AUTO(freep) char *hint = answer_hint(run, ctx);
 	json_object_set_new(o, "success", json_boolean(run->ending == ENDING_OK));
 	json_object_set_new(o, "ending", json_string(ending_name(run->ending)));
@@ -50,15 +67,18 @@ static json_t *run_fields(const struct run_result *run, const struct run_context
 		json_object_set_new(o, "queued", json_true());
 	if (run->behind)
 		set_count(o, "behind", run->behind);
-	json_object_set_new(o, "stdout", json_text(run->stdout_text));
-	json_object_set_new(o, "stderr", json_text(run->stderr_text));
-	json_object_set_new(o, "result", display_result(&run->result));
-	json_object_set_new(o, "error", run_error(run));
-	json_object_set_new(o, "display_outputs", display_list(run));
+	set_text(o, "stdout", run->stdout_text, text_max);
+	set_text(o, "stderr", run->stderr_text, text_max);
+	json_object_set_new(o, "result", display_result(&run->result, text_max, result_chars));
+	if (json_object_size(result_chars) > 0)
+		json_object_set(o, "result_chars", result_chars);
+	json_decref(result_chars);
+	json_object_set_new(o, "error", run_error(run, text_max));
+	json_object_set_new(o, "display_outputs", display_list(run, text_max));
 	set_count(o, "displays_dropped", run->displays_dropped);
 	json_object_set_new(o, "exit_code", run->has_exit_code ? json_integer(run->exit_code) : json_null());
 	json_object_set_new(o, "signal", run->signal ? json_integer(run->signal) : json_null());
-	json_object_set_new(o, "detail", optional_string(run->detail));
+	set_text(o, "detail", run->detail, text_max);
 	if (run->cause)
 		json_object_set_new(o, "cause", json_string(cause_name(run->cause)));
 	json_object_set_new(o, "hint", optional_string(hint));
@@ -74,18 +94,18 @@ static json_t *run_fields(const struct run_result *run, const struct run_context
 	if (run->memory_files)
 		set_count(o, "memory_files", run->memory_files);
 	if (run->notice)
-		json_object_set_new(o, "notice", json_text(run->notice));
+		set_text(o, "notice", run->notice, text_max);
 	if (run->n_earlier)
-		json_object_set_new(o, "earlier", earlier_fields(run, ctx));
+		json_object_set_new(o, "earlier", earlier_fields(run, ctx, text_max));
 	return o;
 }
 
-static json_t *earlier_fields(const struct run_result *run, const struct run_context *ctx)
+static json_t *earlier_fields(const struct run_result *run, const struct run_context *ctx, size_t text_max)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < run->n_earlier; i++) {
 		const struct earlier_result *e = &run->earlier[i];
-		json_t *o = e->ended ? run_fields(&e->result, ctx) : json_object();
+		json_t *o = e->ended ? run_fields(&e->result, ctx, text_max) : json_object();
 		set_count(o, "seq", e->seq);
 		json_object_set_new(o, "tool",
 				    json_string(e->kind == RUN_TERMINAL ? "execute_terminal" : "execute_code"));
@@ -187,14 +207,16 @@ static json_t *interleaved(const char *text, struct pictures *p)
 
 json_t *result_of_run(const struct run_result *run, const struct run_context *ctx)
 {
-	json_t *fields = run_fields(run, ctx);
+	/* The text block has the long texts: with both, they would travel twice. */
+	json_t *fields = run_fields(run, ctx, RESULT_META_TEXT_MAX);
+	json_t *structured = ctx->structured ? run_fields(run, ctx, SIZE_MAX) : NULL;
 	struct pictures pictures;
-	size_t fields_size = bound_fields(fields);
+	size_t fields_size = bound_fields(fields) + (structured ? bound_fields(structured) : 0);
 	pictures_collect(&pictures, run);
 
 	/* Escapes may make the text longer; the rest is the envelope. */
 	size_t text_max = 4 * (ctx->max_chars ? ctx->max_chars : ANSWER_CHARS);
-	size_t base = fields_size * (ctx->structured ? 2 : 1) + MIN(text_max, (size_t)RESULT_LINE_AIM / 4) + 4096;
+	size_t base = fields_size + MIN(text_max, (size_t)RESULT_LINE_AIM / 4) + 4096;
 	pictures_choose(&pictures, PICTURES_MAX, base < RESULT_LINE_AIM ? RESULT_LINE_AIM - base : 0);
 
 	AUTO(freep) char *text = answer_text(run, ctx, &pictures);
@@ -204,10 +226,9 @@ json_t *result_of_run(const struct run_result *run, const struct run_context *ct
 	else
 		append_pictures(json_object_get(result, "content"), &pictures);
 	pictures_release(&pictures);
-	json_object_set_new(result, "_meta", json_pack("{s:O}", RESULT_META, fields));
-	if (ctx->structured)
-		json_object_set(result, "structuredContent", fields);
-	json_decref(fields);
+	json_object_set_new(result, "_meta", json_pack("{s:o}", RESULT_META, fields));
+	if (structured)
+		json_object_set_new(result, "structuredContent", structured);
 	return result;
 }
 

@@ -1,8 +1,9 @@
 /* What a tool answers: run results and failures as content blocks. Pure: no loop, no connection.
  *
  * A run becomes one text block that reads well (mcp/answer.h), then pictures.
- * All its fields are in _meta["dev.husk/result"]. Clients that see structuredContent hide text or pictures, so it is sent only
- * where it is asked for. */
+ * Its fields are in _meta["dev.husk/result"], where a text of more than RESULT_META_TEXT_MAX bytes is counted instead: `stdout_chars`
+ * stands for `stdout`, `result_chars` has the types that are missing in `result`, and an entry of display_outputs has no data.
+ * structuredContent has all texts. Clients that see it hide text or pictures, so it is sent only where it is asked for. */
 #ifndef HUSK_MCP_RESULT_H
 #define HUSK_MCP_RESULT_H
 
@@ -13,6 +14,7 @@
 #include "mcp/answer.h"
 
 #define RESULT_META "dev.husk/result"
+#define RESULT_META_TEXT_MAX 4096
 /* Clients refuse more: Claude Desktop lines over 1 MiB; the TypeScript SDK closes the connection past 10 MiB. */
 #define RESULT_LINE_AIM 1000000
 #define RESULT_LINE_MAX (8u << 20)

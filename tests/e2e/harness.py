@@ -210,6 +210,16 @@ class ToolResult:
     def images(self):
         return [(block["mimeType"], base64.b64decode(block["data"], validate=True)) for block in self.content if block["type"] == "image"]
 
+    @property
+    def stdout(self):
+        """In the text alone if it is more than 4 KiB; then this is only for runs that did nothing but print, and not too much."""
+        chars = self.fields.get("stdout_chars")
+        if chars is None:
+            return self.__getattr__("stdout")
+        found = [self.text + end for end in ("", "\n") if len(self.text + end) == chars]
+        assert found, f"stdout has {chars} characters, the text is another: {self.text}"
+        return found[0]
+
     def __getattr__(self, name):
         try:
             return self.__dict__["fields"][name]

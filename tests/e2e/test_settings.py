@@ -310,6 +310,9 @@ def test_structured_content_when_asked_for(start):
     session = start(MCP_STRUCTURED_CONTENT="on").session(network=False)
     for result in (session.code("1 + 1"), session.shell("true")):
         assert result.raw["structuredContent"] == result.raw["_meta"]["dev.husk/result"]
+    long = session.code("print('x' * 5000)").raw
+    assert long["structuredContent"]["stdout"] == "x" * 5000 + "\n"
+    assert "stdout" not in long["_meta"]["dev.husk/result"] and long["_meta"]["dev.husk/result"]["stdout_chars"] == 5001
 
 
 def test_no_structured_content_of_runs_by_default(session):

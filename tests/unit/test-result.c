@@ -144,7 +144,67 @@ static void long_text_keeps_head_and_tail_of_each_part(void **state)
 	assert_non_null(strstr(text, "characters cut"));
 	assert_non_null(strstr(text, "⟦stderr⟧ short error"));
 	assert_memory_equal(text, "éé", 4);
-	assert_string_equal(json_string_value(json_object_get(fields_of(result), "stdout")), out);
+	assert_null(json_object_get(fields_of(result), "stdout"));
+	assert_int_equal(json_integer_value(json_object_get(fields_of(result), "stdout_chars")), 200000);
+}
+
+static json_int_t int_at(const json_t *o, const char *key, const char *inner)
+{
+	const json_t *value = json_object_get(o, key);
+	return json_integer_value(inner ? json_object_get(value, inner) : value);
+}
+
+/* A text travels once: in the text block, or in full in the structured content where that is asked for. */
+static void long_texts_are_counted_in_meta(void **state)
+{
+	AUTO(freep) char *fits = xmalloc(RESULT_META_TEXT_MAX + 1);
+	AUTO(freep) char *over = xmalloc(RESULT_META_TEXT_MAX + 3);
+	char type[] = "ValueError";
+	memset(fits, 'x', RESULT_META_TEXT_MAX);
+	fits[RESULT_META_TEXT_MAX] = '\0';
+	(void)snprintf(over, RESULT_META_TEXT_MAX + 3, "%sé", fits);
+	json_int_t chars = RESULT_META_TEXT_MAX + 1;
+	struct mime_part parts[] = { { (char *)"text/plain", over, strlen(over) },
+				     { (char *)"text/html", (char *)"<b>x</b>", 8 } };
+	struct mime_part shown[] = { { (char *)"text/plain", over, strlen(over) } };
+	struct mime_bundle displays[] = { { shown, 1 } };
+	struct earlier_result before = { .seq = 1, .ended = true, .result = ok_run(over) };
+	struct run_result run = ok_run(fits);
+	run.stderr_text = over;
+	run.ending = ENDING_ERROR;
+	run.error_type = type;
+	run.error_message = run.error_traceback = over;
+	run.result = (struct mime_bundle){ parts, 2 };
+	run.displays = displays;
+	run.n_displays = 1;
+	run.earlier = &before;
+	run.n_earlier = 1;
+	struct run_context structured = code;
+	structured.structured = true;
+	json_auto_t *result = result_of_run(in_order(&run), &structured);
+	const json_t *brief = fields_of(result), *full = json_object_get(result, "structuredContent");
+
+	assert_string_equal(json_string_value(json_object_get(brief, "stdout")), fits);
+	assert_null(json_object_get(brief, "stdout_chars"));
+	assert_null(json_object_get(brief, "stderr"));
+	assert_int_equal(int_at(brief, "stderr_chars", NULL), chars);
+	assert_null(json_object_get(json_object_get(brief, "error"), "traceback"));
+	assert_int_equal(int_at(brief, "error", "traceback_chars"), chars);
+	assert_int_equal(int_at(brief, "error", "message_chars"), chars);
+	assert_null(json_object_get(json_object_get(brief, "result"), "text/plain"));
+	assert_non_null(json_object_get(json_object_get(brief, "result"), "text/html"));
+	assert_int_equal(int_at(brief, "result_chars", "text/plain"), chars);
+	assert_null(json_object_get(json_array_get(json_object_get(brief, "display_outputs"), 0), "data"));
+	assert_int_equal(int_at(json_array_get(json_object_get(brief, "earlier"), 0), "stdout_chars", NULL), chars);
+
+	assert_string_equal(json_string_value(json_object_get(full, "stderr")), over);
+	assert_string_equal(json_string_value(json_object_get(json_object_get(full, "error"), "traceback")), over);
+	assert_string_equal(json_string_value(json_object_get(json_object_get(full, "result"), "text/plain")), over);
+	assert_null(json_object_get(full, "result_chars"));
+	const json_t *display = json_array_get(json_object_get(full, "display_outputs"), 0);
+	assert_string_equal(json_string_value(json_object_get(display, "data")), over);
+	const json_t *earlier = json_array_get(json_object_get(full, "earlier"), 0);
+	assert_string_equal(json_string_value(json_object_get(earlier, "stdout")), over);
 }
 
 static void a_second_cut_states_no_wrong_number(void **state)
@@ -180,7 +240,7 @@ static void even_without_limits_the_line_is_bounded(void **state)
 	structured.structured = true;
 	json_auto_t *result = result_of_run(in_order(&run), &structured);
 	assert_true(json_dumpb(result, NULL, 0, JSON_COMPACT) < RESULT_LINE_MAX);
-	assert_true(json_is_true(json_object_get(fields_of(result), "stdout_truncated")));
+	assert_true(json_is_true(json_object_get(json_object_get(result, "structuredContent"), "stdout_truncated")));
 }
 
 static struct mime_bundle picture_of(struct mime_part parts[2], const char *type, char *data)
@@ -448,6 +508,7 @@ int main(void)
 		cmocka_unit_test(reads_well),
 		cmocka_unit_test(fields_are_complete),
 		cmocka_unit_test(long_text_keeps_head_and_tail_of_each_part),
+		cmocka_unit_test(long_texts_are_counted_in_meta),
 		cmocka_unit_test(a_second_cut_states_no_wrong_number),
 		cmocka_unit_test(even_without_limits_the_line_is_bounded),
 		cmocka_unit_test(pictures_become_blocks),

@@ -486,8 +486,9 @@ static void a_reader_that_stalls_costs_a_bounded_queue(void **state)
 		turn(r, 0);
 		assert_int_equal(r->ended, -1);
 	}
-	/* What was started and answered is near the mark at which reading pauses, not near what was sent. */
-	assert_true(fake.done < 400 && sent > fake.done);
+	/* What was started and answered is near the mark at which reading pauses, not near what was sent: 8 MiB hold about 400 answers
+	 * of 20,000 characters, and 256 calls may be under way. */
+	assert_true(fake.done < 700 && sent > fake.done);
 	AUTO(freep) bool *seen = xcalloc(sent, sizeof(*seen));
 	for (unsigned i = 0; i < sent; i++) {
 		json_auto_t *m = receive(r, 2000);
