@@ -14,6 +14,10 @@
 #define FEED_LAST 4096
 #define FEED_MS 50
 
+/* Of a control sequence: libvterm 0.1.4 has room for 16 parameters and does not check, and its numbers overflow. */
+#define SEPARATORS_MAX 15
+#define DIGITS_MAX 5
+
 /* Where a byte belongs. Only as exact as it takes to know which character comes right before a REP. */
 enum place {
 	PLACE_TEXT,
@@ -33,8 +37,9 @@ struct vt {
 	struct buf scrolled;
 	size_t left_out;
 	enum place place;
-	bool plain;   /* the last byte was a character of ASCII, and printed */
-	bool repeats; /* the control sequence began right after one */
+	bool plain;		/* the last byte was a character of ASCII, and printed */
+	bool repeats;		/* the control sequence began right after one */
+	int separators, digits; /* of the control sequence so far, and of its last parameter */
 };
 
 static void put(struct buf *out, uint32_t c)
@@ -179,6 +184,22 @@ static enum place after_escape(char c)
 	return c < '0' ? PLACE_ESCAPE : PLACE_TEXT;
 }
 
+/* The byte, or NUL, which libvterm ignores, for one that is too much. */
+static char bound_parameter(struct vt *t, char c)
+{
+	if (c == ';' || c == ':') {
+		if (t->separators == SEPARATORS_MAX)
+			return '\0';
+		t->separators++;
+		t->digits = 0;
+	} else if (c >= '0' && c <= '9') {
+		if (t->digits == DIGITS_MAX)
+			return '\0';
+		t->digits++;
+	}
+	return c;
+}
+
 /* libvterm 0.1.4 repeats a character (REP, CSI b) until the cursor has moved, which never happens if the last one has no width or if there
  * is none. So REP is passed on only right after a printed character of ASCII; otherwise its last byte becomes one that libvterm ignores. */
 static char filter(struct vt *t, char c)
@@ -197,11 +218,13 @@ static char filter(struct vt *t, char c)
 	} else if ((unsigned char)c >= ' ' && c != 0x7f && t->place == PLACE_ESCAPE) {
 		t->repeats &= c == '[';
 		t->place = after_escape(c);
+		t->separators = t->digits = 0;
 	} else if ((unsigned char)c >= '@' && c != 0x7f && t->place == PLACE_CSI) {
 		t->place = PLACE_TEXT;
 		return c == 'b' && !t->repeats ? 'y' : c;
 	} else if (t->place != PLACE_TEXT) {
 		t->repeats &= (unsigned char)c >= '0'; /* a parameter */
+		return t->place == PLACE_CSI ? bound_parameter(t, c) : c;
 	}
 	return c;
 }

@@ -125,6 +125,18 @@ static void a_character_is_repeated_if_there_is_one(void **state)
 	shows("\x1b[2J\x1b[H\xcc\x81\x1b[b", "\xcc\x81\n");
 }
 
+/* libvterm writes beyond its array of parameters. */
+static void too_many_parameters_are_left_out(void **state)
+{
+	AUTO(buf_release) struct buf many = { 0 };
+	buf_add_str(&many, "\x1b[");
+	for (int i = 0; i < 5000; i++)
+		buf_add_str(&many, "1;");
+	buf_add_str(&many, "99999999999999999999999mx");
+	shows(buf_str(&many), "x\n");
+	shows("\x1b[5Gy", "x   y\n");
+}
+
 static void a_cell_is_given_a_line(void **state)
 {
 	types_at(KEYS_CELL, "yes", "yes");
@@ -144,6 +156,7 @@ int main(void)
 		TEST(keys_have_names),
 		TEST(a_program_asks_for_other_codes_of_the_cursor_keys),
 		TEST(a_character_is_repeated_if_there_is_one),
+		TEST(too_many_parameters_are_left_out),
 		TEST(a_cell_is_given_a_line),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
