@@ -5,8 +5,7 @@
 
 #include "base/defs.h"
 
-/* The next open() would get the number of a closed standard descriptor, and be mistaken for it. */
-static int fill_gaps(void)
+int stdio_fill_gaps(void)
 {
 	for (int fd = 0; fd <= 2; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0)
@@ -22,7 +21,7 @@ static int fill_gaps(void)
 
 int private_stdio(int *ret_in, int *ret_out)
 {
-	int r = fill_gaps();
+	int r = stdio_fill_gaps();
 	if (r < 0)
 		return r;
 	AUTO(closep) int in = fcntl(0, F_DUPFD_CLOEXEC, 3);

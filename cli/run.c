@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "cli/exit.h"
 #include "cli/fresh.h"
+#include "cli/private-stdio.h"
 #include "cli/program.h"
 #include "cli/report.h"
 #include "cli/requirements.h"
@@ -544,7 +545,9 @@ int run_run(const struct options *options)
 	struct run_verb r = { .options = options };
 	AUTO(fail_release) struct fail f = { 0 };
 	int code = EXIT_USAGE;
-	if (settings_load(&r.config, options->env_file, &f) < 0)
+	if (stdio_fill_gaps() < 0)
+		code = EXIT_SYSTEM;
+	else if (settings_load(&r.config, options->env_file, &f) < 0)
 		code = report_refusal(&f, options->verb);
 	else if ((code = prepare(&r)) == EXIT_DONE)
 		code = go(&r);

@@ -245,3 +245,16 @@ def test_every_end_is_written_down(run):
     assert {row[0] for row in store_rows(run.env, "SELECT state FROM sessions")} == {"ended"}
     ends = store_rows(run.env, "SELECT tool, ending FROM executions WHERE tool = 'run' ORDER BY started")
     assert ends == [("run", "error"), ("run", "ok")]
+
+
+def test_a_module_that_ends_late_and_has_no_input(run):
+    """Timers are waited for, modules beside it are found, and a closed standard input is an empty one."""
+    (run.folder / "lib.mjs").write_text("export const twice = (x) => 2 * x;\n")
+    (run.folder / "m.mjs").write_text("""
+import { readFileSync } from 'node:fs';
+import { twice } from './lib.mjs';
+setTimeout(() => console.log('late', twice(21), readFileSync(0, 'utf8').length), 50);
+""")
+    done = subprocess.run(["sh", "-c", 'exec "$0" run m.mjs <&-', husk_binary()], capture_output=True, text=True, env=run.env, cwd=run.folder,
+                          timeout=PATIENCE * 2, check=False)
+    assert (done.returncode, done.stdout) == (0, "late 42 0\n"), done
