@@ -23,6 +23,8 @@
 #define STDERR_SHOWN 1500
 /* A session at rest can afford a look at its variables; one that runs cell after cell cannot. */
 #define LOOK_MS 200
+/* Such a session is asked before a cell, at most this often. */
+#define LOOK_GAP_MS 500
 /* How long a restart waits for the old kernel to say what it holds. */
 #define LAST_LOOK_MS 3000
 
@@ -60,7 +62,8 @@ static void lose_variables(struct kernel *k)
 {
 	json_t *lost = variables_lose(&k->variables);
 	k->looking = 0;
-	k->looked = k->looks_last = false;
+	k->looked = k->looks_last = k->unseen = false;
+	k->look_ms = 0;
 	timeout_stop(&k->look);
 	if (!lost)
 		return;
@@ -328,7 +331,16 @@ bool kernel_look(struct kernel *k)
 	const json_int_t id = link_make_id();
 	json_auto_t *message = json_pack("{s:s, s:I}", "op", "look", "id", id);
 	k->looking = link_send(&k->link, message) == 0 ? id : 0;
+	k->look_ms = clock_now_ms();
+	k->unseen = false;
 	return k->looking != 0;
+}
+
+/* A cell that kills the kernel takes what the cells just before it have made: these are listed ahead of it. */
+static void look_ahead(struct kernel *k)
+{
+	if (k->unseen && (!k->look_ms || clock_now_ms() - k->look_ms >= LOOK_GAP_MS))
+		(void)kernel_look(k);
 }
 
 void kernel_ask(struct kernel *k, uint32_t number, const json_t *question)
@@ -379,6 +391,7 @@ void kernel_run(struct kernel *k, struct job *job)
 			renew(k, job);
 		return;
 	}
+	look_ahead(k);
 	k->oom_kills = limits_oom_kills(k->limits);
 	int r = cell_start(&k->cell, job, &k->link, k->pid, k->note, k->lost);
 	if (r < 0) {
@@ -407,6 +420,7 @@ static void on_done(struct cell *c)
 	if (k->state != KERNEL_BUSY)
 		return; /* it is dead already, and these were its last messages */
 	k->state = KERNEL_IDLE;
+	k->unseen = true;
 	timeout_start(k->poller, &k->look, LOOK_MS, on_look);
 	k->on_idle(k);
 }

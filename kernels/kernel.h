@@ -64,6 +64,8 @@ struct kernel {
 	json_int_t looking;  /* the id of the look that it has not answered; 0 = none */
 	bool looked;	     /* since the last cell */
 	bool looks_last;     /* a restart waits for the answer */
+	bool unseen;	     /* a cell has run since the last look was sent */
+	uint64_t look_ms;    /* when that was; 0 = never */
 	struct timeout look; /* a moment after a cell, or until a restart */
 	bool takes_queries;
 	struct query query;

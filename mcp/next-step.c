@@ -123,12 +123,15 @@ char *next_step_after_fail(const struct fail *f, bool listed)
 
 /* --- after a run -------------------------------------------------------------------------------------------------- */
 
+/* PID 1 says it in the detail of a cell. */
 static const char *what_is_left(const struct run_result *run, bool terminal)
 {
 	if (terminal)
-		return "Files and background processes are kept.";
-	return run->kernel_restarted ? "The kernel was restarted: variables and imports are gone, files are kept." :
-				       "Variables, imports and files are kept.";
+		return "Files and background processes are kept. ";
+	if (run->detail)
+		return "";
+	return run->kernel_restarted ? "The kernel was restarted: variables and imports are gone, files are kept. " :
+				       "Variables, imports and files are kept. ";
 }
 
 static char *memory_limit(const struct run_result *run)
@@ -146,12 +149,26 @@ static char *after_timeout(const struct run_result *run, const struct run_terms 
 	const char *left = what_is_left(run, terms->terminal);
 	const char *how = terms->terminal ? "run it in the background (command > log 2>&1 &) and look at it later" :
 					    "split the work into smaller cells";
+	static const char wait[] = "use `wait`, which answers early and lets it run on";
 	if (terms->timeout_seconds >= TIMEOUT_MAX)
-		return xasprintf("%s %d s is the longest timeout: %s.", left, TIMEOUT_MAX, how);
+		return xasprintf("%s%d s is the longest timeout without `wait`: %s, or %s.", left, TIMEOUT_MAX, wait,
+				 how);
 	if (!terms->timeout_seconds)
-		return xasprintf("%s Raise `timeout` (at most %d), or %s.", left, TIMEOUT_MAX, how);
-	return xasprintf("%s Raise `timeout` (at most %d, this was %llu), or %s.", left, TIMEOUT_MAX,
-			 (unsigned long long)terms->timeout_seconds, how);
+		return xasprintf("%sRaise `timeout` (at most %d), %s, or %s.", left, TIMEOUT_MAX, wait, how);
+	return xasprintf("%sRaise `timeout` (at most %d, this was %llu), %s, or %s.", left, TIMEOUT_MAX,
+			 (unsigned long long)terms->timeout_seconds, wait, how);
+}
+
+#define AFTER_OOM                                                                                                      \
+	"Work on smaller pieces, delete what is no longer needed, or read data in chunks before trying again; create_session takes a larger `memory`."
+
+static char *after_oom(const struct run_result *run, const char *left)
+{
+	AUTO(freep) char *memory = memory_limit(run);
+	/* Of an interpreter that was killed, PID 1 says how much there was. */
+	if (run->ending == ENDING_OOM && run->detail)
+		return xasprintf("%s" AFTER_OOM, left);
+	return xasprintf("It needed more than %s. %s" AFTER_OOM, memory, left);
 }
 
 /* In the C library's words, which every interpreter and installer passes on. */
@@ -172,23 +189,21 @@ static const char *after_loss(enum cause cause)
 char *next_step_after_run(const struct run_result *run, const struct run_terms *terms)
 {
 	const char *left = what_is_left(run, terms->terminal);
-	AUTO(freep) char *memory = memory_limit(run);
 	if (run->kernel_gone)
 		return xstrdup(run->cause == CAUSE_DISK ? steps[CAUSE_DISK] : replace_and_think);
 	switch (run->ending) {
 	case ENDING_TIMEOUT:
 		return after_timeout(run, terms);
 	case ENDING_INTERRUPTED:
-		return terms->cause ? xasprintf("The session is gone with its variables and files. %s",
-						after_loss(terms->cause)) :
-				      xstrdup(left);
+		if (terms->cause)
+			return xasprintf("The session is gone with its variables and files. %s",
+					 after_loss(terms->cause));
+		return *left ? xstrndup(left, strlen(left) - 1) : NULL;
 	case ENDING_OOM:
-		return xasprintf(
-			"It needed more than %s. %s Work on smaller pieces, delete what is no longer needed, or read data in chunks before trying again; create_session takes a larger `memory`.",
-			memory, left);
+		return after_oom(run, left);
 	case ENDING_KERNEL_DIED:
 		return xasprintf(
-			"%s Find out what ended the process (os._exit, a crash in native code, a kill) before running it again.",
+			"%sFind out what ended the process (os._exit, a crash in native code, a kill) before running it again.",
 			left);
 	case ENDING_CONTAINER_DIED:
 	case ENDING_SESSION_LOST:
@@ -217,7 +232,6 @@ char *next_step_after_run(const struct run_result *run, const struct run_terms *
 		break;
 	}
 	if (run->oom_kills)
-		return xasprintf("A child process was killed for needing more than %s. Give it less to do at once.",
-				 memory);
+		return after_oom(run, "");
 	return NULL;
 }

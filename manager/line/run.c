@@ -150,7 +150,10 @@ static void name_timeout(struct run_result *r, uint64_t timeout_seconds)
 		return;
 	if (!r->detail)
 		r->detail = xasprintf("stopped after %llu s", s);
-	if (!r->error_type) {
+	/* The interrupt that ended it is ours, and no error of the code's. */
+	if (!r->error_type || streq(r->error_type, "KeyboardInterrupt")) {
+		free(r->error_type);
+		free(r->error_message);
 		r->error_type = xstrdup("TimeoutError");
 		r->error_message = xasprintf("Execution timed out after %llus", s);
 	}

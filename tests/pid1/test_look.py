@@ -63,6 +63,11 @@ def test_an_unexpected_end_names_what_is_lost(client):
     assert "lost" not in client.execute("1").end, "told once"
 
 
+def test_what_is_lost_is_known_though_nobody_asked(client):
+    client.execute("x = 1")
+    assert client.execute("os._exit(3)").end["lost"] == [{"name": "x", "type": "int"}]
+
+
 def test_a_kernel_that_ends_between_two_cells_is_told_of_by_the_next(client):
     client.execute("x = 1\nimport threading\ndef end():\n    while not os.path.exists('/workspace/go'): time.sleep(0.01)\n    os._exit(3)\n"
                    "threading.Thread(target=end).start()")

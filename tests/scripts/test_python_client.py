@@ -204,6 +204,13 @@ def test_cancel_from_another_thread(session):
     assert session.run("1").success
 
 
+def test_a_timeout_is_an_ending(session):
+    result = session.run("while True: pass", timeout=1)
+    assert result.ending == "timeout" and result.error.type == "TimeoutError" and "timeout: The cell ran longer than 1 s" in str(result)
+    with pytest.raises(husk.RunError, match="timeout: The cell ran longer than 1 s"):
+        result.check()
+
+
 def test_a_deadline(session):
     with pytest.raises(TimeoutError) as raised:
         session.run("while True: pass", timeout=300, deadline=0.5)

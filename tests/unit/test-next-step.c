@@ -115,18 +115,28 @@ static void after_a_run(void **state)
 	expect_run((struct run_result){ .ending = ENDING_ERROR }, cell, NULL);
 	expect_run(
 		(struct run_result){ .ending = ENDING_TIMEOUT }, cell,
-		"Variables, imports and files are kept. Raise `timeout` (at most 300, this was 5), or split the work");
+		"Variables, imports and files are kept. Raise `timeout` (at most 300, this was 5), use `wait`, which answers early and lets it run on, or split the work");
 	expect_run((struct run_result){ .ending = ENDING_TIMEOUT, .kernel_restarted = true }, cell,
 		   "variables and imports are gone");
 	expect_run((struct run_result){ .ending = ENDING_TIMEOUT }, command,
-		   "300 s is the longest timeout: run it in the background");
-	expect_run((struct run_result){ .ending = ENDING_TIMEOUT }, (struct run_terms){ 0 }, "(at most 300), or");
+		   "use `wait`, which answers early and lets it run on, or run it in the background");
+	expect_run((struct run_result){ .ending = ENDING_TIMEOUT }, (struct run_terms){ 0 },
+		   "(at most 300), use `wait`");
 	expect_run((struct run_result){ .ending = ENDING_INTERRUPTED }, cell, "Variables, imports and files are kept.");
 	expect_run((struct run_result){ .ending = ENDING_INTERRUPTED }, stopped,
 		   "gone with its variables and files. Call create_session");
 	expect_run((struct run_result){ .ending = ENDING_OOM, .memory_limit = 256u << 20, .memory_files = 64u << 20 },
 		   cell, "more than the memory limit of 256 MiB, of which files in /workspace and /tmp take 64 MiB");
-	expect_run((struct run_result){ .ending = ENDING_OK, .oom_kills = 1 }, command, "A child process was killed");
+	expect_run((struct run_result){ .ending = ENDING_OK, .oom_kills = 1 }, command,
+		   "It needed more than the memory limit. Work on smaller pieces");
+	/* PID 1 has said how much memory there was, and what is left. */
+	AUTO(freep) char *oom = next_step_after_run(
+		&(struct run_result){ .ending = ENDING_OOM,
+				      .kernel_restarted = true,
+				      .memory_limit = 256u << 20,
+				      .detail = (char *)"The memory limit of 256 MiB was reached." },
+		&cell);
+	assert_ptr_equal(strstr(oom, "Work on smaller pieces"), oom);
 	expect_run((struct run_result){ .ending = ENDING_KERNEL_DIED, .kernel_restarted = true }, cell,
 		   "what ended the process");
 	expect_run((struct run_result){ .ending = ENDING_CONTAINER_DIED }, cell,

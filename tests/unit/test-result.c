@@ -64,8 +64,9 @@ static void expect_text(struct run_result *run, const char *want)
 	assert_null(json_object_get(result, "structuredContent"));
 }
 
-#define TIMEOUT_STEP                                                                                                   \
-	"Variables, imports and files are kept. Raise `timeout` (at most 300, this was 30), or split the work into smaller cells."
+#define TIMEOUT_WAYS                                                                                                   \
+	"Raise `timeout` (at most 300, this was 30), use `wait`, which answers early and lets it run on, or split the work into smaller cells."
+#define TIMEOUT_STEP "Variables, imports and files are kept. " TIMEOUT_WAYS
 
 static void reads_well(void **state)
 {
@@ -90,7 +91,7 @@ static void reads_well(void **state)
 	run.ending = ENDING_TIMEOUT;
 	expect_text(&run, "⟦timeout⟧ stopped after 30 s\nhello\n⟦hint⟧ " TIMEOUT_STEP);
 	run.detail = detail;
-	expect_text(&run, "⟦timeout⟧ variables are kept\nhello\n⟦hint⟧ " TIMEOUT_STEP);
+	expect_text(&run, "⟦timeout⟧ variables are kept\nhello\n⟦hint⟧ " TIMEOUT_WAYS);
 	run = ok_run(hello);
 	run.ending = ENDING_ERROR;
 	run.has_exit_code = true;

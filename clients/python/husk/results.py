@@ -128,8 +128,11 @@ class Result:
         """What a person at a prompt would see."""
         parts = [self.stdout, self.stderr, self.value or ""]
         parts += [self.error.get("traceback") or f"{self.error.type}: {self.error.message}"] if self.error else []
-        parts += [self.detail or f"ended: {self.ending}"] if not self.success and not self.error else []
+        parts += [self._ended()] if self.ending not in ("ok", "error") or not (self.success or self.error) else []
         return "\n".join(part.rstrip("\n") for part in parts if part)
+
+    def _ended(self) -> str:
+        return f"{self.ending}: {self.detail}" if self.detail else self.ending
 
     def __repr__(self) -> str:
         return f"<Result {self.ending}: {str(self)[:60]!r}>"
@@ -145,14 +148,16 @@ class Result:
         if self.result:
             display(self.result, raw=True)
         if not self.success:
-            print(self.error.get("traceback") or self.error["message"] if self.error else self.detail or self.ending)
+            print(self.error.get("traceback") or self.error["message"] if self.error else self._ended())
+            print(self._ended() if self.error and self.ending != "error" else "", end="")
 
 
 class RunError(Exception):
     """A run that did not end well, for those who want to hear of it as an exception."""
 
     def __init__(self, result: Result) -> None:
-        super().__init__(f"{result.error.type}: {result.error.message}" if result.error else result.detail or result.ending)
+        own = result.error if result.ending == "error" else None
+        super().__init__(f"{own.type}: {own.message}" if own else result._ended())
         self.result = result
 
 
