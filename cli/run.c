@@ -25,7 +25,7 @@
 #define PICTURES "/home/sandbox/.husk/pictures"
 #define WORKSPACE "/workspace"
 /* After so many signals the program is not asked any more. */
-#define SIGNALS_MAX 3
+#define INTERRUPTS_MAX 3
 /* For what the store was told. */
 #define SETTLE_MS 5000
 /* For the session to go. */
@@ -106,7 +106,7 @@ static void on_signal(void *ctx, int signo)
 		loop_stop(r->loop, r->code);
 		return;
 	}
-	if (r->program && ++r->signals < SIGNALS_MAX) {
+	if (r->program && ++r->signals < INTERRUPTS_MAX) {
 		program_signal(r->program, signo);
 		return;
 	}

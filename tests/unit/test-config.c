@@ -343,7 +343,7 @@ static void a_pool_is_a_list_of_numbers(void **state)
 	assert_int_equal(usual.warm_pool.n, 1);
 	assert_string_equal(usual.warm_pool.v[0].runtime->name, "python");
 	assert_int_equal(usual.warm_pool.v[0].min, 0);
-	assert_int_equal(usual.warm_pool.v[0].max, 1);
+	assert_int_equal(usual.warm_pool.v[0].max, 3);
 	setenv("WARM_POOL", "OFF", 1);
 	AUTO(config_release) struct config off;
 	load(&off);

@@ -91,6 +91,7 @@ static void open_later_server(void)
 	create(/* network= */ false);
 	assert_int_equal(fake_fence_calls(fake), 0);
 	manager_free(manager);
+	config_release(&b.config);
 	open_server();
 	conversation_wake(conversation);
 }
