@@ -48,7 +48,7 @@ is_local() {
 	esac
 }
 
-# As the verbs of husk end: 100 for wrong usage, 111 where the engine is missing.
+# As the verbs of husk end: 64 for wrong usage, 111 where the engine is missing.
 no_engine() { die_status=111 die "$@"; }
 
 engine_version() { timeout 20 "${docker[@]}" version --format '{{.Server.Version}}' 2>/dev/null; }
@@ -232,7 +232,7 @@ list_images() {
 	for name in chosen:
 	    if name not in images:
 	        print(f"error: no runtime '{name}'; there are: {', '.join(images)}", file=sys.stderr)
-	        sys.exit(100)
+	        sys.exit(64)
 	    if images[name]["on"] and images[name]["on"] not in chosen:
 	        chosen.append(images[name]["on"])
 	def depth(name):
@@ -457,7 +457,7 @@ while [ $# -gt 0 ]; do
 	--images) images=${2:?--images needs a file} && shift ;;
 	--logs) logs=${2:?--logs needs a directory} && shift ;;
 	--help | -h) usage && exit 0 ;;
-	*) usage >&2 && exit 100 ;;
+	*) usage >&2 && exit 64 ;;
 	esac
 	shift
 done

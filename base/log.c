@@ -1,7 +1,11 @@
 #include "base/log.h"
 
+#include <time.h>
+
 #include "base/alloc.h"
-#include "base/utf8.h"
+#include "base/buf.h"
+
+const char *const log_levels[] = { "error", "warning", "info", "debug", NULL };
 
 static enum log_level threshold = LOG_WARNING;
 
@@ -10,29 +14,60 @@ void log_set_level(enum log_level level)
 	threshold = level;
 }
 
+bool log_shows(enum log_level level)
+{
+	return level <= threshold;
+}
+
 void log_init(void)
 {
-	static const char *const names[] = { "error", "warning", "info", "debug" };
 	const char *wanted = getenv("HUSK_LOG");
-	for (size_t i = 0; wanted && i < ARRAY_LEN(names); i++)
-		if (streq(wanted, names[i]))
+	for (size_t i = 0; wanted && log_levels[i]; i++)
+		if (streq(wanted, log_levels[i]))
 			threshold = (enum log_level)i;
+}
+
+static void add_time(struct buf *line)
+{
+	char text[32];
+	struct timespec now;
+	struct tm tm;
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (!gmtime_r(&now.tv_sec, &tm))
+		return;
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	buf_printf(line, "%s.%03ldZ ", text, now.tv_nsec / 1000000);
+}
+
+static void add_text(struct buf *line, const char *text)
+{
+	size_t n = strlen(text);
+	while (n && text[n - 1] == '\n')
+		n--;
+	for (size_t i = 0; i < n; i++) {
+		bool control = (unsigned char)text[i] < 0x20 || text[i] == 0x7f;
+		if (text[i] == '\n')
+			buf_add_str(line, "\n  ");
+		else
+			buf_add(line, control ? "?" : &text[i], 1);
+	}
 }
 
 void log_line(enum log_level level, const char *fmt, ...)
 {
 	static const char *const prefix[] = { "error: ", "warning: ", "", "debug: " };
-	if (level > threshold)
+	if (!log_shows(level))
 		return;
 	va_list ap;
 	va_start(ap, fmt);
 	AUTO(freep) char *text = xvasprintf(fmt, ap);
 	va_end(ap);
-	for (char *p = text; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
-	/* Names of others are part of it: nothing in it is hidden or reordered. */
-	AUTO(buf_release) struct buf shown = { 0 };
-	utf8_clean_name(&shown, text);
-	fprintf(stderr, "husk: %s%s\n", prefix[level], buf_str(&shown));
+	AUTO(buf_release) struct buf line = { 0 };
+	buf_printf(&line, "husk: ");
+	if (log_shows(LOG_DEBUG))
+		add_time(&line);
+	buf_printf(&line, "%s", prefix[level]);
+	add_text(&line, text);
+	buf_printf(&line, "\n");
+	fwrite(line.data, 1, line.len, stderr);
 }

@@ -1,5 +1,6 @@
-/* One line per event on stderr; untrusted text is escaped. Libraries log only at debug level: whoever handles a failure
- * reports it. HUSK_LOG=error|warning|info|debug, default warning. */
+/* Events on stderr. Control characters are replaced, except line breaks: the lines after the first are indented, so that
+ * untrusted text cannot forge an event. At debug level each event has its time (UTC). Libraries log only at debug level:
+ * whoever handles a failure reports it. The setting HUSK_LOG chooses the level. */
 #ifndef HUSK_BASE_LOG_H
 #define HUSK_BASE_LOG_H
 
@@ -8,8 +9,11 @@
 enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
 
 void log_set_level(enum log_level level);
-/* Reads HUSK_LOG. */
+bool log_shows(enum log_level level);
+/* Reads HUSK_LOG of the environment, for what is logged before the settings are loaded. Ignores a bad value: loading refuses it. */
 void log_init(void);
+/* The values of HUSK_LOG in the order of their levels; ends with NULL. */
+extern const char *const log_levels[];
 void log_line(enum log_level level, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 #define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)

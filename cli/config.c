@@ -82,13 +82,21 @@ static int set(const struct options *o, struct fail *f)
 	return settings_keep(o->env_file, o->setting, value, f);
 }
 
+/* What counts; own is to be freed. */
+static const char *effective(const struct config *c, const char *name, char **own)
+{
+	const char *value = config_effective(c, name);
+	if (!value && streq(name, "HUSK_THREAD_ID"))
+		value = *own = manager_own_thread(c);
+	return value;
+}
+
 static int get(const struct options *o, const struct config *c, struct fail *f)
 {
-	const char *value = config_lookup(c, o->setting);
+	AUTO(freep) char *own = NULL;
+	const char *value = effective(c, o->setting, &own);
 	if (!config_knows(o->setting))
 		return fail_set(f, FAIL_INVALID, "there is no setting '%.100s'", o->setting);
-	if (!value)
-		value = config_default(o->setting);
 	if (!value)
 		return fail_set(f, FAIL_NOT_FOUND, "the setting %s is not set", o->setting);
 	puts(value);
@@ -99,33 +107,30 @@ static int get(const struct options *o, const struct config *c, struct fail *f)
 
 static json_t *describe(const struct config *c, const char *name)
 {
-	const char *value = config_lookup(c, name), *origin = config_origin(c, name);
+	AUTO(freep) char *own = NULL;
+	const char *value = effective(c, name, &own), *origin = config_origin(c, name);
 	AUTO(buf_release) struct buf clean = { 0 };
-	if (value && config_is_secret(name))
+	if (config_lookup(c, name) && config_is_secret(name))
 		return json_pack("{s:s, s:n, s:b, s:s}", "name", name, "value", "secret", true, "origin", origin);
-	if (!value)
-		value = config_default(name);
 	utf8_clean(&clean, value ? value : "", value ? strlen(value) : 0);
 	return json_pack("{s:s, s:o, s:b, s:s}", "name", name, "value",
 			 value ? json_stringn(buf_str(&clean), clean.len) : json_null(), "secret",
 			 config_is_secret(name), "origin", origin);
 }
 
-/* Those of the table, and those that only some runtimes know. */
+/* All that there are, and those that are kept for a runtime of another build. */
 static json_t *describe_all(const struct config *c)
 {
 	json_t *list = json_array();
-	const char *name;
-	for (size_t i = 0; (name = config_nth(i)); i++)
-		json_array_append_new(list, describe(c, name));
+	AUTO(strv_release) struct strv names = { 0 };
+	config_names(&names);
 	for (size_t i = 0; i < c->kept.n; i++) {
 		AUTO(freep) char *kept = xstrndup(c->kept.v[i], strcspn(c->kept.v[i], "="));
-		bool listed = false;
-		for (size_t k = 0; !listed && (name = config_nth(k)); k++)
-			listed = streq(name, kept);
-		if (!listed)
-			json_array_append_new(list, describe(c, kept));
+		if (strv_find(&names, kept) == SIZE_MAX)
+			strv_add(&names, kept);
 	}
+	for (size_t i = 0; i < names.n; i++)
+		json_array_append_new(list, describe(c, names.v[i]));
 	return list;
 }
 

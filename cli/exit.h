@@ -4,10 +4,11 @@
 
 enum {
 	EXIT_DONE = 0,
-	/* doctor: a check failed; stop, history: no such session; history --verify: the log was changed; run: an error, or no such
-	 * file */
+	/* doctor: a check failed; stop, history: no such session; history --verify: the log was changed; run: an error */
 	EXIT_NO = 1,
-	EXIT_USAGE = 100,  /* wrong usage, or a bad setting */
+	/* The user's mistake: wrong usage, a bad setting, a file that cannot be read, packages that cannot be installed, a limit
+	 * that is reached. EX_USAGE of sysexits.h */
+	EXIT_USAGE = 64,
 	EXIT_SYSTEM = 111, /* the system, the engine or the store failed */
 	/* Of run and repl, and 128 with a signal of shell; a program's own exit code comes before these. */
 	EXIT_TIME = 124,

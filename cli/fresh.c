@@ -50,8 +50,7 @@ static const struct runtime *find_runtime(const char *language)
 
 static void on_install_output(void *ctx UNUSED, const char *text, size_t n)
 {
-	fwrite(text, 1, n, stderr);
-	fflush(stderr);
+	report_install_output(text, n);
 }
 
 int fresh_take(struct fresh *x, const struct options *o, const struct config *config, const char *language,

@@ -91,8 +91,9 @@ void options_usage(FILE *to)
 	      "  --help           this text\n"
 	      "  --version        name and version\n"
 	      "\n"
-	      "Exit codes: 0 done, 1 a check of doctor failed, there is no such session or file, or the log is not what\n"
-	      "was written, 100 wrong usage or setting, 111 the system, the engine or the store failed. run: that of the\n"
+	      "Exit codes: 0 done, 1 a check of doctor failed, there is no such session, or the log is not what was\n"
+	      "written, 64 your mistake: wrong usage, a bad setting, a file that cannot be read, packages that cannot be\n"
+	      "installed, a limit reached, 111 the system, the engine or the store failed. run: that of the\n"
 	      "program, else 1 for an error, 124 for a time-out, 130 for an interrupt, 137 for memory. shell: that of the\n"
 	      "shell or command in it, 129 where it was hung up. repl, in a pipe: that of the last cell, as run has it.\n",
 	      to);

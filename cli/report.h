@@ -4,9 +4,13 @@
 
 #include "cli/options.h"
 
-/* Returns the exit code: EXIT_NO for something that does not exist, EXIT_USAGE for a bad request, EXIT_SYSTEM for the rest. */
+/* EXIT_NO for something that does not exist, EXIT_USAGE for a user's mistake, EXIT_SYSTEM for the rest. */
+int report_code(const struct fail *f);
+/* Returns that exit code. */
 int report_fail(const struct fail *f);
 /* The same before a verb has begun: a bad request is followed by the line that says how it is used. */
 int report_refusal(const struct fail *f, enum verb verb);
+/* Passes on what an installer prints. A failed install is then reported without these words. */
+void report_install_output(const char *text, size_t n);
 
 #endif

@@ -525,7 +525,7 @@ static int prepare(struct run_verb *r)
 	if (language && !runtime_find(language))
 		return fresh_take(&r->fresh, r->options, &r->config, language, /* more= */ NULL);
 	if (read_text(r->options->program, &r->text) < 0 || check_files(r) < 0 || find_folder(r) < 0)
-		return EXIT_NO;
+		return EXIT_USAGE;
 	if (find_requirements(r, language ? runtime_find(language) : runtime_list(&n), &wanted, &f) < 0)
 		return report_refusal(&f, r->options->verb);
 	int code = fresh_take(&r->fresh, r->options, &r->config, language, &wanted);

@@ -85,7 +85,10 @@ static void on_list(void *ctx, const struct listed_session *v, size_t n, const s
 			fputs("\033[H\033[2J", stdout);
 		print_table(v, n);
 	}
-	if (w->options->watch)
+	/* Whoever read it has gone, or the disk is full. */
+	if (ferror(stdout))
+		loop_stop(w->loop, EXIT_SYSTEM);
+	else if (w->options->watch)
 		timer_start(w->again, WATCH_MS, 0);
 	else
 		loop_stop(w->loop, EXIT_DONE);

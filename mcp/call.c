@@ -44,16 +44,23 @@ struct later {
 	struct work *running;
 	const struct revision *revision;
 	struct buf result; /* as JSON text */
+	bool tool_error;
 };
 
 static void add_modern_fields(const struct revision *revision, json_t *result);
 static void answer(struct call *c, const struct buf *text);
+
+static bool is_tool_error(const json_t *result)
+{
+	return json_is_true(json_object_get(result, "isError"));
+}
 
 static void make_answer(void *ctx)
 {
 	struct later *l = ctx;
 	deadline_set(LATER_CPU_MS);
 	json_auto_t *result = l->work.make(l->work.ctx);
+	l->tool_error = is_tool_error(result);
 	if (l->revision->modern)
 		add_modern_fields(l->revision, result);
 	json_print(&l->result, result);
@@ -65,11 +72,13 @@ static void on_made(void *ctx, bool forgotten)
 	struct later *l = ctx;
 	AUTO(buf_release) struct buf result = l->result, text = { 0 };
 	struct call *c = l->call;
+	bool tool_error = l->tool_error;
 	l->work.release(l->work.ctx);
 	free(l);
 	if (forgotten)
 		return;
 	c->later = NULL;
+	c->tool_error = tool_error;
 	rpc_print_result(&text, c->id, &result);
 	answer(c, &text);
 }
@@ -158,6 +167,7 @@ static void answer_json(struct call *c, json_t *message)
 
 void call_reply(struct call *c, json_t *result)
 {
+	c->tool_error = is_tool_error(result);
 	if (c->revision->modern)
 		add_modern_fields(c->revision, result);
 	answer_json(c, rpc_result(c->id, result));
@@ -165,6 +175,7 @@ void call_reply(struct call *c, json_t *result)
 
 void call_reply_error(struct call *c, int code, const char *message, json_t *data)
 {
+	c->error_code = code;
 	answer_json(c, rpc_error(c->id, code, message, data));
 }
 

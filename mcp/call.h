@@ -31,7 +31,9 @@ struct call {
 	json_t *id;
 	char *key; /* rpc_id_key() of the id */
 	const struct revision *revision;
-	struct list link; /* both for whoever owns the call */
+	const char *method;    /* the name; static */
+	const char *tool_name; /* likewise; NULL = no tool */
+	struct list link;      /* both for whoever owns the call */
 	void *batch;
 	bool listening;	  /* a subscription: open until cancelled */
 	json_t *task_ids; /* what it listens to, or is about to; NULL = no tasks */
@@ -51,6 +53,8 @@ struct call {
 	const struct call_ops *ops;
 	void *ctx;
 	bool replied;
+	int error_code;	 /* of the answer; 0 = a result */
+	bool tool_error; /* a result that says isError */
 	json_t *token;
 	struct timer *timer;
 	struct buf tail; /* the last bytes of live output */

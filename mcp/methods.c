@@ -108,6 +108,7 @@ static void do_tools_call(struct connection *c, struct call *call, json_t *param
 		call_reply_error(call, RPC_INVALID_PARAMS, text, NULL);
 		return;
 	}
+	call->tool_name = tool->name;
 	watchdog_detail("a call of the tool", tool->name, 0);
 	if (take_progress_token(c, call, params) && !roots_hold(c, call, tool, args))
 		tools_call(call, tool, json_is_object(args) ? args : NULL, &c->env);

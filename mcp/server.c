@@ -131,10 +131,21 @@ static void call_send_progress(void *ctx, json_t *message)
 		send_message(s, message);
 }
 
+/* One line for each request. */
+static void log_end(const struct call *call)
+{
+	AUTO(freep) char *code = call->error_code ? xasprintf("error %d", call->error_code) : NULL;
+	const char *how = code ? code : call->tool_error ? "tool error" : call->replied ? "ok" : "cancelled";
+	log_debug("request %s %s%s%s: %s in %llu ms", call->key, call->method, call->tool_name ? " " : "",
+		  call->tool_name ? call->tool_name : "", how, (unsigned long long)(loop_now_ms() - call->started_ms));
+}
+
 static void call_closed(void *ctx, struct call *call)
 {
 	struct server *s = ctx;
 	s->n_calls--;
+	if (log_shows(LOG_DEBUG) && !s->freeing)
+		log_end(call);
 	if (call->listening)
 		s->connection.n_listening--;
 	if (call->batch && !s->freeing)
@@ -159,6 +170,10 @@ static struct call *find_call(struct server *s, const json_t *id)
 
 static void refuse(struct server *s, struct answers *a, json_t *id, int code, const char *message, json_t *data)
 {
+	if (id && log_shows(LOG_DEBUG)) {
+		AUTO(freep) char *key = rpc_id_key(id);
+		log_debug("request %s: refused with error %d: %s", key, code, message);
+	}
 	AUTO(buf_release) struct buf text = { 0 };
 	json_auto_t *error = rpc_error(id, code, message, data);
 	json_print(&text, error);
@@ -203,6 +218,7 @@ static void on_request(struct server *s, struct answers *a, const struct rpc_mes
 	list_append(&s->calls, &call->link);
 	s->n_calls++;
 	call->batch = a;
+	call->method = method->name;
 	if (a)
 		a->open++;
 	watchdog_detail("a request:", m->method, 0);

@@ -143,7 +143,10 @@ static void failed_install(struct install *i, const struct run_result *r)
 		fail_hint(&f, "Ask for versions that need no compiling, or raise CONTAINER_MEMORY_LIMIT.");
 		break;
 	default:
-		cause_set(&f, FAIL_INSTALL, r->cause ? r->cause : CAUSE_INSTALL_FAILED,
+		cause_set(&f, FAIL_INSTALL,
+			  r->cause		    ? r->cause :
+			  trouble && why == trouble ? CAUSE_INSTALL_INDEX :
+						      CAUSE_INSTALL_FAILED,
 			  "the dependencies could not be installed%s%s%s%s", why ? ": " : "", why ? why : "", gap,
 			  words);
 		if (r->cause == CAUSE_INSTALL_SIZE)

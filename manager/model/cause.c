@@ -67,6 +67,7 @@ static const char *const names[CAUSE_COUNT] = {
 	[CAUSE_INSTALL_MEMORY] = "install_memory",
 	[CAUSE_INSTALL_SIZE] = "install_size",
 	[CAUSE_INSTALL_LOST] = "install_lost",
+	[CAUSE_INSTALL_INDEX] = "install_index",
 	[CAUSE_STREAM_BROKE] = "stream_broke",
 	[CAUSE_STALLED] = "stalled",
 	[CAUSE_NOT_EXPORTED] = "not_exported",

@@ -80,6 +80,7 @@ enum cause {
 	CAUSE_INSTALL_MEMORY,
 	CAUSE_INSTALL_SIZE,
 	CAUSE_INSTALL_LOST,
+	CAUSE_INSTALL_INDEX, /* the packages' index cannot be reached or refuses */
 
 	/* --- files --- */
 	CAUSE_STREAM_BROKE, /* while files were copied */

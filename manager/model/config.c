@@ -2,16 +2,16 @@
 #include "manager/model/config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/log.h"
 #include "base/parse.h"
+#include "manager/model/config-private.h"
 #include "manager/model/networks.h"
 #include "manager/model/runtime.h"
 
-#define SETTINGS_FILE_MAX 65536u
 /* What the interpreter, PID 1 and the page tables need beside full tmpfs mounts. */
 #define MEMORY_BESIDE_TMPFS (256ull << 20)
 /* Where distributions keep the certificates that they trust: Debian and Arch, Fedora, openSUSE. */
@@ -69,6 +69,11 @@ struct setting {
 		name, SETTING_STRING, offsetof(struct config, field), NULL, 0, 0                                       \
 	}
 
+#define STRING_DEFAULT(name, field, fallback)                                                                          \
+	{                                                                                                              \
+		name, SETTING_STRING, offsetof(struct config, field), fallback, 0, 0                                   \
+	}
+
 #define SECRET(name, field)                                                                                            \
 	{                                                                                                              \
 		name, SETTING_SECRET, offsetof(struct config, field), NULL, 0, 0                                       \
@@ -123,7 +128,7 @@ static const struct setting settings[] = {
 	NUMBER("SESSION_GC_INTERVAL_SECONDS", gc_interval, "60", 1, 86400),
 	CHOICE("SESSION_PROBE", probe, "off", probes),
 	NUMBER("SESSION_MAX_ACTIVE_THREADS", max_active_threads, "10", 1, 1000000),
-	STRING("WARM_POOL", warm_pool_text),
+	STRING_DEFAULT("WARM_POOL", warm_pool_text, WARM_POOL_DEFAULT),
 	NUMBER("MAX_STDOUT_CHARS", max_stdout_chars, "50000", 0, MANY),
 	NUMBER("MAX_STDERR_CHARS", max_stderr_chars, "120000", 0, MANY),
 	NUMBER("MAX_RESULT_CHARS", max_result_chars, "30000", 0, MANY),
@@ -145,6 +150,7 @@ static const struct setting settings[] = {
 	PATH("HUSK_DOCKER", docker),
 	CHOICE("HUSK_TRANSPORT", transport, "auto", transports),
 	BOOL("HUSK_ATTACH", attach, "on"),
+	CHOICE("HUSK_LOG", log, "warning", log_levels),
 };
 
 static const char *find_pair(const struct strv *pairs, const char *name)
@@ -270,84 +276,6 @@ static char *below(const char *dir, const char *path)
 	return xasprintf("%s/%s", dir, path);
 }
 
-static int read_file(const char *path, struct buf *text)
-{
-	AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	for (;;) {
-		uint8_t *at = buf_reserve(text, 4096);
-		if (!at)
-			return -EFBIG;
-		ssize_t n = read(fd, at, 4096);
-		if (n <= 0)
-			return n < 0 ? -errno : 0;
-		text->len += (size_t)n;
-	}
-}
-
-static char *trimmed(char *s)
-{
-	while (*s == ' ' || *s == '\t')
-		s++;
-	size_t n = strlen(s);
-	while (n && (s[n - 1] == ' ' || s[n - 1] == '\t' || s[n - 1] == '\r'))
-		s[--n] = '\0';
-	return s;
-}
-
-/* A value may be quoted; an unquoted one ends at " #". */
-static char *value_of(char *s)
-{
-	s = trimmed(s);
-	size_t n = strlen(s);
-	if (n >= 2 && (*s == '"' || *s == '\'')) {
-		char *end = strchr(s + 1, *s);
-		if (end) {
-			*end = '\0';
-			return s + 1;
-		}
-	}
-	char *comment = strstr(s, " #");
-	if (comment)
-		*comment = '\0';
-	return trimmed(s);
-}
-
-static int parse_file_line(struct config *c, char *line, const char *path, unsigned number, struct fail *f)
-{
-	line = trimmed(line);
-	if (!*line || *line == '#')
-		return 0;
-	if (strncmp(line, "export ", 7) == 0)
-		line += 7;
-	char *equals = strchr(line, '=');
-	if (!equals || equals == line)
-		return fail_set(f, FAIL_INVALID, "settings file '%s', line %u: expected NAME=value", path, number);
-	*equals = '\0';
-	strv_addf(&c->file, "%s=%s", trimmed(line), value_of(equals + 1));
-	return 0;
-}
-
-static int load_file(struct config *c, const char *path, bool must_exist, struct fail *f)
-{
-	AUTO(buf_release) struct buf text = { .max = SETTINGS_FILE_MAX };
-	int r = read_file(path, &text);
-	if (r == -ENOENT && !must_exist)
-		return 0;
-	if (r < 0)
-		return fail_set(f, FAIL_INVALID, "cannot read settings file '%s': %s", path, strerror(-r));
-	AUTO(freep) char *copy = buf_steal_str(&text);
-	unsigned number = 0;
-	for (char *rest = copy, *line; (line = strsep(&rest, "\n"));)
-		if (parse_file_line(c, line, path, ++number, f) < 0)
-			return -1;
-	return 0;
-}
-
 static int refuse_root(const struct config *c, struct fail *f)
 {
 	const char *value = config_lookup(c, "CONTAINER_EXECUTE_AS_ROOT");
@@ -441,13 +369,13 @@ static int fill_images(struct config *c, struct fail *f)
 {
 	AUTO(freep) char *copy = xstrdup(c->images ? c->images : "");
 	for (char *rest = copy, *word; (word = strsep(&rest, ","));) {
-		word = trimmed(word);
+		word = config_trimmed(word);
 		char *equals = strchr(word, '=');
 		if (!*word)
 			continue;
 		if (equals)
 			*equals = '\0';
-		char *name = trimmed(word), *reference = equals ? trimmed(equals + 1) : word;
+		char *name = config_trimmed(word), *reference = equals ? config_trimmed(equals + 1) : word;
 		if (!equals || !*name || strlen(name) > 64 || !is_word(name) || !is_reference(reference))
 			return fail_set(
 				f, FAIL_INVALID,
@@ -494,7 +422,8 @@ static int fill_allowed_dirs(struct config *c, struct fail *f)
 	const char *dirs = config_lookup(c, "IMPORT_ALLOWED_DIRS");
 	AUTO(freep) char *copy = xstrdup(dirs ? dirs : "");
 	for (char *rest = copy, *dir; (dir = strsep(&rest, ","));)
-		if (*trimmed(dir) && config_allow_dir(c, "setting IMPORT_ALLOWED_DIRS", trimmed(dir), f) < 0)
+		if (*config_trimmed(dir) &&
+		    config_allow_dir(c, "setting IMPORT_ALLOWED_DIRS", config_trimmed(dir), f) < 0)
 			return -1;
 	return 0;
 }
@@ -554,7 +483,7 @@ int config_load_from(struct config *c, const struct config_source *source, struc
 	if (take_values(c, source->values, f) < 0)
 		goto failed;
 	c->settings_file = file_path(c, source->env_file);
-	if (source->file && load_file(c, c->settings_file, source->env_file != NULL, f) < 0)
+	if (source->file && config_load_file(c, c->settings_file, source->env_file != NULL, f) < 0)
 		goto failed;
 	c->state_dir = xdg_dir(c, "XDG_STATE_HOME", ".local/state");
 	if (source->read_kept && source->read_kept(c, &c->kept, f) < 0)
@@ -609,15 +538,6 @@ static bool is_source(const char *name)
 	return false;
 }
 
-bool config_knows(const char *name)
-{
-	const char *known;
-	for (size_t i = 0; (known = config_nth(i)); i++)
-		if (streq(known, name))
-			return true;
-	return is_source(name) || strncmp(name, "HUSK_IMAGE_", 11) == 0;
-}
-
 static const struct setting *find_setting(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
@@ -626,18 +546,68 @@ static const struct setting *find_setting(const char *name)
 	return NULL;
 }
 
-const char *config_nth(size_t i)
+static bool is_other(const char *name)
 {
-	if (i < ARRAY_LEN(settings))
-		return settings[i].name;
-	i -= ARRAY_LEN(settings);
-	return i < ARRAY_LEN(other_settings) ? other_settings[i] : NULL;
+	for (size_t i = 0; i < ARRAY_LEN(other_settings); i++)
+		if (streq(other_settings[i], name))
+			return true;
+	return false;
 }
 
-const char *config_default(const char *name)
+bool config_knows(const char *name)
 {
+	return find_setting(name) || is_other(name) || is_source(name) || strncmp(name, "HUSK_IMAGE_", 11) == 0;
+}
+
+static void add_sources(struct strv *ret, const struct installer *installer)
+{
+	for (const char *const *s = installer ? installer->settings : NULL; s && *s; s++)
+		if (strv_find(ret, *s) == SIZE_MAX)
+			strv_add(ret, *s);
+}
+
+void config_names(struct strv *ret)
+{
+	size_t n;
+	const struct runtime *list = runtime_list(&n);
+	char image[RUNTIME_SETTING_MAX];
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+		strv_add(ret, settings[i].name);
+	for (size_t i = 0; i < ARRAY_LEN(other_settings); i++)
+		strv_add(ret, other_settings[i]);
+	for (size_t i = 0; i < n; i++)
+		add_sources(ret, list[i].installer);
+	for (size_t i = 0; i < n; i++) {
+		runtime_image_setting(&list[i], image);
+		strv_add(ret, image);
+	}
+}
+
+static const char *runtime_default(const char *name)
+{
+	size_t n;
+	const struct runtime *list = runtime_list(&n);
+	char image[RUNTIME_SETTING_MAX];
+	for (size_t i = 0; i < n; i++) {
+		runtime_image_setting(&list[i], image);
+		if (streq(image, name))
+			return list[i].image;
+	}
+	return NULL;
+}
+
+const char *config_effective(const struct config *c, const char *name)
+{
+	const char *value = config_lookup(c, name);
 	const struct setting *s = find_setting(name);
-	return s ? s->fallback : NULL;
+	/* config_load() completes paths, and chooses some. */
+	if (s && s->kind == SETTING_PATH)
+		return *(char *const *)((const char *)c + s->offset);
+	if (value)
+		return value;
+	if (!s)
+		return streq(name, "CONTAINER_EXECUTE_AS_ROOT") ? "false" : runtime_default(name);
+	return s->fallback;
 }
 
 bool config_is_secret(const char *name)
@@ -651,6 +621,8 @@ static bool is_default(const struct setting *s, const char *value)
 {
 	struct config given = { 0 }, usual = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
+	if (s->fallback && s->kind >= SETTING_PATH)
+		return streq(value, s->fallback);
 	if (!s->fallback || apply(&given, s, value, &f) < 0 || apply(&usual, s, s->fallback, &f) < 0)
 		return false;
 	size_t size = s->kind == SETTING_BOOL ? sizeof(bool) : sizeof(uint64_t);

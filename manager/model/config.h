@@ -85,6 +85,7 @@ struct config {
 	uint64_t postgres_port;
 	char *thread_id;     /* HUSK_THREAD_ID; NULL = the persistent one */
 	uint64_t transport;  /* HUSK_TRANSPORT: an enum transport_choice */
+	uint64_t log;	     /* HUSK_LOG: an enum log_level */
 	bool attach;	     /* HUSK_ATTACH: programs of this user may attach to sessions */
 	char *docker;	     /* HUSK_DOCKER: the client to run, default "docker" */
 	const char *engine;  /* the name of a kind of engine; NULL = docker. No setting yet */
@@ -120,10 +121,10 @@ int config_allow_dir(struct config *c, const char *origin, const char *dir, stru
 const char *config_lookup(const struct config *c, const char *name);
 /* Where that value comes from: "given", "environment", "file", "kept" or "default". */
 const char *config_origin(const struct config *c, const char *name);
-/* Each setting that has a name of its own, in a fixed order; NULL after the last. */
-const char *config_nth(size_t i);
-/* NULL if there is none. */
-const char *config_default(const char *name);
+/* Adds the names of all settings, those of the runtimes included, in a fixed order. */
+void config_names(struct strv *ret);
+/* The value that counts: what is set, the default, or what Husk has chosen here. NULL if there is none. Valid until release. */
+const char *config_effective(const struct config *c, const char *name);
 /* It may hold a password: it is not shown to whoever did not ask for it. */
 bool config_is_secret(const char *name);
 

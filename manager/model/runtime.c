@@ -1,5 +1,6 @@
 #include "manager/model/runtime.h"
 
+#include <ctype.h>
 #include <strings.h>
 
 static const struct runtime runtimes[] = {
@@ -22,4 +23,12 @@ const struct runtime *runtime_find(const char *name)
 				return &runtimes[i];
 	}
 	return NULL;
+}
+
+void runtime_image_setting(const struct runtime *runtime, char name[RUNTIME_SETTING_MAX])
+{
+	size_t n = (size_t)snprintf(name, RUNTIME_SETTING_MAX, "HUSK_IMAGE_");
+	for (const char *p = runtime->name; *p && n < RUNTIME_SETTING_MAX - 1; p++)
+		name[n++] = isalnum((unsigned char)*p) ? (char)toupper((unsigned char)*p) : '_';
+	name[n] = '\0';
 }

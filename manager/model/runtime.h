@@ -39,6 +39,9 @@ struct dependency {
 
 /* All of them, *ret_n, in a fixed order; the first is for callers who name none. */
 const struct runtime *runtime_list(size_t *ret_n);
+/* The setting that names another image for it, such as HUSK_IMAGE_PYTHON. */
+#define RUNTIME_SETTING_MAX 64
+void runtime_image_setting(const struct runtime *runtime, char name[RUNTIME_SETTING_MAX]);
 /* By name or alias, any case; NULL if there is none. */
 const struct runtime *runtime_find(const char *name);
 

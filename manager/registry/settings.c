@@ -1,5 +1,6 @@
 /* Settings and what husk config keeps of them. */
 #include "base/alloc.h"
+#include "base/log.h"
 #include "manager/manager.h"
 #include "manager/store/kept.h"
 
@@ -23,8 +24,11 @@ int settings_load_from(struct config *c, const struct config_source *source, str
 
 int settings_load(struct config *c, const char *env_file, struct fail *f)
 {
-	return settings_load_from(c, &(struct config_source){ .environment = true, .file = true, .env_file = env_file },
-				  f);
+	struct config_source source = { .environment = true, .file = true, .env_file = env_file };
+	if (settings_load_from(c, &source, f) < 0)
+		return -1;
+	log_set_level((enum log_level)c->log);
+	return 0;
 }
 
 static int check_name(const char *name, struct fail *f)

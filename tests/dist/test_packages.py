@@ -235,7 +235,7 @@ def test_bundle_is_a_server_by_its_own_words(bundle, modules, serve, tmp_path):
     found = config({"memory": "much"})
     refused = subprocess.run([found["command"], *found["args"]], env=clean_env(tmp_path, **found["env"]), stdin=subprocess.DEVNULL,
                              capture_output=True, text=True, check=False, timeout=PATIENCE)
-    assert refused.returncode == 100 and "CONTAINER_MEMORY_LIMIT" in refused.stderr
+    assert refused.returncode == 64 and "CONTAINER_MEMORY_LIMIT" in refused.stderr
 
 
 # --- Debian

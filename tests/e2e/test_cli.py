@@ -43,7 +43,7 @@ def test_the_server_tells_the_same_version(tmp_path, shared_server):
 ])
 def test_wrong_usage(tmp_path, args, words):
     done = run(tmp_path, *args)
-    assert done.returncode == 100
+    assert done.returncode == 64
     assert done.stdout == ""  # stdout is the protocol's
     assert words in done.stderr
     assert len(done.stderr) < 2000
@@ -51,7 +51,7 @@ def test_wrong_usage(tmp_path, args, words):
 
 def test_a_bad_setting_is_wrong_usage(tmp_path):
     done = run(tmp_path, "mcp", CONTAINER_PIDS_LIMIT="x")
-    assert (done.returncode, done.stdout) == (100, "")
+    assert (done.returncode, done.stdout) == (64, "")
     assert "CONTAINER_PIDS_LIMIT" in done.stderr
 
 

@@ -302,5 +302,5 @@ def test_memory_that_is_not_there(doctor):
 def test_wrong_usage(doctor, args):
     done = subprocess.run([husk_binary(), *args], env=clean_env(doctor.home), stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=PATIENCE)
-    assert done.returncode == 100
+    assert done.returncode == 64
     assert "usage:" in done.stderr and done.stdout == ""

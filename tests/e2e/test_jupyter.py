@@ -212,8 +212,8 @@ def test_a_notebook_runs_by_choosing_husk_python(tmp_path):
 
 
 @pytest.mark.parametrize("arguments, settings, code, words", [
-    ((), {}, 100, "usage: husk jupyter"),
-    (("--install", "x"), {}, 100, "usage: husk jupyter"),
+    ((), {}, 64, "usage: husk jupyter"),
+    (("--install", "x"), {}, 64, "usage: husk jupyter"),
     (("nosuchsession",), {}, 1, "not found"),
     (("--install", "--user"), {"DOCKER_HOST": "unix:///nowhere/docker.sock"}, 111, "cannot reach the engine"),
 ])

@@ -83,7 +83,7 @@ def test_stop_of_what_is_not_there(terminal):
 @pytest.mark.parametrize("args", [("stop",), ("stop", "x", "y"), ("stop", "x", "--all"), ("ps", "x"), ("ps", "--all"), ("gc", "--watch")])
 def test_wrong_usage(terminal, args):
     done = terminal.husk(*args)
-    assert done.returncode == 100 and "usage:" in done.stderr
+    assert done.returncode == 64 and "usage:" in done.stderr
 
 
 def test_watch_goes_on_until_interrupted(start, terminal):
@@ -91,12 +91,16 @@ def test_watch_goes_on_until_interrupted(start, terminal):
     server.session(network=False)
     process = subprocess.Popen([husk_binary(), "ps", "--watch"], env=clean_env(terminal.home), stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, text=True)
+    gone = subprocess.Popen([husk_binary(), "ps", "--watch"], env=clean_env(terminal.home), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    gone.stdout.close()  # nobody reads it any more
     try:
         headings, deadline = 0, time.monotonic() + 60
         while headings < 2 and time.monotonic() < deadline:
             headings += process.stdout.readline().startswith("SESSION")
         assert headings == 2
+        assert gone.wait(60) == 111
     finally:
+        gone.kill()
         process.terminate()
         assert process.wait(20) == 0
         process.stdout.close()

@@ -31,6 +31,7 @@ BAD = {
     "MCP_STRUCTURED_CONTENT": ["maybe"],
     "POSTGRES_PORT": ["0", "70000"],
     "HUSK_THREAD_ID": ["../up", "a b"],
+    "HUSK_LOG": ["loud"],
 }
 
 
@@ -44,7 +45,7 @@ def run(home, *args, cwd=None, **settings):
 @pytest.mark.parametrize("name, value", [(n, v) for n, values in BAD.items() for v in values])
 def test_a_bad_setting_is_refused_by_its_name(tmp_path, name, value):
     done = run(tmp_path / "home", **{name: value})
-    assert done.returncode == 100
+    assert done.returncode == 64
     assert done.stdout == ""
     assert name in done.stderr and value in done.stderr or name in ("CONTAINER_EXECUTE_AS_ROOT", "HUSK_THREAD_ID")
     assert name in done.stderr
@@ -53,7 +54,7 @@ def test_a_bad_setting_is_refused_by_its_name(tmp_path, name, value):
 
 def test_root_is_refused_with_an_explanation(tmp_path):
     done = run(tmp_path / "home", CONTAINER_EXECUTE_AS_ROOT="true")
-    assert done.returncode == 100
+    assert done.returncode == 64
     assert "CONTAINER_EXECUTE_AS_ROOT" in done.stderr and "root" in done.stderr
     assert len(done.stderr) > 80  # says why
     assert run(tmp_path / "home", CONTAINER_EXECUTE_AS_ROOT="false").returncode == 0
@@ -61,7 +62,7 @@ def test_root_is_refused_with_an_explanation(tmp_path):
 
 def test_tmpfs_that_exceeds_the_memory_is_refused_by_name(tmp_path):
     done = run(tmp_path / "home", CONTAINER_MEMORY_LIMIT="512m")
-    assert done.returncode == 100
+    assert done.returncode == 64
     assert "CONTAINER_TMPFS_SIZE" in done.stderr and "CONTAINER_MEMORY_LIMIT" in done.stderr
     assert run(tmp_path / "home", CONTAINER_MEMORY_LIMIT="512m", CONTAINER_TMPFS_SIZE="64m").returncode == 0
 
@@ -129,7 +130,7 @@ def test_what_is_kept_counts_until_it_is_unset(start, tmp_path, usual_file):
 def test_a_secret_is_read_from_standard_input_and_not_listed(tmp_path):
     home, url = tmp_path / "s", "https://me:hunter2@index.example/simple"
     refused = config(home, "set", "PIP_INDEX_URL", url)
-    assert refused.returncode == 100 and "hunter2" not in refused.stderr and "standard input" in refused.stderr
+    assert refused.returncode == 64 and "hunter2" not in refused.stderr and "standard input" in refused.stderr
     assert config(home, "set", "PIP_INDEX_URL", typed=f"{url}\n").returncode == 0
     listed = config(home, "list", "--json")
     entry = next(s for s in json.loads(listed.stdout)["settings"] if s["name"] == "PIP_INDEX_URL")
@@ -147,7 +148,7 @@ def test_a_secret_is_read_from_standard_input_and_not_listed(tmp_path):
 ])
 def test_what_means_nothing_is_not_kept(tmp_path, args, words):
     done = config(tmp_path / "s", *args)
-    assert done.returncode == 100 and words in done.stderr and "usage: husk config" in done.stderr
+    assert done.returncode == 64 and words in done.stderr and "usage: husk config" in done.stderr
     assert not list(tmp_path.rglob("settings.db"))
 
 
@@ -160,14 +161,14 @@ def test_a_named_file(start, tmp_path, usual_file):
 
 def test_a_named_file_must_exist(tmp_path):
     done = run(tmp_path / "home", "--env-file", str(tmp_path / "missing.env"))
-    assert done.returncode == 100 and "missing.env" in done.stderr
+    assert done.returncode == 64 and "missing.env" in done.stderr
 
 
 def test_bad_values_in_a_file_are_refused_too(tmp_path):
     named = tmp_path / "named.env"
     named.write_text("CONTAINER_PIDS_LIMIT=none\n")
     done = run(tmp_path / "home", "--env-file", str(named))
-    assert done.returncode == 100 and "CONTAINER_PIDS_LIMIT" in done.stderr
+    assert done.returncode == 64 and "CONTAINER_PIDS_LIMIT" in done.stderr
 
 
 def test_the_working_directory_configures_nothing(start, tmp_path):

@@ -34,7 +34,7 @@ def test_it_only_looks_at_the_engine_when_asked():
 def test_help_and_wrong_usage():
     assert "usage" in run("--help").stdout
     done = run("--nonsense")
-    assert done.returncode == 100 and "usage" in done.stderr
+    assert done.returncode == 64 and "usage" in done.stderr
 
 
 def test_an_engine_elsewhere_is_never_installed():

@@ -107,7 +107,7 @@ def test_the_ways_out(own_session, shell):
 
     done = subprocess.run([husk_binary(), "shell", own_session.id], env=clean_env(own_session.server.home), capture_output=True, text=True,
                           stdin=subprocess.DEVNULL)
-    assert done.returncode == 100 and "needs a terminal" in done.stderr and "husk run" in done.stderr
+    assert done.returncode == 64 and "needs a terminal" in done.stderr and "husk run" in done.stderr
 
     # The server dies: so does the terminal, and the next one takes the session over.
     orphan = shell()

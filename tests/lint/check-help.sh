@@ -45,7 +45,7 @@ check_program() {
 
 # NAME default, as the table of settings and the page have them; a default in words is not compared.
 settings_in_code() {
-	sed -nE 's/^\t(NUMBER|SIZE|CPUS|BOOL|PATH|STRING|SECRET|CHOICE)\("([A-Z_]+)", [a-z_]+(, "([^"]*)")?.*/\2 \4/p' manager/model/config.c
+	sed -nE 's/^\t(NUMBER|SIZE|CPUS|BOOL|PATH|STRING|STRING_DEFAULT|SECRET|CHOICE)\("([A-Z_]+)", [a-z_]+(, "([^"]*)")?.*/\2 \4/p' manager/model/config.c
 	sed -nE '/other_settings\[\]/,/;/p' manager/model/config.c | grep -oE '"[A-Z_]+"' | sed -E 's/"(.*)"/\1 /'
 	cat runtimes/*/runtime.json 2>/dev/null | sed -nE '/"settings": \[/,/\]/p' | grep -oE '"[A-Z_]+"' | sed -E 's/"(.*)"/\1 /'
 }

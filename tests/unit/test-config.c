@@ -242,6 +242,7 @@ static void bad_values_are_refused_by_name(void **state)
 		{ "POSTGRES_PORT", "65536" },
 		{ "HUSK_THREAD_ID", "a/../b" },
 		{ "HUSK_THREAD_ID", "white space" },
+		{ "HUSK_LOG", "loud" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		fresh(state);
@@ -369,6 +370,32 @@ static void a_pool_is_a_list_of_numbers(void **state)
 	}
 }
 
+static void every_setting_is_listed_with_its_effective_value(void **state)
+{
+	static const char *const listed[] = { "WARM_POOL",     "HUSK_LOG",	  "IMPORT_ALLOWED_DIRS",
+					      "PIP_INDEX_URL", "R_REPOS",	  "NPM_CONFIG_REGISTRY",
+					      "HUSK_IMAGE_R",  "HUSK_IMAGE_NODE", "CONTAINER_EXECUTE_AS_ROOT" };
+	AUTO(strv_release) struct strv names = { 0 };
+	AUTO(config_release) struct config c;
+	config_names(&names);
+	for (size_t i = 0; i < ARRAY_LEN(listed); i++)
+		assert_true(strv_find(&names, listed[i]) != SIZE_MAX);
+	for (size_t i = 0; i < names.n; i++)
+		assert_true(config_knows(names.v[i]));
+	setenv("STORAGE_DIR", "./files", 1);
+	setenv("XDG_DATA_HOME", "/data", 1);
+	setenv("HUSK_IMAGE_NODE", "mine:1", 1);
+	load(&c);
+	assert_string_equal(config_effective(&c, "WARM_POOL"), "python:0-3");
+	assert_string_equal(config_effective(&c, "HUSK_LOG"), "warning");
+	assert_string_equal(config_effective(&c, "HUSK_DOCKER"), "docker");
+	assert_string_equal(config_effective(&c, "STORAGE_DIR"), "/data/husk/files");
+	assert_string_equal(config_effective(&c, "HUSK_IMAGE_NODE"), "mine:1");
+	assert_string_equal(config_effective(&c, "HUSK_IMAGE_R"), runtime_find("r")->image);
+	assert_string_equal(config_effective(&c, "CONTAINER_EXECUTE_AS_ROOT"), "false");
+	assert_null(config_effective(&c, "PIP_INDEX_URL"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -389,6 +416,7 @@ int main(void)
 		cmocka_unit_test_setup(allowed_folders_are_checked_when_they_are_set, fresh),
 		cmocka_unit_test_setup(the_bundle_can_be_switched_off, fresh),
 		cmocka_unit_test_setup(a_pool_is_a_list_of_numbers, fresh),
+		cmocka_unit_test_setup(every_setting_is_listed_with_its_effective_value, fresh),
 	};
 	return cmocka_run_group_tests(tests, make_scratch, drop_scratch);
 }

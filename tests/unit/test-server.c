@@ -1,6 +1,7 @@
 /* mcp/server over pipes, with a manager that needs no engine: both eras, bad input, batches, cancels, the end. */
 #include "tests/unit/unit.h"
 
+#include "base/log.h"
 #include "mcp/tools.h"
 #include "tests/unit/server-rig.h"
 
@@ -441,6 +442,45 @@ static void progress_while_it_runs(void **state)
 	quiet(r);
 }
 
+static void log_requests(struct rig *r)
+{
+	initialize(r, "2025-06-18");
+	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"nonsense\"}", "2 -32601");
+	call_tool(r, "\"three\"", "execute_code", "{\"session_id\":\"gone\",\"code\":\"1\"}");
+	json_decref(receive(r, 1000));
+	call_tool(r, "4", "execute_code", "{\"session_id\":\"a\",\"code\":\"wait\"}");
+	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":4}}");
+	quiet(r);
+}
+
+/* At debug level: one line for each request, with its id, what became of it, and how long it took. */
+static void each_request_is_logged_in_one_line(void **state)
+{
+	static const char *const want[] = { "debug: request \"init\" initialize: ok in ",
+					    "debug: request 2: refused with error -32601",
+					    "debug: request \"three\" tools/call execute_code: tool error in ",
+					    "debug: request 4 tools/call execute_code: cancelled in " };
+	FILE *file = tmpfile();
+	int saved = dup(STDERR_FILENO);
+	char got[8192];
+	assert_true(file && saved >= 0);
+	dup2(fileno(file), STDERR_FILENO);
+	log_set_level(LOG_DEBUG);
+	log_requests(*state);
+	log_set_level(LOG_WARNING);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	rewind(file);
+	got[fread(got, 1, sizeof(got) - 1, file)] = '\0';
+	fclose(file);
+	size_t n = 0;
+	for (const char *at = got; (at = strstr(at, " request ")); at++)
+		n++;
+	assert_int_equal(n, ARRAY_LEN(want));
+	for (size_t i = 0; i < ARRAY_LEN(want); i++)
+		assert_non_null(strstr(got, want[i]));
+}
+
 static void the_end_of_input_ends_the_server(void **state)
 {
 	struct rig *r = *state;
@@ -555,6 +595,7 @@ int main(void)
 		SERVER_TEST(batches_of_their_one_revision),
 		SERVER_TEST(subscriptions_stay_open),
 		SERVER_TEST(progress_while_it_runs),
+		SERVER_TEST(each_request_is_logged_in_one_line),
 		SERVER_TEST(the_end_of_input_ends_the_server),
 		SERVER_TEST(a_reader_that_left_ends_it_too),
 		SERVER_TEST(a_reader_that_stalls_costs_a_bounded_queue),

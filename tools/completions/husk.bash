@@ -41,7 +41,7 @@ _husk() {
 	ps) options+=' --json --watch' ;;
 	gc) options+=' --json' ;;
 	history) options+=' --ipynb --json --verify' ;;
-	exports) options+=' --json --thread --all' ;;
+	exports) options+=' --json --thread --all --delete' ;;
 	stop) options+=' --all' ;;
 	esac
 	if [[ $verb == run && $word != -* ]]; then
