@@ -52,6 +52,7 @@ int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, 
 	c->group = group;
 	c->stop = CELL_RUNS;
 	c->has_result = c->has_error = c->has_spoken = c->is_done = false;
+	c->exit_code = -1;
 	c->note = note;
 	c->lost = lost;
 	job_start(job);
@@ -96,6 +97,8 @@ static void finish_done(struct cell *c)
 		detail = xstrdup("The home directory is full: the cell was interrupted; variables are kept.");
 	finish(c, &(struct job_ending){
 			  .ending = ending_of(c),
+			  .has_exit_code = c->stop == CELL_RUNS && c->exit_code >= 0,
+			  .exit_code = c->exit_code,
 			  .kernel = c->note ? "restarted" : "kept",
 			  .detail = detail,
 			  .cause = c->stop == CELL_DISK_FULL ? "disk" : NULL,
@@ -186,6 +189,7 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 		return 0;
 	case LINK_ERROR:
 		c->has_error = true;
+		c->exit_code = m->exit_code;
 		job_structured(c->job, FRAME_ERROR, m->raw, m->raw_len);
 		return 0;
 	default:

@@ -15,6 +15,7 @@
 /* A forked child of a dead kernel may hold the link and write for ever. */
 #define DRAIN_READS_MAX 128
 #define BUNDLE_MAX 32
+#define EXIT_CODE_MAX 255
 #define ID_MASK (((uint64_t)1 << 53) - 1)
 
 static bool has_bounded_shape(const struct outline *o)
@@ -65,6 +66,14 @@ static const char *check_hello(struct link_message *m)
 	return is_string_or_absent(m->tree, "token") && m->language_version ? NULL : "sent a hello without its fields";
 }
 
+static bool is_exit_code(struct link_message *m)
+{
+	const json_t *code = json_object_get(m->tree, "exit_code");
+	json_int_t n = json_integer_value(code);
+	m->exit_code = code ? (int)n : -1;
+	return !code || (json_is_integer(code) && n >= 0 && n <= EXIT_CODE_MAX);
+}
+
 static const char *check_input(struct link_message *m)
 {
 	const json_t *prompt = json_object_get(m->tree, "prompt"), *question = json_object_get(m->tree, "question");
@@ -94,7 +103,7 @@ static const char *check_fields(struct link_message *m)
 		return json_is_object(json_object_get(m->tree, "data")) ? NULL : "sent a display without data";
 	case LINK_ERROR:
 		return json_is_string(json_object_get(m->tree, "type")) && is_string_or_absent(m->tree, "message") &&
-				       is_string_or_absent(m->tree, "traceback") ?
+				       is_string_or_absent(m->tree, "traceback") && is_exit_code(m) ?
 			       NULL :
 			       "sent a malformed error";
 	case LINK_INPUT:

@@ -46,6 +46,7 @@ struct link_message {
 	bool password;	     /* input: the answer is a secret */
 	bool cancel;	     /* input: it is not wanted any more */
 	json_int_t question; /* input: the kernel's number of it, which the answer repeats */
+	int exit_code;	     /* error: of a cell that ended itself; -1 = none */
 	bool unusable;	     /* display, result: the bundle is not one that a manager takes */
 	const uint8_t *raw;  /* the message as it came: valid JSON, an object */
 	size_t raw_len;

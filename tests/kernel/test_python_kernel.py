@@ -441,10 +441,12 @@ def test_exception_group(kernel):
     assert "ExceptionGroup: two (2 sub-exceptions)" in text and "ValueError: 1" in text and "TypeError: b" in text
 
 
-@pytest.mark.parametrize("code", ["import sys; sys.exit(3)", "raise SystemExit(3)", "exit(3)", "quit()", "exit"])
-def test_exit_is_reported_and_harmless(kernel, code):
+@pytest.mark.parametrize("code, status", [("import sys; sys.exit(3)", 3), ("raise SystemExit(3)", 3), ("exit(3)", 3), ("quit()", 0), ("exit", 0),
+                                          ("sys.exit('no')", 1), ("sys.exit(-1)", 255)])
+def test_exit_is_reported_and_harmless(kernel, code, status):
     kernel.run("kept = 1")
     outcome = kernel.run(code)
+    assert outcome.error["exit_code"] == status
     assert outcome.error["type"] == "SystemExit" and "session goes on" in outcome.error["message"]
     assert outcome.stdout == outcome.stderr == ""
     assert kernel.run("kept").text == "1"

@@ -130,6 +130,26 @@ def test_stdin_reads_lines(kernel):
     assert kernel.run("import sys; sys.stdin.read()").text == "''", "and is closed again"
 
 
+def test_stdin_is_read_as_bytes(kernel):
+    outcome, prompts = kernel.run_answered("""
+        import os, sys
+        raw = sys.stdin.buffer
+        print([raw.readline(), raw.read(3), raw.read1(), input(), os.read(0, 2), os.read(0, 100), list(raw), raw.read(), os.read(0, 5)])
+        """, "one", "dreißig", "four", "cinq", "six\n\x04", "\x04", "\x04")
+    assert outcome.stdout[:-1] == r"[b'one\n', b'dre', b'i\xc3\x9fig\n', 'four', b'ci', b'nq\n', [b'six\n'], b'', b'']" and len(prompts) == 7
+    outcome, _ = kernel.run_answered("[os.read(0, 1), os.read(0, 9), sys.stdin.readline()]", "ß", "x")
+    assert outcome.text == r"[b'\xc3', b'\x9f\n', 'x\n']"
+
+
+def test_stdin_of_an_interactive_cell_is_a_terminal(kernel):
+    kernel.run("import os, sys")
+    code = "sys.stdin.isatty(), sys.stdin.buffer.isatty(), os.isatty(0), os.isatty(1)"
+    assert kernel.run(code, interactive=True).text == "(True, True, True, False)"
+    assert kernel.run(code).text == "(False, False, False, False)"
+    other = "r, w = os.pipe(); os.write(w, b'own'); os.dup2(r, 0); os.read(0, 9), os.isatty(0)"
+    assert kernel.run(other, interactive=True).text == "(b'own', False)"
+
+
 def test_an_interrupt_ends_a_question(kernel):
     kernel.begin("try: input('? ')\nexcept KeyboardInterrupt: print('caught')\nprint(input('again? '))", interactive=True)
     kernel.asked()

@@ -25,6 +25,12 @@ def test_error_keeps_state(client):
     assert client.execute("print(x + 1)").out == b"42\n"
 
 
+def test_a_cell_that_ends_itself_has_its_exit_code(client):
+    reply = client.execute("link.send(op='error', id=link.id, type='SystemExit', exit_code=3)")
+    assert reply.ending == "error" and reply.end["exit_code"] == 3 and reply.end["kernel"] == "kept"
+    assert "exit_code" not in client.execute("1/0").end
+
+
 def test_cells_run_in_order_and_beside_the_terminal(client):
     slow = client.start(frames.EXECUTE, "sys.stdout.write('go'); sys.stdout.flush(); time.sleep(30)")
     client.expect(lambda f: f.call == slow and f.type == frames.OUT)
@@ -156,6 +162,7 @@ def test_oom_of_a_child(box, client):
     ("link.send(op='sing', id=link.id)", "unknown message"),
     ("link.result('a'); link.result('b')", "second result"),
     ("link.error('a'); link.error('b')", "second result or error"),
+    ("link.send(op='error', id=link.id, type='SystemExit', exit_code=256)", "malformed error"),
     ("link.send(op='hello', token='0' * 32, version=1, language_version='x')", "hello twice"),
     ("link.send(op='display', id=link.id)", "without data"),
     ("d = b'{\"op\":\"done\",\"id\":1,\"id\":1}'; link.raw(len(d).to_bytes(4, 'big') + d)", "not a JSON object"),

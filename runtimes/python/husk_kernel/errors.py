@@ -203,7 +203,9 @@ def report(error):
         "message": shorten(message, MESSAGE_MAX),
         "traceback": plain_traceback(error),
     }
-    if not isinstance(error, SystemExit):
+    if isinstance(error, SystemExit):
+        fields["exit_code"] = exit_status(error)
+    else:
         sys.last_exc = sys.last_value = error
         sys.last_type, sys.last_traceback = type(error), error.__traceback__
     return fields

@@ -111,7 +111,7 @@ class Kernel:
         else:
             data, error = self._run(code)
         if error:
-            error = {name: display.valid_text(text) for name, text in error.items()}
+            error = {name: display.valid_text(value) if isinstance(value, str) else value for name, value in error.items()}
         try:
             self._link.done(data, error)
         except TooLong:

@@ -5,6 +5,7 @@ In an interactive cell a question goes to PID 1, and whoever called the cell ans
 
 import builtins
 import io
+import os
 import sys
 
 _WHY = "stdin is closed in this sandbox: nobody can answer. Run the cell with interactive=true to be asked"
@@ -23,12 +24,19 @@ class Keyboard(io.TextIOBase):
         self._ask = ask
         self._typed = ""
         self._ended = False
+        self.buffer = KeyboardBytes(self)
 
     def fileno(self):
         return 0
 
+    def isatty(self):
+        return True
+
     def readable(self):
         return True
+
+    def unread(self, text):
+        self._typed = text + self._typed
 
     def line(self, prompt="", password=False):
         """The next line without its end; None at the end of input, which lasts for one question only."""
@@ -62,8 +70,53 @@ class Keyboard(io.TextIOBase):
         return self.readline(size)
 
 
+class KeyboardBytes(io.BufferedIOBase):
+    """sys.stdin.buffer, and what os.read(0, n) reads: the same lines as bytes."""
+
+    name = "<stdin>"
+    mode = "rb"
+
+    def __init__(self, keyboard):
+        self._keyboard = keyboard
+        self._rest = b""  # begins inside a character, so it cannot be text again
+
+    def fileno(self):
+        return 0
+
+    def isatty(self):
+        return True
+
+    def readable(self):
+        return True
+
+    def read1(self, size=-1, /):
+        """At most the rest of one line."""
+        if size == 0:
+            return b""
+        line, self._rest = self._rest or self._keyboard.readline().encode(), b""
+        if size is None or not 0 < size < len(line):
+            return line
+        try:
+            self._keyboard.unread(line[size:].decode())
+        except UnicodeDecodeError:
+            self._rest = line[size:]
+        return line[:size]
+
+    def read(self, size=-1, /):
+        if size is None or size < 0:
+            return b"".join(iter(self.read1, b""))
+        data = b""
+        while len(data) < size and (more := self.read1(size - len(data))):
+            data += more
+        return data
+
+    def readline(self, size=-1, /):
+        return self.read1(size)
+
+
 class _State:
     keyboard = None  # of the running cell, if it is interactive
+    empty = None  # what descriptor 0 is when the cell begins
 
 
 def is_open():
@@ -80,11 +133,39 @@ class interactive:
         if self._keyboard is None:
             return
         _State.keyboard = sys.stdin = self._keyboard
+        _State.empty = _identity(0)
+        os.read, os.isatty = _read, _isatty
         sys.breakpointhook = sys.__breakpointhook__  # none of ours between it and its caller, where it stops
 
     def __exit__(self, *_exc):
         _State.keyboard = None
+        if os.read is _read:
+            os.read, os.isatty = _os_read, _os_isatty
         sys.breakpointhook = no_debugger
+
+
+_os_read, _os_isatty = os.read, os.isatty
+
+
+def _identity(fd):
+    try:
+        status = os.fstat(fd)
+    except OSError:  # closed
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _is_keyboard(fd):
+    """Descriptor 0 of an interactive cell, unless the cell has put something else there."""
+    return type(fd) is int and fd == 0 and is_open() and _identity(0) == _State.empty
+
+
+def _read(fd, length, /):
+    return _State.keyboard.buffer.read1(length) if _is_keyboard(fd) else _os_read(fd, length)
+
+
+def _isatty(fd, /):
+    return _is_keyboard(fd) or _os_isatty(fd)
 
 
 def _answer(what, prompt, password):
