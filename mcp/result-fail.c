@@ -18,9 +18,8 @@ static const char *leading_words(enum fail_kind kind)
 		return "TimeoutError";
 	case FAIL_DIED:
 		return "CONTAINER_DIED";
-	case FAIL_BUSY:
-		return "BUSY";
 	case FAIL_NONE:
+	case FAIL_BUSY:
 	case FAIL_LIMIT:
 	case FAIL_CANCELLED:
 	case FAIL_ENGINE:

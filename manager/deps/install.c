@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "manager/deps/gateway.h"
 #include "manager/deps/set.h"
+#include "manager/deps/versions.h"
 #include "manager/line/line.h"
 #include "manager/line/run.h"
 #include "manager/model/cause.h"
@@ -18,7 +19,7 @@
 #define LEASE_SECONDS 60
 /* Its result is copied out of it while it lives. */
 #define BAKE_SECONDS 900
-#define PARTIAL_MAX 16384u
+#define PARTIAL_MAX 65536u
 /* The installer's last words, for whoever reads the failure. */
 #define LAST_LINES 25
 #define LAST_BYTES 6000u
@@ -72,9 +73,10 @@ static void end_failed(struct install *i, const struct fail *f)
 
 static void say(struct install *i, const char *text, size_t n)
 {
-	AUTO(buf_release) struct buf clean = { 0 }, real = { 0 }, shown = { 0 };
+	AUTO(buf_release) struct buf clean = { 0 }, brief = { 0 }, real = { 0 }, shown = { 0 };
 	utf8_clean(&clean, text, n);
-	upstreams_show(&i->upstreams, &real, buf_str(&clean), clean.len);
+	versions_shorten(&brief, buf_str(&clean), clean.len);
+	upstreams_show(&i->upstreams, &real, buf_str(&brief), brief.len);
 	deps_scrub(&shown, buf_str(&real), real.len, &i->secrets);
 	buf_add(&i->last, shown.data, shown.len);
 	if (i->last.len > 4 * LAST_BYTES)

@@ -1,6 +1,7 @@
 /* manager/deps/set: what may be asked for, how a set is named, how logins are hidden, how room is made. */
 #include "base/alloc.h"
 #include "manager/deps/set.h"
+#include "manager/deps/versions.h"
 #include "tests/unit/unit.h"
 
 static bool allowed(const char *runtime, const char *name, const char *version)
@@ -26,6 +27,25 @@ static void check_all(const char *runtime, const struct entry *v, size_t n, bool
 		if (allowed(runtime, v[i].name, v[i].version) != expected)
 			fail_msg("%s: '%s' '%s' should %sbe allowed", runtime, v[i].name, v[i].version,
 				 expected ? "" : "not ");
+}
+
+static void expect_shortened(const char *text, const char *want)
+{
+	AUTO(buf_release) struct buf out = { 0 };
+	versions_shorten(&out, text, strlen(text));
+	assert_string_equal(buf_str(&out), want);
+}
+
+static void an_impossible_version_names_the_nearest_five(void **state)
+{
+	expect_shortened("no x==1.9.7 (from versions: 0.1, 1.2, 1.8, 1.9.6, 1.10, 2.0, 3.0)\nERROR: x\n",
+			 "no x==1.9.7 (nearest versions: 1.8, 1.9.6, 1.10, 2.0, 3.0)\nERROR: x\n");
+	expect_shortened("x==99 (from versions: 1, 2, 3, 4, 5, 6rc1, 7)", "x==99 (nearest versions: 3, 4, 5, 6rc1, 7)");
+	expect_shortened("x==0 (from versions: 1, 2, 3, 4, 5, 6)", "x==0 (nearest versions: 1, 2, 3, 4, 5)");
+	expect_shortened("x==7.7 (from versions: 1.0, 2.0)", "x==7.7 (from versions: 1.0, 2.0)");
+	expect_shortened("x==1 (from versions: none)", "x==1 (from versions: none)");
+	expect_shortened("(from versions: 1, 2", "(from versions: 1, 2");
+	expect_shortened("", "");
 }
 
 static void pip_entries(void **state)
@@ -286,6 +306,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pip_entries),
+		cmocka_unit_test(an_impossible_version_names_the_nearest_five),
 		cmocka_unit_test(npm_entries),
 		cmocka_unit_test(r_entries),
 		cmocka_unit_test(sizes_are_bounded),

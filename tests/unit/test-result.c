@@ -484,6 +484,7 @@ static void failures_keep_the_known_words(void **state)
 	expect_fail(FAIL_INVALID, "timeout is bad", one,
 		    "INVALID_INPUT: timeout is bad\nHint: Correct the arguments and call again.");
 	expect_fail(FAIL_ENGINE, "no engine", none, "RuntimeError: no engine");
+	expect_fail(FAIL_BUSY, "still starting", none, "RuntimeError: still starting");
 	expect_fail(FAIL_TIMEOUT, "too slow", none, "TimeoutError: too slow");
 	AUTO(fail_release) struct fail f = { 0 };
 	fail_set(&f, FAIL_DIED, "segmentation fault (SIGSEGV)");
