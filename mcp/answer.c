@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/strv.h"
 #include "base/utf8.h"
 #include "mcp/next-step.h"
 #include "mcp/text.h"
@@ -312,7 +313,7 @@ char *answer_hint(const struct run_result *run, const struct run_context *ctx)
 							     .cause = run->cause });
 }
 
-static void add_notes(struct buf *b, const struct run_result *run, const struct run_context *ctx)
+static void add_notes(struct buf *b, const struct run_result *run, const struct run_context *ctx, struct strv *hints)
 {
 	AUTO(freep) char *hint = answer_hint(run, ctx);
 	if (run->displays_dropped > 0)
@@ -326,15 +327,18 @@ static void add_notes(struct buf *b, const struct run_result *run, const struct 
 		add_note(b, "Variables that are gone: %s.", run->lost);
 	if (run->behind && run->ending != ENDING_RUNNING && run->ending != ENDING_WAITING)
 		add_note(b, "It had to wait for run %llu.", (unsigned long long)run->behind);
-	if (hint)
+	/* Those of the runs before it are in the same text. */
+	if (hint && strv_find(hints, hint) == SIZE_MAX) {
 		add_labelled(b, "⟦hint⟧", hint);
+		strv_add(hints, hint);
+	}
 }
 
 /* --- the whole -------------------------------------------------------------------------------------------------- */
 
 /* One run; `next_picture` goes on from run to run. */
 static char *run_text(const struct run_result *run, const struct run_context *ctx, const struct pictures *pictures,
-		      size_t *next_picture, size_t max_chars)
+		      size_t *next_picture, struct strv *hints, size_t max_chars)
 {
 	AUTO(buf_release) struct buf head = { 0 }, body = { 0 }, notes = { 0 };
 	struct writer w = {
@@ -344,7 +348,7 @@ static char *run_text(const struct run_result *run, const struct run_context *ct
 	for (size_t i = 0; i < run->n_parts; i++)
 		write_part(&w, &run->parts[i]);
 	*next_picture = w.next_picture;
-	add_notes(&notes, run, ctx);
+	add_notes(&notes, run, ctx, hints);
 	size_t around = utf8_count(buf_str(&head), head.len) + utf8_count(buf_str(&notes), notes.len) + 300;
 	size_t room = max_chars > around ? max_chars - around : 0;
 	bool gap = has_gap(run);
@@ -373,7 +377,7 @@ static char *still_running(const struct earlier_result *e)
 
 /* Runs that nobody waits for and whose end no answer has reported yet. */
 static void add_earlier(struct buf *b, const struct run_result *run, const struct pictures *pictures,
-			size_t *next_picture, size_t max_chars)
+			size_t *next_picture, struct strv *hints, size_t max_chars)
 {
 	for (size_t i = 0; i < run->n_earlier; i++) {
 		const struct earlier_result *e = &run->earlier[i];
@@ -383,9 +387,9 @@ static void add_earlier(struct buf *b, const struct run_result *run, const struc
 						    e->ended ? ending_name(e->result.ending) :
 						    e->asks  ? "waiting for input" :
 							       "still running");
-		AUTO(freep) char *body =
-			e->ended ? run_text(&e->result, &ctx, pictures, next_picture, max_chars / run->n_earlier) :
-				   still_running(e);
+		AUTO(freep) char *body = e->ended ? run_text(&e->result, &ctx, pictures, next_picture, hints,
+							     max_chars / run->n_earlier) :
+						    still_running(e);
 		add_labelled(b, label, body);
 	}
 	if (run->n_earlier)
@@ -396,12 +400,13 @@ char *answer_text(const struct run_result *run, const struct run_context *ctx, c
 {
 	size_t max_chars = ctx->max_chars ? ctx->max_chars : ANSWER_CHARS, next = 0;
 	AUTO(buf_release) struct buf text = { 0 }, notes = { 0 };
-	add_earlier(&text, run, pictures, &next, max_chars / 2);
+	AUTO(strv_release) struct strv hints = { 0 };
+	add_earlier(&text, run, pictures, &next, &hints, max_chars / 2);
 	note_pictures(&notes, pictures);
 	if (run->notice)
 		add_note(&notes, "%s", run->notice);
 	size_t used = utf8_count(buf_str(&text), text.len) + utf8_count(buf_str(&notes), notes.len);
-	AUTO(freep) char *own = run_text(run, ctx, pictures, &next, max_chars > used ? max_chars - used : 0);
+	AUTO(freep) char *own = run_text(run, ctx, pictures, &next, &hints, max_chars > used ? max_chars - used : 0);
 	buf_add_str(&text, own);
 	buf_add(&text, notes.data, notes.len);
 	while (text.len && text.data[text.len - 1] == '\n')

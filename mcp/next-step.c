@@ -1,6 +1,7 @@
 #include "mcp/next-step.h"
 
 #include "base/alloc.h"
+#include "mcp/error-hint.h"
 
 #define MIB (1u << 20)
 #define TIMEOUT_MAX 300
@@ -189,6 +190,7 @@ static const char *after_loss(enum cause cause)
 char *next_step_after_run(const struct run_result *run, const struct run_terms *terms)
 {
 	const char *left = what_is_left(run, terms->terminal);
+	char *hint;
 	if (run->kernel_gone)
 		return xstrdup(run->cause == CAUSE_DISK ? steps[CAUSE_DISK] : replace_and_think);
 	switch (run->ending) {
@@ -220,6 +222,9 @@ char *next_step_after_run(const struct run_result *run, const struct run_terms *
 				"`df -h` says, and grow with `memory` of create_session. Delete what is no longer needed, or keep large files below the home "
 				"directory, which is on disk. Packages take no room when create_session installs them: name them in "
 				"`dependencies`.");
+		hint = error_hint(run);
+		if (hint)
+			return hint;
 		break;
 	case ENDING_RUNNING:
 		return xasprintf(

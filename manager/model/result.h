@@ -92,6 +92,7 @@ struct run_result {
 	uint64_t memory_peak;  /* 0 = not known */
 	uint64_t memory_limit; /* 0 = not known */
 	uint64_t memory_files; /* tmpfs share of the memory, 0 = not known */
+	bool offline;	       /* the session has no network */
 	uint64_t oom_kills;    /* processes that the kernel killed for memory during the run */
 	bool kernel_restarted; /* variables are gone, files are kept */
 	char *lost;	       /* variables that went with an interpreter, as far as they were known; NULL = none */

@@ -19,6 +19,12 @@ static void read_one(const json_t *o, const char *name, uint64_t *at)
 		*at = (uint64_t)value;
 }
 
+bool kept_network_read(const char *text)
+{
+	json_auto_t *o = text ? json_loads(text, 0, NULL) : NULL;
+	return !json_is_false(json_object_get(o, "network"));
+}
+
 struct limits kept_limits_read(const char *text, const struct config *config)
 {
 	struct limits l = limits_default(config);

@@ -180,6 +180,7 @@ struct member *member_adopt(struct registry *r, const struct session_record *row
 	struct session_spec session =
 		spec_for(m, &(struct member_spec){ .runtime = runtime_find(row->runtime),
 						   .image = row->image,
+						   .network = kept_network_read(row->limits),
 						   .limits = kept_limits_read(row->limits, r->config) });
 	uint64_t now = store_now_ms();
 	m->session = session_adopt(&session, &(struct session_past){

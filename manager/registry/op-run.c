@@ -49,12 +49,20 @@ static void log_end(struct run_op *o, const char *ending, const struct run_resul
 	log_run_ended(o->op.member, &ended);
 }
 
+static void note_network(struct run_result *result, const struct session *s)
+{
+	result->offline = !session_network(s);
+	for (size_t i = 0; i < result->n_earlier; i++)
+		result->earlier[i].result.offline = result->offline;
+}
+
 static void on_end(struct run_waiter *w, struct run_result *result, const struct fail *f)
 {
 	struct run_op *o = container_of(w, struct run_op, waiter);
 	struct member *m = o->op.member;
 	const struct config *c = m->registry->config;
 	if (result) {
+		note_network(result, m->session);
 		log_earlier_ended(m, result);
 		if (session_state(m->session) == SESSION_READY)
 			result->notice = notice_text(session_left_ms(m->session), c->max_lifetime, c->idle_ttl);

@@ -148,6 +148,39 @@ static void after_a_run(void **state)
 		   command, "name them in `dependencies`");
 }
 
+static void expect_hint(bool offline, const char *type, const char *text, const char *want)
+{
+	struct run_result run = { .ending = ENDING_ERROR, .offline = offline };
+	run.error_type = (char *)type;
+	run.error_message = type ? (char *)text : NULL;
+	run.stderr_text = type ? NULL : (char *)text;
+	expect_run(run, (struct run_terms){ .terminal = !type }, want);
+}
+
+static void errors_that_need_a_hint(void **state)
+{
+	expect_hint(false, "ModuleNotFoundError", "No module named 'sklearn.svm'",
+		    "Install it (pip install scikit-learn), or name it in `dependencies`");
+	expect_hint(true, "ModuleNotFoundError", "No module named 'sklearn'",
+		    "This session has no network, so nothing can be installed in it: call create_session with "
+		    "`dependencies`: {\"scikit-learn\": \"\"}");
+	expect_hint(false, "ModuleNotFoundError", "No module named '; rm -rf'", NULL);
+	expect_hint(false, NULL, "Error: Cannot find module '@a/b'\n", "(npm install @a/b)");
+	expect_hint(false, NULL, "Error: Cannot find module './mine'\n", NULL);
+	expect_hint(false, "Error", "Cannot find module 'x'\n'x' is not installed: name it in …", NULL);
+	expect_hint(false, "packageNotFoundError", "there is no package called ‘zoo’", "install.packages(\"zoo\")");
+	expect_hint(false, NULL,
+		    "E: Could not open lock file /var/lib/dpkg/lock-frontend - open (13: Permission denied)",
+		    "apt cannot be used");
+	expect_hint(true, "URLError", "<urlopen error [Errno -3] Temporary failure in name resolution>",
+		    "This session has no network. Call create_session with network: true");
+	expect_hint(false, "URLError", "<urlopen error [Errno -3] Temporary failure in name resolution>", NULL);
+	expect_hint(false, "FileNotFoundError", "[Errno 2] No such file or directory: '/Users/me/sales.csv'",
+		    "bring the file in with import_files");
+	expect_hint(false, NULL, "cat: /home/me/x: No such file or directory", "import_files");
+	expect_hint(false, NULL, "cat: /home/sandbox/x: No such file or directory", NULL);
+}
+
 /* Every verb that is named exists, and no tool is named. */
 static void a_person_reads_of_verbs_that_exist(void **state)
 {
@@ -178,6 +211,7 @@ int main(void)
 		cmocka_unit_test(a_model_reads_of_tools_that_exist),
 		cmocka_unit_test(no_end_without_a_step),
 		cmocka_unit_test(after_a_run),
+		cmocka_unit_test(errors_that_need_a_hint),
 		cmocka_unit_test(a_person_reads_of_verbs_that_exist),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -461,6 +461,23 @@ static void html_does_not_flood(void **state)
 	assert_int_equal(json_array_size(list), 3);
 }
 
+static void the_same_hint_is_told_once(void **state)
+{
+	struct earlier_result before = { .seq = 1, .ended = true };
+	char type[] = "ModuleNotFoundError", message[] = "No module named 'zoo'";
+	struct run_result run = ok_run(empty);
+	run.ending = ENDING_ERROR;
+	run.error_type = type;
+	run.error_message = message;
+	before.result = run;
+	run.earlier = &before;
+	run.n_earlier = 1;
+	json_auto_t *result = result_of_run(&run, &code);
+	const char *first = strstr(text_of(result), "pip install zoo");
+	assert_non_null(first);
+	assert_null(strstr(first + 1, "pip install zoo"));
+}
+
 static void expect_fail(enum fail_kind kind, const char *message, json_t *active, const char *want)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -521,6 +538,7 @@ int main(void)
 		cmocka_unit_test(errors_are_told_once),
 		cmocka_unit_test(too_many_or_too_large_are_said),
 		cmocka_unit_test(html_does_not_flood),
+		cmocka_unit_test(the_same_hint_is_told_once),
 		cmocka_unit_test(failures_keep_the_known_words),
 		cmocka_unit_test(broken_words_of_an_engine_become_text),
 	};

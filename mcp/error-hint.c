@@ -1,0 +1,140 @@
+#include "mcp/error-hint.h"
+
+#include <ctype.h>
+
+#include "base/alloc.h"
+
+#define NAME_MAX_CHARS 60
+/* Only the ends of long texts are searched: errors come last. */
+#define SEARCHED 16384u
+
+static const char *end_of(const char *text)
+{
+	size_t n = text ? strlen(text) : 0;
+	return n > SEARCHED ? text + n - SEARCHED : text ? text : "";
+}
+
+/* Where the words are in the error or, of a command, in what it wrote; else NULL. */
+static const char *find(const struct run_result *run, const char *words)
+{
+	const char *texts[] = { run->error_message, run->error_type ? "" : run->stderr_text,
+				run->error_type ? "" : run->stdout_text };
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		const char *found = strcasestr(end_of(texts[i]), words);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+static bool has_any(const struct run_result *run, const char *const *words)
+{
+	for (; *words; words++)
+		if (find(run, *words))
+			return true;
+	return false;
+}
+
+/* --- missing packages -------------------------------------------------------------------------------------------- */
+
+/* Of modules that are called otherwise than their packages. */
+static const char *package_of(const char *module)
+{
+	static const char *const names[][2] = { { "cv2", "opencv-python-headless" },
+						{ "sklearn", "scikit-learn" },
+						{ "skimage", "scikit-image" },
+						{ "PIL", "pillow" },
+						{ "yaml", "pyyaml" },
+						{ "bs4", "beautifulsoup4" },
+						{ "dotenv", "python-dotenv" },
+						{ "dateutil", "python-dateutil" },
+						{ "docx", "python-docx" },
+						{ "fitz", "pymupdf" } };
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (streq(module, names[i][0]))
+			return names[i][1];
+	return module;
+}
+
+/* A name of a package, or NULL if it is anything else: it is repeated as part of a command. The caller owns it. */
+static char *name_at(const char *p)
+{
+	size_t n = 0;
+	while (isalnum((unsigned char)p[n]) || (p[n] && strchr("_-@/", p[n])))
+		n++;
+	if (!n || n > NAME_MAX_CHARS || *p == '/' || *p == '-')
+		return NULL;
+	return xstrndup(p, n);
+}
+
+static char *missing_package(const struct run_result *run)
+{
+	static const struct {
+		const char *words, *command, *after;
+	} kinds[] = { { "No module named '", "pip install ", "" },
+		      { "Cannot find module '", "npm install ", "" },
+		      { "Cannot find package '", "npm install ", "" },
+		      { "there is no package called ‘", "install.packages(\"", "\")" } };
+	/* The Node.js kernel says it itself. */
+	bool told = find(run, "is not installed: name it") != NULL;
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		const char *found = find(run, kinds[i].words);
+		AUTO(freep) char *module = found ? name_at(found + strlen(kinds[i].words)) : NULL;
+		const char *package = module && i == 0 ? package_of(module) : module;
+		if (!module || (told && !run->offline))
+			continue;
+		if (run->offline)
+			return xasprintf(
+				"This session has no network, so nothing can be installed in it: call create_session with `dependencies`: {\"%s\": \"\"}.",
+				package);
+		return xasprintf("Install it (%s%s%s), or name it in `dependencies` of create_session.",
+				 kinds[i].command, package, kinds[i].after);
+	}
+	return NULL;
+}
+
+/* --- what a sandbox does not have --------------------------------------------------------------------------------- */
+
+static bool wants_root(const struct run_result *run)
+{
+	static const char *const words[] = { "/var/lib/dpkg/lock", "/var/lib/apt/lists", "sudo: command not found",
+					     "sudo: not found", NULL };
+	return has_any(run, words);
+}
+
+/* A path that is usual on the user's own computer, and not in a session. */
+static bool names_host_path(const struct run_result *run)
+{
+	static const char *const paths[] = { "/Users/", "/Volumes/", "/mnt/", "C:\\", "C:/", NULL };
+	if (!find(run, "no such file or directory"))
+		return false;
+	const char *home = find(run, "/home/");
+	return has_any(run, paths) || (home && strncmp(home, "/home/sandbox", 13) != 0);
+}
+
+static bool needs_network(const struct run_result *run)
+{
+	static const char *const words[] = { "name resolution",	    "Name or service not known",
+					     "Could not resolve",   "ENOTFOUND",
+					     "EAI_AGAIN",	    "Network is unreachable",
+					     "ENETUNREACH",	    "No route to host",
+					     "cannot resolve host", NULL };
+	return run->offline && has_any(run, words);
+}
+
+char *error_hint(const struct run_result *run)
+{
+	char *missing = missing_package(run);
+	if (missing)
+		return missing;
+	if (wants_root(run))
+		return xstrdup(
+			"There is no root and the system is read-only, so apt cannot be used: install with pip, npm or install.packages(), or name packages in `dependencies` of create_session.");
+	if (needs_network(run))
+		return xstrdup(
+			"This session has no network. Call create_session with network: true if that is allowed, name packages in `dependencies`, or bring files in with import_files.");
+	if (names_host_path(run))
+		return xstrdup(
+			"Paths of the user's computer do not exist in a session: bring the file in with import_files.");
+	return NULL;
+}
