@@ -31,7 +31,7 @@ struct cell {
 	enum cell_stop stop;
 	bool has_result;
 	bool has_error;
-	int exit_code; /* that the error carried; -1 = none */
+	int exit_code;	 /* that the error carried; -1 = none */
 	bool has_spoken; /* the kernel has begun with it: it has sent something */
 	bool is_done;	 /* after an interrupt; the processes it left behind have a moment to end */
 	char *note;	 /* for the END: what became of the variables before this call; NULL = kept */

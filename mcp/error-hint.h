@@ -2,7 +2,7 @@
 #ifndef HUSK_MCP_ERROR_HINT_H
 #define HUSK_MCP_ERROR_HINT_H
 
-#include "manager/model/result.h"
+#include "manager/manager.h"
 
 /* NULL if the error is not one of those that need a hint. The caller owns it. */
 char *error_hint(const struct run_result *run);

@@ -177,7 +177,7 @@ static void errors_that_need_a_hint(void **state)
 	expect_hint(false, "URLError", "<urlopen error [Errno -3] Temporary failure in name resolution>", NULL);
 	expect_hint(false, "FileNotFoundError", "[Errno 2] No such file or directory: '/Users/me/sales.csv'",
 		    "bring the file in with import_files");
-	expect_hint(false, NULL, "cat: /home/me/x: No such file or directory", "import_files");
+	expect_hint(false, NULL, "cat: /mnt/data/x: No such file or directory", "import_files");
 	expect_hint(false, NULL, "cat: /home/sandbox/x: No such file or directory", NULL);
 }
 
