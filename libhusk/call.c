@@ -4,8 +4,12 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 
 #define IDLE_MS 100
+/* How long the beginning of a line waits for its end, and how much of it. */
+#define LINE_MS 50
+#define LINE_MAX_BYTES (64u << 10)
 
 struct husk_cancel {
 	pthread_mutex_t lock;
@@ -111,14 +115,40 @@ static void wait_until(struct call *call, uint64_t until_ms)
 		pthread_cond_timedwait(&call->changed, &call->lock, &at);
 }
 
-/* Without the lock: a callback may take its time. */
-static void pass_on(struct call *call, struct text *text)
+/* Output of one stream that was not passed on yet. A program's print() may write a line and its end apart. */
+struct lines {
+	struct buf held;
+	int stream;
+	uint64_t due_ms; /* UINT64_MAX: nothing is held */
+};
+
+/* The first n bytes; without the lock, since a callback may take its time. */
+static void pass_on(struct call *call, struct lines *l, size_t n)
 {
-	pthread_mutex_unlock(&call->lock);
-	if (call->on_text)
-		call->on_text(call, text->stream, text->data, text->n);
+	if (n > 0) {
+		pthread_mutex_unlock(&call->lock);
+		if (call->on_text)
+			call->on_text(call, l->stream, buf_str(&l->held), n);
+		pthread_mutex_lock(&call->lock);
+		buf_consume(&l->held, n);
+	}
+	if (!l->held.len)
+		l->due_ms = UINT64_MAX;
+}
+
+/* Passes on whole lines. Takes the text. */
+static void take_text(struct call *call, struct lines *l, struct text *text)
+{
+	if (l->stream != text->stream)
+		pass_on(call, l, l->held.len);
+	l->stream = text->stream;
+	buf_add(&l->held, text->data, text->n);
 	free(text);
-	pthread_mutex_lock(&call->lock);
+	const char *end = l->held.len ? memrchr(l->held.data, '\n', l->held.len) : NULL;
+	bool full = l->held.len > LINE_MAX_BYTES;
+	pass_on(call, l, full ? l->held.len : end ? (size_t)(end + 1 - (const char *)l->held.data) : 0);
+	if (l->held.len && l->due_ms == UINT64_MAX)
+		l->due_ms = now_ms() + LINE_MS;
 }
 
 static bool is_idle_cancelled(struct call *call, const struct husk_wait *wait)
@@ -144,18 +174,21 @@ static void wait_for_end(struct call *call, const struct husk_wait *wait)
 	uint64_t deadline = wait->deadline_ms ? now_ms() + wait->deadline_ms : UINT64_MAX;
 	uint64_t idle = wait->on_idle ? now_ms() + IDLE_MS : UINT64_MAX;
 	bool asked = false;
+	struct lines lines = { .due_ms = UINT64_MAX };
 	pthread_mutex_lock(&call->lock);
 	for (;;) {
 		struct text *text = list_first(&call->texts, struct text, node);
 		if (text) {
 			list_remove(&text->node);
-			pass_on(call, text);
+			take_text(call, &lines, text);
 		} else if (call->done && !call->abort.fn) {
 			break;
 		} else {
-			wait_until(call, asked ? UINT64_MAX : MIN(deadline, idle));
+			wait_until(call, asked ? lines.due_ms : MIN(MIN(deadline, idle), lines.due_ms));
 		}
 		uint64_t now = now_ms();
+		if (now >= lines.due_ms)
+			pass_on(call, &lines, lines.held.len);
 		if (now >= idle && !call->done) {
 			call->cancelled = is_idle_cancelled(call, wait) || call->cancelled;
 			idle = now_ms() + IDLE_MS;
@@ -163,7 +196,9 @@ static void wait_for_end(struct call *call, const struct husk_wait *wait)
 		if (call->cancelled || now >= deadline)
 			ask_to_end(call, &asked);
 	}
+	pass_on(call, &lines, lines.held.len);
 	pthread_mutex_unlock(&call->lock);
+	buf_release(&lines.held);
 }
 
 /* False if it is switched off already. */

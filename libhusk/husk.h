@@ -240,7 +240,8 @@ struct husk_run {
 	/* Seconds that it may take, 1 to 300; then it is interrupted, and its variables are kept.
 	 * 0 = CONTAINER_EXECUTION_TIMEOUT_SECONDS. */
 	uint64_t timeout;
-	/* Live output, as it comes; stream is 1 (stdout) or 2 (stderr). The result has all of it once more. */
+	/* Live output by whole lines, or what there is of a line after 50 ms; stream is 1 (stdout) or 2 (stderr). The result has all of it
+	 * once more. */
 	void (*on_output)(void *ctx, int stream, const char *text, size_t n);
 	void *ctx;
 	/* "NAME=value", ends with NULL: for this run alone. */

@@ -16,11 +16,14 @@ static struct husk_conversation *conversation;
 
 /* --- what the sandbox does ----------------------------------------------------------------------------------------- */
 
-/* "print X" prints it; "hang" never ends by itself; the rest ends at once. */
+/* "print X" prints it; "pieces" prints lines that are torn apart; "hang" never ends by itself; the rest ends at once. */
 static void on_call(struct fake_container *c, struct fake_call *call)
 {
 	if (strncmp(call->text, "print ", 6) == 0)
 		fake_call_out(c, call, call->text + 6);
+	static const char *const pieces[] = { "one", "\n", "tw", "o\nthree\nend" };
+	for (size_t i = 0; i < ARRAY_LEN(pieces) && streq(call->text, "pieces"); i++)
+		fake_call_out(c, call, pieces[i]);
 	if (!strstr(call->text, "hang"))
 		fake_call_end(c, call, "ok");
 }
@@ -161,6 +164,26 @@ static void a_session_lives_runs_and_ends(void **unused)
 	assert_null(husk_stop(conversation, s->id, NULL));
 	assert_int_equal(containers(), 0);
 	expect(husk_execute(conversation, s->id, "1", NULL, NULL, &r), "not_found", "no_session");
+	husk_session_free(s);
+}
+
+static void note(void *ctx, int stream, const char *text, size_t n)
+{
+	char *notes = ctx;
+	size_t used = strlen(notes);
+	snprintf(notes + used, 64 - used, "[%.*s]", (int)n, text);
+}
+
+static void output_comes_in_whole_lines(void **unused)
+{
+	struct husk_session *s = create(conversation);
+	struct husk_result *r = NULL;
+	char notes[64] = "";
+	struct husk_run options = { .size = sizeof(options), .on_output = note, .ctx = notes };
+	assert_null(husk_execute(conversation, s->id, "pieces", &options, NULL, &r));
+	assert_string_equal(notes, "[one\n][two\nthree\n][end]");
+	husk_result_free(r);
+	assert_null(husk_stop(conversation, s->id, NULL));
 	husk_session_free(s);
 }
 
@@ -630,6 +653,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_session_lives_runs_and_ends),
+		TEST(output_comes_in_whole_lines),
 		TEST(a_run_outlives_its_call),
 		TEST(a_look_says_how_it_stands),
 		TEST(an_interpreter_is_asked),
