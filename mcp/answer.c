@@ -96,6 +96,9 @@ static char *error_headline(const struct run_result *run)
 static char *running_detail(const struct run_result *run)
 {
 	unsigned long long number = run->run, behind = run->behind;
+	if (run->queued && run->behind_asks)
+		return xasprintf("run %llu is queued behind run %llu, which waits for input, and has not begun", number,
+				 behind);
 	if (run->queued && behind)
 		return xasprintf("run %llu is queued behind run %llu and has not begun", number, behind);
 	if (run->queued)
@@ -149,7 +152,9 @@ static void add_ending(struct buf *b, const struct run_result *run, const struct
 {
 	if (run->ending == ENDING_OK)
 		return;
+	bool queued = run->ending == ENDING_RUNNING && run->queued;
 	AUTO(freep) char *label = run->ending == ENDING_WAITING ? xstrdup("⟦waiting for input⟧") :
+				  queued			? xstrdup("⟦queued⟧") :
 								  xasprintf("⟦%s⟧", ending_name(run->ending));
 	AUTO(freep) char *standard = default_detail(run, ctx);
 	/* The error's own words come first, then the manager's detail. */
@@ -363,6 +368,11 @@ static char *run_text(const struct run_result *run, const struct run_context *ct
 	return buf_steal_str(&head);
 }
 
+static bool is_queued(const struct earlier_result *e)
+{
+	return e->queued && !e->ended && !e->asks;
+}
+
 static char *still_running(const struct earlier_result *e)
 {
 	unsigned long long number = e->seq;
@@ -375,6 +385,19 @@ static char *still_running(const struct earlier_result *e)
 		(double)e->age_ms / 1000, number, number);
 }
 
+/* All that have not begun, in one line. */
+static void add_queued(struct buf *b, const struct run_result *run)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < run->n_earlier; i++) {
+		const struct earlier_result *e = &run->earlier[i];
+		if (is_queued(e))
+			buf_printf(b, "%s%llu", n++ ? ", " : "⟦earlier, queued: run ", (unsigned long long)e->seq);
+	}
+	if (n)
+		buf_add_str(b, "⟧ {run: N, interrupt: true} removes one.\n");
+}
+
 /* Runs that nobody waits for and whose end no answer has reported yet. */
 static void add_earlier(struct buf *b, const struct run_result *run, const struct pictures *pictures,
 			size_t *next_picture, struct strv *hints, size_t max_chars)
@@ -382,6 +405,8 @@ static void add_earlier(struct buf *b, const struct run_result *run, const struc
 	for (size_t i = 0; i < run->n_earlier; i++) {
 		const struct earlier_result *e = &run->earlier[i];
 		const struct run_context ctx = { .terminal = e->kind == RUN_TERMINAL };
+		if (is_queued(e))
+			continue;
 		AUTO(freep) char *label = xasprintf("⟦earlier %s %llu: %s⟧", ctx.terminal ? "command" : "cell",
 						    (unsigned long long)e->seq,
 						    e->ended ? ending_name(e->result.ending) :
@@ -392,6 +417,7 @@ static void add_earlier(struct buf *b, const struct run_result *run, const struc
 						    still_running(e);
 		add_labelled(b, label, body);
 	}
+	add_queued(b, run);
 	if (run->n_earlier)
 		buf_add_str(b, "⟦this call⟧\n");
 }

@@ -172,6 +172,17 @@ static char *after_oom(const struct run_result *run, const char *left)
 	return xasprintf("It needed more than %s. %s" AFTER_OOM, memory, left);
 }
 
+static char *after_queued(const struct run_result *run)
+{
+	unsigned long long own = run->run, ahead = run->behind;
+	AUTO(freep) char *answer =
+		run->behind_asks ? xasprintf("Answer run %llu first with {run: %llu, input: \"…\"}. ", ahead, ahead) :
+				   xstrdup("");
+	return xasprintf(
+		"%s{run: %llu, interrupt: true} ends run %llu, so that this one begins; {run: %llu, wait: 60} waits for it.",
+		answer, ahead, ahead, own);
+}
+
 /* In the C library's words, which every interpreter and installer passes on. */
 static bool ran_out_of_space(const struct run_result *run)
 {
@@ -227,6 +238,8 @@ char *next_step_after_run(const struct run_result *run, const struct run_terms *
 			return hint;
 		break;
 	case ENDING_RUNNING:
+		if (run->queued && run->behind)
+			return after_queued(run);
 		return xasprintf(
 			"Do something else meanwhile, or call with {run: %llu, wait: 60} for what is new; {run: %llu, interrupt: true} ends it.",
 			(unsigned long long)run->run, (unsigned long long)run->run);

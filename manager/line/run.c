@@ -17,6 +17,10 @@
 #define TAKE_MS 5000
 /* How long a caller waits for what is ahead of its run before it is told. */
 #define QUEUED_MS 30000
+/* The same, if what is ahead of it waits for input, or is one that its caller seems to have given up: clients that time out or
+ * cancel may send nothing, but the next call. Calls that are sent side by side are younger. */
+#define QUEUED_MOMENT_MS 300
+#define GIVEN_UP_MS 5000
 
 struct run *run_find(struct dispatch *c, uint64_t call)
 {
@@ -75,6 +79,8 @@ static struct run_result take_result(struct run *run)
 	result.run = run->call;
 	if (!run->after_kept)
 		result.behind = 0;
+	const struct run *ahead = result.behind ? run_find(run->dispatch, result.behind) : NULL;
+	result.behind_asks = ahead && ahead->question.asked;
 	return result;
 }
 
@@ -114,6 +120,7 @@ static void tell_kept(struct dispatch *c, struct run_result *result, const struc
 					      .kind = run->kind,
 					      .ended = ended,
 					      .asks = run->question.asked,
+					      .queued = !run->began_ms && !run->question.begun,
 					      .age_ms = loop_now_ms() - run->started_ms };
 		if (!ended)
 			continue;
@@ -461,26 +468,34 @@ static bool is_endless(const struct run *run)
 	return is_kept(run) || run_is_old(run) || is_task(run);
 }
 
-/* One of those, or of somebody else, is there that this one may have to wait for. */
-static bool is_behind_kept(const struct run *run)
+static bool is_stuck(const struct run *run)
 {
-	list_for_each(other, &run->dispatch->runs, struct run, node) {
-		bool foreign = other->guest != run->guest && !other->abandoned;
-		if (other != run && other->kind == run->kind && (is_endless(other) || foreign) && !other->ended &&
-		    !other->beside)
-			return true;
-	}
-	return false;
+	return run->question.asked || (run->waiter && !run->guest && loop_now_ms() - run->started_ms >= GIVEN_UP_MS);
 }
 
-static void set_patience(struct run *run, uint64_t wait_ms)
+/* One of those, or of somebody else, is there that this one may have to wait for. */
+static bool is_behind_kept(const struct run *run, bool *ret_stuck)
+{
+	bool kept = false;
+	*ret_stuck = false;
+	list_for_each(other, &run->dispatch->runs, struct run, node) {
+		bool foreign = other->guest != run->guest && !other->abandoned;
+		if (other == run || other->kind != run->kind || other->ended || other->beside)
+			continue;
+		kept |= is_endless(other) || foreign || is_stuck(other);
+		*ret_stuck |= is_stuck(other);
+	}
+	return kept;
+}
+
+static void set_patience(struct run *run, uint64_t wait_ms, bool stuck)
 {
 	if (wait_ms != RUN_WAIT_FOR_END) {
 		run->patience = FOR_A_WHILE;
 		timer_start(run->timer, wait_ms, 0);
 	} else if (run->after_kept && !run->guest) { /* a guest sees that it waits, and can interrupt it */
 		run->patience = UNTIL_BEGUN;
-		timer_start(run->timer, MIN(run->timeout_seconds * 1000, QUEUED_MS), 0);
+		timer_start(run->timer, MIN(run->timeout_seconds * 1000, stuck ? QUEUED_MOMENT_MS : QUEUED_MS), 0);
 	} else {
 		run_guard(run);
 	}
@@ -510,9 +525,10 @@ uint32_t run_start(struct dispatch *c, const struct run_spec *spec, struct run_w
 	run->waiter = w;
 	run->guest = w->guest;
 	w->run = run;
-	run->after_kept = is_behind_kept(run);
+	bool stuck;
+	run->after_kept = is_behind_kept(run, &stuck);
 	note_beginnings(c);
-	set_patience(run, spec->wait_ms);
+	set_patience(run, spec->wait_ms, stuck);
 	c->used_ms = loop_now_ms();
 	/* PID 1 takes rising numbers only: before its hello, older runs may have to go first. */
 	if (c->open)

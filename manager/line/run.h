@@ -64,6 +64,8 @@ void run_pass(struct run_waiter *from, struct run_waiter *to);
 void run_told(struct dispatch *c, uint64_t number);
 /* 0 if it is this guest's; -1 with f if not, or as run_join(). */
 int run_check_guest(struct dispatch *c, uint64_t number, uint64_t guest, struct fail *f);
+/* Another call waits for it. */
+bool run_is_waited(struct dispatch *c, uint64_t number);
 /* Somebody else who uses the session has begun it. */
 bool run_is_foreign(struct dispatch *c, uint64_t number, uint64_t guest);
 bool run_has_ended(struct dispatch *c, uint64_t number);

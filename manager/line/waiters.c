@@ -73,6 +73,12 @@ bool run_has_ended(struct dispatch *c, uint64_t number)
 	return !run || run->ended;
 }
 
+bool run_is_waited(struct dispatch *c, uint64_t number)
+{
+	const struct run *run = run_find(c, number);
+	return run && run->waiter && !run_is_old(run);
+}
+
 int run_join(struct dispatch *c, uint64_t number, uint64_t wait_ms, struct run_waiter *w, struct fail *f)
 {
 	struct run *run = run_find(c, number);

@@ -60,6 +60,7 @@ struct run_result {
 	enum ending ending;
 	uint64_t run;		/* its number in the session */
 	uint64_t behind;	/* the run that it had to wait for, if nobody waits for that one; 0 = none */
+	bool behind_asks;	/* that run waits for input */
 	bool queued;		/* it has not begun yet */
 	char *prompt;		/* of ENDING_WAITING: what it asks; may be empty */
 	bool password;		/* likewise: it does not show what is typed */
@@ -107,8 +108,9 @@ struct run_result {
 struct earlier_result {
 	uint64_t seq;
 	enum run_kind kind;
-	bool ended; /* false: it is still running, and will be reported again */
-	bool asks;  /* it waits for an answer */
+	bool ended;  /* false: it is still running, and will be reported again */
+	bool asks;   /* it waits for an answer */
+	bool queued; /* it has not begun */
 	uint64_t age_ms;
 	struct run_result result;
 };

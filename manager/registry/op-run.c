@@ -27,6 +27,7 @@ struct run_op {
 	struct timer *becomes_task;
 	struct timer *tells; /* that another's run was interrupted */
 	bool had_ended;	     /* before it could be */
+	bool waited;	     /* by another call of the same client's */
 	struct task *task;   /* while it is written down */
 	struct live live;
 };
@@ -206,9 +207,13 @@ static void tell_of_foreign(void *ctx)
 							      .cause = CAUSE_RUN_FOREIGN,
 							      .stdout_text = xstrdup(""),
 							      .stderr_text = xstrdup("") };
-	result.detail =
-		xasprintf("Run %u was begun by somebody else who uses this session. It %s; its output goes to them.",
-			  o->number, o->had_ended ? "had ended already" : "was interrupted");
+	const char *end = o->had_ended ? "had ended already" : "was interrupted";
+	if (o->waited)
+		result.detail = xasprintf("Run %u %s; the call that waits for it has its output.", o->number, end);
+	else
+		result.detail = xasprintf(
+			"Run %u was begun by somebody else who uses this session. It %s; its output goes to them.",
+			o->number, end);
 	o->request.on_done(o->request.ctx, &result, NULL);
 	op_end(&o->op);
 }
@@ -231,7 +236,8 @@ static int join(struct run_op *o, struct fail *f)
 	if (run_kind(d, request->run, &o->kind, f) < 0)
 		return -1;
 	o->number = (uint32_t)request->run;
-	if (request->interrupt && run_is_foreign(d, request->run, request->guest))
+	o->waited = request->interrupt && run_is_waited(d, request->run);
+	if (o->waited || (request->interrupt && run_is_foreign(d, request->run, request->guest)))
 		return interrupt_foreign(o, d);
 	if (o->input && (run_check_guest(d, request->run, request->guest, f) < 0 ||
 			 run_input(d, request->run, o->input, request->input_len, f) < 0))

@@ -461,6 +461,26 @@ static void html_does_not_flood(void **state)
 	assert_int_equal(json_array_size(list), 3);
 }
 
+static void queued_runs_share_a_line(void **state)
+{
+	struct earlier_result before[] = { { .seq = 2, .queued = true }, { .seq = 3, .queued = true } };
+	struct run_result run = ok_run(empty);
+	run.ending = ENDING_RUNNING;
+	run.run = 4;
+	run.queued = true;
+	run.behind = 1;
+	run.behind_asks = true;
+	run.earlier = before;
+	run.n_earlier = 2;
+	json_auto_t *result = result_of_run(&run, &code);
+	assert_string_equal(
+		text_of(result),
+		"⟦earlier, queued: run 2, 3⟧ {run: N, interrupt: true} removes one.\n⟦this call⟧\n"
+		"⟦queued⟧ run 4 is queued behind run 1, which waits for input, and has not begun\n"
+		"⟦hint⟧ Answer run 1 first with {run: 1, input: \"…\"}. {run: 1, interrupt: true} ends run 1, so that this one "
+		"begins; {run: 4, wait: 60} waits for it.");
+}
+
 static void the_same_hint_is_told_once(void **state)
 {
 	struct earlier_result before = { .seq = 1, .ended = true };
@@ -538,6 +558,7 @@ int main(void)
 		cmocka_unit_test(errors_are_told_once),
 		cmocka_unit_test(too_many_or_too_large_are_said),
 		cmocka_unit_test(html_does_not_flood),
+		cmocka_unit_test(queued_runs_share_a_line),
 		cmocka_unit_test(the_same_hint_is_told_once),
 		cmocka_unit_test(failures_keep_the_known_words),
 		cmocka_unit_test(broken_words_of_an_engine_become_text),

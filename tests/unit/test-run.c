@@ -477,7 +477,7 @@ static void a_run_that_takes_long_may_have_lost_its_reader(void **state)
 		spec.timeout_seconds = 200;
 		start_with(spec);
 		uint32_t queued = b.call;
-		loop_skip(b.loop, 30000);
+		loop_skip(b.loop, 1000);
 		assert_int_equal(sent(FRAME_TAKE, queued), 1);
 		AUTO(freep) char *behind = xasprintf("{\"mark\":1,\"state\":\"queued\",\"behind\":%u}", old);
 		assert_int_equal(feed(FRAME_MARK, queued, behind), 0);
@@ -494,6 +494,21 @@ static void a_run_that_takes_long_may_have_lost_its_reader(void **state)
 		join(queued, 1000);
 		assert_int_equal(feed(FRAME_END, queued, "{\"ending\":\"ok\"}"), 0);
 	}
+}
+
+/* A client that timed out or cancelled may say nothing, and only send its next call. */
+static void behind_a_run_that_was_given_up_a_call_is_told_at_once(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	struct run_waiter gone = { .on_end = on_end };
+	struct run_spec spec = { .timeout_seconds = 30, .wait_ms = RUN_WAIT_FOR_END, .text = "1", .len = 1 };
+	assert_int_equal(run_start(&b.d, &spec, &gone, &f), 1);
+	loop_skip(b.loop, 6000);
+	start_with(spec);
+	loop_skip(b.loop, 1000);
+	assert_int_equal(feed(FRAME_MARK, 2, "{\"mark\":1,\"state\":\"queued\",\"behind\":1}"), 0);
+	assert_true(b.told.queued && b.told.behind == 1 && !b.told.behind_asks);
+	assert_true(run_is_waited(&b.d, 1));
 }
 
 static void a_mark_that_is_none_breaks_the_protocol(void **state)
@@ -661,6 +676,7 @@ int main(void)
 		TEST(whoever_queues_behind_a_kept_run_is_told),
 		TEST(whoever_queues_behind_a_guest_is_told),
 		TEST(a_run_that_takes_long_may_have_lost_its_reader),
+		TEST(behind_a_run_that_was_given_up_a_call_is_told_at_once),
 		TEST(a_mark_that_is_none_breaks_the_protocol),
 		TEST(a_run_asks_and_is_answered_once),
 		TEST(an_answer_survives_a_broken_connection),
