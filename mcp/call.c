@@ -90,10 +90,12 @@ void call_reply_later(struct call *c, struct loop *loop, const struct call_work 
 	l->work = *work;
 	l->revision = c->revision;
 	c->later = l;
-	l->running = work_start(
-		loop,
-		&(struct work_spec){
-			.fn = make_answer, .on_done = on_made, .ctx = l, .render = true, .session = work->session });
+	l->running = work_start(loop, &(struct work_spec){ .fn = make_answer,
+							   .on_done = on_made,
+							   .ctx = l,
+							   .bulk = work->bulk,
+							   .render = !work->bulk,
+							   .session = work->session });
 }
 
 /* --- life -------------------------------------------------------------------------------------------------------- */

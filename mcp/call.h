@@ -78,6 +78,7 @@ struct call_work {
 	json_t *(*make)(void *ctx);
 	void (*release)(void *ctx);
 	void *ctx;
+	bool bulk;	     /* waits for a disk rather than computing; see base/work.h */
 	const char *session; /* whose data it is made of (base/work.h); copied */
 };
 void call_reply_later(struct call *c, struct loop *loop, const struct call_work *work);

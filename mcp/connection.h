@@ -12,7 +12,9 @@ struct connection {
 	struct fixture_tasks *fixtures; /* also serve mcp/fixtures.h; NULL = no */
 	struct list *calls;		/* of struct call: those in flight */
 	const struct revision *legacy;	/* of requests that name no version of their own */
-	size_t n_listening;		/* open subscriptions */
+	size_t n_listening;		/* open subscriptions/listen */
+	struct list subscriptions;	/* see subscriptions.h */
+	bool initialized;		/* in a legacy era */
 	struct {
 		struct timer *timer; /* NULL = the client has none */
 		struct list held;    /* calls that wait for the answer */

@@ -135,6 +135,84 @@ json_t *fixtures_read(const char *uri)
 				      (int)(n - fixed), uri + strlen(before), (int)(n - fixed), uri + strlen(before)));
 }
 
+bool fixtures_is_resource(const char *uri)
+{
+	return strncmp(uri, "test://", strlen("test://")) == 0;
+}
+
+/* --- prompts ------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name, *arguments; /* JSON */
+} fixture_prompts[] = {
+	{ "test_simple_prompt", "[]" },
+	{ "test_prompt_with_arguments",
+	  "[{\"name\":\"arg1\",\"required\":true},{\"name\":\"arg2\",\"required\":true}]" },
+	{ "test_prompt_with_embedded_resource", "[{\"name\":\"resourceUri\",\"required\":true}]" },
+	{ "test_prompt_with_image", "[]" },
+};
+
+void fixtures_describe_prompts(json_t *prompts)
+{
+	for (size_t i = 0; i < ARRAY_LEN(fixture_prompts); i++)
+		json_array_append_new(prompts,
+				      json_pack("{s:s, s:s, s:o}", "name", fixture_prompts[i].name, "description",
+						"A prompt of the conformance suite.", "arguments",
+						json_loads(fixture_prompts[i].arguments, 0, NULL)));
+}
+
+bool fixtures_has_ref(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(fixture_prompts); i++)
+		if (streq(fixture_prompts[i].name, name))
+			return true;
+	return streq(name, "test://template/{id}/data");
+}
+
+static json_t *user_says(json_t *content)
+{
+	return json_pack("{s:s, s:o}", "role", "user", "content", content);
+}
+
+static json_t *says_text(const char *text)
+{
+	return user_says(json_pack("{s:s, s:s}", "type", "text", "text", text));
+}
+
+static const char *argument(const json_t *args, const char *name)
+{
+	const char *value = json_string_value(json_object_get(args, name));
+	return value ? value : "";
+}
+
+json_t *fixtures_prompt(const char *name, const json_t *args)
+{
+	json_t *messages = json_array();
+	if (streq(name, "test_simple_prompt")) {
+		json_array_append_new(messages, says_text("This is a simple prompt for testing."));
+	} else if (streq(name, "test_prompt_with_arguments")) {
+		json_auto_t *text = json_sprintf("Prompt with arguments: arg1='%s', arg2='%s'", argument(args, "arg1"),
+						 argument(args, "arg2"));
+		json_array_append_new(messages, says_text(json_string_value(text)));
+	} else if (streq(name, "test_prompt_with_embedded_resource")) {
+		json_array_append_new(messages, user_says(json_pack("{s:s, s:{s:s, s:s, s:s}}", "type", "resource",
+								    "resource", "uri", argument(args, "resourceUri"),
+								    "mimeType", "text/plain", "text",
+								    "Embedded resource content for testing.")));
+		json_array_append_new(messages, says_text("Please process the embedded resource above."));
+	} else if (streq(name, "test_prompt_with_image")) {
+		json_array_append_new(messages, user_says(json_pack("{s:s, s:s, s:s}", "type", "image", "data", PNG,
+								    "mimeType", "image/png")));
+		json_array_append_new(messages, says_text("Please analyze the image above."));
+	} else {
+		json_decref(messages);
+		return NULL;
+	}
+	return json_pack("{s:o}", "messages", messages);
+}
+
+/* --- tools --------------------------------------------------------------------------------------------------------- */
+
 bool fixtures_call(struct call *call, struct loop *loop, json_t *params)
 {
 	const char *name = json_string_value(json_object_get(params, "name"));

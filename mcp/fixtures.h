@@ -15,4 +15,13 @@ json_t *fixtures_resources(void);
 json_t *fixtures_template(void);
 json_t *fixtures_read(const char *uri);
 
+/* Whether a client can subscribe to it. */
+bool fixtures_is_resource(const char *uri);
+
+/* Prompts of the suite: appends their entries to those of prompts/list; the result of one (NULL if there is none, new reference); whether a
+ * prompt or template of the suite has this name. */
+void fixtures_describe_prompts(json_t *prompts);
+json_t *fixtures_prompt(const char *name, const json_t *args);
+bool fixtures_has_ref(const char *name);
+
 #endif

@@ -2,12 +2,15 @@
 
 #include "base/alloc.h"
 #include "base/watchdog.h"
+#include "mcp/completion.h"
 #include "mcp/fixture-tasks.h"
 #include "mcp/fixtures.h"
+#include "mcp/prompts.h"
 #include "mcp/resources.h"
 #include "mcp/result.h"
 #include "mcp/roots.h"
 #include "mcp/rpc.h"
+#include "mcp/subscriptions.h"
 #include "mcp/tasks.h"
 
 /* None of this changes while the process lives. */
@@ -18,7 +21,8 @@
 static json_t *identity(struct connection *c)
 {
 	AUTO(freep) char *instructions = tools_instructions(&c->env);
-	return json_pack("{s:{s:{}, s:{}}, s:s}", "capabilities", "tools", "resources", "instructions", instructions);
+	return json_pack("{s:{s:{}, s:{s:b, s:b}, s:{}, s:{}}, s:s}", "capabilities", "tools", "resources", "subscribe",
+			 1, "listChanged", 1, "prompts", "completions", "instructions", instructions);
 }
 
 static void do_discover(struct connection *c, struct call *call, json_t *params)
@@ -40,6 +44,7 @@ static void do_initialize(struct connection *c, struct call *call, json_t *param
 		return;
 	}
 	c->legacy = revision_negotiate(wanted);
+	c->initialized = true;
 	roots_declare(c, json_object_get(params, "capabilities"));
 	json_t *result = identity(c);
 	json_object_set_new(result, "protocolVersion", json_string(c->legacy->name));
@@ -119,6 +124,7 @@ static void begin_listening(struct connection *c, struct call *call)
 	json_t *honoured = json_object();
 	if (json_array_size(call->task_ids))
 		json_object_set(honoured, "taskIds", call->task_ids);
+	subscriptions_acknowledge(c, call, honoured);
 	if (c->n_listening >= LISTENING_MAX) {
 		json_decref(honoured);
 		call_reply_error(call, RPC_INTERNAL_ERROR, "Too many open subscriptions", NULL);
@@ -132,15 +138,20 @@ static void begin_listening(struct connection *c, struct call *call)
 	tasks_listen_begin(c, call);
 }
 
-/* There are only tasks to listen to, but a client that asks for more gets an open subscription and an honest list. */
+static void listen_to_tasks(struct connection *c, struct call *call)
+{
+	if (!tasks_listen(c, call, call->args, begin_listening))
+		begin_listening(c, call);
+}
+
+/* A client that asks for notifications that do not exist gets an open subscription, and an acknowledgement without them. */
 static void do_listen(struct connection *c, struct call *call, json_t *params)
 {
 	if (!json_is_object(json_object_get(params, "notifications"))) {
 		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: \"notifications\" must be an object", NULL);
 		return;
 	}
-	if (!tasks_listen(c, call, params, begin_listening))
-		begin_listening(c, call);
+	subscriptions_listen(c, call, params, listen_to_tasks);
 }
 
 void method_end_listening(struct call *call)
@@ -175,6 +186,11 @@ static const struct method methods[] = {
 	{ "resources/list", .legacy = true, .modern = true, .handle = resources_list },
 	{ "resources/templates/list", .legacy = true, .modern = true, .handle = resources_templates },
 	{ "resources/read", .legacy = true, .modern = true, .handle = resources_read },
+	{ "resources/subscribe", .legacy = true, .handle = subscriptions_subscribe },
+	{ "resources/unsubscribe", .legacy = true, .handle = subscriptions_unsubscribe },
+	{ "prompts/list", .legacy = true, .modern = true, .handle = prompts_list },
+	{ "prompts/get", .legacy = true, .modern = true, .handle = prompts_get },
+	{ "completion/complete", .legacy = true, .modern = true, .handle = completion_complete },
 	{ "subscriptions/listen", .modern = true, .alone = true, .handle = do_listen },
 	{ "tasks/get", .modern = true, .handle = do_task_get },
 	{ "tasks/update", .modern = true, .handle = do_task_update },

@@ -19,7 +19,6 @@
 /* What is encoded on the loop; more by a worker. */
 #define LOOP_MAX (64u << 10)
 #define URI_MAX 4096
-#define URI_PREFIX "husk://exports/"
 #define RUN_PREFIX "husk://run/"
 /* Of a run's text, which escapes make longer. */
 #define RUN_MAX (1u << 20)
@@ -57,7 +56,7 @@ static void set_time(json_t *o, uint64_t ms)
 
 /* ---- lists */
 
-static void fail_store(struct call *call, const struct fail *f)
+void resources_fail(struct call *call, const struct fail *f)
 {
 	AUTO(freep) char *text =
 		xasprintf("%s%s%s", f->message ? f->message : "failed", f->hint ? " — " : "", f->hint ? f->hint : "");
@@ -70,7 +69,7 @@ static void list_done(void *ctx, const struct export_info *v, size_t n, const st
 	struct call *call = ctx;
 	call->op = NULL;
 	if (f) {
-		fail_store(call, f);
+		resources_fail(call, f);
 		return;
 	}
 	json_t *list = call->args ? json_incref(call->args) : json_array(); /* fixtures come first */
@@ -120,7 +119,7 @@ void resources_list(struct connection *c, struct call *call, json_t *params)
 			.before_ms = before, .before_id = id, .limit = PAGE, .on_done = list_done, .ctx = call },
 		&f);
 	if (!call->op)
-		fail_store(call, &f);
+		resources_fail(call, &f);
 }
 
 void resources_templates(struct connection *c, struct call *call, json_t *params)
@@ -131,9 +130,9 @@ void resources_templates(struct connection *c, struct call *call, json_t *params
 		return;
 	}
 	json_t *result = json_pack("{s:[{s:s, s:s, s:s}, {s:s, s:s, s:s}]}", "resourceTemplates", "uriTemplate",
-				   URI_PREFIX "{id}/{name}", "name", "export", "description",
+				   RESOURCES_EXPORT_TEMPLATE, "name", "export", "description",
 				   "A file that export_files copied out of a session, or a tar of a directory.",
-				   "uriTemplate", RUN_PREFIX "{session_id}/{number}", "name", "run", "description",
+				   "uriTemplate", RESOURCES_RUN_TEMPLATE, "name", "run", "description",
 				   "The full text of a run whose answer was cut, while its session lives.");
 	if (c->fixtures)
 		json_array_append_new(json_object_get(result, "resourceTemplates"), fixtures_template());
@@ -148,7 +147,7 @@ static const char *uri_of(const struct call *call)
 	return json_string_value(json_object_get(call->args, "uri"));
 }
 
-static void not_found(struct call *call)
+void resources_not_found(struct call *call)
 {
 	const char *uri = uri_of(call);
 	json_t *data = json_pack("{s:s}", "uri", uri);
@@ -252,14 +251,14 @@ static void read_done(void *ctx, const struct export_info *info, const uint8_t *
 	struct call *call = ctx;
 	call->op = NULL;
 	if (f) {
-		fail_store(call, f);
+		resources_fail(call, f);
 		return;
 	}
 	if (!info || !data) {
 		if (info)
 			too_large(call, info);
 		else
-			not_found(call);
+			resources_not_found(call);
 		return;
 	}
 	struct content *c = content_new(call, data, n);
@@ -276,7 +275,7 @@ static void run_done(void *ctx, const char *text, size_t n, uint64_t size, const
 	struct call *call = ctx;
 	call->op = NULL;
 	if (f) {
-		fail_store(call, f);
+		resources_fail(call, f);
 	} else if (text) {
 		reply_content(call, content_new(call, text, n), encode_run);
 	} else if (size) {
@@ -286,7 +285,7 @@ static void run_done(void *ctx, const char *text, size_t n, uint64_t size, const
 		call_reply_error(call, RPC_INVALID_PARAMS, why,
 				 json_pack("{s:s, s:I}", "uri", uri_of(call), "size", (json_int_t)size));
 	} else {
-		not_found(call);
+		resources_not_found(call);
 	}
 }
 
@@ -309,7 +308,7 @@ static void read_run(struct connection *c, struct call *call)
 	AUTO(freep) char *session = NULL;
 	uint32_t number;
 	if (!read_run_uri(uri_of(call), &session, &number)) {
-		not_found(call);
+		resources_not_found(call);
 		return;
 	}
 	call->op = manager_run_text(
@@ -318,14 +317,13 @@ static void read_run(struct connection *c, struct call *call)
 			.session_id = session, .number = number, .max = RUN_MAX, .on_done = run_done, .ctx = call },
 		&f);
 	if (!call->op)
-		not_found(call);
+		resources_not_found(call);
 }
 
-/* The ID of husk://exports/ID/NAME; the name is only for people. */
-static char *id_of(const char *uri)
+char *resources_export_id(const char *uri)
 {
-	size_t n = strlen(URI_PREFIX);
-	if (strncmp(uri, URI_PREFIX, n) != 0)
+	size_t n = strlen(RESOURCES_EXPORTS);
+	if (strncmp(uri, RESOURCES_EXPORTS, n) != 0)
 		return NULL;
 	size_t len = strcspn(uri + n, "/");
 	return len && len <= 64 ? xstrndup(uri + n, len) : NULL;
@@ -353,14 +351,14 @@ void resources_read(struct connection *c, struct call *call, json_t *params)
 		read_run(c, call);
 		return;
 	}
-	AUTO(freep) char *id = id_of(json_string_value(uri));
+	AUTO(freep) char *id = resources_export_id(json_string_value(uri));
 	if (!id) {
-		not_found(call);
+		resources_not_found(call);
 		return;
 	}
 	call->op = manager_read_export(
 		c->env.conversation,
 		&(struct read_request){ .id = id, .max = READ_MAX, .on_done = read_done, .ctx = call }, &f);
 	if (!call->op)
-		fail_store(call, &f);
+		resources_fail(call, &f);
 }

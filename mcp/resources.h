@@ -9,6 +9,16 @@ void resources_list(struct connection *c, struct call *call, json_t *params);
 void resources_templates(struct connection *c, struct call *call, json_t *params);
 void resources_read(struct connection *c, struct call *call, json_t *params);
 
+#define RESOURCES_EXPORTS "husk://exports/"
+#define RESOURCES_EXPORT_TEMPLATE RESOURCES_EXPORTS "{id}/{name}"
+#define RESOURCES_RUN_TEMPLATE "husk://run/{session_id}/{number}"
+
+/* The ID of husk://exports/ID/NAME, where the name is only for people; NULL if it is another URI. The caller owns it. */
+char *resources_export_id(const char *uri);
+/* Both answer the call. "uri" of its args is the resource. */
+void resources_not_found(struct call *call);
+void resources_fail(struct call *call, const struct fail *f);
+
 /* A resource_link block. New reference. */
 json_t *resources_link(const struct export_info *e);
 

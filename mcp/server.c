@@ -14,6 +14,7 @@
 #include "mcp/result.h"
 #include "mcp/roots.h"
 #include "mcp/rpc.h"
+#include "mcp/subscriptions.h"
 #include "mcp/tasks.h"
 
 /* Code and inline files arrive in one line. */
@@ -148,6 +149,7 @@ static void call_closed(void *ctx, struct call *call)
 		log_end(call);
 	if (call->listening)
 		s->connection.n_listening--;
+	subscriptions_drop(&s->connection, call);
 	if (call->batch && !s->freeing)
 		answers_unref(s, call->batch);
 }
@@ -368,6 +370,7 @@ struct server *server_new(const struct server_spec *spec)
 		.notify = notify,
 	};
 	list_init(&s->calls);
+	subscriptions_bind(&s->connection);
 	s->lines = lines_new(spec->loop, spec->in_fd, spec->out_fd, &limits, &ops, s);
 	if (!s->lines) {
 		int saved = errno;
@@ -410,6 +413,7 @@ struct server *server_free(struct server *s)
 	lines_free(s->lines);
 	timer_free(s->end_timer);
 	roots_release(&s->connection);
+	subscriptions_release(&s->connection);
 	fixture_tasks_free(s->connection.fixtures);
 	free(s);
 	return NULL;

@@ -205,7 +205,10 @@ static void copy_done(void *ctx, const struct copy_result *results, size_t n, co
 					  call->revision->structured);
 	json_array_extend(json_object_get(result, "content"), links);
 	json_decref(links);
+	const struct tool_env *env = call_env(call);
 	call_reply(call, result);
+	if (export && env->on_exports)
+		env->on_exports(env, results, n);
 }
 
 static void copy_progress(void *ctx, const char *line)

@@ -13,6 +13,8 @@ struct tool_env {
 	bool has_roots;	   /* the client says that it has some; */
 	struct strv roots; /* those that it has told so far: folders, absolute */
 	struct loop *loop; /* NULL = nothing is done off it */
+	/* Some of these were exported. May be NULL. */
+	void (*on_exports)(const struct tool_env *env, const struct copy_result *results, size_t n);
 };
 
 struct tool {

@@ -14,11 +14,14 @@ TOOLS = ["list", "call-simple-text", "call-image", "call-audio", "call-embedded-
 RESOURCES = ["resources-list", "resources-read-text", "resources-read-binary", "resources-templates-read"]
 TASKS = [f"tasks-{name}" for name in ("capability-negotiation", "lifecycle", "wire-fields", "request-state-removal", "mrtr-input", "mrtr-composition",
                                       "request-headers", "dispatch-and-envelope", "required-task-error")]  # fmt: skip
-BOTH = [*(f"tools-{name}" for name in TOOLS), *RESOURCES, "json-schema-2020-12", "server-sse-multiple-streams", "dns-rebinding-protection"]
-# Scenarios that apply to a server of tools and resources, complete. What else the suite runs is in expected-failures.yaml, with the reason.
+PROMPTS = [f"prompts-{name}" for name in ("list", "get-simple", "get-with-args", "get-embedded-resource", "get-with-image")]
+BOTH = [*(f"tools-{name}" for name in TOOLS), *RESOURCES, *PROMPTS, "completion-complete", "json-schema-2020-12",
+        "server-sse-multiple-streams", "dns-rebinding-protection"]  # fmt: skip
+# Scenarios that apply to a server of tools, prompts and resources, complete.
+# The others that the suite runs are in expected-failures.yaml, with the reason.
 APPLY = [
     *((MODERN, s) for s in ["server-stateless", *BOTH, "http-header-validation", "sep-2164-resource-not-found", *TASKS]),
-    *((LEGACY, s) for s in ["server-initialize", "ping", *BOTH, "server-session-lifecycle"]),
+    *((LEGACY, s) for s in ["server-initialize", "ping", *BOTH, "resources-subscribe", "resources-unsubscribe", "server-session-lifecycle"]),
 ]
 
 
@@ -58,7 +61,7 @@ def test_every_message_fits_the_schema(judge, era):
 
 def test_caching_hints_on_what_there_is(judge):
     checks = {c["id"]: c["status"] for c in judge(MODERN).scenarios["caching"]}
-    lists = [f"{name}-list-caching-hints" for name in ("tools", "resources", "resources-templates")]
+    lists = [f"{name}-list-caching-hints" for name in ("tools", "prompts", "resources", "resources-templates")]
     for name in (*lists, "ttl-non-negative", "cache-scope-valid"):
         assert checks[f"sep-2549-{name}"] == "SUCCESS"
 
