@@ -8,7 +8,7 @@ import importlib.util
 import io
 from types import SimpleNamespace
 
-from . import describe
+from . import chart_data, describe
 
 PLOTLY = "application/vnd.plotly.v1+json"
 
@@ -45,9 +45,20 @@ def complete(value, data):
         return
     mime, about = described
     data[mime] = about
+    add_values(data, chart_data.matplotlib_chart, value if about["kind"] == "matplotlib" else None)
     if about["kind"] == "altair":
         data["text/plain"] = describe.summary(about)
         _add_picture(data, "vl_convert", lambda: _draw_altair(value))
+
+
+def add_values(data, extract, figure):
+    """The values that a figure shows, where they can be told."""
+    try:
+        chart = extract(figure) if figure is not None else None
+    except Exception:  # a figure of an unusual kind; it is shown all the same
+        chart = None
+    if chart:
+        data[chart_data.CHART] = chart
 
 
 def complete_plotly(data):
@@ -60,6 +71,7 @@ def complete_plotly(data):
     except Exception:
         return data
     data = {**data, describe.FIGURE: about, "text/plain": describe.summary(about)}
+    add_values(data, chart_data.plotly_chart, figure)
     _add_picture(data, "kaleido", lambda: _draw_plotly(figure))
     return data
 

@@ -12,7 +12,7 @@ import sys
 import warnings
 import weakref
 
-from . import describe, images
+from . import chart_data, charts, describe, images
 
 FONT_CACHE = "/opt/husk/matplotlib"  # made when the image was built
 DPI_MIN = 20
@@ -67,7 +67,9 @@ class Figures:
         if figure in self._shown or _is_blank(figure):
             return
         mime, about = describe.part(figure) or (describe.FIGURE, None)
-        self._publish({"image/png": self._draw(figure), "text/plain": repr(figure), mime: about})
+        data = {"image/png": self._draw(figure), "text/plain": repr(figure), mime: about}
+        charts.add_values(data, chart_data.matplotlib_chart, figure)
+        self._publish(data)
 
     def _draw(self, figure):
         """What drawing warns of (a letter that no font has) is said once a cell, and not as if a line of ours were to blame."""
