@@ -266,12 +266,13 @@ static uint32_t runs_before(const struct init *i, const struct job *job)
 static void on_job(struct controller *c, struct job *job)
 {
 	struct init *i = container_of(c, struct init, controller);
+	if (job->restart && job->state == JOB_QUEUED)
+		kernel_interrupt(&i->kernel);
 	if (job->state == JOB_QUEUED && !fits(i, job))
-		job_end(job, &(struct job_ending){
-				     .ending = "refused",
-				     .detail = i->options->install ? "This container only installs packages." :
-								     "This container installs nothing.",
-			     });
+		job_end(job,
+			&(struct job_ending){ .ending = "refused",
+					      .detail = i->options->install ? "This container only installs." :
+									      "This container installs nothing." });
 	else if (job->kind == JOB_EXECUTE)
 		pump_kernel(i);
 	else

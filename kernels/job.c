@@ -33,10 +33,15 @@ struct job *jobs_find(struct jobs *c, uint32_t number)
 
 struct job *jobs_next(struct jobs *c, enum job_kind kind)
 {
-	list_for_each(job, &c->list, struct job, node)
-		if (job->kind == kind && job->state == JOB_QUEUED)
+	struct job *next = NULL;
+	list_for_each(job, &c->list, struct job, node) {
+		if (job->kind != kind || job->state != JOB_QUEUED)
+			continue;
+		if (job->first)
 			return job;
-	return NULL;
+		next = next ? next : job;
+	}
+	return next;
 }
 
 static void forget_updates(struct job *c)

@@ -61,6 +61,7 @@ struct job {
 	char *text; /* code, command, or the packages as JSON; NULL once the call has ended */
 	size_t text_len;
 	bool restart;			  /* of a cell: on a new kernel */
+	bool first;			  /* runs before what is queued, as a restart does */
 	struct strv env;		  /* beside that of its process; gone once it has ended */
 	char *cwd;			  /* of a command: where it starts; NULL = where the last one ended */
 	bool interactive;		  /* it may ask for input */

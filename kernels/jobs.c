@@ -118,7 +118,7 @@ static const char *take_fields(struct job *c, const json_t *payload)
 		c->timeout_ms = (uint64_t)json_integer_value(timeout);
 	const char *why = take_env(c, json_object_get(payload, "env"));
 	take_interactive(c, payload);
-	c->restart = c->kind == JOB_EXECUTE && json_is_true(json_object_get(payload, "restart"));
+	c->restart = c->first = c->kind == JOB_EXECUTE && json_is_true(json_object_get(payload, "restart"));
 	if (!why && c->kind == JOB_TERMINAL)
 		why = take_cwd(c, json_object_get(payload, "cwd"));
 	if (why)

@@ -87,7 +87,8 @@ static const struct arg code_table[] = {
 	ARG_INPUT("With `run`: the answer; <Ctrl-D> = end of input."),
 	ARG_ENV,
 	{ "restart", ARG_BOOL, offsetof(struct execute_args, restart), ARG_ABSENT,
-	  .description = "Start a new interpreter first; code may follow. Variables are gone, files are kept.",
+	  .description =
+		  "Start a new interpreter at once, also while a cell runs; code may follow. Variables are gone, files are kept.",
 	  .example = "true" },
 	{ 0 },
 };
