@@ -213,6 +213,22 @@ void disk_stop(struct disk *d)
 	drop_round(d);
 }
 
+void disk_pause(struct disk *d)
+{
+	timeout_stop(&d->timer);
+	d->paused_free = d->n ? bytes_free(d) : 0;
+}
+
+void disk_resume(struct disk *d)
+{
+	if (!d->n)
+		return;
+	uint64_t now = bytes_free(d);
+	if (now != UINT64_MAX && d->paused_free != UINT64_MAX)
+		d->free += now - d->paused_free;
+	timeout_start(d->poller, &d->timer, DISK_INTERVAL_MS, on_timer);
+}
+
 struct disk_room disk_room(const struct disk *d)
 {
 	const struct disk_volume *v = &d->volumes[0];

@@ -49,6 +49,7 @@ struct disk {
 	uint64_t names;
 	/* The last round's, to compare with. */
 	uint64_t free, written;
+	uint64_t paused_free;
 	uint64_t hidden;
 	uint64_t last_pid;
 	struct timeout timer;
@@ -57,6 +58,9 @@ struct disk {
 /* Begins to watch; poller, volumes, n, floor and on_over are set by the caller. */
 void disk_start(struct disk *d);
 void disk_stop(struct disk *d);
+/* No looks until disk_resume(), while nothing of the container can run. What others write meanwhile is not counted as hidden. */
+void disk_pause(struct disk *d);
+void disk_resume(struct disk *d);
 /* Counts to the end at once, when no other process is left that could delay it. */
 enum disk_state disk_count_now(struct disk *d);
 

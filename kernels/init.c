@@ -1,14 +1,11 @@
 #include "kernels/init.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/wait.h>
 
 #include "base/alloc.h"
@@ -16,9 +13,11 @@
 #include "kernels/controller.h"
 #include "kernels/dial.h"
 #include "kernels/disk.h"
+#include "kernels/info.h"
 #include "kernels/kernel.h"
 #include "kernels/lease.h"
 #include "kernels/procs.h"
+#include "kernels/rest.h"
 #include "kernels/sockets.h"
 #include "kernels/spawn.h"
 #include "kernels/terminals.h"
@@ -53,6 +52,7 @@ struct init {
 	struct consoles consoles;
 	struct disk home;
 	struct sockets sockets;
+	struct rest rest;
 
 	uint32_t look; /* the question that waits for the kernel's answer; 0 = none */
 	struct timeout look_limit;
@@ -127,6 +127,12 @@ static void on_sockets_over(struct sockets *s, unsigned times, const char *why)
 		kernel_kill(&i->kernel, SOCKETS_KILLED);
 }
 
+static bool is_at_rest(const struct terminals *t)
+{
+	const struct init *i = container_of(t, struct init, terminals);
+	return !i->ending && kernel_idle(&i->kernel) && list_empty(&i->consoles.list) && !terminals_busy(t);
+}
+
 static void watch_sockets(struct init *i, int diag)
 {
 	i->sockets = (struct sockets){
@@ -150,6 +156,31 @@ static void watch_home(struct init *i)
 		.on_over = on_home_over,
 	};
 	disk_start(&i->home);
+}
+
+/* The kernel, if nothing else is under way: no call, console, shell or retry, and no timer but those of the watches. */
+static pid_t idle_kernel(const struct rest *r)
+{
+	const struct init *i = container_of(r, struct init, rest);
+	size_t watches = (size_t)timeout_active(&i->home.timer) + (size_t)timeout_active(&i->sockets.timer);
+	bool idle = is_at_rest(&i->terminals) && !i->terminals.spare.pid && !i->home.under_way && !i->sockets.busy &&
+		    !i->dial.again_ms && poller_timeouts(&i->poller) == watches;
+	return idle ? i->kernel.pid : 0;
+}
+
+/* Signals are told apart in on_signals(): a stop of the kernel's is one, too. */
+static void on_ready(struct poller *p, const struct watch *w)
+{
+	struct init *i = container_of(p, struct init, poller);
+	if (w != &i->signals)
+		rest_stir(&i->rest, clock_now_ms());
+}
+
+static void let_rest(struct init *i)
+{
+	i->rest = (struct rest){ .disk = &i->home, .sockets = &i->sockets, .idle_kernel = idle_kernel };
+	i->rest.own_sockets = i->manifest.tcp_port ? REST_LINK_SOCKETS : 0;
+	i->poller.on_ready = on_ready;
 }
 
 static void end_now(struct init *i, int status)
@@ -202,12 +233,6 @@ static void on_terminal_idle(struct terminals *t)
 {
 	pump_terminal(container_of(t, struct init, terminals));
 	terminals_rest(t);
-}
-
-static bool is_at_rest(const struct terminals *t)
-{
-	const struct init *i = container_of(t, struct init, terminals);
-	return !i->ending && kernel_idle(&i->kernel) && list_empty(&i->consoles.list) && !terminals_busy(t);
 }
 
 static bool is_known(const struct kernel *k, pid_t session)
@@ -384,55 +409,14 @@ static json_t *on_claim(struct controller *c, const struct claim *claim)
 
 /* ---- how it stands */
 
-static void add_disk(json_t *disks, const char *path, uint64_t used, uint64_t size)
-{
-	json_array_append_new(disks, json_pack("{s:s, s:I, s:I}", "path", path, "used", (json_int_t)used, "size",
-					       (json_int_t)size));
-}
-
-static void add_tmpfs(json_t *disks, const char *path)
-{
-	struct statvfs fs;
-	if (statvfs(path, &fs) < 0)
-		return;
-	uint64_t size = (uint64_t)fs.f_blocks * fs.f_frsize, left = (uint64_t)fs.f_bfree * fs.f_frsize;
-	add_disk(disks, path, size - MIN(size, left), size);
-}
-
-static void set_bytes(json_t *o, const char *name, uint64_t value)
-{
-	if (value != LIMIT_UNKNOWN)
-		json_object_set_new(o, name, json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX)));
-}
-
-/* The container has a folder of its own for them, but the machine counts all of them together. */
-static json_int_t count_ptys(void)
-{
-	json_int_t n = 0;
-	DIR *dir = opendir("/dev/pts");
-	for (struct dirent *e; dir && (e = readdir(dir));)
-		n += isdigit((unsigned char)*e->d_name) != 0;
-	if (dir)
-		closedir(dir);
-	return n;
-}
-
 static void tell(struct init *i)
 {
 	uint32_t call = i->look;
 	i->look = 0;
 	timeout_stop(&i->look_limit);
-	json_auto_t *info = json_object(), *disks = json_array();
+	json_auto_t *info = json_object();
 	add_state(i, info);
-	add_tmpfs(disks, SPAWN_WORKSPACE);
-	add_tmpfs(disks, "/tmp");
-	if (i->home.n) /* as it was last counted */
-		add_disk(disks, "/home/sandbox", i->home.used, i->home.volumes[0].limit);
-	json_object_set(info, "disks", disks);
-	json_object_set_new(info, "ptys", json_integer(count_ptys()));
-	json_object_set_new(info, "landlock", json_integer(wall_version()));
-	set_bytes(info, "memory", limits_memory_now(&i->limits));
-	set_bytes(info, "memory_limit", i->limits.memory_limit);
+	info_add_figures(info, &i->home, &i->limits);
 	if (i->kernel.variables.list) {
 		json_object_set(info, "variables", i->kernel.variables.list);
 		json_object_set_new(info, "more", json_integer((json_int_t)i->kernel.variables.more));
@@ -494,6 +478,7 @@ static void reap(struct init *i)
 		pid_t pid = waitpid(-1, &status, WNOHANG);
 		if (pid <= 0)
 			return;
+		rest_stir(&i->rest, clock_now_ms());
 		if (i->ending)
 			continue;
 		kernel_reaped(&i->kernel, pid, status);
@@ -523,6 +508,7 @@ static void on_signals(struct watch *w, short revents)
 	for (ssize_t k = 0; k < n / (ssize_t)sizeof(info[0]); k++)
 		if (is_fatal(info[k].ssi_signo) && from_outside(&info[k]))
 			end_now(i, 128 + (int)info[k].ssi_signo);
+	rest_child_changed(&i->rest, clock_now_ms());
 	terminals_changed(&i->terminals);
 	reap(i);
 }
@@ -658,6 +644,17 @@ static int set_up(struct init *i)
 	return r;
 }
 
+static uint64_t wait_ms(struct init *i)
+{
+	if (controller_flush(&i->controller) || i->reap_again)
+		return 0;
+	if (i->ending)
+		return FAREWELL_MS / 10;
+	if (i->rest.state == REST_RESTING)
+		return lease_sleep(&i->lease, REST_WAKE_MS, clock_now_ms(), clock_boot_ms());
+	return TICK_MS;
+}
+
 static bool said_farewell(struct init *i)
 {
 	return !controller_present(&i->controller) || clock_now_ms() >= i->farewell_until_ms;
@@ -685,15 +682,16 @@ int init_run(const struct init_options *options)
 	dial_turn(&i.dial, clock_now_ms());
 	watch_home(&i);
 	watch_sockets(&i, diag);
+	let_rest(&i);
 	if (!options->install)
 		kernel_start(&i.kernel);
 	while (!i.ending || !said_farewell(&i)) {
-		bool more = controller_flush(&i.controller) || i.reap_again;
-		poller_turn(&i.poller, more ? 0 : i.ending ? FAREWELL_MS / 10 : TICK_MS);
+		poller_turn(&i.poller, wait_ms(&i));
 		if (i.reap_again)
 			reap(&i);
 		dial_turn(&i.dial, clock_now_ms());
 		check_lease(&i);
+		rest_turn(&i.rest, clock_now_ms());
 	}
 	procs_kill_all();
 	return i.exit_status;

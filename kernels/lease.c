@@ -29,11 +29,22 @@ void lease_claim(struct lease *l, uint64_t lease_ms, uint64_t lifetime_ms, uint6
 /* CLOCK_BOOTTIME sees both kinds of gap: a pause of the container and a suspend of the machine. */
 static void notice_gap(struct lease *l, uint64_t mono_ms, uint64_t boot_ms)
 {
-	if (boot_ms - l->ticked_boot > LEASE_GAP_MS && l->holds < LEASE_HOLDS_MAX) {
+	if (boot_ms - l->ticked_boot > LEASE_GAP_MS + l->sleep_ms && l->holds < LEASE_HOLDS_MAX) {
 		l->hold_until_mono = mono_ms + l->lease_ms / 4;
 		l->holds++;
 	}
 	l->ticked_boot = boot_ms;
+	l->sleep_ms = 0;
+}
+
+uint64_t lease_sleep(struct lease *l, uint64_t most_ms, uint64_t mono_ms, uint64_t boot_ms)
+{
+	enum { TICK_MS = 1000, PART = 4 };
+	uint64_t since = mono_ms - l->renewed_mono, left = since < l->lease_ms ? l->lease_ms - since : 0;
+	if (l->lifetime_ms)
+		left = MIN(left, lease_lifetime_left_ms(l, boot_ms));
+	l->sleep_ms = MAX((uint64_t)TICK_MS, MIN(most_ms, left / PART));
+	return l->sleep_ms;
 }
 
 enum lease_verdict lease_tick(struct lease *l, uint64_t mono_ms, uint64_t boot_ms)

@@ -9,7 +9,7 @@
 
 #include "base/defs.h"
 
-/* Ticks come at least once a second; a longer gap than this means that we did not run. */
+/* Ticks come at least once a second, or as lease_sleep() said; a longer gap than this means that we did not run. */
 #define LEASE_GAP_MS 3000
 /* Waits granted between two frames of a controller, so that nobody who can cause gaps can keep the container alive with them. */
 #define LEASE_HOLDS_MAX 4
@@ -22,6 +22,7 @@ struct lease {
 	uint64_t renewed_mono;
 	uint64_t started_boot; /* where the lifetime counts from: the start, or the claim */
 	uint64_t ticked_boot;
+	uint64_t sleep_ms; /* until the next tick; 0 = a second at most */
 	uint64_t hold_until_mono;
 	unsigned holds;
 };
@@ -31,8 +32,11 @@ void lease_init(struct lease *l, uint64_t lease_ms, uint64_t lifetime_ms, uint64
 void lease_claim(struct lease *l, uint64_t lease_ms, uint64_t lifetime_ms, uint64_t mono_ms, uint64_t boot_ms);
 /* A frame of the controller arrived. */
 void lease_renew(struct lease *l, uint64_t mono_ms);
-/* At least once a second. */
+/* At least once a second, or after lease_sleep(). */
 enum lease_verdict lease_tick(struct lease *l, uint64_t mono_ms, uint64_t boot_ms);
+/* How long to wait for the next tick, at most most_ms, of one that may sleep longer than a second. It is a small part of what is left,
+ * so that a pause that goes unnoticed for it cannot end the lease. Call lease_tick() after it. */
+uint64_t lease_sleep(struct lease *l, uint64_t most_ms, uint64_t mono_ms, uint64_t boot_ms);
 /* 0 once it is over or if there is none. */
 uint64_t lease_lifetime_left_ms(const struct lease *l, uint64_t boot_ms);
 

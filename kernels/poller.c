@@ -47,6 +47,14 @@ bool timeout_active(const struct timeout *t)
 	return t->node.next && !list_empty(&t->node);
 }
 
+size_t poller_timeouts(const struct poller *p)
+{
+	size_t n = 0;
+	list_for_each(t, &p->timeouts, struct timeout, node)
+		n++;
+	return n;
+}
+
 static struct timeout *earliest(struct poller *p)
 {
 	struct timeout *first = NULL;
@@ -93,6 +101,8 @@ void poller_turn(struct poller *p, uint64_t wait_ms)
 	record(p, wait_time(p, wait_ms));
 	for (struct watch *w; (w = list_first(&p->ready, struct watch, ready));) {
 		list_remove(&w->ready);
+		if (p->on_ready)
+			p->on_ready(p, w);
 		w->fn(w, w->revents);
 	}
 	/* The clock is read once: whatever a callback starts now is due later than this and waits for the next turn. */

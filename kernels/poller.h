@@ -7,10 +7,13 @@
 
 #include "base/list.h"
 
+struct watch;
+
 struct poller {
 	struct list watches;
 	struct list ready;
 	struct list timeouts;
+	void (*on_ready)(struct poller *p, const struct watch *w); /* before each callback of a watch; may be NULL */
 };
 
 struct watch {
@@ -40,6 +43,8 @@ void timeout_start(struct poller *p, struct timeout *t, uint64_t ms, void (*fn)(
 /* Idempotent, also on a zeroed timeout. */
 void timeout_stop(struct timeout *t);
 bool timeout_active(const struct timeout *t);
+/* How many are running. */
+size_t poller_timeouts(const struct poller *p);
 
 /* Waits until something is ready or due, at most wait_ms, then calls back. */
 void poller_turn(struct poller *p, uint64_t wait_ms);

@@ -235,3 +235,13 @@ void sockets_start(struct sockets *s)
 {
 	timeout_start(s->poller, &s->timer, SOCKETS_INTERVAL_MS, on_timer);
 }
+
+void sockets_pause(struct sockets *s)
+{
+	timeout_stop(&s->timer);
+}
+
+void sockets_resume(struct sockets *s)
+{
+	sockets_start(s);
+}

@@ -41,6 +41,9 @@ int sockets_open_diag(void);
 uint64_t sockets_limit(uint64_t memory);
 /* Begins to look; poller, diag, limit and on_over are set by the caller. */
 void sockets_start(struct sockets *s);
+/* No looks until sockets_resume(), while nothing of the container can run. */
+void sockets_pause(struct sockets *s);
+void sockets_resume(struct sockets *s);
 
 /* Exposed for tests. Bytes of all TCP and UDP sockets of the machine, and the number of sockets in the namespace. */
 void sockets_parse_stat(const char *text, uint64_t *ret_bytes, uint64_t *ret_sockets);

@@ -122,6 +122,33 @@ static void a_claimed_lease_ends_by_its_own_length(void **state)
 	assert_int_equal(run(&l, &mono, &boot, 1), LEASE_OVER);
 }
 
+/* One that rests sleeps for a part of what is left, and no pause in it goes unnoticed that could end the lease. */
+static void long_sleeps_end_in_time(void **state)
+{
+	struct lease l;
+	uint64_t mono = 0, boot = 0;
+	lease_init(&l, LEASE, 0, mono, boot);
+	enum lease_verdict v = LEASE_RUNS;
+	while (v == LEASE_RUNS) {
+		uint64_t sleep = lease_sleep(&l, 10000, mono, boot);
+		assert_in_range(sleep, 1000, 10000);
+		mono += sleep;
+		boot += sleep;
+		v = lease_tick(&l, mono, boot);
+	}
+	assert_int_equal(v, LEASE_OVER);
+	assert_in_range(mono, LEASE, LEASE + 1000);
+
+	lease_init(&l, LEASE, 20000, 0, 0);
+	assert_int_equal(lease_sleep(&l, 10000, 0, 0), 5000);
+	/* Stopped for the rest of the lease while it slept. */
+	assert_int_equal(lease_tick(&l, LEASE, 5000 + LEASE_GAP_MS + 1), LEASE_RUNS);
+	lease_init(&l, LEASE, 0, 0, 0);
+	(void)lease_sleep(&l, 10000, 0, 0);
+	assert_int_equal(lease_tick(&l, LEASE, LEASE), LEASE_RUNS);
+	assert_int_equal(lease_tick(&l, LEASE + LEASE / 4, LEASE + LEASE / 4), LEASE_OVER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +161,7 @@ int main(void)
 		cmocka_unit_test(the_lifetime_counts_sleep_and_knows_no_mercy),
 		cmocka_unit_test(a_claim_starts_both_anew),
 		cmocka_unit_test(a_claimed_lease_ends_by_its_own_length),
+		cmocka_unit_test(long_sleeps_end_in_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,72 @@
+/* kernels/rest: what /proc says of a process that may be stopped. */
+#include "kernels/rest.h"
+#include "tests/unit/unit.h"
+
+#include <sys/syscall.h>
+
+static bool waits(long number, const char *args)
+{
+	char text[256];
+	snprintf(text, sizeof(text), "%ld %s 0x7ffd6d1f7a58 0x7f1b9a2a8a1d\n", number, args);
+	return rest_waits_without_limit(text);
+}
+
+static void waits_without_a_limit_are_known(void **state)
+{
+	assert_true(waits(SYS_read, "0x3 0x7f 0x4 0x0 0x0 0x0"));
+	assert_true(waits(SYS_recvfrom, "0x3 0x7f 0x4 0x0 0x0 0x0"));
+	assert_true(waits(SYS_futex, "0x7f 0x189 0x0 0x0 0x0 0xffffffff"));
+	assert_true(waits(SYS_futex, "0x7f 0x80 0x0 0x0 0x0 0x0"));
+	assert_true(waits(SYS_epoll_pwait, "0x7 0x7f 0x400 0xffffffff 0x0 0x8"));
+	assert_true(waits(SYS_epoll_pwait, "0x7 0x7f 0x400 0xffffffffffffffff 0x0 0x8"));
+	assert_true(waits(SYS_ppoll, "0x7f 0x1 0x0 0x0 0x8 0x0"));
+	assert_true(waits(SYS_pselect6, "0x4 0x7f 0x0 0x0 0x0 0x7f"));
+}
+
+static void everything_else_is_a_reason_to_watch(void **state)
+{
+	assert_false(waits(SYS_futex, "0x7f 0x189 0x0 0x7ffe 0x0 0xffffffff"));
+	assert_false(waits(SYS_futex, "0x7f 0x81 0x0 0x0 0x0 0x0"));
+	assert_false(waits(SYS_epoll_pwait, "0x7 0x7f 0x400 0x3e8 0x0 0x8"));
+	assert_false(waits(SYS_ppoll, "0x7f 0x1 0x7ffe 0x0 0x8 0x0"));
+	assert_false(waits(SYS_pselect6, "0x4 0x7f 0x0 0x0 0x7ffe 0x7f"));
+	assert_false(waits(SYS_write, "0x3 0x7f 0x4 0x0 0x0 0x0"));
+	assert_false(waits(SYS_clock_nanosleep, "0x0 0x0 0x7f 0x0 0x0 0x0"));
+	assert_false(rest_waits_without_limit("running\n"));
+	assert_false(rest_waits_without_limit("-1 0x7ffd6d1f7a58 0x7f1b9a2a8a1d\n"));
+	assert_false(rest_waits_without_limit(""));
+}
+
+static void handlers_of_timers_are_seen(void **state)
+{
+	assert_true(rest_has_no_alarm("Name:\tx\nSigCgt:\t0000000000000002\nCapInh:\t0\n"));
+	assert_true(rest_has_no_alarm(
+		"Name:\tx\nSigCgt:\t0000000180014002\n")); /* INT, TERM, CHLD and those of the C library */
+	assert_false(rest_has_no_alarm("Name:\tx\nSigCgt:\t0000000000002002\n")); /* ALRM */
+	assert_false(rest_has_no_alarm("Name:\tx\nSigCgt:\t0000000010000000\n")); /* IO */
+	assert_false(rest_has_no_alarm("Name:\tx\nSigCgt:\t8000000000000000\n"));
+	assert_false(rest_has_no_alarm("Name:\tx\n"));
+}
+
+static void sockets_are_counted(void **state)
+{
+	assert_int_equal(rest_count_sockets(
+				 "sockets: used 3\nTCP: inuse 0 orphan 0 tw 0 alloc 9 mem 1\n"
+				 "UDP: inuse 0 mem 0\nUDPLITE: inuse 0\nRAW: inuse 0\nFRAG: inuse 0 memory 0\n"),
+			 0);
+	assert_int_equal(rest_count_sockets("sockets: used 3\nTCP: inuse 2 orphan 0\nUDP: inuse 1 mem 0\n"), 3);
+	assert_int_equal(rest_count_sockets("TCP6: inuse 1\nUDP6: inuse 0\nRAW6: inuse 0\n"), 1);
+	assert_true(rest_count_sockets("TCP: \n") == UINT64_MAX);
+	assert_true(rest_count_sockets("") == UINT64_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(waits_without_a_limit_are_known),
+		cmocka_unit_test(everything_else_is_a_reason_to_watch),
+		cmocka_unit_test(handlers_of_timers_are_seen),
+		cmocka_unit_test(sockets_are_counted),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
