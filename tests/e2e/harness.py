@@ -108,8 +108,9 @@ def clean_env(home, **settings):
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": "dumb", "WARM_POOL": "off"}
     for name in ("CONFIG", "STATE", "DATA", "CACHE"):
         env[f"XDG_{name}_HOME"] = str(home / name.lower())
-    (home / "run").mkdir(parents=True, exist_ok=True)
-    env["XDG_RUNTIME_DIR"] = str(home / "run")
+    run = home.with_name(f"{home.name}.run")  # beside it: tests look at what Husk makes in a home
+    run.mkdir(parents=True, exist_ok=True)
+    env["XDG_RUNTIME_DIR"] = str(run)
     for name in ("HUSK_TEST_RUN", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "ASAN_OPTIONS"):
         if name in os.environ:
             env[name] = os.environ[name]
