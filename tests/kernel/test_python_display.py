@@ -64,6 +64,7 @@ def test_display_objects_of_ipython(kernel):
     ("HTML('<style>b {}</style><h1>Sales &amp; <b>costs</b></h1><ul><li>one<li>two</ul><script>var x;</script>')",
      "Sales & costs\n\n- one\n- two"),
     ("HTML('<table><tr><th>a</th><th>b</th></tr>\\n<tr><td>1</td><td>2</td></tr></table>')", "a  b\n\n1  2"),
+    ("HTML('<table><tr><td>1<td>2</table>')", "1  2"),
     ("HTML('<pre>x\\n  y</pre> 1 < 2 <!-- no --><img src=\"x\">')", "x\n  y\n 1 < 2 [picture]"),
     ("HTML('<b></b>')", "<IPython.core.display.HTML object>"),
 ])

@@ -11,6 +11,7 @@ from .link import Base64
 
 TEXT_MAX = 1 << 20  # characters of text/plain
 SPOKEN_MAX = 10_000  # characters of another form that stands in for it
+PAGE_MAX = 2000  # of the text of html
 JSON_DEPTH_MAX = 200
 INT_MAX = (1 << 63) - 1  # larger integers are not JSON to every reader
 _SAYS_NOTHING = re.compile(r"<[\w.<>]+ object(?: at 0x[0-9a-f]+)?>")
@@ -78,7 +79,7 @@ def _spoken(bundle):
     for mime, told in _SPOKEN:
         form = told(bundle[mime]) if mime in bundle else ""
         if form:
-            return shorten(form, SPOKEN_MAX)
+            return shorten(form, PAGE_MAX if mime == "text/html" else SPOKEN_MAX)
     return bundle.get("text/plain")
 
 

@@ -18,6 +18,7 @@ _SHOWN_AS = {"audio": "[audio]", "video": "[video]", "iframe": "[page in a frame
 _LINES = frozenset({"address", "article", "aside", "blockquote", "br", "dd", "details", "div", "dl", "dt", "figure", "footer", "form", "h1", "h2",
                     "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol", "p", "pre", "section", "summary", "table", "tbody",
                     "thead", "title", "tr", "ul"})
+_CELL = "\v"  # stands where a cell of a table begins
 _SPACE = re.compile(r"\s+")
 _SVG_SIZE = re.compile(r"""\s(width|height|viewBox)\s*=\s*["']([^"'<>]{1,100})["']""")
 
@@ -53,9 +54,9 @@ def html_text(page):
             parts.append("\n")
         elif tag in _LINES:
             parts.append("\n- " if tag == "li" and not ends else "\n")
-        elif tag in ("td", "th") and ends:
-            parts.append("  ")
-    lines = [line.rstrip() for line in "".join(parts).split("\n")]
+        elif tag in ("td", "th") and not ends:
+            parts.append(_CELL)
+    lines = [line.lstrip(_CELL).replace(_CELL, "  ").rstrip() for line in "".join(parts).split("\n")]
     return "\n".join(line for n, line in enumerate(lines) if line or (n and lines[n - 1])).strip("\n")
 
 
