@@ -420,6 +420,38 @@ static void on_timer(void *ctx)
 		search_is_over(o);
 }
 
+/* --- what the person calls it --------------------------------------------------------------------------------------- */
+
+static void on_resolved(void *ctx, const struct history *history, const struct fail *f)
+{
+	struct opening *o = ctx;
+	o->op = NULL;
+	if (!f && history->known && history->id) {
+		free(o->opened->session);
+		o->opened->session = xstrdup(history->id);
+		o->pausing = true;
+		timer_start(o->timer, 0, 0);
+		return;
+	}
+	AUTO(fail_release) struct fail why = { 0 };
+	if (!f)
+		cause_no_session(&why, o->opened->session);
+	fail_soon(o, f ? f : &why);
+}
+
+/* A name or the beginning of an id: the store knows which session that is. */
+static void resolve(struct opening *o)
+{
+	AUTO(fail_release) struct fail why = { 0 };
+	struct history_request request = {
+		.session_id = o->opened->session, .limit = 1, .on_done = on_resolved, .ctx = o
+	};
+	make_manager(o);
+	o->op = manager_history(o->opened->manager, &request, &why);
+	if (!o->op)
+		fail_soon(o, &why);
+}
+
 /* --- life ---------------------------------------------------------------------------------------------------------- */
 
 struct opening *attach_open(const struct open_request *request)
@@ -434,7 +466,10 @@ struct opening *attach_open(const struct open_request *request)
 	o->timer = timer_new(request->loop, on_timer, o);
 	if (request->session_id) {
 		o->opened->session = xstrdup(request->session_id);
-		search(o);
+		if (strlen(request->session_id) == SESSION_ID_CHARS)
+			search(o);
+		else
+			resolve(o);
 	} else if (start_fresh(o, request->fresh, &o->fail) < 0) {
 		timer_start(o->timer, 0, 0);
 	}

@@ -32,13 +32,14 @@ static const struct {
 	  "[--env-file FILE] [--runtime NAME] [--engine-only]" },
 	{ "config", VERB_CONFIG, "list the settings, and keep some for all your programs, sealed",
 	  "[--env-file FILE] [--json] list | get NAME | set NAME [VALUE] | unset NAME" },
-	{ "ps", VERB_PS, "list the sessions of all servers of this user", "[--env-file FILE] [--json] [--watch]" },
+	{ "ps", VERB_PS, "list the sessions of all servers of this user",
+	  "[--env-file FILE] [--json] [--all] [--watch]" },
 	{ "stop", VERB_STOP, "stop a session by its id, whoever uses it", "[--env-file FILE] ID | --all" },
 	{ "gc", VERB_GC, "remove what ended servers have left behind", "[--env-file FILE] [--json]" },
 	{ "exports", VERB_EXPORTS, "list the files that sessions have exported, or delete one",
 	  "[--env-file FILE] [--json] [--thread ID | --all] | --delete ID" },
 	{ "history", VERB_HISTORY, "list what was executed in a session, or check that nobody changed it",
-	  "[--env-file FILE] [--json | --ipynb] SESSION | --verify [SESSION]" },
+	  "[--env-file FILE] [--json | --ipynb] [SESSION] | --verify [SESSION]" },
 };
 
 void options_usage(FILE *to)
@@ -63,7 +64,8 @@ void options_usage(FILE *to)
 	      "  --verify         history: look whether the log, of one session or of all, is what was written\n"
 	      "  --ipynb          history: print it as a notebook, if what was run is kept (HISTORY_KEEPS_CODE)\n"
 	      "  --thread ID      exports: those of another conversation\n"
-	      "  --all            stop: all sessions; exports: those of all conversations\n"
+	      "  --all            ps: also sessions that have ended, and how; stop: all sessions; exports: those of\n"
+	      "                   all conversations\n"
 	      "  --delete ID      exports: delete this one, and its content unless another export has the same\n"
 	      "  --runtime NAME   setup: the image of this runtime only; NAME,NAME… of several\n"
 	      "  --engine-only    setup: no images\n"
@@ -88,6 +90,7 @@ void options_usage(FILE *to)
 	      "  --uninstall      jupyter: remove them\n"
 	      "  --user           jupyter: those of this user, which is the default\n"
 	      "  --prefix PREFIX  jupyter: those in PREFIX/share/jupyter, such as sys.prefix of a venv\n"
+	      "  SESSION          the id of a session, the beginning of it, or its name; history: the latest if it is left out\n"
 	      "  --help           this text\n"
 	      "  --version        name and version\n"
 	      "\n"
@@ -230,16 +233,14 @@ static int check(const struct options *o, struct fail *f)
 	if (o->delete_id && (o->all || o->thread))
 		return fail_set(f, FAIL_INVALID,
 				"--delete needs the id of an export, and goes with neither --all nor --thread");
-	if (o->all && o->verb != VERB_STOP && o->verb != VERB_EXPORTS)
-		return only_for("all", "stop and exports", f);
+	if (o->all && o->verb != VERB_STOP && o->verb != VERB_EXPORTS && o->verb != VERB_PS)
+		return only_for("all", "ps, stop and exports", f);
 	if (o->all && o->thread)
 		return fail_set(f, FAIL_INVALID, "use either --thread or --all, not both");
 	if (o->verb == VERB_STOP && o->all == (o->session != NULL))
 		return fail_set(f, FAIL_INVALID, "stop needs the id of a session, or --all");
 	if (o->verb == VERB_SHELL && !o->session)
 		return fail_set(f, FAIL_INVALID, "shell needs the id of a session: husk ps lists them");
-	if (o->verb == VERB_HISTORY && !o->session && !o->verify)
-		return fail_set(f, FAIL_INVALID, "history needs the id of a session, or --verify");
 	if (check_fresh(o, f) < 0)
 		return -1;
 	if ((o->runtime || o->engine_only) && o->verb != VERB_SETUP)

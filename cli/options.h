@@ -35,7 +35,7 @@ struct options {
 	bool watch;	       /* ps */
 	bool verify;	       /* history */
 	bool ipynb;	       /* history */
-	bool all;	       /* stop, exports */
+	bool all;	       /* stop, exports, ps */
 	const char *thread;    /* exports; points into argv */
 	const char *delete_id; /* exports; points into argv */
 	const char *session;   /* stop, history, shell, jupyter, repl; points into argv */

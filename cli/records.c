@@ -148,11 +148,11 @@ static void on_history(void *ctx, const struct history *h, const struct fail *f)
 {
 	struct records *r = ctx;
 	if (h && r->options->ipynb)
-		r->notebook = notebook_of(h, r->options->session);
+		r->notebook = notebook_of(h, h->id ? h->id : r->options->session);
 	for (size_t i = 0; h && i < h->n; i++)
 		json_array_append_new(r->list, executed(&h->v[i]));
 	if (h && h->known)
-		r->about = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "session_id", r->options->session, "thread",
+		r->about = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "session_id", h->id, "thread",
 				     text(h->thread), "runtime", text(h->runtime), "state", text(h->state), "cause",
 				     text(h->cause), "created", moment(h->created_ms), "ended", moment(h->ended_ms));
 	end(r, f);
@@ -235,7 +235,7 @@ static void print_json(const struct records *r)
 static int print_notebook(const struct records *r)
 {
 	if (!r->notebook) {
-		log_error("nothing of what was run in session '%s' is kept", r->options->session);
+		log_error("nothing of what was run in session '%s' is kept", word(r->about, "session_id"));
 		log_error(
 			"next step: husk config set HISTORY_KEEPS_CODE true, before a session runs what you want to see");
 		return EXIT_NO;
@@ -285,7 +285,10 @@ static int report(const struct records *r)
 	if (r->fail.kind)
 		return report_fail(&r->fail);
 	if (history && !r->about && !json_array_size(r->list)) {
-		log_error("there is no session '%s' in the store", r->options->session);
+		if (r->options->session)
+			log_error("there is no session '%s' in the store", r->options->session);
+		else
+			log_error("there is no session in the store");
 		return EXIT_NO;
 	}
 	if (r->options->ipynb)

@@ -35,18 +35,19 @@ static char *duration(uint64_t seconds)
 	return xasprintf("%lluh", (unsigned long long)seconds / 3600);
 }
 
-static void print_table(const struct listed_session *v, size_t n)
+static void print_table(const struct options *w, const struct listed_session *v, size_t n)
 {
-	printf("%-26s  %-8s %-8s %5s %5s %8s %8s %5s  %-11s  %s\n", "SESSION", "RUNTIME", "STATE", "AGE", "IDLE",
-	       "MEMORY", "OF", "CPUS", "STREAM", "OWNER");
+	printf("%-26s  %-8s %-8s %5s %5s %8s %8s %5s  %-11s  %-12s  %s\n", "SESSION", "RUNTIME", "STATE", "AGE", "IDLE",
+	       "MEMORY", "OF", "CPUS", "STREAM", "NAME", w->all ? "OWNER, OR END" : "OWNER");
 	for (size_t i = 0; i < n; i++) {
 		AUTO(freep) char *age = duration(v[i].age_seconds);
 		AUTO(freep) char *idle = duration(v[i].idle_seconds);
 		AUTO(freep) char *memory =
 			v[i].has_memory ? xasprintf("%llu MiB", (unsigned long long)v[i].memory >> 20) : xstrdup("-");
 		AUTO(freep) char *limit = xasprintf("%llu MiB", (unsigned long long)v[i].limits.memory >> 20);
-		printf("%-26s  %-8s %-8s %5s %5s %8s %8s %5.3g  %-11s  %s\n", v[i].id, v[i].runtime, v[i].state, age,
-		       idle, memory, limit, limits_cpus(&v[i].limits), v[i].transport, v[i].owner);
+		printf("%-26s  %-8s %-8s %5s %5s %8s %8s %5.3g  %-11s  %-12s  %s\n", v[i].id, v[i].runtime, v[i].state,
+		       age, idle, memory, limit, limits_cpus(&v[i].limits), v[i].transport, v[i].name,
+		       *v[i].cause ? v[i].cause : v[i].owner);
 	}
 	if (!n)
 		puts("no sessions");
@@ -55,11 +56,12 @@ static void print_table(const struct listed_session *v, size_t n)
 
 static json_t *describe(const struct listed_session *s)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:I, s:f, s:I, s:o, s:o}", "session_id",
-			 json_text(s->id), "runtime", json_text(s->runtime), "thread", json_text(s->thread), "state",
-			 json_text(s->state), "age_seconds", (json_int_t)s->age_seconds, "idle_seconds",
-			 (json_int_t)s->idle_seconds, "left_seconds", (json_int_t)s->left_seconds, "memory",
-			 s->has_memory ? json_integer((json_int_t)s->memory) : json_null(), "memory_limit",
+	return json_pack("{s:o, s:o?, s:o?, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:I, s:f, s:I, s:o, s:o}", "session_id",
+			 json_text(s->id), "name", streq(s->name, "-") ? NULL : json_text(s->name), "cause",
+			 *s->cause ? json_text(s->cause) : NULL, "runtime", json_text(s->runtime), "thread",
+			 json_text(s->thread), "state", json_text(s->state), "age_seconds", (json_int_t)s->age_seconds,
+			 "idle_seconds", (json_int_t)s->idle_seconds, "left_seconds", (json_int_t)s->left_seconds,
+			 "memory", s->has_memory ? json_integer((json_int_t)s->memory) : json_null(), "memory_limit",
 			 (json_int_t)s->limits.memory, "cpus", limits_cpus(&s->limits), "disk_limit",
 			 (json_int_t)s->limits.home, "transport", json_text(s->transport), "owner",
 			 json_text(s->owner));
@@ -83,7 +85,7 @@ static void on_list(void *ctx, const struct listed_session *v, size_t n, const s
 	} else {
 		if (w->options->watch && isatty(STDOUT_FILENO))
 			fputs("\033[H\033[2J", stdout);
-		print_table(v, n);
+		print_table(w->options, v, n);
 	}
 	/* Whoever read it has gone, or the disk is full. */
 	if (ferror(stdout))
@@ -98,7 +100,8 @@ static void list_again(void *ctx)
 {
 	struct view *w = ctx;
 	AUTO(fail_release) struct fail f = { 0 };
-	(void)manager_list_all(w->manager, &(struct list_request){ .on_done = on_list, .ctx = w }, &f);
+	(void)manager_list_all(w->manager,
+			       &(struct list_request){ .all = w->options->all, .on_done = on_list, .ctx = w }, &f);
 }
 
 /* --- stop and gc ------------------------------------------------------------------------------------------------- */

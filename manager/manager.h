@@ -77,8 +77,11 @@ void conversation_end_guest(struct conversation *c, uint64_t guest);
 struct task_handler;
 void conversation_take_tasks(struct conversation *c, const struct task_handler *handler);
 
+/* Of a whole id; names are shorter. */
+#define SESSION_ID_CHARS 26
 struct session_info {
 	const char *id;
+	const char *name; /* what the conversation calls it; NULL = nothing */
 	const char *runtime;
 	const char *status; /* starting, adopting, running, dead */
 	uint64_t age_seconds;
@@ -109,6 +112,7 @@ struct create_result {
 };
 struct create_request {
 	const struct runtime *runtime;
+	const char *name;  /* to use in place of the id, within the conversation; NULL = none */
 	const char *image; /* one of CONTAINER_IMAGES, by its name; NULL = the runtime's own */
 	bool network;
 	const struct dependency *dependencies;
@@ -359,10 +363,13 @@ struct op *manager_stop(struct conversation *c, const struct stop_request *req, 
 /* --- for the person whose sessions these are: all conversations, all servers -------------------------------------- */
 struct listed_session {
 	const char *id;
+	const char *name; /* "-" = none */
 	const char *runtime;
 	const char *thread;
-	const char *state;     /* starting, running, busy; left = its server has ended, and the next one can adopt it */
+	const char
+		*state; /* starting, running, busy, ended; left = its server has ended, and the next one can adopt it */
 	const char *owner;     /* "process 123 on box" */
+	const char *cause;     /* of the end; "" before */
 	const char *transport; /* how its server reaches it: "socket", "exec"; "-" = not known */
 	uint64_t age_seconds, idle_seconds, left_seconds; /* left: until its hard lifetime ends */
 	bool has_memory;
@@ -370,6 +377,7 @@ struct listed_session {
 	struct limits limits;
 };
 struct list_request {
+	bool all; /* also those that have ended: the newest thousand in all */
 	/* Oldest first. f: nothing could be listed. unsure: the engine did not answer, so that the list is the store's alone. */
 	void (*on_done)(void *ctx, const struct listed_session *v, size_t n, const struct fail *f,
 			const struct fail *unsure);
@@ -378,7 +386,7 @@ struct list_request {
 struct op *manager_list_all(struct manager *m, const struct list_request *req, struct fail *f);
 
 struct stop_all_request {
-	const char *session_id; /* NULL = all of them */
+	const char *session_id; /* or what handle.h allows; NULL = all of them */
 	/* n were stopped; f: why not all. */
 	void (*on_done)(void *ctx, size_t n, const struct fail *f);
 	void *ctx;
@@ -408,7 +416,8 @@ struct executed {
 	size_t n_outputs;
 };
 struct history {
-	bool known; /* the store has a row of the session */
+	bool known;	       /* the store has a row of the session */
+	const char *id, *name; /* of that */
 	const char *thread, *runtime, *state, *cause;
 	const char *owner; /* the server that has it, or had it last, for people */
 	uint64_t created_ms, ended_ms;
@@ -417,9 +426,9 @@ struct history {
 	bool cut; /* there are more texts than one answer holds */
 };
 struct history_request {
-	const char *session_id;
-	size_t limit; /* the last ones */
-	bool texts;   /* also what was run, and what it left */
+	const char *session_id; /* or what handle.h allows; NULL = the latest */
+	size_t limit;		/* the last ones */
+	bool texts;		/* also what was run, and what it left */
 	void (*on_done)(void *ctx, const struct history *history, const struct fail *f);
 	void *ctx;
 };

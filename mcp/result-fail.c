@@ -51,8 +51,9 @@ static char *fail_text(const char *error, const json_t *active, const char *hint
 	buf_add_str(&b, error);
 	for (size_t i = 0; i < json_array_size(active); i++) {
 		const json_t *s = json_array_get(active, i);
-		buf_printf(&b, "%s%s (%s, %s", i ? ", " : "\nActive sessions: ", text_of(s, "session_id"),
-			   text_of(s, "runtime"), text_of(s, "status"));
+		const char *name = json_string_value(json_object_get(s, "name"));
+		buf_printf(&b, "%s%s (%s%s%s, %s", i ? ", " : "\nActive sessions: ", text_of(s, "session_id"),
+			   name ? name : "", name ? ", " : "", text_of(s, "runtime"), text_of(s, "status"));
 		add_seconds(&b, s, "age_seconds", "old");
 		add_seconds(&b, s, "idle_seconds", "idle");
 		buf_add_str(&b, ")");

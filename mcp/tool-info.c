@@ -27,9 +27,12 @@ static char *info_describe(const struct tool_env *env)
 
 static json_t *session_fields(const struct session_info *info)
 {
-	return json_pack("{s:o, s:o, s:o, s:I, s:I}", "session_id", json_name(info->id), "runtime",
-			 json_name(info->runtime), "status", json_name(info->status), "age_seconds",
-			 (json_int_t)info->age_seconds, "idle_seconds", (json_int_t)info->idle_seconds);
+	json_t *o = json_pack("{s:o, s:o, s:o, s:I, s:I}", "session_id", json_name(info->id), "runtime",
+			      json_name(info->runtime), "status", json_name(info->status), "age_seconds",
+			      (json_int_t)info->age_seconds, "idle_seconds", (json_int_t)info->idle_seconds);
+	if (info->name)
+		json_object_set_new(o, "name", json_name(info->name));
+	return o;
 }
 
 static json_t *runs_fields(const struct session_details *d)

@@ -11,7 +11,7 @@ struct create_args {
 	bool network;
 	json_t *dependencies;
 	json_t *env;
-	const char *cwd, *image;
+	const char *name, *cwd, *image;
 	uint64_t memory, disk;
 	double cpus;
 };
@@ -57,6 +57,12 @@ static const char *language_choice(size_t i)
 			.example = "\"/tmp\""                                                                          \
 	}
 
+#define NAME_ARG                                                                                                       \
+	{                                                                                                              \
+		"name", ARG_STRING, offsetof(struct create_args, name), ARG_NONEMPTY,                                  \
+			.max = 64, .description = "To use as session_id.", .example = "\"sales\""                      \
+	}
+
 #define LIMIT_ARGS                                                                                                     \
 	{ "memory", ARG_SIZE, offsetof(struct create_args, memory),                                                    \
 	  .description = "For a bigger or smaller job, e.g. \"4g\". /workspace and /tmp grow with it.",                \
@@ -80,6 +86,7 @@ static const struct arg create_table[] = {
 		"Packages to install before the session starts: name to version, \"\" for any. The set is kept."),
 	ENV_ARG,
 	CWD_ARG,
+	NAME_ARG,
 	LIMIT_ARGS,
 	IMAGE_ARG,
 	{ 0 },
@@ -93,6 +100,7 @@ static const struct arg offline_create_table[] = {
 		"Packages that the session is to have: name to version, \"\" for any. There is no network: only sets that were installed before can be had."),
 	ENV_ARG,
 	CWD_ARG,
+	NAME_ARG,
 	LIMIT_ARGS,
 	IMAGE_ARG,
 	{ 0 },
@@ -200,6 +208,8 @@ static void create_done(void *ctx, const struct create_result *result, const str
 	json_t *fields = json_pack("{s:b, s:o, s:o, s:o, s:b, s:o}", "success", 1, "session_id", json_name(info->id),
 				   "runtime", json_name(info->runtime), "status", json_name(info->status), "network",
 				   args->network, "dependencies", versions ? versions : json_object());
+	if (info->name)
+		json_object_set_new(fields, "name", json_name(info->name));
 	if (args->image)
 		json_object_set_new(fields, "image", json_name(args->image));
 	if (args->memory || args->disk || args->cpus > 0)
@@ -246,6 +256,7 @@ static struct op *create_start(struct call *call, const void *data, struct fail 
 	return manager_create(
 		call_env(call)->conversation,
 		&(struct create_request){ .runtime = runtime,
+					  .name = args->name,
 					  .image = args->image,
 					  .network = args->network,
 					  .dependencies = dependencies,

@@ -25,6 +25,7 @@ static struct store_job *claim(struct member *m, struct session_record row, uint
 	row.runtime = session_runtime(s)->name;
 	row.container = session_container(s);
 	row.mark = session_mark(s);
+	row.name = row.state == ROW_WARM ? NULL : m->name;
 	row.image = session_image(s);
 	row.owner = r->self.id;
 	row.owner_host = r->self.place;

@@ -177,6 +177,7 @@ struct member *member_adopt(struct registry *r, const struct session_record *row
 {
 	struct member *m = join(r, row->thread);
 	m->adopted = true;
+	m->name = row->name ? xstrdup(row->name) : NULL;
 	struct session_spec session =
 		spec_for(m, &(struct member_spec){ .runtime = runtime_find(row->runtime),
 						   .image = row->image,

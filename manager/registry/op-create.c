@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "manager/deps/set.h"
 #include "manager/model/cause.h"
+#include "manager/model/handle.h"
 #include "manager/registry/claims.h"
 #include "manager/registry/conversation.h"
 #include "manager/registry/keeper.h"
@@ -25,7 +26,7 @@ struct create_op {
 	struct deps_wait *deps; /* its image is not there yet */
 	char *image, *versions; /* NULL = the runtime's own; what is in it */
 	struct strv env;	/* gone once they are sent */
-	char *env_names, *cwd;
+	char *env_names, *cwd, *name;
 	struct store_job *job; /* the claim, then the record that it runs */
 	bool claimed;
 	bool cold, was_warm;  /* it takes, or took, no warm container; one */
@@ -152,6 +153,7 @@ static void refuse(struct create_op *o, const struct session_list *active, const
 		infos[i] = m ? member_info(m) :
 			       (struct session_info){
 				       .id = row->id,
+				       .name = row->name,
 				       .runtime = row->runtime,
 				       .status = row_state_name(row->state),
 				       .age_seconds = (now - MIN(row->created, now)) / 1000,
@@ -254,6 +256,8 @@ static void take_slot(struct create_op *o)
 	o->op.member = o->cold ? NULL : warm_take(r->warm, &spec);
 	if (!o->op.member)
 		o->op.member = member_new(r, &spec);
+	free(o->op.member->name);
+	o->op.member->name = o->name ? xstrdup(o->name) : NULL;
 	claim(o);
 }
 
@@ -410,6 +414,7 @@ static void create_op_free(struct op *op)
 	strv_release(&o->env);
 	free(o->env_names);
 	free(o->cwd);
+	free(o->name);
 	free(o->versions);
 	free(o);
 }
@@ -424,10 +429,11 @@ static void copy_wanted(struct create_op *o, const struct create_request *req)
 	env_copy(&o->env, req->env, req->n_env);
 	o->env_names = env_names(req->env, req->n_env);
 	o->cwd = req->cwd ? xstrdup(req->cwd) : NULL;
+	o->name = req->name ? xstrdup(req->name) : NULL;
 	o->wanted_image = req->image ? xstrdup(req->image) : NULL;
 	o->request.image = NULL;
 	o->request.env = NULL;
-	o->request.cwd = NULL;
+	o->request.cwd = o->request.name = NULL;
 }
 
 /* The operator's switch is a ceiling: a call can only narrow it. */
@@ -438,6 +444,15 @@ static int check_network(const struct config *config, const struct create_reques
 	cause_set(f, FAIL_INVALID, CAUSE_NETWORK_OFF,
 		  "the network is switched off for all sessions (CONTAINER_NETWORK_ENABLED=false)");
 	return fail_hint(f, "Only the person who runs Husk can switch it on, in its settings. Go on without it.");
+}
+
+static int check_name(const char *name, struct fail *f)
+{
+	if (!name || handle_name_is_valid(name))
+		return 0;
+	return fail_set(f, FAIL_INVALID,
+			"name: '%.100s' is not a name: letters, digits, '.', '_' and '-', a letter first, at most %d",
+			name, HANDLE_NAME_MAX);
 }
 
 struct op *manager_create(struct conversation *c, const struct create_request *req, struct fail *f)
@@ -452,7 +467,7 @@ struct op *manager_create(struct conversation *c, const struct create_request *r
 		.free = create_op_free,
 	};
 	struct limits limits;
-	if (check_network(c->registry->config, req, f) < 0 ||
+	if (check_network(c->registry->config, req, f) < 0 || check_name(req->name, f) < 0 ||
 	    (req->image && fitting_check(c->registry->config, req->runtime, req->image, f) < 0) ||
 	    limits_choose(&limits, c->registry->config, &req->limits, f) < 0 ||
 	    deps_check(req->runtime, req->dependencies, req->n_dependencies, f) < 0 ||

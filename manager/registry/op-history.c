@@ -1,6 +1,8 @@
 /* What was executed in a session, whoever owned it. */
 #include "base/alloc.h"
+#include "manager/model/token.h"
 #include "manager/registry/everything.h"
+#include "manager/registry/rows.h"
 
 struct history_op {
 	struct op op;
@@ -126,6 +128,8 @@ static void on_session(void *ctx, const struct session_record *row, const struct
 		AUTO(freep) char *owner = owner_words(&claim);
 		o->history = (struct history){
 			.known = true,
+			.id = keep(o, row->id),
+			.name = keep(o, row->name),
 			.owner = keep(o, owner),
 			.thread = keep(o, row->thread),
 			.runtime = keep(o, row->runtime),
@@ -138,6 +142,21 @@ static void on_session(void *ctx, const struct session_record *row, const struct
 	o->job = store_executions(o->op.registry->store, o->id, o->request.limit, on_executions, o);
 }
 
+static void on_rows(void *ctx, const struct session_list *list, const struct fail *f)
+{
+	struct history_op *o = ctx;
+	AUTO(fail_release) struct fail why = { 0 };
+	o->job = NULL;
+	for (size_t i = 0; !f && !o->id && i < list->n; i++)
+		o->id = list->v[i].state == ROW_WARM ? NULL : xstrdup(list->v[i].id);
+	if (!f && !o->id)
+		answer(o);
+	else if (f || rows_resolve(list, &o->id, &why) < 0)
+		op_fail(&o->op, f ? f : &why);
+	else
+		o->job = store_session_get(o->op.registry->store, o->id, on_session, o);
+}
+
 struct op *history_of(struct registry *r, const struct history_request *req)
 {
 	static const struct op_type type = { .fail = answer_fail, .free = history_op_free };
@@ -145,10 +164,11 @@ struct op *history_of(struct registry *r, const struct history_request *req)
 	op_init(&o->op, r, /* c= */ NULL, &type);
 	o->request = *req;
 	o->request.session_id = NULL;
-	o->id = xstrdup(req->session_id);
+	o->id = req->session_id ? xstrdup(req->session_id) : NULL;
 	/* Looking must not make a store; without one there is nothing to find. */
 	if (store_is_there(r->config)) {
-		o->job = store_session_get(r->store, o->id, on_session, o);
+		o->job = o->id && token_is_valid(o->id) ? store_session_get(r->store, o->id, on_session, o) :
+							  store_sessions(r->store, NULL, /* all= */ true, on_rows, o);
 		return &o->op;
 	}
 	o->nothing = timer_new(r->loop, on_nothing, o);

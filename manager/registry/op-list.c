@@ -13,7 +13,7 @@ struct list_op {
 	struct engine_query *query;
 	struct listed_session *v;
 	char **containers; /* beside v */
-	bool *starting;	   /* likewise: its container may not be there yet */
+	bool *starting;	   /* likewise: its container may not be there yet, or any more */
 	size_t n;
 	struct strv strings; /* what v and containers point to */
 	struct fail unsure;
@@ -117,18 +117,21 @@ static const char *shown_state(const struct session_record *row, bool owner_dead
 {
 	if (owner_dead)
 		return "left";
-	return row->busy ? "busy" : row_state_name(row->state);
+	return row->busy && row->state != ROW_ENDED ? "busy" : row_state_name(row->state);
 }
 
 static void add_row(struct list_op *o, const struct session_record *row, bool dead, uint64_t now)
 {
 	struct owner_claim claim = owner_claim_of(row);
 	AUTO(freep) char *owner = dead ? xstrdup("none") : owner_words(&claim);
+	bool ended = row->state == ROW_ENDED;
 	/* What its server did not finish goes with it. */
-	if (row->state == ROW_ENDED || (dead && row->state == ROW_STARTING))
+	if ((ended && !o->request.all) || (dead && row->state == ROW_STARTING))
 		return;
 	o->v[o->n] = (struct listed_session){
 		.id = keep_shown(o, row->id),
+		.name = keep_shown(o, row->name ? row->name : "-"),
+		.cause = keep_shown(o, ended && row->cause ? row->cause : ""),
 		.runtime = keep_shown(o, row->runtime),
 		.thread = keep_shown(o, row->state == ROW_WARM ? "-" : row->thread),
 		.state = shown_state(row, dead),
@@ -139,7 +142,7 @@ static void add_row(struct list_op *o, const struct session_record *row, bool de
 		.limits = kept_limits_read(row->limits, o->op.registry->config),
 		.left_seconds = (row->ends - MIN(row->ends, now)) / 1000,
 	};
-	o->starting[o->n] = row->state == ROW_STARTING;
+	o->starting[o->n] = ended || row->state == ROW_STARTING;
 	o->containers[o->n++] = (char *)keep(o, row->container);
 }
 

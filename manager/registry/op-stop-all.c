@@ -152,9 +152,12 @@ static void on_rows(void *ctx, const struct session_list *list, const struct fai
 {
 	struct stop_all_op *o = ctx;
 	struct registry *r = o->op.registry;
+	AUTO(fail_release) struct fail none = { 0 };
 	o->job = NULL;
 	if (f)
 		op_fail(&o->op, f);
+	else if (o->id && rows_resolve(list, &o->id, &none) < 0)
+		op_fail(&o->op, &none);
 	else
 		o->judging = rows_judge(r->loop, r->config, list, on_judged, o);
 }

@@ -34,10 +34,13 @@ static struct op *refuse(struct op *op)
 	return NULL;
 }
 
-/* The session as this manager has it, if the conversation may use it. -1 with f if it may not. */
-static int find(struct op *op, const char *id, struct fail *f)
+/* The session as this manager has it, if the conversation may use it; *id becomes its whole id. -1 with f if it may not. */
+static int find(struct op *op, const char **id_ref, struct fail *f)
 {
-	struct member *m = registry_find(op->registry, id);
+	struct member *m;
+	if (registry_resolve(op->registry, op->conversation->id, *id_ref, &m, f) < 0)
+		return -1;
+	const char *id = *id_ref = m ? session_id(m->session) : *id_ref;
 	/* Ids of another form cannot exist, and the store is not asked for them. */
 	if (!m && !token_is_valid(id))
 		return cause_no_session(f, id);
@@ -49,7 +52,7 @@ static int find(struct op *op, const char *id, struct fail *f)
 
 struct op *op_begin(struct op *op, const char *session_id, struct fail *f)
 {
-	if (find(op, session_id, f) < 0)
+	if (find(op, &session_id, f) < 0)
 		return refuse(op);
 	if (!op->member || session_state(op->member->session) == SESSION_ADOPTING)
 		return wait_for(op, session_id);
@@ -60,7 +63,7 @@ struct op *op_begin(struct op *op, const char *session_id, struct fail *f)
 
 struct op *op_seek(struct op *op, const char *session_id, struct fail *f)
 {
-	if (find(op, session_id, f) < 0)
+	if (find(op, &session_id, f) < 0)
 		return refuse(op);
 	if (!op->member)
 		return wait_for(op, session_id);

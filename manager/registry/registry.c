@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "manager/model/cause.h"
+#include "manager/model/handle.h"
 
 struct member *registry_find(struct registry *r, const char *id)
 {
@@ -9,6 +10,33 @@ struct member *registry_find(struct registry *r, const char *id)
 		if (!*m->warm && streq(session_id(m->session), id) && !session_is_lost(m->session))
 			return m;
 	return NULL;
+}
+
+int registry_resolve(struct registry *r, const char *thread, const char *word, struct member **ret, struct fail *f)
+{
+	AUTO(fail_release) struct fail none = { 0 };
+	AUTO(freep) struct handle *handles = NULL;
+	AUTO(freep) struct member **members = NULL;
+	size_t n = 0, at = 0, all = 0;
+	*ret = registry_find(r, word);
+	if (*ret || !thread)
+		return 0;
+	list_for_each(m, &r->members, struct member, node)
+		all++;
+	handles = xcalloc(all + 1, sizeof(*handles));
+	members = xcalloc(all + 1, sizeof(struct member *));
+	list_for_each(m, &r->members, struct member, node) {
+		if (*m->warm || session_is_lost(m->session) || !streq(m->thread, thread))
+			continue;
+		handles[n] =
+			(struct handle){ session_id(m->session), m->name, session_state(m->session) != SESSION_DEAD };
+		members[n++] = m;
+	}
+	if (handle_find(handles, n, word, &at, &none) == 0)
+		*ret = members[at];
+	else if (none.kind != FAIL_NOT_FOUND)
+		return fail_move(f, &none), -1;
+	return 0;
 }
 
 size_t registry_live(const struct registry *r)
@@ -24,6 +52,7 @@ struct session_info member_info(const struct member *m)
 	const struct session *s = m->session;
 	return (struct session_info){
 		.id = session_id(s),
+		.name = m->name,
 		.runtime = session_runtime(s)->name,
 		.status = session_state_name(session_state(s)),
 		.age_seconds = session_age_ms(s) / 1000,
@@ -41,6 +70,7 @@ void member_free(struct member *m)
 	session_free(m->session);
 	free(m->thread);
 	free(m->versions);
+	free(m->name);
 	free(m);
 }
 

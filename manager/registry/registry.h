@@ -48,6 +48,7 @@ struct member {
 	bool reserved;			   /* a create is about to take it */
 	void (*on_warm)(struct member *m); /* of a warm one: it is up, or gone */
 	bool adopted;			   /* another server started it */
+	char *name;			   /* what its conversation calls it; NULL = nothing */
 	char *versions;			   /* of the packages it was made with: JSON; NULL = none, or not known */
 	struct store_job *renewal;
 	struct store_job *explanation; /* of its death */
@@ -55,6 +56,9 @@ struct member {
 
 /* The session with this id, also one that is being stopped; not one that another server has taken over. NULL if there is none. */
 struct member *registry_find(struct registry *r, const char *id);
+/* The same by what a conversation calls it (handle.h), among its own; also one of another conversation, by its whole id. -1 with f if
+ * several match; *ret is NULL if there is none. */
+int registry_resolve(struct registry *r, const char *thread, const char *word, struct member **ret, struct fail *f);
 /* How many are not dead. */
 size_t registry_live(const struct registry *r);
 struct session_info member_info(const struct member *m);

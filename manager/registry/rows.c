@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/work.h"
+#include "manager/model/handle.h"
 #include "manager/registry/owner.h"
 
 struct judging {
@@ -12,6 +13,22 @@ struct judging {
 	struct config config; /* only what owners are judged by */
 	struct rows rows;
 };
+
+int rows_resolve(const struct session_list *list, char **word, struct fail *f)
+{
+	AUTO(freep) struct handle *handles = xcalloc(list->n + 1, sizeof(*handles));
+	size_t n = 0, at;
+	for (size_t i = 0; i < list->n; i++) {
+		const struct session_record *row = &list->v[i];
+		if (row->state != ROW_WARM || streq(row->id, *word))
+			handles[n++] = (struct handle){ row->id, row->name, row->state != ROW_ENDED };
+	}
+	if (handle_find(handles, n, *word, &at, f) < 0)
+		return -1;
+	free(*word);
+	*word = xstrdup(handles[at].id);
+	return 0;
+}
 
 static const char *keep(struct rows *rows, const char *text)
 {
@@ -30,6 +47,7 @@ static void copy_row(struct rows *rows, const struct session_record *from)
 	to->runtime = keep(rows, from->runtime);
 	to->container = keep(rows, from->container);
 	to->mark = keep(rows, from->mark);
+	to->name = keep(rows, from->name);
 	to->sealed = NULL;
 	to->image = keep(rows, from->image);
 	to->owner = keep(rows, from->owner);

@@ -22,5 +22,7 @@ struct judging *rows_judge(struct loop *loop, const struct config *config, const
 			   judged_fn fn, void *ctx);
 /* Accepts NULL, returns NULL. */
 struct judging *judging_cancel(struct judging *j);
+/* *word, an owned string, becomes the whole id of the row that it means (handle.h). */
+int rows_resolve(const struct session_list *list, char **word, struct fail *f);
 
 #endif

@@ -75,6 +75,10 @@ static const char *const steps[][STEP_MAX] = {
 		"ALTER TABLE sessions ADD COLUMN mark TEXT",
 		"ALTER TABLE sessions ADD COLUMN seal TEXT",
 	},
+	{
+		/* What its conversation calls it; not sealed. */
+		"ALTER TABLE sessions ADD COLUMN name TEXT",
+	},
 };
 
 static int set_version(struct db *db, uint64_t version, struct fail *f)

@@ -1,12 +1,13 @@
 /* Sessions: who owns which, until when, and how many there may be. */
 #include "manager/model/cause.h"
+#include "manager/model/handle.h"
 #include "manager/model/token.h"
 #include "manager/store/chain.h"
 #include "manager/store/store-private.h"
 
 #define COLUMNS                                                                                                        \
 	"id, thread, runtime, container, image, owner, owner_host, owner_pid, fence, state, cause, limits, "           \
-	"lease_until, created, used, ends, ended, busy, transport, mark, seal"
+	"lease_until, created, used, ends, ended, busy, transport, mark, seal, name"
 #define HOLDS_SLOT "state IN ('starting', 'running') AND lease_until > "
 #define HAS_CONTAINER "state IN ('starting', 'running', 'warm') AND lease_until > "
 #define IS_WARM "state = 'warm' AND lease_until > "
@@ -66,6 +67,12 @@ static int check_seal(struct store_job *job, struct session_record *r, struct fa
 
 /* --- rows -------------------------------------------------------------------------------------------------------- */
 
+/* Whoever can write the database may have chosen it. */
+static const char *shown_name(const char *name)
+{
+	return name && handle_name_is_valid(name) ? name : NULL;
+}
+
 static void take_row(void *ctx, const struct db_value *v, size_t n UNUSED)
 {
 	struct store_job *job = ctx;
@@ -91,6 +98,7 @@ static void take_row(void *ctx, const struct db_value *v, size_t n UNUSED)
 		.transport = column_text(job, &v[18]),
 		.mark = column_text(job, &v[19]),
 		.sealed = column_text(job, &v[20]),
+		.name = shown_name(column_text(job, &v[21])),
 	};
 }
 
@@ -257,16 +265,33 @@ static int insert(struct db *db, struct key *key, const struct session_record *r
 	};
 	struct db_query q = {
 		.sql = "INSERT INTO sessions (" COLUMNS
-		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)",
+		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)",
 		DB_PARAMS(db_text(r->id), db_text(r->thread), db_text(r->runtime), db_text(r->container),
 			  db_text(r->image), db_text(r->owner), db_text(r->owner_host), db_int(r->owner_pid),
 			  db_int(r->fence), db_text(row_state_name(r->state)), db_text(r->cause), db_text(r->limits),
 			  db_int(r->lease_until), db_int(r->created), db_int(r->used), db_int(r->ends),
-			  db_int(r->ended), db_int(r->busy), db_text(r->transport), db_text(r->mark), db_text(seal))
+			  db_int(r->ended), db_int(r->busy), db_text(r->transport), db_text(r->mark), db_text(seal),
+			  db_text(r->name))
 	};
 	if (r->state != ROW_WARM && db_exec(db, &thread, f) < 0)
 		return -1;
 	return db_exec(db, &q, f);
+}
+
+static int check_name(const struct session_job *j, struct db *db, struct fail *f)
+{
+	struct db_query q = { .sql = "SELECT COUNT(*) FROM sessions WHERE thread = $2 AND name = $3 AND " HOLDS_SLOT
+				     "$1",
+			      DB_PARAMS(db_int(store_now_ms()), db_text(j->row.thread), db_text(j->row.name)) };
+	uint64_t taken;
+	if (!j->row.name)
+		return 0;
+	if (db_number(db, &q, &taken, f) < 0)
+		return -1;
+	if (!taken)
+		return 0;
+	fail_set(f, FAIL_INVALID, "name: this conversation has a session '%s' already", j->row.name);
+	return fail_hint(f, "Use that session by its name, or choose another name.");
 }
 
 static int claim(struct db *db, void *ctx, struct fail *f)
@@ -282,7 +307,7 @@ static int claim(struct db *db, void *ctx, struct fail *f)
 	if (there)
 		return 0;
 	if (use_warm(j, db, f) < 0 || (j->row.state != ROW_WARM && check_limits(j, db, f) < 0) ||
-	    check_user(j, db, f) < 0 || make_room(j, db, f) < 0)
+	    check_name(j, db, f) < 0 || check_user(j, db, f) < 0 || make_room(j, db, f) < 0)
 		return -1;
 	return insert(db, j->base.key, &j->row, f);
 }
@@ -318,6 +343,7 @@ struct store_job *store_session_claim(struct store *s, const struct session_reco
 	j->row.limits = job_keep(job, row->limits);
 	j->row.transport = job_keep(job, row->transport);
 	j->row.mark = job_keep(job, row->mark);
+	j->row.name = job_keep(job, row->name);
 	j->warm = job_keep(job, warm);
 	j->limits = *limits;
 	j->claim = fn;

@@ -78,6 +78,7 @@ struct session_record {
 	/* Whether a husk with the store's key wrote the columns that never change: id, thread, runtime, container, mark, image, limits,
 	 * created and ends. Set when a row is read. */
 	enum row_seal seal;
+	const char *name;   /* what its conversation calls it; NULL = nothing */
 	const char *sealed; /* as it is stored: for the store alone */
 };
 
@@ -93,10 +94,11 @@ struct claim_limits {
 	unsigned users;	  /* so many numbers that containers' names give (token_number); 0 = sessions may share one */
 };
 
-/* Checks the limits and writes the row in one transaction: however many servers ask at once, the limits hold. A row that is warm is
- * written only where a slot is left over, of whatever thread.
+/* Checks the limits and the name and writes the row in one transaction: however many servers ask at once, the limits hold. A row that
+ * is warm is written only where a slot is left over, of whatever thread.
  * Refused: FAIL_LIMIT with the reference's words, and the list has the sessions of this thread that hold slots; or FAIL_BUSY with
- * CAUSE_USER_TAKEN, since another container has the number of this one's name: another name will do.
+ * CAUSE_USER_TAKEN, since another container has the number of this one's name: another name will do; or FAIL_INVALID, since a
+ * session of this thread that holds a slot has the name.
  * Granted: it has those that were warm and had to make way; their rows are gone, their containers are the caller's to remove. */
 typedef void (*store_claim_fn)(void *ctx, const struct session_list *list, const struct fail *f);
 /* warm: the row of the warm container that this session gets, which goes in the same transaction; FAIL_NOT_FOUND if it is gone

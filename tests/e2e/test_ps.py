@@ -44,7 +44,7 @@ def test_sessions_of_all_servers_are_listed(start, terminal):
         assert (row["memory_limit"], row["cpus"], row["disk_limit"]) == (2 << 30, 2, 4 << 30)
         assert 0 <= row["idle_seconds"] <= row["age_seconds"] < 600 and 0 < row["left_seconds"] <= 7200
     table = terminal.husk("ps").stdout.splitlines()
-    assert table[0].split() == ["SESSION", "RUNTIME", "STATE", "AGE", "IDLE", "MEMORY", "OF", "CPUS", "STREAM", "OWNER"]
+    assert table[0].split() == ["SESSION", "RUNTIME", "STATE", "AGE", "IDLE", "MEMORY", "OF", "CPUS", "STREAM", "NAME", "OWNER"]
     for session in sessions:
         assert any(line.split()[:3] == [session.id, "python", "running"] and "MiB" in line for line in table)
 
@@ -80,7 +80,7 @@ def test_stop_of_what_is_not_there(terminal):
     assert terminal.husk("stop", "--all").stdout == "0 sessions stopped\n"
 
 
-@pytest.mark.parametrize("args", [("stop",), ("stop", "x", "y"), ("stop", "x", "--all"), ("ps", "x"), ("ps", "--all"), ("gc", "--watch")])
+@pytest.mark.parametrize("args", [("stop",), ("stop", "x", "y"), ("stop", "x", "--all"), ("ps", "x"), ("gc", "--watch")])
 def test_wrong_usage(terminal, args):
     done = terminal.husk(*args)
     assert done.returncode == 64 and "usage:" in done.stderr
@@ -104,3 +104,30 @@ def test_watch_goes_on_until_interrupted(start, terminal):
         process.terminate()
         assert process.wait(20) == 0
         process.stdout.close()
+
+
+def test_names_prefixes_and_ended_sessions(start, terminal):
+    """A name and a unique beginning of an id work in place of it; ended sessions are listed with their cause."""
+    server = start(home=terminal.home)
+    made = server.call("create_session", {"network": False, "name": "sales"})
+    identity = made.fields["session_id"]
+    assert made.fields["name"] == "sales", made.text
+    assert server.call("execute_code", {"session_id": "sales", "code": "x = 41"}).fields["ending"] == "ok"
+    assert "42" in server.call("execute_code", {"session_id": identity[:8], "code": "x + 1"}).text
+    assert server.call("session_info", {"session_id": "sales"}).fields["name"] == "sales"
+    taken = server.call("create_session", {"network": False, "name": "sales"})
+    assert taken.is_error and "already" in taken.text
+    bad = server.call("create_session", {"network": False, "name": "a b"})
+    assert bad.is_error and "not a name" in bad.text
+    assert terminal.sessions()[identity]["name"] == "sales"
+    latest = json.loads(terminal.husk("history", "--json").stdout)
+    assert latest["session"]["session_id"] == identity and len(latest["executions"]) >= 2
+    assert json.loads(terminal.husk("history", "--json", "sales").stdout)["session"]["session_id"] == identity
+    repl = subprocess.run([husk_binary(), "repl", "sales"], input="print(x + 2)\n", env=clean_env(terminal.home), capture_output=True, text=True,
+                          timeout=60)
+    assert repl.stdout == "43\n", repl
+    assert terminal.husk("stop", identity[:10]).stdout == "1 session stopped\n"
+    assert identity not in terminal.sessions()
+    ended = {s["session_id"]: s for s in json.loads(terminal.husk("ps", "--all", "--json").stdout)["sessions"]}[identity]
+    assert ended["state"] == "ended" and ended["cause"], ended
+    assert not server.call("create_session", {"network": False, "name": "sales"}).is_error

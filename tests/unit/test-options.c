@@ -44,6 +44,8 @@ static void parses(void **state)
 	expect(ARGV(S("ps"), S("--json"), S("--watch")), VERB_PS, NULL, NULL);
 	expect(ARGV(S("stop"), S("abc")), VERB_STOP, NULL, NULL);
 	expect(ARGV(S("stop"), S("--all")), VERB_STOP, NULL, NULL);
+	expect(ARGV(S("ps"), S("--all")), VERB_PS, NULL, NULL);
+	expect(ARGV(S("history")), VERB_HISTORY, NULL, NULL);
 	expect(ARGV(S("gc"), S("--json")), VERB_GC, NULL, NULL);
 	expect(ARGV(S("run"), S("--env-file=z"), S("a.py"), S("--env-file=its")), VERB_RUN, "z", NULL);
 	expect(ARGV(S("config"), S("list"), S("--json")), VERB_CONFIG, NULL, NULL);
@@ -79,7 +81,6 @@ static void complains(void **state)
 	expect(ARGV(S("ps"), S("--ipynb")), 0, NULL, "option '--ipynb' is for history only");
 	expect(ARGV(S("history"), S("--ipynb"), S("--json"), S("id")), 0, NULL,
 	       "--ipynb goes with neither --json nor --verify");
-	expect(ARGV(S("history")), 0, NULL, "history needs the id of a session, or --verify");
 	expect(ARGV(S("history"), S("a"), S("b")), 0, NULL, "unexpected argument 'b'");
 	expect(ARGV(S("exports"), S("--all"), S("--thread=t")), 0, NULL, "use either --thread or --all, not both");
 	expect(ARGV(S("mcp"), S("--thread=t")), 0, NULL, "option '--thread' is for exports only");
@@ -91,7 +92,7 @@ static void complains(void **state)
 	expect(ARGV(S("doctor"), S("--verbose")), 0, NULL, "option '--verbose' is for doctor --probe only");
 	expect(ARGV(S("ps"), S("--verify")), 0, NULL, "option '--verify' is for history only");
 	expect(ARGV(S("gc"), S("--watch")), 0, NULL, "option '--watch' is for ps only");
-	expect(ARGV(S("ps"), S("--all")), 0, NULL, "option '--all' is for stop and exports only");
+	expect(ARGV(S("gc"), S("--all")), 0, NULL, "option '--all' is for ps, stop and exports only");
 	expect(ARGV(S("config")), 0, NULL, "config needs one of: list, get, set, unset");
 	expect(ARGV(S("config"), S("get")), 0, NULL, "config get needs the name of a setting");
 	expect(ARGV(S("config"), S("get"), S("A"), S("b")), 0, NULL, "unexpected argument 'b'");

@@ -38,7 +38,7 @@ _husk() {
 	config) options='list get set unset --json --env-file --help' ;;
 	jupyter) options+=' --tcp --install --uninstall --user --prefix' ;;
 	setup) options+=' --runtime --engine-only' ;;
-	ps) options+=' --json --watch' ;;
+	ps) options+=' --json --all --watch' ;;
 	gc) options+=' --json' ;;
 	history) options+=' --ipynb --json --verify' ;;
 	exports) options+=' --json --thread --all --delete' ;;

@@ -27,7 +27,7 @@ complete -c husk -n '__fish_seen_subcommand_from history' -l verify -d 'is the l
 complete -c husk -n '__fish_seen_subcommand_from ps' -l watch -d 'again every two seconds'
 complete -c husk -n '__fish_seen_subcommand_from exports' -l thread -r -d 'another conversation'
 complete -c husk -n '__fish_seen_subcommand_from exports' -l delete -r -d 'delete this export'
-complete -c husk -n '__fish_seen_subcommand_from stop exports' -l all -d 'all of them'
+complete -c husk -n '__fish_seen_subcommand_from ps stop exports' -l all -d 'all of them'
 complete -c husk -n '__fish_seen_subcommand_from config' -a 'list get set unset'
 complete -c husk -n '__fish_seen_subcommand_from get set unset' -a '(husk config list 2>/dev/null | string split -f1 " ")'
 complete -c husk -n '__fish_seen_subcommand_from jupyter' -l tcp -d 'listen on 127.0.0.1'
