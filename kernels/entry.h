@@ -1,28 +1,39 @@
-/* One file, directory or symbolic link as it travels in an ENTRY frame, either way (docs/protocol.md). Names are bytes: all
+/* One file, directory or link as it travels in an ENTRY frame, either way (docs/protocol.md). Names are bytes: all
  * that Linux allows is allowed here. Both sides check what they read; the checks are these. */
 #ifndef HUSK_KERNELS_ENTRY_H
 #define HUSK_KERNELS_ENTRY_H
 
 #include "base/buf.h"
 
-enum entry_type { ENTRY_FILE = 1, ENTRY_DIRECTORY = 2, ENTRY_SYMLINK = 3 };
+enum entry_type {
+	ENTRY_FILE = 1,
+	ENTRY_DIRECTORY = 2,
+	ENTRY_SYMLINK = 3,
+	ENTRY_LINK = 4, /* another name of a file that came earlier; only to a reader that knows them */
+};
 
 #define ENTRY_FIXED 27u
 #define ENTRY_PATH_MAX 4095u
 #define ENTRY_NAME_MAX 255u
 #define ENTRY_DEPTH_MAX 64
 #define ENTRY_MODE_MASK 0777u
+/* In the mode of a file: other names of it may follow. */
+#define ENTRY_LINKED 0x8000u
+/* So many files of one export, with so many bytes in their paths, are marked like this. Of further ones each name is a file. */
+#define ENTRY_LINKED_MAX 65536u
+#define ENTRY_LINKED_BYTES_MAX (4u << 20)
 
 struct entry {
 	enum entry_type type;
 	uint32_t mode; /* permission bits */
+	bool linked;   /* ENTRY_LINKED */
 	int64_t mtime;
 	uint32_t mtime_ns;
 	uint64_t size; /* of a file */
 	/* Relative to what is copied, "" = that itself. No NUL behind it. */
 	const char *path;
 	size_t path_len;
-	const char *target; /* of a link, as it is stored */
+	const char *target; /* of a symbolic link, as it is stored; of another name, the path of the file's first one */
 	size_t target_len;
 };
 
@@ -59,11 +70,14 @@ static inline bool entry_path_valid(const char *path, size_t n)
 
 static inline bool entry_valid(const struct entry *e)
 {
-	if (e->type < ENTRY_FILE || e->type > ENTRY_SYMLINK || e->mtime_ns >= 1000000000)
+	bool has_target = e->type == ENTRY_SYMLINK || e->type == ENTRY_LINK;
+	if (e->type < ENTRY_FILE || e->type > ENTRY_LINK || e->mtime_ns >= 1000000000)
 		return false;
-	if (e->type == ENTRY_FILE ? e->size > INT64_MAX : e->size != 0)
+	if (e->type == ENTRY_FILE ? e->size > INT64_MAX : e->size != 0 || e->linked)
 		return false;
-	if (e->type == ENTRY_SYMLINK ? e->target_len == 0 || e->target_len > ENTRY_PATH_MAX : e->target_len != 0)
+	if (has_target ? e->target_len == 0 || e->target_len > ENTRY_PATH_MAX : e->target_len != 0)
+		return false;
+	if (e->type == ENTRY_LINK && (!e->path_len || !entry_path_valid(e->target, e->target_len)))
 		return false;
 	return entry_path_valid(e->path, e->path_len) && !(e->target_len && memchr(e->target, 0, e->target_len));
 }
@@ -73,7 +87,7 @@ static inline void entry_write(struct buf *out, const struct entry *e)
 {
 	uint8_t fixed[ENTRY_FIXED];
 	entry_put_number(fixed, 1, (uint64_t)e->type);
-	entry_put_number(fixed + 1, 2, e->mode & ENTRY_MODE_MASK);
+	entry_put_number(fixed + 1, 2, (e->mode & ENTRY_MODE_MASK) | (e->linked ? ENTRY_LINKED : 0));
 	entry_put_number(fixed + 3, 8, (uint64_t)e->mtime);
 	entry_put_number(fixed + 11, 4, e->mtime_ns);
 	entry_put_number(fixed + 15, 8, e->size);
@@ -92,6 +106,7 @@ static inline bool entry_read(const uint8_t *payload, size_t n, struct entry *re
 	*ret = (struct entry){
 		.type = (enum entry_type)payload[0],
 		.mode = (uint32_t)entry_get_number(payload + 1, 2) & ENTRY_MODE_MASK,
+		.linked = entry_get_number(payload + 1, 2) & ENTRY_LINKED,
 		.mtime = (int64_t)entry_get_number(payload + 3, 8),
 		.mtime_ns = (uint32_t)entry_get_number(payload + 11, 4),
 		.size = entry_get_number(payload + 15, 8),

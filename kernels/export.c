@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/table.h"
 #include "base/utf8.h"
 #include "kernels/beneath.h"
 #include "kernels/frames.h"
@@ -34,7 +35,9 @@ struct export
 	int first; /* what is exported, until it has become an entry */
 	int file;
 	bool may_go_whole, goes_whole; /* out as a descriptor */
-	int given_up;		       /* one that does */
+	bool sends_links;
+	struct table linked; /* files with several names, by device and inode: the first name */
+	int given_up;	     /* one that does */
 	uint64_t size;
 	struct piece *pieces; /* of data, in order */
 	size_t n_pieces, piece, mapped;
@@ -89,6 +92,24 @@ void export_describe(const struct export *ex, json_t *end)
 
 /* ---- one entry */
 
+/* Whether other names of the file may follow as links to this one. It is remembered then. */
+static bool remember(struct export *ex, const struct stat *st)
+{
+	const uint64_t id[2] = { st->st_dev, st->st_ino };
+	size_t n = strlen(ex->path);
+	if (!ex->sends_links || !ex->depth || st->st_nlink < 2 || ex->linked.n >= ENTRY_LINKED_MAX ||
+	    ex->linked.bytes + sizeof(id) + n > ENTRY_LINKED_BYTES_MAX)
+		return false;
+	return table_add(&ex->linked, id, sizeof(id), ex->path, n);
+}
+
+/* The first name of a file that was sent already, or NULL. */
+static const char *first_name(const struct export *ex, const struct stat *st)
+{
+	const uint64_t id[2] = { st->st_dev, st->st_ino };
+	return st->st_nlink < 2 ? NULL : table_find(&ex->linked, id, sizeof(id));
+}
+
 static void put_entry(struct export *ex, uint32_t call, const struct stat *st, enum entry_type type, const char *target,
 		      struct buf *out)
 {
@@ -96,6 +117,7 @@ static void put_entry(struct export *ex, uint32_t call, const struct stat *st, e
 	entry_write(&payload, &(struct entry){
 				      .type = type,
 				      .mode = st->st_mode & ENTRY_MODE_MASK,
+				      .linked = type == ENTRY_FILE && remember(ex, st),
 				      .mtime = st->st_mtim.tv_sec,
 				      .mtime_ns = (uint32_t)st->st_mtim.tv_nsec,
 				      .size = type == ENTRY_FILE ? (uint64_t)st->st_size : 0,
@@ -165,7 +187,10 @@ static int take_open(struct export *ex, uint32_t call, int fd, struct buf *out)
 		return -errno;
 	if (S_ISDIR(st.st_mode))
 		return enter(ex, call, take_fd(owned), &st, out);
-	if (S_ISREG(st.st_mode))
+	const char *first = S_ISREG(st.st_mode) ? first_name(ex, &st) : NULL;
+	if (first)
+		put_entry(ex, call, &st, ENTRY_LINK, first, out);
+	else if (S_ISREG(st.st_mode))
 		start_file(ex, call, take_fd(owned), &st, out);
 	else
 		notice(ex, "is neither file nor directory and was left out");
@@ -378,18 +403,19 @@ static int open_source(const char *path, int *ret_fd)
 	return 0;
 }
 
-static struct export *prepare(const char *path, bool whole, int fd)
+static struct export *prepare(const char *path, const struct export_options *options, int fd)
 {
 	struct export *ex = new0(struct export);
 	ex->source = xstrdup(path);
 	ex->file = ex->given_up = -1;
-	ex->may_go_whole = whole;
+	ex->may_go_whole = options->whole;
+	ex->sends_links = options->links;
 	ex->notices = json_array();
 	ex->first = fd;
 	return ex;
 }
 
-int export_new(const char *path, bool whole, struct export **ret, char **ret_detail)
+int export_new(const char *path, const struct export_options *options, struct export **ret, char **ret_detail)
 {
 	AUTO(closep) int fd = -1;
 	int r = open_source(path, &fd);
@@ -397,7 +423,7 @@ int export_new(const char *path, bool whole, struct export **ret, char **ret_det
 		*ret_detail = refusal(path, r);
 		return r;
 	}
-	*ret = prepare(path, whole, take_fd(fd));
+	*ret = prepare(path, options, take_fd(fd));
 	return 0;
 }
 
@@ -411,6 +437,7 @@ struct export *export_free(struct export *ex)
 	closep(&ex->first);
 	closep(&ex->given_up);
 	json_decref(ex->notices);
+	table_release(&ex->linked);
 	free(ex->source);
 	free(ex);
 	return NULL;

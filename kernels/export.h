@@ -14,8 +14,14 @@ struct export;
 /* What must be left of the credit. */
 #define EXPORT_LEAST_BYTES (48u << 10)
 
-/* 0 and *ret, or -errno with *ret_detail, a sentence that the caller owns. `whole`: a large file may go out as a descriptor. */
-int export_new(const char *path, bool whole, struct export **ret, char **ret_detail);
+/* What the manager understands. */
+struct export_options {
+	bool whole; /* a large file may go out as a descriptor */
+	bool links; /* further names of a file may go out as ENTRY_LINK */
+};
+
+/* 0 and *ret, or -errno with *ret_detail, a sentence that the caller owns. */
+int export_new(const char *path, const struct export_options *options, struct export **ret, char **ret_detail);
 struct export *export_free(struct export *ex);
 
 /* Appends whole frames of this call, at most `max` bytes (not less than EXPORT_LEAST_BYTES) and `steps` small things: 1 if there is

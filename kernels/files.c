@@ -170,8 +170,11 @@ static int begin(struct files *f, const struct frame *frame)
 			       f->home, &c->import, &detail);
 	} else {
 		c->phase = PHASE_PRODUCE;
-		r = export_new(text_of(fields, "path"),
-			       f->descriptors && json_is_true(json_object_get(fields, "whole")), &c->export, &detail);
+		const struct export_options options = {
+			.whole = f->descriptors && json_is_true(json_object_get(fields, "whole")),
+			.links = json_is_true(json_object_get(fields, "links")),
+		};
+		r = export_new(text_of(fields, "path"), &options, &c->export, &detail);
 	}
 	if (r < 0)
 		conclude(f, c, "error", detail);

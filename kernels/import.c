@@ -269,6 +269,29 @@ static int make_link(int parent, const char *name, const struct entry *e)
 	return 0;
 }
 
+/* Another name of a file that this import has made. */
+static int make_name(struct import *im, int parent, const char *name, const struct entry *e)
+{
+	AUTO(freep) char *target = xstrndup(e->target, e->target_len);
+	char *slash = strrchr(target, '/');
+	struct stat st;
+	AUTO(closep) int made = -1;
+	if (slash) {
+		*slash = '\0';
+		made = beneath_open(im->levels[0].fd, target, O_RDONLY | O_DIRECTORY);
+		if (made < 0)
+			return -EPROTO;
+	}
+	int dir = slash ? made : im->levels[0].fd;
+	const char *last = slash ? slash + 1 : target;
+	if (fstatat(dir, last, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+		return -EPROTO;
+	/* Twice in one import: the last one counts. */
+	if (unlinkat(parent, name, 0) < 0 && errno != ENOENT)
+		return -errno;
+	return linkat(dir, last, parent, name, 0) < 0 ? -errno : 0;
+}
+
 int import_entry(struct import *im, const struct entry *e)
 {
 	char name[ENTRY_NAME_MAX + 1] = ITEM;
@@ -291,6 +314,8 @@ int import_entry(struct import *im, const struct entry *e)
 		return make_file(im, parent, name, e);
 	if (e->type == ENTRY_SYMLINK)
 		return make_link(parent, name, e);
+	if (e->type == ENTRY_LINK)
+		return make_name(im, parent, name, e);
 	r = enter(im, parent, name, e->path_len);
 	if (r == 0)
 		im->levels[im->depth - 1].attributes = attributes_of(e);

@@ -11,7 +11,7 @@
 #include "manager/model/cause.h"
 #include "manager/model/token.h"
 
-/* What a session could hold, with room for hard links and holes. */
+/* What a session could hold, with room for holes, and for hard links if PID 1 is of an older Husk, which sends them as files. */
 #define SINK_BYTES_FACTOR 6
 #define SINK_APPARENT_FACTOR 8
 #define PROGRESS_MS 500
@@ -206,7 +206,8 @@ static void on_found(void *ctx, const struct export_record *found, const struct 
 						      .directory = found->directory,
 						      .below = below ? below : "",
 						      .mode = found->mode,
-						      .mtime_ms = found->mtime_ms }));
+						      .mtime_ms = found->mtime_ms,
+						      .links = b->transfer.dispatch && b->transfer.dispatch->links }));
 }
 
 static void import_export(struct entries *b)

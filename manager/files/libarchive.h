@@ -9,6 +9,7 @@
 
 /* libarchive, loaded with the first directory that is exported, or imported from an export. */
 #define LIBARCHIVE_FUNCTIONS(X)                                                                                        \
+	X(archive_entry_copy_hardlink)                                                                                 \
 	X(archive_entry_copy_pathname)                                                                                 \
 	X(archive_entry_copy_symlink)                                                                                  \
 	X(archive_entry_filetype)                                                                                      \

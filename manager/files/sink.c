@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/sizes.h"
+#include "base/table.h"
 #include "kernels/entry.h"
 #include "kernels/protocol.h"
 #include "manager/files/names.h"
@@ -23,6 +24,7 @@ struct sink {
 	struct vault_file *file;
 	struct digest *digest;
 	struct tarball *tar; /* of a directory */
+	struct table linked; /* paths of its files that may have other names */
 	uint64_t written;    /* bytes in the vault */
 	uint64_t on_its_way; /* of them, to the disk */
 	bool full;	     /* the archive would be larger than it may be */
@@ -59,6 +61,7 @@ struct sink *sink_free(struct sink *s)
 	if (!s)
 		return NULL;
 	tarball_free(s->tar);
+	table_release(&s->linked);
 	vault_free(s->file);
 	digest_free(s->digest);
 	buf_release(&s->strings);
@@ -93,7 +96,7 @@ static int too_much(struct fail *f)
 	fail_set(f, FAIL_LIMIT, "there is more in it than the session's file systems can hold");
 	return fail_hint(
 		f,
-		"Hard links count each time they are seen, and so do large holes and the header of each file: export less of it, or an archive made in the session.");
+		"Large holes count, and so does the header of each file: export less of it, or an archive made in the session.");
 }
 
 /* What the archive says of its end is that the file is too large. */
@@ -255,7 +258,7 @@ static void hold(struct sink *s, const struct entry *e)
 
 static int begin(struct sink *s, const struct entry *e, struct fail *f)
 {
-	if (e->path_len || e->type == ENTRY_SYMLINK)
+	if (e->path_len || (e->type != ENTRY_FILE && e->type != ENTRY_DIRECTORY))
 		return broken(f);
 	s->file = vault_new(s->storage_dir, f);
 	if (!s->file)
@@ -270,6 +273,19 @@ static int begin(struct sink *s, const struct entry *e, struct fail *f)
 	return s->tar ? 0 : -1;
 }
 
+/* Whoever unpacks the archive must not be led anywhere by a link: it names a file that is in it. */
+static int check_links(struct sink *s, const struct entry *e, struct fail *f)
+{
+	if (e->type == ENTRY_LINK && !table_find(&s->linked, e->target, e->target_len))
+		return broken(f);
+	if (!e->linked || !s->tar)
+		return 0;
+	if (s->linked.n >= ENTRY_LINKED_MAX || s->linked.bytes + e->path_len > ENTRY_LINKED_BYTES_MAX ||
+	    !table_add(&s->linked, e->path, e->path_len, NULL, 0))
+		return broken(f);
+	return 0;
+}
+
 static int take_entry(struct sink *s, const uint8_t *payload, size_t n, struct fail *f)
 {
 	struct entry e;
@@ -279,6 +295,8 @@ static int take_entry(struct sink *s, const uint8_t *payload, size_t n, struct f
 		return -1;
 	if (!s->file ? begin(s, &e, f) < 0 : !s->tar || !e.path_len)
 		return f->kind ? -1 : broken(f);
+	if (check_links(s, &e, f) < 0)
+		return -1;
 	s->apparent += e.size;
 	s->result.size += e.size;
 	if (++s->result.entries > SOURCE_ENTRIES_MAX || s->apparent > s->limits.apparent)

@@ -1,10 +1,12 @@
 /* An export in the vault: a file, or a tar of a directory, or what lies below a name in that. The vault is ours, but a disk is not
- * to be trusted: members that are not plain files, directories or links, or whose names lead elsewhere, are refused. */
+ * to be trusted: members that are not plain files, directories or links, or whose names lead elsewhere, are refused. A hard link is
+ * taken if it names a file that comes before it in the same archive. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/table.h"
 #include "manager/files/libarchive.h"
 #include "manager/files/names.h"
 #include "manager/files/source.h"
@@ -16,7 +18,8 @@
 struct export_source {
 	struct source source;
 	char *file, *below;
-	bool directory;
+	bool directory, links;
+	struct table targets; /* of the archive's hard links: a byte each, not 0 once the file was seen */
 	uint32_t mode;
 	uint64_t mtime_ms;
 
@@ -86,9 +89,8 @@ static bool type_of(struct archive_entry *member, enum entry_type *ret)
 }
 
 /* The name relative to the archived directory: without its first component and without a trailing slash. */
-static int read_name(struct archive_entry *member, char **ret, struct fail *f)
+static int read_name(const char *name, char **ret, struct fail *f)
 {
-	const char *name = libarchive.archive_entry_pathname(member);
 	if (!name)
 		return hostile("?", "has no name", f);
 	const char *slash = strchr(name, '/');
@@ -103,22 +105,60 @@ static int read_name(struct archive_entry *member, char **ret, struct fail *f)
 	return 0;
 }
 
-/* 1 and *ret with its name (the caller's); 0 if it lies elsewhere; -1. */
-static int read_member(struct export_source *x, struct archive_entry *member, struct entry *ret, char **ret_name,
-		       struct fail *f)
+static int bad_link(const char *name, const char *why, const char *hint, struct fail *f)
 {
-	enum entry_type type;
-	AUTO(freep) char *name = NULL;
-	if (read_name(member, &name, f) < 0)
+	fail_set(f, FAIL_INVALID, "'%.200s' in the export is a hard link %s; nothing of it was imported", name, why);
+	return fail_hint(f, "%s", hint);
+}
+
+/* Where a hard link leads, below what is imported. */
+static int read_link(struct export_source *x, struct archive_entry *member, const char *name, char **ret,
+		     struct fail *f)
+{
+	AUTO(freep) char *target = NULL;
+	if (read_name(libarchive.archive_entry_hardlink(member), &target, f) < 0)
 		return -1;
-	if (libarchive.archive_entry_hardlink(member))
-		return hostile(name, "is a hard link", f);
-	if (!type_of(member, &type))
+	const char *seen = table_find(&x->targets, target, strlen(target));
+	if (!seen || !*seen)
+		return hostile(name, "is a hard link to nothing that comes before it", f);
+	if (!x->links)
+		return bad_link(name, "which a session of an older Husk cannot take", "Import it into a new session.",
+				f);
+	const char *below = *x->below ? names_below(target, x->below) : target;
+	if (!below || !*below)
+		return bad_link(name, "to a file outside of what is imported", "Import the exported directory itself.",
+				f);
+	*ret = xstrdup(below);
+	return 0;
+}
+
+/* A link may lead to a file that was seen before it. */
+static void see_file(struct export_source *x, const char *name)
+{
+	char *seen = table_find(&x->targets, name, strlen(name));
+	if (seen)
+		*seen = 1;
+}
+
+/* 1 and *ret, which borrows from its name and, of a hard link, the first name (both the caller's); 0 if it lies elsewhere; -1. */
+static int read_member(struct export_source *x, struct archive_entry *member, struct entry *ret, char **ret_name,
+		       char **ret_first, struct fail *f)
+{
+	enum entry_type type = ENTRY_LINK;
+	AUTO(freep) char *name = NULL, *first = NULL;
+	bool link = libarchive.archive_entry_hardlink(member);
+	if (read_name(libarchive.archive_entry_pathname(member), &name, f) < 0)
+		return -1;
+	if (!link && !type_of(member, &type))
 		return hostile(name, "is neither file, directory nor link", f);
+	if (!link && type == ENTRY_FILE)
+		see_file(x, name);
 	const char *path = *x->below ? names_below(name, x->below) : name;
 	if (!path)
 		return 0;
-	const char *target = type == ENTRY_SYMLINK ? libarchive.archive_entry_symlink(member) : "";
+	if (link && read_link(x, member, name, &first, f) < 0)
+		return -1;
+	const char *target = link ? first : type == ENTRY_SYMLINK ? libarchive.archive_entry_symlink(member) : "";
 	int64_t size = type == ENTRY_FILE ? libarchive.archive_entry_size(member) : 0;
 	*ret = (struct entry){
 		.type = type,
@@ -134,6 +174,7 @@ static int read_member(struct export_source *x, struct archive_entry *member, st
 	if (!entry_valid(ret))
 		return hostile(name, "makes no sense", f);
 	*ret_name = take_ptr(name);
+	*ret_first = take_ptr(first);
 	return 1;
 }
 
@@ -161,18 +202,46 @@ static uint64_t room_of(struct archive_entry *member, uint64_t size)
 	return room;
 }
 
+/* Which files the archive's hard links lead to: only these are remembered when it is read. */
+static int find_targets(struct export_source *x, struct fail *f)
+{
+	struct archive_entry *member;
+	int r = open_tar(x, f);
+	while (r == 0 && (r = next_header(x, &member, f)) == 1) {
+		const char *link = libarchive.archive_entry_hardlink(member);
+		AUTO(freep) char *name = NULL, *target = NULL;
+		r = 0;
+		if (atomic_load(&x->source.stop))
+			return fail_set(f, FAIL_CANCELLED, "cancelled");
+		if (!link)
+			continue;
+		if (read_name(libarchive.archive_entry_pathname(member), &name, f) < 0 ||
+		    read_name(link, &target, f) < 0)
+			return -1;
+		/* This name alone is the same as the file's first name. */
+		if (streq(name, x->below)) {
+			free(x->below);
+			x->below = xstrdup(target);
+		}
+		table_add(&x->targets, target, strlen(target), "", 1);
+		if (x->targets.n > ENTRY_LINKED_MAX || x->targets.bytes > 2 * ENTRY_LINKED_BYTES_MAX)
+			return hostile(target, "is one file too many with several names", f);
+	}
+	return r < 0 ? r : open_tar(x, f);
+}
+
 static int measure_tar(struct export_source *x, struct measure *ret, struct fail *f)
 {
 	struct archive_entry *member;
 	int r;
-	if (open_tar(x, f) < 0)
+	if (find_targets(x, f) < 0)
 		return -1;
 	while ((r = next_header(x, &member, f)) == 1) {
-		AUTO(freep) char *name = NULL;
+		AUTO(freep) char *name = NULL, *first = NULL;
 		struct entry e;
 		if (atomic_load(&x->source.stop))
 			return fail_set(f, FAIL_CANCELLED, "cancelled");
-		int fits = read_member(x, member, &e, &name, f);
+		int fits = read_member(x, member, &e, &name, &first, f);
 		if (fits < 0)
 			return -1;
 		if (!fits)
@@ -253,12 +322,12 @@ static int next_block(struct export_source *x, struct fail *f)
 static int next_member(struct export_source *x, uint32_t call, struct buf *out, struct fail *f)
 {
 	struct archive_entry *member;
-	AUTO(freep) char *name = NULL;
+	AUTO(freep) char *name = NULL, *first = NULL;
 	struct entry e;
 	int r = next_header(x, &member, f);
 	if (r <= 0)
 		return r;
-	r = read_member(x, member, &e, &name, f);
+	r = read_member(x, member, &e, &name, &first, f);
 	if (r < 0)
 		return -1;
 	if (r == 1) {
@@ -297,6 +366,7 @@ static void export_release(struct source *s)
 	closep(&x->fd);
 	free(x->file);
 	free(x->below);
+	table_release(&x->targets);
 	free(x);
 }
 
@@ -308,6 +378,7 @@ struct source *source_export(const struct source_export *e)
 	x->file = xstrdup(e->file);
 	x->below = xstrdup(e->below);
 	x->directory = e->directory;
+	x->links = e->links;
 	x->mode = (uint32_t)e->mode & ENTRY_MODE_MASK;
 	x->mtime_ms = e->mtime_ms;
 	x->fd = -1;

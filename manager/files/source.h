@@ -49,6 +49,7 @@ struct source_export {
 	bool directory;	   /* it is a tar */
 	const char *below; /* what of it; "" = all */
 	uint64_t mode, mtime_ms;
+	bool links; /* PID 1 makes hard links */
 };
 struct source *source_export(const struct source_export *e);
 

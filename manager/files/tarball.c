@@ -72,6 +72,10 @@ static void set_name(const struct tarball *t, struct archive_entry *member, cons
 		AUTO(freep) char *target = xstrndup(e->target, e->target_len);
 		libarchive.archive_entry_copy_symlink(member, target);
 	}
+	if (e->type == ENTRY_LINK) {
+		AUTO(freep) char *target = xasprintf("%s/%.*s", t->top, (int)e->target_len, e->target);
+		libarchive.archive_entry_copy_hardlink(member, target);
+	}
 }
 
 int tarball_entry(struct tarball *t, const struct entry *e, const struct tarball_piece *pieces, size_t n,
@@ -79,6 +83,7 @@ int tarball_entry(struct tarball *t, const struct entry *e, const struct tarball
 {
 	struct archive_entry *member = libarchive.archive_entry_new();
 	libarchive.archive_entry_set_filetype(member, e->type == ENTRY_FILE	 ? AE_IFREG :
+						      e->type == ENTRY_LINK	 ? AE_IFREG :
 						      e->type == ENTRY_DIRECTORY ? AE_IFDIR :
 										   AE_IFLNK);
 	set_name(t, member, e);

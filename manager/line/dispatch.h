@@ -23,6 +23,7 @@ struct dispatch {
 	uint32_t last_earlier; /* numbers up to this one were given by a former server */
 	uint64_t version;      /* of the protocol that PID 1 speaks; 0 until its first hello */
 	bool queries;	       /* it takes questions to its kernel */
+	bool links;	       /* it makes hard links of what is imported */
 	bool open;	       /* PID 1 has answered our hello: frames go out at once */
 	uint64_t heard_ms;     /* of PID 1, on whichever connection */
 	uint64_t used_ms;      /* when somebody last asked for something or got it */

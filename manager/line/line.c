@@ -165,6 +165,7 @@ static int on_hello(struct line *l, const struct wire_frame *frame)
 	l->dispatch.has_consoles = hello.has_consoles;
 	l->dispatch.has_programs = hello.has_programs;
 	l->dispatch.queries = hello.queries;
+	l->dispatch.links = hello.links;
 	l->failures = 0;
 	fail_release(&l->dispatch.trouble);
 	l->dispatch.last_call = MAX(l->dispatch.last_call, hello.last_call);

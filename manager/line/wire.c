@@ -149,11 +149,11 @@ int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run)
 
 int wire_put_files(struct buf *out, uint32_t call, const struct wire_files *files)
 {
-	json_auto_t *payload =
-		files->export ?
-			json_pack("{s:s, s:i, s:b}", "path", files->path, "window", (int)FILE_WINDOW_MAX, "whole", 1) :
-			json_pack("{s:s, s:I, s:I}", "destination", files->path, "bytes", (json_int_t)files->bytes,
-				  "entries", (json_int_t)files->entries);
+	json_auto_t *payload = files->export ?
+				       json_pack("{s:s, s:i, s:b, s:b}", "path", files->path, "window",
+						 (int)FILE_WINDOW_MAX, "whole", 1, "links", 1) :
+				       json_pack("{s:s, s:I, s:I}", "destination", files->path, "bytes",
+						 (json_int_t)files->bytes, "entries", (json_int_t)files->entries);
 	return put_json(out, files->export ? FRAME_EXPORT : FRAME_IMPORT, call, payload);
 }
 
@@ -357,6 +357,7 @@ int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, stru
 		.has_consoles = json_integer_value(json_object_get(hello, "consoles")) > 0,
 		.has_programs = json_is_true(json_object_get(hello, "programs")),
 		.queries = json_is_true(json_object_get(hello, "queries")),
+		.links = json_is_true(json_object_get(hello, "links")),
 	};
 	read_calls(ret, json_object_get(hello, "calls"));
 	const char *session = json_string_value(json_object_get(hello, "session"));

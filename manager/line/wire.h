@@ -133,6 +133,7 @@ struct wire_hello {
 	bool has_consoles;
 	bool has_programs;	/* with pipes */
 	bool queries;		/* it takes QUERY frames */
+	bool links;		/* it takes ENTRY_LINK */
 	uint64_t lease_seconds; /* PID 1's own; 0 = it does not say */
 	bool has_lifetime;
 	uint64_t lifetime_left_seconds;

@@ -153,6 +153,19 @@ def test_a_directory_goes_in_and_comes_out_as_it_was(host, tmp_path):
     assert out.exit_code == 0 and lines[0] == lines[1] and int(lines[2].split()[0]) < 100, out.text
 
 
+def test_hard_links_are_one_file(host):
+    """65,000 names of one file are exported, counted and imported as one; before, each was a file of 100 kB."""
+    host.shared.shell("mkdir links; head -c 100000 /dev/urandom > links/a; "
+                      "python3 -c 'import os; [os.link(\"links/a\", f\"links/{i}\") for i in range(64_999)]'")
+    (file,) = exported(host.shared, "links")
+    assert file["size"] == 100_000 and os.path.getsize(file["host_path"]) < 120_000_000, file
+    files = imported(host.shared, {"session_id": host.shared.id, "path": "/workspace/links", "destination": "again"},
+                     {"session_id": host.shared.id, "path": "links/77", "destination": "single"})
+    assert [f["size"] for f in files] == [100_000, 100_000]
+    out = host.shared.shell("stat -c %h again/5 single; cmp links/a again/64998; cmp links/a single; rm -r links again single")
+    assert out.stdout.split() == ["65000", "1"] and not out.stderr, out.text
+
+
 def test_a_file_comes_out(host):
     content = os.urandom(3_000_001)
     imported(host.shared, {"file_content": base64.b64encode(content).decode(), "encoding": "base64", "destination": "out/result.bin"})

@@ -11,7 +11,7 @@ import time
 
 import frames
 import pytest
-from frames import DIRECTORY, FILE, SYMLINK, pack_entry
+from frames import DIRECTORY, FILE, LINK, LINKED, SYMLINK, pack_entry
 
 WHEN = 1_600_000_000.25
 
@@ -155,6 +155,27 @@ def test_a_directory_with_all_kinds_of_names(client, workspace):
     assert out[b"out"].target == b"/etc/passwd" and out[b"locked"].mode == 0o555 and out[b"locked/inside"].mode == 0o400
 
 
+def test_hard_links_go_out_once_and_come_in_as_links(client, workspace):
+    """A manager that does not know links gets a file for each name."""
+    client.terminal("mkdir -p d/sub; head -c 100000 /dev/urandom > d/a; ln d/a d/sub/b; ln d/a d/c; echo one > d/single; ln d/a outside")
+    content = (workspace / "d/a").read_bytes()
+    end, out = client.export_files("/workspace/d")
+    assert end["bytes"] == 3 * len(content) + 4 and {e.type for e in out.values()} == {DIRECTORY, FILE}
+    assert all(e.mode < LINKED for e in out.values())
+    end, out = client.export_files("/workspace/d", links=True)
+    names = {b"a", b"sub/b", b"c"}
+    (first,) = [n for n in names if out[n].type == FILE]
+    assert end["bytes"] == len(content) + 4 and whole(out[first]) == content and out[first].mode & LINKED
+    assert all((out[n].type, out[n].target, out[n].size) == (LINK, first, 0) for n in names - {first})
+    assert out[b"single"].mode < LINKED
+
+    entries = [(pack_entry(DIRECTORY, b""), {}), (pack_entry(FILE, b"x/y", mode=0o400, size=3), {0: b"abc"}),
+               (pack_entry(LINK, b"z", target=b"x/y"), {}), (pack_entry(LINK, b"x/w", target=b"x/y"), {})]
+    assert client.import_files("/workspace/in", entries)["ending"] == "ok"
+    infos = [(workspace / "in" / n).stat() for n in ("x/y", "z", "x/w")]
+    assert len({i.st_ino for i in infos}) == 1 and infos[0].st_nlink == 3 and (workspace / "in/z").read_bytes() == b"abc"
+
+
 def test_holes_stay_holes(client, workspace):
     size = 40 << 20
     end = client.import_files("/workspace/sparse", [(pack_entry(FILE, b"", size=size), {5 << 20: b"middle", size - 1: b"!"})])
@@ -226,6 +247,8 @@ def hostile_entries():
     yield pack_entry(9, b"x")
     yield pack_entry(FILE, b"x", target=b"t")
     yield pack_entry(SYMLINK, b"x")
+    for target in [b"", b"missing", b"../etc/passwd", b"/etc/passwd", b"x", b"s"]:
+        yield pack_entry(LINK, b"x", target=target)
     yield pack_entry(FILE, b"x", size=1 << 63)
     yield pack_entry(FILE, b"x")[:-1]
     yield pack_entry(DIRECTORY, b"")  # a second root

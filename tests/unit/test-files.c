@@ -302,7 +302,8 @@ static struct source *open_export(const struct sink_result *kept, const char *na
 						      .directory = kept->directory,
 						      .below = below,
 						      .mode = kept->mode,
-						      .mtime_ms = kept->mtime_ms });
+						      .mtime_ms = kept->mtime_ms,
+						      .links = true });
 }
 
 static void a_file_is_kept_under_its_name(void **state)
@@ -372,9 +373,103 @@ static void a_tree_comes_back_as_it_was(void **state)
 	source_free(s);
 }
 
+/* A file of which other names may follow. */
+static void put_linked(struct buf *out, const char *path, uint64_t size)
+{
+	source_put_entry(out, 1,
+			 &(struct entry){ .type = ENTRY_FILE,
+					  .mode = 0640,
+					  .linked = true,
+					  .mtime = 1600000000,
+					  .size = size,
+					  .path = path,
+					  .path_len = strlen(path),
+					  .target = "" });
+}
+
+static void produce_all(struct source *s, struct buf *out)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	int r = 1;
+	while (r == 1) {
+		AUTO(buf_release) struct buf piece = { 0 };
+		r = s->ops->produce(s, 1, 10, &piece, &f);
+		buf_add(out, piece.data, piece.len);
+	}
+	assert_int_equal(r, 0);
+}
+
+/* 65,000 names of half a megabyte: limits, sizes and the archive know one file, and so does what is imported from it. */
+static void hard_links_are_one_file(void **state)
+{
+	enum { NAMES = 65000, SIZE = 512 << 10 };
+	AUTO(buf_release) struct buf in = { 0 }, out = { 0 }, one = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(freep) char *data = xcalloc(1, SIZE / 16 + 1);
+	char name[32];
+	struct sink_result kept;
+	struct measure all;
+	memset(data, 'x', SIZE / 16);
+	put_entry(&in, ENTRY_DIRECTORY, "", 0, 0, "");
+	put_entry(&in, ENTRY_DIRECTORY, "d", 1, 0, "");
+	put_linked(&in, "d/first", SIZE);
+	for (unsigned i = 0; i < 16; i++)
+		put_data(&in, i * (SIZE / 16), data);
+	for (unsigned i = 0; i < NAMES; i++) {
+		int n = snprintf(name, sizeof(name), "%u", i);
+		put_entry(&in, ENTRY_LINK, name, (size_t)n, 0, "d/first");
+	}
+	struct sink *sink = sink_new(folder, "top", &(struct sink_limits){ .bytes = 128u << 20, .apparent = SIZE });
+	assert_int_equal(sink_take(sink, in.data, in.len, &f), 0);
+	assert_int_equal(sink_keep(sink, &kept, &f), 0);
+	sink_free(sink);
+	assert_int_equal(kept.size, SIZE);
+	assert_int_equal(kept.entries, NAMES + 3);
+	/* Three blocks of headers for each name. */
+	assert_true(kept.stored < (NAMES + 10) * 1536ull + SIZE + 65536);
+	struct source *s = open_export(&kept, "top.tar", "");
+	assert_int_equal(s->ops->measure(s, &all, &f), 0);
+	assert_int_equal(all.size, SIZE);
+	assert_int_equal(all.room, SIZE);
+	assert_int_equal(all.entries, NAMES + 3);
+	produce_all(s, &out);
+	assert_true(out.len < in.len + 4096 && out.len + 4096 > in.len);
+	size_t last = FRAME_HEADER_SIZE + ENTRY_FIXED + strlen("64999d/first");
+	assert_memory_equal(out.data + out.len - last, in.data + in.len - last, last);
+	source_free(s);
+	/* One of the names alone is the file. */
+	s = open_export(&kept, "top.tar", "777");
+	assert_int_equal(s->ops->measure(s, &all, &f), 0);
+	assert_int_equal(all.size, SIZE);
+	produce_all(s, &one);
+	assert_true(one.len > SIZE);
+	source_free(s);
+}
+
+static void a_session_that_cannot_link_gets_no_links(void **state)
+{
+	AUTO(buf_release) struct buf in = { 0 };
+	struct sink_result kept;
+	struct measure all;
+	put_entry(&in, ENTRY_DIRECTORY, "", 0, 0, "");
+	put_linked(&in, "a", 0);
+	put_entry(&in, ENTRY_DIRECTORY, "d", 1, 0, "");
+	put_entry(&in, ENTRY_LINK, "d/b", 3, 0, "a");
+	keep(&in, "top", &kept);
+	AUTO(freep) char *file = vault_path(folder, kept.hash, "top.tar");
+	for (int i = 0; i < 2; i++) {
+		AUTO(fail_release) struct fail f = { 0 };
+		struct source *s = source_export(&(struct source_export){
+			.file = file, .directory = true, .below = i ? "d" : "", .links = i == 1 });
+		assert_int_equal(s->ops->measure(s, &all, &f), -1);
+		assert_non_null(strstr(f.message, i ? "outside" : "older Husk"));
+		source_free(s);
+	}
+}
+
 static void what_a_container_must_not_send(void **state)
 {
-	for (int i = 0; i < 7; i++) {
+	for (int i = 0; i < 10; i++) {
 		AUTO(buf_release) struct buf in = { 0 };
 		AUTO(fail_release) struct fail f = { 0 };
 		put_entry(&in,
@@ -396,6 +491,13 @@ static void what_a_container_must_not_send(void **state)
 			put_entry(&in, ENTRY_FILE, "../x", 4, 0, "");
 		if (i == 6)
 			put_data(&in, 0, "of a directory");
+		if (i == 7)
+			put_entry(&in, ENTRY_LINK, "l", 1, 0, "not there");
+		if (i >= 8)
+			put_entry(&in, ENTRY_FILE, "f", 1, 0, "");
+		/* Nobody said that the file would have other names; and no link leads out. */
+		if (i >= 8)
+			put_entry(&in, ENTRY_LINK, "l", 1, 0, i == 8 ? "f" : "../f");
 		struct sink *s = new_sink("x");
 		assert_int_equal(sink_take(s, in.data, in.len, &f), -1);
 		assert_non_null(f.message);
@@ -449,14 +551,16 @@ static void hostile_members_are_refused(void **state)
 		{ "top/pipe", .type = AE_IFIFO },
 		{ "top/hard", "/etc/passwd", NULL, AE_IFREG },
 		{ "top/hard", "top/other", NULL, AE_IFREG },
+		{ "top/hard", "top/hard", NULL, AE_IFREG },
+		{ "top/hard", "top/../x", NULL, AE_IFREG },
 	};
 	AUTO(freep) char *path = in_folder("hostile.tar");
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		AUTO(fail_release) struct fail f = { 0 };
 		struct measure all;
 		write_tar(path, &bad[i]);
-		struct source *s =
-			source_export(&(struct source_export){ .file = path, .directory = true, .below = "" });
+		struct source *s = source_export(
+			&(struct source_export){ .file = path, .directory = true, .below = "", .links = true });
 		if (s->ops->measure(s, &all, &f) == 0)
 			fail_msg("%s was taken", bad[i].name);
 		source_free(s);
@@ -465,11 +569,12 @@ static void hostile_members_are_refused(void **state)
 	AUTO(fail_release) struct fail f = { 0 };
 	struct measure all;
 	write_tar(path, &(struct member){ "top/link", NULL, "/etc/passwd", AE_IFLNK });
-	struct source *s = source_export(&(struct source_export){ .file = path, .directory = true, .below = "" });
+	struct source *s =
+		source_export(&(struct source_export){ .file = path, .directory = true, .below = "", .links = true });
 	assert_int_equal(s->ops->measure(s, &all, &f), 0);
 	source_free(s);
 	write_file(path, "this is no archive");
-	s = source_export(&(struct source_export){ .file = path, .directory = true, .below = "" });
+	s = source_export(&(struct source_export){ .file = path, .directory = true, .below = "", .links = true });
 	assert_int_equal(s->ops->measure(s, &all, &f), -1);
 	source_free(s);
 }
@@ -519,11 +624,18 @@ static void unpacking_stays_inside(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paths_of_a_sandbox),	  cmocka_unit_test(what_a_name_says),
-		cmocka_unit_test(names_on_the_host),	  WITH_FOLDER(only_what_is_allowed),
-		WITH_FOLDER(what_a_person_names),	  WITH_FOLDER(a_file_is_kept_under_its_name),
-		WITH_FOLDER(a_tree_comes_back_as_it_was), WITH_FOLDER(what_a_container_must_not_send),
-		WITH_FOLDER(hostile_members_are_refused), WITH_FOLDER(unpacking_stays_inside),
+		cmocka_unit_test(paths_of_a_sandbox),
+		cmocka_unit_test(what_a_name_says),
+		cmocka_unit_test(names_on_the_host),
+		WITH_FOLDER(only_what_is_allowed),
+		WITH_FOLDER(what_a_person_names),
+		WITH_FOLDER(a_file_is_kept_under_its_name),
+		WITH_FOLDER(a_tree_comes_back_as_it_was),
+		WITH_FOLDER(what_a_container_must_not_send),
+		WITH_FOLDER(hostile_members_are_refused),
+		WITH_FOLDER(hard_links_are_one_file),
+		WITH_FOLDER(a_session_that_cannot_link_gets_no_links),
+		WITH_FOLDER(unpacking_stays_inside),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,20 @@
+/* A table of byte strings, kept in order: adding and finding cost the logarithm of its size, whatever the keys are. */
+#ifndef HUSK_BASE_TABLE_H
+#define HUSK_BASE_TABLE_H
+
+#include "base/defs.h"
+
+/* All zeroes = empty. */
+struct table {
+	void *root;
+	size_t n;
+	size_t bytes; /* of all keys and values */
+};
+
+/* Copies both. False if the key is there already, which leaves its value. */
+bool table_add(struct table *t, const void *key, size_t key_len, const void *value, size_t value_len);
+/* The value of a key, with a NUL behind it, until the table is released; NULL if there is none. It may be changed in place. */
+void *table_find(const struct table *t, const void *key, size_t key_len);
+void table_release(struct table *t);
+
+#endif
