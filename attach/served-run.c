@@ -1,4 +1,7 @@
-/* Runs: the manager's own, but for whom they are. */
+/* Runs: the manager's own, but for whom they are.
+ *
+ * What a program is shown while its run works, and the answer, go out in the order in which they come. A large display or result is
+ * encoded by a worker, and what comes after it waits. */
 #include "attach/codec.h"
 #include "attach/fields.h"
 #include "attach/served-private.h"
@@ -8,86 +11,226 @@
 
 /* What one answer may hold of a text. */
 #define TEXT_MAX (16u << 20)
+/* What the loop encodes by itself. */
+#define LOOP_BYTES (64u << 10)
+/* What may wait behind a display that is being encoded. Further displays are left out: they are in the answer. */
+#define WAITING_MAX (32u << 20)
 
-/* A run, and the worker that encodes its result if that is large. */
+/* A run, or the text of one. */
 struct run_call {
 	struct served served;
-	struct encoding *encoding; /* NULL = none is under way */
+	char *session;
+	struct list steps; /* what has not gone out; a worker has the first */
+	size_t waiting;	   /* bytes in them */
+	struct work *work;
 };
 
-struct encoding {
+/* What goes out in one piece. */
+struct step {
+	struct list node;
 	struct run_call *call; /* not to be touched once it was forgotten */
-	struct work *work;
-	struct run_result result;
 	uint32_t number;
+	bool last;  /* the answer */
+	bool bytes; /* output, which is never left out */
+	size_t size;
+	/* What it is made of, by a worker: NULL once it is frames. The caller's. */
+	json_t *(*encode)(const struct step *s);
+	struct run_result result;
+	struct shown_display display;
+	struct mime_bundle bundle;
+	struct buf text;
+	uint64_t text_size;
 	struct buf frames;
 };
 
-static void encode(void *ctx)
+static struct run_call *call_of(struct served *s)
 {
-	struct encoding *e = ctx;
-	json_auto_t *answer = json_pack("{s:o}", "result", run_result_encode(&e->result));
-	if (attach_put(&e->frames, ATTACH_SERVER, ATTACH_ANSWER, e->number, answer) < 0)
-		buf_reset(&e->frames);
+	return container_of(s, struct run_call, served);
 }
+
+static void step_free(struct step *s)
+{
+	list_remove(&s->node);
+	run_result_release(&s->result);
+	mime_bundle_release(&s->bundle);
+	free((char *)s->display.id);
+	buf_release(&s->text);
+	buf_release(&s->frames);
+	free(s);
+}
+
+static struct step *add_step(struct run_call *call, size_t size)
+{
+	struct step *s = new0(struct step);
+	s->call = call;
+	s->number = call->served.number;
+	s->size = size;
+	call->waiting += size;
+	list_append(&call->steps, &s->node);
+	return s;
+}
+
+/* No frames mean that it is too long. */
+static void put(struct step *s, json_t *json)
+{
+	json_auto_t *message = json;
+	if (attach_put(&s->frames, ATTACH_SERVER, s->last ? ATTACH_ANSWER : ATTACH_NOTE, s->number, message) < 0)
+		buf_reset(&s->frames);
+}
+
+static void encode_step(void *ctx)
+{
+	struct step *s = ctx;
+	put(s, s->encode(s));
+}
+
+static void go_on(struct run_call *call);
 
 static void on_encoded(void *ctx, bool forgotten)
 {
-	struct encoding *e = ctx;
-	if (!forgotten) {
-		e->call->encoding = NULL;
-		served_answer_frames(&e->call->served, &e->frames);
+	struct step *s = ctx;
+	struct run_call *call = s->call;
+	if (forgotten) {
+		step_free(s);
+		return;
 	}
-	run_result_release(&e->result);
-	buf_release(&e->frames);
-	free(e);
+	call->work = NULL;
+	s->encode = NULL;
+	go_on(call);
 }
 
-static void on_heavy(void *ctx, struct run_result *result)
+static void go_on(struct run_call *call)
 {
-	struct run_call *call = container_of((struct served *)ctx, struct run_call, served);
-	struct encoding *e = new0(struct encoding);
-	call->served.op = NULL;
-	call->encoding = e;
-	e->call = call;
-	e->number = call->served.number;
-	e->result = *result;
-	*result = (struct run_result){ 0 };
-	e->work = work_start(call->served.host->loop,
-			     &(struct work_spec){ .fn = encode, .on_done = on_encoded, .ctx = e, .render = true });
+	for (struct step *s; !call->work && (s = list_first(&call->steps, struct step, node));) {
+		if (s->encode) {
+			call->work =
+				work_start(call->served.host->loop, &(struct work_spec){ .fn = encode_step,
+											 .on_done = on_encoded,
+											 .ctx = s,
+											 .render = true,
+											 .session = call->session });
+			return;
+		}
+		AUTO(buf_release) struct buf frames = s->frames;
+		bool last = s->last, bytes = s->bytes;
+		s->frames = (struct buf){ 0 };
+		call->waiting -= s->size;
+		step_free(s);
+		if (last) {
+			served_answer_frames(&call->served, &frames);
+			return;
+		}
+		if (bytes)
+			call->served.host->write(call->served.host, &frames);
+		else
+			served_note_frames(&call->served, &frames);
+	}
+}
+
+static void begin(struct run_call *call, const char *session)
+{
+	list_init(&call->steps);
+	call->session = xstrdup(session ? session : "");
 }
 
 static void release_run(struct served *s)
 {
-	struct run_call *call = container_of(s, struct run_call, served);
-	if (call->encoding)
-		work_forget(call->encoding->work);
+	struct run_call *call = call_of(s);
+	list_for_each(step, &call->steps, struct step, node) {
+		if (call->work) {
+			/* Its worker has the first one. */
+			list_remove(&step->node);
+			work_forget(take_ptr(call->work));
+		} else {
+			step_free(step);
+		}
+	}
+	free(call->session);
 }
 
-static void on_output(void *ctx, int stream, const char *text, size_t n)
+/* --- results ------------------------------------------------------------------------------------------------------- */
+
+static json_t *encode_result(const struct step *s)
 {
-	served_bytes(ctx, stream, text, n);
+	return json_pack("{s:o}", "result", run_result_encode(&s->result));
 }
 
-static void on_display(void *ctx, const struct shown_display *display)
+static void on_heavy(void *ctx, struct run_result *result)
 {
-	served_note(ctx, json_pack("{s:o}", "display", display_encode(display)));
+	struct run_call *call = call_of(ctx);
+	struct step *s = add_step(call, 0);
+	call->served.op = NULL;
+	s->last = true;
+	s->encode = encode_result;
+	s->result = *result;
+	*result = (struct run_result){ 0 };
+	go_on(call);
 }
 
 static void on_ran(void *ctx, const struct run_result *result, const struct fail *f)
 {
-	struct served *s = ctx;
-	s->op = NULL;
-	if (result)
-		served_answer(s, run_result_encode(result));
-	else
-		served_fail(s, f);
+	struct run_call *call = call_of(ctx);
+	struct step *s = add_step(call, 0);
+	call->served.op = NULL;
+	s->last = true;
+	put(s, result ? json_pack("{s:o}", "result", run_result_encode(result)) :
+			json_pack("{s:o}", "fail", fail_encode(f)));
+	go_on(call);
+}
+
+/* --- while it works ------------------------------------------------------------------------------------------------ */
+
+static void on_output(void *ctx, int stream, const char *text, size_t n)
+{
+	struct run_call *call = call_of(ctx);
+	if (list_empty(&call->steps)) {
+		served_bytes(ctx, stream, text, n);
+		return;
+	}
+	if (!n)
+		return;
+	struct step *s = add_step(call, n);
+	s->bytes = true;
+	attach_put_bytes(&s->frames, stream == 2 ? ATTACH_ERR_BYTES : ATTACH_BYTES, s->number, text, n);
+}
+
+static size_t display_size(const struct shown_display *display)
+{
+	size_t n = 0;
+	for (size_t i = 0; display->bundle && i < display->bundle->n; i++)
+		n += display->bundle->parts[i].len;
+	return n;
+}
+
+static json_t *encode_display(const struct step *s)
+{
+	return json_pack("{s:o}", "display", display_encode(&s->display));
+}
+
+static void on_display(void *ctx, const struct shown_display *display)
+{
+	struct run_call *call = call_of(ctx);
+	size_t size = display_size(display);
+	if (size > LOOP_BYTES && call->waiting + size > WAITING_MAX)
+		return;
+	struct step *s = add_step(call, size);
+	if (size <= LOOP_BYTES) {
+		put(s, json_pack("{s:o}", "display", display_encode(display)));
+	} else {
+		s->encode = encode_display;
+		s->display = *display;
+		s->display.id = display->id ? xstrdup(display->id) : NULL;
+		mime_bundle_copy(&s->bundle, display->bundle);
+		s->display.bundle = &s->bundle;
+	}
+	go_on(call);
 }
 
 static int start_run(struct served *s, const json_t *request, struct fail *f)
 {
 	AUTO(freep) struct env_var *env = NULL;
 	struct run_request r;
+	begin(call_of(s), json_string_value(json_object_get(request, "session")));
 	if (run_request_decode(request, &r, &env, f) < 0)
 		return -1;
 	r.guest = s->host->guest;
@@ -104,18 +247,30 @@ const struct served_type served_run = {
 	.name = "run", .size = sizeof(struct run_call), .start = start_run, .release = release_run
 };
 
+/* --- the text of a run --------------------------------------------------------------------------------------------- */
+
+static json_t *encode_text(const struct step *s)
+{
+	json_t *out = json_object();
+	fields_put_text_n(out, "text", (const char *)s->text.data, s->text.len);
+	fields_put_number(out, "size", s->text_size);
+	return json_pack("{s:o}", "result", out);
+}
+
 static void on_text(void *ctx, const char *text, size_t n, uint64_t size, const struct fail *f)
 {
-	struct served *s = ctx;
-	s->op = NULL;
+	struct run_call *call = call_of(ctx);
+	call->served.op = NULL;
 	if (f) {
-		served_fail(s, f);
+		served_fail(&call->served, f);
 		return;
 	}
-	json_t *out = json_object();
-	fields_put_text_n(out, "text", text, n);
-	fields_put_number(out, "size", size);
-	served_answer(s, out);
+	struct step *s = add_step(call, 0);
+	s->last = true;
+	s->encode = encode_text;
+	buf_add(&s->text, text, n);
+	s->text_size = size;
+	go_on(call);
 }
 
 static int start_run_text(struct served *s, const json_t *request, struct fail *f)
@@ -126,6 +281,7 @@ static int start_run_text(struct served *s, const json_t *request, struct fail *
 				      .max = fields_number(&in, "max", TEXT_MAX),
 				      .on_done = on_text,
 				      .ctx = s };
+	begin(call_of(s), r.session_id);
 	if (fields_check(&in, f) < 0)
 		return -1;
 	if (!r.session_id)
@@ -134,6 +290,6 @@ static int start_run_text(struct served *s, const json_t *request, struct fail *
 	return s->op ? 0 : -1;
 }
 
-const struct served_type served_run_text = { .name = "run_text",
-					     .size = sizeof(struct served),
-					     .start = start_run_text };
+const struct served_type served_run_text = {
+	.name = "run_text", .size = sizeof(struct run_call), .start = start_run_text, .release = release_run
+};

@@ -112,8 +112,14 @@ void served_note(struct served *s, json_t *note)
 {
 	AUTO(buf_release) struct buf frames = { 0 };
 	json_auto_t *json = note;
-	if (attach_put(&frames, ATTACH_SERVER, ATTACH_NOTE, s->number, json) == 0 && has_room(s->host, frames.len))
-		s->host->write(s->host, &frames);
+	if (attach_put(&frames, ATTACH_SERVER, ATTACH_NOTE, s->number, json) == 0)
+		served_note_frames(s, &frames);
+}
+
+void served_note_frames(struct served *s, const struct buf *frames)
+{
+	if (frames->len && has_room(s->host, frames->len))
+		s->host->write(s->host, frames);
 }
 
 void served_bytes(struct served *s, int stream, const void *data, size_t n)

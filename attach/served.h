@@ -59,6 +59,8 @@ void served_answer_bytes(struct served *s, json_t *result, const void *data, siz
 void served_fail(struct served *s, const struct fail *f);
 /* Left out if there is no room for it. */
 void served_note(struct served *s, json_t *note);
+/* As attach_put() made them; none = it was too long. */
+void served_note_frames(struct served *s, const struct buf *frames);
 /* stream is 1 or 2. */
 void served_bytes(struct served *s, int stream, const void *data, size_t n);
 

@@ -29,6 +29,15 @@ void mime_bundle_release(struct mime_bundle *b)
 	*b = (struct mime_bundle){ 0 };
 }
 
+void mime_bundle_copy(struct mime_bundle *ret, const struct mime_bundle *b)
+{
+	*ret = (struct mime_bundle){ .parts = xcalloc(MAX(b->n, (size_t)1), sizeof(*b->parts)), .n = b->n };
+	for (size_t i = 0; i < b->n; i++)
+		ret->parts[i] = (struct mime_part){ .type = xstrdup(b->parts[i].type),
+						    .data = xstrndup(b->parts[i].data, b->parts[i].len),
+						    .len = b->parts[i].len };
+}
+
 void run_result_add_part(struct run_result *r, struct run_part part)
 {
 	/* Doubled whenever it is full: there may be tens of thousands. */

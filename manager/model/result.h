@@ -124,6 +124,7 @@ size_t run_result_weight(const struct run_result *r);
 #define RUN_RESULT_HEAVY (256u << 10)
 
 void mime_bundle_release(struct mime_bundle *b);
+void mime_bundle_copy(struct mime_bundle *ret, const struct mime_bundle *b);
 void run_result_release(struct run_result *r);
 /* Adds a later piece of the same run, which is emptied: texts and displays follow, everything else is the later one's. */
 void run_result_append(struct run_result *r, struct run_result *more);

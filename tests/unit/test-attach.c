@@ -126,6 +126,33 @@ static void test_displays_come_live(void **state)
 	assert_string_equal(buf_str(&got.live[0]), "a<text/html d 0><text/html d 1>b<clear>");
 }
 
+static void show_much_and_more(struct fake_container *c, struct fake_call *call)
+{
+	AUTO(freep) char *data = xmalloc(LARGE + 1);
+	memset(data, 'A', LARGE);
+	data[LARGE] = '\0';
+	AUTO(freep) char *payload = xasprintf("{\"data\": {\"text/html\": \"%s\"}, \"display_id\": \"d\"}", data);
+	fake_call_out(c, call, "a");
+	fake_call_give(c, call, FRAME_DISPLAY, payload);
+	fake_call_out(c, call, "b");
+	fake_call_give(c, call, FRAME_DISPLAY, "{\"data\": {\"text/html\": \"y\"}, \"display_id\": \"e\"}");
+	fake_call_give(c, call, FRAME_DISPLAY, payload);
+	fake_call_out(c, call, "c");
+	fake_call_end(c, call, "ok");
+}
+
+/* A worker encodes the large ones, and what comes after one waits for it. */
+static void test_large_displays_keep_their_place(void **state)
+{
+	struct run_request request = a_run(&got, "show()");
+	request.on_display = on_display;
+	fake_on_call = show_much_and_more;
+	assert_non_null(attach_run(attach, &request, &got.fail));
+	FAKE_UNTIL(fake, got.done);
+	assert_string_equal(buf_str(&got.live[0]), "a<text/html d 0>b<text/html e 0><text/html d 0>c");
+	assert_int_equal(got.displays, 3);
+}
+
 static void test_an_interrupt_ends_it_and_it_is_told(void **state)
 {
 	fake_on_call = do_nothing;
@@ -504,6 +531,7 @@ int main(void)
 		TEST(test_a_run),
 		TEST(test_a_large_result_is_whole),
 		TEST(test_displays_come_live),
+		TEST(test_large_displays_keep_their_place),
 		TEST(test_an_interrupt_ends_it_and_it_is_told),
 		TEST(test_a_cancelled_call_is_not_answered),
 		TEST(test_what_cannot_be_is_refused_with_its_reason),
