@@ -114,6 +114,32 @@ static int write_data(struct unpacking *u, int fd, uint64_t size)
 	return ftruncate(fd, (off_t)size);
 }
 
+/* The name below the archived folder, which the caller owns; NULL if it leads out. */
+static char *name_inside(const char *name)
+{
+	const char *slash = name ? strchr(name, '/') : NULL;
+	AUTO(freep) char *rest = xstrdup(slash ? slash + 1 : "");
+	size_t n = strlen(rest);
+	if (n && rest[n - 1] == '/')
+		rest[--n] = '\0';
+	return name && entry_path_valid(rest, n) ? take_ptr(rest) : NULL;
+}
+
+/* Another name of a file that was unpacked before. */
+static int unpack_link(struct unpacking *u, const char *first, int parent, const char *name, const char *base)
+{
+	AUTO(freep) char *target = name_inside(first);
+	const char *last = NULL;
+	struct stat st;
+	AUTO(closep) int folder = target && *target ? open_parent(u, target, &last) : -1;
+	bool there = folder >= 0 && fstatat(folder, last, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+	if (there && !streq(target, name))
+		(void)unlinkat(parent, base, 0);
+	if (!there || linkat(folder, last, parent, base, 0) < 0)
+		notice(u, name, "is a hard link that cannot be made and was left out");
+	return 0;
+}
+
 static int unpack_member(struct unpacking *u, struct archive_entry *member, const char *name, struct fail *f)
 {
 	const char *base, *target = libarchive.archive_entry_symlink(member);
@@ -140,7 +166,9 @@ static int unpack_member(struct unpacking *u, struct archive_entry *member, cons
 		(void)unlinkat(parent, base, 0);
 		return symlinkat(target, parent, base) < 0 ? failed(f, "make the link", name) : 0;
 	}
-	if (type != AE_IFREG || libarchive.archive_entry_hardlink(member)) {
+	if (libarchive.archive_entry_hardlink(member))
+		return unpack_link(u, libarchive.archive_entry_hardlink(member), parent, name, base);
+	if (type != AE_IFREG) {
 		notice(u, name, "is neither a file, a folder nor a link and was left out");
 		return 0;
 	}
@@ -156,12 +184,9 @@ static int unpack_all(struct unpacking *u, struct fail *f)
 	struct archive_entry *member;
 	int r;
 	while ((r = libarchive.archive_read_next_header(u->tar, &member)) == ARCHIVE_OK) {
-		const char *name = libarchive.archive_entry_pathname(member), *slash = name ? strchr(name, '/') : NULL;
-		AUTO(freep) char *rest = xstrdup(slash ? slash + 1 : "");
-		size_t n = strlen(rest);
-		if (n && rest[n - 1] == '/')
-			rest[--n] = '\0';
-		if (!name || !entry_path_valid(rest, n))
+		const char *name = libarchive.archive_entry_pathname(member);
+		AUTO(freep) char *rest = name_inside(name);
+		if (!rest)
 			return fail_set(f, FAIL_INVALID, "the archive holds '%.200s', which leads out of it",
 					name ? name : "?");
 		if (unpack_member(u, member, rest, f) < 0)

@@ -465,6 +465,15 @@ static void a_session_that_cannot_link_gets_no_links(void **state)
 		assert_non_null(strstr(f.message, i ? "outside" : "older Husk"));
 		source_free(s);
 	}
+	/* On the host they are links again. */
+	AUTO(freep) char *to = in_folder("to"), *a = in_folder("to/a"), *b = in_folder("to/d/b");
+	AUTO(strv_release) struct strv notices = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	struct stat st[2];
+	assert_int_equal(unpack_folder(file, to, &notices, &f), 0);
+	assert_int_equal(stat(a, &st[0]) | stat(b, &st[1]), 0);
+	assert_int_equal(st[0].st_ino, st[1].st_ino);
+	assert_int_equal(notices.n, 0);
 }
 
 static void what_a_container_must_not_send(void **state)
@@ -589,6 +598,8 @@ static void unpacking_stays_inside(void **state)
 	static const struct member left_out[] = {
 		{ "top/pipe", .type = AE_IFIFO },
 		{ "top/hard", "/etc/passwd", NULL, AE_IFREG },
+		{ "top/hard", "top/out/x", NULL, AE_IFREG },
+		{ "top/hard", "top/out", NULL, AE_IFREG },
 		{ "top/link", NULL, "/etc/passwd", AE_IFLNK },
 		{ "top/d/link", NULL, "../../x", AE_IFLNK },
 	};
