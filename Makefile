@@ -18,15 +18,16 @@ test-deps:
 dist-deps:
 	@tools/install-deps.sh dist
 
+# What is installed and what the images need. tests/run builds the tests, and `ninja -C $(BUILD)` builds everything.
 compile:
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
-	@ninja -C $(BUILD)
+	@ninja -C $(BUILD) programs
 
 # A build of its own, for its prefix; the programs of the images come out as in the other, and so their names agree.
 install:
 	@test -f $(BUILD)-install/build.ninja || meson setup $(BUILD)-install --prefix $(PREFIX) >/dev/null
 	@meson configure $(BUILD)-install --prefix $(PREFIX)
-	@ninja -C $(BUILD)-install
+	@ninja -C $(BUILD)-install programs
 	@meson install -C $(BUILD)-install --no-rebuild --quiet
 
 # Debian packages, a wheel, an npm package and an MCP bundle, in $(BUILD)/dist. KINDS chooses some: make dist KINDS="deb wheel".

@@ -73,6 +73,15 @@ def test_completion_in_bash():
     assert "/etc/" in complete("husk run /et") or "/etc" in complete("husk run /et")
 
 
+def test_the_programs_are_built_without_the_tests():
+    """make run, make install and make dist compile what is installed, not the tests and fuzzers."""
+    makefile = (ROOT / "Makefile").read_text()
+    assert "ninja -C $(BUILD) programs" in makefile and "ninja -C $(BUILD)-install programs" in makefile
+    commands = subprocess.run(["ninja", "-C", build_dir(), "-t", "commands", "programs"], capture_output=True, text=True, check=True).stdout
+    assert "husk-client" in commands and "libhusk.so" in commands
+    assert not [line for line in commands.splitlines() if "../tests/" in line]
+
+
 @pytest.mark.parametrize("name", ["husk.bash", "_husk", "husk.fish"])
 def test_completions_know_every_verb_and_option(name):
     text = (ROOT / "tools" / "completions" / name).read_text()
