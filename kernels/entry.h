@@ -120,4 +120,16 @@ static inline bool entry_read(const uint8_t *payload, size_t n, struct entry *re
 	return entry_valid(ret);
 }
 
+/* How many bytes at the beginning of the path stand for the home directory: ~, $HOME or ${HOME}. 0 = none. */
+static inline size_t entry_home(const char *path)
+{
+	static const char *const words[] = { "~", "$HOME", "${HOME}" };
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		size_t n = strlen(words[i]);
+		if (strncmp(path, words[i], n) == 0 && (!path[n] || path[n] == '/'))
+			return n;
+	}
+	return 0;
+}
+
 #endif

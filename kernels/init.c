@@ -374,7 +374,7 @@ static char *take_cwd(struct init *i, const char *cwd)
 {
 	if (!cwd)
 		return NULL;
-	AUTO(freep) char *path = *cwd == '/' ? xstrdup(cwd) : xasprintf(SPAWN_WORKSPACE "/%s", cwd);
+	AUTO(freep) char *path = spawn_path(cwd, SPAWN_WORKSPACE);
 	if (!spawn_can_enter(path))
 		return xasprintf("The directory '%s' does not exist or cannot be entered.", path);
 	terminals_set_cwd(&i->terminals, path);

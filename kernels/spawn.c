@@ -9,7 +9,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/alloc.h"
+#include "kernels/entry.h"
 #include "kernels/guard.h"
+#include "kernels/protocol.h"
 #include "kernels/wall.h"
 
 #define EXIT_NOT_STARTED 127
@@ -164,6 +167,14 @@ bool spawn_can_enter(const char *path)
 {
 	struct stat st;
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && access(path, X_OK) == 0;
+}
+
+char *spawn_path(const char *path, const char *from)
+{
+	size_t home = entry_home(path);
+	if (home)
+		return xasprintf(HOME_PATH "%s", path + home);
+	return *path == '/' ? xstrdup(path) : xasprintf("%s/%s", from, path);
 }
 
 int spawn_prepare(void)

@@ -30,6 +30,8 @@ struct spawn_spec {
 
 /* Once, in PID 1, before anything is started. 0 or -errno. */
 int spawn_prepare(void);
+/* A directory as a call names it: absolute, below ~ or $HOME, or below `from`. The caller owns it. */
+char *spawn_path(const char *path, const char *from);
 /* True if a process can have it as its directory. */
 bool spawn_can_enter(const char *path);
 /* The pid, which leads a session and a process group, or -errno of fork (-EAGAIN: the process limit). All descriptors

@@ -430,7 +430,7 @@ static bool find_cwd(struct terminal *t)
 	const char *wanted = t->job->cwd;
 	if (!wanted)
 		return true;
-	t->cwd = *wanted == '/' ? xstrdup(wanted) : xasprintf("%s/%s", t->state->cwd, wanted);
+	t->cwd = spawn_path(wanted, t->state->cwd);
 	if (spawn_can_enter(t->cwd))
 		return true;
 	AUTO(freep) char *detail = xasprintf("The directory '%s' does not exist or cannot be entered.", t->cwd);

@@ -43,8 +43,8 @@ static char *normal(const char *path)
 char *names_sandbox_path(const char *path, struct fail *f)
 {
 	static const char *const roots[] = { "/workspace", "/tmp", "/home/sandbox" };
-	bool home = path[0] == '~' && (!path[1] || path[1] == '/');
-	AUTO(freep) char *full = home	      ? xasprintf("/home/sandbox%s", path + 1) :
+	size_t home = entry_home(path);
+	AUTO(freep) char *full = home	      ? xasprintf("/home/sandbox%s", path + home) :
 				 *path == '/' ? xstrdup(path) :
 						xasprintf("/workspace/%s", path);
 	AUTO(freep) char *clean = normal(full);
@@ -57,8 +57,8 @@ char *names_sandbox_path(const char *path, struct fail *f)
 			return NULL;
 		}
 	}
-	fail_set(f, FAIL_INVALID, "Path outside /workspace: %s", path);
-	fail_hint(f, "Use a path below /workspace (relative paths are), /tmp or ~, which is /home/sandbox.");
+	fail_set(f, FAIL_INVALID, "Path outside /workspace, /tmp and /home/sandbox (~): %s", path);
+	fail_hint(f, "Relative paths are below /workspace.");
 	return NULL;
 }
 

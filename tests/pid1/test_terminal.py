@@ -197,6 +197,9 @@ def test_the_directory_of_one_call(client):
     client.terminal("mkdir -p a/b; cd a")
     assert client.terminal("pwd", cwd="/tmp").out == b"/tmp\n"
     assert client.terminal("pwd", cwd="b").out == b"/workspace/a/b\n"
+    for home in ("~", "$HOME", "${HOME}/.", "~/."):
+        reply = client.terminal("pwd -P", cwd=home)
+        assert reply.out == b"/home/sandbox\n", reply.end
     assert client.terminal("pwd; cd /usr", cwd="b").out == b"/workspace/a/b\n"
     assert client.terminal("pwd").out == b"/usr\n", "where the command went itself is kept"
 

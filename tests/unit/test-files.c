@@ -69,6 +69,9 @@ static void paths_of_a_sandbox(void **state)
 		{ "/workspace/../..", NULL },
 		{ "~", "/home/sandbox" },
 		{ "~/a/../b", "/home/sandbox/b" },
+		{ "$HOME/a", "/home/sandbox/a" },
+		{ "${HOME}", "/home/sandbox" },
+		{ "$HOMES", "/workspace/$HOMES" },
 		{ "~other/a", "/workspace/~other/a" },
 		{ "a/~", "/workspace/a/~" },
 		{ "./~", "/workspace/~" },
@@ -82,6 +85,7 @@ static void paths_of_a_sandbox(void **state)
 		else
 			assert_string_equal(path, cases[i].path);
 		assert_int_equal(f.kind, path ? FAIL_NONE : FAIL_INVALID);
+		assert_true(path || strstr(f.message, "outside /workspace, /tmp and /home/sandbox (~): "));
 	}
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(freep) char *name = xcalloc(1, 300);
