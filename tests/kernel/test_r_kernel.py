@@ -363,6 +363,9 @@ def test_browsable_tags(r):
     ("toLatex(sessionInfo())", "text/latex", "\\begin{itemize}"),
     ('htmltools::tags$b("x")', "text/html", "<b>x</b>"),
     ('repr_html.mine <- function(obj, ...) "<i>mine</i>"; structure(1, class = "mine")', "text/html", "<i>mine</i>"),
+    ('repr_svg.drawn <- function(obj, ...) "<svg/>"; structure(1, class = "drawn")', "image/svg+xml", "<svg/>"),
+    ('structure("<svg/>", class = "svg")', "image/svg+xml", "<svg/>"),
+    ("sessionInfo()", "text/latex", "\\begin{itemize}"),
     ('repr_latex.ours <- function(obj, ...) "$x$"; structure(1, class = "ours")', "text/latex", "$x$"),
     ('library(knitr); knit_print.theirs <- function(x, ...) asis_output("<u>x</u>"); structure(1, class = "theirs")', "text/html", "<u>x</u>"),
 ])

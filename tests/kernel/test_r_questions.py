@@ -29,6 +29,13 @@ def test_names_elements_arguments_files_and_packages_are_completed(r):
     assert r.complete("nobody_has_this_na") == []
 
 
+def test_odd_names_are_quoted_and_nothing_matches_nothing(r):
+    r.run("odd <- list(`two words` = 1, `if` = 2, plain = 3, `tick\\`s` = 4); `my var` <- 1")
+    assert sorted(r.complete("odd$")) == ["odd$`if`", "odd$`tick\\`s`", "odd$`two words`", "odd$plain"]
+    assert r.complete("my") == ["`my var`"] and r.complete("odd$tw") == ["odd$`two words`"]
+    assert r.complete("odd$zz") == r.complete("stats::zzzz") == r.complete("stats:::zzzz") == []
+
+
 def test_help_is_signature_and_page_with_more_on_request(r):
     text = r.help("1 + double(5, ")
     assert "(n, times = 2)" in text and "twice" not in text

@@ -81,7 +81,7 @@ base64 <- function(bytes) base64enc::base64encode(bytes)
 
 # Beside the text ---------------------------------------------------------------------------------------------------
 
-# The entries of a value's bundle beside its text: html, LaTeX or Markdown where it provides them. NULL if it does not.
+# The entries of a value's bundle beside its text: html, LaTeX, Markdown or SVG where it provides them. NULL if it does not.
 rich_forms <- function(value) {
   if (!is.object(value)) return(NULL)
   tryCatch(suppressWarnings(suppressMessages({
@@ -89,6 +89,8 @@ rich_forms <- function(value) {
       if (length(value) > 0L) list("text/html" = html_table(value))
     } else if (inherits(value, c("html", "shiny.tag", "shiny.tag.list"))) {
       list("text/html" = as.character(value))
+    } else if (inherits(value, "svg") && is.character(value)) {
+      list("image/svg+xml" = paste(value, collapse = "\n"))
     } else if (inherits(value, "knitr_kable")) {
       form <- KABLE_FORMS[attr(value, "format")]
       `names<-`(list(valid_text(value)), if (is.na(form)) "text/markdown" else form)
@@ -109,12 +111,18 @@ latex_or_html <- function(value) {
 # By the methods of IRkernel's package repr, which need not be installed: repr_html.myclass <- function(obj, ...) "<b>…</b>".
 own_forms <- function(value) {
   forms <- list()
-  for (form in c("html", "latex", "markdown")) {
+  for (form in names(OWN_FORMS)) {
     method <- find_method(paste0("repr_", form), value)
-    if (!is.null(method)) forms[[paste0("text/", form)]] <- valid_text(do.call(method, list(value), quote = TRUE))
+    if (is.null(method) && form == "latex") {
+      method <- find_method("toLatex", value, asNamespace("utils")[[".__S3MethodsTable__."]])
+    }
+    if (is.null(method)) next
+    forms[[OWN_FORMS[[form]]]] <- paste(valid_text(do.call(method, list(value), quote = TRUE)), collapse = "\n")
   }
   forms
 }
+
+OWN_FORMS <- c(html = "text/html", latex = "text/latex", markdown = "text/markdown", svg = "image/svg+xml")
 
 # By a method for R Markdown, as gt and flextable have one.
 knitted <- function(value) {

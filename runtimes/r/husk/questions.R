@@ -66,13 +66,28 @@ complete_line <- function(line) {
   token <- utils$.guessTokenFromLine(update = FALSE)$token
   utils$.guessTokenFromLine()
   utils$.completeToken()
-  list(token = token, matches = unique(utils$.retrieveCompletions()))
+  list(token = token, matches = writable(unique(utils$.retrieveCompletions()), token))
+}
+
+# Names that are no words of R in backticks. R completes `x$` to itself where nothing matches.
+writable <- function(matches, token) {
+  matches <- matches[!(grepl("[$@:]$", matches) & startsWith(token, matches))]
+  parts <- regmatches(matches, regexpr("^.*[$@]", matches), invert = NA)
+  vapply(seq_along(matches), function(i) {
+    if (length(parts[[i]]) == 3L) return(paste0(parts[[i]][2L], quoted(parts[[i]][3L])))
+    if (exists(matches[i], envir = husk_workspace, inherits = FALSE)) quoted(matches[i]) else matches[i]
+  }, "")
+}
+
+quoted <- function(name) {
+  if (make.names(name) == name || startsWith(name, "`")) return(name)
+  paste0("`", gsub("([\\\\`])", "\\\\\\1", name), "`")
 }
 
 # R knows words of ASCII only.
 complete_foreign <- function(word) {
   names <- unlist(lapply(seq_along(search()), ls, sorted = FALSE))
-  list(token = word, matches = sort(unique(names[startsWith(names, word)])))
+  list(token = word, matches = vapply(sort(unique(names[startsWith(names, word)])), quoted, "", USE.NAMES = FALSE))
 }
 
 # Help --------------------------------------------------------------------------------------------------------------
