@@ -2,6 +2,7 @@
 
 #include <getopt.h>
 
+#include "base/alloc.h"
 #include "base/parse.h"
 
 #define TIMEOUT_MAX 604800
@@ -35,7 +36,8 @@ static const struct {
 	{ "ps", VERB_PS, "list the sessions of all servers of this user",
 	  "[--env-file FILE] [--json] [--all] [--watch]" },
 	{ "stop", VERB_STOP, "stop a session by its id, whoever uses it", "[--env-file FILE] ID | --all" },
-	{ "gc", VERB_GC, "remove what ended servers have left behind", "[--env-file FILE] [--json]" },
+	{ "gc", VERB_GC, "remove what ended servers have left behind, or old exports",
+	  "[--env-file FILE] [--json] [--exports [--older DAYSd] [--yes]]" },
 	{ "exports", VERB_EXPORTS, "list the files that sessions have exported, or delete one",
 	  "[--env-file FILE] [--json] [--thread ID | --all] | --delete ID" },
 	{ "history", VERB_HISTORY, "list what was executed in a session, or check that nobody changed it",
@@ -66,6 +68,10 @@ void options_usage(FILE *to)
 	      "  --thread ID      exports: those of another conversation\n"
 	      "  --all            ps: also sessions that have ended, and how; stop: all sessions; exports: those of\n"
 	      "                   all conversations\n"
+	      "  --exports        gc: delete exports of all conversations that are older than --older, after showing how\n"
+	      "                   many there are; asks at a terminal, elsewhere deletes nothing without --yes\n"
+	      "  --older DAYSd    gc --exports: so old, such as 7d; 30d by default\n"
+	      "  --yes            gc --exports: delete without asking\n"
 	      "  --delete ID      exports: delete this one, and its content unless another export has the same\n"
 	      "  --runtime NAME   setup: the image of this runtime only; NAME,NAME… of several\n"
 	      "  --engine-only    setup: no images\n"
@@ -125,6 +131,9 @@ static const struct option longs[] = {
 	{ "thread", required_argument, NULL, 't' },
 	{ "delete", required_argument, NULL, 'x' },
 	{ "all", no_argument, NULL, 'a' },
+	{ "exports", no_argument, NULL, 'O' },
+	{ "older", required_argument, NULL, 'G' },
+	{ "yes", no_argument, NULL, 'y' },
 	{ "language", required_argument, NULL, 'l' },
 	{ "dependency", required_argument, NULL, 'd' },
 	{ "env", required_argument, NULL, 'E' },
@@ -235,6 +244,10 @@ static int check(const struct options *o, struct fail *f)
 				"--delete needs the id of an export, and goes with neither --all nor --thread");
 	if (o->all && o->verb != VERB_STOP && o->verb != VERB_EXPORTS && o->verb != VERB_PS)
 		return only_for("all", "ps, stop and exports", f);
+	if ((o->old_exports || o->yes || o->older_days) && o->verb != VERB_GC)
+		return fail_set(f, FAIL_INVALID, "--exports, --older and --yes are for gc only");
+	if ((o->yes || o->older_days) && !o->old_exports)
+		return fail_set(f, FAIL_INVALID, "--older and --yes need --exports");
 	if (o->all && o->thread)
 		return fail_set(f, FAIL_INVALID, "use either --thread or --all, not both");
 	if (o->verb == VERB_STOP && o->all == (o->session != NULL))
@@ -268,6 +281,19 @@ static int take_timeout(struct options *o, const char *text, struct fail *f)
 	if (parse_u64(text, &o->timeout) < 0 || o->timeout > TIMEOUT_MAX)
 		return fail_set(f, FAIL_INVALID, "--timeout '%s' is not a number of seconds from 0 to %d", text,
 				TIMEOUT_MAX);
+	return 0;
+}
+
+#define OLDER_DEFAULT 30
+#define OLDER_MAX 36500
+
+static int take_older(struct options *o, const char *text, struct fail *f)
+{
+	size_t n = strlen(text);
+	AUTO(freep) char *days = xstrndup(text, n && text[n - 1] == 'd' ? n - 1 : 0);
+	if (parse_u64(days, &o->older_days) < 0 || !o->older_days || o->older_days > OLDER_MAX)
+		return fail_set(f, FAIL_INVALID, "--older '%s' is not a number of days from 1d to %dd, such as 30d",
+				text, OLDER_MAX);
 	return 0;
 }
 
@@ -386,6 +412,14 @@ static int take_option(struct options *o, int c, char **argv, struct fail *f)
 	case 'a':
 		o->all = true;
 		return 0;
+	case 'O':
+		o->old_exports = true;
+		return 0;
+	case 'y':
+		o->yes = true;
+		return 0;
+	case 'G':
+		return take_older(o, optarg, f);
 	case 'A':
 		strv_add(&o->allowed, optarg);
 		return 0;
@@ -482,7 +516,9 @@ int options_parse(struct options *o, int argc, char **argv, struct fail *f)
 	r = take_options(o, argc, argv, runs ? "+:hVd:" : ":hVd:", f);
 	if (r)
 		return r > 0 ? 0 : -1;
-	if (take_words(o, argv + optind, f) < 0)
+	if (take_words(o, argv + optind, f) < 0 || check(o, f) < 0)
 		return -1;
-	return check(o, f);
+	if (o->old_exports && !o->older_days)
+		o->older_days = OLDER_DEFAULT;
+	return 0;
 }

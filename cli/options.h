@@ -36,6 +36,8 @@ struct options {
 	bool verify;	       /* history */
 	bool ipynb;	       /* history */
 	bool all;	       /* stop, exports, ps */
+	bool old_exports, yes; /* gc */
+	uint64_t older_days;   /* gc */
 	const char *thread;    /* exports; points into argv */
 	const char *delete_id; /* exports; points into argv */
 	const char *session;   /* stop, history, shell, jupyter, repl; points into argv */

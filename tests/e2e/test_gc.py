@@ -1,7 +1,9 @@
 """What servers that have ended left behind is collected; what runs, or belongs to another store, is never touched."""
 
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import uuid
 
@@ -93,3 +95,28 @@ def test_a_network_that_nobody_uses_is_removed(tmp_path):
         wait_until(gone, timeout=NETWORK_AGE + 60, what="removal of the network")
     finally:
         docker("network", "rm", name, check=False)
+
+
+def test_old_exports_are_shown_and_deleted_with_yes(start, tmp_path):
+    """Without --yes nothing goes where nobody can be asked; young exports stay."""
+    home = tmp_path / "home"
+    server = start(home=home)
+    session = server.session(network=False)
+    session.code("open('/workspace/old.txt', 'w').write('o' * 1000); open('/workspace/new.txt', 'w').write('n')").ok()
+    for name in ("old.txt", "new.txt"):
+        assert not server.call("export_files", {"session_id": session.id, "files": [{"source": name}]}).is_error
+    with contextlib.closing(sqlite3.connect(home / "state" / "husk" / "husk.db", timeout=30)) as database, database:
+        assert database.execute("UPDATE exports SET created = created - 40 * 86400000 WHERE name = 'old.txt'").rowcount == 1
+
+    def husk(*args):
+        return subprocess.run([husk_binary(), *args], env=clean_env(home), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=60)
+
+    def names():
+        return sorted(e["name"] for e in json.loads(husk("exports", "--all", "--json").stdout)["exports"])
+
+    assert husk("gc", "--exports").stdout.splitlines() == ["1 export older than 30 days, 0.0 MB", "nothing deleted; --yes deletes them"]
+    assert names() == ["new.txt", "old.txt"]
+    assert json.loads(husk("gc", "--exports", "--older", "50d", "--yes", "--json").stdout) == {"exports": 0, "bytes": 0, "deleted": 0}
+    assert json.loads(husk("gc", "--exports", "--older", "30d", "--yes", "--json").stdout) == {"exports": 1, "bytes": 1000, "deleted": 1}
+    assert names() == ["new.txt"]

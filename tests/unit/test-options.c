@@ -44,6 +44,7 @@ static void parses(void **state)
 	expect(ARGV(S("ps"), S("--json"), S("--watch")), VERB_PS, NULL, NULL);
 	expect(ARGV(S("stop"), S("abc")), VERB_STOP, NULL, NULL);
 	expect(ARGV(S("stop"), S("--all")), VERB_STOP, NULL, NULL);
+	expect(ARGV(S("gc"), S("--exports"), S("--older"), S("7d"), S("--yes")), VERB_GC, NULL, NULL);
 	expect(ARGV(S("ps"), S("--all")), VERB_PS, NULL, NULL);
 	expect(ARGV(S("history")), VERB_HISTORY, NULL, NULL);
 	expect(ARGV(S("gc"), S("--json")), VERB_GC, NULL, NULL);
@@ -84,6 +85,10 @@ static void complains(void **state)
 	expect(ARGV(S("history"), S("a"), S("b")), 0, NULL, "unexpected argument 'b'");
 	expect(ARGV(S("exports"), S("--all"), S("--thread=t")), 0, NULL, "use either --thread or --all, not both");
 	expect(ARGV(S("mcp"), S("--thread=t")), 0, NULL, "option '--thread' is for exports only");
+	expect(ARGV(S("gc"), S("--exports"), S("--older"), S("7")), 0, NULL,
+	       "--older '7' is not a number of days from 1d to 36500d, such as 30d");
+	expect(ARGV(S("gc"), S("--yes")), 0, NULL, "--older and --yes need --exports");
+	expect(ARGV(S("ps"), S("--exports")), 0, NULL, "--exports, --older and --yes are for gc only");
 	expect(ARGV(S("mcp"), S("--bogus")), 0, NULL, "unknown option '--bogus'");
 	expect(ARGV(S("mcp"), S("--env-file")), 0, NULL, "option '--env-file' needs a value");
 	expect(ARGV(S("mcp"), S("--json")), 0, NULL,

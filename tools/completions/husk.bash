@@ -39,7 +39,7 @@ _husk() {
 	jupyter) options+=' --tcp --install --uninstall --user --prefix' ;;
 	setup) options+=' --runtime --engine-only' ;;
 	ps) options+=' --json --all --watch' ;;
-	gc) options+=' --json' ;;
+	gc) options+=' --json --exports --older --yes' ;;
 	history) options+=' --ipynb --json --verify' ;;
 	exports) options+=' --json --thread --all --delete' ;;
 	stop) options+=' --all' ;;
