@@ -49,7 +49,8 @@ static uint8_t *put_escape(uint8_t *to, uint8_t byte)
 		*to++ = (uint8_t)shorts[byte];
 		return to;
 	}
-	memcpy(to, "u00", 3);
+	to[0] = 'u';
+	to[1] = to[2] = '0';
 	to[3] = (uint8_t)hex[byte >> 4];
 	to[4] = (uint8_t)hex[byte & 15];
 	return to + 5;

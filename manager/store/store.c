@@ -41,6 +41,7 @@ struct store {
 	char *id; /* NULL until a job has succeeded */
 	struct timer *settle;
 	void (*on_settled)(void *ctx); /* NULL = nobody waits for that */
+	uint64_t settle_until_ms;
 	void *settle_ctx;
 };
 
@@ -349,9 +350,20 @@ static void connection_retire(struct connection *c)
 		work_start(c->loop, &(struct work_spec){ .fn = run_close, .on_done = on_closed, .ctx = c });
 }
 
+static bool is_settled(const struct store *s)
+{
+	return !s->work && list_empty(&s->queue) && execution_log_is_idle(s->log);
+}
+
 static void on_settle(void *ctx)
 {
 	struct store *s = ctx;
+	uint64_t now = loop_now_ms();
+	/* Whoever asked for this may have queued more since. */
+	if (!is_settled(s) && now < s->settle_until_ms) {
+		timer_start(s->settle, s->settle_until_ms - now, 0);
+		return;
+	}
 	void (*fn)(void *) = take_ptr(s->on_settled);
 	if (fn)
 		fn(s->settle_ctx);
@@ -359,7 +371,7 @@ static void on_settle(void *ctx)
 
 static void look_if_settled(struct store *s)
 {
-	if (s->on_settled && !s->work && list_empty(&s->queue) && execution_log_is_idle(s->log))
+	if (s->on_settled && is_settled(s))
 		timer_start(s->settle, 0, 0);
 }
 
@@ -367,6 +379,7 @@ void store_settle(struct store *s, uint64_t ms, void (*fn)(void *ctx), void *ctx
 {
 	s->on_settled = fn;
 	s->settle_ctx = ctx;
+	s->settle_until_ms = loop_now_ms() + ms;
 	timer_start(s->settle, ms, 0);
 	execution_log_flush(s->log);
 	look_if_settled(s);

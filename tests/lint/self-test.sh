@@ -241,7 +241,7 @@ make_documented_tree() {
 documented_tree
 expect pass check-help.sh "the documents of this tree"
 for part in 'docs/husk.1:^\.It Fl Fl json' 'docs/husk.1:^\.It Ev CONTAINER_PIDS_LIMIT' 'docs/husk-client.1:^\.It Cm attach' \
-	'cli/options.c:--probe ' 'kernels/main.c:--lease S'; do
+	'cli/options.c:--probe' 'kernels/main.c:--lease S'; do
 	documented_tree
 	sed -i "/${part#*:}/d" "$scratch/tree/${part%%:*}"
 	expect fail check-help.sh "${part%%:*} without ${part#*:}"

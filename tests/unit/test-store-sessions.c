@@ -542,9 +542,18 @@ static void what_was_told_is_written_before_the_end(void **state)
 	store_settle(b.store, 600000, on_settled, &settled); /* nothing to wait for */
 	loop_run(b.loop);
 	assert_int_equal(settled, 2);
+	/* What is queued in the same turn is waited for too. */
+	store_settle(b.store, 600000, on_settled, &settled);
+	store_execution_put(b.store,
+			    &(struct execution_record){ .session = "s1", .seq = 3, .tool = "t", .started = 1 });
+	loop_run(b.loop);
+	assert_int_equal(settled, 3);
+	bench_restart(&b);
+	ask_executions(&b, &a, "s1", 10);
+	assert_int_equal(a.n, 3);
 	store_settle(b.store, 600000, on_settled, &settled);
 	bench_restart(&b); /* forgotten */
-	assert_int_equal(settled, 2);
+	assert_int_equal(settled, 3);
 }
 
 /* --- dependency sets --------------------------------------------------------------------------------------------- */
