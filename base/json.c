@@ -157,7 +157,9 @@ void json_print(struct buf *out, const json_t *value)
 		buf_add(out, "false", 5);
 		break;
 	default: /* null, and a real number: few */
-		buf_add(out, number, json_dumpb(value, number, sizeof(number), JSON_COMPACT | JSON_ENCODE_ANY));
+		buf_add(out, number,
+			json_dumpb(value, number, sizeof(number),
+				   JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15)));
 		break;
 	}
 }

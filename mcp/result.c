@@ -234,7 +234,7 @@ json_t *result_of_run(const struct run_result *run, const struct run_context *ct
 
 json_t *result_of_fields(json_t *fields, bool structured)
 {
-	AUTO(freep) char *text = json_dumps(fields, 0);
+	AUTO(freep) char *text = json_dumps(fields, JSON_REAL_PRECISION(15));
 	json_t *result = new_result(text, false);
 	if (structured)
 		json_object_set(result, "structuredContent", fields);

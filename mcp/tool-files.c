@@ -146,7 +146,8 @@ static void add_common(json_t *o, const struct copy_result *r)
 {
 	json_object_set_new(o, "success", json_boolean(r->success));
 	json_object_set_new(o, "size", json_integer((json_int_t)r->size));
-	json_object_set_new(o, "error", error_text(&r->failure));
+	if (r->failure.message)
+		json_object_set_new(o, "error", error_text(&r->failure));
 	AUTO(freep) char *hint = r->failure.kind ? next_step_after_fail(&r->failure, /* listed= */ false) : NULL;
 	if (hint)
 		json_object_set_new(o, "hint", json_shown(hint));
@@ -171,7 +172,6 @@ static json_t *exported(const struct copy_result *r, const char *session_id)
 	json_t *o = json_pack("{s:o, s:o}", "session_id", json_name(session_id), "path",
 			      json_name(r->path ? r->path : r->source));
 	add_common(o, r);
-	json_object_set_new(o, "download_url", json_null());
 	if (!r->success)
 		return o;
 	json_object_set_new(o, "name", json_name(r->export.name));
@@ -201,8 +201,8 @@ static void copy_done(void *ctx, const struct copy_result *results, size_t n, co
 		if (export && results[i].success && call->revision->structured)
 			json_array_append_new(links, resources_link(&results[i].export));
 	}
-	json_t *result = result_of_fields(json_pack("{s:b, s:o, s:s}", "success", all, "files", files, "error", ""),
-					  call->revision->structured);
+	json_t *result =
+		result_of_fields(json_pack("{s:b, s:o}", "success", all, "files", files), call->revision->structured);
 	json_array_extend(json_object_get(result, "content"), links);
 	json_decref(links);
 	const struct tool_env *env = call_env(call);

@@ -7,7 +7,7 @@
 static void check(const json_t *value)
 {
 	AUTO(buf_release) struct buf text = { 0 };
-	AUTO(freep) char *wanted = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+	AUTO(freep) char *wanted = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 	json_print(&text, value);
 	assert_string_equal(buf_str(&text), wanted);
 	assert_int_equal(json_print_size(value), strlen(wanted));
@@ -32,6 +32,14 @@ static void prints_as_jansson_does(void **state)
 	}
 }
 
+static void numbers_have_no_noise(void **state)
+{
+	AUTO(buf_release) struct buf out = { 0 };
+	json_auto_t *value = json_real(0.1);
+	json_print(&out, value);
+	assert_string_equal(buf_str(&out), "0.1");
+}
+
 /* Wherever in a run of eight the byte is, and next to each other byte. */
 static void every_byte_at_every_place(void **state)
 {
@@ -54,6 +62,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prints_as_jansson_does),
+		cmocka_unit_test(numbers_have_no_noise),
 		cmocka_unit_test(every_byte_at_every_place),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

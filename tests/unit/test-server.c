@@ -134,6 +134,9 @@ static void files_entry_by_entry(void **state)
 	assert_true(json_is_false(at(exported, "result|structuredContent|success")));
 	assert_true(json_is_true(at(exported, "result|structuredContent|files|0|success")));
 	assert_string_equal(text_at(exported, "result|structuredContent|files|0|uri"), "husk://exports/e1/e.txt");
+	for (const char *none = "error\0download_url\0"; *none; none += strlen(none) + 1)
+		assert_null(json_object_get(at(exported, "result|structuredContent|files|0"), none));
+	assert_null(at(exported, "result|structuredContent|error"));
 	assert_string_equal(text_at(exported, "result|structuredContent|files|1|error"), "bad \xef\xbf\xbd");
 	assert_string_equal(text_at(exported, "result|content|1|type"), "resource_link");
 
