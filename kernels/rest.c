@@ -23,7 +23,7 @@
 /* ---- one thread */
 
 enum wait_kind {
-	WAITS_ALWAYS,
+	WAITS_ALWAYS,	/* on the descriptor that is the first argument, see is_from_others() */
 	WAITS_IF_NULL,	/* the argument is a pointer to a time limit */
 	WAITS_IF_MINUS, /* the argument is a time limit in milliseconds */
 	WAITS_FUTEX,
@@ -64,16 +64,21 @@ static bool is_unlimited(enum wait_kind kind, const unsigned long long args[SYSC
 	return false;
 }
 
-bool rest_waits_without_limit(const char *syscall)
+bool rest_waits_without_limit(const char *syscall, int *ret_fd)
 {
 	long number;
 	unsigned long long a[SYSCALL_ARGS];
+	*ret_fd = -1;
 	if (sscanf(syscall, "%ld %llx %llx %llx %llx %llx %llx", &number, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5]) !=
 	    1 + SYSCALL_ARGS)
 		return false;
-	for (size_t i = 0; i < ARRAY_LEN(waits); i++)
-		if (waits[i].number == number)
-			return is_unlimited(waits[i].kind, a, waits[i].arg);
+	for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
+		if (waits[i].number != number)
+			continue;
+		if (waits[i].kind == WAITS_ALWAYS)
+			*ret_fd = (int)a[0];
+		return is_unlimited(waits[i].kind, a, waits[i].arg);
+	}
 	return false;
 }
 
@@ -132,7 +137,8 @@ static int open_process(pid_t pid)
 }
 
 /* Calls on() for each name that is a number; true if it is for all of them, and they are no more than max. */
-static bool each_number(int process, const char *folder, unsigned max, bool (*on)(int dir, const char *name))
+static bool each_number(int process, const char *folder, unsigned max, bool (*on)(int dir, const char *name, void *ctx),
+			void *ctx)
 {
 	int fd = openat(process, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -142,21 +148,46 @@ static bool each_number(int process, const char *folder, unsigned max, bool (*on
 	unsigned n = 0;
 	for (struct dirent *e; fine && (e = readdir(dir));)
 		if (*e->d_name != '.')
-			fine = n++ < max && on(dirfd(dir), e->d_name);
+			fine = n++ < max && on(dirfd(dir), e->d_name, ctx);
 	if (dir)
 		closedir(dir);
 	return fine && n > 0;
 }
 
-static bool thread_waits(int dir, const char *name)
+/* A read of a file takes a moment, however long that is on a slow disk. */
+static bool is_from_others(int dir, const char *thread, int fd)
+{
+	char path[64], target[64];
+	snprintf(path, sizeof(path), "%.20s/fd/%d", thread, fd);
+	ssize_t n = readlinkat(dir, path, target, sizeof(target) - 1);
+	target[MAX(n, 0)] = '\0';
+	return strncmp(target, "pipe:", 5) == 0 || strncmp(target, "socket:", 7) == 0 ||
+	       streq(target, "anon_inode:[eventfd]");
+}
+
+static bool add_switches(int dir, const char *thread, uint64_t *switches)
 {
 	char path[64], text[TEXT_MAX];
+	unsigned long long n;
+	snprintf(path, sizeof(path), "%.20s/status", thread);
+	const char *at = read_text(dir, path, text) ? strstr(text, "\nvoluntary_ctxt_switches:") : NULL;
+	if (!at || sscanf(at, "\nvoluntary_ctxt_switches: %llu", &n) != 1)
+		return false;
+	*switches += n + 1; /* a thread more shows, too */
+	return true;
+}
+
+static bool thread_waits(int dir, const char *name, void *ctx)
+{
+	char path[64], text[TEXT_MAX];
+	int fd;
 	snprintf(path, sizeof(path), "%.20s/syscall", name);
-	return read_text(dir, path, text) && rest_waits_without_limit(text);
+	return read_text(dir, path, text) && rest_waits_without_limit(text, &fd) &&
+	       (fd < 0 || is_from_others(dir, name, fd)) && add_switches(dir, name, ctx);
 }
 
 /* Not a timer, nor a ring of requests that the system works on by itself. */
-static bool is_plain_file(int dir, const char *name)
+static bool is_plain_file(int dir, const char *name, void *ctx)
 {
 	char target[64];
 	ssize_t n = readlinkat(dir, name, target, sizeof(target) - 1);
@@ -181,15 +212,19 @@ static unsigned is_foreign(pid_t pid, void *ctx)
 	return !at || sscanf(at, "\nUid:\t%u", &uid) != 1 || uid == getuid();
 }
 
-/* True if the kernel is alone and cannot wake up by itself. */
-static bool is_safe_to_stop(pid_t kernel, unsigned own_sockets)
+/* True if the kernel is alone and cannot wake up by itself. The switches of its threads tell if one of them ran since the last look:
+ * of two that wait for each other in turn, each may be seen waiting. */
+static bool is_safe_to_stop(pid_t kernel, unsigned own_sockets, uint64_t *ret_switches)
 {
+	uint64_t switches = 0;
 	char text[TEXT_MAX];
 	AUTO(closep) int process = open_process(kernel);
-	return process >= 0 && read_text(process, "status", text) && rest_has_no_alarm(text) &&
-	       each_number(process, "task", THREADS_MAX, thread_waits) &&
-	       each_number(process, "fd", FDS_MAX, is_plain_file) && has_few_sockets(own_sockets) &&
-	       proc_each(is_foreign, &kernel) == 0;
+	bool safe = process >= 0 && read_text(process, "status", text) && rest_has_no_alarm(text) &&
+		    each_number(process, "task", THREADS_MAX, thread_waits, &switches) &&
+		    each_number(process, "fd", FDS_MAX, is_plain_file, NULL) && has_few_sockets(own_sockets) &&
+		    proc_each(is_foreign, &kernel) == 0;
+	*ret_switches = safe ? switches : 0;
+	return safe;
 }
 
 /* True once every thread has stopped. */
@@ -212,6 +247,7 @@ void rest_stir(struct rest *r, uint64_t now_ms)
 		sockets_resume(r->sockets);
 	}
 	r->state = REST_AWAKE;
+	r->switches = 0;
 	r->pause_ms = AFTER_MS;
 	r->due_ms = now_ms + AFTER_MS;
 }
@@ -228,9 +264,10 @@ void rest_child_changed(struct rest *r, uint64_t now_ms)
 {
 	if (r->state == REST_AWAKE)
 		return;
+	uint64_t switches;
 	bool stopped = has_stopped(r->pid);
 	if (r->state == REST_STOPPING && stopped && r->idle_kernel(r) == r->pid &&
-	    is_safe_to_stop(r->pid, r->own_sockets)) {
+	    is_safe_to_stop(r->pid, r->own_sockets, &switches)) {
 		disk_pause(r->disk);
 		sockets_pause(r->sockets);
 		r->state = REST_RESTING;
@@ -248,9 +285,14 @@ void rest_turn(struct rest *r, uint64_t now_ms)
 	}
 	if (now_ms < r->due_ms)
 		return;
+	uint64_t before = r->switches;
 	pid_t kernel = r->state == REST_AWAKE ? r->idle_kernel(r) : 0;
-	if (kernel <= 1 || !is_safe_to_stop(kernel, r->own_sockets)) {
+	if (kernel <= 1 || !is_safe_to_stop(kernel, r->own_sockets, &r->switches)) {
 		refuse(r, now_ms);
+		return;
+	}
+	if (r->switches != before) {
+		r->due_ms = now_ms + AFTER_MS;
 		return;
 	}
 	r->pid = kernel;

@@ -6,8 +6,8 @@
  * a frame, a dead child, another signal. What is stopped cannot write.
  *
  * A session must not notice. So PID 1 rests only if the interpreter is the container's only process, each of its threads is in a
- * system call that waits without a time limit, and no timer, signal handler or network socket could wake it. A look that cannot be
- * made counts as a reason not to rest: where /proc does not tell, everything stays as it was. */
+ * system call that waits without a time limit and none has run for a second, and no timer, signal handler or network socket could
+ * wake it. A look that cannot be made counts as a reason not to rest: where /proc does not tell, everything stays as it was. */
 #ifndef HUSK_KERNELS_REST_H
 #define HUSK_KERNELS_REST_H
 
@@ -35,6 +35,7 @@ struct rest {
 	enum rest_state state;
 	pid_t pid; /* what is stopped */
 	uint64_t due_ms, pause_ms;
+	uint64_t switches; /* of the kernel's threads at the last look; 0 = none was made */
 };
 
 /* Something happened: continues what was stopped, at once, and watches as before. */
@@ -44,8 +45,9 @@ void rest_child_changed(struct rest *r, uint64_t now_ms);
 /* Once a turn of the loop. */
 void rest_turn(struct rest *r, uint64_t now_ms);
 
-/* Exposed for tests: true if /proc/PID/task/TID/syscall shows a call that waits without a time limit. */
-bool rest_waits_without_limit(const char *syscall);
+/* Exposed for tests: true if /proc/PID/task/TID/syscall shows a call that waits without a time limit. *ret_fd is the descriptor that it
+ * reads, or -1. */
+bool rest_waits_without_limit(const char *syscall, int *ret_fd);
 /* True if /proc/PID/status shows no handler for a signal that comes by itself. */
 bool rest_has_no_alarm(const char *status);
 /* The TCP, UDP and raw sockets that /proc/net/sockstat or sockstat6 shows; UINT64_MAX if it does not. */

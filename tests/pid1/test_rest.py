@@ -9,17 +9,29 @@ from test_disk import FAR, LIMIT, disk, script, used  # noqa: F401
 STREAMS = ("dial",)
 
 LATER = "def later(*_): open('/workspace/late', 'w').close()\n"
-# Each does something two seconds after its cell has ended, which a session that rests would not do.
+# Each does something seconds after its cell has ended, which a session that rests would not do.
 WRITERS = {
     "process": "import subprocess; subprocess.Popen(['/bin/sh', '-c', 'sleep 2; : >/workspace/late'])",
     "thread": LATER + "import threading; threading.Timer(2, later).start()",
+    "threads": LATER + """
+import queue, threading
+there, back = queue.SimpleQueue(), queue.SimpleQueue()
+def pass_on(a=there, b=back, time=time, later=later):
+    until = time.monotonic() + 5
+    while time.monotonic() < until: a.put(b.get())
+    later()
+def return_it(a=there, b=back):
+    while True: b.put(a.get())
+back.put(1)
+threading.Thread(target=pass_on).start(); threading.Thread(target=return_it, daemon=True).start()
+""",
     "signal": LATER + "signal.signal(signal.SIGALRM, later); signal.setitimer(signal.ITIMER_REAL, 2)",
 }
 # It seems to wait without a limit.
 LIAR = """
 import socket, struct, threading
 a, b = socket.socketpair()
-a.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack('ll', 2, 0))
+a.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack('ll', 5, 0))
 def lie(a=a, b=b):
     try: a.recv(1)
     except BlockingIOError: open('/workspace/late', 'w').close()
@@ -75,15 +87,15 @@ def test_an_idle_session_costs_at_most_a_wake_up_in_five_seconds(box, client):
 @pytest.mark.parametrize("writer", WRITERS)
 def test_a_session_that_does_something_later_is_not_stopped(box, client, writer):
     assert client.execute(WRITERS[writer]).ending == "ok"
-    wait_until(lambda: late(box).exists(), "it was stopped", 10)
+    wait_until(lambda: late(box).exists(), "it was stopped", 15)
 
 
 def test_a_session_that_hides_what_it_waits_for_does_nothing_while_pid_1_rests(box, client):
     assert client.execute(LIAR).ending == "ok"
     wait_for_rest(box)
-    time.sleep(3)
+    time.sleep(5)
     assert not late(box).exists() and list(processes(box).values()) == ["T"]
-    wait_until(lambda: client.ping() and late(box).exists(), "it was not continued", 10)
+    wait_until(lambda: client.ping() and late(box).exists(), "it was not continued", 20)
 
 
 def test_a_late_writer_is_stopped_at_the_limit(make_box, disk):  # noqa: F811

@@ -8,7 +8,10 @@ static bool waits(long number, const char *args)
 {
 	char text[256];
 	snprintf(text, sizeof(text), "%ld %s 0x7ffd6d1f7a58 0x7f1b9a2a8a1d\n", number, args);
-	return rest_waits_without_limit(text);
+	int fd;
+	bool found = rest_waits_without_limit(text, &fd);
+	assert_int_equal(fd, number == SYS_read || number == SYS_recvfrom ? 3 : -1);
+	return found;
 }
 
 static void waits_without_a_limit_are_known(void **state)
@@ -25,6 +28,7 @@ static void waits_without_a_limit_are_known(void **state)
 
 static void everything_else_is_a_reason_to_watch(void **state)
 {
+	int fd;
 	assert_false(waits(SYS_futex, "0x7f 0x189 0x0 0x7ffe 0x0 0xffffffff"));
 	assert_false(waits(SYS_futex, "0x7f 0x81 0x0 0x0 0x0 0x0"));
 	assert_false(waits(SYS_epoll_pwait, "0x7 0x7f 0x400 0x3e8 0x0 0x8"));
@@ -32,9 +36,9 @@ static void everything_else_is_a_reason_to_watch(void **state)
 	assert_false(waits(SYS_pselect6, "0x4 0x7f 0x0 0x0 0x7ffe 0x7f"));
 	assert_false(waits(SYS_write, "0x3 0x7f 0x4 0x0 0x0 0x0"));
 	assert_false(waits(SYS_clock_nanosleep, "0x0 0x0 0x7f 0x0 0x0 0x0"));
-	assert_false(rest_waits_without_limit("running\n"));
-	assert_false(rest_waits_without_limit("-1 0x7ffd6d1f7a58 0x7f1b9a2a8a1d\n"));
-	assert_false(rest_waits_without_limit(""));
+	assert_false(rest_waits_without_limit("running\n", &fd));
+	assert_false(rest_waits_without_limit("-1 0x7ffd6d1f7a58 0x7f1b9a2a8a1d\n", &fd));
+	assert_false(rest_waits_without_limit("", &fd));
 }
 
 static void handlers_of_timers_are_seen(void **state)
