@@ -120,11 +120,13 @@ void pictures_choose(struct pictures *p, size_t max, size_t budget)
 	for (size_t i = p->n; i > 0; i--) {
 		struct picture *pic = &p->v[i - 1];
 		size_t cost = pic->data ? strlen(pic->data) + 64 : SIZE_MAX;
-		if (sent == max || cost > budget)
+		/* The only one is worth more than the size that is aimed at. */
+		bool only = p->n == 1 && pic->data;
+		if (sent == max || (cost > budget && !only))
 			continue;
 		pic->number = 1;
 		sent++;
-		budget -= cost;
+		budget -= MIN(cost, budget);
 	}
 	for (size_t i = 0; i < p->n; i++)
 		if (p->v[i].number)

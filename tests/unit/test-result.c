@@ -432,6 +432,15 @@ static void too_many_or_too_large_are_said(void **state)
 	assert_int_equal(blocks_of(second), 3);
 	assert_non_null(strstr(text_of(second), "1 picture was left out"));
 	assert_true(json_dumpb(second, NULL, 0, JSON_COMPACT) < RESULT_LINE_AIM);
+
+	/* The only one comes, though room was kept for a long text. */
+	AUTO(freep) char *most = png_of_size(700000);
+	struct run_context long_texts = code;
+	long_texts.max_chars = 1000000;
+	displays[0] = picture_of(parts[0], "image/png", most);
+	run.n_displays = 1;
+	json_auto_t *third = result_of_run(in_order(&run), &long_texts);
+	assert_int_equal(blocks_of(third), 2);
 }
 
 static void html_does_not_flood(void **state)
