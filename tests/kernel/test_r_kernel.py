@@ -291,6 +291,19 @@ def test_plots_as_svg_on_request(r):
     assert png_sizes(r.run("options(husk.plot.format = NULL); plot(1)")) == [(800, 600)]
 
 
+def test_ggplots_carry_their_values(r):
+    chart = "application/vnd.husk.chart+json"
+    got = r.run("library(ggplot2)\nd <- data.frame(n = c('A', 'B'), v = c(3, 4.5), t = 1:2)\n"
+                "ggplot(d, aes(n, v)) + geom_col() + labs(title = 'T', y = 'Sold (pcs)')\nggplot(d, aes(t, v)) + geom_line()\n"
+                "ggplot(d, aes(t, v)) + geom_point()\nplot(1)").displays
+    bars, lines, points, base = (one["data"].get(chart) for one in got)
+    assert bars["type"] == "bar" and bars["title"] == "T" and bars["y_label"] == "Sold (pcs)" and bars["y_unit"] == "pcs"
+    assert [(one["label"], one["value"]) for one in bars["elements"]] == [("A", 3), ("B", 4.5)]
+    assert lines["type"] == "line" and lines["elements"][0]["points"] == [[1, 3], [2, 4.5]]
+    assert lines["x_scale"] == "linear" and lines["x_ticks"] and len(lines["x_ticks"]) == len(lines["x_tick_labels"])
+    assert points["type"] == "scatter" and points["elements"][0]["points"] == [[1, 3], [2, 4.5]] and base is None
+
+
 @pytest.mark.parametrize("code", ["library(ggplot2); ggplot(mtcars, aes(nope, mpg)) + geom_point()", "plot.new()", "grid::grid.newpage()",
                                   "library(ggplot2); ggplot(mtcars, aes(wt, mpg)) + geom_point() + facet_wrap(~nope)"])
 def test_empty_pages_are_not_shown(r, code):

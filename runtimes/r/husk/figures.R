@@ -115,7 +115,8 @@ show_pages <- function(device, open) {
     following <- sprintf(device$files, page + 2L)
     if (open && !file.exists(following)) break
     size <- file.size(file)
-    if (size > 0) show_page_file(readBin(file, "raw", size), device$settings$format, place_of(device, page + 1L))
+    plot <- if (identical(device$plotted, page + 1L)) device$plot
+    if (size > 0) show_page_file(readBin(file, "raw", size), device$settings$format, place_of(device, page + 1L), plot)
     unlink(file)
     page <- page + 1L
     file <- following
@@ -123,15 +124,30 @@ show_pages <- function(device, open) {
   page
 }
 
+# The ggplot that the new page is for: its values are sent with the picture.
+note_plot <- function(...) {
+  if (!isNamespaceLoaded("ggplot2") || is.null(device <- current_device())) return(invisible())
+  callers <- vapply(sys.calls(), function(call) as.character(call[[1L]])[1L], "")
+  is_ggplot <- any(grepl("^print\\.(ggplot|ggplot2::ggplot)$", callers))
+  for (i in seq_along(figures$devices)) {
+    if (!identical(figures$devices[[i]]$files, device$files)) next
+    figures$devices[[i]]["plot"] <- list(if (is_ggplot) ggplot2::last_plot())
+    figures$devices[[i]]$plotted <- device$shown + 1L
+  }
+  invisible()
+}
+
 SVG_MARKS <- "<(path|g|image|use|circle|polygon|polyline|line)\\b"
 
 # `name` is that of its place, NULL if it has none.
-show_page_file <- function(bytes, format, name) {
+show_page_file <- function(bytes, format, name, plot = NULL) {
   if (format == "svg") {
     text <- raw_text(bytes)
-    if (length(gregexpr(SVG_MARKS, text)[[1L]]) > 1L) send_display(list("image/svg+xml" = text), name, !is.null(name))
+    if (length(gregexpr(SVG_MARKS, text)[[1L]]) > 1L) {
+      send_display(c(list("image/svg+xml" = text), chart_part(plot)), name, !is.null(name))
+    }
   } else if (!is_blank(bytes)) {
-    send_display(list("image/png" = bytes), name, !is.null(name))
+    send_display(c(list("image/png" = bytes), chart_part(plot)), name, !is.null(name))
   }
 }
 
@@ -180,6 +196,8 @@ set_up_figures <- function() {
   setHook("before.grid.newpage", follow_options)
   setHook("plot.new", show_finished_pages)
   setHook("grid.newpage", show_finished_pages)
+  setHook("plot.new", note_plot)
+  setHook("grid.newpage", note_plot)
 }
 
 # Within limits -----------------------------------------------------------------------------------------------------
