@@ -20,7 +20,8 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_LIMIT_CONVERSATION_SESSIONS] = MAKE_ROOM,
 	[CAUSE_LIMIT_CONVERSATIONS] = MAKE_ROOM,
 
-	[CAUSE_ATTACH_OFF] = "End that server, or set HUSK_ATTACH=on for it and start it again.",
+	[CAUSE_ATTACH_OFF] =
+		"End that program, and attach to the session that it leaves; of a server, set HUSK_ATTACH=on and start it again.",
 	[CAUSE_OTHER_VERSION] = "Use the `husk` of the same version, or start that server again with this one.",
 	[CAUSE_NO_SERVER] = "Attach again: a session outlives its server by its lease.",
 
