@@ -354,7 +354,8 @@ static void on_downloaded(void *ctx, const struct sink_result *kept, const struc
 	AUTO(freep) char *content = export_file(c, &b->record);
 	b->job = store_export_add(b->spec.store, &b->record, content,
 				  &(struct export_limits){ .conversation = c->exports_max_size_per_conversation,
-							   .total = c->exports_max_size },
+							   .total = c->exports_max_size,
+							   .count = c->exports_max_count_per_conversation },
 				  on_recorded, b);
 }
 

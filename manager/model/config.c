@@ -120,6 +120,7 @@ static const struct setting settings[] = {
 	NUMBER("DEPENDENCY_MAX_AGE_DAYS", dependency_max_age_days, "7", 0, 36500),
 	SIZE("EXPORTS_MAX_SIZE", exports_max_size, "20g", MIB, 16 * TIB),
 	SIZE("EXPORTS_MAX_SIZE_PER_CONVERSATION", exports_max_size_per_conversation, "5g", MIB, 16 * TIB),
+	NUMBER("EXPORTS_MAX_COUNT_PER_CONVERSATION", exports_max_count_per_conversation, "10000", 1, MANY),
 	BOOL("HISTORY_KEEPS_CODE", history_keeps_code, "false"),
 	NUMBER("HISTORY_MAX_AGE_DAYS", history_max_age_days, "0", 0, 36500),
 	NUMBER("SESSION_LEASE_SECONDS", lease, "300", 2, 86400),

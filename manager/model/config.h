@@ -47,11 +47,12 @@ struct config {
 	uint64_t dependency_timeout;		    /* seconds: of one install */
 	uint64_t exports_max_size;		    /* bytes: of all that is kept */
 	uint64_t exports_max_size_per_conversation; /* bytes */
-	uint64_t dependency_max_size;		    /* bytes: of one set */
-	uint64_t dependency_cache_size;		    /* bytes: of all sets */
-	uint64_t dependency_max_age_days;	    /* of a set with an open version */
-	bool history_keeps_code;		    /* and what it printed: sealed, in the store */
-	uint64_t history_max_age_days;		    /* of what was executed in a session, since its end; 0 = kept */
+	uint64_t exports_max_count_per_conversation;
+	uint64_t dependency_max_size;	  /* bytes: of one set */
+	uint64_t dependency_cache_size;	  /* bytes: of all sets */
+	uint64_t dependency_max_age_days; /* of a set with an open version */
+	bool history_keeps_code;	  /* and what it printed: sealed, in the store */
+	uint64_t history_max_age_days;	  /* of what was executed in a session, since its end; 0 = kept */
 
 	/* SESSION_* in seconds */
 	uint64_t lease;

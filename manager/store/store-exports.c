@@ -86,16 +86,25 @@ static const char *column_path(struct store_job *job, const struct db_value *v)
 
 static void take_sums(void *ctx, const struct db_value *v, size_t n UNUSED)
 {
-	*(struct export_limits *)ctx = (struct export_limits){ column_int(&v[0]), column_int(&v[1]) };
+	*(struct export_limits *)ctx =
+		(struct export_limits){ column_int(&v[0]), column_int(&v[1]), column_int(&v[2]) };
 }
 
 static int count(struct db *db, const char *thread, struct export_limits *ret, struct fail *f)
 {
-	struct db_query q = { .sql = "SELECT " SUM_OF(" AND thread = $1") ", " SUM_OF(""),
+	struct db_query q = { .sql = "SELECT " SUM_OF(" AND thread = $1") ", " SUM_OF(
+				      "") ", (SELECT COUNT(*) FROM exports WHERE hash <> '' AND thread = $1)",
 			      .on_row = take_sums,
 			      .ctx = ret,
 			      DB_PARAMS(db_text(thread)) };
 	return db_exec(db, &q, f);
+}
+
+static int hint_to_delete(struct fail *f)
+{
+	return fail_hint(
+		f,
+		"Exports that nobody needs any more have to be deleted first: the user lists them with `husk exports` and deletes one with `husk exports --delete ID`.");
 }
 
 static int over(const char *whose, uint64_t was, uint64_t now, uint64_t limit, const char *setting, struct fail *f)
@@ -103,9 +112,7 @@ static int over(const char *whose, uint64_t was, uint64_t now, uint64_t limit, c
 	char before[SIZES_TEXT], with[SIZES_TEXT], most[SIZES_TEXT];
 	fail_set(f, FAIL_LIMIT, "the exports of %s take %s, with this one %s, and may take %s (%s)", whose,
 		 sizes_text(was, before), sizes_text(now, with), sizes_text(limit, most), setting);
-	return fail_hint(
-		f,
-		"Exports that nobody needs any more have to be deleted first: the user lists them with `husk exports` and deletes one with `husk exports --delete ID`.");
+	return hint_to_delete(f);
 }
 
 /* What was kept before the record was written, and what is kept with it. */
@@ -115,6 +122,13 @@ static int check_limits(const struct export_limits *limits, const struct export_
 	if (now->conversation > limits->conversation && now->conversation > was->conversation)
 		return over("this conversation", was->conversation, now->conversation, limits->conversation,
 			    "EXPORTS_MAX_SIZE_PER_CONVERSATION", f);
+	if (limits->count && now->count > limits->count) {
+		fail_set(
+			f, FAIL_LIMIT,
+			"this conversation has %llu exports, as many as it may have (EXPORTS_MAX_COUNT_PER_CONVERSATION)",
+			(unsigned long long)was->count);
+		return hint_to_delete(f);
+	}
 	if (now->total > limits->total && now->total > was->total)
 		return over("all conversations", was->total, now->total, limits->total, "EXPORTS_MAX_SIZE", f);
 	return 0;

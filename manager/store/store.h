@@ -246,6 +246,7 @@ struct export_list {
 /* What is kept may take this much, each content (hash and file) counted once: of the conversation, and of all. */
 struct export_limits {
 	uint64_t conversation, total;
+	uint64_t count; /* of the conversation's exports; 0 = no limit */
 };
 /* Synced to disk when the callback says success: an acknowledged export is never lost. `content` is where the export's content is, and
  * must still be there. With limits (NULL = none), new content beyond one of them is refused with FAIL_LIMIT and removed, unless

@@ -202,6 +202,23 @@ static void what_is_kept_is_limited_and_counted_once(void **state)
 	assert_int_equal(access(shared, F_OK), 0);
 }
 
+static void how_many_are_kept_is_limited(void **state)
+{
+	static const struct export_limits limits = { .conversation = 1000, .total = 1000, .count = 2 };
+	static const char *const hashes[] = { "h1", "h1", "h2" };
+	for (size_t i = 0; i < ARRAY_LEN(hashes); i++) {
+		AUTO(freep) char *id = xasprintf("e%zu", i);
+		AUTO(freep) char *content = keep_content(hashes[i]);
+		struct export_record e = export(id, "/workspace/a.csv", 5);
+		e.hash = hashes[i];
+		e.file = "file";
+		ask_export_claim(&b, &a, &e, content, &limits);
+		assert_int_equal(a.fail.kind, i < 2 ? FAIL_NONE : FAIL_LIMIT);
+		assert_true(i < 2 || strstr(a.fail.message, "EXPORTS_MAX_COUNT_PER_CONVERSATION"));
+		assert_int_equal(access(content, F_OK) == 0, i < 2);
+	}
+}
+
 static void an_export_whose_content_has_gone_is_not_recorded(void **state)
 {
 	struct export_record e = export("e1", "/workspace/a.csv", 5);
@@ -313,6 +330,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_path_may_be_any_bytes),
 	TEST(exports_are_listed_by_pages),
 	TEST(what_is_kept_is_limited_and_counted_once),
+	TEST(how_many_are_kept_is_limited),
 	TEST(an_export_whose_content_has_gone_is_not_recorded),
 	TEST(what_is_deleted_makes_room),
 	TEST(a_cancelled_job_is_not_answered),
