@@ -7,7 +7,7 @@ from harness import build_dir
 
 TOOLS = ("git make gcc g++ curl wget jq zip unzip xz file tree less rg sqlite3 patch diff rsync bc ssh ip nano"
          " bash ps top free find grep sed awk tar gzip bzip2").split()
-PYTHON = ("numpy pandas scipy sklearn matplotlib seaborn sympy networkx requests bs4 lxml openpyxl yaml tqdm jinja2 tabulate psutil pytest"
+PYTHON = ("numpy pandas pyarrow.parquet pyarrow.feather scipy sklearn matplotlib seaborn sympy networkx requests bs4 lxml openpyxl yaml tqdm jinja2 tabulate psutil pytest"
           " PIL").split()
 R = ("tidyverse ggplot2 data.table readxl haven httr2 DBI RSQLite jsonlite knitr rmarkdown htmlwidgets devtools glmnet randomForest"
      " openxlsx writexl plotly DT caret").split()
