@@ -244,8 +244,11 @@ struct task_info {
 };
 /* What a face does for the tasks of a conversation; both are called from the loop. */
 struct task_handler {
-	/* How the end reads: of a run, or (result NULL) why it has none. The text is kept; the manager owns it. */
-	char *(*word)(void *ctx, const struct task_info *task, const struct run_result *result, const struct fail *f);
+	/* How the end reads: of a run, or (result NULL) why it has none. The text is kept; the manager owns it. A worker may call it, with
+	 * a copy of `config`. */
+	char *(*word)(const struct config *config, const struct task_info *task, const struct run_result *result,
+		      const struct fail *f);
+	const struct config *config;
 	/* It has ended. */
 	void (*on_change)(void *ctx, const struct task_info *task);
 	void *ctx;

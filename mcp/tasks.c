@@ -284,10 +284,12 @@ void tasks_notify(struct connection *c, const json_t *task)
 
 /* --- what the manager asks --------------------------------------------------------------------------------------- */
 
-static char *word(void *ctx, const struct task_info *task, const struct run_result *result, const struct fail *f)
+/* In a worker, if there is much of it. */
+static char *word(const struct config *config, const struct task_info *task, const struct run_result *result,
+		  const struct fail *f)
 {
-	const struct connection *c = ctx;
-	json_auto_t *o = tools_word_task(&c->env, task, result, f);
+	const struct tool_env env = { .config = config };
+	json_auto_t *o = tools_word_task(&env, task, result, f);
 	json_object_set_new(o, "resultType", json_string("complete"));
 	return json_dumps(o, JSON_COMPACT);
 }
@@ -301,6 +303,7 @@ static void on_change(void *ctx, const struct task_info *task)
 
 void tasks_bind(struct connection *c)
 {
-	conversation_take_tasks(c->env.conversation,
-				&(struct task_handler){ .word = word, .on_change = on_change, .ctx = c });
+	conversation_take_tasks(
+		c->env.conversation,
+		&(struct task_handler){ .word = word, .config = c->env.config, .on_change = on_change, .ctx = c });
 }

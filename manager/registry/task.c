@@ -1,13 +1,17 @@
 #include "manager/registry/task.h"
 
 #include "base/alloc.h"
+#include "base/deadline.h"
 #include "base/log.h"
+#include "base/work.h"
 #include "manager/model/token.h"
 #include "manager/registry/claims.h"
 #include "manager/registry/notice.h"
 
 /* Until the store is tried again with an end that it would not take. */
 #define RETRY_MS 5000
+/* What wording one may take; its texts then end early, and say so. */
+#define WORD_CPU_MS 1000
 
 struct task {
 	struct list node;
@@ -24,7 +28,8 @@ struct task {
 	char *result;	 /* as the face worded it */
 	bool ended_here; /* its end came to this server */
 	bool announced;
-	struct store_job *job; /* that makes it, or writes down its end */
+	struct store_job *job;	 /* that makes it, or writes down its end */
+	struct wording *wording; /* a worker words its end; NULL = none */
 	struct timer *retry;
 	void (*on_made)(void *ctx, struct task *t, const struct fail *f);
 	void *ctx;
@@ -75,8 +80,23 @@ struct task_info task_info(const struct task *t)
 	return task_info_of_record(&row);
 }
 
+/* A large end is worded by a worker, which has a copy of all that it needs. */
+struct wording {
+	struct task *task; /* not to be touched once it was forgotten */
+	struct work *work;
+	char *(*word)(const struct config *config, const struct task_info *task, const struct run_result *result,
+		      const struct fail *f);
+	struct config config;
+	struct task_info info;
+	char id[TOKEN_SIZE], session[TOKEN_SIZE];
+	struct run_result result;
+	char *text;
+};
+
 static void task_free(struct task *t)
 {
+	if (t->wording)
+		work_forget(t->wording->work);
 	list_remove(&t->node);
 	run_leave(&t->waiter);
 	store_cancel(t->job);
@@ -138,7 +158,59 @@ static void log_end(struct task *t, const struct run_result *result)
 						 .result = result });
 }
 
-static void end(struct task *t, const struct run_result *result, const struct fail *f)
+/* From here on others are told that it has ended. */
+static void conclude(struct task *t, enum task_state state, char *text)
+{
+	t->state = state;
+	t->changed = MAX(store_now_ms(), t->created);
+	t->result = text;
+	write_down(t);
+}
+
+static void word(void *ctx)
+{
+	struct wording *w = ctx;
+	deadline_set(WORD_CPU_MS);
+	w->text = w->word(&w->config, &w->info, &w->result, /* f= */ NULL);
+	deadline_set(0);
+}
+
+static void on_worded(void *ctx, bool forgotten)
+{
+	struct wording *w = ctx;
+	if (!forgotten) {
+		w->task->wording = NULL;
+		conclude(w->task, TASK_ENDED, take_ptr(w->text));
+	}
+	run_result_release(&w->result);
+	free(w->text);
+	free(w);
+}
+
+/* Takes what is in the result. */
+static void word_later(struct task *t, const struct task_info *info, struct run_result *result)
+{
+	const struct task_handler *h = &t->conversation->tasks;
+	struct wording *w = new0(struct wording);
+	t->wording = w;
+	w->task = t;
+	w->word = h->word;
+	if (h->config)
+		w->config = *h->config;
+	w->info = *info;
+	snprintf(w->id, sizeof(w->id), "%s", t->id);
+	snprintf(w->session, sizeof(w->session), "%s", t->session);
+	w->info.id = w->id;
+	w->info.session_id = w->session;
+	w->result = *result;
+	*result = (struct run_result){ 0 };
+	w->work =
+		work_start(t->registry->loop,
+			   &(struct work_spec){
+				   .fn = word, .on_done = on_worded, .ctx = w, .render = true, .session = w->session });
+}
+
+static void end(struct task *t, struct run_result *result, const struct fail *f)
 {
 	const struct task_handler *h = &t->conversation->tasks;
 	bool asked_for = t->state == TASK_CANCELLING && result && result->ending == ENDING_INTERRUPTED;
@@ -147,11 +219,16 @@ static void end(struct task *t, const struct run_result *result, const struct fa
 		return;
 	log_end(t, result);
 	t->ended_here = true;
-	t->state = asked_for ? TASK_CANCELLED : TASK_ENDED;
-	t->changed = MAX(store_now_ms(), t->created);
+	if (asked_for) {
+		conclude(t, TASK_CANCELLED, NULL);
+		return;
+	}
 	struct task_info info = task_info(t);
-	t->result = asked_for ? NULL : h->word(h->ctx, &info, result, f);
-	write_down(t);
+	info.state = TASK_ENDED;
+	if (result && run_result_weight(result) > RUN_RESULT_HEAVY)
+		word_later(t, &info, result);
+	else
+		conclude(t, TASK_ENDED, h->word(h->config, &info, result, f));
 }
 
 static void on_end(struct run_waiter *w, struct run_result *result, const struct fail *f)
@@ -235,7 +312,7 @@ struct task *task_find(struct conversation *c, const char *id)
 
 void task_stop(struct task *t)
 {
-	if (t->state != TASK_WORKING || !t->member)
+	if (t->state != TASK_WORKING || !t->member || t->ended_here)
 		return;
 	t->state = TASK_CANCELLING;
 	run_interrupt(session_dispatch(t->member->session), t->number);

@@ -294,7 +294,7 @@ static void end_task(struct task *t, enum task_state state)
 	r.stderr_text = xstrdup("");
 	run_result_add_text(&r, PART_STDOUT, xstrdup("it ran"));
 	t->state = state;
-	t->result = state == TASK_ENDED ? h->word(h->ctx, &info, &r, NULL) : NULL;
+	t->result = state == TASK_ENDED ? h->word(h->config, &info, &r, NULL) : NULL;
 	run_result_release(&r);
 	info = info_of(t);
 	h->on_change(h->ctx, &info);

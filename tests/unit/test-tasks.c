@@ -1,5 +1,8 @@
 /* The manager on the fake engine: runs that become tasks, what is kept of them, and the servers that follow each other. */
+#include <pthread.h>
+
 #include "base/alloc.h"
+#include "kernels/protocol.h"
 #include "manager/manager.h"
 #include "tests/unit/manager-bench.h"
 #include "tests/unit/unit.h"
@@ -35,9 +38,13 @@ static void forget(void)
 
 /* --- a face ------------------------------------------------------------------------------------------------------ */
 
-static char *word(void *ctx UNUSED, const struct task_info *task, const struct run_result *result, const struct fail *f)
+static pthread_t worded_in;
+
+static char *word(const struct config *config UNUSED, const struct task_info *task, const struct run_result *result,
+		  const struct fail *f)
 {
 	told.words++;
+	worded_in = pthread_self();
 	assert_string_equal(task->session_id, session);
 	return result ? xasprintf("%s %s", ending_name(result->ending), result->stdout_text) :
 			xasprintf("failed %s", cause_name(cause_of(f)));
@@ -241,6 +248,27 @@ static void its_result_is_repeated_and_told_to_nobody_else(void **state)
 	assert_nothing_left_to_tell();
 	assert_result(id, "error out");
 	assert_int_equal(told.words, 1);
+}
+
+/* Until then it is said to work. */
+static void a_large_end_is_worded_off_the_loop(void **state)
+{
+	enum { LARGE = 400 << 10 };
+	AUTO(freep) char *id = make_task(), *data = xmalloc(LARGE + 1);
+	memset(data, 'A', LARGE);
+	data[LARGE] = '\0';
+	AUTO(freep) char *payload = xasprintf("{\"data\": {\"image/png\": \"%s\"}}", data);
+	fake_call_give(fake_only(fake), call(1), FRAME_DISPLAY, payload);
+	end_run(1, "out", "ok");
+	assert_int_equal(told.words, 1);
+	assert_false(pthread_equal(worded_in, pthread_self()));
+	assert_int_equal(told.changes, 1);
+	assert_result(id, "ok out");
+	assert_nothing_left_to_tell();
+	fake_on_call = do_nothing;
+	AUTO(freep) char *small = make_task();
+	end_run(3, "out", "ok");
+	assert_true(pthread_equal(worded_in, pthread_self()));
 }
 
 static void a_cancelled_task_has_no_result(void **state)
@@ -475,6 +503,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_run_becomes_a_task_after_its_time),
 		TEST(its_result_is_repeated_and_told_to_nobody_else),
+		TEST(a_large_end_is_worded_off_the_loop),
 		TEST(a_cancelled_task_has_no_result),
 		TEST(one_that_ends_first_is_not_cancelled),
 		TEST(an_id_is_its_conversations_alone),
