@@ -236,8 +236,9 @@ static int join(struct run_op *o, struct fail *f)
 	if (run_kind(d, request->run, &o->kind, f) < 0)
 		return -1;
 	o->number = (uint32_t)request->run;
-	o->waited = request->interrupt && run_is_waited(d, request->run);
-	if (o->waited || (request->interrupt && run_is_foreign(d, request->run, request->guest)))
+	bool foreign = request->interrupt && run_is_foreign(d, request->run, request->guest);
+	o->waited = request->interrupt && !foreign && run_is_waited(d, request->run);
+	if (o->waited || foreign)
 		return interrupt_foreign(o, d);
 	if (o->input && (run_check_guest(d, request->run, request->guest, f) < 0 ||
 			 run_input(d, request->run, o->input, request->input_len, f) < 0))
