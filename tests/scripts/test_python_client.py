@@ -7,6 +7,7 @@ import concurrent.futures
 import ctypes
 import inspect
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import husk
 import pytest
 from conftest import ROOT, containers, places
 from husk import _lib
+from husk._values import literal
 
 PACKAGE = ROOT / "clients" / "python" / "husk"
 
@@ -161,7 +163,36 @@ def test_a_cell_and_a_command_ask(session):
             session.run(**wrong)
 
 
+def test_a_value_of_the_session_becomes_one_of_this_program(session):
+    assert session.run("{'a': [1, -2.5, None, True], 'b': ('x', \"it's\")}").json() == {"a": [1, -2.5, None, True], "b": ("x", "it's")}
+    for code in ("object()", "None", "set()", "{1: print}"):
+        with pytest.raises(ValueError, match="value"):
+            session.run(code).json()
+
+
+@pytest.mark.parametrize("text", ["1" + "+1" * 100_000, "[0]" + "[0]" * 100_000, "-" * 100_000 + "1", "[" * 100_000, "f(1)", "'a" + "'*9" * 9, ""])
+def test_hostile_values_are_rejected(text):
+    with pytest.raises(ValueError, match="literal|syntax|empty"):
+        literal(text)
+
+
+def test_an_exit_code_is_shown(session):
+    assert str(session.shell("false")) == "exit code 1"
+    with pytest.raises(husk.RunError, match="exit code 3"):
+        session.shell("(exit 3)").check()
+
+
 # --- while it runs
+
+
+def test_lines_as_they_come(session):
+    items = list(session.stream("import sys\nfor i in range(3): print(i)\nprint('no end', end='')\nprint('bad', file=sys.stderr)\n5"))
+    assert [line for kind, line in items if kind == "stdout"] == ["0\n", "1\n", "2\n", "no end"]
+    assert ("stderr", "bad\n") in items and items[-1][0] == "result" and items[-1][1].json() == 5
+    for _, line in session.stream("while True: print('line')", 300):
+        assert line == "line\n"
+        break
+    assert session.run("6").json() == 6
 
 
 def test_output_as_it_comes(session):
@@ -253,6 +284,14 @@ def test_a_folder_comes_out_as_a_folder(manager, tmp_path):
     assert os.readlink(tmp_path / "out" / "good") == "sub/a" and not os.path.lexists(tmp_path / "out" / "bad")
     assert (tmp_path / "f").read_text() == "x\n" and not (tmp_path / "elsewhere").exists()
     session.stop()
+
+
+def test_a_file_that_cannot_be_copied_raises(session):
+    with pytest.raises(husk.FilesError, match="no-such-file") as raised:
+        session.put("/etc/no-such-file", {"content": "x", "destination": "good"})
+    assert [file.success for file in raised.value.result] == [False, True]
+    with pytest.raises(husk.HuskError, match="missing"):
+        session.get("missing")
 
 
 def test_files_in_and_out(manager, tmp_path):
@@ -435,7 +474,7 @@ def test_python_3_9_can_read_it():
 
 def test_it_is_typed_and_depends_on_nothing():
     assert (PACKAGE / "py.typed").exists()
-    known = set(sys.stdlib_module_names) | {"IPython"}
+    known = set(sys.stdlib_module_names) | {"IPython", "typing_extensions"}  # the latter only for type checkers
     for path in PACKAGE.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
@@ -444,6 +483,53 @@ def test_it_is_typed_and_depends_on_nothing():
                 assert node.module.split(".")[0] in known
     for function in (husk.SandboxManager.create_session, husk.Session.run, husk.aio.Session.run):
         assert inspect.signature(function).return_annotation is not inspect.Signature.empty
+
+
+def test_type_checkers_find_misspelt_arguments(tmp_path):
+    """One error for each line that says so, and none for the others."""
+    lines = [
+        "import husk",
+        "s = husk.Session('python', memory='4g')",
+        "s.run('1', wait=2, on_stdout=print).json()",
+        "s.run('1', wiat=2)  # wrong",
+        "s.shell('ls', cwd='/')",
+        "s.run('1', cwd='/')  # wrong",
+        "s.get('a', to='.', on_progress=print)",
+        "s.put('a', on_progres=print)  # wrong",
+        "s.look(keepalive=True)  # wrong",
+        "husk.Session('python', memroy='4g')  # wrong",
+        "async def f(a: husk.aio.Session) -> None:",
+        "    await a.run('1', wait=2)",
+        "    await a.run('1', wiat=2)  # wrong",
+        "    await a.manager.create_session('r', cpu=1)  # wrong",
+        "    await a.shell(5)  # wrong",
+    ]
+    program = tmp_path / "user.py"
+    program.write_text("\n".join(lines) + "\n")
+    build = PACKAGE.parents[2] / os.environ.get("BUILD", "build")
+    done = subprocess.run([build / "venv" / "bin" / "mypy", "--strict", "--no-error-summary", "--cache-dir", tmp_path / "cache", program],
+                          env={**os.environ, "MYPYPATH": str(PACKAGE.parent)}, capture_output=True, text=True, timeout=120, check=False)
+    found = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
+    assert found == {number for number, line in enumerate(lines, 1) if "# wrong" in line}, done.stdout
+
+
+EXAMPLE = re.compile(r"Example: |\w\(|\w\.\w|\w\[")
+
+
+def test_every_public_name_has_an_example():
+    for owner in (husk, husk.aio):
+        for name in getattr(owner, "__all__", ("SandboxManager", "Session")):
+            thing = getattr(owner, name)
+            assert thing.__doc__ and EXAMPLE.search(thing.__doc__), name
+            for method, function in vars(thing).items() if inspect.isclass(thing) else ():
+                if not method.startswith("_") and (inspect.isfunction(function) or isinstance(function, property)):
+                    assert EXAMPLE.search(inspect.getdoc(function) or ""), f"{name}.{method}"
+
+
+def test_messages_have_names_of_this_module(manager):
+    with pytest.raises(husk.NotFoundError, match="list_sessions|create_session") as raised:
+        manager.execute_code("nosuchsession", "1")
+    assert "husk_" not in str(raised.value)
 
 
 def test_structures_are_as_the_header_has_them():

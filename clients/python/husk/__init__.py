@@ -25,12 +25,25 @@ from .errors import (
     StoreError,
 )
 from .manager import SandboxManager, Session, languages, version
-from .results import Completion, Display, FileResult, FilesResult, Help, Look, Result, RunError, SessionInfo, Variable, Wholeness
+from .results import (
+    Completion,
+    Display,
+    FileResult,
+    FilesError,
+    FilesResult,
+    Help,
+    Look,
+    Result,
+    RunError,
+    SessionInfo,
+    Variable,
+    Wholeness,
+)
 
 __version__ = version()
 
 __all__ = [
-    "BusyError", "Cancel", "CancelledError", "Completion", "DeadlineError", "Display", "EngineError", "FileResult", "FilesResult",
+    "BusyError", "Cancel", "CancelledError", "Completion", "DeadlineError", "Display", "EngineError", "FileResult", "FilesError", "FilesResult",
     "ForeignError", "Help", "HuskError", "InstallError", "InvalidError", "LimitError", "Look", "NotFoundError", "Result", "RunError",
     "SandboxManager", "Session", "SessionDiedError", "SessionInfo", "StoreError", "Variable", "Wholeness", "aio", "languages", "version",
 ]

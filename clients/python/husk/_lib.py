@@ -7,6 +7,7 @@ import ctypes
 import ctypes.util
 import os
 import pathlib
+import re
 from ctypes import CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_double, c_int, c_size_t, c_uint64, c_void_p
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
@@ -242,6 +243,20 @@ def words(value: Optional[bytes]) -> str:
     return text(value) or ""
 
 
+# The library's messages name its C functions.
+_NAMES = {
+    "open": "SandboxManager", "create": "create_session", "stop": "stop_session", "list": "list_sessions", "info": "session_info",
+    "everything": "list_everything", "execute": "execute_code", "terminal": "execute_terminal", "import": "import_files",
+    "export": "export_files", "exports": "list_exports", "collect": "collect_garbage", "remove": "stop_session", "cancel_new": "Cancel",
+    "conversation_open": "SandboxManager",
+}  # fmt: skip
+
+
+def message(value: Optional[bytes]) -> str:
+    """A sentence of the library, with the names that this module has."""
+    return re.sub(r"\bhusk_([a-z_]+)(?=\(\))", lambda found: _NAMES.get(found[1], found[1]), words(value))
+
+
 def encode(value: Optional[str], what: str = "text") -> Optional[bytes]:
     if value is None:
         return None
@@ -266,19 +281,25 @@ def check(error: Any) -> None:
     if not error:
         return
     content = error.contents
-    raised = error_for(words(content.kind), words(content.cause), words(content.message), words(content.hint))
+    raised = error_for(words(content.kind), words(content.cause), message(content.message), message(content.hint))
     library.husk_error_free(error)
     raise raised
 
 
 class Cancel:
-    """A switch that ends the calls that wait with it, from any thread."""
+    """A switch that ends the calls that wait with it, from any thread.
+
+        stop = husk.Cancel()
+        threading.Timer(5, stop.cancel).start()
+        s.run("work()", 300, cancel=stop)
+    """
 
     def __init__(self) -> None:
         self.handle = c_void_p()
         check(library.husk_cancel_new(byref(self.handle)))
 
     def cancel(self) -> None:
+        """Ends the calls that have it; they raise CancelledError: stop.cancel()"""
         library.husk_cancel(self.handle)
 
     def __del__(self) -> None:

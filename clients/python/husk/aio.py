@@ -7,13 +7,23 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import functools
-from typing import Any, AsyncIterator, Callable, Optional, Tuple, TypeVar
+import os
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Iterable, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
 from ._lib import Cancel
+from ._stream import Lines
+from .manager import Entry
 from .manager import SandboxManager as _SandboxManager
 from .results import Completion, FilesResult, Help, Look, Result, SessionInfo, Stopped, Wholeness
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .options import AsyncCallOptions, AsyncCodeOptions, AsyncCommandOptions, AsyncCopyOptions, AsyncCreateOptions
+
 Returned = TypeVar("Returned")
+Dependencies = Union[Mapping[str, Any], Iterable[str], None]
+Folder = Union[str, "os.PathLike[str]", None]
 
 # They only wait.
 _threads = concurrent.futures.ThreadPoolExecutor(max_workers=256, thread_name_prefix="husk")
@@ -38,45 +48,69 @@ async def _call(function: Callable[..., Returned], *arguments: Any, **more: Any)
 
 
 class SandboxManager:
-    """As husk.SandboxManager."""
+    """As husk.SandboxManager, with calls to await:
 
-    def __init__(self, *arguments: Any, **more: Any) -> None:
-        self.sync = _SandboxManager(*arguments, **more)
+        async with husk.aio.SandboxManager() as manager:
+            info = await manager.create_session("python")
+            print((await manager.execute_code(info.session_id, "1 + 1")).value)
+    """
 
-    async def create_session(self, *arguments: Any, **more: Any) -> SessionInfo:
-        return await _call(self.sync.create_session, *arguments, **more)
+    def __init__(self, settings: Optional[Mapping[str, Any]] = None, *, environment: bool = True, env_file: Optional[str] = None,
+                 conversation: Union[str, bool, None] = None, max_sessions: int = 0, keep_sessions: bool = False) -> None:
+        self.sync = _SandboxManager(settings, environment=environment, env_file=env_file, conversation=conversation,
+                                    max_sessions=max_sessions, keep_sessions=keep_sessions)
 
-    async def execute_code(self, *arguments: Any, **more: Any) -> Result:
-        return await _call(self.sync.execute_code, *arguments, **more)
+    async def create_session(self, runtime: str = "python", dependencies: Dependencies = None,
+                             **more: Unpack[AsyncCreateOptions]) -> SessionInfo:
+        """A new session: (await manager.create_session("r", network=False)).session_id"""
+        return await _call(self.sync.create_session, runtime, dependencies, **more)
 
-    async def execute_terminal(self, *arguments: Any, **more: Any) -> Result:
-        return await _call(self.sync.execute_terminal, *arguments, **more)
+    async def execute_code(self, session_id: str, code: Optional[str] = None, timeout: Optional[int] = None,
+                           **more: Unpack[AsyncCodeOptions]) -> Result:
+        """Runs a cell: await manager.execute_code(sid, "x = 1", on_stdout=print)"""
+        return await _call(self.sync.execute_code, session_id, code, timeout, **more)
 
-    async def look(self, *arguments: Any, **more: Any) -> Look:
-        return await _call(self.sync.look, *arguments, **more)
+    async def execute_terminal(self, session_id: str, command: Optional[str] = None, timeout: Optional[int] = None,
+                               **more: Unpack[AsyncCommandOptions]) -> Result:
+        """Runs a command with bash: await manager.execute_terminal(sid, "ls", cwd="/tmp")"""
+        return await _call(self.sync.execute_terminal, session_id, command, timeout, **more)
 
-    async def complete(self, *arguments: Any, **more: Any) -> Completion:
-        return await _call(self.sync.complete, *arguments, **more)
+    async def look(self, session_id: str, *, keep_alive: bool = False, **more: Unpack[AsyncCallOptions]) -> Look:
+        """How a session stands: (await manager.look(sid)).left"""
+        return await _call(self.sync.look, session_id, keep_alive=keep_alive, **more)
 
-    async def inspect(self, *arguments: Any, **more: Any) -> Help:
-        return await _call(self.sync.inspect, *arguments, **more)
+    async def complete(self, session_id: str, code: str, cursor: Optional[int] = None, **more: Unpack[AsyncCallOptions]) -> Completion:
+        """What could stand at the cursor: (await manager.complete(sid, "import nu")).matches"""
+        return await _call(self.sync.complete, session_id, code, cursor, **more)
 
-    async def is_complete(self, *arguments: Any, **more: Any) -> Wholeness:
-        return await _call(self.sync.is_complete, *arguments, **more)
+    async def inspect(self, session_id: str, code: str, cursor: Optional[int] = None, *, detail: bool = False,
+                      **more: Unpack[AsyncCallOptions]) -> Help:
+        """What is known of the name at the cursor: (await manager.inspect(sid, "len")).text"""
+        return await _call(self.sync.inspect, session_id, code, cursor, detail=detail, **more)
 
-    async def import_files(self, *arguments: Any, **more: Any) -> FilesResult:
-        return await _call(self.sync.import_files, *arguments, **more)
+    async def is_complete(self, session_id: str, code: str, **more: Unpack[AsyncCallOptions]) -> Wholeness:
+        """Whether code is whole: (await manager.is_complete(sid, "if x:")).state"""
+        return await _call(self.sync.is_complete, session_id, code, **more)
 
-    async def export_files(self, *arguments: Any, **more: Any) -> FilesResult:
-        return await _call(self.sync.export_files, *arguments, **more)
+    async def import_files(self, session_id: str, files: Sequence[Entry], **more: Unpack[AsyncCopyOptions]) -> FilesResult:
+        """Copies files in; its result says which: await manager.import_files(sid, ["sales.csv"])"""
+        return await _call(self.sync.import_files, session_id, files, **more)
 
-    async def read_export(self, *arguments: Any, **more: Any) -> bytes:
-        return await _call(self.sync.read_export, *arguments, **more)
+    async def export_files(self, session_id: str, files: Sequence[Entry], *, to: Folder = None,
+                           **more: Unpack[AsyncCopyOptions]) -> FilesResult:
+        """Copies files out; its result says which: await manager.export_files(sid, ["plot.png"], to=".")"""
+        return await _call(self.sync.export_files, session_id, files, to=to, **more)
 
-    async def stop_session(self, *arguments: Any, **more: Any) -> Stopped:
-        return await _call(self.sync.stop_session, *arguments, **more)
+    async def read_export(self, export_id: str, max_bytes: int = 0, **more: Unpack[AsyncCallOptions]) -> bytes:
+        """The content of an export: await manager.read_export(done[0].id)"""
+        return await _call(self.sync.read_export, export_id, max_bytes, **more)
+
+    async def stop_session(self, session_id: str, **more: Unpack[AsyncCallOptions]) -> Stopped:
+        """False if there is no such session: await manager.stop_session(sid)"""
+        return await _call(self.sync.stop_session, session_id, **more)
 
     async def close(self) -> None:
+        """Ends its sessions; `async with` does it: await manager.close()"""
         await asyncio.get_running_loop().run_in_executor(_threads, self.sync.close)
 
     async def __aenter__(self) -> "SandboxManager":
@@ -87,10 +121,14 @@ class SandboxManager:
 
 
 class Session:
-    """As husk.Session; it begins with `async with`."""
+    """As husk.Session; it begins with `async with`:
 
-    def __init__(self, runtime: str = "python", dependencies: Any = None, *, manager: Optional[SandboxManager] = None, settings: Any = None,
-                 **more: Any) -> None:
+        async with husk.aio.Session("python") as s:
+            print((await s.run("1 + 1")).json())
+    """
+
+    def __init__(self, runtime: str = "python", dependencies: Dependencies = None, *, manager: Optional[SandboxManager] = None,
+                 settings: Optional[Mapping[str, Any]] = None, **more: Unpack[AsyncCreateOptions]) -> None:
         self._own = manager is None
         self.manager = manager or SandboxManager(settings)
         self._wanted = (runtime, dependencies, more)
@@ -112,42 +150,56 @@ class Session:
         else:
             await self.manager.stop_session(self.id)
 
-    async def look(self, **more: Any) -> Look:
-        return await self.manager.look(self.id, **more)
+    async def look(self, *, keep_alive: bool = False, **more: Unpack[AsyncCallOptions]) -> Look:
+        """How the session stands: (await s.look()).variables"""
+        return await self.manager.look(self.id, keep_alive=keep_alive, **more)
 
-    async def complete(self, *arguments: Any, **more: Any) -> Completion:
-        return await self.manager.complete(self.id, *arguments, **more)
+    async def complete(self, code: str, cursor: Optional[int] = None, **more: Unpack[AsyncCallOptions]) -> Completion:
+        """What could stand at the cursor: (await s.complete("import nu")).matches"""
+        return await self.manager.complete(self.id, code, cursor, **more)
 
-    async def inspect(self, *arguments: Any, **more: Any) -> Help:
-        return await self.manager.inspect(self.id, *arguments, **more)
+    async def inspect(self, code: str, cursor: Optional[int] = None, *, detail: bool = False, **more: Unpack[AsyncCallOptions]) -> Help:
+        """What is known of the name at the cursor: (await s.inspect("len")).text"""
+        return await self.manager.inspect(self.id, code, cursor, detail=detail, **more)
 
-    async def is_complete(self, *arguments: Any, **more: Any) -> Wholeness:
-        return await self.manager.is_complete(self.id, *arguments, **more)
+    async def is_complete(self, code: str, **more: Unpack[AsyncCallOptions]) -> Wholeness:
+        """Whether code is whole: (await s.is_complete("if x:")).state"""
+        return await self.manager.is_complete(self.id, code, **more)
 
-    async def run(self, code: Optional[str] = None, timeout: Optional[int] = None, **more: Any) -> Result:
+    async def run(self, code: Optional[str] = None, timeout: Optional[int] = None, **more: Unpack[AsyncCodeOptions]) -> Result:
+        """Runs a cell: (await s.run("1 + 1")).json()"""
         return await self.manager.execute_code(self.id, code, timeout, **more)
 
-    async def shell(self, command: Optional[str] = None, timeout: Optional[int] = None, **more: Any) -> Result:
+    async def shell(self, command: Optional[str] = None, timeout: Optional[int] = None, **more: Unpack[AsyncCommandOptions]) -> Result:
+        """Runs a command with bash: (await s.shell("ls")).stdout"""
         return await self.manager.execute_terminal(self.id, command, timeout, **more)
 
-    async def put(self, *files: Any, **more: Any) -> FilesResult:
-        return await self.manager.import_files(self.id, files, **more)
+    async def put(self, *files: Entry, **more: Unpack[AsyncCopyOptions]) -> FilesResult:
+        """Copies files and folders of this machine in, or raises FilesError: await s.put("sales.csv")"""
+        return (await self.manager.import_files(self.id, files, **more)).check()
 
-    async def get(self, *files: Any, **more: Any) -> FilesResult:
-        return await self.manager.export_files(self.id, files, **more)
+    async def get(self, *files: Entry, to: Folder = None, **more: Unpack[AsyncCopyOptions]) -> FilesResult:
+        """Copies files and folders out, or raises FilesError: await s.get("plot.png", to="results")"""
+        return (await self.manager.export_files(self.id, files, to=to, **more)).check()
 
-    async def stream(self, code: str, timeout: Optional[int] = None) -> AsyncIterator[Tuple[str, Any]]:
-        """("stdout", text) and ("stderr", text) as they come, then ("result", Result)."""
+    async def stream(self, code: str, timeout: Optional[int] = None, **more: Unpack[AsyncCallOptions]) -> AsyncIterator[Tuple[str, Any]]:
+        """("stdout", line) and ("stderr", line) as they are printed, each with its newline, then ("result", Result).
+
+            async for kind, line in s.stream("for i in range(3): print(i)"):
+                print(kind, line)
+        """
         queue: "asyncio.Queue[Tuple[str, Any]]" = asyncio.Queue()
         task = asyncio.ensure_future(self.run(code, timeout, on_stdout=lambda text: queue.put_nowait(("stdout", text)),
-                                              on_stderr=lambda text: queue.put_nowait(("stderr", text))))
+                                              on_stderr=lambda text: queue.put_nowait(("stderr", text)), **more))
         task.add_done_callback(lambda _: queue.put_nowait(("result", None)))
+        lines = Lines()
         try:
             while True:
                 kind, text = await queue.get()
+                for item in lines.end() if kind == "result" else lines.feed(kind, text):
+                    yield item
                 if kind == "result":
                     yield kind, task.result()
                     return
-                yield kind, text
         finally:
             task.cancel()

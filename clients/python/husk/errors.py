@@ -6,7 +6,13 @@ from typing import Dict, Type
 
 
 class HuskError(Exception):
-    """The base of all. Decide by `kind` and `cause`, never by the sentences."""
+    """The base of all. Decide by `kind` and `cause`, never by the sentences.
+
+        try:
+            s.run("1")
+        except husk.HuskError as error:
+            print(error.kind, error.hint)
+    """
 
     def __init__(self, kind: str, cause: str, message: str, hint: str = "") -> None:
         super().__init__(f"{message} {hint}".strip())
@@ -17,47 +23,47 @@ class HuskError(Exception):
 
 
 class InvalidError(HuskError, ValueError):
-    """The call makes no sense."""
+    """The call makes no sense. Example: s.run("1", timeout=10, run=3)."""
 
 
 class NotFoundError(HuskError, ValueError):
-    """There is no such session or file."""
+    """There is no such session or file. Example: manager.execute_code("no-such", "1")."""
 
 
 class ForeignError(HuskError, PermissionError):
-    """It belongs to another conversation."""
+    """It belongs to another conversation. Example: the id of another conversation's session."""
 
 
 class LimitError(HuskError, RuntimeError):
-    """A configured limit was reached."""
+    """A configured limit was reached. Example: one session more than max_sessions."""
 
 
 class BusyError(HuskError, RuntimeError):
-    """Too much is queued, or somebody else has it."""
+    """Too much is queued, or somebody else has it. Example: s.complete("x") while a cell runs."""
 
 
 class DeadlineError(HuskError, TimeoutError):
-    """The deadline of the call passed; what it had begun was interrupted."""
+    """The deadline of the call passed; what it had begun was interrupted. Example: s.run("work()", deadline=1)."""
 
 
 class CancelledError(HuskError):
-    """The call was cancelled, or its manager closed."""
+    """The call was cancelled, or its manager closed. Example: stop.cancel() from another thread."""
 
 
 class EngineError(HuskError, RuntimeError):
-    """The container engine is missing, refused or failed; or an image is not there."""
+    """The container engine is missing, refused or failed; or an image is not there. Example: Docker is not running."""
 
 
 class SessionDiedError(HuskError, RuntimeError):
-    """The session's container is gone; the message says why."""
+    """The session's container is gone; the message says why. Example: s.run("1") after the container was killed."""
 
 
 class StoreError(HuskError, RuntimeError):
-    """The database did not answer."""
+    """The database did not answer. Example: the disk of the database is full."""
 
 
 class InstallError(HuskError, RuntimeError):
-    """The dependencies could not be installed; the message ends with the installer's words."""
+    """The dependencies could not be installed; the message ends with the installer's words. Example: husk.Session("python", ["no-such-package"])."""
 
 
 _KINDS: Dict[str, Type[HuskError]] = {

@@ -10,16 +10,21 @@ import re
 import threading
 import weakref
 from ctypes import POINTER, byref, c_size_t, c_void_p
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _lib
 from ._lib import Cancel, check, encode, library, sized, waiting
+from ._stream import stream_lines
 from ._unpack import bring
 from .errors import NotFoundError
+from .options import Output, Size
 from .results import Completion, Execution, FilesResult, Help, Look, Result, SessionInfo, Stopped, Wholeness, take_files
 
-Output = Callable[[str], Any]
-Size = Union[str, int]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .options import CallOptions, CodeOptions, CommandOptions, CopyOptions, CreateOptions
+
 Entry = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
 _open: "weakref.WeakSet[SandboxManager]" = weakref.WeakSet()
@@ -37,7 +42,12 @@ class SandboxManager:
 
     A manager has a conversation of its own, unless `conversation` names one (then sessions that a former process left in it are taken
     over) or is True, which means this user's own. close(), the end of a `with` and the end of the program end its sessions, unless
-    keep_sessions is set."""
+    keep_sessions is set.
+
+        with husk.SandboxManager({"CONTAINER_MEMORY_LIMIT": "1g"}) as manager:
+            sid = manager.create_session("python").id
+            print(manager.execute_code(sid, "1 + 1").value)
+    """
 
     def __init__(self, settings: Optional[Mapping[str, Any]] = None, *, environment: bool = True, env_file: Optional[str] = None,
                  conversation: Union[str, bool, None] = None, max_sessions: int = 0, keep_sessions: bool = False) -> None:
@@ -61,7 +71,7 @@ class SandboxManager:
     # --- life
 
     def close(self) -> None:
-        """Ends its sessions (see keep_sessions). Safe to call twice."""
+        """Ends its sessions (see keep_sessions). Safe to call twice: manager.close()"""
         with self._lock:
             handle, self._handle = self._handle, c_void_p()
         _open.discard(self)
@@ -86,7 +96,10 @@ class SandboxManager:
                        cancel: Optional[Cancel] = None) -> SessionInfo:
         """A new session. dependencies: {"pandas": "2.2.3", "matplotlib": ""}, or ["pandas==2.2.3", "matplotlib"]. memory, cpus and
         disk: other limits than the settings', as far as CONTAINER_MEMORY_MAX and the like allow; "4g", "512m", or bytes. image: one of CONTAINER_IMAGES, by
-        its name."""
+        its name.
+
+            info = manager.create_session("python", ["pandas"], memory="4g", network=False)
+        """
         answer = POINTER(_lib.SessionInfo)()
         with waiting(deadline, cancel) as (wait, guard):
             hear = _lib.INSTALL_OUTPUT(lambda _, data, n: guard.call(on_output, ctypes.string_at(data, n).decode()) if on_output else None)
@@ -102,7 +115,7 @@ class SandboxManager:
         return info
 
     def stop_session(self, session_id: str, *, deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Stopped:
-        """False if there is no such session."""
+        """False if there is no such session: manager.stop_session(info.id)"""
         with waiting(deadline, cancel) as (wait, _):
             try:
                 check(library.husk_stop(self._conversation, encode(session_id, "session_id"), wait))
@@ -111,11 +124,11 @@ class SandboxManager:
         return Stopped(True)
 
     def list_sessions(self) -> List[SessionInfo]:
-        """Those of this manager's conversation."""
+        """Those of this manager's conversation: [info.status for info in manager.list_sessions()]"""
         return self._sessions(library.husk_list, self._conversation)
 
     def list_everything(self) -> List[SessionInfo]:
-        """Those of all conversations and processes of this user."""
+        """Those of all conversations and processes of this user: len(manager.list_everything())"""
         return self._sessions(library.husk_everything, self._handle)
 
     def _sessions(self, function: Any, handle: Any) -> List[SessionInfo]:
@@ -127,6 +140,7 @@ class SandboxManager:
         return found
 
     def session_info(self, session_id: str) -> SessionInfo:
+        """One session: manager.session_info(sid).status"""
         answer = POINTER(_lib.SessionInfo)()
         with waiting() as (wait, _):
             check(library.husk_info(self._conversation, encode(session_id, "session_id"), wait, byref(answer)))
@@ -136,7 +150,10 @@ class SandboxManager:
 
     def look(self, session_id: str, *, keep_alive: bool = False, deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Look:
         """How a session stands: its runs, its limits, the time it has left, its variables; found without running anybody's code.
-        keep_alive: this counts as use."""
+        keep_alive: this counts as use.
+
+            manager.look(sid).left  # seconds
+        """
         answer = POINTER(_lib.Look)()
         with waiting(deadline, cancel) as (wait, _):
             check(library.husk_look(self._conversation, encode(session_id, "session_id"), keep_alive, wait, byref(answer)))
@@ -146,7 +163,10 @@ class SandboxManager:
 
     def complete(self, session_id: str, code: str, cursor: Optional[int] = None, *, deadline: Optional[float] = None,
                  cancel: Optional[Cancel] = None) -> Completion:
-        """What could stand at the cursor (the end of the code), as the session's interpreter sees it. BusyError while code runs."""
+        """What could stand at the cursor (the end of the code), as the session's interpreter sees it. BusyError while code runs.
+
+            manager.complete(sid, "import nu").matches
+        """
         answer = POINTER(_lib.Completion)()
         self._ask(library.husk_complete, session_id, code, (len(code) if cursor is None else cursor,), answer, deadline, cancel)
         found = Completion(answer.contents)
@@ -155,7 +175,10 @@ class SandboxManager:
 
     def inspect(self, session_id: str, code: str, cursor: Optional[int] = None, *, detail: bool = False, deadline: Optional[float] = None,
                 cancel: Optional[Cancel] = None) -> Help:
-        """What is known of the name at the cursor (the end of the code); detail: all of it, such as the source."""
+        """What is known of the name at the cursor (the end of the code); detail: all of it, such as the source.
+
+            manager.inspect(sid, "len").text
+        """
         answer = POINTER(_lib.Help)()
         self._ask(library.husk_inspect, session_id, code, (len(code) if cursor is None else cursor, detail), answer, deadline, cancel)
         found = Help(answer.contents)
@@ -163,7 +186,7 @@ class SandboxManager:
         return found
 
     def is_complete(self, session_id: str, code: str, *, deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Wholeness:
-        """Whether the code is whole, or goes on."""
+        """Whether the code is whole, or continues: manager.is_complete(sid, "if x:").state"""
         answer = POINTER(_lib.Wholeness)()
         self._ask(library.husk_is_complete, session_id, code, (), answer, deadline, cancel)
         found = Wholeness(answer.contents)
@@ -176,7 +199,7 @@ class SandboxManager:
             check(function(self._conversation, encode(session_id, "session_id"), encode(code, "code"), *more, wait, byref(answer)))
 
     def history(self, session_id: str, limit: int = 100) -> List[Execution]:
-        """What was executed in a session, also in one that has ended."""
+        """What was executed in a session, also in one that has ended: manager.history(sid)[-1].ending"""
         answer = POINTER(_lib.History)()
         with waiting() as (wait, _):
             check(library.husk_history(self._handle, encode(session_id, "session_id"), limit, wait, byref(answer)))
@@ -185,7 +208,7 @@ class SandboxManager:
         return found
 
     def collect_garbage(self) -> int:
-        """Tidies up behind processes that ended; how many containers were removed."""
+        """Tidies up behind processes that ended; how many containers were removed: manager.collect_garbage()"""
         n = c_size_t()
         with waiting() as (wait, _):
             check(library.husk_collect(self._handle, wait, byref(n)))
@@ -193,18 +216,26 @@ class SandboxManager:
 
     # --- runs
 
-    def execute_code(self, session_id: str, code: Optional[str] = None, timeout: Optional[int] = None, **more: Any) -> Result:
+    def execute_code(self, session_id: str, code: Optional[str] = None, timeout: Optional[int] = None,
+                     **more: Unpack[CodeOptions]) -> Result:
         """Runs a cell: the last expression is the result, as in a notebook. on_stdout and on_stderr get what is printed, as it is
         printed; env is for this run alone; deadline and cancel end the wait.
 
         wait=20 returns after 20 s at the latest: a run that goes on then has ending "running" and its number in `run`. run=7, in place of
         code, waits for it once more and returns what is new; interrupt=True with it ends it. restart=True starts a new interpreter first.
-        interactive=True lets it ask: ending "waiting", with the `prompt`; run=7, input="yes" answers."""
+        interactive=True lets it ask: ending "waiting", with the `prompt`; run=7, input="yes" answers.
+
+            manager.execute_code(sid, "train()", wait=20, on_stdout=print)
+        """
         return self._run(library.husk_execute, session_id, encode(code, "code"), timeout, **more)
 
-    def execute_terminal(self, session_id: str, command: Optional[str] = None, timeout: Optional[int] = None, **more: Any) -> Result:
+    def execute_terminal(self, session_id: str, command: Optional[str] = None, timeout: Optional[int] = None,
+                         **more: Unpack[CommandOptions]) -> Result:
         """Runs a command with bash; its directory, exported variables and background jobs persist. As execute_code(), and cwd is for
-        this run alone; an interactive one has a terminal of rows and cols."""
+        this run alone; an interactive one has a terminal of rows and cols.
+
+            manager.execute_terminal(sid, "make -j2", 300, cwd="project")
+        """
         return self._run(library.husk_terminal, session_id, encode(command, "command"), timeout, **more)
 
     def _run(self, function: Any, session_id: str, source: Any, timeout: Optional[int], *, on_stdout: Optional[Output] = None,
@@ -241,7 +272,10 @@ class SandboxManager:
     def import_files(self, session_id: str, files: Sequence[Entry], *, on_progress: Optional[Output] = None,
                      deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> FilesResult:
         """Entries: a host path, {"source": path}, {"content": str or bytes, "destination": path} or {"session_id": …, "path": …}, each
-        with an optional destination."""
+        with an optional destination.
+
+            manager.import_files(sid, ["sales.csv", {"content": "x", "destination": "a.txt"}])
+        """
         entries = [_import(entry) for entry in files]
         pointers = (POINTER(_lib.Import) * max(1, len(entries)))(*[ctypes.pointer(entry) for entry in entries])
         answer = POINTER(_lib.Files)()
@@ -254,7 +288,10 @@ class SandboxManager:
     def export_files(self, session_id: str, files: Sequence[Entry], *, to: Optional[Union[str, "os.PathLike[str]"]] = None,
                      on_progress: Optional[Output] = None,
                      deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> FilesResult:
-        """Entries: a path in the session, or {"source": path}. to: a folder of this machine to bring them into."""
+        """Entries: a path in the session, or {"source": path}. to: a folder of this machine to bring them into.
+
+            manager.export_files(sid, ["out/plot.png"], to="results")
+        """
         paths = [entry["source"] if isinstance(entry, Mapping) else os.fspath(entry) for entry in files]
         answer = POINTER(_lib.Files)()
         with waiting(deadline, cancel) as (wait, guard):
@@ -268,7 +305,7 @@ class SandboxManager:
         return done
 
     def list_exports(self, limit: int = 100) -> FilesResult:
-        """Newest first; also of sessions that have ended."""
+        """Newest first; also of sessions that have ended: manager.list_exports()[0].host_path"""
         answer = POINTER(_lib.Files)()
         with waiting() as (wait, _):
             check(library.husk_exports(self._conversation, limit, wait, byref(answer)))
@@ -276,7 +313,10 @@ class SandboxManager:
 
     def read_export(self, export_id: str, max_bytes: int = 0, *, deadline: Optional[float] = None,
                     cancel: Optional[Cancel] = None) -> bytes:
-        """The content of an export; of a directory, a tar of it. One of more than max_bytes (0 = 64 MiB) is refused: it has a host_path."""
+        """The content of an export; of a directory, a tar of it. One of more than max_bytes (0 = 64 MiB) is refused: it has a host_path.
+
+            manager.read_export(manager.list_exports()[0].id)
+        """
         answer = POINTER(_lib.Content)()
         with waiting(deadline, cancel) as (wait, _):
             check(library.husk_read_export(self._conversation, encode(export_id, "export_id"), max_bytes, wait, byref(answer)))
@@ -294,7 +334,8 @@ class Session:
     """
 
     def __init__(self, runtime: str = "python", dependencies: Union[Mapping[str, Any], Iterable[str], None] = None, *,
-                 manager: Optional[SandboxManager] = None, settings: Optional[Mapping[str, Any]] = None, **more: Any) -> None:
+                 manager: Optional[SandboxManager] = None, settings: Optional[Mapping[str, Any]] = None,
+                 **more: Unpack[CreateOptions]) -> None:
         self._own = manager is None
         self.manager = manager or SandboxManager(settings)
         try:
@@ -305,37 +346,72 @@ class Session:
             raise
         self.id = self.info.session_id
 
-    def run(self, code: Optional[str] = None, timeout: Optional[int] = None, **more: Any) -> Result:
+    def run(self, code: Optional[str] = None, timeout: Optional[int] = None, **more: Unpack[CodeOptions]) -> Result:
+        """Runs a cell; see SandboxManager.execute_code().
+
+            s.run("x = 20")
+            s.run("x + 1").json()  # 21
+        """
         return self.manager.execute_code(self.id, code, timeout, **more)
 
-    def shell(self, command: Optional[str] = None, timeout: Optional[int] = None, **more: Any) -> Result:
+    def shell(self, command: Optional[str] = None, timeout: Optional[int] = None, **more: Unpack[CommandOptions]) -> Result:
+        """Runs a command with bash; see SandboxManager.execute_terminal().
+
+            s.shell("pip install humanize", timeout=120).check()
+            s.shell("false").exit_code  # 1
+        """
         return self.manager.execute_terminal(self.id, command, timeout, **more)
 
-    def look(self, **more: Any) -> Look:
-        return self.manager.look(self.id, **more)
+    def stream(self, code: str, timeout: Optional[int] = None, **more: Unpack[CallOptions]) -> Iterator[Tuple[str, Any]]:
+        """("stdout", line) and ("stderr", line) as they are printed, each with its newline, then ("result", Result). Leaving the loop
+        interrupts the run.
 
-    def complete(self, code: str, cursor: Optional[int] = None, **more: Any) -> Completion:
+            for kind, line in s.stream("for i in range(3): print(i)"):
+                print(kind, line)
+        """
+        return stream_lines(self, code, timeout, **more)
+
+    def look(self, *, keep_alive: bool = False, **more: Unpack[CallOptions]) -> Look:
+        """How the session stands; see SandboxManager.look().
+
+            [(v.name, v.type) for v in s.look().variables or []]
+        """
+        return self.manager.look(self.id, keep_alive=keep_alive, **more)
+
+    def complete(self, code: str, cursor: Optional[int] = None, **more: Unpack[CallOptions]) -> Completion:
+        """What could stand at the cursor: s.complete("import nu").matches"""
         return self.manager.complete(self.id, code, cursor, **more)
 
-    def inspect(self, code: str, cursor: Optional[int] = None, **more: Any) -> Help:
-        return self.manager.inspect(self.id, code, cursor, **more)
+    def inspect(self, code: str, cursor: Optional[int] = None, *, detail: bool = False, **more: Unpack[CallOptions]) -> Help:
+        """What is known of the name at the cursor: s.inspect("len").text"""
+        return self.manager.inspect(self.id, code, cursor, detail=detail, **more)
 
-    def is_complete(self, code: str, **more: Any) -> Wholeness:
+    def is_complete(self, code: str, **more: Unpack[CallOptions]) -> Wholeness:
+        """Whether code is whole: s.is_complete("for i in x:").state == "incomplete" """
         return self.manager.is_complete(self.id, code, **more)
 
-    def put(self, *files: Entry, **more: Any) -> FilesResult:
-        return self.manager.import_files(self.id, files, **more)
+    def put(self, *files: Entry, **more: Unpack[CopyOptions]) -> FilesResult:
+        """Copies files and folders of this machine in. Raises FilesError if one could not be copied.
 
-    def get(self, *files: Entry, to: Optional[Union[str, "os.PathLike[str]"]] = None, **more: Any) -> FilesResult:
+            s.put("sales.csv", {"content": "a,b", "destination": "small.csv"})
+        """
+        return self.manager.import_files(self.id, files, **more).check()
+
+    def get(self, *files: Entry, to: Optional[Union[str, "os.PathLike[str]"]] = None, **more: Unpack[CopyOptions]) -> FilesResult:
         """Exports files and folders. With to="results" they are brought into that folder of this machine, under their names, folders as
-        folders, and each file's host_path says where; otherwise host_path is the export's own, of a folder as a tar archive."""
-        return self.manager.export_files(self.id, files, to=to, **more)
+        folders, and each file's host_path says where; otherwise host_path is the export's own, of a folder as a tar archive. Raises
+        FilesError if one could not be copied.
+
+            s.get("plot.png", "out/", to="results")
+        """
+        return self.manager.export_files(self.id, files, to=to, **more).check()
 
     def write(self, destination: str, content: Union[str, bytes]) -> FilesResult:
+        """Makes a file in the session: s.write("config.json", "{}")"""
         return self.put({"content": content, "destination": destination})
 
     def stop(self) -> None:
-        """Safe to call twice."""
+        """Ends the session. Safe to call twice: s.stop()"""
         if self._own:
             self.manager.close()
         else:
@@ -414,7 +490,7 @@ def _copy(guard: Any, on_progress: Optional[Output]) -> Any:
 
 
 def languages() -> List[str]:
-    """Those of this build."""
+    """Those of this build: "python" in husk.languages()"""
     found: List[str] = []
     while True:
         language = library.husk_language(len(found))
@@ -424,7 +500,7 @@ def languages() -> List[str]:
 
 
 def version() -> str:
-    """Of the library."""
+    """Of the library: print(husk.version())"""
     return _lib.words(library.husk_version())
 
 

@@ -7,10 +7,12 @@ import ctypes
 import importlib
 import json
 import pathlib
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 from . import _lib
-from ._lib import text, words
+from ._lib import message, text, words
+from ._values import literal
+from .errors import HuskError
 
 Bundle = Dict[str, str]  # MIME type to text; base64 for binary types
 
@@ -31,25 +33,27 @@ class ErrorInfo(Dict[str, str]):
 
 
 class Display:
-    """A picture, a table or whatever else was shown."""
+    """A picture, a table or whatever else was shown: s.run("plt.plot([1, 2])").displays[0].save("plot.png")"""
 
     def __init__(self, bundle: Bundle) -> None:
         self.bundle = bundle
 
     @property
     def type(self) -> str:
-        """The richest form that it has."""
+        """The richest form that it has: display.type == "image/png" """
         return next((kind for kind in self.bundle if kind.startswith("image/")), None) or next(iter(self.bundle), "text/plain")
 
     @property
     def data(self) -> str:
+        """The text of that form, base64 for binary ones: len(display.data)"""
         return self.bundle.get(self.type, "")
 
     def bytes(self) -> bytes:
-        """Of a picture: its file."""
+        """Of a picture, its file: display.bytes()[:4] == b"\\x89PNG" """
         return self.data.encode() if self.type in ("image/svg+xml",) or self.type.startswith("text/") else base64.b64decode(self.data)
 
     def save(self, path: Union[str, pathlib.Path]) -> pathlib.Path:
+        """Writes it to a file: display.save("plot.png")"""
         target = pathlib.Path(path)
         target.write_bytes(self.bytes())
         return target
@@ -66,7 +70,11 @@ class Display:
 
 
 class Result:
-    """How a run ended and what it left. True if it ended well."""
+    """How a run ended and what it left. True if it ended well.
+
+        result = s.run("print(1)")
+        result.ending, result.stdout, result.duration  # ("ok", "1\\n", 0.003)
+    """
 
     def __init__(self, raw: Any) -> None:
         self.ending: str = words(raw.ending)
@@ -102,21 +110,38 @@ class Result:
 
     @property
     def value(self) -> Optional[str]:
-        """The text of the last expression's value; None if there was none."""
+        """The text of the last expression's value; None if there was none: s.run("1 + 1").value == "2"; see also json()"""
         return (self.result or {}).get("text/plain")
+
+    def json(self) -> Any:
+        """The last expression's value as a value of this program: lists, dicts, strings, numbers, True, False and None. ValueError if
+        there is none, or it is of another kind.
+
+            s.run("[n * n for n in range(3)]").json()  # [0, 1, 4]
+        """
+        bundle = self.result or {}
+        shown = bundle.get("text/plain", "")
+        for read, source in ((json.loads, bundle.get("application/json")), (json.loads, shown), (literal, shown)):
+            if source:
+                try:
+                    return read(source)
+                except (ValueError, RecursionError):
+                    pass
+        raise ValueError(f"the value is not JSON-like: {shown[:80]}" if shown else "the run has no value")
 
     @property
     def display_outputs(self) -> List[Display]:
+        """The same as displays, for older scripts: result.display_outputs[0]["type"]"""
         return self.displays
 
     @property
     def pictures(self) -> List[Display]:
-        """Displays, and the value, that are pictures."""
+        """Displays, and the value, that are pictures: result.pictures[0].save("plot.png")"""
         shown = self.displays + ([Display(self.result)] if self.result else [])
         return [display for display in shown if display.type.startswith("image/")]
 
     def check(self) -> Result:
-        """Itself if it ended well; raises RunError otherwise."""
+        """Itself if it ended well; raises RunError otherwise: s.shell("make").check().stdout"""
         if not self.success:
             raise RunError(self)
         return self
@@ -132,6 +157,8 @@ class Result:
         return "\n".join(part.rstrip("\n") for part in parts if part)
 
     def _ended(self) -> str:
+        if self.ending == "error" and self.exit_code:
+            return f"exit code {self.exit_code}"
         return f"{self.ending}: {self.detail}" if self.detail else self.ending
 
     def __repr__(self) -> str:
@@ -153,7 +180,13 @@ class Result:
 
 
 class RunError(Exception):
-    """A run that did not end well, for those who want to hear of it as an exception."""
+    """A run that did not end well, as Result.check() raises it.
+
+        try:
+            s.run("1 / 0").check()
+        except husk.RunError as error:
+            print(error.result.error.type)  # ZeroDivisionError
+    """
 
     def __init__(self, result: Result) -> None:
         own = result.error if result.ending == "error" else None
@@ -162,7 +195,7 @@ class RunError(Exception):
 
 
 class SessionInfo:
-    """A session, as it is listed."""
+    """A session, as it is listed: [info.session_id for info in manager.list_sessions()]"""
 
     def __init__(self, raw: Any) -> None:
         self.session_id: str = words(raw.id)
@@ -181,6 +214,7 @@ class SessionInfo:
 
     @property
     def id(self) -> str:
+        """The same as session_id: manager.stop_session(info.id)"""
         return self.session_id
 
     def __repr__(self) -> str:
@@ -188,7 +222,7 @@ class SessionInfo:
 
 
 class Variable:
-    """What the interpreter holds under one name."""
+    """What the interpreter holds under one name: s.look().variables[0].type"""
 
     def __init__(self, raw: Any) -> None:
         self.name: str = words(raw.name)
@@ -211,7 +245,7 @@ class RunState:
 
 
 class Look:
-    """How a session stands. `variables` is None where nobody could say; `fresh` is False if they are from before a cell that runs."""
+    """How a session stands: s.look().memory. `variables` is None where nobody could say; `fresh` is False if they are from before a cell that runs."""
 
     def __init__(self, raw: Any) -> None:
         self.session = SessionInfo(raw.session.contents)
@@ -231,7 +265,7 @@ class Look:
 
 
 class Completion:
-    """What could stand in place of code[start:end]. `more`: there are others."""
+    """What could stand in place of code[start:end]: s.complete("import nu").matches. `more`: there are others."""
 
     def __init__(self, raw: Any) -> None:
         self.start: int = raw.start
@@ -241,7 +275,7 @@ class Completion:
 
 
 class Help:
-    """What is known of a name; false if that is nothing."""
+    """What is known of a name; false if that is nothing: s.inspect("len").text"""
 
     def __init__(self, raw: Any) -> None:
         self.found: bool = bool(raw.found)
@@ -253,7 +287,7 @@ class Help:
 
 
 class Wholeness:
-    """Whether code is whole: `state` is "complete", "incomplete" (and the next line may begin with `indent`), "invalid" or "unknown"."""
+    """Whether code is whole, as s.is_complete("if x:") returns it: `state` is "complete", "incomplete" (and the next line may begin with `indent`), "invalid" or "unknown"."""
 
     def __init__(self, raw: Any) -> None:
         self.state: str = words(raw.state)
@@ -261,7 +295,7 @@ class Wholeness:
 
 
 class FileResult:
-    """What became of one entry of an import or export."""
+    """What became of one entry of an import or export: s.get("plot.png")[0].host_path"""
 
     def __init__(self, raw: Any) -> None:
         self.success: bool = bool(raw.success)
@@ -269,8 +303,8 @@ class FileResult:
         self.path: str = words(raw.path)
         self.destination: str = self.path
         self.size: int = raw.bytes
-        self.error: str = words(raw.error.contents.message) if raw.error else ""
-        self.hint: str = words(raw.error.contents.hint) if raw.error else ""
+        self.error: str = message(raw.error.contents.message) if raw.error else ""
+        self.hint: str = message(raw.error.contents.hint) if raw.error else ""
         self.cause: str = words(raw.error.contents.cause) if raw.error else ""
         self.session_id: Optional[str] = text(raw.session)
         self.id: Optional[str] = text(raw.id)
@@ -291,17 +325,23 @@ class FileResult:
 
 
 class FilesResult:
-    """What became of all entries."""
+    """What became of all entries, as a sequence: [file.path for file in s.put("a.csv", "b.csv")]"""
 
     def __init__(self, files: List[FileResult]) -> None:
         self.files = files
         self.success: bool = all(file.success for file in files)
         self.error = ""
 
+    def check(self) -> FilesResult:
+        """Itself if every entry was copied; raises FilesError otherwise: manager.import_files(sid, ["a.csv"]).check()"""
+        if not self.success:
+            raise FilesError(self)
+        return self
+
     def __bool__(self) -> bool:
         return self.success
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[FileResult]:
         return iter(self.files)
 
     def __len__(self) -> int:
@@ -312,6 +352,22 @@ class FilesResult:
 
     def __repr__(self) -> str:
         return f"<Files {self.files}>"
+
+
+class FilesError(HuskError):
+    """Some files could not be copied; `result` says which, and which were.
+
+        try:
+            s.put("a.csv", "b.csv")
+        except husk.FilesError as error:
+            print([file.source for file in error.result if not file.success])
+    """
+
+    def __init__(self, result: FilesResult) -> None:
+        failed = [file for file in result.files if not file.success]
+        more = f" ({len(failed) - 1} more failed)" if len(failed) > 1 else ""
+        super().__init__("file", failed[0].cause, failed[0].error + more, failed[0].hint)
+        self.result = result
 
 
 class Stopped:
