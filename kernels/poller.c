@@ -10,6 +10,7 @@ void poller_init(struct poller *p)
 	list_init(&p->watches);
 	list_init(&p->ready);
 	list_init(&p->timeouts);
+	p->on_ready = NULL;
 }
 
 void watch_start(struct poller *p, struct watch *w, int fd, short events, void (*fn)(struct watch *w, short revents))

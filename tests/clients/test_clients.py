@@ -50,7 +50,7 @@ def test_sdk_negotiates(report):
     assert report["negotiated"] == {"version": report["revision"], "era": "modern" if report["revision"] == MODERN else "legacy"}
     assert report["server"]["name"] == "husk" and report["server"]["version"]
     extensions = {"extensions": {"io.modelcontextprotocol/tasks": {}}} if report["revision"] == MODERN else {}
-    assert report["capabilities"] == {"tools": {}, "resources": {}, **extensions}
+    assert report["capabilities"] == {"tools": {}, "resources": {"subscribe": True, "listChanged": True}, "prompts": {}, "completions": {}, **extensions}
     assert "create_session" in report["instructions"]
 
 

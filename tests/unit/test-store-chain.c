@@ -512,7 +512,7 @@ static void records_from_before_the_chain_are_counted(void **state)
 		&b,
 		"DROP TABLE chain; DROP TABLE chain_heads; DROP TABLE chain_tombstones; DROP TABLE receipts; "
 		"DROP INDEX exports_of_session; ALTER TABLE exports DROP COLUMN file; DROP TABLE tasks; DROP TABLE cells; "
-		"ALTER TABLE sessions DROP COLUMN mark; ALTER TABLE sessions DROP COLUMN seal; UPDATE schema_version SET version = 4");
+		"ALTER TABLE sessions DROP COLUMN name; ALTER TABLE sessions DROP COLUMN mark; ALTER TABLE sessions DROP COLUMN seal; UPDATE schema_version SET version = 4");
 	execution("s1", 4, 0);
 	ask_executions(&b, &a, "s1", 10);
 	assert_int_equal(a.n, 4);

@@ -194,7 +194,7 @@ static void an_older_store_is_brought_up_to_date(void **state)
 			"DROP TABLE store; DROP TABLE chain; DROP TABLE chain_heads; DROP TABLE chain_tombstones; DROP TABLE receipts; DROP INDEX exports_of_session; "
 			"ALTER TABLE exports DROP COLUMN file; "
 			"ALTER TABLE executions DROP COLUMN env; ALTER TABLE sessions DROP COLUMN transport; DROP TABLE tasks; DROP TABLE cells; "
-			"ALTER TABLE sessions DROP COLUMN mark; ALTER TABLE sessions DROP COLUMN seal; UPDATE schema_version SET version = 1",
+			"ALTER TABLE sessions DROP COLUMN name; ALTER TABLE sessions DROP COLUMN mark; ALTER TABLE sessions DROP COLUMN seal; UPDATE schema_version SET version = 1",
 			NULL, NULL, NULL),
 		SQLITE_OK);
 	sqlite3_close(other);

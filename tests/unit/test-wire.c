@@ -87,7 +87,8 @@ static void test_an_export_may_come_as_the_file_itself(void **state)
 	AUTO(buf_release) struct buf bytes = { 0 };
 	assert_int_equal(wire_put_files(&bytes, 1, &(struct wire_files){ .export = true, .path = "/workspace/x" }), 0);
 	buf_consume(&bytes, FRAME_HEADER_SIZE);
-	assert_string_equal(buf_str(&bytes), "{\"path\":\"/workspace/x\",\"window\":4194304,\"whole\":true}");
+	assert_string_equal(buf_str(&bytes),
+			    "{\"path\":\"/workspace/x\",\"window\":4194304,\"whole\":true,\"links\":true}");
 }
 
 static void test_events(void **state)
