@@ -445,6 +445,22 @@ static void ends_close(struct ends *e)
 	closep(&e->err);
 }
 
+/* A list of folders that ends in ':' goes before what the session has in that variable. */
+static void add_env(struct strv *env, const char *variable)
+{
+	size_t n = strlen(variable), name = strcspn(variable, "=") + 1;
+	if (!n || variable[n - 1] != ':') {
+		strv_set_env(env, variable);
+		return;
+	}
+	const char *there = "";
+	for (size_t i = 0; i < env->n; i++)
+		if (strncmp(env->v[i], variable, name) == 0)
+			there = env->v[i] + name;
+	AUTO(freep) char *joined = xasprintf("%.*s%s", (int)(*there ? n : n - 1), variable, there);
+	strv_set_env(env, joined);
+}
+
 static pid_t spawn(struct console *c, struct wanted *w, const struct ends *ends)
 {
 	AUTO(strv_release) struct strv env = { 0 };
@@ -456,7 +472,7 @@ static pid_t spawn(struct console *c, struct wanted *w, const struct ends *ends)
 	if (!w->pipes)
 		strv_set_env(&env, term);
 	for (size_t i = 0; i < w->env.n; i++)
-		strv_set_env(&env, w->env.v[i]);
+		add_env(&env, w->env.v[i]);
 	return spawn_process(&(struct spawn_spec){
 		.argv = strv_argv(&w->argv),
 		.env = strv_argv(&env),

@@ -195,7 +195,7 @@ def test_a_command_gets_the_shell_that_was_started_for_it(terminal):
 
 def test_large_output_is_cut_in_the_middle(terminal):
     result = terminal.shell("echo FIRST; seq 1 200000; echo LAST").ok()
-    assert result.stdout.startswith("FIRST\n1\n") and result.stdout.endswith("LAST\n")
+    assert result.text.startswith("FIRST\n1\n") and "\nLAST" in result.text
     assert result.stdout_truncated is True and result.stdout_bytes > 1000000
     assert len(result.text) <= 45500
 

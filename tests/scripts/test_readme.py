@@ -17,10 +17,17 @@ def block(title):
     return text
 
 
+def folder(tmp_path):
+    work = tmp_path / "work"
+    work.mkdir(exist_ok=True)
+    return work
+
+
 def run(command, tmp_path):
+    """In a folder below its home, which `husk run` would not copy along."""
     env = clean_env(tmp_path, PYTHONPATH=ROOT / "clients" / "python", PYTHONDONTWRITEBYTECODE=1, HUSK_LIBRARY=os.environ["HUSK_LIBRARY"],
                     PATH=os.environ["PATH"])
-    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=150, stdin=subprocess.DEVNULL,
+    done = subprocess.run(command, env=env, cwd=folder(tmp_path), capture_output=True, text=True, timeout=150, stdin=subprocess.DEVNULL,
                           check=False)
     assert (done.returncode, done.stderr) == (0, ""), done
     assert containers(tmp_path) == []
@@ -28,12 +35,13 @@ def run(command, tmp_path):
 
 
 def test_from_a_client(tmp_path):
-    (tmp_path / "claude").write_text('#!/bin/sh\necho claude "$@"\n')
-    (tmp_path / "claude").chmod(0o755)
+    work = folder(tmp_path)
+    (work / "claude").write_text('#!/bin/sh\necho claude "$@"\n')
+    (work / "claude").chmod(0o755)
     text = run(["bash", "-euc", f'PATH="$PWD:$PATH"\n{block("From a client")}'], tmp_path)
     assert text.splitlines()[-1] == f"claude mcp add husk -- {build_dir()}/husk mcp"
     assert "answers" in text
-    assert json.loads((tmp_path / "husk-client.json").read_text())["mcpServers"]["husk"]["command"] == f"{build_dir()}/husk"
+    assert json.loads((work / "husk-client.json").read_text())["mcpServers"]["husk"]["command"] == f"{build_dir()}/husk"
 
 
 def test_from_a_script(tmp_path):
