@@ -108,10 +108,7 @@ def clean_env(home, **settings):
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": "dumb", "WARM_POOL": "off"}
     for name in ("CONFIG", "STATE", "DATA", "CACHE"):
         env[f"XDG_{name}_HOME"] = str(home / name.lower())
-    run = home.with_name(f"{home.name}.run")  # beside it: tests look at what Husk makes in a home
-    run.mkdir(parents=True, exist_ok=True)
-    env["XDG_RUNTIME_DIR"] = str(run)
-    for name in ("HUSK_TEST_RUN", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "ASAN_OPTIONS"):
+    for name in ("HUSK_TEST_RUN", "XDG_RUNTIME_DIR", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "ASAN_OPTIONS"):
         if name in os.environ:
             env[name] = os.environ[name]
     env.update((name, value) for name, value in os.environ.items() if name.startswith("HUSK_IMAGE_"))

@@ -30,7 +30,7 @@ def export(session, *names):
 
 
 def test_an_export_without_room(start, disk):
-    session = start(STORAGE_DIR=disk).session(network=False)
+    session = start(STORAGE_DIR=disk, CONTAINER_DISK_FLOOR=0).session(network=False)
     session.shell("head -c 8M /dev/urandom > large; echo fine > small; mkdir d; cp large small d")
     result = export(session, "large", "d", "small")
     large, folder, small = result.files
