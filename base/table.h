@@ -13,7 +13,7 @@ struct table {
 
 /* Copies both. False if the key is there already, which leaves its value. */
 bool table_add(struct table *t, const void *key, size_t key_len, const void *value, size_t value_len);
-/* The value of a key, with a NUL behind it, until the table is released; NULL if there is none. It may be changed in place. */
+/* The value of a key, followed by a NUL; NULL for an unknown key. Valid until the table is released; the caller may change it. */
 void *table_find(const struct table *t, const void *key, size_t key_len);
 void table_release(struct table *t);
 

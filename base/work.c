@@ -17,7 +17,7 @@ struct work {
 	struct loop *loop;
 	struct work_spec spec;
 	bool forgotten;
-	/* Of a rendering job: its session, and its turn. The n-th job of a session has its turn with the n-th of the others. */
+	/* Rendering jobs only: the session, and the turn. The n-th job of a session runs in the same turn as the n-th of the others. */
 	char *session;
 	uint64_t turn;
 };

@@ -18,7 +18,7 @@ struct work_spec {
 	/* Computes on data from a session, for which it has a deadline of its own (base/deadline.h). One such job runs at a time:
 	 * a session that produces expensive data leaves the other threads, and a CPU, alone. */
 	bool render;
-	/* Of a rendering job: whose data it is. Sessions take turns, so that a job waits for at most one of each other session,
+	/* Rendering jobs only: the session whose data it is. Sessions take turns: a job waits for at most one of each other session,
 	 * however many that session has. Copied; NULL counts as one session. */
 	const char *session;
 };

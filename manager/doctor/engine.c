@@ -89,7 +89,7 @@ static void judge_cgroups(struct checks *c, const struct engine_info *info)
 	else if (version && streq(version, "1"))
 		checks_add(
 			c, "cgroups", CHECK_WARN, "boot with systemd.unified_cgroup_hierarchy=1 for cgroup v2",
-			"v1, driver %s: socket buffers and other kernel memory are not counted in a session's limit, so it can use more than that",
+			"v1, driver %s: kernel memory is not counted in a session's limit; PID 1 bounds socket buffers to an eighth of it",
 			driver);
 	else
 		checks_add(c, "cgroups", CHECK_OK, NULL, "%s%s, driver %s", version ? "v" : "version ",

@@ -14,7 +14,7 @@ struct digest {
 	crypto_generichash_state whole; /* of content of one piece */
 	EVP_MD_CTX *piece;		/* that is being added, of longer content; made when it is first needed */
 	crypto_hash_sha256_state
-		plain; /* the same where libcrypto is missing: libsodium has no use of the CPU's instructions */
+		plain; /* the same where libcrypto is missing: libsodium does not use the CPU's SHA instructions */
 	bool is_short, is_long; /* for all that is known; both until the second piece begins */
 	size_t added;		/* bytes of the piece */
 	struct buf pieces;	/* the hashes of those before it */

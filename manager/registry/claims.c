@@ -142,7 +142,7 @@ void claim_end(struct member *m, const char *cause)
 	(void)store_session_update(m->registry->store, &update, on_end_recorded, /* ctx= */ NULL);
 }
 
-/* Whoever can write the database has chosen the words. */
+/* Anybody with write access to the database can choose the words. */
 int claim_explain(const struct session_record *row, struct fail *f)
 {
 	AUTO(buf_release) struct buf clean = { 0 };

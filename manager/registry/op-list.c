@@ -105,7 +105,7 @@ static const char *keep(struct list_op *o, const char *text)
 	return o->strings.v[o->strings.n - 1];
 }
 
-/* Whoever can write the database has chosen it. */
+/* Anybody with write access to the database can choose it. */
 static const char *keep_shown(struct list_op *o, const char *text)
 {
 	AUTO(buf_release) struct buf clean = { 0 };

@@ -67,7 +67,7 @@ static int check_seal(struct store_job *job, struct session_record *r, struct fa
 
 /* --- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Whoever can write the database may have chosen it. */
+/* Anybody with write access to the database can choose it. */
 static const char *shown_name(const char *name)
 {
 	return name && handle_name_is_valid(name) ? name : NULL;

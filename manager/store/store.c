@@ -359,7 +359,7 @@ static void on_settle(void *ctx)
 {
 	struct store *s = ctx;
 	uint64_t now = loop_now_ms();
-	/* Whoever asked for this may have queued more since. */
+	/* The caller may have queued more since. */
 	if (!is_settled(s) && now < s->settle_until_ms) {
 		timer_start(s->settle, s->settle_until_ms - now, 0);
 		return;

@@ -59,7 +59,7 @@ static void test_info_v1(void **state)
 	assert_int_equal(answer.info.cpus, 2);
 	assert_int_equal(answer.info.memory, 25274793984);
 	doctor_judge_info(&c, &answer.info, "x86_64");
-	expect(&c, "cgroups", CHECK_WARN, "v1, driver cgroupfs: socket buffers");
+	expect(&c, "cgroups", CHECK_WARN, "v1, driver cgroupfs: kernel memory");
 	expect(&c, "seccomp", CHECK_OK, "default profile");
 	doctor_judge_kernel(&c, &answer.info, &(struct kernel_facts){ .is_ours = true, .bridge_filter = SUPPORT_NO });
 	expect(&c, "apparmor", CHECK_WARN, "off");
