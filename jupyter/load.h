@@ -8,7 +8,7 @@
 
 #include "base/defs.h"
 
-/* The bounds of kernels/link.h: what passes here passes PID 1. */
+/* The bounds of kernels/cells/link.h: what passes here passes PID 1. */
 #define LOAD_DEPTH_MAX 250
 #define LOAD_CONTAINERS_MAX 90000
 #define LOAD_VALUES_MAX 1400000

@@ -2,10 +2,10 @@
 #include <getopt.h>
 
 #include "base/parse.h"
-#include "kernels/attach.h"
-#include "kernels/init.h"
-#include "kernels/limits.h"
+#include "kernels/control/attach.h"
+#include "kernels/init/init.h"
 #include "kernels/protocol.h"
+#include "kernels/system/limits.h"
 
 #ifndef HUSK_VERSION
 #define HUSK_VERSION "0"

@@ -171,8 +171,7 @@ def adapter_image(runtimes, sources):
     root = runtimes.parent
     if not sources:
         raise ManifestError("a runtime starts husk-jupyter, and --adapter does not say what that is made of")
-    files = sorted({*sources, *root.glob("base/*.h"), *root.glob("jupyter/*.h"), *root.glob("kernels/*.h"),
-                    *root.glob("kernels/jupyter/*.h")})
+    files = sorted({*sources, *root.glob("base/*.h"), *root.glob("jupyter/*.h"), *root.glob("kernels/**/*.h")})
     names = [str(file.relative_to(root)) for file in files]
     inputs = [part for name, file in zip(names, files) for part in (name, file)]
     return f"husk-jupyter:{digest(common_image(runtimes), runtimes / 'contrib' / 'Dockerfile.adapter', *inputs)}", names

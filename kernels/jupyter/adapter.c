@@ -6,7 +6,6 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
-#include "kernels/clock.h"
 #include "kernels/jupyter/asking.h"
 #include "kernels/jupyter/channels.h"
 #include "kernels/jupyter/outputs.h"
@@ -15,6 +14,7 @@
 #include "kernels/jupyter/raw.h"
 #include "kernels/jupyter/spec.h"
 #include "kernels/jupyter/uplink.h"
+#include "kernels/system/clock.h"
 
 #define START_STEP_MS 100
 /* A kernel that answers but publishes nothing at all is taken as it is. */

@@ -3,9 +3,9 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/utf8.h"
-#include "kernels/mime.h"
+#include "kernels/cells/mime.h"
 
-/* As in kernels/link.c, which refuses a bundle with more. */
+/* As in kernels/cells/link.c, which refuses a bundle with more. */
 #define TYPES_MAX 32
 
 static bool ends_with(const char *s, const char *end)

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/parse.h"
-#include "kernels/frames.h"
+#include "kernels/system/frames.h"
 
 #define TOKEN_MAX 128
 #define READ_BYTES (64u << 10)

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
-#include "kernels/frames.h"
-#include "kernels/import.h"
+#include "kernels/files/import.h"
+#include "kernels/system/frames.h"
 #include "manager/files/sink.h"
 #include "manager/files/source.h"
 #include "manager/files/vault.h"

@@ -1,11 +1,11 @@
 /* PID 1's end of the frames: what a controller sends becomes calls, and what PID 1 logs for them is understood by the manager's
  * end of the wire. */
-#include "kernels/frames.h"
+#include "kernels/system/frames.h"
 
 #include <errno.h>
 
-#include "kernels/claim.h"
-#include "kernels/jobs.h"
+#include "kernels/control/claim.h"
+#include "kernels/runs/jobs.h"
 #include "manager/line/wire.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -4,8 +4,8 @@
 #include <sodium.h>
 
 #include "jupyter/message.h"
+#include "kernels/cells/link.h"
 #include "kernels/jupyter/outputs.h"
-#include "kernels/link.h"
 #include "tests/fuzz/fuzz.h"
 
 #define KEY "key"

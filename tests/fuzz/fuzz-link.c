@@ -1,11 +1,11 @@
 /* The kernel link at PID 1's end: the stream of a hostile kernel through a real socket, and each accepted message on its way
  * to the manager. */
-#include "kernels/link.h"
+#include "kernels/cells/link.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include "kernels/jobs.h"
+#include "kernels/runs/jobs.h"
 #include "tests/fuzz/fuzz.h"
 
 struct probe {

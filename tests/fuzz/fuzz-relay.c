@@ -1,6 +1,6 @@
 /* What a package index sends and what sandbox code asks of it: requests over HTTP (PID 1), pages with links, and paths (manager). */
 #include "base/alloc.h"
-#include "kernels/http.h"
+#include "kernels/packages/http.h"
 #include "manager/deps/links.h"
 #include "manager/line/wire.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,6 +1,6 @@
 /* Files that a sandbox writes and PID 1 reads: the state that a shell leaves to the next one, and /proc/PID/stat, whose second
  * field is a name that a process chose. */
-#include "kernels/shell.h"
+#include "kernels/commands/shell.h"
 
 #include "base/alloc.h"
 #include "base/proc.h"

@@ -20,6 +20,12 @@ import sys
 BASE = ("base/",)
 # What both sides of the wire share.
 WIRE = ("kernels/protocol.h", "kernels/entry.h")
+# The folders of PID 1 that others of its folders build on.
+PID1 = (*BASE, *WIRE, "kernels/system/")
+GUARD = (*PID1, "kernels/guard/")
+RUNS = (*GUARD, "kernels/runs/")
+DISK = (*PID1, "kernels/disk/")
+PACKAGES = (*RUNS, *DISK, "kernels/packages/")
 # All that a face sees of the manager.
 PUBLIC = ("manager/manager.h",)
 MODEL = (*BASE, *WIRE, "manager/model/")
@@ -39,6 +45,17 @@ ATTACH = ("attach/client.h", "attach/open.h", "attach/server.h")
 # Folder -> what its files may include: folders (with all below them) and headers.
 LAYERS = {
     "base": BASE,
+    # PID 1, from the bottom up (kernels/README.md).
+    "kernels/system": PID1,
+    "kernels/guard": GUARD,
+    "kernels/runs": RUNS,
+    "kernels/disk": DISK,
+    "kernels/files": (*RUNS, *DISK, "kernels/files/"),
+    "kernels/packages": PACKAGES,
+    "kernels/cells": (*RUNS, "kernels/cells/"),
+    "kernels/commands": (*PACKAGES, "kernels/commands/"),
+    "kernels/control": (*PACKAGES, "kernels/files/", "kernels/commands/", "kernels/control/"),
+    "kernels/init": (*BASE, "kernels/"),
     "kernels": (*BASE, "kernels/"),
     # What both ends of Jupyter's protocol share.
     "jupyter": (*BASE, *JUPYTER),

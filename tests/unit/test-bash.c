@@ -1,5 +1,5 @@
-/* kernels/bash: with which variables a shell may wait for its command. How it does is shown in tests/pid1/test_spare.py. */
-#include "kernels/bash.h"
+/* kernels/commands/bash: with which variables a shell may wait for its command. How it does is shown in tests/pid1/test_spare.py. */
+#include "kernels/commands/bash.h"
 
 #include "tests/unit/unit.h"
 

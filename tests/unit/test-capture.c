@@ -1,5 +1,5 @@
-/* kernels/capture: head and count, for every way of cutting the same stream into pieces; the ring. */
-#include "kernels/capture.h"
+/* kernels/runs/capture: head and count, for every way of cutting the same stream into pieces; the ring. */
+#include "kernels/runs/capture.h"
 #include "tests/unit/unit.h"
 
 static void check(size_t limit, size_t total, size_t step)

@@ -1,5 +1,5 @@
-/* kernels/claim: what counts as a claim and what does not. */
-#include "kernels/claim.h"
+/* kernels/control/claim: what counts as a claim and what does not. */
+#include "kernels/control/claim.h"
 
 #include <errno.h>
 

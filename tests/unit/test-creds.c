@@ -1,5 +1,5 @@
-/* kernels/creds: who is at the other end of a socket, also where the system answers with whoever asks. */
-#include "kernels/creds.h"
+/* kernels/system/creds: who is at the other end of a socket, also where the system answers with whoever asks. */
+#include "kernels/system/creds.h"
 
 #include <errno.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-/* kernels/disk, kernels/usage, kernels/unlinked: what is counted, and what counts as hidden. */
+/* kernels/disk/disk, kernels/disk/usage, kernels/disk/unlinked: what is counted, and what counts as hidden. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -14,7 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/proc.h"
-#include "kernels/disk.h"
+#include "kernels/disk/disk.h"
 #include "tests/unit/unit.h"
 
 #define MIB (1ull << 20)

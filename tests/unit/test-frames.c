@@ -1,7 +1,7 @@
-/* kernels/frames: bytes become frames one way only, however they are cut, and bad headers end it at once. */
+/* kernels/system/frames: bytes become frames one way only, however they are cut, and bad headers end it at once. */
 #include <errno.h>
 
-#include "kernels/frames.h"
+#include "kernels/system/frames.h"
 #include "tests/unit/unit.h"
 
 static void any_cut_gives_the_same_frames(void **state)

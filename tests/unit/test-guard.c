@@ -1,4 +1,4 @@
-/* kernels/guard: a forked child installs the filter and tries each call at pid 1 and at itself. The filter answers before
+/* kernels/guard/guard: a forked child installs the filter and tries each call at pid 1 and at itself. The filter answers before
  * the kernel does, so EPERM at pid 1 must come from it even where we would be allowed to: the values are harmless. */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "kernels/guard.h"
+#include "kernels/guard/guard.h"
 #include "tests/unit/unit.h"
 
 #include "base/defs.h"

@@ -1,4 +1,4 @@
-#include "kernels/http.h"
+#include "kernels/packages/http.h"
 
 #include "base/alloc.h"
 #include "tests/unit/unit.h"

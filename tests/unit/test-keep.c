@@ -1,5 +1,5 @@
-/* kernels/keep: the files of long runs stay small, in their place, and lead nowhere else. */
-#include "kernels/keep.h"
+/* kernels/runs/keep: the files of long runs stay small, in their place, and lead nowhere else. */
+#include "kernels/runs/keep.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-/* kernels/lease with clocks of our own. */
-#include "kernels/lease.h"
+/* kernels/init/lease with clocks of our own. */
+#include "kernels/init/lease.h"
 #include "tests/unit/unit.h"
 
 #define LEASE 40000u

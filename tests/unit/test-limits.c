@@ -1,6 +1,6 @@
-/* kernels/limits on recorded cgroup files: v1, v2, an old v2 without memory.peak, and none at all. */
+/* kernels/system/limits on recorded cgroup files: v1, v2, an old v2 without memory.peak, and none at all. */
 #include "base/alloc.h"
-#include "kernels/limits.h"
+#include "kernels/system/limits.h"
 #include "tests/unit/unit.h"
 
 static void open_recorded(struct limits *l, const char *name)

@@ -1,8 +1,8 @@
-/* kernels/link: which messages of a kernel are well formed, and a link over a real socket. */
+/* kernels/cells/link: which messages of a kernel are well formed, and a link over a real socket. */
 #include <errno.h>
 #include <sys/socket.h>
 
-#include "kernels/link.h"
+#include "kernels/cells/link.h"
 #include "tests/unit/unit.h"
 
 static const char *why_not(const char *text)

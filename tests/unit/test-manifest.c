@@ -1,7 +1,7 @@
-/* kernels/manifest: runtime.json, good and bad. */
+/* kernels/cells/manifest: runtime.json, good and bad. */
 #include <signal.h>
 
-#include "kernels/manifest.h"
+#include "kernels/cells/manifest.h"
 #include "tests/unit/unit.h"
 
 static int parse(const char *text, struct manifest *m)

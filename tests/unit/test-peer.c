@@ -1,5 +1,5 @@
-/* kernels/peer: the other end of a connection is found among the descriptors of its process, and of no other. */
-#include "kernels/peer.h"
+/* kernels/cells/peer: the other end of a connection is found among the descriptors of its process, and of no other. */
+#include "kernels/cells/peer.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

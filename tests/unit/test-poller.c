@@ -1,8 +1,8 @@
-/* kernels/poller: what a callback may do to others. */
+/* kernels/system/poller: what a callback may do to others. */
 #include <errno.h>
 
-#include "kernels/clock.h"
-#include "kernels/poller.h"
+#include "kernels/system/clock.h"
+#include "kernels/system/poller.h"
 #include "tests/unit/unit.h"
 
 struct thing {

@@ -1,8 +1,8 @@
-/* kernels/procs: a session that is killed with all it has. */
+/* kernels/system/procs: a session that is killed with all it has. */
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "kernels/procs.h"
+#include "kernels/system/procs.h"
 #include "tests/unit/unit.h"
 
 static void kills_a_session_with_its_groups(void **state)

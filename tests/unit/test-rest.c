@@ -1,5 +1,5 @@
-/* kernels/rest: what /proc says of a process that may be stopped. */
-#include "kernels/rest.h"
+/* kernels/init/rest: what /proc says of a process that may be stopped. */
+#include "kernels/init/rest.h"
 #include "tests/unit/unit.h"
 
 #include <sys/syscall.h>

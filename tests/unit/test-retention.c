@@ -1,11 +1,11 @@
-/* kernels/job and kernels/sender: a call is kept until its ACK, sent once, and replayed to a new controller. */
+/* kernels/runs/job and kernels/runs/sender: a call is kept until its ACK, sent once, and replayed to a new controller. */
 #include <errno.h>
 #include <sys/socket.h>
 
 #include "base/alloc.h"
-#include "kernels/frames.h"
-#include "kernels/jobs.h"
-#include "kernels/sender.h"
+#include "kernels/runs/jobs.h"
+#include "kernels/runs/sender.h"
+#include "kernels/system/frames.h"
 #include "tests/unit/unit.h"
 
 struct fixture {

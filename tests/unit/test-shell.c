@@ -1,8 +1,8 @@
-/* kernels/shell: what a shell may hand on to the next one. */
+/* kernels/commands/shell: what a shell may hand on to the next one. */
 #include <errno.h>
 
 #include "base/alloc.h"
-#include "kernels/shell.h"
+#include "kernels/commands/shell.h"
 #include "tests/unit/unit.h"
 
 #define PARSE(s, text) shell_state_parse(s, text, sizeof(text) - 1)

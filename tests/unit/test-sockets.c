@@ -1,11 +1,11 @@
-/* kernels/sockets: what the kernel says about sockets of a namespace, and what they take. */
+/* kernels/guard/sockets: what the kernel says about sockets of a namespace, and what they take. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include "kernels/limits.h"
-#include "kernels/sockets.h"
+#include "kernels/guard/sockets.h"
+#include "kernels/system/limits.h"
 #include "tests/unit/unit.h"
 
 #define MIB (1ull << 20)

@@ -1,5 +1,5 @@
-/* kernels/tail: the end of both streams in one order, with the places of what went on live. */
-#include "kernels/tail.h"
+/* kernels/runs/tail: the end of both streams in one order, with the places of what went on live. */
+#include "kernels/runs/tail.h"
 
 #include "tests/unit/unit.h"
 

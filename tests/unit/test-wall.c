@@ -1,5 +1,5 @@
-/* kernels/wall: what a walled child can open for writing, and whom it can look into. */
-#include "kernels/wall.h"
+/* kernels/guard/wall: what a walled child can open for writing, and whom it can look into. */
+#include "kernels/guard/wall.h"
 
 #include <errno.h>
 #include <fcntl.h>

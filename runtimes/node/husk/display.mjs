@@ -7,7 +7,7 @@ const MIME = /^[!-~]{1,63}\/[!#-[\]-~]{1,64}$/;
 const BUNDLE_MAX = 32;
 // Of JSON that accompanies a value; what display() is given may have more.
 const PLAIN = { depth: 50, containers: 10_000, length: 1 << 20 };
-const LINK = { depth: 90, containers: 90_000, length: 12 << 20 }; // kernels/link.h counts both
+const LINK = { depth: 90, containers: 90_000, length: 12 << 20 }; // kernels/cells/link.h counts both
 const INTEGER_MAX = 2 ** 63; // larger ones are not JSON to every reader
 
 const MAGIC = [

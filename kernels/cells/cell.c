@@ -1,0 +1,304 @@
+#include "kernels/cells/cell.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/alloc.h"
+#include "kernels/system/clock.h"
+
+#define SETTLE_MS 1000
+#define SETTLE_STEP_MS 50
+
+static void stop_timers(struct cell *c)
+{
+	timeout_stop(&c->limit);
+	timeout_stop(&c->grace);
+	timeout_stop(&c->repeat);
+	timeout_stop(&c->settle);
+}
+
+static void on_limit(struct timeout *t)
+{
+	cell_interrupt(container_of(t, struct cell, limit), CELL_TIMED_OUT);
+}
+
+/* A new reference, or NULL where there is none. */
+static json_t *env_of(const struct job *job)
+{
+	json_t *env = job->env.n ? json_object() : NULL;
+	for (size_t i = 0; i < job->env.n; i++) {
+		const char *variable = job->env.v[i], *equals = strchr(variable, '=');
+		json_object_setn_new(env, variable, (size_t)(equals - variable), json_string(equals + 1));
+	}
+	return env;
+}
+
+int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, char *note, json_t *lost)
+{
+	const json_int_t id = link_make_id();
+	json_auto_t *message = json_pack("{s:s, s:I, s:s%, s:o*}", "op", "execute", "id", id, "code", job->text,
+					 job->text_len, "env", env_of(job));
+	if (job->interactive)
+		(void)json_object_set_new(message, "interactive", json_true());
+	pipes_begin(c->pipes, job);
+	int r = message ? link_send(link, message) : -EINVAL;
+	if (r < 0) {
+		pipes_end(c->pipes);
+		return r;
+	}
+	c->job = job;
+	c->id = id;
+	c->group = group;
+	c->stop = CELL_RUNS;
+	c->has_result = c->has_error = c->has_spoken = c->is_done = false;
+	c->exit_code = -1;
+	c->note = note;
+	c->lost = lost;
+	job_start(job);
+	timeout_start(c->poller, &c->limit, job->timeout_ms, on_limit);
+	return 0;
+}
+
+static const char *ending_of(const struct cell *c)
+{
+	switch (c->stop) {
+	case CELL_TIMED_OUT:
+		return "timeout";
+	case CELL_INTERRUPTED:
+		return "interrupted";
+	case CELL_DISK_FULL:
+		return "error";
+	case CELL_RUNS:
+		break;
+	}
+	return c->has_error ? "error" : "ok";
+}
+
+static void finish(struct cell *c, const struct job_ending *e)
+{
+	struct job *job = take_ptr(c->job);
+	stop_timers(c);
+	pipes_end(c->pipes);
+	job_end(job, e);
+	free(take_ptr(c->note));
+	json_decref(take_ptr(c->lost));
+}
+
+static void finish_done(struct cell *c)
+{
+	AUTO(freep) char *detail = NULL;
+	if (c->note)
+		detail = xstrdup(c->note);
+	else if (c->stop == CELL_TIMED_OUT)
+		detail = xasprintf("The cell ran longer than %g s and was interrupted; variables are kept.",
+				   (double)c->job->timeout_ms / 1000);
+	else if (c->stop == CELL_DISK_FULL)
+		detail = xstrdup("The home directory is full: the cell was interrupted; variables are kept.");
+	finish(c, &(struct job_ending){
+			  .ending = ending_of(c),
+			  .has_exit_code = c->stop == CELL_RUNS && c->exit_code >= 0,
+			  .exit_code = c->exit_code,
+			  .kernel = c->note ? "restarted" : "kept",
+			  .detail = detail,
+			  .cause = c->stop == CELL_DISK_FULL ? "disk" : NULL,
+			  .lost = c->lost,
+		  });
+	c->on_done(c);
+}
+
+static void on_settle(struct timeout *t)
+{
+	struct cell *c = container_of(t, struct cell, settle);
+	if (!limits_pids_full(c->limits))
+		finish_done(c);
+	else if (clock_now_ms() < c->settle_until_ms)
+		timeout_start(c->poller, t, SETTLE_STEP_MS, on_settle);
+	else
+		c->on_hopeless(c, "left so many processes behind that the process limit is reached");
+}
+
+/* Most of a fork bomb survives the interrupt that ends its cell, and then no other call can work. A pool of workers, on
+ * the other hand, is gone in a moment. */
+static void done(struct cell *c)
+{
+	c->is_done = true;
+	timeout_stop(&c->grace);
+	timeout_stop(&c->repeat);
+	c->settle_until_ms = clock_now_ms() + SETTLE_MS;
+	if (c->stop != CELL_RUNS)
+		on_settle(&c->settle);
+	else
+		finish_done(c);
+}
+
+static void ask(struct cell *c, const struct link_message *m)
+{
+	if (!m->cancel)
+		job_ask(c->job, m->prompt, m->prompt_len, m->password, m->question);
+	else if (c->job->question.id == m->question)
+		job_ask_no_more(c->job);
+}
+
+void cell_input(struct cell *c, struct link *link, const char *text, size_t n)
+{
+	if (!c->job || !c->job->question.asked)
+		return;
+	json_auto_t *answer = json_pack("{s:s, s:I, s:I, s:s%}", "op", "input", "id", c->id, "question",
+					c->job->question.id, "text", text, n);
+	job_ask_no_more(c->job);
+	(void)link_send(link, answer); /* a link that is gone is seen when it is read */
+}
+
+int cell_message(struct cell *c, const struct link_message *m, const char **ret_why)
+{
+	if (m->op == LINK_HELLO)
+		return *ret_why = "said hello twice", -EPROTO;
+	if (!c->job || c->is_done)
+		return *ret_why = "sent a message while no cell was running", -EPROTO;
+	if (m->id != c->id)
+		return *ret_why = "sent a message for another cell", -EPROTO;
+	if ((m->op == LINK_RESULT && c->has_result) || (m->op == LINK_ERROR && c->has_error))
+		return *ret_why = "sent a second result or error", -EPROTO;
+	if (m->op == LINK_INPUT && !c->job->interactive)
+		return *ret_why = "asked for input in a cell that may not", -EPROTO;
+
+	/* What was printed before this message comes before it. */
+	pipes_drain(c->pipes);
+	c->has_spoken = true;
+	if (m->unusable) {
+		c->has_result |= m->op == LINK_RESULT;
+		cell_dropped(c);
+		return 0;
+	}
+	switch (m->op) {
+	case LINK_SYNC:
+		return 0;
+	case LINK_INPUT:
+		ask(c, m);
+		return 0;
+	case LINK_DISPLAY:
+		if (m->clear)
+			job_clear(c->job, m->wait);
+		else
+			job_display(c->job, m->raw, m->raw_len, m->display_id, m->update);
+		return 0;
+	case LINK_RESULT:
+		c->has_result = true;
+		job_structured(c->job, FRAME_RESULT, m->raw, m->raw_len);
+		return 0;
+	case LINK_ERROR:
+		c->has_error = true;
+		c->exit_code = m->exit_code;
+		job_structured(c->job, FRAME_ERROR, m->raw, m->raw_len);
+		return 0;
+	default:
+		done(c);
+		return 0;
+	}
+}
+
+void cell_dropped(struct cell *c)
+{
+	if (c->job)
+		c->job->displays_dropped++;
+}
+
+static void signal_group(struct cell *c)
+{
+	kill(-c->group, c->interrupt_signal);
+	/* A stopped kernel would not see it. */
+	kill(-c->group, SIGCONT);
+}
+
+static void on_repeat(struct timeout *t)
+{
+	struct cell *c = container_of(t, struct cell, repeat);
+	signal_group(c);
+	timeout_start(c->poller, t, INTERRUPT_REPEAT_MS, on_repeat);
+}
+
+static void on_grace(struct timeout *t)
+{
+	struct cell *c = container_of(t, struct cell, grace);
+	timeout_stop(&c->repeat);
+	c->on_hopeless(c, "ignored the interrupt");
+}
+
+void cell_interrupt(struct cell *c, enum cell_stop stop)
+{
+	if (!c->job || c->stop != CELL_RUNS)
+		return;
+	c->stop = stop;
+	timeout_stop(&c->limit);
+	timeout_start(c->poller, &c->grace, c->grace_ms, on_grace);
+	timeout_start(c->poller, &c->repeat, INTERRUPT_REPEAT_MS, on_repeat);
+	signal_group(c);
+}
+
+char *death_describe(const struct death *d)
+{
+	if (d->oom)
+		return xstrdup("was killed because the memory limit was reached");
+	if (d->reason)
+		return xasprintf("%s", d->reason);
+	if (WIFSIGNALED(d->status))
+		return xasprintf("was killed by signal %d (%s)", WTERMSIG(d->status), strsignal(WTERMSIG(d->status)));
+	return xasprintf("exited with status %d", WEXITSTATUS(d->status));
+}
+
+static char *oom_detail(const struct limits *l, const char *after)
+{
+	uint64_t files = limits_memory_files(l);
+	AUTO(freep) char *of_files = NULL;
+	/* tmpfs counts against the limit, which people do not expect. */
+	if (files != LIMIT_UNKNOWN && files > l->memory_limit / 10)
+		of_files = xasprintf(" (%llu MiB of it are files in /workspace, /tmp and the like)",
+				     (unsigned long long)(files >> 20));
+	return xasprintf("The kernel was killed because the memory limit of %llu MiB was reached%s. %s",
+			 (unsigned long long)(l->memory_limit >> 20), of_files ? of_files : "", after);
+}
+
+static char *dead_detail(const struct cell *c, const struct death *d, const char *after)
+{
+	AUTO(freep) char *how = death_describe(d);
+	if (d->oom && c->limits->memory_limit != LIMIT_UNKNOWN)
+		return oom_detail(c->limits, after);
+	if (c->stop != CELL_RUNS && d->reason)
+		return xasprintf("The cell %s, but %s, so its kernel was killed. %s",
+				 c->stop == CELL_TIMED_OUT ? "ran too long and was interrupted" :
+				 c->stop == CELL_DISK_FULL ? "filled the home directory and was interrupted" :
+							     "was interrupted",
+				 how, after);
+	return xasprintf("The kernel %s while it ran the cell. %s", how, after);
+}
+
+json_t *cell_withdraw(struct cell *c, json_t *lost)
+{
+	struct job *job = take_ptr(c->job);
+	json_auto_t *before = take_ptr(c->lost);
+	stop_timers(c);
+	pipes_end(c->pipes);
+	free(take_ptr(c->note));
+	job->state = JOB_QUEUED;
+	return json_incref(lost ? lost : before);
+}
+
+void cell_end_dead(struct cell *c, const struct death *d, const char *kernel, const char *after, json_t *lost)
+{
+	if (!c->job)
+		return;
+	AUTO(freep) char *detail = dead_detail(c, d, after);
+	bool signalled = WIFSIGNALED(d->status);
+	const char *ending = d->oom ? "oom" : c->stop != CELL_RUNS ? ending_of(c) : "kernel_died";
+	finish(c, &(struct job_ending){
+			  .ending = ending,
+			  .has_exit_code = !signalled,
+			  .exit_code = signalled ? 0 : WEXITSTATUS(d->status),
+			  .signo = signalled ? WTERMSIG(d->status) : 0,
+			  .kernel = kernel,
+			  .detail = detail,
+			  .cause = c->stop == CELL_DISK_FULL ? "disk" : NULL,
+			  .lost = lost ? lost : c->lost,
+		  });
+}

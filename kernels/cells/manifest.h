@@ -1,0 +1,24 @@
+/* runtime.json of an image: what PID 1 needs to know about its language. */
+#ifndef HUSK_KERNELS_CELLS_MANIFEST_H
+#define HUSK_KERNELS_CELLS_MANIFEST_H
+
+#include "base/fail.h"
+#include "base/strv.h"
+
+struct manifest {
+	char *name;
+	struct strv kernel; /* argument vector, kernel.v[0] is an absolute path */
+	uint16_t tcp_port;  /* 0 = abstract unix socket */
+	int interrupt;	    /* signal */
+	struct strv env;    /* NAME=value */
+	struct strv late;   /* names of variables that the kernel itself must not start with, see kernel.c */
+	/* Argument vector of the program that installs packages; empty where the runtime has none. */
+	struct strv installer;
+};
+
+/* Fields that PID 1 does not know (title, aliases, …) are other readers'. On failure *ret is empty. */
+int manifest_load(struct manifest *ret, const char *path, struct fail *f);
+int manifest_parse(struct manifest *ret, const char *text, size_t n, struct fail *f);
+void manifest_release(struct manifest *m);
+
+#endif

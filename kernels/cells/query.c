@@ -1,0 +1,114 @@
+#include "kernels/cells/query.h"
+
+#include <signal.h>
+
+#include "kernels/system/frames.h"
+
+/* Completion in a large package that has to be read first takes a second. */
+#define LIMIT_MS 4000
+/* Between two signals to leave it, and until the manager hears of it. */
+#define LEAVE_MS 1000
+
+static const char *const kinds[] = { "complete", "inspect", "is_complete" };
+
+void query_decline(struct query *q, uint32_t number, const char *status)
+{
+	json_auto_t *answer = json_pack("{s:s}", "status", status);
+	AUTO(buf_release) struct buf text = { 0 };
+	if (json_append(&text, answer) == 0)
+		q->on_answer(q, number, text.data, text.len);
+}
+
+/* The manager waits no longer; the kernel may still be at it. */
+static void give_up(struct query *q, const char *status)
+{
+	if (!q->awaited)
+		return;
+	q->awaited = false;
+	query_decline(q, q->number, status);
+}
+
+static void on_late(struct timeout *t);
+
+static void signal_kernel(struct query *q)
+{
+	(void)kill(q->kernel, q->signal);
+	timeout_start(q->poller, &q->limit, LEAVE_MS, on_late);
+}
+
+static void on_late(struct timeout *t)
+{
+	struct query *q = container_of(t, struct query, limit);
+	give_up(q, "timeout");
+	signal_kernel(q);
+}
+
+static void on_limit(struct timeout *t)
+{
+	signal_kernel(container_of(t, struct query, limit));
+}
+
+/* The link's message: a new reference, or NULL if the question is none. */
+static json_t *message_of(const json_t *question, json_int_t id)
+{
+	const char *kind = json_string_value(json_object_get(question, "kind"));
+	json_t *code = json_object_get(question, "code");
+	json_int_t cursor = json_integer_value(json_object_get(question, "cursor")),
+		   detail = json_integer_value(json_object_get(question, "detail"));
+	for (size_t i = 0; kind && json_is_string(code) && cursor >= 0 && i < ARRAY_LEN(kinds); i++)
+		if (streq(kind, kinds[i]))
+			return json_pack("{s:s, s:I, s:O, s:I, s:I}", "op", kinds[i], "id", id, "code", code, "cursor",
+					 cursor, "detail", detail > 0 ? 1 : 0);
+	return NULL;
+}
+
+void query_ask(struct query *q, struct link *link, pid_t kernel, uint32_t number, const json_t *question)
+{
+	if (q->open) {
+		query_decline(q, number, "busy");
+		return;
+	}
+	const json_int_t id = link_make_id();
+	json_auto_t *message = message_of(question, id);
+	if (!message || link_send(link, message) < 0) {
+		query_decline(q, number, message ? "gone" : "cannot");
+		return;
+	}
+	q->id = id;
+	q->open = q->awaited = true;
+	q->number = number;
+	q->kernel = kernel;
+	timeout_start(q->poller, &q->limit, LIMIT_MS, on_limit);
+}
+
+int query_answered(struct query *q, const struct link_message *m)
+{
+	if (!q->open || m->id != q->id)
+		return -1;
+	q->open = false;
+	timeout_stop(&q->limit);
+	if (m->raw_len > ANSWER_BYTES_MAX)
+		give_up(q, "too_long");
+	if (!q->awaited)
+		return 0;
+	q->awaited = false;
+	q->on_answer(q, q->number, m->raw, m->raw_len);
+	return 0;
+}
+
+void query_make_way(struct query *q)
+{
+	if (!q->open)
+		return;
+	/* Once, and before the cell is sent: a later one would hit the cell. Only the kernel itself: what it has started is not asked. */
+	(void)kill(q->kernel, q->signal);
+	timeout_stop(&q->limit);
+	give_up(q, "busy");
+}
+
+void query_lost(struct query *q)
+{
+	timeout_stop(&q->limit);
+	q->open = false;
+	give_up(q, "gone");
+}

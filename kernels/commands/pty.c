@@ -1,0 +1,168 @@
+#include "kernels/commands/pty.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <termios.h>
+
+#include "kernels/system/clock.h"
+
+#define READ_BYTES (64u << 10)
+/* A flood does not keep us from the rest. */
+#define DRAIN_READS_MAX 16
+#define TYPED_MAX (1u << 20)
+/* A command that has been quiet for so long may wait for somebody. If it does not, it is looked at more and more rarely. */
+#define LOOK_MS 30
+#define LOOK_MAX_MS 500
+/* One that waits may stop doing so without a word (`read -t`). */
+#define LOOK_AGAIN_MS 1000
+/* What was typed without the end of a line wakes nobody. */
+#define WAKE_MS 1000
+
+static void on_look(struct timeout *t);
+
+static void look_soon(struct pty *p)
+{
+	p->pause_ms = LOOK_MS;
+	timeout_start(p->poller, &p->look, LOOK_MS, on_look);
+}
+
+static size_t read_some(struct pty *p)
+{
+	static uint8_t data[READ_BYTES];
+	ssize_t n = read(p->master, data, sizeof(data));
+	if (n <= 0)
+		return 0;
+	job_ask_no_more(p->job);
+	job_output(p->job, JOB_STDOUT, data, (size_t)n);
+	look_soon(p);
+	return (size_t)n;
+}
+
+static void write_typed(struct pty *p)
+{
+	while (p->typed.len) {
+		ssize_t n = write(p->master, p->typed.data, p->typed.len);
+		if (n <= 0)
+			break;
+		buf_consume(&p->typed, (size_t)n);
+	}
+	p->watch.events = (short)(POLLIN | (p->typed.len ? POLLOUT : 0));
+	if (!p->typed.len)
+		buf_release(&p->typed);
+}
+
+static void on_ready(struct watch *w, short revents)
+{
+	struct pty *p = container_of(w, struct pty, watch);
+	if (revents & POLLOUT)
+		write_typed(p);
+	if (revents & ~POLLOUT)
+		(void)read_some(p);
+}
+
+/* Whoever was waiting when something was typed has not got it yet. */
+static bool is_old_wait(const struct pty *p, const struct reader *r)
+{
+	return p->typed_ms && r->thread == p->asked.thread && r->sleeps == p->asked.sleeps &&
+	       clock_now_ms() - p->typed_ms < WAKE_MS;
+}
+
+/* Lines are read, and what is typed is not shown. */
+static bool hides_input(const struct pty *p)
+{
+	struct termios t;
+	return tcgetattr(p->slave, &t) == 0 && t.c_lflag & ICANON && !(t.c_lflag & ECHO);
+}
+
+static void on_look(struct timeout *t)
+{
+	struct pty *p = container_of(t, struct pty, look);
+	struct reader reader;
+	pid_t group = tcgetpgrp(p->master);
+	bool waits = !p->typed.len && reading_find(group, p->device, &reader) && !is_old_wait(p, &reader);
+	if (waits && !p->job->question.asked) {
+		p->asked = reader;
+		p->typed_ms = 0;
+		job_ask(p->job, /* prompt= */ NULL, 0, hides_input(p), 0);
+	} else if (!waits) {
+		job_ask_no_more(p->job);
+		p->pause_ms = MIN(2 * p->pause_ms, (uint64_t)LOOK_MAX_MS);
+	}
+	timeout_start(p->poller, t, waits ? LOOK_AGAIN_MS : p->pause_ms, on_look);
+}
+
+int pty_pair(int *ret_master, int *ret_slave, unsigned short rows, unsigned short cols)
+{
+	struct termios t;
+	struct winsize size = { .ws_row = rows, .ws_col = cols };
+	AUTO(closep) int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	if (master < 0 || unlockpt(master) < 0)
+		return -errno;
+	AUTO(closep) int slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (slave < 0 || tcgetattr(slave, &t) < 0)
+		return -errno;
+	t.c_iflag |= IUTF8;
+	if (tcsetattr(slave, TCSANOW, &t) < 0 || ioctl(slave, TIOCSWINSZ, &size) < 0)
+		return -errno;
+	*ret_master = take_fd(master);
+	*ret_slave = take_fd(slave);
+	return 0;
+}
+
+int pty_open(struct pty *p, struct poller *poller, struct job *job)
+{
+	struct stat st;
+	int master, slave;
+	int r = pty_pair(&master, &slave, job->rows, job->cols);
+	if (r < 0)
+		return r;
+	if (fstat(slave, &st) < 0) {
+		r = -errno;
+		close(master);
+		close(slave);
+		return r;
+	}
+	*p = (struct pty){ .poller = poller,
+			   .job = job,
+			   .master = master,
+			   .slave = slave,
+			   .device = st.st_rdev,
+			   .typed.max = TYPED_MAX };
+	watch_start(poller, &p->watch, master, POLLIN, on_ready);
+	look_soon(p);
+	return 0;
+}
+
+void pty_type(struct pty *p, const char *text, size_t n)
+{
+	if (!p->job)
+		return;
+	p->typed.max = TYPED_MAX;
+	(void)buf_add(&p->typed, text, n);
+	p->typed_ms = clock_now_ms();
+	job_ask_no_more(p->job);
+	write_typed(p);
+	look_soon(p);
+}
+
+void pty_drain(struct pty *p)
+{
+	for (int i = 0; p->job && i < DRAIN_READS_MAX && read_some(p); i++)
+		;
+}
+
+void pty_close(struct pty *p)
+{
+	if (!p->job)
+		return;
+	pty_drain(p);
+	watch_stop(&p->watch);
+	timeout_stop(&p->look);
+	closep(&p->master);
+	closep(&p->slave);
+	buf_release(&p->typed);
+	p->job = NULL;
+}

@@ -1,0 +1,128 @@
+#include "kernels/commands/readers.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/parse.h"
+#include "base/proc.h"
+
+/* Descriptors that one call of readers_left() looks at. */
+#define LOOKS_MAX 8192
+
+struct search {
+	pid_t session;
+	pid_t reader;
+	ino_t pipe; /* of the reader; its other writers are counted */
+	unsigned looks;
+};
+
+static bool is_pipe(int dir, const char *name, struct stat *ret)
+{
+	return fstatat(dir, name, ret, 0) == 0 && S_ISFIFO(ret->st_mode);
+}
+
+/* The link of a descriptor has the permissions of what it was opened for. */
+static bool is_open_for(int dir, const char *name, mode_t mode)
+{
+	struct stat link;
+	return fstatat(dir, name, &link, AT_SYMLINK_NOFOLLOW) == 0 && (link.st_mode & mode);
+}
+
+static bool writes_to(int dir, const char *name, ino_t pipe)
+{
+	struct stat target;
+	return is_pipe(dir, name, &target) && target.st_ino == pipe && is_open_for(dir, name, S_IWUSR);
+}
+
+static DIR *open_descriptors(pid_t pid)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	return opendir(path);
+}
+
+static bool process_writes_to(struct search *s, pid_t pid, ino_t pipe)
+{
+	bool found = false;
+	DIR *dir = open_descriptors(pid);
+	if (!dir)
+		return false;
+	for (struct dirent *e; !found && s->looks < LOOKS_MAX && (e = readdir(dir));) {
+		s->looks++;
+		found = e->d_name[0] != '.' && writes_to(dirfd(dir), e->d_name, pipe);
+	}
+	closedir(dir);
+	return found;
+}
+
+static unsigned count_writer(pid_t pid, void *ctx)
+{
+	struct search *s = ctx;
+	return pid != s->reader && process_writes_to(s, pid, s->pipe);
+}
+
+static bool reads_to_its_end(struct search *s, pid_t pid)
+{
+	struct stat input;
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/fd/0", (int)pid);
+	if (!is_pipe(AT_FDCWD, path, &input))
+		return false;
+	s->reader = pid;
+	s->pipe = input.st_ino;
+	return !proc_each(count_writer, s);
+}
+
+/* A shell that was forked for a process substitution and has not come to put its pipe in place: it has both ends. */
+static bool is_about_to_read(struct search *s, pid_t pid)
+{
+	char path[64], program[64];
+	bool found = false;
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	ssize_t n = readlink(path, program, sizeof(program) - 1);
+	program[MAX(n, 0)] = '\0';
+	DIR *dir = n > 0 && strstr(program, "/bash") ? open_descriptors(pid) : NULL;
+	if (!dir)
+		return false;
+	for (struct dirent *e; !found && s->looks < LOOKS_MAX && (e = readdir(dir));) {
+		struct stat pipe;
+		s->looks++;
+		found = e->d_name[0] != '.' && is_pipe(dirfd(dir), e->d_name, &pipe) &&
+			is_open_for(dirfd(dir), e->d_name, S_IRUSR) && process_writes_to(s, pid, pipe.st_ino);
+	}
+	closedir(dir);
+	return found;
+}
+
+static unsigned count_reader(pid_t pid, void *ctx)
+{
+	struct search *s = ctx;
+	struct proc_stat process;
+	if (pid <= 1 || proc_stat(pid, &process) < 0 || process.session != s->session || process.state == 'Z' ||
+	    process.state == 'X' || s->looks >= LOOKS_MAX)
+		return 0;
+	return reads_to_its_end(s, pid) || is_about_to_read(s, pid);
+}
+
+/* Whatever a leader that is gone has left has PID 1 as its parent, or as that of an ancestor. */
+static bool is_only_child(pid_t pid)
+{
+	char children[32], only[32];
+	AUTO(closep) int fd = open("/proc/self/task/1/children", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, children, sizeof(children) - 1);
+	if (n < 0)
+		return false;
+	children[n] = '\0';
+	snprintf(only, sizeof(only), "%d ", (int)pid);
+	return n == 0 || streq(children, only);
+}
+
+unsigned readers_left(pid_t session, pid_t other)
+{
+	if (is_only_child(other))
+		return 0;
+	struct search s = { .session = session };
+	unsigned n = proc_each(count_reader, &s);
+	return s.looks < LOOKS_MAX ? n : 0;
+}

@@ -1,0 +1,146 @@
+#include "kernels/commands/shell.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+
+#include "base/alloc.h"
+
+#define END_MARK "husk-end"
+/* Before the name of a variable that is held back. */
+#define HELD "HUSK_HELD_"
+/* What Linux takes as one argument, with room to spare. */
+#define ARGUMENT_MAX (120u << 10)
+#define SET_FLAGS "abefhkmnptuvxBCEHPT"
+
+/* The command is read by eval, not as a script file: `$0`, line numbers and exit status are those of `bash -c`, and its
+ * length is not bound by that of an argument.
+ *
+ * The trap survives `exit` and hides itself from `set -x`. It forks nothing: at the process limit bash would retry for
+ * 15 seconds and spoil the exit status. So the names of the exported variables go through the state's own file. If the
+ * command replaces the shell or the trap, nothing is written and the old state stays. */
+#define TRAP                                                                                                                      \
+	"trap '{ set +x; builtin trap \"\" XFSZ; builtin compgen -e; builtin mapfile -t HUSK_NAMES </proc/self/fd/199;"           \
+	" builtin printf \"\\0%s\\0\" \"$PWD\"; for HUSK_NAME in \"${HUSK_NAMES[@]}\"; do"                                        \
+	"  [[ -v $HUSK_NAME ]] && builtin printf \"%s=%s\\0\" \"$HUSK_NAME\" \"${!HUSK_NAME}\"; done; builtin printf \"" END_MARK \
+	"\\0\"; } >&199 2>/dev/null' EXIT; "
+/* From a pipe bash reads a character at a time, and so only two; TMOUT would end that. The first one wakes it, and whatever signal came
+ * before that has its effect now. So only who has taken the second has begun.
+ * Who finds the end of the pipe was given nothing. */
+#define READ_GO "IFS= TMOUT= builtin read -r -N1 HUSK_COMMAND <&197 || { builtin trap - EXIT; builtin exit 1; }; "
+#define WAIT READ_GO "[[ $HUSK_COMMAND = w ]] && SECONDS=0; " READ_GO
+/* What was held back (shell_hold_back()) is exported last: this bash has started without it, and the programs of the command get it. */
+#define RESTORE                                                                                                        \
+	"for HUSK_NAME in \"${!" HELD "@}\"; do builtin export \"${HUSK_NAME#" HELD "}=${!HUSK_NAME}\";"               \
+	" builtin unset -v \"$HUSK_NAME\" HUSK_NAME; done; "
+#define BEGIN "exec 2>&196 196>&- 197<&- 198<&-; eval \"$HUSK_COMMAND\""
+const char shell_wrapper[] = TRAP WAIT "IFS= builtin read -r -d '' HUSK_COMMAND <&198; " RESTORE BEGIN;
+const char shell_prelude[] = TRAP "exec 198<&-; builtin unset -v BASH_ENV; " RESTORE;
+
+/* As an argument the command is at the mercy of its own `pkill -f`, and may not be long; as text of an eval its trace has a `+` too
+ * many. So it is an argument only where it may trace. */
+bool shell_may_trace(const char *command, size_t n)
+{
+	if (n > ARGUMENT_MAX)
+		return false;
+	if (strstr(command, "xtrace"))
+		return true;
+	for (const char *at = command; (at = strstr(at, "set -"));) {
+		at += strlen("set -");
+		if (memchr(at, 'x', strspn(at, SET_FLAGS)))
+			return true;
+	}
+	return false;
+}
+
+void shell_state_release(struct shell_state *s)
+{
+	free(s->cwd);
+	strv_release(&s->env);
+	*s = (struct shell_state){ 0 };
+}
+
+static bool is_name(const char *s, size_t n)
+{
+	if (!n || isdigit((unsigned char)s[0]))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)s[i]) && s[i] != '_')
+			return false;
+	return true;
+}
+
+/* Exported functions and the like have no plain name; these belong to one shell, not to the next. */
+static bool is_kept(const char *variable)
+{
+	static const char *const not_kept[] = { "_", "SHLVL", "BASHOPTS", "SHELLOPTS", "PWD" };
+	size_t n = strcspn(variable, "=");
+	if (variable[n] != '=' || !is_name(variable, n) || strncmp(variable, "HUSK_", 5) == 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(not_kept); i++)
+		if (strlen(not_kept[i]) == n && strncmp(variable, not_kept[i], n) == 0)
+			return false;
+	return true;
+}
+
+void shell_hold_back(struct strv *ret, const struct strv *env)
+{
+	static const char *const beginnings[] = { "LD_",  "GLIBC_TUNABLES=", "GCONV_PATH=", "BASH_ENV=",
+						  "ENV=", "PROMPT_COMMAND=" };
+	for (size_t i = 0; i < env->n; i++) {
+		bool held = false;
+		for (size_t k = 0; k < ARRAY_LEN(beginnings) && !held; k++)
+			held = strncmp(env->v[i], beginnings[k], strlen(beginnings[k])) == 0;
+		/* bash knows no variable with another kind of name. */
+		if (held && is_name(env->v[i], strcspn(env->v[i], "=")))
+			strv_addf(ret, HELD "%s", env->v[i]);
+		else if (!held)
+			strv_add(ret, env->v[i]);
+	}
+}
+
+void shell_state_undo(struct shell_state *after, const struct shell_state *before, const struct shell_state *given)
+{
+	for (size_t i = 0; i < given->env.n; i++) {
+		size_t at = strv_find(&after->env, given->env.v[i]);
+		if (at == SIZE_MAX)
+			continue;
+		strv_remove(&after->env, at);
+		size_t n = strcspn(given->env.v[i], "=") + 1;
+		for (size_t k = 0; k < before->env.n; k++)
+			if (strncmp(before->env.v[k], given->env.v[i], n) == 0)
+				strv_add(&after->env, before->env.v[k]);
+	}
+	AUTO(freep) char *given_real = given->cwd ? realpath(given->cwd, NULL) : NULL;
+	AUTO(freep) char *after_real = given_real ? realpath(after->cwd, NULL) : NULL;
+	if (!given->cwd || (after_real && !streq(given_real, after_real)))
+		return;
+	AUTO(freep) char *pwd = xasprintf("PWD=%s", before->cwd);
+	free(after->cwd);
+	after->cwd = xstrdup(before->cwd);
+	strv_set_env(&after->env, pwd);
+}
+
+int shell_state_parse(struct shell_state *ret, const char *data, size_t n)
+{
+	struct shell_state s AUTO(shell_state_release) = { 0 };
+	if (!n || n > SHELL_STATE_MAX || data[n - 1] != '\0')
+		return -EINVAL;
+	const char *cwd = data + strlen(data) + 1, *end = data + n;
+	if (cwd >= end || cwd[0] != '/' || strlen(cwd) >= PATH_MAX)
+		return -EINVAL;
+	s.cwd = xstrdup(cwd);
+	for (const char *at = cwd + strlen(cwd) + 1; at < end; at += strlen(at) + 1) {
+		if (streq(at, END_MARK)) {
+			/* bash keeps a path through symbolic links if it finds it here. */
+			strv_addf(&s.env, "PWD=%s", s.cwd);
+			shell_state_release(ret);
+			*ret = s;
+			s = (struct shell_state){ 0 };
+			return 0;
+		}
+		if (is_kept(at))
+			strv_add(&s.env, at);
+	}
+	return -EINVAL;
+}

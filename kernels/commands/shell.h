@@ -1,0 +1,45 @@
+/* What a shell command leaves to the next one: its working directory and its exported variables. The shell writes both
+ * at its end into a file that only PID 1 reads, all NUL-terminated: something that is the shell's own affair, the
+ * directory, NAME=value for each variable, and an end mark. */
+#ifndef HUSK_KERNELS_COMMANDS_SHELL_H
+#define HUSK_KERNELS_COMMANDS_SHELL_H
+
+#include "base/defs.h"
+#include "base/strv.h"
+
+#define SHELL_STATE_MAX (256u << 10)
+#define SHELL_PATH "/bin/bash"
+/* Descriptors of the shell; out of the way of scripts and of bash's own. */
+#define SHELL_STDERR_FD 196
+#define SHELL_GO_FD 197
+#define SHELL_COMMAND_FD 198
+#define SHELL_STATE_FD 199
+
+struct shell_state {
+	char *cwd;
+	struct strv env;
+};
+
+/* The script that waits for two characters from SHELL_GO_FD, runs the command of SHELL_COMMAND_FD with SHELL_STDERR_FD as its stderr, and
+ * writes the state to SHELL_STATE_FD. */
+extern const char shell_wrapper[];
+#define SHELL_GO_AT_ONCE "aa"
+#define SHELL_GO_AFTER_A_WAIT "ww" /* SECONDS begin to count */
+/* The same for a command that is an argument: bash reads this as its BASH_ENV, from SHELL_COMMAND_FD. */
+extern const char shell_prelude[];
+#define SHELL_PRELUDE_ENV "BASH_ENV=/proc/self/fd/198"
+/* Whether the command might turn on `set -x`, and can be an argument. */
+bool shell_may_trace(const char *command, size_t n);
+
+/* Adds to `ret` the environment with which a bash is started that has to tell how a command ended. Variables that run code in bash itself
+ * (LD_PRELOAD, BASH_ENV) have another name in it until the command begins; the scripts above give it back. */
+void shell_hold_back(struct strv *ret, const struct strv *env);
+
+void shell_state_release(struct shell_state *s);
+/* Takes back what one call alone was given: each variable of `given`, and its directory, become in `after` what they were
+ * `before`, unless the command has changed them. */
+void shell_state_undo(struct shell_state *after, const struct shell_state *before, const struct shell_state *given);
+/* 0 and *ret replaced, or -EINVAL (no end mark, a relative directory, nonsense) and *ret as it was. */
+int shell_state_parse(struct shell_state *ret, const char *data, size_t n);
+
+#endif

@@ -1,0 +1,9 @@
+/* `husk-client attach`: a bridge between its stdio (the engine's exec) and PID 1. */
+#ifndef HUSK_KERNELS_CONTROL_ATTACH_H
+#define HUSK_KERNELS_CONTROL_ATTACH_H
+
+/* Copies until either side ends. Returns the exit status: 0, or 1 after one sentence on stderr if PID 1 is not there,
+ * is not PID 1, or does not want us. */
+int attach_run(void);
+
+#endif

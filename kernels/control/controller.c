@@ -1,0 +1,447 @@
+#include "kernels/control/controller.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "kernels/runs/jobs.h"
+#include "kernels/system/clock.h"
+#include "kernels/system/creds.h"
+
+#define BACKLOG 128
+#define ACCEPTS_A_TURN 32
+/* With a frame of a file that is not all there yet, within what a reader keeps. */
+#define READ_BYTES (128u << 10)
+/* Each flush makes room for one more step of the file calls; after this many, other work gets its turn. */
+#define FLUSHES_A_TURN 8
+
+static void dismiss(struct guest *g)
+{
+	watch_stop(&g->watch);
+	timeout_stop(&g->patience);
+	closep(&g->fd);
+	frame_reader_release(&g->reader);
+	if (g->controller && g->controller->present == g) {
+		g->controller->present = NULL;
+		/* Nobody is left to read the queue: a new controller gets a replay of the calls and the kernel's state. */
+		sender_reset(&g->controller->sender);
+		files_orphan(&g->controller->files);
+		consoles_orphan(g->controller->consoles);
+		relay_orphan(&g->controller->relay);
+	}
+}
+
+static void on_patience(struct timeout *t)
+{
+	dismiss(container_of(t, struct guest, patience));
+}
+
+/* ---- hello */
+
+/* The version both speak, or 0. */
+static json_int_t choose_version(json_int_t theirs, json_int_t their_min)
+{
+	json_int_t version = MIN(theirs, (json_int_t)PROTOCOL_VERSION);
+	return version >= their_min && version >= PROTOCOL_VERSION_MIN ? version : 0;
+}
+
+static void refuse_fenced(struct guest *g, uint64_t fence)
+{
+	AUTO(buf_release) struct buf out = { 0 };
+	json_auto_t *event = json_pack("{s:s, s:I}", "event", "fenced", "fence", (json_int_t)fence);
+	(void)frame_append_json(&out, FRAME_EVENT, 0, event);
+	(void)send(g->fd, out.data, out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	dismiss(g);
+}
+
+/* What will be replayed: whoever takes over knows at once what there is. */
+static json_t *unacknowledged(const struct jobs *jobs)
+{
+	json_t *calls = json_array();
+	list_for_each(job, &jobs->list, struct job, node)
+		if (!job->acked)
+			json_array_append_new(calls, json_pack("{s:I, s:s}", "call", (json_int_t)job->number, "kind",
+							       job_kind_name(job->kind)));
+	return calls;
+}
+
+static void admit(struct guest *g, uint64_t fence, json_int_t version)
+{
+	struct controller *c = g->controller;
+	if (c->present)
+		dismiss(c->present);
+	c->fence = fence;
+	c->present = g;
+	c->files.descriptors = g->dialled;
+	timeout_stop(&g->patience);
+	sender_reset(&c->sender);
+	json_auto_t *hello = json_pack("{s:I, s:I}", "version", version, "last_call", (json_int_t)c->jobs->last_number);
+	json_object_set_new(hello, "calls", unacknowledged(c->jobs));
+	c->on_hello(c, hello);
+	(void)sender_json(&c->sender, FRAME_HELLO, 0, hello);
+}
+
+static void handle_hello(struct guest *g, const struct frame *f)
+{
+	json_auto_t *hello = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
+	json_int_t version, min_version, fence;
+	if (json_unpack(hello, "{s:I, s:I, s:I}", "version", &version, "min_version", &min_version, "fence", &fence) <
+		    0 ||
+	    fence < 0 || !choose_version(version, min_version)) {
+		dismiss(g);
+		return;
+	}
+	if ((uint64_t)fence < g->controller->fence)
+		refuse_fenced(g, g->controller->fence);
+	else
+		admit(g, (uint64_t)fence, choose_version(version, min_version));
+}
+
+/* ---- frames */
+
+/* Calls past the limit are not kept, or they would grow past it: their END is sent just once. */
+static void refuse_call(struct controller *c, uint32_t number)
+{
+	json_auto_t *end = json_pack("{s:s, s:i, s:i, s:i, s:s}", "ending", "refused", "duration_ms", 0, "stdout_bytes",
+				     0, "stderr_bytes", 0, "detail", "Too many calls are waiting in this session.");
+	(void)sender_json(&c->sender, FRAME_END, number, end);
+}
+
+static void handle_call(struct guest *g, const struct frame *f, enum job_kind kind)
+{
+	struct controller *c = g->controller;
+	struct job *job;
+	int r = jobs_add(c->jobs, f->header.call, kind, f->payload, f->header.length, &job);
+	if (r == -EPROTO)
+		dismiss(g);
+	else if (r == -EBUSY)
+		refuse_call(c, f->header.call);
+	else if (r == 0)
+		c->on_job(c, job);
+}
+
+static void handle_claim(struct guest *g, const struct frame *f)
+{
+	struct controller *c = g->controller;
+	AUTO(claim_release) struct claim claim = { 0 };
+	bool fine = f->header.call == 0 && claim_parse(&claim, f->payload, f->header.length) == 0;
+	json_auto_t *answer = fine ? c->on_claim(c, &claim) : NULL;
+	if (answer)
+		(void)sender_json(&c->sender, FRAME_EVENT, 0, answer);
+	else
+		dismiss(g);
+}
+
+/* With a payload it is about a mark, not the end. */
+static void handle_ack(struct guest *g, const struct frame *f)
+{
+	struct jobs *jobs = g->controller->jobs;
+	if (!f->header.length) {
+		jobs_ack(jobs, f->header.call);
+		return;
+	}
+	json_auto_t *ack = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
+	json_int_t mark = json_integer_value(json_object_get(ack, "mark"));
+	struct job *job = jobs_find(jobs, f->header.call);
+	if (!json_is_object(ack) || mark < 1 || mark > UINT32_MAX)
+		dismiss(g);
+	else if (job)
+		job_told(job, (uint32_t)mark);
+}
+
+static void handle_take(struct guest *g, const struct frame *f)
+{
+	struct controller *c = g->controller;
+	json_auto_t *take = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
+	struct job *job = jobs_find(c->jobs, f->header.call);
+	if (!json_is_object(take)) {
+		dismiss(g);
+		return;
+	}
+	if (!job || job->state == JOB_ENDED)
+		return; /* its END is on its way, or was acknowledged */
+	job->aside |= json_is_true(json_object_get(take, "aside"));
+	c->on_take(c, job);
+}
+
+static void handle_input(struct guest *g, const struct frame *f)
+{
+	struct controller *c = g->controller;
+	struct job_input input;
+	int r = jobs_input(c->jobs, f->header.call, f->payload, f->header.length, &input);
+	if (r < 0)
+		dismiss(g);
+	if (r != 0)
+		return;
+	if (input.job->state == JOB_RUNNING)
+		c->on_input(c, input.job, input.text, input.len);
+	json_decref(input.fields);
+}
+
+static void handle_query(struct guest *g, const struct frame *f)
+{
+	json_auto_t *question = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
+	if (json_is_object(question))
+		g->controller->on_query(g->controller, f->header.call, question);
+	else
+		dismiss(g);
+}
+
+/* False if it begins a call whose number is known: a resend. */
+static bool number_is_new(struct controller *c, const struct frame *f)
+{
+	if (f->header.type != FRAME_IMPORT && f->header.type != FRAME_EXPORT && f->header.type != FRAME_CONSOLE)
+		return true;
+	if (f->header.call <= c->jobs->last_number)
+		return false;
+	c->jobs->last_number = f->header.call;
+	return true;
+}
+
+static void handle_frame(struct guest *g, const struct frame *f)
+{
+	struct controller *c = g->controller;
+	struct job *job;
+	int r;
+
+	c->on_frame(c);
+	if (!number_is_new(c, f))
+		return;
+	if (consoles_frame(c->consoles, f, &r) || files_frame(&c->files, f, &r) || relay_frame(&c->relay, f, &r)) {
+		if (r < 0)
+			dismiss(g);
+		return;
+	}
+	switch (f->header.type) {
+	case FRAME_PING:
+		(void)sender_raw(&c->sender, FRAME_PONG, 0, f->payload, f->header.length);
+		break;
+	case FRAME_CLAIM:
+		handle_claim(g, f);
+		break;
+	case FRAME_EXECUTE:
+		handle_call(g, f, JOB_EXECUTE);
+		break;
+	case FRAME_TERMINAL:
+		handle_call(g, f, JOB_TERMINAL);
+		break;
+	case FRAME_INSTALL:
+		handle_call(g, f, JOB_INSTALL);
+		break;
+	case FRAME_INTERRUPT:
+		if (files_interrupt(&c->files, f->header.call) || consoles_interrupt(c->consoles, f->header.call))
+			break;
+		job = jobs_find(c->jobs, f->header.call);
+		if (job && job->state != JOB_ENDED)
+			c->on_interrupt(c, job);
+		break;
+	case FRAME_ACK:
+		handle_ack(g, f);
+		break;
+	case FRAME_TAKE:
+		handle_take(g, f);
+		break;
+	case FRAME_INPUT:
+		handle_input(g, f);
+		break;
+	case FRAME_LOOK:
+		c->on_look(c, f->header.call);
+		break;
+	case FRAME_QUERY:
+		handle_query(g, f);
+		break;
+	case FRAME_STOP:
+		c->on_stop(c);
+		break;
+	default: /* a second HELLO */
+		dismiss(g);
+		break;
+	}
+}
+
+static void handle_frames(struct guest *g)
+{
+	struct frame f;
+	int r = 0;
+	while (g->fd >= 0 && (r = frame_reader_next(&g->reader, controller_payload_max, &f)) > 0) {
+		if (g->controller->present == g)
+			handle_frame(g, &f);
+		else if (f.header.type == FRAME_HELLO)
+			handle_hello(g, &f);
+		else
+			dismiss(g);
+	}
+	if (g->fd >= 0 && r < 0)
+		dismiss(g);
+}
+
+/* What comes first is a letter that shows who sent it. */
+static void identify(struct guest *g)
+{
+	struct ucred peer;
+	int r = creds_take_letter(g->fd, &peer);
+	if (r == -EAGAIN || r == -EINTR)
+		return;
+	if (r < 0 || peer.uid != CONTROLLER_UID)
+		dismiss(g);
+	else
+		g->unknown = false;
+}
+
+static void on_guest(struct watch *w, short revents)
+{
+	struct guest *g = container_of(w, struct guest, watch);
+	if (g->unknown) {
+		identify(g);
+		return;
+	}
+	/* A guest that still has to read what we wrote is not read from (see controller_flush) unless it has hung up. */
+	if (!(revents & (POLLIN | POLLHUP | POLLERR)))
+		return;
+	ssize_t n = recv(g->fd, frame_reader_room(&g->reader, READ_BYTES), READ_BYTES, MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		dismiss(g);
+		return;
+	}
+	frame_reader_fed(&g->reader, (size_t)n);
+	handle_frames(g);
+}
+
+/* ---- the socket */
+
+/* False if it is somebody else. */
+static bool may_be_controller(int fd, bool *ret_unknown)
+{
+	struct ucred peer;
+	int r = creds_of_peer(fd, &peer);
+	*ret_unknown = r == -ENOTSUP;
+	/* Ours goes first, so that the other end writes its own when the system is ready to add its sender. */
+	if (*ret_unknown)
+		return creds_expect_letter(fd) == 0 && creds_send_letter(fd) == 0;
+	return r == 0 && peer.uid == CONTROLLER_UID;
+}
+
+static struct guest *free_place(struct controller *c)
+{
+	for (size_t i = 0; i < ARRAY_LEN(c->guests); i++)
+		if (c->guests[i].fd < 0)
+			return &c->guests[i];
+	return NULL;
+}
+
+static void on_connect(struct watch *w, short revents)
+{
+	struct controller *c = container_of(w, struct controller, listen_watch);
+	for (int i = 0; i < ACCEPTS_A_TURN; i++) {
+		int fd = accept4(c->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			return;
+		struct guest *g = free_place(c);
+		bool unknown;
+		if (!g || !may_be_controller(fd, &unknown)) {
+			close(fd);
+			continue;
+		}
+		*g = (struct guest){ .controller = c, .fd = fd, .unknown = unknown };
+		watch_start(c->poller, &g->watch, fd, POLLIN, on_guest);
+		timeout_start(c->poller, &g->patience, CONTROLLER_PATIENCE_MS, on_patience);
+	}
+}
+
+int controller_take(struct controller *c, int fd)
+{
+	struct guest *g = free_place(c);
+	if (!g) {
+		close(fd);
+		return -EBUSY;
+	}
+	*g = (struct guest){ .controller = c, .fd = fd, .dialled = true };
+	watch_start(c->poller, &g->watch, fd, POLLIN, on_guest);
+	return 0;
+}
+
+bool controller_has_dialled(const struct controller *c)
+{
+	for (size_t i = 0; i < ARRAY_LEN(c->guests); i++)
+		if (c->guests[i].fd >= 0 && c->guests[i].dialled)
+			return true;
+	return false;
+}
+
+int controller_init(struct controller *c)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	sender_init(&c->sender, c->jobs);
+	files_init(&c->files, &c->sender, c->home);
+	relay_init(&c->relay, c->poller, &c->sender);
+	for (size_t i = 0; i < ARRAY_LEN(c->guests); i++)
+		c->guests[i] = (struct guest){ .fd = -1 };
+	memcpy(sa.sun_path + 1, CONTROL_SOCKET, strlen(CONTROL_SOCKET));
+	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(CONTROL_SOCKET));
+	c->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (c->listen_fd < 0 || bind(c->listen_fd, (struct sockaddr *)&sa, len) < 0 ||
+	    listen(c->listen_fd, BACKLOG) < 0)
+		return -errno;
+	watch_start(c->poller, &c->listen_watch, c->listen_fd, POLLIN, on_connect);
+	return 0;
+}
+
+void controller_event(struct controller *c, const json_t *event)
+{
+	if (c->present && !sender_full(&c->sender))
+		(void)sender_json(&c->sender, FRAME_EVENT, 0, event);
+}
+
+void controller_info(struct controller *c, uint32_t call, const json_t *info)
+{
+	if (c->present && !sender_full(&c->sender))
+		(void)sender_json(&c->sender, FRAME_INFO, call, info);
+}
+
+void controller_answer(struct controller *c, uint32_t call, const void *json, size_t n)
+{
+	if (c->present && !sender_full(&c->sender))
+		(void)sender_raw(&c->sender, FRAME_ANSWER, call, json, n);
+}
+
+/* What is made only when there is room for it. Each gets its turn, since what one makes holds up the other. */
+static bool produce(struct controller *c, bool files_first)
+{
+	bool files = files_first && files_step(&c->files);
+	bool consoles = consoles_step(c->consoles);
+	return (files_first ? files : files_step(&c->files)) || consoles;
+}
+
+/* 0 if all is out, 1 if the socket takes no more, -errno. */
+static int send_with_files(struct controller *c, int fd, bool *ret_more)
+{
+	int r = 0;
+	for (int i = 0; i < FLUSHES_A_TURN && r == 0; i++) {
+		r = sender_flush(&c->sender, fd);
+		*ret_more = r >= 0 && produce(c, i % 2);
+		if (!sender_pending(&c->sender))
+			break;
+	}
+	return r;
+}
+
+bool controller_flush(struct controller *c)
+{
+	struct guest *g = c->present;
+	bool more = false;
+	if (!g)
+		return files_step(&c->files);
+	sender_progress(&c->sender, clock_now_ms());
+	relay_step(&c->relay);
+	int r = send_with_files(c, g->fd, &more);
+	if (r < 0) {
+		dismiss(g);
+		return true;
+	}
+	bool full = sender_full(&c->sender), pending = sender_pending(&c->sender);
+	/* We stop reading from a controller that asks but does not read the answers. */
+	g->watch.events = (short)((full ? 0 : POLLIN) | (pending ? POLLOUT : 0));
+	return more && !pending;
+}

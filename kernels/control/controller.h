@@ -1,0 +1,79 @@
+/* The manager's stream: who may control, hello, fence, frames in and out. One controller at a time. */
+#ifndef HUSK_KERNELS_CONTROL_CONTROLLER_H
+#define HUSK_KERNELS_CONTROL_CONTROLLER_H
+
+#include "kernels/commands/consoles.h"
+#include "kernels/control/claim.h"
+#include "kernels/files/files.h"
+#include "kernels/packages/relay.h"
+#include "kernels/runs/sender.h"
+#include "kernels/system/frames.h"
+#include "kernels/system/poller.h"
+
+/* Peers that have not said hello yet. */
+#define CONTROLLER_GUESTS_MAX 4
+#define CONTROLLER_PATIENCE_MS 5000
+
+struct controller {
+	struct poller *poller;
+	struct jobs *jobs;
+	struct consoles *consoles;
+	const struct disk *home; /* borrowed: the watch over the home directory */
+	/* A frame of the controller arrived. */
+	void (*on_frame)(struct controller *c);
+	/* Adds what PID 1 says of itself to its HELLO. */
+	void (*on_hello)(struct controller *c, json_t *hello);
+	/* The payload of the EVENT that answers (a new reference), or NULL if the claim contradicts an earlier one. */
+	json_t *(*on_claim)(struct controller *c, const struct claim *claim);
+	/* There is a new queued call. */
+	void (*on_job)(struct controller *c, struct job *job);
+	void (*on_interrupt)(struct controller *c, struct job *job);
+	/* It is asked what there is so far of a call that has not ended. */
+	void (*on_take)(struct controller *c, struct job *job);
+	/* Somebody answers a call that runs and may ask. */
+	void (*on_input)(struct controller *c, struct job *job, const char *text, size_t n);
+	/* It asks how the session stands: controller_info() follows, now or a moment later. */
+	void (*on_look)(struct controller *c, uint32_t call);
+	/* It has a question for the kernel: controller_answer() follows, once. */
+	void (*on_query)(struct controller *c, uint32_t call, const json_t *question);
+	void (*on_stop)(struct controller *c);
+
+	int listen_fd;
+	struct watch listen_watch;
+	uint64_t fence;
+	struct sender sender;
+	struct files files;
+	struct relay relay;
+	struct guest {
+		struct controller *controller;
+		int fd;	      /* -1 = free */
+		bool dialled; /* by PID 1 */
+		bool unknown; /* until a letter shows who it is */
+		struct watch watch;
+		struct timeout patience;
+		struct frame_reader reader;
+	} guests[CONTROLLER_GUESTS_MAX + 1];
+	struct guest *present; /* the guest that is in control, or NULL */
+};
+
+/* Fields above listen_fd are set by the caller. Binds the control socket: 0 or -errno. */
+int controller_init(struct controller *c);
+/* A connection that PID 1 has made to a server: trusted, with no time limit for its hello. Takes the descriptor; -EBUSY if there
+ * is no place. */
+int controller_take(struct controller *c, int fd);
+/* There is such a connection, whether it has said hello or not. */
+bool controller_has_dialled(const struct controller *c);
+/* An EVENT to the present controller, if any. */
+void controller_event(struct controller *c, const json_t *event);
+/* The answer to a LOOK. */
+void controller_info(struct controller *c, uint32_t call, const json_t *info);
+/* The answer to a QUERY, a JSON object. */
+void controller_answer(struct controller *c, uint32_t call, const void *json, size_t n);
+/* Sends what can be sent, and goes on with file calls; once a turn. True if there is more to do without waiting. */
+bool controller_flush(struct controller *c);
+static inline bool controller_present(const struct controller *c)
+{
+	return c->present;
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* What a tree of files takes on disk, counted a little at a time: blocks and names, however deep, whatever is moved meanwhile.
+ * A name with several links counts for its share of the blocks, so a file is counted once wherever its links are. */
+#ifndef HUSK_KERNELS_DISK_USAGE_H
+#define HUSK_KERNELS_DISK_USAGE_H
+
+#include <dirent.h>
+
+#include "base/defs.h"
+
+/* No package and no project is that deep; what is below is not counted, and `deep` says so. */
+#define USAGE_DEPTH_MAX 256
+
+struct usage {
+	uint64_t bytes;	   /* blocks */
+	uint64_t apparent; /* lengths where these are larger: what a copy takes that knows no holes */
+	uint64_t names;
+	bool deep;
+	bool locked; /* a directory could not be looked into */
+};
+
+struct usage_walk {
+	DIR *levels[USAGE_DEPTH_MAX];
+	int depth; /* 0 = nothing to do */
+	struct usage sum;
+};
+
+/* 0 or -errno; the walk must not be under way. */
+int usage_begin(struct usage_walk *w, const char *path);
+/* Looks at about `steps` names; true if there are more. */
+bool usage_step(struct usage_walk *w, int steps);
+void usage_end(struct usage_walk *w);
+
+#endif

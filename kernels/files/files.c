@@ -1,0 +1,340 @@
+#include "kernels/files/files.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+#include "kernels/files/export.h"
+#include "kernels/files/import.h"
+#include "kernels/system/clock.h"
+
+/* END does not wait longer than this for the staging directory to be cleared; the rest is cleared afterwards. */
+#define CLEAR_MS 10000
+/* Small things (a name looked at, a piece read, a file moved) in one turn: a few milliseconds. */
+#define STEPS_A_TURN 256
+
+enum phase {
+	PHASE_RECEIVE, /* import: entries come */
+	PHASE_COMMIT,
+	PHASE_CLEAR,
+	PHASE_PRODUCE, /* export */
+};
+
+struct file_call {
+	struct list node;
+	uint32_t number;
+	enum phase phase;
+	struct import *import;
+	struct export *export;
+	bool orphan;
+	uint64_t window, credit; /* export: what the manager takes, and still takes */
+	uint32_t consumed;	 /* import: what it has not got credit for */
+	uint64_t started_ms, clear_ms;
+	const char *ending; /* once it is known */
+	char *detail;
+};
+
+void files_init(struct files *f, struct sender *sender, const struct disk *home)
+{
+	list_init(&f->list);
+	f->sender = sender;
+	f->home = home;
+}
+
+static void file_call_free(struct files *f, struct file_call *c)
+{
+	if (f->passing == c)
+		f->passing = NULL;
+	list_remove(&c->node);
+	import_free(c->import);
+	export_free(c->export);
+	free(c->detail);
+	free(c);
+}
+
+static struct file_call *find(struct files *f, uint32_t number)
+{
+	list_for_each(c, &f->list, struct file_call, node)
+		if (c->number == number && !c->orphan)
+			return c;
+	return NULL;
+}
+
+/* ---- the end */
+
+static void send_end(struct files *f, struct file_call *c)
+{
+	AUTO(buf_release) struct buf detail = { 0 };
+	json_auto_t *end = json_pack("{s:s, s:I}", "ending", c->ending, "duration_ms",
+				     (json_int_t)(clock_now_ms() - c->started_ms));
+	if (c->detail) {
+		utf8_clean(&detail, c->detail, strlen(c->detail));
+		json_object_set_new(end, "detail", json_string(buf_str(&detail)));
+	}
+	if (c->import) {
+		json_object_set_new(end, "entries", json_integer((json_int_t)import_entries(c->import)));
+		json_object_set_new(end, "bytes", json_integer((json_int_t)import_bytes(c->import)));
+	}
+	if (c->export)
+		export_describe(c->export, end);
+	(void)sender_json(f->sender, FRAME_END, c->number, end);
+}
+
+static void finish(struct files *f, struct file_call *c)
+{
+	if (!c->orphan)
+		send_end(f, c);
+	file_call_free(f, c);
+}
+
+/* Notes how it ends; takes detail. An import goes on to clear what it has staged, an export ends now. */
+static void conclude(struct files *f, struct file_call *c, const char *ending, char *detail)
+{
+	free(c->detail);
+	c->detail = detail;
+	c->ending = ending;
+	if (!c->import) {
+		finish(f, c);
+		return;
+	}
+	c->phase = PHASE_CLEAR;
+	c->clear_ms = clock_now_ms();
+}
+
+bool files_interrupt(struct files *f, uint32_t call)
+{
+	struct file_call *c = find(f, call);
+	/* Once the move into place has begun it is finished: half of it would be worse, and it takes seconds at most. */
+	if (c && !c->ending && c->phase != PHASE_COMMIT)
+		conclude(f, c, "interrupted", xstrdup("The call was cancelled; nothing of it was kept."));
+	return c;
+}
+
+void files_orphan(struct files *f)
+{
+	list_for_each(c, &f->list, struct file_call, node) {
+		c->orphan = true;
+		if (!c->ending && c->phase != PHASE_COMMIT)
+			conclude(f, c, "interrupted", NULL);
+	}
+}
+
+/* ---- frames */
+
+static const char *text_of(const json_t *fields, const char *name)
+{
+	const json_t *value = json_object_get(fields, name);
+	const char *text = json_string_value(value);
+	return text && strlen(text) == json_string_length(value) ? text : "";
+}
+
+static uint64_t number_of(const json_t *fields, const char *name)
+{
+	json_int_t value = json_integer_value(json_object_get(fields, name));
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+static uint64_t window_of(const json_t *fields)
+{
+	return MIN(MAX(number_of(fields, "window"), FILE_WINDOW), FILE_WINDOW_MAX);
+}
+
+static bool too_many(const struct files *f)
+{
+	unsigned n = 0;
+	list_for_each(c, &f->list, struct file_call, node)
+		n++;
+	return n > FILE_CALLS_MAX;
+}
+
+static int begin(struct files *f, const struct frame *frame)
+{
+	json_auto_t *fields =
+		json_loadb((const char *)frame->payload, frame->header.length, JSON_REJECT_DUPLICATES, NULL);
+	if (!json_is_object(fields))
+		return -EPROTO;
+	struct file_call *c = new0(struct file_call);
+	char *detail = NULL;
+	int r;
+	c->number = frame->header.call;
+	c->started_ms = clock_now_ms();
+	c->credit = c->window = window_of(fields);
+	list_append(&f->list, &c->node);
+	if (too_many(f)) {
+		conclude(f, c, "refused", xstrdup("Too many files are being copied in this session; try again later."));
+		return 0;
+	}
+	if (frame->header.type == FRAME_IMPORT) {
+		c->phase = PHASE_RECEIVE;
+		r = import_new(text_of(fields, "destination"), number_of(fields, "bytes"), number_of(fields, "entries"),
+			       f->home, &c->import, &detail);
+	} else {
+		c->phase = PHASE_PRODUCE;
+		const struct export_options options = {
+			.whole = f->descriptors && json_is_true(json_object_get(fields, "whole")),
+			.links = json_is_true(json_object_get(fields, "links")),
+		};
+		r = export_new(text_of(fields, "path"), &options, &c->export, &detail);
+	}
+	if (r < 0)
+		conclude(f, c, "error", detail);
+	return 0;
+}
+
+static void give_credit(struct files *f, struct file_call *c, uint32_t n)
+{
+	uint8_t payload[4];
+	c->consumed += n;
+	if (c->consumed < FILE_WINDOW / 4)
+		return;
+	entry_put_number(payload, 4, c->consumed);
+	c->consumed = 0;
+	(void)sender_raw(f->sender, FRAME_CREDIT, c->number, payload, sizeof(payload));
+}
+
+static int take_content(struct file_call *c, const struct frame *frame)
+{
+	struct entry e;
+	if (frame->header.type == FRAME_ENTRY)
+		return entry_read(frame->payload, frame->header.length, &e) ? import_entry(c->import, &e) : -EPROTO;
+	if (frame->header.length < 8)
+		return -EPROTO;
+	return import_data(c->import, entry_get_number(frame->payload, 8), frame->payload + 8,
+			   frame->header.length - 8);
+}
+
+static int on_content(struct files *f, struct file_call *c, const struct frame *frame)
+{
+	if (!c->import)
+		return -EPROTO;
+	/* These frames were on their way when the call failed. */
+	if (c->ending)
+		return 0;
+	if (c->phase != PHASE_RECEIVE)
+		return -EPROTO;
+	int r = take_content(c, frame);
+	if (r < 0)
+		conclude(f, c, "error", import_explain(c->import, r));
+	else
+		give_credit(f, c, FRAME_HEADER_SIZE + frame->header.length);
+	return 0;
+}
+
+static int on_credit(struct file_call *c, const struct frame *frame)
+{
+	if (frame->header.length != 4 || !c->export)
+		return -EPROTO;
+	c->credit += entry_get_number(frame->payload, 4);
+	return c->credit > c->window ? -EPROTO : 0;
+}
+
+bool files_frame(struct files *f, const struct frame *frame, int *ret)
+{
+	struct file_call *c = find(f, frame->header.call);
+	*ret = 0;
+	switch (frame->header.type) {
+	case FRAME_IMPORT:
+	case FRAME_EXPORT:
+		*ret = begin(f, frame);
+		return true;
+	case FRAME_ENTRY:
+	case FRAME_DATA:
+		*ret = c ? on_content(f, c, frame) : 0;
+		return true;
+	case FRAME_CREDIT:
+		*ret = c ? on_credit(c, frame) : 0;
+		return true;
+	case FRAME_DONE:
+		if (c && !c->ending && c->phase == PHASE_RECEIVE)
+			c->phase = PHASE_COMMIT;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* ---- work */
+
+/* True if there is more to do now. */
+static bool commit(struct files *f, struct file_call *c)
+{
+	int r = import_commit(c->import, STEPS_A_TURN);
+	if (r < 0)
+		conclude(f, c, "error", import_explain(c->import, r));
+	else if (r == 0)
+		conclude(f, c, "ok", NULL);
+	return true;
+}
+
+static bool clear(struct files *f, struct file_call *c)
+{
+	bool more = import_clear(c->import, STEPS_A_TURN);
+	if (!more) {
+		finish(f, c);
+	} else if (!c->orphan && clock_now_ms() - c->clear_ms > CLEAR_MS) {
+		send_end(f, c);
+		c->orphan = true;
+	}
+	return more;
+}
+
+/* What became of the descriptor that the export sends in place of its data. True if it has gone, which was all. */
+static bool has_passed(struct files *f, struct file_call *c)
+{
+	int file = sender_attached(f->sender);
+	f->passing = NULL;
+	if (file >= 0)
+		export_give_back(c->export, file);
+	return file < 0;
+}
+
+static int produce_frames(struct files *f, struct file_call *c, char **ret_detail)
+{
+	struct buf *queue = &f->sender->queue;
+	size_t before = queue->len, most = (size_t)MIN(c->credit, EXPORT_STEP_BYTES);
+	int r = export_produce(c->export, c->number, STEPS_A_TURN, most, queue, ret_detail);
+	c->credit -= queue->len - before;
+	int file = export_take_file(c->export);
+	if (file < 0)
+		return r;
+	sender_attach(f->sender, file);
+	f->passing = c;
+	return 1;
+}
+
+static bool produce(struct files *f, struct file_call *c)
+{
+	char *detail = NULL;
+	if (c->credit < EXPORT_LEAST_BYTES)
+		return false; /* until there is credit */
+	if (sender_pending(f->sender) || (f->passing && f->passing != c))
+		return true;
+	int r = f->passing && has_passed(f, c) ? 0 : produce_frames(f, c, &detail);
+	if (r > 0)
+		return true;
+	if (r < 0)
+		conclude(f, c, "error", detail);
+	else
+		conclude(f, c, "ok", NULL);
+	return false;
+}
+
+bool files_step(struct files *f)
+{
+	bool more = false;
+	list_for_each(c, &f->list, struct file_call, node) {
+		struct list *node = &c->node;
+		bool again = c->phase == PHASE_COMMIT  ? commit(f, c) :
+			     c->phase == PHASE_CLEAR   ? clear(f, c) :
+			     c->phase == PHASE_PRODUCE ? produce(f, c) :
+							 false;
+		more = more || again;
+		/* The call that just had its turn goes to the back: calls share what the stream can take. */
+		if (again && c->phase == PHASE_PRODUCE) {
+			list_remove(node);
+			list_append(&f->list, node);
+			break;
+		}
+	}
+	return more;
+}

@@ -1,0 +1,32 @@
+/* The file calls of the manager: imports and exports that run beside cells and commands, a little each turn of the loop.
+ * They are not replayed: when the stream ends they end too, and clean up behind themselves. */
+#ifndef HUSK_KERNELS_FILES_FILES_H
+#define HUSK_KERNELS_FILES_FILES_H
+
+#include "base/list.h"
+#include "kernels/disk/disk.h"
+#include "kernels/runs/sender.h"
+#include "kernels/system/frames.h"
+
+struct files {
+	struct list list; /* of struct file_call */
+	struct sender *sender;
+	const struct disk *home;   /* the watch over the home directory; NULL = none */
+	bool descriptors;	   /* the controller's stream carries them */
+	struct file_call *passing; /* whose file is about to go out as one; NULL = nobody's */
+};
+
+void files_init(struct files *f, struct sender *sender, const struct disk *home);
+
+/* True if the frame is one of ours; *ret is then 0, or -EPROTO if the stream is of no more use. The number of a call that
+ * begins has been checked. */
+bool files_frame(struct files *f, const struct frame *frame, int *ret);
+/* True if the call was known: it ends `interrupted`. */
+bool files_interrupt(struct files *f, uint32_t call);
+/* The controller is gone: nobody hears how they end. */
+void files_orphan(struct files *f);
+/* Does a little of the work at hand. True if more can be done without waiting; file data is only
+ * produced while the sender has nothing else to send. */
+bool files_step(struct files *f);
+
+#endif

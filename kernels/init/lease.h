@@ -1,0 +1,43 @@
+/* When PID 1 must end although nobody told it to. Pure: clocks come in, a verdict goes out.
+ *
+ * The lease counts CLOCK_MONOTONIC from the last frame of a controller, or from the start. A PID 1 that was itself
+ * stopped (suspend, a paused container) finds its lease over through no fault of its manager; it sees the gap between
+ * two ticks and waits another lease/4 after waking. The lifetime counts CLOCK_BOOTTIME and is never extended. A
+ * claim starts both anew. */
+#ifndef HUSK_KERNELS_INIT_LEASE_H
+#define HUSK_KERNELS_INIT_LEASE_H
+
+#include "base/defs.h"
+
+/* Ticks come at least once a second, or as lease_sleep() said; a longer gap than this means that we did not run. */
+#define LEASE_GAP_MS 3000
+/* Waits granted between two frames of a controller, so that nobody who can cause gaps can keep the container alive with them. */
+#define LEASE_HOLDS_MAX 4
+
+enum lease_verdict { LEASE_RUNS, LEASE_OVER, LIFETIME_OVER };
+
+struct lease {
+	uint64_t lease_ms;
+	uint64_t lifetime_ms; /* 0 = none */
+	uint64_t renewed_mono;
+	uint64_t started_boot; /* where the lifetime counts from: the start, or the claim */
+	uint64_t ticked_boot;
+	uint64_t sleep_ms; /* until the next tick; 0 = a second at most */
+	uint64_t hold_until_mono;
+	unsigned holds;
+};
+
+void lease_init(struct lease *l, uint64_t lease_ms, uint64_t lifetime_ms, uint64_t mono_ms, uint64_t boot_ms);
+/* The container belongs to a session from now on: its lease and lifetime replace those of the start and count from here. */
+void lease_claim(struct lease *l, uint64_t lease_ms, uint64_t lifetime_ms, uint64_t mono_ms, uint64_t boot_ms);
+/* A frame of the controller arrived. */
+void lease_renew(struct lease *l, uint64_t mono_ms);
+/* At least once a second, or after lease_sleep(). */
+enum lease_verdict lease_tick(struct lease *l, uint64_t mono_ms, uint64_t boot_ms);
+/* How long to wait for the next tick, at most most_ms, of one that may sleep longer than a second. It is a small part of what is left,
+ * so that a pause that goes unnoticed for it cannot end the lease. Call lease_tick() after it. */
+uint64_t lease_sleep(struct lease *l, uint64_t most_ms, uint64_t mono_ms, uint64_t boot_ms);
+/* 0 once it is over or if there is none. */
+uint64_t lease_lifetime_left_ms(const struct lease *l, uint64_t boot_ms);
+
+#endif

@@ -1,0 +1,182 @@
+#include "kernels/runs/jobs.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "base/alloc.h"
+#include "kernels/system/frames.h"
+
+#define DEFAULT_TIMEOUT_MS 30000
+#define DEFAULT_OUTPUT_LIMIT (1u << 20)
+
+static size_t limit_of(const json_t *payload, const char *name)
+{
+	const json_t *value = json_object_get(payload, name);
+	if (!json_is_integer(value) || json_integer_value(value) < 0)
+		return DEFAULT_OUTPUT_LIMIT;
+	return (size_t)MIN(json_integer_value(value), (json_int_t)2 * OUTPUT_LIMIT_MAX);
+}
+
+static const char *take_text(struct job *c, const json_t *text)
+{
+	if (!json_is_string(text))
+		return "The frame holds no text to run.";
+	size_t n = json_string_length(text);
+	if (n > CODE_BYTES_MAX)
+		return "The text to run is longer than 8 MiB.";
+	if (strlen(json_string_value(text)) != n)
+		return "The text to run contains a NUL character.";
+	c->text = xstrndup(json_string_value(text), n);
+	c->text_len = n;
+	return NULL;
+}
+
+static const char *take_relays(struct job *c, const json_t *relays)
+{
+	size_t i;
+	json_t *port;
+	if (json_array_size(relays) > RELAY_PORTS_MAX)
+		return "The frame asks for too many relays.";
+	json_array_foreach(relays, i, port) {
+		json_int_t number = json_integer_value(port);
+		if (number < 1024 || number > UINT16_MAX)
+			return "The frame asks for a relay on a port that cannot be had.";
+		c->relays[c->n_relays++] = (uint16_t)number;
+	}
+	return NULL;
+}
+
+static const char *take_env(struct job *c, json_t *env)
+{
+	size_t total = 0;
+	const char *name;
+	json_t *value;
+	json_object_foreach(env, name, value) {
+		if (!json_is_string(value) || !*name || strchr(name, '=') ||
+		    strlen(json_string_value(value)) != json_string_length(value))
+			return "The frame's environment is not an object of texts.";
+		total += strlen(name) + 1 + json_string_length(value) + 1;
+		if (total > CLAIM_ENV_MAX)
+			return "The environment of the call is larger than 64 KiB.";
+		strv_addf(&c->env, "%s=%s", name, json_string_value(value));
+	}
+	return NULL;
+}
+
+static const char *take_cwd(struct job *c, const json_t *cwd)
+{
+	if (!cwd)
+		return NULL;
+	if (!json_is_string(cwd) || !json_string_length(cwd) || json_string_length(cwd) >= PATH_MAX ||
+	    strlen(json_string_value(cwd)) != json_string_length(cwd))
+		return "The frame's directory is no path.";
+	c->cwd = xstrdup(json_string_value(cwd));
+	return NULL;
+}
+
+/* Of a terminal; what is out of range is brought into it. */
+static uint16_t size_of(const json_t *value, json_int_t standard, json_int_t max)
+{
+	json_int_t n = json_is_integer(value) ? json_integer_value(value) : standard;
+	return (uint16_t)MAX(1, MIN(n, max));
+}
+
+static void take_interactive(struct job *c, const json_t *payload)
+{
+	c->interactive = c->kind != JOB_INSTALL && json_is_true(json_object_get(payload, "interactive"));
+	c->rows = size_of(json_object_get(payload, "rows"), TERMINAL_ROWS, TERMINAL_ROWS_MAX);
+	c->cols = size_of(json_object_get(payload, "cols"), TERMINAL_COLS, TERMINAL_COLS_MAX);
+}
+
+static const char *take_install(struct job *c, const json_t *payload)
+{
+	json_t *packages = json_object_get(payload, "packages");
+	json_int_t size = json_integer_value(json_object_get(payload, "size_limit"));
+	if (!json_is_object(packages))
+		return "The frame holds no packages to install.";
+	c->size_limit = size > 0 ? (uint64_t)size : 0;
+	AUTO(buf_release) struct buf text = { .max = CODE_BYTES_MAX };
+	if (json_append(&text, packages) < 0)
+		return "The packages are too many.";
+	c->text_len = text.len;
+	c->text = buf_steal_str(&text);
+	return take_relays(c, json_object_get(payload, "relays"));
+}
+
+/* NULL, or why the call cannot run. */
+static const char *take_fields(struct job *c, const json_t *payload)
+{
+	const json_t *timeout = json_object_get(payload, "timeout_ms");
+
+	capture_init(&c->streams[JOB_STDOUT], limit_of(payload, "stdout_limit"));
+	capture_init(&c->streams[JOB_STDERR], limit_of(payload, "stderr_limit"));
+	job_size_tail(c);
+	json_int_t keep_over = json_integer_value(json_object_get(payload, "keep_over"));
+	c->keep_over = c->kind != JOB_INSTALL && keep_over > 0 ? (uint64_t)keep_over : 0;
+	c->timeout_ms = DEFAULT_TIMEOUT_MS;
+	if (json_is_integer(timeout) && json_integer_value(timeout) > 0)
+		c->timeout_ms = (uint64_t)json_integer_value(timeout);
+	const char *why = take_env(c, json_object_get(payload, "env"));
+	take_interactive(c, payload);
+	c->restart = c->first = c->kind == JOB_EXECUTE && json_is_true(json_object_get(payload, "restart"));
+	if (!why && c->kind == JOB_TERMINAL)
+		why = take_cwd(c, json_object_get(payload, "cwd"));
+	if (why)
+		return why;
+	if (c->kind == JOB_INSTALL)
+		return take_install(c, payload);
+	return take_text(c, json_object_get(payload, c->kind == JOB_EXECUTE ? "code" : "command"));
+}
+
+static size_t queued_bytes(const struct jobs *jobs)
+{
+	size_t sum = 0;
+	list_for_each(c, &jobs->list, struct job, node)
+		sum += c->text ? c->text_len : 0;
+	return sum;
+}
+
+int jobs_add(struct jobs *jobs, uint32_t number, enum job_kind kind, const void *payload, size_t n, struct job **ret)
+{
+	if (number == 0)
+		return -EPROTO;
+	if (number <= jobs->last_number)
+		return 1;
+	json_auto_t *fields = json_loadb(payload, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+	if (!json_is_object(fields))
+		return -EPROTO;
+	jobs->last_number = number;
+	if (jobs->count >= CALLS_MAX || queued_bytes(jobs) + n > QUEUE_BYTES_MAX)
+		return -EBUSY;
+
+	struct job *c = new0(struct job);
+	c->jobs = jobs;
+	c->number = number;
+	c->kind = kind;
+	c->keep.fd = -1;
+	list_append(&jobs->list, &c->node);
+	jobs->count++;
+	const char *why = take_fields(c, fields);
+	if (why)
+		job_end(c, &(struct job_ending){ .ending = "refused", .detail = why });
+	*ret = c;
+	return 0;
+}
+
+int jobs_input(struct jobs *jobs, uint32_t call, const void *payload, size_t n, struct job_input *ret)
+{
+	json_auto_t *fields = json_loadb(payload, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+	const json_t *text = json_object_get(fields, "text");
+	json_int_t number = json_integer_value(json_object_get(fields, "number"));
+	struct job *job = jobs_find(jobs, call);
+	if (!json_is_string(text) || json_string_length(text) > INPUT_BYTES_MAX || number < 1 || number > UINT32_MAX)
+		return -EPROTO;
+	if (!job || job->state == JOB_ENDED || !job->interactive || number <= job->question.taken)
+		return 1;
+	job->question.taken = (uint32_t)number;
+	*ret = (struct job_input){ .job = job,
+				   .fields = json_incref(fields),
+				   .text = json_string_value(text),
+				   .len = json_string_length(text) };
+	return 0;
+}

@@ -1,0 +1,39 @@
+/* A pair of pipes for stdout and stderr that PID 1 reads for as long as it lives: one pair for kernels, one for shell
+ * commands. Processes that outlive their call keep writing without harm; what they write between calls is kept (the
+ * last few KiB) and stands at the start of the next call's output. */
+#ifndef HUSK_KERNELS_RUNS_PIPES_H
+#define HUSK_KERNELS_RUNS_PIPES_H
+
+#include "kernels/runs/job.h"
+#include "kernels/system/poller.h"
+
+#define LATE_OUTPUT_MAX (16u << 10)
+
+struct pipes {
+	struct pipe_end {
+		struct pipes *pipes;
+		enum job_stream stream;
+		int read_fd;
+		int write_fd; /* held open, so that the pipe never ends */
+		struct watch watch;
+		struct ring late;
+	} ends[JOB_STREAMS];
+	uint64_t late_dropped;
+	struct job *job; /* whose output it is now, or NULL */
+};
+
+/* 0 or -errno. */
+int pipes_open(struct pipes *p, struct poller *poller);
+/* A descriptor for a child to write to; the caller closes it. Each call opens the pipe anew, so that O_NONBLOCK set by
+ * one program is not seen by the next. -errno on failure. */
+int pipes_writer(struct pipes *p, enum job_stream stream);
+/* Reads what the pipes hold at this moment, and no more. */
+void pipes_drain(struct pipes *p);
+/* From now on output belongs to the call, after what came in between. */
+void pipes_begin(struct pipes *p, struct job *job);
+/* A call gets what was written while none ran; these pipes stay without one. */
+void pipes_hand_over(struct pipes *p, struct job *job);
+/* Reads what the pipes hold, then detaches the call. */
+void pipes_end(struct pipes *p);
+
+#endif

@@ -1,0 +1,209 @@
+#include "kernels/runs/sender.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "kernels/system/frames.h"
+
+/* Whole frames are claimed up to about this much at once: PONG and the like never wait for more than that or for one
+ * big frame. */
+#define CLAIM_BYTES (64u << 10)
+
+void sender_init(struct sender *s, struct jobs *jobs)
+{
+	*s = (struct sender){ .jobs = jobs, .passenger = -1, .refused = -1 };
+}
+
+void sender_release(struct sender *s)
+{
+	buf_release(&s->queue);
+	closep(&s->passenger);
+	closep(&s->refused);
+	s->current = NULL;
+}
+
+void sender_reset(struct sender *s)
+{
+	buf_release(&s->queue);
+	closep(&s->passenger);
+	closep(&s->refused);
+	s->queue_sent = 0;
+	s->current = NULL;
+	jobs_rewind(s->jobs);
+}
+
+bool sender_full(const struct sender *s)
+{
+	return s->queue.len - s->queue_sent > SENDER_QUEUE_MAX;
+}
+
+int sender_raw(struct sender *s, uint8_t type, uint32_t call, const void *payload, size_t n)
+{
+	return frame_append(&s->queue, type, call, payload, n);
+}
+
+int sender_json(struct sender *s, uint8_t type, uint32_t call, const json_t *payload)
+{
+	return frame_append_json(&s->queue, type, call, payload);
+}
+
+void sender_attach(struct sender *s, int fd)
+{
+	closep(&s->passenger);
+	closep(&s->refused);
+	s->passenger = fd;
+	s->passenger_at = s->queue.len - FRAME_HEADER_SIZE;
+}
+
+int sender_attached(struct sender *s)
+{
+	return take_fd(s->refused);
+}
+
+/* Its frame goes too. What was queued behind it stays. */
+static void refuse_passenger(struct sender *s)
+{
+	size_t end = s->passenger_at + FRAME_HEADER_SIZE;
+	memmove(s->queue.data + s->passenger_at, s->queue.data + end, s->queue.len - end);
+	s->queue.len -= FRAME_HEADER_SIZE;
+	s->refused = take_fd(s->passenger);
+}
+
+static struct job *next_unsent(const struct sender *s)
+{
+	list_for_each(c, &s->jobs->list, struct job, node)
+		if (c->replay || c->asks || c->sent < c->log.len)
+			return c;
+	return NULL;
+}
+
+bool sender_pending(const struct sender *s)
+{
+	return s->current || s->queue.len > s->queue_sent || next_unsent(s);
+}
+
+void sender_progress(struct sender *s, uint64_t now_ms)
+{
+	if (sender_pending(s))
+		return;
+	list_for_each(c, &s->jobs->list, struct job, node) {
+		json_t *payload;
+		if (!job_progress(c, now_ms, &payload))
+			continue;
+		(void)sender_json(s, FRAME_PROGRESS, c->number, payload);
+		json_decref(payload);
+	}
+}
+
+static void claim(struct sender *s, struct job *c)
+{
+	size_t end = c->sent;
+	do
+		end += frame_size(c->log.data + end);
+	while (end < c->log.len && end + frame_size(c->log.data + end) - c->sent <= CLAIM_BYTES);
+	c->claimed = end;
+	s->current = c;
+}
+
+static void announce(struct sender *s, struct job *c)
+{
+	json_auto_t *payload = json_pack("{s:s, s:I}", "kind", job_kind_name(c->kind), "told", (json_int_t)c->told);
+	job_add_state(c, payload);
+	c->replay = c->asks = false;
+	(void)frame_append_json(&s->queue, FRAME_CALL, c->number, payload);
+}
+
+/* It need not be kept: after a broken stream the CALL says the same. */
+static void ask(struct sender *s, struct job *c)
+{
+	json_auto_t *payload = json_object();
+	job_add_state(c, payload);
+	c->asks = false;
+	(void)frame_append_json(&s->queue, FRAME_ASK, c->number, payload);
+}
+
+/* 1 if all n bytes went out, 0 if not, -errno. */
+static int push(int fd, const uint8_t *data, size_t *sent, size_t end)
+{
+	while (*sent < end) {
+		ssize_t n = send(fd, data + *sent, end - *sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? 0 : -errno;
+		*sent += (size_t)n;
+	}
+	return 1;
+}
+
+/* The descriptor, with the rest of the queue. What push() says. */
+static int push_passenger(struct sender *s, int fd)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec rest = { s->queue.data + s->queue_sent, s->queue.len - s->queue_sent };
+	struct msghdr message = {
+		.msg_iov = &rest, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
+	};
+	control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
+					   .cmsg_level = SOL_SOCKET,
+					   .cmsg_type = SCM_RIGHTS };
+	memcpy(CMSG_DATA(&control.header), &s->passenger, sizeof(int));
+	ssize_t n = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (n < 0 && errno == ETOOMANYREFS) {
+		refuse_passenger(s);
+		return 1;
+	}
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	/* It has gone with the first of these bytes. */
+	closep(&s->passenger);
+	s->queue_sent += (size_t)n;
+	return 1;
+}
+
+static int push_queue(struct sender *s, int fd)
+{
+	int r = 1;
+	if (s->passenger >= 0)
+		r = push(fd, s->queue.data, &s->queue_sent, s->passenger_at);
+	if (r == 1 && s->passenger >= 0)
+		r = push_passenger(s, fd);
+	return r == 1 ? push(fd, s->queue.data, &s->queue_sent, s->queue.len) : r;
+}
+
+int sender_flush(struct sender *s, int fd)
+{
+	for (;;) {
+		int r;
+		if (s->current) {
+			struct job *c = s->current;
+			r = push(fd, c->log.data, &c->sent, c->claimed);
+			if (r <= 0)
+				return r < 0 ? r : 1;
+			s->current = NULL;
+			if (c->acked)
+				job_free(c);
+			continue;
+		}
+		if (s->queue.len) {
+			r = push_queue(s, fd);
+			if (r <= 0)
+				return r < 0 ? r : 1;
+			buf_reset(&s->queue);
+			s->queue_sent = 0;
+			continue;
+		}
+		struct job *c = next_unsent(s);
+		if (!c)
+			return 0;
+		if (c->replay)
+			announce(s, c);
+		else if (c->sent < c->log.len)
+			claim(s, c);
+		else
+			ask(s, c);
+	}
+}
