@@ -526,17 +526,21 @@ def test_altair_is_a_page(kernel):
     assert "vega-embed" in html and '"mark": {"type": "point"}' in html
 
 
+BOKEH = ("from bokeh.io import output_notebook\nfrom bokeh.layouts import column, row\n"
+         "from bokeh.plotting import figure, show\n"
+         "p = figure(height=200); p.scatter([1, 2], [3, 4])\n")
+
+
 @pytest.mark.parametrize("code", ["show(p)", "output_notebook(); show(p)", "show(row(p))", "save = show; save(column(p))"])
 def test_bokeh_shows_pages(kernel, code):
-    outcome = kernel.run("from bokeh.io import output_notebook\nfrom bokeh.layouts import column, row\n"
-                         "from bokeh.plotting import figure, show\n"
-                         f"p = figure(height=200); p.scatter([1, 2], [3, 4])\n{code}")
+    outcome = kernel.run(BOKEH + code)
     assert outcome.error is None and not outcome.stderr, outcome
     html = outcome.displays[0]["data"]["text/html"]
     assert html.startswith("<!DOCTYPE html>") and "Scatter" in html and len(html) < 50_000
 
 
 def test_bokeh_figure_as_last_value(kernel):
+    kernel.run(BOKEH)
     for code in ("show(p); p", "p", "row(p)"):
         bundle = kernel.run(code).result
         assert "Scatter" in bundle["text/html"] and "(id=" in bundle["text/plain"]

@@ -103,7 +103,7 @@ def test_debuggers_fail_at_once(kernel, code):
 
 
 def test_stdin_is_at_its_end(kernel):
-    assert kernel.run("import sys; sys.stdin.read(), os.system('cat')").text == "('', 0)"
+    assert kernel.run("import os, sys; sys.stdin.read(), os.system('cat')").text == "('', 0)"
 
 
 # Answers
