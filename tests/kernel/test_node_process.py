@@ -230,6 +230,12 @@ def test_a_cell_may_end_behind_another_immediate(kernel, before):
     assert kernel.run("await new Promise(r => setImmediate(r)); 1").text == "1"
 
 
+def test_a_cell_may_end_in_its_last_immediate(fresh_kernel):
+    code = "setImmediate(() => {}); setImmediate(() => process.exit(1)); new Promise(() => {})"
+    assert fresh_kernel.run(code).error["type"] == "ProcessExit"
+    assert fresh_kernel.run("1 + 1").text == "2"
+
+
 def test_a_second_interrupt_does_not_undo_the_first(kernel):
     """Both came while nothing could notice them, so there is a question about the second right behind what the first has ended."""
     kernel.run("child_process.execFileSync('mkfifo', ['full']); var full = fs.openSync('full', 'r+'), byte = Buffer.alloc(1)")
