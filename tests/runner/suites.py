@@ -37,7 +37,7 @@ def build(job, folder, only=(), programs=()):
     with open(folder / "test.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         sanitizer = "thread" if folder == TSAN else "address,undefined"
-        setup = ["meson", "setup", folder, f"-Db_sanitize={sanitizer}", "-Db_lundef=false"]
+        setup = ["meson", "setup", folder, f"-Db_sanitize={sanitizer}", "-Db_lundef=false", "-Doptimization=1"]
         targets = [*(f"tests/test-{name}" for name in only), *programs]
         return ((folder / "build.ninja").exists() or job.run(setup) == 0) and job.run(["ninja", "-C", folder, *targets]) == 0
 
