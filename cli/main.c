@@ -32,7 +32,7 @@ static int run_verb(const struct options *options)
 		printf("husk %s\n", HUSK_VERSION);
 		return EXIT_DONE;
 	case VERB_MCP:
-		return serve_run(options);
+		return serve_run(options, /* extension= */ NULL);
 	case VERB_DEMO:
 		return demo_run(options);
 	case VERB_DOCTOR:

@@ -157,7 +157,6 @@ static const struct option longs[] = {
 	{ "prefix", required_argument, NULL, 'R' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
-	{ "conformance-fixtures", no_argument, NULL, 'f' },
 	{ 0 },
 };
 
@@ -262,8 +261,8 @@ static int check(const struct options *o, struct fail *f)
 		return -1;
 	if (o->verb == VERB_RUN && !o->program)
 		return fail_set(f, FAIL_INVALID, "run needs a file, or - for standard input");
-	if ((o->fixtures || o->allowed.n) && o->verb != VERB_MCP)
-		return only_for(o->fixtures ? "conformance-fixtures" : "allow", "mcp", f);
+	if (o->allowed.n && o->verb != VERB_MCP)
+		return only_for("allow", "mcp", f);
 	return 0;
 }
 
@@ -422,9 +421,6 @@ static int take_option(struct options *o, int c, char **argv, struct fail *f)
 		return take_older(o, optarg, f);
 	case 'A':
 		strv_add(&o->allowed, optarg);
-		return 0;
-	case 'f':
-		o->fixtures = true;
 		return 0;
 	case 'r':
 		o->runtime = optarg;

@@ -41,7 +41,6 @@ struct options {
 	const char *thread;    /* exports; points into argv */
 	const char *delete_id; /* exports; points into argv */
 	const char *session;   /* stop, history, shell, jupyter, repl; points into argv */
-	bool fixtures;	       /* mcp, hidden: mcp/fixtures.h */
 	struct strv allowed;   /* mcp: folders that a model may import from */
 	const char *runtime;   /* setup; points into argv */
 	bool engine_only;      /* setup */

@@ -39,7 +39,8 @@ static void on_signal(void *ctx, int signo UNUSED)
 	server_stop(ctx);
 }
 
-static int serve(struct loop *loop, const struct config *config, int in_fd, int out_fd, bool fixtures)
+static int serve(struct loop *loop, const struct config *config, int in_fd, int out_fd,
+		 const struct extension *extension)
 {
 	struct manager *manager = manager_new(loop, config);
 	struct conversation *conversation = conversation_open(manager, /* spec= */ NULL);
@@ -50,7 +51,7 @@ static int serve(struct loop *loop, const struct config *config, int in_fd, int 
 		.config = config,
 		.in_fd = in_fd,
 		.out_fd = out_fd,
-		.fixtures = fixtures,
+		.extension = extension,
 		.on_end = on_end,
 		.ctx = &service,
 	});
@@ -86,7 +87,7 @@ static int allow_folders(struct config *config, const struct options *options, s
 	return 0;
 }
 
-int serve_run(const struct options *options)
+int serve_run(const struct options *options, const struct extension *extension)
 {
 	int in_fd, out_fd;
 	int r = private_stdio(&in_fd, &out_fd);
@@ -104,7 +105,7 @@ int serve_run(const struct options *options)
 	}
 	widen(out_fd);
 	struct loop *loop = loop_new();
-	int code = serve(loop, &config, in_fd, out_fd, options->fixtures);
+	int code = serve(loop, &config, in_fd, out_fd, extension);
 	loop_free(loop);
 	config_release(&config);
 	return code;

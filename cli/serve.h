@@ -4,7 +4,9 @@
 
 #include "cli/options.h"
 
-/* Serves until the client hangs up or a signal comes. Returns the exit code. */
-int serve_run(const struct options *options);
+struct extension;
+
+/* Serves until the client hangs up or a signal comes. Returns the exit code. extension: mcp/extension.h, NULL in husk itself. */
+int serve_run(const struct options *options, const struct extension *extension);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
-#include "mcp/fixtures.h"
 #include "mcp/prompts.h"
 #include "mcp/resources.h"
 #include "mcp/rpc.h"
@@ -303,7 +302,7 @@ static bool is_short(const json_t *value)
 }
 
 /* The name of a prompt or a template; NULL if there is no such one. */
-static const char *ref_of(const struct connection *c, const json_t *ref, bool *ret_prompt)
+static const char *ref_of(const json_t *ref, bool *ret_prompt)
 {
 	const char *type = json_string_value(json_object_get(ref, "type"));
 	bool prompt = type && streq(type, "ref/prompt");
@@ -312,8 +311,6 @@ static const char *ref_of(const struct connection *c, const json_t *ref, bool *r
 		return NULL;
 	const char *name = json_string_value(value);
 	*ret_prompt = prompt;
-	if (c->fixtures && fixtures_has_ref(name))
-		return name;
 	if (prompt)
 		return prompts_has(name) ? name : NULL;
 	return streq(name, RESOURCES_EXPORT_TEMPLATE) || streq(name, RESOURCES_RUN_TEMPLATE) ? name : NULL;
@@ -322,7 +319,7 @@ static const char *ref_of(const struct connection *c, const json_t *ref, bool *r
 void completion_complete(struct connection *c, struct call *call, json_t *params)
 {
 	bool prompt = false;
-	const char *ref = ref_of(c, json_object_get(params, "ref"), &prompt);
+	const char *ref = ref_of(json_object_get(params, "ref"), &prompt);
 	const json_t *argument = json_object_get(params, "argument");
 	json_t *name = json_object_get(argument, "name"), *value = json_object_get(argument, "value");
 	json_t *context = json_object_get(json_object_get(params, "context"), "arguments");

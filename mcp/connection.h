@@ -4,17 +4,17 @@
 
 #include "mcp/tools.h"
 
-struct fixture_tasks;
+struct extension;
 
 struct connection {
 	struct loop *loop;
 	struct tool_env env;
-	struct fixture_tasks *fixtures; /* also serve mcp/fixtures.h; NULL = no */
-	struct list *calls;		/* of struct call: those in flight */
-	const struct revision *legacy;	/* of requests that name no version of their own */
-	size_t n_listening;		/* open subscriptions/listen */
-	struct list subscriptions;	/* see subscriptions.h */
-	bool initialized;		/* in a legacy era */
+	const struct extension *extension; /* NULL = none */
+	struct list *calls;		   /* of struct call: those in flight */
+	const struct revision *legacy;	   /* of requests that name no version of their own */
+	size_t n_listening;		   /* open subscriptions/listen */
+	struct list subscriptions;	   /* see subscriptions.h */
+	bool initialized;		   /* in a legacy era */
 	struct {
 		struct timer *timer; /* NULL = the client has none */
 		struct list held;    /* calls that wait for the answer */

@@ -3,8 +3,7 @@
 #include "base/alloc.h"
 #include "base/watchdog.h"
 #include "mcp/completion.h"
-#include "mcp/fixture-tasks.h"
-#include "mcp/fixtures.h"
+#include "mcp/extension.h"
 #include "mcp/prompts.h"
 #include "mcp/resources.h"
 #include "mcp/result.h"
@@ -66,11 +65,8 @@ static void do_tools_list(struct connection *c, struct call *call, json_t *param
 		return;
 	}
 	json_t *tools = tools_describe(&c->env, call->revision);
-	if (c->fixtures) {
-		fixtures_describe(tools);
-		fixture_tasks_describe(tools);
-	}
 	json_t *result = json_pack("{s:o}", "tools", tools);
+	extension_list(c, call, result);
 	call_set_cache_hints(call->revision, result, TOOLS_TTL_MS, "public");
 	call_reply(call, result);
 }
@@ -103,8 +99,6 @@ static void do_tools_call(struct connection *c, struct call *call, json_t *param
 		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: \"arguments\" must be an object", NULL);
 		return;
 	}
-	if (c->fixtures && (fixtures_call(call, c->loop, params) || fixture_tasks_call(c->fixtures, call, params)))
-		return;
 	call->knows_tasks = call->revision->modern && tasks_declared(params);
 	const struct tool *tool = tools_find(json_string_value(name));
 	if (!tool || json_string_length(name) != strlen(tool->name)) {
@@ -159,24 +153,6 @@ void method_end_listening(struct call *call)
 	call_reply(call, json_pack("{s:{s:O}}", "_meta", META_SUBSCRIPTION, call->id));
 }
 
-static void do_task_get(struct connection *c, struct call *call, json_t *params)
-{
-	if (!c->fixtures || !fixture_task_get(c->fixtures, call, params))
-		tasks_get(c, call, params);
-}
-
-static void do_task_update(struct connection *c, struct call *call, json_t *params)
-{
-	if (!c->fixtures || !fixture_task_update(c->fixtures, call, params))
-		tasks_update(c, call, params);
-}
-
-static void do_task_cancel(struct connection *c, struct call *call, json_t *params)
-{
-	if (!c->fixtures || !fixture_task_cancel(c->fixtures, call, params))
-		tasks_cancel(c, call, params);
-}
-
 static const struct method methods[] = {
 	{ "server/discover", .modern = true, .handle = do_discover },
 	{ "initialize", .legacy = true, .alone = true, .handle = do_initialize },
@@ -192,9 +168,9 @@ static const struct method methods[] = {
 	{ "prompts/get", .legacy = true, .modern = true, .handle = prompts_get },
 	{ "completion/complete", .legacy = true, .modern = true, .handle = completion_complete },
 	{ "subscriptions/listen", .modern = true, .alone = true, .handle = do_listen },
-	{ "tasks/get", .modern = true, .handle = do_task_get },
-	{ "tasks/update", .modern = true, .handle = do_task_update },
-	{ "tasks/cancel", .modern = true, .handle = do_task_cancel },
+	{ "tasks/get", .modern = true, .handle = tasks_get },
+	{ "tasks/update", .modern = true, .handle = tasks_update },
+	{ "tasks/cancel", .modern = true, .handle = tasks_cancel },
 };
 
 const struct method *method_find(const char *name, bool modern)

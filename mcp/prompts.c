@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
-#include "mcp/fixtures.h"
+#include "mcp/extension.h"
 #include "mcp/rpc.h"
 
 /* Of one argument: a bug report with its traceback, or a function to measure. */
@@ -179,9 +179,8 @@ void prompts_list(struct connection *c, struct call *call, json_t *params)
 	json_t *list = json_array();
 	for (size_t i = 0; i < ARRAY_LEN(prompts); i++)
 		json_array_append_new(list, describe(&prompts[i], call->revision));
-	if (c->fixtures)
-		fixtures_describe_prompts(list);
 	json_t *result = json_pack("{s:o}", "prompts", list);
+	extension_list(c, call, result);
 	call_set_cache_hints(call->revision, result, LIST_TTL_MS, "public");
 	call_reply(call, result);
 }
@@ -221,11 +220,6 @@ void prompts_get(struct connection *c, struct call *call, json_t *params)
 	if (!json_is_string(name) || (args && !json_is_null(args) && !json_is_object(args))) {
 		call_reply_error(call, RPC_INVALID_PARAMS,
 				 "Invalid params: \"name\" must be a string, \"arguments\" an object", NULL);
-		return;
-	}
-	json_t *fixture = c->fixtures ? fixtures_prompt(json_string_value(name), args) : NULL;
-	if (fixture) {
-		call_reply(call, fixture);
 		return;
 	}
 	const struct prompt *p = find(json_string_value(name));

@@ -8,7 +8,7 @@
 #include "base/parse.h"
 #include "base/screen.h"
 #include "base/utf8.h"
-#include "mcp/fixtures.h"
+#include "mcp/extension.h"
 #include "mcp/result.h"
 #include "mcp/rpc.h"
 #include "mcp/tools.h"
@@ -72,7 +72,8 @@ static void list_done(void *ctx, const struct export_info *v, size_t n, const st
 		resources_fail(call, f);
 		return;
 	}
-	json_t *list = call->args ? json_incref(call->args) : json_array(); /* fixtures come first */
+	const struct connection *first_page = call->data;
+	json_t *list = json_array();
 	for (size_t i = 0; i < n; i++) {
 		json_t *o = describe(&v[i]);
 		if (call->revision->titles)
@@ -80,6 +81,8 @@ static void list_done(void *ctx, const struct export_info *v, size_t n, const st
 		json_array_append_new(list, o);
 	}
 	json_t *result = json_pack("{s:o}", "resources", list);
+	if (first_page)
+		extension_list(first_page, call, result);
 	if (n == PAGE)
 		json_object_set_new(result, "nextCursor",
 				    json_sprintf("%llu.%s", (unsigned long long)v[n - 1].created_ms, v[n - 1].id));
@@ -111,8 +114,7 @@ void resources_list(struct connection *c, struct call *call, json_t *params)
 		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: unknown cursor", NULL);
 		return;
 	}
-	if (c->fixtures && !id)
-		call->args = fixtures_resources();
+	call->data = id ? NULL : c;
 	call->op = manager_exports(
 		c->env.conversation,
 		&(struct exports_request){
@@ -134,8 +136,7 @@ void resources_templates(struct connection *c, struct call *call, json_t *params
 				   "A file that export_files copied out of a session, or a tar of a directory.",
 				   "uriTemplate", RESOURCES_RUN_TEMPLATE, "name", "run", "description",
 				   "The full text of a run whose answer was cut, while its session lives.");
-	if (c->fixtures)
-		json_array_append_new(json_object_get(result, "resourceTemplates"), fixtures_template());
+	extension_list(c, call, result);
 	call_set_cache_hints(call->revision, result, TEMPLATES_TTL_MS, "public");
 	call_reply(call, result);
 }
@@ -341,12 +342,6 @@ void resources_read(struct connection *c, struct call *call, json_t *params)
 	}
 	call->args = json_pack("{s:O}", "uri", uri);
 	call->env = &c->env;
-	json_t *fixture = c->fixtures ? fixtures_read(json_string_value(uri)) : NULL;
-	if (fixture) {
-		call_set_cache_hints(call->revision, fixture, READ_TTL_MS, "private");
-		call_reply(call, fixture);
-		return;
-	}
 	if (strncmp(json_string_value(uri), RUN_PREFIX, strlen(RUN_PREFIX)) == 0) {
 		read_run(c, call);
 		return;

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/watchdog.h"
 #include "mcp/connection.h"
-#include "mcp/fixture-tasks.h"
+#include "mcp/extension.h"
 #include "mcp/methods.h"
 #include "mcp/result.h"
 #include "mcp/roots.h"
@@ -224,7 +224,9 @@ static void on_request(struct server *s, struct answers *a, const struct rpc_mes
 	if (a)
 		a->open++;
 	watchdog_detail("a request:", m->method, 0);
-	method->handle(&s->connection, call, m->params);
+	const struct extension *extension = s->spec.extension;
+	if (!extension || !extension->request(extension->ctx, &s->connection, call, m->params))
+		method->handle(&s->connection, call, m->params);
 }
 
 static void on_notification(struct server *s, const struct rpc_message *m)
@@ -364,7 +366,7 @@ struct server *server_new(const struct server_spec *spec)
 	s->connection = (struct connection){
 		.loop = spec->loop,
 		.env = { .conversation = spec->conversation, .config = spec->config, .loop = spec->loop },
-		.fixtures = spec->fixtures ? fixture_tasks_new(spec->loop) : NULL,
+		.extension = spec->extension,
 		.calls = &s->calls,
 		.legacy = revision_negotiate(NULL),
 		.notify = notify,
@@ -374,7 +376,6 @@ struct server *server_new(const struct server_spec *spec)
 	s->lines = lines_new(spec->loop, spec->in_fd, spec->out_fd, &limits, &ops, s);
 	if (!s->lines) {
 		int saved = errno;
-		fixture_tasks_free(s->connection.fixtures);
 		free(s);
 		errno = saved;
 		return NULL;
@@ -414,7 +415,8 @@ struct server *server_free(struct server *s)
 	timer_free(s->end_timer);
 	roots_release(&s->connection);
 	subscriptions_release(&s->connection);
-	fixture_tasks_free(s->connection.fixtures);
+	if (s->spec.extension)
+		s->spec.extension->close(s->spec.extension->ctx);
 	free(s);
 	return NULL;
 }

@@ -9,13 +9,14 @@
 #include "manager/manager.h"
 
 struct server;
+struct extension;
 
 struct server_spec {
 	struct loop *loop;
 	struct conversation *conversation; /* must outlive the last call: close it first, then the server */
 	const struct config *config;	   /* must outlive the server */
 	int in_fd, out_fd;		   /* taken, on success and on failure */
-	bool fixtures;			   /* also serve mcp/fixtures.h */
+	const struct extension *extension; /* must outlive the server; NULL = none */
 	/* gave_up: the peer would not read what it had asked for. */
 	void (*on_end)(void *ctx, bool gave_up);
 	void *ctx;

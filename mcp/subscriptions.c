@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
-#include "mcp/fixtures.h"
+#include "mcp/extension.h"
 #include "mcp/resources.h"
 #include "mcp/rpc.h"
 
@@ -109,7 +109,7 @@ static bool check_uri(struct call *call, const json_t *uri)
 /* What can be subscribed to without a look at the store. */
 static bool is_fixed(const struct connection *c, const char *uri)
 {
-	return streq(uri, RESOURCES_EXPORTS) || (c->fixtures && fixtures_is_resource(uri));
+	return streq(uri, RESOURCES_EXPORTS) || (c->extension && c->extension->has_resource(c->extension->ctx, uri));
 }
 
 static void on_found(void *ctx, const struct export_info *info, const uint8_t *data, size_t n, const struct fail *f)

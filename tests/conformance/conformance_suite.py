@@ -7,6 +7,7 @@ import platform
 import re
 import subprocess
 
+import harness
 import npm_packages
 from bridge import Bridge
 
@@ -16,6 +17,12 @@ BUILD = ROOT / os.environ.get("BUILD", "build")
 HUSK = os.environ.get("HUSK") or str(BUILD / "husk")
 EXPECTED = HERE / "expected-failures.yaml"
 SUITE_TIME = 300
+
+
+def program():
+    """husk with the fixtures of the suite: a program of the tests."""
+    harness.ninja(BUILD, "tests/husk-conformance")
+    return str(BUILD / "tests" / "husk-conformance")
 
 
 def clean_env(home):
@@ -47,7 +54,7 @@ def judge(command, era, folder):
     """Runs all that the suite has for a revision; folder is empty."""
     home, results = folder / "home", folder / "results"
     home.mkdir()
-    with Bridge([HUSK, "mcp", "--conformance-fixtures"], clean_env(home)) as url:
+    with Bridge([program()], clean_env(home)) as url:
         done = subprocess.run([*command, "server", "--url", url, "--requirements", era, "--expected-failures", EXPECTED,
                                "--output-dir", results], cwd=home, env=clean_env(home), stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=SUITE_TIME, check=False)

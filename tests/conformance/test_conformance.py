@@ -1,6 +1,7 @@
 """The MCP conformance suite against `husk mcp`, in both eras, through the bridge."""
 
 import json
+import pathlib
 import re
 import subprocess
 
@@ -78,29 +79,22 @@ def test_every_expected_failure_is_one_check_with_a_reason():
             reason = None
 
 
-def ask(home, *options):
-    """tools/list and a call of a fixture, as husk mcp answers them."""
+def ask(home, command):
+    """tools/list and a call of a fixture, as the program answers them."""
     call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "test_simple_text"}}
     lines = [{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, call]
     text = "".join(json.dumps(m) + "\n" for m in lines)
-    done = subprocess.run([HUSK, "mcp", *options], input=text, capture_output=True, text=True, env=conformance_suite.clean_env(home),
-                          timeout=30, check=True)
+    env = conformance_suite.clean_env(home)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, env=env, timeout=30, check=True)
     listed, called = sorted(map(json.loads, done.stdout.splitlines()), key=lambda m: m["id"])
     return [tool["name"] for tool in listed["result"]["tools"]], called
 
 
-def test_fixtures_exist_behind_their_option_only(tmp_path):
-    real, refused = ask(tmp_path)
+def test_fixtures_exist_in_the_test_program_only(tmp_path):
+    real, refused = ask(tmp_path, [HUSK, "mcp"])
     assert refused["error"]["code"] == -32602
-    assert "create_session" in real
-    assert not [name for name in real if "test" in name or "json_schema" in name or name == "greet"]
-    with_fixtures, answered = ask(tmp_path, "--conformance-fixtures")
+    with_fixtures, answered = ask(tmp_path, [conformance_suite.program()])
     assert "result" in answered
     assert with_fixtures[: len(real)] == real
-    assert len(with_fixtures) == len(real) + 18
-
-
-def test_the_option_is_not_for_people():
-    usage = subprocess.run([HUSK, "--help"], capture_output=True, text=True, check=True).stdout
-    assert "fixtures" not in usage
-    assert subprocess.run([HUSK, "doctor", "--conformance-fixtures"], capture_output=True, check=False).returncode == 64
+    assert len(with_fixtures) > len(real)
+    assert b"test_simple_text" not in pathlib.Path(HUSK).read_bytes()

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/lines.h"
 #include "base/log.h"
+#include "tests/conformance/fixtures.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Turns of the loop after the last byte, so that calls can end; then the client hangs up. */
@@ -102,7 +103,7 @@ static void serve(struct peer *peer, int in_fd, int out_fd)
 		.config = &config,
 		.in_fd = in_fd,
 		.out_fd = out_fd,
-		.fixtures = peer->fixtures,
+		.extension = peer->fixtures ? fixtures_extension() : NULL,
 		.on_end = on_end,
 		.ctx = peer,
 	});

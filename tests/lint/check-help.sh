@@ -3,9 +3,6 @@
 # promise of SECURITY.md names tests that are there.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# Options that are not for people.
-hidden='conformance-fixtures'
-
 # compare WHAT FILE-A NAMES-A FILE-B NAMES-B: one name a line each.
 compare() {
 	local what=$1 a=$2 names_a=$3 b=$4 names_b=$5 name
@@ -37,7 +34,7 @@ check_program() {
 	compare verb "$source" "$verbs" "$page" "$(find_in '^\.It Cm ([a-z]+)' "$page")"
 	# --help and --version are in neither getopt table of a program that looks at its first word only.
 	local coded described
-	coded=$(grep -oE '\{ "[a-z-]+", (no|required)_argument' "$source" | sed -E 's/^\{ "([a-z-]+)".*/\1/' | grep -vxE "$hidden" || true)
+	coded=$(grep -oE '\{ "[a-z-]+", (no|required)_argument' "$source" | sed -E 's/^\{ "([a-z-]+)".*/\1/')
 	described=$(find_in '^\.It Fl Fl ([a-z-]+)' "$page")
 	compare option "$source" "$(printf '%s\nhelp\nversion\n' "$coded")" "$page" "$described"
 	compare option "$source's help" "$(sed -n "$text" "$source" | options_in_text /dev/stdin)" "$page" "$described"

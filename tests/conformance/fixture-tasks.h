@@ -1,7 +1,7 @@
-/* Tools of the conformance suite that become tasks, and their tasks: in memory, with timers for work. They belong to mcp/fixtures.h and
- * exist only with its option; real tasks are the manager's. */
-#ifndef HUSK_MCP_FIXTURE_TASKS_H
-#define HUSK_MCP_FIXTURE_TASKS_H
+/* Tools of the conformance suite that become tasks, and their tasks: in memory, with timers for work. They belong to fixtures.h; real
+ * tasks are the manager's. */
+#ifndef HUSK_TESTS_CONFORMANCE_FIXTURE_TASKS_H
+#define HUSK_TESTS_CONFORMANCE_FIXTURE_TASKS_H
 
 #include "mcp/call.h"
 

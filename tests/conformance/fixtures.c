@@ -1,6 +1,7 @@
-#include "mcp/fixtures.h"
+#include "tests/conformance/fixtures.h"
 
 #include "mcp/rpc.h"
+#include "tests/conformance/fixture-tasks.h"
 
 #define PROGRESS_STEP 50
 #define PROGRESS_STEP_MS 50
@@ -96,7 +97,7 @@ static const struct fixture fixtures[] = {
 	  .content = "[{\"type\":\"text\",\"text\":\"ok\"}]" },
 };
 
-void fixtures_describe(json_t *tools)
+static void describe_tools(json_t *tools)
 {
 	for (size_t i = 0; i < ARRAY_LEN(fixtures); i++) {
 		const struct fixture *f = &fixtures[i];
@@ -106,20 +107,20 @@ void fixtures_describe(json_t *tools)
 	}
 }
 
-json_t *fixtures_resources(void)
+static json_t *resources(void)
 {
 	return json_pack("[{s:s, s:s, s:s}, {s:s, s:s, s:s}]", "uri", "test://static-text", "name", "static-text",
 			 "mimeType", "text/plain", "uri", "test://static-binary", "name", "static-binary", "mimeType",
 			 "image/png");
 }
 
-json_t *fixtures_template(void)
+static json_t *template(void)
 {
 	return json_pack("{s:s, s:s, s:s}", "uriTemplate", "test://template/{id}/data", "name", "template", "mimeType",
 			 "application/json");
 }
 
-json_t *fixtures_read(const char *uri)
+static json_t *read_resource(const char *uri)
 {
 	static const char before[] = "test://template/", after[] = "/data";
 	size_t n = strlen(uri), fixed = strlen(before) + strlen(after);
@@ -135,7 +136,7 @@ json_t *fixtures_read(const char *uri)
 				      (int)(n - fixed), uri + strlen(before), (int)(n - fixed), uri + strlen(before)));
 }
 
-bool fixtures_is_resource(const char *uri)
+static bool has_resource(void *ctx UNUSED, const char *uri)
 {
 	return strncmp(uri, "test://", strlen("test://")) == 0;
 }
@@ -152,7 +153,7 @@ static const struct {
 	{ "test_prompt_with_image", "[]" },
 };
 
-void fixtures_describe_prompts(json_t *prompts)
+static void describe_prompts(json_t *prompts)
 {
 	for (size_t i = 0; i < ARRAY_LEN(fixture_prompts); i++)
 		json_array_append_new(prompts,
@@ -161,7 +162,7 @@ void fixtures_describe_prompts(json_t *prompts)
 						json_loads(fixture_prompts[i].arguments, 0, NULL)));
 }
 
-bool fixtures_has_ref(const char *name)
+static bool has_ref(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(fixture_prompts); i++)
 		if (streq(fixture_prompts[i].name, name))
@@ -185,7 +186,7 @@ static const char *argument(const json_t *args, const char *name)
 	return value ? value : "";
 }
 
-json_t *fixtures_prompt(const char *name, const json_t *args)
+static json_t *get_prompt(const char *name, const json_t *args)
 {
 	json_t *messages = json_array();
 	if (streq(name, "test_simple_prompt")) {
@@ -213,7 +214,7 @@ json_t *fixtures_prompt(const char *name, const json_t *args)
 
 /* --- tools --------------------------------------------------------------------------------------------------------- */
 
-bool fixtures_call(struct call *call, struct loop *loop, json_t *params)
+static bool call_tool(struct call *call, struct loop *loop, json_t *params)
 {
 	const char *name = json_string_value(json_object_get(params, "name"));
 	for (size_t i = 0; name && i < ARRAY_LEN(fixtures); i++) {
@@ -228,4 +229,111 @@ bool fixtures_call(struct call *call, struct loop *loop, json_t *params)
 		return true;
 	}
 	return false;
+}
+
+/* --- the extension ------------------------------------------------------------------------------------------------- */
+
+static struct fixture_tasks *tasks; /* of the server that there is */
+
+static const char *text_of(const json_t *params, const char *name)
+{
+	const char *value = json_string_value(json_object_get(params, name));
+	return value ? value : "";
+}
+
+static bool reply_if(struct call *call, json_t *result)
+{
+	if (result)
+		call_reply(call, result);
+	return result != NULL;
+}
+
+static bool do_call(struct connection *c, struct call *call, json_t *params)
+{
+	return call_tool(call, c->loop, params) || fixture_tasks_call(tasks, call, params);
+}
+
+static bool do_read(struct connection *c, struct call *call, json_t *params)
+{
+	json_t *result = read_resource(text_of(params, "uri"));
+	if (result)
+		call_set_cache_hints(call->revision, result, 0, "private");
+	return reply_if(call, result);
+}
+
+static bool do_get(struct connection *c, struct call *call, json_t *params)
+{
+	return reply_if(call, get_prompt(text_of(params, "name"), json_object_get(params, "arguments")));
+}
+
+static bool do_complete(struct connection *c, struct call *call, json_t *params)
+{
+	const json_t *ref = json_object_get(params, "ref");
+	if (!has_ref(text_of(ref, "name")) && !has_ref(text_of(ref, "uri")))
+		return false;
+	call_reply(call, json_pack("{s:{s:[], s:i, s:b}}", "completion", "values", "total", 0, "hasMore", 0));
+	return true;
+}
+
+static bool do_task_get(struct connection *c, struct call *call, json_t *params)
+{
+	return fixture_task_get(tasks, call, params);
+}
+
+static bool do_task_update(struct connection *c, struct call *call, json_t *params)
+{
+	return fixture_task_update(tasks, call, params);
+}
+
+static bool do_task_cancel(struct connection *c, struct call *call, json_t *params)
+{
+	return fixture_task_cancel(tasks, call, params);
+}
+
+static bool on_request(void *ctx UNUSED, struct connection *c, struct call *call, json_t *params)
+{
+	static const struct {
+		const char *method;
+		bool (*handle)(struct connection *c, struct call *call, json_t *params);
+	} handlers[] = {
+		{ "tools/call", do_call },	    { "resources/read", do_read },
+		{ "prompts/get", do_get },	    { "completion/complete", do_complete },
+		{ "tasks/get", do_task_get },	    { "tasks/update", do_task_update },
+		{ "tasks/cancel", do_task_cancel },
+	};
+	if (!tasks)
+		tasks = fixture_tasks_new(c->loop);
+	for (size_t i = 0; i < ARRAY_LEN(handlers); i++)
+		if (streq(handlers[i].method, call->method))
+			return handlers[i].handle(c, call, params);
+	return false;
+}
+
+static void on_list(void *ctx UNUSED, const char *method, json_t *result)
+{
+	json_t *list = json_object_get(result, "tools");
+	if (streq(method, "tools/list")) {
+		describe_tools(list);
+		fixture_tasks_describe(list);
+	} else if (streq(method, "prompts/list")) {
+		describe_prompts(json_object_get(result, "prompts"));
+	} else if (streq(method, "resources/list")) {
+		json_auto_t *more = resources();
+		json_array_extend(json_object_get(result, "resources"), more);
+	} else if (streq(method, "resources/templates/list")) {
+		json_array_append_new(json_object_get(result, "resourceTemplates"), template());
+	}
+}
+
+static void on_close(void *ctx UNUSED)
+{
+	tasks = fixture_tasks_free(tasks);
+}
+
+const struct extension *fixtures_extension(void)
+{
+	static const struct extension extension = {
+		.request = on_request, .list = on_list, .has_resource = has_resource, .close = on_close
+	};
+	return &extension;
 }

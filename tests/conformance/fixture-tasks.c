@@ -1,4 +1,4 @@
-#include "mcp/fixture-tasks.h"
+#include "tests/conformance/fixture-tasks.h"
 
 #include <time.h>
 
