@@ -83,7 +83,7 @@ static void fail(struct kernel *k, const char *cause)
 {
 	k->state = KERNEL_FAILED;
 	timeout_stop(&k->timer);
-	door_close(&k->door);
+	handshake_stop(&k->handshake);
 	link_close(&k->link);
 	k->on_failed(k, cause);
 }
@@ -102,7 +102,7 @@ static void retry_later(struct kernel *k)
 /* Whatever keeps a kernel from starting, it is a process of the sandbox: end them all, once. */
 static void recover(struct kernel *k, const char *cause)
 {
-	door_close(&k->door);
+	handshake_stop(&k->handshake);
 	k->pid = 0;
 	if (k->killed_all) {
 		fail(k, cause);
@@ -149,17 +149,17 @@ static void on_start_deadline(struct timeout *t)
 	recover(k, story);
 }
 
-static void on_refused(struct door *d, const char *why)
+static void on_refused(struct handshake *h, const char *why)
 {
-	struct kernel *k = container_of(d, struct kernel, door);
+	struct kernel *k = container_of(h, struct kernel, handshake);
 	k->kill_reason = why;
 	k->killed = true;
 	procs_kill_session(k->pid);
 }
 
-static void on_open(struct door *d, int fd, const char *language_version)
+static void on_open(struct handshake *h, int fd, const char *language_version)
 {
-	struct kernel *k = container_of(d, struct kernel, door);
+	struct kernel *k = container_of(h, struct kernel, handshake);
 	size_t n = 0;
 	for (const char *at = language_version; *at && n < sizeof(k->language_version) - 1; at++)
 		if (*at >= ' ' && *at < 0x7f)
@@ -169,8 +169,8 @@ static void on_open(struct door *d, int fd, const char *language_version)
 	link_open(&k->link, k->poller, fd);
 	k->state = KERNEL_IDLE;
 	k->deaths = 0;
-	k->looks_at = d->looks;
-	k->takes_queries = d->queries;
+	k->looks_at = h->looks;
+	k->takes_queries = h->queries;
 	k->looking = 0;
 	k->looked = k->looks_last = false;
 	k->ready_ms = clock_now_ms();
@@ -231,7 +231,7 @@ static pid_t spawn_kernel(struct kernel *k)
 	struct strv env AUTO(strv_release) = { 0 };
 	for (size_t i = 0; i < k->env->n; i++)
 		add_env(&env, k->manifest, k->env->v[i]);
-	strv_addf(&env, "HUSK_LINK=%s", k->door.address);
+	strv_addf(&env, "HUSK_LINK=%s", k->handshake.address);
 	if (k->manifest->tcp_port)
 		strv_addf(&env, "HUSK_TOKEN_FD=%d", LINK_FD);
 	strv_addf(&env, "HUSK_TAKEN_FD=%d", LINK_TAKEN_FD);
@@ -248,14 +248,14 @@ static pid_t spawn_kernel(struct kernel *k)
 		.cwd = *k->cwd,
 		.out_fd = out,
 		.err_fd = err,
-		.fds = { { k->door.inherited_fd, LINK_FD }, { taken, LINK_TAKEN_FD } },
+		.fds = { { k->handshake.inherited_fd, LINK_FD }, { taken, LINK_TAKEN_FD } },
 	});
 }
 
-/* The door could not be opened or the process not started; if the process table is full, that may pass. */
+/* The handshake could not be opened or the process not started; if the process table is full, that may pass. */
 static void start_impossible(struct kernel *k, int error)
 {
-	door_close(&k->door);
+	handshake_stop(&k->handshake);
 	if (clock_now_ms() < k->fork_until_ms) {
 		retry_later(k);
 		return;
@@ -274,14 +274,15 @@ static void try_start(struct kernel *k)
 	k->kill_reason = NULL;
 	k->killed = false;
 	k->oom_kills = limits_oom_kills(k->limits);
-	int r = limits_pids_full(k->limits) ? -EAGAIN : door_open(&k->door, k->poller, k->manifest->tcp_port);
+	int r = limits_pids_full(k->limits) ? -EAGAIN :
+					      handshake_start(&k->handshake, k->poller, k->manifest->tcp_port);
 	pid_t pid = r < 0 ? r : spawn_kernel(k);
 	if (pid < 0) {
 		start_impossible(k, pid);
 		return;
 	}
 	k->pid = pid;
-	door_watch(&k->door, pid);
+	handshake_watch(&k->handshake, pid);
 	k->state = KERNEL_STARTING;
 	timeout_start(k->poller, &k->timer, k->start_ms, on_start_deadline);
 }
@@ -552,7 +553,7 @@ void kernel_restart(struct kernel *k)
 	case KERNEL_IDLE:
 		procs_kill_session(k->pid);
 		k->pid = 0;
-		door_close(&k->door);
+		handshake_stop(&k->handshake);
 		link_close(&k->link);
 		kernel_start(k);
 		break;
@@ -601,7 +602,7 @@ void kernel_reaped(struct kernel *k, pid_t pid, int status)
 	query_lost(&k->query);
 	k->pid = 0;
 	timeout_stop(&k->timer);
-	door_close(&k->door);
+	handshake_stop(&k->handshake);
 	link_close(&k->link);
 
 	/* If it was our own SIGKILL we know why; otherwise the status tells. */
@@ -633,8 +634,8 @@ int kernel_init(struct kernel *k, uint64_t grace_ms, int interrupt_signal)
 {
 	k->state = KERNEL_DOWN;
 	k->taken_fd = -1;
-	k->door.on_open = on_open;
-	k->door.on_refused = on_refused;
+	k->handshake.on_open = on_open;
+	k->handshake.on_refused = on_refused;
 	k->link = (struct link){ .fd = -1, .on_message = on_message, .on_dropped = on_dropped, .on_gone = on_gone };
 	k->cell = (struct cell){
 		.poller = k->poller,

@@ -7,7 +7,7 @@
 #define HUSK_KERNELS_CELLS_KERNEL_H
 
 #include "kernels/cells/cell.h"
-#include "kernels/cells/door.h"
+#include "kernels/cells/handshake.h"
 #include "kernels/cells/manifest.h"
 #include "kernels/cells/query.h"
 #include "kernels/cells/variables.h"
@@ -44,7 +44,7 @@ struct kernel {
 	pid_t pid;
 	char language_version[64];
 	struct pipes pipes;
-	struct door door;
+	struct handshake handshake;
 	struct link link;
 	int taken_fd; /* to the kernel: what it displayed is in its place, and it may go on; -1 = none */
 	struct cell cell;

@@ -50,14 +50,14 @@ int terminals_init(struct terminals *all, const struct strv *env)
 /* Not straight into the state: a command that is running now will replace that when it ends. */
 void terminals_add_env(struct terminals *all, const struct strv *env)
 {
-	(void)terminals_stir(all);
+	(void)terminals_drop_spare(all);
 	for (size_t i = 0; i < env->n; i++)
 		strv_set_env(&all->more_env, env->v[i]);
 }
 
 void terminals_set_cwd(struct terminals *all, const char *cwd)
 {
-	(void)terminals_stir(all);
+	(void)terminals_drop_spare(all);
 	free(all->state.cwd);
 	all->state.cwd = xstrdup(cwd);
 }
@@ -74,7 +74,7 @@ static void on_unused(struct timeout *timer)
 {
 	struct terminals *all = container_of(timer, struct terminals, spare_timer);
 	all->spares_left = 0;
-	(void)terminals_stir(all);
+	(void)terminals_drop_spare(all);
 }
 
 static void on_rested(struct timeout *timer)
@@ -116,7 +116,7 @@ static void on_leave_limit(struct timeout *timer)
 	leave(container_of(timer, struct terminals, spare_timer));
 }
 
-bool terminals_stir(struct terminals *all)
+bool terminals_drop_spare(struct terminals *all)
 {
 	if (all->leaving)
 		return false;

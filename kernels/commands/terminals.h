@@ -19,7 +19,7 @@ struct terminals {
 	void (*on_idle)(struct terminals *all);
 	/* Nothing runs in the session that a call has started and waits for. */
 	bool (*is_at_rest)(const struct terminals *all);
-	/* What terminals_stir() said is going has gone. */
+	/* What terminals_drop_spare() said is going has gone. */
 	void (*on_gone)(struct terminals *all);
 
 	struct shell_state state;
@@ -66,7 +66,7 @@ void terminals_forget(struct terminals *all);
 void terminals_rest(struct terminals *all);
 /* Something else begins that must not find a spare: there is none until the session rests again. False if one is still going; on_gone()
  * follows. */
-bool terminals_stir(struct terminals *all);
+bool terminals_drop_spare(struct terminals *all);
 static inline bool terminals_idle(const struct terminals *all)
 {
 	return !all->front->job;

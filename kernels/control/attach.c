@@ -37,7 +37,7 @@ static int dial(void)
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	AUTO(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	/* Before there is anybody to send one. Where it is not needed it changes nothing. */
-	if (fd < 0 || creds_expect_letter(fd) < 0)
+	if (fd < 0 || creds_expect(fd) < 0)
 		return -1;
 	memcpy(sa.sun_path + 1, CONTROL_SOCKET, strlen(CONTROL_SOCKET));
 	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(CONTROL_SOCKET));
@@ -54,12 +54,12 @@ static bool is_pid_one(int fd)
 {
 	struct ucred peer;
 	int r = creds_of_peer(fd, &peer);
-	bool by_letter = r == -ENOTSUP;
-	if (by_letter)
-		r = creds_take_letter(fd, &peer);
+	bool by_message = r == -ENOTSUP;
+	if (by_message)
+		r = creds_receive(fd, &peer);
 	if (r < 0 || peer.pid != 1 || peer.uid == 0 || peer.uid == CONTROLLER_UID)
 		return false;
-	return !by_letter || creds_send_letter(fd) == 0;
+	return !by_message || creds_send(fd) == 0;
 }
 
 /* False if the direction has ended. */

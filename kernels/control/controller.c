@@ -15,25 +15,25 @@
 /* Each flush makes room for one more step of the file calls; after this many, other work gets its turn. */
 #define FLUSHES_A_TURN 8
 
-static void dismiss(struct guest *g)
+static void dismiss(struct client *client)
 {
-	watch_stop(&g->watch);
-	timeout_stop(&g->patience);
-	closep(&g->fd);
-	frame_reader_release(&g->reader);
-	if (g->controller && g->controller->present == g) {
-		g->controller->present = NULL;
+	watch_stop(&client->watch);
+	timeout_stop(&client->patience);
+	closep(&client->fd);
+	frame_reader_release(&client->reader);
+	if (client->controller && client->controller->present == client) {
+		client->controller->present = NULL;
 		/* Nobody is left to read the queue: a new controller gets a replay of the calls and the kernel's state. */
-		sender_reset(&g->controller->sender);
-		files_orphan(&g->controller->files);
-		consoles_orphan(g->controller->consoles);
-		relay_orphan(&g->controller->relay);
+		sender_reset(&client->controller->sender);
+		files_orphan(&client->controller->files);
+		consoles_orphan(client->controller->consoles);
+		relay_orphan(&client->controller->relay);
 	}
 }
 
 static void on_patience(struct timeout *t)
 {
-	dismiss(container_of(t, struct guest, patience));
+	dismiss(container_of(t, struct client, patience));
 }
 
 /* ---- hello */
@@ -45,13 +45,13 @@ static json_int_t choose_version(json_int_t theirs, json_int_t their_min)
 	return version >= their_min && version >= PROTOCOL_VERSION_MIN ? version : 0;
 }
 
-static void refuse_fenced(struct guest *g, uint64_t fence)
+static void refuse_fenced(struct client *client, uint64_t fence)
 {
 	AUTO(buf_release) struct buf out = { 0 };
 	json_auto_t *event = json_pack("{s:s, s:I}", "event", "fenced", "fence", (json_int_t)fence);
 	(void)frame_append_json(&out, FRAME_EVENT, 0, event);
-	(void)send(g->fd, out.data, out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
-	dismiss(g);
+	(void)send(client->fd, out.data, out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	dismiss(client);
 }
 
 /* What will be replayed: whoever takes over knows at once what there is. */
@@ -65,15 +65,15 @@ static json_t *unacknowledged(const struct jobs *jobs)
 	return calls;
 }
 
-static void admit(struct guest *g, uint64_t fence, json_int_t version)
+static void admit(struct client *client, uint64_t fence, json_int_t version)
 {
-	struct controller *c = g->controller;
+	struct controller *c = client->controller;
 	if (c->present)
 		dismiss(c->present);
 	c->fence = fence;
-	c->present = g;
-	c->files.descriptors = g->dialled;
-	timeout_stop(&g->patience);
+	c->present = client;
+	c->files.descriptors = client->dialled;
+	timeout_stop(&client->patience);
 	sender_reset(&c->sender);
 	json_auto_t *hello = json_pack("{s:I, s:I}", "version", version, "last_call", (json_int_t)c->jobs->last_number);
 	json_object_set_new(hello, "calls", unacknowledged(c->jobs));
@@ -81,20 +81,20 @@ static void admit(struct guest *g, uint64_t fence, json_int_t version)
 	(void)sender_json(&c->sender, FRAME_HELLO, 0, hello);
 }
 
-static void handle_hello(struct guest *g, const struct frame *f)
+static void handle_hello(struct client *client, const struct frame *f)
 {
 	json_auto_t *hello = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
 	json_int_t version, min_version, fence;
 	if (json_unpack(hello, "{s:I, s:I, s:I}", "version", &version, "min_version", &min_version, "fence", &fence) <
 		    0 ||
 	    fence < 0 || !choose_version(version, min_version)) {
-		dismiss(g);
+		dismiss(client);
 		return;
 	}
-	if ((uint64_t)fence < g->controller->fence)
-		refuse_fenced(g, g->controller->fence);
+	if ((uint64_t)fence < client->controller->fence)
+		refuse_fenced(client, client->controller->fence);
 	else
-		admit(g, (uint64_t)fence, choose_version(version, min_version));
+		admit(client, (uint64_t)fence, choose_version(version, min_version));
 }
 
 /* ---- frames */
@@ -107,35 +107,35 @@ static void refuse_call(struct controller *c, uint32_t number)
 	(void)sender_json(&c->sender, FRAME_END, number, end);
 }
 
-static void handle_call(struct guest *g, const struct frame *f, enum job_kind kind)
+static void handle_call(struct client *client, const struct frame *f, enum job_kind kind)
 {
-	struct controller *c = g->controller;
+	struct controller *c = client->controller;
 	struct job *job;
 	int r = jobs_add(c->jobs, f->header.call, kind, f->payload, f->header.length, &job);
 	if (r == -EPROTO)
-		dismiss(g);
+		dismiss(client);
 	else if (r == -EBUSY)
 		refuse_call(c, f->header.call);
 	else if (r == 0)
 		c->on_job(c, job);
 }
 
-static void handle_claim(struct guest *g, const struct frame *f)
+static void handle_claim(struct client *client, const struct frame *f)
 {
-	struct controller *c = g->controller;
+	struct controller *c = client->controller;
 	AUTO(claim_release) struct claim claim = { 0 };
 	bool fine = f->header.call == 0 && claim_parse(&claim, f->payload, f->header.length) == 0;
 	json_auto_t *answer = fine ? c->on_claim(c, &claim) : NULL;
 	if (answer)
 		(void)sender_json(&c->sender, FRAME_EVENT, 0, answer);
 	else
-		dismiss(g);
+		dismiss(client);
 }
 
 /* With a payload it is about a mark, not the end. */
-static void handle_ack(struct guest *g, const struct frame *f)
+static void handle_ack(struct client *client, const struct frame *f)
 {
-	struct jobs *jobs = g->controller->jobs;
+	struct jobs *jobs = client->controller->jobs;
 	if (!f->header.length) {
 		jobs_ack(jobs, f->header.call);
 		return;
@@ -144,18 +144,18 @@ static void handle_ack(struct guest *g, const struct frame *f)
 	json_int_t mark = json_integer_value(json_object_get(ack, "mark"));
 	struct job *job = jobs_find(jobs, f->header.call);
 	if (!json_is_object(ack) || mark < 1 || mark > UINT32_MAX)
-		dismiss(g);
+		dismiss(client);
 	else if (job)
 		job_told(job, (uint32_t)mark);
 }
 
-static void handle_take(struct guest *g, const struct frame *f)
+static void handle_take(struct client *client, const struct frame *f)
 {
-	struct controller *c = g->controller;
+	struct controller *c = client->controller;
 	json_auto_t *take = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
 	struct job *job = jobs_find(c->jobs, f->header.call);
 	if (!json_is_object(take)) {
-		dismiss(g);
+		dismiss(client);
 		return;
 	}
 	if (!job || job->state == JOB_ENDED)
@@ -164,13 +164,13 @@ static void handle_take(struct guest *g, const struct frame *f)
 	c->on_take(c, job);
 }
 
-static void handle_input(struct guest *g, const struct frame *f)
+static void handle_input(struct client *client, const struct frame *f)
 {
-	struct controller *c = g->controller;
+	struct controller *c = client->controller;
 	struct job_input input;
 	int r = jobs_input(c->jobs, f->header.call, f->payload, f->header.length, &input);
 	if (r < 0)
-		dismiss(g);
+		dismiss(client);
 	if (r != 0)
 		return;
 	if (input.job->state == JOB_RUNNING)
@@ -178,13 +178,13 @@ static void handle_input(struct guest *g, const struct frame *f)
 	json_decref(input.fields);
 }
 
-static void handle_query(struct guest *g, const struct frame *f)
+static void handle_query(struct client *client, const struct frame *f)
 {
 	json_auto_t *question = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
 	if (json_is_object(question))
-		g->controller->on_query(g->controller, f->header.call, question);
+		client->controller->on_query(client->controller, f->header.call, question);
 	else
-		dismiss(g);
+		dismiss(client);
 }
 
 /* False if it begins a call whose number is known: a resend. */
@@ -198,9 +198,9 @@ static bool number_is_new(struct controller *c, const struct frame *f)
 	return true;
 }
 
-static void handle_frame(struct guest *g, const struct frame *f)
+static void handle_frame(struct client *client, const struct frame *f)
 {
-	struct controller *c = g->controller;
+	struct controller *c = client->controller;
 	struct job *job;
 	int r;
 
@@ -209,7 +209,7 @@ static void handle_frame(struct guest *g, const struct frame *f)
 		return;
 	if (consoles_frame(c->consoles, f, &r) || files_frame(&c->files, f, &r) || relay_frame(&c->relay, f, &r)) {
 		if (r < 0)
-			dismiss(g);
+			dismiss(client);
 		return;
 	}
 	switch (f->header.type) {
@@ -217,16 +217,16 @@ static void handle_frame(struct guest *g, const struct frame *f)
 		(void)sender_raw(&c->sender, FRAME_PONG, 0, f->payload, f->header.length);
 		break;
 	case FRAME_CLAIM:
-		handle_claim(g, f);
+		handle_claim(client, f);
 		break;
 	case FRAME_EXECUTE:
-		handle_call(g, f, JOB_EXECUTE);
+		handle_call(client, f, JOB_EXECUTE);
 		break;
 	case FRAME_TERMINAL:
-		handle_call(g, f, JOB_TERMINAL);
+		handle_call(client, f, JOB_TERMINAL);
 		break;
 	case FRAME_INSTALL:
-		handle_call(g, f, JOB_INSTALL);
+		handle_call(client, f, JOB_INSTALL);
 		break;
 	case FRAME_INTERRUPT:
 		if (files_interrupt(&c->files, f->header.call) || consoles_interrupt(c->consoles, f->header.call))
@@ -236,77 +236,77 @@ static void handle_frame(struct guest *g, const struct frame *f)
 			c->on_interrupt(c, job);
 		break;
 	case FRAME_ACK:
-		handle_ack(g, f);
+		handle_ack(client, f);
 		break;
 	case FRAME_TAKE:
-		handle_take(g, f);
+		handle_take(client, f);
 		break;
 	case FRAME_INPUT:
-		handle_input(g, f);
+		handle_input(client, f);
 		break;
 	case FRAME_LOOK:
 		c->on_look(c, f->header.call);
 		break;
 	case FRAME_QUERY:
-		handle_query(g, f);
+		handle_query(client, f);
 		break;
 	case FRAME_STOP:
 		c->on_stop(c);
 		break;
 	default: /* a second HELLO */
-		dismiss(g);
+		dismiss(client);
 		break;
 	}
 }
 
-static void handle_frames(struct guest *g)
+static void handle_frames(struct client *client)
 {
 	struct frame f;
 	int r = 0;
-	while (g->fd >= 0 && (r = frame_reader_next(&g->reader, controller_payload_max, &f)) > 0) {
-		if (g->controller->present == g)
-			handle_frame(g, &f);
+	while (client->fd >= 0 && (r = frame_reader_next(&client->reader, controller_payload_max, &f)) > 0) {
+		if (client->controller->present == client)
+			handle_frame(client, &f);
 		else if (f.header.type == FRAME_HELLO)
-			handle_hello(g, &f);
+			handle_hello(client, &f);
 		else
-			dismiss(g);
+			dismiss(client);
 	}
-	if (g->fd >= 0 && r < 0)
-		dismiss(g);
+	if (client->fd >= 0 && r < 0)
+		dismiss(client);
 }
 
-/* What comes first is a letter that shows who sent it. */
-static void identify(struct guest *g)
+/* The first message carries the sender's credentials. */
+static void identify(struct client *client)
 {
 	struct ucred peer;
-	int r = creds_take_letter(g->fd, &peer);
+	int r = creds_receive(client->fd, &peer);
 	if (r == -EAGAIN || r == -EINTR)
 		return;
 	if (r < 0 || peer.uid != CONTROLLER_UID)
-		dismiss(g);
+		dismiss(client);
 	else
-		g->unknown = false;
+		client->unknown = false;
 }
 
-static void on_guest(struct watch *w, short revents)
+static void on_client(struct watch *w, short revents)
 {
-	struct guest *g = container_of(w, struct guest, watch);
-	if (g->unknown) {
-		identify(g);
+	struct client *client = container_of(w, struct client, watch);
+	if (client->unknown) {
+		identify(client);
 		return;
 	}
-	/* A guest that still has to read what we wrote is not read from (see controller_flush) unless it has hung up. */
+	/* A client that still has to read what we wrote is not read from (see controller_flush) unless it has hung up. */
 	if (!(revents & (POLLIN | POLLHUP | POLLERR)))
 		return;
-	ssize_t n = recv(g->fd, frame_reader_room(&g->reader, READ_BYTES), READ_BYTES, MSG_DONTWAIT);
+	ssize_t n = recv(client->fd, frame_reader_room(&client->reader, READ_BYTES), READ_BYTES, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		dismiss(g);
+		dismiss(client);
 		return;
 	}
-	frame_reader_fed(&g->reader, (size_t)n);
-	handle_frames(g);
+	frame_reader_fed(&client->reader, (size_t)n);
+	handle_frames(client);
 }
 
 /* ---- the socket */
@@ -319,15 +319,15 @@ static bool may_be_controller(int fd, bool *ret_unknown)
 	*ret_unknown = r == -ENOTSUP;
 	/* Ours goes first, so that the other end writes its own when the system is ready to add its sender. */
 	if (*ret_unknown)
-		return creds_expect_letter(fd) == 0 && creds_send_letter(fd) == 0;
+		return creds_expect(fd) == 0 && creds_send(fd) == 0;
 	return r == 0 && peer.uid == CONTROLLER_UID;
 }
 
-static struct guest *free_place(struct controller *c)
+static struct client *free_place(struct controller *c)
 {
-	for (size_t i = 0; i < ARRAY_LEN(c->guests); i++)
-		if (c->guests[i].fd < 0)
-			return &c->guests[i];
+	for (size_t i = 0; i < ARRAY_LEN(c->clients); i++)
+		if (c->clients[i].fd < 0)
+			return &c->clients[i];
 	return NULL;
 }
 
@@ -338,34 +338,34 @@ static void on_connect(struct watch *w, short revents)
 		int fd = accept4(c->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return;
-		struct guest *g = free_place(c);
+		struct client *client = free_place(c);
 		bool unknown;
-		if (!g || !may_be_controller(fd, &unknown)) {
+		if (!client || !may_be_controller(fd, &unknown)) {
 			close(fd);
 			continue;
 		}
-		*g = (struct guest){ .controller = c, .fd = fd, .unknown = unknown };
-		watch_start(c->poller, &g->watch, fd, POLLIN, on_guest);
-		timeout_start(c->poller, &g->patience, CONTROLLER_PATIENCE_MS, on_patience);
+		*client = (struct client){ .controller = c, .fd = fd, .unknown = unknown };
+		watch_start(c->poller, &client->watch, fd, POLLIN, on_client);
+		timeout_start(c->poller, &client->patience, CONTROLLER_PATIENCE_MS, on_patience);
 	}
 }
 
 int controller_take(struct controller *c, int fd)
 {
-	struct guest *g = free_place(c);
-	if (!g) {
+	struct client *client = free_place(c);
+	if (!client) {
 		close(fd);
 		return -EBUSY;
 	}
-	*g = (struct guest){ .controller = c, .fd = fd, .dialled = true };
-	watch_start(c->poller, &g->watch, fd, POLLIN, on_guest);
+	*client = (struct client){ .controller = c, .fd = fd, .dialled = true };
+	watch_start(c->poller, &client->watch, fd, POLLIN, on_client);
 	return 0;
 }
 
 bool controller_has_dialled(const struct controller *c)
 {
-	for (size_t i = 0; i < ARRAY_LEN(c->guests); i++)
-		if (c->guests[i].fd >= 0 && c->guests[i].dialled)
+	for (size_t i = 0; i < ARRAY_LEN(c->clients); i++)
+		if (c->clients[i].fd >= 0 && c->clients[i].dialled)
 			return true;
 	return false;
 }
@@ -376,8 +376,8 @@ int controller_init(struct controller *c)
 	sender_init(&c->sender, c->jobs);
 	files_init(&c->files, &c->sender, c->home);
 	relay_init(&c->relay, c->poller, &c->sender);
-	for (size_t i = 0; i < ARRAY_LEN(c->guests); i++)
-		c->guests[i] = (struct guest){ .fd = -1 };
+	for (size_t i = 0; i < ARRAY_LEN(c->clients); i++)
+		c->clients[i] = (struct client){ .fd = -1 };
 	memcpy(sa.sun_path + 1, CONTROL_SOCKET, strlen(CONTROL_SOCKET));
 	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(CONTROL_SOCKET));
 	c->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -429,19 +429,19 @@ static int send_with_files(struct controller *c, int fd, bool *ret_more)
 
 bool controller_flush(struct controller *c)
 {
-	struct guest *g = c->present;
+	struct client *client = c->present;
 	bool more = false;
-	if (!g)
+	if (!client)
 		return files_step(&c->files);
 	sender_progress(&c->sender, clock_now_ms());
 	relay_step(&c->relay);
-	int r = send_with_files(c, g->fd, &more);
+	int r = send_with_files(c, client->fd, &more);
 	if (r < 0) {
-		dismiss(g);
+		dismiss(client);
 		return true;
 	}
 	bool full = sender_full(&c->sender), pending = sender_pending(&c->sender);
 	/* We stop reading from a controller that asks but does not read the answers. */
-	g->watch.events = (short)((full ? 0 : POLLIN) | (pending ? POLLOUT : 0));
+	client->watch.events = (short)((full ? 0 : POLLIN) | (pending ? POLLOUT : 0));
 	return more && !pending;
 }

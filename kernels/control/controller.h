@@ -11,7 +11,7 @@
 #include "kernels/system/poller.h"
 
 /* Peers that have not said hello yet. */
-#define CONTROLLER_GUESTS_MAX 4
+#define CONTROLLER_CLIENTS_MAX 4
 #define CONTROLLER_PATIENCE_MS 5000
 
 struct controller {
@@ -44,16 +44,16 @@ struct controller {
 	struct sender sender;
 	struct files files;
 	struct relay relay;
-	struct guest {
+	struct client {
 		struct controller *controller;
 		int fd;	      /* -1 = free */
 		bool dialled; /* by PID 1 */
-		bool unknown; /* until a letter shows who it is */
+		bool unknown; /* until its credentials message arrives */
 		struct watch watch;
 		struct timeout patience;
 		struct frame_reader reader;
-	} guests[CONTROLLER_GUESTS_MAX + 1];
-	struct guest *present; /* the guest that is in control, or NULL */
+	} clients[CONTROLLER_CLIENTS_MAX + 1];
+	struct client *present; /* the client that is in control, or NULL */
 };
 
 /* Fields above listen_fd are set by the caller. Binds the control socket: 0 or -errno. */

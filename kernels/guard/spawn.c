@@ -12,13 +12,13 @@
 #include "base/alloc.h"
 #include "kernels/entry.h"
 #include "kernels/guard/guard.h"
-#include "kernels/guard/wall.h"
+#include "kernels/guard/landlock.h"
 #include "kernels/protocol.h"
 
 #define EXIT_NOT_STARTED 127
 /* Where descriptors wait until their final places, which are below, are free. */
 #define PARKED_FD_MIN 202
-/* Of the rules of the wall, until the program starts. */
+/* Holds the Landlock rules until the program starts. */
 #define RULES_FD 200
 /* PID 1 and attach keep nice 0 and so get their turn however many processes spin here. It costs the sandbox nothing:
  * weights are compared inside the container's own cgroup, and all of its work has the same one. */
@@ -130,7 +130,7 @@ static void enter_cwd(const char *cwd)
 }
 
 /* A fork of PID 1 is not dumpable either, and such a process may not write this file. By now it holds no
- * secret and no descriptor worth taking but the rules of the wall; whoever might change those stands behind a wall already, and
+ * secret and no descriptor worth taking but the Landlock rules; whoever might change those is in a domain already, and
  * cannot look into a process that does not. If it fails the program runs all the same: some engines hide the file. */
 static void offer_to_oom_killer(void)
 {
@@ -154,10 +154,10 @@ static _Noreturn void become(const struct spawn_spec *spec, int rules)
 	enter_cwd(spec->cwd);
 	setpriority(PRIO_PROCESS, 0, CHILD_NICE);
 	offer_to_oom_killer();
-	int r = rules < 0 ? rules : wall_raise(rules ? RULES_FD : 0);
+	int r = rules < 0 ? rules : landlock_enforce(rules ? RULES_FD : 0);
 	if (r < 0) {
 		errno = -r;
-		give_up("cannot raise", "the wall around a process");
+		give_up("cannot enforce", "the Landlock rules");
 	}
 	execve(spec->argv[0], spec->argv, spec->env);
 	give_up("cannot start", spec->argv[0]);
@@ -188,7 +188,7 @@ pid_t spawn_process(const struct spawn_spec *spec)
 	/* The directories that they name are mounted, or the image's, and stay what they are. */
 	static int rules = -ENOENT;
 	if (rules < 0)
-		rules = wall_rules();
+		rules = landlock_rules();
 	pid_t pid = fork();
 	if (pid < 0)
 		return -errno;

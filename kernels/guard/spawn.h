@@ -1,5 +1,5 @@
 /* Starts a process of the sandbox from PID 1, with everything that such a process gets and nothing else: a session of its own,
- * /dev/null as stdin (or a pipe, or a terminal), no blocked signals, the wall, oom_score_adj 1000, a lower priority. The guard and
+ * /dev/null as stdin (or a pipe, or a terminal), no blocked signals, a Landlock domain, oom_score_adj 1000, a lower priority. The guard and
  * default signals are PID 1's own (spawn_prepare()), and inherited: to set them up for each process took longer than its fork. */
 #ifndef HUSK_KERNELS_GUARD_SPAWN_H
 #define HUSK_KERNELS_GUARD_SPAWN_H

@@ -4,8 +4,8 @@
 #include <dirent.h>
 #include <sys/statvfs.h>
 
+#include "kernels/guard/landlock.h"
 #include "kernels/guard/spawn.h"
-#include "kernels/guard/wall.h"
 
 static void add_disk(json_t *disks, const char *path, uint64_t used, uint64_t size)
 {
@@ -49,7 +49,7 @@ void info_add_figures(json_t *info, const struct disk *home, const struct limits
 		add_disk(disks, "/home/sandbox", home->used, home->volumes[0].limit);
 	json_object_set_new(info, "disks", disks);
 	json_object_set_new(info, "ptys", json_integer(count_ptys()));
-	json_object_set_new(info, "landlock", json_integer(wall_version()));
+	json_object_set_new(info, "landlock", json_integer(landlock_version()));
 	set_bytes(info, "memory", limits_memory_now(limits));
 	set_bytes(info, "memory_limit", limits->memory_limit);
 }

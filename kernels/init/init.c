@@ -14,9 +14,9 @@
 #include "kernels/control/controller.h"
 #include "kernels/control/dial.h"
 #include "kernels/disk/disk.h"
+#include "kernels/guard/landlock.h"
 #include "kernels/guard/sockets.h"
 #include "kernels/guard/spawn.h"
-#include "kernels/guard/wall.h"
 #include "kernels/init/info.h"
 #include "kernels/init/lease.h"
 #include "kernels/init/rest.h"
@@ -173,7 +173,7 @@ static void on_ready(struct poller *p, const struct watch *w)
 {
 	struct init *i = container_of(p, struct init, poller);
 	if (w != &i->signals)
-		rest_stir(&i->rest, clock_now_ms());
+		rest_wake(&i->rest, clock_now_ms());
 }
 
 static void let_rest(struct init *i)
@@ -210,7 +210,7 @@ static void check_lease(struct init *i)
 static void pump_kernel(struct init *i)
 {
 	struct job *job = i->ending || !kernel_idle(&i->kernel) ? NULL : jobs_next(&i->jobs, JOB_EXECUTE);
-	if (job && terminals_stir(&i->terminals))
+	if (job && terminals_drop_spare(&i->terminals))
 		kernel_run(&i->kernel, job);
 }
 
@@ -243,7 +243,7 @@ static bool is_known(const struct kernel *k, pid_t session)
 
 static void on_console(struct consoles *c)
 {
-	(void)terminals_stir(&container_of(c, struct init, consoles)->terminals);
+	(void)terminals_drop_spare(&container_of(c, struct init, consoles)->terminals);
 }
 
 static void on_spare_gone(struct terminals *t)
@@ -255,7 +255,7 @@ static void on_kernel_event(struct kernel *k, json_t *event)
 {
 	struct init *i = container_of(k, struct init, kernel);
 	if (!kernel_idle(k))
-		(void)terminals_stir(&i->terminals);
+		(void)terminals_drop_spare(&i->terminals);
 	controller_event(&i->controller, event);
 }
 
@@ -361,7 +361,7 @@ static void on_hello(struct controller *c, json_t *hello)
 	lease_renew(&i->lease, clock_now_ms());
 	json_object_set_new(hello, "runtime", json_string(i->manifest.name));
 	json_object_set_new(hello, "language_version", json_string(i->kernel.language_version));
-	json_object_set_new(hello, "landlock", json_integer(wall_version()));
+	json_object_set_new(hello, "landlock", json_integer(landlock_version()));
 	json_object_set_new(hello, "consoles", json_integer(CONSOLES_MAX));
 	json_object_set_new(hello, "programs", json_true());
 	json_object_set_new(hello, "queries", json_true());
@@ -479,7 +479,7 @@ static void reap(struct init *i)
 		pid_t pid = waitpid(-1, &status, WNOHANG);
 		if (pid <= 0)
 			return;
-		rest_stir(&i->rest, clock_now_ms());
+		rest_wake(&i->rest, clock_now_ms());
 		if (i->ending)
 			continue;
 		kernel_reaped(&i->kernel, pid, status);

@@ -238,7 +238,7 @@ static bool has_stopped(pid_t pid)
 
 /* ---- states */
 
-void rest_stir(struct rest *r, uint64_t now_ms)
+void rest_wake(struct rest *r, uint64_t now_ms)
 {
 	if (r->state != REST_AWAKE)
 		(void)kill(r->pid, SIGCONT);
@@ -255,7 +255,7 @@ void rest_stir(struct rest *r, uint64_t now_ms)
 static void refuse(struct rest *r, uint64_t now_ms)
 {
 	uint64_t pause = MIN(MAX(2 * r->pause_ms, (uint64_t)AFTER_MS), (uint64_t)PAUSE_MAX_MS);
-	rest_stir(r, now_ms);
+	rest_wake(r, now_ms);
 	r->pause_ms = pause;
 	r->due_ms = now_ms + pause;
 }

@@ -39,7 +39,7 @@ struct rest {
 };
 
 /* Something happened: continues what was stopped, at once, and watches as before. */
-void rest_stir(struct rest *r, uint64_t now_ms);
+void rest_wake(struct rest *r, uint64_t now_ms);
 /* A child was stopped or continued. */
 void rest_child_changed(struct rest *r, uint64_t now_ms);
 /* Once a turn of the loop. */

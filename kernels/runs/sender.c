@@ -11,13 +11,13 @@
 
 void sender_init(struct sender *s, struct jobs *jobs)
 {
-	*s = (struct sender){ .jobs = jobs, .passenger = -1, .refused = -1 };
+	*s = (struct sender){ .jobs = jobs, .queued_fd = -1, .refused = -1 };
 }
 
 void sender_release(struct sender *s)
 {
 	buf_release(&s->queue);
-	closep(&s->passenger);
+	closep(&s->queued_fd);
 	closep(&s->refused);
 	s->current = NULL;
 }
@@ -25,7 +25,7 @@ void sender_release(struct sender *s)
 void sender_reset(struct sender *s)
 {
 	buf_release(&s->queue);
-	closep(&s->passenger);
+	closep(&s->queued_fd);
 	closep(&s->refused);
 	s->queue_sent = 0;
 	s->current = NULL;
@@ -49,10 +49,10 @@ int sender_json(struct sender *s, uint8_t type, uint32_t call, const json_t *pay
 
 void sender_attach(struct sender *s, int fd)
 {
-	closep(&s->passenger);
+	closep(&s->queued_fd);
 	closep(&s->refused);
-	s->passenger = fd;
-	s->passenger_at = s->queue.len - FRAME_HEADER_SIZE;
+	s->queued_fd = fd;
+	s->queued_fd_at = s->queue.len - FRAME_HEADER_SIZE;
 }
 
 int sender_attached(struct sender *s)
@@ -61,12 +61,12 @@ int sender_attached(struct sender *s)
 }
 
 /* Its frame goes too. What was queued behind it stays. */
-static void refuse_passenger(struct sender *s)
+static void refuse_queued_fd(struct sender *s)
 {
-	size_t end = s->passenger_at + FRAME_HEADER_SIZE;
-	memmove(s->queue.data + s->passenger_at, s->queue.data + end, s->queue.len - end);
+	size_t end = s->queued_fd_at + FRAME_HEADER_SIZE;
+	memmove(s->queue.data + s->queued_fd_at, s->queue.data + end, s->queue.len - end);
 	s->queue.len -= FRAME_HEADER_SIZE;
-	s->refused = take_fd(s->passenger);
+	s->refused = take_fd(s->queued_fd);
 }
 
 static struct job *next_unsent(const struct sender *s)
@@ -137,7 +137,7 @@ static int push(int fd, const uint8_t *data, size_t *sent, size_t end)
 }
 
 /* The descriptor, with the rest of the queue. What push() says. */
-static int push_passenger(struct sender *s, int fd)
+static int push_queued_fd(struct sender *s, int fd)
 {
 	union {
 		struct cmsghdr header;
@@ -150,16 +150,16 @@ static int push_passenger(struct sender *s, int fd)
 	control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
 					   .cmsg_level = SOL_SOCKET,
 					   .cmsg_type = SCM_RIGHTS };
-	memcpy(CMSG_DATA(&control.header), &s->passenger, sizeof(int));
+	memcpy(CMSG_DATA(&control.header), &s->queued_fd, sizeof(int));
 	ssize_t n = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (n < 0 && errno == ETOOMANYREFS) {
-		refuse_passenger(s);
+		refuse_queued_fd(s);
 		return 1;
 	}
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	/* It has gone with the first of these bytes. */
-	closep(&s->passenger);
+	closep(&s->queued_fd);
 	s->queue_sent += (size_t)n;
 	return 1;
 }
@@ -167,10 +167,10 @@ static int push_passenger(struct sender *s, int fd)
 static int push_queue(struct sender *s, int fd)
 {
 	int r = 1;
-	if (s->passenger >= 0)
-		r = push(fd, s->queue.data, &s->queue_sent, s->passenger_at);
-	if (r == 1 && s->passenger >= 0)
-		r = push_passenger(s, fd);
+	if (s->queued_fd >= 0)
+		r = push(fd, s->queue.data, &s->queue_sent, s->queued_fd_at);
+	if (r == 1 && s->queued_fd >= 0)
+		r = push_queued_fd(s, fd);
 	return r == 1 ? push(fd, s->queue.data, &s->queue_sent, s->queue.len) : r;
 }
 

@@ -16,8 +16,8 @@ struct sender {
 	struct buf queue;
 	size_t queue_sent;
 	struct job *current; /* has claimed frames, not all of them sent yet */
-	int passenger;	     /* a descriptor that goes with the byte of the queue at `passenger_at`; -1 = none */
-	size_t passenger_at;
+	int queued_fd;	     /* a descriptor that goes with the byte of the queue at `queued_fd_at`; -1 = none */
+	size_t queued_fd_at;
 	int refused; /* one that could not go; -1 = none */
 };
 

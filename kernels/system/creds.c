@@ -12,12 +12,12 @@ int creds_of_peer(int fd, struct ucred *ret)
 	return ret->pid == getpid() ? -ENOTSUP : 0;
 }
 
-int creds_expect_letter(int fd)
+int creds_expect(int fd)
 {
 	return setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &(int){ 1 }, sizeof(int)) < 0 ? -errno : 0;
 }
 
-int creds_send_letter(int fd)
+int creds_send(int fd)
 {
 	ssize_t n = send(fd, LETTER, 1, MSG_NOSIGNAL);
 	return n < 0 ? -errno : n == 1 ? 0 : -EIO;
@@ -33,7 +33,7 @@ static void close_descriptors(const struct cmsghdr *c)
 	}
 }
 
-int creds_take_letter(int fd, struct ucred *ret)
+int creds_receive(int fd, struct ucred *ret)
 {
 	char byte;
 	_Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(*ret))];

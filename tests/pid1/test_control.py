@@ -218,7 +218,7 @@ def test_a_kernel_that_never_says_hello(make_box):
 
 
 @pytest.mark.parametrize("who", ["stranger", "thief"])
-def test_strangers_at_the_kernels_door(make_box, who):
+def test_only_the_kernel_completes_the_handshake(make_box, who):
     """A wrong token, and the right one in another process than the kernel's."""
     box = make_box(manifest={"link": "tcp:8765"})
     client = box.attach()

@@ -29,36 +29,36 @@ static void our_own_pid_is_no_answer(void **state)
 	close(ends[1]);
 }
 
-static void a_letter_shows_its_sender(void **state)
+static void a_credentials_message_shows_its_sender(void **state)
 {
 	struct ucred peer;
 	int ends[2];
 	make_pair(ends);
-	assert_int_equal(creds_expect_letter(ends[0]), 0);
+	assert_int_equal(creds_expect(ends[0]), 0);
 	pid_t child = fork();
 	if (child == 0)
-		_exit(creds_send_letter(ends[1]) == 0 ? 0 : 1);
-	assert_int_equal(creds_take_letter(ends[0], &peer), 0);
+		_exit(creds_send(ends[1]) == 0 ? 0 : 1);
+	assert_int_equal(creds_receive(ends[0], &peer), 0);
 	assert_int_equal(peer.pid, child);
 	assert_int_equal(peer.uid, getuid());
 	assert_int_equal(waitpid(child, NULL, 0), child);
-	/* Nothing more than the letter is taken. */
+	/* Nothing more than the message is taken. */
 	assert_int_equal(send(ends[1], "frame", 5, 0), 5);
-	assert_int_equal(creds_take_letter(ends[0], &peer), 0);
+	assert_int_equal(creds_receive(ends[0], &peer), 0);
 	char rest[8];
 	assert_int_equal(recv(ends[0], rest, sizeof(rest), 0), 4);
 	close(ends[1]);
-	assert_int_equal(creds_take_letter(ends[0], &peer), -ECONNRESET);
+	assert_int_equal(creds_receive(ends[0], &peer), -ECONNRESET);
 	close(ends[0]);
 }
 
-static void nobody_vouches_for_a_letter_that_was_not_expected(void **state)
+static void unexpected_credentials_are_refused(void **state)
 {
 	struct ucred peer;
 	int ends[2];
 	make_pair(ends);
-	assert_int_equal(creds_send_letter(ends[1]), 0);
-	assert_int_equal(creds_take_letter(ends[0], &peer), -EPERM);
+	assert_int_equal(creds_send(ends[1]), 0);
+	assert_int_equal(creds_receive(ends[0], &peer), -EPERM);
 	close(ends[0]);
 	close(ends[1]);
 }
@@ -89,8 +89,8 @@ static void descriptors_are_not_kept(void **state)
 	close(next);
 	for (int expected = 0; expected < 2; expected++) {
 		send_with_descriptor(ends[1], 0);
-		assert_int_equal(creds_take_letter(ends[0], &peer), expected ? 0 : -EPERM);
-		assert_int_equal(creds_expect_letter(ends[0]), 0);
+		assert_int_equal(creds_receive(ends[0], &peer), expected ? 0 : -EPERM);
+		assert_int_equal(creds_expect(ends[0]), 0);
 		int fd = dup(0);
 		assert_int_equal(fd, next);
 		close(fd);
@@ -103,8 +103,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(our_own_pid_is_no_answer),
-		cmocka_unit_test(a_letter_shows_its_sender),
-		cmocka_unit_test(nobody_vouches_for_a_letter_that_was_not_expected),
+		cmocka_unit_test(a_credentials_message_shows_its_sender),
+		cmocka_unit_test(unexpected_credentials_are_refused),
 		cmocka_unit_test(descriptors_are_not_kept),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* kernels/guard/wall: what a walled child can open for writing, and whom it can look into. */
-#include "kernels/guard/wall.h"
+/* kernels/guard/landlock: what a confined child can open for writing, and whom it can look into. */
+#include "kernels/guard/landlock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,12 +48,12 @@ static int try_looking(void)
 	return kill(getppid(), 0) < 0 ? 2 : 0;
 }
 
-static int in_walled_child(int (*fn)(void))
+static int in_confined_child(int (*fn)(void))
 {
 	pid_t pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-		_exit(wall_raise(wall_rules()) < 0 ? 99 : fn());
+		_exit(landlock_enforce(landlock_rules()) < 0 ? 99 : fn());
 	}
 	int status;
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -63,26 +63,26 @@ static int in_walled_child(int (*fn)(void))
 
 static void writing_stays_where_work_is_done(void **state)
 {
-	assert_int_equal(in_walled_child(try_writing), 0);
+	assert_int_equal(in_confined_child(try_writing), 0);
 }
 
 static void others_are_signalled_but_not_looked_into(void **state)
 {
-	assert_int_equal(in_walled_child(try_looking), 0);
+	assert_int_equal(in_confined_child(try_looking), 0);
 }
 
 static void where_there_is_no_landlock_nothing_happens(void **state)
 {
-	assert_int_equal(in_walled_child(wall_version), 0);
+	assert_int_equal(in_confined_child(landlock_version), 0);
 }
 
 int main(void)
 {
-	const struct CMUnitTest walled[] = {
+	const struct CMUnitTest confined[] = {
 		cmocka_unit_test(writing_stays_where_work_is_done),
 		cmocka_unit_test(others_are_signalled_but_not_looked_into),
 	};
 	const struct CMUnitTest without[] = { cmocka_unit_test(where_there_is_no_landlock_nothing_happens) };
-	return wall_version() ? cmocka_run_group_tests(walled, NULL, NULL) :
-				cmocka_run_group_tests(without, NULL, NULL);
+	return landlock_version() ? cmocka_run_group_tests(confined, NULL, NULL) :
+				    cmocka_run_group_tests(without, NULL, NULL);
 }

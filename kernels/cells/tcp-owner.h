@@ -1,12 +1,12 @@
 /* Which process a TCP connection over loopback comes from. (For a unix socket the kernel would tell us: SO_PEERCRED.) */
-#ifndef HUSK_KERNELS_CELLS_PEER_H
-#define HUSK_KERNELS_CELLS_PEER_H
+#ifndef HUSK_KERNELS_CELLS_TCP_OWNER_H
+#define HUSK_KERNELS_CELLS_TCP_OWNER_H
 
 #include <sys/types.h>
 
 #include "base/defs.h"
 
 /* True if the process has the other end of this accepted IPv4 connection among its descriptors. */
-bool peer_belongs_to(int fd, pid_t pid);
+bool tcp_belongs_to(int fd, pid_t pid);
 
 #endif

@@ -1,4 +1,4 @@
-#include "kernels/cells/peer.h"
+#include "kernels/cells/tcp-owner.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static bool has_socket(pid_t pid, unsigned long long inode)
 	return false;
 }
 
-bool peer_belongs_to(int fd, pid_t pid)
+bool tcp_belongs_to(int fd, pid_t pid)
 {
 	struct sockaddr_in here = { 0 }, there = { 0 };
 	socklen_t here_len = sizeof(here), there_len = sizeof(there);

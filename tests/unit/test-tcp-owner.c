@@ -1,5 +1,5 @@
-/* kernels/cells/peer: the other end of a connection is found among the descriptors of its process, and of no other. */
-#include "kernels/cells/peer.h"
+/* kernels/cells/tcp-owner: the other end of a connection is found among the descriptors of its process, and of no other. */
+#include "kernels/cells/tcp-owner.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -33,11 +33,11 @@ static void finds_the_owner(void **state)
 	AUTO(closep) int accepted = accept(listener, NULL, NULL);
 	assert_true(accepted >= 0);
 
-	assert_true(peer_belongs_to(accepted, getpid()));
-	assert_false(peer_belongs_to(accepted, bystander));
-	assert_false(peer_belongs_to(listener, getpid()));
+	assert_true(tcp_belongs_to(accepted, getpid()));
+	assert_false(tcp_belongs_to(accepted, bystander));
+	assert_false(tcp_belongs_to(listener, getpid()));
 	closep(&dialled);
-	assert_false(peer_belongs_to(accepted, getpid()));
+	assert_false(tcp_belongs_to(accepted, getpid()));
 	kill(bystander, SIGKILL);
 	waitpid(bystander, NULL, 0);
 }

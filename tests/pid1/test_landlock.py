@@ -1,4 +1,4 @@
-"""The wall between the kernel and each command: they are one user, and neither can reach into the other."""
+"""Landlock separates the kernel and each command: they run as one user, and neither can reach into the other."""
 import frames
 
 # Finds the shell of the command that runs next and forges its end: the text of a line that it has not read yet, what it has

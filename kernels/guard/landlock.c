@@ -1,4 +1,4 @@
-#include "kernels/guard/wall.h"
+#include "kernels/guard/landlock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 static const char *const writable[] = { "/workspace", "/tmp", "/home", "/dev", DEPENDENCIES_PATH };
 
-int wall_version(void)
+int landlock_version(void)
 {
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	return version >= VERSION_MIN ? (int)version : 0;
@@ -30,11 +30,11 @@ static int allow(int ruleset, const char *path, uint64_t access)
 	return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0 ? -errno : 0;
 }
 
-int wall_rules(void)
+int landlock_rules(void)
 {
 	/* Only the first field: a kernel of any version takes it. */
 	const uint64_t handled = HANDLED;
-	if (!wall_version())
+	if (!landlock_version())
 		return 0;
 	AUTO(closep) int ruleset = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
 	if (ruleset < 0)
@@ -45,7 +45,7 @@ int wall_rules(void)
 	return r < 0 ? r : take_fd(ruleset);
 }
 
-int wall_raise(int rules)
+int landlock_enforce(int rules)
 {
 	if (!rules)
 		return 0;
