@@ -5,7 +5,7 @@ export BUILD
 # make install: the prefix of the installed tree; DESTDIR goes in front of it.
 PREFIX ?= /usr/local
 
-.PHONY: all install dist build-deps test-deps dist-deps compile images test-images run test test-long measure bench fuzz format clean
+.PHONY: all install dist build-deps test-deps dist-deps compile images test-images run test test-long measure bench fuzz pages format clean
 
 all: build-deps compile
 
@@ -83,6 +83,12 @@ test-long:
 fuzz:
 	@$(MAKE) --no-print-directory test-deps
 	@tests/fuzz/run.sh
+
+# The pages that are written from tables in the code: settings, man pages.
+pages:
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
+	@ninja -C $(BUILD) tools/pages/pages
+	@$(BUILD)/tools/pages/pages docs
 
 format:
 	@clang-format -i $$(git ls-files '*.c' '*.h')

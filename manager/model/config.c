@@ -1,4 +1,4 @@
-/* Settings: one table says name, kind, default and range of each. */
+/* Settings are read by the table in config-table.c. */
 #include "manager/model/config.h"
 
 #include <errno.h>
@@ -17,142 +17,6 @@
 /* Where distributions keep the certificates that they trust: Debian and Arch, Fedora, openSUSE. */
 static const char *const host_ca_bundles[] = { "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
 					       "/etc/ssl/ca-bundle.pem" };
-
-/* The value of a SECRET, which may have a password in it, is shown to nobody who did not ask for just that. */
-enum setting_kind {
-	SETTING_NUMBER,
-	SETTING_SIZE,
-	SETTING_CPUS,
-	SETTING_BOOL,
-	SETTING_CHOICE,
-	SETTING_PATH,
-	SETTING_STRING,
-	SETTING_SECRET,
-};
-
-struct setting {
-	const char *name;
-	enum setting_kind kind;
-	size_t offset;
-	const char *fallback; /* NULL = stays NULL, or 0 */
-	uint64_t min, max;
-	const char *const *choices; /* in the order of their numbers; ends with NULL */
-};
-
-#define NUMBER(name, field, fallback, min, max)                                                                        \
-	{                                                                                                              \
-		name, SETTING_NUMBER, offsetof(struct config, field), fallback, min, max                               \
-	}
-#define SIZE(name, field, fallback, min, max)                                                                          \
-	{                                                                                                              \
-		name, SETTING_SIZE, offsetof(struct config, field), fallback, min, max                                 \
-	}
-/* A number of CPUs, kept as a quota. */
-#define CPUS(name, field)                                                                                              \
-	{                                                                                                              \
-		name, SETTING_CPUS, offsetof(struct config, field), NULL, 0, 0                                         \
-	}
-#define BOOL(name, field, fallback)                                                                                    \
-	{                                                                                                              \
-		name, SETTING_BOOL, offsetof(struct config, field), fallback, 0, 0                                     \
-	}
-#define CHOICE(name, field, fallback, choices)                                                                         \
-	{                                                                                                              \
-		name, SETTING_CHOICE, offsetof(struct config, field), fallback, 0, 0, choices                          \
-	}
-#define PATH(name, field)                                                                                              \
-	{                                                                                                              \
-		name, SETTING_PATH, offsetof(struct config, field), NULL, 0, 0                                         \
-	}
-#define STRING(name, field)                                                                                            \
-	{                                                                                                              \
-		name, SETTING_STRING, offsetof(struct config, field), NULL, 0, 0                                       \
-	}
-
-#define STRING_DEFAULT(name, field, fallback)                                                                          \
-	{                                                                                                              \
-		name, SETTING_STRING, offsetof(struct config, field), fallback, 0, 0                                   \
-	}
-
-#define SECRET(name, field)                                                                                            \
-	{                                                                                                              \
-		name, SETTING_SECRET, offsetof(struct config, field), NULL, 0, 0                                       \
-	}
-
-#define MIB (1ull << 20)
-#define TIB (1ull << 40)
-#define YEAR 31536000ull
-#define MANY 1000000000ull
-
-static const char *const transports[] = {
-	[TRANSPORT_AUTO] = "auto", [TRANSPORT_EXEC] = "exec", [TRANSPORT_SOCKET] = "socket", NULL
-};
-
-static const char *const contents[] = { [CONTENT_TEXT_FIRST] = "text", [CONTENT_INTERLEAVED] = "interleaved", NULL };
-static const char *const probes[] = { [PROBE_OFF] = "off", [PROBE_REQUIRE] = "require", NULL };
-
-static const char *const fences[] = { [FENCE_AUTO] = "auto", [FENCE_REQUIRE] = "require", NULL };
-
-static const struct setting settings[] = {
-	SIZE("CONTAINER_MEMORY_LIMIT", memory_limit, "2048m", 64 * MIB, 16 * TIB),
-	NUMBER("CONTAINER_CPU_QUOTA", cpu_quota, "200000", 1000, 100000000),
-	NUMBER("CONTAINER_PIDS_LIMIT", pids_limit, "512", 16, 4194304),
-	SIZE("CONTAINER_TMPFS_SIZE", tmpfs_size, "200m", MIB, 16 * TIB),
-	SIZE("CONTAINER_HOME_SIZE", home_size, "4g", 16 * MIB, 16 * TIB),
-	SIZE("CONTAINER_MEMORY_MAX", memory_max, NULL, 64 * MIB, 16 * TIB),
-	CPUS("CONTAINER_CPUS_MAX", cpus_max),
-	SIZE("CONTAINER_DISK_MAX", disk_max, NULL, 16 * MIB, 16 * TIB),
-	SIZE("CONTAINER_DISK_FLOOR", disk_floor, "1g", 0, 16 * TIB),
-	NUMBER("CONTAINER_ORPHAN_MIN_AGE_SECONDS", orphan_min_age, "300", 0, YEAR),
-	NUMBER("CONTAINER_EXECUTION_TIMEOUT_SECONDS", execution_timeout, "30", 1, 300),
-	NUMBER("CONTAINER_MAX_SESSIONS", max_sessions, "5", 1, 10000),
-	NUMBER("CONTAINER_MAX_SESSIONS_PER_THREAD", max_sessions_per_thread, "3", 1, 10000),
-	BOOL("CONTAINER_NETWORK_ENABLED", network_enabled, "true"),
-	CHOICE("CONTAINER_NETWORK_FENCE", network_fence, "auto", fences),
-	STRING("CONTAINER_NETWORK_PRIVATE", network_private),
-	BOOL("CONTAINER_PROXY_ENABLED", proxy_enabled, "false"),
-	STRING("CONTAINER_IMAGES", images),
-	STRING("CONTAINER_RUNTIME", runtime),
-	PATH("CONTAINER_CA_BUNDLE", ca_bundle),
-	NUMBER("DEPENDENCY_INSTALL_TIMEOUT_SECONDS", dependency_timeout, "900", 1, 86400),
-	SIZE("DEPENDENCY_MAX_SIZE", dependency_max_size, "4g", MIB, 16 * TIB),
-	SIZE("DEPENDENCY_CACHE_SIZE", dependency_cache_size, "20g", MIB, 16 * TIB),
-	NUMBER("DEPENDENCY_MAX_AGE_DAYS", dependency_max_age_days, "7", 0, 36500),
-	SIZE("EXPORTS_MAX_SIZE", exports_max_size, "20g", MIB, 16 * TIB),
-	SIZE("EXPORTS_MAX_SIZE_PER_CONVERSATION", exports_max_size_per_conversation, "5g", MIB, 16 * TIB),
-	NUMBER("EXPORTS_MAX_COUNT_PER_CONVERSATION", exports_max_count_per_conversation, "10000", 1, MANY),
-	BOOL("HISTORY_KEEPS_CODE", history_keeps_code, "false"),
-	NUMBER("HISTORY_MAX_AGE_DAYS", history_max_age_days, "0", 0, 36500),
-	NUMBER("SESSION_LEASE_SECONDS", lease, "300", 2, 86400),
-	NUMBER("SESSION_IDLE_TTL_SECONDS", idle_ttl, "1800", 1, YEAR),
-	NUMBER("SESSION_MAX_LIFETIME_SECONDS", max_lifetime, "7200", 1, YEAR),
-	NUMBER("SESSION_GC_INTERVAL_SECONDS", gc_interval, "60", 1, 86400),
-	CHOICE("SESSION_PROBE", probe, "off", probes),
-	NUMBER("SESSION_MAX_ACTIVE_THREADS", max_active_threads, "10", 1, 1000000),
-	STRING_DEFAULT("WARM_POOL", warm_pool_text, WARM_POOL_DEFAULT),
-	NUMBER("MAX_STDOUT_CHARS", max_stdout_chars, "50000", 0, MANY),
-	NUMBER("MAX_STDERR_CHARS", max_stderr_chars, "120000", 0, MANY),
-	NUMBER("MAX_RESULT_CHARS", max_result_chars, "30000", 0, MANY),
-	NUMBER("MAX_TRACEBACK_CHARS", max_traceback_chars, "8000", 0, MANY),
-	NUMBER("MAX_ANSWER_CHARS", max_answer_chars, "20000", 2000, 1000000),
-	BOOL("MCP_STRUCTURED_CONTENT", structured_content, "off"),
-	CHOICE("MCP_CONTENT", content, "text", contents),
-	NUMBER("MCP_TASK_AFTER_SECONDS", task_after, "25", 0, 300),
-	PATH("STORAGE_DIR", storage_dir),
-	SECRET("API_BASE_URL", api_base_url),
-	SECRET("ENCRYPTION_KEY", encryption_key),
-	SECRET("DATABASE_URL", database_url),
-	STRING("POSTGRES_USER", postgres_user),
-	SECRET("POSTGRES_PASSWORD", postgres_password),
-	STRING("POSTGRES_DB", postgres_db),
-	STRING("POSTGRES_HOST", postgres_host),
-	NUMBER("POSTGRES_PORT", postgres_port, "5432", 1, 65535),
-	STRING("HUSK_THREAD_ID", thread_id),
-	PATH("HUSK_DOCKER", docker),
-	CHOICE("HUSK_TRANSPORT", transport, "auto", transports),
-	BOOL("HUSK_ATTACH", attach, "on"),
-	CHOICE("HUSK_LOG", log, "warning", log_levels),
-};
 
 static const char *find_pair(const struct strv *pairs, const char *name)
 {
@@ -249,6 +113,8 @@ static int apply(struct config *c, const struct setting *s, const char *value, s
 		return 0;
 	case SETTING_CHOICE:
 		return choose(s, value, field, f);
+	case SETTING_BY_NAME:
+		return 0;
 	case SETTING_PATH:
 	case SETTING_STRING:
 	case SETTING_SECRET:
@@ -489,11 +355,11 @@ int config_load_from(struct config *c, const struct config_source *source, struc
 	c->state_dir = xdg_dir(c, "XDG_STATE_HOME", ".local/state");
 	if (source->read_kept && source->read_kept(c, &c->kept, f) < 0)
 		goto failed;
-	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
-		const char *value = config_lookup(c, settings[i].name);
+	for (size_t i = 0; i < config_n_settings; i++) {
+		const char *value = config_lookup(c, config_settings[i].name);
 		if (!value)
-			value = settings[i].fallback;
-		if (value && apply(c, &settings[i], value, f) < 0)
+			value = config_settings[i].fallback;
+		if (value && apply(c, &config_settings[i], value, f) < 0)
 			goto failed;
 	}
 	if (refuse_root(c, f) < 0 || check_together(c, f) < 0 || check_ceilings(c, f) < 0 ||
@@ -509,9 +375,9 @@ failed:
 
 void config_release(struct config *c)
 {
-	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
-		if (settings[i].kind >= SETTING_PATH)
-			free(*(char **)((char *)c + settings[i].offset));
+	for (size_t i = 0; i < config_n_settings; i++)
+		if (config_settings[i].kind >= SETTING_PATH)
+			free(*(char **)((char *)c + config_settings[i].offset));
 	free(c->state_dir);
 	free(c->settings_file);
 	strv_release(&c->import_allowed_dirs);
@@ -523,9 +389,6 @@ void config_release(struct config *c)
 	strv_release(&c->kept);
 	*c = (struct config){ 0 };
 }
-
-/* Beside the table: read by name where they are needed. */
-static const char *const other_settings[] = { "IMPORT_ALLOWED_DIRS", "CONTAINER_EXECUTE_AS_ROOT" };
 
 /* Where a runtime's packages come from, as its manifest has it. */
 static bool is_source(const char *name)
@@ -539,25 +402,9 @@ static bool is_source(const char *name)
 	return false;
 }
 
-static const struct setting *find_setting(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
-		if (streq(settings[i].name, name))
-			return &settings[i];
-	return NULL;
-}
-
-static bool is_other(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(other_settings); i++)
-		if (streq(other_settings[i], name))
-			return true;
-	return false;
-}
-
 bool config_knows(const char *name)
 {
-	return find_setting(name) || is_other(name) || is_source(name) || strncmp(name, "HUSK_IMAGE_", 11) == 0;
+	return config_setting(name) || is_source(name) || strncmp(name, "HUSK_IMAGE_", 11) == 0;
 }
 
 static void add_sources(struct strv *ret, const struct installer *installer)
@@ -572,10 +419,8 @@ void config_names(struct strv *ret)
 	size_t n;
 	const struct runtime *list = runtime_list(&n);
 	char image[RUNTIME_SETTING_MAX];
-	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
-		strv_add(ret, settings[i].name);
-	for (size_t i = 0; i < ARRAY_LEN(other_settings); i++)
-		strv_add(ret, other_settings[i]);
+	for (size_t i = 0; i < config_n_settings; i++)
+		strv_add(ret, config_settings[i].name);
 	for (size_t i = 0; i < n; i++)
 		add_sources(ret, list[i].installer);
 	for (size_t i = 0; i < n; i++) {
@@ -600,20 +445,20 @@ static const char *runtime_default(const char *name)
 const char *config_effective(const struct config *c, const char *name)
 {
 	const char *value = config_lookup(c, name);
-	const struct setting *s = find_setting(name);
+	const struct setting *s = config_setting(name);
 	/* config_load() completes paths, and chooses some. */
 	if (s && s->kind == SETTING_PATH)
 		return *(char *const *)((const char *)c + s->offset);
 	if (value)
 		return value;
 	if (!s)
-		return streq(name, "CONTAINER_EXECUTE_AS_ROOT") ? "false" : runtime_default(name);
+		return runtime_default(name);
 	return s->fallback;
 }
 
 bool config_is_secret(const char *name)
 {
-	const struct setting *s = find_setting(name);
+	const struct setting *s = config_setting(name);
 	return s ? s->kind == SETTING_SECRET : is_source(name);
 }
 
@@ -632,9 +477,9 @@ static bool is_default(const struct setting *s, const char *value)
 
 void config_each_changed(const struct config *c, void (*fn)(void *ctx, const char *name, const char *value), void *ctx)
 {
-	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
-		const char *value = config_lookup(c, settings[i].name);
-		if (value && !is_default(&settings[i], value))
-			fn(ctx, settings[i].name, config_is_secret(settings[i].name) ? NULL : value);
+	for (size_t i = 0; i < config_n_settings; i++) {
+		const char *value = config_lookup(c, config_settings[i].name);
+		if (value && config_settings[i].kind != SETTING_BY_NAME && !is_default(&config_settings[i], value))
+			fn(ctx, config_settings[i].name, config_is_secret(config_settings[i].name) ? NULL : value);
 	}
 }

@@ -129,6 +129,33 @@ const char *config_effective(const struct config *c, const char *name);
 /* It may hold a password: it is not shown to whoever did not ask for it. */
 bool config_is_secret(const char *name);
 
+/* How settings are documented. The groups are the sections of docs/settings.md. */
+enum setting_group {
+	SETTINGS_LIMITS,
+	SETTINGS_LIFETIME,
+	SETTINGS_NETWORK,
+	SETTINGS_CONTAINERS,
+	SETTINGS_PACKAGES,
+	SETTINGS_FILES,
+	SETTINGS_ANSWERS,
+	SETTINGS_SERVER,
+	SETTINGS_STORE,
+	SETTINGS_HISTORY,
+	N_SETTING_GROUPS,
+};
+struct setting_text {
+	const char *name;
+	enum setting_group group;
+	const char *fallback; /* the default as it would be written, or NULL */
+	const char *usual;    /* the default in words, if fallback is NULL */
+	const char *meaning;
+	const char *example; /* a value, not the default */
+};
+extern const char *const setting_group_titles[N_SETTING_GROUPS];
+/* Calls fn for each setting, in the order of the groups; the texts are static but for the names of a runtime's settings, which are
+ * valid during the call. */
+void config_each_described(void (*fn)(void *ctx, const struct setting_text *text), void *ctx);
+
 /* The settings file that config_load() reads, there or not. The caller owns it. */
 char *config_file_path(const char *env_file);
 /* True if this name in a settings file means anything to Husk. */

@@ -42,8 +42,7 @@ check_program() {
 
 # NAME default, as the table of settings and the page have them; a default in words is not compared.
 settings_in_code() {
-	sed -nE 's/^\t(NUMBER|SIZE|CPUS|BOOL|PATH|STRING|STRING_DEFAULT|SECRET|CHOICE)\("([A-Z_]+)", [a-z_]+(, "([^"]*)")?.*/\2 \4/p' manager/model/config.c
-	sed -nE '/other_settings\[\]/,/;/p' manager/model/config.c | grep -oE '"[A-Z_]+"' | sed -E 's/"(.*)"/\1 /'
+	sed -nE 's/^\t\{ (NUMBER|SIZE|CPUS|BOOL|PATH|STRING|SECRET|CHOICE|BY_NAME)\("([A-Z_]+)"(, [a-z_]+(, "([^"]*)")?)?.*/\2 \5/p' manager/model/config-table.c
 	cat runtimes/*/runtime.json 2>/dev/null | sed -nE '/"settings": \[/,/\]/p' | grep -oE '"[A-Z_]+"' | sed -E 's/"(.*)"/\1 /'
 }
 
@@ -59,10 +58,10 @@ settings_in_page() {
 
 check_settings() {
 	local coded described name default
-	[ -f manager/model/config.c ] && [ -f docs/husk.1 ] || return 0
+	[ -f manager/model/config-table.c ] && [ -f docs/husk.1 ] || return 0
 	coded=$(settings_in_code)
 	described=$(settings_in_page)
-	compare setting manager/model/config.c "$(cut -d' ' -f1 <<<"$coded")" docs/husk.1 "$(cut -d' ' -f1 <<<"$described")"
+	compare setting manager/model/config-table.c "$(cut -d' ' -f1 <<<"$coded")" docs/husk.1 "$(cut -d' ' -f1 <<<"$described")"
 	while read -r name default; do
 		[ -z "$default" ] || ! grep -q "^$name ." <<<"$described" || grep -qxF "$name $default" <<<"$described" ||
 			complain "docs/husk.1: the default of $name is $default"

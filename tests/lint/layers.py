@@ -87,6 +87,8 @@ LAYERS = {
     "libhusk/examples": (),
     "bench": (*FACE, "bench/", "libhusk/husk.h"),
     "clients": ("libhusk/husk.h",),
+    # Writes pages from the tables of the programs.
+    "tools/pages": (*FACE, "tools/pages/", "cli/"),
     # A part of R's kernel, compiled in its image: it knows nothing of the rest.
     "runtimes/r": ("runtimes/r/",),
 }

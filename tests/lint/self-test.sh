@@ -236,7 +236,7 @@ broken check-help.sh "a program without its page" cli/options.c '\t{ "fly", VERB
 make_documented_tree() {
 	fresh_tree
 	mkdir -p "$scratch/tree/docs"
-	(cd "$here/../.." && cp --parents docs/husk.1 docs/husk-client.1 cli/options.c kernels/main.c manager/model/config.c runtimes/*/runtime.json "$scratch/tree/")
+	(cd "$here/../.." && cp --parents docs/husk.1 docs/husk-client.1 cli/options.c kernels/main.c manager/model/config-table.c runtimes/*/runtime.json "$scratch/tree/")
 }
 documented_tree
 expect pass check-help.sh "the documents of this tree"

@@ -1,0 +1,337 @@
+/* The table of settings: name, kind, default, range and documentation of each. `build/tools/pages/pages settings.md` prints the last
+ * part as docs/settings.md, and husk(1) has the same text. */
+#include "base/log.h"
+#include "manager/model/config-private.h"
+#include "manager/model/runtime.h"
+
+#define YEAR 31536000ull
+#define MANY 1000000000ull
+
+#define FIELD(setting, of, field) .name = setting, .kind = of, .offset = offsetof(struct config, field)
+#define RANGE(from, to) .min = from, .max = to
+#define NUMBER(name, field, usual, from, to) FIELD(name, SETTING_NUMBER, field), .fallback = usual, RANGE(from, to)
+#define SIZE(name, field, usual, from, to) FIELD(name, SETTING_SIZE, field), .fallback = usual, RANGE(from, to)
+/* A number of CPUs, kept as a quota. */
+#define CPUS(name, field) FIELD(name, SETTING_CPUS, field)
+#define BOOL(name, field, usual) FIELD(name, SETTING_BOOL, field), .fallback = usual
+#define CHOICE(name, field, usual, words) FIELD(name, SETTING_CHOICE, field), .fallback = usual, .choices = words
+#define PATH(name, field) FIELD(name, SETTING_PATH, field)
+#define STRING(name, field) FIELD(name, SETTING_STRING, field)
+#define SECRET(name, field) FIELD(name, SETTING_SECRET, field)
+#define BY_NAME(setting) .name = setting, .kind = SETTING_BY_NAME
+#define DESCRIBE(in, text, value) .group = SETTINGS_##in, .meaning = text, .example = value
+
+static const char *const transports[] = {
+	[TRANSPORT_AUTO] = "auto", [TRANSPORT_EXEC] = "exec", [TRANSPORT_SOCKET] = "socket", NULL
+};
+static const char *const contents[] = { [CONTENT_TEXT_FIRST] = "text", [CONTENT_INTERLEAVED] = "interleaved", NULL };
+static const char *const probes[] = { [PROBE_OFF] = "off", [PROBE_REQUIRE] = "require", NULL };
+static const char *const fences[] = { [FENCE_AUTO] = "auto", [FENCE_REQUIRE] = "require", NULL };
+
+const struct setting config_settings[] = {
+	/* --- limits of one session ------------------------------------------------------------------------------- */
+	{ SIZE("CONTAINER_MEMORY_LIMIT", memory_limit, "2048m", 64 * MIB, 16 * TIB),
+	  DESCRIBE(LIMITS, "Memory of a session. Files in /workspace and /tmp count, and there is no swap.", "4g") },
+	{ NUMBER("CONTAINER_CPU_QUOTA", cpu_quota, "200000", 1000, 100000000),
+	  DESCRIBE(LIMITS, "CPU time of a session, in microseconds per 100,000. The default is two CPUs.", "400000") },
+	{ NUMBER("CONTAINER_PIDS_LIMIT", pids_limit, "512", 16, 4194304),
+	  DESCRIBE(LIMITS, "Processes and threads of a session.", "1024") },
+	{ SIZE("CONTAINER_TMPFS_SIZE", tmpfs_size, "200m", MIB, 16 * TIB),
+	  DESCRIBE(LIMITS,
+		   "Size of /workspace and of /tmp, which are in memory. Both and another 256m must fit into "
+		   "CONTAINER_MEMORY_LIMIT.",
+		   "500m") },
+	{ SIZE("CONTAINER_HOME_SIZE", home_size, "4g", 16 * MIB, 16 * TIB),
+	  DESCRIBE(
+		  LIMITS,
+		  "Size of the home directory, which is on disk. It may hold one file per 4 KiB of its size. Processes "
+		  "that fill it are stopped; files and variables stay.",
+		  "10g") },
+	{ SIZE("CONTAINER_MEMORY_MAX", memory_max, NULL, 64 * MIB, 16 * TIB), .usual = "4 times CONTAINER_MEMORY_LIMIT",
+	  DESCRIBE(LIMITS,
+		   "The most memory that one call may request. The default is at most half of the engine's memory. "
+		   "/workspace and /tmp grow in proportion.",
+		   "16g") },
+	{ CPUS("CONTAINER_CPUS_MAX", cpus_max), .usual = "4 times CONTAINER_CPU_QUOTA",
+	  DESCRIBE(LIMITS, "The most CPUs that one call may request. The default is at most half of the engine's CPUs.",
+		   "8") },
+	{ SIZE("CONTAINER_DISK_MAX", disk_max, NULL, 16 * MIB, 16 * TIB), .usual = "4 times CONTAINER_HOME_SIZE",
+	  DESCRIBE(LIMITS, "The largest home directory that one call may request.", "50g") },
+	{ SIZE("CONTAINER_DISK_FLOOR", disk_floor, "1g", 0, 16 * TIB),
+	  DESCRIBE(LIMITS,
+		   "Space that must stay free on the engine's disk. Below it, sessions and installs that write are "
+		   "stopped. Exports leave as much free on the disk of STORAGE_DIR.",
+		   "5g") },
+	{ NUMBER("CONTAINER_EXECUTION_TIMEOUT_SECONDS", execution_timeout, "30", 1, 300),
+	  DESCRIBE(LIMITS, "Time limit of a run whose call does not set `timeout`, 1 to 300.", "120") },
+
+	/* --- number and lifetime of sessions --------------------------------------------------------------------- */
+	{ NUMBER("CONTAINER_MAX_SESSIONS", max_sessions, "5", 1, 10000),
+	  DESCRIBE(LIFETIME,
+		   "Sessions of all servers that share a store; by default these are the servers of one user.", "20") },
+	{ NUMBER("CONTAINER_MAX_SESSIONS_PER_THREAD", max_sessions_per_thread, "3", 1, 10000),
+	  DESCRIBE(LIFETIME, "Sessions of one conversation.", "10") },
+	{ NUMBER("SESSION_MAX_ACTIVE_THREADS", max_active_threads, "10", 1, 1000000),
+	  DESCRIBE(LIFETIME, "Conversations that may have sessions at the same time.", "50") },
+	{ NUMBER("SESSION_IDLE_TTL_SECONDS", idle_ttl, "1800", 1, YEAR),
+	  DESCRIBE(LIFETIME, "A session that is unused for this long ends.", "7200") },
+	{ NUMBER("SESSION_MAX_LIFETIME_SECONDS", max_lifetime, "7200", 1, YEAR),
+	  DESCRIBE(LIFETIME, "A session ends this long after its start, used or not.", "86400") },
+	{ NUMBER("SESSION_LEASE_SECONDS", lease, "300", 2, 86400),
+	  DESCRIBE(LIFETIME, "How long a session outlives its server if no other server takes it over.", "900") },
+	{ NUMBER("SESSION_GC_INTERVAL_SECONDS", gc_interval, "60", 1, 86400),
+	  DESCRIBE(LIFETIME, "How often a server looks for unused sessions and leftovers.", "300") },
+	{ NUMBER("CONTAINER_ORPHAN_MIN_AGE_SECONDS", orphan_min_age, "300", 0, YEAR),
+	  DESCRIBE(LIFETIME, "Age at which a container that does not run counts as a leftover.", "3600") },
+	{ STRING("WARM_POOL", warm_pool_text), .fallback = WARM_POOL_DEFAULT,
+	  DESCRIBE(LIFETIME,
+		   "Containers that are kept ready, so that creating a session takes milliseconds: runtimes, each with "
+		   "a number or a range. The lower number is ready from the first request on; more are kept for five "
+		   "minutes after the runtime was used, while a quarter of the machine's memory is available. They "
+		   "count towards CONTAINER_MAX_SESSIONS, make way for sessions and end with their server. Programs "
+		   "that use libhusk have none unless this is set. `off` keeps none.",
+		   "python:1,node:0-2") },
+	{ CHOICE("SESSION_PROBE", probe, "off", probes),
+	  DESCRIBE(LIFETIME,
+		   "With `require`, a session is handed out only if everything that `husk doctor --probe` tries is "
+		   "refused. This is checked once per image, engine version and boot. An attempt whose outcome is "
+		   "unknown counts as not refused.",
+		   "require") },
+
+	/* --- network --------------------------------------------------------------------------------------------- */
+	{ BOOL("CONTAINER_NETWORK_ENABLED", network_enabled, "true"),
+	  DESCRIBE(NETWORK,
+		   "Whether sessions and installs may use the network. A call can only narrow it. Sessions never see "
+		   "each other.",
+		   "false") },
+	{ STRING("CONTAINER_NETWORK_PRIVATE", network_private), .usual = "none",
+	  DESCRIBE(NETWORK,
+		   "Private networks and addresses that sessions and installs may reach besides public addresses, "
+		   "separated by commas. `all` opens all of them, the host included. Package indexes and enabled "
+		   "proxies are open without it.",
+		   "10.1.0.0/16, fd12::/32") },
+	{ CHOICE("CONTAINER_NETWORK_FENCE", network_fence, "auto", fences),
+	  DESCRIBE(NETWORK,
+		   "If the firewall rules around sessions cannot be set, `auto` allows the network and says so, and "
+		   "`require` refuses it.",
+		   "require") },
+	{ BOOL("CONTAINER_PROXY_ENABLED", proxy_enabled, "false"),
+	  DESCRIBE(NETWORK, "Pass on the proxy variables that the docker client puts into containers.", "true") },
+	{ PATH("CONTAINER_CA_BUNDLE", ca_bundle), .usual = "the host's",
+	  DESCRIBE(NETWORK,
+		   "Certificates for HTTPS in sessions, mounted read-only if the engine is local. `none` mounts none.",
+		   "/etc/ssl/company.pem") },
+
+	/* --- containers ------------------------------------------------------------------------------------------ */
+	{ STRING("CONTAINER_IMAGES", images), .usual = "none",
+	  DESCRIBE(CONTAINERS,
+		   "Images that a call may request by name instead of the language's own: NAME=REFERENCE, separated by "
+		   "commas. They need the interpreter and /bin/bash, and must be on the engine (docs/images.md).",
+		   "tools=my-tools:1, ml=ml:3") },
+	{ STRING("CONTAINER_RUNTIME", runtime), .usual = "the engine's default",
+	  DESCRIBE(CONTAINERS, "Container runtime of the engine to use. `runsc` is gVisor (docs/gvisor.md).",
+		   "runsc") },
+	{ PATH("HUSK_DOCKER", docker), .usual = "docker",
+	  DESCRIBE(CONTAINERS,
+		   "Docker client to run. DOCKER_HOST and DOCKER_CONTEXT, which choose the engine, are read from the "
+		   "environment only.",
+		   "/opt/docker/bin/docker") },
+	{ BY_NAME("CONTAINER_EXECUTE_AS_ROOT"), .fallback = "false",
+	  DESCRIBE(CONTAINERS, "Refused if true: code in a session never runs as root.", "false") },
+
+	/* --- packages -------------------------------------------------------------------------------------------- */
+	{ NUMBER("DEPENDENCY_INSTALL_TIMEOUT_SECONDS", dependency_timeout, "900", 1, 86400),
+	  DESCRIBE(PACKAGES, "Time limit of one install.", "1800") },
+	{ SIZE("DEPENDENCY_MAX_SIZE", dependency_max_size, "4g", MIB, 16 * TIB),
+	  DESCRIBE(PACKAGES, "Size of one set of packages.", "10g") },
+	{ SIZE("DEPENDENCY_CACHE_SIZE", dependency_cache_size, "20g", MIB, 16 * TIB),
+	  DESCRIBE(
+		  PACKAGES,
+		  "Size of all sets together. The least recently used are removed first, but never one that a session uses.",
+		  "50g") },
+	{ NUMBER("DEPENDENCY_MAX_AGE_DAYS", dependency_max_age_days, "7", 0, 36500),
+	  DESCRIBE(PACKAGES, "A set that leaves a version open is rebuilt after this many days.", "30") },
+
+	/* --- files ----------------------------------------------------------------------------------------------- */
+	{ PATH("STORAGE_DIR", storage_dir), .usual = "storage",
+	  DESCRIBE(FILES,
+		   "Folder for files that outlive their session, relative to $XDG_DATA_HOME/husk. Exports are in its "
+		   "folder `exports`; anything else in it may be imported.",
+		   "/srv/husk") },
+	{ BY_NAME("IMPORT_ALLOWED_DIRS"), .usual = "none",
+	  DESCRIBE(FILES,
+		   "Folders of the host from which a model may import files, besides STORAGE_DIR: absolute paths, "
+		   "separated by commas. `husk mcp --allow` and the roots of a client add more. Husk's own files are "
+		   "never read. `husk run`, libhusk and the Python module are not limited.",
+		   "/srv/data,/srv/project") },
+	{ SIZE("EXPORTS_MAX_SIZE", exports_max_size, "20g", MIB, 16 * TIB),
+	  DESCRIBE(FILES,
+		   "Size of all exports together. The same content counts once. A larger export is refused; `husk "
+		   "exports --delete` and `husk gc --exports` make room.",
+		   "100g") },
+	{ SIZE("EXPORTS_MAX_SIZE_PER_CONVERSATION", exports_max_size_per_conversation, "5g", MIB, 16 * TIB),
+	  DESCRIBE(FILES, "Size of the exports of one conversation.", "20g") },
+	{ NUMBER("EXPORTS_MAX_COUNT_PER_CONVERSATION", exports_max_count_per_conversation, "10000", 1, MANY),
+	  DESCRIBE(FILES, "Number of exports of one conversation.", "1000") },
+
+	/* --- answers --------------------------------------------------------------------------------------------- */
+	{ NUMBER("MAX_ANSWER_CHARS", max_answer_chars, "20000", 2000, 1000000),
+	  DESCRIBE(ANSWERS, "Characters of the text of one answer. Longer text is cut in the middle.", "50000") },
+	{ NUMBER("MAX_STDOUT_CHARS", max_stdout_chars, "50000", 0, MANY),
+	  DESCRIBE(ANSWERS,
+		   "Characters of standard output that are kept, from the beginning and the end. 0 means no limit.",
+		   "200000") },
+	{ NUMBER("MAX_STDERR_CHARS", max_stderr_chars, "120000", 0, MANY),
+	  DESCRIBE(ANSWERS, "The same for standard error.", "50000") },
+	{ NUMBER("MAX_RESULT_CHARS", max_result_chars, "30000", 0, MANY),
+	  DESCRIBE(ANSWERS, "The same for the value of a cell.", "100000") },
+	{ NUMBER("MAX_TRACEBACK_CHARS", max_traceback_chars, "8000", 0, MANY),
+	  DESCRIBE(ANSWERS, "The same for a traceback.", "20000") },
+	{ CHOICE("MCP_CONTENT", content, "text", contents),
+	  DESCRIBE(ANSWERS,
+		   "`text` sends one text in the order of the output and then the pictures; `interleaved` sends each "
+		   "picture in its place.",
+		   "interleaved") },
+	{ BOOL("MCP_STRUCTURED_CONTENT", structured_content, "off"),
+	  DESCRIBE(
+		  ANSWERS,
+		  "Send `structuredContent` with results of runs, with all texts in full. Otherwise `_meta` counts the "
+		  "characters of texts above 4 KiB (`stdout_chars` for `stdout`), since the answer's text has them.",
+		  "on") },
+	{ NUMBER("MCP_TASK_AFTER_SECONDS", task_after, "25", 0, 300),
+	  DESCRIBE(ANSWERS,
+		   "Seconds after which a call without `wait` becomes an MCP task, for clients that support tasks.",
+		   "60") },
+
+	/* --- server ---------------------------------------------------------------------------------------------- */
+	{ CHOICE("HUSK_LOG", log, "warning", log_levels),
+	  DESCRIBE(SERVER,
+		   "Log level on standard error: `error`, `warning`, `info` or `debug`. `debug` adds times, and a line "
+		   "per request with its id and duration.",
+		   "debug") },
+	{ STRING("HUSK_THREAD_ID", thread_id), .usual = "one per user",
+	  DESCRIBE(SERVER, "Conversation that sessions belong to. The default is kept in the state folder.",
+		   "review-42") },
+	{ BOOL("HUSK_ATTACH", attach, "on"),
+	  DESCRIBE(SERVER,
+		   "Whether other programs of the same user may use the sessions of a running server, over a socket in "
+		   "the state folder.",
+		   "off") },
+	{ CHOICE("HUSK_TRANSPORT", transport, "auto", transports),
+	  DESCRIBE(SERVER,
+		   "How sessions are reached: `socket` is mounted into the container, `exec` runs a docker client per "
+		   "session, and `auto` uses the socket if it works.",
+		   "exec") },
+
+	/* --- store ----------------------------------------------------------------------------------------------- */
+	{ SECRET("DATABASE_URL", database_url), .usual = "an SQLite file in the state folder",
+	  DESCRIBE(STORE,
+		   "Postgres server to use as the store. Servers with the same database share sessions and limits. "
+		   "Tables are in the schema `husk`.",
+		   "postgresql://husk:secret@db.example.com:5432/husk") },
+	{ STRING("POSTGRES_HOST", postgres_host), .usual = "localhost",
+	  DESCRIBE(STORE, "Postgres server, if DATABASE_URL is not set.", "db.example.com") },
+	{ NUMBER("POSTGRES_PORT", postgres_port, "5432", 1, 65535),
+	  DESCRIBE(STORE, "Port of the Postgres server.", "6432") },
+	{ STRING("POSTGRES_USER", postgres_user), .usual = "none", DESCRIBE(STORE, "User of the database.", "husk") },
+	{ SECRET("POSTGRES_PASSWORD", postgres_password), .usual = "none",
+	  DESCRIBE(STORE, "Password of that user.", "secret") },
+	{ STRING("POSTGRES_DB", postgres_db), .usual = "none", DESCRIBE(STORE, "Name of the database.", "husk") },
+	{ SECRET("ENCRYPTION_KEY", encryption_key), .usual = "made, and kept in the state folder",
+	  DESCRIBE(STORE,
+		   "Key of the hashes that protect the log (`husk history --verify`) and of settings in the store: at "
+		   "least 16 characters. Servers that share a store need the same key.",
+		   "$(openssl rand -base64 32)") },
+	{ SECRET("API_BASE_URL", api_base_url), .usual = "none",
+	  DESCRIBE(STORE, "Accepted for settings files of other servers, and not used.", "https://api.example.com") },
+
+	/* --- history --------------------------------------------------------------------------------------------- */
+	{ BOOL("HISTORY_KEEPS_CODE", history_keeps_code, "false"),
+	  DESCRIBE(HISTORY,
+		   "Keep what cells and commands were given and what they printed, up to 1 MiB each, sealed in the "
+		   "store. `husk history --ipynb` needs it.",
+		   "true") },
+	{ NUMBER("HISTORY_MAX_AGE_DAYS", history_max_age_days, "0", 0, 36500),
+	  DESCRIBE(HISTORY,
+		   "Days after the end of a session when its log is removed. A keyed record of how much there was "
+		   "stays. 0 means never.",
+		   "90") },
+};
+const size_t config_n_settings = ARRAY_LEN(config_settings);
+
+const char *const setting_group_titles[N_SETTING_GROUPS] = {
+	[SETTINGS_LIMITS] = "Limits of a session",
+	[SETTINGS_LIFETIME] = "Number and lifetime of sessions",
+	[SETTINGS_NETWORK] = "Network",
+	[SETTINGS_CONTAINERS] = "Images and containers",
+	[SETTINGS_PACKAGES] = "Packages",
+	[SETTINGS_FILES] = "Files and exports",
+	[SETTINGS_ANSWERS] = "Answers",
+	[SETTINGS_SERVER] = "Server",
+	[SETTINGS_STORE] = "Store",
+	[SETTINGS_HISTORY] = "History",
+};
+
+const struct setting *config_setting(const char *name)
+{
+	for (size_t i = 0; i < config_n_settings; i++)
+		if (streq(config_settings[i].name, name))
+			return &config_settings[i];
+	return NULL;
+}
+
+/* --- documentation ----------------------------------------------------------------------------------------------- */
+
+typedef void describe_fn(void *ctx, const struct setting_text *text);
+
+static void describe_image(const struct runtime *runtime, describe_fn *fn, void *ctx)
+{
+	char name[RUNTIME_SETTING_MAX];
+	runtime_image_setting(runtime, name);
+	fn(ctx, &(struct setting_text){ .name = name,
+					.group = SETTINGS_CONTAINERS,
+					.usual = "this build's",
+					.meaning = "Another image for sessions of this runtime.",
+					.example = "my-image:1" });
+}
+
+static void describe_sources(const struct runtime *runtime, describe_fn *fn, void *ctx)
+{
+	const char *const *name = runtime->installer ? runtime->installer->settings : NULL;
+	for (; name && *name; name++)
+		fn(ctx,
+		   &(struct setting_text){
+			   .name = *name,
+			   .group = SETTINGS_PACKAGES,
+			   .usual = "the installer's own",
+			   .meaning =
+				   "Where the runtime's installer finds packages, as that installer reads it. A login in a URL stays "
+				   "outside every container.",
+			   .example = strstr(*name, "HOST") ? "packages.example.com" : "https://packages.example.com/",
+		   });
+}
+
+static void describe_runtimes(enum setting_group group, describe_fn *fn, void *ctx)
+{
+	size_t n;
+	const struct runtime *list = runtime_list(&n);
+	for (size_t i = 0; i < n; i++) {
+		if (group == SETTINGS_CONTAINERS)
+			describe_image(&list[i], fn, ctx);
+		else if (group == SETTINGS_PACKAGES)
+			describe_sources(&list[i], fn, ctx);
+	}
+}
+
+void config_each_described(describe_fn *fn, void *ctx)
+{
+	for (enum setting_group group = 0; group < N_SETTING_GROUPS; group++) {
+		for (size_t i = 0; i < config_n_settings; i++) {
+			const struct setting *s = &config_settings[i];
+			if (s->group == group)
+				fn(ctx, &(struct setting_text){ s->name, group, s->fallback, s->usual, s->meaning,
+								s->example });
+		}
+		describe_runtimes(group, fn, ctx);
+	}
+}
