@@ -24,30 +24,30 @@ static void on_limit(struct timeout *t)
 }
 
 /* A new reference, or NULL where there is none. */
-static json_t *env_of(const struct job *job)
+static json_t *env_of(const struct run *run)
 {
-	json_t *env = job->env.n ? json_object() : NULL;
-	for (size_t i = 0; i < job->env.n; i++) {
-		const char *variable = job->env.v[i], *equals = strchr(variable, '=');
+	json_t *env = run->env.n ? json_object() : NULL;
+	for (size_t i = 0; i < run->env.n; i++) {
+		const char *variable = run->env.v[i], *equals = strchr(variable, '=');
 		json_object_setn_new(env, variable, (size_t)(equals - variable), json_string(equals + 1));
 	}
 	return env;
 }
 
-int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, char *note, json_t *lost)
+int cell_start(struct cell *c, struct run *run, struct link *link, pid_t group, char *note, json_t *lost)
 {
 	const json_int_t id = link_make_id();
-	json_auto_t *message = json_pack("{s:s, s:I, s:s%, s:o*}", "op", "execute", "id", id, "code", job->text,
-					 job->text_len, "env", env_of(job));
-	if (job->interactive)
+	json_auto_t *message = json_pack("{s:s, s:I, s:s%, s:o*}", "op", "execute", "id", id, "code", run->text,
+					 run->text_len, "env", env_of(run));
+	if (run->interactive)
 		(void)json_object_set_new(message, "interactive", json_true());
-	pipes_begin(c->pipes, job);
+	pipes_begin(c->pipes, run);
 	int r = message ? link_send(link, message) : -EINVAL;
 	if (r < 0) {
 		pipes_end(c->pipes);
 		return r;
 	}
-	c->job = job;
+	c->run = run;
 	c->id = id;
 	c->group = group;
 	c->stop = CELL_RUNS;
@@ -55,8 +55,8 @@ int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, 
 	c->exit_code = -1;
 	c->note = note;
 	c->lost = lost;
-	job_start(job);
-	timeout_start(c->poller, &c->limit, job->timeout_ms, on_limit);
+	run_start(run);
+	timeout_start(c->poller, &c->limit, run->timeout_ms, on_limit);
 	return 0;
 }
 
@@ -75,12 +75,12 @@ static const char *ending_of(const struct cell *c)
 	return c->has_error ? "error" : "ok";
 }
 
-static void finish(struct cell *c, const struct job_ending *e)
+static void finish(struct cell *c, const struct run_ending *e)
 {
-	struct job *job = take_ptr(c->job);
+	struct run *run = take_ptr(c->run);
 	stop_timers(c);
 	pipes_end(c->pipes);
-	job_end(job, e);
+	run_end(run, e);
 	free(take_ptr(c->note));
 	json_decref(take_ptr(c->lost));
 }
@@ -92,10 +92,10 @@ static void finish_done(struct cell *c)
 		detail = xstrdup(c->note);
 	else if (c->stop == CELL_TIMED_OUT)
 		detail = xasprintf("The cell ran longer than %g s and was interrupted; variables are kept.",
-				   (double)c->job->timeout_ms / 1000);
+				   (double)c->run->timeout_ms / 1000);
 	else if (c->stop == CELL_DISK_FULL)
 		detail = xstrdup("The home directory is full: the cell was interrupted; variables are kept.");
-	finish(c, &(struct job_ending){
+	finish(c, &(struct run_ending){
 			  .ending = ending_of(c),
 			  .has_exit_code = c->stop == CELL_RUNS && c->exit_code >= 0,
 			  .exit_code = c->exit_code,
@@ -135,18 +135,18 @@ static void done(struct cell *c)
 static void ask(struct cell *c, const struct link_message *m)
 {
 	if (!m->cancel)
-		job_ask(c->job, m->prompt, m->prompt_len, m->password, m->question);
-	else if (c->job->question.id == m->question)
-		job_ask_no_more(c->job);
+		run_ask(c->run, m->prompt, m->prompt_len, m->password, m->question);
+	else if (c->run->question.id == m->question)
+		run_ask_no_more(c->run);
 }
 
 void cell_input(struct cell *c, struct link *link, const char *text, size_t n)
 {
-	if (!c->job || !c->job->question.asked)
+	if (!c->run || !c->run->question.asked)
 		return;
 	json_auto_t *answer = json_pack("{s:s, s:I, s:I, s:s%}", "op", "input", "id", c->id, "question",
-					c->job->question.id, "text", text, n);
-	job_ask_no_more(c->job);
+					c->run->question.id, "text", text, n);
+	run_ask_no_more(c->run);
 	(void)link_send(link, answer); /* a link that is gone is seen when it is read */
 }
 
@@ -154,13 +154,13 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 {
 	if (m->op == LINK_HELLO)
 		return *ret_why = "said hello twice", -EPROTO;
-	if (!c->job || c->is_done)
+	if (!c->run || c->is_done)
 		return *ret_why = "sent a message while no cell was running", -EPROTO;
 	if (m->id != c->id)
 		return *ret_why = "sent a message for another cell", -EPROTO;
 	if ((m->op == LINK_RESULT && c->has_result) || (m->op == LINK_ERROR && c->has_error))
 		return *ret_why = "sent a second result or error", -EPROTO;
-	if (m->op == LINK_INPUT && !c->job->interactive)
+	if (m->op == LINK_INPUT && !c->run->interactive)
 		return *ret_why = "asked for input in a cell that may not", -EPROTO;
 
 	/* What was printed before this message comes before it. */
@@ -179,18 +179,18 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 		return 0;
 	case LINK_DISPLAY:
 		if (m->clear)
-			job_clear(c->job, m->wait);
+			run_clear(c->run, m->wait);
 		else
-			job_display(c->job, m->raw, m->raw_len, m->display_id, m->update);
+			run_display(c->run, m->raw, m->raw_len, m->display_id, m->update);
 		return 0;
 	case LINK_RESULT:
 		c->has_result = true;
-		job_structured(c->job, FRAME_RESULT, m->raw, m->raw_len);
+		run_structured(c->run, FRAME_RESULT, m->raw, m->raw_len);
 		return 0;
 	case LINK_ERROR:
 		c->has_error = true;
 		c->exit_code = m->exit_code;
-		job_structured(c->job, FRAME_ERROR, m->raw, m->raw_len);
+		run_structured(c->run, FRAME_ERROR, m->raw, m->raw_len);
 		return 0;
 	default:
 		done(c);
@@ -200,8 +200,8 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 
 void cell_dropped(struct cell *c)
 {
-	if (c->job)
-		c->job->displays_dropped++;
+	if (c->run)
+		c->run->displays_dropped++;
 }
 
 static void signal_group(struct cell *c)
@@ -227,7 +227,7 @@ static void on_grace(struct timeout *t)
 
 void cell_interrupt(struct cell *c, enum cell_stop stop)
 {
-	if (!c->job || c->stop != CELL_RUNS)
+	if (!c->run || c->stop != CELL_RUNS)
 		return;
 	c->stop = stop;
 	timeout_stop(&c->limit);
@@ -275,23 +275,23 @@ static char *dead_detail(const struct cell *c, const struct death *d, const char
 
 json_t *cell_withdraw(struct cell *c, json_t *lost)
 {
-	struct job *job = take_ptr(c->job);
+	struct run *run = take_ptr(c->run);
 	json_auto_t *before = take_ptr(c->lost);
 	stop_timers(c);
 	pipes_end(c->pipes);
 	free(take_ptr(c->note));
-	job->state = JOB_QUEUED;
+	run->state = RUN_QUEUED;
 	return json_incref(lost ? lost : before);
 }
 
 void cell_end_dead(struct cell *c, const struct death *d, const char *kernel, const char *after, json_t *lost)
 {
-	if (!c->job)
+	if (!c->run)
 		return;
 	AUTO(freep) char *detail = dead_detail(c, d, after);
 	bool signalled = WIFSIGNALED(d->status);
 	const char *ending = d->oom ? "oom" : c->stop != CELL_RUNS ? ending_of(c) : "kernel_died";
-	finish(c, &(struct job_ending){
+	finish(c, &(struct run_ending){
 			  .ending = ending,
 			  .has_exit_code = !signalled,
 			  .exit_code = signalled ? 0 : WEXITSTATUS(d->status),

@@ -25,7 +25,7 @@ struct cell {
 	 * completes "the kernel …". */
 	void (*on_hopeless)(struct cell *c, const char *why);
 
-	struct job *job; /* NULL = none runs */
+	struct run *run; /* NULL = none runs */
 	json_int_t id;	 /* of the run on the link */
 	pid_t group;
 	enum cell_stop stop;
@@ -52,7 +52,7 @@ struct death {
 
 /* A kernel leads process group `group`. `note` and `lost` (may be NULL) are taken. 0, or -EPIPE if the link is gone: then nothing
  * has started and both are still the caller's. */
-int cell_start(struct cell *c, struct job *job, struct link *link, pid_t group, char *note, json_t *lost);
+int cell_start(struct cell *c, struct run *run, struct link *link, pid_t group, char *note, json_t *lost);
 /* 0, or -EPROTO and *ret_why if the kernel may not say this now. */
 int cell_message(struct cell *c, const struct link_message *m, const char **ret_why);
 /* Answers the question of the running call; dropped if it asks nothing. `text` is valid UTF-8. */

@@ -122,7 +122,7 @@ static char *last_words(struct kernel *k, const char *cause)
 	AUTO(buf_release) struct buf raw = { 0 };
 	AUTO(buf_release) struct buf clean = { 0 };
 	pipes_drain(&k->pipes);
-	ring_copy(&k->pipes.ends[JOB_STDERR].late, STDERR_SHOWN, &raw);
+	ring_copy(&k->pipes.ends[RUN_STDERR].late, STDERR_SHOWN, &raw);
 	if (raw.len)
 		utf8_clean(&clean, raw.data, raw.len);
 	while (clean.len && (clean.data[clean.len - 1] == '\n' || clean.data[clean.len - 1] == ' '))
@@ -238,8 +238,8 @@ static pid_t spawn_kernel(struct kernel *k)
 	AUTO(closep) int taken = open_taken(k);
 	if (taken < 0)
 		return taken;
-	AUTO(closep) int out = pipes_writer(&k->pipes, JOB_STDOUT);
-	AUTO(closep) int err = pipes_writer(&k->pipes, JOB_STDERR);
+	AUTO(closep) int out = pipes_writer(&k->pipes, RUN_STDOUT);
+	AUTO(closep) int err = pipes_writer(&k->pipes, RUN_STDERR);
 	if (out < 0 || err < 0)
 		return out < 0 ? out : err;
 	return spawn_process(&(struct spawn_spec){
@@ -310,14 +310,14 @@ static char *describe_restart(const struct kernel *k)
 }
 
 /* The call stays queued, and runs on the new kernel; one without code ends with the start of it. */
-static void renew(struct kernel *k, struct job *job)
+static void renew(struct kernel *k, struct run *run)
 {
-	job->restart = false;
+	run->restart = false;
 	set_note(k, describe_restart(k));
 	lose_variables(k);
-	if (!job->text_len) {
-		job_start(job);
-		job_end(job, &(struct job_ending){
+	if (!run->text_len) {
+		run_start(run);
+		run_end(run, &(struct run_ending){
 				     .ending = "ok", .kernel = "restarted", .detail = k->note, .lost = k->lost });
 		set_note(k, NULL);
 		json_decref(take_ptr(k->lost));
@@ -384,19 +384,19 @@ static bool look_last(struct kernel *k)
 	return true;
 }
 
-void kernel_run(struct kernel *k, struct job *job)
+void kernel_run(struct kernel *k, struct run *run)
 {
 	query_make_way(&k->query);
-	if (job->restart) {
+	if (run->restart) {
 		if (!look_last(k))
-			renew(k, job);
+			renew(k, run);
 		return;
 	}
 	look_ahead(k);
 	k->oom_kills = limits_oom_kills(k->limits);
-	int r = cell_start(&k->cell, job, &k->link, k->pid, k->note, k->lost);
+	int r = cell_start(&k->cell, run, &k->link, k->pid, k->note, k->lost);
 	if (r < 0) {
-		job_end(job, &(struct job_ending){ .ending = "refused",
+		run_end(run, &(struct run_ending){ .ending = "refused",
 						   .detail = "The code could not be sent to the kernel." });
 		return;
 	}
@@ -616,11 +616,11 @@ void kernel_reaped(struct kernel *k, pid_t pid, int status)
 		return;
 	}
 	lose_variables(k);
-	if (k->cell.job && k->cell.stop == CELL_RUNS && !k->cell.has_spoken && k->link.unread) {
+	if (k->cell.run && k->cell.stop == CELL_RUNS && !k->cell.has_spoken && k->link.unread) {
 		json_auto_t *lost = take_ptr(k->lost);
 		k->lost = cell_withdraw(&k->cell, lost);
 	}
-	if (k->cell.job) {
+	if (k->cell.run) {
 		json_auto_t *lost = take_ptr(k->lost);
 		note_well(k);
 		cell_end_dead(&k->cell, &d, "restarted", AFTER_RESTART, lost);

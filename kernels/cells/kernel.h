@@ -77,7 +77,7 @@ void kernel_start(struct kernel *k);
 /* Ends the kernel, if there is one, and starts another with the environment as it is now. A running cell ends with it. */
 void kernel_restart(struct kernel *k);
 /* Runs a queued call; only when idle. */
-void kernel_run(struct kernel *k, struct job *job);
+void kernel_run(struct kernel *k, struct run *run);
 void kernel_interrupt(struct kernel *k);
 /* Answers what the running cell asks. */
 void kernel_input(struct kernel *k, const char *text, size_t n);

@@ -67,8 +67,8 @@ static pid_t spawn(struct bash *b, const struct bash_spec *spec, int go)
 			 NULL };
 	AUTO(strv_release) struct strv env = { 0 };
 	shell_hold_back(&env, spec->env);
-	AUTO(closep) int out = spec->tty_fd ? -1 : pipes_writer(spec->pipes, JOB_STDOUT);
-	AUTO(closep) int err = spec->tty_fd ? -1 : pipes_writer(spec->pipes, JOB_STDERR);
+	AUTO(closep) int out = spec->tty_fd ? -1 : pipes_writer(spec->pipes, RUN_STDOUT);
+	AUTO(closep) int err = spec->tty_fd ? -1 : pipes_writer(spec->pipes, RUN_STDERR);
 	if (!spec->tty_fd && (out < 0 || err < 0))
 		return -EMFILE;
 	return spawn_process(&(struct spawn_spec){
@@ -149,7 +149,7 @@ void bash_end_stopped(const struct bash *b)
 		kill(b->pid, SIGKILL);
 }
 
-void bash_pass_early(struct bash *b, struct job *job)
+void bash_pass_early(struct bash *b, struct run *run)
 {
 	char text[EARLY_MAX];
 	size_t left = sizeof(text) - b->early_told;
@@ -157,7 +157,7 @@ void bash_pass_early(struct bash *b, struct job *job)
 	if (n <= 0)
 		return;
 	b->early_told += (size_t)n;
-	job_output(job, JOB_STDERR, text, (size_t)n);
+	run_output(run, RUN_STDERR, text, (size_t)n);
 }
 
 void bash_drop(struct bash *b)

@@ -46,8 +46,8 @@ int bash_give(struct bash *b, const char *command, size_t n);
 bool bash_has_begun(const struct bash *b);
 /* One that was stopped before it has begun is killed: it will not come to that. */
 void bash_end_stopped(const struct bash *b);
-/* What it has said before it began, as output of the job. */
-void bash_pass_early(struct bash *b, struct job *job);
+/* What it has said before it began, as output of the run. */
+void bash_pass_early(struct bash *b, struct run *run);
 /* It is killed, if it was not reaped; it ends without a word. */
 void bash_drop(struct bash *b);
 /* It lives on, or is reaped: closes what is ours. */

@@ -35,8 +35,8 @@ static size_t read_some(struct pty *p)
 	ssize_t n = read(p->master, data, sizeof(data));
 	if (n <= 0)
 		return 0;
-	job_ask_no_more(p->job);
-	job_output(p->job, JOB_STDOUT, data, (size_t)n);
+	run_ask_no_more(p->run);
+	run_output(p->run, RUN_STDOUT, data, (size_t)n);
 	look_soon(p);
 	return (size_t)n;
 }
@@ -83,12 +83,12 @@ static void on_look(struct timeout *t)
 	struct reader reader;
 	pid_t group = tcgetpgrp(p->master);
 	bool waits = !p->typed.len && reading_find(group, p->device, &reader) && !is_old_wait(p, &reader);
-	if (waits && !p->job->question.asked) {
+	if (waits && !p->run->question.asked) {
 		p->asked = reader;
 		p->typed_ms = 0;
-		job_ask(p->job, /* prompt= */ NULL, 0, hides_input(p), 0);
+		run_ask(p->run, /* prompt= */ NULL, 0, hides_input(p), 0);
 	} else if (!waits) {
-		job_ask_no_more(p->job);
+		run_ask_no_more(p->run);
 		p->pause_ms = MIN(2 * p->pause_ms, (uint64_t)LOOK_MAX_MS);
 	}
 	timeout_start(p->poller, t, waits ? LOOK_AGAIN_MS : p->pause_ms, on_look);
@@ -112,11 +112,11 @@ int pty_pair(int *ret_master, int *ret_slave, unsigned short rows, unsigned shor
 	return 0;
 }
 
-int pty_open(struct pty *p, struct poller *poller, struct job *job)
+int pty_open(struct pty *p, struct poller *poller, struct run *run)
 {
 	struct stat st;
 	int master, slave;
-	int r = pty_pair(&master, &slave, job->rows, job->cols);
+	int r = pty_pair(&master, &slave, run->rows, run->cols);
 	if (r < 0)
 		return r;
 	if (fstat(slave, &st) < 0) {
@@ -126,7 +126,7 @@ int pty_open(struct pty *p, struct poller *poller, struct job *job)
 		return r;
 	}
 	*p = (struct pty){ .poller = poller,
-			   .job = job,
+			   .run = run,
 			   .master = master,
 			   .slave = slave,
 			   .device = st.st_rdev,
@@ -138,25 +138,25 @@ int pty_open(struct pty *p, struct poller *poller, struct job *job)
 
 void pty_type(struct pty *p, const char *text, size_t n)
 {
-	if (!p->job)
+	if (!p->run)
 		return;
 	p->typed.max = TYPED_MAX;
 	(void)buf_add(&p->typed, text, n);
 	p->typed_ms = clock_now_ms();
-	job_ask_no_more(p->job);
+	run_ask_no_more(p->run);
 	write_typed(p);
 	look_soon(p);
 }
 
 void pty_drain(struct pty *p)
 {
-	for (int i = 0; p->job && i < DRAIN_READS_MAX && read_some(p); i++)
+	for (int i = 0; p->run && i < DRAIN_READS_MAX && read_some(p); i++)
 		;
 }
 
 void pty_close(struct pty *p)
 {
-	if (!p->job)
+	if (!p->run)
 		return;
 	pty_drain(p);
 	watch_stop(&p->watch);
@@ -164,5 +164,5 @@ void pty_close(struct pty *p)
 	closep(&p->master);
 	closep(&p->slave);
 	buf_release(&p->typed);
-	p->job = NULL;
+	p->run = NULL;
 }

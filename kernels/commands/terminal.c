@@ -42,9 +42,9 @@ int terminal_init(struct terminal *t)
 	return pipes_open(&t->pipes, t->poller);
 }
 
-static void finish(struct terminal *t, const struct job_ending *e)
+static void finish(struct terminal *t, const struct run_ending *e)
 {
-	struct job *job = take_ptr(t->job);
+	struct run *run = take_ptr(t->run);
 	timeout_stop(&t->limit);
 	timeout_stop(&t->timer);
 	disk_stop(&t->disk);
@@ -55,7 +55,7 @@ static void finish(struct terminal *t, const struct job_ending *e)
 	t->aside = false;
 	pty_close(&t->pty);
 	pipes_end(&t->pipes);
-	job_end(job, e);
+	run_end(run, e);
 	t->on_idle(t);
 }
 
@@ -66,7 +66,7 @@ static void end_install(struct terminal *t)
 {
 	procs_kill_all();
 	install_open();
-	install_report(t->job, t->bash.state_fd);
+	install_report(t->run, t->bash.state_fd);
 	t->too_large |= disk_count_now(&t->disk) != DISK_FINE;
 	if (t->too_large)
 		t->stop = "error";
@@ -83,7 +83,7 @@ static void take_state(struct terminal *t)
 	ssize_t n = pread(t->bash.state_fd, data, size, 0);
 	if (n <= 0 || shell_state_parse(&after, data, (size_t)n) < 0)
 		return;
-	shell_state_undo(&after, t->state, &(struct shell_state){ .cwd = t->cwd, .env = t->job->env });
+	shell_state_undo(&after, t->state, &(struct shell_state){ .cwd = t->cwd, .env = t->run->env });
 	shell_state_release(t->state);
 	*t->state = after;
 	after = (struct shell_state){ 0 };
@@ -115,14 +115,14 @@ static void conclude(struct terminal *t)
 {
 	bool signalled = WIFSIGNALED(t->status);
 	int code = signalled ? 128 + WTERMSIG(t->status) : WEXITSTATUS(t->status);
-	if (t->job->kind == JOB_INSTALL)
+	if (t->run->kind == RUN_INSTALL)
 		end_install(t);
 	else
 		take_state(t);
 	const char *detail = detail_of(t);
 	bool disk_full = t->disk_full;
 	t->killed_all = t->disk_full = t->sockets_full = false;
-	finish(t, &(struct job_ending){
+	finish(t, &(struct run_ending){
 			  .ending = t->stop ? t->stop :
 				    code    ? "error" :
 					      "ok",
@@ -140,7 +140,7 @@ static void on_look_for_readers(struct timeout *timer)
 {
 	struct terminal *t = container_of(timer, struct terminal, timer);
 	uint64_t now = clock_now_ms();
-	if (!t->job || t->stop)
+	if (!t->run || t->stop)
 		return;
 	if (now >= t->readers_until_ms || !readers_left(-t->pid, *t->kernel))
 		conclude(t);
@@ -151,9 +151,9 @@ static void on_look_for_readers(struct timeout *timer)
 /* The shell has ended: true if what reads from it is waited for. */
 static bool wait_for_readers(struct terminal *t)
 {
-	if (t->stop || t->job->kind != JOB_TERMINAL || !readers_left(t->pid, *t->kernel))
+	if (t->stop || t->run->kind != RUN_TERMINAL || !readers_left(t->pid, *t->kernel))
 		return false;
-	bool certain = strstr(t->job->text, ">(") != NULL;
+	bool certain = strstr(t->run->text, ">(") != NULL;
 	t->readers_until_ms = certain ? UINT64_MAX : clock_now_ms() + READERS_PATIENCE_MS;
 	t->pid = -t->pid;
 	if (!certain)
@@ -163,7 +163,7 @@ static bool wait_for_readers(struct terminal *t)
 
 void terminal_reaped(struct terminal *t, pid_t pid, int status)
 {
-	if (!t->job)
+	if (!t->run)
 		return;
 	if (t->pid < 0 && !t->stop)
 		timeout_start(t->poller, &t->timer, READERS_LOOK_MS, on_look_for_readers);
@@ -177,7 +177,7 @@ void terminal_reaped(struct terminal *t, pid_t pid, int status)
 		return;
 	}
 	t->status = status;
-	bash_pass_early(&t->bash, t->job);
+	bash_pass_early(&t->bash, t->run);
 	if (wait_for_readers(t))
 		return;
 	/* A stopped command ends together with everything it started; what ignores SIGTERM lives until the timer's SIGKILL. */
@@ -193,15 +193,15 @@ void terminal_reaped(struct terminal *t, pid_t pid, int status)
 static void on_unkillable(struct timeout *timer)
 {
 	struct terminal *t = container_of(timer, struct terminal, timer);
-	if (t->job)
-		finish(t, &(struct job_ending){ .ending = t->stop,
+	if (t->run)
+		finish(t, &(struct run_ending){ .ending = t->stop,
 						.detail = "The command could not be killed; it was left running." });
 }
 
 static void on_term_patience(struct timeout *timer)
 {
 	struct terminal *t = container_of(timer, struct terminal, timer);
-	if (!t->job)
+	if (!t->run)
 		return;
 	bool shell_is_gone = t->pid < 0;
 	procs_kill_session(shell_is_gone ? -t->pid : t->pid);
@@ -213,11 +213,11 @@ static void on_term_patience(struct timeout *timer)
 
 static void stop(struct terminal *t, const char *ending, int signo)
 {
-	if (!t->job || t->stop)
+	if (!t->run || t->stop)
 		return;
 	t->stop = ending;
 	if (t->pid == 0) {
-		finish(t, &(struct job_ending){ .ending = ending, .detail = "The command had not started yet." });
+		finish(t, &(struct run_ending){ .ending = ending, .detail = "The command had not started yet." });
 		return;
 	}
 	pid_t group = t->pid < 0 ? -t->pid : t->pid;
@@ -251,7 +251,7 @@ void terminal_drain(struct terminal *t)
 void terminal_forget(struct terminal *t)
 {
 	pty_close(&t->pty);
-	t->job = t->pipes.job = NULL;
+	t->run = t->pipes.run = NULL;
 }
 
 /* ---- the start */
@@ -267,7 +267,7 @@ static void on_install_over(struct disk *d, enum disk_state state, const char *w
 
 static void watch_install(struct terminal *t)
 {
-	uint64_t limit = t->job->size_limit;
+	uint64_t limit = t->run->size_limit;
 	t->disk = (struct disk){
 		.poller = t->poller,
 		.volumes = { { .path = DEPENDENCIES_PATH, .limit = limit, .solid = true },
@@ -293,8 +293,8 @@ static pid_t spawn_argv(struct terminal *t, char *const *argv, char *const *env,
 {
 	AUTO(closep) int command = bash_text_file(text, len);
 	AUTO(closep) int state = memfd_create("state", MFD_CLOEXEC);
-	AUTO(closep) int out = pipes_writer(&t->pipes, JOB_STDOUT);
-	AUTO(closep) int err = pipes_writer(&t->pipes, JOB_STDERR);
+	AUTO(closep) int out = pipes_writer(&t->pipes, RUN_STDOUT);
+	AUTO(closep) int err = pipes_writer(&t->pipes, RUN_STDERR);
 	if (command < 0 || state < 0 || out < 0 || err < 0)
 		return command < 0 ? command : -EMFILE;
 	pid_t pid = spawn_process(&(struct spawn_spec){
@@ -303,7 +303,7 @@ static pid_t spawn_argv(struct terminal *t, char *const *argv, char *const *env,
 		.cwd = t->cwd ? t->cwd : t->state->cwd,
 		.out_fd = out,
 		.err_fd = err,
-		.tty_fd = t->job->interactive ? t->pty.slave : 0,
+		.tty_fd = t->run->interactive ? t->pty.slave : 0,
 		.fds = { { command, SHELL_COMMAND_FD }, { state, SHELL_STATE_FD } },
 	});
 	if (pid > 0)
@@ -317,7 +317,7 @@ static pid_t spawn_tracing(struct terminal *t, const struct strv *env)
 			 (char *)"--noprofile",
 			 (char *)"--norc",
 			 (char *)"-c",
-			 t->job->text,
+			 t->run->text,
 			 (char *)"bash",
 			 NULL };
 	AUTO(strv_release) struct strv own = { 0 };
@@ -332,14 +332,14 @@ static pid_t spawn_bash(struct terminal *t, const struct strv *env)
 			   &(struct bash_spec){ .pipes = &t->pipes,
 						.env = env,
 						.cwd = t->cwd ? t->cwd : t->state->cwd,
-						.tty_fd = t->job->interactive ? t->pty.slave : 0 },
-			   t->job->text, t->job->text_len);
+						.tty_fd = t->run->interactive ? t->pty.slave : 0 },
+			   t->run->text, t->run->text_len);
 	return r < 0 ? r : t->bash.pid;
 }
 
-static bool traces(const struct job *job)
+static bool traces(const struct run *run)
 {
-	return job->kind == JOB_TERMINAL && shell_may_trace(job->text, job->text_len);
+	return run->kind == RUN_TERMINAL && shell_may_trace(run->text, run->text_len);
 }
 
 /* The pid or -errno. */
@@ -348,36 +348,36 @@ static pid_t spawn_shell(struct terminal *t)
 	AUTO(strv_release) struct strv env = { 0 };
 	set_env(&t->state->env, t->more_env);
 	strv_release(t->more_env);
-	if (t->job->interactive) {
-		int r = t->pty.job ? 0 : pty_open(&t->pty, t->poller, t->job);
+	if (t->run->interactive) {
+		int r = t->pty.run ? 0 : pty_open(&t->pty, t->poller, t->run);
 		if (r < 0)
 			return r;
-		set_terminal_type(&t->job->env);
+		set_terminal_type(&t->run->env);
 	}
 	set_env(&env, &t->state->env);
-	set_env(&env, &t->job->env);
-	if (t->job->n_relays)
+	set_env(&env, &t->run->env);
+	if (t->run->n_relays)
 		relay_spare_proxies(&env);
-	if (t->job->kind == JOB_INSTALL)
-		return spawn_argv(t, t->installer->v, strv_argv(&env), t->job->text, t->job->text_len);
-	return traces(t->job) ? spawn_tracing(t, &env) : spawn_bash(t, &env);
+	if (t->run->kind == RUN_INSTALL)
+		return spawn_argv(t, t->installer->v, strv_argv(&env), t->run->text, t->run->text_len);
+	return traces(t->run) ? spawn_tracing(t, &env) : spawn_bash(t, &env);
 }
 
 /* The pid, or 0 if the spare is none, or would make a difference. It is gone then. */
 static pid_t use_spare(struct terminal *t)
 {
-	const struct job *job = t->job;
-	bool plain = job->kind == JOB_TERMINAL && !job->interactive && !job->cwd && !job->env.n && !job->n_relays &&
-		     !traces(job);
+	const struct run *run = t->run;
+	bool plain = run->kind == RUN_TERMINAL && !run->interactive && !run->cwd && !run->env.n && !run->n_relays &&
+		     !traces(run);
 	bool fits = plain && !t->more_env->n && t->spare->pipes == &t->pipes &&
 		    bash_waits_in(t->spare, t->state->cwd) && limits_pids_left(t->limits, PIDS_NEEDED - 1);
-	if (!fits || bash_give(t->spare, job->text, job->text_len) < 0) {
+	if (!fits || bash_give(t->spare, run->text, run->text_len) < 0) {
 		bash_drop(t->spare);
 		return 0;
 	}
 	t->bash = *t->spare;
 	*t->spare = BASH_NONE;
-	bash_pass_early(&t->bash, t->job);
+	bash_pass_early(&t->bash, t->run);
 	return t->bash.pid;
 }
 
@@ -390,13 +390,13 @@ static void refuse(struct terminal *t, int error)
 			(unsigned long long)t->limits->pids_limit);
 	else
 		detail = xasprintf("The shell could not be started: %s.", strerror(-error));
-	finish(t, &(struct job_ending){ .ending = "refused", .detail = detail });
+	finish(t, &(struct run_ending){ .ending = "refused", .detail = detail });
 }
 
 static void on_fork_again(struct timeout *timer)
 {
 	struct terminal *t = container_of(timer, struct terminal, timer);
-	if (t->job)
+	if (t->run)
 		start_or_retry(t);
 }
 
@@ -408,8 +408,8 @@ static void start_or_retry(struct terminal *t)
 		pid = limits_pids_left(t->limits, PIDS_NEEDED) ? spawn_shell(t) : -EAGAIN;
 	if (pid > 0) {
 		t->pid = pid;
-		timeout_start(t->poller, &t->limit, t->job->timeout_ms, on_limit);
-		if (t->job->kind == JOB_INSTALL)
+		timeout_start(t->poller, &t->limit, t->run->timeout_ms, on_limit);
+		if (t->run->kind == RUN_INSTALL)
 			watch_install(t);
 	} else if (pid == -EAGAIN && clock_now_ms() < t->fork_until_ms) {
 		timeout_start(t->poller, &t->timer, FORK_RETRY_MS, on_fork_again);
@@ -427,33 +427,33 @@ static void start_or_retry(struct terminal *t)
 /* False if the directory that the call asks for is none, and the call has ended. */
 static bool find_cwd(struct terminal *t)
 {
-	const char *wanted = t->job->cwd;
+	const char *wanted = t->run->cwd;
 	if (!wanted)
 		return true;
 	t->cwd = spawn_path(wanted, t->state->cwd);
 	if (spawn_can_enter(t->cwd))
 		return true;
 	AUTO(freep) char *detail = xasprintf("The directory '%s' does not exist or cannot be entered.", t->cwd);
-	finish(t, &(struct job_ending){ .ending = "refused", .detail = detail, .cause = "no_directory" });
+	finish(t, &(struct run_ending){ .ending = "refused", .detail = detail, .cause = "no_directory" });
 	return false;
 }
 
-void terminal_run(struct terminal *t, struct job *job)
+void terminal_run(struct terminal *t, struct run *run)
 {
-	t->job = job;
+	t->run = run;
 	t->pid = 0;
 	t->stop = NULL;
 	t->made_room = t->too_large = false;
 	t->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
-	pipes_begin(&t->pipes, job);
-	job_start(job);
+	pipes_begin(&t->pipes, run);
+	run_start(run);
 	const char *why = NULL;
-	if (job->kind == JOB_INSTALL && !t->installer->n)
+	if (run->kind == RUN_INSTALL && !t->installer->n)
 		why = "This runtime installs no packages.";
-	else if (job->n_relays && relay_open(t->relay, job->relays, job->n_relays) < 0)
+	else if (run->n_relays && relay_open(t->relay, run->relays, run->n_relays) < 0)
 		why = "The ports for its package indexes are not free.";
 	if (why)
-		finish(t, &(struct job_ending){ .ending = "refused", .detail = why });
+		finish(t, &(struct run_ending){ .ending = "refused", .detail = why });
 	else if (find_cwd(t))
 		start_or_retry(t);
 }

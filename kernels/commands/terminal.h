@@ -25,7 +25,7 @@ struct terminal {
 
 	struct pipes pipes;
 	struct pty pty;	 /* of a command that may ask */
-	struct job *job; /* NULL = none runs */
+	struct run *run; /* NULL = none runs */
 	char *cwd;	 /* of the running call alone; NULL = the state's */
 	pid_t pid; /* 0 = not started yet, or reaped; negative = the shell is reaped, others of its session are waited for */
 	int status;
@@ -47,7 +47,7 @@ struct terminal {
 /* Fields above `pipes` are set by the caller. 0 or -errno. */
 int terminal_init(struct terminal *t);
 /* Runs a queued call; only when idle. */
-void terminal_run(struct terminal *t, struct job *job);
+void terminal_run(struct terminal *t, struct run *run);
 void terminal_interrupt(struct terminal *t);
 /* Types at the running command's terminal, if it has one. */
 void terminal_input(struct terminal *t, const char *text, size_t n);

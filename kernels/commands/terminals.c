@@ -141,7 +141,7 @@ static struct terminals *all_of(struct terminal *t)
 static struct terminal *free_place(struct terminals *all)
 {
 	for (size_t i = 0; i < all->n_open; i++)
-		if (!all->places[i].job)
+		if (!all->places[i].run)
 			return &all->places[i];
 	if (all->n_open == ARRAY_LEN(all->places) || open_place(all) < 0)
 		return NULL;
@@ -151,12 +151,12 @@ static struct terminal *free_place(struct terminals *all)
 void terminals_make_way(struct terminals *all)
 {
 	struct terminal *front = all->front;
-	if (!front->job || !front->job->aside)
+	if (!front->run || !front->run->aside)
 		return;
 	struct terminal *next = free_place(all);
 	if (!next)
 		return;
-	front->aside = front->job->beside = true;
+	front->aside = front->run->beside = true;
 	all->front = next;
 	all->on_idle(all);
 }
@@ -170,25 +170,25 @@ static void on_place_idle(struct terminal *t)
 		terminals_make_way(all);
 }
 
-void terminals_run(struct terminals *all, struct job *job)
+void terminals_run(struct terminals *all, struct run *run)
 {
 	/* What background processes have written meanwhile, whichever command had started them. */
 	for (size_t i = 0; i < all->n_open; i++)
-		if (!all->places[i].job && &all->places[i] != all->front)
-			pipes_hand_over(&all->places[i].pipes, job);
+		if (!all->places[i].run && &all->places[i] != all->front)
+			pipes_hand_over(&all->places[i].pipes, run);
 	if (!all->leaving)
 		timeout_stop(&all->spare_timer);
-	all->spares_left = job->kind == JOB_TERMINAL ? SPARES_A_COMMAND : 0;
+	all->spares_left = run->kind == RUN_TERMINAL ? SPARES_A_COMMAND : 0;
 	all->front->killed_all = all->killed_all;
 	all->killed_all = false;
-	terminal_run(all->front, job);
+	terminal_run(all->front, run);
 }
 
 bool terminals_busy(const struct terminals *all)
 {
 	bool busy = false;
 	for (size_t i = 0; i < all->n_open; i++)
-		busy |= all->places[i].job != NULL;
+		busy |= all->places[i].run != NULL;
 	return busy;
 }
 
@@ -197,22 +197,22 @@ bool terminals_own(const struct terminals *all, pid_t session)
 	bool own = session == all->spare.pid || session == all->leaving;
 	for (size_t i = 0; i < all->n_open; i++) {
 		const struct terminal *t = &all->places[i];
-		own |= t->job && (t->pid == session || t->pid == -session);
+		own |= t->run && (t->pid == session || t->pid == -session);
 	}
 	return own;
 }
 
-void terminals_interrupt(struct terminals *all, const struct job *job)
+void terminals_interrupt(struct terminals *all, const struct run *run)
 {
 	for (size_t i = 0; i < all->n_open; i++)
-		if (all->places[i].job == job)
+		if (all->places[i].run == run)
 			terminal_interrupt(&all->places[i]);
 }
 
-void terminals_input(struct terminals *all, const struct job *job, const char *text, size_t n)
+void terminals_input(struct terminals *all, const struct run *run, const char *text, size_t n)
 {
 	for (size_t i = 0; i < all->n_open; i++)
-		if (all->places[i].job == job)
+		if (all->places[i].run == run)
 			terminal_input(&all->places[i], text, n);
 }
 
@@ -242,8 +242,8 @@ void terminals_killed_all(struct terminals *all)
 {
 	bool told = false;
 	for (size_t i = 0; i < all->n_open; i++) {
-		all->places[i].killed_all |= all->places[i].job != NULL;
-		told |= all->places[i].job != NULL;
+		all->places[i].killed_all |= all->places[i].run != NULL;
+		told |= all->places[i].run != NULL;
 	}
 	all->killed_all |= !told;
 }
@@ -251,13 +251,13 @@ void terminals_killed_all(struct terminals *all)
 void terminals_disk_full(struct terminals *all)
 {
 	for (size_t i = 0; i < all->n_open; i++)
-		all->places[i].disk_full = all->places[i].job != NULL;
+		all->places[i].disk_full = all->places[i].run != NULL;
 }
 
 void terminals_sockets_full(struct terminals *all)
 {
 	for (size_t i = 0; i < all->n_open; i++)
-		all->places[i].sockets_full = all->places[i].job != NULL;
+		all->places[i].sockets_full = all->places[i].run != NULL;
 }
 
 void terminals_forget(struct terminals *all)

@@ -41,15 +41,15 @@ void terminals_add_env(struct terminals *all, const struct strv *env);
 /* The next command starts there; only when none runs. */
 void terminals_set_cwd(struct terminals *all, const char *cwd);
 /* Runs a queued call; only when idle. */
-void terminals_run(struct terminals *all, struct job *job);
+void terminals_run(struct terminals *all, struct run *run);
 /* A call that is marked as `aside` leaves the queue, if there is room beside it. */
 void terminals_make_way(struct terminals *all);
 /* True if any command runs, in front or aside. */
 bool terminals_busy(const struct terminals *all);
 /* True if the session is that of a running command or of the spare. */
 bool terminals_own(const struct terminals *all, pid_t session);
-void terminals_interrupt(struct terminals *all, const struct job *job);
-void terminals_input(struct terminals *all, const struct job *job, const char *text, size_t n);
+void terminals_interrupt(struct terminals *all, const struct run *run);
+void terminals_input(struct terminals *all, const struct run *run, const char *text, size_t n);
 /* A process has ended, or was stopped. */
 void terminals_changed(struct terminals *all);
 void terminals_reaped(struct terminals *all, pid_t pid, int status);
@@ -69,7 +69,7 @@ void terminals_rest(struct terminals *all);
 bool terminals_drop_spare(struct terminals *all);
 static inline bool terminals_idle(const struct terminals *all)
 {
-	return !all->front->job;
+	return !all->front->run;
 }
 
 #endif

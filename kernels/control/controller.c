@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "kernels/runs/jobs.h"
+#include "kernels/runs/requests.h"
 #include "kernels/system/clock.h"
 #include "kernels/system/creds.h"
 
@@ -55,13 +55,13 @@ static void refuse_fenced(struct client *client, uint64_t fence)
 }
 
 /* What will be replayed: whoever takes over knows at once what there is. */
-static json_t *unacknowledged(const struct jobs *jobs)
+static json_t *unacknowledged(const struct runs *runs)
 {
 	json_t *calls = json_array();
-	list_for_each(job, &jobs->list, struct job, node)
-		if (!job->acked)
-			json_array_append_new(calls, json_pack("{s:I, s:s}", "call", (json_int_t)job->number, "kind",
-							       job_kind_name(job->kind)));
+	list_for_each(run, &runs->list, struct run, node)
+		if (!run->acked)
+			json_array_append_new(calls, json_pack("{s:I, s:s}", "call", (json_int_t)run->number, "kind",
+							       run_kind_name(run->kind)));
 	return calls;
 }
 
@@ -75,8 +75,8 @@ static void admit(struct client *client, uint64_t fence, json_int_t version)
 	c->files.descriptors = client->dialled;
 	timeout_stop(&client->patience);
 	sender_reset(&c->sender);
-	json_auto_t *hello = json_pack("{s:I, s:I}", "version", version, "last_call", (json_int_t)c->jobs->last_number);
-	json_object_set_new(hello, "calls", unacknowledged(c->jobs));
+	json_auto_t *hello = json_pack("{s:I, s:I}", "version", version, "last_call", (json_int_t)c->runs->last_number);
+	json_object_set_new(hello, "calls", unacknowledged(c->runs));
 	c->on_hello(c, hello);
 	(void)sender_json(&c->sender, FRAME_HELLO, 0, hello);
 }
@@ -107,17 +107,17 @@ static void refuse_call(struct controller *c, uint32_t number)
 	(void)sender_json(&c->sender, FRAME_END, number, end);
 }
 
-static void handle_call(struct client *client, const struct frame *f, enum job_kind kind)
+static void handle_call(struct client *client, const struct frame *f, enum run_kind kind)
 {
 	struct controller *c = client->controller;
-	struct job *job;
-	int r = jobs_add(c->jobs, f->header.call, kind, f->payload, f->header.length, &job);
+	struct run *run;
+	int r = runs_add(c->runs, f->header.call, kind, f->payload, f->header.length, &run);
 	if (r == -EPROTO)
 		dismiss(client);
 	else if (r == -EBUSY)
 		refuse_call(c, f->header.call);
 	else if (r == 0)
-		c->on_job(c, job);
+		c->on_run(c, run);
 }
 
 static void handle_claim(struct client *client, const struct frame *f)
@@ -135,46 +135,46 @@ static void handle_claim(struct client *client, const struct frame *f)
 /* With a payload it is about a mark, not the end. */
 static void handle_ack(struct client *client, const struct frame *f)
 {
-	struct jobs *jobs = client->controller->jobs;
+	struct runs *runs = client->controller->runs;
 	if (!f->header.length) {
-		jobs_ack(jobs, f->header.call);
+		runs_ack(runs, f->header.call);
 		return;
 	}
 	json_auto_t *ack = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
 	json_int_t mark = json_integer_value(json_object_get(ack, "mark"));
-	struct job *job = jobs_find(jobs, f->header.call);
+	struct run *run = runs_find(runs, f->header.call);
 	if (!json_is_object(ack) || mark < 1 || mark > UINT32_MAX)
 		dismiss(client);
-	else if (job)
-		job_told(job, (uint32_t)mark);
+	else if (run)
+		run_told(run, (uint32_t)mark);
 }
 
 static void handle_take(struct client *client, const struct frame *f)
 {
 	struct controller *c = client->controller;
 	json_auto_t *take = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
-	struct job *job = jobs_find(c->jobs, f->header.call);
+	struct run *run = runs_find(c->runs, f->header.call);
 	if (!json_is_object(take)) {
 		dismiss(client);
 		return;
 	}
-	if (!job || job->state == JOB_ENDED)
+	if (!run || run->state == RUN_ENDED)
 		return; /* its END is on its way, or was acknowledged */
-	job->aside |= json_is_true(json_object_get(take, "aside"));
-	c->on_take(c, job);
+	run->aside |= json_is_true(json_object_get(take, "aside"));
+	c->on_take(c, run);
 }
 
 static void handle_input(struct client *client, const struct frame *f)
 {
 	struct controller *c = client->controller;
-	struct job_input input;
-	int r = jobs_input(c->jobs, f->header.call, f->payload, f->header.length, &input);
+	struct run_input input;
+	int r = runs_input(c->runs, f->header.call, f->payload, f->header.length, &input);
 	if (r < 0)
 		dismiss(client);
 	if (r != 0)
 		return;
-	if (input.job->state == JOB_RUNNING)
-		c->on_input(c, input.job, input.text, input.len);
+	if (input.run->state == RUN_RUNNING)
+		c->on_input(c, input.run, input.text, input.len);
 	json_decref(input.fields);
 }
 
@@ -192,16 +192,16 @@ static bool number_is_new(struct controller *c, const struct frame *f)
 {
 	if (f->header.type != FRAME_IMPORT && f->header.type != FRAME_EXPORT && f->header.type != FRAME_CONSOLE)
 		return true;
-	if (f->header.call <= c->jobs->last_number)
+	if (f->header.call <= c->runs->last_number)
 		return false;
-	c->jobs->last_number = f->header.call;
+	c->runs->last_number = f->header.call;
 	return true;
 }
 
 static void handle_frame(struct client *client, const struct frame *f)
 {
 	struct controller *c = client->controller;
-	struct job *job;
+	struct run *run;
 	int r;
 
 	c->on_frame(c);
@@ -220,20 +220,20 @@ static void handle_frame(struct client *client, const struct frame *f)
 		handle_claim(client, f);
 		break;
 	case FRAME_EXECUTE:
-		handle_call(client, f, JOB_EXECUTE);
+		handle_call(client, f, RUN_EXECUTE);
 		break;
 	case FRAME_TERMINAL:
-		handle_call(client, f, JOB_TERMINAL);
+		handle_call(client, f, RUN_TERMINAL);
 		break;
 	case FRAME_INSTALL:
-		handle_call(client, f, JOB_INSTALL);
+		handle_call(client, f, RUN_INSTALL);
 		break;
 	case FRAME_INTERRUPT:
 		if (files_interrupt(&c->files, f->header.call) || consoles_interrupt(c->consoles, f->header.call))
 			break;
-		job = jobs_find(c->jobs, f->header.call);
-		if (job && job->state != JOB_ENDED)
-			c->on_interrupt(c, job);
+		run = runs_find(c->runs, f->header.call);
+		if (run && run->state != RUN_ENDED)
+			c->on_interrupt(c, run);
 		break;
 	case FRAME_ACK:
 		handle_ack(client, f);
@@ -373,7 +373,7 @@ bool controller_has_dialled(const struct controller *c)
 int controller_init(struct controller *c)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
-	sender_init(&c->sender, c->jobs);
+	sender_init(&c->sender, c->runs);
 	files_init(&c->files, &c->sender, c->home);
 	relay_init(&c->relay, c->poller, &c->sender);
 	for (size_t i = 0; i < ARRAY_LEN(c->clients); i++)

@@ -16,7 +16,7 @@
 
 struct controller {
 	struct poller *poller;
-	struct jobs *jobs;
+	struct runs *runs;
 	struct consoles *consoles;
 	const struct disk *home; /* borrowed: the watch over the home directory */
 	/* A frame of the controller arrived. */
@@ -26,12 +26,12 @@ struct controller {
 	/* The payload of the EVENT that answers (a new reference), or NULL if the claim contradicts an earlier one. */
 	json_t *(*on_claim)(struct controller *c, const struct claim *claim);
 	/* There is a new queued call. */
-	void (*on_job)(struct controller *c, struct job *job);
-	void (*on_interrupt)(struct controller *c, struct job *job);
+	void (*on_run)(struct controller *c, struct run *run);
+	void (*on_interrupt)(struct controller *c, struct run *run);
 	/* It is asked what there is so far of a call that has not ended. */
-	void (*on_take)(struct controller *c, struct job *job);
+	void (*on_take)(struct controller *c, struct run *run);
 	/* Somebody answers a call that runs and may ask. */
-	void (*on_input)(struct controller *c, struct job *job, const char *text, size_t n);
+	void (*on_input)(struct controller *c, struct run *run, const char *text, size_t n);
 	/* It asks how the session stands: controller_info() follows, now or a moment later. */
 	void (*on_look)(struct controller *c, uint32_t call);
 	/* It has a question for the kernel: controller_answer() follows, once. */

@@ -44,7 +44,7 @@ struct init {
 	struct manifest manifest;
 	struct strv env; /* of every child */
 	const char *cwd; /* of kernels; ours */
-	struct jobs jobs;
+	struct runs runs;
 	struct controller controller;
 	struct dial dial;
 	struct kernel kernel;
@@ -65,20 +65,20 @@ struct init {
 /* ---- the end */
 
 /* Whatever was still running gets its END too: no call is left without one. */
-static void end_jobs(struct init *i, const char *ending, const char *cause, const char *detail)
+static void end_runs(struct init *i, const char *ending, const char *cause, const char *detail)
 {
-	list_for_each(c, &i->jobs.list, struct job, node) {
-		if (c->state == JOB_ENDED)
+	list_for_each(c, &i->runs.list, struct run, node) {
+		if (c->state == RUN_ENDED)
 			continue;
-		job_end(c, &(struct job_ending){
+		run_end(c, &(struct run_ending){
 				   .ending = ending,
 				   .kernel = "gone",
 				   .detail = detail,
 				   .cause = cause,
 			   });
 	}
-	i->kernel.pipes.job = NULL;
-	i->kernel.cell.job = NULL;
+	i->kernel.pipes.run = NULL;
+	i->kernel.cell.run = NULL;
 	terminals_forget(&i->terminals);
 }
 
@@ -92,7 +92,7 @@ static void end_with_event(struct init *i, int status, const char *cause, const 
 	procs_kill_all();
 	pipes_drain(&i->kernel.pipes);
 	terminals_drain(&i->terminals);
-	end_jobs(i, ending, streq(cause, "disk") ? cause : NULL, detail);
+	end_runs(i, ending, streq(cause, "disk") ? cause : NULL, detail);
 	json_auto_t *event = json_pack("{s:s, s:s, s:s}", "event", "ending", "cause", cause, "detail", detail);
 	controller_event(&i->controller, event);
 }
@@ -209,17 +209,17 @@ static void check_lease(struct init *i)
 
 static void pump_kernel(struct init *i)
 {
-	struct job *job = i->ending || !kernel_idle(&i->kernel) ? NULL : jobs_next(&i->jobs, JOB_EXECUTE);
-	if (job && terminals_drop_spare(&i->terminals))
-		kernel_run(&i->kernel, job);
+	struct run *run = i->ending || !kernel_idle(&i->kernel) ? NULL : runs_next(&i->runs, RUN_EXECUTE);
+	if (run && terminals_drop_spare(&i->terminals))
+		kernel_run(&i->kernel, run);
 }
 
 static void pump_terminal(struct init *i)
 {
-	enum job_kind kind = i->options->install ? JOB_INSTALL : JOB_TERMINAL;
-	struct job *job = i->ending || !terminals_idle(&i->terminals) ? NULL : jobs_next(&i->jobs, kind);
-	if (job)
-		terminals_run(&i->terminals, job);
+	enum run_kind kind = i->options->install ? RUN_INSTALL : RUN_TERMINAL;
+	struct run *run = i->ending || !terminals_idle(&i->terminals) ? NULL : runs_next(&i->runs, kind);
+	if (run)
+		terminals_run(&i->terminals, run);
 }
 
 static void on_kernel_idle(struct kernel *k)
@@ -276,65 +276,65 @@ static void on_kernel_failed(struct kernel *k, const char *cause)
 
 /* A container either installs packages or runs code: what an install leaves behind is kept for other sessions, so nobody's
  * code may have run beside it. */
-static bool fits(const struct init *i, const struct job *job)
+static bool fits(const struct init *i, const struct run *run)
 {
-	return (job->kind == JOB_INSTALL) == i->options->install;
+	return (run->kind == RUN_INSTALL) == i->options->install;
 }
 
 /* The call of its kind that runs in its way; 0 = none. */
-static uint32_t runs_before(const struct init *i, const struct job *job)
+static uint32_t runs_before(const struct init *i, const struct run *run)
 {
-	const struct job *ahead = job->kind == JOB_EXECUTE ? i->kernel.cell.job : i->terminals.front->job;
-	return job->state == JOB_QUEUED && ahead ? ahead->number : 0;
+	const struct run *ahead = run->kind == RUN_EXECUTE ? i->kernel.cell.run : i->terminals.front->run;
+	return run->state == RUN_QUEUED && ahead ? ahead->number : 0;
 }
 
-static void on_job(struct controller *c, struct job *job)
+static void on_run(struct controller *c, struct run *run)
 {
 	struct init *i = container_of(c, struct init, controller);
-	if (job->restart && job->state == JOB_QUEUED)
+	if (run->restart && run->state == RUN_QUEUED)
 		kernel_interrupt(&i->kernel);
-	if (job->state == JOB_QUEUED && !fits(i, job))
-		job_end(job,
-			&(struct job_ending){ .ending = "refused",
+	if (run->state == RUN_QUEUED && !fits(i, run))
+		run_end(run,
+			&(struct run_ending){ .ending = "refused",
 					      .detail = i->options->install ? "This container only installs." :
 									      "This container installs nothing." });
-	else if (job->kind == JOB_EXECUTE)
+	else if (run->kind == RUN_EXECUTE)
 		pump_kernel(i);
 	else
 		pump_terminal(i);
-	job->behind = runs_before(i, job);
+	run->behind = runs_before(i, run);
 }
 
-static void on_interrupt(struct controller *c, struct job *job)
+static void on_interrupt(struct controller *c, struct run *run)
 {
 	struct init *i = container_of(c, struct init, controller);
-	if (job->state == JOB_QUEUED)
-		job_end(job,
-			&(struct job_ending){ .ending = "interrupted", .detail = "The call had not started yet." });
-	else if (job->kind == JOB_EXECUTE)
+	if (run->state == RUN_QUEUED)
+		run_end(run,
+			&(struct run_ending){ .ending = "interrupted", .detail = "The call had not started yet." });
+	else if (run->kind == RUN_EXECUTE)
 		kernel_interrupt(&i->kernel);
 	else
-		terminals_interrupt(&i->terminals, job);
+		terminals_interrupt(&i->terminals, run);
 }
 
-static void on_take(struct controller *c, struct job *job)
+static void on_take(struct controller *c, struct run *run)
 {
 	struct init *i = container_of(c, struct init, controller);
-	if (job->kind == JOB_EXECUTE)
+	if (run->kind == RUN_EXECUTE)
 		pipes_drain(&i->kernel.pipes);
 	else
 		terminals_drain(&i->terminals);
 	terminals_make_way(&i->terminals);
-	job_mark(job);
+	run_mark(run);
 }
 
-static void on_input(struct controller *c, struct job *job, const char *text, size_t n)
+static void on_input(struct controller *c, struct run *run, const char *text, size_t n)
 {
 	struct init *i = container_of(c, struct init, controller);
-	if (job->kind == JOB_EXECUTE)
+	if (run->kind == RUN_EXECUTE)
 		kernel_input(&i->kernel, text, n);
 	else
-		terminals_input(&i->terminals, job, text, n);
+		terminals_input(&i->terminals, run, text, n);
 }
 
 static void on_frame(struct controller *c)
@@ -552,7 +552,7 @@ static void make_home(const struct init *i)
 
 static int start_controller(struct init *i)
 {
-	jobs_init(&i->jobs, &i->limits);
+	runs_init(&i->runs, &i->limits);
 	i->consoles = (struct consoles){
 		.poller = &i->poller,
 		.sender = &i->controller.sender,
@@ -565,13 +565,13 @@ static int start_controller(struct init *i)
 	consoles_init(&i->consoles);
 	i->controller = (struct controller){
 		.poller = &i->poller,
-		.jobs = &i->jobs,
+		.runs = &i->runs,
 		.consoles = &i->consoles,
 		.home = &i->home,
 		.on_frame = on_frame,
 		.on_hello = on_hello,
 		.on_claim = on_claim,
-		.on_job = on_job,
+		.on_run = on_run,
 		.on_interrupt = on_interrupt,
 		.on_take = on_take,
 		.on_input = on_input,

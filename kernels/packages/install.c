@@ -38,7 +38,7 @@ void install_open(void)
 	(void)nftw(DEPENDENCIES_PATH, open_one, 64, FTW_PHYS | FTW_MOUNT);
 }
 
-void install_report(struct job *job, int fd)
+void install_report(struct run *run, int fd)
 {
 	AUTO(freep) char *data = xmalloc(REPORT_MAX);
 	ssize_t n = pread(fd, data, REPORT_MAX, 0);
@@ -49,5 +49,5 @@ void install_report(struct job *job, int fd)
 	json_auto_t *result = json_pack("{s:{s:{s:O, s:I}}}", "data", "application/json", "versions", report, "size",
 					(json_int_t)size_of(DEPENDENCIES_PATH));
 	if (result && json_append(&text, result) == 0)
-		job_structured(job, FRAME_RESULT, text.data, text.len);
+		run_structured(run, FRAME_RESULT, text.data, text.len);
 }

@@ -9,8 +9,8 @@
 
 static void take_in(struct pipe_end *e, const void *data, size_t n)
 {
-	if (e->pipes->job)
-		job_output(e->pipes->job, e->stream, data, n);
+	if (e->pipes->run)
+		run_output(e->pipes->run, e->stream, data, n);
 	else
 		e->pipes->late_dropped += ring_add(&e->late, data, n);
 }
@@ -33,13 +33,13 @@ static void on_readable(struct watch *w, short revents)
 int pipes_open(struct pipes *p, struct poller *poller)
 {
 	*p = (struct pipes){ 0 };
-	for (int i = 0; i < JOB_STREAMS; i++) {
+	for (int i = 0; i < RUN_STREAMS; i++) {
 		struct pipe_end *e = &p->ends[i];
 		int fds[2];
 		if (pipe2(fds, O_CLOEXEC) < 0)
 			return -errno;
 		*e = (struct pipe_end){
-			.pipes = p, .stream = (enum job_stream)i, .read_fd = fds[0], .write_fd = fds[1]
+			.pipes = p, .stream = (enum run_stream)i, .read_fd = fds[0], .write_fd = fds[1]
 		};
 		e->late.max = LATE_OUTPUT_MAX;
 		if (fcntl(e->read_fd, F_SETFL, O_NONBLOCK) < 0)
@@ -49,7 +49,7 @@ int pipes_open(struct pipes *p, struct poller *poller)
 	return 0;
 }
 
-int pipes_writer(struct pipes *p, enum job_stream stream)
+int pipes_writer(struct pipes *p, enum run_stream stream)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", p->ends[stream].write_fd);
@@ -59,7 +59,7 @@ int pipes_writer(struct pipes *p, enum job_stream stream)
 
 void pipes_drain(struct pipes *p)
 {
-	for (int i = 0; i < JOB_STREAMS; i++) {
+	for (int i = 0; i < RUN_STREAMS; i++) {
 		int held = 0;
 		if (ioctl(p->ends[i].read_fd, FIONREAD, &held) < 0)
 			continue;
@@ -68,27 +68,27 @@ void pipes_drain(struct pipes *p)
 	}
 }
 
-void pipes_begin(struct pipes *p, struct job *job)
+void pipes_begin(struct pipes *p, struct run *run)
 {
-	pipes_hand_over(p, job);
-	p->job = job;
+	pipes_hand_over(p, run);
+	p->run = run;
 }
 
-void pipes_hand_over(struct pipes *p, struct job *job)
+void pipes_hand_over(struct pipes *p, struct run *run)
 {
 	pipes_drain(p);
-	job->late_dropped += p->late_dropped;
+	run->late_dropped += p->late_dropped;
 	p->late_dropped = 0;
-	for (int i = 0; i < JOB_STREAMS; i++) {
+	for (int i = 0; i < RUN_STREAMS; i++) {
 		AUTO(buf_release) struct buf late = { 0 };
 		ring_copy(&p->ends[i].late, SIZE_MAX, &late);
 		ring_release(&p->ends[i].late);
-		job_output(job, (enum job_stream)i, late.data, late.len);
+		run_output(run, (enum run_stream)i, late.data, late.len);
 	}
 }
 
 void pipes_end(struct pipes *p)
 {
 	pipes_drain(p);
-	p->job = NULL;
+	p->run = NULL;
 }

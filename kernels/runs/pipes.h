@@ -4,7 +4,7 @@
 #ifndef HUSK_KERNELS_RUNS_PIPES_H
 #define HUSK_KERNELS_RUNS_PIPES_H
 
-#include "kernels/runs/job.h"
+#include "kernels/runs/run.h"
 #include "kernels/system/poller.h"
 
 #define LATE_OUTPUT_MAX (16u << 10)
@@ -12,27 +12,27 @@
 struct pipes {
 	struct pipe_end {
 		struct pipes *pipes;
-		enum job_stream stream;
+		enum run_stream stream;
 		int read_fd;
 		int write_fd; /* held open, so that the pipe never ends */
 		struct watch watch;
 		struct ring late;
-	} ends[JOB_STREAMS];
+	} ends[RUN_STREAMS];
 	uint64_t late_dropped;
-	struct job *job; /* whose output it is now, or NULL */
+	struct run *run; /* whose output it is now, or NULL */
 };
 
 /* 0 or -errno. */
 int pipes_open(struct pipes *p, struct poller *poller);
 /* A descriptor for a child to write to; the caller closes it. Each call opens the pipe anew, so that O_NONBLOCK set by
  * one program is not seen by the next. -errno on failure. */
-int pipes_writer(struct pipes *p, enum job_stream stream);
+int pipes_writer(struct pipes *p, enum run_stream stream);
 /* Reads what the pipes hold at this moment, and no more. */
 void pipes_drain(struct pipes *p);
 /* From now on output belongs to the call, after what came in between. */
-void pipes_begin(struct pipes *p, struct job *job);
+void pipes_begin(struct pipes *p, struct run *run);
 /* A call gets what was written while none ran; these pipes stay without one. */
-void pipes_hand_over(struct pipes *p, struct job *job);
+void pipes_hand_over(struct pipes *p, struct run *run);
 /* Reads what the pipes hold, then detaches the call. */
 void pipes_end(struct pipes *p);
 

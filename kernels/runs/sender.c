@@ -9,9 +9,9 @@
  * big frame. */
 #define CLAIM_BYTES (64u << 10)
 
-void sender_init(struct sender *s, struct jobs *jobs)
+void sender_init(struct sender *s, struct runs *runs)
 {
-	*s = (struct sender){ .jobs = jobs, .queued_fd = -1, .refused = -1 };
+	*s = (struct sender){ .runs = runs, .queued_fd = -1, .refused = -1 };
 }
 
 void sender_release(struct sender *s)
@@ -29,7 +29,7 @@ void sender_reset(struct sender *s)
 	closep(&s->refused);
 	s->queue_sent = 0;
 	s->current = NULL;
-	jobs_rewind(s->jobs);
+	runs_rewind(s->runs);
 }
 
 bool sender_full(const struct sender *s)
@@ -69,9 +69,9 @@ static void refuse_queued_fd(struct sender *s)
 	s->refused = take_fd(s->queued_fd);
 }
 
-static struct job *next_unsent(const struct sender *s)
+static struct run *next_unsent(const struct sender *s)
 {
-	list_for_each(c, &s->jobs->list, struct job, node)
+	list_for_each(c, &s->runs->list, struct run, node)
 		if (c->replay || c->asks || c->sent < c->log.len)
 			return c;
 	return NULL;
@@ -86,16 +86,16 @@ void sender_progress(struct sender *s, uint64_t now_ms)
 {
 	if (sender_pending(s))
 		return;
-	list_for_each(c, &s->jobs->list, struct job, node) {
+	list_for_each(c, &s->runs->list, struct run, node) {
 		json_t *payload;
-		if (!job_progress(c, now_ms, &payload))
+		if (!run_progress(c, now_ms, &payload))
 			continue;
 		(void)sender_json(s, FRAME_PROGRESS, c->number, payload);
 		json_decref(payload);
 	}
 }
 
-static void claim(struct sender *s, struct job *c)
+static void claim(struct sender *s, struct run *c)
 {
 	size_t end = c->sent;
 	do
@@ -105,19 +105,19 @@ static void claim(struct sender *s, struct job *c)
 	s->current = c;
 }
 
-static void announce(struct sender *s, struct job *c)
+static void announce(struct sender *s, struct run *c)
 {
-	json_auto_t *payload = json_pack("{s:s, s:I}", "kind", job_kind_name(c->kind), "told", (json_int_t)c->told);
-	job_add_state(c, payload);
+	json_auto_t *payload = json_pack("{s:s, s:I}", "kind", run_kind_name(c->kind), "told", (json_int_t)c->told);
+	run_add_state(c, payload);
 	c->replay = c->asks = false;
 	(void)frame_append_json(&s->queue, FRAME_CALL, c->number, payload);
 }
 
 /* It need not be kept: after a broken stream the CALL says the same. */
-static void ask(struct sender *s, struct job *c)
+static void ask(struct sender *s, struct run *c)
 {
 	json_auto_t *payload = json_object();
-	job_add_state(c, payload);
+	run_add_state(c, payload);
 	c->asks = false;
 	(void)frame_append_json(&s->queue, FRAME_ASK, c->number, payload);
 }
@@ -179,13 +179,13 @@ int sender_flush(struct sender *s, int fd)
 	for (;;) {
 		int r;
 		if (s->current) {
-			struct job *c = s->current;
+			struct run *c = s->current;
 			r = push(fd, c->log.data, &c->sent, c->claimed);
 			if (r <= 0)
 				return r < 0 ? r : 1;
 			s->current = NULL;
 			if (c->acked)
-				job_free(c);
+				run_free(c);
 			continue;
 		}
 		if (s->queue.len) {
@@ -196,7 +196,7 @@ int sender_flush(struct sender *s, int fd)
 			s->queue_sent = 0;
 			continue;
 		}
-		struct job *c = next_unsent(s);
+		struct run *c = next_unsent(s);
 		if (!c)
 			return 0;
 		if (c->replay)

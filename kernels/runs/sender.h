@@ -6,22 +6,22 @@
 #include <jansson.h>
 
 #include "base/buf.h"
-#include "kernels/runs/job.h"
+#include "kernels/runs/run.h"
 
 /* Past this the controller is no longer read from, and events about the session are dropped. */
 #define SENDER_QUEUE_MAX (64u << 10)
 
 struct sender {
-	struct jobs *jobs;
+	struct runs *runs;
 	struct buf queue;
 	size_t queue_sent;
-	struct job *current; /* has claimed frames, not all of them sent yet */
+	struct run *current; /* has claimed frames, not all of them sent yet */
 	int queued_fd;	     /* a descriptor that goes with the byte of the queue at `queued_fd_at`; -1 = none */
 	size_t queued_fd_at;
 	int refused; /* one that could not go; -1 = none */
 };
 
-void sender_init(struct sender *s, struct jobs *jobs);
+void sender_init(struct sender *s, struct runs *runs);
 void sender_release(struct sender *s);
 /* For a new controller: an empty queue, every call from its beginning. */
 void sender_reset(struct sender *s);

@@ -5,13 +5,13 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include "kernels/runs/jobs.h"
+#include "kernels/runs/requests.h"
 #include "tests/fuzz/fuzz.h"
 
 struct probe {
 	struct link link;
-	struct jobs jobs;
-	struct job *job;
+	struct runs runs;
+	struct run *run;
 	bool gone, closes;
 };
 
@@ -27,11 +27,11 @@ static void on_message(struct link *l, const struct link_message *m)
 	if (m->op == LINK_DISPLAY || m->op == LINK_RESULT)
 		CHECK(json_is_object(json_object_get(m->tree, "data")));
 	if (m->op == LINK_DISPLAY && m->clear)
-		job_clear(p->job, m->wait);
+		run_clear(p->run, m->wait);
 	else if (m->op == LINK_DISPLAY && !m->unusable)
-		job_display(p->job, m->raw, m->raw_len, m->display_id, m->update);
+		run_display(p->run, m->raw, m->raw_len, m->display_id, m->update);
 	else if (m->op == LINK_RESULT || m->op == LINK_ERROR)
-		job_structured(p->job, m->op == LINK_RESULT ? FRAME_RESULT : FRAME_ERROR, m->raw, m->raw_len);
+		run_structured(p->run, m->op == LINK_RESULT ? FRAME_RESULT : FRAME_ERROR, m->raw, m->raw_len);
 	/* PID 1 closes the link from inside when a message comes at the wrong time. */
 	if (m->op == LINK_DONE && p->closes) {
 		p->gone = true;
@@ -77,15 +77,15 @@ int fuzz_one(const uint8_t *data, size_t n)
 	int ends[2];
 	CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
 	poller_init(&poller);
-	jobs_init(&p.jobs, /* limits= */ NULL);
-	CHECK(jobs_add(&p.jobs, 1, JOB_EXECUTE, "{\"code\":\"1\"}", 12, &p.job) == 0);
-	job_start(p.job);
+	runs_init(&p.runs, /* limits= */ NULL);
+	CHECK(runs_add(&p.runs, 1, RUN_EXECUTE, "{\"code\":\"1\"}", 12, &p.run) == 0);
+	run_start(p.run);
 	link_open(&p.link, &poller, ends[0]);
 	stream(&p, &poller, &pieces, ends[1]);
 	close(ends[1]);
 	link_drain(&p.link);
 	CHECK(p.gone && p.link.fd < 0);
-	job_end(p.job, &(struct job_ending){ .ending = "ok" });
-	jobs_release(&p.jobs);
+	run_end(p.run, &(struct run_ending){ .ending = "ok" });
+	runs_release(&p.runs);
 	return 0;
 }

@@ -1,15 +1,15 @@
-/* kernels/runs/job and kernels/runs/sender: a call is kept until its ACK, sent once, and replayed to a new controller. */
+/* kernels/runs/run and kernels/runs/sender: a call is kept until its ACK, sent once, and replayed to a new controller. */
 #include <errno.h>
 #include <sys/socket.h>
 
 #include "base/alloc.h"
-#include "kernels/runs/jobs.h"
+#include "kernels/runs/requests.h"
 #include "kernels/runs/sender.h"
 #include "kernels/system/frames.h"
 #include "tests/unit/unit.h"
 
 struct fixture {
-	struct jobs jobs;
+	struct runs runs;
 	struct sender sender;
 	int fds[2];
 	struct buf got;
@@ -18,8 +18,8 @@ struct fixture {
 static int set_up(void **state)
 {
 	struct fixture *x = new0(struct fixture);
-	jobs_init(&x->jobs, /* limits= */ NULL);
-	sender_init(&x->sender, &x->jobs);
+	runs_init(&x->runs, /* limits= */ NULL);
+	sender_init(&x->sender, &x->runs);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, x->fds) < 0)
 		return -1;
 	*state = x;
@@ -30,7 +30,7 @@ static int tear_down(void **state)
 {
 	struct fixture *x = *state;
 	sender_release(&x->sender);
-	jobs_release(&x->jobs);
+	runs_release(&x->runs);
 	buf_release(&x->got);
 	close(x->fds[0]);
 	close(x->fds[1]);
@@ -38,11 +38,11 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct job *add(struct fixture *x, uint32_t number, const char *limit)
+static struct run *add(struct fixture *x, uint32_t number, const char *limit)
 {
-	struct job *c = NULL;
+	struct run *c = NULL;
 	AUTO(freep) char *payload = xasprintf("{\"code\":\"x\",\"stdout_limit\":%s}", limit);
-	assert_int_equal(jobs_add(&x->jobs, number, JOB_EXECUTE, payload, strlen(payload), &c), 0);
+	assert_int_equal(runs_add(&x->runs, number, RUN_EXECUTE, payload, strlen(payload), &c), 0);
 	return c;
 }
 
@@ -72,23 +72,23 @@ static const char *exchange(struct fixture *x)
 	return types;
 }
 
-static void ok(struct job *c)
+static void ok(struct run *c)
 {
-	job_end(c, &(struct job_ending){ .ending = "ok" });
+	run_end(c, &(struct run_ending){ .ending = "ok" });
 }
 
 static void frames_come_in_order_once(void **state)
 {
 	struct fixture *x = *state;
-	struct job *c = add(x, 1, "100");
-	job_start(c);
-	job_output(c, JOB_STDOUT, "a", 1);
-	job_output(c, JOB_STDOUT, "b", 1);
-	job_output(c, JOB_STDERR, "c", 1);
-	job_structured(c, FRAME_DISPLAY, "{}", 2);
+	struct run *c = add(x, 1, "100");
+	run_start(c);
+	run_output(c, RUN_STDOUT, "a", 1);
+	run_output(c, RUN_STDOUT, "b", 1);
+	run_output(c, RUN_STDERR, "c", 1);
+	run_structured(c, FRAME_DISPLAY, "{}", 2);
 	assert_string_equal(exchange(x), "oed"); /* a and b in one frame */
-	job_output(c, JOB_STDOUT, "d", 1);
-	job_structured(c, FRAME_RESULT, "{}", 2);
+	run_output(c, RUN_STDOUT, "d", 1);
+	run_structured(c, FRAME_RESULT, "{}", 2);
 	ok(c);
 	assert_string_equal(exchange(x), "or!");
 	assert_string_equal(exchange(x), "");
@@ -98,11 +98,11 @@ static void frames_come_in_order_once(void **state)
 static void what_was_sent_is_not_extended(void **state)
 {
 	struct fixture *x = *state;
-	struct job *c = add(x, 1, "100");
-	job_start(c);
-	job_output(c, JOB_STDOUT, "abc", 3);
+	struct run *c = add(x, 1, "100");
+	run_start(c);
+	run_output(c, RUN_STDOUT, "abc", 3);
 	assert_string_equal(exchange(x), "o");
-	job_output(c, JOB_STDOUT, "def", 3);
+	run_output(c, RUN_STDOUT, "def", 3);
 	assert_string_equal(exchange(x), "o");
 	assert_int_equal(frame_header_read(x->got.data).length, 3);
 	ok(c);
@@ -111,19 +111,19 @@ static void what_was_sent_is_not_extended(void **state)
 static void a_new_controller_gets_it_all(void **state)
 {
 	struct fixture *x = *state;
-	struct job *first = add(x, 1, "100"), *second = add(x, 2, "100"), *third = add(x, 3, "100");
-	job_start(first);
-	job_output(first, JOB_STDOUT, "abc", 3);
+	struct run *first = add(x, 1, "100"), *second = add(x, 2, "100"), *third = add(x, 3, "100");
+	run_start(first);
+	run_output(first, RUN_STDOUT, "abc", 3);
 	ok(first);
-	job_start(second);
-	job_output(second, JOB_STDERR, "x", 1);
+	run_start(second);
+	run_output(second, RUN_STDERR, "x", 1);
 	assert_string_equal(exchange(x), "o!e");
 	sender_reset(&x->sender);
 	assert_string_equal(exchange(x), "co!cec");
-	jobs_ack(&x->jobs, 1);
-	jobs_ack(&x->jobs, 2); /* has not ended: stays */
-	jobs_ack(&x->jobs, 77);
-	assert_int_equal(x->jobs.count, 2);
+	runs_ack(&x->runs, 1);
+	runs_ack(&x->runs, 2); /* has not ended: stays */
+	runs_ack(&x->runs, 77);
+	assert_int_equal(x->runs.count, 2);
 	sender_reset(&x->sender);
 	assert_string_equal(exchange(x), "cec");
 	ok(second);
@@ -134,46 +134,46 @@ static void a_new_controller_gets_it_all(void **state)
 static void an_ack_in_the_middle_of_a_frame(void **state)
 {
 	struct fixture *x = *state;
-	struct job *c = add(x, 1, "8000000");
+	struct run *c = add(x, 1, "8000000");
 	AUTO(freep) char *big = xcalloc(1, 3000000);
-	job_start(c);
-	job_output(c, JOB_STDOUT, big, 3000000);
+	run_start(c);
+	run_output(c, RUN_STDOUT, big, 3000000);
 	ok(c);
 	assert_int_equal(sender_flush(&x->sender, x->fds[0]), 1);
-	jobs_ack(&x->jobs, 1);
-	assert_int_equal(x->jobs.count, 1);
-	struct job *next = add(x, 2, "100");
-	job_start(next);
+	runs_ack(&x->runs, 1);
+	assert_int_equal(x->runs.count, 1);
+	struct run *next = add(x, 2, "100");
+	run_start(next);
 	ok(next);
 	/* The frame goes out whole; the rest of the call, which nobody wants any more, does not. */
 	assert_string_equal(exchange(x), "o!");
-	assert_int_equal(x->jobs.count, 1);
+	assert_int_equal(x->runs.count, 1);
 }
 
 static void a_controller_that_breaks_off_in_the_middle(void **state)
 {
 	struct fixture *x = *state;
-	struct job *c = add(x, 1, "8000000");
+	struct run *c = add(x, 1, "8000000");
 	AUTO(freep) char *big = xcalloc(1, 3000000);
-	job_start(c);
-	job_output(c, JOB_STDOUT, big, 3000000);
+	run_start(c);
+	run_output(c, RUN_STDOUT, big, 3000000);
 	assert_int_equal(sender_flush(&x->sender, x->fds[0]), 1);
-	job_output(c, JOB_STDOUT, "more", 4);
+	run_output(c, RUN_STDOUT, "more", 4);
 	ok(c);
 	receive(x);
 	buf_reset(&x->got);
 	sender_reset(&x->sender);
 	assert_string_equal(exchange(x), "coo!");
-	jobs_ack(&x->jobs, 1);
-	assert_int_equal(x->jobs.count, 0);
+	runs_ack(&x->runs, 1);
+	assert_int_equal(x->runs.count, 0);
 }
 
 static void tails_come_before_the_end(void **state)
 {
 	struct fixture *x = *state;
-	struct job *c = add(x, 1, "10");
-	job_start(c);
-	job_output(c, JOB_STDOUT, "0123456789abcdef", 16);
+	struct run *c = add(x, 1, "10");
+	run_start(c);
+	run_output(c, RUN_STDOUT, "0123456789abcdef", 16);
 	ok(c);
 	assert_string_equal(exchange(x), "oO!");
 	assert_memory_equal(x->got.data + FRAME_HEADER_SIZE, "01234", 5);
@@ -181,24 +181,24 @@ static void tails_come_before_the_end(void **state)
 	assert_non_null(strstr(buf_str(&x->got) + 3 * FRAME_HEADER_SIZE + 10, "\"stdout_bytes\":16"));
 }
 
-static void show(struct job *c, const char *message, const char *id, bool update)
+static void show(struct run *c, const char *message, const char *id, bool update)
 {
-	job_display(c, message, strlen(message), id, update);
+	run_display(c, message, strlen(message), id, update);
 }
 
 /* What goes on live after a head is full leaves its place in the tail: a frame without content. */
 static void the_tail_has_places(void **state)
 {
 	struct fixture *x = *state;
-	struct job *c = add(x, 1, "10");
-	job_start(c);
-	job_output(c, JOB_STDOUT, "0123456789", 10);
+	struct run *c = add(x, 1, "10");
+	run_start(c);
+	run_output(c, RUN_STDOUT, "0123456789", 10);
 	show(c, "{\"data\":{}}", NULL, false);
-	job_output(c, JOB_STDOUT, "ab", 2);
-	job_output(c, JOB_STDERR, "e", 1);
-	job_output(c, JOB_STDERR, "f", 1); /* joins */
-	job_output(c, JOB_STDOUT, "c", 1);
-	job_output(c, JOB_STDERR, "g", 1); /* does not */
+	run_output(c, RUN_STDOUT, "ab", 2);
+	run_output(c, RUN_STDERR, "e", 1);
+	run_output(c, RUN_STDERR, "f", 1); /* joins */
+	run_output(c, RUN_STDOUT, "c", 1);
+	run_output(c, RUN_STDERR, "g", 1); /* does not */
 	ok(c);
 	/* head, display, stderr twice; then "89" "ab" "c" and three places. */
 	assert_string_equal(exchange(x), "odeeOOOOOO!");
@@ -215,13 +215,13 @@ static size_t count(const char *types, char type)
 static void an_update_takes_the_place_of_the_last(void **state)
 {
 	struct fixture *x = *state;
-	struct job *c = add(x, 1, "10000");
-	job_start(c);
+	struct run *c = add(x, 1, "10000");
+	run_start(c);
 	show(c, "{\"data\":{\"text/plain\":\"0\"}}", "bar", false);
 	for (int i = 1; i <= 600; i++) {
 		AUTO(freep) char *message = xasprintf("{\"data\":{\"text/plain\":\"%d\"}}", i);
 		show(c, message, "bar", true);
-		job_output(c, JOB_STDOUT, ".", 1);
+		run_output(c, RUN_STDOUT, ".", 1);
 		if (i == 300)
 			assert_int_equal(count(exchange(x), 'd'), 2);
 	}
@@ -239,23 +239,23 @@ static void an_update_takes_the_place_of_the_last(void **state)
 static void what_is_cleared_is_not_kept(void **state)
 {
 	struct fixture *x = *state;
-	struct job *c = add(x, 1, "10");
-	job_start(c);
+	struct run *c = add(x, 1, "10");
+	run_start(c);
 	for (int i = 0; i < 300; i++) {
-		job_clear(c, /* wait= */ true);
+		run_clear(c, /* wait= */ true);
 		show(c, "{\"data\":{\"text/plain\":\"x\"}}", NULL, false);
-		job_output(c, JOB_STDOUT, "0123456789abcdef", 16);
+		run_output(c, RUN_STDOUT, "0123456789abcdef", 16);
 	}
 	assert_int_equal(c->displays_dropped, 0);
-	job_clear(c, /* wait= */ true); /* nothing follows: it stays */
+	run_clear(c, /* wait= */ true); /* nothing follows: it stays */
 	ok(c);
 	assert_string_equal(exchange(x), "ddoO!");
 	assert_non_null(memmem(x->got.data, x->got.len, "\"clear\":true", 12));
 	assert_non_null(memmem(x->got.data, x->got.len, "\"stdout_bytes\":16", 17));
 	c = add(x, 2, "10");
-	job_start(c);
-	job_output(c, JOB_STDOUT, "abc", 3);
-	job_clear(c, /* wait= */ false);
+	run_start(c);
+	run_output(c, RUN_STDOUT, "abc", 3);
+	run_clear(c, /* wait= */ false);
 	ok(c);
 	assert_string_equal(exchange(x), "d!");
 }
@@ -263,16 +263,16 @@ static void what_is_cleared_is_not_kept(void **state)
 static void progress_only_past_the_head_and_not_too_often(void **state)
 {
 	struct fixture *x = *state;
-	struct job *c = add(x, 1, "10");
-	job_start(c);
-	job_output(c, JOB_STDOUT, "01234", 5);
+	struct run *c = add(x, 1, "10");
+	run_start(c);
+	run_output(c, RUN_STDOUT, "01234", 5);
 	exchange(x);
 	sender_progress(&x->sender, 100000);
 	assert_string_equal(exchange(x), "");
-	job_output(c, JOB_STDOUT, "\xc3\xa4", 2);
+	run_output(c, RUN_STDOUT, "\xc3\xa4", 2);
 	sender_progress(&x->sender, 100000);
 	assert_string_equal(exchange(x), "%");
-	job_output(c, JOB_STDOUT, "x", 1);
+	run_output(c, RUN_STDOUT, "x", 1);
 	sender_progress(&x->sender, 100499);
 	assert_string_equal(exchange(x), "");
 	sender_progress(&x->sender, 100500);
@@ -285,26 +285,26 @@ static void progress_only_past_the_head_and_not_too_often(void **state)
 static void displays_are_bounded(void **state)
 {
 	struct fixture *x = *state;
-	struct job *c = add(x, 1, "10");
+	struct run *c = add(x, 1, "10");
 	AUTO(freep) char *big = xmalloc(9u << 20);
 	memset(big, ' ', 9u << 20);
-	job_start(c);
+	run_start(c);
 	for (int i = 0; i < 4; i++)
-		job_structured(c, FRAME_DISPLAY, big, 9u << 20);
+		run_structured(c, FRAME_DISPLAY, big, 9u << 20);
 	assert_int_equal(c->displays_dropped, 2);
 	for (unsigned i = 0; i < CALL_DISPLAYS_MAX; i++)
-		job_structured(c, FRAME_DISPLAY, "{}", 2);
+		run_structured(c, FRAME_DISPLAY, "{}", 2);
 	assert_int_equal(c->displays_dropped, 4);
-	job_structured(c, FRAME_ERROR, "{}", 2); /* an error is never dropped */
+	run_structured(c, FRAME_ERROR, "{}", 2); /* an error is never dropped */
 	assert_int_equal(c->displays_dropped, 4);
 	ok(c);
-	assert_int_equal(x->jobs.display_bytes, 2 * (9u << 20) + 98 * 2 + 2);
+	assert_int_equal(x->runs.display_bytes, 2 * (9u << 20) + 98 * 2 + 2);
 	sender_reset(&x->sender);
-	jobs_ack(&x->jobs, 1);
-	assert_int_equal(x->jobs.display_bytes, 0);
+	runs_ack(&x->runs, 1);
+	assert_int_equal(x->runs.display_bytes, 0);
 }
 
-static void output_of_all_jobs_is_bounded(void **state)
+static void output_of_all_runs_is_bounded(void **state)
 {
 	enum { CHUNK = 64 << 10, EACH = 16 << 20, CALLS = 32 };
 	struct fixture *x = *state;
@@ -312,54 +312,54 @@ static void output_of_all_jobs_is_bounded(void **state)
 	size_t kept = 0;
 	memset(chunk, 'x', CHUNK);
 	for (uint32_t n = 1; n <= CALLS; n++) {
-		struct job *c = add(x, n, "8388608");
-		job_start(c);
+		struct run *c = add(x, n, "8388608");
+		run_start(c);
 		for (size_t i = 0; i < EACH / CHUNK; i++) {
-			job_output(c, JOB_STDOUT, chunk, CHUNK);
-			job_output(c, JOB_STDERR, chunk, CHUNK);
+			run_output(c, RUN_STDOUT, chunk, CHUNK);
+			run_output(c, RUN_STDERR, chunk, CHUNK);
 		}
 		ok(c);
 		kept += c->log.len;
-		assert_true(c->log.len >= (size_t)JOB_STREAMS * JOB_OUTPUT_MIN / 2); /* each says something */
+		assert_true(c->log.len >= (size_t)RUN_STREAMS * RUN_OUTPUT_MIN / 2); /* each says something */
 	}
-	assert_true(kept <= JOBS_OUTPUT_BYTES_MAX + (size_t)CALLS * (JOB_STREAMS * JOB_OUTPUT_MIN + 4096));
+	assert_true(kept <= RUNS_OUTPUT_BYTES_MAX + (size_t)CALLS * (RUN_STREAMS * RUN_OUTPUT_MIN + 4096));
 }
 
 static void numbers_rise_and_calls_are_bounded(void **state)
 {
 	struct fixture *x = *state;
-	struct job *c = NULL;
-	assert_int_equal(jobs_add(&x->jobs, 0, JOB_EXECUTE, "{}", 2, &c), -EPROTO);
-	assert_int_equal(jobs_add(&x->jobs, 1, JOB_EXECUTE, "[]", 2, &c), -EPROTO);
-	assert_int_equal(jobs_add(&x->jobs, 1, JOB_EXECUTE, "", 0, &c), -EPROTO);
-	assert_int_equal(jobs_add(&x->jobs, 5, JOB_TERMINAL, "{}", 2, &c), 0);
-	assert_int_equal(c->state, JOB_ENDED); /* refused: no command */
-	assert_int_equal(jobs_add(&x->jobs, 5, JOB_TERMINAL, "{}", 2, &c), 1);
-	assert_int_equal(jobs_add(&x->jobs, 4, JOB_TERMINAL, "{}", 2, &c), 1);
+	struct run *c = NULL;
+	assert_int_equal(runs_add(&x->runs, 0, RUN_EXECUTE, "{}", 2, &c), -EPROTO);
+	assert_int_equal(runs_add(&x->runs, 1, RUN_EXECUTE, "[]", 2, &c), -EPROTO);
+	assert_int_equal(runs_add(&x->runs, 1, RUN_EXECUTE, "", 0, &c), -EPROTO);
+	assert_int_equal(runs_add(&x->runs, 5, RUN_TERMINAL, "{}", 2, &c), 0);
+	assert_int_equal(c->state, RUN_ENDED); /* refused: no command */
+	assert_int_equal(runs_add(&x->runs, 5, RUN_TERMINAL, "{}", 2, &c), 1);
+	assert_int_equal(runs_add(&x->runs, 4, RUN_TERMINAL, "{}", 2, &c), 1);
 	for (uint32_t i = 6; i < 6 + CALLS_MAX - 1; i++)
 		add(x, i, "1");
-	assert_int_equal(jobs_add(&x->jobs, 5000, JOB_EXECUTE, "{\"code\":\"\"}", 11, &c), -EBUSY);
-	assert_int_equal(x->jobs.last_number, 5000);
-	assert_int_equal(jobs_next(&x->jobs, JOB_EXECUTE)->number, 6);
-	assert_null(jobs_next(&x->jobs, JOB_TERMINAL));
+	assert_int_equal(runs_add(&x->runs, 5000, RUN_EXECUTE, "{\"code\":\"\"}", 11, &c), -EBUSY);
+	assert_int_equal(x->runs.last_number, 5000);
+	assert_int_equal(runs_next(&x->runs, RUN_EXECUTE)->number, 6);
+	assert_null(runs_next(&x->runs, RUN_TERMINAL));
 }
 
 static void a_queue_is_bounded_by_its_bytes(void **state)
 {
 	struct fixture *x = *state;
 	AUTO(freep) char *cell = xmalloc(CODE_BYTES_MAX + 16);
-	struct job *c = NULL;
+	struct run *c = NULL;
 	size_t len = 0;
 	memset(cell, ' ', CODE_BYTES_MAX + 16);
 	memcpy(cell, "{\"code\":\"", 9);
 	len = CODE_BYTES_MAX;
 	memcpy(cell + len - 2, "\"}", 2);
 	for (uint32_t n = 1; n <= QUEUE_BYTES_MAX / CODE_BYTES_MAX; n++)
-		assert_int_equal(jobs_add(&x->jobs, n, JOB_EXECUTE, cell, len, &c), 0);
-	assert_int_equal(jobs_add(&x->jobs, 10, JOB_EXECUTE, cell, len, &c), -EBUSY);
-	job_start(jobs_find(&x->jobs, 1));
-	ok(jobs_find(&x->jobs, 1)); /* what has ended no longer counts */
-	assert_int_equal(jobs_add(&x->jobs, 11, JOB_EXECUTE, cell, len, &c), 0);
+		assert_int_equal(runs_add(&x->runs, n, RUN_EXECUTE, cell, len, &c), 0);
+	assert_int_equal(runs_add(&x->runs, 10, RUN_EXECUTE, cell, len, &c), -EBUSY);
+	run_start(runs_find(&x->runs, 1));
+	ok(runs_find(&x->runs, 1)); /* what has ended no longer counts */
+	assert_int_equal(runs_add(&x->runs, 11, RUN_EXECUTE, cell, len, &c), 0);
 }
 
 int main(void)
@@ -377,7 +377,7 @@ int main(void)
 		TEST(what_is_cleared_is_not_kept),
 		TEST(progress_only_past_the_head_and_not_too_often),
 		TEST(displays_are_bounded),
-		TEST(output_of_all_jobs_is_bounded),
+		TEST(output_of_all_runs_is_bounded),
 		TEST(numbers_rise_and_calls_are_bounded),
 		TEST(a_queue_is_bounded_by_its_bytes),
 	};

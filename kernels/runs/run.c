@@ -1,4 +1,4 @@
-#include "kernels/runs/job-private.h"
+#include "kernels/runs/run-private.h"
 
 #include <errno.h>
 
@@ -10,58 +10,58 @@
 /* A display or result whose text goes to the file of a long run. */
 #define KEEP_PARSE_MAX (4u << 20)
 
-void jobs_init(struct jobs *c, const struct limits *limits)
+void runs_init(struct runs *c, const struct limits *limits)
 {
-	*c = (struct jobs){ .limits = limits };
+	*c = (struct runs){ .limits = limits };
 	list_init(&c->list);
 }
 
-void jobs_release(struct jobs *c)
+void runs_release(struct runs *c)
 {
-	list_for_each(job, &c->list, struct job, node)
-		job_free(job);
+	list_for_each(run, &c->list, struct run, node)
+		run_free(run);
 	keeps_release(&c->keeps);
 }
 
-struct job *jobs_find(struct jobs *c, uint32_t number)
+struct run *runs_find(struct runs *c, uint32_t number)
 {
-	list_for_each(job, &c->list, struct job, node)
-		if (job->number == number)
-			return job;
+	list_for_each(run, &c->list, struct run, node)
+		if (run->number == number)
+			return run;
 	return NULL;
 }
 
-struct job *jobs_next(struct jobs *c, enum job_kind kind)
+struct run *runs_next(struct runs *c, enum run_kind kind)
 {
-	struct job *next = NULL;
-	list_for_each(job, &c->list, struct job, node) {
-		if (job->kind != kind || job->state != JOB_QUEUED)
+	struct run *next = NULL;
+	list_for_each(run, &c->list, struct run, node) {
+		if (run->kind != kind || run->state != RUN_QUEUED)
 			continue;
-		if (job->first)
-			return job;
-		next = next ? next : job;
+		if (run->first)
+			return run;
+		next = next ? next : run;
 	}
 	return next;
 }
 
-static void forget_updates(struct job *c)
+static void forget_updates(struct run *c)
 {
 	while (c->n_updates)
 		free(c->updates[--c->n_updates].id);
 }
 
-struct job *job_free(struct job *c)
+struct run *run_free(struct run *c)
 {
 	if (!c)
 		return NULL;
 	list_remove(&c->node);
-	c->jobs->count--;
-	c->jobs->display_bytes -= c->display_bytes;
+	c->runs->count--;
+	c->runs->display_bytes -= c->display_bytes;
 	tail_release(&c->tail);
 	keep_close(&c->keep);
 	forget_updates(c);
 	buf_release(&c->log);
-	job_ask_no_more(c);
+	run_ask_no_more(c);
 	free(c->text);
 	free(c->cwd);
 	strv_release(&c->env);
@@ -69,29 +69,29 @@ struct job *job_free(struct job *c)
 	return NULL;
 }
 
-void job_size_tail(struct job *c)
+void run_size_tail(struct run *c)
 {
 	c->tail.bytes.max = 0;
-	for (int i = 0; i < JOB_STREAMS; i++)
+	for (int i = 0; i < RUN_STREAMS; i++)
 		c->tail.bytes.max += c->streams[i].limit / 2;
 }
 
-void jobs_ack(struct jobs *jobs, uint32_t number)
+void runs_ack(struct runs *runs, uint32_t number)
 {
-	struct job *c = jobs_find(jobs, number);
-	if (!c || c->state != JOB_ENDED)
+	struct run *c = runs_find(runs, number);
+	if (!c || c->state != RUN_ENDED)
 		return;
 	if (c->sent < c->claimed)
 		c->acked = true; /* the frame that is half sent must go out whole */
 	else
-		job_free(c);
+		run_free(c);
 }
 
-void jobs_rewind(struct jobs *jobs)
+void runs_rewind(struct runs *runs)
 {
-	list_for_each(c, &jobs->list, struct job, node) {
+	list_for_each(c, &runs->list, struct run, node) {
 		if (c->acked) {
-			job_free(c);
+			run_free(c);
 			continue;
 		}
 		c->sent = c->claimed = 0;
@@ -99,37 +99,37 @@ void jobs_rewind(struct jobs *jobs)
 	}
 }
 
-/* What the logs hold and the running jobs may still add to theirs. */
-static size_t output_bytes(const struct jobs *jobs)
+/* What the logs hold and the running runs may still add to theirs. */
+static size_t output_bytes(const struct runs *runs)
 {
 	size_t sum = 0;
-	list_for_each(c, &jobs->list, struct job, node) {
+	list_for_each(c, &runs->list, struct run, node) {
 		sum += c->log.len - MIN(c->log.len, c->display_bytes);
-		for (int i = 0; i < JOB_STREAMS && c->state == JOB_RUNNING; i++)
+		for (int i = 0; i < RUN_STREAMS && c->state == RUN_RUNNING; i++)
 			sum += c->streams[i].head_max - c->streams[i].head_len;
-		sum += c->state == JOB_RUNNING ? c->tail.bytes.max : 0;
+		sum += c->state == RUN_RUNNING ? c->tail.bytes.max : 0;
 	}
 	return sum;
 }
 
-static void limit_output(struct job *c)
+static void limit_output(struct run *c)
 {
-	size_t used = output_bytes(c->jobs);
-	size_t left = used < JOBS_OUTPUT_BYTES_MAX ? (JOBS_OUTPUT_BYTES_MAX - used) / JOB_STREAMS : 0;
-	for (int i = 0; i < JOB_STREAMS; i++)
-		capture_limit(&c->streams[i], MAX(left, (size_t)JOB_OUTPUT_MIN));
-	job_size_tail(c);
+	size_t used = output_bytes(c->runs);
+	size_t left = used < RUNS_OUTPUT_BYTES_MAX ? (RUNS_OUTPUT_BYTES_MAX - used) / RUN_STREAMS : 0;
+	for (int i = 0; i < RUN_STREAMS; i++)
+		capture_limit(&c->streams[i], MAX(left, (size_t)RUN_OUTPUT_MIN));
+	run_size_tail(c);
 }
 
-void job_start(struct job *c)
+void run_start(struct run *c)
 {
 	limit_output(c);
-	c->state = JOB_RUNNING;
+	c->state = RUN_RUNNING;
 	c->started_ms = clock_now_ms();
-	c->oom_kills_before = c->jobs->limits ? limits_oom_kills(c->jobs->limits) : LIMIT_UNKNOWN;
+	c->oom_kills_before = c->runs->limits ? limits_oom_kills(c->runs->limits) : LIMIT_UNKNOWN;
 }
 
-void job_log(struct job *c, uint8_t type, const void *payload, size_t n)
+void run_log(struct run *c, uint8_t type, const void *payload, size_t n)
 {
 	size_t at = c->log.len;
 	if (frame_append(&c->log, type, c->number, payload, n) == 0)
@@ -137,7 +137,7 @@ void job_log(struct job *c, uint8_t type, const void *payload, size_t n)
 }
 
 /* Output comes in small pieces. As long as the last frame has not begun to go out, it takes them in. */
-static bool extend_last(struct job *c, uint8_t type, const void *data, size_t n)
+static bool extend_last(struct run *c, uint8_t type, const void *data, size_t n)
 {
 	if (c->last_frame + FRAME_HEADER_SIZE > c->log.len || c->last_frame < c->claimed)
 		return false;
@@ -151,7 +151,7 @@ static bool extend_last(struct job *c, uint8_t type, const void *data, size_t n)
 
 /* ---- the file of a long run */
 
-static void keep_plain(struct job *c, const json_t *message)
+static void keep_plain(struct run *c, const json_t *message)
 {
 	static const char *const fields[] = { "traceback", "message" };
 	const json_t *text = json_object_get(json_object_get(message, "data"), "text/plain");
@@ -163,14 +163,14 @@ static void keep_plain(struct job *c, const json_t *message)
 	keep_write(&c->keep, "\n", 1);
 }
 
-void job_keep_structured(struct job *c, const void *json, size_t n)
+void run_keep_structured(struct run *c, const void *json, size_t n)
 {
 	json_auto_t *message = n <= KEEP_PARSE_MAX ? json_loadb(json, n, 0, NULL) : NULL;
 	keep_plain(c, message);
 }
 
 /* What came before the run turned out to be long is still in the log. */
-static void keep_log(struct job *c)
+static void keep_log(struct run *c)
 {
 	for (size_t at = 0; at < c->log.len; at += frame_size(c->log.data + at)) {
 		struct frame_header h = frame_header_read(c->log.data + at);
@@ -178,25 +178,25 @@ static void keep_log(struct job *c)
 		if (h.type == FRAME_OUT || h.type == FRAME_ERR)
 			keep_write(&c->keep, payload, h.length);
 		else
-			job_keep_structured(c, payload, h.length);
+			run_keep_structured(c, payload, h.length);
 	}
 }
 
 /* True if what is about to be logged has to be written to the file. */
-bool job_keeps_on(struct job *c, size_t n)
+bool run_keeps_on(struct run *c, size_t n)
 {
 	c->text_bytes += n;
 	if (c->keep.fd >= 0)
 		return true;
 	if (!c->keep_over || c->text_bytes <= c->keep_over)
 		return false;
-	if (!c->keep.cut && keep_open(&c->keep, &c->jobs->keeps, c->number))
+	if (!c->keep.cut && keep_open(&c->keep, &c->runs->keeps, c->number))
 		keep_log(c);
 	return c->keep.fd >= 0;
 }
 
 /* Bytes of displays among the first n of the log. */
-static size_t display_bytes_before(const struct job *c, size_t n)
+static size_t display_bytes_before(const struct run *c, size_t n)
 {
 	size_t sum = 0;
 	for (size_t at = 0; at < n; at += frame_size(c->log.data + at)) {
@@ -213,7 +213,7 @@ static const char clear_message[] = "{\"data\":{},\"clear\":true}";
 
 /* What the sender is in the middle of goes out whole, and what a mark has told of stays; everything else of the log was sent in
  * vain, or need not be sent. */
-void job_clear_now(struct job *c)
+void run_clear_now(struct run *c)
 {
 	size_t keep = MAX(c->mark_end, c->sent < c->claimed ? c->claimed : 0);
 	size_t displays = display_bytes_before(c, keep);
@@ -222,56 +222,56 @@ void job_clear_now(struct job *c)
 	c->sent = MIN(c->sent, keep);
 	c->claimed = MIN(c->claimed, keep);
 	c->last_frame = keep;
-	c->jobs->display_bytes -= c->display_bytes - displays;
+	c->runs->display_bytes -= c->display_bytes - displays;
 	c->display_bytes = displays;
 	c->displays = 0;
 	forget_updates(c);
-	for (int i = 0; i < JOB_STREAMS; i++)
+	for (int i = 0; i < RUN_STREAMS; i++)
 		capture_clear(&c->streams[i]);
 	tail_release(&c->tail);
 	c->progress_bytes = 0;
-	job_log(c, FRAME_DISPLAY, clear_message, strlen(clear_message));
+	run_log(c, FRAME_DISPLAY, clear_message, strlen(clear_message));
 }
 
-void job_clear(struct job *c, bool wait)
+void run_clear(struct run *c, bool wait)
 {
-	if (c->state == JOB_ENDED)
+	if (c->state == RUN_ENDED)
 		return;
 	if (wait)
 		c->clears = true;
 	else
-		job_clear_now(c);
+		run_clear_now(c);
 }
 
-void job_output(struct job *c, enum job_stream stream, const void *data, size_t n)
+void run_output(struct run *c, enum run_stream stream, const void *data, size_t n)
 {
-	if (!n || c->state == JOB_ENDED)
+	if (!n || c->state == RUN_ENDED)
 		return;
 	if (c->clears)
-		job_clear_now(c);
-	if (job_keeps_on(c, n))
+		run_clear_now(c);
+	if (run_keeps_on(c, n))
 		keep_write(&c->keep, data, n);
 	size_t head = capture_add(&c->streams[stream], n);
-	uint8_t type = stream == JOB_STDOUT ? FRAME_OUT : FRAME_ERR;
+	uint8_t type = stream == RUN_STDOUT ? FRAME_OUT : FRAME_ERR;
 	if (head && !(tail_at_place(&c->tail) && extend_last(c, type, data, head))) {
-		job_log(c, type, data, head);
+		run_log(c, type, data, head);
 		tail_place(&c->tail);
 	}
 	tail_add(&c->tail, (uint8_t)stream, (const uint8_t *)data + head, n - head);
 }
 
 /* OOM kills in the container since the call started. */
-static uint64_t job_oom_kills(const struct job *c)
+static uint64_t run_oom_kills(const struct run *c)
 {
-	uint64_t now = c->jobs->limits ? limits_oom_kills(c->jobs->limits) : LIMIT_UNKNOWN;
+	uint64_t now = c->runs->limits ? limits_oom_kills(c->runs->limits) : LIMIT_UNKNOWN;
 	if (now == LIMIT_UNKNOWN || c->oom_kills_before == LIMIT_UNKNOWN || now < c->oom_kills_before)
 		return 0;
 	return now - c->oom_kills_before;
 }
 
 struct tail_log {
-	struct job *job;
-	size_t skip[JOB_STREAMS]; /* what a stream has in the ring beyond its own limit */
+	struct run *run;
+	size_t skip[RUN_STREAMS]; /* what a stream has in the ring beyond its own limit */
 };
 
 /* A frame without content is the place of something that was sent before. */
@@ -279,20 +279,20 @@ static void log_run(void *ctx, uint8_t tag, const void *data, size_t n)
 {
 	struct tail_log *log = ctx;
 	if (tag == TAIL_PLACE) {
-		job_log(log->job, FRAME_OUT_TAIL, NULL, 0);
+		run_log(log->run, FRAME_OUT_TAIL, NULL, 0);
 		return;
 	}
 	size_t skip = MIN(log->skip[tag], n);
 	log->skip[tag] -= skip;
 	if (n > skip)
-		job_log(log->job, tag == JOB_STDOUT ? FRAME_OUT_TAIL : FRAME_ERR_TAIL, (const uint8_t *)data + skip,
+		run_log(log->run, tag == RUN_STDOUT ? FRAME_OUT_TAIL : FRAME_ERR_TAIL, (const uint8_t *)data + skip,
 			n - skip);
 }
 
-static void log_tail(struct job *c)
+static void log_tail(struct run *c)
 {
-	struct tail_log log = { .job = c };
-	for (int i = 0; i < JOB_STREAMS; i++) {
+	struct tail_log log = { .run = c };
+	for (int i = 0; i < RUN_STREAMS; i++) {
 		size_t n = tail_bytes(&c->tail, (uint8_t)i), own = c->streams[i].limit / 2;
 		log.skip[i] = n > own ? n - own : 0;
 	}
@@ -316,7 +316,7 @@ static void set_memory(json_t *o, const struct limits *l, bool oom)
 		set_number(o, "memory_files", limits_memory_files(l));
 }
 
-static char *full_detail(const struct job *c, const struct job_ending *e, uint64_t oom_kills)
+static char *full_detail(const struct run *c, const struct run_ending *e, uint64_t oom_kills)
 {
 	struct buf text = { 0 };
 	if (e->detail)
@@ -331,15 +331,15 @@ static char *full_detail(const struct job *c, const struct job_ending *e, uint64
 	return text.len ? buf_steal_str(&text) : NULL;
 }
 
-void job_end(struct job *c, const struct job_ending *e)
+void run_end(struct run *c, const struct run_ending *e)
 {
-	bool ran = c->state == JOB_RUNNING;
-	uint64_t oom_kills = ran ? job_oom_kills(c) : 0;
+	bool ran = c->state == RUN_RUNNING;
+	uint64_t oom_kills = ran ? run_oom_kills(c) : 0;
 	AUTO(freep) char *detail = full_detail(c, e, oom_kills);
 	json_auto_t *end = json_pack("{s:s, s:I, s:I, s:I, s:s*, s:s*}", "ending", e->ending, "duration_ms",
 				     (json_int_t)(ran ? clock_now_ms() - c->started_ms : 0), "stdout_bytes",
-				     (json_int_t)c->streams[JOB_STDOUT].total, "stderr_bytes",
-				     (json_int_t)c->streams[JOB_STDERR].total, "kernel", e->kernel, "detail", detail);
+				     (json_int_t)c->streams[RUN_STDOUT].total, "stderr_bytes",
+				     (json_int_t)c->streams[RUN_STDERR].total, "kernel", e->kernel, "detail", detail);
 	if (!end) /* a detail that is no text would take the END with it */
 		end = json_pack("{s:s}", "ending", e->ending);
 	(void)json_object_set_new(end, "cause", json_string(e->cause)); /* NULL sets nothing */
@@ -355,7 +355,7 @@ void job_end(struct job *c, const struct job_ending *e)
 	if (oom_kills)
 		set_number(end, "oom_kills", oom_kills);
 	if (ran)
-		set_memory(end, c->jobs->limits, oom_kills > 0);
+		set_memory(end, c->runs->limits, oom_kills > 0);
 
 	if (keep_is_there(&c->keep))
 		json_object_set_new(end, "kept",
@@ -363,21 +363,21 @@ void job_end(struct job *c, const struct job_ending *e)
 	log_tail(c);
 	AUTO(buf_release) struct buf text = { 0 };
 	if (json_append(&text, end) == 0)
-		job_log(c, FRAME_END, text.data, text.len);
+		run_log(c, FRAME_END, text.data, text.len);
 	tail_release(&c->tail);
 	keep_close(&c->keep);
 	forget_updates(c);
-	job_ask_no_more(c);
+	run_ask_no_more(c);
 	free(take_ptr(c->text));
 	free(take_ptr(c->cwd));
 	strv_release(&c->env);
-	c->state = JOB_ENDED;
+	c->state = RUN_ENDED;
 }
 
 /* The next piece begins like a new call. */
-static void begin_piece(struct job *c)
+static void begin_piece(struct run *c)
 {
-	for (int i = 0; i < JOB_STREAMS; i++)
+	for (int i = 0; i < RUN_STREAMS; i++)
 		capture_clear(&c->streams[i]);
 	tail_release(&c->tail);
 	forget_updates(c);
@@ -385,15 +385,15 @@ static void begin_piece(struct job *c)
 	c->progress_bytes = 0;
 }
 
-void job_mark(struct job *c)
+void run_mark(struct run *c)
 {
-	if (c->state == JOB_ENDED)
+	if (c->state == RUN_ENDED)
 		return;
 	json_auto_t *mark = json_pack("{s:I, s:I, s:I, s:I, s:b}", "mark", (json_int_t)++c->marks, "duration_ms",
-				      (json_int_t)(c->state == JOB_RUNNING ? clock_now_ms() - c->started_ms : 0),
-				      "stdout_bytes", (json_int_t)c->streams[JOB_STDOUT].total, "stderr_bytes",
-				      (json_int_t)c->streams[JOB_STDERR].total, "beside", c->beside);
-	job_add_state(c, mark);
+				      (json_int_t)(c->state == RUN_RUNNING ? clock_now_ms() - c->started_ms : 0),
+				      "stdout_bytes", (json_int_t)c->streams[RUN_STDOUT].total, "stderr_bytes",
+				      (json_int_t)c->streams[RUN_STDERR].total, "beside", c->beside);
+	run_add_state(c, mark);
 	if (c->behind)
 		json_object_set_new(mark, "behind", json_integer(c->behind));
 	if (c->displays_dropped)
@@ -401,23 +401,23 @@ void job_mark(struct job *c)
 	log_tail(c);
 	AUTO(buf_release) struct buf text = { 0 };
 	if (json_append(&text, mark) == 0)
-		job_log(c, FRAME_MARK, text.data, text.len);
+		run_log(c, FRAME_MARK, text.data, text.len);
 	c->mark_end = c->log.len;
 	begin_piece(c);
 }
 
-void job_told(struct job *c, uint32_t mark)
+void run_told(struct run *c, uint32_t mark)
 {
 	size_t n = c->mark_end;
 	/* A frame that is half sent must go out whole; then the next mark takes this one with it. */
 	if (mark != c->marks || !n || c->sent < n)
 		return;
 	/* The file of a long run is to be whole, and the log is about to forget. */
-	if (c->keep_over && c->keep.fd < 0 && !c->keep.cut && keep_open(&c->keep, &c->jobs->keeps, c->number))
+	if (c->keep_over && c->keep.fd < 0 && !c->keep.cut && keep_open(&c->keep, &c->runs->keeps, c->number))
 		keep_log(c);
 	size_t displays = display_bytes_before(c, n);
 	c->display_bytes -= displays;
-	c->jobs->display_bytes -= displays;
+	c->runs->display_bytes -= displays;
 	c->displays = 0;
 	buf_consume(&c->log, n);
 	c->sent -= n;
@@ -429,11 +429,11 @@ void job_told(struct job *c, uint32_t mark)
 	c->told = mark;
 }
 
-bool job_progress(struct job *c, uint64_t now_ms, json_t **ret)
+bool run_progress(struct run *c, uint64_t now_ms, json_t **ret)
 {
-	const struct capture *out = &c->streams[JOB_STDOUT], *err = &c->streams[JOB_STDERR];
+	const struct capture *out = &c->streams[RUN_STDOUT], *err = &c->streams[RUN_STDERR];
 	uint64_t total = out->total + err->total;
-	if (c->state != JOB_RUNNING || total == c->progress_bytes || now_ms - c->progress_ms < PROGRESS_INTERVAL_MS ||
+	if (c->state != RUN_RUNNING || total == c->progress_bytes || now_ms - c->progress_ms < PROGRESS_INTERVAL_MS ||
 	    !(capture_past_head(out) || capture_past_head(err)))
 		return false;
 
@@ -454,29 +454,29 @@ bool job_progress(struct job *c, uint64_t now_ms, json_t **ret)
 	return true;
 }
 
-const char *job_kind_name(enum job_kind kind)
+const char *run_kind_name(enum run_kind kind)
 {
-	return kind == JOB_EXECUTE ? "execute" : kind == JOB_TERMINAL ? "terminal" : "install";
+	return kind == RUN_EXECUTE ? "execute" : kind == RUN_TERMINAL ? "terminal" : "install";
 }
 
 /* ---- questions */
 
-static const char *state_name(const struct job *c)
+static const char *state_name(const struct run *c)
 {
 	if (c->question.asked)
 		return "waiting";
-	return c->state == JOB_QUEUED ? "queued" : c->state == JOB_RUNNING ? "running" : "ended";
+	return c->state == RUN_QUEUED ? "queued" : c->state == RUN_RUNNING ? "running" : "ended";
 }
 
-void job_add_state(const struct job *c, json_t *to)
+void run_add_state(const struct run *c, json_t *to)
 {
-	const struct job_question *q = &c->question;
+	const struct run_question *q = &c->question;
 	json_object_set_new(to, "state", json_string(state_name(c)));
 	if (!c->interactive)
 		return;
 	json_object_set_new(to, "interactive", json_true());
 	json_object_set_new(to, "inputs", json_integer(q->taken));
-	if (c->kind == JOB_TERMINAL) {
+	if (c->kind == RUN_TERMINAL) {
 		json_object_set_new(to, "rows", json_integer(c->rows));
 		json_object_set_new(to, "cols", json_integer(c->cols));
 	}
@@ -485,9 +485,9 @@ void job_add_state(const struct job *c, json_t *to)
 	(void)json_object_set_new(to, "prompt", json_string(q->prompt)); /* NULL sets nothing */
 }
 
-void job_ask(struct job *c, const char *prompt, size_t n, bool password, json_int_t id)
+void run_ask(struct run *c, const char *prompt, size_t n, bool password, json_int_t id)
 {
-	job_ask_no_more(c);
+	run_ask_no_more(c);
 	if (prompt) {
 		size_t kept = utf8_tail(prompt, n, PROMPT_CHARS_MAX);
 		c->question.prompt = xstrndup(prompt + n - kept, kept);
@@ -498,9 +498,9 @@ void job_ask(struct job *c, const char *prompt, size_t n, bool password, json_in
 	c->asks = true;
 }
 
-void job_ask_no_more(struct job *c)
+void run_ask_no_more(struct run *c)
 {
 	free(take_ptr(c->question.prompt));
-	c->question = (struct job_question){ .taken = c->question.taken };
+	c->question = (struct run_question){ .taken = c->question.taken };
 	c->asks = false;
 }

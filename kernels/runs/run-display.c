@@ -1,16 +1,16 @@
 /* Displays and results of a call: how many there may be, which give way, and what updates replace. */
 #include "base/alloc.h"
-#include "kernels/runs/job-private.h"
+#include "kernels/runs/run-private.h"
 
 /* Longer ids are not remembered: each update is a display of its own. */
 #define DISPLAY_ID_MAX 256
 #define PICTURE_MIN 200
 
 /* False if there is no room for a display or result of n bytes. */
-static bool take_display(struct job *c, size_t n)
+static bool take_display(struct run *c, size_t n)
 {
 	if (c->displays >= CALL_DISPLAYS_MAX || c->display_bytes + n > CALL_DISPLAY_BYTES_MAX ||
-	    c->jobs->display_bytes + n > JOBS_DISPLAY_BYTES_MAX) {
+	    c->runs->display_bytes + n > RUNS_DISPLAY_BYTES_MAX) {
 		c->displays_dropped++;
 		return false;
 	}
@@ -24,17 +24,17 @@ static bool is_picture(const void *json, size_t n)
 	return n > PICTURE_MIN && memmem(json, n, "\"image/", 7);
 }
 
-static void add_structured(struct job *c, enum frame_type type, const void *json, size_t n)
+static void add_structured(struct run *c, enum frame_type type, const void *json, size_t n)
 {
-	if (c->keep_over && job_keeps_on(c, is_picture(json, n) ? 0 : n))
-		job_keep_structured(c, json, n);
+	if (c->keep_over && run_keeps_on(c, is_picture(json, n) ? 0 : n))
+		run_keep_structured(c, json, n);
 	c->display_bytes += n;
-	c->jobs->display_bytes += n;
-	job_log(c, type, json, n);
+	c->runs->display_bytes += n;
+	run_log(c, type, json, n);
 }
 
 /* Takes a frame out of the log, unless the sender is in the middle of it. */
-static void drop_frame(struct job *c, const struct job_update *u)
+static void drop_frame(struct run *c, const struct run_update *u)
 {
 	size_t at = u->at, size = u->size;
 	if (at < c->claimed && at + size > c->sent)
@@ -54,18 +54,18 @@ static void drop_frame(struct job *c, const struct job_update *u)
 			c->updates[i].at -= size;
 	size_t payload = size - FRAME_HEADER_SIZE;
 	c->display_bytes -= payload;
-	c->jobs->display_bytes -= payload;
+	c->runs->display_bytes -= payload;
 	c->displays--;
 }
 
 /* The oldest picture that is not on its way just now. */
-static bool find_picture(const struct job *c, struct job_update *ret)
+static bool find_picture(const struct run *c, struct run_update *ret)
 {
 	for (size_t at = 0, size; at < c->log.len; at += size) {
 		const uint8_t *frame = c->log.data + at;
 		struct frame_header h = frame_header_read(frame);
 		size = FRAME_HEADER_SIZE + h.length;
-		*ret = (struct job_update){ .at = at, .size = size };
+		*ret = (struct run_update){ .at = at, .size = size };
 		if (h.type == FRAME_DISPLAY && is_picture(frame + FRAME_HEADER_SIZE, h.length) &&
 		    (at >= c->claimed || at + size <= c->sent))
 			return true;
@@ -74,9 +74,9 @@ static bool find_picture(const struct job *c, struct job_update *ret)
 }
 
 /* Of too many pictures the last are kept. True if there is room now for one of n bytes. */
-static bool replace_pictures(struct job *c, size_t n)
+static bool replace_pictures(struct run *c, size_t n)
 {
-	struct job_update oldest;
+	struct run_update oldest;
 	while (find_picture(c, &oldest)) {
 		for (size_t i = 0; i < c->n_updates; i++)
 			if (c->updates[i].size && c->updates[i].at == oldest.at)
@@ -88,36 +88,36 @@ static bool replace_pictures(struct job *c, size_t n)
 	return false;
 }
 
-void job_structured(struct job *c, enum frame_type type, const void *json, size_t n)
+void run_structured(struct run *c, enum frame_type type, const void *json, size_t n)
 {
 	if (c->clears)
-		job_clear_now(c);
+		run_clear_now(c);
 	if (type != FRAME_ERROR && !take_display(c, n) && !(is_picture(json, n) && replace_pictures(c, n)))
 		return;
 	add_structured(c, type, json, n);
 	tail_place(&c->tail);
 }
 
-static struct job_update *find_update(struct job *c, const char *id)
+static struct run_update *find_update(struct run *c, const char *id)
 {
 	for (size_t i = 0; i < c->n_updates; i++)
 		if (streq(c->updates[i].id, id))
 			return &c->updates[i];
 	if (c->n_updates == ARRAY_LEN(c->updates))
 		return NULL;
-	c->updates[c->n_updates] = (struct job_update){ .id = xstrdup(id) };
+	c->updates[c->n_updates] = (struct run_update){ .id = xstrdup(id) };
 	return &c->updates[c->n_updates++];
 }
 
-void job_display(struct job *c, const void *json, size_t n, const char *display_id, bool update)
+void run_display(struct run *c, const void *json, size_t n, const char *display_id, bool update)
 {
 	if (!update || !display_id || strlen(display_id) > DISPLAY_ID_MAX) {
-		job_structured(c, FRAME_DISPLAY, json, n);
+		run_structured(c, FRAME_DISPLAY, json, n);
 		return;
 	}
 	if (c->clears)
-		job_clear_now(c);
-	struct job_update *u = find_update(c, display_id);
+		run_clear_now(c);
+	struct run_update *u = find_update(c, display_id);
 	if (u && u->size)
 		drop_frame(c, u);
 	if (!take_display(c, n)) {

@@ -1,4 +1,4 @@
-#include "kernels/runs/jobs.h"
+#include "kernels/runs/requests.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,7 +17,7 @@ static size_t limit_of(const json_t *payload, const char *name)
 	return (size_t)MIN(json_integer_value(value), (json_int_t)2 * OUTPUT_LIMIT_MAX);
 }
 
-static const char *take_text(struct job *c, const json_t *text)
+static const char *take_text(struct run *c, const json_t *text)
 {
 	if (!json_is_string(text))
 		return "The frame holds no text to run.";
@@ -31,7 +31,7 @@ static const char *take_text(struct job *c, const json_t *text)
 	return NULL;
 }
 
-static const char *take_relays(struct job *c, const json_t *relays)
+static const char *take_relays(struct run *c, const json_t *relays)
 {
 	size_t i;
 	json_t *port;
@@ -46,7 +46,7 @@ static const char *take_relays(struct job *c, const json_t *relays)
 	return NULL;
 }
 
-static const char *take_env(struct job *c, json_t *env)
+static const char *take_env(struct run *c, json_t *env)
 {
 	size_t total = 0;
 	const char *name;
@@ -63,7 +63,7 @@ static const char *take_env(struct job *c, json_t *env)
 	return NULL;
 }
 
-static const char *take_cwd(struct job *c, const json_t *cwd)
+static const char *take_cwd(struct run *c, const json_t *cwd)
 {
 	if (!cwd)
 		return NULL;
@@ -81,14 +81,14 @@ static uint16_t size_of(const json_t *value, json_int_t standard, json_int_t max
 	return (uint16_t)MAX(1, MIN(n, max));
 }
 
-static void take_interactive(struct job *c, const json_t *payload)
+static void take_interactive(struct run *c, const json_t *payload)
 {
-	c->interactive = c->kind != JOB_INSTALL && json_is_true(json_object_get(payload, "interactive"));
+	c->interactive = c->kind != RUN_INSTALL && json_is_true(json_object_get(payload, "interactive"));
 	c->rows = size_of(json_object_get(payload, "rows"), TERMINAL_ROWS, TERMINAL_ROWS_MAX);
 	c->cols = size_of(json_object_get(payload, "cols"), TERMINAL_COLS, TERMINAL_COLS_MAX);
 }
 
-static const char *take_install(struct job *c, const json_t *payload)
+static const char *take_install(struct run *c, const json_t *payload)
 {
 	json_t *packages = json_object_get(payload, "packages");
 	json_int_t size = json_integer_value(json_object_get(payload, "size_limit"));
@@ -104,77 +104,77 @@ static const char *take_install(struct job *c, const json_t *payload)
 }
 
 /* NULL, or why the call cannot run. */
-static const char *take_fields(struct job *c, const json_t *payload)
+static const char *take_fields(struct run *c, const json_t *payload)
 {
 	const json_t *timeout = json_object_get(payload, "timeout_ms");
 
-	capture_init(&c->streams[JOB_STDOUT], limit_of(payload, "stdout_limit"));
-	capture_init(&c->streams[JOB_STDERR], limit_of(payload, "stderr_limit"));
-	job_size_tail(c);
+	capture_init(&c->streams[RUN_STDOUT], limit_of(payload, "stdout_limit"));
+	capture_init(&c->streams[RUN_STDERR], limit_of(payload, "stderr_limit"));
+	run_size_tail(c);
 	json_int_t keep_over = json_integer_value(json_object_get(payload, "keep_over"));
-	c->keep_over = c->kind != JOB_INSTALL && keep_over > 0 ? (uint64_t)keep_over : 0;
+	c->keep_over = c->kind != RUN_INSTALL && keep_over > 0 ? (uint64_t)keep_over : 0;
 	c->timeout_ms = DEFAULT_TIMEOUT_MS;
 	if (json_is_integer(timeout) && json_integer_value(timeout) > 0)
 		c->timeout_ms = (uint64_t)json_integer_value(timeout);
 	const char *why = take_env(c, json_object_get(payload, "env"));
 	take_interactive(c, payload);
-	c->restart = c->first = c->kind == JOB_EXECUTE && json_is_true(json_object_get(payload, "restart"));
-	if (!why && c->kind == JOB_TERMINAL)
+	c->restart = c->first = c->kind == RUN_EXECUTE && json_is_true(json_object_get(payload, "restart"));
+	if (!why && c->kind == RUN_TERMINAL)
 		why = take_cwd(c, json_object_get(payload, "cwd"));
 	if (why)
 		return why;
-	if (c->kind == JOB_INSTALL)
+	if (c->kind == RUN_INSTALL)
 		return take_install(c, payload);
-	return take_text(c, json_object_get(payload, c->kind == JOB_EXECUTE ? "code" : "command"));
+	return take_text(c, json_object_get(payload, c->kind == RUN_EXECUTE ? "code" : "command"));
 }
 
-static size_t queued_bytes(const struct jobs *jobs)
+static size_t queued_bytes(const struct runs *runs)
 {
 	size_t sum = 0;
-	list_for_each(c, &jobs->list, struct job, node)
+	list_for_each(c, &runs->list, struct run, node)
 		sum += c->text ? c->text_len : 0;
 	return sum;
 }
 
-int jobs_add(struct jobs *jobs, uint32_t number, enum job_kind kind, const void *payload, size_t n, struct job **ret)
+int runs_add(struct runs *runs, uint32_t number, enum run_kind kind, const void *payload, size_t n, struct run **ret)
 {
 	if (number == 0)
 		return -EPROTO;
-	if (number <= jobs->last_number)
+	if (number <= runs->last_number)
 		return 1;
 	json_auto_t *fields = json_loadb(payload, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
 	if (!json_is_object(fields))
 		return -EPROTO;
-	jobs->last_number = number;
-	if (jobs->count >= CALLS_MAX || queued_bytes(jobs) + n > QUEUE_BYTES_MAX)
+	runs->last_number = number;
+	if (runs->count >= CALLS_MAX || queued_bytes(runs) + n > QUEUE_BYTES_MAX)
 		return -EBUSY;
 
-	struct job *c = new0(struct job);
-	c->jobs = jobs;
+	struct run *c = new0(struct run);
+	c->runs = runs;
 	c->number = number;
 	c->kind = kind;
 	c->keep.fd = -1;
-	list_append(&jobs->list, &c->node);
-	jobs->count++;
+	list_append(&runs->list, &c->node);
+	runs->count++;
 	const char *why = take_fields(c, fields);
 	if (why)
-		job_end(c, &(struct job_ending){ .ending = "refused", .detail = why });
+		run_end(c, &(struct run_ending){ .ending = "refused", .detail = why });
 	*ret = c;
 	return 0;
 }
 
-int jobs_input(struct jobs *jobs, uint32_t call, const void *payload, size_t n, struct job_input *ret)
+int runs_input(struct runs *runs, uint32_t call, const void *payload, size_t n, struct run_input *ret)
 {
 	json_auto_t *fields = json_loadb(payload, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
 	const json_t *text = json_object_get(fields, "text");
 	json_int_t number = json_integer_value(json_object_get(fields, "number"));
-	struct job *job = jobs_find(jobs, call);
+	struct run *run = runs_find(runs, call);
 	if (!json_is_string(text) || json_string_length(text) > INPUT_BYTES_MAX || number < 1 || number > UINT32_MAX)
 		return -EPROTO;
-	if (!job || job->state == JOB_ENDED || !job->interactive || number <= job->question.taken)
+	if (!run || run->state == RUN_ENDED || !run->interactive || number <= run->question.taken)
 		return 1;
-	job->question.taken = (uint32_t)number;
-	*ret = (struct job_input){ .job = job,
+	run->question.taken = (uint32_t)number;
+	*ret = (struct run_input){ .run = run,
 				   .fields = json_incref(fields),
 				   .text = json_string_value(text),
 				   .len = json_string_length(text) };

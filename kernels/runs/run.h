@@ -1,10 +1,10 @@
-/* A job is what PID 1 makes of one call of the manager: a cell, a shell command or an install. It keeps everything that the
+/* A run: a cell, a shell command or an install that the manager has asked for. It keeps everything that the
  * manager must see as a log of ready-made frames, until the manager acknowledges the END: the log is at once the send queue and
  * the replay after a broken stream, so a stalled manager costs no memory beyond it.
  *
- * Whoever runs a job borrows it; the list owns it. */
-#ifndef HUSK_KERNELS_RUNS_JOB_H
-#define HUSK_KERNELS_RUNS_JOB_H
+ * The kernel or terminal that executes a run borrows it; the list owns it. */
+#ifndef HUSK_KERNELS_RUNS_RUN_H
+#define HUSK_KERNELS_RUNS_RUN_H
 
 #include <jansson.h>
 
@@ -16,19 +16,19 @@
 #include "kernels/system/limits.h"
 
 /* Displays of all calls together that wait for an ACK; past it further ones are counted and dropped. */
-#define JOBS_DISPLAY_BYTES_MAX (64u << 20)
-/* What all jobs together may keep for an ACK in output. Past it each further one is cut to JOB_OUTPUT_MIN a stream: PID 1
+#define RUNS_DISPLAY_BYTES_MAX (64u << 20)
+/* What all runs together may keep for an ACK in output. Past it each further one is cut to RUN_OUTPUT_MIN a stream: PID 1
  * lives in the sandbox's memory, and must not become the largest process in it. */
-#define JOBS_OUTPUT_BYTES_MAX (64u << 20)
-#define JOB_OUTPUT_MIN (16u << 10)
+#define RUNS_OUTPUT_BYTES_MAX (64u << 20)
+#define RUN_OUTPUT_MIN (16u << 10)
 #define PROGRESS_INTERVAL_MS 500
 #define PROGRESS_TAIL_MAX 1024
 
-enum job_kind { JOB_EXECUTE, JOB_TERMINAL, JOB_INSTALL };
-enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_ENDED };
-enum job_stream { JOB_STDOUT, JOB_STDERR, JOB_STREAMS };
+enum run_kind { RUN_EXECUTE, RUN_TERMINAL, RUN_INSTALL };
+enum run_state { RUN_QUEUED, RUN_RUNNING, RUN_ENDED };
+enum run_stream { RUN_STDOUT, RUN_STDERR, RUN_STREAMS };
 
-struct jobs {
+struct runs {
 	struct list list; /* by number, which only rises */
 	size_t count;
 	uint32_t last_number;
@@ -38,13 +38,13 @@ struct jobs {
 };
 
 /* The last update of a display: a newer one takes its place in the log. */
-struct job_update {
+struct run_update {
 	char *id;
 	size_t at, size; /* of its frame in the log */
 };
 
 /* What a run that may ask somebody is asking now. */
-struct job_question {
+struct run_question {
 	bool asked;	/* it waits for an answer */
 	bool password;	/* which is not to be shown */
 	char *prompt;	/* NULL = what it has written says it */
@@ -52,12 +52,12 @@ struct job_question {
 	uint32_t taken; /* the number of the last INPUT that came */
 };
 
-struct job {
+struct run {
 	struct list node;
-	struct jobs *jobs;
+	struct runs *runs;
 	uint32_t number;
-	enum job_kind kind;
-	enum job_state state;
+	enum run_kind kind;
+	enum run_state state;
 	char *text; /* code, command, or the packages as JSON; NULL once the call has ended */
 	size_t text_len;
 	bool restart;			  /* of a cell: on a new kernel */
@@ -73,13 +73,13 @@ struct job {
 	uint64_t started_ms;
 	uint64_t oom_kills_before;
 
-	struct capture streams[JOB_STREAMS];
+	struct capture streams[RUN_STREAMS];
 	struct tail tail;
 	uint64_t keep_over; /* bytes of text past which all of it is kept in a file too; 0 = never */
 	uint64_t text_bytes;
 	struct keep keep;
 	bool clears; /* with the next output, what there is goes */
-	struct job_update updates[CALL_DISPLAYS_MAX];
+	struct run_update updates[CALL_DISPLAYS_MAX];
 	size_t n_updates;
 	uint64_t late_dropped; /* output since the last call that was not kept */
 	unsigned displays;
@@ -101,14 +101,14 @@ struct job {
 	bool beside;	 /* it has left the queue */
 	uint32_t behind; /* the call that it had to wait for, if any */
 
-	struct job_question question;
+	struct run_question question;
 
 	uint64_t progress_ms;
 	uint64_t progress_bytes;
 };
 
 /* How a call ended. Strings are borrowed. */
-struct job_ending {
+struct run_ending {
 	const char *ending;
 	bool has_exit_code;
 	int exit_code;
@@ -119,42 +119,42 @@ struct job_ending {
 	json_t *lost;	    /* variables that went with a kernel; borrowed, NULL = none are known of */
 };
 
-void jobs_init(struct jobs *c, const struct limits *limits);
-void jobs_release(struct jobs *c);
-struct job *jobs_find(struct jobs *c, uint32_t number);
+void runs_init(struct runs *c, const struct limits *limits);
+void runs_release(struct runs *c);
+struct run *runs_find(struct runs *c, uint32_t number);
 /* The first queued call of a kind, or NULL. */
-struct job *jobs_next(struct jobs *c, enum job_kind kind);
+struct run *runs_next(struct runs *c, enum run_kind kind);
 /* What the log holds up to this mark is told, and dropped; any other mark than the last is left alone. */
-void job_told(struct job *c, uint32_t mark);
+void run_told(struct run *c, uint32_t mark);
 /* Forgets an ended call; unknown numbers and calls that have not ended are left alone. */
-void jobs_ack(struct jobs *c, uint32_t number);
+void runs_ack(struct runs *c, uint32_t number);
 /* A new controller starts at the beginning of every log. */
-void jobs_rewind(struct jobs *c);
+void runs_rewind(struct runs *c);
 
-void job_start(struct job *c);
+void run_start(struct run *c);
 /* Everything that there is so far goes into the log, with a MARK behind it. */
-void job_mark(struct job *c);
+void run_mark(struct run *c);
 /* It waits for an answer from now on, and the manager hears of it. `prompt` (valid UTF-8, n bytes) may be NULL. */
-void job_ask(struct job *c, const char *prompt, size_t n, bool password, json_int_t id);
+void run_ask(struct run *c, const char *prompt, size_t n, bool password, json_int_t id);
 /* It no longer does. */
-void job_ask_no_more(struct job *c);
+void run_ask_no_more(struct run *c);
 /* How it stands, for a CALL or a MARK: its state, and of a run that may ask what it asks. */
-void job_add_state(const struct job *c, json_t *to);
-void job_output(struct job *c, enum job_stream stream, const void *data, size_t n);
+void run_add_state(const struct run *c, json_t *to);
+void run_output(struct run *c, enum run_stream stream, const void *data, size_t n);
 /* A DISPLAY, RESULT or ERROR frame with a payload that is valid JSON. Displays and results past a bound are counted. */
-void job_structured(struct job *c, enum frame_type type, const void *json, size_t n);
+void run_structured(struct run *c, enum frame_type type, const void *json, size_t n);
 /* A DISPLAY frame. An update takes the place of the one before it of the same display. */
-void job_display(struct job *c, const void *json, size_t n, const char *display_id, bool update);
+void run_display(struct run *c, const void *json, size_t n, const char *display_id, bool update);
 /* What there is (output, displays) counts no longer: now, or with the next output. */
-void job_clear(struct job *c, bool wait);
+void run_clear(struct run *c, bool wait);
 /* Exactly once. Appends tails and END. */
-void job_end(struct job *c, const struct job_ending *e);
-struct job *job_free(struct job *c);
+void run_end(struct run *c, const struct run_ending *e);
+struct run *run_free(struct run *c);
 /* Makes the ring for what comes after the heads as large as the limits allow. */
-void job_size_tail(struct job *c);
+void run_size_tail(struct run *c);
 
 /* True if a PROGRESS frame is due; fills its payload (a new reference) and notes the time. */
-bool job_progress(struct job *c, uint64_t now_ms, json_t **ret);
-const char *job_kind_name(enum job_kind kind);
+bool run_progress(struct run *c, uint64_t now_ms, json_t **ret);
+const char *run_kind_name(enum run_kind kind);
 
 #endif
