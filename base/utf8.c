@@ -4,6 +4,9 @@
 #define NUL_MARK "\xe2\x90\x80"	   /* U+2400 */
 #define ESC 0x1b
 #define BEL 0x07
+#define MARK_SIZE 3 /* of both */
+/* Written at a time. */
+#define MARKS 256u
 
 /* Eight bytes at once: most text is long and plain. */
 #define ONES 0x0101010101010101ull
@@ -114,11 +117,19 @@ struct range {
 	uint32_t first, last;
 };
 
+/* They are sorted. */
 static bool is_in(uint32_t c, const struct range *ranges, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (c >= ranges[i].first && c <= ranges[i].last)
+	size_t low = 0;
+	while (low < n) {
+		size_t middle = low + (n - low) / 2;
+		if (c > ranges[middle].last)
+			low = middle + 1;
+		else if (c < ranges[middle].first)
+			n = middle;
+		else
 			return true;
+	}
 	return false;
 }
 
@@ -204,55 +215,111 @@ static void add_hidden(struct buf *out, const uint32_t *first, size_t run)
 
 struct cleaning {
 	struct buf *out;
+	const uint8_t *kept; /* bytes that stay as they are, and are not in `out` yet */
+	size_t n_kept;
 	uint32_t hidden[HIDDEN_NAMED];
 	size_t run;
-	bool joinable;	 /* the last character may carry a joiner */
-	bool selectable; /* likewise, a variation selector */
+	bool joinable; /* the last character may carry a joiner */
+	uint32_t last; /* the character before, if it is shown: it may carry a variation selector */
 };
+
+static void add_kept(struct cleaning *c)
+{
+	buf_add(c->out, c->kept, c->n_kept);
+	c->n_kept = 0;
+}
 
 static void end_hidden(struct cleaning *c)
 {
-	if (c->run)
-		add_hidden(c->out, c->hidden, c->run);
+	if (!c->run)
+		return;
+	add_hidden(c->out, c->hidden, c->run);
 	c->run = 0;
+}
+
+/* Text of many characters that are not plain is copied at once. */
+static void keep(struct cleaning *c, const uint8_t *s, size_t n)
+{
+	if (c->run || c->kept + c->n_kept != s) {
+		add_kept(c);
+		end_hidden(c);
+		c->kept = s;
+	}
+	c->n_kept += n;
+}
+
+static void put(struct cleaning *c, const char *text)
+{
+	add_kept(c);
+	end_hidden(c);
+	buf_add_str(c->out, text);
 }
 
 static void add_character(struct cleaning *c, const uint8_t *s, size_t length)
 {
 	uint32_t code = utf8_decode(s, length);
-	bool joiner = is_joiner(code), selector = is_selector(code);
-	if (is_hidden(code) || (joiner && !c->joinable) || (selector && !c->selectable)) {
+	bool joiner = is_joiner(code);
+	if (is_hidden(code) || (joiner && !c->joinable) || (is_selector(code) && !takes_selector(c->last))) {
+		if (!c->run)
+			add_kept(c);
 		if (c->run < HIDDEN_NAMED)
 			c->hidden[c->run] = code;
 		c->run++;
-		c->joinable = c->selectable = false;
+		c->joinable = false;
+		c->last = 0;
 		return;
 	}
-	end_hidden(c);
 	const char *label = bracket(code);
 	c->joinable = !joiner;
-	c->selectable = takes_selector(code);
+	c->last = code;
 	if (code >= 0x80 && code <= 0x9f)
-		buf_add_str(c->out, REPLACEMENT);
+		put(c, REPLACEMENT);
 	else if (label)
-		buf_add_str(c->out, label);
+		put(c, label);
 	else
-		buf_add(c->out, s, length);
+		keep(c, s, length);
+}
+
+/* Neither text nor the start of an escape sequence. */
+static bool is_bad(const uint8_t *s, size_t n)
+{
+	return s[0] != ESC && !is_plain(s[0]) && utf8_sequence(s, n) < 2;
+}
+
+/* A mark for each bad byte from here on, the first of which is known to be one, some at a time. Returns how many there are. */
+static size_t add_marks(struct cleaning *c, const uint8_t *s, size_t n)
+{
+	size_t i = 0;
+	add_kept(c);
+	end_hidden(c);
+	do {
+		size_t end = MIN(n, i + MARKS);
+		uint8_t *start = buf_reserve(c->out, MARK_SIZE * (end - i)), *to = start;
+		if (!start)
+			return n; /* full */
+		do {
+			memcpy(to, s[i] == 0 ? NUL_MARK : REPLACEMENT, MARK_SIZE);
+			to += MARK_SIZE;
+		} while (++i < end && is_bad(s + i, n - i));
+		c->out->len += (size_t)(to - start);
+	} while (i < n && is_bad(s + i, n - i));
+	c->joinable = false;
+	c->last = 0;
+	return i;
 }
 
 void utf8_clean(struct buf *out, const void *data, size_t n)
 {
 	const uint8_t *s = data, *no_end = s;
-	struct cleaning c = { .out = out };
+	struct cleaning c = { .out = out, .kept = s };
 	for (size_t i = 0; i < n;) {
 		size_t run = i + plain_run(s + i, n - i);
 		while (run < n && is_plain(s[run]))
 			run += 1 + plain_run(s + run + 1, n - run - 1);
 		if (run > i) {
-			end_hidden(&c);
-			buf_add(out, s + i, run - i);
+			keep(&c, s + i, run - i);
 			c.joinable = s[run - 1] > ' ';
-			c.selectable = takes_selector(s[run - 1]);
+			c.last = s[run - 1];
 			i = run;
 			continue;
 		}
@@ -263,12 +330,10 @@ void utf8_clean(struct buf *out, const void *data, size_t n)
 			add_character(&c, s + i, length);
 			i += length;
 		} else {
-			end_hidden(&c);
-			buf_add_str(out, s[i] == 0 ? NUL_MARK : REPLACEMENT);
-			c.joinable = c.selectable = false;
-			i++;
+			i += add_marks(&c, s + i, n - i);
 		}
 	}
+	add_kept(&c);
 	end_hidden(&c);
 }
 
