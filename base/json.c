@@ -164,6 +164,20 @@ void json_print(struct buf *out, const json_t *value)
 	}
 }
 
+void json_print_with(struct buf *out, const json_t *object, const char *name, const char *json)
+{
+	json_print(out, object);
+	if (!name)
+		return;
+	out->len--; /* its brace */
+	if (json_object_size(object))
+		buf_add(out, ",", 1);
+	print_string(out, name, strlen(name));
+	buf_add(out, ":", 1);
+	buf_add_str(out, json);
+	buf_add(out, "}", 1);
+}
+
 size_t json_print_size(const json_t *value)
 {
 	AUTO(buf_release) struct buf text = { 0 };

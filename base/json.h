@@ -16,7 +16,9 @@ json_t *json_name(const char *s);
 /* What json_dumps(…, JSON_COMPACT | JSON_ENCODE_ANY) prints, ten times as fast where strings are long: a picture of half a
  * megabyte is copied, not looked at letter by letter. */
 void json_print(struct buf *out, const json_t *value);
-/* How many bytes that would be. */
+/* The object with one more member, whose value is JSON text and is copied as it is; name NULL = without. */
+void json_print_with(struct buf *out, const json_t *object, const char *name, const char *json);
+/* How many bytes json_print() would append. */
 size_t json_print_size(const json_t *value);
 
 #endif

@@ -169,10 +169,18 @@ static void answer_json(struct call *c, json_t *message)
 
 void call_reply(struct call *c, json_t *result)
 {
+	call_reply_with(c, result, NULL, NULL);
+}
+
+void call_reply_with(struct call *c, json_t *result, const char *name, const char *json)
+{
+	AUTO(buf_release) struct buf text = { 0 };
 	c->tool_error = is_tool_error(result);
 	if (c->revision->modern)
 		add_modern_fields(c->revision, result);
-	answer_json(c, rpc_result(c->id, result));
+	rpc_print_result_with(&text, c->id, result, name, json);
+	json_decref(result);
+	answer(c, &text);
 }
 
 void call_reply_error(struct call *c, int code, const char *message, json_t *data)

@@ -72,6 +72,8 @@ void call_set_progress(struct call *c, struct loop *loop, json_t *token);
 /* Both answer and free the call; result and data are taken. What every modern result must carry is added, resultType unless it has one. */
 void call_reply(struct call *c, json_t *result);
 void call_reply_error(struct call *c, int code, const char *message, json_t *data);
+/* The same; the result gets one more member, whose value is JSON text: large values that are text already are not parsed. */
+void call_reply_with(struct call *c, json_t *result, const char *name, const char *json);
 /* Answers with what `make` returns, a new reference. It runs in a worker, which also prints the result, and touches only ctx;
  * `release` frees ctx, on the loop, whether the call is answered or cancelled meanwhile. For what is too much for the loop. */
 struct call_work {

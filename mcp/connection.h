@@ -23,6 +23,8 @@ struct connection {
 	} roots; /* see roots.h; the folders are in env */
 	/* Sends a message that answers no request; takes it. */
 	void (*notify)(struct connection *c, json_t *message);
+	/* The same for a message that is JSON text. */
+	void (*notify_text)(struct connection *c, const struct buf *text);
 };
 
 #endif

@@ -101,12 +101,32 @@ json_t *rpc_result(json_t *id, json_t *result)
 	return json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result);
 }
 
-void rpc_print_result(struct buf *out, const json_t *id, const struct buf *result)
+static void begin_result(struct buf *out, const json_t *id)
 {
 	buf_add_str(out, "{\"jsonrpc\":\"2.0\",\"id\":");
 	json_print(out, id);
 	buf_add_str(out, ",\"result\":");
+}
+
+void rpc_print_result(struct buf *out, const json_t *id, const struct buf *result)
+{
+	begin_result(out, id);
 	buf_add(out, result->data, result->len);
+	buf_add_str(out, "}");
+}
+
+void rpc_print_result_with(struct buf *out, const json_t *id, const json_t *result, const char *name, const char *json)
+{
+	begin_result(out, id);
+	json_print_with(out, result, name, json);
+	buf_add_str(out, "}");
+}
+
+void rpc_print_notification_with(struct buf *out, const char *method, const json_t *params, const char *name,
+				 const char *json)
+{
+	buf_printf(out, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":", method);
+	json_print_with(out, params, name, json);
 	buf_add_str(out, "}");
 }
 

@@ -54,6 +54,11 @@ void rpc_message_release(struct rpc_message *m);
 json_t *rpc_result(json_t *id, json_t *result);
 /* Appends what rpc_result() would print, for a result that is text already. */
 void rpc_print_result(struct buf *out, const json_t *id, const struct buf *result);
+/* Append what rpc_result() or rpc_notification() would print. The result or the params get one more member, whose value is JSON text
+ * (base/json.h). The method is one of ours. */
+void rpc_print_result_with(struct buf *out, const json_t *id, const json_t *result, const char *name, const char *json);
+void rpc_print_notification_with(struct buf *out, const char *method, const json_t *params, const char *name,
+				 const char *json);
 json_t *rpc_error(json_t *id, int code, const char *message, json_t *data);
 json_t *rpc_notification(const char *method, json_t *params);
 

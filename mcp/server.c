@@ -69,14 +69,20 @@ static void write_text(struct server *s, const char *text, size_t n)
 	}
 }
 
-/* Takes the message. One that is too long for a client is left out: it is not an answer. */
+/* A message that is too long for a client is left out: it is not an answer. */
+static void send_text(struct server *s, const struct buf *text)
+{
+	if (text->len <= RESULT_LINE_MAX)
+		write_text(s, (const char *)text->data, text->len);
+}
+
+/* Takes the message. */
 static void send_message(struct server *s, json_t *message)
 {
 	AUTO(buf_release) struct buf text = { 0 };
 	json_print(&text, message);
 	json_decref(message);
-	if (text.len <= RESULT_LINE_MAX)
-		write_text(s, (const char *)text.data, text.len);
+	send_text(s, &text);
 }
 
 static void flush_answers(struct server *s, struct answers *a)
@@ -157,6 +163,11 @@ static void call_closed(void *ctx, struct call *call)
 static void notify(struct connection *c, json_t *message)
 {
 	send_message(container_of(c, struct server, connection), message);
+}
+
+static void notify_text(struct connection *c, const struct buf *text)
+{
+	send_text(container_of(c, struct server, connection), text);
 }
 
 /* --- in ------------------------------------------------------------------------------------------------- */
@@ -370,6 +381,7 @@ struct server *server_new(const struct server_spec *spec)
 		.calls = &s->calls,
 		.legacy = revision_negotiate(NULL),
 		.notify = notify,
+		.notify_text = notify_text,
 	};
 	list_init(&s->calls);
 	subscriptions_bind(&s->connection);

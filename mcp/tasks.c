@@ -3,10 +3,14 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "mcp/result.h"
 #include "mcp/rpc.h"
 
 /* In one subscription. */
 #define LISTENED_MAX 64
+/* Bytes of results that wait for one subscription to begin. Tasks that ended before it and do not fit are not announced: a client asks
+ * for them. */
+#define BEFORE_MAX (2 * RESULT_LINE_MAX)
 
 /* --- on the wire ------------------------------------------------------------------------------------------------- */
 
@@ -45,15 +49,20 @@ static const char *status_of(enum task_state state)
 /* A cell that raised has completed; only what would have been an error of the protocol would have failed, and no run is that. */
 json_t *task_describe(const struct task_info *task)
 {
-	json_t *o = task_json(&(struct task_view){ .id = task->id,
-						   .status = status_of(task->state),
-						   .created_ms = task->created_ms,
-						   .changed_ms = task->changed_ms,
-						   .ttl_ms = task->ttl_ms });
-	json_t *result = task->state == TASK_ENDED && task->result ? json_loads(task->result, 0, NULL) : NULL;
-	if (task->state == TASK_ENDED)
-		json_object_set_new(o, "result", result ? result : json_object());
-	return o;
+	return task_json(&(struct task_view){ .id = task->id,
+					      .status = status_of(task->state),
+					      .created_ms = task->created_ms,
+					      .changed_ms = task->changed_ms,
+					      .ttl_ms = task->ttl_ms });
+}
+
+/* JSON text, or NULL while there is none. It is what word() has made, here or in another server: the store gives back only what was sealed
+ * under its key. So it is passed on as it is; parsing up to 8 MiB would keep the loop busy for a third of a second. */
+static const char *result_of(const struct task_info *task)
+{
+	if (task->state != TASK_ENDED)
+		return NULL;
+	return task->result && *task->result ? task->result : "{}";
 }
 
 /* --- who may ----------------------------------------------------------------------------------------------------- */
@@ -96,7 +105,7 @@ static void on_got(void *ctx, const struct task_info *task, const struct fail *f
 	if (f)
 		reply_fail(call, f);
 	else
-		call_reply(call, task_describe(task));
+		call_reply_with(call, task_describe(task), result_of(task) ? "result" : NULL, result_of(task));
 }
 
 static void on_acknowledged(void *ctx, const struct task_info *task, const struct fail *f)
@@ -160,13 +169,29 @@ void tasks_cancel(struct connection *c, struct call *call, json_t *params)
 
 /* --- subscriptions ----------------------------------------------------------------------------------------------- */
 
+/* What is told of a task. */
+struct news {
+	struct list node;
+	json_t *task;
+	char *result; /* JSON text; NULL = none */
+};
+
+static void news_free(struct news *n)
+{
+	list_remove(&n->node);
+	json_decref(n->task);
+	free(n->result);
+	free(n);
+}
+
 /* While it is found out which of the tasks there are. */
 struct listening {
 	struct connection *connection;
 	struct call *call;
 	json_t *wanted; /* ids */
 	size_t next;
-	json_t *before; /* what happened to tasks before the acknowledgement */
+	struct list before; /* of struct news: what happened to tasks before the acknowledgement */
+	size_t before_bytes;
 	void (*on_ready)(struct connection *c, struct call *call);
 };
 
@@ -174,8 +199,22 @@ static void listening_free(void *data)
 {
 	struct listening *l = data;
 	json_decref(l->wanted);
-	json_decref(l->before);
+	list_for_each(news, &l->before, struct news, node)
+		news_free(news);
 	free(l);
+}
+
+static void tell_later(struct listening *l, const struct task_info *task)
+{
+	const char *result = result_of(task);
+	size_t n = result ? strlen(result) : 0;
+	if (n > BEFORE_MAX - l->before_bytes)
+		return;
+	struct news *news = new0(struct news);
+	l->before_bytes += n;
+	news->task = task_describe(task);
+	news->result = result ? xstrdup(result) : NULL;
+	list_append(&l->before, &news->node);
 }
 
 static void look_for_next(struct listening *l);
@@ -189,7 +228,7 @@ static void on_looked(void *ctx, const struct task_info *task, const struct fail
 		json_array_append_new(call->task_ids, json_string(task->id));
 		/* A client that subscribes late would never hear of it otherwise. */
 		if (task->state == TASK_ENDED || task->state == TASK_CANCELLED)
-			json_array_append_new(l->before, task_describe(task));
+			tell_later(l, task);
 	}
 	look_for_next(l);
 }
@@ -234,9 +273,8 @@ bool tasks_listen(struct connection *c, struct call *call, json_t *params,
 		return true;
 	}
 	struct listening *l = new0(struct listening);
-	*l = (struct listening){
-		.connection = c, .call = call, .wanted = json_incref(ids), .before = json_array(), .on_ready = on_ready
-	};
+	*l = (struct listening){ .connection = c, .call = call, .wanted = json_incref(ids), .on_ready = on_ready };
+	list_init(&l->before);
 	call->task_ids = json_array();
 	call->data = l;
 	call->data_free = listening_free;
@@ -244,20 +282,25 @@ bool tasks_listen(struct connection *c, struct call *call, json_t *params,
 	return true;
 }
 
-static void send(struct connection *c, const struct call *call, const json_t *task)
+static void send(struct connection *c, const struct call *call, const json_t *task, const char *result)
 {
-	json_t *params = json_copy((json_t *)task);
+	AUTO(buf_release) struct buf text = { 0 };
+	json_auto_t *params = json_copy((json_t *)task);
 	json_object_set_new(params, "_meta", json_pack("{s:O}", META_SUBSCRIPTION, call->id));
-	c->notify(c, rpc_notification("notifications/tasks", params));
+	rpc_print_notification_with(&text, "notifications/tasks", params, result ? "result" : NULL, result);
+	c->notify_text(c, &text);
 }
 
 void tasks_listen_begin(struct connection *c, struct call *call)
 {
 	struct listening *l = call->data;
-	for (size_t i = 0; l && i < json_array_size(l->before); i++)
-		send(c, call, json_array_get(l->before, i));
-	if (l)
-		json_array_clear(l->before);
+	if (!l)
+		return;
+	list_for_each(news, &l->before, struct news, node) {
+		send(c, call, news->task, news->result);
+		news_free(news);
+	}
+	l->before_bytes = 0;
 }
 
 static bool listens_to(const struct call *call, const char *id)
@@ -268,17 +311,18 @@ static bool listens_to(const struct call *call, const char *id)
 	return false;
 }
 
-void tasks_notify(struct connection *c, const json_t *task)
+static void on_change(void *ctx, const struct task_info *task)
 {
-	const char *id = json_string_value(json_object_get(task, "taskId"));
+	struct connection *c = ctx;
+	json_auto_t *o = task_describe(task);
 	list_for_each(call, c->calls, struct call, link) {
 		struct listening *l = call->task_ids ? call->data : NULL;
-		if (!l || !listens_to(call, id))
+		if (!l || !listens_to(call, task->id))
 			continue;
 		if (call->listening)
-			send(c, call, task);
+			send(c, call, o, result_of(task));
 		else
-			json_array_append(l->before, (json_t *)task);
+			tell_later(l, task);
 	}
 }
 
@@ -292,13 +336,6 @@ static char *word(const struct config *config, const struct task_info *task, con
 	json_auto_t *o = tools_word_task(&env, task, result, f);
 	json_object_set_new(o, "resultType", json_string("complete"));
 	return json_dumps(o, JSON_COMPACT);
-}
-
-static void on_change(void *ctx, const struct task_info *task)
-{
-	struct connection *c = ctx;
-	json_auto_t *o = task_describe(task);
-	tasks_notify(c, o);
 }
 
 void tasks_bind(struct connection *c)

@@ -16,7 +16,7 @@ struct task_view {
 	uint64_t created_ms, changed_ms, ttl_ms;
 };
 json_t *task_json(const struct task_view *view);
-/* A task of the manager's, with its result. New reference. */
+/* A task of the manager's, without its result. New reference. */
 json_t *task_describe(const struct task_info *task);
 
 /* True if the request says that its client knows tasks; params may be NULL. */
@@ -36,8 +36,6 @@ bool tasks_listen(struct connection *c, struct call *call, json_t *params,
 		  void (*on_ready)(struct connection *c, struct call *call));
 /* Sends what happened before the subscription was acknowledged. */
 void tasks_listen_begin(struct connection *c, struct call *call);
-/* To all who listen to it: `task` is borrowed. */
-void tasks_notify(struct connection *c, const json_t *task);
 /* From now on the connection hears of its conversation's tasks, and words their results. */
 void tasks_bind(struct connection *c);
 

@@ -178,6 +178,23 @@ static void who_subscribes_hears_of_the_end(void **state)
 	quiet(r);
 }
 
+/* Parsing a result of several MiB would keep the loop busy. What was parsed and printed again would have lost two digits. */
+static void a_result_is_passed_on_as_it_is(void **state)
+{
+	struct rig *r = *state;
+	json_decref(execute(r, "\"code\":\"task 0 exact\"", TASKS_META));
+	json_decref(make_task(r));
+	json_auto_t *got = ask(r, "tasks/get", "\"taskId\":\"k1\"", TASKS_META);
+	assert_string_equal(text_at(got, "result|status"), "completed");
+	assert_string_equal(text_at(got, "result|resultType"), "complete");
+	assert_true(json_real_value(at(got, "result|result|number")) == 0.12345678901234567);
+	json_auto_t *ack = listen(r, "[\"k1\"]");
+	assert_non_null(ack);
+	json_auto_t *told = receive(r, 1000);
+	assert_string_equal(text_at(told, "method"), "notifications/tasks");
+	assert_true(json_real_value(at(told, "params|result|number")) == 0.12345678901234567);
+}
+
 static void a_subscription_to_nonsense_is_refused(void **state)
 {
 	struct rig *r = *state;
@@ -214,6 +231,7 @@ int main(void)
 		TEST(an_update_that_answers_nothing_is_acknowledged),
 		TEST(bad_ids_are_errors),
 		TEST(who_subscribes_hears_of_the_end),
+		TEST(a_result_is_passed_on_as_it_is),
 		TEST(a_subscription_to_nonsense_is_refused),
 		TEST(a_subscription_can_be_cancelled_at_once),
 	};
