@@ -1,7 +1,11 @@
 /* Files: in, out, and what was exported. */
+#include <errno.h>
+#include <fcntl.h>
+
 #include "attach/client-private.h"
 #include "attach/codec.h"
 #include "attach/fields.h"
+#include "attach/wire.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 
@@ -59,6 +63,30 @@ static void on_progress(struct attach_call *call, const json_t *note)
 		request->on_progress(request->ctx, line);
 }
 
+/* With the rights of this process. What is open already is duplicated, so that all of them are closed alike. */
+static int open_own(const struct import_item *item, struct fail *f)
+{
+	int fd = item->fd > 0 ? fcntl(item->fd, F_DUPFD_CLOEXEC, 3) :
+				open(item->source, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return fd < 0 ? fail_set(f, FAIL_INVALID, "cannot open '%s': %s", item->source, strerror(errno)) : fd;
+}
+
+static int open_all(const struct copy_request *req, int files[ATTACH_FILES_MAX], size_t *n, struct fail *f)
+{
+	for (size_t i = 0; req->imports && i < req->n; i++) {
+		if (!req->imports[i].own)
+			continue;
+		if (*n == ATTACH_FILES_MAX)
+			return fail_set(f, FAIL_LIMIT, "at most %d files and folders go with one call",
+					ATTACH_FILES_MAX);
+		files[*n] = open_own(&req->imports[i], f);
+		if (files[*n] < 0)
+			return -1;
+		++*n;
+	}
+	return 0;
+}
+
 struct attach_call *attach_copy(struct attach *a, const struct copy_request *req, struct fail *f)
 {
 	static const struct attach_call_type type = { .op = "copy",
@@ -66,11 +94,21 @@ struct attach_call *attach_copy(struct attach *a, const struct copy_request *req
 						      .on_fail = on_not_copied,
 						      .on_note = on_progress,
 						      .free = free_call };
-	struct files_call *c = new0(struct files_call);
-	c->copy = (struct copy_request){
-		.n = req->n, .on_progress = req->on_progress, .on_done = req->on_done, .ctx = req->ctx
-	};
-	return attach_call_start(a, &c->call, &type, copy_request_encode(req), f);
+	int files[ATTACH_FILES_MAX];
+	size_t n_files = 0;
+	struct attach_call *started = NULL;
+	if (open_all(req, files, &n_files, f) == 0) {
+		struct files_call *c = new0(struct files_call);
+		c->copy = (struct copy_request){
+			.n = req->n, .on_progress = req->on_progress, .on_done = req->on_done, .ctx = req->ctx
+		};
+		c->call.files = files;
+		c->call.n_files = n_files;
+		started = attach_call_start(a, &c->call, &type, copy_request_encode(req), f);
+	}
+	for (size_t i = 0; i < n_files; i++)
+		close(files[i]);
+	return started;
 }
 
 /* --- exports ------------------------------------------------------------------------------------------------------- */

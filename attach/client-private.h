@@ -26,6 +26,9 @@ struct attach_call {
 	struct list node;
 	struct attach *attach;
 	uint32_t number;
+	/* Open files that go along with the request; borrowed for the start. */
+	const int *files;
+	size_t n_files;
 };
 
 /* Takes the call (on failure it is freed) and the request, to which `op` is added. NULL with f if there is no connection, too many calls

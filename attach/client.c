@@ -23,6 +23,7 @@ struct attach {
 	uint32_t last_number;
 	struct timer *timer; /* for the hello, then for the loss */
 	struct fail loss;    /* no kind while there is a connection */
+	bool takes_no_files; /* the server is of an older version */
 	bool reading, freed; /* attach_free() from a callback waits for its end */
 };
 
@@ -75,13 +76,19 @@ static void on_timer(void *ctx)
 	end_callbacks(a);
 }
 
-static void send_frames(struct attach *a, const struct buf *frames)
+static void send_with(struct attach *a, const struct buf *frames, const int *files, size_t n_files)
 {
 	if (a->loss.kind)
 		return;
-	int r = stream_write(a->stream, frames->data, frames->len);
+	int r = n_files ? stream_write_with(a->stream, frames->data, frames->len, files, n_files) :
+			  stream_write(a->stream, frames->data, frames->len);
 	if (r < 0)
 		lose(a, r == -ENOBUFS ? "it does not read" : strerror(-r));
+}
+
+static void send_frames(struct attach *a, const struct buf *frames)
+{
+	send_with(a, frames, NULL, 0);
 }
 
 /* --- in ------------------------------------------------------------------------------------------------------------ */
@@ -102,6 +109,7 @@ static void on_hello(struct attach *a, const json_t *json)
 				      .pid = fields_number(&in, "pid", INT32_MAX),
 				      .has_session = session != NULL };
 	struct session_info info = { 0 };
+	bool files = fields_bool(&in, "files");
 	AUTO(fail_release) struct fail bad = { 0 };
 	if (fail) {
 		fail_decode(fail, &a->loss);
@@ -119,6 +127,7 @@ static void on_hello(struct attach *a, const json_t *json)
 		timer_start(a->timer, 0, 0);
 		return;
 	}
+	a->takes_no_files = !files;
 	hello.runtime = info.runtime;
 	hello.status = info.status;
 	timer_stop(a->timer);
@@ -209,7 +218,11 @@ struct attach_call *attach_call_start(struct attach *a, struct attach_call *call
 	call->attach = a;
 	list_init(&call->node);
 	json_object_set_new(json, "op", json_string(type->op));
-	if (a->loss.kind)
+	fields_put_number(json, "files", call->n_files);
+	if (call->n_files && a->takes_no_files)
+		cause_set(f, FAIL_INVALID, CAUSE_OTHER_VERSION,
+			  "the session's server is older than this program, and takes no files from it");
+	else if (a->loss.kind)
 		fail_copy(f, &a->loss);
 	else if (a->n_calls >= ATTACH_CALLS_MAX)
 		fail_set(f, FAIL_BUSY, "%d calls wait for their answers already", ATTACH_CALLS_MAX);
@@ -222,7 +235,8 @@ struct attach_call *attach_call_start(struct attach *a, struct attach_call *call
 	call->number = ++a->last_number;
 	list_append(&a->calls, &call->node);
 	a->n_calls++;
-	send_frames(a, &frames);
+	send_with(a, &frames, call->files, call->n_files);
+	call->files = NULL;
 	return call;
 }
 

@@ -61,6 +61,8 @@ struct attach_list_request {
 struct attach_call *attach_list(struct attach *a, const struct attach_list_request *req, struct fail *f);
 
 struct attach_call *attach_create(struct attach *a, const struct create_request *req, struct fail *f);
+/* Imports of the caller's own files are opened here, with the rights of this process, unless they are open already; at most
+ * ATTACH_FILES_MAX (4) of them. Blocks as long as open() does. CAUSE_OTHER_VERSION if the server is too old for them. */
 struct attach_call *attach_copy(struct attach *a, const struct copy_request *req, struct fail *f);
 struct attach_call *attach_exports(struct attach *a, const struct exports_request *req, struct fail *f);
 struct attach_call *attach_read_export(struct attach *a, const struct read_request *req, struct fail *f);

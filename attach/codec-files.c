@@ -39,6 +39,8 @@ json_t *copy_request_encode(const struct copy_request *req)
 		if (item->content)
 			put_content(entry, item);
 		fields_put_text(entry, "source", item->source);
+		fields_put_bool(entry, "own", item->own);
+		fields_put_bool(entry, "project", item->own && item->project);
 		fields_put_text(entry, "session", item->session_id);
 		fields_put_text(entry, "path", item->path);
 		fields_put_text(entry, "destination", item->destination);
@@ -65,6 +67,8 @@ static int imports_decode(const json_t *json, struct copy_parts *parts, struct f
 		item->content = fields_text_n(&in, "content", &item->content_len);
 		item->base64 = fields_bool(&in, "base64");
 		item->source = fields_text(&in, "source");
+		item->own = item->source && fields_bool(&in, "own");
+		item->project = item->own && fields_bool(&in, "project");
 		item->session_id = fields_text(&in, "session");
 		item->path = fields_text(&in, "path");
 		item->destination = fields_text(&in, "destination");

@@ -57,6 +57,7 @@ json_t *ask_answer_encode(const struct ask_answer *a);
 int ask_answer_decode(const json_t *json, struct ask_answer *ret, struct fail *f);
 
 /* --- files --------------------------------------------------------------------------------------------------------- */
+/* Imports of the client's own files are marked; which descriptors they are is the wire's affair. */
 json_t *copy_request_encode(const struct copy_request *req);
 struct copy_parts {
 	struct import_item *imports;

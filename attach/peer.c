@@ -20,6 +20,9 @@
 #define QUEUE_FULL (ATTACH_ANSWER_MAX + (16u << 20))
 #define QUEUE_MAX (ATTACH_ANSWER_MAX + (32u << 20))
 
+/* Open files that may wait for their calls. */
+#define FILES_MAX (4 * ATTACH_FILES_MAX)
+
 struct peer {
 	struct served_host host;
 	struct list node;
@@ -28,6 +31,9 @@ struct peer {
 	struct attach_reader reader;
 	struct timer *timer;  /* for its hello, then for its end */
 	uint32_t last_number; /* of its calls */
+	/* Open files, in the order they came; they may come a little before their call. */
+	int files[FILES_MAX];
+	size_t n_files;
 	bool ending;
 };
 
@@ -97,6 +103,7 @@ static void greet(struct peer *p, const json_t *hello)
 	fields_put_number(answer, "version", MIN(version, (uint64_t)ATTACH_VERSION));
 	fields_put_number(answer, "pid", (uint64_t)getpid());
 	fields_put_text(answer, "husk", HUSK_VERSION);
+	fields_put_bool(answer, "files", true);
 	if (session)
 		conversation_each_session(p->host.conversation, look_at, &(struct lookup){ session, answer });
 	attach_put(&frames, ATTACH_SERVER, ATTACH_HELLO, 0, answer);
@@ -116,6 +123,53 @@ void peer_turn_away(int fd, const struct fail *why)
 
 /* --- in ------------------------------------------------------------------------------------------------------------ */
 
+static void on_descriptor(void *ctx, int fd)
+{
+	struct peer *p = ctx;
+	if (!p->ending && p->n_files < FILES_MAX) {
+		p->files[p->n_files++] = fd;
+		return;
+	}
+	close(fd);
+	end(p, "it sends files that no call names");
+}
+
+static void close_files(int *files, size_t *n)
+{
+	for (size_t i = 0; i < *n; i++)
+		close(files[i]);
+	*n = 0;
+}
+
+/* Those that it names go with it, whatever becomes of it, so that the next call finds its own. */
+static int take_files(struct peer *p, const json_t *request)
+{
+	struct fields in = { .json = request };
+	size_t n = fields_number(&in, "files", ATTACH_FILES_MAX);
+	if (in.bad || n > p->n_files)
+		return -1;
+	memcpy(p->host.files, p->files, n * sizeof(*p->files));
+	memmove(p->files, p->files + n, (p->n_files - n) * sizeof(*p->files));
+	p->n_files -= n;
+	p->host.n_files = n;
+	return 0;
+}
+
+static void begin_call(struct peer *p, const struct attach_message *m)
+{
+	if (m->call <= p->last_number) {
+		end(p, "the number of its call does not rise");
+		return;
+	}
+	if (take_files(p, m->json) < 0) {
+		end(p, "its call names files that did not come");
+		return;
+	}
+	p->last_number = m->call;
+	served_begin(&p->host, m->call, m->json);
+	close_files(p->host.files, &p->host.n_files);
+}
+
 static void on_message(struct peer *p, const struct attach_message *m)
 {
 	watchdog_detail("a message (type) of an attached program:", NULL, m->type);
@@ -125,12 +179,7 @@ static void on_message(struct peer *p, const struct attach_message *m)
 		greet(p, m->json);
 		return;
 	case ATTACH_CALL:
-		if (m->call <= p->last_number) {
-			end(p, "the number of its call does not rise");
-			return;
-		}
-		p->last_number = m->call;
-		served_begin(&p->host, m->call, m->json);
+		begin_call(p, m);
 		return;
 	default:
 		break;
@@ -196,6 +245,7 @@ struct peer *peer_new(const struct peer_spec *spec)
 {
 	static const struct stream_ops ops = {
 		.on_data = on_data,
+		.on_descriptor = on_descriptor,
 		.on_eof = on_eof,
 		.on_write_error = on_write_error,
 		.on_drained = on_drained,
@@ -234,6 +284,7 @@ struct peer *peer_drop(struct peer *p)
 	list_remove(&p->node);
 	timer_free(p->timer);
 	stream_free(p->stream);
+	close_files(p->files, &p->n_files);
 	attach_reader_release(&p->reader);
 	free(p);
 	return NULL;

@@ -28,11 +28,26 @@ static void on_copied(void *ctx, const struct copy_result *results, size_t n, co
 		served_answer(s, copy_results_encode(results, n));
 }
 
+/* A client's own file is one that it has opened: its path alone gives it no right to read there. */
+static int take_files(const struct served_host *host, const struct copy_parts *parts, size_t n, struct fail *f)
+{
+	size_t taken = 0;
+	for (size_t i = 0; parts->imports && i < n; i++) {
+		struct import_item *item = &parts->imports[i];
+		if (item->own && taken == host->n_files)
+			return fail_set(f, FAIL_INVALID, "the file '%.200s' did not come along with the call",
+					item->source);
+		if (item->own)
+			item->fd = host->files[taken++];
+	}
+	return taken == host->n_files ? 0 : fail_set(f, FAIL_INVALID, "more files came than the call names");
+}
+
 static int start_copy(struct served *s, const json_t *request, struct fail *f)
 {
 	AUTO(copy_parts_release) struct copy_parts parts = { 0 };
 	struct copy_request r;
-	if (copy_request_decode(request, &r, &parts, f) < 0)
+	if (copy_request_decode(request, &r, &parts, f) < 0 || take_files(s->host, &parts, r.n, f) < 0)
 		return -1;
 	r.on_progress = json_is_true(json_object_get(request, "live")) ? on_progress : NULL;
 	r.on_done = on_copied;

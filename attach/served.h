@@ -36,6 +36,9 @@ struct served_host {
 	uint64_t guest;	   /* for run_request.guest: what it runs is its own */
 	struct list calls; /* of struct served */
 	size_t n_calls;
+	/* Open files that came along with the call that is being started; closed after that. */
+	int files[ATTACH_FILES_MAX];
+	size_t n_files;
 	void (*write)(struct served_host *host, const struct buf *frames);
 	/* Bytes that may be written before it has read more. */
 	size_t (*room)(const struct served_host *host);

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/frames.h"
 #include "base/list.h"
+#include "base/stream.h"
 
 #define ATTACH_VERSION 1
 
@@ -32,6 +33,8 @@ enum attach_frame {
 #define ATTACH_ANSWER_MAX (96u << 20)
 /* Calls at a time on one connection. */
 #define ATTACH_CALLS_MAX 64
+/* Open files of the client that go along with a CALL, on its first byte. */
+#define ATTACH_FILES_MAX STREAM_DESCRIPTORS_MAX
 
 enum attach_side { ATTACH_CLIENT, ATTACH_SERVER };
 

@@ -10,14 +10,13 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/list.h"
 #include "base/watchdog.h"
 
 #define READ_CHUNK 65536
 /* How much is read in one turn of the loop before others get theirs. */
 #define READS_PER_TURN 4
 #define QUEUE_MAX_DEFAULT (64u << 20)
-/* That come with one read. The system closes those that are more. */
-#define DESCRIPTORS_PER_READ 4
 
 struct side {
 	int fd;
@@ -29,6 +28,19 @@ struct side {
 	uv_idle_t idle;
 };
 
+/* Descriptors that wait in the queue. */
+struct outgoing {
+	struct list node;
+	uint64_t at; /* the byte of the stream that they go with */
+	int fds[STREAM_DESCRIPTORS_MAX];
+	size_t n;
+};
+/* That come with one read, or go with one write. The system closes those that are more. */
+union control {
+	struct cmsghdr header;
+	char space[CMSG_SPACE(STREAM_DESCRIPTORS_MAX * sizeof(int))];
+};
+
 struct stream {
 	struct side in, out;
 	struct loop *loop;
@@ -37,15 +49,32 @@ struct stream {
 	struct buf queue;
 	size_t queue_at; /* bytes of queue already written */
 	size_t queue_max;
+	uint64_t written;     /* in all */
+	struct list outgoing; /* of struct outgoing, by their place */
 	bool paused, hung_up, eof, write_failed, freed, dispatching;
 	unsigned handles; /* not yet closed by libuv */
 };
+
+static void outgoing_free(struct outgoing *o)
+{
+	list_remove(&o->node);
+	for (size_t i = 0; i < o->n; i++)
+		close(o->fds[i]);
+	free(o);
+}
+
+static void drop_outgoing(struct stream *s)
+{
+	list_for_each(o, &s->outgoing, struct outgoing, node)
+		outgoing_free(o);
+}
 
 static void release_if_closed(struct stream *s)
 {
 	if (!s->freed || s->handles || s->dispatching)
 		return;
 	buf_release(&s->queue);
+	drop_outgoing(s);
 	free(s);
 }
 
@@ -179,6 +208,7 @@ struct stream *stream_new(struct loop *loop, int in_fd, int out_fd, const struct
 	s->ops = *ops;
 	s->ctx = ctx;
 	s->queue_max = QUEUE_MAX_DEFAULT;
+	list_init(&s->outgoing);
 	s->in.fd = s->out.fd = s->in.saved_flags = s->out.saved_flags = -1;
 	int r = side_open(s, &s->in, in_fd);
 	if (r == 0 && out_fd != in_fd)
@@ -251,10 +281,7 @@ static ssize_t read_chunk(struct stream *s, void *chunk, size_t size)
 {
 	if (!s->ops.on_descriptor)
 		return read(s->in.fd, chunk, size);
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(DESCRIPTORS_PER_READ * sizeof(int))];
-	} control;
+	union control control;
 	struct iovec room = { chunk, size };
 	struct msghdr message = {
 		.msg_iov = &room, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
@@ -291,15 +318,53 @@ static void fail_writing(struct stream *s, int error)
 {
 	s->write_failed = true;
 	buf_release(&s->queue);
+	drop_outgoing(s);
 	s->queue_at = 0;
 	if (s->ops.on_write_error)
 		s->ops.on_write_error(s->ctx, error);
 }
 
+static ssize_t send_with(int to, const void *data, size_t n, const struct outgoing *o)
+{
+	union control control = { 0 };
+	size_t bytes = o->n * sizeof(int);
+	control.header =
+		(struct cmsghdr){ .cmsg_len = CMSG_LEN(bytes), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+	memcpy(CMSG_DATA(&control.header), o->fds, bytes);
+	struct iovec piece = { (void *)data, n };
+	struct msghdr message = {
+		.msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(bytes)
+	};
+	return sendmsg(to, &message, 0);
+}
+
+/* As much of the queue as goes with one call: a write ends where descriptors are to go along with what follows. */
+static ssize_t write_piece(struct stream *s)
+{
+	struct outgoing *o = list_first(&s->outgoing, struct outgoing, node);
+	const uint8_t *at = s->queue.data + s->queue_at;
+	size_t n = stream_queued(s);
+	ssize_t done;
+	if (!o) {
+		done = write(s->out.fd, at, n);
+	} else if (s->written < o->at) {
+		done = write(s->out.fd, at, MIN(n, (size_t)(o->at - s->written)));
+	} else {
+		done = send_with(s->out.fd, at, n, o);
+		if (done > 0)
+			outgoing_free(o);
+	}
+	if (done > 0) {
+		s->queue_at += (size_t)done;
+		s->written += (uint64_t)done;
+	}
+	return done;
+}
+
 /* Returns false once the descriptor takes no more for now. */
 static bool write_once(struct stream *s)
 {
-	ssize_t n = write(s->out.fd, s->queue.data + s->queue_at, s->queue.len - s->queue_at);
+	ssize_t n = write_piece(s);
 	if (n < 0 && errno == EINTR)
 		return true;
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -308,7 +373,6 @@ static bool write_once(struct stream *s)
 		fail_writing(s, -errno);
 		return false;
 	}
-	s->queue_at += (size_t)n;
 	return s->queue_at < s->queue.len;
 }
 
@@ -339,15 +403,22 @@ static size_t write_now(struct stream *s, const uint8_t *data, size_t n)
 			break;
 		at += (size_t)done;
 	}
+	s->written += at;
 	return at;
+}
+
+static int check_room(const struct stream *s, size_t n)
+{
+	if (s->write_failed || s->out.fd < 0)
+		return -EPIPE;
+	return stream_queued(s) + n > s->queue_max ? -ENOBUFS : 0;
 }
 
 int stream_write(struct stream *s, const void *data, size_t n)
 {
-	if (s->write_failed || s->out.fd < 0)
-		return -EPIPE;
-	if (stream_queued(s) + n > s->queue_max)
-		return -ENOBUFS;
+	int r = check_room(s, n);
+	if (r < 0)
+		return r;
 	if (s->queue_at > READ_CHUNK) {
 		buf_consume(&s->queue, s->queue_at);
 		s->queue_at = 0;
@@ -362,6 +433,29 @@ int stream_write(struct stream *s, const void *data, size_t n)
 		buf_reset(&s->queue);
 	}
 	buf_add(&s->queue, (const uint8_t *)data + done, n - done);
+	if (!s->dispatching)
+		rearm(s);
+	return 0;
+}
+
+int stream_write_with(struct stream *s, const void *data, size_t n, const int *fds, size_t n_fds)
+{
+	int r = check_room(s, n);
+	if (r < 0)
+		return r;
+	struct outgoing *o = new0(struct outgoing);
+	list_append(&s->outgoing, &o->node);
+	o->at = s->written + stream_queued(s);
+	while (r == 0 && o->n < MIN(n_fds, (size_t)STREAM_DESCRIPTORS_MAX)) {
+		o->fds[o->n] = fcntl(fds[o->n], F_DUPFD_CLOEXEC, 3);
+		r = o->fds[o->n] < 0 ? -errno : 0;
+		o->n += r == 0;
+	}
+	if (r < 0) {
+		outgoing_free(o);
+		return r;
+	}
+	buf_add(&s->queue, data, n);
 	if (!s->dispatching)
 		rearm(s);
 	return 0;
@@ -387,11 +481,10 @@ void stream_pause(struct stream *s, bool paused)
 void stream_flush_now(struct stream *s)
 {
 	while (!s->write_failed && s->queue_at < s->queue.len) {
-		ssize_t n = write(s->out.fd, s->queue.data + s->queue_at, s->queue.len - s->queue_at);
+		ssize_t n = write_piece(s);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return;
-		s->queue_at += (size_t)n;
 	}
 }

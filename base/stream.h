@@ -31,6 +31,10 @@ struct stream *stream_free(struct stream *s);
 
 /* Copies and queues. 0, -ENOBUFS if the queue would exceed its maximum (nothing was queued), or -EPIPE. */
 int stream_write(struct stream *s, const void *data, size_t n);
+/* The same, with descriptors that go along with the first of these bytes (of a socket). They are duplicated; at least one byte. -errno also
+ * if they cannot be. */
+#define STREAM_DESCRIPTORS_MAX 4
+int stream_write_with(struct stream *s, const void *data, size_t n, const int *fds, size_t n_fds);
 void stream_set_queue_max(struct stream *s, size_t max);
 size_t stream_queued(const struct stream *s);
 /* Stops and resumes reading (back pressure). */

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/work.h"
 #include "cli/config.h"
+#include "cli/cp.h"
 #include "cli/demo.h"
 #include "cli/doctor.h"
 #include "cli/exit.h"
@@ -48,6 +49,8 @@ static int run_verb(const struct options *options)
 		return run_run(options);
 	case VERB_SHELL:
 		return shell_run(options);
+	case VERB_CP:
+		return cp_run(options);
 	case VERB_JUPYTER:
 		return jupyter_run(options);
 	case VERB_REPL:

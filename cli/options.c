@@ -27,6 +27,8 @@ static const struct {
 	  "[--disk SIZE] [--image NAME] [--no-network] | [--pictures HOW] SESSION" },
 	{ "shell", VERB_SHELL, "a terminal in a session, also in one of a running agent",
 	  "[--env-file FILE] SESSION [--] [COMMAND [ARG]...]" },
+	{ "cp", VERB_CP, "copy files and folders into a session, or out of it",
+	  "[--env-file FILE] FILE... SESSION:[PATH] | SESSION:PATH... DEST" },
 	{ "jupyter", VERB_JUPYTER, "open a session to Jupyter, or list Husk among Jupyter's kernels",
 	  "[--env-file FILE] [--tcp] SESSION | --install | --uninstall [--user | --prefix PREFIX]" },
 	{ "setup", VERB_SETUP, "install and start an engine if none answers, and build the images",
@@ -480,6 +482,10 @@ static int take_words(struct options *o, char **words, struct fail *f)
 		return take_config_words(o, words, f);
 	if (o->verb == VERB_RUN) {
 		o->program = *words;
+		o->arguments = (const char *const *)words;
+		return 0;
+	}
+	if (o->verb == VERB_CP) {
 		o->arguments = (const char *const *)words;
 		return 0;
 	}

@@ -18,6 +18,7 @@ enum verb {
 	VERB_HISTORY,
 	VERB_RUN,
 	VERB_SHELL,
+	VERB_CP,
 	VERB_REPL,
 	VERB_SETUP,
 	VERB_CONFIG,
@@ -52,13 +53,14 @@ struct options {
 	const char *setting;
 	const char *setting_value; /* NULL = comes on standard input */
 	/* run and repl; all point into argv but for the lists */
-	const char *language;	      /* NULL = by the name of the program, or the first */
-	const char *program;	      /* - = standard input */
-	const char *const *arguments; /* NULL-terminated, the program first; also shell's, where NULL is none */
-	uint64_t timeout;	      /* seconds; 0 = no limit */
-	bool alone;		      /* run: the program's folder is not copied along */
-	const char *requirements;     /* run: a file that lists packages */
-	uint64_t memory, disk;	      /* bytes; 0 = as the settings say, like cpus */
+	const char *language; /* NULL = by the name of the program, or the first */
+	const char *program;  /* - = standard input */
+	const char *const
+		*arguments;	  /* NULL-terminated, the program first; also shell's, where NULL is none, and cp's */
+	uint64_t timeout;	  /* seconds; 0 = no limit */
+	bool alone;		  /* run: the program's folder is not copied along */
+	const char *requirements; /* run: a file that lists packages */
+	uint64_t memory, disk;	  /* bytes; 0 = as the settings say, like cpus */
 	double cpus;
 	const char *image; /* NULL = the language's own */
 	bool no_network;

@@ -400,6 +400,50 @@ static void a_descriptor_may_end_the_stream(void **state)
 	close(pipe);
 }
 
+/* Behind more than the socket takes at once, twice: none comes after the byte that it goes with, and all of them come in order. */
+static void sends_descriptors_with_their_bytes(void **state)
+{
+	enum { BEFORE = 1000000, AFTER = 300000 };
+	int fds[2], first[2], second[2];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	make_pipe(first);
+	make_pipe(second);
+	struct peer p = { .loop = loop_new(), .fd = -1, .stop_at = BEFORE + 1 + AFTER + 1 };
+	p.stream = stream_new(p.loop, fds[0], fds[0], &ops_with_descriptors, &p);
+	struct stream *sender = stream_new(p.loop, fds[1], fds[1], &(struct stream_ops){ 0 }, NULL);
+	AUTO(freep) char *big = xcalloc(1, BEFORE);
+	const int two[] = { second[1], second[1] };
+	assert_int_equal(stream_write(sender, big, BEFORE), 0);
+	assert_int_equal(stream_write_with(sender, "a", 1, &first[1], 1), 0);
+	assert_int_equal(stream_write(sender, big, AFTER), 0);
+	assert_int_equal(stream_write_with(sender, "b", 1, two, 2), 0);
+	close(first[1]);
+	close(second[1]);
+	assert_int_equal(loop_run(p.loop), 1);
+	assert_int_equal(p.got.data[BEFORE], 'a');
+	assert_int_equal(p.n_descriptors, 3);
+	assert_true(p.came_at[0] <= BEFORE && p.came_at[1] > BEFORE && p.came_at[1] <= BEFORE + 1 + AFTER);
+	put(p.descriptors[0], "1");
+	put(p.descriptors[2], "2");
+	char byte;
+	assert_int_equal(read(first[0], &byte, 1), 1);
+	assert_int_equal(byte, '1');
+	assert_int_equal(read(second[0], &byte, 1), 1);
+	assert_int_equal(byte, '2');
+	/* What waits when the stream goes is closed. */
+	stream_pause(p.stream, true);
+	const int bad[] = { first[0], -1 };
+	assert_int_equal(stream_write_with(sender, "c", 1, bad, 2), -EBADF);
+	assert_int_equal(stream_write(sender, big, BEFORE), 0);
+	assert_int_equal(stream_write_with(sender, "c", 1, &p.descriptors[0], 1), 0);
+	stream_free(sender);
+	peer_release(&p);
+	assert_int_equal(read(first[0], &byte, 1), 0);
+	assert_int_equal(read(second[0], &byte, 1), 0);
+	close(first[0]);
+	close(second[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -417,6 +461,7 @@ int main(void)
 		cmocka_unit_test(descriptors_come_before_their_bytes),
 		cmocka_unit_test(descriptors_that_nobody_takes_are_closed),
 		cmocka_unit_test(a_descriptor_may_end_the_stream),
+		cmocka_unit_test(sends_descriptors_with_their_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,116 @@
+"""husk cp: files and folders into a session and out of it, with the rights of the person who copies."""
+
+import os
+import socket
+import struct
+import subprocess
+
+import pytest
+from attach_client import CANCEL, Attached, Refused, sockets
+from harness import clean_env, husk_binary
+from pty_program import Program
+
+
+@pytest.fixture
+def cp(own_session, tmp_path):
+    """cp(*words) is husk cp in a folder of its own, with {} for the session."""
+    def copy(*words):
+        command = [husk_binary(), "cp", *(word.format(own_session.id) for word in words)]
+        env = clean_env(own_session.server.home)
+        return subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+
+    return copy
+
+
+def test_files_and_folders_both_ways(own_session, cp, tmp_path):
+    data = tmp_path / "data"
+    (data / "deep").mkdir(parents=True)
+    (data / "a.csv").write_text("a\n1\n")
+    (data / "deep" / "run.sh").write_text("#!/bin/sh\n")
+    (data / "deep" / "run.sh").chmod(0o750)
+    os.utime(data / "a.csv", (1_600_000_000, 1_600_000_000))
+
+    # In: under its name, under another one, into a folder, and what a folder holds.
+    done = cp("data/a.csv", "{}:")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    for words in (("data/a.csv", "{}:b.csv"), ("data/a.csv", "{}:~/mine/"), ("data", "{}:"), ("data/a.csv", "data/deep", "{}:many"), ("data/.", "{}:/tmp")):
+        done = cp(*words)
+        assert (done.returncode, done.stderr) == (0, ""), words
+    found = own_session.shell("cat a.csv b.csv ~/mine/a.csv data/a.csv many/a.csv /tmp/a.csv | sort | uniq -c | tr -s ' '; stat -c '%a %Y' data/deep/run.sh a.csv "
+                              "many/deep/run.sh /tmp/deep/run.sh | cut -d' ' -f1 | tr '\\n' ' '; stat -c %Y a.csv").ok().stdout
+    assert found == " 6 1\n 6 a\n750 644 750 750 1600000000\n"
+
+    # Out.
+    own_session.shell("echo changed >data/a.csv; echo 2 >data/new.csv").ok()
+    here = tmp_path / "here"
+    here.mkdir()
+    for words in (("{}:data/a.csv", "here"), ("{}:data/a.csv", "here/named.csv"), ("{}:data", "{}:~/mine/a.csv", "here/"), ("{}:data", "here/fresh"), ("{}:data/.", "data")):
+        done = cp(*words)
+        assert (done.returncode, done.stderr) == (0, ""), words
+    assert (here / "named.csv").read_text() == (data / "a.csv").read_text() == "changed\n"
+    assert (here / "a.csv").read_text() == "a\n1\n" and (here / "fresh" / "new.csv").read_text() == "2\n"
+    assert (here / "data" / "deep" / "run.sh").stat().st_mode & 0o100
+    assert sorted(p.name for p in data.iterdir()) == ["a.csv", "deep", "new.csv"]
+
+
+def test_names_prefixes_and_adoption(start, tmp_path):
+    server = start()
+    session = server.session(network=False, name="sales")
+
+    def copy(*words):
+        return subprocess.run([husk_binary(), "cp", *words], env=clean_env(server.home), cwd=tmp_path, capture_output=True, text=True, timeout=120)
+
+    (tmp_path / "x").write_text("by name")
+    assert copy("x", "sales:").returncode == 0
+    assert copy(f"{session.id[:12]}:x", "back").returncode == 0 and (tmp_path / "back").read_text() == "by name"
+    # A session that no server has is taken over for the copy, and stays.
+    server.kill()
+    (tmp_path / "x").write_text("adopted")
+    assert copy("x", "sales:y").returncode == 0
+    assert copy("sales:y", "back").returncode == 0 and (tmp_path / "back").read_text() == "adopted"
+
+
+def test_mistakes_and_the_rights_of_the_person(own_session, cp, tmp_path):
+    (tmp_path / "file").write_text("x")
+    for words, code, text in (
+        (("file",), 64, "usage: husk cp"),
+        (("file", "file2"), 64, "SESSION:PATH"),
+        (("{}:a", "{}:b"), 64, "SESSION:PATH"),
+        (("missing", "{}:"), 64, "cannot open 'missing': No such file"),
+        (("file", "{}:/etc/x"), 64, "/workspace"),
+        (("file", "nosuchsession:"), 1, "not found"),
+        (("{}:missing", "."), 64, "missing"),
+        (("{}:a", "{}:b", "nowhere"), 64, "cannot copy to 'nowhere'"),
+        (("{}:a", "nowhere/"), 64, "cannot copy to 'nowhere/'"),
+    ):
+        done = cp(*words)
+        assert done.returncode == code and text in done.stderr, (words, done)
+    # What can be copied is.
+    done = cp("missing", "file", "{}:")
+    assert done.returncode == 64 and own_session.shell("cat file").ok().stdout == "x"
+    # The server does not read for whoever only names a path: the file has to be open.
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    (path,) = sockets(own_session.server.home)
+    with Attached(path) as person:
+        with pytest.raises(Refused) as refused:
+            person.call("copy", session=own_session.id, imports=[{"source": str(secret), "own": True}])
+        assert "did not come along" in refused.value.fail["message"]
+        (result,) = person.call("copy", session=own_session.id, imports=[{"source": str(secret)}])
+        assert "denied" in result["fail"]["message"]
+    # One that sends files for no call is disconnected, and nobody else notices.
+    with Attached(path) as flood:
+        for byte in (struct.pack(">IBI", 0, CANCEL, 1) * 2)[:17]:
+            socket.send_fds(flood.socket, [bytes([byte])], [0])
+        while flood.socket.recv(4096):
+            pass
+    assert own_session.code("1 + 1").ok().value == "2"
+
+
+def test_progress_is_for_terminals(own_session, tmp_path):
+    with open(tmp_path / "large", "wb") as large:
+        large.truncate(300 << 20)
+    own_session.shell("mkdir -p ~/in").ok()
+    person = Program([husk_binary(), "cp", str(tmp_path / "large"), f"{own_session.id}:~/in/"], clean_env(own_session.server.home))
+    assert person.wait() == 0
+    assert b"/home/sandbox/in/large (300.0 MB)" in person.all
