@@ -1,0 +1,236 @@
+/* What the manager asks of PID 1: runs, the claim, the state of the session, queries, the end. */
+#include "kernels/init/init-private.h"
+
+#include "base/alloc.h"
+#include "kernels/guard/landlock.h"
+#include "kernels/guard/spawn.h"
+#include "kernels/init/info.h"
+#include "kernels/system/clock.h"
+
+/* For a kernel to list its variables. */
+#define LOOK_LIMIT_MS 2000
+
+/* A container either installs packages or runs code: what an install leaves behind is kept for other sessions, so nobody's
+ * code may have run beside it. */
+static bool fits(const struct init *i, const struct run *run)
+{
+	return (run->kind == RUN_INSTALL) == i->options->install;
+}
+
+/* The call of its kind that runs in its way; 0 = none. */
+static uint32_t runs_before(const struct init *i, const struct run *run)
+{
+	const struct run *ahead = run->kind == RUN_EXECUTE ? i->kernel.cell.run : i->terminals.front->run;
+	return run->state == RUN_QUEUED && ahead ? ahead->number : 0;
+}
+
+static void on_run(struct controller *c, struct run *run)
+{
+	struct init *i = container_of(c, struct init, controller);
+	if (run->restart && run->state == RUN_QUEUED)
+		kernel_interrupt(&i->kernel);
+	if (run->state == RUN_QUEUED && !fits(i, run))
+		run_end(run,
+			&(struct run_ending){ .ending = "refused",
+					      .detail = i->options->install ? "This container only installs." :
+									      "This container installs nothing." });
+	else if (run->kind == RUN_EXECUTE)
+		init_pump_kernel(i);
+	else
+		init_pump_commands(i);
+	run->behind = runs_before(i, run);
+}
+
+static void on_interrupt(struct controller *c, struct run *run)
+{
+	struct init *i = container_of(c, struct init, controller);
+	if (run->state == RUN_QUEUED)
+		run_end(run,
+			&(struct run_ending){ .ending = "interrupted", .detail = "The call had not started yet." });
+	else if (run->kind == RUN_EXECUTE)
+		kernel_interrupt(&i->kernel);
+	else
+		terminals_interrupt(&i->terminals, run);
+}
+
+static void on_take(struct controller *c, struct run *run)
+{
+	struct init *i = container_of(c, struct init, controller);
+	if (run->kind == RUN_EXECUTE)
+		pipes_drain(&i->kernel.pipes);
+	else
+		terminals_drain(&i->terminals);
+	terminals_make_way(&i->terminals);
+	run_mark(run);
+}
+
+static void on_input(struct controller *c, struct run *run, const char *text, size_t n)
+{
+	struct init *i = container_of(c, struct init, controller);
+	if (run->kind == RUN_EXECUTE)
+		kernel_input(&i->kernel, text, n);
+	else
+		terminals_input(&i->terminals, run, text, n);
+}
+
+static void on_frame(struct controller *c)
+{
+	lease_renew(&container_of(c, struct init, controller)->lease, clock_now_ms());
+}
+
+/* Which session the container belongs to, the state of its kernel, and how long it may live. */
+static void add_state(const struct init *i, json_t *to)
+{
+	if (i->claimed)
+		json_object_set_new(to, "session", json_string(i->session));
+	json_object_set_new(to, "kernel", json_string(i->options->install ? "none" : kernel_state_name(&i->kernel)));
+	json_object_set_new(to, "lease_seconds", json_integer((json_int_t)(i->lease.lease_ms / 1000)));
+	if (i->lease.lifetime_ms)
+		json_object_set_new(
+			to, "lifetime_left_seconds",
+			json_integer((json_int_t)(lease_lifetime_left_ms(&i->lease, clock_boot_ms()) / 1000)));
+}
+
+static void on_hello(struct controller *c, json_t *hello)
+{
+	struct init *i = container_of(c, struct init, controller);
+	lease_renew(&i->lease, clock_now_ms());
+	json_object_set_new(hello, "runtime", json_string(i->manifest.name));
+	json_object_set_new(hello, "language_version", json_string(i->kernel.language_version));
+	json_object_set_new(hello, "landlock", json_integer(landlock_version()));
+	json_object_set_new(hello, "consoles", json_integer(CONSOLES_MAX));
+	json_object_set_new(hello, "programs", json_true());
+	json_object_set_new(hello, "queries", json_true());
+	json_object_set_new(hello, "links", json_true());
+	add_state(i, hello);
+}
+
+/* NULL, or why there is no such place. */
+static char *take_cwd(struct init *i, const char *cwd)
+{
+	if (!cwd)
+		return NULL;
+	AUTO(freep) char *path = spawn_path(cwd, SPAWN_WORKSPACE);
+	if (!spawn_can_enter(path))
+		return xasprintf("The directory '%s' does not exist or cannot be entered.", path);
+	terminals_set_cwd(&i->terminals, path);
+	i->cwd = take_ptr(path);
+	return NULL;
+}
+
+static void set_terms(struct init *i, const struct claim *claim)
+{
+	memcpy(i->session, claim->session, sizeof(i->session));
+	lease_claim(&i->lease, claim->lease_ms, claim->lifetime_ms, clock_now_ms(), clock_boot_ms());
+	for (size_t k = 0; k < claim->env.n; k++)
+		strv_set_env(&i->env, claim->env.v[k]);
+	terminals_add_env(&i->terminals, &claim->env);
+	if ((claim->env.n || claim->cwd) && !i->options->install)
+		kernel_restart(&i->kernel);
+}
+
+static json_t *on_claim(struct controller *c, const struct claim *claim)
+{
+	struct init *i = container_of(c, struct init, controller);
+	if (i->claimed && !streq(i->session, claim->session))
+		return NULL;
+	AUTO(freep) char *refused = i->claimed ? NULL : take_cwd(i, claim->cwd);
+	if (!i->claimed && !refused) {
+		i->claimed = true;
+		set_terms(i, claim);
+	}
+	json_t *answer = json_pack("{s:s, s:s*}", "event", "claimed", "refused", refused);
+	add_state(i, answer);
+	return answer;
+}
+
+static void tell(struct init *i)
+{
+	uint32_t call = i->look;
+	i->look = 0;
+	timeout_stop(&i->look_limit);
+	json_auto_t *info = json_object();
+	add_state(i, info);
+	info_add_figures(info, &i->home, &i->limits);
+	if (i->kernel.variables.list) {
+		json_object_set(info, "variables", i->kernel.variables.list);
+		json_object_set_new(info, "more", json_integer((json_int_t)i->kernel.variables.more));
+		json_object_set_new(info, "fresh", json_boolean(i->kernel.looked));
+	}
+	controller_info(&i->controller, call, info);
+}
+
+void init_on_variables(struct kernel *k)
+{
+	struct init *i = container_of(k, struct init, kernel);
+	if (i->look)
+		tell(i);
+}
+
+static void on_look_limit(struct timeout *t)
+{
+	tell(container_of(t, struct init, look_limit));
+}
+
+/* A kernel that is at work is not disturbed: what was known before has to do. */
+static void on_look(struct controller *c, uint32_t call)
+{
+	struct init *i = container_of(c, struct init, controller);
+	i->look = call;
+	if (i->kernel.looked || !kernel_look(&i->kernel))
+		tell(i);
+	else
+		timeout_start(&i->poller, &i->look_limit, LOOK_LIMIT_MS, on_look_limit);
+}
+
+static void on_query(struct controller *c, uint32_t call, const json_t *question)
+{
+	struct init *i = container_of(c, struct init, controller);
+	static const char none[] = "{\"status\":\"cannot\"}";
+	if (i->options->install || i->ending)
+		controller_answer(c, call, none, sizeof(none) - 1);
+	else
+		kernel_ask(&i->kernel, call, question);
+}
+
+void init_on_answer(struct kernel *k, uint32_t number, const void *json, size_t n)
+{
+	controller_answer(&container_of(k, struct init, kernel)->controller, number, json, n);
+}
+
+static void on_stop(struct controller *c)
+{
+	init_end(container_of(c, struct init, controller), INIT_EXIT_OK);
+}
+
+int init_start_controller(struct init *i)
+{
+	runs_init(&i->runs, &i->limits);
+	i->consoles = (struct consoles){
+		.poller = &i->poller,
+		.sender = &i->controller.sender,
+		.limits = &i->limits,
+		.state = &i->terminals.state,
+		.more_env = &i->terminals.more_env,
+		.refuses = i->options->install,
+		.on_open = init_on_console,
+	};
+	consoles_init(&i->consoles);
+	i->controller = (struct controller){
+		.poller = &i->poller,
+		.runs = &i->runs,
+		.consoles = &i->consoles,
+		.home = &i->home,
+		.on_frame = on_frame,
+		.on_hello = on_hello,
+		.on_claim = on_claim,
+		.on_run = on_run,
+		.on_interrupt = on_interrupt,
+		.on_take = on_take,
+		.on_input = on_input,
+		.on_look = on_look,
+		.on_query = on_query,
+		.on_stop = on_stop,
+	};
+	return controller_init(&i->controller);
+}

@@ -1,0 +1,81 @@
+/* What the files of init share: PID 1's state, and the functions that one of them offers to the others. */
+#ifndef HUSK_KERNELS_INIT_INIT_PRIVATE_H
+#define HUSK_KERNELS_INIT_INIT_PRIVATE_H
+
+#include "kernels/cells/kernel.h"
+#include "kernels/commands/terminals.h"
+#include "kernels/control/controller.h"
+#include "kernels/control/dial.h"
+#include "kernels/disk/disk.h"
+#include "kernels/guard/sockets.h"
+#include "kernels/init/init.h"
+#include "kernels/init/lease.h"
+#include "kernels/init/rest.h"
+
+/* A dying PID 1 takes attach with it: the last frames get this long to be read. */
+#define FAREWELL_MS 300
+
+struct init {
+	const struct init_options *options;
+	struct poller poller;
+	struct watch signals;
+	int signal_fd;
+	bool reap_again;
+	struct lease lease;
+	bool claimed;
+	char session[SESSION_ID_LEN + 1];
+	struct limits limits;
+	struct manifest manifest;
+	struct strv env; /* of every child */
+	const char *cwd; /* of kernels; ours */
+	struct runs runs;
+	struct controller controller;
+	struct dial dial;
+	struct kernel kernel;
+	struct terminals terminals;
+	struct consoles consoles;
+	struct disk home;
+	struct sockets sockets;
+	struct rest rest;
+
+	uint32_t look; /* the question that waits for the kernel's answer; 0 = none */
+	struct timeout look_limit;
+
+	bool ending;
+	int exit_status;
+	uint64_t farewell_until_ms;
+};
+
+/* ---- init-watch.c: what ends the session or some of its processes, and rest */
+
+/* PID 1 ends at once, with this exit status. */
+void init_end(struct init *i, int status);
+/* Every run gets an END with this ending and detail, and the manager an event with the cause. Then PID 1 ends. */
+void init_end_with_event(struct init *i, int status, const char *cause, const char *ending, const char *detail);
+void init_watch_home(struct init *i);
+void init_watch_sockets(struct init *i, int diag);
+void init_let_rest(struct init *i);
+void init_check_lease(struct init *i);
+/* For struct terminals: no run, console or retry is under way. */
+bool init_is_at_rest(const struct terminals *t);
+
+/* ---- init-runs.c: the kernel and the shell, and the next run of each */
+
+/* Prepare what runs cells and commands; nothing is started. 0 or -errno. */
+int init_prepare_kernel(struct init *i);
+int init_prepare_commands(struct init *i);
+/* Start the next queued run, if there is one and nothing is in its way. */
+void init_pump_kernel(struct init *i);
+void init_pump_commands(struct init *i);
+/* For struct consoles: one has been opened. */
+void init_on_console(struct consoles *c);
+
+/* ---- init-control.c: answers to the manager */
+
+/* 0 or -errno. */
+int init_start_controller(struct init *i);
+/* For struct kernel: it has listed its variables, or has answered a query. */
+void init_on_variables(struct kernel *k);
+void init_on_answer(struct kernel *k, uint32_t number, const void *json, size_t n);
+
+#endif

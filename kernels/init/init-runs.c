@@ -1,0 +1,107 @@
+/* The kernel and the shell: how they are prepared, and when each gets its next run. */
+#include "kernels/init/init-private.h"
+
+#include "base/alloc.h"
+
+void init_pump_kernel(struct init *i)
+{
+	struct run *run = i->ending || !kernel_idle(&i->kernel) ? NULL : runs_next(&i->runs, RUN_EXECUTE);
+	if (run && terminals_drop_spare(&i->terminals))
+		kernel_run(&i->kernel, run);
+}
+
+void init_pump_commands(struct init *i)
+{
+	enum run_kind kind = i->options->install ? RUN_INSTALL : RUN_TERMINAL;
+	struct run *run = i->ending || !terminals_idle(&i->terminals) ? NULL : runs_next(&i->runs, kind);
+	if (run)
+		terminals_run(&i->terminals, run);
+}
+
+static void on_kernel_idle(struct kernel *k)
+{
+	struct init *i = container_of(k, struct init, kernel);
+	init_pump_kernel(i);
+	terminals_rest(&i->terminals);
+}
+
+static void on_terminal_idle(struct terminals *t)
+{
+	init_pump_commands(container_of(t, struct init, terminals));
+	terminals_rest(t);
+}
+
+static bool is_known(const struct kernel *k, pid_t session)
+{
+	const struct init *i = container_of(k, struct init, kernel);
+	return terminals_own(&i->terminals, session) || consoles_own(&i->consoles, session);
+}
+
+void init_on_console(struct consoles *c)
+{
+	(void)terminals_drop_spare(&container_of(c, struct init, consoles)->terminals);
+}
+
+static void on_spare_gone(struct terminals *t)
+{
+	init_pump_kernel(container_of(t, struct init, terminals));
+}
+
+static void on_kernel_event(struct kernel *k, json_t *event)
+{
+	struct init *i = container_of(k, struct init, kernel);
+	if (!kernel_idle(k))
+		(void)terminals_drop_spare(&i->terminals);
+	controller_event(&i->controller, event);
+}
+
+static void on_killed_all(struct kernel *k)
+{
+	struct init *i = container_of(k, struct init, kernel);
+	terminals_killed_all(&i->terminals);
+	consoles_explain(&i->consoles, "Every process in the container was ended to make room for a new kernel.");
+}
+
+static void on_kernel_failed(struct kernel *k, const char *cause)
+{
+	struct init *i = container_of(k, struct init, kernel);
+	AUTO(freep) char *detail =
+		xasprintf("The session ends, since no kernel could be started: the last one %s.", cause);
+	init_end_with_event(i, INIT_EXIT_FAILED, "kernel_failed", "kernel_died", detail);
+}
+
+int init_prepare_commands(struct init *i)
+{
+	i->terminals = (struct terminals){
+		.poller = &i->poller,
+		.limits = &i->limits,
+		.kernel = &i->kernel.pid,
+		.installer = &i->manifest.installer,
+		.relay = &i->controller.relay,
+		.floor = i->options->disk_floor,
+		.on_idle = on_terminal_idle,
+		.is_at_rest = init_is_at_rest,
+		.on_gone = on_spare_gone,
+	};
+	return terminals_init(&i->terminals, &i->env);
+}
+
+int init_prepare_kernel(struct init *i)
+{
+	i->kernel = (struct kernel){
+		.poller = &i->poller,
+		.manifest = &i->manifest,
+		.env = &i->env,
+		.cwd = &i->cwd,
+		.limits = &i->limits,
+		.start_ms = i->options->start_ms,
+		.on_idle = on_kernel_idle,
+		.on_event = on_kernel_event,
+		.on_killed_all = on_killed_all,
+		.on_failed = on_kernel_failed,
+		.is_known = is_known,
+		.on_variables = init_on_variables,
+		.on_answer = init_on_answer,
+	};
+	return kernel_init(&i->kernel, i->options->grace_ms, i->manifest.interrupt);
+}

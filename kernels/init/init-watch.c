@@ -1,0 +1,148 @@
+/* What ends the session or some of its processes: a full disk, too much in sockets, the lease. And rest, when there is nothing to
+ * do. */
+#include "kernels/init/init-private.h"
+
+#include "base/alloc.h"
+#include "kernels/system/clock.h"
+#include "kernels/system/procs.h"
+
+/* Whatever was still running gets its END too: no call is left without one. */
+static void end_runs(struct init *i, const char *ending, const char *cause, const char *detail)
+{
+	list_for_each(c, &i->runs.list, struct run, node) {
+		if (c->state == RUN_ENDED)
+			continue;
+		run_end(c, &(struct run_ending){
+				   .ending = ending,
+				   .kernel = "gone",
+				   .detail = detail,
+				   .cause = cause,
+			   });
+	}
+	i->kernel.pipes.run = NULL;
+	i->kernel.cell.run = NULL;
+	terminals_forget(&i->terminals);
+}
+
+void init_end_with_event(struct init *i, int status, const char *cause, const char *ending, const char *detail)
+{
+	if (i->ending)
+		return;
+	i->ending = true;
+	i->exit_status = status;
+	i->farewell_until_ms = clock_now_ms() + FAREWELL_MS;
+	procs_kill_all();
+	pipes_drain(&i->kernel.pipes);
+	terminals_drain(&i->terminals);
+	end_runs(i, ending, streq(cause, "disk") ? cause : NULL, detail);
+	json_auto_t *event = json_pack("{s:s, s:s, s:s}", "event", "ending", "cause", cause, "detail", detail);
+	controller_event(&i->controller, event);
+}
+
+void init_end(struct init *i, int status)
+{
+	i->ending = true;
+	i->exit_status = status;
+	i->farewell_until_ms = 0;
+}
+
+/* Whoever fills the home directory is stopped; files and variables stay, so that it can be tidied up. */
+static void on_home_over(struct disk *d, enum disk_state state, const char *why)
+{
+	struct init *i = container_of(d, struct init, home);
+	if (state == DISK_BEYOND) {
+		AUTO(freep) char *detail = xasprintf("The session ends, since it %s.", why);
+		init_end_with_event(i, INIT_EXIT_OK, "disk", "error", detail);
+		return;
+	}
+	terminals_disk_full(&i->terminals);
+	consoles_explain(&i->consoles, "The home directory is full: every process but the interpreter was ended.");
+	kernel_disk_full(&i->kernel);
+	procs_kill_others(i->kernel.pid);
+}
+
+void init_watch_home(struct init *i)
+{
+	if (i->options->install || !i->options->home_size)
+		return;
+	i->home = (struct disk){
+		.poller = &i->poller,
+		.volumes = { { .path = HOME_VOLUME, .limit = i->options->home_size } },
+		.n = 1,
+		.floor = i->options->disk_floor,
+		.on_over = on_home_over,
+	};
+	disk_start(&i->home);
+}
+
+/* What holds the sockets is not known: first all but the interpreter, then it as well. */
+static void on_sockets_over(struct sockets *s, unsigned times, const char *why)
+{
+	struct init *i = container_of(s, struct init, sockets);
+	if (i->ending)
+		return;
+	AUTO(freep) char *text = xasprintf("The session's processes %s: every process %swas ended.", why,
+					   times > 1 ? "" : "but the interpreter ");
+	terminals_sockets_full(&i->terminals);
+	consoles_explain(&i->consoles, text);
+	procs_kill_others(i->kernel.pid);
+	if (times > 1)
+		kernel_kill(&i->kernel, SOCKETS_KILLED);
+}
+
+void init_watch_sockets(struct init *i, int diag)
+{
+	i->sockets = (struct sockets){
+		.poller = &i->poller,
+		.diag = diag,
+		.limit = sockets_limit(i->limits.memory_limit),
+		.on_over = on_sockets_over,
+	};
+	sockets_start(&i->sockets);
+}
+
+bool init_is_at_rest(const struct terminals *t)
+{
+	const struct init *i = container_of(t, struct init, terminals);
+	return !i->ending && kernel_idle(&i->kernel) && list_empty(&i->consoles.list) && !terminals_busy(t);
+}
+
+/* The kernel, if nothing else is under way: no call, console, shell or retry, and no timer but those of the watches. */
+static pid_t idle_kernel(const struct rest *r)
+{
+	const struct init *i = container_of(r, struct init, rest);
+	size_t watches = (size_t)timeout_active(&i->home.timer) + (size_t)timeout_active(&i->sockets.timer);
+	bool idle = init_is_at_rest(&i->terminals) && !i->terminals.spare.pid && !i->home.under_way &&
+		    !i->sockets.busy && !i->dial.again_ms && poller_timeouts(&i->poller) == watches;
+	return idle ? i->kernel.pid : 0;
+}
+
+/* Signals are told apart in on_signals(): a stop of the kernel's is one, too. */
+static void on_ready(struct poller *p, const struct watch *w)
+{
+	struct init *i = container_of(p, struct init, poller);
+	if (w != &i->signals)
+		rest_wake(&i->rest, clock_now_ms());
+}
+
+void init_let_rest(struct init *i)
+{
+	i->rest = (struct rest){ .disk = &i->home, .sockets = &i->sockets, .idle_kernel = idle_kernel };
+	i->rest.own_sockets = i->manifest.tcp_port ? REST_LINK_SOCKETS : 0;
+	i->poller.on_ready = on_ready;
+}
+
+void init_check_lease(struct init *i)
+{
+	switch (lease_tick(&i->lease, clock_now_ms(), clock_boot_ms())) {
+	case LEASE_RUNS:
+		break;
+	case LEASE_OVER:
+		init_end(i, INIT_EXIT_OK);
+		break;
+	case LIFETIME_OVER:
+		init_end_with_event(i, INIT_EXIT_OK, "lifetime", "interrupted",
+				    "The session has reached the end of its lifetime.");
+		break;
+	}
+}
