@@ -129,6 +129,7 @@ def test_a_cell_that_fails_in_between_says_how(window):
     assert earlier["ending"] == "error" and earlier["error"]["type"] == "ZeroDivisionError" and "ZeroDivisionError" in result.text
 
 
+# evidence: conversations
 def test_a_living_owner_keeps_its_session(window):
     first, second = window(), window()
     session = first.session(network=False)
@@ -146,6 +147,7 @@ def test_a_living_owner_keeps_its_session(window):
     assert session.code("x").ok().value == "1"
 
 
+# evidence: conversations
 def test_another_conversation_can_neither_use_nor_stop_it(window):
     first = window()
     session = first.session(network=False)
@@ -172,6 +174,7 @@ def test_a_session_of_a_dead_server_can_be_stopped(window):
     assert [r["state"] for r in rows(second)] == ["ended"]
 
 
+# evidence: conversations
 def test_of_several_servers_one_adopts(window):
     first = window()
     session = first.session(network=False)
@@ -186,6 +189,7 @@ def test_of_several_servers_one_adopts(window):
     assert all(f"process {owner}" in r.text or "at the same time" in r.text for r in results if r.is_error)
 
 
+# evidence: conversations
 @pytest.mark.usefixtures("transport")
 def test_the_old_owner_is_kept_out_after_a_take_over(window):
     """The first server is made to look dead although it lives: an owner elsewhere whose lease was not renewed."""

@@ -106,6 +106,7 @@ for i in range(60):
 '"""
 
 
+# evidence: pid1-oom
 def test_a_horde_of_small_writers_does_not_take_pid_1(start):
     box = start(CONTAINER_MEMORY_LIMIT="640m", CONTAINER_TMPFS_SIZE="100m", CONTAINER_PIDS_LIMIT="200").session(network=False)
     container = box.container

@@ -116,6 +116,7 @@ def languages():
     return [i["name"] for i in json.loads((harness.build_dir() / "images.json").read_text())]
 
 
+# evidence: dependency-names
 @pytest.mark.parametrize("language", languages())
 def test_bad_names_and_versions_start_nothing(start, tmp_path, language):
     fake = harness.Fake(tmp_path / "bin")
@@ -131,6 +132,7 @@ def test_bad_names_and_versions_start_nothing(start, tmp_path, language):
     assert fake.calls() == []
 
 
+# evidence: install-failures
 def test_a_failed_install_is_a_failed_create(begin, index):
     server = begin(**index.pip())
     result = create(server, dependencies={"husk-demo": "7.7", "husk-other": ""})
@@ -143,6 +145,7 @@ def test_a_failed_install_is_a_failed_create(begin, index):
         session_of(server, create(server, dependencies={"husk-demo": "1.0"}))
 
 
+# evidence: install-failures
 def test_a_set_that_is_too_large(begin, index):
     package_index.add_wheel(index.folder, "husk-large", "1.0", {"husk_large.bin": os.urandom(6 << 20)})
     server = begin(DEPENDENCY_MAX_SIZE="4m", **index.pip())
@@ -151,6 +154,7 @@ def test_a_set_that_is_too_large(begin, index):
     wait_until(lambda: not left(server), what="everything of it to go")
 
 
+# evidence: install-failures
 def test_timeout(begin, index):
     index.hold("husk_other")
     server = begin(DEPENDENCY_INSTALL_TIMEOUT_SECONDS=5, **index.pip())
@@ -159,6 +163,7 @@ def test_timeout(begin, index):
     wait_until(lambda: not left(server), what="everything of it to go")
 
 
+# evidence: install-failures
 def test_progress_and_cancel(begin, index):
     index.hold("husk_other")
     server = begin(**index.pip())
@@ -186,6 +191,7 @@ def test_the_end_of_the_server_is_the_end_of_a_build(begin, index):
 # --- secrets
 
 
+# evidence: index-login
 def test_a_password_is_nowhere(begin, make_index, tmp_path):
     user, password = "canary-user", "cAnArY%2Fpassw0rd"
     clear = "cAnArY/passw0rd"

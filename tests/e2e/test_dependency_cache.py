@@ -84,6 +84,7 @@ def test_an_image_that_somebody_removed_is_made_again(begin, index):
     assert image_exists(image)
 
 
+# evidence: installs, install-files
 def test_the_image_is_the_runtime_s_and_the_packages(begin, index):
     server = begin(**index.pip())
     session = session_of(server, create(server, dependencies={"husk-other": ""}))

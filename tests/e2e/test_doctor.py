@@ -266,6 +266,7 @@ def test_leftovers(doctor):
         docker("rm", "--force", "--volumes", name)
 
 
+# evidence: secrets
 def test_settings_and_folders(doctor, tmp_path):
     config = doctor.home / "config" / "husk"
     config.mkdir(parents=True)

@@ -36,6 +36,7 @@ ENDINGS = {
 }
 
 
+# evidence: success
 @pytest.mark.parametrize("name", ENDINGS)
 def test_a_cell_ends_with_its_cause(box, name):
     code, ending, words = ENDINGS[name]
@@ -47,6 +48,7 @@ def test_a_cell_ends_with_its_cause(box, name):
     lives(box)
 
 
+# evidence: container-bombs
 def test_files_that_fill_the_memory_are_named(box):
     box.shell("head -c 90M /dev/zero >/workspace/a; head -c 90M /dev/zero >/tmp/b").ok()
     ended = box.code("b = []\nwhile True: b.append(bytearray(10**7))")
@@ -54,6 +56,7 @@ def test_files_that_fill_the_memory_are_named(box):
     assert re.search(r"18. MiB of it are files in /workspace", ended.text) and ended.text.count("memory limit") == 1
 
 
+# evidence: container-bombs
 def test_a_fork_bomb_in_a_cell(box):
     box.code("import os\nwhile True:\n  try: os.fork()\n  except OSError: pass", 2)
     after = box.code("6 * 7")
@@ -63,6 +66,7 @@ def test_a_fork_bomb_in_a_cell(box):
     assert box.shell("echo fine").ok().stdout.endswith("fine\n")
 
 
+# evidence: container-bombs
 def test_a_fork_bomb_in_the_terminal(box):
     box.shell(":(){ :|:& };:", 2)
     after = box.shell("echo fine", 10)

@@ -1,4 +1,5 @@
 """Environment variables and directories: of a session, of one call, and what the history keeps of them."""
+# evidence: env-values
 
 import json
 import subprocess

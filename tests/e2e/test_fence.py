@@ -160,6 +160,7 @@ def look(engine):
                          "/opt/husk/husk-fence", engine.image, "look")
 
 
+# evidence: network-fence
 def test_only_public_addresses_are_reached(engine, serve):
     """Over both protocols: not what is private, the metadata address, the machine by any of its addresses, or the bridge's gateway."""
     session = online(serve())
@@ -175,6 +176,7 @@ def test_the_probe_finds_nothing_open(engine, serve):
     assert lines[-1].startswith("done") and [line for line in lines if line.startswith("OPEN")] == []
 
 
+# evidence: network-fence
 def test_names_are_resolved_by_anybody(engine, serve):
     """Resolvers are private nearly everywhere."""
     session = online(serve())
@@ -183,6 +185,7 @@ def test_names_are_resolved_by_anybody(engine, serve):
     assert [python(session, f"ask({host!r})") for host in resolvers] == ["name?"] * len(resolvers)
 
 
+# evidence: network-fence
 def test_the_operator_opens_networks(engine, serve):
     session = online(serve(CONTAINER_NETWORK_PRIVATE="10.99.0.10/32, fd99::/64"))
     assert reached(session, [PUBLIC, *PRIVATE, *PRIVATE6]) == [PUBLIC, "10.99.0.10", "fd99::10"]
@@ -194,6 +197,7 @@ def test_the_operator_opens_everything(engine, serve):
     assert reached(online(serve(CONTAINER_NETWORK_PRIVATE="all")), everything) == everything
 
 
+# evidence: network-fence
 def test_indexes_and_proxies_are_let_through_by_address_and_port(engine, serve, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"proxies": {"default": {"httpProxy": f"http://192.168.77.7:{PORT}"}}}))
     server = serve(PIP_INDEX_URL=f"http://user:secret@10.99.0.10:{PORT}/simple/", CONTAINER_PROXY_ENABLED="true", DOCKER_CONFIG=tmp_path)
@@ -211,6 +215,7 @@ def test_two_servers_share_it(engine, serve):
     assert look(engine) == "kept"
 
 
+# evidence: network-fence-kept
 def test_rules_that_are_gone_come_back(engine, serve):
     session = online(serve(SESSION_GC_INTERVAL_SECONDS=1))
     assert look(engine) == "kept"
@@ -219,6 +224,7 @@ def test_rules_that_are_gone_come_back(engine, serve):
     assert reached(session, PRIVATE) == []
 
 
+# evidence: network-connections
 def test_connections_are_limited(engine, serve):
     """A session that opens thousands of flows does not fill the machine's table of them."""
     session = online(serve())
@@ -264,6 +270,7 @@ def powerless(tmp_path):
     return script
 
 
+# evidence: network-fence-kept
 def test_where_it_cannot_be_set_the_answer_and_doctor_say_so(engine, serve, powerless):
     server = serve(HUSK_DOCKER=powerless)
     created = server.call("create_session", {"network": True})
@@ -275,6 +282,7 @@ def test_where_it_cannot_be_set_the_answer_and_doctor_say_so(engine, serve, powe
     assert check["status"] == "warn" and "private addresses" in check["detail"] and "Operation not permitted" in check["detail"]
 
 
+# evidence: network-fence-kept
 def test_required_nobody_gets_a_network_without_it(engine, serve, powerless):
     server = serve(HUSK_DOCKER=powerless, CONTAINER_NETWORK_FENCE="require")
     refused = server.call("create_session", {"network": True})

@@ -153,6 +153,7 @@ def test_a_directory_goes_in_and_comes_out_as_it_was(host, tmp_path):
     assert out.exit_code == 0 and lines[0] == lines[1] and int(lines[2].split()[0]) < 100, out.text
 
 
+# evidence: hard-links
 def test_hard_links_are_one_file(host):
     """65,000 names of one file are exported, counted and imported as one; before, each was a file of 100 kB."""
     host.shared.shell("mkdir links; head -c 100000 /dev/urandom > links/a; "
@@ -235,6 +236,7 @@ def test_an_unknown_session(host):
 # --- the host
 
 
+# evidence: paths-host
 def test_only_allowed_folders(host, tmp_path):
     outside = tmp_path / "secret.txt"
     outside.write_text("secret")
@@ -265,6 +267,7 @@ def test_special_files_of_the_host(host):
     assert file["notices"] == ["'pipe' is neither file nor directory and was left out"] and file["size"] == 1
 
 
+# evidence: paths-host
 def test_what_is_husks_own_is_not_importable(start, tmp_path):
     """Not even when a setting allows the folders that hold it, nor by another name for the same file."""
     server = start(IMPORT_ALLOWED_DIRS=tmp_path)
@@ -308,6 +311,7 @@ def test_between_languages_and_after_the_end(start):
     harness.docker("kill", r.container)
 
 
+# evidence: exports-private
 def test_another_conversation_is_another(start, tmp_path):
     data = tmp_path / "shared"
     one = start(HUSK_THREAD_ID="thread-one", XDG_DATA_HOME=data, XDG_STATE_HOME=data / "state")
@@ -339,6 +343,7 @@ def test_exports_stay_when_everything_else_goes(start, tmp_path):
     assert other.shell("cat f.txt").stdout == "stays"
 
 
+# evidence: exports-limits
 def test_exports_are_limited_and_can_be_deleted(start):
     server = start(EXPORTS_MAX_SIZE_PER_CONVERSATION="1m")
     session = server.session(network=False)
@@ -419,6 +424,7 @@ def test_resources_in_each_revision(start, era):
     assert len(links) == (4 if era >= "2025-06-18" else 0)
 
 
+# evidence: names-clean
 def test_names_are_shown_like_output(start):
     """Nothing that a program can name a file looks like a label of Husk's, or is hidden from people."""
     server = start()

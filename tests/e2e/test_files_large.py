@@ -98,6 +98,7 @@ def test_without_room_nothing_is_written(start, allowed):
     assert session.shell("find /workspace -mindepth 1; df --output=used /workspace | tail -1").stdout.strip() == "0"
 
 
+# evidence: copies-complete
 def test_cancel_cleans_up(server, allowed):
     session = server.session(network=False)
     call = server.start_call("import_files", {"session_id": session.id, "files": [{"source": str(allowed / "many")}]}, progress="c1")

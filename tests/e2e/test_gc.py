@@ -46,6 +46,7 @@ def gc(home, *args, age=YOUNG):
     return done.stdout
 
 
+# evidence: gc
 def test_what_was_never_started_or_has_exited_is_removed_when_it_is_old(leftovers, tmp_path):
     created = leftovers(tmp_path / "home")
     exited = leftovers(tmp_path / "home", "--detach", command="run")
@@ -64,6 +65,7 @@ def test_what_was_never_started_or_has_exited_is_removed_when_it_is_old(leftover
     assert "removed, " in gc(tmp_path / "home")
 
 
+# evidence: gc
 def test_a_server_collects_while_it_has_sessions(leftovers, start, tmp_path):
     created = leftovers(tmp_path / "home")
     server = start(home=tmp_path / "home", SESSION_GC_INTERVAL_SECONDS=1, CONTAINER_ORPHAN_MIN_AGE_SECONDS=OLD)

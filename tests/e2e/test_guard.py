@@ -171,6 +171,7 @@ def test_the_attack_found_its_targets(attacked):
 @pytest.mark.parametrize("target", ["pid1", "attach"])
 @pytest.mark.parametrize("words", [("read ", "write "), ("list ", "open ", "cwd", "root"), ("ptrace", "process_vm"), ("prlimit",),
                                    ("sched_",), ("setpriority", "ioprio"), ("kill ", "tgkill ", "pidfd")])
+# evidence: jupyter-kernels
 def test_nothing_works_against(attacked, target, words):
     seen, _, _ = attacked
     outcomes = {k: v for k, v in seen["targets"][target].items() if k.startswith(words)}

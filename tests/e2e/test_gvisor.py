@@ -71,6 +71,7 @@ def test_a_cell_is_interrupted_and_its_interpreter_lives(session):
     assert session.code("kept").ok().value == "'kept'"
 
 
+# evidence: control-gvisor
 def test_only_the_manager_is_let_in(session):
     """Its SO_PEERCRED shows whoever asks; the letters show who sent them."""
     heard = session.code(KNOCK).ok().value

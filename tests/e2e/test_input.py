@@ -101,6 +101,7 @@ def one_plus_one_beside(other, pending):
     return longest
 
 
+# evidence: emulator
 def test_an_expensive_screen_costs_nobody_else_anything(own_session):
     """Bytes on which libvterm does not come back, and bytes that take it seconds: the emulator is lost at most, not the run."""
     s = own_session

@@ -34,6 +34,7 @@ def client(face):
     return face.client()
 
 
+# evidence: jupyter-face
 def test_a_person_sees_what_the_agent_has_made_and_the_other_way_round(session, face, client):
     session.code("agent = 41").ok()
     file = pathlib.Path(face.file)
@@ -147,6 +148,7 @@ def test_interrupts_restarts_and_shutdowns(session, client):
     assert client.run("1")[0]["execution_count"] == 1
 
 
+# evidence: jupyter-face
 def test_what_is_not_signed_is_not_run(session, client):
     session.code("forged = 0").ok()
     key, client.raw.session.key = client.raw.session.key, b"another"
@@ -156,6 +158,7 @@ def test_what_is_not_signed_is_not_run(session, client):
     assert client.ask("no_such_request")["ename"] == "NotSupported"
 
 
+# evidence: jupyter-replay
 def test_a_request_that_is_sent_again_is_not_run_again(session, client):
     session.code("count = 0").ok()
     raw = client.raw
@@ -173,6 +176,7 @@ def test_an_end_of_the_interpreter_is_told_with_its_cause(client):
     assert client.value("1 + 1") == "2"
 
 
+# evidence: jupyter-face
 def test_the_end_of_the_session_is_the_end_of_the_face(session, face, client):
     """The last test of the session."""
     began = client.raw.execute("import time; time.sleep(3600)")

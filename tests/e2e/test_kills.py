@@ -9,6 +9,7 @@ import pytest
 KILLS = 200 if harness.LONG else 10
 
 
+# evidence: exports-durable
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])
 @pytest.mark.timeout(3600 if harness.LONG else 600)
 def test_no_acknowledged_export_is_lost(store):

@@ -46,6 +46,7 @@ def busy(server):
     return session
 
 
+# evidence: orphans
 @pytest.mark.alone
 @pytest.mark.parametrize("how", ["EOF", "SIGINT", "SIGTERM", "SIGHUP"])
 def test_ends_at_once_with_cells_running(start, how):
@@ -77,6 +78,7 @@ def test_ends_at_once_when_idle(start, how):
     assert min(times) < QUICK, times
 
 
+# evidence: no-leftovers
 @pytest.mark.alone
 def test_ends_at_once_with_a_session_in_the_making(start):
     """And what it began is removed, which takes some seconds: all of them are waited for together."""
@@ -129,6 +131,7 @@ def test_input_at_its_end_from_the_start(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
+# evidence: quiet-start
 def test_start_has_no_side_effect(start, tmp_path):
     fake = Fake(tmp_path / "bin")
     server = start(PATH=fake.path)
@@ -150,6 +153,7 @@ def test_start_has_no_side_effect(start, tmp_path):
     assert [p for p in server.home.rglob("*") if p != server.stderr_path] == []
 
 
+# evidence: quiet-start
 def test_no_child_and_no_thread_before_a_call_needs_it(server):
     server.ping()
     assert [p for p, (parent, _) in processes().items() if parent == server.process.pid] == []
@@ -178,6 +182,7 @@ def test_first_answer_comes_soon(start):
     assert min(times) < 0.2, times
 
 
+# evidence: no-leftovers
 def test_stop_session_really_stops(server):
     session = server.session(network=False)
     assert server.containers() == [session.container]

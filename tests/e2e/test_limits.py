@@ -85,6 +85,7 @@ def test_a_session_that_died_with_its_server_holds_no_slot(together):
     assert not create(together(CONTAINER_MAX_SESSIONS=1, HUSK_THREAD_ID="slot-b")).is_error
 
 
+# evidence: orphans
 def test_a_half_made_session_holds_no_slot(together):
     first = together(CONTAINER_MAX_SESSIONS=1, SESSION_LEASE_SECONDS=4)
     first.start_call("create_session", {"network": False})
@@ -137,6 +138,7 @@ def test_a_short_idle_time_is_told(start):
     assert "90 s without use" in result.fields["notice"]
 
 
+# evidence: orphans
 def test_no_orphan_outlives_its_lease(start):
     server = start(SESSION_LEASE_SECONDS=3)
     server.session(network=False)

@@ -16,6 +16,7 @@ FIXED = 20261115
 FRESH = 20 if harness.LONG else 0
 
 
+# evidence: input-bounds
 @pytest.mark.parametrize("number", range(1 + FRESH))
 def test_alive_and_exact_after_mutated_messages(number):
     seed = random.SystemRandom().randrange(1 << 32) if number else FIXED

@@ -74,6 +74,7 @@ threading.Thread(target=serve, daemon=True).start()
 """
 
 
+# evidence: network-off
 def test_sessions_cannot_reach_each_other(online):
     a, b = online
     b.code(LISTEN).ok()
@@ -131,6 +132,7 @@ def test_an_engine_that_moves_no_running_container(start, tmp_path):
         assert session.shell("ls /sys/class/net").stdout.split() == ["eth0", "lo"]
 
 
+# evidence: network-off
 def test_off_has_only_loopback(offline):
     assert python(offline, "__import__('os').listdir('/sys/class/net')") == ["lo"]
     assert offline.shell("tail -n +2 /proc/net/route").stdout == ""
@@ -138,6 +140,7 @@ def test_off_has_only_loopback(offline):
     assert python(offline, "attempt('127.0.0.1', 8098)") == "connected"
 
 
+# evidence: network-off
 def test_off_cannot_connect(offline, online):
     for target in (address(online[0]), gateway(online[0]), "192.0.2.1"):
         outcome = offline.code(f"attempt({target!r}, 53)").ok()
@@ -158,6 +161,7 @@ def test_off_from_the_shell(offline):
     assert result.exit_code == 1 and "unreachable" in result.stderr
 
 
+# evidence: network-ceiling
 @pytest.mark.parametrize("setting, argument, want", [
     ("true", None, ["eth0", "lo"]),
     ("false", None, ["lo"]),
@@ -170,6 +174,7 @@ def test_the_setting_is_the_most_and_the_argument_narrows_it(start, setting, arg
     assert sorted(session.shell("ls /sys/class/net").stdout.split()) == want
 
 
+# evidence: network-ceiling
 def test_nobody_gets_a_network_that_is_switched_off(start):
     """Whatever a model asks for: not for a session, not for an installer, and the schema does not offer it."""
     server = start(CONTAINER_NETWORK_ENABLED="false")
@@ -212,6 +217,7 @@ def client_config(tmp_path):
     return folder
 
 
+# evidence: network-off
 def test_injected_proxies_are_blanked(start, client_config):
     session = start(DOCKER_CONFIG=client_config).session(network=True)
     assert session.shell("env | grep -i proxy | grep -v '=$'").stdout == ""
@@ -228,6 +234,7 @@ def mounts_of_the_host(session):
     return [mount for mount in mounts if mount["Type"] == "bind" and mount["Destination"] != "/run/husk"]
 
 
+# evidence: container-mounts
 def test_certificates_of_the_host(start, tmp_path):
     bundle = tmp_path / "bundle.crt"
     bundle.write_text("# a bundle of our own\n")

@@ -60,6 +60,7 @@ def test_a_silent_cell_gives_signs_of_life(own_session):
 # --- floods
 
 
+# evidence: output-clean
 @pytest.mark.alone
 @pytest.mark.usefixtures("transport")
 def test_a_flood_costs_the_server_next_to_nothing(own_session):
@@ -194,6 +195,7 @@ def test_the_full_text_of_a_run_is_a_resource(session):
     assert "3000001 bytes" in error["message"] and "~/.husk/runs" in error["message"]
 
 
+# evidence: output-clean
 def test_one_answer_stays_under_a_megabyte(session):
     ended = session.code("import os, base64\nfrom IPython.display import display, Image\n"
                          "import struct, zlib\n"

@@ -22,6 +22,7 @@ def probe_checks(home, *options):
     return [check for check in json.loads(done.stdout)["checks"] if check["name"].startswith("probe ")]
 
 
+# evidence: probe
 def test_every_forbidden_act_is_tried_and_holds(tmp_path):
     """Each is printed with how it was refused, for the first runtime; the others sum up. With the network on: test_fence.py."""
     checks = probe_checks(tmp_path, "--verbose")
@@ -36,6 +37,7 @@ def test_every_forbidden_act_is_tried_and_holds(tmp_path):
         assert list(map(int, re.findall(r"\d+", detail))) == [len(acts), len(acts), 0, 0]
 
 
+# evidence: probe
 def test_doctor_sums_up_each_group(tmp_path):
     checks = {check["name"].removeprefix("probe "): check for check in probe_checks(tmp_path)}
     assert set(checks) == GROUPS | {"python", "node", "r"}
@@ -57,6 +59,7 @@ def captured(start, tmp_path):
     return probe_matrix.capture(start, tmp_path)
 
 
+# evidence: probe-verdicts
 def test_each_missing_protection_is_noticed(captured, tmp_path, seen):
     """Beside the same container with nothing missing but PID 1, whose filter and wall are test_without_the_guard's."""
     _, _, flags = captured
@@ -71,6 +74,7 @@ def test_each_missing_protection_is_noticed(captured, tmp_path, seen):
     seen.update(plain.red, *(report.red for report in reports.values()))
 
 
+# evidence: probe-verdicts
 def test_without_the_guard(captured, seen):
     """In a session, but not started by PID 1: only our own filter and Landlock are missing."""
     session, container, _ = captured
@@ -86,6 +90,7 @@ def test_without_the_guard(captured, seen):
     seen.update(outside.red)
 
 
+# evidence: probe-verdicts
 def test_an_open_network_is_noticed(seen, tmp_path):
     """Two namespaces without an engine: everything answers with a reset. And where nobody is there, the act says that it cannot tell."""
     program = str(build_dir() / "husk-probe")
@@ -107,6 +112,7 @@ def test_an_open_network_is_noticed(seen, tmp_path):
     assert {silent.verdicts[name] for name, group in silent.groups.items() if group == "sessions"} == {"no peer"}
 
 
+# evidence: probe-verdicts
 def test_no_act_was_never_red(captured, seen):
     """After the tests above: what nothing can turn red proves nothing. What this machine cannot show is named in probe_matrix.py."""
     session, _, _ = captured
@@ -121,6 +127,7 @@ def receipts(server):
     return store_rows(server.env, "SELECT image, engine, boot, result, created FROM receipts")
 
 
+# evidence: probe
 def test_proof_is_asked_for_once(start, tmp_path):
     server = start(SESSION_PROBE="require", home=tmp_path / "home")
     assert server.session(network=False).code("6 * 7").ok().value == "42"
@@ -136,12 +143,14 @@ def test_proof_is_asked_for_once(start, tmp_path):
     assert receipts(again) == [first]
 
 
+# evidence: jupyter-kernels
 def test_a_stock_kernel_is_held_as_well(start):
     server = start(SESSION_PROBE="require", command=[contrib_binary(["ipykernel"]), "mcp"])
     assert server.session(language="ipykernel", network=False).code("6 * 7").ok().value == "42"
     assert re.fullmatch(r"1\d\d held", receipts(server)[0][3])
 
 
+# evidence: probe
 def test_a_session_that_does_not_hold_is_refused(start, tmp_path):
     script = tmp_path / "docker"
     script.write_text('#!/bin/bash\n[ "$1 $2" != "run --detach" ] || set -- run --device /dev/null:/dev/kvm "${@:2}"\nexec docker "$@"\n')

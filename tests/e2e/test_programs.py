@@ -1,4 +1,5 @@
 """What the filter of system calls and the wall must not break: numerics, threads, processes, sockets, fast file access."""
+# evidence: container-fallocate, fewer-calls
 
 import pytest
 

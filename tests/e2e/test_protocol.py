@@ -274,6 +274,7 @@ BROKEN = [
 ]
 
 
+# evidence: input-bounds
 @pytest.mark.parametrize("line, request_id, code", BROKEN, ids=lambda v: repr(v)[:50] if isinstance(v, bytes) else "")
 def test_broken_lines_are_answered_and_survived(raw, line, request_id, code):
     raw.era = "2025-11-25"
@@ -363,6 +364,7 @@ def test_old_schemas_know_no_error_without_an_id(start):
         assert server.orphans() == []
 
 
+# evidence: input-bounds
 def test_a_line_may_be_long_but_not_endless(raw):
     raw.era = "2025-11-25"
     long_one = {"jsonrpc": "2.0", "id": "long", "method": "ping", "params": {"x": "y" * (4 << 20)}}
@@ -402,6 +404,7 @@ def _links(pid):
     return {int(fd): os.readlink(f"{folder}/{fd}") for fd in os.listdir(folder)}
 
 
+# evidence: output-clean
 def test_protocol_descriptors_are_private(server):
     server.ping()
     ours = {os.readlink(f"/proc/self/fd/{server.process.stdin.fileno()}"), os.readlink(f"/proc/self/fd/{server.process.stdout.fileno()}")}
@@ -415,6 +418,7 @@ def test_protocol_descriptors_are_private(server):
         assert int(flags.split("flags:")[1].split()[0], 8) & os.O_CLOEXEC
 
 
+# evidence: output-clean
 def test_a_noisy_child_cannot_corrupt_the_stream(start, tmp_path):
     """Its docker client writes to whatever descriptors it finds and tries to read the protocol's input."""
     noisy = tmp_path / "bin" / "docker"
@@ -483,6 +487,7 @@ def test_cancelling_a_command(own_session):
     assert not running.done
 
 
+# evidence: no-leftovers
 def test_cancelling_create_leaves_no_container(server):
     creating = server.start_call("create_session", {"network": False})
     server.cancel(creating)

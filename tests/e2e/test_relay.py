@@ -70,6 +70,7 @@ def check(result, index):
 # --- a package that looks for it
 
 
+# evidence: index-login
 def test_pip(begin, make_index):
     index = make_index(login=LOGIN)
     package_index.add_tar(index.folder / "simple" / "husk-probe" / "husk_probe-1.0.tar.gz", "husk_probe-1.0", {
@@ -80,6 +81,7 @@ def test_pip(begin, make_index):
     check(session.code("import husk_probe; print(husk_probe.RESULT)").ok().stdout, index)
 
 
+# evidence: index-login
 @pytest.mark.parametrize("below, host", [("/", "http://registry.example"), ("/npm/", None)])
 def test_npm(begin, make_index, below, host):
     """At the top of its host, tarballs are fetched from the registry wherever they are said to be."""
@@ -92,6 +94,7 @@ def test_npm(begin, make_index, below, host):
     assert "audit" not in " ".join(index.asked)
 
 
+# evidence: index-login
 def test_r(begin, make_index):
     index = make_index(login=LOGIN)
     package_index.add_r_package(index.folder, "huskprobe", "1.0", {
@@ -105,6 +108,7 @@ def test_r(begin, make_index):
 # --- where links lead
 
 
+# evidence: index-paths
 def test_links_and_redirects(begin, make_index):
     """Files of the same origin come with the login wherever they are; a redirect elsewhere is followed without it, and a link goes direct."""
     index, elsewhere = make_index(login=LOGIN), make_index()
@@ -132,6 +136,7 @@ def test_links_and_redirects(begin, make_index):
     assert ipaddress.ip_address(direct) in ipaddress.ip_network(subnet) and far != direct
 
 
+# evidence: index-paths
 def test_a_package_gets_no_further_than_the_index(begin, make_index):
     """What else is on the index's host is not to be had, whatever way a package asks for it."""
     index = make_index(login=LOGIN)
@@ -167,6 +172,7 @@ def certificate(tmp_path, husk_network):
     return both, public
 
 
+# evidence: index-paths
 def test_tls_ends_at_the_server(begin, make_index, certificate):
     """The certificate is checked by the file of the settings; without it nothing is sent, and the answer says what to do."""
     both, public = certificate

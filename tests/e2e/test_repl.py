@@ -40,6 +40,7 @@ def piped(home, text, *arguments, **settings):
                           cwd=home, timeout=PATIENCE * 2, check=False)
 
 
+# evidence: repl-terminal
 def test_at_a_terminal(terminal, home):
     """Several lines, output, errors, questions, interrupts, history, files and pictures, in one session."""
     t = terminal()
@@ -111,6 +112,7 @@ def test_at_a_terminal(terminal, home):
     assert not list(home.glob("*.png"))
 
 
+# evidence: repl-terminal
 def test_pictures_elsewhere(terminal, home):
     """Sixel by another process; a file where the terminal shows none, with a name that is free."""
     (home / "husk-repl-1.png").write_text("mine")

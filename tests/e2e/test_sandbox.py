@@ -103,12 +103,14 @@ def mount_of(inside, path):
     return {"options": fields[5].split(","), "type": fields[dash + 1], "super": fields[dash + 3].split(",")}
 
 
+# evidence: container-user
 def test_user(inside):
     assert inside["uid"] == inside["euid"] and inside["uid"] in SESSION_UIDS
     assert inside["gid"] == 65532
     assert set(inside["groups"]) <= {65532}
 
 
+# evidence: container-user
 @pytest.mark.parametrize("who", ["self", "pid1"])
 def test_privileges(inside, who):
     status = inside[who]
@@ -127,6 +129,7 @@ def test_home_and_names(inside):
     assert inside["hostname"] == "husk"
 
 
+# evidence: container-mounts
 def test_root_filesystem_is_read_only(inside):
     assert "ro" in mount_of(inside, "/")["options"]
     for path, outcome in inside["root_writes"].items():
@@ -134,6 +137,7 @@ def test_root_filesystem_is_read_only(inside):
     assert inside["root_writes"]["/usr/probe"] == "EROFS"
 
 
+# evidence: container-limits
 @pytest.mark.parametrize("path", ["/workspace", "/tmp"])
 def test_tmpfs(inside, path):
     mount = mount_of(inside, path)
@@ -151,6 +155,7 @@ def test_the_home_directory_is_on_disk(inside, outside):
     assert volume["Type"] == "volume" and len(volume["Name"]) == 64  # nameless: it goes with the container
 
 
+# evidence: container-user
 def test_sessions_have_users_of_their_own(server, inside):
     other = server.session()
     uid = int(other.shell("id -u").stdout)
@@ -159,12 +164,14 @@ def test_sessions_have_users_of_their_own(server, inside):
         "sandbox\nsandbox:65532\nsandbox:65532\nwritten\n")
 
 
+# evidence: container-limits
 def test_shared_memory_is_sized(inside):
     mount = mount_of(inside, "/dev/shm")
     assert mount["type"] == "tmpfs" and {"nosuid", "nodev"} <= set(mount["options"])
     assert 0 < inside["sizes"]["/dev/shm"] <= 64 * MB
 
 
+# evidence: container-limits
 def test_memory_without_swap(inside):
     cgroup = inside["cgroup"]
     assert int(cgroup["memory"]) == 2048 * MB
@@ -174,6 +181,7 @@ def test_memory_without_swap(inside):
         assert int(cgroup["memsw"]) == 2048 * MB
 
 
+# evidence: container-limits
 def test_cpu(inside):
     cgroup = inside["cgroup"]
     if cgroup["cpu"]:
@@ -182,16 +190,19 @@ def test_cpu(inside):
         assert (int(cgroup["quota"]), int(cgroup["period"])) == (200000, 100000)
 
 
+# evidence: container-limits
 def test_pids(inside):
     assert int(inside["cgroup"]["pids"]) == 512
 
 
+# evidence: container-limits
 def test_limits_from_outside(outside):
     host = outside["HostConfig"]
     assert host["Memory"] == host["MemorySwap"] == 2048 * MB
     assert (host["CpuQuota"], host["CpuPeriod"], host["PidsLimit"]) == (200000, 100000, 512)
 
 
+# evidence: container-limits
 def test_ulimits(inside):
     limits = inside["limits"]
     assert limits["NOFILE"][1] == 4096
@@ -204,17 +215,20 @@ def test_thread_counts_follow_the_cpu_limit(inside, name):
     assert inside["environ"][name] == "2"
 
 
+# evidence: secrets
 def test_no_secret_and_no_proxy_in_the_environment(inside):
     for name, value in inside["environ"].items():
         assert not (name.lower().endswith("_proxy") and value), name
         assert not name.startswith("HUSK_"), name
 
 
+# evidence: container-mounts
 def test_no_engine_socket(inside):
     assert inside["sockets"] == []
     assert not [m for m in inside["mounts"] if "docker.sock" in m or "containerd" in m]
 
 
+# evidence: container-mounts
 def test_no_writable_host_mount(inside, outside):
     """Whatever comes from a disk of the host cannot be written; the rest are the kernel's own file systems and tmpfs."""
     kernel = {"tmpfs", "proc", "sysfs", "cgroup", "cgroup2", "mqueue", "devpts"}
@@ -230,12 +244,14 @@ def test_no_writable_host_mount(inside, outside):
     assert not outside["HostConfig"]["Binds"]
 
 
+# evidence: container-mounts
 def test_no_devices_of_the_host(inside, outside):
     assert set(inside["devices"]) <= {"console", "core", "fd", "full", "mqueue", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin",
                                       "stdout", "tty", "urandom", "zero"}
     assert not outside["HostConfig"]["Devices"]
 
 
+# evidence: container-seccomp
 def test_namespaces_logs_and_removal(outside):
     host = outside["HostConfig"]
     assert host["Privileged"] is False and not host["CapAdd"] and host["CapDrop"] == ["ALL"]
@@ -251,11 +267,13 @@ def test_namespaces_logs_and_removal(outside):
     assert not host["PortBindings"]
 
 
+# evidence: container-user
 def test_nothing_is_set_user_id(inside):
     """They would not work under no-new-privileges; still they are not there."""
     assert inside["suid"] == "" or inside["self"]["NoNewPrivs"] == "1"
 
 
+# evidence: container-seccomp
 def test_forbidden_system_calls(session):
     result = session.code(
         "import ctypes, errno, os\n"

@@ -204,6 +204,7 @@ def test_small_limits_are_those_of_the_container(small):
     assert small.shell("echo $OMP_NUM_THREADS").stdout == "1\n"
 
 
+# evidence: container-limits
 def test_tmpfs_is_full_at_its_size(small):
     for folder in ("/workspace", "/tmp"):
         result = small.shell(f"head -c 100000000 /dev/zero >{folder}/big; stat -c %s {folder}/big; rm {folder}/big")
@@ -211,6 +212,7 @@ def test_tmpfs_is_full_at_its_size(small):
         assert int(result.stdout) <= 64 << 20
 
 
+# evidence: container-limits
 def test_processes_are_limited(small):
     result = small.code(
         "import os, signal, time\n"
@@ -230,12 +232,14 @@ def test_processes_are_limited(small):
     assert 10 < count < 64 and "unavailable" in reason
 
 
+# evidence: container-limits
 def test_cpu_time_is_limited(small):
     result = small.code("import time\nw = time.time()\nc = time.process_time()\n"
                         "while time.time() - w < 2: pass\ntime.process_time() - c").ok()
     assert float(result.value) < 1.5  # half a CPU of two seconds, with the scheduler's slack
 
 
+# evidence: container-limits
 def test_memory_is_limited(small):
     result = small.code("x = bytearray(1 << 30)\nfor i in range(0, len(x), 4096): x[i] = 1", 60)
     assert not result.is_error and result.success is False
@@ -259,6 +263,7 @@ def terse(tmp_path_factory):
 LONG = "import sys\nprint('HEAD' + 'x' * 5000 + 'TAIL', file=sys.{})"
 
 
+# evidence: output-clean
 @pytest.mark.parametrize("stream, limit", [("stdout", 1000), ("stderr", 500)])
 def test_streams_are_cut_head_and_tail(terse, stream, limit):
     result = terse.code(LONG.format(stream)).ok()
@@ -329,6 +334,7 @@ def test_the_thread_id_can_be_given(start):
     assert server.thread_id() is None  # nothing was written
 
 
+# evidence: lease
 def test_a_session_ends_with_its_lifetime(start):
     server = start(SESSION_MAX_LIFETIME_SECONDS=4)
     session = server.session(network=False)

@@ -67,6 +67,7 @@ def test_a_person_works_beside_the_agent(own_session, shell):
     wait_until(lambda: store_rows(own_session.server.env, log) == [("error", 0)], what="its end in the log")
 
 
+# evidence: consoles
 def test_a_flood_delays_nobody_and_fills_no_memory(own_session, shell):
     flood = shell("--", "yes", "0123456789abcdef" * 4)
     flood.until("0123456789abcdef\r\n")

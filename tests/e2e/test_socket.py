@@ -25,6 +25,7 @@ def test_no_docker_process_is_kept_and_the_folder_goes(start):
     assert folders(server) == []
 
 
+# evidence: container-mountinfo
 def test_nobody_inside_sees_a_path_of_the_user(start):
     server = start(HUSK_TRANSPORT="socket", XDG_RUNTIME_DIR=None)
     session = server.session(network=False)
@@ -49,6 +50,7 @@ while time.monotonic() < deadline:
 """
 
 
+# evidence: socket-peer
 def test_a_process_of_the_sandbox_is_refused(start, tmp_path):
     """It is there before the next server, and dials as often as it likes: it hears nothing, and PID 1 is let in."""
     home = tmp_path / "home"

@@ -102,6 +102,7 @@ def test_nothing_is_made_by_a_look(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+# evidence: history-tampering
 def test_calls_are_remembered(place, start):
     server = start(home=place.home, **place.settings)
     session = server.session(network=False)
@@ -278,6 +279,7 @@ def test_commands_say_that_the_store_is_away(tmp_path, postgres):
     assert check["status"] == "fail" and "DATABASE_URL" in check["detail"] and check["fix"]
 
 
+# evidence: store-password
 def test_a_password_is_never_shown(start, tmp_path, postgres):
     server = start(DATABASE_URL=postgres.url, HUSK_LOG="debug")
     session = server.session(network=False)

@@ -34,6 +34,7 @@ def server(start):
     return server
 
 
+# evidence: warm-containers
 @pytest.mark.usefixtures("transport")
 def test_a_session_made_of_a_warm_container_is_like_any_other(server):
     sessions, seen = [], []

@@ -78,6 +78,7 @@ def test_questions_are_requests_and_replies_their_answers(kernel):
     assert kernel.run("k.text('on')").stdout == "on"
 
 
+# evidence: jupyter-kernels
 def test_what_is_not_signed_does_not_exist(kernel):
     """Neither text nor the end of a cell: a process that finds the sockets has not found the key."""
     ended = kernel.run("""
@@ -94,6 +95,7 @@ def test_what_is_not_signed_does_not_exist(kernel):
     assert ended.stdout == "real" and "wrong signature" in ended.stderr and "forged" not in repr(ended)
 
 
+# evidence: jupyter-replay
 def test_a_signed_message_counts_once(kernel):
     ended = kernel.run("""
         import json

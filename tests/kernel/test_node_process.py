@@ -389,6 +389,7 @@ def test_errors_and_results_do_not_keep_memory(fresh_kernel):
     assert fresh_kernel.run(code).text == "[ true, true, true ]"
 
 
+# evidence: clean-restart
 def test_options_of_the_session_do_not_run_code_before_the_kernel(start, tmp_path):
     told = tmp_path / "told"
     write(tmp_path, "tell.cjs", f"require('node:fs').appendFileSync({str(told)!r}, process.argv[1] ?? 'child')")

@@ -1,4 +1,5 @@
 """A new interpreter has run nothing that the session left in its folders; the cells still import from them."""
+# evidence: clean-restart
 
 import subprocess
 import sys

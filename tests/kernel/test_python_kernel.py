@@ -69,6 +69,7 @@ def test_main_module_is_sane(kernel):
     assert kernel.run(code).text == "('__main__', False, None, True, [''])"
 
 
+# evidence: kernel-link
 def test_link_is_not_in_the_environment(kernel):
     assert kernel.run("import os; [name for name in os.environ if name.startswith('HUSK')]").text == "[]"
 

@@ -307,6 +307,7 @@ def test_environment_of_one_call(kernel):
     assert kernel.run("os.environ.pop('CALLED')").text == "'mine'"
 
 
+# evidence: kernel-link
 def test_forked_child_never_answers(kernel):
     outcome = kernel.run("""
         import os
@@ -348,6 +349,7 @@ def test_fork_behind_pythons_back(kernel):
     assert outcome.text == "'parent'"
 
 
+# evidence: kernel-link
 def test_children_do_not_inherit_the_link(kernel):
     names = kernel.run("import subprocess; subprocess.getoutput('ls -l /proc/self/fd')").text
     assert "socket" not in names

@@ -662,6 +662,7 @@ def test_its_costs_are_printed_beside_the_figures(monkeypatch, capsys):
     assert all(float(line.split()[-2]) > 0 for line in lines if "result" in line or "cell" in line or "memory" in line)
 
 
+# evidence: clean-restart
 def test_a_new_interpreter_runs_nothing_of_the_session_s_library(own):
     """Packages that R or the kernel loads by itself are the image's, whatever is called the same in ~/R/library."""
     own.run("""

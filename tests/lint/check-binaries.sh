@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# evidence: binaries
 # How the programs are linked: all at random addresses, with nothing left writable that the linker wrote; PID 1 needs no library.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# The man pages, --help and the code name the same verbs, options, settings and defaults, and the pages are well-formed. Each
-# promise of SECURITY.md names tests that are there.
+# The man pages, --help and the code name the same verbs, options, settings and defaults, and the pages are well-formed.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # compare WHAT FILE-A NAMES-A FILE-B NAMES-B: one name a line each.
@@ -79,25 +78,10 @@ check_page() {
 	)
 }
 
-# SECURITY.md names tests as `FILE::TEST`, and `::TEST` for another one of the same file.
-check_promises() {
-	local file='' name
-	[ -f SECURITY.md ] || return 0
-	while IFS= read -r name; do
-		[[ $name == ::* ]] || file=${name%%::*}
-		if [ ! -f "$file" ]; then
-			complain "SECURITY.md: no file $file"
-		elif ! grep -qE "\\b${name##*::}\\(" "$file"; then
-			complain "SECURITY.md: no test ${name##*::} in $file"
-		fi
-	done < <(grep -oE '`[A-Za-z0-9_./-]*::[A-Za-z0-9_]+`' SECURITY.md | tr -d '`')
-}
-
 check_program cli/options.c docs/husk.1 '/fputs(/,/to);/p' "$(find_in '\{ "([a-z]+)", VERB_[A-Z]+' cli/options.c)"
 check_program kernels/main.c docs/husk-client.1 '/help\[\] =/,/^$/p' "$(find_in 'streq\(verb, "([a-z]+)"\)' kernels/main.c)"
 check_program jupyter/face/options.c docs/husk-jupyter-face.1 '/face_usage\[\] =/,/;/p' ''
 check_settings
-check_promises
 check_page docs/husk.1
 check_page docs/husk-client.1
 check_page docs/husk-jupyter-face.1

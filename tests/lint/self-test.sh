@@ -261,4 +261,20 @@ for change in '/"endless_loop"/d' 's/"endless_loop": dict(code/"endless_loop": d
 	sed -i "$change" "$scratch/tree/tests/e2e/languages/r.py"
 	expect fail check-behaviours.sh "a column with $change"
 done
+# A promise, its mark and the page.
+make_promised_tree() {
+	fresh_tree
+	mkdir -p "$scratch/tree/docs" "$scratch/tree/tests/e2e"
+	printf '### A\n- **It holds.** Always. <!-- promise: holds -->\n' >"$scratch/tree/SECURITY.md"
+	printf '# evidence: holds\ndef test_holds():\n    pass\n' >"$scratch/tree/tests/e2e/test_a.py"
+	"$here/../../tools/evidence.py" "$scratch/tree" >"$scratch/tree/docs/evidence.md"
+}
+promised_tree() { tree promised; }
+promised_tree
+expect pass check-evidence.sh "a promise with a test"
+for change in 'docs/evidence.md:/It holds/d' 'SECURITY.md:s/holds -->/stands -->/' 'tests/e2e/test_a.py:s/holds/falls/' 'tests/e2e/test_a.py:s/evidence: holds/evidence: holds, other/'; do
+	promised_tree
+	sed -i "${change#*:}" "$scratch/tree/${change%%:*}"
+	expect fail check-evidence.sh "${change%%:*} after ${change#*:}"
+done
 exit $failed

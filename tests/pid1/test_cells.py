@@ -153,6 +153,7 @@ def test_oom_of_a_child(box, client):
     assert end["ending"] == "ok" and end["oom_kills"] == 2 and "2 processes" in end["detail"]
 
 
+# evidence: hostile-kernel
 @pytest.mark.parametrize("code, words", [
     ("link.raw(b'\\x00\\x00\\x00\\x05hello')", "not a JSON object"),
     ("link.raw(b'\\x40\\x00\\x00\\x00' + b'x' * 100000)", "forbidden length"),
@@ -178,6 +179,7 @@ def test_a_kernel_that_breaks_the_protocol(client, code, words):
     assert client.execute("print('alive')").out == b"alive\n"
 
 
+# evidence: cell-ids
 def test_a_thread_cannot_guess_the_id_of_the_next_cell(client):
     """It would end the cell in its name. What it guesses wrong ends the kernel."""
     client.execute("import threading\nbegun = threading.Event()\nguess = link.id + 1\n"
@@ -205,6 +207,7 @@ def test_a_display_that_nobody_could_take_costs_nothing_else(client, code):
     assert client.execute("print(x)").out == b"1\n"
 
 
+# evidence: hostile-kernel
 def test_a_gigabyte_on_the_link(box, client):
     reply = client.execute("n = 11 << 20\nhead = n.to_bytes(4, 'big')\ntry:\n  for i in range(100): link.raw(head + b' ' * n)\n"
                            "except OSError: pass  # who leaves by itself has another ending\ntime.sleep(30)")
@@ -257,6 +260,7 @@ def test_head_and_tail(client):
 FLOOD = "end = time.monotonic() + 1.6\nwhile time.monotonic() < end: sys.stdout.write('0123456789abcdef' * 4096)"
 
 
+# evidence: hostile-kernel
 def test_a_flood_costs_little_and_shows_progress(box, client):
     number = client.start(frames.EXECUTE, FLOOD, limit=100000)
     assert client.ping(b"during") == b"during"

@@ -22,6 +22,7 @@ def test_a_second_claim_changes_nothing(box, client):
     assert client.execute("print(os.environ.get('NEW'))").out == b"None\n"
 
 
+# evidence: warm-containers
 def test_another_session_is_a_protocol_error(box, client):
     client.claim(SESSION)
     client.send(frames.CLAIM, 0, {"session": OTHER, "lease_seconds": 9, "lifetime_seconds": 0})

@@ -62,6 +62,7 @@ def plain(box):
     return lambda client, **more: Console(client, "bash", "--noprofile", "--norc", **more)
 
 
+# evidence: consoles
 def test_a_person_works_in_it(client, plain):
     assert client.greeting["consoles"] == 4
     client.terminal("cd /tmp; export FROM_COMMAND=yes")
@@ -107,6 +108,7 @@ def test_commands_and_how_they_end(client):
         assert client.finish(client.number).ending == "refused"
 
 
+# evidence: consoles
 def test_a_flood_waits_for_credit_and_delays_nobody(box, client):
     flood = Console(client, "yes", "0123456789abcdef")
     while len(flood.shown) < OUT_WINDOW:
@@ -135,6 +137,7 @@ def test_a_flood_waits_for_credit_and_delays_nobody(box, client):
     assert flood.finish()["ending"] == "interrupted"
 
 
+# evidence: consoles
 def test_what_nobody_reads_is_held_back(box, client):
     quiet = Console(client, "bash", "-c", "stty raw -echo; echo ready; read -r -N 1 x </dev/null; sleep 1000")
     quiet.until(b"ready")
@@ -155,6 +158,7 @@ def test_what_nobody_reads_is_held_back(box, client):
     assert box.attach().terminal("echo fine").out == b"fine\n"
 
 
+# evidence: consoles
 def test_a_hang_up(box, client, plain):
     """By the controller, and by the end of its stream; what ignores it lives on, but for the shell itself."""
     shell = Console(client, "bash", "-c", "trap 'echo hung up >/tmp/hup; exit 5' HUP; echo ready; while :; do sleep 0.05; done")

@@ -35,6 +35,7 @@ def test_versions(box, version, low, chosen):
         client.wait_closed()
 
 
+# evidence: control-user
 def test_sandbox_code_is_refused(box, client):
     process = box.attach_process(uid=65532)
     out, err = process.communicate(timeout=10)
@@ -45,6 +46,7 @@ def test_sandbox_code_is_refused(box, client):
     assert reply.out == b"b''\n"
 
 
+# evidence: control-user
 def test_attach_wants_pid_1(box, client):
     assert client.execute("pass").ending == "ok"
     squatter = subprocess.run(
@@ -56,6 +58,7 @@ def test_attach_wants_pid_1(box, client):
     assert b"1 b'husk-client attach: refused: the listener is not PID 1" in squatter.stdout, squatter
 
 
+# evidence: control-user
 def test_fence(box):
     first = box.attach(fence=5)
     low = box.attach(hello=False)
@@ -70,6 +73,7 @@ def test_fence(box):
     assert higher.execute("print(1)").out == b"1\n"
 
 
+# evidence: input-bounds
 @pytest.mark.parametrize("data", [
     struct.pack(">IBI", 0, 99, 0), struct.pack(">IBI", 1 << 30, frames.EXECUTE, 1), struct.pack(">IBI", 65, frames.PING, 0),
     struct.pack(">IBI", 2, frames.EXECUTE, 1) + b"[]", struct.pack(">IBI", 3, frames.TERMINAL, 1) + b"{\"a",
@@ -152,6 +156,7 @@ def test_ping_while_a_large_reply_waits(client):
     assert len(client.finish(number).displays[0]["data"]["image/png"]) == 11 << 20
 
 
+# evidence: timeouts
 @pytest.mark.alone
 def test_stop(box, client):
     client.start(frames.EXECUTE, "time.sleep(50)")
@@ -160,6 +165,7 @@ def test_stop(box, client):
     assert box.wait() == 0 and time.monotonic() - began < 1
 
 
+# evidence: pid1-guard
 @pytest.mark.alone
 def test_signals_from_outside_end_and_from_inside_do_not(box, client):
     reply = client.terminal("kill -TERM 1; kill -KILL 1; kill -TERM -1; echo alive")
@@ -217,6 +223,7 @@ def test_a_kernel_that_never_says_hello(make_box):
         assert reply.end["kernel"] == "gone"
 
 
+# evidence: kernel-link
 @pytest.mark.parametrize("who", ["stranger", "thief"])
 def test_only_the_kernel_completes_the_handshake(make_box, who):
     """A wrong token, and the right one in another process than the kernel's."""
@@ -228,6 +235,7 @@ def test_only_the_kernel_completes_the_handshake(make_box, who):
     assert box.attach().greeting["language_version"] == "fake 1.0"
 
 
+# evidence: kernel-link
 def test_no_token_in_any_environment(make_box):
     for link, variables in (("unix", ["HUSK_LINK", "HUSK_TAKEN_FD"]), ("tcp:8765", ["HUSK_LINK", "HUSK_TAKEN_FD", "HUSK_TOKEN_FD"])):
         client = make_box(manifest={"link": link}).attach()

@@ -90,6 +90,7 @@ def test_one_controller_at_a_time(make_box, line):
     assert late.event("fenced")["fence"] == 2
 
 
+# evidence: socket-peer
 def test_the_sandbox_cannot_put_a_socket_there(make_box, line):
     box = make_box(line=line)
     client = box.attach()
@@ -110,6 +111,7 @@ print(len(connection.recv(1)))
 """
 
 
+# evidence: socket-peer
 def test_who_listens_inside_the_box_is_not_obeyed(make_box, line):
     """Even if the folder could be written to: the other end must be outside."""
     line.chmod(0o777)

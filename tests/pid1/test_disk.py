@@ -60,6 +60,7 @@ def used(disk):
     return (v.f_blocks - v.f_bfree) * v.f_frsize
 
 
+# evidence: container-disk
 @pytest.mark.parametrize("trick", TRICKS)
 def test_no_trick_gets_an_install_beyond_its_limit(make_box, disk, trick):
     before = used(disk)
@@ -72,6 +73,7 @@ def test_no_trick_gets_an_install_beyond_its_limit(make_box, disk, trick):
     assert used(disk) - before < FAR + 2 * LIMIT  # /tmp has a share of its own, twice that of the packages
 
 
+# evidence: container-disk
 def test_holes_of_an_install_count_since_a_copy_fills_them(make_box, disk):
     box = make_box("--install", manifest={"installer": {"command": ["/usr/bin/truncate", "-s", "200M", "/opt/husk/deps/x"]}},
                    env={"DISK": str(disk)})
@@ -80,6 +82,7 @@ def test_holes_of_an_install_count_since_a_copy_fills_them(make_box, disk):
     assert client.finish(install(client, size_limit=LIMIT)).end["cause"] == "install_size"
 
 
+# evidence: container-disk
 @pytest.mark.parametrize("trick", TRICKS)
 def test_no_trick_gets_a_home_directory_beyond_its_limit(make_box, disk, trick):
     before = used(disk)
@@ -110,6 +113,7 @@ def test_an_import_asks_for_room_in_the_home_directory_first(make_box, disk):
     assert client.terminal("ls -A ~").out == b".tmp\n"
 
 
+# evidence: container-disk
 def test_the_host_s_disk_keeps_its_floor(make_box, disk):
     v = os.statvfs(disk)
     free = v.f_bavail * v.f_frsize

@@ -155,6 +155,7 @@ def test_a_directory_with_all_kinds_of_names(client, workspace):
     assert out[b"out"].target == b"/etc/passwd" and out[b"locked"].mode == 0o555 and out[b"locked/inside"].mode == 0o400
 
 
+# evidence: hard-links
 def test_hard_links_go_out_once_and_come_in_as_links(client, workspace):
     """A manager that does not know links gets a file for each name."""
     client.terminal("mkdir -p d/sub; head -c 100000 /dev/urandom > d/a; ln d/a d/sub/b; ln d/a d/c; echo one > d/single; ln d/a outside")
@@ -203,6 +204,7 @@ def test_an_existing_directory_is_added_to(client, workspace):
     assert (workspace / "root").exists() and leftovers(workspace) == []
 
 
+# evidence: paths-inside
 @pytest.mark.parametrize("destination, why", [
     ("/etc/cron.d/x", "not below"), ("/workspace/../etc/x", "not below"), ("relative", "not below"), ("/workspacex/a", "not below"),
     ("/", "not below"), ("/workspace//x", "not below"), ("/workspace/link/x", "not followed"), ("/workspace/folder", "is a directory"),
@@ -216,6 +218,7 @@ def test_destinations_stay_below(client, box, workspace, destination, why):
     assert client.terminal("ls -A /tmp").out == b""
 
 
+# evidence: paths-inside
 @pytest.mark.parametrize("path, why", [
     ("/etc/passwd", "not found"), ("/workspace/../etc/passwd", "not found"), ("/workspace/no", "not found"),
     ("/workspace/link", "symbolic link"), ("/workspace/dirlink/passwd", "symbolic link"), ("/workspace/pipe", "neither a file"),
@@ -254,6 +257,7 @@ def hostile_entries():
     yield pack_entry(DIRECTORY, b"")  # a second root
 
 
+# evidence: hostile-archives
 @pytest.mark.parametrize("payload", list(hostile_entries()))
 def test_a_hostile_manager_gets_an_error(client, workspace, payload):
     end = client.import_files("/workspace/x", [(pack_entry(DIRECTORY, b""), {}), (payload, {})])
@@ -267,6 +271,7 @@ def test_data_beyond_the_size_is_refused(client, workspace):
     assert os.listdir(workspace) == []
 
 
+# evidence: copies-complete
 def test_cancel_leaves_nothing(client, workspace):
     entries = [(pack_entry(DIRECTORY, b"", mode=0o500), {})]
     entries += [(pack_entry(FILE, b"%d/f" % i, size=1000), {0: b"x" * 1000}) for i in range(3000)]
@@ -322,6 +327,7 @@ def test_what_may_not_be_read_is_left_out_with_a_notice(client):
     assert sorted(n.split("'")[1] for n in end["notices"]) == ["closed", "secret"] and "may not be read" in end["notices"][0]
 
 
+# evidence: copies-complete
 def test_a_broken_stream_leaves_nothing(box, client, workspace):
     client.import_files("/workspace/x", [(pack_entry(DIRECTORY, b""), {}), (pack_entry(FILE, b"f", size=9), {0: b"x"})], done=False)
     client.process.kill()
@@ -399,6 +405,7 @@ for i in itertools.count():
 """
 
 
+# evidence: paths-inside
 @pytest.mark.alone
 def test_nothing_that_is_swapped_in_leads_out(box, client, workspace):
     """Sandbox code replaces names by links, pipes and directories while they are read and written."""
@@ -433,6 +440,7 @@ def test_nothing_that_is_swapped_in_leads_out(box, client, workspace):
     assert leftovers(workspace) == []
 
 
+# evidence: paths-inside
 @pytest.mark.alone
 def test_ping_is_answered_while_many_files_move(box, client, workspace):
     """Deep work in small slices: 20,000 files in, merged into what is there, and out, with pings all the time."""

@@ -40,6 +40,7 @@ print('own', 'fine')
 """
 
 
+# evidence: pid1-guard
 def test_attacks_on_pid_1(box, client):
     box.write_file("attack.py", ATTACK)
     from_cell = client.execute("exec(open('/workspace/attack.py').read())")
@@ -51,6 +52,7 @@ def test_attacks_on_pid_1(box, client):
     assert client.execute("print('alive')").ending == "ok"
 
 
+# evidence: fewer-calls
 def test_git_works(client):
     reply = client.terminal("export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; set -e\n"
                             "git init -q one; cd one; for i in $(seq 50); do echo $i > f$i; done; git add .; git commit -qm first\n"
@@ -75,6 +77,7 @@ os._exit(0)
 """
 
 
+# evidence: container-bombs
 @pytest.mark.alone
 def test_spinning_processes_starve_neither_the_stream_nor_the_lease(make_box):
     box = make_box("--grace-ms", "1500", "--lease", "4")

@@ -61,6 +61,7 @@ def test_size_is_bounded_at_the_end(installer):
     assert reply.ending == "error" and "larger" in reply.detail
 
 
+# evidence: install-files
 def test_what_is_kept_is_readable_and_has_no_set_id_bits(installer):
     client = installer("if [ -e /tmp/again ]; then stat -c '%a %n' /opt/husk/deps/*; else touch /tmp/again; cd /opt/husk/deps; "
                        "mkdir -m 2700 d; touch f s; chmod 0600 f; chmod 6700 s; ln -s /nowhere l; fi")

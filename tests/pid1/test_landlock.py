@@ -41,6 +41,7 @@ open('/workspace/go', 'w')
 """
 
 
+# evidence: landlock
 def test_the_forged_end_of_a_command(box, client):
     assert box.attach().greeting["landlock"] >= 2, "this kernel has no Landlock: nothing is shown here"
     client = box.attach()
@@ -55,6 +56,7 @@ def test_the_forged_end_of_a_command(box, client):
     assert (reply.out, reply.end["exit_code"]) == (b"", 3)
 
 
+# evidence: landlock
 def test_neither_can_trace_the_other(client):
     trace = "ctypes.CDLL(None).ptrace(16, {}, 0, 0)"  # PTRACE_ATTACH
     kernel = client.execute("import ctypes; print(os.getpid())").out.decode().strip()

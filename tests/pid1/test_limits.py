@@ -30,6 +30,7 @@ def test_interrupt_while_a_shell_waits_for_room(box, client):
 BOMB = "print('go', flush=True)\nwhile True: time.sleep(10)"
 
 
+# evidence: container-bombs
 def test_a_bomb_that_survives_its_interrupt_costs_the_kernel(box, client):
     number = client.start(frames.EXECUTE, BOMB)
     client.expect(lambda f: f.type == frames.OUT)

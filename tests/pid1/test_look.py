@@ -88,6 +88,7 @@ def test_a_restart_on_request(box, client, code):
     assert reply.out == b"True False\n" and reply.end["kernel"] == "kept" and "lost" not in reply.end
 
 
+# evidence: restart-names
 def test_a_restart_names_the_daemons_that_go_on(client):
     odd = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'a\\n\\xc3\\xa9'); print(1, flush=True); time.sleep(1000)"
     code = "import subprocess\ndaemon = subprocess.Popen(['/bin/sleep', '1000'], start_new_session=True)\nchild = subprocess.Popen(['/bin/sleep', '1000'])\n" \

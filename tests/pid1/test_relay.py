@@ -62,6 +62,7 @@ def test_an_answer_without_a_length_is_chunked_and_head_has_none(relay):
     assert out.endswith(b"Content-Length: 7\r\nConnection: close\r\n\r\n")
 
 
+# evidence: index-paths
 @pytest.mark.parametrize("request_, status", [
     (r"POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n", b"405"), (r"CONNECT h:1 HTTP/1.1\r\n\r\n", b"405"), (r"GET / HTTP/1.0\r\n\r\n", b"505"),
     (r"GET http://h/ HTTP/1.1\r\n\r\n", b"400"), (r"GET / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", b"413"), (r"nonsense\r\n\r\n", b"400"),

@@ -48,6 +48,7 @@ def python(code):
     return f"exec /usr/bin/python3 - <<'END'\n{code}\nEND\n"
 
 
+# evidence: container-sockets
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_command_that_fills_sockets_is_ended(client, kind):
     reply = client.finish(client.start(frames.TERMINAL, python(KINDS[kind]), timeout_ms=60000), timeout=60)
@@ -58,12 +59,14 @@ def test_a_command_that_fills_sockets_is_ended(client, kind):
     assert client.terminal("echo next").out == b"next\n"
 
 
+# evidence: container-sockets
 def test_a_kernel_that_fills_sockets_is_ended(client):
     reply = client.finish(client.start(frames.EXECUTE, TCP, timeout_ms=60000), timeout=60)
     assert reply.ending == "kernel_died" and "sockets held more data" in reply.detail, reply.detail
     assert client.execute("print('back')").ending == "ok"
 
 
+# evidence: container-sockets
 def test_tracked_connections_are_bounded(box, client):
     subprocess.run(["nsenter", "-t", str(box.pid), "-n", "iptables", "-w", "-A", "OUTPUT", "-m", "conntrack", "--ctstate", "INVALID", "-j",
                     "ACCEPT"], check=True)  # as rules of the engine do, this has the kernel track connections
@@ -83,6 +86,7 @@ while True: time.sleep(1)
     assert client.execute("print('stays')").ending == "ok"
 
 
+# evidence: container-sockets
 def test_locks_of_files_are_bounded(client):
     locks = """
 import fcntl, os, time

@@ -37,6 +37,7 @@ nosuchprogram
 if then"""
 
 
+# evidence: spare-shell
 def test_nobody_can_tell(box, client):
     os.kill(spare_of(box, client, "cd /tmp; export A=1")[1], signal.SIGKILL)
     first = client.terminal(LOOK)
@@ -149,6 +150,7 @@ def test_another_directory_at_its_path(box, client, change, out, err):
     assert reply.out == out and err in reply.err and int(reply.err.split()[-1]) != inside
 
 
+# evidence: spare-shell
 @pytest.mark.parametrize("signo", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGSTOP])
 def test_one_that_was_signalled(box, client, signo):
     inside, outside = spare_of(box, client, "cd /tmp")
@@ -158,6 +160,7 @@ def test_one_that_was_signalled(box, client, signo):
     assert inside not in box.shells()
 
 
+# evidence: spare-shell
 def test_one_that_dies_before_it_begins(box, client):
     """Held by a debugger it has its command, and has not begun."""
     inside, outside = spare_of(box, client)
@@ -233,6 +236,7 @@ os.rename('/tmp/log', '/tmp/done')
 """
 
 
+# evidence: spare-shell
 def test_nobody_reaches_into_it(box, client):
     box.write_file("reach.py", REACH)
     inside, outside = spare_of(box, client, "setsid /usr/bin/python3 reach.py >/tmp/log &")

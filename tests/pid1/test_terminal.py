@@ -78,6 +78,7 @@ def test_a_trace_shows_the_command_and_nothing_of_ours(client):
 LIAR = "#include <unistd.h>\nvoid exit(int status) { (void)status; _exit(0); }\n"
 
 
+# evidence: exit-codes
 def test_exported_variables_cannot_change_later_exit_codes(box, client, tmp_path):
     (tmp_path / "liar.c").write_text(LIAR)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "liar.so", tmp_path / "liar.c"], check=True)
@@ -127,6 +128,7 @@ def test_stdin_is_empty(client):
     assert client.terminal("cat; read x; echo $?").out == b"1\n"
 
 
+# evidence: timeouts
 def test_timeout_ends_the_whole_session(client):
     began = time.monotonic()
     reply = client.terminal("echo partial; (trap '' TERM; sleep 1234) & sleep 5678", timeout_ms=300)
@@ -134,6 +136,7 @@ def test_timeout_ends_the_whole_session(client):
     assert client.terminal("pgrep -f 'sleep (1234|5678)'").end["exit_code"] == 1
 
 
+# evidence: timeouts
 def test_timeout_of_a_shell_that_ignores_sigterm(client):
     reply = client.terminal("trap '' TERM; echo x; while :; do :; done", timeout_ms=200)
     assert reply.ending == "timeout" and reply.end["signal"] == 9 and reply.end["exit_code"] == 137
@@ -183,6 +186,7 @@ def test_a_missing_workspace(make_box):
     assert client.terminal("pwd").out == b"/workspace\n"
 
 
+# evidence: env-values
 def test_variables_of_one_call_go_with_it(client):
     client.terminal("export BOTH=before")
     reply = client.terminal("echo $ONE $BOTH $CHANGED; export CHANGED=mine; unset GONE; exit 3",

@@ -18,12 +18,14 @@ def a_silent_guest_is_dropped(make_box):
     assert guest.process.wait(5) == 1
 
 
+# evidence: lease
 def the_lease_ends_an_orphan(make_box):
     box = make_box("--lease", "2")
     began = time.monotonic()
     assert box.wait() == 0 and 1.5 < time.monotonic() - began < 5
 
 
+# evidence: lease
 def the_lease_is_renewed_by_frames_only(make_box):
     box = make_box("--lease", "2")
     client = box.attach()
@@ -45,6 +47,7 @@ def a_stopped_pid_1_waits_before_it_ends(make_box):
     assert client.ping() == b"ping", "the lease was over, but not by the manager's fault"
 
 
+# evidence: lease
 def the_lifetime_ends_with_a_cause(make_box):
     box = make_box("--lifetime", "2")
     client = box.attach()

@@ -66,6 +66,7 @@ static void check(const char *name, struct strv *argv)
 	assert_string_equal(buf_str(&got), buf_str(&want));
 }
 
+/* evidence: container-flags */
 static void run_default(void **state)
 {
 	struct strv argv = { 0 };
@@ -93,6 +94,7 @@ static void run_with_quotas(void **state)
 	check("run-quota", &argv);
 }
 
+/* evidence: installs */
 static void run_install(void **state)
 {
 	struct strv argv = { 0 };
@@ -114,6 +116,7 @@ static void run_with_a_line(void **state)
 	check("run-line", &argv);
 }
 
+/* evidence: installs */
 static void bake(void **state)
 {
 	struct strv argv = { 0 }, labels = { 0 };
@@ -137,6 +140,7 @@ static void bake(void **state)
 	strv_release(&labels);
 }
 
+/* evidence: container-images */
 static void fit(void **state)
 {
 	struct strv argv = { 0 }, labels = { 0 };
@@ -259,6 +263,7 @@ static void fence(void **state)
 	strv_release(&openings);
 }
 
+/* evidence: container-flags */
 /* What no golden file may ever lose, whatever else changes in it. */
 static void the_sandbox_is_closed(void **state)
 {

@@ -50,6 +50,7 @@ static void run_in_opened(void)
 	assert_int_equal(other.ending, ENDING_OK);
 }
 
+/* evidence: attach-socket */
 static void test_a_server_is_found_by_its_socket(void **state)
 {
 	char path[512];

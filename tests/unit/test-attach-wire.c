@@ -1,4 +1,5 @@
 /* What attached programs and servers send each other: frames, bounds, and structs that come out as they went in. */
+/* evidence: attach-bounds */
 #include "attach/codec.h"
 #include "attach/served.h"
 #include "attach/wire.h"

@@ -141,6 +141,7 @@ static void show_much_and_more(struct fake_container *c, struct fake_call *call)
 	fake_call_end(c, call, "ok");
 }
 
+/* evidence: loop-work */
 /* A worker encodes the large ones, and what comes after one waits for it. */
 static void test_large_displays_keep_their_place(void **state)
 {
@@ -194,6 +195,7 @@ static void test_what_cannot_be_is_refused_with_its_reason(void **state)
 	assert_int_equal(got.fail.kind, FAIL_INVALID);
 }
 
+/* evidence: attach-bounds */
 static void test_too_much_at_a_time_is_refused(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -218,6 +220,7 @@ static void test_too_much_at_a_time_is_refused(void **state)
 
 /* --- whose runs these are ------------------------------------------------------------------------------------------ */
 
+/* evidence: attach-runs */
 static void test_runs_of_a_guest_and_of_the_agent_do_not_mix(void **state)
 {
 	fake_on_call = do_nothing;
@@ -289,6 +292,7 @@ static void test_a_run_of_somebody_else_can_be_interrupted(void **state)
 	assert_int_equal(got.ending, ENDING_INTERRUPTED);
 }
 
+/* evidence: attach-runs */
 static void test_runs_end_with_the_guest(void **state)
 {
 	fake_on_call = do_nothing;
@@ -443,6 +447,7 @@ static void send_and_expect_the_end(const void *data, size_t n)
 	close(pair[1]);
 }
 
+/* evidence: attach-bounds */
 static void test_whoever_breaks_the_protocol_is_dropped(void **state)
 {
 	AUTO(buf_release) struct buf frames = { 0 };
@@ -470,6 +475,7 @@ static bool is_closed(int fd)
 	return recv(fd, rest, sizeof(rest), MSG_DONTWAIT) == 0;
 }
 
+/* evidence: attach-bounds */
 static void test_who_says_nothing_and_who_is_one_too_many(void **state)
 {
 	int silent[PEERS + 1];
@@ -496,6 +502,7 @@ static void test_who_says_nothing_and_who_is_one_too_many(void **state)
 		close(silent[i]);
 }
 
+/* evidence: attach-bounds */
 /* What one asks for and does not read is bounded, and the others do not wait for it. */
 static void test_one_who_does_not_read(void **state)
 {

@@ -140,6 +140,7 @@ static json_t *make_large(void *ctx)
 	return o;
 }
 
+/* evidence: loop-work */
 /* The loop copies the text, which takes a fraction of the time that printing it takes. A large answer has what small ones have. */
 static void a_large_answer_is_printed_off_the_loop(void **state)
 {

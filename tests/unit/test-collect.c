@@ -51,6 +51,7 @@ static void test_nothing_after_the_end(void **state)
 	assert_int_equal(feed(c, FRAME_END, "{\"ending\":\"ok\"}"), -EPROTO);
 }
 
+/* evidence: input-bounds */
 static void test_hostile_frames(void **state)
 {
 	AUTO(collect_freep) struct collect *c = collect_new(&config);
@@ -218,6 +219,7 @@ static void test_a_line_that_is_written_anew_moves_to_its_end(void **state)
 		    "out'step 1\nstep 2\n' err'100%\n'");
 }
 
+/* evidence: loop-work */
 /* 114 KB took 1.26 GB when each piece copied the line before it. */
 static void test_writing_a_line_anew_many_times_copies_little(void **state)
 {
@@ -281,6 +283,7 @@ static void test_results_and_errors_are_cut(void **state)
 	assert_string_equal(r.error_traceback, "red");
 }
 
+/* evidence: success */
 static void test_an_unknown_ending_is_no_success(void **state)
 {
 	AUTO(collect_freep) struct collect *c = collect_new(&config);
@@ -324,6 +327,7 @@ static void test_long_strings_are_whole(void **state)
 	assert_string_equal(r.displays[3].parts[0].data, "two");
 }
 
+/* evidence: loop-work */
 /* Objects and lists in a bundle are passed on as they came, and what is not JSON is refused. */
 static void test_trees_are_passed_on(void **state)
 {

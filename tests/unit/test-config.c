@@ -188,6 +188,7 @@ static void a_broken_line_is_named(void **state)
 	assert_non_null(strstr(f.message, "line 3"));
 }
 
+/* evidence: secrets */
 static void the_working_directory_counts_for_nothing(void **state)
 {
 	AUTO(freep) char *path = write_file(".env", "CONTAINER_PIDS_LIMIT=100\nCONTAINER_EXECUTE_AS_ROOT=true\n");
@@ -256,6 +257,7 @@ static void bad_values_are_refused_by_name(void **state)
 	}
 }
 
+/* evidence: container-user */
 static void root_is_refused_with_an_explanation(void **state)
 {
 	setenv("CONTAINER_EXECUTE_AS_ROOT", "true", 1);

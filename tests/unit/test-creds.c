@@ -1,4 +1,5 @@
 /* kernels/system/creds: who is at the other end of a socket, also where the system answers with whoever asks. */
+/* evidence: control-gvisor */
 #include "kernels/system/creds.h"
 
 #include <errno.h>

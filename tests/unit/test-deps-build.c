@@ -258,6 +258,7 @@ static void an_engine_that_bakes_nothing_takes_no_dependencies(void **state)
 	assert_nothing_is_left(&one);
 }
 
+/* evidence: network-ceiling */
 static void without_the_network_nothing_is_installed_and_what_is_kept_is_used(void **state)
 {
 	get(&one, "six", "");
@@ -329,6 +330,7 @@ static void the_least_recently_used_make_room(void **state)
 		free(images[i]);
 }
 
+/* evidence: rows-images */
 /* Whoever can write the database must not be able to choose which image is removed. */
 static void a_row_does_not_choose_the_image_that_is_removed(void **state)
 {

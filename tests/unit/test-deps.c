@@ -48,6 +48,7 @@ static void an_impossible_version_names_the_nearest_five(void **state)
 	expect_shortened("", "");
 }
 
+/* evidence: dependency-names */
 static void pip_entries(void **state)
 {
 	static const struct entry good[] = {
@@ -93,6 +94,7 @@ static void pip_entries(void **state)
 	check_all("python", bad, ARRAY_LEN(bad), false);
 }
 
+/* evidence: dependency-names */
 static void npm_entries(void **state)
 {
 	static const struct entry good[] = {
@@ -117,6 +119,7 @@ static void npm_entries(void **state)
 	check_all("node", bad, ARRAY_LEN(bad), false);
 }
 
+/* evidence: dependency-names */
 static void r_entries(void **state)
 {
 	static const struct entry good[] = { { "ggplot2", "" }, { "data.table", "1.15.4" }, { "Matrix", "1.6-5" } };
@@ -198,6 +201,7 @@ static void logins_are_taken_out(void **state)
 	expect_without_login("", "");
 }
 
+/* evidence: index-login */
 static void secrets_are_starred_out(void **state)
 {
 	AUTO(strv_release) struct strv sources = { 0 }, secrets = { 0 };
@@ -242,6 +246,7 @@ static void labels_come_back(void **state)
 	}
 }
 
+/* evidence: installer-report */
 /* A package's build step can write what it likes where the installer reports. */
 static void a_report_shows_names_and_versions_and_nothing_else(void **state)
 {

@@ -8,6 +8,7 @@
 
 static char scratch[] = "/tmp/husk-test-dirs-XXXXXX";
 
+/* evidence: store-modes */
 static void makes_all_of_them_private(void **state)
 {
 	AUTO(freep) char *a = xasprintf("%s/a", scratch), *b = xasprintf("%s/a/b", scratch);

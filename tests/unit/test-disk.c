@@ -157,6 +157,7 @@ static void send_fd(int socket, int fd)
 	assert_return_code(sendmsg(socket, &message, 0), errno);
 }
 
+/* evidence: container-disk */
 static void descriptors_in_flight_are_counted(void **state)
 {
 	AUTO(closep) int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -179,6 +180,7 @@ static void *hold(void *mutex)
 	_exit(0);
 }
 
+/* evidence: container-disk */
 static void a_child_s_unlinked_files_are_found_without_its_first_thread(void **state)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -202,6 +204,7 @@ static void a_child_s_unlinked_files_are_found_without_its_first_thread(void **s
 	assert_true(after >= before + 12 * MIB);
 }
 
+/* evidence: container-disk */
 static void a_file_that_is_only_mapped_has_an_unknown_size(void **state)
 {
 	AUTO(closep) int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -248,6 +251,7 @@ static void lines_of_maps(void **state)
 		assert_false(unlinked_parse_map(others[i], device, &inode, &bytes));
 }
 
+/* evidence: container-disk */
 static void hidden_is_what_was_written_and_is_nowhere(void **state)
 {
 	struct disk_round before = { .used = 0, .free = 1000, .written = 0 };

@@ -633,7 +633,7 @@ static void a_container_is_removed_by_id_if_its_labels_agree(void **state)
 	assert_true(logged("rm --force --volumes " FIRST));
 }
 
-static void a_container_whose_labels_differ_is_left_alone(void **state)
+static void a_container_whose_labels_differ_is_left_alone(void **state) /* evidence: rows-containers */
 {
 	static const struct container_ref refs[] = { { "husk-c", "other", "m" },
 						     { "husk-c", "s", "other" },

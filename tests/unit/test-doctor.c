@@ -151,7 +151,7 @@ static void test_seccomp(void **state)
 	judge_security("[1,{},\"\",\"name=\",\"name=seccompx\"]", CHECK_FAIL, "off");
 }
 
-static void test_info_garbage(void **state)
+static void test_info_garbage(void **state) /* evidence: input-bounds */
 {
 	static const char *const garbage[] = {
 		"",
@@ -605,7 +605,7 @@ static void check_file(const char *path, struct checks *c)
 	}
 }
 
-static void test_settings(void **state)
+static void test_settings(void **state) /* evidence: secrets */
 {
 	AUTO(checks_release) struct checks c = { 0 };
 	AUTO(freep) char *path = xasprintf("%s/env", folder);

@@ -348,6 +348,7 @@ static int give(struct fake *fake)
 	return ends[0];
 }
 
+/* evidence: descriptors */
 static void a_descriptor_that_nobody_wants_is_closed(void **state)
 {
 	struct fake fake;
@@ -362,6 +363,7 @@ static void a_descriptor_that_nobody_wants_is_closed(void **state)
 	assert_true(is_closed(last));
 }
 
+/* evidence: descriptors */
 /* The end of a frame may come together with the next descriptor; with more than that somebody plays games. */
 static void three_descriptors_break_the_protocol(void **state)
 {

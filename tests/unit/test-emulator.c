@@ -1,4 +1,5 @@
 /* line/emulator: a terminal in a process that may be lost, and the answers that wait for it. */
+/* evidence: emulator */
 #include "manager/line/emulator.h"
 
 #include <signal.h>

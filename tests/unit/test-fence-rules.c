@@ -1,5 +1,6 @@
 /* kernels/fence: openings as text, and the table in a network namespace of the test's own: what was set is found unchanged, and
  * whatever is changed is noticed. */
+/* evidence: network-fence */
 #include <errno.h>
 #include <linux/netfilter/nf_tables.h>
 #include <sched.h>
@@ -198,6 +199,7 @@ static void what_was_set_is_found(void **state)
 	assert_int_equal(found.v[1].until, 1000);
 }
 
+/* evidence: network-fence-kept */
 /* A rule of the fence, taken away, given a friend or replaced by another; the table put to sleep. */
 static void what_was_changed_is_noticed(void **state)
 {

@@ -171,6 +171,7 @@ static void required_it_is_refused(void **state)
 	assert_non_null(got.session);
 }
 
+/* evidence: network-fence-kept */
 static void one_that_fell_blocks_until_it_is_back(void **state)
 {
 	open_server();

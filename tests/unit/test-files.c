@@ -174,6 +174,7 @@ static void check_host(const char *name, const char *error)
 		fail_msg("%s: %s instead of %s", name, f.message ? f.message : "opened", error);
 }
 
+/* evidence: paths-host */
 static void only_what_is_allowed(void **state)
 {
 	static const char *const dirs[] = { "storage",	 "storage/exports", "storage/exports/ab", "state", "allowed",
@@ -228,6 +229,7 @@ static void only_what_is_allowed(void **state)
 	assert_true(fd >= 0);
 }
 
+/* evidence: paths-host */
 /* No folder is out of bounds for a person's own files, but Husk's key does not go into a container. */
 static void what_a_person_names(void **state)
 {
@@ -403,6 +405,7 @@ static void produce_all(struct source *s, struct buf *out)
 	assert_int_equal(r, 0);
 }
 
+/* evidence: hard-links */
 /* 65,000 names of half a megabyte: limits, sizes and the archive know one file, and so does what is imported from it. */
 static void hard_links_are_one_file(void **state)
 {
@@ -480,6 +483,7 @@ static void a_session_that_cannot_link_gets_no_links(void **state)
 	assert_int_equal(notices.n, 0);
 }
 
+/* evidence: hard-links, hostile-archives */
 static void what_a_container_must_not_send(void **state)
 {
 	for (int i = 0; i < 10; i++) {
@@ -550,6 +554,7 @@ static void write_tar(const char *path, const struct member *m)
 	archive_write_free(a);
 }
 
+/* evidence: hard-links, hostile-archives */
 static void hostile_members_are_refused(void **state)
 {
 	static const struct member bad[] = {
@@ -592,6 +597,7 @@ static void hostile_members_are_refused(void **state)
 	source_free(s);
 }
 
+/* evidence: hard-links */
 static void unpacking_stays_inside(void **state)
 {
 	static const struct member bad[] = {

@@ -102,6 +102,7 @@ static void creates_at_once_share_the_work(void **state)
 	assert_int_equal(fake_calls(fake, FAKE_BAKE), 1);
 }
 
+/* evidence: container-images */
 static void what_is_not_listed_is_refused_by_name(void **state)
 {
 	assert_null(start("mine:1"));
@@ -116,6 +117,7 @@ static void what_is_not_on_the_engine_is_not_fetched(void **state)
 	assert_non_null(strstr(got.fail.hint, "docker pull"));
 }
 
+/* evidence: container-images */
 static void all_that_is_lacking_is_told(void **state)
 {
 	fake_fit_says(fake, "{\"lacks\":[\"/bin/bash\",\"python3 on its PATH (/bin)\"]}\n", "/data");

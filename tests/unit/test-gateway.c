@@ -1,4 +1,5 @@
 /* The manager's end of the relay, over a web server: what it asks with and without the login, what it refuses, and credit. */
+/* evidence: index-paths */
 #include "manager/deps/gateway.h"
 
 #include <arpa/inet.h>
@@ -262,6 +263,7 @@ static void no_redirect_leads_to_this_machine(void **state)
 	assert_non_null(strstr(gateway_trouble(gateway), "redirects to"));
 }
 
+/* evidence: index-paths */
 /* Behind a proxy nobody here sees the index's address, so it counts as public. */
 static void a_public_index_does_not_redirect_to_private_addresses(void **state)
 {

@@ -199,6 +199,7 @@ static void warm_containers_of_the_dead_go(void **state)
 	assert_int_equal(a.n, 2);
 }
 
+/* evidence: rows-containers */
 /* Write access to the database must not decide what is removed. */
 static void rows_of_the_store_do_not_choose_what_is_removed(void **state)
 {

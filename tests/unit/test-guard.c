@@ -1,5 +1,6 @@
 /* kernels/guard/guard: a forked child installs the filter and tries each call at pid 1 and at itself. The filter answers before
  * the kernel does, so EPERM at pid 1 must come from it even where we would be allowed to: the values are harmless. */
+/* evidence: fewer-calls */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
@@ -257,6 +258,7 @@ static int in_guarded_child(int (*fn)(void))
 	return WEXITSTATUS(status);
 }
 
+/* evidence: container-fallocate, pid1-guard */
 static void what_aims_at_pid_1_is_refused(void **state)
 {
 	assert_int_equal(in_guarded_child(try_refused), 0);
@@ -272,11 +274,13 @@ static void what_libraries_do_without_is_missing(void **state)
 	assert_int_equal(in_guarded_child(try_missing), 0);
 }
 
+/* evidence: container-fallocate */
 static void space_must_be_written(void **state)
 {
 	assert_int_equal(in_guarded_child(try_unsupported), 0);
 }
 
+/* evidence: pid1-guard */
 static void foreign_calls_are_refused(void **state)
 {
 	assert_int_equal(in_guarded_child(try_foreign), 0);

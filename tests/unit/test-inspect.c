@@ -39,6 +39,7 @@ static void test_errors_have_kind_and_next_step(void **state)
 	}
 }
 
+/* evidence: input-bounds */
 static void test_error_text_is_bounded_and_clean(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };

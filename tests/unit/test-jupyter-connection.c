@@ -72,6 +72,7 @@ static void what_one_writes_the_other_reads(void **state)
 
 #define PORTS "\"shell_port\":1,\"iopub_port\":2,\"stdin_port\":3,\"control_port\":4,\"hb_port\":5"
 
+/* evidence: jupyter-face */
 static void a_bad_file_says_what_is_wrong(void **state)
 {
 	static const struct {

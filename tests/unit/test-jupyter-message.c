@@ -57,6 +57,7 @@ static void a_kernels_message_is_read(void **state)
 	message_release(&m);
 }
 
+/* evidence: jupyter-face */
 static void the_signature_decides(void **state)
 {
 	char upper[] = SIGNATURE, changed[] = SIGNATURE;

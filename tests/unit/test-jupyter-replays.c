@@ -1,4 +1,5 @@
 /* jupyter/replays: a signed message counts once. */
+/* evidence: jupyter-replay */
 #include "jupyter/replays.h"
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,5 @@
 /* kernels/guard/landlock: what a confined child can open for writing, and whom it can look into. */
+/* evidence: landlock */
 #include "kernels/guard/landlock.h"
 
 #include <errno.h>

@@ -62,6 +62,7 @@ static void a_suspend_shortly_before_the_end_too(void **state)
 	assert_int_equal(run(&l, &mono, &boot, 1), LEASE_OVER);
 }
 
+/* evidence: lease */
 static void gaps_cannot_be_lived_on(void **state)
 {
 	struct lease l;

@@ -12,6 +12,7 @@
 #define LONG                                                                                                           \
 	"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
+/* evidence: socket-peer */
 static void status_tells_the_first_process(void **state)
 {
 	static const struct {
@@ -34,6 +35,7 @@ static void status_tells_the_first_process(void **state)
 	}
 }
 
+/* evidence: socket-peer */
 static void every_layout_of_cgroups_tells_the_container(void **state)
 {
 	assert_true(peer_in_container("9:name=systemd:/docker/" ID "\n8:pids:/docker/" ID "\n", ID));
@@ -67,6 +69,7 @@ static unsigned mode_of(const char *path)
 	return st.st_mode & 07777;
 }
 
+/* evidence: container-mountinfo */
 static void a_socket_of_any_length_of_path(void **state)
 {
 	char root[] = "/tmp/husk-test-line-XXXXXX", id[CONTAINER_ID_SIZE];

@@ -1,5 +1,6 @@
 /* line/line: frames that are too much for the loop are prepared by a worker; those that follow wait, and each run is told its end once,
  * whatever happens to its session meanwhile. */
+/* evidence: loop-work */
 #include "manager/line/line.h"
 
 #include "base/alloc.h"

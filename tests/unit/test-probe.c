@@ -1,4 +1,5 @@
 /* manager/model/probe: a whole report is read, and nothing less. */
+/* evidence: probe */
 #include "manager/model/probe.h"
 
 #include "base/alloc.h"

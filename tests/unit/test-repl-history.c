@@ -73,6 +73,7 @@ static void keeps_cells_as_they_were(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 }
 
+/* evidence: repl-terminal */
 static void is_for_nobody_else(void **state)
 {
 	struct kept *k = *state;

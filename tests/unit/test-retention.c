@@ -282,6 +282,7 @@ static void progress_only_past_the_head_and_not_too_often(void **state)
 	ok(c);
 }
 
+/* evidence: pid1-oom */
 static void displays_are_bounded(void **state)
 {
 	struct fixture *x = *state;
@@ -304,6 +305,7 @@ static void displays_are_bounded(void **state)
 	assert_int_equal(x->runs.display_bytes, 0);
 }
 
+/* evidence: pid1-oom */
 static void output_of_all_runs_is_bounded(void **state)
 {
 	enum { CHUNK = 64 << 10, EACH = 16 << 20, CALLS = 32 };

@@ -103,6 +103,7 @@ static void nobody_else_is_asked(void **state)
 	expect_imported(r, 1);
 }
 
+/* evidence: paths-host */
 static void uris_of_other_places_are_refused(void **state)
 {
 	static const struct {

@@ -105,6 +105,7 @@ static size_t steps_of(struct buf *in, struct buf *out)
 	return steps;
 }
 
+/* evidence: loop-work */
 static void erasing_again_visits_nothing(void **state)
 {
 	AUTO(buf_release) struct buf in = { 0 }, out = { 0 };
@@ -126,6 +127,7 @@ static void erasing_again_visits_nothing(void **state)
 	assert_int_equal(out.len, 100000);
 }
 
+/* evidence: loop-work */
 static void moves_leave_few_blanks(void **state)
 {
 	AUTO(buf_release) struct buf in = { 0 }, out = { 0 };
@@ -148,6 +150,7 @@ static void long_lines_wrap_and_stay_whole(void **state)
 	assert_string_equal(buf_str(&out) + 10000001, "LAST");
 }
 
+/* evidence: loop-work */
 static void work_ends_at_its_deadline(void **state)
 {
 	AUTO(buf_release) struct buf in = { 0 }, out = { 0 };

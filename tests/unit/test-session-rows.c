@@ -1,5 +1,6 @@
 /* The manager on the fake engine, with a database that somebody else writes to: rows do not decide which container is removed or
  * attached to. */
+/* evidence: rows-containers */
 #include "base/alloc.h"
 #include "manager/manager.h"
 #include "tests/fake-engine/fake-engine-private.h"
@@ -201,6 +202,7 @@ static void on_ran(void *ctx UNUSED, const struct run_result *result UNUSED, con
 	on_stopped(NULL, f);
 }
 
+/* evidence: names-clean */
 static void a_cause_of_the_store_is_shown_like_output(void **state)
 {
 	AUTO(freep) char *id = create();

@@ -112,6 +112,7 @@ static int keep_limited(const struct buf *frames, const struct sink_limits *limi
 	return r;
 }
 
+/* evidence: exports-limits */
 static void the_disk_keeps_its_floor_and_the_settings_hold(void **state)
 {
 	const struct {
@@ -304,6 +305,7 @@ static void what_a_file_has_lost_is_zeros(void **state)
 	assert_memory_equal(content, "abc\0\0\0\0\0\0", 10);
 }
 
+/* evidence: descriptors */
 static void what_is_no_file_to_read_is_refused(void **state)
 {
 	int ends[2];

@@ -1,4 +1,5 @@
 /* kernels/guard/sockets: what the kernel says about sockets of a namespace, and what they take. */
+/* evidence: container-sockets */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

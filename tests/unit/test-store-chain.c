@@ -264,6 +264,7 @@ static bool covered_up(void)
 	return true;
 }
 
+/* evidence: history-tampering */
 static void whatever_is_done_to_it_is_found(void **state)
 {
 	write_log();
@@ -296,6 +297,7 @@ static void swallow(const char *on_sqlite, const char *on_postgres)
 	bench_sql(&b, bench_url ? on_postgres : on_sqlite);
 }
 
+/* evidence: history-triggers */
 static void a_record_that_a_trigger_swallows_is_found(void **state)
 {
 	write_log();
@@ -311,6 +313,7 @@ static void a_record_that_a_trigger_swallows_is_found(void **state)
 	assert_null(strstr(found, "schema"));
 }
 
+/* evidence: history-triggers */
 static void an_export_that_a_trigger_swallows_is_not_acknowledged(void **state)
 {
 	write_log();
@@ -328,6 +331,7 @@ static void an_export_that_a_trigger_swallows_is_not_acknowledged(void **state)
 	bench_sql(&b, bench_url ? "DROP TRIGGER t ON chain; DROP FUNCTION nothing" : "DROP TRIGGER t");
 }
 
+/* evidence: history-triggers */
 static void a_number_that_is_missing_is_found(void **state)
 {
 	write_log();
@@ -338,6 +342,7 @@ static void a_number_that_is_missing_is_found(void **state)
 	assert_non_null(strstr(found, "s3: gap execution 1\n"));
 }
 
+/* evidence: history-triggers */
 static void what_is_not_of_the_schema_is_found(void **state)
 {
 	static const struct {
@@ -370,6 +375,7 @@ static void a_chain_that_was_removed_is_begun_anew_and_says_so(void **state)
 	assert_int_equal(seen.uncovered, 8);
 }
 
+/* evidence: receipts */
 static void a_forged_receipt_is_none(void **state)
 {
 	put_receipt("refused");
@@ -379,6 +385,7 @@ static void a_forged_receipt_is_none(void **state)
 	assert_null(get_receipt("b"));
 }
 
+/* evidence: history-tampering */
 static void under_another_key_nothing_is_as_it_was(void **state)
 {
 	write_log();
@@ -465,6 +472,7 @@ static void a_deleted_export_stays_in_the_log(void **state)
 	assert_int_equal(seen.records, 10);
 }
 
+/* evidence: history-tampering */
 static void what_is_pruned_leaves_a_tombstone(void **state)
 {
 	write_log();

@@ -188,6 +188,7 @@ static void claim(const char *thread, const char *id, const char *hash, enum fai
 	assert_int_not_equal(access(content, F_OK), 0);
 }
 
+/* evidence: exports-limits */
 static void what_is_kept_is_limited_and_counted_once(void **state)
 {
 	claim("t1", "e1", "h1", FAIL_NONE, NULL);
@@ -229,6 +230,7 @@ static void an_export_whose_content_has_gone_is_not_recorded(void **state)
 	assert_int_equal(a.n, 0);
 }
 
+/* evidence: exports-limits */
 static void what_is_deleted_makes_room(void **state)
 {
 	struct export_record e = export("e1", "/workspace/a.csv", 5);
@@ -296,6 +298,7 @@ static void too_many_are_refused(void **state)
 	assert_fine(&a);
 }
 
+/* evidence: store-modes */
 static void nothing_is_touched_before_the_first_job(void **state)
 {
 	struct stat st;

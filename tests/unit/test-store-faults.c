@@ -73,6 +73,7 @@ static void overwrite(const char *path, long at, const void *bytes, size_t n)
 	fclose(f);
 }
 
+/* evidence: store-damage */
 static void a_file_that_is_no_database_is_named(void **state)
 {
 	add("e1");
@@ -89,6 +90,7 @@ static void a_file_that_is_no_database_is_named(void **state)
 	assert_int_equal(a.n, 0);
 }
 
+/* evidence: store-damage */
 /* Damage of any kind is answered, with rows or with a failure: nothing crashes, nothing hangs. */
 static void a_damaged_file_is_survived(void **state)
 {
@@ -167,6 +169,7 @@ static void a_file_that_was_moved_is_not_written_to(void **state)
 	assert_string_equal(a.exports[0].id, "e2");
 }
 
+/* evidence: store-damage */
 static void a_newer_store_is_left_alone(void **state)
 {
 	list();
@@ -218,6 +221,7 @@ static void assert_keeps_the_secret(void)
 	assert_null(strstr(a.fail.hint, "hunter2"));
 }
 
+/* evidence: store-password */
 static void a_server_that_is_not_there_is_named(void **state)
 {
 	use_url("%s", "postgresql://u:hunter2@127.0.0.1:1/db");

@@ -109,6 +109,7 @@ static int most_of_a_thread(int number)
 	return (int)most;
 }
 
+/* evidence: store-limits */
 static void limits_hold_across_servers(void **state)
 {
 	assert_int_equal(in_children(SERVERS, claim_many), 10);
@@ -141,6 +142,7 @@ static int export_many(int number)
 	return granted;
 }
 
+/* evidence: exports-limits */
 static void exports_are_limited_across_servers(void **state)
 {
 	assert_int_equal(in_children(SERVERS, export_many), 10);

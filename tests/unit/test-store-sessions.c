@@ -112,6 +112,7 @@ static enum row_seal seal_of(const char *id)
 	return a.sessions[0].seal;
 }
 
+/* evidence: rows-containers */
 static void a_row_that_somebody_changed_names_no_container(void **state)
 {
 	static const char *const changes[] = {

@@ -141,6 +141,7 @@ static void a_task_comes_back_as_it_was(void **state)
 	assert_int_equal(got.n, 0);
 }
 
+/* evidence: tasks */
 static void its_result_is_kept_sealed(void **state)
 {
 	add("k1", 1, 0);

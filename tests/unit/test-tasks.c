@@ -250,6 +250,7 @@ static void its_result_is_repeated_and_told_to_nobody_else(void **state)
 	assert_int_equal(told.words, 1);
 }
 
+/* evidence: loop-work */
 /* Until then it is said to work. */
 static void a_large_end_is_worded_off_the_loop(void **state)
 {
@@ -294,6 +295,7 @@ static void one_that_ends_first_is_not_cancelled(void **state)
 	assert_result(id, "ok done");
 }
 
+/* evidence: tasks */
 static void an_id_is_its_conversations_alone(void **state)
 {
 	struct conversation *other = conversation_open(manager, &(struct conversation_spec){ .id = "o" });

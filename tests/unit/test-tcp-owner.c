@@ -1,4 +1,5 @@
 /* kernels/cells/tcp-owner: the other end of a connection is found among the descriptors of its process, and of no other. */
+/* evidence: kernel-link */
 #include "kernels/cells/tcp-owner.h"
 
 #include <arpa/inet.h>

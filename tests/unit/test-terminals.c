@@ -271,6 +271,7 @@ static void both_ways_go_by_credit(void **state)
 	/* The manager goes while it is open. */
 }
 
+/* evidence: consoles */
 static void a_pid_1_that_sends_more_is_not_trusted(void **state)
 {
 	create();

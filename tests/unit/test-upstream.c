@@ -61,6 +61,7 @@ static void what_makes_no_sense_is_said_without_the_login(void **state)
 	}
 }
 
+/* evidence: index-paths */
 static void paths_mean_what_they_seem_to(void **state)
 {
 	static const struct {

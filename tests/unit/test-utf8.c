@@ -1,4 +1,5 @@
 /* base/utf8: whatever a program prints becomes valid text, cut between characters. */
+/* evidence: names-clean */
 #include "base/utf8.h"
 #include "tests/unit/unit.h"
 
@@ -33,6 +34,7 @@ static void leaves_text_alone(void **state)
 		check_clean(good[i], good[i]);
 }
 
+/* evidence: output-clean */
 static void replaces_bad_bytes(void **state)
 {
 	check_clean("a\xff"

@@ -234,6 +234,7 @@ static void a_burst_finds_one_where_memory_is_not_plentiful(void **state)
 	wait_for_warm(2);
 }
 
+/* evidence: warm-containers */
 static void only_what_is_the_same_in_all_is_taken(void **state)
 {
 	create();
@@ -480,6 +481,7 @@ static void what_nobody_asks_for_goes(void **state)
 	stays_without_warm();
 }
 
+/* evidence: warm-containers */
 static void one_that_died_is_not_handed_out(void **state)
 {
 	create();

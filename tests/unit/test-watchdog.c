@@ -1,5 +1,6 @@
 /* base/watchdog and the end by SIGTERM: a loop that does not turn is noticed, and ends all the same. In children, whose standard error
  * is read. */
+/* evidence: sigterm */
 #include "base/watchdog.h"
 
 #include <signal.h>

@@ -40,6 +40,7 @@ static int feed_header(uint8_t type, uint32_t length)
 	return wire_next(&w, &frame);
 }
 
+/* evidence: input-bounds */
 static void test_hostile_headers_are_refused_at_once(void **state)
 {
 	assert_int_equal(feed_header(FRAME_OUT, UINT32_MAX), -EPROTO);

@@ -74,6 +74,7 @@ static void forgotten_work_is_said_to_be(void **state)
 	assert_int_equal(j.forgotten, 1);
 }
 
+/* evidence: loop-work */
 /* Bulk work and rendering that would wait for ever fill their lanes and the queues of these; one that is neither goes past them. */
 static void bulk_and_rendering_leave_room(void **state)
 {
@@ -136,6 +137,7 @@ static void note_turn(void *ctx, bool forgotten)
 		loop_stop(t->turns->loop, 0);
 }
 
+/* evidence: loop-work */
 /* One session has queued six jobs before two others queue two each: each of theirs waits for one of the first session's. */
 static void sessions_take_turns_at_rendering(void **state)
 {
