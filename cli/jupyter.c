@@ -40,6 +40,8 @@ int jupyter_run(const struct options *o)
 		strv_add_all(&argv, "--session", o->session, NULL);
 	else
 		strv_add(&argv, o->install ? "--install" : "--uninstall");
+	if (o->alone)
+		strv_add(&argv, "--alone");
 	if (o->tcp)
 		strv_add(&argv, "--tcp");
 	if (o->prefix)

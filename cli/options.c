@@ -30,7 +30,7 @@ static const struct {
 	{ "cp", VERB_CP, "copy files and folders into a session, or out of it",
 	  "[--env-file FILE] FILE... SESSION:[PATH] | SESSION:PATH... DEST" },
 	{ "jupyter", VERB_JUPYTER, "open a session to Jupyter, or list Husk among Jupyter's kernels",
-	  "[--env-file FILE] [--tcp] SESSION | --install | --uninstall [--user | --prefix PREFIX]" },
+	  "[--env-file FILE] [--tcp] SESSION | --install [--alone] | --uninstall [--user | --prefix PREFIX]" },
 	{ "setup", VERB_SETUP, "install and start an engine if none answers, and build the images",
 	  "[--env-file FILE] [--runtime NAME] [--engine-only]" },
 	{ "config", VERB_CONFIG, "list the settings, and keep some for all your programs, sealed",
@@ -83,7 +83,7 @@ void options_usage(FILE *to)
 	      "  --env NAME=VALUE run, repl: a variable of its environment\n"
 	      "  --file PATH      run: a file or folder to have in /workspace\n"
 	      "  --export PATH    run: a file or folder of the sandbox to bring here afterwards\n"
-	      "  --alone          run: copy only the program, not the folder that it is in\n"
+	      "  --alone          run: copy only the program, not the folder that it is in; jupyter --install: copy no folder\n"
 	      "  --requirements FILE\n"
 	      "                   run: install the packages that FILE lists: requirements.txt or package.json\n"
 	      "  --timeout S      run: seconds that it may take; 0, the default, means no limit\n"
@@ -208,7 +208,7 @@ static int check_fresh(const struct options *o, struct fail *f)
 {
 	bool fresh = o->language || o->dependencies.n || o->env.n || o->memory || o->disk || o->cpus > 0 || o->image ||
 		     o->no_network;
-	bool program = o->timeout || o->files.n || o->exports.n || o->alone || o->requirements;
+	bool program = o->timeout || o->files.n || o->exports.n || (o->alone && !o->install) || o->requirements;
 	if ((fresh && o->verb != VERB_RUN && o->verb != VERB_REPL) || (program && o->verb != VERB_RUN))
 		return fail_set(f, FAIL_INVALID, "one of these options is for run%s only", program ? "" : " and repl");
 	if (o->verb == VERB_REPL && o->session && fresh)

@@ -58,7 +58,7 @@ struct options {
 	const char *const
 		*arguments;	  /* NULL-terminated, the program first; also shell's, where NULL is none, and cp's */
 	uint64_t timeout;	  /* seconds; 0 = no limit */
-	bool alone;		  /* run: the program's folder is not copied along */
+	bool alone;		  /* run, jupyter --install: the folder is not copied along */
 	const char *requirements; /* run: a file that lists packages */
 	uint64_t memory, disk;	  /* bytes; 0 = as the settings say, like cpus */
 	double cpus;

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "cli/exit.h"
+#include "cli/folder.h"
 #include "cli/fresh.h"
 #include "cli/private-stdio.h"
 #include "cli/program.h"
@@ -401,14 +402,6 @@ static int read_text(const char *path, struct buf *text)
 	return 0;
 }
 
-/* A home directory holds keys, and nobody means all of it. */
-static bool is_too_much(const char *folder)
-{
-	const char *home = getenv("HOME");
-	AUTO(freep) char *real_home = home ? realpath(home, NULL) : NULL;
-	return streq(folder, "/") || (real_home && streq(folder, real_home));
-}
-
 static int find_folder(struct run_verb *r)
 {
 	const char *path = r->options->program, *slash = strrchr(path, '/');
@@ -420,7 +413,7 @@ static int find_folder(struct run_verb *r)
 		log_error("cannot open the folder of '%s': %s", path, strerror(errno));
 		return -1;
 	}
-	if (is_too_much(folder))
+	if (folder_is_too_much(folder))
 		log_warning("only the program is copied, not all of '%s'; --file PATH adds what it needs", folder);
 	else
 		r->folder = take_ptr(folder);

@@ -19,6 +19,7 @@ struct cells {
 	size_t queued;
 	uint64_t count; /* cells that were counted */
 	bool gone, starting;
+	char *told; /* what the next cell that fails is to show; NULL = nothing */
 
 	struct request *running; /* NULL = none */
 	struct attach_call *call;
@@ -46,6 +47,7 @@ struct cells *cells_free(struct cells *c)
 		request_free(r);
 	request_free(c->running);
 	free(c->session);
+	free(c->told);
 	free(c);
 	return NULL;
 }
@@ -163,6 +165,10 @@ static void on_ended(struct cells *c, const struct run_result *r)
 {
 	bool gone = r->kernel_gone || r->ending == ENDING_CONTAINER_DIED;
 	json_auto_t *error = r->ending == ENDING_OK ? NULL : trouble_of_result(r);
+	if (error) {
+		AUTO(freep) char *told = take_ptr(c->told);
+		note(c, told);
+	}
 	add_notes(c, r);
 	publisher_result(c->spec.publisher, &r->result, c->number);
 	end_cell(c, error);
@@ -317,6 +323,12 @@ void cells_attach(struct cells *c, struct attach *attach, const char *session_id
 		finish(c, error);
 	}
 	start_next(c);
+}
+
+void cells_tell(struct cells *c, const char *text)
+{
+	free(c->told);
+	c->told = xstrdup(text);
 }
 
 void cells_add(struct cells *c, struct request *request)

@@ -23,6 +23,8 @@ struct cells *cells_free(struct cells *c);
 /* Where they run from now on; borrowed. NULL = nowhere for now: they wait. */
 void cells_attach(struct cells *c, struct attach *attach, const char *session_id);
 
+/* Shown on stderr of the next cell that fails: it may be why. */
+void cells_tell(struct cells *c, const char *text);
 /* An execute_request, which is taken. */
 void cells_add(struct cells *c, struct request *request);
 /* An input_reply. */

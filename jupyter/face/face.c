@@ -208,6 +208,11 @@ void face_attach(struct face *face, struct attach *attach, const char *session_i
 	channels_listen(face->channels);
 }
 
+void face_tell(struct face *face, const char *text)
+{
+	cells_tell(face->cells, text);
+}
+
 void face_interrupt(struct face *face)
 {
 	cells_interrupt(face->cells);

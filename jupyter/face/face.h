@@ -25,6 +25,8 @@ struct face *face_free(struct face *face);
 
 /* Where the session is to be had; borrowed. NULL = nowhere for now. */
 void face_attach(struct face *face, struct attach *attach, const char *session_id);
+/* Shown with the next cell that fails. */
+void face_tell(struct face *face, const char *text);
 /* As an interrupt_request does. */
 void face_interrupt(struct face *face);
 

@@ -94,13 +94,16 @@ static char *display_name(const struct runtime *list, size_t at)
 
 /* --- writing ----------------------------------------------------------------------------------------------------- */
 
-static json_t *make_spec(const struct runtime *runtime, const char *title, const char *program, const char *env_file)
+static json_t *make_spec(const struct runtime *runtime, const char *title, const char *program, const char *env_file,
+			 bool alone)
 {
 	json_t *argv = json_pack("[s]", program);
 	if (env_file) {
 		json_array_append_new(argv, json_string("--env-file"));
 		json_array_append_new(argv, json_string(env_file));
 	}
+	if (alone)
+		json_array_append_new(argv, json_string("--alone"));
 	const char *const words[] = { "--runtime", runtime->name, "--connection-file", "{connection_file}" };
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		json_array_append_new(argv, json_string(words[i]));
@@ -121,11 +124,11 @@ static int write_spec(const char *folder, json_t *spec)
 }
 
 static int install_one(const char *kernels, const struct runtime *list, size_t at, const char *program,
-		       const char *env_file)
+		       const char *env_file, bool alone)
 {
 	AUTO(freep) char *folder = xasprintf("%s/" FOLDER_PREFIX "%s", kernels, list[at].name);
 	AUTO(freep) char *title = display_name(list, at);
-	json_auto_t *spec = make_spec(&list[at], title, program, env_file);
+	json_auto_t *spec = make_spec(&list[at], title, program, env_file, alone);
 	int r = spec ? write_spec(folder, spec) : -EINVAL;
 	if (r < 0) {
 		log_error("cannot write '%s': %s", folder, strerror(-r));
@@ -150,7 +153,7 @@ int kernelspecs_install(const struct kernelspecs_request *request)
 	for (size_t i = 0; i < n; i++) {
 		if (strv_find(&survey.images, list[i].name) == SIZE_MAX)
 			continue;
-		if (install_one(kernels, list, i, program, env_file) < 0)
+		if (install_one(kernels, list, i, program, env_file, request->alone) < 0)
 			return EXIT_SYSTEM;
 		installed++;
 	}

@@ -6,6 +6,7 @@
 
 struct kernelspecs_request {
 	const char *env_file; /* NULL = the default place; the kernels are started with it */
+	bool alone;	      /* kernels copy no folder into their session */
 	const char *prefix;   /* PREFIX/share/jupyter; NULL = the user's own folder */
 };
 

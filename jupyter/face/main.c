@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/work.h"
 #include "cli/exit.h"
+#include "cli/folder.h"
 #include "cli/report.h"
 #include "jupyter/face/face.h"
 #include "jupyter/face/kernelspecs.h"
@@ -18,6 +19,7 @@
 /* How often it is looked whether the session, or who started us, is still there. */
 #define WATCH_MS 2000
 #define SETTLE_MS 50
+#define WORKSPACE "/workspace"
 
 struct program {
 	struct face_options options;
@@ -35,6 +37,7 @@ struct program {
 	struct face *face;
 	struct timer *watch;
 	struct attach_call *look;
+	char *folder; /* that is copied into a fresh session: Jupyter starts a kernel in the folder of its notebook. NULL = none */
 	pid_t parent;
 	bool ending;
 	int code;
@@ -200,6 +203,55 @@ static int start_face(struct program *p, struct fail *f)
 	return 0;
 }
 
+/* --- the notebook's folder --------------------------------------------------------------------------------------- */
+
+static void serve(struct program *p)
+{
+	face_attach(p->face, opened_attach(p->opened), p->session);
+}
+
+static void tell_not_copied(struct program *p, const char *why)
+{
+	AUTO(freep) char *text = xasprintf("the folder '%s' was not copied into the session: %s. "
+					   "`husk cp FILE... %.12s:` in a terminal copies what the notebook needs.",
+					   p->folder, why, p->session);
+	log_warning("%s", text);
+	face_tell(p->face, text);
+}
+
+static void on_copied(void *ctx, const struct copy_result *results, size_t n, const struct fail *f)
+{
+	struct program *p = ctx;
+	const struct fail *why = f ? f : n && !results[0].success ? &results[0].failure : NULL;
+	if (p->ending)
+		return;
+	if (why)
+		tell_not_copied(p, why->message ? why->message : "it cannot be read");
+	else
+		fprintf(stderr,
+			"husk: '%s' was copied to " WORKSPACE " of session %s; "
+			"`husk cp %.12s:FILE... .` brings files back while the kernel runs\n",
+			p->folder, p->session, p->session);
+	for (size_t i = 0; !why && i < results[0].notices.n; i++)
+		log_warning("%s", results[0].notices.v[i]);
+	serve(p);
+}
+
+static void bring_folder(struct program *p)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	const struct import_item item = { .source = p->folder, .own = true, .project = true, .destination = WORKSPACE };
+	const struct copy_request request = {
+		.session_id = p->session, .imports = &item, .n = 1, .on_done = on_copied, .ctx = p
+	};
+	if (folder_is_too_much(p->folder))
+		fail_set(&f, FAIL_INVALID, "a whole home directory or disk is not copied");
+	else if (attach_copy(opened_attach(p->opened), &request, &f))
+		return;
+	tell_not_copied(p, f.message);
+	serve(p);
+}
+
 static void on_opened(void *ctx, struct opened *o, const struct fail *f)
 {
 	struct program *p = ctx;
@@ -216,7 +268,10 @@ static void on_opened(void *ctx, struct opened *o, const struct fail *f)
 		end(p, report_fail(&own));
 		return;
 	}
-	face_attach(p->face, opened_attach(o), p->session);
+	if (p->folder)
+		bring_folder(p);
+	else
+		serve(p);
 }
 
 static void open_session(struct program *p)
@@ -248,6 +303,8 @@ static int run(struct program *p)
 	struct signals *signals = signals_new(p->loop, on_signal, p);
 	/* Jupyter's clients connect at once: the sooner there is something to connect to, the better. */
 	bool ready = !p->options.runtime || start_face(p, &f) == 0;
+	if (p->options.runtime && !p->options.alone)
+		p->folder = realpath(".", NULL);
 	if (ready)
 		open_session(p);
 	int code = ready ? loop_run(p->loop) : report_fail(&f);
@@ -258,6 +315,7 @@ static int run(struct program *p)
 	connection_release(&p->connection);
 	closep(&p->hold);
 	free(p->session);
+	free(p->folder);
 	free(p->name);
 	loop_free(p->loop);
 	return code;
@@ -283,7 +341,9 @@ static int face_main(int argc, char **argv)
 		fputs(p.options.help ? face_usage : "husk-jupyter-face " HUSK_VERSION "\n", stdout);
 		return EXIT_DONE;
 	}
-	struct kernelspecs_request specs = { .env_file = p.options.env_file, .prefix = p.options.prefix };
+	struct kernelspecs_request specs = { .env_file = p.options.env_file,
+					     .prefix = p.options.prefix,
+					     .alone = p.options.alone };
 	if (p.options.install || p.options.uninstall)
 		return p.options.install ? kernelspecs_install(&specs) : kernelspecs_uninstall(&specs);
 	if (settings_load(&p.config, p.options.env_file, &f) < 0)

@@ -2,23 +2,19 @@
 
 #include <getopt.h>
 
-const char face_usage[] = "usage: husk-jupyter-face [--env-file FILE] --session ID [--tcp]\n"
-			  "       husk-jupyter-face [--env-file FILE] --runtime NAME --connection-file FILE\n"
-			  "       husk-jupyter-face [--env-file FILE] --install | --uninstall [--prefix PREFIX]\n"
-			  "       husk-jupyter-face --help | --version\n";
+const char face_usage[] =
+	"usage: husk-jupyter-face [--env-file FILE] --session ID [--tcp]\n"
+	"       husk-jupyter-face [--env-file FILE] --runtime NAME --connection-file FILE [--alone]\n"
+	"       husk-jupyter-face [--env-file FILE] --install [--alone] | --uninstall [--prefix PREFIX]\n"
+	"       husk-jupyter-face --help | --version\n";
 
 static const struct option longs[] = {
-	{ "env-file", required_argument, NULL, 'e' },
-	{ "session", required_argument, NULL, 's' },
-	{ "runtime", required_argument, NULL, 'r' },
-	{ "connection-file", required_argument, NULL, 'f' },
-	{ "tcp", no_argument, NULL, 't' },
-	{ "install", no_argument, NULL, 'i' },
-	{ "uninstall", no_argument, NULL, 'u' },
-	{ "prefix", required_argument, NULL, 'p' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ 0 },
+	{ "env-file", required_argument, NULL, 'e' }, { "session", required_argument, NULL, 's' },
+	{ "runtime", required_argument, NULL, 'r' },  { "connection-file", required_argument, NULL, 'f' },
+	{ "alone", no_argument, NULL, 'a' },	      { "tcp", no_argument, NULL, 't' },
+	{ "install", no_argument, NULL, 'i' },	      { "uninstall", no_argument, NULL, 'u' },
+	{ "prefix", required_argument, NULL, 'p' },   { "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },	      { 0 },
 };
 
 static int take_option(struct face_options *o, int c, char **argv, struct fail *f)
@@ -35,6 +31,9 @@ static int take_option(struct face_options *o, int c, char **argv, struct fail *
 		return 0;
 	case 'f':
 		o->connection_file = optarg;
+		return 0;
+	case 'a':
+		o->alone = true;
 		return 0;
 	case 't':
 		o->tcp = true;
@@ -80,6 +79,8 @@ int face_options_parse(struct face_options *o, int argc, char **argv, struct fai
 		return fail_set(f, FAIL_INVALID, "--prefix is for --install and --uninstall");
 	if (o->runtime && !o->connection_file)
 		return fail_set(f, FAIL_INVALID, "--runtime needs a --connection-file, which Jupyter writes");
+	if (o->alone && !o->runtime && !o->install)
+		return fail_set(f, FAIL_INVALID, "--alone is for --runtime and --install");
 	if (o->tcp && o->connection_file)
 		return fail_set(f, FAIL_INVALID, "--tcp is for a connection file of our own");
 	return 0;

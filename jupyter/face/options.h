@@ -9,9 +9,10 @@ struct face_options {
 	const char *session;	     /* NULL = a fresh one, and */
 	const char *runtime;	     /* of this runtime */
 	const char *connection_file; /* NULL = one of our own */
-	bool tcp;		     /* of our own: 127.0.0.1 in place of sockets in a folder */
-	bool install, uninstall;     /* kernelspecs, instead of serving */
-	const char *prefix;	     /* of these; NULL = the user's own folder */
+	bool alone;		 /* of a fresh one: the working directory is not copied into it; with install, of all */
+	bool tcp;		 /* of our own: 127.0.0.1 in place of sockets in a folder */
+	bool install, uninstall; /* kernelspecs, instead of serving */
+	const char *prefix;	 /* of these; NULL = the user's own folder */
 	bool help, version;
 };
 

@@ -120,11 +120,11 @@ class Face:
 
 
 @contextlib.contextmanager
-def kernel(name, prefix, env):
-    """A kernel that Jupyter starts from the kernelspecs in PREFIX/share/jupyter/kernels, and its client."""
+def kernel(name, prefix, env, cwd=None):
+    """A kernel that Jupyter starts from the kernelspecs in PREFIX/share/jupyter/kernels, in the folder of its notebook, and its client."""
     specs = KernelSpecManager(kernel_dirs=[os.path.join(prefix, "share/jupyter/kernels")], ensure_native_kernel=False)
     manager = KernelManager(kernel_name=name, kernel_spec_manager=specs, connection_file=os.path.join(env["HOME"], f"{name}.json"))
-    manager.start_kernel(env=env)
+    manager.start_kernel(env=env, cwd=cwd or env["HOME"])
     client = None
     try:
         client = Client(manager.client())

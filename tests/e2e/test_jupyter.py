@@ -215,8 +215,46 @@ def test_a_notebook_runs_by_choosing_husk_python(tmp_path):
     assert [path.name for path in kernels.iterdir()] == ["husk-mine"]
 
 
+def test_a_notebook_finds_the_files_beside_it(tmp_path):
+    env = clean_env(tmp_path / "home")
+    notebooks = pathlib.Path(env["HOME"]) / "notebooks"
+    (notebooks / "lib").mkdir(parents=True)
+    (notebooks / "sales.csv").write_text("a,b\n1,2\n")
+    (notebooks / "lib" / "helper.py").write_text("def total(): return 3\n")
+    (notebooks / ".gitignore").write_text("secret.txt\n")
+    (notebooks / "secret.txt").write_text("s")
+    prefix = tmp_path / "prefix"
+
+    def install(*options):
+        subprocess.run([husk_binary(), "jupyter", "--install", "--prefix", prefix, *options], env=env, capture_output=True, timeout=PATIENCE, check=True)
+
+    install()
+    with kernel("husk-python", prefix, env, cwd=notebooks) as (client, _):
+        assert client.value("import pandas, os, lib.helper\nint(pandas.read_csv('sales.csv').b[0]) + lib.helper.total()") == "5"
+        assert client.value("os.path.exists('secret.txt')") == "False"
+        # Changed files are brought back by husk cp.
+        client.run("open('result.csv', 'w').write('42')")
+        listed = subprocess.run([husk_binary(), "ps", "--json"], env=env, capture_output=True, text=True, timeout=PATIENCE, check=True)
+        (session,) = json.loads(listed.stdout)["sessions"]
+        subprocess.run([husk_binary(), "cp", f"{session['session_id'][:12]}:result.csv", "."], env=env, cwd=notebooks, timeout=PATIENCE, check=True)
+    assert (notebooks / "result.csv").read_text() == "42"
+    # A folder that is too large is not copied, and a cell that fails says so, once.
+    for i in range(1001):
+        (notebooks / f"{i}.txt").touch()
+    with kernel("husk-python", prefix, env, cwd=notebooks) as (client, _):
+        for shown in (1, 0):
+            reply, outputs = client.run("open('sales.csv')")
+            assert reply["ename"] == "FileNotFoundError" and outputs.text("stderr").count("1000 files. `husk cp") == shown
+    install("--alone")
+    (notebooks / "1000.txt").unlink()
+    with kernel("husk-python", prefix, env, cwd=notebooks) as (client, _):
+        reply, outputs = client.run("open('sales.csv')")
+        assert reply["ename"] == "FileNotFoundError" and not outputs.text("stderr")
+
+
 @pytest.mark.parametrize("arguments, settings, code, words", [
     ((), {}, 64, "usage: husk jupyter"),
+    (("--alone", "x"), {}, 64, "usage: husk jupyter"),
     (("--install", "x"), {}, 64, "usage: husk jupyter"),
     (("nosuchsession",), {}, 1, "not found"),
     (("--install", "--user"), {"DOCKER_HOST": "unix:///nowhere/docker.sock"}, 111, "cannot reach the engine"),

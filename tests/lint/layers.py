@@ -60,7 +60,7 @@ LAYERS = {
     # What both ends of Jupyter's protocol share.
     "jupyter": (*BASE, *JUPYTER),
     # A program of its own, which says what went wrong as `husk` does.
-    "jupyter/face": (*FACE, *JUPYTER, "jupyter/face/", *ATTACH, "cli/exit.h", "cli/report.h"),
+    "jupyter/face": (*FACE, *JUPYTER, "jupyter/face/", *ATTACH, "cli/exit.h", "cli/folder.h", "cli/report.h"),
     "kernels/jupyter": (*BASE, *JUPYTER, "kernels/"),
     "kernels/fence": (*BASE, "kernels/"),
     "kernels/probe": (*BASE, "kernels/"),
