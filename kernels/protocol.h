@@ -110,6 +110,9 @@
 #define HOME_VOLUME "/home" /* on disk; whoever sandbox code runs as makes its home directory in it */
 #define HOME_PATH HOME_VOLUME "/sandbox"
 #define HOME_TMP HOME_PATH "/.tmp"
+/* An instance of devpts for the terminals that PID 1 opens. Programs open theirs in /dev/pts. Landlock knows directories, so this one
+ * can be closed to all processes but those of the terminal (kernels/guard/landlock.h). */
+#define TERMINALS_PATH "/dev/terminals"
 #define RUNTIME_MANIFEST_PATH "/opt/husk/runtime.json"
 
 /* husk-probe, in every image: tries what a session must not be able to do. With "boot" it tells which boot of the machine this is. */

@@ -186,13 +186,15 @@ int spawn_prepare(void)
 pid_t spawn_process(const struct spawn_spec *spec)
 {
 	/* The directories that they name are mounted, or the image's, and stay what they are. */
-	static int rules = -ENOENT;
-	if (rules < 0)
-		rules = landlock_rules();
+	static int usual = -ENOENT;
+	if (usual < 0)
+		usual = landlock_rules(0);
+	int rules = usual > 0 && spec->tty_fd ? landlock_rules(spec->tty_fd) : usual;
 	pid_t pid = fork();
-	if (pid < 0)
-		return -errno;
 	if (pid == 0)
 		become(spec, rules);
+	pid = pid < 0 ? -errno : pid;
+	if (rules > 0 && rules != usual)
+		close(rules);
 	return pid;
 }

@@ -6,6 +6,7 @@
 
 #include "kernels/guard/landlock.h"
 #include "kernels/guard/spawn.h"
+#include "kernels/protocol.h"
 
 static void add_disk(json_t *disks, const char *path, uint64_t used, uint64_t size)
 {
@@ -28,11 +29,11 @@ static void set_bytes(json_t *o, const char *name, uint64_t value)
 		json_object_set_new(o, name, json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX)));
 }
 
-/* The container has a folder of its own for them, but the machine counts all of them together. */
-static json_int_t count_ptys(void)
+/* The container has folders of its own for them, but the machine counts all of them together. */
+static json_int_t count_ptys(const char *folder)
 {
 	json_int_t n = 0;
-	DIR *dir = opendir("/dev/pts");
+	DIR *dir = opendir(folder);
 	for (struct dirent *e; dir && (e = readdir(dir));)
 		n += isdigit((unsigned char)*e->d_name) != 0;
 	if (dir)
@@ -48,7 +49,7 @@ void info_add_figures(json_t *info, const struct disk *home, const struct limits
 	if (home->n) /* as it was last counted */
 		add_disk(disks, "/home/sandbox", home->used, home->volumes[0].limit);
 	json_object_set_new(info, "disks", disks);
-	json_object_set_new(info, "ptys", json_integer(count_ptys()));
+	json_object_set_new(info, "ptys", json_integer(count_ptys("/dev/pts") + count_ptys(TERMINALS_PATH)));
 	json_object_set_new(info, "landlock", json_integer(landlock_version()));
 	set_bytes(info, "memory", limits_memory_now(limits));
 	set_bytes(info, "memory_limit", limits->memory_limit);

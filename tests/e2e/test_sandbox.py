@@ -56,6 +56,7 @@ seen = {
     "limits": {n: resource.getrlimit(getattr(resource, "RLIMIT_" + n)) for n in ("NOFILE", "FSIZE", "CORE")},
     "sockets": [p for p in ("/var/run/docker.sock", "/run/docker.sock", "/run/containerd/containerd.sock") if os.path.exists(p)],
     "devices": sorted(os.listdir("/dev")),
+    "terminals": sorted(os.listdir("/dev/terminals")),
     "hostname": os.uname().nodename,
     "cgroup": {
         "memory": read("/sys/fs/cgroup/memory/memory.limit_in_bytes", "") or read("/sys/fs/cgroup/memory.max"),
@@ -240,14 +241,15 @@ def test_no_writable_host_mount(inside, outside):
             assert path in ("/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/home"), line
     assert inside["root_writes"]["/etc/hosts"] in ("EROFS", "EACCES")
     assert inside["root_writes"]["/etc/resolv.conf"] in ("EROFS", "EACCES")
-    assert not [m for m in outside["Mounts"] if m["RW"] and m["Type"] != "tmpfs" and m["Destination"] != "/home"]
+    assert not [m for m in outside["Mounts"] if m["RW"] and m["Type"] != "tmpfs" and m["Destination"] not in ("/home", "/dev/terminals")]
     assert not outside["HostConfig"]["Binds"]
 
 
 # evidence: container-mounts
 def test_no_devices_of_the_host(inside, outside):
     assert set(inside["devices"]) <= {"console", "core", "fd", "full", "mqueue", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin",
-                                      "stdout", "tty", "urandom", "zero"}
+                                      "stdout", "terminals", "tty", "urandom", "zero"}
+    assert inside["terminals"] == ["ptmx"]  # a devpts of the container's own
     assert not outside["HostConfig"]["Devices"]
 
 

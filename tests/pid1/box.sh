@@ -13,7 +13,18 @@ mkdir -p usr etc dev proc opt/husk/deps workspace tmp home/sandbox sys
 for d in bin sbin lib lib64; do [ -e /$d ] && ln -s usr/$d $d; done
 mount --rbind /usr usr
 mount --rbind /etc etc
-mount --rbind /dev dev
+mount -t tmpfs -o mode=755 tmpfs dev
+for d in null zero full random urandom tty; do
+	: >dev/$d
+	mount --bind /dev/$d dev/$d
+done
+mkdir dev/pts dev/shm dev/terminals
+mount -t tmpfs -o mode=1777 tmpfs dev/shm
+mount -t devpts -o newinstance,gid=5,mode=620,ptmxmode=0666 devpts dev/pts
+mount -t devpts -o newinstance,mode=600,ptmxmode=0666 devpts dev/terminals
+ln -s pts/ptmx dev/ptmx
+ln -s /proc/self/fd dev/fd
+for n in 0:stdin 1:stdout 2:stderr; do ln -s /proc/self/fd/${n%:*} dev/${n#*:}; done
 mount -t proc proc proc
 mkdir opt/husk/cgroup
 cp "$client" opt/husk/husk-client

@@ -1,5 +1,6 @@
 """Landlock separates the kernel and each command: they run as one user, and neither can reach into the other."""
 import frames
+from test_consoles import Console
 
 # Finds the shell of the command that runs next and forges its end: the text of a line that it has not read yet, what it has
 # printed, and the state that it leaves to the next command.
@@ -80,7 +81,83 @@ def test_what_programs_do_goes_on(client):
     assert client.terminal("echo 0 > /proc/self/oom_score_adj").ending == "error"
 
 
+# evidence: terminals
 def test_nothing_is_typed_into_a_terminal_from_inside(client):
     """The kernel's own refusal, where it has one, is another error (EIO)."""
     code = "import fcntl, termios\ntry: fcntl.ioctl(0, termios.TIOCSTI, b'x')\nexcept OSError as error: print('errno', error.errno)"
     assert b"errno 1\r\n" in client.terminal(f'/usr/bin/python3 -c "{code}"', interactive=True).out
+
+
+# Tries to open a terminal in each way there is. The last one is for neither reading nor writing: commands to the terminal alone.
+REACH = r"""
+import os, termios
+def reach(path):
+    for name, flags in ('read', os.O_RDONLY), ('write', os.O_WRONLY), ('both', os.O_RDWR), ('command', 3):
+        try:
+            fd = os.open(path, flags | os.O_NOCTTY | os.O_NONBLOCK)
+            if name == 'command':
+                termios.tcflush(fd, termios.TCIFLUSH)
+            print(name, 'WORKED')
+        except (PermissionError, termios.error):
+            print(name, 'refused')
+"""
+
+
+# evidence: terminals
+def test_no_cell_and_no_other_command_opens_a_terminal(client):
+    number = client.start(frames.TERMINAL, "tty; until [ -e go ]; do sleep 0.01; done; echo by name >$(tty); echo again >/dev/stdout;"
+                          " echo and >/dev/tty; ls -l /proc/self/fd/1", interactive=True)
+    shown = client.expect(lambda f: f.call == number and f.type == frames.OUT).payload.decode()
+    path = shown.strip()
+    assert path.startswith("/dev/"), shown
+    refused = b"read refused\nwrite refused\nboth refused\n"
+    tried = client.execute(REACH + f"reach({path!r})").out
+    assert tried.startswith(refused), tried
+    if client.greeting["landlock"] >= 5:
+        assert tried == refused + b"command refused\n"
+    client.execute("open('/workspace/go', 'w').close()")
+    end = client.finish(number)
+    assert b"by name\r\nagain\r\nand\r\n" in end.out and path.encode() in end.out
+    # A process that one command leaves behind, and the terminal of the next.
+    client.terminal("rm go")
+    client.terminal("cat >reach.py <<'END'" + REACH + "import time\nwhile not os.path.exists('/workspace/path'): time.sleep(0.01)\n"
+                    "reach(open('/workspace/path').read().strip())\nopen('/workspace/go', 'w')\nEND\n"
+                    "setsid /usr/bin/python3 reach.py >reached 2>&1 &")
+    reply = client.terminal("tty >p; mv p path; until [ -e go ]; do sleep 0.01; done; cat reached", interactive=True)
+    assert reply.out.startswith(refused.replace(b"\n", b"\r\n")), reply.out
+
+
+# evidence: terminals
+def test_no_cell_opens_a_person_s_terminal(client):
+    shell = Console(client, "/bin/sh", "-c", "tty; read line; echo $line >$(tty)")
+    path = shell.until(b"\r\n").decode().strip()
+    assert b"WORKED" not in client.execute(REACH + f"reach({path!r})").out.replace(b"command WORKED", b"")
+    shell.type(b"typed\r")
+    assert shell.finish()["exit_code"] == 0 and shell.shown == b"typed\r\ntyped\r\n"
+
+
+def test_cells_and_commands_open_terminals_of_their_own(client):
+    """By descriptor, by name and as the controlling terminal of a child."""
+    code = r"""
+import os, pty
+master, slave = pty.openpty()
+name = os.ttyname(slave)
+print(name.startswith('/dev/pts/'))
+with open(name, 'w') as again: again.write('by name\n')
+pid, child = pty.fork()
+if pid == 0:
+    os.execv('/bin/sh', ['sh', '-c', 'echo x >/dev/tty; echo y >/dev/stderr; exec <$(tty) && echo z; stty size'])
+shown = b''
+while True:
+    try: piece = os.read(child, 1000)
+    except OSError: break
+    if not piece: break
+    shown += piece
+os.waitpid(pid, 0)
+print(os.read(master, 100), shown)
+"""
+    wanted = b"True\nb'by name\\r\\n' b'x\\r\\ny\\r\\nz\\r\\n0 0\\r\\n'\n"
+    assert client.execute(code).out == wanted
+    client.terminal(f"cat >own.py <<'END'{code}END")
+    assert client.terminal("/usr/bin/python3 own.py").out == wanted
+    assert client.terminal("/usr/bin/python3 own.py", interactive=True).out == wanted.replace(b"\n", b"\r\n")

@@ -54,7 +54,7 @@ static int in_confined_child(int (*fn)(void))
 	pid_t pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-		_exit(landlock_enforce(landlock_rules()) < 0 ? 99 : fn());
+		_exit(landlock_enforce(landlock_rules(0)) < 0 ? 99 : fn());
 	}
 	int status;
 	assert_int_equal(waitpid(pid, &status, 0), pid);

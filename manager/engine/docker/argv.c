@@ -66,6 +66,17 @@ static void add_volume(struct strv *argv, const struct container_spec *spec, con
 		strv_addf(argv, "type=volume,target=%s", target);
 }
 
+/* The engine's own driver mounts a file system for an unnamed volume; it goes with the container. gVisor's devpts is its own. */
+static void add_terminals(struct strv *argv, const struct container_spec *spec)
+{
+	if (spec->install || engine_is_gvisor(spec->runtime))
+		return;
+	strv_add_all(argv, "--mount",
+		     "type=volume,target=" TERMINALS_PATH ",volume-driver=local,volume-opt=type=devpts,"
+		     "volume-opt=device=devpts,\"volume-opt=o=newinstance,ptmxmode=0666,mode=0600,nosuid,noexec\"",
+		     NULL);
+}
+
 static void add_mounts(struct strv *argv, const struct container_spec *spec)
 {
 	const struct {
@@ -81,6 +92,7 @@ static void add_mounts(struct strv *argv, const struct container_spec *spec)
 	} else {
 		add_volume(argv, spec, HOME_VOLUME);
 	}
+	add_terminals(argv, spec);
 	for (size_t i = 0; i < ARRAY_LEN(mounts); i++) {
 		if (mounts[i].on_disk)
 			continue;
