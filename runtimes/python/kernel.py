@@ -18,6 +18,10 @@ if os.path.isdir("/opt/husk/ipython"):
     sys.path.append("/opt/husk/ipython")
     user_path.append("/opt/husk/ipython")
 
+from husk_kernel import hello  # noqa: E402
+
+hello.say()
+
 from husk_kernel import main  # noqa: E402
 
 main.run(user_path)

@@ -11,10 +11,10 @@ RUNTIMES = Path(__file__).resolve().parents[2] / "runtimes"
 
 @pytest.fixture(scope="module")
 def start(request):
-    """start(folder, **environment): another kernel of the runtime that the test's file names."""
+    """start(folder, first=cell, **environment): another kernel of the runtime that the test's file names."""
 
-    def start(folder, **env):
-        return Kernel(RUNTIMES / request.module.RUNTIME / "runtime.json", cwd=folder, env={"HOME": str(folder), **env})
+    def start(folder, first=None, **env):
+        return Kernel(RUNTIMES / request.module.RUNTIME / "runtime.json", cwd=folder, env={"HOME": str(folder), **env}, first=first)
 
     return start
 

@@ -108,12 +108,14 @@ class Asked:
 
 
 class Kernel(Asked):
-    def __init__(self, runtime, cwd, env=()):
+    def __init__(self, runtime, cwd, env=(), first=None):
+        """`first`: a cell that waits in the link when the kernel starts; finish() gives its outcome."""
         manifest = json.loads(Path(runtime).read_text())
         self._signal = getattr(signal, manifest.get("interrupt", "SIGINT"))
         self._buffer = bytearray()
         self._call = 0
         self._selector = selectors.DefaultSelector()
+        self.outcome = Outcome()
         link, more, fds, token = self._offer(manifest.get("link", "unix"))
         taken, self._taken = os.pipe()
         os.set_blocking(self._taken, False)
@@ -129,14 +131,15 @@ class Kernel(Asked):
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
+        self._link = None if token else link
+        if first is not None:
+            self.begin(first)
         for name in ("stdout", "stderr"):
             pipe = getattr(self.process, name)
             os.set_blocking(pipe.fileno(), False)
             self._selector.register(pipe, selectors.EVENT_READ, name)
-        self.outcome = Outcome()
         for fd in fds:
             os.close(fd)
-        self._link = None if token else link
         self._selector.register(link, selectors.EVENT_READ, "listener" if token else "link")
         try:
             hello = self._wait(lambda: self._hello)

@@ -8,6 +8,7 @@ import re
 from . import images, markup
 from .errors import shorten
 from .link import Base64
+from .text import valid_text
 
 TEXT_MAX = 1 << 20  # characters of text/plain
 SPOKEN_MAX = 10_000  # characters of another form that stands in for it
@@ -24,13 +25,6 @@ def _is_json(mime):
 
 def _is_text(mime):
     return mime.startswith("text/") or mime.endswith(("+xml", "/javascript", "/xml"))
-
-
-def valid_text(text):
-    """Text that every reader takes: no lone surrogates, no NULs."""
-    if not text.isascii():
-        text = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}") if "\0" in text else text
 
 
 def _jsonable(value, depth=0):

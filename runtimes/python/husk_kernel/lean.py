@@ -10,18 +10,8 @@ from IPython.core.autocall import IPyAutocall
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 from IPython.core.macro import Macro
 
-# Anything that IPython's transformers might change, a superset of it: what is left means to them what it means to Python.
-_SPECIAL = re.compile(
-    r"""\A\s                                          # empty lines and indentation that are taken off
-      | ^[ \t]*(?:[%!?,;/>]|\.\.\.|In[ ]\[|\[(?:nav|ins)\])   # magics, commands, help, prompts
-      | =[ \t]*(?:\\\n[ \t]*)?[%!]                     # x = !cmd
-      | \?[ \t]*(?:$|\#)                              # x?
-      | \b(?:await|async)\b
-      | run_line_magic\(
-      | [\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]         # line ends of str.splitlines() that Python's parser does not know
-    """,
-    re.VERBOSE | re.MULTILINE,
-)
+from .early import SPECIAL
+
 _FIRST_WORD = re.compile(r"[\w.*]*")
 # Methods that somebody may have replaced on the shell itself.
 _METHODS = frozenset({"run_cell", "_run_cell", "run_cell_async", "run_ast_nodes", "run_code", "transform_cell", "transform_ast",
@@ -67,7 +57,7 @@ class Lean:
 
     def _is_plain(self, cell):
         """Python to Python and to IPython alike."""
-        if not cell or _SPECIAL.search(cell):
+        if not cell or SPECIAL.search(cell):
             return False
         if cell.find("\n") not in (-1, len(cell) - 1):
             return True

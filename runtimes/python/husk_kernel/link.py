@@ -11,7 +11,6 @@ from .interrupts import interrupts
 
 MESSAGE_MAX = 12 << 20  # LINK_MESSAGE_MAX in kernels/protocol.h
 CODE_MESSAGE_MAX = 64 << 20  # CODE_BYTES_MAX, every byte escaped
-VERSION = 1
 # Above what a cell closes when it "closes all files" by hand (0 to 9, 0 to 99), below any sane nofile limit.
 PRIVATE_FD = 200
 
@@ -112,10 +111,6 @@ class Link:
         """True in a child of the kernel, also in one that was forked behind Python's back."""
         return self.fd < 0 or os.getpid() != self._owner
 
-    def hello(self, language_version):
-        body = _to_json({"op": "hello", "version": VERSION, "language_version": language_version, "looks": True, "queries": True}).encode()
-        self._write(len(body).to_bytes(4) + body)
-
     def receive(self):
         """The next message, or None when PID 1 is gone or talks nonsense."""
         data = self._received = self._read(self._received, 4)
@@ -153,6 +148,10 @@ class Link:
     def waiting(self):
         """A message, or a part of one, has been read already."""
         return bool(self._received)
+
+    def is_readable(self):
+        """A message, or a part of one, is there; or the link has ended."""
+        return self.waiting or bool(select.select([self.fd], [], [], 0)[0])
 
     def begin(self, call):
         """From here on events belong to this call."""

@@ -1,77 +1,80 @@
-"""The kernel's life: load, say hello, run cells until PID 1 hangs up."""
+"""The kernel's life after its hello: load IPython, run cells until PID 1 hangs up.
+
+IPython takes most of the time until a kernel could run a cell, and the first cell rarely comes that soon. So it is loaded in
+steps: a message that comes in between is looked at first, and a cell that needs no IPython (early.py) runs at once.
+"""
 
 import faulthandler
 import gc
+import importlib
 import os
 import sys
-import time
 
-from .imports import Deferred, ImportHooks, UserSite, forget_folders, late_environment, own_modules
+from .early import Early
+from .imports import Deferred, UserSite, forget_folders, late_environment
+from .interrupts import interrupts
+from .link import Link
+from .streams import Streams
 
-with Deferred():
-    from IPython.core import magic_arguments
-    from IPython.core.magics.execution import ExecutionMagics
-    from IPython.utils.capture import capture_output
-
-    from . import commands, describe, display, errors, machine, stdin, variables, widgets
-    from .charts import Charts, complete_plotly
-    from .environment import Environment
-    from .events import Events
-    from .figures import Figures
-    from .interrupts import interrupts
-    from .link import Link, NoCell, TooLong
-    from .shell import PLAIN_TYPES, Shell
-    from .streams import Streams
-    from .widgets import Widgets
-
-LATE_DISPLAYS_MAX = 20
-DISPLAY_ID_MAX = 256
-DRAWING_SECONDS = 2.5  # for the figures of an interrupted cell: half of what PID 1 gives it to end
 RECURSION_LIMIT = 3000  # as in Jupyter
+# What IPython imports, in steps of a few milliseconds. A name that this IPython does not use does no harm.
+STEPS = ("typing", "inspect", "traceback", "pathlib", "logging", "subprocess", "tempfile", "argparse", "traitlets.traitlets",
+         "traitlets.config.application", "pdb", "pexpect", "IPython", "IPython.core.magics.execution", "IPython.utils.capture")
 
 
 class Kernel:
-    def __init__(self):
-        interrupts.install()
+    def __init__(self, user_path):
         self._link = Link(os.environ.pop("HUSK_LINK"), os.environ.pop("HUSK_TAKEN_FD", None))
         self._streams = Streams(self._link.sync)
-        self._events = Events()
-        self._late = []  # what threads and tasks displayed between two cells
-        self._widgets = Widgets(self.display)
-        self._figures = Figures(self._publish)
-        self._charts = Charts(self.display)
-        self._shell = Shell.instance(events=self._events, display=self.display, clear=self.clear, widget=self._widgets.made)
-        self._shell.register_magic_function(self._capture, "cell", "capture")
-        formatters = self._shell.display_formatter.formatters
-        formatters["image/png"].for_type_by_name("matplotlib.figure", "Figure", self._figures.format_png)
-        formatters["text/plain"].for_type_by_name("pandas.io.formats.style", "Styler", _print_styler)
-        formatters["text/html"].for_type_by_name("bokeh.models.layouts", "LayoutDOM", self._charts.format_bokeh)
+        self._early = Early()
+        sys.modules["__main__"] = self._early.module
+        self._cells = None  # until IPython is loaded
+        self._loading = self._load(user_path)
 
-    def adapt_modules(self):
-        commands.install()
-        hooks = ImportHooks()
-        self._events.on_import(hooks)
-        stdin.on_import(hooks)
-        self._figures.on_import(hooks)
-        hooks["pandas"] = _adapt_pandas
-        self._charts.on_import(hooks)
-        machine.on_import(hooks)
-        widgets.on_import(hooks)
-        hooks.install()
+    def _load(self, user_path):
+        """Loads IPython, with a pause after each step. The session can import nothing before the last one is done."""
+        with Deferred():
+            for name in STEPS:
+                try:
+                    importlib.import_module(name)
+                except ImportError:
+                    pass
+                yield
+            from .cells import Cells
+        yield
+        cells = Cells(self._link, self._streams, self._early.module)
+        cells.adapt_modules()
+        yield
+        cells.warm_up()
+        cells.take_over(self._early.cells)
+        self._early.cells.clear()
+        late_environment()
+        user_site = UserSite(user_path)
+        sys.path[:] = ["", *user_site.path]
+        sys.meta_path.append(user_site)
+        sys.argv = [""]
+        # The collector need not look at the kernel, nor a forked child copy its pages; of the user's objects it takes care.
+        if not any(gc.is_tracked(value) for name, value in self._early.names.items() if name not in cells.hidden):
+            gc.freeze()
+        gc.enable()
+        self._cells = cells
+
+    def _loaded(self):
+        """The cells of IPython, once it is loaded."""
+        for _ in self._loading:
+            pass
+        return self._cells
 
     def serve(self):
-        self._shell.warm_up()
-        self._link.hello(sys.version.split()[0])
         while True:
-            if not self._link.waiting:
-                self._events.wait(self._link.fd)
+            self._wait()
             message = self._link.receive()
             op = message.get("op") if message else None
             if op == "look":
                 self._look(message["id"])
                 continue
             if op in ("complete", "inspect", "is_complete"):
-                self._link.answer(message["id"], self._answer(message))
+                self._link.answer(message["id"], self._loaded().answer(message))
                 continue
             if op == "input":  # to a question that an interrupt has ended
                 continue
@@ -79,202 +82,45 @@ class Kernel:
                 os._exit(0)
             self._execute(message)
 
+    def _wait(self):
+        """For a message, or a part of one."""
+        while self._cells is None and not self._link.is_readable():
+            next(self._loading, None)
+        if self._cells is not None and not self._link.waiting:
+            self._cells.wait(self._link.fd)
+
     def _look(self, call):
+        from . import variables
+
         with interrupts:
-            try:
-                found = variables.listing(self._shell.user_ns, self._shell.user_ns_hidden)
-            except Exception:  # a thread that changes names meanwhile: better nothing than an end
-                found = {"variables": []}
-            for entry in found["variables"]:
-                if "shape" in entry:
-                    entry["shape"] = " x ".join(map(str, entry["shape"]))
-                elif "length" in entry:
-                    entry["shape"] = str(entry.pop("length"))
-                entry["name"], entry["type"] = display.valid_text(entry["name"]), display.valid_text(entry["type"])
-            self._link.variables(call, found)
-
-    def _answer(self, message):
-        with own_modules:
-            from .questions import Questions
-
-        return Questions(self._shell).answer(message)
+            self._link.variables(call, variables.told(self._early.names, self._cells.hidden if self._cells else ()))
 
     def _execute(self, message):
         self._streams.restore()
-        self._events.ready()
         forget_folders()
         self._link.begin(message["id"])
-        code, env = message["code"], message.get("env")
-        if env or message.get("interactive"):
-            with Environment(env), stdin.interactive(self._ask if message.get("interactive") else None):
-                data, error = self._run(code)
-        else:
-            data, error = self._run(code)
-        if error:
-            error = {name: display.valid_text(value) if isinstance(value, str) else value for name, value in error.items()}
-        try:
-            self._link.done(data, error)
-        except TooLong:
-            _shortened(data, lambda bundle: self._link.done(bundle, error))
-
-    def _ask(self, prompt, password):
-        self._streams.flush()
-        return self._link.ask(display.valid_text(prompt), password)
-
-    def _run(self, code):
-        """Run a cell; its result as a bundle and its error as fields, either of them None."""
-        try:
-            interrupts.running = True
-            outcome = self._run_interruptible(code)
-            interrupts.running = False
-        except BaseException as error:
-            interrupts.running = False
-            self._leave_if_forked(error)
-            outcome = None, errors.report(error)
-        interrupts.install()  # whatever the cell did to the signal ends with it
-        self._shell.finish_cell()
-        return outcome
-
-    def _run_interruptible(self, code):
-        shell = self._shell
-        shell.start_cell()
-        self._figures.start_cell()
-        self._send_late()
-        with interrupts:  # but for the user's code itself: see Shell.run_code
-            code = code.removeprefix("\ufeff")  # editors put one before a file's text
-            if not shell.lean.run(code):
-                shell.run_cell(code, store_history=True)
-        value, error = shell.displayhook.take(), shell.failure
-        self._leave_if_forked(error)
-        data = None
-        if error is None and value is not None:
-            data, error = self._show_value(value)
-        self._widgets.finish_cell(shell.format)
-        if self._figures.can_be() or error is not None:
-            error = self._show_figures(interrupted=isinstance(error, KeyboardInterrupt)) or error
-        told = errors.report(error) if error is not None else None
-        self._streams.flush()
-        return data, told
-
-    def _show_value(self, value):
-        try:
-            if type(value) not in PLAIN_TYPES and self._events.is_awaitable(value):
-                value = self._events.run(_settled(value))
-                if value is None:
-                    return None, None
-            self._shell.displayhook.update_user_ns(value)
-            return display.clean(self._shell.format(value)), None
-        except BaseException as error:
-            return None, error
-
-    def _show_figures(self, interrupted):
-        if interrupted:  # the signal comes again and again until the cell ends
-            interrupts.deaf_until = time.monotonic() + DRAWING_SECONDS
-        try:
-            self._figures.finish_cell()
-        except Exception as error:  # a figure that cannot be drawn
-            return None if interrupted else error
-        except KeyboardInterrupt:  # by another signal, since the cell takes too long to end
-            self._figures.drop()
-            if not interrupted:
-                raise
-        return None
-
-    def display(self, data, display_id=None, update=False):
-        """What display() and figures come to; from any thread, at any time, in any process."""
-        if self._link.forked:
-            print(data.get("text/plain", ""))
+        if self._cells is not None:
+            self._cells.execute(message)
             return
-        display_id = display_id or self._widgets.id_of(data)
-        fields = {"display_id": display.valid_text(str(display_id)[:DISPLAY_ID_MAX])} if display_id else {}
-        if update:
-            fields["update"] = True
-        self._streams.flush()
-        bundle = display.clean(complete_plotly(data))
-        if not bundle:
+        # From here on an interrupt is kept for the user's code.
+        interrupts.running, interrupts.held = True, 1
+        ran = None if message.get("env") or message.get("interactive") else self._early.run(message["code"])
+        if ran is not None and interrupts.pending:
+            interrupts.pending, ran.error = False, ran.error or KeyboardInterrupt()
+        bundle = ran and ran.bundle
+        if bundle is None:
+            cells = self._loaded()
+            interrupts.held = 0
+            cells.execute(message, ran)
             return
-        try:
-            self._send_display(bundle, fields)
-        except NoCell:
-            if len(self._late) < LATE_DISPLAYS_MAX:
-                self._late.append((bundle, fields))
-
-    def _publish(self, data):
-        """To whoever takes what is displayed now: the link, or a %%capture."""
-        self._shell.display_pub.publish(data)
-
-    def _capture(self, line, cell):
-        """%%capture with the figures of its cell, which are otherwise shown when the whole cell ends."""
-        args = magic_arguments.parse_argstring(ExecutionMagics.capture, line)
-        with capture_output(not args.no_stdout, not args.no_stderr, not args.no_display) as captured:
-            self._shell.run_cell(cell)
-            self._figures.show_open()
-        if self._shell.displayhook.semicolon_at_end_of_expression(cell):
-            self._shell.user_ns.pop(args.output, None)
-        elif args.output:
-            self._shell.user_ns[args.output] = captured
-
-    def clear(self, wait):
-        """clear_output(): what there is goes, at once or when something follows."""
-        if self._link.forked:
-            return
+        self._early.cells.append(ran)
         self._streams.flush()
-        try:
-            self._link.event("display", data={}, clear=True, wait=wait)
-        except NoCell:
-            self._late.clear()
-
-    def _send_late(self):
-        late, self._late = self._late, []
-        for bundle, fields in late:
-            self._send_display(bundle, fields)
-
-    def _send_display(self, bundle, fields):
-        _shortened(bundle, lambda bundle: self._link.event("display", data=bundle, **fields))
-
-    def _leave_if_forked(self, error):
-        """The end of the cell in a child that the cell forked: it ends here and answers nobody."""
-        if not self._link.forked:
-            return
-        if error is not None and not isinstance(error, SystemExit):
-            errors.print_plain(error)
-        self._streams.flush()
-        os._exit(errors.exit_status(error))
-
-
-def _shortened(bundle, send):
-    """Send a bundle that may be too long for one message."""
-    while True:
-        try:
-            return send(bundle)
-        except TooLong:
-            display.drop_largest(bundle)
-
-
-async def _settled(awaitable):
-    return await awaitable
-
-
-def _print_styler(styler, printer, _cycle):
-    printer.text(describe.styled_table(styler))
-
-
-def _adapt_pandas(pandas):
-    # Outside a notebook pandas fits tables to a terminal of 80 columns and leaves out those in the middle.
-    pandas.set_option("display.max_columns", 20)
-    pandas.set_option("display.width", 120)
+        interrupts.running = False
+        interrupts.install()
+        self._link.done(bundle)
 
 
 def run(user_path):
     faulthandler.enable()  # a segmentation fault names the line that made it
-    kernel = Kernel()
-    kernel.adapt_modules()
-    late_environment()
-    user_site = UserSite(user_path)
-    sys.path[:] = ["", *user_site.path]
-    sys.meta_path.append(user_site)
-    sys.argv = [""]
     sys.setrecursionlimit(RECURSION_LIMIT)
-    gc.freeze()  # the collector need not look at the kernel, nor a forked child copy its pages
-    gc.enable()
-    kernel.serve()
+    Kernel(user_path).serve()

@@ -376,6 +376,14 @@ class Shell(InteractiveShell):
         linecache.clearcache()  # cell 1 is the user's first
         self.format(Ellipsis)
 
+    def take_over(self, ran):
+        """Keep the books of a cell that has run without us (early.py)."""
+        number = self.execution_count
+        self.history_manager.store_inputs(number, ran.source, ran.cell)
+        self.compile.cache(ran.source, number, ran.cell)
+        self.execution_count = number + 1
+        self.displayhook.value, self.failure = ran.value, ran.error
+
     def start_cell(self):
         self.failure = None
         self.displayhook.value = None

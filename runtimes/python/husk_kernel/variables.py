@@ -9,6 +9,8 @@ import sys
 import time
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
+from .text import valid_text
+
 NAME_MAX = 100
 SAMPLE = 20  # elements of a container that are weighed
 
@@ -35,6 +37,21 @@ def listing(names, hidden=(), seconds=0.1, count=100):
     found.sort(key=lambda entry: (-entry.get("bytes", -1), entry["name"]))
     more += max(0, len(found) - count)
     return {"variables": found[:count], "more": more} if more else {"variables": found[:count]}
+
+
+def told(names, hidden=()):
+    """The same as the link carries it: a shape is text."""
+    try:
+        found = listing(names, hidden)
+    except Exception:  # a thread that changes names meanwhile: better nothing than an end
+        found = {"variables": []}
+    for entry in found["variables"]:
+        if "shape" in entry:
+            entry["shape"] = " x ".join(map(str, entry["shape"]))
+        elif "length" in entry:
+            entry["shape"] = str(entry.pop("length"))
+        entry["name"], entry["type"] = valid_text(entry["name"]), valid_text(entry["type"])
+    return found
 
 
 def _is_one_of(kind, kinds):
