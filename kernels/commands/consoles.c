@@ -632,29 +632,26 @@ static int on_signal(const struct console *c, const struct frame *f)
 	return -EPROTO;
 }
 
-bool consoles_frame(struct consoles *all, const struct frame *f, int *ret)
+bool consoles_have(struct consoles *all, uint32_t call)
+{
+	return find(all, call) != NULL;
+}
+
+int consoles_frame(struct consoles *all, const struct frame *f)
 {
 	struct console *c = find(all, f->header.call);
-	*ret = 0;
 	switch (f->header.type) {
 	case FRAME_CONSOLE:
-		*ret = on_begin(all, f);
-		return true;
+		return on_begin(all, f);
 	case FRAME_CONSOLE_SIZE:
-		*ret = on_size(c, f);
-		return true;
+		return on_size(c, f);
 	case FRAME_CONSOLE_SIGNAL:
-		*ret = on_signal(c, f);
-		return true;
+		return on_signal(c, f);
 	case FRAME_CONSOLE_DATA:
-		*ret = c ? on_keys(c, f) : 0;
-		return true;
+		return c ? on_keys(c, f) : 0;
 	case FRAME_CREDIT:
-		if (!c)
-			return false; /* of a file call */
-		*ret = on_credit(c, f);
-		return true;
+		return c ? on_credit(c, f) : 0;
 	default:
-		return false;
+		return -EPROTO;
 	}
 }

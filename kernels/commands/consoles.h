@@ -29,9 +29,11 @@ struct consoles {
 
 /* Fields above `list` are set by the caller. */
 void consoles_init(struct consoles *all);
-/* True if the frame is one of ours; *ret is then 0, or -EPROTO if the stream is of no more use. The number of a call that begins has
- * been checked. */
-bool consoles_frame(struct consoles *all, const struct frame *frame, int *ret);
+/* True if this is the number of a console. */
+bool consoles_have(struct consoles *all, uint32_t call);
+/* Takes a CONSOLE frame of any type, or a CREDIT. 0, or -EPROTO if the stream is of no more use. The number of a console that is
+ * opened has been checked. */
+int consoles_frame(struct consoles *all, const struct frame *frame);
 /* True if the call was known: its terminal is hung up. */
 bool consoles_interrupt(struct consoles *all, uint32_t call);
 /* The controller is gone: all are hung up, and nobody hears how they end. */

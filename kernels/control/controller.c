@@ -107,156 +107,201 @@ static void refuse_call(struct controller *c, uint32_t number)
 	(void)sender_json(&c->sender, FRAME_END, number, end);
 }
 
-static void handle_call(struct client *client, const struct frame *f, enum run_kind kind)
+static int start_run(struct controller *c, const struct frame *f, enum run_kind kind)
 {
-	struct controller *c = client->controller;
 	struct run *run;
 	int r = runs_add(c->runs, f->header.call, kind, f->payload, f->header.length, &run);
 	if (r == -EPROTO)
-		dismiss(client);
-	else if (r == -EBUSY)
+		return r;
+	if (r == -EBUSY)
 		refuse_call(c, f->header.call);
 	else if (r == 0)
 		c->on_run(c, run);
+	return 0;
 }
 
-static void handle_claim(struct client *client, const struct frame *f)
+static int on_execute(struct controller *c, const struct frame *f)
 {
-	struct controller *c = client->controller;
+	return start_run(c, f, RUN_EXECUTE);
+}
+
+static int on_terminal(struct controller *c, const struct frame *f)
+{
+	return start_run(c, f, RUN_TERMINAL);
+}
+
+static int on_install(struct controller *c, const struct frame *f)
+{
+	return start_run(c, f, RUN_INSTALL);
+}
+
+static int on_ping(struct controller *c, const struct frame *f)
+{
+	(void)sender_raw(&c->sender, FRAME_PONG, 0, f->payload, f->header.length);
+	return 0;
+}
+
+static int on_claim(struct controller *c, const struct frame *f)
+{
 	AUTO(claim_release) struct claim claim = { 0 };
 	bool fine = f->header.call == 0 && claim_parse(&claim, f->payload, f->header.length) == 0;
 	json_auto_t *answer = fine ? c->on_claim(c, &claim) : NULL;
-	if (answer)
-		(void)sender_json(&c->sender, FRAME_EVENT, 0, answer);
-	else
-		dismiss(client);
+	if (!answer)
+		return -EPROTO;
+	(void)sender_json(&c->sender, FRAME_EVENT, 0, answer);
+	return 0;
+}
+
+static int on_interrupt(struct controller *c, const struct frame *f)
+{
+	if (files_interrupt(&c->files, f->header.call) || consoles_interrupt(c->consoles, f->header.call))
+		return 0;
+	struct run *run = runs_find(c->runs, f->header.call);
+	if (run && run->state != RUN_ENDED)
+		c->on_interrupt(c, run);
+	return 0;
 }
 
 /* With a payload it is about a mark, not the end. */
-static void handle_ack(struct client *client, const struct frame *f)
+static int on_ack(struct controller *c, const struct frame *f)
 {
-	struct runs *runs = client->controller->runs;
 	if (!f->header.length) {
-		runs_ack(runs, f->header.call);
-		return;
+		runs_ack(c->runs, f->header.call);
+		return 0;
 	}
 	json_auto_t *ack = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
 	json_int_t mark = json_integer_value(json_object_get(ack, "mark"));
-	struct run *run = runs_find(runs, f->header.call);
+	struct run *run = runs_find(c->runs, f->header.call);
 	if (!json_is_object(ack) || mark < 1 || mark > UINT32_MAX)
-		dismiss(client);
-	else if (run)
+		return -EPROTO;
+	if (run)
 		run_told(run, (uint32_t)mark);
+	return 0;
 }
 
-static void handle_take(struct client *client, const struct frame *f)
+static int on_take(struct controller *c, const struct frame *f)
 {
-	struct controller *c = client->controller;
 	json_auto_t *take = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
 	struct run *run = runs_find(c->runs, f->header.call);
-	if (!json_is_object(take)) {
-		dismiss(client);
-		return;
-	}
+	if (!json_is_object(take))
+		return -EPROTO;
 	if (!run || run->state == RUN_ENDED)
-		return; /* its END is on its way, or was acknowledged */
+		return 0; /* its END is on its way, or was acknowledged */
 	run->aside |= json_is_true(json_object_get(take, "aside"));
 	c->on_take(c, run);
+	return 0;
 }
 
-static void handle_input(struct client *client, const struct frame *f)
+static int on_input(struct controller *c, const struct frame *f)
 {
-	struct controller *c = client->controller;
 	struct run_input input;
 	int r = runs_input(c->runs, f->header.call, f->payload, f->header.length, &input);
-	if (r < 0)
-		dismiss(client);
 	if (r != 0)
-		return;
+		return MIN(r, 0);
 	if (input.run->state == RUN_RUNNING)
 		c->on_input(c, input.run, input.text, input.len);
 	json_decref(input.fields);
+	return 0;
 }
 
-static void handle_query(struct client *client, const struct frame *f)
+static int on_look(struct controller *c, const struct frame *f)
 {
-	json_auto_t *question = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
-	if (json_is_object(question))
-		client->controller->on_query(client->controller, f->header.call, question);
-	else
-		dismiss(client);
+	c->on_look(c, f->header.call);
+	return 0;
 }
 
-/* False if it begins a call whose number is known: a resend. */
-static bool number_is_new(struct controller *c, const struct frame *f)
+static int on_query(struct controller *c, const struct frame *f)
 {
-	if (f->header.type != FRAME_IMPORT && f->header.type != FRAME_EXPORT && f->header.type != FRAME_CONSOLE)
-		return true;
-	if (f->header.call <= c->runs->last_number)
+	json_auto_t *query = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
+	if (!json_is_object(query))
+		return -EPROTO;
+	c->on_query(c, f->header.call, query);
+	return 0;
+}
+
+static int on_stop(struct controller *c, const struct frame *f)
+{
+	c->on_stop(c);
+	return 0;
+}
+
+static int to_consoles(struct controller *c, const struct frame *f)
+{
+	return consoles_frame(c->consoles, f);
+}
+
+static int to_files(struct controller *c, const struct frame *f)
+{
+	return files_frame(&c->files, f);
+}
+
+static int to_relay(struct controller *c, const struct frame *f)
+{
+	return relay_frame(&c->relay, f);
+}
+
+static int on_credit(struct controller *c, const struct frame *f)
+{
+	return consoles_have(c->consoles, f->header.call) ? to_consoles(c, f) : to_files(c, f);
+}
+
+/* What a controller may send after its HELLO. controller_payload_max() has refused all other types but HELLO. */
+static const struct route {
+	int (*handle)(struct controller *c, const struct frame *f); /* 0, or -EPROTO: the client is dismissed */
+	bool is_numbered; /* it begins a call that takes the next number; a number that is known is a resend */
+} routes[] = {
+	[FRAME_PING] = { on_ping },
+	[FRAME_CLAIM] = { on_claim },
+	[FRAME_STOP] = { on_stop },
+
+	[FRAME_EXECUTE] = { on_execute },
+	[FRAME_TERMINAL] = { on_terminal },
+	[FRAME_INSTALL] = { on_install },
+	[FRAME_INTERRUPT] = { on_interrupt },
+	[FRAME_ACK] = { on_ack },
+	[FRAME_TAKE] = { on_take },
+	[FRAME_INPUT] = { on_input },
+	[FRAME_LOOK] = { on_look },
+	[FRAME_QUERY] = { on_query },
+
+	[FRAME_IMPORT] = { to_files, true },
+	[FRAME_EXPORT] = { to_files, true },
+	[FRAME_ENTRY] = { to_files },
+	[FRAME_DATA] = { to_files },
+	[FRAME_DONE] = { to_files },
+	[FRAME_CREDIT] = { on_credit },
+
+	[FRAME_CONSOLE] = { to_consoles, true },
+	[FRAME_CONSOLE_SIZE] = { to_consoles },
+	[FRAME_CONSOLE_DATA] = { to_consoles },
+	[FRAME_CONSOLE_SIGNAL] = { to_consoles },
+
+	[FRAME_RELAY_ANSWER] = { to_relay },
+	[FRAME_RELAY_DATA] = { to_relay },
+	[FRAME_RELAY_END] = { to_relay },
+};
+
+static bool takes_number(struct controller *c, uint32_t number)
+{
+	if (number <= c->runs->last_number)
 		return false;
-	c->runs->last_number = f->header.call;
+	c->runs->last_number = number;
 	return true;
 }
 
 static void handle_frame(struct client *client, const struct frame *f)
 {
 	struct controller *c = client->controller;
-	struct run *run;
-	int r;
-
+	const struct route *route = f->header.type < ARRAY_LEN(routes) ? &routes[f->header.type] : NULL;
 	c->on_frame(c);
-	if (!number_is_new(c, f))
-		return;
-	if (consoles_frame(c->consoles, f, &r) || files_frame(&c->files, f, &r) || relay_frame(&c->relay, f, &r)) {
-		if (r < 0)
-			dismiss(client);
-		return;
-	}
-	switch (f->header.type) {
-	case FRAME_PING:
-		(void)sender_raw(&c->sender, FRAME_PONG, 0, f->payload, f->header.length);
-		break;
-	case FRAME_CLAIM:
-		handle_claim(client, f);
-		break;
-	case FRAME_EXECUTE:
-		handle_call(client, f, RUN_EXECUTE);
-		break;
-	case FRAME_TERMINAL:
-		handle_call(client, f, RUN_TERMINAL);
-		break;
-	case FRAME_INSTALL:
-		handle_call(client, f, RUN_INSTALL);
-		break;
-	case FRAME_INTERRUPT:
-		if (files_interrupt(&c->files, f->header.call) || consoles_interrupt(c->consoles, f->header.call))
-			break;
-		run = runs_find(c->runs, f->header.call);
-		if (run && run->state != RUN_ENDED)
-			c->on_interrupt(c, run);
-		break;
-	case FRAME_ACK:
-		handle_ack(client, f);
-		break;
-	case FRAME_TAKE:
-		handle_take(client, f);
-		break;
-	case FRAME_INPUT:
-		handle_input(client, f);
-		break;
-	case FRAME_LOOK:
-		c->on_look(c, f->header.call);
-		break;
-	case FRAME_QUERY:
-		handle_query(client, f);
-		break;
-	case FRAME_STOP:
-		c->on_stop(c);
-		break;
-	default: /* a second HELLO */
+	if (!route || !route->handle) { /* a second HELLO */
 		dismiss(client);
-		break;
+		return;
 	}
+	if (route->is_numbered && !takes_number(c, f->header.call))
+		return;
+	if (route->handle(c, f) < 0)
+		dismiss(client);
 }
 
 static void handle_frames(struct client *client)

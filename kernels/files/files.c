@@ -228,28 +228,24 @@ static int on_credit(struct file_call *c, const struct frame *frame)
 	return c->credit > c->window ? -EPROTO : 0;
 }
 
-bool files_frame(struct files *f, const struct frame *frame, int *ret)
+int files_frame(struct files *f, const struct frame *frame)
 {
 	struct file_call *c = find(f, frame->header.call);
-	*ret = 0;
 	switch (frame->header.type) {
 	case FRAME_IMPORT:
 	case FRAME_EXPORT:
-		*ret = begin(f, frame);
-		return true;
+		return begin(f, frame);
 	case FRAME_ENTRY:
 	case FRAME_DATA:
-		*ret = c ? on_content(f, c, frame) : 0;
-		return true;
+		return c ? on_content(f, c, frame) : 0;
 	case FRAME_CREDIT:
-		*ret = c ? on_credit(c, frame) : 0;
-		return true;
+		return c ? on_credit(c, frame) : 0;
 	case FRAME_DONE:
 		if (c && !c->ending && c->phase == PHASE_RECEIVE)
 			c->phase = PHASE_COMMIT;
-		return true;
+		return 0;
 	default:
-		return false;
+		return -EPROTO;
 	}
 }
 

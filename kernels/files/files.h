@@ -18,9 +18,9 @@ struct files {
 
 void files_init(struct files *f, struct sender *sender, const struct disk *home);
 
-/* True if the frame is one of ours; *ret is then 0, or -EPROTO if the stream is of no more use. The number of a call that
+/* Takes IMPORT, EXPORT, ENTRY, DATA, CREDIT and DONE. 0, or -EPROTO if the stream is of no more use. The number of a call that
  * begins has been checked. */
-bool files_frame(struct files *f, const struct frame *frame, int *ret);
+int files_frame(struct files *f, const struct frame *frame);
 /* True if the call was known: it ends `interrupted`. */
 bool files_interrupt(struct files *f, uint32_t call);
 /* The controller is gone: nobody hears how they end. */

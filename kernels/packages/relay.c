@@ -388,22 +388,19 @@ static struct relay_request *find(struct relay *r, uint32_t number)
 	return NULL;
 }
 
-bool relay_frame(struct relay *r, const struct frame *f, int *ret)
+int relay_frame(struct relay *r, const struct frame *f)
 {
 	struct relay_request *q = find(r, f->header.call);
-	*ret = 0;
-	/* What was on its way when the client left is dropped. */
+	if (!q)
+		return 0; /* it was on its way when the client left */
 	switch (f->header.type) {
 	case FRAME_RELAY_ANSWER:
-		*ret = q ? on_answer(q, f) : 0;
-		return true;
+		return on_answer(q, f);
 	case FRAME_RELAY_DATA:
-		*ret = q ? on_data(q, f) : 0;
-		return true;
+		return on_data(q, f);
 	case FRAME_RELAY_END:
-		*ret = q ? on_end(q, f) : 0;
-		return true;
+		return on_end(q, f);
 	default:
-		return false;
+		return -EPROTO;
 	}
 }

@@ -33,8 +33,8 @@ void relay_close(struct relay *r);
 /* No proxy of the environment is to be asked for what is local. */
 void relay_spare_proxies(struct strv *env);
 
-/* True if the frame is one of ours; *ret is then 0, or -EPROTO if the stream is of no more use. */
-bool relay_frame(struct relay *r, const struct frame *frame, int *ret);
+/* Takes a RELAY frame of any type. 0, or -EPROTO if the stream is of no more use. */
+int relay_frame(struct relay *r, const struct frame *frame);
 /* The controller is gone: what it was asked is lost. */
 void relay_orphan(struct relay *r);
 /* There is a controller: it gets what waits for one. Once a turn. */
