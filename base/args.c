@@ -6,9 +6,9 @@
 #include "base/buf.h"
 #include "base/parse.h"
 
-/* Longer values are not echoed: a model knows what it sent. */
+/* Longer values are not repeated in messages, since the model knows what it sent. */
 #define ECHO_MAX 200
-/* A longer list would help nobody. */
+/* Longer lists of known names are shortened. */
 #define PROBLEMS_MAX 20
 
 static void add_problem(json_t *problems, const char *type, const char *name, json_t *input, char *msg)
@@ -184,7 +184,7 @@ static void decode_number(const struct arg *a, json_t *v, void *at, json_t *prob
 		add_mismatch(problems, "number_type", a, v);
 }
 
-/* As settings have it, and as people write it: "4g", "4G", "4GB", "4 GiB". */
+/* Accepts the form of the settings and what people write: "4g", "4G", "4GB", "4 GiB". */
 static bool size_of(const char *text, uint64_t *ret)
 {
 	char plain[32];

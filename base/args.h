@@ -28,9 +28,9 @@ enum arg_type {
 enum arg_flags {
 	ARG_REQUIRED = 1,
 	ARG_NONEMPTY = 2, /* strings: neither "" nor only white space */
-	ARG_BLANK = 8,	  /* strings that are not empty: only white space will do */
-	ARG_HIDDEN = 4,	  /* accepted, but neither in the schema nor in lists of known names */
-	ARG_ABSENT = 8,	  /* the schema names no default: it is not to be given unless it is meant */
+	ARG_BLANK = 8,	  /* strings: not empty, but white space alone is accepted */
+	ARG_HIDDEN = 4,	  /* accepted, but in neither the schema nor the lists of known names */
+	ARG_ABSENT = 8, /* the schema states no default, because models should omit the argument unless they need it */
 };
 
 struct arg {
@@ -41,8 +41,8 @@ struct arg {
 	int64_t min, max; /* integers: the range, if max > min; strings: max bytes, if max > 0; lists: max entries */
 	const char *description;
 	const char *example; /* as JSON text, for error messages */
-	/* Strings: the i-th canonical value, NULL past the last. Published as an enum; whether a value is one of them, or an alias,
-	 * is for the caller to decide. NULL if any value will do. */
+	/* Strings: the i-th canonical value, NULL past the last. Published as an enum. The caller decides whether
+	 * a value is one of them or an alias. NULL if any value is accepted. */
 	const char *(*choice)(size_t i);
 	/* Lists: the table for an entry, and the size of the struct that it is decoded into. */
 	const struct arg *item;

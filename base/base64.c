@@ -53,7 +53,7 @@ int base64_decode(const char *text, size_t n, struct buf *out)
 		return -EINVAL;
 	const uint8_t *in = (const uint8_t *)text;
 	for (size_t i = 0; i < n; i++) {
-		/* Four digits at a time, as far as nothing else is between them. */
+		/* Decodes four digits at a time while nothing else is between them. */
 		for (; !padding && digits % 4 == 0 && n - i >= 4; i += 4, digits += 4, len += 3) {
 			int a = values[in[i]], b = values[in[i + 1]], c = values[in[i + 2]], d = values[in[i + 3]];
 			if ((a | b | c | d) < 0)
@@ -105,7 +105,7 @@ bool base64_is_strict(const char *text, size_t n)
 		return false;
 	if (n == 0)
 		return true;
-	/* Only the last four digits can be written in more ways than one. */
+	/* Only the last four digits have more than one encoding. */
 	if (!is_digits(text, n - 4) || base64_decode(text + n - 4, 4, &bytes) < 0)
 		return false;
 	base64_encode(bytes.data, bytes.len, &again);

@@ -9,7 +9,7 @@ void base64_encode(const void *data, size_t n, struct buf *out);
 /* Appends the bytes. Padding may be missing; white space is ignored. -EINVAL for anything else; `out` is then unchanged. */
 int base64_decode(const char *text, size_t n, struct buf *out);
 
-/* True if it is just what base64_encode() would write: no white space, and nothing that could be written otherwise. */
+/* True if the text is exactly what base64_encode() writes: no white space and no alternative encoding. */
 bool base64_is_strict(const char *text, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
-/* A growable buffer with a hard maximum. `{ .max = N }` is a valid empty buffer; max 0 means no limit and is only for sizes that we
- * choose ourselves. Data is not NUL-terminated; buf_str() terminates it. */
+/* A growable buffer with a hard maximum. `{ .max = N }` is a valid empty buffer. A max of 0 means no limit and is
+ * only for sizes that we choose ourselves. Data is not NUL-terminated; buf_str() terminates it. */
 #ifndef HUSK_BASE_BUF_H
 #define HUSK_BASE_BUF_H
 

@@ -22,7 +22,7 @@ struct child {
 	struct buf out_text, err_text;
 	struct timer *deadline, *drain;
 	bool reaped, out_ended, err_ended, timed_out, truncated, done;
-	bool orphaned; /* its owner has let go of it */
+	bool orphaned; /* released by its owner */
 	int exit_status, signal;
 };
 
@@ -34,7 +34,7 @@ static void child_closed(uv_handle_t *handle)
 	free(c);
 }
 
-/* From here on it only waits to be reaped; loop_free() closes what is left by this callback. */
+/* From here on the child only waits to be reaped. loop_free() uses this callback to close what is left. */
 static void orphan(struct child *c)
 {
 	c->orphaned = true;

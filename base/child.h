@@ -1,6 +1,6 @@
-/* One child process on the loop. It is done once it has been reaped and both its stdout and its stderr have ended (a grandchild that
- * holds a pipe open gets a short time, then the pipe is closed). Children run in a process group of their own, which is what gets
- * killed, with /dev/null as stdin unless a pipe is asked for. */
+/* One child process on the loop. It is done once it has been reaped and both its stdout and its stderr have ended.
+ * If a grandchild holds a pipe open, the pipe is closed after a short time. Children run in a process group of
+ * their own, which is killed as a whole. Their stdin is /dev/null unless a pipe is requested. */
 #ifndef HUSK_BASE_CHILD_H
 #define HUSK_BASE_CHILD_H
 
@@ -14,7 +14,7 @@ struct child_result {
 	int exit_status; /* -1 if it was killed by a signal */
 	int signal;	 /* 0 if it exited */
 	bool timed_out;	 /* the deadline passed and we killed it */
-	bool truncated;	 /* more output than out_max: the rest was read and dropped */
+	bool truncated;	 /* output exceeded out_max; the rest was read and dropped */
 	const char *out; /* captured stdout, NUL-terminated, "" if it was streamed */
 	size_t out_len;
 	const char *err; /* captured stderr */
@@ -27,7 +27,8 @@ struct child_spec {
 	uint64_t deadline_ms; /* 0 = none; then the group is killed */
 	size_t out_max;	      /* bytes captured from each of stdout and stderr; 0 = 64 KiB */
 	bool stdin_pipe;      /* child_write() feeds it */
-	/* Or descriptors of the caller's, so that one child's output is another's input; they are duplicated. 0 = none. */
+	/* Alternatively the caller's own descriptors, so that one child's output is another's input. They are
+	 * duplicated. 0 = none. */
 	int stdin_fd, stdout_fd;
 	/* If set, stdout is passed on as it arrives instead of being captured. */
 	void (*on_stdout)(void *ctx, const void *data, size_t n);
@@ -45,9 +46,11 @@ void child_close_stdin(struct child *c);
 void child_pause(struct child *c, bool paused);
 size_t child_write_queued(const struct child *c);
 void child_kill(struct child *c, int signo);
-/* Kills the group if it still runs; it is reaped behind the scenes and on_done is not called. Accepts NULL, returns NULL. */
+/* Kills the group if it still runs. The child is reaped in the background and on_done is not called. Accepts NULL,
+ * returns NULL. */
 struct child *child_free(struct child *c);
-/* Starts argv in a session of its own, with /dev/null on all three descriptors, and forgets it: it outlives this process. */
+/* Starts argv in a session of its own, with /dev/null on all three descriptors. It outlives this process and is
+ * not tracked. */
 int child_spawn_forgotten(struct loop *loop, char *const *argv, struct fail *f);
 
 #endif

@@ -1,6 +1,7 @@
-/* A deadline for work off the loop. Threads of the pool cannot be stopped from outside, so long work on data from a session checks
- * the deadline itself and ends early. The deadline belongs to the thread that sets it and counts the CPU time of that thread: a busy
- * machine does not shorten it. Where none is set, as on the loop, it never passes: there the size of the data bounds the work. */
+/* A deadline for work off the loop. Threads of the pool cannot be stopped from outside, so long work on data from
+ * a session checks the deadline itself and ends early. The deadline belongs to the thread that sets it and counts
+ * the CPU time of that thread, so a busy machine does not shorten it. Where none is set, as on the loop, it never
+ * passes; there the size of the data bounds the work. */
 #ifndef HUSK_BASE_DEADLINE_H
 #define HUSK_BASE_DEADLINE_H
 
@@ -8,9 +9,9 @@
 
 /* For this thread, from now on; 0 = none. */
 void deadline_set(unsigned cpu_ms);
-/* A system call: check it every few thousand steps. Stays true once it was. */
+/* Makes a system call, so check it every few thousand steps. Stays true once it was true. */
 bool deadline_passed(void);
-/* Appends that so many bytes were left out because it passed. */
+/* Appends a note that this many bytes were left out because the deadline passed. */
 void deadline_note(struct buf *out, size_t bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* What every file of the project builds on: ownership attributes, container_of, and functions that must not be used. */
+/* Included by every file of the project: ownership attributes, container_of, and functions that must not be used. */
 #ifndef HUSK_BASE_DEFS_H
 #define HUSK_BASE_DEFS_H
 
@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* AUTO(freep) char *s = NULL; is released at scope exit. Not named `cleanup`: that would break jansson's json_auto_t. */
+/* AUTO(freep) char *s = NULL; is released at scope exit. It is not named `cleanup`, which would break jansson's
+ * json_auto_t. */
 #define AUTO(release) __attribute__((__cleanup__(release)))
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))

@@ -24,7 +24,7 @@ static int make_one(char *path, mode_t mode)
 		sync_parent(path);
 		return 0;
 	}
-	/* Whatever the reason, what counts is whether the folder is there. */
+	/* Whatever the error was, only the existence of the folder matters. */
 	int error = errno;
 	struct stat st;
 	if (stat(path, &st) == 0)

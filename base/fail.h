@@ -12,19 +12,19 @@
 
 enum fail_kind {
 	FAIL_NONE = 0,
-	FAIL_INVALID,	/* the caller asked for something that makes no sense */
+	FAIL_INVALID,	/* the request is invalid */
 	FAIL_NOT_FOUND, /* no such session */
 	FAIL_FOREIGN,	/* belongs to another conversation */
 	FAIL_LIMIT,	/* a configured limit was reached */
 	FAIL_BUSY,	/* too much queued, or owned by another server */
-	FAIL_TIMEOUT,	/* a deadline of ours passed */
+	FAIL_TIMEOUT,	/* one of our deadlines passed */
 	FAIL_CANCELLED,
 	FAIL_ENGINE,   /* the container engine is missing, refused or failed */
 	FAIL_IMAGE,    /* the runtime's image is missing */
 	FAIL_DIED,     /* the session's container is gone; the message is the reason */
 	FAIL_STORE,    /* the database is down */
-	FAIL_INSTALL,  /* the dependencies could not be installed; the message ends with the installer's words */
-	FAIL_INTERNAL, /* a fault of ours */
+	FAIL_INSTALL,  /* the dependencies could not be installed; the message ends with the installer's output */
+	FAIL_INTERNAL, /* a bug in Husk */
 };
 
 struct fail {

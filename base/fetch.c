@@ -14,12 +14,12 @@
 #include "base/ready.h"
 
 #define CONNECT_SECONDS 30L
-/* An answer that stands still for so long is over. A paused one does not count. */
+/* An answer that makes no progress for this long has timed out. A paused one does not count. */
 #define SILENT_SECONDS 60L
-/* Of an answer's head. */
+/* Maximum size of an answer's head. */
 #define FIELDS_MAX 100u
 #define FIELD_BYTES_MAX 8192u
-/* What comes with a redirect is for nobody. */
+/* The body of a redirect is discarded. */
 #define IGNORED_MAX (256u << 10)
 
 /* ---- the library */
@@ -43,7 +43,7 @@
 	X(curl_slist_append)                                                                                           \
 	X(curl_slist_free_all)
 
-/* Its header makes macros of some of these, for checks that a pointer cannot have. */
+/* curl's header defines some of these as macros with checks that do not work on a pointer. */
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 #undef curl_multi_setopt
@@ -81,13 +81,13 @@ struct fetcher {
 	CURLM *multi;
 	struct timer *timer;
 	struct list fetches;
-	bool inside; /* of the library: nothing may be freed now */
+	bool inside; /* inside a call of the library, so nothing may be freed */
 };
 
 struct fetch {
 	struct list node;
 	struct fetcher *fetcher;
-	struct fetch_spec spec; /* only flags and callbacks are looked at after the start */
+	struct fetch_spec spec; /* after the start only flags and callbacks are used */
 	CURL *easy;
 	struct curl_slist *fields;
 	struct timer *resume;
@@ -122,7 +122,7 @@ struct fetch *fetch_free(struct fetch *t)
 
 /* ---- addresses */
 
-/* The IPv4 address that one of IPv6 stands for: mapped, NAT64 or 6to4. */
+/* The IPv4 address that an IPv6 address embeds: mapped, NAT64 or 6to4. */
 static bool embedded(const struct in6_addr *a, struct in_addr *ret)
 {
 	static const uint8_t nat64[12] = { 0, 0x64, 0xff, 0x9b };
@@ -139,7 +139,7 @@ static bool is_local4(struct in_addr address)
 	return a >> 24 == 127 || a >> 24 == 0 || a >> 16 == 0xa9fe || a >> 28 == 0xe || a == UINT32_MAX;
 }
 
-/* The ranges that the fence keeps sessions from. */
+/* The ranges that the fence blocks for sessions. */
 static bool is_private4(struct in_addr address)
 {
 	uint32_t a = ntohl(address.s_addr);
@@ -200,7 +200,7 @@ static unsigned port_of(const struct sockaddr *sa)
 						 ((const struct sockaddr_in *)sa)->sin_port);
 }
 
-/* What the URL says, or its scheme. */
+/* The port in the URL, or the default of its scheme. */
 static unsigned url_port(const char *url)
 {
 	const char *host = strstr(url, "://");
@@ -214,7 +214,7 @@ static unsigned url_port(const char *url)
 	return strncasecmp(url, "https:", 6) == 0 ? 443 : 80;
 }
 
-/* Reads any spelling of an address that a library would: also 0x7f.1. */
+/* Accepts any spelling of an address that a library would, such as 0x7f.1. */
 static bool read_address(const char *text, struct sockaddr_storage *ret)
 {
 	struct sockaddr_in *v4 = (struct sockaddr_in *)ret;
@@ -226,7 +226,7 @@ static bool read_address(const char *text, struct sockaddr_storage *ret)
 	return inet_aton(text, &v4->sin_addr);
 }
 
-/* The host is written as an address that is not public. A proxy would go there without a word. */
+/* The host is written as an address that is not public. A proxy would connect to it without complaint. */
 static bool names_private(const char *url)
 {
 	const char *host = strstr(url, "://");
@@ -289,7 +289,7 @@ static void tell_ends(struct fetcher *r)
 		if (t->freed)
 			continue;
 		const char *why = *t->error ? t->error : lib.curl_easy_strerror(code);
-		/* It may be freed from inside; the list of messages stays. */
+		/* The request may be freed inside the callback; the list of messages stays valid. */
 		t->spec.on_end(t->spec.ctx, code == CURLE_OK ? NULL : why);
 	}
 }
@@ -413,7 +413,7 @@ static size_t on_field(char *data, size_t size, size_t n, void *ctx)
 		return t->freed ? 0 : all; /* trailers */
 	if (len == 0) {
 		lib.curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
-		/* Where a redirect leads is known when it is over. */
+		/* The target of a redirect is known when the head is complete. */
 		t->redirects = status >= 300 && status < 400 && has_field(t, "location:");
 		if (status >= 200 && !t->redirects)
 			tell_head(t);
@@ -446,8 +446,8 @@ static size_t on_body(char *data, size_t size, size_t n, void *ctx)
 	return t->freed ? 0 : size * n;
 }
 
-/* The address that is checked is the one that is connected to, whatever its name resolves to the next time. A proxy, which the
- * operator has chosen, has another port than the URL; where it connects to is for it to decide. */
+/* Checks the address that is actually connected to, so a name cannot resolve differently afterwards. A proxy,
+ * which the operator chose, has another port than the URL and decides for itself where to connect. */
 static curl_socket_t on_open(void *ctx, curlsocktype purpose UNUSED, struct curl_sockaddr *a)
 {
 	const struct fetch *t = ctx;
@@ -468,7 +468,7 @@ static void on_resume(void *ctx)
 	r->inside = true;
 	lib.curl_easy_pause(t->easy, CURLPAUSE_CONT);
 	leave(r);
-	/* What had come meanwhile is dealt with as if it came now. */
+	/* Handles data that arrived during the pause as if it arrived now. */
 }
 
 void fetch_pause(struct fetch *t, bool paused)
@@ -525,7 +525,7 @@ static bool set_options(struct fetch *t, const struct fetch_spec *spec)
 		SET(CURLOPT_PASSWORD, spec->password ? spec->password : "");
 	}
 #if LIBCURL_VERSION_NUM >= 0x075700
-	/* Who gives up does not wait for a name that is being looked up. An older library does not know it. */
+	/* A cancelled request does not wait for a name lookup. Older libraries do not know this option. */
 	(void)lib.curl_easy_setopt(t->easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
 	return !failed;

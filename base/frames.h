@@ -1,6 +1,6 @@
-/* The frames of the manager's stream, for both of its ends: a header (length, type, call number; big endian) and a payload.
- * The reader is incremental and bounded: it takes bytes as they come and refuses a frame by its header, before its payload
- * is stored. There is no resynchronisation after an error. */
+/* The frames of the manager's stream, for both ends: a header (length, type, call number; big endian) and a
+ * payload. The reader is incremental and bounded. It rejects a frame by its header, before its payload is stored.
+ * There is no resynchronisation after an error. */
 #ifndef HUSK_BASE_FRAMES_H
 #define HUSK_BASE_FRAMES_H
 
@@ -22,7 +22,7 @@ struct frame {
 
 struct frame_reader {
 	struct buf buf;
-	size_t used; /* bytes of buf that were handed out already */
+	size_t used; /* bytes of buf that were already handed out */
 };
 
 void frame_header_write(uint8_t out[FRAME_HEADER_SIZE], const struct frame_header *h);
@@ -32,11 +32,12 @@ size_t frame_size(const uint8_t *data);
 
 void frame_reader_release(struct frame_reader *r);
 void frame_reader_feed(struct frame_reader *r, const void *data, size_t n);
-/* The same without a copy: where n bytes may be put, and how many were. Frames that were handed out are gone with the first. */
+/* The same without a copy: returns where n bytes may be written; then report how many were. The first call
+ * invalidates frames that were handed out. */
 uint8_t *frame_reader_room(struct frame_reader *r, size_t n);
 void frame_reader_fed(struct frame_reader *r, size_t n);
-/* 1 and *ret; 0 if more bytes are needed; -EPROTO on a type for which payload_max() says -1, which the other end must not send;
- * -EMSGSIZE on a payload longer than that. */
+/* 1 and *ret; 0 if more bytes are needed; -EPROTO for a type that the other end must not send (payload_max()
+ * returns -1); -EMSGSIZE for a payload longer than that. */
 int frame_reader_next(struct frame_reader *r, int64_t (*payload_max)(uint8_t type), struct frame *ret);
 
 /* Appends one whole frame. -EMSGSIZE past FRAME_PAYLOAD_MAX (nothing was appended). */

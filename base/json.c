@@ -5,7 +5,7 @@
 
 /* A number with 17 digits, its sign and its exponent. */
 #define REAL_MAX 64
-/* Written at a time. */
+/* Bytes written at a time. */
 #define ESCAPES 256u
 
 json_t *json_text(const char *s)
@@ -37,7 +37,7 @@ json_t *json_name(const char *s)
 
 /* --- printing ---------------------------------------------------------------------------------------------------- */
 
-/* Returns the end of what it writes, six bytes at most. */
+/* Returns the end of what it writes, at most six bytes. */
 static uint8_t *put_escape(uint8_t *to, uint8_t byte)
 {
 	static const char shorts[] = {
@@ -61,8 +61,8 @@ static bool needs_escape(uint8_t byte)
 	return byte < 0x20 || byte == '"' || byte == '\\';
 }
 
-/* All escapes from here on, some at a time: text of nothing else is to be as quick as any other. Returns how many bytes they stand
- * for. */
+/* Writes all consecutive escapes, several at a time, so that text of escapes only is as fast as other text.
+ * Returns how many source bytes they cover. */
 static size_t print_escapes(struct buf *out, const uint8_t *s, size_t n)
 {
 	size_t i = 0;
@@ -156,7 +156,7 @@ void json_print(struct buf *out, const json_t *value)
 	case JSON_FALSE:
 		buf_add(out, "false", 5);
 		break;
-	default: /* null, and a real number: few */
+	default: /* null and real numbers are rare */
 		buf_add(out, number,
 			json_dumpb(value, number, sizeof(number),
 				   JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15)));
@@ -169,7 +169,7 @@ void json_print_with(struct buf *out, const json_t *object, const char *name, co
 	json_print(out, object);
 	if (!name)
 		return;
-	out->len--; /* its brace */
+	out->len--; /* the closing brace */
 	if (json_object_size(object))
 		buf_add(out, ",", 1);
 	print_string(out, name, strlen(name));

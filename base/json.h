@@ -1,4 +1,4 @@
-/* JSON values from text that may be anything, and text from JSON values. */
+/* Makes JSON values from arbitrary text, and text from JSON values. */
 #ifndef HUSK_BASE_JSON_H
 #define HUSK_BASE_JSON_H
 
@@ -8,15 +8,16 @@
 
 /* A JSON string. Text that is not valid UTF-8 is cleaned first (utf8_clean()). New reference, never NULL. */
 json_t *json_text(const char *s);
-/* Text that somebody else has a part in, as it may be shown to a reader: utf8_clean(). Not for text with labels of Husk's own. */
+/* Untrusted text made fit to be shown: utf8_clean(). Not for text with Husk's own labels. */
 json_t *json_shown(const char *s);
-/* A name that somebody else has chosen: utf8_clean_name(). */
+/* An untrusted name: utf8_clean_name(). */
 json_t *json_name(const char *s);
 
-/* What json_dumps(…, JSON_COMPACT | JSON_ENCODE_ANY) prints, ten times as fast where strings are long: a picture of half a
- * megabyte is copied, not looked at letter by letter. */
+/* Prints the same as json_dumps(…, JSON_COMPACT | JSON_ENCODE_ANY), ten times as fast for long strings: a picture
+ * of half a megabyte is copied, not examined byte by byte. */
 void json_print(struct buf *out, const json_t *value);
-/* The object with one more member, whose value is JSON text and is copied as it is; name NULL = without. */
+/* Prints the object with one more member, whose value is JSON text and is copied unchanged. name NULL = no extra
+ * member. */
 void json_print_with(struct buf *out, const json_t *object, const char *name, const char *json);
 /* How many bytes json_print() would append. */
 size_t json_print_size(const json_t *value);

@@ -15,7 +15,7 @@ static bool find_functions(const struct library *l, void *handle)
 
 bool library_load(struct library *l)
 {
-	/* One at a time: worker jobs of several managers may ask at once. */
+	/* Serialized, because worker jobs of several managers may load at once. */
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; l->names[i] && !l->loaded; i++) {

@@ -37,7 +37,8 @@ struct library {
 		.n = ARRAY_LEN(((const struct library_function[]){ FUNCTIONS(LIBRARY_FUNCTION) }))                     \
 	}
 
-/* Whether the library is there; from any thread. It stays loaded for good, since most cannot undo what they set up. */
+/* Returns whether the library is available. Any thread may call it. The library stays loaded, since most cannot
+ * undo their set-up. */
 bool library_load(struct library *l);
 
 #endif

@@ -5,9 +5,9 @@
 #include "base/alloc.h"
 #include "base/stream.h"
 
-/* A buffer that one long line has blown up is given back. */
+/* A buffer that grew for one long line is shrunk again. */
 #define KEEP_MAX (1u << 20)
-/* A peer that has closed its side and reads nothing for this long is gone. */
+/* A peer that has closed its side and reads nothing for this long is treated as gone. */
 #define LEFT_MS 1000
 
 void line_splitter_release(struct line_splitter *s)
@@ -37,7 +37,7 @@ static bool is_blank(const char *line, size_t n)
 	return true;
 }
 
-/* Takes the bytes up to `end` (the newline, or the end of everything) off the front. */
+/* Removes the bytes up to `end` (the newline, or the end of input) from the front. */
 static enum line_status take_line(struct line_splitter *s, size_t end, const char **ret_line, size_t *ret_n)
 {
 	const char *line = (const char *)s->held.data + s->at;
@@ -73,7 +73,7 @@ enum line_status line_splitter_next(struct line_splitter *s, bool at_end, const 
 	s->scanned = s->held.len;
 	if (at_end && s->at < s->held.len)
 		return take_line(s, s->held.len, ret_line, ret_n);
-	/* One byte of grace: it may be the \r that does not count. */
+	/* Allows one more byte, which may be a \r that does not count. */
 	if (s->skipping || s->held.len - s->at > s->max + 1) {
 		bool reported = s->skipping;
 		s->at = s->scanned = s->held.len;
@@ -91,7 +91,7 @@ struct lines {
 	void *ctx;
 	struct timer *resume; /* callbacks never run inside lines_write(), so reading resumes from the loop */
 	struct timer *left;   /* runs while a peer that has closed its side may still read */
-	size_t left_queued;   /* what was queued when it was started */
+	size_t left_queued;   /* queue size when the timer was started */
 	bool stalled;
 	bool hung_up;
 	bool eof;
@@ -144,7 +144,8 @@ static void on_resume(void *ctx)
 	deliver(l);
 }
 
-/* The end of the input cannot be seen while reading is paused; a peer that closed it and reads nothing must not hold us up. */
+/* The end of the input is invisible while reading is paused. A peer that closed it and reads nothing must not
+ * block us. */
 static void on_hangup(void *ctx)
 {
 	struct lines *l = ctx;
@@ -235,7 +236,7 @@ struct lines *lines_free(struct lines *l)
 	return NULL;
 }
 
-/* The newline goes into the same write as the line, so that no peer sees half a message. */
+/* The newline is part of the same write, so that no peer sees half a message. */
 int lines_write(struct lines *l, const char *line, size_t n)
 {
 	if (n >= l->limits.queue_max)

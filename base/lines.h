@@ -13,7 +13,7 @@ struct line_splitter {
 	size_t max; /* bytes in a line, without its end */
 	struct buf held;
 	size_t at;	/* where the next line starts in held */
-	size_t scanned; /* no newline between at and here */
+	size_t scanned; /* searched up to here without finding a newline */
 	bool skipping;	/* inside a line that was too long */
 };
 
@@ -21,7 +21,8 @@ enum line_status { LINE_NONE, LINE_READY, LINE_TOO_LONG };
 
 void line_splitter_release(struct line_splitter *s);
 void line_splitter_feed(struct line_splitter *s, const void *data, size_t n);
-/* The next complete line (valid until the next feed), or LINE_NONE: feed more. With at_end the rest is a line too. */
+/* The next complete line (valid until the next feed), or LINE_NONE if more input is needed. With at_end the rest
+ * counts as a line too. */
 enum line_status line_splitter_next(struct line_splitter *s, bool at_end, const char **ret_line, size_t *ret_n);
 
 /* --- the connection ------------------------------------------------------------------------------------- */
@@ -34,7 +35,7 @@ struct lines_ops {
 	/* There are no more lines: error 0 at EOF, else -errno. Called once. A peer that closes its side while we read nothing from
 	 * it, and then reads nothing itself for a second, counts as gone: its unread lines are dropped. */
 	void (*on_eof)(void *ctx, int error);
-	/* The reader is gone. Called once. */
+	/* The reader has disconnected. Called once. */
 	void (*on_write_error)(void *ctx, int error);
 	/* The queue is empty. May be NULL. */
 	void (*on_drained)(void *ctx);
@@ -42,7 +43,7 @@ struct lines_ops {
 
 struct lines_limits {
 	size_t line_max;
-	/* While more than this is queued for a peer that does not read, nothing is read from it. */
+	/* Reading pauses while more than this is queued for a peer that does not read. */
 	size_t pause_above;
 	/* lines_write() fails past this. */
 	size_t queue_max;
@@ -56,9 +57,9 @@ struct lines *lines_free(struct lines *l);
 /* Queues the bytes, which contain no newline, and a newline. 0, -ENOBUFS (nothing was queued), or -EPIPE. */
 int lines_write(struct lines *l, const char *line, size_t n);
 size_t lines_queued(const struct lines *l);
-/* True while the peer is so far behind that nothing is read from it. */
+/* True while reading is paused because the peer is too far behind. */
 bool lines_stalled(const struct lines *l);
-/* Writes as much as the descriptor takes without waiting. */
+/* Writes as much as the descriptor accepts without blocking. */
 void lines_flush_now(struct lines *l);
 
 #endif

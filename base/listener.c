@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/watchdog.h"
 
-/* Accepted in one turn of the loop, so that others get theirs. */
+/* Maximum accepted in one turn of the loop, so that other events are handled too. */
 #define ACCEPTS_A_TURN 16
 
 struct listener {

@@ -1,6 +1,6 @@
-/* Events on stderr. Control characters are replaced, except line breaks: the lines after the first are indented, so that
- * untrusted text cannot forge an event. At debug level each event has its time (UTC). Libraries log only at debug level:
- * whoever handles a failure reports it. The setting HUSK_LOG chooses the level. */
+/* Events on stderr. Control characters are replaced, except line breaks. Lines after the first are indented, so
+ * that untrusted text cannot forge an event. At debug level each event has its time (UTC). Libraries log only at
+ * debug level, since the code that handles a failure reports it. The setting HUSK_LOG chooses the level. */
 #ifndef HUSK_BASE_LOG_H
 #define HUSK_BASE_LOG_H
 
@@ -10,7 +10,8 @@ enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
 
 void log_set_level(enum log_level level);
 bool log_shows(enum log_level level);
-/* Reads HUSK_LOG of the environment, for what is logged before the settings are loaded. Ignores a bad value: loading refuses it. */
+/* Reads HUSK_LOG from the environment, for events before the settings are loaded. Ignores a bad value, which
+ * loading the settings rejects. */
 void log_init(void);
 /* The values of HUSK_LOG in the order of their levels; ends with NULL. */
 extern const char *const log_levels[];

@@ -1,5 +1,5 @@
-/* libuv's loop, timers and signals. The two-phase close (uv_close, then the callback frees) is written here, in stream.c
- * and in child.c, and nowhere else. */
+/* libuv's loop, timers and signals. Only this file, stream.c and child.c deal with the two-phase close (uv_close,
+ * then the callback frees). */
 #include "base/loop.h"
 
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include "base/alloc.h"
 #include "base/watchdog.h"
 
-/* A callback that takes longer is a bug. */
+/* A callback that takes longer than this is a bug. */
 #define TURN_MS 2000
-/* After SIGTERM: until the loop must have seen it, and until the program must have ended. */
+/* Time after SIGTERM until the loop must have noticed it, and until the program must have ended. */
 #define NOTICE_MS 5000
 #define END_MS 60000
 
@@ -40,7 +40,7 @@ struct waker {
 
 static void timer_fired(uv_timer_t *handle);
 
-/* Read by threads too. */
+/* Also read by other threads. */
 static atomic_uint_fast64_t skipped_ms;
 
 struct signals {
@@ -48,7 +48,7 @@ struct signals {
 	size_t n;
 	void (*fn)(void *ctx, int signo);
 	void *ctx;
-	bool ends; /* the program, if it is SIGTERM */
+	bool ends; /* ends the program if it is SIGTERM */
 	unsigned open;
 };
 
@@ -72,7 +72,7 @@ struct loop *loop_new(void)
 	return loop;
 }
 
-/* A child whose owner has let go of it has to be freed here; its handle carries the callback for that. */
+/* A child that its owner released is freed here; its handle carries the callback for that. */
 static void close_handle(uv_handle_t *handle, void *ctx UNUSED)
 {
 	if (!uv_is_closing(handle))
@@ -83,12 +83,13 @@ struct loop *loop_free(struct loop *loop)
 {
 	if (!loop)
 		return NULL;
-	/* First let pending closes finish, so that their owners' memory is freed too. */
+	/* Lets pending closes finish first, so that their owners' memory is freed too. */
 	for (int i = 0; i < 8 && uv_run(&loop->uv, UV_RUN_NOWAIT); i++)
 		continue;
 	uv_walk(&loop->uv, close_handle, NULL);
 	uv_run(&loop->uv, UV_RUN_NOWAIT);
-	/* Busy only while a thread of the pool is at work: it will touch the loop when it is done, so the memory stays. */
+	/* The loop is busy only while a thread of the pool works. The thread will access the loop when it is done,
+	 * so the memory stays. */
 	if (uv_loop_close(&loop->uv) == 0) {
 		if (loop->free_attached)
 			loop->free_attached(loop->attached);
@@ -208,9 +209,10 @@ static void timer_fired(uv_timer_t *handle)
 
 void timer_start(struct timer *t, uint64_t ms, uint64_t repeat_ms)
 {
-	/* libuv counts from the start of the loop's turn; after a long turn, timers would fire early. */
+	/* libuv counts from the start of the loop's turn, so timers would fire early after a long turn. */
 	uv_update_time(t->uv.loop);
-	/* A 0 ms timer that a timer starts runs in the same turn: if that went on for ever, everything else would starve. */
+	/* A 0 ms timer started by a timer runs in the same turn. Repeated forever, it would starve everything
+	 * else. */
 	uv_timer_start(&t->uv, timer_fired, MAX(ms, 1), repeat_ms);
 }
 
@@ -229,7 +231,7 @@ bool timer_active(const struct timer *t)
 static unsigned notice_ms = NOTICE_MS;
 static struct sigaction by_loop; /* libuv's own for SIGTERM */
 
-/* From now on the process has so long to end; then the kernel ends it. */
+/* From now on the process has this long to exit; then the kernel kills it. */
 static void end_within(unsigned ms)
 {
 	const struct itimerval limit = { .it_value = { .tv_sec = ms / 1000,
@@ -238,7 +240,7 @@ static void end_within(unsigned ms)
 	setitimer(ITIMER_REAL, &limit, NULL);
 }
 
-/* libuv only passes the signal on to the loop, which may never turn again. */
+/* libuv only forwards the signal to the loop, which may never turn again. */
 static void on_term(int signo)
 {
 	int saved = errno;
@@ -283,7 +285,7 @@ struct signals *signals_new_of(struct loop *loop, const int *signos, size_t n, v
 		uv_signal_init(&loop->uv, &s->uv[i]);
 		s->uv[i].data = s;
 		uv_signal_start(&s->uv[i], signal_fired, signos[i]);
-		/* Waiting for a signal alone is no reason to keep the loop alive. */
+		/* A signal handler alone does not keep the loop alive. */
 		uv_unref((uv_handle_t *)&s->uv[i]);
 	}
 	s->open = (unsigned)s->n;

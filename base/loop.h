@@ -11,25 +11,26 @@ struct signals;
 struct waker;
 
 struct loop *loop_new(void);
-/* The same for whoever cannot end the process: 0, or -errno where there are no descriptors left. */
+/* The same for callers that cannot end the process: 0, or -errno if no descriptor is left. */
 int loop_make(struct loop **ret);
 /* Closes whatever is still open on it. Accepts NULL, returns NULL. */
 struct loop *loop_free(struct loop *loop);
-/* Runs until loop_stop(), and returns its code, or until there is nothing left to wait for, and returns 0. */
+/* Runs until loop_stop() and returns its code, or returns 0 when there is nothing left to wait for. */
 int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop, int code);
-/* Before loop_free(), for a process that goes on: lets what is under way end, for ms at most. */
+/* Lets pending work end, for at most ms. Call it before loop_free() if the process continues. */
 void loop_drain(struct loop *loop, uint64_t ms);
-/* Monotonic milliseconds, read now. */
+/* Current monotonic time in milliseconds. */
 uint64_t loop_now_ms(void);
 
-/* For tests, outside loop_run(): lets ms pass at once. Timers fire in their order, what they start is run in between, and what
- * threads are at work on is waited for first. loop_now_ms() goes along; loop_skipped_ms() is the sum, for other clocks. */
+/* For tests, outside loop_run(): advances time by ms at once. Timers fire in order, and everything they start runs
+ * in between. Waits for running worker jobs first. loop_now_ms() follows; loop_skipped_ms() is the sum, for other
+ * clocks. */
 void loop_skip(struct loop *loop, uint64_t ms);
 uint64_t loop_skipped_ms(void);
 
 typedef void (*timer_fn)(void *ctx);
-/* Not started. timer_free() from inside its own callback is fine; accepts NULL, returns NULL. */
+/* Not started. timer_free() may be called from its own callback; accepts NULL, returns NULL. */
 struct timer *timer_new(struct loop *loop, timer_fn fn, void *ctx);
 struct timer *timer_free(struct timer *t);
 /* repeat_ms 0 = once. Restarting a running timer moves it. 0 ms means in the next turn of the loop. */
@@ -37,22 +38,22 @@ void timer_start(struct timer *t, uint64_t ms, uint64_t repeat_ms);
 void timer_stop(struct timer *t);
 bool timer_active(const struct timer *t);
 
-/* For the one loop of a program of ours, never in libhusk: SIGTERM, SIGINT and SIGHUP as events. SIGPIPE is ignored from here on, and
- * base/watchdog.h watches the loop. After SIGTERM the process ends in any case, by SIGALRM: 5 s later if the loop does not turn, 60 s later
- * if the program has not ended by itself. */
+/* For the only loop of a program of ours, never in libhusk: delivers SIGTERM, SIGINT and SIGHUP as events. SIGPIPE
+ * is ignored from here on, and base/watchdog.h watches the loop. After SIGTERM, SIGALRM ends the process in any
+ * case: after 5 s if the loop does not turn, after 60 s if the program has not exited. */
 struct signals *signals_new(struct loop *loop, void (*fn)(void *ctx, int signo), void *ctx);
-/* Others, at most SIGNALS_MAX of them. */
+/* Other signals, at most SIGNALS_MAX of them. */
 #define SIGNALS_MAX 4
 struct signals *signals_new_of(struct loop *loop, const int *signos, size_t n, void (*fn)(void *ctx, int signo),
 			       void *ctx);
 struct signals *signals_free(struct signals *s);
-/* For tests: in place of the 5 s. */
+/* For tests: replaces the 5 s. */
 void signals_set_notice(unsigned ms);
 
-/* A word from another thread: fn runs on the loop, soon, and once for any number of waker_wake() since it last ran.
- * NULL where there are no descriptors left. */
+/* Wakes the loop from another thread: fn runs on the loop soon, once for any number of waker_wake() calls since it
+ * last ran. NULL if no descriptor is left. */
 struct waker *waker_new(struct loop *loop, void (*fn)(void *ctx), void *ctx);
-/* The one function of this header that any thread may call, up to waker_free(). */
+/* The only function of this header that any thread may call, until waker_free(). */
 void waker_wake(struct waker *w);
 /* On the loop's thread. Accepts NULL, returns NULL. */
 struct waker *waker_free(struct waker *w);

@@ -7,7 +7,7 @@
 
 #define ONES 0x0101010101010101ull
 #define HIGHS 0x8080808080808080ull
-/* Marks are of this many at most: a message of more is parsed as it is. */
+/* Maximum number of marks; a message with more long strings is parsed unchanged. */
 #define STRINGS_MAX 4096u
 
 void outline_release(struct outline *o)
@@ -27,7 +27,7 @@ size_t outline_plain_run(const uint8_t *s, size_t n)
 	size_t i = 0;
 	for (uint64_t v; i + 8 <= n; i += 8) {
 		memcpy(&v, s + i, 8);
-		/* Quotes, backslashes, controls, and all beyond ASCII. */
+		/* Matches quotes, backslashes, control characters and everything beyond ASCII. */
 		if (has_zero(v ^ ONES * '"') | has_zero(v ^ ONES * '\\') | ((v - ONES * 0x20) & ~v & HIGHS) |
 		    (v & HIGHS))
 			break;
@@ -40,7 +40,7 @@ static bool is_hex(const uint8_t *s)
 	return isxdigit(s[0]) && isxdigit(s[1]) && isxdigit(s[2]) && isxdigit(s[3]);
 }
 
-/* Bytes of the escape at s, or 0. Those for surrogates and for NUL are left to the parser. */
+/* Length of the escape at s, or 0. Escapes for surrogates and NUL are left to the parser. */
 static size_t escape_size(const uint8_t *s, size_t n)
 {
 	if (n >= 2 && strchr("\"\\/bfnrt", s[1]) && s[1])
@@ -50,7 +50,8 @@ static size_t escape_size(const uint8_t *s, size_t n)
 	return memcmp(s + 2, "0000", 4) == 0 ? 0 : 6;
 }
 
-/* Where the string ends that begins at s, behind its quote: at the closing one. n if it does not, or is not valid. */
+/* s is behind an opening quote. Returns the offset of the closing quote, or n if there is none or the string is
+ * not valid. */
 static size_t string_end(const uint8_t *s, size_t n, bool *ret_escaped)
 {
 	*ret_escaped = false;
@@ -98,7 +99,7 @@ static void leave_out(struct outline *o, const uint8_t *s, size_t n)
 void outline_make(struct outline *o, const void *json, size_t n, size_t min, const char *mark)
 {
 	const uint8_t *s = json;
-	size_t kept = 0; /* up to here it is in the text */
+	size_t kept = 0; /* copied to the text up to here */
 	*o = (struct outline){ .mark = mark ? mark : "" };
 	for (size_t i = 0; i < n; i++) {
 		if (s[i] != '"')
@@ -106,7 +107,7 @@ void outline_make(struct outline *o, const void *json, size_t n, size_t min, con
 		bool escaped;
 		size_t start = i + 1, len = string_end(s + start, n - start, &escaped), end = start + len;
 		if (end >= n)
-			break; /* broken: the parser says so */
+			break; /* invalid; the parser reports it */
 		i = end;
 		if (len < min || (escaped && *o->mark) || o->n == STRINGS_MAX || is_name(s + end + 1, n - end - 1))
 			continue;

@@ -1,34 +1,35 @@
-/* JSON with its long strings left out. A picture is one string of a megabyte in a message of a few words: to parse it as part
- * of a tree, and to print it again, costs more than all else that is done with it. Here it is checked, and stays where it is. */
+/* JSON without its long strings. A picture is one string of a megabyte in a short message. Parsing it into a tree
+ * and printing it again would cost more than everything else that is done with it. Here it is only checked, and
+ * stays where it is. */
 #ifndef HUSK_BASE_OUTLINE_H
 #define HUSK_BASE_OUTLINE_H
 
 #include "base/buf.h"
 
-/* From here on a string costs less to leave out than to parse. */
+/* From this length on, leaving a string out is cheaper than parsing it. */
 #define OUTLINE_MIN 2048u
 
 struct outline {
-	struct buf text; /* the JSON, in which a mark stands for each string that was left out */
+	struct buf text; /* the JSON, with a mark for each string that was left out */
 	struct outline_string {
-		const char *at; /* in the JSON: what is between the quotes */
+		const char *at; /* position in the JSON, between the quotes */
 		size_t len;
 	} * strings;
 	size_t n;
 	const char *mark;
 };
 
-/* Leaves out values (not names) of at least min bytes that are valid. Anything that is not is left in for the parser to
- * refuse. Without a mark, "" stands for all of them, also for such with escapes in them; with one, a string that begins with it
- * stands for each, and only strings without escapes are left out. Nothing from outside may know the mark. The JSON and the mark
- * must outlive the outline. */
+/* Leaves out valid string values (not names) of at least min bytes. Invalid ones stay in for the parser to reject.
+ * Without a mark, "" replaces each of them, including strings with escapes. With a mark, a string that begins with
+ * it replaces each, and only strings without escapes are left out. The mark must be unknown outside. The JSON and
+ * the mark must outlive the outline. */
 void outline_make(struct outline *o, const void *json, size_t n, size_t min, const char *mark);
 void outline_release(struct outline *o);
 
-/* The string that a value of the parsed text stands for, or NULL if it is just a string. */
+/* The string that a value of the parsed text replaces, or NULL if it is an ordinary string. */
 const struct outline_string *outline_find(const struct outline *o, const char *value);
 
-/* How many bytes from s on are ASCII that a JSON string holds as it is; it may stop up to seven too early. */
+/* How many bytes from s on are ASCII that needs no escape in JSON; may stop up to seven bytes early. */
 size_t outline_plain_run(const uint8_t *s, size_t n);
 
 #endif

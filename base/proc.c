@@ -9,7 +9,7 @@
 
 int proc_parse_stat(const char *text, struct proc_stat *ret)
 {
-	/* The name in parentheses is the process's own choice and may hold anything. */
+	/* The process chooses the name in parentheses, which may contain anything. */
 	const char *end = strrchr(text, ')');
 	struct proc_stat s;
 	unsigned long long start;

@@ -1,4 +1,4 @@
-/* What /proc says about processes. */
+/* Reads /proc. */
 #ifndef HUSK_BASE_PROC_H
 #define HUSK_BASE_PROC_H
 
@@ -9,14 +9,14 @@
 struct proc_stat {
 	char state; /* R, S, D, Z, … */
 	pid_t parent, group, session;
-	uint64_t start; /* in clock ticks since boot: with the pid, it names a process for good */
+	uint64_t start; /* in clock ticks since boot; together with the pid it identifies a process permanently */
 };
 
 /* From the content of /proc/PID/stat: 0, or -EINVAL and *ret as it was. */
 int proc_parse_stat(const char *text, struct proc_stat *ret);
 /* 0 or -errno. */
 int proc_stat(pid_t pid, struct proc_stat *ret);
-/* Calls on() for every process, in no order; returns the sum of what it returned. */
+/* Calls on() for every process, in no particular order. Returns the sum of its results. */
 unsigned proc_each(unsigned (*on)(pid_t pid, void *ctx), void *ctx);
 
 struct proc_memory {

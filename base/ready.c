@@ -38,7 +38,7 @@ struct ready *ready_free(struct ready *r)
 	return NULL;
 }
 
-/* An error is for who reads or writes to find. */
+/* The reader or writer will find the error. */
 static void on_poll(uv_poll_t *handle, int status, int events)
 {
 	struct ready *r = container_of(handle, struct ready, poll);

@@ -1,5 +1,5 @@
-/* Everything here costs a bounded number of steps for each byte of input, whatever the bytes are. Blanks that a cursor move leaves
- * and cells that an erasure visits come out of a budget that is fixed before the first byte is read; once it is used up, moves and
+/* Each input byte costs a bounded number of steps, whatever the bytes are. Blanks left by cursor moves and cells
+ * visited by erasures use up a budget that is fixed before the first byte is read. Once it is used up, moves and
  * erasures have no effect. Rows wrap, so memory does not depend on the length of a line. */
 #include "base/screen.h"
 
@@ -8,25 +8,25 @@
 #include "base/utf8.h"
 
 #define ESC 0x1b
-/* A byte that is no UTF-8, as a cell. */
+/* A byte that is not UTF-8, as a cell. */
 #define RAW_BYTE 0x80000000u
-/* Bytes between two looks at the deadline. */
+/* Bytes between two checks of the deadline. */
 #define LOOK_EVERY (64u << 10)
 
 struct row {
 	uint32_t *cells;
 	size_t n, cap;
-	size_t blank; /* so many cells at its start are known to be blank */
-	bool moved;   /* written to anew: blanks at its end only covered something */
-	bool wrapped; /* the next row continues its line */
+	size_t blank; /* number of cells at its start that are known to be blank */
+	bool moved;   /* rewritten, so blanks at its end only covered older text */
+	bool wrapped; /* its line continues in the next row */
 };
 
 struct screen {
 	struct buf *out;
-	bool clean;		      /* what is appended to `out` is cleaned */
-	struct buf piece;	      /* of a row, before it is cleaned */
+	bool clean;		      /* text appended to `out` is cleaned */
+	struct buf piece;	      /* one row before cleaning */
 	struct row rows[SCREEN_ROWS]; /* a ring */
-	size_t first;		      /* the top row's place in it */
+	size_t first;		      /* index of the top row */
 	size_t n_rows;		      /* at least 1 */
 	size_t row, column;
 	size_t blanks_left, erasures_left, steps;
@@ -87,7 +87,7 @@ static void next_row(struct screen *s)
 	if (++s->row < s->n_rows)
 		return;
 	if (s->n_rows == SCREEN_ROWS) {
-		/* The first one can no longer be reached; its memory serves the last. */
+		/* The first row can no longer be reached; its memory is reused for the last. */
 		put_row(s, row_at(s, 0));
 		if (!row_at(s, 0)->wrapped)
 			buf_add_str(s->out, "\n");
@@ -133,7 +133,7 @@ static void write_cell(struct screen *s, uint32_t c)
 	r->n = MAX(r->n, s->column);
 }
 
-/* What was not given is `otherwise`. */
+/* Missing parameters are `otherwise`. */
 static size_t parameter(const uint8_t *s, size_t n, size_t which, size_t otherwise)
 {
 	size_t value = 0, at = 0;
@@ -235,7 +235,7 @@ static bool is_csi(const uint8_t *s, size_t n)
 bool screen_moves(const void *data, size_t n)
 {
 	const uint8_t *s = data, *no_end = s;
-	/* As most text: long, and without any of these. */
+	/* Fast path for long text without control characters. */
 	if (!n || (!memchr(s, '\r', n) && !memchr(s, '\b', n) && !memchr(s, ESC, n)))
 		return false;
 	for (size_t i = 0; i < n; i++) {
@@ -306,7 +306,7 @@ size_t screen_settle(struct buf *out, const void *data, size_t n)
 	return play(&s, data, n);
 }
 
-/* Line by line, so that the deadline can be looked at in between: nothing that is cleaned reaches past the end of a line. */
+/* Line by line, so that the deadline is checked in between. Cleaning never spans a line break. */
 static void clean(struct buf *out, const uint8_t *s, size_t n)
 {
 	while (n > LOOK_EVERY) {

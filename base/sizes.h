@@ -1,4 +1,4 @@
-/* Sizes in bytes as people read them. */
+/* Formats sizes in bytes for people. */
 #ifndef HUSK_BASE_SIZES_H
 #define HUSK_BASE_SIZES_H
 

@@ -73,7 +73,7 @@ static size_t number(const uint8_t *s, size_t n)
 	return i;
 }
 
-/* A value that holds no others. */
+/* A value that contains no others. */
 static size_t scalar(const uint8_t *s, size_t n)
 {
 	static const char *const words[] = { "true", "false", "null" };
@@ -85,7 +85,7 @@ static size_t scalar(const uint8_t *s, size_t n)
 	return number(s, n);
 }
 
-/* "name": of an object, with the space around it. */
+/* The "name": of an object's member, with surrounding space. */
 static size_t name(const uint8_t *s, size_t n)
 {
 	size_t i = span_space(s, n), length = span_string(s + i, n - i);
@@ -99,10 +99,10 @@ static size_t name(const uint8_t *s, size_t n)
 struct walk {
 	const uint8_t *s;
 	size_t n, at, depth;
-	char open[SPAN_DEPTH_MAX]; /* what closes each level */
+	char open[SPAN_DEPTH_MAX]; /* the closing bracket of each level */
 };
 
-/* Enters a container: 1 if a value follows, 0 if the container is empty and closed, -1 if it is not valid. */
+/* Enters a container. 1 if a value follows, 0 if the container is empty and closed, -1 if it is not valid. */
 static int enter(struct walk *w)
 {
 	if (w->depth == SPAN_DEPTH_MAX)
@@ -121,7 +121,7 @@ static int enter(struct walk *w)
 	return object && !length ? -1 : 1;
 }
 
-/* Behind a value: 1 if another follows, 0 if all are closed, -1 if it is not valid. */
+/* Continues after a value. 1 if another follows, 0 if all containers are closed, -1 if it is not valid. */
 static int leave(struct walk *w)
 {
 	while (w->depth) {

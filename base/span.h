@@ -1,11 +1,12 @@
-/* Where a JSON value ends, found and checked without a tree: a list of a million numbers takes a tree of 50 MB. */
+/* Finds the end of a JSON value and checks it without building a tree: a list of a million numbers takes a tree of
+ * 50 MB. */
 #ifndef HUSK_BASE_SPAN_H
 #define HUSK_BASE_SPAN_H
 
 #include "base/defs.h"
 
-/* Bytes of the value at s, or 0 if it is not valid JSON, is nested deeper than SPAN_DEPTH_MAX, or has escapes of surrogates in it
- * (which are left to a parser). Linear in what it returns. */
+/* Length of the value at s, or 0 if it is not valid JSON, is nested deeper than SPAN_DEPTH_MAX, or contains
+ * escaped surrogates (which are left to a parser). Linear in the result. */
 size_t span_value(const uint8_t *s, size_t n);
 /* Bytes of white space at s. */
 size_t span_space(const uint8_t *s, size_t n);

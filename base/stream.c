@@ -1,5 +1,5 @@
-/* Byte streams by readiness (uv_poll) and plain read/write: one path for pipes, sockets and terminals. A regular file is
- * always ready and unknown to epoll, so it is read in loop turns of its own (an idle handle). */
+/* Byte streams by readiness (uv_poll) and plain read/write: one path for pipes, sockets and terminals. epoll does
+ * not accept regular files, which are always ready, so they are read by an idle handle. */
 #include "base/stream.h"
 
 #include <errno.h>
@@ -14,28 +14,28 @@
 #include "base/watchdog.h"
 
 #define READ_CHUNK 65536
-/* How much is read in one turn of the loop before others get theirs. */
+/* Maximum read in one turn of the loop, so that other events are handled too. */
 #define READS_PER_TURN 4
 #define QUEUE_MAX_DEFAULT (64u << 20)
 
 struct side {
 	int fd;
-	int saved_flags; /* O_NONBLOCK belongs to the open file description: put back on close */
+	int saved_flags; /* O_NONBLOCK belongs to the open file description, so it is restored on close */
 	bool is_file;
 	bool open;
-	int armed; /* events that are watched for */
+	int armed; /* watched events */
 	uv_poll_t poll;
 	uv_idle_t idle;
 };
 
-/* Descriptors that wait in the queue. */
+/* Descriptors waiting in the queue. */
 struct outgoing {
 	struct list node;
-	uint64_t at; /* the byte of the stream that they go with */
+	uint64_t at; /* offset in the stream of the byte they are sent with */
 	int fds[STREAM_DESCRIPTORS_MAX];
 	size_t n;
 };
-/* That come with one read, or go with one write. The system closes those that are more. */
+/* Maximum received with one read or sent with one write. The system closes any more. */
 union control {
 	struct cmsghdr header;
 	char space[CMSG_SPACE(STREAM_DESCRIPTORS_MAX * sizeof(int))];
@@ -49,8 +49,8 @@ struct stream {
 	struct buf queue;
 	size_t queue_at; /* bytes of queue already written */
 	size_t queue_max;
-	uint64_t written;     /* in all */
-	struct list outgoing; /* of struct outgoing, by their place */
+	uint64_t written;     /* total bytes */
+	struct list outgoing; /* of struct outgoing, ordered by offset */
 	bool paused, hung_up, eof, write_failed, freed, dispatching;
 	unsigned handles; /* not yet closed by libuv */
 };
@@ -134,7 +134,7 @@ static void tell_hangup(struct stream *s)
 		s->ops.on_hangup(s->ctx);
 }
 
-/* What a callback freed goes now. */
+/* Frees what a callback released. */
 static void end_dispatch(struct stream *s)
 {
 	s->dispatching = false;
@@ -172,7 +172,7 @@ static void on_idle(uv_idle_t *handle)
 	end_dispatch(s);
 }
 
-/* libuv asks the kernel twice for each start, also if nothing changes. */
+/* libuv makes two system calls for each start, even if nothing changes. */
 static void arm(struct side *side, int events)
 {
 	if (!side->open || events == side->armed)
@@ -188,7 +188,7 @@ static void arm(struct side *side, int events)
 		uv_poll_stop(&side->poll);
 }
 
-/* Watches only for what there is to do, so that a full pipe or a paused reader does not make the loop spin. */
+/* Watches only what is needed, so that a full pipe or a paused reader does not make the loop spin. */
 static void rearm(struct stream *s)
 {
 	int input = s->eof ? 0 : !s->paused ? UV_READABLE : !s->hung_up && !s->in.is_file ? UV_DISCONNECT : 0;
@@ -268,7 +268,7 @@ static void hand_over(struct stream *s, struct msghdr *message)
 		for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
 			int fd;
 			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-			/* Who was given one may have freed the stream. */
+			/* The callback may have freed the stream. */
 			if (s->freed)
 				close(fd);
 			else
@@ -294,7 +294,7 @@ static ssize_t read_chunk(struct stream *s, void *chunk, size_t size)
 
 static void read_some(struct stream *s)
 {
-	static uint8_t chunk[READ_CHUNK]; /* one loop, one thread */
+	static uint8_t chunk[READ_CHUNK]; /* safe: one loop, one thread */
 	for (int i = 0; i < READS_PER_TURN && !s->freed && !s->paused && !s->eof; i++) {
 		ssize_t n = read_chunk(s, chunk, sizeof(chunk));
 		if (n < 0 && errno == EINTR)
@@ -338,7 +338,7 @@ static ssize_t send_with(int to, const void *data, size_t n, const struct outgoi
 	return sendmsg(to, &message, 0);
 }
 
-/* As much of the queue as goes with one call: a write ends where descriptors are to go along with what follows. */
+/* The part of the queue that fits into one call: a write ends where descriptors accompany the next byte. */
 static ssize_t write_piece(struct stream *s)
 {
 	struct outgoing *o = list_first(&s->outgoing, struct outgoing, node);
@@ -361,7 +361,7 @@ static ssize_t write_piece(struct stream *s)
 	return done;
 }
 
-/* Returns false once the descriptor takes no more for now. */
+/* Returns false once the descriptor accepts no more for now. */
 static bool write_once(struct stream *s)
 {
 	ssize_t n = write_piece(s);
@@ -393,7 +393,7 @@ static void write_some(struct stream *s)
 		s->ops.on_drained(s->ctx);
 }
 
-/* As much as the descriptor takes at this moment. */
+/* Writes as much as the descriptor accepts now. */
 static size_t write_now(struct stream *s, const uint8_t *data, size_t n)
 {
 	size_t at = 0;
@@ -423,9 +423,9 @@ int stream_write(struct stream *s, const void *data, size_t n)
 		buf_consume(&s->queue, s->queue_at);
 		s->queue_at = 0;
 	}
-	/* Most writes fit into the pipe at once: one system call and no turn of the loop. A failure is reported from the
-	 * loop, not from here, since callbacks never run inside the call that caused them. Short ones that answer what is being read
-	 * go out together; long ones would only be copied for that. */
+	/* Most writes fit into the pipe at once: one system call and no turn of the loop. Failures are reported
+	 * from the loop, since callbacks never run inside the call that caused them. Short writes that answer what
+	 * is being read go out together; long ones would only be copied for that. */
 	bool waits = stream_queued(s) || (s->dispatching && n < READ_CHUNK);
 	size_t done = waits ? 0 : write_now(s, data, n);
 	if (!stream_queued(s)) {

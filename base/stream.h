@@ -10,8 +10,8 @@ struct stream;
 struct stream_ops {
 	/* Data is valid only during the call, which may free the stream. */
 	void (*on_data)(void *ctx, const void *data, size_t n);
-	/* A descriptor came along (of a socket), before the bytes it came with: the callee's from then on. NULL = what comes is
-	 * closed. */
+	/* A descriptor arrived on a socket, before the bytes it came with. The callee owns it. NULL = received
+	 * descriptors are closed. */
 	void (*on_descriptor)(void *ctx, int fd);
 	/* The read side has ended: error 0 at EOF, else -errno. Called once. */
 	void (*on_eof)(void *ctx, int error);
@@ -19,7 +19,7 @@ struct stream_ops {
 	void (*on_write_error)(void *ctx, int error);
 	/* The write queue is empty; may be NULL. */
 	void (*on_drained)(void *ctx);
-	/* The writer closed its end while reading was paused: no more will come than what is unread. Called once; may be NULL. */
+	/* The writer closed its end while reading was paused: only unread data is left. Called once; may be NULL. */
 	void (*on_hangup)(void *ctx);
 };
 
@@ -31,15 +31,15 @@ struct stream *stream_free(struct stream *s);
 
 /* Copies and queues. 0, -ENOBUFS if the queue would exceed its maximum (nothing was queued), or -EPIPE. */
 int stream_write(struct stream *s, const void *data, size_t n);
-/* The same, with descriptors that go along with the first of these bytes (of a socket). They are duplicated; at least one byte. -errno also
- * if they cannot be. */
+/* The same, with descriptors that accompany the first of these bytes (at least one byte; sockets only). They are
+ * duplicated. Returns -errno also if duplication fails. */
 #define STREAM_DESCRIPTORS_MAX 4
 int stream_write_with(struct stream *s, const void *data, size_t n, const int *fds, size_t n_fds);
 void stream_set_queue_max(struct stream *s, size_t max);
 size_t stream_queued(const struct stream *s);
 /* Stops and resumes reading (back pressure). */
 void stream_pause(struct stream *s, bool paused);
-/* Writes as much of the queue as the descriptor takes without waiting. For a process that is about to exit. */
+/* Writes as much of the queue as the descriptor accepts without blocking. For a process that is about to exit. */
 void stream_flush_now(struct stream *s);
 
 #endif

@@ -4,7 +4,8 @@
 
 static void take(struct strv *s, char *value)
 {
-	/* Grows by doubling: a sandbox decides how many there are. There is always room for the next power of two above n. */
+	/* Grows by doubling, because a sandbox decides how many there are. There is always room for the next power
+	 * of two above n. */
 	if ((s->n & (s->n + 1)) == 0)
 		s->v = xrealloc(s->v, 2 * (s->n + 1) * sizeof(*s->v));
 	s->v[s->n++] = value;
@@ -65,7 +66,7 @@ size_t strv_find(const struct strv *s, const char *value)
 void strv_remove(struct strv *s, size_t at)
 {
 	free(s->v[at]);
-	memmove(&s->v[at], &s->v[at + 1], (s->n - at) * sizeof(*s->v)); /* with the NULL */
+	memmove(&s->v[at], &s->v[at + 1], (s->n - at) * sizeof(*s->v)); /* including the NULL */
 	s->n--;
 }
 

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 
 struct row {
-	const void *key; /* behind the value, or that of whoever asks */
+	const void *key; /* stored behind the value, or the caller's when searching */
 	size_t key_len;
 	char value[];
 };

@@ -1,4 +1,4 @@
-/* A table of byte strings, kept in order: adding and finding cost the logarithm of its size, whatever the keys are. */
+/* An ordered table of byte strings. Adding and finding take logarithmic time, whatever the keys are. */
 #ifndef HUSK_BASE_TABLE_H
 #define HUSK_BASE_TABLE_H
 
@@ -8,10 +8,10 @@
 struct table {
 	void *root;
 	size_t n;
-	size_t bytes; /* of all keys and values */
+	size_t bytes; /* total size of keys and values */
 };
 
-/* Copies both. False if the key is there already, which leaves its value. */
+/* Copies both. False if the key exists, whose value then stays. */
 bool table_add(struct table *t, const void *key, size_t key_len, const void *value, size_t value_len);
 /* The value of a key, followed by a NUL; NULL for an unknown key. Valid until the table is released; the caller may change it. */
 void *table_find(const struct table *t, const void *key, size_t key_len);

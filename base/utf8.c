@@ -4,11 +4,11 @@
 #define NUL_MARK "\xe2\x90\x80"	   /* U+2400 */
 #define ESC 0x1b
 #define BEL 0x07
-#define MARK_SIZE 3 /* of both */
-/* Written at a time. */
+#define MARK_SIZE 3 /* length of both */
+/* Bytes written at a time. */
 #define MARKS 256u
 
-/* Eight bytes at once: most text is long and plain. */
+/* Eight bytes at once, because most text is long and plain. */
 #define ONES 0x0101010101010101ull
 #define HIGHS 0x8080808080808080ull
 
@@ -82,7 +82,7 @@ size_t utf8_escape(const uint8_t *s, size_t n, const uint8_t **no_end)
 		return skip_csi(s, n);
 	if (s[1] == ']' || s[1] == 'P' || s[1] == 'X' || s[1] == '^' || s[1] == '_')
 		return skip_string(s, n, no_end);
-	if (s[1] >= 0x20 && s[1] <= 0x2f) /* ESC ( B and its like: intermediates, then one final byte */
+	if (s[1] >= 0x20 && s[1] <= 0x2f) /* ESC ( B and similar: intermediates, then one final byte */
 		return n >= 3 ? 3 : 2;
 	return s[1] >= 0x30 && s[1] <= 0x7e ? 2 : 1;
 }
@@ -92,7 +92,7 @@ static bool is_plain(uint8_t byte)
 	return (byte >= 0x20 && byte < 0x7f) || byte == '\n' || byte == '\t' || byte == '\r' || byte == '\b';
 }
 
-/* Of the bytes at s, at least so many are plain. */
+/* A lower bound of how many bytes at s are plain. */
 static size_t plain_run(const uint8_t *s, size_t n)
 {
 	size_t i = 0;
@@ -117,7 +117,7 @@ struct range {
 	uint32_t first, last;
 };
 
-/* They are sorted. */
+/* Sorted. */
 static bool is_in(uint32_t c, const struct range *ranges, size_t n)
 {
 	size_t low = 0;
@@ -133,19 +133,20 @@ static bool is_in(uint32_t c, const struct range *ranges, size_t n)
 	return false;
 }
 
-/* Characters without a look of their own that a writer needs: one of them after something that has one. */
+/* Invisible characters that writing needs: allowed once, after a visible character. */
 static bool is_joiner(uint32_t c)
 {
 	return c == 0x200c || c == 0x200d;
 }
 
-/* They choose between two looks of the character before them. 256 of them could spell a message after any letter. */
+/* Variation selectors choose between two forms of the character before them. The 256 selectors could spell a
+ * message after any letter. */
 static bool is_selector(uint32_t c)
 {
 	return c >= 0xfe00 && c <= 0xfe0f;
 }
 
-/* Where a selector means something: emoji, keycaps, symbols that have two looks, and ideographs. */
+/* Characters for which a selector has a meaning: emoji, keycaps, symbols with two forms, and ideographs. */
 static bool takes_selector(uint32_t c)
 {
 	static const struct range bases[] = {
@@ -158,7 +159,7 @@ static bool takes_selector(uint32_t c)
 	return is_in(c, bases, ARRAY_LEN(bases));
 }
 
-/* Read by a model, not seen by people: they reorder, hide or carry text, or look like a blank without being one. */
+/* Characters that a model reads and people do not see: they reorder, hide or carry text, or look like a blank. */
 static bool is_hidden(uint32_t c)
 {
 	static const struct range ranges[] = {
@@ -171,7 +172,7 @@ static bool is_hidden(uint32_t c)
 	return is_in(c, ranges, ARRAY_LEN(ranges));
 }
 
-/* What may be taken for the brackets of Husk's own labels; NULL = nothing of the kind. */
+/* The replacement for a character that looks like a bracket of Husk's own labels; NULL = none needed. */
 static const char *bracket(uint32_t c)
 {
 	switch (c) {
@@ -202,7 +203,7 @@ static const char *bracket(uint32_t c)
 	}
 }
 
-/* A long run is a message in itself: its first character and how many follow. */
+/* A long sequence can itself be a message, so only its first character and the count are shown. */
 #define HIDDEN_NAMED 4
 
 static void add_hidden(struct buf *out, const uint32_t *first, size_t run)
@@ -215,7 +216,7 @@ static void add_hidden(struct buf *out, const uint32_t *first, size_t run)
 
 struct cleaning {
 	struct buf *out;
-	const uint8_t *kept; /* bytes that stay as they are, and are not in `out` yet */
+	const uint8_t *kept; /* unchanged bytes that are not in `out` yet */
 	size_t n_kept;
 	uint32_t hidden[HIDDEN_NAMED];
 	size_t run;
@@ -237,7 +238,7 @@ static void end_hidden(struct cleaning *c)
 	c->run = 0;
 }
 
-/* Text of many characters that are not plain is copied at once. */
+/* Fast path for consecutive characters beyond ASCII. */
 static void keep(struct cleaning *c, const uint8_t *s, size_t n)
 {
 	if (c->run || c->kept + c->n_kept != s) {
@@ -286,7 +287,7 @@ static bool is_bad(const uint8_t *s, size_t n)
 	return s[0] != ESC && !is_plain(s[0]) && utf8_sequence(s, n) < 2;
 }
 
-/* A mark for each bad byte from here on, the first of which is known to be one, some at a time. Returns how many there are. */
+/* Replaces consecutive bad bytes, several at a time; the first is known to be bad. Returns how many there were. */
 static size_t add_marks(struct cleaning *c, const uint8_t *s, size_t n)
 {
 	size_t i = 0;

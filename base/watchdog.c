@@ -1,8 +1,8 @@
-/* A turn of the loop begins with the first callback after it has waited, and ends when it is about to wait again. libuv runs callbacks
- * inside the poll, so only the callbacks themselves can say when a turn begins.
+/* A turn of the loop begins with the first callback after a wait and ends when the loop waits again. libuv runs
+ * callbacks inside the poll, so only the callbacks themselves can report when a turn begins.
  *
- * The timer is not set for each turn, which would cost two system calls. Its signal looks at how long the turn under way has taken, and
- * sets it again for the rest of the limit. If the loop waits, the next turn sets it. */
+ * Arming the timer for each turn would cost two system calls. Instead its signal checks how long the current turn
+ * has taken, and re-arms the timer for the rest of the limit. If the loop waits, the next turn arms it. */
 #include "base/watchdog.h"
 
 #include <errno.h>
@@ -20,14 +20,14 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-/* The handler runs in the thread of the loop. */
+/* The handler runs in the loop's thread. */
 static struct {
 	uv_prepare_t before_wait;
 	bool on;
 	timer_t timer;
 	uint64_t limit_ms;
 	volatile bool set, told;
-	volatile uint64_t since_ms; /* of the turn; 0 = it waits */
+	volatile uint64_t since_ms; /* start of the turn; 0 = waiting */
 	const char *volatile what;
 	char name[NAME_SIZE];
 	volatile uint64_t number;

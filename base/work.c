@@ -8,28 +8,30 @@
 
 /* Half of libuv's pool of four. */
 #define BULK_MAX 2
-/* The last thread is left to quick work. */
+/* The last thread is reserved for quick work. */
 #define RENDER_MAX 1
 
 struct work {
 	uv_work_t uv;
-	struct list node; /* while it waits its turn */
+	struct list node; /* while it is queued */
 	struct loop *loop;
 	struct work_spec spec;
 	bool forgotten;
-	/* Rendering jobs only: the session, and the turn. The n-th job of a session runs in the same turn as the n-th of the others. */
+	/* Rendering jobs only: the session and the round. The n-th job of a session runs in the same round as the
+	 * n-th jobs of the others. */
 	char *session;
 	uint64_t turn;
 };
 
 enum lane_kind { LANE_BULK, LANE_RENDER, LANES };
 
-/* Work of which only so much runs at a time. Jobs without a session all have turn 0, so their order is that of their start. */
+/* A queue for work of which only a limited number runs at a time. Jobs without a session all have round 0, so they
+ * run in the order of their start. */
 struct lane {
-	struct list waiting; /* by turn */
+	struct list waiting; /* ordered by round */
 	unsigned running, max;
-	uint64_t turn; /* of the job that began last */
-	char *session; /* likewise */
+	uint64_t turn; /* round of the job that started last */
+	char *session; /* the same */
 };
 
 struct lanes {
@@ -42,7 +44,7 @@ static void work_free(struct work *w)
 	free(w);
 }
 
-/* What waits in it is dropped. */
+/* Drops queued jobs. */
 static void lanes_free(void *data)
 {
 	struct lanes *lanes = data;
@@ -54,7 +56,7 @@ static void lanes_free(void *data)
 	free(lanes);
 }
 
-/* NULL = it does not wait for other work. */
+/* NULL = not queued. */
 static struct lane *lane_of(const struct work *w)
 {
 	struct lanes *lanes = loop_attached(w->loop);
@@ -69,7 +71,7 @@ static struct lane *lane_of(const struct work *w)
 	return w->spec.bulk ? &lanes->v[LANE_BULK] : w->spec.render ? &lanes->v[LANE_RENDER] : NULL;
 }
 
-static unsigned running; /* in any loop; touched on the loop only */
+static unsigned running; /* of any loop; used on the loop only */
 
 static void run(uv_work_t *req)
 {
@@ -93,7 +95,7 @@ static void begin_turn(struct lane *lane, const struct work *w)
 	lane->session = w->session ? xstrdup(w->session) : NULL;
 }
 
-/* After those of earlier and of the same turn. */
+/* Behind jobs of earlier rounds and of the same round. */
 static void wait_turn(struct lane *lane, struct work *w)
 {
 	struct list *before = &lane->waiting;
