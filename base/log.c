@@ -1,5 +1,6 @@
 #include "base/log.h"
 
+#include <pthread.h>
 #include <time.h>
 
 #include "base/alloc.h"
@@ -9,14 +10,41 @@ const char *const log_levels[] = { "error", "warning", "info", "debug", NULL };
 
 static enum log_level threshold = LOG_WARNING;
 
+static struct {
+	log_fn *fn; /* NULL = nobody watches */
+	void *ctx;
+	enum log_level level;
+	pthread_t thread;
+	bool busy; /* an event of fn's own is not passed on */
+} watcher;
+
 void log_set_level(enum log_level level)
 {
 	threshold = level;
 }
 
+static bool is_watched(enum log_level level)
+{
+	return watcher.fn && level <= watcher.level && pthread_equal(watcher.thread, pthread_self()) && !watcher.busy;
+}
+
 bool log_shows(enum log_level level)
 {
-	return level <= threshold;
+	return level <= threshold || is_watched(level);
+}
+
+void log_watch(log_fn *fn, void *ctx, enum log_level level)
+{
+	watcher.fn = fn;
+	watcher.ctx = ctx;
+	watcher.level = level;
+	watcher.thread = pthread_self();
+}
+
+void log_unwatch(const void *ctx)
+{
+	if (watcher.ctx == ctx)
+		log_watch(NULL, NULL, LOG_ERROR);
 }
 
 void log_init(void)
@@ -62,9 +90,16 @@ void log_line(enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	AUTO(freep) char *text = xvasprintf(fmt, ap);
 	va_end(ap);
+	if (is_watched(level)) {
+		watcher.busy = true;
+		watcher.fn(watcher.ctx, level, text);
+		watcher.busy = false;
+	}
+	if (level > threshold)
+		return;
 	AUTO(buf_release) struct buf line = { 0 };
 	buf_printf(&line, "husk: ");
-	if (log_shows(LOG_DEBUG))
+	if (threshold == LOG_DEBUG)
 		add_time(&line);
 	buf_printf(&line, "%s", prefix[level]);
 	add_text(&line, text);

@@ -313,6 +313,8 @@ static void note_pictures(struct buf *b, const struct pictures *p)
 
 char *answer_hint(const struct run_result *run, const struct run_context *ctx)
 {
+	if (ctx->user_answers)
+		return NULL;
 	return next_step_after_run(run, &(struct run_terms){ .terminal = ctx->terminal,
 							     .timeout_seconds = ctx->timeout_seconds,
 							     .cause = run->cause });

@@ -12,9 +12,10 @@ struct run_context {
 	const char *session_id;
 	bool terminal; /* a command, not a cell */
 	uint64_t timeout_seconds;
-	bool structured;  /* add structuredContent */
-	bool interleaved; /* text, picture, text, … instead of one text and then the pictures */
-	size_t max_chars; /* of the text; 0 = ANSWER_CHARS */
+	bool structured;   /* add structuredContent */
+	bool user_answers; /* a prompt goes to the client's user: no hint how to answer it */
+	bool interleaved;  /* text, picture, text, … instead of one text and then the pictures */
+	size_t max_chars;  /* of the text; 0 = ANSWER_CHARS */
 };
 
 #define ANSWER_CHARS 20000

@@ -109,6 +109,7 @@ static void call_free(struct call *c)
 	timer_free(c->timer);
 	buf_release(&c->tail);
 	json_decref(c->id);
+	json_decref(c->capabilities);
 	json_decref(c->token);
 	json_decref(c->args);
 	json_decref(c->task_ids);

@@ -35,9 +35,10 @@ struct call {
 	const char *tool_name; /* likewise; NULL = no tool */
 	struct list link;      /* both for whoever owns the call */
 	void *batch;
-	bool listening;	  /* a subscription: open until cancelled */
-	json_t *task_ids; /* what it listens to, or is about to; NULL = no tasks */
-	bool knows_tasks; /* its client does, and so may be answered with one */
+	json_t *capabilities; /* of its client; NULL = none */
+	bool listening;	      /* a subscription: open until cancelled */
+	json_t *task_ids;     /* what it listens to, or is about to; NULL = no tasks */
+	bool knows_tasks;     /* its client does, and so may be answered with one */
 
 	json_t *args; /* what the decoded arguments borrow from */
 	void *decoded;

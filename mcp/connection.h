@@ -14,17 +14,25 @@ struct connection {
 	const struct revision *legacy;	   /* of requests that name no version of their own */
 	size_t n_listening;		   /* open subscriptions/listen */
 	struct list subscriptions;	   /* see subscriptions.h */
-	bool initialized;		   /* in a legacy era */
+	bool initialized;		   /* in a legacy era, */
+	json_t *capabilities;		   /* with these of the client */
 	struct {
 		struct timer *timer; /* NULL = the client has none */
 		struct list held;    /* calls that wait for the answer */
 		uint64_t number;     /* of the last request */
 		bool asking, known;
 	} roots; /* see roots.h; the folders are in env */
+	struct {
+		struct list states, waits;
+		size_t n_states;
+		uint64_t number; /* of the last request */
+	} inputs;		 /* see inputs.h */
 	/* Sends a message that answers no request; takes it. */
 	void (*notify)(struct connection *c, json_t *message);
 	/* The same for a message that is JSON text. */
 	void (*notify_text)(struct connection *c, const struct buf *text);
+	/* Likewise, unless the client is behind with reading. */
+	void (*notify_if_idle)(struct connection *c, json_t *message);
 };
 
 #endif

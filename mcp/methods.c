@@ -4,6 +4,8 @@
 #include "base/watchdog.h"
 #include "mcp/completion.h"
 #include "mcp/extension.h"
+#include "mcp/inputs.h"
+#include "mcp/logging.h"
 #include "mcp/prompts.h"
 #include "mcp/resources.h"
 #include "mcp/result.h"
@@ -44,8 +46,11 @@ static void do_initialize(struct connection *c, struct call *call, json_t *param
 	}
 	c->legacy = revision_negotiate(wanted);
 	c->initialized = true;
-	roots_declare(c, json_object_get(params, "capabilities"));
+	json_decref(c->capabilities);
+	c->capabilities = json_incref(json_object_get(params, "capabilities"));
+	roots_declare(c, c->capabilities);
 	json_t *result = identity(c);
+	json_object_set_new(json_object_get(result, "capabilities"), "logging", json_object());
 	json_object_set_new(result, "protocolVersion", json_string(c->legacy->name));
 	json_object_set_new(result, "serverInfo", call_server_info(c->legacy));
 	call_reply(call, result);
@@ -109,8 +114,11 @@ static void do_tools_call(struct connection *c, struct call *call, json_t *param
 	}
 	call->tool_name = tool->name;
 	watchdog_detail("a call of the tool", tool->name, 0);
-	if (take_progress_token(c, call, params) && !roots_hold(c, call, tool, args))
-		tools_call(call, tool, json_is_object(args) ? args : NULL, &c->env);
+	json_auto_t *state = NULL, *answers = NULL;
+	if (!take_progress_token(c, call, params) || roots_hold(c, call, tool, args) ||
+	    !inputs_resume(c, call, params, &state, &answers))
+		return;
+	tools_resume(call, tool, json_is_object(args) ? args : NULL, &c->env, state, answers);
 }
 
 static void begin_listening(struct connection *c, struct call *call)
@@ -157,6 +165,7 @@ static const struct method methods[] = {
 	{ "server/discover", .modern = true, .handle = do_discover },
 	{ "initialize", .legacy = true, .alone = true, .handle = do_initialize },
 	{ "ping", .legacy = true, .handle = do_ping },
+	{ "logging/setLevel", .legacy = true, .handle = logging_set_level },
 	{ "tools/list", .legacy = true, .modern = true, .handle = do_tools_list },
 	{ "tools/call", .legacy = true, .modern = true, .handle = do_tools_call },
 	{ "resources/list", .legacy = true, .modern = true, .handle = resources_list },

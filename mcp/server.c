@@ -10,6 +10,8 @@
 #include "base/watchdog.h"
 #include "mcp/connection.h"
 #include "mcp/extension.h"
+#include "mcp/inputs.h"
+#include "mcp/logging.h"
 #include "mcp/methods.h"
 #include "mcp/result.h"
 #include "mcp/roots.h"
@@ -132,7 +134,7 @@ static void call_send_progress(void *ctx, json_t *message)
 {
 	struct server *s = ctx;
 	/* Progress is the first thing to drop when the client falls behind. */
-	if (lines_queued(s->lines) > 0 || s->stopping)
+	if (lines_queued(s->lines) > 0 || s->stopping || s->freeing)
 		json_decref(message);
 	else
 		send_message(s, message);
@@ -162,7 +164,16 @@ static void call_closed(void *ctx, struct call *call)
 
 static void notify(struct connection *c, json_t *message)
 {
-	send_message(container_of(c, struct server, connection), message);
+	struct server *s = container_of(c, struct server, connection);
+	if (s->freeing)
+		json_decref(message);
+	else
+		send_message(s, message);
+}
+
+static void notify_if_idle(struct connection *c, json_t *message)
+{
+	call_send_progress(container_of(c, struct server, connection), message);
 }
 
 static void notify_text(struct connection *c, const struct buf *text)
@@ -232,6 +243,9 @@ static void on_request(struct server *s, struct answers *a, const struct rpc_mes
 	s->n_calls++;
 	call->batch = a;
 	call->method = method->name;
+	call->capabilities =
+		json_incref(v.legacy ? s->connection.capabilities :
+				       json_object_get(json_object_get(m->params, "_meta"), META_CAPABILITIES));
 	if (a)
 		a->open++;
 	watchdog_detail("a request:", m->method, 0);
@@ -280,6 +294,7 @@ static void on_message(struct server *s, struct answers *a, const struct rpc_mes
 		break;
 	case RPC_RESPONSE:
 		roots_answered(&s->connection, m->root);
+		inputs_answered(&s->connection, m->root);
 		break;
 	case RPC_INVALID:
 	case RPC_BATCH: /* inside a batch */
@@ -382,8 +397,11 @@ struct server *server_new(const struct server_spec *spec)
 		.legacy = revision_negotiate(NULL),
 		.notify = notify,
 		.notify_text = notify_text,
+		.notify_if_idle = notify_if_idle,
 	};
 	list_init(&s->calls);
+	s->connection.env.connection = &s->connection;
+	inputs_bind(&s->connection);
 	subscriptions_bind(&s->connection);
 	s->lines = lines_new(spec->loop, spec->in_fd, spec->out_fd, &limits, &ops, s);
 	if (!s->lines) {
@@ -425,6 +443,8 @@ struct server *server_free(struct server *s)
 	}
 	lines_free(s->lines);
 	timer_free(s->end_timer);
+	logging_release(&s->connection);
+	inputs_release(&s->connection);
 	roots_release(&s->connection);
 	subscriptions_release(&s->connection);
 	if (s->spec.extension)

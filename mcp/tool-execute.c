@@ -1,6 +1,8 @@
 /* execute_code and execute_terminal: the same call except for what is run. */
 #include "base/alloc.h"
+#include "base/json.h"
 #include "mcp/env-arg.h"
+#include "mcp/inputs.h"
 #include "mcp/result.h"
 #include "mcp/tasks.h"
 #include "mcp/tools.h"
@@ -187,6 +189,82 @@ static void execute_output(void *ctx, int stream, const char *text, size_t n)
 	call_output(ctx, text, n);
 }
 
+/* --- prompts that the client's user answers (PROMPTS_ANSWERED_BY) ------------------------------------------------------ */
+
+#define INPUT_KEY "input"
+
+/* The state of a call whose run waits: {run, session_id, content: what the run has shown so far, declined}. Between the prompts it
+ * is the call's data. */
+static void state_free(void *data)
+{
+	json_decref(data);
+}
+
+/* What the run showed before its last prompt; NULL if there was none. The caller owns it. */
+static json_t *take_before(struct call *call)
+{
+	json_t *state = call->data;
+	json_t *content = json_incref(json_object_get(state, "content"));
+	json_decref(state);
+	call->data = NULL;
+	call->data_free = NULL;
+	return content;
+}
+
+/* The result (taken) with this content in front of its own. */
+static json_t *put_before(json_t *before, json_t *result)
+{
+	if (before) {
+		json_t *content = json_copy(before);
+		json_array_extend(content, json_object_get(result, "content"));
+		json_object_set_new(result, "content", content);
+	}
+	return result;
+}
+
+/* Only where the program says what it asks. A form must not ask for secrets, so prompts for passwords stay with the model. */
+static bool user_answers(const struct call *call, const struct run_result *result)
+{
+	const struct tool_env *env = call_env(call);
+	return result->ending == ENDING_WAITING && result->prompt && *result->prompt && !result->password &&
+	       env->config->prompts == PROMPTS_USER && env->connection && inputs_supported(call, "elicitation") &&
+	       !json_object_get(call->data, "declined");
+}
+
+static json_t *form_of(const struct run_result *result, const char *session_id)
+{
+	json_auto_t *prompt = json_shown(result->prompt);
+	return json_pack("{s:{s:s, s:{s:o, s:{s:s, s:{s:{s:s, s:o}}, s:[s]}}}}", INPUT_KEY, "method",
+			 "elicitation/create", "params", "message",
+			 json_sprintf("A program in the sandbox (session %s, run %llu) asks: %s", session_id,
+				      (unsigned long long)result->run, json_string_value(prompt)),
+			 "requestedSchema", "type", "object", "properties", INPUT_KEY, "type", "string", "title",
+			 json_incref(prompt), "required", INPUT_KEY);
+}
+
+static struct op *execute_resume(struct call *call, json_t *state, const json_t *answers, struct fail *f);
+
+/* For legacy eras: the same call goes on. */
+static void on_user(struct call *call, json_t *state, const json_t *answers)
+{
+	const struct execute_args *args = call->decoded;
+	AUTO(fail_release) struct fail f = { 0 };
+	call->op = execute_resume(call, state, answers, &f);
+	if (!call->op)
+		tools_fail(call, args->session_id, &f);
+}
+
+static void ask_user(struct call *call, const struct run_result *result, struct run_context *context)
+{
+	const struct execute_args *args = call->decoded;
+	context->user_answers = true;
+	json_auto_t *before = take_before(call);
+	json_auto_t *shown = put_before(before, result_of_run(result, context));
+	json_t *state = json_pack("{s:s, s:I, s:O}", "session_id", args->session_id, "run", (json_int_t)result->run,
+				  "content", json_object_get(shown, "content"));
+	inputs_ask(call_env(call)->connection, call, form_of(result, args->session_id), state, on_user);
+}
+
 static void execute_done(void *ctx, const struct run_result *result, const struct fail *f)
 {
 	struct call *call = ctx;
@@ -198,7 +276,12 @@ static void execute_done(void *ctx, const struct run_result *result, const struc
 	}
 	struct run_context context = context_of(call_env(call), args->session_id, kind_of(call), args->timeout);
 	context.structured &= call->revision->structured;
-	call_reply(call, result_of_run(result, &context));
+	if (user_answers(call, result)) {
+		ask_user(call, result, &context);
+		return;
+	}
+	json_auto_t *before = take_before(call);
+	call_reply(call, put_before(before, result_of_run(result, &context)));
 }
 
 /* A result that is too much for the loop: its words, its pictures and its fields are made by a worker. */
@@ -206,18 +289,20 @@ struct wording {
 	struct run_result result;
 	struct run_context context;
 	char *session_id;
+	json_t *before; /* see take_before() */
 };
 
 static json_t *word(void *ctx)
 {
 	const struct wording *w = ctx;
-	return result_of_run(&w->result, &w->context);
+	return put_before(w->before, result_of_run(&w->result, &w->context));
 }
 
 static void wording_release(void *ctx)
 {
 	struct wording *w = ctx;
 	run_result_release(&w->result);
+	json_decref(w->before);
 	free(w->session_id);
 	free(w);
 }
@@ -231,6 +316,7 @@ static void execute_heavy(void *ctx, struct run_result *result)
 	w->session_id = xstrdup(args->session_id);
 	w->context = context_of(call_env(call), w->session_id, kind_of(call), args->timeout);
 	w->context.structured &= call->revision->structured;
+	w->before = take_before(call);
 	w->result = *result;
 	*result = (struct run_result){ 0 };
 	call_reply_later(
@@ -355,6 +441,38 @@ static struct op *execute_start(struct call *call, const void *data, struct fail
 			   f);
 }
 
+/* The run goes on with the answer. Without one it still waits, and the model is told so. */
+static struct op *execute_resume(struct call *call, json_t *state, const json_t *answers, struct fail *f)
+{
+	const struct execute_args *args = call->decoded;
+	const char *session_id = json_string_value(json_object_get(state, "session_id"));
+	const json_t *text = json_object_get(inputs_form(answers, INPUT_KEY), INPUT_KEY);
+	bool usable = json_is_string(text) && json_string_length(text) <= RUN_INPUT_MAX;
+	if (!session_id || !streq(session_id, args->session_id)) {
+		fail_set(f, FAIL_INVALID, "requestState belongs to another session");
+		return NULL;
+	}
+	if (!usable)
+		json_object_set_new(state, "declined", json_true());
+	call->data = json_incref(state);
+	call->data_free = state_free;
+	return manager_run(call_env(call)->conversation,
+			   &(struct run_request){
+				   .kind = kind_of(call),
+				   .session_id = args->session_id,
+				   .run = (uint64_t)json_integer_value(json_object_get(state, "run")),
+				   .input = usable ? json_string_value(text) : NULL,
+				   .input_len = usable ? json_string_length(text) : 0,
+				   .has_wait = true,
+				   .wait_seconds = usable ? wait_of(call, args) : 0,
+				   .on_output = execute_output,
+				   .on_done = execute_done,
+				   .on_heavy = execute_heavy,
+				   .ctx = call,
+			   },
+			   f);
+}
+
 const struct tool tool_execute_code = {
 	.name = "execute_code",
 	.title = "Run code in a session",
@@ -366,6 +484,7 @@ const struct tool tool_execute_code = {
 	.args_init = execute_defaults,
 	.extend = execute_extend,
 	.start = execute_start,
+	.resume = execute_resume,
 };
 
 const struct tool tool_execute_terminal = {
@@ -379,4 +498,5 @@ const struct tool tool_execute_terminal = {
 	.args_init = execute_defaults,
 	.extend = execute_extend,
 	.start = execute_start,
+	.resume = execute_resume,
 };

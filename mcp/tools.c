@@ -170,7 +170,8 @@ void tools_reply_fields(struct call *call, json_t *fields)
 	call_reply(call, result_of_fields(fields, call->revision->structured));
 }
 
-void tools_call(struct call *call, const struct tool *tool, json_t *args, const struct tool_env *env)
+void tools_resume(struct call *call, const struct tool *tool, json_t *args, const struct tool_env *env, json_t *state,
+		  const json_t *answers)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	call->tool = tool;
@@ -186,7 +187,13 @@ void tools_call(struct call *call, const struct tool *tool, json_t *args, const 
 	}
 	if (tool->answer_now && tool->answer_now(call, call->decoded))
 		return;
-	call->op = tool->start(call, call->decoded, &f);
+	call->op =
+		state && tool->resume ? tool->resume(call, state, answers, &f) : tool->start(call, call->decoded, &f);
 	if (!call->op)
 		fail_with(call, /* session_id= */ NULL, &f, NULL);
+}
+
+void tools_call(struct call *call, const struct tool *tool, json_t *args, const struct tool_env *env)
+{
+	tools_resume(call, tool, args, env, /* state= */ NULL, /* answers= */ NULL);
 }

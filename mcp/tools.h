@@ -7,12 +7,15 @@
 #include "manager/manager.h"
 #include "mcp/call.h"
 
+struct connection;
+
 struct tool_env {
 	struct conversation *conversation;
 	const struct config *config;
-	bool has_roots;	   /* the client says that it has some; */
-	struct strv roots; /* those that it has told so far: folders, absolute */
-	struct loop *loop; /* NULL = nothing is done off it */
+	bool has_roots;		       /* the client says that it has some; */
+	struct strv roots;	       /* those that it has told so far: folders, absolute */
+	struct loop *loop;	       /* NULL = nothing is done off it */
+	struct connection *connection; /* NULL = its client cannot be asked for input */
 	/* Some of these were exported. May be NULL. */
 	void (*on_exports)(const struct tool_env *env, const struct copy_result *results, size_t n);
 };
@@ -39,6 +42,8 @@ struct tool {
 	/* Starts the work: returns an op whose callback answers the call (after setting call->op to NULL, since the op is gone), or
 	 * NULL with f filled. The args live as long as the call. */
 	struct op *(*start)(struct call *call, const void *args, struct fail *f);
+	/* Instead of start, if the call was answered with input_required and is sent again. NULL = it never is. */
+	struct op *(*resume)(struct call *call, json_t *state, const json_t *answers, struct fail *f);
 };
 
 /* Clients cut longer texts. */
@@ -63,6 +68,9 @@ json_t *tools_describe(const struct tool_env *env, const struct revision *revisi
 char *tools_instructions(const struct tool_env *env);
 /* Decodes and starts; the call is answered now or later. args (an object or NULL) is referenced; env must outlive the call. */
 void tools_call(struct call *call, const struct tool *tool, json_t *args, const struct tool_env *env);
+/* Likewise, for one that is sent again with the answers that it asked for (inputs.h); state may be NULL: it is a new call. */
+void tools_resume(struct call *call, const struct tool *tool, json_t *args, const struct tool_env *env, json_t *state,
+		  const json_t *answers);
 
 #define TOOLS_ADOPTING "Sessions of this conversation are still being taken over from a server that has ended."
 /* For the tools: answers the call with its failure. */

@@ -24,6 +24,7 @@
 static const char *const transports[] = {
 	[TRANSPORT_AUTO] = "auto", [TRANSPORT_EXEC] = "exec", [TRANSPORT_SOCKET] = "socket", NULL
 };
+static const char *const answerers[] = { [PROMPTS_MODEL] = "model", [PROMPTS_USER] = "user", NULL };
 static const char *const contents[] = { [CONTENT_TEXT_FIRST] = "text", [CONTENT_INTERLEAVED] = "interleaved", NULL };
 static const char *const probes[] = { [PROBE_OFF] = "off", [PROBE_REQUIRE] = "require", NULL };
 static const char *const fences[] = { [FENCE_AUTO] = "auto", [FENCE_REQUIRE] = "require", NULL };
@@ -198,6 +199,12 @@ const struct setting config_settings[] = {
 		  "Send `structuredContent` with results of runs, with all texts in full. Otherwise `_meta` counts the "
 		  "characters of texts above 4 KiB (`stdout_chars` for `stdout`), since the answer's text has them.",
 		  "on") },
+	{ CHOICE("PROMPTS_ANSWERED_BY", prompts, "model", answerers),
+	  DESCRIBE(
+		  ANSWERS,
+		  "Who answers the prompts of an interactive cell. `user` asks the person at the client by a form, if the "
+		  "client supports elicitation. Prompts that the person declines, and prompts for passwords, go to the model.",
+		  "user") },
 	{ NUMBER("MCP_TASK_AFTER_SECONDS", task_after, "25", 0, 300),
 	  DESCRIBE(ANSWERS,
 		   "Seconds after which a call without `wait` becomes an MCP task, for clients that support tasks.",

@@ -12,6 +12,7 @@
 enum transport_choice { TRANSPORT_AUTO, TRANSPORT_EXEC, TRANSPORT_SOCKET };
 
 /* How an answer with pictures is sent: one text and then the pictures, or each picture where it stood. */
+enum prompt_answerer { PROMPTS_MODEL, PROMPTS_USER };
 enum content_order { CONTENT_TEXT_FIRST, CONTENT_INTERLEAVED };
 
 /* Whether a session has to prove that it holds before it is handed out. */
@@ -71,6 +72,7 @@ struct config {
 	uint64_t max_traceback_chars;
 	uint64_t max_answer_chars; /* of the whole text of an answer; never 0 */
 
+	int prompts;		 /* PROMPTS_ANSWERED_BY: enum prompt_answerer */
 	bool structured_content; /* MCP_STRUCTURED_CONTENT */
 	uint64_t content;	 /* MCP_CONTENT: an enum content_order */
 	uint64_t task_after;	 /* MCP_TASK_AFTER_SECONDS: when a call becomes a task, for clients that know tasks */

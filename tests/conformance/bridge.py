@@ -51,8 +51,11 @@ class Child:
         for line in self.process.stdout:
             message = json.loads(line)
             params = message.get("params") or {}
-            owner = message.get("id") if "method" not in message else params.get("progressToken", meta_of(message).get(SUBSCRIPTION))
+            owner = params.get("progressToken", meta_of(message).get(SUBSCRIPTION)) if "method" in message else message.get("id")
+            # Requests to a client and log messages name no request of it: they travel with the oldest that is open.
             waiting = self.waiting.get(owner)
+            if owner is None and not waiting:
+                waiting = next(iter(list(self.waiting.values())), None)
             if waiting:
                 waiting.put(message)
 
@@ -158,7 +161,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return None
 
     def forward(self, child, message, modern, **headers):
-        if "id" not in message:
+        if "id" not in message or "method" not in message:
             child.send(message)
             return self.answer(202)
         with child.request(message) as (id, answers):

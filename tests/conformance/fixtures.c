@@ -1,6 +1,8 @@
 #include "tests/conformance/fixtures.h"
 
+#include "base/log.h"
 #include "mcp/rpc.h"
+#include "tests/conformance/fixture-inputs.h"
 #include "tests/conformance/fixture-tasks.h"
 
 #define PROGRESS_STEP 50
@@ -52,6 +54,25 @@ static void answer_with_progress(struct call *call, struct loop *loop, json_t *p
 	timer_start(call->timer, PROGRESS_STEP_MS, 0);
 }
 
+static void on_log_step(void *ctx)
+{
+	static const char *const events[] = { "Tool execution started", "Tool processing data",
+					      "Tool execution completed" };
+	struct call *call = ctx;
+	if (call->progress == ARRAY_LEN(events)) {
+		reply_text(call, "The work is done.");
+		return;
+	}
+	log_info("%s", events[call->progress++]);
+	timer_start(call->timer, PROGRESS_STEP_MS, 0);
+}
+
+static void answer_with_logs(struct call *call, struct loop *loop, json_t *params)
+{
+	call->timer = timer_new(loop, on_log_step, call);
+	timer_start(call->timer, PROGRESS_STEP_MS, 0);
+}
+
 static void answer_if_sampling(struct call *call, struct loop *loop, json_t *params)
 {
 	const json_t *capabilities = json_object_get(json_object_get(params, "_meta"), META_CAPABILITIES);
@@ -82,9 +103,9 @@ static const struct fixture fixtures[] = {
 	  .content = "[{\"type\":\"text\",\"text\":\"This tool intentionally returns an error for testing\"}]" },
 	{ "test_tool_with_progress", "Reports progress.", .answer = answer_with_progress },
 	{ "test_missing_capability", "Needs a client that can sample.", .answer = answer_if_sampling },
-	{ "test_logging_tool", "Logs nothing: this server has no logging.",
-	  .content = "[{\"type\":\"text\",\"text\":\"Nothing was logged.\"}]" },
-	{ "test_streaming_elicitation", "Asks nothing: this server has no elicitation.",
+	{ "test_logging_tool", "Logs three events.", .answer = answer_with_logs },
+	{ "test_tool_with_logging", "Logs three events.", .answer = answer_with_logs },
+	{ "test_streaming_elicitation", "Answers at once.",
 	  .content = "[{\"type\":\"text\",\"text\":\"Nothing was asked.\"}]" },
 	{ "json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features",
 	  .schema =
@@ -250,7 +271,8 @@ static bool reply_if(struct call *call, json_t *result)
 
 static bool do_call(struct connection *c, struct call *call, json_t *params)
 {
-	return call_tool(call, c->loop, params) || fixture_tasks_call(tasks, call, params);
+	return call_tool(call, c->loop, params) || fixture_tasks_call(tasks, call, params) ||
+	       fixture_inputs_call(c, call, params);
 }
 
 static bool do_read(struct connection *c, struct call *call, json_t *params)
@@ -263,7 +285,8 @@ static bool do_read(struct connection *c, struct call *call, json_t *params)
 
 static bool do_get(struct connection *c, struct call *call, json_t *params)
 {
-	return reply_if(call, get_prompt(text_of(params, "name"), json_object_get(params, "arguments")));
+	return fixture_inputs_call(c, call, params) ||
+	       reply_if(call, get_prompt(text_of(params, "name"), json_object_get(params, "arguments")));
 }
 
 static bool do_complete(struct connection *c, struct call *call, json_t *params)
@@ -315,8 +338,10 @@ static void on_list(void *ctx UNUSED, const char *method, json_t *result)
 	if (streq(method, "tools/list")) {
 		describe_tools(list);
 		fixture_tasks_describe(list);
+		fixture_inputs_describe(list);
 	} else if (streq(method, "prompts/list")) {
 		describe_prompts(json_object_get(result, "prompts"));
+		fixture_inputs_describe_prompts(json_object_get(result, "prompts"));
 	} else if (streq(method, "resources/list")) {
 		json_auto_t *more = resources();
 		json_array_extend(json_object_get(result, "resources"), more);

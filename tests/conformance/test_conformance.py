@@ -16,13 +16,17 @@ RESOURCES = ["resources-list", "resources-read-text", "resources-read-binary", "
 TASKS = [f"tasks-{name}" for name in ("capability-negotiation", "lifecycle", "wire-fields", "request-state-removal", "mrtr-input", "mrtr-composition",
                                       "request-headers", "dispatch-and-envelope", "required-task-error")]  # fmt: skip
 PROMPTS = [f"prompts-{name}" for name in ("list", "get-simple", "get-with-args", "get-embedded-resource", "get-with-image")]
+INPUTS = [f"input-required-result-{name}" for name in ("basic-elicitation", "basic-list-roots", "request-state", "multi-round", "non-tool-request",
+                                                       "missing-input-response", "result-type", "tampered-state", "validate-input",
+                                                       "ignore-extra-params")]  # fmt: skip
+REQUESTS = ["tools-call-elicitation", "elicitation-sep1034-defaults", "elicitation-sep1330-enums", "tools-call-with-logging", "logging-set-level"]
 BOTH = [*(f"tools-{name}" for name in TOOLS), *RESOURCES, *PROMPTS, "completion-complete", "json-schema-2020-12",
         "server-sse-multiple-streams", "dns-rebinding-protection"]  # fmt: skip
 # Scenarios that apply to a server of tools, prompts and resources, complete.
 # The others that the suite runs are in expected-failures.yaml, with the reason.
 APPLY = [
-    *((MODERN, s) for s in ["server-stateless", *BOTH, "http-header-validation", "sep-2164-resource-not-found", *TASKS]),
-    *((LEGACY, s) for s in ["server-initialize", "ping", *BOTH, "resources-subscribe", "resources-unsubscribe", "server-session-lifecycle"]),
+    *((MODERN, s) for s in ["server-stateless", *BOTH, "http-header-validation", "sep-2164-resource-not-found", *TASKS, *INPUTS]),
+    *((LEGACY, s) for s in ["server-initialize", "ping", *BOTH, "resources-subscribe", "resources-unsubscribe", "server-session-lifecycle", *REQUESTS]),
 ]
 
 

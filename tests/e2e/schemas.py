@@ -141,6 +141,8 @@ def _find_problems(line, method, era):
             yield from _task_errors(message["result"], era)
             if (method, message["result"]["resultType"]) not in (("tasks/get", "complete"), ("tools/call", "task")):
                 yield f"{message['result']['resultType']} for {method}"
+        elif message["result"].get("resultType") == "input_required":
+            yield from _errors(era, "InputRequiredResult", message["result"])
         elif method in RESULTS:
             yield from _errors(era, RESULTS[method], message["result"])
     elif "method" in message:

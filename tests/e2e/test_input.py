@@ -5,7 +5,7 @@ import signal
 import time
 
 import pytest
-from harness import Session, children_of
+from harness import META, Session, children_of
 
 
 @pytest.fixture
@@ -38,6 +38,25 @@ def test_a_cell_asks_and_is_answered(own_session):
     ended = s.code(run=1, input="12345").ok()
     assert (ended.stdout, ended.run) == ("hi Bob 5\n", 1)
     assert s.code(run=queued.run, wait=60).ok().value == "1"
+
+
+ELICITS = {META + "clientCapabilities": {"elicitation": {}}}
+
+
+def test_the_users_answers_reach_the_program(start):
+    """PROMPTS_ANSWERED_BY=user: a client that has forms is asked for input, and the model for passwords."""
+    server = start(PROMPTS_ANSWERED_BY="user")
+    session = server.session()
+    call = {"name": "execute_code", "arguments": {"session_id": session.id, "code": ASKS, "interactive": True}}
+    asked = server.request("tools/call", call, meta=ELICITS).result()
+    assert asked["resultType"] == "input_required"
+    assert asked["inputRequests"]["input"]["params"]["message"].endswith("asks: Name? ")
+    form = {"input": {"action": "accept", "content": {"input": "Zoë"}}}
+    again = {**call, "requestState": asked["requestState"], "inputResponses": form}
+    answer = server.request("tools/call", again, meta=ELICITS).tool()
+    assert (answer.ending, answer.prompt, answer.password) == ("waiting", "Key: ", True)
+    assert "before" in answer.raw["content"][0]["text"] and "asks: Name?" in answer.raw["content"][0]["text"]
+    assert session.code(run=answer.run, input="12345").ok().stdout == "hi Zoë 5\n"
 
 
 def test_answers_are_kept_nowhere(own_session):

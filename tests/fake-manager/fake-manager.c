@@ -244,6 +244,13 @@ static void script(struct op *op, struct run_result *r)
 		r->error_message = xstrdup("bad");
 		r->error_traceback = xstrdup("Traceback (most recent call last):\nValueError: bad");
 		run_result_add_part(r, (struct run_part){ .kind = PART_ERROR });
+	} else if (strncmp(op->text, "ask", 3) == 0) {
+		/* What is given as input to run 7 is its output. */
+		r->ending = ENDING_WAITING;
+		r->run = 7;
+		r->prompt = xstrdup("Your name? ");
+		r->password = streq(op->text, "ask secret");
+		r->stdout_text = xstrdup(streq(op->text, "ask again") ? "" : "before\n");
 	} else if (streq(op->text, "timeout")) {
 		r->ending = ENDING_TIMEOUT;
 		r->stdout_text = xstrdup("so far\n");
@@ -373,7 +380,7 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 {
 	struct manager *m = c->manager;
 	unsigned ms = 0;
-	const char *text = req->text ? req->text : "";
+	const char *text = req->text ? req->text : req->input ? req->input : req->run ? "ask again" : "";
 	if (check_session(req->session_id, f) < 0)
 		return NULL;
 	bool chatter = sscanf(text, "chatter %u", &ms) == 1 && req->on_output;
@@ -383,7 +390,7 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 	struct op *op = op_new(m, task ? finish_as_task : finish_run, streq(text, "wait") ? 1000000 : ms);
 	op->run = *req;
 	op->session_id = xstrdup(req->session_id);
-	op->text = xstrndup(text, req->len);
+	op->text = req->text ? xstrndup(text, req->len) : xstrdup(text);
 	if (chatter) {
 		op->ticker = timer_new(m->loop, on_tick, op);
 		timer_start(op->ticker, 10, 10);

@@ -27,6 +27,7 @@ static const struct config config = {
 	.storage_dir = (char *)"/srv/husk",
 	.max_lifetime = 7200,
 	.network_enabled = true,
+	.prompts = PROMPTS_USER,
 };
 
 struct rig {

@@ -40,6 +40,10 @@ static void both_eras_at_once(void **state)
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"initialize\",\"params\":{" META "}}", "4 -32601");
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"server/discover\"}", "5 -32602");
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"logging/setLevel\",\"params\":{\"level\":\"info\"}}",
+	       "7 ok");
+	expect(r,
+	       "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"logging/setLevel\",\"params\":{\"level\":\"info\"," META
+	       "}}",
 	       "7 -32601");
 	quiet(r);
 }

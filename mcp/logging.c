@@ -1,0 +1,50 @@
+#include "mcp/logging.h"
+
+#include "base/json.h"
+#include "base/log.h"
+#include "mcp/rpc.h"
+
+/* From the least severe on. What husk logs is an error at most: a client that asks for more severe messages gets none. */
+static const struct {
+	const char *name;
+	enum log_level least;
+	bool none;
+} levels[] = {
+	{ "debug", LOG_DEBUG },
+	{ "info", LOG_INFO },
+	{ "notice", LOG_WARNING },
+	{ "warning", LOG_WARNING },
+	{ "error", LOG_ERROR },
+	{ "critical", LOG_ERROR, .none = true },
+	{ "alert", LOG_ERROR, .none = true },
+	{ "emergency", LOG_ERROR, .none = true },
+};
+
+static void on_line(void *ctx, enum log_level level, const char *text)
+{
+	struct connection *c = ctx;
+	c->notify_if_idle(c, rpc_notification("notifications/message",
+					      json_pack("{s:s, s:s, s:o}", "level", log_levels[level], "logger", "husk",
+							"data", json_shown(text))));
+}
+
+void logging_set_level(struct connection *c, struct call *call, json_t *params)
+{
+	const char *wanted = json_string_value(json_object_get(params, "level"));
+	for (size_t i = 0; wanted && i < ARRAY_LEN(levels); i++) {
+		if (!streq(wanted, levels[i].name))
+			continue;
+		log_watch(levels[i].none ? NULL : on_line, c, levels[i].least);
+		call_reply(call, json_object());
+		return;
+	}
+	call_reply_error(
+		call, RPC_INVALID_PARAMS,
+		"Invalid params: \"level\" must be debug, info, notice, warning, error, critical, alert or emergency",
+		NULL);
+}
+
+void logging_release(struct connection *c)
+{
+	log_unwatch(c);
+}
