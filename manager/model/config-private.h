@@ -7,14 +7,14 @@
 #define MIB (1ull << 20)
 #define TIB (1ull << 40)
 
-/* The value of a SECRET may have a password in it: it is shown only to a caller that asks for this one setting. */
+/* A SECRET may contain a password. It is shown only to a caller that asks for this one setting. */
 enum setting_kind {
 	SETTING_NUMBER,
 	SETTING_SIZE,
 	SETTING_CPUS,
 	SETTING_BOOL,
 	SETTING_CHOICE,
-	SETTING_BY_NAME, /* has no field: read by config_lookup() where it is needed */
+	SETTING_BY_NAME, /* has no field; config_lookup() reads it where it is needed */
 	SETTING_PATH,	 /* this kind and those below have a char * field */
 	SETTING_STRING,
 	SETTING_SECRET,
@@ -24,9 +24,9 @@ struct setting {
 	const char *name;
 	enum setting_kind kind;
 	size_t offset;
-	const char *fallback; /* NULL = stays NULL, or 0 */
+	const char *fallback; /* NULL = the field stays NULL or 0 */
 	uint64_t min, max;
-	const char *const *choices; /* in the order of their numbers; ends with NULL */
+	const char *const *choices; /* in numeric order; ends with NULL */
 	/* For docs/settings.md and husk(1). */
 	enum setting_group group;
 	const char *usual; /* the default in words, where fallback is NULL */
@@ -39,7 +39,7 @@ extern const size_t config_n_settings;
 /* NULL if the table has no such name. */
 const struct setting *config_setting(const char *name);
 
-/* Without blanks at both ends; changes the text. */
+/* Trims both ends in place. */
 char *config_trimmed(char *s);
 /* Adds the pairs of a settings file to c->file. A missing file is an error only if must_exist. */
 int config_load_file(struct config *c, const char *path, bool must_exist, struct fail *f);

@@ -1,4 +1,4 @@
-/* Settings are read by the table in config-table.c. */
+/* Reads the settings by the table in config-table.c. */
 #include "manager/model/config.h"
 
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include "manager/model/networks.h"
 #include "manager/model/runtime.h"
 
-/* What the interpreter, PID 1 and the page tables need beside full tmpfs mounts. */
+/* Memory for the interpreter, PID 1 and page tables beside full tmpfs mounts. */
 #define MEMORY_BESIDE_TMPFS (256ull << 20)
-/* Where distributions keep the certificates that they trust: Debian and Arch, Fedora, openSUSE. */
+/* Where distributions keep trusted certificates: Debian and Arch, Fedora, openSUSE. */
 static const char *const host_ca_bundles[] = { "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
 					       "/etc/ssl/ca-bundle.pem" };
 
@@ -33,7 +33,7 @@ const char *config_lookup(const struct config *c, const char *name)
 	if (value)
 		return value;
 	value = c->without_environment ? NULL : getenv(name);
-	/* Clients pass settings that their user left blank as empty strings: that means unset. */
+	/* Clients pass settings that their user left blank as empty strings, which means unset. */
 	if (value && *value)
 		return value;
 	value = find_pair(&c->file, name);
@@ -167,7 +167,7 @@ static bool is_word(const char *text)
 	return n <= 128 && strspn(text, allowed) == n;
 }
 
-/* A ceiling below what every session has anyway would be none. */
+/* A ceiling below every session's default would have no effect. */
 static int check_ceilings(const struct config *c, struct fail *f)
 {
 	const struct {
@@ -224,7 +224,7 @@ static int fill_private_networks(struct config *c, struct fail *f)
 	return 0;
 }
 
-/* As engines write them: a registry with its port, folders, a tag, a digest. Never an option. */
+/* Image names as engines write them: a registry with its port, folders, a tag, a digest. Never an option. */
 static bool is_reference(const char *text)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@";
@@ -317,7 +317,7 @@ char *config_file_path(const char *env_file)
 	return file_path(NULL, env_file);
 }
 
-/* The places of settings and records may be given too. */
+/* The folders of settings and records can be configured too. */
 static bool may_be_given(const char *name)
 {
 	return config_knows(name) || streq(name, "XDG_CONFIG_HOME") || streq(name, "XDG_STATE_HOME") ||
@@ -390,7 +390,7 @@ void config_release(struct config *c)
 	*c = (struct config){ 0 };
 }
 
-/* Where a runtime's packages come from, as its manifest has it. */
+/* The package source of a runtime, from its manifest. */
 static bool is_source(const char *name)
 {
 	size_t n;
@@ -446,7 +446,7 @@ const char *config_effective(const struct config *c, const char *name)
 {
 	const char *value = config_lookup(c, name);
 	const struct setting *s = config_setting(name);
-	/* config_load() completes paths, and chooses some. */
+	/* config_load() completes paths and chooses some. */
 	if (s && s->kind == SETTING_PATH)
 		return *(char *const *)((const char *)c + s->offset);
 	if (value)
@@ -462,7 +462,7 @@ bool config_is_secret(const char *name)
 	return s ? s->kind == SETTING_SECRET : is_source(name);
 }
 
-/* By value: "2g" is the default of 2048m, in other words. */
+/* Compared by value: "2g" is the same as the default 2048m. */
 static bool is_default(const struct setting *s, const char *value)
 {
 	struct config given = { 0 }, usual = { 0 };

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "manager/model/cause.h"
 
-/* Of the matches that an error lists. */
+/* Number of matches that an error lists. */
 #define LISTED_MAX 10
 
 enum rank { BY_ID, BY_NAME, BY_PREFIX, BY_PREFIX_OF_ENDED, BY_NOTHING };

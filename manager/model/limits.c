@@ -5,21 +5,22 @@
 
 #define MIB (1ull << 20)
 #define GIB (1ull << 30)
-/* Beside full tmpfs mounts: as config.c has it for the settings. */
+/* Beside full tmpfs mounts; the same as in config.c for the settings. */
 #define MEMORY_FOR_PROCESSES (256 * MIB)
-/* A session without room for a file is no use to anybody. */
+/* A session needs room for at least one file. */
 #define TMPFS_LEAST (32 * MIB)
 #define HOME_LEAST (16 * MIB)
-/* A tenth of a CPU: with less, the interpreter does not start in time. */
+/* A tenth of a CPU; with less, the interpreter does not start in time. */
 #define CPU_LEAST (CPU_PERIOD / 10)
-/* How many times its default a session may have, where no setting says. */
+/* Multiple of its default that a session may have if no setting limits it. */
 #define TIMES 4u
 
-/* One of the three: the default, the operator's ceiling (0 = four times the default), and how much there is on the machine. */
+/* One of the three limits: the default, the operator's ceiling (0 = four times the default), and the machine's
+ * amount. */
 struct ceiling {
-	const char *name;    /* the argument */
-	const char *setting; /* that raises it */
-	const char *usual;   /* that says the default */
+	const char *name;    /* the name of the argument */
+	const char *setting; /* the setting that raises the ceiling */
+	const char *usual;   /* the setting of the default */
 	uint64_t fallback, set, machine;
 	char *(*text)(uint64_t amount);
 };
@@ -52,7 +53,7 @@ static struct ceiling cpu_ceiling(const struct config *c, uint64_t machine)
 				 cpu_text };
 }
 
-/* The engine says nothing of its disk; what has to stay free there (CONTAINER_DISK_FLOOR) holds for every session. */
+/* The engine does not report its disk size. CONTAINER_DISK_FLOOR applies to every session. */
 static struct ceiling disk_ceiling(const struct config *c)
 {
 	return (struct ceiling){ "disk", "CONTAINER_DISK_MAX", "CONTAINER_HOME_SIZE", c->home_size, c->disk_max,
@@ -104,7 +105,7 @@ struct limits limits_default(const struct config *c)
 				.home = c->home_size };
 }
 
-/* In whole pages, and never so much that full mounts leave the processes too little. */
+/* Whole pages, and small enough that full mounts leave enough memory for processes. */
 static uint64_t tmpfs_for(const struct config *c, uint64_t memory)
 {
 	uint64_t share = (uint64_t)((long double)c->tmpfs_size * (long double)memory / (long double)c->memory_limit);

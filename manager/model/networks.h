@@ -1,21 +1,23 @@
-/* Networks and places in them as text, the way the engine's fence takes them: ADDRESS/PREFIX, and ADDRESS/PREFIX,PORT. */
+/* Networks and ports as text in the form of the engine's fence: ADDRESS/PREFIX, and ADDRESS/PREFIX,PORT. */
 #ifndef HUSK_MANAGER_MODEL_NETWORKS_H
 #define HUSK_MANAGER_MODEL_NETWORKS_H
 
 #include "base/strv.h"
 
-/* Adds what a person wrote: a network, an address, or "all" for every address there is. -EINVAL for anything else. */
+/* Adds a network as a person writes it: a network, an address, or "all" for every address. -EINVAL for anything
+ * else. */
 int networks_add(struct strv *list, const char *text);
 
-/* Where a URL leads. */
+/* The target of a URL. */
 struct url_place {
 	char host[256]; /* a name, or an address without brackets */
 	char port[6];
 };
-/* False for what is no URL with a host and a port that its scheme or it says: http, https, socks and ftp. Logins are skipped. */
+/* False if the text is not a URL with a host and a known port (http, https, socks and ftp have defaults). Logins
+ * are skipped. */
 bool networks_read_url(const char *url, size_t n, struct url_place *ret);
 
-/* Adds each address of a host with this port. Asks the machine's resolver, and blocks. */
+/* Adds each address of a host with this port. Blocks while the machine's resolver is asked. */
 void networks_resolve(struct strv *list, const struct url_place *place);
 
 #endif

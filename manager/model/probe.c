@@ -5,7 +5,7 @@
 #include "base/parse.h"
 #include "kernels/protocol.h"
 
-/* Several times of what there is to try. */
+/* Several times the number of acts. */
 #define ACTS_MAX 1000
 #define SHOWN_MAX 10
 
@@ -40,7 +40,7 @@ static int read_act(struct probe_report *r, const char *word, char *rest)
 	return 0;
 }
 
-/* The last line counts what came before it. */
+/* The last line counts the lines before it. */
 static bool is_complete(const struct probe_report *r, char *rest)
 {
 	uint64_t n, open, unsure;

@@ -1,33 +1,33 @@
-/* The words of a session's life: what it is now, and what the store's row says of it. */
+/* The states of a session, and of its row in the store. */
 #ifndef HUSK_MANAGER_MODEL_STATE_H
 #define HUSK_MANAGER_MODEL_STATE_H
 
 #include "base/defs.h"
 
 enum session_state {
-	SESSION_STARTING, /* container and kernel are on their way up */
-	SESSION_WARM,	  /* they are up, and nobody's yet */
-	SESSION_ADOPTING, /* taken over from a server that ended; PID 1 has not answered yet */
+	SESSION_STARTING, /* container and kernel are starting */
+	SESSION_WARM,	  /* they run, but belong to no session yet */
+	SESSION_ADOPTING, /* adopted from a server that ended; PID 1 has not answered yet */
 	SESSION_READY,
-	SESSION_STOPPING, /* being removed because somebody asked for it */
-	SESSION_DEAD,	  /* gone with a cause; stays known until it is stopped */
+	SESSION_STOPPING, /* being removed on request */
+	SESSION_DEAD,	  /* ended with a cause; stays known until it is stopped */
 };
 /* "starting", "warm", "adopting", "running", "stopping", "dead". */
 const char *session_state_name(enum session_state state);
 
-/* Of a row in the store. It holds a slot while it is starting or running; one that is warm makes way for those. */
+/* The state of a row in the store. A starting or running session holds a slot; a warm one gives way. */
 enum row_state { ROW_KEEP, ROW_STARTING, ROW_RUNNING, ROW_WARM, ROW_ENDED };
-/* "starting", "running", "warm", "ended"; NULL for ROW_KEEP, which leaves a row's state as it is. */
+/* "starting", "running", "warm", "ended"; NULL for ROW_KEEP, which leaves the state unchanged. */
 const char *row_state_name(enum row_state state);
-/* ROW_ENDED for a word that this Husk does not know: such a row is not touched. */
+/* ROW_ENDED for an unknown word; such a row is not touched. */
 enum row_state row_state_find(const char *name);
 
 /* A run whose caller was given a handle. */
 enum task_state {
 	TASK_WORKING,
-	TASK_CANCELLING, /* its end was asked for */
-	TASK_ENDED,	 /* however it did */
-	TASK_CANCELLED,	 /* because that was asked for */
+	TASK_CANCELLING, /* cancellation was requested */
+	TASK_ENDED,	 /* however it ended */
+	TASK_CANCELLED,	 /* cancelled on request */
 };
 
 #endif

@@ -61,7 +61,7 @@ void token_hash(char ret[TOKEN_HASH_SIZE], const char *const *texts, size_t n)
 	unsigned char hash[(TOKEN_HASH_SIZE - 1) / 2];
 	crypto_generichash_init(&state, NULL, 0, sizeof(hash));
 	for (size_t i = 0; i < n; i++) {
-		/* With the NUL at its end, so that no two lists look alike. */
+		/* Includes the NUL, so that no two lists have the same bytes. */
 		crypto_generichash_update(&state, (const unsigned char *)texts[i], strlen(texts[i]) + 1);
 	}
 	crypto_generichash_final(&state, hash, sizeof(hash));

@@ -13,12 +13,12 @@ bool token_is_valid(const char *text);
 #define CONTAINER_PREFIX "husk-"
 #define CONTAINER_NAME_SIZE (TOKEN_SIZE + 5)
 void token_make_container(char ret[CONTAINER_NAME_SIZE]);
-/* Which of n numbers a container of that name has: as random as the name, and known wherever the name is. */
+/* Maps a container's name to one of n numbers, as random as the name. */
 unsigned token_number(const char *container, unsigned n);
 /* A random UUID (version 4). */
 #define UUID_SIZE 37
 void token_make_uuid(char ret[UUID_SIZE]);
-/* A hash of n texts, in order and each for itself, as 32 hex digits: the name of what they describe. */
+/* A hash of n texts, in order and each for itself, as 32 hex digits, used as the name of what they describe. */
 #define TOKEN_HASH_SIZE 33
 void token_hash(char ret[TOKEN_HASH_SIZE], const char *const *texts, size_t n);
 

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 
-/* More would help nobody: the log cannot be trusted. */
+/* After this many findings the log is clearly not trustworthy. */
 #define FINDINGS_MAX 100
 
 const char *log_fault_name(enum log_fault fault)

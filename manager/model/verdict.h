@@ -1,19 +1,19 @@
-/* What a look at the log's chain of keyed hashes found: plain data. */
+/* The result of verifying the log's chain of keyed hashes: plain data. */
 #ifndef HUSK_MANAGER_MODEL_VERDICT_H
 #define HUSK_MANAGER_MODEL_VERDICT_H
 
 #include "base/defs.h"
 
 enum log_fault {
-	LOG_CHANGED,   /* a record is not what was written */
-	LOG_REMOVED,   /* a record that was written is gone */
+	LOG_CHANGED,   /* a record was changed */
+	LOG_REMOVED,   /* a record is missing */
 	LOG_ADDED,     /* a record that Husk did not write */
 	LOG_BROKEN,    /* a link of the chain does not follow from the one before it */
-	LOG_HEAD,      /* where the chain ends is missing or not what was written */
-	LOG_TOMBSTONE, /* what says that records were pruned is not what was written */
-	LOG_RESTARTED, /* a chain was removed and begun anew */
-	LOG_GAP,       /* numbers of a session that no record has: swallowed, or lost with a server that was killed */
-	LOG_SCHEMA, /* the database has a trigger, rule, policy or view where Husk has none: it may swallow records */
+	LOG_HEAD,      /* the head of the chain is missing or was changed */
+	LOG_TOMBSTONE, /* a tombstone of pruned records was changed */
+	LOG_RESTARTED, /* a chain was removed and restarted */
+	LOG_GAP,       /* a session's numbers have a gap: records were swallowed, or lost with a killed server */
+	LOG_SCHEMA,    /* the database has a foreign trigger, rule, policy or view, which may swallow records */
 	N_LOG_FAULTS,
 };
 /* "changed", "removed", …: stable, as shown. */
@@ -21,14 +21,14 @@ const char *log_fault_name(enum log_fault fault);
 
 struct log_finding {
 	enum log_fault fault;
-	char *record; /* "execution", "export", "receipt", "session"; "trigger" …; "" = of the chain itself */
+	char *record; /* "execution", "export", "receipt", "session"; "trigger" …; "" = the chain itself */
 	char *item;   /* which one */
 };
 
 struct log_verdict {
-	uint64_t records;   /* that are what was written */
-	uint64_t uncovered; /* from before the store had a chain: nobody can tell */
-	uint64_t pruned;    /* removed by Husk, which a tombstone says */
+	uint64_t records;   /* unchanged records */
+	uint64_t uncovered; /* records from before the store had a chain, which cannot be verified */
+	uint64_t pruned;    /* removed by Husk, as a tombstone states */
 	struct log_finding *v;
 	size_t n;
 	uint64_t more; /* further findings, not listed */

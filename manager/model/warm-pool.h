@@ -1,5 +1,5 @@
-/* WARM_POOL: how many containers are kept ready for which runtimes. "python:1,node:0-2": one Python from the moment somebody is there, and
- * up to two of Node once somebody has used Node; "off": none. */
+/* WARM_POOL: how many containers are kept ready for each runtime. "python:1,node:0-2" keeps one Python container
+ * while a client is connected, and up to two Node containers once Node was used; "off" keeps none. */
 #ifndef HUSK_MANAGER_MODEL_WARM_POOL_H
 #define HUSK_MANAGER_MODEL_WARM_POOL_H
 
@@ -14,8 +14,8 @@
 struct warm_pool {
 	struct warm_size {
 		const struct runtime *runtime;
-		uint64_t min; /* there as long as somebody is */
-		uint64_t max; /* while the runtime is used; never less than min */
+		uint64_t min; /* kept while a client is connected */
+		uint64_t max; /* maximum while the runtime is used; never less than min */
 	} v[WARM_POOL_RUNTIMES];
 	size_t n;
 };
