@@ -19,18 +19,18 @@
 #define VALUES_MAX 10000u
 
 /* The one whose turn it is. */
-static struct asker *first(struct dispatch *c)
+static struct asker *first(struct dispatch *d)
 {
-	return list_first(&c->asks, struct asker, node);
+	return list_first(&d->asks, struct asker, node);
 }
 
-static void send_next(struct dispatch *c)
+static void send_next(struct dispatch *d)
 {
-	struct asker *a = first(c);
+	struct asker *a = first(d);
 	if (!a || a->sent)
 		return;
 	a->sent = true;
-	dispatch_send(c, &a->frame);
+	dispatch_send(d, &a->frame);
 	buf_release(&a->frame);
 }
 
@@ -54,34 +54,34 @@ static void tell(struct asker *a, const struct ask_answer *answer, const struct 
 static void on_limit(void *ctx)
 {
 	struct asker *a = ctx;
-	struct dispatch *c = a->dispatch;
+	struct dispatch *d = a->dispatch;
 	AUTO(fail_release) struct fail f = { 0 };
 	cause_set(&f, FAIL_TIMEOUT, CAUSE_NO_ANSWER, "the session has not answered within %d s", LIMIT_MS / 1000);
 	fail_hint(&f, "Ask again in a moment.");
 	leave(a);
-	send_next(c);
+	send_next(d);
 	tell(a, NULL, &f);
 }
 
-static void join(struct asker *a, struct dispatch *c, struct list *before, uint64_t limit_ms)
+static void join(struct asker *a, struct dispatch *d, struct list *before, uint64_t limit_ms)
 {
-	a->dispatch = c;
+	a->dispatch = d;
 	list_append(before, &a->node);
-	a->limit = timer_new(c->loop, on_limit, a);
+	a->limit = timer_new(d->loop, on_limit, a);
 	timer_start(a->limit, limit_ms, 0);
 }
 
 void ask_stop(struct asker *a)
 {
-	struct dispatch *c = a->dispatch;
-	if (!c)
+	struct dispatch *d = a->dispatch;
+	if (!d)
 		return;
 	/* PID 1 declines the next one until it has answered this one. */
 	if (a->sent) {
 		struct asker *rest = new0(struct asker);
 		rest->number = a->number;
 		rest->sent = true;
-		join(rest, c, &a->node, REST_MS);
+		join(rest, d, &a->node, REST_MS);
 	}
 	leave(a);
 }
@@ -92,48 +92,48 @@ static int set_reconnecting(struct fail *f)
 	return fail_hint(f, "Ask again in a moment.");
 }
 
-void asks_lost(struct dispatch *c, const struct fail *why)
+void asks_lost(struct dispatch *d, const struct fail *why)
 {
 	AUTO(fail_release) struct fail reconnecting = { 0 };
 	if (!why)
 		set_reconnecting(&reconnecting);
 	/* A callback may ask again, and is refused. */
-	for (struct asker *a; (a = first(c));) {
+	for (struct asker *a; (a = first(d));) {
 		leave(a);
 		tell(a, NULL, why ? why : &reconnecting);
 	}
 }
 
-void asks_release(struct dispatch *c)
+void asks_release(struct dispatch *d)
 {
-	list_for_each(a, &c->asks, struct asker, node) {
+	list_for_each(a, &d->asks, struct asker, node) {
 		leave(a);
 		if (!a->on_answer)
 			free(a);
 	}
 }
 
-static int check(const struct dispatch *c, struct fail *f)
+static int check(const struct dispatch *d, struct fail *f)
 {
-	if (!c->open)
+	if (!d->open)
 		return set_reconnecting(f);
-	if (!c->queries) {
+	if (!d->queries) {
 		cause_set(f, FAIL_INVALID, CAUSE_OLD_SESSION,
 			  "the session is of an older Husk, whose interpreters cannot be asked");
 		return fail_hint(f, "A new session can, once the images are built anew.");
 	}
-	if (list_length(&c->asks) >= ASKS_MAX) {
+	if (list_length(&d->asks) >= ASKS_MAX) {
 		cause_set(f, FAIL_BUSY, CAUSE_QUEUE_FULL, "%d questions to the session wait for an answer", ASKS_MAX);
 		return fail_hint(f, "Wait for their answers.");
 	}
 	return 0;
 }
 
-int ask_start(struct asker *a, struct dispatch *c, const struct ask *ask, struct fail *f)
+int ask_start(struct asker *a, struct dispatch *d, const struct ask *ask, struct fail *f)
 {
-	if (check(c, f) < 0)
+	if (check(d, f) < 0)
 		return -1;
-	a->number = ++c->last_ask;
+	a->number = ++d->last_ask;
 	if (wire_put_query(&a->frame, a->number,
 			   &(struct wire_query){ ask_kind_name(ask->kind), ask->code, ask->len, ask->cursor,
 						 ask->detail }) < 0)
@@ -141,8 +141,8 @@ int ask_start(struct asker *a, struct dispatch *c, const struct ask *ask, struct
 	a->kind = ask->kind;
 	a->cursor = ask->cursor;
 	a->code_points = utf8_count(ask->code, ask->len);
-	join(a, c, &c->asks, LIMIT_MS);
-	send_next(c);
+	join(a, d, &d->asks, LIMIT_MS);
+	send_next(d);
 	return 0;
 }
 
@@ -244,11 +244,11 @@ static int read_status(const char *status, struct fail *f)
 	return cause_set(f, FAIL_LIMIT, CAUSE_CANNOT_ANSWER, "the interpreter's answer cannot be used");
 }
 
-int asks_frame(struct dispatch *c, const struct wire_frame *frame)
+int asks_frame(struct dispatch *d, const struct wire_frame *frame)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(ask_answer_release) struct ask_answer answer = { 0 };
-	struct asker *a = first(c);
+	struct asker *a = first(d);
 	if (!a || !a->sent || a->number != frame->call)
 		return 0; /* nobody waits for it any more */
 	struct shape shape = shape_of(frame->payload, frame->n);
@@ -262,7 +262,7 @@ int asks_frame(struct dispatch *c, const struct wire_frame *frame)
 	if (r == 0)
 		read_answer(&answer, a, said);
 	leave(a);
-	send_next(c);
+	send_next(d);
 	tell(a, r == 0 ? &answer : NULL, r == 0 ? NULL : &f);
 	return 0;
 }

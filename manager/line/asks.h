@@ -33,16 +33,16 @@ struct asker {
 };
 
 /* 0, or -1 with f if it cannot be asked here or now; then on_answer is not called. */
-int ask_start(struct asker *a, struct dispatch *c, const struct ask *ask, struct fail *f);
+int ask_start(struct asker *a, struct dispatch *d, const struct ask *ask, struct fail *f);
 /* Idempotent, also on a zeroed one: on_answer is not called. The next one is sent when PID 1 has answered this one. */
 void ask_stop(struct asker *a);
 
 /* For the line: its connection broke, to be made again (why NULL) or for good. Answers are not replayed: all that were asked are told
  * so. */
-void asks_lost(struct dispatch *c, const struct fail *why);
+void asks_lost(struct dispatch *d, const struct fail *why);
 /* For the line: it goes, and nobody is told. */
-void asks_release(struct dispatch *c);
+void asks_release(struct dispatch *d);
 /* For the line: an ANSWER frame. 0, or negative if it is none. */
-int asks_frame(struct dispatch *c, const struct wire_frame *frame);
+int asks_frame(struct dispatch *d, const struct wire_frame *frame);
 
 #endif

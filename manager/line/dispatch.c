@@ -14,95 +14,95 @@ static void on_ack_soon(void *ctx)
 	dispatch_flush(ctx);
 }
 
-void dispatch_init(struct dispatch *c, struct loop *loop, const struct config *config,
-		   void (*send)(struct dispatch *c, const struct buf *frames))
+void dispatch_init(struct dispatch *d, struct loop *loop, const struct config *config,
+		   void (*send)(struct dispatch *d, const struct buf *frames))
 {
 	uint64_t now = loop_now_ms();
-	*c = (struct dispatch){
+	*d = (struct dispatch){
 		.loop = loop, .config = config, .send = send, .heard_ms = now, .used_ms = now, .descriptors = { -1, -1 }
 	};
-	list_init(&c->runs);
-	list_init(&c->transfers);
-	list_init(&c->looks);
-	list_init(&c->consoles);
-	list_init(&c->asks);
-	c->ack_soon = timer_new(loop, on_ack_soon, c);
+	list_init(&d->runs);
+	list_init(&d->transfers);
+	list_init(&d->looks);
+	list_init(&d->consoles);
+	list_init(&d->asks);
+	d->ack_soon = timer_new(loop, on_ack_soon, d);
 }
 
-void dispatch_release(struct dispatch *c)
+void dispatch_release(struct dispatch *d)
 {
-	fail_release(&c->trouble);
-	buf_release(&c->acks);
-	dispatch_drop_descriptors(c);
-	c->ack_soon = timer_free(c->ack_soon);
+	fail_release(&d->trouble);
+	buf_release(&d->acks);
+	dispatch_drop_descriptors(d);
+	d->ack_soon = timer_free(d->ack_soon);
 }
 
-int dispatch_take_descriptor(struct dispatch *c)
+int dispatch_take_descriptor(struct dispatch *d)
 {
-	int first = c->descriptors[0];
-	c->descriptors[0] = take_fd(c->descriptors[1]);
+	int first = d->descriptors[0];
+	d->descriptors[0] = take_fd(d->descriptors[1]);
 	return first;
 }
 
-int dispatch_put_descriptor(struct dispatch *c, int fd)
+int dispatch_put_descriptor(struct dispatch *d, int fd)
 {
-	for (size_t i = 0; i < ARRAY_LEN(c->descriptors); i++) {
-		if (c->descriptors[i] >= 0)
+	for (size_t i = 0; i < ARRAY_LEN(d->descriptors); i++) {
+		if (d->descriptors[i] >= 0)
 			continue;
-		c->descriptors[i] = fd;
+		d->descriptors[i] = fd;
 		return 0;
 	}
-	work_close(c->loop, fd);
+	work_close(d->loop, fd);
 	return -ENOBUFS;
 }
 
-void dispatch_drop_descriptors(struct dispatch *c)
+void dispatch_drop_descriptors(struct dispatch *d)
 {
-	for (int fd; (fd = dispatch_take_descriptor(c)) >= 0;)
-		work_close(c->loop, fd);
+	for (int fd; (fd = dispatch_take_descriptor(d)) >= 0;)
+		work_close(d->loop, fd);
 }
 
-uint32_t dispatch_number(struct dispatch *c)
+uint32_t dispatch_number(struct dispatch *d)
 {
-	return ++c->last_call;
+	return ++d->last_call;
 }
 
-void dispatch_send(struct dispatch *c, const struct buf *frames)
+void dispatch_send(struct dispatch *d, const struct buf *frames)
 {
-	if (!c->acks.len) {
-		c->send(c, frames);
+	if (!d->acks.len) {
+		d->send(d, frames);
 		return;
 	}
-	buf_add(&c->acks, frames->data, frames->len);
-	dispatch_flush(c);
+	buf_add(&d->acks, frames->data, frames->len);
+	dispatch_flush(d);
 }
 
-void dispatch_flush(struct dispatch *c)
+void dispatch_flush(struct dispatch *d)
 {
-	timer_stop(c->ack_soon);
-	if (c->acks.len)
-		c->send(c, &c->acks);
-	buf_reset(&c->acks);
+	timer_stop(d->ack_soon);
+	if (d->acks.len)
+		d->send(d, &d->acks);
+	buf_reset(&d->acks);
 }
 
-void dispatch_drop_acks(struct dispatch *c)
+void dispatch_drop_acks(struct dispatch *d)
 {
-	timer_stop(c->ack_soon);
-	buf_reset(&c->acks);
+	timer_stop(d->ack_soon);
+	buf_reset(&d->acks);
 }
 
-void dispatch_ack(struct dispatch *c, uint32_t call)
+void dispatch_ack(struct dispatch *d, uint32_t call)
 {
-	wire_put(&c->acks, FRAME_ACK, call, NULL, 0);
-	if (c->acks.len >= ACKS_HELD_MAX * FRAME_HEADER_SIZE)
-		dispatch_flush(c);
-	else if (!timer_active(c->ack_soon))
-		timer_start(c->ack_soon, ACK_DELAY_MS, 0);
+	wire_put(&d->acks, FRAME_ACK, call, NULL, 0);
+	if (d->acks.len >= ACKS_HELD_MAX * FRAME_HEADER_SIZE)
+		dispatch_flush(d);
+	else if (!timer_active(d->ack_soon))
+		timer_start(d->ack_soon, ACK_DELAY_MS, 0);
 }
 
-void dispatch_send_frame(struct dispatch *c, enum frame_type type, uint32_t call)
+void dispatch_send_frame(struct dispatch *d, enum frame_type type, uint32_t call)
 {
 	AUTO(buf_release) struct buf bytes = { 0 };
 	wire_put(&bytes, type, call, NULL, 0);
-	dispatch_send(c, &bytes);
+	dispatch_send(d, &bytes);
 }

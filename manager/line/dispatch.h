@@ -33,32 +33,32 @@ struct dispatch {
 	int descriptors[2];
 	struct buf acks; /* frames that go out with the next ones, or soon */
 	struct timer *ack_soon;
-	void (*send)(struct dispatch *c, const struct buf *frames);
+	void (*send)(struct dispatch *d, const struct buf *frames);
 };
 
 /* loop and config must outlive it. */
-void dispatch_init(struct dispatch *c, struct loop *loop, const struct config *config,
-		   void (*send)(struct dispatch *c, const struct buf *frames));
-void dispatch_release(struct dispatch *c);
+void dispatch_init(struct dispatch *d, struct loop *loop, const struct config *config,
+		   void (*send)(struct dispatch *d, const struct buf *frames));
+void dispatch_release(struct dispatch *d);
 
 /* The one that came first, for the FILE frame that is being looked at: the caller's; -1 if it was lost on the way, which is nobody's fault
  * (no descriptor is free here). */
-int dispatch_take_descriptor(struct dispatch *c);
+int dispatch_take_descriptor(struct dispatch *d);
 /* -ENOBUFS if more have come than frames can. Takes it either way. */
-int dispatch_put_descriptor(struct dispatch *c, int fd);
-void dispatch_drop_descriptors(struct dispatch *c);
+int dispatch_put_descriptor(struct dispatch *d, int fd);
+void dispatch_drop_descriptors(struct dispatch *d);
 
 /* A number for a new call. */
-uint32_t dispatch_number(struct dispatch *c);
+uint32_t dispatch_number(struct dispatch *d);
 /* Frames to PID 1 if there is a connection. What is lost with it is replayed or sent again after the next hello. */
-void dispatch_send(struct dispatch *c, const struct buf *frames);
-void dispatch_send_frame(struct dispatch *c, enum frame_type type, uint32_t call);
+void dispatch_send(struct dispatch *d, const struct buf *frames);
+void dispatch_send_frame(struct dispatch *d, enum frame_type type, uint32_t call);
 /* PID 1 may forget a call whose end has come. Nothing waits for it: it goes out with the next frame, or within a few
  * milliseconds. */
-void dispatch_ack(struct dispatch *c, uint32_t call);
+void dispatch_ack(struct dispatch *d, uint32_t call);
 /* Those that wait, now. */
-void dispatch_flush(struct dispatch *c);
+void dispatch_flush(struct dispatch *d);
 /* The connection is gone: what was not acknowledged comes again on the next one. */
-void dispatch_drop_acks(struct dispatch *c);
+void dispatch_drop_acks(struct dispatch *d);
 
 #endif

@@ -46,14 +46,14 @@ struct line {
 
 static void connect_now(struct line *l);
 
-static struct line *line_of(struct dispatch *c)
+static struct line *line_of(struct dispatch *d)
 {
-	return container_of(c, struct line, dispatch);
+	return container_of(d, struct line, dispatch);
 }
 
-static void send_frames(struct dispatch *c, const struct buf *frames)
+static void send_frames(struct dispatch *d, const struct buf *frames)
 {
-	struct line *l = line_of(c);
+	struct line *l = line_of(d);
 	if (l->connected)
 		l->spec.transport->ops->write(l->spec.transport, frames->data, frames->len);
 }

@@ -28,11 +28,11 @@ static void on_limit(void *ctx)
 	l->on_look(l, &(struct look){ 0 });
 }
 
-void looks_lost(struct dispatch *c)
+void looks_lost(struct dispatch *d)
 {
 	/* A callback may start another one, which is not asked. */
-	for (size_t left = list_length(&c->looks); left > 0; left--) {
-		struct looker *l = list_first(&c->looks, struct looker, node);
+	for (size_t left = list_length(&d->looks); left > 0; left--) {
+		struct looker *l = list_first(&d->looks, struct looker, node);
 		if (!l)
 			break;
 		look_stop(l);
@@ -40,21 +40,21 @@ void looks_lost(struct dispatch *c)
 	}
 }
 
-void looks_release(struct dispatch *c)
+void looks_release(struct dispatch *d)
 {
-	list_for_each(l, &c->looks, struct looker, node)
+	list_for_each(l, &d->looks, struct looker, node)
 		look_stop(l);
 }
 
-void look_start(struct looker *l, struct dispatch *c)
+void look_start(struct looker *l, struct dispatch *d)
 {
-	l->dispatch = c;
-	list_append(&c->looks, &l->node);
-	l->limit = timer_new(c->loop, on_limit, l);
-	bool asked = c->open && c->version >= VERSION_OF_LOOKS;
+	l->dispatch = d;
+	list_append(&d->looks, &l->node);
+	l->limit = timer_new(d->loop, on_limit, l);
+	bool asked = d->open && d->version >= VERSION_OF_LOOKS;
 	timer_start(l->limit, asked ? LIMIT_MS : 0, 0);
 	if (asked)
-		dispatch_send_frame(c, FRAME_LOOK, CALL);
+		dispatch_send_frame(d, FRAME_LOOK, CALL);
 }
 
 /* --- what PID 1 says --------------------------------------------------------------------------------------------- */
@@ -100,7 +100,7 @@ static void read_disks(struct look *look, const json_t *list)
 	}
 }
 
-int looks_frame(struct dispatch *c, const struct wire_frame *frame)
+int looks_frame(struct dispatch *d, const struct wire_frame *frame)
 {
 	json_auto_t *info = json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL);
 	const char *kernel = json_string_value(json_object_get(info, "kernel"));
@@ -119,8 +119,8 @@ int looks_frame(struct dispatch *c, const struct wire_frame *frame)
 	read_disks(&look, json_object_get(info, "disks"));
 	read_variables(&look, json_object_get(info, "variables"));
 	/* A callback may start another one. */
-	for (size_t left = list_length(&c->looks); left > 0; left--) {
-		struct looker *l = list_first(&c->looks, struct looker, node);
+	for (size_t left = list_length(&d->looks); left > 0; left--) {
+		struct looker *l = list_first(&d->looks, struct looker, node);
 		if (!l)
 			break;
 		look_stop(l);

@@ -17,15 +17,15 @@ struct looker {
 	struct dispatch *dispatch;
 };
 
-void look_start(struct looker *l, struct dispatch *c);
+void look_start(struct looker *l, struct dispatch *d);
 /* Idempotent, also on a zeroed one: on_look is not called. */
 void look_stop(struct looker *l);
 
 /* For the line: its session is over, and all end without an answer. */
-void looks_lost(struct dispatch *c);
+void looks_lost(struct dispatch *d);
 /* For the line: it goes, and nobody is told. */
-void looks_release(struct dispatch *c);
+void looks_release(struct dispatch *d);
 /* For the line: an INFO frame. 0, or negative if it is none. */
-int looks_frame(struct dispatch *c, const struct wire_frame *frame);
+int looks_frame(struct dispatch *d, const struct wire_frame *frame);
 
 #endif

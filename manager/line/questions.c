@@ -112,12 +112,12 @@ void question_restart(struct run *run)
 
 static void may_ask(struct run *run, int rows, int cols)
 {
-	const struct dispatch *c = run->dispatch;
+	const struct dispatch *d = run->dispatch;
 	run->question.may_ask = true;
 	if (run->kind != RUN_TERMINAL || run->question.screen)
 		return;
 	run->question.screen = emulator_new(&(struct emulator_spec){
-		.loop = c->loop, .rows = rows, .cols = cols, .on_shown = on_shown, .ctx = run });
+		.loop = d->loop, .rows = rows, .cols = cols, .on_shown = on_shown, .ctx = run });
 	collect_set_raw(run->collect);
 }
 
@@ -185,9 +185,9 @@ static int check(const struct run *run, size_t n, struct fail *f)
 	return 0;
 }
 
-int run_input(struct dispatch *c, uint64_t number, const char *text, size_t n, struct fail *f)
+int run_input(struct dispatch *d, uint64_t number, const char *text, size_t n, struct fail *f)
 {
-	struct run *run = run_find_kept(c, number, f);
+	struct run *run = run_find_kept(d, number, f);
 	if (!run || check(run, n, f) < 0)
 		return -1;
 	struct run_question *q = &run->question;
@@ -199,8 +199,8 @@ int run_input(struct dispatch *c, uint64_t number, const char *text, size_t n, s
 	q->inputs++;
 	q->asked = q->told = false;
 	buf_add(&q->typed, frame.data, frame.len);
-	if (c->open)
-		dispatch_send(c, &frame);
+	if (d->open)
+		dispatch_send(d, &frame);
 	return 0;
 }
 

@@ -62,10 +62,10 @@ struct run {
 };
 
 /* The line's own list, by number; NULL if there is none. */
-struct run *run_find(struct dispatch *c, uint64_t call);
+struct run *run_find(struct dispatch *d, uint64_t call);
 /* One that somebody can be told of; NULL with f if there is none. */
-struct run *run_find_kept(struct dispatch *c, uint64_t number, struct fail *f);
-struct run *run_new(struct dispatch *c, uint32_t call, enum run_kind kind);
+struct run *run_find_kept(struct dispatch *d, uint64_t number, struct fail *f);
+struct run *run_new(struct dispatch *d, uint32_t call, enum run_kind kind);
 void run_free(struct run *run);
 void run_send(struct run *run);
 /* Clients have time limits of their own and do not always say that they have given up: a run that has taken this long may be one

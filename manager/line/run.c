@@ -22,19 +22,19 @@
 #define QUEUED_MOMENT_MS 300
 #define GIVEN_UP_MS 5000
 
-struct run *run_find(struct dispatch *c, uint64_t call)
+struct run *run_find(struct dispatch *d, uint64_t call)
 {
-	list_for_each(run, &c->runs, struct run, node)
+	list_for_each(run, &d->runs, struct run, node)
 		if (run->call == call)
 			return run;
 	return NULL;
 }
 
 /* PID 1 runs those of a kind one after the other and does not say when it begins. */
-static void note_beginnings(struct dispatch *c)
+static void note_beginnings(struct dispatch *d)
 {
 	bool busy[RUN_INSTALL + 1] = { false };
-	list_for_each(run, &c->runs, struct run, node) {
+	list_for_each(run, &d->runs, struct run, node) {
 		if (run->ended)
 			continue;
 		if (!busy[run->kind] && !run->began_ms)
@@ -107,9 +107,9 @@ static bool is_drawn(struct run *run)
 }
 
 /* Adds all that are kept to a result, and acknowledges and forgets those that have ended. */
-static void tell_kept(struct dispatch *c, struct run_result *result, const struct run *but)
+static void tell_kept(struct dispatch *d, struct run_result *result, const struct run *but)
 {
-	list_for_each(run, &c->runs, struct run, node) {
+	list_for_each(run, &d->runs, struct run, node) {
 		if (!rides(run, but))
 			continue;
 		/* One whose last screen is not drawn yet is told of with the next answer. */
@@ -125,20 +125,20 @@ static void tell_kept(struct dispatch *c, struct run_result *result, const struc
 		if (!ended)
 			continue;
 		e->result = take_result(run);
-		dispatch_ack(c, run->call);
+		dispatch_ack(d, run->call);
 		run_free(run);
 	}
 }
 
 /* A replay starts over, also of a run that had ended before the connection broke. */
-static struct run *begin_again(struct dispatch *c, struct run *run, const struct wire_frame *frame)
+static struct run *begin_again(struct dispatch *d, struct run *run, const struct wire_frame *frame)
 {
 	struct wire_call call = wire_read_call(frame);
 	/* Since version 3 the first hello has named all that there are; any other was told, and its acknowledgement lost. */
-	if (!run && (frame->call > c->last_earlier || c->version >= 3))
+	if (!run && (frame->call > d->last_earlier || d->version >= 3))
 		return NULL;
 	if (!run)
-		run = run_new(c, frame->call, call.kind);
+		run = run_new(d, frame->call, call.kind);
 	question_restart(run);
 	run->ended = false;
 	run->telling = 0;
@@ -171,10 +171,10 @@ static void answer_end(struct run *run)
 {
 	AUTO(run_result_release) struct run_result result = take_result(run);
 	struct run_waiter *w = run_take_waiter(run);
-	struct dispatch *c = run->dispatch;
+	struct dispatch *d = run->dispatch;
 	name_timeout(&result, run->timeout_seconds);
 	if (w && !w->holds && !w->guest && run->kind != RUN_INSTALL)
-		tell_kept(c, &result, run);
+		tell_kept(d, &result, run);
 	run->held = w && w->holds && run->ended;
 	if (!run->held)
 		run_free(run);
@@ -273,10 +273,10 @@ static void run_cut(struct run *run, enum ending ending, const struct fail *why)
 }
 
 /* A callback may start or stop things: who goes through all runs takes them first. */
-static void take_waited(struct dispatch *c, struct list *runs)
+static void take_waited(struct dispatch *d, struct list *runs)
 {
 	list_init(runs);
-	list_for_each(run, &c->runs, struct run, node) {
+	list_for_each(run, &d->runs, struct run, node) {
 		if (!run->waiter)
 			continue;
 		list_remove(&run->node);
@@ -284,10 +284,10 @@ static void take_waited(struct dispatch *c, struct list *runs)
 	}
 }
 
-void runs_cut(struct dispatch *c, enum ending ending, const struct fail *why)
+void runs_cut(struct dispatch *d, enum ending ending, const struct fail *why)
 {
 	struct list runs;
-	take_waited(c, &runs);
+	take_waited(d, &runs);
 	for (struct run *run; (run = list_first(&runs, struct run, node));)
 		run_cut(run, ending, why);
 }
@@ -295,13 +295,13 @@ void runs_cut(struct dispatch *c, enum ending ending, const struct fail *why)
 /* Nothing comes from PID 1: no run can be told how it ended, and what was never sent has not run. */
 static void give_up_run(struct run *run)
 {
-	struct dispatch *c = run->dispatch;
+	struct dispatch *d = run->dispatch;
 	AUTO(fail_release) struct fail f = { 0 };
-	AUTO(freep) char *why = c->trouble.kind ? xstrdup(c->trouble.message) :
+	AUTO(freep) char *why = d->trouble.kind ? xstrdup(d->trouble.message) :
 						  xasprintf("the container engine did not answer for %llu s",
-							    (unsigned long long)(loop_now_ms() - c->heard_ms) / 1000);
+							    (unsigned long long)(loop_now_ms() - d->heard_ms) / 1000);
 	if (run->sent) {
-		dispatch_send_frame(c, FRAME_INTERRUPT, run->call);
+		dispatch_send_frame(d, FRAME_INTERRUPT, run->call);
 		cause_set(&f, FAIL_ENGINE, CAUSE_NO_ANSWER, "%s", why);
 		run_cut(run, ENDING_SESSION_LOST, &f);
 		return;
@@ -311,10 +311,10 @@ static void give_up_run(struct run *run)
 	fail_run(run, &f);
 }
 
-static void runs_give_up(struct dispatch *c)
+static void runs_give_up(struct dispatch *d)
 {
 	struct list runs;
-	take_waited(c, &runs);
+	take_waited(d, &runs);
 	for (struct run *run; (run = list_first(&runs, struct run, node));)
 		give_up_run(run);
 }
@@ -341,18 +341,18 @@ void run_guard(struct run *run)
 
 static void on_late(struct run *run)
 {
-	struct dispatch *c = run->dispatch;
+	struct dispatch *d = run->dispatch;
 	if (!run->asked_ms) {
 		run->asked_ms = loop_now_ms();
-		dispatch_send_frame(c, FRAME_PING, 0);
+		dispatch_send_frame(d, FRAME_PING, 0);
 		timer_start(run->timer, SILENCE_MS, 0);
-	} else if (c->heard_ms < run->asked_ms) {
-		runs_give_up(c);
+	} else if (d->heard_ms < run->asked_ms) {
+		runs_give_up(d);
 	} else if (loop_now_ms() - run->asked_ms < RUN_GRACE_MS - LATE_MS) {
 		timer_start(run->timer, RUN_GRACE_MS - LATE_MS - SILENCE_MS, 0);
 	} else {
 		AUTO(fail_release) struct fail f = { 0 };
-		dispatch_send_frame(c, FRAME_INTERRUPT, run->call);
+		dispatch_send_frame(d, FRAME_INTERRUPT, run->call);
 		cause_set(&f, FAIL_ENGINE, CAUSE_NO_END, "the container did not report the end of the run in time");
 		run_cut(run, ENDING_SESSION_LOST, &f);
 	}
@@ -374,14 +374,14 @@ void run_answer_empty(struct run *run)
 /* The wait is over: the answer has what PID 1 marks off now, if there is somebody who could say. */
 static void take_stock(struct run *run)
 {
-	struct dispatch *c = run->dispatch;
-	if (run->taking || !c->open) {
+	struct dispatch *d = run->dispatch;
+	if (run->taking || !d->open) {
 		run_answer_empty(run);
 		return;
 	}
 	AUTO(buf_release) struct buf frame = { 0 };
 	wire_put_take(&frame, run->call, /* aside= */ run->patience == FOR_A_WHILE);
-	dispatch_send(c, &frame);
+	dispatch_send(d, &frame);
 	run->taking = true;
 	timer_start(run->timer, TAKE_MS, 0);
 }
@@ -404,16 +404,16 @@ static void on_timer(void *ctx)
 
 /* --- life -------------------------------------------------------------------------------------------------------- */
 
-struct run *run_new(struct dispatch *c, uint32_t call, enum run_kind kind)
+struct run *run_new(struct dispatch *d, uint32_t call, enum run_kind kind)
 {
 	struct run *run = new0(struct run);
-	run->dispatch = c;
+	run->dispatch = d;
 	run->call = call;
 	run->kind = kind;
 	run->started_ms = loop_now_ms();
-	run->collect = collect_new(c->config);
-	run->timer = timer_new(c->loop, on_timer, run);
-	list_append(&c->runs, &run->node);
+	run->collect = collect_new(d->config);
+	run->timer = timer_new(d->loop, on_timer, run);
+	list_append(&d->runs, &run->node);
 	return run;
 }
 
@@ -423,7 +423,7 @@ void run_send(struct run *run)
 	dispatch_send(run->dispatch, &run->request);
 }
 
-static int put_request(struct buf *request, const struct dispatch *c, uint32_t call, const struct run_spec *spec)
+static int put_request(struct buf *request, const struct dispatch *d, uint32_t call, const struct run_spec *spec)
 {
 	if (spec->kind == RUN_INSTALL) {
 		wire_put_install(request, call, spec->install);
@@ -440,17 +440,17 @@ static int put_request(struct buf *request, const struct dispatch *c, uint32_t c
 						.rows = spec->rows,
 						.cols = spec->cols,
 						.timeout_ms = spec->timeout_seconds * 1000,
-						.stdout_limit = collect_stdout_limit(c->config),
-						.stderr_limit = collect_stderr_limit(c->config),
-						.keep_over = collect_keep_over(c->config) });
+						.stdout_limit = collect_stdout_limit(d->config),
+						.stderr_limit = collect_stderr_limit(d->config),
+						.keep_over = collect_keep_over(d->config) });
 }
 
 /* Calls that PID 1 holds, and how much they hold there. */
-static size_t held(const struct dispatch *c, size_t *ret_bytes)
+static size_t held(const struct dispatch *d, size_t *ret_bytes)
 {
 	size_t n = 0;
 	*ret_bytes = 0;
-	list_for_each(run, &c->runs, struct run, node) {
+	list_for_each(run, &d->runs, struct run, node) {
 		n++;
 		*ret_bytes += run->ended ? 0 : run->request.len;
 	}
@@ -501,23 +501,23 @@ static void set_patience(struct run *run, uint64_t wait_ms, bool stuck)
 	}
 }
 
-uint32_t run_start(struct dispatch *c, const struct run_spec *spec, struct run_waiter *w, struct fail *f)
+uint32_t run_start(struct dispatch *d, const struct run_spec *spec, struct run_waiter *w, struct fail *f)
 {
 	AUTO(buf_release) struct buf request = { 0 };
-	size_t bytes, n = held(c, &bytes);
+	size_t bytes, n = held(d, &bytes);
 	if (n >= RUNS_MAX || bytes + spec->len > QUEUE_BYTES_MAX) {
 		cause_set(f, FAIL_BUSY, CAUSE_QUEUE_FULL,
 			  "this session has %zu calls of %zu KiB waiting; it takes %u, and %u KiB", n, bytes >> 10,
 			  RUNS_MAX, QUEUE_BYTES_MAX >> 10);
 		return 0;
 	}
-	if (spec->len > CODE_BYTES_MAX || put_request(&request, c, c->last_call + 1, spec) < 0) {
+	if (spec->len > CODE_BYTES_MAX || put_request(&request, d, d->last_call + 1, spec) < 0) {
 		cause_set(f, FAIL_INVALID, CAUSE_TOO_LONG,
 			  "the %s is too long (%zu bytes, at most %u) or not valid UTF-8",
 			  spec->kind == RUN_TERMINAL ? "command" : "code", spec->len, CODE_BYTES_MAX);
 		return 0;
 	}
-	struct run *run = run_new(c, dispatch_number(c), spec->kind);
+	struct run *run = run_new(d, dispatch_number(d), spec->kind);
 	run->timeout_seconds = spec->timeout_seconds;
 	question_begin(run, spec);
 	run->request = request;
@@ -527,11 +527,11 @@ uint32_t run_start(struct dispatch *c, const struct run_spec *spec, struct run_w
 	w->run = run;
 	bool stuck;
 	run->after_kept = is_behind_kept(run, &stuck);
-	note_beginnings(c);
+	note_beginnings(d);
 	set_patience(run, spec->wait_ms, stuck);
-	c->used_ms = loop_now_ms();
+	d->used_ms = loop_now_ms();
 	/* PID 1 takes rising numbers only: before its hello, older runs may have to go first. */
-	if (c->open)
+	if (d->open)
 		run_send(run);
 	return run->call;
 }
@@ -553,15 +553,15 @@ static void on_refused(struct run *run)
 
 static void on_ended(struct run *run)
 {
-	struct dispatch *c = run->dispatch;
-	c->used_ms = loop_now_ms();
+	struct dispatch *d = run->dispatch;
+	d->used_ms = loop_now_ms();
 	if (collect_refused(run->collect)) {
 		on_refused(run);
 		return;
 	}
 	take_piece(run);
 	run->ended = true;
-	note_beginnings(c);
+	note_beginnings(d);
 	if (!is_kept(run) && !run->held)
 		tell_end(run);
 }
@@ -606,31 +606,31 @@ static void ask(struct run *run)
 		timer_start(run->timer, 0, 0);
 }
 
-struct prepared *runs_prepare(struct dispatch *c, const struct wire_frame *frame)
+struct prepared *runs_prepare(struct dispatch *d, const struct wire_frame *frame)
 {
-	const struct run *run = run_find(c, frame->call);
+	const struct run *run = run_find(d, frame->call);
 	return run && !run->ended ? collect_prepare(run->collect, frame) : NULL;
 }
 
-void runs_take_prepared(struct dispatch *c, uint32_t call, struct prepared *p)
+void runs_take_prepared(struct dispatch *d, uint32_t call, struct prepared *p)
 {
-	struct run *run = run_find(c, call);
+	struct run *run = run_find(d, call);
 	if (run)
 		collect_take_prepared(run->collect, p);
 	else
 		prepared_free(p);
 }
 
-int runs_frame(struct dispatch *c, const struct wire_frame *frame)
+int runs_frame(struct dispatch *d, const struct wire_frame *frame)
 {
-	struct run *run = run_find(c, frame->call);
+	struct run *run = run_find(d, frame->call);
 	if (frame->type == FRAME_CALL && run)
 		run_tell_replay(run);
 	if (frame->type == FRAME_CALL)
-		run = begin_again(c, run, frame);
+		run = begin_again(d, run, frame);
 	/* The replay of a call that we gave up on: its end lets PID 1 forget it. */
 	if (!run && frame->type == FRAME_END)
-		dispatch_ack(c, frame->call);
+		dispatch_ack(d, frame->call);
 	if (!run)
 		return 0;
 	if (run->ended)
@@ -653,17 +653,17 @@ int runs_frame(struct dispatch *c, const struct wire_frame *frame)
 	return 0;
 }
 
-bool runs_busy(const struct dispatch *c)
+bool runs_busy(const struct dispatch *d)
 {
-	list_for_each(run, &c->runs, struct run, node)
+	list_for_each(run, &d->runs, struct run, node)
 		if (!run->ended)
 			return true;
 	return false;
 }
 
-void runs_release(struct dispatch *c)
+void runs_release(struct dispatch *d)
 {
-	list_for_each(run, &c->runs, struct run, node) {
+	list_for_each(run, &d->runs, struct run, node) {
 		(void)run_take_waiter(run);
 		run_free(run);
 	}

@@ -53,26 +53,26 @@ struct run_spec {
 };
 
 /* Its number, or 0 with f if it cannot be taken; nobody waits then. */
-uint32_t run_start(struct dispatch *c, const struct run_spec *spec, struct run_waiter *w, struct fail *f);
+uint32_t run_start(struct dispatch *d, const struct run_spec *spec, struct run_waiter *w, struct fail *f);
 /* Waits for one that nobody waits for. -1 with f: there is none, it was told already, somebody waits, or it is not for this guest. */
-int run_join(struct dispatch *c, uint64_t number, uint64_t wait_ms, struct run_waiter *w, struct fail *f);
+int run_join(struct dispatch *d, uint64_t number, uint64_t wait_ms, struct run_waiter *w, struct fail *f);
 /* Waits for the end of one that nobody waits for, however long that takes. -1: there is none. */
-int run_await(struct dispatch *c, uint64_t number, uint64_t timeout_seconds, struct run_waiter *w);
+int run_await(struct dispatch *d, uint64_t number, uint64_t timeout_seconds, struct run_waiter *w);
 /* Another waits in the place of one who does, and to the end. */
 void run_pass(struct run_waiter *from, struct run_waiter *to);
 /* Its end is known to somebody who keeps it: PID 1 may forget it. */
-void run_told(struct dispatch *c, uint64_t number);
+void run_told(struct dispatch *d, uint64_t number);
 /* 0 if it is this guest's; -1 with f if not, or as run_join(). */
-int run_check_guest(struct dispatch *c, uint64_t number, uint64_t guest, struct fail *f);
+int run_check_guest(struct dispatch *d, uint64_t number, uint64_t guest, struct fail *f);
 /* Another call waits for it. */
-bool run_is_waited(struct dispatch *c, uint64_t number);
+bool run_is_waited(struct dispatch *d, uint64_t number);
 /* Somebody else who uses the session has begun it. */
-bool run_is_foreign(struct dispatch *c, uint64_t number, uint64_t guest);
-bool run_has_ended(struct dispatch *c, uint64_t number);
+bool run_is_foreign(struct dispatch *d, uint64_t number, uint64_t guest);
+bool run_has_ended(struct dispatch *d, uint64_t number);
 /* Answers one that may ask and nobody waits for; keys are given by name (manager/line/keys.h). -1 with f if it cannot take it. */
-int run_input(struct dispatch *c, uint64_t number, const char *text, size_t n, struct fail *f);
+int run_input(struct dispatch *d, uint64_t number, const char *text, size_t n, struct fail *f);
 /* What kind a run is that is under way or kept; -1 with f as run_join(). */
-int run_kind(struct dispatch *c, uint64_t number, enum run_kind *ret, struct fail *f);
+int run_kind(struct dispatch *d, uint64_t number, enum run_kind *ret, struct fail *f);
 /* How a run stands. */
 struct run_state {
 	uint32_t number;
@@ -84,11 +84,11 @@ struct run_state {
 	uint64_t age_ms;
 };
 /* All of them, by number; the caller frees the vector. */
-struct run_state *runs_list(const struct dispatch *c, size_t *ret_n);
+struct run_state *runs_list(const struct dispatch *d, size_t *ret_n);
 /* Asks for its end; whoever waits for it, or comes next, is told. */
-void run_interrupt(struct dispatch *c, uint64_t number);
+void run_interrupt(struct dispatch *d, uint64_t number);
 /* The guest has gone: what it has begun is interrupted, and its end told to nobody. */
-void runs_end_guest(struct dispatch *c, uint64_t guest);
+void runs_end_guest(struct dispatch *d, uint64_t guest);
 /* The waiter has lost interest: the run goes on, and is kept. */
 void run_leave(struct run_waiter *w);
 /* Likewise, but the run is interrupted and its end told to nobody. */
@@ -96,20 +96,20 @@ void run_abandon(struct run_waiter *w);
 
 /* --- for the line ---------------------------------------------------------------------------------------------- */
 /* What a worker has to do with a frame before runs_frame() takes it; NULL = nothing. See collect_prepare(). */
-struct prepared *runs_prepare(struct dispatch *c, const struct wire_frame *frame);
+struct prepared *runs_prepare(struct dispatch *d, const struct wire_frame *frame);
 /* It is done: takes it. The same frame follows. */
-void runs_take_prepared(struct dispatch *c, uint32_t call, struct prepared *p);
+void runs_take_prepared(struct dispatch *d, uint32_t call, struct prepared *p);
 /* A frame of a call that is no transfer's. 0, or negative if PID 1 broke the protocol. */
-int runs_frame(struct dispatch *c, const struct wire_frame *frame);
+int runs_frame(struct dispatch *d, const struct wire_frame *frame);
 /* After the first hello of all: what a former server has left, and PID 1 will replay. */
-void runs_inherit(struct dispatch *c, const struct wire_hello *hello);
+void runs_inherit(struct dispatch *d, const struct wire_hello *hello);
 /* After a hello: PID 1 replays what it knows; what it never heard of is sent again. */
-void runs_resume(struct dispatch *c, uint32_t last_known);
+void runs_resume(struct dispatch *d, uint32_t last_known);
 /* Ends all that somebody waits for, with what has come so far and a cause of ours. */
-void runs_cut(struct dispatch *c, enum ending ending, const struct fail *why);
+void runs_cut(struct dispatch *d, enum ending ending, const struct fail *why);
 /* Drops all without an answer. */
-void runs_release(struct dispatch *c);
+void runs_release(struct dispatch *d);
 /* Something runs, of ours or of a former server. */
-bool runs_busy(const struct dispatch *c);
+bool runs_busy(const struct dispatch *d);
 
 #endif

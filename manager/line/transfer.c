@@ -3,11 +3,11 @@
 #include "base/alloc.h"
 #include "manager/model/cause.h"
 
-void transfer_join(struct transfer *t, struct dispatch *c)
+void transfer_join(struct transfer *t, struct dispatch *d)
 {
-	t->dispatch = c;
+	t->dispatch = d;
 	t->call = 0;
-	list_append(&c->transfers, &t->node);
+	list_append(&d->transfers, &t->node);
 }
 
 void transfer_cancel(struct transfer *t)
@@ -35,17 +35,17 @@ void transfer_leave(struct transfer *t)
 
 int transfer_begin(struct transfer *t, const struct wire_files *call, struct fail *f)
 {
-	struct dispatch *c = t->dispatch;
-	if (!c->open) {
+	struct dispatch *d = t->dispatch;
+	if (!d->open) {
 		cause_set(f, FAIL_BUSY, CAUSE_RECONNECTING, "the connection to the session is being made again");
 		return fail_hint(f, "Try again in a few seconds.");
 	}
 	AUTO(buf_release) struct buf frame = { 0 };
-	if (wire_put_files(&frame, c->last_call + 1, call) < 0)
+	if (wire_put_files(&frame, d->last_call + 1, call) < 0)
 		return fail_set(f, FAIL_INVALID, "the path is not valid UTF-8");
-	t->call = t->last = dispatch_number(c);
-	c->used_ms = loop_now_ms();
-	dispatch_send(c, &frame);
+	t->call = t->last = dispatch_number(d);
+	d->used_ms = loop_now_ms();
+	dispatch_send(d, &frame);
 	return 0;
 }
 
@@ -55,17 +55,17 @@ void transfer_send(struct transfer *t, const struct buf *frames)
 	dispatch_send(t->dispatch, frames);
 }
 
-static struct transfer *find(struct dispatch *c, uint32_t call)
+static struct transfer *find(struct dispatch *d, uint32_t call)
 {
-	list_for_each(t, &c->transfers, struct transfer, node)
+	list_for_each(t, &d->transfers, struct transfer, node)
 		if (t->call == call)
 			return t;
 	return NULL;
 }
 
-bool transfers_frame(struct dispatch *c, const struct wire_frame *frame, int *ret)
+bool transfers_frame(struct dispatch *d, const struct wire_frame *frame, int *ret)
 {
-	struct transfer *t = frame->call ? find(c, frame->call) : NULL;
+	struct transfer *t = frame->call ? find(d, frame->call) : NULL;
 	bool end = frame->type == FRAME_END;
 	*ret = 0;
 	if (!t)
@@ -81,12 +81,12 @@ bool transfers_frame(struct dispatch *c, const struct wire_frame *frame, int *re
 	return true;
 }
 
-void transfers_lost(struct dispatch *c, const struct fail *f, bool gone)
+void transfers_lost(struct dispatch *d, const struct fail *f, bool gone)
 {
 	struct list lost;
 	/* A callback may begin or leave: take those that it concerns first. */
 	list_init(&lost);
-	list_for_each(t, &c->transfers, struct transfer, node) {
+	list_for_each(t, &d->transfers, struct transfer, node) {
 		if (!gone && !t->call)
 			continue;
 		list_remove(&t->node);
@@ -101,14 +101,14 @@ void transfers_lost(struct dispatch *c, const struct fail *f, bool gone)
 		if (gone)
 			t->dispatch = NULL;
 		else
-			list_append(&c->transfers, &t->node);
+			list_append(&d->transfers, &t->node);
 		t->on_lost(t->ctx, f);
 	}
 }
 
-bool transfers_busy(const struct dispatch *c)
+bool transfers_busy(const struct dispatch *d)
 {
-	list_for_each(t, &c->transfers, struct transfer, node)
+	list_for_each(t, &d->transfers, struct transfer, node)
 		if (!t->abandoned)
 			return true;
 	return false;

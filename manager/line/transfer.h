@@ -18,7 +18,7 @@ struct transfer {
 	void *ctx;
 };
 
-void transfer_join(struct transfer *t, struct dispatch *c);
+void transfer_join(struct transfer *t, struct dispatch *d);
 /* Ends the call that is under way, if any, at PID 1 too; nothing is called back. Idempotent. */
 void transfer_leave(struct transfer *t);
 /* Starts a call. */
@@ -30,10 +30,10 @@ void transfer_cancel(struct transfer *t);
 
 /* --- for the line ---------------------------------------------------------------------------------------------- */
 /* True if the frame belongs to a file call; *ret is then 0 or negative. */
-bool transfers_frame(struct dispatch *c, const struct wire_frame *frame, int *ret);
+bool transfers_frame(struct dispatch *d, const struct wire_frame *frame, int *ret);
 /* The connection is gone; `gone` = the container too. */
-void transfers_lost(struct dispatch *c, const struct fail *f, bool gone);
+void transfers_lost(struct dispatch *d, const struct fail *f, bool gone);
 /* True if somebody copies files, also between two calls. */
-bool transfers_busy(const struct dispatch *c);
+bool transfers_busy(const struct dispatch *d);
 
 #endif

@@ -11,24 +11,24 @@ bool run_is_old(const struct run *run)
 	       loop_now_ms() - run->began_ms >= OLD_MS;
 }
 
-struct run *run_find_kept(struct dispatch *c, uint64_t number, struct fail *f)
+struct run *run_find_kept(struct dispatch *d, uint64_t number, struct fail *f)
 {
-	struct run *run = run_find(c, number);
+	struct run *run = run_find(d, number);
 	unsigned long long shown = number;
 	if (run && !run->abandoned && !run->held)
 		return run;
-	if (number > c->last_call)
+	if (number > d->last_call)
 		cause_set(f, FAIL_INVALID, CAUSE_NO_RUN, "there is no run %llu in this session", shown);
 	else
 		cause_set(f, FAIL_INVALID, CAUSE_RUN_TOLD, "run %llu has ended, and an answer has told of it", shown);
 	return NULL;
 }
 
-struct run_state *runs_list(const struct dispatch *c, size_t *ret_n)
+struct run_state *runs_list(const struct dispatch *d, size_t *ret_n)
 {
-	struct run_state *v = xcalloc(list_length(&c->runs) + 1, sizeof(*v));
+	struct run_state *v = xcalloc(list_length(&d->runs) + 1, sizeof(*v));
 	size_t n = 0;
-	list_for_each(run, &c->runs, struct run, node)
+	list_for_each(run, &d->runs, struct run, node)
 		if (!run->abandoned && !run->held)
 			v[n++] = (struct run_state){ .number = run->call,
 						     .kind = run->kind,
@@ -41,48 +41,48 @@ struct run_state *runs_list(const struct dispatch *c, size_t *ret_n)
 	return v;
 }
 
-int run_kind(struct dispatch *c, uint64_t number, enum run_kind *ret, struct fail *f)
+int run_kind(struct dispatch *d, uint64_t number, enum run_kind *ret, struct fail *f)
 {
-	const struct run *run = run_find_kept(c, number, f);
+	const struct run *run = run_find_kept(d, number, f);
 	if (!run)
 		return -1;
 	*ret = run->kind;
 	return 0;
 }
 
-bool run_is_foreign(struct dispatch *c, uint64_t number, uint64_t guest)
+bool run_is_foreign(struct dispatch *d, uint64_t number, uint64_t guest)
 {
-	const struct run *run = run_find(c, number);
+	const struct run *run = run_find(d, number);
 	return run && run->guest != guest;
 }
 
-int run_check_guest(struct dispatch *c, uint64_t number, uint64_t guest, struct fail *f)
+int run_check_guest(struct dispatch *d, uint64_t number, uint64_t guest, struct fail *f)
 {
-	if (!run_find_kept(c, number, f))
+	if (!run_find_kept(d, number, f))
 		return -1;
-	if (!run_is_foreign(c, number, guest))
+	if (!run_is_foreign(d, number, guest))
 		return 0;
 	return cause_set(f, FAIL_BUSY, CAUSE_RUN_FOREIGN,
 			 "run %llu was begun by somebody else who uses this session, and will have its output",
 			 (unsigned long long)number);
 }
 
-bool run_has_ended(struct dispatch *c, uint64_t number)
+bool run_has_ended(struct dispatch *d, uint64_t number)
 {
-	const struct run *run = run_find(c, number);
+	const struct run *run = run_find(d, number);
 	return !run || run->ended;
 }
 
-bool run_is_waited(struct dispatch *c, uint64_t number)
+bool run_is_waited(struct dispatch *d, uint64_t number)
 {
-	const struct run *run = run_find(c, number);
+	const struct run *run = run_find(d, number);
 	return run && run->waiter && !run_is_old(run);
 }
 
-int run_join(struct dispatch *c, uint64_t number, uint64_t wait_ms, struct run_waiter *w, struct fail *f)
+int run_join(struct dispatch *d, uint64_t number, uint64_t wait_ms, struct run_waiter *w, struct fail *f)
 {
-	struct run *run = run_find(c, number);
-	if (run_check_guest(c, number, w->guest, f) < 0)
+	struct run *run = run_find(d, number);
+	if (run_check_guest(d, number, w->guest, f) < 0)
 		return -1;
 	if (run_is_old(run))
 		run_answer_empty(run);
@@ -94,14 +94,14 @@ int run_join(struct dispatch *c, uint64_t number, uint64_t wait_ms, struct run_w
 	w->run = run;
 	run->unseen = w->on_display != NULL;
 	run->patience = FOR_A_WHILE;
-	c->used_ms = loop_now_ms();
+	d->used_ms = loop_now_ms();
 	timer_start(run->timer, run->ended || question_is_due(run) ? 0 : wait_ms, 0);
 	return 0;
 }
 
-int run_await(struct dispatch *c, uint64_t number, uint64_t timeout_seconds, struct run_waiter *w)
+int run_await(struct dispatch *d, uint64_t number, uint64_t timeout_seconds, struct run_waiter *w)
 {
-	struct run *run = run_find(c, number);
+	struct run *run = run_find(d, number);
 	if (!run || run->abandoned || run->held || run->waiter)
 		return -1;
 	run->timeout_seconds = timeout_seconds;
@@ -122,22 +122,22 @@ void run_pass(struct run_waiter *from, struct run_waiter *to)
 	run_guard(run);
 }
 
-void run_told(struct dispatch *c, uint64_t number)
+void run_told(struct dispatch *d, uint64_t number)
 {
-	struct run *run = run_find(c, number);
+	struct run *run = run_find(d, number);
 	if (!run || run->waiter)
 		return;
-	dispatch_ack(c, run->call);
+	dispatch_ack(d, run->call);
 	run_free(run);
 }
 
-void run_interrupt(struct dispatch *c, uint64_t number)
+void run_interrupt(struct dispatch *d, uint64_t number)
 {
-	struct run *run = run_find(c, number);
+	struct run *run = run_find(d, number);
 	/* What it asked is not to be answered any more; it may ask anew. */
 	if (run)
 		run->question.asked = false;
-	dispatch_send_frame(c, FRAME_INTERRUPT, (uint32_t)number);
+	dispatch_send_frame(d, FRAME_INTERRUPT, (uint32_t)number);
 }
 
 void run_leave(struct run_waiter *w)
@@ -157,38 +157,38 @@ void run_abandon(struct run_waiter *w)
 		dispatch_send_frame(run->dispatch, FRAME_INTERRUPT, run->call);
 }
 
-void runs_end_guest(struct dispatch *c, uint64_t guest)
+void runs_end_guest(struct dispatch *d, uint64_t guest)
 {
-	list_for_each(run, &c->runs, struct run, node) {
+	list_for_each(run, &d->runs, struct run, node) {
 		if (run->guest != guest || run->abandoned)
 			continue;
 		(void)run_take_waiter(run);
 		run->abandoned = true;
 		if (run->ended) {
-			dispatch_ack(c, run->call);
+			dispatch_ack(d, run->call);
 			run_free(run);
-		} else if (c->open) {
-			dispatch_send_frame(c, FRAME_INTERRUPT, run->call);
+		} else if (d->open) {
+			dispatch_send_frame(d, FRAME_INTERRUPT, run->call);
 		}
 	}
 }
 
-void runs_inherit(struct dispatch *c, const struct wire_hello *hello)
+void runs_inherit(struct dispatch *d, const struct wire_hello *hello)
 {
 	for (size_t i = 0; i < hello->n_calls; i++)
-		if (!run_find(c, hello->calls[i].number))
-			(void)run_new(c, hello->calls[i].number, hello->calls[i].kind);
+		if (!run_find(d, hello->calls[i].number))
+			(void)run_new(d, hello->calls[i].number, hello->calls[i].kind);
 }
 
-void runs_resume(struct dispatch *c, uint32_t last_known)
+void runs_resume(struct dispatch *d, uint32_t last_known)
 {
-	list_for_each(run, &c->runs, struct run, node) {
+	list_for_each(run, &d->runs, struct run, node) {
 		bool known = run->call <= last_known;
 		run->taking = false; /* asked of a connection that is gone */
 		if (run->abandoned && !known)
 			run_free(run);
 		else if (run->abandoned)
-			dispatch_send_frame(c, FRAME_INTERRUPT, run->call);
+			dispatch_send_frame(d, FRAME_INTERRUPT, run->call);
 		else if (!known && run->request.len)
 			run_send(run);
 		if (known)
