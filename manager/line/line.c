@@ -177,44 +177,89 @@ static int on_hello(struct line *l, const struct wire_frame *frame)
 	return 0;
 }
 
-static void on_event(struct line *l, const struct wire_frame *frame)
+static int on_event(struct line *l, const struct wire_frame *frame)
 {
 	AUTO(wire_event_release) struct wire_event event = { 0 };
 	wire_read_event(frame, &event);
 	if (event.kind == WIRE_EVENT_CLAIMED)
 		set_lease(l, event.lease_seconds);
 	l->spec.handler.on_event(l->spec.handler.ctx, &event);
+	return 0;
 }
 
-static bool is_relay(const struct wire_frame *frame)
+static int on_pong(struct line *l UNUSED, const struct wire_frame *frame UNUSED)
 {
-	return frame->type == FRAME_RELAY_GET || frame->type == FRAME_RELAY_CREDIT || frame->type == FRAME_RELAY_CANCEL;
+	return 0;
 }
+
+static int on_info(struct line *l, const struct wire_frame *frame)
+{
+	return looks_frame(&l->dispatch, frame);
+}
+
+static int on_answer(struct line *l, const struct wire_frame *frame)
+{
+	return asks_frame(&l->dispatch, frame);
+}
+
+static int on_relay(struct line *l, const struct wire_frame *frame)
+{
+	return l->spec.handler.on_relay ? l->spec.handler.on_relay(l->spec.handler.ctx, frame) : -EPROTO;
+}
+
+/* Transfers, consoles and runs share one sequence of numbers, and some types: the number says whose frame it is. */
+static int on_numbered(struct line *l, const struct wire_frame *frame)
+{
+	int r;
+	if (transfers_frame(&l->dispatch, frame, &r) || consoles_on_frame(&l->dispatch, frame, &r))
+		return r;
+	return runs_frame(&l->dispatch, frame);
+}
+
+/* What PID 1 may send after its HELLO: 0, or negative when the connection is of no more use. */
+static int (*const routes[])(struct line *l, const struct wire_frame *frame) = {
+	[FRAME_EVENT] = on_event,
+	[FRAME_PONG] = on_pong,
+	[FRAME_INFO] = on_info,
+	[FRAME_ANSWER] = on_answer,
+
+	[FRAME_RELAY_GET] = on_relay,
+	[FRAME_RELAY_CANCEL] = on_relay,
+	[FRAME_RELAY_CREDIT] = on_relay,
+
+	[FRAME_CALL] = on_numbered,
+	[FRAME_OUT] = on_numbered,
+	[FRAME_ERR] = on_numbered,
+	[FRAME_OUT_TAIL] = on_numbered,
+	[FRAME_ERR_TAIL] = on_numbered,
+	[FRAME_DISPLAY] = on_numbered,
+	[FRAME_RESULT] = on_numbered,
+	[FRAME_ERROR] = on_numbered,
+	[FRAME_PROGRESS] = on_numbered,
+	[FRAME_ASK] = on_numbered,
+	[FRAME_MARK] = on_numbered,
+	[FRAME_END] = on_numbered,
+
+	[FRAME_ENTRY] = on_numbered,
+	[FRAME_DATA] = on_numbered,
+	[FRAME_MAP] = on_numbered,
+	[FRAME_FILE] = on_numbered,
+	[FRAME_CREDIT] = on_numbered,
+
+	[FRAME_CONSOLE_DATA] = on_numbered,
+	[FRAME_CONSOLE_ERR] = on_numbered,
+};
 
 /* 0, or negative when the connection is of no more use. */
 static int on_frame(struct line *l, const struct wire_frame *frame)
 {
-	int r;
 	watchdog_detail("a frame (container, type):", l->spec.container, frame->type);
-	if (frame->type == FRAME_EVENT) {
-		on_event(l, frame);
-		return 0;
-	}
-	if (!l->dispatch.open)
+	/* An event may come first: PID 1 refuses a server whose epoch is old. */
+	if (!l->dispatch.open && frame->type != FRAME_EVENT)
 		return on_hello(l, frame);
-	if (frame->type == FRAME_PONG)
-		return 0;
-	if (frame->type == FRAME_HELLO)
+	if ((size_t)frame->type >= ARRAY_LEN(routes) || !routes[frame->type])
 		return -EPROTO;
-	if (frame->type == FRAME_INFO)
-		return looks_frame(&l->dispatch, frame);
-	if (frame->type == FRAME_ANSWER)
-		return asks_frame(&l->dispatch, frame);
-	if (is_relay(frame))
-		return l->spec.handler.on_relay ? l->spec.handler.on_relay(l->spec.handler.ctx, frame) : -EPROTO;
-	if (transfers_frame(&l->dispatch, frame, &r) || consoles_on_frame(&l->dispatch, frame, &r))
-		return r;
-	return runs_frame(&l->dispatch, frame);
+	return routes[frame->type](l, frame);
 }
 
 /* 0, or negative if the connection is gone or of no more use. */
