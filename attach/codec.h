@@ -24,7 +24,7 @@ int run_request_decode(const json_t *json, struct run_request *ret, struct env_v
 json_t *display_encode(const struct shown_display *d);
 /* ret_bundle is the caller's to release, on failure too; the rest points into the JSON. */
 int display_decode(const json_t *json, struct shown_display *ret, struct mime_bundle *ret_bundle, struct fail *f);
-/* `earlier` is left out: a guest's results have none. */
+/* `earlier` is left out: a client's results have none. */
 json_t *run_result_encode(const struct run_result *r);
 int run_result_decode(const json_t *json, struct run_result *ret, struct fail *f);
 

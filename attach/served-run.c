@@ -233,7 +233,7 @@ static int start_run(struct served *s, const json_t *request, struct fail *f)
 	begin(call_of(s), json_string_value(json_object_get(request, "session")));
 	if (run_request_decode(request, &r, &env, f) < 0)
 		return -1;
-	r.guest = s->host->guest;
+	r.client = s->host->client;
 	r.on_output = json_is_true(json_object_get(request, "live")) ? on_output : NULL;
 	r.on_display = json_is_true(json_object_get(request, "displays")) ? on_display : NULL;
 	r.on_done = on_ran;

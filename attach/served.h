@@ -33,7 +33,7 @@ struct served_host {
 	struct conversation *conversation;
 	const struct config *config;
 	struct loop *loop;
-	uint64_t guest;	   /* for run_request.guest: what it runs is its own */
+	uint64_t client;   /* for run_request.client: what it runs is its own */
 	struct list calls; /* of struct served */
 	size_t n_calls;
 	/* Open files that came along with the call that is being started; closed after that. */

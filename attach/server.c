@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "attach/peer.h"
+#include "attach/served-client.h"
 #include "attach/sockets.h"
 #include "base/alloc.h"
 #include "base/list.h"
@@ -11,7 +11,7 @@
 #include "base/log.h"
 
 /* At a time. */
-#define PEERS_MAX 32
+#define CLIENTS_MAX 32
 
 struct attach_server {
 	struct loop *loop;
@@ -19,34 +19,34 @@ struct attach_server {
 	struct conversation *conversation;
 	struct listener *listener;
 	char *path; /* of the socket; NULL = there is none */
-	struct list peers;
-	uint64_t last_guest;
+	struct list clients;
+	uint64_t last_client;
 	bool tried; /* to listen */
 };
 
-static void on_peer_end(void *ctx UNUSED, struct peer *p)
+static void on_client_end(void *ctx UNUSED, struct served_client *p)
 {
-	peer_free(p);
+	served_client_free(p);
 }
 
 int attach_serve(struct attach_server *s, int fd)
 {
-	struct peer *p = peer_new(&(struct peer_spec){ .loop = s->loop,
-						       .config = s->config,
-						       .conversation = s->conversation,
-						       .guest = ++s->last_guest,
-						       .fd = fd,
-						       .on_end = on_peer_end,
-						       .ctx = s });
+	struct served_client *p = served_client_new(&(struct served_client_spec){ .loop = s->loop,
+										  .config = s->config,
+										  .conversation = s->conversation,
+										  .client = ++s->last_client,
+										  .fd = fd,
+										  .on_end = on_client_end,
+										  .ctx = s });
 	if (!p)
 		return -1;
-	list_append(&s->peers, peer_node(p));
+	list_append(&s->clients, served_client_node(p));
 	return 0;
 }
 
 static void refuse_one_more(struct fail *f)
 {
-	fail_set(f, FAIL_BUSY, "%d programs have attached to this server already", PEERS_MAX);
+	fail_set(f, FAIL_BUSY, "%d programs have attached to this server already", CLIENTS_MAX);
 	fail_hint(f, "Leave one of them (a repl, a shell, a notebook), and try again.");
 }
 
@@ -56,10 +56,10 @@ static void on_connection(void *ctx, int fd)
 	AUTO(fail_release) struct fail why = { 0 };
 	if (!sockets_is_own(fd))
 		fail_set(&why, FAIL_FOREIGN, "this server is for programs of its own user");
-	else if (list_length(&s->peers) >= PEERS_MAX)
+	else if (list_length(&s->clients) >= CLIENTS_MAX)
 		refuse_one_more(&why);
 	if (why.kind)
-		peer_turn_away(fd, &why);
+		served_client_refuse(fd, &why);
 	else if (attach_serve(s, fd) < 0)
 		log_debug("attach: a connection cannot be used: %s", strerror(errno));
 }
@@ -83,7 +83,7 @@ struct attach_server *attach_server_new(struct loop *loop, const struct config *
 	s->loop = loop;
 	s->config = config;
 	s->conversation = c;
-	list_init(&s->peers);
+	list_init(&s->clients);
 	conversation_watch(c, on_session, s);
 	return s;
 }
@@ -95,8 +95,8 @@ struct attach_server *attach_server_free(struct attach_server *s)
 	listener_free(s->listener);
 	if (s->path)
 		(void)unlink(s->path);
-	for (struct list *node; (node = s->peers.next) != &s->peers;)
-		peer_drop(peer_of(node));
+	for (struct list *node; (node = s->clients.next) != &s->clients;)
+		served_client_drop(served_client_of(node));
 	free(s->path);
 	free(s);
 	return NULL;

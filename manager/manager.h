@@ -70,8 +70,8 @@ void conversation_wake(struct conversation *c);
 /* fn is called from the loop each time that a session has become the conversation's own: made or taken over. There is one such fn; NULL =
  * none. */
 void conversation_watch(struct conversation *c, void (*fn)(void *ctx), void *ctx);
-/* A guest (run_request.guest) has left: its runs are interrupted, and told to nobody. */
-void conversation_end_guest(struct conversation *c, uint64_t guest);
+/* A client (run_request.client) has left: its runs are interrupted, and told to nobody. */
+void conversation_end_client(struct conversation *c, uint64_t client);
 
 /* Which end its tasks come to, if it has any; see below. */
 struct task_handler;
@@ -146,9 +146,9 @@ struct run_request {
 	size_t len;
 	uint64_t run;	/* one that goes on, instead of a text: waited for, and only what is new is told. 0 = none */
 	bool interrupt; /* with `run`: ends it */
-	/* Whose it is: 0 = the conversation's; else a number of somebody who has attached to it. Nobody else can wait for a guest's run,
+	/* Whose it is: 0 = the conversation's; else a number of somebody who has attached to it. Nobody else can wait for a client's run,
 	 * its result carries no other runs, and it rides on no other result. */
-	uint64_t guest;
+	uint64_t client;
 	/* With `run`: an answer to what it asks, keys by name in < > (<Ctrl-C>, <Tab>, <Up>). A command is typed at, and Enter is pressed
 	 * unless the text ends with a key by name. NULL = none. */
 	const char *input;

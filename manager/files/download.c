@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/work.h"
 #include "kernels/entry.h"
-#include "manager/files/lift.h"
+#include "manager/files/fd-copy.h"
 #include "manager/model/cause.h"
 
 /* How long the container may be silent while we have nothing to do. */
@@ -17,9 +17,9 @@ struct download {
 	struct download_spec spec;
 	struct work *work, *hash;
 	int file; /* that came in place of data; -1 = none. Closed in a job: it may be the last descriptor of a large file */
-	bool lifted;
-	struct lift *lift;
-	bool left; /* by its owner, while a lift ends */
+	bool fd_copied;
+	struct fd_copy *fd_copy;
+	bool left; /* by its owner, while a copy ends */
 	struct timer *stall;
 	uint32_t call;
 	uint64_t bytes;
@@ -74,7 +74,7 @@ static void let_go(struct download *g)
 {
 	g->stall = timer_free(g->stall);
 	g->left = true;
-	if (!g->work && !g->hash && !g->lift) {
+	if (!g->work && !g->hash && !g->fd_copy) {
 		drop(g);
 		return;
 	}
@@ -193,7 +193,7 @@ static struct work *start_job(struct download *g, void (*fn)(void *ctx), void (*
 	return work_start(g->spec.loop, &(struct work_spec){ .fn = fn, .on_done = on_done, .ctx = g, .bulk = true });
 }
 
-static void on_lifting(void *ctx, uint64_t bytes)
+static void on_copying(void *ctx, uint64_t bytes)
 {
 	struct download *g = ctx;
 	if (g->left)
@@ -206,10 +206,10 @@ static void on_lifting(void *ctx, uint64_t bytes)
 		g->spec.on_progress(g->spec.ctx, g->bytes);
 }
 
-static void on_lifted(void *ctx, const struct fail *f)
+static void on_copied(void *ctx, const struct fail *f)
 {
 	struct download *g = ctx;
-	g->lift = NULL;
+	g->fd_copy = NULL;
 	if (g->left) {
 		drop(g);
 		return;
@@ -225,17 +225,17 @@ static void on_lifted(void *ctx, const struct fail *f)
 }
 
 /* Everything that came before it is written. */
-static void lift(struct download *g)
+static void fd_copy(struct download *g)
 {
-	struct lift_spec spec = { .loop = g->spec.loop,
-				  .sink = g->spec.sink,
-				  .file = g->file,
-				  .on_progress = on_lifting,
-				  .on_done = on_lifted,
-				  .ctx = g };
-	g->lifted = true;
-	g->lift = lift_start(&spec, &g->fail);
-	if (!g->lift)
+	struct fd_copy_spec spec = { .loop = g->spec.loop,
+				     .sink = g->spec.sink,
+				     .file = g->file,
+				     .on_progress = on_copying,
+				     .on_done = on_copied,
+				     .ctx = g };
+	g->fd_copied = true;
+	g->fd_copy = fd_copy_start(&spec, &g->fail);
+	if (!g->fd_copy)
 		fail_now(g, &g->fail);
 }
 
@@ -243,11 +243,11 @@ static void lift(struct download *g)
  * its own, which counts while the other waits for it. */
 static void next(struct download *g)
 {
-	if (g->lift)
+	if (g->fd_copy)
 		return;
-	if (!g->work && !g->hash && !g->taken.len && !g->waiting.len && g->file >= 0 && !g->lifted) {
+	if (!g->work && !g->hash && !g->taken.len && !g->waiting.len && g->file >= 0 && !g->fd_copied) {
 		timer_start(g->stall, JOB_MS, 0);
-		lift(g);
+		fd_copy(g);
 		return;
 	}
 	if (!g->work && !g->hash && g->taken.len) {
@@ -320,7 +320,7 @@ static void on_stall(void *ctx)
 {
 	struct download *g = ctx;
 	AUTO(fail_release) struct fail f = { 0 };
-	if (g->lift) {
+	if (g->fd_copy) {
 		fail_set(&f, FAIL_TIMEOUT, "no piece of the file could be copied to STORAGE_DIR for %d s",
 			 JOB_MS / 1000);
 		fail_hint(&f, "Check whether its disk, or the engine's, is overloaded, and export less at once.");

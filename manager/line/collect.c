@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/deadline.h"
 #include "manager/line/parsed.h"
-#include "manager/line/parts.h"
+#include "manager/line/run-output.h"
 
 /* Displays of a run, with those that have given way. */
 #define PLACES_MAX (10 * CALL_DISPLAYS_MAX)
@@ -21,7 +21,7 @@
 
 struct collect {
 	const struct config *config;
-	struct parts live, tail;
+	struct run_output live, tail;
 	struct run_result partial; /* displays, result, error; the texts come at the end */
 	struct shown {		   /* beside partial.displays */
 		char *id;	   /* NULL = none */
@@ -85,9 +85,9 @@ struct prepared {
 	struct config limits; /* a copy: only numbers are read */
 	bool ends;	      /* else `parsed` is what counts */
 	struct parsed parsed;
-	struct parts live, tail;
+	struct run_output live, tail;
 	struct stream_limit streams[2];
-	struct run_result texts; /* what parts_finish() fills */
+	struct run_result texts; /* what run_output_finish() fills */
 };
 
 struct prepared *prepared_free(struct prepared *p)
@@ -95,8 +95,8 @@ struct prepared *prepared_free(struct prepared *p)
 	if (!p)
 		return NULL;
 	parsed_release(&p->parsed);
-	parts_release(&p->live);
-	parts_release(&p->tail);
+	run_output_release(&p->live);
+	run_output_release(&p->tail);
 	run_result_release(&p->texts);
 	free(p);
 	return NULL;
@@ -140,8 +140,8 @@ struct prepared *collect_prepare(const struct collect *c, const struct wire_fram
 		return p;
 	json_auto_t *end = json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL);
 	get_limits(c, number_field(end, "stdout_bytes"), number_field(end, "stderr_bytes"), p->streams);
-	parts_copy(&p->live, &c->live);
-	parts_copy(&p->tail, &c->tail);
+	run_output_copy(&p->live, &c->live);
+	run_output_copy(&p->tail, &c->tail);
 	return p;
 }
 
@@ -149,7 +149,7 @@ void prepared_work(struct prepared *p, const struct wire_frame *frame)
 {
 	deadline_set(PREPARE_CPU_MS);
 	if (p->ends)
-		parts_finish(&p->live, &p->tail, p->streams, &p->texts);
+		run_output_finish(&p->live, &p->tail, p->streams, &p->texts);
 	else
 		parsed_read(&p->parsed, frame, &p->limits);
 	deadline_set(0);
@@ -168,8 +168,8 @@ static void clear(struct collect *c)
 		free(c->shown[i].id);
 	free(c->shown);
 	run_result_release(&c->partial);
-	parts_release(&c->live);
-	parts_release(&c->tail);
+	run_output_release(&c->live);
+	run_output_release(&c->tail);
 	json_decref(c->end);
 	prepared_free(c->prepared);
 	*c = (struct collect){ .config = c->config, .raw = c->raw, .last = { .at = SIZE_MAX } };
@@ -217,7 +217,7 @@ static size_t new_display(struct collect *c, const char *id, bool update)
 	c->shown = xrealloc(c->shown, r->n_displays * sizeof(*c->shown));
 	c->shown[at] = (struct shown){ .id = id ? xstrdup(id) : NULL, .update = id && update };
 	r->displays[at] = (struct mime_bundle){ 0 };
-	parts_add_display(&c->live, at, update);
+	run_output_add_display(&c->live, at, update);
 	return at;
 }
 
@@ -331,14 +331,14 @@ static int on_parsed(struct collect *c, const struct wire_frame *frame, struct p
 		break;
 	case FRAME_RESULT:
 		if (!r->result.n)
-			parts_add(&c->live, PART_RESULT, NULL, 0);
+			run_output_add(&c->live, PART_RESULT, NULL, 0);
 		mime_bundle_release(&r->result);
 		r->result = p->bundle;
 		p->bundle = (struct mime_bundle){ 0 };
 		break;
 	default:
 		if (!r->error_type)
-			parts_add(&c->live, PART_ERROR, NULL, 0);
+			run_output_add(&c->live, PART_ERROR, NULL, 0);
 		free(r->error_type);
 		free(r->error_message);
 		free(r->error_traceback);
@@ -375,11 +375,11 @@ static uint64_t tail_limit(const struct collect *c)
 	return collect_stdout_limit(c->config) + collect_stderr_limit(c->config);
 }
 
-static int on_output(struct parts *p, enum part_kind stream, const struct wire_frame *frame, uint64_t limit)
+static int on_output(struct run_output *p, enum part_kind stream, const struct wire_frame *frame, uint64_t limit)
 {
 	if (frame->n > limit - p->bytes[stream])
 		return -EPROTO;
-	parts_add(p, stream, frame->payload, frame->n);
+	run_output_add(p, stream, frame->payload, frame->n);
 	return 0;
 }
 
@@ -388,7 +388,7 @@ static int on_tail(struct collect *c, enum part_kind stream, const struct wire_f
 {
 	if (frame->n)
 		return on_output(&c->tail, stream, frame, tail_limit(c));
-	parts_add(&c->tail, PART_GAP, NULL, 0);
+	run_output_add(&c->tail, PART_GAP, NULL, 0);
 	return 0;
 }
 
@@ -504,8 +504,8 @@ static void finish_now(struct collect *c, struct run_result *ret)
 {
 	struct stream_limit limits[2];
 	get_limits(c, ret->stdout_bytes, ret->stderr_bytes, limits);
-	parts_bound(&c->live, &c->tail, CUT_STREAM_BYTES);
-	parts_finish(&c->live, &c->tail, limits, ret);
+	run_output_bound(&c->live, &c->tail, CUT_STREAM_BYTES);
+	run_output_finish(&c->live, &c->tail, limits, ret);
 }
 
 void collect_finish(struct collect *c, struct run_result *ret)
@@ -521,7 +521,7 @@ void collect_finish(struct collect *c, struct run_result *ret)
 	ret->stdout_bytes = MAX(ret->stdout_bytes, c->live.bytes[0] + c->tail.bytes[0]);
 	ret->stderr_bytes = MAX(ret->stderr_bytes, c->live.bytes[1] + c->tail.bytes[1]);
 	if (c->raw)
-		parts_join(&c->live, &c->tail, ret->stdout_bytes, ret);
+		run_output_join(&c->live, &c->tail, ret->stdout_bytes, ret);
 	AUTO(prepared_freep) struct prepared *prepared = take_ptr(c->prepared);
 	if (prepared && prepared->ends)
 		take_texts(ret, &prepared->texts);

@@ -9,7 +9,7 @@
 #include "base/screen.h"
 #include "base/shape.h"
 #include "base/span.h"
-#include "manager/line/parts.h"
+#include "manager/line/run-output.h"
 #include "manager/model/token.h"
 
 #define MIME_TYPE_MAX 128
@@ -65,12 +65,12 @@ char *parsed_text(const char *s, size_t n, uint64_t max_chars)
 	bool cut;
 	if (!max_chars || n <= room) {
 		screen_text(&head, s, n);
-		return parts_cut(buf_str(&head), head.len, max_chars);
+		return run_output_cut(buf_str(&head), head.len, max_chars);
 	}
 	size_t first = boundary(s, (size_t)room / 2), last = boundary(s, n - (size_t)room / 2);
 	screen_text(&head, s, first);
 	screen_text(&tail, s + last, n - last);
-	return parts_text(&head, &tail, n, /* gap= */ true, max_chars, &cut);
+	return run_output_text(&head, &tail, n, /* gap= */ true, max_chars, &cut);
 }
 
 static char *text_field(json_t *object, const char *name, uint64_t max_chars)

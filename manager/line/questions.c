@@ -28,7 +28,7 @@ static void add_shown(struct run *run, const char *text, size_t n)
 {
 	struct run_result *r = &run->result;
 	AUTO(freep) char *before = take_ptr(r->stdout_text);
-	AUTO(freep) char *cut = parts_cut(text, strlen(text), run->dispatch->config->max_stdout_chars);
+	AUTO(freep) char *cut = run_output_cut(text, strlen(text), run->dispatch->config->max_stdout_chars);
 	r->stdout_text = xasprintf("%s%s", before ? before : "", cut);
 	r->stdout_truncated |= strlen(cut) != strlen(text);
 	run_result_add_text(r, PART_STDOUT, take_ptr(cut));

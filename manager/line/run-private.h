@@ -3,7 +3,7 @@
 #define HUSK_MANAGER_LINE_RUN_PRIVATE_H
 
 #include "manager/line/emulator.h"
-#include "manager/line/parts.h"
+#include "manager/line/run-output.h"
 #include "manager/line/run.h"
 
 enum patience {
@@ -42,7 +42,7 @@ struct run {
 	struct run_waiter *waiter; /* NULL = it is kept, or abandoned */
 	enum patience patience;
 	uint32_t telling;   /* once screens are drawn: up to this mark; TELLING_END = its end */
-	uint64_t guest;	    /* whose it is; 0 = the conversation's */
+	uint64_t client;    /* whose it is; 0 = the conversation's */
 	bool sent;	    /* on whichever connection: from then on it may have run */
 	bool abandoned;	    /* the end is acknowledged and nobody is told */
 	bool held;	    /* its end was told, and is acknowledged by run_told() */

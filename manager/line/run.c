@@ -89,7 +89,7 @@ static struct run_result take_result(struct run *run)
 /* The results of others carry how it stands. */
 static bool rides(const struct run *run, const struct run *with)
 {
-	return run != with && run->kind != RUN_INSTALL && !run->guest && (is_kept(run) || run_is_old(run));
+	return run != with && run->kind != RUN_INSTALL && !run->client && (is_kept(run) || run_is_old(run));
 }
 
 /* Whether all screens are drawn that the answer to whoever waits has; begins with the next if not. */
@@ -98,7 +98,7 @@ static bool is_drawn(struct run *run)
 	const struct run_waiter *w = run->waiter;
 	if (w && !question_show(run))
 		return false;
-	if (!w || w->holds || w->guest || run->kind == RUN_INSTALL)
+	if (!w || w->holds || w->client || run->kind == RUN_INSTALL)
 		return true;
 	list_for_each(other, &run->dispatch->runs, struct run, node)
 		if (rides(other, run) && other->ended && !question_show(other))
@@ -173,7 +173,7 @@ static void answer_end(struct run *run)
 	struct run_waiter *w = run_take_waiter(run);
 	struct dispatch *d = run->dispatch;
 	name_timeout(&result, run->timeout_seconds);
-	if (w && !w->holds && !w->guest && run->kind != RUN_INSTALL)
+	if (w && !w->holds && !w->client && run->kind != RUN_INSTALL)
 		tell_kept(d, &result, run);
 	run->held = w && w->holds && run->ended;
 	if (!run->held)
@@ -206,7 +206,7 @@ static void answer_running(struct run *run)
 	if (!result.stderr_text)
 		result.stderr_text = xstrdup("");
 	result.duration_ms = MAX(result.duration_ms, 1);
-	if (!w->guest)
+	if (!w->client)
 		tell_kept(run->dispatch, &result, run);
 	w->on_end(w, &result, NULL);
 }
@@ -470,7 +470,7 @@ static bool is_endless(const struct run *run)
 
 static bool is_stuck(const struct run *run)
 {
-	return run->question.asked || (run->waiter && !run->guest && loop_now_ms() - run->started_ms >= GIVEN_UP_MS);
+	return run->question.asked || (run->waiter && !run->client && loop_now_ms() - run->started_ms >= GIVEN_UP_MS);
 }
 
 /* One of those, or of somebody else, is there that this one may have to wait for. */
@@ -479,7 +479,7 @@ static bool is_behind_kept(const struct run *run, bool *ret_stuck)
 	bool kept = false;
 	*ret_stuck = false;
 	list_for_each(other, &run->dispatch->runs, struct run, node) {
-		bool foreign = other->guest != run->guest && !other->abandoned;
+		bool foreign = other->client != run->client && !other->abandoned;
 		if (other == run || other->kind != run->kind || other->ended || other->beside)
 			continue;
 		kept |= is_endless(other) || foreign || is_stuck(other);
@@ -493,7 +493,7 @@ static void set_patience(struct run *run, uint64_t wait_ms, bool stuck)
 	if (wait_ms != RUN_WAIT_FOR_END) {
 		run->patience = FOR_A_WHILE;
 		timer_start(run->timer, wait_ms, 0);
-	} else if (run->after_kept && !run->guest) { /* a guest sees that it waits, and can interrupt it */
+	} else if (run->after_kept && !run->client) { /* a client sees that it waits, and can interrupt it */
 		run->patience = UNTIL_BEGUN;
 		timer_start(run->timer, MIN(run->timeout_seconds * 1000, stuck ? QUEUED_MOMENT_MS : QUEUED_MS), 0);
 	} else {
@@ -523,7 +523,7 @@ uint32_t run_start(struct dispatch *d, const struct run_spec *spec, struct run_w
 	run->request = request;
 	request = (struct buf){ 0 };
 	run->waiter = w;
-	run->guest = w->guest;
+	run->client = w->client;
 	w->run = run;
 	bool stuck;
 	run->after_kept = is_behind_kept(run, &stuck);

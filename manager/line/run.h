@@ -30,8 +30,8 @@ struct run_waiter {
 	/* An end that PID 1 has told of is acknowledged by run_told(), once it is written down; until then it comes again on each
 	 * new connection, to the next server too. Other runs do not ride on its result. */
 	bool holds;
-	/* 0, or the number of a guest: other runs do not ride on its result either. */
-	uint64_t guest;
+	/* 0, or the number of a client: other runs do not ride on its result either. */
+	uint64_t client;
 
 	/* Private; NULL once it waits no more. */
 	struct run *run;
@@ -54,7 +54,7 @@ struct run_spec {
 
 /* Its number, or 0 with f if it cannot be taken; nobody waits then. */
 uint32_t run_start(struct dispatch *d, const struct run_spec *spec, struct run_waiter *w, struct fail *f);
-/* Waits for one that nobody waits for. -1 with f: there is none, it was told already, somebody waits, or it is not for this guest. */
+/* Waits for one that nobody waits for. -1 with f: there is none, it was told already, somebody waits, or it is not for this client. */
 int run_join(struct dispatch *d, uint64_t number, uint64_t wait_ms, struct run_waiter *w, struct fail *f);
 /* Waits for the end of one that nobody waits for, however long that takes. -1: there is none. */
 int run_await(struct dispatch *d, uint64_t number, uint64_t timeout_seconds, struct run_waiter *w);
@@ -62,12 +62,12 @@ int run_await(struct dispatch *d, uint64_t number, uint64_t timeout_seconds, str
 void run_pass(struct run_waiter *from, struct run_waiter *to);
 /* Its end is known to somebody who keeps it: PID 1 may forget it. */
 void run_told(struct dispatch *d, uint64_t number);
-/* 0 if it is this guest's; -1 with f if not, or as run_join(). */
-int run_check_guest(struct dispatch *d, uint64_t number, uint64_t guest, struct fail *f);
+/* 0 if it is this client's; -1 with f if not, or as run_join(). */
+int run_check_client(struct dispatch *d, uint64_t number, uint64_t client, struct fail *f);
 /* Another call waits for it. */
 bool run_is_waited(struct dispatch *d, uint64_t number);
 /* Somebody else who uses the session has begun it. */
-bool run_is_foreign(struct dispatch *d, uint64_t number, uint64_t guest);
+bool run_is_foreign(struct dispatch *d, uint64_t number, uint64_t client);
 bool run_has_ended(struct dispatch *d, uint64_t number);
 /* Answers one that may ask and nobody waits for; keys are given by name (manager/line/keys.h). -1 with f if it cannot take it. */
 int run_input(struct dispatch *d, uint64_t number, const char *text, size_t n, struct fail *f);
@@ -87,8 +87,8 @@ struct run_state {
 struct run_state *runs_list(const struct dispatch *d, size_t *ret_n);
 /* Asks for its end; whoever waits for it, or comes next, is told. */
 void run_interrupt(struct dispatch *d, uint64_t number);
-/* The guest has gone: what it has begun is interrupted, and its end told to nobody. */
-void runs_end_guest(struct dispatch *d, uint64_t guest);
+/* The client has gone: what it has begun is interrupted, and its end told to nobody. */
+void runs_end_client(struct dispatch *d, uint64_t client);
 /* The waiter has lost interest: the run goes on, and is kept. */
 void run_leave(struct run_waiter *w);
 /* Likewise, but the run is interrupted and its end told to nobody. */

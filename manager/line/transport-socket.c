@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "base/stream.h"
 #include "kernels/protocol.h"
+#include "manager/line/dialer.h"
 #include "manager/line/folder.h"
-#include "manager/line/peer.h"
 #include "manager/line/transport.h"
 
 /* PID 1 dials as its first act, and at once when a socket appears. */
@@ -159,7 +159,7 @@ static void on_state(void *ctx, const struct engine_answer *answer, const struct
 {
 	struct local *l = ctx;
 	int fd = take_fd(l->candidate);
-	pid_t pid = peer_pid(fd);
+	pid_t pid = dialer_pid(fd);
 	l->query = l->engine->ops->query_free(l->query);
 	if (!f && answer->container.running && pid > 0 && answer->container.pid == pid)
 		welcome(l, fd);
@@ -174,17 +174,17 @@ static void ask_engine(struct local *l, int fd)
 	l->query = l->query ? NULL : l->engine->ops->query(l->engine, &spec, &f);
 	l->candidate = l->query ? fd : -1;
 	if (!l->query)
-		refuse(l, fd, peer_pid(fd));
+		refuse(l, fd, dialer_pid(fd));
 }
 
 static void on_connection(void *ctx, int fd)
 {
 	struct local *l = ctx;
-	pid_t pid = peer_pid(fd);
-	enum peer_verdict verdict = peer_check(pid, l->id);
-	if (verdict == PEER_IS_IT)
+	pid_t pid = dialer_pid(fd);
+	enum dialer_verdict verdict = dialer_check(pid, l->id);
+	if (verdict == DIALER_IS_PID1)
 		welcome(l, fd);
-	else if (verdict == PEER_UNKNOWN && !l->query)
+	else if (verdict == DIALER_IS_UNKNOWN && !l->query)
 		ask_engine(l, fd);
 	else
 		refuse(l, fd, pid);

@@ -50,17 +50,17 @@ int run_kind(struct dispatch *d, uint64_t number, enum run_kind *ret, struct fai
 	return 0;
 }
 
-bool run_is_foreign(struct dispatch *d, uint64_t number, uint64_t guest)
+bool run_is_foreign(struct dispatch *d, uint64_t number, uint64_t client)
 {
 	const struct run *run = run_find(d, number);
-	return run && run->guest != guest;
+	return run && run->client != client;
 }
 
-int run_check_guest(struct dispatch *d, uint64_t number, uint64_t guest, struct fail *f)
+int run_check_client(struct dispatch *d, uint64_t number, uint64_t client, struct fail *f)
 {
 	if (!run_find_kept(d, number, f))
 		return -1;
-	if (!run_is_foreign(d, number, guest))
+	if (!run_is_foreign(d, number, client))
 		return 0;
 	return cause_set(f, FAIL_BUSY, CAUSE_RUN_FOREIGN,
 			 "run %llu was begun by somebody else who uses this session, and will have its output",
@@ -82,7 +82,7 @@ bool run_is_waited(struct dispatch *d, uint64_t number)
 int run_join(struct dispatch *d, uint64_t number, uint64_t wait_ms, struct run_waiter *w, struct fail *f)
 {
 	struct run *run = run_find(d, number);
-	if (run_check_guest(d, number, w->guest, f) < 0)
+	if (run_check_client(d, number, w->client, f) < 0)
 		return -1;
 	if (run_is_old(run))
 		run_answer_empty(run);
@@ -157,10 +157,10 @@ void run_abandon(struct run_waiter *w)
 		dispatch_send_frame(run->dispatch, FRAME_INTERRUPT, run->call);
 }
 
-void runs_end_guest(struct dispatch *d, uint64_t guest)
+void runs_end_client(struct dispatch *d, uint64_t client)
 {
 	list_for_each(run, &d->runs, struct run, node) {
-		if (run->guest != guest || run->abandoned)
+		if (run->client != client || run->abandoned)
 			continue;
 		(void)run_take_waiter(run);
 		run->abandoned = true;

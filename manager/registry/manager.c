@@ -143,12 +143,12 @@ void conversation_watch(struct conversation *c, void (*fn)(void *ctx), void *ctx
 	c->on_session_ctx = ctx;
 }
 
-void conversation_end_guest(struct conversation *c, uint64_t guest)
+void conversation_end_client(struct conversation *c, uint64_t client)
 {
 	AUTO(fail_release) struct fail foreign = { 0 };
 	list_for_each(m, &c->registry->members, struct member, node)
 		if (!*m->warm && conversation_check(c, m->thread, session_id(m->session), &foreign) == 0)
-			runs_end_guest(session_dispatch(m->session), guest);
+			runs_end_client(session_dispatch(m->session), client);
 }
 
 static void on_warm_prepared(void *ctx, const char *id UNUSED)

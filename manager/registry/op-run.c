@@ -236,11 +236,11 @@ static int join(struct run_op *o, struct fail *f)
 	if (run_kind(d, request->run, &o->kind, f) < 0)
 		return -1;
 	o->number = (uint32_t)request->run;
-	bool foreign = request->interrupt && run_is_foreign(d, request->run, request->guest);
+	bool foreign = request->interrupt && run_is_foreign(d, request->run, request->client);
 	o->waited = request->interrupt && !foreign && run_is_waited(d, request->run);
 	if (o->waited || foreign)
 		return interrupt_foreign(o, d);
-	if (o->input && (run_check_guest(d, request->run, request->guest, f) < 0 ||
+	if (o->input && (run_check_client(d, request->run, request->client, f) < 0 ||
 			 run_input(d, request->run, o->input, request->input_len, f) < 0))
 		return -1;
 	/* Also one that another call waits for: that one is told of the end. */
@@ -334,7 +334,7 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 	o->request = *req;
 	o->kind = req->kind;
 	o->asked_ms = loop_now_ms();
-	o->waiter = (struct run_waiter){ .on_end = on_end, .guest = req->guest };
+	o->waiter = (struct run_waiter){ .on_end = on_end, .client = req->client };
 	watch(o);
 	env_copy(&o->env, req->env, req->n_env);
 	o->env_names = env_names(req->env, req->n_env);

@@ -139,7 +139,7 @@ void conversation_watch(struct conversation *c UNUSED, void (*fn)(void *ctx) UNU
 {
 }
 
-void conversation_end_guest(struct conversation *c UNUSED, uint64_t guest UNUSED)
+void conversation_end_client(struct conversation *c UNUSED, uint64_t client UNUSED)
 {
 }
 

@@ -2,7 +2,7 @@
 #include "base/alloc.h"
 #include "base/screen.h"
 #include "base/utf8.h"
-#include "manager/line/parts.h"
+#include "manager/line/run-output.h"
 #include "mcp/call.h"
 #include "mcp/text.h"
 #include "tests/fuzz/fuzz.h"
@@ -30,19 +30,19 @@ static void check_cuts(const char *s, size_t n)
 static void check_pieces(const uint8_t *data, size_t n)
 {
 	AUTO(run_result_release) struct run_result r = { 0 };
-	struct parts live = { 0 }, tail = { 0 };
+	struct run_output live = { 0 }, tail = { 0 };
 	uint8_t how = n ? data[0] : 0;
 	for (size_t i = 0; i < n;) {
 		size_t size = MIN(1 + (data[i] ^ how) % 7u, n - i);
-		struct parts *to = i < n / 2 ? &live : &tail;
+		struct run_output *to = i < n / 2 ? &live : &tail;
 		if (data[i] % 5 == how % 5)
-			parts_add(to, to == &live ? PART_RESULT : PART_GAP, NULL, 0);
+			run_output_add(to, to == &live ? PART_RESULT : PART_GAP, NULL, 0);
 		else
-			parts_add(to, data[i] & 1 ? PART_STDERR : PART_STDOUT, data + i, size);
+			run_output_add(to, data[i] & 1 ? PART_STDERR : PART_STDOUT, data + i, size);
 		i += size;
 	}
 	const struct stream_limit limits[] = { { n + (how & 3), 40 }, { n, 60 } };
-	parts_finish(&live, &tail, limits, &r);
+	run_output_finish(&live, &tail, limits, &r);
 	check_clean(r.stdout_text, strlen(r.stdout_text));
 	for (size_t i = 0; i < r.n_parts; i++)
 		if (r.parts[i].text)

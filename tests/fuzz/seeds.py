@@ -624,7 +624,7 @@ def attach():
     }
 
 
-def attach_peer():
+def attach_served():
     """The first byte, of how it is cut, also says who ends it: 1 in its lowest bit, the client."""
     hello, call, more, cancel, interrupt, note, raw = range(1, 8)
     greeting = frame(hello, 0, {"version": 1, "session": "s1"})
@@ -656,7 +656,7 @@ TARGETS = {
     "args": args,
     "ask": asks,
     "attach": attach,
-    "attach-peer": attach_peer,
+    "attach-served": attach_served,
     "files": files,
     "frames": frames,
     "image": image,

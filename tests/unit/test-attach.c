@@ -221,7 +221,7 @@ static void test_too_much_at_a_time_is_refused(void **state)
 /* --- whose runs these are ------------------------------------------------------------------------------------------ */
 
 /* evidence: attach-runs */
-static void test_runs_of_a_guest_and_of_the_agent_do_not_mix(void **state)
+static void test_runs_of_a_client_and_of_the_agent_do_not_mix(void **state)
 {
 	fake_on_call = do_nothing;
 	/* The agent leaves one behind. */
@@ -232,7 +232,7 @@ static void test_runs_of_a_guest_and_of_the_agent_do_not_mix(void **state)
 	assert_int_equal(got.ending, ENDING_RUNNING);
 	fake_call_end(fake_only(fake), call_number(1), "ok");
 
-	/* A guest's result does not tell of it, and the guest leaves one too. */
+	/* A client's result does not tell of it, and the client leaves one too. */
 	request = a_run(&other, "guest()");
 	request.has_wait = true;
 	assert_non_null(attach_run(attach, &request, &other.fail));
@@ -251,7 +251,7 @@ static void test_runs_of_a_guest_and_of_the_agent_do_not_mix(void **state)
 	assert_null(manager_run(conversation, &request, &got.fail));
 	assert_int_equal(cause_of(&got.fail), CAUSE_RUN_FOREIGN);
 
-	/* Nor can another guest. */
+	/* Nor can another client. */
 	struct attach *second = connect_client();
 	request = a_wait(&got, 2);
 	assert_non_null(attach_run(second, &request, &got.fail));
@@ -293,7 +293,7 @@ static void test_a_run_of_somebody_else_can_be_interrupted(void **state)
 }
 
 /* evidence: attach-runs */
-static void test_runs_end_with_the_guest(void **state)
+static void test_runs_end_with_the_client(void **state)
 {
 	fake_on_call = do_nothing;
 	assert_non_null(run(attach, &got, "waited_for()"));
@@ -543,9 +543,9 @@ int main(void)
 		TEST(test_a_cancelled_call_is_not_answered),
 		TEST(test_what_cannot_be_is_refused_with_its_reason),
 		TEST(test_too_much_at_a_time_is_refused),
-		TEST(test_runs_of_a_guest_and_of_the_agent_do_not_mix),
+		TEST(test_runs_of_a_client_and_of_the_agent_do_not_mix),
 		TEST(test_a_run_of_somebody_else_can_be_interrupted),
-		TEST(test_runs_end_with_the_guest),
+		TEST(test_runs_end_with_the_client),
 		TEST(test_two_at_once),
 		TEST(test_questions),
 		TEST(test_sessions),

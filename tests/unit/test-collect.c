@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/alloc.h"
-#include "manager/line/parts.h"
+#include "manager/line/run-output.h"
 #include "tests/unit/unit.h"
 
 static const struct config config = {
@@ -225,17 +225,17 @@ static void test_writing_a_line_anew_many_times_copies_little(void **state)
 {
 	static const char *const openings[] = { "\rx", "\bx", "\rx\n\rlonger than before" };
 	for (size_t k = 0; k < ARRAY_LEN(openings); k++) {
-		AUTO(parts_release) struct parts p = { 0 };
+		AUTO(run_output_release) struct run_output p = { 0 };
 		AUTO(freep) char *line = xmalloc(64 << 10);
 		memset(line, 'y', 64 << 10);
-		parts_add(&p, PART_STDOUT, "first\n", 6);
-		parts_add(&p, PART_STDOUT, line, 64 << 10);
+		run_output_add(&p, PART_STDOUT, "first\n", 6);
+		run_output_add(&p, PART_STDOUT, line, 64 << 10);
 		for (int i = 0; i < 20000; i++) {
-			parts_add(&p, PART_STDERR, "e\n", 2);
-			parts_add(&p, PART_STDOUT, openings[k], strlen(openings[k]));
+			run_output_add(&p, PART_STDERR, "e\n", 2);
+			run_output_add(&p, PART_STDOUT, openings[k], strlen(openings[k]));
 		}
 		size_t total = p.bytes[0] + p.bytes[1], held = 0;
-		assert_true(parts_mend(&p) <= 2 * total);
+		assert_true(run_output_mend(&p) <= 2 * total);
 		for (size_t i = 0; i < p.n; i++)
 			held += p.v[i].bytes.cap;
 		/* The smallest buffer has 256 bytes. */

@@ -429,13 +429,13 @@ static void whoever_queues_behind_a_kept_run_is_told(void **state)
 	assert_int_equal(b.told.n_earlier, 1);
 }
 
-/* Whose end nobody told us when to expect; a guest is patient. */
-static void whoever_queues_behind_a_guest_is_told(void **state)
+/* Whose end nobody told us when to expect; a client is patient. */
+static void a_run_queued_behind_a_client_is_reported(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	struct run_waiter guest = { .on_end = on_end, .guest = 1 }, other = { .on_end = on_end, .guest = 2 };
+	struct run_waiter client = { .on_end = on_end, .client = 1 }, other = { .on_end = on_end, .client = 2 };
 	struct run_spec spec = { .timeout_seconds = 7200, .wait_ms = RUN_WAIT_FOR_END, .text = "1", .len = 1 };
-	assert_int_equal(run_start(&b.d, &spec, &guest, &f), 1);
+	assert_int_equal(run_start(&b.d, &spec, &client, &f), 1);
 	start();
 	assert_int_equal(run_start(&b.d, &spec, &other, &f), 3);
 	loop_skip(b.loop, 30000);
@@ -445,9 +445,9 @@ static void whoever_queues_behind_a_guest_is_told(void **state)
 	assert_true(b.told.queued);
 	assert_int_equal(b.told.behind, 1);
 	assert_int_equal(b.told.n_earlier, 0);
-	runs_end_guest(&b.d, 1);
+	runs_end_client(&b.d, 1);
 	assert_int_equal(sent(FRAME_INTERRUPT, 1), 1);
-	runs_end_guest(&b.d, 2);
+	runs_end_client(&b.d, 2);
 }
 
 /* A client that has given up without a word: whichever call comes next says that the old run goes on, and can have it. */
@@ -674,7 +674,7 @@ int main(void)
 		TEST(a_piece_that_nobody_took_is_kept),
 		TEST(without_a_connection_the_wait_ends_all_the_same),
 		TEST(whoever_queues_behind_a_kept_run_is_told),
-		TEST(whoever_queues_behind_a_guest_is_told),
+		TEST(a_run_queued_behind_a_client_is_reported),
 		TEST(a_run_that_takes_long_may_have_lost_its_reader),
 		TEST(behind_a_run_that_was_given_up_a_call_is_told_at_once),
 		TEST(a_mark_that_is_none_breaks_the_protocol),

@@ -1,4 +1,4 @@
-#include "attach/peer.h"
+#include "attach/served-client.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -14,8 +14,8 @@
 
 /* For the hello of somebody who has connected. */
 #define HELLO_MS 5000
-/* Past the first mark a peer that does not read is not read from either; past the second it has no more long answers; past the third it
- * is dropped. */
+/* Past the first mark a client that does not read is not read from either; past the second it gets no more long answers; past the
+ * third it is dropped. */
 #define QUEUE_PAUSE (8u << 20)
 #define QUEUE_FULL (ATTACH_ANSWER_MAX + (16u << 20))
 #define QUEUE_MAX (ATTACH_ANSWER_MAX + (32u << 20))
@@ -23,10 +23,10 @@
 /* Open files that may wait for their calls. */
 #define FILES_MAX (4 * ATTACH_FILES_MAX)
 
-struct peer {
+struct served_client {
 	struct served_host host;
 	struct list node;
-	struct peer_spec spec;
+	struct served_client_spec spec;
 	struct stream *stream;
 	struct attach_reader reader;
 	struct timer *timer;  /* for its hello, then for its end */
@@ -38,20 +38,20 @@ struct peer {
 };
 
 /* Not at once: whoever has found out may be in the middle of something. */
-static void end(struct peer *p, const char *why)
+static void end(struct served_client *p, const char *why)
 {
 	if (p->ending)
 		return;
-	log_debug("attach: peer %llu leaves: %s", (unsigned long long)p->spec.guest, why);
+	log_debug("attach: peer %llu leaves: %s", (unsigned long long)p->spec.client, why);
 	p->ending = true;
 	timer_start(p->timer, 0, 0);
 }
 
 static void on_timer(void *ctx)
 {
-	struct peer *p = ctx;
+	struct served_client *p = ctx;
 	if (!p->ending)
-		log_debug("attach: peer %llu said no hello", (unsigned long long)p->spec.guest);
+		log_debug("attach: peer %llu said no hello", (unsigned long long)p->spec.client);
 	p->ending = true;
 	p->spec.on_end(p->spec.ctx, p);
 }
@@ -60,7 +60,7 @@ static void on_timer(void *ctx)
 
 static void write_frames(struct served_host *host, const struct buf *frames)
 {
-	struct peer *p = container_of(host, struct peer, host);
+	struct served_client *p = container_of(host, struct served_client, host);
 	if (p->ending)
 		return;
 	if (stream_write(p->stream, frames->data, frames->len) < 0)
@@ -71,7 +71,7 @@ static void write_frames(struct served_host *host, const struct buf *frames)
 
 static size_t room(const struct served_host *host)
 {
-	size_t queued = stream_queued(container_of(host, const struct peer, host)->stream);
+	size_t queued = stream_queued(container_of(host, const struct served_client, host)->stream);
 	return queued < QUEUE_FULL ? QUEUE_FULL - queued : 0;
 }
 
@@ -89,7 +89,7 @@ static void look_at(void *ctx, const struct session_info *info)
 		json_object_set_new(lookup->out, "session", session_info_encode(info));
 }
 
-static void greet(struct peer *p, const json_t *hello)
+static void greet(struct served_client *p, const json_t *hello)
 {
 	struct fields in = { .json = hello };
 	uint64_t version = fields_number(&in, "version", UINT32_MAX);
@@ -111,7 +111,7 @@ static void greet(struct peer *p, const json_t *hello)
 	write_frames(&p->host, &frames);
 }
 
-void peer_turn_away(int fd, const struct fail *why)
+void served_client_refuse(int fd, const struct fail *why)
 {
 	AUTO(buf_release) struct buf frames = { 0 };
 	json_auto_t *answer = json_pack("{s:o}", "fail", fail_encode(why));
@@ -125,7 +125,7 @@ void peer_turn_away(int fd, const struct fail *why)
 
 static void on_descriptor(void *ctx, int fd)
 {
-	struct peer *p = ctx;
+	struct served_client *p = ctx;
 	if (!p->ending && p->n_files < FILES_MAX) {
 		p->files[p->n_files++] = fd;
 		return;
@@ -142,7 +142,7 @@ static void close_files(int *files, size_t *n)
 }
 
 /* Those that it names go with it, whatever becomes of it, so that the next call finds its own. */
-static int take_files(struct peer *p, const json_t *request)
+static int take_files(struct served_client *p, const json_t *request)
 {
 	struct fields in = { .json = request };
 	size_t n = fields_number(&in, "files", ATTACH_FILES_MAX);
@@ -155,7 +155,7 @@ static int take_files(struct peer *p, const json_t *request)
 	return 0;
 }
 
-static void begin_call(struct peer *p, const struct attach_message *m)
+static void begin_call(struct served_client *p, const struct attach_message *m)
 {
 	if (m->call <= p->last_number) {
 		end(p, "the number of its call does not rise");
@@ -170,7 +170,7 @@ static void begin_call(struct peer *p, const struct attach_message *m)
 	close_files(p->host.files, &p->host.n_files);
 }
 
-static void on_message(struct peer *p, const struct attach_message *m)
+static void on_message(struct served_client *p, const struct attach_message *m)
 {
 	watchdog_detail("a message (type) of an attached program:", NULL, m->type);
 	struct served *s = m->type == ATTACH_HELLO ? NULL : served_find(&p->host, m->call);
@@ -199,7 +199,7 @@ static void on_message(struct peer *p, const struct attach_message *m)
 
 static void on_data(void *ctx, const void *data, size_t n)
 {
-	struct peer *p = ctx;
+	struct served_client *p = ctx;
 	const char *why = NULL;
 	int r = 0;
 	if (p->ending)
@@ -234,14 +234,14 @@ static void on_hangup(void *ctx)
 
 static void on_drained(void *ctx)
 {
-	struct peer *p = ctx;
+	struct served_client *p = ctx;
 	if (!p->ending)
 		stream_pause(p->stream, false);
 }
 
 /* --- life ---------------------------------------------------------------------------------------------------------- */
 
-struct peer *peer_new(const struct peer_spec *spec)
+struct served_client *served_client_new(const struct served_client_spec *spec)
 {
 	static const struct stream_ops ops = {
 		.on_data = on_data,
@@ -251,7 +251,7 @@ struct peer *peer_new(const struct peer_spec *spec)
 		.on_drained = on_drained,
 		.on_hangup = on_hangup,
 	};
-	struct peer *p = new0(struct peer);
+	struct served_client *p = new0(struct served_client);
 	p->spec = *spec;
 	p->stream = stream_new(spec->loop, spec->fd, spec->fd, &ops, p);
 	if (!p->stream) {
@@ -264,7 +264,7 @@ struct peer *peer_new(const struct peer_spec *spec)
 	p->host = (struct served_host){ .conversation = spec->conversation,
 					.config = spec->config,
 					.loop = spec->loop,
-					.guest = spec->guest,
+					.client = spec->client,
 					.write = write_frames,
 					.room = room };
 	list_init(&p->host.calls);
@@ -275,7 +275,7 @@ struct peer *peer_new(const struct peer_spec *spec)
 	return p;
 }
 
-struct peer *peer_drop(struct peer *p)
+struct served_client *served_client_drop(struct served_client *p)
 {
 	if (!p)
 		return NULL;
@@ -290,23 +290,23 @@ struct peer *peer_drop(struct peer *p)
 	return NULL;
 }
 
-struct peer *peer_free(struct peer *p)
+struct served_client *served_client_free(struct served_client *p)
 {
 	if (!p)
 		return NULL;
 	p->ending = true;
 	for (struct served *s; (s = list_first(&p->host.calls, struct served, node));)
 		served_cancel(s);
-	conversation_end_guest(p->host.conversation, p->spec.guest);
-	return peer_drop(p);
+	conversation_end_client(p->host.conversation, p->spec.client);
+	return served_client_drop(p);
 }
 
-struct list *peer_node(struct peer *p)
+struct list *served_client_node(struct served_client *p)
 {
 	return &p->node;
 }
 
-struct peer *peer_of(struct list *node)
+struct served_client *served_client_of(struct list *node)
 {
-	return container_of(node, struct peer, node);
+	return container_of(node, struct served_client, node);
 }

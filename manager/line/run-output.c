@@ -1,4 +1,4 @@
-#include "manager/line/parts.h"
+#include "manager/line/run-output.h"
 
 #include "base/alloc.h"
 #include "base/screen.h"
@@ -6,17 +6,17 @@
 
 /* More pieces than this come from a program that switches streams for every few bytes: those that follow join the last one of their
  * stream. */
-#define PARTS_MAX 10000
+#define PIECES_MAX 10000
 
-void parts_release(struct parts *p)
+void run_output_release(struct run_output *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		buf_release(&p->v[i].bytes);
 	free(p->v);
-	*p = (struct parts){ 0 };
+	*p = (struct run_output){ 0 };
 }
 
-static struct piece *append(struct parts *p, struct piece piece)
+static struct piece *append(struct run_output *p, struct piece piece)
 {
 	if (p->n == p->cap) {
 		p->cap = p->cap ? 2 * p->cap : 8;
@@ -31,14 +31,14 @@ static bool is_stream(enum part_kind kind)
 	return kind == PART_STDOUT || kind == PART_STDERR;
 }
 
-void parts_add(struct parts *p, enum part_kind kind, const void *data, size_t n)
+void run_output_add(struct run_output *p, enum part_kind kind, const void *data, size_t n)
 {
 	if (!is_stream(kind)) {
-		if (p->n < PARTS_MAX)
+		if (p->n < PIECES_MAX)
 			append(p, (struct piece){ .kind = kind });
 		return;
 	}
-	if (p->n < PARTS_MAX || !p->last[kind]) {
+	if (p->n < PIECES_MAX || !p->last[kind]) {
 		append(p, (struct piece){ .kind = kind });
 		p->last[kind] = p->n;
 	}
@@ -46,13 +46,13 @@ void parts_add(struct parts *p, enum part_kind kind, const void *data, size_t n)
 	p->bytes[kind] += n;
 }
 
-void parts_add_display(struct parts *p, size_t display, bool unplaced)
+void run_output_add_display(struct run_output *p, size_t display, bool unplaced)
 {
-	if (p->n < PARTS_MAX)
+	if (p->n < PIECES_MAX)
 		append(p, (struct piece){ .kind = PART_DISPLAY, .display = display, .unplaced = unplaced });
 }
 
-void parts_copy(struct parts *to, const struct parts *from)
+void run_output_copy(struct run_output *to, const struct run_output *from)
 {
 	*to = *from;
 	to->cap = to->n;
@@ -66,7 +66,7 @@ void parts_copy(struct parts *to, const struct parts *from)
 }
 
 /* Moves what follows the first `keep` bytes of the streams. */
-static void split(struct parts *live, struct parts *tail, size_t keep)
+static void split(struct run_output *live, struct run_output *tail, size_t keep)
 {
 	for (size_t i = 0; i < live->n; i++) {
 		struct piece *piece = &live->v[i];
@@ -74,13 +74,13 @@ static void split(struct parts *live, struct parts *tail, size_t keep)
 		keep -= stays;
 		if (!goes)
 			continue;
-		parts_add(tail, piece->kind, piece->bytes.data + stays, goes);
+		run_output_add(tail, piece->kind, piece->bytes.data + stays, goes);
 		piece->bytes.len = stays;
 		live->bytes[piece->kind] -= goes;
 	}
 }
 
-static void drop_head(struct parts *p, size_t keep)
+static void drop_head(struct run_output *p, size_t keep)
 {
 	for (size_t i = p->n; i > 0; i--) {
 		struct piece *piece = &p->v[i - 1];
@@ -93,9 +93,9 @@ static void drop_head(struct parts *p, size_t keep)
 	}
 }
 
-void parts_bound(struct parts *live, struct parts *tail, size_t max)
+void run_output_bound(struct run_output *live, struct run_output *tail, size_t max)
 {
-	AUTO(parts_release) struct parts dropped = { 0 };
+	AUTO(run_output_release) struct run_output dropped = { 0 };
 	if (live->bytes[0] + live->bytes[1] + tail->bytes[0] + tail->bytes[1] <= max)
 		return;
 	/* Places in the tail mean pieces that may be gone. */
@@ -120,7 +120,7 @@ static void append_cut(struct buf *text, const char *head, size_t head_len, cons
 	buf_add(text, tail + tail_len - tail_bytes, tail_bytes);
 }
 
-char *parts_text(struct buf *head, struct buf *tail, uint64_t total, bool gap, uint64_t max_chars, bool *ret_cut)
+char *run_output_text(struct buf *head, struct buf *tail, uint64_t total, bool gap, uint64_t max_chars, bool *ret_cut)
 {
 	AUTO(buf_release) struct buf text = { 0 };
 	if (!max_chars)
@@ -141,7 +141,7 @@ char *parts_text(struct buf *head, struct buf *tail, uint64_t total, bool gap, u
 	return buf_steal_str(&cut);
 }
 
-char *parts_cut(const char *s, size_t n, uint64_t max_chars)
+char *run_output_cut(const char *s, size_t n, uint64_t max_chars)
 {
 	AUTO(buf_release) struct buf text = { 0 };
 	size_t chars = utf8_count(s, n);
@@ -154,7 +154,7 @@ char *parts_cut(const char *s, size_t n, uint64_t max_chars)
 
 /* --- order ------------------------------------------------------------------------------------------------------- */
 
-static void join(struct parts *to, struct piece *piece)
+static void join(struct run_output *to, struct piece *piece)
 {
 	struct piece *last = to->n ? &to->v[to->n - 1] : NULL;
 	if (last && is_stream(piece->kind) && last->kind == piece->kind) {
@@ -166,7 +166,7 @@ static void join(struct parts *to, struct piece *piece)
 	}
 }
 
-static size_t places(const struct parts *tail)
+static size_t places(const struct run_output *tail)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < tail->n; i++)
@@ -175,7 +175,7 @@ static size_t places(const struct parts *tail)
 }
 
 /* The first of the last n pieces that have a place of their own. */
-static size_t last_placed(const struct parts *live, size_t n)
+static size_t last_placed(const struct run_output *live, size_t n)
 {
 	size_t i = live->n;
 	while (i > 0 && n > 0)
@@ -184,10 +184,10 @@ static size_t last_placed(const struct parts *live, size_t n)
 }
 
 /* What came live, up to where the tail begins; then the tail, with the rest of what came live in its places. */
-static void put_in_order(struct parts *live, struct parts *tail, bool gap, struct parts *ret)
+static void put_in_order(struct run_output *live, struct run_output *tail, bool gap, struct run_output *ret)
 {
 	/* With pieces joined, nobody knows any more which of them a place means. */
-	size_t next = live->n < PARTS_MAX ? last_placed(live, places(tail)) : live->n;
+	size_t next = live->n < PIECES_MAX ? last_placed(live, places(tail)) : live->n;
 	for (size_t i = 0; i < next; i++)
 		join(ret, &live->v[i]);
 	if (gap)
@@ -240,7 +240,7 @@ static bool writes_anew(const struct buf *b)
 	return (b->data[0] == '\r' && b->len > 1 && b->data[1] != '\n') || b->data[0] == '\b';
 }
 
-size_t parts_mend(struct parts *p)
+size_t run_output_mend(struct run_output *p)
 {
 	size_t copied = 0;
 	struct {
@@ -268,7 +268,7 @@ size_t parts_mend(struct parts *p)
 }
 
 /* Characters that something missing has cut through. */
-static void trim_gap(struct parts *p)
+static void trim_gap(struct run_output *p)
 {
 	bool seen[2] = { false, false }, gap = false;
 	for (size_t i = 0; i < p->n; i++) {
@@ -349,7 +349,7 @@ struct stream_texts {
 	struct buf head[2], tail[2];
 };
 
-static void add_parts(struct parts *p, uint64_t missing, struct run_result *ret, struct stream_texts *texts)
+static void add_parts(struct run_output *p, uint64_t missing, struct run_result *ret, struct stream_texts *texts)
 {
 	bool after_gap = false;
 	for (size_t i = 0; i < p->n; i++) {
@@ -368,9 +368,10 @@ static void add_parts(struct parts *p, uint64_t missing, struct run_result *ret,
 	}
 }
 
-void parts_finish(struct parts *live, struct parts *tail, const struct stream_limit limits[2], struct run_result *ret)
+void run_output_finish(struct run_output *live, struct run_output *tail, const struct stream_limit limits[2],
+		       struct run_result *ret)
 {
-	AUTO(parts_release) struct parts ordered = { 0 };
+	AUTO(run_output_release) struct run_output ordered = { 0 };
 	struct stream_texts texts = { 0 };
 	uint64_t missing[2];
 	for (int i = 0; i < 2; i++) {
@@ -378,31 +379,31 @@ void parts_finish(struct parts *live, struct parts *tail, const struct stream_li
 		missing[i] = limits[i].total > kept ? limits[i].total - kept : 0;
 	}
 	put_in_order(live, tail, missing[0] + missing[1] > 0, &ordered);
-	(void)parts_mend(&ordered);
+	(void)run_output_mend(&ordered);
 	trim_gap(&ordered);
 	add_parts(&ordered, missing[0] + missing[1], ret, &texts);
-	ret->stdout_text = parts_text(&texts.head[0], &texts.tail[0], limits[0].total, missing[0] > 0,
-				      limits[0].max_chars, &ret->stdout_truncated);
-	ret->stderr_text = parts_text(&texts.head[1], &texts.tail[1], limits[1].total, missing[1] > 0,
-				      limits[1].max_chars, &ret->stderr_truncated);
+	ret->stdout_text = run_output_text(&texts.head[0], &texts.tail[0], limits[0].total, missing[0] > 0,
+					   limits[0].max_chars, &ret->stdout_truncated);
+	ret->stderr_text = run_output_text(&texts.head[1], &texts.tail[1], limits[1].total, missing[1] > 0,
+					   limits[1].max_chars, &ret->stderr_truncated);
 	for (int i = 0; i < 2; i++) {
 		cut_stream(ret, (enum part_kind)i, limits[i].max_chars);
 		buf_release(&texts.head[i]);
 		buf_release(&texts.tail[i]);
 	}
-	parts_release(live);
-	parts_release(tail);
+	run_output_release(live);
+	run_output_release(tail);
 }
 
-static void join_bytes(struct parts *p, struct buf *to)
+static void join_bytes(struct run_output *p, struct buf *to)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (p->v[i].kind == PART_STDOUT)
 			buf_add(to, p->v[i].bytes.data, p->v[i].bytes.len);
-	parts_release(p);
+	run_output_release(p);
 }
 
-void parts_join(struct parts *live, struct parts *tail, uint64_t total, struct run_result *ret)
+void run_output_join(struct run_output *live, struct run_output *tail, uint64_t total, struct run_result *ret)
 {
 	struct buf all = { 0 };
 	uint64_t kept = live->bytes[PART_STDOUT] + tail->bytes[PART_STDOUT];

@@ -1,4 +1,4 @@
-#include "manager/files/lift.h"
+#include "manager/files/fd-copy.h"
 
 #include <stdatomic.h>
 
@@ -11,7 +11,7 @@
 #define PIECES_AT_ONCE 4
 
 struct job {
-	struct lift *lift;
+	struct fd_copy *fd_copy;
 	bool running;
 	size_t n; /* pieces that it has copied */
 	uint64_t pieces[PIECES_AT_ONCE];
@@ -20,8 +20,8 @@ struct job {
 	struct fail fail;
 };
 
-struct lift {
-	struct lift_spec spec;
+struct fd_copy {
+	struct fd_copy_spec spec;
 	uint64_t pieces, copied;
 	atomic_uint_fast64_t next;
 	struct job jobs[JOBS];
@@ -31,7 +31,7 @@ struct lift {
 static void copy(void *ctx)
 {
 	struct job *j = ctx;
-	struct lift *l = j->lift;
+	struct fd_copy *l = j->fd_copy;
 	while (j->n < PIECES_AT_ONCE) {
 		uint64_t piece = atomic_fetch_add(&l->next, 1);
 		if (piece >= l->pieces)
@@ -47,16 +47,16 @@ static void on_copied(void *ctx, bool forgotten);
 
 static void start_next(struct job *j)
 {
-	struct lift *l = j->lift;
+	struct fd_copy *l = j->fd_copy;
 	if (l->fail.kind || atomic_load(&l->next) >= l->pieces)
 		return;
 	j->running = true;
 	(void)work_start(l->spec.loop, &(struct work_spec){ .fn = copy, .on_done = on_copied, .ctx = j, .bulk = true });
 }
 
-static void finish(struct lift *l)
+static void finish(struct fd_copy *l)
 {
-	struct lift_spec spec = l->spec;
+	struct fd_copy_spec spec = l->spec;
 	AUTO(fail_release) struct fail f = l->fail;
 	for (size_t i = 0; i < JOBS; i++)
 		free(l->jobs[i].buffer);
@@ -67,7 +67,7 @@ static void finish(struct lift *l)
 static void on_copied(void *ctx, bool forgotten UNUSED)
 {
 	struct job *j = ctx;
-	struct lift *l = j->lift;
+	struct fd_copy *l = j->fd_copy;
 	j->running = false;
 	for (size_t i = 0; i < j->n; i++)
 		sink_put(l->spec.sink, j->pieces[i], take_ptr(j->digests[i]));
@@ -85,16 +85,16 @@ static void on_copied(void *ctx, bool forgotten UNUSED)
 	finish(l);
 }
 
-struct lift *lift_start(const struct lift_spec *spec, struct fail *f)
+struct fd_copy *fd_copy_start(const struct fd_copy_spec *spec, struct fail *f)
 {
 	int64_t pieces = sink_open(spec->sink, spec->file, f);
 	if (pieces < 0)
 		return NULL;
-	struct lift *l = new0(struct lift);
+	struct fd_copy *l = new0(struct fd_copy);
 	l->spec = *spec;
 	l->pieces = (uint64_t)pieces;
 	for (size_t i = 0; i < JOBS; i++) {
-		l->jobs[i].lift = l;
+		l->jobs[i].fd_copy = l;
 		l->jobs[i].buffer = xmalloc(SINK_COPY_BYTES);
 		start_next(&l->jobs[i]);
 	}

@@ -4,8 +4,8 @@
 #include <sys/un.h>
 
 #include "base/alloc.h"
+#include "manager/line/dialer.h"
 #include "manager/line/folder.h"
-#include "manager/line/peer.h"
 #include "tests/unit/unit.h"
 
 #define ID "6099f0607bc31d0734095b92a22e311ef34c423411e1ec8ac819f47a490573fa"
@@ -30,7 +30,7 @@ static void status_tells_the_first_process(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		bool first = false;
 		pid_t parent = -1;
-		assert_int_equal(peer_read_status(cases[i].text, &first, &parent), cases[i].known);
+		assert_int_equal(dialer_read_status(cases[i].text, &first, &parent), cases[i].known);
 		assert_int_equal(first, cases[i].first);
 	}
 }
@@ -38,20 +38,20 @@ static void status_tells_the_first_process(void **state)
 /* evidence: socket-peer */
 static void every_layout_of_cgroups_tells_the_container(void **state)
 {
-	assert_true(peer_in_container("9:name=systemd:/docker/" ID "\n8:pids:/docker/" ID "\n", ID));
-	assert_true(peer_in_container("0::/system.slice/docker-" ID ".scope\n", ID));
-	assert_true(peer_in_container("0::/../" ID, ID));
-	assert_true(peer_in_container("0::/user.slice/user-1000.slice/libpod-" ID ".scope/container\n", ID));
-	assert_false(peer_in_container("0::/docker/f" ID "\n", ID));
-	assert_false(peer_in_container("0::/docker/" ID "0\n", ID));
-	assert_false(peer_in_container("0::/\n", ID));
-	assert_false(peer_in_container("0::/\n", ""));
+	assert_true(dialer_in_container("9:name=systemd:/docker/" ID "\n8:pids:/docker/" ID "\n", ID));
+	assert_true(dialer_in_container("0::/system.slice/docker-" ID ".scope\n", ID));
+	assert_true(dialer_in_container("0::/../" ID, ID));
+	assert_true(dialer_in_container("0::/user.slice/user-1000.slice/libpod-" ID ".scope/container\n", ID));
+	assert_false(dialer_in_container("0::/docker/f" ID "\n", ID));
+	assert_false(dialer_in_container("0::/docker/" ID "0\n", ID));
+	assert_false(dialer_in_container("0::/\n", ID));
+	assert_false(dialer_in_container("0::/\n", ""));
 }
 
 static void who_is_not_the_first_is_refused_without_an_id(void **state)
 {
-	assert_int_equal(peer_check(getpid(), ""), PEER_OTHER);
-	assert_int_equal(peer_check(0, ID), PEER_UNKNOWN);
+	assert_int_equal(dialer_check(getpid(), ""), DIALER_IS_OTHER);
+	assert_int_equal(dialer_check(0, ID), DIALER_IS_UNKNOWN);
 }
 
 static int dial(const char *folder)

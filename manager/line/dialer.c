@@ -1,4 +1,4 @@
-#include "manager/line/peer.h"
+#include "manager/line/dialer.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -8,7 +8,7 @@
 #define TEXT_MAX 16384u
 #define HEX "0123456789abcdef"
 
-pid_t peer_pid(int fd)
+pid_t dialer_pid(int fd)
 {
 	struct ucred peer;
 	socklen_t n = sizeof(peer);
@@ -25,7 +25,7 @@ static const char *field(const char *text, const char *name)
 	return NULL;
 }
 
-bool peer_read_status(const char *text, bool *ret_first, pid_t *ret_parent)
+bool dialer_read_status(const char *text, bool *ret_first, pid_t *ret_parent)
 {
 	const char *pids = field(text, "NSpid:"), *parent = field(text, "PPid:");
 	int last = 0, used;
@@ -39,7 +39,7 @@ bool peer_read_status(const char *text, bool *ret_first, pid_t *ret_parent)
 	return n > 0;
 }
 
-bool peer_in_container(const char *text, const char *id)
+bool dialer_in_container(const char *text, const char *id)
 {
 	size_t n = strlen(id);
 	for (const char *p = text; n && (p = strstr(p, id)); p++)
@@ -61,22 +61,22 @@ static bool read_proc(pid_t pid, const char *name, struct buf *text)
 	return text->len > 0;
 }
 
-enum peer_verdict peer_check(pid_t pid, const char *id)
+enum dialer_verdict dialer_check(pid_t pid, const char *id)
 {
 	AUTO(buf_release) struct buf status = { .max = TEXT_MAX }, cgroup = { .max = TEXT_MAX },
 				     outside = { .max = TEXT_MAX };
 	bool first;
 	pid_t parent;
-	if (pid <= 0 || !read_proc(pid, "status", &status) || !peer_read_status(buf_str(&status), &first, &parent))
-		return PEER_UNKNOWN;
+	if (pid <= 0 || !read_proc(pid, "status", &status) || !dialer_read_status(buf_str(&status), &first, &parent))
+		return DIALER_IS_UNKNOWN;
 	if (!first)
-		return PEER_OTHER;
+		return DIALER_IS_OTHER;
 	if (!*id || !read_proc(pid, "cgroup", &cgroup))
-		return PEER_UNKNOWN;
-	if (!peer_in_container(buf_str(&cgroup), id))
-		return PEER_OTHER;
+		return DIALER_IS_UNKNOWN;
+	if (!dialer_in_container(buf_str(&cgroup), id))
+		return DIALER_IS_OTHER;
 	/* Code inside may make a namespace of its own and be its first process. Only the container's own has its parent outside. */
 	if (parent > 0 && !read_proc(parent, "cgroup", &outside))
-		return PEER_UNKNOWN;
-	return peer_in_container(buf_str(&outside), id) ? PEER_OTHER : PEER_IS_IT;
+		return DIALER_IS_UNKNOWN;
+	return dialer_in_container(buf_str(&outside), id) ? DIALER_IS_OTHER : DIALER_IS_PID1;
 }
