@@ -268,9 +268,8 @@ static void explain_owner(struct opening *o)
 			fail_hint(&why, "%s", o->refusal.hint);
 	} else {
 		cause_set(&why, FAIL_BUSY, CAUSE_ATTACH_OFF, "%s, and nobody can attach to it", whose);
-		fail_hint(
-			&why,
-			"It is a program that uses the Python module or libhusk, which lets nobody in; or HUSK_ATTACH is off there, it runs elsewhere, or it is older than this program.");
+		fail_hint(&why,
+			  "HUSK_ATTACH is off there, it runs on another machine, or it is older than this program.");
 	}
 	fail(o, &why);
 }

@@ -13,8 +13,8 @@ struct attach_server;
 struct attach_server *attach_server_new(struct loop *loop, const struct config *config, struct conversation *c);
 /* Serves one who is connected already: takes the descriptor, on success and on failure. HUSK_ATTACH does not matter. -1 with errno. */
 int attach_serve(struct attach_server *s, int fd);
-/* Drops its clients and their calls without touching the manager, which has to be freed before. The socket is removed. Accepts NULL,
- * returns NULL. */
+/* Drops its clients and their calls without touching the conversation, which has to be closed, or its manager freed, before. The socket is
+ * removed. Accepts NULL, returns NULL. */
 struct attach_server *attach_server_free(struct attach_server *s);
 
 #endif

@@ -27,6 +27,7 @@ struct husk_conversation {
 	bool open; /* under thread_lock() */
 	/* On the loop only: */
 	struct conversation *conversation; /* NULL once nothing is left of it */
+	struct attach_server *server;	   /* for husk's own verbs: repl, shell, cp, jupyter */
 	struct strv made;		   /* sessions to end when the manager is closed */
 };
 

@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 
+#include "attach/server.h"
 #include "base/alloc.h"
 #include "libhusk/call.h"
 
@@ -75,6 +76,8 @@ static void end_manager(void *ctx)
 {
 	struct closing *closing = ctx;
 	closing->husk->manager = manager_free(closing->husk->manager);
+	list_for_each(c, &closing->husk->conversations, struct husk_conversation, node)
+		c->server = attach_server_free(c->server);
 	timer_free(closing->deadline);
 	pthread_mutex_lock(&closing->lock);
 	closing->done = true;
@@ -189,6 +192,7 @@ static void open_conversation(void *ctx)
 	list_append(&c->husk->conversations, &c->node);
 	thread_unlock();
 	c->conversation = conversation_open(c->husk->manager, &opening->spec);
+	c->server = attach_server_new(thread_loop(), &c->husk->config, c->conversation);
 	if (opening->wake)
 		conversation_wake(c->conversation);
 }
@@ -249,8 +253,10 @@ static void close_conversation(void *ctx)
 	list_for_each(call, &c->husk->calls, struct call, node)
 		if (call->conversation == c)
 			call_end(call, &closed);
-	if (!c->made.n && !c->husk->closing)
-		c->conversation = conversation_close(c->conversation);
+	if (c->made.n || c->husk->closing)
+		return;
+	c->conversation = conversation_close(c->conversation);
+	c->server = attach_server_free(c->server);
 }
 
 struct husk_error *husk_conversation_close(struct husk_conversation *c)

@@ -71,6 +71,7 @@ def test_names_prefixes_and_adoption(start, tmp_path):
 
 
 # evidence: attach-imports
+# evidence: attach-files
 def test_mistakes_and_the_rights_of_the_person(own_session, cp, tmp_path):
     (tmp_path / "file").write_text("x")
     for words, code, text in (

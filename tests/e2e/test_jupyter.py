@@ -4,10 +4,11 @@ import json
 import pathlib
 import stat
 import subprocess
+import sys
 
 import nbformat
 import pytest
-from harness import PATIENCE, Server, clean_env, docker, husk_binary, store_id, store_label, wait_until
+from harness import PATIENCE, ROOT, Server, build_dir, clean_env, docker, husk_binary, store_id, store_label, wait_until
 from jupyter_rig import Face, kernel
 from nbclient import NotebookClient
 
@@ -213,6 +214,35 @@ def test_a_notebook_runs_by_choosing_husk_python(tmp_path):
     (kernels / "husk-mine/kernel.json").write_text('{"argv": ["mine"]}')
     subprocess.run([husk_binary(), "jupyter", "--uninstall", "--prefix", prefix], env=env, timeout=PATIENCE, check=True, capture_output=True)
     assert [path.name for path in kernels.iterdir()] == ["husk-mine"]
+
+
+SCRIPT = """
+import sys, husk
+with husk.Session(network=False) as s:
+    s.run("shared = [1, 2, 3]")
+    print(s.id, flush=True)
+    sys.stdin.readline()
+    print(s.run("shared").value, flush=True)
+"""
+
+
+def test_sessions_of_the_python_module(tmp_path):
+    env = clean_env(tmp_path, PYTHONPATH=ROOT / "clients/python", HUSK_LIBRARY=build_dir() / "libhusk/libhusk.so")
+    with subprocess.Popen([sys.executable, "-c", SCRIPT], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as script:
+        session = script.stdout.readline().strip()
+        face = Face(session, env)
+        try:
+            assert face.client().value("shared.append(4); len(shared)") == "4"
+            (tmp_path / "file").write_text("copied")
+            subprocess.run([husk_binary(), "cp", tmp_path / "file", f"{session}:"], env=env, timeout=PATIENCE, check=True)
+            assert face.clients[0].value("open('file').read()") == "'copied'"
+        finally:
+            # It goes while a client is there.
+            said, _ = script.communicate("\n", timeout=PATIENCE)
+            face.end(signo=None)
+        assert "[1, 2, 3, 4]" in said and script.returncode == 0
+    assert not list((tmp_path / "state/husk/attach").glob("*.sock"))
+    assert not docker("ps", "--all", "--quiet", "--filter", store_label(env))
 
 
 def test_a_notebook_finds_the_files_beside_it(tmp_path):

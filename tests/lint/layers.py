@@ -82,7 +82,8 @@ LAYERS = {
     # `husk mcp` runs the server; what runs in a session of another process attaches to it.
     "cli": (*FACE, "cli/", "mcp/server.h", *ATTACH),
     "cli/repl": (*FACE, "cli/", *ATTACH),
-    "libhusk": (*FACE, "libhusk/"),
+    # Its sessions are open to `husk repl` and the like, as a server's are.
+    "libhusk": (*FACE, "libhusk/", "attach/server.h"),
     # As strangers write them: they include what is installed.
     "libhusk/examples": (),
     "bench": (*FACE, "bench/", "libhusk/husk.h"),
