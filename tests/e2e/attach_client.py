@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import pathlib
 import socket
 import struct
@@ -27,7 +28,11 @@ class Attached:
     def __init__(self, path, session=None):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.settimeout(PATIENCE)
-        self.socket.connect(str(path))
+        folder = os.open(pathlib.Path(path).parent, os.O_PATH)  # its path may be longer than an address
+        try:
+            self.socket.connect(f"/proc/self/fd/{folder}/{pathlib.Path(path).name}")
+        finally:
+            os.close(folder)
         self.numbers = itertools.count(1)
         self.pieces = {}
         self.live = {}  # call -> {BYTES: …, ERR_BYTES: …}
