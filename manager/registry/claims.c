@@ -209,14 +209,16 @@ void log_run_told(struct member *m, uint64_t number, const struct run_result *re
 {
 	if (!m->registry->config->history_keeps_code || !result)
 		return;
-	AUTO(freep) char *outputs = kept_outputs(result);
+	struct run_result *outputs = kept_outputs_take(result);
 	if (outputs)
 		store_cell_put(m->registry->store,
 			       &(struct cell_piece){ .session = session_id(m->session),
 						     .seq = number,
 						     .output = true,
-						     .content = outputs,
-						     .at = result->stdout_bytes + result->stderr_bytes });
+						     .at = result->stdout_bytes + result->stderr_bytes,
+						     .make = kept_outputs_text,
+						     .release = kept_outputs_free,
+						     .ctx = outputs });
 }
 
 void log_run_began(struct member *m, const struct begun_run *run)

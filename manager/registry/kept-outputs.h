@@ -7,7 +7,10 @@
 /* What is kept of one run at most; a part that does not fit is named in its place. */
 #define KEPT_OUTPUTS_MAX (1u << 20)
 
-/* A JSON array; NULL if there is nothing. The caller owns it. */
-char *kept_outputs(const struct run_result *result);
+/* On the loop: a copy of what is kept. NULL if there is nothing. The caller owns it. */
+struct run_result *kept_outputs_take(const struct run_result *result);
+/* In any thread: the copy as a JSON array; NULL if there is nothing. The caller owns it. */
+char *kept_outputs_text(void *kept);
+void kept_outputs_free(void *kept);
 
 #endif

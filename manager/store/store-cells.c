@@ -9,6 +9,7 @@
 struct cell_job {
 	struct store_job base;
 	struct cell_piece piece;
+	char *made;   /* by the piece's own function; the job's */
 	size_t bytes; /* opened so far */
 	bool cut;
 	store_cells_fn fn;
@@ -49,7 +50,18 @@ static int put(struct db *db, void *ctx, struct fail *f)
 
 static int run_put(struct store_job *job, struct db *db, struct fail *f)
 {
-	return job_transaction(job, db, DB_RELAXED, put, f);
+	struct cell_job *j = cell_job_of(job);
+	if (j->piece.make && !j->made) /* not again if it is tried once more */
+		j->piece.content = j->made = j->piece.make(j->piece.ctx);
+	return j->piece.content ? job_transaction(job, db, DB_RELAXED, put, f) : 0;
+}
+
+static void release_put(struct store_job *job)
+{
+	struct cell_job *j = cell_job_of(job);
+	free(j->made);
+	if (j->piece.release)
+		j->piece.release(j->piece.ctx);
 }
 
 static void finish_put(struct store_job *job, const struct fail *f)
@@ -61,6 +73,7 @@ static void finish_put(struct store_job *job, const struct fail *f)
 void store_cell_put(struct store *s, const struct cell_piece *piece)
 {
 	struct cell_job *j = job_new(s, sizeof(*j), run_put, finish_put);
+	j->base.release = release_put;
 	j->piece = *piece;
 	j->piece.session = job_keep(&j->base, piece->session);
 	j->piece.content = job_keep(&j->base, piece->content);

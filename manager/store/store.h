@@ -177,6 +177,11 @@ struct cell_piece {
 	bool output;	     /* false: the text that was run */
 	const char *content; /* any text */
 	uint64_t at;	     /* how much the run had written by then */
+	/* Instead of a content that takes time to make: a thread of the store calls this once, before it is written. NULL adds nothing.
+	 * `release` frees ctx in any case. */
+	char *(*make)(void *ctx);
+	void (*release)(void *ctx);
+	void *ctx;
 };
 /* Adds it behind what there is of this run, unless the same was added at the same place: a server that was killed may have told it
  * before. Fire and forget. */

@@ -462,6 +462,43 @@ static void what_was_run_goes_with_its_record(void **state)
 	assert_cells("s2", "1 ran other\n");
 }
 
+struct maker {
+	const char *text;
+	pid_t thread;
+	unsigned made, released;
+};
+
+static char *make_piece(void *ctx)
+{
+	struct maker *m = ctx;
+	m->thread = gettid();
+	m->made++;
+	return m->text ? xstrdup(m->text) : NULL;
+}
+
+static void release_piece(void *ctx)
+{
+	((struct maker *)ctx)->released++;
+}
+
+static void a_piece_is_made_off_the_loop(void **state)
+{
+	struct maker some = { .text = "[1]" }, none = { 0 };
+	write_log();
+	struct cell_piece piece = {
+		.session = "s1", .seq = 1, .output = true, .make = make_piece, .release = release_piece, .ctx = &some
+	};
+	store_cell_put(b.store, &piece);
+	piece.ctx = &none;
+	store_cell_put(b.store, &piece);
+	assert_cells("s1", "1 left [1]\n");
+	assert_int_equal(some.made, 1);
+	assert_int_equal(some.released, 1);
+	assert_int_equal(none.made, 1);
+	assert_int_equal(none.released, 1);
+	assert_int_not_equal(some.thread, gettid());
+}
+
 static void a_deleted_export_stays_in_the_log(void **state)
 {
 	write_log();
@@ -544,6 +581,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_forged_receipt_is_none),
 	TEST(under_another_key_nothing_is_as_it_was),
 	TEST(what_was_run_goes_with_its_record),
+	TEST(a_piece_is_made_off_the_loop),
 	TEST(a_deleted_export_stays_in_the_log),
 	TEST(what_is_pruned_leaves_a_tombstone),
 	TEST(what_was_tampered_with_is_not_pruned),
