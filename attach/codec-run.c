@@ -3,6 +3,7 @@
 
 #include "attach/fields.h"
 #include "base/alloc.h"
+#include "base/deadline.h"
 #include "base/json.h"
 #include "base/utf8.h"
 
@@ -123,10 +124,11 @@ int run_request_decode(const json_t *json, struct run_request *ret, struct env_v
 
 /* --- what it left -------------------------------------------------------------------------------------------------- */
 
+/* In a worker it may end early, at that worker's deadline: of a value at least one representation is encoded. */
 static json_t *bundle_encode(const struct mime_bundle *b)
 {
 	json_t *out = json_array();
-	for (size_t i = 0; i < b->n; i++) {
+	for (size_t i = 0; i < b->n && (!i || !deadline_passed()); i++) {
 		json_t *part = json_object();
 		fields_put_text(part, "type", b->parts[i].type);
 		fields_put_text_n(part, "data", b->parts[i].data, b->parts[i].len);
@@ -243,7 +245,6 @@ static void put_numbers(json_t *out, const struct run_result *r)
 	fields_put_number(out, "stdout_bytes", r->stdout_bytes);
 	fields_put_number(out, "stderr_bytes", r->stderr_bytes);
 	fields_put_number(out, "kept_run", r->kept_run);
-	fields_put_number(out, "displays_dropped", r->displays_dropped);
 	if (r->has_exit_code)
 		json_object_set_new(out, "exit_code", json_integer(r->exit_code));
 	fields_put_number(out, "signal", (uint64_t)MAX(r->signal, 0));
@@ -279,8 +280,13 @@ json_t *run_result_encode(const struct run_result *r)
 	fields_put_text(out, "notice", r->notice);
 	json_object_set_new(out, "result", bundle_encode(&r->result));
 	json_t *displays = json_array();
-	for (size_t i = 0; i < r->n_displays; i++)
-		json_array_append_new(displays, bundle_encode(&r->displays[i]));
+	uint64_t dropped = r->displays_dropped;
+	for (size_t i = 0; i < r->n_displays; i++) {
+		json_t *display = deadline_passed() ? json_array() : bundle_encode(&r->displays[i]);
+		dropped += json_array_size(display) < r->displays[i].n;
+		json_array_append_new(displays, display); /* parts refer to its place */
+	}
+	fields_put_number(out, "displays_dropped", dropped);
 	json_object_set_new(out, "displays", displays);
 	json_object_set_new(out, "parts", parts_encode(r));
 	return out;

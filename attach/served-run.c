@@ -6,6 +6,7 @@
 #include "attach/fields.h"
 #include "attach/served-private.h"
 #include "base/alloc.h"
+#include "base/deadline.h"
 #include "base/json.h"
 #include "base/work.h"
 
@@ -13,6 +14,8 @@
 #define TEXT_MAX (16u << 20)
 /* What the loop encodes by itself. */
 #define LOOP_BYTES (64u << 10)
+/* What encoding one step may take; displays that are not encoded by then are left out, and counted as dropped. */
+#define ENCODE_CPU_MS 1000
 /* What may wait behind a display that is being encoded. Further displays are left out: they are in the answer. */
 #define WAITING_MAX (32u << 20)
 
@@ -81,7 +84,9 @@ static void put(struct step *s, json_t *json)
 static void encode_step(void *ctx)
 {
 	struct step *s = ctx;
+	deadline_set(ENCODE_CPU_MS);
 	put(s, s->encode(s));
+	deadline_set(0);
 }
 
 static void go_on(struct run_call *call);

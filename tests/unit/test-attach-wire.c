@@ -4,6 +4,7 @@
 #include "attach/served.h"
 #include "attach/wire.h"
 #include "base/alloc.h"
+#include "base/deadline.h"
 #include "tests/unit/unit.h"
 
 /* --- frames -------------------------------------------------------------------------------------------------------- */
@@ -324,6 +325,36 @@ static void a_result_comes_out_as_it_went_in(void **state)
 	assert_null(got.error_message);
 }
 
+static void encoding_ends_at_its_deadline(void **state)
+{
+	struct mime_part parts[] = { { .type = (char *)"text/plain", .data = (char *)"a", .len = 1 },
+				     { .type = (char *)"text/html", .data = (char *)"b", .len = 1 } };
+	struct mime_bundle displays[] = { { .parts = parts, .n = 2 }, { .parts = parts, .n = 2 } };
+	struct run_part places[] = { { .kind = PART_DISPLAY },
+				     { .kind = PART_DISPLAY, .display = 1 },
+				     { .kind = PART_RESULT } };
+	const struct run_result r = { .result = { .parts = parts, .n = 2 },
+				      .displays = displays,
+				      .n_displays = 2,
+				      .displays_dropped = 3,
+				      .parts = places,
+				      .n_parts = 3,
+				      .stdout_text = (char *)"",
+				      .stderr_text = (char *)"" };
+	AUTO(run_result_release) struct run_result got = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	deadline_set(1);
+	while (!deadline_passed())
+		continue;
+	json_auto_t *json = run_result_encode(&r);
+	deadline_set(0);
+	assert_int_equal(run_result_decode(json, &got, &f), 0);
+	assert_int_equal(got.result.n, 1);
+	assert_int_equal(got.n_displays, 2);
+	assert_int_equal(got.displays[0].n + got.displays[1].n, 0);
+	assert_int_equal(got.displays_dropped, 5);
+}
+
 static void a_result_that_contradicts_itself_is_none(void **state)
 {
 	static const char *const bad[] = {
@@ -485,6 +516,7 @@ int main(void)
 		cmocka_unit_test(a_note_is_as_long_as_an_answer_and_never_one),
 		cmocka_unit_test(a_long_answer_without_room_is_refused),
 		cmocka_unit_test(a_result_comes_out_as_it_went_in),
+		cmocka_unit_test(encoding_ends_at_its_deadline),
 		cmocka_unit_test(a_result_that_contradicts_itself_is_none),
 		cmocka_unit_test(a_request_comes_out_as_it_went_in),
 		cmocka_unit_test(a_request_that_makes_no_sense_is_refused),
