@@ -6,6 +6,8 @@
 /* More pieces than this come from a program that switches streams for every few bytes: those that follow join the last one of their
  * stream. */
 #define PIECES_MAX 10000
+/* What the loop cleans by itself. */
+#define LIGHT_BYTES (64u << 10)
 
 static void forget_tail(struct live *l)
 {
@@ -116,6 +118,14 @@ static void show_gap(struct live *l, int stream, uint64_t missing)
 	AUTO(freep) char *line = xasprintf("\n... [%llu bytes cut] ...\n", (unsigned long long)missing);
 	if (missing)
 		show(l, stream, line, strlen(line));
+}
+
+bool live_end_is_heavy(const struct live *l)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->n_tail; i++)
+		n += l->tail[i].bytes.len;
+	return n > LIGHT_BYTES;
 }
 
 void live_end(struct live *l, const struct run_result *r)

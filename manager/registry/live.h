@@ -28,6 +28,8 @@ void live_tail(struct live *l, int stream, const void *data, size_t n);
 void live_replay(struct live *l, size_t displays);
 /* Shows what has not been, before the caller is answered. */
 void live_end(struct live *l, const struct run_result *result);
+/* True if that would take the loop too long: a worker does live_end() then, with a request of its own that keeps the texts. */
+bool live_end_is_heavy(const struct live *l);
 void live_release(struct live *l);
 
 #endif

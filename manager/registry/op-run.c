@@ -1,6 +1,8 @@
 /* A cell or a command: begun, or waited for once more. */
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/work.h"
+#include "manager/model/token.h"
 #include "manager/registry/claims.h"
 #include "manager/registry/live.h"
 #include "manager/registry/notice.h"
@@ -30,6 +32,7 @@ struct run_op {
 	bool waited;	     /* by another call of the same client's */
 	struct task *task;   /* while it is written down */
 	struct live live;
+	struct tail_job *ending; /* a worker prepares the last of what is shown; NULL = none */
 };
 
 static struct run_op *run_op_of(struct op *op)
@@ -50,11 +53,107 @@ static void log_end(struct run_op *o, const char *ending, const struct run_resul
 	log_run_ended(o->op.member, &ended);
 }
 
+/* The end of a run, of whose output a caller gets much now: a worker cleans it. */
+struct tail_job {
+	struct run_op *op; /* not to be touched once it was forgotten */
+	struct work *work;
+	struct live live;
+	struct run_request request; /* of that: it keeps the texts */
+	struct run_result result;
+	struct live_piece *pieces;
+	size_t n;
+	char session[TOKEN_SIZE];
+};
+
 static void note_network(struct run_result *result, const struct session *s)
 {
 	result->offline = !session_network(s);
 	for (size_t i = 0; i < result->n_earlier; i++)
 		result->earlier[i].result.offline = result->offline;
+}
+
+/* result NULL: it did not run. */
+static void log_result(struct run_op *o, const struct run_result *result)
+{
+	if (!result)
+		log_end(o, "not_run", NULL);
+	else if (result->ending == ENDING_RUNNING || result->ending == ENDING_WAITING)
+		log_run_told(o->op.member, o->number, result);
+	else
+		log_end(o, ending_name(result->ending), result);
+}
+
+static bool is_heavy(const struct run_op *o, const struct run_result *result)
+{
+	return result && o->request.on_heavy && run_result_weight(result) > RUN_RESULT_HEAVY;
+}
+
+static void keep_text(void *ctx, int stream, const char *text, size_t n)
+{
+	struct tail_job *j = ctx;
+	j->pieces = xrealloc(j->pieces, (j->n + 1) * sizeof(*j->pieces));
+	j->pieces[j->n] = (struct live_piece){ .stream = stream };
+	buf_add(&j->pieces[j->n++].bytes, text, n);
+}
+
+static void clean_tail(void *ctx)
+{
+	struct tail_job *j = ctx;
+	live_end(&j->live, &j->result);
+}
+
+static void tail_job_free(struct tail_job *j)
+{
+	for (size_t i = 0; i < j->n; i++)
+		buf_release(&j->pieces[i].bytes);
+	free(j->pieces);
+	live_release(&j->live);
+	run_result_release(&j->result);
+	free(j);
+}
+
+static void on_tail_cleaned(void *ctx, bool forgotten)
+{
+	struct tail_job *j = ctx;
+	struct run_op *o = j->op;
+	if (forgotten) {
+		tail_job_free(j);
+		return;
+	}
+	o->ending = NULL;
+	for (size_t i = 0; i < j->n && o->request.on_output; i++)
+		o->request.on_output(o->request.ctx, j->pieces[i].stream, buf_str(&j->pieces[i].bytes),
+				     j->pieces[i].bytes.len);
+	if (is_heavy(o, &j->result))
+		o->request.on_heavy(o->request.ctx, &j->result);
+	else
+		o->request.on_done(o->request.ctx, &j->result, NULL);
+	op_end(&o->op);
+	tail_job_free(j);
+}
+
+/* Takes what is in the result. */
+static void end_later(struct run_op *o, struct run_result *result)
+{
+	struct tail_job *j = new0(struct tail_job);
+	/* It becomes no task any more. */
+	o->becomes_task = timer_free(o->becomes_task);
+	if (o->task)
+		task_drop(take_ptr(o->task));
+	o->ending = j;
+	j->op = o;
+	j->request = (struct run_request){ .on_output = keep_text, .ctx = j };
+	j->live = o->live;
+	j->live.request = &j->request;
+	o->live = (struct live){ .request = &o->request };
+	j->result = *result;
+	*result = (struct run_result){ 0 };
+	snprintf(j->session, sizeof(j->session), "%s", session_id(o->op.member->session));
+	j->work = work_start(o->op.registry->loop, &(struct work_spec){ .fn = clean_tail,
+									.on_done = on_tail_cleaned,
+									.ctx = j,
+									.render = true,
+									.session = j->session });
 }
 
 static void on_end(struct run_waiter *w, struct run_result *result, const struct fail *f)
@@ -67,18 +166,19 @@ static void on_end(struct run_waiter *w, struct run_result *result, const struct
 		log_earlier_ended(m, result);
 		if (session_state(m->session) == SESSION_READY)
 			result->notice = notice_text(session_left_ms(m->session), c->max_lifetime, c->idle_ttl);
-		if (o->request.on_display)
-			live_end(&o->live, result);
 	}
-	bool heavy = result && o->request.on_heavy && run_result_weight(result) > RUN_RESULT_HEAVY;
+	bool shows = result && o->request.on_display;
+	if (shows && live_end_is_heavy(&o->live)) {
+		log_result(o, result);
+		end_later(o, result);
+		return;
+	}
+	if (shows)
+		live_end(&o->live, result);
+	bool heavy = is_heavy(o, result);
 	if (!heavy)
 		o->request.on_done(o->request.ctx, result, f);
-	if (!result)
-		log_end(o, "not_run", NULL);
-	else if (result->ending == ENDING_RUNNING || result->ending == ENDING_WAITING)
-		log_run_told(m, o->number, result);
-	else
-		log_end(o, ending_name(result->ending), result);
+	log_result(o, result);
 	if (heavy)
 		o->request.on_heavy(o->request.ctx, result);
 	op_end(&o->op);
@@ -283,6 +383,8 @@ static void interrupt(struct op *op)
 {
 	struct run_op *o = run_op_of(op);
 	AUTO(fail_release) struct fail f = { 0 };
+	if (o->ending)
+		return; /* it has ended */
 	if (o->waiter.run) {
 		run_interrupt(session_dispatch(op->member->session), o->number);
 		return;
@@ -308,6 +410,8 @@ static void run_op_free(struct op *op)
 	struct run_op *o = run_op_of(op);
 	if (o->task)
 		task_drop(o->task);
+	if (o->ending)
+		work_forget(o->ending->work);
 	timer_free(o->becomes_task);
 	timer_free(o->tells);
 	run_leave(&o->waiter);

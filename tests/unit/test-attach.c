@@ -1,5 +1,7 @@
 /* Attaching, over the fake engine, both ends on one loop: calls, and whose they are. */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 
 #include "attach/sockets.h"
@@ -152,6 +154,80 @@ static void test_large_displays_keep_their_place(void **state)
 	FAKE_UNTIL(fake, got.done);
 	assert_string_equal(buf_str(&got.live[0]), "a<text/html d 0>b<text/html e 0><text/html d 0>c");
 	assert_int_equal(got.displays, 3);
+}
+
+#define TAIL (100u << 10)
+
+static void write_much(struct fake_container *c, struct fake_call *call)
+{
+	AUTO(freep) char *tail = xmalloc(TAIL + 1);
+	memset(tail, 'x', TAIL);
+	tail[TAIL] = '\0';
+	fake_call_out(c, call, "a");
+	fake_call_give(c, call, FRAME_OUT_TAIL, tail);
+	fake_call_end(c, call, "ok");
+}
+
+/* Worker jobs that go on until something comes through their pipe. */
+static atomic_int waiting;
+
+static void wait_for_byte(void *ctx)
+{
+	char byte;
+	waiting++;
+	assert_int_equal(read(*(int *)ctx, &byte, 1), 1);
+}
+
+static void on_waited(void *ctx UNUSED, bool forgotten UNUSED)
+{
+}
+
+static void hold_rendering(int *from, const char *name)
+{
+	work_start(b.loop, &(struct work_spec){ .fn = wait_for_byte,
+						.on_done = on_waited,
+						.ctx = from,
+						.render = true,
+						.session = name });
+}
+
+/* The first job holds back the one that prepares the end of the run, the second one the job that cleans what is shown: until then there is
+ * no answer, while another session has its own. */
+static void test_a_long_tail_is_cleaned_off_the_loop(void **state)
+{
+	int first[2], second[2];
+	AUTO(freep) char *idle = create();
+	struct run_request request = a_run(&got, "print()"), quick = a_run(&other, "1");
+	request.on_display = on_display;
+	quick.session_id = idle;
+	assert_int_equal(pipe2(first, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(second, O_CLOEXEC), 0);
+	hold_rendering(first, "one");
+	fake_on_call = write_much;
+	assert_non_null(attach_run(attach, &request, &got.fail));
+	FAKE_UNTIL(fake, got.live[0].len);
+	fake_on_call = NULL;
+	assert_non_null(manager_run(conversation, &quick, &other.fail));
+	FAKE_UNTIL(fake, other.done);
+	hold_rendering(second, "two");
+	assert_int_equal(write(first[1], "", 1), 1);
+	FAKE_UNTIL(fake, waiting == 2);
+	for (int i = 0; i < 3; i++) {
+		quick = a_run(&other, "1");
+		quick.session_id = idle;
+		assert_non_null(manager_run(conversation, &quick, &other.fail));
+		FAKE_UNTIL(fake, other.done);
+	}
+	bool early = got.done;
+	assert_int_equal(write(second[1], "", 1), 1);
+	FAKE_UNTIL(fake, got.done && !work_is_running());
+	assert_false(early);
+	assert_int_equal(got.ending, ENDING_OK);
+	assert_int_equal(got.live[0].len, 1 + TAIL);
+	for (int i = 0; i < 2; i++) {
+		close(first[i]);
+		close(second[i]);
+	}
 }
 
 static void test_an_interrupt_ends_it_and_it_is_told(void **state)
@@ -539,6 +615,7 @@ int main(void)
 		TEST(test_a_large_result_is_whole),
 		TEST(test_displays_come_live),
 		TEST(test_large_displays_keep_their_place),
+		TEST(test_a_long_tail_is_cleaned_off_the_loop),
 		TEST(test_an_interrupt_ends_it_and_it_is_told),
 		TEST(test_a_cancelled_call_is_not_answered),
 		TEST(test_what_cannot_be_is_refused_with_its_reason),
