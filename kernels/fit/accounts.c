@@ -86,10 +86,20 @@ static void add_group(struct fit *f)
 	append(f, "/etc/group", buf_str(&old), &more);
 }
 
+/* Root changes the mode of its own folders only, since it runs without CAP_FOWNER: one that the image gave to somebody else becomes root's
+ * first. Sessions have mounts of their own on /workspace, /tmp and their home directory. */
+static int set_mode(const struct fit *f, const char *path, mode_t mode)
+{
+	int r = chmod(path, mode);
+	if (r < 0 && errno == EPERM && f->as_root && chown(path, 0, 0) == 0)
+		r = chmod(path, mode);
+	return r;
+}
+
 static void add_folder(struct fit *f, const char *inside, mode_t mode)
 {
 	AUTO(freep) char *path = fit_place(f, inside);
-	if ((mkdir(path, mode) < 0 && errno != EEXIST) || chmod(path, mode) < 0)
+	if ((mkdir(path, mode) < 0 && errno != EEXIST) || set_mode(f, path, mode) < 0)
 		strv_addf(&f->lacks, "a folder %s (%s)", inside, strerror(errno));
 }
 

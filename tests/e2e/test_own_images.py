@@ -18,6 +18,8 @@ RUN sed -i '/^sandbox:/d; /^husk:/d' /etc/passwd /etc/group && rm -rf /workspace
 {more}
 ENV PATH=/opt/tools/bin:/usr/local/bin:/usr/bin:/bin
 """
+# As images of others have it, where programs do not run as root.
+OWNED = "RUN mkdir -m 0700 /workspace && echo x >/workspace/file && chown -R 1000:1000 /workspace && chown 1000:1000 /home"
 MOVED = "RUN mv /usr/local/bin/node /usr/local/bin/npm /opt/tools/bin/"
 
 
@@ -39,7 +41,7 @@ def images(tmp_path_factory):
     subprocess.run(["docker", "import", "--change", "VOLUME /data", "-", empty], input=nothing.getvalue(), capture_output=True, check=True,
                    timeout=60)
     made = {"tools": build(tmp_path_factory.mktemp("tools"), BARE.format(base=PACKAGES["node"], more=MOVED)),
-            "stats": build(tmp_path_factory.mktemp("stats"), BARE.format(base=PACKAGES["r"], more="")),
+            "stats": build(tmp_path_factory.mktemp("stats"), BARE.format(base=PACKAGES["r"], more=OWNED)),
             "empty": empty}
     fitted = set()
     yield made, fitted
