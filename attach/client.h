@@ -50,7 +50,7 @@ struct attach_call *attach_run(struct attach *a, const struct run_request *req, 
 /* Ends what a call of attach_run() has begun, as Ctrl-C does; its answer says how. */
 void attach_interrupt(struct attach_call *call);
 
-struct attach_call *attach_ask(struct attach *a, const struct ask_request *req, struct fail *f);
+struct attach_call *attach_query(struct attach *a, const struct query_request *req, struct fail *f);
 struct attach_call *attach_info(struct attach *a, const struct info_request *req, struct fail *f);
 
 struct attach_list_request {

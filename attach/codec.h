@@ -50,11 +50,11 @@ json_t *sessions_encode(const struct session_info *v, size_t n);
 int sessions_decode(const json_t *json, struct session_info **ret, size_t *ret_n, struct fail *f);
 
 /* --- questions ----------------------------------------------------------------------------------------------------- */
-json_t *ask_request_encode(const struct ask_request *req);
-int ask_request_decode(const json_t *json, struct ask_request *ret, struct fail *f);
-json_t *ask_answer_encode(const struct ask_answer *a);
+json_t *query_request_encode(const struct query_request *req);
+int query_request_decode(const json_t *json, struct query_request *ret, struct fail *f);
+json_t *query_answer_encode(const struct query_answer *a);
 /* To be released, on failure too. */
-int ask_answer_decode(const json_t *json, struct ask_answer *ret, struct fail *f);
+int query_answer_decode(const json_t *json, struct query_answer *ret, struct fail *f);
 
 /* --- files --------------------------------------------------------------------------------------------------------- */
 /* Imports of the client's own files are marked; which descriptors they are is the wire's affair. */

@@ -7,7 +7,7 @@
 extern const struct served_type served_run;
 extern const struct served_type served_run_text;
 extern const struct served_type served_info;
-extern const struct served_type served_ask;
+extern const struct served_type served_query;
 extern const struct served_type served_list;
 extern const struct served_type served_create;
 extern const struct served_type served_stop;

@@ -7,7 +7,7 @@
 #define SHORT (128u << 10)
 
 static const struct served_type *const types[] = {
-	&served_run,  &served_run_text, &served_ask,	 &served_info,	      &served_list,	&served_create,
+	&served_run,  &served_run_text, &served_query,	 &served_info,	      &served_list,	&served_create,
 	&served_stop, &served_copy,	&served_exports, &served_read_export, &served_terminal,
 };
 

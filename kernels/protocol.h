@@ -174,7 +174,7 @@ enum frame_type {
 	FRAME_MAP = 27,
 	FRAME_MARK = 28,
 	FRAME_INFO = 29,
-	FRAME_ASK = 30,
+	FRAME_PROMPT = 30,
 	FRAME_FILE = 31, /* a descriptor comes with it */
 
 	FRAME_INSTALL = 40, /* from the manager */

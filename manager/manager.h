@@ -11,13 +11,13 @@
 
 #include "base/fail.h"
 #include "base/loop.h"
-#include "manager/model/ask.h"
 #include "manager/model/cause.h"
 #include "manager/model/config.h"
 #include "manager/model/env.h"
 #include "manager/model/files.h"
 #include "manager/model/limits.h"
 #include "manager/model/look.h"
+#include "manager/model/query.h"
 #include "manager/model/result.h"
 #include "manager/model/runtime.h"
 #include "manager/model/state.h"
@@ -287,22 +287,22 @@ struct op *manager_info(struct conversation *c, const struct info_request *req, 
 
 /* --- ask --------------------------------------------------------------------------------------------------------- */
 /* Of the code in a question. */
-#define ASK_CODE_MAX (256u << 10)
-struct ask_request {
-	enum ask_kind kind;
+#define QUERY_TEXT_MAX (256u << 10)
+struct query_request {
+	enum query_kind kind;
 	const char *session_id;
-	const char *code; /* UTF-8 without NULs, at most ASK_CODE_MAX bytes */
+	const char *code; /* UTF-8 without NULs, at most QUERY_TEXT_MAX bytes */
 	size_t len;
-	size_t cursor; /* where in it, in code points; of no use to ASK_IS_COMPLETE */
-	bool detail;   /* ASK_INSPECT: all that there is (the source, say), not the short of it */
+	size_t cursor; /* where in it, in code points; of no use to QUERY_IS_COMPLETE */
+	bool detail;   /* QUERY_INSPECT: all that there is (the source, say), not the short of it */
 	/* f, beside what keeps a run from starting: CAUSE_INTERPRETER_BUSY at once while a cell runs or when one begins (FAIL_BUSY), or
 	 * after seconds (FAIL_TIMEOUT); CAUSE_CANNOT_ANSWER or CAUSE_OLD_SESSION where the runtime or its image cannot (FAIL_INVALID). */
-	void (*on_done)(void *ctx, const struct ask_answer *answer, const struct fail *f);
+	void (*on_done)(void *ctx, const struct query_answer *answer, const struct fail *f);
 	void *ctx;
 };
 /* Completion, help and whether code is whole, by the session's interpreter as it stands. Delays and interrupts no cell, and leaves
  * nothing behind: no execution, no value, no log. It counts as use. */
-struct op *manager_ask(struct conversation *c, const struct ask_request *req, struct fail *f);
+struct op *manager_query(struct conversation *c, const struct query_request *req, struct fail *f);
 
 /* --- files ------------------------------------------------------------------------------------------------------- */
 struct copy_request {

@@ -96,7 +96,7 @@ static char *error_headline(const struct run_result *run)
 static char *running_detail(const struct run_result *run)
 {
 	unsigned long long number = run->run, behind = run->behind;
-	if (run->queued && run->behind_asks)
+	if (run->queued && run->behind_prompts)
 		return xasprintf("run %llu is queued behind run %llu, which waits for input, and has not begun", number,
 				 behind);
 	if (run->queued && behind)

@@ -51,7 +51,7 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_RUN_FOREIGN] = "Leave it alone, or end it with `interrupt` if it must not go on.",
 	[CAUSE_NOT_INTERACTIVE] =
 		"End it and start it again with `interactive`, or give it its input in a file or a pipe.",
-	[CAUSE_NOT_ASKING] = "Call with `run` alone: the answer says what became of it.",
+	[CAUSE_NO_PROMPT] = "Call with `run` alone: the answer says what became of it.",
 	[CAUSE_OLD_SESSION] = "Call create_session for a new one, or go on without them.",
 	[CAUSE_TOO_LONG] = "Put it into a file with import_files and run that.",
 	[CAUSE_LIMIT_SESSIONS] = USE_OR_STOP,
@@ -176,8 +176,9 @@ static char *after_queued(const struct run_result *run)
 {
 	unsigned long long own = run->run, ahead = run->behind;
 	AUTO(freep) char *answer =
-		run->behind_asks ? xasprintf("Answer run %llu first with {run: %llu, input: \"…\"}. ", ahead, ahead) :
-				   xstrdup("");
+		run->behind_prompts ?
+			xasprintf("Answer run %llu first with {run: %llu, input: \"…\"}. ", ahead, ahead) :
+			xstrdup("");
 	return xasprintf(
 		"%s{run: %llu, interrupt: true} ends run %llu, so that this one begins; {run: %llu, wait: 60} waits for it.",
 		answer, ahead, ahead, own);

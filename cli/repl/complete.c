@@ -117,7 +117,7 @@ static bool may_be_file(const struct complete *c)
 	return begin && strchr("\"'`", c->line[begin - 1]);
 }
 
-static void on_matches(void *ctx, const struct ask_answer *answer, const struct fail *f UNUSED)
+static void on_matches(void *ctx, const struct query_answer *answer, const struct fail *f UNUSED)
 {
 	struct complete *c = ctx;
 	AUTO(strv_release) struct strv matches = { 0 };
@@ -140,22 +140,22 @@ static void ask_for_names(struct complete *c, const char *before)
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(freep) char *code = xasprintf("%s%s", before, c->line);
 	c->before = utf8_count(before, strlen(before));
-	struct ask_request request = { .kind = ASK_COMPLETE,
-				       .session_id = c->session,
-				       .code = code,
-				       .len = strlen(code),
-				       .cursor = c->before + utf8_count(c->line, c->cursor),
-				       .on_done = on_matches,
-				       .ctx = c };
-	c->call = attach_ask(c->attach, &request, &f);
+	struct query_request request = { .kind = QUERY_COMPLETE,
+					 .session_id = c->session,
+					 .code = code,
+					 .len = strlen(code),
+					 .cursor = c->before + utf8_count(c->line, c->cursor),
+					 .on_done = on_matches,
+					 .ctx = c };
+	c->call = attach_query(c->attach, &request, &f);
 	if (!c->call)
 		complete_drop(c);
 }
 
 /* --- life ---------------------------------------------------------------------------------------------------------- */
 
-void complete_ask(struct complete *c, struct attach *attach, const char *session, const char *before, const char *line,
-		  size_t cursor)
+void complete_query(struct complete *c, struct attach *attach, const char *session, const char *before,
+		    const char *line, size_t cursor)
 {
 	complete_drop(c);
 	c->attach = attach;

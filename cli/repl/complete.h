@@ -12,8 +12,8 @@ struct complete *complete_new(struct loop *loop, struct prompt *prompt);
 struct complete *complete_free(struct complete *c);
 
 /* before is what the cell has in lines above, each with its end. An earlier question is dropped. */
-void complete_ask(struct complete *c, struct attach *attach, const char *session, const char *before, const char *line,
-		  size_t cursor);
+void complete_query(struct complete *c, struct attach *attach, const char *session, const char *before,
+		    const char *line, size_t cursor);
 /* Nobody wants to know any more, or the connection is gone. */
 void complete_drop(struct complete *c);
 

@@ -361,7 +361,7 @@ static void take_piped(struct repl *r, const char *line, size_t n)
 
 /* A language whose shape is not known: its interpreter is asked. If it cannot tell either, a line is a cell, and so is all of a pipe. A
  * blank line ends what it thinks is not whole. */
-static void on_told(void *ctx, const struct ask_answer *answer, const struct fail *f)
+static void on_told(void *ctx, const struct query_answer *answer, const struct fail *f)
 {
 	struct repl *r = ctx;
 	r->call = NULL;
@@ -383,14 +383,14 @@ static void take_unknown(struct repl *r, const char *line, size_t n)
 		return;
 	}
 	const char *cell = buf_str(&r->cell);
-	struct ask_request request = { .kind = ASK_IS_COMPLETE,
-				       .session_id = r->session,
-				       .code = cell,
-				       .len = r->cell.len,
-				       .on_done = on_told,
-				       .ctx = r };
+	struct query_request request = { .kind = QUERY_IS_COMPLETE,
+					 .session_id = r->session,
+					 .code = cell,
+					 .len = r->cell.len,
+					 .on_done = on_told,
+					 .ctx = r };
 	if (r->block.has_code && !r->block.blank && !is_command(cell, r->cell.len))
-		r->call = attach_ask(opened_attach(r->opened), &request, &f);
+		r->call = attach_query(opened_attach(r->opened), &request, &f);
 	if (!r->call)
 		finish_cell(r);
 }
@@ -423,7 +423,7 @@ static void on_tab(void *ctx, const char *line, size_t n UNUSED, size_t cursor)
 	struct repl *r = ctx;
 	AUTO(freep) char *before = r->cell.len ? xasprintf("%s\n", buf_str(&r->cell)) : xstrdup("");
 	if (r->opened && !r->asks)
-		complete_ask(r->complete, opened_attach(r->opened), r->session, before, line, cursor);
+		complete_query(r->complete, opened_attach(r->opened), r->session, before, line, cursor);
 }
 
 static void on_end(void *ctx)

@@ -2,16 +2,16 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "jupyter/face/asks.h"
 #include "jupyter/face/cells.h"
 #include "jupyter/face/language.h"
+#include "jupyter/face/queries.h"
 
 struct face {
 	struct face_spec spec;
 	struct channels *channels;
 	struct publisher *publisher;
 	struct cells *cells;
-	struct asks *asks;
+	struct queries *queries;
 	bool ended;
 };
 
@@ -52,7 +52,7 @@ static void execute(struct face *face, struct request *r)
 
 static void ask(struct face *face, struct request *r)
 {
-	asks_add(face->asks, r);
+	queries_add(face->queries, r);
 }
 
 /* What was run is in the log (husk history), without the code. */
@@ -182,8 +182,8 @@ int face_open(struct face **ret, const struct face_spec *spec, struct fail *f)
 	face->publisher = publisher_new(spec->loop, face->channels);
 	face->cells = cells_new(&(struct cells_spec){
 		.channels = face->channels, .publisher = face->publisher, .on_gone = on_gone, .ctx = face });
-	face->asks =
-		asks_new(&(struct asks_spec){ .channels = face->channels, .on_answered = on_answered, .ctx = face });
+	face->queries = queries_new(
+		&(struct queries_spec){ .channels = face->channels, .on_answered = on_answered, .ctx = face });
 	publisher_status(face->publisher, NULL, "starting");
 	*ret = face;
 	return 0;
@@ -193,7 +193,7 @@ struct face *face_free(struct face *face)
 {
 	if (!face)
 		return NULL;
-	asks_free(face->asks);
+	queries_free(face->queries);
 	cells_free(face->cells);
 	publisher_free(face->publisher);
 	channels_free(face->channels);
@@ -203,7 +203,7 @@ struct face *face_free(struct face *face)
 
 void face_attach(struct face *face, struct attach *attach, const char *session_id)
 {
-	asks_attach(face->asks, attach, session_id);
+	queries_attach(face->queries, attach, session_id);
 	cells_attach(face->cells, attach, session_id);
 	channels_listen(face->channels);
 }

@@ -135,18 +135,18 @@ static void done(struct cell *c)
 static void ask(struct cell *c, const struct link_message *m)
 {
 	if (!m->cancel)
-		run_ask(c->run, m->prompt, m->prompt_len, m->password, m->question);
-	else if (c->run->question.id == m->question)
-		run_ask_no_more(c->run);
+		run_prompt_start(c->run, m->prompt, m->prompt_len, m->password, m->question);
+	else if (c->run->prompt.id == m->question)
+		run_prompt_end(c->run);
 }
 
 void cell_input(struct cell *c, struct link *link, const char *text, size_t n)
 {
-	if (!c->run || !c->run->question.asked)
+	if (!c->run || !c->run->prompt.asked)
 		return;
 	json_auto_t *answer = json_pack("{s:s, s:I, s:I, s:s%}", "op", "input", "id", c->id, "question",
-					c->run->question.id, "text", text, n);
-	run_ask_no_more(c->run);
+					c->run->prompt.id, "text", text, n);
+	run_prompt_end(c->run);
 	(void)link_send(link, answer); /* a link that is gone is seen when it is read */
 }
 

@@ -344,7 +344,7 @@ static void look_ahead(struct kernel *k)
 		(void)kernel_look(k);
 }
 
-void kernel_ask(struct kernel *k, uint32_t number, const json_t *question)
+void kernel_query(struct kernel *k, uint32_t number, const json_t *question)
 {
 	bool up = k->state == KERNEL_IDLE || k->state == KERNEL_BUSY;
 	if (up && !k->takes_queries)
@@ -352,7 +352,7 @@ void kernel_ask(struct kernel *k, uint32_t number, const json_t *question)
 	else if (k->state != KERNEL_IDLE)
 		query_decline(&k->query, number, "busy");
 	else
-		query_ask(&k->query, &k->link, k->pid, number, question);
+		query_send(&k->query, &k->link, k->pid, number, question);
 }
 
 static void on_query_answer(struct query *q, uint32_t number, const void *json, size_t n)

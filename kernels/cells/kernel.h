@@ -88,7 +88,7 @@ void kernel_kill(struct kernel *k, const char *why);
 /* Asks an idle kernel for its variables: true if on_variables will follow, unless it dies. */
 bool kernel_look(struct kernel *k);
 /* Puts the manager's question to a kernel that is idle: on_answer follows, once, perhaps from inside. */
-void kernel_ask(struct kernel *k, uint32_t number, const json_t *question);
+void kernel_query(struct kernel *k, uint32_t number, const json_t *question);
 /* Called for every reaped process; all but the kernel are ignored. */
 void kernel_reaped(struct kernel *k, pid_t pid, int status);
 static inline bool kernel_idle(const struct kernel *k)

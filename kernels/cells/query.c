@@ -62,7 +62,7 @@ static json_t *message_of(const json_t *question, json_int_t id)
 	return NULL;
 }
 
-void query_ask(struct query *q, struct link *link, pid_t kernel, uint32_t number, const json_t *question)
+void query_send(struct query *q, struct link *link, pid_t kernel, uint32_t number, const json_t *question)
 {
 	if (q->open) {
 		query_decline(q, number, "busy");

@@ -23,7 +23,7 @@ struct query {
 };
 
 /* The manager's question, as an object, to the kernel. Answered exactly once, perhaps at once. */
-void query_ask(struct query *q, struct link *link, pid_t kernel, uint32_t number, const json_t *question);
+void query_send(struct query *q, struct link *link, pid_t kernel, uint32_t number, const json_t *question);
 /* Answers without asking: "busy" (the kernel is at work), "cannot" (it takes no questions), "gone". */
 void query_decline(struct query *q, uint32_t number, const char *status);
 /* The kernel's answer. -1 if nobody had asked. */

@@ -36,7 +36,7 @@ static size_t read_some(struct pty *p)
 	ssize_t n = read(p->master, data, sizeof(data));
 	if (n <= 0)
 		return 0;
-	run_ask_no_more(p->run);
+	run_prompt_end(p->run);
 	run_output(p->run, RUN_STDOUT, data, (size_t)n);
 	look_soon(p);
 	return (size_t)n;
@@ -84,12 +84,12 @@ static void on_look(struct timeout *t)
 	struct reader reader;
 	pid_t group = tcgetpgrp(p->master);
 	bool waits = !p->typed.len && reading_find(group, p->device, &reader) && !is_old_wait(p, &reader);
-	if (waits && !p->run->question.asked) {
+	if (waits && !p->run->prompt.asked) {
 		p->asked = reader;
 		p->typed_ms = 0;
-		run_ask(p->run, /* prompt= */ NULL, 0, hides_input(p), 0);
+		run_prompt_start(p->run, /* prompt= */ NULL, 0, hides_input(p), 0);
 	} else if (!waits) {
-		run_ask_no_more(p->run);
+		run_prompt_end(p->run);
 		p->pause_ms = MIN(2 * p->pause_ms, (uint64_t)LOOK_MAX_MS);
 	}
 	timeout_start(p->poller, t, waits ? LOOK_AGAIN_MS : p->pause_ms, on_look);
@@ -152,7 +152,7 @@ void pty_type(struct pty *p, const char *text, size_t n)
 	p->typed.max = TYPED_MAX;
 	(void)buf_add(&p->typed, text, n);
 	p->typed_ms = clock_now_ms();
-	run_ask_no_more(p->run);
+	run_prompt_end(p->run);
 	write_typed(p);
 	look_soon(p);
 }

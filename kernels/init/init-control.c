@@ -190,7 +190,7 @@ static void on_query(struct controller *c, uint32_t call, const json_t *question
 	if (i->options->install || i->ending)
 		controller_answer(c, call, none, sizeof(none) - 1);
 	else
-		kernel_ask(&i->kernel, call, question);
+		kernel_query(&i->kernel, call, question);
 }
 
 void init_on_answer(struct kernel *k, uint32_t number, const void *json, size_t n)

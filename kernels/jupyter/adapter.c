@@ -6,10 +6,10 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
-#include "kernels/jupyter/asking.h"
 #include "kernels/jupyter/channels.h"
 #include "kernels/jupyter/outputs.h"
 #include "kernels/jupyter/process.h"
+#include "kernels/jupyter/prompt.h"
 #include "kernels/jupyter/queries.h"
 #include "kernels/jupyter/raw.h"
 #include "kernels/jupyter/spec.h"
@@ -44,7 +44,7 @@ struct adapter {
 	struct uplink uplink;
 	struct outputs outputs;
 	struct queries queries;
-	struct asking asking;
+	struct prompt prompt;
 	struct raw raw;
 	int signals;
 	pid_t kernel;
@@ -266,7 +266,7 @@ static void start_cell(struct adapter *a, const json_t *message)
 	memset(&a->probe, 0, sizeof(a->probe));
 	a->written_fd = 0;
 	a->beat.busy_ms = a->beat.answered_ms = 0;
-	asking_begin(&a->asking, interactive);
+	prompt_begin(&a->prompt, interactive);
 	raw_forget(&a->raw);
 	outputs_begin(&a->outputs, json_integer_value(id), request);
 }
@@ -274,7 +274,7 @@ static void start_cell(struct adapter *a, const json_t *message)
 static void finish_cell(struct adapter *a)
 {
 	uplink_cork(&a->uplink);
-	asking_cancel(&a->asking);
+	prompt_cancel(&a->prompt);
 	outputs_finish(&a->outputs);
 	uplink_uncork(&a->uplink);
 	set_state(a, STATE_IDLE);
@@ -315,7 +315,7 @@ static void interrupt_kernel(struct adapter *a)
 		return;
 	/* If the kernel does not obey it is killed, and we with it. */
 	outputs_flush(&a->outputs);
-	asking_cancel(&a->asking);
+	prompt_cancel(&a->prompt);
 	a->outputs.interrupted = true;
 	if (a->spec.interrupt_by_message)
 		(void)channels_send(a->channels, CHANNEL_CONTROL, "interrupt_request", /* parent= */ NULL, content, id);
@@ -325,31 +325,31 @@ static void interrupt_kernel(struct adapter *a)
 
 /* ---- questions */
 
-static void send_question(struct asking *asking, json_t *message)
+static void send_prompt(struct prompt *prompt, json_t *message)
 {
-	struct adapter *a = container_of(asking, struct adapter, asking);
+	struct adapter *a = container_of(prompt, struct adapter, prompt);
 	outputs_flush(&a->outputs);
 	json_object_set_new(message, "id", json_integer(a->outputs.call));
 	(void)uplink_send(&a->uplink, message);
 }
 
-static void send_reply(struct asking *asking, const json_t *to, const char *text, size_t n)
+static void send_reply(struct prompt *prompt, const json_t *to, const char *text, size_t n)
 {
-	struct adapter *a = container_of(asking, struct adapter, asking);
+	struct adapter *a = container_of(prompt, struct adapter, prompt);
 	char id[MESSAGE_ID_LEN + 1];
 	json_auto_t *content = json_pack("{s:s%}", "value", text, n);
 	if (content)
 		(void)channels_send(a->channels, CHANNEL_STDIN, "input_reply", to, content, id);
 }
 
-static void interrupt_question(struct asking *asking)
+static void interrupt_prompt(struct prompt *prompt)
 {
-	interrupt_kernel(container_of(asking, struct adapter, asking));
+	interrupt_kernel(container_of(prompt, struct adapter, prompt));
 }
 
-static void note_question(struct asking *asking, const char *text)
+static void note_prompt(struct prompt *prompt, const char *text)
 {
-	outputs_note(&container_of(asking, struct adapter, asking)->outputs, "%s", text);
+	outputs_note(&container_of(prompt, struct adapter, prompt)->outputs, "%s", text);
 }
 
 /* ---- messages of the kernel */
@@ -385,7 +385,7 @@ static void on_stdin(void *ctx, const struct message *m)
 {
 	struct adapter *a = ctx;
 	if (a->state == STATE_BUSY)
-		asking_request(&a->asking, m);
+		prompt_request(&a->prompt, m);
 }
 
 static void on_control(void *ctx, const struct message *m)
@@ -508,9 +508,9 @@ static void on_uplink(struct adapter *a)
 		if (op && streq(op, "execute"))
 			start_cell(a, message);
 		else if (op && streq(op, "input") && a->state == STATE_BUSY)
-			asking_answer(&a->asking, message);
+			prompt_answer(&a->prompt, message);
 		else
-			(void)queries_ask(&a->queries, message, a->state == STATE_IDLE, clock_now_ms());
+			(void)queries_send(&a->queries, message, a->state == STATE_IDLE, clock_now_ms());
 		json_decref(message);
 		r = 0;
 	}
@@ -606,10 +606,10 @@ int adapter_run(const struct adapter_options *options, struct fail *f)
 		.uplink = { .fd = -1, .taken_fd = -1 },
 		.raw = { .read_fds = { -1, -1 }, .write_fds = { -1, -1 } },
 		.outputs = { .write = write_out, .send = send_up, .displays_values = options->displays_values },
-		.asking = { .send_up = send_question,
+		.prompt = { .send_up = send_prompt,
 			    .reply = send_reply,
-			    .interrupt = interrupt_question,
-			    .note = note_question },
+			    .interrupt = interrupt_prompt,
+			    .note = note_prompt },
 	};
 	a->queries = (struct queries){ .request = request_answer, .answer = send_answer };
 	outputs_init(&a->outputs);
@@ -619,7 +619,7 @@ int adapter_run(const struct adapter_options *options, struct fail *f)
 		spec_release(&a->spec);
 		uplink_release(&a->uplink);
 		outputs_release(&a->outputs);
-		asking_release(&a->asking);
+		prompt_release(&a->prompt);
 		return -1;
 	}
 	set_state(a, STATE_STARTING);

@@ -47,7 +47,7 @@ static json_t *content_of(const json_t *message, size_t kind)
 	}
 }
 
-bool queries_ask(struct queries *q, const json_t *message, bool idle, uint64_t now_ms)
+bool queries_send(struct queries *q, const json_t *message, bool idle, uint64_t now_ms)
 {
 	const char *op = json_string_value(json_object_get(message, "op"));
 	size_t kind = 0;

@@ -26,7 +26,7 @@ struct queries {
 };
 
 /* True if the message is a question: it is answered, now or later. */
-bool queries_ask(struct queries *q, const json_t *message, bool idle, uint64_t now_ms);
+bool queries_send(struct queries *q, const json_t *message, bool idle, uint64_t now_ms);
 /* True if the message of the shell channel was a reply to a question. */
 bool queries_replied(struct queries *q, const struct message *m);
 /* The kernel is wanted for something else. */

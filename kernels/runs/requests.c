@@ -171,9 +171,9 @@ int runs_input(struct runs *runs, uint32_t call, const void *payload, size_t n, 
 	struct run *run = runs_find(runs, call);
 	if (!json_is_string(text) || json_string_length(text) > INPUT_BYTES_MAX || number < 1 || number > UINT32_MAX)
 		return -EPROTO;
-	if (!run || run->state == RUN_ENDED || !run->interactive || number <= run->question.taken)
+	if (!run || run->state == RUN_ENDED || !run->interactive || number <= run->prompt.taken)
 		return 1;
-	run->question.taken = (uint32_t)number;
+	run->prompt.taken = (uint32_t)number;
 	*ret = (struct run_input){ .run = run,
 				   .fields = json_incref(fields),
 				   .text = json_string_value(text),

@@ -61,7 +61,7 @@ struct run *run_free(struct run *c)
 	keep_close(&c->keep);
 	forget_updates(c);
 	buf_release(&c->log);
-	run_ask_no_more(c);
+	run_prompt_end(c);
 	free(c->text);
 	free(c->cwd);
 	strv_release(&c->env);
@@ -367,7 +367,7 @@ void run_end(struct run *c, const struct run_ending *e)
 	tail_release(&c->tail);
 	keep_close(&c->keep);
 	forget_updates(c);
-	run_ask_no_more(c);
+	run_prompt_end(c);
 	free(take_ptr(c->text));
 	free(take_ptr(c->cwd));
 	strv_release(&c->env);
@@ -463,14 +463,14 @@ const char *run_kind_name(enum run_kind kind)
 
 static const char *state_name(const struct run *c)
 {
-	if (c->question.asked)
+	if (c->prompt.asked)
 		return "waiting";
 	return c->state == RUN_QUEUED ? "queued" : c->state == RUN_RUNNING ? "running" : "ended";
 }
 
 void run_add_state(const struct run *c, json_t *to)
 {
-	const struct run_question *q = &c->question;
+	const struct run_prompt *q = &c->prompt;
 	json_object_set_new(to, "state", json_string(state_name(c)));
 	if (!c->interactive)
 		return;
@@ -485,22 +485,22 @@ void run_add_state(const struct run *c, json_t *to)
 	(void)json_object_set_new(to, "prompt", json_string(q->prompt)); /* NULL sets nothing */
 }
 
-void run_ask(struct run *c, const char *prompt, size_t n, bool password, json_int_t id)
+void run_prompt_start(struct run *c, const char *prompt, size_t n, bool password, json_int_t id)
 {
-	run_ask_no_more(c);
+	run_prompt_end(c);
 	if (prompt) {
 		size_t kept = utf8_tail(prompt, n, PROMPT_CHARS_MAX);
-		c->question.prompt = xstrndup(prompt + n - kept, kept);
+		c->prompt.prompt = xstrndup(prompt + n - kept, kept);
 	}
-	c->question.asked = true;
-	c->question.password = password;
-	c->question.id = id;
+	c->prompt.asked = true;
+	c->prompt.password = password;
+	c->prompt.id = id;
 	c->asks = true;
 }
 
-void run_ask_no_more(struct run *c)
+void run_prompt_end(struct run *c)
 {
-	free(take_ptr(c->question.prompt));
-	c->question = (struct run_question){ .taken = c->question.taken };
+	free(take_ptr(c->prompt.prompt));
+	c->prompt = (struct run_prompt){ .taken = c->prompt.taken };
 	c->asks = false;
 }

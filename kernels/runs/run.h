@@ -44,7 +44,7 @@ struct run_update {
 };
 
 /* What a run that may ask somebody is asking now. */
-struct run_question {
+struct run_prompt {
 	bool asked;	/* it waits for an answer */
 	bool password;	/* which is not to be shown */
 	char *prompt;	/* NULL = what it has written says it */
@@ -90,7 +90,7 @@ struct run {
 	size_t last_frame; /* where the last one starts */
 	size_t sent;	   /* bytes that the present controller has got */
 	size_t claimed;	   /* whole frames that the sender has begun to send; sent <= claimed */
-	bool asks;	   /* an ASK frame is due */
+	bool asks;	   /* a PROMPT frame is due */
 	bool replay;	   /* a CALL frame must come before the log */
 	bool acked;	   /* freed by the sender once claimed bytes are sent */
 
@@ -101,7 +101,7 @@ struct run {
 	bool beside;	 /* it has left the queue */
 	uint32_t behind; /* the call that it had to wait for, if any */
 
-	struct run_question question;
+	struct run_prompt prompt;
 
 	uint64_t progress_ms;
 	uint64_t progress_bytes;
@@ -135,9 +135,9 @@ void run_start(struct run *c);
 /* Everything that there is so far goes into the log, with a MARK behind it. */
 void run_mark(struct run *c);
 /* It waits for an answer from now on, and the manager hears of it. `prompt` (valid UTF-8, n bytes) may be NULL. */
-void run_ask(struct run *c, const char *prompt, size_t n, bool password, json_int_t id);
+void run_prompt_start(struct run *c, const char *prompt, size_t n, bool password, json_int_t id);
 /* It no longer does. */
-void run_ask_no_more(struct run *c);
+void run_prompt_end(struct run *c);
 /* How it stands, for a CALL or a MARK: its state, and of a run that may ask what it asks. */
 void run_add_state(const struct run *c, json_t *to);
 void run_output(struct run *c, enum run_stream stream, const void *data, size_t n);

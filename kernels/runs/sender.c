@@ -119,7 +119,7 @@ static void ask(struct sender *s, struct run *c)
 	json_auto_t *payload = json_object();
 	run_add_state(c, payload);
 	c->asks = false;
-	(void)frame_append_json(&s->queue, FRAME_ASK, c->number, payload);
+	(void)frame_append_json(&s->queue, FRAME_PROMPT, c->number, payload);
 }
 
 /* 1 if all n bytes went out, 0 if not, -errno. */

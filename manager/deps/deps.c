@@ -346,7 +346,8 @@ static void look(struct set *s)
 	s->claim = store_set_claim(d->spec.store, &row, now - MIN(age, now), on_claimed, s);
 	s->query = d->spec.engine->ops->query(
 		d->spec.engine,
-		&(struct query_spec){ .question = ASK_IMAGE, .subject = s->image, .done = on_image, .ctx = s }, &f);
+		&(struct query_spec){ .question = ENGINE_QUERY_IMAGE, .subject = s->image, .done = on_image, .ctx = s },
+		&f);
 	/* An engine that cannot be asked fails the build, with the reason. */
 	s->looked = !s->query;
 }

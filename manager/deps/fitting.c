@@ -166,10 +166,9 @@ static void on_identified(void *ctx, const struct fail *f)
 static void ask(struct job *j, const char *image, engine_answer_fn done)
 {
 	struct engine *e = j->fitting->spec.engine;
-	j->query =
-		e->ops->query(e,
-			      &(struct query_spec){ .question = ASK_IMAGE, .subject = image, .done = done, .ctx = j },
-			      &j->failure);
+	j->query = e->ops->query(
+		e, &(struct query_spec){ .question = ENGINE_QUERY_IMAGE, .subject = image, .done = done, .ctx = j },
+		&j->failure);
 	if (!j->query)
 		timer_start(j->refusal, 0, 0);
 }

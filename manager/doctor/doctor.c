@@ -18,7 +18,7 @@ struct part {
 	const struct runtime *runtime;	/* of an image */
 	const char *listed, *reference; /* or one of CONTAINER_IMAGES */
 	struct engine_query *query;
-	enum engine_question question;
+	enum engine_query_kind question;
 	struct fail failure; /* no answer; judged when it is shown */
 	struct checks checks;
 	bool is_ready;
@@ -81,33 +81,33 @@ static void judge(struct part *p, const struct engine_answer *a)
 {
 	struct doctor *d = p->doctor;
 	switch (a->question) {
-	case ASK_CLIENT:
+	case ENGINE_QUERY_CLIENT:
 		doctor_judge_client(&p->checks, d->client, &a->client);
 		break;
-	case ASK_PLACE:
+	case ENGINE_QUERY_PLACE:
 		doctor_judge_place(&p->checks, &a->place);
 		break;
-	case ASK_ENGINE:
+	case ENGINE_QUERY_VERSION:
 		doctor_judge_engine(&p->checks, &a->version);
 		doctor_judge_age(&p->checks, &a->version);
 		break;
-	case ASK_INFO:
+	case ENGINE_QUERY_INFO:
 		judge_info(p, &a->info);
 		break;
-	case ASK_IMAGE:
+	case ENGINE_QUERY_IMAGE:
 		judge_image(p, &a->image);
 		break;
-	case ASK_NETWORK:
+	case ENGINE_QUERY_NETWORK:
 		doctor_judge_network(&p->checks, &a->network);
 		break;
-	case ASK_CONTAINERS:
+	case ENGINE_QUERY_CONTAINERS:
 		doctor_judge_containers(&p->checks, &d->config, &a->containers, (uint64_t)time(NULL));
 		break;
-	case ASK_FENCE:
+	case ENGINE_QUERY_FENCE:
 		doctor_judge_fence(&p->checks, &d->config, a->fence);
 		break;
-	case ASK_CONTAINER:
-	case ASK_STATS:
+	case ENGINE_QUERY_CONTAINER:
+	case ENGINE_QUERY_STATS:
 		break;
 	}
 }
@@ -156,7 +156,7 @@ static void ask_with(struct part *p, const struct query_spec *spec)
 	p->is_ready = !p->query;
 }
 
-static void ask(struct part *p, enum engine_question question, const char *subject)
+static void ask(struct part *p, enum engine_query_kind question, const char *subject)
 {
 	ask_with(p, &(struct query_spec){ .question = question, .subject = subject, .done = on_answer, .ctx = p });
 }
@@ -167,15 +167,15 @@ static void add_fence(struct doctor *d, const struct runtime *runtime)
 	struct part *p = part_new(d, "fence");
 	struct fence_spec fence = { .image = runtime->image, .look = true };
 	if (d->config_failure.kind || d->config.network_enabled) {
-		ask_with(p,
-			 &(struct query_spec){ .question = ASK_FENCE, .fence = &fence, .done = on_answer, .ctx = p });
+		ask_with(p, &(struct query_spec){
+				    .question = ENGINE_QUERY_FENCE, .fence = &fence, .done = on_answer, .ctx = p });
 		return;
 	}
 	checks_add(&p->checks, p->name, CHECK_OK, NULL, "not needed: the network is switched off");
 	p->is_ready = true;
 }
 
-static void add_question(struct doctor *d, const char *name, enum engine_question question)
+static void add_query(struct doctor *d, const char *name, enum engine_query_kind question)
 {
 	ask(part_new(d, name), question, NULL);
 }
@@ -185,7 +185,7 @@ static void add_image(struct doctor *d, const struct runtime *runtime)
 	struct part *p = part_new(d, "image");
 	bool usual;
 	p->runtime = runtime;
-	ask(p, ASK_IMAGE, image_of(p, &usual));
+	ask(p, ENGINE_QUERY_IMAGE, image_of(p, &usual));
 }
 
 static void add_listed_images(struct doctor *d)
@@ -195,7 +195,7 @@ static void add_listed_images(struct doctor *d)
 		struct part *p = part_new(d, "image");
 		p->listed = names->v[i];
 		p->reference = d->config.image_references.v[i];
-		ask(p, ASK_IMAGE, p->reference);
+		ask(p, ENGINE_QUERY_IMAGE, p->reference);
 	}
 }
 
@@ -210,7 +210,7 @@ static void judge_failure(struct part *p)
 	AUTO(freep) char *name = image ? xasprintf("%s %s", p->name, image) : xstrdup(p->name);
 	if (f->kind == FAIL_IMAGE && image) {
 		judge_image(p, NULL);
-	} else if (p->question == ASK_FENCE && !d->unknown) {
+	} else if (p->question == ENGINE_QUERY_FENCE && !d->unknown) {
 		doctor_judge_no_fence(&p->checks, &d->config, f);
 	} else if (d->unknown) {
 		checks_add(&p->checks, name, CHECK_WARN, NULL, "not known, since %s", d->unknown);
@@ -218,7 +218,7 @@ static void judge_failure(struct part *p)
 		checks_add(&p->checks, name, CHECK_FAIL, f->hint, "%s", f->message);
 		if (!d->client)
 			d->unknown = "there is no docker client";
-		else if (p->question == ASK_ENGINE)
+		else if (p->question == ENGINE_QUERY_VERSION)
 			d->unknown = "the engine was not reached";
 	}
 }
@@ -286,7 +286,7 @@ static void check_leftovers(struct doctor *d, const struct fail *f)
 {
 	struct part *p = d->leftovers;
 	if (store_id(d->store)) {
-		ask(p, ASK_CONTAINERS, store_id(d->store));
+		ask(p, ENGINE_QUERY_CONTAINERS, store_id(d->store));
 		return;
 	}
 	if (f)
@@ -330,14 +330,14 @@ static void on_start(void *ctx)
 	struct doctor *d = ctx;
 	size_t n;
 	const struct runtime *runtimes = runtime_list(&n);
-	add_question(d, "docker client", ASK_CLIENT);
-	add_question(d, "endpoint", ASK_PLACE);
-	add_question(d, "engine", ASK_ENGINE);
-	add_question(d, "engine info", ASK_INFO);
+	add_query(d, "docker client", ENGINE_QUERY_CLIENT);
+	add_query(d, "endpoint", ENGINE_QUERY_PLACE);
+	add_query(d, "engine", ENGINE_QUERY_VERSION);
+	add_query(d, "engine info", ENGINE_QUERY_INFO);
 	for (size_t i = 0; i < n; i++)
 		add_image(d, &runtimes[i]);
 	add_listed_images(d);
-	add_question(d, "network", ASK_NETWORK);
+	add_query(d, "network", ENGINE_QUERY_NETWORK);
 	add_fence(d, &runtimes[0]);
 	d->leftovers = part_new(d, "leftovers");
 	check_files(d);

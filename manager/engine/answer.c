@@ -36,15 +36,15 @@ static void release_stats(struct engine_stats *stats)
 void engine_answer_release(struct engine_answer *a)
 {
 	switch (a->question) {
-	case ASK_CLIENT:
+	case ENGINE_QUERY_CLIENT:
 		free(a->client.name);
 		free(a->client.version);
 		break;
-	case ASK_PLACE:
+	case ENGINE_QUERY_PLACE:
 		free(a->place.context);
 		free(a->place.host);
 		break;
-	case ASK_ENGINE:
+	case ENGINE_QUERY_VERSION:
 		free(a->version.name);
 		free(a->version.version);
 		free(a->version.api);
@@ -53,25 +53,25 @@ void engine_answer_release(struct engine_answer *a)
 		free(a->version.runc.version);
 		free(a->version.runc.build);
 		break;
-	case ASK_INFO:
+	case ENGINE_QUERY_INFO:
 		release_info(&a->info);
 		break;
-	case ASK_IMAGE:
+	case ENGINE_QUERY_IMAGE:
 		free(a->image.id);
 		free(a->image.arch);
 		strv_release(&a->image.labels);
 		strv_release(&a->image.volumes);
 		break;
-	case ASK_NETWORK:
+	case ENGINE_QUERY_NETWORK:
 		free(a->network.driver);
 		break;
-	case ASK_CONTAINERS:
+	case ENGINE_QUERY_CONTAINERS:
 		release_containers(&a->containers);
 		break;
-	case ASK_CONTAINER:
-	case ASK_FENCE:
+	case ENGINE_QUERY_CONTAINER:
+	case ENGINE_QUERY_FENCE:
 		break;
-	case ASK_STATS:
+	case ENGINE_QUERY_STATS:
 		release_stats(&a->stats);
 		break;
 	}

@@ -7,17 +7,17 @@
 /* Yes, no, or not reported. */
 enum support { SUPPORT_UNKNOWN, SUPPORT_NO, SUPPORT_YES };
 
-enum engine_question {
-	ASK_CLIENT,	/* which client this is; does not contact the engine */
-	ASK_PLACE,	/* where the client looks for the engine; likewise */
-	ASK_ENGINE,	/* its version */
-	ASK_INFO,	/* what it is and what it can do */
-	ASK_IMAGE,	/* subject: an image; FAIL_IMAGE if it is not there */
-	ASK_NETWORK,	/* the network that sessions are put on */
-	ASK_CONTAINERS, /* subject: the id of a store; all of its containers, whichever server started them */
-	ASK_CONTAINER,	/* subject: a container */
-	ASK_STATS,	/* what the containers that run use; takes the engine a second or two */
-	ASK_FENCE, /* the firewall rules around sessions; query_spec.fence. CAUSE_NOT_SUPPORTED: they can't be had here */
+enum engine_query_kind {
+	ENGINE_QUERY_CLIENT,	 /* which client this is; does not contact the engine */
+	ENGINE_QUERY_PLACE,	 /* where the client looks for the engine; likewise */
+	ENGINE_QUERY_VERSION,	 /* its version */
+	ENGINE_QUERY_INFO,	 /* what it is and what it can do */
+	ENGINE_QUERY_IMAGE,	 /* subject: an image; FAIL_IMAGE if it is not there */
+	ENGINE_QUERY_NETWORK,	 /* the network that sessions are put on */
+	ENGINE_QUERY_CONTAINERS, /* subject: the id of a store; all of its containers, whichever server started them */
+	ENGINE_QUERY_CONTAINER,	 /* subject: a container */
+	ENGINE_QUERY_STATS,	 /* what the containers that run use; takes the engine a second or two */
+	ENGINE_QUERY_FENCE, /* the firewall rules around sessions; query_spec.fence. CAUSE_NOT_SUPPORTED: they can't be had here */
 };
 
 struct engine_client {
@@ -118,7 +118,7 @@ enum engine_fence {
 };
 
 struct engine_answer {
-	enum engine_question question;
+	enum engine_query_kind question;
 	union {
 		struct engine_client client;
 		struct engine_place place;

@@ -126,9 +126,9 @@ struct fence_spec {
 };
 
 struct query_spec {
-	enum engine_question question;
+	enum engine_query_kind question;
 	const char *subject;		/* as the question says; borrowed for the call */
-	const struct fence_spec *fence; /* ASK_FENCE */
+	const struct fence_spec *fence; /* ENGINE_QUERY_FENCE */
 	engine_answer_fn done;
 	void *ctx;
 };
@@ -136,7 +136,7 @@ struct query_spec {
 /* What an engine can do, as far as it is known yet. */
 struct engine_capabilities {
 	bool bakes_images;
-	bool feeds_events;	    /* without them, ASK_CONTAINER is how a death is explained */
+	bool feeds_events;	    /* without them, ENGINE_QUERY_CONTAINER is how a death is explained */
 	enum support shares_kernel; /* its containers run on this machine's kernel and can mount its files */
 	bool several_nodes;
 	bool outside_fence; /* sessions are put on an older network, which the fence is not around, while others use that */

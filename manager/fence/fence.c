@@ -145,7 +145,7 @@ static void look(struct fence *f)
 		.openings = &openings,
 		.seconds = ROUNDS * MAX(c->gc_interval, (uint64_t)INTERVAL_MIN_SECONDS),
 	};
-	struct query_spec query = { .question = ASK_FENCE, .fence = &spec, .done = on_looked, .ctx = f };
+	struct query_spec query = { .question = ENGINE_QUERY_FENCE, .fence = &spec, .done = on_looked, .ctx = f };
 	f->query = f->options.engine->ops->query(f->options.engine, &query, &failure);
 	if (!f->query)
 		on_looked(f, NULL, &failure);

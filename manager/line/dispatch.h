@@ -17,12 +17,12 @@ struct dispatch {
 	struct list consoles;  /* of struct console */
 	bool has_consoles;     /* PID 1 opens them */
 	bool has_programs;     /* also with pipes */
-	struct list asks;      /* of struct asker: the first one's turn it is */
-	uint32_t last_ask;
+	struct list queries;   /* of struct query_waiter: the first one's turn it is */
+	uint32_t last_query;
 	uint32_t last_call;    /* the highest number that was given or heard of */
 	uint32_t last_earlier; /* numbers up to this one were given by a former server */
 	uint64_t version;      /* of the protocol that PID 1 speaks; 0 until its first hello */
-	bool queries;	       /* it takes questions to its kernel */
+	bool has_queries;      /* it takes questions to its kernel */
 	bool links;	       /* it makes hard links of what is imported */
 	bool open;	       /* PID 1 has answered our hello: frames go out at once */
 	uint64_t heard_ms;     /* of PID 1, on whichever connection */

@@ -6,9 +6,9 @@
 #include "base/log.h"
 #include "base/watchdog.h"
 #include "base/work.h"
-#include "manager/line/asks.h"
 #include "manager/line/console.h"
 #include "manager/line/looks.h"
+#include "manager/line/queries.h"
 #include "manager/line/run.h"
 #include "manager/line/transfer.h"
 #include "manager/model/cause.h"
@@ -99,7 +99,7 @@ static void broken(struct line *l, const struct fail *f)
 	/* Of one that has died, line_cut() knows why. */
 	if (!l->closed && f->kind != FAIL_DIED) {
 		lose_consoles(l);
-		asks_lost(&l->dispatch, /* why= */ NULL);
+		queries_lost(&l->dispatch, /* why= */ NULL);
 	}
 	if (l->closed)
 		return;
@@ -164,7 +164,7 @@ static int on_hello(struct line *l, const struct wire_frame *frame)
 	l->dispatch.version = hello.version;
 	l->dispatch.has_consoles = hello.has_consoles;
 	l->dispatch.has_programs = hello.has_programs;
-	l->dispatch.queries = hello.queries;
+	l->dispatch.has_queries = hello.queries;
 	l->dispatch.links = hello.links;
 	l->failures = 0;
 	fail_release(&l->dispatch.trouble);
@@ -199,7 +199,7 @@ static int on_info(struct line *l, const struct wire_frame *frame)
 
 static int on_answer(struct line *l, const struct wire_frame *frame)
 {
-	return asks_frame(&l->dispatch, frame);
+	return queries_frame(&l->dispatch, frame);
 }
 
 static int on_relay(struct line *l, const struct wire_frame *frame)
@@ -236,7 +236,7 @@ static int (*const routes[])(struct line *l, const struct wire_frame *frame) = {
 	[FRAME_RESULT] = on_numbered,
 	[FRAME_ERROR] = on_numbered,
 	[FRAME_PROGRESS] = on_numbered,
-	[FRAME_ASK] = on_numbered,
+	[FRAME_PROMPT] = on_numbered,
 	[FRAME_MARK] = on_numbered,
 	[FRAME_END] = on_numbered,
 
@@ -459,7 +459,7 @@ void line_cut(struct line *l, enum ending ending, const struct fail *why)
 {
 	runs_cut(&l->dispatch, ending, why);
 	consoles_lost(&l->dispatch, why);
-	asks_lost(&l->dispatch, why);
+	queries_lost(&l->dispatch, why);
 	looks_lost(&l->dispatch);
 }
 
@@ -484,7 +484,7 @@ struct line *line_free(struct line *l)
 		return NULL;
 	runs_release(&l->dispatch);
 	consoles_release(&l->dispatch);
-	asks_release(&l->dispatch);
+	queries_release(&l->dispatch);
 	looks_release(&l->dispatch);
 	dispatch_flush(&l->dispatch);
 	disconnect(l);

@@ -13,8 +13,8 @@ enum patience {
 };
 
 /* What a run that may ask is asking. */
-struct run_question {
-	bool may_ask;
+struct run_prompt {
+	bool may_prompt;
 	bool begun; /* as PID 1 says */
 	bool asked, password;
 	bool told;	  /* somebody knows that it asks */
@@ -56,7 +56,7 @@ struct run {
 	struct buf request; /* the frame that starts it, sent again if a broken connection swallowed it */
 	struct collect *collect;
 	struct timer *timer;
-	struct run_question question;
+	struct run_prompt prompt;
 	struct run_result
 		result; /* pieces that PID 1 has marked off and nobody was told of; all of it once it has ended */
 };
@@ -87,21 +87,21 @@ void run_catch_up(struct run *run, const struct wire_frame *frame);
 /* All comes again; before what was collected is forgotten. */
 void run_tell_replay(struct run *run);
 
-void question_begin(struct run *run, const struct run_spec *spec);
-void question_release(struct run_question *q);
-/* From an ASK, a CALL or a MARK. */
-void question_read(struct run *run, const struct wire_frame *frame);
+void run_prompt_begin(struct run *run, const struct run_spec *spec);
+void run_prompt_release(struct run_prompt *q);
+/* From a PROMPT, a CALL or a MARK. */
+void run_prompt_read(struct run *run, const struct wire_frame *frame);
 /* Whoever waits is to hear of it now. */
-bool question_is_due(const struct run *run);
+bool run_prompt_is_due(const struct run *run);
 /* The result is about to be told. True if a terminal has shown all of it; false if that takes a while: run_shown() follows. */
-bool question_show(struct run *run);
+bool run_prompt_show(struct run *run);
 /* It is told now: what was not shown is told as plain text. */
-void question_settle(struct run *run);
+void run_prompt_settle(struct run *run);
 /* What the result has is void, and what the terminal was fed of it. */
-void question_restart(struct run *run);
+void run_prompt_restart(struct run *run);
 /* What it asks, if it does. */
-void question_tell(struct run *run, struct run_result *result);
+void run_prompt_tell(struct run *run, struct run_result *result);
 /* After a replay: PID 1 takes each input once. */
-void question_resume(struct run *run);
+void run_prompt_resume(struct run *run);
 
 #endif

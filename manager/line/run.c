@@ -49,7 +49,7 @@ void run_free(struct run *run)
 	buf_release(&run->request);
 	timer_free(run->timer);
 	collect_free(run->collect);
-	question_release(&run->question);
+	run_prompt_release(&run->prompt);
 	run_result_release(&run->result);
 	free(run);
 }
@@ -73,14 +73,14 @@ static bool is_kept(const struct run *run)
 
 static struct run_result take_result(struct run *run)
 {
-	question_settle(run);
+	run_prompt_settle(run);
 	struct run_result result = run->result;
 	run->result = (struct run_result){ 0 };
 	result.run = run->call;
 	if (!run->after_kept)
 		result.behind = 0;
 	const struct run *ahead = result.behind ? run_find(run->dispatch, result.behind) : NULL;
-	result.behind_asks = ahead && ahead->question.asked;
+	result.behind_prompts = ahead && ahead->prompt.asked;
 	return result;
 }
 
@@ -96,12 +96,12 @@ static bool rides(const struct run *run, const struct run *with)
 static bool is_drawn(struct run *run)
 {
 	const struct run_waiter *w = run->waiter;
-	if (w && !question_show(run))
+	if (w && !run_prompt_show(run))
 		return false;
 	if (!w || w->holds || w->client || run->kind == RUN_INSTALL)
 		return true;
 	list_for_each(other, &run->dispatch->runs, struct run, node)
-		if (rides(other, run) && other->ended && !question_show(other))
+		if (rides(other, run) && other->ended && !run_prompt_show(other))
 			return false;
 	return true;
 }
@@ -113,14 +113,14 @@ static void tell_kept(struct dispatch *d, struct run_result *result, const struc
 		if (!rides(run, but))
 			continue;
 		/* One whose last screen is not drawn yet is told of with the next answer. */
-		bool ended = run->ended && question_show(run);
+		bool ended = run->ended && run_prompt_show(run);
 		result->earlier = xrealloc(result->earlier, (result->n_earlier + 1) * sizeof(*result->earlier));
 		struct earlier_result *e = &result->earlier[result->n_earlier++];
 		*e = (struct earlier_result){ .seq = run->call,
 					      .kind = run->kind,
 					      .ended = ended,
-					      .asks = run->question.asked,
-					      .queued = !run->began_ms && !run->question.begun,
+					      .asks = run->prompt.asked,
+					      .queued = !run->began_ms && !run->prompt.begun,
 					      .age_ms = loop_now_ms() - run->started_ms };
 		if (!ended)
 			continue;
@@ -139,11 +139,11 @@ static struct run *begin_again(struct dispatch *d, struct run *run, const struct
 		return NULL;
 	if (!run)
 		run = run_new(d, frame->call, call.kind);
-	question_restart(run);
+	run_prompt_restart(run);
 	run->ended = false;
 	run->telling = 0;
 	run->told = MAX(run->told, call.told);
-	question_read(run, frame);
+	run_prompt_read(run, frame);
 	return run;
 }
 
@@ -200,7 +200,7 @@ static void answer_running(struct run *run)
 	AUTO(run_result_release) struct run_result result = take_result(run);
 	struct run_waiter *w = run_take_waiter(run);
 	result.ending = ENDING_RUNNING;
-	question_tell(run, &result);
+	run_prompt_tell(run, &result);
 	if (!result.stdout_text)
 		result.stdout_text = xstrdup("");
 	if (!result.stderr_text)
@@ -362,11 +362,11 @@ static void on_late(struct run *run)
 void run_answer_empty(struct run *run)
 {
 	AUTO(run_result_release) struct run_result kept = run->result;
-	bool unsettled = run->question.unsettled;
+	bool unsettled = run->prompt.unsettled;
 	run->result = (struct run_result){ .queued = !run->sent };
 	answer_running(run);
-	run->question.told = false;
-	run->question.unsettled = unsettled;
+	run->prompt.told = false;
+	run->prompt.unsettled = unsettled;
 	run->result = kept;
 	kept = (struct run_result){ 0 };
 }
@@ -470,7 +470,7 @@ static bool is_endless(const struct run *run)
 
 static bool is_stuck(const struct run *run)
 {
-	return run->question.asked || (run->waiter && !run->client && loop_now_ms() - run->started_ms >= GIVEN_UP_MS);
+	return run->prompt.asked || (run->waiter && !run->client && loop_now_ms() - run->started_ms >= GIVEN_UP_MS);
 }
 
 /* One of those, or of somebody else, is there that this one may have to wait for. */
@@ -519,7 +519,7 @@ uint32_t run_start(struct dispatch *d, const struct run_spec *spec, struct run_w
 	}
 	struct run *run = run_new(d, dispatch_number(d), spec->kind);
 	run->timeout_seconds = spec->timeout_seconds;
-	question_begin(run, spec);
+	run_prompt_begin(run, spec);
 	run->request = request;
 	request = (struct buf){ 0 };
 	run->waiter = w;
@@ -572,12 +572,12 @@ static int on_mark(struct run *run, const struct wire_frame *frame)
 	if (wire_read_mark(frame, &mark) < 0)
 		return -1;
 	run->beside = mark.beside;
-	question_read(run, frame);
+	run_prompt_read(run, frame);
 	if (mark.number <= run->told) {
 		/* Its acknowledgement was lost with a connection. */
 		AUTO(run_result_release) struct run_result known = { 0 };
 		collect_finish(run->collect, &known);
-		question_restart(run);
+		run_prompt_restart(run);
 	} else {
 		collect_mark(run->collect, &mark);
 		take_piece(run);
@@ -602,7 +602,7 @@ static int on_mark(struct run *run, const struct wire_frame *frame)
 /* Whoever waits for it is told that it asks, with all that came before. */
 static void ask(struct run *run)
 {
-	if (run->waiter && run->patience == FOR_A_WHILE && !run->taking && question_is_due(run))
+	if (run->waiter && run->patience == FOR_A_WHILE && !run->taking && run_prompt_is_due(run))
 		timer_start(run->timer, 0, 0);
 }
 
@@ -638,11 +638,11 @@ int runs_frame(struct dispatch *d, const struct wire_frame *frame)
 	run_catch_up(run, frame);
 	if (frame->type == FRAME_MARK)
 		return on_mark(run, frame);
-	if (frame->type == FRAME_ASK)
-		question_read(run, frame);
-	if (frame->type == FRAME_ASK || frame->type == FRAME_CALL)
+	if (frame->type == FRAME_PROMPT)
+		run_prompt_read(run, frame);
+	if (frame->type == FRAME_PROMPT || frame->type == FRAME_CALL)
 		ask(run);
-	if (frame->type == FRAME_ASK)
+	if (frame->type == FRAME_PROMPT)
 		return 0;
 	int r = collect_frame(run->collect, frame);
 	if (r < 0)

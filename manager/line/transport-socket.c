@@ -170,7 +170,9 @@ static void on_state(void *ctx, const struct engine_answer *answer, const struct
 static void ask_engine(struct local *l, int fd)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	struct query_spec spec = { .question = ASK_CONTAINER, .subject = l->container, .done = on_state, .ctx = l };
+	struct query_spec spec = {
+		.question = ENGINE_QUERY_CONTAINER, .subject = l->container, .done = on_state, .ctx = l
+	};
 	l->query = l->query ? NULL : l->engine->ops->query(l->engine, &spec, &f);
 	l->candidate = l->query ? fd : -1;
 	if (!l->query)

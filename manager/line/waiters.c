@@ -35,7 +35,7 @@ struct run_state *runs_list(const struct dispatch *d, size_t *ret_n)
 						     .ended = run->ended,
 						     .waited = run->waiter != NULL,
 						     .begun = run->began_ms != 0,
-						     .asks = run->question.asked,
+						     .asks = run->prompt.asked,
 						     .age_ms = loop_now_ms() - run->started_ms };
 	*ret_n = n;
 	return v;
@@ -95,7 +95,7 @@ int run_join(struct dispatch *d, uint64_t number, uint64_t wait_ms, struct run_w
 	run->unseen = w->on_display != NULL;
 	run->patience = FOR_A_WHILE;
 	d->used_ms = loop_now_ms();
-	timer_start(run->timer, run->ended || question_is_due(run) ? 0 : wait_ms, 0);
+	timer_start(run->timer, run->ended || run_prompt_is_due(run) ? 0 : wait_ms, 0);
 	return 0;
 }
 
@@ -136,7 +136,7 @@ void run_interrupt(struct dispatch *d, uint64_t number)
 	struct run *run = run_find(d, number);
 	/* What it asked is not to be answered any more; it may ask anew. */
 	if (run)
-		run->question.asked = false;
+		run->prompt.asked = false;
 	dispatch_send_frame(d, FRAME_INTERRUPT, (uint32_t)number);
 }
 
@@ -192,6 +192,6 @@ void runs_resume(struct dispatch *d, uint32_t last_known)
 		else if (!known && run->request.len)
 			run_send(run);
 		if (known)
-			question_resume(run);
+			run_prompt_resume(run);
 	}
 }

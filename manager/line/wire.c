@@ -35,7 +35,7 @@ static int64_t payload_max(uint8_t type)
 	case FRAME_PROGRESS:
 	case FRAME_END:
 	case FRAME_MARK:
-	case FRAME_ASK:
+	case FRAME_PROMPT:
 	case FRAME_INFO:
 		return 65536;
 	case FRAME_ANSWER:
@@ -427,10 +427,10 @@ struct wire_call wire_read_call(const struct wire_frame *frame)
 	return (struct wire_call){ .kind = kind_of(call), .told = (uint32_t)count_of(call, "told", UINT32_MAX) };
 }
 
-void wire_question_release(struct wire_question *q)
+void wire_prompt_release(struct wire_prompt *q)
 {
 	free(q->prompt);
-	*q = (struct wire_question){ 0 };
+	*q = (struct wire_prompt){ 0 };
 }
 
 /* A number from 1 to max. */
@@ -440,11 +440,11 @@ static int size_of(const json_t *object, const char *name, int standard, int max
 	return value >= 1 && value <= max ? (int)value : standard;
 }
 
-void wire_read_question(const struct wire_frame *frame, struct wire_question *ret)
+void wire_read_prompt(const struct wire_frame *frame, struct wire_prompt *ret)
 {
 	json_auto_t *fields = payload_json(frame);
 	const char *state = json_string_value(json_object_get(fields, "state"));
-	*ret = (struct wire_question){
+	*ret = (struct wire_prompt){
 		.interactive = json_is_true(json_object_get(fields, "interactive")),
 		.begun = state && !streq(state, "queued"),
 		.waiting = state && streq(state, "waiting"),

@@ -172,16 +172,16 @@ void wire_read_event(const struct wire_frame *frame, struct wire_event *ret);
 void wire_event_release(struct wire_event *event);
 
 /* How a run stands that may ask. */
-struct wire_question {
+struct wire_prompt {
 	bool interactive;
 	bool begun, waiting, password;
 	char *prompt;	 /* cleaned and bounded; NULL = none. Owned */
 	uint32_t inputs; /* the last one that PID 1 has taken */
 	int rows, cols;
 };
-void wire_question_release(struct wire_question *q);
-/* From an ASK, a CALL or a MARK. */
-void wire_read_question(const struct wire_frame *frame, struct wire_question *ret);
+void wire_prompt_release(struct wire_prompt *q);
+/* From a PROMPT, a CALL or a MARK. */
+void wire_read_prompt(const struct wire_frame *frame, struct wire_prompt *ret);
 /* Answers it; -1 if the text is no valid UTF-8. */
 int wire_put_input(struct buf *out, uint32_t call, uint32_t number, const char *text, size_t n);
 

@@ -62,7 +62,7 @@ enum cause {
 	CAUSE_RUN_WAITED,      /* another request waits for it */
 	CAUSE_RUN_FOREIGN,     /* another client of the session started it */
 	CAUSE_NOT_INTERACTIVE, /* it was not started as interactive */
-	CAUSE_NOT_ASKING,      /* it is interactive but does not wait for input now */
+	CAUSE_NO_PROMPT,       /* it is interactive but does not wait for input now */
 	CAUSE_INPUT_SIZE,
 	CAUSE_OLD_SESSION,	/* its PID 1 belongs to an older Husk and does not support this */
 	CAUSE_INTERPRETER_BUSY, /* it answers queries only while it is idle */

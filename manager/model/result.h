@@ -60,7 +60,7 @@ struct run_result {
 	enum ending ending;
 	uint64_t run;		/* its number in the session */
 	uint64_t behind;	/* the run without a waiter that it had to wait for; 0 = none */
-	bool behind_asks;	/* that run waits for input */
+	bool behind_prompts;	/* that run waits for input */
 	bool queued;		/* it is still queued */
 	char *prompt;		/* of ENDING_WAITING: the prompt; may be empty */
 	bool password;		/* of ENDING_WAITING: input is not echoed */

@@ -213,7 +213,7 @@ static void on_identified(void *ctx, const struct fail *f)
 	g->job = NULL;
 	note_failure(g, f);
 	struct query_spec query = {
-		.question = ASK_CONTAINERS, .subject = store_id(g->spec.store), .done = on_containers, .ctx = g
+		.question = ENGINE_QUERY_CONTAINERS, .subject = store_id(g->spec.store), .done = on_containers, .ctx = g
 	};
 	if (!f)
 		g->query = g->spec.engine->ops->query(g->spec.engine, &query, &g->failure);

@@ -350,7 +350,7 @@ static void check_machine(struct create_op *o)
 {
 	struct registry *r = o->op.registry;
 	AUTO(fail_release) struct fail f = { 0 };
-	struct query_spec query = { .question = ASK_INFO, .done = on_machine, .ctx = o };
+	struct query_spec query = { .question = ENGINE_QUERY_INFO, .done = on_machine, .ctx = o };
 	if (!limits_need_machine(r->config, &o->request.limits)) {
 		take_image(o);
 		return;

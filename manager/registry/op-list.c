@@ -85,7 +85,7 @@ static void on_containers(void *ctx, const struct engine_answer *a, const struct
 {
 	struct list_op *o = ctx;
 	struct engine *e = o->op.registry->engine;
-	struct query_spec stats = { .question = ASK_STATS, .done = on_stats, .ctx = o };
+	struct query_spec stats = { .question = ENGINE_QUERY_STATS, .done = on_stats, .ctx = o };
 	o->query = e->ops->query_free(o->query);
 	if (f)
 		fail_copy(&o->unsure, f);
@@ -158,7 +158,7 @@ static void on_judged(void *ctx, const struct rows *rows)
 	for (size_t i = rows->n; i > 0; i--)
 		add_row(o, &rows->v[i - 1], rows->owner_dead[i - 1], now);
 	struct query_spec containers = {
-		.question = ASK_CONTAINERS, .subject = store_id(r->store), .done = on_containers, .ctx = o
+		.question = ENGINE_QUERY_CONTAINERS, .subject = store_id(r->store), .done = on_containers, .ctx = o
 	};
 	if (o->n)
 		o->query = r->engine->ops->query(r->engine, &containers, &o->unsure);

@@ -173,8 +173,8 @@ struct proof *proof_start(struct member *m, void (*fn)(void *ctx, const struct f
 	p->fn = fn;
 	p->ctx = ctx;
 	p->tell = timer_new(m->registry->loop, on_tell, p);
-	p->query = e->ops->query(e, &(struct query_spec){ .question = ASK_ENGINE, .done = on_engine, .ctx = p },
-				 &p->failure);
+	p->query = e->ops->query(
+		e, &(struct query_spec){ .question = ENGINE_QUERY_VERSION, .done = on_engine, .ctx = p }, &p->failure);
 	if (!p->query)
 		finish(p, NULL);
 	return p;

@@ -261,7 +261,7 @@ static bool ask_for_cause(struct session *s)
 	if (engine_capabilities(e).feeds_events)
 		return false;
 	struct query_spec query = {
-		.question = ASK_CONTAINER, .subject = s->container, .done = on_container_state, .ctx = s
+		.question = ENGINE_QUERY_CONTAINER, .subject = s->container, .done = on_container_state, .ctx = s
 	};
 	s->query = e->ops->query_free(s->query);
 	s->query = e->ops->query(e, &query, &f);
@@ -520,7 +520,9 @@ static void look_at_container(void *ctx)
 {
 	struct session *s = ctx;
 	AUTO(fail_release) struct fail f = { 0 };
-	struct query_spec query = { .question = ASK_CONTAINER, .subject = s->container, .done = on_look, .ctx = s };
+	struct query_spec query = {
+		.question = ENGINE_QUERY_CONTAINER, .subject = s->container, .done = on_look, .ctx = s
+	};
 	s->query = s->spec.engine->ops->query(s->spec.engine, &query, &f);
 	if (!s->query)
 		on_look_failed(s, &f);

@@ -19,7 +19,7 @@ struct engine_task {
 	char *container, *base, *scratch, *source; /* of a bake, which makes the image `name` */
 	void (*on_output)(void *ctx, const char *text, size_t n);
 	struct strv labels;
-	enum engine_question question;
+	enum engine_query_kind question;
 	struct fake_container *starting; /* a real PID 1 is on its way up */
 	engine_done_fn done;
 	engine_created_fn created; /* instead, for a create */
@@ -311,37 +311,37 @@ static int answer_fence(struct engine_task *t, struct engine_answer *a, struct f
 static int answer(struct engine_task *t, struct engine_answer *a, struct fail *f)
 {
 	switch (a->question) {
-	case ASK_CLIENT:
+	case ENGINE_QUERY_CLIENT:
 		a->client = (struct engine_client){
 			.name = xstrdup("Fake"), .version = xstrdup("1.0"), .major = 1, .minor = 0
 		};
 		break;
-	case ASK_PLACE:
+	case ENGINE_QUERY_PLACE:
 		a->place = (struct engine_place){ xstrdup("test"), xstrdup("here"), .is_local = true };
 		break;
-	case ASK_ENGINE:
+	case ENGINE_QUERY_VERSION:
 		a->version = (struct engine_version){ xstrdup("Fake"), xstrdup("1.0"), xstrdup("1") };
 		break;
-	case ASK_INFO:
+	case ENGINE_QUERY_INFO:
 		a->info = (struct engine_info){
 			.version = xstrdup("1.0"), .os_type = xstrdup("linux"), .memory = 6ull << 30, .cpus = 2
 		};
 		break;
-	case ASK_IMAGE:
+	case ENGINE_QUERY_IMAGE:
 		return answer_image(t, a, f);
-	case ASK_NETWORK:
+	case ENGINE_QUERY_NETWORK:
 		a->network = (struct engine_network){ .is_there = true, .driver = xstrdup("fake"), .isolated = true };
 		break;
-	case ASK_CONTAINERS:
+	case ENGINE_QUERY_CONTAINERS:
 		answer_containers(t, a);
 		break;
-	case ASK_CONTAINER:
+	case ENGINE_QUERY_CONTAINER:
 		answer_state(t, a);
 		break;
-	case ASK_STATS:
+	case ENGINE_QUERY_STATS:
 		answer_stats(t, a);
 		break;
-	case ASK_FENCE:
+	case ENGINE_QUERY_FENCE:
 		return answer_fence(t, a, f);
 	}
 	return 0;

@@ -44,7 +44,7 @@ void terminal_resize(struct op *op UNUSED, int rows UNUSED, int cols UNUSED)
 {
 }
 
-struct op *manager_ask(struct conversation *c UNUSED, const struct ask_request *req UNUSED, struct fail *f)
+struct op *manager_query(struct conversation *c UNUSED, const struct query_request *req UNUSED, struct fail *f)
 {
 	cause_set(f, FAIL_BUSY, CAUSE_INTERPRETER_BUSY, "a cell runs");
 	return NULL;

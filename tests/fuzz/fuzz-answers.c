@@ -12,17 +12,17 @@ static void check_strings(const struct strv *v)
 
 static void check_answer(const struct engine_answer *a)
 {
-	if (a->question == ASK_CONTAINERS)
+	if (a->question == ENGINE_QUERY_CONTAINERS)
 		for (size_t i = 0; i < a->containers.n; i++)
 			CHECK(a->containers.v[i].name && *a->containers.v[i].name && a->containers.v[i].owner);
-	if (a->question == ASK_STATS)
+	if (a->question == ENGINE_QUERY_STATS)
 		for (size_t i = 0; i < a->stats.n; i++)
 			CHECK(a->stats.v[i].name);
-	if (a->question == ASK_CONTAINER)
+	if (a->question == ENGINE_QUERY_CONTAINER)
 		CHECK(a->container.pid >= 0);
-	if (a->question == ASK_INFO)
+	if (a->question == ENGINE_QUERY_INFO)
 		check_strings(&a->info.runtimes);
-	if (a->question == ASK_IMAGE) {
+	if (a->question == ENGINE_QUERY_IMAGE) {
 		check_strings(&a->image.labels);
 		check_strings(&a->image.volumes);
 	}
@@ -35,7 +35,7 @@ int fuzz_one(const uint8_t *data, size_t n)
 	if (n)
 		memcpy(text, data, n);
 	text[n] = '\0';
-	for (enum engine_question question = ASK_CLIENT; question <= ASK_FENCE; question++) {
+	for (enum engine_query_kind question = ENGINE_QUERY_CLIENT; question <= ENGINE_QUERY_FENCE; question++) {
 		AUTO(fail_release) struct fail f = { 0 };
 		struct engine_answer answer = { .question = question };
 		if (info_read(&answer, text, n, &f) < 0) {

@@ -53,16 +53,16 @@ static void check_create(const json_t *json)
 	check_sendable(create_request_encode(&r));
 }
 
-static void check_ask(const json_t *json)
+static void check_query(const json_t *json)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	struct ask_request r;
-	if (ask_request_decode(json, &r, &f) < 0) {
+	struct query_request r;
+	if (query_request_decode(json, &r, &f) < 0) {
 		CHECK(f.message);
 		return;
 	}
-	CHECK(r.session_id && r.code && strlen(r.code) == r.len && r.kind < ASK_KINDS);
-	check_sendable(ask_request_encode(&r));
+	CHECK(r.session_id && r.code && strlen(r.code) == r.len && r.kind < QUERY_KINDS);
+	check_sendable(query_request_encode(&r));
 }
 
 /* --- a server's answers -------------------------------------------------------------------------------------------- */
@@ -91,15 +91,15 @@ static void check_result(const json_t *json)
 static void check_asked(const json_t *json)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	AUTO(ask_answer_release) struct ask_answer a = { 0 };
-	if (ask_answer_decode(json, &a, &f) < 0) {
+	AUTO(query_answer_release) struct query_answer a = { 0 };
+	if (query_answer_decode(json, &a, &f) < 0) {
 		CHECK(f.message);
 		return;
 	}
-	CHECK(a.kind < ASK_KINDS && a.start <= a.end && a.indent && (!a.found || a.text));
+	CHECK(a.kind < QUERY_KINDS && a.start <= a.end && a.indent && (!a.found || a.text));
 	for (size_t i = 0; i < a.n_matches; i++)
 		check_text(a.matches[i]);
-	check_sendable(ask_answer_encode(&a));
+	check_sendable(query_answer_encode(&a));
 }
 
 static void check_details(const json_t *json)
@@ -172,7 +172,7 @@ static void on_message(const struct attach_message *m, enum attach_side from)
 		check_run(m->json);
 		check_copy(m->json);
 		check_create(m->json);
-		check_ask(m->json);
+		check_query(m->json);
 	} else if (m->type == ATTACH_ANSWER) {
 		check_answer(m->json);
 	} else if (m->type == ATTACH_NOTE) {

@@ -65,7 +65,7 @@ static void input(struct runs *runs, const struct frame *f)
 	int r = runs_input(runs, f->header.call, f->payload, f->header.length, &input);
 	CHECK(r == -EPROTO || r == 1 || (r == 0 && input.run->interactive && input.len <= INPUT_BYTES_MAX));
 	if (r == 0) {
-		run_ask(input.run, input.text, strlen(input.text), /* password= */ true, 1);
+		run_prompt_start(input.run, input.text, strlen(input.text), /* password= */ true, 1);
 		json_decref(input.fields);
 		CHECK(runs_input(runs, f->header.call, f->payload, f->header.length, &input) == 1);
 	}

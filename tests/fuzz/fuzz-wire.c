@@ -69,13 +69,13 @@ static bool on_frame(struct collect *c, const struct wire_frame *frame)
 		check_text(event.detail, 1000);
 		return true;
 	}
-	if (frame->type == FRAME_ASK || frame->type == FRAME_MARK || frame->type == FRAME_CALL) {
-		AUTO(wire_question_release) struct wire_question q;
-		wire_read_question(frame, &q);
+	if (frame->type == FRAME_PROMPT || frame->type == FRAME_MARK || frame->type == FRAME_CALL) {
+		AUTO(wire_prompt_release) struct wire_prompt q;
+		wire_read_prompt(frame, &q);
 		check_text(q.prompt, 1000);
 		CHECK(q.rows >= 1 && q.rows <= TERMINAL_ROWS_MAX && q.cols >= 1 && q.cols <= TERMINAL_COLS_MAX);
 	}
-	if (frame->type == FRAME_ASK)
+	if (frame->type == FRAME_PROMPT)
 		return true;
 	if (frame->type == FRAME_END) {
 		AUTO(wire_console_end_release) struct wire_console_end end;

@@ -473,7 +473,7 @@ def looks():
     return {**seeds, "twice": b'{"kernel":"ready","kernel":"busy"}', "list": b"[]", "half": b'{"kernel":', "empty": b"", "nul": b'{"a\u0000b":1}'}
 
 
-def asks():
+def queries():
     full = {"op": "answer", "id": 1, "status": "ok", "matches": ["alpha", "beta"], "start": 2, "end": 5, "more": True, "found": True,
             "data": {"text/plain": "help", "text/html": "<b>help</b>"}, "completeness": "incomplete", "indent": "  "}
     variants = {
@@ -654,7 +654,7 @@ def attach_served():
 TARGETS = {
     **seeds_texts.TARGETS,
     "args": args,
-    "ask": asks,
+    "query": queries,
     "attach": attach,
     "attach-served": attach_served,
     "files": files,

@@ -10,7 +10,7 @@ import time
 
 HELLO, PING, PONG, EXECUTE, TERMINAL, INTERRUPT, ACK, STOP = range(1, 9)
 IMPORT, EXPORT, DONE, ENTRY, DATA, CREDIT, CLAIM = range(9, 16)
-OUT, ERR, DISPLAY, RESULT, ERROR, END, EVENT, CALL, PROGRESS, OUT_TAIL, ERR_TAIL, MAP, MARK, INFO, ASK, FILE_ITSELF = range(16, 32)
+OUT, ERR, DISPLAY, RESULT, ERROR, END, EVENT, CALL, PROGRESS, OUT_TAIL, ERR_TAIL, MAP, MARK, INFO, PROMPT, FILE_ITSELF = range(16, 32)
 TAKE, LOOK, INPUT = 50, 51, 52
 CONSOLE, CONSOLE_SIZE, CONSOLE_DATA, CONSOLE_ERR, CONSOLE_SIGNAL = 60, 61, 62, 63, 64
 QUERY, ANSWER = 70, 71
@@ -163,7 +163,7 @@ class Client:
 
     def asked(self, number):
         """What a call asks for, once it does."""
-        return self.expect(lambda f: f.call == number and f.type == ASK).payload
+        return self.expect(lambda f: f.call == number and f.type == PROMPT).payload
 
     def type(self, number, nth, text):
         self.send(INPUT, number, {"number": nth, "text": text})

@@ -42,7 +42,7 @@ def test_a_question_that_is_withdrawn(client):
     code = ("link.send(op='input', id=link.id, question=1, prompt='old')\nlink.send(op='input', id=link.id, question=1, cancel=True)\n"
             "print(link.ask('new', 2))")
     number = client.start(frames.EXECUTE, code, interactive=True)
-    client.expect(lambda f: f.call == number and f.type == frames.ASK and f.payload["prompt"] == "new")
+    client.expect(lambda f: f.call == number and f.type == frames.PROMPT and f.payload["prompt"] == "new")
     client.type(number, 1, "x")
     assert b"'question': 2" in client.finish(number).out
 
@@ -99,7 +99,7 @@ def test_programs_that_wait_by_poll_select_and_epoll(client):
 
 def test_who_works_or_waits_for_something_else_asks_nobody(client):
     number = start(client, "sleep 0.7; for i in 1 2 3; do echo $i; sleep 0.1; done; exec 3<>/tmp/f; read -t 0.2 x </dev/null; echo end")
-    assert not [f for f in client.finish(number).frames if f.type == frames.ASK]
+    assert not [f for f in client.finish(number).frames if f.type == frames.PROMPT]
 
 
 def test_control_characters(client):

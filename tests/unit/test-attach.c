@@ -431,7 +431,7 @@ static void on_stop(void *ctx, const struct fail *f)
 		fail_copy(&g->fail, f);
 }
 
-static void on_answer(void *ctx, const struct ask_answer *a, const struct fail *f)
+static void on_answer(void *ctx, const struct query_answer *a, const struct fail *f)
 {
 	struct got *g = ctx;
 	g->done = true;
@@ -442,18 +442,20 @@ static void on_answer(void *ctx, const struct ask_answer *a, const struct fail *
 }
 
 /* The played PID 1 answers with the code itself. */
-static void test_questions(void **state)
+static void test_queries(void **state)
 {
 	static const char code[] = "{\"status\":\"ok\",\"matches\":[\"äb\"],\"start\":1,\"end\":3,\"more\":true}";
-	struct ask_request request = { ASK_COMPLETE, session, code, strlen(code), .on_done = on_answer, .ctx = &got };
+	struct query_request request = {
+		QUERY_COMPLETE, session, code, strlen(code), .on_done = on_answer, .ctx = &got
+	};
 	forget(&got);
-	assert_non_null(attach_ask(attach, &request, &got.fail));
+	assert_non_null(attach_query(attach, &request, &got.fail));
 	FAKE_UNTIL(fake, got.done);
 	assert_string_equal(got.text, "äb 1 3 1");
 	/* Nothing comes, and the connection breaks. */
 	forget(&got);
 	request.len = 0;
-	assert_non_null(attach_ask(attach, &request, &got.fail));
+	assert_non_null(attach_query(attach, &request, &got.fail));
 	FAKE_UNTIL(fake, fake_only(fake)->pid1->queries == 2);
 	fake_break(fake_stream(fake_only(fake)), FAIL_ENGINE, CAUSE_NONE, "a cable");
 	FAKE_UNTIL(fake, got.done);
@@ -624,7 +626,7 @@ int main(void)
 		TEST(test_a_run_of_somebody_else_can_be_interrupted),
 		TEST(test_runs_end_with_the_client),
 		TEST(test_two_at_once),
-		TEST(test_questions),
+		TEST(test_queries),
 		TEST(test_sessions),
 		TEST(test_a_server_that_ends_answers_everything),
 		TEST(test_whoever_breaks_the_protocol_is_dropped),

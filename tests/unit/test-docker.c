@@ -130,12 +130,12 @@ static void create(void)
 
 static void on_answer(void *ctx UNUSED, const struct engine_answer *answer, const struct fail *f)
 {
-	b.network = answer && answer->question == ASK_NETWORK ? answer->network : b.network;
-	b.container = answer && answer->question == ASK_CONTAINER ? answer->container : b.container;
+	b.network = answer && answer->question == ENGINE_QUERY_NETWORK ? answer->network : b.network;
+	b.container = answer && answer->question == ENGINE_QUERY_CONTAINER ? answer->container : b.container;
 	on_done(NULL, f);
 }
 
-static void ask(enum engine_question question, const char *subject)
+static void ask(enum engine_query_kind question, const char *subject)
 {
 	b.query = b.engine->ops->query(
 		b.engine, &(struct query_spec){ .question = question, .subject = subject, .done = on_answer }, &b.fail);
@@ -227,7 +227,7 @@ static void the_network_is_looked_for_and_looked_at(void **state)
 	      "'network ls') printf '" SECOND "\\n" FIRST "\\n' ;;\n"
 	      "'network inspect') echo '{\"Driver\":\"bridge\",\"Internal\":true}' ;;\n"
 	      "esac");
-	ask(ASK_NETWORK, NULL);
+	ask(ENGINE_QUERY_NETWORK, NULL);
 	assert_false(b.fail.kind);
 	assert_true(b.network.is_there && b.network.internal && !b.network.isolated);
 	assert_true(logged("-- " FIRST));
@@ -236,7 +236,7 @@ static void the_network_is_looked_for_and_looked_at(void **state)
 static void that_there_is_no_network_is_an_answer(void **state)
 {
 	start(":");
-	ask(ASK_NETWORK, NULL);
+	ask(ENGINE_QUERY_NETWORK, NULL);
 	assert_false(b.fail.kind);
 	assert_false(b.network.is_there);
 }
@@ -247,7 +247,7 @@ static void that_there_is_no_container_is_an_answer(void **state)
 {
 	start("echo 'Error: No such container: husk-c' >&2; exit 1");
 	b.container.is_there = true;
-	ask(ASK_CONTAINER, "husk-c");
+	ask(ENGINE_QUERY_CONTAINER, "husk-c");
 	assert_false(b.fail.kind);
 	assert_false(b.container.is_there);
 }
@@ -255,7 +255,7 @@ static void that_there_is_no_container_is_an_answer(void **state)
 static void how_a_container_ended(void **state)
 {
 	start("echo '[false,137,true]'");
-	ask(ASK_CONTAINER, "husk-c");
+	ask(ENGINE_QUERY_CONTAINER, "husk-c");
 	assert_false(b.fail.kind);
 	assert_true(b.container.is_there && !b.container.running && b.container.oom);
 	assert_int_equal(b.container.exit_code, 137);
@@ -266,7 +266,7 @@ static void the_place_tells_whether_the_kernel_is_shared(void **state)
 	start("echo '[\"lab\",\"ssh://lab\"]'");
 	assert_int_equal(engine_capabilities(b.engine).shares_kernel, SUPPORT_UNKNOWN);
 	assert_true(engine_capabilities(b.engine).bakes_images);
-	ask(ASK_PLACE, NULL);
+	ask(ENGINE_QUERY_PLACE, NULL);
 	assert_int_equal(engine_capabilities(b.engine).shares_kernel, SUPPORT_NO);
 }
 
@@ -359,7 +359,7 @@ static void there_is_no_client(void **state)
 {
 	b.engine =
 		engine_open("docker", &(struct engine_options){ .loop = b.loop, .program = "/none/docker" }, &b.fail);
-	ask(ASK_ENGINE, NULL);
+	ask(ENGINE_QUERY_VERSION, NULL);
 	assert_int_equal(cause_of(&b.fail), CAUSE_NO_CLIENT);
 	assert_non_null(strstr(b.fail.hint, "HUSK_DOCKER"));
 }

@@ -51,7 +51,7 @@ static void expect(const struct checks *c, const char *name, enum check_status s
 
 static void test_info_v1(void **state)
 {
-	AUTO(engine_answer_release) struct engine_answer answer = { .question = ASK_INFO };
+	AUTO(engine_answer_release) struct engine_answer answer = { .question = ENGINE_QUERY_INFO };
 	AUTO(checks_release) struct checks c = { 0 };
 	read_sample("v1", &answer);
 	assert_string_equal(answer.info.version, "20.10.24+dfsg1");
@@ -73,7 +73,7 @@ static void test_info_v1(void **state)
 
 static void test_info_v2(void **state)
 {
-	AUTO(engine_answer_release) struct engine_answer answer = { .question = ASK_INFO };
+	AUTO(engine_answer_release) struct engine_answer answer = { .question = ENGINE_QUERY_INFO };
 	AUTO(checks_release) struct checks c = { 0 };
 	read_sample("v2", &answer);
 	doctor_judge_info(&c, &answer.info, "x86_64");
@@ -89,7 +89,7 @@ static void test_info_v2(void **state)
 
 static void test_info_rootless_without_cgroups(void **state)
 {
-	AUTO(engine_answer_release) struct engine_answer answer = { .question = ASK_INFO };
+	AUTO(engine_answer_release) struct engine_answer answer = { .question = ENGINE_QUERY_INFO };
 	AUTO(checks_release) struct checks c = { 0 };
 	read_sample("rootless", &answer);
 	doctor_judge_info(&c, &answer.info, "x86_64");
@@ -117,7 +117,7 @@ static void test_info_rootless_without_cgroups(void **state)
 
 static void test_info_other_machines(void **state)
 {
-	AUTO(engine_answer_release) struct engine_answer answer = { .question = ASK_INFO };
+	AUTO(engine_answer_release) struct engine_answer answer = { .question = ENGINE_QUERY_INFO };
 	AUTO(checks_release) struct checks foreign = { 0 }, windows = { 0 };
 	read_sample("v2", &answer);
 	doctor_judge_info(&foreign, &answer.info, "aarch64");
@@ -129,7 +129,7 @@ static void test_info_other_machines(void **state)
 
 static void judge_security(const char *options, enum check_status status, const char *words)
 {
-	AUTO(engine_answer_release) struct engine_answer answer = { .question = ASK_INFO };
+	AUTO(engine_answer_release) struct engine_answer answer = { .question = ENGINE_QUERY_INFO };
 	AUTO(checks_release) struct checks c = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(freep) char *text =
@@ -168,14 +168,14 @@ static void test_info_garbage(void **state) /* evidence: input-bounds */
 	};
 	for (size_t i = 0; i < ARRAY_LEN(garbage); i++) {
 		AUTO(fail_release) struct fail f = { 0 };
-		struct engine_answer answer = { .question = ASK_INFO };
+		struct engine_answer answer = { .question = ENGINE_QUERY_INFO };
 		assert_int_equal(info_read(&answer, garbage[i], strlen(garbage[i]), &f), -1);
 		assert_non_null(f.message);
 		assert_null(answer.info.version);
 	}
 	AUTO(buf_release) struct buf text = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
-	struct engine_answer answer = { .question = ASK_INFO };
+	struct engine_answer answer = { .question = ENGINE_QUERY_INFO };
 	sample("unreachable", &text);
 	assert_int_equal(info_read(&answer, buf_str(&text), text.len, &f), -1);
 }
@@ -187,7 +187,7 @@ static void test_info_cut_anywhere(void **state)
 	sample("v1", &text);
 	for (size_t n = 0; n < text.len - 2; n++) {
 		AUTO(fail_release) struct fail f = { 0 };
-		AUTO(engine_answer_release) struct engine_answer answer = { .question = ASK_INFO };
+		AUTO(engine_answer_release) struct engine_answer answer = { .question = ENGINE_QUERY_INFO };
 		assert_int_equal(info_read(&answer, buf_str(&text), n, &f), -1);
 	}
 }
@@ -198,7 +198,7 @@ static void judge_client(const char *text, enum check_status status, const char 
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(checks_release) struct checks c = { 0 };
-	struct engine_answer client = { .question = ASK_CLIENT };
+	struct engine_answer client = { .question = ENGINE_QUERY_CLIENT };
 	assert_int_equal(info_read(&client, text, strlen(text), &f), 0);
 	doctor_judge_client(&c, "/bin/docker", &client.client);
 	engine_answer_release(&client);
@@ -222,7 +222,7 @@ static void test_client(void **state)
 	judge_client("podman version 4.9.3", CHECK_WARN, "not docker's own");
 	for (size_t i = 0; i < ARRAY_LEN(garbage); i++) {
 		AUTO(fail_release) struct fail f = { 0 };
-		struct engine_answer client = { .question = ASK_CLIENT };
+		struct engine_answer client = { .question = ENGINE_QUERY_CLIENT };
 		assert_int_equal(info_read(&client, garbage[i], strlen(garbage[i]), &f), -1);
 	}
 }
@@ -235,8 +235,8 @@ static void test_place_and_engine(void **state)
 		"{\"Client\":{},\"Server\":{\"Version\":\"20.10.24\",\"ApiVersion\":\"1.41\",\"Components\":[{\"Name\":\"Engine\"}]}}";
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(checks_release) struct checks c = { 0 };
-	struct engine_answer place = { .question = ASK_PLACE };
-	struct engine_answer engine = { .question = ASK_ENGINE };
+	struct engine_answer place = { .question = ENGINE_QUERY_PLACE };
+	struct engine_answer engine = { .question = ENGINE_QUERY_VERSION };
 	unsetenv("DOCKER_HOST");
 	assert_int_equal(info_read(&place, place_text, strlen(place_text), &f), 0);
 	doctor_judge_place(&c, &place.place);
@@ -258,7 +258,7 @@ static void test_place_and_engine(void **state)
 static void judge_age(const char *component, const char *version, const char *build, enum check_status status,
 		      const char *words)
 {
-	AUTO(engine_answer_release) struct engine_answer engine = { .question = ASK_ENGINE };
+	AUTO(engine_answer_release) struct engine_answer engine = { .question = ENGINE_QUERY_VERSION };
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(checks_release) struct checks c = { 0 };
 	bool own = streq(component, "engine");
@@ -305,7 +305,7 @@ static void test_known_escapes(void **state)
 
 static void test_runtime(void **state)
 {
-	AUTO(engine_answer_release) struct engine_answer answer = { .question = ASK_INFO };
+	AUTO(engine_answer_release) struct engine_answer answer = { .question = ENGINE_QUERY_INFO };
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(checks_release) struct checks usual = { 0 }, chosen = { 0 }, gvisor = { 0 }, missing = { 0 };
 	struct config config = { 0 };
@@ -334,7 +334,7 @@ static void test_image(void **state)
 	size_t n;
 	const struct runtime *runtime = runtime_list(&n);
 	AUTO(freep) char *name = xasprintf("image %s", runtime->name);
-	struct engine_answer image = { .question = ASK_IMAGE };
+	struct engine_answer image = { .question = ENGINE_QUERY_IMAGE };
 	assert_int_equal(info_read(&image, IMAGE, strlen(IMAGE), &f), 0);
 	assert_int_equal(image.image.labels.n, 1);
 	assert_string_equal(image.image.labels.v[0], "a=b=c");
@@ -358,7 +358,7 @@ static void judge_network(const char *text, enum check_status status, const char
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(checks_release) struct checks c = { 0 };
-	struct engine_answer network = { .question = ASK_NETWORK };
+	struct engine_answer network = { .question = ENGINE_QUERY_NETWORK };
 	assert_int_equal(info_read(&network, text, strlen(text), &f), 0);
 	doctor_judge_network(&c, &network.network);
 	engine_answer_release(&network);
@@ -420,7 +420,7 @@ static void test_containers(void **state)
 	const struct config config = { .orphan_min_age = 300, .max_lifetime = 7200, .dependency_timeout = 600 };
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(checks_release) struct checks c = { 0 };
-	AUTO(engine_answer_release) struct engine_answer found = { .question = ASK_CONTAINERS };
+	AUTO(engine_answer_release) struct engine_answer found = { .question = ENGINE_QUERY_CONTAINERS };
 	assert_int_equal(info_read(&found, text, strlen(text), &f), 0);
 	assert_int_equal(found.containers.n, 5);
 	assert_string_equal(found.containers.v[3].name, "husk-d");
@@ -430,7 +430,7 @@ static void test_containers(void **state)
 	doctor_judge_containers(&c, &config, &found.containers, now);
 	expect(&c, "leftovers", CHECK_WARN, "3 containers that no server looks after, 2 running");
 	assert_string_equal(c.v[0].fix, "docker rm --force husk-b husk-d husk-e");
-	struct engine_answer none = { .question = ASK_CONTAINERS };
+	struct engine_answer none = { .question = ENGINE_QUERY_CONTAINERS };
 	assert_int_equal(info_read(&none, "", 0, &f), 0);
 	assert_int_equal(none.containers.n, 0);
 	static const char *const garbage[] = { "husk-a",
@@ -447,7 +447,7 @@ static void test_containers(void **state)
 static void test_container(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	struct engine_answer a = { .question = ASK_CONTAINER };
+	struct engine_answer a = { .question = ENGINE_QUERY_CONTAINER };
 	assert_int_equal(info_read(&a, "[false,137,true]", 16, &f), 0);
 	assert_true(a.container.is_there && !a.container.running && a.container.oom);
 	assert_int_equal(a.container.exit_code, 137);
@@ -460,7 +460,7 @@ static void test_stats(void **state)
 {
 	static const char text[] = "husk-a\t43.16MiB / 2GiB\nx y\t1MiB / 2GiB\nhusk-b\tmuch\nhusk-c\t512B / 1GiB\n";
 	AUTO(fail_release) struct fail f = { 0 };
-	AUTO(engine_answer_release) struct engine_answer a = { .question = ASK_STATS };
+	AUTO(engine_answer_release) struct engine_answer a = { .question = ENGINE_QUERY_STATS };
 	assert_int_equal(info_read(&a, text, strlen(text), &f), 0);
 	assert_int_equal(a.stats.n, 2);
 	assert_int_equal(a.stats.v[0].memory, (uint64_t)(43.16 * 1048576));
@@ -485,13 +485,13 @@ static void test_limits(void **state)
 
 /* --- command lines, files, settings ------------------------------------------------------------------------------ */
 
-static void test_questions_are_argument_vectors(void **state)
+static void test_queries_are_argument_vectors(void **state)
 {
-	for (int q = ASK_CLIENT; q <= ASK_STATS; q++) {
+	for (int q = ENGINE_QUERY_CLIENT; q <= ENGINE_QUERY_STATS; q++) {
 		AUTO(strv_release) struct strv argv = { 0 };
-		info_argv(&argv, "docker", (enum engine_question)q, "--rm");
+		info_argv(&argv, "docker", (enum engine_query_kind)q, "--rm");
 		assert_string_equal(argv.v[0], "docker");
-		assert_non_null(info_doing((enum engine_question)q));
+		assert_non_null(info_doing((enum engine_query_kind)q));
 		/* A subject is never taken for an option. */
 		if (streq(argv.v[argv.n - 1], "--rm"))
 			assert_string_equal(argv.v[argv.n - 2], "--");
@@ -688,7 +688,7 @@ int main(void)
 		cmocka_unit_test(test_container),
 		cmocka_unit_test(test_stats),
 		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_questions_are_argument_vectors),
+		cmocka_unit_test(test_queries_are_argument_vectors),
 		cmocka_unit_test(test_texts_are_one_clean_line),
 		cmocka_unit_test_setup_teardown(test_folders, make_folder, NULL),
 		cmocka_unit_test(test_store),

@@ -266,7 +266,9 @@ static void an_engine_without_events_can_be_asked(void **state)
 	assert_int_equal(cause_of(&b.fail), CAUSE_NOT_SUPPORTED);
 	create("husk-a");
 	fake_die(fake_only(b.fake), 3, /* oom= */ false);
-	struct query_spec spec = { .question = ASK_CONTAINER, .subject = "husk-a", .done = on_state, .ctx = &found };
+	struct query_spec spec = {
+		.question = ENGINE_QUERY_CONTAINER, .subject = "husk-a", .done = on_state, .ctx = &found
+	};
 	struct engine_query *q = b.engine->ops->query(b.engine, &spec, &b.fail);
 	FAKE_UNTIL(b.fake, b.done == 2);
 	b.engine->ops->query_free(q);

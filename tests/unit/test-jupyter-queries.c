@@ -50,7 +50,7 @@ static bool ask(const char *text, bool idle, uint64_t now_ms)
 {
 	json_auto_t *message = json_loads(text, 0, NULL);
 	assert_non_null(message);
-	return queries_ask(&probe->queries, message, idle, now_ms);
+	return queries_send(&probe->queries, message, idle, now_ms);
 }
 
 static bool reply(const char *type, const char *parent, const char *content)
@@ -107,7 +107,7 @@ static void a_kernel_that_is_busy_or_gone_is_not_asked(void **state)
 	expect("{\"id\":4,\"status\":\"busy\"}|");
 }
 
-static void a_question_is_left(void **state)
+static void a_query_is_abandoned(void **state)
 {
 	ask(COMPLETE, true, 0);
 	queries_leave(&probe->queries);
@@ -156,7 +156,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(each_kind_is_a_request, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(others_are_not_ours, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_kernel_that_is_busy_or_gone_is_not_asked, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_question_is_left, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_query_is_abandoned, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_kernel_that_knows_no_such_request_is_asked_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(replies_are_bounded, set_up, tear_down),
 	};

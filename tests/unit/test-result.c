@@ -478,7 +478,7 @@ static void queued_runs_share_a_line(void **state)
 	run.run = 4;
 	run.queued = true;
 	run.behind = 1;
-	run.behind_asks = true;
+	run.behind_prompts = true;
 	run.earlier = before;
 	run.n_earlier = 2;
 	json_auto_t *result = result_of_run(&run, &code);

@@ -507,7 +507,7 @@ static void behind_a_run_that_was_given_up_a_call_is_told_at_once(void **state)
 	start_with(spec);
 	loop_skip(b.loop, 1000);
 	assert_int_equal(feed(FRAME_MARK, 2, "{\"mark\":1,\"state\":\"queued\",\"behind\":1}"), 0);
-	assert_true(b.told.queued && b.told.behind == 1 && !b.told.behind_asks);
+	assert_true(b.told.queued && b.told.behind == 1 && !b.told.behind_prompts);
 	assert_true(run_is_waited(&b.d, 1));
 }
 
@@ -522,7 +522,7 @@ static void a_mark_that_is_none_breaks_the_protocol(void **state)
 
 #define ASKS "{\"state\":\"waiting\",\"interactive\":true,\"inputs\":%d,\"prompt\":\"Name? \"%s}"
 
-static void feed_question(enum frame_type type, uint32_t call, int inputs, const char *more)
+static void feed_prompt(enum frame_type type, uint32_t call, int inputs, const char *more)
 {
 	AUTO(freep) char *payload = xasprintf(ASKS, inputs, more);
 	assert_int_equal(feed(type, call, payload), 0);
@@ -540,10 +540,10 @@ static void start_asking(enum run_kind kind)
 	unsigned before = b.ends;
 	start_with((struct run_spec){ .kind = kind, .wait_ms = 60000, .interactive = true });
 	assert_int_equal(feed(FRAME_OUT, b.call, "one\n"), 0);
-	feed_question(FRAME_ASK, b.call, 0, ",\"password\":true");
+	feed_prompt(FRAME_PROMPT, b.call, 0, ",\"password\":true");
 	turn();
 	assert_int_equal(sent(FRAME_TAKE, b.call), 1);
-	feed_question(FRAME_MARK, b.call, 0, ",\"mark\":1,\"password\":true");
+	feed_prompt(FRAME_MARK, b.call, 0, ",\"mark\":1,\"password\":true");
 	wait_for_end(before + 1);
 	assert_int_equal(b.told.ending, ENDING_WAITING);
 	assert_string_equal(b.told.stdout_text, "one\n");
@@ -563,17 +563,17 @@ static void a_run_asks_and_is_answered_once(void **state)
 	/* Whoever comes again is told at once. */
 	join(1, 60000);
 	turn();
-	feed_question(FRAME_MARK, 1, 0, ",\"mark\":2");
+	feed_prompt(FRAME_MARK, 1, 0, ",\"mark\":2");
 	assert_int_equal(b.ends, 2);
 	assert_int_equal(b.told.ending, ENDING_WAITING);
 
 	assert_int_equal(answer("Bob", &f), 0);
 	assert_int_equal(sent(FRAME_INPUT, 1), 1);
 	assert_int_equal(answer("again", &f), -1);
-	assert_int_equal(f.cause, CAUSE_NOT_ASKING);
+	assert_int_equal(f.cause, CAUSE_NO_PROMPT);
 	join(1, 60000);
 	/* What PID 1 said before it had the answer. */
-	feed_question(FRAME_ASK, 1, 0, "");
+	feed_prompt(FRAME_PROMPT, 1, 0, "");
 	turn();
 	assert_int_equal(b.ends, 2);
 	assert_int_equal(feed(FRAME_END, 1, "{\"ending\":\"ok\"}"), 0);
@@ -591,9 +591,9 @@ static void an_answer_survives_a_broken_connection(void **state)
 	b.d.open = true;
 	runs_resume(&b.d, 1);
 	assert_int_equal(sent(FRAME_INPUT, 1), 1);
-	feed_question(FRAME_CALL, 1, 0, ",\"kind\":\"execute\",\"told\":1");
+	feed_prompt(FRAME_CALL, 1, 0, ",\"kind\":\"execute\",\"told\":1");
 	assert_int_equal(answer("not asked", &f), -1);
-	feed_question(FRAME_ASK, 1, 1, "");
+	feed_prompt(FRAME_PROMPT, 1, 1, "");
 	runs_resume(&b.d, 1);
 	assert_int_equal(sent(FRAME_INPUT, 1), 1);
 	assert_int_equal(answer("second", &f), 0);
@@ -604,7 +604,7 @@ static void a_former_servers_run_asks_on(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	b.d.last_earlier = b.d.last_call = b.call = 4;
-	feed_question(FRAME_CALL, 4, 2, ",\"kind\":\"terminal\",\"rows\":10,\"cols\":30");
+	feed_prompt(FRAME_CALL, 4, 2, ",\"kind\":\"terminal\",\"rows\":10,\"cols\":30");
 	run_one();
 	assert_int_equal(b.told.n_earlier, 1);
 	assert_true(b.told.earlier[0].asks);
@@ -612,7 +612,7 @@ static void a_former_servers_run_asks_on(void **state)
 	join(4, 60000);
 	turn();
 	assert_int_equal(feed(FRAME_OUT, 4, "\x1b[1mbold\x1b[0m? "), 0);
-	feed_question(FRAME_MARK, 4, 2, ",\"mark\":1");
+	feed_prompt(FRAME_MARK, 4, 2, ",\"mark\":1");
 	wait_for_end(2);
 	assert_int_equal(b.told.ending, ENDING_WAITING);
 	assert_string_equal(b.told.stdout_text, "bold?\n");
@@ -626,7 +626,7 @@ static void whoever_comes_again_for_a_command_waits_for_news(void **state)
 	join(1, 60000);
 	turn();
 	assert_int_equal(sent(FRAME_TAKE, 1), 1);
-	feed_question(FRAME_ASK, 1, 0, "");
+	feed_prompt(FRAME_PROMPT, 1, 0, "");
 	turn();
 	assert_int_equal(sent(FRAME_TAKE, 1), 2);
 }
@@ -641,7 +641,7 @@ static void what_takes_no_input_says_so(void **state)
 	assert_int_equal(f.cause, CAUSE_NOT_INTERACTIVE);
 	assert_int_equal(feed(FRAME_END, 1, "{\"ending\":\"ok\"}"), 0);
 	assert_int_equal(answer("x", &f), -1);
-	assert_int_equal(f.cause, CAUSE_NOT_ASKING);
+	assert_int_equal(f.cause, CAUSE_NO_PROMPT);
 	start_asking(RUN_TERMINAL);
 	AUTO(freep) char *much = xcalloc(1, 70000);
 	memset(much, 'x', 69999);

@@ -10,70 +10,70 @@
 
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 
-void info_argv(struct strv *argv, const char *docker, enum engine_question question, const char *subject)
+void info_argv(struct strv *argv, const char *docker, enum engine_query_kind question, const char *subject)
 {
 	strv_add(argv, docker);
 	switch (question) {
-	case ASK_CLIENT:
+	case ENGINE_QUERY_CLIENT:
 		strv_add(argv, "--version");
 		break;
-	case ASK_PLACE:
+	case ENGINE_QUERY_PLACE:
 		strv_add_all(argv, "context", "inspect", "--format", "[{{json .Name}},{{json .Endpoints.docker.Host}}]",
 			     NULL);
 		break;
-	case ASK_ENGINE:
+	case ENGINE_QUERY_VERSION:
 		strv_add_all(argv, "version", "--format", "{{json .}}", NULL);
 		break;
-	case ASK_INFO:
+	case ENGINE_QUERY_INFO:
 		strv_add_all(argv, "info", "--format", "{{json .}}", NULL);
 		break;
-	case ASK_IMAGE:
+	case ENGINE_QUERY_IMAGE:
 		strv_add_all(
 			argv, "image", "inspect", "--format",
 			"[{{json .Size}},{{json .Architecture}},{{json .Config.Labels}},{{json .Id}},{{json .Config.Volumes}}]",
 			"--", subject, NULL);
 		break;
-	case ASK_NETWORK:
+	case ENGINE_QUERY_NETWORK:
 		strv_add_all(argv, "network", "inspect", "--format", "{{json .}}", "--", subject, NULL);
 		break;
-	case ASK_CONTAINERS:
+	case ENGINE_QUERY_CONTAINERS:
 		strv_add_all(argv, "ps", "--all", "--no-trunc", "--format",
 			     "{{.Names}}\t{{.Status}}\t{{.CreatedAt}}\t{{.Label \"" OWNER_LABEL "\"}}", "--filter",
 			     NULL);
 		strv_addf(argv, "label=" STORE_LABEL "=%s", subject);
 		break;
-	case ASK_CONTAINER:
+	case ENGINE_QUERY_CONTAINER:
 		strv_add_all(
 			argv, "container", "inspect", "--format",
 			"[{{json .State.Running}},{{json .State.ExitCode}},{{json .State.OOMKilled}},{{json .State.Pid}},{{json .Id}},{{json .Config.Labels}}]",
 			"--", subject, NULL);
 		break;
-	case ASK_STATS:
+	case ENGINE_QUERY_STATS:
 		strv_add_all(argv, "stats", "--no-stream", "--no-trunc", "--format", "{{.Name}}\t{{.MemUsage}}", NULL);
 		break;
-	case ASK_FENCE: /* argv_fence() */
+	case ENGINE_QUERY_FENCE: /* argv_fence() */
 		break;
 	}
 }
 
-const char *info_doing(enum engine_question question)
+const char *info_doing(enum engine_query_kind question)
 {
 	static const char *const words[] = {
-		[ASK_CLIENT] = "ask the client for its version",
-		[ASK_PLACE] = "ask the client for its context",
-		[ASK_ENGINE] = "reach the engine",
-		[ASK_INFO] = "ask the engine what it can do",
-		[ASK_IMAGE] = "look for the image",
-		[ASK_NETWORK] = "look at the network",
-		[ASK_CONTAINERS] = "list the containers",
-		[ASK_CONTAINER] = "look at the container",
-		[ASK_STATS] = "ask what the containers use",
-		[ASK_FENCE] = "set the firewall rules around sessions",
+		[ENGINE_QUERY_CLIENT] = "ask the client for its version",
+		[ENGINE_QUERY_PLACE] = "ask the client for its context",
+		[ENGINE_QUERY_VERSION] = "reach the engine",
+		[ENGINE_QUERY_INFO] = "ask the engine what it can do",
+		[ENGINE_QUERY_IMAGE] = "look for the image",
+		[ENGINE_QUERY_NETWORK] = "look at the network",
+		[ENGINE_QUERY_CONTAINERS] = "list the containers",
+		[ENGINE_QUERY_CONTAINER] = "look at the container",
+		[ENGINE_QUERY_STATS] = "ask what the containers use",
+		[ENGINE_QUERY_FENCE] = "set the firewall rules around sessions",
 	};
 	return words[question];
 }
 
-int info_not_understood(struct fail *f, enum engine_question question)
+int info_not_understood(struct fail *f, enum engine_query_kind question)
 {
 	cause_set(f, FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "cannot %s: the answer is not what a docker client prints",
 		  info_doing(question));
@@ -130,7 +130,7 @@ static int read_info(struct engine_info *ret, const char *text, size_t n, struct
 	if (error)
 		return cause_set(f, FAIL_ENGINE, CAUSE_NO_ENGINE, "the engine does not answer: %.300s", error);
 	if (!field(info, "ServerVersion") || !field(info, "OSType"))
-		return info_not_understood(f, ASK_INFO);
+		return info_not_understood(f, ENGINE_QUERY_INFO);
 	*ret = (struct engine_info){
 		.version = field_copy(info, "ServerVersion"),
 		.os = field_copy(info, "OperatingSystem"),
@@ -168,7 +168,7 @@ static int read_client(struct engine_client *ret, const char *text, size_t n, st
 	AUTO(freep) char *line = xstrndup(text, strcspn(text, "\r\n"));
 	char *version = strstr(line, " version ");
 	if (strlen(text) != n || !version)
-		return info_not_understood(f, ASK_CLIENT);
+		return info_not_understood(f, ENGINE_QUERY_CLIENT);
 	*version = '\0';
 	version += strlen(" version ");
 	version[strcspn(version, ", ")] = '\0';
@@ -176,7 +176,7 @@ static int read_client(struct engine_client *ret, const char *text, size_t n, st
 	char *rest = digits, *major = strsep(&rest, "."), *minor = rest ? strsep(&rest, ".-+~") : NULL;
 	struct engine_client client = { 0 };
 	if (!*line || !minor || parse_u64(major, &client.major) < 0 || parse_u64(minor, &client.minor) < 0)
-		return info_not_understood(f, ASK_CLIENT);
+		return info_not_understood(f, ENGINE_QUERY_CLIENT);
 	client.name = xstrdup(line);
 	client.version = xstrdup(version);
 	*ret = client;
@@ -194,7 +194,7 @@ static int read_place(struct engine_place *ret, const char *text, size_t n, stru
 	const char *context = json_string_value(json_array_get(place, 0));
 	const char *host = json_string_value(json_array_get(place, 1));
 	if (!context || !host || !*host)
-		return info_not_understood(f, ASK_PLACE);
+		return info_not_understood(f, ENGINE_QUERY_PLACE);
 	*ret = (struct engine_place){
 		.context = xstrdup(context),
 		.host = xstrdup(host),
@@ -226,7 +226,7 @@ static int read_engine(struct engine_version *ret, const char *text, size_t n, s
 	if (!api)
 		api = field(server, "APIVersion");
 	if (!version || !api)
-		return info_not_understood(f, ASK_ENGINE);
+		return info_not_understood(f, ENGINE_QUERY_VERSION);
 	*ret = (struct engine_version){
 		.name = xstrdup(name ? name : ""),
 		.version = xstrdup(version),
@@ -243,7 +243,7 @@ static int read_image(struct engine_image *ret, const char *text, size_t n, stru
 	const json_t *size = json_array_get(image, 0);
 	const char *arch = json_string_value(json_array_get(image, 1));
 	if (!json_is_integer(size) || json_integer_value(size) < 0 || !arch)
-		return info_not_understood(f, ASK_IMAGE);
+		return info_not_understood(f, ENGINE_QUERY_IMAGE);
 	const char *id = json_string_value(json_array_get(image, 3));
 	*ret = (struct engine_image){ .id = xstrdup(id ? id : ""),
 				      .size = (uint64_t)json_integer_value(size),
@@ -266,7 +266,7 @@ static int read_network(struct engine_network *ret, const char *text, size_t n, 
 	const char *icc = field(json_object_get(network, "Options"), "com.docker.network.bridge.enable_icc");
 	const char *bridge = field(json_object_get(network, "Options"), "com.docker.network.bridge.name");
 	if (!driver)
-		return info_not_understood(f, ASK_NETWORK);
+		return info_not_understood(f, ENGINE_QUERY_NETWORK);
 	*ret = (struct engine_network){
 		.is_there = true,
 		.driver = xstrdup(driver),
@@ -305,7 +305,7 @@ static int read_line(struct engine_containers *ret, char *line)
 
 static int read_containers(struct engine_containers *ret, const char *text, size_t n, struct fail *f)
 {
-	struct engine_answer found = { .question = ASK_CONTAINERS };
+	struct engine_answer found = { .question = ENGINE_QUERY_CONTAINERS };
 	AUTO(freep) char *copy = xstrndup(text, n);
 	bool bad = strlen(copy) != n;
 	for (char *rest = copy, *line; !bad && (line = strsep(&rest, "\n"));) {
@@ -314,7 +314,7 @@ static int read_containers(struct engine_containers *ret, const char *text, size
 	}
 	if (bad) {
 		engine_answer_release(&found);
-		return info_not_understood(f, ASK_CONTAINERS);
+		return info_not_understood(f, ENGINE_QUERY_CONTAINERS);
 	}
 	*ret = found.containers;
 	return 0;
@@ -330,7 +330,7 @@ static int read_container(struct engine_state *ret, const char *text, size_t n, 
 	json_auto_t *state = json_loadb(text, n, 0, NULL);
 	const json_t *code = json_array_get(state, 1);
 	if (!json_is_boolean(json_array_get(state, 0)) || !json_is_integer(code))
-		return info_not_understood(f, ASK_CONTAINER);
+		return info_not_understood(f, ENGINE_QUERY_CONTAINER);
 	*ret = (struct engine_state){
 		.is_there = true,
 		.running = json_is_true(json_array_get(state, 0)),
@@ -398,32 +398,32 @@ static int read_fence(enum engine_fence *ret, const char *text, struct fail *f)
 		*ret = words[i].fence;
 		return 0;
 	}
-	return info_not_understood(f, ASK_FENCE);
+	return info_not_understood(f, ENGINE_QUERY_FENCE);
 }
 
 int info_read(struct engine_answer *ret, const char *text, size_t n, struct fail *f)
 {
 	switch (ret->question) {
-	case ASK_CLIENT:
+	case ENGINE_QUERY_CLIENT:
 		return read_client(&ret->client, text, n, f);
-	case ASK_PLACE:
+	case ENGINE_QUERY_PLACE:
 		return read_place(&ret->place, text, n, f);
-	case ASK_ENGINE:
+	case ENGINE_QUERY_VERSION:
 		return read_engine(&ret->version, text, n, f);
-	case ASK_INFO:
+	case ENGINE_QUERY_INFO:
 		return read_info(&ret->info, text, n, f);
-	case ASK_IMAGE:
+	case ENGINE_QUERY_IMAGE:
 		return read_image(&ret->image, text, n, f);
-	case ASK_NETWORK:
+	case ENGINE_QUERY_NETWORK:
 		return read_network(&ret->network, text, n, f);
-	case ASK_CONTAINERS:
+	case ENGINE_QUERY_CONTAINERS:
 		return read_containers(&ret->containers, text, n, f);
-	case ASK_CONTAINER:
+	case ENGINE_QUERY_CONTAINER:
 		return read_container(&ret->container, text, n, f);
-	case ASK_STATS:
+	case ENGINE_QUERY_STATS:
 		read_stats(&ret->stats, text, n);
 		return 0;
-	case ASK_FENCE:
+	case ENGINE_QUERY_FENCE:
 		return read_fence(&ret->fence, text, f);
 	}
 	return -1;

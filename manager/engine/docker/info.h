@@ -7,14 +7,14 @@
 #include "base/strv.h"
 #include "manager/engine/answer.h"
 
-/* The command line of a question. subject as engine_question says; ASK_NETWORK needs the id of one, see argv_network_list(). */
-void info_argv(struct strv *argv, const char *docker, enum engine_question question, const char *subject);
+/* The command line of a question. subject as engine_query_kind says; ENGINE_QUERY_NETWORK needs the id of one, see argv_network_list(). */
+void info_argv(struct strv *argv, const char *docker, enum engine_query_kind question, const char *subject);
 /* Completes "cannot …". */
-const char *info_doing(enum engine_question question);
+const char *info_doing(enum engine_query_kind question);
 /* Fills in the answer to ret->question, which engine_answer_release() frees. On failure there is nothing to free. */
 int info_read(struct engine_answer *ret, const char *text, size_t n, struct fail *f);
 /* The answer cannot be parsed: fills f and returns -1. */
-int info_not_understood(struct fail *f, enum engine_question question);
+int info_not_understood(struct fail *f, enum engine_query_kind question);
 #define INFO_HINT_CLIENT "check that HUSK_DOCKER, or the first `docker` in PATH, is a docker client that works"
 
 /* The address of an engine on this machine. */

@@ -16,7 +16,7 @@
 struct engine_query {
 	struct docker *docker;
 	struct child *child;
-	enum engine_question question;
+	enum engine_query_kind question;
 	bool lists_networks;		     /* the network is being looked for; it is inspected next */
 	const struct fence_spec *fence;	     /* only during docker_query() */
 	char container[CONTAINER_NAME_SIZE]; /* that sets it */
@@ -33,7 +33,7 @@ static int deadline(const struct engine_query *q)
 /* The client could not run the program, or the machine does not have what it needs: no other try will tell more. */
 static bool is_no_fence(const struct engine_query *q, const struct child_result *r)
 {
-	return q->question == ASK_FENCE &&
+	return q->question == ENGINE_QUERY_FENCE &&
 	       (r->exit_status == FENCE_EXIT_NEVER || r->exit_status == 126 || r->exit_status == 127);
 }
 
@@ -79,7 +79,7 @@ static int found_networks(struct engine_query *q, const char *text, struct fail 
 	q->lists_networks = false;
 	if (ids.n)
 		return start(q, ids.v[0], f) < 0 ? -1 : 1;
-	return text[strspn(text, " \r\n")] ? info_not_understood(f, ASK_NETWORK) : 0;
+	return text[strspn(text, " \r\n")] ? info_not_understood(f, ENGINE_QUERY_NETWORK) : 0;
 }
 
 static int read_answer(struct engine_query *q, struct engine_answer *answer, const struct child_result *r,
@@ -90,7 +90,7 @@ static int read_answer(struct engine_query *q, struct engine_answer *answer, con
 	if (judge(q, r, f) == 0)
 		return info_read(answer, r->out, r->out_len, f);
 	/* "Not there" is an answer too. */
-	if (q->question != ASK_CONTAINER || cause_of(f) != CAUSE_NO_CONTAINER)
+	if (q->question != ENGINE_QUERY_CONTAINER || cause_of(f) != CAUSE_NO_CONTAINER)
 		return -1;
 	fail_release(f);
 	return 0;
@@ -99,7 +99,7 @@ static int read_answer(struct engine_query *q, struct engine_answer *answer, con
 static void note_place(struct engine_query *q, const struct engine_answer *answer)
 {
 	struct docker *d = q->docker;
-	if (q->question != ASK_PLACE)
+	if (q->question != ENGINE_QUERY_PLACE)
 		return;
 	d->shares_kernel = answer->place.is_local ? SUPPORT_YES : SUPPORT_NO;
 	free(d->socket);
@@ -125,7 +125,7 @@ static int start(struct engine_query *q, const char *subject, struct fail *f)
 	AUTO(strv_release) struct strv argv = { 0 };
 	if (q->lists_networks)
 		argv_network_list(&argv, q->docker->program);
-	else if (q->question == ASK_FENCE)
+	else if (q->question == ENGINE_QUERY_FENCE)
 		argv_fence(&argv, q->docker->program, q->fence, q->container);
 	else
 		info_argv(&argv, q->docker->program, q->question, subject);
@@ -144,10 +144,10 @@ struct engine_query *docker_query(struct engine *e, const struct query_spec *spe
 	struct engine_query *q = new0(struct engine_query);
 	q->docker = docker_of(e);
 	q->question = spec->question;
-	q->lists_networks = spec->question == ASK_NETWORK;
+	q->lists_networks = spec->question == ENGINE_QUERY_NETWORK;
 	q->fence = spec->fence;
 	q->sets = spec->fence && !spec->fence->look;
-	if (spec->question == ASK_FENCE)
+	if (spec->question == ENGINE_QUERY_FENCE)
 		token_make_container(q->container);
 	q->done = spec->done;
 	q->ctx = spec->ctx;

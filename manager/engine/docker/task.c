@@ -378,7 +378,7 @@ static void on_pulse(void *ctx, const struct engine_answer *answer UNUSED, const
 static void on_slow(void *ctx)
 {
 	struct engine_task *t = ctx;
-	struct query_spec spec = { .question = ASK_ENGINE, .done = on_pulse, .ctx = t };
+	struct query_spec spec = { .question = ENGINE_QUERY_VERSION, .done = on_pulse, .ctx = t };
 	AUTO(fail_release) struct fail f = { 0 };
 	t->pulse = docker_query(&t->docker->engine, &spec, &f);
 }
@@ -582,7 +582,8 @@ static void look_first(struct engine_task *t)
 {
 	t->look = docker_query(
 		&t->docker->engine,
-		&(struct query_spec){ .question = ASK_CONTAINER, .subject = t->spec.name, .done = on_look, .ctx = t },
+		&(struct query_spec){
+			.question = ENGINE_QUERY_CONTAINER, .subject = t->spec.name, .done = on_look, .ctx = t },
 		&t->failure);
 	if (t->look)
 		return;

@@ -173,7 +173,7 @@ static void on_place(void *ctx, const struct engine_answer *answer UNUSED, const
 
 static int start(struct engine_watch *w, struct fail *f)
 {
-	struct query_spec place = { .question = ASK_PLACE, .done = on_place, .ctx = w };
+	struct query_spec place = { .question = ENGINE_QUERY_PLACE, .done = on_place, .ctx = w };
 	if (!w->docker->socket) {
 		w->place = docker_query(&w->docker->engine, &place, f);
 		return w->place ? 0 : -1;

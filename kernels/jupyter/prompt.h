@@ -1,16 +1,16 @@
 /* What a cell asks for on the kernel's stdin channel. An interactive cell's questions go up to PID 1, and its answers down, line by
  * line; any other cell is told that there is no input. */
-#ifndef HUSK_KERNELS_JUPYTER_ASKING_H
-#define HUSK_KERNELS_JUPYTER_ASKING_H
+#ifndef HUSK_KERNELS_JUPYTER_PROMPT_H
+#define HUSK_KERNELS_JUPYTER_PROMPT_H
 
 #include "jupyter/message.h"
 
-struct asking {
+struct prompt {
 	/* Set by the owner. */
-	void (*send_up)(struct asking *a, json_t *message); /* `input` of the link without its id; borrowed */
-	void (*reply)(struct asking *a, const json_t *to, const char *text, size_t n);
-	void (*interrupt)(struct asking *a);
-	void (*note)(struct asking *a, const char *text);
+	void (*send_up)(struct prompt *a, json_t *message); /* `input` of the link without its id; borrowed */
+	void (*reply)(struct prompt *a, const json_t *to, const char *text, size_t n);
+	void (*interrupt)(struct prompt *a);
+	void (*note)(struct prompt *a, const char *text);
 
 	bool interactive;
 	unsigned refusals;
@@ -21,13 +21,13 @@ struct asking {
 };
 
 /* A cell starts. */
-void asking_begin(struct asking *a, bool interactive);
+void prompt_begin(struct prompt *a, bool interactive);
 /* An input_request; others are ignored. */
-void asking_request(struct asking *a, const struct message *m);
+void prompt_request(struct prompt *a, const struct message *m);
 /* An answer of PID 1. One to a question that is no longer open is ignored. */
-void asking_answer(struct asking *a, const json_t *message);
+void prompt_answer(struct prompt *a, const json_t *message);
 /* The cell was interrupted or is over: nobody waits any more. */
-void asking_cancel(struct asking *a);
-void asking_release(struct asking *a);
+void prompt_cancel(struct prompt *a);
+void prompt_release(struct prompt *a);
 
 #endif

@@ -5,13 +5,13 @@
 #include "base/alloc.h"
 
 #define MATCHES_MAX 10000
-#define POSITION_MAX ASK_CODE_MAX
+#define POSITION_MAX QUERY_TEXT_MAX
 
-static const char *const kinds[ASK_KINDS] = {
-	[ASK_COMPLETE] = "complete", [ASK_INSPECT] = "inspect", [ASK_IS_COMPLETE] = "is_complete"
+static const char *const kinds[QUERY_KINDS] = {
+	[QUERY_COMPLETE] = "complete", [QUERY_INSPECT] = "inspect", [QUERY_IS_COMPLETE] = "is_complete"
 };
 
-json_t *ask_request_encode(const struct ask_request *req)
+json_t *query_request_encode(const struct query_request *req)
 {
 	json_t *out = json_object();
 	fields_put_text(out, "kind", kinds[req->kind]);
@@ -22,13 +22,13 @@ json_t *ask_request_encode(const struct ask_request *req)
 	return out;
 }
 
-int ask_request_decode(const json_t *json, struct ask_request *ret, struct fail *f)
+int query_request_decode(const json_t *json, struct query_request *ret, struct fail *f)
 {
 	struct fields in = { .json = json };
-	*ret = (struct ask_request){ .kind = (enum ask_kind)fields_choice(&in, "kind", kinds, ARRAY_LEN(kinds)),
-				     .session_id = fields_text(&in, "session"),
-				     .cursor = (size_t)fields_number(&in, "cursor", POSITION_MAX),
-				     .detail = fields_bool(&in, "detail") };
+	*ret = (struct query_request){ .kind = (enum query_kind)fields_choice(&in, "kind", kinds, ARRAY_LEN(kinds)),
+				       .session_id = fields_text(&in, "session"),
+				       .cursor = (size_t)fields_number(&in, "cursor", POSITION_MAX),
+				       .detail = fields_bool(&in, "detail") };
 	ret->code = fields_text_n(&in, "code", &ret->len);
 	if (!ret->code)
 		ret->code = "";
@@ -37,7 +37,7 @@ int ask_request_decode(const json_t *json, struct ask_request *ret, struct fail 
 	return ret->session_id ? 0 : fail_set(f, FAIL_INVALID, "the call names no session");
 }
 
-json_t *ask_answer_encode(const struct ask_answer *a)
+json_t *query_answer_encode(const struct query_answer *a)
 {
 	json_t *out = json_object(), *matches = json_array();
 	fields_put_text(out, "kind", kinds[a->kind]);
@@ -55,19 +55,19 @@ json_t *ask_answer_encode(const struct ask_answer *a)
 	return out;
 }
 
-int ask_answer_decode(const json_t *json, struct ask_answer *ret, struct fail *f)
+int query_answer_decode(const json_t *json, struct query_answer *ret, struct fail *f)
 {
 	struct fields in = { .json = json };
 	const json_t *matches = fields_list(&in, "matches", MATCHES_MAX);
-	*ret = (struct ask_answer){ .kind = (enum ask_kind)fields_choice(&in, "kind", kinds, ARRAY_LEN(kinds)),
-				    .more = fields_bool(&in, "more"),
-				    .start = (size_t)fields_number(&in, "start", POSITION_MAX),
-				    .end = (size_t)fields_number(&in, "end", POSITION_MAX),
-				    .found = fields_bool(&in, "found"),
-				    .text = fields_copy(&in, "text"),
-				    .html = fields_copy(&in, "html"),
-				    .completeness = completeness_find(fields_text(&in, "completeness")),
-				    .indent = fields_copy_or_empty(&in, "indent") };
+	*ret = (struct query_answer){ .kind = (enum query_kind)fields_choice(&in, "kind", kinds, ARRAY_LEN(kinds)),
+				      .more = fields_bool(&in, "more"),
+				      .start = (size_t)fields_number(&in, "start", POSITION_MAX),
+				      .end = (size_t)fields_number(&in, "end", POSITION_MAX),
+				      .found = fields_bool(&in, "found"),
+				      .text = fields_copy(&in, "text"),
+				      .html = fields_copy(&in, "html"),
+				      .completeness = completeness_find(fields_text(&in, "completeness")),
+				      .indent = fields_copy_or_empty(&in, "indent") };
 	ret->matches = xcalloc(json_array_size(matches) + 1, sizeof(*ret->matches));
 	for (size_t i = 0; i < json_array_size(matches); i++) {
 		const char *match = json_string_value(json_array_get(matches, i));

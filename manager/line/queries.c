@@ -1,4 +1,4 @@
-#include "manager/line/asks.h"
+#include "manager/line/queries.h"
 
 #include <jansson.h>
 
@@ -19,14 +19,14 @@
 #define VALUES_MAX 10000u
 
 /* The one whose turn it is. */
-static struct asker *first(struct dispatch *d)
+static struct query_waiter *first(struct dispatch *d)
 {
-	return list_first(&d->asks, struct asker, node);
+	return list_first(&d->queries, struct query_waiter, node);
 }
 
 static void send_next(struct dispatch *d)
 {
-	struct asker *a = first(d);
+	struct query_waiter *a = first(d);
 	if (!a || a->sent)
 		return;
 	a->sent = true;
@@ -34,7 +34,7 @@ static void send_next(struct dispatch *d)
 	buf_release(&a->frame);
 }
 
-static void leave(struct asker *a)
+static void leave(struct query_waiter *a)
 {
 	list_remove(&a->node);
 	a->limit = timer_free(a->limit);
@@ -43,7 +43,7 @@ static void leave(struct asker *a)
 }
 
 /* Who stopped it is not told. */
-static void tell(struct asker *a, const struct ask_answer *answer, const struct fail *f)
+static void tell(struct query_waiter *a, const struct query_answer *answer, const struct fail *f)
 {
 	if (a->on_answer)
 		a->on_answer(a, answer, f);
@@ -53,7 +53,7 @@ static void tell(struct asker *a, const struct ask_answer *answer, const struct 
 
 static void on_limit(void *ctx)
 {
-	struct asker *a = ctx;
+	struct query_waiter *a = ctx;
 	struct dispatch *d = a->dispatch;
 	AUTO(fail_release) struct fail f = { 0 };
 	cause_set(&f, FAIL_TIMEOUT, CAUSE_NO_ANSWER, "the session has not answered within %d s", LIMIT_MS / 1000);
@@ -63,7 +63,7 @@ static void on_limit(void *ctx)
 	tell(a, NULL, &f);
 }
 
-static void join(struct asker *a, struct dispatch *d, struct list *before, uint64_t limit_ms)
+static void join(struct query_waiter *a, struct dispatch *d, struct list *before, uint64_t limit_ms)
 {
 	a->dispatch = d;
 	list_append(before, &a->node);
@@ -71,14 +71,14 @@ static void join(struct asker *a, struct dispatch *d, struct list *before, uint6
 	timer_start(a->limit, limit_ms, 0);
 }
 
-void ask_stop(struct asker *a)
+void query_stop(struct query_waiter *a)
 {
 	struct dispatch *d = a->dispatch;
 	if (!d)
 		return;
 	/* PID 1 declines the next one until it has answered this one. */
 	if (a->sent) {
-		struct asker *rest = new0(struct asker);
+		struct query_waiter *rest = new0(struct query_waiter);
 		rest->number = a->number;
 		rest->sent = true;
 		join(rest, d, &a->node, REST_MS);
@@ -92,21 +92,21 @@ static int set_reconnecting(struct fail *f)
 	return fail_hint(f, "Ask again in a moment.");
 }
 
-void asks_lost(struct dispatch *d, const struct fail *why)
+void queries_lost(struct dispatch *d, const struct fail *why)
 {
 	AUTO(fail_release) struct fail reconnecting = { 0 };
 	if (!why)
 		set_reconnecting(&reconnecting);
 	/* A callback may ask again, and is refused. */
-	for (struct asker *a; (a = first(d));) {
+	for (struct query_waiter *a; (a = first(d));) {
 		leave(a);
 		tell(a, NULL, why ? why : &reconnecting);
 	}
 }
 
-void asks_release(struct dispatch *d)
+void queries_release(struct dispatch *d)
 {
-	list_for_each(a, &d->asks, struct asker, node) {
+	list_for_each(a, &d->queries, struct query_waiter, node) {
 		leave(a);
 		if (!a->on_answer)
 			free(a);
@@ -117,31 +117,32 @@ static int check(const struct dispatch *d, struct fail *f)
 {
 	if (!d->open)
 		return set_reconnecting(f);
-	if (!d->queries) {
+	if (!d->has_queries) {
 		cause_set(f, FAIL_INVALID, CAUSE_OLD_SESSION,
 			  "the session is of an older Husk, whose interpreters cannot be asked");
 		return fail_hint(f, "A new session can, once the images are built anew.");
 	}
-	if (list_length(&d->asks) >= ASKS_MAX) {
-		cause_set(f, FAIL_BUSY, CAUSE_QUEUE_FULL, "%d questions to the session wait for an answer", ASKS_MAX);
+	if (list_length(&d->queries) >= QUERIES_MAX) {
+		cause_set(f, FAIL_BUSY, CAUSE_QUEUE_FULL, "%d questions to the session wait for an answer",
+			  QUERIES_MAX);
 		return fail_hint(f, "Wait for their answers.");
 	}
 	return 0;
 }
 
-int ask_start(struct asker *a, struct dispatch *d, const struct ask *ask, struct fail *f)
+int query_start(struct query_waiter *a, struct dispatch *d, const struct query *ask, struct fail *f)
 {
 	if (check(d, f) < 0)
 		return -1;
-	a->number = ++d->last_ask;
+	a->number = ++d->last_query;
 	if (wire_put_query(&a->frame, a->number,
-			   &(struct wire_query){ ask_kind_name(ask->kind), ask->code, ask->len, ask->cursor,
+			   &(struct wire_query){ query_kind_name(ask->kind), ask->code, ask->len, ask->cursor,
 						 ask->detail }) < 0)
 		return fail_set(f, FAIL_INVALID, "the code is no valid UTF-8");
 	a->kind = ask->kind;
 	a->cursor = ask->cursor;
 	a->code_points = utf8_count(ask->code, ask->len);
-	join(a, d, &d->asks, LIMIT_MS);
+	join(a, d, &d->queries, LIMIT_MS);
 	send_next(d);
 	return 0;
 }
@@ -176,7 +177,7 @@ static size_t position_of(const json_t *answer, const char *name, size_t otherwi
 	return json_is_integer(value) && n >= 0 && (uint64_t)n <= max ? (size_t)n : otherwise;
 }
 
-static void read_matches(struct ask_answer *ret, const struct asker *a, const json_t *answer)
+static void read_matches(struct query_answer *ret, const struct query_waiter *a, const json_t *answer)
 {
 	const json_t *list = json_object_get(answer, "matches");
 	size_t n = json_array_size(list);
@@ -191,7 +192,7 @@ static void read_matches(struct ask_answer *ret, const struct asker *a, const js
 	}
 }
 
-static void read_help(struct ask_answer *ret, const json_t *answer)
+static void read_help(struct query_answer *ret, const json_t *answer)
 {
 	const json_t *data = json_object_get(answer, "data"), *text = json_object_get(data, "text/plain"),
 		     *html = json_object_get(data, "text/html");
@@ -204,21 +205,21 @@ static void read_help(struct ask_answer *ret, const json_t *answer)
 		ret->html = clean_text(html, TEXT_CHARS);
 }
 
-static void read_answer(struct ask_answer *ret, const struct asker *a, const json_t *answer)
+static void read_answer(struct query_answer *ret, const struct query_waiter *a, const json_t *answer)
 {
-	*ret = (struct ask_answer){ .kind = a->kind };
+	*ret = (struct query_answer){ .kind = a->kind };
 	switch (a->kind) {
-	case ASK_COMPLETE:
+	case QUERY_COMPLETE:
 		read_matches(ret, a, answer);
 		break;
-	case ASK_INSPECT:
+	case QUERY_INSPECT:
 		read_help(ret, answer);
 		break;
-	case ASK_IS_COMPLETE:
+	case QUERY_IS_COMPLETE:
 		ret->completeness = completeness_find(json_string_value(json_object_get(answer, "completeness")));
 		ret->indent = clean_text(json_object_get(answer, "indent"), INDENT_CHARS);
 		break;
-	case ASK_KINDS:
+	case QUERY_KINDS:
 		break;
 	}
 }
@@ -244,11 +245,11 @@ static int read_status(const char *status, struct fail *f)
 	return cause_set(f, FAIL_LIMIT, CAUSE_CANNOT_ANSWER, "the interpreter's answer cannot be used");
 }
 
-int asks_frame(struct dispatch *d, const struct wire_frame *frame)
+int queries_frame(struct dispatch *d, const struct wire_frame *frame)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	AUTO(ask_answer_release) struct ask_answer answer = { 0 };
-	struct asker *a = first(d);
+	AUTO(query_answer_release) struct query_answer answer = { 0 };
+	struct query_waiter *a = first(d);
 	if (!a || !a->sent || a->number != frame->call)
 		return 0; /* nobody waits for it any more */
 	struct shape shape = shape_of(frame->payload, frame->n);

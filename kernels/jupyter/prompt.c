@@ -1,4 +1,4 @@
-#include "kernels/jupyter/asking.h"
+#include "kernels/jupyter/prompt.h"
 
 #include "kernels/jupyter/bundle.h"
 
@@ -8,27 +8,27 @@
 #define REFUSALS_MAX 3
 #define PROMPT_BYTES_MAX 4096
 
-void asking_release(struct asking *a)
+void prompt_release(struct prompt *a)
 {
 	json_decref(take_ptr(a->open));
 	buf_release(&a->typed);
 	a->ended = false;
 }
 
-void asking_begin(struct asking *a, bool interactive)
+void prompt_begin(struct prompt *a, bool interactive)
 {
-	asking_release(a);
+	prompt_release(a);
 	a->interactive = interactive;
 	a->refusals = 0;
 }
 
-static void reply_end(struct asking *a, const json_t *to)
+static void reply_end(struct prompt *a, const json_t *to)
 {
 	const char end = END_OF_INPUT;
 	a->reply(a, to, &end, 1);
 }
 
-static void refuse(struct asking *a, const json_t *request)
+static void refuse(struct prompt *a, const json_t *request)
 {
 	if (a->refusals++ == 0)
 		a->note(a, "stdin is closed: the cell asked for input, and nobody can answer. Run the cell with "
@@ -39,7 +39,7 @@ static void refuse(struct asking *a, const json_t *request)
 }
 
 /* Answers with the next line that was typed. False if there is none. */
-static bool reply_typed(struct asking *a, const json_t *request)
+static bool reply_typed(struct prompt *a, const json_t *request)
 {
 	if (!a->typed.len) {
 		if (a->ended)
@@ -55,7 +55,7 @@ static bool reply_typed(struct asking *a, const json_t *request)
 	return true;
 }
 
-static void ask(struct asking *a, const struct message *m)
+static void ask(struct prompt *a, const struct message *m)
 {
 	json_auto_t *prompt = bundle_text(json_object_get(m->content, "prompt"));
 	if (json_string_length(prompt) > PROMPT_BYTES_MAX)
@@ -67,7 +67,7 @@ static void ask(struct asking *a, const struct message *m)
 	a->send_up(a, message);
 }
 
-void asking_request(struct asking *a, const struct message *m)
+void prompt_request(struct prompt *a, const struct message *m)
 {
 	if (!streq(m->type, "input_request"))
 		return;
@@ -77,7 +77,7 @@ void asking_request(struct asking *a, const struct message *m)
 		ask(a, m);
 }
 
-void asking_answer(struct asking *a, const json_t *message)
+void prompt_answer(struct prompt *a, const json_t *message)
 {
 	const json_t *text = json_object_get(message, "text");
 	const char *typed = json_string_value(text);
@@ -99,7 +99,7 @@ void asking_answer(struct asking *a, const json_t *message)
 	(void)reply_typed(a, request);
 }
 
-void asking_cancel(struct asking *a)
+void prompt_cancel(struct prompt *a)
 {
 	json_auto_t *request = take_ptr(a->open);
 	if (!request)

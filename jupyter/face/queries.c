@@ -1,52 +1,52 @@
-#include "jupyter/face/asks.h"
+#include "jupyter/face/queries.h"
 
 #include "base/alloc.h"
 #include "base/json.h"
 
-/* Of one client and another together; who asks beyond that is answered as by a busy interpreter. */
-#define ASKS_MAX 16
+/* Of one client and another together; who queries beyond that is answered as by a busy interpreter. */
+#define QUERIES_MAX 16
 
-struct ask {
+struct query {
 	struct list node;
-	struct asks *asks;
+	struct queries *queries;
 	struct request *request;
-	enum ask_kind kind;
+	enum query_kind kind;
 };
 
-struct asks {
-	struct asks_spec spec;
+struct queries {
+	struct queries_spec spec;
 	struct attach *attach; /* NULL = none now */
 	char *session;
 	struct list waiting;
 };
 
-struct asks *asks_new(const struct asks_spec *spec)
+struct queries *queries_new(const struct queries_spec *spec)
 {
-	struct asks *a = new0(struct asks);
+	struct queries *a = new0(struct queries);
 	a->spec = *spec;
 	list_init(&a->waiting);
 	return a;
 }
 
-static void ask_free(struct ask *ask)
+static void query_free(struct query *query)
 {
-	list_remove(&ask->node);
-	request_free(ask->request);
-	free(ask);
+	list_remove(&query->node);
+	request_free(query->request);
+	free(query);
 }
 
-struct asks *asks_free(struct asks *a)
+struct queries *queries_free(struct queries *a)
 {
 	if (!a)
 		return NULL;
-	for (struct ask *ask; (ask = list_first(&a->waiting, struct ask, node));)
-		ask_free(ask);
+	for (struct query *query; (query = list_first(&a->waiting, struct query, node));)
+		query_free(query);
 	free(a->session);
 	free(a);
 	return NULL;
 }
 
-void asks_attach(struct asks *a, struct attach *attach, const char *session_id)
+void queries_attach(struct queries *a, struct attach *attach, const char *session_id)
 {
 	free(a->session);
 	a->session = session_id ? xstrdup(session_id) : NULL;
@@ -60,7 +60,7 @@ static json_int_t cursor_of(const struct request *r)
 	return json_integer_value(json_object_get(r->content, "cursor_pos"));
 }
 
-static json_t *matches_of(const struct request *r, const struct ask_answer *answer)
+static json_t *matches_of(const struct request *r, const struct query_answer *answer)
 {
 	json_t *matches = json_array();
 	json_int_t start = answer ? (json_int_t)answer->start : cursor_of(r);
@@ -71,7 +71,7 @@ static json_t *matches_of(const struct request *r, const struct ask_answer *answ
 			 "cursor_end", end, "metadata");
 }
 
-static json_t *help_of(const struct ask_answer *answer)
+static json_t *help_of(const struct query_answer *answer)
 {
 	json_t *data = json_object();
 	if (answer && answer->text)
@@ -82,7 +82,7 @@ static json_t *help_of(const struct ask_answer *answer)
 			 "metadata");
 }
 
-static json_t *wholeness_of(const struct ask_answer *answer)
+static json_t *wholeness_of(const struct query_answer *answer)
 {
 	enum completeness c = answer ? answer->completeness : CODE_UNKNOWN;
 	json_t *reply = json_pack("{s:s}", "status", completeness_name(c));
@@ -92,49 +92,49 @@ static json_t *wholeness_of(const struct ask_answer *answer)
 }
 
 /* answer NULL: the interpreter does not say. */
-static void reply(struct asks *a, struct request *r, enum ask_kind kind, const struct ask_answer *answer)
+static void reply(struct queries *a, struct request *r, enum query_kind kind, const struct query_answer *answer)
 {
-	static const char *const types[ASK_KINDS] = { [ASK_COMPLETE] = "complete_reply",
-						      [ASK_INSPECT] = "inspect_reply",
-						      [ASK_IS_COMPLETE] = "is_complete_reply" };
-	json_t *content = kind == ASK_COMPLETE ? matches_of(r, answer) :
-			  kind == ASK_INSPECT  ? help_of(answer) :
-						 wholeness_of(answer);
+	static const char *const types[QUERY_KINDS] = { [QUERY_COMPLETE] = "complete_reply",
+							[QUERY_INSPECT] = "inspect_reply",
+							[QUERY_IS_COMPLETE] = "is_complete_reply" };
+	json_t *content = kind == QUERY_COMPLETE ? matches_of(r, answer) :
+			  kind == QUERY_INSPECT	 ? help_of(answer) :
+						   wholeness_of(answer);
 	request_reply(r, a->spec.channels, types[kind], content);
 	a->spec.on_answered(a->spec.ctx, r);
 }
 
 /* --- questions --------------------------------------------------------------------------------------------------- */
 
-static void on_done(void *ctx, const struct ask_answer *answer, const struct fail *f UNUSED)
+static void on_done(void *ctx, const struct query_answer *answer, const struct fail *f UNUSED)
 {
-	struct ask *ask = ctx;
-	reply(ask->asks, take_ptr(ask->request), ask->kind, answer);
-	ask_free(ask);
+	struct query *query = ctx;
+	reply(query->queries, take_ptr(query->request), query->kind, answer);
+	query_free(query);
 }
 
-static enum ask_kind kind_of(const struct request *r)
+static enum query_kind kind_of(const struct request *r)
 {
 	const char *type = json_string_value(json_object_get(r->header, "msg_type"));
-	return streq(type, "complete_request") ? ASK_COMPLETE :
-	       streq(type, "inspect_request")  ? ASK_INSPECT :
-						 ASK_IS_COMPLETE;
+	return streq(type, "complete_request") ? QUERY_COMPLETE :
+	       streq(type, "inspect_request")  ? QUERY_INSPECT :
+						 QUERY_IS_COMPLETE;
 }
 
-void asks_add(struct asks *a, struct request *r)
+void queries_add(struct queries *a, struct request *r)
 {
 	AUTO(fail_release) struct fail ignored = { 0 };
-	enum ask_kind kind = kind_of(r);
+	enum query_kind kind = kind_of(r);
 	const char *code = request_string(r, "code");
 	json_int_t cursor = cursor_of(r);
-	if (!a->attach || list_length(&a->waiting) >= ASKS_MAX) {
+	if (!a->attach || list_length(&a->waiting) >= QUERIES_MAX) {
 		reply(a, r, kind, NULL);
 		return;
 	}
-	struct ask *ask = new0(struct ask);
-	*ask = (struct ask){ .asks = a, .request = r, .kind = kind };
-	list_append(&a->waiting, &ask->node);
-	const struct ask_request request = {
+	struct query *query = new0(struct query);
+	*query = (struct query){ .queries = a, .request = r, .kind = kind };
+	list_append(&a->waiting, &query->node);
+	const struct query_request request = {
 		.kind = kind,
 		.session_id = a->session,
 		.code = code,
@@ -142,8 +142,8 @@ void asks_add(struct asks *a, struct request *r)
 		.cursor = cursor > 0 ? (size_t)cursor : 0,
 		.detail = json_integer_value(json_object_get(r->content, "detail_level")) > 0,
 		.on_done = on_done,
-		.ctx = ask,
+		.ctx = query,
 	};
-	if (!attach_ask(a->attach, &request, &ignored))
-		on_done(ask, NULL, &ignored);
+	if (!attach_query(a->attach, &request, &ignored))
+		on_done(query, NULL, &ignored);
 }

@@ -1,5 +1,5 @@
-/* manager/line/asks: what a hostile PID 1 answers to a question is bounded, clean, and told once, to whoever has asked. */
-#include "manager/line/asks.h"
+/* manager/line/queries: what a hostile PID 1 answers to a question is bounded, clean, and told once, to whoever has asked. */
+#include "manager/line/queries.h"
 
 #include "tests/fuzz/fuzz.h"
 
@@ -15,7 +15,7 @@ static void check_text(const char *s, size_t max)
 	CHECK(utf8_valid(s, strlen(s)) && !strchr(s, 0x1b) && strlen(s) <= max);
 }
 
-static void on_answer(struct asker *a, const struct ask_answer *answer, const struct fail *f)
+static void on_answer(struct query_waiter *a, const struct query_answer *answer, const struct fail *f)
 {
 	told++;
 	CHECK(!a->dispatch && !answer == !!f && (!f || (f->kind && f->message)));
@@ -38,24 +38,24 @@ static void on_answer(struct asker *a, const struct ask_answer *answer, const st
 
 int fuzz_one(const uint8_t *data, size_t n)
 {
-	for (enum ask_kind kind = 0; kind < ASK_KINDS; kind++) {
+	for (enum query_kind kind = 0; kind < QUERY_KINDS; kind++) {
 		struct dispatch c = { 0 };
-		struct asker asker = { .on_answer = on_answer,
-				       .dispatch = &c,
-				       .sent = true,
-				       .number = 1,
-				       .kind = kind,
-				       .code_points = CODE_POINTS,
-				       .cursor = CURSOR };
+		struct query_waiter query_waiter = { .on_answer = on_answer,
+						     .dispatch = &c,
+						     .sent = true,
+						     .number = 1,
+						     .kind = kind,
+						     .code_points = CODE_POINTS,
+						     .cursor = CURSOR };
 		struct wire_frame frame = { .type = FRAME_ANSWER, .call = 2, .payload = data, .n = n };
-		list_init(&c.asks);
-		list_append(&c.asks, &asker.node);
+		list_init(&c.queries);
+		list_append(&c.queries, &query_waiter.node);
 		told = 0;
-		CHECK(asks_frame(&c, &frame) == 0 && told == 0); /* to somebody else */
+		CHECK(queries_frame(&c, &frame) == 0 && told == 0); /* to somebody else */
 		frame.call = 1;
-		int r = asks_frame(&c, &frame);
+		int r = queries_frame(&c, &frame);
 		CHECK(told == (r == 0));
-		asks_release(&c);
+		queries_release(&c);
 	}
 	return 0;
 }

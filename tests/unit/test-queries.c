@@ -81,7 +81,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void on_answer(void *ctx, const struct ask_answer *answer, const struct fail *f)
+static void on_answer(void *ctx, const struct query_answer *answer, const struct fail *f)
 {
 	assert_int_equal(!answer, !!f);
 	keep(ctx, f);
@@ -99,18 +99,18 @@ static void on_stopped(void *ctx, const struct fail *f)
 }
 
 /* The played PID 1 answers with the code itself, and not at all without any. NULL while there is no connection. */
-static struct op *try_to_ask(struct got *g, const char *code)
+static struct op *try_query(struct got *g, const char *code)
 {
 	fail_release(&g->fail);
-	return manager_ask(conversation,
-			   &(struct ask_request){ ASK_COMPLETE, session, code, strlen(code), .on_done = on_answer,
-						  .ctx = g },
-			   &g->fail);
+	return manager_query(conversation,
+			     &(struct query_request){ QUERY_COMPLETE, session, code, strlen(code), .on_done = on_answer,
+						      .ctx = g },
+			     &g->fail);
 }
 
 static struct op *ask(struct got *g, const char *code)
 {
-	struct op *op = try_to_ask(g, code);
+	struct op *op = try_query(g, code);
 	assert_non_null(op);
 	return op;
 }
@@ -181,7 +181,7 @@ static void a_stopped_one_keeps_nothing(void **state)
 	op_cancel(op);
 	fake_break(fake_stream(fake_only(fake)), FAIL_ENGINE, CAUSE_NONE, "a cable");
 	FAKE_UNTIL(fake, fake_only(fake)->pid1->hellos == 2);
-	FAKE_UNTIL(fake, (op = try_to_ask(&asked, "")));
+	FAKE_UNTIL(fake, (op = try_query(&asked, "")));
 	FAKE_UNTIL(fake, fake_only(fake)->pid1->queries == 2);
 	op_cancel(op);
 	if (*state)

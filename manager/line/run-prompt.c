@@ -12,13 +12,13 @@ static void forget(struct buf *typed)
 	buf_release(typed);
 }
 
-void question_release(struct run_question *q)
+void run_prompt_release(struct run_prompt *q)
 {
 	free(q->prompt);
 	free(q->line);
 	forget(&q->typed);
 	emulator_free(q->screen);
-	*q = (struct run_question){ 0 };
+	*q = (struct run_prompt){ 0 };
 }
 
 /* --- what a terminal shows --------------------------------------------------------------------------------------- */
@@ -54,7 +54,7 @@ static void add_plain(struct run *run, const char *trouble, size_t n)
 static void on_shown(void *ctx, const struct shown_screen *screen)
 {
 	struct run *run = ctx;
-	struct run_question *q = &run->question;
+	struct run_prompt *q = &run->prompt;
 	size_t n = q->feeding;
 	q->feeding = 0;
 	free(q->line);
@@ -69,9 +69,9 @@ static void on_shown(void *ctx, const struct shown_screen *screen)
 	run_shown(run);
 }
 
-bool question_show(struct run *run)
+bool run_prompt_show(struct run *run)
 {
-	struct run_question *q = &run->question;
+	struct run_prompt *q = &run->prompt;
 	struct run_result *r = &run->result;
 	if (!q->screen || !r->raw)
 		return true;
@@ -87,9 +87,9 @@ bool question_show(struct run *run)
 	return false;
 }
 
-void question_settle(struct run *run)
+void run_prompt_settle(struct run *run)
 {
-	struct run_question *q = &run->question;
+	struct run_prompt *q = &run->prompt;
 	q->unsettled = false;
 	if (q->screen && run->result.raw) {
 		emulator_reset(q->screen);
@@ -98,9 +98,9 @@ void question_settle(struct run *run)
 	}
 }
 
-void question_restart(struct run *run)
+void run_prompt_restart(struct run *run)
 {
-	struct run_question *q = &run->question;
+	struct run_prompt *q = &run->prompt;
 	if (q->unsettled)
 		emulator_reset(q->screen);
 	q->unsettled = false;
@@ -110,31 +110,31 @@ void question_restart(struct run *run)
 
 /* --- what it asks ------------------------------------------------------------------------------------------------ */
 
-static void may_ask(struct run *run, int rows, int cols)
+static void may_prompt(struct run *run, int rows, int cols)
 {
 	const struct dispatch *d = run->dispatch;
-	run->question.may_ask = true;
-	if (run->kind != RUN_TERMINAL || run->question.screen)
+	run->prompt.may_prompt = true;
+	if (run->kind != RUN_TERMINAL || run->prompt.screen)
 		return;
-	run->question.screen = emulator_new(&(struct emulator_spec){
+	run->prompt.screen = emulator_new(&(struct emulator_spec){
 		.loop = d->loop, .rows = rows, .cols = cols, .on_shown = on_shown, .ctx = run });
 	collect_set_raw(run->collect);
 }
 
-void question_begin(struct run *run, const struct run_spec *spec)
+void run_prompt_begin(struct run *run, const struct run_spec *spec)
 {
 	if (spec->interactive)
-		may_ask(run, spec->rows ? spec->rows : TERMINAL_ROWS, spec->cols ? spec->cols : TERMINAL_COLS);
+		may_prompt(run, spec->rows ? spec->rows : TERMINAL_ROWS, spec->cols ? spec->cols : TERMINAL_COLS);
 }
 
-void question_read(struct run *run, const struct wire_frame *frame)
+void run_prompt_read(struct run *run, const struct wire_frame *frame)
 {
-	struct run_question *q = &run->question;
-	AUTO(wire_question_release) struct wire_question now;
-	wire_read_question(frame, &now);
+	struct run_prompt *q = &run->prompt;
+	AUTO(wire_prompt_release) struct wire_prompt now;
+	wire_read_prompt(frame, &now);
 	if (!now.interactive)
 		return;
-	may_ask(run, now.rows, now.cols);
+	may_prompt(run, now.rows, now.cols);
 	bool asked = now.waiting && now.inputs >= q->inputs; /* else it was answered, and PID 1 does not know yet */
 	if (now.inputs >= q->inputs)
 		forget(&q->typed);
@@ -148,14 +148,14 @@ void question_read(struct run *run, const struct wire_frame *frame)
 }
 
 /* Once told that it asks, whoever comes again for a command comes to see something new. A cell goes on only when it is answered. */
-bool question_is_due(const struct run *run)
+bool run_prompt_is_due(const struct run *run)
 {
-	return run->question.asked && !(run->question.told && run->kind == RUN_TERMINAL);
+	return run->prompt.asked && !(run->prompt.told && run->kind == RUN_TERMINAL);
 }
 
-void question_tell(struct run *run, struct run_result *result)
+void run_prompt_tell(struct run *run, struct run_result *result)
 {
-	struct run_question *q = &run->question;
+	struct run_prompt *q = &run->prompt;
 	if (!q->asked)
 		return;
 	q->told = true;
@@ -173,15 +173,15 @@ static int check(const struct run *run, size_t n, struct fail *f)
 		return cause_set(f, FAIL_INVALID, CAUSE_INPUT_SIZE, "input is too long (%zu bytes, at most %u)", n,
 				 INPUT_BYTES_MAX / 2);
 	if (run->ended)
-		return cause_set(f, FAIL_INVALID, CAUSE_NOT_ASKING, "run %llu has ended and takes no input", number);
-	if (!run->question.may_ask)
+		return cause_set(f, FAIL_INVALID, CAUSE_NO_PROMPT, "run %llu has ended and takes no input", number);
+	if (!run->prompt.may_prompt)
 		return cause_set(f, FAIL_INVALID, CAUSE_NOT_INTERACTIVE,
 				 "run %llu was not started as interactive, so its input is closed", number);
 	if (run->waiter && !run_is_old(run))
 		return cause_set(f, FAIL_BUSY, CAUSE_RUN_WAITED,
 				 "another call waits for run %llu and will have its output", number);
-	if (!(run->began_ms || run->question.begun) || (run->kind == RUN_CODE && !run->question.asked))
-		return cause_set(f, FAIL_INVALID, CAUSE_NOT_ASKING, "run %llu does not ask for input now", number);
+	if (!(run->began_ms || run->prompt.begun) || (run->kind == RUN_CODE && !run->prompt.asked))
+		return cause_set(f, FAIL_INVALID, CAUSE_NO_PROMPT, "run %llu does not ask for input now", number);
 	return 0;
 }
 
@@ -190,7 +190,7 @@ int run_input(struct dispatch *d, uint64_t number, const char *text, size_t n, s
 	struct run *run = run_find_kept(d, number, f);
 	if (!run || check(run, n, f) < 0)
 		return -1;
-	struct run_question *q = &run->question;
+	struct run_prompt *q = &run->prompt;
 	AUTO(forget) struct buf typed = { 0 }, frame = { 0 };
 	keys_type(text, n, !q->screen ? KEYS_CELL : q->application_keys ? KEYS_APPLICATION : KEYS_TERMINAL, &typed);
 	int r = wire_put_input(&frame, run->call, q->inputs + 1, buf_str(&typed), typed.len);
@@ -204,8 +204,8 @@ int run_input(struct dispatch *d, uint64_t number, const char *text, size_t n, s
 	return 0;
 }
 
-void question_resume(struct run *run)
+void run_prompt_resume(struct run *run)
 {
-	if (run->question.typed.len)
-		dispatch_send(run->dispatch, &run->question.typed);
+	if (run->prompt.typed.len)
+		dispatch_send(run->dispatch, &run->prompt.typed);
 }

@@ -3,23 +3,23 @@
 #include "attach/codec.h"
 #include "base/alloc.h"
 
-struct ask_call {
+struct query_call {
 	struct attach_call call;
-	void (*on_done)(void *ctx, const struct ask_answer *answer, const struct fail *f);
+	void (*on_done)(void *ctx, const struct query_answer *answer, const struct fail *f);
 	void *ctx;
-	enum ask_kind kind;
+	enum query_kind kind;
 };
 
-static struct ask_call *call_of(struct attach_call *call)
+static struct query_call *call_of(struct attach_call *call)
 {
-	return container_of(call, struct ask_call, call);
+	return container_of(call, struct query_call, call);
 }
 
 static int on_answer(struct attach_call *call, const json_t *json, struct fail *f)
 {
-	struct ask_call *c = call_of(call);
-	AUTO(ask_answer_release) struct ask_answer answer = { 0 };
-	if (ask_answer_decode(json, &answer, f) < 0)
+	struct query_call *c = call_of(call);
+	AUTO(query_answer_release) struct query_answer answer = { 0 };
+	if (query_answer_decode(json, &answer, f) < 0)
 		return -1;
 	if (answer.kind != c->kind)
 		return fail_set(f, FAIL_INVALID, "the answer is to another question");
@@ -37,14 +37,14 @@ static void free_call(struct attach_call *call)
 	free(call_of(call));
 }
 
-struct attach_call *attach_ask(struct attach *a, const struct ask_request *req, struct fail *f)
+struct attach_call *attach_query(struct attach *a, const struct query_request *req, struct fail *f)
 {
 	static const struct attach_call_type type = {
 		.op = "ask", .on_answer = on_answer, .on_fail = on_fail, .free = free_call
 	};
-	struct ask_call *c = new0(struct ask_call);
+	struct query_call *c = new0(struct query_call);
 	c->kind = req->kind;
 	c->on_done = req->on_done;
 	c->ctx = req->ctx;
-	return attach_call_start(a, &c->call, &type, ask_request_encode(req), f);
+	return attach_call_start(a, &c->call, &type, query_request_encode(req), f);
 }

@@ -14,18 +14,18 @@ struct owned_answer {
 	struct pool pool;
 };
 
-struct ask_call {
+struct query_call {
 	struct call call;
-	struct ask_request request;
+	struct query_request request;
 	struct owned_answer *answer;
 };
 
-static struct owned_answer *take_answer(const struct ask_answer *from)
+static struct owned_answer *take_answer(const struct query_answer *from)
 {
 	struct owned_answer *o = new0(struct owned_answer);
 	const char **matches;
 	switch (from->kind) {
-	case ASK_COMPLETE:
+	case QUERY_COMPLETE:
 		matches = pool_alloc(&o->pool, from->n_matches, sizeof(*matches));
 		for (size_t i = 0; i < from->n_matches; i++)
 			matches[i] = pool_text(&o->pool, from->matches[i]);
@@ -35,7 +35,7 @@ static struct owned_answer *take_answer(const struct ask_answer *from)
 							  .matches = matches,
 							  .more = from->more };
 		break;
-	case ASK_INSPECT:
+	case QUERY_INSPECT:
 		o->help = (struct husk_help){ .found = from->found,
 					      .text = pool_text(&o->pool, from->text),
 					      .html = pool_text(&o->pool, from->html) };
@@ -56,28 +56,28 @@ static void answer_free(struct owned_answer *o)
 	free(o);
 }
 
-static void on_answered(void *ctx, const struct ask_answer *answer, const struct fail *f)
+static void on_answered(void *ctx, const struct query_answer *answer, const struct fail *f)
 {
-	struct ask_call *c = ctx;
+	struct query_call *c = ctx;
 	if (answer)
 		c->answer = take_answer(answer);
 	call_finish(&c->call, answer ? NULL : f);
 }
 
-static struct op *start_ask(struct call *call, struct fail *f)
+static struct op *start_query(struct call *call, struct fail *f)
 {
-	struct ask_call *c = container_of(call, struct ask_call, call);
+	struct query_call *c = container_of(call, struct query_call, call);
 	c->request.on_done = on_answered;
 	c->request.ctx = c;
-	return manager_ask(call->conversation->conversation, &c->request, f);
+	return manager_query(call->conversation->conversation, &c->request, f);
 }
 
 /* *ret_answer is the caller's. */
 static struct husk_error *ask(const char *function, struct husk_conversation *conversation,
-			      const struct ask_request *request, const struct husk_wait *wait, const void *ret,
+			      const struct query_request *request, const struct husk_wait *wait, const void *ret,
 			      struct owned_answer **ret_answer)
 {
-	struct ask_call c = { .call.start = start_ask, .request = *request };
+	struct query_call c = { .call.start = start_query, .request = *request };
 	if (!ret)
 		return error_missing(function, "ret");
 	if (!request->session_id)
@@ -97,10 +97,11 @@ struct husk_error *husk_complete(struct husk_conversation *conversation, const c
 				 size_t cursor, const struct husk_wait *wait, struct husk_completion **ret)
 {
 	struct owned_answer *answer = NULL;
-	struct husk_error *error = ask(
-		"husk_complete", conversation,
-		&(struct ask_request){ .kind = ASK_COMPLETE, .session_id = session, .code = code, .cursor = cursor },
-		wait, ret, &answer);
+	struct husk_error *error =
+		ask("husk_complete", conversation,
+		    &(struct query_request){
+			    .kind = QUERY_COMPLETE, .session_id = session, .code = code, .cursor = cursor },
+		    wait, ret, &answer);
 	if (!error)
 		*ret = &answer->completion;
 	return error;
@@ -111,11 +112,11 @@ struct husk_error *husk_inspect(struct husk_conversation *conversation, const ch
 {
 	struct owned_answer *answer = NULL;
 	struct husk_error *error = ask("husk_inspect", conversation,
-				       &(struct ask_request){ .kind = ASK_INSPECT,
-							      .session_id = session,
-							      .code = code,
-							      .cursor = cursor,
-							      .detail = detail != 0 },
+				       &(struct query_request){ .kind = QUERY_INSPECT,
+								.session_id = session,
+								.code = code,
+								.cursor = cursor,
+								.detail = detail != 0 },
 				       wait, ret, &answer);
 	if (!error)
 		*ret = &answer->help;
@@ -128,8 +129,8 @@ struct husk_error *husk_is_complete(struct husk_conversation *conversation, cons
 	struct owned_answer *answer = NULL;
 	struct husk_error *error =
 		ask("husk_is_complete", conversation,
-		    &(struct ask_request){ .kind = ASK_IS_COMPLETE, .session_id = session, .code = code }, wait, ret,
-		    &answer);
+		    &(struct query_request){ .kind = QUERY_IS_COMPLETE, .session_id = session, .code = code }, wait,
+		    ret, &answer);
 	if (!error)
 		*ret = &answer->wholeness;
 	return error;

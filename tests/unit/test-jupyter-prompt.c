@@ -1,35 +1,35 @@
-/* kernels/jupyter/asking: questions of a cell, and who answers them. */
-#include "kernels/jupyter/asking.h"
+/* kernels/jupyter/prompt: questions of a cell, and who answers them. */
+#include "kernels/jupyter/prompt.h"
 
 #include "base/alloc.h"
 #include "tests/unit/unit.h"
 
 /* Everything that happened, in order, one a line. */
 struct probe {
-	struct asking asking;
+	struct prompt asking;
 	struct buf log;
 };
 
-static void on_send_up(struct asking *a, json_t *message)
+static void on_send_up(struct prompt *a, json_t *message)
 {
 	struct probe *p = container_of(a, struct probe, asking);
 	AUTO(freep) char *text = json_dumps(message, JSON_COMPACT | JSON_SORT_KEYS);
 	buf_printf(&p->log, "up %s|", text);
 }
 
-static void on_reply(struct asking *a, const json_t *to, const char *text, size_t n)
+static void on_reply(struct prompt *a, const json_t *to, const char *text, size_t n)
 {
 	struct probe *p = container_of(a, struct probe, asking);
 	buf_printf(&p->log, "%s: %.*s|", json_string_value(json_object_get(to, "msg_id")), (int)n, text);
 }
 
-static void on_interrupt(struct asking *a)
+static void on_interrupt(struct prompt *a)
 {
 	struct probe *p = container_of(a, struct probe, asking);
 	buf_printf(&p->log, "interrupt|");
 }
 
-static void on_note(struct asking *a, const char *text)
+static void on_note(struct prompt *a, const char *text)
 {
 	struct probe *p = container_of(a, struct probe, asking);
 	buf_printf(&p->log, "note|");
@@ -39,7 +39,7 @@ static int set_up(void **state)
 {
 	struct probe *p = new0(struct probe);
 	p->asking =
-		(struct asking){ .send_up = on_send_up, .reply = on_reply, .interrupt = on_interrupt, .note = on_note };
+		(struct prompt){ .send_up = on_send_up, .reply = on_reply, .interrupt = on_interrupt, .note = on_note };
 	*state = p;
 	return 0;
 }
@@ -47,7 +47,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct probe *p = *state;
-	asking_release(&p->asking);
+	prompt_release(&p->asking);
 	buf_release(&p->log);
 	free(p);
 	return 0;
@@ -60,7 +60,7 @@ static void request(struct probe *p, const char *id, const char *type, json_t *p
 		.content = json_pack("{s:o, s:b}", "prompt", prompt, "password", streq(id, "secret")),
 		.type = type,
 	};
-	asking_request(&p->asking, &m);
+	prompt_request(&p->asking, &m);
 	json_decref(m.header);
 	json_decref(m.content);
 }
@@ -68,7 +68,7 @@ static void request(struct probe *p, const char *id, const char *type, json_t *p
 static void answer(struct probe *p, int question, const char *text)
 {
 	json_auto_t *message = json_pack("{s:i, s:s}", "question", question, "text", text);
-	asking_answer(&p->asking, message);
+	prompt_answer(&p->asking, message);
 }
 
 static void assert_log(struct probe *p, const char *expected)
@@ -80,7 +80,7 @@ static void assert_log(struct probe *p, const char *expected)
 static void a_cell_that_may_not_ask_is_refused(void **state)
 {
 	struct probe *p = *state;
-	asking_begin(&p->asking, /* interactive= */ false);
+	prompt_begin(&p->asking, /* interactive= */ false);
 	request(p, "a", "input_request", json_string("?"));
 	request(p, "b", "input_request", json_string("?"));
 	request(p, "b", "comm_open", json_string("?"));
@@ -94,7 +94,7 @@ static void a_cell_that_may_not_ask_is_refused(void **state)
 static void an_interactive_cell_is_answered(void **state)
 {
 	struct probe *p = *state;
-	asking_begin(&p->asking, /* interactive= */ true);
+	prompt_begin(&p->asking, /* interactive= */ true);
 	request(p, "a", "input_request", json_string("Name? "));
 	assert_log(p, "up {\"op\":\"input\",\"password\":false,\"prompt\":\"Name? \",\"question\":1}|");
 	answer(p, 7, "not asked for");
@@ -108,10 +108,10 @@ static void an_interactive_cell_is_answered(void **state)
 	assert_log(p, "secret: |");
 }
 
-static void later_questions_get_the_other_lines(void **state)
+static void later_prompts_get_the_other_lines(void **state)
 {
 	struct probe *p = *state;
-	asking_begin(&p->asking, /* interactive= */ true);
+	prompt_begin(&p->asking, /* interactive= */ true);
 	request(p, "a", "input_request", json_string(""));
 	buf_reset(&p->log);
 	answer(p, 1, "one\ntwo\nthree\x04");
@@ -121,19 +121,19 @@ static void later_questions_get_the_other_lines(void **state)
 	assert_log(p, "a: one|b: two|c: three|d: \x04|");
 	request(p, "e", "input_request", json_string(""));
 	buf_reset(&p->log);
-	asking_begin(&p->asking, /* interactive= */ true); /* nothing is left of another cell's */
+	prompt_begin(&p->asking, /* interactive= */ true); /* nothing is left of another cell's */
 	answer(p, 2, "late");
 	assert_log(p, "");
 }
 
-static void an_interrupt_withdraws_the_question(void **state)
+static void an_interrupt_withdraws_the_prompt(void **state)
 {
 	struct probe *p = *state;
-	asking_begin(&p->asking, /* interactive= */ true);
+	prompt_begin(&p->asking, /* interactive= */ true);
 	request(p, "a", "input_request", json_string(""));
 	buf_reset(&p->log);
-	asking_cancel(&p->asking);
-	asking_cancel(&p->asking);
+	prompt_cancel(&p->asking);
+	prompt_cancel(&p->asking);
 	answer(p, 1, "late");
 	assert_log(p, "up {\"cancel\":true,\"op\":\"input\",\"question\":1}|");
 	request(p, "b", "input_request", json_string(""));
@@ -149,8 +149,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_cell_that_may_not_ask_is_refused),
 		TEST(an_interactive_cell_is_answered),
-		TEST(later_questions_get_the_other_lines),
-		TEST(an_interrupt_withdraws_the_question),
+		TEST(later_prompts_get_the_other_lines),
+		TEST(an_interrupt_withdraws_the_prompt),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

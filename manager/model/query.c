@@ -1,11 +1,11 @@
-#include "manager/model/ask.h"
+#include "manager/model/query.h"
 
 #include "base/alloc.h"
 
-static const char *const kinds[ASK_KINDS] = {
-	[ASK_COMPLETE] = "complete",
-	[ASK_INSPECT] = "inspect",
-	[ASK_IS_COMPLETE] = "is_complete",
+static const char *const kinds[QUERY_KINDS] = {
+	[QUERY_COMPLETE] = "complete",
+	[QUERY_INSPECT] = "inspect",
+	[QUERY_IS_COMPLETE] = "is_complete",
 };
 
 static const char *const completenesses[CODE_COMPLETENESSES] = {
@@ -15,7 +15,7 @@ static const char *const completenesses[CODE_COMPLETENESSES] = {
 	[CODE_INVALID] = "invalid",
 };
 
-void ask_answer_release(struct ask_answer *a)
+void query_answer_release(struct query_answer *a)
 {
 	for (size_t i = 0; i < a->n_matches; i++)
 		free(a->matches[i]);
@@ -23,10 +23,10 @@ void ask_answer_release(struct ask_answer *a)
 	free(a->text);
 	free(a->html);
 	free(a->indent);
-	*a = (struct ask_answer){ 0 };
+	*a = (struct query_answer){ 0 };
 }
 
-const char *ask_kind_name(enum ask_kind kind)
+const char *query_kind_name(enum query_kind kind)
 {
 	return kinds[kind];
 }
