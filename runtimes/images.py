@@ -36,9 +36,9 @@ FIELDS = {  # name: (what is right, test)
     "slow_start": ("true or false", lambda v: isinstance(v, bool)),
     "on": ("the name of the runtime whose packages it begins with", lambda v: matches(r"[a-z][a-z0-9]*", v)),
     "describe": ("text for a model", lambda v: matches(r"[^\x00]+", v)),
-    "installer": ("an object of " + ", ".join(f"'{field}'" for field in ("command", "name", "version", "pinned", "rules", "settings")),
+    "installer": ("an object of " + ", ".join(f"'{field}'" for field in ("command", "installed", "name", "version", "pinned", "rules", "settings")),
                   lambda v: is_installer(v)),
-    "fit": ("an object of 'interpreter' and command lines whose first word is a program's name: " + ", ".join(f"'{field}'" for field in ("check", "prepare", "kernel", "installer")),
+    "fit": ("an object of 'interpreter' and command lines whose first word is a program's name: " + ", ".join(f"'{field}'" for field in ("check", "prepare", "kernel", "installer", "installed")),
             lambda v: is_fit(v)),
 }
 OPTIONAL = {"installer", "program", "fit", "late_env", "on", "slow_start"}
@@ -46,6 +46,7 @@ OPTIONAL = {"installer", "program", "fit", "late_env", "on", "slow_start"}
 EXPRESSION = r"[\x20-\x7e]+"
 INSTALLER = {
     "command": lambda v: list_of(r"[^\x00]+", v) and len(v) > 0 and v[0].startswith("/"),
+    "installed": lambda v: list_of(r"[^\x00]+", v) and len(v) > 0 and v[0].startswith("/"),
     "name": lambda v: matches(EXPRESSION, v) and compiles(v),
     "version": lambda v: matches(EXPRESSION, v) and compiles(v),
     "pinned": lambda v: matches(EXPRESSION, v) and compiles(v),
@@ -86,7 +87,7 @@ def is_installer(value):
 
 def is_fit(value):
     return (isinstance(value, dict) and value.keys() >= {"interpreter", "check", "kernel"}
-            and value.keys() <= {"interpreter", "check", "prepare", "kernel", "installer"}
+            and value.keys() <= {"interpreter", "check", "prepare", "kernel", "installer", "installed"}
             and all(matches(r"[A-Za-z0-9_.-]+", words) if name == "interpreter" else list_of(r"[^\x00]+", words) and len(words) > 0
                     for name, words in value.items()))
 

@@ -22,6 +22,7 @@ void manifest_release(struct manifest *m)
 	strv_release(&m->env);
 	strv_release(&m->late);
 	strv_release(&m->installer);
+	strv_release(&m->installed);
 	*m = (struct manifest){ 0 };
 }
 
@@ -96,18 +97,19 @@ int manifest_parse(struct manifest *ret, const char *text, size_t n, struct fail
 	json_error_t error;
 	json_auto_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
 	const char *name, *link = NULL, *interrupt = NULL;
-	json_t *kernel, *env = NULL, *late = NULL, *installer = NULL;
+	json_t *kernel, *env = NULL, *late = NULL, *installer = NULL, *installed = NULL;
 	*ret = (struct manifest){ 0 };
 	if (!root)
 		return fail_set(f, FAIL_INVALID, "runtime manifest: line %d: %s", error.line, error.text);
-	if (json_unpack_ex(root, &error, 0, "{s:s, s:o, s?s, s?s, s?o, s?o, s?{s:o}}", "name", &name, "kernel", &kernel,
-			   "link", &link, "interrupt", &interrupt, "env", &env, "late_env", &late, "installer",
-			   "command", &installer) < 0)
+	if (json_unpack_ex(root, &error, 0, "{s:s, s:o, s?s, s?s, s?o, s?o, s?{s:o, s:o}}", "name", &name, "kernel",
+			   &kernel, "link", &link, "interrupt", &interrupt, "env", &env, "late_env", &late, "installer",
+			   "command", &installer, "installed", &installed) < 0)
 		return fail_set(f, FAIL_INVALID, "runtime manifest: %s", error.text);
 	ret->name = xstrdup(name);
 	if (take_command(&ret->kernel, "kernel", kernel, f) < 0 || take_link(ret, link, f) < 0 ||
 	    take_interrupt(ret, interrupt, f) < 0 || take_env(ret, env, f) < 0 || take_late(ret, late, f) < 0 ||
-	    (installer && take_command(&ret->installer, "installer", installer, f) < 0)) {
+	    (installer && (take_command(&ret->installer, "installer", installer, f) < 0 ||
+			   take_command(&ret->installed, "installed", installed, f) < 0))) {
 		manifest_release(ret);
 		return -1;
 	}

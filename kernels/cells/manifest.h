@@ -12,8 +12,9 @@ struct manifest {
 	int interrupt;	    /* signal */
 	struct strv env;    /* NAME=value */
 	struct strv late;   /* names of variables that the kernel itself must not start with, see kernel.c */
-	/* Argument vector of the program that installs packages; empty where the runtime has none. */
-	struct strv installer;
+	/* Argument vectors of the program that installs packages, and of the one that tells afterwards which versions are there; both empty
+	 * where the runtime has none. */
+	struct strv installer, installed;
 };
 
 /* Fields that PID 1 does not know (title, aliases, …) are other readers'. On failure *ret is empty. */

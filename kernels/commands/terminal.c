@@ -61,12 +61,36 @@ static void finish(struct terminal *t, const struct run_ending *e)
 
 /* ---- the end */
 
+static pid_t spawn_installed(struct terminal *t);
+
+/* The installer has done its work. With every process dead that a package's code may have changed, a new one reads the versions. False
+ * if there is nothing to read. */
+static bool begin_to_read_versions(struct terminal *t)
+{
+	if (t->reads_versions || t->stop || t->status || t->too_large)
+		return false;
+	t->reads_versions = true;
+	if (!procs_end_all()) {
+		t->stop = "error";
+		return false;
+	}
+	install_open();
+	closep(&t->bash.state_fd);
+	t->pid = spawn_installed(t);
+	if (t->pid > 0)
+		return true;
+	t->pid = 0;
+	t->stop = "error";
+	return false;
+}
+
 /* With every other process dead, nobody can change what is about to be measured and kept. */
 static void end_install(struct terminal *t)
 {
-	procs_kill_all();
-	install_open();
-	install_report(t->run, t->bash.state_fd);
+	if (!procs_end_all())
+		t->stop = "error";
+	if (t->reads_versions && !t->stop)
+		install_report(t->run, t->bash.state_fd);
 	t->too_large |= disk_count_now(&t->disk) != DISK_FINE;
 	if (t->too_large)
 		t->stop = "error";
@@ -115,6 +139,8 @@ static void conclude(struct terminal *t)
 {
 	bool signalled = WIFSIGNALED(t->status);
 	int code = signalled ? 128 + WTERMSIG(t->status) : WEXITSTATUS(t->status);
+	if (t->run->kind == RUN_INSTALL && begin_to_read_versions(t))
+		return;
 	if (t->run->kind == RUN_INSTALL)
 		end_install(t);
 	else
@@ -311,6 +337,15 @@ static pid_t spawn_argv(struct terminal *t, char *const *argv, char *const *env,
 	return pid;
 }
 
+static pid_t spawn_installed(struct terminal *t)
+{
+	AUTO(strv_release) struct strv env = { 0 };
+	install_env(&env, &t->state->env, t->late_env);
+	free(t->cwd);
+	t->cwd = xstrdup("/");
+	return spawn_argv(t, t->installed->v, strv_argv(&env), t->run->text, t->run->text_len);
+}
+
 static pid_t spawn_tracing(struct terminal *t, const struct strv *env)
 {
 	char *argv[] = { (char *)SHELL_PATH,
@@ -443,7 +478,7 @@ void terminal_run(struct terminal *t, struct run *run)
 	t->run = run;
 	t->pid = 0;
 	t->stop = NULL;
-	t->made_room = t->too_large = false;
+	t->made_room = t->too_large = t->reads_versions = false;
 	t->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
 	pipes_begin(&t->pipes, run);
 	run_start(run);

@@ -24,6 +24,8 @@ static int open_place(struct terminals *all)
 		.limits = all->limits,
 		.kernel = all->kernel,
 		.installer = all->installer,
+		.installed = all->installed,
+		.late_env = all->late_env,
 		.relay = all->relay,
 		.floor = all->floor,
 		.state = &all->state,

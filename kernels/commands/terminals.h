@@ -12,7 +12,8 @@ struct terminals {
 	struct poller *poller;
 	const struct limits *limits;
 	const pid_t *kernel;
-	const struct strv *installer;
+	/* For installs: the programs that install, and that read the versions afterwards, and variables that the latter must not have. */
+	const struct strv *installer, *installed, *late_env;
 	struct relay *relay; /* for installs */
 	uint64_t floor;	     /* of the host's disk, for installs */
 	/* A queued call can run. */

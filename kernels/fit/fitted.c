@@ -20,9 +20,9 @@ static json_t *placed(const struct fit *f, const char *name)
 }
 
 /* Where packages cannot be installed, whoever asks for some reads why. */
-static json_t *installer_command(const struct fit *f)
+static json_t *installer_command(const struct fit *f, const char *name)
 {
-	return f->no_installer ? json_pack("[s, s, s]", FIT_PATH, "refuse", f->no_installer) : placed(f, "installer");
+	return f->no_installer ? json_pack("[s, s, s]", FIT_PATH, "refuse", f->no_installer) : placed(f, name);
 }
 
 static void set_env(const struct fit *f)
@@ -52,8 +52,10 @@ void fit_manifest(struct fit *f)
 	if (!json_is_object(json_object_get(f->manifest, "env")))
 		json_object_set_new(f->manifest, "env", json_object());
 	json_object_set_new(f->manifest, "kernel", placed(f, "kernel"));
-	if (installer)
-		json_object_set_new(installer, "command", installer_command(f));
+	if (installer) {
+		json_object_set_new(installer, "command", installer_command(f, "installer"));
+		json_object_set_new(installer, "installed", installer_command(f, "installed"));
+	}
 	set_env(f);
 	int r = write_manifest(f);
 	if (r < 0)

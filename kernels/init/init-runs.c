@@ -77,6 +77,8 @@ int init_prepare_commands(struct init *i)
 		.limits = &i->limits,
 		.kernel = &i->kernel.pid,
 		.installer = &i->manifest.installer,
+		.installed = &i->manifest.installed,
+		.late_env = &i->manifest.late,
 		.relay = &i->controller.relay,
 		.floor = i->options->disk_floor,
 		.on_idle = on_terminal_idle,

@@ -38,6 +38,50 @@ void install_open(void)
 	(void)nftw(DEPENDENCIES_PATH, open_one, 64, FTW_PHYS | FTW_MOUNT);
 }
 
+/* Folders of a PATH that are the image's. */
+static char *safe_path(const char *path)
+{
+	static const char *const writable[] = { HOME_VOLUME "/", DEPENDENCIES_PATH "/", "/tmp/", "/workspace/",
+						"/dev/" };
+	AUTO(buf_release) struct buf kept = { 0 };
+	for (const char *end; *path; path = *end ? end + 1 : end) {
+		end = strchrnul(path, ':');
+		AUTO(freep) char *folder = xasprintf("%.*s/", (int)(end - path), path);
+		bool safe = *path == '/' && !strstr(folder, "/../");
+		for (size_t i = 0; i < ARRAY_LEN(writable); i++)
+			safe &= strncmp(folder, writable[i], strlen(writable[i])) != 0;
+		if (!safe)
+			continue;
+		buf_add_str(&kept, kept.len ? ":" : "");
+		buf_add(&kept, path, (size_t)(end - path));
+	}
+	return xstrdup(buf_str(&kept));
+}
+
+static bool is_late(const char *variable, const struct strv *late)
+{
+	size_t n = strcspn(variable, "=");
+	for (size_t i = 0; i < late->n; i++)
+		if (strlen(late->v[i]) == n && strncmp(variable, late->v[i], n) == 0)
+			return true;
+	return false;
+}
+
+void install_env(struct strv *ret, const struct strv *env, const struct strv *late)
+{
+	for (size_t i = 0; i < env->n; i++) {
+		AUTO(freep) char *path =
+			strncmp(env->v[i], "PATH=", 5) == 0 ? safe_path(env->v[i] + strlen("PATH=")) : NULL;
+		if (path)
+			strv_addf(ret, "PATH=%s", path);
+		else if (!is_late(env->v[i], late))
+			strv_add(ret, env->v[i]);
+	}
+	strv_set_env(ret, "HOME=/nonexistent");
+	/* husk_deps.py (runtimes/python) adds no packages then: a .pth file of one is code. */
+	strv_set_env(ret, "HUSK_INSTALLED=1");
+}
+
 void install_report(struct run *run, int fd)
 {
 	AUTO(freep) char *data = xmalloc(REPORT_MAX);

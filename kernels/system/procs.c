@@ -13,6 +13,8 @@
 #define KILL_ROUNDS 10
 /* A killed process is still listed until the kernel has taken it down, which on a busy machine outlasts many scans. */
 #define DEATH_WAIT_MS 200
+/* An install has time. */
+#define END_WAIT_MS 2000
 /* How many a sentence names. */
 #define NAMED_MAX 8
 /* Linux has 15 characters for a name, and escapes some. */
@@ -122,6 +124,19 @@ void procs_kill_all(void)
 {
 	if (getpid() == 1)
 		kill(-1, SIGKILL);
+}
+
+bool procs_end_all(void)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	procs_kill_all();
+	for (uint64_t until = clock_now_ms() + END_WAIT_MS; getpid() == 1; nanosleep(&moment, NULL)) {
+		if (!proc_each(signal_if_matching, &(struct matching){ .signo = SIGKILL }))
+			return true;
+		if (clock_now_ms() >= until)
+			return false;
+	}
+	return true;
 }
 
 static unsigned signal_others(pid_t spare, int signo)

@@ -17,6 +17,9 @@ bool procs_kill_session(pid_t sid);
 /* SIGKILL to every process but PID 1 (and attach, which is another user's). Atomic in the kernel: no fork escapes.
  * Does nothing unless the caller is pid 1. */
 void procs_kill_all(void);
+/* The same, and waits for their deaths, for a bounded time: true if none of the sandbox's user is left. A process that was killed may
+ * still finish the system call that it is in. */
+bool procs_end_all(void);
 /* SIGKILL to every process but PID 1, attach and `spare` (0 = none). All are stopped first, round by round, until no new
  * one is met: at the process limit a fork bomb that is stopped can't fork on while its members die one by one. */
 void procs_kill_others(pid_t spare);

@@ -1,16 +1,12 @@
 /**
  * Installs packages into /opt/husk/deps with npm: run by PID 1 in the container that prepares a set of dependencies.
- * fd 198 holds {"name": "version", …}; what is installed goes to fd 199 as {"name": "version", …}. Its own words are npm's.
+ * fd 198 holds {"name": "version", …}. Its own words are npm's. installed.mjs then tells which versions are there.
  */
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 
 const DEPS = "/opt/husk/deps";
-
-function installed(name) {
-  return JSON.parse(fs.readFileSync(path.join(DEPS, "node_modules", name, "package.json"), "utf8")).version;
-}
 
 const wanted = JSON.parse(fs.readFileSync("/proc/self/fd/198", "utf8"));
 const env = {
@@ -40,7 +36,3 @@ const done = spawnSync(
 );
 if (done.status !== 0) process.exit(done.status ?? 1);
 if (fs.existsSync("node_modules/.bin")) fs.symlinkSync("node_modules/.bin", "bin");
-fs.writeFileSync(
-  "/proc/self/fd/199",
-  JSON.stringify(Object.fromEntries(Object.keys(wanted).map((name) => [name, installed(name)]))),
-);

@@ -7,7 +7,8 @@ SITE = f"/opt/husk/deps/lib/python{sys.version_info.major}.{sys.version_info.min
 
 
 def add():
-    if SITE in sys.path or not os.path.isdir(SITE):
+    # While versions are read, after an install, no package's code may run.
+    if "HUSK_INSTALLED" in os.environ or SITE in sys.path or not os.path.isdir(SITE):
         return
     import site
 

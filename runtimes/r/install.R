@@ -1,5 +1,5 @@
 # Installs packages into /opt/husk/deps: run by PID 1 in the container that prepares a set of dependencies.
-# fd 198 holds {"name": "version", ...}; what is installed goes to fd 199 as {"name": "version", ...}.
+# fd 198 holds {"name": "version", ...}. installed.R then tells which versions are there.
 # What the image has already counts as installed. A version that is not the repository's current one comes from its archive.
 
 deps <- "/opt/husk/deps"
@@ -116,6 +116,4 @@ for (name in any_version)
   if (!(name %in% rownames(available()))) give_up("there is no package '", name, "' in ", paste(repos, collapse = ", "))
 install_current(unlist(lapply(any_version, function(n) c(n, missing_for(available()[n, ])))))
 
-result <- lapply(stats::setNames(nm = names(versions)), version_of)
-for (name in names(result)) if (is.na(result[[name]])) give_up("'", name, "' could not be installed")
-cat(jsonlite::toJSON(result, auto_unbox = TRUE), file = "/proc/self/fd/199")
+for (name in names(versions)) if (is.na(version_of(name))) give_up("'", name, "' could not be installed")

@@ -47,6 +47,15 @@ def test_another_version_than_the_image_has(begin, index):
     assert session.shell("python3 -c 'import cycler; print(cycler.__version__)'").stdout == "99.1\n"
 
 
+# evidence: installer-report
+def test_a_package_s_code_does_not_tell_its_version(begin, index):
+    """A .pth file runs when Python starts with the packages. The process that reads versions starts without them."""
+    forge = "import os; os.path.exists('/proc/self/fd/199') and (os.write(199, b'{\"husk-liar\":\"9\"}'), os._exit(0))\n"
+    package_index.add_wheel(index.folder, "husk-liar", "1.0", {"husk_liar.py": "", "husk_liar.pth": forge})
+    server = begin(**index.pip())
+    assert create(server, dependencies={"husk-liar": "1.0"}).dependencies == {"husk-liar": "1.0"}
+
+
 def test_source_with_c_is_compiled(begin, index):
     subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", index.folder / "simple" / "setuptools",
                     "setuptools==80.9.0"], check=True, stdin=subprocess.DEVNULL)

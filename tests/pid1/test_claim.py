@@ -90,7 +90,7 @@ def test_a_running_cell_ends_with_its_kernel(client):
 
 
 def test_an_install_is_claimed_without_a_session(make_box):
-    box = make_box("--install", manifest={"installer": {"command": ["/bin/bash", "-c", "echo $INDEX"]}})
+    box = make_box("--install", manifest={"installer": {"command": ["/bin/bash", "-c", "echo $INDEX"], "installed": ["/bin/true"]}})
     client = box.attach()
     claimed = client.claim("", lease_seconds=40, lifetime_seconds=90, env={"INDEX": "here"})
     assert claimed["session"] == "" and claimed["kernel"] == "none" and claimed["lifetime_left_seconds"] == 90

@@ -64,7 +64,7 @@ def used(disk):
 @pytest.mark.parametrize("trick", TRICKS)
 def test_no_trick_gets_an_install_beyond_its_limit(make_box, disk, trick):
     before = used(disk)
-    box = make_box("--install", manifest={"installer": {"command": ["/usr/bin/python3", "-c", script("/opt/husk/deps", trick)]}},
+    box = make_box("--install", manifest={"installer": {"command": ["/usr/bin/python3", "-c", script("/opt/husk/deps", trick)], "installed": ["/bin/true"]}},
                    env={"DISK": str(disk)})
     client = box.attach(hello=False)
     client.hello()
@@ -75,7 +75,7 @@ def test_no_trick_gets_an_install_beyond_its_limit(make_box, disk, trick):
 
 # evidence: container-disk
 def test_holes_of_an_install_count_since_a_copy_fills_them(make_box, disk):
-    box = make_box("--install", manifest={"installer": {"command": ["/usr/bin/truncate", "-s", "200M", "/opt/husk/deps/x"]}},
+    box = make_box("--install", manifest={"installer": {"command": ["/usr/bin/truncate", "-s", "200M", "/opt/husk/deps/x"], "installed": ["/bin/true"]}},
                    env={"DISK": str(disk)})
     client = box.attach(hello=False)
     client.hello()

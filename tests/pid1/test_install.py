@@ -5,12 +5,16 @@ import pytest
 INSTALL = 40
 
 
+REPORT = """echo '{"a":"1.5"}' >&199"""
+
+
 @pytest.fixture
 def installer(make_box):
-    """installer(script) starts a box whose installer is that shell script and returns a client of it."""
+    """installer(script) starts a box whose installer is that shell script and returns a client of it. `installed` tells the versions."""
 
-    def make(script, *options):
-        box = make_box("--install", *options, manifest={"installer": {"command": ["/bin/bash", "-c", script]}})
+    def make(script, *options, installed=REPORT, **manifest):
+        commands = {"command": ["/bin/bash", "-c", script], "installed": ["/bin/bash", "-c", installed]}
+        box = make_box("--install", *options, manifest={"installer": commands, **manifest})
         client = box.attach(hello=False)
         assert client.hello()["kernel"] == "none"
         return client
@@ -25,8 +29,7 @@ def install(client, **more):
 
 
 def test_packages_environment_and_report(installer):
-    client = installer('cat <&198; echo "$INDEX $FROM_MANIFEST"; echo >&2 err; head -c 9000 /dev/zero >/opt/husk/deps/x; '
-                       """echo '{"a":"1.5"}' >&199""")
+    client = installer('cat <&198; echo "$INDEX $FROM_MANIFEST"; echo >&2 err; head -c 9000 /dev/zero >/opt/husk/deps/x')
     reply = client.finish(install(client, env={"INDEX": "http://u:p@h/", "FROM_MANIFEST": "no"}))
     assert reply.ending == "ok", reply.detail
     assert reply.out == b'{"a":"1"}http://u:p@h/ no\n' and reply.err == b"err\n"
@@ -35,10 +38,43 @@ def test_packages_environment_and_report(installer):
     assert 9000 <= result["data"]["application/json"]["size"] < 1 << 20
 
 
-def test_failure_and_a_report_that_is_none(installer):
-    client = installer("echo '[1]' >&199; exit 3")
+# evidence: installer-report
+def test_versions_are_read_when_all_of_the_install_is_dead(installer):
+    """What the installer reports, or a process that it leaves behind, does not count."""
+    forge = """echo '{"a":"9"}' >&199; setsid bash -c 'trap "" TERM HUP; while :; do echo "{}" >&199; touch /opt/husk/deps/alive; done' & """
+    client = installer(forge + "until [ -e /opt/husk/deps/alive ]; do :; done; chmod 000 /opt/husk/deps/alive",
+                       installed="cat <&198; cat /opt/husk/deps/alive; ls -d /proc/[0-9]* | wc -l; rm /opt/husk/deps/alive; " + REPORT +
+                       "; [ ! -e /opt/husk/deps/alive ]")
     reply = client.finish(install(client))
-    assert reply.ending == "error" and reply.end["exit_code"] == 3 and reply.results == []
+    assert reply.ending == "ok", (reply.detail, reply.err)
+    packages, _, processes = reply.out.decode().partition("}")
+    assert packages == '{"a":"1"' and int(processes) <= 5  # PID 1, attach, the shell, ls and wc
+    (result,) = reply.results
+    assert result["data"]["application/json"]["versions"] == {"a": "1.5"}
+
+
+# evidence: installer-report
+def test_versions_are_read_without_anything_that_packages_can_write(installer):
+    """No variable leads to a folder that is not the image's."""
+    path = "/home/sandbox/.local/bin:/opt/husk/deps/bin:/usr/local/bin:/tmp:relative::/usr/lib/../../tmp:/usr/bin:/bin:/opt/husk/deps"
+    client = installer("true", installed='echo "$PATH $HOME $PWD [$LATE] [$INDEX] $FROM_MANIFEST"; ' + REPORT,
+                       env={"PATH": path, "LATE": "x", "FROM_MANIFEST": "yes"}, late_env=["LATE"])
+    reply = client.finish(install(client, env={"INDEX": "http://u:p@h/"}))
+    assert reply.out == b"/usr/local/bin:/usr/bin:/bin /nonexistent / [] [] yes\n"
+
+
+def test_failure_and_a_report_that_is_none(installer):
+    client = installer("exit 3", installed="echo never; " + REPORT)
+    reply = client.finish(install(client))
+    assert reply.ending == "error" and reply.end["exit_code"] == 3 and reply.results == [] and reply.out == b""
+    client = installer("true", installed="echo '[1]' >&199")
+    reply = client.finish(install(client))
+    assert reply.ending == "ok" and reply.results == []
+    client = installer("true", installed=REPORT + "; exit 4")
+    reply = client.finish(install(client))
+    assert reply.ending == "error" and reply.end["exit_code"] == 4
+    client = installer("true", installed=REPORT + "; sleep 1000")
+    assert client.finish(install(client, timeout_ms=500)).ending == "timeout"
 
 
 def test_everything_it_started_ends_with_it(installer):

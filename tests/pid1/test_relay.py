@@ -18,7 +18,7 @@ def relay(make_box):
     """relay(script) starts an installer and returns (client, call); in the script, ask PORT TEXT sends a request."""
 
     def make(script, ports=(8701,)):
-        box = make_box("--install", manifest={"installer": {"command": ["/bin/bash", "-c", ASK.format(script)]}})
+        box = make_box("--install", manifest={"installer": {"command": ["/bin/bash", "-c", ASK.format(script)], "installed": ["/bin/true"]}})
         client = box.attach(hello=False)
         client.hello()
         client.number += 1

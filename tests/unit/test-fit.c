@@ -36,9 +36,11 @@ static char *get(const char *inside)
 	return xstrdup(text);
 }
 
-#define MANIFEST                                                                                                                         \
-	"{\"name\": \"toy\", \"kernel\": [\"/usr/bin/toy\"], \"env\": {\"A\": \"1\"}, \"installer\": {\"command\": [\"/usr/bin/toy\"]}," \
-	" \"fit\": {\"interpreter\": \"toy\", \"check\": [\"toy\", \"check\"], \"kernel\": [\"toy\", \"-k\"], \"installer\": [\"toy\", \"-i\"]}}"
+#define MANIFEST                                                                                                       \
+	"{\"name\": \"toy\", \"kernel\": [\"/usr/bin/toy\"], \"env\": {\"A\": \"1\"},"                                 \
+	" \"installer\": {\"command\": [\"/usr/bin/toy\"], \"installed\": [\"/usr/bin/toy\"]},"                        \
+	" \"fit\": {\"interpreter\": \"toy\", \"check\": [\"toy\", \"check\"], \"kernel\": [\"toy\", \"-k\"],"         \
+	" \"installer\": [\"toy\", \"-i\"], \"installed\": [\"toy\"]}}"
 
 static int setup(void **state)
 {
@@ -135,9 +137,12 @@ static void the_manifest_has_commands_and_environment_of_the_image(void **state)
 	const char *kernel = json_string_value(json_array_get(json_object_get(o, "kernel"), 0));
 	const char *installer =
 		json_string_value(json_array_get(json_object_get(json_object_get(o, "installer"), "command"), 0));
+	const char *installed =
+		json_string_value(json_array_get(json_object_get(json_object_get(o, "installer"), "installed"), 0));
 	const char *path = json_string_value(json_object_get(json_object_get(o, "env"), "PATH"));
 	assert_string_equal(kernel, "/opt/toys/toy");
 	assert_string_equal(installer, "/opt/toys/toy");
+	assert_string_equal(installed, "/opt/toys/toy");
 	assert_string_equal(path, "/home/sandbox/.local/bin:/opt/husk/deps/bin:/opt/toys:/usr/bin");
 }
 

@@ -1,0 +1,16 @@
+/**
+ * Tells which versions are in /opt/husk/deps: run by PID 1 after an install, when none of its processes is left.
+ * fd 198 holds {"name": "version", …} as it was asked for; {"name": "version", …} as it is found goes to fd 199.
+ */
+import fs from "node:fs";
+import path from "node:path";
+
+function version(name) {
+  return JSON.parse(fs.readFileSync(path.join("/opt/husk/deps/node_modules", name, "package.json"), "utf8")).version;
+}
+
+const wanted = JSON.parse(fs.readFileSync("/proc/self/fd/198", "utf8"));
+fs.writeFileSync(
+  "/proc/self/fd/199",
+  JSON.stringify(Object.fromEntries(Object.keys(wanted).map((name) => [name, version(name)]))),
+);

@@ -1,0 +1,26 @@
+"""Tells which versions are in /opt/husk/deps: run by PID 1 after an install, when none of its processes is left.
+
+fd 198 holds {"name": "version", …} as it was asked for; {"name": "version", …} as it is found goes to fd 199. No code of a package runs
+here: HUSK_INSTALLED keeps husk_deps.py from adding the packages to the path, and metadata is text.
+"""
+
+import json
+import sys
+from importlib import metadata
+
+SITE = f"/opt/husk/deps/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
+
+
+def version(name):
+    """As a session will find it."""
+    plain = name.partition("[")[0]
+    found = next(metadata.distributions(name=plain, path=[SITE, *sys.path]), None)
+    if found is None:
+        sys.exit(f"pip has installed no '{plain}'")
+    return found.version
+
+
+with open(198, encoding="utf-8", closefd=False) as file:
+    wanted = json.load(file)
+with open(199, "w", encoding="utf-8", closefd=False) as file:
+    json.dump({name: version(name) for name in wanted}, file)
