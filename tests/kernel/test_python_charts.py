@@ -110,3 +110,55 @@ def test_plotly(kernel):
     assert got["elements"] == [{"label": "A", "group": "g", "value": 3}, {"label": "B", "group": "g", "value": 4}]
     got = kernel.run(code.format("go.Pie(labels=['A', 'B'], values=[3, 1])")).displays[0]["data"][CHART]
     assert got["elements"] == [{"label": "A", "angle": 270, "radius": 1}, {"label": "B", "angle": 90, "radius": 1}]
+    got = kernel.run(code.format("[go.Box(y=[1, 2, 3, 4, 5, 20], name='a'), go.Box(x=['p', 'q', 'p'], y=[1, 2, 3], name='b')]")).displays[0]["data"][CHART]
+    assert got["type"] == "box_and_whisker" and [box["label"] for box in got["elements"]] == ["a", "p", "q"]
+    assert got["elements"][0] == {"label": "a", "min": 1, "first_quartile": 2, "median": 3.5, "third_quartile": 5, "max": 5, "outliers": [20]}
+    got = kernel.run(code.format("go.Box(q1=[2], median=[3], q3=[4], lowerfence=[1], upperfence=[5], x=['pre'])")).displays[0]["data"][CHART]
+    assert got["elements"] == [{"label": "pre", "min": 1, "first_quartile": 2, "median": 3, "third_quartile": 4, "max": 5, "outliers": []}]
+
+
+def stock(chart, encoding="x='day', y='price', color='who'"):
+    return f"alt.Chart(frame, title='S').mark_{chart}().encode({encoding})"
+
+
+@pytest.fixture
+def altair(kernel):
+    """Shows an Altair chart of `frame`, and returns its data or None."""
+    kernel.run("import altair as alt, pandas as pd\n"
+               "frame = pd.DataFrame({'day': [1, 2, 1, 2], 'price': [3, 4.5, 5, 7], 'who': ['a', 'a', 'b', 'b'], 'at': pd.to_datetime(['2024-05-01'] * 4)})")
+
+    def show(code):
+        outcome = kernel.run(code)
+        assert outcome.error is None, outcome
+        return outcome.result.get(CHART)
+
+    return show
+
+
+def test_altair_lines_and_scatters(altair):
+    got = altair(stock("line"))
+    assert (got["type"], got["title"], got["x_label"], got["y_label"], got["x_scale"]) == ("line", "S", "day", "price", "linear")
+    assert got["elements"] == [{"label": "a", "points": [[1, 3], [2, 4.5]]}, {"label": "b", "points": [[1, 5], [2, 7]]}]
+    got = altair(stock("circle", "x='at', y=alt.Y('price', title='Price (EUR)')"))
+    assert (got["type"], got["x_scale"], got["y_unit"]) == ("scatter", "datetime", "EUR") and len(got["elements"][0]["points"]) == 4
+    assert got["elements"][0]["points"][0] == ["2024-05-01T00:00:00", 3]
+
+
+def test_altair_bars_pies_and_boxes(altair):
+    got = altair(stock("bar", "x='who', y='mean(price)'"))
+    assert got["type"] == "bar" and [(bar["label"], bar["value"]) for bar in got["elements"]] == [("a", 3.75), ("b", 6)]
+    got = altair(stock("bar", "y='who:N', x='count()'"))
+    assert got["x_label"] == "who" and [(bar["label"], bar["value"]) for bar in got["elements"]] == [("a", 2), ("b", 2)]
+    got = altair(stock("arc", "theta='sum(price)', color='who'"))
+    assert got["type"] == "pie" and [part["label"] for part in got["elements"]] == ["a", "b"] and sum(part["angle"] for part in got["elements"]) == 360
+    got = altair(stock("boxplot", "x='who', y='price'"))
+    assert got["type"] == "box_and_whisker" and [(box["label"], box["median"]) for box in got["elements"]] == [("a", 3.75), ("b", 6)]
+
+
+def test_altair_views_and_charts_without_values(altair):
+    got = altair(f"{stock('line')} | {stock('bar', chr(34).join(['x=', 'who', ', y=', 'sum(price)', '']))}")
+    assert got["type"] == "superchart" and [one["type"] for one in got["elements"]] == ["line", "bar"]
+    assert altair(stock("bar", "x=alt.X('price', bin=True), y='count()'")) is None
+    assert altair(stock("line") + ".transform_filter('datum.day > 1')") is None
+    assert len(altair("alt.data_transformers.disable_max_rows(); alt.Chart(pd.DataFrame({'x': range(9000), 'y': 1})).mark_line().encode(x='x', y='y')")
+               ["elements"][0]["points"]) == 1000

@@ -26,11 +26,11 @@ def matplotlib_chart(figure):
     charts = [_chart(axes, POINTS_MAX // len(all_axes)) for axes in all_axes]
     if len(charts) == 1:
         return charts[0]
-    return {"type": "superchart", "title": _text(figure._suptitle.get_text() if figure._suptitle else ""), "elements": charts}
+    return {"type": "superchart", "title": text_or_none(figure._suptitle.get_text() if figure._suptitle else ""), "elements": charts}
 
 
 def _chart(axes, points):
-    chart = {"type": "unknown", "title": _text(axes.get_title())}
+    chart = {"type": "unknown", "title": text_or_none(axes.get_title())}
     boxes = _boxes(axes)
     bars = [one for one in axes.containers if type(one).__name__ == "BarContainer"]
     kinds = {type(one).__name__ for one in (*axes.collections, *axes.patches, *axes.images, *axes.artists)}
@@ -51,13 +51,16 @@ def _chart(axes, points):
     return {**chart, "elements": []}
 
 
-def _text(value):
+def text_or_none(value):
     return text(value) or None
 
 
 def _labels(axes, vertical=True):
     """For bars and boxes x is where their names are."""
-    x, y = (_text(axes.get_xlabel()), _text(axes.get_ylabel()))[:: 1 if vertical else -1]
+    return labels_of(*(text_or_none(axes.get_xlabel()), text_or_none(axes.get_ylabel()))[:: 1 if vertical else -1])
+
+
+def labels_of(x, y):
     return {"x_label": x, "y_label": y, "x_unit": _unit(x), "y_unit": _unit(y)}
 
 
@@ -84,7 +87,7 @@ def _plain(values):
     return values.tolist() if kind else list(values)
 
 
-def _value(value):
+def plain_value(value):
     if hasattr(value, "isoformat"):
         return value.isoformat()
     try:
@@ -104,7 +107,7 @@ def thinned(items, limit):
 def _points(kind, artist, pairs, limit):
     kept = thinned(pairs, limit)
     more = {"total": len(pairs)} if len(kept) < len(pairs) else {}
-    return {"label": _series_name(kind, artist), "points": [[_value(x), _value(y)] for x, y in kept], **more}
+    return {"label": _series_name(kind, artist), "points": [[plain_value(x), plain_value(y)] for x, y in kept], **more}
 
 
 def _is_rule(line):
@@ -206,19 +209,21 @@ def plotly_chart(figure):
     """None for traces that are of other kinds, or of several."""
     layout, traces = figure.get("layout", {}), figure.get("data", [])[:SERIES_MAX]
     kinds = {_plotly_kind(trace) for trace in traces}
-    if len(kinds) != 1 or kinds <= {None, "box_and_whisker"}:
+    if len(kinds) != 1 or None in kinds:
         return None
     kind, limit = kinds.pop(), POINTS_MAX // len(traces)
     chart = {"type": kind, "title": _title(layout)}
     if kind == "pie":
         return {**chart, "elements": [part for trace in traces for part in _plotly_slices(trace, limit)]}
     x, y = (_title(layout.get(f"{name}axis") or {}) for name in "xy")
-    chart |= {"x_label": x, "y_label": y, "x_unit": _unit(x), "y_unit": _unit(y)}
+    chart |= labels_of(x, y)
+    if kind == "box_and_whisker":
+        return {**chart, "elements": [box for n, trace in enumerate(traces) for box in _plotly_boxes(trace, n, limit)]}
     pairs = [(str(trace.get("name") or f"{kind.capitalize()} {n}"), _plotly_pairs(trace)) for n, trace in enumerate(traces)]
     if kind == "bar":
-        return {**chart, "elements": [{"label": str(_value(x)), "group": text(name), "value": _value(y)} for name, pairs in pairs for x, y in pairs[:limit]]}
+        return {**chart, "elements": [{"label": str(plain_value(x)), "group": text(name), "value": plain_value(y)} for name, pairs in pairs for x, y in pairs[:limit]]}
     ticks = {f"{name}_{what}": value for name in "xy" for what, value in (("ticks", []), ("tick_labels", []), ("scale", "linear"))}
-    elements = [{"label": text(name), "points": [[_value(x), _value(y)] for x, y in thinned(pairs, limit)]} for name, pairs in pairs]
+    elements = [{"label": text(name), "points": [[plain_value(x), plain_value(y)] for x, y in thinned(pairs, limit)]} for name, pairs in pairs]
     return {**chart, **ticks, "elements": elements}
 
 
@@ -230,7 +235,7 @@ def _plotly_kind(trace):
 
 def _title(owner):
     title = owner.get("title")
-    return _text((title.get("text") if isinstance(title, dict) else title) or "")
+    return text_or_none((title.get("text") if isinstance(title, dict) else title) or "")
 
 
 def _plotly_pairs(trace):
@@ -244,6 +249,42 @@ def _plotly_slices(trace, limit):
     labels = _plotly_values(trace.get("labels")) or list(range(len(values)))
     for label, value in zip(labels, values, strict=False):
         yield {"label": text(label), "angle": round(360 * value / (sum(values) or 1), 3), "radius": 1.0}
+
+
+def _plotly_boxes(trace, n, limit):
+    name = text(trace.get("name") or f"Box {n}")
+    across, along = ("y", "x") if trace.get("orientation") == "h" else ("x", "y")
+    values, places = _plotly_values(trace.get(along)), _plotly_values(trace.get(across))
+    if trace.get("q1") is not None:  # computed before
+        rows = zip(*(_plotly_values(trace.get(key)) for key in ("lowerfence", "q1", "median", "q3", "upperfence")), strict=False)
+        names = places or [name]
+        return [_box_of(text(label), row, []) for label, row in zip(names, rows, strict=False)][:limit]
+    groups = {}
+    for place, value in zip(places or [name] * len(values), values, strict=False):
+        groups.setdefault(text(plain_value(place)), []).append(value)
+    return [box_from(label, group) for label, group in list(groups.items())[:limit]]
+
+
+def _box_of(label, five, outliers):
+    parts = ("min", "first_quartile", "median", "third_quartile", "max")
+    return {"label": label, **dict(zip(parts, map(float, five), strict=True)), "outliers": thinned(outliers, 100)}
+
+
+def box_from(label, values):
+    """As Plotly and Vega-Lite draw it: whiskers reach 1.5 times the box at most."""
+    values = sorted(float(value) for value in values if isinstance(value, (int, float)) and value == value)
+    low, middle, high = (_quantile(values, share) for share in (0.25, 0.5, 0.75))
+    reach = 1.5 * (high - low)
+    near = [value for value in values if low - reach <= value <= high + reach]
+    return _box_of(label, (near[0], low, middle, high, near[-1]), [value for value in values if value < near[0] or value > near[-1]])
+
+
+def _quantile(values, share):
+    """Plotly's `linear` method."""
+    place = min(max(share * len(values) - 0.5, 0), len(values) - 1)
+    below = int(place)
+    above = min(below + 1, len(values) - 1)
+    return values[below] + (values[above] - values[below]) * (place - below)
 
 
 def _plotly_values(values):

@@ -8,7 +8,7 @@ import importlib.util
 import io
 from types import SimpleNamespace
 
-from . import chart_data, describe
+from . import chart_data, describe, vega_data
 
 PLOTLY = "application/vnd.plotly.v1+json"
 
@@ -47,6 +47,7 @@ def complete(value, data):
     data[mime] = about
     add_values(data, chart_data.matplotlib_chart, value if about["kind"] == "matplotlib" else None)
     if about["kind"] == "altair":
+        add_values(data, lambda chart: vega_data.altair_chart(chart.to_dict()), value)
         data["text/plain"] = describe.summary(about)
         _add_picture(data, "vl_convert", lambda: _draw_altair(value))
 
