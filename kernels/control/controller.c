@@ -45,10 +45,10 @@ static json_int_t choose_version(json_int_t theirs, json_int_t their_min)
 	return version >= their_min && version >= PROTOCOL_VERSION_MIN ? version : 0;
 }
 
-static void refuse_fenced(struct client *client, uint64_t fence)
+static void refuse_old_epoch(struct client *client, uint64_t epoch)
 {
 	AUTO(buf_release) struct buf out = { 0 };
-	json_auto_t *event = json_pack("{s:s, s:I}", "event", "fenced", "fence", (json_int_t)fence);
+	json_auto_t *event = json_pack("{s:s, s:I}", "event", "fenced", "fence", (json_int_t)epoch);
 	(void)frame_append_json(&out, FRAME_EVENT, 0, event);
 	(void)send(client->fd, out.data, out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 	dismiss(client);
@@ -65,12 +65,12 @@ static json_t *unacknowledged(const struct runs *runs)
 	return calls;
 }
 
-static void admit(struct client *client, uint64_t fence, json_int_t version)
+static void admit(struct client *client, uint64_t epoch, json_int_t version)
 {
 	struct controller *c = client->controller;
 	if (c->present)
 		dismiss(c->present);
-	c->fence = fence;
+	c->epoch = epoch;
 	c->present = client;
 	c->files.descriptors = client->dialled;
 	timeout_stop(&client->patience);
@@ -84,17 +84,17 @@ static void admit(struct client *client, uint64_t fence, json_int_t version)
 static void handle_hello(struct client *client, const struct frame *f)
 {
 	json_auto_t *hello = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
-	json_int_t version, min_version, fence;
-	if (json_unpack(hello, "{s:I, s:I, s:I}", "version", &version, "min_version", &min_version, "fence", &fence) <
+	json_int_t version, min_version, epoch;
+	if (json_unpack(hello, "{s:I, s:I, s:I}", "version", &version, "min_version", &min_version, "fence", &epoch) <
 		    0 ||
-	    fence < 0 || !choose_version(version, min_version)) {
+	    epoch < 0 || !choose_version(version, min_version)) {
 		dismiss(client);
 		return;
 	}
-	if ((uint64_t)fence < client->controller->fence)
-		refuse_fenced(client, client->controller->fence);
+	if ((uint64_t)epoch < client->controller->epoch)
+		refuse_old_epoch(client, client->controller->epoch);
 	else
-		admit(client, (uint64_t)fence, choose_version(version, min_version));
+		admit(client, (uint64_t)epoch, choose_version(version, min_version));
 }
 
 /* ---- frames */

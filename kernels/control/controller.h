@@ -1,4 +1,4 @@
-/* The manager's stream: who may control, hello, fence, frames in and out. One controller at a time. */
+/* The manager's stream: who may control, hello, epoch, frames in and out. One controller at a time. */
 #ifndef HUSK_KERNELS_CONTROL_CONTROLLER_H
 #define HUSK_KERNELS_CONTROL_CONTROLLER_H
 
@@ -40,7 +40,7 @@ struct controller {
 
 	int listen_fd;
 	struct watch listen_watch;
-	uint64_t fence;
+	uint64_t epoch;
 	struct sender sender;
 	struct files files;
 	struct relay relay;

@@ -344,7 +344,7 @@ struct install *install_start(const struct install_spec *spec)
 		.config = i->config,
 		.transport = transport_exec_new(i->engine, i->container),
 		.container = i->container,
-		.fence = 1,
+		.epoch = 1,
 		.lease_ms = LEASE_SECONDS * 1000,
 		.handler = { .on_hello = on_hello,
 			     .on_event = on_event,

@@ -394,7 +394,7 @@ static void connect_now(struct line *l)
 	}
 	l->connected = true;
 	l->frame_ms = loop_now_ms();
-	wire_put_hello(&hello, l->spec.fence);
+	wire_put_hello(&hello, l->spec.epoch);
 	dispatch_send(&l->dispatch, &hello);
 }
 

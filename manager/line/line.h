@@ -1,4 +1,4 @@
-/* The line to one PID 1: hello and fence, claim, heartbeat, replay, and the calls on it. A connection that breaks proves
+/* The line to one PID 1: hello and epoch, claim, heartbeat, replay, and the calls on it. A connection that breaks proves
  * nothing: its owner decides whether it is made again, and PID 1 then replays what was not acknowledged.
  *
  * Callbacks come from the loop, never from inside the call that set them up. The line may be closed from inside any of them,
@@ -28,7 +28,7 @@ struct line_spec {
 	const struct config *config;
 	struct transport *transport; /* taken */
 	const char *container;	     /* its name, for logs; NULL = not known. Must outlive the line */
-	uint64_t fence;
+	uint64_t epoch;
 	uint64_t lease_ms; /* until PID 1 names its own */
 	struct line_handler handler;
 };

@@ -107,10 +107,10 @@ static int put_json(struct buf *out, enum frame_type type, uint32_t call, json_t
 	return 0;
 }
 
-void wire_put_hello(struct buf *out, uint64_t fence)
+void wire_put_hello(struct buf *out, uint64_t epoch)
 {
 	json_auto_t *hello = json_pack("{s:i, s:i, s:I}", "version", PROTOCOL_VERSION, "min_version",
-				       PROTOCOL_VERSION_MIN, "fence", (json_int_t)fence);
+				       PROTOCOL_VERSION_MIN, "fence", (json_int_t)epoch);
 	(void)put_json(out, FRAME_HELLO, 0, hello);
 }
 
@@ -383,7 +383,7 @@ static enum wire_event_kind event_kind(const char *name)
 		enum wire_event_kind kind;
 	} kinds[] = { { "kernel_ready", WIRE_EVENT_READY },   { "kernel_died", WIRE_EVENT_DIED },
 		      { "kernel_failed", WIRE_EVENT_FAILED }, { "ending", WIRE_EVENT_ENDING },
-		      { "fenced", WIRE_EVENT_FENCED },	      { "claimed", WIRE_EVENT_CLAIMED } };
+		      { "fenced", WIRE_EVENT_OLD_EPOCH },     { "claimed", WIRE_EVENT_CLAIMED } };
 	for (size_t i = 0; name && i < ARRAY_LEN(kinds); i++)
 		if (streq(name, kinds[i].name))
 			return kinds[i].kind;

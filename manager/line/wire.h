@@ -34,7 +34,7 @@ void wire_detach(struct wire *w, struct buf *ret);
 bool wire_json_is_modest(const uint8_t *text, size_t n);
 
 void wire_put(struct buf *out, enum frame_type type, uint32_t call, const void *payload, size_t n);
-void wire_put_hello(struct buf *out, uint64_t fence);
+void wire_put_hello(struct buf *out, uint64_t epoch);
 
 struct wire_run {
 	bool terminal;
@@ -153,7 +153,7 @@ enum wire_event_kind {
 	WIRE_EVENT_DIED,
 	WIRE_EVENT_FAILED,
 	WIRE_EVENT_ENDING,
-	WIRE_EVENT_FENCED,
+	WIRE_EVENT_OLD_EPOCH,
 	WIRE_EVENT_CLAIMED,
 };
 

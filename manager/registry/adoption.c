@@ -27,7 +27,7 @@ struct search {
 	bool retried;
 	/* The row that is to be taken over. */
 	char *owner;
-	uint64_t fence;
+	uint64_t epoch;
 	/* Its tasks, as they are written down. */
 	struct task_record *tasks;
 	size_t n_tasks;
@@ -152,7 +152,7 @@ static void on_taken(void *ctx, const struct session_record *row, const struct f
 		return;
 	}
 	if (row) {
-		log_debug("session %s: taken over with fence %llu", row->id, (unsigned long long)row->fence);
+		log_debug("session %s: taken over with epoch %llu", row->id, (unsigned long long)row->epoch);
 		struct member *m = member_adopt(registry_of(s), row);
 		tasks_adopt(m, s->conversation, &(struct task_list){ s->tasks, s->n_tasks });
 		conclude(s, m, NULL);
@@ -179,7 +179,7 @@ static void on_prepared(void *ctx, const char *id UNUSED)
 					 &(struct take_over){
 						 .id = s->id,
 						 .old_owner = s->owner,
-						 .old_fence = s->fence,
+						 .old_epoch = s->epoch,
 						 .new_owner = r->self.id,
 						 .new_owner_host = r->self.place,
 						 .new_owner_pid = r->self.pid,
@@ -232,7 +232,7 @@ static void take_over(struct search *s, const struct session_record *row)
 {
 	free(s->owner);
 	s->owner = xstrdup(row->owner);
-	s->fence = row->fence;
+	s->epoch = row->epoch;
 	s->job = store_tasks(registry_of(s)->store, s->id, on_tasks, s);
 }
 

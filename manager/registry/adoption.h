@@ -1,6 +1,6 @@
 /* Sessions that this manager does not have: whose they are, and the taking over of those whose server is dead.
  *
- * A take-over is one compare-and-swap in the store, which raises the fence; only then is PID 1 spoken to, with that fence. So
+ * A take-over is one compare-and-swap in the store, which raises the epoch; only then is PID 1 spoken to, with that epoch. So
  * of several servers that try one wins, and a former owner that turns out to be alive is kept out by PID 1. */
 #ifndef HUSK_MANAGER_REGISTRY_ADOPTION_H
 #define HUSK_MANAGER_REGISTRY_ADOPTION_H

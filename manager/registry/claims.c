@@ -30,7 +30,7 @@ static struct store_job *claim(struct member *m, struct session_record row, uint
 	row.owner = r->self.id;
 	row.owner_host = r->self.place;
 	row.owner_pid = r->self.pid;
-	row.fence = session_fence(s);
+	row.epoch = session_epoch(s);
 	row.limits = limits;
 	row.lease_until = lease_until(r);
 	row.created = row.used = now;
@@ -82,7 +82,7 @@ static struct session_update now_of(const struct member *m)
 	return (struct session_update){
 		.id = *m->warm ? m->warm : session_id(s),
 		.owner = m->registry->self.id,
-		.fence = session_fence(s),
+		.epoch = session_epoch(s),
 		.state = session_state(s) == SESSION_READY ? ROW_RUNNING : ROW_KEEP,
 		.lease_until = lease_until(m->registry),
 		.used = store_now_ms() - session_idle_ms(s),
@@ -133,7 +133,7 @@ void claim_end(struct member *m, const char *cause)
 	struct session_update update = {
 		.id = session_id(m->session),
 		.owner = m->registry->self.id,
-		.fence = session_fence(m->session),
+		.epoch = session_epoch(m->session),
 		.state = ROW_ENDED,
 		.cause = cause,
 		.lease_until = now,
@@ -158,7 +158,7 @@ void claim_end_row(struct store *store, const struct session_record *row, const 
 	struct session_update update = {
 		.id = row->id,
 		.owner = row->owner,
-		.fence = row->fence,
+		.epoch = row->epoch,
 		.state = ROW_ENDED,
 		.cause = cause,
 		.lease_until = store_now_ms(),

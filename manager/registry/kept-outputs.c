@@ -207,9 +207,9 @@ static json_t *lines_of(struct outputs *o, const char *text)
 
 static void add_error(struct outputs *o, const struct run_result *r)
 {
-	json_array_append_new(o->list, json_pack("{s:s, s:s, s:s, s:o}", "output_type", "error", "ename",
-						 r->error_type, "evalue", r->error_message, "traceback",
-						 lines_of(o, r->error_traceback)));
+	json_array_append_new(o->list,
+			      json_pack("{s:s, s:s, s:s, s:o}", "output_type", "error", "ename", r->error_type,
+					"evalue", r->error_message, "traceback", lines_of(o, r->error_traceback)));
 }
 
 static void add_part(struct outputs *o, const struct run_result *r, const struct run_part *part)

@@ -190,7 +190,7 @@ struct member *member_adopt(struct registry *r, const struct session_record *row
 						     .store = store_id(r->store),
 						     .mark = row->mark,
 						     .sealed = row->seal == SEAL_GOOD,
-						     .fence = row->fence,
+						     .epoch = row->epoch,
 						     .age_ms = now - MIN(row->created, now),
 						     .idle_ms = row->busy ? 0 : now - MIN(row->used, now),
 					     });

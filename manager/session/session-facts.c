@@ -43,9 +43,9 @@ const struct limits *session_limits(const struct session *s)
 	return &s->spec.limits;
 }
 
-uint64_t session_fence(const struct session *s)
+uint64_t session_epoch(const struct session *s)
 {
-	return s->fence;
+	return s->epoch;
 }
 
 enum session_state session_state(const struct session *s)

@@ -21,7 +21,7 @@ struct session {
 	bool claimed;	/* PID 1 knows whose it is */
 	bool kernel_up;
 	struct fail death;
-	uint64_t fence;
+	uint64_t epoch;
 	uint64_t created_ms;
 	uint64_t ends_ms; /* its hard lifetime; 0 = none, or not known yet */
 	uint64_t oom_ms;

@@ -118,7 +118,7 @@ static void on_event(void *ctx, const struct wire_event *event)
 		cause_set(&s->ending, FAIL_DIED, event->cause, "%s",
 			  event->detail ? event->detail : "the container ended itself");
 		break;
-	case WIRE_EVENT_FENCED:
+	case WIRE_EVENT_OLD_EPOCH:
 		session_lose(s);
 		break;
 	case WIRE_EVENT_DIED:
@@ -380,14 +380,14 @@ static void on_start_deadline(void *ctx)
 }
 
 static struct session *prepare(const struct session_spec *spec, enum session_state state, const char *container,
-			       uint64_t fence)
+			       uint64_t epoch)
 {
 	struct session *s = new0(struct session);
 	s->spec = *spec;
 	s->image = xstrdup(spec->image);
 	s->container = xstrdup(container);
 	s->state = state;
-	s->fence = fence;
+	s->epoch = epoch;
 	s->created_ms = loop_now_ms();
 	s->transport = transport_local_new(spec->loop, spec->engine, spec->config, container);
 	s->line = line_new(&(struct line_spec){
@@ -395,7 +395,7 @@ static struct session *prepare(const struct session_spec *spec, enum session_sta
 		.config = spec->config,
 		.transport = s->transport,
 		.container = s->container,
-		.fence = fence,
+		.epoch = epoch,
 		.lease_ms = spec->config->lease * 1000,
 		.handler = { .on_hello = on_hello, .on_event = on_event, .on_broken = on_broken, .ctx = s },
 	});
@@ -404,7 +404,7 @@ static struct session *prepare(const struct session_spec *spec, enum session_sta
 
 struct session *session_new(const struct session_spec *spec)
 {
-	struct session *s = prepare(spec, SESSION_STARTING, spec->container, /* fence= */ 1);
+	struct session *s = prepare(spec, SESSION_STARTING, spec->container, /* epoch= */ 1);
 	token_make(s->id);
 	s->mark = xmalloc(TOKEN_SIZE);
 	token_make(s->mark);
@@ -530,7 +530,7 @@ static void look_at_container(void *ctx)
 
 struct session *session_adopt(const struct session_spec *spec, const struct session_past *past)
 {
-	struct session *s = prepare(spec, SESSION_ADOPTING, past->container, past->fence);
+	struct session *s = prepare(spec, SESSION_ADOPTING, past->container, past->epoch);
 	snprintf(s->id, sizeof(s->id), "%s", past->id);
 	s->created_ms -= MIN(past->age_ms, s->created_ms);
 	session_dispatch(s)->used_ms -= MIN(past->idle_ms, session_dispatch(s)->used_ms);

@@ -67,7 +67,7 @@ struct session_past {
 	const char *container;
 	const char *store, *mark; /* the labels that its container must have; mark NULL = none of that kind */
 	bool sealed;		  /* the store's key vouches for both names */
-	uint64_t fence;		  /* ours by now */
+	uint64_t epoch;		  /* ours by now */
 	uint64_t age_ms, idle_ms;
 };
 /* Attaches to the container that is there, if its labels agree; on_ready or on_dead follows, in the time of its lease. A container
@@ -103,7 +103,7 @@ const char *session_image(const struct session *s);
 const struct runtime *session_runtime(const struct session *s);
 bool session_network(const struct session *s);
 const struct limits *session_limits(const struct session *s);
-uint64_t session_fence(const struct session *s);
+uint64_t session_epoch(const struct session *s);
 enum session_state session_state(const struct session *s);
 /* Set once it is dead. */
 const struct fail *session_death(const struct session *s);

@@ -85,7 +85,7 @@ static void take_row(void *ctx, const struct db_value *v, size_t n UNUSED)
 		.owner = column_text(job, &v[5]),
 		.owner_host = column_text(job, &v[6]),
 		.owner_pid = column_int(&v[7]),
-		.fence = column_int(&v[8]),
+		.epoch = column_int(&v[8]),
 		.state = row_state_find(column_text(job, &v[9])),
 		.cause = column_text(job, &v[10]),
 		.limits = column_text(job, &v[11]),
@@ -268,7 +268,7 @@ static int insert(struct db *db, struct key *key, const struct session_record *r
 		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)",
 		DB_PARAMS(db_text(r->id), db_text(r->thread), db_text(r->runtime), db_text(r->container),
 			  db_text(r->image), db_text(r->owner), db_text(r->owner_host), db_int(r->owner_pid),
-			  db_int(r->fence), db_text(row_state_name(r->state)), db_text(r->cause), db_text(r->limits),
+			  db_int(r->epoch), db_text(row_state_name(r->state)), db_text(r->cause), db_text(r->limits),
 			  db_int(r->lease_until), db_int(r->created), db_int(r->used), db_int(r->ends),
 			  db_int(r->ended), db_int(r->busy), db_text(r->transport), db_text(r->mark), db_text(seal),
 			  db_text(r->name))
@@ -379,7 +379,7 @@ static int update(struct db *db, void *ctx, struct fail *f)
 		       "cause = CASE WHEN state <> 'ended' AND $7 = 'ended' THEN $8 ELSE cause END, "
 		       "ended = CASE WHEN state <> 'ended' AND $7 = 'ended' THEN $9 ELSE ended END, state = CASE WHEN state = 'ended' THEN state ELSE COALESCE($7, state) END "
 		       "WHERE id = $1 AND owner = $2 AND fence = $3",
-		DB_PARAMS(db_text(u->id), db_text(u->owner), db_int(u->fence), db_int(u->lease_until), db_int(u->used),
+		DB_PARAMS(db_text(u->id), db_text(u->owner), db_int(u->epoch), db_int(u->lease_until), db_int(u->used),
 			  db_int(u->busy), db_text(row_state_name(u->state)), db_text(u->cause), db_int(store_now_ms()),
 			  db_text(u->transport))
 	};
@@ -481,7 +481,7 @@ static int take_over(struct db *db, void *ctx, struct fail *f)
 	struct db_query q = {
 		.sql = "UPDATE sessions SET owner = $4, owner_host = $5, owner_pid = $6, fence = fence + 1, "
 		       "lease_until = $7 WHERE id = $1 AND owner = $2 AND fence = $3 AND state <> 'ended'",
-		DB_PARAMS(db_text(t->id), db_text(t->old_owner), db_int(t->old_fence), db_text(t->new_owner),
+		DB_PARAMS(db_text(t->id), db_text(t->old_owner), db_int(t->old_epoch), db_text(t->new_owner),
 			  db_text(t->new_owner_host), db_int(t->new_owner_pid), db_int(t->lease_until))
 	};
 	job_reset(&j->base);
@@ -489,7 +489,7 @@ static int take_over(struct db *db, void *ctx, struct fail *f)
 		return -1;
 	/* Ours already if the commit of a first attempt came through although the connection broke. */
 	const struct session_record *found = j->base.n ? j->base.rows : NULL;
-	if (found && (!streq(found->owner, t->new_owner) || found->fence != t->old_fence + 1))
+	if (found && (!streq(found->owner, t->new_owner) || found->epoch != t->old_epoch + 1))
 		job_reset(&j->base);
 	return 0;
 }

@@ -66,7 +66,7 @@ struct session_record {
 	const char *owner;	/* the server's id */
 	const char *owner_host; /* host name, boot id and pid: for people, and for telling a dead owner */
 	uint64_t owner_pid;
-	uint64_t fence; /* raised by each take-over; starts at 1 */
+	uint64_t epoch; /* raised by each take-over; starts at 1 */
 	enum row_state state;
 	const char *cause;	      /* of the end; NULL before */
 	const char *limits;	      /* JSON: memory, cpus, network … as created; may be NULL */
@@ -108,11 +108,11 @@ struct store_job *store_session_claim(struct store *s, const struct session_reco
 /* Removes a row that nobody was told of, warm or not. FAIL_NOT_FOUND if this owner has none. */
 struct store_job *store_session_drop(struct store *s, const char *id, const char *owner, store_done_fn fn, void *ctx);
 
-/* State, lease, use: of one session, if this owner still holds it with this fence. */
+/* State, lease, use: of one session, if this owner still holds it with this epoch. */
 struct session_update {
 	const char *id;
 	const char *owner;
-	uint64_t fence;
+	uint64_t epoch;
 	enum row_state state;
 	const char *cause; /* with ROW_ENDED */
 	uint64_t lease_until;
@@ -131,12 +131,12 @@ struct store_job *store_session_get(struct store *s, const char *id, store_sessi
 typedef void (*store_sessions_fn)(void *ctx, const struct session_list *list, const struct fail *f);
 struct store_job *store_sessions(struct store *s, const char *thread, bool all, store_sessions_fn fn, void *ctx);
 
-/* Compare and swap: if the row still has this owner and fence and has not ended, it gets the new owner, fence + 1 and the
+/* Compare and swap: if the row still has this owner and epoch and has not ended, it gets the new owner, epoch + 1 and the
  * lease; `found` is the row as it is then, NULL if somebody was faster. */
 struct take_over {
 	const char *id;
 	const char *old_owner;
-	uint64_t old_fence;
+	uint64_t old_epoch;
 	const char *new_owner, *new_owner_host;
 	uint64_t new_owner_pid;
 	uint64_t lease_until;

@@ -139,17 +139,17 @@ static void replay(struct engine_stream *s, const struct fake_container *c)
 static void greet(struct engine_stream *s, struct fake_container *c, json_t *hello)
 {
 	struct fake_pid1 *p = c->pid1;
-	uint64_t fence = (uint64_t)json_integer_value(json_object_get(hello, "fence"));
+	uint64_t epoch = (uint64_t)json_integer_value(json_object_get(hello, "fence"));
 	p->hellos++;
 	if (p->mute)
 		return;
-	if (fence < p->fence) {
+	if (epoch < p->epoch) {
 		fake_send_text(s, FRAME_EVENT, 0, "{\"event\":\"fenced\",\"fence\":%llu}",
-			       (unsigned long long)p->fence);
+			       (unsigned long long)p->epoch);
 		fake_break(s, FAIL_ENGINE, CAUSE_NONE, "the stream ended");
 		return;
 	}
-	p->fence = fence;
+	p->epoch = epoch;
 	fake_break_others(s);
 	say_hello(s, c);
 	replay(s, c);

@@ -1,4 +1,4 @@
-/* A PID 1 that is played, and well behaved: it greets, keeps the fence, answers pings and claims, takes calls, keeps what they
+/* A PID 1 that is played, and well behaved: it greets, keeps the epoch, answers pings and claims, takes calls, keeps what they
  * gave until it is acknowledged and replays it to the next controller; a look finds one variable, and a question to the kernel is
  * answered with its own code, if it has any. What a call does is the test's to say; without a word, cells and commands end ok at
  * once and installs install what was asked for, in version 1.0. */
@@ -20,7 +20,7 @@ struct fake_call {
 };
 
 struct fake_pid1 {
-	uint64_t fence;
+	uint64_t epoch;
 	uint32_t last_call;
 	const char *kernel; /* as HELLO says it */
 	char session[32];   /* "" until it is claimed */

@@ -184,11 +184,9 @@ static void on_waited(void *ctx UNUSED, bool forgotten UNUSED)
 
 static void hold_rendering(int *from, const char *name)
 {
-	work_start(b.loop, &(struct work_spec){ .fn = wait_for_byte,
-						.on_done = on_waited,
-						.ctx = from,
-						.render = true,
-						.session = name });
+	work_start(b.loop,
+		   &(struct work_spec){
+			   .fn = wait_for_byte, .on_done = on_waited, .ctx = from, .render = true, .session = name });
 }
 
 /* The first job holds back the one that prepares the end of the run, the second one the job that cleans what is shown: until then there is

@@ -322,7 +322,7 @@ static struct line *open_line(struct fake *fake)
 		.loop = b.loop,
 		.config = &config,
 		.transport = &fake->transport,
-		.fence = 1,
+		.epoch = 1,
 		.lease_ms = 60000,
 		.handler = { .on_hello = on_hello, .on_event = on_event, .on_broken = on_broken, .ctx = fake } });
 	line_open(l);

@@ -84,7 +84,7 @@ static void add_row(const char *id, const char *container, const char *owner, en
 		.owner = owner,
 		.owner_host = "elsewhere boot",
 		.owner_pid = 1,
-		.fence = 1,
+		.epoch = 1,
 		.state = state,
 		.lease_until = lease_until,
 		.created = store_now_ms(),

@@ -114,7 +114,7 @@ static int set_up(void **state)
 		.loop = b.loop,
 		.config = &config,
 		.transport = &b.transport,
-		.fence = 1,
+		.epoch = 1,
 		.lease_ms = 60000,
 		.handler = { .on_hello = on_hello, .on_event = on_event, .on_broken = on_broken } });
 	line_open(b.line);

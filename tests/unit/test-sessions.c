@@ -380,7 +380,7 @@ static void another_conversations_session_is_not_taken_over(void **state)
 	conversation_wake(conversation);
 	run(id);
 	assert_int_equal(got.fail.kind, FAIL_FOREIGN);
-	assert_int_equal(fake_only(fake)->pid1->fence, 1);
+	assert_int_equal(fake_only(fake)->pid1->epoch, 1);
 }
 
 /* --- operations -------------------------------------------------------------------------------------------------- */
@@ -517,7 +517,7 @@ static void a_session_outlives_its_server(void **state)
 	if (got.fail.kind)
 		fail_msg("%s", got.fail.message);
 	assert_int_equal(got.ending, ENDING_OK);
-	assert_int_equal(fake_only(fake)->pid1->fence, 2);
+	assert_int_equal(fake_only(fake)->pid1->epoch, 2);
 }
 
 static void taking_a_session_over_is_no_use_of_it(void **state)

@@ -76,7 +76,7 @@ static int claim_many(int number)
 					      .thread = thread,
 					      .runtime = "python",
 					      .owner = owner,
-					      .fence = 1,
+					      .epoch = 1,
 					      .state = ROW_STARTING,
 					      .created = now,
 					      .lease_until = now + 600000 };
@@ -173,7 +173,7 @@ static int take_over(int number)
 	ask_take_over(&b, &a,
 		      &(struct take_over){ .id = "s",
 					   .old_owner = "dead",
-					   .old_fence = 1,
+					   .old_epoch = 1,
 					   .new_owner = owner,
 					   .new_owner_host = "",
 					   .lease_until = store_now_ms() + 600000 });
@@ -187,7 +187,7 @@ static int claim_one(int number)
 				      .thread = "t",
 				      .runtime = "python",
 				      .owner = "dead",
-				      .fence = 1,
+				      .epoch = 1,
 				      .state = ROW_RUNNING,
 				      .lease_until = store_now_ms() + 600000 };
 	ask_claim(&b, &a, &row, &(struct claim_limits){ 9, 9, 9 });

@@ -55,7 +55,7 @@ static struct session_record session(const char *id, const char *thread)
 		.owner = "server-1",
 		.owner_host = "host boot",
 		.owner_pid = 42,
-		.fence = 1,
+		.epoch = 1,
 		.state = ROW_STARTING,
 		.limits = "{\"memory\":1}",
 		.lease_until = now + 60000,
@@ -89,7 +89,7 @@ static void a_session_comes_back_as_it_was(void **state)
 	assert_string_equal(r->owner, "server-1");
 	assert_string_equal(r->owner_host, "host boot");
 	assert_int_equal(r->owner_pid, 42);
-	assert_int_equal(r->fence, 1);
+	assert_int_equal(r->epoch, 1);
 	assert_int_equal(r->state, ROW_STARTING);
 	assert_null(r->cause);
 	assert_string_equal(r->limits, "{\"memory\":1}");
@@ -298,7 +298,7 @@ static void no_two_sessions_have_one_user(void **state)
 		ask_update(&b, &a,
 			   &(struct session_update){ .id = i == 1 ? "s1" : "s2",
 						     .owner = i == 1 ? "server-1" : "server-2",
-						     .fence = 1,
+						     .epoch = 1,
 						     .state = ROW_ENDED });
 	row = session("s3", "t1");
 	ask_claim(&b, &a, &row, &limits);
@@ -327,7 +327,7 @@ static void an_ended_session_and_an_old_lease_hold_no_slot(void **state)
 	assert_fails(&a, FAIL_LIMIT, "sessions (1)");
 	ask_update(&b, &a,
 		   &(struct session_update){
-			   .id = "s2", .owner = "server-1", .fence = 1, .state = ROW_ENDED, .cause = "x" });
+			   .id = "s2", .owner = "server-1", .epoch = 1, .state = ROW_ENDED, .cause = "x" });
 	assert_fine(&a);
 	ask_claim(&b, &a, &row, &one);
 	assert_fine(&a);
@@ -338,7 +338,7 @@ static void an_update_changes_what_it_says(void **state)
 	claim("s1", "t1");
 	uint64_t now = store_now_ms();
 	struct session_update u = {
-		.id = "s1", .owner = "server-1", .fence = 1, .lease_until = now + 9, .used = now + 5, .busy = true
+		.id = "s1", .owner = "server-1", .epoch = 1, .lease_until = now + 9, .used = now + 5, .busy = true
 	};
 	ask_update(&b, &a, &u);
 	assert_fine(&a);
@@ -373,11 +373,11 @@ static void an_update_changes_what_it_says(void **state)
 static void only_the_owner_updates(void **state)
 {
 	claim("s1", "t1");
-	ask_update(&b, &a, &(struct session_update){ .id = "s1", .owner = "server-2", .fence = 1 });
+	ask_update(&b, &a, &(struct session_update){ .id = "s1", .owner = "server-2", .epoch = 1 });
 	assert_fails(&a, FAIL_FOREIGN, "s1");
-	ask_update(&b, &a, &(struct session_update){ .id = "s1", .owner = "server-1", .fence = 2 });
+	ask_update(&b, &a, &(struct session_update){ .id = "s1", .owner = "server-1", .epoch = 2 });
 	assert_fails(&a, FAIL_FOREIGN, "s1");
-	ask_update(&b, &a, &(struct session_update){ .id = "none", .owner = "server-1", .fence = 1 });
+	ask_update(&b, &a, &(struct session_update){ .id = "none", .owner = "server-1", .epoch = 1 });
 	assert_fails(&a, FAIL_NOT_FOUND, "none");
 }
 
@@ -386,7 +386,7 @@ static void one_take_over_wins(void **state)
 	claim("s1", "t1");
 	struct take_over t = { .id = "s1",
 			       .old_owner = "server-1",
-			       .old_fence = 1,
+			       .old_epoch = 1,
 			       .new_owner = "server-2",
 			       .new_owner_host = "other",
 			       .new_owner_pid = 7,
@@ -397,7 +397,7 @@ static void one_take_over_wins(void **state)
 	assert_string_equal(a.sessions[0].owner, "server-2");
 	assert_string_equal(a.sessions[0].owner_host, "other");
 	assert_int_equal(a.sessions[0].owner_pid, 7);
-	assert_int_equal(a.sessions[0].fence, 2);
+	assert_int_equal(a.sessions[0].epoch, 2);
 	assert_int_equal(a.sessions[0].lease_until, 99);
 	t.new_owner = "server-3";
 	ask_take_over(&b, &a, &t);
@@ -405,10 +405,10 @@ static void one_take_over_wins(void **state)
 	assert_int_equal(a.n, 0);
 	ask_update(&b, &a,
 		   &(struct session_update){
-			   .id = "s1", .owner = "server-2", .fence = 2, .state = ROW_ENDED, .cause = "x" });
+			   .id = "s1", .owner = "server-2", .epoch = 2, .state = ROW_ENDED, .cause = "x" });
 	assert_fine(&a);
 	t.old_owner = "server-2";
-	t.old_fence = 2;
+	t.old_epoch = 2;
 	ask_take_over(&b, &a, &t); /* there is nothing to take */
 	assert_fine(&a);
 	assert_int_equal(a.n, 0);
@@ -425,7 +425,7 @@ static void sessions_are_listed_newest_first(void **state)
 	}
 	ask_update(&b, &a,
 		   &(struct session_update){
-			   .id = "s3", .owner = "server-1", .fence = 1, .state = ROW_ENDED, .cause = "x" });
+			   .id = "s3", .owner = "server-1", .epoch = 1, .state = ROW_ENDED, .cause = "x" });
 	ask_sessions(&b, &a, NULL, true);
 	assert_int_equal(a.n, 3);
 	assert_string_equal(a.sessions[0].id, "s3");
