@@ -1,5 +1,20 @@
 #include "base/alloc.h"
 
+#include <stdatomic.h>
+
+static atomic_bool large;
+
+static void note(size_t size)
+{
+	if (size >= ALLOC_LARGE)
+		atomic_store_explicit(&large, true, memory_order_relaxed);
+}
+
+bool alloc_took_large(void)
+{
+	return atomic_exchange_explicit(&large, false, memory_order_relaxed);
+}
+
 static void *checked(void *p)
 {
 	if (!p)
@@ -9,6 +24,7 @@ static void *checked(void *p)
 
 void *xmalloc(size_t size)
 {
+	note(size);
 	return checked(malloc(size ? size : 1));
 }
 
@@ -19,6 +35,7 @@ void *xcalloc(size_t count, size_t size)
 
 void *xrealloc(void *p, size_t size)
 {
+	note(size);
 	return checked(realloc(p, size ? size : 1));
 }
 

@@ -15,6 +15,11 @@ char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *fmt, ...) PRINTF_LIKE(1, 2);
 char *xvasprintf(const char *fmt, va_list ap) PRINTF_LIKE(1, 0);
 
+/* From this size on a block is large. */
+#define ALLOC_LARGE (128u << 10)
+/* True if some thread has allocated a large block since the last call. */
+bool alloc_took_large(void);
+
 #define new0(type) ((type *)xcalloc(1, sizeof(type)))
 
 /* For AUTO(freep) on any pointer variable. */

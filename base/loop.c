@@ -3,6 +3,7 @@
 #include "base/loop.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/time.h>
@@ -18,8 +19,16 @@
 #define NOTICE_MS 5000
 #define END_MS 60000
 
+/* A freed block that is larger goes back to the system at once. Others are kept for the next answer of that size, since fresh pages cost
+ * more than what is done with them; TRIM_MS after the last large one everything that is free goes back. */
+#define KEPT_BLOCK_MAX (8 << 20)
+#define KEPT_MAX (64 << 20)
+#define TRIM_MS 5000
+
 struct loop {
 	uv_loop_t uv;
+	uv_prepare_t before_wait;
+	struct timer *trim; /* NULL = memory is left to the C library */
 	void *attached;
 	void (*free_attached)(void *data);
 	int code;
@@ -83,6 +92,10 @@ struct loop *loop_free(struct loop *loop)
 {
 	if (!loop)
 		return NULL;
+	if (loop->trim) {
+		uv_prepare_stop(&loop->before_wait);
+		loop->trim = timer_free(loop->trim);
+	}
 	/* Lets pending closes finish first, so that their owners' memory is freed too. */
 	for (int i = 0; i < 8 && uv_run(&loop->uv, UV_RUN_NOWAIT); i++)
 		continue;
@@ -224,6 +237,35 @@ void timer_stop(struct timer *t)
 bool timer_active(const struct timer *t)
 {
 	return uv_is_active((const uv_handle_t *)&t->uv);
+}
+
+/* --- memory ---------------------------------------------------------------------------------------------------------- */
+
+static void on_trim(void *ctx)
+{
+	const struct loop *loop = ctx;
+	if (alloc_took_large())
+		timer_start(loop->trim, TRIM_MS, 0);
+	else
+		malloc_trim(0);
+}
+
+static void on_wait(uv_prepare_t *handle)
+{
+	const struct loop *loop = container_of(handle, struct loop, before_wait);
+	if (!timer_active(loop->trim) && alloc_took_large())
+		timer_start(loop->trim, TRIM_MS, 0);
+}
+
+void loop_keep_memory(struct loop *loop)
+{
+	mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK_MAX);
+	mallopt(M_TRIM_THRESHOLD, KEPT_MAX);
+	loop->trim = timer_new(loop, on_trim, loop);
+	uv_unref((uv_handle_t *)&loop->trim->uv);
+	uv_prepare_init(&loop->uv, &loop->before_wait);
+	uv_prepare_start(&loop->before_wait, on_wait);
+	uv_unref((uv_handle_t *)&loop->before_wait);
 }
 
 /* --- signals --------------------------------------------------------------------------------------------------------- */

@@ -20,6 +20,9 @@ int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop, int code);
 /* Lets pending work end, for at most ms. Call it before loop_free() if the process continues. */
 void loop_drain(struct loop *loop, uint64_t ms);
+/* For a long-running program of ours: freed large blocks stay with the process for reuse, and go back to the system
+ * when no large block was allocated for some seconds. Call it once, before loop_run(). */
+void loop_keep_memory(struct loop *loop);
 /* Current monotonic time in milliseconds. */
 uint64_t loop_now_ms(void);
 

@@ -89,10 +89,11 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	/* Large buffers go back to the system when they are freed, and those of workers do not lie around in arenas of their own. */
+	/* Freed large buffers go back to the system (a server keeps them for a while: loop_keep_memory()). One arena, since malloc_trim()
+	 * does not shrink those of other threads. */
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	mallopt(M_TRIM_THRESHOLD, 256 * 1024);
-	mallopt(M_ARENA_MAX, 2);
+	mallopt(M_ARENA_MAX, 1);
 	int code = run(argc, argv);
 	/* exit() would wait for a thread that is stuck at a disk or a database (base/work.h), and the client does not. */
 	if (work_is_running()) {

@@ -105,6 +105,7 @@ int serve_run(const struct options *options, const struct extension *extension)
 	}
 	widen(out_fd);
 	struct loop *loop = loop_new();
+	loop_keep_memory(loop);
 	int code = serve(loop, &config, in_fd, out_fd, extension);
 	loop_free(loop);
 	config_release(&config);
