@@ -72,7 +72,7 @@ bench:
 
 # What takes too long for every run, in full: the table of behaviours for every runtime of contrib, a thousand kills, soak, 1 GB and 100,000 files, fresh seeds, the table of behaviours
 # under gVisor, ten minutes of fuzzing a target.
-# PARTS chooses some: make test-long PARTS="chaos soak".
+# The commands of the documents run too. PARTS chooses some: make test-long PARTS="chaos soak".
 test-long:
 	@$(MAKE) --no-print-directory test-deps
 	@$(MAKE) --no-print-directory compile

@@ -395,6 +395,7 @@ LONG = {
     "gvisor": pytest_work([TESTS / "e2e" / f"test_{file}.py" for file in ("gvisor", "behaviours")],
                           env={"HUSK_TEST_LONG": "1", "HUSK_TEST_RUNTIME": "runsc"}),
     "dist": long_work("dist", "packages"),
+    "pages": pytest_work([TESTS / "scripts" / "long" / "test_pages.py"], env={"HUSK_TEST_LONG": "1"}),
     "contrib": contrib_work,
     "fuzz": fuzz_work,
 }

@@ -1,53 +1,74 @@
-"""The blocks of README.md for clients, scripts and terminals, ten lines each, run as they stand."""
+"""Every command of README.md, run as a reader would. `make run` and `make test` are those that the tests themselves are started by."""
 
 import json
 import os
-import re
-import subprocess
-import sys
 
+import pytest
 from conftest import ROOT, containers
-from harness import build_dir, clean_env
+from harness import build_dir
+from pages import blocks, environment, execute
+
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+MAKE = ["make run", "make test"]
 
 
-def block(title):
-    section = (ROOT / "README.md").read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
-    text = re.search(r"```\w+\n(.*?)```", section, re.S).group(1)
-    assert text.count("\n") == 10
-    return text
+def commands(code):
+    """The lines of a block without their comments."""
+    return [line.split("  #")[0].strip() for line in code.splitlines()]
 
 
-def folder(tmp_path):
+def section(title):
+    [found] = blocks(TEXT.split(f"\n## {title}\n")[1].split("\n## ")[0])
+    return found
+
+
+def run(tmp_path, title, **more):
+    """What the section's block prints, in a folder below the home, which `husk run` would not copy along."""
+    _, language, _, code = section(title)
     work = tmp_path / "work"
     work.mkdir(exist_ok=True)
-    return work
-
-
-def run(command, tmp_path):
-    """In a folder below its home, which `husk run` would not copy along."""
-    env = clean_env(tmp_path, PYTHONPATH=ROOT / "clients" / "python", PYTHONDONTWRITEBYTECODE=1, HUSK_LIBRARY=os.environ["HUSK_LIBRARY"],
-                    PATH=os.environ["PATH"])
-    done = subprocess.run(command, env=env, cwd=folder(tmp_path), capture_output=True, text=True, timeout=150, stdin=subprocess.DEVNULL,
-                          check=False)
-    assert (done.returncode, done.stderr) == (0, ""), done
+    env = environment(tmp_path, **more)
+    done = execute(language, code, work, env)
+    assert done.returncode == 0, done.stdout
     assert containers(tmp_path) == []
-    return done.stdout
+    return done.stdout.splitlines()
 
 
-def test_from_a_client(tmp_path):
-    work = folder(tmp_path)
-    (work / "claude").write_text('#!/bin/sh\necho claude "$@"\n')
-    (work / "claude").chmod(0o755)
-    text = run(["bash", "-euc", f'PATH="$PWD:$PATH"\n{block("From a client")}'], tmp_path)
-    assert text.splitlines()[-1] == f"claude mcp add husk -- {build_dir()}/husk mcp"
-    assert "answers" in text
-    assert json.loads((work / "husk-client.json").read_text())["mcpServers"]["husk"]["command"] == f"{build_dir()}/husk"
+def test_every_block_is_known():
+    titles = ["Two commands", "Connect a client", "From a script", "From a terminal"]
+    assert len(list(blocks(TEXT))) == len(titles)
+    for title in titles:
+        assert section(title)[1] in ("sh", "python") and not section(title)[2]
 
 
-def test_from_a_script(tmp_path):
-    assert run([sys.executable, "-c", block("From a script")], tmp_path) == "30\n[0, 1, 4, 9, 16]\nZeroDivisionError\n('squares are kept\\n', 16)\n"
+def test_the_two_commands_are_those_of_ci():
+    assert commands(section("Two commands")[3]) == MAKE
+    assert "exec make test\n" in (ROOT / ".ci" / "run").read_text()
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text()
+    assert all(f"run: {command}\n" in workflow for command in MAKE)
 
 
-def test_from_a_terminal(tmp_path):
-    assert run(["bash", "-euc", block("From a terminal")], tmp_path).splitlines()[:5] == [
-        "hello from a sandbox", "it ended with 3", "42", "'hello, you'", "[1] 15.4"]
+def test_connecting_a_client(tmp_path):
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "claude").write_text('#!/bin/sh\necho claude "$@"\n')
+    (tools / "claude").chmod(0o755)
+    lines = run(tmp_path, "Connect a client", PATH=f"{tools}:{os.environ['PATH']}")
+    assert lines[-1] == f"claude mcp add husk -- {build_dir()}/husk mcp"
+    [server] = json.loads((tmp_path / "work" / "husk-client.json").read_text())["mcpServers"].values()
+    assert server == {"command": f"{build_dir()}/husk", "args": ["mcp"]}
+
+
+def test_the_script(tmp_path):
+    assert run(tmp_path, "From a script") == ["30", "[0, 1, 4, 9, 16]", "ZeroDivisionError", "('squares are kept\\n', 16)"]
+
+
+def test_the_terminal(tmp_path):
+    lines = run(tmp_path, "From a terminal")
+    assert lines[:5] == ["hello from a session", "exit code 3", "42", "'hello, you'", "[1] 15.4"]
+
+
+@pytest.mark.parametrize("tool", ["create_session", "execute_code", "execute_terminal", "import_files", "export_files", "session_info",
+                                  "stop_session"])
+def test_the_table_names_every_tool(tool):
+    assert f"| `{tool}` |" in TEXT
