@@ -42,7 +42,7 @@ check_usage <- function(env) {
                            report = function(text) found <<- c(found, trimws(text)))
 }
 
-# A name of the kernel that stands nowhere else in it.
+# Names of the kernel that are used nowhere in it.
 check_unused <- function(env, texts) {
   words <- table(unlist(regmatches(texts, gregexpr("[[:alpha:].][[:alnum:]._]*", texts))))
   for (name in setdiff(ls(env), ENTRIES)) if (words[[name]] < 2L) complain("kernel", 0L, name, " is used nowhere")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What check-r.R finds in the R kernel. It runs in the image that has the packages of the R runtime: R need not be on the host.
+# Runs check-r.R over the R kernel. It runs in the image that has the packages of the R runtime: R need not be on the host.
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$home/lib.sh"
 

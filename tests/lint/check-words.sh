@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Words that do not belong here: functions that cannot be used safely, tools in texts that any face may show, work left undone
 # without an issue, and paths or hosts of the machine that somebody wrote the code on.
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+lint=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$lint/lib.sh"
 
 self=tests/lint/
 
@@ -35,5 +36,10 @@ deny "path of one machine" "$edge(/work|/home/[a-rt-z][a-z0-9]*)(/|[^A-Za-z0-9._
 deny "somebody's home" "$edge/root/" '*.c' '*.h' '*.py' '*.mjs' '*.sh' '*.build' '*.json' 'Makefile' 'tests/run'
 deny "registry host" 'https?://[^"'"'"' ]*(registry|artifactory|nexus|pypi|mirror|proxy)[^"'"'"' ]*' \
 	'*package-lock.json' '*.npmrc' '*requirements*.txt' '*pip.conf' '*Dockerfile*' '*.build' 'tools/*.sh' 'runtimes/*'
+
+# Wording that readers stumble over, in pages, comments and the subjects of commits.
+while IFS= read -r line; do
+	complain "$line"
+done < <(python3 -B "$lint/prose.py" "$PWD" || true)
 
 finish

@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 BASE = ("base/",)
-# What both sides of the wire share.
+# Headers that both sides of the wire share.
 WIRE = ("kernels/protocol.h", "kernels/entry.h")
 # The folders of PID 1 that others of its folders build on.
 PID1 = (*BASE, *WIRE, "kernels/system/")
@@ -39,7 +39,7 @@ SESSION = (*LINE, "manager/session/")
 REGISTRY = (*SESSION, *FENCE, "manager/files/", "manager/deps/", "manager/registry/", "manager/manager.h")
 FACE = (*BASE, *PUBLIC)
 JUPYTER = ("jupyter/load.h", "jupyter/message.h", "jupyter/connection.h", "jupyter/multipart.h", "jupyter/replays.h")
-# What other faces see of the one that lets them into a running server.
+# Headers that other faces see of the one that lets them into a running server.
 ATTACH = ("attach/client.h", "attach/open.h", "attach/server.h")
 
 # Folder -> what its files may include: folders (with all below them) and headers.
@@ -57,7 +57,7 @@ LAYERS = {
     "kernels/control": (*PACKAGES, "kernels/files/", "kernels/commands/", "kernels/control/"),
     "kernels/init": (*BASE, "kernels/"),
     "kernels": (*BASE, "kernels/"),
-    # What both ends of Jupyter's protocol share.
+    # Shared by both ends of Jupyter's protocol.
     "jupyter": (*BASE, *JUPYTER),
     # A program of its own, which says what went wrong as `husk` does.
     "jupyter/face": (*FACE, *JUPYTER, "jupyter/face/", *ATTACH, "cli/exit.h", "cli/folder.h", "cli/report.h"),
@@ -121,7 +121,7 @@ ADAPTERS = {
     "R_ext/GraphicsEngine.h": r"runtimes/r/link\.c",
     "R_ext/eventloop.h": r"runtimes/r/link\.c",
 }
-# The C library and the kernel's interface are no third parties.
+# The C library and the kernel's interface are not third parties.
 SYSTEM = re.compile(r"(linux|linux/netfilter|sys|netinet|arpa|net|asm)/[a-z0-9_]+\.h")
 SYSTEM_NAMES = set("""
     assert ctype dirent dlfcn endian errno execinfo fcntl fnmatch ftw getopt glob grp ifaddrs inttypes langinfo limits link locale malloc
@@ -133,7 +133,7 @@ SOURCES = re.compile(r"\.(c|h|inc|def|cc|cpp|cxx|hh|hpp|hxx|m|S)$")
 
 
 def sources(root):
-    """Paths of all C files, tracked or new; in a folder that is no repository, all there are."""
+    """Paths of all C files, tracked or new; in a folder that is not a repository, all there are."""
     if (root / ".git").exists():
         command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         found = subprocess.run(command, capture_output=True, check=True).stdout.decode().split("\0")

@@ -1,4 +1,4 @@
-# What the lint checks share; sourced. A check takes the tree to look at as its argument (default: this repository), prints
+# Functions that the lint checks share; sourced. A check takes the tree to look at as its argument (default: this repository), prints
 # each violation as FILE:LINE: WHAT and exits 1 if there was one. tests/lint/self-test.sh shows that each check can fail.
 # shellcheck shell=bash
 set -euo pipefail
@@ -19,7 +19,7 @@ finish() {
 	}
 }
 
-# files PATTERN…: tracked and new files that match; in a folder that is no repository, all of them. Never what git ignores.
+# files PATTERN…: tracked and new files that match; in a folder that is not a repository, all of them. Never files that git ignores.
 files() {
 	{
 		if [ -e .git ]; then

@@ -177,7 +177,7 @@ expect fail check-layers.sh "a symbolic link"
 layered_tree
 printf '/* #include "manager/engine/low.h" */\n// #include "cli/low.h"\nconst char *s = "\\\n#include <uv.h>";\n' >>"$scratch/tree/base/one.c"
 expect pass check-layers.sh "includes in comments and strings"
-# What faces see.
+# Headers that faces see.
 forbidden "manager.h showing the store" manager/manager.h '#include "manager/store/low.h"' 'would be shown to faces'
 forbidden "manager.h showing the registry" manager/manager.h '#include "manager/registry/low.h"' 'would be shown to faces'
 # Cycles.
@@ -211,6 +211,22 @@ broken check-words.sh "a to-do" cli/main.c '/* TODO: later */'
 broken check-words.sh "a machine's path" tools/a.sh "cd /wo""rk/main"
 broken check-words.sh "a home" tools/a.sh 'cd /root/husk'
 broken check-words.sh "a registry" tools/package-lock.json '"resolved": "https://registry.example.org/x.tgz"'
+broken check-words.sh "wording that a page must not have" docs/a.md 'The cell goes on.'
+broken check-words.sh "such wording in a folder that was rewritten" tests/lint/a.sh '# The cell goes on.'
+python3 -B "$here/prose.py" --self-test || failed=1
+broken check-pages.sh "a link to a missing page" docs/a.md '[b](b.md)'
+broken check-pages.sh "a link to a missing heading" docs/a.md '# One\n\n[two](#two)'
+broken check-pages.sh "a mention of a missing page" base/one.c '/* docs/nowhere.md */'
+broken check-pages.sh "a line of 101 columns" docs/a.md "$(printf 'a%.0s' {1..50}) $(printf 'b%.0s' {1..50})"
+broken check-pages.sh "a paragraph of six lines" docs/a.md 'a\nb\nc\nd\ne\nf'
+broken check-pages.sh "a code block without a language" docs/a.md '```\nx\n```'
+broken check-pages.sh "a code block that is not run for no reason" docs/a.md '```sh not run\nx\n```'
+broken check-pages.sh "a README of 901 words" README.md "$(printf 'word\\n\\n%.0s' {1..901})"
+fresh_tree
+mkdir "$scratch/tree/docs"
+printf '# One, `two`\n\n[one](a.md#one-two) [b](b.md) [web](https://example.org/x)\n\n```sh not run: needs a person\n[c](c.md)\n```\n' >"$scratch/tree/docs/a.md"
+printf 'a\nb\nc\nd\ne\n\n| %0120d |\n' 0 >"$scratch/tree/docs/b.md"
+expect pass check-pages.sh "links, tables and blocks that are right"
 broken check-lengths.sh "a long line" base/one.c "/* $(printf '%0140d' 0) */"
 fresh_tree
 printf '/* %s */\n' {1..701} >>"$scratch/tree/base/one.c"
@@ -232,7 +248,7 @@ broken check-r.sh "a name that is not there" runtimes/r/husk/a.R 'main <- functi
 broken check-r.sh "a function that nobody calls" runtimes/r/husk/a.R 'spare <- function() 1'
 broken check-r.sh "an assignment by =" runtimes/r/husk/a.R 'main = function() 1'
 broken check-help.sh "a program without its page" cli/options.c '\t{ "fly", VERB_FLY, "up" },'
-# What check-help.sh compares, as it is in this repository.
+# The files that check-help.sh compares, as they are in this repository.
 make_documented_tree() {
 	fresh_tree
 	mkdir -p "$scratch/tree/docs"

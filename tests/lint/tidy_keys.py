@@ -38,7 +38,7 @@ def includes_of(build):
 
 
 class Texts:
-    """What files hold, each read once."""
+    """The contents of files, each read once."""
 
     def __init__(self):
         self.known = {}

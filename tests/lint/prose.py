@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""Refuses wording that readers stumble over, in Markdown, in comments and in the subjects of commits: tests/lint/prose.py [TREE]
+
+`--self-test` shows that each pattern refuses its example and accepts its near miss. `--count` prints how often the patterns match in the
+comments of each folder, including those that are not checked yet."""
+
+import ast
+import collections
+import io
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tokenize
+
+# Folders whose comments have been rewritten. When all are, this list goes and every file is checked.
+CLEAN = ("tests/lint",)
+# Pages that are still to be rewritten.
+PAGES_LATER = ("NEWS.md", "SECURITY.md", "docs/behaviours.md", "docs/bench.md", "docs/chaos.md", "docs/design/", "docs/evidence.md",
+               "docs/fuzzing.md", "docs/gvisor.md", "docs/images.md", "docs/jupyter.md", "docs/kills.md", "docs/operating.md", "docs/protocol.md",
+               "docs/runtimes.md", "docs/settings.md", "kernels/README.md", "runtimes/")
+# The last commit whose subject is not judged.
+LAST_UNCHECKED = "f02753d7ff"
+SUBJECT_MAX = 72
+
+# (reason, pattern, an example, a near miss). A space in a pattern is any white space.
+PATTERNS = [
+    ("begin with the subject, not with What, Who or Of",
+     r"(?:^|(?<=[.!?] ))(?:What|Who|Whose|Of) (?![^.!?]*\?)[a-z]",
+     "What an engine refuses is started again.", "What does a session cost?"),
+    ("name who it is", r"\b[Ww]hoever\b", "whoever uses cells alone", "the client that uses cells"),
+    ("name who it is", r"\b(?:only|of|by|for|from|to|with|behind) who\b", "only who has taken the second", "only those who have"),
+    ("'go on' is unclear: continue, stay, keep running", r"\b(?:go|goes|went|gone) on(?! (?:to|the|a|an|port|fd)\b)\b", "and the cell goes on",
+     "the address goes on the network"),
+    ("'stands' is unclear: say what it does or where it is", r"\b(?:stands|stood)\b", "How a run stands", "it understands frames"),
+    ("'comes to' is unclear", r"\bcomes to\b", "a call that comes to nothing", "what comes today"),
+    ("say who reports what to whom", r"\b(?:is|are|was|were|be|been) told\b", "Ends are told once", "it told the client"),
+    ("say what owns it", r"\bnobody's\b", "a member that is nobody's", "nobody owns it"),
+    ("use a plain verb", r"\b(?:has|have) a say\b", "PID 1 has a say", "they have a saying"),
+    ("use 'down', 'disconnected' or 'missing'", r"\b(?:is|are|was|were) away\b", "A store that is away", "it is always there"),
+    ("negate the verb: 'is not a'", r"(?<!here )\b(?:is|are|was|were) no\b(?! (?:longer|more|less|fewer|later|different|better|worse)\b)",
+     "is no number", "there is no session"),
+    ("negate the verb", r"(?<!here )\b(?:is|are|was|were) none\b", "standard input is none", "there are none"),
+    ("negate the verb: 'does not run'", r"\b(?!is |was |does |has )[a-z]+s not (?:at all|yet)\b", "runs not at all", "does not run at all"),
+    ("put 'more' first: 'one more line'",
+     r"\b(?:[Aa]n?|[Oo]ne) (?!bit|lot|little|few|third|quarter|half|fifth|tenth|hundred|thousand|great|no|any|or|and|is|more)[a-z]+ more\b(?! than)",
+     "A language more", "one more language"),
+    ("say 'limit reached'", r"\bas there may be\b", "as many terminals as there may be", "there may be more"),
+    ("say 'vulnerability'", r"\ba hole in\b", "which takes a hole in the kernel", "a hole of a sparse file"),
+    ("put the object first: 'check what it did with X'", r"\bSee with\b", "See with execute_terminal what it did", "See the page with it"),
+    ("the word is 'client'", r"\bguests?\b", "a guest that says nothing", "they guessed it"),
+    ("name the thing", r"\bpassengers?\b", "the passenger of an operation", "the pass of a parser"),
+    ("the word is 'session'", r"\b(?:a|the|fresh|each|one) sandbox\b(?! user)", "runs in a fresh sandbox", "as the sandbox user"),
+    ("a title names its topic", r"\A#+ (?:Who|Whoever|An? [\w ]+ is)\b", "# A warm container is a member", "# A warm container"),
+]
+COMPILED = [(reason, re.compile(pattern.replace(" ", r"\s")), bad, good) for reason, pattern, bad, good in PATTERNS]
+
+SUBJECT = re.compile(r"[a-z0-9][A-Za-z0-9._/+-]*(?:, [a-z0-9][A-Za-z0-9._/+-]*)*: (\S+)(.*)")
+# Beginnings of a subject that are not a verb in the imperative.
+NOT_VERBS = set("what how who whose why when where the a an no one each every all some more less many its it this that of for in on with".split())
+# Verbs that look like another form.
+VERBS = set("""need feed embed speed shed seed exceed proceed succeed bleed breed heed weed bring ring string sing wing process pass address access
+compress express guess miss press dismiss suppress discuss focus bypass cross toss stress bias canvas""".split())
+
+
+def match(text):
+    """(offset, reason, words) of each pattern in a paragraph."""
+    for reason, pattern, _, _ in COMPILED:
+        for found in pattern.finditer(text):
+            yield found.start(), reason, " ".join(found.group().split())
+
+
+def subject_problem(subject):
+    if re.match(r'Merge |Revert "', subject):
+        return None
+    if len(subject) > SUBJECT_MAX:
+        return f"{len(subject)} characters, at most {SUBJECT_MAX}"
+    parsed = SUBJECT.fullmatch(subject)
+    if not parsed:
+        return "not of the form 'area: do this'"
+    verb = parsed[1].strip(",;:").lower()
+    if verb in NOT_VERBS or (verb not in VERBS and re.search(r"(?:[a-z]{2}ed|[a-z]{2}ing|[^su]s)$", verb)):
+        return f"'{parsed[1]}' is not a verb in the imperative"
+    return None
+
+
+# --- text of files, as (line, paragraph)
+
+
+def markdown(text):
+    """Paragraphs, list items, headings and rows of tables, without code and targets of links."""
+    lines, fence, block, began = text.splitlines(), None, [], 1
+    for number, line in enumerate([*lines, ""], 1):
+        if fence:
+            fence = None if line.strip() == fence else fence
+            line = ""
+        elif opened := re.match(r"\s*(```+)", line):
+            fence, line = opened[1], ""
+        new = re.match(r"\s*(?:[-*] |\d+\. |#|\||>)", line)
+        if block and (new or not line.strip()):
+            yield began, "\n".join(block)
+            block = []
+        if line.strip():
+            began = began if block else number
+            block.append(re.sub(r"^\s*(?:[-*]|\d+\.|>)\s", "", line) if new else line.strip())
+
+
+def plain(paragraph):
+    """A paragraph of Markdown without code, targets of links and marks; cells of a row become sentences. Line breaks stay."""
+    text = re.sub(r"`[^`]*`", lambda code: "X" + "\n" * code[0].count("\n"), paragraph)
+    text = re.sub(r"\]\([^)]*\)", "]", text).replace("**", "")
+    if text.startswith("|"):
+        text = re.sub(r"\s*\|\s*", ". ", text).strip(". ")
+    return text
+
+
+C_TOKENS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|`(?:\\.|[^`\\])*`|/\*.*?\*/|//[^\n]*', re.S)
+
+
+def c_comments(text):
+    for token in C_TOKENS.finditer(text):
+        if token[0].startswith(("/*", "//")):
+            words = re.sub(r"(?m)^[ \t]*(?:/\*+|\*+/?|//+)[ \t]?|[ \t]*\*+/$", "", token[0])
+            yield text.count("\n", 0, token.start()) + 1, words
+
+
+def join_lines(found):
+    """Comments on lines that follow each other, as one."""
+    began, block, last = 0, [], -1
+    for number, words in found:
+        if number != last + 1 and block:
+            yield began, "\n".join(block)
+            block = []
+        began = began if block else number
+        block.append(words)
+        last = number
+    if block:
+        yield began, "\n".join(block)
+
+
+def hash_comments(text):
+    def lines():
+        for number, line in enumerate(text.splitlines(), 1):
+            found = re.match(r"(?:[^'\"#]*\s)?#+(?!!)[ ']?(.*)", line)
+            if found:
+                yield number, found[1]
+    return join_lines(lines())
+
+
+def python_comments(text):
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+        tree = ast.parse(text)
+    except (SyntaxError, tokenize.TokenError):
+        return
+    yield from join_lines((token.start[0], token.string.lstrip("#! ")) for token in tokens if token.type == tokenize.COMMENT)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(node, clean=False):
+            yield node.body[0].lineno, ast.get_docstring(node, clean=False)
+
+
+READERS = {".c": c_comments, ".h": c_comments, ".mjs": c_comments, ".cjs": c_comments, ".js": c_comments, ".py": python_comments,
+           ".sh": hash_comments, ".R": hash_comments, ".build": hash_comments, ".toml": hash_comments}
+
+
+def files():
+    if pathlib.Path(".git").exists():
+        listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], capture_output=True, text=True, check=True).stdout
+        return [pathlib.Path(name) for name in sorted(listed.splitlines()) if pathlib.Path(name).is_file()]
+    return sorted(path for path in pathlib.Path(".").rglob("*") if path.is_file())
+
+
+def reader_of(path):
+    if path.suffix in READERS:
+        return READERS[path.suffix]
+    if path.name == "Makefile" or path.name.startswith("Dockerfile"):
+        return hash_comments
+    return None
+
+
+def problems_of(path):
+    """(line, reason, words) for a page or the comments of a source."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if path.suffix == ".md":
+        paragraphs = ((line, plain(words)) for line, words in markdown(text))
+    else:
+        paragraphs = reader_of(path)(text)
+    for line, words in paragraphs:
+        for offset, reason, found in match(words):
+            yield line + words.count("\n", 0, offset), reason, found
+
+
+def is_checked(path):
+    name = str(path)
+    if path.suffix == ".md":
+        return not name.startswith(PAGES_LATER)
+    return bool(reader_of(path)) and name.startswith(tuple(f"{folder}/" for folder in CLEAN)) and path.name != "prose.py"
+
+
+def commit_problems():
+    log = subprocess.run(["git", "log", "--format=%h %s", f"{LAST_UNCHECKED}..HEAD"], capture_output=True, text=True, check=False)
+    if log.returncode != 0:  # not a repository, or a shallow clone without that commit
+        return
+    for line in log.stdout.splitlines():
+        commit, _, subject = line.partition(" ")
+        if problem := subject_problem(subject):
+            yield f"commit {commit}: {problem}: {subject}"
+
+
+def check():
+    found = [f"{path}:{line}: {reason}: {words}" for path in files() if is_checked(path) for line, reason, words in problems_of(path)]
+    found += commit_problems() if pathlib.Path(".git").exists() else []
+    print("".join(f"{line}\n" for line in found), end="")
+    return 1 if found else 0
+
+
+def count():
+    hits = collections.Counter()
+    for path in files():
+        if path.suffix == ".md" or reader_of(path) and path.name != "prose.py":
+            folder = "/".join(path.parts[:2]) if path.parts[0] in ("tests", "manager", "runtimes") and len(path.parts) > 2 else path.parts[0]
+            hits[str(path) if path.suffix == ".md" else folder] += sum(1 for _ in problems_of(path))
+    for name, hit in sorted(hits.items(), key=lambda item: (-item[1], item[0])):
+        print(f"{hit:5} {name}")
+    return 0
+
+
+SUBJECTS_REFUSED = ["docs: what large files take now", "tests: a heart may take 100 ms to beat", "registry: how a create starts, in one branch each",
+                    "line: retried a broken stream", "line: retrying a broken stream", "line: retries a broken stream", "Retry a broken stream",
+                    f"line: retry {'x' * 72}"]
+SUBJECTS_ACCEPTED = ["line: retry a broken stream once", "docs, tests: update figures for large files", "kernels/init: process signals first",
+                     "cli: embed the page", 'Revert "line: retry a broken stream"']
+
+
+def self_test():
+    wrong = [f"accepted: {bad}" for reason, pattern, bad, _ in COMPILED if not any(r == reason for _, r, _ in match(bad))]
+    wrong += [f"refused ({found}): {good}" for _, _, _, good in COMPILED for _, found, _ in match(good)]
+    wrong += [f"accepted: {subject}" for subject in SUBJECTS_REFUSED if not subject_problem(subject)]
+    wrong += [f"refused ({subject_problem(subject)}): {subject}" for subject in SUBJECTS_ACCEPTED if subject_problem(subject)]
+    # Where the text of a file ends: code is not prose, and a line break is white space.
+    texts = {"a.md": ("a cell\ngoes\non here", "`it goes on` and\n\n```sh\nit goes on\n```\n"),
+             "a.c": ("/* the cell goes\n * on */", 'f("it goes on");'),
+             "a.py": ("# the cell goes\n# on", 'x = "it goes on"'),
+             "a.sh": ("# the cell goes\n# on", "echo 'it goes on # '")}
+    for name, (bad, good) in texts.items():
+        reader = READERS.get(pathlib.Path(name).suffix, lambda text: ((line, plain(words)) for line, words in markdown(text)))
+        wrong += [f"{name}: accepted: {bad!r}"] if not any(True for _, words in reader(bad) for _ in match(words)) else []
+        wrong += [f"{name}: refused: {good!r}"] if any(True for _, words in reader(good) for _ in match(words)) else []
+    print("".join(f"not ok: prose.py {line}\n" for line in wrong) or f"ok: prose.py: {len(COMPILED)} patterns and the subjects of commits\n", end="")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--self-test"]:
+        sys.exit(self_test())
+    if sys.argv[1:] == ["--count"]:
+        sys.exit(count())
+    os.chdir(sys.argv[1] if sys.argv[1:] else pathlib.Path(__file__).resolve().parents[2])
+    sys.exit(check())
