@@ -304,6 +304,21 @@ def test_ggplots_carry_their_values(r):
     assert points["type"] == "scatter" and points["elements"][0]["points"] == [[1, 3], [2, 4.5]] and base is None
 
 
+def test_boxes_pies_and_facets_carry_their_values(r):
+    chart = "application/vnd.husk.chart+json"
+    got = r.run("library(ggplot2)\nd <- data.frame(n = rep(c('A', 'B'), each = 6), v = c(1, 2, 3, 4, 5, 40, 2, 2, 3, 3, 4, 4))\n"
+                "ggplot(d, aes(n, v)) + geom_boxplot()\n"
+                "ggplot(data.frame(n = c('No', 'Yes'), v = c(90, 10)), aes('', v, fill = n)) + geom_col() + coord_polar(theta = 'y')\n"
+                "ggplot(d, aes(seq_along(v), v)) + geom_point() + facet_wrap(~n) + labs(title = 'Both')").displays
+    boxes, pie, facets = (one["data"][chart] for one in got)
+    assert boxes["type"] == "box_and_whisker" and [box["label"] for box in boxes["elements"]] == ["A", "B"]
+    assert boxes["elements"][0] == {"label": "A", "min": 1, "first_quartile": 2.25, "median": 3.5, "third_quartile": 4.75, "max": 5, "outliers": [40]}
+    assert boxes["elements"][1]["outliers"] == []
+    assert pie["type"] == "pie" and pie["elements"] == [{"label": "No", "angle": 324, "radius": 1}, {"label": "Yes", "angle": 36, "radius": 1}]
+    assert facets["type"] == "superchart" and facets["title"] == "Both"
+    assert [(one["type"], one["title"], len(one["elements"][0]["points"])) for one in facets["elements"]] == [("scatter", "A", 6), ("scatter", "B", 6)]
+
+
 @pytest.mark.parametrize("code", ["library(ggplot2); ggplot(mtcars, aes(nope, mpg)) + geom_point()", "plot.new()", "grid::grid.newpage()",
                                   "library(ggplot2); ggplot(mtcars, aes(wt, mpg)) + geom_point() + facet_wrap(~nope)"])
 def test_empty_pages_are_not_shown(r, code):
