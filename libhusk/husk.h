@@ -57,7 +57,7 @@
  * Ending. husk_close() ends the sessions that were made through the manager, unless .keep_sessions is set. If the process ends without
  * it, they end with their lease (SESSION_LEASE_SECONDS).
  *
- * Versions. Exported symbols are versioned (HUSK_0.1, …) and begin with husk_. A symbol, once released, keeps its meaning. */
+ * Versions. Exported symbols are versioned (HUSK_0.1, HUSK_0.2) and begin with husk_. A symbol, once released, keeps its meaning. */
 #ifndef HUSK_H
 #define HUSK_H
 
@@ -177,10 +177,10 @@ struct husk_session {
 	const char *id;
 	const char *language;
 	const char *
-		status; /* "starting", "adopting", "running", "dead"; of husk_everything() "starting", "running", "busy", "left" */
+		status; /* "starting", "adopting", "running", "dead"; of husk_list_all() "starting", "running", "busy", "left" */
 	const char *dependencies; /* JSON: name to version as installed; NULL if there are none */
 	uint64_t age_seconds, idle_seconds;
-	/* Of husk_everything() only: */
+	/* Of husk_list_all() only: */
 	const char *conversation;
 	const char *owner;     /* "process 123 on box" */
 	uint64_t left_seconds; /* until its hard lifetime ends */
@@ -365,10 +365,14 @@ struct husk_look {
 	const struct husk_variable *const *variables; /* the largest first */
 	uint64_t more_variables;		      /* that are not listed */
 };
-void husk_look_free(struct husk_look *l);
-/* How a session stands, found without running anybody's code. keep_alive not 0: this counts as use. */
+/* The status of a session, found without running anybody's code. keep_alive not 0: this counts as use. husk_look() and
+ * husk_look_free() are the same under their names of HUSK_0.1; the struct keeps its name. */
+struct husk_error *husk_status(struct husk_conversation *c, const char *session, int keep_alive,
+			       const struct husk_wait *wait, struct husk_look **ret) HUSK_MUST_CHECK;
+void husk_status_free(struct husk_look *l);
 struct husk_error *husk_look(struct husk_conversation *c, const char *session, int keep_alive,
 			     const struct husk_wait *wait, struct husk_look **ret) HUSK_MUST_CHECK;
+void husk_look_free(struct husk_look *l);
 
 /* --- questions to an interpreter ---------------------------------------------------------------------------------- */
 
@@ -477,6 +481,9 @@ struct husk_error *husk_read_export(struct husk_conversation *c, const char *id,
 
 /* --- for the person whose sessions these are: all conversations, all processes -------------------------------------- */
 
+/* The sessions of all conversations. husk_everything() is the same under its name of HUSK_0.1. */
+struct husk_error *husk_list_all(struct husk *h, const struct husk_wait *wait,
+				 struct husk_sessions **ret) HUSK_MUST_CHECK;
 struct husk_error *husk_everything(struct husk *h, const struct husk_wait *wait,
 				   struct husk_sessions **ret) HUSK_MUST_CHECK;
 /* Removes a session, whoever uses it; NULL = all of them. ret_n (may be NULL): how many. */

@@ -561,3 +561,9 @@ def test_structures_are_as_the_header_has_them():
     declared = set(re.findall(r"^[a-z].*?\b(husk_[a-z_]+)\(", header, re.M))
     assert set(_lib._FUNCTIONS) <= declared
     assert declared - set(_lib._FUNCTIONS) == {"husk_text"}  # Python has a property for it
+
+
+def test_names_of_0_1_are_aliases():
+    for one in (husk.SandboxManager, husk.Session):
+        assert one.look is one.status
+    assert husk.SandboxManager.list_everything is husk.SandboxManager.list_all_sessions

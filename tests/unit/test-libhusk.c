@@ -202,12 +202,12 @@ static void a_run_outlives_its_call(void **unused)
 	assert_int_equal(r->running[0], 1);
 	assert_int_equal(r->n_earlier, 0);
 	husk_result_free(r);
-	assert_null(husk_look(conversation, s->id, 1, NULL, &look));
+	assert_null(husk_status(conversation, s->id, 1, NULL, &look));
 	assert_int_equal(look->n_runs, 1);
 	assert_int_equal(look->runs[0]->number, 1);
 	assert_string_equal(look->runs[0]->kind, "code");
 	assert_string_equal(look->runs[0]->state, "running");
-	husk_look_free(look);
+	husk_status_free(look);
 	options = (struct husk_run){ .size = sizeof(options), .run = 1, .interrupt = 1 };
 	assert_null(husk_execute(conversation, s->id, NULL, &options, NULL, &r));
 	assert_string_equal(r->ending, "interrupted");
@@ -240,6 +240,7 @@ static void a_look_says_how_it_stands(void **unused)
 	husk_look_free(NULL);
 	expect(husk_look(conversation, "nobody", 0, NULL, &l), "not_found", "no_session");
 	expect(husk_look(conversation, NULL, 0, NULL, &l), "invalid", "misuse");
+	expect(husk_status(conversation, NULL, 0, NULL, &l), "invalid", "misuse");
 	expect(husk_look(conversation, s->id, 0, NULL, NULL), "invalid", "misuse");
 	husk_session_free(s);
 }
@@ -569,6 +570,7 @@ static void misuse_is_an_error_and_nothing_else(void **unused)
 	expect(husk_read_export(conversation, "nothing", 0, NULL, &content), "not_found", "not_exported");
 	husk_content_free(content);
 	expect(husk_everything(NULL, NULL, &list), "invalid", "misuse");
+	expect(husk_list_all(NULL, NULL, &list), "invalid", "misuse");
 	expect(husk_remove(NULL, NULL, NULL, NULL), "invalid", "misuse");
 	expect(husk_collect(NULL, NULL, NULL), "invalid", "misuse");
 	expect(husk_history(husk, NULL, 0, NULL, &history), "invalid", "misuse");

@@ -169,15 +169,15 @@ _FUNCTIONS: Dict[str, Any] = {
     "husk_session_free": (None, [POINTER(SessionInfo)]),
     "husk_list": (POINTER(Error), [c_void_p, _WAIT, POINTER(POINTER(Sessions))]),
     "husk_info": (POINTER(Error), [c_void_p, Text, _WAIT, POINTER(POINTER(SessionInfo))]),
-    "husk_look": (POINTER(Error), [c_void_p, Text, c_int, _WAIT, POINTER(POINTER(Look))]),
-    "husk_look_free": (None, [POINTER(Look)]),
+    "husk_status": (POINTER(Error), [c_void_p, Text, c_int, _WAIT, POINTER(POINTER(Look))]),
+    "husk_status_free": (None, [POINTER(Look)]),
     "husk_complete": (POINTER(Error), [c_void_p, Text, Text, c_size_t, _WAIT, POINTER(POINTER(Completion))]),
     "husk_completion_free": (None, [POINTER(Completion)]),
     "husk_inspect": (POINTER(Error), [c_void_p, Text, Text, c_size_t, c_int, _WAIT, POINTER(POINTER(Help))]),
     "husk_help_free": (None, [POINTER(Help)]),
     "husk_is_complete": (POINTER(Error), [c_void_p, Text, Text, _WAIT, POINTER(POINTER(Wholeness))]),
     "husk_wholeness_free": (None, [POINTER(Wholeness)]),
-    "husk_everything": (POINTER(Error), [c_void_p, _WAIT, POINTER(POINTER(Sessions))]),
+    "husk_list_all": (POINTER(Error), [c_void_p, _WAIT, POINTER(POINTER(Sessions))]),
     "husk_sessions_free": (None, [POINTER(Sessions)]),
     "husk_execute": (POINTER(Error), [c_void_p, Text, Text, POINTER(Run), _WAIT, POINTER(POINTER(Result))]),
     "husk_terminal": (POINTER(Error), [c_void_p, Text, Text, POINTER(Run), _WAIT, POINTER(POINTER(Result))]),
@@ -246,7 +246,7 @@ def words(value: Optional[bytes]) -> str:
 # The library's messages name its C functions.
 _NAMES = {
     "open": "SandboxManager", "create": "create_session", "stop": "stop_session", "list": "list_sessions", "info": "session_info",
-    "everything": "list_everything", "execute": "execute_code", "terminal": "execute_terminal", "import": "import_files",
+    "list_all": "list_all_sessions", "execute": "execute_code", "terminal": "execute_terminal", "import": "import_files",
     "export": "export_files", "exports": "list_exports", "collect": "collect_garbage", "remove": "stop_session", "cancel_new": "Cancel",
     "conversation_open": "SandboxManager",
 }  # fmt: skip

@@ -75,9 +75,11 @@ class SandboxManager:
         """Runs a command with bash: await manager.execute_terminal(sid, "ls", cwd="/tmp")"""
         return await _call(self.sync.execute_terminal, session_id, command, timeout, **more)
 
-    async def look(self, session_id: str, *, keep_alive: bool = False, **more: Unpack[AsyncCallOptions]) -> Look:
-        """How a session stands: (await manager.look(sid)).left"""
-        return await _call(self.sync.look, session_id, keep_alive=keep_alive, **more)
+    async def status(self, session_id: str, *, keep_alive: bool = False, **more: Unpack[AsyncCallOptions]) -> Look:
+        """The status of a session: (await manager.status(sid)).left"""
+        return await _call(self.sync.status, session_id, keep_alive=keep_alive, **more)
+
+    look = status  # its name in 0.1
 
     async def complete(self, session_id: str, code: str, cursor: Optional[int] = None, **more: Unpack[AsyncCallOptions]) -> Completion:
         """What could stand at the cursor: (await manager.complete(sid, "import nu")).matches"""
@@ -150,9 +152,11 @@ class Session:
         else:
             await self.manager.stop_session(self.id)
 
-    async def look(self, *, keep_alive: bool = False, **more: Unpack[AsyncCallOptions]) -> Look:
-        """How the session stands: (await s.look()).variables"""
-        return await self.manager.look(self.id, keep_alive=keep_alive, **more)
+    async def status(self, *, keep_alive: bool = False, **more: Unpack[AsyncCallOptions]) -> Look:
+        """The status of the session: (await s.status()).variables"""
+        return await self.manager.status(self.id, keep_alive=keep_alive, **more)
+
+    look = status  # its name in 0.1
 
     async def complete(self, code: str, cursor: Optional[int] = None, **more: Unpack[AsyncCallOptions]) -> Completion:
         """What could stand at the cursor: (await s.complete("import nu")).matches"""

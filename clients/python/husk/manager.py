@@ -127,9 +127,11 @@ class SandboxManager:
         """Those of this manager's conversation: [info.status for info in manager.list_sessions()]"""
         return self._sessions(library.husk_list, self._conversation)
 
-    def list_everything(self) -> List[SessionInfo]:
-        """Those of all conversations and processes of this user: len(manager.list_everything())"""
-        return self._sessions(library.husk_everything, self._handle)
+    def list_all_sessions(self) -> List[SessionInfo]:
+        """Those of all conversations and processes of this user: len(manager.list_all_sessions())"""
+        return self._sessions(library.husk_list_all, self._handle)
+
+    list_everything = list_all_sessions  # its name in 0.1
 
     def _sessions(self, function: Any, handle: Any) -> List[SessionInfo]:
         answer = POINTER(_lib.Sessions)()
@@ -148,18 +150,21 @@ class SandboxManager:
         library.husk_session_free(answer)
         return info
 
-    def look(self, session_id: str, *, keep_alive: bool = False, deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Look:
-        """How a session stands: its runs, its limits, the time it has left, its variables; found without running anybody's code.
+    def status(self, session_id: str, *, keep_alive: bool = False, deadline: Optional[float] = None,
+               cancel: Optional[Cancel] = None) -> Look:
+        """The status of a session: its runs, its limits, the time it has left, its variables; found without running anybody's code.
         keep_alive: this counts as use.
 
-            manager.look(sid).left  # seconds
+            manager.status(sid).left  # seconds
         """
         answer = POINTER(_lib.Look)()
         with waiting(deadline, cancel) as (wait, _):
-            check(library.husk_look(self._conversation, encode(session_id, "session_id"), keep_alive, wait, byref(answer)))
+            check(library.husk_status(self._conversation, encode(session_id, "session_id"), keep_alive, wait, byref(answer)))
         found = Look(answer.contents)
-        library.husk_look_free(answer)
+        library.husk_status_free(answer)
         return found
+
+    look = status  # its name in 0.1
 
     def complete(self, session_id: str, code: str, cursor: Optional[int] = None, *, deadline: Optional[float] = None,
                  cancel: Optional[Cancel] = None) -> Completion:
@@ -371,12 +376,14 @@ class Session:
         """
         return stream_lines(self, code, timeout, **more)
 
-    def look(self, *, keep_alive: bool = False, **more: Unpack[CallOptions]) -> Look:
-        """How the session stands; see SandboxManager.look().
+    def status(self, *, keep_alive: bool = False, **more: Unpack[CallOptions]) -> Look:
+        """The status of the session; see SandboxManager.status().
 
-            [(v.name, v.type) for v in s.look().variables or []]
+            [(v.name, v.type) for v in s.status().variables or []]
         """
-        return self.manager.look(self.id, keep_alive=keep_alive, **more)
+        return self.manager.status(self.id, keep_alive=keep_alive, **more)
+
+    look = status  # its name in 0.1
 
     def complete(self, code: str, cursor: Optional[int] = None, **more: Unpack[CallOptions]) -> Completion:
         """What could stand at the cursor: s.complete("import nu").matches"""

@@ -222,7 +222,7 @@ class SessionInfo:
 
 
 class Variable:
-    """What the interpreter holds under one name: s.look().variables[0].type"""
+    """What the interpreter holds under one name: s.status().variables[0].type"""
 
     def __init__(self, raw: Any) -> None:
         self.name: str = words(raw.name)
@@ -245,7 +245,7 @@ class RunState:
 
 
 class Look:
-    """How a session stands: s.look().memory. `variables` is None where nobody could say; `fresh` is False if they are from before a cell that runs."""
+    """The status of a session: s.status().memory. `variables` is None where nobody could say; `fresh` is False if they are from before a cell that runs."""
 
     def __init__(self, raw: Any) -> None:
         self.session = SessionInfo(raw.session.contents)

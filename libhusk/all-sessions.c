@@ -27,23 +27,35 @@ static void on_listed(void *ctx, const struct listed_session *v, size_t n, const
 	call_finish(&c->call, f);
 }
 
-static struct op *start_everything(struct call *call, struct fail *f)
+static struct op *start_list(struct call *call, struct fail *f)
 {
 	return manager_list_all(call->husk->manager,
 				&(struct list_request){ .on_done = on_listed, .ctx = whole_call_of(call) }, f);
 }
 
-struct husk_error *husk_everything(struct husk *h, const struct husk_wait *wait, struct husk_sessions **ret)
+/* `name` is the function that the program called; errors name it. */
+static struct husk_error *list_all(const char *name, struct husk *h, const struct husk_wait *wait,
+				   struct husk_sessions **ret)
 {
 	if (!ret)
-		return error_missing("husk_everything", "ret");
-	struct whole_call c = { .call.start = start_everything };
-	struct husk_error *error = call_perform(&c.call, &(struct call_target){ "husk_everything", h, NULL, wait });
+		return error_missing(name, "ret");
+	struct whole_call c = { .call.start = start_list };
+	struct husk_error *error = call_perform(&c.call, &(struct call_target){ name, h, NULL, wait });
 	if (!error)
 		*ret = c.sessions;
 	else
 		husk_sessions_free(c.sessions);
 	return error;
+}
+
+struct husk_error *husk_list_all(struct husk *h, const struct husk_wait *wait, struct husk_sessions **ret)
+{
+	return list_all("husk_list_all", h, wait, ret);
+}
+
+struct husk_error *husk_everything(struct husk *h, const struct husk_wait *wait, struct husk_sessions **ret)
+{
+	return list_all("husk_everything", h, wait, ret);
 }
 
 static void on_removed(void *ctx, size_t n, const struct fail *f)
