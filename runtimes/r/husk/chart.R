@@ -38,12 +38,12 @@ panel_chart <- function(built, kind, panel, points) {
   chart <- list(type = kind, title = chart_text(title))
   if (kind == "pie") return(c(chart, list(elements = pie_elements(built, layers[[1L]], points))))
   chart <- c(chart, axis_labels("x", built), axis_labels("y", built))
-  names <- params$x$get_labels()
+  places <- params$x$get_labels()
   elements <- lapply(seq_along(series), function(i) {
     layer <- series[[i]]
     switch(kind,
-      bar = bar_elements(utils::head(layer, limit), i, names),
-      box_and_whisker = box_elements(utils::head(layer, limit), names),
+      bar = bar_elements(utils::head(layer, limit), i, places),
+      box_and_whisker = box_elements(utils::head(layer, limit), places),
       list(list(label = paste("Series", i), points = point_pairs(layer, limit)))
     )
   })
