@@ -32,13 +32,15 @@ static void answer(struct task_op *o, const struct task_info *info, const struct
 	op_end(&o->op);
 }
 
+static void on_stop_stored(void *ctx, const struct fail *f UNUSED);
+
 static bool answer_from_memory(struct task_op *o)
 {
 	struct task *t = task_find(o->op.conversation, o->id);
 	if (!t)
 		return false;
-	if (o->request.cancel)
-		task_stop(t);
+	if (o->request.cancel && (o->job = task_stop(t, on_stop_stored, o)))
+		return true;
 	struct task_info info = task_info(t);
 	answer(o, &info, NULL);
 	return true;
@@ -99,6 +101,16 @@ static void on_soon(void *ctx)
 	struct task_op *o = ctx;
 	if (!answer_from_memory(o))
 		ask_store(o);
+}
+
+/* A server that is killed after the answer leaves the cancel to the next one. The run is interrupted even if the store
+ * failed, so the answer is the same then. */
+static void on_stop_stored(void *ctx, const struct fail *f UNUSED)
+{
+	struct task_op *o = ctx;
+	o->job = NULL;
+	o->request.cancel = false;
+	on_soon(o);
 }
 
 static void on_known(void *ctx, const char *id UNUSED)

@@ -310,14 +310,14 @@ struct task *task_find(struct conversation *c, const char *id)
 	return NULL;
 }
 
-void task_stop(struct task *t)
+struct store_job *task_stop(struct task *t, store_done_fn fn, void *ctx)
 {
 	if (t->state != TASK_WORKING || !t->member || t->ended_here)
-		return;
+		return NULL;
 	t->state = TASK_CANCELLING;
 	run_interrupt(session_dispatch(t->member->session), t->number);
 	struct task_record row = record_of(t);
-	(void)store_task_change(t->registry->store, &row, /* fn= */ NULL, NULL);
+	return store_task_change(t->registry->store, &row, fn, ctx);
 }
 
 /* --- with a session ---------------------------------------------------------------------------------------------- */

@@ -34,8 +34,8 @@ void task_take(struct task *t, struct run_waiter *from);
 struct task *task_find(struct conversation *c, const char *id);
 struct task_info task_info(const struct task *t);
 struct task_info task_info_of_record(const struct task_record *row);
-/* Asks for its end. */
-void task_stop(struct task *t);
+/* Interrupts the run and stores the cancel; fn is called once it is stored. NULL without a call of fn if the task does not work. */
+struct store_job *task_stop(struct task *t, store_done_fn fn, void *ctx);
 
 /* --- with a session -------------------------------------------------------------------------------------------- */
 /* What the store knows of a session that was taken over. tasks_ready() or tasks_dead() follows. */
