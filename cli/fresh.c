@@ -75,7 +75,7 @@ int fresh_take(struct fresh *x, const struct options *o, const struct config *co
 		return report_refusal(&f, o->verb);
 	if (x->request.runtime)
 		return EXIT_DONE;
-	options_usage_line(stderr, o->verb);
+	options_usage(stderr, o->verb);
 	return EXIT_USAGE;
 }
 

@@ -23,11 +23,20 @@
 #include "cli/verify.h"
 #include "manager/manager.h"
 
+static void print_help(enum verb topic)
+{
+	const struct help_verb *verb = &husk_help.verbs[topic];
+	if (verb->name)
+		help_print_verb(stdout, &husk_help, verb);
+	else
+		help_print(stdout, &husk_help);
+}
+
 static int run_verb(const struct options *options)
 {
 	switch (options->verb) {
 	case VERB_HELP:
-		options_usage(stdout);
+		print_help(options->topic);
 		return EXIT_DONE;
 	case VERB_VERSION:
 		printf("husk %s\n", HUSK_VERSION);
@@ -59,6 +68,9 @@ static int run_verb(const struct options *options)
 		return config_run(options);
 	case VERB_SETUP:
 		return setup_run(options);
+	case VERB_NONE:
+	case N_VERBS:
+		break;
 	}
 	return EXIT_USAGE;
 }
@@ -72,13 +84,15 @@ static int run(int argc, char **argv)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	log_init();
-	/* Started by husk itself. Not for people, so they are not in the usage. */
+	/* Started by husk itself. Not for people, so they are not in the help. */
 	if (argc > 5 && streq(argv[1], "reap") && streq(argv[4], "--"))
 		return manager_reap(argv[2], argv[3], argv + 5);
 	if (argc == 2 && streq(argv[1], SIXEL_VERB))
 		return sixel_worker();
 	if (options_parse(&options, argc, argv, &f) < 0) {
+		const struct help_verb *verb = &husk_help.verbs[options.verb];
 		report_refusal(&f, options.verb);
+		help_print_pointer(stderr, &husk_help, verb->name ? verb : NULL);
 		options_release(&options);
 		return EXIT_USAGE;
 	}

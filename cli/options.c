@@ -3,276 +3,20 @@
 #include <getopt.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/parse.h"
 
 #define TIMEOUT_MAX 604800
+#define OLDER_DEFAULT 30
+#define OLDER_MAX 36500
 
-static const struct {
-	const char *name;
-	enum verb verb;
-	const char *help;
-	const char *usage; /* what follows the verb */
-} verbs[] = {
-	{ "mcp", VERB_MCP, "serve the Model Context Protocol on stdin and stdout",
-	  "[--env-file FILE] [--allow DIR]..." },
-	{ "demo", VERB_DEMO, "a short tour through the real server, then how to set up your client",
-	  "[--env-file FILE]" },
-	{ "doctor", VERB_DOCTOR, "check the engine, images, folders and settings, and say what to do",
-	  "[--env-file FILE] [--json] [--probe [--verbose]]" },
-	{ "run", VERB_RUN, "run a program in a fresh sandbox, as if it ran here",
-	  "[--language L] [-d NAME==VERSION]... [--env NAME=VALUE]... [--requirements FILE] [--alone] [--file PATH]... [--export PATH]... [--timeout S] "
-	  "[--memory SIZE] [--cpus N] [--disk SIZE] [--image NAME] [--no-network] FILE|- [ARG]..." },
-	{ "repl", VERB_REPL, "type at a session: a fresh one, or one that an agent uses",
-	  "[--env-file FILE] [--pictures HOW] [--language L] [-d NAME==VERSION]... [--env NAME=VALUE]... [--memory SIZE] [--cpus N] "
-	  "[--disk SIZE] [--image NAME] [--no-network] | [--pictures HOW] SESSION" },
-	{ "shell", VERB_SHELL, "a terminal in a session, also in one of a running agent",
-	  "[--env-file FILE] SESSION [--] [COMMAND [ARG]...]" },
-	{ "cp", VERB_CP, "copy files and folders into a session, or out of it",
-	  "[--env-file FILE] FILE... SESSION:[PATH] | SESSION:PATH... DEST" },
-	{ "jupyter", VERB_JUPYTER, "open a session to Jupyter, or list Husk among Jupyter's kernels",
-	  "[--env-file FILE] [--tcp] SESSION | --install [--alone] | --uninstall [--user | --prefix PREFIX]" },
-	{ "setup", VERB_SETUP, "install and start an engine if none answers, and build the images",
-	  "[--env-file FILE] [--runtime NAME] [--engine-only]" },
-	{ "config", VERB_CONFIG, "list the settings, and keep some for all your programs, sealed",
-	  "[--env-file FILE] [--json] list | get NAME | set NAME [VALUE] | unset NAME" },
-	{ "ps", VERB_PS, "list the sessions of all servers of this user",
-	  "[--env-file FILE] [--json] [--all] [--watch]" },
-	{ "stop", VERB_STOP, "stop a session by its id, whoever uses it", "[--env-file FILE] ID | --all" },
-	{ "gc", VERB_GC, "remove what ended servers have left behind, or old exports",
-	  "[--env-file FILE] [--json] [--exports [--older DAYSd] [--yes]]" },
-	{ "exports", VERB_EXPORTS, "list the files that sessions have exported, or delete one",
-	  "[--env-file FILE] [--json] [--thread ID | --all] | --delete ID" },
-	{ "history", VERB_HISTORY, "list what was executed in a session, or check that nobody changed it",
-	  "[--env-file FILE] [--json | --ipynb] [SESSION] | --verify [SESSION]" },
-};
-
-void options_usage(FILE *to)
-{
-	fputs("usage: husk VERB [OPTION]...\n"
-	      "       husk --help | --version\n"
-	      "\n"
-	      "Gives an AI agent a real computer to run code on: persistent interpreters in hardened containers.\n"
-	      "\n",
-	      to);
-	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-		fprintf(to, "  %-7s %s\n", verbs[i].name, verbs[i].help);
-	fputs("\n"
-	      "  --env-file FILE  read settings from FILE (NAME=value lines) instead of\n"
-	      "                   $XDG_CONFIG_HOME/husk/.env; the environment wins over both, and both\n"
-	      "                   over what husk config keeps\n"
-	      "  --allow DIR      mcp: a folder that the model may import files from; can be repeated\n"
-	      "  --json           doctor, ps, gc, exports, history, config list: print one JSON object\n"
-	      "  --probe          doctor: also run a session of each runtime and try what it must not do\n"
-	      "  --verbose        doctor --probe: show each act that was tried, not only their groups\n"
-	      "  --watch          ps: list again every two seconds, until interrupted\n"
-	      "  --verify         history: look whether the log, of one session or of all, is what was written\n"
-	      "  --ipynb          history: print it as a notebook, if what was run is kept (HISTORY_KEEPS_CODE)\n"
-	      "  --thread ID      exports: those of another conversation\n"
-	      "  --all            ps: also sessions that have ended, and how; stop: all sessions; exports: those of\n"
-	      "                   all conversations\n"
-	      "  --exports        gc: delete exports of all conversations that are older than --older, after showing how\n"
-	      "                   many there are; asks at a terminal, elsewhere deletes nothing without --yes\n"
-	      "  --older DAYSd    gc --exports: so old, such as 7d; 30d by default\n"
-	      "  --yes            gc --exports: delete without asking\n"
-	      "  --delete ID      exports: delete this one, and its content unless another export has the same\n"
-	      "  --runtime NAME   setup: the image of this runtime only; NAME,NAME… of several\n"
-	      "  --engine-only    setup: no images\n"
-	      "  --language L     run: instead of the one that the file's name tells; repl: other than Python\n"
-	      "  -d, --dependency NAME==VERSION\n"
-	      "                   run, repl: install it first; NAME alone for any version\n"
-	      "  --env NAME=VALUE run, repl: a variable of its environment\n"
-	      "  --file PATH      run: a file or folder to have in /workspace\n"
-	      "  --export PATH    run: a file or folder of the sandbox to bring here afterwards\n"
-	      "  --alone          run: copy only the program, not the folder that it is in; jupyter --install: copy no folder\n"
-	      "  --requirements FILE\n"
-	      "                   run: install the packages that FILE lists: requirements.txt or package.json\n"
-	      "  --timeout S      run: seconds that it may take; 0, the default, means no limit\n"
-	      "  --memory SIZE    run, repl: more or less memory than the settings say, such as 4g\n"
-	      "  --cpus N         run, repl: likewise, CPUs\n"
-	      "  --disk SIZE      run, repl: likewise, in the home directory\n"
-	      "  --image NAME     run, repl: one of CONTAINER_IMAGES instead of the language's own\n"
-	      "  --no-network     run, repl: without the network\n"
-	      "  --pictures HOW   repl: kitty, iterm or sixel for such a terminal, file to save them; auto by default\n"
-	      "  --tcp            jupyter: listen on 127.0.0.1, not on sockets in a folder\n"
-	      "  --install        jupyter: add Husk Python, Husk Node.js and so on to Jupyter's kernels\n"
-	      "  --uninstall      jupyter: remove them\n"
-	      "  --user           jupyter: those of this user, which is the default\n"
-	      "  --prefix PREFIX  jupyter: those in PREFIX/share/jupyter, such as sys.prefix of a venv\n"
-	      "  SESSION          the id of a session, the beginning of it, or its name; history: the latest if it is left out\n"
-	      "  --help           this text\n"
-	      "  --version        name and version\n"
-	      "\n"
-	      "Exit codes: 0 done, 1 a check of doctor failed, there is no such session, or the log is not what was\n"
-	      "written, 64 your mistake: wrong usage, a bad setting, a file that cannot be read, packages that cannot be\n"
-	      "installed, a limit reached, 111 the system, the engine or the store failed. run: that of the\n"
-	      "program, else 1 for an error, 124 for a time-out, 130 for an interrupt, 137 for memory. shell: that of the\n"
-	      "shell or command in it, 129 where it was hung up. repl, in a pipe: that of the last cell, as run has it.\n",
-	      to);
-}
-
-static int find_verb(const char *name, struct options *o, struct fail *f)
-{
-	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-		if (streq(verbs[i].name, name)) {
-			o->verb = verbs[i].verb;
-			return 0;
-		}
-	}
-	return fail_set(f, FAIL_INVALID, "unknown verb '%s'", name);
-}
-
-static const struct option longs[] = {
-	{ "env-file", required_argument, NULL, 'e' },
-	{ "allow", required_argument, NULL, 'A' },
-	{ "json", no_argument, NULL, 'j' },
-	{ "probe", no_argument, NULL, 'p' },
-	{ "verbose", no_argument, NULL, 'B' },
-	{ "watch", no_argument, NULL, 'w' },
-	{ "verify", no_argument, NULL, 'v' },
-	{ "ipynb", no_argument, NULL, 'n' },
-	{ "thread", required_argument, NULL, 't' },
-	{ "delete", required_argument, NULL, 'x' },
-	{ "all", no_argument, NULL, 'a' },
-	{ "exports", no_argument, NULL, 'O' },
-	{ "older", required_argument, NULL, 'G' },
-	{ "yes", no_argument, NULL, 'y' },
-	{ "language", required_argument, NULL, 'l' },
-	{ "dependency", required_argument, NULL, 'd' },
-	{ "env", required_argument, NULL, 'E' },
-	{ "file", required_argument, NULL, 'F' },
-	{ "export", required_argument, NULL, 'X' },
-	{ "timeout", required_argument, NULL, 'T' },
-	{ "alone", no_argument, NULL, 'L' },
-	{ "requirements", required_argument, NULL, 'q' },
-	{ "memory", required_argument, NULL, 'M' },
-	{ "cpus", required_argument, NULL, 'C' },
-	{ "disk", required_argument, NULL, 'D' },
-	{ "image", required_argument, NULL, 'I' },
-	{ "no-network", no_argument, NULL, 'N' },
-	{ "pictures", required_argument, NULL, 'Q' },
-	{ "runtime", required_argument, NULL, 'r' },
-	{ "engine-only", no_argument, NULL, 'o' },
-	{ "tcp", no_argument, NULL, 'P' },
-	{ "install", no_argument, NULL, 'i' },
-	{ "uninstall", no_argument, NULL, 'u' },
-	{ "user", no_argument, NULL, 'U' },
-	{ "prefix", required_argument, NULL, 'R' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ 0 },
-};
-
-void options_usage_line(FILE *to, enum verb verb)
-{
-	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-		if (verbs[i].verb == verb) {
-			fprintf(to, "usage: husk %s %s\n", verbs[i].name, verbs[i].usage);
-			return;
-		}
-	}
-	fputs("usage: husk VERB [OPTION]...\nhusk --help lists the verbs and options.\n", to);
-}
-
-void options_release(struct options *o)
-{
-	strv_release(&o->dependencies);
-	strv_release(&o->env);
-	strv_release(&o->files);
-	strv_release(&o->exports);
-	strv_release(&o->allowed);
-}
-
-static int only_for(const char *option, const char *who, struct fail *f)
-{
-	return fail_set(f, FAIL_INVALID, "option '--%s' is for %s only", option, who);
-}
-
-static int check_jupyter(const struct options *o, struct fail *f)
-{
-	bool installs = o->install || o->uninstall;
-	if (o->verb != VERB_JUPYTER)
-		return o->tcp || installs || o->user || o->prefix ?
-			       fail_set(f, FAIL_INVALID, "one of these options is for jupyter only") :
-			       0;
-	if (o->install + o->uninstall + !!o->session != 1)
-		return fail_set(f, FAIL_INVALID, "jupyter needs the id of a session, --install or --uninstall");
-	if (o->user && o->prefix)
-		return fail_set(f, FAIL_INVALID, "use either --user or --prefix, not both");
-	if ((o->user || o->prefix) && !installs)
-		return fail_set(f, FAIL_INVALID, "--user and --prefix are for --install and --uninstall");
-	return o->tcp && installs ? fail_set(f, FAIL_INVALID, "--tcp is for a session") : 0;
-}
-
-/* Those of verbs that make a session. */
-static int check_fresh(const struct options *o, struct fail *f)
-{
-	bool fresh = o->language || o->dependencies.n || o->env.n || o->memory || o->disk || o->cpus > 0 || o->image ||
-		     o->no_network;
-	bool program = o->timeout || o->files.n || o->exports.n || (o->alone && !o->install) || o->requirements;
-	if ((fresh && o->verb != VERB_RUN && o->verb != VERB_REPL) || (program && o->verb != VERB_RUN))
-		return fail_set(f, FAIL_INVALID, "one of these options is for run%s only", program ? "" : " and repl");
-	if (o->verb == VERB_REPL && o->session && fresh)
-		return fail_set(f, FAIL_INVALID, "a session that is there already cannot be made otherwise");
-	if (o->pictures && o->verb != VERB_REPL)
-		return only_for("pictures", "repl", f);
-	return 0;
-}
-
-static int check(const struct options *o, struct fail *f)
-{
-	bool lists = o->verb == VERB_PS || o->verb == VERB_GC || o->verb == VERB_EXPORTS || o->verb == VERB_HISTORY;
-	bool lists_settings = o->verb == VERB_CONFIG && o->action == CONFIG_LIST;
-	if (o->json && o->verb != VERB_DOCTOR && !lists && !lists_settings)
-		return only_for("json", "doctor, ps, gc, exports, history and config list", f);
-	if (o->probe && o->verb != VERB_DOCTOR)
-		return only_for("probe", "doctor", f);
-	if (o->verbose && !o->probe)
-		return only_for("verbose", "doctor --probe", f);
-	if (o->watch && o->verb != VERB_PS)
-		return only_for("watch", "ps", f);
-	if (o->verify && o->verb != VERB_HISTORY)
-		return only_for("verify", "history", f);
-	if (o->ipynb && o->verb != VERB_HISTORY)
-		return only_for("ipynb", "history", f);
-	if (o->ipynb && (o->verify || o->json))
-		return fail_set(f, FAIL_INVALID, "--ipynb goes with neither --json nor --verify");
-	if (o->thread && o->verb != VERB_EXPORTS)
-		return only_for("thread", "exports", f);
-	if (o->delete_id && o->verb != VERB_EXPORTS)
-		return only_for("delete", "exports", f);
-	if (o->delete_id && (o->all || o->thread))
-		return fail_set(f, FAIL_INVALID,
-				"--delete needs the id of an export, and goes with neither --all nor --thread");
-	if (o->all && o->verb != VERB_STOP && o->verb != VERB_EXPORTS && o->verb != VERB_PS)
-		return only_for("all", "ps, stop and exports", f);
-	if ((o->old_exports || o->yes || o->older_days) && o->verb != VERB_GC)
-		return fail_set(f, FAIL_INVALID, "--exports, --older and --yes are for gc only");
-	if ((o->yes || o->older_days) && !o->old_exports)
-		return fail_set(f, FAIL_INVALID, "--older and --yes need --exports");
-	if (o->all && o->thread)
-		return fail_set(f, FAIL_INVALID, "use either --thread or --all, not both");
-	if (o->verb == VERB_STOP && o->all == (o->session != NULL))
-		return fail_set(f, FAIL_INVALID, "stop needs the id of a session, or --all");
-	if (o->verb == VERB_SHELL && !o->session)
-		return fail_set(f, FAIL_INVALID, "shell needs the id of a session: husk ps lists them");
-	if (check_fresh(o, f) < 0)
-		return -1;
-	if ((o->runtime || o->engine_only) && o->verb != VERB_SETUP)
-		return only_for(o->runtime ? "runtime" : "engine-only", "setup", f);
-	if (check_jupyter(o, f) < 0)
-		return -1;
-	if (o->verb == VERB_RUN && !o->program)
-		return fail_set(f, FAIL_INVALID, "run needs a file, or - for standard input");
-	if (o->allowed.n && o->verb != VERB_MCP)
-		return only_for("allow", "mcp", f);
-	return 0;
-}
+/* --- values ------------------------------------------------------------------------------------------------------ */
 
 static int take_env(struct options *o, const char *pair, struct fail *f)
 {
 	const char *equals = strchr(pair, '=');
 	if (!equals || equals == pair)
-		return fail_set(f, FAIL_INVALID, "--env needs NAME=VALUE");
+		return fail_set(f, FAIL_INVALID, "--env '%s' is not NAME=VALUE", pair);
 	strv_add(&o->env, pair);
 	return 0;
 }
@@ -284,9 +28,6 @@ static int take_timeout(struct options *o, const char *text, struct fail *f)
 				TIMEOUT_MAX);
 	return 0;
 }
-
-#define OLDER_DEFAULT 30
-#define OLDER_MAX 36500
 
 static int take_older(struct options *o, const char *text, struct fail *f)
 {
@@ -312,147 +53,284 @@ static int take_cpus(struct options *o, const char *text, struct fail *f)
 	return 0;
 }
 
-/* Those of run and repl. */
-static int take_run_option(struct options *o, int c, struct fail *f)
+/* --- options ----------------------------------------------------------------------------------------------------- */
+
+/* Where the value of an option goes. Which verbs take it is in cli/verbs.c, and a unit test compares the two. */
+enum option_kind { OPTION_FLAG, OPTION_STRING, OPTION_LIST, OPTION_SIZE, OPTION_PARSED };
+
+#define FLAG(option, field)                                                                                            \
+	{                                                                                                              \
+		option, OPTION_FLAG, offsetof(struct options, field), NULL                                             \
+	}
+#define STRING(option, field)                                                                                          \
+	{                                                                                                              \
+		option, OPTION_STRING, offsetof(struct options, field), NULL                                           \
+	}
+#define LIST(option, field)                                                                                            \
+	{                                                                                                              \
+		option, OPTION_LIST, offsetof(struct options, field), NULL                                             \
+	}
+#define SIZE(option, field)                                                                                            \
+	{                                                                                                              \
+		option, OPTION_SIZE, offsetof(struct options, field), NULL                                             \
+	}
+#define PARSED(option, function)                                                                                       \
+	{                                                                                                              \
+		option, OPTION_PARSED, 0, function                                                                     \
+	}
+
+static const struct option_row {
+	const char *name;
+	enum option_kind kind;
+	size_t offset;
+	int (*take)(struct options *o, const char *value, struct fail *f);
+} rows[] = {
+	STRING("env-file", env_file),
+	LIST("allow", allowed),
+	FLAG("json", json),
+	FLAG("probe", probe),
+	FLAG("verbose", verbose),
+	FLAG("watch", watch),
+	FLAG("verify", verify),
+	FLAG("ipynb", ipynb),
+	STRING("thread", thread),
+	STRING("delete", delete_id),
+	FLAG("all", all),
+	FLAG("exports", old_exports),
+	PARSED("older", take_older),
+	FLAG("yes", yes),
+	STRING("language", language),
+	LIST("dependency", dependencies),
+	PARSED("env", take_env),
+	LIST("file", files),
+	LIST("export", exports),
+	PARSED("timeout", take_timeout),
+	FLAG("alone", alone),
+	STRING("requirements", requirements),
+	SIZE("memory", memory),
+	PARSED("cpus", take_cpus),
+	SIZE("disk", disk),
+	STRING("image", image),
+	FLAG("no-network", no_network),
+	STRING("pictures", pictures),
+	STRING("runtime", runtime),
+	FLAG("engine-only", engine_only),
+	FLAG("tcp", tcp),
+	FLAG("install", install),
+	FLAG("uninstall", uninstall),
+	FLAG("user", user),
+	STRING("prefix", prefix),
+	FLAG("help", wants_help),
+	FLAG("version", wants_version),
+};
+
+/* getopt_long() returns FIRST_LONG and the number of the row. */
+#define FIRST_LONG 256
+
+/* What was given, until the verb is known. */
+struct parser {
+	struct options *o;
+	struct fail *f;
+	struct option longs[ARRAY_LEN(rows) + 1];
+	bool given[ARRAY_LEN(rows)];
+};
+
+static int take_option(struct parser *p, const struct option_row *row, const char *value)
 {
-	switch (c) {
-	case 'l':
-		o->language = optarg;
+	char *field = (char *)p->o + row->offset;
+	p->given[row - rows] = true;
+	switch (row->kind) {
+	case OPTION_FLAG:
+		*(bool *)field = true;
 		return 0;
-	case 'd':
-		strv_add(&o->dependencies, optarg);
+	case OPTION_STRING:
+		*(const char **)field = value;
 		return 0;
-	case 'E':
-		return take_env(o, optarg, f);
-	case 'F':
-		strv_add(&o->files, optarg);
+	case OPTION_LIST:
+		strv_add((struct strv *)field, value);
 		return 0;
-	case 'X':
-		strv_add(&o->exports, optarg);
-		return 0;
-	case 'L':
-		o->alone = true;
-		return 0;
-	case 'q':
-		o->requirements = optarg;
-		return 0;
-	case 'I':
-		o->image = optarg;
-		return 0;
-	case 'N':
-		o->no_network = true;
-		return 0;
-	case 'Q':
-		o->pictures = optarg;
-		return 0;
-	case 'M':
-		return take_size(&o->memory, "memory", optarg, f);
-	case 'D':
-		return take_size(&o->disk, "disk", optarg, f);
-	case 'C':
-		return take_cpus(o, optarg, f);
-	default:
-		return take_timeout(o, optarg, f);
+	case OPTION_SIZE:
+		return take_size((uint64_t *)field, row->name, value, p->f);
+	case OPTION_PARSED:
+		return row->take(p->o, value, p->f);
+	}
+	return 0;
+}
+
+static const struct option_row *row_of_letter(char letter)
+{
+	const char *name = letter == 'd' ? "dependency" : letter == 'h' ? "help" : "version";
+	size_t i = 0;
+	while (!streq(rows[i].name, name))
+		i++;
+	return &rows[i];
+}
+
+/* --- what is wrong with an option -------------------------------------------------------------------------------- */
+
+static const struct help_verb *verb_of(const struct options *o)
+{
+	const struct help_verb *v = &husk_help.verbs[o->verb];
+	return v->name ? v : NULL;
+}
+
+/* "run and repl": the verbs that take an option. */
+static void add_takers(struct buf *out, const char *option)
+{
+	size_t n = 0, at = 0;
+	for (size_t i = 0; i < husk_help.n_verbs; i++)
+		n += help_find_option(&husk_help, &husk_help.verbs[i], option) != NULL;
+	for (size_t i = 0; i < husk_help.n_verbs; i++) {
+		if (!help_find_option(&husk_help, &husk_help.verbs[i], option))
+			continue;
+		at++;
+		buf_printf(out, "%s%s", at == 1 ? "" : at == n ? " and " : ", ", husk_help.verbs[i].name);
 	}
 }
 
-/* Those of jupyter; 1 if it is none. */
-static int take_jupyter_option(struct options *o, int c)
+static int not_of_verb(const struct options *o, const char *option, struct fail *f)
 {
-	switch (c) {
-	case 'P':
-		o->tcp = true;
-		return 0;
-	case 'i':
-		o->install = true;
-		return 0;
-	case 'u':
-		o->uninstall = true;
-		return 0;
-	case 'U':
-		o->user = true;
-		return 0;
-	case 'R':
-		o->prefix = optarg;
-		return 0;
-	default:
-		return 1;
-	}
+	AUTO(buf_release) struct buf takers = { 0 };
+	add_takers(&takers, option);
+	return fail_set(f, FAIL_INVALID, "%s has no option '--%s': it is for %s", verb_of(o)->name, option,
+			buf_str(&takers));
 }
 
-static int take_option(struct options *o, int c, char **argv, struct fail *f)
+/* Also for a verb that takes no such option: getopt_long() knows those of all verbs, so that their values are skipped. */
+static int unknown_option(const struct options *o, const char *given, struct fail *f)
 {
-	switch (c) {
-	case 'e':
-		o->env_file = optarg;
-		return 0;
-	case 'j':
-		o->json = true;
-		return 0;
-	case 'p':
-		o->probe = true;
-		return 0;
-	case 'B':
-		o->verbose = true;
-		return 0;
-	case 'w':
-		o->watch = true;
-		return 0;
-	case 'v':
-		o->verify = true;
-		return 0;
-	case 'n':
-		o->ipynb = true;
-		return 0;
-	case 't':
-		o->thread = optarg;
-		return 0;
-	case 'x':
-		o->delete_id = optarg;
-		return 0;
-	case 'a':
-		o->all = true;
-		return 0;
-	case 'O':
-		o->old_exports = true;
-		return 0;
-	case 'y':
-		o->yes = true;
-		return 0;
-	case 'G':
-		return take_older(o, optarg, f);
-	case 'A':
-		strv_add(&o->allowed, optarg);
-		return 0;
-	case 'r':
-		o->runtime = optarg;
-		return 0;
-	case 'o':
-		o->engine_only = true;
-		return 0;
-	case ':':
-		return fail_set(f, FAIL_INVALID, "option '%s' needs a value", argv[optind - 1]);
-	case '?':
-		return fail_set(f, FAIL_INVALID, "unknown option '%s'", argv[optind - 1]);
-	default:
-		return take_jupyter_option(o, c) == 0 ? 0 : take_run_option(o, c, f);
-	}
+	AUTO(freep) char *name = xstrndup(given, strcspn(given, "="));
+	const char *near = strncmp(name, "--", 2) == 0 ? help_nearest_option(&husk_help, verb_of(o), name + 2) : NULL;
+	return near ? fail_set(f, FAIL_INVALID, "unknown option '%s': did you mean '--%s'?", name, near) :
+		      fail_set(f, FAIL_INVALID, "unknown option '%s'", name);
 }
 
-/* Up to the first word that is no option, or all of them; optind is then where the words begin. 1: help or version is asked for. */
-static int take_options(struct options *o, int argc, char **argv, const char *letters, struct fail *f)
+static int bad_option(const struct parser *p, char **argv)
+{
+	if (optopt >= FIRST_LONG)
+		return fail_set(p->f, FAIL_INVALID, "option '--%s' takes no value", rows[optopt - FIRST_LONG].name);
+	if (optopt)
+		return fail_set(p->f, FAIL_INVALID, "unknown option '-%c'", optopt);
+	return unknown_option(p->o, argv[optind - 1], p->f);
+}
+
+static int check_taken(const struct parser *p)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (p->given[i] && !help_find_option(&husk_help, verb_of(p->o), rows[i].name))
+			return not_of_verb(p->o, rows[i].name, p->f);
+	return 0;
+}
+
+/* Up to the first word that is not an option, or all of them; optind is then where the words begin. */
+static int take_options(struct parser *p, int argc, char **argv, const char *letters)
 {
 	opterr = 0;
 	optind = 0; /* starts over */
-	for (int c; (c = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
-		if (c == 'h' || c == 'V') {
-			o->verb = c == 'h' ? VERB_HELP : VERB_VERSION;
-			return 1;
-		}
-		if (take_option(o, c, argv, f) < 0)
+	for (int c; (c = getopt_long(argc, argv, letters, p->longs, NULL)) != -1;) {
+		if (c == ':')
+			return fail_set(p->f, FAIL_INVALID, "option '%s' needs a value", argv[optind - 1]);
+		if (c == '?')
+			return bad_option(p, argv);
+		const struct option_row *row = c >= FIRST_LONG ? &rows[c - FIRST_LONG] : row_of_letter((char)c);
+		if (take_option(p, row, optarg) < 0)
 			return -1;
+		if (p->o->wants_help || p->o->wants_version)
+			return 0;
 	}
 	return 0;
+}
+
+/* --- which options go together ----------------------------------------------------------------------------------- */
+
+static int check_jupyter(const struct options *o, struct fail *f)
+{
+	bool installs = o->install || o->uninstall;
+	if (o->install + o->uninstall + !!o->session != 1)
+		return fail_set(f, FAIL_INVALID, "jupyter needs a session, --install or --uninstall");
+	if (o->user && o->prefix)
+		return fail_set(f, FAIL_INVALID, "use either --user or --prefix, not both");
+	if ((o->user || o->prefix) && !installs)
+		return fail_set(f, FAIL_INVALID, "--user and --prefix need --install or --uninstall");
+	if (o->alone && !o->install)
+		return fail_set(f, FAIL_INVALID, "--alone needs --install");
+	return o->tcp && installs ? fail_set(f, FAIL_INVALID, "--tcp needs a session") : 0;
+}
+
+static int check_repl(const struct options *o, struct fail *f)
+{
+	bool fresh = o->language || o->dependencies.n || o->env.n || o->memory || o->disk || o->cpus > 0 || o->image ||
+		     o->no_network;
+	return o->session && fresh ?
+		       fail_set(f, FAIL_INVALID, "these options apply only to a new session, not to '%s'", o->session) :
+		       0;
+}
+
+static int check_history(const struct options *o, struct fail *f)
+{
+	return o->ipynb && (o->verify || o->json) ?
+		       fail_set(f, FAIL_INVALID, "use --ipynb without --json and --verify") :
+		       0;
+}
+
+static int check_exports(const struct options *o, struct fail *f)
+{
+	if (o->delete_id && (o->all || o->thread))
+		return fail_set(f, FAIL_INVALID, "use --delete without --all and --thread");
+	return o->all && o->thread ? fail_set(f, FAIL_INVALID, "use either --thread or --all, not both") : 0;
+}
+
+static int check(const struct options *o, struct fail *f)
+{
+	switch (o->verb) {
+	case VERB_JUPYTER:
+		return check_jupyter(o, f);
+	case VERB_REPL:
+		return check_repl(o, f);
+	case VERB_HISTORY:
+		return check_history(o, f);
+	case VERB_EXPORTS:
+		return check_exports(o, f);
+	case VERB_DOCTOR:
+		return o->verbose && !o->probe ? fail_set(f, FAIL_INVALID, "--verbose needs --probe") : 0;
+	case VERB_GC:
+		return (o->yes || o->older_days) && !o->old_exports ?
+			       fail_set(f, FAIL_INVALID, "--older and --yes need --exports") :
+			       0;
+	case VERB_STOP:
+		return o->all == (o->session != NULL) ?
+			       fail_set(f, FAIL_INVALID, "stop needs either a session or --all") :
+			       0;
+	case VERB_SHELL:
+		return o->session ? 0 : fail_set(f, FAIL_INVALID, "shell needs a session: husk ps lists them");
+	case VERB_RUN:
+		return o->program ? 0 : fail_set(f, FAIL_INVALID, "run needs a file, or - for standard input");
+	case VERB_CONFIG:
+		return o->json && o->action != CONFIG_LIST ?
+			       fail_set(f, FAIL_INVALID, "--json is for config list only") :
+			       0;
+	default:
+		return 0;
+	}
+}
+
+/* --- words ------------------------------------------------------------------------------------------------------- */
+
+static int unexpected(const char *word, struct fail *f)
+{
+	return fail_set(f, FAIL_INVALID, "unexpected argument '%s'", word);
+}
+
+static int find_verb(const char *name, enum verb *ret, struct fail *f)
+{
+	const struct help_verb *v = help_find_verb(&husk_help, name);
+	const char *near = v ? NULL : help_nearest_verb(&husk_help, name);
+	if (v) {
+		*ret = (enum verb)(v - husk_help.verbs);
+		return 0;
+	}
+	return near ? fail_set(f, FAIL_INVALID, "unknown verb '%s': did you mean '%s'?", name, near) :
+		      fail_set(f, FAIL_INVALID, "unknown verb '%s'", name);
 }
 
 static int take_config_words(struct options *o, char **words, struct fail *f)
@@ -473,54 +351,109 @@ static int take_config_words(struct options *o, char **words, struct fail *f)
 		o->setting = *words++;
 	if (o->action == CONFIG_SET && *words)
 		o->setting_value = *words++;
-	return *words ? fail_set(f, FAIL_INVALID, "unexpected argument '%s'", *words) : 0;
+	return *words ? unexpected(*words, f) : 0;
+}
+
+static int take_help_words(struct options *o, char **words, struct fail *f)
+{
+	if (*words && find_verb(*words++, &o->topic, f) < 0)
+		return -1;
+	return *words ? unexpected(*words, f) : 0;
 }
 
 static int take_words(struct options *o, char **words, struct fail *f)
 {
-	if (o->verb == VERB_CONFIG)
+	switch (o->verb) {
+	case VERB_CONFIG:
 		return take_config_words(o, words, f);
-	if (o->verb == VERB_RUN) {
+	case VERB_HELP:
+		return take_help_words(o, words, f);
+	case VERB_RUN:
 		o->program = *words;
 		o->arguments = (const char *const *)words;
 		return 0;
-	}
-	if (o->verb == VERB_CP) {
+	case VERB_CP:
 		o->arguments = (const char *const *)words;
 		return 0;
-	}
-	if (o->verb == VERB_SHELL && *words) {
+	case VERB_SHELL:
+		if (!*words)
+			return 0;
 		o->session = *words++;
 		words += *words && streq(*words, "--");
 		o->arguments = *words ? (const char *const *)words : NULL;
 		return 0;
+	case VERB_STOP:
+	case VERB_HISTORY:
+	case VERB_JUPYTER:
+	case VERB_REPL:
+		if (*words)
+			o->session = *words++;
+		break;
+	default:
+		break;
 	}
-	if ((o->verb == VERB_STOP || o->verb == VERB_HISTORY || o->verb == VERB_JUPYTER || o->verb == VERB_REPL) &&
-	    *words)
-		o->session = *words++;
-	return *words ? fail_set(f, FAIL_INVALID, "unexpected argument '%s'", *words) : 0;
+	return *words ? unexpected(*words, f) : 0;
+}
+
+/* --- all of it --------------------------------------------------------------------------------------------------- */
+
+/* --help before or after a verb, and --version anywhere, are verbs of their own. */
+static bool is_answered(struct options *o)
+{
+	if (!o->wants_help && !o->wants_version)
+		return false;
+	o->topic = o->verb;
+	o->verb = o->wants_help ? VERB_HELP : VERB_VERSION;
+	return true;
+}
+
+static int parse(struct parser *p, int argc, char **argv)
+{
+	struct options *o = p->o;
+	if (take_options(p, argc, argv, "+:hVd:") < 0)
+		return -1;
+	if (is_answered(o))
+		return 0;
+	if (optind >= argc)
+		return fail_set(p->f, FAIL_INVALID, "no verb given");
+	argc -= optind;
+	argv += optind;
+	if (find_verb(argv[0], &o->verb, p->f) < 0)
+		return -1;
+	/* What follows a program belongs to the program. */
+	bool runs = o->verb == VERB_RUN || o->verb == VERB_SHELL;
+	if (take_options(p, argc, argv, runs ? "+:hVd:" : ":hVd:") < 0)
+		return -1;
+	if (is_answered(o))
+		return 0;
+	return check_taken(p) < 0 || take_words(o, argv + optind, p->f) < 0 ? -1 : check(o, p->f);
 }
 
 int options_parse(struct options *o, int argc, char **argv, struct fail *f)
 {
-	*o = (struct options){ .verb = VERB_HELP };
-	int r = take_options(o, argc, argv, "+:hVd:", f);
-	if (r)
-		return r > 0 ? 0 : -1;
-	if (optind >= argc)
-		return fail_set(f, FAIL_INVALID, "no verb given");
-	argc -= optind;
-	argv += optind;
-	if (find_verb(argv[0], o, f) < 0)
-		return -1;
-	/* What follows a program is the program's own. */
-	bool runs = o->verb == VERB_RUN || o->verb == VERB_SHELL;
-	r = take_options(o, argc, argv, runs ? "+:hVd:" : ":hVd:", f);
-	if (r)
-		return r > 0 ? 0 : -1;
-	if (take_words(o, argv + optind, f) < 0 || check(o, f) < 0)
+	struct parser p = { .o = o, .f = f };
+	*o = (struct options){ 0 };
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		p.longs[i] =
+			(struct option){ rows[i].name, rows[i].kind == OPTION_FLAG ? no_argument : required_argument,
+					 NULL, FIRST_LONG + (int)i };
+	if (parse(&p, argc, argv) < 0)
 		return -1;
 	if (o->old_exports && !o->older_days)
 		o->older_days = OLDER_DEFAULT;
 	return 0;
+}
+
+void options_release(struct options *o)
+{
+	strv_release(&o->dependencies);
+	strv_release(&o->env);
+	strv_release(&o->files);
+	strv_release(&o->exports);
+	strv_release(&o->allowed);
+}
+
+void options_usage(FILE *to, enum verb verb)
+{
+	help_print_usage(to, &husk_help, husk_help.verbs[verb].name ? &husk_help.verbs[verb] : NULL);
 }

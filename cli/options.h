@@ -4,31 +4,14 @@
 
 #include "base/fail.h"
 #include "base/strv.h"
-
-enum verb {
-	VERB_HELP,
-	VERB_VERSION,
-	VERB_MCP,
-	VERB_DEMO,
-	VERB_DOCTOR,
-	VERB_PS,
-	VERB_STOP,
-	VERB_GC,
-	VERB_EXPORTS,
-	VERB_HISTORY,
-	VERB_RUN,
-	VERB_SHELL,
-	VERB_CP,
-	VERB_REPL,
-	VERB_SETUP,
-	VERB_CONFIG,
-	VERB_JUPYTER,
-};
+#include "cli/verbs.h"
 
 enum config_action { CONFIG_LIST, CONFIG_GET, CONFIG_SET, CONFIG_UNSET };
 
 struct options {
-	enum verb verb;
+	enum verb verb;	 /* after a failure: the verb as far as it is known */
+	enum verb topic; /* help: the verb to explain; VERB_NONE = list all */
+	bool wants_help, wants_version;
 	const char *env_file;  /* NULL = the default place; points into argv */
 	bool json;	       /* doctor, ps, gc, exports, history, config */
 	bool probe;	       /* doctor */
@@ -53,14 +36,13 @@ struct options {
 	const char *setting;
 	const char *setting_value; /* NULL = comes on standard input */
 	/* run and repl; all point into argv but for the lists */
-	const char *language; /* NULL = by the name of the program, or the first */
-	const char *program;  /* - = standard input */
-	const char *const
-		*arguments;	  /* NULL-terminated, the program first; also shell's, where NULL is none, and cp's */
-	uint64_t timeout;	  /* seconds; 0 = no limit */
-	bool alone;		  /* run, jupyter --install: the folder is not copied along */
-	const char *requirements; /* run: a file that lists packages */
-	uint64_t memory, disk;	  /* bytes; 0 = as the settings say, like cpus */
+	const char *language;	      /* NULL = by the name of the program, or the first */
+	const char *program;	      /* - = standard input */
+	const char *const *arguments; /* ends with NULL: run's, the program first; shell's, or NULL; cp's */
+	uint64_t timeout;	      /* seconds; 0 = no limit */
+	bool alone;		      /* run, jupyter --install: the folder is not copied along */
+	const char *requirements;     /* run: a file that lists packages */
+	uint64_t memory, disk;	      /* bytes; 0 = as the settings say, like cpus */
 	double cpus;
 	const char *image; /* NULL = the language's own */
 	bool no_network;
@@ -71,8 +53,7 @@ struct options {
 /* -1 with f saying what is wrong. Prints nothing. */
 int options_parse(struct options *o, int argc, char **argv, struct fail *f);
 void options_release(struct options *o);
-void options_usage(FILE *to);
-/* The line that matters after a mistake: that of the verb, if there is one. */
-void options_usage_line(FILE *to, enum verb verb);
+/* What is printed after a mistake: how the verb is used. */
+void options_usage(FILE *to, enum verb verb);
 
 #endif

@@ -19,7 +19,7 @@ int report_refusal(const struct fail *f, enum verb verb)
 {
 	int code = report_fail(f);
 	if (code == EXIT_USAGE)
-		options_usage_line(stderr, verb);
+		options_usage(stderr, verb);
 	return code;
 }
 

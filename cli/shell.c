@@ -285,7 +285,7 @@ int shell_run(const struct options *options)
 		log_error("husk shell needs a terminal, and standard input is none");
 		log_error(
 			"`husk run FILE` runs a program without one; libhusk and the Python module run commands in a session.");
-		options_usage_line(stderr, options->verb);
+		options_usage(stderr, options->verb);
 		return EXIT_USAGE;
 	}
 	if (settings_load(&s.config, options->env_file, &f) < 0)

@@ -12,13 +12,42 @@ def run(tmp_path, *args, program=None, **settings):
                           env=clean_env(tmp_path, **settings), timeout=20)
 
 
-@pytest.mark.parametrize("args", [("--help",), ("-h",), ("mcp", "--help")])
-def test_help(tmp_path, args):
+def verbs(tmp_path):
+    """The verbs that `husk --help` lists."""
+    lines = run(tmp_path, "--help").stdout.split("\nOptions:\n")[0].splitlines()
+    return [line.split()[0] for line in lines if line.startswith("  ") and not line.startswith("   ")]
+
+
+@pytest.mark.parametrize("args", [("--help",), ("-h",), ("help",)])
+def test_help_lists_the_verbs_in_groups(tmp_path, args):
     done = run(tmp_path, *args)
     assert (done.returncode, done.stderr) == (0, "")
-    for word in ("usage", "mcp", "demo", "--env-file", "--help", "--version"):
+    for word in ("usage: husk VERB", "\nRun code in a session:\n  run  ", "\nOptions:\n", "--env-file FILE", "--version"):
         assert word in done.stdout
-    assert all(len(line) <= 120 for line in done.stdout.splitlines())
+    assert all(len(line) < 80 for line in done.stdout.splitlines())
+    assert "--probe" not in done.stdout
+
+
+def test_help_of_a_verb_is_about_that_verb(tmp_path):
+    assert len(verbs(tmp_path)) >= 15
+    for verb in verbs(tmp_path):
+        done = run(tmp_path, verb, "--help")
+        assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith(f"usage: husk {verb} ")
+        assert all(len(line) < 80 for line in done.stdout.splitlines()), verb
+        assert all(f"\n{part}:\n" in done.stdout for part in ("Options", "Examples", "Exit codes")), verb
+        assert done.stdout == run(tmp_path, "help", verb).stdout
+    assert "--probe" in run(tmp_path, "doctor", "--help").stdout and "--probe" not in run(tmp_path, "run", "--help").stdout
+
+
+@pytest.mark.parametrize("args, words", [
+    (("docter",), "unknown verb 'docter': did you mean 'doctor'?"),
+    (("help", "docter"), "unknown verb 'docter': did you mean 'doctor'?"),
+    (("doctor", "--porbe"), "unknown option '--porbe': did you mean '--probe'?"),
+    (("ps", "--probe"), "ps has no option '--probe': it is for doctor"),
+])
+def test_the_nearest_name_is_suggested(tmp_path, args, words):
+    done = run(tmp_path, *args)
+    assert (done.returncode, done.stdout) == (64, "") and words in done.stderr and "usage: husk" in done.stderr
 
 
 def test_version(tmp_path):

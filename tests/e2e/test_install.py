@@ -1,6 +1,7 @@
 """What `make install` puts where, and a husk that works from there."""
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -85,10 +86,13 @@ def test_the_programs_are_built_without_the_tests():
 @pytest.mark.parametrize("name", ["husk.bash", "_husk", "husk.fish"])
 def test_completions_know_every_verb_and_option(name):
     text = (ROOT / "tools" / "completions" / name).read_text()
-    usage = subprocess.run([build_dir() / "husk", "--help"], capture_output=True, text=True, check=True).stdout
-    verbs = [line.split()[0] for line in usage.split("\n\n")[2].splitlines()]
+    def print_help(*verb):
+        return subprocess.run([build_dir() / "husk", *verb, "--help"], capture_output=True, text=True, check=True).stdout
+
+    verbs = re.findall(r"^  ([a-z]+) ", print_help().split("\nOptions:\n")[0], re.M)
     assert len(verbs) >= 10
-    options = {word.strip(",[]:") for line in usage.splitlines() if line.startswith("  -") for word in line.split() if word.startswith("--")}
+    options = {option for verb in verbs for option in re.findall(r"^  (?:-., )?(--[a-z-]+)", print_help(verb), re.M)}
+    assert len(options) >= 30
     for word in verbs:
         assert word in text, word
     for option in options:

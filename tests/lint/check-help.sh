@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The man pages, --help and the code name the same verbs, options, settings and defaults, and the pages are well-formed.
+# The man pages of husk-client and husk-jupyter-face, their --help and their code name the same verbs and options, and all pages are
+# well-formed. tests/unit/test-pages.c compares husk(1) with the tables in the code.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # compare WHAT FILE-A NAMES-A FILE-B NAMES-B: one name a line each.
@@ -39,34 +40,6 @@ check_program() {
 	compare option "$source's help" "$(sed -n "$text" "$source" | options_in_text /dev/stdin)" "$page" "$described"
 }
 
-# NAME default, as the table of settings and the page have them; a default in words is not compared.
-settings_in_code() {
-	sed -nE 's/^\t\{ (NUMBER|SIZE|CPUS|BOOL|PATH|STRING|SECRET|CHOICE|BY_NAME)\("([A-Z_]+)"(, [a-z_]+(, "([^"]*)")?)?.*/\2 \5/p' manager/model/config-table.c
-	cat runtimes/*/runtime.json 2>/dev/null | sed -nE '/"settings": \[/,/\]/p' | grep -oE '"[A-Z_]+"' | sed -E 's/"(.*)"/\1 /'
-}
-
-settings_in_page() {
-	sed -nE '/^\.Sh SETTINGS/,/^\.Sh ENVIRONMENT/s/^\.It Ev (.*)/\1/p' docs/husk.1 | while IFS= read -r line; do
-		local default=
-		[[ ! $line =~ \ Pq\ (.*)$ ]] || default=${BASH_REMATCH[1]}
-		grep -oE '[A-Z_]{4,}' <<<"${line%% Pq *}" | while IFS= read -r name; do
-			[[ $name == HUSK_IMAGE_ || $name == RUNTIME ]] || printf '%s %s\n' "$name" "$default"
-		done
-	done
-}
-
-check_settings() {
-	local coded described name default
-	[ -f manager/model/config-table.c ] && [ -f docs/husk.1 ] || return 0
-	coded=$(settings_in_code)
-	described=$(settings_in_page)
-	compare setting manager/model/config-table.c "$(cut -d' ' -f1 <<<"$coded")" docs/husk.1 "$(cut -d' ' -f1 <<<"$described")"
-	while read -r name default; do
-		[ -z "$default" ] || ! grep -q "^$name ." <<<"$described" || grep -qxF "$name $default" <<<"$described" ||
-			complain "docs/husk.1: the default of $name is $default"
-	done <<<"$coded"
-}
-
 check_page() {
 	[ -f "$1" ] || return 0
 	while IFS= read -r line; do
@@ -78,10 +51,8 @@ check_page() {
 	)
 }
 
-check_program cli/options.c docs/husk.1 '/fputs(/,/to);/p' "$(find_in '\{ "([a-z]+)", VERB_[A-Z]+' cli/options.c)"
 check_program kernels/main.c docs/husk-client.1 '/help\[\] =/,/^$/p' "$(find_in 'streq\(verb, "([a-z]+)"\)' kernels/main.c)"
 check_program jupyter/face/options.c docs/husk-jupyter-face.1 '/face_usage\[\] =/,/;/p' ''
-check_settings
 check_page docs/husk.1
 check_page docs/husk-client.1
 check_page docs/husk-jupyter-face.1

@@ -1,7 +1,7 @@
 # Completion of husk(1) for bash.
 _husk() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb='' i
-	local verbs='mcp demo doctor run repl shell jupyter setup config ps stop gc exports history'
+	local verbs='mcp jupyter run repl shell cp ps stop history exports gc setup doctor config demo help'
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[[ ${COMP_WORDS[i]} == -* || ${COMP_WORDS[i - 1]} == --env-file ]] || {
 			verb=${COMP_WORDS[i]}
@@ -31,6 +31,7 @@ _husk() {
 	local options='--env-file --help'
 	case $verb in
 	'') options="$verbs --env-file --help --version" ;;
+	help) options=$verbs ;;
 	mcp) options+=' --allow' ;;
 	doctor) options+=' --json --probe --verbose' ;;
 	run) options+=' --language --dependency --requirements --alone --env --file --export --timeout --memory --cpus --disk --image --no-network' ;;
@@ -44,7 +45,7 @@ _husk() {
 	exports) options+=' --json --thread --all --delete' ;;
 	stop) options+=' --all' ;;
 	esac
-	if [[ $verb == run && $word != -* ]]; then
+	if [[ ($verb == run || $verb == cp) && $word != -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 	elif [[ ($verb == stop || $verb == history || $verb == shell || $verb == repl || $verb == jupyter) && $word != -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(husk ps 2>/dev/null | awk 'NR > 1 && NF > 3 { print $1 }')" -- "$word")

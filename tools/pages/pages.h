@@ -13,6 +13,7 @@ extern const struct page pages[];
 extern const size_t n_pages;
 
 /* The writers append to out. */
+void pages_husk(struct buf *out);
 void pages_settings(struct buf *out);
 
 #endif

@@ -1,0 +1,408 @@
+#include "cli/verbs.h"
+
+/* Lists of the table end with an empty entry. */
+#define TEXT(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define OPTIONS(...) ((const struct help_option[]){ __VA_ARGS__, { 0 } })
+#define PAIRS(...) ((const struct help_pair[]){ __VA_ARGS__, { 0 } })
+
+enum { GROUP_SERVE, GROUP_CODE, GROUP_SESSIONS, GROUP_SETUP };
+
+static const char *const groups[] = {
+	[GROUP_SERVE] = "Serve sessions to other programs",
+	[GROUP_CODE] = "Run code in a session",
+	[GROUP_SESSIONS] = "Look at sessions and what they left",
+	[GROUP_SETUP] = "Set up and check",
+	NULL,
+};
+
+static const struct help_option common_options[] = {
+	{ "env-file", "FILE",
+	  "Read settings from FILE (NAME=value lines) instead of $XDG_CONFIG_HOME/husk/.env. FILE must exist." },
+	{ "help", NULL, "Print this help and exit.", 'h' },
+	{ "version", NULL, "Print name and version and exit.", 'V' },
+	{ 0 },
+};
+
+/* --- what several verbs have ------------------------------------------------------------------------------------- */
+
+#define CODE_DONE                                                                                                      \
+	{                                                                                                              \
+		"0", "Done."                                                                                           \
+	}
+#define CODE_NO_SESSION                                                                                                \
+	{                                                                                                              \
+		"1", "There is no such session."                                                                       \
+	}
+#define CODE_USAGE                                                                                                     \
+	{                                                                                                              \
+		"64", "Wrong usage, or a bad setting."                                                                 \
+	}
+#define CODE_SYSTEM                                                                                                    \
+	{                                                                                                              \
+		"111", "The system, the engine or the store failed."                                                   \
+	}
+
+#define SESSION_TEXT "SESSION is the id of a session, the beginning of its id, or its name; husk ps lists sessions."
+
+/* Of a session that the verb creates. */
+#define FRESH_OPTIONS                                                                                                  \
+	{ "dependency", "NAME[==VERSION]", "Install this package first. Can be repeated.", 'd' },                      \
+		{ "env", "NAME=VALUE", "Set a variable in the session's environment. Can be repeated." },              \
+		{ "memory", "SIZE", "Memory of the session, such as 4g, up to CONTAINER_MEMORY_MAX." },                \
+		{ "cpus", "N", "CPUs of the session, such as 1.5, up to CONTAINER_CPUS_MAX." },                        \
+		{ "disk", "SIZE", "Size of the home directory, such as 10g, up to CONTAINER_DISK_MAX." },              \
+		{ "image", "NAME", "Use this image of CONTAINER_IMAGES instead of the language's own." },              \
+	{                                                                                                              \
+		"no-network", NULL, "Run without the network."                                                         \
+	}
+
+#define JSON_OPTION                                                                                                    \
+	{                                                                                                              \
+		"json", NULL, "Print one JSON object."                                                                 \
+	}
+
+/* --- the table --------------------------------------------------------------------------------------------------- */
+
+static const struct help_verb verbs[N_VERBS] = {
+	[VERB_MCP] = {
+		.name = "mcp",
+		.group = GROUP_SERVE,
+		.summary = "Serve the Model Context Protocol on stdin and stdout",
+		.usage = TEXT("[OPTION]..."),
+		.text = TEXT(
+			"A client such as Claude Code starts it. Messages are JSON-RPC, one per line. The server contacts no "
+			"engine and writes no file before the first session.",
+			"It ends with its input, or on SIGINT, SIGTERM or SIGHUP. Its sessions and their runs go on, and the "
+			"next server of the same conversation takes them over. A session that no server takes over ends with "
+			"its lease (SESSION_LEASE_SECONDS)."),
+		.options = OPTIONS(
+			{ "allow", "DIR", "Let the model import files from this folder, an absolute path. Can be repeated." }),
+		.examples = PAIRS(
+			{ "claude mcp add husk -- /usr/local/bin/husk mcp", "Add Husk to Claude Code." },
+			{ "husk mcp --allow /srv/data", "Also let the model import files from /srv/data." }),
+		.codes = PAIRS({ "0", "The input ended, or a signal asked it to end." }, CODE_USAGE, CODE_SYSTEM),
+	},
+	[VERB_JUPYTER] = {
+		.name = "jupyter",
+		.group = GROUP_SERVE,
+		.summary = "Open a session to Jupyter, or add Husk to Jupyter's kernels",
+		.usage = TEXT("[--tcp] SESSION", "--install [--alone] [--user | --prefix PREFIX]", "--uninstall [--user | --prefix PREFIX]"),
+		.text = TEXT(
+			"With a session, it prints the path of a connection file and the commands that use it, and serves "
+			"Jupyter's clients until it is interrupted or the session ends. The session stays. Cells are runs of "
+			"the session, with its limits and in its log. " SESSION_TEXT,
+			"With --install, it adds \"Husk Python\", \"Husk Node.js\" and so on to the kernels that Jupyter "
+			"lists, one for each runtime whose image is on the engine. Jupyter starts each of them in a fresh "
+			"session. The folder of the notebook is copied to /workspace, within the bounds of run; cp brings files "
+			"back.",
+			"It needs the program husk-jupyter-face, which is a package of its own."),
+		.options = OPTIONS(
+			{ "tcp", NULL, "Listen on 127.0.0.1 instead of on sockets in a private folder. Other users of the machine can then "
+			"read what is published." },
+			{ "install", NULL, "Add Husk's kernels to Jupyter." },
+			{ "alone", NULL, "With --install: the kernels copy no folder." },
+			{ "uninstall", NULL, "Remove them." },
+			{ "user", NULL, "Install for this user, which is the default." },
+			{ "prefix", "PREFIX", "Install into PREFIX/share/jupyter, such as that of a virtual environment." }),
+		.examples = PAIRS(
+			{ "husk jupyter --install", "Add Husk to the kernels of your notebooks." },
+			{ "husk jupyter 4f2a", "Open the session whose id begins with 4f2a." }),
+		.codes = PAIRS({ "0", "Done, or interrupted." }, CODE_NO_SESSION, CODE_USAGE, CODE_SYSTEM),
+	},
+	[VERB_RUN] = {
+		.name = "run",
+		.group = GROUP_CODE,
+		.summary = "Run a program in a fresh session, as if it ran here",
+		.usage = TEXT("[OPTION]... FILE|- [ARG]..."),
+		.text = TEXT(
+			"The program gets the input, arguments and signals of husk, its output appears as it is written, and "
+			"husk exits with its exit code. At a terminal it has a terminal of its own; otherwise it has three "
+			"pipes. The third signal ends it. With -, the program is read from standard input.",
+			"The folder of the program is copied to /workspace, without .git and what .gitignore names. A folder "
+			"of more than 1,000 files or 64 MB and a home directory are not copied, and a message says so. "
+			"Packages that a Python program lists in its metadata (PEP 723), or package.json beside a Node.js "
+			"program, are installed first.",
+			"Pictures are saved beside the program: plot.py makes plot-1.png and so on. The session is removed "
+			"afterwards."),
+		.options = OPTIONS(
+			{ "language", "L", "Language of the program; the default follows from the ending of FILE, and is Python for standard input." },
+			{ "requirements", "FILE", "Install the packages that FILE lists: requirements.txt or package.json." },
+			FRESH_OPTIONS,
+			{ "file", "PATH", "Copy this file or folder to /workspace. Can be repeated." },
+			{ "export", "PATH", "Afterwards, copy this file or folder of the session to the working directory. Can be repeated." },
+			{ "alone", NULL, "Copy only the program, not its folder." },
+			{ "timeout", "SECONDS", "Time limit. 0, the default, means none." }),
+		.examples = PAIRS(
+			{ "husk run script.py --verbose", "Run script.py with an argument." },
+			{ "husk run -d requests --export report.html script.py", "Install a package first, and copy a result here afterwards." },
+			{ "echo 'console.log(6 * 7)' | husk run --language node -", "Run a program from standard input." }),
+		.codes = PAIRS(
+			{ "0", "The program ended normally, without an exit code of its own." },
+			{ "1", "The program ended with an error." },
+			{ "64", "Wrong usage, a bad setting, a file that cannot be read, packages that cannot be installed, or a "
+			"limit reached." },
+			{ "111", "The system, the engine or the store failed, or the session was lost." },
+			{ "124", "The time limit of --timeout was reached." },
+			{ "130", "It was interrupted." },
+			{ "137", "It needed more memory than the session has." },
+			{ "128+N", "Signal N ended it; 139 is a crash in native code." },
+			{ "other", "The program's own exit code." }),
+	},
+	[VERB_REPL] = {
+		.name = "repl",
+		.group = GROUP_CODE,
+		.summary = "Type at an interpreter, in a fresh session or one in use",
+		.usage = TEXT("[OPTION]...", "[--pictures HOW] SESSION"),
+		.text = TEXT(
+			"Without SESSION, a session is created, and it ends with the prompt. A session that exists stays. An "
+			"agent may use it at the same time: cells run in turn and share variables. If its server has ended, "
+			"husk takes the session over. " SESSION_TEXT,
+			"A cell ends where its language says: open brackets, strings and bodies continue on the next line, "
+			"and a blank line ends a body. Pasted text is one cell. Output appears as it is written, standard "
+			"error in another colour, and a prompt of the cell (input(), readline()) is answered where it "
+			"appears.",
+			"Pictures are shown if the terminal can show them (kitty, iTerm2, sixel), and are otherwise saved as "
+			"husk-repl-1.png and so on. Keys are those of editrc(5). If standard input is not a terminal, its "
+			"lines run without a prompt."),
+		.keys = PAIRS(
+			{ "Ctrl-C", "Interrupt the cell, or clear the line." },
+			{ "Ctrl-D", "Leave, on an empty line. exit() leaves too, with an exit code." },
+			{ "Tab", "Complete names and files of the session." },
+			{ "Ctrl-R", "Find earlier cells that contain the text of the line. The arrow keys step through all cells. A cell "
+			"that begins with a blank is not kept." },
+			{ "Alt-Enter", "Begin a new line in the cell." },
+			{ "$ COMMAND", "Run a command in the session's shell. In Python, !COMMAND is IPython's own." }),
+		.options = OPTIONS(
+			{ "language", "L", "Language of a fresh session; Python by default." },
+			FRESH_OPTIONS,
+			{ "pictures", "HOW", "kitty, iterm or sixel: what the terminal can show. file: save pictures. auto, the default, asks the "
+			"terminal." }),
+		.examples = PAIRS(
+			{ "husk repl --language r", "Type at R." },
+			{ "husk repl analysis", "Type at the session that an agent named analysis." }),
+		.codes = PAIRS(
+			{ "0", "Done." },
+			{ "1", "There is no such session, or, without a terminal, the last cell ended with an error." },
+			{ "64", "Wrong usage, a bad setting, packages that cannot be installed, or a limit reached." },
+			CODE_SYSTEM,
+			{ "other", "The code that a cell exited with. Without a terminal: that of the last cell, as run has it." }),
+	},
+	[VERB_SHELL] = {
+		.name = "shell",
+		.group = GROUP_CODE,
+		.summary = "Open a terminal in a session, also while an agent uses it",
+		.usage = TEXT("[OPTION]... SESSION [--] [COMMAND [ARG]...]"),
+		.text = TEXT(
+			"It runs a shell, or COMMAND, beside the session's runs and without delaying them. The shell starts "
+			"in the directory, and with the exported variables, of the session's last command. What it changes "
+			"there stays its own. Standard input must be a terminal; its size and TERM are passed on. A session "
+			"has at most four terminals. " SESSION_TEXT,
+			"An open terminal counts as use of the session, and history lists it without what was typed or "
+			"shown. The server of the session must accept other programs (HUSK_ATTACH); if it has ended, husk "
+			"takes the session over. Terminals end with the server of their session."),
+		.keys = PAIRS(
+			{ "~.", "At the beginning of a line: hang up and leave." },
+			{ "~~", "A tilde." },
+			{ "~?", "List these keys." }),
+		.examples = PAIRS(
+			{ "husk shell 4f2a", "Open a shell in the session whose id begins with 4f2a." },
+			{ "husk shell 4f2a htop", "Run one program there." }),
+		.codes = PAIRS(
+			{ "1", "There is no such session." },
+			{ "64", "Wrong usage, a bad setting, or terminal limit reached." },
+			CODE_SYSTEM,
+			{ "129", "It was left with ~. or its terminal was closed." },
+			{ "128+N", "Signal N ended husk." },
+			{ "other", "The exit code of the shell or command." }),
+	},
+	[VERB_CP] = {
+		.name = "cp",
+		.group = GROUP_CODE,
+		.summary = "Copy files and folders into a session, or out of it",
+		.usage = TEXT("FILE... SESSION:[PATH]", "SESSION:PATH... DEST"),
+		.text = TEXT(
+			"PATH is relative to /workspace, and ~ is the home directory. The copy gets the name PATH, or goes "
+			"below PATH under its own name if PATH is a folder, ends in / or is left out, or if there are "
+			"several copies. data/. means what the folder data holds. Folders are merged, and files are "
+			"replaced. Write a file name with a colon as ./NAME. " SESSION_TEXT,
+			"husk opens the files itself, so it can copy whatever its user can read; IMPORT_ALLOWED_DIRS is for "
+			"models. Modes and times are kept as import_files and export_files keep them, and exports lists what "
+			"is copied out. An agent may use the session at the same time; if its server has ended, husk takes "
+			"the session over for the copy.",
+			"At a terminal it shows its progress; otherwise it prints only errors and what was left out. If one "
+			"copy fails, the others go on."),
+		.examples = PAIRS(
+			{ "husk cp sales.csv data 4f2a:", "Copy a file and a folder to /workspace." },
+			{ "husk cp 4f2a:plot.png .", "Copy a file of the session here." }),
+		.codes = PAIRS(CODE_DONE, CODE_NO_SESSION, { "64", "Wrong usage, a bad setting, a file that cannot be read, or a limit reached." }, CODE_SYSTEM),
+	},
+	[VERB_PS] = {
+		.name = "ps",
+		.group = GROUP_SESSIONS,
+		.summary = "List the sessions of all servers of this user",
+		.usage = TEXT("[--json] [--all] [--watch]"),
+		.text = TEXT(
+			"The columns are id, runtime, state, age, time without use, memory, and the server that owns the "
+			"session. In state left, a session has lost its server and waits for the next one; a warm one is a "
+			"container that is kept ready (WARM_POOL)."),
+		.options = OPTIONS(
+			JSON_OPTION,
+			{ "all", NULL, "Also list sessions that have ended, and how they ended." },
+			{ "watch", NULL, "List again every two seconds, until interrupted." }),
+		.examples = PAIRS(
+			{ "husk ps --all", "List all sessions, also those that have ended." },
+			{ "husk ps --json | jq -r '.sessions[].session_id'", "Print the ids of sessions." }),
+		.codes = PAIRS(CODE_DONE, CODE_USAGE, CODE_SYSTEM),
+	},
+	[VERB_STOP] = {
+		.name = "stop",
+		.group = GROUP_SESSIONS,
+		.summary = "Stop a session, even if it is in use",
+		.usage = TEXT("SESSION", "--all"),
+		.text = TEXT("The session's container is removed, with its variables and files. Its server reports the end to its "
+		"client. " SESSION_TEXT),
+		.options = OPTIONS({ "all", NULL, "Stop all sessions of this user." }),
+		.examples = PAIRS({ "husk stop 4f2a", "Stop the session whose id begins with 4f2a." }),
+		.codes = PAIRS(CODE_DONE, CODE_NO_SESSION, CODE_USAGE, CODE_SYSTEM),
+	},
+	[VERB_HISTORY] = {
+		.name = "history",
+		.group = GROUP_SESSIONS,
+		.summary = "List the runs of a session, or verify the log",
+		.usage = TEXT("[--json | --ipynb] [SESSION]", "--verify [--json] [SESSION]"),
+		.text = TEXT(
+			"The columns are the number of the run, tool, start, duration in milliseconds, how it ended, bytes "
+			"in and out, and the names of variables in its env. Sessions that have ended are remembered. Without "
+			"SESSION, the latest session is shown. " SESSION_TEXT,
+			"With --verify, husk checks that the log of one session, or of all, is what was written. Runs, "
+			"exports and receipts form a chain of hashes under a key that is not in the database "
+			"(ENCRYPTION_KEY). What was changed, removed or added is listed."),
+		.options = OPTIONS(
+			JSON_OPTION,
+			{ "ipynb", NULL, "Print the session as a notebook (nbformat 4.5), if HISTORY_KEEPS_CODE was set when its cells ran." },
+			{ "verify", NULL, "Check that the log is what was written." }),
+		.examples = PAIRS(
+			{ "husk history", "List the runs of the latest session." },
+			{ "husk history --ipynb 4f2a >session.ipynb", "Save a session as a notebook." },
+			{ "husk history --verify", "Check the logs of all sessions." }),
+		.codes = PAIRS(CODE_DONE, { "1", "There is no such session, or the log is not what was written." }, CODE_USAGE, CODE_SYSTEM),
+	},
+	[VERB_EXPORTS] = {
+		.name = "exports",
+		.group = GROUP_SESSIONS,
+		.summary = "List the files that sessions exported, or delete one",
+		.usage = TEXT("[--json] [--thread ID | --all]", "[--json] --delete ID"),
+		.text = TEXT("It lists the exports of this conversation, newest first: time, size, session, id and path."),
+		.options = OPTIONS(
+			JSON_OPTION,
+			{ "thread", "ID", "List the exports of another conversation." },
+			{ "all", NULL, "List the exports of all conversations." },
+			{ "delete", "ID", "Delete this export, of any conversation, and its content unless another export has the same. The "
+			"log keeps a record of it." }),
+		.examples = PAIRS({ "husk exports --all", "List the exports of all conversations." }),
+		.codes = PAIRS(CODE_DONE, { "1", "There is no such export." }, CODE_USAGE, CODE_SYSTEM),
+	},
+	[VERB_GC] = {
+		.name = "gc",
+		.group = GROUP_SESSIONS,
+		.summary = "Remove what ended servers left behind, or old exports",
+		.usage = TEXT("[--json]", "[--json] --exports [--older DAYSd] [--yes]"),
+		.text = TEXT(
+			"It removes containers that do not run and networks without containers, if they are older than "
+			"CONTAINER_ORPHAN_MIN_AGE_SECONDS, and warm containers whose server has ended. It marks sessions "
+			"that died unseen as ended. Sessions in use are never touched. A server with sessions does the same.",
+			"With --exports, it deletes old exports of all conversations instead. It first shows how many there "
+			"are and their size, and asks if standard input is a terminal."),
+		.options = OPTIONS(
+			JSON_OPTION,
+			{ "exports", NULL, "Delete old exports. Without a terminal, nothing is deleted unless --yes is given." },
+			{ "older", "DAYSd", "Age of the exports to delete, such as 7d; 30d by default." },
+			{ "yes", NULL, "Delete without asking." }),
+		.examples = PAIRS(
+			{ "husk gc", "Remove leftovers." },
+			{ "husk gc --exports --older 90d --yes", "Delete exports that are older than 90 days." }),
+		.codes = PAIRS(CODE_DONE, CODE_USAGE, CODE_SYSTEM),
+	},
+	[VERB_SETUP] = {
+		.name = "setup",
+		.group = GROUP_SETUP,
+		.summary = "Install an engine if none answers, and build the images",
+		.usage = TEXT("[--runtime NAME[,NAME]...] [--engine-only]"),
+		.text = TEXT(
+			"On Debian and Ubuntu it installs and starts Docker if no engine answers. It then builds the images "
+			"of this version from the recipes that came with husk. It does only what is missing. The builders' "
+			"output is kept in $XDG_STATE_HOME/husk/setup."),
+		.options = OPTIONS(
+			{ "runtime", "NAME", "Build only the image of this runtime, or of several: python,r." },
+			{ "engine-only", NULL, "Build no images." }),
+		.examples = PAIRS({ "husk setup --runtime python", "Prepare for Python sessions only." }),
+		.codes = PAIRS(CODE_DONE, CODE_USAGE, CODE_SYSTEM),
+	},
+	[VERB_DOCTOR] = {
+		.name = "doctor",
+		.group = GROUP_SETUP,
+		.summary = "Check the engine, images, folders and settings",
+		.usage = TEXT("[--json] [--probe [--verbose]]"),
+		.text = TEXT(
+			"It prints one line per check, with what to do if the check fails. It changes nothing and takes less "
+			"than a second; an engine that does not answer costs ten seconds.",
+			"With --probe, it also creates a session of each runtime, runs a cell, tries what a session must not "
+			"be able to do, and stops it. An attempt that worked is a failure. An attempt whose outcome is "
+			"unknown is a warning."),
+		.options = OPTIONS(
+			JSON_OPTION,
+			{ "probe", NULL, "Also try out a session of each runtime." },
+			{ "verbose", NULL, "With --probe: show each attempt and how it was refused, not only their groups." }),
+		.examples = PAIRS(
+			{ "husk doctor", "Check whether sessions can work." },
+			{ "husk doctor --json | jq -r '.checks[].fix // empty'", "Print only what has to be done." }),
+		.codes = PAIRS({ "0", "No check failed. There may be warnings." }, { "1", "A check failed." }, CODE_USAGE, CODE_SYSTEM),
+	},
+	[VERB_CONFIG] = {
+		.name = "config",
+		.group = GROUP_SETUP,
+		.summary = "Show settings, and keep some for all programs of this user",
+		.usage = TEXT("[--json] list", "get NAME", "set NAME [VALUE]", "unset NAME"),
+		.text = TEXT(
+			"list shows every setting, its value and where the value comes from, without secrets. get prints one "
+			"value. set keeps a value, sealed, for all programs of this user, and unset removes it. "
+			"docs/settings.md and husk(1) explain the settings.",
+			"Without VALUE, set reads the value from standard input. A password must be given that way, because "
+			"every user of the machine can read command lines. A bad value is refused."),
+		.options = OPTIONS({ "json", NULL, "list: print one JSON object." }),
+		.examples = PAIRS(
+			{ "husk config set CONTAINER_MEMORY_LIMIT 4g", "Give every session 4 GB." },
+			{ "husk config set DATABASE_URL <url.txt", "Keep a value with a password." }),
+		.codes = PAIRS(CODE_DONE, { "1", "The setting is not set." }, { "64", "Wrong usage, an unknown setting or a bad value." }, CODE_SYSTEM),
+	},
+	[VERB_DEMO] = {
+		.name = "demo",
+		.group = GROUP_SETUP,
+		.summary = "Show a short tour, then how to set up a client",
+		.usage = TEXT("[OPTION]..."),
+		.text = TEXT("It starts the real server and uses it like a client: a session, cells, a picture (saved as "
+		"husk-demo.png) and a command. It ends with the configuration for your client."),
+		.examples = PAIRS({ "husk demo", "Show the tour." }),
+		.codes = PAIRS(CODE_DONE, CODE_USAGE, { "111", "A step of the tour failed." }),
+	},
+	[VERB_HELP] = {
+		.name = "help",
+		.group = GROUP_SETUP,
+		.summary = "Print the help of a verb, or list the verbs",
+		.usage = TEXT("[VERB]"),
+		.examples = PAIRS({ "husk help run", "Print the same as husk run --help." }),
+		.codes = PAIRS(CODE_DONE, CODE_USAGE),
+	},
+};
+
+const struct help_program husk_help = {
+	.name = "husk",
+	.summary = "persistent interpreters in hardened containers, for AI agents and people",
+	.text = TEXT(
+		"Husk keeps Python, Node.js and R interpreters alive in hardened containers. An agent, or you, can "
+		"run code in them without risk to this machine."),
+	.groups = groups,
+	.verbs = verbs,
+	.n_verbs = ARRAY_LEN(verbs),
+	.options = common_options,
+};
