@@ -219,7 +219,7 @@ static void bring_pictures(struct run_verb *r)
 	static const char *const place = PICTURES;
 	AUTO(fail_release) struct fail f = { 0 };
 	struct copy_request request = {
-		.session_id = r->session, .exports = &place, .n = 1, .optional = true, .on_done = on_pictures, .ctx = r
+		.session_id = r->session, .exports = &place, .n = 1, .on_done = on_pictures, .ctx = r
 	};
 	if (!r->fresh.request.runtime->program_env[0])
 		bring_exports(r); /* its programs have no pictures */

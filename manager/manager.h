@@ -310,7 +310,6 @@ struct copy_request {
 	const struct import_item *imports; /* or NULL, and */
 	const char *const *exports;
 	size_t n;
-	bool optional; /* exports: what is not there is not even logged */
 	/* Folders that paths of the host may be in, beside those of the settings; NULL = none. Borrowed for the call. */
 	const struct strv *allowed;
 	/* One line of progress; may be NULL. */

@@ -66,29 +66,34 @@ static void idle(struct entries *b);
 
 /* ---- one entry ends */
 
-/* Only a call that reached the session has a number there. */
-static void record(struct entries *b, const struct fail *f)
+/* Only a call that reached the session has a number there. An ending of NULL is not known yet: each number is recorded when it is
+ * given, so that the log has no gap if this server is killed. */
+static void record(struct entries *b, uint32_t seq, const char *ending)
 {
 	const struct copy_result *r = &b->results[b->at];
-	uint32_t seq = take_number(&b->transfer.last);
-	if (!seq || (f && b->spec.optional))
+	if (!seq)
 		return;
 	store_execution_put(b->spec.store,
 			    &(struct execution_record){ .session = b->session_id,
 							.seq = seq,
 							.tool = b->export ? "export_files" : "import_files",
 							.started = b->started,
-							.ended = store_now_ms(),
-							.ending = f ? "error" : "ok",
+							.ended = ending ? store_now_ms() : 0,
+							.ending = ending,
 							.in_bytes = b->export ? 0 : r->size,
 							.out_bytes = b->export ? r->size : 0,
-							.at_once = true });
+							.at_once = ending != NULL });
+}
+
+static void on_begun(struct transfer *t)
+{
+	record(container_of(t, struct entries, transfer), t->last, NULL);
 }
 
 static void item_end(struct entries *b, const struct fail *f)
 {
 	struct copy_result *r = &b->results[b->at];
-	record(b, f);
+	record(b, take_number(&b->transfer.last), f ? "error" : "ok");
 	r->success = !f;
 	if (f)
 		fail_copy(&r->failure, f);
@@ -489,6 +494,7 @@ void entries_start(struct entries *b, const struct entries_place *place)
 	snprintf(b->session_id, sizeof(b->session_id), "%s", place->session_id);
 	b->thread = xstrdup(place->thread);
 	b->limits = *place->limits;
+	b->transfer.on_begun = on_begun;
 	transfer_join(&b->transfer, place->dispatch);
 	timer_start(b->turn, 0, 0);
 }
@@ -502,6 +508,7 @@ struct entries *entries_free(struct entries *b)
 	if (b->download)
 		download_cancel(b->download);
 	store_cancel(b->job);
+	record(b, take_number(&b->transfer.last), "cancelled");
 	transfer_leave(&b->transfer);
 	timer_free(b->turn);
 	for (size_t k = 0; k < b->n; k++) {

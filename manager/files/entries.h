@@ -17,7 +17,6 @@ struct entries_spec {
 	const struct import_item *imports;
 	const char *const *exports;
 	size_t n;
-	bool optional; /* exports: failures are not logged */
 	const struct strv
 		*allowed; /* folders of the host beside those of the settings; NULL = none. Borrowed likewise */
 	/* One line of progress; may be NULL. */

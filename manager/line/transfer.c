@@ -46,6 +46,8 @@ int transfer_begin(struct transfer *t, const struct wire_files *call, struct fai
 	t->call = t->last = dispatch_number(d);
 	d->used_ms = loop_now_ms();
 	dispatch_send(d, &frame);
+	if (t->on_begun)
+		t->on_begun(t);
 	return 0;
 }
 

@@ -11,6 +11,8 @@ struct transfer {
 	uint32_t call;		   /* 0 = none under way */
 	uint32_t last;		   /* the one under way, or the one before; 0 = there was none */
 	bool abandoned;		   /* cancelled: what still comes is for nobody */
+	/* A call has begun: `last` is its number. */
+	void (*on_begun)(struct transfer *t);
 	/* A frame of the call; after END the call is over and the next may begin. Negative if PID 1 broke the protocol. */
 	int (*on_frame)(void *ctx, const struct wire_frame *frame);
 	/* The call is over without an END. If the container itself is gone, the transfer is no longer joined. */

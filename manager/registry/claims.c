@@ -232,6 +232,19 @@ void log_run_began(struct member *m, const struct begun_run *run)
 									    .env = run->env });
 }
 
+void log_adopted(struct member *m)
+{
+	uint64_t now = store_now_ms();
+	store_execution_put(m->registry->store,
+			    &(struct execution_record){ .session = session_id(m->session),
+							.seq = session_dispatch(m->session)->last_call,
+							.tool = TOOL_UNKNOWN,
+							.started = now,
+							.ended = now,
+							.ending = "unrecorded",
+							.up_to = true });
+}
+
 void log_run_ended(struct member *m, const struct ended_run *run)
 {
 	log_run_told(m, run->number, run->result);

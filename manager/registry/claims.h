@@ -53,6 +53,8 @@ struct ended_run {
 	const struct run_result *result; /* what is told of it; NULL = nothing */
 };
 void log_run_ended(struct member *m, const struct ended_run *run);
+/* For a session that was adopted: numbers that its former server gave, and did not record before it was killed. */
+void log_adopted(struct member *m);
 /* Its caller was told what there is so far; it goes on. */
 void log_run_told(struct member *m, uint64_t number, const struct run_result *result);
 /* A person's terminal: no ending = it was opened. */

@@ -27,8 +27,10 @@ static void on_ready(void *ctx, struct session *s UNUSED)
 		return;
 	}
 	/* Whoever created it records it before it is told. */
-	if (m->adopted)
+	if (m->adopted) {
 		claim_renew(m);
+		log_adopted(m);
+	}
 	tasks_ready(m);
 	tell_conversation(m);
 	ops_ready(m);

@@ -12,6 +12,8 @@
 /* A record waits for others this long: a transaction costs more than many calls do, and calls come in bursts. */
 #define GATHER_MS 50
 #define EXECUTIONS_MAX 100000
+/* A number of PID 1 is hostile. */
+#define UNRECORDED_MAX 256
 
 struct waiting {
 	struct list node;
@@ -60,12 +62,13 @@ static void waiting_free(struct execution_log *log, struct waiting *w)
 	free(w);
 }
 
-static int write_one(struct chain *chain, const struct execution_record *e, struct fail *f)
+static int write_row(struct chain *chain, const struct execution_record *e, struct fail *f)
 {
 	/* What is known stays known: the record of an end may not tell all that the one of the start did. */
 	struct db_query q = {
 		.sql = "INSERT INTO executions (" EXECUTION_COLUMNS ") "
-		       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (session, seq) DO UPDATE SET ended = CASE WHEN excluded.ended > 0 THEN excluded.ended ELSE executions.ended END, "
+		       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (session, seq) DO UPDATE SET tool = CASE WHEN executions.tool = '" TOOL_UNKNOWN
+		       "' THEN excluded.tool ELSE executions.tool END, ended = CASE WHEN excluded.ended > 0 THEN excluded.ended ELSE executions.ended END, "
 		       "ending = COALESCE(excluded.ending, executions.ending), in_bytes = CASE WHEN excluded.in_bytes > 0 THEN excluded.in_bytes ELSE executions.in_bytes END, "
 		       "out_bytes = CASE WHEN excluded.out_bytes > 0 THEN excluded.out_bytes ELSE executions.out_bytes END, "
 		       "env = COALESCE(excluded.env, executions.env) RETURNING " EXECUTION_COLUMNS,
@@ -77,6 +80,26 @@ static int write_one(struct chain *chain, const struct execution_record *e, stru
 	if (chain_exec(chain, &q, e->session, CHAIN_EXECUTION, 1, f) < 0)
 		return -1;
 	return chain->written ? 0 : chain_note_swallowed(chain, e->session, CHAIN_EXECUTION, item, f);
+}
+
+/* Records are written in the order of their numbers, so a server that was killed has left out the last ones. */
+static int write_up_to(struct chain *chain, const struct execution_record *e, struct fail *f)
+{
+	struct db_query q = { .sql = "SELECT COALESCE(MAX(seq), 0) FROM executions WHERE session = $1",
+			      DB_PARAMS(db_text(e->session)) };
+	uint64_t last;
+	if (db_number(chain->db, &q, &last, f) < 0)
+		return -1;
+	struct execution_record row = *e;
+	for (row.seq = last + 1; row.seq <= e->seq && row.seq <= last + UNRECORDED_MAX; row.seq++)
+		if (write_row(chain, &row, f) < 0)
+			return -1;
+	return 0;
+}
+
+static int write_one(struct chain *chain, const struct execution_record *e, struct fail *f)
+{
+	return e->up_to ? write_up_to(chain, e, f) : write_row(chain, e, f);
 }
 
 static int write_all(struct db *db, void *ctx, struct fail *f)
@@ -156,7 +179,7 @@ static void flush(struct execution_log *log)
 static struct waiting *find_start(struct execution_log *log, const struct execution_record *e)
 {
 	list_for_each(w, &log->waiting, struct waiting, node)
-		if (w->number > log->carried && w->record.seq == e->seq && !w->record.ending &&
+		if (w->number > log->carried && w->record.seq == e->seq && !w->record.ending && !w->record.up_to &&
 		    streq(w->record.session, e->session))
 			return w;
 	return NULL;

@@ -144,6 +144,7 @@ struct take_over {
 struct store_job *store_session_take_over(struct store *s, const struct take_over *t, store_session_fn fn, void *ctx);
 
 /* --- executions: an event log a session -------------------------------------------------------------------------- */
+#define TOOL_UNKNOWN "unknown"
 struct execution_record {
 	const char *session;
 	uint64_t seq;	  /* the call number, rising within the session */
@@ -153,6 +154,7 @@ struct execution_record {
 	uint64_t in_bytes, out_bytes;
 	const char *
 		env; /* names of the variables that it was given, with a blank between them; NULL = none. Never values */
+	bool up_to; /* all numbers up to this one that follow the last record: a former server was killed before it recorded them */
 	bool at_once; /* nobody else knows of it: not kept back for others */
 };
 

@@ -39,6 +39,13 @@ def husk_binary():
     return os.environ.get("HUSK") or str(build_dir() / "husk")
 
 
+def verify_log(server):
+    """What `husk history --verify` says of the server's store."""
+    done = subprocess.run([husk_binary(), "history", "--verify", "--json"], env=server.env, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=60)
+    return json.loads(done.stdout)
+
+
 def ninja(folder, *targets):
     """Builds in a folder in which others may be building too."""
     with open(folder / "test.lock", "w", encoding="ascii") as lock:

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import pytest
-from harness import Session, build_dir, children_of, clean_env, docker, husk_binary, ninja, wait_until
+from harness import Session, build_dir, children_of, clean_env, docker, husk_binary, ninja, verify_log, wait_until
 
 FAKETIME = next((p for p in ("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1", "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
                              "/usr/lib/faketime/libfaketime.so.1") if os.path.exists(p)), None)
@@ -81,6 +81,29 @@ def test_variables_files_and_running_cells_are_still_there(window, how, transpor
     assert "earlier" not in second.code("1").ok().fields
     assert second.shell("pwd; echo $WORD; cat /workspace/ran").ok().stdout == "/tmp\nkept\ncell\n"
     assert "sleep 1000 " in second.shell("cat /proc/[0-9]*/cmdline | tr '\\0' ' '").ok().stdout.replace("\n", "")
+
+
+# evidence: history-triggers
+def test_a_killed_server_leaves_no_gap_in_the_log(window):
+    """The store is locked, so the server cannot record its last runs before it is killed."""
+    first = window()
+    session = first.session(network=False)
+    session.code("1").ok()
+    wait_until(lambda: len(rows(first, "SELECT seq FROM executions WHERE ended > 0")) == 1, what="the first record")
+    with contextlib.closing(sqlite3.connect(first.home / "state" / "husk" / "husk.db", timeout=30, isolation_level=None)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        session.code("2").ok()
+        session.shell("true").ok()
+        end(first, "SIGKILL")
+        db.execute("ROLLBACK")
+    second = at(window(), session)
+    second.code("4").ok()
+    recorded = "SELECT seq, tool, ending FROM executions WHERE ended > 0 ORDER BY seq"
+    wait_until(lambda: rows(first, recorded)[-1]["seq"] == 4, what="the last record")
+    assert [r["seq"] for r in rows(first, recorded)] == [1, 2, 3, 4]
+    assert (rows(first, recorded)[1]["tool"], rows(first, recorded)[1]["ending"]) == ("unknown", "unrecorded")
+    verdict = verify_log(second.server)
+    assert verdict["ok"], verdict
 
 
 def test_adoption_needs_no_call_that_names_the_session(window):

@@ -108,13 +108,15 @@ def test_cancel_cleans_up(server, allowed):
     session.shell("head -c 300M /dev/zero | tr '\\0' x > big", timeout=60)
     call = server.start_call("export_files", {"session_id": session.id, "files": [{"source": "big"}]})
     incoming = storage(server) / "exports" / "incoming"
-    harness.wait_until(lambda: any(p.stat().st_size for p in incoming.iterdir()), what="a file in the vault")
+    harness.wait_until(lambda: incoming.exists() and any(p.stat().st_size for p in incoming.iterdir()), what="a file in the vault")
     server.cancel(call)
     harness.wait_until(lambda: not os.listdir(incoming), what="an empty folder")
     assert session.code("1 + 1").ok().value == "2" and not call.done
     # The session goes on, and so do copies on it.
     session.shell("echo fine > small; rm big")
     assert get(session, "small").success
+    verdict = harness.verify_log(server)
+    assert verdict["ok"], verdict
     session.stop()
 
 

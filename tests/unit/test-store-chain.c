@@ -342,6 +342,44 @@ static void a_number_that_is_missing_is_found(void **state)
 	assert_non_null(strstr(found, "s3: gap execution 1\n"));
 }
 
+static void unrecorded(const char *session, uint64_t last)
+{
+	store_execution_put(b.store, &(struct execution_record){ .session = session,
+								 .seq = last,
+								 .tool = TOOL_UNKNOWN,
+								 .started = 1,
+								 .ended = 1,
+								 .ending = "unrecorded",
+								 .up_to = true });
+}
+
+/* A server was killed before it wrote the records of the last runs. */
+static void numbers_of_a_killed_server_are_no_gap(void **state)
+{
+	write_log();
+	unrecorded("s1", 3);
+	unrecorded("s1", 5);
+	execution("s1", 4, 41); /* told by PID 1 after all */
+	execution("s1", 6, 61);
+	do
+		ask_executions(&b, &a, "s1", 10);
+	while (a.executions[a.n - 1].seq != 6);
+	assert_int_equal(a.n, 6);
+	assert_string_equal(a.executions[2].tool, "execute_code");
+	assert_string_equal(a.executions[3].tool, "execute_code");
+	assert_string_equal(a.executions[3].ending, "error");
+	assert_string_equal(a.executions[4].tool, TOOL_UNKNOWN);
+	assert_string_equal(a.executions[4].ending, "unrecorded");
+	assert_string_equal(look(), "");
+	unrecorded("s1", UINT32_MAX / 2);
+	execution("s1", UINT32_MAX / 2 + 1, 1);
+	do
+		ask_executions(&b, &a, "s1", 1000);
+	while (a.executions[a.n - 1].seq <= UINT32_MAX / 2);
+	assert_in_range(a.n, 7, 300);
+	assert_found("s1: gap execution ");
+}
+
 /* evidence: history-triggers */
 static void what_is_not_of_the_schema_is_found(void **state)
 {
@@ -576,6 +614,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_record_that_a_trigger_swallows_is_found),
 	TEST(an_export_that_a_trigger_swallows_is_not_acknowledged),
 	TEST(a_number_that_is_missing_is_found),
+	TEST(numbers_of_a_killed_server_are_no_gap),
 	TEST(what_is_not_of_the_schema_is_found),
 	TEST(a_chain_that_was_removed_is_begun_anew_and_says_so),
 	TEST(a_forged_receipt_is_none),
