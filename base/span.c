@@ -13,16 +13,28 @@ size_t span_space(const uint8_t *s, size_t n)
 	return i;
 }
 
+/* \u and four digits. */
+static bool is_code(const uint8_t *s, size_t n)
+{
+	return n >= 6 && s[0] == '\\' && s[1] == 'u' && isxdigit(s[2]) && isxdigit(s[3]) && isxdigit(s[4]) &&
+	       isxdigit(s[5]);
+}
+
+static bool is_in_d(const uint8_t *code, char first, char last)
+{
+	return (code[2] | 0x20) == 'd' && (code[3] | 0x20) >= first && (code[3] | 0x20) <= last;
+}
+
+/* Surrogates come in pairs. */
 static size_t escape(const uint8_t *s, size_t n)
 {
 	if (n >= 2 && s[1] && strchr("\"\\/bfnrt", s[1]))
 		return 2;
-	if (n < 6 || s[1] != 'u' || ((s[2] | 0x20) == 'd' && s[3] >= '8'))
+	if (!is_code(s, n) || is_in_d(s, 'c', 'f'))
 		return 0;
-	for (size_t i = 2; i < 6; i++)
-		if (!isxdigit(s[i]))
-			return 0;
-	return 6;
+	if (!is_in_d(s, '8', '9') && !is_in_d(s, 'a', 'b'))
+		return 6;
+	return is_code(s + 6, n - 6) && is_in_d(s + 6, 'c', 'f') ? 12 : 0;
 }
 
 size_t span_string(const uint8_t *s, size_t n)

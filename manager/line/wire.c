@@ -4,7 +4,6 @@
 #include <jansson.h>
 
 #include "base/alloc.h"
-#include "base/shape.h"
 #include "base/utf8.h"
 #include "kernels/entry.h"
 
@@ -12,9 +11,6 @@
 #define NOTICES_MAX 20
 /* Of what PID 1 says about time. */
 #define SECONDS_MAX (366 * 86400)
-/* What a MIME bundle may hold as a tree; PID 1 lets no more through. A container costs some 200 bytes when parsed. */
-#define JSON_CONTAINERS_MAX 100000u
-#define JSON_VALUES_MAX 1500000u
 
 void wire_release(struct wire *w)
 {
@@ -216,12 +212,6 @@ void wire_put_install(struct buf *out, uint32_t call, const struct wire_install 
 	for (size_t i = 0; i < install->n_relays; i++)
 		json_array_append_new(relays, json_integer(install->relays[i]));
 	(void)put_json(out, FRAME_INSTALL, call, payload);
-}
-
-bool wire_json_is_modest(const uint8_t *text, size_t n)
-{
-	struct shape s = shape_of(text, n);
-	return s.containers <= JSON_CONTAINERS_MAX && s.values <= JSON_VALUES_MAX;
 }
 
 static json_t *payload_json(const struct wire_frame *frame)

@@ -30,9 +30,6 @@ int wire_next(struct wire *w, struct wire_frame *ret);
 /* Hands over the buffer that holds the last frame, whose payload stays where it is; what follows the frame is copied. */
 void wire_detach(struct wire *w, struct buf *ret);
 
-/* False if parsing it would cost out of proportion to its length: a hostile PID 1's 16 MiB of "{},{},…". */
-bool wire_json_is_modest(const uint8_t *text, size_t n);
-
 void wire_put(struct buf *out, enum frame_type type, uint32_t call, const void *payload, size_t n);
 void wire_put_hello(struct buf *out, uint64_t epoch);
 

@@ -351,6 +351,33 @@ static void test_trees_are_passed_on(void **state)
 	assert_string_equal(r.displays[0].parts[1].data, "x");
 }
 
+/* A parser could not be ended, and would take 110 MB: a million members, in each place where a session can have them. */
+static void test_objects_of_many_members_are_not_parsed(void **state)
+{
+	AUTO(buf_release) struct buf many = { 0 };
+	for (int i = 0; i < 200000; i++)
+		buf_printf(&many, "%s\"a/%d\":1", i ? "," : "", i);
+	AUTO(freep) char *beside = xasprintf("{\"data\":{\"text/plain\":\"x\"},\"metadata\":{%s}}", buf_str(&many));
+	AUTO(freep) char *types = xasprintf("{\"data\":{\"text/plain\":\"x\",%s}}", buf_str(&many));
+	AUTO(freep) char *top = xasprintf("{\"data\":{\"text/plain\":\"x\"},%s}", buf_str(&many));
+	AUTO(freep) char *pairs =
+		xasprintf("{\"data\":{\"application/json\":{\"\\ud83d\\ude00\":0,%s}}}", buf_str(&many));
+	AUTO(freep) char *error = xasprintf("{\"type\":\"E\",\"message\":\"m\",%s}", buf_str(&many));
+	const char *const displays[] = { beside, types, top, pairs };
+	static const size_t parts[] = { 1, 0, 0, 1 };
+	AUTO(collect_freep) struct collect *c = collect_new(&config);
+	AUTO(run_result_release) struct run_result r = { 0 };
+	for (size_t i = 0; i < ARRAY_LEN(displays); i++)
+		assert_int_equal(feed(c, FRAME_DISPLAY, displays[i]), 0);
+	assert_int_equal(feed(c, FRAME_ERROR, error), 0);
+	collect_finish(c, &r);
+	assert_int_equal(r.n_displays, ARRAY_LEN(displays));
+	for (size_t i = 0; i < ARRAY_LEN(displays); i++)
+		assert_int_equal(r.displays[i].n, parts[i]);
+	assert_true(r.displays[3].parts[0].len > 2000000);
+	assert_string_equal(r.error_type, "Error");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -358,6 +385,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_after_the_end),
 		cmocka_unit_test(test_long_strings_are_whole),
 		cmocka_unit_test(test_trees_are_passed_on),
+		cmocka_unit_test(test_objects_of_many_members_are_not_parsed),
 		cmocka_unit_test(test_hostile_frames),
 		cmocka_unit_test(test_a_replay_starts_over),
 		cmocka_unit_test(test_of_too_many_pictures_the_last_are_kept),

@@ -23,6 +23,7 @@ static void values_end_where_they_end(void **state)
 					      "[\"]\", \"}\"]",
 					      "1e10",
 					      "[[[[]]]]",
+					      "[\"\\ud83d\\uDE00 \\udBFF\\udfff \\ud7ff\\ue000\"]",
 					      "{\"a\":{\"b\":{}},\"c\":0}" };
 	for (size_t i = 0; i < ARRAY_LEN(values); i++) {
 		AUTO(buf_release) struct buf more = { 0 };
@@ -35,10 +36,31 @@ static void values_end_where_they_end(void **state)
 
 static void what_is_no_json_is_none(void **state)
 {
-	static const char *const bad[] = {
-		"",   "[", "[1",  "[1,]", "[1 2]",   "{1:2}",  "{\"a\"}",  "{\"a\":}",	    "{\"a\":1,}", "[}", "01",
-		"1.", "-", "nul", "\"a",  "\"\\x\"", "\"\n\"", "\"\xff\"", "[\"\\ud800\"]", "{\"a\":1]",  "1e"
-	};
+	static const char *const bad[] = { "",
+					   "[",
+					   "[1",
+					   "[1,]",
+					   "[1 2]",
+					   "{1:2}",
+					   "{\"a\"}",
+					   "{\"a\":}",
+					   "{\"a\":1,}",
+					   "[}",
+					   "01",
+					   "1.",
+					   "-",
+					   "nul",
+					   "\"a",
+					   "\"\\x\"",
+					   "\"\n\"",
+					   "\"\xff\"",
+					   "[\"\\ud800\"]",
+					   "\"\\udc00\"",
+					   "\"\\ud800\\ud800\"",
+					   "\"\\ud800x\"",
+					   "\"\\ud83d\\ue000\"",
+					   "{\"a\":1]",
+					   "1e" };
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
 		assert_int_equal(span(bad[i]), 0);
 }
