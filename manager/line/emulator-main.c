@@ -7,10 +7,9 @@
 #include "base/alloc.h"
 #include "base/confine.h"
 #include "base/parse.h"
-#include "base/utf8.h"
 #include "kernels/protocol.h"
+#include "manager/line/emulator-draw.h"
 #include "manager/line/emulator-protocol.h"
-#include "manager/line/vt.h"
 
 #define FEED_CPU_MS 100
 /* A screen of the largest size takes 16 MiB, a feed and its text 8. */
@@ -23,24 +22,6 @@ static bool limit_cpu(unsigned ms)
 {
 	const struct itimerval limit = { .it_value = { .tv_usec = (suseconds_t)ms * 1000 } };
 	return setitimer(ITIMER_PROF, &limit, NULL) == 0;
-}
-
-static void add_text(struct buf *out, uint8_t type, uint32_t call, const char *text, size_t max)
-{
-	size_t n = strlen(text);
-	if (n > max)
-		n = max - utf8_partial_end(text, max);
-	frame_append(out, type, call, text, n);
-}
-
-static void answer(struct vt *t, const struct frame *feed, struct buf *out)
-{
-	vt_leave_out(t, feed->header.call);
-	vt_feed(t, feed->payload, feed->header.length);
-	AUTO(freep) char *text = vt_take(t), *prompt = vt_prompt(t);
-	add_text(out, EMULATOR_TEXT, 0, text, EMULATOR_TEXT_MAX);
-	add_text(out, EMULATOR_STATE, vt_application_keys(t) ? EMULATOR_APPLICATION_KEYS : EMULATOR_CURSOR_KEYS, prompt,
-		 EMULATOR_PROMPT_MAX);
 }
 
 static bool write_all(const struct buf *out)
@@ -74,7 +55,7 @@ static int serve(int rows, int cols)
 			AUTO(buf_release) struct buf out = { 0 };
 			if (!limit_cpu(FEED_CPU_MS))
 				return 1;
-			answer(t, &feed, &out);
+			emulator_draw(t, &feed, &out);
 			if (!limit_cpu(0) || !write_all(&out))
 				return 1;
 		}

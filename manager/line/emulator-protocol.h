@@ -28,4 +28,15 @@ static inline int64_t emulator_answer_max(uint8_t type)
 	return type == EMULATOR_TEXT ? (int64_t)EMULATOR_TEXT_MAX : type == EMULATOR_STATE ? EMULATOR_PROMPT_MAX : -1;
 }
 
+/* The answer to one feed, as the server reads it: hostile, since what it is made of may have broken the emulator. */
+struct emulator_answer {
+	struct frame_reader reader;
+	char *begun;		 /* the text, as it came */
+	struct buf text, prompt; /* clean */
+	bool application_keys;
+};
+/* 1 once it is complete, 0 if more bytes are needed, -EPROTO if it is not an answer, or more than one. */
+int emulator_answer_feed(struct emulator_answer *a, const void *data, size_t n);
+void emulator_answer_release(struct emulator_answer *a);
+
 #endif

@@ -1,6 +1,7 @@
 #include "manager/line/emulator.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -17,9 +18,8 @@ struct emulator {
 	struct emulator_spec spec;
 	struct child *child; /* NULL until the first feed */
 	struct timer *deadline;
-	struct frame_reader reader;
-	char *text;	     /* of the answer that is coming in */
-	const char *trouble; /* of a feed that could not be passed on */
+	struct emulator_answer answer; /* that is coming in */
+	const char *trouble;	       /* of a feed that could not be passed on */
 	bool busy;
 };
 
@@ -75,9 +75,7 @@ void emulator_reset(struct emulator *e)
 	e->trouble = NULL;
 	timer_stop(e->deadline);
 	e->child = child_free(e->child);
-	frame_reader_release(&e->reader);
-	e->reader = (struct frame_reader){ 0 };
-	free(take_ptr(e->text));
+	emulator_answer_release(&e->answer);
 }
 
 static void fail(struct emulator *e, const char *trouble)
@@ -88,40 +86,52 @@ static void fail(struct emulator *e, const char *trouble)
 		e->spec.on_shown(e->spec.ctx, &(struct shown_screen){ .trouble = trouble });
 }
 
-static void shown(struct emulator *e, const struct frame *state)
+void emulator_answer_release(struct emulator_answer *a)
 {
-	AUTO(buf_release) struct buf text = { 0 }, prompt = { 0 };
-	utf8_clean(&text, e->text, strlen(e->text));
-	utf8_clean(&prompt, state->payload, state->header.length);
-	bool application = state->header.call == EMULATOR_APPLICATION_KEYS;
-	e->busy = false;
-	timer_stop(e->deadline);
-	free(take_ptr(e->text));
-	frame_reader_release(&e->reader);
-	e->reader = (struct frame_reader){ 0 };
-	e->spec.on_shown(e->spec.ctx, &(struct shown_screen){ .text = buf_str(&text),
-							      .prompt = buf_str(&prompt),
-							      .application_keys = application });
+	frame_reader_release(&a->reader);
+	free(a->begun);
+	buf_release(&a->text);
+	buf_release(&a->prompt);
+	*a = (struct emulator_answer){ 0 };
+}
+
+int emulator_answer_feed(struct emulator_answer *a, const void *data, size_t n)
+{
+	struct frame frame;
+	frame_reader_feed(&a->reader, data, n);
+	int r = frame_reader_next(&a->reader, emulator_answer_max, &frame);
+	if (r > 0 && frame.header.type == EMULATOR_TEXT && !a->begun) {
+		a->begun = xstrndup((const char *)frame.payload, frame.header.length);
+		r = frame_reader_next(&a->reader, emulator_answer_max, &frame);
+	}
+	if (r == 0)
+		return 0;
+	/* Nothing may follow: each feed has one answer. */
+	if (r < 0 || frame.header.type != EMULATOR_STATE || !a->begun || a->reader.used != a->reader.buf.len)
+		return -EPROTO;
+	utf8_clean(&a->text, a->begun, strlen(a->begun));
+	utf8_clean(&a->prompt, frame.payload, frame.header.length);
+	a->application_keys = frame.header.call == EMULATOR_APPLICATION_KEYS;
+	return 1;
 }
 
 static void on_answer(void *ctx, const void *data, size_t n)
 {
-	static const char broken[] = "the terminal emulator broke its protocol";
 	struct emulator *e = ctx;
-	struct frame frame;
-	frame_reader_feed(&e->reader, data, n);
-	int r = frame_reader_next(&e->reader, emulator_answer_max, &frame);
-	if (r > 0 && frame.header.type == EMULATOR_TEXT && e->busy && !e->text) {
-		e->text = xstrndup((const char *)frame.payload, frame.header.length);
-		r = frame_reader_next(&e->reader, emulator_answer_max, &frame);
+	int r = e->busy ? emulator_answer_feed(&e->answer, data, n) : -EPROTO;
+	if (r < 0) {
+		fail(e, "the terminal emulator broke its protocol");
+		return;
 	}
 	if (r == 0)
 		return;
-	/* Nothing may follow: who has not asked is not answered. */
-	if (r < 0 || frame.header.type != EMULATOR_STATE || !e->text || e->reader.used != e->reader.buf.len)
-		fail(e, broken);
-	else
-		shown(e, &frame);
+	AUTO(emulator_answer_release) struct emulator_answer a = e->answer;
+	e->answer = (struct emulator_answer){ 0 };
+	e->busy = false;
+	timer_stop(e->deadline);
+	e->spec.on_shown(e->spec.ctx, &(struct shown_screen){ .text = buf_str(&a.text),
+							      .prompt = buf_str(&a.prompt),
+							      .application_keys = a.application_keys });
 }
 
 static void on_exit_of(void *ctx, const struct child_result *result)

@@ -4,6 +4,9 @@
 #include "manager/line/keys.h"
 #include "manager/line/run-private.h"
 
+/* What is shown of output without a screen: its end. */
+#define PLAIN_BYTES (256u << 10)
+
 /* An answer may be a secret. */
 static void forget(struct buf *typed)
 {
@@ -44,7 +47,12 @@ static void add_plain(struct run *run, const char *trouble, size_t n)
 	AUTO(buf_release) struct buf text = { 0 }, shown = { 0 };
 	if (trouble)
 		buf_printf(&shown, "⟦the screen could not be shown: %s⟧\n", trouble);
-	utf8_clean(&text, run->result.raw, n);
+	/* What would be cut is not cleaned: this is the loop, and a command may have written several MiB. */
+	size_t some = MIN(n, (size_t)PLAIN_BYTES);
+	run->result.stdout_truncated |= some < n;
+	if (some < n)
+		buf_printf(&shown, "[%zu bytes cut]\n", n - some);
+	utf8_clean(&text, run->result.raw + n - some, some);
 	for (size_t i = 0; i < text.len; i++)
 		if (text.data[i] != '\r')
 			buf_add(&shown, text.data + i, 1);

@@ -574,6 +574,24 @@ def vt():
     }
 
 
+def emulator():
+    """The first byte: who sends, 0 = husk-emulator, 1 = the server."""
+    feed, text, state = range(1, 4)
+    answers, feeds = b"\x00", b"\x01"
+    return {
+        "answer": answers + WHOLE + frame(text, 0, b"one\nName?\n") + frame(state, 0, b"Name?"),
+        "keys": answers + CUT + frame(text, 0, b"") + frame(state, 1, b""),
+        "hidden": answers + WHOLE + frame(text, 0, "\u202e⟦note⟧\x1b[1m\0".encode() + b"\xff") + frame(state, 7, b"\xf0\x9f"),
+        "two": answers + WHOLE + frame(text, 0, b"a") + frame(text, 0, b"b") + frame(state, 0, b""),
+        "more": answers + WHOLE + frame(text, 0, b"a") + frame(state, 0, b"") + frame(text, 0, b""),
+        "large": answers + WHOLE + b"\xff\xff\xff\xff\x02\0\0\0\0",
+        "feeds": feeds + CUT + frame(feed, 0, b"one\r\nName? ") + frame(feed, 0, b"Bob\x1b[?1h"),
+        "dropped": feeds + WHOLE + frame(feed, 4_000_000_000, b"\x1b#8\x1b[2J\x1b[?1049hx"),
+        "repeat": feeds + WHOLE + frame(feed, 0, b"\x1b[b") + frame(feed, 0, b"x\x1b[99b"),
+        "unknown": feeds + WHOLE + frame(text, 0, b"x"),
+    }
+
+
 def attach():
     """The first byte: who sends, 0 = a client, 1 = a server."""
     hello, call, more, cancel, interrupt, note, raw, err, answer = range(1, 10)
@@ -657,6 +675,7 @@ TARGETS = {
     "query": queries,
     "attach": attach,
     "attach-served": attach_served,
+    "emulator": emulator,
     "files": files,
     "frames": frames,
     "image": image,

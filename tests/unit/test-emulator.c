@@ -267,6 +267,27 @@ static void a_cut_does_not_wait_for_a_screen(void **state)
 	ends(1, ENDING_INTERRUPTED, "one\ntwo\n");
 }
 
+static void of_much_without_a_screen_the_end_is_cleaned(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(buf_release) struct buf bytes = { 0 };
+	uint32_t call = begin(RUN_TERMINAL, 60000);
+	config.max_stdout_chars = 300000;
+	for (int i = 0; i < 300; i++)
+		buf_printf(&bytes, "%-1021d\r\n", i);
+	frame(FRAME_OUT, call, buf_str(&bytes));
+	frame(FRAME_END, call, END_OK);
+	cause_set(&f, FAIL_DIED, CAUSE_STOPPED, "stopped");
+	runs_cut(&b.d, ENDING_INTERRUPTED, &f);
+	config.max_stdout_chars = 10000;
+	assert_int_equal(b.ends, 1);
+	assert_true(b.told.stdout_truncated);
+	static const char note[] = "[44756 bytes cut]\n";
+	assert_memory_equal(b.told.stdout_text, note, strlen(note));
+	assert_non_null(strstr(b.told.stdout_text, "\n299 "));
+	assert_null(strstr(b.told.stdout_text, "\n9 "));
+}
+
 static void a_screen_that_is_lost_leaves_the_text_and_the_run(void **state)
 {
 	AUTO(buf_release) struct buf bytes = { 0 };
@@ -301,6 +322,7 @@ int main(void)
 		TEST(a_replay_while_it_is_drawn_is_shown_once),
 		TEST(whoever_leaves_meanwhile_loses_nothing),
 		TEST(a_cut_does_not_wait_for_a_screen),
+		TEST(of_much_without_a_screen_the_end_is_cleaned),
 		TEST(a_screen_that_is_lost_leaves_the_text_and_the_run),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
