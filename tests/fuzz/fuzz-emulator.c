@@ -1,5 +1,5 @@
-/* The frames between the server and husk-emulator, both directions, chosen by the first byte: what the emulator reads from the server, whose
- * bytes are a command's, and answers; and what the server reads from an emulator that a command may have broken. */
+/* The frames between the server and husk-emulator. The first byte chooses the direction: what the emulator reads from the
+ * server (a command's bytes) and answers, or what the server reads from an emulator that a command may have broken. */
 #include "base/alloc.h"
 #include "manager/line/emulator-draw.h"
 #include "manager/line/emulator-protocol.h"

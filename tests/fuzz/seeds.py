@@ -18,7 +18,7 @@ MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
 }
-WHOLE, CUT = b"\x00", b"\x07"
+WHOLE, CUT = seeds_texts.WHOLE, seeds_texts.CUT
 
 
 def rpc(method, id=None, **params):
@@ -565,15 +565,6 @@ def outlines():
     }
 
 
-def vt():
-    return {
-        "line": WHOLE + b"one\r\nName? Bob\r\n\x1b[31mred\x1b[0m",
-        "screen": CUT + b"\x1b[?1049h\x1b[H\x1b[2Jtop\x1b[4;1Hbottom<Up><Ctrl-C>\x1b[?1049l",
-        "odd": WHOLE + b"\x1b#8\x1b[5S\x1b[?1h<F5>\xe6\x97\xa5\xff\x1b[999;999H<Lt><NoEnter>",
-        "scroll": CUT + b"".join(b"%d\r\n" % i for i in range(60)),
-    }
-
-
 def emulator():
     """The first byte: who sends, 0 = husk-emulator, 1 = the server."""
     feed, text, state = range(1, 4)
@@ -690,7 +681,6 @@ TARGETS = {
     "server": server,
     "shell": shell,
     "text": text,
-    "vt": vt,
     "wire": wire,
 }
 

@@ -108,4 +108,17 @@ def connection():
     }
 
 
+# How the bytes after it are cut: tests/fuzz/fuzz.h.
+WHOLE, CUT = b"\x00", b"\x07"
+
+
+def vt():
+    return {
+        "line": WHOLE + b"one\r\nName? Bob\r\n\x1b[31mred\x1b[0m",
+        "screen": CUT + b"\x1b[?1049h\x1b[H\x1b[2Jtop\x1b[4;1Hbottom<Up><Ctrl-C>\x1b[?1049l",
+        "odd": WHOLE + b"\x1b#8\x1b[5S\x1b[?1h<F5>\xe6\x97\xa5\xff\x1b[999;999H<Lt><NoEnter>",
+        "scroll": CUT + b"".join(b"%d\r\n" % i for i in range(60)),
+    }
+
+
 TARGETS = {function.__name__: function for function in (answers, connection, names, repl, report, settings, stored)}
