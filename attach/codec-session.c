@@ -39,6 +39,7 @@ json_t *session_info_encode(const struct session_info *info)
 {
 	json_t *out = json_object();
 	fields_put_text(out, "id", info->id);
+	fields_put_text(out, "name", info->name);
 	fields_put_text(out, "runtime", info->runtime);
 	fields_put_text(out, "status", info->status);
 	fields_put_number(out, "age_seconds", info->age_seconds);
@@ -53,6 +54,7 @@ int session_info_decode(const json_t *json, struct session_info *ret, struct fai
 {
 	struct fields in = { .json = json };
 	struct session_info info = { .id = fields_text(&in, "id"),
+				     .name = fields_text(&in, "name"),
 				     .runtime = fields_text(&in, "runtime"),
 				     .status = fields_text(&in, "status"),
 				     .age_seconds = fields_number(&in, "age_seconds", UINT64_MAX),
@@ -236,6 +238,7 @@ json_t *create_request_encode(const struct create_request *req)
 {
 	json_t *out = json_object();
 	fields_put_text(out, "runtime", req->runtime ? req->runtime->name : NULL);
+	fields_put_text(out, "name", req->name);
 	fields_put_text(out, "image", req->image);
 	fields_put_bool(out, "network", req->network);
 	if (req->n_dependencies) {
@@ -284,6 +287,7 @@ int create_request_decode(const json_t *json, struct create_request *ret, struct
 	struct fields in = { .json = json };
 	const char *runtime = fields_text(&in, "runtime");
 	struct create_request r = { .runtime = runtime ? runtime_find(runtime) : NULL,
+				    .name = fields_text(&in, "name"),
 				    .image = fields_text(&in, "image"),
 				    .network = fields_bool(&in, "network"),
 				    .limits = { .memory = fields_number(&in, "memory", UINT64_MAX),

@@ -188,6 +188,7 @@ struct husk_session {
 	/* What it may have: bytes of memory, bytes of its home directory on disk, CPUs. */
 	uint64_t memory_limit, disk_limit;
 	double cpus;
+	const char *name; /* NULL = it has none */
 };
 void husk_session_free(struct husk_session *s);
 
@@ -212,6 +213,9 @@ struct husk_create {
 	double cpus;
 	/* One of CONTAINER_IMAGES, by its name, instead of the language's own image; NULL = that. */
 	const char *image;
+	/* To use in place of its id, within the conversation and for husk's verbs: letters, digits, '.', '_' and '-', a letter first, at
+	 * most 25; NULL = none. */
+	const char *name;
 };
 /* It runs when this returns. options NULL = a Python session. */
 struct husk_error *husk_create(struct husk_conversation *c, const struct husk_create *options,

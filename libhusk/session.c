@@ -113,6 +113,7 @@ struct husk_error *husk_create(struct husk_conversation *conversation, const str
 		return error;
 	c.call.on_text = o->on_output ? pass_install_output : NULL;
 	c.request = (struct create_request){ .runtime = runtime,
+					     .name = o->name,
 					     .image = o->image,
 					     .network = o->network ? o->network > 0 : held->config.network_enabled,
 					     .dependencies = dependencies,

@@ -20,6 +20,7 @@ static void take_limits(struct husk_session *s, const struct limits *limits)
 static void fill_session(struct pool *p, struct husk_session *s, const struct session_info *info)
 {
 	s->id = pool_text(p, info->id);
+	s->name = pool_text(p, info->name);
 	s->language = pool_text(p, info->runtime);
 	s->status = pool_text(p, info->status);
 	s->dependencies = pool_text(p, info->dependencies);
@@ -77,6 +78,7 @@ struct husk_sessions *take_listed(const struct listed_session *v, size_t n, cons
 	for (size_t i = 0; i < n; i++) {
 		struct husk_session *s = add_session(o);
 		s->id = pool_text(&o->pool, v[i].id);
+		s->name = streq(v[i].name, "-") ? NULL : pool_text(&o->pool, v[i].name);
 		s->language = pool_text(&o->pool, v[i].runtime);
 		s->status = pool_text(&o->pool, v[i].state);
 		s->conversation = pool_text(&o->pool, v[i].thread);

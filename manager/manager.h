@@ -15,6 +15,7 @@
 #include "manager/model/config.h"
 #include "manager/model/env.h"
 #include "manager/model/files.h"
+#include "manager/model/handle.h"
 #include "manager/model/limits.h"
 #include "manager/model/look.h"
 #include "manager/model/query.h"

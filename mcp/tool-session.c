@@ -60,7 +60,7 @@ static const char *language_choice(size_t i)
 #define NAME_ARG                                                                                                       \
 	{                                                                                                              \
 		"name", ARG_STRING, offsetof(struct create_args, name), ARG_NONEMPTY,                                  \
-			.max = 64, .description = "To use as session_id.", .example = "\"sales\""                      \
+			.max = HANDLE_NAME_MAX, .description = "To use as session_id.", .example = "\"sales\""         \
 	}
 
 #define LIMIT_ARGS                                                                                                     \

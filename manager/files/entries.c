@@ -9,6 +9,7 @@
 #include "manager/files/names.h"
 #include "manager/files/upload.h"
 #include "manager/model/cause.h"
+#include "manager/model/handle.h"
 #include "manager/model/token.h"
 
 /* What a session could hold, with room for holes, and for hard links if PID 1 is of an older Husk, which sends them as files. */
@@ -215,6 +216,32 @@ static void on_found(void *ctx, const struct export_record *found, const struct 
 						      .links = b->transfer.dispatch && b->transfer.dispatch->links }));
 }
 
+static void find_export(struct entries *b)
+{
+	const struct item *i = &b->items[b->at];
+	b->job = store_export_find(b->spec.store, b->thread, i->session_id, i->path, on_found, b);
+}
+
+/* A name, or the beginning of an id; also of a session that has ended. */
+static void on_sessions(void *ctx, const struct session_list *list, const struct fail *f)
+{
+	struct entries *b = ctx;
+	struct item *i = &b->items[b->at];
+	AUTO(fail_release) struct fail why = { 0 };
+	AUTO(freep) struct handle *handles = f ? NULL : xcalloc(list->n + 1, sizeof(*handles));
+	size_t at = 0;
+	b->job = NULL;
+	for (size_t k = 0; !f && k < list->n; k++)
+		handles[k] = (struct handle){ list->v[k].id, list->v[k].name, list->v[k].state != ROW_ENDED };
+	if (f || handle_find(handles, list->n, i->session_id, &at, &why) < 0) {
+		item_end(b, f ? f : &why);
+		return;
+	}
+	free(i->session_id);
+	i->session_id = xstrdup(handles[at].id);
+	find_export(b);
+}
+
 static void import_export(struct entries *b)
 {
 	struct item *i = &b->items[b->at];
@@ -226,7 +253,10 @@ static void import_export(struct entries *b)
 	}
 	free(i->path);
 	i->path = path;
-	b->job = store_export_find(b->spec.store, b->thread, i->session_id, i->path, on_found, b);
+	if (token_is_valid(i->session_id) || !handle_is_word(i->session_id))
+		find_export(b);
+	else
+		b->job = store_sessions(b->spec.store, b->thread, /* all= */ true, on_sessions, b);
 }
 
 static void import_host(struct entries *b)

@@ -11,11 +11,16 @@
 
 enum rank { BY_ID, BY_NAME, BY_PREFIX, BY_PREFIX_OF_ENDED, BY_NOTHING };
 
-bool handle_name_is_valid(const char *name)
+bool handle_is_word(const char *word)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-	size_t n = strlen(name);
-	return n && n <= HANDLE_NAME_MAX && isalpha((unsigned char)*name) && strspn(name, allowed) == n;
+	size_t n = strlen(word);
+	return n && n <= HANDLE_NAME_MAX && strspn(word, allowed) == n;
+}
+
+bool handle_name_is_valid(const char *name)
+{
+	return handle_is_word(name) && isalpha((unsigned char)*name);
 }
 
 static enum rank rank_of(const struct handle *h, const char *word)

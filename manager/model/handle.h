@@ -15,6 +15,8 @@ struct handle {
 
 /* Letters, digits, '.', '_' and '-', a letter first, at most HANDLE_NAME_MAX. */
 bool handle_name_is_valid(const char *name);
+/* Not empty, of such characters, and no longer than a name: a name, or the beginning of an id. */
+bool handle_is_word(const char *word);
 /* Finds the session that `word` refers to: by id, by the name of a live session, by a prefix of a live session's
  * id, or by a prefix of another's. -1 with f if there is none (CAUSE_NO_SESSION), or if several match; the message
  * lists them. */

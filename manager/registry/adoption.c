@@ -23,7 +23,7 @@ struct search {
 	struct conversation_wait wait;
 	struct store_job *job;
 	struct judging *judging;
-	char id[TOKEN_SIZE];
+	char id[TOKEN_SIZE]; /* or the word that means it */
 	bool retried;
 	/* The row that is to be taken over. */
 	char *owner;
@@ -295,6 +295,57 @@ void adopt_one(struct conversation *c, const char *id)
 		return;
 	}
 	s->wait.fn = on_search_known;
+	s->wait.ctx = s;
+	conversation_prepare(c, &s->wait);
+}
+
+/* --- by name, or by the beginning of its id ------------------------------------------------------------------------ */
+
+/* From here on it is looked for by its id, together with whoever else looks for it. */
+static void go_on_by_id(struct search *s, const char *id)
+{
+	struct conversation *c = s->conversation;
+	struct registry *r = c->registry;
+	struct member *ours = registry_find(r, id);
+	ops_rename(r, c, s->id, id);
+	search_free(s);
+	if (ours && session_state(ours->session) != SESSION_STOPPING)
+		ops_found(r, c, id, ours, NULL);
+	else
+		adopt_one(c, id);
+	ops_adopted(r);
+}
+
+static void on_named(void *ctx, const struct session_list *list, const struct fail *f)
+{
+	struct search *s = ctx;
+	AUTO(fail_release) struct fail why = { 0 };
+	AUTO(freep) char *word = xstrdup(s->id);
+	s->job = NULL;
+	if (f || rows_resolve(list, &word, &why) < 0)
+		conclude(s, NULL, f ? f : &why);
+	else
+		go_on_by_id(s, word);
+}
+
+static void on_word_known(void *ctx, const char *id)
+{
+	struct search *s = ctx;
+	struct registry *r = registry_of(s);
+	AUTO(fail_release) struct fail none = { 0 };
+	/* As in a scan: looking makes neither an id nor a store. */
+	if (id && store_is_there(r->config))
+		s->job = store_sessions(r->store, id, /* all= */ true, on_named, s);
+	else
+		conclude(s, NULL, (cause_no_session(&none, s->id), &none));
+}
+
+void adopt_word(struct conversation *c, const char *word)
+{
+	if (find(c, word))
+		return;
+	struct search *s = search_new(c, word);
+	s->wait.fn = on_word_known;
 	s->wait.ctx = s;
 	conversation_prepare(c, &s->wait);
 }

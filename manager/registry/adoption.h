@@ -12,6 +12,8 @@ struct adoptions *adoptions_new(struct registry *r);
 struct adoptions *adoptions_free(struct adoptions *a);
 /* Finds the session in the store, and takes it over if it is the conversation's and its server is dead; ops_found() follows. */
 void adopt_one(struct conversation *c, const char *id);
+/* Likewise for what handle.h allows in place of an id: the store says which session of the conversation that is. */
+void adopt_word(struct conversation *c, const char *word);
 /* In the background: all sessions of the conversation whose server is dead. */
 void adopt_all(struct conversation *c);
 /* A search for sessions of this conversation is under way. ops_adopted() follows each one's end. */

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "manager/model/cause.h"
+#include "manager/model/handle.h"
 #include "manager/registry/adoption.h"
 #include "manager/registry/member.h"
 
@@ -23,8 +24,12 @@ static struct op *wait_for(struct op *op, const char *id)
 	op->wanted = xstrdup(id);
 	op->patience = timer_new(op->registry->loop, on_patience_over, op);
 	timer_start(op->patience, PATIENCE_MS, 0);
-	if (!op->member)
+	if (op->member)
+		return op;
+	if (token_is_valid(id))
 		adopt_one(op->conversation, id);
+	else
+		adopt_word(op->conversation, id);
 	return op;
 }
 
@@ -41,8 +46,8 @@ static int find(struct op *op, const char **id_ref, struct fail *f)
 	if (registry_resolve(op->registry, op->conversation->id, *id_ref, &m, f) < 0)
 		return -1;
 	const char *id = *id_ref = m ? session_id(m->session) : *id_ref;
-	/* Ids of another form cannot exist, and the store is not asked for them. */
-	if (!m && !token_is_valid(id))
+	/* What is neither an id, nor its beginning, nor a name cannot exist, and the store is not asked for it. */
+	if (!m && !token_is_valid(id) && !handle_is_word(id))
 		return cause_no_session(f, id);
 	if (m && conversation_check(op->conversation, m->thread, id, f) < 0)
 		return -1;

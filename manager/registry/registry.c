@@ -182,6 +182,14 @@ static struct op *next_looking(struct registry *r, const struct conversation *c,
 	return NULL;
 }
 
+void ops_rename(struct registry *r, const struct conversation *c, const char *word, const char *id)
+{
+	for (struct op *op; (op = next_looking(r, c, word));) {
+		free(op->wanted);
+		op->wanted = xstrdup(id);
+	}
+}
+
 void ops_found(struct registry *r, struct conversation *c, const char *id, struct member *m, const struct fail *f)
 {
 	struct op *op;

@@ -113,6 +113,8 @@ void ops_dead(struct member *m, const struct fail *f);
 bool ops_stopped(struct member *m, const struct fail *f);
 void ops_swept(struct registry *r);
 void ops_adopted(struct registry *r);
+/* Those that look for a word look for the id that it means. */
+void ops_rename(struct registry *r, const struct conversation *c, const char *word, const char *id);
 /* The end of a conversation's search: the session, or why there is none. */
 void ops_found(struct registry *r, struct conversation *c, const char *id, struct member *m, const struct fail *f);
 

@@ -116,3 +116,24 @@ def test_progress_is_for_terminals(own_session, tmp_path):
     person = Program([husk_binary(), "cp", str(tmp_path / "large"), f"{own_session.id}:~/in/"], clean_env(own_session.server.home))
     assert person.wait() == 0
     assert b"/home/sandbox/in/large (300.0 MB)" in person.all
+
+
+def test_names_and_prefixes_everywhere(start, tmp_path):
+    first = start(home=tmp_path / "home")
+    session = first.session(network=False, name="sales")
+    session.shell("echo kept >out.txt").ok()
+    assert first.call("export_files", {"session_id": "sales", "files": [{"source": "out.txt"}]}).fields["success"]
+    refused = first.call("create_session", {"name": "a" * 26, "network": False})
+    assert refused.is_error and "25" in refused.text, refused.text
+    first.kill()
+    # The first call of the next server waits until the session has been taken over.
+    second = start(home=tmp_path / "home")
+    assert second.call("execute_terminal", {"session_id": "sales", "command": "cat out.txt"}).ok().stdout == "kept\n"
+    assert "not found" in second.call("execute_terminal", {"session_id": "sale", "command": "true"}).text
+    for word, name in (("sales", "a.txt"), (session.id[:8], "b.txt")):
+        files = [{"session_id": word, "path": "out.txt", "destination": name}]
+        assert second.call("import_files", {"session_id": session.id[:8], "files": files}).fields["success"]
+    for word in ("sales", session.id[:8]):
+        command = [husk_binary(), "history", "--verify", word]
+        done = subprocess.run(command, env=clean_env(second.home), capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0 and "of 1 sessions" in done.stdout, done

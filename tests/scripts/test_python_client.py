@@ -351,6 +351,23 @@ def test_a_kept_session_is_taken_over(make_manager):
     second.stop_session(sid)
 
 
+def test_a_session_with_a_name(make_manager):
+    first = make_manager(conversation="named", keep_sessions=True)
+    session = first.create_session(network=False, name="sales")
+    assert session.name == "sales" and [s.name for s in first.list_sessions()] == ["sales"]
+    assert first.execute_code("sales", "x = 6 * 7; x").value == "42"
+    with pytest.raises(husk.InvalidError, match="at most 25"):
+        first.create_session(network=False, name="a" * 26)
+    first.close()
+    # By name, before anything was taken over.
+    second = make_manager(conversation="named")
+    assert second.execute_code("sales", "x").value == "42"
+    assert second.execute_code(session.id[:8], "x").value == "42"
+    with pytest.raises(husk.NotFoundError):
+        second.execute_code("sale", "x")
+    second.stop_session("sales")
+
+
 def test_a_program_that_forgets_to_close_leaves_nothing(tmp_path):
     code = f"import husk; m = husk.SandboxManager({ {k: str(v) for k, v in places(tmp_path).items()} !r}); print(m.create_session().session_id)"
     env = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}

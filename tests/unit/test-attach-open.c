@@ -152,7 +152,7 @@ static void test_a_server_that_lets_nobody_in(void **state)
 	assert_null(opened);
 	assert_int_equal(got.fail.kind, FAIL_BUSY);
 	assert_int_equal(cause_of(&got.fail), CAUSE_ATTACH_OFF);
-	assert_non_null(strstr(got.fail.hint, "Python module"));
+	assert_non_null(strstr(got.fail.hint, "HUSK_ATTACH"));
 	assert_non_null(strstr(got.fail.message, "belongs to a server that runs (process "));
 }
 

@@ -42,13 +42,13 @@ class Wait(Structure):
 class Create(Structure):
     _fields_ = [("size", c_size_t), ("language", Text), ("dependencies", POINTER(Text)), ("network", c_int),
                 ("on_output", INSTALL_OUTPUT), ("ctx", c_void_p), ("env", POINTER(Text)), ("cwd", Text),
-                ("memory", c_uint64), ("disk", c_uint64), ("cpus", c_double), ("image", Text)]
+                ("memory", c_uint64), ("disk", c_uint64), ("cpus", c_double), ("image", Text), ("name", Text)]
 
 
 class SessionInfo(Structure):
     _fields_ = [("id", Text), ("language", Text), ("status", Text), ("dependencies", Text), ("age_seconds", c_uint64),
                 ("idle_seconds", c_uint64), ("conversation", Text), ("owner", Text), ("left_seconds", c_uint64), ("memory", c_uint64),
-                ("memory_limit", c_uint64), ("disk_limit", c_uint64), ("cpus", c_double)]
+                ("memory_limit", c_uint64), ("disk_limit", c_uint64), ("cpus", c_double), ("name", Text)]
 
 
 class Sessions(Structure):

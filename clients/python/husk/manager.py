@@ -91,12 +91,12 @@ class SandboxManager:
     def create_session(self, runtime: str = "python", dependencies: Union[Mapping[str, Any], Iterable[str], None] = None, *,
                        network: Optional[bool] = None, env: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None,
                        memory: Optional[Size] = None, cpus: Optional[float] = None, disk: Optional[Size] = None,
-                       image: Optional[str] = None,
+                       image: Optional[str] = None, name: Optional[str] = None,
                        on_output: Optional[Output] = None, deadline: Optional[float] = None,
                        cancel: Optional[Cancel] = None) -> SessionInfo:
         """A new session. dependencies: {"pandas": "2.2.3", "matplotlib": ""}, or ["pandas==2.2.3", "matplotlib"]. memory, cpus and
         disk: other limits than the settings', as far as CONTAINER_MEMORY_MAX and the like allow; "4g", "512m", or bytes. image: one of CONTAINER_IMAGES, by
-        its name.
+        its name. name: to use in place of the id, also for husk's verbs (husk repl sales).
 
             info = manager.create_session("python", ["pandas"], memory="4g", network=False)
         """
@@ -106,7 +106,7 @@ class SandboxManager:
             options = sized(_lib.Create, language=encode(runtime, "runtime"), dependencies=_lib.strings(_dependencies(dependencies)),
                             network=0 if network is None else 1 if network else -1, env=_pairs(env), cwd=encode(cwd, "cwd"),
                             memory=_size(memory, "memory"), disk=_size(disk, "disk"), cpus=_cpus(cpus),
-                            image=encode(image, "image"))
+                            image=encode(image, "image"), name=encode(name, "name"))
             if on_output:
                 options.on_output = hear
             check(library.husk_create(self._conversation, byref(options), wait, byref(answer)))

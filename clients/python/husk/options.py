@@ -58,6 +58,7 @@ class _Create(TypedDict, total=False):
     cpus: Optional[float]
     disk: Optional[Size]
     image: Optional[str]
+    name: Optional[str]
     on_output: Optional[Output]
 
 

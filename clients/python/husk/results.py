@@ -210,6 +210,7 @@ class SessionInfo:
         self.memory_limit: int = raw.memory_limit
         self.disk_limit: int = raw.disk_limit
         self.cpus: float = raw.cpus
+        self.name: Optional[str] = text(raw.name)
         self.success = True
 
     @property
