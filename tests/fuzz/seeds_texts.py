@@ -121,4 +121,4 @@ def vt():
     }
 
 
-TARGETS = {function.__name__: function for function in (answers, connection, names, repl, report, settings, stored)}
+TARGETS = {function.__name__: function for function in (answers, connection, names, repl, report, settings, stored, vt)}
