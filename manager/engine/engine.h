@@ -33,6 +33,7 @@ struct container_spec {
 	uint64_t tmpfs;
 	uint64_t home;	/* bytes that its home directory may take on disk; not for an install */
 	uint64_t quota; /* bytes that each of its volumes may take, where the engine can see to that; 0 = no matter */
+	bool no_terminals;   /* the engine cannot mount a devpts for PID 1's terminals, which cells can open then */
 	uint64_t disk_floor; /* bytes that it leaves free there */
 	uint64_t lease;	     /* until somebody claims it */
 	bool network;	     /* false = loopback only */

@@ -1,5 +1,6 @@
 #include "base/alloc.h"
 #include "manager/engine/docker/inspect.h"
+#include "manager/engine/docker/quota.h"
 #include "tests/unit/unit.h"
 
 static void classify(struct fail *f, const char *text)
@@ -106,6 +107,30 @@ static void test_deaths(void **state)
 	assert_string_equal(other.message, "exited with status 3 (container status: exited)");
 }
 
+/* Project quotas count on XFS only. */
+static void quotas_are_found_in_the_mounts(void **state)
+{
+	static const struct {
+		const char *mounts;
+		bool likely;
+	} cases[] = {
+		{ "24 1 8:1 / / rw - ext4 /dev/sda1 rw,prjquota\n30 1 8:3 / /srv rw - xfs /dev/sdc1 rw,noquota\nbroken\n - xfs\n",
+		  false },
+		{ "36 28 8:2 / /var/lib/docker rw shared:1 - xfs /dev/sdb1 rw,attr2,prjquota\n", true },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char path[] = "/tmp/husk-mounts-XXXXXX";
+		int fd = mkstemp(path);
+		assert_true(fd >= 0);
+		assert_true(write(fd, cases[i].mounts, strlen(cases[i].mounts)) > 0);
+		close(fd);
+		quota_mounts = path;
+		assert_int_equal(quota_is_likely(), cases[i].likely);
+		unlink(path);
+	}
+	quota_mounts = "/proc/self/mountinfo";
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -114,6 +139,7 @@ int main(void)
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_the_smallest_network_id_is_first),
 		cmocka_unit_test(test_deaths),
+		cmocka_unit_test(quotas_are_found_in_the_mounts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static void add_volume(struct strv *argv, const struct container_spec *spec, con
 /* The engine's own driver mounts a file system for an unnamed volume; it goes with the container. gVisor's devpts is its own. */
 static void add_terminals(struct strv *argv, const struct container_spec *spec)
 {
-	if (spec->install || engine_is_gvisor(spec->runtime))
+	if (spec->install || spec->no_terminals || engine_is_gvisor(spec->runtime))
 		return;
 	strv_add_all(argv, "--mount",
 		     "type=volume,target=" TERMINALS_PATH ",volume-driver=local,volume-opt=type=devpts,"

@@ -19,6 +19,7 @@ struct docker {
 	char *socket;		    /* of the engine, on this machine; "" = none; NULL until the client was asked */
 	bool joins_at_once;	    /* a container that ran could not be moved to the network */
 	bool refuses_mounts;	    /* a run failed because of the line's folder */
+	bool refuses_terminals;	    /* a run failed because of the volume for terminals */
 	bool has_quotas;	    /* volumes may be given a size; until one was refused */
 	struct list tasks;
 	struct bakery bakery;

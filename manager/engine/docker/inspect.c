@@ -126,6 +126,11 @@ bool inspect_refused_mount(const char *text)
 	return false;
 }
 
+bool inspect_refused_devpts(const char *text)
+{
+	return strstr(text, "devpts") || strstr(text, "mount local volume");
+}
+
 bool inspect_refused_quota(const char *text)
 {
 	return strcasestr(text, "quota");

@@ -17,6 +17,8 @@ bool inspect_is_missing(const char *text);
 bool inspect_lost_network(const char *text);
 /* Of a run: the engine refuses a bind mount. */
 bool inspect_refused_mount(const char *text);
+/* Of a run: the engine's volume driver cannot mount a devpts, as in a user namespace. */
+bool inspect_refused_devpts(const char *text);
 /* A run failed because its volume was to have a size. */
 bool inspect_refused_quota(const char *text);
 /* The id that a run prints; "" if it printed something else. */

@@ -56,6 +56,7 @@ struct engine_task {
 	char id[ID_SIZE];    /* of the container that was made, or that is to be removed; "" = the name is used */
 	bool has_line_dir;   /* likewise */
 	bool has_quota;	     /* likewise */
+	bool has_terminals;  /* likewise */
 	bool joins_late;     /* likewise, and is on no network yet */
 	bool run_again;	     /* once what was refused is removed */
 	bool ran_twice;	     /* another container of its name ran, and was removed */
@@ -320,6 +321,12 @@ static void run_ended(struct engine_task *t, const struct child_result *r)
 			task_finish(t);
 	} else if (lost_network && t->network_tries++ < NETWORK_TRIES && !t->cancelled) {
 		step_later(t, STEP_NETWORK_LIST, NETWORK_RETRY_MS);
+	} else if (r->exit_status != 0 && t->has_terminals && inspect_refused_devpts(r->err)) {
+		log_warning(
+			"docker: cells can open the terminals of commands, since the engine cannot mount a devpts: %s",
+			r->err);
+		t->docker->refuses_terminals = t->run_again = true;
+		step_start(t, STEP_REMOVE);
 	} else if (r->exit_status != 0 && t->has_line_dir && inspect_refused_mount(r->err)) {
 		/* The engine is elsewhere, or sees another file system. */
 		log_debug("docker: no folder is mounted any more: %s", r->err);
@@ -475,6 +482,8 @@ static void step_argv(struct engine_task *t, struct strv *argv)
 			spec.line_dir = NULL;
 		if (!d->has_quotas)
 			spec.quota = 0;
+		spec.no_terminals = d->refuses_terminals;
+		t->has_terminals = !spec.no_terminals && !spec.install;
 		t->has_line_dir = spec.line_dir != NULL;
 		t->has_quota = spec.quota != 0;
 		spec.network_late = t->joins_late = spec.network && spec.network_late && !d->joins_at_once;
