@@ -22,6 +22,8 @@ PAGES_LATER = ("SECURITY.md", "docs/behaviours.md", "docs/bench.md", "docs/desig
                "docs/settings.md", "kernels/README.md", "runtimes/")
 # The last commit whose subject is not judged.
 LAST_UNCHECKED = "f02753d7ff"
+# Commits that were pushed in the hour in which the rule was added, and cannot be changed any more. Do not add to them.
+EXCUSED = ("a69d032",)  # 79 characters
 SUBJECT_MAX = 72
 
 # (reason, pattern, an example, a near miss). A space in a pattern is any white space.
@@ -204,7 +206,8 @@ def commit_problems():
         return
     for line in log.stdout.splitlines():
         commit, _, subject = line.partition(" ")
-        if problem := subject_problem(subject):
+        problem = subject_problem(subject)
+        if problem and not commit.startswith(EXCUSED):
             yield f"commit {commit}: {problem}: {subject}"
 
 
