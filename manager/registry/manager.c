@@ -5,15 +5,10 @@
 #include "manager/deps/set.h"
 #include "manager/engine/open.h"
 #include "manager/registry/adoption.h"
-#include "manager/registry/everything.h"
 #include "manager/registry/keeper.h"
 #include "manager/registry/own-id.h"
 #include "manager/registry/task.h"
 #include "manager/registry/warm.h"
-
-struct manager {
-	struct registry registry;
-};
 
 /* What settings name as indexes is let through. */
 static struct fence *make_fence(struct registry *r)
@@ -190,43 +185,7 @@ void conversation_each_session(struct conversation *c, void (*fn)(void *ctx, con
 	}
 }
 
-/* --- everything -------------------------------------------------------------------------------------------------- */
-
-struct op *manager_list_all(struct manager *m, const struct list_request *req, struct fail *f UNUSED)
-{
-	return list_everything(&m->registry, req);
-}
-
-struct op *manager_stop_all(struct manager *m, const struct stop_all_request *req, struct fail *f UNUSED)
-{
-	return stop_everything(&m->registry, req);
-}
-
-struct op *manager_collect_garbage(struct manager *m, const struct collect_request *req, struct fail *f UNUSED)
-{
-	return collect_everything(&m->registry, req);
-}
-
-struct op *manager_history(struct manager *m, const struct history_request *req, struct fail *f UNUSED)
-{
-	return history_of(&m->registry, req);
-}
-
-struct op *manager_verify(struct manager *m, const struct verify_request *req, struct fail *f UNUSED)
-{
-	return verify_log(&m->registry, req);
-}
-
-struct op *manager_all_exports(struct manager *m, const char *thread, const struct exports_request *req,
-			       struct fail *f UNUSED)
-{
-	return exports_of_all(&m->registry, thread, req);
-}
-
-struct op *manager_delete_export(struct manager *m, const struct delete_export_request *req, struct fail *f UNUSED)
-{
-	return export_delete(&m->registry, req);
-}
+/* --- without a conversation -------------------------------------------------------------------------------------- */
 
 char *manager_own_thread(const struct config *config)
 {

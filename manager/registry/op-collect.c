@@ -1,7 +1,7 @@
 /* One round of tidying up, because somebody asks for it. */
 #include "base/alloc.h"
-#include "manager/registry/everything.h"
 #include "manager/registry/gc.h"
+#include "manager/registry/registry.h"
 
 struct collect_op {
 	struct op op;
@@ -34,9 +34,10 @@ static void on_collected(void *ctx, const struct gc_report *report, const struct
 	op_end(&o->op);
 }
 
-struct op *collect_everything(struct registry *r, const struct collect_request *req)
+struct op *manager_collect_garbage(struct manager *m, const struct collect_request *req, struct fail *f UNUSED)
 {
 	static const struct op_type type = { .fail = answer_fail, .free = collect_op_free };
+	struct registry *r = &m->registry;
 	struct collect_op *o = new0(struct collect_op);
 	op_init(&o->op, r, /* c= */ NULL, &type);
 	o->request = *req;

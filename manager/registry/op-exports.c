@@ -3,7 +3,7 @@
 #include "manager/files/exports.h"
 #include "manager/files/unpack.h"
 #include "manager/registry/conversation.h"
-#include "manager/registry/everything.h"
+#include "manager/registry/registry.h"
 
 struct exports_op {
 	struct op op;
@@ -102,8 +102,10 @@ struct op *manager_exports(struct conversation *c, const struct exports_request 
 	return &o->op;
 }
 
-struct op *exports_of_all(struct registry *r, const char *thread, const struct exports_request *req)
+struct op *manager_all_exports(struct manager *m, const char *thread, const struct exports_request *req,
+			       struct fail *f UNUSED)
 {
+	struct registry *r = &m->registry;
 	struct exports_op *o = exports_op_new(r, /* c= */ NULL, req);
 	/* Looking must not make a store; without one there is nothing to find. */
 	if (store_is_there(r->config))
@@ -175,9 +177,10 @@ static void on_found(void *ctx, const struct export_record *found, const struct 
 	}
 }
 
-struct op *export_delete(struct registry *r, const struct delete_export_request *req)
+struct op *manager_delete_export(struct manager *m, const struct delete_export_request *req, struct fail *f UNUSED)
 {
 	static const struct op_type type = { .fail = delete_fail, .free = delete_op_free };
+	struct registry *r = &m->registry;
 	struct delete_op *o = new0(struct delete_op);
 	op_init(&o->op, r, /* c= */ NULL, &type);
 	o->request = *req;

@@ -1,7 +1,7 @@
 /* What was executed in a session, whoever owned it. */
 #include "base/alloc.h"
 #include "manager/model/token.h"
-#include "manager/registry/everything.h"
+#include "manager/registry/registry.h"
 #include "manager/registry/rows.h"
 
 struct history_op {
@@ -157,9 +157,10 @@ static void on_rows(void *ctx, const struct session_list *list, const struct fai
 		o->job = store_session_get(o->op.registry->store, o->id, on_session, o);
 }
 
-struct op *history_of(struct registry *r, const struct history_request *req)
+struct op *manager_history(struct manager *m, const struct history_request *req, struct fail *f UNUSED)
 {
 	static const struct op_type type = { .fail = answer_fail, .free = history_op_free };
+	struct registry *r = &m->registry;
 	struct history_op *o = new0(struct history_op);
 	op_init(&o->op, r, /* c= */ NULL, &type);
 	o->request = *req;

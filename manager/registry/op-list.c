@@ -1,8 +1,8 @@
 /* The sessions of all conversations and servers, with what they use. */
 #include "base/alloc.h"
 #include "base/utf8.h"
-#include "manager/registry/everything.h"
 #include "manager/registry/kept-limits.h"
+#include "manager/registry/registry.h"
 #include "manager/registry/rows.h"
 
 struct list_op {
@@ -177,9 +177,10 @@ static void on_rows(void *ctx, const struct session_list *list, const struct fai
 		o->judging = rows_judge(r->loop, r->config, list, on_judged, o);
 }
 
-struct op *list_everything(struct registry *r, const struct list_request *req)
+struct op *manager_list_all(struct manager *m, const struct list_request *req, struct fail *f UNUSED)
 {
 	static const struct op_type type = { .fail = answer_fail, .free = list_op_free };
+	struct registry *r = &m->registry;
 	struct list_op *o = new0(struct list_op);
 	op_init(&o->op, r, /* c= */ NULL, &type);
 	o->request = *req;

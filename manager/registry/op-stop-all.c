@@ -2,7 +2,7 @@
 #include "base/alloc.h"
 #include "manager/model/cause.h"
 #include "manager/registry/claims.h"
-#include "manager/registry/everything.h"
+#include "manager/registry/registry.h"
 #include "manager/registry/rows.h"
 
 struct stop_all_op {
@@ -162,9 +162,10 @@ static void on_rows(void *ctx, const struct session_list *list, const struct fai
 		o->judging = rows_judge(r->loop, r->config, list, on_judged, o);
 }
 
-struct op *stop_everything(struct registry *r, const struct stop_all_request *req)
+struct op *manager_stop_all(struct manager *m, const struct stop_all_request *req, struct fail *f UNUSED)
 {
 	static const struct op_type type = { .fail = answer_fail, .free = stop_all_op_free };
+	struct registry *r = &m->registry;
 	struct stop_all_op *o = new0(struct stop_all_op);
 	op_init(&o->op, r, /* c= */ NULL, &type);
 	o->request = *req;

@@ -1,7 +1,7 @@
 /* Whether the log is what was written: of one session, or of all. */
 #include "base/alloc.h"
 #include "manager/model/token.h"
-#include "manager/registry/everything.h"
+#include "manager/registry/registry.h"
 #include "manager/registry/rows.h"
 
 struct verify_op {
@@ -86,9 +86,10 @@ static void on_rows(void *ctx, const struct session_list *list, const struct fai
 		verify_next(o);
 }
 
-struct op *verify_log(struct registry *r, const struct verify_request *req)
+struct op *manager_verify(struct manager *m, const struct verify_request *req, struct fail *f UNUSED)
 {
 	static const struct op_type type = { .fail = answer_fail, .free = verify_op_free };
+	struct registry *r = &m->registry;
 	struct verify_op *o = new0(struct verify_op);
 	op_init(&o->op, r, /* c= */ NULL, &type);
 	o->request = *req;

@@ -38,6 +38,11 @@ struct registry {
 	bool leaves_nothing;
 };
 
+/* What a face holds. Operations of a conversation reach the registry through it, the others from here. */
+struct manager {
+	struct registry registry;
+};
+
 /* A session as the registry has it. */
 struct member {
 	struct list node;
