@@ -1,4 +1,4 @@
-/* What a program takes, as one table: --help prints it, tools/pages writes the man page from it, and a verb's options are checked
+/* The verbs and options of a program in one table: --help prints it, tools/pages writes the man page from it, and a verb's options are checked
  * against it. All strings are static ASCII; lists end with an entry that is all NULL. */
 #ifndef HUSK_BASE_HELP_H
 #define HUSK_BASE_HELP_H
@@ -47,7 +47,7 @@ struct help_program {
 void help_print(FILE *to, const struct help_program *p);
 /* Usage, description, options, examples and exit codes of one verb. */
 void help_print_verb(FILE *to, const struct help_program *p, const struct help_verb *v);
-/* What follows a mistake: how the verb is used, and where its help is. v NULL = the program. */
+/* Printed after a mistake: the usage of the verb, and where its help is. v NULL = the program. */
 void help_print_usage(FILE *to, const struct help_program *p, const struct help_verb *v);
 void help_print_pointer(FILE *to, const struct help_program *p, const struct help_verb *v);
 

@@ -1,7 +1,7 @@
 /* One message per line over a byte stream: bounded lines in, a bounded queue out. Knows bytes, not JSON.
  *
  * A line ends with \n; a \r before it is dropped, and blank lines are skipped. A line over the limit is reported once and skipped up
- * to its newline, so that the next one is read correctly. What follows the last newline at EOF counts as a line. */
+ * to its newline, so that the next one is read correctly. Text after the last newline at EOF counts as a line. */
 #ifndef HUSK_BASE_LINES_H
 #define HUSK_BASE_LINES_H
 

@@ -4,7 +4,7 @@
 
 static void take(struct strv *s, char *value)
 {
-	/* Grows by doubling, because a sandbox decides how many there are. There is always room for the next power
+	/* Grows by doubling, because a session decides how many there are. There is always room for the next power
 	 * of two above n. */
 	if ((s->n & (s->n + 1)) == 0)
 		s->v = xrealloc(s->v, 2 * (s->n + 1) * sizeof(*s->v));

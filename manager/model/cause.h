@@ -55,7 +55,7 @@ enum cause {
 	CAUSE_ENV_NAME,
 	CAUSE_ENV_SIZE,
 	CAUSE_NO_DIRECTORY, /* the start directory does not exist */
-	CAUSE_NOT_PROVEN,   /* the sandbox failed its probe, or the probe could not be run */
+	CAUSE_NOT_PROVEN,   /* the session failed its probe, or the probe could not be run */
 	CAUSE_NO_FENCE,	    /* the firewall rules cannot be set, and the network is refused without them */
 	CAUSE_NO_RUN,
 	CAUSE_RUN_TOLD,	       /* it has ended, and its result was delivered */

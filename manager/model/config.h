@@ -1,6 +1,6 @@
 /* All settings in one const struct: the environment first, then one file (--env-file or
  * $XDG_CONFIG_HOME/husk/.env), then what husk config keeps, then the defaults. The working directory is never
- * read, because a cloned repository's .env must not configure a sandbox. Names and defaults are compatible with
+ * read, because a cloned repository's .env must not configure a session. Names and defaults are compatible with
  * the reference. */
 #ifndef HUSK_MANAGER_MODEL_CONFIG_H
 #define HUSK_MANAGER_MODEL_CONFIG_H
@@ -19,7 +19,7 @@ enum content_order { CONTENT_TEXT_FIRST, CONTENT_INTERLEAVED };
 /* Whether a session must pass the probe before it is used. */
 enum probe_choice { PROBE_OFF, PROBE_REQUIRE };
 
-/* What happens if the firewall rules cannot be set: the network is granted with a warning, or refused. */
+/* If the firewall rules cannot be set, the network is granted with a warning, or refused. */
 enum fence_choice { FENCE_AUTO, FENCE_REQUIRE };
 
 struct config {

@@ -37,7 +37,7 @@ struct export_info {
 /* The result of one entry of an import or export. */
 struct copy_result {
 	char *source; /* imports: as requested */
-	char *path;   /* absolute path in the sandbox; NULL if the request was not a path */
+	char *path;   /* absolute path in the session; NULL if the request was not a path */
 	bool success;
 	uint64_t size;
 	struct fail failure;	   /* why it failed; no kind if it succeeded */

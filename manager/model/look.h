@@ -1,4 +1,4 @@
-/* How a session stands inside, as its PID 1 tells it: bounded, clean UTF-8. */
+/* The inner state of a session, as its PID 1 reports it: bounded, clean UTF-8. */
 #ifndef HUSK_MANAGER_MODEL_LOOK_H
 #define HUSK_MANAGER_MODEL_LOOK_H
 

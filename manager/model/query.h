@@ -1,4 +1,4 @@
-/* What can be asked of a session's interpreter while it is idle, and its answer: bounded, clean UTF-8. Positions count code points. */
+/* A query to a session's idle interpreter, and its answer: bounded, clean UTF-8. Positions count code points. */
 #ifndef HUSK_MANAGER_MODEL_QUERY_H
 #define HUSK_MANAGER_MODEL_QUERY_H
 
@@ -6,8 +6,8 @@
 
 enum query_kind {
 	QUERY_COMPLETE,	   /* what could stand at the cursor */
-	QUERY_INSPECT,	   /* what is known of what stands there */
-	QUERY_IS_COMPLETE, /* is the code whole, or does it go on? */
+	QUERY_INSPECT,	   /* help on the name at the cursor */
+	QUERY_IS_COMPLETE, /* whether the code is complete */
 	QUERY_KINDS,
 };
 
