@@ -7,17 +7,23 @@
 #define YEAR 31536000ull
 #define MANY 1000000000ull
 
-#define FIELD(setting, of, field) .name = setting, .kind = of, .offset = offsetof(struct config, field)
+/* Does not compile if the field is of another type than config.c writes. */
+#define OFFSET(type, field)                                                                                            \
+	(offsetof(struct config, field) + 0 * sizeof(_Generic(((struct config *)0)->field, type : 0)))
+#define FIELD(setting, of, type, field) .name = setting, .kind = of, .offset = OFFSET(type, field)
 #define RANGE(from, to) .min = from, .max = to
-#define NUMBER(name, field, usual, from, to) FIELD(name, SETTING_NUMBER, field), .fallback = usual, RANGE(from, to)
-#define SIZE(name, field, usual, from, to) FIELD(name, SETTING_SIZE, field), .fallback = usual, RANGE(from, to)
+#define NUMBER(name, field, usual, from, to)                                                                           \
+	FIELD(name, SETTING_NUMBER, uint64_t, field), .fallback = usual, RANGE(from, to)
+#define SIZE(name, field, usual, from, to)                                                                             \
+	FIELD(name, SETTING_SIZE, uint64_t, field), .fallback = usual, RANGE(from, to)
 /* A number of CPUs, kept as a quota. */
-#define CPUS(name, field) FIELD(name, SETTING_CPUS, field)
-#define BOOL(name, field, usual) FIELD(name, SETTING_BOOL, field), .fallback = usual
-#define CHOICE(name, field, usual, words) FIELD(name, SETTING_CHOICE, field), .fallback = usual, .choices = words
-#define PATH(name, field) FIELD(name, SETTING_PATH, field)
-#define STRING(name, field) FIELD(name, SETTING_STRING, field)
-#define SECRET(name, field) FIELD(name, SETTING_SECRET, field)
+#define CPUS(name, field) FIELD(name, SETTING_CPUS, uint64_t, field)
+#define BOOL(name, field, usual) FIELD(name, SETTING_BOOL, bool, field), .fallback = usual
+#define CHOICE(name, field, usual, words)                                                                              \
+	FIELD(name, SETTING_CHOICE, uint64_t, field), .fallback = usual, .choices = words
+#define PATH(name, field) FIELD(name, SETTING_PATH, char *, field)
+#define STRING(name, field) FIELD(name, SETTING_STRING, char *, field)
+#define SECRET(name, field) FIELD(name, SETTING_SECRET, char *, field)
 #define BY_NAME(setting) .name = setting, .kind = SETTING_BY_NAME
 #define DESCRIBE(in, text, value) .group = SETTINGS_##in, .meaning = text, .example = value
 

@@ -73,7 +73,7 @@ struct config {
 	uint64_t max_traceback_chars;
 	uint64_t max_answer_chars; /* for the whole text of an answer; never 0 */
 
-	int prompts;		 /* PROMPTS_ANSWERED_BY: enum prompt_answerer */
+	uint64_t prompts;	 /* PROMPTS_ANSWERED_BY: an enum prompt_answerer */
 	bool structured_content; /* MCP_STRUCTURED_CONTENT */
 	uint64_t content;	 /* MCP_CONTENT: an enum content_order */
 	uint64_t task_after; /* MCP_TASK_AFTER_SECONDS: when a call becomes a task, for clients that support tasks */
