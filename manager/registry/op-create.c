@@ -1,4 +1,18 @@
-/* A new session: its packages, its slot, its container, and the record that it runs. */
+/* Creates a session. A create passes through these phases; the file has them in the same order:
+ *
+ *   check         validates the request without contacting anything             manager_create()
+ *   conversation  waits until the conversation has an id                        prepare()
+ *   limits        asks the engine for the machine's size, if a limit needs it   check_machine()
+ *   image         fits the image that the request names, if any                 take_image()
+ *   packages      finds or builds an image with the dependencies, if any        take_packages()
+ *   slot          claims a slot in the store, or is refused                     take_slot()
+ *   container     takes a warm container or starts a new one                    start()
+ *   fence         waits for the firewall rules, if the session has a network    ready()
+ *   proof         runs husk-probe in the session, if CONTAINER_PROBE=require    prove()
+ *   record        records the session as running and answers the caller         record()
+ *
+ * A phase with nothing to do starts the next one at once. Any phase can fail with op_fail() or be cancelled. If a warm container
+ * is gone by the time it is needed, go_cold() returns to the slot phase and takes a new container. */
 #include "base/alloc.h"
 #include "base/log.h"
 #include "manager/deps/set.h"
@@ -37,6 +51,16 @@ struct create_op {
 /* Two sessions that share a user only share some limits of the host's kernel. */
 #define NAMES_TRIED 32
 
+static const struct op_type create_type;
+static void prepare(struct create_op *o);
+static void check_machine(struct create_op *o);
+static void take_image(struct create_op *o);
+static void take_packages(struct create_op *o);
+static void take_slot(struct create_op *o);
+static void start(struct create_op *o);
+static void prove(struct create_op *o);
+static void record(struct create_op *o);
+
 static struct create_op *create_op_of(struct op *op)
 {
 	return container_of(op, struct create_op, op);
@@ -51,96 +75,186 @@ static struct member_spec spec_of(const struct create_op *o)
 				     .limits = o->limits };
 }
 
-static void answer_fail(struct op *op, const struct fail *f)
+/* --- check ------------------------------------------------------------------------------------------------------- */
+
+/* The operator's switch is a ceiling: a call can only narrow it. */
+static int check_network(const struct config *config, const struct create_request *req, struct fail *f)
 {
-	struct create_op *o = create_op_of(op);
-	struct create_result none = { 0 };
-	/* Nobody ever learnt its id: it goes away once its remains are removed. */
-	if (op->member)
-		session_stop(op->member->session);
-	o->request.on_done(o->request.ctx, &none, f);
+	if (!req->network || config->network_enabled)
+		return 0;
+	cause_set(f, FAIL_INVALID, CAUSE_NETWORK_OFF,
+		  "the network is switched off for all sessions (CONTAINER_NETWORK_ENABLED=false)");
+	return fail_hint(f, "Only the person who runs Husk can switch it on, in its settings. Go on without it.");
 }
 
-/* --- it is there ------------------------------------------------------------------------------------------------- */
+static int check_name(const char *name, struct fail *f)
+{
+	if (!name || handle_name_is_valid(name))
+		return 0;
+	return fail_set(f, FAIL_INVALID,
+			"name: '%.100s' is not a name: letters, digits, '.', '_' and '-', a letter first, at most %d",
+			name, HANDLE_NAME_MAX);
+}
 
-/* Without the store, too, the session is there and can be used. */
-static void on_recorded(void *ctx, const struct fail *f)
+static void copy_wanted(struct create_op *o, const struct create_request *req)
+{
+	o->wanted = xcalloc(req->n_dependencies + 1, sizeof(*o->wanted));
+	for (size_t i = 0; i < req->n_dependencies; i++)
+		o->wanted[i] = (struct dependency){ .name = xstrdup(req->dependencies[i].name),
+						    .version = xstrdup(req->dependencies[i].version) };
+	o->request.dependencies = NULL;
+	env_copy(&o->env, req->env, req->n_env);
+	o->env_names = env_names(req->env, req->n_env);
+	o->cwd = req->cwd ? xstrdup(req->cwd) : NULL;
+	o->name = req->name ? xstrdup(req->name) : NULL;
+	o->wanted_image = req->image ? xstrdup(req->image) : NULL;
+	o->request.image = NULL;
+	o->request.env = NULL;
+	o->request.cwd = o->request.name = NULL;
+}
+
+struct op *manager_create(struct conversation *c, const struct create_request *req, struct fail *f)
+{
+	struct limits limits;
+	if (check_network(c->registry->config, req, f) < 0 || check_name(req->name, f) < 0 ||
+	    (req->image && fitting_check(c->registry->config, req->runtime, req->image, f) < 0) ||
+	    limits_choose(&limits, c->registry->config, &req->limits, f) < 0 ||
+	    deps_check(req->runtime, req->dependencies, req->n_dependencies, f) < 0 ||
+	    env_check(req->env, req->n_env, f) < 0)
+		return NULL;
+	struct create_op *o = new0(struct create_op);
+	op_init(&o->op, c->registry, c, &create_type);
+	o->request = *req;
+	o->limits = limits;
+	list_init(&o->wait.node);
+	list_init(&o->fence.node);
+	copy_wanted(o, req);
+	if (req->network)
+		fence_prepare(c->registry->fence);
+	prepare(o);
+	return &o->op;
+}
+
+/* --- conversation ------------------------------------------------------------------------------------------------ */
+
+static void on_prepared(void *ctx, const char *id UNUSED)
+{
+	check_machine(ctx);
+}
+
+static void prepare(struct create_op *o)
+{
+	struct conversation *c = o->op.conversation;
+	if (conversation_is_prepared(c)) {
+		check_machine(o);
+		return;
+	}
+	o->wait.make = true;
+	o->wait.fn = on_prepared;
+	o->wait.ctx = o;
+	conversation_prepare(c, &o->wait);
+}
+
+/* --- limits ------------------------------------------------------------------------------------------------------ */
+
+static void on_machine(void *ctx, const struct engine_answer *answer, const struct fail *f)
 {
 	struct create_op *o = ctx;
-	o->job = NULL;
-	if (f)
-		log_warning("a session was not recorded as running: %s", f->message);
-	struct session_info info = member_info(o->op.member);
-	info.dependencies = o->versions;
-	o->op.member->versions = o->versions ? xstrdup(o->versions) : NULL;
-	struct create_result result = {
-		.session = &info,
-		.note = o->request.network ? fence_note(o->op.registry->fence) : NULL,
-	};
-	o->request.on_done(o->request.ctx, &result, NULL);
-	struct member_spec spec = spec_of(o);
-	warm_used(o->op.registry->warm, &spec, o->was_warm);
-	op_end(&o->op);
-}
-
-/* Recorded before it is told: a server killed right after leaves a session that the next one finds. */
-static void record(struct create_op *o)
-{
-	o->job = claim_running(o->op.member, on_recorded, o);
-}
-
-static void on_proven(void *ctx, const struct fail *f)
-{
-	struct create_op *o = ctx;
-	o->proof = NULL;
-	if (f)
-		op_fail(&o->op, f);
-	else
-		record(o);
-}
-
-static void prove(struct create_op *o)
-{
-	if (o->op.registry->config->probe == PROBE_REQUIRE)
-		o->proof = proof_start(o->op.member, on_proven, o);
-	else
-		record(o);
-}
-
-static void on_fence(void *ctx, const struct fail *f)
-{
-	struct create_op *o = ctx;
-	if (f)
-		op_fail(&o->op, f);
-	else
-		prove(o);
-}
-
-/* Nothing has run in it yet, and nothing will before there is a fence around it. */
-static int ready(struct op *op, struct fail *f UNUSED)
-{
-	struct create_op *o = create_op_of(op);
-	strv_release(&o->env);
-	o->fence.fn = on_fence;
-	o->fence.ctx = o;
-	if (!o->request.network || fence_pass(op->registry->fence, &o->fence))
-		prove(o);
-	return 0;
-}
-
-/* By the id that an error had listed, before its create was answered. */
-static void stopped(struct op *op, const struct fail *f UNUSED)
-{
+	struct registry *r = o->op.registry;
 	AUTO(fail_release) struct fail why = { 0 };
-	struct create_op *o = create_op_of(op);
-	struct create_result none = { 0 };
-	cause_set(&why, FAIL_CANCELLED, CAUSE_STOPPED, "the session was stopped while it started");
-	o->request.on_done(o->request.ctx, &none, &why);
+	o->query = r->engine->ops->query_free(o->query);
+	if (f)
+		fail_copy(&why, f);
+	else
+		(void)limits_check_machine(r->config, &o->request.limits,
+					   &(struct limits_machine){ answer->info.memory, answer->info.cpus }, &why);
+	if (why.kind)
+		op_fail(&o->op, &why);
+	else
+		take_image(o);
 }
 
-/* --- its slot ---------------------------------------------------------------------------------------------------- */
+/* The machine is asked only for what depends on it: it takes the engine a moment. */
+static void check_machine(struct create_op *o)
+{
+	struct registry *r = o->op.registry;
+	AUTO(fail_release) struct fail f = { 0 };
+	struct query_spec query = { .question = ENGINE_QUERY_INFO, .done = on_machine, .ctx = o };
+	if (!limits_need_machine(r->config, &o->request.limits)) {
+		take_image(o);
+		return;
+	}
+	o->query = r->engine->ops->query(r->engine, &query, &f);
+	if (!o->query)
+		take_image(o); /* an engine that cannot be asked fails the create, with the reason */
+}
 
-static void take_slot(struct create_op *o);
+/* --- image ------------------------------------------------------------------------------------------------------- */
+
+static void on_fitted(void *ctx, const char *image, const struct fail *f)
+{
+	struct create_op *o = ctx;
+	o->fitting = NULL;
+	if (f) {
+		op_fail(&o->op, f);
+		return;
+	}
+	o->image = xstrdup(image);
+	take_packages(o);
+}
+
+static void take_image(struct create_op *o)
+{
+	if (!o->wanted_image) {
+		take_packages(o);
+		return;
+	}
+	o->fitting = fitting_get(o->op.registry->fitting, &(struct fitting_request){ .runtime = o->request.runtime,
+										     .name = o->wanted_image,
+										     .on_done = on_fitted,
+										     .ctx = o });
+}
+
+/* --- packages ---------------------------------------------------------------------------------------------------- */
+
+static void on_install_output(void *ctx, const char *text, size_t n)
+{
+	struct create_op *o = ctx;
+	if (o->request.on_output)
+		o->request.on_output(o->request.ctx, text, n);
+}
+
+static void on_dependencies(void *ctx, const char *image, const char *versions, const struct fail *f)
+{
+	struct create_op *o = ctx;
+	o->deps = NULL;
+	if (f) {
+		op_fail(&o->op, f);
+		return;
+	}
+	free(o->image);
+	o->image = xstrdup(image);
+	o->versions = xstrdup(versions);
+	take_slot(o);
+}
+
+static void take_packages(struct create_op *o)
+{
+	size_t n = o->request.n_dependencies;
+	if (!n) {
+		take_slot(o);
+		return;
+	}
+	o->deps = deps_get(o->op.registry->deps, &(struct deps_request){ .runtime = o->request.runtime,
+									 .base = o->image,
+									 .v = o->wanted,
+									 .n = n,
+									 .on_output = on_install_output,
+									 .on_done = on_dependencies,
+									 .ctx = o });
+}
+
+/* --- slot -------------------------------------------------------------------------------------------------------- */
 
 static void refuse(struct create_op *o, const struct session_list *active, const struct fail *f)
 {
@@ -171,23 +285,6 @@ static void refuse(struct create_op *o, const struct session_list *active, const
 	op_end(&o->op);
 }
 
-static void start(struct create_op *o)
-{
-	struct member *m = o->op.member;
-	o->claimed = true;
-	/* From here on ops_ready() and ops_dead() concern it. */
-	o->op.wanted = xstrdup(session_id(m->session));
-	o->was_warm = *m->warm;
-	log_created(m, o->env_names);
-	if (o->was_warm) {
-		/* It may turn out to be dead, and the next one needs the variables too. */
-		member_claim(m, o->op.conversation->id, &o->env, o->cwd);
-		return;
-	}
-	member_start(m, &o->env, o->cwd);
-	strv_release(&o->env);
-}
-
 /* Somebody needed its slot, or it died just now. */
 static void go_cold(struct create_op *o)
 {
@@ -198,15 +295,6 @@ static void go_cold(struct create_op *o)
 	o->cold = true;
 	o->claimed = o->was_warm = false;
 	take_slot(o);
-}
-
-static bool dead(struct op *op, const struct fail *f)
-{
-	struct create_op *o = create_op_of(op);
-	if (!o->was_warm || f->kind == FAIL_INVALID || session_state(op->member->session) != SESSION_DEAD)
-		return false;
-	go_cold(o);
-	return true;
 }
 
 static void on_claimed(void *ctx, const struct session_list *list, const struct fail *f)
@@ -261,111 +349,126 @@ static void take_slot(struct create_op *o)
 	claim(o);
 }
 
-/* --- its packages ------------------------------------------------------------------------------------------------ */
+/* --- container --------------------------------------------------------------------------------------------------- */
 
-static void on_install_output(void *ctx, const char *text, size_t n)
+static void start(struct create_op *o)
 {
-	struct create_op *o = ctx;
-	if (o->request.on_output)
-		o->request.on_output(o->request.ctx, text, n);
-}
-
-static void on_dependencies(void *ctx, const char *image, const char *versions, const struct fail *f)
-{
-	struct create_op *o = ctx;
-	o->deps = NULL;
-	if (f) {
-		op_fail(&o->op, f);
+	struct member *m = o->op.member;
+	o->claimed = true;
+	/* From here on ops_ready() and ops_dead() concern it. */
+	o->op.wanted = xstrdup(session_id(m->session));
+	o->was_warm = *m->warm;
+	log_created(m, o->env_names);
+	if (o->was_warm) {
+		/* It may turn out to be dead, and the next one needs the variables too. */
+		member_claim(m, o->op.conversation->id, &o->env, o->cwd);
 		return;
 	}
-	free(o->image);
-	o->image = xstrdup(image);
-	o->versions = xstrdup(versions);
-	take_slot(o);
+	member_start(m, &o->env, o->cwd);
+	strv_release(&o->env);
 }
 
-static void take_packages(struct create_op *o)
+static bool dead(struct op *op, const struct fail *f)
 {
-	size_t n = o->request.n_dependencies;
-	if (!n) {
-		take_slot(o);
-		return;
-	}
-	o->deps = deps_get(o->op.registry->deps, &(struct deps_request){ .runtime = o->request.runtime,
-									 .base = o->image,
-									 .v = o->wanted,
-									 .n = n,
-									 .on_output = on_install_output,
-									 .on_done = on_dependencies,
-									 .ctx = o });
+	struct create_op *o = create_op_of(op);
+	if (!o->was_warm || f->kind == FAIL_INVALID || session_state(op->member->session) != SESSION_DEAD)
+		return false;
+	go_cold(o);
+	return true;
 }
 
-/* --- its image --------------------------------------------------------------------------------------------------- */
-
-static void on_fitted(void *ctx, const char *image, const struct fail *f)
+/* By the id that an error had listed, before its create was answered. */
+static void stopped(struct op *op, const struct fail *f UNUSED)
 {
-	struct create_op *o = ctx;
-	o->fitting = NULL;
-	if (f) {
-		op_fail(&o->op, f);
-		return;
-	}
-	o->image = xstrdup(image);
-	take_packages(o);
-}
-
-static void take_image(struct create_op *o)
-{
-	if (!o->wanted_image) {
-		take_packages(o);
-		return;
-	}
-	o->fitting = fitting_get(o->op.registry->fitting, &(struct fitting_request){ .runtime = o->request.runtime,
-										     .name = o->wanted_image,
-										     .on_done = on_fitted,
-										     .ctx = o });
-}
-
-/* --- its limits -------------------------------------------------------------------------------------------------- */
-
-static void on_machine(void *ctx, const struct engine_answer *answer, const struct fail *f)
-{
-	struct create_op *o = ctx;
-	struct registry *r = o->op.registry;
 	AUTO(fail_release) struct fail why = { 0 };
-	o->query = r->engine->ops->query_free(o->query);
+	struct create_op *o = create_op_of(op);
+	struct create_result none = { 0 };
+	cause_set(&why, FAIL_CANCELLED, CAUSE_STOPPED, "the session was stopped while it started");
+	o->request.on_done(o->request.ctx, &none, &why);
+}
+
+/* --- fence ------------------------------------------------------------------------------------------------------- */
+
+static void on_fence(void *ctx, const struct fail *f)
+{
+	struct create_op *o = ctx;
 	if (f)
-		fail_copy(&why, f);
+		op_fail(&o->op, f);
 	else
-		(void)limits_check_machine(r->config, &o->request.limits,
-					   &(struct limits_machine){ answer->info.memory, answer->info.cpus }, &why);
-	if (why.kind)
-		op_fail(&o->op, &why);
+		prove(o);
+}
+
+/* Nothing has run in it yet, and nothing will before there is a fence around it. */
+static int ready(struct op *op, struct fail *f UNUSED)
+{
+	struct create_op *o = create_op_of(op);
+	strv_release(&o->env);
+	o->fence.fn = on_fence;
+	o->fence.ctx = o;
+	if (!o->request.network || fence_pass(op->registry->fence, &o->fence))
+		prove(o);
+	return 0;
+}
+
+/* --- proof ------------------------------------------------------------------------------------------------------- */
+
+static void on_proven(void *ctx, const struct fail *f)
+{
+	struct create_op *o = ctx;
+	o->proof = NULL;
+	if (f)
+		op_fail(&o->op, f);
 	else
-		take_image(o);
+		record(o);
 }
 
-/* The machine is asked only for what depends on it: it takes the engine a moment. */
-static void check_machine(struct create_op *o)
+static void prove(struct create_op *o)
 {
-	struct registry *r = o->op.registry;
-	AUTO(fail_release) struct fail f = { 0 };
-	struct query_spec query = { .question = ENGINE_QUERY_INFO, .done = on_machine, .ctx = o };
-	if (!limits_need_machine(r->config, &o->request.limits)) {
-		take_image(o);
-		return;
-	}
-	o->query = r->engine->ops->query(r->engine, &query, &f);
-	if (!o->query)
-		take_image(o); /* an engine that cannot be asked fails the create, with the reason */
+	if (o->op.registry->config->probe == PROBE_REQUIRE)
+		o->proof = proof_start(o->op.member, on_proven, o);
+	else
+		record(o);
 }
 
-static void on_prepared(void *ctx, const char *id UNUSED)
+/* --- record ------------------------------------------------------------------------------------------------------ */
+
+/* Without the store, too, the session is there and can be used. */
+static void on_recorded(void *ctx, const struct fail *f)
 {
-	check_machine(ctx);
+	struct create_op *o = ctx;
+	o->job = NULL;
+	if (f)
+		log_warning("a session was not recorded as running: %s", f->message);
+	struct session_info info = member_info(o->op.member);
+	info.dependencies = o->versions;
+	o->op.member->versions = o->versions ? xstrdup(o->versions) : NULL;
+	struct create_result result = {
+		.session = &info,
+		.note = o->request.network ? fence_note(o->op.registry->fence) : NULL,
+	};
+	o->request.on_done(o->request.ctx, &result, NULL);
+	struct member_spec spec = spec_of(o);
+	warm_used(o->op.registry->warm, &spec, o->was_warm);
+	op_end(&o->op);
 }
 
-/* --- life -------------------------------------------------------------------------------------------------------- */
+/* Recorded before it is told: a server killed right after leaves a session that the next one finds. */
+static void record(struct create_op *o)
+{
+	o->job = claim_running(o->op.member, on_recorded, o);
+}
+
+/* --- end --------------------------------------------------------------------------------------------------------- */
+
+static void answer_fail(struct op *op, const struct fail *f)
+{
+	struct create_op *o = create_op_of(op);
+	struct create_result none = { 0 };
+	/* Nobody ever learnt its id: it goes away once its remains are removed. */
+	if (op->member)
+		session_stop(op->member->session);
+	o->request.on_done(o->request.ctx, &none, f);
+}
 
 static void cancel(struct op *op)
 {
@@ -419,76 +522,12 @@ static void create_op_free(struct op *op)
 	free(o);
 }
 
-static void copy_wanted(struct create_op *o, const struct create_request *req)
-{
-	o->wanted = xcalloc(req->n_dependencies + 1, sizeof(*o->wanted));
-	for (size_t i = 0; i < req->n_dependencies; i++)
-		o->wanted[i] = (struct dependency){ .name = xstrdup(req->dependencies[i].name),
-						    .version = xstrdup(req->dependencies[i].version) };
-	o->request.dependencies = NULL;
-	env_copy(&o->env, req->env, req->n_env);
-	o->env_names = env_names(req->env, req->n_env);
-	o->cwd = req->cwd ? xstrdup(req->cwd) : NULL;
-	o->name = req->name ? xstrdup(req->name) : NULL;
-	o->wanted_image = req->image ? xstrdup(req->image) : NULL;
-	o->request.image = NULL;
-	o->request.env = NULL;
-	o->request.cwd = o->request.name = NULL;
-}
-
-/* The operator's switch is a ceiling: a call can only narrow it. */
-static int check_network(const struct config *config, const struct create_request *req, struct fail *f)
-{
-	if (!req->network || config->network_enabled)
-		return 0;
-	cause_set(f, FAIL_INVALID, CAUSE_NETWORK_OFF,
-		  "the network is switched off for all sessions (CONTAINER_NETWORK_ENABLED=false)");
-	return fail_hint(f, "Only the person who runs Husk can switch it on, in its settings. Go on without it.");
-}
-
-static int check_name(const char *name, struct fail *f)
-{
-	if (!name || handle_name_is_valid(name))
-		return 0;
-	return fail_set(f, FAIL_INVALID,
-			"name: '%.100s' is not a name: letters, digits, '.', '_' and '-', a letter first, at most %d",
-			name, HANDLE_NAME_MAX);
-}
-
-struct op *manager_create(struct conversation *c, const struct create_request *req, struct fail *f)
-{
-	static const struct op_type type = {
-		.start = ready,
-		.dead = dead,
-		.stopped = stopped,
-		.swept = swept,
-		.fail = answer_fail,
-		.cancel = cancel,
-		.free = create_op_free,
-	};
-	struct limits limits;
-	if (check_network(c->registry->config, req, f) < 0 || check_name(req->name, f) < 0 ||
-	    (req->image && fitting_check(c->registry->config, req->runtime, req->image, f) < 0) ||
-	    limits_choose(&limits, c->registry->config, &req->limits, f) < 0 ||
-	    deps_check(req->runtime, req->dependencies, req->n_dependencies, f) < 0 ||
-	    env_check(req->env, req->n_env, f) < 0)
-		return NULL;
-	struct create_op *o = new0(struct create_op);
-	op_init(&o->op, c->registry, c, &type);
-	o->request = *req;
-	o->limits = limits;
-	list_init(&o->wait.node);
-	list_init(&o->fence.node);
-	copy_wanted(o, req);
-	if (req->network)
-		fence_prepare(c->registry->fence);
-	if (conversation_is_prepared(c)) {
-		on_prepared(o, c->id);
-		return &o->op;
-	}
-	o->wait.make = true;
-	o->wait.fn = on_prepared;
-	o->wait.ctx = o;
-	conversation_prepare(c, &o->wait);
-	return &o->op;
-}
+static const struct op_type create_type = {
+	.start = ready,
+	.dead = dead,
+	.stopped = stopped,
+	.swept = swept,
+	.fail = answer_fail,
+	.cancel = cancel,
+	.free = create_op_free,
+};
