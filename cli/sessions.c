@@ -115,20 +115,23 @@ static void on_stop(void *ctx, size_t n, const struct fail *f)
 	loop_stop(w->loop, code);
 }
 
-static void on_gc(void *ctx, char *const *containers, size_t n, size_t sessions, const struct fail *f)
+static void on_gc(void *ctx, const struct collected *c, const struct fail *f)
 {
 	struct view *w = ctx;
 	int code = f ? report_fail(f) : EXIT_DONE;
 	if (w->options->json) {
 		json_t *list = json_array();
-		for (size_t i = 0; i < n; i++)
-			json_array_append_new(list, json_text(containers[i]));
-		print_json(json_pack("{s:o, s:I}", "containers", list, "sessions", (json_int_t)sessions));
+		for (size_t i = 0; i < c->n; i++)
+			json_array_append_new(list, json_text(c->containers[i]));
+		print_json(json_pack("{s:o, s:I, s:I}", "containers", list, "sessions", (json_int_t)c->sessions,
+				     "exports", (json_int_t)c->exports));
 	} else {
-		for (size_t i = 0; i < n; i++)
-			printf("removed %s\n", containers[i]);
-		printf("%zu container%s removed, %zu session%s found to have ended\n", n, n == 1 ? "" : "s", sessions,
-		       sessions == 1 ? "" : "s");
+		for (size_t i = 0; i < c->n; i++)
+			printf("removed %s\n", c->containers[i]);
+		printf("%zu container%s removed, %zu session%s found to have ended\n", c->n, c->n == 1 ? "" : "s",
+		       c->sessions, c->sessions == 1 ? "" : "s");
+		if (c->exports)
+			printf("%zu export%s deleted (EXPORTS_MAX_AGE_DAYS)\n", c->exports, c->exports == 1 ? "" : "s");
 	}
 	loop_stop(w->loop, code);
 }

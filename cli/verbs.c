@@ -310,7 +310,8 @@ static const struct help_verb verbs[N_VERBS] = {
 		.text = TEXT(
 			"It removes containers that do not run and networks without containers, if they are older than "
 			"CONTAINER_ORPHAN_MIN_AGE_SECONDS, and warm containers whose server has ended. It marks sessions "
-			"that died unseen as ended. Sessions in use are never touched. A server with sessions does the same.",
+			"that died unseen as ended, and deletes exports older than EXPORTS_MAX_AGE_DAYS. Sessions in use are "
+			"never touched. A server with sessions does the same.",
 			"With --exports, it deletes old exports of all conversations instead. It first shows how many there "
 			"are and their size, and asks if standard input is a terminal."),
 		.options = OPTIONS(

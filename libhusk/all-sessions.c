@@ -82,10 +82,9 @@ struct husk_error *husk_remove(struct husk *h, const char *session, const struct
 	return error;
 }
 
-static void on_collected(void *ctx, char *const *containers UNUSED, size_t n, size_t sessions UNUSED,
-			 const struct fail *f)
+static void on_collected(void *ctx, const struct collected *collected, const struct fail *f)
 {
-	on_removed(ctx, n, f);
+	on_removed(ctx, collected->n, f);
 }
 
 static struct op *start_collect(struct call *call, struct fail *f)

@@ -397,9 +397,15 @@ struct stop_all_request {
 /* Removes containers, whoever uses them. */
 struct op *manager_stop_all(struct manager *m, const struct stop_all_request *req, struct fail *f);
 
+struct collected {
+	char *const *containers; /* names of those that were removed */
+	size_t n;
+	size_t sessions; /* that turned out to be over */
+	size_t exports;	 /* that were deleted: older than EXPORTS_MAX_AGE_DAYS */
+};
 struct collect_request {
-	/* Names of the containers that were removed, and how many sessions turned out to be over. */
-	void (*on_done)(void *ctx, char *const *containers, size_t n, size_t sessions, const struct fail *f);
+	/* What was done, also if not all could be. Valid during the call. */
+	void (*on_done)(void *ctx, const struct collected *collected, const struct fail *f);
 	void *ctx;
 };
 /* Tidies up behind servers that ended. */

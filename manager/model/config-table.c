@@ -180,6 +180,12 @@ const struct setting config_settings[] = {
 	  DESCRIBE(FILES, "Size of the exports of one conversation.", "20g") },
 	{ NUMBER("EXPORTS_MAX_COUNT_PER_CONVERSATION", exports_max_count_per_conversation, "10000", 1, MANY),
 	  DESCRIBE(FILES, "Number of exports of one conversation.", "1000") },
+	{ NUMBER("EXPORTS_MAX_AGE_DAYS", exports_max_age_days, "0", 0, 36500),
+	  DESCRIBE(
+		  FILES,
+		  "Days after which an export is deleted: by `husk gc`, and by servers while they have sessions. 0 means "
+		  "that exports are kept.",
+		  "90") },
 
 	/* --- answers --------------------------------------------------------------------------------------------- */
 	{ NUMBER("MAX_ANSWER_CHARS", max_answer_chars, "20000", 2000, 1000000),

@@ -50,6 +50,7 @@ struct config {
 	uint64_t exports_max_size;		    /* bytes of all exports */
 	uint64_t exports_max_size_per_conversation; /* bytes */
 	uint64_t exports_max_count_per_conversation;
+	uint64_t exports_max_age_days;	  /* 0 = kept forever */
 	uint64_t dependency_max_size;	  /* bytes of one set */
 	uint64_t dependency_cache_size;	  /* bytes of all sets */
 	uint64_t dependency_max_age_days; /* maximum age of a set with an open version */

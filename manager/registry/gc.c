@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "manager/files/exports.h"
 #include "manager/line/folder.h"
 #include "manager/registry/claims.h"
 #include "manager/registry/rows.h"
@@ -22,6 +23,8 @@ struct gc {
 	size_t at;		    /* of ended */
 	struct strv warm;	    /* of dead servers: id, owner, container and mark ("" = none) of each */
 	size_t warm_at;
+	uint64_t export_ms; /* page mark of the exports that are left to delete: older ones */
+	char *export_id;
 	struct gc_report report;
 	struct fail failure; /* the first */
 };
@@ -29,6 +32,7 @@ struct gc {
 static void remove_next(struct gc *g);
 static void remove_warm(struct gc *g);
 static void prune_log(struct gc *g);
+static void delete_exports(struct gc *g);
 
 static void note_failure(struct gc *g, const struct fail *f)
 {
@@ -143,7 +147,7 @@ static void on_log_pruned(void *ctx, uint64_t n, const struct fail *f)
 	if (n)
 		prune_log(g);
 	else
-		finish(g);
+		delete_exports(g);
 }
 
 static void prune_log(struct gc *g)
@@ -152,7 +156,50 @@ static void prune_log(struct gc *g)
 	if (age && age < now)
 		g->job = store_prune(g->spec.store, now - age, on_log_pruned, g);
 	else
+		delete_exports(g);
+}
+
+/* --- exports ----------------------------------------------------------------------------------------------------- */
+
+static void on_export_deleted(void *ctx, const struct fail *f)
+{
+	struct gc *g = ctx;
+	g->job = NULL;
+	note_failure(g, f);
+	g->report.exports += !f;
+	delete_exports(g);
+}
+
+/* One at a time: each is a transaction of its own. One that cannot be deleted does not keep the rest. */
+static void on_old_export(void *ctx, const struct export_list *list, const struct fail *f)
+{
+	struct gc *g = ctx;
+	g->job = NULL;
+	note_failure(g, f);
+	if (!list || !list->n) {
 		finish(g);
+		return;
+	}
+	AUTO(freep) char *content = export_file(g->spec.config, &list->v[0]);
+	g->export_ms = list->v[0].created;
+	free(g->export_id);
+	g->export_id = xstrdup(list->v[0].id);
+	g->job = store_export_delete(g->spec.store, &list->v[0], content, on_export_deleted, g);
+}
+
+static void delete_exports(struct gc *g)
+{
+	uint64_t age = g->spec.config->exports_max_age_days * 86400000ull, now = store_now_ms();
+	if (!age || age >= now) {
+		finish(g);
+		return;
+	}
+	if (!g->export_id) {
+		g->export_ms = now - age;
+		g->export_id = xstrdup("");
+	}
+	g->job = store_exports(g->spec.store, /* thread= */ NULL, g->export_ms, g->export_id, /* limit= */ 1,
+			       on_old_export, g);
 }
 
 /* --- what the engine has ----------------------------------------------------------------------------------------- */
@@ -246,6 +293,7 @@ struct gc *gc_free(struct gc *g)
 	strv_release(&g->warm);
 	strv_release(&g->report.containers);
 	fail_release(&g->failure);
+	free(g->export_id);
 	free(g);
 	return NULL;
 }

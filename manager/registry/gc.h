@@ -1,7 +1,7 @@
 /* One round of tidying up behind servers that have ended: the store's containers that do not run and are older than
  * CONTAINER_ORPHAN_MIN_AGE_SECONDS, their warm containers, rows of sessions that nobody has any more, networks that nobody uses, stale
- * locks, what the log says of sessions that ended more than HISTORY_MAX_AGE_DAYS ago. A container that runs for somebody is never
- * touched, no matter who started it: its own lease ends it. */
+ * locks, the log of sessions that ended more than HISTORY_MAX_AGE_DAYS ago, and exports older than EXPORTS_MAX_AGE_DAYS. A container that
+ * runs for somebody is never touched, no matter who started it: its own lease ends it. */
 #ifndef HUSK_MANAGER_REGISTRY_GC_H
 #define HUSK_MANAGER_REGISTRY_GC_H
 
@@ -15,6 +15,7 @@ struct gc;
 struct gc_report {
 	struct strv containers; /* removed */
 	size_t sessions;	/* whose rows were marked as ended */
+	size_t exports;		/* deleted */
 };
 
 struct gc_spec {

@@ -24,13 +24,17 @@ static void collect_op_free(struct op *op)
 static void answer_fail(struct op *op, const struct fail *f)
 {
 	struct collect_op *o = collect_op_of(op);
-	o->request.on_done(o->request.ctx, NULL, 0, 0, f);
+	o->request.on_done(o->request.ctx, &(struct collected){ 0 }, f);
 }
 
 static void on_collected(void *ctx, const struct gc_report *report, const struct fail *f)
 {
 	struct collect_op *o = ctx;
-	o->request.on_done(o->request.ctx, report->containers.v, report->containers.n, report->sessions, f);
+	struct collected collected = { .containers = report->containers.v,
+				       .n = report->containers.n,
+				       .sessions = report->sessions,
+				       .exports = report->exports };
+	o->request.on_done(o->request.ctx, &collected, f);
 	op_end(&o->op);
 }
 

@@ -18,7 +18,7 @@ static struct engine *engine;
 static struct gc *gc;
 static bool done;
 static struct fail failure;
-static size_t removed, sessions;
+static size_t removed, sessions, exports;
 
 static int setup(void **state)
 {
@@ -48,6 +48,7 @@ static void on_done(void *ctx UNUSED, const struct gc_report *report, const stru
 	done = true;
 	removed = report->containers.n;
 	sessions = report->sessions;
+	exports = report->exports;
 	fail_release(&failure);
 	if (f)
 		fail_copy(&failure, f);
@@ -218,6 +219,44 @@ static void rows_of_the_store_do_not_choose_what_is_removed(void **state)
 	assert_int_equal(state_of("running"), ROW_RUNNING);
 }
 
+/* --- exports ----------------------------------------------------------------------------------------------------- */
+
+static void add_export(const char *id, uint64_t days)
+{
+	struct export_record e = { .id = id,
+				   .thread = "t",
+				   .session = "s",
+				   .path = "/workspace/a",
+				   .name = "a",
+				   .hash = "abcd",
+				   .mime = "text/plain",
+				   .created = store_now_ms() - days * 86400000 };
+	ask_export_add(&b, &a, &e);
+	assert_false(a.fail.kind);
+}
+
+static size_t count_exports(void)
+{
+	ask_exports(&b, &a, /* thread= */ NULL, 0, /* id= */ NULL, 100);
+	return a.n;
+}
+
+static void exports_are_deleted_at_the_age_that_is_set(void **state)
+{
+	add_export("young", 29);
+	add_export("old", 31);
+	add_export("older", 400);
+	collect();
+	assert_int_equal(exports, 0);
+	assert_int_equal(count_exports(), 3);
+	b.config.exports_max_age_days = 30;
+	collect();
+	assert_false(failure.kind);
+	assert_int_equal(exports, 2);
+	assert_int_equal(count_exports(), 1);
+	assert_string_equal(a.exports[0].id, "young");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -228,6 +267,7 @@ int main(void)
 		TEST(a_session_without_its_container_and_server_is_over),
 		TEST(warm_containers_of_the_dead_go),
 		TEST(rows_of_the_store_do_not_choose_what_is_removed),
+		TEST(exports_are_deleted_at_the_age_that_is_set),
 		TEST(without_an_engine_nothing_is_known_to_be_gone),
 		TEST(a_round_can_be_dropped_at_any_moment),
 	};
