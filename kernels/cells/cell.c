@@ -23,7 +23,7 @@ static void on_limit(struct timeout *t)
 	cell_interrupt(container_of(t, struct cell, limit), CELL_TIMED_OUT);
 }
 
-/* A new reference, or NULL where there is none. */
+/* A new reference, or NULL if the run has no variables. */
 static json_t *env_of(const struct run *run)
 {
 	json_t *env = run->env.n ? json_object() : NULL;
@@ -118,8 +118,8 @@ static void on_settle(struct timeout *t)
 		c->on_hopeless(c, "left so many processes behind that the process limit is reached");
 }
 
-/* Most of a fork bomb survives the interrupt that ends its cell, and then no other call can work. A pool of workers, on
- * the other hand, is gone in a moment. */
+/* Most of a fork bomb survives the interrupt that ends its cell, and blocks every later run. A pool of workers, on
+ * the other hand, exits within a moment. */
 static void done(struct cell *c)
 {
 	c->is_done = true;
@@ -147,7 +147,7 @@ void cell_input(struct cell *c, struct link *link, const char *text, size_t n)
 	json_auto_t *answer = json_pack("{s:s, s:I, s:I, s:s%}", "op", "input", "id", c->id, "question",
 					c->run->prompt.id, "text", text, n);
 	run_prompt_end(c->run);
-	(void)link_send(link, answer); /* a link that is gone is seen when it is read */
+	(void)link_send(link, answer); /* a closed link is noticed when it is read */
 }
 
 int cell_message(struct cell *c, const struct link_message *m, const char **ret_why)
@@ -163,7 +163,7 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 	if (m->op == LINK_INPUT && !c->run->interactive)
 		return *ret_why = "asked for input in a cell that may not", -EPROTO;
 
-	/* What was printed before this message comes before it. */
+	/* Output printed before this message must precede it. */
 	pipes_drain(c->pipes);
 	c->has_spoken = true;
 	if (m->unusable) {
@@ -207,7 +207,7 @@ void cell_dropped(struct cell *c)
 static void signal_group(struct cell *c)
 {
 	kill(-c->group, c->interrupt_signal);
-	/* A stopped kernel would not see it. */
+	/* A stopped kernel would not see the signal. */
 	kill(-c->group, SIGCONT);
 }
 
@@ -251,7 +251,7 @@ static char *oom_detail(const struct limits *l, const char *after)
 {
 	uint64_t files = limits_memory_files(l);
 	AUTO(freep) char *of_files = NULL;
-	/* tmpfs counts against the limit, which people do not expect. */
+	/* Files in tmpfs count against the limit, which surprises people. */
 	if (files != LIMIT_UNKNOWN && files > l->memory_limit / 10)
 		of_files = xasprintf(" (%llu MiB of it are files in /workspace, /tmp and the like)",
 				     (unsigned long long)(files >> 20));

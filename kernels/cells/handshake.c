@@ -24,7 +24,7 @@ static int random_hex(char out[HANDSHAKE_TOKEN_LEN + 1])
 	return 0;
 }
 
-/* Constant time: how long it takes does not reveal how much of a guess was right. */
+/* Constant time: the duration does not reveal how much of a guess was right. */
 static bool token_matches(const char *mine, const char *theirs)
 {
 	volatile uint8_t difference = 0;
@@ -48,7 +48,8 @@ static void on_patience(struct timeout *t)
 	drop_candidate(container_of(t, struct candidate, patience));
 }
 
-/* Nobody else has the other end of a pair. Over TCP the token alone is not enough: another process could have read it. */
+/* Only the kernel has the other end of a socket pair. Over TCP the token is not enough: another process could have
+ * read it. */
 static bool is_kernel(const struct candidate *c, const struct link_message *m)
 {
 	const struct handshake *h = c->handshake;
@@ -64,7 +65,7 @@ static void refuse_candidate(struct candidate *c, const char *why)
 		h->on_refused(h, why);
 }
 
-/* The message is complete: either this is the kernel, or it is turned away. */
+/* The message is complete: accept the sender as the kernel, or disconnect it. */
 static void judge(struct candidate *c, const uint8_t *data, size_t n)
 {
 	struct handshake *h = c->handshake;
@@ -77,7 +78,7 @@ static void judge(struct candidate *c, const uint8_t *data, size_t n)
 	if (m.op == LINK_HELLO && is_kernel(c, &m)) {
 		int fd = take_fd(c->fd);
 		watch_stop(&c->watch);
-		/* Closing the handshake frees the candidate and with it the message. */
+		/* Closing the handshake frees the candidate, and the message with it. */
 		char version[64];
 		snprintf(version, sizeof(version), "%s", m.language_version);
 		h->looks = m.looks;
@@ -143,7 +144,7 @@ static void on_connection(struct watch *w, short revents)
 		if (fd < 0)
 			return;
 		struct candidate *c = free_place(h);
-		/* Sandbox code could fill all the places, so only connections of the kernel's process get one. */
+		/* Sandbox code could fill all slots, so only connections of the kernel's process get one. */
 		if (!c || !tcp_belongs_to(fd, h->kernel)) {
 			close(fd);
 			continue;
@@ -165,7 +166,7 @@ static int make_pair(struct handshake *h)
 	return fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 }
 
-/* A pipe can be read once: when the kernel has the token, nobody else can get it. */
+/* A pipe can be read once: after the kernel has read the token, no other process can get it. */
 static int put_token(struct handshake *h)
 {
 	int ends[2];

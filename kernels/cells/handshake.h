@@ -1,7 +1,7 @@
-/* Where a starting kernel says hello. Mostly it inherits its end of a socket pair, which nobody else has. A language that
- * can only dial TCP finds a listener, where a few candidates have a short time to prove themselves: by the one-use token that
- * the kernel reads from a pipe it inherits, and by being a connection of the kernel'c own process. Whoever is not the kernel
- * is turned away without a word. */
+/* Receives the hello of a starting kernel. Usually the kernel inherits its end of a socket pair, which no other
+ * process has. A language that can only dial TCP gets a listener instead. There a few candidates have a short time
+ * to prove that they are the kernel: with the one-use token that the kernel reads from an inherited pipe, and by
+ * connecting from the kernel's own process. Any other candidate is disconnected without a reply. */
 #ifndef HUSK_KERNELS_CELLS_HANDSHAKE_H
 #define HUSK_KERNELS_CELLS_HANDSHAKE_H
 
@@ -17,12 +17,12 @@
 
 struct handshake {
 	struct poller *poller;
-	int fd; /* the listener; -1 = a pair */
+	int fd; /* the listener; -1 = a socket pair */
 	struct watch watch;
-	char address[128]; /* what HUSK_LINK says */
-	int inherited_fd;  /* becomes LINK_FD of the kernel: its end of the pair, or the pipe with the token */
+	char address[128]; /* the value of HUSK_LINK */
+	int inherited_fd;  /* becomes the kernel's LINK_FD: its end of the pair, or the pipe with the token */
 	char token[HANDSHAKE_TOKEN_LEN + 1];
-	pid_t kernel; /* whose connection it must be */
+	pid_t kernel; /* the process that must own the connection */
 	struct candidate {
 		struct handshake *handshake;
 		int fd;
@@ -30,16 +30,16 @@ struct handshake {
 		struct timeout patience;
 		struct buf in;
 	} candidates[HANDSHAKE_CANDIDATES_MAX];
-	/* The kernel is in: takes the descriptor. The handshake is closed already. */
+	/* The kernel is connected. Takes the descriptor; the handshake is already closed. */
 	void (*on_open)(struct handshake *h, int fd, const char *language_version);
-	bool looks, queries; /* what the hello said; for on_open */
-	/* The kernel does not speak the link as we do, or says something else first. */
+	bool looks, queries; /* the hello, for on_open */
+	/* The kernel speaks another version of the link, or sent something else before its hello. */
 	void (*on_refused)(struct handshake *h, const char *why);
 };
 
-/* tcp_port 0 = a socket pair. The callbacks are set by the caller before. 0 or -errno. */
+/* tcp_port 0 = a socket pair. The caller has set the callbacks. 0 or -errno. */
 int handshake_start(struct handshake *h, struct poller *p, uint16_t tcp_port);
-/* The kernel is started and has its descriptor. */
+/* The kernel has been started and has its descriptor. */
 void handshake_watch(struct handshake *h, pid_t kernel);
 /* Idempotent, also on a zeroed handshake. */
 void handshake_stop(struct handshake *h);

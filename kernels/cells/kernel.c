@@ -14,18 +14,19 @@
 #define STARTS_MAX 2
 #define FORK_PATIENCE_MS 2000
 #define FORK_RETRY_MS 100
-/* A kernel that exits closes its link a moment before it can be reaped; its exit status says more than the closed link. */
+/* A kernel that exits closes its link a moment before it can be reaped. Its exit status says more than the closed
+ * link. */
 #define EXIT_PATIENCE_MS 300
 #define KILL_PATIENCE_MS 5000
-/* How many kernels in a row may die idle so soon after their hello. */
+/* Kernels in a row that may die idle this soon after their hello. */
 #define FLAPS_MAX 4
 #define FLAP_MS 2000
 #define STDERR_SHOWN 1500
-/* A session at rest can afford a look at its variables; one that runs cell after cell cannot. */
+/* An idle session can afford to list its variables; one that runs cell after cell cannot. */
 #define LOOK_MS 200
-/* Such a session is asked before a cell, at most this often. */
+/* In a busy session the variables are listed before a cell, at most this often. */
 #define LOOK_GAP_MS 500
-/* How long a restart waits for the old kernel to say what it holds. */
+/* How long a restart waits for the old kernel to list its variables. */
 #define LAST_LOOK_MS 3000
 
 #define LATE_PREFIX "HUSK_LATE_"
@@ -57,7 +58,7 @@ static void send_event(struct kernel *k, const char *event, const char *name, co
 	k->on_event(k, payload);
 }
 
-/* What is known of them goes into the END of this call or the next. */
+/* The known variables go into the END of this run or the next. */
 static void lose_variables(struct kernel *k)
 {
 	json_t *lost = variables_lose(&k->variables);
@@ -99,7 +100,7 @@ static void retry_later(struct kernel *k)
 	timeout_start(k->poller, &k->timer, FORK_RETRY_MS, on_retry);
 }
 
-/* Whatever keeps a kernel from starting, it is a process of the sandbox: end them all, once. */
+/* Only sandbox processes can keep a kernel from starting: kill them all, once. */
 static void recover(struct kernel *k, const char *cause)
 {
 	handshake_stop(&k->handshake);
@@ -186,7 +187,8 @@ static bool is_of_the_link(const char *variable)
 	       strncmp(variable, LATE_PREFIX, strlen(LATE_PREFIX)) == 0;
 }
 
-/* A variable that would run code of the session's in the interpreter before the kernel is loaded (PYTHONPATH, NODE_OPTIONS). */
+/* A variable that would run the session's code in the interpreter before the kernel is loaded (PYTHONPATH,
+ * NODE_OPTIONS). */
 static bool is_late(const struct manifest *m, const char *variable)
 {
 	size_t n = strcspn(variable, "=");
@@ -196,10 +198,10 @@ static bool is_late(const struct manifest *m, const char *variable)
 	return false;
 }
 
-/* A late variable has another name until the kernel has loaded itself. */
+/* A late variable has another name until the kernel is loaded. */
 static void add_env(struct strv *env, const struct manifest *m, const char *variable)
 {
-	if (is_of_the_link(variable)) /* whatever a session's own variables are called */
+	if (is_of_the_link(variable)) /* sessions cannot replace these */
 		return;
 	if (is_late(m, variable))
 		strv_addf(env, LATE_PREFIX "%s", variable);
@@ -207,7 +209,7 @@ static void add_env(struct strv *env, const struct manifest *m, const char *vari
 		strv_add(env, variable);
 }
 
-/* The kernel's end of the pipe, or -errno. */
+/* Returns the kernel's end of the pipe, or -errno. */
 static int open_taken(struct kernel *k)
 {
 	int ends[2];
@@ -215,7 +217,7 @@ static int open_taken(struct kernel *k)
 		return -errno;
 	closep(&k->taken_fd);
 	k->taken_fd = ends[1];
-	/* A kernel that does not wait never reads it, and must not hold us up. */
+	/* A kernel that does not wait never reads from the pipe, and must not block PID 1. */
 	(void)fcntl(k->taken_fd, F_SETFL, O_NONBLOCK);
 	return ends[0];
 }
@@ -223,7 +225,7 @@ static int open_taken(struct kernel *k)
 static void tell_taken(const struct kernel *k)
 {
 	if (write(k->taken_fd, "", 1) < 0)
-		return; /* it is full or the kernel is gone: nobody waits */
+		return; /* the pipe is full or the kernel is dead: nothing waits */
 }
 
 static pid_t spawn_kernel(struct kernel *k)
@@ -252,7 +254,7 @@ static pid_t spawn_kernel(struct kernel *k)
 	});
 }
 
-/* The handshake could not be opened or the process not started; if the process table is full, that may pass. */
+/* The handshake could not be opened or the process could not be started. A full process table may be temporary. */
 static void start_impossible(struct kernel *k, int error)
 {
 	handshake_stop(&k->handshake);
@@ -301,7 +303,7 @@ static bool is_known(pid_t session, const void *ctx)
 	return session == k->pid || k->is_known(k, session);
 }
 
-/* A daemon that a cell has started is not of the kernel's session, and goes on. */
+/* A daemon that a cell has started is in another process session and keeps running. */
 static char *describe_restart(const struct kernel *k)
 {
 	AUTO(freep) char *others = procs_name_others(is_known, k);
@@ -309,7 +311,7 @@ static char *describe_restart(const struct kernel *k)
 			 others ? " Processes from before go on: " : "", others ? others : "", others ? "." : "");
 }
 
-/* The call stays queued, and runs on the new kernel; one without code ends with the start of it. */
+/* The run stays queued for the new kernel. A run without code ends when the new kernel has started. */
 static void renew(struct kernel *k, struct run *run)
 {
 	run->restart = false;
@@ -337,7 +339,7 @@ bool kernel_look(struct kernel *k)
 	return k->looking != 0;
 }
 
-/* A cell that kills the kernel takes what the cells just before it have made: these are listed ahead of it. */
+/* A cell that kills the kernel also destroys the variables of the cells just before it, so they are listed first. */
 static void look_ahead(struct kernel *k)
 {
 	if (k->unseen && (!k->look_ms || clock_now_ms() - k->look_ms >= LOOK_GAP_MS))
@@ -369,11 +371,11 @@ static void on_look(struct timeout *t)
 static void on_last_look_limit(struct timeout *t)
 {
 	struct kernel *k = container_of(t, struct kernel, look);
-	k->looked = true; /* what is known has to do */
+	k->looked = true; /* use the last known list */
 	k->on_idle(k);
 }
 
-/* True if the kernel that is about to end says first what it holds: on_idle follows. */
+/* True if the kernel lists its variables before it ends: on_idle follows. */
 static bool look_last(struct kernel *k)
 {
 	if (k->looked || !kernel_look(k))
@@ -407,7 +409,7 @@ void kernel_run(struct kernel *k, struct run *run)
 	k->state = KERNEL_BUSY;
 }
 
-/* A kernel that works clears the record of failed starts. */
+/* A working kernel clears the record of failed starts. */
 static void note_well(struct kernel *k)
 {
 	k->flaps = 0;
@@ -419,7 +421,7 @@ static void on_done(struct cell *c)
 	struct kernel *k = container_of(c, struct kernel, cell);
 	note_well(k);
 	if (k->state != KERNEL_BUSY)
-		return; /* it is dead already, and these were its last messages */
+		return; /* the kernel is already dead, and these were its last messages */
 	k->state = KERNEL_IDLE;
 	k->unseen = true;
 	timeout_start(k->poller, &k->look, LOOK_MS, on_look);
@@ -491,7 +493,7 @@ static void on_gone(struct link *l, bool broken, const char *why)
 	timeout_start(k->poller, &k->timer, EXIT_PATIENCE_MS, on_exit_patience);
 }
 
-/* The same for a kernel whose language reads no descriptor. */
+/* The same for a kernel whose language cannot read from a descriptor. */
 static void answer_sync(struct link *l)
 {
 	json_auto_t *synced = json_pack("{s:s}", "op", "synced");
@@ -501,7 +503,7 @@ static void answer_sync(struct link *l)
 static void take_variables(struct kernel *k, const struct link_message *m)
 {
 	k->looking = 0;
-	k->looked = k->state == KERNEL_IDLE; /* else they are those from before the cell that has begun since */
+	k->looked = k->state == KERNEL_IDLE; /* otherwise the list predates the cell that has begun since */
 	variables_take(&k->variables, m);
 	k->on_variables(k);
 	if (k->looks_last) {
@@ -563,7 +565,7 @@ void kernel_restart(struct kernel *k)
 		kill_now(k);
 		break;
 	case KERNEL_DOWN:
-	case KERNEL_DYING: /* a start is due anyway */
+	case KERNEL_DYING: /* a start is already due */
 	case KERNEL_FAILED:
 		break;
 	}
@@ -583,7 +585,7 @@ static void died_idle(struct kernel *k, const struct death *d)
 	set_note(k, xasprintf("Before this call the kernel %s. " AFTER_RESTART, how));
 	if (clock_now_ms() - k->ready_ms >= FLAP_MS)
 		note_well(k);
-	/* Something in the container keeps killing it. */
+	/* Something in the container keeps killing the kernel. */
 	if (++k->flaps > FLAPS_MAX)
 		recover(k, how);
 	else
@@ -605,7 +607,7 @@ void kernel_reaped(struct kernel *k, pid_t pid, int status)
 	handshake_stop(&k->handshake);
 	link_close(&k->link);
 
-	/* If it was our own SIGKILL we know why; otherwise the status tells. */
+	/* PID 1 knows why it sent a SIGKILL; otherwise the status says why. */
 	bool ours = killed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 	struct death d = { .status = status,
 			   .oom = !ours && oom_took(k, status),

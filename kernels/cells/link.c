@@ -10,9 +10,9 @@
 #include "kernels/system/frames.h"
 
 #define READ_BYTES (32u << 10)
-/* A buffer that held a long message is not kept for the short ones that follow. */
+/* A buffer that held a long message is not kept for short ones. */
 #define BUFFER_KEPT_MAX (64u << 10)
-/* A forked child of a dead kernel may hold the link and write for ever. */
+/* A forked child of a dead kernel may hold the link and write forever. */
 #define DRAIN_READS_MAX 128
 #define BUNDLE_MAX 32
 #define EXIT_CODE_MAX 255
@@ -143,7 +143,7 @@ json_int_t link_make_id(void)
 	uint64_t id = 0;
 	while (!id) {
 		if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id))
-			abort(); /* there is no safe id without it, and it does not fail for so few bytes */
+			abort(); /* without randomness there is no safe id; for so few bytes getrandom() does not fail */
 		id &= ID_MASK;
 	}
 	return (json_int_t)id;
@@ -151,7 +151,7 @@ json_int_t link_make_id(void)
 
 int link_parse(const void *data, size_t n, struct link_message *ret, const char **ret_why)
 {
-	/* Long strings are passed on and not looked at: what they stand for is checked, not what they say. */
+	/* Long strings are passed on unread: their place in the message is checked, not their content. */
 	AUTO(outline_release) struct outline outline;
 	outline_make(&outline, data, n, OUTLINE_MIN, /* mark= */ NULL);
 	if (!has_bounded_shape(&outline))
@@ -232,7 +232,7 @@ static bool handle_messages(struct link *l)
 	return true;
 }
 
-/* How much to ask for: a long message is read in few pieces, a short one costs no large buffer. */
+/* How many bytes to read: few reads for a long message, no large buffer for a short one. */
 static size_t read_size(const struct link *l)
 {
 	size_t whole = l->in.len < LINK_HEADER_SIZE ? 0 : LINK_HEADER_SIZE + header_length(l->in.data);
@@ -240,7 +240,7 @@ static size_t read_size(const struct link *l)
 										   READ_BYTES;
 }
 
-/* 1 if something was read and handled, 0 if nothing is there now, -1 if the link is closed. */
+/* 1 if something was read and handled, 0 if there is nothing to read now, -1 if the link is closed. */
 static int read_once(struct link *l)
 {
 	size_t most = read_size(l);
@@ -249,7 +249,7 @@ static int read_once(struct link *l)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {
-		l->unread = n < 0 && errno == ECONNRESET; /* a socket that is closed with something in it says so */
+		l->unread = n < 0 && errno == ECONNRESET; /* a peer that closes with unread data causes ECONNRESET */
 		lose(l, false, "closed its link");
 		return -1;
 	}
@@ -304,7 +304,7 @@ int link_send(struct link *l, const json_t *message)
 		header[i] = (uint8_t)(text.len >> (24 - 8 * i));
 	(void)buf_add(&l->out, header, sizeof(header));
 	(void)buf_add(&l->out, text.data, text.len);
-	/* A broken socket is seen, and reported, when it is read. */
+	/* A broken socket is noticed and reported when it is read. */
 	(void)write_some(l);
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* runtime.json of an image: what PID 1 needs to know about its language. */
+/* runtime.json of an image: PID 1's part of the description of a language. */
 #ifndef HUSK_KERNELS_CELLS_MANIFEST_H
 #define HUSK_KERNELS_CELLS_MANIFEST_H
 
@@ -11,13 +11,13 @@ struct manifest {
 	uint16_t tcp_port;  /* 0 = abstract unix socket */
 	int interrupt;	    /* signal */
 	struct strv env;    /* NAME=value */
-	struct strv late;   /* names of variables that the kernel itself must not start with, see kernel.c */
-	/* Argument vectors of the program that installs packages, and of the one that tells afterwards which versions are there; both empty
-	 * where the runtime has none. */
+	struct strv late;   /* names of variables that must not be set when the kernel starts, see kernel.c */
+	/* Argument vectors of the program that installs packages, and of the one that lists the installed versions
+	 * afterwards; both empty if the runtime has none. */
 	struct strv installer, installed;
 };
 
-/* Fields that PID 1 does not know (title, aliases, …) are other readers'. On failure *ret is empty. */
+/* Ignores fields for other readers (title, aliases, …). On failure *ret is empty. */
 int manifest_load(struct manifest *ret, const char *path, struct fail *f);
 int manifest_parse(struct manifest *ret, const char *text, size_t n, struct fail *f);
 void manifest_release(struct manifest *m);

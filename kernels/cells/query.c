@@ -4,9 +4,9 @@
 
 #include "kernels/system/frames.h"
 
-/* Completion in a large package that has to be read first takes a second. */
+/* Completion takes a second in a large package that must be read first. */
 #define LIMIT_MS 4000
-/* Between two signals to leave it, and until the manager hears of it. */
+/* Between two signals that cancel a query, and until the manager is answered. */
 #define LEAVE_MS 1000
 
 static const char *const kinds[] = { "complete", "inspect", "is_complete" };
@@ -19,7 +19,7 @@ void query_decline(struct query *q, uint32_t number, const char *status)
 		q->on_answer(q, number, text.data, text.len);
 }
 
-/* The manager waits no longer; the kernel may still be at it. */
+/* The manager no longer waits; the kernel may still be working on the query. */
 static void give_up(struct query *q, const char *status)
 {
 	if (!q->awaited)
@@ -48,7 +48,7 @@ static void on_limit(struct timeout *t)
 	signal_kernel(container_of(t, struct query, limit));
 }
 
-/* The link's message: a new reference, or NULL if the question is none. */
+/* The link's message: a new reference, or NULL if the query is not valid. */
 static json_t *message_of(const json_t *question, json_int_t id)
 {
 	const char *kind = json_string_value(json_object_get(question, "kind"));
@@ -100,7 +100,8 @@ void query_make_way(struct query *q)
 {
 	if (!q->open)
 		return;
-	/* Once, and before the cell is sent: a later one would hit the cell. Only the kernel itself: what it has started is not asked. */
+	/* Once, and before the cell is sent: a later signal would hit the cell. Only to the kernel itself, not to
+	 * processes that it has started. */
 	(void)kill(q->kernel, q->signal);
 	timeout_stop(&q->limit);
 	give_up(q, "busy");

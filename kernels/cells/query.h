@@ -1,6 +1,6 @@
-/* One question of the manager's at a time to a kernel that is idle: completion, help, whether code is whole. A question delays no
- * cell: a kernel that takes too long, or is wanted for a cell, is told to leave it. The kernel's answer is hostile input, passed on as
- * it came, if it is short enough. */
+/* One query of the manager at a time to an idle kernel: completion, help, whether code is complete. A query does
+ * not delay a cell: if the kernel takes too long or is needed for a cell, the query is cancelled. The kernel's
+ * answer is hostile input and is passed on unchanged if it is short enough. */
 #ifndef HUSK_KERNELS_CELLS_QUERY_H
 #define HUSK_KERNELS_CELLS_QUERY_H
 
@@ -10,27 +10,27 @@
 
 struct query {
 	struct poller *poller;
-	int signal; /* tells a kernel to leave the question */
-	/* What the manager gets for its question `number`: one JSON object. */
+	int signal; /* makes a kernel cancel the query */
+	/* The manager's answer to query `number`: one JSON object. */
 	void (*on_answer)(struct query *q, uint32_t number, const void *json, size_t n);
 
-	json_int_t id; /* of the last one, on the link */
-	bool open;     /* the kernel has not answered the last one, … */
-	bool awaited;  /* … and the manager has not heard either */
+	json_int_t id; /* of the last query, on the link */
+	bool open;     /* the kernel has not answered the last query, … */
+	bool awaited;  /* … and the manager has not been answered either */
 	uint32_t number;
 	pid_t kernel;
 	struct timeout limit;
 };
 
-/* The manager's question, as an object, to the kernel. Answered exactly once, perhaps at once. */
+/* Sends the manager's query, an object, to the kernel. It is answered exactly once, perhaps at once. */
 void query_send(struct query *q, struct link *link, pid_t kernel, uint32_t number, const json_t *question);
-/* Answers without asking: "busy" (the kernel is at work), "cannot" (it takes no questions), "gone". */
+/* Answers without asking the kernel: "busy" (a run is under way), "cannot" (queries are unsupported), "gone". */
 void query_decline(struct query *q, uint32_t number, const char *status);
-/* The kernel's answer. -1 if nobody had asked. */
+/* The kernel's answer. -1 if there was no query. */
 int query_answered(struct query *q, const struct link_message *m);
-/* The kernel is wanted for something else. */
+/* The kernel is needed for something else. */
 void query_make_way(struct query *q);
-/* The kernel is gone. */
+/* The kernel is dead. */
 void query_lost(struct query *q);
 
 #endif

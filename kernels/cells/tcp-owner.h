@@ -1,4 +1,4 @@
-/* Which process a TCP connection over loopback comes from. (For a unix socket the kernel would tell us: SO_PEERCRED.) */
+/* Finds out which process a TCP connection over loopback comes from. (For a unix socket, SO_PEERCRED says it.) */
 #ifndef HUSK_KERNELS_CELLS_TCP_OWNER_H
 #define HUSK_KERNELS_CELLS_TCP_OWNER_H
 

@@ -5,7 +5,7 @@
 #define NAME_CHARS 100
 #define TYPE_CHARS 100
 #define SHAPE_CHARS 60
-/* All of them as JSON: an INFO, and an END with all else that it has, stay below what a frame may hold. */
+/* Total size as JSON. It keeps an INFO, and an END with all its other fields, below the limit of a frame. */
 #define LIST_BYTES_MAX (24u << 10)
 #define NUMBER_MAX ((json_int_t)1 << 53)
 

@@ -10,7 +10,7 @@
 
 #include "kernels/guard/spawn.h"
 
-/* Far more than bash has to say. */
+/* Far more than bash prints when it starts. */
 #define EARLY_MAX 4096u
 
 static int fill(int fd, const char *text, size_t len)
@@ -33,7 +33,7 @@ int bash_text_file(const char *text, size_t n)
 	return r < 0 ? r : take_fd(fd);
 }
 
-/* All that it shares with us but its output. */
+/* Opens all files that bash shares with PID 1, except its output. */
 static int open_files(struct bash *b, int *ret_go, bool waits)
 {
 	int go[2];
@@ -98,7 +98,7 @@ int bash_start(struct bash *ret, const struct bash_spec *spec, const char *comma
 	if (pid < 0)
 		return pid;
 	if (command)
-		closep(&b.go_fd); /* killed in its start-up, it is a command that was killed */
+		closep(&b.go_fd); /* if it is killed while it starts, the command counts as killed */
 	b.pid = pid;
 	b.pipes = spec->pipes;
 	*ret = b;
@@ -106,7 +106,7 @@ int bash_start(struct bash *ret, const struct bash_spec *spec, const char *comma
 	return 0;
 }
 
-/* What has become of a child that is not reaped: CLD_EXITED, CLD_STOPPED, …; 0 = it runs. */
+/* State of a child that is not reaped: CLD_EXITED, CLD_STOPPED, …; 0 = it runs. */
 static int fate_of(pid_t pid)
 {
 	siginfo_t info = { 0 };

@@ -13,15 +13,16 @@
 #include "kernels/guard/spawn.h"
 #include "kernels/system/clock.h"
 
-/* The shell and a program. */
+/* The shell and one program. */
 #define PIDS_NEEDED 2
-/* What a terminal may still hold when its shell has ended; whoever goes on writing is not listened to. */
+/* Output that may still be in a terminal when its shell has ended; what background processes write beyond this is
+ * dropped. */
 #define LAST_BYTES_MAX (256u << 10)
-/* For a shell to say goodbye to its jobs. */
+/* Time for a shell to hang up its jobs. */
 #define HANG_UP_MS 1000
 #define USUAL_TERM "xterm-256color"
 
-/* What a console's program writes to: its terminal, or one of two pipes. */
+/* An output of a console's program: its terminal, or one of two pipes. */
 struct output {
 	struct console *console;
 	enum frame_type frame;
@@ -36,24 +37,24 @@ struct console {
 	struct consoles *all;
 	uint32_t number;
 	bool is_open;	    /* not hung up */
-	bool has_pipes;	    /* and no terminal */
+	bool has_pipes;	    /* instead of a terminal */
 	struct output out;  /* the terminal's master, or a pipe */
 	struct output err;  /* a pipe; closed for a terminal */
-	int in;		    /* the same master, or a pipe; -1 = the program does not read any more */
-	struct watch input; /* of a pipe, while the program does not take what was sent */
+	int in;		    /* the same master, or a pipe; -1 = the program no longer reads */
+	struct watch input; /* of a pipe, while the program does not read its input */
 	bool input_watched;
-	bool input_ends; /* after what is in `keys` */
-	int slave;	 /* held open: what the terminal holds can be read after the shell has ended */
+	bool input_ends; /* after the bytes in `keys` */
+	int slave;	 /* held open, so that the terminal's content can be read after the shell has ended */
 	pid_t pid;	 /* 0 = reaped */
 	int status;
 	bool orphan;
 	bool interrupted;
-	uint32_t credit;     /* what the manager still takes */
-	struct buf keys;     /* typed, and not taken by the terminal yet */
-	uint32_t taken;	     /* and not credited yet */
-	uint32_t last_bytes; /* that came since the shell has ended */
+	uint32_t credit;     /* bytes that the manager still accepts */
+	struct buf keys;     /* typed, and not yet accepted by the terminal */
+	uint32_t taken;	     /* and not yet credited */
+	uint32_t last_bytes; /* output since the shell ended */
 	uint64_t out_bytes, started_ms;
-	uint64_t oom_kills; /* of the container, when it began */
+	uint64_t oom_kills; /* of the container, at the start */
 	const char *why;    /* it was killed */
 	struct timeout patience;
 };
@@ -103,7 +104,7 @@ static void tell_end(struct console *c)
 	send_end(c->all, c->number, end);
 }
 
-/* The terminal's other end notices: whoever leads its session, or is in its foreground, gets SIGHUP. */
+/* The kernel sends SIGHUP to the leader of the terminal's session and to its foreground group. */
 static void close_output(struct output *o)
 {
 	watch_stop(&o->watch);
@@ -151,8 +152,8 @@ static void hang_up(struct console *c)
 {
 	if (!c->is_open)
 		return;
-	/* First, so that a shell hears of it before it reads the end of its input, and tells its jobs. A program without a terminal
-	 * has nobody who tells the processes of its group. */
+	/* SIGHUP comes first, so that a shell can pass it to its jobs before it reads the end of its input. A
+	 * program without a terminal gets it for its whole group, since no shell passes it on. */
 	if (c->pid)
 		kill(c->has_pipes ? -c->pid : c->pid, SIGHUP);
 	close_all(c);
@@ -195,7 +196,7 @@ void consoles_reaped(struct consoles *all, pid_t pid, int status)
 			continue;
 		c->pid = 0;
 		c->status = status;
-		/* To be read to their ends. */
+		/* Both are read to the end. */
 		c->out.readable = c->out.fd >= 0;
 		c->err.readable = c->err.fd >= 0;
 		if (!c->out.readable && !c->err.readable)
@@ -229,7 +230,7 @@ static void type_keys(struct console *c)
 		buf_consume(&c->keys, (size_t)n);
 		c->taken += (uint32_t)n;
 	}
-	/* What nobody will read counts as read: whoever sends it is not held up. */
+	/* Input for a closed console counts as read, so that its sender is not blocked. */
 	if (c->has_pipes && (c->in < 0 || (n < 0 && errno == EPIPE))) {
 		c->taken += (uint32_t)c->keys.len;
 		close_input(c);
@@ -257,7 +258,7 @@ static void watch_fd(struct console *c, struct watch *w, int fd, short events, b
 	*watched = wanted;
 }
 
-/* A pipe whose other end is closed is ready for ever: none is watched for what is known already. */
+/* A pipe whose other end is closed is always ready, so it is watched only for news. */
 static void watch_for_more(struct console *c)
 {
 	bool typing = c->keys.len && c->in >= 0;
@@ -302,13 +303,13 @@ static int pass_on(struct console *c, struct output *o)
 	return 1;
 }
 
-/* True if it is to go on at once. */
+/* True if there is more to do at once. */
 static bool step(struct console *c)
 {
 	struct output *o = c->err.readable ? &c->err : &c->out;
 	if (!o->readable || !c->credit)
 		return false;
-	/* One piece at a time, so that frames of calls get their turn behind each. */
+	/* One piece at a time, so that frames of runs can follow each piece. */
 	if (c->all->sender->queue.len)
 		return true;
 	o->readable = pass_on(c, o);
@@ -329,7 +330,7 @@ bool consoles_step(struct consoles *all)
 		if (!step(c))
 			continue;
 		more = true;
-		/* They take turns. */
+		/* Consoles take turns. */
 		list_remove(node);
 		list_append(&all->list, node);
 		break;
@@ -344,7 +345,7 @@ struct wanted {
 	bool pipes;
 	unsigned short rows, cols;
 	const char *term; /* borrowed, like the directory */
-	const char *cwd;  /* NULL = that of the last command */
+	const char *cwd;  /* NULL = directory of the last command */
 };
 
 static void wanted_release(struct wanted *w)
@@ -362,7 +363,7 @@ static bool is_size(const json_t *value, unsigned short *ret)
 	return true;
 }
 
-/* What a shell asks of a program is the program's to look up: it also says why it cannot be started. */
+/* Bash searches for the program, and reports why it cannot be started. */
 static bool take_command(struct wanted *w, const json_t *command)
 {
 	if (!command) {
@@ -392,7 +393,7 @@ static bool is_term(const char *name)
 	return n > 0 && n <= CONSOLE_TERM_MAX && *name != '.';
 }
 
-/* Whether programs in here know such a terminal. */
+/* True if the image has a terminfo entry for this terminal type. */
 static bool is_described(const char *name)
 {
 	static const char *const folders[] = { "/etc/terminfo", "/lib/terminfo", "/usr/share/terminfo",
@@ -433,7 +434,7 @@ static bool read_wanted(struct wanted *w, const json_t *fields)
 	       take_command(w, json_object_get(fields, "command"));
 }
 
-/* The program's ends: a terminal, or three pipes. */
+/* The program's ends: of a terminal, or of three pipes. */
 struct ends {
 	int in, out, err;
 };
@@ -445,7 +446,7 @@ static void ends_close(struct ends *e)
 	closep(&e->err);
 }
 
-/* A list of folders that ends in ':' goes before what the session has in that variable. */
+/* A list of folders that ends in ':' is put before the session's value of that variable. */
 static void add_env(struct strv *env, const char *variable)
 {
 	size_t n = strlen(variable), name = strcspn(variable, "=") + 1;
@@ -484,7 +485,7 @@ static pid_t spawn(struct console *c, struct wanted *w, const struct ends *ends)
 	});
 }
 
-/* Ours never waits; what the program does with its own end is its matter. */
+/* PID 1's end does not block; the program may set its own end as it likes. */
 static int open_pipe(int *ret_read, int *ret_write, int *ours)
 {
 	int both[2];
@@ -517,7 +518,7 @@ static void listen_to(struct consoles *all, struct console *c)
 	list_append(&all->list, &c->node);
 }
 
-/* 0, or -errno and there is none. */
+/* 0, or -errno and no console is open. */
 static int open_console(struct consoles *all, uint32_t number, struct wanted *w)
 {
 	AUTO(freep) struct console *c = new0(struct console);
@@ -587,7 +588,7 @@ static int on_size(const struct console *c, const struct frame *f)
 	if (!is_size(json_object_get(fields, "rows"), &size.ws_row) ||
 	    !is_size(json_object_get(fields, "cols"), &size.ws_col))
 		return -EPROTO;
-	/* Tells whoever is in the foreground too. */
+	/* The kernel also sends SIGWINCH to the foreground group. */
 	if (c && c->is_open && !c->has_pipes)
 		(void)ioctl(c->out.fd, TIOCSWINSZ, &size);
 	return 0;
@@ -618,7 +619,7 @@ static int on_credit(struct console *c, const struct frame *f)
 	return 0;
 }
 
-/* As kill(1): to the program and all that it has started in its group. */
+/* As kill(1): to the program and to all processes in its group. */
 static int on_signal(const struct console *c, const struct frame *f)
 {
 	static const int known[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT };

@@ -11,15 +11,16 @@
 #include "kernels/system/clock.h"
 
 #define READ_BYTES (64u << 10)
-/* A flood does not keep us from the rest. */
+/* A flood of output must not delay other work. */
 #define DRAIN_READS_MAX 16
 #define TYPED_MAX (1u << 20)
-/* A command that has been quiet for so long may wait for somebody. If it does not, it is looked at more and more rarely. */
+/* A command that has been quiet for this long may be waiting for input. If it is not, it is checked less and less
+ * often. */
 #define LOOK_MS 30
 #define LOOK_MAX_MS 500
-/* One that waits may stop doing so without a word (`read -t`). */
+/* A command that waits may stop waiting without any output (`read -t`). */
 #define LOOK_AGAIN_MS 1000
-/* What was typed without the end of a line wakes nobody. */
+/* Typed text without the end of a line wakes no reader. */
 #define WAKE_MS 1000
 
 static void on_look(struct timeout *t);
@@ -64,14 +65,14 @@ static void on_ready(struct watch *w, short revents)
 		(void)read_some(p);
 }
 
-/* Whoever was waiting when something was typed has not got it yet. */
+/* A reader that was waiting when something was typed has not received the text yet. */
 static bool is_old_wait(const struct pty *p, const struct reader *r)
 {
 	return p->typed_ms && r->thread == p->asked.thread && r->sleeps == p->asked.sleeps &&
 	       clock_now_ms() - p->typed_ms < WAKE_MS;
 }
 
-/* Lines are read, and what is typed is not shown. */
+/* The terminal reads lines and does not echo. */
 static bool hides_input(const struct pty *p)
 {
 	struct termios t;
@@ -95,7 +96,7 @@ static void on_look(struct timeout *t)
 	timeout_start(p->poller, t, waits ? LOOK_AGAIN_MS : p->pause_ms, on_look);
 }
 
-/* An engine that has no such folder gives a terminal that cells can open. */
+/* On an engine without this folder, cells can open the terminal. */
 static int open_master(void)
 {
 	int flags = O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK;

@@ -1,5 +1,5 @@
-/* The pseudo-terminal of a command that may ask: what it writes is its run's output, what somebody types goes in, and when it waits
- * for that its run says so. */
+/* The pseudo-terminal of an interactive command: its output is the run's output, typed text is its input, and the
+ * run reports when the command waits for input. */
 #ifndef HUSK_KERNELS_COMMANDS_PTY_H
 #define HUSK_KERNELS_COMMANDS_PTY_H
 
@@ -14,23 +14,23 @@ struct pty {
 	int slave; /* held open, so that the terminal lives as long as the command */
 	dev_t device;
 	struct watch watch;
-	struct buf typed; /* and not taken by the terminal yet */
+	struct buf typed; /* and not yet accepted by the terminal */
 	struct timeout look;
-	uint64_t pause_ms;   /* until the next look */
-	struct reader asked; /* who waited last */
-	uint64_t typed_ms;   /* when something was typed for it; 0 = nothing since */
+	uint64_t pause_ms;   /* until the next check */
+	struct reader asked; /* the reader that waited last */
+	uint64_t typed_ms;   /* time of the last input for it; 0 = no input since */
 };
 
-/* A pseudo-terminal with rows and columns, UTF-8 in its line editing. 0, or -errno and nothing is open. */
+/* Opens a pseudo-terminal with this size and UTF-8 line editing. 0, or -errno and nothing is open. */
 int pty_pair(int *ret_master, int *ret_slave, unsigned short rows, unsigned short cols);
 
-/* For a run that begins, with its rows and columns. 0 or -errno; the child's end is `slave`. */
+/* For a run that begins, with its size. 0 or -errno; the child's end is `slave`. */
 int pty_open(struct pty *p, struct poller *poller, struct run *run);
-/* Types; past a bound what nobody reads is dropped. */
+/* Types text; beyond a limit, text that no process reads is dropped. */
 void pty_type(struct pty *p, const char *text, size_t n);
-/* Reads what the command has written up to now. */
+/* Reads the command's output so far. */
 void pty_drain(struct pty *p);
-/* Idempotent, also for one that was never opened. */
+/* Idempotent, also for a pty that was never opened. */
 void pty_close(struct pty *p);
 
 #endif

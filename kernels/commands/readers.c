@@ -7,13 +7,13 @@
 #include "base/parse.h"
 #include "base/proc.h"
 
-/* Descriptors that one call of readers_left() looks at. */
+/* Descriptors that one call of readers_left() examines. */
 #define LOOKS_MAX 8192
 
 struct search {
 	pid_t session;
 	pid_t reader;
-	ino_t pipe; /* of the reader; its other writers are counted */
+	ino_t pipe; /* of the reader's pipe; its other writers are counted */
 	unsigned looks;
 };
 
@@ -22,7 +22,7 @@ static bool is_pipe(int dir, const char *name, struct stat *ret)
 	return fstatat(dir, name, ret, 0) == 0 && S_ISFIFO(ret->st_mode);
 }
 
-/* The link of a descriptor has the permissions of what it was opened for. */
+/* The permissions of a link in /proc/PID/fd show whether the descriptor was opened for reading or writing. */
 static bool is_open_for(int dir, const char *name, mode_t mode)
 {
 	struct stat link;
@@ -74,7 +74,7 @@ static bool reads_to_its_end(struct search *s, pid_t pid)
 	return !proc_each(count_writer, s);
 }
 
-/* A shell that was forked for a process substitution and has not come to put its pipe in place: it has both ends. */
+/* A shell that was forked for a process substitution and has not yet moved its pipe into place: it has both ends. */
 static bool is_about_to_read(struct search *s, pid_t pid)
 {
 	char path[64], program[64];
@@ -105,7 +105,7 @@ static unsigned count_reader(pid_t pid, void *ctx)
 	return reads_to_its_end(s, pid) || is_about_to_read(s, pid);
 }
 
-/* Whatever a leader that is gone has left has PID 1 as its parent, or as that of an ancestor. */
+/* The parent of such a process, or of one of its ancestors, is PID 1 once the session's leader has been reaped. */
 static bool is_only_child(pid_t pid)
 {
 	char children[32], only[32];

@@ -1,12 +1,13 @@
-/* Processes that a command has fed and that still work it off: `tee >(gzip >log.gz)`. Bash does not wait for them. */
+/* Processes that still read what a command wrote to them: `tee >(gzip >log.gz)`. Bash does not wait for them. */
 #ifndef HUSK_KERNELS_COMMANDS_READERS_H
 #define HUSK_KERNELS_COMMANDS_READERS_H
 
 #include <sys/types.h>
 
-/* Living processes of a session whose standard input is a pipe that nobody writes to any more: they end by themselves once they
- * have read it. A pipe that somebody can still write to (`server | logger &`) is a background job's, and those are not waited for.
- * Bounded: 0 too if there is more to look at than a look should take. The session's leader is reaped, and not `other`'s. */
+/* Counts living processes of a session whose standard input is a pipe without writers: they end by themselves once
+ * they have read it. A pipe that still has writers (`server | logger &`) belongs to a background job, which is not
+ * waited for. The work is bounded: also 0 if there is too much to examine. The session's leader has been reaped;
+ * the leader of `other` has not. */
 unsigned readers_left(pid_t session, pid_t other);
 
 #endif

@@ -21,7 +21,7 @@ struct search {
 	struct reader *found;
 };
 
-/* One call that a thread sleeps in. */
+/* The system call in which a thread sleeps. */
 struct sleep {
 	pid_t pid;
 	dev_t terminal;
@@ -39,7 +39,7 @@ static bool read_file(const char *path, char *text, size_t size)
 	return true;
 }
 
-/* Or /dev/tty, which for a process of the terminal's foreground group is the same. */
+/* Or /dev/tty, which is the same device for a process of the terminal's foreground group. */
 static bool is_terminal(const struct sleep *s, unsigned long fd)
 {
 	char path[64];
@@ -82,7 +82,7 @@ static bool selects(const struct sleep *s)
 	return false;
 }
 
-/* The kernel lists what such a descriptor waits for. */
+/* /proc lists what such a descriptor waits for. */
 static bool epolls(const struct sleep *s)
 {
 	char path[64], text[8192];
@@ -137,7 +137,7 @@ static bool thread_waits(const struct search *search, pid_t pid, pid_t thread)
 	char path[64], text[256];
 	struct sleep s = { .pid = pid, .terminal = search->terminal };
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, thread);
-	/* "running" where it does not sleep. */
+	/* "running" if the thread does not sleep. */
 	if (!read_file(path, text, sizeof(text)) ||
 	    sscanf(text, "%ld %lx %lx %lx", &s.call, &s.args[0], &s.args[1], &s.args[2]) != 1 + ARGUMENTS || !waits(&s))
 		return false;

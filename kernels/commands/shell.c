@@ -7,29 +7,30 @@
 #include "base/alloc.h"
 
 #define END_MARK "husk-end"
-/* Before the name of a variable that is held back. */
+/* Prefix for the name of a variable that is held back. */
 #define HELD "HUSK_HELD_"
-/* What Linux takes as one argument, with room to spare. */
+/* The length that Linux accepts for one argument, with room to spare. */
 #define ARGUMENT_MAX (120u << 10)
 #define SET_FLAGS "abefhkmnptuvxBCEHPT"
 
-/* The command is read by eval, not as a script file: `$0`, line numbers and exit status are those of `bash -c`, and its
- * length is not bound by that of an argument.
+/* The command is read by eval, not as a script file: `$0`, line numbers and exit status are those of `bash -c`, and
+ * its length is not bound by that of an argument.
  *
- * The trap survives `exit` and hides itself from `set -x`. It forks nothing: at the process limit bash would retry for
- * 15 seconds and spoil the exit status. So the names of the exported variables go through the state's own file. If the
- * command replaces the shell or the trap, nothing is written and the old state stays. */
+ * The trap survives `exit` and hides itself from `set -x`. It forks nothing: at the process limit bash would retry
+ * for 15 seconds and spoil the exit status. So the names of the exported variables pass through the state's own
+ * file. If the command replaces the shell or the trap, nothing is written and the old state stays. */
 #define TRAP                                                                                                                      \
 	"trap '{ set +x; builtin trap \"\" XFSZ; builtin compgen -e; builtin mapfile -t HUSK_NAMES </proc/self/fd/199;"           \
 	" builtin printf \"\\0%s\\0\" \"$PWD\"; for HUSK_NAME in \"${HUSK_NAMES[@]}\"; do"                                        \
 	"  [[ -v $HUSK_NAME ]] && builtin printf \"%s=%s\\0\" \"$HUSK_NAME\" \"${!HUSK_NAME}\"; done; builtin printf \"" END_MARK \
 	"\\0\"; } >&199 2>/dev/null' EXIT; "
-/* From a pipe bash reads a character at a time, and so only two; TMOUT would end that. The first one wakes it, and whatever signal came
- * before that has its effect now. So only who has taken the second has begun.
- * Who finds the end of the pipe was given nothing. */
+/* From a pipe bash reads one character at a time, so only two are sent; TMOUT would end the read. The first one
+ * wakes bash, and any signal that came before takes effect then. So a shell counts as started once it has read the
+ * second character. A shell that reads the end of the pipe was given no command. */
 #define READ_GO "IFS= TMOUT= builtin read -r -N1 HUSK_COMMAND <&197 || { builtin trap - EXIT; builtin exit 1; }; "
 #define WAIT READ_GO "[[ $HUSK_COMMAND = w ]] && SECONDS=0; " READ_GO
-/* What was held back (shell_hold_back()) is exported last: this bash has started without it, and the programs of the command get it. */
+/* Variables that were held back (shell_hold_back()) are exported last: this bash started without them, and the
+ * programs of the command get them. */
 #define RESTORE                                                                                                        \
 	"for HUSK_NAME in \"${!" HELD "@}\"; do builtin export \"${HUSK_NAME#" HELD "}=${!HUSK_NAME}\";"               \
 	" builtin unset -v \"$HUSK_NAME\" HUSK_NAME; done; "
@@ -37,8 +38,8 @@
 const char shell_wrapper[] = TRAP WAIT "IFS= builtin read -r -d '' HUSK_COMMAND <&198; " RESTORE BEGIN;
 const char shell_prelude[] = TRAP "exec 198<&-; builtin unset -v BASH_ENV; " RESTORE;
 
-/* As an argument the command is at the mercy of its own `pkill -f`, and may not be long; as text of an eval its trace has a `+` too
- * many. So it is an argument only where it may trace. */
+/* As an argument, the command could be killed by its own `pkill -f`, and its length is limited. As the text of an
+ * eval, its trace would have an extra `+`. So it is an argument only if it may trace. */
 bool shell_may_trace(const char *command, size_t n)
 {
 	if (n > ARGUMENT_MAX)
@@ -70,7 +71,7 @@ static bool is_name(const char *s, size_t n)
 	return true;
 }
 
-/* Exported functions and the like have no plain name; these belong to one shell, not to the next. */
+/* Exported functions and the like have no plain name. They belong to one shell and do not pass to the next. */
 static bool is_kept(const char *variable)
 {
 	static const char *const not_kept[] = { "_", "SHLVL", "BASHOPTS", "SHELLOPTS", "PWD" };
@@ -91,7 +92,7 @@ void shell_hold_back(struct strv *ret, const struct strv *env)
 		bool held = false;
 		for (size_t k = 0; k < ARRAY_LEN(beginnings) && !held; k++)
 			held = strncmp(env->v[i], beginnings[k], strlen(beginnings[k])) == 0;
-		/* bash knows no variable with another kind of name. */
+		/* bash has no variables with other names. */
 		if (held && is_name(env->v[i], strcspn(env->v[i], "=")))
 			strv_addf(ret, HELD "%s", env->v[i]);
 		else if (!held)

@@ -1,6 +1,6 @@
-/* What a shell command leaves to the next one: its working directory and its exported variables. The shell writes both
- * at its end into a file that only PID 1 reads, all NUL-terminated: something that is the shell's own affair, the
- * directory, NAME=value for each variable, and an end mark. */
+/* The state that a shell command leaves to the next one: its working directory and its exported variables. At its
+ * end the shell writes both into a file that only PID 1 reads. All fields are NUL-terminated: one for the shell's
+ * own use, the directory, NAME=value for each variable, and an end mark. */
 #ifndef HUSK_KERNELS_COMMANDS_SHELL_H
 #define HUSK_KERNELS_COMMANDS_SHELL_H
 
@@ -9,7 +9,7 @@
 
 #define SHELL_STATE_MAX (256u << 10)
 #define SHELL_PATH "/bin/bash"
-/* Descriptors of the shell; out of the way of scripts and of bash's own. */
+/* Descriptors of the shell, with numbers that scripts and bash itself do not use. */
 #define SHELL_STDERR_FD 196
 #define SHELL_GO_FD 197
 #define SHELL_COMMAND_FD 198
@@ -24,22 +24,23 @@ struct shell_state {
  * writes the state to SHELL_STATE_FD. */
 extern const char shell_wrapper[];
 #define SHELL_GO_AT_ONCE "aa"
-#define SHELL_GO_AFTER_A_WAIT "ww" /* SECONDS begin to count */
+#define SHELL_GO_AFTER_A_WAIT "ww" /* SECONDS starts to count */
 /* The same for a command that is an argument: bash reads this as its BASH_ENV, from SHELL_COMMAND_FD. */
 extern const char shell_prelude[];
 #define SHELL_PRELUDE_ENV "BASH_ENV=/proc/self/fd/198"
-/* Whether the command might turn on `set -x`, and can be an argument. */
+/* True if the command might turn on `set -x` and can be an argument. */
 bool shell_may_trace(const char *command, size_t n);
 
-/* Adds to `ret` the environment with which a bash is started that has to tell how a command ended. Variables that run code in bash itself
- * (LD_PRELOAD, BASH_ENV) have another name in it until the command begins; the scripts above give it back. */
+/* Adds to `ret` the environment for a bash that must report how a command ended. Variables that run code in bash
+ * itself (LD_PRELOAD, BASH_ENV) have another name in it until the command begins; the scripts above restore the
+ * names. */
 void shell_hold_back(struct strv *ret, const struct strv *env);
 
 void shell_state_release(struct shell_state *s);
-/* Takes back what one call alone was given: each variable of `given`, and its directory, become in `after` what they were
+/* Undoes what was set for one run: each variable of `given`, and the directory, get in `after` the value they had
  * `before`, unless the command has changed them. */
 void shell_state_undo(struct shell_state *after, const struct shell_state *before, const struct shell_state *given);
-/* 0 and *ret replaced, or -EINVAL (no end mark, a relative directory, nonsense) and *ret as it was. */
+/* 0 and *ret replaced, or -EINVAL (no end mark, a relative directory, invalid data) and *ret unchanged. */
 int shell_state_parse(struct shell_state *ret, const char *data, size_t n);
 
 #endif

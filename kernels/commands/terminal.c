@@ -18,14 +18,14 @@
 #define FORK_RETRY_MS 100
 #define TERM_PATIENCE_MS 500
 #define KILL_PATIENCE_MS 5000
-/* Several that end at once are one reason to look again. */
+/* Several processes that end at once cause one check. */
 #define READERS_LOOK_MS 2
-/* A script that was run may have had process substitutions (`exec > >(tee log)`), but what looks like one may also be a background
- * job that was fed (`echo yes | server &`). */
+/* A script that was run may have had process substitutions (`exec > >(tee log)`). A process that looks like one
+ * may also be a background job with finished input (`echo yes | server &`). */
 #define READERS_PATIENCE_MS 3000
-/* What a screen in the manager understands. */
+/* The type that the manager's terminal emulator understands. */
 #define TERMINAL_TYPE "TERM=xterm-256color"
-/* The shell and a program. */
+/* The shell and one program. */
 #define PIDS_NEEDED 2
 
 static void start_or_retry(struct terminal *t);
@@ -63,8 +63,8 @@ static void finish(struct terminal *t, const struct run_ending *e)
 
 static pid_t spawn_installed(struct terminal *t);
 
-/* The installer has done its work. With every process dead that a package's code may have changed, a new one reads the versions. False
- * if there is nothing to read. */
+/* The installer has ended. Code of a package may have changed any process, so all are killed and a new one reads
+ * the versions. False if there is nothing to read. */
 static bool begin_to_read_versions(struct terminal *t)
 {
 	if (t->reads_versions || t->stop || t->status || t->too_large)
@@ -84,7 +84,7 @@ static bool begin_to_read_versions(struct terminal *t)
 	return false;
 }
 
-/* With every other process dead, nobody can change what is about to be measured and kept. */
+/* With every other process dead, nothing can change the files that are measured and kept next. */
 static void end_install(struct terminal *t)
 {
 	if (!procs_end_all())
@@ -174,7 +174,7 @@ static void on_look_for_readers(struct timeout *timer)
 		timeout_start(t->poller, &t->timer, t->readers_until_ms - now, on_look_for_readers);
 }
 
-/* The shell has ended: true if what reads from it is waited for. */
+/* The shell has ended: true if processes that read from it are waited for. */
 static bool wait_for_readers(struct terminal *t)
 {
 	if (t->stop || t->run->kind != RUN_TERMINAL || !readers_left(t->pid, *t->kernel))
@@ -196,7 +196,7 @@ void terminal_reaped(struct terminal *t, pid_t pid, int status)
 	if (pid != t->pid)
 		return;
 	if (!t->stop && !t->disk_full && !t->sockets_full && !bash_has_begun(&t->bash)) {
-		/* A spare that somebody ended just then. */
+		/* The spare was killed just before it got the command. */
 		bash_release(&t->bash);
 		t->pid = 0;
 		start_or_retry(t);
@@ -206,7 +206,8 @@ void terminal_reaped(struct terminal *t, pid_t pid, int status)
 	bash_pass_early(&t->bash, t->run);
 	if (wait_for_readers(t))
 		return;
-	/* A stopped command ends together with everything it started; what ignores SIGTERM lives until the timer's SIGKILL. */
+	/* A stopped command ends together with everything it started; processes that ignore SIGTERM get SIGKILL
+	 * from the timer. */
 	if (t->stop && timeout_active(&t->timer) && procs_count_session(pid)) {
 		t->pid = -pid;
 		return;
@@ -282,7 +283,7 @@ void terminal_forget(struct terminal *t)
 
 /* ---- the start */
 
-/* An installer that knows that it has failed may still fill the disk: no time to say goodbye. */
+/* An installer that ends slowly could still fill the disk, so it is killed at once. */
 static void on_install_over(struct disk *d, enum disk_state state, const char *why)
 {
 	struct terminal *t = container_of(d, struct terminal, disk);
@@ -305,7 +306,7 @@ static void watch_install(struct terminal *t)
 	disk_start(&t->disk);
 }
 
-/* Also undone with the rest of the call's own environment. */
+/* This is undone with the rest of the run's own environment. */
 static void set_terminal_type(struct strv *env)
 {
 	for (size_t i = 0; i < env->n; i++)
@@ -314,7 +315,7 @@ static void set_terminal_type(struct strv *env)
 	strv_add(env, TERMINAL_TYPE);
 }
 
-/* An installer, or a bash that has its command as an argument. The pid or -errno. */
+/* Starts an installer, or a bash that has its command as an argument. The pid or -errno. */
 static pid_t spawn_argv(struct terminal *t, char *const *argv, char *const *env, const char *text, size_t len)
 {
 	AUTO(closep) int command = bash_text_file(text, len);
@@ -398,7 +399,7 @@ static pid_t spawn_shell(struct terminal *t)
 	return traces(t->run) ? spawn_tracing(t, &env) : spawn_bash(t, &env);
 }
 
-/* The pid, or 0 if the spare is none, or would make a difference. It is gone then. */
+/* The pid, or 0 if there is no usable spare. An unusable spare is ended. */
 static pid_t use_spare(struct terminal *t)
 {
 	const struct run *run = t->run;
@@ -437,7 +438,7 @@ static void on_fork_again(struct timeout *timer)
 
 static void start_or_retry(struct terminal *t)
 {
-	/* A shell that cannot fork is of no use: it would retry for 15 seconds. */
+	/* A shell that cannot fork is useless: it would retry for 15 seconds. */
 	pid_t pid = t->spare->pid ? use_spare(t) : 0;
 	if (!pid)
 		pid = limits_pids_left(t->limits, PIDS_NEEDED) ? spawn_shell(t) : -EAGAIN;
@@ -449,7 +450,8 @@ static void start_or_retry(struct terminal *t)
 	} else if (pid == -EAGAIN && clock_now_ms() < t->fork_until_ms) {
 		timeout_start(t->poller, &t->timer, FORK_RETRY_MS, on_fork_again);
 	} else if (pid == -EAGAIN && !t->made_room) {
-		/* Most likely a fork bomb: without this no command would ever run again, not even the one that ends it. */
+		/* Most likely a fork bomb: without this no command could run again, not even one that ends the
+		 * bomb. */
 		t->made_room = true;
 		t->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
 		procs_kill_others(*t->kernel);
@@ -459,7 +461,7 @@ static void start_or_retry(struct terminal *t)
 	}
 }
 
-/* False if the directory that the call asks for is none, and the call has ended. */
+/* False if the requested directory is not a directory; then the run has ended. */
 static bool find_cwd(struct terminal *t)
 {
 	const char *wanted = t->run->cwd;

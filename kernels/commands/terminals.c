@@ -3,14 +3,14 @@
 #include "base/alloc.h"
 #include "kernels/guard/spawn.h"
 
-/* Whoever makes calls without a pause finds no fork of ours in between. */
+/* A client that starts runs without a pause is not delayed by a fork of PID 1. */
 #define REST_MS 5
 #define SPARE_LIFE_MS 60000
-/* What was killed is gone in a moment, or hangs in the kernel. */
+/* A killed process ends within this time, or hangs in the kernel. */
 #define LEAVE_MS 100
-/* Cells that come in between each cost a spare: somebody who uses cells alone has soon no more of them. */
+/* Each cell costs a spare. A session that only runs cells soon gets no more of them. */
 #define SPARES_A_COMMAND 4
-/* Processes and memory that a spare leaves to others. */
+/* Processes and memory that a spare must leave free. */
 #define PIDS_LEFT 32
 #define MEMORY_LEFT (32u << 20)
 
@@ -49,7 +49,7 @@ int terminals_init(struct terminals *all, const struct strv *env)
 	return open_place(all);
 }
 
-/* Not straight into the state: a command that is running now will replace that when it ends. */
+/* Not directly into the state: a command that is running now replaces the state when it ends. */
 void terminals_add_env(struct terminals *all, const struct strv *env)
 {
 	(void)terminals_drop_spare(all);
@@ -99,7 +99,7 @@ void terminals_rest(struct terminals *all)
 {
 	if (all->leaving)
 		return;
-	/* A call that was refused has left it as it was. */
+	/* A run that was rejected has not used the spare. */
 	if (all->spare.pid && !timeout_active(&all->spare_timer))
 		timeout_start(all->poller, &all->spare_timer, SPARE_LIFE_MS, on_unused);
 	else if (all->spares_left && !all->spare.pid)
@@ -135,11 +135,11 @@ bool terminals_drop_spare(struct terminals *all)
 
 static struct terminals *all_of(struct terminal *t)
 {
-	/* Every place points to the one state. */
+	/* All slots point to the same state. */
 	return container_of(t->state, struct terminals, state);
 }
 
-/* A free place, or NULL if all are taken or none can be made. */
+/* A free slot, or NULL if all are in use or none can be created. */
 static struct terminal *free_place(struct terminals *all)
 {
 	for (size_t i = 0; i < all->n_open; i++)
@@ -174,7 +174,7 @@ static void on_place_idle(struct terminal *t)
 
 void terminals_run(struct terminals *all, struct run *run)
 {
-	/* What background processes have written meanwhile, whichever command had started them. */
+	/* Output that background processes of any command have written since. */
 	for (size_t i = 0; i < all->n_open; i++)
 		if (!all->places[i].run && &all->places[i] != all->front)
 			pipes_hand_over(&all->places[i].pipes, run);
