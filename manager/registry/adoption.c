@@ -8,7 +8,7 @@
 #include "manager/registry/rows.h"
 #include "manager/registry/task.h"
 
-/* Sessions taken over at a time, newest first: each costs an attempt to attach. */
+/* Sessions that are taken over at the same time, newest first. Each needs an attempt to attach. */
 #define ADOPTIONS_MAX 32
 struct adoptions {
 	struct registry *registry;
@@ -16,25 +16,25 @@ struct adoptions {
 	struct list scans;    /* of struct scan */
 };
 
-/* One session that is looked for or taken over. */
+/* A search for one session, and its take-over. */
 struct search {
 	struct list node;
 	struct conversation *conversation;
 	struct conversation_wait wait;
 	struct store_job *job;
 	struct judging *judging;
-	char id[TOKEN_SIZE]; /* or the word that means it */
+	char id[TOKEN_SIZE]; /* or a name or the beginning of an id */
 	bool retried;
-	/* The row that is to be taken over. */
+	/* From the row that is to be taken over. */
 	char *owner;
 	uint64_t epoch;
-	/* Its tasks, as they are written down. */
+	/* Its tasks as stored. */
 	struct task_record *tasks;
 	size_t n_tasks;
-	struct strv texts; /* that they refer to */
+	struct strv texts; /* owns the strings of tasks */
 };
 
-/* A look for all sessions of a conversation. */
+/* A search for all sessions of a conversation. */
 struct scan {
 	struct list node;
 	struct conversation *conversation;
@@ -66,7 +66,7 @@ static void search_free(struct search *s)
 	free(s);
 }
 
-/* Exactly one of the two. */
+/* Exactly one of m and f is set. */
 static void conclude(struct search *s, struct member *m, const struct fail *f)
 {
 	struct conversation *c = s->conversation;
@@ -95,9 +95,10 @@ static struct search *search_new(struct conversation *c, const char *id)
 	return s;
 }
 
-/* --- whose it is ------------------------------------------------------------------------------------------------- */
+/* --- the owner of a session --------------------------------------------------------------------------------------- */
 
-/* Half-made sessions die with their server: nobody learnt their ids, and their containers were told to go. */
+/* A session that was still starting ends with its server: its id was never delivered, and its container is already
+ * being removed. */
 static void end_half_made(struct registry *r, const struct session_record *row)
 {
 	claim_end_row(r->store, row, "its server ended while it started");
@@ -109,11 +110,10 @@ static int owned_elsewhere(struct fail *f, const struct session_record *row)
 	AUTO(freep) char *owner = owner_words(&claim);
 	cause_set(f, FAIL_BUSY, CAUSE_OTHER_SERVER,
 		  "Session '%s' is in use by another server of this conversation (%s)", row->id, owner);
-	return fail_hint(
-		f, "Create a session of your own, or end the client that uses this one: then it can be used here.");
+	return fail_hint(f, "Create another session, or end the client that uses this one, then use it here.");
 }
 
-/* 0 if it can be taken over. */
+/* 0 if the session can be taken over; else -1 with f. */
 static int judge(const struct search *s, const struct session_record *row, bool owner_dead, struct fail *f)
 {
 	struct registry *r = registry_of(s);
@@ -144,7 +144,7 @@ static void on_taken(void *ctx, const struct session_record *row, const struct f
 {
 	struct search *s = ctx;
 	s->job = NULL;
-	/* It may have been changed since it was judged. */
+	/* The row may have been changed since it was judged. */
 	if (row && row->seal == SEAL_BROKEN) {
 		AUTO(fail_release) struct fail changed = { 0 };
 		claim_changed_row(row, &changed);
@@ -166,7 +166,7 @@ static void on_taken(void *ctx, const struct session_record *row, const struct f
 		conclude(s, NULL, f ? f : &busy);
 		return;
 	}
-	/* Somebody was faster: see who. */
+	/* Another server was faster: read the row again to see which. */
 	s->retried = true;
 	look(s);
 }
@@ -188,7 +188,7 @@ static void on_prepared(void *ctx, const char *id UNUSED)
 					 on_taken, s);
 }
 
-/* The next server must be able to tell that this one lives before it owns anything. */
+/* Other servers must be able to see that this one is alive before it owns a session. */
 static void prepare(struct search *s)
 {
 	if (conversation_is_prepared(s->conversation)) {
@@ -207,7 +207,7 @@ static const char *keep(struct search *s, const char *text)
 	return s->texts.v[s->texts.n - 1];
 }
 
-/* Before it is taken over, since from then on answers would tell of runs that are tasks. */
+/* Tasks are read before the take-over. After it, the results of other runs would report runs that are tasks. */
 static void on_tasks(void *ctx, const struct task_list *list, const struct fail *f)
 {
 	struct search *s = ctx;
@@ -244,7 +244,7 @@ static void on_judged(void *ctx, const struct rows *rows)
 	struct registry *r = registry_of(s);
 	struct member *ours = NULL;
 	s->judging = NULL;
-	/* Another search of ours may have been faster. */
+	/* Another search of this server may have been faster. */
 	if (conversation_check(s->conversation, row->thread, s->id, &why) == 0)
 		ours = registry_find(r, s->id);
 	if (ours && session_state(ours->session) == SESSION_STOPPING)
@@ -299,9 +299,9 @@ void adopt_one(struct conversation *c, const char *id)
 	conversation_prepare(c, &s->wait);
 }
 
-/* --- by name, or by the beginning of its id ------------------------------------------------------------------------ */
+/* --- by name or by the beginning of an id -------------------------------------------------------------------------- */
 
-/* From here on it is looked for by its id, together with whoever else looks for it. */
+/* The search continues by id, and joins a search for the same id if there is one. */
 static void go_on_by_id(struct search *s, const char *id)
 {
 	struct conversation *c = s->conversation;
@@ -333,7 +333,7 @@ static void on_word_known(void *ctx, const char *id)
 	struct search *s = ctx;
 	struct registry *r = registry_of(s);
 	AUTO(fail_release) struct fail none = { 0 };
-	/* As in a scan: looking makes neither an id nor a store. */
+	/* As in a scan: a search creates neither an id nor a store. */
 	if (id && store_is_there(r->config))
 		s->job = store_sessions(r->store, id, /* all= */ true, on_named, s);
 	else
@@ -399,7 +399,7 @@ static void on_scanned(void *ctx, const struct session_list *list, const struct 
 		s->judging = rows_judge(r->loop, r->config, list, on_scan_judged, s);
 		return;
 	}
-	log_debug("no look for sessions to adopt: %s", f->message);
+	log_debug("cannot search for sessions to adopt: %s", f->message);
 	end_scan(s);
 }
 
@@ -407,15 +407,16 @@ static void on_scan_known(void *ctx, const char *id)
 {
 	struct scan *s = ctx;
 	struct registry *r = s->conversation->registry;
-	/* A user without an id or a store has never had a session, and a search must make neither. */
+	/* A user without an id or a store has never had a session, and a search must not create either. */
 	if (!id || !store_is_there(r->config)) {
 		end_scan(s);
 		return;
 	}
-	/* Somebody who has had sessions may want one soon. */
+	/* A user who has had sessions may want one soon. */
 	if (r->config->network_enabled)
 		fence_foresee(r->fence);
-	/* Also those whose lease seems to be over: the clock may have jumped, and PID 1 goes by another one. */
+	/* Includes sessions whose lease seems to have expired: the clock may have jumped, and PID 1 uses a
+	 * different clock. */
 	s->job = store_sessions(r->store, id, /* all= */ true, on_scanned, s);
 }
 

@@ -6,7 +6,7 @@
 #include "manager/registry/kept-limits.h"
 #include "manager/registry/kept-outputs.h"
 
-/* Of a cause that the store tells. */
+/* Longest cause that the store keeps. */
 #define CAUSE_CHARS 500
 
 static uint64_t lease_until(const struct registry *r)
@@ -104,7 +104,7 @@ static void on_renewed(void *ctx, const struct fail *f)
 	if (!f)
 		return;
 	log_debug("session %s: lease not renewed in the store: %s", session_id(m->session), f->message);
-	/* Another server needed the slot. */
+	/* Another server took the slot. */
 	if (*m->warm && !m->reserved && (f->kind == FAIL_FOREIGN || f->kind == FAIL_NOT_FOUND))
 		session_stop(m->session);
 	else if (!*m->warm && f->kind == FAIL_FOREIGN)
@@ -115,12 +115,13 @@ void claim_renew(struct member *m)
 {
 	enum session_state state = session_state(m->session);
 	struct session_update update = now_of(m);
-	/* One at a time: a store that is slow is not asked faster than it answers. */
+	/* One renewal at a time, so that a slow store does not collect a backlog. */
 	if (!m->renewal && (state == SESSION_READY || state == SESSION_STARTING || state == SESSION_WARM))
 		m->renewal = store_session_update(m->registry->store, &update, on_renewed, m);
 }
 
-/* A session whose claim was cancelled has no row; one that was taken over is somebody else's to end. */
+/* A session whose claim was cancelled has no row. The end of one that was taken over is recorded by its new
+ * server. */
 static void on_end_recorded(void *ctx UNUSED, const struct fail *f)
 {
 	if (f && f->kind != FAIL_NOT_FOUND && f->kind != FAIL_FOREIGN)
@@ -142,7 +143,7 @@ void claim_end(struct member *m, const char *cause)
 	(void)store_session_update(m->registry->store, &update, on_end_recorded, /* ctx= */ NULL);
 }
 
-/* Anybody with write access to the database can choose the words. */
+/* The cause is cleaned, since anybody with write access to the database can change it. */
 int claim_explain(const struct session_record *row, struct fail *f)
 {
 	AUTO(buf_release) struct buf clean = { 0 };
@@ -170,16 +171,16 @@ void claim_end_row(struct store *store, const struct session_record *row, const 
 int claim_changed_row(const struct session_record *row, struct fail *f)
 {
 	fail_set(f, FAIL_STORE,
-		 "the store's record of session '%s' does not bear this server's seal, so its container is left alone",
+		 "the store's record of session '%s' does not have this server's seal, so its container is not touched",
 		 row->id);
 	return fail_hint(
 		f,
-		"Either somebody changed the record, or it was written under another key: servers that share a store need the same ENCRYPTION_KEY.");
+		"The record was changed, or was written with another key. Servers that share a store need the same ENCRYPTION_KEY.");
 }
 
 /* --- the log of executions --------------------------------------------------------------------------------------- */
 
-/* As the reference names them. */
+/* The reference's names of the tools. */
 const char *run_tool(enum run_kind kind)
 {
 	return kind == RUN_TERMINAL ? "execute_terminal" : "execute_code";

@@ -5,11 +5,11 @@
 #include "manager/model/cause.h"
 #include "manager/registry/own-id.h"
 
-/* What is on disk, and is read and written off the loop. */
+/* A worker job reads and writes the conversation's files. */
 struct preparation {
-	struct conversation *conversation; /* borrowed: not the job's */
+	struct conversation *conversation; /* borrowed; the worker job does not touch it */
 	struct registry *registry;
-	/* The job's, while it runs. */
+	/* Used by the worker job while it runs. */
 	char *state_dir, *server, *id;
 	bool make, lock;
 	char *lock_path;
@@ -71,7 +71,7 @@ static void on_prepared(void *ctx, bool forgotten)
 	preparation_free(p);
 	struct list waits;
 	list_init(&waits);
-	/* Whoever needs more than this job did waits for the next one. */
+	/* Waits that need more than this worker job did stay in the list for the next one. */
 	list_for_each(w, &c->waits, struct conversation_wait, node) {
 		if (w->make && !conversation_is_prepared(c))
 			continue;

@@ -10,7 +10,7 @@
 #include "manager/registry/rows.h"
 #include "manager/registry/sweep.h"
 
-/* Strings for each warm container. */
+/* Number of strings in the list for each warm container. */
 #define WARM_FIELDS 4
 
 struct gc {
@@ -19,14 +19,14 @@ struct gc {
 	struct store_job *job;
 	struct judging *judging;
 	struct engine_task *task;
-	struct strv present, ended; /* containers: all, and those that nobody will start again */
-	size_t at;		    /* of ended */
+	struct strv present, ended; /* containers: all, and those that will not be started again */
+	size_t at;		    /* in ended */
 	struct strv warm;	    /* of dead servers: id, owner, container and mark ("" = none) of each */
 	size_t warm_at;
 	uint64_t export_ms; /* page mark of the exports that are left to delete: older ones */
 	char *export_id;
 	struct gc_report report;
-	struct fail failure; /* the first */
+	struct fail failure; /* the first failure */
 };
 
 static void remove_next(struct gc *g);
@@ -55,7 +55,8 @@ static bool is_present(const struct gc *g, const char *container)
 	return false;
 }
 
-/* A session that is over although its row does not say so. A live server looks after its own. */
+/* True for a session that has ended although its row does not say so. A live server records the end of its own
+ * sessions. */
 static bool is_over(const struct gc *g, const struct session_record *row, bool owner_dead)
 {
 	if (row->state == ROW_ENDED || row->state == ROW_WARM || !owner_dead || streq(row->owner, g->spec.self) ||
@@ -97,7 +98,7 @@ static void on_rows(void *ctx, const struct session_list *list, const struct fai
 		remove_next(g);
 }
 
-/* --- what was warm ----------------------------------------------------------------------------------------------- */
+/* --- warm containers ---------------------------------------------------------------------------------------------- */
 
 static void on_warm_removed(void *ctx, const struct fail *f)
 {
@@ -110,7 +111,8 @@ static void on_warm_removed(void *ctx, const struct fail *f)
 	remove_warm(g);
 }
 
-/* Only who has removed its row may touch a warm container: its server may live after all, and be about to hand it out. */
+/* A warm container may be removed only after its row: its server may be alive after all, and about to give it to a
+ * session. */
 static void on_warm_dropped(void *ctx, const struct fail *f)
 {
 	struct gc *g = ctx;
@@ -202,7 +204,7 @@ static void delete_exports(struct gc *g)
 			       on_old_export, g);
 }
 
-/* --- what the engine has ----------------------------------------------------------------------------------------- */
+/* --- containers and networks ------------------------------------------------------------------------------------- */
 
 static void on_pruned(void *ctx, const struct fail *f)
 {
@@ -238,7 +240,7 @@ static void on_containers(void *ctx, const struct engine_answer *answer, const s
 	uint64_t now = (uint64_t)time(NULL);
 	g->query = g->spec.engine->ops->query_free(g->query);
 	if (f) {
-		/* Without a list of what is there nothing is known to be gone. */
+		/* Without the engine's list nothing is known to be gone. */
 		note_failure(g, f);
 		finish(g);
 		return;
@@ -253,7 +255,7 @@ static void on_containers(void *ctx, const struct engine_answer *answer, const s
 	g->job = store_sessions(g->spec.store, /* thread= */ NULL, /* all= */ true, on_rows, g);
 }
 
-/* Without the store's id there is no telling which containers are ours. */
+/* Without the store's id it is unknown which containers belong to it. */
 static void on_identified(void *ctx, const struct fail *f)
 {
 	struct gc *g = ctx;

@@ -1,7 +1,9 @@
-/* One round of tidying up behind servers that have ended: the store's containers that do not run and are older than
- * CONTAINER_ORPHAN_MIN_AGE_SECONDS, their warm containers, rows of sessions that nobody has any more, networks that nobody uses, stale
- * locks, the log of sessions that ended more than HISTORY_MAX_AGE_DAYS ago, and exports older than EXPORTS_MAX_AGE_DAYS. A container that
- * runs for somebody is never touched, no matter who started it: its own lease ends it. */
+/* One round of garbage collection after servers that have ended. It removes the store's containers that do not run
+ * and are older than CONTAINER_ORPHAN_MIN_AGE_SECONDS, warm containers of dead servers, unused networks, stale locks,
+ * the log of sessions that ended more than HISTORY_MAX_AGE_DAYS ago, and exports older than EXPORTS_MAX_AGE_DAYS. It
+ * marks the rows of sessions that no longer exist as ended.
+ *
+ * A running container of a session is never touched, no matter which server started it: its own lease ends it. */
 #ifndef HUSK_MANAGER_REGISTRY_GC_H
 #define HUSK_MANAGER_REGISTRY_GC_H
 
@@ -13,9 +15,9 @@
 struct gc;
 
 struct gc_report {
-	struct strv containers; /* removed */
-	size_t sessions;	/* whose rows were marked as ended */
-	size_t exports;		/* deleted */
+	struct strv containers; /* containers removed */
+	size_t sessions;	/* rows that were marked as ended */
+	size_t exports;		/* exports deleted */
 };
 
 struct gc_spec {
@@ -23,9 +25,9 @@ struct gc_spec {
 	const struct config *config;
 	struct engine *engine;
 	struct store *store;
-	const char *self; /* the server whose own sessions gc leaves alone; must outlive the round */
-	/* Once, never from inside gc_start(). f: what could not be done; the report says what was. Free the round there or
-	 * later. */
+	const char *self; /* the server whose own sessions gc does not touch; must outlive the round */
+	/* Called once, never from inside gc_start(). f: what failed; the report has what was done. Free the round
+	 * there or later. */
 	void (*on_done)(void *ctx, const struct gc_report *report, const struct fail *f);
 	void *ctx;
 };

@@ -7,7 +7,7 @@
 #include "manager/registry/gc.h"
 #include "manager/registry/task.h"
 
-/* Dead sessions stay known so that the next call hears the cause; the oldest are forgotten. */
+/* Dead sessions stay known so that the next request gets the cause. The oldest are forgotten. */
 #define DEAD_SESSIONS_MAX 64
 #define CHECK_MS 1000
 
@@ -16,7 +16,7 @@ struct keeper {
 	struct engine_watch *watch;
 	struct timer *check;
 	struct timer *gc_timer, *renew_timer; /* run while there are sessions */
-	struct gc *gc;			      /* a round under way */
+	struct gc *gc;			      /* a gc round under way */
 };
 
 static void on_watch_closed(void *ctx);
@@ -74,7 +74,7 @@ static void forget_old_dead(struct registry *r)
 	}
 }
 
-/* The feed only runs while there are sessions: its process would outlive a server that is killed. */
+/* The feed of engine events runs only while there are sessions: its process would outlive a server that is killed. */
 static void on_check(void *ctx)
 {
 	struct keeper *k = ctx;
@@ -101,7 +101,7 @@ void keeper_check_soon(struct keeper *k)
 
 /* --- time -------------------------------------------------------------------------------------------------------- */
 
-/* Ends what nobody has used for SESSION_IDLE_TTL_SECONDS. A session with a run on it is in use. */
+/* Ends sessions that were not used for SESSION_IDLE_TTL_SECONDS. A session with an active run is in use. */
 static void end_idle(struct registry *r)
 {
 	uint64_t ttl = r->config->idle_ttl;
@@ -138,7 +138,7 @@ void keeper_collect(struct keeper *k)
 						    .ctx = k });
 }
 
-/* What another server started may have the network. */
+/* A session that another server started may have the network. */
 static bool has_adopted(const struct registry *r)
 {
 	list_for_each(m, &r->members, struct member, node)

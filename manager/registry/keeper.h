@@ -1,5 +1,5 @@
-/* What a manager does for its sessions beside the calls: it listens to the engine, ends the idle, collects what is left over
- * and renews the leases. All of it stops with the last session: a manager that has none costs nothing. */
+/* Background work for a manager's sessions: listens to the engine's events, ends idle sessions, collects garbage
+ * and renews leases. It stops with the last session, so a manager without sessions uses no resources. */
 #ifndef HUSK_MANAGER_REGISTRY_KEEPER_H
 #define HUSK_MANAGER_REGISTRY_KEEPER_H
 
@@ -8,14 +8,14 @@
 struct keeper *keeper_new(struct registry *r);
 /* Accepts NULL, returns NULL. */
 struct keeper *keeper_free(struct keeper *k);
-/* There is a session to care for. */
+/* There is a session to look after. */
 void keeper_start(struct keeper *k);
-/* Something has ended: drop what is no longer needed, soon. */
+/* Something has ended: checks soon what can be dropped. */
 void keeper_check_soon(struct keeper *k);
-/* A round of gc; ops_swept() follows. */
+/* Runs a round of gc. ops_swept() follows. */
 void keeper_collect(struct keeper *k);
-/* The manager ends: sessions are left to their lease, for the next server to adopt; what nobody could use is told to go. True if
- * any stays. */
+/* The manager ends. Sessions stay for their lease, so that the next server can adopt them. Containers that nobody
+ * could use are removed. Returns true if any session stays. */
 bool keeper_leave(struct keeper *k);
 
 #endif

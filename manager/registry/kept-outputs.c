@@ -6,7 +6,8 @@
 #include "base/json.h"
 #include "base/shape.h"
 
-/* JSON with more values than this is kept as a string, and a traceback of more lines in one piece: they would take much memory. */
+/* JSON with more values is kept as a string, and a traceback with more lines as one piece, since they would use
+ * much memory. */
 #define VALUES_MAX 20000u
 
 /* --- on the loop: copies ----------------------------------------------------------------------------------------- */
@@ -14,7 +15,7 @@
 struct copying {
 	const struct run_result *from;
 	struct run_result *to;
-	size_t left; /* bytes that are still kept */
+	size_t left; /* bytes that may still be kept */
 };
 
 static bool fits(struct copying *c, size_t n)
@@ -42,7 +43,7 @@ static void copy_text(struct copying *c, enum part_kind kind, const char *text)
 		copy_missing(c, n);
 }
 
-/* Returns the bytes of what does not fit. */
+/* Returns the number of bytes that do not fit. */
 static size_t copy_bundle(struct copying *c, struct mime_bundle *ret, const struct mime_bundle *bundle)
 {
 	size_t missing = 0;
@@ -132,7 +133,7 @@ void kept_outputs_free(void *kept)
 
 struct outputs {
 	json_t *list;
-	size_t values; /* of JSON that are still parsed */
+	size_t values; /* JSON values that may still be parsed */
 };
 
 static void add_stream(struct outputs *o, const char *name, const char *text)

@@ -3,10 +3,10 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
-/* More pieces than this come from a program that switches streams for every few bytes: those that follow join the last one of their
- * stream. */
+/* A program that switches streams every few bytes makes more pieces than this. Later bytes are added to the last
+ * piece of their stream. */
 #define PIECES_MAX 10000
-/* What the loop cleans by itself. */
+/* Most bytes that the loop cleans itself. */
 #define LIGHT_BYTES (64u << 10)
 
 static void forget_tail(struct live *l)
@@ -30,7 +30,7 @@ static void show(struct live *l, int stream, const char *text, size_t n)
 		l->request->on_output(l->request->ctx, stream, text, n);
 }
 
-/* `last`: nothing follows that could complete a character. */
+/* last: no bytes follow that could complete a character. */
 static void show_bytes(struct live *l, int stream, const void *data, size_t n, bool last)
 {
 	struct buf *partial = &l->partial[stream - 1];
@@ -71,7 +71,7 @@ void live_display(struct live *l, const struct shown_display *display)
 	l->request->on_display(l->request->ctx, display);
 }
 
-/* Streams alternate from piece to piece. */
+/* Consecutive pieces belong to different streams. */
 static struct live_piece *piece_for(struct live *l, int stream)
 {
 	if (l->n_tail && l->tail[l->n_tail - 1].stream == stream)
@@ -100,7 +100,7 @@ void live_replay(struct live *l, size_t displays)
 	forget_tail(l);
 }
 
-/* It came while nobody waited. */
+/* Shows output that came while the caller was not waiting. */
 static void show_answer(struct live *l, const struct run_result *r)
 {
 	for (size_t i = 0; i < r->n_parts; i++) {

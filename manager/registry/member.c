@@ -26,7 +26,7 @@ static void on_ready(void *ctx, struct session *s UNUSED)
 		m->on_warm(m);
 		return;
 	}
-	/* Whoever created it records it before it is told. */
+	/* A new session is recorded by its create before its id is delivered. */
 	if (m->adopted) {
 		claim_renew(m);
 		log_adopted(m);
@@ -40,7 +40,8 @@ static void on_dead(void *ctx, struct session *s)
 {
 	struct member *m = ctx;
 	store_cancel(take_ptr(m->explanation));
-	/* Which also forgets the oldest dead ones: not here, where somebody may be walking the list. */
+	/* The keeper also forgets the oldest dead members. That must not happen here, where a caller may be
+	 * walking the list. */
 	keeper_check_soon(m->registry->keeper);
 	if (*m->warm) {
 		m->on_warm(m);
@@ -62,7 +63,7 @@ static void on_explained(void *ctx, const struct session_record *row, const stru
 	session_end_explained(m->session, cause.kind ? &cause : NULL);
 }
 
-/* `husk stop` writes down that it ends a session before it does. */
+/* `husk stop` records that it ends a session before it does so. */
 static bool on_unexplained(void *ctx, struct session *s)
 {
 	struct member *m = ctx;
@@ -82,7 +83,7 @@ static void on_stopped(void *ctx, struct session *s, const struct fail *f)
 		return;
 	}
 	bool asked_for = ops_stopped(m, f);
-	/* A removal that failed can be asked for again. */
+	/* A removal that failed can be requested again. */
 	if (f && asked_for) {
 		session_keep_dead(s, f);
 		return;
@@ -160,7 +161,7 @@ void member_claim(struct member *m, const char *thread, const struct strv *env, 
 	m->reserved = false;
 	free(m->thread);
 	m->thread = xstrdup(thread);
-	/* As young as it says: the list is in the order of age. */
+	/* The list is ordered by age, and its age as a session begins now. */
 	list_remove(&m->node);
 	list_append(&m->registry->members, &m->node);
 	session_claim(m->session, env, cwd);

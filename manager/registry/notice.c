@@ -4,7 +4,7 @@
 
 /* Long enough for a model to finish what it is doing. */
 #define LIFETIME_NOTICE_SECONDS 600u
-/* There is no need to mention half an hour with every answer. */
+/* Longer times are not worth a notice in every answer. */
 #define IDLE_NOTICE_SECONDS 120u
 
 char *notice_text(uint64_t left_ms, uint64_t lifetime_seconds, uint64_t idle_ttl_seconds)
@@ -13,7 +13,7 @@ char *notice_text(uint64_t left_ms, uint64_t lifetime_seconds, uint64_t idle_ttl
 	if (left <= MIN(LIFETIME_NOTICE_SECONDS, lifetime_seconds / 4))
 		return xasprintf(
 			"The session ends in %llu s, at the end of its lifetime (SESSION_MAX_LIFETIME_SECONDS): its "
-			"variables and files are gone then. Bring what matters to safety and create a new session for what follows.",
+			"variables and files are lost then. Export what you need and continue in a new session.",
 			(unsigned long long)left);
 	if (idle_ttl_seconds <= IDLE_NOTICE_SECONDS)
 		return xasprintf("The session ends after %llu s without use (SESSION_IDLE_TTL_SECONDS).",

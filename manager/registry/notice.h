@@ -1,10 +1,10 @@
-/* What the reader of a result has to know about its session: that it will soon end. */
+/* The notice in a result that its session will soon end. */
 #ifndef HUSK_MANAGER_REGISTRY_NOTICE_H
 #define HUSK_MANAGER_REGISTRY_NOTICE_H
 
 #include "base/defs.h"
 
-/* A sentence that the caller owns; NULL while there is plenty of time. */
+/* A sentence that the caller owns; NULL while there is enough time. */
 char *notice_text(uint64_t left_ms, uint64_t lifetime_seconds, uint64_t idle_ttl_seconds);
 
 #endif

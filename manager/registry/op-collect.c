@@ -1,4 +1,4 @@
-/* One round of tidying up, because somebody asks for it. */
+/* One round of garbage collection on request. */
 #include "base/alloc.h"
 #include "manager/registry/gc.h"
 #include "manager/registry/registry.h"

@@ -1,4 +1,4 @@
-/* Files into a session or out of it. */
+/* Copies files into a session or out of it. */
 #include "base/alloc.h"
 #include "manager/files/entries.h"
 #include "manager/registry/op.h"

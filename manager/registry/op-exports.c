@@ -1,4 +1,4 @@
-/* The exports that are kept: of one conversation, or of all; and deleting one. */
+/* Lists the stored exports of one conversation or of all, and deletes one. */
 #include "base/alloc.h"
 #include "manager/files/exports.h"
 #include "manager/files/unpack.h"
@@ -70,7 +70,7 @@ static void ask(struct exports_op *o, const char *thread)
 static void on_known(void *ctx, const char *id)
 {
 	struct exports_op *o = ctx;
-	/* A user without a conversation has exported nothing. */
+	/* A user without a conversation has no exports. */
 	if (id)
 		ask(o, id);
 	else
@@ -107,7 +107,7 @@ struct op *manager_all_exports(struct manager *m, const char *thread, const stru
 {
 	struct registry *r = &m->registry;
 	struct exports_op *o = exports_op_new(r, /* c= */ NULL, req);
-	/* Looking must not make a store; without one there is nothing to find. */
+	/* A listing must not create a store; without one there are no exports. */
 	if (store_is_there(r->config))
 		ask(o, thread);
 	else

@@ -1,4 +1,4 @@
-/* What was executed in a session, whoever owned it. */
+/* Lists the runs of a session, no matter which conversation owned it. */
 #include "base/alloc.h"
 #include "manager/model/token.h"
 #include "manager/registry/registry.h"
@@ -10,7 +10,7 @@ struct history_op {
 	char *id;
 	struct store_job *job;
 	struct timer *nothing; /* answers from the loop */
-	struct strv strings;   /* what the history points to */
+	struct strv strings;   /* owns the strings of the history */
 	struct executed *executed;
 	struct history history;
 };
@@ -56,7 +56,7 @@ static const char *keep(struct history_op *o, const char *text)
 	return o->strings.v[o->strings.n - 1];
 }
 
-/* Pieces come in the order of runs, as the runs do. */
+/* Pieces come in the order of the runs. */
 static void on_cells(void *ctx, const struct cell_list *list, const struct fail *f)
 {
 	struct history_op *o = ctx;
@@ -166,7 +166,7 @@ struct op *manager_history(struct manager *m, const struct history_request *req,
 	o->request = *req;
 	o->request.session_id = NULL;
 	o->id = req->session_id ? xstrdup(req->session_id) : NULL;
-	/* Looking must not make a store; without one there is nothing to find. */
+	/* A listing must not create a store; without one there is no history. */
 	if (store_is_there(r->config)) {
 		o->job = o->id && token_is_valid(o->id) ? store_session_get(r->store, o->id, on_session, o) :
 							  store_sessions(r->store, NULL, /* all= */ true, on_rows, o);

@@ -1,4 +1,4 @@
-/* How a session stands: its runs, its limits, its time, its variables. */
+/* The state of a session: its runs, limits, remaining time and variables. */
 #include "base/alloc.h"
 #include "manager/line/looks.h"
 #include "manager/line/run.h"
@@ -50,7 +50,7 @@ static void on_look(struct looker *l, const struct look *look)
 {
 	struct info_op *o = container_of(l, struct info_op, looker);
 	AUTO(fail_release) struct fail f = { 0 };
-	/* It may have ended meanwhile. */
+	/* The session may have ended meanwhile. */
 	if (member_check(o->op.member, &f) < 0)
 		o->request.on_done(o->request.ctx, NULL, &f);
 	else

@@ -1,4 +1,4 @@
-/* The sessions of all conversations and servers, with what they use. */
+/* Lists the sessions of all conversations and servers, with the resources that they use. */
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "manager/registry/kept-limits.h"
@@ -12,10 +12,10 @@ struct list_op {
 	struct judging *judging;
 	struct engine_query *query;
 	struct listed_session *v;
-	char **containers; /* beside v */
-	bool *starting;	   /* likewise: its container may not be there yet, or any more */
+	char **containers; /* for each session of v */
+	bool *starting;	   /* likewise: the container may not exist yet, or any more */
 	size_t n;
-	struct strv strings; /* what v and containers point to */
+	struct strv strings; /* owns the strings of v and containers */
 	struct fail unsure;
 };
 
@@ -67,7 +67,7 @@ static void on_stats(void *ctx, const struct engine_answer *a, const struct fail
 	answer(o);
 }
 
-/* Rows whose server had no time to say that the session is over. */
+/* Drops rows whose session has ended although the server could not record it. */
 static void drop_gone(struct list_op *o, const struct engine_containers *found)
 {
 	size_t kept = 0;
@@ -105,7 +105,7 @@ static const char *keep(struct list_op *o, const char *text)
 	return o->strings.v[o->strings.n - 1];
 }
 
-/* Anybody with write access to the database can choose it. */
+/* The text is cleaned, since anybody with write access to the database can change it. */
 static const char *keep_shown(struct list_op *o, const char *text)
 {
 	AUTO(buf_release) struct buf clean = { 0 };
@@ -125,7 +125,7 @@ static void add_row(struct list_op *o, const struct session_record *row, bool de
 	struct owner_claim claim = owner_claim_of(row);
 	AUTO(freep) char *owner = dead ? xstrdup("none") : owner_words(&claim);
 	bool ended = row->state == ROW_ENDED;
-	/* What its server did not finish goes with it. */
+	/* A session that was still starting ends with its server. */
 	if ((ended && !o->request.all) || (dead && row->state == ROW_STARTING))
 		return;
 	o->v[o->n] = (struct listed_session){

@@ -1,4 +1,4 @@
-/* A question to a session's interpreter: completion, help, whether code is whole. Nothing of it is logged. */
+/* A query to a session's interpreter: completion, help, whether code is complete. Queries are not logged. */
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "manager/line/queries.h"
@@ -6,7 +6,7 @@
 
 struct query_op {
 	struct op op;
-	struct query_request request; /* session_id and code are ours or NULL */
+	struct query_request request; /* its session_id and code are owned, or NULL */
 	char *code;
 	struct query_waiter query_waiter;
 };
@@ -57,9 +57,9 @@ static int check(const struct query_request *req, struct fail *f)
 	if (req->len > QUERY_TEXT_MAX)
 		return cause_set(f, FAIL_LIMIT, CAUSE_TOO_LONG, "the code is longer than %u KiB", QUERY_TEXT_MAX >> 10);
 	if (memchr(req->code, 0, req->len) || !utf8_valid(req->code, req->len))
-		return fail_set(f, FAIL_INVALID, "the code is no valid UTF-8, or has a NUL in it");
+		return fail_set(f, FAIL_INVALID, "the code is not valid UTF-8, or contains NUL");
 	if (req->cursor > utf8_count(req->code, req->len))
-		return fail_set(f, FAIL_INVALID, "the cursor is behind the end of the code");
+		return fail_set(f, FAIL_INVALID, "the cursor is beyond the end of the code");
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* The content of an export. */
+/* Reads the content of an export. */
 #include <errno.h>
 #include <fcntl.h>
 
@@ -18,11 +18,11 @@ struct read_op {
 	struct reading *reading;
 };
 
-/* Outlives its op while a thread reads. */
+/* Outlives its operation while a worker job reads. */
 struct reading {
 	struct read_op *op;
 	struct work *work;
-	/* The job's, while it runs. */
+	/* Used by the worker job while it runs. */
 	struct export_info info;
 	struct buf data;
 	int error;
@@ -46,7 +46,7 @@ static void read_op_free(struct op *op)
 	list_remove(&o->wait.node);
 	store_cancel(o->job);
 	if (o->reading)
-		work_forget(o->reading->work); /* its end frees it */
+		work_forget(o->reading->work); /* freed when the worker job ends */
 	free(o->id);
 	free(o);
 }
@@ -122,7 +122,7 @@ static void on_export(void *ctx, const struct export_record *found, const struct
 static void on_known(void *ctx, const char *id)
 {
 	struct read_op *o = ctx;
-	/* A user without a conversation has exported nothing: no thread has an empty id. */
+	/* A user without a conversation has no exports: no thread has an empty id. */
 	o->job = store_export_get(o->op.registry->store, id ? id : "", o->id, on_export, o);
 }
 

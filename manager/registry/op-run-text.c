@@ -1,4 +1,4 @@
-/* The full text of a long run, as PID 1 has kept it in the session (docs/protocol.md, Output). */
+/* The full text of a long run, which PID 1 has kept in the session (docs/protocol.md, Output). */
 #include <errno.h>
 
 #include "base/alloc.h"
@@ -55,7 +55,7 @@ static void give_credit(struct text_op *o, const struct wire_frame *frame)
 	transfer_send(&o->transfer, &out);
 }
 
-/* One file, smaller than what was asked for; what is not sent of it is a hole. */
+/* One file, smaller than the requested limit. Bytes that are not sent are a hole of a sparse file. */
 static int take(struct text_op *o, const struct wire_frame *frame)
 {
 	if (frame->n < 8 || !o->began)
@@ -114,8 +114,7 @@ static void on_lost(void *ctx, const struct fail *f)
 static void on_stall(void *ctx)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	cause_set(&f, FAIL_TIMEOUT, CAUSE_STALLED, "the container did not go on with the copy for %d s",
-		  STALL_MS / 1000);
+	cause_set(&f, FAIL_TIMEOUT, CAUSE_STALLED, "the container did not continue the copy for %d s", STALL_MS / 1000);
 	on_lost(ctx, &f);
 }
 

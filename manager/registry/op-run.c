@@ -1,4 +1,4 @@
-/* A cell or a command: begun, or waited for once more. */
+/* Starts a cell or a command, or waits for one again. */
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/work.h"
@@ -9,30 +9,30 @@
 #include "manager/registry/op.h"
 #include "manager/registry/task.h"
 
-/* Where the session's end is not known. */
+/* Used if the end of the session's life is unknown. */
 #define LIFETIME_MAX_SECONDS (7 * 86400)
-/* For what came with version 3 of the protocol. */
+/* Marks need version 3 of the protocol. */
 #define VERSION_OF_MARKS 3
 
 struct run_op {
 	struct op op;
 	struct run_request request;
-	char *text; /* while it waits for its session */
+	char *text; /* kept while the session is not ready */
 	struct strv env;
 	char *env_names, *cwd;
-	char *input; /* maybe a secret */
+	char *input; /* may be a secret */
 	struct run_waiter waiter;
 	enum run_kind kind;
 	uint32_t number;
-	uint64_t started; /* wall clock, for the log; 0 = it was begun by another call */
+	uint64_t started; /* wall clock, for the log; 0 = another request started the run */
 	uint64_t asked_ms;
 	struct timer *becomes_task;
-	struct timer *tells; /* that another's run was interrupted */
-	bool had_ended;	     /* before it could be */
-	bool waited;	     /* by another call of the same client's */
-	struct task *task;   /* while it is written down */
+	struct timer *tells; /* answers that another client's run was interrupted */
+	bool had_ended;	     /* that run had ended before the interrupt */
+	bool waited;	     /* another request of the same client waits for the run */
+	struct task *task;   /* while the store records it */
 	struct live live;
-	struct tail_job *ending; /* a worker prepares the last of what is shown; NULL = none */
+	struct tail_job *ending; /* worker job that prepares the last output; NULL = none */
 };
 
 static struct run_op *run_op_of(struct op *op)
@@ -40,7 +40,7 @@ static struct run_op *run_op_of(struct op *op)
 	return container_of(op, struct run_op, op);
 }
 
-/* result NULL: nothing is known of it but the word for how it ended. */
+/* result NULL: only the word for its ending is known. */
 static void log_end(struct run_op *o, const char *ending, const struct run_result *result)
 {
 	uint64_t duration_ms = result ? result->duration_ms : 0;
@@ -53,12 +53,12 @@ static void log_end(struct run_op *o, const char *ending, const struct run_resul
 	log_run_ended(o->op.member, &ended);
 }
 
-/* The end of a run, of whose output a caller gets much now: a worker cleans it. */
+/* A worker job that cleans the output at the end of a run, if the caller gets much of it at once. */
 struct tail_job {
-	struct run_op *op; /* not to be touched once it was forgotten */
+	struct run_op *op; /* do not use after the job was forgotten */
 	struct work *work;
 	struct live live;
-	struct run_request request; /* of that: it keeps the texts */
+	struct run_request request; /* request of live: it keeps the texts */
 	struct run_result result;
 	struct live_piece *pieces;
 	size_t n;
@@ -72,7 +72,7 @@ static void note_network(struct run_result *result, const struct session *s)
 		result->earlier[i].result.offline = result->offline;
 }
 
-/* result NULL: it did not run. */
+/* result NULL: the run did not start. */
 static void log_result(struct run_op *o, const struct run_result *result)
 {
 	if (!result)
@@ -132,11 +132,11 @@ static void on_tail_cleaned(void *ctx, bool forgotten)
 	tail_job_free(j);
 }
 
-/* Takes what is in the result. */
+/* Takes ownership of the result's content. */
 static void end_later(struct run_op *o, struct run_result *result)
 {
 	struct tail_job *j = new0(struct tail_job);
-	/* It becomes no task any more. */
+	/* The run can no longer become a task. */
 	o->becomes_task = timer_free(o->becomes_task);
 	if (o->task)
 		task_drop(take_ptr(o->task));
@@ -309,16 +309,17 @@ static void tell_of_foreign(void *ctx)
 							      .stderr_text = xstrdup("") };
 	const char *end = o->had_ended ? "had ended already" : "was interrupted";
 	if (o->waited)
-		result.detail = xasprintf("Run %u %s; the call that waits for it has its output.", o->number, end);
+		result.detail = xasprintf("Run %u %s; the request that waits for it gets its output.", o->number, end);
 	else
 		result.detail = xasprintf(
-			"Run %u was begun by somebody else who uses this session. It %s; its output goes to them.",
+			"Another client of this session started run %u. It %s; its output goes to that client.",
 			o->number, end);
 	o->request.on_done(o->request.ctx, &result, NULL);
 	op_end(&o->op);
 }
 
-/* Everybody who uses the session may free its interpreter; the end is told to whoever has begun it. */
+/* Any client of the session may interrupt a run to free the interpreter. The run's end is reported to the client
+ * that started it. */
 static int interrupt_foreign(struct run_op *o, struct dispatch *d)
 {
 	o->had_ended = run_has_ended(d, o->number);
@@ -343,7 +344,7 @@ static int join(struct run_op *o, struct fail *f)
 	if (o->input && (run_check_client(d, request->run, request->client, f) < 0 ||
 			 run_input(d, request->run, o->input, request->input_len, f) < 0))
 		return -1;
-	/* Also one that another call waits for: that one is told of the end. */
+	/* Also interrupts a run that another request waits for. That request gets the run's end. */
 	if (request->interrupt)
 		run_interrupt(d, request->run);
 	return run_join(d, request->run, request->wait_seconds * 1000, &o->waiter, f);
@@ -358,7 +359,7 @@ static int check_version(const struct run_op *o, struct fail *f)
 		return 0;
 	return cause_set(
 		f, FAIL_INVALID, CAUSE_OLD_SESSION,
-		"this session was made by an older Husk, which knows nothing of waits, variables and directories of a call");
+		"this session was created by an older Husk, which does not support waits, variables and directories of a run");
 }
 
 static int start(struct op *op, struct fail *f)
@@ -384,7 +385,7 @@ static void interrupt(struct op *op)
 	struct run_op *o = run_op_of(op);
 	AUTO(fail_release) struct fail f = { 0 };
 	if (o->ending)
-		return; /* it has ended */
+		return; /* the run has ended */
 	if (o->waiter.run) {
 		run_interrupt(session_dispatch(op->member->session), o->number);
 		return;
@@ -393,7 +394,7 @@ static void interrupt(struct op *op)
 	op_fail(op, &f);
 }
 
-/* Who only waited for a run does not end it. */
+/* A request that only waited for a run does not end the run when it is cancelled. */
 static void cancel(struct op *op)
 {
 	struct run_op *o = run_op_of(op);
@@ -447,7 +448,7 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 	struct op *op = op_begin(&o->op, req->session_id, f);
 	if (!op)
 		return NULL;
-	/* Borrowed for this call only. */
+	/* Borrowed only during this function. */
 	if (op->wanted && req->text)
 		o->text = xstrndup(req->text, req->len);
 	o->request.text = o->request.session_id = o->request.cwd = o->request.input = NULL;

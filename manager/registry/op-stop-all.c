@@ -1,4 +1,4 @@
-/* Ends a session, or all of them, because a person asks for it, whoever uses them. */
+/* Ends one session or all of them on a person's request, no matter which client uses them. */
 #include "base/alloc.h"
 #include "manager/model/cause.h"
 #include "manager/registry/claims.h"
@@ -13,10 +13,10 @@ struct stop_all_op {
 	struct judging *judging;
 	struct engine_task *task;
 	struct strv containers; /* still to be removed, from `at` on; warm ones last */
-	struct strv marks;	/* beside them; "" = none */
-	size_t sessions;	/* how many of them are sessions */
+	struct strv marks;	/* for each container; "" = none */
+	size_t sessions;	/* number of containers that are sessions */
 	size_t at, stopped;
-	struct fail failure; /* the first */
+	struct fail failure; /* the first failure */
 };
 
 static void remove_next(struct stop_all_op *o);
@@ -83,8 +83,8 @@ static void remove_next(struct stop_all_op *o)
 		remove_one(o, e);
 }
 
-/* The row says why before the container goes. If it is somebody else's by now, or the store does not answer, the container goes
- * all the same. */
+/* The row gets the cause before the container is removed. The container is removed even if another server owns the
+ * row by now or the store does not answer. */
 static void on_marked(void *ctx, const struct fail *f UNUSED)
 {
 	struct stop_all_op *o = ctx;
@@ -109,7 +109,7 @@ static void note_changed_row(struct stop_all_op *o, const struct session_record 
 		claim_changed_row(row, &o->failure);
 }
 
-/* Nobody's: there is nobody to tell why. */
+/* Warm containers belong to no conversation, so no cause is recorded. */
 static void stop_warm(struct stop_all_op *o, const struct rows *rows)
 {
 	for (size_t i = 0; i < rows->n; i++) {
@@ -141,7 +141,7 @@ static void on_judged(void *ctx, const struct rows *rows)
 	}
 	o->sessions = o->containers.n;
 	stop_warm(o, rows);
-	/* Jobs run in order: when this one is done, all of those are. */
+	/* The store runs its jobs in order: after this one all earlier ones are done. */
 	if (o->containers.n)
 		o->job = store_identify(r->store, on_marked, o);
 	else

@@ -1,4 +1,4 @@
-/* The end of a session, because its conversation asks for it. */
+/* Ends a session on its conversation's request. */
 #include "manager/registry/op.h"
 #include "base/alloc.h"
 #include "manager/model/cause.h"
@@ -26,7 +26,7 @@ static void answer(struct op *op, const struct fail *f)
 
 static void answer_fail(struct op *op, const struct fail *f)
 {
-	/* A dead session is stopped already. */
+	/* A dead session is already stopped. */
 	answer(op, f->kind == FAIL_DIED ? NULL : f);
 }
 

@@ -1,4 +1,5 @@
-/* How a task stands, or the request that it end. Its own server has it while it works; the store has it before and after. */
+/* Reads the state of a task or cancels it. The task's server has the state while the task is active; the store has
+ * it before and after. */
 #include "base/alloc.h"
 #include "manager/model/cause.h"
 #include "manager/model/token.h"
@@ -48,7 +49,7 @@ static bool answer_from_memory(struct task_op *o)
 
 static void ask_store(struct task_op *o);
 
-/* Its session is there, and so is what it knows of its tasks. */
+/* The session and its tasks are loaded. */
 static int start(struct op *op, struct fail *f UNUSED)
 {
 	struct task_op *o = task_op_of(op);
@@ -82,7 +83,7 @@ static void on_row(void *ctx, const struct task_record *row, const struct fail *
 		struct task_info info = task_info_of_record(row);
 		answer(o, &info, NULL);
 	} else if (o->session_seen) {
-		/* The session is there, and its run is not. */
+		/* The session exists, but its run does not. */
 		answer(o, NULL, (no_task(&none, o->id), &none));
 	} else {
 		find_session(o, row->session);
@@ -103,8 +104,8 @@ static void on_soon(void *ctx)
 		ask_store(o);
 }
 
-/* A server that is killed after the answer leaves the cancel to the next one. The run is interrupted even if the store
- * failed, so the answer is the same then. */
+/* The cancel is stored first, so that the next server knows of it if this one is killed after the answer. The run
+ * is interrupted even if the store failed, so the answer is the same. */
 static void on_stop_stored(void *ctx, const struct fail *f UNUSED)
 {
 	struct task_op *o = ctx;
@@ -136,7 +137,7 @@ static void task_op_free(struct op *op)
 struct op *manager_task(struct conversation *c, const struct task_request *req, struct fail *f)
 {
 	static const struct op_type type = { .start = start, .fail = answer_fail, .free = task_op_free };
-	/* Ids of another form cannot exist, and the store is not asked for them. */
+	/* The store is not queried for an id of another form, since it cannot exist. */
 	if (!token_is_valid(req->id)) {
 		no_task(f, req->id);
 		return NULL;

@@ -1,4 +1,4 @@
-/* A terminal in a session, for a person: bytes both ways until its program ends or it is hung up. */
+/* A terminal in a session, for a person. Bytes pass both ways until its program ends or the terminal is closed. */
 #include "base/alloc.h"
 #include "manager/line/console.h"
 #include "manager/registry/claims.h"
@@ -11,9 +11,9 @@ struct terminal_op {
 	struct strv env;
 	char *term, *cwd;
 	struct console console;
-	struct buf early; /* typed while the session is waited for */
-	bool early_end;	  /* and that was all */
-	uint64_t started; /* wall clock, for the log; 0 = it was never opened */
+	struct buf early; /* typed before the session was ready */
+	bool early_end;	  /* the input has ended */
+	uint64_t started; /* wall clock, for the log; 0 = it was not opened */
 	uint64_t out_bytes;
 };
 

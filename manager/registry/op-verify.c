@@ -1,4 +1,4 @@
-/* Whether the log is what was written: of one session, or of all. */
+/* Checks that the log of one session, or of all, is as it was written. */
 #include "base/alloc.h"
 #include "manager/model/token.h"
 #include "manager/registry/registry.h"
@@ -7,7 +7,7 @@
 struct verify_op {
 	struct op op;
 	struct verify_request request;
-	struct strv sessions; /* to look at, from `at` on */
+	struct strv sessions; /* sessions to check, from `at` on */
 	size_t at;
 	struct store_job *job;
 	struct timer *nothing; /* answers from the loop */
@@ -95,11 +95,11 @@ struct op *manager_verify(struct manager *m, const struct verify_request *req, s
 	o->request = *req;
 	o->request.session_id = NULL;
 	if (!store_is_there(r->config)) {
-		/* Looking must not make a store. */
+		/* A check must not create a store. */
 		o->nothing = timer_new(r->loop, finish, o);
 		timer_start(o->nothing, 0, 0);
 	} else if (req->session_id) {
-		/* A whole id needs no row: that may have been removed, which is what the log is asked about. */
+		/* A full id needs no row: the row may have been removed, which the check must detect. */
 		strv_add(&o->sessions, req->session_id);
 		if (token_is_valid(req->session_id))
 			verify_next(o);

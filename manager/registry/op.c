@@ -6,7 +6,7 @@
 #include "manager/registry/adoption.h"
 #include "manager/registry/member.h"
 
-/* How long a call waits for the session that it names to be taken over. */
+/* How long a request waits for its session to be taken over. */
 #define PATIENCE_MS 30000
 
 static void on_patience_over(void *ctx)
@@ -39,14 +39,15 @@ static struct op *refuse(struct op *op)
 	return NULL;
 }
 
-/* The session as this manager has it, if the conversation may use it; *id becomes its whole id. -1 with f if it may not. */
+/* Finds the session in this manager, if the conversation may use it. *id becomes its full id. -1 with f if it may
+ * not be used. */
 static int find(struct op *op, const char **id_ref, struct fail *f)
 {
 	struct member *m;
 	if (registry_resolve(op->registry, op->conversation->id, *id_ref, &m, f) < 0)
 		return -1;
 	const char *id = *id_ref = m ? session_id(m->session) : *id_ref;
-	/* What is neither an id, nor its beginning, nor a name cannot exist, and the store is not asked for it. */
+	/* The store is not queried for a word that cannot be an id, the beginning of one, or a name. */
 	if (!m && !token_is_valid(id) && !handle_is_word(id))
 		return cause_no_session(f, id);
 	if (m && conversation_check(op->conversation, m->thread, id, f) < 0)

@@ -1,13 +1,14 @@
-/* What operations on a session have in common: they find it, wait until it can be used, and start. */
+/* Common steps of operations on a session: find it, wait until it can be used, and start. */
 #ifndef HUSK_MANAGER_REGISTRY_OP_H
 #define HUSK_MANAGER_REGISTRY_OP_H
 
 #include "manager/registry/conversation.h"
 
-/* Finds the session and starts the operation, or has it wait while the session is looked for or taken over. Returns the op, or NULL
- * with f filled and the op freed. */
+/* Finds the session and starts the operation, now or after the session was found or taken over. Returns the op, or
+ * NULL with f filled and the op freed. */
 struct op *op_begin(struct op *op, const char *session_id, struct fail *f);
-/* Likewise for an operation that only has to find it, whatever state it is in: type->found follows, at once or later. */
+/* Likewise for an operation that only needs to find the session, in any state. type->found follows, at once or
+ * later. */
 struct op *op_seek(struct op *op, const char *session_id, struct fail *f);
 
 #endif

@@ -15,7 +15,7 @@
 #include "base/proc.h"
 
 #define PLACE_MAX 512
-/* No lease is longer than a day: what a lock could tell of is over by then. */
+/* No lease is longer than a day, so older locks carry no information. */
 #define LOCK_KEPT_SECONDS (2 * 86400)
 
 static void read_line(const char *path, char *ret, size_t n)
@@ -26,14 +26,15 @@ static void read_line(const char *path, char *ret, size_t n)
 	ret[strcspn(ret, " \n")] = '\0';
 }
 
-/* 0 = not known. */
+/* 0 = unknown. */
 static uint64_t start_of(uint64_t pid)
 {
 	struct proc_stat st;
 	return pid <= INT32_MAX && proc_stat((pid_t)pid, &st) == 0 ? st.start : 0;
 }
 
-/* "HOST BOOT PID-NAMESPACE", the same for all processes that can see each other; "" where the system does not tell. */
+/* "HOST BOOT PID-NAMESPACE", equal for all processes that can see each other; "" if the system does not provide
+ * them. */
 static char *place_of_here(void)
 {
 	char host[256] = "", boot[64] = "", ns[64] = "";
@@ -67,8 +68,8 @@ int owner_lock(const struct config *config, const char *id, char **ret_path)
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return fd;
-	log_warning("cannot lock '%s': %s; other servers will have to go by the lease", path, strerror(errno));
-	/* A lock that nobody holds would say that we are dead. */
+	log_warning("cannot lock '%s': %s; other servers can judge this one only by its lease", path, strerror(errno));
+	/* A lock file that is not locked would mean that this server is dead. */
 	if (fd >= 0)
 		(void)unlink(path);
 	closep(&fd);
@@ -96,9 +97,9 @@ void owner_release(struct owner *o, bool keep)
 	*o = (struct owner){ .lock_fd = -1 };
 }
 
-/* --- others ------------------------------------------------------------------------------------------------------ */
+/* --- other servers ----------------------------------------------------------------------------------------------- */
 
-/* True if nobody holds it. */
+/* True if no process holds the lock. */
 static bool lock_is_free(int fd)
 {
 	return flock(fd, LOCK_SH | LOCK_NB) == 0;
@@ -120,7 +121,7 @@ static enum owner_life ask_process(const struct owner_claim *claim)
 	AUTO(freep) char *here = place_of_here();
 	size_t n = strlen(here);
 	uint64_t started = 0;
-	/* A system that can't tell one boot from another can't tell one process from another either. */
+	/* Without a boot id the start time of a process is not unique. */
 	if (strstr(here, " -") || !claim->place || strncmp(claim->place, here, n) != 0 || claim->place[n] != ' ' ||
 	    parse_u64(claim->place + n + 1, &started) < 0 || claim->pid == 0 || claim->pid > INT32_MAX)
 		return OWNER_UNKNOWN;

@@ -14,7 +14,7 @@ struct proof {
 	void *ctx;
 	struct engine_query *query;
 	struct store_job *job;
-	struct run_waiter waiter; /* for a command of ours in the session */
+	struct run_waiter waiter; /* for the probe's command in the session */
 	struct timer *tell;
 	char *engine, *boot;
 	struct fail failure;
@@ -36,7 +36,7 @@ static void on_tell(void *ctx)
 	fn(fn_ctx, f.kind ? &f : NULL);
 }
 
-/* f NULL: it holds. */
+/* f NULL: the session is isolated. */
 static void finish(struct proof *p, const struct fail *f)
 {
 	if (f && !p->failure.kind)
@@ -61,13 +61,13 @@ static void start_command(struct proof *p, const char *command, command_end_fn o
 		finish(p, &f);
 }
 
-/* The output of a command that did well; NULL with f otherwise. */
+/* The output of a command that succeeded; NULL with f otherwise. */
 static const char *output_of(const struct run_result *result, const struct fail *why, struct fail *f)
 {
 	if (why)
 		fail_copy(f, why);
 	else if (result->ending != ENDING_OK || result->stdout_truncated)
-		fail_set(f, FAIL_ENGINE, "the probe of the sandbox ended as %s", ending_name(result->ending));
+		fail_set(f, FAIL_ENGINE, "the probe in the session ended as %s", ending_name(result->ending));
 	return f->kind ? NULL : result->stdout_text;
 }
 
@@ -77,28 +77,28 @@ static void on_kept(void *ctx, const struct fail *f)
 {
 	struct proof *p = ctx;
 	p->job = NULL;
-	/* It holds all the same; the next session proves it again. */
+	/* The proof is still valid; the next session repeats it. */
 	(void)f;
 	finish(p, NULL);
 }
 
-/* An act that cannot tell proves nothing, and proof is what was asked for. Where no other session is, there is nobody to protect from
- * this one yet. */
+/* An act whose outcome is unknown proves nothing, so it counts as a failure. Acts against another session do not
+ * count while there is none. */
 static bool is_proven(const struct probe_report *report, struct fail *f)
 {
 	size_t open = report->counts[ACT_OPEN], unsure = report->counts[ACT_UNSURE];
 	AUTO(freep) char *acts = probe_name_acts(report, NULL, open ? ACT_OPEN : ACT_UNSURE);
 	if (open)
 		cause_set(f, FAIL_ENGINE, CAUSE_NOT_PROVEN,
-			  "the sandbox does not hold (SESSION_PROBE=require): %zu of %zu forbidden acts worked: %s",
+			  "the session is not isolated (SESSION_PROBE=require): %zu of %zu forbidden acts worked: %s",
 			  open, report->n, acts);
 	else if (unsure)
 		cause_set(f, FAIL_ENGINE, CAUSE_NOT_PROVEN,
-			  "the sandbox is not proven to hold (SESSION_PROBE=require): %zu of %zu forbidden acts "
-			  "cannot tell: %s",
+			  "the session is not proven to be isolated (SESSION_PROBE=require): the outcome of %zu of %zu "
+			  "forbidden acts is unknown: %s",
 			  unsure, report->n, acts);
 	if (f->kind)
-		fail_hint(f, "Only the person who runs Husk can help: husk doctor --probe shows each of them.");
+		fail_hint(f, "Only the person who runs Husk can fix this: husk doctor --probe shows each act.");
 	return !f->kind;
 }
 
@@ -132,7 +132,7 @@ static void on_receipt(void *ctx, const struct receipt_record *found, const stru
 {
 	struct proof *p = ctx;
 	p->job = NULL;
-	/* A store that is away costs a probe, nothing else. */
+	/* If the store is down, the probe runs again. */
 	if (found)
 		finish(p, NULL);
 	else

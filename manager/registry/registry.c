@@ -96,7 +96,7 @@ void op_end(struct op *op)
 
 void op_fail(struct op *op, const struct fail *f)
 {
-	/* Unlinked first: the answer may start something else. */
+	/* Unlinked first: the answer may start another operation. */
 	list_remove(&op->node);
 	op->type->fail(op, f);
 	op_end(op);
@@ -108,7 +108,7 @@ static void wait_over(struct op *op)
 	free(take_ptr(op->wanted));
 }
 
-/* Callbacks may change the list: one at a time. */
+/* Callbacks may change the list, so it is walked from the start after each one. */
 static struct op *next_waiting(struct member *m)
 {
 	list_for_each(op, &m->registry->ops, struct op, node)

@@ -1,5 +1,4 @@
-/* What a manager has: sessions, conversations and the operations under way. Data and lookups; what happens to them is in the
- * files above. */
+/* A manager's sessions, conversations and operations. Only data and lookups are here; the files above act on them. */
 #ifndef HUSK_MANAGER_REGISTRY_REGISTRY_H
 #define HUSK_MANAGER_REGISTRY_REGISTRY_H
 
@@ -38,89 +37,91 @@ struct registry {
 	bool leaves_nothing;
 };
 
-/* What a face holds. Operations of a conversation reach the registry through it, the others from here. */
+/* The object that faces hold. */
 struct manager {
 	struct registry registry;
 };
 
-/* A session as the registry has it. */
+/* A session in the registry. */
 struct member {
 	struct list node;
 	struct registry *registry;
 	struct session *session;
-	char *thread;			   /* the conversation that it belongs to; "" while it is nobody's */
-	char warm[TOKEN_SIZE];		   /* while it is nobody's: its row in the store; else "" */
+	char *thread;			   /* the conversation that it belongs to; "" while it is warm */
+	char warm[TOKEN_SIZE];		   /* id of its row in the store while it is warm; else "" */
 	bool reserved;			   /* a create is about to take it */
-	void (*on_warm)(struct member *m); /* of a warm one: it is up, or gone */
+	void (*on_warm)(struct member *m); /* a warm container is up or gone */
 	bool adopted;			   /* another server started it */
-	char *name;			   /* what its conversation calls it; NULL = nothing */
-	char *versions;			   /* of the packages it was made with: JSON; NULL = none, or not known */
+	char *name;			   /* given by its conversation; NULL = none */
+	char *versions;			   /* of its packages: JSON; NULL = none or unknown */
 	struct store_job *renewal;
-	struct store_job *explanation; /* of its death */
+	struct store_job *explanation; /* reads the cause of its death */
 };
 
-/* The session with this id, also one that is being stopped; not one that another server has taken over. NULL if there is none. */
+/* The session with this id, including one that is being stopped, but not one that another server has taken over.
+ * NULL if there is none. */
 struct member *registry_find(struct registry *r, const char *id);
-/* The same by what a conversation calls it (handle.h), among its own; also one of another conversation, by its whole id. -1 with f if
- * several match; *ret is NULL if there is none. */
+/* Finds a session of the conversation by id, beginning of an id or name (handle.h); also a session of another
+ * conversation by its full id. -1 with f if several match; *ret is NULL if there is none. */
 int registry_resolve(struct registry *r, const char *thread, const char *word, struct member **ret, struct fail *f);
-/* How many are not dead. */
+/* Number of sessions that are not dead. */
 size_t registry_live(const struct registry *r);
 struct session_info member_info(const struct member *m);
-/* Unhooks it from the store's jobs and frees it, without a word to the engine. */
+/* Cancels its store jobs and frees it. Does not touch the container. */
 void member_free(struct member *m);
 
 /* --- operations -------------------------------------------------------------------------------------------------- */
-/* One kind of operation. What it embeds `struct op` in is its own. */
+/* One kind of operation. Each kind embeds `struct op` in its own struct. */
 struct op_type {
-	/* Its session is there and can be used. -1 with f: op_fail() follows. */
+	/* The session can be used. -1 with f: op_fail() follows. */
 	int (*start)(struct op *op, struct fail *f);
-	/* Its session was found, and is not up yet. NULL = it waits for start. */
+	/* The session was found but is not ready yet. NULL = the operation waits for start(). */
 	void (*found)(struct op *op);
-	/* Its session died before it could be used. True: it waits for another one. NULL = fail(). */
+	/* The session died before it could be used. True: the operation waits for another one. NULL = fail(). */
 	bool (*dead)(struct op *op, const struct fail *f);
-	/* Its session was stopped; f: why it could not be. NULL = fail() with "no such session". */
+	/* The session was stopped, or f says why it could not be. NULL = fail() with "no such session". */
 	void (*stopped)(struct op *op, const struct fail *f);
 	/* A round of gc is over. May be NULL. */
 	void (*swept)(struct op *op);
 	/* A search for sessions of ended servers is over. May be NULL. */
 	void (*adopted)(struct op *op);
-	/* The one answer, if it is that nothing could be done. */
+	/* Answers that the operation failed. An operation is answered once. */
 	void (*fail)(struct op *op, const struct fail *f);
-	/* What it has begun is to end; the answer says how. NULL = it goes on. */
+	/* Interrupts what the operation has started; the answer reports how that ended. NULL = it cannot be
+	 * interrupted. */
 	void (*interrupt)(struct op *op);
-	/* Nobody wants the answer any more: what is under way is interrupted. May be NULL. */
+	/* The answer is no longer wanted. Interrupts what is under way. May be NULL. */
 	void (*cancel)(struct op *op);
-	/* Releases all that it holds, itself included; what is under way is dropped silently. */
+	/* Frees the operation and all that it holds. Drops what is under way without a callback. */
 	void (*free)(struct op *op);
 };
 
 struct op {
 	struct list node;
 	struct registry *registry;
-	struct conversation *conversation; /* NULL = of all */
+	struct conversation *conversation; /* NULL = all conversations */
 	const struct op_type *type;
-	struct member *member; /* NULL until it is found, or if it needs none */
-	char *wanted;	       /* the session that it waits for; NULL = it does not */
+	struct member *member; /* NULL until it is found, or if none is needed */
+	char *wanted;	       /* the session that it waits for; NULL = it does not wait */
 	struct timer *patience;
 };
 
 void op_init(struct op *op, struct registry *r, struct conversation *c, const struct op_type *type);
-/* It was answered. */
+/* Ends an operation that was answered. */
 void op_end(struct op *op);
 /* Answers it with a failure and ends it. */
 void op_fail(struct op *op, const struct fail *f);
 
-/* What concerns operations, to all of them. Callbacks may change the lists. */
+/* Broadcast an event to all operations. Callbacks may change the lists. */
 void ops_ready(struct member *m);
 void ops_dead(struct member *m, const struct fail *f);
-/* True if anybody had asked for it. */
+/* True if an operation had requested the stop. */
 bool ops_stopped(struct member *m, const struct fail *f);
 void ops_swept(struct registry *r);
 void ops_adopted(struct registry *r);
-/* Those that look for a word look for the id that it means. */
+/* Operations that look for this word now look for the id that it resolved to. */
 void ops_rename(struct registry *r, const struct conversation *c, const char *word, const char *id);
-/* The end of a conversation's search: the session, or why there is none. */
+/* A search of the conversation has ended: m is the session, or f says why there is none. */
 void ops_found(struct registry *r, struct conversation *c, const char *id, struct member *m, const struct fail *f);
 
 #endif

@@ -9,8 +9,8 @@ struct judging {
 	struct work *work;
 	judged_fn fn;
 	void *ctx;
-	/* The job's, while it runs. */
-	struct config config; /* only what owners are judged by */
+	/* Used by the worker job while it runs. */
+	struct config config; /* only the fields that identify owners */
 	struct rows rows;
 };
 

@@ -1,4 +1,4 @@
-/* Settings and what husk config keeps of them. */
+/* Settings, and those that `husk config` has stored. */
 #include "base/alloc.h"
 #include "base/log.h"
 #include "manager/manager.h"
@@ -37,7 +37,7 @@ static int check_name(const char *name, struct fail *f)
 		return fail_set(f, FAIL_INVALID, "there is no setting '%.100s'", name);
 	if (streq(name, "ENCRYPTION_KEY"))
 		return fail_set(f, FAIL_INVALID,
-				"setting ENCRYPTION_KEY: it seals what is kept, so it can't be kept itself");
+				"setting ENCRYPTION_KEY: it seals stored settings, so it cannot be stored itself");
 	return 0;
 }
 
@@ -60,7 +60,7 @@ int settings_keep(const char *env_file, const char *name, const char *value, str
 {
 	if (check_name(name, f) < 0 || (value && check_value(name, value, env_file, f) < 0))
 		return -1;
-	/* Without what is kept: a setting that no longer opens can be replaced or removed. */
+	/* Stored settings are not loaded, so that one that can no longer be unsealed can be replaced or removed. */
 	AUTO(config_release) struct config c = { 0 };
 	if (config_load(&c, env_file, f) < 0)
 		return -1;

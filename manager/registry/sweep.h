@@ -1,4 +1,4 @@
-/* Stale locks in the state folder, removed off the loop. */
+/* Removes stale locks from the state folder in a worker job. */
 #ifndef HUSK_MANAGER_REGISTRY_SWEEP_H
 #define HUSK_MANAGER_REGISTRY_SWEEP_H
 

@@ -8,16 +8,16 @@
 #include "manager/registry/claims.h"
 #include "manager/registry/notice.h"
 
-/* Until the store is tried again with an end that it would not take. */
+/* Delay before the store is tried again after it failed to record an end. */
 #define RETRY_MS 5000
-/* What wording one may take; its texts then end early, and say so. */
+/* CPU time for wording one result. Its texts are cut after that, with a note. */
 #define WORD_CPU_MS 1000
 
 struct task {
 	struct list node;
 	struct registry *registry;
 	struct conversation *conversation;
-	struct member *member; /* NULL once it is gone, which a task survives until its end is written down */
+	struct member *member; /* NULL once it is gone; a task outlives it until its end is recorded */
 	struct run_waiter waiter;
 	char id[TOKEN_SIZE], session[TOKEN_SIZE];
 	uint32_t number;
@@ -25,11 +25,11 @@ struct task {
 	uint64_t timeout_seconds;
 	uint64_t started, created, changed, expires; /* wall clock */
 	enum task_state state;
-	char *result;	 /* as the face worded it */
-	bool ended_here; /* its end came to this server */
+	char *result;	 /* worded by the face */
+	bool ended_here; /* this server saw its end */
 	bool announced;
-	struct store_job *job;	 /* that makes it, or writes down its end */
-	struct wording *wording; /* a worker words its end; NULL = none */
+	struct store_job *job;	 /* creates its row, or records its end */
+	struct wording *wording; /* worker job that words its end; NULL = none */
 	struct timer *retry;
 	void (*on_made)(void *ctx, struct task *t, const struct fail *f);
 	void *ctx;
@@ -80,9 +80,9 @@ struct task_info task_info(const struct task *t)
 	return task_info_of_record(&row);
 }
 
-/* A large end is worded by a worker, which has a copy of all that it needs. */
+/* A worker job that words a large result. It has a copy of everything that it needs. */
 struct wording {
-	struct task *task; /* not to be touched once it was forgotten */
+	struct task *task; /* do not use after the job was forgotten */
 	struct work *work;
 	char *(*word)(const struct config *config, const struct task_info *task, const struct run_result *result,
 		      const struct fail *f);
@@ -130,8 +130,8 @@ static void on_written(void *ctx, const struct fail *f)
 	t->job = NULL;
 	announce(t);
 	if (f) {
-		/* Told from here until then; PID 1 has it for the next server. */
-		log_debug("task of run %u: its end is not written down yet: %s", t->number, f->message);
+		/* Until the store has it, this server answers from memory, and PID 1 keeps it for the next server. */
+		log_debug("task of run %u: its end is not stored yet: %s", t->number, f->message);
 		timer_start(t->retry, RETRY_MS, 0);
 		return;
 	}
@@ -158,7 +158,7 @@ static void log_end(struct task *t, const struct run_result *result)
 						 .result = result });
 }
 
-/* From here on others are told that it has ended. */
+/* From now on the task is reported as ended. */
 static void conclude(struct task *t, enum task_state state, char *text)
 {
 	t->state = state;
@@ -187,7 +187,7 @@ static void on_worded(void *ctx, bool forgotten)
 	free(w);
 }
 
-/* Takes what is in the result. */
+/* Takes ownership of the result's content. */
 static void word_later(struct task *t, const struct task_info *info, struct run_result *result)
 {
 	const struct task_handler *h = &t->conversation->tasks;
@@ -214,7 +214,7 @@ static void end(struct task *t, struct run_result *result, const struct fail *f)
 {
 	const struct task_handler *h = &t->conversation->tasks;
 	bool asked_for = t->state == TASK_CANCELLING && result && result->ending == ENDING_INTERRUPTED;
-	/* Without anybody who could word it, it is left to a server that can: PID 1 keeps it. */
+	/* A face that cannot word the result leaves it to another server: PID 1 keeps it. */
 	if (!h->word)
 		return;
 	log_end(t, result);
@@ -236,7 +236,7 @@ static void on_end(struct run_waiter *w, struct run_result *result, const struct
 	struct task *t = container_of(w, struct task, waiter);
 	struct session *s = t->member->session;
 	const struct config *c = t->registry->config;
-	/* Another server has the session now, the run and this task with it. */
+	/* Another server has the session now, and with it the run and this task. */
 	if (session_is_lost(s)) {
 		task_free(t);
 		return;
@@ -290,7 +290,7 @@ struct task *task_make(const struct task_spec *spec)
 
 void task_drop(struct task *t)
 {
-	/* It may be written by now. */
+	/* The row may already be written. */
 	store_task_remove(t->registry->store, t->id);
 	task_free(t);
 }
@@ -300,7 +300,7 @@ void task_take(struct task *t, struct run_waiter *from)
 	run_pass(from, &t->waiter);
 }
 
-/* --- for those who ask ------------------------------------------------------------------------------------------- */
+/* --- lookups ----------------------------------------------------------------------------------------------------- */
 
 struct task *task_find(struct conversation *c, const char *id)
 {
@@ -342,7 +342,7 @@ void tasks_adopt(struct member *m, struct conversation *c, const struct task_lis
 	}
 }
 
-/* What a former server had written down, and may not have acknowledged, is told by nobody else. */
+/* An end that a former server recorded may not be acknowledged to PID 1 yet, so it is acknowledged here. */
 static void resume(struct task *t)
 {
 	struct dispatch *d = session_dispatch(t->member->session);

@@ -7,27 +7,27 @@
 #include "manager/model/token.h"
 #include "manager/registry/claims.h"
 
-/* Nothing has begun or ended for this long: a good moment to keep the machine busy. */
+/* After this time without a new or ended operation, the machine is likely to be idle. */
 #define QUIET_MS 500
-/* Who waits this long for one takes the next one that comes. */
+/* A container that is missing for this long is started even if the machine is not idle. */
 #define PATIENCE_MS 10000
-/* How often what is there is looked at. */
+/* How often the pool is checked. */
 #define CHECK_MS 5000
-/* After a failure; doubled each time. */
+/* Pause after a failure; doubled each time. */
 #define PAUSE_MS 5000
 #define PAUSE_MAX_MS 600000
-/* When no slot was left over. */
+/* Pause if no slot was free. */
 #define LIMIT_PAUSE_MS 30000
-/* More than one is kept only for this long after the last session was made. */
+/* More than one is kept only for this long after the last create. */
 #define RUSH_MS 300000
-/* Memory is short when less than a tenth is left, and where machines are small: */
+/* Memory is short when less than a tenth is available, or less than this on small machines. */
 #define MEMORY_LEFT_MIN (512ull << 20)
 
-/* What is kept of one runtime. */
+/* The warm containers of one runtime. */
 struct shelf {
 	const struct warm_size *size;
 	uint64_t target;
-	uint64_t used_ms; /* 0 = nobody has */
+	uint64_t used_ms; /* last create; 0 = never */
 };
 
 #define NAMES_TRIED 32
@@ -37,17 +37,17 @@ struct warm {
 	struct timer *timer;
 	struct shelf shelves[WARM_POOL_RUNTIMES];
 	size_t n;
-	struct member *filling; /* on its way up */
-	int names;		/* tried for it, that belong to another session's user */
-	struct store_job *job;	/* its row */
-	uint64_t short_ms;	/* since when one is missing; 0 = none is */
+	struct member *filling; /* is starting */
+	int names;		/* names tried for it that belong to another session's user */
+	struct store_job *job;	/* writes its row */
+	uint64_t short_ms;	/* since when one is missing; 0 = none is missing */
 	uint64_t not_before_ms, pause_ms;
 	bool awake, leaving;
 };
 
-/* --- what there is ----------------------------------------------------------------------------------------------- */
+/* --- lookups ----------------------------------------------------------------------------------------------------- */
 
-/* What create_session() makes without arguments. */
+/* The kind of session that a create without arguments makes. */
 static struct member_spec usual(const struct warm *w, const struct runtime *runtime)
 {
 	return (struct member_spec){ .runtime = runtime,
@@ -78,7 +78,7 @@ static size_t count_of(const struct warm *w, const struct runtime *runtime)
 	return n;
 }
 
-/* Less than this share of the machine's memory is available. */
+/* True if less than 1/share of the machine's memory is available. */
 static bool memory_below(const struct warm *w, uint64_t share)
 {
 	struct proc_memory memory;
@@ -91,7 +91,7 @@ static bool memory_is_short(const struct warm *w)
 	return memory_below(w, 10);
 }
 
-/* Sessions are often made in bursts. Where memory is plentiful, the whole shelf is filled for the next one. */
+/* Creates often come in bursts. If memory is plentiful, the whole shelf is filled for the next burst. */
 static bool memory_is_plentiful(const struct warm *w)
 {
 	return !memory_below(w, 4);
@@ -107,7 +107,7 @@ static void drop(struct warm *w, struct member *m)
 		return;
 	}
 	w->filling = NULL;
-	/* Without its row nothing was started. */
+	/* The container starts only after its row is written. */
 	if (w->job) {
 		store_cancel(take_ptr(w->job));
 		member_free(m);
@@ -122,7 +122,7 @@ static void drop_beyond(struct warm *w, const struct runtime *runtime, size_t ke
 		drop(w, any_of(w, runtime));
 }
 
-/* What nobody has asked for in a while is no longer wanted. */
+/* A shelf that was not used for a while is no longer filled. */
 static void age(struct warm *w, struct shelf *s)
 {
 	uint64_t now = loop_now_ms(), unused = now - s->used_ms;
@@ -190,7 +190,7 @@ static const struct shelf *find_short(const struct warm *w)
 	return NULL;
 }
 
-/* When to look again; 0 = there is nothing to look at. */
+/* Milliseconds until the next check; 0 = no check is needed. */
 static uint64_t consider(struct warm *w)
 {
 	const struct shelf *s = w->filling ? NULL : find_short(w);
@@ -231,26 +231,27 @@ static void look_soon(struct warm *w)
 		timer_start(w->timer, QUIET_MS, 0);
 }
 
-/* --- what happens to them ---------------------------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------------------------------------ */
 
 static void came_up(struct warm *w, struct member *m)
 {
 	if (w->filling == m)
 		w->filling = NULL;
 	w->pause_ms = 0;
-	/* For people: how it is reached. */
+	/* For people who read the log: how the container is reached. */
 	claim_renew(m);
 	look_soon(w);
 }
 
-/* Whatever ended it may end the next one too, somebody's hand included. */
+/* The reason that ended this one may end the next one too, for example a person who removes them. So filling
+ * pauses. */
 static void died(struct warm *w, struct member *m)
 {
 	log_debug("a warm container is gone: %s", session_death(m->session)->message);
 	if (w->filling == m)
 		w->filling = NULL;
 	if (m->reserved)
-		return; /* the create that wants it sees for itself */
+		return; /* the create that takes it handles its death */
 	claim_drop(m->registry, m->warm);
 	for (size_t i = 0; i < w->n; i++)
 		if (w->shelves[i].size->runtime == session_runtime(m->session))
@@ -303,7 +304,7 @@ void warm_give_back(struct member *m)
 void warm_used(struct warm *w, const struct member_spec *spec, bool was_warm)
 {
 	w->awake = true;
-	/* Whatever kept one from starting, it did not keep this one. */
+	/* This session started, so the reason for the pause is gone. */
 	w->pause_ms = w->not_before_ms = 0;
 	for (size_t i = 0; i < w->n; i++) {
 		struct shelf *s = &w->shelves[i];
@@ -324,7 +325,8 @@ void warm_evict(struct warm *w, const struct session_list *rows)
 		list_for_each(m, &r->members, struct member, node)
 			if (streq(m->warm, rows->v[i].id))
 				ours = m;
-		/* Another server hears of it from the engine; a create that is about to take one, from the store. */
+		/* Another server learns of the removal from the engine, and a create that has reserved one learns
+		 * of it from the store. */
 		if (ours && !ours->reserved)
 			drop(w, ours);
 		else if (!ours && rows->v[i].container)

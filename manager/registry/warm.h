@@ -1,31 +1,32 @@
-/* The warm pool: containers that are up before anybody asks for a session, so that a create costs a claim. They are members that are
- * nobody's, with a row of their own in the store.
+/* The warm pool: containers that are started in advance, so that a create only has to claim one. They are members
+ * without a conversation, each with its own row in the store.
  *
- * Filled one at a time in quiet moments; never above CONTAINER_MAX_SESSIONS, not while memory is short, and not before somebody is
- * there. They make way for sessions, go when they are no longer worth keeping, and end with the manager. */
+ * The pool starts one container at a time while the machine is idle. It never exceeds CONTAINER_MAX_SESSIONS, and
+ * starts none while memory is short or before a client has connected. Warm containers give up their slots to
+ * sessions, are removed when they are no longer needed, and end with the manager. */
 #ifndef HUSK_MANAGER_REGISTRY_WARM_H
 #define HUSK_MANAGER_REGISTRY_WARM_H
 
 #include "manager/registry/member.h"
 
-/* Starts nothing. */
+/* Does not start any container. */
 struct warm *warm_new(struct registry *r);
 /* Accepts NULL, returns NULL. */
 struct warm *warm_free(struct warm *w);
 
-/* True if some are wanted as soon as somebody is there. */
+/* True if containers are wanted as soon as a client has connected. */
 bool warm_is_eager(const struct warm *w);
-/* Somebody is there, and what an owner needs on disk is too. */
+/* A client has connected, and the owner's files exist. */
 void warm_wake(struct warm *w);
-/* Somebody got a session of this kind. */
+/* A session of this kind was created. */
 void warm_used(struct warm *w, const struct member_spec *spec, bool was_warm);
-/* One that fits, reserved for the caller; NULL if there is none. */
+/* A container that fits, reserved for the caller; NULL if there is none. */
 struct member *warm_take(struct warm *w, const struct member_spec *spec);
-/* It is not needed after all. */
+/* Returns a reserved container that was not needed. */
 void warm_give_back(struct member *m);
-/* What had to make way in the store, of whatever server. */
+/* Removes containers whose slots went to sessions, no matter which server started them. */
 void warm_evict(struct warm *w, const struct session_list *rows);
-/* The manager is about to end: none is made any more, and the store forgets those that there are. */
+/* The manager is about to end: starts no more containers, and removes the rows of the existing ones. */
 void warm_leave(struct warm *w);
 
 #endif

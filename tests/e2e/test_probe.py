@@ -157,7 +157,7 @@ def test_a_session_that_does_not_hold_is_refused(start, tmp_path):
     script.chmod(0o755)
     server = start(SESSION_PROBE="require", HUSK_DOCKER=script)
     refused = server.call("create_session", {"network": False})
-    assert refused.is_error and "does not hold" in refused.text and "/dev/kvm" in refused.text, refused.text
+    assert refused.is_error and "is not isolated" in refused.text and "/dev/kvm" in refused.text, refused.text
     assert receipts(server) == []
     held = start(HUSK_DOCKER=script).session(network=False)  # nobody asks for proof
     assert held.code("6 * 7").ok().value == "42"

@@ -352,7 +352,7 @@ static void test_a_run_of_somebody_else_can_be_interrupted(void **state)
 	assert_int_equal(got.fail.kind, FAIL_NONE);
 	assert_int_equal(got.ending, ENDING_OK);
 	assert_int_equal(got.cause, CAUSE_RUN_FOREIGN);
-	assert_non_null(strstr(got.detail, "was interrupted; its output goes to them"));
+	assert_non_null(strstr(got.detail, "was interrupted; its output goes to that client"));
 	assert_int_equal(other.ending, ENDING_INTERRUPTED);
 
 	/* And the other way round. */
