@@ -1,5 +1,5 @@
-/* One file, directory or link as it travels in an ENTRY frame, either way (docs/protocol.md). Names are bytes: all
- * that Linux allows is allowed here. Both sides check what they read; the checks are these. */
+/* One file, directory or link in an ENTRY frame, in either direction (docs/protocol.md). Names are bytes:
+ * everything that Linux allows is allowed here. Both sides check what they read, with these functions. */
 #ifndef HUSK_KERNELS_ENTRY_H
 #define HUSK_KERNELS_ENTRY_H
 
@@ -9,7 +9,7 @@ enum entry_type {
 	ENTRY_FILE = 1,
 	ENTRY_DIRECTORY = 2,
 	ENTRY_SYMLINK = 3,
-	ENTRY_LINK = 4, /* another name of a file that came earlier; only to a reader that knows them */
+	ENTRY_LINK = 4, /* another name of an earlier file; only for a reader that supports links */
 };
 
 #define ENTRY_FIXED 27u
@@ -17,9 +17,10 @@ enum entry_type {
 #define ENTRY_NAME_MAX 255u
 #define ENTRY_DEPTH_MAX 64
 #define ENTRY_MODE_MASK 0777u
-/* In the mode of a file: other names of it may follow. */
+/* In the mode of a file: further names of it may follow. */
 #define ENTRY_LINKED 0x8000u
-/* So many files of one export, with so many bytes in their paths, are marked like this. Of further ones each name is a file. */
+/* At most this many files of one export, with this many bytes in their paths, are marked like this. Each name of a
+ * further file is sent as a file. */
 #define ENTRY_LINKED_MAX 65536u
 #define ENTRY_LINKED_BYTES_MAX (4u << 20)
 
@@ -30,10 +31,10 @@ struct entry {
 	int64_t mtime;
 	uint32_t mtime_ns;
 	uint64_t size; /* of a file */
-	/* Relative to what is copied, "" = that itself. No NUL behind it. */
+	/* Relative to the root of the copy; "" = the root itself. Not NUL-terminated. */
 	const char *path;
 	size_t path_len;
-	const char *target; /* of a symbolic link, as it is stored; of another name, the path of the file's first one */
+	const char *target; /* of a symbolic link, as stored; of another name, the path of the file's first name */
 	size_t target_len;
 };
 
@@ -51,7 +52,7 @@ static inline uint64_t entry_get_number(const uint8_t *at, unsigned bytes)
 	return value;
 }
 
-/* True if no component leads out or is too long, and there are not too many of them. "" is the root of what is copied. */
+/* True if no component leads out or is too long, and there are not too many. "" is the root of the copy. */
 static inline bool entry_path_valid(const char *path, size_t n)
 {
 	int depth = 0;
@@ -98,7 +99,7 @@ static inline void entry_write(struct buf *out, const struct entry *e)
 	(void)buf_add(out, e->target, e->target_len);
 }
 
-/* False if the payload is not an entry. Borrows from it. */
+/* False if the payload is not an entry. Borrows from the payload. */
 static inline bool entry_read(const uint8_t *payload, size_t n, struct entry *ret)
 {
 	if (n < ENTRY_FIXED)
@@ -120,7 +121,7 @@ static inline bool entry_read(const uint8_t *payload, size_t n, struct entry *re
 	return entry_valid(ret);
 }
 
-/* How many bytes at the beginning of the path stand for the home directory: ~, $HOME or ${HOME}. 0 = none. */
+/* Number of bytes at the start of the path that mean the home directory: ~, $HOME or ${HOME}. 0 = none. */
 static inline size_t entry_home(const char *path)
 {
 	static const char *const words[] = { "~", "$HOME", "${HOME}" };

@@ -15,7 +15,7 @@
 #define DIALS_MAX 200
 #define DIAL_PAUSE_MS 10
 
-/* One direction: what was read and not yet written. */
+/* One direction: bytes that were read and not yet written. */
 struct flow {
 	int from;
 	int to;
@@ -31,12 +31,12 @@ static int refuse(const char *why)
 	return 1;
 }
 
-/* An engine says that a container runs a moment before its PID 1 listens, and there is no event to wait for. */
+/* Engines report a container as running a moment before its PID 1 listens, and there is no event to wait for. */
 static int dial(void)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	AUTO(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	/* Before there is anybody to send one. Where it is not needed it changes nothing. */
+	/* Must be set before PID 1 can send its credentials. Where they are not needed this has no effect. */
 	if (fd < 0 || creds_expect(fd) < 0)
 		return -1;
 	memcpy(sa.sun_path + 1, CONTROL_SOCKET, strlen(CONTROL_SOCKET));
@@ -49,7 +49,7 @@ static int dial(void)
 	return take_fd(fd);
 }
 
-/* A process that takes over the name of a PID 1 that is gone must not be mistaken for it. */
+/* Another process could take the socket name of a dead PID 1 and must not be mistaken for it. */
 static bool is_pid_one(int fd)
 {
 	struct ucred peer;
@@ -83,7 +83,7 @@ static bool drain(struct flow *f)
 	return true;
 }
 
-/* Reads when empty, writes when not; most pieces pass in one go. */
+/* Reads when the buffer is empty and writes when it is not; most pieces pass in one step. */
 static bool step(struct flow *f)
 {
 	if (f->start == f->end && !fill(f))

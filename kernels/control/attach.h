@@ -2,8 +2,8 @@
 #ifndef HUSK_KERNELS_CONTROL_ATTACH_H
 #define HUSK_KERNELS_CONTROL_ATTACH_H
 
-/* Copies until either side ends. Returns the exit status: 0, or 1 after one sentence on stderr if PID 1 is not there,
- * is not PID 1, or does not want us. */
+/* Copies until either side ends. Returns the exit status: 0, or 1 after one sentence on stderr if PID 1 is
+ * missing, is another process, or rejects the connection. */
 int attach_run(void);
 
 #endif

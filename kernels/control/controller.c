@@ -10,9 +10,9 @@
 
 #define BACKLOG 128
 #define ACCEPTS_A_TURN 32
-/* With a frame of a file that is not all there yet, within what a reader keeps. */
+/* Together with an incomplete frame of a file, this stays within what a reader keeps. */
 #define READ_BYTES (128u << 10)
-/* Each flush makes room for one more step of the file calls; after this many, other work gets its turn. */
+/* Each flush makes room for one more step of the file transfers; after this many, other work gets its turn. */
 #define FLUSHES_A_TURN 8
 
 static void dismiss(struct client *client)
@@ -23,7 +23,8 @@ static void dismiss(struct client *client)
 	frame_reader_release(&client->reader);
 	if (client->controller && client->controller->present == client) {
 		client->controller->present = NULL;
-		/* Nobody is left to read the queue: a new controller gets a replay of the calls and the kernel's state. */
+		/* Nothing will read the queue any more: a new controller gets a replay of the runs and the
+		 * kernel's state. */
 		sender_reset(&client->controller->sender);
 		files_orphan(&client->controller->files);
 		consoles_orphan(client->controller->consoles);
@@ -38,7 +39,7 @@ static void on_patience(struct timeout *t)
 
 /* ---- hello */
 
-/* The version both speak, or 0. */
+/* The highest common version, or 0. */
 static json_int_t choose_version(json_int_t theirs, json_int_t their_min)
 {
 	json_int_t version = MIN(theirs, (json_int_t)PROTOCOL_VERSION);
@@ -54,7 +55,7 @@ static void refuse_old_epoch(struct client *client, uint64_t epoch)
 	dismiss(client);
 }
 
-/* What will be replayed: whoever takes over knows at once what there is. */
+/* The runs that will be replayed, so that a new controller knows them at once. */
 static json_t *unacknowledged(const struct runs *runs)
 {
 	json_t *calls = json_array();
@@ -99,7 +100,7 @@ static void handle_hello(struct client *client, const struct frame *f)
 
 /* ---- frames */
 
-/* Calls past the limit are not kept, or they would grow past it: their END is sent just once. */
+/* Runs beyond the limit are not kept, or the list would grow past it: their END is sent only once. */
 static void refuse_call(struct controller *c, uint32_t number)
 {
 	json_auto_t *end = json_pack("{s:s, s:i, s:i, s:i, s:s}", "ending", "refused", "duration_ms", 0, "stdout_bytes",
@@ -162,7 +163,7 @@ static int on_interrupt(struct controller *c, const struct frame *f)
 	return 0;
 }
 
-/* With a payload it is about a mark, not the end. */
+/* With a payload it acknowledges a mark, not the end. */
 static int on_ack(struct controller *c, const struct frame *f)
 {
 	if (!f->header.length) {
@@ -186,7 +187,7 @@ static int on_take(struct controller *c, const struct frame *f)
 	if (!json_is_object(take))
 		return -EPROTO;
 	if (!run || run->state == RUN_ENDED)
-		return 0; /* its END is on its way, or was acknowledged */
+		return 0; /* its END was sent, or was acknowledged */
 	run->aside |= json_is_true(json_object_get(take, "aside"));
 	c->on_take(c, run);
 	return 0;
@@ -245,10 +246,11 @@ static int on_credit(struct controller *c, const struct frame *f)
 	return consoles_have(c->consoles, f->header.call) ? to_consoles(c, f) : to_files(c, f);
 }
 
-/* What a controller may send after its HELLO. controller_payload_max() has refused all other types but HELLO. */
+/* Frames that a controller may send after its HELLO. controller_payload_max() has rejected all other types but
+ * HELLO. */
 static const struct route {
-	int (*handle)(struct controller *c, const struct frame *f); /* 0, or -EPROTO: the client is dismissed */
-	bool is_numbered; /* it begins a call that takes the next number; a number that is known is a resend */
+	int (*handle)(struct controller *c, const struct frame *f); /* 0, or -EPROTO: the client is disconnected */
+	bool is_numbered; /* it starts a run with the next number; a known number is a resend */
 } routes[] = {
 	[FRAME_PING] = { on_ping },
 	[FRAME_CLAIM] = { on_claim },
@@ -340,7 +342,7 @@ static void on_client(struct watch *w, short revents)
 		identify(client);
 		return;
 	}
-	/* A client that still has to read what we wrote is not read from (see controller_flush) unless it has hung up. */
+	/* While a client has unread output, nothing is read from it (see controller_flush), unless it has hung up. */
 	if (!(revents & (POLLIN | POLLHUP | POLLERR)))
 		return;
 	ssize_t n = recv(client->fd, frame_reader_room(&client->reader, READ_BYTES), READ_BYTES, MSG_DONTWAIT);
@@ -356,13 +358,14 @@ static void on_client(struct watch *w, short revents)
 
 /* ---- the socket */
 
-/* False if it is somebody else. */
+/* False if the client is another user. */
 static bool may_be_controller(int fd, bool *ret_unknown)
 {
 	struct ucred peer;
 	int r = creds_of_peer(fd, &peer);
 	*ret_unknown = r == -ENOTSUP;
-	/* Ours goes first, so that the other end writes its own when the system is ready to add its sender. */
+	/* PID 1 sends its credentials first, so that the other end writes its own when the kernel is ready to add
+	 * them. */
 	if (*ret_unknown)
 		return creds_expect(fd) == 0 && creds_send(fd) == 0;
 	return r == 0 && peer.uid == CONTROLLER_UID;
@@ -451,7 +454,8 @@ void controller_answer(struct controller *c, uint32_t call, const void *json, si
 		(void)sender_raw(&c->sender, FRAME_ANSWER, call, json, n);
 }
 
-/* What is made only when there is room for it. Each gets its turn, since what one makes holds up the other. */
+/* Produces frames that are created only when there is room for them. Files and consoles take turns, since one
+ * holds up the other. */
 static bool produce(struct controller *c, bool files_first)
 {
 	bool files = files_first && files_step(&c->files);
@@ -459,7 +463,7 @@ static bool produce(struct controller *c, bool files_first)
 	return (files_first ? files : files_step(&c->files)) || consoles;
 }
 
-/* 0 if all is out, 1 if the socket takes no more, -errno. */
+/* 0 if everything is sent, 1 if the socket is full, -errno. */
 static int send_with_files(struct controller *c, int fd, bool *ret_more)
 {
 	int r = 0;
@@ -486,7 +490,7 @@ bool controller_flush(struct controller *c)
 		return true;
 	}
 	bool full = sender_full(&c->sender), pending = sender_pending(&c->sender);
-	/* We stop reading from a controller that asks but does not read the answers. */
+	/* PID 1 stops reading from a controller that sends requests but does not read the answers. */
 	client->watch.events = (short)((full ? 0 : POLLIN) | (pending ? POLLOUT : 0));
 	return more && !pending;
 }

@@ -1,4 +1,4 @@
-/* The manager's stream: who may control, hello, epoch, frames in and out. One controller at a time. */
+/* The manager's stream: who may control, hello, epoch, frames in and out. There is one controller at a time. */
 #ifndef HUSK_KERNELS_CONTROL_CONTROLLER_H
 #define HUSK_KERNELS_CONTROL_CONTROLLER_H
 
@@ -10,7 +10,7 @@
 #include "kernels/system/frames.h"
 #include "kernels/system/poller.h"
 
-/* Peers that have not said hello yet. */
+/* Clients that have not said hello yet. */
 #define CONTROLLER_CLIENTS_MAX 4
 #define CONTROLLER_PATIENCE_MS 5000
 
@@ -19,22 +19,23 @@ struct controller {
 	struct runs *runs;
 	struct consoles *consoles;
 	const struct disk *home; /* borrowed: the watch over the home directory */
-	/* A frame of the controller arrived. */
+	/* A frame of the controller has arrived. */
 	void (*on_frame)(struct controller *c);
-	/* Adds what PID 1 says of itself to its HELLO. */
+	/* Adds PID 1's own fields to its HELLO. */
 	void (*on_hello)(struct controller *c, json_t *hello);
-	/* The payload of the EVENT that answers (a new reference), or NULL if the claim contradicts an earlier one. */
+	/* Returns the payload of the EVENT that answers (a new reference), or NULL if the claim contradicts an
+	 * earlier one. */
 	json_t *(*on_claim)(struct controller *c, const struct claim *claim);
-	/* There is a new queued call. */
+	/* There is a new queued run. */
 	void (*on_run)(struct controller *c, struct run *run);
 	void (*on_interrupt)(struct controller *c, struct run *run);
-	/* It is asked what there is so far of a call that has not ended. */
+	/* The controller requests the output so far of a run that has not ended. */
 	void (*on_take)(struct controller *c, struct run *run);
-	/* Somebody answers a call that runs and may ask. */
+	/* A client answers the prompt of an interactive run. */
 	void (*on_input)(struct controller *c, struct run *run, const char *text, size_t n);
-	/* It asks how the session stands: controller_info() follows, now or a moment later. */
+	/* The controller requests the state of the session: controller_info() follows, now or a moment later. */
 	void (*on_look)(struct controller *c, uint32_t call);
-	/* It has a question for the kernel: controller_answer() follows, once. */
+	/* The controller sends a query for the kernel: controller_answer() follows, once. */
 	void (*on_query)(struct controller *c, uint32_t call, const json_t *question);
 	void (*on_stop)(struct controller *c);
 
@@ -56,20 +57,21 @@ struct controller {
 	struct client *present; /* the client that is in control, or NULL */
 };
 
-/* Fields above listen_fd are set by the caller. Binds the control socket: 0 or -errno. */
+/* The caller has set the fields above listen_fd. Binds the control socket: 0 or -errno. */
 int controller_init(struct controller *c);
-/* A connection that PID 1 has made to a server: trusted, with no time limit for its hello. Takes the descriptor; -EBUSY if there
- * is no place. */
+/* A connection that PID 1 has made to a server: trusted, without a time limit for its hello. Takes the descriptor;
+ * -EBUSY if there is no free slot. */
 int controller_take(struct controller *c, int fd);
-/* There is such a connection, whether it has said hello or not. */
+/* True if there is such a connection, with or without a hello. */
 bool controller_has_dialled(const struct controller *c);
-/* An EVENT to the present controller, if any. */
+/* Sends an EVENT to the controller, if there is one. */
 void controller_event(struct controller *c, const json_t *event);
 /* The answer to a LOOK. */
 void controller_info(struct controller *c, uint32_t call, const json_t *info);
 /* The answer to a QUERY, a JSON object. */
 void controller_answer(struct controller *c, uint32_t call, const void *json, size_t n);
-/* Sends what can be sent, and goes on with file calls; once a turn. True if there is more to do without waiting. */
+/* Sends what can be sent and continues file transfers, once per turn of the loop. True if there is more to do
+ * without waiting. */
 bool controller_flush(struct controller *c);
 static inline bool controller_present(const struct controller *c)
 {

@@ -9,7 +9,7 @@
 
 #define AGAIN_MS 1000
 
-/* What listens outside of our pid namespace shows pid 0; nothing inside can. */
+/* A listener outside of our pid namespace shows pid 0; nothing inside can. */
 static bool is_outside(int fd)
 {
 	struct ucred peer;
@@ -42,7 +42,7 @@ static void stop_looking(struct dial *d)
 	d->again_ms = 0;
 }
 
-/* Servers give their socket its name once it can be dialled. */
+/* Servers rename their socket into place once it accepts connections. */
 static int look(struct dial *d)
 {
 	AUTO(closep) int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -66,11 +66,11 @@ void dial_turn(struct dial *d, uint64_t now_ms)
 		stop_looking(d);
 		return;
 	}
-	/* A server may take its time to look at us. */
+	/* A server may be slow to accept the connection. */
 	if (controller_has_dialled(d->controller) || now_ms < d->again_ms)
 		return;
 	if (d->events < 0) {
-		/* Without events the clock decides. */
+		/* Without inotify a timer decides. */
 		d->again_ms = look(d) < 0 ? now_ms + AGAIN_MS : 0;
 		d->due = true;
 	}

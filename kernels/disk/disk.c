@@ -7,16 +7,16 @@
 
 #include "kernels/system/clock.h"
 
-/* Names in one turn of the loop: about a millisecond. */
+/* Names counted in one turn of the loop: about a millisecond. */
 #define STEPS_A_TURN 500
-/* A round that found nothing new is followed by a longer rest, unless the disk gets fuller. */
+/* After a round without changes the pause gets longer, unless the disk gets fuller. */
 #define REST_MAX_MS 20000
 /* Counting takes at most a fifth of the time. */
 #define REST_FACTOR 4
 #define BYTES_A_NAME 4096
 #define NAMES_MIN 1024
 #define BLOCK 512
-/* Writing this much below the host's floor is no accident. */
+/* Writing this much below the host's floor is not an accident. */
 #define FLOOR_SLACK (1u << 20)
 
 static void on_timer(struct timeout *timer);
@@ -41,14 +41,14 @@ static dev_t device_of(const struct disk *d)
 	return stat(d->volumes[0].path, &st) == 0 ? st.st_dev : 0;
 }
 
-/* Those that have ended, and were waited for. */
+/* Bytes written by processes that have ended and were waited for. */
 static uint64_t written_by_the_dead(void)
 {
 	struct rusage usage;
 	return getrusage(RUSAGE_CHILDREN, &usage) == 0 ? (uint64_t)usage.ru_oublock * BLOCK : 0;
 }
 
-/* The youngest process of our namespace, dead or alive; 0 if that is not told. */
+/* The youngest process of our namespace, dead or alive; 0 if unknown. */
 static uint64_t last_pid(void)
 {
 	char text[128];
@@ -107,7 +107,8 @@ static bool is_over(const struct disk_volume *v, uint64_t factor)
 	return bytes > factor * v->limit || v->usage.names > factor * names_limit(v) || v->usage.deep;
 }
 
-/* Twice the limit counts once whoever fills it has been told to stop and does not: between two looks a fast disk takes a lot. */
+/* Twice the limit counts only if the processes have been asked to stop and still write: a fast disk takes a lot
+ * between two rounds. */
 static enum disk_state judge(const struct disk *d, bool writes, bool grows, const char **ret_why)
 {
 	uint64_t all = limit_of_all(d);
@@ -130,7 +131,7 @@ static enum disk_state judge(const struct disk *d, bool writes, bool grows, cons
 	return DISK_FINE;
 }
 
-/* True if what the container has written since the last round cannot be told. */
+/* True if it is unknown what the container has written since the last round. */
 static bool is_secretive(struct disk *d)
 {
 	bool partial = d->unlinked.partial;
@@ -173,7 +174,7 @@ static void end_round(struct disk *d)
 
 /* ---- rounds */
 
-/* The rest is over, or the disk has lost a part of what is left of the limit. */
+/* The pause is over, or the disk has lost a part of what is left of the limit. */
 static bool is_due(const struct disk *d)
 {
 	uint64_t all = limit_of_all(d), left = d->used < all ? all - d->used : 0;

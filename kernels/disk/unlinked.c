@@ -11,11 +11,11 @@
 
 #define BLOCK 512
 #define SLOTS_MIN 256u
-/* Past this a file that is open twice counts twice: whoever holds so many unlinked ones open hides something. */
+/* Beyond this a file that is open twice counts twice: a session with so many open unlinked files hides something. */
 #define SEEN_MAX 32768u
-/* Of one process's maps: about 10,000 mappings. */
+/* Bytes of one process's maps that are read: about 10,000 mappings. */
 #define MAPS_MAX (1u << 20)
-/* In names, what reading the files of one process costs. */
+/* The cost of reading the files of one process, counted in names. */
 #define PROCESS_STEPS 40
 
 static uint64_t *slot_of(uint64_t *seen, size_t slots, uint64_t inode)
@@ -97,7 +97,7 @@ static uint64_t number_after(const char *text, const char *label)
 	return at ? strtoull(at + strlen(label), NULL, 10) : 0;
 }
 
-/* What may not be looked into belongs to the manager's attach, which writes nothing, or has made itself undumpable. */
+/* A process that cannot be examined is the manager's attach, which writes nothing, or has made itself undumpable. */
 static bool is_attach(const char *pid)
 {
 	char text[1024];
@@ -141,7 +141,7 @@ static void count_unlinked(struct unlinked_walk *w, const struct stat *st)
 		w->bytes += (uint64_t)st->st_blocks * BLOCK;
 }
 
-/* A program may run, and a process be somewhere, that no name leads to. */
+/* An unlinked file may be a running program, and an unlinked directory the working directory of a process. */
 static void look_at_links(struct unlinked_walk *w)
 {
 	static const char *const links[] = { "exe", "cwd" };
@@ -154,8 +154,8 @@ static void look_at_links(struct unlinked_walk *w)
 	}
 }
 
-/* When the first thread of a process has ended, /proc/PID shows neither descriptors nor mappings, but the other threads', which
- * share them (kernels/guard/guard.h), do. */
+/* When the first thread of a process has ended, /proc/PID shows neither descriptors nor mappings. The other
+ * threads share them (kernels/guard/guard.h) and still show them. */
 static void find_place(struct unlinked_walk *w)
 {
 	char path[64], text[16];
@@ -175,7 +175,7 @@ static void find_place(struct unlinked_walk *w)
 		closedir(tasks);
 }
 
-/* Of PID 1, which writes nothing that is not counted, only what others have sent it and it has not yet received. */
+/* PID 1 writes nothing that is not counted, so only descriptors that were sent to it and not yet received matter. */
 static void enter_process(struct unlinked_walk *w, const char *pid)
 {
 	char text[1024], path[64];
@@ -212,7 +212,7 @@ static void look_at_fd(struct unlinked_walk *w, const char *name)
 	}
 }
 
-/* The mappings come last: of a file that is open as well, all blocks are counted by then. */
+/* Mappings come last: by then all blocks of a file that is also open have been counted. */
 static void leave_process(struct unlinked_walk *w)
 {
 	closedir(take_ptr(w->fds));

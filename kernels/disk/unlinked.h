@@ -1,6 +1,7 @@
-/* What processes hold on disk that no directory shows: files and directories that were unlinked while a descriptor, a mapping, a
- * running program or a working directory keeps them. And how many bytes processes have written to disk. Looked at a little at a
- * time, like trees. A descriptor that was sent over a unix socket and not received is in no process: only its number is known. */
+/* Files on disk that no directory shows: files and directories that were unlinked while a descriptor, a mapping, a
+ * running program or a working directory keeps them. Also the number of bytes that processes have written to disk.
+ * Processes are examined a little at a time, like trees. A descriptor that was sent over a unix socket and not
+ * received belongs to no process: only the number of these is known. */
 #ifndef HUSK_KERNELS_DISK_UNLINKED_H
 #define HUSK_KERNELS_DISK_UNLINKED_H
 
@@ -12,15 +13,15 @@
 struct unlinked_walk {
 	dev_t device;
 	DIR *processes; /* NULL = nothing to do */
-	DIR *fds;	/* of the process that is being looked at; NULL = none */
+	DIR *fds;	/* of the process that is being examined; NULL = none */
 	uint64_t *seen; /* inodes, a hash table */
 	size_t slots, n_seen;
 	uint64_t bytes;		 /* of unlinked files on the device */
-	uint64_t written;	 /* by the processes that live, to any disk */
+	uint64_t written;	 /* by living processes, to any disk */
 	uint64_t in_flight;	 /* descriptors that were sent and not yet received */
-	bool secretive;		 /* a process of the sandbox hides what it has open and what it has written */
-	bool partial;		 /* an unlinked file is mapped and not open, so that its size is not known */
-	char pid[16], place[48]; /* the process that is being looked at, and where its descriptors are listed */
+	bool secretive;		 /* a sandbox process hides its open files and the bytes it has written */
+	bool partial;		 /* an unlinked file is mapped and not open, so its size is unknown */
+	char pid[16], place[48]; /* the process that is being examined, and the folder that lists its descriptors */
 };
 
 /* 0 or -errno; the walk must not be under way. */
@@ -28,7 +29,8 @@ int unlinked_begin(struct unlinked_walk *w, dev_t device);
 bool unlinked_step(struct unlinked_walk *w, int steps);
 void unlinked_end(struct unlinked_walk *w);
 
-/* A line of /proc/PID/maps: true if it maps an unlinked file of the device; its inode and how much of it is mapped. */
+/* A line of /proc/PID/maps: true if it maps an unlinked file of the device; returns its inode and the mapped
+ * bytes. */
 bool unlinked_parse_map(const char *line, dev_t device, uint64_t *ret_inode, uint64_t *ret_bytes);
 
 #endif

@@ -42,7 +42,8 @@ static void count(struct usage *sum, const struct stat *st)
 	sum->apparent += MAX(blocks, length) / links;
 }
 
-/* A directory that denies its owner access hides its content: whoever watches the disk then goes by what is free. */
+/* A directory that denies its owner access hides its content. Then the caller watches the free space of the disk
+ * instead. */
 static void look_at(struct usage_walk *w, const char *name)
 {
 	int dir = dirfd(w->levels[w->depth - 1]);

@@ -1,5 +1,6 @@
-/* What a tree of files takes on disk, counted a little at a time: blocks and names, however deep, whatever is moved meanwhile.
- * A name with several links counts for its share of the blocks, so a file is counted once wherever its links are. */
+/* The space of a tree of files on disk, counted a little at a time: blocks and names, at any depth, even if files
+ * move meanwhile. A name with several links counts for its share of the blocks, so each file is counted once
+ * wherever its links are. */
 #ifndef HUSK_KERNELS_DISK_USAGE_H
 #define HUSK_KERNELS_DISK_USAGE_H
 
@@ -7,15 +8,15 @@
 
 #include "base/defs.h"
 
-/* No package and no project is that deep; what is below is not counted, and `deep` says so. */
+/* No package or project is this deep. Anything deeper is not counted, and `deep` says so. */
 #define USAGE_DEPTH_MAX 256
 
 struct usage {
 	uint64_t bytes;	   /* blocks */
-	uint64_t apparent; /* lengths where these are larger: what a copy takes that knows no holes */
+	uint64_t apparent; /* file lengths where these are larger: the size of a copy without holes */
 	uint64_t names;
 	bool deep;
-	bool locked; /* a directory could not be looked into */
+	bool locked; /* a directory could not be read */
 };
 
 struct usage_walk {

@@ -1,5 +1,6 @@
-/* husk-fence: keeps what sessions send inside a fence of firewall rules. Runs in a container with the network of the engine's machine
- * and NET_ADMIN, for a moment: it needs no file, no name service and no library. ARCHITECTURE.md says why it is what it is. */
+/* husk-fence: restricts the network traffic of sessions with firewall rules. It runs for a moment in a container
+ * with the network of the engine's machine and NET_ADMIN, and needs no files, no name service and no libraries.
+ * docs/design/network-fence.md has the reasons. */
 #include <errno.h>
 #include <getopt.h>
 #include <time.h>
@@ -10,14 +11,14 @@
 #include "kernels/fence/table.h"
 #include "kernels/protocol.h"
 
-/* While others (engines, firewalls, husk-fence for another server) change rules. */
+/* Retries while other programs (engines, firewalls, husk-fence of another server) change rules. */
 #define TRIES 50
 #define RETRY_NS 20000000
 
 struct request {
 	bool change;
 	const char *owner;
-	uint64_t seconds; /* for which its openings hold */
+	uint64_t seconds; /* duration of its openings */
 	struct openings openings;
 };
 
@@ -39,7 +40,7 @@ static bool is_kept(const struct table *t, const struct openings *openings)
 	return false;
 }
 
-/* A kernel without `reject` says so with ENOENT. */
+/* A kernel without `reject` answers with ENOENT. */
 static int replace(int fd, const struct table *t, const struct openings *openings)
 {
 	int r = 0;
@@ -67,7 +68,7 @@ static int attempt(const struct request *q, const char **ret_word)
 		r = openings_merge(&wanted, &old, &q->openings, now_seconds(), q->seconds);
 	if (r < 0)
 		return r;
-	/* To look at it is to ask whether it does what it was last set to do. */
+	/* A check compares the table with its last setting. */
 	if (is_kept(&t, q->change ? &wanted : &old)) {
 		*ret_word = FENCE_KEPT;
 		return 0;
@@ -90,7 +91,7 @@ static int run(const struct request *q)
 		return FENCE_EXIT_DONE;
 	}
 	fprintf(stderr, "husk-fence: %s\n", strerror(-r));
-	/* What another try would not change. */
+	/* Errors that another try would not change. */
 	bool never = r == -EPERM || r == -ENOENT || r == -EOPNOTSUPP || r == -EPROTONOSUPPORT || r == -EAFNOSUPPORT ||
 		     r == -EINVAL || r == -ENOSYS;
 	return never ? FENCE_EXIT_NEVER : FENCE_EXIT_FAILED;

@@ -77,7 +77,7 @@ void attr_nest_end(struct buf *b, size_t start)
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */
 
-/* Takes the first attribute off; false at the end, or where what is left is none. */
+/* Takes the first attribute off; false at the end, or if the rest is not an attribute. */
 static bool next(struct attrs *in, struct nlattr *ret_header, struct attrs *ret_value)
 {
 	if (in->n < NLA_HDRLEN)
@@ -144,7 +144,7 @@ bool attrs_within(struct attrs mine, struct attrs theirs)
 	uint16_t last = 0;
 	while (next(&left, &header, &value)) {
 		uint16_t type = header.nla_type & NLA_TYPE_MASK;
-		/* Elements of a list are neighbours of one type. */
+		/* Elements of a list follow each other and have the same type. */
 		lists = type == last ? lists + 1 : 0;
 		last = type;
 		if (!attrs_find(theirs, type, lists, &found) || count(mine, type) != count(theirs, type) ||

@@ -1,5 +1,5 @@
-/* Messages to nf_tables, and the attributes they are made of. Netlink's own alignment and nesting, nothing more: what a message
- * says is for rules.c. */
+/* Messages to nf_tables, and the attributes they consist of. Only Netlink's alignment and nesting are handled
+ * here; rules.c knows the content. */
 #ifndef HUSK_KERNELS_FENCE_MESSAGE_H
 #define HUSK_KERNELS_FENCE_MESSAGE_H
 
@@ -7,15 +7,15 @@
 
 #include "base/buf.h"
 
-/* Starts a message of nf_tables for the family inet at the end of b, and says where it starts. */
+/* Starts a message of nf_tables for the family inet at the end of b; returns its offset. */
 size_t message_begin(struct buf *b, uint16_t type, uint16_t flags);
-/* Likewise of nfnetlink itself: the ends of a batch. */
+/* Likewise for nfnetlink itself: the begin and end of a batch. */
 size_t message_begin_batch(struct buf *b, uint16_t type);
 void message_end(struct buf *b, size_t start);
 
 void attr_add(struct buf *b, uint16_t type, const void *data, size_t n);
 void attr_add_str(struct buf *b, uint16_t type, const char *text);
-/* As nf_tables has its numbers: the highest byte first. */
+/* In the byte order of nf_tables: highest byte first. */
 void attr_add_u32(struct buf *b, uint16_t type, uint32_t value);
 void attr_add_u8(struct buf *b, uint16_t type, uint8_t value);
 size_t attr_nest(struct buf *b, uint16_t type);
@@ -27,13 +27,14 @@ struct attrs {
 	size_t n;
 };
 
-/* Those of a message of nf_tables; empty if it is too short for any. */
+/* The attributes of a message of nf_tables; empty if the message is too short. */
 struct attrs message_attrs(const struct nlmsghdr *message);
 /* The k-th of this type, from 0; false if there is none. */
 bool attrs_find(struct attrs in, uint16_t type, size_t k, struct attrs *ret_value);
-/* A text of this type; NULL if there is none or it does not end. */
+/* A text of this type; NULL if there is none or it is not terminated. */
 const char *attrs_str(struct attrs in, uint16_t type);
-/* Is all of `mine` in `theirs`, list elements in the same order and number? The kernel adds attributes of its own. */
+/* Is all of `mine` in `theirs`, with list elements in the same order and number? The kernel adds further
+ * attributes. */
 bool attrs_within(struct attrs mine, struct attrs theirs);
 
 #endif

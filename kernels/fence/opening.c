@@ -16,7 +16,7 @@ static int read_number(const char *text, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
-/* Bits behind the prefix say nothing, and would keep the rule from ever matching. */
+/* Bits behind the prefix have no meaning, and with them the rule would never match. */
 static void clear_host_bits(struct opening *o)
 {
 	for (unsigned bit = o->prefix; bit < (o->v6 ? 128u : 32u); bit++)
@@ -93,7 +93,7 @@ int openings_add(struct openings *list, const struct opening *o)
 	return 0;
 }
 
-/* One that holds for some time yet is left as it is, so that a look at a fence that stands changes nothing. */
+/* An opening that is valid for some time yet is not renewed, so that checking an intact fence changes nothing. */
 static bool holds(const struct openings *list, const struct opening *o, uint64_t until)
 {
 	for (size_t i = 0; i < list->n; i++)

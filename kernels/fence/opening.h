@@ -1,6 +1,6 @@
-/* An opening in the fence: a network, or one port of it, that a server's settings let its sessions reach. Several servers share one
- * fence, in which each place is open once, until the last of those who asked for it has been gone for a while; each opening says
- * who that was. */
+/* An opening in the fence: a network, or one port of it, that a server's settings allow its sessions to reach.
+ * Several servers share one fence. Each place is open once in it, until some time after the last server that asked
+ * for it has gone; the opening records that server. */
 #ifndef HUSK_KERNELS_FENCE_OPENING_H
 #define HUSK_KERNELS_FENCE_OPENING_H
 
@@ -15,9 +15,9 @@ struct opening {
 	char owner[OWNER_MAX + 1];
 	uint64_t until; /* seconds since boot, suspended time included */
 	bool v6;
-	uint8_t address[16]; /* 4 or 16 bytes, with nothing behind the prefix */
+	uint8_t address[16]; /* 4 or 16 bytes, zero behind the prefix */
 	uint8_t prefix;
-	uint16_t port; /* of TCP; 0 = everything */
+	uint16_t port; /* TCP port; 0 = everything */
 };
 
 struct openings {
@@ -25,16 +25,16 @@ struct openings {
 	size_t n;
 };
 
-/* ADDRESS/PREFIX or ADDRESS/PREFIX,PORT; -EINVAL. Owner and time are left alone. */
+/* ADDRESS/PREFIX or ADDRESS/PREFIX,PORT; -EINVAL. Does not set owner and time. */
 int opening_parse(struct opening *o, const char *text);
-/* As it stands beside its rule: "husk OWNER UNTIL ADDRESS/PREFIX[,PORT]". */
+/* The comment of its rule: "husk OWNER UNTIL ADDRESS/PREFIX[,PORT]". */
 void opening_write(const struct opening *o, char ret[OPENING_TEXT_MAX]);
 int opening_read(struct opening *o, const char *text);
-/* What it opens, whoever's it is and whenever it ends. */
+/* True if both open the same place, whatever their owner and end. */
 bool opening_same(const struct opening *a, const struct opening *b);
-/* If it is there already, the later end counts. -ENOSPC when there are too many. */
+/* If the place is already open, the later end counts. -ENOSPC when there are too many. */
 int openings_add(struct openings *list, const struct opening *o);
-/* What the fence should let through: what anybody has asked for, as long as that holds, and what is asked for now, for so many
+/* The openings of the new fence: earlier ones that are still valid, and those requested now, for this many
  * seconds. -ENOSPC. */
 int openings_merge(struct openings *ret, const struct openings *old, const struct openings *mine, uint64_t now,
 		   uint64_t seconds);

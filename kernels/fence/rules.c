@@ -10,7 +10,7 @@
 
 #include "kernels/fence/message.h"
 
-/* In front of what engines and firewalls do at 0. */
+/* Before the rules of engines and firewalls, which have priority 0. */
 #define PRIORITY (-10)
 #define SET_V4 "connections4"
 #define SET_V6 "connections6"
@@ -26,14 +26,15 @@
 #define STATE_NEW STATE_BIT(IP_CT_NEW)
 #define STATE_RELATED STATE_BIT(IP_CT_RELATED)
 
-/* Design: private, shared, link-local and multicast; no more, since machines have indexes in stranger ranges. */
+/* Private, shared, link-local and multicast addresses. No other ranges, since some machines have package indexes
+ * in unusual ones. */
 static const char *const fenced[] = { "10.0.0.0/8",    "172.16.0.0/12",	 "192.168.0.0/16",
 				      "100.64.0.0/10", "169.254.0.0/16", "224.0.0.0/4",
 				      "fc00::/7",      "fe80::/10",	 "ff00::/8" };
 
 /* --- expressions ------------------------------------------------------------------------------------------------- */
 
-/* An expression that is open, as an element of the rule's list. */
+/* An unfinished expression, as an element of the rule's list. */
 struct expression {
 	size_t element, data;
 };
@@ -106,7 +107,7 @@ static void mask(struct buf *b, const void *bits, size_t n)
 	expression_end(b, e);
 }
 
-/* chain only for a jump. */
+/* chain is only used by a jump. */
 static void verdict(struct buf *b, int code, const char *chain)
 {
 	struct expression e = expression_begin(b, "immediate");
@@ -165,7 +166,7 @@ static void match_destination(struct buf *b, const struct opening *o)
 	compare(b, NFT_CMP_EQ, o->address, n);
 }
 
-/* Notes the connection in the set under its source; goes on only if that has more than it may. */
+/* Adds the connection to the set under its source; matches only if the source has too many. */
 static void match_too_many(struct buf *b, bool v6)
 {
 	match_byte(b, NFT_META_NFPROTO, v6 ? NFPROTO_IPV6 : NFPROTO_IPV4);
@@ -195,7 +196,7 @@ void rules_table(struct buf *b, uint16_t type, uint16_t flags)
 	message_end(b, message);
 }
 
-/* hook -1: a chain that others jump to. */
+/* hook -1: a chain that other chains jump to. */
 static void add_chain(struct buf *b, const char *name, int hook)
 {
 	size_t message = message_begin(b, NFT_MSG_NEWCHAIN, NLM_F_CREATE);
@@ -277,7 +278,7 @@ static void refuse_rule(struct buf *b, enum refusal refusal)
 	rule_end(b, r, NULL);
 }
 
-/* What holds for all that a session sends, wherever it goes. */
+/* Rules for everything that a session sends, whatever its destination. */
 static void session_rules(struct buf *b)
 {
 	static const uint8_t reply = IP_CT_DIR_REPLY, protocols[] = { IPPROTO_UDP, IPPROTO_TCP };
@@ -338,7 +339,7 @@ static void forward_rules(struct buf *b)
 	rule_end(b, r, NULL);
 }
 
-/* What is for the machine itself. Neighbours have to be found for IPv6 to work at all. */
+/* Rules for traffic to the machine itself. IPv6 needs neighbour discovery to work at all. */
 static void input_rules(struct buf *b)
 {
 	static const uint8_t first = 133, last = 136; /* router and neighbour discovery */

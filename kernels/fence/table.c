@@ -11,7 +11,7 @@
 #include "kernels/fence/message.h"
 #include "kernels/fence/rules.h"
 
-/* A table of ours is some 50 kB; somebody else's of this name may be anything. */
+/* Our table is about 50 kB; a foreign table of this name may have any size. */
 #define DUMP_MAX (4u << 20)
 #define RECEIVE_SIZE 65536
 #define PATIENCE_SECONDS 10
@@ -27,7 +27,7 @@ int table_open(void)
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
 	    connect(fd, (struct sockaddr *)&kernel, sizeof(kernel)) < 0)
 		return -errno;
-	/* Openings of many servers may make one batch larger than the usual buffer. */
+	/* Openings of many servers may make one batch larger than the default buffer. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
 	return take_fd(fd);
 }
@@ -39,7 +39,7 @@ void table_release(struct table *t)
 
 /* --- talking ----------------------------------------------------------------------------------------------------- */
 
-/* Takes messages until the answer is complete. 1 = it is, 0 = there is more. */
+/* Takes messages until the answer is complete. 1 = complete, 0 = there is more. */
 static int take_answer(struct buf *to, const uint8_t *data, size_t n, uint16_t until)
 {
 	for (const struct nlmsghdr *m = (const void *)data; NLMSG_OK(m, n); m = NLMSG_NEXT(m, n)) {
@@ -59,7 +59,8 @@ static int take_answer(struct buf *to, const uint8_t *data, size_t n, uint16_t u
 	return 0;
 }
 
-/* Sends, and adds what comes back to `to`. until: the one message that is the whole answer; 0 = up to its end or acknowledgement. */
+/* Sends, and adds the reply to `to`. until: the type of the single message that is the whole reply; 0 = up to its
+ * end or acknowledgement. */
 static int converse(int fd, const struct buf *question, struct buf *to, uint16_t until)
 {
 	static _Alignas(struct nlmsghdr) uint8_t data[RECEIVE_SIZE];
@@ -90,7 +91,7 @@ static int read_generation(int fd, uint32_t *ret)
 	return 0;
 }
 
-/* Chains, or rules, of our table; the kernel may tell those of others too. */
+/* Chains, or rules, of our table; the kernel may also list those of other tables. */
 static int read_all(int fd, uint16_t type, uint16_t table_attr, struct buf *to)
 {
 	AUTO(buf_release) struct buf question = { 0 }, answer = { .max = DUMP_MAX };
@@ -152,7 +153,7 @@ static size_t count(const struct buf *in, uint16_t type)
 	return n;
 }
 
-/* How many rules of the same chain come before this one. */
+/* Number of rules before this one in the same chain. */
 static size_t place_in_chain(const struct buf *in, const struct nlmsghdr *rule, const char *chain)
 {
 	size_t k = 0;
@@ -176,7 +177,7 @@ static const struct nlmsghdr *counterpart(const struct table *t, const struct bu
 	}
 }
 
-/* Sets are not looked at: a rule that counts in one cannot be there without it. */
+/* Sets are not compared: a rule that uses a set cannot exist without it. */
 bool table_is(const struct table *t, const struct buf *wanted)
 {
 	size_t left = wanted->len;
@@ -203,7 +204,7 @@ int table_openings(const struct table *t, struct openings *ret)
 		const char *text = attrs_find(message_attrs(m), NFTA_RULE_USERDATA, 0, &data) ?
 					   rules_comment(data.data, data.n) :
 					   NULL;
-		/* What does not say whose it is nobody will miss. */
+		/* A rule without a valid comment has no owner and is dropped. */
 		if (text && opening_read(&o, text) == 0 && openings_add(ret, &o) < 0)
 			return -ENOSPC;
 	}

@@ -1,4 +1,4 @@
-/* The kernel's own idea of the table: read, compared and replaced. Everything returns 0 or -errno. */
+/* The kernel's table: read, compared and replaced. All functions return 0 or -errno. */
 #ifndef HUSK_KERNELS_FENCE_TABLE_H
 #define HUSK_KERNELS_FENCE_TABLE_H
 
@@ -15,11 +15,11 @@ struct table {
 int table_open(void);
 int table_read(int fd, struct table *ret);
 void table_release(struct table *t);
-/* Is it what these messages (rules_write()) make, no more and no less? */
+/* Does the table match these messages (rules_write()) exactly? */
 bool table_is(const struct table *t, const struct buf *wanted);
-/* Openings that its rules tell of. */
+/* The openings that the comments of its rules describe. */
 int table_openings(const struct table *t, struct openings *ret);
-/* Puts what these messages make in place of the table that was read, in one step. -ERESTART: some rules have changed since. */
+/* Replaces the table that was read by these messages, in one step. -ERESTART: rules have changed since. */
 int table_replace(int fd, const struct table *t, const struct buf *wanted);
 
 #endif

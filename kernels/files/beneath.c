@@ -8,7 +8,7 @@
 
 #include "kernels/entry.h"
 
-/* The kernel says EAGAIN when somebody renames just then. */
+/* The kernel returns EAGAIN if a rename happens at the same time. */
 #define RACES_MAX 16
 #define SAFE_FLAGS (O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 

@@ -32,14 +32,14 @@ struct export
 	int depth;
 	char path[ENTRY_PATH_MAX + 1]; /* path of the current entry, below the source */
 
-	int first; /* what is exported, until it has become an entry */
+	int first; /* the exported file or directory, until it is sent as an entry */
 	int file;
-	bool may_go_whole, goes_whole; /* out as a descriptor */
+	bool may_go_whole, goes_whole; /* as a descriptor */
 	bool sends_links;
-	struct table linked; /* files with several names, by device and inode: the first name */
-	int given_up;	     /* one that does */
+	struct table linked; /* files with several names, by device and inode: their first name */
+	int given_up;	     /* name of such a file */
 	uint64_t size;
-	struct piece *pieces; /* of data, in order */
+	struct piece *pieces; /* pieces of data, in order */
 	size_t n_pieces, piece, mapped;
 	bool sparse;
 
@@ -92,7 +92,7 @@ void export_describe(const struct export *ex, json_t *end)
 
 /* ---- one entry */
 
-/* Whether other names of the file may follow as links to this one. It is remembered then. */
+/* True if other names of the file may be sent as links to this one. Then it is remembered. */
 static bool remember(struct export *ex, const struct stat *st)
 {
 	const uint64_t id[2] = { st->st_dev, st->st_ino };
@@ -103,7 +103,7 @@ static bool remember(struct export *ex, const struct stat *st)
 	return table_add(&ex->linked, id, sizeof(id), ex->path, n);
 }
 
-/* The first name of a file that was sent already, or NULL. */
+/* The first name of a file that was already sent, or NULL. */
 static const char *first_name(const struct export *ex, const struct stat *st)
 {
 	const uint64_t id[2] = { st->st_dev, st->st_ino };
@@ -136,7 +136,7 @@ static void add_piece(struct export *ex, uint64_t at, uint64_t end)
 	ex->pieces[ex->n_pieces++] = (struct piece){ .at = at, .n = end - at };
 }
 
-/* Where the data is. If a file has more pieces than we list, the rest counts as one piece. */
+/* Finds the data of a sparse file. If it has more pieces than the list can hold, the rest counts as one piece. */
 static void find_pieces(struct export *ex, const struct stat *st)
 {
 	uint64_t size = ex->size, at = 0;
@@ -159,7 +159,8 @@ static void start_file(struct export *ex, uint32_t call, int fd, const struct st
 	ex->file = fd;
 	ex->size = (uint64_t)st->st_size;
 	find_pieces(ex, st);
-	/* Only if it is all of the export and has no holes: where there are many they are small, and holes have to be told. */
+	/* Only if the file is the whole export and has no holes: among many files most are small, and holes must
+	 * be sent. */
 	ex->goes_whole = ex->may_go_whole && !ex->depth && !ex->sparse && ex->size >= FILE_WHOLE_MIN;
 	put_entry(ex, call, st, ENTRY_FILE, "", out);
 }
@@ -178,7 +179,7 @@ static int enter(struct export *ex, uint32_t call, int fd, const struct stat *st
 	return 0;
 }
 
-/* An open file or directory becomes the next entry. Takes fd. */
+/* Sends an open file or directory as the next entry. Takes fd. */
 static int take_open(struct export *ex, uint32_t call, int fd, struct buf *out)
 {
 	AUTO(closep) int owned = fd;
@@ -231,7 +232,7 @@ static int take_name(struct export *ex, uint32_t call, const char *name, struct 
 	return fd < 0 ? -errno : take_open(ex, call, fd, out);
 }
 
-/* An import that is under way: its files are not there yet. */
+/* The staging directory of an unfinished import: its files do not exist yet. */
 static bool is_staging(const struct export *ex, const char *name)
 {
 	const char *rest;
@@ -252,7 +253,8 @@ static int next_name(struct export *ex, uint32_t call, struct buf *out)
 	if (streq(d->d_name, ".") || streq(d->d_name, "..") || is_staging(ex, d->d_name))
 		return 0;
 	int r = take_name(ex, call, d->d_name, out);
-	/* Swapped or removed since we listed it. Whatever replaced it is exported under its own name if the directory lists it. */
+	/* It was replaced or removed since it was listed. A replacement is exported under its own name if the
+	 * directory lists it. */
 	if (r == -ENOENT || r == -ELOOP || r == -ENXIO || r == -EINVAL) {
 		notice(ex, "changed while it was read and was left out");
 		return 0;
@@ -285,7 +287,7 @@ static void put_map(struct export *ex, uint32_t call, struct buf *out)
 	}
 	(void)frame_append(out, FRAME_MAP, call, payload.data, payload.len);
 	if (ex->mapped == ex->n_pieces)
-		ex->sparse = false; /* told */
+		ex->sparse = false; /* all sent */
 }
 
 static int put_data(struct export *ex, uint32_t call, struct buf *out)
@@ -351,7 +353,7 @@ static int content(struct export *ex, uint32_t call, struct buf *out)
 
 int export_produce(struct export *ex, uint32_t call, int steps, size_t max, struct buf *out, char **ret_detail)
 {
-	/* Data, or an entry with a long name and a long target. */
+	/* For data, or an entry with a long name and a long target. */
 	const size_t reserve = 8 + FILE_DATA_MAX + FRAME_HEADER_SIZE;
 	size_t start = out->len;
 	int r = ex->first < 0 ? 0 : take_open(ex, call, take_fd(ex->first), out);

@@ -8,13 +8,13 @@
 #include "kernels/files/import.h"
 #include "kernels/system/clock.h"
 
-/* END does not wait longer than this for the staging directory to be cleared; the rest is cleared afterwards. */
+/* END waits at most this long for the staging directory to be cleared; the rest is cleared afterwards. */
 #define CLEAR_MS 10000
-/* Small things (a name looked at, a piece read, a file moved) in one turn: a few milliseconds. */
+/* Small steps (examining a name, reading a piece, moving a file) in one turn of the loop: a few milliseconds. */
 #define STEPS_A_TURN 256
 
 enum phase {
-	PHASE_RECEIVE, /* import: entries come */
+	PHASE_RECEIVE, /* import: entries arrive */
 	PHASE_COMMIT,
 	PHASE_CLEAR,
 	PHASE_PRODUCE, /* export */
@@ -27,10 +27,10 @@ struct file_call {
 	struct import *import;
 	struct export *export;
 	bool orphan;
-	uint64_t window, credit; /* export: what the manager takes, and still takes */
-	uint32_t consumed;	 /* import: what it has not got credit for */
+	uint64_t window, credit; /* export: what the manager accepts at once, and what is left of it */
+	uint32_t consumed;	 /* import: bytes not credited yet */
 	uint64_t started_ms, clear_ms;
-	const char *ending; /* once it is known */
+	const char *ending; /* once known */
 	char *detail;
 };
 
@@ -87,7 +87,7 @@ static void finish(struct files *f, struct file_call *c)
 	file_call_free(f, c);
 }
 
-/* Notes how it ends; takes detail. An import goes on to clear what it has staged, an export ends now. */
+/* Records how it ends; takes detail. An import continues with clearing its staging directory, an export ends now. */
 static void conclude(struct files *f, struct file_call *c, const char *ending, char *detail)
 {
 	free(c->detail);
@@ -207,7 +207,7 @@ static int on_content(struct files *f, struct file_call *c, const struct frame *
 {
 	if (!c->import)
 		return -EPROTO;
-	/* These frames were on their way when the call failed. */
+	/* These frames were in transit when the transfer failed. */
 	if (c->ending)
 		return 0;
 	if (c->phase != PHASE_RECEIVE)
@@ -274,7 +274,7 @@ static bool clear(struct files *f, struct file_call *c)
 	return more;
 }
 
-/* What became of the descriptor that the export sends in place of its data. True if it has gone, which was all. */
+/* Checks the descriptor that the export sends in place of its data. True if it was sent, which ends the export. */
 static bool has_passed(struct files *f, struct file_call *c)
 {
 	int file = sender_attached(f->sender);
@@ -325,7 +325,7 @@ bool files_step(struct files *f)
 			     c->phase == PHASE_PRODUCE ? produce(f, c) :
 							 false;
 		more = more || again;
-		/* The call that just had its turn goes to the back: calls share what the stream can take. */
+		/* The transfer that just had its turn goes to the end of the list: transfers share the stream. */
 		if (again && c->phase == PHASE_PRODUCE) {
 			list_remove(node);
 			list_append(&f->list, node);

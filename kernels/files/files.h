@@ -1,5 +1,5 @@
-/* The file calls of the manager: imports and exports that run beside cells and commands, a little each turn of the loop.
- * They are not replayed: when the stream ends they end too, and clean up behind themselves. */
+/* The file transfers of the manager: imports and exports that run beside cells and commands, a little in each turn
+ * of the loop. They are not replayed: when the stream ends they end too, and clean up. */
 #ifndef HUSK_KERNELS_FILES_FILES_H
 #define HUSK_KERNELS_FILES_FILES_H
 
@@ -11,22 +11,22 @@
 struct files {
 	struct list list; /* of struct file_call */
 	struct sender *sender;
-	const struct disk *home;   /* the watch over the home directory; NULL = none */
-	bool descriptors;	   /* the controller's stream carries them */
-	struct file_call *passing; /* whose file is about to go out as one; NULL = nobody's */
+	const struct disk *home;   /* watches the home directory; NULL = none */
+	bool descriptors;	   /* the controller's stream can pass descriptors */
+	struct file_call *passing; /* export whose file is about to be sent as a descriptor; NULL = none */
 };
 
 void files_init(struct files *f, struct sender *sender, const struct disk *home);
 
-/* Takes IMPORT, EXPORT, ENTRY, DATA, CREDIT and DONE. 0, or -EPROTO if the stream is of no more use. The number of a call that
- * begins has been checked. */
+/* Takes IMPORT, EXPORT, ENTRY, DATA, CREDIT and DONE. 0, or -EPROTO if the stream must be closed. The number of a
+ * new transfer has been checked. */
 int files_frame(struct files *f, const struct frame *frame);
-/* True if the call was known: it ends `interrupted`. */
+/* True if the transfer was known: it ends `interrupted`. */
 bool files_interrupt(struct files *f, uint32_t call);
-/* The controller is gone: nobody hears how they end. */
+/* The controller has disconnected: the ends of transfers are not reported. */
 void files_orphan(struct files *f);
-/* Does a little of the work at hand. True if more can be done without waiting; file data is only
- * produced while the sender has nothing else to send. */
+/* Does a little of the work. True if more can be done without waiting; file data is only produced while the sender
+ * has nothing else to send. */
 bool files_step(struct files *f);
 
 #endif

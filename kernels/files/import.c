@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "kernels/files/beneath.h"
 
-/* What is imported, inside the staging directory. */
+/* Name of the imported tree inside the staging directory. */
 #define ITEM "item"
 #define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 
@@ -18,7 +18,7 @@ struct attributes {
 	struct timespec mtime;
 };
 
-/* A directory on the way to the entry that is being written. */
+/* A directory that contains the entry that is being written. */
 struct level {
 	int fd;
 	size_t end; /* length of its path */
@@ -27,17 +27,17 @@ struct level {
 
 struct import {
 	char *destination;
-	const char *rest; /* of it, below the root */
+	const char *rest; /* destination below the root */
 	int root;
 	int stage;
 	char stage_name[sizeof(IMPORT_STAGE_PREFIX) + 16];
 	enum { STAGE_OPEN, STAGE_CHECK, STAGE_MERGE, STAGE_DONE } state;
-	int target;	      /* the directory that it is merged into; -1 if there is none */
-	enum entry_type type; /* of the whole; 0 before its first entry */
+	int target;	      /* the directory that the import is merged into; -1 = none */
+	enum entry_type type; /* of the import; 0 before its first entry */
 
 	struct level levels[ENTRY_DEPTH_MAX + 1];
 	int depth;
-	char path[ENTRY_PATH_MAX + 1]; /* of the top level, then of the entry that failed */
+	char path[ENTRY_PATH_MAX + 1]; /* of the top level, or of the entry that failed */
 
 	int file;
 	uint64_t size;
@@ -70,7 +70,7 @@ static char *no_room(const char *root, uint64_t bytes, uint64_t entries, const s
 			 (unsigned long long)entries, root, (unsigned long long)room->names);
 }
 
-/* The file system's own word, or that of the watch over a directory whose file system is the host's. */
+/* Asks the file system, or the disk watch if the directory is on the host's file system. */
 static int check_room(const struct import *im, const char *root, uint64_t bytes, uint64_t entries,
 		      const struct disk *home, char **ret_detail)
 {
@@ -176,7 +176,7 @@ static int apply(int fd, const struct attributes *a)
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, a->mtime };
 	if (fchmod(fd, a->mode) < 0)
 		return -errno;
-	/* A file system that cannot store this time is no reason to lose the file. */
+	/* The file is kept if the file system cannot store this time. */
 	(void)futimens(fd, times);
 	return 0;
 }
@@ -211,14 +211,14 @@ static int enter(struct import *im, int parent, const char *name, size_t end)
 	if (l->fd < 0)
 		return -errno;
 	l->end = end;
-	/* The mode of a directory that the manager does not describe. */
+	/* Mode of a directory that the manager does not describe. */
 	l->attributes = (struct attributes){ .mode = 0755, .mtime = { .tv_nsec = UTIME_NOW } };
 	im->depth++;
 	return 0;
 }
 
-/* Leaves and enters directories until the top level is the one that holds the entry, whose name is returned: entries come
- * parents first and subtree by subtree, so a directory is left only when it is full. */
+/* Leaves and enters directories until the top level contains the entry, whose name is returned. Entries come
+ * parents first and subtree by subtree, so a directory is left only when it is complete. */
 static int reach(struct import *im, const struct entry *e, char name[ENTRY_NAME_MAX + 1])
 {
 	struct level *top;
@@ -269,7 +269,7 @@ static int make_link(int parent, const char *name, const struct entry *e)
 	return 0;
 }
 
-/* Another name of a file that this import has made. */
+/* Another name of a file of this import. */
 static int make_name(struct import *im, int parent, const char *name, const struct entry *e)
 {
 	AUTO(freep) char *target = xstrndup(e->target, e->target_len);

@@ -1,36 +1,36 @@
-/* One import: entries of the manager become files below a writable directory. All is written into a staging directory of its
- * own and moved into place at the end, so that a failure before that leaves nothing behind and sandbox code only ever
- * sees complete files. */
+/* One import: writes the manager's entries as files below a writable directory. Everything is written into a
+ * separate staging directory and moved into place at the end. So a failure before that leaves nothing behind, and
+ * sandbox code only sees complete files. */
 #ifndef HUSK_KERNELS_FILES_IMPORT_H
 #define HUSK_KERNELS_FILES_IMPORT_H
 
 #include "kernels/disk/disk.h"
 #include "kernels/files/trees.h"
 
-/* Staging directories, in the root that the destination is below. */
+/* Staging directories are in the root directory of the destination. */
 #define IMPORT_STAGE_PREFIX ".husk-import-"
 
 struct import;
 
-/* 0 and *ret, or -errno with *ret_detail, a sentence for the reader that the caller owns. `bytes` and `entries` are what will
- * come: without room for them nothing begins. `home` (borrowed for the call) is the watch over the home directory, NULL if there
- * is none. */
+/* 0 and *ret, or -errno with *ret_detail, a sentence for people that the caller owns. `bytes` and `entries` are
+ * the announced totals: if they do not fit, nothing begins. `home` (borrowed during the call) watches the home
+ * directory, NULL if there is none. */
 int import_new(const char *destination, uint64_t bytes, uint64_t entries, const struct disk *home, struct import **ret,
 	       char **ret_detail);
 /* The same below a directory that is already open (borrowed); for tests. */
 int import_open(int root, const char *rest, struct import **ret);
-/* Closes what is open. The staging directory is gone only after import_clear(). Accepts NULL, returns NULL. */
+/* Closes all descriptors. Only import_clear() removes the staging directory. Accepts NULL, returns NULL. */
 struct import *import_free(struct import *im);
 
-/* 0, or -errno: -EPROTO if what the manager sent makes no sense. After a failure only import_clear() may be called. */
+/* 0, or -errno: -EPROTO if the manager's frames are invalid. After a failure only import_clear() may be called. */
 int import_entry(struct import *im, const struct entry *e);
 int import_data(struct import *im, uint64_t offset, const void *data, size_t n);
-/* Checks that nothing is in the way, then moves it into place, a little each time. Must not be abandoned halfway: 1 if there
- * is more to do, 0 if all is in place, -errno. */
+/* Checks that nothing is in the way, then moves the tree into place, a little at a time. Must not be abandoned
+ * halfway: 1 if there is more to do, 0 if all is in place, -errno. */
 int import_commit(struct import *im, int steps);
-/* Removes what is left of the staging directory: true if there is more to do. */
+/* Removes the rest of the staging directory: true if there is more to do. */
 bool import_clear(struct import *im, int steps);
-/* A sentence about an error of the three above; the caller owns it. */
+/* A sentence about an error of the three functions above; the caller owns it. */
 char *import_explain(const struct import *im, int error);
 
 uint64_t import_bytes(const struct import *im);

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-/* Sandbox code may add to a tree as fast as we remove it. */
+/* Sandbox code may add to a tree as fast as it is removed. */
 #define PASSES_MAX 100
 
 static struct tree_level *top(struct tree_walk *w)
@@ -65,7 +65,8 @@ static bool is_dots(const char *name)
 	return streq(name, ".") || streq(name, "..");
 }
 
-/* Also opens a directory that denies its owner access. Whatever is swapped in meanwhile, only the sandbox's own can be opened. */
+/* Also opens a directory that denies its owner access. If the name is replaced meanwhile, only a file of the
+ * sandbox user can be opened. */
 static int open_directory(int parent, const char *name)
 {
 	int fd = openat(parent, name, DIRECTORY_FLAGS);
@@ -125,7 +126,7 @@ int tree_move_directory(int from, const char *name, int to, const char *new_name
 	AUTO(closep) int fd = open_directory(from, name);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	/* Moving it changes its "..", so we need write permission on it. */
+	/* Moving a directory changes its "..", which needs write permission on it. */
 	bool locked = !(st.st_mode & S_IWUSR);
 	if (locked)
 		(void)fchmod(fd, 0700);

@@ -24,7 +24,7 @@ static int read_all(const char *path, struct buf *text)
 	}
 }
 
-/* Whether a line of passwd or group has this number in its third field. */
+/* True if a line of passwd or group has this number in its third field. */
 static bool has_number(const char *text, unsigned number)
 {
 	AUTO(freep) char *wanted = xasprintf("%u", number);
@@ -86,8 +86,8 @@ static void add_group(struct fit *f)
 	append(f, "/etc/group", buf_str(&old), &more);
 }
 
-/* Root changes the mode of its own folders only, since it runs without CAP_FOWNER: one that the image gave to somebody else becomes root's
- * first. Sessions have mounts of their own on /workspace, /tmp and their home directory. */
+/* Root runs without CAP_FOWNER here and can only change the mode of its own folders, so a folder with another
+ * owner becomes root's first. Sessions have their own mounts on /workspace, /tmp and their home directory. */
 static int set_mode(const struct fit *f, const char *path, mode_t mode)
 {
 	int r = chmod(path, mode);
@@ -110,11 +110,11 @@ void fit_accounts(struct fit *f)
 	add_group(f);
 	add_folder(f, "/workspace", 0755);
 	add_folder(f, "/tmp", 01777);
-	add_folder(f, "/home", 01777); /* PID 1 makes /home/sandbox */
+	add_folder(f, "/home", 01777); /* PID 1 creates /home/sandbox */
 	add_folder(f, "/opt", 0755);
 	add_folder(f, "/opt/husk", 0755);
 	add_folder(f, DEPENDENCIES_PATH, 0755);
-	/* Whose it was is lost on the way into the image. */
+	/* Copying into the image loses the owner. */
 	AUTO(freep) char *deps = fit_place(f, DEPENDENCIES_PATH);
 	if (f->as_root && chown(deps, SANDBOX_UID, SANDBOX_GID) < 0)
 		strv_addf(&f->lacks, "a folder " DEPENDENCIES_PATH " (%s)", strerror(errno));

@@ -12,7 +12,7 @@ static const json_t *section(const struct fit *f)
 	return json_object_get(f->manifest, "fit");
 }
 
-/* The words of a command line; the first is looked up. 0, or -1 if there is no such program. */
+/* Splits a command line into words and looks up the first. 0, or -1 if there is no such program. */
 static int command(const struct fit *f, const json_t *words, struct strv *ret)
 {
 	size_t i;
@@ -33,7 +33,7 @@ static void add_lack(struct fit *f, const char *text)
 		strv_add(&f->lacks, text);
 }
 
-/* "lacks …" and "no-installer …", a line each; whatever else it prints is for people. */
+/* Lines "lacks …" and "no-installer …"; other output is for people. */
 static void read_findings(struct fit *f, char *text)
 {
 	for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
@@ -44,7 +44,7 @@ static void read_findings(struct fit *f, char *text)
 	}
 }
 
-/* The last line that says something. */
+/* The last line that is not empty. */
 static const char *last_words(char *text)
 {
 	size_t n = strlen(text);
@@ -54,7 +54,7 @@ static const char *last_words(char *text)
 	return line ? line + 1 : text;
 }
 
-/* One of the runtime's own steps, in its own language. */
+/* One of the runtime's steps, in its own language. */
 static void ask(struct fit *f, const char *step, bool as_sandbox)
 {
 	AUTO(strv_release) struct strv argv = { 0 };

@@ -1,4 +1,4 @@
-/* husk-fit: fits the image that it runs in. Prints {"lacks": […]}; exits with 0 if nothing is lacking. */
+/* husk-fit: prepares the image in which it runs. Prints {"lacks": […]}; exits with 0 if nothing is missing. */
 #include <stdlib.h>
 
 #include "base/utf8.h"
@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 {
 	const char *path = getenv("PATH");
 	struct fit f = { .root = "", .path = path && *path ? path : USUAL_PATH, .as_root = true };
-	/* In the place of an installer: see fitted.c. */
+	/* Replaces an installer: see fitted.c. */
 	if (argc == 3 && strcmp(argv[1], "refuse") == 0) {
 		fprintf(stderr, "%s\n", argv[2]);
 		return EXIT_FAILURE;

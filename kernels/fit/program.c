@@ -61,7 +61,7 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Until it closes the pipe or its time is over; false = over. */
+/* Reads until the program closes the pipe; false = timed out. */
 static bool listen_to(int in, struct buf *text)
 {
 	int64_t end = now_ms() + SECONDS * 1000;

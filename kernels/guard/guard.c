@@ -32,7 +32,7 @@
 #define PERSONALITY_QUERY 0xffffffffu
 #define PERSONALITY_LINUX 0
 #define X32_BIT 0x40000000u
-/* fallocate's mode for freeing a range. */
+/* Mode of fallocate that frees a range. */
 #define PUNCH_HOLE 3u
 /* Since Linux 5.9. */
 #ifndef SYS_close_range
@@ -42,36 +42,36 @@
 #define IOCTLS_OF_XFS 'X'
 #define IOCTLS_OF_BTRFS 0x94
 
-/* Pids and selectors are 32 bit: the kernel ignores the upper half of their registers, so the filter must as well.
- * Both architectures are little endian: the low word comes first. */
+/* Pids and selectors are 32 bit: the kernel ignores the upper half of their registers, so the filter must do so
+ * too. Both architectures are little endian: the low word comes first. */
 #define LOAD_ARG(i) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[i]))
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define RETURN(value) BPF_STMT(BPF_RET | BPF_K, (value))
 #define REFUSE RETURN(SECCOMP_RET_ERRNO | EPERM)
-/* For what libraries do without if the kernel is too old to have it. */
+/* For system calls that libraries replace if the kernel is too old to have them. */
 #define MISSING RETURN(SECCOMP_RET_ERRNO | ENOSYS)
-/* For calls that programs replace by plain writes, as on file systems without them. */
+/* For system calls that programs replace by plain writes, as on file systems without them. */
 #define UNSUPPORTED RETURN(SECCOMP_RET_ERRNO | EOPNOTSUPP)
 #define ALLOW RETURN(SECCOMP_RET_ALLOW)
-/* Each rule below skips its own length when the call is another one, and returns otherwise. */
+/* Each rule below skips its own length for any other system call, and returns otherwise. */
 #define ON_CALL(nr, rule_length) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, (rule_length))
 #define SKIP_UNLESS(value, n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (n))
 
-/* Refuse call NR if argument I names pid 1. */
+/* Rejects call NR if argument I is pid 1. */
 #define RULE_PID(nr, i) ON_CALL(nr, 4), LOAD_ARG(i), SKIP_UNLESS(PID_ONE, 1), REFUSE, ALLOW
-/* tgkill and its sibling take two ids. */
+/* tgkill and rt_tgsigqueueinfo take two ids. */
 #define RULE_TWO_PIDS(nr)                                                                                              \
 	ON_CALL(nr, 6), LOAD_ARG(0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PID_ONE, 2, 0), LOAD_ARG(1),                  \
 		SKIP_UNLESS(PID_ONE, 1), REFUSE, ALLOW
-/* (which, who, …): a whole user never, a process or a group unless it is number 1. */
+/* (which, who, …): never a whole user; a process or a group unless it is number 1. */
 #define RULE_WHO(nr, which_user)                                                                                       \
 	ON_CALL(nr, 6), LOAD_ARG(0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (which_user), 2, 0), LOAD_ARG(1),             \
 		SKIP_UNLESS(PID_ONE, 1), REFUSE, ALLOW
 
 #define RULE_ALWAYS(nr, action) ON_CALL(nr, 1), action
 #define IF_EQUAL_SKIP(value, n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (n), 0)
-/* (domain, type, protocol): the families that programs need, and of inet TCP, UDP and ping. Every other one is a parser in the
- * kernel that they do not need, and has buffers that nothing counts. */
+/* (domain, type, protocol): allows the families that programs need; for inet, TCP, UDP and ping. Every other
+ * family is a parser in the kernel that programs do not need, with buffers that nothing counts. */
 #define RULE_SOCKET(nr)                                                                                                \
 	ON_CALL(nr, 16), LOAD_ARG(0), IF_EQUAL_SKIP(AF_UNIX, 13), IF_EQUAL_SKIP(AF_INET, 5),                           \
 		IF_EQUAL_SKIP(AF_INET6, 4), SKIP_UNLESS(AF_NETLINK, 2), LOAD_ARG(2), IF_EQUAL_SKIP(NETLINK_ROUTE, 8),  \
@@ -85,7 +85,8 @@
 #define NEW_NAMESPACES                                                                                                 \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 #define SHARED_BY_THREADS (CLONE_FILES | CLONE_FS)
-/* (flags, …): also no thread with descriptors of its own, where PID 1 would not find the files that they keep. */
+/* (flags, …): also rejects threads with separate descriptors, since PID 1 would not find the files that these
+ * keep. */
 #define RULE_CLONE(nr)                                                                                                 \
 	ON_CALL(nr, 7), LOAD_ARG(0), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NEW_NAMESPACES, 3, 0),                       \
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 3),                                              \
@@ -96,8 +97,8 @@
 	ON_CALL(nr, 4), LOAD_ARG(2), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLOSE_AND_UNSHARE, 0, 1), REFUSE, ALLOW
 /* (file, mode, …) */
 #define RULE_FALLOCATE(nr) ON_CALL(nr, 4), LOAD_ARG(1), SKIP_UNLESS(PUNCH_HOLE, 1), ALLOW, UNSUPPORTED
-/* (file, command, …): the file systems' own commands are of two types. Those of XFS, some of which all file systems know, allocate
- * blocks; those of Btrfs make subvolumes and clones. TIOCSTI types into a terminal what nobody has typed. */
+/* (file, command, …): the commands of file systems have two types. Those of XFS, some of which all file systems
+ * support, allocate blocks. Those of Btrfs create subvolumes and clones. TIOCSTI inserts input into a terminal. */
 #define RULE_IOCTL(nr)                                                                                                 \
 	ON_CALL(nr, 9), LOAD_ARG(1), SKIP_UNLESS(TIOCSTI, 1), REFUSE, BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 8),          \
 		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xff), IF_EQUAL_SKIP(IOCTLS_OF_XFS, 1),                            \
@@ -126,13 +127,13 @@ static const struct sock_filter rules[] = {
 	RULE_WHO(SYS_setpriority, PRIO_USER),
 	RULE_WHO(SYS_ioprio_set, IOPRIO_WHO_USER),
 	RULE_PID(SYS_pidfd_open, 0),
-	/* A kernel that knows what non-dumpable means refuses these by itself. */
+	/* A kernel that enforces non-dumpable rejects these by itself. */
 	RULE_PID(SYS_ptrace, 1),
 	RULE_PID(SYS_process_vm_readv, 0),
 	RULE_PID(SYS_process_vm_writev, 0),
-	/* Whom a pidfd means cannot be seen from here (any open /proc/1 is one). */
+	/* A filter cannot see which process a pidfd means (any open /proc/1 is one). */
 	RULE_ALWAYS(SYS_pidfd_send_signal, REFUSE),
-	/* Large, young or rarely needed parts of the kernel, which is where its holes are found. */
+	/* Large, new or rarely needed parts of the kernel, in which most vulnerabilities are found. */
 	RULE_ALWAYS(SYS_io_uring_setup, MISSING),
 	RULE_ALWAYS(SYS_io_uring_enter, MISSING),
 	RULE_ALWAYS(SYS_io_uring_register, MISSING),
@@ -147,13 +148,14 @@ static const struct sock_filter rules[] = {
 	RULE_ALWAYS(SYS_bpf, REFUSE),
 	RULE_ALWAYS(SYS_perf_event_open, REFUSE),
 	RULE_PERSONALITY(SYS_personality),
-	/* As the engine's profile has it, which gVisor does not apply. The flags of clone3 are out of a filter's sight. */
+	/* As in the engine's profile, which gVisor does not apply. A filter cannot see the flags of clone3. */
 	RULE_ALWAYS(SYS_unshare, REFUSE),
 	RULE_ALWAYS(SYS_setns, REFUSE),
 	RULE_CLONE(SYS_clone),
 	RULE_ALWAYS(SYS_clone3, MISSING),
 	RULE_ALWAYS(SYS_syslog, REFUSE),
-	/* Blocks that are taken without being written are in nobody's count of written bytes (kernels/disk/disk.h). */
+	/* Blocks that are allocated without being written would be missing from the count of written bytes
+	 * (kernels/disk/disk.h). */
 	RULE_FALLOCATE(SYS_fallocate),
 	RULE_IOCTL(SYS_ioctl),
 	RULE_CLOSE_RANGE(SYS_close_range),

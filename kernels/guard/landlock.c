@@ -9,10 +9,10 @@
 #include "base/alloc.h"
 #include "kernels/protocol.h"
 
-/* Before version 2 every domain forbids renames from one directory to another. */
+/* Before version 2 every domain forbids renames between directories. */
 #define VERSION_MIN 2
-/* The first version with a right for commands to devices. Without it, an open for neither reading nor writing is not checked, and can
- * change the modes of a terminal. */
+/* The first version with a right for device ioctls. Without it, an open for neither reading nor writing is not
+ * checked, and can change the modes of a terminal. */
 #define VERSION_IOCTL 5
 #ifndef LANDLOCK_ACCESS_FS_IOCTL_DEV
 #define LANDLOCK_ACCESS_FS_IOCTL_DEV (1ULL << 15)
@@ -47,8 +47,8 @@ static void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
-/* Rules only ever add: a directory is left out by a rule for each of its neighbours. The root is read-only and /dev is root's, so no
- * others appear. */
+/* Rules can only allow, so a directory is excluded by a rule for each of its siblings. The root is read-only and
+ * /dev belongs to root, so no further siblings appear. */
 static int allow_all_but(int ruleset, const char *folder, const char *left_out, uint64_t access)
 {
 	AUTO(closedirp) DIR *dir = opendir(*folder ? folder : "/");
@@ -57,7 +57,7 @@ static int allow_all_but(int ruleset, const char *folder, const char *left_out, 
 	int r = 0;
 	for (struct dirent *e; r == 0 && (e = readdir(dir));) {
 		AUTO(freep) char *path = xasprintf("%s/%s", folder, e->d_name);
-		/* A link may lead to what is left out: its target needs a rule of its own. */
+		/* A link may lead into the excluded directory: its target needs a separate rule. */
 		if (!streq(e->d_name, ".") && !streq(e->d_name, "..") && !streq(path, left_out))
 			r = allow(ruleset, path, O_NOFOLLOW, access);
 	}
@@ -71,7 +71,7 @@ int landlock_rules(int terminal)
 		return 0;
 	const uint64_t use =
 		LANDLOCK_ACCESS_FS_READ_FILE | (version < VERSION_IOCTL ? 0 : LANDLOCK_ACCESS_FS_IOCTL_DEV);
-	/* Only the first field: a kernel of any version takes it. */
+	/* Only the first field, which every version of the kernel accepts. */
 	const uint64_t handled = use | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REFER;
 	AUTO(closep) int ruleset = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
 	if (ruleset < 0)

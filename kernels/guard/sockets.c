@@ -13,16 +13,16 @@
 #include "kernels/system/clock.h"
 #include "kernels/system/limits.h"
 
-/* After processes were ended their sockets take a moment to go. */
+/* Sockets of killed processes take a moment to disappear. */
 #define AFTER_KILL_MS 400
 #define LIMIT_MIN (64ull << 20)
 #define LIMIT_OF_UNKNOWN (256ull << 20)
 #define SHARE_OF_MEMORY 8
-/* So few sockets of other kinds are not worth a look. */
+/* So few sockets of other kinds are not checked. */
 #define OTHERS_MIN 16
 /* All states but TIME-WAIT and half-open connections, which have no buffers. */
 #define STATES_WITH_BUFFERS (0xfffu & ~(1u << 6))
-/* A kernel that does not answer must not stop PID 1. */
+/* A kernel that does not answer must not block PID 1. */
 #define ANSWER_MS 1000
 
 int sockets_open_diag(void)
@@ -108,7 +108,7 @@ static uint64_t buffers_of(const struct nlmsghdr *h)
 	return 0;
 }
 
-/* Takes what the kernel answers to the end: 0 or -errno. */
+/* Reads the kernel's answer to the end: 0 or -errno. */
 static int take_answer(int diag, uint64_t *sum)
 {
 	static char data[32768] __attribute__((__aligned__(NLMSG_ALIGNTO)));
@@ -191,7 +191,7 @@ static uint64_t count_flows(void)
 	return parse_u64(text, &n) < 0 ? 0 : n;
 }
 
-/* Of this container's processes: a line for each, counted no further than one too many. */
+/* Locks of this container's processes: one line each, counted only until there are too many. */
 static bool has_too_many_locks(struct sockets *s)
 {
 	uint64_t now = clock_now_ms(), n = 0;
@@ -209,12 +209,12 @@ static bool has_too_many_locks(struct sockets *s)
 static void on_timer(struct timeout *timer)
 {
 	struct sockets *s = container_of(timer, struct sockets, timer);
-	/* Again after each kill, which it may have been for. */
+	/* Counted again after each kill, which may have been for locks. */
 	s->locks_ms = s->times ? 0 : s->locks_ms;
 	bool locks = has_too_many_locks(s);
 	uint64_t flows = count_flows();
 	s->bytes = count_bytes(s);
-	/* Flows outlast the sockets that made them: what counts is whether there are ever more. */
+	/* Flows outlast their sockets, so only a growing number is a reason. */
 	bool too_many = flows > SOCKETS_FLOWS_MAX && flows > s->flows;
 	bool too_much = s->bytes > s->limit;
 	s->flows = flows;

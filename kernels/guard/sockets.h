@@ -1,9 +1,9 @@
-/* Bounds what a container's sockets take of the host's memory. cgroup v1 does not count buffers of TCP, UDP, ping and netlink sockets
- * towards the container's limit, nor does any version count the flows that the kernel tracks in the container's network namespace,
- * or locks of files.
- * (Buffers of unix sockets and pipes are counted everywhere.) No setting of the kernel limits their sum for a namespace, so PID 1
- * looks at it again and again and ends processes. The first question costs one short read: what all TCP and UDP sockets of the
- * machine take together. Only if that is more than this container may have is each socket of the namespace asked. */
+/* Bounds the host memory that a container's sockets use. cgroup v1 does not count buffers of TCP, UDP, ping and
+ * netlink sockets towards the container's limit. No version counts the flows that the kernel tracks in the
+ * container's network namespace, or file locks. (Buffers of unix sockets and pipes are counted everywhere.) No
+ * kernel setting limits their sum for a namespace, so PID 1 checks it again and again and kills processes. The
+ * first check is one short read: the memory of all TCP and UDP sockets of the machine. Only if that exceeds this
+ * container's limit is each socket of the namespace checked. */
 #ifndef HUSK_KERNELS_GUARD_SOCKETS_H
 #define HUSK_KERNELS_GUARD_SOCKETS_H
 
@@ -17,7 +17,7 @@
 #define SOCKETS_LOCKS_MAX 65536u
 #define SOCKETS_LOCKS_MS 1000
 
-/* What is said of a kernel that was ended for them. */
+/* The reason for a kernel that was killed for them. */
 #define SOCKETS_KILLED                                                                                                 \
 	"was ended since its sockets held more data, or made more connections, than they may, or it held too many locks of files"
 
@@ -25,32 +25,33 @@ struct sockets {
 	struct poller *poller;
 	int diag;	/* from sockets_open_diag() */
 	uint64_t limit; /* bytes */
-	/* After each look that found too much; `times` in a row. `why` completes "The session's processes …". */
+	/* After each check that found too much; `times` in a row. `why` completes "The session's processes …". */
 	void (*on_over)(struct sockets *s, unsigned times, const char *why);
 
-	uint64_t bytes, flows; /* at the last look */
-	bool busy;	       /* the machine's sockets take much */
+	uint64_t bytes, flows; /* at the last check */
+	bool busy;	       /* the machine's sockets use much memory */
 	unsigned times;
-	uint64_t locks_ms; /* when locks were counted */
+	uint64_t locks_ms; /* time of the last count of locks */
 	struct timeout timer;
 };
 
-/* A descriptor that asks the kernel for sockets, or -errno. Before the guard is installed, which refuses it. */
+/* A descriptor for asking the kernel about sockets, or -errno. Must be opened before the guard is installed, which
+ * rejects it. */
 int sockets_open_diag(void);
-/* What sockets of a container with this much memory may take beside it. */
+/* Socket memory that a container with this memory limit may use in addition. */
 uint64_t sockets_limit(uint64_t memory);
-/* Begins to look; poller, diag, limit and on_over are set by the caller. */
+/* Starts to watch; the caller has set poller, diag, limit and on_over. */
 void sockets_start(struct sockets *s);
-/* No looks until sockets_resume(), while nothing of the container can run. */
+/* No checks until sockets_resume(), while nothing in the container can run. */
 void sockets_pause(struct sockets *s);
 void sockets_resume(struct sockets *s);
 
 /* Exposed for tests. Bytes of all TCP and UDP sockets of the machine, and the number of sockets in the namespace. */
 void sockets_parse_stat(const char *text, uint64_t *ret_bytes, uint64_t *ret_sockets);
-/* The buffers of a line of /proc/net/netlink, icmp or icmp6. */
+/* The buffers in a line of /proc/net/netlink, icmp or icmp6. */
 uint64_t sockets_parse_netlink(const char *line);
 uint64_t sockets_parse_icmp(const char *line);
-/* What TCP and UDP sockets of this namespace take, counted no further than `enough`. UINT64_MAX if the kernel does not tell. */
+/* Bytes of the TCP and UDP sockets of this namespace, counted up to `enough`. UINT64_MAX if unknown. */
 uint64_t sockets_measure(int diag, uint64_t enough);
 
 #endif

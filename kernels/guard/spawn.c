@@ -16,15 +16,15 @@
 #include "kernels/protocol.h"
 
 #define EXIT_NOT_STARTED 127
-/* Where descriptors wait until their final places, which are below, are free. */
+/* Temporary numbers for descriptors until their final numbers, which are lower, are free. */
 #define PARKED_FD_MIN 202
 /* Holds the Landlock rules until the program starts. */
 #define RULES_FD 200
-/* PID 1 and attach keep nice 0 and so get their turn however many processes spin here. It costs the sandbox nothing:
- * weights are compared inside the container's own cgroup, and all of its work has the same one. */
+/* PID 1 and attach keep nice 0 and so get CPU time however many processes spin here. This costs the sandbox
+ * nothing: weights are compared inside the container's own cgroup, and all its processes have the same weight. */
 #define CHILD_NICE 5
 
-/* The OOM killer takes any of these before PID 1, which has to survive to report it. */
+/* The OOM killer kills these before PID 1, which must survive to report it. */
 #define CHILD_OOM_SCORE_ADJ "1000"
 
 static void say(const char *what, const char *name)
@@ -38,7 +38,7 @@ static _Noreturn void give_up(const char *what, const char *name)
 	_exit(EXIT_NOT_STARTED);
 }
 
-/* What the engine had ignored would be ignored by every program. */
+/* Signals that the engine ignored would be ignored by every program. */
 static void reset_signals(void)
 {
 	for (int signo = 1; signo < NSIG; signo++)
@@ -75,7 +75,7 @@ static void close_between(unsigned first, unsigned last)
 		close((int)fd);
 }
 
-/* Two steps, since a final place may be taken by a descriptor that is still needed. */
+/* Two steps, since a final number may belong to a descriptor that is still needed. */
 static void place_fds(const struct spawn_spec *spec, int rules)
 {
 	int input = spec->in_fd ? spec->in_fd : open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -102,7 +102,7 @@ static void place_fds(const struct spawn_spec *spec, int rules)
 			_exit(EXIT_NOT_STARTED);
 		highest = MAX(highest, to[i]);
 	}
-	unsigned first = 3; /* of those that are not wanted */
+	unsigned first = 3; /* of the next range to close */
 	for (unsigned fd = 3; fd <= (unsigned)highest; fd++) {
 		bool wanted = false;
 		for (size_t i = 3; i < n; i++)
@@ -129,9 +129,10 @@ static void enter_cwd(const char *cwd)
 	dprintf(STDERR_FILENO, "husk: the directory '%s' is gone, running in " SPAWN_WORKSPACE "\n", cwd);
 }
 
-/* A fork of PID 1 is not dumpable either, and such a process may not write this file. By now it holds no
- * secret and no descriptor worth taking but the Landlock rules; whoever might change those is in a domain already, and
- * cannot look into a process that does not. If it fails the program runs all the same: some engines hide the file. */
+/* A fork of PID 1 is not dumpable either, and such a process may not write this file. It now holds no secrets, and
+ * the only descriptor worth stealing is that of the Landlock rules. Processes that might change those rules are
+ * already in a domain, and cannot access a process outside of it. If this fails the program runs anyway: some
+ * engines hide the file. */
 static void offer_to_oom_killer(void)
 {
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
@@ -185,7 +186,7 @@ int spawn_prepare(void)
 
 pid_t spawn_process(const struct spawn_spec *spec)
 {
-	/* The directories that they name are mounted, or the image's, and stay what they are. */
+	/* The directories in the rules are mounts, or part of the image, and do not change. */
 	static int usual = -ENOENT;
 	if (usual < 0)
 		usual = landlock_rules(0);

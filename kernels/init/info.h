@@ -1,4 +1,4 @@
-/* Figures for the answer to a look at a session: disks, memory, terminals. */
+/* Figures for the state of a session: disks, memory, terminals. */
 #ifndef HUSK_KERNELS_INIT_INFO_H
 #define HUSK_KERNELS_INIT_INFO_H
 

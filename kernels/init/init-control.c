@@ -1,4 +1,4 @@
-/* What the manager asks of PID 1: runs, the claim, the state of the session, queries, the end. */
+/* Requests of the manager: runs, the claim, the state of the session, queries, the end. */
 #include "kernels/init/init-private.h"
 
 #include "base/alloc.h"
@@ -7,17 +7,17 @@
 #include "kernels/init/info.h"
 #include "kernels/system/clock.h"
 
-/* For a kernel to list its variables. */
+/* Time for a kernel to list its variables. */
 #define LOOK_LIMIT_MS 2000
 
-/* A container either installs packages or runs code: what an install leaves behind is kept for other sessions, so nobody's
- * code may have run beside it. */
+/* A container either installs packages or runs code: installed packages are kept for other sessions, so no user
+ * code may have run beside the install. */
 static bool fits(const struct init *i, const struct run *run)
 {
 	return (run->kind == RUN_INSTALL) == i->options->install;
 }
 
-/* The call of its kind that runs in its way; 0 = none. */
+/* The run of the same kind that must end first; 0 = none. */
 static uint32_t runs_before(const struct init *i, const struct run *run)
 {
 	const struct run *ahead = run->kind == RUN_EXECUTE ? i->kernel.cell.run : i->terminals.front->run;
@@ -78,7 +78,7 @@ static void on_frame(struct controller *c)
 	lease_renew(&container_of(c, struct init, controller)->lease, clock_now_ms());
 }
 
-/* Which session the container belongs to, the state of its kernel, and how long it may live. */
+/* The session that the container belongs to, the state of its kernel, and its remaining lifetime. */
 static void add_state(const struct init *i, json_t *to)
 {
 	if (i->claimed)
@@ -105,7 +105,7 @@ static void on_hello(struct controller *c, json_t *hello)
 	add_state(i, hello);
 }
 
-/* NULL, or why there is no such place. */
+/* NULL, or why the directory cannot be used. */
 static char *take_cwd(struct init *i, const char *cwd)
 {
 	if (!cwd)
@@ -172,7 +172,7 @@ static void on_look_limit(struct timeout *t)
 	tell(container_of(t, struct init, look_limit));
 }
 
-/* A kernel that is at work is not disturbed: what was known before has to do. */
+/* A busy kernel is not disturbed: the last known list is used. */
 static void on_look(struct controller *c, uint32_t call)
 {
 	struct init *i = container_of(c, struct init, controller);

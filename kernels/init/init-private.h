@@ -1,4 +1,4 @@
-/* What the files of init share: PID 1's state, and the functions that one of them offers to the others. */
+/* Shared by the files of init: PID 1's state, and the functions that one of them offers to the others. */
 #ifndef HUSK_KERNELS_INIT_INIT_PRIVATE_H
 #define HUSK_KERNELS_INIT_INIT_PRIVATE_H
 
@@ -12,7 +12,7 @@
 #include "kernels/init/lease.h"
 #include "kernels/init/rest.h"
 
-/* A dying PID 1 takes attach with it: the last frames get this long to be read. */
+/* When PID 1 exits, attach is killed: the last frames get this long to be read. */
 #define FAREWELL_MS 300
 
 struct init {
@@ -27,7 +27,7 @@ struct init {
 	struct limits limits;
 	struct manifest manifest;
 	struct strv env; /* of every child */
-	const char *cwd; /* of kernels; ours */
+	const char *cwd; /* of kernels; owned */
 	struct runs runs;
 	struct controller controller;
 	struct dial dial;
@@ -38,7 +38,7 @@ struct init {
 	struct sockets sockets;
 	struct rest rest;
 
-	uint32_t look; /* the question that waits for the kernel's answer; 0 = none */
+	uint32_t look; /* the request that waits for the kernel's list; 0 = none */
 	struct timeout look_limit;
 
 	bool ending;
@@ -48,9 +48,9 @@ struct init {
 
 /* ---- init-watch.c: what ends the session or some of its processes, and rest */
 
-/* PID 1 ends at once, with this exit status. */
+/* PID 1 exits at once, with this status. */
 void init_end(struct init *i, int status);
-/* Every run gets an END with this ending and detail, and the manager an event with the cause. Then PID 1 ends. */
+/* Every run gets an END with this ending and detail, and the manager an event with the cause. Then PID 1 exits. */
 void init_end_with_event(struct init *i, int status, const char *cause, const char *ending, const char *detail);
 void init_watch_home(struct init *i);
 void init_watch_sockets(struct init *i, int diag);
@@ -61,10 +61,10 @@ bool init_is_at_rest(const struct terminals *t);
 
 /* ---- init-runs.c: the kernel and the shell, and the next run of each */
 
-/* Prepare what runs cells and commands; nothing is started. 0 or -errno. */
+/* Prepares cells and commands; nothing is started. 0 or -errno. */
 int init_prepare_kernel(struct init *i);
 int init_prepare_commands(struct init *i);
-/* Start the next queued run, if there is one and nothing is in its way. */
+/* Starts the next queued run, if there is one and nothing is in its way. */
 void init_pump_kernel(struct init *i);
 void init_pump_commands(struct init *i);
 /* For struct consoles: one has been opened. */

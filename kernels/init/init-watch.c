@@ -1,12 +1,12 @@
-/* What ends the session or some of its processes: a full disk, too much in sockets, the lease. And rest, when there is nothing to
- * do. */
+/* Reasons to end the session or some of its processes: a full disk, too much memory in sockets, the lease. Also
+ * the rest of an idle session. */
 #include "kernels/init/init-private.h"
 
 #include "base/alloc.h"
 #include "kernels/system/clock.h"
 #include "kernels/system/procs.h"
 
-/* Whatever was still running gets its END too: no call is left without one. */
+/* Each run that has not ended gets its END too. */
 static void end_runs(struct init *i, const char *ending, const char *cause, const char *detail)
 {
 	list_for_each(c, &i->runs.list, struct run, node) {
@@ -46,7 +46,8 @@ void init_end(struct init *i, int status)
 	i->farewell_until_ms = 0;
 }
 
-/* Whoever fills the home directory is stopped; files and variables stay, so that it can be tidied up. */
+/* Processes that fill the home directory are stopped; files and variables stay, so that the session can be tidied
+ * up. */
 static void on_home_over(struct disk *d, enum disk_state state, const char *why)
 {
 	struct init *i = container_of(d, struct init, home);
@@ -75,7 +76,7 @@ void init_watch_home(struct init *i)
 	disk_start(&i->home);
 }
 
-/* What holds the sockets is not known: first all but the interpreter, then it as well. */
+/* It is unknown which process holds the sockets: first all but the interpreter are killed, then the interpreter. */
 static void on_sockets_over(struct sockets *s, unsigned times, const char *why)
 {
 	struct init *i = container_of(s, struct init, sockets);
@@ -107,7 +108,8 @@ bool init_is_at_rest(const struct terminals *t)
 	return !i->ending && kernel_idle(&i->kernel) && list_empty(&i->consoles.list) && !terminals_busy(t);
 }
 
-/* The kernel, if nothing else is under way: no call, console, shell or retry, and no timer but those of the watches. */
+/* The kernel's pid if nothing else is under way: no run, console, shell or retry, and no timer but those of the
+ * watches. */
 static pid_t idle_kernel(const struct rest *r)
 {
 	const struct init *i = container_of(r, struct init, rest);
@@ -117,7 +119,7 @@ static pid_t idle_kernel(const struct rest *r)
 	return idle ? i->kernel.pid : 0;
 }
 
-/* Signals are told apart in on_signals(): a stop of the kernel's is one, too. */
+/* Signals are handled in on_signals(), since a stop of the kernel is one of them. */
 static void on_ready(struct poller *p, const struct watch *w)
 {
 	struct init *i = container_of(p, struct init, poller);

@@ -14,7 +14,7 @@
 #include "kernels/system/procs.h"
 
 #define TICK_MS 1000
-/* Orphans of a fork bomb come by the thousand; other work goes on in between. */
+/* A fork bomb leaves orphans by the thousand; other work gets its turn in between. */
 #define REAPS_A_TURN 2000
 
 static void reap(struct init *i)
@@ -35,8 +35,8 @@ static void reap(struct init *i)
 	i->reap_again = true;
 }
 
-/* A plain kill() from outside our pid namespace shows pid 0. One from inside shows its sender; one that sandbox code
- * provokes by a descriptor's owner (F_SETOWN, F_SETSIG) shows pid 0 as well, but another code. */
+/* A plain kill() from outside our pid namespace shows pid 0. One from inside shows its sender. A signal that
+ * sandbox code provokes by a descriptor's owner (F_SETOWN, F_SETSIG) also shows pid 0, but another code. */
 static bool from_outside(const struct signalfd_siginfo *info)
 {
 	return info->ssi_pid == 0 && info->ssi_code == SI_USER;
@@ -72,7 +72,7 @@ static int watch_signals(struct init *i)
 	return 0;
 }
 
-/* Children get our environment without our own variables, plus what the runtime asks for. */
+/* Children get PID 1's environment without Husk's own variables, plus those of the runtime. */
 static void make_env(struct init *i)
 {
 	for (char **v = environ; *v; v++)
@@ -80,12 +80,12 @@ static void make_env(struct init *i)
 			strv_set_env(&i->env, *v);
 	for (size_t k = 0; k < i->manifest.env.n; k++)
 		strv_set_env(&i->env, i->manifest.env.v[k]);
-	/* What pip, npm and R unpack is larger than memory. */
+	/* pip, npm and R unpack files that are larger than memory. */
 	if (i->options->home_size)
 		strv_set_env(&i->env, "TMPDIR=" HOME_TMP);
 }
 
-/* The volume is everybody's, like /tmp, so that it need not know who will use it. */
+/* Every user may write to the volume, like /tmp, so that it need not know its future user. */
 static void make_home(const struct init *i)
 {
 	if (!i->options->home_size)
@@ -94,7 +94,8 @@ static void make_home(const struct init *i)
 		dprintf(STDERR_FILENO, "husk-client: cannot make the home directory: %s\n", strerror(errno));
 }
 
-/* The control socket comes first, so that nobody else can take its name, and the signals before anything is started. */
+/* The control socket comes first, so that no other process can take its name, and the signals before anything is
+ * started. */
 static int set_up(struct init *i)
 {
 	struct fail f AUTO(fail_release) = { 0 };
@@ -141,21 +142,21 @@ int init_run(const struct init_options *options)
 {
 	static struct init i;
 	i.options = options;
-	/* Sandbox code is the same user: no ptrace, no /proc/1/mem, no /proc/1/fd. */
+	/* Sandbox code runs as the same user: no ptrace, no /proc/1/mem, no /proc/1/fd. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	setsid();
 	int diag = sockets_open_diag(), r = spawn_prepare();
 	if (r < 0)
 		return dprintf(STDERR_FILENO, "husk-client: cannot install the system call guard: %s\n", strerror(-r)),
 		       INIT_EXIT_SYSTEM;
-	/* Large buffers go back to the system when they are freed: this memory is the sandbox's. */
+	/* Large buffers are returned to the system when they are freed, since the sandbox needs this memory. */
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	mallopt(M_TRIM_THRESHOLD, 256 * 1024);
 	json_object_seed(0);
 	if (set_up(&i) < 0)
 		return INIT_EXIT_SYSTEM;
 
-	/* First of all: whoever else could dial does not exist yet. */
+	/* Before anything else: no other process that could dial exists yet. */
 	dial_turn(&i.dial, clock_now_ms());
 	init_watch_home(&i);
 	init_watch_sockets(&i, diag);

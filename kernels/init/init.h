@@ -1,12 +1,12 @@
-/* PID 1 of a container: owns the kernel, the terminal, the calls and the controller, reaps every orphan, and ends when
- * it is told to, when nobody renews its lease, or when its lifetime is over. */
+/* PID 1 of a container: owns the kernel, the terminals, the runs and the controller, and reaps every orphan. It
+ * exits on a STOP, when its lease is not renewed, or at the end of its lifetime. */
 #ifndef HUSK_KERNELS_INIT_INIT_H
 #define HUSK_KERNELS_INIT_INIT_H
 
 #include "base/defs.h"
 
 /* Exit statuses; a fatal signal n from outside is 128 + n. */
-#define INIT_EXIT_OK 0	    /* STOP, lease or lifetime over */
+#define INIT_EXIT_OK 0	    /* STOP, or end of lease or lifetime */
 #define INIT_EXIT_FAILED 70 /* no kernel could be started */
 #define INIT_EXIT_USAGE 100
 #define INIT_EXIT_SYSTEM 111
@@ -16,14 +16,14 @@ struct init_options {
 	uint64_t lifetime_ms; /* 0 = none */
 	uint64_t grace_ms;
 	uint64_t start_ms;
-	uint64_t home_size;  /* bytes of the home directory, which is on disk then; 0 = it is in memory */
+	uint64_t home_size;  /* bytes of the home directory if it is on disk; 0 = it is in memory */
 	uint64_t disk_floor; /* bytes that must stay free on that disk */
 	bool install;	     /* no kernel and no commands: installs only */
 	const char *manifest;
 	const char *cgroup;
 };
 
-/* Does not return before the end. Returns the exit status. */
+/* Returns the exit status at the end. */
 int init_run(const struct init_options *options);
 
 #endif

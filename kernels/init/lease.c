@@ -26,7 +26,7 @@ void lease_claim(struct lease *l, uint64_t lease_ms, uint64_t lifetime_ms, uint6
 	lease_renew(l, mono_ms);
 }
 
-/* CLOCK_BOOTTIME sees both kinds of gap: a pause of the container and a suspend of the machine. */
+/* CLOCK_BOOTTIME shows both kinds of gap: a pause of the container and a suspend of the machine. */
 static void notice_gap(struct lease *l, uint64_t mono_ms, uint64_t boot_ms)
 {
 	if (boot_ms - l->ticked_boot > LEASE_GAP_MS + l->sleep_ms && l->holds < LEASE_HOLDS_MAX) {

@@ -1,17 +1,19 @@
-/* When PID 1 must end although nobody told it to. Pure: clocks come in, a verdict goes out.
+/* When PID 1 must exit without a STOP. Pure functions: clocks are arguments, a verdict is the result.
  *
- * The lease counts CLOCK_MONOTONIC from the last frame of a controller, or from the start. A PID 1 that was itself
- * stopped (suspend, a paused container) finds its lease over through no fault of its manager; it sees the gap between
- * two ticks and waits another lease/4 after waking. The lifetime counts CLOCK_BOOTTIME and is never extended. A
- * claim starts both anew. */
+ * The lease counts CLOCK_MONOTONIC from the last frame of a controller, or from the start. If PID 1 itself was
+ * stopped (suspend, a paused container), its lease may be over although the manager is alive; PID 1 sees the gap
+ * between two ticks and waits another lease/4 after waking. The lifetime counts CLOCK_BOOTTIME and is never
+ * extended. A claim restarts both. */
 #ifndef HUSK_KERNELS_INIT_LEASE_H
 #define HUSK_KERNELS_INIT_LEASE_H
 
 #include "base/defs.h"
 
-/* Ticks come at least once a second, or as lease_sleep() said; a longer gap than this means that we did not run. */
+/* Ticks come at least once a second, or as lease_sleep() said; a longer gap than this means that PID 1 did not
+ * run. */
 #define LEASE_GAP_MS 3000
-/* Waits granted between two frames of a controller, so that nobody who can cause gaps can keep the container alive with them. */
+/* Waits granted between two frames of a controller, so that a process that can cause gaps cannot keep the
+ * container alive. */
 #define LEASE_HOLDS_MAX 4
 
 enum lease_verdict { LEASE_RUNS, LEASE_OVER, LIFETIME_OVER };
@@ -20,7 +22,7 @@ struct lease {
 	uint64_t lease_ms;
 	uint64_t lifetime_ms; /* 0 = none */
 	uint64_t renewed_mono;
-	uint64_t started_boot; /* where the lifetime counts from: the start, or the claim */
+	uint64_t started_boot; /* start of the lifetime: the start of PID 1, or the claim */
 	uint64_t ticked_boot;
 	uint64_t sleep_ms; /* until the next tick; 0 = a second at most */
 	uint64_t hold_until_mono;
@@ -28,14 +30,14 @@ struct lease {
 };
 
 void lease_init(struct lease *l, uint64_t lease_ms, uint64_t lifetime_ms, uint64_t mono_ms, uint64_t boot_ms);
-/* The container belongs to a session from now on: its lease and lifetime replace those of the start and count from here. */
+/* The container now belongs to a session: its lease and lifetime replace the first ones and start now. */
 void lease_claim(struct lease *l, uint64_t lease_ms, uint64_t lifetime_ms, uint64_t mono_ms, uint64_t boot_ms);
-/* A frame of the controller arrived. */
+/* A frame of the controller has arrived. */
 void lease_renew(struct lease *l, uint64_t mono_ms);
 /* At least once a second, or after lease_sleep(). */
 enum lease_verdict lease_tick(struct lease *l, uint64_t mono_ms, uint64_t boot_ms);
-/* How long to wait for the next tick, at most most_ms, of one that may sleep longer than a second. It is a small part of what is left,
- * so that a pause that goes unnoticed for it cannot end the lease. Call lease_tick() after it. */
+/* Time until the next tick, at most most_ms, for a caller that may sleep longer than a second. It is a small part
+ * of what is left, so that a pause that this sleep hides cannot end the lease. Call lease_tick() after it. */
 uint64_t lease_sleep(struct lease *l, uint64_t most_ms, uint64_t mono_ms, uint64_t boot_ms);
 /* 0 once it is over or if there is none. */
 uint64_t lease_lifetime_left_ms(const struct lease *l, uint64_t boot_ms);

@@ -9,12 +9,12 @@
 
 #include "base/proc.h"
 
-/* After the last event, and after a look that found a reason not to rest: twice as long each time. */
+/* After the last event, and after a check that found a reason not to rest: twice as long each time. */
 #define AFTER_MS 1000
 #define PAUSE_MAX_MS 16000
-/* For a stop to take effect. */
+/* Time for a stop to take effect. */
 #define STOP_MS 2000
-/* More than this is not looked through. */
+/* Longer files are not read. */
 #define THREADS_MAX 128
 #define FDS_MAX 512
 #define TEXT_MAX 4096
@@ -23,7 +23,7 @@
 /* ---- one thread */
 
 enum wait_kind {
-	WAITS_ALWAYS,	/* on the descriptor that is the first argument, see is_from_others() */
+	WAITS_ALWAYS,	/* the first argument is a descriptor, see is_from_others() */
 	WAITS_IF_NULL,	/* the argument is a pointer to a time limit */
 	WAITS_IF_MINUS, /* the argument is a time limit in milliseconds */
 	WAITS_FUTEX,
@@ -121,7 +121,7 @@ uint64_t rest_count_sockets(const char *sockstat)
 	return *sockstat ? sum : UINT64_MAX;
 }
 
-/* Those of the network namespace; a machine without IPv6 has no second file. */
+/* Sockets of the network namespace; a machine without IPv6 has no second file. */
 static bool has_few_sockets(unsigned max)
 {
 	char text[TEXT_MAX];
@@ -136,7 +136,7 @@ static int open_process(pid_t pid)
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Calls on() for each name that is a number; true if it is for all of them, and they are no more than max. */
+/* Calls on() for each name that is a number. True if all calls return true and there are at most max. */
 static bool each_number(int process, const char *folder, unsigned max, bool (*on)(int dir, const char *name, void *ctx),
 			void *ctx)
 {
@@ -154,7 +154,7 @@ static bool each_number(int process, const char *folder, unsigned max, bool (*on
 	return fine && n > 0;
 }
 
-/* A read of a file takes a moment, however long that is on a slow disk. */
+/* A read of a file ends soon, even on a slow disk. */
 static bool is_from_others(int dir, const char *thread, int fd)
 {
 	char path[64], target[64];
@@ -173,7 +173,7 @@ static bool add_switches(int dir, const char *thread, uint64_t *switches)
 	const char *at = read_text(dir, path, text) ? strstr(text, "\nvoluntary_ctxt_switches:") : NULL;
 	if (!at || sscanf(at, "\nvoluntary_ctxt_switches: %llu", &n) != 1)
 		return false;
-	*switches += n + 1; /* a thread more shows, too */
+	*switches += n + 1; /* one more thread changes the sum, too */
 	return true;
 }
 
@@ -186,7 +186,7 @@ static bool thread_waits(int dir, const char *name, void *ctx)
 	       (fd < 0 || is_from_others(dir, name, fd)) && add_switches(dir, name, ctx);
 }
 
-/* Not a timer, nor a ring of requests that the system works on by itself. */
+/* Rejects timers, and rings of requests on which the system works by itself. */
 static bool is_plain_file(int dir, const char *name, void *ctx)
 {
 	char target[64];
@@ -197,7 +197,7 @@ static bool is_plain_file(int dir, const char *name, void *ctx)
 	return !streq(target, "anon_inode:[timerfd]") && !streq(target, "anon_inode:[io_uring]");
 }
 
-/* The owner of /proc/PID does not tell: a process can make that root. */
+/* The owner of /proc/PID does not show the user: a process can make it root. */
 static unsigned is_foreign(pid_t pid, void *ctx)
 {
 	char text[TEXT_MAX];
@@ -212,8 +212,8 @@ static unsigned is_foreign(pid_t pid, void *ctx)
 	return !at || sscanf(at, "\nUid:\t%u", &uid) != 1 || uid == getuid();
 }
 
-/* True if the kernel is alone and cannot wake up by itself. The switches of its threads tell if one of them ran since the last look:
- * of two that wait for each other in turn, each may be seen waiting. */
+/* True if the kernel is alone and cannot wake up by itself. The context switches of its threads show whether one
+ * of them ran since the last check: two threads that wait for each other in turn may both be seen waiting. */
 static bool is_safe_to_stop(pid_t kernel, unsigned own_sockets, uint64_t *ret_switches)
 {
 	uint64_t switches = 0;

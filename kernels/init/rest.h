@@ -1,13 +1,14 @@
-/* Lets PID 1 sleep while its session does nothing: it then wakes every ten seconds instead of five times a second.
+/* Lets PID 1 sleep while its session is idle: it then wakes every ten seconds instead of five times a second.
  *
- * PID 1 looks at disk and sockets so often because whatever runs in the container can fill them within a moment. A thread that
- * waits looks the same whether it waits for the next cell or for a moment to start writing, so a look cannot tell that it is safe
- * to look less often. Therefore the interpreter is stopped (SIGSTOP) before PID 1 rests, and continued before anything else happens:
- * a frame, a dead child, another signal. What is stopped cannot write.
+ * PID 1 checks disk and sockets so often because processes in the container can fill them within a moment. A waiting
+ * thread looks the same whether it waits for the next cell or for a moment to start writing, so a check cannot show
+ * that it is safe to check less often. Therefore the interpreter is stopped (SIGSTOP) before PID 1 rests, and
+ * continued before anything else happens: a frame, a dead child, another signal. A stopped process cannot write.
  *
- * A session must not notice. So PID 1 rests only if the interpreter is the container's only process, each of its threads is in a
- * system call that waits without a time limit and none has run for a second, and no timer, signal handler or network socket could
- * wake it. A look that cannot be made counts as a reason not to rest: where /proc does not tell, everything stays as it was. */
+ * A session must not notice this. So PID 1 rests only if the interpreter is the container's only process, each of
+ * its threads is in a system call that waits without a time limit, none has run for a second, and no timer, signal
+ * handler or network socket could wake it. If something cannot be checked, for example because /proc hides it, PID
+ * 1 does not rest. */
 #ifndef HUSK_KERNELS_INIT_REST_H
 #define HUSK_KERNELS_INIT_REST_H
 
@@ -16,7 +17,7 @@
 
 /* The longest sleep. */
 #define REST_WAKE_MS 10000
-/* Of a link over TCP: its two ends and what listens for it. */
+/* Of a link over TCP: its two ends and the listener. */
 #define REST_LINK_SOCKETS 3
 
 enum rest_state {
@@ -28,29 +29,29 @@ enum rest_state {
 struct rest {
 	struct disk *disk;
 	struct sockets *sockets;
-	unsigned own_sockets; /* TCP sockets that may be open: those of the link */
-	/* The interpreter, if nothing is under way in the container that PID 1 knows of; else 0. */
+	unsigned own_sockets; /* TCP sockets of the link, which may be open */
+	/* The interpreter's pid if nothing that PID 1 knows of is under way in the container; else 0. */
 	pid_t (*idle_kernel)(const struct rest *r);
 
 	enum rest_state state;
-	pid_t pid; /* what is stopped */
+	pid_t pid; /* the stopped process */
 	uint64_t due_ms, pause_ms;
-	uint64_t switches; /* of the kernel's threads at the last look; 0 = none was made */
+	uint64_t switches; /* of the kernel's threads at the last check; 0 = no check yet */
 };
 
-/* Something happened: continues what was stopped, at once, and watches as before. */
+/* Something happened: continues the stopped process at once, and watches as before. */
 void rest_wake(struct rest *r, uint64_t now_ms);
 /* A child was stopped or continued. */
 void rest_child_changed(struct rest *r, uint64_t now_ms);
-/* Once a turn of the loop. */
+/* Once per turn of the loop. */
 void rest_turn(struct rest *r, uint64_t now_ms);
 
-/* Exposed for tests: true if /proc/PID/task/TID/syscall shows a call that waits without a time limit. *ret_fd is the descriptor that it
- * reads, or -1. */
+/* Exposed for tests: true if /proc/PID/task/TID/syscall shows a system call that waits without a time limit.
+ * *ret_fd is the descriptor that it reads, or -1. */
 bool rest_waits_without_limit(const char *syscall, int *ret_fd);
-/* True if /proc/PID/status shows no handler for a signal that comes by itself. */
+/* True if /proc/PID/status shows no handler for a signal that the system may send. */
 bool rest_has_no_alarm(const char *status);
-/* The TCP, UDP and raw sockets that /proc/net/sockstat or sockstat6 shows; UINT64_MAX if it does not. */
+/* Number of TCP, UDP and raw sockets in /proc/net/sockstat or sockstat6; UINT64_MAX if unknown. */
 uint64_t rest_count_sockets(const char *sockstat);
 
 #endif

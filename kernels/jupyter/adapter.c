@@ -17,14 +17,14 @@
 #include "kernels/system/clock.h"
 
 #define START_STEP_MS 100
-/* A kernel that answers but publishes nothing at all is taken as it is. */
+/* A kernel that answers but never publishes anything is accepted. */
 #define SILENT_START_MS 1000
 #define SAY_WHAT_IS_MISSING_MS 45000 /* PID 1 waits 60 s */
-/* Half of a cell's end came, reply or idle; a publisher whose queue was full has dropped the other. */
+/* Only half of a cell's end arrived, reply or idle: a publisher with a full queue has dropped the other half. */
 #define HALF_END_MS 1000
-/* Missed heartbeats in a row: more than a machine without memory to spare takes to wake a process up. */
+/* Missed heartbeats in a row: this takes longer than waking a process on a machine that is short of memory. */
 #define BEATS_MISSED_MAX 12
-/* How long the messages of a kernel that is dead may still be on their way. */
+/* How long messages of a dead kernel may still be in transit. */
 #define LAST_WORDS_MS 500
 #define LAST_WORDS_QUIET_MS 50
 #define SHUTDOWN_MS 1000
@@ -57,18 +57,18 @@ struct adapter {
 		char language_version[64];
 	} start;
 	struct {
-		uint64_t half_ms; /* since when only half of the end has come, 0 = not so */
+		uint64_t half_ms; /* since when half of the end is missing; 0 = not missing */
 		bool asked, replied, idle;
 		char request[MESSAGE_ID_LEN + 1];
 	} probe;
 	struct {
 		uint64_t due_ms, sent_ms;
-		uint64_t busy_ms;      /* since when the kernel is at the running cell, 0 = it is not */
-		uint64_t answered_ms;  /* a ping since then, 0 = none was */
-		bool known_from_cells; /* the kernel has answered one while it ran a cell: it always should */
+		uint64_t busy_ms;      /* since when the kernel works on the running cell; 0 = it does not */
+		uint64_t answered_ms;  /* last answer to a ping since then; 0 = none */
+		bool known_from_cells; /* the kernel has answered a ping during a cell: it always should */
 	} beat;
 	unsigned complaints;
-	int written_fd; /* by the running cell, last; 0 = none */
+	int written_fd; /* last one that the running cell wrote to; 0 = none */
 };
 
 static void set_state(struct adapter *a, enum state state)
@@ -79,7 +79,8 @@ static void set_state(struct adapter *a, enum state state)
 
 /* ---- output */
 
-/* stdout and stderr are two pipes, and the link is a third way to PID 1: whoever changes from one to another waits. */
+/* stdout, stderr and the link are three ways to PID 1: before output changes from one to another, the adapter
+ * waits. */
 static void keep_order(struct adapter *a, int fd)
 {
 	if (a->outputs.running && a->written_fd && a->written_fd != fd) {
@@ -96,7 +97,7 @@ static void write_out(struct outputs *o, int fd, const void *data, size_t n)
 	keep_order(container_of(o, struct adapter, outputs), fd);
 	while (n) {
 		ssize_t written = write(fd, at, n);
-		if (written < 0 && errno == EAGAIN) { /* a kernel may have set that on the pipe that we share */
+		if (written < 0 && errno == EAGAIN) { /* a kernel may have set this on the shared pipe */
 			struct pollfd p = { .fd = fd, .events = POLLOUT };
 			(void)poll(&p, 1, -1);
 			continue;
@@ -111,7 +112,7 @@ static void write_out(struct outputs *o, int fd, const void *data, size_t n)
 static bool send_up(struct outputs *o, const json_t *message)
 {
 	struct adapter *a = container_of(o, struct adapter, outputs);
-	/* That PID 1 is gone is seen when the link is read. */
+	/* A closed link is noticed when it is read. */
 	return uplink_send(&a->uplink, message) != -EMSGSIZE;
 }
 
@@ -150,7 +151,7 @@ static _Noreturn void end_lost(struct adapter *a, const char *why)
 	_exit(EXIT_LOST);
 }
 
-/* PID 1 is gone or asks us to go. */
+/* PID 1 has closed the link or asks the adapter to exit. */
 static void start_closing(struct adapter *a)
 {
 	char id[MESSAGE_ID_LEN + 1];
@@ -178,8 +179,8 @@ static void become_ready(struct adapter *a)
 	a->beat.due_ms = clock_now_ms() + a->options->beat_ms;
 }
 
-/* Ready when the kernel has answered, is heard on iopub, and its heart beats. iopub is subscribed to, which the kernel hears
- * of some time later: until then what it publishes is lost, so it is asked again. */
+/* Ready when the kernel has answered, has published on iopub, and answers heartbeats. The kernel learns of the
+ * iopub subscription some time later. Everything that it publishes before that is lost, so it is asked again. */
 static void look_at_start(struct adapter *a)
 {
 	uint64_t now = clock_now_ms();
@@ -213,7 +214,7 @@ static void on_kernel_info(struct adapter *a, const struct message *m)
 
 /* ---- a cell */
 
-/* Setting a variable is code of the language, which a kernel does not tell. */
+/* Setting a variable takes code of the language, which a kernel does not reveal. */
 static void refuse_env(struct adapter *a, json_int_t call)
 {
 	outputs_begin(&a->outputs, call, /* request= */ "");
@@ -225,7 +226,8 @@ static void refuse_env(struct adapter *a, json_int_t call)
 	outputs_finish(&a->outputs);
 }
 
-/* A byte order mark is no code in any language, and the line ends of other systems are none to some. A new reference. */
+/* A byte order mark is not code in any language, and some languages do not accept line ends of other systems. A
+ * new reference. */
 static json_t *plain_source(json_t *code)
 {
 	AUTO(buf_release) struct buf plain = { 0 };
@@ -255,7 +257,7 @@ static void start_cell(struct adapter *a, const json_t *message)
 		refuse_env(a, json_integer_value(id));
 		return;
 	}
-	/* We send one cell at a time: there is no queue for the kernel to empty after an error. */
+	/* The adapter sends one cell at a time: the kernel has no queue to clear after an error. */
 	json_auto_t *content =
 		json_pack("{s:o, s:b, s:b, s:{}, s:b, s:b}", "code", plain_source(code), "silent", 0, "store_history",
 			  1, "user_expressions", "allow_stdin", interactive, "stop_on_error", 0);
@@ -280,7 +282,7 @@ static void finish_cell(struct adapter *a)
 	set_state(a, STATE_IDLE);
 }
 
-/* Messages of one channel keep their order: when a later request's answer is there, the earlier one's will never come. */
+/* Messages of one channel keep their order: once a later request is answered, the earlier one never will be. */
 static void look_at_end(struct adapter *a)
 {
 	struct outputs *o = &a->outputs;
