@@ -8,37 +8,38 @@
 #include "manager/line/parsed.h"
 #include "manager/line/run-output.h"
 
-/* Displays of a run, with those that have given way. */
+/* Displays of one run, including those that were dropped for later ones. */
 #define PLACES_MAX (10 * CALL_DISPLAYS_MAX)
 #define DETAIL_CHARS 1000
 #define LOST_CHARS 100
 #define BYTES_PER_CHAR 4
-/* Of output that is rendered on the loop, and of what is left of more where there is no time for a job. */
+/* LOOP_STREAM_BYTES of output may be rendered on the loop. More is cut to CUT_STREAM_BYTES if no worker job can
+ * render it. */
 #define LOOP_STREAM_BYTES (64u << 10)
 #define CUT_STREAM_BYTES (256u << 10)
-/* What a job may take for one frame. */
+/* CPU limit of a worker job for one frame. */
 #define PREPARE_CPU_MS 1000
 
 struct collect {
 	const struct config *config;
 	struct run_output live, tail;
-	struct run_result partial; /* displays, result, error; the texts come at the end */
-	struct shown {		   /* beside partial.displays */
-		char *id;	   /* NULL = none */
+	struct run_result partial; /* displays, result and error; the texts are added at the end */
+	struct shown {		   /* parallel to partial.displays */
+		char *id;	   /* NULL = no id */
 		size_t bytes;
-		bool update; /* of one that is not there */
-		bool gone;   /* what came first: it had to go */
+		bool update; /* updates a display that is not here */
+		bool gone;   /* the first content was dropped */
 	} * shown;
 	size_t display_bytes;
-	size_t emptied;		/* of partial.displays: what was there had to go */
-	uint64_t displays_over; /* dropped by us */
+	size_t emptied;		/* entries of partial.displays whose content was dropped */
+	uint64_t displays_over; /* dropped here, not by PID 1 */
 	json_t *end;
-	uint32_t call; /* its number */
+	uint32_t call;
 	bool raw;
-	struct prepared *prepared; /* of the next frame; NULL = nothing */
-	struct last_display {	   /* what the last of them did */
+	struct prepared *prepared; /* for the next frame; NULL = none */
+	struct last_display {	   /* effect of the last DISPLAY */
 		bool cleared, update;
-		size_t at; /* SIZE_MAX = nothing */
+		size_t at; /* SIZE_MAX = no display */
 	} last;
 };
 
@@ -62,7 +63,7 @@ uint64_t collect_keep_over(const struct config *config)
 {
 	const uint64_t limits[] = { config->max_stdout_chars, config->max_stderr_chars, config->max_result_chars,
 				    config->max_traceback_chars };
-	/* Labels and notes take their part of an answer. */
+	/* Labels and notes need part of the answer. */
 	uint64_t chars = config->max_answer_chars / 4 * 3;
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++)
 		if (limits[i])
@@ -83,11 +84,11 @@ struct collect *collect_new(const struct config *config)
 
 struct prepared {
 	struct config limits; /* a copy: only numbers are read */
-	bool ends;	      /* else `parsed` is what counts */
+	bool ends;	      /* false: use `parsed` */
 	struct parsed parsed;
 	struct run_output live, tail;
 	struct stream_limit streams[2];
-	struct run_result texts; /* what run_output_finish() fills */
+	struct run_result texts; /* filled by run_output_finish() */
 };
 
 struct prepared *prepared_free(struct prepared *p)
@@ -118,7 +119,7 @@ static uint64_t number_field(json_t *object, const char *name)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
-/* Of what a program wrote, as far as is known. */
+/* Limits for each stream, from the bytes written as far as they are known. */
 static void get_limits(const struct collect *c, uint64_t out_bytes, uint64_t err_bytes, struct stream_limit ret[2])
 {
 	uint64_t bytes[] = { MAX(out_bytes, c->live.bytes[0] + c->tail.bytes[0]),
@@ -161,7 +162,7 @@ void collect_take_prepared(struct collect *c, struct prepared *p)
 	c->prepared = p;
 }
 
-/* Everything that has come so far is void. */
+/* Discards everything collected so far. */
 static void clear(struct collect *c)
 {
 	for (size_t i = 0; i < c->partial.n_displays; i++)
@@ -226,7 +227,7 @@ static bool is_picture_type(const char *type)
 	return strncmp(type, "image/", 6) == 0 && !streq(type, "image/svg+xml");
 }
 
-/* Of too many pictures the last are kept: the oldest goes, and its place stays empty. */
+/* Drops the oldest picture and leaves its place empty, so the latest ones are kept. */
 static bool drop_picture(struct collect *c)
 {
 	for (size_t i = 0; i < c->partial.n_displays; i++) {
@@ -369,7 +370,7 @@ static json_t *load_end(const struct wire_frame *frame)
 	return NULL;
 }
 
-/* PID 1 shares one ring among the streams, so either of them may have all of it. */
+/* PID 1 shares one ring between the streams, so one stream may fill all of it. */
 static uint64_t tail_limit(const struct collect *c)
 {
 	return collect_stdout_limit(c->config) + collect_stderr_limit(c->config);
@@ -383,7 +384,7 @@ static int on_output(struct run_output *p, enum part_kind stream, const struct w
 	return 0;
 }
 
-/* Without content it is the place of something that was sent before. */
+/* An empty frame marks the place of output that was sent before. */
 static int on_tail(struct collect *c, enum part_kind stream, const struct wire_frame *frame)
 {
 	if (frame->n)
@@ -437,7 +438,7 @@ static enum ending read_ending(const char *name)
 	return ENDING_KERNEL_DIED;
 }
 
-/* "df (pandas.DataFrame), x (int)"; NULL for none. */
+/* "df (pandas.DataFrame), x (int)"; NULL if the list is empty. */
 static char *lost_names(const json_t *list)
 {
 	struct buf names = { 0 };
@@ -499,7 +500,8 @@ static void take_texts(struct run_result *ret, struct run_result *texts)
 	ret->stderr_truncated = texts->stderr_truncated;
 }
 
-/* On the loop: of much output only head and tail. It is much only if nobody will read it, or its session has died. */
+/* Renders on the loop, so long output is cut to head and tail first. Output is this long here only if nobody will
+ * read it or the session has died. */
 static void finish_now(struct collect *c, struct run_result *ret)
 {
 	struct stream_limit limits[2];
@@ -517,7 +519,7 @@ void collect_finish(struct collect *c, struct run_result *ret)
 	free(take_ptr(c->shown));
 	if (c->end)
 		read_end(c, ret);
-	ret->displays_dropped = MAX(ret->displays_dropped, c->displays_over); /* PID 1 drops the same */
+	ret->displays_dropped = MAX(ret->displays_dropped, c->displays_over); /* PID 1 drops the same displays */
 	ret->stdout_bytes = MAX(ret->stdout_bytes, c->live.bytes[0] + c->tail.bytes[0]);
 	ret->stderr_bytes = MAX(ret->stderr_bytes, c->live.bytes[1] + c->tail.bytes[1]);
 	if (c->raw)

@@ -1,4 +1,4 @@
-/* The frames of one call become a run_result: accumulated, bounded, cleaned, cut to the MAX_* settings. */
+/* Turns the frames of one run into a run_result: accumulated, bounded, cleaned, and cut to the MAX_* settings. */
 #ifndef HUSK_MANAGER_LINE_COLLECT_H
 #define HUSK_MANAGER_LINE_COLLECT_H
 
@@ -9,49 +9,51 @@
 
 struct collect;
 
-/* Limits come from the config, which must outlive it. */
+/* config supplies the limits and must outlive the collector. */
 struct collect *collect_new(const struct config *config);
 struct collect *collect_free(struct collect *c);
 
-/* Its output is what a terminal gets: kept as bytes, for a screen to show. */
+/* Keeps the output as raw terminal bytes, for a screen to draw. */
 void collect_set_raw(struct collect *c);
-/* Bytes that PID 1 may keep of each stream, for the frame that starts the run. */
+/* Bytes of each stream that PID 1 may keep; goes into the frame that starts the run. */
 uint64_t collect_stdout_limit(const struct config *config);
 uint64_t collect_stderr_limit(const struct config *config);
-/* Bytes of text past which an answer may be cut, so that PID 1 keeps all of it in the session. */
+/* Bytes of text above which an answer may be cut, so PID 1 keeps all of the text in the session. */
 uint64_t collect_keep_over(const struct config *config);
 
-/* A frame that would take the loop too long: its JSON is large, or it ends much output. The caller has a worker do prepared_work()
- * while it holds back the frames that follow, then gives the result to collect_take_prepared() and the frame to collect_frame(). */
+/* Some frames would block the loop for too long: their JSON is large, or they end a long output. For these the
+ * caller has a worker run prepared_work(), holds back the frames that follow, then calls collect_take_prepared()
+ * and collect_frame(). */
 struct prepared;
-/* NULL if the loop can take the frame as it is. Of the collector, all that the work needs is copied. */
+/* NULL if the loop can process the frame directly. Copies everything that the worker needs from the collector. */
 struct prepared *collect_prepare(const struct collect *c, const struct wire_frame *frame);
-/* In any thread; the frame's payload must stay until it returns. It ends early at a deadline of its own: then the texts say so. */
+/* Runs in any thread. The frame's payload must stay valid until it returns. Has a CPU limit; texts cut by that
+ * limit say so. */
 void prepared_work(struct prepared *p, const struct wire_frame *frame);
-/* Takes it, for the next frame. */
+/* Takes ownership of p, for the next frame. */
 void collect_take_prepared(struct collect *c, struct prepared *p);
 /* Accepts NULL, returns NULL. */
 struct prepared *prepared_free(struct prepared *p);
 
-/* 1 when this was END, 0 when more comes, -EPROTO if PID 1 broke the protocol. */
+/* 1 if this was END, 0 if more frames follow, -EPROTO if PID 1 violated the protocol. */
 int collect_frame(struct collect *c, const struct wire_frame *frame);
-/* What the last frame, a DISPLAY, has shown; false if there was no room for it. Valid until the next frame. */
+/* Fills in the effect of the last frame, a DISPLAY; false if it was dropped for lack of room. Valid until the next frame. */
 bool collect_shown(const struct collect *c, struct shown_display *ret);
-/* How many displays it holds: without updates, and without those that gave way to later ones. */
+/* The number of displays held, without updates and dropped displays. */
 size_t collect_displays(const struct collect *c);
-/* Shows all that has come so far and is not cut from what comes live, in order. */
+/* Calls back for everything collected so far that live output still includes, in order. */
 struct collect_viewer {
 	void (*on_output)(void *ctx, int stream, const void *data, size_t n);
 	void (*on_display)(void *ctx, const struct shown_display *display);
 	void *ctx;
 };
 void collect_show(const struct collect *c, const struct collect_viewer *v);
-/* What PID 1 says of the piece that ends here; collect_finish() follows. */
+/* Reads PID 1's summary of the piece that ends here; collect_finish() follows. */
 void collect_mark(struct collect *c, const struct wire_mark *mark);
-/* Builds the result from what has arrived, also without an END: then the ending is the caller's to set. The collector is
- * empty afterwards. */
+/* Builds the result from the frames so far. Without an END, the caller sets the ending. Leaves the collector
+ * empty. */
 void collect_finish(struct collect *c, struct run_result *ret);
-/* True if END said that PID 1 would not take the call: nothing ran; the result's detail says why. */
+/* True if END said that PID 1 refused the run. Nothing ran then, and the result's detail gives the reason. */
 bool collect_refused(const struct collect *c);
 
 #endif

@@ -5,19 +5,19 @@
 #include "base/alloc.h"
 #include "manager/model/cause.h"
 
-/* PID 1 has most of its window left while it waits for this much. */
+/* Small enough that PID 1 still has most of its window when the credit is sent. */
 #define CREDIT_STEP (CONSOLE_OUT_WINDOW / 8)
 
 int console_open(struct console *c, struct dispatch *d, const struct wire_console *wanted, struct fail *f)
 {
 	AUTO(buf_release) struct buf frame = { 0 };
 	if (!d->open) {
-		cause_set(f, FAIL_BUSY, CAUSE_RECONNECTING, "the connection to the session is being made again");
+		cause_set(f, FAIL_BUSY, CAUSE_RECONNECTING, "Husk is reconnecting to the session");
 		return fail_hint(f, "Try again in a few seconds.");
 	}
 	if (!d->has_consoles || (wanted->pipes && !d->has_programs)) {
 		cause_set(f, FAIL_INVALID, CAUSE_OLD_SESSION,
-			  "this session was made by an older Husk, which does not open %s for people",
+			  "this session was created by an older Husk, which does not open %s for people",
 			  wanted->pipes ? "programs" : "terminals");
 		return fail_hint(f, "Create a new session.");
 	}
@@ -102,7 +102,7 @@ void console_close(struct console *c)
 	if (!d)
 		return;
 	leave(c);
-	/* What PID 1 had sent by then still comes, up to its END. */
+	/* PID 1 may still have frames on the way, up to its END. This one swallows them. */
 	struct console *rest = new0(struct console);
 	rest->dispatch = d;
 	rest->call = c->call;
@@ -145,7 +145,7 @@ static int on_end(struct console *c, const struct wire_frame *frame)
 	wire_read_console_end(frame, &end);
 	leave(c);
 	if (end.refused)
-		fail_set(&f, FAIL_BUSY, "%s", end.detail ? end.detail : "the session opens no terminal");
+		fail_set(&f, FAIL_BUSY, "%s", end.detail ? end.detail : "the session cannot open a terminal");
 	c->on_end(c, end.refused ? NULL : &end, end.refused ? &f : NULL);
 	return 0;
 }
@@ -184,7 +184,7 @@ bool consoles_on_frame(struct dispatch *d, const struct wire_frame *frame, int *
 
 void consoles_lost(struct dispatch *d, const struct fail *f)
 {
-	/* A callback may open another, but only on another connection: those that are here now all end. */
+	/* A callback may open a console only on another connection, so all consoles in this list end. */
 	for (size_t left = list_length(&d->consoles); left > 0; left--) {
 		struct console *c = list_first(&d->consoles, struct console, node);
 		if (!c)

@@ -15,7 +15,7 @@ pid_t dialer_pid(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 ? peer.pid : 0;
 }
 
-/* A line of the form "Name:\t…"; NULL if there is none. */
+/* The line of the form "Name:\t…"; NULL if it is missing. */
 static const char *field(const char *text, const char *name)
 {
 	size_t n = strlen(name);
@@ -32,7 +32,7 @@ bool dialer_read_status(const char *text, bool *ret_first, pid_t *ret_parent)
 	size_t n = 0;
 	if (!pids || !parent || sscanf(parent, "%d", ret_parent) != 1)
 		return false;
-	/* One pid for each namespace, from ours to its own. */
+	/* One pid for each namespace, from ours to the innermost. */
 	for (int pid; sscanf(pids, "%*[ \t]%d%n", &pid, &used) == 1; pids += used, n++)
 		last = pid;
 	*ret_first = n > 1 && last == 1;
@@ -75,7 +75,8 @@ enum dialer_verdict dialer_check(pid_t pid, const char *id)
 		return DIALER_IS_UNKNOWN;
 	if (!dialer_in_container(buf_str(&cgroup), id))
 		return DIALER_IS_OTHER;
-	/* Code inside may make a namespace of its own and be its first process. Only the container's own has its parent outside. */
+	/* Code inside a container may create a namespace and be its first process. Only the container's PID 1 has
+	 * its parent outside the container. */
 	if (parent > 0 && !read_proc(parent, "cgroup", &outside))
 		return DIALER_IS_UNKNOWN;
 	return dialer_in_container(buf_str(&outside), id) ? DIALER_IS_OTHER : DIALER_IS_PID1;

@@ -1,4 +1,4 @@
-/* Who has dialled: a container's own first process, or somebody else who can reach its socket. */
+/* Identifies the process that dialled: a container's PID 1, or another process that can reach its socket. */
 #ifndef HUSK_MANAGER_LINE_DIALER_H
 #define HUSK_MANAGER_LINE_DIALER_H
 
@@ -8,15 +8,16 @@
 
 enum dialer_verdict { DIALER_IS_OTHER, DIALER_IS_PID1, DIALER_IS_UNKNOWN };
 
-/* The pid of whoever dialled, as this process sees it; 0 if it cannot see it. */
+/* The pid of the process that dialled, as this process sees it; 0 if it is not visible. */
 pid_t dialer_pid(int fd);
-/* Is it the first process of the container with this id? DIALER_IS_UNKNOWN where /proc does not tell, or the id is "". */
+/* Whether this is the first process of the container with this id. DIALER_IS_UNKNOWN if /proc cannot show it, or
+ * the id is "". */
 enum dialer_verdict dialer_check(pid_t pid, const char *id);
 
 /* --- the pure parts ---------------------------------------------------------------------------------------------- */
-/* Of the text of /proc/PID/status. False if it does not say what namespaces the process is in. */
+/* Parses the text of /proc/PID/status. False if it lacks the process's namespaces. */
 bool dialer_read_status(const char *text, bool *ret_first, pid_t *ret_parent);
-/* Of the text of /proc/PID/cgroup, of either version and any driver. */
+/* Parses the text of /proc/PID/cgroup, of either version and any driver. */
 bool dialer_in_container(const char *text, const char *id);
 
 #endif

@@ -4,9 +4,9 @@
 
 #include "base/work.h"
 
-/* Longer than a client needs for its next call, shorter than anybody notices. */
+/* Longer than a client needs to send its next request, and too short to notice. */
 #define ACK_DELAY_MS 5
-/* PID 1 refuses calls while too many are unacknowledged. */
+/* PID 1 refuses runs while too many are unacknowledged. */
 #define ACKS_HELD_MAX 4
 
 static void on_ack_soon(void *ctx)

@@ -1,4 +1,4 @@
-/* What husk-emulator does with one feed: draws it, and answers. */
+/* Processes one feed in husk-emulator: draws it and builds the answer. */
 #ifndef HUSK_MANAGER_LINE_EMULATOR_DRAW_H
 #define HUSK_MANAGER_LINE_EMULATOR_DRAW_H
 

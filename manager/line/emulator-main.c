@@ -1,6 +1,7 @@
-/* husk-emulator ROWS COLS: the terminal of one interactive command, in a process that may be lost. A few bytes of a command can make
- * libvterm work for seconds or for ever, or break it. So this process can do nothing but read, write and compute, and the kernel ends it
- * if it computes for longer than FEED_CPU_MS on one feed. It exits when its standard input ends. */
+/* husk-emulator ROWS COLS: the terminal of one interactive command, in an expendable process. A few bytes of a
+ * command can make libvterm compute for seconds, loop forever or crash. So this process can only read, write and
+ * compute, and the kernel kills it if one feed takes more CPU time than FEED_CPU_MS. It exits when its standard
+ * input ends. */
 #include <errno.h>
 #include <sys/time.h>
 
@@ -12,12 +13,12 @@
 #include "manager/line/emulator-protocol.h"
 
 #define FEED_CPU_MS 100
-/* A screen of the largest size takes 16 MiB, a feed and its text 8. */
+/* The largest screen takes 16 MiB, a feed and its text 8 MiB. */
 #define MEMORY_MAX (96ul << 20)
 #define LIFE_CPU_SECONDS 60
 #define READ_CHUNK 65536
 
-/* SIGPROF ends the process. 0 = no limit. */
+/* SIGPROF kills the process when the limit is reached. 0 = no limit. */
 static bool limit_cpu(unsigned ms)
 {
 	const struct itimerval limit = { .it_value = { .tv_usec = (suseconds_t)ms * 1000 } };
@@ -35,7 +36,7 @@ static bool write_all(const struct buf *out)
 	return true;
 }
 
-/* False at the end of the input. */
+/* False at end of input. */
 static bool read_some(struct frame_reader *reader)
 {
 	ssize_t n = read(STDIN_FILENO, frame_reader_room(reader, READ_CHUNK), READ_CHUNK);
@@ -83,7 +84,7 @@ int main(int argc, char **argv)
 		fputs("husk-emulator: started by husk for the screens of interactive commands\n", stderr);
 		return 2;
 	}
-	/* The program that husk's library is part of may have descriptors that are inherited. */
+	/* The program that embeds libhusk may leak inheritable descriptors. */
 	close_range(STDERR_FILENO + 1, ~0u, 0);
 	if (chdir("/") < 0 || !confine(&limits))
 		return 1;

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "manager/line/emulator-protocol.h"
 
-/* Of the clock. The process has 100 ms of the processor's time for a feed (emulator-main.c), and the machine may be busy. */
+/* Wall-clock limit. The process has 100 ms of CPU time for a feed (emulator-main.c), and the machine may be busy. */
 #define ANSWER_MS 3000
 #define PROGRAM "husk-emulator"
 
@@ -18,20 +18,20 @@ struct emulator {
 	struct emulator_spec spec;
 	struct child *child; /* NULL until the first feed */
 	struct timer *deadline;
-	struct emulator_answer answer; /* that is coming in */
-	const char *trouble;	       /* of a feed that could not be passed on */
+	struct emulator_answer answer; /* being received */
+	const char *trouble;	       /* bytes of feeds that could not be passed on */
 	bool busy;
 };
 
 /* --- where it is --------------------------------------------------------------------------------------------------- */
 
-/* Seen from the folder of a program or a library of ours: as they are installed, and as they are built. */
+/* Relative to the folder of our program or library: first as installed, then as built. */
 static const char *const places[] = {
 	"../libexec/husk/" PROGRAM, "../../libexec/husk/" PROGRAM, "husk/" PROGRAM, PROGRAM, "../" PROGRAM,
 	"../../" PROGRAM,
 };
 
-/* Somebody else's file may be in a folder that all can write to. */
+/* In a folder that everybody can write to, the file could belong to another user. */
 static bool is_ours(const char *path)
 {
 	struct stat st;
@@ -56,7 +56,8 @@ static char *find_beside(const char *object)
 
 char *emulator_find(void)
 {
-	/* This code is in libhusk.so, or in a program, whose name here need not be a path. */
+	/* This code is in libhusk.so or in a program. The name that dladdr() gives for a program may not be a
+	 * path. */
 	Dl_info self;
 	char *path =
 		dladdr((const void *)places, &self) && strchr(self.dli_fname, '/') ? find_beside(self.dli_fname) : NULL;
@@ -106,7 +107,7 @@ int emulator_answer_feed(struct emulator_answer *a, const void *data, size_t n)
 	}
 	if (r == 0)
 		return 0;
-	/* Nothing may follow: each feed has one answer. */
+	/* Nothing may follow, because each feed has exactly one answer. */
 	if (r < 0 || frame.header.type != EMULATOR_STATE || !a->begun || a->reader.used != a->reader.buf.len)
 		return -EPROTO;
 	utf8_clean(&a->text, a->begun, strlen(a->begun));
@@ -202,6 +203,6 @@ void emulator_feed(struct emulator *e, const void *data, size_t n)
 	e->trouble = e->child ? NULL : start(e);
 	if (!e->trouble && child_write(e->child, frame.data, frame.len) < 0)
 		e->trouble = "the terminal emulator has ended";
-	/* A callback never runs inside the call that set it up. */
+	/* A callback never runs inside the function that set it up. */
 	timer_start(e->deadline, e->trouble ? 0 : ANSWER_MS, 0);
 }

@@ -37,7 +37,7 @@ static char *parent_of(const char *path)
 	return xstrndup(path, (size_t)(strrchr(path, '/') - path));
 }
 
-/* An absolute path that does not lead below the user's home; NULL if it is none. */
+/* The path if it is absolute and not below the user's home, else NULL. */
 static const char *place(const char *path)
 {
 	const char *home = getenv("HOME");
@@ -45,7 +45,7 @@ static const char *place(const char *path)
 	return path && *path == '/' && (n < 2 || strncmp(path, home, n) != 0) ? path : NULL;
 }
 
-/* A folder of ours that nobody else can look into; NULL if there is no place for it. The caller owns it. */
+/* Makes a folder that only this user can read; NULL if there is no place for it. The caller owns the string. */
 static char *make_neutral(void)
 {
 	const char *run = getenv("XDG_RUNTIME_DIR"), *const places[] = { run && *run == '/' ? run : NULL,
@@ -59,7 +59,8 @@ static char *make_neutral(void)
 	return NULL;
 }
 
-/* Whether it leads to a folder of ours. One of an older Husk is not a link: it stays while containers use it. */
+/* Whether `lines` leads to a folder of this user. An older Husk made a plain folder instead of a link; it stays
+ * while containers use it. */
 static bool is_good(const char *lines)
 {
 	struct stat st, link;
@@ -81,7 +82,7 @@ static int make_lines(const char *lines)
 		return r;
 	if (!neutral)
 		return dirs_make(lines);
-	(void)unlink(lines); /* leads nowhere, as after a restart of the machine */
+	(void)unlink(lines); /* a dangling link, as after a reboot */
 	if (symlink(neutral, lines) == 0)
 		return 0;
 	r = errno == EEXIST ? 0 : -errno; /* another server was faster */
@@ -89,7 +90,7 @@ static int make_lines(const char *lines)
 	return r;
 }
 
-/* The last one takes the folder with it. */
+/* Removes `lines` and the folder it leads to if the last container is gone. */
 static void remove_lines(const char *lines)
 {
 	AUTO(freep) char *neutral = realpath(lines, NULL);
@@ -102,14 +103,14 @@ int folder_make(const char *path)
 {
 	AUTO(freep) char *lines = parent_of(path);
 	int r = make_lines(lines);
-	/* Somebody else's last container may have gone just then. */
+	/* Another server may just have removed the folder with its last container. */
 	if (r == 0 && mkdir(path, 0755) < 0 && errno == ENOENT)
 		r = make_lines(lines);
 	if (r < 0)
 		return r;
 	if (mkdir(path, 0755) < 0 && errno != EEXIST)
 		return -errno;
-	/* Whatever the umask: another user looks at it from inside. */
+	/* The container's user reads it, whatever our umask is. */
 	return chmod(path, 0755) < 0 ? -errno : 0;
 }
 
@@ -117,14 +118,14 @@ static int bind_in(int dir, uint64_t *ret_inode)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	struct stat st;
-	/* Through the folder's descriptor, since the path may be longer than a socket address allows. */
+	/* The path may be too long for a socket address, so use the folder's descriptor. */
 	snprintf(sa.sun_path, sizeof(sa.sun_path), "/proc/self/fd/%d/" NEW_SOCKET, dir);
 	AUTO(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	(void)unlinkat(dir, NEW_SOCKET, 0);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || fchmodat(dir, NEW_SOCKET, 0666, 0) < 0 ||
 	    listen(fd, BACKLOG) < 0 || fstatat(dir, NEW_SOCKET, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
-	/* PID 1 looks for this name: only now can it be dialled. */
+	/* PID 1 looks for this name, so it cannot dial before the rename. */
 	if (renameat(dir, NEW_SOCKET, dir, LINE_SOCKET) < 0)
 		return -errno;
 	*ret_inode = st.st_ino;

@@ -7,9 +7,9 @@
 
 struct key {
 	const char *name;
-	const char *text;	 /* for a cell; NULL = only terminals have this key */
-	const char *at_terminal; /* NULL = the same */
-	const char *application; /* in the mode that a program can ask for (DECCKM); NULL = the same */
+	const char *text;	 /* bytes for a cell; NULL = this key exists only at a terminal */
+	const char *at_terminal; /* bytes at a terminal; NULL = the same */
+	const char *application; /* bytes in application cursor mode (DECCKM); NULL = the same */
 };
 
 static const struct key keys[] = {
@@ -66,7 +66,7 @@ static bool press(const char *name, enum keys_target target, struct buf *out)
 	return false;
 }
 
-/* The length of the key at `at`, which is pressed; 0 if there is none. */
+/* The length of the key name at `at`, whose bytes are appended; 0 if there is no key. */
 static size_t press_at(const char *at, size_t n, enum keys_target target, struct buf *out)
 {
 	char name[NAME_MAX_LEN + 1];

@@ -16,32 +16,32 @@
 #define RETRY_MS 100
 #define RETRY_MAX_MS 5000
 #define RETRY_DOUBLINGS 6u
-/* Added to a quarter of the lease, in which at least one PONG comes. */
+/* Added to a quarter of the lease, in which at least one PONG arrives. */
 #define STUCK_MS 10000
 
-/* A frame that is prepared by a worker. Those that follow wait, so a session has one such job at a time and keeps its order. */
+/* A frame that a worker prepares. Later frames wait, so each session has at most one such worker job and keeps its
+ * order. */
 struct preparation {
-	struct line *line; /* not to be touched once it was forgotten */
+	struct line *line; /* do not touch after work_forget() */
 	struct work *work;
 	struct prepared *prepared;
 	struct wire_frame frame;
-	struct buf held; /* what its payload is in */
+	struct buf held; /* holds the frame's payload */
 };
 
 struct line {
 	struct dispatch dispatch;
 	struct line_spec spec;
 	struct wire wire;
-	struct buf claim; /* the frame; empty = none to make */
+	struct buf claim; /* the frame; empty = no claim */
 	struct timer *heartbeat, *retry;
-	uint64_t
-		connection; /* counts openings: the connection that a callback started on may be gone when it returns */
-	uint64_t frame_ms;  /* of the last bytes on this connection */
+	uint64_t connection; /* counts openings, to detect that a callback has replaced the connection */
+	uint64_t frame_ms;   /* when the last bytes arrived on this connection */
 	uint64_t lease_ms;
 	unsigned failures;
 	bool connected, closed;
-	struct preparation *preparation; /* NULL = none under way */
-	struct fail ended;		 /* the connection has, while one was; no kind = it has not */
+	struct preparation *preparation; /* NULL = none */
+	struct fail ended;		 /* why the connection ended during a preparation; no kind = it did not */
 };
 
 static void connect_now(struct line *l);
@@ -78,7 +78,7 @@ static void lose_transfers(struct line *l)
 	AUTO(fail_release) struct fail f = { 0 };
 	cause_set(
 		&f, FAIL_ENGINE, CAUSE_STREAM_BROKE,
-		"the connection to the session broke while files were copied; what an import had sent may have been moved into place");
+		"the connection to the session broke while files were being copied; an import may already be in place");
 	fail_hint(&f, "Check what has arrived, and try again.");
 	transfers_lost(&l->dispatch, &f, /* gone= */ false);
 }
@@ -88,7 +88,7 @@ static void lose_consoles(struct line *l)
 	AUTO(fail_release) struct fail f = { 0 };
 	cause_set(&f, FAIL_ENGINE, CAUSE_STREAM_BROKE,
 		  "the connection to the session broke, and the terminal in it was hung up");
-	fail_hint(&f, "Open another one; the session itself is still there if its container is.");
+	fail_hint(&f, "Open another terminal; the session still exists if its container does.");
 	consoles_lost(&l->dispatch, &f);
 }
 
@@ -96,7 +96,7 @@ static void broken(struct line *l, const struct fail *f)
 {
 	disconnect(l);
 	lose_transfers(l);
-	/* Of one that has died, line_cut() knows why. */
+	/* If the container died, line_cut() reports it with the reason. */
 	if (!l->closed && f->kind != FAIL_DIED) {
 		lose_consoles(l);
 		queries_lost(&l->dispatch, /* why= */ NULL);
@@ -107,7 +107,7 @@ static void broken(struct line *l, const struct fail *f)
 	l->spec.handler.on_broken(l->spec.handler.ctx, f);
 }
 
-/* A carrier tells of its failure on the stream itself, in words, where PID 1's hello should be. */
+/* If the exec fails, the engine's client writes its error message to the stream, where PID 1's hello should be. */
 static void break_protocol(struct line *l)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -207,7 +207,7 @@ static int on_relay(struct line *l, const struct wire_frame *frame)
 	return l->spec.handler.on_relay ? l->spec.handler.on_relay(l->spec.handler.ctx, frame) : -EPROTO;
 }
 
-/* Transfers, consoles and runs share one sequence of numbers, and some types: the number says whose frame it is. */
+/* Transfers, consoles and runs share one sequence of numbers and some frame types, so the number decides. */
 static int on_numbered(struct line *l, const struct wire_frame *frame)
 {
 	int r;
@@ -216,7 +216,8 @@ static int on_numbered(struct line *l, const struct wire_frame *frame)
 	return runs_frame(&l->dispatch, frame);
 }
 
-/* What PID 1 may send after its HELLO: 0, or negative when the connection is of no more use. */
+/* Handlers of the frames that PID 1 may send after its HELLO. They return 0, or negative if the connection must be
+ * closed. */
 static int (*const routes[])(struct line *l, const struct wire_frame *frame) = {
 	[FRAME_EVENT] = on_event,
 	[FRAME_PONG] = on_pong,
@@ -250,11 +251,11 @@ static int (*const routes[])(struct line *l, const struct wire_frame *frame) = {
 	[FRAME_CONSOLE_ERR] = on_numbered,
 };
 
-/* 0, or negative when the connection is of no more use. */
+/* 0, or negative if the connection must be closed. */
 static int on_frame(struct line *l, const struct wire_frame *frame)
 {
 	watchdog_detail("a frame (container, type):", l->spec.container, frame->type);
-	/* An event may come first: PID 1 refuses a server whose epoch is old. */
+	/* An EVENT may precede the hello: PID 1 refuses a server with an old epoch. */
 	if (!l->dispatch.open && frame->type != FRAME_EVENT)
 		return on_hello(l, frame);
 	if ((size_t)frame->type >= ARRAY_LEN(routes) || !routes[frame->type])
@@ -262,7 +263,7 @@ static int on_frame(struct line *l, const struct wire_frame *frame)
 	return routes[frame->type](l, frame);
 }
 
-/* 0, or negative if the connection is gone or of no more use. */
+/* 0, or negative if the connection is gone or must be closed. */
 static int take_frame(struct line *l, struct wire_frame *frame)
 {
 	struct loop *loop = l->dispatch.loop;
@@ -270,7 +271,7 @@ static int take_frame(struct line *l, struct wire_frame *frame)
 	int descriptor = frame->type == FRAME_FILE ? dispatch_take_descriptor(&l->dispatch) : -1;
 	frame->descriptor = &descriptor;
 	int r = on_frame(l, frame);
-	work_close(loop, descriptor); /* nobody wanted it */
+	work_close(loop, descriptor); /* if no handler took it */
 	/* The frame may have ended the connection, or the whole line. */
 	if (l->connection != connection)
 		return -ECANCELED;
@@ -371,7 +372,7 @@ static void on_closed(void *ctx, const struct fail *f)
 {
 	struct line *l = ctx;
 	log_debug("line: connection closed: %s", f->message);
-	/* What came before it is taken first. */
+	/* Process the frames that came before the end first. */
 	if (l->preparation) {
 		l->connected = false;
 		fail_copy(&l->ended, f);

@@ -1,8 +1,9 @@
-/* The line to one PID 1: hello and epoch, claim, heartbeat, replay, and the calls on it. A connection that breaks proves
- * nothing: its owner decides whether it is made again, and PID 1 then replays what was not acknowledged.
+/* The line to one PID 1: hello and epoch, claim, heartbeat, replay, and its runs, transfers, consoles and queries. A
+ * broken connection does not mean that the container died. The owner decides whether to reconnect; PID 1 then replays
+ * what was not acknowledged.
  *
- * Callbacks come from the loop, never from inside the call that set them up. The line may be closed from inside any of them,
- * and must not be freed there. */
+ * Callbacks come from the loop, never from inside the function that set them up. Any of them may close the line,
+ * but none may free it. */
 #ifndef HUSK_MANAGER_LINE_LINE_H
 #define HUSK_MANAGER_LINE_LINE_H
 
@@ -12,13 +13,13 @@
 struct line;
 
 struct line_handler {
-	/* PID 1 has answered, for the first time or again; before it replays anything. */
+	/* PID 1 has answered, for the first time or again. Called before PID 1 replays anything. */
 	void (*on_hello)(void *ctx, const struct wire_hello *hello);
 	void (*on_event)(void *ctx, const struct wire_event *event);
-	/* A frame of the relay: 0, or negative if PID 1 broke the protocol. NULL = nothing is relayed here. */
+	/* A frame of the relay: 0, or negative if PID 1 violated the protocol. NULL = this line has no relay. */
 	int (*on_relay)(void *ctx, const struct wire_frame *frame);
-	/* The connection is gone, and PID 1's calls stay as they are: line_retry(), or line_close(). CAUSE_PROTOCOL: PID 1 is
-	 * not to be trusted any more. */
+	/* The connection is gone, while PID 1 keeps its runs. Call line_retry() or line_close(). CAUSE_PROTOCOL:
+	 * PID 1 can no longer be trusted. */
 	void (*on_broken)(void *ctx, const struct fail *f);
 	void *ctx;
 };
@@ -26,37 +27,39 @@ struct line_handler {
 struct line_spec {
 	struct loop *loop;
 	const struct config *config;
-	struct transport *transport; /* taken */
-	const char *container;	     /* its name, for logs; NULL = not known. Must outlive the line */
+	struct transport *transport; /* owned by the line */
+	const char *container;	     /* its name for logs; NULL = unknown. Must outlive the line */
 	uint64_t epoch;
-	uint64_t lease_ms; /* until PID 1 names its own */
+	uint64_t lease_ms; /* used until PID 1 sends its own */
 	struct line_handler handler;
 };
 
-/* Nothing is opened yet. loop and config must outlive it. */
+/* Does not connect yet. loop and config must outlive the line. */
 struct line *line_new(const struct line_spec *spec);
-/* Everything on it is dropped without an answer. Accepts NULL, returns NULL. */
+/* Drops everything without an answer. Accepts NULL, returns NULL. */
 struct line *line_free(struct line *l);
 
-/* What the container is for; sent with the next hello, or now if PID 1 has answered. Whoever adopts claims nothing. */
+/* Sets the container's purpose. It is sent now if PID 1 has answered, else with the next hello. A server that
+ * adopts a container does not claim it. */
 void line_claim(struct line *l, const struct wire_claim *claim);
-/* Makes the connection, from the loop. */
+/* Connects, from the loop. */
 void line_open(struct line *l);
-/* Makes it again, after a pause that grows with each failure. */
+/* Reconnects after a pause that grows with each failure. */
 void line_retry(struct line *l);
-/* How often in a row it could not be made. */
+/* The number of consecutive connection failures. */
 unsigned line_failures(const struct line *l);
-/* True while PID 1 holds on to everything although it hears nothing. */
+/* True while PID 1 keeps everything although it has not heard from a server. */
 bool line_in_lease(const struct line *l);
-/* No more attempts, no more heartbeats: `why` ends what is being copied; runs stay until line_cut() or line_free(). */
+/* Stops heartbeats and connection attempts, and ends transfers with `why`. Runs stay until line_cut() or
+ * line_free(). */
 void line_close(struct line *l, const struct fail *why);
-/* Answers all runs with what has come so far, and ends terminals, questions and looks. */
+/* Answers all runs with the output so far, and ends consoles, queries and looks. */
 void line_cut(struct line *l, enum ending ending, const struct fail *why);
 
-/* Where calls are made. */
+/* For starting runs, transfers, consoles and queries. */
 struct dispatch *line_dispatch(struct line *l);
 bool line_busy(const struct line *l);
-/* "exec", "socket". */
+/* "exec" or "socket". */
 const char *line_transport(const struct line *l);
 
 #endif

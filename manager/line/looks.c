@@ -6,10 +6,10 @@
 #include "base/utf8.h"
 
 #define LIMIT_MS 3000
-/* Of the protocol: an older PID 1 does not know what a LOOK is. */
+/* Protocol version: an older PID 1 does not know LOOK. */
 #define VERSION_OF_LOOKS 3
 #define TEXT_CHARS 120
-/* Several who ask at once get one answer. */
+/* All lookers share one number, so one answer serves all of them. */
 #define CALL 1
 
 void look_stop(struct looker *l)
@@ -30,7 +30,7 @@ static void on_limit(void *ctx)
 
 void looks_lost(struct dispatch *d)
 {
-	/* A callback may start another one, which is not asked. */
+	/* A callback may start another look. It is not in this round. */
 	for (size_t left = list_length(&d->looks); left > 0; left--) {
 		struct looker *l = list_first(&d->looks, struct looker, node);
 		if (!l)
@@ -65,7 +65,7 @@ static char *text_of(const json_t *object, const char *name)
 	const char *s = json_string_value(json_object_get(object, name));
 	if (s)
 		utf8_clean(&clean, s, utf8_head(s, strlen(s), TEXT_CHARS));
-	/* Hidden characters have become longer. */
+	/* Cleaning replaces hidden characters by longer text. */
 	clean.len = utf8_head(buf_str(&clean), clean.len, TEXT_CHARS);
 	return buf_steal_str(&clean);
 }
@@ -118,7 +118,7 @@ int looks_frame(struct dispatch *d, const struct wire_frame *frame)
 		return -1;
 	read_disks(&look, json_object_get(info, "disks"));
 	read_variables(&look, json_object_get(info, "variables"));
-	/* A callback may start another one. */
+	/* A callback may start another look. It is not in this round. */
 	for (size_t left = list_length(&d->looks); left > 0; left--) {
 		struct looker *l = list_first(&d->looks, struct looker, node);
 		if (!l)

@@ -1,5 +1,5 @@
-/* Asks PID 1 how its session stands: memory, disks, the variables that its kernel holds. A look that is not answered in time ends
- * all the same, without an answer. */
+/* Asks PID 1 for the state of its session: memory, disks, and the variables of its kernel. A look that is not
+ * answered in time ends without an answer. */
 #ifndef HUSK_MANAGER_LINE_LOOKS_H
 #define HUSK_MANAGER_LINE_LOOKS_H
 
@@ -18,14 +18,14 @@ struct looker {
 };
 
 void look_start(struct looker *l, struct dispatch *d);
-/* Idempotent, also on a zeroed one: on_look is not called. */
+/* Idempotent; accepts a zeroed looker. on_look is not called. */
 void look_stop(struct looker *l);
 
-/* For the line: its session is over, and all end without an answer. */
+/* For the line: the session is over. All looks end without an answer. */
 void looks_lost(struct dispatch *d);
-/* For the line: it goes, and nobody is told. */
+/* For the line: it is being freed. Drops all looks without callbacks. */
 void looks_release(struct dispatch *d);
-/* For the line: an INFO frame. 0, or negative if it is none. */
+/* For the line: handles an INFO frame. 0, or negative if it is malformed. */
 int looks_frame(struct dispatch *d, const struct wire_frame *frame);
 
 #endif

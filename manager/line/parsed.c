@@ -15,17 +15,18 @@
 #define MIME_TYPE_MAX 128
 #define BUNDLE_PARTS_MAX 32
 #define ERROR_TYPE_CHARS 200
-/* A string is cut before it is cleaned if it has more bytes than this, and so many for each character that is kept. */
+/* A string is cut before it is cleaned if it exceeds this size and has more than CUT_FIRST_FACTOR bytes for each
+ * character to keep. */
 #define CUT_FIRST_BYTES (64u << 10)
 #define CUT_FIRST_FACTOR 16
-/* What the loop reads by itself. A value costs some 100 ns, a member of an object 800. */
+/* Limits for parsing on the loop. A value costs about 100 ns, a member of an object 800 ns. */
 #define LIGHT_BYTES (64u << 10)
 #define LIGHT_VALUES 2000u
-/* Values in a message without its lists, objects and long strings. Kernels send a few dozen. Of a message with more, nothing is shown:
- * a parser cannot be ended early, and takes 0.8 s and 110 MB for a million members. */
+/* Values in a message without its lists, objects and long strings. Kernels send a few dozen. Larger messages are
+ * not shown, because the parser cannot be stopped early and takes 0.8 s and 110 MB for a million members. */
 #define VALUES_MAX 10000u
 
-static char mark[TOKEN_SIZE]; /* of this process, and nobody else's to know */
+static char mark[TOKEN_SIZE]; /* secret, random for each process */
 
 void parsed_init(void)
 {
@@ -53,7 +54,7 @@ bool parsed_is_light(const struct wire_frame *frame)
 
 /* --- texts ------------------------------------------------------------------------------------------------------- */
 
-/* Between characters, since the text is valid UTF-8. */
+/* Moves back to the start of a character; the text is valid UTF-8. */
 static size_t boundary(const char *s, size_t at)
 {
 	while (at > 0 && ((uint8_t)s[at] & 0xc0) == 0x80)
@@ -86,9 +87,9 @@ static char *text_field(json_t *object, const char *name, uint64_t max_chars)
 
 /* --- values that are trees --------------------------------------------------------------------------------------- */
 
-/* The objects and lists in a bundle, which are passed on as they are: checked, but never made a tree of. */
+/* Objects and lists in a bundle. They are checked but not parsed into a tree, and passed on unchanged. */
 struct trees {
-	struct buf text; /* the message, in which a mark stands for each; null for those that nobody reads */
+	struct buf text; /* the message with a mark in place of each, or null if nobody reads it */
 	bool reduced;
 	struct {
 		const char *at;
@@ -102,10 +103,10 @@ static void trees_release(struct trees *t)
 	buf_release(&t->text);
 }
 
-/* What is left to read of the message. */
+/* Position in the message. */
 struct reading {
 	const uint8_t *s;
-	size_t n, at, kept; /* up to `kept` it is in the text */
+	size_t n, at, kept; /* bytes before `kept` are already in the text */
 };
 
 static void skip_space(struct reading *r)
@@ -137,7 +138,7 @@ static void leave_out(struct trees *t, struct reading *r, size_t length, bool in
 	t->v[t->n++].len = length;
 }
 
-/* The members of an object: those of the message, or (in_data) of its bundle. */
+/* Reads the members of the message, or (in_data) of its bundle. */
 static bool read_members(struct trees *t, struct reading *r, bool in_data)
 {
 	static const char data[] = "\"data\"";
@@ -167,7 +168,7 @@ static bool read_members(struct trees *t, struct reading *r, bool in_data)
 	return skip_byte(r, '}');
 }
 
-/* False if there is nothing to leave out, or it is not plain JSON: then a parser gets it as it is. */
+/* False if there is nothing to leave out or it is not plain JSON. The parser then gets the whole message. */
 static bool trees_make(struct trees *t, const struct wire_frame *frame)
 {
 	struct reading r = { .s = frame->payload, .n = frame->n };
@@ -177,7 +178,7 @@ static bool trees_make(struct trees *t, const struct wire_frame *frame)
 	return true;
 }
 
-/* SIZE_MAX = the value is just a string. */
+/* SIZE_MAX if the value is a plain string. */
 static size_t trees_find(const struct trees *t, const char *value)
 {
 	size_t length = strlen(mark);
@@ -216,7 +217,7 @@ static bool is_base64(const char *s, size_t n)
 	return true;
 }
 
-/* max_chars: 0 = whole. False if the value cannot be of its type. */
+/* max_chars: 0 = no limit. False if the value does not fit its type. */
 static bool read_part(const struct trees *t, const struct outline *o, const char *type, json_t *value,
 		      uint64_t max_chars, struct mime_part *ret)
 {
@@ -282,7 +283,7 @@ static json_t *load_text(const uint8_t *text, size_t n)
 	return json_loadb((const char *)text, n, JSON_REJECT_DUPLICATES, NULL);
 }
 
-/* Of a bundle, only the values themselves may be left out. */
+/* Only direct values of a bundle may be left out. */
 static bool is_flat(const json_t *payload)
 {
 	const char *name;
@@ -296,7 +297,7 @@ static bool is_flat(const json_t *payload)
 	return true;
 }
 
-/* A bundle comes without its long strings, which the outline has: a picture is not parsed. NULL if it is not JSON. */
+/* The bundle is parsed without its long strings, such as pictures; the outline holds them. NULL if it is not JSON. */
 static json_t *load(const struct wire_frame *whole, struct trees *t, struct outline *o)
 {
 	struct wire_frame reduced = *whole;

@@ -6,19 +6,19 @@
 #include "base/shape.h"
 #include "base/utf8.h"
 
-/* PID 1 answers within 5 s, whatever its kernel does. */
+/* PID 1 answers within 5 s even if its kernel does not. */
 #define LIMIT_MS 10000
-/* So does it for one that was stopped, and who comes next has time left. */
+/* Limit for a stopped query. PID 1 answers it too, and the next query has time left. */
 #define REST_MS 6000
-/* What is kept of an answer. */
+/* Limits of an answer. */
 #define MATCHES_MAX 1000
 #define MATCH_CHARS 1000
 #define TEXT_CHARS 60000
 #define INDENT_CHARS 200
-/* Values in the JSON of one; more are not parsed. */
+/* Values in the JSON of an answer; larger answers are not parsed. */
 #define VALUES_MAX 10000u
 
-/* The one whose turn it is. */
+/* The query that is being answered. */
 static struct query_waiter *first(struct dispatch *d)
 {
 	return list_first(&d->queries, struct query_waiter, node);
@@ -42,7 +42,7 @@ static void leave(struct query_waiter *a)
 	buf_release(&a->frame);
 }
 
-/* Who stopped it is not told. */
+/* A stopped query has no callback. */
 static void tell(struct query_waiter *a, const struct query_answer *answer, const struct fail *f)
 {
 	if (a->on_answer)
@@ -57,7 +57,7 @@ static void on_limit(void *ctx)
 	struct dispatch *d = a->dispatch;
 	AUTO(fail_release) struct fail f = { 0 };
 	cause_set(&f, FAIL_TIMEOUT, CAUSE_NO_ANSWER, "the session has not answered within %d s", LIMIT_MS / 1000);
-	fail_hint(&f, "Ask again in a moment.");
+	fail_hint(&f, "Try again in a moment.");
 	leave(a);
 	send_next(d);
 	tell(a, NULL, &f);
@@ -76,7 +76,7 @@ void query_stop(struct query_waiter *a)
 	struct dispatch *d = a->dispatch;
 	if (!d)
 		return;
-	/* PID 1 declines the next one until it has answered this one. */
+	/* PID 1 refuses the next query until it has answered this one. */
 	if (a->sent) {
 		struct query_waiter *rest = new0(struct query_waiter);
 		rest->number = a->number;
@@ -88,8 +88,8 @@ void query_stop(struct query_waiter *a)
 
 static int set_reconnecting(struct fail *f)
 {
-	cause_set(f, FAIL_BUSY, CAUSE_RECONNECTING, "the session is being connected again");
-	return fail_hint(f, "Ask again in a moment.");
+	cause_set(f, FAIL_BUSY, CAUSE_RECONNECTING, "Husk is reconnecting to the session");
+	return fail_hint(f, "Try again in a moment.");
 }
 
 void queries_lost(struct dispatch *d, const struct fail *why)
@@ -97,7 +97,7 @@ void queries_lost(struct dispatch *d, const struct fail *why)
 	AUTO(fail_release) struct fail reconnecting = { 0 };
 	if (!why)
 		set_reconnecting(&reconnecting);
-	/* A callback may ask again, and is refused. */
+	/* A query started in a callback is refused. */
 	for (struct query_waiter *a; (a = first(d));) {
 		leave(a);
 		tell(a, NULL, why ? why : &reconnecting);
@@ -119,12 +119,11 @@ static int check(const struct dispatch *d, struct fail *f)
 		return set_reconnecting(f);
 	if (!d->has_queries) {
 		cause_set(f, FAIL_INVALID, CAUSE_OLD_SESSION,
-			  "the session is of an older Husk, whose interpreters cannot be asked");
-		return fail_hint(f, "A new session can, once the images are built anew.");
+			  "this session was created by an older Husk, which does not support queries");
+		return fail_hint(f, "Rebuild the images, then create a new session.");
 	}
 	if (list_length(&d->queries) >= QUERIES_MAX) {
-		cause_set(f, FAIL_BUSY, CAUSE_QUEUE_FULL, "%d questions to the session wait for an answer",
-			  QUERIES_MAX);
+		cause_set(f, FAIL_BUSY, CAUSE_QUEUE_FULL, "this session already has %d queries waiting", QUERIES_MAX);
 		return fail_hint(f, "Wait for their answers.");
 	}
 	return 0;
@@ -138,7 +137,7 @@ int query_start(struct query_waiter *a, struct dispatch *d, const struct query *
 	if (wire_put_query(&a->frame, a->number,
 			   &(struct wire_query){ query_kind_name(ask->kind), ask->code, ask->len, ask->cursor,
 						 ask->detail }) < 0)
-		return fail_set(f, FAIL_INVALID, "the code is no valid UTF-8");
+		return fail_set(f, FAIL_INVALID, "the code is not valid UTF-8");
 	a->kind = ask->kind;
 	a->cursor = ask->cursor;
 	a->code_points = utf8_count(ask->code, ask->len);
@@ -159,7 +158,7 @@ static char *clean_text(const json_t *value, size_t max)
 	return buf_steal_str(&clean);
 }
 
-/* What is inserted must be what was offered, on one line: NULL if cleaning would change it. */
+/* The inserted text must be exactly what was offered, on one line. NULL if cleaning would change it. */
 static char *match_of(const json_t *value)
 {
 	const char *s = json_string_value(value);
@@ -200,7 +199,7 @@ static void read_help(struct query_answer *ret, const json_t *answer)
 	if (!ret->found)
 		return;
 	ret->text = clean_text(text, TEXT_CHARS);
-	/* Cut HTML is none. */
+	/* HTML that is too long is dropped, since cut HTML is invalid. */
 	if (json_string_length(html) && utf8_count(json_string_value(html), json_string_length(html)) <= TEXT_CHARS)
 		ret->html = clean_text(html, TEXT_CHARS);
 }
@@ -224,13 +223,14 @@ static void read_answer(struct query_answer *ret, const struct query_waiter *a, 
 	}
 }
 
-/* 0 if the interpreter has answered, else -1 with f. */
+/* 0 if the interpreter answered, else -1 with f. */
 static int read_status(const char *status, struct fail *f)
 {
 	if (status && streq(status, "ok"))
 		return 0;
 	if (status && streq(status, "cannot")) {
-		cause_set(f, FAIL_INVALID, CAUSE_CANNOT_ANSWER, "the session's interpreter takes no such questions");
+		cause_set(f, FAIL_INVALID, CAUSE_CANNOT_ANSWER,
+			  "the session's interpreter does not support this query");
 		return -1;
 	}
 	if (status && streq(status, "timeout")) {
@@ -239,8 +239,8 @@ static int read_status(const char *status, struct fail *f)
 	}
 	if (status && (streq(status, "busy") || streq(status, "gone"))) {
 		cause_set(f, FAIL_BUSY, CAUSE_INTERPRETER_BUSY, "%s",
-			  *status == 'b' ? "the interpreter is at work" : "the interpreter ended before it answered");
-		return fail_hint(f, "Ask again when it is idle.");
+			  *status == 'b' ? "the interpreter is busy" : "the interpreter ended before it answered");
+		return fail_hint(f, "Try again when it is idle.");
 	}
 	return cause_set(f, FAIL_LIMIT, CAUSE_CANNOT_ANSWER, "the interpreter's answer cannot be used");
 }
@@ -251,14 +251,14 @@ int queries_frame(struct dispatch *d, const struct wire_frame *frame)
 	AUTO(query_answer_release) struct query_answer answer = { 0 };
 	struct query_waiter *a = first(d);
 	if (!a || !a->sent || a->number != frame->call)
-		return 0; /* nobody waits for it any more */
+		return 0; /* no longer wanted */
 	struct shape shape = shape_of(frame->payload, frame->n);
 	bool small = shape.values + shape.containers <= VALUES_MAX;
 	json_auto_t *said =
 		small ? json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	if (small && !json_is_object(said))
 		return -1;
-	/* Without a status it is one that cannot be used. */
+	/* An answer without a status is treated as unusable. */
 	int r = read_status(json_string_value(json_object_get(said, "status")), &f);
 	if (r == 0)
 		read_answer(&answer, a, said);

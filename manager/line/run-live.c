@@ -1,4 +1,4 @@
-/* Output of a run for whoever waits and wants it as it comes. */
+/* Live output of a run, for a waiter that wants it as it arrives. */
 #include "base/alloc.h"
 #include "manager/line/run-private.h"
 

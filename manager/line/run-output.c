@@ -4,8 +4,8 @@
 #include "base/screen.h"
 #include "base/utf8.h"
 
-/* More pieces than this come from a program that switches streams for every few bytes: those that follow join the last one of their
- * stream. */
+/* A program that switches streams every few bytes can produce more pieces than this. Further output joins the last
+ * piece of its stream. */
 #define PIECES_MAX 10000
 
 void run_output_release(struct run_output *p)
@@ -65,7 +65,7 @@ void run_output_copy(struct run_output *to, const struct run_output *from)
 	}
 }
 
-/* Moves what follows the first `keep` bytes of the streams. */
+/* Moves everything after the first `keep` bytes of the streams from live to tail. */
 static void split(struct run_output *live, struct run_output *tail, size_t keep)
 {
 	for (size_t i = 0; i < live->n; i++) {
@@ -98,7 +98,7 @@ void run_output_bound(struct run_output *live, struct run_output *tail, size_t m
 	AUTO(run_output_release) struct run_output dropped = { 0 };
 	if (live->bytes[0] + live->bytes[1] + tail->bytes[0] + tail->bytes[1] <= max)
 		return;
-	/* Places in the tail mean pieces that may be gone. */
+	/* Marks in the tail refer to pieces that may be gone. */
 	for (size_t i = 0; i < tail->n; i++)
 		if (tail->v[i].kind == PART_GAP)
 			tail->v[i].kind = PART_STDOUT;
@@ -174,7 +174,7 @@ static size_t places(const struct run_output *tail)
 	return n;
 }
 
-/* The first of the last n pieces that have a place of their own. */
+/* The first of the last n pieces that have a mark in the tail. */
 static size_t last_placed(const struct run_output *live, size_t n)
 {
 	size_t i = live->n;
@@ -183,10 +183,10 @@ static size_t last_placed(const struct run_output *live, size_t n)
 	return i;
 }
 
-/* What came live, up to where the tail begins; then the tail, with the rest of what came live in its places. */
+/* Live output up to the start of the tail, then the tail, with the rest of the live output at its marks. */
 static void put_in_order(struct run_output *live, struct run_output *tail, bool gap, struct run_output *ret)
 {
-	/* With pieces joined, nobody knows any more which of them a place means. */
+	/* Once pieces were joined, marks can no longer be matched to them. */
 	size_t next = live->n < PIECES_MAX ? last_placed(live, places(tail)) : live->n;
 	for (size_t i = 0; i < next; i++)
 		join(ret, &live->v[i]);
@@ -206,15 +206,15 @@ static void put_in_order(struct run_output *live, struct run_output *tail, bool 
 		join(ret, &live->v[next++]);
 }
 
-/* Where the last line begins. `known` bytes at the start have none of their own. */
+/* Where the last line begins. The first `known` bytes contain no line end. */
 static size_t open_line(const struct buf *b, size_t known)
 {
 	const uint8_t *end = b->len > known ? memrchr(b->data + known, '\n', b->len - known) : NULL;
 	return end ? (size_t)(end - b->data) + 1 : 0;
 }
 
-/* Moves what `from` has from `at` on to the start of `to`, and returns how many bytes were copied. A whole piece passes its buffer on
- * and is appended to, so a line that many pieces write anew is not copied for each of them. */
+/* Moves the bytes of `from` after `at` to the start of `to`, and returns how many were copied. A whole piece hands
+ * over its buffer and is appended to. So a line that many pieces overwrite is not copied for each of them. */
 static size_t move_end(struct buf *from, size_t at, struct buf *to)
 {
 	struct buf moved = { 0 };
@@ -244,7 +244,7 @@ size_t run_output_mend(struct run_output *p)
 {
 	size_t copied = 0;
 	struct {
-		struct buf *bytes; /* of the last piece; NULL = none since the gap */
+		struct buf *bytes; /* last piece; NULL = none since the gap */
 		size_t line;	   /* where its last line begins */
 	} last[2] = { { 0 } };
 	for (size_t i = 0; i < p->n; i++) {
@@ -267,7 +267,7 @@ size_t run_output_mend(struct run_output *p)
 	return copied;
 }
 
-/* Characters that something missing has cut through. */
+/* Removes partial characters beside the gap. */
 static void trim_gap(struct run_output *p)
 {
 	bool seen[2] = { false, false }, gap = false;
@@ -298,7 +298,7 @@ static void add_gap(struct run_result *r, uint64_t bytes)
 		run_result_add_part(r, (struct run_part){ .kind = PART_GAP, .bytes = bytes });
 }
 
-/* Appends what is kept of one part of a stream, whose characters are those from `at` on of `total`. */
+/* Appends the kept portion of one part. Its first character is number `at` of the stream's `total`. */
 static void add_cut(struct run_result *to, struct run_part *part, size_t at, size_t total, size_t max_chars)
 {
 	size_t n = strlen(part->text), chars = utf8_count(part->text, n);
@@ -315,7 +315,7 @@ static void add_cut(struct run_result *to, struct run_part *part, size_t at, siz
 	free(part->text);
 }
 
-/* All parts of a stream together keep their head and their tail. */
+/* Keeps head and tail of a stream across all of its parts. */
 static void cut_stream(struct run_result *r, enum part_kind kind, uint64_t max_chars)
 {
 	size_t total = 0, at = 0;
@@ -344,7 +344,7 @@ static void cut_stream(struct run_result *r, enum part_kind kind, uint64_t max_c
 
 /* --- the whole --------------------------------------------------------------------------------------------------- */
 
-/* Before and after what is missing, of each stream. */
+/* Text before and after the gap, for each stream. */
 struct stream_texts {
 	struct buf head[2], tail[2];
 };
@@ -408,7 +408,7 @@ void run_output_join(struct run_output *live, struct run_output *tail, uint64_t 
 	struct buf all = { 0 };
 	uint64_t kept = live->bytes[PART_STDOUT] + tail->bytes[PART_STDOUT];
 	join_bytes(live, &all);
-	/* CAN ends whatever sequence was cut through. */
+	/* CAN ends a control sequence that was cut. */
 	if (total > kept)
 		buf_printf(&all, "\x18\r\n[… %llu bytes cut …]\r\n", (unsigned long long)(total - kept));
 	join_bytes(tail, &all);

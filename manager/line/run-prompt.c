@@ -1,13 +1,13 @@
-/* Runs that may ask somebody: what they ask, what they are told, and what a terminal shows of those that have one. */
+/* Interactive runs: their prompts, their input, and the terminals of commands. */
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "manager/line/keys.h"
 #include "manager/line/run-private.h"
 
-/* What is shown of output without a screen: its end. */
+/* Bytes of output shown without a screen, from its end. */
 #define PLAIN_BYTES (256u << 10)
 
-/* An answer may be a secret. */
+/* Clears the memory, since input may be a secret. */
 static void forget(struct buf *typed)
 {
 	if (typed->len)
@@ -26,7 +26,7 @@ void run_prompt_release(struct run_prompt *q)
 
 /* --- what a terminal shows --------------------------------------------------------------------------------------- */
 
-/* In the place of the first n bytes of a command's. */
+/* Replaces the first n bytes of a command's output by the shown text. */
 static void add_shown(struct run *run, const char *text, size_t n)
 {
 	struct run_result *r = &run->result;
@@ -47,7 +47,8 @@ static void add_plain(struct run *run, const char *trouble, size_t n)
 	AUTO(buf_release) struct buf text = { 0 }, shown = { 0 };
 	if (trouble)
 		buf_printf(&shown, "⟦the screen could not be shown: %s⟧\n", trouble);
-	/* What would be cut is not cleaned: this is the loop, and a command may have written several MiB. */
+	/* Bytes that would be cut are not cleaned: this runs on the loop, and a command may have written several
+	 * MiB. */
 	size_t some = MIN(n, (size_t)PLAIN_BYTES);
 	run->result.stdout_truncated |= some < n;
 	if (some < n)
@@ -73,7 +74,7 @@ static void on_shown(void *ctx, const struct shown_screen *screen)
 	else
 		add_shown(run, screen->text, n);
 	if (run->ended && !run->result.raw)
-		emulator_reset(q->screen); /* it has shown its last */
+		emulator_reset(q->screen); /* this was its last screen */
 	run_shown(run);
 }
 
@@ -143,7 +144,7 @@ void run_prompt_read(struct run *run, const struct wire_frame *frame)
 	if (!now.interactive)
 		return;
 	may_prompt(run, now.rows, now.cols);
-	bool asked = now.waiting && now.inputs >= q->inputs; /* else it was answered, and PID 1 does not know yet */
+	bool asked = now.waiting && now.inputs >= q->inputs; /* false if it was answered and PID 1 does not know yet */
 	if (now.inputs >= q->inputs)
 		forget(&q->typed);
 	q->told &= asked && frame->type == FRAME_MARK;
@@ -155,7 +156,8 @@ void run_prompt_read(struct run *run, const struct wire_frame *frame)
 	q->prompt = take_ptr(now.prompt);
 }
 
-/* Once told that it asks, whoever comes again for a command comes to see something new. A cell goes on only when it is answered. */
+/* After the prompt was reported, a client that waits again for a command wants new output. A cell continues only
+ * after input. */
 bool run_prompt_is_due(const struct run *run)
 {
 	return run->prompt.asked && !(run->prompt.told && run->kind == RUN_TERMINAL);
@@ -187,9 +189,9 @@ static int check(const struct run *run, size_t n, struct fail *f)
 				 "run %llu was not started as interactive, so its input is closed", number);
 	if (run->waiter && !run_is_old(run))
 		return cause_set(f, FAIL_BUSY, CAUSE_RUN_WAITED,
-				 "another call waits for run %llu and will have its output", number);
+				 "another request waits for run %llu and will get its output", number);
 	if (!(run->began_ms || run->prompt.begun) || (run->kind == RUN_CODE && !run->prompt.asked))
-		return cause_set(f, FAIL_INVALID, CAUSE_NO_PROMPT, "run %llu does not ask for input now", number);
+		return cause_set(f, FAIL_INVALID, CAUSE_NO_PROMPT, "run %llu is not waiting for input", number);
 	return 0;
 }
 

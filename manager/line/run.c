@@ -3,22 +3,23 @@
 #include "base/alloc.h"
 #include "manager/model/cause.h"
 
-/* PID 1 holds CALLS_MAX; cancelled ones linger until they have ended. */
+/* PID 1 holds CALLS_MAX. Cancelled runs stay until they have ended. */
 #define RUNS_MAX (CALLS_MAX - 64)
-/* What PID 1 may need beyond the time limit: interrupt, grace, kill, restart. */
+/* Time that PID 1 may need beyond the time limit: interrupt, grace, kill, restart. */
 #define RUN_GRACE_MS 60000
-/* Of a run whose own limit we do not know. */
+/* For a run with an unknown time limit. */
 #define TIMEOUT_MAX_MS 300000
-/* A run whose end is this late has PID 1 asked for a sign of life, and gets this long for it: an engine that hangs or is not
- * there must not keep a caller waiting. */
+/* If a run's end is LATE_MS late, PID 1 is asked for a sign of life and has SILENCE_MS to answer. A hanging or
+ * missing engine must not keep a caller waiting. */
 #define LATE_MS 5000
 #define SILENCE_MS 15000
-/* How long PID 1 may take to say what there is so far. */
+/* Time that PID 1 may need to send the output so far. */
 #define TAKE_MS 5000
-/* How long a caller waits for what is ahead of its run before it is told. */
+/* How long a run may be queued before its caller gets an answer. */
 #define QUEUED_MS 30000
-/* The same, if what is ahead of it waits for input, or is one that its caller seems to have given up: clients that time out or
- * cancel may send nothing, but the next call. Calls that are sent side by side are younger. */
+/* QUEUED_MOMENT_MS applies instead if the run ahead waits for input, or is older than GIVEN_UP_MS, so its caller
+ * has probably given up. Clients that time out or cancel often send only their next request. Runs sent in parallel
+ * are younger. */
 #define QUEUED_MOMENT_MS 300
 #define GIVEN_UP_MS 5000
 
@@ -30,7 +31,7 @@ struct run *run_find(struct dispatch *d, uint64_t call)
 	return NULL;
 }
 
-/* PID 1 runs those of a kind one after the other and does not say when it begins. */
+/* PID 1 executes runs of a kind one after the other and does not report when each begins. */
 static void note_beginnings(struct dispatch *d)
 {
 	bool busy[RUN_INSTALL + 1] = { false };
@@ -86,13 +87,13 @@ static struct run_result take_result(struct run *run)
 
 /* --- what is kept ------------------------------------------------------------------------------------------------ */
 
-/* The results of others carry how it stands. */
+/* Whether results of `with` include the state of this run. */
 static bool rides(const struct run *run, const struct run *with)
 {
 	return run != with && run->kind != RUN_INSTALL && !run->client && (is_kept(run) || run_is_old(run));
 }
 
-/* Whether all screens are drawn that the answer to whoever waits has; begins with the next if not. */
+/* Whether all screens of the answer to the waiter are drawn; if not, starts the next one. */
 static bool is_drawn(struct run *run)
 {
 	const struct run_waiter *w = run->waiter;
@@ -106,13 +107,13 @@ static bool is_drawn(struct run *run)
 	return true;
 }
 
-/* Adds all that are kept to a result, and acknowledges and forgets those that have ended. */
+/* Adds all kept runs to a result, and acknowledges and forgets those that have ended. */
 static void tell_kept(struct dispatch *d, struct run_result *result, const struct run *but)
 {
 	list_for_each(run, &d->runs, struct run, node) {
 		if (!rides(run, but))
 			continue;
-		/* One whose last screen is not drawn yet is told of with the next answer. */
+		/* A run whose last screen is not drawn yet is reported with the next answer. */
 		bool ended = run->ended && run_prompt_show(run);
 		result->earlier = xrealloc(result->earlier, (result->n_earlier + 1) * sizeof(*result->earlier));
 		struct earlier_result *e = &result->earlier[result->n_earlier++];
@@ -130,11 +131,12 @@ static void tell_kept(struct dispatch *d, struct run_result *result, const struc
 	}
 }
 
-/* A replay starts over, also of a run that had ended before the connection broke. */
+/* A replay starts from the beginning, also for a run that had ended before the connection broke. */
 static struct run *begin_again(struct dispatch *d, struct run *run, const struct wire_frame *frame)
 {
 	struct wire_call call = wire_read_call(frame);
-	/* Since version 3 the first hello has named all that there are; any other was told, and its acknowledgement lost. */
+	/* Since version 3 the first hello names all runs. Any other run was reported, and its acknowledgement was
+	 * lost. */
 	if (!run && (frame->call > d->last_earlier || d->version >= 3))
 		return NULL;
 	if (!run)
@@ -149,7 +151,7 @@ static struct run *begin_again(struct dispatch *d, struct run *run, const struct
 
 /* --- how it ends ------------------------------------------------------------------------------------------------- */
 
-/* What the reference's results say of a run that took too long. */
+/* Uses the words of the reference for a run that timed out. */
 static void name_timeout(struct run_result *r, uint64_t timeout_seconds)
 {
 	unsigned long long s = timeout_seconds;
@@ -157,7 +159,7 @@ static void name_timeout(struct run_result *r, uint64_t timeout_seconds)
 		return;
 	if (!r->detail)
 		r->detail = xasprintf("stopped after %llu s", s);
-	/* The interrupt that ended it is ours, and no error of the code's. */
+	/* Husk sent this interrupt; it is not an error of the code. */
 	if (!r->error_type || streq(r->error_type, "KeyboardInterrupt")) {
 		free(r->error_type);
 		free(r->error_message);
@@ -166,7 +168,7 @@ static void name_timeout(struct run_result *r, uint64_t timeout_seconds)
 	}
 }
 
-/* Its end, to whoever waits. */
+/* Reports the end to the waiter. */
 static void answer_end(struct run *run)
 {
 	AUTO(run_result_release) struct run_result result = take_result(run);
@@ -182,7 +184,7 @@ static void answer_end(struct run *run)
 		w->on_end(w, &result, NULL);
 }
 
-/* The end has come from PID 1, which may forget it, unless whoever waits has to write it down first. */
+/* PID 1 has reported the end. It may forget the run, unless the waiter must store the result first. */
 static void tell_end(struct run *run)
 {
 	if (!is_drawn(run)) {
@@ -194,7 +196,7 @@ static void tell_end(struct run *run)
 	answer_end(run);
 }
 
-/* What there is so far; from now on it is kept. */
+/* Reports the output so far; from now on the run is kept. */
 static void answer_running(struct run *run)
 {
 	AUTO(run_result_release) struct run_result result = take_result(run);
@@ -227,7 +229,7 @@ static void tell_running(struct run *run, uint32_t mark)
 
 static void tell_when_drawn(struct run *run)
 {
-	/* Screens have deadlines of their own. The timer is for a replay: PID 1 is asked again then. */
+	/* Screens have their own deadlines. The timer is for a replay: then PID 1 is asked again. */
 	timer_start(run->timer, TAKE_MS, 0);
 	if (run->ended)
 		tell_end(run);
@@ -259,7 +261,7 @@ static void take_piece(struct run *run)
 	run_result_append(&run->result, &piece);
 }
 
-/* With what has come so far and a cause of ours. */
+/* Ends the run with the output so far and our own cause. */
 static void run_cut(struct run *run, enum ending ending, const struct fail *why)
 {
 	take_piece(run);
@@ -272,7 +274,7 @@ static void run_cut(struct run *run, enum ending ending, const struct fail *why)
 	answer_end(run);
 }
 
-/* A callback may start or stop things: who goes through all runs takes them first. */
+/* A callback may start or stop runs, so loops over all runs collect them first. */
 static void take_waited(struct dispatch *d, struct list *runs)
 {
 	list_init(runs);
@@ -292,7 +294,7 @@ void runs_cut(struct dispatch *d, enum ending ending, const struct fail *why)
 		run_cut(run, ending, why);
 }
 
-/* Nothing comes from PID 1: no run can be told how it ended, and what was never sent has not run. */
+/* PID 1 does not respond: the fate of runs is unknown, and runs that were never sent have not run. */
 static void give_up_run(struct run *run)
 {
 	struct dispatch *d = run->dispatch;
@@ -321,7 +323,7 @@ static void runs_give_up(struct dispatch *d)
 
 /* --- time -------------------------------------------------------------------------------------------------------- */
 
-/* Runs of a kind wait for each other, so the guard covers all that are ahead, and this one up to where it is late. */
+/* Runs of a kind wait for each other, so the guard covers all runs ahead, and this one until it is late. */
 static uint64_t guard_ms(const struct run *run)
 {
 	uint64_t ms = run->timeout_seconds * 1000 + LATE_MS;
@@ -358,7 +360,7 @@ static void on_late(struct run *run)
 	}
 }
 
-/* What there is comes with a later answer. */
+/* A later answer includes the output. */
 void run_answer_empty(struct run *run)
 {
 	AUTO(run_result_release) struct run_result kept = run->result;
@@ -371,7 +373,7 @@ void run_answer_empty(struct run *run)
 	kept = (struct run_result){ 0 };
 }
 
-/* The wait is over: the answer has what PID 1 marks off now, if there is somebody who could say. */
+/* The wait is over. If connected, asks PID 1 for a mark; the answer contains everything up to it. */
 static void take_stock(struct run *run)
 {
 	struct dispatch *d = run->dispatch;
@@ -445,7 +447,7 @@ static int put_request(struct buf *request, const struct dispatch *d, uint32_t c
 						.keep_over = collect_keep_over(d->config) });
 }
 
-/* Calls that PID 1 holds, and how much they hold there. */
+/* The number of runs that PID 1 holds, and their bytes there. */
 static size_t held(const struct dispatch *d, size_t *ret_bytes)
 {
 	size_t n = 0;
@@ -462,7 +464,7 @@ static bool is_task(const struct run *run)
 	return run->waiter && run->waiter->holds;
 }
 
-/* Nobody waits for it, as far as anybody knows, or with all the time in the world. */
+/* A run without a waiter as far as we know, or one that its waiter lets run without a time limit. */
 static bool is_endless(const struct run *run)
 {
 	return is_kept(run) || run_is_old(run) || is_task(run);
@@ -473,7 +475,7 @@ static bool is_stuck(const struct run *run)
 	return run->prompt.asked || (run->waiter && !run->client && loop_now_ms() - run->started_ms >= GIVEN_UP_MS);
 }
 
-/* One of those, or of somebody else, is there that this one may have to wait for. */
+/* Whether this run may have to wait for an endless run or for another client's run. */
 static bool is_behind_kept(const struct run *run, bool *ret_stuck)
 {
 	bool kept = false;
@@ -493,7 +495,7 @@ static void set_patience(struct run *run, uint64_t wait_ms, bool stuck)
 	if (wait_ms != RUN_WAIT_FOR_END) {
 		run->patience = FOR_A_WHILE;
 		timer_start(run->timer, wait_ms, 0);
-	} else if (run->after_kept && !run->client) { /* a client sees that it waits, and can interrupt it */
+	} else if (run->after_kept && !run->client) { /* a client sees that its run waits, and can interrupt it */
 		run->patience = UNTIL_BEGUN;
 		timer_start(run->timer, MIN(run->timeout_seconds * 1000, stuck ? QUEUED_MOMENT_MS : QUEUED_MS), 0);
 	} else {
@@ -507,8 +509,8 @@ uint32_t run_start(struct dispatch *d, const struct run_spec *spec, struct run_w
 	size_t bytes, n = held(d, &bytes);
 	if (n >= RUNS_MAX || bytes + spec->len > QUEUE_BYTES_MAX) {
 		cause_set(f, FAIL_BUSY, CAUSE_QUEUE_FULL,
-			  "this session has %zu calls of %zu KiB waiting; it takes %u, and %u KiB", n, bytes >> 10,
-			  RUNS_MAX, QUEUE_BYTES_MAX >> 10);
+			  "this session has %zu runs of %zu KiB waiting; the limits are %u runs and %u KiB", n,
+			  bytes >> 10, RUNS_MAX, QUEUE_BYTES_MAX >> 10);
 		return 0;
 	}
 	if (spec->len > CODE_BYTES_MAX || put_request(&request, d, d->last_call + 1, spec) < 0) {
@@ -530,7 +532,7 @@ uint32_t run_start(struct dispatch *d, const struct run_spec *spec, struct run_w
 	note_beginnings(d);
 	set_patience(run, spec->wait_ms, stuck);
 	d->used_ms = loop_now_ms();
-	/* PID 1 takes rising numbers only: before its hello, older runs may have to go first. */
+	/* PID 1 accepts only increasing numbers, so before its hello older runs may have to be sent first. */
 	if (d->open)
 		run_send(run);
 	return run->call;
@@ -538,7 +540,7 @@ uint32_t run_start(struct dispatch *d, const struct run_spec *spec, struct run_w
 
 /* --- frames ------------------------------------------------------------------------------------------------------ */
 
-/* PID 1 would not take it, and nothing ran. */
+/* PID 1 refused the run, and nothing ran. */
 static void on_refused(struct run *run)
 {
 	AUTO(run_result_release) struct run_result result = { 0 };
@@ -546,7 +548,7 @@ static void on_refused(struct run *run)
 	collect_finish(run->collect, &result);
 	bool invalid = result.cause == CAUSE_NO_DIRECTORY;
 	cause_set(&f, invalid ? FAIL_INVALID : FAIL_BUSY, invalid ? result.cause : CAUSE_QUEUE_FULL, "%s",
-		  result.detail ? result.detail : "the session does not take the call");
+		  result.detail ? result.detail : "the session refused the run");
 	dispatch_ack(run->dispatch, run->call);
 	fail_run(run, &f);
 }
@@ -599,7 +601,7 @@ static int on_mark(struct run *run, const struct wire_frame *frame)
 	return 0;
 }
 
-/* Whoever waits for it is told that it asks, with all that came before. */
+/* Reports the prompt to the waiter, with all output before it. */
 static void ask(struct run *run)
 {
 	if (run->waiter && run->patience == FOR_A_WHILE && !run->taking && run_prompt_is_due(run))
@@ -628,7 +630,7 @@ int runs_frame(struct dispatch *d, const struct wire_frame *frame)
 		run_tell_replay(run);
 	if (frame->type == FRAME_CALL)
 		run = begin_again(d, run, frame);
-	/* The replay of a call that we gave up on: its end lets PID 1 forget it. */
+	/* Replay of an abandoned run: acknowledge its end so PID 1 can forget it. */
 	if (!run && frame->type == FRAME_END)
 		dispatch_ack(d, frame->call);
 	if (!run)

@@ -1,8 +1,9 @@
-/* One execution on a line: sent at once (PID 1 keeps the order), collected, and kept until somebody was told of its end. The line
- * owns it; whoever waits for it has a waiter, at most one at a time.
+/* One execution on a line: sent immediately (PID 1 keeps the order), collected, and kept until its end was reported.
+ * The line owns it. A run has at most one waiter.
  *
- * A run that nobody waits for (its waiter had enough, or a former server started it) goes on, and is kept: results of other runs
- * carry how it stands, and its end. Only what was told is acknowledged: nothing is lost, and nothing is told twice. */
+ * A run without a waiter (its wait ended, or an earlier server started it) keeps running and is kept: results of
+ * other runs include its state and its end. Only what was reported is acknowledged, so nothing is lost and nothing
+ * is reported twice. */
 #ifndef HUSK_MANAGER_LINE_RUN_H
 #define HUSK_MANAGER_LINE_RUN_H
 
@@ -13,103 +14,105 @@ struct run;
 
 #define RUN_WAIT_FOR_END UINT64_MAX
 
-/* Embedded in its owner, and on no run when on_end is called. */
+/* Embedded in its owner. Detached from its run before on_end is called. */
 struct run_waiter {
-	/* A piece of live output: the head as it comes, then now and then the end of what was written. May be NULL. */
+	/* Live output: the head as it arrives, then occasionally the latest bytes. May be NULL. */
 	void (*on_output)(struct run_waiter *w, int stream, const void *data, size_t n);
-	/* The last bytes of a stream of which more was written than the head. May be NULL. */
+	/* The last bytes of a stream that is longer than its head. May be NULL. */
 	void (*on_tail)(struct run_waiter *w, int stream, const void *data, size_t n);
-	/* A display, as it comes. With it, nothing is told of what is written after the head but by on_tail at the end. May be NULL. */
+	/* A display, as it arrives. If this is set, output after the head is reported only by on_tail, at the end.
+	 * May be NULL. */
 	void (*on_display)(struct run_waiter *w, const struct shown_display *display);
-	/* All of it comes again, from where it was told last: with so many of the displays that came before, updates apart. May be
-	 * NULL. */
+	/* All output since the last report follows again. `displays` is the number of earlier displays, without
+	 * updates. May be NULL. */
 	void (*on_replay)(struct run_waiter *w, size_t displays);
-	/* Once, with what is new: its end, or (ENDING_RUNNING) what there is when the wait is over; the run goes on then and is
-	 * kept. f is set instead if nothing ran. The result is the owner's to change, and released after the call. */
+	/* Called once, with what is new: the end, or (ENDING_RUNNING) the output so far when the wait is over; the
+	 * run then continues and is kept. If nothing ran, f is set instead. The owner may change the result; it is
+	 * released after the call. */
 	void (*on_end)(struct run_waiter *w, struct run_result *result, const struct fail *f);
-	/* An end that PID 1 has told of is acknowledged by run_told(), once it is written down; until then it comes again on each
-	 * new connection, to the next server too. Other runs do not ride on its result. */
+	/* The end is acknowledged by run_told(), once it is stored. Until then PID 1 repeats it on each new
+	 * connection, also to the next server. Its result does not include other runs. */
 	bool holds;
-	/* 0, or the number of a client: other runs do not ride on its result either. */
+	/* 0, or the number of a client, whose result does not include other runs either. */
 	uint64_t client;
 
-	/* Private; NULL once it waits no more. */
+	/* Private; NULL = not waiting. */
 	struct run *run;
 };
 
-/* What is to run. */
 struct run_spec {
 	enum run_kind kind;
 	uint64_t timeout_seconds;
 	uint64_t wait_ms; /* or RUN_WAIT_FOR_END */
-	const char *text; /* valid UTF-8; of a cell or a command */
+	const char *text; /* valid UTF-8; for a cell or a command */
 	size_t len;
-	const struct strv *env;		    /* NAME=value, for it alone; NULL = none */
-	const char *cwd;		    /* of a command; NULL = none */
-	bool restart;			    /* of a cell: on a new interpreter */
-	bool interactive;		    /* it may ask: ENDING_WAITING, and run_input() */
-	int rows, cols;			    /* of a command that may: its terminal; 0 = 24 and 80 */
-	const struct wire_install *install; /* of an install */
+	const struct strv *env;		    /* NAME=value, for this run only; NULL = none */
+	const char *cwd;		    /* for a command; NULL = none */
+	bool restart;			    /* for a cell: start a new interpreter */
+	bool interactive;		    /* may prompt: see ENDING_WAITING and run_input() */
+	int rows, cols;			    /* terminal of an interactive command; 0 = 24 and 80 */
+	const struct wire_install *install; /* for an install */
 };
 
-/* Its number, or 0 with f if it cannot be taken; nobody waits then. */
+/* Returns its number, or 0 with f if it cannot be started; then w does not wait. */
 uint32_t run_start(struct dispatch *d, const struct run_spec *spec, struct run_waiter *w, struct fail *f);
-/* Waits for one that nobody waits for. -1 with f: there is none, it was told already, somebody waits, or it is not for this client. */
+/* Waits for a run without a waiter. -1 with f: unknown number, already reported, has a waiter, or belongs to
+ * another client. */
 int run_join(struct dispatch *d, uint64_t number, uint64_t wait_ms, struct run_waiter *w, struct fail *f);
-/* Waits for the end of one that nobody waits for, however long that takes. -1: there is none. */
+/* Waits for the end of a run without a waiter, without a time limit. -1: unknown number. */
 int run_await(struct dispatch *d, uint64_t number, uint64_t timeout_seconds, struct run_waiter *w);
-/* Another waits in the place of one who does, and to the end. */
+/* Replaces a waiter by another, which waits for the end. */
 void run_pass(struct run_waiter *from, struct run_waiter *to);
-/* Its end is known to somebody who keeps it: PID 1 may forget it. */
+/* The end is stored elsewhere: PID 1 may forget the run. */
 void run_told(struct dispatch *d, uint64_t number);
-/* 0 if it is this client's; -1 with f if not, or as run_join(). */
+/* 0 if the run belongs to this client; -1 with f if not, or as for run_join(). */
 int run_check_client(struct dispatch *d, uint64_t number, uint64_t client, struct fail *f);
-/* Another call waits for it. */
+/* True if it has a waiter. */
 bool run_is_waited(struct dispatch *d, uint64_t number);
-/* Somebody else who uses the session has begun it. */
+/* True if another user of the session started it. */
 bool run_is_foreign(struct dispatch *d, uint64_t number, uint64_t client);
 bool run_has_ended(struct dispatch *d, uint64_t number);
-/* Answers one that may ask and nobody waits for; keys are given by name (manager/line/keys.h). -1 with f if it cannot take it. */
+/* Sends input to an interactive run without a waiter; keys are given by name (manager/line/keys.h). -1 with f if
+ * it cannot accept input. */
 int run_input(struct dispatch *d, uint64_t number, const char *text, size_t n, struct fail *f);
-/* What kind a run is that is under way or kept; -1 with f as run_join(). */
+/* The kind of a run that is running or kept; -1 with f as for run_join(). */
 int run_kind(struct dispatch *d, uint64_t number, enum run_kind *ret, struct fail *f);
-/* How a run stands. */
 struct run_state {
 	uint32_t number;
 	enum run_kind kind;
-	bool ended;  /* and its end was not told yet */
-	bool waited; /* a call waits for it */
+	bool ended;  /* its end was not reported yet */
+	bool waited; /* has a waiter */
 	bool begun;
-	bool asks; /* it waits for an answer */
+	bool asks; /* waits for input */
 	uint64_t age_ms;
 };
-/* All of them, by number; the caller frees the vector. */
+/* All runs, by number; the caller frees the vector. */
 struct run_state *runs_list(const struct dispatch *d, size_t *ret_n);
-/* Asks for its end; whoever waits for it, or comes next, is told. */
+/* Asks for its end. The waiter, or the next one, gets the result. */
 void run_interrupt(struct dispatch *d, uint64_t number);
-/* The client has gone: what it has begun is interrupted, and its end told to nobody. */
+/* The client has gone: interrupts its runs; their ends are not reported. */
 void runs_end_client(struct dispatch *d, uint64_t client);
-/* The waiter has lost interest: the run goes on, and is kept. */
+/* Stops waiting. The run continues and is kept. */
 void run_leave(struct run_waiter *w);
-/* Likewise, but the run is interrupted and its end told to nobody. */
+/* Stops waiting and interrupts the run. Its end is not reported. */
 void run_abandon(struct run_waiter *w);
 
 /* --- for the line ---------------------------------------------------------------------------------------------- */
-/* What a worker has to do with a frame before runs_frame() takes it; NULL = nothing. See collect_prepare(). */
+/* Work for a worker before runs_frame() gets this frame; NULL = none. See collect_prepare(). */
 struct prepared *runs_prepare(struct dispatch *d, const struct wire_frame *frame);
-/* It is done: takes it. The same frame follows. */
+/* Takes the finished work. runs_frame() follows with the same frame. */
 void runs_take_prepared(struct dispatch *d, uint32_t call, struct prepared *p);
-/* A frame of a call that is no transfer's. 0, or negative if PID 1 broke the protocol. */
+/* Handles a numbered frame that is not for a transfer or console. 0, or negative if PID 1 violated the protocol. */
 int runs_frame(struct dispatch *d, const struct wire_frame *frame);
-/* After the first hello of all: what a former server has left, and PID 1 will replay. */
+/* After the very first hello: takes over runs of an earlier server, which PID 1 will replay. */
 void runs_inherit(struct dispatch *d, const struct wire_hello *hello);
-/* After a hello: PID 1 replays what it knows; what it never heard of is sent again. */
+/* After a hello: PID 1 replays the runs it knows; the others are sent again. */
 void runs_resume(struct dispatch *d, uint32_t last_known);
-/* Ends all that somebody waits for, with what has come so far and a cause of ours. */
+/* Ends all runs that have a waiter, with the output so far and our own cause. */
 void runs_cut(struct dispatch *d, enum ending ending, const struct fail *why);
-/* Drops all without an answer. */
+/* Drops all runs without an answer. */
 void runs_release(struct dispatch *d);
-/* Something runs, of ours or of a former server. */
+/* True if anything runs, started by this server or an earlier one. */
 bool runs_busy(const struct dispatch *d);
 
 #endif

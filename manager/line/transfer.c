@@ -14,7 +14,7 @@ void transfer_cancel(struct transfer *t)
 {
 	if (!t->dispatch || !t->call)
 		return;
-	/* What PID 1 had sent by then still comes, up to its END. */
+	/* PID 1 may still have frames on the way, up to its END. This one swallows them. */
 	struct transfer *rest = new0(struct transfer);
 	rest->dispatch = t->dispatch;
 	rest->call = t->call;
@@ -37,7 +37,7 @@ int transfer_begin(struct transfer *t, const struct wire_files *call, struct fai
 {
 	struct dispatch *d = t->dispatch;
 	if (!d->open) {
-		cause_set(f, FAIL_BUSY, CAUSE_RECONNECTING, "the connection to the session is being made again");
+		cause_set(f, FAIL_BUSY, CAUSE_RECONNECTING, "Husk is reconnecting to the session");
 		return fail_hint(f, "Try again in a few seconds.");
 	}
 	AUTO(buf_release) struct buf frame = { 0 };
@@ -86,7 +86,7 @@ bool transfers_frame(struct dispatch *d, const struct wire_frame *frame, int *re
 void transfers_lost(struct dispatch *d, const struct fail *f, bool gone)
 {
 	struct list lost;
-	/* A callback may begin or leave: take those that it concerns first. */
+	/* A callback may begin or leave a transfer, so collect the affected ones first. */
 	list_init(&lost);
 	list_for_each(t, &d->transfers, struct transfer, node) {
 		if (!gone && !t->call)

@@ -1,5 +1,6 @@
-/* Bytes over a socket that PID 1 dials, where host and engine share a kernel; over the engine's exec everywhere else. Which one
- * it is, only trying tells: who is not dialled within a short time turns to exec and stays with it. */
+/* Bytes over a socket that PID 1 dials where host and engine share a kernel, else over the engine's exec. Only
+ * trying shows which works: if PID 1 does not dial within a short time, the transport falls back to exec and stays
+ * with it. */
 #include <errno.h>
 #include <sys/socket.h>
 
@@ -13,11 +14,11 @@
 #include "manager/line/folder.h"
 #include "manager/line/transport.h"
 
-/* PID 1 dials as its first act, and at once when a socket appears. */
+/* PID 1 dials as its first act, and as soon as a socket appears. */
 #define PATIENCE_MS 2000
-/* If nothing else will do. */
+/* If exec is not allowed. */
 #define LONG_PATIENCE_MS 10000
-/* What waits for a connection: a hello, pings. */
+/* Bytes that wait for a connection, such as a hello and pings. */
 #define PENDING_MAX (1u << 20)
 
 struct local {
@@ -27,22 +28,22 @@ struct local {
 	const struct config *config;
 	char *container;
 	struct transport *exec;
-	bool by_exec; /* from now on */
+	bool by_exec; /* fell back to exec */
 	struct transport_handler handler;
 
 	char *folder; /* NULL = none */
-	bool adopted; /* PID 1 may have another controller, and then dials nobody */
+	bool adopted; /* PID 1 may have another controller and not dial */
 	char id[CONTAINER_ID_SIZE];
-	int listen_fd; /* until somebody may be let in; -1 = none */
+	int listen_fd; /* -1 = not listening */
 	uint64_t inode;
 	struct listener *listener;
-	int candidate; /* whom the engine is asked about; -1 = nobody */
+	int candidate; /* connection that the engine is asked about; -1 = none */
 	struct engine_query *query;
 	struct timer *patience;
 	struct buf pending;
 	struct stream *stream;
-	bool failed;  /* the stream takes no more */
-	bool refused; /* somebody was turned away */
+	bool failed;  /* the stream accepts no more bytes */
+	bool refused; /* a connection was refused */
 };
 
 static struct local *local_of(struct transport *t)
@@ -145,7 +146,7 @@ static void welcome(struct local *l, int fd)
 	buf_reset(&l->pending);
 }
 
-/* Sandbox code can knock as often as it likes: it is told of once. */
+/* Code in a session can connect as often as it likes, so only the first refusal is a warning. */
 static void refuse(struct local *l, int fd, pid_t pid)
 {
 	close(fd);
@@ -213,7 +214,7 @@ static void on_patience(void *ctx)
 		tell_closed(l, "PID 1 does not read");
 		return;
 	}
-	log_debug("container %s: nobody has dialled; exec from now on", l->container);
+	log_debug("container %s: PID 1 has not dialled; falling back to exec", l->container);
 	stop_listening(l);
 	if (!l->engine->dials)
 		l->engine->dials = SUPPORT_NO;
@@ -221,7 +222,7 @@ static void on_patience(void *ctx)
 		l->handler.on_closed(l->handler.ctx, &f);
 }
 
-/* 0, or -1 if it cannot be. */
+/* Listens for PID 1. 0, or -1 on failure. */
 static int let_in(struct local *l)
 {
 	if (l->listen_fd < 0)
@@ -315,7 +316,7 @@ const char *transport_local_invite(struct transport *t)
 	l->listen_fd = r < 0 ? r : folder_listen(l->folder, &l->inode);
 	if (l->listen_fd >= 0)
 		return l->folder;
-	log_warning("no socket for a session in '%s': %s", l->folder, strerror(-l->listen_fd));
+	log_warning("cannot create the socket of a session in '%s': %s", l->folder, strerror(-l->listen_fd));
 	l->listen_fd = -1;
 	transport_local_forget(t);
 	return NULL;
@@ -333,7 +334,8 @@ void transport_local_created(struct transport *t, const struct engine_created *c
 	}
 	snprintf(l->id, sizeof(l->id), "%s", created->id);
 	folder_write_id(l->folder, l->id);
-	/* What the first one has dialled goes with the old socket; the second sees the new one, and dials again. */
+	/* The container was created again: connections from the first one end with the old socket. The second one
+	 * sees the new socket and dials. */
 	if (created->again)
 		closep(&l->listen_fd);
 }

@@ -7,39 +7,41 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
-/* Lines that have left the screen and were not taken; later ones are counted only. */
+/* Bytes of lines that scrolled off and were not taken; further lines are only counted. */
 #define SCROLLED_MAX (1u << 20)
-/* A few bytes can have a whole screen redrawn. After so much of the processor's time the rest is left out, but for its end. */
+/* A few bytes can redraw a whole screen. After FEED_MS of CPU time the rest is left out, except the last FEED_LAST
+ * bytes. */
 #define FEED_STEP 512
 #define FEED_LAST 4096
 #define FEED_MS 50
 
-/* Of a control sequence: libvterm 0.1.4 has room for 16 parameters and does not check, and its numbers overflow. */
+/* Limits of a control sequence: libvterm 0.1.4 has room for 16 parameters, does not check, and its numbers
+ * overflow. */
 #define SEPARATORS_MAX 15
 #define DIGITS_MAX 5
 
-/* Where a byte belongs. Only as exact as it takes to know which character comes right before a REP. */
+/* State of the byte stream, exact enough to know which character precedes a REP. */
 enum place {
 	PLACE_TEXT,
 	PLACE_ESCAPE, /* after ESC and intermediate bytes */
 	PLACE_CSI,    /* in a control sequence */
-	PLACE_STRING, /* in one that ends with BEL or ST */
+	PLACE_STRING, /* in a string that ends with BEL or ST */
 };
 
 struct vt {
 	VTerm *vterm;
 	VTermScreen *screen;
 	int rows, cols;
-	bool alternate; /* the program draws on the whole screen */
+	bool alternate; /* a full-screen program */
 	VTermPos cursor;
-	/* Lines are counted from the first that ever was; the screen begins at `pushed`. */
+	/* Lines are counted from the first line ever; the screen begins at `pushed`. */
 	long pushed, changed; /* LONG_MAX = none */
 	struct buf scrolled;
 	size_t left_out;
 	enum place place;
-	bool plain;		/* the last byte was a character of ASCII, and printed */
-	bool repeats;		/* the control sequence began right after one */
-	int separators, digits; /* of the control sequence so far, and of its last parameter */
+	bool plain;		/* the last byte was a printed ASCII character */
+	bool repeats;		/* the control sequence began right after such a character */
+	int separators, digits; /* in the control sequence so far, and in its last parameter */
 };
 
 static void put(struct buf *out, uint32_t c)
@@ -66,7 +68,7 @@ static void put(struct buf *out, uint32_t c)
 static void put_cell(struct buf *out, const VTermScreenCell *cell)
 {
 	if (cell->chars[0] == UINT32_MAX)
-		return; /* the right half of a wide one */
+		return; /* the right half of a wide character */
 	if (!cell->chars[0])
 		put(out, ' ');
 	for (int i = 0; i < VTERM_MAX_CHARS_PER_CELL && cell->chars[i]; i++)
@@ -96,7 +98,7 @@ static int on_damage(VTermRect rect, void *user)
 	return 1;
 }
 
-/* All rows up by some: those that left were pushed. Anything else is told as damage instead. */
+/* True if all rows moved up; the lines that left were pushed. libvterm reports any other move as damage. */
 static int on_moverect(VTermRect dest, VTermRect src, void *user)
 {
 	const struct vt *t = user;
@@ -184,7 +186,7 @@ static enum place after_escape(char c)
 	return c < '0' ? PLACE_ESCAPE : PLACE_TEXT;
 }
 
-/* The byte, or NUL, which libvterm ignores, for one that is too much. */
+/* The byte, or NUL, which libvterm ignores, if it exceeds a limit. */
 static char bound_parameter(struct vt *t, char c)
 {
 	if (c == ';' || c == ':') {
@@ -200,8 +202,9 @@ static char bound_parameter(struct vt *t, char c)
 	return c;
 }
 
-/* libvterm 0.1.4 repeats a character (REP, CSI b) until the cursor has moved, which never happens if the last one has no width or if there
- * is none. So REP is passed on only right after a printed character of ASCII; otherwise its last byte becomes one that libvterm ignores. */
+/* libvterm 0.1.4 repeats a character (REP, CSI b) until the cursor has moved. That never happens if the last
+ * character has no width or there is none. So REP is passed on only right after a printed ASCII character;
+ * otherwise its last byte becomes one that libvterm ignores. */
 static char filter(struct vt *t, char c)
 {
 	bool plain = t->plain;
@@ -235,7 +238,7 @@ static void feed_step(struct vt *t, const char *data, size_t n)
 	for (size_t i = 0; i < n; i++)
 		bytes[i] = filter(t, data[i]);
 	vterm_input_write(t->vterm, bytes, n);
-	/* What the program asks its terminal is not answered: by now it has given up. */
+	/* Replies to the program's terminal queries are discarded: by now it has given up. */
 	while (vterm_output_read(t->vterm, answer, sizeof(answer)))
 		continue;
 }
@@ -264,7 +267,7 @@ void vt_leave_out(struct vt *t, size_t n)
 
 bool vt_application_keys(struct vt *t)
 {
-	/* libvterm does not say which mode it is in, only what a key sends. */
+	/* libvterm does not report the mode, only what a key sends. */
 	char bytes[32];
 	vterm_keyboard_key(t->vterm, VTERM_KEY_UP, VTERM_MOD_NONE);
 	size_t n = vterm_output_read(t->vterm, bytes, sizeof(bytes));
@@ -273,7 +276,7 @@ bool vt_application_keys(struct vt *t)
 
 /* --- out --------------------------------------------------------------------------------------------------------- */
 
-/* Rows up to the last that has something on it. */
+/* Rows up to the last one that is not empty. */
 static void add_rows(const struct vt *t, int first, struct buf *text)
 {
 	size_t empty = 0;

@@ -1,5 +1,6 @@
-/* A terminal as a person would see it, by libvterm: bytes of a command in, the text that is new out. Output that is expensive to draw
- * is left out, but a single sequence can still take long, and libvterm may have bugs: only husk-emulator runs this (emulator.h). */
+/* A terminal as a person sees it, by libvterm: output of a command in, new text out. Output that is expensive to
+ * draw is left out, but a single sequence can still take long, and libvterm may have bugs. So only husk-emulator
+ * runs this code (emulator.h). */
 #ifndef HUSK_MANAGER_LINE_VT_H
 #define HUSK_MANAGER_LINE_VT_H
 
@@ -12,14 +13,14 @@ struct vt *vt_new(int rows, int cols);
 /* Accepts NULL, returns NULL. */
 struct vt *vt_free(struct vt *t);
 void vt_feed(struct vt *t, const void *data, size_t n);
-/* So many bytes were dropped before the next ones: the text says so. */
+/* Notes in the text that n bytes were dropped before the next ones. */
 void vt_leave_out(struct vt *t, size_t n);
-/* The lines that have changed since the last call, those that have left the screen too; in a program that draws on the whole screen
- * all that it shows. Clean text, the caller's. */
+/* The lines that changed since the last call, including those that scrolled off. For a full-screen program,
+ * everything on the screen. Clean text; the caller owns it. */
 char *vt_take(struct vt *t);
-/* The line on which somebody would type, up to where: clean text, the caller's. */
+/* The line where a user would type, up to the cursor: clean text; the caller owns it. */
 char *vt_prompt(struct vt *t);
-/* The program has asked for the other codes of the cursor keys (DECCKM). */
+/* True in application cursor mode (DECCKM). */
 bool vt_application_keys(struct vt *t);
 
 #endif

@@ -1,4 +1,4 @@
-/* Who waits for a run: how callers come to it, leave it, and find what a former server has left. */
+/* Waiters of runs: how they join and leave, and how runs of an earlier server are taken over. */
 #include "base/alloc.h"
 #include "manager/line/run-private.h"
 #include "manager/model/cause.h"
@@ -20,7 +20,8 @@ struct run *run_find_kept(struct dispatch *d, uint64_t number, struct fail *f)
 	if (number > d->last_call)
 		cause_set(f, FAIL_INVALID, CAUSE_NO_RUN, "there is no run %llu in this session", shown);
 	else
-		cause_set(f, FAIL_INVALID, CAUSE_RUN_TOLD, "run %llu has ended, and an answer has told of it", shown);
+		cause_set(f, FAIL_INVALID, CAUSE_RUN_TOLD,
+			  "run %llu has ended, and its result has already been delivered", shown);
 	return NULL;
 }
 
@@ -63,7 +64,7 @@ int run_check_client(struct dispatch *d, uint64_t number, uint64_t client, struc
 	if (!run_is_foreign(d, number, client))
 		return 0;
 	return cause_set(f, FAIL_BUSY, CAUSE_RUN_FOREIGN,
-			 "run %llu was begun by somebody else who uses this session, and will have its output",
+			 "run %llu was started by another client of this session, which will get its output",
 			 (unsigned long long)number);
 }
 
@@ -88,7 +89,7 @@ int run_join(struct dispatch *d, uint64_t number, uint64_t wait_ms, struct run_w
 		run_answer_empty(run);
 	else if (run->waiter)
 		return cause_set(f, FAIL_BUSY, CAUSE_RUN_WAITED,
-				 "another call waits for run %llu and will have its output",
+				 "another request waits for run %llu and will get its output",
 				 (unsigned long long)number);
 	run->waiter = w;
 	w->run = run;
@@ -134,7 +135,7 @@ void run_told(struct dispatch *d, uint64_t number)
 void run_interrupt(struct dispatch *d, uint64_t number)
 {
 	struct run *run = run_find(d, number);
-	/* What it asked is not to be answered any more; it may ask anew. */
+	/* The prompt is void; the run may prompt again. */
 	if (run)
 		run->prompt.asked = false;
 	dispatch_send_frame(d, FRAME_INTERRUPT, (uint32_t)number);
@@ -184,7 +185,7 @@ void runs_resume(struct dispatch *d, uint32_t last_known)
 {
 	list_for_each(run, &d->runs, struct run, node) {
 		bool known = run->call <= last_known;
-		run->taking = false; /* asked of a connection that is gone */
+		run->taking = false; /* the request was lost with the connection */
 		if (run->abandoned && !known)
 			run_free(run);
 		else if (run->abandoned)

@@ -9,7 +9,7 @@
 
 #define DETAIL_MAX 1000
 #define NOTICES_MAX 20
-/* Of what PID 1 says about time. */
+/* Limit of times that PID 1 reports. */
 #define SECONDS_MAX (366 * 86400)
 
 void wire_release(struct wire *w)
@@ -65,7 +65,7 @@ static int64_t payload_max(uint8_t type)
 	case FRAME_RELAY_CANCEL:
 		return 0;
 	default:
-		return -1; /* not PID 1's to send */
+		return -1; /* PID 1 must not send it */
 	}
 }
 
@@ -297,7 +297,7 @@ static bool has_number(const json_t *object, const char *name)
 	return json_is_integer(value) && json_integer_value(value) >= 0;
 }
 
-/* 0 if it is not said. */
+/* 0 if it is missing. */
 static uint64_t seconds(const json_t *object, const char *name)
 {
 	return (uint64_t)MIN(MAX(json_integer_value(json_object_get(object, name)), 0), SECONDS_MAX);
@@ -513,7 +513,7 @@ int wire_read_files_end(const struct wire_frame *frame, struct strv *notices, st
 	AUTO(freep) char *detail = sentence(json_object_get(end, "detail"));
 	bool refused = ending && streq(ending, "refused");
 	return fail_set(f, refused ? FAIL_BUSY : FAIL_INVALID, "%s",
-			detail ? detail : "the container did not say how the copy ended");
+			detail ? detail : "the container did not report how the copy ended");
 }
 
 void wire_read_console_end(const struct wire_frame *frame, struct wire_console_end *ret)

@@ -1,5 +1,5 @@
-/* The manager's end of the frames (docs/protocol.md section 1): bytes of a hostile PID 1 in, checked frames out, and the
- * frames that the manager sends. */
+/* The manager's end of the frames (docs/protocol.md section 1): parses bytes of a hostile PID 1 into checked
+ * frames, and builds the frames that the manager sends. */
 #ifndef HUSK_MANAGER_LINE_WIRE_H
 #define HUSK_MANAGER_LINE_WIRE_H
 
@@ -19,15 +19,15 @@ struct wire_frame {
 	uint32_t call;
 	const uint8_t *payload; /* valid until the next wire_feed() */
 	size_t n;
-	int *descriptor; /* of a FILE: what came with it, for whoever takes it; -1 if it was lost on the way */
+	int *descriptor; /* for a FILE: its descriptor, which the handler may take; -1 if it was lost */
 };
 
 void wire_release(struct wire *w);
 void wire_feed(struct wire *w, const void *data, size_t n);
-/* 1 and *ret, 0 if more bytes are needed, -EPROTO for a type that PID 1 never sends or a size past its limit. */
+/* 1 with *ret, 0 if more bytes are needed, -EPROTO for a type that PID 1 must not send or a size above its limit. */
 int wire_next(struct wire *w, struct wire_frame *ret);
 
-/* Hands over the buffer that holds the last frame, whose payload stays where it is; what follows the frame is copied. */
+/* Hands over the buffer that holds the last frame; its payload does not move. Bytes after the frame are copied. */
 void wire_detach(struct wire *w, struct buf *ret);
 
 void wire_put(struct buf *out, enum frame_type type, uint32_t call, const void *payload, size_t n);
@@ -39,64 +39,63 @@ struct wire_run {
 	size_t len;
 	uint64_t timeout_ms;
 	uint64_t stdout_limit, stderr_limit; /* bytes */
-	uint64_t keep_over;		     /* bytes of text past which all of it is kept in the session too */
+	uint64_t keep_over;		     /* bytes of text above which PID 1 also keeps all of it in the session */
 	const struct strv *env;		     /* NAME=value; NULL = none */
 	const char *cwd;		     /* NULL = none */
-	bool restart;			     /* of a cell: on a new interpreter */
-	bool interactive;		     /* it may ask */
-	int rows, cols;			     /* of a command that may: its terminal; 0 = as PID 1 has it */
+	bool restart;			     /* for a cell: start a new interpreter */
+	bool interactive;		     /* may prompt */
+	int rows, cols;			     /* terminal of an interactive command; 0 = PID 1's default */
 };
-/* The text must be valid UTF-8. -1 if it is not, or too long for a frame. */
+/* The text must be valid UTF-8. -1 if it is not, or is too long for a frame. */
 int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run);
 
-/* A file call. */
 struct wire_files {
 	bool export;
-	const char *path;	 /* of the sandbox: what to export, or where the import goes */
-	uint64_t bytes, entries; /* import: what will come */
+	const char *path;	 /* in the session: what to export, or where the import goes */
+	uint64_t bytes, entries; /* import: what will follow */
 };
 /* -1 if the path is not valid UTF-8. */
 int wire_put_files(struct buf *out, uint32_t call, const struct wire_files *files);
-/* How a file call ended: 0 if well, else -1 with f filled from PID 1's words, cleaned. Notices are added, bounded. */
+/* The end of a transfer: 0 on success, else -1 with f filled from PID 1's message, cleaned. Notices are added,
+ * bounded. */
 int wire_read_files_end(const struct wire_frame *frame, struct strv *notices, struct fail *f);
 
-/* A terminal for a person. */
 struct wire_console {
 	const struct strv *command; /* empty = a shell */
-	bool pipes;		    /* it has three pipes and no terminal */
+	bool pipes;		    /* three pipes instead of a terminal */
 	const char *cwd;	    /* NULL = that of the last command */
-	const struct strv *env;	    /* NAME=value, beside what the session has; NULL = none */
-	const char *term;	    /* NULL = the usual */
+	const struct strv *env;	    /* NAME=value, in addition to the session's; NULL = none */
+	const char *term;	    /* NULL = the default */
 	int rows, cols;
 };
-/* -1 if a word is not valid UTF-8, or all are too long. */
+/* -1 if a word is not valid UTF-8, or all words are too long. */
 int wire_put_console(struct buf *out, uint32_t call, const struct wire_console *console);
 void wire_put_console_size(struct buf *out, uint32_t call, int rows, int cols);
 void wire_put_credit(struct buf *out, uint32_t call, uint32_t n);
-/* Bytes that were worked off; -1 if the frame does not say. */
+/* Bytes that PID 1 has processed; -1 if the frame is malformed. */
 int wire_read_credit(const struct wire_frame *frame, uint32_t *ret);
 struct wire_console_end {
-	bool refused; /* there was none */
+	bool refused; /* no program was started */
 	int exit_code, signal;
-	bool oom;     /* the kernel killed it for want of memory */
+	bool oom;     /* killed for exceeding its memory */
 	char *detail; /* NULL = none. Owned */
 };
 void wire_read_console_end(const struct wire_frame *frame, struct wire_console_end *ret);
 void wire_console_end_release(struct wire_console_end *end);
 
-/* What a container is for from now on. */
+/* A container's new purpose. */
 struct wire_claim {
 	const char *session; /* "" = an install */
 	uint64_t lease_seconds;
 	uint64_t lifetime_seconds; /* 0 = none */
-	const struct strv *env;	   /* NAME=value; one that is no UTF-8 is left out. NULL = none */
+	const struct strv *env;	   /* NAME=value; entries that are not UTF-8 are left out. NULL = none */
 	const char *cwd;	   /* NULL = /workspace */
 };
 void wire_put_claim(struct buf *out, const struct wire_claim *claim);
 
 struct wire_install {
 	const char *packages;	/* JSON: name -> version */
-	const struct strv *env; /* NAME=value; one that is no UTF-8 is left out */
+	const struct strv *env; /* NAME=value; entries that are not UTF-8 are left out */
 	uint64_t timeout_ms;
 	uint64_t size_limit;	/* bytes */
 	const uint16_t *relays; /* local ports on which PID 1 relays an index */
@@ -104,20 +103,20 @@ struct wire_install {
 };
 void wire_put_install(struct buf *out, uint32_t call, const struct wire_install *install);
 
-/* What an installer asks of a relayed index. */
+/* An installer's request to a relayed index. */
 struct wire_relay_get {
 	uint16_t port;
 	bool head;
 	char *target;	    /* printable ASCII, starts with '/' */
-	struct strv fields; /* "name: value", none that is not ours to pass on */
-	bool compressed;    /* it takes compressed answers */
+	struct strv fields; /* "name: value", only fields that may be passed on */
+	bool compressed;    /* accepts compressed answers */
 };
-/* -1 if it is not one that PID 1 may send. */
+/* -1 if it is not a request that PID 1 may send. */
 int wire_read_relay_get(const struct wire_frame *frame, struct wire_relay_get *ret);
 void wire_relay_get_release(struct wire_relay_get *get);
-/* length -1 = not known; fields are "name: value". */
+/* length -1 = unknown; fields are "name: value". */
 void wire_put_relay_answer(struct buf *out, uint32_t number, int status, int64_t length, const struct strv *fields);
-/* error NULL = the answer is complete; status is for an answer that has not begun. */
+/* error NULL = the answer is complete; status is used if no answer has begun. */
 void wire_put_relay_end(struct buf *out, uint32_t number, int status, const char *error);
 
 #define WIRE_SESSION_SIZE 65
@@ -125,23 +124,23 @@ void wire_put_relay_end(struct buf *out, uint32_t number, int status, const char
 struct wire_hello {
 	uint64_t version;
 	uint32_t last_call;
-	char session[WIRE_SESSION_SIZE]; /* "" = nobody has claimed it, or it does not say */
+	char session[WIRE_SESSION_SIZE]; /* "" = not claimed, or not reported */
 	bool kernel_ready;
 	bool has_consoles;
-	bool has_programs;	/* with pipes */
-	bool queries;		/* it takes QUERY frames */
-	bool links;		/* it takes ENTRY_LINK */
-	uint64_t lease_seconds; /* PID 1's own; 0 = it does not say */
+	bool has_programs;	/* supports consoles with pipes */
+	bool queries;		/* supports QUERY frames */
+	bool links;		/* supports ENTRY_LINK */
+	uint64_t lease_seconds; /* PID 1's own; 0 = not reported */
 	bool has_lifetime;
 	uint64_t lifetime_left_seconds;
-	/* What PID 1 will replay. */
+	/* Runs that PID 1 will replay. */
 	struct {
 		uint32_t number;
 		enum run_kind kind;
 	} calls[CALLS_MAX];
 	size_t n_calls;
 };
-/* -1 with f filled if it is not a hello that we can work with. */
+/* -1 with f filled if it is not a hello that we support. */
 int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, struct fail *f);
 
 enum wire_event_kind {
@@ -157,9 +156,9 @@ enum wire_event_kind {
 struct wire_event {
 	enum wire_event_kind kind;
 	char *detail;	  /* one sentence, bounded and cleaned; may be NULL. Owned */
-	enum cause cause; /* of an ending; CAUSE_NONE if it does not say */
-	/* Of a claim. */
-	char *refused; /* why it is not one; NULL = it is. Owned */
+	enum cause cause; /* of an ending; CAUSE_NONE if not given */
+	/* For a claim: */
+	char *refused; /* why it was refused; NULL = accepted. Owned */
 	bool kernel_ready;
 	uint64_t lease_seconds;
 	bool has_lifetime;
@@ -168,21 +167,21 @@ struct wire_event {
 void wire_read_event(const struct wire_frame *frame, struct wire_event *ret);
 void wire_event_release(struct wire_event *event);
 
-/* How a run stands that may ask. */
+/* State of an interactive run. */
 struct wire_prompt {
 	bool interactive;
 	bool begun, waiting, password;
 	char *prompt;	 /* cleaned and bounded; NULL = none. Owned */
-	uint32_t inputs; /* the last one that PID 1 has taken */
+	uint32_t inputs; /* the last input that PID 1 has accepted */
 	int rows, cols;
 };
 void wire_prompt_release(struct wire_prompt *q);
-/* From a PROMPT, a CALL or a MARK. */
+/* Reads it from a PROMPT, CALL or MARK frame. */
 void wire_read_prompt(const struct wire_frame *frame, struct wire_prompt *ret);
-/* Answers it; -1 if the text is no valid UTF-8. */
+/* Builds an INPUT frame; -1 if the text is not valid UTF-8. */
 int wire_put_input(struct buf *out, uint32_t call, uint32_t number, const char *text, size_t n);
 
-/* A question to the kernel, for a PID 1 whose hello says that it takes them. */
+/* A query to the kernel, for a PID 1 whose hello says that it supports queries. */
 struct wire_query {
 	const char *kind; /* "complete", "inspect", "is_complete" */
 	const char *code;
@@ -190,32 +189,32 @@ struct wire_query {
 	size_t cursor; /* code points */
 	bool detail;
 };
-/* -1 if the code is no valid UTF-8. */
+/* -1 if the code is not valid UTF-8. */
 int wire_put_query(struct buf *out, uint32_t number, const struct wire_query *query);
 
-/* What a CALL frame says of the call that is replayed. */
+/* The contents of a CALL frame, which announces a replayed run. */
 struct wire_call {
 	enum run_kind kind;
-	uint32_t told; /* the last mark that PID 1 knows to be told */
+	uint32_t told; /* the last mark that PID 1 knows was reported */
 };
 struct wire_call wire_read_call(const struct wire_frame *frame);
 
-/* Asks for a MARK; aside: others of its kind need not wait for it. Since version 3. */
+/* Asks for a MARK. aside: other runs of its kind need not wait for this one. Since version 3. */
 void wire_put_take(struct buf *out, uint32_t call, bool aside);
-/* Everything up to this mark was told. */
+/* Acknowledges everything up to this mark. */
 void wire_put_told(struct buf *out, uint32_t call, uint32_t mark);
 
-/* What PID 1 has sent of a call up to here is all that there is. */
+/* A MARK: everything that the run has produced up to here was sent. */
 struct wire_mark {
 	uint32_t number;
 	bool queued, beside;
-	uint32_t behind; /* the call that it had to wait for; 0 = none */
+	uint32_t behind; /* the run that it waits for; 0 = none */
 	uint64_t duration_ms, stdout_bytes, stderr_bytes, displays_dropped;
 };
-/* -1 if it is none. */
+/* -1 if it is malformed. */
 int wire_read_mark(const struct wire_frame *frame, struct wire_mark *ret);
 
-/* The last output that a PROGRESS frame shows; a heap string, NULL if there is none. */
+/* The last output that a PROGRESS frame shows. The caller frees it; NULL if there is none. */
 char *wire_read_progress(const struct wire_frame *frame);
 
 #endif

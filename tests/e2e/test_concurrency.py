@@ -135,6 +135,6 @@ def test_a_queue_is_bounded_by_its_bytes(start):
     answers = [session.start_code(f"{i} #" + "x" * 7_000_000, 200) for i in range(6)]
     refused = [a.tool() for a in answers[4:]]
     session.shell("touch /workspace/go").ok()
-    assert all(r.is_error and "calls of" in r.text and "waiting" in r.text for r in refused), refused
+    assert all(r.is_error and "runs of" in r.text and "waiting" in r.text for r in refused), refused
     assert [a.tool().ok().value for a in answers[:4]] == ["0", "1", "2", "3"]
     first.tool().ok()

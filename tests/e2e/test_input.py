@@ -217,7 +217,7 @@ def test_input_for_a_run_that_takes_none(own_session):
     assert refused.is_error and "was not started as interactive" in refused.text
     busy = s.code("import time, os\nwhile not os.path.exists('/workspace/go'): time.sleep(0.01)\ninput('now? ')", interactive=True, wait=0)
     refused = s.code(run=busy.run, input="x")
-    assert refused.is_error and f"run {busy.run} does not ask for input now" in refused.text
+    assert refused.is_error and f"run {busy.run} is not waiting for input" in refused.text
     s.shell("touch go")
     is_waiting(s.code(run=busy.run, wait=60), "now? ")
     assert s.code(run=busy.run, input="y").ok().value == "'y'"

@@ -131,7 +131,7 @@ def test_a_client_that_stops_waiting_does_not_end_the_run(own_session):
     run = s.code(STEPS, wait=0).run
     waiting = s.start_code(run=run, wait=300)
     second = s.code(run=run)
-    assert second.is_error and "another call waits" in second.text
+    assert second.is_error and "another request waits" in second.text
     s.server.cancel(waiting)
     go(s, 1, 2, 3)
     assert s.code(run=run, wait=60).ok().stdout.endswith("step 3\n")
