@@ -104,29 +104,44 @@ bool rest_has_no_alarm(const char *status)
 	return at && sscanf(at, "\nSigCgt:\t%llx", &caught) == 1 && !(caught & doubtful);
 }
 
-uint64_t rest_count_sockets(const char *sockstat)
+unsigned rest_count_sockets(const char *table, unsigned uid)
 {
-	static const char *const kinds[] = { "TCP", "UDP", "RAW" };
-	uint64_t sum = 0;
-	for (const char *line = sockstat; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-		unsigned long long used;
-		bool network = false;
-		for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-			network |= strncmp(line, kinds[i], 3) == 0 && (line[3] == ':' || line[3] == '6');
-		const char *at = network ? strstr(line, "inuse ") : NULL;
-		if (network && (!at || sscanf(at, "inuse %llu", &used) != 1))
-			return UINT64_MAX;
-		sum += network ? used : 0;
+	unsigned owner, n = 0;
+	table += strcspn(table, "\n"); /* the heading */
+	for (const char *line = table; *line; line += strcspn(line, "\n")) {
+		line++;
+		/* number, both addresses, state, queues, timer, retransmits, owner */
+		n += sscanf(line, "%*s %*s %*s %*s %*s %*s %*s %u", &owner) == 1 && owner == uid;
 	}
-	return *sockstat ? sum : UINT64_MAX;
+	return n;
 }
 
-/* Sockets of the network namespace; a machine without IPv6 has no second file. */
+/* Adds the sockets of the session in one table. False if the table has more than is read at once. A system without it has none. */
+static bool add_sockets(const char *name, unsigned *sum)
+{
+	char path[32], text[TEXT_MAX], more;
+	snprintf(path, sizeof(path), "/proc/net/%s", name);
+	AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT;
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	if (n < 0 || read(fd, &more, 1) != 0)
+		return false;
+	text[n] = '\0';
+	*sum += rest_count_sockets(text, getuid());
+	return true;
+}
+
+/* Sockets of the session in its network namespace. Those of root belong to the engine's resolver. */
 static bool has_few_sockets(unsigned max)
 {
-	char text[TEXT_MAX];
-	return read_text(AT_FDCWD, "/proc/net/sockstat", text) && rest_count_sockets(text) <= max &&
-	       (!read_text(AT_FDCWD, "/proc/net/sockstat6", text) || rest_count_sockets(text) == 0);
+	static const char *const tables[] = { "tcp",	  "tcp6", "udp",  "udp6", "udplite",
+					      "udplite6", "raw",  "raw6", "icmp", "icmp6" };
+	unsigned n = 0;
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+		if (!add_sockets(tables[i], &n))
+			return false;
+	return n <= max;
 }
 
 static int open_process(pid_t pid)

@@ -51,7 +51,7 @@ void rest_turn(struct rest *r, uint64_t now_ms);
 bool rest_waits_without_limit(const char *syscall, int *ret_fd);
 /* True if /proc/PID/status shows no handler for a signal that the system may send. */
 bool rest_has_no_alarm(const char *status);
-/* Number of TCP, UDP and raw sockets in /proc/net/sockstat or sockstat6; UINT64_MAX if unknown. */
-uint64_t rest_count_sockets(const char *sockstat);
+/* How many sockets of this user a table such as /proc/net/tcp lists. */
+unsigned rest_count_sockets(const char *table, unsigned uid);
 
 #endif

@@ -418,6 +418,14 @@ SEXP link_result(SEXP id, SEXP text)
 	return Rf_ScalarLogical(1);
 }
 
+/* TRUE if the variable is a promise that was not forced yet, as by delayedAssign(): reading it would run code. It must exist and
+ * not be an active binding. rlang could say this too, but it loads cli, whose thread wakes several times a second. */
+SEXP link_is_promise(SEXP environment, SEXP name)
+{
+	SEXP value = Rf_findVarInFrame3(environment, Rf_installTrChar(STRING_ELT(name, 0)), TRUE);
+	return Rf_ScalarLogical(TYPEOF(value) == PROMSXP && PRVALUE(value) == R_UnboundValue);
+}
+
 /* Drops an interrupt that came between two cells. FALSE if R has to do it, and to run its callbacks. */
 SEXP link_forget_interrupt(void)
 {

@@ -121,8 +121,20 @@ expect("our descriptors are closed", {
 expect("the name of the system", system_name(), utils::osVersion)
 expect("of one that has none", system_name("/dev/null"), NULL)
 
+# The kernel's folder, with its library of C code.
+build_kernel <- function() {
+  file.copy(folder, tempdir(), recursive = TRUE)
+  built <- file.path(tempdir(), basename(folder))
+  flags <- system2(file.path(R.home("bin"), "R"), c("CMD", "config", "--cppflags"), stdout = TRUE)
+  stopifnot(system2("gcc", c("-shared", "-fPIC", "-I", ".", flags, "-o", file.path(built, c("husk.so", "console.c", "link.c")))) == 0L)
+  built
+}
+
+built <- build_kernel()
+
 # Variables -----------------------------------------------------------------------------------------------------------
 
+husk$link$is_promise <- getNativeSymbolInfo("link_is_promise", dyn.load(file.path(built, "husk.so")))$address
 big <- as.numeric(1:100000)
 table <- data.frame(x = 1:3, y = letters[1:3])
 grid <- matrix(0, 20, 3)
@@ -150,18 +162,9 @@ same("nothing of the user's has run", touched, FALSE)
 
 # A kernel on its link ------------------------------------------------------------------------------------------------
 
-# The kernel's folder, with its library of C code.
-build_kernel <- function() {
-  file.copy(folder, tempdir(), recursive = TRUE)
-  built <- file.path(tempdir(), basename(folder))
-  flags <- system2(file.path(R.home("bin"), "R"), c("CMD", "config", "--cppflags"), stdout = TRUE)
-  stopifnot(system2("gcc", c("-shared", "-fPIC", "-I", ".", flags, "-o", file.path(built, c("husk.so", "console.c", "link.c")))) == 0L)
-  built
-}
-
 # Plays PID 1: a kernel from the source tree, and run(code, env) for its messages to one cell, a text each; send(body) likewise.
 start_kernel <- function() {
-  folder <- build_kernel()
+  folder <- built
   port <- 20000L + Sys.getpid() %% 20000L
   listener <- serverSocket(port)
   on.exit(close(listener))

@@ -52,16 +52,20 @@ static void handlers_of_timers_are_seen(void **state)
 	assert_false(rest_has_no_alarm("Name:\tx\n"));
 }
 
-static void sockets_are_counted(void **state)
+#define HEADING "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+
+static void sockets_of_the_user_are_counted(void **state)
 {
-	assert_int_equal(rest_count_sockets(
-				 "sockets: used 3\nTCP: inuse 0 orphan 0 tw 0 alloc 9 mem 1\n"
-				 "UDP: inuse 0 mem 0\nUDPLITE: inuse 0\nRAW: inuse 0\nFRAG: inuse 0 memory 0\n"),
-			 0);
-	assert_int_equal(rest_count_sockets("sockets: used 3\nTCP: inuse 2 orphan 0\nUDP: inuse 1 mem 0\n"), 3);
-	assert_int_equal(rest_count_sockets("TCP6: inuse 1\nUDP6: inuse 0\nRAW6: inuse 0\n"), 1);
-	assert_true(rest_count_sockets("TCP: \n") == UINT64_MAX);
-	assert_true(rest_count_sockets("") == UINT64_MAX);
+	static const char resolver[] = HEADING
+		"   0: 0B00007F:9C4B 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 91 1 0 100 0 0 10 0\n";
+	static const char two[] = HEADING
+		"   0: 0100007F:9C4B 00000000:0000 0A 00000000:00000000 00:00000000 00000000 60706        0 91 1 0 100 0 0 10 0\n"
+		"   1: 0100007F:9C4B 0100007F:1F90 01 00000000:00000000 00:00000000 00000000 60706        0 92 1 0 100 0 0 10 0\n"
+		"   2: 0B00007F:9C4B 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 93 1 0 100 0 0 10 0\n";
+	assert_int_equal(rest_count_sockets(resolver, 60706), 0);
+	assert_int_equal(rest_count_sockets(two, 60706), 2);
+	assert_int_equal(rest_count_sockets(HEADING, 60706), 0);
+	assert_int_equal(rest_count_sockets("", 60706), 0);
 }
 
 int main(void)
@@ -70,7 +74,7 @@ int main(void)
 		cmocka_unit_test(waits_without_a_limit_are_known),
 		cmocka_unit_test(everything_else_is_a_reason_to_watch),
 		cmocka_unit_test(handlers_of_timers_are_seen),
-		cmocka_unit_test(sockets_are_counted),
+		cmocka_unit_test(sockets_of_the_user_are_counted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ link <- new.env(parent = emptyenv())
 
 link_open <- function(address) {
   link$library <- dyn.load(file.path(dirname(rev(commandArgs())[1L]), "husk.so"))
-  for (name in c("take", "next", "send", "result", "forget_interrupt")) {
+  for (name in c("take", "next", "send", "result", "forget_interrupt", "is_promise")) {
     link[[name]] <- getNativeSymbolInfo(paste0("link_", name), link$library)$address
   }
   parts <- strsplit(address, ":", fixed = TRUE)[[1L]]

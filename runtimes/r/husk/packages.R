@@ -11,17 +11,6 @@ load_packages <- function() {
   for (name in c("methods", setdiff(DEFAULT_PACKAGES, "methods"))) attachNamespace(name)
 }
 
-DEPENDENCIES <- "/opt/husk/deps" # of create_session: no cell can write to it
-
-# Whether the kernel may use this package for itself. It does not load the session's own version, which would run in a new
-# interpreter without having been asked for; one that a cell has loaded is there anyway.
-is_own_package <- function(name) {
-  if (isNamespaceLoaded(name)) return(TRUE)
-  image <- c(DEPENDENCIES, .Library.site, .Library)
-  if (any(dir.exists(file.path(setdiff(.libPaths(), normalizePath(image, mustWork = FALSE)), name)))) return(FALSE)
-  requireNamespace(name, lib.loc = image, quietly = TRUE)
-}
-
 # Its .onLoad() asks two programs for the name of this system, and reads a table of repositories even if they are known.
 load_utils <- function() {
   version <- system_name()

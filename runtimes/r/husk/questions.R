@@ -124,7 +124,7 @@ describe_name <- function(name, detail) {
   first <- sub("[$@:].*", "", name)
   if (exists(first, envir = husk_workspace, inherits = FALSE)) {
     if (bindingIsActive(as.name(first), husk_workspace)) return("An active binding, which was not looked at")
-    if (is_own_package("rlang") && is_promise(first)) return("A promise, which was not looked at")
+    if (is_promise(first)) return("A promise, which was not looked at")
   }
   value <- tryCatch(list(eval(str2lang(name), husk_workspace)), error = function(e) NULL)
   help <- help_page(name, value)

@@ -7,28 +7,27 @@ LOOK_SECONDS <- 0.1
 # list(total, variables): of each its name, type, shape ("" where that says nothing) and bytes; the largest first.
 list_variables <- function(limit = VARIABLES_SHOWN) {
   names <- ls(husk_workspace)
-  lazy <- is_own_package("rlang") # before the clock runs
   until <- proc.time()[["elapsed"]] + LOOK_SECONDS
   variables <- list()
   for (name in names) {
     if (proc.time()[["elapsed"]] > until) break
-    variables[[length(variables) + 1L]] <- describe_variable(name, lazy)
+    variables[[length(variables) + 1L]] <- describe_variable(name)
   }
   sizes <- vapply(variables, function(variable) variable$bytes, 0)
   largest <- order(-sizes, names[seq_along(variables)])
   list(total = length(names), variables = variables[largest[seq_len(min(limit, length(largest)))]])
 }
 
-describe_variable <- function(name, lazy) {
+describe_variable <- function(name) {
   shown <- substr(valid_text(name), 1L, NAME_WIDTH)
   if (bindingIsActive(as.name(name), husk_workspace)) return(list(name = shown, type = "active binding", shape = "", bytes = 0))
-  if (lazy && is_promise(name)) return(list(name = shown, type = "promise", shape = "", bytes = 0))
+  if (is_promise(name)) return(list(name = shown, type = "promise", shape = "", bytes = 0))
   value <- get(name, envir = husk_workspace)
   list(name = shown, type = type_of(value), shape = shape_of(value), bytes = as.numeric(utils::object.size(value)))
 }
 
-# delayedAssign(): looking at it would run its code.
-is_promise <- function(name) rlang::env_binding_are_lazy(husk_workspace, name)[[1L]]
+# delayedAssign(): reading such a variable would run its code.
+is_promise <- function(name) .Call(link$is_promise, husk_workspace, name)
 
 type_of <- function(value) {
   classes <- attr(value, "class")
