@@ -35,7 +35,7 @@ def words_of(outcome):
     return [what.decode() if isinstance(what, bytes) else what for _, what in outcome.log]
 
 
-def test_everything_comes_in_the_order_in_which_it_was_published(kernel):
+def test_messages_keep_the_order_of_publication(kernel):
     log = kernel.run("""
         for i in range(20):
             k.text("out"); k.text("err", "stderr"); k.display("d"); k.text("out"); k.display("e")
@@ -43,7 +43,7 @@ def test_everything_comes_in_the_order_in_which_it_was_published(kernel):
     assert [kind for kind, _ in log] == ["stdout", "stderr", "display", "stdout", "display"] * 20
 
 
-def test_clearing_and_updating_go_up_as_they_are(kernel):
+def test_clear_and_update_are_passed_on(kernel):
     shown = kernel.run("""
         k.text("before"); k.clear(); k.clear(wait=True); k.display("1", "id"); k.display("2", "id", update=True)
     """)
@@ -52,7 +52,7 @@ def test_clearing_and_updating_go_up_as_they_are(kernel):
     assert shown.log[0] == ("stdout", b"before")
 
 
-def test_source_is_plain(kernel):
+def test_line_ends_and_the_byte_order_mark_are_normalised(kernel):
     kernel.run("\ufeffk.text('a')\r\nk.text(repr(k.request['code'][:20]))\r\n\r\n")
     assert kernel.outcome.stdout == "a" + repr("k.text('a')\nk.text(repr"[:20])
 
@@ -62,7 +62,7 @@ def test_buffers_are_carried(kernel):
     assert display["buffers"] == ["AP8=", ""]
 
 
-def test_questions_are_requests_and_replies_their_answers(kernel):
+def test_queries_become_requests_and_replies_their_answers(kernel):
     kernel.run("""
         def answer(kind, content):
             if kind == "complete":
@@ -79,7 +79,7 @@ def test_questions_are_requests_and_replies_their_answers(kernel):
 
 
 # evidence: jupyter-kernels
-def test_what_is_not_signed_does_not_exist(kernel):
+def test_unsigned_messages_are_ignored(kernel):
     """Neither text nor the end of a cell: a process that finds the sockets has not found the key."""
     ended = kernel.run("""
         import json
@@ -110,12 +110,12 @@ def test_a_signed_message_counts_once(kernel):
 
 
 @pytest.mark.parametrize("part", ["b'[]'", "b'{'", "b''", "b'{\"a\":' * 5000 + b'1' + b'}' * 5000", "b'\\xff\\xfe'"])
-def test_parts_that_are_no_objects_are_left_out(kernel, part):
+def test_parts_that_are_not_objects_are_left_out(kernel, part):
     ended = kernel.run(f"parts = [b'{{}}'] * 3 + [{part}]\nk.raw('iopub', parts)\nk.raw('iopub', parts, buffers=[b''] * 300)\nk.text('on')")
     assert ended.stdout == "on" and not ended.displays
 
 
-def test_a_cell_is_over_when_reply_and_idle_are_there(kernel):
+def test_a_cell_ends_with_reply_and_idle(kernel):
     ended = kernel.run("""
         k.reply(); k.text("after the reply"); k.status("idle", parent={"msg_id": "other", "msg_type": "execute_request"})
         k.text(", and more"); k.mute = {"reply"}
@@ -125,21 +125,21 @@ def test_a_cell_is_over_when_reply_and_idle_are_there(kernel):
     kernel.run("k.text('not the cell before')")
 
 
-def test_an_end_that_was_dropped_is_noticed(kernel):
+def test_a_lost_idle_or_reply_is_noticed(kernel):
     """A publisher whose queue is full drops messages, `idle` among them."""
     assert "some of the output is lost" in kernel.run("k.mute = {'idle'}").stderr
     assert "without a reply" in kernel.run("k.mute = {'reply'}").stderr
     assert kernel.run("k.text('on')").stdout == "on"
 
 
-def test_a_flood_ends(kernel):
+def test_a_flood_of_messages_is_bounded(kernel):
     ended = kernel.run("for i in range(10_000): k.text(f'{i}\\n')")
     lines = ended.stdout.split()
     assert lines == sorted(lines, key=int) and ("lost" in ended.stderr or len(lines) > 1000)
     assert kernel.run("k.text('on')").stdout.endswith("on")
 
 
-def test_late_output_is_told_apart(kernel):
+def test_late_output_is_marked(kernel):
     kernel.run("before = dict(k.parent)")
     ended = kernel.run("k.text('mine\\n'); k.text('late\\n', parent=before); k.display('late', parent=before); k.text('mine\\n')")
     assert ended.stdout == "mine\n[from an earlier cell]\nlate\n(a display, shown with this cell's)\n[from this cell]\nmine\n"
@@ -154,7 +154,7 @@ def test_late_output_is_told_apart(kernel):
     assert [d["data"] for d in kernel.run("time.sleep(0.2)").displays] == [{"text/plain": "between"}]
 
 
-def test_input_is_for_interactive_cells(kernel):
+def test_only_interactive_cells_get_input(kernel):
     ended, prompts = kernel.run_answered("k.text(k.ask('Name? ') + k.ask()); k.text(k.ask('Secret', password=True))", "Bob\nB.", "s3cret")
     assert prompts == ["Name? ", "Secret"] and ended.stdout == "BobB.s3cret"
     assert kernel.run("k.text(repr((k.request['allow_stdin'], k.ask())))").stdout == "(False, '\\x04')"
@@ -162,7 +162,7 @@ def test_input_is_for_interactive_cells(kernel):
     assert kernel.run_answered("k.text(repr(k.ask()))", "\x04")[0].stdout == "'\\x04'"
 
 
-def test_an_interrupt_withdraws_a_question(kernel):
+def test_an_interrupt_withdraws_a_prompt(kernel):
     kernel.begin("k.ask('?')", interactive=True)
     assert kernel.asked() == "?"
     kernel.interrupt()
@@ -185,7 +185,7 @@ def test_tcp_and_interrupt_by_message(tmp_path):
         assert kernel.run("k.text(k.connection['transport'])").stdout == "tcp"
 
 
-def test_what_it_leaves_on_disk(tmp_path):
+def test_the_connection_file_is_private_and_removed(tmp_path):
     """A connection file that only its user reads, gone with the kernel, which is asked to go."""
     with start(tmp_path) as kernel:
         (connection,) = tmp_path.glob("husk-jupyter-*/connection.json")
@@ -197,7 +197,7 @@ def test_what_it_leaves_on_disk(tmp_path):
 
 
 @pytest.mark.parametrize("code, status", [("os._exit(3)", 3), ("os.kill(os.getpid(), 9)", -9)])
-def test_the_kernels_end_is_the_adapters(tmp_path, code, status):
+def test_the_adapter_ends_with_the_kernel(tmp_path, code, status):
     with start(tmp_path) as kernel:
         with pytest.raises(KernelError):
             kernel.run(f"k.display('shown'); k.text('last words'); time.sleep(0.2); {code}")
@@ -207,7 +207,7 @@ def test_the_kernels_end_is_the_adapters(tmp_path, code, status):
 
 
 @pytest.mark.parametrize("wait", ["", "; time.sleep(1); k.beats = False; time.sleep(60)"])
-def test_a_heart_that_stops_ends_the_kernel(tmp_path, wait):
+def test_a_missing_heartbeat_ends_the_kernel(tmp_path, wait):
     """Between cells, and in a cell of a kernel whose heart has beaten in cells before."""
     with start(tmp_path, "--heartbeat", "50") as kernel:
         with pytest.raises(KernelError):
@@ -216,7 +216,7 @@ def test_a_heart_that_stops_ends_the_kernel(tmp_path, wait):
         assert kernel.wait_exit() == LOST and "heartbeat has stopped" in kernel.outcome.stderr
 
 
-def test_a_kernel_of_one_thread_need_not_beat_in_a_cell(tmp_path):
+def test_a_single_threaded_kernel_may_miss_heartbeats_in_a_cell(tmp_path):
     """It answers a ping before a cell and after it, which teaches nothing of what it does in one."""
     with start(tmp_path, "--heartbeat", "100") as kernel:
         kernel.run("k.one_thread = True")

@@ -42,7 +42,7 @@ def test_free_shows_the_sessions_memory(box):
     assert all(len(line) == len(lines[0]) for line in lines[1:5:3]), lines
 
 
-def test_the_languages_own_counts(box):
+def test_language_functions_report_the_sessions_memory_and_cpus(box):
     if box.runtime == "python":
         code = "import json, os, psutil\nm = psutil.virtual_memory()\n" \
                "print(json.dumps([m.total, m.available, m.used, os.cpu_count(), psutil.cpu_count()]))"
@@ -65,7 +65,7 @@ INSTALLS = {  # R's asks once
 }
 
 
-def test_installers_ask_twice_and_give_up(box):
+def test_installers_retry_once(box):
     """Of an index that refuses, and of one that is not there; what is shown is the cause."""
     if box.runtime not in INSTALLS:
         return

@@ -36,6 +36,6 @@ def test_a_registry_that_fails_is_a_failure(fetch):
     assert done.returncode == 1 and "npm error network" in done.stderr and left == []
 
 
-def test_another_machine_is_refused_by_name(fetch):
+def test_a_package_for_another_platform_is_refused(fetch):
     done, left = fetch("exit 0", "riscv64")
     assert done.returncode == 1 and "riscv64" in done.stderr and left == []

@@ -41,7 +41,7 @@ def test_hello_names_the_language_version(kernel):
     ("Promise.resolve(new Promise(r => setTimeout(r, 5, 'awaited')))", "'awaited'"),
     ("(async () => { await null; return 7 })()", "7"),
 ])
-def test_the_last_expression_as_the_prompt_shows_it(kernel, code, text):
+def test_the_last_expression_is_shown_as_in_the_repl(kernel, code, text):
     assert clean(kernel.run(code)) == text
 
 
@@ -65,7 +65,7 @@ def test_plain_data_comes_as_json_too(kernel, code, value):
     "new Proxy({}, {})", "[2 ** 70]", "let deep = []; for (let i = 0; i < 1000; i++) deep = [deep]; deep", "Array(20000).fill([1, [2]])",
     "let loop = []; loop.push(loop); loop",
 ])
-def test_other_values_do_not(kernel, code):
+def test_other_values_do_not_come_as_json(kernel, code):
     assert list(kernel.run(code).result) == ["text/plain"]
 
 
@@ -79,7 +79,7 @@ def test_a_cause_is_shown_without_frames_of_the_kernel(kernel):
     assert "[cause]" in shown and "node:" not in shown and "lines matching" not in shown
 
 
-def test_what_a_cell_makes_of_vm_changes_no_other(fresh_kernel):
+def test_changes_of_the_vm_module_do_not_affect_later_cells(fresh_kernel):
     fresh_kernel.run("require('vm').Script = class {}; 1")
     assert fresh_kernel.run("1 + 1").text == "2"
 
@@ -138,7 +138,7 @@ def test_constants_stay_constant(kernel, code):
     "((k) => { k = 2; return k })(1)", "{ let k; k = 2 }", "for (let k = 0; k < 2; k++); 2", "function f(k) { k++; return k }; f(1)",
     "try { throw 1 } catch (k) { k = 2 }", "(() => { var k; k = 2; return k })()", "({ k: 1 }).k = 2", "let k = 1; k = 2",
 ])
-def test_other_variables_of_the_same_name_do_not(kernel, code):
+def test_constants_can_be_shadowed(kernel, code):
     kernel.run("const k = 1")
     assert kernel.run(code).text == "2"
 
@@ -150,7 +150,7 @@ def test_closures_and_blocks_are_real(kernel):
     assert kernel.run("early; let early = 1").error["type"] == "ReferenceError"
 
 
-def test_functions_see_what_later_cells_make_of_a_name(kernel):
+def test_functions_see_later_values_of_a_name(kernel):
     kernel.run("let rate = 1; function price() { return 10 * rate }")
     kernel.run("let rate = 2")
     assert kernel.run("price()").text == "20"
@@ -163,7 +163,7 @@ def test_top_level_await_with_declarations(kernel):
     assert kernel.run("await (1, 2) + (await (await Promise.resolve(3)))").text == "5"
 
 
-def test_a_cell_that_fails_keeps_what_it_had(kernel):
+def test_a_cell_that_fails_keeps_its_declarations(kernel):
     kernel.run("let before = 1; throw new Error('x'); let after = 2")
     assert kernel.run("before").text == "1"
     assert kernel.run("let after = 3; after").text == "3"
@@ -186,7 +186,7 @@ def test_the_globals_of_a_node_program(kernel):
     assert kernel.run("global === globalThis && this === globalThis && Object.keys(globalThis).includes('fetch')").text == "true"
 
 
-def test_globals_that_are_loaded_late_are_ordinary_ones(fresh_kernel):
+def test_lazily_loaded_globals_are_ordinary_ones(fresh_kernel):
     assert clean(fresh_kernel.run("new Response('x') instanceof Response && Object.getOwnPropertyDescriptor(globalThis, 'Response')")) == \
         fresh_kernel.run("vm.runInThisContext(\"Object.getOwnPropertyDescriptor(globalThis, 'Response')\")").text
     assert clean(fresh_kernel.run("Headers = 5; class FormData {}; [Headers, FormData]")) == "[ 5, [class FormData] ]"
@@ -222,7 +222,7 @@ def test_globals_work(kernel, code, text):
     "(await import('node:events')).EventEmitter.prototype instanceof Object",
     "util.isDeepStrictEqual(require('os').cpus().slice(0, 0), [])",
 ])
-def test_instanceof_knows_what_node_made(kernel, code):
+def test_instanceof_works_for_values_of_node(kernel, code):
     assert clean(kernel.run(code)) == "true"
 
 
@@ -288,7 +288,7 @@ def test_missing_modules_and_exports(kernel):
     ("require('./asks-for-nope')", "Cannot find module 'nope-pkg'", "nope-pkg"),
     ("require('./nope')", "Cannot find module './nope'\nRequire stack:\n- <cell>", None),
 ])
-def test_missing_packages_are_told_in_one_line_with_a_hint(kernel, workspace, code, message, name):
+def test_missing_packages_are_reported_in_one_line_with_a_hint(kernel, workspace, code, message, name):
     write(workspace, "asks-for-nope.js", "require('nope-pkg')")
     error = kernel.run(code).error
     assert error["message"].startswith(message) and ("Require stack" in error["message"]) == (name is None)
@@ -482,7 +482,7 @@ def test_later_errors_are_on_stderr_of_the_next_cell_and_not_fatal(fresh_kernel,
     assert outcome.stderr.startswith("Uncaught Error: much later\n    at fails (<cell 2>:1:")
 
 
-def test_own_listeners_come_first(kernel):
+def test_listeners_of_the_user_are_called_first(kernel):
     kernel.run("process.removeAllListeners('uncaughtException'); process.once('uncaughtException', e => console.log('mine:', e.message))")
     outcome = kernel.run("setTimeout(() => { throw new Error('x') }, 1); await new Promise(r => setTimeout(r, 20))")
     assert outcome.stdout == "mine: x\n" and outcome.error is None
@@ -518,7 +518,7 @@ def test_signal_listeners_work_also_after_all_were_removed(fresh_kernel):
     ("await new Promise(() => setImmediate(() => process.exit(6)))", "process.exit(6)"),
     ("require('node:process').exit(7)", "process.exit(7)"),
 ])
-def test_what_ends_a_process_ends_the_cell(kernel, code, says):
+def test_process_exit_ends_only_the_cell(kernel, code, says):
     outcome = kernel.run(f"let alive = 'alive'; {code}; console.log('not reached')")
     assert outcome.error["type"] == "ProcessExit" and says.replace("PID", str(kernel.process.pid)) in outcome.error["message"]
     assert "<cell " in outcome.error["traceback"] and outcome.stdout == "" and outcome.text is None
@@ -535,7 +535,7 @@ def test_exit_cannot_be_caught_and_has_no_effect_between_cells(kernel):
 # Environment variables of a call
 
 
-def test_environment_of_one_call(kernel):
+def test_environment_of_one_run(kernel):
     read = "[process.env.CALL_A, process.env.CALL_B, child_process.execSync('echo $CALL_A').toString()]"
     kernel.run("process.env.CALL_A = 'before'; delete process.env.CALL_B")
     assert kernel.run(read, env={"CALL_A": "one", "CALL_B": "two words"}).text == r"[ 'one', 'two words', 'one\n' ]"
@@ -584,7 +584,7 @@ def test_bad_displays_are_the_cells_error(kernel, code):
     assert outcome.error["traceback"].count("<cell ") == 1
 
 
-def test_a_large_picture_is_whole_and_so_is_what_stands_beside_it(kernel):
+def test_a_large_picture_and_its_other_forms_are_complete(kernel):
     beside = {"text/plain": 'a "quoted"\n\u00e9', "application/json": {"a": [1]}}
     code = f"display({{ 'image/png': Buffer.alloc(3e6, 'x'), ...{json.dumps(beside)} }}, {{ display_id: 'big' }})"
     [shown] = kernel.run(code).displays

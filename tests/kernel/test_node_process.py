@@ -14,7 +14,7 @@ RUNTIME = "node"
 # Streams
 
 
-def test_console_is_nodes(kernel):
+def test_console_prints_like_node(kernel):
     code = """console.log('%s is %d', 'x', 5, { a: 1 }); console.info('info'); console.debug('debug'); console.dir([[[]]], { depth: 0 })
 console.table([{ a: 1, b: 2 }]); console.group('G'); console.log('in'); console.groupEnd(); console.count(); console.count()
 console.error('error'); console.warn('warn'); console.assert(false, 'no'); console.trace('here')"""
@@ -81,7 +81,7 @@ def test_output_that_is_not_awaited_comes_with_the_next_cell(kernel):
     assert first.stdout + second.stdout == "later\n"
 
 
-def test_streams_survive_what_is_done_to_them(kernel):
+def test_streams_survive_changes_by_a_cell(kernel):
     kernel.run("process.stdout.end('bye\\n'); process.stderr.destroy()")
     outcome = kernel.run("console.log('out'); console.error('err')")
     assert (outcome.stdout, outcome.stderr) == ("out\n", "err\n")
@@ -94,7 +94,7 @@ def test_a_redirection_lasts_as_long_as_its_cell(kernel):
     assert (outcome.stdout, outcome.stderr) == ("out\n", "err\n")
 
 
-def test_descriptors_that_a_cell_closes_are_there_again(fresh_kernel):
+def test_descriptors_that_a_cell_closes_are_reopened(fresh_kernel):
     fresh_kernel.run("for (const fd of [0, 1, 2]) require('fs').closeSync(fd); require('fs').openSync('/dev/null')")
     code = "child_process.spawnSync('sh', ['-c', 'echo child; echo err >&2; cat'], { stdio: 'inherit' })"
     outcome = fresh_kernel.run(f"console.log('out'); {code}; 1")
@@ -109,7 +109,7 @@ require('stream').Readable.from(['piped too\\n']).pipe(process.stdout); await ne
     assert outcome.error is None and outcome.stdout == "written\npiped\npiped too\n"
 
 
-def test_nobody_answers_on_stdin(kernel):
+def test_without_interactive_stdin_is_empty_and_prompts_fail(kernel):
     assert kernel.run("let got = ''; for await (const c of process.stdin) got += c; got").text == "''"
     code = "const rl = readline.createInterface({ input: process.stdin }); await new Promise(r => rl.question('name? ', r))"
     assert "nobody can answer" in kernel.run(code).error["message"]
@@ -125,13 +125,13 @@ def test_nobody_answers_on_stdin(kernel):
 RL = "const rl = require('readline/promises').createInterface({ input: process.stdin, output: process.stdout });"
 
 
-def test_questions_are_answered(kernel):
+def test_prompts_are_answered(kernel):
     outcome, prompts = kernel.run_answered(RL + "const n = await rl.question('Name? '); console.log('hi', n); n + await rl.question('Age? ')",
                                            "Bob", "7")
     assert prompts == ["Name? ", "Age? "] and outcome.stdout == "hi Bob\n" and outcome.text == "'Bob7'"
 
 
-def test_an_interface_that_is_left_open_asks_nothing_more(fresh_kernel):
+def test_an_open_readline_interface_makes_no_more_prompts(fresh_kernel):
     fresh_kernel.run("const { Interface } = require('readline/promises')")
     outcome, prompts = fresh_kernel.run_answered("const own = new Interface({ input: process.stdin }); await own.question('Name? ')", "Bob")
     assert prompts == ["Name? "] and outcome.text == "'Bob'"
@@ -154,7 +154,7 @@ def test_stdin_is_read_in_lines_and_to_its_end(kernel):
     assert kernel.run("let got = ''; for await (const c of process.stdin) got += c; got").text == "''"
 
 
-def test_questions_that_end_without_an_answer(kernel):
+def test_prompts_can_be_aborted_and_interrupted(kernel):
     code = RL.replace("rl", "ra") + "const c = new AbortController(); setTimeout(() => c.abort(), 20);" \
         "try { await ra.question('?', { signal: c.signal }) } catch (e) { console.log(e.name) }; ra.close()"
     outcome, _ = kernel.run_answered(code)
@@ -207,7 +207,7 @@ def test_interrupts_keep_the_state(kernel, code):
 
 
 @pytest.mark.parametrize("code", ["process.exit(3)", "console.log('go'); while (true);"])
-def test_a_cell_that_is_ended_takes_nothing_of_others_with_it(fresh_kernel, code):
+def test_ending_a_cell_keeps_the_timers_of_others(fresh_kernel, code):
     fresh_kernel.run("var turns = 0; (function turn() { turns++; setImmediate(turn) })()")
     code = f"process.nextTick(() => console.log('tick')); Promise.resolve().then(() => console.log('task')); {code}"
     outcome = fresh_kernel.run(code) if "exit" in code else fresh_kernel.run_interrupted(code)
@@ -215,7 +215,7 @@ def test_a_cell_that_is_ended_takes_nothing_of_others_with_it(fresh_kernel, code
     assert fresh_kernel.run("var before = turns; await new Promise(r => setTimeout(r, 5)); turns > before").text == "true"
 
 
-def test_code_without_a_call_may_end_too(fresh_kernel):
+def test_a_constructor_can_end_the_cell(fresh_kernel):
     """A getter or a constructor runs where no call is seen."""
     fresh_kernel.run("class Leaves { constructor() { process.exit(1) } }; n = 0; setImmediate(function turn() { n++; setImmediate(turn) }); 1")
     assert fresh_kernel.run("new Leaves").error["type"] == "ProcessExit"
@@ -252,13 +252,13 @@ def test_a_cell_that_ended_in_a_message_can_be_followed_by_an_interrupt(fresh_ke
     assert fresh_kernel.run_interrupted("console.log('go'); while (true);").error["type"] == "Interrupted"
 
 
-def test_interrupts_say_where(kernel):
+def test_interrupts_name_the_line(kernel):
     error = kernel.run_interrupted("function busy() {\n  for (let n = 0; ; n++) if (n === 1e6) console.log('go')\n}\nbusy()").error
     assert error["traceback"].startswith("Interrupted: Execution was interrupted\n    at ")
     assert "    at busy (<cell " in error["traceback"] and error["traceback"].endswith(">:4:1")
 
 
-def test_an_interrupted_cell_does_not_go_on(kernel):
+def test_an_interrupted_cell_does_not_continue(kernel):
     kernel.run_interrupted("var ticks = 0; console.log('go'); while (true) { await new Promise(r => setTimeout(r, 1)); ticks++ }")
     before = kernel.run("await new Promise(r => setTimeout(r, 5)); ticks").text
     assert kernel.run("await new Promise(r => setTimeout(r, 30)); ticks").text == before
@@ -287,7 +287,7 @@ BUILT_IN = {"http2": "connect", "repl": "start", "child_process": "execSync", "c
             "zlib": "gzip", "node:test": "test", "tls": "connect", "dns": "lookup", "crypto": "createHash", "node:sqlite": "DatabaseSync"}
 
 
-def test_no_module_of_nodes_own_stays_half_loaded(fresh_kernel):
+def test_built_in_modules_are_never_left_half_loaded(fresh_kernel):
     fresh_kernel.run("console.log('the watcher is there')")
     for name, function in BUILT_IN.items():
         assert fresh_kernel.run_interrupted(f"console.log('go'); require('{name}'); while (true);").error["type"] == "Interrupted"
@@ -302,7 +302,7 @@ def test_interrupts_between_cells_are_ignored(kernel):
     assert kernel.run("await new Promise(r => setTimeout(r, 20)); 'fine'").text == "'fine'"
 
 
-def test_an_interrupt_frees_the_kernel_of_what_runs_between_cells(kernel, workspace):
+def test_an_interrupt_ends_code_that_runs_between_cells(kernel, workspace):
     kernel.run("var t = setInterval(() => { if (fs.existsSync('go')) { clearInterval(t); console.log('stuck'); while (true); } }, 1)")
     write(workspace, "go", "")
     kernel.wait_output("stuck")
@@ -339,7 +339,7 @@ def test_awaiting_for_ever_survives_garbage_collection(kernel):
 # Processes
 
 
-def test_children_never_speak_on_the_link(kernel, workspace):
+def test_children_cannot_write_to_the_link(kernel, workspace):
     write(workspace, "child.js", "process.send(Object.keys(process.env).filter(k => /^HUSK_(LINK|TOKEN)/.test(k))); process.disconnect()")
     assert kernel.run("await new Promise(r => child_process.fork('./child.js').on('message', r))").text == "[]"
     fds = kernel.run("child_process.spawnSync('ls', ['-l', '/proc/self/fd'], { stdio: 'inherit' })").stdout
@@ -363,7 +363,7 @@ def test_the_end_of_the_link_is_the_end_of_the_kernel(fresh_kernel):
     assert fresh_kernel.outcome.stderr == ""
 
 
-def test_servers_and_clients_go_on_between_cells(kernel):
+def test_servers_and_clients_work_between_cells(kernel):
     code = "const server = require('http').createServer((q, s) => s.end(JSON.stringify({ url: q.url }))).listen(0, '127.0.0.1'); " \
            "await require('events').once(server, 'listening')"
     assert kernel.run(f"{code}; 1").text == "1"

@@ -47,14 +47,14 @@ def test_names_types_shapes_and_sizes(node):  # noqa: F811
     assert answer["total"] == len(found)
 
 
-def test_the_largest_come_first_and_not_too_many(node):  # noqa: F811
+def test_the_largest_come_first_and_their_number_is_limited(node):  # noqa: F811
     answer = listed(node, "3")
     assert [v["name"] for v in answer["variables"]] == ["big", "many", "text"] and answer["total"] == 14
     sizes = [v["bytes"] for v in answer["variables"]]
     assert 8e6 <= sizes[0] < 8.1e6 and 1e6 < sizes[1] < 4e6 and 1000 <= sizes[2] < 1100
 
 
-def test_nothing_runs(node):  # noqa: F811
+def test_no_code_of_the_user_runs(node):  # noqa: F811
     script = SCRIPT.replace("HUSK", (ROOT / "runtimes/node/husk").as_uri())
     asks = script.replace("process.exit(0);", 'console.log(context.touched); process.exit(0);')
     done = subprocess.run([node, "--input-type=module", "-e", asks, "--", CELL], capture_output=True, text=True, check=True)

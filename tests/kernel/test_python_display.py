@@ -74,7 +74,7 @@ def test_objects_that_only_name_their_type_show_their_text(kernel, code, text):
     assert kernel.run(f"display({code})").displays[0]["data"]["text/plain"] == text
 
 
-def test_long_text_that_stands_in_is_cut(kernel):
+def test_long_replacement_text_is_cut(kernel):
     assert len(kernel.run("from IPython.display import JSON\nJSON(list(range(100_000)))").text) < 11_000
 
 
@@ -122,7 +122,7 @@ def test_display_id_and_update(kernel):
     assert third["display_id"] == first["display_id"] and third["data"]["text/plain"] == "'three'"
 
 
-def test_clear_output_is_told_in_its_place(kernel):
+def test_clear_output_keeps_its_place(kernel):
     outcome = kernel.run("""
         from IPython.display import clear_output
         print('a'); clear_output(); print('b'); clear_output(wait=True); print('c')
@@ -132,7 +132,7 @@ def test_clear_output_is_told_in_its_place(kernel):
     assert kinds == [b"a\n", ("display", True, False), b"b\n", ("display", True, True), b"c\n"]
 
 
-def test_what_is_printed_keeps_its_order(kernel):
+def test_printed_text_keeps_its_order(kernel):
     """Between the streams too, and around what is displayed."""
     outcome = kernel.run("""
         import sys
@@ -236,7 +236,7 @@ def test_repr_that_raises_is_the_cells_error(kernel):
         assert "husk_kernel" not in outcome.error["traceback"] and "IPython" not in outcome.error["traceback"]
 
 
-def test_rich_repr_that_raises_is_only_told(kernel):
+def test_rich_repr_that_raises_is_only_reported(kernel):
     outcome = kernel.run("""
         class B:
             def __repr__(self): return 'plain'
@@ -249,7 +249,7 @@ def test_rich_repr_that_raises_is_only_told(kernel):
 # Matplotlib
 
 
-def test_figure_becomes_a_picture_without_asking(kernel):
+def test_figure_is_shown_without_a_show_call(kernel):
     outcome = kernel.run("import matplotlib.pyplot as plt\nplt.plot([1, 2, 3]);")
     data = outcome.displays[0]["data"]
     width, height = png_size(data["image/png"])
@@ -332,7 +332,7 @@ def test_figures_without_anything_in_them_are_not_shown(kernel):
     assert outcome.displays == [] and outcome.text == "<Figure size 640x480 with 0 Axes>" and "image/png" not in outcome.result
 
 
-def test_figures_stay_pictures_when_svg_is_asked_for(kernel):
+def test_figures_stay_pictures_when_svg_is_requested(kernel):
     kernel.run("from matplotlib_inline.backend_inline import set_matplotlib_formats\nset_matplotlib_formats('svg')")
     outcome = kernel.run("import matplotlib.pyplot as plt\nfig = plt.figure(); plt.plot([1]); fig")
     assert png_size(outcome.result["image/png"]) and "image/svg+xml" not in outcome.result and outcome.displays == []
@@ -359,7 +359,7 @@ def test_figure_that_takes_too_long_in_an_interrupted_cell(kernel):
     assert kernel.run("1").displays == []
 
 
-def test_missing_letters_are_told_once(kernel):
+def test_missing_glyphs_are_reported_once(kernel):
     outcome = kernel.run("import matplotlib.pyplot as plt\nfor _ in range(2): plt.figure(); plt.title('\\U000e0f00')")
     assert len(outcome.displays) == 2 and outcome.stderr.count("Glyph") == 1, outcome.stderr
     assert outcome.stderr.startswith("UserWarning: Glyph 921344 ") and "husk_kernel" not in outcome.stderr
@@ -386,7 +386,7 @@ def test_font_cache_is_copied_on_import(fresh_kernel, tmp_path):
 FIGURE, FRAME = "application/vnd.husk.figure+json", "application/vnd.husk.frame+json"
 
 
-def test_figures_say_what_they_show(kernel):
+def test_figures_carry_a_description(kernel):
     outcome = kernel.run("""
         import matplotlib.pyplot as plt
         fig, (left, right) = plt.subplots(1, 2)
@@ -426,7 +426,7 @@ def test_descriptions_of_figures_are_bounded(kernel):
     assert len(about["axes"]) == 13 and about["axes"][-1] == {"more": 1} and len(json.dumps(about)) < 10_000
 
 
-def test_tables_say_what_they_hold(kernel):
+def test_tables_carry_a_description(kernel):
     kernel.run("import pandas as pd\ndf = pd.DataFrame({'name': ['a', 'b'], 'count': [1, 2], 3: [1.5, None]})")
     assert kernel.run("df").result[FRAME] == {
         "kind": "DataFrame", "shape": [2, 3], "index": {"kind": "RangeIndex", "dtype": "int64"},

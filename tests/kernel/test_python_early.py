@@ -59,7 +59,7 @@ def test_variables_of_earlier_cells_are_known():
     assert early.run("more(2)").bundle == {"text/plain": "42"} and early.names["total"] == 40
 
 
-def test_display_hook_is_as_before():
+def test_display_hook_is_restored():
     hook = sys.displayhook
     Early().run("5")
     assert sys.displayhook is hook
@@ -79,7 +79,7 @@ def test_kernel_says_hello_and_runs_cells_before_it_loads_ipython(start, monkeyp
         assert kernel.wait_exit() == 1, "IPython is loaded afterwards, and is not there"
 
 
-def test_cells_from_before_are_in_ipythons_books(start, tmp_path):
+def test_early_cells_are_in_the_history_of_ipython(start, tmp_path):
     with start(tmp_path, first="x = 20\ndef f(): return x + y\nx + 1") as kernel:
         assert kernel.finish().text == "21"
         assert kernel.run("y = 'b' * 3").result is None
@@ -89,7 +89,7 @@ def test_cells_from_before_are_in_ipythons_books(start, tmp_path):
         assert kernel.run("_3 is not None, '<cell 4>' in __import__('linecache').cache").text == "(True, True)"
 
 
-def test_error_of_a_cell_from_before(start, tmp_path):
+def test_error_of_an_early_cell(start, tmp_path):
     with start(tmp_path, first="x = 5\ndef f(n):\n    return n / 0\nf(x)") as kernel:
         error = kernel.finish().error
         assert error["type"] == "ZeroDivisionError" and "husk_kernel" not in error["traceback"]
@@ -97,13 +97,13 @@ def test_error_of_a_cell_from_before(start, tmp_path):
         assert kernel.run("import sys\nx, type(sys.last_exc).__name__, get_ipython().execution_count").text == "(5, 'ZeroDivisionError', 2)"
 
 
-def test_value_of_a_cell_from_before_is_shown_by_ipython(start, tmp_path):
+def test_value_of_an_early_cell_is_shown_by_ipython(start, tmp_path):
     with start(tmp_path, first="list(range(300))") as kernel:
         text = kernel.finish().text
         assert text.count("\n") > 100 and kernel.run("_ is Out[1] is _1, len(_)").text == "(True, 300)"
 
 
-def test_interrupt_of_a_cell_from_before(start, tmp_path):
+def test_interrupt_of_an_early_cell(start, tmp_path):
     with start(tmp_path, first="x = 1\nprint('go')\nwhile True:\n    x += 1") as kernel:
         kernel.wait_output("go")
         kernel.interrupt()
@@ -118,7 +118,7 @@ def test_first_cell_that_needs_ipython(start, tmp_path, first):
         assert kernel.finish().text == repr(str(tmp_path)) and kernel.run("_i1").text == repr(first)
 
 
-def test_objects_of_a_cell_from_before_are_collected(start, tmp_path):
+def test_objects_of_an_early_cell_are_collected(start, tmp_path):
     with start(tmp_path, first="ring = []\nring.append(ring)\nring.append({1, 2})") as kernel:
         kernel.finish()
         kernel.run("import gc, weakref\nclass Seen: pass\nseen = Seen()\nring.append(seen)\nwatch = weakref.ref(seen)\ndel ring, seen")

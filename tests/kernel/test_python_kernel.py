@@ -111,7 +111,7 @@ def test_kernel_modules_are_not_importable_by_their_names(kernel):
         assert kernel.run(f"import {name}").error["type"] == "ModuleNotFoundError"
 
 
-def test_comparison_of_values_is_not_the_kernels_business(kernel):
+def test_the_kernel_does_not_compare_values(kernel):
     kernel.run("""
         class C:
             def __eq__(self, other): print('compared'); return True
@@ -120,7 +120,7 @@ def test_comparison_of_values_is_not_the_kernels_business(kernel):
     assert [kernel.run("C()").log[0][0] for _ in range(3)] == ["result"] * 3
 
 
-def test_cleared_globals(fresh_kernel):
+def test_cleared_globals_do_not_break_the_kernel(fresh_kernel):
     fresh_kernel.run("globals().clear()")
     assert fresh_kernel.run("1 + 1").text == "2" and fresh_kernel.run("_ + 1").text == "3"
 
@@ -193,7 +193,7 @@ def test_asyncio_subprocess(kernel):
     assert kernel.run(code).text == r"b'child\n'"
 
 
-def test_background_tasks_go_on_between_cells(kernel):
+def test_background_tasks_run_between_cells(kernel):
     kernel.run("""
         async def tick():
             await asyncio.sleep(0.05)
@@ -299,7 +299,7 @@ def test_syntax_error_has_its_caret(kernel):
     ("await x\nfor i in y:\n    pass\ncontinue",
      ["    continue", "    ^^^^^^^^", "SyntaxError: 'continue' not properly in loop"]),
 ])
-def test_so_has_one_that_the_compiler_finds(kernel, code, shown):
+def test_syntax_error_of_the_compiler_has_its_caret(kernel, code, shown):
     assert kernel.run(code).error["traceback"].splitlines()[1:] == shown
 
 
@@ -334,7 +334,7 @@ def test_recursion_limit_is_jupyters(fresh_kernel):
     ("y = 1\ndef f():\n    await x", "SyntaxError", "'await' outside async function"),
     ("y = 1\nx = (\n%pwd", "SyntaxError", "'(' was never closed"),
 ])
-def test_nothing_of_a_cell_runs_that_is_no_python(fresh_kernel, code, kind, message):
+def test_a_cell_with_a_syntax_error_does_not_run(fresh_kernel, code, kind, message):
     outcome = fresh_kernel.run(code)
     assert outcome.error["type"] == kind and message in outcome.error["message"]
     assert "codeop" not in outcome.error["traceback"] and "Traceback" not in outcome.error["traceback"], outcome.error["traceback"]
@@ -385,7 +385,7 @@ def test_chain_inside_a_library_is_short(kernel, library):
     ("twice", "KeyError: 'key'", 2),
     ("compiled", "TypeError", 2),
 ])
-def test_what_a_library_says_twice_is_said_once(kernel, library, call, error, frames):
+def test_repeated_library_errors_are_shown_once(kernel, library, call, error, frames):
     kernel.run(library)
     text = traceback(kernel, f"deeplib.{call}()")
     assert text.count("Traceback") == 1 and text.count("File") == frames and text.splitlines()[-1] == error, text
@@ -457,7 +457,7 @@ def test_surrogates_and_nuls_in_errors(kernel):
     assert kernel.run(r"raise ValueError('\udc80 \0 x')").error["type"] == "ValueError"
 
 
-def test_errors_of_other_cells_source_lines_are_their_own(kernel):
+def test_tracebacks_show_the_source_of_the_right_cell(kernel):
     kernel.run("get_ipython().run_cell('def inner():\\n    raise OSError(1)')")
     assert "raise OSError(1)" in traceback(kernel, "inner()")
 
@@ -551,7 +551,7 @@ def test_interactive_magics_are_refused(kernel, code):
 
 
 @pytest.mark.parametrize("code", ["%gui qt", "%matplotlib qt"])
-def test_there_is_no_screen(kernel, code):
+def test_gui_backends_are_refused(kernel, code):
     assert "no screen" in kernel.run(code).stderr
 
 

@@ -24,7 +24,7 @@ def watched(fresh_kernel):
     "1+1", "x = 1", "print('%d' % 5)", "5 != 4", "'why?'; 5", "def f():\n    return 1\nf()", "f'{1!r}'", "'''\n  indented\n'''",
     "from __future__ import annotations\nx: Undefined = 1", "1/0", "x = = 3", "largest = 5", "ls = 3\nls", "",
 ])
-def test_plain_python_takes_the_short_way(watched, code):
+def test_plain_python_bypasses_ipython(watched, code):
     watched.run(code)
     assert watched.run("len(long_way) <= (not %r)" % code).text == "True"
 
@@ -56,7 +56,7 @@ def test_a_result_and_the_end_of_its_cell_are_one_write(watched):
     ("x = 5\x0c\nx", "5"),
     ("x = '%s' % 5\nint(x)", "5"),
 ])
-def test_what_is_not_plain_python_means_what_it_means_in_a_notebook(fresh_kernel, code, value):
+def test_notebook_syntax_works_as_in_a_notebook(fresh_kernel, code, value):
     outcome = fresh_kernel.run(code)
     assert outcome.error is None, outcome
     assert value is None or outcome.text == value
@@ -67,7 +67,7 @@ def test_what_is_not_plain_python_means_what_it_means_in_a_notebook(fresh_kernel
     ("(n := 5)", "5"), ("print(5)", None), ("foo bar", "SyntaxError"), ("yield 5", "SyntaxError"), ("[5", "SyntaxError"),
     ("'\\d'", "'\\\\d'"), ("5 is 5", "True"), ("5if 1else 2", "5"), ("missing", "NameError"),
 ])
-def test_one_expression_is_what_it_is_among_statements(kernel, code, expected):
+def test_a_single_expression_behaves_as_among_statements(kernel, code, expected):
     alone, among = kernel.run(code), kernel.run("pass\n" + code)
     for outcome in (alone, among):
         assert (outcome.error["type"] if outcome.error else outcome.text) == expected
@@ -164,7 +164,7 @@ def test_autocall(fresh_kernel):
     assert fresh_kernel.run("len 'abc'").text == "3"
 
 
-def test_numbers_and_inputs_count_on(fresh_kernel):
+def test_execution_numbers_and_history_continue(fresh_kernel):
     for code in ("'one'", "%pwd", "1/0", "x = = 1", "!true", "'six'"):
         fresh_kernel.run(code)
     assert fresh_kernel.run("_i, _ii, _i1, In[6], get_ipython().execution_count").text == "(\"'six'\", '!true', \"'one'\", \"'six'\", 7)"

@@ -30,7 +30,7 @@ def test_output_and_displays_keep_their_order(kernel):
     assert before["'d1'"].startswith(b"a\n") and before["'d2'"].startswith(b"a\nb\n") and before["'r'"] == b"a\nb\nc\n"
 
 
-def test_stdout_and_stderr_are_apart(kernel):
+def test_stdout_and_stderr_are_separate(kernel):
     outcome = kernel.run("import sys; print('out'); print('err', file=sys.stderr)")
     assert (outcome.stdout, outcome.stderr) == ("out\n", "err\n")
 
@@ -150,7 +150,7 @@ def test_stdin_of_an_interactive_cell_is_a_terminal(kernel):
     assert kernel.run(other, interactive=True).text == "(b'own', False)"
 
 
-def test_an_interrupt_ends_a_question(kernel):
+def test_an_interrupt_withdraws_a_prompt(kernel):
     kernel.begin("try: input('? ')\nexcept KeyboardInterrupt: print('caught')\nprint(input('again? '))", interactive=True)
     kernel.asked()
     late = kernel.question
@@ -176,7 +176,7 @@ def test_the_debugger_in_an_interactive_cell(kernel):
     assert "stdin is closed" in kernel.run("breakpoint()").error["message"]
 
 
-def test_a_thread_cannot_ask(kernel):
+def test_a_thread_cannot_prompt(kernel):
     code = "import threading\ndef ask():\n  try: input()\n  except EOFError as e: print(e)\nt = threading.Thread(target=ask); t.start(); t.join()"
     outcome, _ = kernel.run_answered(code)
     assert "main thread" in outcome.stdout
@@ -238,7 +238,7 @@ def test_interrupt_keeps_variables(kernel, name):
     assert kernel.run("precious").text == "'kept'"
 
 
-def test_a_cell_that_was_given_up_leaves_no_trace(kernel):
+def test_an_abandoned_cell_leaves_no_trace(kernel):
     kernel.run_interrupted(LOOPS["deaf coroutine"])
     for _ in range(3):
         assert kernel.run("import gc; gc.collect(); await asyncio.sleep(0, 5)").text == "5"
@@ -257,13 +257,13 @@ def test_interrupt_names_the_line(kernel):
     "signal.signal(signal.SIGINT, signal.SIG_DFL)",
     "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])",
 ])
-def test_what_a_cell_did_to_the_signal_ends_with_it(kernel, code):
+def test_signal_handlers_are_reset_after_a_cell(kernel, code):
     kernel.run("import signal; " + code)
     kernel.interrupt()
     assert kernel.run_interrupted("print('go')\nwhile True: pass").error["type"] == "KeyboardInterrupt"
 
 
-def test_swallowed_interrupt_is_the_cells_own_business(kernel):
+def test_a_cell_may_swallow_an_interrupt(kernel):
     code = "try:\n    print('go')\n    while True: pass\nexcept KeyboardInterrupt:\n    print('caught')\n5"
     outcome = kernel.run_interrupted(code)
     assert outcome.error is None and outcome.text == "5" and "caught" in outcome.stdout
@@ -296,7 +296,7 @@ def test_interrupts_never_cut_a_message(kernel):
 # Processes
 
 
-def test_environment_of_one_call(kernel):
+def test_environment_of_one_run(kernel):
     show = "import os; os.environ.get('CALLED'), os.popen('echo $CALLED').read()"
     assert kernel.run(show, env={"CALLED": "here"}).text == r"('here', 'here\n')"
     assert kernel.run(show).text == r"(None, '\n')"
@@ -344,7 +344,7 @@ def test_forked_child_in_async_cell(kernel):
     assert outcome.text == "'parent'"
 
 
-def test_fork_behind_pythons_back(kernel):
+def test_fork_from_c_code(kernel):
     outcome = kernel.run("import ctypes, os\npid = ctypes.CDLL(None).fork()\nif pid: os.waitpid(pid, 0)\n'parent'")
     assert outcome.text == "'parent'"
 

@@ -61,7 +61,7 @@ def test_modules_private_names_and_what_is_not_the_users_are_left_out():
     assert [entry["name"] for entry in found] == ["changed"]
 
 
-def test_no_code_of_the_users_runs():
+def test_no_code_of_the_user_runs():
     def refuse(*_args):
         raise AssertionError("called")
 
@@ -107,19 +107,19 @@ def _clean(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_variables_are_set_and_taken_back():
+def test_environment_variables_are_set_and_restored():
     with Environment({"HAD": "now", "NEW": "1"}):
         assert os.environ["HAD"] == "now" and os.popen("echo $NEW").read() == "1\n"
     assert os.environ["HAD"] == "before" and "NEW" not in os.environ
 
 
-def test_also_after_a_failure():
+def test_environment_variables_are_restored_after_a_failure():
     with pytest.raises(ZeroDivisionError), Environment({"NEW": "1"}):
         raise ZeroDivisionError
     assert "NEW" not in os.environ
 
 
-def test_what_the_cell_changed_is_kept():
+def test_changes_by_the_cell_are_kept():
     with Environment({"HAD": "now", "NEW": "1", "OTHER": "2"}):
         os.environ["HAD"] = "mine"
         os.environ["NEW"] = "mine too"
@@ -138,6 +138,6 @@ def test_time_zone_takes_effect():
     assert time.localtime(0).tm_hour == 0
 
 
-def test_no_variables_do_nothing():
+def test_without_variables_nothing_changes():
     with Environment(None):
         pass

@@ -91,7 +91,7 @@ def no_addresses(text):
 
 
 @pytest.mark.parametrize("name", AS_THE_PROMPT)
-def test_what_the_prompt_prints_is_printed_and_nothing_else(own, name):
+def test_values_print_as_at_the_r_prompt(own, name):
     code = AS_THE_PROMPT[name]
     own.client.terminal(f"cat >/tmp/block.R <<'END'\n{code}\nEND")
     prompt = own.terminal("R --no-echo --no-save --no-restore </tmp/block.R 2>/dev/null").out.decode()
@@ -192,7 +192,7 @@ def test_traceback_of_the_last_error(r):
     assert r.run("traceback()").stdout.splitlines()[-1] == "1: f()"
 
 
-def test_what_printed_before_an_error_in_print_is_shown(r):
+def test_output_before_an_error_in_print_is_shown(r):
     outcome = r.run('print.half <- function(x, ...) { cat("half\\n"); stop("no") }; structure(1, class = "half")')
     assert outcome.stdout == "half\n" and outcome.error["message"] == "no" and outcome.result is None
 
@@ -217,7 +217,7 @@ def test_callbacks_of_the_user_are_not_folded(r):
     assert [line.partition(": ")[2].partition("(")[0] for line in lines[2:]] == ["each", "sapply", "lapply", "FUN", "stop"]
 
 
-def test_the_message_is_said_once(r):
+def test_the_message_is_shown_once(r):
     for code in ('stop("only once")', 'f <- function() stop("only once"); f()', 'rlang::abort("only once")'):
         error = r.run(code).error
         assert error["message"] == "only once" and "only once" not in error["traceback"].replace('("only once")', "")
@@ -435,7 +435,7 @@ def test_q_does_not_end_the_session(r, code):
     assert r.run("kept").text == "[1] 7"
 
 
-def test_questions_are_answered(r):
+def test_prompts_are_answered(r):
     outcome, prompts = r.run_answered('a <- readline("Name? "); b <- readLines(stdin(), 2); c <- scan(quiet = TRUE); list(a, b, c)[[1]]; b; c',
                                 "Bob ü", "one\ntwo", "1 2", "3", "")
     assert prompts == ["Name? ", "", "1: ", "2: ", "3: "] and outcome.stdout == '[1] "Bob ü"\n[1] "one" "two"\n' and outcome.text == "[1] 1 2 3"
@@ -452,14 +452,14 @@ def test_browser_evaluates_in_the_frame_that_called_it(r):
     assert outcome.text is None
 
 
-def test_an_interrupt_withdraws_a_question(r):
+def test_an_interrupt_withdraws_a_prompt(r):
     outcome = r.run_interrupted_question('tryCatch(readline("? "), interrupt = function(e) "stopped")')
     assert outcome.text == '[1] "stopped"'
     assert r.run("1").text == "[1] 1"
 
 
 @pytest.mark.parametrize("code", ['readline("name? ")', "scan()", "readLines(stdin())", "menu(c('a', 'b'))"])
-def test_nothing_waits_for_a_keyboard(r, code):
+def test_functions_that_need_a_keyboard_do_not_wait(r, code):
     assert r.run(code).error["message"].startswith(code.partition("(")[0])
 
 
@@ -505,7 +505,7 @@ def test_closing_all_connections_keeps_the_link(r):
     assert r.run("1").text == "[1] 1"
 
 
-def test_a_kernel_that_lost_its_link_says_so(own):
+def test_a_kernel_that_lost_its_link_reports_it(own):
     outcome = own.run(".Internal(close(getConnection(3), 'rw'))")
     assert outcome.end["ending"] == "kernel_died" and outcome.end["kernel"] == "restarted"
     assert "lost its connection" in outcome.stderr
@@ -653,7 +653,7 @@ def test_default_packages_are_loaded_as_r_does_it(own):
     assert "print.lm" in said
 
 
-def test_its_own_functions():
+def test_unit_tests_in_r_pass():
     """unit.R by an R at hand, else by the image's."""
     script, folder = "tests/kernel/unit.R", "runtimes/r"
     if shutil.which("Rscript"):
@@ -667,7 +667,7 @@ def test_its_own_functions():
 
 
 @pytest.mark.alone
-def test_its_costs_are_printed_beside_the_figures(monkeypatch, capsys):
+def test_costs_are_printed(monkeypatch, capsys):
     monkeypatch.setattr(measure, "STARTS", 1)
     monkeypatch.setattr(measure, "CELLS", 2)
     monkeypatch.setattr("sys.argv", ["measure.py", "r"])
@@ -678,7 +678,7 @@ def test_its_costs_are_printed_beside_the_figures(monkeypatch, capsys):
 
 
 # evidence: clean-restart
-def test_a_new_interpreter_runs_nothing_of_the_session_s_library(own):
+def test_a_new_interpreter_runs_no_code_of_the_sessions_library(own):
     """Packages that R or the kernel loads by itself are the image's, whatever is called the same in ~/R/library."""
     own.run("""
 for (name in c("compiler", "utils", "stats", "methods", "grDevices", "rlang")) {

@@ -38,7 +38,7 @@ def shown_in_order(outcome):
     ('f <- tempfile(); pdf(f); plot(1); cat("a\\n"); invisible(dev.off()); cat("b\\n")', "a\nb"),
     ('library(ggplot2); try(print(ggplot(mtcars, aes(nope, mpg)) + geom_point()), silent = TRUE); cat("a\\n")', "a"),
 ])
-def test_pages_stand_where_they_were_begun(r, code, order):
+def test_plots_are_placed_where_they_were_started(r, code, order):
     assert shown_in_order(r.run(code)) == order
 
 

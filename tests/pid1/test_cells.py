@@ -5,7 +5,7 @@ import frames
 import pytest
 
 
-def test_output_result_and_order(client):
+def test_output_and_result_keep_their_order(client):
     reply = client.execute("print('one'); link.display({'text/plain': 'd'}); print('two'); link.result('3')")
     kinds = [f.type for f in reply.frames]
     # What was printed before a display comes before it; what is printed right after it may overtake it.
@@ -58,7 +58,7 @@ def test_stopped_kernel_is_woken_to_be_interrupted(client):
     assert reply.ending == "timeout" and reply.end["kernel"] == "kept"
 
 
-def test_interrupt_of_a_queued_call_ends_it_unrun(client):
+def test_interrupt_of_a_queued_run_removes_it(client):
     slow = client.start(frames.EXECUTE, "time.sleep(30)")
     queued = client.start(frames.EXECUTE, "open('/workspace/ran', 'w')")
     client.send(frames.INTERRUPT, queued)
@@ -79,7 +79,7 @@ while True:
 """
 
 
-def test_swallowed_interrupts_end_in_a_new_kernel(client):
+def test_swallowed_interrupts_restart_the_kernel(client):
     client.execute("x = 5")
     began = time.monotonic()
     reply = client.execute(SWALLOW, timeout_ms=200)
@@ -98,7 +98,7 @@ def test_swallowed_interrupts_end_in_a_new_kernel(client):
     ("os.kill(os.getpid(), 11)", "signal", 11, "Segmentation fault"),
     ("os.kill(os.getpid(), 9)", "signal", 9, "was killed by signal 9"),
 ])
-def test_death_of_the_kernel(client, code, field, value, words):
+def test_death_of_the_kernel_ends_the_cell(client, code, field, value, words):
     reply = client.execute(code)
     assert reply.ending == "kernel_died" and reply.end[field] == value
     assert words in reply.detail and "while it ran the cell" in reply.detail and reply.end["kernel"] == "restarted"
@@ -106,7 +106,7 @@ def test_death_of_the_kernel(client, code, field, value, words):
 
 
 @pytest.mark.parametrize("link", ["unix", "tcp:8765"])
-def test_a_cell_that_a_dying_kernel_has_not_read_runs_on_the_next(make_box, link):
+def test_a_cell_that_a_dying_kernel_has_not_read_runs_on_the_new_one(make_box, link):
     client = make_box(manifest={"link": link}).attach()
     pid = int(client.execute("x = 1; print(os.getpid())").out)
     client.terminal(f"kill -STOP {pid}")
@@ -122,7 +122,7 @@ def test_messages_sent_before_death_arrive(client):
     assert reply.ending == "kernel_died" and reply.out == b"a\nb\n" and len(reply.displays) == 1
 
 
-def test_death_after_done_is_the_next_calls_news(client):
+def test_death_after_done_is_reported_with_the_next_run(client):
     assert client.execute("link.done(); os._exit(0)").ending == "ok"
     assert client.event("kernel_died")["cause"] == "exited with status 0"
     reply = client.execute("print('new')")
@@ -131,7 +131,7 @@ def test_death_after_done_is_the_next_calls_news(client):
     assert client.execute("pass").end["kernel"] == "kept"
 
 
-def test_oom_of_the_kernel(box, client):
+def test_oom_of_the_kernel_is_reported(box, client):
     number = client.start(frames.EXECUTE, "print('go', flush=True); time.sleep(30)")
     client.expect(lambda f: f.type == frames.OUT)
     box.set_oom_kills(1)
@@ -143,7 +143,7 @@ def test_oom_of_the_kernel(box, client):
     assert client.execute("pass").ending == "ok"
 
 
-def test_oom_of_a_child(box, client):
+def test_oom_of_a_child_is_reported(box, client):
     number = client.start(frames.EXECUTE, "print('go', flush=True); sys.stdin.read(); print(os.path.exists('/workspace/x'))\n"
                           "while not os.path.exists('/workspace/x'): time.sleep(0.01)")
     client.expect(lambda f: f.type == frames.OUT)
@@ -169,7 +169,7 @@ def test_oom_of_a_child(box, client):
     ("d = b'{\"op\":\"done\",\"id\":1,\"id\":1}'; link.raw(len(d).to_bytes(4, 'big') + d)", "not a JSON object"),
     ("d = b'{\"op\":\"done\",\"x\":\"\\xff\"}'; link.raw(len(d).to_bytes(4, 'big') + d)", "not a JSON object"),
 ])
-def test_a_kernel_that_breaks_the_protocol(client, code, words):
+def test_a_kernel_that_breaks_the_protocol_is_ended(client, code, words):
     reply = client.execute(code + "\ntime.sleep(30)")
     if words:
         assert reply.ending == "kernel_died" and words in reply.detail and reply.end["kernel"] == "restarted"
@@ -200,7 +200,7 @@ def test_a_thread_cannot_guess_the_id_of_the_next_cell(client):
     "deep = b'[' * 300; link.raw(len(deep).to_bytes(4, 'big') + deep)",
     "n = 6000000; link.raw((n*2).to_bytes(4, 'big') + b'[,' * n)",
 ])
-def test_a_display_that_nobody_could_take_costs_nothing_else(client, code):
+def test_an_oversized_display_is_dropped_and_counted(client, code):
     client.execute("x = 1")
     reply = client.execute(code)
     assert reply.ending == "ok" and reply.end["displays_dropped"] == 1 and reply.end["kernel"] == "kept"
@@ -208,7 +208,7 @@ def test_a_display_that_nobody_could_take_costs_nothing_else(client, code):
 
 
 # evidence: hostile-kernel
-def test_a_gigabyte_on_the_link(box, client):
+def test_a_gigabyte_on_the_link_is_bounded(box, client):
     reply = client.execute("n = 11 << 20\nhead = n.to_bytes(4, 'big')\ntry:\n  for i in range(100): link.raw(head + b' ' * n)\n"
                            "except OSError: pass  # who leaves by itself has another ending\ntime.sleep(30)")
     assert reply.ending == "kernel_died" and "not a JSON object" in reply.detail
@@ -219,7 +219,7 @@ def rss_kib(pid):
     return next(int(line.split()[1]) for line in open(f"/proc/{pid}/status") if line.startswith("VmRSS"))
 
 
-def test_a_link_that_closes_while_the_kernel_lives(client):
+def test_a_closed_link_ends_the_kernel(client):
     reply = client.execute("for fd in range(10):\n  try: os.close(fd)\n  except OSError: pass\ntime.sleep(30)")
     assert reply.ending == "kernel_died" and "closed its link" in reply.detail
     assert client.execute("print('alive')").out == b"alive\n"
@@ -238,14 +238,14 @@ def test_displays_are_bounded_and_counted(client):
 
 
 @pytest.mark.parametrize("count, size, kept", [(120, 300, 100), (5, 10 << 20, 2)])
-def test_of_too_many_pictures_the_last_are_kept(box, client, count, size, kept):
+def test_the_last_pictures_are_kept(box, client, count, size, kept):
     number = client.start(frames.EXECUTE, f"for i in range({count}): link.display({{'image/png': 'A' * {size}, 'text/plain': str(i)}})")
     assert client.finish(number, ack=False).end["displays_dropped"] == count - kept
     again = box.attach(fence=2).finish(number)  # what is replayed is what is kept
     assert [d["data"]["text/plain"] for d in again.displays] == [str(i) for i in range(count - kept, count)]
 
 
-def test_head_and_tail(client):
+def test_long_output_keeps_head_and_tail(client):
     reply = client.execute("sys.stdout.write(''.join(chr(97 + i % 26) for i in range(10000)))", limit=1000)
     whole = bytes(97 + i % 26 for i in range(10000))
     assert reply.out == whole[:500] and reply.out_tail == whole[-500:] and reply.end["stdout_bytes"] == 10000
@@ -291,7 +291,7 @@ def test_output_between_cells_comes_with_the_next(client):
     assert reply.out == b"late\nnow\n"
 
 
-def test_much_output_between_cells_is_cut_and_said(client):
+def test_much_output_between_cells_is_cut_and_counted(client):
     client.execute("import subprocess; p = subprocess.Popen(['/bin/sh', '-c', 'until [ -e /workspace/go ]; do sleep 0.01; done; '\n"
                    "                                         'head -c 100000 /dev/zero; touch /workspace/ok'])")
     client.terminal("touch /workspace/go; while [ ! -e /workspace/ok ]; do sleep 0.01; done")
@@ -310,7 +310,7 @@ def test_a_daemon_outlives_its_kernel_and_its_session_does_not(client):
     assert client.terminal("pgrep -f 'sleep 2222'").end["exit_code"] == 0
 
 
-def test_bad_calls_are_refused_with_a_reason(client):
+def test_bad_runs_are_refused_with_a_reason(client):
     for payload, words in [({"timeout_ms": 5}, "no text"), ({"code": "a\0b"}, "NUL"), ({"code": 5}, "no text"),
                            ({"code": "#" * ((8 << 20) + 1)}, "8 MiB")]:
         client.number += 1
@@ -320,7 +320,7 @@ def test_bad_calls_are_refused_with_a_reason(client):
     assert client.execute("#" * (8 << 20)).ending == "ok"
 
 
-def test_the_kernels_environment(client):
+def test_the_kernel_has_the_environment_of_the_manifest(client):
     reply = client.execute("print({k: v for k, v in os.environ.items() if k.startswith(('HUSK', 'FROM'))}, os.nice(0), "
                            "os.getsid(0) == os.getpid(), os.getcwd(), open('/proc/self/oom_score_adj').read().strip(), "
                            "sorted(os.listdir('/proc/self/fd')))")
@@ -329,6 +329,6 @@ def test_the_kernels_environment(client):
     assert " 5 True /workspace 1000 ['0', '1', '14', '2', '3', '4']" in text
 
 
-def test_variables_of_one_call_are_the_kernels_to_set(client):
+def test_variables_of_one_run_reach_the_kernel(client):
     assert client.execute("print(message['env'])", env={"A": "1=2", "B": ""}).out == b"{'A': '1=2', 'B': ''}\n"
     assert client.execute("print('env' in message)").out == b"False\n"

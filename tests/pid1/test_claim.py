@@ -37,7 +37,7 @@ GOOD = {"session": SESSION, "lease_seconds": 9, "lifetime_seconds": 0, "env": {}
     (1, GOOD), (0, []), (0, b"{"), (0, {**GOOD, "session": SESSION.upper()}), (0, {**GOOD, "session": SESSION[1:]}),
     (0, {**GOOD, "lease_seconds": 0}), (0, {**GOOD, "env": {"A": "\0"}}), (0, {**GOOD, "env": {"A": "x" * (64 << 10)}}),
 ])
-def test_a_malformed_claim_ends_the_stream_only(box, client, call, payload):
+def test_a_malformed_claim_ends_only_the_stream(box, client, call, payload):
     client.send(frames.CLAIM, call, payload if isinstance(payload, bytes) else json.dumps(payload).encode())
     client.wait_closed()
     again = box.attach()
@@ -100,7 +100,7 @@ def test_an_install_is_claimed_without_a_session(make_box):
     assert box.attach().greeting["session"] == ""
 
 
-def test_a_directory_of_the_session(box, client):
+def test_a_claim_sets_the_directory(box, client):
     refused = client.claim(SESSION, cwd="/nowhere", env={"A": "1"})
     assert "/nowhere" in refused["refused"] and "session" not in refused
     assert "session" not in box.attach().greeting
@@ -113,7 +113,7 @@ def test_a_directory_of_the_session(box, client):
     assert client.execute("print(os.getcwd())").out == b"/tmp\n"
 
 
-def test_no_variable_of_a_session_cuts_the_kernel_off(client):
+def test_variables_of_a_session_cannot_break_the_link(client):
     client.claim(SESSION, env={"HUSK_LINK": "fd:3", "HUSK_TOKEN_FD": "4"})
     client.event("kernel_ready")
     assert client.execute("print('alive')").out == b"alive\n"

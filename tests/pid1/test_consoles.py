@@ -63,7 +63,7 @@ def plain(box):
 
 
 # evidence: consoles
-def test_a_person_works_in_it(client, plain):
+def test_a_console_is_a_usable_terminal(client, plain):
     assert client.greeting["consoles"] == 4
     client.terminal("cd /tmp; export FROM_COMMAND=yes")
     shell = plain(client, rows=30, cols=100, term="vt100")
@@ -90,7 +90,7 @@ def test_a_person_works_in_it(client, plain):
     assert client.terminal("pwd; echo $FROM_COMMAND").out == b"/tmp\nyes\n", "it hands nothing on"
 
 
-def test_commands_and_how_they_end(client):
+def test_the_end_of_a_command_is_reported(client):
     says = Console(client, "printf", "%s\\n", "two words", "$HOME")
     assert says.finish()["exit_code"] == 0 and says.shown == b"two words\r\n$HOME\r\n"
     for unknown in ("no-such-terminal", "../../x", ""):
@@ -109,7 +109,7 @@ def test_commands_and_how_they_end(client):
 
 
 # evidence: consoles
-def test_a_flood_waits_for_credit_and_delays_nobody(box, client):
+def test_a_flood_waits_for_credit_without_delaying_others(box, client):
     flood = Console(client, "yes", "0123456789abcdef")
     while len(flood.shown) < OUT_WINDOW:
         flood.read(credit=False)
@@ -138,7 +138,7 @@ def test_a_flood_waits_for_credit_and_delays_nobody(box, client):
 
 
 # evidence: consoles
-def test_what_nobody_reads_is_held_back(box, client):
+def test_input_that_is_not_read_is_held_back(box, client):
     quiet = Console(client, "bash", "-c", "stty raw -echo; echo ready; read -r -N 1 x </dev/null; sleep 1000")
     quiet.until(b"ready")
     for _ in range(4):
@@ -159,7 +159,7 @@ def test_what_nobody_reads_is_held_back(box, client):
 
 
 # evidence: consoles
-def test_a_hang_up(box, client, plain):
+def test_a_hang_up_ends_the_program(box, client, plain):
     """By the controller, and by the end of its stream; what ignores it lives on, but for the shell itself."""
     shell = Console(client, "bash", "-c", "trap 'echo hung up >/tmp/hup; exit 5' HUP; echo ready; while :; do sleep 0.05; done")
     shell.until(b"ready")
@@ -181,7 +181,7 @@ def test_a_hang_up(box, client, plain):
     assert client.terminal("until grep -q again /tmp/hup; do sleep 0.05; done; pgrep -fc '^sleep 1001'").out == b"1\n"
 
 
-def test_there_are_only_so_many(box, client, plain):
+def test_the_number_of_consoles_is_limited(box, client, plain):
     shells = [plain(client) for _ in range(4)]
     assert "as many terminals" in plain(client).finish()["detail"]
     client.send(frames.INTERRUPT, shells[0].number)
@@ -225,7 +225,7 @@ def test_a_program_has_three_pipes(client):
     assert bad.finish()["ending"] == "refused", "there is no program"
 
 
-def test_a_program_that_does_not_read_holds_nobody_up(client):
+def test_a_program_that_does_not_read_delays_no_other(client):
     deaf = program(client, "exec <&-; echo closed; read -r x <&2; sleep 0.2; exit 4")
     deaf.until(b"closed\n")
     send_all(deaf, bytes(200_000))
@@ -235,7 +235,7 @@ def test_a_program_that_does_not_read_holds_nobody_up(client):
     assert silent.finish()["exit_code"] == 5
 
 
-def test_a_program_floods_by_credit(client):
+def test_output_of_a_program_needs_credit(client):
     flood = program(client, "yes & yes >&2")
     while len(flood.shown) + len(flood.errors) < OUT_WINDOW:
         flood.read(credit=False)

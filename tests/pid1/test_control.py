@@ -20,13 +20,13 @@ def test_hello(box):
     assert again.greeting["kernel"] == "ready" and again.greeting["language_version"] == "fake 1.0"
 
 
-def test_lifetime_is_told(make_box):
+def test_hello_reports_lifetime_and_lease(make_box):
     hello = make_box("--lifetime", "100", "--lease", "50").attach().greeting
     assert 95 <= hello["lifetime_left_seconds"] <= 100 and hello["lease_seconds"] == 50
 
 
 @pytest.mark.parametrize("version, low, chosen", [(3, 2, 3), (2, 1, 2), (5, 1, 3), (5, 4, 0), (1, 1, 0)])
-def test_versions(box, version, low, chosen):
+def test_the_version_is_negotiated(box, version, low, chosen):
     client = box.attach(hello=False)
     if chosen:
         assert client.hello(version=version, min_version=low)["version"] == chosen
@@ -36,7 +36,7 @@ def test_versions(box, version, low, chosen):
 
 
 # evidence: control-user
-def test_sandbox_code_is_refused(box, client):
+def test_processes_of_the_session_cannot_attach(box, client):
     process = box.attach_process(uid=65532)
     out, err = process.communicate(timeout=10)
     assert process.returncode == 1 and out == b"" and b"only the manager's user" in err
@@ -47,7 +47,7 @@ def test_sandbox_code_is_refused(box, client):
 
 
 # evidence: control-user
-def test_attach_wants_pid_1(box, client):
+def test_attach_rejects_a_listener_that_is_not_pid_1(box, client):
     assert client.execute("pass").ending == "ok"
     squatter = subprocess.run(
         ["unshare", "--net", "/usr/bin/python3", "-c",
@@ -59,7 +59,7 @@ def test_attach_wants_pid_1(box, client):
 
 
 # evidence: control-user
-def test_fence(box):
+def test_a_lower_epoch_is_rejected_and_a_higher_one_takes_over(box):
     first = box.attach(fence=5)
     low = box.attach(hello=False)
     low.send(frames.HELLO, 0, {"version": 2, "min_version": 1, "fence": 4})
@@ -80,7 +80,7 @@ def test_fence(box):
     struct.pack(">IBI", 2, frames.EXECUTE, 0) + b"{}", struct.pack(">IBI", 2, frames.HELLO, 0) + b"{}",
     struct.pack(">IBI", 0, frames.OUT, 1),
 ])
-def test_malformed_frames_end_the_stream_only(box, client, data):
+def test_malformed_frames_end_only_the_stream(box, client, data):
     client.send_bytes(data)
     client.wait_closed()
     assert box.attach().execute("print('alive')").out == b"alive\n"
@@ -111,7 +111,7 @@ def test_replay_after_a_broken_stream(box, client):
     assert acked.ending == "ok"
 
 
-def test_a_number_that_is_known_is_a_resend(client):
+def test_a_known_run_number_is_not_run_again(client):
     payload = {"code": "print('once')", "timeout_ms": 5000}
     client.number += 1
     client.send(frames.EXECUTE, client.number, payload)
@@ -122,7 +122,7 @@ def test_a_number_that_is_known_is_a_resend(client):
     assert not client.waiting
 
 
-def test_too_many_calls_are_refused(client):
+def test_too_many_runs_are_refused(client):
     first = client.start(frames.EXECUTE, "time.sleep(30)")
     rest = [client.start(frames.EXECUTE, "pass #" + "x" * 7_000_000) for _ in range(6)]
     for number in rest[4:]:
@@ -133,7 +133,7 @@ def test_too_many_calls_are_refused(client):
         assert client.finish(number).ending == "ok"
 
 
-def test_a_controller_that_does_not_read(box, client):
+def test_a_controller_that_does_not_read_can_be_replaced(box, client):
     """Its calls run on, PID 1 stays small, and a successor finds everything."""
     numbers = [client.start(frames.EXECUTE, "sys.stdout.write('x' * 3000000)", limit=4000000) for _ in range(5)]
     os.set_blocking(client.write_fd, False)
@@ -167,7 +167,7 @@ def test_stop(box, client):
 
 # evidence: pid1-guard
 @pytest.mark.alone
-def test_signals_from_outside_end_and_from_inside_do_not(box, client):
+def test_only_signals_from_outside_end_pid_1(box, client):
     reply = client.terminal("kill -TERM 1; kill -KILL 1; kill -TERM -1; echo alive")
     assert client.terminal("echo alive").out == b"alive\n", reply.err
     # A signal by way of a descriptor's owner has no sender's pid.
@@ -181,7 +181,7 @@ def test_signals_from_outside_end_and_from_inside_do_not(box, client):
     assert box.wait() == 128 + signal.SIGTERM and time.monotonic() - began < 1
 
 
-def test_a_kernel_that_cannot_start(box, client):
+def test_a_kernel_that_cannot_start_is_reported(box, client):
     box.write_file("die-at-start")
     reply = client.execute("os._exit(0)")
     assert reply.ending == "kernel_died"
@@ -193,7 +193,7 @@ def test_a_kernel_that_cannot_start(box, client):
     assert box.wait() == 70
 
 
-def test_a_kernel_that_starts_at_last(box, client):
+def test_a_kernel_that_starts_after_failures_works(box, client):
     box.write_file("die-at-start")
     client.terminal("sleep 1000 & (setsid sh -c 'while [ -e /workspace/die-at-start ]; do sleep 0.02; done') & "
                     "setsid sleep 2000 &")
@@ -204,7 +204,7 @@ def test_a_kernel_that_starts_at_last(box, client):
     assert reply.out.endswith(b"back\n") and reply.ending == "ok"
 
 
-def test_a_kernel_that_never_says_hello(make_box):
+def test_a_kernel_that_never_says_hello_times_out(make_box):
     box = make_box("--start-ms", "700")
     client = box.attach()
     box.write_file("silent-at-start")
@@ -243,14 +243,14 @@ def test_no_token_in_any_environment(make_box):
         assert reply.out.decode() == f"{variables} {'fd:15' if link == 'unix' else 'tcp:127.0.0.1:8765'}\n"
 
 
-def test_a_kernel_that_says_something_else_first(box, client):
+def test_a_kernel_that_does_not_begin_with_hello_is_ended(box, client):
     box.write_file("garbage-at-start")
     client.start(frames.EXECUTE, "os._exit(0)")
     ending = client.event("ending")
     assert ending["cause"] == "kernel_failed" and "something other than a hello" in ending["detail"]
 
 
-def test_a_wrong_link_version(make_box):
+def test_a_wrong_link_version_is_reported(make_box):
     box = make_box(env={"FAKE": "2"})
     client = box.attach(hello=False)
     client.hello()
@@ -266,12 +266,12 @@ def test_tcp_link(make_box):
     assert client.execute("print('again')").out == b"again\n"
 
 
-def test_a_broken_manifest(make_box):
+def test_a_broken_manifest_is_reported(make_box):
     box = make_box(manifest={"link": "carrier pigeon"})
     assert box.wait() == 111 and "carrier pigeon" in box.read_log()
 
 
-def test_many_callers_do_not_keep_the_manager_out(box, client):
+def test_many_connections_do_not_keep_the_manager_out(box, client):
     """Sandbox code can knock at the control socket as often as it likes."""
     client.terminal("for i in $(seq 20); do /usr/bin/python3 -c 'import socket\n"
                     "while True:\n"

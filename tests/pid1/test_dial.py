@@ -30,7 +30,7 @@ def inotify_descriptors(box):
     return sum("inotify" in target for target in found)
 
 
-def test_a_listener_that_is_there_is_dialled_at_once(make_box, line):
+def test_an_existing_listener_is_dialled_at_once(make_box, line):
     listener = box_module.Listener(line)
     box = make_box(line=line)
     client = greet(listener.accept())
@@ -38,7 +38,7 @@ def test_a_listener_that_is_there_is_dialled_at_once(make_box, line):
     assert inotify_descriptors(box) == 0  # a user has few of them: none while somebody controls
 
 
-def test_a_server_may_take_its_time_to_say_hello(make_box, line):
+def test_a_slow_hello_is_accepted(make_box, line):
     listener = box_module.Listener(line)
     make_box(line=line)
     client = listener.accept()
@@ -59,14 +59,14 @@ def test_a_new_server_is_found_by_its_socket(make_box, line):
     assert box.process.poll() is None
 
 
-def test_a_socket_that_leads_nowhere_is_passed_over(make_box, line):
+def test_a_dead_socket_is_skipped(make_box, line):
     dead = box_module.Listener(line)
     dead.socket.close()
     make_box(line=line)
     assert greet(box_module.Listener(line).accept()).ping() == b"ping"
 
 
-def test_who_is_refused_waits_for_another_socket(make_box, line):
+def test_after_a_refusal_pid_1_waits_for_another_socket(make_box, line):
     listener = box_module.Listener(line)
     make_box(line=line)
     listener.accept().process.kill()
@@ -74,7 +74,7 @@ def test_who_is_refused_waits_for_another_socket(make_box, line):
     assert greet(box_module.Listener(line).accept()).ping() == b"ping"
 
 
-def test_one_controller_at_a_time(make_box, line):
+def test_only_one_controller_at_a_time(make_box, line):
     """Attach works beside it, by the same fence; PID 1 does not dial while somebody controls it."""
     listener = box_module.Listener(line)
     box = make_box(line=line)
@@ -91,7 +91,7 @@ def test_one_controller_at_a_time(make_box, line):
 
 
 # evidence: socket-peer
-def test_the_sandbox_cannot_put_a_socket_there(make_box, line):
+def test_the_session_cannot_create_a_socket_in_the_line_folder(make_box, line):
     box = make_box(line=line)
     client = box.attach()
     reply = client.terminal("touch /run/husk/x; rm -rf /run/husk; mv /run/husk /tmp/husk; echo $(ls -A /run/husk | wc -l)")
@@ -112,7 +112,7 @@ print(len(connection.recv(1)))
 
 
 # evidence: socket-peer
-def test_who_listens_inside_the_box_is_not_obeyed(make_box, line):
+def test_a_listener_inside_the_session_is_rejected(make_box, line):
     """Even if the folder could be written to: the other end must be outside."""
     line.chmod(0o777)
     box = make_box(line=line)

@@ -74,7 +74,7 @@ def test_no_trick_gets_an_install_beyond_its_limit(make_box, disk, trick):
 
 
 # evidence: container-disk
-def test_holes_of_an_install_count_since_a_copy_fills_them(make_box, disk):
+def test_holes_count_as_used_in_an_install(make_box, disk):
     box = make_box("--install", manifest={"installer": {"command": ["/usr/bin/truncate", "-s", "200M", "/opt/husk/deps/x"], "installed": ["/bin/true"]}},
                    env={"DISK": str(disk)})
     client = box.attach(hello=False)
@@ -95,7 +95,7 @@ def test_no_trick_gets_a_home_directory_beyond_its_limit(make_box, disk, trick):
     assert reply.end.get("cause") == "disk" or "on disk" in reply.detail
 
 
-def test_a_full_home_directory_can_be_tidied_up(make_box, disk):
+def test_files_in_a_full_home_directory_can_be_deleted(make_box, disk):
     client = make_box("--home-size", str(LIMIT), env={"DISK": str(disk)}).attach()
     reply = client.terminal("head -c 20M /dev/zero >~/x; sleep 100")
     assert reply.ending == "error" and reply.end["cause"] == "disk" and "full" in reply.detail
@@ -103,7 +103,7 @@ def test_a_full_home_directory_can_be_tidied_up(make_box, disk):
     assert client.terminal("head -c 5M /dev/zero >~/x; echo $TMPDIR; touch $TMPDIR/y").out == b"/home/sandbox/.tmp\n"
 
 
-def test_an_import_asks_for_room_in_the_home_directory_first(make_box, disk):
+def test_an_import_needs_room_in_the_home_directory(make_box, disk):
     client = make_box("--home-size", str(LIMIT), env={"DISK": str(disk)}).attach()
     asked = ({"bytes": LIMIT + 1, "entries": 1}, {"bytes": 1, "entries": LIMIT // 4096 + 1})
     for size, words in zip(asked, (" of 16.0 MB free", "files are needed"), strict=True):
@@ -114,7 +114,7 @@ def test_an_import_asks_for_room_in_the_home_directory_first(make_box, disk):
 
 
 # evidence: container-disk
-def test_the_host_s_disk_keeps_its_floor(make_box, disk):
+def test_a_session_is_stopped_before_the_hosts_disk_is_full(make_box, disk):
     v = os.statvfs(disk)
     free = v.f_bavail * v.f_frsize
     client = make_box("--home-size", str(1 << 30), "--disk-floor", str(free - (40 << 20)), env={"DISK": str(disk)}).attach()

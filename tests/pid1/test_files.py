@@ -48,7 +48,7 @@ def one_file(content, **more):
     return [(pack_entry(FILE, b"", size=len(content), **more), {0: content})]
 
 
-def test_a_file_goes_in_and_comes_out(client, workspace):
+def test_a_file_is_imported_and_exported(client, workspace):
     content = os.urandom(3_000_001)
     end = client.import_files("/workspace/new/folder/data.bin", one_file(content, mode=0o751, mtime=WHEN), len(content))
     assert end["ending"] == "ok" and end["bytes"] == len(content), end
@@ -70,7 +70,7 @@ def exported_descriptors(client, path, **more):
     return client.descriptors, entries
 
 
-def test_a_large_file_goes_out_as_a_descriptor(box, client, stream, workspace):
+def test_a_large_file_is_exported_as_a_descriptor(box, client, stream, workspace):
     """Only where the stream carries one, and only if it is asked for."""
     content = os.urandom(1 << 20)
     (workspace / "large").write_bytes(content)
@@ -99,7 +99,7 @@ for _ in range(40):
 """
 
 
-def test_a_descriptor_that_cannot_go_is_sent_as_data(make_box, tmp_path):
+def test_without_descriptor_passing_a_file_is_sent_as_data(make_box, tmp_path):
     """The system counts those of PID 1 and of sandbox code, which has the same user, together."""
     line = tmp_path / "line"
     line.mkdir(mode=0o755)
@@ -118,7 +118,7 @@ def test_a_descriptor_that_cannot_go_is_sent_as_data(make_box, tmp_path):
 
 
 @pytest.mark.parametrize("path", ["small", "sparse", "folder"])
-def test_what_is_small_or_has_holes_or_is_many_goes_out_as_data(client, workspace, path):
+def test_small_sparse_or_many_files_are_sent_as_data(client, workspace, path):
     (workspace / "small").write_bytes(bytes((1 << 20) - 1))
     with open(workspace / "sparse", "wb") as file:
         file.write(b"x" * 4096)
@@ -133,7 +133,7 @@ NAMES = [b"plain", b"new\nline", "\u00fcml\u00e4ut \u2603".encode(), b"-rf", b"-
          b"'\"$(id)", b"..."]
 
 
-def test_a_directory_with_all_kinds_of_names(client, workspace):
+def test_names_may_be_any_bytes(client, workspace):
     entries = [(pack_entry(DIRECTORY, b"", mode=0o750, mtime=WHEN), {}),
                (pack_entry(DIRECTORY, b"locked", mode=0o555, mtime=WHEN), {}),
                (pack_entry(FILE, b"locked/inside", mode=0o400, mtime=WHEN, size=2), {0: b"ok"}),
@@ -156,7 +156,7 @@ def test_a_directory_with_all_kinds_of_names(client, workspace):
 
 
 # evidence: hard-links
-def test_hard_links_go_out_once_and_come_in_as_links(client, workspace):
+def test_hard_links_survive_export_and_import(client, workspace):
     """A manager that does not know links gets a file for each name."""
     client.terminal("mkdir -p d/sub; head -c 100000 /dev/urandom > d/a; ln d/a d/sub/b; ln d/a d/c; echo one > d/single; ln d/a outside")
     content = (workspace / "d/a").read_bytes()
@@ -238,7 +238,7 @@ def test_special_files_are_left_out_with_a_notice(client):
     assert end["notices"] == ["'pipe' is neither file nor directory and was left out"]
 
 
-def test_room_is_asked_for_first(client, workspace):
+def test_an_import_without_room_is_refused_first(client, workspace):
     end = client.import_files("/workspace/big", one_file(b"x"), bytes=1 << 50)
     assert end["ending"] == "error" and "No room" in end["detail"] and "Nothing was written" in end["detail"], end
     assert os.listdir(workspace) == []
@@ -259,7 +259,7 @@ def hostile_entries():
 
 # evidence: hostile-archives
 @pytest.mark.parametrize("payload", list(hostile_entries()))
-def test_a_hostile_manager_gets_an_error(client, workspace, payload):
+def test_hostile_frames_are_rejected(client, workspace, payload):
     end = client.import_files("/workspace/x", [(pack_entry(DIRECTORY, b""), {}), (payload, {})])
     assert end["ending"] == "error" and "do not fit" in end["detail"], end
     assert os.listdir(workspace) == []
@@ -287,7 +287,7 @@ def numbered(n):
     return [(pack_entry(DIRECTORY, b""), {})] + [(pack_entry(FILE, b"%d" % i, size=1), {0: b"x"}) for i in range(n)]
 
 
-def test_what_is_being_moved_is_moved_whatever_comes(client, workspace):
+def test_a_cancel_after_the_end_of_the_data_is_ignored(client, workspace):
     """All is sent, so a cancel comes too late: what is there then is all of it, not a part."""
     client.terminal("mkdir x")
     number = client.import_files("/workspace/x", numbered(5000), done=False)
@@ -302,14 +302,14 @@ def test_what_is_being_moved_is_moved_whatever_comes(client, workspace):
     ("mkdir -p x/sub; touch x/sub/in-the-way", pack_entry(DIRECTORY, b"sub/in-the-way"), "x/sub/in-the-way' leads through"),
     ("mkdir -p x/sub; chmod 555 x/sub", pack_entry(FILE, b"sub/in-the-way"), "x/sub/in-the-way' cannot be written: Permission denied"),
 ])
-def test_what_is_in_the_way_of_one_file_keeps_out_all(client, workspace, obstacle, entry, why):
+def test_one_conflict_rejects_the_whole_import(client, workspace, obstacle, entry, why):
     client.terminal(obstacle)
     end = client.import_files("/workspace/x", numbered(600) + [(entry, {})])
     assert end["ending"] == "error" and why in end["detail"] and "Nothing was kept" in end["detail"], end
     assert os.listdir(workspace / "x") == ["sub"] and leftovers(workspace) == []
 
 
-def test_an_export_has_nothing_of_an_import_under_way(client, workspace):
+def test_an_export_omits_files_of_an_unfinished_import(client, workspace):
     client.terminal("echo hi > mine; mkdir -p d/.husk-import-mine")
     number = client.import_files("/workspace/x", numbered(3), done=False)
     client.ping()  # it has begun
@@ -320,7 +320,7 @@ def test_an_export_has_nothing_of_an_import_under_way(client, workspace):
     assert client.expect(lambda f: f.call == number and f.type == frames.END).payload["ending"] == "interrupted"
 
 
-def test_what_may_not_be_read_is_left_out_with_a_notice(client):
+def test_unreadable_files_are_left_out_with_a_notice(client):
     client.terminal("mkdir -p d/closed; echo hi > d/file; touch d/secret; chmod 0 d/closed d/secret")
     end, out = client.export_files("/workspace/d")
     assert end["ending"] == "ok" and set(out) == {b"", b"file"}, end
@@ -339,7 +339,7 @@ def test_a_broken_stream_leaves_nothing(box, client, workspace):
     assert other.import_files("/workspace/x", one_file(b"again"))["ending"] == "ok"
 
 
-def test_an_export_without_credit_waits_and_blocks_nobody(client):
+def test_an_export_without_credit_blocks_no_other(client):
     client.terminal("head -c 30000000 /dev/zero | tr '\\0' x > big")
     number = client.start_files(frames.EXPORT, {"path": "/workspace/big"})
     held = 0
@@ -360,7 +360,7 @@ def test_too_much_credit_ends_the_stream(client):
     client.wait_closed()
 
 
-def test_many_calls_at_once_and_one_too_many(client):
+def test_concurrent_transfers_are_limited(client):
     client.terminal("head -c 3000000 /dev/zero | tr '\\0' x > big")
     numbers = [client.start_files(frames.EXPORT, {"path": "/workspace/big"}) for _ in range(9)]
     end = client.expect(lambda f: f.type == frames.END).payload
@@ -370,7 +370,7 @@ def test_many_calls_at_once_and_one_too_many(client):
         assert client.expect(lambda f, n=number: f.type == frames.END and f.call == n).payload["ending"] == "interrupted"
 
 
-def test_a_grown_and_a_shrunk_file(client, workspace):
+def test_a_file_that_changes_its_size_during_export(client, workspace):
     client.terminal("head -c 5000000 /dev/zero | tr '\\0' x > f")
 
     def shrink(frame):
@@ -407,7 +407,7 @@ for i in itertools.count():
 
 # evidence: paths-inside
 @pytest.mark.alone
-def test_nothing_that_is_swapped_in_leads_out(box, client, workspace):
+def test_swapped_links_cannot_escape_the_directory(box, client, workspace):
     """Sandbox code replaces names by links, pipes and directories while they are read and written."""
     swapper = box.enter(65532, "/usr/bin/python3", "-S", "-c", SWAP, stdout=subprocess.PIPE)
     slowest = 0

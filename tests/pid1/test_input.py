@@ -10,7 +10,7 @@ def start(client, command, **more):
 # Cells -----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_cell_asks_and_is_answered(client):
+def test_a_prompt_of_a_cell_is_answered(client):
     number = client.start(frames.EXECUTE, "print('before')\nanswer = link.ask('Name? ', 7)\nprint(answer['text'], answer['question'])",
                           interactive=True)
     asked = client.asked(number)
@@ -23,7 +23,7 @@ def test_a_cell_asks_and_is_answered(client):
     assert reply.out == "Bob\u00fc 7\n".encode() and reply.ending == "ok"
 
 
-def test_an_input_is_taken_once(box, client):
+def test_an_answer_is_delivered_once(box, client):
     code = "for i in range(2): print(link.ask(f'{i}? ', i, password=bool(i))['text'], flush=True)"
     number = client.start(frames.EXECUTE, code, interactive=True)
     client.asked(number)
@@ -38,7 +38,7 @@ def test_an_input_is_taken_once(box, client):
     assert client.finish(number).out == b"one\ntwo\n"
 
 
-def test_a_question_that_is_withdrawn(client):
+def test_a_withdrawn_prompt_is_reported(client):
     code = ("link.send(op='input', id=link.id, question=1, prompt='old')\nlink.send(op='input', id=link.id, question=1, cancel=True)\n"
             "print(link.ask('new', 2))")
     number = client.start(frames.EXECUTE, code, interactive=True)
@@ -47,7 +47,7 @@ def test_a_question_that_is_withdrawn(client):
     assert b"'question': 2" in client.finish(number).out
 
 
-def test_who_may_not_ask(client):
+def test_unexpected_prompts_and_answers_are_rejected(client):
     assert client.execute("link.ask()").ending == "kernel_died"
     number = client.start(frames.EXECUTE, "link.send(op='input', id=link.id)\ntime.sleep(1000)", interactive=True)
     assert "malformed question" in client.finish(number).detail
@@ -56,7 +56,7 @@ def test_who_may_not_ask(client):
     assert client.finish(number).ending == "ok"
 
 
-def test_a_kernel_that_dies_or_is_interrupted_while_it_asks(client):
+def test_a_kernel_that_ends_during_a_prompt(client):
     number = client.start(frames.EXECUTE, "link.send(op='input', id=link.id, question=1)\nos.kill(os.getpid(), 9)", interactive=True)
     assert client.finish(number).ending == "kernel_died"
     number = client.start(frames.EXECUTE, "link.ask()", interactive=True)
@@ -70,7 +70,7 @@ def test_a_kernel_that_dies_or_is_interrupted_while_it_asks(client):
 # Commands --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_command_at_a_terminal(client):
+def test_an_interactive_command_has_a_terminal(client):
     number = start(client, "tty >/dev/null && stty size; read -p 'Name? ' name; echo \"hi $name\"; exit 3", rows=30, cols=100)
     assert client.asked(number)["state"] == "waiting"
     client.type(number, 1, "Bob\r")
@@ -78,7 +78,7 @@ def test_a_command_at_a_terminal(client):
     assert reply.out == b"30 100\r\nName? Bob\r\nhi Bob\r\n" and reply.err == b"" and reply.end["exit_code"] == 3
 
 
-def test_a_password_is_known_as_one(client):
+def test_a_password_prompt_is_recognised(client):
     number = start(client, "read -p 'User: ' u; read -s -p 'Password: ' p; echo; echo $u${#p}")
     assert "password" not in client.asked(number)
     client.type(number, 1, "me\r")
@@ -88,7 +88,7 @@ def test_a_password_is_known_as_one(client):
     assert reply.out.endswith(b"me6\r\n") and b"secret" not in reply.out
 
 
-def test_programs_that_wait_by_poll_select_and_epoll(client):
+def test_prompts_are_found_in_poll_select_and_epoll(client):
     for wait in ("select.select([0], [], [])", "p = select.poll(); p.register(0, select.POLLIN); p.poll()",
                  "e = select.epoll(); e.register(0, select.EPOLLIN); e.poll()", "open('/dev/tty').readline(); sys.exit()"):
         number = start(client, f"python3 -S -c \"import select, sys; {wait}; print(sys.stdin.readline())\"")
@@ -97,12 +97,12 @@ def test_programs_that_wait_by_poll_select_and_epoll(client):
         assert client.finish(number).ending == "ok", wait
 
 
-def test_who_works_or_waits_for_something_else_asks_nobody(client):
+def test_working_or_otherwise_waiting_programs_have_no_prompt(client):
     number = start(client, "sleep 0.7; for i in 1 2 3; do echo $i; sleep 0.1; done; exec 3<>/tmp/f; read -t 0.2 x </dev/null; echo end")
     assert not [f for f in client.finish(number).frames if f.type == frames.PROMPT]
 
 
-def test_control_characters(client):
+def test_control_characters_reach_the_program(client):
     number = start(client, "cat; echo over")
     client.asked(number)
     client.type(number, 1, "line\r")
@@ -116,7 +116,7 @@ def test_control_characters(client):
     assert b"caught" in reply.out and reply.ending == "ok"
 
 
-def test_an_interactive_command_makes_way_and_ends_with_its_interrupt(client):
+def test_an_interactive_command_leaves_the_queue_and_can_be_interrupted(client):
     number = start(client, "read x")
     client.asked(number)
     assert client.take(number, aside=True)[-1].payload["state"] == "waiting"

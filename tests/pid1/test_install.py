@@ -28,7 +28,7 @@ def install(client, **more):
     return client.number
 
 
-def test_packages_environment_and_report(installer):
+def test_an_install_gets_its_environment_and_reports_versions(installer):
     client = installer('cat <&198; echo "$INDEX $FROM_MANIFEST"; echo >&2 err; head -c 9000 /dev/zero >/opt/husk/deps/x')
     reply = client.finish(install(client, env={"INDEX": "http://u:p@h/", "FROM_MANIFEST": "no"}))
     assert reply.ending == "ok", reply.detail
@@ -39,7 +39,7 @@ def test_packages_environment_and_report(installer):
 
 
 # evidence: installer-report
-def test_versions_are_read_when_all_of_the_install_is_dead(installer):
+def test_versions_are_read_after_all_processes_of_the_install_ended(installer):
     """What the installer reports, or a process that it leaves behind, does not count."""
     forge = """echo '{"a":"9"}' >&199; setsid bash -c 'trap "" TERM HUP; while :; do echo "{}" >&199; touch /opt/husk/deps/alive; done' & """
     client = installer(forge + "until [ -e /opt/husk/deps/alive ]; do :; done; chmod 000 /opt/husk/deps/alive",
@@ -63,7 +63,7 @@ def test_versions_are_read_without_anything_that_packages_can_write(installer):
     assert reply.out == b"/usr/local/bin:/usr/bin:/bin /nonexistent / [] [] yes\n"
 
 
-def test_failure_and_a_report_that_is_none(installer):
+def test_failures_and_invalid_reports_fail_the_install(installer):
     client = installer("exit 3", installed="echo never; " + REPORT)
     reply = client.finish(install(client))
     assert reply.ending == "error" and reply.end["exit_code"] == 3 and reply.results == [] and reply.out == b""
@@ -77,7 +77,7 @@ def test_failure_and_a_report_that_is_none(installer):
     assert client.finish(install(client, timeout_ms=500)).ending == "timeout"
 
 
-def test_everything_it_started_ends_with_it(installer):
+def test_processes_of_an_install_end_with_it(installer):
     client = installer("if [ -e /tmp/again ]; then ls -d /proc/[0-9]*; else touch /tmp/again; setsid sleep 1000 & setsid sleep 1000 & fi")
     assert client.finish(install(client)).ending == "ok"
     left = client.finish(install(client)).out.split()
@@ -98,7 +98,7 @@ def test_size_is_bounded_at_the_end(installer):
 
 
 # evidence: install-files
-def test_what_is_kept_is_readable_and_has_no_set_id_bits(installer):
+def test_installed_files_are_readable_without_set_id_bits(installer):
     client = installer("if [ -e /tmp/again ]; then stat -c '%a %n' /opt/husk/deps/*; else touch /tmp/again; cd /opt/husk/deps; "
                        "mkdir -m 2700 d; touch f s; chmod 0600 f; chmod 6700 s; ln -s /nowhere l; fi")
     assert client.finish(install(client)).ending == "ok"
@@ -106,7 +106,7 @@ def test_what_is_kept_is_readable_and_has_no_set_id_bits(installer):
         "755", "/opt/husk/deps/d", "644", "/opt/husk/deps/f", "777", "/opt/husk/deps/l", "755", "/opt/husk/deps/s"]
 
 
-def test_timeout_and_interrupt(installer):
+def test_timeout_and_interrupt_end_an_install(installer):
     client = installer("echo started; trap '' TERM INT; while :; do sleep 1; done")
     assert client.finish(install(client, timeout_ms=300)).ending == "timeout"
     number = install(client)
@@ -115,7 +115,7 @@ def test_timeout_and_interrupt(installer):
     assert client.finish(number).ending == "interrupted"
 
 
-def test_an_installer_runs_nothing_else_and_a_session_installs_nothing(installer, client):
+def test_installers_only_install_and_sessions_never_do(installer, client):
     installing = installer("true")
     for reply in (installing.execute("1"), installing.terminal("true")):
         assert reply.ending == "refused" and "only installs" in reply.detail

@@ -43,7 +43,7 @@ open('/workspace/go', 'w')
 
 
 # evidence: landlock
-def test_the_forged_end_of_a_command(box, client):
+def test_cells_cannot_forge_the_end_of_a_command(box, client):
     assert box.attach().greeting["landlock"] >= 2, "this kernel has no Landlock: nothing is shown here"
     client = box.attach()
     box.write_file("forge.py", FORGE)
@@ -58,7 +58,7 @@ def test_the_forged_end_of_a_command(box, client):
 
 
 # evidence: landlock
-def test_neither_can_trace_the_other(client):
+def test_cells_and_commands_cannot_trace_each_other(client):
     trace = "ctypes.CDLL(None).ptrace(16, {}, 0, 0)"  # PTRACE_ATTACH
     kernel = client.execute("import ctypes; print(os.getpid())").out.decode().strip()
     assert client.terminal(f"/usr/bin/python3 -c 'import ctypes; print({trace.format(kernel)})'").out == b"-1\n"
@@ -69,7 +69,7 @@ def test_neither_can_trace_the_other(client):
     assert client.finish(number).ending == "ok"
 
 
-def test_what_programs_do_goes_on(client):
+def test_usual_file_and_process_operations_work(client):
     """Renames across directories, devices, shared memory, tracing one's own, and a server that the next command ends."""
     writes = "".join(f" && echo x > {path}" for path in ("/dev/null", "/dev/stderr", "/dev/shm/s", "~/h", "/tmp/t", "/opt/husk/deps/d"))
     assert client.terminal("mkdir a b && echo x > a/f && mv a/f b/g && ln b/g a/h && cat a/h && mv a ~/i" + writes + " && rm /dev/shm/s").out == b"x\n"
@@ -82,7 +82,7 @@ def test_what_programs_do_goes_on(client):
 
 
 # evidence: terminals
-def test_nothing_is_typed_into_a_terminal_from_inside(client):
+def test_programs_cannot_type_into_a_terminal(client):
     """The kernel's own refusal, where it has one, is another error (EIO)."""
     code = "import fcntl, termios\ntry: fcntl.ioctl(0, termios.TIOCSTI, b'x')\nexcept OSError as error: print('errno', error.errno)"
     assert b"errno 1\r\n" in client.terminal(f'/usr/bin/python3 -c "{code}"', interactive=True).out
@@ -104,7 +104,7 @@ def reach(path):
 
 
 # evidence: terminals
-def test_no_cell_and_no_other_command_opens_a_terminal(client):
+def test_cells_and_other_commands_cannot_open_a_terminal(client):
     number = client.start(frames.TERMINAL, "tty; until [ -e go ]; do sleep 0.01; done; echo by name >$(tty); echo again >/dev/stdout;"
                           " echo and >/dev/tty; ls -l /proc/self/fd/1", interactive=True)
     shown = client.expect(lambda f: f.call == number and f.type == frames.OUT).payload.decode()
@@ -128,7 +128,7 @@ def test_no_cell_and_no_other_command_opens_a_terminal(client):
 
 
 # evidence: terminals
-def test_no_cell_opens_a_person_s_terminal(client):
+def test_cells_cannot_open_a_persons_terminal(client):
     shell = Console(client, "/bin/sh", "-c", "tty; read line; echo $line >$(tty)")
     path = shell.until(b"\r\n").decode().strip()
     assert b"WORKED" not in client.execute(REACH + f"reach({path!r})").out.replace(b"command WORKED", b"")
@@ -136,7 +136,7 @@ def test_no_cell_opens_a_person_s_terminal(client):
     assert shell.finish()["exit_code"] == 0 and shell.shown == b"typed\r\ntyped\r\n"
 
 
-def test_cells_and_commands_open_terminals_of_their_own(client):
+def test_cells_and_commands_can_open_new_terminals(client):
     """By descriptor, by name and as the controlling terminal of a child."""
     code = r"""
 import os, pty

@@ -6,7 +6,7 @@ import frames
 STREAMS = ("dial",)
 
 
-def test_no_shell_at_the_process_limit(box, client):
+def test_a_command_at_the_process_limit_is_refused(box, client):
     box.set_processes(511)
     began = time.monotonic()
     reply = client.terminal("echo never")
@@ -31,7 +31,7 @@ BOMB = "print('go', flush=True)\nwhile True: time.sleep(10)"
 
 
 # evidence: container-bombs
-def test_a_bomb_that_survives_its_interrupt_costs_the_kernel(box, client):
+def test_a_bomb_that_survives_its_interrupt_restarts_the_kernel(box, client):
     number = client.start(frames.EXECUTE, BOMB)
     client.expect(lambda f: f.type == frames.OUT)
     box.set_processes(510)
@@ -44,7 +44,7 @@ def test_a_bomb_that_survives_its_interrupt_costs_the_kernel(box, client):
     assert client.finish(next_call).out == b"back\n"
 
 
-def test_workers_that_end_in_a_moment_cost_nothing(box, client):
+def test_short_lived_workers_do_not_restart_the_kernel(box, client):
     number = client.start(frames.EXECUTE, "x = 1\n" + BOMB)
     client.expect(lambda f: f.type == frames.OUT)
     box.set_processes(510)
@@ -68,7 +68,7 @@ def test_no_room_for_a_new_kernel_ends_every_process_then_the_session(box, clien
     assert box.wait() == 70 and time.monotonic() - began < 10
 
 
-def test_room_after_every_process_was_ended(box, client):
+def test_ending_every_process_makes_room_for_a_kernel(box, client):
     client.terminal("setsid sleep 1000 & until pgrep -x sleep >/dev/null; do :; done")
     box.set_processes(512)
     client.execute("os._exit(1)")
@@ -89,7 +89,7 @@ KILLER = "import os, signal\nwhile True:\n  for p in filter(str.isdigit, os.list
     "    except OSError: pass\n"
 
 
-def test_whoever_keeps_killing_kernels_is_ended(box, client):
+def test_a_process_that_keeps_killing_kernels_is_ended(box, client):
     box.write_file("killer.py", KILLER)
     client.terminal("setsid /usr/bin/python3 /workspace/killer.py > /dev/null 2>&1 &")
     client.event("kernel_died")

@@ -10,7 +10,7 @@ STREAMS = ("dial",)
 X = {"name": "x", "type": "int", "shape": "2 x 3", "bytes": 5}
 
 
-def test_a_look_has_variables_memory_and_disks(client):
+def test_a_look_reports_variables_memory_and_disks(client):
     client.execute("x = 1")
     info = client.look()
     assert (info["kernel"], info["variables"], info["more"], info["fresh"]) == ("ready", [X], 0, True)
@@ -21,7 +21,7 @@ def test_a_look_has_variables_memory_and_disks(client):
     assert [v["name"] for v in client.look()["variables"]] == ["x", "y"]
 
 
-def test_a_kernel_at_work_is_not_asked(client):
+def test_a_busy_kernel_gets_no_look(client):
     client.execute("x = 1")
     client.look()
     number = client.start(frames.EXECUTE, "y = 1\nprint('on', flush=True)\ntime.sleep(1000)")
@@ -33,7 +33,7 @@ def test_a_kernel_at_work_is_not_asked(client):
     assert client.look()["fresh"] is True
 
 
-def test_a_kernel_that_does_not_answer_holds_nobody_up(client):
+def test_a_kernel_that_does_not_answer_delays_no_other(client):
     client.execute("look = lambda: time.sleep(1000)")
     assert "variables" not in client.look()
 
@@ -50,12 +50,12 @@ def test_a_hostile_list_is_bounded(client):
 
 
 @pytest.mark.parametrize("sent", ["op='variables', id=99, variables=[]", "op='variables', id=link.id, variables=[]", "op='variables', id=1"])
-def test_variables_that_nobody_asked_for_end_the_kernel(client, sent):
+def test_unrequested_variables_end_the_kernel(client, sent):
     reply = client.execute(f"link.send({sent})\ntime.sleep(1000)")
     assert reply.ending == "kernel_died" and "variables" in reply.detail, reply.end
 
 
-def test_an_unexpected_end_names_what_is_lost(client):
+def test_an_unexpected_end_names_the_lost_variables(client):
     client.execute("x = 1")
     client.look()
     reply = client.execute("y = 1\nos._exit(3)")
@@ -63,12 +63,12 @@ def test_an_unexpected_end_names_what_is_lost(client):
     assert "lost" not in client.execute("1").end, "told once"
 
 
-def test_what_is_lost_is_known_though_nobody_asked(client):
+def test_lost_variables_are_known_without_a_look(client):
     client.execute("x = 1")
     assert client.execute("os._exit(3)").end["lost"] == [{"name": "x", "type": "int"}]
 
 
-def test_a_kernel_that_ends_between_two_cells_is_told_of_by_the_next(client):
+def test_a_death_between_two_cells_is_reported_with_the_next(client):
     client.execute("x = 1\nimport threading\ndef end():\n    while not os.path.exists('/workspace/go'): time.sleep(0.01)\n    os._exit(3)\n"
                    "threading.Thread(target=end).start()")
     names = {v["name"] for v in client.look()["variables"]}
@@ -79,7 +79,7 @@ def test_a_kernel_that_ends_between_two_cells_is_told_of_by_the_next(client):
 
 
 @pytest.mark.parametrize("code", ["", "print('x' in globals())"])
-def test_a_restart_on_request(box, client, code):
+def test_a_restart_is_done_on_request(box, client, code):
     client.execute("x = 1\nopen('/workspace/kept', 'w').close()")
     reply = client.execute(code, restart=True)
     assert (reply.ending, reply.end["kernel"], reply.end["lost"]) == ("ok", "restarted", [{"name": "x", "type": "int"}])
@@ -89,7 +89,7 @@ def test_a_restart_on_request(box, client, code):
 
 
 # evidence: restart-names
-def test_a_restart_names_the_daemons_that_go_on(client):
+def test_a_restart_names_the_daemons_that_keep_running(client):
     odd = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'a\\n\\xc3\\xa9'); print(1, flush=True); time.sleep(1000)"
     code = "import subprocess\ndaemon = subprocess.Popen(['/bin/sleep', '1000'], start_new_session=True)\nchild = subprocess.Popen(['/bin/sleep', '1000'])\n" \
         f"odd = subprocess.Popen(['/usr/bin/python3', '-c', {odd!r}], start_new_session=True, stdout=subprocess.PIPE)\n" \
@@ -106,7 +106,7 @@ def test_a_restart_names_the_daemons_that_go_on(client):
     assert "pid" not in client.execute("", restart=True).detail
 
 
-def test_a_restart_does_not_wait_for_a_kernel_that_says_nothing(client):
+def test_a_restart_does_not_wait_for_a_silent_kernel(client):
     client.execute("x = 1\nlook = lambda: time.sleep(1000)")
     reply = client.execute("print('new')", restart=True)
     assert reply.out == b"new\n" and reply.end["kernel"] == "restarted" and "lost" not in reply.end

@@ -15,7 +15,7 @@ def begin(client, box, name="go"):
     return number
 
 
-def test_a_mark_comes_after_everything_so_far(box, client):
+def test_a_mark_follows_all_earlier_output(box, client):
     number = begin(client, box)
     [mark] = client.take(number)
     assert mark.payload["mark"] == 1 and mark.payload["state"] == "running" and mark.payload["stdout_bytes"] == 4
@@ -24,7 +24,7 @@ def test_a_mark_comes_after_everything_so_far(box, client):
     assert reply.out == b"two\n" and reply.end["stdout_bytes"] == 4
 
 
-def test_what_was_told_is_not_replayed(box, client):
+def test_delivered_output_is_not_replayed(box, client):
     number = begin(client, box)
     client.take(number)
     second = box.attach(fence=2)
@@ -40,7 +40,7 @@ def test_what_was_told_is_not_replayed(box, client):
     assert third.finish(number).out == b"two\n"
 
 
-def test_each_piece_has_room_of_its_own(box, client):
+def test_each_piece_has_its_own_limit(box, client):
     command = "for i in 1 2 3; do until [ -e go$i ]; do sleep 0.01; done; head -c 3000 /dev/zero | tr '\\0' $i; echo; touch done$i; done"
     number = client.start(frames.TERMINAL, command, limit=2000)
     for i in "123":
@@ -55,7 +55,7 @@ def test_each_piece_has_room_of_its_own(box, client):
     assert reply.end["stdout_bytes"] == 3001 and set(reply.out) == {ord("3")}
 
 
-def test_a_queued_call_says_behind_which(client):
+def test_a_queued_run_names_the_run_before_it(client):
     first = client.start(frames.EXECUTE, "time.sleep(1000)")
     second = client.start(frames.EXECUTE, "print('ran')")
     [mark] = client.take(second)
@@ -65,7 +65,7 @@ def test_a_queued_call_says_behind_which(client):
     assert client.finish(second).end["behind"] == first
 
 
-def test_commands_that_nobody_waits_for_make_way(box, client):
+def test_commands_set_aside_leave_the_queue(box, client):
     aside = [client.start(frames.TERMINAL, f"export A={i}; cd /tmp; until [ -e /workspace/go{i} ]; do sleep 0.01; done; echo {i}")
              for i in range(9)]
     for number in aside:
@@ -103,7 +103,7 @@ def test_an_end_comes_instead_of_a_mark(client):
     assert client.execute("print(1)").out == b"1\n"
 
 
-def test_a_bad_take_ends_the_stream(box, client):
+def test_a_malformed_take_ends_the_stream(box, client):
     for payload in (b"", b"[]", b"{"):
         client.send(frames.TAKE, 1, payload)
         client.wait_closed()

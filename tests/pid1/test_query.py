@@ -8,7 +8,7 @@ STREAMS = ("dial",)
 HANGS = "def answer(message):\n    open('/workspace/asked', 'w').close()\n    time.sleep(1000)\n"
 
 
-def test_a_question_reaches_the_kernel_and_its_answer_comes_back(client):
+def test_a_query_is_answered_by_the_kernel(client):
     assert client.greeting["queries"] is True
     answer = client.ask("complete", "ä.b", cursor=3)
     assert {**answer, "id": 1} == {"op": "answer", "id": 1, "status": "ok", "code": "ä.b", "cursor": 3, "detail": 0}
@@ -18,12 +18,12 @@ def test_a_question_reaches_the_kernel_and_its_answer_comes_back(client):
 
 
 @pytest.mark.parametrize("question", [{"kind": "hello"}, {"kind": 5}, {"code": 5}, {"cursor": -1}])
-def test_a_question_that_is_none_is_declined(client, question):
+def test_an_invalid_query_is_declined(client, question):
     assert client.ask(**{"kind": "complete", **question}) == {"status": "cannot"}
     assert client.execute("print(1)").out == b"1\n"
 
 
-def test_a_kernel_at_work_is_not_asked(client):
+def test_a_busy_kernel_gets_no_query(client):
     number = client.start(frames.EXECUTE, "print('on', flush=True)\ntime.sleep(1000)")
     client.expect(lambda f: f.call == number and f.type == frames.OUT)
     assert client.ask() == {"status": "busy"}
@@ -32,13 +32,13 @@ def test_a_kernel_at_work_is_not_asked(client):
     assert client.ask()["status"] == "ok"
 
 
-def test_a_kernel_that_takes_no_questions_is_not_asked(client):
+def test_a_kernel_without_queries_gets_none(client):
     client.terminal("touch /workspace/no-queries")
     client.execute("1", restart=True)
     assert client.ask() == {"status": "cannot"}
 
 
-def test_a_cell_does_not_wait_for_a_question(client):
+def test_a_cell_does_not_wait_for_a_query(client):
     client.execute(HANGS)
     number = client.query()
     client.terminal("until [ -e /workspace/asked ]; do sleep 0.01; done")
@@ -49,13 +49,13 @@ def test_a_cell_does_not_wait_for_a_question(client):
     assert client.ask()["status"] == "ok"
 
 
-def test_a_question_that_hangs_is_given_up(client):
+def test_a_hanging_query_times_out(client):
     client.execute("def answer(message):\n    signal.signal(signal.SIGINT, signal.SIG_IGN)\n    time.sleep(1000)\n")
     assert client.ask() == {"status": "timeout"}, "PID 1's own word"
     assert client.ask() == {"status": "busy"}
 
 
-def test_a_kernel_that_dies_of_a_question(client):
+def test_a_kernel_that_dies_during_a_query_is_restarted(client):
     client.execute("x = 1\nanswer = lambda message: os._exit(3)")
     assert client.ask() == {"status": "gone"}
     client.event("kernel_ready")
@@ -63,7 +63,7 @@ def test_a_kernel_that_dies_of_a_question(client):
     assert client.execute("print('x' in globals())").end["kernel"] == "restarted"
 
 
-def test_hostile_answers(client):
+def test_hostile_answers_are_rejected(client):
     client.execute("answer = lambda message: {'status': 'ok', 'matches': ['x' * 1000] * 1000}")
     assert client.ask() == {"status": "too_long"}
     reply = client.execute("link.send(op='answer', id=1, status='ok')\ntime.sleep(1000)")

@@ -39,7 +39,7 @@ def answer(client, number, status=200, body=b"", end=None, **fields):
     client.send(RELAY_END, number, end or {})
 
 
-def test_a_request_goes_up_and_its_answer_comes_down(relay):
+def test_a_request_is_relayed_and_answered(relay):
     client, call = relay(r'ask 8702 "GET /simple/x?y HTTP/1.1\r\nHost: h\r\nAccept: a/b\r\nAuthorization: Basic x\r\nRange: bytes=1-\r\n\r\n"',
                          ports=(8701, 8702))
     frame = get(client)
@@ -50,7 +50,7 @@ def test_a_request_goes_up_and_its_answer_comes_down(relay):
     assert reply.out == b"HTTP/1.1 200 OK\r\nETag: e\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
 
 
-def test_an_answer_without_a_length_is_chunked_and_head_has_none(relay):
+def test_answers_without_a_length_are_chunked(relay):
     client, call = relay(r'ask 8701 "GET / HTTP/1.1\r\n\r\n"; ask 8701 "HEAD / HTTP/1.1\r\n\r\n"')
     frame = get(client)
     answer(client, frame.call, body=b"x" * 20)
@@ -67,28 +67,28 @@ def test_an_answer_without_a_length_is_chunked_and_head_has_none(relay):
     (r"POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n", b"405"), (r"CONNECT h:1 HTTP/1.1\r\n\r\n", b"405"), (r"GET / HTTP/1.0\r\n\r\n", b"505"),
     (r"GET http://h/ HTTP/1.1\r\n\r\n", b"400"), (r"GET / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", b"413"), (r"nonsense\r\n\r\n", b"400"),
     (r"GET / HTTP/1.1\r\nA: $(printf %09000d 0)\r\n\r\n", b"431")])
-def test_what_is_no_plain_get_is_refused_at_the_door(relay, request_, status):
+def test_requests_other_than_get_and_head_are_refused(relay, request_, status):
     client, call = relay(f'ask 8701 "{request_}"')
     reply = client.finish(call)
     assert reply.out.startswith(b"HTTP/1.1 " + status), reply.out
     assert not [f for f in client.waiting if f.type == GET]
 
 
-def test_a_refusal_of_the_manager_is_told(relay):
+def test_a_refusal_of_the_manager_is_passed_on(relay):
     client, call = relay(r'ask 8701 "GET /admin HTTP/1.1\r\n\r\n"')
     client.send(RELAY_END, get(client).call, {"status": 403, "error": "not yours\n"})
     out = client.finish(call).out
     assert out.startswith(b"HTTP/1.1 403 Forbidden\r\n") and out.endswith(b"\r\n\r\nnot yours\n")
 
 
-def test_half_an_answer_is_a_broken_connection(relay):
+def test_an_incomplete_answer_breaks_the_connection(relay):
     client, call = relay(r'ask 8701 "GET / HTTP/1.1\r\n\r\n" || echo broken')
     frame = get(client)
     answer(client, frame.call, body=b"half", end={"error": "lost"})
     assert client.finish(call).out.endswith(b"broken\n")
 
 
-def test_data_is_credited_when_it_was_read(relay):
+def test_credit_is_given_for_data_that_was_read(relay):
     """A client that reads nothing costs a window; more than that is a manager that breaks the protocol."""
     client, call = relay(r'exec 3<>/dev/tcp/127.0.0.1/8701; printf "GET / HTTP/1.1\r\n\r\n" >&3; cat <&3 | wc -c')
     number = get(client).call
@@ -103,7 +103,7 @@ def test_data_is_credited_when_it_was_read(relay):
     assert int(client.finish(call).out) > 8 << 20
 
 
-def test_a_client_that_leaves_is_told(relay):
+def test_a_client_that_disconnects_cancels_its_request(relay):
     client, call = relay(r'exec 3<>/dev/tcp/127.0.0.1/8701; printf "GET /1 HTTP/1.1\r\n\r\n" >&3; read line <&3; exec 3<&-; '
                          r'ask 8701 "GET /2 HTTP/1.1\r\n\r\n"')
     first = get(client)
@@ -115,7 +115,7 @@ def test_a_client_that_leaves_is_told(relay):
     assert client.finish(call).ending == "ok"
 
 
-def test_too_many_wait_at_the_door(relay):
+def test_concurrent_requests_are_limited(relay):
     n = REQUESTS_MAX + 6
     client, call = relay(rf'for i in $(seq {n}); do ask 8701 "GET /$i HTTP/1.1\r\n\r\n" >/dev/null & done; wait')
     first = [get(client) for _ in range(REQUESTS_MAX)]
@@ -130,7 +130,7 @@ def test_too_many_wait_at_the_door(relay):
     assert len(seen) == n and client.finish(call).ending == "ok"
 
 
-def test_everything_ends_with_the_install(relay):
+def test_connections_end_with_the_install(relay):
     client, call = relay(r'exec 3<>/dev/tcp/127.0.0.1/8701; printf "GET / HTTP/1.1\r\n\r\n" >&3; cat <&3')
     number = get(client).call
     client.send(frames.INTERRUPT, call)
@@ -150,12 +150,12 @@ def test_ports_are_checked(relay, relays):
 
 
 @pytest.mark.parametrize("type, payload", [(DATA, b"x"), (ANSWER, b"[]"), (ANSWER, json.dumps({"status": 99}).encode())])
-def test_a_manager_that_breaks_the_protocol_loses_its_stream(relay, type, payload):
+def test_a_manager_that_breaks_the_protocol_is_disconnected(relay, type, payload):
     client, _ = relay(r'ask 8701 "GET / HTTP/1.1\r\n\r\n"')
     client.send(type, get(client).call, payload)
     client.wait_closed()
 
 
-def test_no_proxy_stands_before_it(relay):
+def test_no_proxy_is_used_for_the_relay(relay):
     client, call = relay('echo "$NO_PROXY $no_proxy"')
     assert client.finish(call).out == b"127.0.0.1 127.0.0.1\n"

@@ -85,12 +85,12 @@ def test_an_idle_session_costs_at_most_a_wake_up_in_five_seconds(box, client):
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_a_session_that_does_something_later_is_not_stopped(box, client, writer):
+def test_a_session_with_later_work_is_not_stopped(box, client, writer):
     assert client.execute(WRITERS[writer]).ending == "ok"
     wait_until(lambda: late(box).exists(), "it was stopped", 15)
 
 
-def test_a_session_that_hides_what_it_waits_for_does_nothing_while_pid_1_rests(box, client):
+def test_a_session_that_hides_its_wait_cannot_run_while_pid_1_rests(box, client):
     assert client.execute(LIAR).ending == "ok"
     wait_for_rest(box)
     time.sleep(5)

@@ -38,7 +38,7 @@ if then"""
 
 
 # evidence: spare-shell
-def test_nobody_can_tell(box, client):
+def test_a_spare_shell_behaves_like_a_new_one(box, client):
     os.kill(spare_of(box, client, "cd /tmp; export A=1")[1], signal.SIGKILL)
     first = client.terminal(LOOK)
     inside, _ = box.spare()
@@ -50,7 +50,7 @@ def test_nobody_can_tell(box, client):
     assert first.err == second.err and first.end["exit_code"] == second.end["exit_code"] == 2
 
 
-def test_seconds_count_from_the_command_on(box, client):
+def test_seconds_count_from_the_start_of_the_command(box, client):
     """Of a shell that says that it was started a thousand seconds ago."""
     _, outside = spare_of(box, client)
     words = pathlib.Path(f"/proc/{outside}/cmdline").read_bytes().decode().split("\0")[:-1]
@@ -60,7 +60,7 @@ def test_seconds_count_from_the_command_on(box, client):
         assert least <= int(reply.stdout) < least + 900
 
 
-def test_every_command_gets_one(box, client):
+def test_every_command_gets_a_spare_shell(box, client):
     for command, out, code in (("echo out; exit 3", b"out\n", 3), ("kill -9 $$", b"", 137), ("head -c 3000000 /dev/zero", None, 0),
                                ("cd /usr; export A=1", b"", 0), ("echo $PWD $A", b"/usr 1\n", 0), ("cat; read x; echo $?", b"1\n", 0),
                                ("echo a > >(sed s/a/b/)", b"b\n", 0), ("(sleep 1000; true) & echo $!", None, 0)):
@@ -73,7 +73,7 @@ def test_every_command_gets_one(box, client):
     assert shell_of(client, "# padding\n" * 100000) == inside
 
 
-def test_it_is_stopped_as_any(box, client):
+def test_timeout_and_interrupt_end_a_spare_shell(box, client):
     inside, _ = spare_of(box, client)
     reply = client.terminal("echo $$; (trap '' TERM; sleep 1234) & sleep 5678", timeout_ms=300)
     assert reply.ending == "timeout" and int(reply.out) == inside
@@ -84,7 +84,7 @@ def test_it_is_stopped_as_any(box, client):
     assert client.finish(number).ending == "interrupted"
 
 
-def test_a_command_aside(box, client):
+def test_a_spare_shell_can_be_set_aside(box, client):
     inside, _ = spare_of(box, client, "cd /tmp")
     number = client.start(frames.TERMINAL, "cd /usr; echo $$; until [ -e /tmp/go ]; do sleep 0.01; done; echo end")
     assert int(client.expect(lambda f: f.type == frames.OUT).payload) == inside
@@ -97,18 +97,18 @@ def test_a_command_aside(box, client):
 
 
 @pytest.mark.parametrize("more", [{"env": {"A": "1"}}, {"cwd": "/tmp"}, {"interactive": True}])
-def test_a_call_of_its_own_kind(box, client, more):
+def test_runs_with_options_get_a_new_shell(box, client, more):
     inside, _ = spare_of(box, client)
     assert shell_of(client, **more) != inside and inside not in box.shells()
 
 
-def test_a_trace(box, client):
+def test_a_traced_command_gets_a_new_shell(box, client):
     inside, _ = spare_of(box, client)
     reply = client.terminal("set -x; true $$")
     assert reply.err.startswith(b"+ true ") and int(reply.err.split()[-1]) != inside
 
 
-def test_variables_of_a_claim(box, client):
+def test_variables_of_a_claim_need_a_new_shell(box, client):
     inside, _ = spare_of(box, client)
     client.claim("a" * 26, env={"LATE": "1"})
     reply = client.terminal("echo $LATE $$").out.split()
@@ -143,7 +143,7 @@ def close_directory(here):
 
 @pytest.mark.parametrize("change, out, err", [(replace_directory, b"new\n", b""), (remove_directory, b"", b"'/workspace/d' is gone"),
                                               (close_directory, b"", b"'/workspace/d' is gone")])
-def test_another_directory_at_its_path(box, client, change, out, err):
+def test_a_replaced_directory_needs_a_new_shell(box, client, change, out, err):
     inside, outside = spare_of(box, client, "mkdir d; cd d")
     change(pathlib.Path("/proc", str(outside), "root", "workspace"))
     reply = client.terminal("ls | grep -vx -e old -e d; echo $$ >&2")
@@ -152,7 +152,7 @@ def test_another_directory_at_its_path(box, client, change, out, err):
 
 # evidence: spare-shell
 @pytest.mark.parametrize("signo", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGSTOP])
-def test_one_that_was_signalled(box, client, signo):
+def test_a_signalled_spare_shell_is_replaced(box, client, signo):
     inside, outside = spare_of(box, client, "cd /tmp")
     os.kill(outside, signo)
     reply = client.terminal("pwd; echo $$")
@@ -161,7 +161,7 @@ def test_one_that_was_signalled(box, client, signo):
 
 
 # evidence: spare-shell
-def test_one_that_dies_before_it_begins(box, client):
+def test_a_spare_shell_that_dies_early_is_replaced(box, client):
     """Held by a debugger it has its command, and has not begun."""
     inside, outside = spare_of(box, client)
     trace = ctypes.CDLL(None, use_errno=True).ptrace
@@ -176,7 +176,7 @@ def test_one_that_dies_before_it_begins(box, client):
     assert reply.ending == "ok" and len(reply.out.split()) == 1 and int(reply.out) != inside
 
 
-def test_at_the_process_limit(box, client):
+def test_no_spare_shell_at_the_process_limit(box, client):
     spare_of(box, client)
     box.set_processes(511)
     reply = client.terminal("echo never")
@@ -187,7 +187,7 @@ def test_at_the_process_limit(box, client):
     assert client.terminal("echo runs").out == b"runs\n"
 
 
-def test_no_cell_and_no_console_finds_one(box, client):
+def test_no_spare_shell_while_a_cell_or_console_runs(box, client):
     inside, _ = spare_of(box, client)
     assert str(inside) not in client.execute("print(os.listdir('/proc'))").out.decode().split("'")
     box.spare(before=inside)
@@ -196,7 +196,7 @@ def test_no_cell_and_no_console_finds_one(box, client):
     client.expect(lambda f: f.call == number and f.type == frames.END)
 
 
-def test_nothing_is_left_of_those_that_were_used_or_not(box, client):
+def test_no_process_of_a_spare_shell_is_left(box, client):
     def descriptors():
         client.ping()
         return len(os.listdir(f"/proc/{box.pid}/fd"))
@@ -237,7 +237,7 @@ os.rename('/tmp/log', '/tmp/done')
 
 
 # evidence: spare-shell
-def test_nobody_reaches_into_it(box, client):
+def test_other_processes_cannot_reach_a_spare_shell(box, client):
     box.write_file("reach.py", REACH)
     inside, outside = spare_of(box, client, "setsid /usr/bin/python3 reach.py >/tmp/log &")
     root = pathlib.Path("/proc", str(outside), "root")

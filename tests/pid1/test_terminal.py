@@ -15,7 +15,7 @@ def test_exit_codes_and_streams(client):
     assert client.terminal("false\ntrue").end["exit_code"] == 0
 
 
-def test_a_shell_that_kills_itself(client):
+def test_a_shell_that_kills_itself_is_reported(client):
     reply = client.terminal("kill -9 $$")
     assert reply.ending == "error" and reply.end["exit_code"] == 137 and reply.end["signal"] == 9
 
@@ -28,7 +28,7 @@ def test_directory_and_variables_persist(client):
     assert client.terminal("pwd; echo ${A-unset}").out == b"/workspace\nunset\n"
 
 
-def test_state_stays_if_the_shell_could_not_tell(client):
+def test_the_state_is_kept_if_the_shell_cannot_report_it(client):
     client.terminal("cd /usr; export A=1")
     client.terminal("cd /; export A=2; kill -9 $$")
     assert client.terminal("pwd; echo $A").out == b"/usr\n1\n"
@@ -48,7 +48,7 @@ def test_a_forged_state_is_not_taken(client):
     assert reply.out.startswith(b"/usr\nA=1\n") and b"HUSK_X" not in reply.out and b"bad name" not in reply.out
 
 
-def test_a_deleted_directory(client):
+def test_a_deleted_directory_falls_back_to_the_workspace(client):
     client.terminal("mkdir /workspace/d; cd /workspace/d; rmdir /workspace/d")
     reply = client.terminal("pwd")
     assert reply.out == b"/workspace\n" and b"'/workspace/d' is gone, running in /workspace" in reply.err
@@ -95,7 +95,7 @@ def test_exported_variables_cannot_change_later_exit_codes(box, client, tmp_path
     assert client.terminal("bash -c 'exit 5'; echo $?${LD_PRELOAD-}").out == b"5\n"
 
 
-def test_a_command_can_end_what_its_own_words_name(client):
+def test_pkill_does_not_match_the_command_itself(client):
     client.terminal("sleep 4321 & until pgrep -f 'sleep 432[1]'; do sleep 0.01; done")
     assert client.terminal("pkill -f 'sleep 432[1]' && echo ended; ! pkill -f 'sleep 4321'").out == b"ended\n"
 
@@ -151,7 +151,7 @@ def test_interrupt(client):
     assert client.terminal("echo next").out == b"next\n"
 
 
-def test_background_jobs_live_on_and_their_output_comes_later(client):
+def test_background_jobs_keep_running_and_their_output_follows(client):
     reply = client.terminal("(while [ ! -e /workspace/go ]; do sleep 0.01; done; "
                             "for i in $(seq 3000); do echo line $i; done; touch /workspace/done; sleep 500) &")
     assert reply.ending == "ok" and reply.end["duration_ms"] < 2000
@@ -187,7 +187,7 @@ def test_a_missing_workspace(make_box):
 
 
 # evidence: env-values
-def test_variables_of_one_call_go_with_it(client):
+def test_variables_of_one_command_end_with_it(client):
     client.terminal("export BOTH=before")
     reply = client.terminal("echo $ONE $BOTH $CHANGED; export CHANGED=mine; unset GONE; exit 3",
                             env={"ONE": "1", "BOTH": "call", "CHANGED": "x", "GONE": "g"})
@@ -197,7 +197,7 @@ def test_variables_of_one_call_go_with_it(client):
     assert client.terminal("echo ${ONE-none}").out == b"none\n"
 
 
-def test_the_directory_of_one_call(client):
+def test_a_command_can_have_its_own_directory(client):
     client.terminal("mkdir -p a/b; cd a")
     assert client.terminal("pwd", cwd="/tmp").out == b"/tmp\n"
     assert client.terminal("pwd", cwd="b").out == b"/workspace/a/b\n"
@@ -208,7 +208,7 @@ def test_the_directory_of_one_call(client):
     assert client.terminal("pwd").out == b"/usr\n", "where the command went itself is kept"
 
 
-def test_a_directory_that_is_none_is_refused_and_nothing_runs(client):
+def test_an_invalid_directory_is_refused_and_nothing_runs(client):
     client.terminal("touch file")
     for cwd in ("/nowhere", "file", "/root"):
         reply = client.terminal("touch ran", cwd=cwd)

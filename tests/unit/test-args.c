@@ -59,7 +59,7 @@ static void expect_problem(const char *text, const char *want)
 	assert_string_equal(problems, want);
 }
 
-static void decodes(void **state)
+static void decodes_all_fields(void **state)
 {
 	struct sample s;
 	expect_ok("{\"name\":\"a\"}", &s);
@@ -74,7 +74,7 @@ static void decodes(void **state)
 	assert_int_equal(json_object_size(s.extra), 1);
 }
 
-static void understands_slips(void **state)
+static void converts_text_numbers_and_booleans(void **state)
 {
 	struct sample s;
 	expect_ok("{\"name\":\"a\",\"count\":\"30\",\"flag\":\"True\"}", &s);
@@ -86,7 +86,7 @@ static void understands_slips(void **state)
 	assert_int_equal(s.count, 7);
 }
 
-static void names_what_is_wrong(void **state)
+static void problems_name_field_and_value(void **state)
 {
 	expect_problem("{}", "name is required: a non-empty string, e.g. \"Ann\"");
 	expect_problem("{\"name\":null}", "name must be a non-empty string, e.g. \"Ann\"; got null");
@@ -181,9 +181,9 @@ static int done(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(decodes),
-		cmocka_unit_test(understands_slips),
-		cmocka_unit_test(names_what_is_wrong),
+		cmocka_unit_test(decodes_all_fields),
+		cmocka_unit_test(converts_text_numbers_and_booleans),
+		cmocka_unit_test(problems_name_field_and_value),
 		cmocka_unit_test(reads_numbers_and_sizes),
 		cmocka_unit_test(problems_are_bounded),
 		cmocka_unit_test(schema_matches_the_table),

@@ -176,7 +176,7 @@ static void run_network_on(void **state)
 	check("run-network", &argv);
 }
 
-static void a_bundle_is_only_for_the_network(void **state)
+static void a_ca_bundle_is_mounted_only_with_the_network(void **state)
 {
 	struct strv argv = { 0 };
 	struct container_spec spec = defaults();
@@ -265,7 +265,7 @@ static void fence(void **state)
 
 /* evidence: container-flags */
 /* What no golden file may ever lose, whatever else changes in it. */
-static void the_sandbox_is_closed(void **state)
+static void every_container_has_all_restrictions(void **state)
 {
 	static const char *const always[] = { "--rm",	      "--read-only", "--cap-drop",  "no-new-privileges:true",
 					      "--pids-limit", "--memory",    "--cpu-quota", "60706:65532" };
@@ -302,7 +302,7 @@ int main(void)
 		cmocka_unit_test(bake),
 		cmocka_unit_test(fit),
 		cmocka_unit_test(run_network_on),
-		cmocka_unit_test(a_bundle_is_only_for_the_network),
+		cmocka_unit_test(a_ca_bundle_is_mounted_only_with_the_network),
 		cmocka_unit_test(run_proxies_kept),
 		cmocka_unit_test(run_small_limits),
 		cmocka_unit_test(attach),
@@ -311,7 +311,7 @@ int main(void)
 		cmocka_unit_test(network_prune),
 		cmocka_unit_test(network),
 		cmocka_unit_test(fence),
-		cmocka_unit_test(the_sandbox_is_closed),
+		cmocka_unit_test(every_container_has_all_restrictions),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

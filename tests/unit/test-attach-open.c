@@ -98,7 +98,7 @@ static void on_one_of_two(void *ctx, struct opened *o, const struct fail *f)
 }
 
 /* One takes it over; the other finds it there. */
-static void test_two_who_want_a_session_at_the_same_time(void **state)
+static void test_two_clients_open_a_session_at_the_same_time(void **state)
 {
 	close_server();
 	for (int i = 0; i < 2; i++)
@@ -130,7 +130,7 @@ static void test_a_stale_socket_is_swept(void **state)
 	unlink(next);
 }
 
-static void test_what_cannot_be_opened(void **state)
+static void test_an_unknown_session_fails_to_open(void **state)
 {
 	open_session("aaaaaaaaaaaaaaaaaaaaaaaaaa", NULL);
 	assert_null(opened);
@@ -139,7 +139,7 @@ static void test_what_cannot_be_opened(void **state)
 	assert_int_equal(got.fail.kind, FAIL_NOT_FOUND);
 }
 
-static void test_a_server_that_lets_nobody_in(void **state)
+static void test_a_server_that_accepts_no_clients(void **state)
 {
 	close_server();
 	attach = attach_free(attach);
@@ -224,7 +224,7 @@ static void test_a_fresh_session(void **state)
 	assert_int_equal(fake_count(fake), 1);
 }
 
-static void test_an_opening_that_nobody_waits_for(void **state)
+static void test_an_opening_can_be_cancelled(void **state)
 {
 	struct create_request fresh = { .runtime = runtime_find("node") };
 	struct open_request request = { .loop = b.loop, .config = &b.config, .on_done = on_opened, .ctx = &got };
@@ -247,15 +247,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_server_is_found_by_its_socket),
-		TEST(test_two_who_want_a_session_at_the_same_time),
+		TEST(test_two_clients_open_a_session_at_the_same_time),
 		TEST(test_a_stale_socket_is_swept),
-		TEST(test_what_cannot_be_opened),
-		TEST(test_a_server_that_lets_nobody_in),
+		TEST(test_an_unknown_session_fails_to_open),
+		TEST(test_a_server_that_accepts_no_clients),
 		TEST(test_a_server_that_is_full),
 		TEST(test_a_server_of_another_version),
 		TEST(test_a_server_that_does_not_answer),
 		TEST(test_a_fresh_session),
-		TEST(test_an_opening_that_nobody_waits_for),
+		TEST(test_an_opening_can_be_cancelled),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static void pieces_of_two_messages_may_mix(void **state)
 	assert_int_equal(next(&m), 0);
 }
 
-static void what_is_no_message_ends_the_connection(void **state)
+static void an_invalid_message_ends_the_connection(void **state)
 {
 	static const char *const bad[] = { "", "[]", "3", "{", "{\"a\":1,\"a\":2}", "{\"a\":\"\\u0000\"}", "{}{}" };
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -125,7 +125,7 @@ static void sizes_are_bounded(void **state)
 	expect_breach();
 }
 
-static void a_long_message_goes_in_pieces(void **state)
+static void a_long_message_is_sent_in_pieces(void **state)
 {
 	AUTO(buf_release) struct buf text = { 0 }, frames = { 0 };
 	memset(buf_reserve(&text, 1 << 20), 'x', 1 << 20);
@@ -210,7 +210,7 @@ static const char *kind_of(const json_t *answer)
 	return json_string_value(json_object_get(json_object_get(answer, "fail"), "kind"));
 }
 
-static void a_note_is_as_long_as_an_answer_and_never_one(void **state)
+static void a_note_may_be_long_and_is_not_an_answer(void **state)
 {
 	struct served_host host = { 0 };
 	struct served *s = a_call(&host);
@@ -233,7 +233,7 @@ static void a_note_is_as_long_as_an_answer_and_never_one(void **state)
 	assert_string_equal(kind_of(too_long), "limit");
 }
 
-static void a_long_answer_without_room_is_refused(void **state)
+static void a_long_answer_fails_if_the_queue_is_full(void **state)
 {
 	AUTO(freep) char *file = xcalloc(1, 2 << 20);
 	struct served_host host = { 0 };
@@ -261,7 +261,7 @@ static void a_long_answer_without_room_is_refused(void **state)
 
 #define TEXT(s) ((char[]){ s })
 
-static void a_result_comes_out_as_it_went_in(void **state)
+static void a_result_survives_encoding(void **state)
 {
 	struct mime_part value[] = { { TEXT("text/plain"), TEXT("2"), 1 }, { TEXT("text/html"), TEXT("<b>2</b>"), 8 } };
 	struct mime_part png = { TEXT("image/png"), TEXT("iVBORw0KGgo="), 12 };
@@ -355,7 +355,7 @@ static void encoding_ends_at_its_deadline(void **state)
 	assert_int_equal(got.displays_dropped, 5);
 }
 
-static void a_result_that_contradicts_itself_is_none(void **state)
+static void an_inconsistent_result_is_rejected(void **state)
 {
 	static const char *const bad[] = {
 		"{}",
@@ -380,7 +380,7 @@ static void a_result_that_contradicts_itself_is_none(void **state)
 	}
 }
 
-static void a_request_comes_out_as_it_went_in(void **state)
+static void a_request_survives_encoding(void **state)
 {
 	struct env_var env[] = { { "A", "1" }, { "B", "two words" } };
 	struct run_request r = { .kind = RUN_TERMINAL,
@@ -406,7 +406,7 @@ static void a_request_comes_out_as_it_went_in(void **state)
 	assert_string_equal(got.env[1].value, "two words");
 }
 
-static void a_request_that_makes_no_sense_is_refused(void **state)
+static void an_invalid_request_is_rejected(void **state)
 {
 	static const char *const bad[] = {
 		"{\"kind\":\"code\",\"text\":\"1\"}",
@@ -433,7 +433,7 @@ static void a_request_that_makes_no_sense_is_refused(void **state)
 	}
 }
 
-static void details_come_out_as_they_went_in(void **state)
+static void details_survive_encoding(void **state)
 {
 	struct variable x = { TEXT("x"), TEXT("DataFrame"), TEXT("(3, 2)"), 1000 };
 	struct look look = { .answered = true,
@@ -489,7 +489,7 @@ static void content_may_be_any_bytes(void **state)
 	assert_string_equal(got.imports[2].source, "/etc/hostname");
 }
 
-static void a_failure_keeps_its_kind_cause_and_words(void **state)
+static void a_failure_keeps_its_kind_cause_and_message(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 }, got = { 0 }, none = { 0 };
 	cause_set(&f, FAIL_BUSY, CAUSE_QUEUE_FULL, "much");
@@ -510,19 +510,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FRAMES(pieces_of_two_messages_may_mix),
-		FRAMES(what_is_no_message_ends_the_connection),
+		FRAMES(an_invalid_message_ends_the_connection),
 		FRAMES(sizes_are_bounded),
-		FRAMES(a_long_message_goes_in_pieces),
-		cmocka_unit_test(a_note_is_as_long_as_an_answer_and_never_one),
-		cmocka_unit_test(a_long_answer_without_room_is_refused),
-		cmocka_unit_test(a_result_comes_out_as_it_went_in),
+		FRAMES(a_long_message_is_sent_in_pieces),
+		cmocka_unit_test(a_note_may_be_long_and_is_not_an_answer),
+		cmocka_unit_test(a_long_answer_fails_if_the_queue_is_full),
+		cmocka_unit_test(a_result_survives_encoding),
 		cmocka_unit_test(encoding_ends_at_its_deadline),
-		cmocka_unit_test(a_result_that_contradicts_itself_is_none),
-		cmocka_unit_test(a_request_comes_out_as_it_went_in),
-		cmocka_unit_test(a_request_that_makes_no_sense_is_refused),
-		cmocka_unit_test(details_come_out_as_they_went_in),
+		cmocka_unit_test(an_inconsistent_result_is_rejected),
+		cmocka_unit_test(a_request_survives_encoding),
+		cmocka_unit_test(an_invalid_request_is_rejected),
+		cmocka_unit_test(details_survive_encoding),
 		cmocka_unit_test(content_may_be_any_bytes),
-		cmocka_unit_test(a_failure_keeps_its_kind_cause_and_words),
+		cmocka_unit_test(a_failure_keeps_its_kind_cause_and_message),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

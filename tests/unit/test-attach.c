@@ -118,7 +118,7 @@ static void show_and_clear(struct fake_container *c, struct fake_call *call)
 	fake_call_end(c, call, "ok");
 }
 
-static void test_displays_come_live(void **state)
+static void test_displays_are_sent_while_the_run_lasts(void **state)
 {
 	struct run_request request = a_run(&got, "show()");
 	request.on_display = on_display;
@@ -228,7 +228,7 @@ static void test_a_long_tail_is_cleaned_off_the_loop(void **state)
 	}
 }
 
-static void test_an_interrupt_ends_it_and_it_is_told(void **state)
+static void test_an_interrupt_ends_the_run_and_is_reported(void **state)
 {
 	fake_on_call = do_nothing;
 	struct attach_call *call = run(attach, &got, "while True: pass");
@@ -253,7 +253,7 @@ static void test_a_cancelled_call_is_not_answered(void **state)
 	assert_int_equal(got.ending, ENDING_OK);
 }
 
-static void test_what_cannot_be_is_refused_with_its_reason(void **state)
+static void test_invalid_requests_are_rejected_with_a_reason(void **state)
 {
 	struct run_request request = a_run(&got, "1");
 	request.session_id = "aaaaaaaaaaaaaaaaaaaaaaaaaa";
@@ -270,7 +270,7 @@ static void test_what_cannot_be_is_refused_with_its_reason(void **state)
 }
 
 /* evidence: attach-bounds */
-static void test_too_much_at_a_time_is_refused(void **state)
+static void test_too_many_requests_are_rejected(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	struct run_request request = a_run(&got, "1");
@@ -340,7 +340,7 @@ static void test_runs_of_a_client_and_of_the_agent_do_not_mix(void **state)
 }
 
 /* Whoever it is that uses the session can free its interpreter; the end is told to whoever has begun the run. */
-static void test_a_run_of_somebody_else_can_be_interrupted(void **state)
+static void test_another_clients_run_can_be_interrupted(void **state)
 {
 	fake_on_call = do_nothing;
 	assert_non_null(run(attach, &other, "guest()"));
@@ -385,7 +385,7 @@ static void test_runs_end_with_the_client(void **state)
 	assert_int_equal(got.earlier, 0);
 }
 
-static void test_two_at_once(void **state)
+static void test_two_clients_at_once(void **state)
 {
 	struct attach *second = connect_client();
 	assert_non_null(run(attach, &got, "1"));
@@ -524,7 +524,7 @@ static void send_and_expect_the_end(const void *data, size_t n)
 }
 
 /* evidence: attach-bounds */
-static void test_whoever_breaks_the_protocol_is_dropped(void **state)
+static void test_a_client_that_violates_the_protocol_is_disconnected(void **state)
 {
 	AUTO(buf_release) struct buf frames = { 0 };
 	send_and_expect_the_end("GET / HTTP/1.1\r\n\r\n", 18);
@@ -552,7 +552,7 @@ static bool is_closed(int fd)
 }
 
 /* evidence: attach-bounds */
-static void test_who_says_nothing_and_who_is_one_too_many(void **state)
+static void test_silent_and_excess_clients_are_disconnected(void **state)
 {
 	int silent[PEERS + 1];
 	char path[512], text[4096] = "";
@@ -580,7 +580,7 @@ static void test_who_says_nothing_and_who_is_one_too_many(void **state)
 
 /* evidence: attach-bounds */
 /* What one asks for and does not read is bounded, and the others do not wait for it. */
-static void test_one_who_does_not_read(void **state)
+static void test_a_client_that_does_not_read_is_disconnected(void **state)
 {
 	AUTO(buf_release) struct buf frames = { 0 };
 	json_auto_t *hello = json_pack("{s:i}", "version", 1), *list = json_pack("{s:s}", "op", "list");
@@ -613,23 +613,23 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_run),
 		TEST(test_a_large_result_is_whole),
-		TEST(test_displays_come_live),
+		TEST(test_displays_are_sent_while_the_run_lasts),
 		TEST(test_large_displays_keep_their_place),
 		TEST(test_a_long_tail_is_cleaned_off_the_loop),
-		TEST(test_an_interrupt_ends_it_and_it_is_told),
+		TEST(test_an_interrupt_ends_the_run_and_is_reported),
 		TEST(test_a_cancelled_call_is_not_answered),
-		TEST(test_what_cannot_be_is_refused_with_its_reason),
-		TEST(test_too_much_at_a_time_is_refused),
+		TEST(test_invalid_requests_are_rejected_with_a_reason),
+		TEST(test_too_many_requests_are_rejected),
 		TEST(test_runs_of_a_client_and_of_the_agent_do_not_mix),
-		TEST(test_a_run_of_somebody_else_can_be_interrupted),
+		TEST(test_another_clients_run_can_be_interrupted),
 		TEST(test_runs_end_with_the_client),
-		TEST(test_two_at_once),
+		TEST(test_two_clients_at_once),
 		TEST(test_queries),
 		TEST(test_sessions),
 		TEST(test_a_server_that_ends_answers_everything),
-		TEST(test_whoever_breaks_the_protocol_is_dropped),
-		TEST(test_who_says_nothing_and_who_is_one_too_many),
-		TEST(test_one_who_does_not_read),
+		TEST(test_a_client_that_violates_the_protocol_is_disconnected),
+		TEST(test_silent_and_excess_clients_are_disconnected),
+		TEST(test_a_client_that_does_not_read_is_disconnected),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@ static void test_every_byte(void **state)
 	}
 }
 
-static void test_what_is_tolerated_and_what_is_not(void **state)
+static void test_white_space_and_missing_padding_are_accepted(void **state)
 {
 	static const char *const fine[] = { "Zm9v\nYmFy\r\n", " Z m 9 v ", "Zg", "Zm8", "Zg= =" };
 	static const char *const bad[] = { "Z",	       "Zm9vY", "Zg=",	"Zg===",  "====", "Zm9v=",
@@ -57,7 +57,7 @@ static void test_what_is_tolerated_and_what_is_not(void **state)
 	}
 }
 
-static void test_strict_is_as_it_would_be_written(void **state)
+static void test_strict_decoding_accepts_only_canonical_text(void **state)
 {
 	static const char *const strict[] = { "", "Zm9v", "Zm8=", "Zg==", "Zm9vYmFy", "+/+/" };
 	static const char *const loose[] = { "Zg",   "Zh==",	 "Zm9=", "Zm9v\n",    "Zm 9vYmF",
@@ -73,8 +73,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_known_answers),
 		cmocka_unit_test(test_every_byte),
-		cmocka_unit_test(test_what_is_tolerated_and_what_is_not),
-		cmocka_unit_test(test_strict_is_as_it_would_be_written),
+		cmocka_unit_test(test_white_space_and_missing_padding_are_accepted),
+		cmocka_unit_test(test_strict_decoding_accepts_only_canonical_text),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@ static bool may_wait_with(const char *variable)
 	return bash_may_wait_with(&env);
 }
 
-static void not_with_what_would_act_too_early(void **state)
+static void variables_that_act_at_start_rule_out_a_spare_shell(void **state)
 {
 	assert_true(may_wait_with("LANG=C.UTF-8"));
 	assert_true(may_wait_with("LD_PRELOAD=/tmp/x.so")); /* held back: test-shell.c */
@@ -23,7 +23,7 @@ static void not_with_what_would_act_too_early(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(not_with_what_would_act_too_early),
+		cmocka_unit_test(variables_that_act_at_start_rule_out_a_spare_shell),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,7 +53,7 @@ static void python(void **state)
 	IS_WHOLE(PYTHON, "f\"{x[\"a\"]}\"");
 }
 
-static void what_comes_as_a_whole_needs_no_blank_line(void **state)
+static void a_pasted_block_needs_no_blank_line(void **state)
 {
 	struct block b = { .syntax = SYNTAX_PYTHON };
 	feed(&b, "def f():");
@@ -146,7 +146,7 @@ static void pipes_have_no_blank_line_at_the_end(void **state)
 	cut(SYNTAX_R, "x <-\n1\ny", "x <-/1|y");
 }
 
-static void indents_as_people_do(void **state)
+static void indentation_is_suggested(void **state)
 {
 	static const struct {
 		const char *text;
@@ -164,7 +164,7 @@ static void indents_as_people_do(void **state)
 	}
 }
 
-static void comments_are_no_code(void **state)
+static void brackets_in_comments_do_not_count(void **state)
 {
 	struct block b = { .syntax = SYNTAX_PYTHON };
 	feed(&b, "# only\n\n# this");
@@ -175,7 +175,7 @@ static void comments_are_no_code(void **state)
 	assert_int_equal(syntax_of(".go"), SYNTAX_LINES);
 }
 
-static void nothing_nests_forever(void **state)
+static void nesting_is_bounded(void **state)
 {
 	struct block b = { .syntax = SYNTAX_R };
 	for (size_t i = 0; i <= BLOCK_DEPTH_MAX; i++)
@@ -187,14 +187,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(python),
-		cmocka_unit_test(what_comes_as_a_whole_needs_no_blank_line),
+		cmocka_unit_test(a_pasted_block_needs_no_blank_line),
 		cmocka_unit_test(javascript),
 		cmocka_unit_test(r),
 		cmocka_unit_test(other_languages_run_each_line),
 		cmocka_unit_test(pipes_have_no_blank_line_at_the_end),
-		cmocka_unit_test(indents_as_people_do),
-		cmocka_unit_test(comments_are_no_code),
-		cmocka_unit_test(nothing_nests_forever),
+		cmocka_unit_test(indentation_is_suggested),
+		cmocka_unit_test(brackets_in_comments_do_not_count),
+		cmocka_unit_test(nesting_is_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ static void adds_and_terminates(void **state)
 	assert_int_equal(b.len, 8); /* the NUL is not counted */
 }
 
-static void adds_nothing_of_nothing(void **state)
+static void adds_empty_data(void **state)
 {
 	AUTO(buf_release) struct buf b = { 0 };
 	assert_int_equal(buf_add(&b, NULL, 0), 0);
@@ -32,7 +32,7 @@ static void keeps_bytes_with_nuls(void **state)
 	assert_memory_equal(buf_str(&b), "a\0b\0", 4);
 }
 
-static void all_or_nothing_at_the_maximum(void **state)
+static void adds_all_or_nothing_at_the_maximum(void **state)
 {
 	AUTO(buf_release) struct buf b = { .max = 4 };
 	assert_int_equal(buf_add(&b, "abc", 3), 0);
@@ -55,7 +55,7 @@ static void refuses_absurd_sizes(void **state)
 	assert_int_equal(b.len, 1);
 }
 
-static void grows_far(void **state)
+static void grows_to_large_sizes(void **state)
 {
 	AUTO(buf_release) struct buf b = { 0 };
 	for (int i = 0; i < 100000; i++)
@@ -119,9 +119,9 @@ static void reset_keeps_memory_release_does_not(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(adds_and_terminates),		 cmocka_unit_test(adds_nothing_of_nothing),
-		cmocka_unit_test(keeps_bytes_with_nuls),	 cmocka_unit_test(all_or_nothing_at_the_maximum),
-		cmocka_unit_test(refuses_absurd_sizes),		 cmocka_unit_test(grows_far),
+		cmocka_unit_test(adds_and_terminates),		 cmocka_unit_test(adds_empty_data),
+		cmocka_unit_test(keeps_bytes_with_nuls),	 cmocka_unit_test(adds_all_or_nothing_at_the_maximum),
+		cmocka_unit_test(refuses_absurd_sizes),		 cmocka_unit_test(grows_to_large_sizes),
 		cmocka_unit_test(reserve_gives_room_at_the_end), cmocka_unit_test(consumes_from_the_front),
 		cmocka_unit_test(steals_and_starts_again),	 cmocka_unit_test(reset_keeps_memory_release_does_not),
 	};

@@ -51,7 +51,7 @@ static void finish(struct wire *w)
 	json_decref(w->progress);
 }
 
-static void modern_results_are_dressed(void **state)
+static void modern_results_get_the_common_fields(void **state)
 {
 	struct wire w;
 	call_reply(start(&w, "2026-07-28"), json_object());
@@ -63,7 +63,7 @@ static void modern_results_are_dressed(void **state)
 	finish(&w);
 }
 
-static void legacy_results_are_not(void **state)
+static void legacy_results_do_not(void **state)
 {
 	struct wire w;
 	call_reply(start(&w, "2025-11-25"), json_object());
@@ -94,7 +94,7 @@ static void release(void *ctx)
 	((struct making *)ctx)->released++;
 }
 
-static void an_answer_is_made_off_the_loop_once(void **state)
+static void an_answer_is_made_once_by_a_worker(void **state)
 {
 	struct wire w;
 	struct loop *loop = loop_new();
@@ -142,7 +142,7 @@ static json_t *make_large(void *ctx)
 
 /* evidence: loop-work */
 /* The loop copies the text, which takes a fraction of the time that printing it takes. A large answer has what small ones have. */
-static void a_large_answer_is_printed_off_the_loop(void **state)
+static void a_large_answer_is_printed_by_a_worker(void **state)
 {
 	struct wire w;
 	struct loop *loop = loop_new();
@@ -165,7 +165,7 @@ static void a_large_answer_is_printed_off_the_loop(void **state)
 	loop_free(loop);
 }
 
-static void cancel_stops_the_work_and_says_nothing(void **state)
+static void cancel_stops_the_work_without_an_answer(void **state)
 {
 	struct wire w;
 	struct loop *loop = loop_new();
@@ -221,7 +221,7 @@ static struct wire talk_for(unsigned ms, const char *revision, json_t *token)
 	return w;
 }
 
-static void progress_is_rare_and_rises(void **state)
+static void progress_is_rate_limited_and_rises(void **state)
 {
 	json_auto_t *token = json_string("tok");
 	struct wire w = talk_for(1300, "2025-11-25", token);
@@ -275,12 +275,12 @@ static void shows_the_last_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(modern_results_are_dressed),
-		cmocka_unit_test(legacy_results_are_not),
-		cmocka_unit_test(an_answer_is_made_off_the_loop_once),
-		cmocka_unit_test(a_large_answer_is_printed_off_the_loop),
-		cmocka_unit_test(cancel_stops_the_work_and_says_nothing),
-		cmocka_unit_test(progress_is_rare_and_rises),
+		cmocka_unit_test(modern_results_get_the_common_fields),
+		cmocka_unit_test(legacy_results_do_not),
+		cmocka_unit_test(an_answer_is_made_once_by_a_worker),
+		cmocka_unit_test(a_large_answer_is_printed_by_a_worker),
+		cmocka_unit_test(cancel_stops_the_work_without_an_answer),
+		cmocka_unit_test(progress_is_rate_limited_and_rises),
 		cmocka_unit_test(a_quick_call_sends_its_answer_only),
 		cmocka_unit_test(the_oldest_revision_has_no_message),
 		cmocka_unit_test(shows_the_last_lines),

@@ -16,7 +16,7 @@ static void check(size_t limit, size_t total, size_t step)
 	assert_int_equal(capture_add(&c, 1), limit > 0);
 }
 
-static void the_head_of_any_stream(void **state)
+static void any_stream_keeps_its_head(void **state)
 {
 	static const size_t limits[] = { 0, 1, 2, 3, 100, 1001, 20000 };
 	static const size_t totals[] = { 0, 1, 2, 50, 99, 100, 101, 1000, 1001, 20000, 20001, 50000 };
@@ -27,7 +27,7 @@ static void the_head_of_any_stream(void **state)
 				check(limits[i], totals[j], steps[k]);
 }
 
-static void a_ring_says_what_it_lost(void **state)
+static void a_ring_counts_the_bytes_that_it_dropped(void **state)
 {
 	struct ring r = { .max = 8 };
 	AUTO(buf_release) struct buf out = { 0 };
@@ -46,7 +46,7 @@ static void a_ring_says_what_it_lost(void **state)
 	ring_release(&r);
 }
 
-static void memory_follows_the_output(void **state)
+static void memory_use_follows_the_output(void **state)
 {
 	struct ring r = { .max = 4u << 20 };
 	ring_add(&r, "x", 1);
@@ -57,9 +57,9 @@ static void memory_follows_the_output(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_head_of_any_stream),
-		cmocka_unit_test(a_ring_says_what_it_lost),
-		cmocka_unit_test(memory_follows_the_output),
+		cmocka_unit_test(any_stream_keeps_its_head),
+		cmocka_unit_test(a_ring_counts_the_bytes_that_it_dropped),
+		cmocka_unit_test(memory_use_follows_the_output),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,7 +119,7 @@ static void inherits_no_descriptor(void **state)
 	run_release(&r);
 }
 
-static void cuts_at_the_cap_but_reads_on(void **state)
+static void output_beyond_the_limit_is_read_and_dropped(void **state)
 {
 	struct run r = { 0 };
 	run(&r, "head -c 500000 /dev/zero | tr '\\0' x", &(struct child_spec){ .out_max = 1000 });
@@ -286,7 +286,7 @@ static void stop_when_there(void *ctx)
 }
 
 /* Forgotten children write nowhere, hold nothing of ours and are not killed with the loop. */
-static void forgotten_children_go_on(void **state)
+static void forgotten_children_keep_running(void **state)
 {
 	char dir[] = "/tmp/husk-test-child-XXXXXX";
 	assert_non_null(mkdtemp(dir));
@@ -317,7 +317,7 @@ int main(void)
 		cmocka_unit_test(reports_signals),
 		cmocka_unit_test(reads_nothing_from_our_stdin),
 		cmocka_unit_test(inherits_no_descriptor),
-		cmocka_unit_test(cuts_at_the_cap_but_reads_on),
+		cmocka_unit_test(output_beyond_the_limit_is_read_and_dropped),
 		cmocka_unit_test(streams_when_asked),
 		cmocka_unit_test(a_deadline_kills_the_whole_group),
 		cmocka_unit_test(a_grandchild_cannot_hold_the_pipe_for_ever),
@@ -328,7 +328,7 @@ int main(void)
 		cmocka_unit_test(can_be_killed_softly),
 		cmocka_unit_test(a_missing_program_is_a_failure),
 		cmocka_unit_test(uses_the_environment_it_is_given),
-		cmocka_unit_test(forgotten_children_go_on),
+		cmocka_unit_test(forgotten_children_keep_running),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,7 @@ static void test_hostile_frames(void **state)
 	assert_int_equal(r.displays[0].n, 1);
 }
 
-static void test_a_replay_starts_over(void **state)
+static void test_a_replay_replaces_the_output(void **state)
 {
 	AUTO(collect_freep) struct collect *c = collect_new(&config);
 	AUTO(run_result_release) struct run_result r = { 0 };
@@ -84,7 +84,7 @@ static void test_a_replay_starts_over(void **state)
 	assert_int_equal(r.n_displays, 0);
 }
 
-static void test_of_too_many_pictures_the_last_are_kept(void **state)
+static void test_the_last_pictures_are_kept(void **state)
 {
 	AUTO(collect_freep) struct collect *c = collect_new(&config);
 	AUTO(run_result_release) struct run_result r = { 0 };
@@ -208,7 +208,7 @@ static void test_order_survives_a_cut(void **state)
 		"out'h' display0 out't' err'e'");
 }
 
-static void test_a_line_that_is_written_anew_moves_to_its_end(void **state)
+static void test_a_rewritten_line_moves_to_the_end(void **state)
 {
 	check_order((const struct step[]){ { FRAME_ERR, "\r 10%" },
 					   { FRAME_OUT, "step 1\n" },
@@ -221,7 +221,7 @@ static void test_a_line_that_is_written_anew_moves_to_its_end(void **state)
 
 /* evidence: loop-work */
 /* 114 KB took 1.26 GB when each piece copied the line before it. */
-static void test_writing_a_line_anew_many_times_copies_little(void **state)
+static void test_rewriting_a_line_often_copies_little(void **state)
 {
 	static const char *const openings[] = { "\rx", "\bx", "\rx\n\rlonger than before" };
 	for (size_t k = 0; k < ARRAY_LEN(openings); k++) {
@@ -243,7 +243,7 @@ static void test_writing_a_line_anew_many_times_copies_little(void **state)
 	}
 }
 
-static void test_what_is_cleared_is_gone(void **state)
+static void test_cleared_output_is_removed(void **state)
 {
 	check_order((const struct step[]){ { FRAME_OUT, "old" },
 					   SHOW("old"),
@@ -284,7 +284,7 @@ static void test_results_and_errors_are_cut(void **state)
 }
 
 /* evidence: success */
-static void test_an_unknown_ending_is_no_success(void **state)
+static void test_an_unknown_ending_is_not_success(void **state)
 {
 	AUTO(collect_freep) struct collect *c = collect_new(&config);
 	AUTO(run_result_release) struct run_result r = { 0 };
@@ -387,19 +387,19 @@ int main(void)
 		cmocka_unit_test(test_trees_are_passed_on),
 		cmocka_unit_test(test_objects_of_many_members_are_not_parsed),
 		cmocka_unit_test(test_hostile_frames),
-		cmocka_unit_test(test_a_replay_starts_over),
-		cmocka_unit_test(test_of_too_many_pictures_the_last_are_kept),
+		cmocka_unit_test(test_a_replay_replaces_the_output),
+		cmocka_unit_test(test_the_last_pictures_are_kept),
 		cmocka_unit_test(test_displays_update_in_place),
 		cmocka_unit_test(test_head_and_tail_with_a_gap),
 		cmocka_unit_test(test_everything_is_in_order),
 		cmocka_unit_test(test_order_survives_a_cut),
-		cmocka_unit_test(test_a_line_that_is_written_anew_moves_to_its_end),
-		cmocka_unit_test(test_writing_a_line_anew_many_times_copies_little),
-		cmocka_unit_test(test_what_is_cleared_is_gone),
+		cmocka_unit_test(test_a_rewritten_line_moves_to_the_end),
+		cmocka_unit_test(test_rewriting_a_line_often_copies_little),
+		cmocka_unit_test(test_cleared_output_is_removed),
 		cmocka_unit_test(test_characters_join_across_pieces),
 		cmocka_unit_test(test_each_stream_keeps_its_head_and_tail),
 		cmocka_unit_test(test_results_and_errors_are_cut),
-		cmocka_unit_test(test_an_unknown_ending_is_no_success),
+		cmocka_unit_test(test_an_unknown_ending_is_not_success),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

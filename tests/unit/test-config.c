@@ -179,7 +179,7 @@ static void a_named_file_must_exist(void **state)
 	fail_release(&f);
 }
 
-static void a_broken_line_is_named(void **state)
+static void a_broken_line_is_reported_by_number(void **state)
 {
 	AUTO(freep) char *path = write_file("other.env", "A=1\n\nnonsense\n");
 	AUTO(fail_release) struct fail f = { 0 };
@@ -189,7 +189,7 @@ static void a_broken_line_is_named(void **state)
 }
 
 /* evidence: secrets */
-static void the_working_directory_counts_for_nothing(void **state)
+static void files_in_the_working_directory_are_ignored(void **state)
 {
 	AUTO(freep) char *path = write_file(".env", "CONTAINER_PIDS_LIMIT=100\nCONTAINER_EXECUTE_AS_ROOT=true\n");
 	char *before = getcwd(NULL, 0);
@@ -408,8 +408,8 @@ int main(void)
 		cmocka_unit_test_setup(the_file_format_is_the_usual_one, fresh),
 		cmocka_unit_test_setup(a_named_file_replaces_the_default_one, fresh),
 		cmocka_unit_test_setup(a_named_file_must_exist, fresh),
-		cmocka_unit_test_setup(a_broken_line_is_named, fresh),
-		cmocka_unit_test_setup(the_working_directory_counts_for_nothing, fresh),
+		cmocka_unit_test_setup(a_broken_line_is_reported_by_number, fresh),
+		cmocka_unit_test_setup(files_in_the_working_directory_are_ignored, fresh),
 		cmocka_unit_test_setup(bad_values_are_refused_by_name, fresh),
 		cmocka_unit_test_setup(root_is_refused_with_an_explanation, fresh),
 		cmocka_unit_test_setup(tmpfs_must_fit_into_memory, fresh),

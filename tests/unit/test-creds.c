@@ -13,7 +13,7 @@ static void make_pair(int ends[2])
 }
 
 /* A pair has one maker, so its ends show their own process: what gVisor does with every socket. */
-static void our_own_pid_is_no_answer(void **state)
+static void our_own_pid_as_the_peer_is_unsupported(void **state)
 {
 	struct ucred peer;
 	int ends[2];
@@ -103,7 +103,7 @@ static void descriptors_are_not_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(our_own_pid_is_no_answer),
+		cmocka_unit_test(our_own_pid_as_the_peer_is_unsupported),
 		cmocka_unit_test(a_credentials_message_shows_its_sender),
 		cmocka_unit_test(unexpected_credentials_are_refused),
 		cmocka_unit_test(descriptors_are_not_kept),

@@ -152,7 +152,7 @@ static void a_set_is_built_once_and_kept(void **state)
 	assert_int_equal(fake_calls(fake, FAKE_CREATE), 1);
 }
 
-static void two_who_ask_at_once_share_a_build(void **state)
+static void concurrent_requests_share_a_build(void **state)
 {
 	ask(&one, "six", "");
 	ask(&two, "six", "");
@@ -191,7 +191,7 @@ static void the_container_is_an_installer_and_claimed(void **state)
 	assert_string_equal(call->text, "{\"six\":\"\"}");
 }
 
-static void what_the_installer_says_is_passed_on(void **state)
+static void installer_output_is_passed_on(void **state)
 {
 	fake_on_call = do_nothing;
 	ask(&one, "six", "");
@@ -203,7 +203,7 @@ static void what_the_installer_says_is_passed_on(void **state)
 
 /* --- failures ---------------------------------------------------------------------------------------------------- */
 
-static void an_install_that_fails_is_told_and_leaves_nothing(void **state)
+static void a_failed_install_is_reported_and_leaves_nothing(void **state)
 {
 	fake_on_call = do_nothing;
 	ask(&one, "six", "==99");
@@ -218,7 +218,7 @@ static void an_install_that_fails_is_told_and_leaves_nothing(void **state)
 	assert_nothing_is_left(&one);
 }
 
-static void an_installer_that_never_ends_is_given_up(void **state)
+static void an_installer_that_hangs_times_out(void **state)
 {
 	fake_on_call = do_nothing;
 	ask(&one, "six", "");
@@ -249,7 +249,7 @@ static void an_engine_that_fails_at_the_end_leaves_nothing(void **state)
 	assert_false(one.fail.kind);
 }
 
-static void an_engine_that_bakes_nothing_takes_no_dependencies(void **state)
+static void an_engine_that_cannot_commit_rejects_dependencies(void **state)
 {
 	fake_capabilities(fake)->bakes_images = false;
 	get(&one, "six", "");
@@ -259,7 +259,7 @@ static void an_engine_that_bakes_nothing_takes_no_dependencies(void **state)
 }
 
 /* evidence: network-ceiling */
-static void without_the_network_nothing_is_installed_and_what_is_kept_is_used(void **state)
+static void without_the_network_only_cached_sets_are_used(void **state)
 {
 	get(&one, "six", "");
 	b.config.network_enabled = false;
@@ -272,7 +272,7 @@ static void without_the_network_nothing_is_installed_and_what_is_kept_is_used(vo
 	assert_int_equal(fake_calls(fake, FAKE_CREATE), 1);
 }
 
-static void the_last_who_leaves_ends_the_build(void **state)
+static void the_last_cancel_ends_the_build(void **state)
 {
 	static const enum fake_op ops[] = { FAKE_QUERY, FAKE_CREATE, FAKE_BAKE };
 	for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
@@ -291,7 +291,7 @@ static void the_last_who_leaves_ends_the_build(void **state)
 
 /* --- the cache --------------------------------------------------------------------------------------------------- */
 
-static void a_set_that_somebody_removed_is_built_again(void **state)
+static void a_removed_set_is_rebuilt(void **state)
 {
 	get(&one, "six", "");
 	fake_image_remove(fake, one.image);
@@ -301,7 +301,7 @@ static void a_set_that_somebody_removed_is_built_again(void **state)
 	assert_int_equal(fake_calls(fake, FAKE_BAKE), 2);
 }
 
-static void an_open_version_gets_old_and_a_pinned_one_does_not(void **state)
+static void open_versions_expire_and_pinned_ones_do_not(void **state)
 {
 	get(&one, "six", "");
 	get(&two, "six", "==1.0");
@@ -313,7 +313,7 @@ static void an_open_version_gets_old_and_a_pinned_one_does_not(void **state)
 	assert_false(one.fail.kind || two.fail.kind);
 }
 
-static void the_least_recently_used_make_room(void **state)
+static void the_least_recently_used_sets_are_removed(void **state)
 {
 	b.config.dependency_cache_size = 2500; /* a set of the fake is 1000 bytes */
 	char *images[3];
@@ -356,19 +356,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_set_is_built_once_and_kept),
-		TEST(two_who_ask_at_once_share_a_build),
+		TEST(concurrent_requests_share_a_build),
 		TEST(the_container_is_an_installer_and_claimed),
-		TEST(what_the_installer_says_is_passed_on),
-		TEST(an_install_that_fails_is_told_and_leaves_nothing),
-		TEST(an_installer_that_never_ends_is_given_up),
+		TEST(installer_output_is_passed_on),
+		TEST(a_failed_install_is_reported_and_leaves_nothing),
+		TEST(an_installer_that_hangs_times_out),
 		TEST(a_container_that_dies_fails_the_build),
 		TEST(an_engine_that_fails_at_the_end_leaves_nothing),
-		TEST(an_engine_that_bakes_nothing_takes_no_dependencies),
-		TEST(without_the_network_nothing_is_installed_and_what_is_kept_is_used),
-		TEST(the_last_who_leaves_ends_the_build),
-		TEST(a_set_that_somebody_removed_is_built_again),
-		TEST(an_open_version_gets_old_and_a_pinned_one_does_not),
-		TEST(the_least_recently_used_make_room),
+		TEST(an_engine_that_cannot_commit_rejects_dependencies),
+		TEST(without_the_network_only_cached_sets_are_used),
+		TEST(the_last_cancel_ends_the_build),
+		TEST(a_removed_set_is_rebuilt),
+		TEST(open_versions_expire_and_pinned_ones_do_not),
+		TEST(the_least_recently_used_sets_are_removed),
 		TEST(a_row_does_not_choose_the_image_that_is_removed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

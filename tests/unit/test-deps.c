@@ -191,7 +191,7 @@ static void expect_without_login(const char *urls, const char *expected)
 	assert_string_equal(got, expected);
 }
 
-static void logins_are_taken_out(void **state)
+static void logins_are_removed_from_urls(void **state)
 {
 	expect_without_login("https://u:p@h/simple/", "https://h/simple/");
 	expect_without_login("https://token@h:8080/x?y=a@b", "https://h:8080/x?y=a@b");
@@ -202,7 +202,7 @@ static void logins_are_taken_out(void **state)
 }
 
 /* evidence: index-login */
-static void secrets_are_starred_out(void **state)
+static void secrets_are_masked(void **state)
 {
 	AUTO(strv_release) struct strv sources = { 0 }, secrets = { 0 };
 	AUTO(buf_release) struct buf out = { 0 };
@@ -218,7 +218,7 @@ static void secrets_are_starred_out(void **state)
 	assert_int_equal(none.n, 0);
 }
 
-static void labels_come_back(void **state)
+static void labels_survive_encoding(void **state)
 {
 	AUTO(strv_release) struct strv labels = { 0 }, none = { 0 };
 	struct deps_content content = { .versions = (char *)"{\"x\":\"1\"}", .size = 7, .built = 9 }, got = { 0 };
@@ -281,7 +281,7 @@ static void a_report_shows_names_and_versions_and_nothing_else(void **state)
 	}
 }
 
-static void sets_get_old(void **state)
+static void sets_expire(void **state)
 {
 	uint64_t day = 86400000;
 	assert_false(deps_stale(true, 10 * day, 17 * day, 7));
@@ -290,7 +290,7 @@ static void sets_get_old(void **state)
 	assert_false(deps_stale(true, 20 * day, 10 * day, 0)); /* a clock that was set back */
 }
 
-static void the_oldest_make_room(void **state)
+static void the_oldest_sets_are_removed(void **state)
 {
 	static const struct set_record rows[] = {
 		{ .key = "old", .size = 10 },
@@ -317,12 +317,12 @@ int main(void)
 		cmocka_unit_test(sizes_are_bounded),
 		cmocka_unit_test(open_versions),
 		cmocka_unit_test(a_set_has_one_name),
-		cmocka_unit_test(logins_are_taken_out),
-		cmocka_unit_test(secrets_are_starred_out),
-		cmocka_unit_test(labels_come_back),
+		cmocka_unit_test(logins_are_removed_from_urls),
+		cmocka_unit_test(secrets_are_masked),
+		cmocka_unit_test(labels_survive_encoding),
 		cmocka_unit_test(a_report_shows_names_and_versions_and_nothing_else),
-		cmocka_unit_test(sets_get_old),
-		cmocka_unit_test(the_oldest_make_room),
+		cmocka_unit_test(sets_expire),
+		cmocka_unit_test(the_oldest_sets_are_removed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 	"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 /* evidence: socket-peer */
-static void status_tells_the_first_process(void **state)
+static void status_shows_whether_a_process_is_pid_1(void **state)
 {
 	static const struct {
 		const char *text;
@@ -36,7 +36,7 @@ static void status_tells_the_first_process(void **state)
 }
 
 /* evidence: socket-peer */
-static void every_layout_of_cgroups_tells_the_container(void **state)
+static void the_container_is_found_in_every_cgroup_layout(void **state)
 {
 	assert_true(dialer_in_container("9:name=systemd:/docker/" ID "\n8:pids:/docker/" ID "\n", ID));
 	assert_true(dialer_in_container("0::/system.slice/docker-" ID ".scope\n", ID));
@@ -48,7 +48,7 @@ static void every_layout_of_cgroups_tells_the_container(void **state)
 	assert_false(dialer_in_container("0::/\n", ""));
 }
 
-static void who_is_not_the_first_is_refused_without_an_id(void **state)
+static void a_process_that_is_not_pid_1_is_rejected(void **state)
 {
 	assert_int_equal(dialer_check(getpid(), ""), DIALER_IS_OTHER);
 	assert_int_equal(dialer_check(0, ID), DIALER_IS_UNKNOWN);
@@ -70,7 +70,7 @@ static unsigned mode_of(const char *path)
 }
 
 /* evidence: container-mountinfo */
-static void a_socket_of_any_length_of_path(void **state)
+static void a_socket_path_may_be_long(void **state)
 {
 	char root[] = "/tmp/husk-test-line-XXXXXX", id[CONTAINER_ID_SIZE];
 	assert_non_null(mkdtemp(root));
@@ -130,7 +130,7 @@ static void a_socket_of_any_length_of_path(void **state)
 	rmdir(root);
 }
 
-static void a_name_leads_nowhere_else(void **state)
+static void a_name_cannot_leave_the_state_folder(void **state)
 {
 	struct config config = { .state_dir = (char *)"/state" };
 	assert_null(folder_path(&config, "husk-../../x"));
@@ -141,11 +141,11 @@ static void a_name_leads_nowhere_else(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(status_tells_the_first_process),
-		cmocka_unit_test(every_layout_of_cgroups_tells_the_container),
-		cmocka_unit_test(who_is_not_the_first_is_refused_without_an_id),
-		cmocka_unit_test(a_socket_of_any_length_of_path),
-		cmocka_unit_test(a_name_leads_nowhere_else),
+		cmocka_unit_test(status_shows_whether_a_process_is_pid_1),
+		cmocka_unit_test(the_container_is_found_in_every_cgroup_layout),
+		cmocka_unit_test(a_process_that_is_not_pid_1_is_rejected),
+		cmocka_unit_test(a_socket_path_may_be_long),
+		cmocka_unit_test(a_name_cannot_leave_the_state_folder),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 static char scratch[] = "/tmp/husk-test-dirs-XXXXXX";
 
 /* evidence: store-modes */
-static void makes_all_of_them_private(void **state)
+static void creates_private_directories(void **state)
 {
 	AUTO(freep) char *a = xasprintf("%s/a", scratch), *b = xasprintf("%s/a/b", scratch);
 	struct stat st;
@@ -23,7 +23,7 @@ static void makes_all_of_them_private(void **state)
 	rmdir(a);
 }
 
-static void says_what_is_in_the_way(void **state)
+static void names_the_file_in_the_way(void **state)
 {
 	AUTO(freep) char *file = xasprintf("%s/file", scratch), *below = xasprintf("%s/file/x", scratch);
 	FILE *f = fopen(file, "we");
@@ -47,8 +47,8 @@ static int drop_scratch(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(makes_all_of_them_private),
-		cmocka_unit_test(says_what_is_in_the_way),
+		cmocka_unit_test(creates_private_directories),
+		cmocka_unit_test(names_the_file_in_the_way),
 	};
 	return cmocka_run_group_tests(tests, make_scratch, drop_scratch);
 }

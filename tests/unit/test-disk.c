@@ -80,7 +80,7 @@ static void trees_are_counted_to_their_bottom(void **state)
 	assert_false(all.deep);
 }
 
-static void what_is_too_deep_is_told(void **state)
+static void trees_that_are_too_deep_are_reported(void **state)
 {
 	AUTO(closep) int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (int i = 0; i < USAGE_DEPTH_MAX + 10; i++) {
@@ -92,7 +92,7 @@ static void what_is_too_deep_is_told(void **state)
 	assert_true(count(1000).deep);
 }
 
-static void links_holes_and_empty_files(void **state)
+static void counts_links_holes_and_empty_files(void **state)
 {
 	AUTO(closep) int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	close(make_file(dir, "linked", MIB, 0));
@@ -252,7 +252,7 @@ static void lines_of_maps(void **state)
 }
 
 /* evidence: container-disk */
-static void hidden_is_what_was_written_and_is_nowhere(void **state)
+static void written_bytes_that_are_not_found_are_hidden(void **state)
 {
 	struct disk_round before = { .used = 0, .free = 1000, .written = 0 };
 	/* All that was written is found. */
@@ -276,8 +276,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(trees_are_counted_to_their_bottom, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_is_too_deep_is_told, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(links_holes_and_empty_files, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(trees_that_are_too_deep_are_reported, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(counts_links_holes_and_empty_files, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_process_s_unlinked_files_are_counted_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(descriptors_in_flight_are_counted, set_up_in_memory, tear_down),
 		cmocka_unit_test_setup_teardown(a_child_s_unlinked_files_are_found_without_its_first_thread,
@@ -286,7 +286,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_directory_without_a_name_counts, set_up, tear_down),
 		cmocka_unit_test(lines_of_maps),
-		cmocka_unit_test(hidden_is_what_was_written_and_is_nowhere),
+		cmocka_unit_test(written_bytes_that_are_not_found_are_hidden),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

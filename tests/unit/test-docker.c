@@ -158,7 +158,7 @@ static void ask(enum engine_query_kind question, const char *subject)
 	"*) exit 1 ;;\n"                                                                                               \
 	"esac"
 
-static void a_network_that_was_made_twice_is_made_one(void **state)
+static void a_network_that_exists_twice_is_reduced_to_one(void **state)
 {
 	start(TWO_NETWORKS("grep -v $4 $d/networks > $d/tries; mv $d/tries $d/networks"));
 	create();
@@ -167,7 +167,7 @@ static void a_network_that_was_made_twice_is_made_one(void **state)
 	assert_true(logged("--network " FIRST));
 }
 
-static void one_of_them_is_in_use_already(void **state)
+static void a_second_network_in_use_is_kept(void **state)
 {
 	start(TWO_NETWORKS(
 		"[ $4 != " SECOND
@@ -221,7 +221,7 @@ static void a_network_that_cannot_be_made_says_why(void **state)
 	assert_non_null(strstr(b.fail.message, "husk0 is taken"));
 }
 
-static void the_network_is_looked_for_and_looked_at(void **state)
+static void the_network_is_found_and_inspected(void **state)
 {
 	start("case \"$1 $2\" in\n"
 	      "'network ls') printf '" SECOND "\\n" FIRST "\\n' ;;\n"
@@ -233,7 +233,7 @@ static void the_network_is_looked_for_and_looked_at(void **state)
 	assert_true(logged("-- " FIRST));
 }
 
-static void that_there_is_no_network_is_an_answer(void **state)
+static void a_missing_network_is_not_an_error(void **state)
 {
 	start(":");
 	ask(ENGINE_QUERY_NETWORK, NULL);
@@ -243,7 +243,7 @@ static void that_there_is_no_network_is_an_answer(void **state)
 
 /* --- other answers ----------------------------------------------------------------------------------------------- */
 
-static void that_there_is_no_container_is_an_answer(void **state)
+static void a_missing_container_is_not_an_error(void **state)
 {
 	start("echo 'Error: No such container: husk-c' >&2; exit 1");
 	b.container.is_there = true;
@@ -252,7 +252,7 @@ static void that_there_is_no_container_is_an_answer(void **state)
 	assert_false(b.container.is_there);
 }
 
-static void how_a_container_ended(void **state)
+static void the_end_of_a_container_is_read(void **state)
 {
 	start("echo '[false,137,true]'");
 	ask(ENGINE_QUERY_CONTAINER, "husk-c");
@@ -261,7 +261,7 @@ static void how_a_container_ended(void **state)
 	assert_int_equal(b.container.exit_code, 137);
 }
 
-static void the_place_tells_whether_the_kernel_is_shared(void **state)
+static void an_engine_behind_ssh_does_not_share_our_kernel(void **state)
 {
 	start("echo '[\"lab\",\"ssh://lab\"]'");
 	assert_int_equal(engine_capabilities(b.engine).shares_kernel, SUPPORT_UNKNOWN);
@@ -340,14 +340,14 @@ static void events_come_from_the_engine_s_socket(void **state)
 	assert_true(b.closed);
 }
 
-static void an_engine_that_does_not_answer_there_has_a_client(void **state)
+static void a_silent_socket_falls_back_to_the_client(void **state)
 {
 	watch_engine("HTTP/1.0 404 Not Found\r\n\r\n");
 	assert_string_equal(b.event, "1 0 husk-d");
 	assert_true(logged("events --filter type=container"));
 }
 
-static void an_engine_without_a_socket_has_a_client(void **state)
+static void an_engine_without_a_socket_uses_the_client(void **state)
 {
 	watch_engine(NULL);
 	assert_string_equal(b.event, "1 0 husk-d");
@@ -355,7 +355,7 @@ static void an_engine_without_a_socket_has_a_client(void **state)
 
 /* --- failures have causes ---------------------------------------------------------------------------------------- */
 
-static void there_is_no_client(void **state)
+static void a_missing_client_is_reported(void **state)
 {
 	b.engine =
 		engine_open("docker", &(struct engine_options){ .loop = b.loop, .program = "/none/docker" }, &b.fail);
@@ -364,7 +364,7 @@ static void there_is_no_client(void **state)
 	assert_non_null(strstr(b.fail.hint, "HUSK_DOCKER"));
 }
 
-static void there_is_no_engine(void **state)
+static void a_missing_engine_is_reported(void **state)
 {
 	start("echo 'Cannot connect to the Docker daemon at unix:///x.' >&2; exit 1");
 	create();
@@ -373,7 +373,7 @@ static void there_is_no_engine(void **state)
 	assert_non_null(strstr(b.fail.hint, "then try again"));
 }
 
-static void the_image_is_not_there(void **state)
+static void a_missing_image_is_reported(void **state)
 {
 	start("case \"$1 $2\" in\n"
 	      "'context inspect') echo unix:///x ;;\n"
@@ -387,7 +387,7 @@ static void the_image_is_not_there(void **state)
 }
 
 /* As an engine does that does not see this machine's files. */
-static void a_refused_mount_is_tried_without_and_remembered(void **state)
+static void a_refused_mount_is_left_out_and_remembered(void **state)
 {
 	start("case \"$*\" in\n"
 	      "'context inspect'*) echo unix:///x ;;\n"
@@ -460,7 +460,7 @@ static void a_volume_has_a_size_where_the_disk_has_quotas(void **state)
 	assert_int_equal(count_logged(SIZE), 2);
 }
 
-static void a_size_that_is_refused_is_left_out_and_that_is_remembered(void **state)
+static void a_refused_size_is_left_out_and_remembered(void **state)
 {
 	create_two(ON_XFS, "*volume-opt=size*",
 		   "echo 'create x: quota size requested but no quota support' >&2; exit 125;");
@@ -468,14 +468,14 @@ static void a_size_that_is_refused_is_left_out_and_that_is_remembered(void **sta
 	assert_int_equal(count_logged("type=volume,target=/home"), 3);
 }
 
-static void a_devpts_that_is_refused_is_left_out_and_that_is_remembered(void **state)
+static void a_refused_devpts_is_left_out_and_remembered(void **state)
 {
 	create_two(ON_XFS, "*devpts*",
 		   "echo 'failed to mount local volume: mount devpts: permission denied' >&2; exit 125;");
 	assert_int_equal(count_logged("type=devpts"), 1);
 }
 
-static void what_was_made_is_told(void **state)
+static void a_create_returns_id_and_line_folder(void **state)
 {
 	start("case \"$*\" in\n"
 	      "'context inspect'*) echo unix:///x ;;\n"
@@ -523,14 +523,14 @@ static void a_running_container_is_put_on_the_network(void **state)
 	assert_int_equal(count_logged("network connect"), 1);
 }
 
-static void one_that_has_ended_by_then_was_made(void **state)
+static void a_container_that_ends_before_its_network_counts_as_made(void **state)
 {
 	create_late(LATE("", "echo 'Error response from daemon: No such container: husk-c' >&2; exit 1", ""));
 	assert_false(b.again);
 	assert_int_equal(count_logged("rm --force"), 0);
 }
 
-static void where_that_is_refused_it_is_run_again_and_that_is_remembered(void **state)
+static void a_refused_late_network_starts_it_again_and_is_remembered(void **state)
 {
 	create_late(LATE("echo 'not possible' >&2; exit 125", "", ""));
 	assert_true(b.again);
@@ -543,7 +543,7 @@ static void where_that_is_refused_it_is_run_again_and_that_is_remembered(void **
 	assert_int_equal(count_logged("--network " FIRST), 2);
 }
 
-static void an_engine_that_is_away_has_refused_nothing(void **state)
+static void an_unreachable_engine_does_not_count_as_a_refusal(void **state)
 {
 	try_late(LATE(
 		"[ -e $d/tries ] || { touch $d/tries; echo 'Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?' >&2; exit 1; }",
@@ -557,7 +557,7 @@ static void an_engine_that_is_away_has_refused_nothing(void **state)
 	assert_int_equal(count_logged("--network none"), 2);
 }
 
-static void what_cannot_be_removed_is_not_run_again(void **state)
+static void a_container_that_cannot_be_removed_is_not_run_again(void **state)
 {
 	try_late(LATE("exit 1", "", "echo 'not possible' >&2; exit 1"));
 	assert_int_not_equal(b.fail.kind, 0);
@@ -565,7 +565,7 @@ static void what_cannot_be_removed_is_not_run_again(void **state)
 	assert_int_equal(count_logged("run "), 1);
 }
 
-static void a_network_that_was_lost_in_between_is_not_held_against_the_engine(void **state)
+static void a_lost_network_does_not_count_as_a_refusal(void **state)
 {
 	create_late(
 		LATE("", "[ -e $d/tries ] || { touch $d/tries; echo 'network " FIRST " not found' >&2; exit 1; }", ""));
@@ -589,7 +589,7 @@ static void cancel_when_it_waits(void *ctx)
 	looking = timer_free(looking);
 }
 
-static void a_create_that_is_cancelled_on_the_way_is_removed(void **state)
+static void a_cancelled_create_removes_its_container(void **state)
 {
 	AUTO(freep) char *fifo = path_of("tries");
 	struct container_spec spec = { .name = "husk-c", .image = "i", .store = "s", .owner = "o", .network = true };
@@ -605,7 +605,7 @@ static void a_create_that_is_cancelled_on_the_way_is_removed(void **state)
 	assert_true(logged("rm --force --volumes husk-c"));
 }
 
-static void nobody_has_this_engine(void **state)
+static void an_unknown_engine_is_rejected(void **state)
 {
 	assert_null(engine_open("none", &(struct engine_options){ .loop = b.loop, .program = "x" }, &b.fail));
 	assert_int_equal(b.fail.kind, FAIL_INVALID);
@@ -648,7 +648,7 @@ static void a_container_whose_labels_differ_is_left_alone(void **state) /* evide
 }
 
 /* Chosen by this process a moment ago. */
-static void a_name_of_our_own_costs_no_look(void **state)
+static void removal_by_our_own_name_skips_the_inspection(void **state)
 {
 	start(LABELLED("s", "m"));
 	remove_it((struct container_ref){ .name = "husk-c" });
@@ -664,36 +664,36 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_container_is_removed_by_id_if_its_labels_agree),
 		TEST(a_container_whose_labels_differ_is_left_alone),
-		TEST(a_name_of_our_own_costs_no_look),
-		TEST(a_network_that_was_made_twice_is_made_one),
-		TEST(one_of_them_is_in_use_already),
+		TEST(removal_by_our_own_name_skips_the_inspection),
+		TEST(a_network_that_exists_twice_is_reduced_to_one),
+		TEST(a_second_network_in_use_is_kept),
 		TEST(an_older_network_is_replaced),
 		TEST(an_older_network_stays_while_it_is_in_use),
 		TEST(a_network_that_cannot_be_made_says_why),
-		TEST(the_network_is_looked_for_and_looked_at),
-		TEST(that_there_is_no_network_is_an_answer),
-		TEST(that_there_is_no_container_is_an_answer),
-		TEST(how_a_container_ended),
-		TEST(the_place_tells_whether_the_kernel_is_shared),
+		TEST(the_network_is_found_and_inspected),
+		TEST(a_missing_network_is_not_an_error),
+		TEST(a_missing_container_is_not_an_error),
+		TEST(the_end_of_a_container_is_read),
+		TEST(an_engine_behind_ssh_does_not_share_our_kernel),
 		TEST(events_come_from_the_engine_s_socket),
-		TEST(an_engine_that_does_not_answer_there_has_a_client),
-		TEST(an_engine_without_a_socket_has_a_client),
-		TEST(there_is_no_client),
-		TEST(there_is_no_engine),
-		TEST(the_image_is_not_there),
-		TEST(a_refused_mount_is_tried_without_and_remembered),
+		TEST(a_silent_socket_falls_back_to_the_client),
+		TEST(an_engine_without_a_socket_uses_the_client),
+		TEST(a_missing_client_is_reported),
+		TEST(a_missing_engine_is_reported),
+		TEST(a_missing_image_is_reported),
+		TEST(a_refused_mount_is_left_out_and_remembered),
 		TEST(a_volume_has_a_size_where_the_disk_has_quotas),
-		TEST(a_size_that_is_refused_is_left_out_and_that_is_remembered),
-		TEST(a_devpts_that_is_refused_is_left_out_and_that_is_remembered),
-		TEST(what_was_made_is_told),
+		TEST(a_refused_size_is_left_out_and_remembered),
+		TEST(a_refused_devpts_is_left_out_and_remembered),
+		TEST(a_create_returns_id_and_line_folder),
 		TEST(a_running_container_is_put_on_the_network),
-		TEST(one_that_has_ended_by_then_was_made),
-		TEST(where_that_is_refused_it_is_run_again_and_that_is_remembered),
-		TEST(an_engine_that_is_away_has_refused_nothing),
-		TEST(what_cannot_be_removed_is_not_run_again),
-		TEST(a_network_that_was_lost_in_between_is_not_held_against_the_engine),
-		TEST(a_create_that_is_cancelled_on_the_way_is_removed),
-		TEST(nobody_has_this_engine),
+		TEST(a_container_that_ends_before_its_network_counts_as_made),
+		TEST(a_refused_late_network_starts_it_again_and_is_remembered),
+		TEST(an_unreachable_engine_does_not_count_as_a_refusal),
+		TEST(a_container_that_cannot_be_removed_is_not_run_again),
+		TEST(a_lost_network_does_not_count_as_a_refusal),
+		TEST(a_cancelled_create_removes_its_container),
+		TEST(an_unknown_engine_is_rejected),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

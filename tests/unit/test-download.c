@@ -159,7 +159,7 @@ static void a_file_is_passed_on(void **state)
 	(void)fclose(kept);
 }
 
-static void a_file_that_became_shorter_is_told(void **state)
+static void a_file_that_shrank_is_reported(void **state)
 {
 	feed_entry(SIZE + 1);
 	b.descriptor = large_file();
@@ -179,7 +179,7 @@ static void a_frame_without_its_descriptor_fails_the_export(void **state)
 	assert_int_equal(b.fail.kind, FAIL_BUSY);
 }
 
-static void one_file_a_call(void **state)
+static void a_second_file_breaks_the_protocol(void **state)
 {
 	feed_entry(SIZE);
 	b.descriptor = large_file();
@@ -188,7 +188,7 @@ static void one_file_a_call(void **state)
 	assert_int_equal(feed(FRAME_FILE, "", 0), -EPROTO);
 }
 
-static void what_is_no_file_fails_the_export(void **state)
+static void a_descriptor_of_no_regular_file_fails_the_export(void **state)
 {
 	int ends[2];
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -233,7 +233,7 @@ static void a_session_that_ends_ends_its_export(void **state)
 	assert_int_equal(b.fail.kind, FAIL_DIED);
 }
 
-static void what_came_whole_is_kept_whatever_becomes_of_the_session(void **state)
+static void a_complete_file_is_kept_when_the_session_dies(void **state)
 {
 	feed_entry(SIZE);
 	b.descriptor = large_file();
@@ -349,7 +349,7 @@ static int give(struct fake *fake)
 }
 
 /* evidence: descriptors */
-static void a_descriptor_that_nobody_wants_is_closed(void **state)
+static void an_unexpected_descriptor_is_closed(void **state)
 {
 	struct fake fake;
 	struct line *l = open_line(&fake);
@@ -389,14 +389,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ON_BENCH(a_file_is_passed_on),
-		ON_BENCH(a_file_that_became_shorter_is_told),
+		ON_BENCH(a_file_that_shrank_is_reported),
 		ON_BENCH(a_frame_without_its_descriptor_fails_the_export),
-		ON_BENCH(one_file_a_call),
-		ON_BENCH(what_is_no_file_fails_the_export),
+		ON_BENCH(a_second_file_breaks_the_protocol),
+		ON_BENCH(a_descriptor_of_no_regular_file_fails_the_export),
 		ON_BENCH(a_cancelled_export_leaves_nothing),
 		ON_BENCH(a_session_that_ends_ends_its_export),
-		ON_BENCH(what_came_whole_is_kept_whatever_becomes_of_the_session),
-		ON_BENCH(a_descriptor_that_nobody_wants_is_closed),
+		ON_BENCH(a_complete_file_is_kept_when_the_session_dies),
+		ON_BENCH(an_unexpected_descriptor_is_closed),
 		ON_BENCH(three_descriptors_break_the_protocol),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

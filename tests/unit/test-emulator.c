@@ -113,7 +113,7 @@ static void bytes_become_screens(void **state)
 	shows("anew", "anew\n");
 }
 
-static void a_feed_has_a_limit_and_the_next_an_empty_screen(void **state)
+static void a_feed_over_the_limit_leaves_an_empty_screen(void **state)
 {
 	AUTO(buf_release) struct buf bytes = { 0 };
 	start(NULL, 200, 500);
@@ -126,7 +126,7 @@ static void a_feed_has_a_limit_and_the_next_an_empty_screen(void **state)
 	shows("after", "after\n");
 }
 
-static void more_than_a_feed_can_have_is_left_out(void **state)
+static void bytes_beyond_the_limit_of_a_feed_are_left_out(void **state)
 {
 	size_t n = 5u << 20;
 	char *much = xcalloc(1, n);
@@ -140,7 +140,7 @@ static void more_than_a_feed_can_have_is_left_out(void **state)
 	assert_non_null(strstr(b.text, "end."));
 }
 
-static void a_program_that_fails_loses_only_the_screen(void **state)
+static void a_failed_emulator_loses_only_the_screen(void **state)
 {
 	start("/nonexistent", 4, 20);
 	fails("x", 1, "cannot be started");
@@ -152,7 +152,7 @@ static void a_program_that_fails_loses_only_the_screen(void **state)
 	fails("x", 1, "protocol");
 }
 
-static void a_program_that_hangs_is_ended(void **state)
+static void a_hanging_emulator_is_killed(void **state)
 {
 	start("sleep", 1000, 1000);
 	emulator_feed(b.e, "x", 1);
@@ -207,7 +207,7 @@ static void ends(unsigned number, enum ending ending, const char *text)
 
 #define END_OK "{\"ending\":\"ok\"}"
 
-static void an_end_is_told_once_its_screen_is_drawn(void **state)
+static void an_end_is_reported_after_its_screen_is_drawn(void **state)
 {
 	uint32_t call = begin(RUN_TERMINAL, 60000);
 	frame(FRAME_OUT, call, "\x1b[1mone\x1b[0m\r\n");
@@ -219,7 +219,7 @@ static void an_end_is_told_once_its_screen_is_drawn(void **state)
 	ends(2, ENDING_OK, "");
 }
 
-static void a_kept_run_rides_with_its_screen(void **state)
+static void a_kept_run_is_reported_with_its_screen(void **state)
 {
 	uint32_t kept = begin(RUN_TERMINAL, 60000);
 	frame(FRAME_OUT, kept, "\x1b[1mone\x1b[0m\r\n");
@@ -244,7 +244,7 @@ static void a_replay_while_it_is_drawn_is_shown_once(void **state)
 	ends(1, ENDING_OK, "one\n");
 }
 
-static void whoever_leaves_meanwhile_loses_nothing(void **state)
+static void a_caller_that_leaves_and_joins_again_gets_all_output(void **state)
 {
 	uint32_t call = begin(RUN_TERMINAL, 60000);
 	AUTO(fail_release) struct fail f = { 0 };
@@ -267,7 +267,7 @@ static void a_cut_does_not_wait_for_a_screen(void **state)
 	ends(1, ENDING_INTERRUPTED, "one\ntwo\n");
 }
 
-static void of_much_without_a_screen_the_end_is_cleaned(void **state)
+static void only_the_end_of_long_output_is_cleaned_without_a_screen(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(buf_release) struct buf bytes = { 0 };
@@ -288,7 +288,7 @@ static void of_much_without_a_screen_the_end_is_cleaned(void **state)
 	assert_null(strstr(b.told.stdout_text, "\n9 "));
 }
 
-static void a_screen_that_is_lost_leaves_the_text_and_the_run(void **state)
+static void a_lost_screen_keeps_the_text_and_the_run(void **state)
 {
 	AUTO(buf_release) struct buf bytes = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
@@ -313,17 +313,17 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(bytes_become_screens),
-		TEST(a_feed_has_a_limit_and_the_next_an_empty_screen),
-		TEST(more_than_a_feed_can_have_is_left_out),
-		TEST(a_program_that_fails_loses_only_the_screen),
-		TEST(a_program_that_hangs_is_ended),
-		TEST(an_end_is_told_once_its_screen_is_drawn),
-		TEST(a_kept_run_rides_with_its_screen),
+		TEST(a_feed_over_the_limit_leaves_an_empty_screen),
+		TEST(bytes_beyond_the_limit_of_a_feed_are_left_out),
+		TEST(a_failed_emulator_loses_only_the_screen),
+		TEST(a_hanging_emulator_is_killed),
+		TEST(an_end_is_reported_after_its_screen_is_drawn),
+		TEST(a_kept_run_is_reported_with_its_screen),
 		TEST(a_replay_while_it_is_drawn_is_shown_once),
-		TEST(whoever_leaves_meanwhile_loses_nothing),
+		TEST(a_caller_that_leaves_and_joins_again_gets_all_output),
 		TEST(a_cut_does_not_wait_for_a_screen),
-		TEST(of_much_without_a_screen_the_end_is_cleaned),
-		TEST(a_screen_that_is_lost_leaves_the_text_and_the_run),
+		TEST(only_the_end_of_long_output_is_cleaned_without_a_screen),
+		TEST(a_lost_screen_keeps_the_text_and_the_run),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

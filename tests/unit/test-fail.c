@@ -17,7 +17,7 @@ static void sets_and_replaces(void **state)
 	assert_null(f.hint); /* a new failure does not inherit the old advice */
 }
 
-static void its_own_text_may_be_an_argument(void **state)
+static void a_message_may_quote_itself(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	fail_set(&f, FAIL_INTERNAL, "one");
@@ -41,7 +41,7 @@ static void wraps(void **state)
 	assert_string_equal(f.hint, "wait");
 }
 
-static void wraps_even_nothing(void **state)
+static void wraps_an_empty_failure(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	fail_wrap(&f, "outer");
@@ -72,9 +72,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sets_and_replaces),
-		cmocka_unit_test(its_own_text_may_be_an_argument),
+		cmocka_unit_test(a_message_may_quote_itself),
 		cmocka_unit_test(wraps),
-		cmocka_unit_test(wraps_even_nothing),
+		cmocka_unit_test(wraps_an_empty_failure),
 		cmocka_unit_test(moves_and_copies),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,7 +147,7 @@ static void watch(const char *store)
 
 /* --- containers -------------------------------------------------------------------------------------------------- */
 
-static void a_container_comes_and_goes(void **state)
+static void a_container_is_created_and_removed(void **state)
 {
 	create("husk-a");
 	assert_false(b.fail.kind);
@@ -190,7 +190,7 @@ static void a_create_can_hang_and_be_cancelled(void **state)
 	assert_null(fake_find(b.fake, "husk-a"));
 }
 
-static void a_removal_that_never_ends(void **state)
+static void a_removal_can_hang(void **state)
 {
 	create("husk-a");
 	fake_hold(b.fake, FAKE_REMOVE);
@@ -200,7 +200,7 @@ static void a_removal_that_never_ends(void **state)
 	assert_int_equal(fake_count(b.fake), 1);
 }
 
-static void only_what_has_ended_is_removed(void **state)
+static void only_ended_containers_are_removed(void **state)
 {
 	fake_add(b.fake, "husk-old", "s", "o", /* running= */ false, 1);
 	fake_add(b.fake, "husk-runs", "s", "o", /* running= */ true, 1);
@@ -213,7 +213,7 @@ static void only_what_has_ended_is_removed(void **state)
 	assert_string_equal(fake_only(b.fake)->name, "husk-runs");
 }
 
-static void nobody_answers(void **state)
+static void an_engine_that_is_down_fails_everything(void **state)
 {
 	create("husk-a");
 	attach("husk-a");
@@ -232,7 +232,7 @@ static void nobody_answers(void **state)
 
 /* --- events ------------------------------------------------------------------------------------------------------ */
 
-static void deaths_are_told_to_those_of_the_store(void **state)
+static void deaths_are_reported_to_watchers_of_the_store(void **state)
 {
 	watch("s");
 	create("husk-a");
@@ -256,7 +256,7 @@ static void on_state(void *ctx, const struct engine_answer *answer, const struct
 	b.done++;
 }
 
-static void an_engine_without_events_can_be_asked(void **state)
+static void an_engine_without_events_can_be_inspected(void **state)
 {
 	struct engine_state found = { 0 };
 	fake_capabilities(b.fake)->feeds_events = false;
@@ -283,7 +283,7 @@ static void take_note(struct fake_container *c, struct fake_call *call)
 	fake_call_out(c, call, "so far");
 }
 
-static void what_was_not_acknowledged_is_replayed(void **state)
+static void unacknowledged_frames_are_replayed(void **state)
 {
 	fake_on_call = take_note;
 	create("husk-a");
@@ -312,7 +312,7 @@ static void frames_can_come_byte_by_byte(void **state)
 	FAKE_UNTIL(b.fake, heard("21:1:{\"ending\":\"ok\""));
 }
 
-static void a_container_that_is_not_there_cannot_be_attached_to(void **state)
+static void attaching_to_a_missing_container_fails(void **state)
 {
 	attach("husk-none");
 	FAKE_UNTIL(b.fake, b.closed);
@@ -358,7 +358,7 @@ static void a_real_pid_1_runs_a_cell(void **state)
 	assert_true(heard("16:1:42\n"));
 }
 
-static void a_real_pid_1_ends_when_it_is_told_to(void **state)
+static void a_real_pid_1_stops_on_request(void **state)
 {
 	fake_play(b.fake, /* script= */ NULL);
 	watch("s");
@@ -379,20 +379,20 @@ static void a_real_pid_1_ends_when_it_is_told_to(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_container_comes_and_goes),
+		TEST(a_container_is_created_and_removed),
 		TEST(a_create_can_fail_and_leaves_nothing),
 		TEST(a_create_can_hang_and_be_cancelled),
-		TEST(a_removal_that_never_ends),
-		TEST(only_what_has_ended_is_removed),
-		TEST(nobody_answers),
-		TEST(deaths_are_told_to_those_of_the_store),
-		TEST(an_engine_without_events_can_be_asked),
-		TEST(what_was_not_acknowledged_is_replayed),
+		TEST(a_removal_can_hang),
+		TEST(only_ended_containers_are_removed),
+		TEST(an_engine_that_is_down_fails_everything),
+		TEST(deaths_are_reported_to_watchers_of_the_store),
+		TEST(an_engine_without_events_can_be_inspected),
+		TEST(unacknowledged_frames_are_replayed),
 		TEST(frames_can_come_byte_by_byte),
-		TEST(a_container_that_is_not_there_cannot_be_attached_to),
+		TEST(attaching_to_a_missing_container_fails),
 		TEST(a_script_may_do_anything),
 		TEST(a_real_pid_1_runs_a_cell),
-		TEST(a_real_pid_1_ends_when_it_is_told_to),
+		TEST(a_real_pid_1_stops_on_request),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include "kernels/fence/table.h"
 #include "tests/unit/unit.h"
 
-static void openings_are_read(void **state)
+static void openings_are_parsed(void **state)
 {
 	static const char *const good[] = {
 		"10.0.0.0/8", "10.1.2.3/32,443",      "0.0.0.0/0",	  "fd00::/8",
@@ -54,7 +54,7 @@ static void ask_for(struct openings *list, const char *owner, const char *text)
 }
 
 /* However many servers come and go with the same settings, each place is open once. */
-static void a_place_is_open_once(void **state)
+static void an_opening_is_listed_once(void **state)
 {
 	static struct openings fence, next;
 	for (unsigned i = 0; i < 1000; i++) {
@@ -72,7 +72,7 @@ static void a_place_is_open_once(void **state)
 	}
 }
 
-static void a_place_stays_open_for_those_who_ask(void **state)
+static void an_opening_lasts_while_a_server_needs_it(void **state)
 {
 	static struct openings fence, next;
 	struct openings first = { 0 }, second = { 0 }, none = { 0 };
@@ -95,7 +95,7 @@ static void a_place_stays_open_for_those_who_ask(void **state)
 	assert_int_equal(next.n, 0);
 }
 
-static void too_many_places_are_refused(void **state)
+static void too_many_openings_are_rejected(void **state)
 {
 	static struct openings fence, mine;
 	char text[32];
@@ -113,7 +113,7 @@ static void too_many_places_are_refused(void **state)
 	assert_int_equal(next.n, 1);
 }
 
-static void bits_behind_the_prefix_are_cleared(void **state)
+static void bits_after_the_prefix_are_cleared(void **state)
 {
 	struct opening o = { .owner = "me" };
 	char text[OPENING_TEXT_MAX];
@@ -122,7 +122,7 @@ static void bits_behind_the_prefix_are_cleared(void **state)
 	assert_string_equal(text, "husk me 0 10.240.0.0/12");
 }
 
-static void texts_of_others_are_refused(void **state)
+static void foreign_texts_are_rejected(void **state)
 {
 	static const char *const bad[] = {
 		"", "husk", "husk me", "husk me 7", "husk me x 10.0.0.0/8", "hulk me 7 10.0.0.0/8", "husk  7 10.0.0.0/8"
@@ -182,7 +182,7 @@ static bool is_kept(struct fence *f)
 	return table_is(&t, &f->wanted);
 }
 
-static void what_was_set_is_found(void **state)
+static void rules_are_found_after_they_are_set(void **state)
 {
 	struct fence *f = *state;
 	AUTO(table_release) struct table t = { 0 };
@@ -201,7 +201,7 @@ static void what_was_set_is_found(void **state)
 
 /* evidence: network-fence-kept */
 /* A rule of the fence, taken away, given a friend or replaced by another; the table put to sleep. */
-static void what_was_changed_is_noticed(void **state)
+static void changed_rules_are_noticed(void **state)
 {
 	struct fence *f = *state;
 	static const char *const commands[] = {
@@ -249,7 +249,7 @@ static void what_was_changed_is_noticed(void **state)
 	}
 }
 
-static void a_change_in_between_is_noticed(void **state)
+static void a_change_between_two_reads_is_noticed(void **state)
 {
 	struct fence *f = *state;
 	AUTO(table_release) struct table t = { 0 };
@@ -262,15 +262,15 @@ static void a_change_in_between_is_noticed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(openings_are_read),
-		cmocka_unit_test(a_place_is_open_once),
-		cmocka_unit_test(a_place_stays_open_for_those_who_ask),
-		cmocka_unit_test(too_many_places_are_refused),
-		cmocka_unit_test(bits_behind_the_prefix_are_cleared),
-		cmocka_unit_test(texts_of_others_are_refused),
-		cmocka_unit_test_setup_teardown(what_was_set_is_found, in_a_network_of_its_own, leave),
-		cmocka_unit_test_setup_teardown(what_was_changed_is_noticed, in_a_network_of_its_own, leave),
-		cmocka_unit_test_setup_teardown(a_change_in_between_is_noticed, in_a_network_of_its_own, leave),
+		cmocka_unit_test(openings_are_parsed),
+		cmocka_unit_test(an_opening_is_listed_once),
+		cmocka_unit_test(an_opening_lasts_while_a_server_needs_it),
+		cmocka_unit_test(too_many_openings_are_rejected),
+		cmocka_unit_test(bits_after_the_prefix_are_cleared),
+		cmocka_unit_test(foreign_texts_are_rejected),
+		cmocka_unit_test_setup_teardown(rules_are_found_after_they_are_set, in_a_network_of_its_own, leave),
+		cmocka_unit_test_setup_teardown(changed_rules_are_noticed, in_a_network_of_its_own, leave),
+		cmocka_unit_test_setup_teardown(a_change_between_two_reads_is_noticed, in_a_network_of_its_own, leave),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

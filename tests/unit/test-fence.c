@@ -68,7 +68,7 @@ static void create(bool network)
 	FAKE_UNTIL(fake, got.done);
 }
 
-static void only_the_network_asks_for_it(void **state)
+static void only_sessions_with_a_network_need_the_fence(void **state)
 {
 	open_server();
 	assert_int_equal(fake_fence_calls(fake), 0);
@@ -96,7 +96,7 @@ static void open_later_server(void)
 	conversation_wake(conversation);
 }
 
-static void the_first_create_finds_it_set_up(void **state)
+static void the_fence_is_set_up_before_the_first_create(void **state)
 {
 	open_later_server();
 	FAKE_UNTIL(fake, fake_fence_calls(fake) == 1);
@@ -106,7 +106,7 @@ static void the_first_create_finds_it_set_up(void **state)
 	assert_int_equal(fake_fence_calls(fake), 1);
 }
 
-static void an_early_failure_is_not_held_against_a_session(void **state)
+static void a_failure_at_the_start_does_not_fail_a_later_session(void **state)
 {
 	fake_no_fence(fake, CAUSE_NOT_SUPPORTED);
 	open_later_server();
@@ -117,7 +117,7 @@ static void an_early_failure_is_not_held_against_a_session(void **state)
 	assert_null(got.note);
 }
 
-static void without_a_network_nothing_is_set_up(void **state)
+static void without_a_network_no_fence_is_set_up(void **state)
 {
 	setenv("CONTAINER_NETWORK_ENABLED", "false", 1);
 	open_later_server();
@@ -126,7 +126,7 @@ static void without_a_network_nothing_is_set_up(void **state)
 	unsetenv("CONTAINER_NETWORK_ENABLED");
 }
 
-static void each_round_of_gc_looks_again(void **state)
+static void each_gc_round_checks_the_fence(void **state)
 {
 	open_server();
 	create(/* network= */ true);
@@ -134,7 +134,7 @@ static void each_round_of_gc_looks_again(void **state)
 	FAKE_UNTIL(fake, fake_fence_calls(fake) == 2);
 }
 
-static void what_settings_name_is_let_through(void **state)
+static void addresses_in_settings_are_let_through(void **state)
 {
 	setenv("PIP_INDEX_URL", "http://user:secret@10.1.2.3:8080/simple/", 1);
 	setenv("CONTAINER_NETWORK_PRIVATE", "192.168.1.0/24, fd12::/32", 1);
@@ -147,7 +147,7 @@ static void what_settings_name_is_let_through(void **state)
 	assert_string_equal(openings->v[2], "10.1.2.3/32,8080");
 }
 
-static void without_it_a_session_is_told(void **state)
+static void without_the_fence_a_session_gets_a_note(void **state)
 {
 	open_server();
 	fake_no_fence(fake, CAUSE_NOT_SUPPORTED);
@@ -158,7 +158,7 @@ static void without_it_a_session_is_told(void **state)
 	assert_null(got.note);
 }
 
-static void required_it_is_refused(void **state)
+static void without_a_required_fence_a_create_fails(void **state)
 {
 	setenv("CONTAINER_NETWORK_FENCE", "require", 1);
 	open_server();
@@ -172,7 +172,7 @@ static void required_it_is_refused(void **state)
 }
 
 /* evidence: network-fence-kept */
-static void one_that_fell_blocks_until_it_is_back(void **state)
+static void a_lost_fence_blocks_creates_until_it_is_back(void **state)
 {
 	open_server();
 	create(/* network= */ true);
@@ -190,7 +190,7 @@ static void one_that_fell_blocks_until_it_is_back(void **state)
 	assert_null(got.note);
 }
 
-static void a_network_outside_of_it_is_told(void **state)
+static void a_network_outside_the_fence_gives_a_note(void **state)
 {
 	open_server();
 	fake_capabilities(fake)->outside_fence = true;
@@ -200,7 +200,7 @@ static void a_network_outside_of_it_is_told(void **state)
 }
 
 /* An image that is not there need not be the one with the program in it. */
-static void any_image_will_do(void **state)
+static void the_fence_needs_any_of_the_images(void **state)
 {
 	open_server();
 	fake_fail(fake, FAKE_QUERY, 1, FAIL_IMAGE, CAUSE_NO_IMAGE, "no such image");
@@ -212,17 +212,17 @@ static void any_image_will_do(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(only_the_network_asks_for_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_first_create_finds_it_set_up, setup, teardown),
-		cmocka_unit_test_setup_teardown(an_early_failure_is_not_held_against_a_session, setup, teardown),
-		cmocka_unit_test_setup_teardown(without_a_network_nothing_is_set_up, setup, teardown),
-		cmocka_unit_test_setup_teardown(each_round_of_gc_looks_again, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_settings_name_is_let_through, setup, teardown),
-		cmocka_unit_test_setup_teardown(without_it_a_session_is_told, setup, teardown),
-		cmocka_unit_test_setup_teardown(required_it_is_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(one_that_fell_blocks_until_it_is_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_network_outside_of_it_is_told, setup, teardown),
-		cmocka_unit_test_setup_teardown(any_image_will_do, setup, teardown),
+		cmocka_unit_test_setup_teardown(only_sessions_with_a_network_need_the_fence, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_fence_is_set_up_before_the_first_create, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_failure_at_the_start_does_not_fail_a_later_session, setup, teardown),
+		cmocka_unit_test_setup_teardown(without_a_network_no_fence_is_set_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(each_gc_round_checks_the_fence, setup, teardown),
+		cmocka_unit_test_setup_teardown(addresses_in_settings_are_let_through, setup, teardown),
+		cmocka_unit_test_setup_teardown(without_the_fence_a_session_gets_a_note, setup, teardown),
+		cmocka_unit_test_setup_teardown(without_a_required_fence_a_create_fails, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_lost_fence_blocks_creates_until_it_is_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_network_outside_the_fence_gives_a_note, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_fence_needs_any_of_the_images, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

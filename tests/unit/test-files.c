@@ -49,7 +49,7 @@ static void write_file(const char *path, const char *text)
 
 /* ---- names */
 
-static void paths_of_a_sandbox(void **state)
+static void paths_in_a_session_are_normalised(void **state)
 {
 	static const struct {
 		const char *given, *path; /* NULL = refused */
@@ -93,7 +93,7 @@ static void paths_of_a_sandbox(void **state)
 	assert_null(names_sandbox_path(name, &f));
 }
 
-static void what_a_name_says(void **state)
+static void extension_and_type_follow_from_the_name(void **state)
 {
 	static const struct {
 		const char *name, *extension, *mime, *segment;
@@ -175,7 +175,7 @@ static void check_host(const char *name, const char *error)
 }
 
 /* evidence: paths-host */
-static void only_what_is_allowed(void **state)
+static void only_files_in_allowed_folders_open(void **state)
 {
 	static const char *const dirs[] = { "storage",	 "storage/exports", "storage/exports/ab", "state", "allowed",
 					    "allowed/d", "outside" };
@@ -231,7 +231,7 @@ static void only_what_is_allowed(void **state)
 
 /* evidence: paths-host */
 /* No folder is out of bounds for a person's own files, but Husk's key does not go into a container. */
-static void what_a_person_names(void **state)
+static void a_person_may_name_any_file_except_husks_own(void **state)
 {
 	AUTO(freep) char *outside = in_folder("outside"), *db = in_folder("state/husk.db"), *pipe = in_folder("pipe"),
 			 *missing = in_folder("missing");
@@ -312,7 +312,7 @@ static struct source *open_export(const struct sink_result *kept, const char *na
 						      .links = true });
 }
 
-static void a_file_is_kept_under_its_name(void **state)
+static void a_file_is_stored_by_hash_and_name(void **state)
 {
 	AUTO(buf_release) struct buf in = { 0 };
 	struct sink_result first, second;
@@ -339,7 +339,7 @@ static void a_file_is_kept_under_its_name(void **state)
 
 #define ODD "odd \n\xff\xfe name"
 
-static void a_tree_comes_back_as_it_was(void **state)
+static void a_tree_survives_a_round_trip(void **state)
 {
 	AUTO(buf_release) struct buf in = { 0 }, out = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
@@ -484,7 +484,7 @@ static void a_session_that_cannot_link_gets_no_links(void **state)
 }
 
 /* evidence: hard-links, hostile-archives */
-static void what_a_container_must_not_send(void **state)
+static void invalid_entries_from_a_container_are_rejected(void **state)
 {
 	for (int i = 0; i < 10; i++) {
 		AUTO(buf_release) struct buf in = { 0 };
@@ -645,14 +645,14 @@ static void unpacking_stays_inside(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paths_of_a_sandbox),
-		cmocka_unit_test(what_a_name_says),
+		cmocka_unit_test(paths_in_a_session_are_normalised),
+		cmocka_unit_test(extension_and_type_follow_from_the_name),
 		cmocka_unit_test(names_on_the_host),
-		WITH_FOLDER(only_what_is_allowed),
-		WITH_FOLDER(what_a_person_names),
-		WITH_FOLDER(a_file_is_kept_under_its_name),
-		WITH_FOLDER(a_tree_comes_back_as_it_was),
-		WITH_FOLDER(what_a_container_must_not_send),
+		WITH_FOLDER(only_files_in_allowed_folders_open),
+		WITH_FOLDER(a_person_may_name_any_file_except_husks_own),
+		WITH_FOLDER(a_file_is_stored_by_hash_and_name),
+		WITH_FOLDER(a_tree_survives_a_round_trip),
+		WITH_FOLDER(invalid_entries_from_a_container_are_rejected),
 		WITH_FOLDER(hostile_members_are_refused),
 		WITH_FOLDER(hard_links_are_one_file),
 		WITH_FOLDER(a_session_that_cannot_link_gets_no_links),

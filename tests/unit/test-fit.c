@@ -64,7 +64,7 @@ static int teardown(void **state)
 	return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static void all_that_is_lacking_is_listed(void **state)
+static void everything_missing_is_listed(void **state)
 {
 	fit_check(&f);
 	assert_int_equal(f.lacks.n, 2);
@@ -85,7 +85,7 @@ static void ask(const char *script)
 	f.path = "/opt/toys";
 }
 
-static void the_interpreter_says_what_else_is_lacking(void **state)
+static void the_interpreter_lists_what_else_is_missing(void **state)
 {
 	ask("#!/bin/sh\necho lacks a thing\necho words\necho lacks 'another (b)'\necho lacks a thing\necho no-installer no pip\n");
 	assert_int_equal(f.lacks.n, 2);
@@ -94,14 +94,14 @@ static void the_interpreter_says_what_else_is_lacking(void **state)
 	assert_string_equal(f.no_installer, "no pip");
 }
 
-static void an_interpreter_that_does_not_run_is_lacking(void **state)
+static void an_interpreter_that_does_not_run_is_missing(void **state)
 {
 	ask("#!/bin/sh\necho first\necho 'libfoo.so: not found' >&2\nexit 127\n");
 	assert_int_equal(f.lacks.n, 1);
 	assert_non_null(strstr(f.lacks.v[0], "that runs as user 65532 (libfoo.so: not found)"));
 }
 
-static void users_are_added_once_and_others_stay(void **state)
+static void users_are_added_once_and_others_are_kept(void **state)
 {
 	put("/etc/passwd", "root:x:0:0:root:/:/bin/sh\nannie:x:60710:100::/nowhere:/bin/sh", 0644);
 	put("/etc/group", "root:x:0:\n", 0644);
@@ -146,7 +146,7 @@ static void the_manifest_has_commands_and_environment_of_the_image(void **state)
 	assert_string_equal(path, "/home/sandbox/.local/bin:/opt/husk/deps/bin:/opt/toys:/usr/bin");
 }
 
-static void without_an_installer_whoever_asks_is_told(void **state)
+static void without_an_installer_installs_fail_with_the_reason(void **state)
 {
 	put("/opt/husk/runtime.json", MANIFEST, 0644);
 	f.no_installer = xstrdup("no pip");
@@ -160,12 +160,12 @@ static void without_an_installer_whoever_asks_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(all_that_is_lacking_is_listed),
-		TEST(the_interpreter_says_what_else_is_lacking),
-		TEST(an_interpreter_that_does_not_run_is_lacking),
-		TEST(users_are_added_once_and_others_stay),
+		TEST(everything_missing_is_listed),
+		TEST(the_interpreter_lists_what_else_is_missing),
+		TEST(an_interpreter_that_does_not_run_is_missing),
+		TEST(users_are_added_once_and_others_are_kept),
 		TEST(the_manifest_has_commands_and_environment_of_the_image),
-		TEST(without_an_installer_whoever_asks_is_told),
+		TEST(without_an_installer_installs_fail_with_the_reason),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ static void an_image_is_fitted_once(void **state)
 	assert_int_equal(fake_calls(fake, FAKE_BAKE), 2);
 }
 
-static void creates_at_once_share_the_work(void **state)
+static void concurrent_creates_share_the_fitting(void **state)
 {
 	got.done = 0;
 	fake_hold(fake, FAKE_BAKE);
@@ -103,14 +103,14 @@ static void creates_at_once_share_the_work(void **state)
 }
 
 /* evidence: container-images */
-static void what_is_not_listed_is_refused_by_name(void **state)
+static void an_unlisted_image_is_rejected_by_name(void **state)
 {
 	assert_null(start("mine:1"));
 	expect(CAUSE_NOT_LISTED, "image: 'mine:1' is not an image that is offered here (tools, other)");
 	assert_int_equal(fake_calls(fake, FAKE_QUERY), 0);
 }
 
-static void what_is_not_on_the_engine_is_not_fetched(void **state)
+static void a_missing_image_is_not_pulled(void **state)
 {
 	assert_false(create("other"));
 	expect(CAUSE_UNFIT, "the image 'other' (registry.local:5000/a/b@sha256:00) is not on the engine");
@@ -118,7 +118,7 @@ static void what_is_not_on_the_engine_is_not_fetched(void **state)
 }
 
 /* evidence: container-images */
-static void all_that_is_lacking_is_told(void **state)
+static void an_unfit_image_names_everything_it_lacks(void **state)
 {
 	fake_fit_says(fake, "{\"lacks\":[\"/bin/bash\",\"python3 on its PATH (/bin)\"]}\n", "/data");
 	assert_false(create("tools"));
@@ -132,7 +132,7 @@ static void all_that_is_lacking_is_told(void **state)
 	assert_true(create("tools"));
 }
 
-static void hostile_words_are_bounded(void **state)
+static void hostile_reports_are_bounded(void **state)
 {
 	static const char *const texts[] = { "",
 					     "no json",
@@ -149,7 +149,7 @@ static void hostile_words_are_bounded(void **state)
 	}
 }
 
-static void packages_go_on_top_of_it(void **state)
+static void packages_are_installed_into_the_fitted_image(void **state)
 {
 	struct dependency wanted = { "pandas", "2.2.3" };
 	got.done = 0;
@@ -203,12 +203,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(an_image_is_fitted_once),
-		TEST(creates_at_once_share_the_work),
-		TEST(what_is_not_listed_is_refused_by_name),
-		TEST(what_is_not_on_the_engine_is_not_fetched),
-		TEST(all_that_is_lacking_is_told),
-		TEST(hostile_words_are_bounded),
-		TEST(packages_go_on_top_of_it),
+		TEST(concurrent_creates_share_the_fitting),
+		TEST(an_unlisted_image_is_rejected_by_name),
+		TEST(a_missing_image_is_not_pulled),
+		TEST(an_unfit_image_names_everything_it_lacks),
+		TEST(hostile_reports_are_bounded),
+		TEST(packages_are_installed_into_the_fitted_image),
 		TEST(a_cancelled_fitting_leaves_nothing),
 		TEST(bad_lists_are_refused),
 	};

@@ -4,7 +4,7 @@
 #include "kernels/system/frames.h"
 #include "tests/unit/unit.h"
 
-static void any_cut_gives_the_same_frames(void **state)
+static void frames_are_parsed_from_any_pieces(void **state)
 {
 	AUTO(buf_release) struct buf wire = { 0 };
 	assert_int_equal(frame_append(&wire, FRAME_PING, 0, "abc", 3), 0);
@@ -61,7 +61,7 @@ static void a_payload_past_the_maximum_is_not_appended(void **state)
 	assert_int_equal(out.len, 0);
 }
 
-static void json_goes_out_compact(void **state)
+static void json_is_sent_compact(void **state)
 {
 	AUTO(buf_release) struct buf out = { 0 };
 	json_auto_t *o = json_pack("{s:i, s:s}", "a", 1, "b", "x\ny");
@@ -73,10 +73,10 @@ static void json_goes_out_compact(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_cut_gives_the_same_frames),
+		cmocka_unit_test(frames_are_parsed_from_any_pieces),
 		cmocka_unit_test(a_bad_header_is_refused_before_its_payload),
 		cmocka_unit_test(a_payload_past_the_maximum_is_not_appended),
-		cmocka_unit_test(json_goes_out_compact),
+		cmocka_unit_test(json_is_sent_compact),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

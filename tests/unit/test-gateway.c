@@ -182,7 +182,7 @@ static void nothing_is_loaded_before_the_first_request(void **state)
 	assert_false(fetch_is_loaded());
 }
 
-static void the_login_is_added_and_cookies_stay(void **state)
+static void the_login_is_added_and_cookies_are_not_passed_on(void **state)
 {
 	AUTO(reply_release) struct reply r = { 0 };
 	get(&r, "/simple/file");
@@ -214,7 +214,7 @@ static void only_known_headers_pass(void **state)
 	assert_string_equal(buf_str(&r.body), "range");
 }
 
-static void what_is_not_below_the_index_is_refused(void **state)
+static void urls_outside_the_index_are_rejected(void **state)
 {
 	static const char *const bad[] = { "/",		  "/admin",	  "/simple/../admin",  "/simple/%2e%2e/admin",
 					   "/simpler",	  "/files/x.whl", "/simple/..;/admin", "/simple/x;y",
@@ -227,7 +227,7 @@ static void what_is_not_below_the_index_is_refused(void **state)
 	}
 }
 
-static void what_a_page_links_to_may_be_asked_for(void **state)
+static void linked_urls_may_be_requested(void **state)
 {
 	AUTO(reply_release) struct reply r = { 0 };
 	get(&r, "/simple/page");
@@ -242,7 +242,7 @@ static void what_a_page_links_to_may_be_asked_for(void **state)
 	assert_int_equal(r.end_status, 403);
 }
 
-static void a_redirect_at_home_is_the_installer_s(void **state)
+static void a_redirect_within_the_index_is_passed_on(void **state)
 {
 	AUTO(reply_release) struct reply r = { 0 };
 	get(&r, "/simple/moved");
@@ -287,7 +287,7 @@ static void a_public_index_does_not_redirect_to_private_addresses(void **state)
 	upstreams.v[0].origin = take_ptr(right);
 }
 
-static void addresses_are_known_for_what_they_are(void **state)
+static void private_addresses_are_recognised(void **state)
 {
 	static const struct {
 		const char *text;
@@ -328,7 +328,7 @@ static void a_wrong_login_is_explained(void **state)
 	assert_null(strstr(gateway_trouble(gateway), "cret"));
 }
 
-static void half_an_answer_is_an_error(void **state)
+static void an_incomplete_answer_is_an_error(void **state)
 {
 	AUTO(reply_release) struct reply r = { 0 };
 	get(&r, "/simple/cut");
@@ -354,7 +354,7 @@ static void data_waits_for_credit(void **state)
 	assert_null(r.error);
 }
 
-static void a_cancelled_request_is_forgotten(void **state)
+static void a_cancelled_request_is_dropped(void **state)
 {
 	AUTO(reply_release) struct reply r = { 0 };
 	assert_int_equal(ask("GET", "/simple/big", "{}"), 0);
@@ -365,7 +365,7 @@ static void a_cancelled_request_is_forgotten(void **state)
 	assert_int_equal(r.status, 200);
 }
 
-static void more_than_the_install_may_hold_is_too_much(void **state)
+static void an_answer_larger_than_the_install_limit_fails(void **state)
 {
 	AUTO(reply_release) struct reply r = { 0 };
 	config.dependency_max_size = 1;
@@ -375,7 +375,7 @@ static void more_than_the_install_may_hold_is_too_much(void **state)
 	assert_non_null(strstr(gateway_trouble(gateway), "DEPENDENCY_MAX_SIZE"));
 }
 
-static void what_pid_1_must_not_send(void **state)
+static void invalid_frames_from_pid_1_are_rejected(void **state)
 {
 	AUTO(reply_release) struct reply r = { 0 };
 	assert_int_equal(give(FRAME_RELAY_GET, ++number, "[]", 2), -EPROTO);
@@ -395,7 +395,7 @@ static void what_pid_1_must_not_send(void **state)
 	assert_int_equal(r.status, 200);
 }
 
-static void an_index_that_is_not_there(void **state)
+static void an_unreachable_index_is_reported(void **state)
 {
 	AUTO(reply_release) struct reply r = { 0 };
 	AUTO(freep) char *right = upstreams.v[0].origin;
@@ -437,22 +437,22 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_loaded_before_the_first_request),
-		cmocka_unit_test(the_login_is_added_and_cookies_stay),
+		cmocka_unit_test(the_login_is_added_and_cookies_are_not_passed_on),
 		cmocka_unit_test(head_has_no_body),
 		cmocka_unit_test(only_known_headers_pass),
-		cmocka_unit_test(what_is_not_below_the_index_is_refused),
-		cmocka_unit_test(what_a_page_links_to_may_be_asked_for),
-		cmocka_unit_test(a_redirect_at_home_is_the_installer_s),
+		cmocka_unit_test(urls_outside_the_index_are_rejected),
+		cmocka_unit_test(linked_urls_may_be_requested),
+		cmocka_unit_test(a_redirect_within_the_index_is_passed_on),
 		cmocka_unit_test(no_redirect_leads_to_this_machine),
 		cmocka_unit_test(a_public_index_does_not_redirect_to_private_addresses),
-		cmocka_unit_test(addresses_are_known_for_what_they_are),
+		cmocka_unit_test(private_addresses_are_recognised),
 		cmocka_unit_test(a_wrong_login_is_explained),
-		cmocka_unit_test(half_an_answer_is_an_error),
+		cmocka_unit_test(an_incomplete_answer_is_an_error),
 		cmocka_unit_test(data_waits_for_credit),
-		cmocka_unit_test(a_cancelled_request_is_forgotten),
-		cmocka_unit_test(more_than_the_install_may_hold_is_too_much),
-		cmocka_unit_test(what_pid_1_must_not_send),
-		cmocka_unit_test(an_index_that_is_not_there),
+		cmocka_unit_test(a_cancelled_request_is_dropped),
+		cmocka_unit_test(an_answer_larger_than_the_install_limit_fails),
+		cmocka_unit_test(invalid_frames_from_pid_1_are_rejected),
+		cmocka_unit_test(an_unreachable_index_is_reported),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -103,7 +103,7 @@ static enum row_state state_of(const char *id)
 
 /* --- containers -------------------------------------------------------------------------------------------------- */
 
-static void what_ended_is_removed_when_it_is_old(void **state)
+static void ended_containers_are_removed_when_old(void **state)
 {
 	const char *store = store_id(b.store);
 	fake_add(fake, "husk-old", store, "o", /* running= */ false, OLD);
@@ -118,7 +118,7 @@ static void what_ended_is_removed_when_it_is_old(void **state)
 	assert_int_equal(fake_calls(fake, FAKE_PRUNE), 1);
 }
 
-static void one_that_cannot_be_removed_does_not_stop_the_rest(void **state)
+static void a_failed_removal_does_not_stop_the_others(void **state)
 {
 	fake_add(fake, "husk-1", store_id(b.store), "o", /* running= */ false, OLD);
 	fake_add(fake, "husk-2", store_id(b.store), "o", /* running= */ false, OLD);
@@ -134,7 +134,7 @@ static void one_that_cannot_be_removed_does_not_stop_the_rest(void **state)
 
 /* --- rows -------------------------------------------------------------------------------------------------------- */
 
-static void a_session_without_its_container_and_server_is_over(void **state)
+static void a_session_without_container_and_server_has_ended(void **state)
 {
 	add_row("gone", "husk-gone", "dead-server", ROW_RUNNING, 1);
 	add_row("there", "husk-there", "dead-server", ROW_RUNNING, 1);
@@ -152,7 +152,7 @@ static void a_session_without_its_container_and_server_is_over(void **state)
 	assert_int_equal(state_of("alive"), ROW_RUNNING);
 }
 
-static void without_an_engine_nothing_is_known_to_be_gone(void **state)
+static void without_an_engine_no_session_counts_as_gone(void **state)
 {
 	add_row("gone", "husk-gone", "dead-server", ROW_RUNNING, 1);
 	fake_go_down(fake);
@@ -162,7 +162,7 @@ static void without_an_engine_nothing_is_known_to_be_gone(void **state)
 	assert_int_equal(state_of("gone"), ROW_RUNNING);
 }
 
-static void a_round_can_be_dropped_at_any_moment(void **state)
+static void a_round_can_be_cancelled_at_any_moment(void **state)
 {
 	static const enum fake_op ops[] = { FAKE_QUERY, FAKE_REMOVE_ENDED, FAKE_PRUNE };
 	start();
@@ -181,7 +181,7 @@ static void a_round_can_be_dropped_at_any_moment(void **state)
 	assert_false(done);
 }
 
-static void warm_containers_of_the_dead_go(void **state)
+static void warm_containers_of_dead_servers_are_removed(void **state)
 {
 	add_row("dead", "husk-dead", "dead-server", ROW_WARM, 1);
 	add_row("gone", "husk-gone", "dead-server", ROW_WARM, 1);
@@ -262,14 +262,14 @@ static void exports_are_deleted_at_the_age_that_is_set(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_ended_is_removed_when_it_is_old),
-		TEST(one_that_cannot_be_removed_does_not_stop_the_rest),
-		TEST(a_session_without_its_container_and_server_is_over),
-		TEST(warm_containers_of_the_dead_go),
+		TEST(ended_containers_are_removed_when_old),
+		TEST(a_failed_removal_does_not_stop_the_others),
+		TEST(a_session_without_container_and_server_has_ended),
+		TEST(warm_containers_of_dead_servers_are_removed),
 		TEST(rows_of_the_store_do_not_choose_what_is_removed),
 		TEST(exports_are_deleted_at_the_age_that_is_set),
-		TEST(without_an_engine_nothing_is_known_to_be_gone),
-		TEST(a_round_can_be_dropped_at_any_moment),
+		TEST(without_an_engine_no_session_counts_as_gone),
+		TEST(a_round_can_be_cancelled_at_any_moment),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -259,23 +259,23 @@ static int in_guarded_child(int (*fn)(void))
 }
 
 /* evidence: container-fallocate, pid1-guard */
-static void what_aims_at_pid_1_is_refused(void **state)
+static void system_calls_against_pid_1_are_refused(void **state)
 {
 	assert_int_equal(in_guarded_child(try_refused), 0);
 }
 
-static void what_programs_need_is_allowed(void **state)
+static void system_calls_that_programs_need_are_allowed(void **state)
 {
 	assert_int_equal(in_guarded_child(try_allowed), 0);
 }
 
-static void what_libraries_do_without_is_missing(void **state)
+static void optional_system_calls_are_missing(void **state)
 {
 	assert_int_equal(in_guarded_child(try_missing), 0);
 }
 
 /* evidence: container-fallocate */
-static void space_must_be_written(void **state)
+static void fallocate_is_refused(void **state)
 {
 	assert_int_equal(in_guarded_child(try_unsupported), 0);
 }
@@ -289,10 +289,10 @@ static void foreign_calls_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_aims_at_pid_1_is_refused),
-		cmocka_unit_test(what_programs_need_is_allowed),
-		cmocka_unit_test(what_libraries_do_without_is_missing),
-		cmocka_unit_test(space_must_be_written),
+		cmocka_unit_test(system_calls_against_pid_1_are_refused),
+		cmocka_unit_test(system_calls_that_programs_need_are_allowed),
+		cmocka_unit_test(optional_system_calls_are_missing),
+		cmocka_unit_test(fallocate_is_refused),
 		cmocka_unit_test(foreign_calls_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

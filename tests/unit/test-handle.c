@@ -26,7 +26,7 @@ static const char *found(const char *word)
 	return f.kind == FAIL_NOT_FOUND ? "none" : "several";
 }
 
-static void ids_names_and_prefixes(void **state)
+static void ids_names_and_prefixes_are_found(void **state)
 {
 	assert_string_equal(found(ID_A), ID_A);
 	assert_string_equal(found(ID_C), ID_C);
@@ -69,7 +69,7 @@ static void names_are_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ids_names_and_prefixes),
+		cmocka_unit_test(ids_names_and_prefixes_are_found),
 		cmocka_unit_test(an_ambiguous_prefix_lists_its_matches),
 		cmocka_unit_test(names_are_words),
 	};

@@ -100,7 +100,7 @@ static void verbs_are_listed_in_groups(void **state)
 				  "  -h, --help          Print this help and exit.\n");
 }
 
-static void a_mistake_is_followed_by_the_usage(void **state)
+static void an_error_is_followed_by_the_usage(void **state)
 {
 	AUTO(freep) char *usage = printed(help_print_usage, &verbs[0]), *general = printed(help_print_usage, NULL);
 	AUTO(freep) char *pointer = printed(help_print_pointer, &verbs[0]), *list = printed(help_print_pointer, NULL);
@@ -110,7 +110,7 @@ static void a_mistake_is_followed_by_the_usage(void **state)
 	assert_string_equal(list, "bird --help lists the verbs.\n");
 }
 
-static void distances(void **state)
+static void edit_distances(void **state)
 {
 	assert_int_equal(help_distance("", "", 9), 0);
 	assert_int_equal(help_distance("run", "run", 9), 0);
@@ -126,7 +126,7 @@ static void distances(void **state)
 	assert_int_equal(help_distance("a", word, 5), 5);
 }
 
-static void names_that_are_near(void **state)
+static void nearest_names_are_found(void **state)
 {
 	assert_string_equal(help_nearest_verb(&bird, "swmi"), "swim");
 	assert_string_equal(help_nearest_verb(&bird, "sw"), "swim");
@@ -140,11 +140,9 @@ static void names_that_are_near(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_verb_is_explained_in_80_columns),
-		cmocka_unit_test(verbs_are_listed_in_groups),
-		cmocka_unit_test(a_mistake_is_followed_by_the_usage),
-		cmocka_unit_test(distances),
-		cmocka_unit_test(names_that_are_near),
+		cmocka_unit_test(a_verb_is_explained_in_80_columns), cmocka_unit_test(verbs_are_listed_in_groups),
+		cmocka_unit_test(an_error_is_followed_by_the_usage), cmocka_unit_test(edit_distances),
+		cmocka_unit_test(nearest_names_are_found),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static void a_request_is_read(void **state)
 	assert_true(r.head);
 }
 
-static void half_a_request_waits(void **state)
+static void an_incomplete_request_waits(void **state)
 {
 	static const char *const halves[] = { "", "GET", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: h\r\n\r",
 					      "POST / HTTP/1.1\r\n" };
@@ -46,7 +46,7 @@ static void half_a_request_waits(void **state)
 	}
 }
 
-static void what_is_not_understood_is_refused(void **state)
+static void unknown_requests_are_rejected(void **state)
 {
 	static const struct {
 		const char *request;
@@ -95,7 +95,7 @@ static void sizes_are_bounded(void **state)
 	assert_int_equal(http_parse((char *)b.data, HTTP_HEAD_MAX, &r), -431);
 }
 
-static void a_value_of_no_use_is_left_out(void **state)
+static void invalid_header_values_are_left_out(void **state)
 {
 	AUTO(freep) char *text = NULL;
 	struct http_request r;
@@ -104,7 +104,7 @@ static void a_value_of_no_use_is_left_out(void **state)
 	assert_string_equal(r.headers[0].name, "range");
 }
 
-static void an_answer_of_ours(void **state)
+static void an_answer_is_written(void **state)
 {
 	AUTO(buf_release) struct buf out = { 0 };
 	http_put_error(&out, 403, "no\n");
@@ -116,11 +116,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request_is_read),
-		cmocka_unit_test(half_a_request_waits),
-		cmocka_unit_test(what_is_not_understood_is_refused),
+		cmocka_unit_test(an_incomplete_request_waits),
+		cmocka_unit_test(unknown_requests_are_rejected),
 		cmocka_unit_test(sizes_are_bounded),
-		cmocka_unit_test(a_value_of_no_use_is_left_out),
-		cmocka_unit_test(an_answer_of_ours),
+		cmocka_unit_test(invalid_header_values_are_left_out),
+		cmocka_unit_test(an_answer_is_written),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static void patterns(void **state)
 			fail_msg("'%s' and '%s'", cases[i].text, cases[i].path);
 }
 
-static void a_folder_has_rules_of_its_own(void **state)
+static void a_folder_has_its_own_rules(void **state)
 {
 	AUTO(ignore_release) struct ignore g = { 0 };
 	ignore_add(&g, "*.txt\n", 6, 0);
@@ -82,7 +82,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(patterns),
-		cmocka_unit_test(a_folder_has_rules_of_its_own),
+		cmocka_unit_test(a_folder_has_its_own_rules),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

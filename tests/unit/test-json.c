@@ -32,7 +32,7 @@ static void prints_as_jansson_does(void **state)
 	}
 }
 
-static void numbers_have_no_noise(void **state)
+static void numbers_have_no_superfluous_digits(void **state)
 {
 	AUTO(buf_release) struct buf out = { 0 };
 	json_auto_t *value = json_real(0.1);
@@ -41,7 +41,7 @@ static void numbers_have_no_noise(void **state)
 }
 
 /* Wherever in a run of eight the byte is, and next to each other byte. */
-static void every_byte_at_every_place(void **state)
+static void every_byte_is_escaped_at_every_position(void **state)
 {
 	char text[40];
 	for (size_t at = 0; at < 24; at++) {
@@ -62,8 +62,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prints_as_jansson_does),
-		cmocka_unit_test(numbers_have_no_noise),
-		cmocka_unit_test(every_byte_at_every_place),
+		cmocka_unit_test(numbers_have_no_superfluous_digits),
+		cmocka_unit_test(every_byte_is_escaped_at_every_position),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

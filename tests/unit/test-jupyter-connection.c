@@ -23,7 +23,7 @@ static json_int_t port_of(const json_t *file, const char *name)
 	return json_integer_value(json_object_get(file, name));
 }
 
-static void the_connection_is_ours_alone(void **state)
+static void only_the_owner_can_read_the_connection_file(void **state)
 {
 	struct fail f AUTO(fail_release) = { 0 };
 	struct sender_id id = { 0 };
@@ -53,7 +53,7 @@ static void the_connection_is_ours_alone(void **state)
 	}
 }
 
-static void what_one_writes_the_other_reads(void **state)
+static void a_written_file_can_be_read(void **state)
 {
 	for (int tcp = 0; tcp < 2; tcp++) {
 		struct sender_id id = { 0 }, read_id;
@@ -73,7 +73,7 @@ static void what_one_writes_the_other_reads(void **state)
 #define PORTS "\"shell_port\":1,\"iopub_port\":2,\"stdin_port\":3,\"control_port\":4,\"hb_port\":5"
 
 /* evidence: jupyter-face */
-static void a_bad_file_says_what_is_wrong(void **state)
+static void a_bad_file_is_rejected_with_the_reason(void **state)
 {
 	static const struct {
 		const char *text, *why;
@@ -105,9 +105,9 @@ static void a_bad_file_says_what_is_wrong(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_connection_is_ours_alone),
-		cmocka_unit_test(what_one_writes_the_other_reads),
-		cmocka_unit_test(a_bad_file_says_what_is_wrong),
+		cmocka_unit_test(only_the_owner_can_read_the_connection_file),
+		cmocka_unit_test(a_written_file_can_be_read),
+		cmocka_unit_test(a_bad_file_is_rejected_with_the_reason),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -60,7 +60,7 @@ static void assert_trouble(json_t *error, const char *name, const char *value, c
 	json_decref(error);
 }
 
-static void what_went_wrong_is_said_once_and_whole(void **state)
+static void errors_are_worded_once_and_completely(void **state)
 {
 	char type[] = "ValueError", message[] = "no", traceback[] = "Traceback\nValueError: no",
 	     detail[] = "killed for memory", lost[] = "x (int)";
@@ -94,7 +94,7 @@ static int parse(struct face_options *o, const char *line, struct fail *f)
 	return face_options_parse(o, argc, argv, f);
 }
 
-static void options_say_one_thing(void **state)
+static void options_that_conflict_are_rejected(void **state)
 {
 	static const char *const good[] = { "--session x",
 					    "--session x --tcp",
@@ -131,7 +131,7 @@ static void make_old(const char *folder)
 	assert_int_equal(utimensat(AT_FDCWD, folder, long_ago, 0), 0);
 }
 
-static void what_a_killed_one_left_is_removed(void **state)
+static void files_of_a_killed_face_are_removed(void **state)
 {
 	char folder[] = "/tmp/husk-place-XXXXXX";
 	struct sender_id id = { 0 };
@@ -169,9 +169,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(languages_are_known_by_their_files),
-		cmocka_unit_test(what_went_wrong_is_said_once_and_whole),
-		cmocka_unit_test(options_say_one_thing),
-		cmocka_unit_test(what_a_killed_one_left_is_removed),
+		cmocka_unit_test(errors_are_worded_once_and_completely),
+		cmocka_unit_test(options_that_conflict_are_rejected),
+		cmocka_unit_test(files_of_a_killed_face_are_removed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static void good_json_is_left_alone(void **state)
 	assert_loads("null", "{}");
 }
 
-static void what_python_writes_is_mended(void **state)
+static void json_as_python_writes_it_is_repaired(void **state)
 {
 	assert_loads("{\"a\":[NaN,Infinity,-Infinity,1]}", "{\"a\":[null,null,null,1]}");
 	assert_loads("{\"a\":123456789012345678901234567890}", "{\"a\":1.2345678901234568e29}");
@@ -34,7 +34,7 @@ static void what_python_writes_is_mended(void **state)
 	assert_loads("{\"a\":NaN,\"NaN\":\"NaN\"}", "{\"NaN\":\"NaN\",\"a\":null}");
 }
 
-static void what_others_write_is_mended(void **state)
+static void invalid_text_is_repaired(void **state)
 {
 	assert_loads("{\"a\":\"x\xff\xc3(\xe2\x82\"}",
 		     "{\"a\":\"x\xef\xbf\xbd\xef\xbf\xbd(\xef\xbf\xbd\xef\xbf\xbd\"}");
@@ -48,7 +48,7 @@ static void a_string_may_hold_nul(void **state)
 	assert_int_equal(json_string_length(json_object_get(value, "a")), 3);
 }
 
-static void what_is_no_object_is_refused(void **state)
+static void json_that_is_not_an_object_is_rejected(void **state)
 {
 	static const char *const bad[] = { "",	      "[]",	   "1",		  "\"x\"",	    "{",
 					   "{\"a\":", "{\"a\":\"", "{\"a\":\"\\", "{\"a\":\"\\u12", "{a:1}",
@@ -57,7 +57,7 @@ static void what_is_no_object_is_refused(void **state)
 		assert_null(load_object(bad[i], strlen(bad[i])));
 }
 
-static void too_much_is_refused(void **state)
+static void too_large_json_is_rejected(void **state)
 {
 	size_t depth = LOAD_DEPTH_MAX + 1;
 	AUTO(freep) char *deep = xcalloc(depth + 8, 1);
@@ -69,9 +69,12 @@ static void too_much_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(good_json_is_left_alone),	cmocka_unit_test(what_python_writes_is_mended),
-		cmocka_unit_test(what_others_write_is_mended),	cmocka_unit_test(a_string_may_hold_nul),
-		cmocka_unit_test(what_is_no_object_is_refused), cmocka_unit_test(too_much_is_refused),
+		cmocka_unit_test(good_json_is_left_alone),
+		cmocka_unit_test(json_as_python_writes_it_is_repaired),
+		cmocka_unit_test(invalid_text_is_repaired),
+		cmocka_unit_test(a_string_may_hold_nul),
+		cmocka_unit_test(json_that_is_not_an_object_is_rejected),
+		cmocka_unit_test(too_large_json_is_rejected),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

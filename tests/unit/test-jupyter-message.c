@@ -58,7 +58,7 @@ static void a_kernels_message_is_read(void **state)
 }
 
 /* evidence: jupyter-face */
-static void the_signature_decides(void **state)
+static void wrong_signatures_are_rejected(void **state)
 {
 	char upper[] = SIGNATURE, changed[] = SIGNATURE;
 	for (size_t i = 0; i < sizeof(upper) - 1; i++)
@@ -79,7 +79,7 @@ static void the_signature_decides(void **state)
 	assert_string_equal(refused_with(6, "{\"execution_state\":\"busy\"}"), "has a wrong signature");
 }
 
-static void frames_that_are_no_message_are_refused(void **state)
+static void invalid_frames_are_rejected(void **state)
 {
 	struct part many[MESSAGE_FRAMES_MAX + 1];
 	struct message m;
@@ -96,7 +96,7 @@ static void frames_that_are_no_message_are_refused(void **state)
 	assert_string_equal(decode(&m, many, 6), "has a wrong signature");
 }
 
-static void ours_are_read_back(void **state)
+static void our_messages_can_be_read(void **state)
 {
 	struct sender_id id = { 0 }, other = { 0 };
 	char first[MESSAGE_ID_LEN + 1], second[MESSAGE_ID_LEN + 1];
@@ -132,9 +132,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_kernels_message_is_read),
-		cmocka_unit_test(the_signature_decides),
-		cmocka_unit_test(frames_that_are_no_message_are_refused),
-		cmocka_unit_test(ours_are_read_back),
+		cmocka_unit_test(wrong_signatures_are_rejected),
+		cmocka_unit_test(invalid_frames_are_rejected),
+		cmocka_unit_test(our_messages_can_be_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

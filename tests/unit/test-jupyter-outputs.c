@@ -112,7 +112,7 @@ static void assert_end(struct probe *p, const char *expected)
 	assert_log(p, all);
 }
 
-static void reply_and_idle_make_the_end(void **state)
+static void a_cell_ends_with_reply_and_idle(void **state)
 {
 	struct probe *p = *state;
 	status(p, NOW, "busy");
@@ -132,7 +132,7 @@ static void reply_and_idle_make_the_end(void **state)
 	assert_true(outputs_complete(&p->outputs));
 }
 
-static void text_goes_out_at_once(void **state)
+static void text_is_passed_on_at_once(void **state)
 {
 	struct probe *p = *state;
 	print(p, NOW, "one\n");
@@ -155,7 +155,7 @@ static void the_last_result_is_the_value(void **state)
 		"{\"data\":{\"text/plain\":\"1\"},\"id\":7,\"op\":\"display\"}|{\"data\":{\"text/plain\":\"2\"},\"id\":7,\"op\":\"result\"}|");
 }
 
-static void one_error_is_told(void **state)
+static void one_error_is_reported(void **state)
 {
 	struct probe *p = *state;
 	json_t *error = json_pack("{s:s, s:s, s:s, s:[s, s]}", "status", "error", "ename", "E", "evalue", "m",
@@ -167,7 +167,7 @@ static void one_error_is_told(void **state)
 	assert_end(p, "{\"id\":7,\"message\":\"m\",\"op\":\"error\",\"traceback\":\"first\\nsecond\",\"type\":\"E\"}|");
 }
 
-static void an_error_in_the_reply_alone_is_told(void **state)
+static void an_error_only_in_the_reply_is_reported(void **state)
 {
 	struct probe *p = *state;
 	reply(p, NOW, json_pack("{s:s, s:s, s:i}", "status", "error", "evalue", "1", "traceback", 5));
@@ -180,7 +180,7 @@ static void an_error_in_the_reply_alone_is_told(void **state)
 		"{\"id\":7,\"message\":\"The cell was interrupted.\",\"op\":\"error\",\"traceback\":\"\",\"type\":\"Interrupted\"}|");
 }
 
-static void displays_and_what_takes_them_back_go_up_in_order(void **state)
+static void displays_updates_and_clears_keep_their_order(void **state)
 {
 	struct probe *p = *state;
 	display(p, NOW, "first", "d", false);
@@ -198,7 +198,7 @@ static void displays_and_what_takes_them_back_go_up_in_order(void **state)
 	assert_log(p, "");
 }
 
-static void late_text_is_told_apart(void **state)
+static void late_text_is_marked(void **state)
 {
 	struct probe *p = *state;
 	print(p, NOW, "mine");
@@ -214,7 +214,7 @@ static void late_text_is_told_apart(void **state)
 	assert_log(p, "out:between\n|");
 }
 
-static void text_of_nobody_is_the_running_cells(void **state)
+static void text_without_a_parent_belongs_to_the_running_cell(void **state)
 {
 	struct probe *p = *state;
 	struct message m = message_of("stream", "", json_pack("{s:s, s:s}", "name", "stdout", "text", "x"));
@@ -234,7 +234,7 @@ static void a_late_display_waits_for_a_cell(void **state)
 	assert_log(p, "{\"data\":{\"text/plain\":\"late\"},\"id\":8,\"op\":\"display\"}|{\"id\":8,\"op\":\"done\"}|");
 }
 
-static void bundles_become_what_the_link_takes(void **state)
+static void bundles_are_converted_for_the_link(void **state)
 {
 	struct probe *p = *state;
 	publish(p, "display_data", NOW,
@@ -266,7 +266,7 @@ static void buffers_and_metadata_are_carried(void **state)
 		"{\"buffers\":[\"AP8=\",\"\"],\"data\":{\"text/plain\":\"x\"},\"id\":7,\"metadata\":{\"width\":5},\"op\":\"display\"}|");
 }
 
-static void what_is_too_long_loses_its_largest_form(void **state)
+static void an_oversized_bundle_loses_its_largest_form(void **state)
 {
 	struct probe *p = *state;
 	AUTO(freep) char *big = xcalloc(SEND_MAX + 1, 1);
@@ -312,18 +312,18 @@ static void displayed_values_are_results(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(reply_and_idle_make_the_end),
-		TEST(text_goes_out_at_once),
+		TEST(a_cell_ends_with_reply_and_idle),
+		TEST(text_is_passed_on_at_once),
 		TEST(the_last_result_is_the_value),
-		TEST(one_error_is_told),
-		TEST(an_error_in_the_reply_alone_is_told),
-		TEST(displays_and_what_takes_them_back_go_up_in_order),
-		TEST(late_text_is_told_apart),
-		TEST(text_of_nobody_is_the_running_cells),
+		TEST(one_error_is_reported),
+		TEST(an_error_only_in_the_reply_is_reported),
+		TEST(displays_updates_and_clears_keep_their_order),
+		TEST(late_text_is_marked),
+		TEST(text_without_a_parent_belongs_to_the_running_cell),
 		TEST(a_late_display_waits_for_a_cell),
-		TEST(bundles_become_what_the_link_takes),
+		TEST(bundles_are_converted_for_the_link),
 		TEST(buffers_and_metadata_are_carried),
-		TEST(what_is_too_long_loses_its_largest_form),
+		TEST(an_oversized_bundle_loses_its_largest_form),
 		TEST(pages_are_displays),
 		TEST(displayed_values_are_results),
 	};

@@ -77,7 +77,7 @@ static void assert_log(struct probe *p, const char *expected)
 	buf_reset(&p->log);
 }
 
-static void a_cell_that_may_not_ask_is_refused(void **state)
+static void a_prompt_of_a_cell_without_input_is_refused(void **state)
 {
 	struct probe *p = *state;
 	prompt_begin(&p->asking, /* interactive= */ false);
@@ -108,7 +108,7 @@ static void an_interactive_cell_is_answered(void **state)
 	assert_log(p, "secret: |");
 }
 
-static void later_prompts_get_the_other_lines(void **state)
+static void later_prompts_get_the_remaining_lines(void **state)
 {
 	struct probe *p = *state;
 	prompt_begin(&p->asking, /* interactive= */ true);
@@ -147,9 +147,9 @@ static void an_interrupt_withdraws_the_prompt(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_cell_that_may_not_ask_is_refused),
+		TEST(a_prompt_of_a_cell_without_input_is_refused),
 		TEST(an_interactive_cell_is_answered),
-		TEST(later_prompts_get_the_other_lines),
+		TEST(later_prompts_get_the_remaining_lines),
 		TEST(an_interrupt_withdraws_the_prompt),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

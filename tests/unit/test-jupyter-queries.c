@@ -89,7 +89,7 @@ static void each_kind_is_a_request(void **state)
 	expect("{\"completeness\":\"incomplete\",\"id\":6,\"indent\":\"  \",\"status\":\"ok\"}|");
 }
 
-static void others_are_not_ours(void **state)
+static void other_messages_are_ignored(void **state)
 {
 	assert_false(ask("{\"op\":\"look\",\"id\":1}", true, 0));
 	assert_false(ask("{\"id\":1}", true, 0));
@@ -98,7 +98,7 @@ static void others_are_not_ours(void **state)
 	expect("");
 }
 
-static void a_kernel_that_is_busy_or_gone_is_not_asked(void **state)
+static void a_busy_or_dead_kernel_gets_no_query(void **state)
 {
 	ask(COMPLETE, false, 0);
 	expect("{\"id\":4,\"status\":\"busy\"}|");
@@ -117,7 +117,7 @@ static void a_query_is_abandoned(void **state)
 	expect("");
 }
 
-static void a_kernel_that_knows_no_such_request_is_asked_once(void **state)
+static void an_unsupported_query_is_sent_once(void **state)
 {
 	ask(COMPLETE, true, 1000);
 	queries_tick(&probe->queries, 1000 + QUERIES_PATIENCE_MS - 1);
@@ -154,10 +154,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(each_kind_is_a_request, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(others_are_not_ours, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_kernel_that_is_busy_or_gone_is_not_asked, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(other_messages_are_ignored, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_busy_or_dead_kernel_gets_no_query, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_query_is_abandoned, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_kernel_that_knows_no_such_request_is_asked_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_unsupported_query_is_sent_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(replies_are_bounded, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

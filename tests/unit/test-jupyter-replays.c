@@ -12,7 +12,7 @@ static bool is_first(struct replays *r, uint32_t number)
 	return replays_is_first(r, &m);
 }
 
-static void a_copy_is_noticed(void **state)
+static void a_replayed_message_is_noticed(void **state)
 {
 	struct replays *r = replays_new();
 	assert_true(is_first(r, 0));
@@ -22,7 +22,7 @@ static void a_copy_is_noticed(void **state)
 	replays_free(r);
 }
 
-static void the_last_ones_are_remembered_in_bounded_memory(void **state)
+static void remembered_messages_are_bounded(void **state)
 {
 	struct replays *r = replays_new();
 	for (uint32_t i = 0; i < 10 * REPLAYS_KEPT; i++) {
@@ -37,8 +37,8 @@ static void the_last_ones_are_remembered_in_bounded_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_copy_is_noticed),
-		cmocka_unit_test(the_last_ones_are_remembered_in_bounded_memory),
+		cmocka_unit_test(a_replayed_message_is_noticed),
+		cmocka_unit_test(remembered_messages_are_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ static void a_spec_makes_a_command(void **state)
 	assert_true(s.interrupt_by_message);
 }
 
-static void a_bad_spec_says_what_is_wrong(void **state)
+static void a_bad_spec_is_rejected_with_the_reason(void **state)
 {
 	static const char *const bad[] = { "",
 					   "[]",
@@ -71,7 +71,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_spec_makes_a_command),
-		cmocka_unit_test(a_bad_spec_says_what_is_wrong),
+		cmocka_unit_test(a_bad_spec_is_rejected_with_the_reason),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -36,7 +36,7 @@ static off_t size_of(unsigned number)
 	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : -1;
 }
 
-static void a_run_has_its_file(void **state)
+static void each_run_has_a_file(void **state)
 {
 	AUTO(keeps_release) struct keeps all = { .home = home };
 	struct keep k = { .fd = -1 };
@@ -51,7 +51,7 @@ static void a_run_has_its_file(void **state)
 	assert_int_equal(size_of(7), 6);
 }
 
-static void each_and_all_are_bounded(void **state)
+static void each_file_and_their_sum_are_bounded(void **state)
 {
 	AUTO(keeps_release) struct keeps all = { .home = home };
 	AUTO(freep) char *much = xcalloc(1, KEEP_RUN_MAX + 1);
@@ -105,8 +105,8 @@ static void no_link_is_followed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_run_has_its_file, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(each_and_all_are_bounded, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(each_run_has_a_file, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(each_file_and_their_sum_are_bounded, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_link_is_followed, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ static void without_a_file_nothing_is_touched(void **state)
 	assert_int_equal(access(place.state_dir, F_OK), -1);
 }
 
-static void what_is_kept_comes_back(void **state)
+static void kept_settings_are_read_again(void **state)
 {
 	keep("B", "caf\xc3\xa9 = secret\nline");
 	keep("A", "1");
@@ -93,7 +93,7 @@ static bool holds(const char *name, const char *words)
 	return text.len && memmem(text.data, text.len, words, strlen(words));
 }
 
-static void on_disk_it_is_sealed(void **state)
+static void kept_secrets_are_sealed_on_disk(void **state)
 {
 	keep("POSTGRES_PASSWORD", "hunter2hunter2");
 	assert_false(holds("settings.db", "hunter2"));
@@ -106,7 +106,7 @@ static void on_disk_it_is_sealed(void **state)
 	assert_refused("open to other users", "settings.key");
 }
 
-static void another_key_does_not_open_it(void **state)
+static void another_key_does_not_open_kept_settings(void **state)
 {
 	keep("A", "secret");
 	place.secret = "a key that nobody used before";
@@ -118,7 +118,7 @@ static void another_key_does_not_open_it(void **state)
 	assert_refused("ENCRYPTION_KEY", "ENCRYPTION_KEY");
 }
 
-static void a_file_that_is_no_database_is_named(void **state)
+static void a_file_that_is_not_a_database_is_named(void **state)
 {
 	keep("A", "1");
 	AUTO(freep) char *path = xasprintf("%s/settings.db", place.state_dir);
@@ -135,11 +135,9 @@ static void a_file_that_is_no_database_is_named(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(without_a_file_nothing_is_touched),
-		TEST(what_is_kept_comes_back),
-		TEST(on_disk_it_is_sealed),
-		TEST(another_key_does_not_open_it),
-		TEST(a_file_that_is_no_database_is_named),
+		TEST(without_a_file_nothing_is_touched),      TEST(kept_settings_are_read_again),
+		TEST(kept_secrets_are_sealed_on_disk),	      TEST(another_key_does_not_open_kept_settings),
+		TEST(a_file_that_is_not_a_database_is_named),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static void seal_and_open(struct key *k, const char *name, const char *text)
 	assert_string_equal(opened, text);
 }
 
-static void a_text_comes_back(void **state)
+static void a_sealed_text_can_be_opened(void **state)
 {
 	struct key k;
 	key_init(&k, NULL, dir);
@@ -88,7 +88,7 @@ static int remove_dir(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_text_comes_back),
+		cmocka_unit_test(a_sealed_text_can_be_opened),
 		cmocka_unit_test(a_seal_is_bound_to_its_name),
 		cmocka_unit_test(a_changed_seal_does_not_open),
 	};

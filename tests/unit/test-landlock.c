@@ -62,17 +62,17 @@ static int in_confined_child(int (*fn)(void))
 	return WEXITSTATUS(status);
 }
 
-static void writing_stays_where_work_is_done(void **state)
+static void writing_is_limited_to_the_work_folders(void **state)
 {
 	assert_int_equal(in_confined_child(try_writing), 0);
 }
 
-static void others_are_signalled_but_not_looked_into(void **state)
+static void other_processes_can_be_signalled_but_not_read(void **state)
 {
 	assert_int_equal(in_confined_child(try_looking), 0);
 }
 
-static void where_there_is_no_landlock_nothing_happens(void **state)
+static void without_landlock_nothing_is_restricted(void **state)
 {
 	assert_int_equal(in_confined_child(landlock_version), 0);
 }
@@ -80,10 +80,10 @@ static void where_there_is_no_landlock_nothing_happens(void **state)
 int main(void)
 {
 	const struct CMUnitTest confined[] = {
-		cmocka_unit_test(writing_stays_where_work_is_done),
-		cmocka_unit_test(others_are_signalled_but_not_looked_into),
+		cmocka_unit_test(writing_is_limited_to_the_work_folders),
+		cmocka_unit_test(other_processes_can_be_signalled_but_not_read),
 	};
-	const struct CMUnitTest without[] = { cmocka_unit_test(where_there_is_no_landlock_nothing_happens) };
+	const struct CMUnitTest without[] = { cmocka_unit_test(without_landlock_nothing_is_restricted) };
 	return landlock_version() ? cmocka_run_group_tests(confined, NULL, NULL) :
 				    cmocka_run_group_tests(without, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static enum lease_verdict run(struct lease *l, uint64_t *mono, uint64_t *boot, u
 	return v;
 }
 
-static void it_ends_without_a_controller(void **state)
+static void a_lease_ends_without_a_controller(void **state)
 {
 	struct lease l;
 	uint64_t mono = 5000, boot = 900000;
@@ -25,7 +25,7 @@ static void it_ends_without_a_controller(void **state)
 	assert_int_equal(run(&l, &mono, &boot, 1), LEASE_OVER);
 }
 
-static void a_frame_renews_it(void **state)
+static void a_frame_renews_the_lease(void **state)
 {
 	struct lease l;
 	uint64_t mono = 0, boot = 0;
@@ -50,7 +50,7 @@ static void a_pause_of_the_container_is_forgiven_for_a_quarter(void **state)
 	assert_int_equal(run(&l, &mono, &boot, 1), LEASE_OVER);
 }
 
-static void a_suspend_shortly_before_the_end_too(void **state)
+static void a_suspend_before_the_end_is_forgiven_for_a_quarter(void **state)
 {
 	struct lease l;
 	uint64_t mono = 0, boot = 0;
@@ -63,7 +63,7 @@ static void a_suspend_shortly_before_the_end_too(void **state)
 }
 
 /* evidence: lease */
-static void gaps_cannot_be_lived_on(void **state)
+static void repeated_gaps_do_not_extend_a_lease(void **state)
 {
 	struct lease l;
 	uint64_t mono = 0, boot = 0;
@@ -77,7 +77,7 @@ static void gaps_cannot_be_lived_on(void **state)
 	assert_true(gaps < 20);
 }
 
-static void a_late_tick_is_no_gap(void **state)
+static void a_late_tick_does_not_count_as_a_gap(void **state)
 {
 	struct lease l;
 	lease_init(&l, LEASE, 0, 0, 0);
@@ -86,7 +86,7 @@ static void a_late_tick_is_no_gap(void **state)
 	assert_int_equal(lease_tick(&l, LEASE, LEASE), LEASE_OVER);
 }
 
-static void the_lifetime_counts_sleep_and_knows_no_mercy(void **state)
+static void the_lifetime_includes_sleep_and_is_never_extended(void **state)
 {
 	struct lease l;
 	lease_init(&l, LEASE, 100000, 0, 50000);
@@ -97,7 +97,7 @@ static void the_lifetime_counts_sleep_and_knows_no_mercy(void **state)
 	assert_int_equal(lease_lifetime_left_ms(&l, 150001), 0);
 }
 
-static void a_claim_starts_both_anew(void **state)
+static void a_claim_restarts_lease_and_lifetime(void **state)
 {
 	struct lease l;
 	uint64_t mono = 0, boot = 7000;
@@ -155,14 +155,14 @@ static void long_sleeps_end_in_time(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_ends_without_a_controller),
-		cmocka_unit_test(a_frame_renews_it),
+		cmocka_unit_test(a_lease_ends_without_a_controller),
+		cmocka_unit_test(a_frame_renews_the_lease),
 		cmocka_unit_test(a_pause_of_the_container_is_forgiven_for_a_quarter),
-		cmocka_unit_test(a_suspend_shortly_before_the_end_too),
-		cmocka_unit_test(gaps_cannot_be_lived_on),
-		cmocka_unit_test(a_late_tick_is_no_gap),
-		cmocka_unit_test(the_lifetime_counts_sleep_and_knows_no_mercy),
-		cmocka_unit_test(a_claim_starts_both_anew),
+		cmocka_unit_test(a_suspend_before_the_end_is_forgiven_for_a_quarter),
+		cmocka_unit_test(repeated_gaps_do_not_extend_a_lease),
+		cmocka_unit_test(a_late_tick_does_not_count_as_a_gap),
+		cmocka_unit_test(the_lifetime_includes_sleep_and_is_never_extended),
+		cmocka_unit_test(a_claim_restarts_lease_and_lifetime),
 		cmocka_unit_test(a_claimed_lease_ends_by_its_own_length),
 		cmocka_unit_test(long_sleeps_end_in_time),
 	};

@@ -135,7 +135,7 @@ static void hear(void *ctx, int stream, const char *text, size_t n)
 	heard->thread = pthread_self();
 }
 
-static void a_session_lives_runs_and_ends(void **unused)
+static void a_session_is_created_used_and_stopped(void **unused)
 {
 	struct husk_session *s = create(conversation), *info = NULL;
 	struct husk_sessions *list = NULL;
@@ -187,7 +187,7 @@ static void output_comes_in_whole_lines(void **unused)
 	husk_session_free(s);
 }
 
-static void a_run_outlives_its_call(void **unused)
+static void a_run_outlives_its_request(void **unused)
 {
 	struct husk_session *s = create(conversation);
 	struct husk_result *r = NULL;
@@ -217,7 +217,7 @@ static void a_run_outlives_its_call(void **unused)
 	husk_session_free(s);
 }
 
-static void a_look_says_how_it_stands(void **unused)
+static void a_look_reports_memory_disks_and_times(void **unused)
 {
 	struct husk_session *s = create(conversation);
 	struct husk_look *l = NULL;
@@ -249,7 +249,7 @@ static void a_look_says_how_it_stands(void **unused)
 #define MATCHES                                                                                                        \
 	"{\"status\":\"ok\",\"matches\":[\"alpha\",\"a\\u001b[1m\",5,\"a\\nb\",\"al\u00fc\"],\"start\":1,\"end\":2}"
 
-static void an_interpreter_is_asked(void **unused)
+static void an_interpreter_answers_queries(void **unused)
 {
 	struct husk_session *s = create(conversation);
 	struct husk_completion *c = NULL;
@@ -298,7 +298,7 @@ static void an_interpreter_is_asked(void **unused)
 	husk_session_free(s);
 }
 
-static void a_session_of_an_older_husk_is_not_asked(void **unused)
+static void a_session_of_an_older_husk_gets_no_queries(void **unused)
 {
 	fake_is_old = true;
 	struct husk_session *s = create(conversation);
@@ -308,7 +308,7 @@ static void a_session_of_an_older_husk_is_not_asked(void **unused)
 	husk_session_free(s);
 }
 
-static void what_contradicts_itself_is_refused(void **unused)
+static void contradictory_options_are_rejected(void **unused)
 {
 	static const char *const env[] = { "A=1", NULL };
 	const struct husk_run wrong[] = {
@@ -343,7 +343,7 @@ static void what_contradicts_itself_is_refused(void **unused)
 	husk_session_free(s);
 }
 
-static void closing_ends_what_was_made(void **unused)
+static void closing_ends_sessions(void **unused)
 {
 	husk_session_free(create(conversation));
 	husk_session_free(create(conversation));
@@ -515,7 +515,7 @@ static void a_cancelled_create_leaves_nothing(void **unused)
 
 /* --- misuse -------------------------------------------------------------------------------------------------------- */
 
-static void misuse_is_an_error_and_nothing_else(void **unused)
+static void misuse_only_returns_an_error(void **unused)
 {
 	struct husk *h = NULL;
 	struct husk_conversation *c = NULL;
@@ -581,7 +581,7 @@ static void misuse_is_an_error_and_nothing_else(void **unused)
 	assert_string_equal(husk_text(NULL), "");
 }
 
-static void what_was_closed_is_recognised(void **unused)
+static void closed_objects_are_recognised(void **unused)
 {
 	struct husk *h = open_one();
 	struct husk_conversation *c = NULL, *again = NULL;
@@ -596,7 +596,7 @@ static void what_was_closed_is_recognised(void **unused)
 }
 
 /* A program of a later version fills a larger structure, one of an earlier version a smaller one. */
-static void sizes_tell_versions_apart(void **unused)
+static void structure_sizes_identify_versions(void **unused)
 {
 	struct {
 		struct husk_run run;
@@ -634,7 +634,7 @@ static int in_child(void)
 	return husk_close(own) ? 4 : 0;
 }
 
-static void a_forked_child_opens_its_own(void **unused)
+static void a_forked_child_opens_its_own_manager(void **unused)
 {
 	struct husk_result *r = NULL;
 	struct husk_session *s = create(conversation);
@@ -654,14 +654,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(a_session_lives_runs_and_ends),
+		TEST(a_session_is_created_used_and_stopped),
 		TEST(output_comes_in_whole_lines),
-		TEST(a_run_outlives_its_call),
-		TEST(a_look_says_how_it_stands),
-		TEST(an_interpreter_is_asked),
-		TEST(a_session_of_an_older_husk_is_not_asked),
-		TEST(what_contradicts_itself_is_refused),
-		TEST(closing_ends_what_was_made),
+		TEST(a_run_outlives_its_request),
+		TEST(a_look_reports_memory_disks_and_times),
+		TEST(an_interpreter_answers_queries),
+		TEST(a_session_of_an_older_husk_gets_no_queries),
+		TEST(contradictory_options_are_rejected),
+		TEST(closing_ends_sessions),
 		TEST(several_managers_share_the_thread),
 		TEST(threads_do_not_disturb_each_other),
 		TEST(a_deadline_ends_a_call),
@@ -669,11 +669,11 @@ int main(void)
 		TEST(another_thread_closes_the_manager),
 		TEST(an_idle_callback_cancels),
 		TEST(a_cancelled_create_leaves_nothing),
-		TEST(misuse_is_an_error_and_nothing_else),
-		TEST(what_was_closed_is_recognised),
-		TEST(sizes_tell_versions_apart),
+		TEST(misuse_only_returns_an_error),
+		TEST(closed_objects_are_recognised),
+		TEST(structure_sizes_identify_versions),
 #if !defined(__SANITIZE_THREAD__)
-		TEST(a_forked_child_opens_its_own),
+		TEST(a_forked_child_opens_its_own_manager),
 #endif
 	};
 	return cmocka_run_group_tests_name("libhusk", tests, NULL, NULL);

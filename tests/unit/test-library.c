@@ -24,7 +24,7 @@ void *dlopen(const char *name, int flags)
 	return name && strstr(name, "crypto") ? NULL : real(name, flags);
 }
 
-static void the_first_name_that_is_there_is_loaded(void **state)
+static void the_first_existing_name_is_loaded(void **state)
 {
 	struct library libm = LIBRARY(FUNCTIONS, "libhusk-no-such-library.so.1", "libm.so.6");
 	assert_true(library_load(&libm));
@@ -77,7 +77,7 @@ static void large_content_is_hashed_without_libcrypto(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_name_that_is_there_is_loaded),
+		cmocka_unit_test(the_first_existing_name_is_loaded),
 		cmocka_unit_test(a_missing_library_is_reported),
 		cmocka_unit_test(a_library_without_the_function_is_not_used),
 		cmocka_unit_test(a_library_that_does_not_start_is_not_used),

@@ -10,7 +10,7 @@ static void open_recorded(struct limits *l, const char *name)
 	limits_open(l, path);
 }
 
-static void version_1(void **state)
+static void limits_of_cgroup_v1(void **state)
 {
 	AUTO(limits_close) struct limits l;
 	open_recorded(&l, "v1");
@@ -24,7 +24,7 @@ static void version_1(void **state)
 	assert_int_equal(limits_oom_kills(&l), 3); /* read anew, from the start */
 }
 
-static void version_2(void **state)
+static void limits_of_cgroup_v2(void **state)
 {
 	AUTO(limits_close) struct limits l;
 	open_recorded(&l, "v2");
@@ -36,7 +36,7 @@ static void version_2(void **state)
 	assert_false(limits_pids_full(&l));
 }
 
-static void an_old_version_2_without_limits(void **state)
+static void limits_of_an_old_cgroup_v2(void **state)
 {
 	AUTO(limits_close) struct limits l;
 	open_recorded(&l, "v2-old");
@@ -47,7 +47,7 @@ static void an_old_version_2_without_limits(void **state)
 	assert_false(limits_pids_full(&l));
 }
 
-static void nothing_to_read(void **state)
+static void limits_are_unknown_without_files(void **state)
 {
 	AUTO(limits_close) struct limits l;
 	limits_open(&l, "/nonexistent");
@@ -61,10 +61,10 @@ static void nothing_to_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(version_1),
-		cmocka_unit_test(version_2),
-		cmocka_unit_test(an_old_version_2_without_limits),
-		cmocka_unit_test(nothing_to_read),
+		cmocka_unit_test(limits_of_cgroup_v1),
+		cmocka_unit_test(limits_of_cgroup_v2),
+		cmocka_unit_test(limits_of_an_old_cgroup_v2),
+		cmocka_unit_test(limits_are_unknown_without_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -235,7 +235,7 @@ static void much_output_is_rendered_by_a_worker(void **state)
 	assert_int_equal(b.told.stdout_bytes, MANY + strlen("\r\nlast\n"));
 }
 
-static void what_came_before_the_connection_broke_counts(void **state)
+static void frames_before_the_connection_broke_count(void **state)
 {
 	AUTO(buf_release) struct buf frames = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
@@ -253,7 +253,7 @@ static void what_came_before_the_connection_broke_counts(void **state)
 	assert_int_equal(b.broken, 1);
 }
 
-static void a_session_that_dies_meanwhile_is_told_once(void **state)
+static void a_session_that_dies_meanwhile_is_reported_once(void **state)
 {
 	AUTO(buf_release) struct buf frames = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
@@ -274,7 +274,7 @@ static void a_session_that_dies_meanwhile_is_told_once(void **state)
 	assert_int_equal(b.ends, 1);
 }
 
-static void a_caller_that_leaves_meanwhile_is_not_told(void **state)
+static void a_caller_that_leaves_meanwhile_gets_no_answer(void **state)
 {
 	AUTO(buf_release) struct buf frames = { 0 };
 	put_output(&frames);
@@ -304,9 +304,9 @@ int main(void)
 		ON_BENCH(large_frames_wait_for_a_worker_in_their_order),
 		ON_BENCH(a_message_of_many_values_waits_for_a_worker),
 		ON_BENCH(much_output_is_rendered_by_a_worker),
-		ON_BENCH(what_came_before_the_connection_broke_counts),
-		ON_BENCH(a_session_that_dies_meanwhile_is_told_once),
-		ON_BENCH(a_caller_that_leaves_meanwhile_is_not_told),
+		ON_BENCH(frames_before_the_connection_broke_count),
+		ON_BENCH(a_session_that_dies_meanwhile_is_reported_once),
+		ON_BENCH(a_caller_that_leaves_meanwhile_gets_no_answer),
 		ON_BENCH(a_line_that_is_freed_meanwhile_leaves_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

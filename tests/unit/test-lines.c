@@ -38,7 +38,7 @@ static void expect(const char *text, size_t max, size_t piece, const char *want)
 	assert_string_equal(buf_str(&out), want);
 }
 
-static void splits_whatever_the_pieces(void **state)
+static void splits_lines_from_any_pieces(void **state)
 {
 	for (size_t piece = 1; piece < 40; piece++) {
 		expect("a\nbc\n", 10, piece, "<a><bc>");
@@ -51,7 +51,7 @@ static void splits_whatever_the_pieces(void **state)
 	}
 }
 
-static void long_line_is_told_once_and_memory_stays_bounded(void **state)
+static void a_long_line_is_reported_once_in_bounded_memory(void **state)
 {
 	struct line_splitter s = { .max = 1000 };
 	AUTO(freep) char *chunk = xmalloc(65536);
@@ -180,7 +180,7 @@ static void ask_fifty_and_close(struct peer *p, int *ret_out)
 	*ret_out = out[0];
 }
 
-static void a_peer_that_closes_and_does_not_read_has_left(void **state)
+static void a_peer_that_closes_and_does_not_read_is_gone(void **state)
 {
 	struct peer p;
 	int out;
@@ -192,7 +192,7 @@ static void a_peer_that_closes_and_does_not_read_has_left(void **state)
 	loop_free(p.loop);
 }
 
-static void a_peer_that_closes_and_reads_on_gets_everything(void **state)
+static void a_peer_that_closes_and_still_reads_gets_everything(void **state)
 {
 	static char sink[1 << 16];
 	struct peer p;
@@ -214,7 +214,7 @@ static void a_peer_that_closes_and_reads_on_gets_everything(void **state)
 	loop_free(p.loop);
 }
 
-static void a_full_queue_and_a_reader_that_left(void **state)
+static void a_full_queue_ends_with_its_reader(void **state)
 {
 	int in[2], out[2];
 	struct peer p = { .loop = loop_new() };
@@ -258,12 +258,12 @@ static void the_rest_at_eof_is_a_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(splits_whatever_the_pieces),
-		cmocka_unit_test(long_line_is_told_once_and_memory_stays_bounded),
+		cmocka_unit_test(splits_lines_from_any_pieces),
+		cmocka_unit_test(a_long_line_is_reported_once_in_bounded_memory),
 		cmocka_unit_test(a_reader_that_stalls_is_not_read_from),
-		cmocka_unit_test(a_peer_that_closes_and_does_not_read_has_left),
-		cmocka_unit_test(a_peer_that_closes_and_reads_on_gets_everything),
-		cmocka_unit_test(a_full_queue_and_a_reader_that_left),
+		cmocka_unit_test(a_peer_that_closes_and_does_not_read_is_gone),
+		cmocka_unit_test(a_peer_that_closes_and_still_reads_gets_everything),
+		cmocka_unit_test(a_full_queue_ends_with_its_reader),
 		cmocka_unit_test(the_rest_at_eof_is_a_line),
 	};
 	/* What main() of the program does by signals_new(). */

@@ -154,7 +154,7 @@ static void messages_come_one_by_one(void **state)
 	assert_true(e.broken);
 }
 
-static void what_is_too_much_is_dropped_and_the_next_is_heard(void **state)
+static void an_oversized_message_is_dropped_and_the_next_is_read(void **state)
 {
 	struct ear e;
 	struct poller p;
@@ -184,7 +184,7 @@ static void a_link_may_be_closed_by_its_listener(void **state)
 	assert_int_equal(link_send(&e.link, o), -EPIPE);
 }
 
-static void a_forbidden_length_breaks_it(void **state)
+static void a_forbidden_length_breaks_the_link(void **state)
 {
 	static const char *const headers[] = { "\0\0\0\0", "\x00\xc0\x00\x01", "\xff\xff\xff\xff" };
 	for (size_t i = 0; i < ARRAY_LEN(headers); i++) {
@@ -199,7 +199,7 @@ static void a_forbidden_length_breaks_it(void **state)
 	}
 }
 
-static void an_end_is_no_breach(void **state)
+static void an_end_is_not_a_protocol_error(void **state)
 {
 	struct ear e;
 	struct poller p;
@@ -210,7 +210,7 @@ static void an_end_is_no_breach(void **state)
 	assert_false(e.broken);
 }
 
-static void a_large_message_goes_out_in_pieces(void **state)
+static void a_large_message_is_sent_in_pieces(void **state)
 {
 	struct ear e;
 	struct poller p;
@@ -242,11 +242,11 @@ int main(void)
 		cmocka_unit_test(bad_messages),
 		cmocka_unit_test(shape_is_bounded_before_parsing),
 		cmocka_unit_test(messages_come_one_by_one),
-		cmocka_unit_test(what_is_too_much_is_dropped_and_the_next_is_heard),
+		cmocka_unit_test(an_oversized_message_is_dropped_and_the_next_is_read),
 		cmocka_unit_test(a_link_may_be_closed_by_its_listener),
-		cmocka_unit_test(a_forbidden_length_breaks_it),
-		cmocka_unit_test(an_end_is_no_breach),
-		cmocka_unit_test(a_large_message_goes_out_in_pieces),
+		cmocka_unit_test(a_forbidden_length_breaks_the_link),
+		cmocka_unit_test(an_end_is_not_a_protocol_error),
+		cmocka_unit_test(a_large_message_is_sent_in_pieces),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static void links_of_a_simple_page(void **state)
 	}
 }
 
-static void a_base_counts(void **state)
+static void a_base_element_is_respected(void **state)
 {
 	expect(LINKS_HTML, 100, "<base href=\"https://h/d/e/\"><a href=\"x\"><a href='../y'>",
 	       "<base href=\"http://127.0.0.1:8701/d/e/\"><a href=\"x\"><a href='../y'>");
@@ -73,7 +73,7 @@ static void links_of_a_json_page(void **state)
 	}
 }
 
-static void a_registry_is_rewritten_and_opens_nothing(void **state)
+static void registry_links_are_rewritten_but_not_opened(void **state)
 {
 	expect(LINKS_JSON, 7,
 	       "{\"url\":\"https://h/a\",\"dist\":{\"tarball\":\"https://h/x.tgz\"},\"tarball\":\"/admin\"}",
@@ -81,7 +81,7 @@ static void a_registry_is_rewritten_and_opens_nothing(void **state)
 	assert_int_equal(told.n, 0);
 }
 
-static void what_is_no_link_passes(void **state)
+static void text_that_is_not_a_link_passes_unchanged(void **state)
 {
 	AUTO(buf_release) struct buf page = { 0 };
 	buf_add_str(&page, "<a href=\"https://h/");
@@ -117,9 +117,12 @@ static int forget(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(links_of_a_simple_page), cmocka_unit_test(a_base_counts),
-		cmocka_unit_test(links_of_a_json_page),	  cmocka_unit_test(a_registry_is_rewritten_and_opens_nothing),
-		cmocka_unit_test(what_is_no_link_passes), cmocka_unit_test(kinds_of_pages),
+		cmocka_unit_test(links_of_a_simple_page),
+		cmocka_unit_test(a_base_element_is_respected),
+		cmocka_unit_test(links_of_a_json_page),
+		cmocka_unit_test(registry_links_are_rewritten_but_not_opened),
+		cmocka_unit_test(text_that_is_not_a_link_passes_unchanged),
+		cmocka_unit_test(kinds_of_pages),
 	};
 	return cmocka_run_group_tests(tests, NULL, forget);
 }

@@ -101,7 +101,7 @@ static void feed(enum frame_type type, const char *payload)
 #define DISPLAY(data, more) "{\"data\":{\"text/plain\":\"" data "\"}" more "}"
 #define END(more) "{\"ending\":\"ok\",\"duration_ms\":5" more "}"
 
-static void displays_come_between_what_is_written(void **state)
+static void displays_appear_between_the_text(void **state)
 {
 	feed(FRAME_OUT, "a\n");
 	feed(FRAME_DISPLAY, DISPLAY("one", ",\"display_id\":\"x\""));
@@ -112,7 +112,7 @@ static void displays_come_between_what_is_written(void **state)
 	assert_string_equal(buf_str(&b.shown), "a\n<x one>!b\n<update x two><- three>");
 }
 
-static void what_is_too_much_follows_once(void **state)
+static void the_tail_of_long_output_is_shown_once(void **state)
 {
 	feed(FRAME_OUT, "head");
 	feed(FRAME_PROGRESS, "{\"stdout_bytes\":400,\"stderr_bytes\":0,\"tail\":\"a glimpse\"}");
@@ -160,7 +160,7 @@ static void a_replay_of_fewer_pictures_hides_no_new_one(void **state)
 
 #define SWITCHES 60000
 
-static void what_switches_streams_too_often_is_kept_together(void **state)
+static void output_that_switches_streams_often_is_merged(void **state)
 {
 	live_tail(&b.live, 1, "a", 1);
 	live_tail(&b.live, 1, "b", 1);
@@ -175,7 +175,7 @@ static void what_switches_streams_too_often_is_kept_together(void **state)
 	assert_int_equal(letters, 2 + SWITCHES);
 }
 
-static void what_came_while_nobody_waited_comes_first(void **state)
+static void output_between_two_waits_comes_first(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	feed(FRAME_OUT, "told ");
@@ -192,7 +192,7 @@ static void what_came_while_nobody_waited_comes_first(void **state)
 	assert_string_equal(buf_str(&b.shown), "told missed <- d>live");
 }
 
-static void what_was_cleared_is_forgotten(void **state)
+static void cleared_output_is_forgotten(void **state)
 {
 	feed(FRAME_OUT, "gone");
 	feed(FRAME_DISPLAY, "{\"data\":{},\"clear\":true}");
@@ -201,7 +201,7 @@ static void what_was_cleared_is_forgotten(void **state)
 	assert_string_equal(buf_str(&b.shown), "gone<clear>stays");
 }
 
-static void what_ended_while_nobody_waited_is_in_the_answer(void **state)
+static void a_run_that_ended_between_two_waits_is_in_the_answer(void **state)
 {
 	char type[] = "text/plain", data[] = "d", text[] = "early ";
 	struct mime_part part = { .type = type, .data = data, .len = 1 };
@@ -218,14 +218,14 @@ static void what_ended_while_nobody_waited_is_in_the_answer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(displays_come_between_what_is_written, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_is_too_much_follows_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(displays_appear_between_the_text, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_tail_of_long_output_is_shown_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_replay_shows_nothing_twice, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_replay_of_fewer_pictures_hides_no_new_one, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_switches_streams_too_often_is_kept_together, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_came_while_nobody_waited_comes_first, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_was_cleared_is_forgotten, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_ended_while_nobody_waited_is_in_the_answer, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(output_that_switches_streams_often_is_merged, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(output_between_two_waits_comes_first, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(cleared_output_is_forgotten, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_run_that_ended_between_two_waits_is_in_the_answer, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,7 +91,7 @@ static void repeats_until_stopped(void **state)
 	loop_free(loop);
 }
 
-static void restarting_moves(void **state)
+static void restarting_a_timer_moves_it(void **state)
 {
 	struct loop *loop = loop_new();
 	char order[8] = "";
@@ -244,7 +244,7 @@ int main(void)
 		cmocka_unit_test(timers_fire_in_order),
 		cmocka_unit_test(a_timer_is_not_early),
 		cmocka_unit_test(repeats_until_stopped),
-		cmocka_unit_test(restarting_moves),
+		cmocka_unit_test(restarting_a_timer_moves_it),
 		cmocka_unit_test(may_be_freed_from_inside),
 		cmocka_unit_test(signals_are_events),
 		cmocka_unit_test(time_can_be_skipped),

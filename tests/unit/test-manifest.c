@@ -13,7 +13,7 @@ static int parse(const char *text, struct manifest *m)
 	return r;
 }
 
-static void takes_what_it_knows(void **state)
+static void reads_known_fields(void **state)
 {
 	AUTO(manifest_release) struct manifest m;
 	assert_int_equal(
@@ -62,7 +62,7 @@ static void refuses_nonsense(void **state)
 	}
 }
 
-static void says_which_file_is_missing(void **state)
+static void names_the_missing_file(void **state)
 {
 	struct fail f AUTO(fail_release) = { 0 };
 	struct manifest m;
@@ -73,10 +73,10 @@ static void says_which_file_is_missing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(takes_what_it_knows),
+		cmocka_unit_test(reads_known_fields),
 		cmocka_unit_test(has_defaults),
 		cmocka_unit_test(refuses_nonsense),
-		cmocka_unit_test(says_which_file_is_missing),
+		cmocka_unit_test(names_the_missing_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static void common(const char *want, const char *const *names)
 }
 #define NAMES(...) ((const char *const[]){ __VA_ARGS__ __VA_OPT__(, ) NULL })
 
-static void finds_what_is_sure(void **state)
+static void finds_the_common_prefix(void **state)
 {
 	common("", NAMES());
 	common("alone", NAMES("alone"));
@@ -33,7 +33,7 @@ static void columns(const char *want, size_t width, size_t rows)
 	assert_string_equal(got, want);
 }
 
-static void fills_columns(void **state)
+static void lists_matches_in_columns(void **state)
 {
 	columns("a   bb  é   d   e\n", 80, 5);
 	columns("a   d\nbb  e\né\n", 8, 5);
@@ -61,7 +61,7 @@ static void command(const char *begin, const char *want)
 	assert_memory_equal(got, want, strlen(want));
 }
 
-static void quotes_what_was_typed(void **state)
+static void quotes_names_for_the_shell(void **state)
 {
 	command("da", "compgen -f -- 'da' ");
 	command("$(reboot)", "compgen -f -- '$(reboot)' ");
@@ -74,10 +74,10 @@ static void quotes_what_was_typed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_what_is_sure),
-		cmocka_unit_test(fills_columns),
+		cmocka_unit_test(finds_the_common_prefix),
+		cmocka_unit_test(lists_matches_in_columns),
 		cmocka_unit_test(finds_names_of_files),
-		cmocka_unit_test(quotes_what_was_typed),
+		cmocka_unit_test(quotes_names_for_the_shell),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 
 #include "tests/unit/unit.h"
 
-static void networks_are_read(void **state)
+static void networks_are_parsed(void **state)
 {
 	static const struct {
 		const char *text, *want;
@@ -32,7 +32,7 @@ static void networks_are_read(void **state)
 	assert_int_equal(all.n, 2);
 }
 
-static void urls_lead_somewhere(void **state)
+static void hosts_of_urls_are_resolved(void **state)
 {
 	static const struct {
 		const char *url, *host, *port;
@@ -84,8 +84,8 @@ static void addresses_need_no_resolver(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(networks_are_read),
-		cmocka_unit_test(urls_lead_somewhere),
+		cmocka_unit_test(networks_are_parsed),
+		cmocka_unit_test(hosts_of_urls_are_resolved),
 		cmocka_unit_test(addresses_need_no_resolver),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ static void expect_fail(enum fail_kind kind, enum cause cause, const char *hint,
 		assert_null(got);
 }
 
-static void hint_then_step(void **state)
+static void a_hint_comes_before_the_step(void **state)
 {
 	expect_fail(FAIL_TIMEOUT, CAUSE_STALLED, "Its disk may be slow.", false,
 		    "Its disk may be slow. See with execute_terminal what is running in the session, and try again.");
@@ -39,7 +39,7 @@ static void hint_then_step(void **state)
 		    "No active sessions. Call create_session first.");
 }
 
-static void a_hint_that_names_husk_says_where_it_is(void **state)
+static void a_hint_names_husk_by_its_path(void **state)
 {
 	AUTO(freep) char *self = realpath("/proc/self/exe", NULL);
 	AUTO(freep) char *want = xasprintf(
@@ -64,7 +64,7 @@ static void check_tools(const char *text)
 	}
 }
 
-static void a_model_reads_of_tools_that_exist(void **state)
+static void steps_for_models_name_existing_tools(void **state)
 {
 	for (enum cause cause = CAUSE_NONE + 1; cause < CAUSE_COUNT; cause++) {
 		AUTO(fail_release) struct fail f = { 0 };
@@ -86,7 +86,7 @@ static void a_model_reads_of_tools_that_exist(void **state)
 }
 
 /* A session's end always has a next step. */
-static void no_end_without_a_step(void **state)
+static void every_end_of_a_session_has_a_step(void **state)
 {
 	for (enum cause cause = CAUSE_STOPPED; cause <= CAUSE_HALF_MADE; cause++) {
 		AUTO(fail_release) struct fail f = { 0 };
@@ -107,7 +107,7 @@ static void expect_run(struct run_result run, struct run_terms terms, const char
 		fail_msg("'%s' does not say '%s'", got ? got : "(nothing)", want);
 }
 
-static void after_a_run(void **state)
+static void steps_after_a_run(void **state)
 {
 	const struct run_terms cell = { .timeout_seconds = 5 }, command = { .terminal = true, .timeout_seconds = 300 };
 	const struct run_terms lost = { .cause = CAUSE_NO_ANSWER }, stopped = { .cause = CAUSE_STOPPED };
@@ -182,7 +182,7 @@ static void errors_that_need_a_hint(void **state)
 }
 
 /* Every verb that is named exists, and no tool is named. */
-static void a_person_reads_of_verbs_that_exist(void **state)
+static void steps_for_people_name_existing_verbs(void **state)
 {
 	for (enum cause cause = CAUSE_NONE; cause < CAUSE_COUNT; cause++) {
 		const char *step = next_step_for_person(&(struct fail){ .cause = cause });
@@ -206,13 +206,13 @@ static void a_person_reads_of_verbs_that_exist(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hint_then_step),
-		cmocka_unit_test(a_hint_that_names_husk_says_where_it_is),
-		cmocka_unit_test(a_model_reads_of_tools_that_exist),
-		cmocka_unit_test(no_end_without_a_step),
-		cmocka_unit_test(after_a_run),
+		cmocka_unit_test(a_hint_comes_before_the_step),
+		cmocka_unit_test(a_hint_names_husk_by_its_path),
+		cmocka_unit_test(steps_for_models_name_existing_tools),
+		cmocka_unit_test(every_end_of_a_session_has_a_step),
+		cmocka_unit_test(steps_after_a_run),
 		cmocka_unit_test(errors_that_need_a_hint),
-		cmocka_unit_test(a_person_reads_of_verbs_that_exist),
+		cmocka_unit_test(steps_for_people_name_existing_verbs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

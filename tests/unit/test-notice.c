@@ -12,7 +12,7 @@ static void expect_notice(uint64_t left_ms, uint64_t lifetime, uint64_t idle, co
 		fail_msg("'%s' does not say '%s'", notice ? notice : "(nothing)", words);
 }
 
-static void tells_of_the_end(void **state)
+static void announces_the_end_of_a_session(void **state)
 {
 	expect_notice(UINT64_MAX, 7200, 1800, NULL);
 	expect_notice(7200000, 7200, 1800, NULL);
@@ -28,6 +28,6 @@ static void tells_of_the_end(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(tells_of_the_end) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(announces_the_end_of_a_session) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

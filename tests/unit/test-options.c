@@ -27,7 +27,7 @@ static void expect(char **argv, int want_verb, const char *want_file, const char
 #define ARGV(...) ((char *[]){ (char *)"husk", __VA_ARGS__ __VA_OPT__(, ) NULL })
 #define S(text) ((char *)(text))
 
-static void parses(void **state)
+static void parses_options(void **state)
 {
 	expect(ARGV(S("mcp")), VERB_MCP, NULL, NULL);
 	expect(ARGV(S("demo")), VERB_DEMO, NULL, NULL);
@@ -57,7 +57,7 @@ static void parses(void **state)
 	expect(ARGV(S("repl"), S("id"), S("--pictures"), S("file")), VERB_REPL, NULL, NULL);
 }
 
-static void complains(void **state)
+static void rejects_bad_options(void **state)
 {
 	expect(ARGV(), 0, NULL, "no verb given");
 	expect(ARGV(S("fly")), 0, NULL, "unknown verb 'fly'");
@@ -168,8 +168,8 @@ static void every_option_of_the_table_is_parsed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parses),
-		cmocka_unit_test(complains),
+		cmocka_unit_test(parses_options),
+		cmocka_unit_test(rejects_bad_options),
 		cmocka_unit_test(suggests_the_nearest_name),
 		cmocka_unit_test(help_is_about_the_verb),
 		cmocka_unit_test(every_option_of_the_table_is_parsed),

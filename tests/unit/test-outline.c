@@ -44,7 +44,7 @@ static void check(const char *text)
 	}
 }
 
-static void means_the_same(void **state)
+static void an_outline_parses_like_its_text(void **state)
 {
 	static const char *const texts[] = {
 		"{\"op\":\"display\",\"data\":{\"image/png\":\"iVBORw0KGgoAAAANSUhEUg\",\"text/plain\":\"x\"}}",
@@ -99,7 +99,7 @@ static void long_values_are_left_out(void **state)
 }
 
 /* Wherever in a run of eight the byte is that ends it. */
-static void every_place_in_a_word(void **state)
+static void strings_end_at_every_position_of_a_word(void **state)
 {
 	for (size_t at = 0; at < 40; at++) {
 		static const char *const bad[] = {
@@ -117,9 +117,9 @@ static void every_place_in_a_word(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(means_the_same),
+		cmocka_unit_test(an_outline_parses_like_its_text),
 		cmocka_unit_test(long_values_are_left_out),
-		cmocka_unit_test(every_place_in_a_word),
+		cmocka_unit_test(strings_end_at_every_position_of_a_word),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

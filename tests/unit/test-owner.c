@@ -40,7 +40,7 @@ static void announce(struct owner *o)
 	owner_announce(o, path, fd);
 }
 
-static void the_lock_decides(void **state)
+static void a_held_lock_means_alive(void **state)
 {
 	struct owner o;
 	owner_init(&o);
@@ -62,7 +62,7 @@ static void the_lock_decides(void **state)
 	assert_int_equal(owner_life(&config, &claim), OWNER_UNKNOWN);
 }
 
-static void without_a_lock_the_process_is_asked(void **state)
+static void without_a_lock_the_process_is_checked(void **state)
 {
 	struct owner o;
 	owner_init(&o);
@@ -86,7 +86,7 @@ static void without_a_lock_the_process_is_asked(void **state)
 	owner_release(&o, /* keep= */ false);
 }
 
-static void elsewhere_three_missed_renewals_count(void **state)
+static void on_another_machine_three_missed_renewals_mean_dead(void **state)
 {
 	struct owner_claim claim = { .id = "abcdefghijklmnopqrstuvwxyz", .place = "elsewhere boot ns 1", .pid = 1 };
 	claim.lease_until = NOW + 100000;
@@ -102,7 +102,7 @@ static void elsewhere_three_missed_renewals_count(void **state)
 	assert_string_equal(words, "process 1 on elsewhere");
 }
 
-static void old_locks_are_swept(void **state)
+static void old_locks_are_removed(void **state)
 {
 	struct owner dead, fresh, alive;
 	owner_init(&dead);
@@ -130,10 +130,10 @@ static void old_locks_are_swept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_lock_decides),
-		cmocka_unit_test(without_a_lock_the_process_is_asked),
-		cmocka_unit_test(elsewhere_three_missed_renewals_count),
-		cmocka_unit_test(old_locks_are_swept),
+		cmocka_unit_test(a_held_lock_means_alive),
+		cmocka_unit_test(without_a_lock_the_process_is_checked),
+		cmocka_unit_test(on_another_machine_three_missed_renewals_mean_dead),
+		cmocka_unit_test(old_locks_are_removed),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -28,7 +28,7 @@ static void reads_numbers(void **state)
 	check_u64("18446744073709551615", 0, UINT64_MAX);
 }
 
-static void refuses_what_is_no_number(void **state)
+static void refuses_text_that_is_not_a_number(void **state)
 {
 	static const char *const bad[] = { "",	  " ",	  " 1",	 "1 ", "-1",  "+1",  "1.0",
 					   "1e3", "0x10", "abc", "1a", "1\n", "\t1", "\xd9\xa1" };
@@ -36,7 +36,7 @@ static void refuses_what_is_no_number(void **state)
 		check_u64(bad[i], -EINVAL, 0);
 }
 
-static void refuses_what_does_not_fit(void **state)
+static void refuses_numbers_out_of_range(void **state)
 {
 	check_u64("18446744073709551616", -ERANGE, 0);
 	check_u64("99999999999999999999999999", -ERANGE, 0);
@@ -104,8 +104,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_numbers),
-		cmocka_unit_test(refuses_what_is_no_number),
-		cmocka_unit_test(refuses_what_does_not_fit),
+		cmocka_unit_test(refuses_text_that_is_not_a_number),
+		cmocka_unit_test(refuses_numbers_out_of_range),
 		cmocka_unit_test(reads_sizes),
 		cmocka_unit_test(refuses_bad_sizes),
 		cmocka_unit_test(reads_decimals),

@@ -28,7 +28,7 @@ static void a_report_is_read(void **state)
 	assert_string_equal(none, "");
 }
 
-static void less_is_refused(void **state)
+static void incomplete_reports_are_rejected(void **state)
 {
 	static const char *const bad[] = {
 		"",
@@ -57,6 +57,7 @@ static void less_is_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(a_report_is_read), cmocka_unit_test(less_is_refused) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(a_report_is_read),
+					    cmocka_unit_test(incomplete_reports_are_rejected) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 
 #define REST " 0 -1 4194560 90 80 70 60 50 40 30 20 10 0 1 0 123456 5 6"
 
-static void reads_what_follows_the_name(void **state)
+static void reads_fields_after_the_name(void **state)
 {
 	struct proc_stat s;
 	assert_int_equal(proc_parse_stat("42 (bash) S 1 42 43" REST, &s), 0);
@@ -34,7 +34,7 @@ static unsigned count_me(pid_t pid, void *ctx)
 	return pid == getpid() ? 1 : 0;
 }
 
-static void meets_every_process_once(void **state)
+static void visits_every_process_once(void **state)
 {
 	struct proc_stat s;
 	assert_int_equal(proc_each(count_me, NULL), 1);
@@ -43,7 +43,7 @@ static void meets_every_process_once(void **state)
 	assert_true(s.start > 0);
 }
 
-static void knows_how_much_memory_there_is(void **state)
+static void reads_the_memory_of_the_machine(void **state)
 {
 	struct proc_memory m = { .total = 7 };
 	assert_int_equal(proc_parse_memory("MemTotal:  2048 kB\nMemFree: 1 kB\nMemAvailable:     1024 kB\n", &m), 0);
@@ -60,10 +60,10 @@ static void knows_how_much_memory_there_is(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_what_follows_the_name),
+		cmocka_unit_test(reads_fields_after_the_name),
 		cmocka_unit_test(refuses_nonsense),
-		cmocka_unit_test(meets_every_process_once),
-		cmocka_unit_test(knows_how_much_memory_there_is),
+		cmocka_unit_test(visits_every_process_once),
+		cmocka_unit_test(reads_the_memory_of_the_machine),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static void kills_a_session_with_its_groups(void **state)
 	close(ready[1]);
 }
 
-static void never_means_everybody(void **state)
+static void never_signals_all_processes(void **state)
 {
 	assert_true(procs_kill_session(0));
 	assert_true(procs_kill_session(1));
@@ -48,7 +48,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kills_a_session_with_its_groups),
-		cmocka_unit_test(never_means_everybody),
+		cmocka_unit_test(never_signals_all_processes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

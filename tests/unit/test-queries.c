@@ -135,7 +135,7 @@ static void stop(void)
 	assert_int_equal(other.fail.kind, FAIL_NONE);
 }
 
-static void a_stop_answers_who_waits(void **state)
+static void a_stop_answers_waiting_queries(void **state)
 {
 	wait_for_all();
 	stop();
@@ -145,7 +145,7 @@ static void a_stop_answers_who_waits(void **state)
 	assert_int_equal(looked.fail.kind, FAIL_NOT_FOUND);
 }
 
-static void a_death_answers_who_waits(void **state)
+static void a_death_answers_waiting_queries(void **state)
 {
 	wait_for_all();
 	fake_die(fake_only(fake), 3, /* oom= */ false);
@@ -155,7 +155,7 @@ static void a_death_answers_who_waits(void **state)
 	assert_string_equal(asked.fail.message, looked.fail.message);
 }
 
-static void the_next_one_waits_until_pid1_is_done_with_a_stopped_one(void **state)
+static void the_next_query_waits_for_the_end_of_a_cancelled_one(void **state)
 {
 	struct op *op = ask(&other, "");
 	FAKE_UNTIL(fake, fake_only(fake)->pid1->queries == 1);
@@ -174,7 +174,7 @@ static void the_next_one_waits_until_pid1_is_done_with_a_stopped_one(void **stat
 }
 
 /* Its rest goes with a stopped session, with the connection, and with the server. */
-static void a_stopped_one_keeps_nothing(void **state)
+static void a_cancelled_query_keeps_nothing(void **state)
 {
 	struct op *op = ask(&asked, "");
 	FAKE_UNTIL(fake, fake_only(fake)->pid1->queries == 1);
@@ -193,12 +193,11 @@ int main(void)
 {
 	static int stops = 1;
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_stop_answers_who_waits, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_death_answers_who_waits, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_next_one_waits_until_pid1_is_done_with_a_stopped_one, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_stopped_one_keeps_nothing, setup, teardown),
-		cmocka_unit_test_prestate_setup_teardown(a_stopped_one_keeps_nothing, setup, teardown, &stops),
+		cmocka_unit_test_setup_teardown(a_stop_answers_waiting_queries, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_death_answers_waiting_queries, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_next_query_waits_for_the_end_of_a_cancelled_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_cancelled_query_keeps_nothing, setup, teardown),
+		cmocka_unit_test_prestate_setup_teardown(a_cancelled_query_keeps_nothing, setup, teardown, &stops),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

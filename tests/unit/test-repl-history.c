@@ -57,7 +57,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void keeps_cells_as_they_were(void **state)
+static void keeps_cells_unchanged(void **state)
 {
 	struct kept *k = *state;
 	struct stat st;
@@ -74,7 +74,7 @@ static void keeps_cells_as_they_were(void **state)
 }
 
 /* evidence: repl-terminal */
-static void is_for_nobody_else(void **state)
+static void history_is_readable_by_its_owner_only(void **state)
 {
 	struct kept *k = *state;
 	struct stat st;
@@ -88,7 +88,7 @@ static void is_for_nobody_else(void **state)
 	assert_int_equal(history_add(k->path, "three"), -ELOOP);
 }
 
-static void has_an_end(void **state)
+static void history_is_bounded(void **state)
 {
 	struct kept *k = *state;
 	AUTO(freep) char *entry = xcalloc(HISTORY_ENTRY_BYTES_MAX + 2, 1);
@@ -113,9 +113,9 @@ static void has_an_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(keeps_cells_as_they_were, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(is_for_nobody_else, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(has_an_end, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(keeps_cells_unchanged, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(history_is_readable_by_its_owner_only, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(history_is_bounded, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

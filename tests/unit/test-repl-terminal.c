@@ -12,7 +12,7 @@ static void key(const char *bytes, size_t length)
 		fail_msg("%s: %zu, not %zu", bytes + (*bytes == '\033'), got, length);
 }
 
-static void keys_end_where_they_end(void **state)
+static void the_end_of_a_key_is_found(void **state)
 {
 	key("", 0);
 	key("ab", 1);
@@ -53,7 +53,7 @@ static char *get(const char *name)
 #define ENVIRONMENT(...)                                                                                               \
 	(environment = (const char *const[]){ __VA_ARGS__ __VA_OPT__(, ) NULL }, abilities_by_environment(get))
 
-static void environments_tell_some(void **state)
+static void some_terminals_are_known_by_their_environment(void **state)
 {
 	assert_int_equal(ENVIRONMENT(), PICTURES_SAVED);
 	assert_int_equal(ENVIRONMENT("TERM", "dumb"), PICTURES_SAVED);
@@ -73,7 +73,7 @@ static bool take(struct abilities *a, const char *sequence)
 	return abilities_take(a, sequence, strlen(sequence));
 }
 
-static void terminals_answer(void **state)
+static void answers_of_terminals_are_read(void **state)
 {
 	struct abilities a = { 0 };
 	assert_false(take(&a, "\033[A"));
@@ -92,7 +92,7 @@ static void terminals_answer(void **state)
 	assert_false(a.sixel);
 }
 
-static void names_choose(void **state)
+static void pictures_are_chosen_by_name(void **state)
 {
 	enum pictures p = PICTURES_KITTY;
 	assert_int_equal(pictures_named("file", &p), 0);
@@ -133,9 +133,12 @@ static void iterm_gets_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys_end_where_they_end), cmocka_unit_test(environments_tell_some),
-		cmocka_unit_test(terminals_answer),	   cmocka_unit_test(names_choose),
-		cmocka_unit_test(kitty_gets_chunks),	   cmocka_unit_test(iterm_gets_files),
+		cmocka_unit_test(the_end_of_a_key_is_found),
+		cmocka_unit_test(some_terminals_are_known_by_their_environment),
+		cmocka_unit_test(answers_of_terminals_are_read),
+		cmocka_unit_test(pictures_are_chosen_by_name),
+		cmocka_unit_test(kitty_gets_chunks),
+		cmocka_unit_test(iterm_gets_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ static int code_of(enum fail_kind kind, enum cause cause)
 	return report_code(&f);
 }
 
-static void a_mistake_and_a_broken_system_have_different_codes(void **state)
+static void usage_errors_and_system_errors_have_different_codes(void **state)
 {
 	assert_int_equal(EXIT_USAGE, 64);
 	assert_int_equal(code_of(FAIL_INVALID, CAUSE_NONE), EXIT_USAGE);
@@ -65,7 +65,7 @@ static void an_install_failure_is_printed_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_mistake_and_a_broken_system_have_different_codes),
+		cmocka_unit_test(usage_errors_and_system_errors_have_different_codes),
 		cmocka_unit_test(an_install_failure_is_printed_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

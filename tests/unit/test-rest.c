@@ -14,7 +14,7 @@ static bool waits(long number, const char *args)
 	return found;
 }
 
-static void waits_without_a_limit_are_known(void **state)
+static void waits_without_a_timeout_are_recognised(void **state)
 {
 	assert_true(waits(SYS_read, "0x3 0x7f 0x4 0x0 0x0 0x0"));
 	assert_true(waits(SYS_recvfrom, "0x3 0x7f 0x4 0x0 0x0 0x0"));
@@ -26,7 +26,7 @@ static void waits_without_a_limit_are_known(void **state)
 	assert_true(waits(SYS_pselect6, "0x4 0x7f 0x0 0x0 0x0 0x7f"));
 }
 
-static void everything_else_is_a_reason_to_watch(void **state)
+static void any_other_wait_keeps_pid_1_awake(void **state)
 {
 	int fd;
 	assert_false(waits(SYS_futex, "0x7f 0x189 0x0 0x7ffe 0x0 0xffffffff"));
@@ -41,7 +41,7 @@ static void everything_else_is_a_reason_to_watch(void **state)
 	assert_false(rest_waits_without_limit("", &fd));
 }
 
-static void handlers_of_timers_are_seen(void **state)
+static void timers_are_seen(void **state)
 {
 	assert_true(rest_has_no_alarm("Name:\tx\nSigCgt:\t0000000000000002\nCapInh:\t0\n"));
 	assert_true(rest_has_no_alarm(
@@ -71,9 +71,9 @@ static void sockets_of_the_user_are_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(waits_without_a_limit_are_known),
-		cmocka_unit_test(everything_else_is_a_reason_to_watch),
-		cmocka_unit_test(handlers_of_timers_are_seen),
+		cmocka_unit_test(waits_without_a_timeout_are_recognised),
+		cmocka_unit_test(any_other_wait_keeps_pid_1_awake),
+		cmocka_unit_test(timers_are_seen),
 		cmocka_unit_test(sockets_of_the_user_are_counted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

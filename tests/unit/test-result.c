@@ -68,7 +68,7 @@ static void expect_text(struct run_result *run, const char *want)
 	"Raise `timeout` (at most 300, this was 30), use `wait`, which answers early and lets it run on, or split the work into smaller cells."
 #define TIMEOUT_STEP "Variables, imports and files are kept. " TIMEOUT_WAYS
 
-static void reads_well(void **state)
+static void results_are_worded_for_models(void **state)
 {
 	struct mime_part value[] = { { (char *)"text/plain", (char *)"42", 2 } };
 	char hello[] = "hello\n", warn[] = "careful\nvery\n", type[] = "ValueError", message[] = "bad";
@@ -208,7 +208,7 @@ static void long_texts_are_counted_in_meta(void **state)
 	assert_string_equal(json_string_value(json_object_get(earlier, "stdout")), over);
 }
 
-static void a_second_cut_states_no_wrong_number(void **state)
+static void a_second_cut_counts_correctly(void **state)
 {
 	AUTO(freep) char *out = xmalloc(60001);
 	memset(out, 'x', 60000);
@@ -227,7 +227,7 @@ static void a_second_cut_states_no_wrong_number(void **state)
 	assert_non_null(strstr(text_of(result), "⟦note⟧ The output was cut: the program wrote 1000000 bytes in all."));
 }
 
-static void even_without_limits_the_line_is_bounded(void **state)
+static void without_limits_the_line_is_still_bounded(void **state)
 {
 	size_t n = 8u << 20;
 	AUTO(freep) char *out = xmalloc(n + 1);
@@ -286,7 +286,7 @@ static void an_empty_display_is_not_shown(void **state)
 }
 
 /* A client that gets something else refuses the whole answer. */
-static void what_is_no_picture_is_not_sent_as_one(void **state)
+static void invalid_pictures_are_left_out(void **state)
 {
 	static char bad[][80] = { "not base64!", "AAAA", "iVBORw0KGgo",
 				  "====",	 "",	 "iVBORw0KGgoAAAANSUhEUgAAH0EAAAABCAQAAAC1HAwC" };
@@ -354,7 +354,7 @@ static void pictures_are_checked_to_the_last_byte(void **state)
 }
 
 /* What a cell with prints, tables and plots reads like, and how it is sent where clients keep the order of blocks. */
-static void everything_stands_where_it_was_produced(void **state)
+static void text_and_displays_keep_their_order(void **state)
 {
 	char train[] = "Train:\n", test[] = "Test:", warn[] = "careful\n", after[] = "after\n", table[] = "a  b\n1  2";
 	struct mime_part plain[] = { { (char *)"text/plain", table, strlen(table) },
@@ -385,7 +385,7 @@ static void everything_stands_where_it_was_produced(void **state)
 }
 
 /* A message that does not fit the first line stands in the traceback, whole, and nowhere else. */
-static void errors_are_told_once(void **state)
+static void errors_are_shown_once(void **state)
 {
 	char type[] = "KeyError", message[] = "'nope'\nmore", traceback[] = "line 1\nKeyError: 'nope'\nmore";
 	struct run_result run = ok_run(empty);
@@ -410,7 +410,7 @@ static void errors_are_told_once(void **state)
 		    "⟦timeout⟧ stopped after 30 s\n⟦traceback⟧\nError: bad\n    at f (cell:1:7)\n⟦hint⟧ " TIMEOUT_STEP);
 }
 
-static void too_many_or_too_large_are_said(void **state)
+static void pictures_over_the_limits_are_counted(void **state)
 {
 	enum { N = 12 };
 	struct mime_part parts[N][2];
@@ -490,7 +490,7 @@ static void queued_runs_share_a_line(void **state)
 		"begins; {run: 4, wait: 60} waits for it.");
 }
 
-static void the_same_hint_is_told_once(void **state)
+static void the_same_hint_is_given_once(void **state)
 {
 	struct earlier_result before = { .seq = 1, .ended = true };
 	char type[] = "ModuleNotFoundError", message[] = "No module named 'zoo'";
@@ -518,7 +518,7 @@ static void expect_fail(enum fail_kind kind, const char *message, json_t *active
 	assert_true(json_is_false(json_object_get(json_object_get(result, "structuredContent"), "success")));
 }
 
-static void failures_keep_the_known_words(void **state)
+static void failures_keep_the_words_of_the_reference(void **state)
 {
 	json_auto_t *none = json_array();
 	json_auto_t *one = json_pack("[{s:s,s:s,s:s}]", "session_id", "abc", "runtime", "python", "status", "running");
@@ -542,7 +542,7 @@ static void failures_keep_the_known_words(void **state)
 			    "CONTAINER_DIED: segmentation fault (SIGSEGV)");
 }
 
-static void broken_words_of_an_engine_become_text(void **state)
+static void invalid_text_of_an_engine_is_cleaned(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	fail_set(&f, FAIL_ENGINE, "docker said \xff\x1b[31m!");
@@ -553,24 +553,24 @@ static void broken_words_of_an_engine_become_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_well),
+		cmocka_unit_test(results_are_worded_for_models),
 		cmocka_unit_test(fields_are_complete),
 		cmocka_unit_test(long_text_keeps_head_and_tail_of_each_part),
 		cmocka_unit_test(long_texts_are_counted_in_meta),
-		cmocka_unit_test(a_second_cut_states_no_wrong_number),
-		cmocka_unit_test(even_without_limits_the_line_is_bounded),
+		cmocka_unit_test(a_second_cut_counts_correctly),
+		cmocka_unit_test(without_limits_the_line_is_still_bounded),
 		cmocka_unit_test(pictures_become_blocks),
 		cmocka_unit_test(an_empty_display_is_not_shown),
-		cmocka_unit_test(what_is_no_picture_is_not_sent_as_one),
+		cmocka_unit_test(invalid_pictures_are_left_out),
 		cmocka_unit_test(pictures_are_checked_to_the_last_byte),
-		cmocka_unit_test(everything_stands_where_it_was_produced),
-		cmocka_unit_test(errors_are_told_once),
-		cmocka_unit_test(too_many_or_too_large_are_said),
+		cmocka_unit_test(text_and_displays_keep_their_order),
+		cmocka_unit_test(errors_are_shown_once),
+		cmocka_unit_test(pictures_over_the_limits_are_counted),
 		cmocka_unit_test(html_does_not_flood),
 		cmocka_unit_test(queued_runs_share_a_line),
-		cmocka_unit_test(the_same_hint_is_told_once),
-		cmocka_unit_test(failures_keep_the_known_words),
-		cmocka_unit_test(broken_words_of_an_engine_become_text),
+		cmocka_unit_test(the_same_hint_is_given_once),
+		cmocka_unit_test(failures_keep_the_words_of_the_reference),
+		cmocka_unit_test(invalid_text_of_an_engine_is_cleaned),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,7 +95,7 @@ static void frames_come_in_order_once(void **state)
 	assert_false(sender_pending(&x->sender));
 }
 
-static void what_was_sent_is_not_extended(void **state)
+static void sent_frames_are_not_extended(void **state)
 {
 	struct fixture *x = *state;
 	struct run *c = add(x, 1, "100");
@@ -108,7 +108,7 @@ static void what_was_sent_is_not_extended(void **state)
 	ok(c);
 }
 
-static void a_new_controller_gets_it_all(void **state)
+static void a_new_controller_gets_all_frames(void **state)
 {
 	struct fixture *x = *state;
 	struct run *first = add(x, 1, "100"), *second = add(x, 2, "100"), *third = add(x, 3, "100");
@@ -150,7 +150,7 @@ static void an_ack_in_the_middle_of_a_frame(void **state)
 	assert_int_equal(x->runs.count, 1);
 }
 
-static void a_controller_that_breaks_off_in_the_middle(void **state)
+static void a_controller_that_disconnects_within_a_frame(void **state)
 {
 	struct fixture *x = *state;
 	struct run *c = add(x, 1, "8000000");
@@ -187,7 +187,7 @@ static void show(struct run *c, const char *message, const char *id, bool update
 }
 
 /* What goes on live after a head is full leaves its place in the tail: a frame without content. */
-static void the_tail_has_places(void **state)
+static void the_tail_marks_the_places_of_displays(void **state)
 {
 	struct fixture *x = *state;
 	struct run *c = add(x, 1, "10");
@@ -236,7 +236,7 @@ static void an_update_takes_the_place_of_the_last(void **state)
 	assert_null(memmem(x->got.data, x->got.len, "\"599\"", 5));
 }
 
-static void what_is_cleared_is_not_kept(void **state)
+static void cleared_output_is_not_kept(void **state)
 {
 	struct fixture *x = *state;
 	struct run *c = add(x, 1, "10");
@@ -327,7 +327,7 @@ static void output_of_all_runs_is_bounded(void **state)
 	assert_true(kept <= RUNS_OUTPUT_BYTES_MAX + (size_t)CALLS * (RUN_STREAMS * RUN_OUTPUT_MIN + 4096));
 }
 
-static void numbers_rise_and_calls_are_bounded(void **state)
+static void run_numbers_rise_and_runs_are_bounded(void **state)
 {
 	struct fixture *x = *state;
 	struct run *c = NULL;
@@ -369,18 +369,18 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(frames_come_in_order_once),
-		TEST(what_was_sent_is_not_extended),
-		TEST(a_new_controller_gets_it_all),
+		TEST(sent_frames_are_not_extended),
+		TEST(a_new_controller_gets_all_frames),
 		TEST(an_ack_in_the_middle_of_a_frame),
-		TEST(a_controller_that_breaks_off_in_the_middle),
+		TEST(a_controller_that_disconnects_within_a_frame),
 		TEST(tails_come_before_the_end),
-		TEST(the_tail_has_places),
+		TEST(the_tail_marks_the_places_of_displays),
 		TEST(an_update_takes_the_place_of_the_last),
-		TEST(what_is_cleared_is_not_kept),
+		TEST(cleared_output_is_not_kept),
 		TEST(progress_only_past_the_head_and_not_too_often),
 		TEST(displays_are_bounded),
 		TEST(output_of_all_runs_is_bounded),
-		TEST(numbers_rise_and_calls_are_bounded),
+		TEST(run_numbers_rise_and_runs_are_bounded),
 		TEST(a_queue_is_bounded_by_its_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

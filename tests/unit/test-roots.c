@@ -55,7 +55,7 @@ static void an_import_waits_for_the_roots(void **state)
 	assert_string_equal(fake.allowed, "/data/a b:/srv");
 }
 
-static void changed_roots_are_asked_for_again(void **state)
+static void changed_roots_are_requested_again(void **state)
 {
 	struct rig *r = *state;
 	initialize_with_roots(r, "2025-03-26");
@@ -72,7 +72,7 @@ static void changed_roots_are_asked_for_again(void **state)
 	assert_string_equal(fake.allowed, "");
 }
 
-static void a_call_that_waits_can_be_cancelled(void **state)
+static void an_import_that_waits_can_be_cancelled(void **state)
 {
 	struct rig *r = *state;
 	initialize_with_roots(r, "2025-11-25");
@@ -83,7 +83,7 @@ static void a_call_that_waits_can_be_cancelled(void **state)
 	quiet(r);
 }
 
-static void a_client_that_does_not_answer(void **state)
+static void a_client_that_does_not_answer_times_out(void **state)
 {
 	struct rig *r = *state;
 	initialize_with_roots(r, "2025-11-25");
@@ -95,7 +95,7 @@ static void a_client_that_does_not_answer(void **state)
 	expect_imported(r, 2); /* it is not asked a second time */
 }
 
-static void nobody_else_is_asked(void **state)
+static void clients_without_roots_get_no_request(void **state)
 {
 	struct rig *r = *state;
 	initialize(r, "2025-11-25");
@@ -128,10 +128,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(an_import_waits_for_the_roots, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(changed_roots_are_asked_for_again, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_call_that_waits_can_be_cancelled, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_client_that_does_not_answer, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(nobody_else_is_asked, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(changed_roots_are_requested_again, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_import_that_waits_can_be_cancelled, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_client_that_does_not_answer_times_out, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(clients_without_roots_get_no_request, set_up, tear_down),
 		cmocka_unit_test(uris_of_other_places_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

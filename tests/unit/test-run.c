@@ -113,7 +113,7 @@ static void run_one(void)
 	assert_int_equal(feed(FRAME_END, b.call, "{\"ending\":\"ok\"}"), 0);
 }
 
-static void earlier_runs_are_told_once(void **state)
+static void earlier_runs_are_reported_once(void **state)
 {
 	b.d.last_earlier = b.d.last_call = 7;
 	replay(3, "three", true);
@@ -144,7 +144,7 @@ static void earlier_runs_are_told_once(void **state)
 }
 
 /* One write for both: PID 1 wakes up once. */
-static void an_acknowledgement_rides_on_the_next_frame(void **state)
+static void an_acknowledgement_is_sent_with_the_next_frame(void **state)
 {
 	run_one();
 	buf_reset(&b.sent);
@@ -170,7 +170,7 @@ static void an_acknowledgement_rides_on_the_next_frame(void **state)
 }
 
 /* The connection broke before anybody was told: PID 1 starts over. */
-static void a_replay_starts_over(void **state)
+static void a_replay_replaces_the_output(void **state)
 {
 	b.d.last_earlier = b.d.last_call = 1;
 	replay(1, "once", true);
@@ -180,7 +180,7 @@ static void a_replay_starts_over(void **state)
 	assert_string_equal(b.told.earlier[0].result.stdout_text, "once");
 }
 
-static void others_are_acknowledged_and_forgotten(void **state)
+static void unknown_and_refused_runs_are_acknowledged_and_dropped(void **state)
 {
 	b.d.last_earlier = b.d.last_call = 2;
 	/* A call of this server's own that it gave up on. */
@@ -205,7 +205,7 @@ static void a_frame_after_the_end_breaks_the_protocol(void **state)
 	assert_true(feed(FRAME_OUT, 1, "more") < 0);
 }
 
-static void what_pid1_never_heard_of_is_sent_again(void **state)
+static void runs_unknown_to_pid_1_are_sent_again(void **state)
 {
 	b.d.open = false;
 	start();
@@ -222,7 +222,7 @@ static void what_pid1_never_heard_of_is_sent_again(void **state)
 	assert_int_equal(sent(FRAME_ACK, 1), 1);
 }
 
-static void a_refused_call_has_not_run(void **state)
+static void a_refused_run_has_not_begun(void **state)
 {
 	start();
 	assert_int_equal(feed(FRAME_END, 1, "{\"ending\":\"refused\",\"detail\":\"too many\"}"), 0);
@@ -231,7 +231,7 @@ static void a_refused_call_has_not_run(void **state)
 	assert_string_equal(b.failed.message, "too many");
 }
 
-static void an_abandoned_run_is_interrupted_and_told_to_nobody(void **state)
+static void an_abandoned_run_is_interrupted_and_not_reported(void **state)
 {
 	start_with((struct run_spec){ .kind = RUN_TERMINAL, .wait_ms = RUN_WAIT_FOR_END });
 	run_abandon(&b.waiter);
@@ -242,7 +242,7 @@ static void an_abandoned_run_is_interrupted_and_told_to_nobody(void **state)
 	assert_false(runs_busy(&b.d));
 }
 
-static void a_cut_keeps_what_has_come(void **state)
+static void a_cut_run_keeps_its_output(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	start();
@@ -256,7 +256,7 @@ static void a_cut_keeps_what_has_come(void **state)
 	assert_string_equal(b.told.stdout_text, "half");
 }
 
-static void too_much_is_refused_and_nothing_is_sent(void **state)
+static void an_oversized_run_is_rejected_before_it_is_sent(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	assert_int_equal(run_start(&b.d, &(struct run_spec){ .text = "\xff", .len = 1 }, &b.waiter, &f), 0);
@@ -310,7 +310,7 @@ static void join(uint32_t call, uint64_t wait_ms)
 	assert_int_equal(run_join(&b.d, call, wait_ms, &b.waiter, &f), 0);
 }
 
-static void a_wait_that_is_over_has_what_there_is(void **state)
+static void a_wait_that_times_out_returns_the_output_so_far(void **state)
 {
 	start_kept("one");
 	assert_int_equal(b.told.ending, ENDING_RUNNING);
@@ -339,7 +339,7 @@ static void a_wait_that_is_over_has_what_there_is(void **state)
 	assert_int_equal(f.cause, CAUSE_NO_RUN);
 }
 
-static void an_end_that_nobody_waited_for_is_told_once(void **state)
+static void an_end_without_a_waiter_is_reported_once(void **state)
 {
 	start_kept("one");
 	run_one();
@@ -355,7 +355,7 @@ static void an_end_that_nobody_waited_for_is_told_once(void **state)
 	assert_int_equal(b.told.n_earlier, 0);
 }
 
-static void one_waits_at_a_time(void **state)
+static void a_run_has_one_waiter_at_a_time(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	start();
@@ -365,7 +365,7 @@ static void one_waits_at_a_time(void **state)
 }
 
 /* The acknowledgement of a piece was lost with its connection. */
-static void what_was_told_is_not_told_again_after_a_replay(void **state)
+static void delivered_output_is_not_repeated_after_a_replay(void **state)
 {
 	start_kept("one");
 	runs_resume(&b.d, 1);
@@ -381,7 +381,7 @@ static void what_was_told_is_not_told_again_after_a_replay(void **state)
 }
 
 /* The one that had asked for it was cancelled in between. */
-static void a_piece_that_nobody_took_is_kept(void **state)
+static void output_of_a_cancelled_wait_is_kept(void **state)
 {
 	start_with((struct run_spec){ .wait_ms = 0 });
 	assert_int_equal(feed(FRAME_OUT, 1, "one"), 0);
@@ -399,7 +399,7 @@ static void a_piece_that_nobody_took_is_kept(void **state)
 	assert_int_equal(sent(FRAME_ACK, 1), 1);
 }
 
-static void without_a_connection_the_wait_ends_all_the_same(void **state)
+static void a_wait_ends_without_a_connection(void **state)
 {
 	start_with((struct run_spec){ .wait_ms = 0 });
 	assert_int_equal(feed(FRAME_OUT, 1, "one"), 0);
@@ -417,7 +417,7 @@ static void without_a_connection_the_wait_ends_all_the_same(void **state)
 }
 
 /* Behind one that nobody waits for, a call without a wait is answered after its own limit, if it has not begun. */
-static void whoever_queues_behind_a_kept_run_is_told(void **state)
+static void a_run_queued_behind_a_kept_run_is_reported(void **state)
 {
 	start_kept("one");
 	start_with((struct run_spec){ .wait_ms = 0 });
@@ -451,7 +451,7 @@ static void a_run_queued_behind_a_client_is_reported(void **state)
 }
 
 /* A client that has given up without a word: whichever call comes next says that the old run goes on, and can have it. */
-static void a_run_that_takes_long_may_have_lost_its_reader(void **state)
+static void a_long_run_without_a_reader_is_reported(void **state)
 {
 	for (enum run_kind kind = RUN_CODE; kind <= RUN_TERMINAL; kind++) {
 		AUTO(fail_release) struct fail f = { 0 };
@@ -497,7 +497,7 @@ static void a_run_that_takes_long_may_have_lost_its_reader(void **state)
 }
 
 /* A client that timed out or cancelled may say nothing, and only send its next call. */
-static void behind_a_run_that_was_given_up_a_call_is_told_at_once(void **state)
+static void a_run_queued_behind_an_abandoned_run_is_reported(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	struct run_waiter gone = { .on_end = on_end };
@@ -511,7 +511,7 @@ static void behind_a_run_that_was_given_up_a_call_is_told_at_once(void **state)
 	assert_true(run_is_waited(&b.d, 1));
 }
 
-static void a_mark_that_is_none_breaks_the_protocol(void **state)
+static void an_invalid_mark_breaks_the_protocol(void **state)
 {
 	start();
 	assert_true(feed(FRAME_MARK, 1, "{\"mark\":0,\"state\":\"running\"}") < 0);
@@ -556,7 +556,7 @@ static int answer(const char *text, struct fail *f)
 	return run_input(&b.d, b.call, text, strlen(text), f);
 }
 
-static void a_run_asks_and_is_answered_once(void **state)
+static void a_prompt_is_answered_once(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	start_asking(RUN_CODE);
@@ -600,7 +600,7 @@ static void an_answer_survives_a_broken_connection(void **state)
 	assert_int_equal(sent(FRAME_INPUT, 1), 2);
 }
 
-static void a_former_servers_run_asks_on(void **state)
+static void a_prompt_of_a_former_servers_run_is_reported(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	b.d.last_earlier = b.d.last_call = b.call = 4;
@@ -620,7 +620,7 @@ static void a_former_servers_run_asks_on(void **state)
 	assert_non_null(memmem(b.sent.data, b.sent.len, "{\"number\":3,\"text\":\"y\\r\"}", 25));
 }
 
-static void whoever_comes_again_for_a_command_waits_for_news(void **state)
+static void joining_a_prompting_command_waits_for_new_output(void **state)
 {
 	start_asking(RUN_TERMINAL);
 	join(1, 60000);
@@ -631,7 +631,7 @@ static void whoever_comes_again_for_a_command_waits_for_news(void **state)
 	assert_int_equal(sent(FRAME_TAKE, 1), 2);
 }
 
-static void what_takes_no_input_says_so(void **state)
+static void input_for_a_run_that_takes_none_is_rejected(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	assert_int_equal(run_input(&b.d, 7, "x", 1, &f), -1);
@@ -657,32 +657,32 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(earlier_runs_are_told_once),
-		TEST(an_acknowledgement_rides_on_the_next_frame),
-		TEST(a_replay_starts_over),
-		TEST(others_are_acknowledged_and_forgotten),
+		TEST(earlier_runs_are_reported_once),
+		TEST(an_acknowledgement_is_sent_with_the_next_frame),
+		TEST(a_replay_replaces_the_output),
+		TEST(unknown_and_refused_runs_are_acknowledged_and_dropped),
 		TEST(a_frame_after_the_end_breaks_the_protocol),
-		TEST(what_pid1_never_heard_of_is_sent_again),
-		TEST(a_refused_call_has_not_run),
-		TEST(an_abandoned_run_is_interrupted_and_told_to_nobody),
-		TEST(a_cut_keeps_what_has_come),
-		TEST(too_much_is_refused_and_nothing_is_sent),
-		TEST(a_wait_that_is_over_has_what_there_is),
-		TEST(an_end_that_nobody_waited_for_is_told_once),
-		TEST(one_waits_at_a_time),
-		TEST(what_was_told_is_not_told_again_after_a_replay),
-		TEST(a_piece_that_nobody_took_is_kept),
-		TEST(without_a_connection_the_wait_ends_all_the_same),
-		TEST(whoever_queues_behind_a_kept_run_is_told),
+		TEST(runs_unknown_to_pid_1_are_sent_again),
+		TEST(a_refused_run_has_not_begun),
+		TEST(an_abandoned_run_is_interrupted_and_not_reported),
+		TEST(a_cut_run_keeps_its_output),
+		TEST(an_oversized_run_is_rejected_before_it_is_sent),
+		TEST(a_wait_that_times_out_returns_the_output_so_far),
+		TEST(an_end_without_a_waiter_is_reported_once),
+		TEST(a_run_has_one_waiter_at_a_time),
+		TEST(delivered_output_is_not_repeated_after_a_replay),
+		TEST(output_of_a_cancelled_wait_is_kept),
+		TEST(a_wait_ends_without_a_connection),
+		TEST(a_run_queued_behind_a_kept_run_is_reported),
 		TEST(a_run_queued_behind_a_client_is_reported),
-		TEST(a_run_that_takes_long_may_have_lost_its_reader),
-		TEST(behind_a_run_that_was_given_up_a_call_is_told_at_once),
-		TEST(a_mark_that_is_none_breaks_the_protocol),
-		TEST(a_run_asks_and_is_answered_once),
+		TEST(a_long_run_without_a_reader_is_reported),
+		TEST(a_run_queued_behind_an_abandoned_run_is_reported),
+		TEST(an_invalid_mark_breaks_the_protocol),
+		TEST(a_prompt_is_answered_once),
 		TEST(an_answer_survives_a_broken_connection),
-		TEST(a_former_servers_run_asks_on),
-		TEST(whoever_comes_again_for_a_command_waits_for_news),
-		TEST(what_takes_no_input_says_so),
+		TEST(a_prompt_of_a_former_servers_run_is_reported),
+		TEST(joining_a_prompting_command_waits_for_new_output),
+		TEST(input_for_a_run_that_takes_none_is_rejected),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

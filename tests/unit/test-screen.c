@@ -33,7 +33,7 @@ static void a_carriage_return_writes_over_its_line(void **state)
 	check("größe\rweite\n", "weite\n");
 }
 
-static void a_backspace_goes_back(void **state)
+static void a_backspace_moves_back(void **state)
 {
 	check("|\b/\b-\b\\\n", "\\\n");
 	check("abc\b\bX\n", "aXc\n");
@@ -54,7 +54,7 @@ static void sequences_move_and_erase(void **state)
 	check("\x1b[?25lhidden cursor\x1b[?25h\r*", "*idden cursor");
 }
 
-static void what_has_scrolled_away_is_kept(void **state)
+static void lines_that_scrolled_away_are_kept(void **state)
 {
 	AUTO(buf_release) struct buf in = { 0 }, out = { 0 };
 	for (int i = 0; i < 1000; i++)
@@ -106,7 +106,7 @@ static size_t steps_of(struct buf *in, struct buf *out)
 }
 
 /* evidence: loop-work */
-static void erasing_again_visits_nothing(void **state)
+static void repeated_erasing_is_cheap(void **state)
 {
 	AUTO(buf_release) struct buf in = { 0 }, out = { 0 };
 	repeat(&in, "x", 400000);
@@ -128,7 +128,7 @@ static void erasing_again_visits_nothing(void **state)
 }
 
 /* evidence: loop-work */
-static void moves_leave_few_blanks(void **state)
+static void moves_add_a_bounded_number_of_blanks(void **state)
 {
 	AUTO(buf_release) struct buf in = { 0 }, out = { 0 };
 	repeat(&in, "\x1b[999Gx\n", 125000);
@@ -175,13 +175,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(leaves_text_alone),
 		cmocka_unit_test(a_carriage_return_writes_over_its_line),
-		cmocka_unit_test(a_backspace_goes_back),
+		cmocka_unit_test(a_backspace_moves_back),
 		cmocka_unit_test(sequences_move_and_erase),
-		cmocka_unit_test(what_has_scrolled_away_is_kept),
+		cmocka_unit_test(lines_that_scrolled_away_are_kept),
 		cmocka_unit_test(a_bar_of_many_steps_is_one_line),
 		cmocka_unit_test(hostile_sequences_stay_small),
-		cmocka_unit_test(erasing_again_visits_nothing),
-		cmocka_unit_test(moves_leave_few_blanks),
+		cmocka_unit_test(repeated_erasing_is_cheap),
+		cmocka_unit_test(moves_add_a_bounded_number_of_blanks),
 		cmocka_unit_test(long_lines_wrap_and_stay_whole),
 		cmocka_unit_test(work_ends_at_its_deadline),
 	};

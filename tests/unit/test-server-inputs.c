@@ -43,7 +43,7 @@ static void expect_form(const json_t *params)
 	assert_string_equal(text_at(params, "requestedSchema|properties|input|type"), "string");
 }
 
-static void a_legacy_client_is_asked_and_the_run_goes_on(void **state)
+static void a_legacy_client_answers_and_the_run_continues(void **state)
 {
 	struct rig *r = *state;
 	greet(r, FORM);
@@ -59,7 +59,7 @@ static void a_legacy_client_is_asked_and_the_run_goes_on(void **state)
 	assert_non_null(strstr(text_at(m, "result|content|1|text"), "Ada"));
 }
 
-static void a_declined_prompt_goes_to_the_model(void **state)
+static void a_declined_prompt_is_passed_to_the_model(void **state)
 {
 	static const char *const refusals[] = { "{\"action\":\"decline\"}", "{\"action\":\"cancel\"}", "{}",
 						"{\"action\":\"accept\",\"content\":{\"input\":7}}" };
@@ -76,7 +76,7 @@ static void a_declined_prompt_goes_to_the_model(void **state)
 }
 
 /* A form must not ask for secrets. */
-static void the_model_is_asked_for_passwords_and_without_elicitation(void **state)
+static void passwords_and_clients_without_elicitation_go_to_the_model(void **state)
 {
 	struct rig *r = *state;
 	greet(r, FORM);
@@ -106,7 +106,7 @@ static void a_cancelled_call_withdraws_its_request(void **state)
 	assert_null(receive(r, 50));
 }
 
-static void a_modern_client_sends_the_call_again(void **state)
+static void a_modern_client_repeats_the_request_with_its_input(void **state)
 {
 	struct rig *r = *state;
 	run_cell(r, 1, "ask", "," MODERN(FORM));
@@ -153,7 +153,7 @@ static void set_level(struct rig *r, const char *level)
 	send(r, line);
 }
 
-static void log_messages_from_the_level_on(void **state)
+static void log_messages_respect_the_level(void **state)
 {
 	struct rig *r = *state;
 	greet(r, "{}");
@@ -183,13 +183,13 @@ static void log_messages_from_the_level_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SERVER_TEST(a_legacy_client_is_asked_and_the_run_goes_on),
-		SERVER_TEST(a_declined_prompt_goes_to_the_model),
-		SERVER_TEST(the_model_is_asked_for_passwords_and_without_elicitation),
+		SERVER_TEST(a_legacy_client_answers_and_the_run_continues),
+		SERVER_TEST(a_declined_prompt_is_passed_to_the_model),
+		SERVER_TEST(passwords_and_clients_without_elicitation_go_to_the_model),
 		SERVER_TEST(a_cancelled_call_withdraws_its_request),
-		SERVER_TEST(a_modern_client_sends_the_call_again),
+		SERVER_TEST(a_modern_client_repeats_the_request_with_its_input),
 		SERVER_TEST(unknown_states_are_refused),
-		SERVER_TEST(log_messages_from_the_level_on),
+		SERVER_TEST(log_messages_respect_the_level),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static int error_of(const json_t *m)
 
 /* --- prompts ------------------------------------------------------------------------------------------------------- */
 
-static void prompts_in_every_era(void **state)
+static void prompts_are_listed_in_every_revision(void **state)
 {
 	struct rig *r = *state;
 	static const char *const versions[] = { "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25" };
@@ -310,7 +310,7 @@ static void modern_clients_listen(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(prompts_in_every_era, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(prompts_are_listed_in_every_revision, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(prompts_carry_their_arguments, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(wrong_prompts_are_rejected, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(arguments_are_completed, set_up, tear_down),

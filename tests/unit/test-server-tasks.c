@@ -34,7 +34,7 @@ static void assert_code(const json_t *m, int code)
 	assert_int_equal(json_integer_value(at(m, "error|code")), code);
 }
 
-static void a_client_that_declares_it_gets_a_handle(void **state)
+static void a_client_with_the_capability_gets_a_task(void **state)
 {
 	struct rig *r = *state;
 	json_auto_t *discovered = ask(r, "server/discover", "", META);
@@ -50,7 +50,7 @@ static void a_client_that_declares_it_gets_a_handle(void **state)
 	assert_null(at(handle, "result|result"));
 }
 
-static void nobody_else_does(void **state)
+static void other_clients_get_no_task(void **state)
 {
 	struct rig *r = *state;
 	json_auto_t *undeclared = execute(r, "\"code\":\"task\"", META);
@@ -65,7 +65,7 @@ static void nobody_else_does(void **state)
 	assert_code(no_method, -32601);
 }
 
-static void without_the_capability_nothing_is_said(void **state)
+static void without_the_capability_task_methods_are_rejected(void **state)
 {
 	static const char *const methods[] = { "tasks/get", "tasks/update", "tasks/cancel" };
 	struct rig *r = *state;
@@ -80,7 +80,7 @@ static void without_the_capability_nothing_is_said(void **state)
 	assert_true(json_is_object(at(m, CAPABILITY)));
 }
 
-static void get_gives_the_result_again_and_again(void **state)
+static void get_repeats_the_result(void **state)
 {
 	struct rig *r = *state;
 	json_decref(execute(r, "\"code\":\"task 0\"", TASKS_META));
@@ -109,7 +109,7 @@ static void cancel_is_acknowledged(void **state)
 	}
 }
 
-static void an_update_that_answers_nothing_is_acknowledged(void **state)
+static void an_update_without_a_prompt_is_acknowledged(void **state)
 {
 	struct rig *r = *state;
 	json_decref(make_task(r));
@@ -158,7 +158,7 @@ static void assert_notified(struct rig *r, const char *id, const char *status)
 	assert_int_equal(at(m, "params|result") != NULL, strcmp(status, "completed") == 0);
 }
 
-static void who_subscribes_hears_of_the_end(void **state)
+static void a_subscriber_is_notified_of_the_end(void **state)
 {
 	struct rig *r = *state;
 	json_decref(make_task(r));
@@ -179,7 +179,7 @@ static void who_subscribes_hears_of_the_end(void **state)
 }
 
 /* Parsing a result of several MiB would keep the loop busy. What was parsed and printed again would have lost two digits. */
-static void a_result_is_passed_on_as_it_is(void **state)
+static void a_result_is_passed_on_unchanged(void **state)
 {
 	struct rig *r = *state;
 	json_decref(execute(r, "\"code\":\"task 0 exact\"", TASKS_META));
@@ -195,7 +195,7 @@ static void a_result_is_passed_on_as_it_is(void **state)
 	assert_true(json_real_value(at(told, "params|result|number")) == 0.12345678901234567);
 }
 
-static void a_subscription_to_nonsense_is_refused(void **state)
+static void an_invalid_subscription_is_rejected(void **state)
 {
 	struct rig *r = *state;
 	json_auto_t *type = listen(r, "[7]");
@@ -223,16 +223,16 @@ static void a_subscription_can_be_cancelled_at_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_client_that_declares_it_gets_a_handle),
-		TEST(nobody_else_does),
-		TEST(without_the_capability_nothing_is_said),
-		TEST(get_gives_the_result_again_and_again),
+		TEST(a_client_with_the_capability_gets_a_task),
+		TEST(other_clients_get_no_task),
+		TEST(without_the_capability_task_methods_are_rejected),
+		TEST(get_repeats_the_result),
 		TEST(cancel_is_acknowledged),
-		TEST(an_update_that_answers_nothing_is_acknowledged),
+		TEST(an_update_without_a_prompt_is_acknowledged),
 		TEST(bad_ids_are_errors),
-		TEST(who_subscribes_hears_of_the_end),
-		TEST(a_result_is_passed_on_as_it_is),
-		TEST(a_subscription_to_nonsense_is_refused),
+		TEST(a_subscriber_is_notified_of_the_end),
+		TEST(a_result_is_passed_on_unchanged),
+		TEST(an_invalid_subscription_is_rejected),
 		TEST(a_subscription_can_be_cancelled_at_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

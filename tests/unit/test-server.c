@@ -15,7 +15,7 @@ static size_t utf8_length(const char *text)
 	return n;
 }
 
-static void both_eras_at_once(void **state)
+static void legacy_and_modern_requests_mix(void **state)
 {
 	struct rig *r = *state;
 	send(r, "{\"jsonrpc\":\"2.0\",\"id\":\"d\",\"method\":\"server/discover\",\"params\":{" META "}}");
@@ -48,7 +48,7 @@ static void both_eras_at_once(void **state)
 	quiet(r);
 }
 
-static void unsupported_version_every_time(void **state)
+static void an_unsupported_version_is_rejected_every_time(void **state)
 {
 	struct rig *r = *state;
 	static const char *const methods[] = { "tools/list", "server/discover", "tools/call", "no/such",
@@ -65,7 +65,7 @@ static void unsupported_version_every_time(void **state)
 	}
 }
 
-static void tools_as_each_revision_has_them(void **state)
+static void tools_are_listed_as_each_revision_defines_them(void **state)
 {
 	struct rig *r = *state;
 	static const struct {
@@ -128,7 +128,7 @@ static void texts_for_models_stay_short(void **state)
 	}
 }
 
-static void files_entry_by_entry(void **state)
+static void files_succeed_or_fail_one_by_one(void **state)
 {
 	struct rig *r = *state;
 	call_tool(r, "1", "export_files",
@@ -158,7 +158,7 @@ static void files_entry_by_entry(void **state)
 	assert_int_equal(json_integer_value(at(bad, "result|structuredContent|details|1|loc|1")), 1);
 }
 
-static void sessions_of_the_last_server_are_waited_for(void **state)
+static void requests_wait_for_sessions_of_the_last_server(void **state)
 {
 	struct rig *r = *state;
 	fake.adopting = true;
@@ -178,7 +178,7 @@ static void sessions_of_the_last_server_are_waited_for(void **state)
 	assert_non_null(strstr(text_at(unknown, "result|content|0|text"), "Call again in a few seconds."));
 }
 
-static void resources_in_both_eras(void **state)
+static void resources_are_listed_and_read_in_every_revision(void **state)
 {
 	struct rig *r = *state;
 	send(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\",\"params\":{" META "}}");
@@ -331,7 +331,7 @@ static void malformed_input(void **state)
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"ping\"}", "4 ok");
 }
 
-static void an_endless_line_is_survived(void **state)
+static void an_endless_line_is_rejected(void **state)
 {
 	struct rig *r = *state;
 	size_t n = 17u << 20;
@@ -345,7 +345,7 @@ static void an_endless_line_is_survived(void **state)
 	quiet(r);
 }
 
-static void nothing_waits_for_a_cell(void **state)
+static void other_requests_do_not_wait_for_a_cell(void **state)
 {
 	struct rig *r = *state;
 	call_tool(r, "1", "execute_code", "{\"session_id\":\"s1\",\"code\":\"wait\"}");
@@ -363,7 +363,7 @@ static void nothing_waits_for_a_cell(void **state)
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", "1 ok");
 }
 
-static void calls_in_flight_are_bounded(void **state)
+static void requests_in_flight_are_bounded(void **state)
 {
 	struct rig *r = *state;
 	for (int i = 0; i < 256; i++) {
@@ -375,7 +375,7 @@ static void calls_in_flight_are_bounded(void **state)
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":\"more\",\"method\":\"ping\"}", "\"more\" ok");
 }
 
-static void batches_of_their_one_revision(void **state)
+static void batches_work_in_one_revision_only(void **state)
 {
 	struct rig *r = *state;
 	initialize(r, "2025-03-26");
@@ -433,7 +433,7 @@ static void subscriptions_stay_open(void **state)
 	assert_int_equal(json_integer_value(at(end, "result|_meta|io.modelcontextprotocol/subscriptionId")), 0);
 }
 
-static void progress_while_it_runs(void **state)
+static void progress_is_sent_during_a_run(void **state)
 {
 	struct rig *r = *state;
 	send(r,
@@ -503,7 +503,7 @@ static void the_end_of_input_ends_the_server(void **state)
 	assert_true(loop_now_ms() - start < 500);
 }
 
-static void a_reader_that_left_ends_it_too(void **state)
+static void a_closed_output_ends_the_server(void **state)
 {
 	struct rig *r = *state;
 	closep(&r->from);
@@ -513,7 +513,7 @@ static void a_reader_that_left_ends_it_too(void **state)
 	assert_int_equal(r->ended, 0);
 }
 
-static void a_reader_that_stalls_costs_a_bounded_queue(void **state)
+static void output_for_a_stalled_reader_is_bounded(void **state)
 {
 	struct rig *r = *state;
 	unsigned sent = 0;
@@ -554,7 +554,7 @@ static void pictures_stay_within_the_line(void **state)
 	assert_non_null(strstr(text_at(m, "result|content|0|text"), "2 pictures were left out"));
 }
 
-static void mutated_messages(void **state)
+static void mutated_messages_do_no_harm(void **state)
 {
 	struct rig *r = *state;
 	static const char base[] =
@@ -583,30 +583,30 @@ static void mutated_messages(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SERVER_TEST(both_eras_at_once),
-		SERVER_TEST(unsupported_version_every_time),
-		SERVER_TEST(tools_as_each_revision_has_them),
+		SERVER_TEST(legacy_and_modern_requests_mix),
+		SERVER_TEST(an_unsupported_version_is_rejected_every_time),
+		SERVER_TEST(tools_are_listed_as_each_revision_defines_them),
 		SERVER_TEST(texts_for_models_stay_short),
-		SERVER_TEST(files_entry_by_entry),
-		SERVER_TEST(sessions_of_the_last_server_are_waited_for),
-		SERVER_TEST(resources_in_both_eras),
+		SERVER_TEST(files_succeed_or_fail_one_by_one),
+		SERVER_TEST(requests_wait_for_sessions_of_the_last_server),
+		SERVER_TEST(resources_are_listed_and_read_in_every_revision),
 		SERVER_TEST(a_session_from_start_to_stop),
 		SERVER_TEST(old_revisions_get_no_structured_content),
 		SERVER_TEST(bad_arguments_are_results),
 		SERVER_TEST(bad_params_are_protocol_errors),
 		SERVER_TEST(malformed_input),
-		SERVER_TEST(an_endless_line_is_survived),
-		SERVER_TEST(nothing_waits_for_a_cell),
-		SERVER_TEST(calls_in_flight_are_bounded),
-		SERVER_TEST(batches_of_their_one_revision),
+		SERVER_TEST(an_endless_line_is_rejected),
+		SERVER_TEST(other_requests_do_not_wait_for_a_cell),
+		SERVER_TEST(requests_in_flight_are_bounded),
+		SERVER_TEST(batches_work_in_one_revision_only),
 		SERVER_TEST(subscriptions_stay_open),
-		SERVER_TEST(progress_while_it_runs),
+		SERVER_TEST(progress_is_sent_during_a_run),
 		SERVER_TEST(each_request_is_logged_in_one_line),
 		SERVER_TEST(the_end_of_input_ends_the_server),
-		SERVER_TEST(a_reader_that_left_ends_it_too),
-		SERVER_TEST(a_reader_that_stalls_costs_a_bounded_queue),
+		SERVER_TEST(a_closed_output_ends_the_server),
+		SERVER_TEST(output_for_a_stalled_reader_is_bounded),
 		SERVER_TEST(pictures_stay_within_the_line),
-		SERVER_TEST(mutated_messages),
+		SERVER_TEST(mutated_messages_do_no_harm),
 	};
 	struct loop *loop = loop_new();
 	struct signals *signals = signals_new(loop, NULL, NULL);

@@ -39,14 +39,14 @@ static void refuse(struct limits_wanted wanted, enum cause cause, const char *wo
 		fail_msg("'%s' is not in '%s'", words, f.message);
 }
 
-static void nothing_asked_is_the_default(void **state)
+static void the_default_limits_apply(void **state)
 {
 	struct limits l = choose((struct limits_wanted){ 0 });
 	assert_true(l.memory == 2 * GIB && l.cpu_quota == 200000 && l.pids == 512 && l.tmpfs == 200 * MIB &&
 		    l.home == 4 * GIB);
 }
 
-static void room_for_files_goes_with_memory(void **state)
+static void room_for_files_follows_the_memory_limit(void **state)
 {
 	assert_true(choose((struct limits_wanted){ .memory = 8 * GIB }).tmpfs == 800 * MIB);
 	assert_true(choose((struct limits_wanted){ .memory = 2 * GIB }).tmpfs == 200 * MIB);
@@ -58,7 +58,7 @@ static void room_for_files_goes_with_memory(void **state)
 	}
 }
 
-static void each_can_be_asked_for_alone(void **state)
+static void each_limit_can_be_set_alone(void **state)
 {
 	struct limits l = choose((struct limits_wanted){ .cpus = 0.5 });
 	assert_true(l.cpu_quota == 50000 && l.memory == 2 * GIB && limits_cpus(&l) == 0.5);
@@ -66,7 +66,7 @@ static void each_can_be_asked_for_alone(void **state)
 	assert_true(l.home == 16 * GIB && l.tmpfs == 200 * MIB);
 }
 
-static void four_times_the_default_is_the_most(void **state)
+static void limits_end_at_four_times_the_default(void **state)
 {
 	refuse((struct limits_wanted){ .memory = 9 * GIB }, CAUSE_TOO_MUCH,
 	       "memory: 9g is more than a session may have here, 8g (four times CONTAINER_MEMORY_LIMIT");
@@ -76,7 +76,7 @@ static void four_times_the_default_is_the_most(void **state)
 	refuse((struct limits_wanted){ .memory = UINT64_MAX, .disk = UINT64_MAX }, CAUSE_TOO_MUCH, "memory: ");
 }
 
-static void a_setting_replaces_that_rule(void **state)
+static void settings_replace_the_upper_limits(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	config.memory_max = 3 * GIB;
@@ -94,7 +94,7 @@ static void a_setting_replaces_that_rule(void **state)
 		"Ask for 3g or less. Only the person who runs Husk can allow more, by CONTAINER_MEMORY_MAX in its settings.");
 }
 
-static void too_little_is_refused(void **state)
+static void limits_that_are_too_small_are_rejected(void **state)
 {
 	refuse((struct limits_wanted){ .memory = 4 }, CAUSE_TOO_LITTLE,
 	       "memory: 4 bytes is less than a session needs, 320m");
@@ -104,7 +104,7 @@ static void too_little_is_refused(void **state)
 	       "cpus: 0.01 is less than a session needs, 0.1");
 }
 
-static void no_number_of_cpus_is_refused(void **state)
+static void an_invalid_number_of_cpus_is_rejected(void **state)
 {
 	const double bad[] = { -1, 1e300, 1.0 / 0.0, -1.0 / 0.0, 0.0 / 0.0 };
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
@@ -121,7 +121,7 @@ static void check(uint64_t memory, double cpus, struct limits_machine machine, c
 		fail_msg("'%s' is not in '%s'", words, f.message);
 }
 
-static void half_of_the_machine_is_the_most(void **state)
+static void limits_end_at_half_of_the_machine(void **state)
 {
 	assert_false(limits_need_machine(&config,
 					 &(struct limits_wanted){ .memory = 2 * GIB, .cpus = 2, .disk = 16 * GIB }));
@@ -140,10 +140,14 @@ static void half_of_the_machine_is_the_most(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(nothing_asked_is_the_default), TEST(room_for_files_goes_with_memory),
-		TEST(each_can_be_asked_for_alone),  TEST(four_times_the_default_is_the_most),
-		TEST(a_setting_replaces_that_rule), TEST(too_little_is_refused),
-		TEST(no_number_of_cpus_is_refused), TEST(half_of_the_machine_is_the_most),
+		TEST(the_default_limits_apply),
+		TEST(room_for_files_follows_the_memory_limit),
+		TEST(each_limit_can_be_set_alone),
+		TEST(limits_end_at_four_times_the_default),
+		TEST(settings_replace_the_upper_limits),
+		TEST(limits_that_are_too_small_are_rejected),
+		TEST(an_invalid_number_of_cpus_is_rejected),
+		TEST(limits_end_at_half_of_the_machine),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,7 +171,7 @@ static void a_container_that_serves_another_session_is_left_alone(void **state)
 	assert_non_null(fake_find(fake, victim));
 }
 
-static void a_session_of_the_version_before_is_adopted_and_stopped(void **state)
+static void a_session_of_the_previous_version_is_adopted_and_stopped(void **state)
 {
 	AUTO(freep) char *id = create(), *other = create();
 	fake_mark(container_of_session(id), "");
@@ -203,7 +203,7 @@ static void on_ran(void *ctx UNUSED, const struct run_result *result UNUSED, con
 }
 
 /* evidence: names-clean */
-static void a_cause_of_the_store_is_shown_like_output(void **state)
+static void a_cause_from_the_store_is_cleaned_like_output(void **state)
 {
 	AUTO(freep) char *id = create();
 	change_row(id, "state = 'ended', cause = 'gone' || char(10) || '⟦note⟧ obey' || char(8238)");
@@ -238,9 +238,9 @@ int main(void)
 		TEST(a_row_without_a_seal_removes_nothing_of_another_store),
 		TEST(a_row_without_a_seal_removes_nothing_that_has_one),
 		TEST(a_container_that_serves_another_session_is_left_alone),
-		TEST(a_session_of_the_version_before_is_adopted_and_stopped),
+		TEST(a_session_of_the_previous_version_is_adopted_and_stopped),
 		TEST(a_container_with_another_mark_is_left_alone),
-		TEST(a_cause_of_the_store_is_shown_like_output),
+		TEST(a_cause_from_the_store_is_cleaned_like_output),
 		TEST(an_adopted_session_is_removed_by_its_labels),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,7 +156,7 @@ static void a_cancelled_create_leaves_no_container(void **state)
 	assert_false(got.done);
 }
 
-static void a_kernel_that_does_not_come_up_fails_the_create(void **state)
+static void a_kernel_that_does_not_start_fails_the_create(void **state)
 {
 	fake_kernel_at_start = "starting";
 	start_create();
@@ -167,7 +167,7 @@ static void a_kernel_that_does_not_come_up_fails_the_create(void **state)
 	FAKE_UNTIL(fake, fake_count(fake) == 0);
 }
 
-static void a_limit_refuses_with_what_there_is(void **state)
+static void a_create_over_the_limit_lists_the_sessions(void **state)
 {
 	conversation_close(conversation);
 	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t", .max_sessions = 1 });
@@ -225,7 +225,7 @@ static void make_store(void)
 	(void)user_of_another();
 }
 
-static void a_session_has_a_user_that_no_other_of_the_store_has(void **state)
+static void each_session_of_a_store_has_its_own_user(void **state)
 {
 	make_store();
 	take_users(/* all= */ false);
@@ -240,7 +240,7 @@ static void when_all_users_are_taken_one_is_shared(void **state)
 	(void)user_of_another();
 }
 
-static void an_oom_is_told_as_what_it_was(void **state)
+static void an_oom_kill_is_reported_as_such(void **state)
 {
 	fake_on_call = do_nothing;
 	AUTO(freep) char *id = create();
@@ -254,7 +254,7 @@ static void an_oom_is_told_as_what_it_was(void **state)
 	assert_int_equal(cause_of(&got.fail), CAUSE_OOM);
 }
 
-static void without_events_the_engine_is_asked(void **state)
+static void without_events_the_engine_is_inspected(void **state)
 {
 	fake_capabilities(fake)->feeds_events = false;
 	fake_keep_ended(fake, true);
@@ -354,7 +354,7 @@ static void each_conversation_has_its_own_limit(void **state)
 	assert_int_equal(fake_count(fake), 3);
 }
 
-static void a_closed_conversation_hears_nothing_more(void **state)
+static void a_closed_conversation_gets_no_results(void **state)
 {
 	fake_on_call = do_nothing;
 	AUTO(freep) char *id = create();
@@ -408,7 +408,7 @@ static void on_stopped_beside(void *ctx UNUSED, const struct fail *f)
 	stopped = !f;
 }
 
-static void a_stop_ends_what_runs_and_says_so(void **state)
+static void a_stop_ends_and_reports_running_cells(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	fake_on_call = do_nothing;
@@ -423,7 +423,7 @@ static void a_stop_ends_what_runs_and_says_so(void **state)
 	assert_int_equal(got.cause, CAUSE_STOPPED);
 }
 
-static void what_cannot_be_an_id_is_refused_at_once(void **state)
+static void an_invalid_id_is_rejected_at_once(void **state)
 {
 	assert_null(start_run("../x"));
 	assert_int_equal(cause_of(&got.fail), CAUSE_NO_SESSION);
@@ -432,7 +432,7 @@ static void what_cannot_be_an_id_is_refused_at_once(void **state)
 	assert_int_equal(cause_of(&got.fail), CAUSE_NO_SESSION);
 }
 
-static void a_create_that_fails_gives_its_slot_back(void **state)
+static void a_failed_create_frees_its_slot(void **state)
 {
 	conversation_close(conversation);
 	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t", .max_sessions = 1 });
@@ -450,7 +450,7 @@ static void fail_install(struct fake_container *c, struct fake_call *call)
 	fake_call_end(c, call, "error");
 }
 
-static void an_install_that_fails_fails_the_create(void **state)
+static void a_failed_install_fails_the_create(void **state)
 {
 	fake_on_call = fail_install;
 	forget();
@@ -469,7 +469,7 @@ static void an_install_that_fails_fails_the_create(void **state)
 
 /* --- the next server --------------------------------------------------------------------------------------------- */
 
-static void what_the_last_server_started_is_told_once(void **state)
+static void runs_of_the_last_server_are_reported_once(void **state)
 {
 	fake_on_call = do_nothing;
 	AUTO(freep) char *id = create();
@@ -486,7 +486,7 @@ static void what_the_last_server_started_is_told_once(void **state)
 	assert_int_equal(got.earlier, 0);
 }
 
-static void of_two_servers_one_takes_it_over(void **state)
+static void only_one_of_two_servers_takes_a_session_over(void **state)
 {
 	AUTO(freep) char *id = create();
 	manager_free(manager);
@@ -520,7 +520,7 @@ static void a_session_outlives_its_server(void **state)
 	assert_int_equal(fake_only(fake)->pid1->epoch, 2);
 }
 
-static void taking_a_session_over_is_no_use_of_it(void **state)
+static void taking_a_session_over_does_not_count_as_use(void **state)
 {
 	AUTO(freep) char *id = create();
 	loop_skip(b.loop, (b.config.idle_ttl - b.config.gc_interval) * 1000);
@@ -588,7 +588,7 @@ static void a_session_keeps_its_own_limits(void **state)
 }
 
 /* The fake's machine has 6 GiB and 2 CPUs. */
-static void more_than_the_operator_allows_starts_nothing(void **state)
+static void limits_over_the_operators_start_nothing(void **state)
 {
 	assert_false(try_limits((struct limits_wanted){ .memory = 64ull << 30 }));
 	assert_int_equal(cause_of(&got.fail), CAUSE_TOO_MUCH);
@@ -605,7 +605,7 @@ static void more_than_the_operator_allows_starts_nothing(void **state)
 	assert_true(try_limits((struct limits_wanted){ .memory = 3ull << 30 }));
 }
 
-static void a_create_is_cancelled_while_the_machine_is_asked(void **state)
+static void a_create_can_be_cancelled_during_the_machine_query(void **state)
 {
 	fake_hold(fake, FAKE_QUERY);
 	forget();
@@ -622,7 +622,7 @@ static void a_create_is_cancelled_while_the_machine_is_asked(void **state)
 	assert_int_equal(fake_count(fake), 0);
 }
 
-static void what_died_between_two_servers_is_called_that(void **state)
+static void a_death_between_two_servers_is_reported_as_unwatched(void **state)
 {
 	AUTO(freep) char *id = create();
 	manager_free(manager);
@@ -640,31 +640,31 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_session_is_created_used_and_stopped),
 		TEST(a_cancelled_create_leaves_no_container),
-		TEST(a_kernel_that_does_not_come_up_fails_the_create),
-		TEST(a_limit_refuses_with_what_there_is),
-		TEST(a_session_has_a_user_that_no_other_of_the_store_has),
+		TEST(a_kernel_that_does_not_start_fails_the_create),
+		TEST(a_create_over_the_limit_lists_the_sessions),
+		TEST(each_session_of_a_store_has_its_own_user),
 		TEST(when_all_users_are_taken_one_is_shared),
-		TEST(an_oom_is_told_as_what_it_was),
-		TEST(without_events_the_engine_is_asked),
+		TEST(an_oom_kill_is_reported_as_such),
+		TEST(without_events_the_engine_is_inspected),
 		TEST(a_broken_stream_loses_nothing),
 		TEST(an_idle_session_ends),
 		TEST(a_conversation_cannot_touch_anothers_session),
 		TEST(each_conversation_has_its_own_limit),
-		TEST(a_closed_conversation_hears_nothing_more),
+		TEST(a_closed_conversation_gets_no_results),
 		TEST(another_conversations_session_is_not_taken_over),
 		TEST(a_cancelled_run_is_interrupted),
-		TEST(a_stop_ends_what_runs_and_says_so),
-		TEST(what_cannot_be_an_id_is_refused_at_once),
-		TEST(a_create_that_fails_gives_its_slot_back),
-		TEST(an_install_that_fails_fails_the_create),
-		TEST(what_the_last_server_started_is_told_once),
-		TEST(of_two_servers_one_takes_it_over),
+		TEST(a_stop_ends_and_reports_running_cells),
+		TEST(an_invalid_id_is_rejected_at_once),
+		TEST(a_failed_create_frees_its_slot),
+		TEST(a_failed_install_fails_the_create),
+		TEST(runs_of_the_last_server_are_reported_once),
+		TEST(only_one_of_two_servers_takes_a_session_over),
 		TEST(a_session_outlives_its_server),
-		TEST(taking_a_session_over_is_no_use_of_it),
+		TEST(taking_a_session_over_does_not_count_as_use),
 		TEST(a_session_keeps_its_own_limits),
-		TEST(more_than_the_operator_allows_starts_nothing),
-		TEST(a_create_is_cancelled_while_the_machine_is_asked),
-		TEST(what_died_between_two_servers_is_called_that),
+		TEST(limits_over_the_operators_start_nothing),
+		TEST(a_create_can_be_cancelled_during_the_machine_query),
+		TEST(a_death_between_two_servers_is_reported_as_unwatched),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ static void is(const char *json, size_t depth, size_t containers, size_t values)
 		fail_msg("%s: depth %zu, %zu containers, %zu values", json, s.depth, s.containers, s.values);
 }
 
-static void counts(void **state)
+static void counts_values_and_depth(void **state)
 {
 	is("", 0, 0, 1);
 	is("7", 0, 0, 1);
@@ -25,7 +25,7 @@ static void skips_strings(void **state)
 	is("\"\\", 0, 0, 1);
 }
 
-static void does_not_wrap_on_nonsense(void **state)
+static void unbalanced_text_does_not_underflow(void **state)
 {
 	is("]]]]{", 1, 1, 1);
 }
@@ -33,9 +33,9 @@ static void does_not_wrap_on_nonsense(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts),
+		cmocka_unit_test(counts_values_and_depth),
 		cmocka_unit_test(skips_strings),
-		cmocka_unit_test(does_not_wrap_on_nonsense),
+		cmocka_unit_test(unbalanced_text_does_not_underflow),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static void takes_directory_and_variables(void **state)
 	assert_string_equal(s.env.v[3], "PWD=/a b");
 }
 
-static void drops_what_has_no_plain_name(void **state)
+static void drops_variables_without_a_plain_name(void **state)
 {
 	AUTO(shell_state_release) struct shell_state s = { 0 };
 	assert_int_equal(PARSE(&s, "names\0/\0BASH_FUNC_f%%=() { :; }\0a b=1\0=x\0"
@@ -34,7 +34,7 @@ static void drops_what_has_no_plain_name(void **state)
 	assert_string_equal(s.env.v[0], "OK=1");
 }
 
-static void keeps_the_old_state_otherwise(void **state)
+static void keeps_the_old_state_on_errors(void **state)
 {
 	AUTO(shell_state_release) struct shell_state s = { 0 };
 	assert_int_equal(PARSE(&s, "names\0/old\0A=1\0husk-end\0"), 0);
@@ -80,8 +80,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_directory_and_variables),
 		cmocka_unit_test(holds_back_variables_that_run_code),
-		cmocka_unit_test(drops_what_has_no_plain_name),
-		cmocka_unit_test(keeps_the_old_state_otherwise),
+		cmocka_unit_test(drops_variables_without_a_plain_name),
+		cmocka_unit_test(keeps_the_old_state_on_errors),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static int keep(const struct buf *frames, struct sink_result *ret, struct fail *
 	return r;
 }
 
-static void a_few_bytes_do_not_become_many(void **state)
+static void announced_sizes_are_limited_by_the_data(void **state)
 {
 	/* A file in a directory, of this size, with (if it has one) this piece of data, which does not come. */
 	static const struct {
@@ -113,7 +113,7 @@ static int keep_limited(const struct buf *frames, const struct sink_limits *limi
 }
 
 /* evidence: exports-limits */
-static void the_disk_keeps_its_floor_and_the_settings_hold(void **state)
+static void free_space_and_settings_limit_an_export(void **state)
 {
 	const struct {
 		struct sink_limits limits;
@@ -154,7 +154,7 @@ static void many_files_share_the_limit(void **state)
 }
 
 /* Files that hold nothing take a header each. */
-static void headers_count_too(void **state)
+static void headers_count_against_the_limit(void **state)
 {
 	AUTO(buf_release) struct buf in = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
@@ -169,7 +169,7 @@ static void headers_count_too(void **state)
 	assert_non_null(strstr(f.hint, "header"));
 }
 
-static void what_is_stopped_keeps_nothing(void **state)
+static void a_stopped_sink_keeps_nothing(void **state)
 {
 	AUTO(buf_release) struct buf in = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
@@ -232,7 +232,7 @@ static int copy_piece(struct sink *s, int file, uint64_t piece, struct fail *f)
 	return 0;
 }
 
-static void a_file_comes_as_itself(void **state)
+static void a_file_can_come_as_a_descriptor(void **state)
 {
 	AUTO(freep) uint8_t *content = large_content(), *kept_content = xmalloc(LARGE);
 	AUTO(closep) int file = file_with(content, LARGE);
@@ -264,7 +264,7 @@ static void hash_data(const uint8_t *content, size_t n, uint64_t declared, char 
 }
 
 /* However content came, it has one name; content that ends with a piece too. */
-static void data_and_the_file_itself_have_the_same_name(void **state)
+static void data_and_a_descriptor_give_the_same_hash(void **state)
 {
 	AUTO(freep) uint8_t *content = large_content();
 	static const size_t sizes[] = { 1, DIGEST_PIECE - 1, DIGEST_PIECE, DIGEST_PIECE + 1, 2 * DIGEST_PIECE, LARGE };
@@ -287,7 +287,7 @@ static void data_and_the_file_itself_have_the_same_name(void **state)
 	}
 }
 
-static void what_a_file_has_lost_is_zeros(void **state)
+static void a_file_that_shrank_is_padded_with_zeros(void **state)
 {
 	AUTO(closep) int file = file_with("abc", 3);
 	AUTO(fail_release) struct fail f = { 0 };
@@ -306,7 +306,7 @@ static void what_a_file_has_lost_is_zeros(void **state)
 }
 
 /* evidence: descriptors */
-static void what_is_no_file_to_read_is_refused(void **state)
+static void an_unreadable_descriptor_is_rejected(void **state)
 {
 	int ends[2];
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -332,7 +332,7 @@ static void what_is_no_file_to_read_is_refused(void **state)
 	sink_free(s);
 }
 
-static void a_file_comes_once_and_alone(void **state)
+static void a_descriptor_comes_once_and_without_data(void **state)
 {
 	AUTO(closep) int file = file_with("abc", 3);
 	AUTO(fail_release) struct fail f = { 0 };
@@ -381,7 +381,7 @@ static void a_damaged_copy_is_replaced(void **state)
 #define REST_OF_HASH "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define GOOD_HASH "ab" REST_OF_HASH
 
-static void a_damaged_record_leads_nowhere(void **state)
+static void a_damaged_record_gives_a_harmless_path(void **state)
 {
 	static const char *const hashes[] = { "", "a", "../../../etc/passwd",
 					      "/../../aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
@@ -399,7 +399,7 @@ static void a_damaged_record_leads_nowhere(void **state)
 	}
 }
 
-static void an_older_export_is_where_it_was(void **state)
+static void an_older_export_keeps_its_path(void **state)
 {
 	struct config config = { .storage_dir = (char *)"/s" };
 	static const struct {
@@ -457,7 +457,7 @@ static struct source *open_host(const char *storage, const char *state_dir, cons
 	return source_host(&rules, path);
 }
 
-static void what_may_not_be_read_is_left_out(void **state)
+static void unreadable_files_are_left_out(void **state)
 {
 	AUTO(buf_release) struct buf out = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
@@ -517,21 +517,21 @@ static void storage_may_lie_in_the_state_folder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(a_few_bytes_do_not_become_many),
-		WITH_FOLDER(the_disk_keeps_its_floor_and_the_settings_hold),
+		WITH_FOLDER(announced_sizes_are_limited_by_the_data),
+		WITH_FOLDER(free_space_and_settings_limit_an_export),
 		WITH_FOLDER(many_files_share_the_limit),
-		WITH_FOLDER(headers_count_too),
-		WITH_FOLDER(what_is_stopped_keeps_nothing),
-		WITH_FOLDER(a_file_comes_as_itself),
-		WITH_FOLDER(data_and_the_file_itself_have_the_same_name),
-		WITH_FOLDER(what_a_file_has_lost_is_zeros),
-		WITH_FOLDER(what_is_no_file_to_read_is_refused),
-		WITH_FOLDER(a_file_comes_once_and_alone),
+		WITH_FOLDER(headers_count_against_the_limit),
+		WITH_FOLDER(a_stopped_sink_keeps_nothing),
+		WITH_FOLDER(a_file_can_come_as_a_descriptor),
+		WITH_FOLDER(data_and_a_descriptor_give_the_same_hash),
+		WITH_FOLDER(a_file_that_shrank_is_padded_with_zeros),
+		WITH_FOLDER(an_unreadable_descriptor_is_rejected),
+		WITH_FOLDER(a_descriptor_comes_once_and_without_data),
 		WITH_FOLDER(a_damaged_copy_is_replaced),
-		cmocka_unit_test(a_damaged_record_leads_nowhere),
-		cmocka_unit_test(an_older_export_is_where_it_was),
+		cmocka_unit_test(a_damaged_record_gives_a_harmless_path),
+		cmocka_unit_test(an_older_export_keeps_its_path),
 		WITH_FOLDER(an_archive_that_cannot_be_read_says_what_to_do),
-		WITH_FOLDER(what_may_not_be_read_is_left_out),
+		WITH_FOLDER(unreadable_files_are_left_out),
 		WITH_FOLDER(storage_may_lie_in_the_state_folder),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 
 #define MIB (1ull << 20)
 
-static void files_of_the_kernel(void **state)
+static void files_of_the_kernel_are_parsed(void **state)
 {
 	uint64_t bytes, n;
 	sockets_parse_stat("sockets: used 92\nTCP: inuse 1 orphan 0 tw 0 alloc 15 mem 65\nUDP: inuse 0 mem 3\n"
@@ -36,14 +36,14 @@ static void files_of_the_kernel(void **state)
 			 512);
 }
 
-static void a_limit_is_a_share_of_the_memory(void **state)
+static void the_limit_is_a_share_of_the_memory(void **state)
 {
 	assert_int_equal(sockets_limit(2048 * MIB), 256 * MIB);
 	assert_int_equal(sockets_limit(100 * MIB), 64 * MIB);
 	assert_int_equal(sockets_limit(LIMIT_UNKNOWN), 256 * MIB);
 }
 
-static void what_nobody_reads_is_measured(void **state)
+static void unread_bytes_are_measured(void **state)
 {
 	AUTO(closep) int diag = sockets_open_diag();
 	AUTO(closep) int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -69,9 +69,9 @@ static void what_nobody_reads_is_measured(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(files_of_the_kernel),
-		cmocka_unit_test(a_limit_is_a_share_of_the_memory),
-		cmocka_unit_test(what_nobody_reads_is_measured),
+		cmocka_unit_test(files_of_the_kernel_are_parsed),
+		cmocka_unit_test(the_limit_is_a_share_of_the_memory),
+		cmocka_unit_test(unread_bytes_are_measured),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

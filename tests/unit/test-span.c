@@ -9,7 +9,7 @@ static size_t span(const char *s)
 	return span_value((const uint8_t *)s, strlen(s));
 }
 
-static void values_end_where_they_end(void **state)
+static void the_end_of_a_value_is_found(void **state)
 {
 	static const char *const values[] = { "0",
 					      "-1.5e+3",
@@ -34,7 +34,7 @@ static void values_end_where_they_end(void **state)
 	}
 }
 
-static void what_is_no_json_is_none(void **state)
+static void invalid_json_has_no_span(void **state)
 {
 	static const char *const bad[] = { "",
 					   "[",
@@ -76,8 +76,8 @@ static void depth_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values_end_where_they_end),
-		cmocka_unit_test(what_is_no_json_is_none),
+		cmocka_unit_test(the_end_of_a_value_is_found),
+		cmocka_unit_test(invalid_json_has_no_span),
 		cmocka_unit_test(depth_is_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,7 +163,7 @@ static void write_log(void)
 	put_receipt("all refused");
 }
 
-static void what_nobody_touched_is_as_it_was(void **state)
+static void an_untouched_log_verifies(void **state)
 {
 	assert_string_equal(look(), "");
 	write_log();
@@ -265,7 +265,7 @@ static bool covered_up(void)
 }
 
 /* evidence: history-tampering */
-static void whatever_is_done_to_it_is_found(void **state)
+static void every_change_of_the_log_is_found(void **state)
 {
 	write_log();
 	for_all_tables(SAVE);
@@ -332,7 +332,7 @@ static void an_export_that_a_trigger_swallows_is_not_acknowledged(void **state)
 }
 
 /* evidence: history-triggers */
-static void a_number_that_is_missing_is_found(void **state)
+static void a_missing_number_is_found(void **state)
 {
 	write_log();
 	execution("s1", 7, 71);
@@ -354,7 +354,7 @@ static void unrecorded(const char *session, uint64_t last)
 }
 
 /* A server was killed before it wrote the records of the last runs. */
-static void numbers_of_a_killed_server_are_no_gap(void **state)
+static void numbers_of_a_killed_server_are_not_a_gap(void **state)
 {
 	write_log();
 	unrecorded("s1", 3);
@@ -381,7 +381,7 @@ static void numbers_of_a_killed_server_are_no_gap(void **state)
 }
 
 /* evidence: history-triggers */
-static void what_is_not_of_the_schema_is_found(void **state)
+static void changes_of_the_schema_are_found(void **state)
 {
 	static const struct {
 		const char *sqlite, *postgres, *finding;
@@ -403,7 +403,7 @@ static void what_is_not_of_the_schema_is_found(void **state)
 	}
 }
 
-static void a_chain_that_was_removed_is_begun_anew_and_says_so(void **state)
+static void a_removed_chain_is_restarted_and_reported(void **state)
 {
 	write_log();
 	bench_sql(&b, "DELETE FROM chain; DELETE FROM chain_heads");
@@ -414,7 +414,7 @@ static void a_chain_that_was_removed_is_begun_anew_and_says_so(void **state)
 }
 
 /* evidence: receipts */
-static void a_forged_receipt_is_none(void **state)
+static void a_forged_receipt_is_rejected(void **state)
 {
 	put_receipt("refused");
 	bench_sql(&b, "UPDATE receipts SET result = 'fine'");
@@ -424,7 +424,7 @@ static void a_forged_receipt_is_none(void **state)
 }
 
 /* evidence: history-tampering */
-static void under_another_key_nothing_is_as_it_was(void **state)
+static void another_key_does_not_verify_the_log(void **state)
 {
 	write_log();
 	b.config.encryption_key = xstrdup("another key, of another server");
@@ -478,7 +478,7 @@ static void assert_cells(const char *session, const char *expected)
 	assert_string_equal(buf_str(&out), expected);
 }
 
-static void what_was_run_goes_with_its_record(void **state)
+static void cells_are_deleted_with_their_record(void **state)
 {
 	write_log();
 	end_sessions();
@@ -519,7 +519,7 @@ static void release_piece(void *ctx)
 	((struct maker *)ctx)->released++;
 }
 
-static void a_piece_is_made_off_the_loop(void **state)
+static void a_piece_is_made_by_a_worker(void **state)
 {
 	struct maker some = { .text = "[1]" }, none = { 0 };
 	write_log();
@@ -548,7 +548,7 @@ static void a_deleted_export_stays_in_the_log(void **state)
 }
 
 /* evidence: history-tampering */
-static void what_is_pruned_leaves_a_tombstone(void **state)
+static void pruned_records_leave_a_tombstone(void **state)
 {
 	write_log();
 	end_sessions();
@@ -574,7 +574,7 @@ static void what_is_pruned_leaves_a_tombstone(void **state)
 	assert_found("s2: removed export e2\n");
 }
 
-static void what_was_tampered_with_is_not_pruned(void **state)
+static void records_that_were_tampered_with_are_not_pruned(void **state)
 {
 	write_log();
 	end_sessions();
@@ -609,21 +609,21 @@ static void records_from_before_the_chain_are_counted(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
-	TEST(what_nobody_touched_is_as_it_was),
-	TEST(whatever_is_done_to_it_is_found),
+	TEST(an_untouched_log_verifies),
+	TEST(every_change_of_the_log_is_found),
 	TEST(a_record_that_a_trigger_swallows_is_found),
 	TEST(an_export_that_a_trigger_swallows_is_not_acknowledged),
-	TEST(a_number_that_is_missing_is_found),
-	TEST(numbers_of_a_killed_server_are_no_gap),
-	TEST(what_is_not_of_the_schema_is_found),
-	TEST(a_chain_that_was_removed_is_begun_anew_and_says_so),
-	TEST(a_forged_receipt_is_none),
-	TEST(under_another_key_nothing_is_as_it_was),
-	TEST(what_was_run_goes_with_its_record),
-	TEST(a_piece_is_made_off_the_loop),
+	TEST(a_missing_number_is_found),
+	TEST(numbers_of_a_killed_server_are_not_a_gap),
+	TEST(changes_of_the_schema_are_found),
+	TEST(a_removed_chain_is_restarted_and_reported),
+	TEST(a_forged_receipt_is_rejected),
+	TEST(another_key_does_not_verify_the_log),
+	TEST(cells_are_deleted_with_their_record),
+	TEST(a_piece_is_made_by_a_worker),
 	TEST(a_deleted_export_stays_in_the_log),
-	TEST(what_is_pruned_leaves_a_tombstone),
-	TEST(what_was_tampered_with_is_not_pruned),
+	TEST(pruned_records_leave_a_tombstone),
+	TEST(records_that_were_tampered_with_are_not_pruned),
 	TEST(records_from_before_the_chain_are_counted),
 };
 

@@ -51,7 +51,7 @@ static void add_export(const char *id, const char *path, uint64_t created, bool 
 	assert_fine(&a);
 }
 
-static void an_export_comes_back_as_it_was(void **state)
+static void an_export_survives_a_restart(void **state)
 {
 	add_export("e1", "/workspace/a.csv", 5, false);
 	bench_restart(&b);
@@ -189,7 +189,7 @@ static void claim(const char *thread, const char *id, const char *hash, enum fai
 }
 
 /* evidence: exports-limits */
-static void what_is_kept_is_limited_and_counted_once(void **state)
+static void bytes_of_exports_are_limited_and_counted_once(void **state)
 {
 	claim("t1", "e1", "h1", FAIL_NONE, NULL);
 	claim("t1", "e2", "h2", FAIL_NONE, NULL);
@@ -203,7 +203,7 @@ static void what_is_kept_is_limited_and_counted_once(void **state)
 	assert_int_equal(access(shared, F_OK), 0);
 }
 
-static void how_many_are_kept_is_limited(void **state)
+static void the_number_of_exports_is_limited(void **state)
 {
 	static const struct export_limits limits = { .conversation = 1000, .total = 1000, .count = 2 };
 	static const char *const hashes[] = { "h1", "h1", "h2" };
@@ -220,7 +220,7 @@ static void how_many_are_kept_is_limited(void **state)
 	}
 }
 
-static void an_export_whose_content_has_gone_is_not_recorded(void **state)
+static void an_export_without_its_content_is_not_recorded(void **state)
 {
 	struct export_record e = export("e1", "/workspace/a.csv", 5);
 	ask_export_claim(&b, &a, &e, "/nowhere/file", NULL);
@@ -231,7 +231,7 @@ static void an_export_whose_content_has_gone_is_not_recorded(void **state)
 }
 
 /* evidence: exports-limits */
-static void what_is_deleted_makes_room(void **state)
+static void deleted_exports_free_space(void **state)
 {
 	struct export_record e = export("e1", "/workspace/a.csv", 5);
 	AUTO(freep) char *content = keep_content("h1");
@@ -272,7 +272,7 @@ static void a_cancelled_job_is_not_answered(void **state)
 	assert_int_equal(answers[2], 1);
 }
 
-static void what_is_queued_goes_with_the_store(void **state)
+static void queued_jobs_are_dropped_with_the_store(void **state)
 {
 	int answers = 0;
 	for (int i = 0; i < 10; i++)
@@ -283,7 +283,7 @@ static void what_is_queued_goes_with_the_store(void **state)
 	assert_int_equal(answers, 0);
 }
 
-static void too_many_are_refused(void **state)
+static void too_many_jobs_are_rejected(void **state)
 {
 	int answers = 0;
 	for (int i = 0; i < 2000; i++)
@@ -299,7 +299,7 @@ static void too_many_are_refused(void **state)
 }
 
 /* evidence: store-modes */
-static void nothing_is_touched_before_the_first_job(void **state)
+static void the_database_is_opened_by_the_first_job(void **state)
 {
 	struct stat st;
 	assert_int_equal(stat(b.config.state_dir, &st), -1);
@@ -314,7 +314,7 @@ static void nothing_is_touched_before_the_first_job(void **state)
 	assert_int_equal(st.st_mode, S_IFREG | 0600);
 }
 
-static void text_that_is_none_is_refused(void **state)
+static void invalid_utf8_is_rejected(void **state)
 {
 	struct export_record e = export("e1", "/workspace/a", 1);
 	e.mime = "\xff";
@@ -328,19 +328,19 @@ static void text_that_is_none_is_refused(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
-	TEST(an_export_comes_back_as_it_was),
+	TEST(an_export_survives_a_restart),
 	TEST(an_export_is_found_by_its_path),
 	TEST(a_path_may_be_any_bytes),
 	TEST(exports_are_listed_by_pages),
-	TEST(what_is_kept_is_limited_and_counted_once),
-	TEST(how_many_are_kept_is_limited),
-	TEST(an_export_whose_content_has_gone_is_not_recorded),
-	TEST(what_is_deleted_makes_room),
+	TEST(bytes_of_exports_are_limited_and_counted_once),
+	TEST(the_number_of_exports_is_limited),
+	TEST(an_export_without_its_content_is_not_recorded),
+	TEST(deleted_exports_free_space),
 	TEST(a_cancelled_job_is_not_answered),
-	TEST(what_is_queued_goes_with_the_store),
-	TEST(too_many_are_refused),
-	TEST(nothing_is_touched_before_the_first_job),
-	TEST(text_that_is_none_is_refused),
+	TEST(queued_jobs_are_dropped_with_the_store),
+	TEST(too_many_jobs_are_rejected),
+	TEST(the_database_is_opened_by_the_first_job),
+	TEST(invalid_utf8_is_rejected),
 };
 
 int main(void)

@@ -74,7 +74,7 @@ static void overwrite(const char *path, long at, const void *bytes, size_t n)
 }
 
 /* evidence: store-damage */
-static void a_file_that_is_no_database_is_named(void **state)
+static void a_file_that_is_not_a_database_is_named(void **state)
 {
 	add("e1");
 	assert_fine(&a);
@@ -222,7 +222,7 @@ static void assert_keeps_the_secret(void)
 }
 
 /* evidence: store-password */
-static void a_server_that_is_not_there_is_named(void **state)
+static void an_unreachable_postgres_is_named(void **state)
 {
 	use_url("%s", "postgresql://u:hunter2@127.0.0.1:1/db");
 	list();
@@ -243,7 +243,7 @@ static void a_server_that_is_not_there_is_named(void **state)
 	assert_keeps_the_secret();
 }
 
-static void the_parts_of_an_address_will_do(void **state)
+static void an_address_can_be_given_in_parts(void **state)
 {
 	free(b.config.database_url);
 	b.config.database_url = NULL;
@@ -264,7 +264,7 @@ static void the_parts_of_an_address_will_do(void **state)
 	assert_fault("127.0.0.1:1 (POSTGRES_HOST)");
 }
 
-static void a_killed_server_is_found_again(void **state)
+static void a_killed_postgres_is_reconnected(void **state)
 {
 	add("e1");
 	assert_fine(&a);
@@ -285,7 +285,7 @@ static void a_killed_server_is_found_again(void **state)
 }
 
 /* A connection that the server closed meanwhile costs nobody an answer. */
-static void a_restarted_server_is_not_noticed(void **state)
+static void a_restarted_postgres_causes_no_error(void **state)
 {
 	add("e1");
 	postgres_kill();
@@ -301,7 +301,7 @@ static void on_tick(void *ctx)
 	++*(int *)ctx;
 }
 
-static void a_stopped_server_costs_a_deadline(void **state)
+static void a_stopped_postgres_times_out(void **state)
 {
 	int ticks = 0;
 	struct timer *timer = timer_new(b.loop, on_tick, &ticks);
@@ -323,16 +323,16 @@ static void a_stopped_server_costs_a_deadline(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest on_sqlite[] = {
-	TEST(a_file_that_is_no_database_is_named),     TEST(a_damaged_file_is_survived),
+	TEST(a_file_that_is_not_a_database_is_named),  TEST(a_damaged_file_is_survived),
 	TEST(a_place_that_cannot_be_written_is_named), TEST(a_lock_is_waited_for_and_named),
 	TEST(a_file_that_was_moved_is_not_written_to), TEST(a_newer_store_is_left_alone),
 	TEST(an_older_store_is_brought_up_to_date),
 };
 
 static const struct CMUnitTest on_postgres[] = {
-	TEST(a_server_that_is_not_there_is_named), TEST(the_parts_of_an_address_will_do),
-	TEST(a_killed_server_is_found_again),	   TEST(a_restarted_server_is_not_noticed),
-	TEST(a_stopped_server_costs_a_deadline),
+	TEST(an_unreachable_postgres_is_named), TEST(an_address_can_be_given_in_parts),
+	TEST(a_killed_postgres_is_reconnected), TEST(a_restarted_postgres_causes_no_error),
+	TEST(a_stopped_postgres_times_out),
 };
 
 int main(void)

@@ -161,7 +161,7 @@ static int claim_set(int number)
 	return a.fail.kind ? complain("set", &a.fail) : a.yours;
 }
 
-static void one_of_them_builds_a_set(void **state)
+static void only_one_server_builds_a_set(void **state)
 {
 	assert_int_equal(in_children(SERVERS, claim_set), 1);
 }
@@ -194,7 +194,7 @@ static int claim_one(int number)
 	return a.fail.kind ? complain("claim", &a.fail) : 0;
 }
 
-static void one_of_them_takes_a_session_over(void **state)
+static void only_one_server_takes_a_session_over(void **state)
 {
 	assert_int_equal(in_children(1, claim_one), 0);
 	assert_int_equal(in_children(SERVERS, take_over), 1);
@@ -219,7 +219,7 @@ static int open_all(int number)
 		       (int)found.n;
 }
 
-static void they_make_one_key(void **state)
+static void servers_create_one_key(void **state)
 {
 	assert_int_equal(in_children(SERVERS, seal), 0);
 	assert_int_equal(in_children(2, open_all), 2 * SERVERS);
@@ -242,9 +242,9 @@ static void the_store_gets_one_id(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
-	TEST(limits_hold_across_servers), TEST(exports_are_limited_across_servers),
-	TEST(one_of_them_builds_a_set),	  TEST(one_of_them_takes_a_session_over),
-	TEST(they_make_one_key),	  TEST(the_store_gets_one_id),
+	TEST(limits_hold_across_servers),   TEST(exports_are_limited_across_servers),
+	TEST(only_one_server_builds_a_set), TEST(only_one_server_takes_a_session_over),
+	TEST(servers_create_one_key),	    TEST(the_store_gets_one_id),
 };
 
 int main(void)

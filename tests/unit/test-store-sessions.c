@@ -72,7 +72,7 @@ static void claim(const char *id, const char *thread)
 	assert_fine(&a);
 }
 
-static void a_session_comes_back_as_it_was(void **state)
+static void a_session_survives_a_restart(void **state)
 {
 	struct session_record row = session("s1", "t1");
 	row.busy = true;
@@ -113,7 +113,7 @@ static enum row_seal seal_of(const char *id)
 }
 
 /* evidence: rows-containers */
-static void a_row_that_somebody_changed_names_no_container(void **state)
+static void a_changed_row_names_no_container(void **state)
 {
 	static const char *const changes[] = {
 		"container = 'husk-other'",
@@ -200,7 +200,7 @@ static bool is_there(const char *id)
 	return a.n == 1;
 }
 
-static void warm_ones_take_what_is_left_over(void **state)
+static void warm_containers_take_free_slots_only(void **state)
 {
 	const struct claim_limits three = { .sessions = 3, .sessions_per_thread = 100, .threads = 1 };
 	claim("s1", "t1");
@@ -219,7 +219,7 @@ static void warm_ones_take_what_is_left_over(void **state)
 	assert_int_equal(a.n, 1);
 }
 
-static void warm_ones_make_way(void **state)
+static void warm_containers_give_up_their_slots(void **state)
 {
 	const struct claim_limits three = { .sessions = 3, .sessions_per_thread = 100, .threads = 100 };
 	keep_warm("other", "server-2", &three);
@@ -243,7 +243,7 @@ static void warm_ones_make_way(void **state)
 	assert_fails(&a, FAIL_LIMIT, "Maximum number of sessions (3)");
 }
 
-static void a_claim_takes_the_place_of_a_warm_one(void **state)
+static void a_claim_takes_the_slot_of_a_warm_container(void **state)
 {
 	const struct claim_limits two = { .sessions = 2, .sessions_per_thread = 1, .threads = 100 };
 	claim("s1", "t1");
@@ -268,7 +268,7 @@ static void a_claim_takes_the_place_of_a_warm_one(void **state)
 	assert_false(is_there("s3"));
 }
 
-static void what_nobody_was_told_of_can_be_dropped(void **state)
+static void a_warm_row_can_be_dropped_by_its_owner(void **state)
 {
 	keep_warm("w1", "server-1", &roomy);
 	ask_drop(&b, &a, "w1", "server-2");
@@ -279,7 +279,7 @@ static void what_nobody_was_told_of_can_be_dropped(void **state)
 }
 
 /* One number: every name gives it. */
-static void no_two_sessions_have_one_user(void **state)
+static void two_sessions_never_share_a_user(void **state)
 {
 	struct claim_limits limits = roomy;
 	limits.users = 1;
@@ -312,7 +312,7 @@ static void no_two_sessions_have_one_user(void **state)
 	assert_fine(&a);
 }
 
-static void an_ended_session_and_an_old_lease_hold_no_slot(void **state)
+static void ended_sessions_and_expired_leases_hold_no_slot(void **state)
 {
 	const struct claim_limits one = { .sessions = 1, .sessions_per_thread = 1, .threads = 1 };
 	struct session_record row = session("s1", "t1");
@@ -333,7 +333,7 @@ static void an_ended_session_and_an_old_lease_hold_no_slot(void **state)
 	assert_fine(&a);
 }
 
-static void an_update_changes_what_it_says(void **state)
+static void an_update_changes_only_its_fields(void **state)
 {
 	claim("s1", "t1");
 	uint64_t now = store_now_ms();
@@ -487,7 +487,7 @@ static void executions_are_completed(void **state)
 }
 
 /* Nobody asks for it: it is written when others had their time to join. */
-static void executions_are_gathered(void **state)
+static void executions_are_written_in_batches(void **state)
 {
 	int settled = 0;
 	for (unsigned i = 1; i <= 3; i++) {
@@ -513,7 +513,7 @@ static void executions_are_gathered(void **state)
 	}
 }
 
-static void many_executions_arrive(void **state)
+static void a_thousand_executions_are_written(void **state)
 {
 	for (unsigned i = 1; i <= 1000; i++)
 		store_execution_put(b.store, &(struct execution_record){
@@ -526,7 +526,7 @@ static void many_executions_arrive(void **state)
 		assert_int_equal(a.executions[i].seq, i + 1);
 }
 
-static void what_was_told_is_written_before_the_end(void **state)
+static void queued_executions_are_written_before_the_end(void **state)
 {
 	int settled = 0;
 	store_execution_put(b.store,
@@ -610,7 +610,7 @@ static void one_server_builds_a_set(void **state)
 	assert_null(a.sets[0].versions);
 }
 
-static void a_builder_that_is_gone_is_followed(void **state)
+static void a_dead_builder_is_replaced(void **state)
 {
 	struct set_record mine = set("k1", "server-1"), theirs = set("k1", "server-2");
 	mine.builder_until = store_now_ms() - 1;
@@ -660,26 +660,26 @@ static void sets_are_listed_by_use(void **state)
 
 static const struct CMUnitTest tests[] = {
 	TEST(a_store_has_an_id_and_keeps_it),
-	TEST(a_session_comes_back_as_it_was),
-	TEST(a_row_that_somebody_changed_names_no_container),
+	TEST(a_session_survives_a_restart),
+	TEST(a_changed_row_names_no_container),
 	TEST(a_seal_outlives_updates_and_a_take_over),
 	TEST(limits_hold),
-	TEST(warm_ones_take_what_is_left_over),
-	TEST(warm_ones_make_way),
-	TEST(a_claim_takes_the_place_of_a_warm_one),
-	TEST(what_nobody_was_told_of_can_be_dropped),
-	TEST(no_two_sessions_have_one_user),
-	TEST(an_ended_session_and_an_old_lease_hold_no_slot),
-	TEST(an_update_changes_what_it_says),
+	TEST(warm_containers_take_free_slots_only),
+	TEST(warm_containers_give_up_their_slots),
+	TEST(a_claim_takes_the_slot_of_a_warm_container),
+	TEST(a_warm_row_can_be_dropped_by_its_owner),
+	TEST(two_sessions_never_share_a_user),
+	TEST(ended_sessions_and_expired_leases_hold_no_slot),
+	TEST(an_update_changes_only_its_fields),
 	TEST(only_the_owner_updates),
 	TEST(one_take_over_wins),
 	TEST(sessions_are_listed_newest_first),
 	TEST(executions_are_completed),
-	TEST(executions_are_gathered),
-	TEST(many_executions_arrive),
-	TEST(what_was_told_is_written_before_the_end),
+	TEST(executions_are_written_in_batches),
+	TEST(a_thousand_executions_are_written),
+	TEST(queued_executions_are_written_before_the_end),
 	TEST(one_server_builds_a_set),
-	TEST(a_builder_that_is_gone_is_followed),
+	TEST(a_dead_builder_is_replaced),
 	TEST(a_pinned_set_does_not_age),
 	TEST(sets_are_listed_by_use),
 };

@@ -123,7 +123,7 @@ static void list(const char *session)
 	await();
 }
 
-static void a_task_comes_back_as_it_was(void **state)
+static void a_task_survives_a_restart(void **state)
 {
 	add("k1", 7, UINT32_MAX * 1000ull);
 	bench_restart(&b);
@@ -142,7 +142,7 @@ static void a_task_comes_back_as_it_was(void **state)
 }
 
 /* evidence: tasks */
-static void its_result_is_kept_sealed(void **state)
+static void results_are_kept_sealed(void **state)
 {
 	add("k1", 1, 0);
 	change("k1", TASK_ENDED, "{\"said\":\"hunter2 ☃\"}");
@@ -166,7 +166,7 @@ static void its_result_is_kept_sealed(void **state)
 	assert_string_equal(got.result, "{\"said\":\"hunter2 ☃\"}");
 }
 
-static void the_first_end_counts(void **state)
+static void the_first_end_is_kept(void **state)
 {
 	add("k1", 1, 0);
 	change("k1", TASK_CANCELLING, NULL);
@@ -177,7 +177,7 @@ static void the_first_end_counts(void **state)
 	assert_null(got.result);
 }
 
-static void those_of_a_session_are_listed(void **state)
+static void tasks_of_a_session_are_listed(void **state)
 {
 	add("k1", 1, 0);
 	add("k2", 2, 0);
@@ -192,7 +192,7 @@ static void those_of_a_session_are_listed(void **state)
 	assert_int_equal(got.n, 1);
 }
 
-static void what_is_long_over_goes(void **state)
+static void old_tasks_are_removed(void **state)
 {
 	add("old", 1, 1000);
 	get("t1", "old");
@@ -208,8 +208,8 @@ static void what_is_long_over_goes(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
-	TEST(a_task_comes_back_as_it_was),   TEST(its_result_is_kept_sealed), TEST(the_first_end_counts),
-	TEST(those_of_a_session_are_listed), TEST(what_is_long_over_goes),
+	TEST(a_task_survives_a_restart),     TEST(results_are_kept_sealed), TEST(the_first_end_is_kept),
+	TEST(tasks_of_a_session_are_listed), TEST(old_tasks_are_removed),
 };
 
 int main(void)

@@ -143,7 +143,7 @@ static void closed_descriptors_are_an_error(void **state)
 	loop_free(loop);
 }
 
-static void one_socket_both_ways(void **state)
+static void a_socket_reads_and_writes(void **state)
 {
 	int fds[2];
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
@@ -211,7 +211,7 @@ static void the_queue_is_bounded(void **state)
 	peer_release(&p);
 }
 
-static void tells_when_the_reader_is_gone(void **state)
+static void reports_that_the_reader_is_gone(void **state)
 {
 	signal(SIGPIPE, SIG_IGN);
 	int fds[2];
@@ -369,7 +369,7 @@ static void descriptors_come_before_their_bytes(void **state)
 	close(pipe);
 }
 
-static void descriptors_that_nobody_takes_are_closed(void **state)
+static void unclaimed_descriptors_are_closed(void **state)
 {
 	struct peer p;
 	int socket, pipe;
@@ -450,16 +450,16 @@ int main(void)
 		cmocka_unit_test(reads_a_pipe_to_its_end),
 		cmocka_unit_test(reads_a_regular_file),
 		cmocka_unit_test(closed_descriptors_are_an_error),
-		cmocka_unit_test(one_socket_both_ways),
+		cmocka_unit_test(a_socket_reads_and_writes),
 		cmocka_unit_test(queues_what_does_not_fit),
 		cmocka_unit_test(the_queue_is_bounded),
-		cmocka_unit_test(tells_when_the_reader_is_gone),
+		cmocka_unit_test(reports_that_the_reader_is_gone),
 		cmocka_unit_test(can_be_paused),
 		cmocka_unit_test(may_be_freed_from_inside),
 		cmocka_unit_test(puts_the_descriptor_flags_back),
 		cmocka_unit_test(flushes_on_the_way_out),
 		cmocka_unit_test(descriptors_come_before_their_bytes),
-		cmocka_unit_test(descriptors_that_nobody_takes_are_closed),
+		cmocka_unit_test(unclaimed_descriptors_are_closed),
 		cmocka_unit_test(a_descriptor_may_end_the_stream),
 		cmocka_unit_test(sends_descriptors_with_their_bytes),
 	};

@@ -24,7 +24,7 @@ static void add(struct tail *t, uint8_t stream, const char *text)
 	tail_add(t, stream, text, strlen(text));
 }
 
-static void keeps_the_order_of_both(void **state)
+static void keeps_the_order_of_both_streams(void **state)
 {
 	AUTO(tail_release) struct tail t = { .bytes = { .max = 10 } };
 	tail_place(&t);
@@ -75,7 +75,7 @@ static void without_room_nothing_is_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keeps_the_order_of_both),
+		cmocka_unit_test(keeps_the_order_of_both_streams),
 		cmocka_unit_test(switching_for_every_byte_is_bounded),
 		cmocka_unit_test(without_room_nothing_is_kept),
 	};

@@ -238,7 +238,7 @@ static void a_run_becomes_a_task_after_its_time(void **state)
 	assert_int_equal(got.earlier, 0);
 }
 
-static void its_result_is_repeated_and_told_to_nobody_else(void **state)
+static void a_result_is_repeated_and_not_reported_elsewhere(void **state)
 {
 	AUTO(freep) char *id = make_task();
 	get(id);
@@ -256,7 +256,7 @@ static void its_result_is_repeated_and_told_to_nobody_else(void **state)
 
 /* evidence: loop-work */
 /* Until then it is said to work. */
-static void a_large_end_is_worded_off_the_loop(void **state)
+static void a_large_end_is_worded_by_a_worker(void **state)
 {
 	enum { LARGE = 400 << 10 };
 	AUTO(freep) char *id = make_task(), *data = xmalloc(LARGE + 1);
@@ -290,7 +290,7 @@ static void a_cancelled_task_has_no_result(void **state)
 	assert_int_equal(told.changes, 1);
 }
 
-static void one_that_ends_first_is_not_cancelled(void **state)
+static void a_task_that_ended_before_the_cancel_has_its_result(void **state)
 {
 	fake_on_interrupt = do_nothing;
 	AUTO(freep) char *id = make_task();
@@ -300,7 +300,7 @@ static void one_that_ends_first_is_not_cancelled(void **state)
 }
 
 /* evidence: tasks */
-static void an_id_is_its_conversations_alone(void **state)
+static void a_task_is_visible_to_its_conversation_only(void **state)
 {
 	struct conversation *other = conversation_open(manager, &(struct conversation_spec){ .id = "o" });
 	AUTO(freep) char *id = make_task();
@@ -316,7 +316,7 @@ static void an_id_is_its_conversations_alone(void **state)
 	assert_int_equal(cause_of(&got.fail), CAUSE_NO_TASK);
 }
 
-static void a_session_that_dies_is_its_end(void **state)
+static void a_dead_session_ends_its_tasks(void **state)
 {
 	AUTO(freep) char *id = make_task();
 	fake_die(fake_only(fake), 137, /* oom= */ true);
@@ -329,7 +329,7 @@ static void on_stopped(void *ctx UNUSED, const struct fail *f UNUSED)
 	got.done = true;
 }
 
-static void a_stop_is_its_end_too(void **state)
+static void a_stopped_session_ends_its_tasks(void **state)
 {
 	AUTO(freep) char *id = make_task();
 	forget();
@@ -339,7 +339,7 @@ static void a_stop_is_its_end_too(void **state)
 	assert_result(id, "interrupted ");
 }
 
-static void its_time_is_the_sessions(void **state)
+static void a_task_expires(void **state)
 {
 	AUTO(freep) char *id = make_task();
 	end_run(1, "", "ok");
@@ -349,7 +349,7 @@ static void its_time_is_the_sessions(void **state)
 	assert_int_equal(cause_of(&got.fail), CAUSE_TASK_EXPIRED);
 }
 
-static void a_cancelled_call_leaves_no_task(void **state)
+static void a_cancelled_request_leaves_no_task(void **state)
 {
 	struct op *op = start_run(0);
 	FAKE_UNTIL(fake, call(1));
@@ -374,7 +374,7 @@ static void without_a_record_the_caller_waits(void **state)
 	assert_int_equal(got.ending, ENDING_OK);
 }
 
-static void an_end_that_is_not_written_down_is_not_acknowledged(void **state)
+static void an_unrecorded_end_is_not_acknowledged(void **state)
 {
 	AUTO(freep) char *id = make_task();
 	bench_sql(&b, "ALTER TABLE tasks RENAME TO gone");
@@ -412,7 +412,7 @@ static void a_task_outlives_its_server(void **state)
 	assert_nothing_left_to_tell();
 }
 
-static void what_ends_between_two_servers_is_kept(void **state)
+static void an_end_between_two_servers_is_kept(void **state)
 {
 	AUTO(freep) char *id = make_task();
 	manager_free(manager);
@@ -425,7 +425,7 @@ static void what_ends_between_two_servers_is_kept(void **state)
 }
 
 /* Killed after the end was written down and before PID 1 heard of it. */
-static void what_was_written_down_is_not_told_again(void **state)
+static void a_recorded_end_is_not_reported_again(void **state)
 {
 	AUTO(freep) char *id = make_task();
 	fake_call_out(fake_only(fake), call(1), "out");
@@ -440,7 +440,7 @@ static void what_was_written_down_is_not_told_again(void **state)
 }
 
 /* Killed before the end was written down. */
-static void what_was_not_written_down_comes_again(void **state)
+static void an_unrecorded_end_is_replayed(void **state)
 {
 	AUTO(freep) char *id = make_task();
 	fake_call_out(fake_only(fake), call(1), "out");
@@ -454,7 +454,7 @@ static void what_was_not_written_down_comes_again(void **state)
 	assert_result(id, "ok out");
 }
 
-static void a_cancel_is_not_forgotten(void **state)
+static void a_cancel_survives_its_server(void **state)
 {
 	fake_on_interrupt = do_nothing;
 	AUTO(freep) char *id = make_task();
@@ -468,7 +468,7 @@ static void a_cancel_is_not_forgotten(void **state)
 	assert_int_equal(got.state, TASK_CANCELLED);
 }
 
-static void what_died_between_two_servers_says_so(void **state)
+static void a_death_between_two_servers_ends_the_task(void **state)
 {
 	AUTO(freep) char *id = make_task();
 	manager_free(manager);
@@ -479,7 +479,7 @@ static void what_died_between_two_servers_says_so(void **state)
 	assert_result(id, "failed unwatched");
 }
 
-static void a_session_that_is_over_has_no_tasks_at_work(void **state)
+static void an_ended_session_has_no_working_tasks(void **state)
 {
 	AUTO(freep) char *id = make_task();
 	manager_free(manager);
@@ -490,7 +490,7 @@ static void a_session_that_is_over_has_no_tasks_at_work(void **state)
 }
 
 /* A server that cannot word it leaves it to one that can. */
-static void a_face_without_tasks_loses_none(void **state)
+static void a_server_without_tasks_leaves_the_end_to_the_next(void **state)
 {
 	AUTO(freep) char *id = make_task();
 	next_server();
@@ -510,25 +510,25 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_run_becomes_a_task_after_its_time),
-		TEST(its_result_is_repeated_and_told_to_nobody_else),
-		TEST(a_large_end_is_worded_off_the_loop),
+		TEST(a_result_is_repeated_and_not_reported_elsewhere),
+		TEST(a_large_end_is_worded_by_a_worker),
 		TEST(a_cancelled_task_has_no_result),
-		TEST(one_that_ends_first_is_not_cancelled),
-		TEST(an_id_is_its_conversations_alone),
-		TEST(a_session_that_dies_is_its_end),
-		TEST(a_stop_is_its_end_too),
-		TEST(its_time_is_the_sessions),
-		TEST(a_cancelled_call_leaves_no_task),
+		TEST(a_task_that_ended_before_the_cancel_has_its_result),
+		TEST(a_task_is_visible_to_its_conversation_only),
+		TEST(a_dead_session_ends_its_tasks),
+		TEST(a_stopped_session_ends_its_tasks),
+		TEST(a_task_expires),
+		TEST(a_cancelled_request_leaves_no_task),
 		TEST(without_a_record_the_caller_waits),
-		TEST(an_end_that_is_not_written_down_is_not_acknowledged),
+		TEST(an_unrecorded_end_is_not_acknowledged),
 		TEST(a_task_outlives_its_server),
-		TEST(what_ends_between_two_servers_is_kept),
-		TEST(what_was_written_down_is_not_told_again),
-		TEST(what_was_not_written_down_comes_again),
-		TEST(a_cancel_is_not_forgotten),
-		TEST(what_died_between_two_servers_says_so),
-		TEST(a_session_that_is_over_has_no_tasks_at_work),
-		TEST(a_face_without_tasks_loses_none),
+		TEST(an_end_between_two_servers_is_kept),
+		TEST(a_recorded_end_is_not_reported_again),
+		TEST(an_unrecorded_end_is_replayed),
+		TEST(a_cancel_survives_its_server),
+		TEST(a_death_between_two_servers_ends_the_task),
+		TEST(an_ended_session_has_no_working_tasks),
+		TEST(a_server_without_tasks_leaves_the_end_to_the_next),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static pid_t start_bystander(void)
 	return pid;
 }
 
-static void finds_the_owner(void **state)
+static void finds_the_owner_of_a_connection(void **state)
 {
 	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t n = sizeof(sa);
@@ -46,7 +46,7 @@ static void finds_the_owner(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_the_owner),
+		cmocka_unit_test(finds_the_owner_of_a_connection),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -223,7 +223,7 @@ static void check_log(const char *ending)
 
 /* --- tests ------------------------------------------------------------------------------------------------------- */
 
-static void bytes_go_both_ways_and_it_ends_with_its_program(void **state)
+static void bytes_flow_both_ways_until_the_program_ends(void **state)
 {
 	const char *const command[] = { "vi", "a b" };
 	create();
@@ -247,7 +247,7 @@ static void bytes_go_both_ways_and_it_ends_with_its_program(void **state)
 	assert_int_equal(got.last.out_bytes, 5);
 }
 
-static void both_ways_go_by_credit(void **state)
+static void both_directions_need_credit(void **state)
 {
 	static char much[TERMINAL_WINDOW];
 	create();
@@ -272,7 +272,7 @@ static void both_ways_go_by_credit(void **state)
 }
 
 /* evidence: consoles */
-static void a_pid_1_that_sends_more_is_not_trusted(void **state)
+static void a_pid_1_that_exceeds_its_credit_is_disconnected(void **state)
 {
 	create();
 	(void)open_terminal();
@@ -282,7 +282,7 @@ static void a_pid_1_that_sends_more_is_not_trusted(void **state)
 	assert_int_equal(cause_of(&got.fail), CAUSE_PROTOCOL);
 }
 
-static void a_cancel_hangs_up(void **state)
+static void a_cancel_hangs_the_terminal_up(void **state)
 {
 	create();
 	struct op *op = open_terminal();
@@ -296,7 +296,7 @@ static void a_cancel_hangs_up(void **state)
 	check_log("interrupted");
 }
 
-static void a_broken_stream_ends_it_and_the_session_stays(void **state)
+static void a_broken_stream_ends_the_terminal_but_not_the_session(void **state)
 {
 	create();
 	(void)open_terminal();
@@ -313,7 +313,7 @@ static void on_stopped(void *ctx UNUSED, const struct fail *f UNUSED)
 	got.written = SIZE_MAX;
 }
 
-static void it_ends_with_its_session(void **state)
+static void a_terminal_ends_with_its_session(void **state)
 {
 	create();
 	(void)open_terminal();
@@ -323,7 +323,7 @@ static void it_ends_with_its_session(void **state)
 	assert_int_equal(cause_of(&got.fail), CAUSE_STOPPED);
 }
 
-static void it_is_refused_where_there_is_none(void **state)
+static void a_refused_or_unsupported_terminal_is_reported(void **state)
 {
 	create();
 	(void)open_terminal();
@@ -344,7 +344,7 @@ static void note_idle(void *ctx, const struct session_info *info)
 	*(uint64_t *)ctx = info->idle_seconds;
 }
 
-static void one_that_is_open_is_use(void **state)
+static void an_open_terminal_counts_as_use(void **state)
 {
 	uint64_t idle = 0;
 	create();
@@ -382,7 +382,7 @@ static struct attach_call *open_attached(void)
 	return call;
 }
 
-static void another_program_has_one(void **state)
+static void an_attached_client_has_a_terminal(void **state)
 {
 	static char much[TERMINAL_WINDOW];
 	create();
@@ -406,7 +406,7 @@ static void another_program_has_one(void **state)
 	assert_true(got.ok && got.code == 130 && got.ends == 1);
 }
 
-static void one_that_types_too_much_loses_it(void **state)
+static void too_much_unacknowledged_input_ends_the_terminal(void **state)
 {
 	static char much[TERMINAL_WINDOW];
 	create();
@@ -417,7 +417,7 @@ static void one_that_types_too_much_loses_it(void **state)
 	assert_int_equal(got.fail.kind, FAIL_LIMIT);
 }
 
-static void one_that_goes_hangs_up(void **state)
+static void a_client_that_disconnects_hangs_the_terminal_up(void **state)
 {
 	create();
 	(void)open_attached();
@@ -431,17 +431,17 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(bytes_go_both_ways_and_it_ends_with_its_program),
-		TEST(both_ways_go_by_credit),
-		TEST(a_pid_1_that_sends_more_is_not_trusted),
-		TEST(a_cancel_hangs_up),
-		TEST(a_broken_stream_ends_it_and_the_session_stays),
-		TEST(it_ends_with_its_session),
-		TEST(it_is_refused_where_there_is_none),
-		TEST(one_that_is_open_is_use),
-		TEST(another_program_has_one),
-		TEST(one_that_types_too_much_loses_it),
-		TEST(one_that_goes_hangs_up),
+		TEST(bytes_flow_both_ways_until_the_program_ends),
+		TEST(both_directions_need_credit),
+		TEST(a_pid_1_that_exceeds_its_credit_is_disconnected),
+		TEST(a_cancel_hangs_the_terminal_up),
+		TEST(a_broken_stream_ends_the_terminal_but_not_the_session),
+		TEST(a_terminal_ends_with_its_session),
+		TEST(a_refused_or_unsupported_terminal_is_reported),
+		TEST(an_open_terminal_counts_as_use),
+		TEST(an_attached_client_has_a_terminal),
+		TEST(too_much_unacknowledged_input_ends_the_terminal),
+		TEST(a_client_that_disconnects_hangs_the_terminal_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static void check(const char *keys, const char *passed, enum tty_escape_event ex
 	}
 }
 
-static void a_tilde_on_a_new_line_leads_out(void **state)
+static void a_tilde_on_a_new_line_starts_an_escape(void **state)
 {
 	check("~.", "", ESCAPE_LEAVE);
 	check("ls\r~.", "ls\r", ESCAPE_LEAVE);
@@ -36,7 +36,7 @@ static void see(struct tty_modes *m, const char *text)
 		tty_modes_see(m, text, 1);
 }
 
-static void what_is_on_is_undone_and_nothing_else(void **state)
+static void modes_that_are_on_are_undone(void **state)
 {
 	struct tty_modes m = { 0 };
 	AUTO(buf_release) struct buf undo = { 0 };
@@ -53,8 +53,8 @@ static void what_is_on_is_undone_and_nothing_else(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_tilde_on_a_new_line_leads_out),
-		cmocka_unit_test(what_is_on_is_undone_and_nothing_else),
+		cmocka_unit_test(a_tilde_on_a_new_line_starts_an_escape),
+		cmocka_unit_test(modes_that_are_on_are_undone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static void only_urls_with_a_login_are_relayed(void **state)
 	assert_null(upstreams_find(&u, 8703));
 }
 
-static void the_same_place_with_another_login_is_another(void **state)
+static void another_login_makes_another_upstream(void **state)
 {
 	AUTO(upstreams_release) struct upstreams u = { 0 };
 	AUTO(strv_release) struct strv env = { 0 };
@@ -43,7 +43,7 @@ static void the_same_place_with_another_login_is_another(void **state)
 	assert_int_equal(u.n, 2);
 }
 
-static void what_makes_no_sense_is_said_without_the_login(void **state)
+static void invalid_urls_are_reported_without_the_login(void **state)
 {
 	static const char *const bad[] = {
 		"A=https://u:geheim@/x", "A=https://u:geheim@h/../x", "A=https://u:geheim@h!/",
@@ -62,7 +62,7 @@ static void what_makes_no_sense_is_said_without_the_login(void **state)
 }
 
 /* evidence: index-paths */
-static void paths_mean_what_they_seem_to(void **state)
+static void ambiguous_paths_are_rejected(void **state)
 {
 	static const struct {
 		const char *target, *path;
@@ -120,7 +120,7 @@ static void paths_mean_what_they_seem_to(void **state)
 	}
 }
 
-static void an_index_covers_what_is_below_it(void **state)
+static void an_index_covers_the_paths_below_it(void **state)
 {
 	AUTO(upstreams_release) struct upstreams u = { 0 };
 	AUTO(strv_release) struct strv env = { 0 };
@@ -133,7 +133,7 @@ static void an_index_covers_what_is_below_it(void **state)
 	assert_false(upstream_covers(&u.v[0], "/admin"));
 }
 
-static void its_own_urls_are_known(void **state)
+static void urls_of_an_index_are_recognised(void **state)
 {
 	AUTO(upstreams_release) struct upstreams u = { 0 };
 	AUTO(strv_release) struct strv env = { 0 };
@@ -147,7 +147,7 @@ static void its_own_urls_are_known(void **state)
 	assert_null(upstream_rest(&u.v[0], "/x"));
 }
 
-static void readers_see_the_real_address(void **state)
+static void pages_show_the_real_address(void **state)
 {
 	AUTO(upstreams_release) struct upstreams u = { 0 };
 	AUTO(strv_release) struct strv env = { 0 };
@@ -162,12 +162,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_urls_with_a_login_are_relayed),
-		cmocka_unit_test(the_same_place_with_another_login_is_another),
-		cmocka_unit_test(what_makes_no_sense_is_said_without_the_login),
-		cmocka_unit_test(paths_mean_what_they_seem_to),
-		cmocka_unit_test(an_index_covers_what_is_below_it),
-		cmocka_unit_test(its_own_urls_are_known),
-		cmocka_unit_test(readers_see_the_real_address),
+		cmocka_unit_test(another_login_makes_another_upstream),
+		cmocka_unit_test(invalid_urls_are_reported_without_the_login),
+		cmocka_unit_test(ambiguous_paths_are_rejected),
+		cmocka_unit_test(an_index_covers_the_paths_below_it),
+		cmocka_unit_test(urls_of_an_index_are_recognised),
+		cmocka_unit_test(pages_show_the_real_address),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static void marks_nuls_and_controls(void **state)
 	check_clean("a\x7f", "a" BAD);
 }
 
-static void names_what_is_not_seen(void **state)
+static void shows_invisible_characters_by_number(void **state)
 {
 	check_clean("a\xe2\x80\xae"
 		    "b",
@@ -160,7 +160,7 @@ static void is_always_valid(void **state)
 	}
 }
 
-static void tells_valid_from_not(void **state)
+static void recognises_valid_text(void **state)
 {
 	assert_true(utf8_valid("", 0));
 	assert_true(utf8_valid("a\0b", 3));
@@ -209,10 +209,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(leaves_text_alone),	      cmocka_unit_test(replaces_bad_bytes),
-		cmocka_unit_test(marks_nuls_and_controls),    cmocka_unit_test(names_what_is_not_seen),
+		cmocka_unit_test(marks_nuls_and_controls),    cmocka_unit_test(shows_invisible_characters_by_number),
 		cmocka_unit_test(nothing_looks_like_a_label), cmocka_unit_test(drops_terminal_escapes),
 		cmocka_unit_test(takes_time_by_length_only),  cmocka_unit_test(is_always_valid),
-		cmocka_unit_test(tells_valid_from_not),	      cmocka_unit_test(counts_and_cuts_between_characters),
+		cmocka_unit_test(recognises_valid_text),      cmocka_unit_test(counts_and_cuts_between_characters),
 		cmocka_unit_test(finds_split_sequences),      cmocka_unit_test(a_name_stays_in_its_line),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

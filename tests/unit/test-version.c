@@ -55,7 +55,7 @@ static void reads_meta(void **state)
 	expect("{\"_meta\":{" VERSION "\"2025-11-25\"," CAPABILITIES "{}}}", "-32022");
 }
 
-static void unsupported_names_both_sides(void **state)
+static void an_unsupported_version_names_both_versions(void **state)
 {
 	json_auto_t *p = json_loads("{\"_meta\":{" VERSION "\"1900-01-01\"}}", 0, NULL);
 	struct meta_verdict v = revision_of_request(p);
@@ -69,7 +69,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(negotiates_legacy_only),
 		cmocka_unit_test(reads_meta),
-		cmocka_unit_test(unsupported_names_both_sides),
+		cmocka_unit_test(an_unsupported_version_names_both_versions),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

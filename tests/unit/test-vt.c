@@ -32,7 +32,7 @@ static void asks(const char *want)
 	assert_string_equal(text, want);
 }
 
-static void only_what_is_new(void **state)
+static void only_new_lines_are_returned(void **state)
 {
 	shows("", "");
 	shows("one\r\nName? ", "one\nName?\n");
@@ -45,7 +45,7 @@ static void only_what_is_new(void **state)
 	shows("\x1b[2Kgone", "gone\n");
 }
 
-static void all_of_a_program_that_draws_on_the_whole_screen(void **state)
+static void a_full_screen_program_returns_the_whole_screen(void **state)
 {
 	shows("before\r\n", "before\n");
 	shows("\x1b[?1049h\x1b[H\x1b[2Jtop\x1b[4;1Hbottom", "top\n\n\nbottom\n");
@@ -53,7 +53,7 @@ static void all_of_a_program_that_draws_on_the_whole_screen(void **state)
 	shows("\x1b[?1049l", "before\n");
 }
 
-static void nothing_costs_more_than_its_time(void **state)
+static void a_feed_is_bounded_in_time(void **state)
 {
 	AUTO(buf_release) struct buf bytes = { 0 };
 	struct vt *large = vt_new(200, 500);
@@ -67,7 +67,7 @@ static void nothing_costs_more_than_its_time(void **state)
 	vt_free(large);
 }
 
-static void what_scrolls_by_is_bounded(void **state)
+static void scrolled_lines_are_bounded(void **state)
 {
 	for (int i = 0; i < 100; i++) {
 		AUTO(buf_release) struct buf bytes = { 0 };
@@ -105,7 +105,7 @@ static void keys_have_names(void **state)
 	types_at(KEYS_TERMINAL, "<Ctrl-1><Ctrl-AB><F13><>", "<Ctrl-1><Ctrl-AB><F13><>\r");
 }
 
-static void a_program_asks_for_other_codes_of_the_cursor_keys(void **state)
+static void application_mode_changes_the_cursor_keys(void **state)
 {
 	assert_false(vt_application_keys(t));
 	shows("\x1b[?1h", "");
@@ -137,7 +137,7 @@ static void too_many_parameters_are_left_out(void **state)
 	shows("\x1b[5Gy", "x   y\n");
 }
 
-static void a_cell_is_given_a_line(void **state)
+static void cells_get_lines_instead_of_keys(void **state)
 {
 	types_at(KEYS_CELL, "yes", "yes");
 	types_at(KEYS_CELL, "a\nb<Ctrl-D>", "a\nb\x04");
@@ -149,15 +149,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(only_what_is_new),
-		TEST(all_of_a_program_that_draws_on_the_whole_screen),
-		TEST(nothing_costs_more_than_its_time),
-		TEST(what_scrolls_by_is_bounded),
+		TEST(only_new_lines_are_returned),
+		TEST(a_full_screen_program_returns_the_whole_screen),
+		TEST(a_feed_is_bounded_in_time),
+		TEST(scrolled_lines_are_bounded),
 		TEST(keys_have_names),
-		TEST(a_program_asks_for_other_codes_of_the_cursor_keys),
+		TEST(application_mode_changes_the_cursor_keys),
 		TEST(a_character_is_repeated_if_there_is_one),
 		TEST(too_many_parameters_are_left_out),
-		TEST(a_cell_is_given_a_line),
+		TEST(cells_get_lines_instead_of_keys),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -179,7 +179,7 @@ static void stays_without_warm(void)
 
 /* --- taking ------------------------------------------------------------------------------------------------------ */
 
-static void one_is_ready_once_python_was_used(void **state)
+static void a_warm_container_is_started_after_the_first_session(void **state)
 {
 	conversation_wake(conversation);
 	stays_without_warm();
@@ -206,7 +206,7 @@ static void one_is_ready_once_python_was_used(void **state)
 	assert_string_equal(got.states, "running running warm ");
 }
 
-static void a_burst_of_creates_finds_three(void **state)
+static void a_burst_of_creates_gets_three_warm_containers(void **state)
 {
 	create();
 	wait_for_warm(3);
@@ -220,7 +220,7 @@ static void a_burst_of_creates_finds_three(void **state)
 	wait_for_warm(1);
 }
 
-static void a_burst_finds_one_where_memory_is_not_plentiful(void **state)
+static void with_little_memory_a_burst_gets_one_warm_container(void **state)
 {
 	set_memory(16000, 3900);
 	create();
@@ -235,7 +235,7 @@ static void a_burst_finds_one_where_memory_is_not_plentiful(void **state)
 }
 
 /* evidence: warm-containers */
-static void only_what_is_the_same_in_all_is_taken(void **state)
+static void only_creates_with_the_same_options_are_served(void **state)
 {
 	create();
 	wait_for_warm(1);
@@ -274,7 +274,7 @@ static void variables_come_with_the_claim(void **state)
 	assert_string_equal(fake_find(fake, name)->pid1->claim_env, "{\"A\":\"1\"}");
 }
 
-static void one_that_is_not_up_yet_is_not_waited_for(void **state)
+static void a_warm_container_that_still_starts_is_not_used(void **state)
 {
 	create();
 	fake_hold(fake, FAKE_CREATE);
@@ -288,7 +288,7 @@ static void one_that_is_not_up_yet_is_not_waited_for(void **state)
 	wait_for_warm(1);
 }
 
-static void a_cancelled_create_gives_nothing_back_that_was_claimed(void **state)
+static void a_claimed_container_is_not_reused_after_a_cancel(void **state)
 {
 	create();
 	wait_for_warm(1);
@@ -307,7 +307,7 @@ static void on_stopped(void *ctx UNUSED, const struct fail *f)
 
 /* --- filling ----------------------------------------------------------------------------------------------------- */
 
-static void those_of_the_settings_wait_for_somebody(void **state)
+static void the_configured_pool_starts_with_a_conversation(void **state)
 {
 	stays_without_warm();
 	conversation_wake(conversation);
@@ -322,7 +322,7 @@ static void those_of_the_settings_wait_for_somebody(void **state)
 	assert_int_equal(warm_count(), 2 + 1);
 }
 
-static void off_means_none(void **state)
+static void the_pool_can_be_switched_off(void **state)
 {
 	conversation_wake(conversation);
 	create();
@@ -337,7 +337,7 @@ static void on_ran(void *ctx UNUSED, const struct run_result *result UNUSED, con
 {
 }
 
-static void calls_come_first(void **state)
+static void runs_come_before_warm_containers(void **state)
 {
 	fake_on_call = do_nothing;
 	create();
@@ -355,7 +355,7 @@ static void calls_come_first(void **state)
 	FAKE_UNTIL(fake, warm_count() == 1);
 }
 
-static void no_slot_that_others_need_is_taken(void **state)
+static void warm_containers_leave_slots_for_others(void **state)
 {
 	b.config.max_sessions = 2;
 	create();
@@ -372,7 +372,7 @@ static void no_slot_that_others_need_is_taken(void **state)
 	wait_for_warm(1);
 }
 
-static void what_fails_is_not_tried_all_the_time(void **state)
+static void a_failed_start_is_not_retried_at_once(void **state)
 {
 	create();
 	fake_fail(fake, FAKE_CREATE, 3, FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "no");
@@ -388,7 +388,7 @@ static void what_fails_is_not_tried_all_the_time(void **state)
 
 /* --- going ------------------------------------------------------------------------------------------------------- */
 
-static void sessions_come_first(void **state)
+static void a_session_displaces_a_warm_container(void **state)
 {
 	b.config.max_sessions = 2;
 	create();
@@ -402,7 +402,7 @@ static void sessions_come_first(void **state)
 	assert_int_equal(fake_count(fake), 2);
 }
 
-static void the_last_slot_is_its_own(void **state)
+static void a_claim_reuses_the_slot_of_its_warm_container(void **state)
 {
 	b.config.max_sessions = 2;
 	create();
@@ -414,7 +414,7 @@ static void the_last_slot_is_its_own(void **state)
 	assert_int_equal(got.fail.kind, FAIL_LIMIT);
 }
 
-static void a_refused_create_leaves_it_where_it_was(void **state)
+static void a_refused_create_keeps_the_warm_container(void **state)
 {
 	b.config.max_sessions_per_thread = 1;
 	conversation_close(conversation);
@@ -430,7 +430,7 @@ static void a_refused_create_leaves_it_where_it_was(void **state)
 	assert_int_equal(fake_calls(fake, FAKE_CREATE), calls);
 }
 
-static void another_server_may_need_its_slot(void **state)
+static void another_server_displaces_a_warm_container(void **state)
 {
 	b.config.max_sessions = 2;
 	create();
@@ -446,7 +446,7 @@ static void another_server_may_need_its_slot(void **state)
 }
 
 /* The engine has not said so yet. */
-static void one_whose_row_is_gone_is_not_taken(void **state)
+static void a_warm_container_without_a_row_is_not_used(void **state)
 {
 	create();
 	wait_for_warm(1);
@@ -460,7 +460,7 @@ static void one_whose_row_is_gone_is_not_taken(void **state)
 	FAKE_UNTIL(fake, !fake_find(fake, name));
 }
 
-static void when_memory_is_short_it_goes(void **state)
+static void warm_containers_are_removed_when_memory_is_short(void **state)
 {
 	create();
 	wait_for_warm(1);
@@ -472,7 +472,7 @@ static void when_memory_is_short_it_goes(void **state)
 	wait_for_warm(1);
 }
 
-static void what_nobody_asks_for_goes(void **state)
+static void unused_warm_containers_are_removed(void **state)
 {
 	create();
 	wait_for_warm(1);
@@ -482,7 +482,7 @@ static void what_nobody_asks_for_goes(void **state)
 }
 
 /* evidence: warm-containers */
-static void one_that_died_is_not_handed_out(void **state)
+static void a_dead_warm_container_is_not_used(void **state)
 {
 	create();
 	wait_for_warm(1);
@@ -498,7 +498,7 @@ static void one_that_died_is_not_handed_out(void **state)
 	assert_string_equal(got.states, "running running ");
 }
 
-static void a_person_stops_all_of_them(void **state)
+static void stop_all_removes_warm_containers(void **state)
 {
 	create();
 	wait_for_warm(1);
@@ -516,7 +516,7 @@ static void on_settled(void *ctx)
 	*(bool *)ctx = true;
 }
 
-static void it_ends_with_its_server(void **state)
+static void warm_containers_end_with_their_server(void **state)
 {
 	create();
 	wait_for_warm(1);
@@ -531,7 +531,7 @@ static void it_ends_with_its_server(void **state)
 	assert_string_equal(got.states, "left ");
 }
 
-static void a_server_may_end_while_one_starts(void **state)
+static void a_server_may_end_while_a_warm_container_starts(void **state)
 {
 	create();
 	fake_hold(fake, FAKE_CREATE);
@@ -548,29 +548,29 @@ static void a_server_may_end_while_one_starts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(one_is_ready_once_python_was_used),
-		TEST_WITH(setup_default, a_burst_of_creates_finds_three),
-		TEST_WITH(setup_default, a_burst_finds_one_where_memory_is_not_plentiful),
-		TEST(only_what_is_the_same_in_all_is_taken),
+		TEST(a_warm_container_is_started_after_the_first_session),
+		TEST_WITH(setup_default, a_burst_of_creates_gets_three_warm_containers),
+		TEST_WITH(setup_default, with_little_memory_a_burst_gets_one_warm_container),
+		TEST(only_creates_with_the_same_options_are_served),
 		TEST(variables_come_with_the_claim),
-		TEST(one_that_is_not_up_yet_is_not_waited_for),
-		TEST(a_cancelled_create_gives_nothing_back_that_was_claimed),
-		TEST_WITH(setup_eager, those_of_the_settings_wait_for_somebody),
-		TEST_WITH(setup_off, off_means_none),
-		TEST(calls_come_first),
-		TEST(no_slot_that_others_need_is_taken),
-		TEST(what_fails_is_not_tried_all_the_time),
-		TEST(sessions_come_first),
-		TEST(the_last_slot_is_its_own),
-		TEST(a_refused_create_leaves_it_where_it_was),
-		TEST(another_server_may_need_its_slot),
-		TEST(one_whose_row_is_gone_is_not_taken),
-		TEST(when_memory_is_short_it_goes),
-		TEST(what_nobody_asks_for_goes),
-		TEST(one_that_died_is_not_handed_out),
-		TEST(a_person_stops_all_of_them),
-		TEST(it_ends_with_its_server),
-		TEST(a_server_may_end_while_one_starts),
+		TEST(a_warm_container_that_still_starts_is_not_used),
+		TEST(a_claimed_container_is_not_reused_after_a_cancel),
+		TEST_WITH(setup_eager, the_configured_pool_starts_with_a_conversation),
+		TEST_WITH(setup_off, the_pool_can_be_switched_off),
+		TEST(runs_come_before_warm_containers),
+		TEST(warm_containers_leave_slots_for_others),
+		TEST(a_failed_start_is_not_retried_at_once),
+		TEST(a_session_displaces_a_warm_container),
+		TEST(a_claim_reuses_the_slot_of_its_warm_container),
+		TEST(a_refused_create_keeps_the_warm_container),
+		TEST(another_server_displaces_a_warm_container),
+		TEST(a_warm_container_without_a_row_is_not_used),
+		TEST(warm_containers_are_removed_when_memory_is_short),
+		TEST(unused_warm_containers_are_removed),
+		TEST(a_dead_warm_container_is_not_used),
+		TEST(stop_all_removes_warm_containers),
+		TEST(warm_containers_end_with_their_server),
+		TEST(a_server_may_end_while_a_warm_container_starts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

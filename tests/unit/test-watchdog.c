@@ -140,7 +140,7 @@ static int run_child(void (*act)(void), int signo, struct buf *said)
 	return status;
 }
 
-static void a_loop_that_does_not_turn_is_told_with_its_stack(void **state)
+static void a_blocked_loop_is_reported_with_its_stack(void **state)
 {
 	AUTO(buf_release) struct buf said = { 0 };
 	assert_int_equal(run_child(be_late, 0, &said), 0);
@@ -153,14 +153,14 @@ static void a_loop_that_does_not_turn_is_told_with_its_stack(void **state)
 	assert_null(strstr(strstr(text, "its stack") + 1, "its stack"));
 }
 
-static void a_loop_that_turns_or_waits_is_not(void **state)
+static void a_busy_or_waiting_loop_is_not_reported(void **state)
 {
 	AUTO(buf_release) struct buf said = { 0 };
 	assert_int_equal(run_child(be_busy, 0, &said), 0);
 	assert_string_equal(buf_str(&said), "");
 }
 
-static void sigterm_ends_a_loop_that_does_not_turn(void **state)
+static void sigterm_ends_a_blocked_loop(void **state)
 {
 	AUTO(buf_release) struct buf said = { 0 };
 	int status = run_child(be_stuck, SIGTERM, &said);
@@ -168,7 +168,7 @@ static void sigterm_ends_a_loop_that_does_not_turn(void **state)
 	assert_int_equal(WTERMSIG(status), SIGALRM);
 }
 
-static void sigterm_leaves_time_to_end_well(void **state)
+static void sigterm_leaves_time_for_a_clean_end(void **state)
 {
 	AUTO(buf_release) struct buf said = { 0 };
 	assert_int_equal(run_child(end_well, SIGTERM, &said), 0);
@@ -177,10 +177,10 @@ static void sigterm_leaves_time_to_end_well(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_loop_that_does_not_turn_is_told_with_its_stack),
-		cmocka_unit_test(a_loop_that_turns_or_waits_is_not),
-		cmocka_unit_test(sigterm_ends_a_loop_that_does_not_turn),
-		cmocka_unit_test(sigterm_leaves_time_to_end_well),
+		cmocka_unit_test(a_blocked_loop_is_reported_with_its_stack),
+		cmocka_unit_test(a_busy_or_waiting_loop_is_not_reported),
+		cmocka_unit_test(sigterm_ends_a_blocked_loop),
+		cmocka_unit_test(sigterm_leaves_time_for_a_clean_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

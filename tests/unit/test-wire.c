@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "tests/unit/unit.h"
 
-static void test_frames_come_out_of_any_pieces(void **state)
+static void test_frames_are_parsed_from_any_pieces(void **state)
 {
 	AUTO(buf_release) struct buf bytes = { 0 };
 	AUTO(wire_release) struct wire w = { 0 };
@@ -83,7 +83,7 @@ static void test_run_frame_refuses_what_is_not_utf8(void **state)
 	assert_int_equal(frame_header_read(bytes.data).type, FRAME_EXECUTE);
 }
 
-static void test_an_export_may_come_as_the_file_itself(void **state)
+static void test_an_export_may_come_as_a_descriptor(void **state)
 {
 	AUTO(buf_release) struct buf bytes = { 0 };
 	assert_int_equal(wire_put_files(&bytes, 1, &(struct wire_files){ .export = true, .path = "/workspace/x" }), 0);
@@ -106,11 +106,11 @@ static void test_events(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames_come_out_of_any_pieces),
+		cmocka_unit_test(test_frames_are_parsed_from_any_pieces),
 		cmocka_unit_test(test_hostile_headers_are_refused_at_once),
 		cmocka_unit_test(test_hello),
 		cmocka_unit_test(test_run_frame_refuses_what_is_not_utf8),
-		cmocka_unit_test(test_an_export_may_come_as_the_file_itself),
+		cmocka_unit_test(test_an_export_may_come_as_a_descriptor),
 		cmocka_unit_test(test_events),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

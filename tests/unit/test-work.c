@@ -56,7 +56,7 @@ static void run_job(struct job *j, bool forget)
 	close(j->gate[1]);
 }
 
-static void the_loop_goes_on(void **state)
+static void the_loop_keeps_running(void **state)
 {
 	struct job j = { 0 };
 	run_job(&j, false);
@@ -66,7 +66,7 @@ static void the_loop_goes_on(void **state)
 	assert_int_equal(j.ticks, 3);
 }
 
-static void forgotten_work_is_said_to_be(void **state)
+static void forgotten_work_is_reported_as_forgotten(void **state)
 {
 	struct job j = { 0 };
 	run_job(&j, true);
@@ -76,7 +76,7 @@ static void forgotten_work_is_said_to_be(void **state)
 
 /* evidence: loop-work */
 /* Bulk work and rendering that would wait for ever fill their lanes and the queues of these; one that is neither goes past them. */
-static void bulk_and_rendering_leave_room(void **state)
+static void bulk_work_and_rendering_leave_workers_for_others(void **state)
 {
 	struct loop *loop = loop_new();
 	struct job slow[10] = { 0 }, quick = { .loop = loop };
@@ -165,9 +165,9 @@ static void sessions_take_turns_at_rendering(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_loop_goes_on),
-		cmocka_unit_test(forgotten_work_is_said_to_be),
-		cmocka_unit_test(bulk_and_rendering_leave_room),
+		cmocka_unit_test(the_loop_keeps_running),
+		cmocka_unit_test(forgotten_work_is_reported_as_forgotten),
+		cmocka_unit_test(bulk_work_and_rendering_leave_workers_for_others),
 		cmocka_unit_test(sessions_take_turns_at_rendering),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ def test_names_attributes_keys_files_and_magics_are_completed(kernel, workspace)
     assert kernel.complete(""), "everything, bounded"
 
 
-def test_a_question_leaves_nothing_behind(kernel):
+def test_a_query_leaves_nothing_behind(kernel):
     kernel.run("41 + 1")
     before = kernel.run("len(In), _").text
     kernel.run("""
@@ -40,7 +40,7 @@ def test_a_question_leaves_nothing_behind(kernel):
     assert eval(outcome.text) == (eval(before)[0] + 2, eval(before)), "as after two cells"
 
 
-def test_a_question_that_takes_long_is_left(kernel):
+def test_a_slow_query_is_abandoned(kernel):
     kernel.run("""
         import os, time
         class Slow:
@@ -56,7 +56,7 @@ def test_a_question_that_takes_long_is_left(kernel):
     assert kernel.complete("time.monoto")
 
 
-def test_a_signal_between_questions_and_cells_means_nothing(kernel):
+def test_a_signal_between_queries_and_cells_is_ignored(kernel):
     import os
     for _ in range(20):
         kernel.complete("prin")

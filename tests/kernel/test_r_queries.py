@@ -45,7 +45,7 @@ def test_help_is_signature_and_page_with_more_on_request(r):
     assert r.help("nobody_has_this_name") is None and r.help("") is None
 
 
-def test_a_question_leaves_nothing_behind(r):
+def test_a_query_leaves_nothing_behind(r):
     r.run("40 + 2")
     assert r.complete("loud$s") == ["loud$shy"]
     for name in ("active", "later", "loud"):
@@ -71,7 +71,7 @@ def test_answers_are_bounded(r):
     assert len(r.help("wide", detail=1)) < 40_000
 
 
-def test_a_cell_does_not_wait_for_a_question(r):
+def test_a_cell_does_not_wait_for_a_query(r):
     r.run(".DollarNames.slow <- function(x, pattern) { file.create('asked'); while (TRUE) Sys.sleep(0.01) }\n"
           "slow <- structure(list(), class = 'slow')")
     number = r.client.query("complete", "slow$", cursor=5)

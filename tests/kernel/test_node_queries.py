@@ -37,7 +37,7 @@ def test_names_and_properties_are_completed(kernel):
     assert "zebra.nested.odd-name" not in kernel.complete("zebra.nested.")
 
 
-def test_nothing_runs_and_nothing_is_left_behind(kernel):
+def test_queries_run_no_code_and_leave_nothing_behind(kernel):
     kernel.run(CELL)
     kernel.run("41 + 1")
     for code in ("zebra.loud.", "zebra.loud", "trap.", "trap.inside.x", "active.", "active", "tagged", "zebra", "trap", "_."):
